@@ -1,0 +1,89 @@
+/* error.h - the one idiom for failure
+ *
+ * A function that can fail returns 0 or more on success and -1 on failure, and takes a
+ * `struct error *err` as its last argument (NULL: the caller does not care). On success `err`, on
+ * failure the outputs, are untouched. Texts are short and factual, name the value that was wrong
+ * and say what would be right; advice that helps but is not the fault itself goes in the hint.
+ * Whoever decides what to do about an error logs it, once; common/ and the cores never log.
+ *
+ * Codes are rows of one table (error.c): a stable dotted name for JSON and scripts, and the exit
+ * status that a command ends with. To add one: a row in ERROR_CODES, and the manual follows
+ * (man/ takes the list from `gctl --list-errors`).
+ */
+#ifndef COMMON_ERROR_H
+#define COMMON_ERROR_H
+
+#include <stddef.h>
+
+/* Exit statuses of all commands (interface: fixed). */
+enum exit_status {
+	EXIT_DONE = 0,
+	EXIT_REFUSED = 1,
+	EXIT_USAGE = 2,
+	EXIT_NO_OBJECT = 3,
+	EXIT_NO_CONTROLLER = 4,
+	EXIT_NOT_PERMITTED = 5,
+	EXIT_OWN_FAILURE = 125, /* --wait: our own failure, not the job's */
+};
+
+/* X(symbol, dotted name, exit status, what it means). The numbers travel on the wire, so rows are
+ * only ever appended. */
+#define ERROR_CODES(X)                                                                             \
+	X(ERR_NONE, "ok", EXIT_DONE, "no error")                                                   \
+	X(ERR_INTERNAL, "internal", EXIT_REFUSED, "a fault of gpusched itself")                    \
+	X(ERR_USAGE, "usage", EXIT_USAGE, "an option or argument that cannot be understood")       \
+	X(ERR_SYSTEM, "system", EXIT_REFUSED, "the operating system refused something")            \
+	X(ERR_CONFIG, "config", EXIT_REFUSED, "a mistake in a configuration file")                 \
+	X(ERR_PROTOCOL, "protocol", EXIT_NO_CONTROLLER, "a peer sent what the protocol forbids")   \
+	X(ERR_VERSION, "protocol.version", EXIT_NO_CONTROLLER, "the peer's protocol is too new or old") \
+	X(ERR_UNREACHABLE, "controller.unreachable", EXIT_NO_CONTROLLER, "no connection")          \
+	X(ERR_TIMEOUT, "controller.timeout", EXIT_NO_CONTROLLER, "no answer in time")              \
+	X(ERR_MUNGE_DOWN, "munge.down", EXIT_NO_CONTROLLER, "the munge daemon does not answer")    \
+	X(ERR_MUNGE_KEY, "munge.key", EXIT_NO_CONTROLLER, "the munge keys of the hosts differ")    \
+	X(ERR_MUNGE_CLOCK, "munge.clock", EXIT_NO_CONTROLLER, "the clocks of the hosts differ")    \
+	X(ERR_MUNGE_REPLAY, "munge.replay", EXIT_NO_CONTROLLER, "a credential was used twice")     \
+	X(ERR_AUTH, "auth", EXIT_NOT_PERMITTED, "the peer's credential is not acceptable")         \
+	X(ERR_CLUSTER, "auth.cluster", EXIT_NO_CONTROLLER, "that controller serves another cluster") \
+	X(ERR_NOT_PERMITTED, "permission", EXIT_NOT_PERMITTED, "the user may not do that")         \
+	X(ERR_BUSY, "busy", EXIT_NO_CONTROLLER, "too much work at hand; try again later")          \
+	X(ERR_NO_SPACE, "disk.full", EXIT_REFUSED, "the controller's disk is (nearly) full")       \
+	X(ERR_NO_JOB, "job.unknown", EXIT_NO_OBJECT, "no such job")                                \
+	X(ERR_NO_NODE, "node.unknown", EXIT_NO_OBJECT, "no such node")                             \
+	X(ERR_NO_PARTITION, "partition.unknown", EXIT_NO_OBJECT, "no such partition")              \
+	X(ERR_NO_GPU_TYPE, "gpu_type.unknown", EXIT_NO_OBJECT, "no such GPU type")                 \
+	X(ERR_JOB_STATE, "job.state", EXIT_REFUSED, "the job's state does not allow that")         \
+	X(ERR_NODE_STATE, "node.state", EXIT_REFUSED, "the node's state does not allow that")      \
+	X(ERR_JOB_SPEC, "job.spec", EXIT_REFUSED, "the job's specification is not acceptable")     \
+	X(ERR_JOB_NEVER, "job.never", EXIT_REFUSED, "the job could never start on this cluster")   \
+	X(ERR_TIME_LIMIT, "limit.partition.time", EXIT_REFUSED, "over the partition's max_time")   \
+	X(ERR_TOKEN, "job.token", EXIT_REFUSED, "the token was used for a different job")          \
+	X(ERR_SIGNATURE, "job.signature", EXIT_NOT_PERMITTED, "the job's signature does not fit")  \
+	X(ERR_LIMIT_JOBS, "limit.jobs", EXIT_REFUSED, "the controller holds as many jobs as it may") \
+	X(ERR_EPOCH, "epoch", EXIT_REFUSED, "an order of a controller no longer in charge")        \
+	X(ERR_LAUNCH, "launch", EXIT_REFUSED, "a run could not be started on its node")
+
+#define X(sym, name, exit, help) sym,
+enum error_code { ERROR_CODES(X) ERR_COUNT };
+#undef X
+
+struct error {
+	int code;	/* enum error_code */
+	char text[512]; /* one line, no trailing newline or full stop */
+	char hint[256]; /* "" or one line of advice */
+};
+
+/* Fill `err` (unless NULL), clear its hint, return -1: `return error_set(err, ERR_USAGE, ...);` */
+int error_set(struct error *err, int code, const char *fmt, ...)
+	__attribute__((format(printf, 3, 4)));
+
+/* Add advice to an error that is set. Returns -1, so it can end a function too. */
+int error_hint(struct error *err, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
+
+/* Put "CONTEXT: " before the text: error_wrap(err, "partition '%s'", name). Returns -1. */
+int error_wrap(struct error *err, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
+
+const char *error_name(int code);   /* dotted name; "internal" for an unknown code */
+int error_exit_status(int code);    /* enum exit_status */
+const char *error_meaning(int code); /* one line for manuals */
+
+#endif
