@@ -1,0 +1,146 @@
+/* conf.h - gpusched.conf, read, checked and expanded
+ *
+ * The file is libconfig syntax (man/gpusched.conf.5). Every key is one row of the tables in
+ * conf_keys.c: name, type, unit, default, limits, reloadable, one line of help. Parsing, checks,
+ * `--show-config`, the comparison at reload and the manual's list of keys all come from the rows.
+ *
+ * `struct conf` is plain data: the cores read it too (they call nothing declared here). A conf is
+ * never changed after conf_load(); a reload makes a new one. Names are unique within their list;
+ * indices (partition -> node, node -> GPU type) are positions in the arrays of the same conf.
+ */
+#ifndef COMMON_CONF_H
+#define COMMON_CONF_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+
+#include "common/error.h"
+
+#define CONF_MAX_NODES          65536 /* named nodes of a cluster; the design's aim is 12,500 */
+#define CONF_MAX_GPUS_PER_NODE  64    /* GPU sets of a node are one 64-bit word */
+#define CONF_MAX_PARTITIONS     1024
+#define CONF_MAX_GPU_TYPES      256
+#define CONF_NO_LIMIT           0     /* a time limit of 0 is none ("unlimited") */
+
+/* A number of GPUs of one type on one node. */
+struct conf_gpu_count {
+	uint16_t type; /* index into conf.gpu_types */
+	uint16_t count;
+};
+
+struct conf_gpu_type {
+	char *name;
+	uint64_t mem_mb; /* nominal memory of one; 0: not given */
+};
+
+/* One node; `nodes` entries with hostlists are expanded and node_defaults filled in. What is 0 is
+ * taken as the agent finds it; what is given is demanded of the node. GPU indices are handed out in
+ * the order of `gpus`: type gpus[0] has 0..count-1, and so on. */
+struct conf_node {
+	char *name;
+	uint32_t cpus;
+	uint64_t mem_mb;
+	struct conf_gpu_count *gpus;
+	size_t n_gpus; /* entries, not devices */
+};
+
+struct conf_partition {
+	char *name;
+	uint32_t *nodes; /* ascending indices into conf.nodes */
+	size_t n_nodes;
+	char *node_names; /* as a hostlist, for people */
+	bool is_default;
+	uint32_t tier;           /* higher is served first */
+	uint32_t default_time_s; /* for jobs that ask for none; 0: the partition's max_time */
+	uint32_t max_time_s;     /* 0: unlimited */
+	uint32_t grace_s;        /* from TERM to KILL */
+	uint32_t default_mem_mb; /* for each job that asks for none; 0: none is booked */
+};
+
+struct conf_controller {
+	char *host;
+	uint32_t port;
+	char *listen;      /* address to listen on; "" is all */
+	char *user;        /* gctld runs as this user; credentials are restricted to it */
+	char *agent_user;  /* only this user (and root) may speak for a node */
+	char *state_dir;
+	char *pid_file;    /* "": none */
+	char *log;         /* "stderr", "syslog" or a path */
+	char *log_level;   /* error, warning, info, debug */
+	char *munge_socket; /* "": munge's own default */
+	char *fence;       /* program to make sure a node is off; "": none. Called: FENCE NODE */
+	uint32_t fence_timeout_s;
+	uint32_t heartbeat_ms;
+	uint32_t node_timeout_s;  /* not heard from for so long: unknown */
+	uint32_t unknown_is_off_s; /* 0: never assume that an unknown node is off */
+	uint32_t signature_age_s; /* how old a job's signature may be at a start */
+	uint32_t max_jobs;        /* jobs held in memory */
+	uint64_t max_script_kb;
+	uint32_t keep_ended_s;    /* ended jobs stay visible to gqueue --all for so long */
+	uint64_t min_free_mb;     /* below: submits are refused */
+	uint32_t workers;         /* helper threads */
+};
+
+struct conf {
+	char *cluster;
+	struct conf_controller controller;
+	struct conf_gpu_type *gpu_types;
+	size_t n_gpu_types;
+	struct conf_node *nodes;
+	size_t n_nodes;
+	struct conf_partition *partitions;
+	size_t n_partitions;
+	uint32_t default_partition; /* index; UINT32_MAX: none */
+};
+
+/* Every mistake of one reading, in file order. A syntax error is reported alone. */
+struct conf_problem {
+	char *file;
+	unsigned line;
+	char *text; /* "partitions[0].max_tme: unknown key; did you mean 'max_time'?" */
+};
+struct conf_problems {
+	struct conf_problem *v;
+	size_t n;
+};
+
+/* Read and check `path` (with its @include files). NULL on failure: `problems` then has at least
+ * one entry (a file that cannot be read is one too). Blocks; call it from a helper thread. */
+struct conf *conf_load(const char *path, struct conf_problems *problems);
+
+/* The same from memory, for tests and fuzzing; `name` stands for the file in problems. */
+struct conf *conf_parse(const char *text, const char *name, struct conf_problems *problems);
+
+void conf_free(struct conf *conf);                    /* NULL is fine */
+void conf_problems_clear(struct conf_problems *problems); /* frees the entries */
+
+/* Print every effective value in the file's own syntax, so that it can be read back. */
+void conf_print(const struct conf *conf, FILE *out);
+
+/* Print the keys of the tables: one row a key (path, type, default, limits, reloadable, help). The
+ * manual's list is compared with it. */
+void conf_print_keys(FILE *out);
+
+/* What changed, as lines "partitions.batch.max_time 2-00:00:00 -> 1-00:00:00", named by name and
+ * not by position. Returns the number of lines, -1 with `err` when a key that cannot be reloaded
+ * was changed (all such keys are named). Caller frees *lines and each line. */
+int conf_diff(const struct conf *from, const struct conf *to, char ***lines, struct error *err);
+
+/* What agents and commands need to find their controller, from (first wins) the variables
+ * GPUSCHED_CONTROLLER (host[:port]), GPUSCHED_CLUSTER, GPUSCHED_CONTROLLER_USER,
+ * GPUSCHED_MUNGE_SOCKET, then the file GPUSCHED_CONF or SYSCONFDIR/gpusched/client.conf or
+ * SYSCONFDIR/gpusched/gpusched.conf. A client.conf holds `cluster` and `controller` alone; the
+ * reader takes these two from either file and skips the rest, fast (each command pays it). */
+struct conf_client {
+	char *cluster;
+	char *host;
+	uint32_t port;
+	char *controller_user;
+	char *munge_socket; /* "": default */
+};
+int conf_client_load(const char *path_or_null, struct conf_client *client, struct error *err);
+void conf_client_clear(struct conf_client *client);
+
+#endif
