@@ -1,0 +1,174 @@
+/* core.h - everything the controller decides
+ *
+ * Plain C: no I/O, no clock, no threads, no chance but the seed. The daemon (ctld/), the simulator
+ * and the fault tests are worlds around the same core. A world
+ *
+ *	1. makes a core from a configuration, feeds it the rows of the database, calls core_start();
+ *	2. applies events (core_apply) as they happen and lets the scheduler work in bounded slices
+ *	   (core_schedule) while there is more to do;
+ *	3. takes the effects (core_effects), holding each back until its change is committed;
+ *	4. when the store is idle, seals the dirty rows (core_seal) and commits them as one batch.
+ *
+ * Invariants, checked by the fault simulation after every commit:
+ *	- a core loaded from the rows sealed so far has the same core_hash() as the living one;
+ *	- no GPU is booked by two runs; what a node has free is what it has less what its runs hold;
+ *	- verdicts, priorities and capacity buckets are derived, never stored.
+ *
+ * An illegal transition or a broken invariant is a bug and asserts: the world dies and restarts
+ * from what is on disk. Running out of memory does the same. Bad input never asserts.
+ */
+#ifndef CTLD_CORE_CORE_H
+#define CTLD_CORE_CORE_H
+
+#include "ctld/core/event.h"
+#include "ctld/core/row.h"
+
+struct core;
+
+/* `conf` is borrowed until core_reconfigure() or core_free(). */
+struct core *core_new(const struct conf *conf, uint64_t seed);
+void core_free(struct core *core);
+
+/* Take one row of the database, tables in the order of enum row_table. Jobs or runs that name nodes,
+ * partitions or types that the configuration no longer has are kept (the job waits with a reason,
+ * the run stays booked under the old name). -1: the row makes no sense (ERR_INTERNAL). */
+int core_load(struct core *core, const struct row *row, struct error *err);
+
+/* All rows are in: check them against each other, take the next epoch, lease job ids. Refuses when
+ * the database belongs to another cluster. */
+int core_start(struct core *core, struct clocks now, struct error *err);
+
+/* Apply what happened. Never blocks, never fails: refusals are effects. */
+void core_apply(struct core *core, const struct core_event *event, struct clocks now);
+
+/* Let the scheduler decide: at most `budget` classes or placements looked at. Returns true when
+ * there is more to do at once. */
+bool core_schedule(struct core *core, struct clocks now, unsigned budget);
+
+/* When EV_CLOCK is wanted next (mono); INT64_MAX: never. */
+usec_t core_next_timer(const struct core *core);
+
+/* Effects born since the last clear, oldest first. */
+const struct effect *core_effects(const struct core *core, size_t *n);
+void core_effects_clear(struct core *core);
+
+/* The number of the last change of state: grows with every event that changed a durable field. */
+uint64_t core_change(const struct core *core);
+
+/* Hand every dirty row to `sink` by value and forget that it was dirty. Returns the rows. */
+typedef void core_row_sink(void *arg, const struct row *row);
+size_t core_seal(struct core *core, core_row_sink *sink, void *arg);
+size_t core_dirty_bytes(const struct core *core); /* estimate; too many: stop reading sockets */
+
+/* Over all durable fields, in key order. Audit events (TABLE_EVENT) are not part of it. */
+uint64_t core_hash(const struct core *core);
+
+/* Switch to another configuration, as a whole. Waiting jobs that no longer fit keep waiting with a
+ * reason; runs go on. After it returns the old conf is no longer referred to, and node and partition
+ * indices are those of the new one; agents of nodes that left are closed. */
+void core_reconfigure(struct core *core, const struct conf *conf, struct clocks now);
+
+/* An agent reported an epoch or job id above ours (a restored backup): no orders go out. `text` says
+ * so in one line. `gctld --takeover` calls core_takeover() after core_start(): both are raised
+ * above the given and all later reported numbers. */
+bool core_is_suspended(const struct core *core, const char **text);
+void core_takeover(struct core *core, uint64_t epoch_above, uint64_t job_above);
+
+/* Do all invariants hold? For tests, and after each event in a debug build. */
+int core_check(const struct core *core, struct error *err);
+
+/* -------------------------------------------------------------------------------------------
+ * Views: how listings read the core. Values by copy, pointers borrowed until the next call that
+ * changes the core. Iterate by asking for the next id above the last one, in bounded slices. */
+
+struct job_view {
+	uint64_t id;
+	uint32_t uid, gid;
+	const char *name, *user, *account, *partition;
+	const char *state;      /* "PENDING" */
+	const char *state_code; /* "PD" */
+	bool ended;             /* a terminal state */
+	const char *reason;     /* "Resources", "Priority", "JobHeldUser", ...; "" none */
+	char reason_text[256];  /* the same for people, with numbers */
+	struct gpu_request gpus[MAX_GPU_ALTERNATIVES];
+	size_t n_gpus;
+	uint32_t cpus, time_limit_s;
+	uint64_t mem_mb;
+	usec_t submit_time, start_time, end_time; /* wall; 0 where it does not apply */
+	uint64_t elapsed_s;
+	uint32_t exit_code, exit_signal;
+	const char *node, *gpu_type; /* of the present or last run; "" none */
+	uint64_t gpu_set;
+	uint32_t attempt, max_attempts;
+	uint32_t warn_signal, warn_before_s;
+	int64_t priority;
+	int32_t nice;
+	const struct label *labels;
+	size_t n_labels;
+	const char *cwd, *output, *error, *submit_host, *comment;
+	bool requeue;
+};
+
+/* The first job with an id above `after`, in id order. False: none. O(log n) or better. */
+bool core_job_next(const struct core *core, uint64_t after, struct clocks now,
+	struct job_view *view);
+bool core_job_view(const struct core *core, uint64_t id, struct clocks now, struct job_view *view);
+
+struct run_view {
+	struct run_id id;
+	const char *node, *state, *gpu_type, *incarnation;
+	uint64_t gpus;
+	uint32_t cpus, grace_s, uid;
+	uint64_t mem_mb, epoch, gpu_mem_mb; /* gpu_mem_mb: nominal, each */
+	usec_t order_time, start_time;
+};
+bool core_run_view(const struct core *core, struct run_id id, struct run_view *view);
+
+struct gpu_use {
+	const char *type;
+	uint32_t total, free, largest; /* largest: the most that one job can get on one node now */
+	const char *largest_node;      /* "" none */
+};
+
+#define NODE_VIEW_GPUS 16
+#define PARTITION_VIEW_GPUS 64
+
+struct node_view {
+	const char *name;
+	const char *state; /* idle mixed allocated draining drained unknown down invalid */
+	const char *reason;
+	uint32_t reason_uid;
+	usec_t reason_time, last_heard; /* wall */
+	uint32_t cpus, cpus_free;
+	uint64_t mem_mb, mem_free_mb;
+	struct gpu_use gpus[NODE_VIEW_GPUS];
+	size_t n_gpus;
+	const char *boot_id, *version, *containment;
+	bool pretended;
+	uint64_t session; /* 0: not connected */
+	size_t n_runs;
+};
+bool core_node_view(const struct core *core, uint32_t node, struct clocks now,
+	struct node_view *view);
+/* Up to `max` runs of a node; returns how many there are. */
+size_t core_node_runs(const struct core *core, uint32_t node, struct run_id *runs, size_t max);
+
+struct partition_view {
+	const struct conf_partition *conf;
+	uint32_t nodes_ok, nodes_drain, nodes_down; /* sum: all of its nodes */
+	uint32_t jobs_pending, jobs_running;
+	struct gpu_use gpus[PARTITION_VIEW_GPUS];
+	size_t n_gpus;
+};
+bool core_partition_view(const struct core *core, uint32_t partition, struct partition_view *view);
+
+/* Counters for `gctl stats`. */
+struct core_stats {
+	uint64_t epoch, change, next_job;
+	uint64_t jobs, jobs_pending, jobs_running, runs, classes, classes_parked;
+	uint64_t events, passes, placements_tried, started, ended;
+	uint64_t nodes, nodes_up;
+};
+void core_stats(const struct core *core, struct core_stats *stats);
+
+#endif

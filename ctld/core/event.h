@@ -1,0 +1,240 @@
+/* event.h - what goes into the core, and what comes out
+ *
+ * Events are what happened in the world: a submit, a report of a node, clocks that moved on. They
+ * are borrowed for the call; the core copies what it keeps. Effects are what the world must do:
+ * answer, order, fence. They too are plain values; the pointers in them are valid until
+ * core_effects_clear(). The world releases an effect only when the change it was born in has been
+ * committed.
+ */
+#ifndef CTLD_CORE_EVENT_H
+#define CTLD_CORE_EVENT_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "common/conf.h"
+#include "common/error.h"
+
+typedef int64_t usec_t; /* microseconds */
+
+/* Both clocks at one moment. Durations use mono; what people see uses wall. */
+struct clocks {
+	usec_t wall; /* UTC since 1970; may jump */
+	usec_t mono; /* since any point; never goes back within one core's life */
+};
+
+struct run_id {
+	uint64_t job;
+	uint32_t task; /* 0 for a job that is no array */
+	uint32_t attempt; /* 1 for the first */
+};
+
+/* Numbers equal EndCause of gpusched.proto (a static assertion in ctld/rpc compares them). */
+enum end_cause {
+	END_NONE,
+	END_EXIT,
+	END_TIME_LIMIT,
+	END_CANCEL,
+	END_PREEMPT,
+	END_NODE_FAIL,
+	END_LAUNCH,
+	END_LOST,
+	END_OUT_OF_MEMORY,
+	END_DRAIN,
+};
+
+/* Who asks. `reply` is the world's own number for the request; replies carry it back. */
+struct caller {
+	uint64_t reply;
+	uint32_t uid;
+	bool admin;       /* root, the controller's user (roles come later) */
+	const char *user; /* login name; "uid N" when the name service knows none */
+	const char *host; /* where from, for the audit trail */
+};
+
+struct gpu_request {
+	const char *type; /* "" any */
+	uint32_t count;
+};
+
+struct label {
+	const char *key, *value;
+};
+
+#define MAX_GPU_ALTERNATIVES 8
+
+/* One job of a submit. Signature, hashes and sizes were checked by ctld/rpc. */
+struct submit_job {
+	const char *name, *partition, *account, *submit_host; /* "" where not given */
+	const char *array;
+	const char *cwd, *output, *error;
+	uint32_t gid;
+	struct gpu_request gpus[MAX_GPU_ALTERNATIVES]; /* best liked first */
+	size_t n_gpus;
+	uint32_t cpus;         /* 0: default */
+	uint64_t mem_mb;       /* 0: default */
+	uint32_t time_limit_s; /* 0: default */
+	uint32_t warn_signal, warn_before_s;
+	uint32_t max_attempts;
+	bool hold, requeue;
+	int32_t nice;
+	const struct label *labels;
+	size_t n_labels;
+	uint8_t nonce[16];
+	uint8_t spec_hash[32];
+	usec_t sign_time;
+};
+
+enum job_verb { JOB_CANCEL = 1, JOB_HOLD, JOB_RELEASE, JOB_SIGNAL, JOB_REQUEUE };
+enum node_verb { NODE_DRAIN = 1, NODE_RESUME, NODE_DOWN };
+
+enum run_report_state { REPORT_STARTING = 1, REPORT_RUNNING, REPORT_ENDED, REPORT_NEVER };
+
+struct run_report {
+	struct run_id run;
+	enum run_report_state state;
+	usec_t start_time, end_time;
+	uint64_t elapsed_us;
+	uint32_t exit_code, exit_signal;
+	enum end_cause cause;
+	const char *detail;      /* "" none */
+	const char *incarnation; /* under which it was started */
+	uint64_t epoch;
+	uint64_t gpus;           /* bit set of host indices */
+	const char *gpu_type;
+	uint32_t cpus;
+	uint64_t mem_mb;
+	uint64_t cpu_time_us, max_rss_kb;
+	uint32_t uid;
+};
+
+enum event_kind {
+	EV_SUBMIT,       /* -> EFFECT_SUBMITTED or EFFECT_REPLY */
+	EV_JOB_CONTROL,  /* -> EFFECT_CONTROLLED */
+	EV_NODE_CONTROL, /* -> EFFECT_REPLY */
+	EV_WAIT_JOB,     /* -> EFFECT_JOB_ENDED (at once if it has) or EFFECT_REPLY with an error */
+	EV_WAIT_CANCEL,  /* the waiting session has gone */
+	EV_AGENT_UP,     /* an agent has registered -> EFFECT_REGISTERED or EFFECT_CLOSE_AGENT */
+	EV_AGENT_GONE,   /* its session has ended */
+	EV_HEARTBEAT,
+	EV_RUN_REPORT,   /* -> EFFECT_FORGET_RUN once an end is applied */
+	EV_FENCED,       /* the fence program has ended */
+	EV_DISK_FREE,    /* free space of the state directory */
+	EV_CLOCK,        /* time has passed: timers */
+};
+
+struct core_event {
+	enum event_kind kind;
+	struct caller caller; /* SUBMIT, JOB_CONTROL, NODE_CONTROL, WAIT_JOB */
+	union {
+		struct {
+			const struct submit_job *jobs; /* all or none */
+			size_t n;
+			bool test_only;
+		} submit;
+		struct {
+			enum job_verb verb;
+			const uint64_t *ids; /* chosen by the world through a filter */
+			size_t n;
+			uint32_t signal;
+			const char *reason;
+		} job;
+		struct {
+			enum node_verb verb;
+			const uint32_t *nodes; /* indices into conf.nodes */
+			size_t n;
+			const char *reason;
+			bool confirmed_off;
+		} node;
+		uint64_t wait; /* WAIT_JOB: the job. WAIT_CANCEL: the reply number */
+		struct {
+			uint32_t node;    /* index into conf.nodes */
+			uint64_t session; /* the world's number of the session; never 0, never reused */
+			const char *boot_id, *incarnation, *version, *containment;
+			uint32_t cpus;
+			uint64_t mem_mb;
+			bool pretended;
+			const struct run_report *runs; /* all runs alive or not yet forgotten */
+			size_t n_runs;
+			uint64_t max_epoch, max_job;
+		} agent_up;
+		struct {
+			uint32_t node;
+			uint64_t session; /* an old session's event is ignored */
+		} agent; /* AGENT_GONE, HEARTBEAT */
+		struct {
+			uint32_t node;
+			uint64_t session;
+			struct run_report report;
+		} run;
+		struct {
+			uint32_t node;
+			bool off; /* true: the program reported success, the node is off */
+		} fenced;
+		uint64_t disk_free_mb;
+	};
+};
+
+enum effect_kind {
+	EFFECT_REPLY,       /* error or plain success for caller.reply */
+	EFFECT_SUBMITTED,   /* ids; test_only: the verdict */
+	EFFECT_CONTROLLED,
+	EFFECT_JOB_ENDED,   /* for a waiter */
+	EFFECT_REGISTERED,  /* to an agent: the wanted set */
+	EFFECT_CLOSE_AGENT, /* superseded or refused: text says why */
+	EFFECT_START_RUN,   /* to an agent; the world adds signed bytes, script, credential */
+	EFFECT_END_RUN,
+	EFFECT_SIGNAL_RUN,
+	EFFECT_FORGET_RUN,
+	EFFECT_FENCE,       /* start the site's fence program for a node */
+	EFFECT_JOB_CHANGED, /* a job's state changed (watchers; the log at debug level) */
+};
+
+struct job_error {
+	uint64_t job;
+	struct error error;
+};
+
+struct effect {
+	enum effect_kind kind;
+	uint64_t change;  /* released when this change is committed */
+	uint64_t reply;   /* REPLY, SUBMITTED, CONTROLLED, JOB_ENDED */
+	uint32_t node;    /* to agents: index into conf.nodes */
+	uint64_t session; /* to agents: orders count only within this session */
+	union {
+		const struct error *error; /* REPLY: code ERR_NONE is success */
+		struct {
+			const uint64_t *ids;
+			const bool *known; /* a repeated submit: that job was there already */
+			size_t n;
+			bool test_only;
+			bool would_start_now; /* test_only, of the first job, and where: */
+			uint32_t node;
+			const char *gpu_type;
+			uint64_t gpus;
+			const char *reason; /* why not now */
+		} submitted;
+		struct {
+			uint32_t done;
+			const struct job_error *errors; /* at most 1000 */
+			size_t n;
+		} controlled;
+		uint64_t job; /* JOB_ENDED, JOB_CHANGED */
+		struct {
+			const struct run_id *wanted;
+			size_t n;
+		} registered;
+		const char *text; /* CLOSE_AGENT */
+		struct {
+			struct run_id run;
+			uint32_t signal;      /* SIGNAL_RUN; END_RUN: 0 is TERM */
+			enum end_cause cause; /* END_RUN */
+			uint32_t grace_s;     /* END_RUN */
+			const char *by_user;  /* END_RUN */
+			bool requeue;         /* END_RUN */
+		} run; /* START_RUN (details: core_run_view), END_RUN, SIGNAL_RUN, FORGET_RUN */
+	};
+};
+
+#endif

@@ -1,0 +1,148 @@
+/* row.h - what the core keeps, as rows
+ *
+ * The one schema of gpusched's durable state. The core writes and reads rows (a table, and values
+ * by position); ctld/store/sql.c holds the SQL for the same tables and columns, in the same order,
+ * and a unit test compares the two. The core never sees SQL, the store never decides.
+ *
+ * A row is sealed *by value*: whoever receives one copies what it needs before it returns.
+ * To add a column: a line here (last in its table), the field in the noun's encoder and decoder,
+ * a migration step in sql.c. K marks the columns of the primary key; they come first.
+ */
+#ifndef CTLD_CORE_ROW_H
+#define CTLD_CORE_ROW_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+/* X(name, type: INT TEXT BLOB, K or _) */
+#define META_COLUMNS(X) /* cluster, epoch, next_job (leased), next_event (leased), ... */ \
+	X(key, TEXT, K)                                                                   \
+	X(value, TEXT, _)
+
+#define NODE_COLUMNS(X) /* only nodes with something to remember */ \
+	X(name, TEXT, K)                                            \
+	X(drain, INT, _)        /* 1: no new starts */              \
+	X(down, INT, _)         /* 1: declared down by an operator */ \
+	X(reason, TEXT, _)      /* of drain or down */              \
+	X(reason_uid, INT, _)   /* who */                           \
+	X(reason_time, INT, _)  /* when, us UTC */                  \
+	X(incarnation, TEXT, _) /* of the last registration */      \
+	X(boot_id, TEXT, _)                                         \
+	X(cpus, INT, _)         /* as the agent found them */       \
+	X(mem_mb, INT, _)
+
+#define JOB_COLUMNS(X)                                                             \
+	X(id, INT, K)                                                              \
+	X(uid, INT, _)                                                             \
+	X(gid, INT, _)                                                             \
+	X(user, TEXT, _)                                                           \
+	X(account, TEXT, _)                                                        \
+	X(partition, TEXT, _)                                                      \
+	X(name, TEXT, _)                                                           \
+	X(state, TEXT, _)       /* long name, as users see it */                   \
+	X(hold, INT, _)         /* 0 no, 1 by the owner, 2 by an administrator */  \
+	X(gpus, TEXT, _)        /* "h100:2|l40s:4", "" none; any type: "any:2" */  \
+	X(cpus, INT, _)                                                            \
+	X(mem_mb, INT, _)                                                          \
+	X(time_limit_s, INT, _)                                                    \
+	X(warn_signal, INT, _)                                                     \
+	X(warn_before_s, INT, _)                                                   \
+	X(requeue, INT, _)                                                         \
+	X(nice, INT, _)                                                            \
+	X(labels, TEXT, _)      /* k=v lines */                                    \
+	X(submit_host, TEXT, _)                                                    \
+	X(cwd, BLOB, _)                                                            \
+	X(output, BLOB, _)                                                         \
+	X(error, BLOB, _)                                                          \
+	X(array, TEXT, _)                                                          \
+	X(nonce, BLOB, _)                                                          \
+	X(spec_hash, BLOB, _)                                                      \
+	X(sign_time, INT, _)    /* when the credential was made, us UTC */         \
+	X(submit_time, INT, _)                                                     \
+	X(start_time, INT, _)   /* of the present or last run */                   \
+	X(end_time, INT, _)                                                        \
+	X(attempt, INT, _)      /* of the present or last run; 0: none yet */      \
+	X(max_attempts, INT, _)                                                    \
+	X(exit_code, INT, _)                                                       \
+	X(exit_signal, INT, _)                                                     \
+	X(end_cause, INT, _)    /* why it is to end or ended; enum end_cause */    \
+	X(comment, TEXT, _)     /* who held or cancelled it and why */
+
+#define RUN_COLUMNS(X)                                                             \
+	X(job, INT, K)                                                             \
+	X(task, INT, K)                                                            \
+	X(attempt, INT, K)                                                         \
+	X(node, TEXT, _)                                                           \
+	X(state, TEXT, _)                                                          \
+	X(gpu_type, TEXT, _)                                                       \
+	X(gpus, INT, _)         /* bit set of host indices */                      \
+	X(cpus, INT, _)                                                            \
+	X(mem_mb, INT, _)                                                          \
+	X(incarnation, TEXT, _) /* of the node, when ordered */                    \
+	X(epoch, INT, _)        /* when ordered */                                 \
+	X(order_time, INT, _)                                                      \
+	X(start_time, INT, _)                                                      \
+	X(end_time, INT, _)                                                        \
+	X(elapsed_us, INT, _)   /* by the node's monotonic clock */                \
+	X(exit_code, INT, _)                                                       \
+	X(exit_signal, INT, _)                                                     \
+	X(end_wanted, INT, _)   /* enum end_cause: an EndRun is due or under way */ \
+	X(end_cause, INT, _)    /* as reported */                                  \
+	X(detail, TEXT, _)                                                         \
+	X(cpu_time_us, INT, _)                                                     \
+	X(max_rss_kb, INT, _)                                                      \
+	X(uid, INT, _)
+
+#define NONCE_COLUMNS(X) /* (uid, nonce) -> job: a repeated submit is answered, not repeated */ \
+	X(uid, INT, K)                                                             \
+	X(nonce, BLOB, K)                                                          \
+	X(spec_hash, BLOB, _)                                                      \
+	X(job, INT, _)                                                             \
+	X(expires, INT, _)      /* us UTC; also kept while the job lives */
+
+#define EVENT_COLUMNS(X) /* append only: the audit trail. Rows move on to history.db */ \
+	X(seq, INT, K)                                                             \
+	X(time, INT, _)                                                            \
+	X(kind, TEXT, _)        /* "job.submit", "node.drain", ... */              \
+	X(uid, INT, _)          /* who asked; -1: the controller itself */         \
+	X(host, TEXT, _)        /* from where */                                   \
+	X(job, INT, _)          /* 0: none */                                      \
+	X(node, TEXT, _)        /* "": none */                                     \
+	X(text, TEXT, _)
+
+/* X(TABLE, name, columns) */
+#define ROW_TABLES(X)                        \
+	X(TABLE_META, meta, META_COLUMNS)    \
+	X(TABLE_NODE, node, NODE_COLUMNS)    \
+	X(TABLE_JOB, job, JOB_COLUMNS)       \
+	X(TABLE_RUN, run, RUN_COLUMNS)       \
+	X(TABLE_NONCE, nonce, NONCE_COLUMNS) \
+	X(TABLE_EVENT, event, EVENT_COLUMNS)
+
+#define X(sym, name, columns) sym,
+enum row_table { ROW_TABLES(X) TABLE_COUNT };
+#undef X
+
+#define ROW_MAX_COLUMNS 40
+
+enum value_type { VALUE_INT, VALUE_TEXT, VALUE_BLOB };
+
+struct value {
+	enum value_type type;
+	int64_t i;     /* VALUE_INT */
+	const void *p; /* VALUE_TEXT, VALUE_BLOB: borrowed; never NULL */
+	size_t n;      /* bytes, without a terminating NUL */
+};
+
+/* RETIRE is a delete of something that has ended: the store moves the row to history. */
+enum row_change { ROW_PUT, ROW_DELETE, ROW_RETIRE };
+
+struct row {
+	enum row_table table;
+	enum row_change change;
+	size_t n; /* all columns for PUT; the key's columns for DELETE and RETIRE */
+	struct value v[ROW_MAX_COLUMNS];
+};
+
+#endif

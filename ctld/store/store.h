@@ -1,0 +1,92 @@
+/* store.h - the one writer of state.db
+ *
+ * One thread owns the one SQLite connection (WAL, synchronous=FULL, locking_mode=EXCLUSIVE). The
+ * loop hands it batches: each is one transaction of rows and blobs by value, and the commit is
+ * announced back on the loop. One batch is in flight; what happens meanwhile merges into the next.
+ *
+ * A commit that fails ends the process (the callback gets the error, logs it and exits): crash is
+ * rollback. SQLITE_FULL alone is tried once more with the identical batch, after the reserve file
+ * has been unlinked, so that ends of runs can still be recorded.
+ *
+ * Everything that must be told to somebody waits for the commit of the batch it belongs to; the
+ * store knows nothing of that, it only says which batch is durable.
+ *
+ * sql.c holds all SQL; history.c moves retired rows to history.db by a thread of its own.
+ */
+#ifndef CTLD_STORE_STORE_H
+#define CTLD_STORE_STORE_H
+
+#include <stdbool.h>
+
+#include "common/error.h"
+#include "ctld/core/row.h"
+
+struct store;
+struct store_batch;
+struct event_base;
+
+struct store_options {
+	const char *dir;       /* state directory: exists, owned by us, closed to others */
+	const char *cluster;   /* written at creation, compared ever after */
+	uint64_t reserve_kb;   /* size of the reserve file; 0: 4096 */
+	const char *vfs;       /* SQLite VFS name; NULL: default. For the fault simulation */
+	bool synchronous_only; /* no threads: store_commit() works in the caller (fault simulation) */
+};
+
+/* Lock the directory (a second controller is refused, with the pid of the first), open or create,
+ * migrate, check. Refuses loose modes, a newer schema, another cluster's data. */
+struct store *store_open(const struct store_options *options, struct event_base *base,
+	struct error *err);
+/* Finish the batch in flight, checkpoint, close. NULL is fine. */
+void store_close(struct store *store);
+
+/* Read all rows, tables in the order of enum row_table, in key order. Only before the first commit.
+ * A row that `take` refuses stops the load with its error. Audit events are not read, only the
+ * last of each is (`next_event` in META says where to go on). */
+typedef int store_row_fn(void *arg, const struct row *row, struct error *err);
+int store_load(struct store *store, store_row_fn *take, void *arg, struct error *err);
+
+/* What the owner signed, byte by byte. The core never sees these. */
+struct store_blob {
+	uint64_t job;
+	const void *spec, *script, *credential;
+	size_t spec_len, script_len, credential_len;
+};
+
+/* A batch is filled on the loop, copies everything, and belongs to the store once committed. */
+struct store_batch *store_batch_new(struct store *store);
+void store_batch_row(struct store_batch *batch, const struct row *row);
+void store_batch_blob(struct store_batch *batch, const struct store_blob *blob);
+/* Ask for a job's blob together with the commit, for a start that waits on it. */
+void store_batch_want_blob(struct store_batch *batch, uint64_t job, void *tag);
+size_t store_batch_bytes(const struct store_batch *batch);
+bool store_batch_empty(const struct store_batch *batch);
+
+/* Called on the loop when the batch is durable (or a read-only request is served). `blobs`
+ * (borrowed) are those wanted, in the order asked, with spec NULL for a job that has none. `err`
+ * NULL: committed. Otherwise nothing of it is: end the process. */
+struct store_result {
+	const struct store_blob *blobs;
+	void *const *tags;
+	size_t n_blobs;
+	uint64_t commit_us; /* how long it took */
+};
+typedef void store_done_fn(void *arg, const struct store_result *result, const struct error *err);
+/* Must not be called while one is in flight (store_busy). Takes the batch over. */
+void store_commit(struct store *store, struct store_batch *batch, store_done_fn *done, void *arg);
+bool store_busy(const struct store *store);
+
+/* Free space for the state directory (statvfs). */
+uint64_t store_free_mb(const struct store *store);
+
+/* Copy the live database to `path` through SQLite's backup interface, in slices between commits. */
+void store_backup(struct store *store, const char *path, store_done_fn *done, void *arg);
+
+struct store_stats {
+	uint64_t commits, rows, bytes, last_commit_us, max_commit_us, sum_commit_us, wal_pages;
+	uint64_t history_rows, history_behind;
+	bool reserve_used;
+};
+void store_stats(const struct store *store, struct store_stats *stats);
+
+#endif
