@@ -1,0 +1,122 @@
+/* hello.h - how a connection begins: who is there, and with whom
+ *
+ * The client makes a fresh 32-byte secret (psk), puts it into a munge credential that only the
+ * server's uid may decode, and starts a Noise handshake keyed by it (noise.h). The server thereby
+ * knows the client's uid from munge, and the client knows that it talks to the server, which alone
+ * could read the secret. Numbers are in network byte order. The client sends, in one piece:
+ *
+ *      +------------------+-------------+-----------+-----------------+------------+
+ *      | 8 magic GPUSCHED | u16 version | u16 flags | u32 c <= 8192   | c bytes:   |
+ *      |                  |             | (0)       |                 | credential |
+ *      +------------------+-------------+-----------+-----------------+------------+
+ *      +-------+---------------------------------+
+ *      | u16 n | n bytes: Noise message 1 (n=48) |
+ *      +-------+---------------------------------+
+ *
+ * Everything up to the end of the credential is Noise's prologue, so an altered byte of it fails
+ * the handshake even where munge would not care. The server answers, with code 0 and n = 48, or
+ * refuses with an error_code and n = 0, which is all that anybody learns without a valid
+ * credential:
+ *
+ *      +------------------+----------+-------+---------------------------------+
+ *      | 8 magic GPUSCHED | u16 code | u16 n | n bytes: Noise message 2        |
+ *      +------------------+----------+-------+---------------------------------+
+ *
+ * A refusal is not authenticated: clients show it and never act on it. Then both sides speak frames
+ * (frame.h). The client must not send more before the answer; a session counts as the client's only
+ * with its first frame, since a recorded hello can be played back but not continued.
+ *
+ * The credential's payload, used up exactly:
+ *
+ *      +----------------------+-------------+---------+----------------+--------------------+
+ *      | 16 gpusched-hello-1  | u16 version | 32 psk  | u16 n, cluster | u16 n, destination |
+ *      +----------------------+-------------+---------+----------------+--------------------+
+ *
+ * The destination is "controller@CLUSTER" for user requests, "controller@CLUSTER/NODE" for the
+ * agent of a node, "agent@CLUSTER/NODE" for a stream to an agent. Pure but for randomness and the
+ * mcred_ops that are passed in.
+ */
+#ifndef COMMON_HELLO_H
+#define COMMON_HELLO_H
+
+#include <stddef.h>
+#include <stdint.h>
+#include <sys/types.h>
+
+#include "common/error.h"
+#include "common/mcred.h"
+#include "common/noise.h"
+
+#define HELLO_TAG        "gpusched-hello-1" /* 16 bytes, no NUL */
+#define HELLO_VERSION    1
+#define HELLO_CRED_MAX   8192
+#define HELLO_NAME_MAX   255                       /* cluster, node */
+#define HELLO_DEST_MAX   (16 + 2 * HELLO_NAME_MAX) /* ROLE@CLUSTER/NODE */
+#define HELLO_ANSWER_MAX (12 + NOISE_HANDSHAKE_EXTRA)
+#define HELLO_MAX        (16 + HELLO_CRED_MAX + 2 + NOISE_HANDSHAKE_EXTRA)
+
+/* Whom to greet. `node` "" or NULL: as a user. Borrowed for the call. */
+struct hello_to {
+	const char *role; /* "controller" or "agent" */
+	const char *cluster;
+	const char *node;
+};
+
+/* --- the client ---------------------------------------------------------------------------- */
+struct hello;
+
+/* Step 1: the secret and the payload. The names are copied. */
+struct hello *hello_new(const struct hello_to *to, struct error *err);
+void hello_free(struct hello *h); /* wipes; NULL is fine */
+
+/* Step 2: let munge make a credential of this (a secret: wipe copies), restricted to the server. */
+const uint8_t *hello_payload(const struct hello *h, size_t *len);
+
+/* Step 3: the bytes to send, owned by `h`. Costs one X25519 key pair. */
+int hello_finish(struct hello *h, const char *credential, const uint8_t **bytes, size_t *len,
+        struct error *err);
+
+/* Step 4: what came back so far. 1: done, *noise is the caller's, *used bytes were the answer
+ * (anything behind it is frames); 0: more bytes are needed; -1: the refusal as an error with text
+ * and hint for people, or ERR_PROTOCOL. `peer` names the server in texts ("host:port"). */
+int hello_answer(struct hello *h, const char *peer, const void *bytes, size_t len, size_t *used,
+        struct noise **noise, struct error *err);
+
+/* A payload as the launcher checks it before it lets munge sign it for the network half: is it a
+ * hello's, to this destination? */
+int hello_payload_check(
+        const void *payload, size_t len, const struct hello_to *to, struct error *err);
+
+/* --- the server ---------------------------------------------------------------------------- */
+
+/* Whom the server is. Borrowed. */
+struct hello_rules {
+	const char *role;
+	const char *cluster;
+	const char *node; /* of role "agent": its own; role "controller": NULL */
+	uid_t self;       /* credentials must be restricted to it */
+};
+
+struct hello_peer {
+	uid_t uid;
+	gid_t gid;
+	char node[HELLO_NAME_MAX +
+	          1]; /* "controller@CLUSTER/NODE": the node it speaks for; or "" */
+};
+
+/* Is the hello complete? 1: it is, and *need is its length (bytes behind it are an error that the
+ * caller reports: nothing may follow yet); 0: no, it will be at least *need bytes; -1 with
+ * ERR_PROTOCOL or ERR_VERSION. Cheap. */
+int hello_peek(const void *bytes, size_t len, size_t *need, struct error *err);
+
+/* Check a complete hello and answer it: munge decode, X25519; blocks. On success *peer, *noise (the
+ * caller's, in transport) and the answer, of *answer_len bytes. On failure `err` says why (for the
+ * log), its code is what hello_refusal() tells the client. */
+int hello_accept(const void *bytes, size_t len, const struct hello_rules *rules,
+        const struct mcred_ops *mcred, struct hello_peer *peer, struct noise **noise,
+        uint8_t answer[HELLO_ANSWER_MAX], size_t *answer_len, struct error *err);
+
+/* The refusal for an error code, always of the same size: returns it. */
+size_t hello_refusal(int code, uint8_t answer[HELLO_ANSWER_MAX]);
+
+#endif
