@@ -15,34 +15,7 @@
 
 #include "common/conf.h"
 #include "common/error.h"
-
-typedef int64_t usec_t; /* microseconds */
-
-/* Both clocks at one moment. Durations use mono; what people see uses wall. */
-struct clocks {
-	usec_t wall; /* UTC since 1970; may jump */
-	usec_t mono; /* since any point; never goes back within one core's life */
-};
-
-struct run_id {
-	uint64_t job;
-	uint32_t task; /* 0 for a job that is no array */
-	uint32_t attempt; /* 1 for the first */
-};
-
-/* Numbers equal EndCause of gpusched.proto (a static assertion in ctld/rpc compares them). */
-enum end_cause {
-	END_NONE,
-	END_EXIT,
-	END_TIME_LIMIT,
-	END_CANCEL,
-	END_PREEMPT,
-	END_NODE_FAIL,
-	END_LAUNCH,
-	END_LOST,
-	END_OUT_OF_MEMORY,
-	END_DRAIN,
-};
+#include "common/run.h"
 
 /* Who asks. `reply` is the world's own number for the request; replies carry it back. */
 struct caller {
@@ -56,10 +29,6 @@ struct caller {
 struct gpu_request {
 	const char *type; /* "" any */
 	uint32_t count;
-};
-
-struct label {
-	const char *key, *value;
 };
 
 #define MAX_GPU_ALTERNATIVES 8
@@ -88,26 +57,6 @@ struct submit_job {
 
 enum job_verb { JOB_CANCEL = 1, JOB_HOLD, JOB_RELEASE, JOB_SIGNAL, JOB_REQUEUE };
 enum node_verb { NODE_DRAIN = 1, NODE_RESUME, NODE_DOWN };
-
-enum run_report_state { REPORT_STARTING = 1, REPORT_RUNNING, REPORT_ENDED, REPORT_NEVER };
-
-struct run_report {
-	struct run_id run;
-	enum run_report_state state;
-	usec_t start_time, end_time;
-	uint64_t elapsed_us;
-	uint32_t exit_code, exit_signal;
-	enum end_cause cause;
-	const char *detail;      /* "" none */
-	const char *incarnation; /* under which it was started */
-	uint64_t epoch;
-	uint64_t gpus;           /* bit set of host indices */
-	const char *gpu_type;
-	uint32_t cpus;
-	uint64_t mem_mb;
-	uint64_t cpu_time_us, max_rss_kb;
-	uint32_t uid;
-};
 
 enum event_kind {
 	EV_SUBMIT,       /* -> EFFECT_SUBMITTED or EFFECT_REPLY */

@@ -1,0 +1,69 @@
+/* run.h - a run, as both cores speak of it
+ *
+ * The words that the controller's core and the agent's core share: time, the name of a run, how it
+ * ended, what a node says of it. Plain values; the strings are borrowed, never NULL, "" for none.
+ * The numbers of the enums are those of gpusched.proto (noded/convert.c compares them when it is
+ * compiled).
+ */
+#ifndef COMMON_RUN_H
+#define COMMON_RUN_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+typedef int64_t usec_t; /* microseconds */
+
+/* Both clocks at one moment. Durations use mono; what people see uses wall. */
+struct clocks {
+	usec_t wall; /* UTC since 1970; may jump */
+	usec_t mono; /* since any point; never goes back within one core's life */
+};
+
+struct run_id {
+	uint64_t job;
+	uint32_t task;    /* 0 for a job that is no array */
+	uint32_t attempt; /* 1 for the first */
+};
+
+struct label {
+	const char *key, *value;
+};
+
+/* Why a run ended. Numbers equal EndCause of gpusched.proto. */
+enum end_cause {
+	END_NONE,
+	END_EXIT,
+	END_TIME_LIMIT,
+	END_CANCEL,
+	END_PREEMPT,
+	END_NODE_FAIL,
+	END_LAUNCH,
+	END_LOST,
+	END_OUT_OF_MEMORY,
+	END_DRAIN,
+};
+
+/* Numbers equal RunReport.State of gpusched.proto. */
+enum run_report_state { REPORT_STARTING = 1, REPORT_RUNNING, REPORT_ENDED, REPORT_NEVER };
+
+/* One run as its node knows it. */
+struct run_report {
+	struct run_id run;
+	enum run_report_state state;
+	usec_t start_time, end_time;
+	uint64_t elapsed_us;
+	uint32_t exit_code, exit_signal;
+	enum end_cause cause;
+	const char *detail;      /* NEVER and launch failures: what was wrong, for people */
+	const char *incarnation; /* under which it was started */
+	uint64_t epoch;          /* under which it was ordered */
+	uint64_t gpus;           /* bit set of host indices */
+	const char *gpu_type;
+	uint32_t cpus;
+	uint64_t mem_mb;
+	uint64_t cpu_time_us, max_rss_kb;
+	uint32_t uid;
+};
+
+#endif
