@@ -1,0 +1,4 @@
+import sys
+import pathlib
+
+sys.path.insert(0, str(pathlib.Path(__file__).parents[1] / "system"))

@@ -1,0 +1,68 @@
+"""The life of a job, as its owner sees it."""
+
+import pytest
+from cluster import Cluster, wait_until
+
+
+@pytest.fixture(scope="module")
+def cluster():
+    with Cluster() as c:
+        yield c
+
+
+def test_runs_and_reports_its_exit_code(cluster):
+    job = cluster.submit("echo hello; exit 7", "--output", "life.out")
+    end = cluster.wait_state(job, "FAILED")
+    assert end["exit_code"] == 7
+    assert (cluster.dir / "jobs/life.out").read_text() == "hello\n"
+
+
+def test_signal_is_reported_as_a_signal(cluster):
+    job = cluster.submit("kill -SEGV $$")
+    assert cluster.wait_state(job, "FAILED")["exit_signal"] == 11
+
+
+def test_four_jobs_hold_four_different_gpus(cluster):
+    jobs = [cluster.submit("echo $CUDA_VISIBLE_DEVICES; while [ ! -e go ]; do sleep 0.05; done", "--gpus=1",
+                           "--output=gpu-%j.out") for _ in range(4)]
+    for j in jobs:
+        cluster.wait_state(j, "RUNNING")
+    out = [cluster.dir / f"jobs/gpu-{j}.out" for j in jobs]
+    held = wait_until(lambda: all(o.exists() and o.read_text() for o in out) and {o.read_text().strip() for o in out},
+                      "all four to write their GPU")
+    assert held == {"0", "1", "2", "3"}
+    fifth = cluster.submit("true", "--gpus=1")
+    assert cluster.job(fifth)["reason"] == "Resources"
+    (cluster.dir / "jobs/go").touch()
+    for j in [*jobs, fifth]:
+        cluster.wait_state(j, "COMPLETED")
+
+
+def test_cancel_leaves_nothing(cluster):
+    job = cluster.submit("trap '' TERM; (setsid sh -c 'echo $$ > daemon.pid; exec sleep 600') & sleep 600",
+                         "--gpus=1")
+    pid_file = cluster.dir / "jobs/daemon.pid"
+    wait_until(lambda: pid_file.exists() and pid_file.read_text().strip(), "the daemonised child")
+    pid = pid_file.read_text().strip()
+    cluster.run("gcancel", job)
+    cluster.wait_state(job, "CANCELLED")
+    with pytest.raises(FileNotFoundError):
+        open(f"/proc/{pid}/stat", encoding="ascii").close()
+
+
+def test_time_limit_ends_it(cluster):
+    job = cluster.submit("exec sleep 600", "--time=0:02")
+    assert cluster.wait_state(job, "TIMEOUT")["exit_signal"] == 15
+
+
+def test_wait_gives_the_jobs_own_exit_code(cluster):
+    assert cluster.run("gsubmit", "--wait", "--wrap", "exit 3", check=False).returncode == 3
+    assert cluster.run("gsubmit", "--wait", "--wrap", "kill -9 $$", check=False).returncode == 137
+
+
+def test_same_token_same_job(cluster):
+    a = cluster.submit("true", "--token", "again")
+    b = cluster.submit("true", "--token", "again")
+    assert a == b
+    r = cluster.run("gsubmit", "--token", "again", stdin="#!/bin/sh\nfalse\n", check=False)
+    assert r.returncode == 1 and "token" in r.stderr
