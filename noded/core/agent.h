@@ -1,0 +1,215 @@
+/* agent.h - the life of the runs of one node, decided without I/O
+ *
+ * Plain C: no I/O, no clock, no chance. What happened goes in (agent_apply), what must be done
+ * comes out (agent_effects). gnoded, `gnoded --simulate` and the fault simulation are worlds around
+ * it.
+ *
+ * The core stands between two peers. The *launcher* owns the truth: it has a record of every run in
+ * tmpfs, starts and ends them, and keeps the ends until it is told to forget them. The *controller*
+ * decides. The core holds a copy of what the launcher said, obeys the controller only where it may,
+ * and repeats every end until the controller has committed it.
+ *
+ * 1. Sessions. Nothing is sent before both the launcher has said hello and a session is up; then
+ *    Register goes out with every run, and once Registered has come back, orders count. An order,
+ *    an answer or an acknowledgement of any other session, or before Registered, is nothing. When
+ *    the launcher goes, the session is closed: reconciling is the normal path.
+ * 2. Epochs. A session whose Registered names an epoch lower than one seen before is *stale*: none
+ *    of its orders, not even Forget, is obeyed. Neither is a single order with a lower epoch.
+ * 3. Incarnation. A start that names another incarnation of the node is answered with NEVER.
+ * 4. Never. A wanted run that is not here, and a run that is ended here without being known, never
+ *    was and never will be: the launcher is told to end it, writes that down (a tombstone) and
+ *    answers NEVER. Between question and answer the run is DOOMED: a start of it is refused.
+ * 5. Ends. ENDED and NEVER are told again and again, also in each Register, until Forget. What has
+ *    been forgotten is remembered a while (AGENT_REMEMBER names, in this session): late copies of
+ *    old orders start nothing.
+ * 6. A run that the controller does not want is left alone. Only orders end runs.
+ *
+ *        start           launcher says
+ *   -----------> ASKED ---------------> STARTING ---> RUNNING ---> ENDED --+
+ *                  |                        |                              | forget
+ *        end       +----------> NEVER <-----+                              v
+ *   -----------> DOOMED ---------^  +----------------------------------> FORGOTTEN
+ *
+ * What comes from outside never asserts: what makes no sense is left undone and noted (AGENT_NOTE).
+ */
+#ifndef NODED_CORE_AGENT_H
+#define NODED_CORE_AGENT_H
+
+#include "common/error.h"
+#include "common/run.h"
+
+#define AGENT_REMEMBER          1024                   /* forgotten runs still known by name */
+#define AGENT_REGISTER_TIMEOUT  ((usec_t)30 * 1000000) /* Register unanswered: close the session */
+#define AGENT_REPEAT_FIRST      ((usec_t)5 * 1000000) /* an end not forgotten is told again after */
+#define AGENT_REPEAT_MAX        ((usec_t)60 * 1000000) /* and then each time later, up to this */
+#define AGENT_HEARTBEAT_DEFAULT ((usec_t)10 * 1000000) /* if the controller names none */
+
+struct agent;
+
+/* --- what happened --------------------------------------------------------------------------- */
+
+enum agent_event_kind {
+	/* of the launcher */
+	AGENT_LAUNCHER_HELLO, /* it is up, and these are its runs; replaces all that was known */
+	AGENT_LAUNCHER_GONE,
+	AGENT_LAUNCHER_RUN, /* the state of a run has changed */
+	/* of the connection */
+	AGENT_SESSION_UP, /* authenticated; nothing was said yet */
+	AGENT_SESSION_GONE,
+	/* of the controller */
+	AGENT_REGISTERED,
+	AGENT_START,
+	AGENT_END,
+	AGENT_SIGNAL,
+	AGENT_FORGET,
+	/* time has passed: heartbeats and repeats */
+	AGENT_CLOCK,
+	AGENT_EVENT_COUNT
+};
+
+/* What an EndRun says, in both directions. Strings as in run.h. */
+struct agent_end {
+	struct run_id run;
+	uint64_t epoch;
+	enum end_cause cause;
+	uint32_t signal;  /* 0: TERM */
+	uint32_t grace_s; /* 0: KILL at once */
+	const char *by_user, *by_account, *by_qos;
+	uint64_t by_job;
+	bool requeue;
+};
+
+struct agent_event {
+	enum agent_event_kind kind;
+	uint64_t
+	        session; /* SESSION_* and the controller's: the world's number; never 0 or reused */
+	union {
+		struct {
+			const char *incarnation, *boot_id, *containment;
+			uint64_t max_epoch, max_job;
+			const struct run_report *runs;
+			size_t n_runs;
+		} hello;
+		struct run_report report; /* LAUNCHER_RUN */
+		struct {
+			uint64_t epoch;
+			const struct run_id *wanted;
+			size_t n_wanted;
+			uint32_t heartbeat_ms; /* 0: AGENT_HEARTBEAT_DEFAULT */
+		} registered;
+		struct {
+			struct run_id run;
+			uint64_t epoch;
+			const char *incarnation;
+			const void *order; /* the world's own; handed back in AGENT_TELL_START */
+		} start;
+		struct agent_end end;
+		struct {
+			struct run_id run;
+			uint64_t epoch;
+			uint32_t signal;
+		} signal;
+		struct {
+			const struct run_id *runs;
+			size_t n;
+		} forget;
+	};
+};
+
+/* --- what to do ------------------------------------------------------------------------------ */
+
+enum agent_effect_kind {
+	/* to the controller, on `session` */
+	AGENT_SEND_REGISTER, /* the world adds its inventory */
+	AGENT_SEND_REPORT,
+	AGENT_SEND_HEARTBEAT, /* the world adds load and memory */
+	AGENT_CLOSE_SESSION,  /* text says why; SESSION_GONE need not follow */
+	/* to the launcher */
+	AGENT_TELL_START, /* pass the order on, as it came */
+	AGENT_TELL_END,
+	AGENT_TELL_SIGNAL,
+	AGENT_TELL_FORGET,
+	AGENT_TELL_EPOCH, /* keep this as the highest epoch seen */
+	/* to whoever reads the log */
+	AGENT_NOTE, /* text: something that should not have come */
+	AGENT_EFFECT_COUNT
+};
+
+/* Plain values; pointers are good until agent_effects_clear() or the next agent_apply(), `order` as
+ * long as the world keeps it. */
+struct agent_effect {
+	enum agent_effect_kind kind;
+	uint64_t session; /* SEND_*, CLOSE_SESSION */
+	union {
+		struct {
+			const char *incarnation, *boot_id, *containment;
+			uint64_t max_epoch, max_job;
+			const struct run_report *runs;
+			size_t n_runs;
+		} reg;                    /* SEND_REGISTER */
+		struct run_report report; /* SEND_REPORT */
+		struct {
+			struct run_id run;
+			const void *order;
+		} start;
+		struct agent_end end;
+		struct {
+			struct run_id run;
+			uint64_t epoch;
+			uint32_t signal;
+		} signal;
+		struct run_id forget;
+		uint64_t epoch;
+		const char *text; /* CLOSE_SESSION, NOTE */
+	};
+};
+
+/* --- the core -------------------------------------------------------------------------------- */
+
+struct agent *agent_new(void);
+void agent_free(struct agent *agent); /* NULL is fine */
+
+/* Apply what happened; borrowed for the call. Never fails and never blocks. Effects of earlier
+ * calls must have been taken. */
+void agent_apply(struct agent *agent, const struct agent_event *event, struct clocks now);
+
+/* Effects of the last apply, in the order in which they must be carried out. */
+const struct agent_effect *agent_effects(const struct agent *agent, size_t *n);
+void agent_effects_clear(struct agent *agent);
+
+/* When AGENT_CLOCK is wanted next (mono); INT64_MAX: never. */
+usec_t agent_next_timer(const struct agent *agent);
+
+/* Do all invariants hold? For tests, and after each event of a debug build. */
+int agent_check(const struct agent *agent, struct error *err);
+
+/* Over everything that agent_apply() depends on: two agents that were told the same are equal. */
+uint64_t agent_hash(const struct agent *agent);
+
+/* --- looking in ------------------------------------------------------------------------------ */
+
+enum agent_run_state {
+	AGENT_RUN_NONE,   /* not known */
+	AGENT_RUN_ASKED,  /* the launcher was told to start it and has not answered */
+	AGENT_RUN_DOOMED, /* the launcher was told that it must never be */
+	AGENT_RUN_STARTING,
+	AGENT_RUN_RUNNING,
+	AGENT_RUN_ENDED, /* told until forgotten */
+	AGENT_RUN_NEVER, /* told until forgotten */
+	AGENT_RUN_FORGOTTEN,
+	AGENT_RUN_STATES
+};
+
+const char *agent_run_state_name(enum agent_run_state state); /* "STARTING" */
+enum agent_run_state agent_run_state(const struct agent *agent, struct run_id run);
+
+struct agent_stats {
+	size_t runs[AGENT_RUN_STATES]; /* by state; [AGENT_RUN_NONE] is 0 */
+	uint64_t session;              /* 0: none */
+	bool launcher_up, registered, stale;
+	uint64_t max_epoch, max_job;
+	uint64_t orders_obeyed, orders_ignored;
+};
+void agent_stats(const struct agent *agent, struct agent_stats *stats);
+
+#endif
