@@ -1,0 +1,69 @@
+/* launcher.h - the half of the node agent that keeps its privileges
+ *
+ * gnoded forks the launcher before it drops privileges and speaks with it over a socket pair. The
+ * launcher has no network. It trusts nothing that comes from the other half: every message is
+ * decoded with the same limits as one from the network, and what is started is what its owner
+ * signed (common/signedjob.h). It owns the records of the runs (record.h) and starts, ends and
+ * watches their shepherds; a run outlives agent and launcher.
+ *
+ * On the socket pair travel frames in the clear (common/frame.h, noise NULL, id 0); senders are
+ * MSG_BY_LAUNCHER and MSG_BY_AGENT_LOCAL. The launcher speaks first and only once of itself:
+ *
+ *      launcher                        agent
+ *      LauncherHello  ------------->           every run that is not forgotten, as found
+ *                     <-------------  StartRun, EndRun, SignalRun, ForgetRun, LauncherEpoch
+ *      RunReport (LAUNCHER_RUN) --->           whenever the state of a run has changed
+ *                     <-------------  LauncherCred: a hello's payload
+ *      LauncherCred   ------------->           the credential, or the error
+ *
+ * StartRun is answered with STARTING, then RUNNING, then ENDED, or with NEVER and what was wrong; a
+ * StartRun of a run that is known already is answered with its present state and starts nothing.
+ * EndRun of a run that is not known writes a tombstone and is answered with NEVER. Ends are kept,
+ * and told in each hello, until ForgetRun. Orders with an epoch below the highest seen are not
+ * obeyed (a StartRun is answered with NEVER but leaves no tombstone, the others with nothing).
+ *
+ * The launcher ends when the socket pair is closed; runs go on. gnoded ends when the launcher does:
+ * the service manager starts both again.
+ *
+ * As root the launcher starts runs of any user (root's own only with allow_root). Otherwise it
+ * starts runs of its own user only, and says so in NEVER to all others.
+ *
+ * Files, all in directories that only the launcher's user can write to:
+ *   RUNDIR/lock, incarnation, state, notify, runs/ID/...   tmpfs; see record.h
+ *   SPOOL/runs/ID     the run's RUN_DIR, private to its owner: script, interrupt, ack. On a file
+ *                     system that allows to execute, which /run often does not.
+ *   SPOOL/exits/ID    copies of exit records that nobody acknowledged within a second, synced
+ *   SPOOL/state       highest epoch and job id; SPOOL/starts: how often a signature was used
+ */
+#ifndef NODED_LAUNCHER_H
+#define NODED_LAUNCHER_H
+
+#include <stdbool.h>
+#include <stdint.h>
+#include <sys/types.h>
+
+#include "common/error.h"
+
+#define LAUNCHER_SIGNATURE_AGE_S (14 * 86400) /* default of signature_age_s */
+
+struct launcher_options {
+	const char *node;           /* its name in the configuration */
+	const char *cluster;        /* cluster id: jobs signed for another are refused */
+	const char *rundir;         /* made if missing; one launcher at a time (locked) */
+	const char *spool;          /* made if missing; must not be mounted noexec */
+	const char *munge_socket;   /* NULL or "": munge's own default */
+	const char *munge_socket_2; /* NULL or "": none; tried for jobs signed with another key */
+	const char *shepherd;       /* path of gshepherd */
+	const char *cgroup;         /* NULL or "": chosen; "none": do not use cgroups; else a path
+	                             * below the cgroup2 mount, delegated to us */
+	uint64_t signature_age_s;   /* how old a signature may be; 0: LAUNCHER_SIGNATURE_AGE_S */
+	bool allow_root;            /* run root's jobs (only matters when we are root) */
+};
+
+/* Prepare directories and lock, then fork the launcher. Returns the agent's end of the socket pair
+ * (close-on-exec, not blocking) and the child in *pid, or -1 with ERR_SYSTEM or ERR_USAGE and what
+ * is wrong. Call it early: before threads, an event base or descriptors that the launcher must not
+ * have (it closes all but 0, 1, 2). Options are copied where needed. */
+int launcher_fork(const struct launcher_options *options, pid_t *pid, struct error *err);
+
+#endif
