@@ -58,8 +58,9 @@ int error_wrap(struct error *err, const char *fmt, ...)
 	va_start(ap, fmt);
 	n = vsnprintf(err->text, sizeof(err->text), fmt, ap);
 	va_end(ap);
-	if (n >= 0 && (size_t)n < sizeof(err->text))
-		snprintf(err->text + n, sizeof(err->text) - (size_t)n, ": %s", old);
+	if (n >= 0 && (size_t)n + 3 < sizeof(err->text))
+		snprintf(err->text + n, sizeof(err->text) - (size_t)n, ": %.*s",
+			(int)(sizeof(err->text) - (size_t)n - 3), old);
 	return -1;
 }
 

@@ -1,0 +1,489 @@
+/* checker.c - see checker.h. Plain and slow on purpose: it must be easier to believe than what it
+ * judges. Hash tables are uthash's; nothing is shared with the code under test but error.h. */
+#include "testsuite/sim/checker.h"
+
+#include <assert.h>
+#include <inttypes.h>
+#include <stdarg.h>
+#include <stdbool.h>
+#include <stdint.h>
+#include <stdlib.h>
+#include <string.h>
+#include <uthash.h>
+
+#define NAME_LEN   64
+#define MAX_GPUS   64
+#define MAX_WORDS  10
+
+static const char *const final_states[] = { "COMPLETED", "FAILED", "CANCELLED", "TIMEOUT",
+	"NODE_FAIL", "PREEMPTED", "OUT_OF_MEMORY", "DEADLINE" };
+
+struct token {
+	char name[NAME_LEN + 24]; /* UID/TOKEN */
+	uint64_t job;
+	UT_hash_handle hh;
+};
+
+struct job {
+	uint64_t id;
+	char token[NAME_LEN + 24];
+	bool submitted, cancelled, retired;
+	char final[NAME_LEN]; /* "" while it has not ended */
+	uint64_t code, signal, attempt;
+	struct run *alive; /* the run of it that lives now */
+	UT_hash_handle hh;
+};
+
+struct run_key {
+	uint64_t job, task, attempt;
+};
+
+struct run {
+	struct run_key key;
+	char node[NAME_LEN];
+	uint64_t gpus, start, end, code, signal;
+	bool started, ended, rebooted;
+	UT_hash_handle hh;
+};
+
+struct node {
+	char name[NAME_LEN];
+	struct run *holder[MAX_GPUS];
+	uint64_t epoch, last;
+	UT_hash_handle hh;
+};
+
+struct checker {
+	struct job *jobs;
+	struct run *runs;
+	struct node *nodes;
+	struct token *tokens;
+	char **violations;
+	size_t n_violations, n_facts;
+};
+
+static void *need(void *p)
+{
+	if (!p)
+		abort();
+	return p;
+}
+
+static void violated(struct checker *c, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
+static void violated(struct checker *c, const char *fmt, ...)
+{
+	char text[512];
+	va_list ap;
+	int n;
+
+	n = snprintf(text, sizeof(text), "fact %zu: ", c->n_facts);
+	va_start(ap, fmt);
+	vsnprintf(text + n, sizeof(text) - (size_t)n, fmt, ap);
+	va_end(ap);
+	c->violations = need(realloc(c->violations, (c->n_violations + 1) * sizeof(char *)));
+	c->violations[c->n_violations++] = need(strdup(text));
+}
+
+static struct job *job_get(struct checker *c, uint64_t id)
+{
+	struct job *job;
+
+	HASH_FIND(hh, c->jobs, &id, sizeof(id), job);
+	if (!job) {
+		job = need(calloc(1, sizeof(*job)));
+		job->id = id;
+		HASH_ADD(hh, c->jobs, id, sizeof(job->id), job);
+	}
+	return job;
+}
+
+static struct run *run_get(struct checker *c, const uint64_t *id)
+{
+	struct run_key key = { id[0], id[1], id[2] };
+	struct run *run;
+
+	HASH_FIND(hh, c->runs, &key, sizeof(key), run);
+	if (!run) {
+		run = need(calloc(1, sizeof(*run)));
+		run->key = key;
+		HASH_ADD(hh, c->runs, key, sizeof(run->key), run);
+	}
+	return run;
+}
+
+static struct node *node_get(struct checker *c, const char *name)
+{
+	struct node *node;
+
+	HASH_FIND_STR(c->nodes, name, node);
+	if (!node) {
+		node = need(calloc(1, sizeof(*node)));
+		snprintf(node->name, sizeof(node->name), "%s", name);
+		HASH_ADD_STR(c->nodes, name, node);
+	}
+	return node;
+}
+
+static bool is_final(const char *state)
+{
+	for (size_t i = 0; i < sizeof(final_states) / sizeof(final_states[0]); i++) {
+		if (!strcmp(state, final_states[i]))
+			return true;
+	}
+	return false;
+}
+
+static void node_time(struct checker *c, struct node *node, uint64_t time)
+{
+	if (time < node->last)
+		violated(c, "I6: time on %s goes back from %" PRIu64 " to %" PRIu64, node->name,
+			node->last, time);
+	node->last = time;
+}
+
+/* --- facts: numbers in `u` by position, words in `w` ------------------------------------------ */
+
+struct words {
+	uint64_t u[MAX_WORDS];
+	const char *w[MAX_WORDS];
+};
+
+static void fact_submit(struct checker *c, const struct words *f)
+{
+	struct job *job = job_get(c, f->u[1]);
+	char name[sizeof(job->token)];
+	struct token *token;
+
+	snprintf(name, sizeof(name), "%" PRIu64 "/%.63s", f->u[2], f->w[3]);
+	if (job->submitted && strcmp(job->token, name) != 0)
+		violated(c, "I2: id %" PRIu64 " was given to %s and to %s", job->id, job->token, name);
+	HASH_FIND_STR(c->tokens, name, token);
+	if (token && token->job != job->id)
+		violated(c, "I1: %s got the ids %" PRIu64 " and %" PRIu64, name, token->job, job->id);
+	if (!token) {
+		token = need(calloc(1, sizeof(*token)));
+		snprintf(token->name, sizeof(token->name), "%s", name);
+		token->job = job->id;
+		HASH_ADD_STR(c->tokens, name, token);
+	}
+	job->submitted = true;
+	snprintf(job->token, sizeof(job->token), "%s", name);
+}
+
+static void fact_cancel(struct checker *c, const struct words *f)
+{
+	job_get(c, f->u[1])->cancelled = true;
+}
+
+/* What the controller says of an ended job must be what the node saw. */
+static void check_exit(struct checker *c, const struct job *job)
+{
+	uint64_t id[3] = { job->id, 0, job->attempt };
+	struct run *run = run_get(c, id);
+
+	if (!run->ended || run->rebooted) {
+		if (!strcmp(job->final, "COMPLETED"))
+			violated(c, "I7: job %" PRIu64 " COMPLETED, but its run %" PRIu64
+				" never ended on a node", job->id, job->attempt);
+		return;
+	}
+	if (strcmp(job->final, "COMPLETED") != 0 && strcmp(job->final, "FAILED") != 0)
+		return;
+	if (run->code != job->code || run->signal != job->signal)
+		violated(c, "I7: job %" PRIu64 " is said to have ended with %" PRIu64 ":%" PRIu64
+			", the node saw %" PRIu64 ":%" PRIu64, job->id, job->code, job->signal,
+			run->code, run->signal);
+	if (!strcmp(job->final, "COMPLETED") && (job->code || job->signal))
+		violated(c, "I7: job %" PRIu64 " COMPLETED with %" PRIu64 ":%" PRIu64, job->id,
+			job->code, job->signal);
+}
+
+static void fact_state(struct checker *c, const struct words *f)
+{
+	struct job *job = job_get(c, f->u[1]);
+	const char *state = f->w[2];
+
+	if (job->final[0]) {
+		if (strcmp(job->final, state) != 0 || job->code != f->u[3] || job->signal != f->u[4])
+			violated(c, "I5: job %" PRIu64 " was %s and is %s", job->id, job->final,
+				state);
+		return;
+	}
+	if (!is_final(state))
+		return;
+	snprintf(job->final, sizeof(job->final), "%s", state);
+	job->code = f->u[3];
+	job->signal = f->u[4];
+	job->attempt = f->u[5];
+	check_exit(c, job);
+	if (job->alive)
+		violated(c, "I8: job %" PRIu64 " is %s, and its run %" PRIu64 " still lives on %s",
+			job->id, state, job->alive->key.attempt, job->alive->node);
+}
+
+static void fact_unknown(struct checker *c, const struct words *f)
+{
+	struct job *job = job_get(c, f->u[1]);
+
+	if (job->submitted && !job->retired)
+		violated(c, "I1: job %" PRIu64 " was acknowledged and is not known", job->id);
+}
+
+static void fact_retired(struct checker *c, const struct words *f)
+{
+	struct job *job = job_get(c, f->u[1]);
+
+	if (!job->final[0])
+		violated(c, "I1: job %" PRIu64 " was retired before it ended", job->id);
+	job->retired = true;
+}
+
+static void fact_start(struct checker *c, const struct words *f)
+{
+	struct run *run = run_get(c, f->u + 1);
+	struct job *job = job_get(c, f->u[1]);
+	struct node *node = node_get(c, f->w[4]);
+
+	node_time(c, node, f->u[7]);
+	if (run->started)
+		violated(c, "I3: run %" PRIu64 ".%" PRIu64 ".%" PRIu64 " started on %s and on %s",
+			f->u[1], f->u[2], f->u[3], run->node, f->w[4]);
+	if (job->alive && job->alive != run)
+		violated(c, "I3: job %" PRIu64 " runs twice: attempts %" PRIu64 " on %s, %" PRIu64
+			" on %s", job->id, job->alive->key.attempt, job->alive->node,
+			run->key.attempt, f->w[4]);
+	if (job->final[0])
+		violated(c, "I5: job %" PRIu64 " was %s and a run of it starts", job->id, job->final);
+	if (f->u[5] < node->epoch)
+		violated(c, "I12: %s obeys epoch %" PRIu64 " after %" PRIu64, node->name, f->u[5],
+			node->epoch);
+	node->epoch = f->u[5];
+	run->started = true;
+	run->gpus = f->u[6];
+	run->start = f->u[7];
+	snprintf(run->node, sizeof(run->node), "%s", f->w[4]);
+	job->alive = run;
+	for (int g = 0; g < MAX_GPUS; g++) {
+		if (!(run->gpus >> g & 1))
+			continue;
+		if (node->holder[g])
+			violated(c, "I4: GPU %d of %s is held by %" PRIu64 ".%" PRIu64
+				" and given to %" PRIu64 ".%" PRIu64, g, node->name,
+				node->holder[g]->key.job, node->holder[g]->key.attempt,
+				run->key.job, run->key.attempt);
+		node->holder[g] = run;
+	}
+}
+
+static void run_over(struct checker *c, struct run *run, struct node *node, uint64_t time)
+{
+	struct job *job = job_get(c, run->key.job);
+
+	run->ended = true;
+	run->end = time;
+	if (job->alive == run)
+		job->alive = NULL;
+	for (int g = 0; g < MAX_GPUS; g++) {
+		if (node->holder[g] == run)
+			node->holder[g] = NULL;
+	}
+}
+
+static void fact_end(struct checker *c, const struct words *f)
+{
+	struct run *run = run_get(c, f->u + 1);
+	struct node *node = node_get(c, f->w[4]);
+
+	node_time(c, node, f->u[7]);
+	if (!run->started || run->ended)
+		violated(c, "I3: run %" PRIu64 ".%" PRIu64 ".%" PRIu64 " ended %s", f->u[1], f->u[2],
+			f->u[3], run->ended ? "twice" : "without a start");
+	run->code = f->u[5];
+	run->signal = f->u[6];
+	run_over(c, run, node, f->u[7]);
+}
+
+static void fact_reboot(struct checker *c, const struct words *f)
+{
+	struct node *node = node_get(c, f->w[1]);
+	struct run *run, *tmp;
+
+	node_time(c, node, f->u[2]);
+	HASH_ITER(hh, c->runs, run, tmp) {
+		if (run->started && !run->ended && !strcmp(run->node, node->name)) {
+			run->rebooted = true;
+			run_over(c, run, node, f->u[2]);
+		}
+	}
+}
+
+static void fact_usage(struct checker *c, const struct words *f)
+{
+	struct run *run = run_get(c, f->u + 1);
+	uint64_t true_us = run->end - run->start, slack = 50000 + true_us / 20;
+
+	if (run->ended && !run->rebooted && (f->u[4] > true_us + slack || f->u[4] + slack < true_us))
+		violated(c, "I6: run %" PRIu64 ".%" PRIu64 ".%" PRIu64 " took %" PRIu64
+			" us and is accounted for %" PRIu64, f->u[1], f->u[2], f->u[3], true_us,
+			f->u[4]);
+}
+
+static void fact_left(struct checker *c, const struct words *f)
+{
+	violated(c, "I8: something of run %" PRIu64 ".%" PRIu64 ".%" PRIu64
+		" is left after its end", f->u[1], f->u[2], f->u[3]);
+}
+
+static void fact_quiet(struct checker *c, const struct words *f)
+{
+	struct job *job, *tmp;
+
+	(void)f;
+	HASH_ITER(hh, c->jobs, job, tmp) {
+		if (!job->submitted)
+			continue;
+		if (!job->final[0])
+			violated(c, "I9: faults have stopped and job %" PRIu64 " has not ended",
+				job->id);
+		else if (job->cancelled && !strcmp(job->final, "NODE_FAIL"))
+			continue; /* the cancel met a dead node: ended either way */
+		if (job->alive)
+			violated(c, "I8: job %" PRIu64 " has ended and run %" PRIu64 " lives",
+				job->id, job->alive->key.attempt);
+	}
+}
+
+/* word kinds: j number, x hex number, w word */
+static const struct fact_row {
+	const char *name, *kinds;
+	void (*take)(struct checker *c, const struct words *f);
+} fact_rows[] = {
+	{ "submit", "jjw", fact_submit },
+	{ "cancel", "j", fact_cancel },
+	{ "state", "jwjjj", fact_state },
+	{ "unknown", "j", fact_unknown },
+	{ "retired", "j", fact_retired },
+	{ "start", "jjjwjxj", fact_start },
+	{ "end", "jjjwjjj", fact_end },
+	{ "reboot", "wj", fact_reboot },
+	{ "usage", "jjjj", fact_usage },
+	{ "left", "jjj", fact_left },
+	{ "quiet", "", fact_quiet },
+};
+
+static int parse(const struct fact_row *row, char *rest, struct words *f, struct error *err)
+{
+	char *save = NULL, *end;
+	size_t n = 0, want = strlen(row->kinds);
+	const char *word;
+
+	while ((word = strtok_r(n ? NULL : rest, " \t\n", &save))) {
+		if (n >= want)
+			return error_set(err, ERR_USAGE, "%s takes %zu words", row->name, want);
+		n++;
+		f->w[n] = word;
+		if (row->kinds[n - 1] == 'w')
+			continue;
+		f->u[n] = strtoull(word, &end, row->kinds[n - 1] == 'x' ? 16 : 10);
+		if (*end || word[0] == '-')
+			return error_set(err, ERR_USAGE, "%s: word %zu, '%s', must be a number",
+				row->name, n, word);
+	}
+	if (n < want)
+		return error_set(err, ERR_USAGE, "%s takes %zu words, has %zu", row->name, want, n);
+	return 0;
+}
+
+int checker_fact(struct checker *c, const char *line, struct error *err)
+{
+	char copy[1024];
+	char *rest;
+	struct words f = { .u = { 0 } };
+
+	if (strlen(line) >= sizeof(copy))
+		return error_set(err, ERR_USAGE, "a fact has at most %zu bytes", sizeof(copy) - 1);
+	snprintf(copy, sizeof(copy), "%s", line);
+	copy[strcspn(copy, "#\n")] = '\0';
+	rest = copy + strspn(copy, " \t");
+	if (!*rest)
+		return 0;
+	for (size_t i = 0; i < sizeof(fact_rows) / sizeof(fact_rows[0]); i++) {
+		size_t n = strlen(fact_rows[i].name);
+
+		if (strncmp(rest, fact_rows[i].name, n) != 0 || (rest[n] && rest[n] != ' '))
+			continue;
+		if (parse(&fact_rows[i], rest + n, &f, err) < 0)
+			return -1;
+		c->n_facts++;
+		fact_rows[i].take(c, &f);
+		return 0;
+	}
+	return error_set(err, ERR_USAGE, "'%s' is no fact", rest);
+}
+
+void checker_say(struct checker *c, const char *fmt, ...)
+{
+	char line[1024];
+	struct error err;
+	va_list ap;
+
+	va_start(ap, fmt);
+	vsnprintf(line, sizeof(line), fmt, ap);
+	va_end(ap);
+	if (checker_fact(c, line, &err) < 0) {
+		fprintf(stderr, "checker: '%s': %s\n", line, err.text);
+		abort();
+	}
+}
+
+struct checker *checker_new(void)
+{
+	return need(calloc(1, sizeof(struct checker)));
+}
+
+void checker_free(struct checker *c)
+{
+	struct job *job, *job_tmp;
+	struct run *run, *run_tmp;
+	struct node *node, *node_tmp;
+	struct token *token, *token_tmp;
+
+	if (!c)
+		return;
+	HASH_ITER(hh, c->tokens, token, token_tmp) {
+		HASH_DEL(c->tokens, token);
+		free(token);
+	}
+	HASH_ITER(hh, c->jobs, job, job_tmp) {
+		HASH_DEL(c->jobs, job);
+		free(job);
+	}
+	HASH_ITER(hh, c->runs, run, run_tmp) {
+		HASH_DEL(c->runs, run);
+		free(run);
+	}
+	HASH_ITER(hh, c->nodes, node, node_tmp) {
+		HASH_DEL(c->nodes, node);
+		free(node);
+	}
+	for (size_t i = 0; i < c->n_violations; i++)
+		free(c->violations[i]);
+	free(c->violations);
+	free(c);
+}
+
+size_t checker_violations(const struct checker *c)
+{
+	return c->n_violations;
+}
+
+size_t checker_facts(const struct checker *c)
+{
+	return c->n_facts;
+}
+
+void checker_print(const struct checker *c, FILE *out)
+{
+	for (size_t i = 0; out && i < c->n_violations; i++)
+		fprintf(out, "%s\n", c->violations[i]);
+}

@@ -1,0 +1,60 @@
+/* checker.h - did the cluster keep its promises?
+ *
+ * The one judge of all tests: the fault simulation calls it directly, the tests with real daemons
+ * write a journal of facts and run the program `checker` on it. Facts come from the two ends that
+ * know: what clients were told (submit, cancel, state) and what really happened on the nodes, from the
+ * shepherds' own records (start, end, reboot, left). The controller's word about itself counts for
+ * nothing.
+ *
+ * Judged, with the number of the invariant in testsuite/sim/README.md:
+ *	I1  an acknowledged submit or cancel is never forgotten
+ *	I2  job ids never repeat: one id, one (uid, token)
+ *	I3  a run (job, task, attempt) starts at most once anywhere, and at most one run of a task at a time
+ *	I4  no GPU is held by two runs at one instant
+ *	I5  terminal states are final
+ *	I6  the GPU time the controller accounts for a run is what the node's clock measured
+ *	I7  a reported exit status is the true one
+ *	I8  after the end, the cancel or the time limit nothing of a run is left
+ *	I9  once faults stop, every job that fits has ended
+ *	I12 no agent starts a run under a lower epoch than it has seen
+ *
+ * The journal: one fact a line, words separated by blanks, '#' starts a comment. Times are
+ * microseconds of one monotonic clock, non-decreasing over `start`, `end`, `reboot` of one node.
+ *
+ *	submit JOB UID TOKEN             a client was told this id
+ *	cancel JOB                       a client was told that it was cancelled
+ *	state JOB STATE CODE SIGNAL ATTEMPT   a client was shown this
+ *	unknown JOB                      a client was told that there is no such job
+ *	retired JOB                      JOB ended long enough ago: it may be unknown from now on
+ *	start JOB TASK ATTEMPT NODE EPOCH GPUS TIME   a shepherd started it; GPUS is hex
+ *	end JOB TASK ATTEMPT NODE CODE SIGNAL TIME    a shepherd saw it end, all of it
+ *	reboot NODE TIME                 the node went down: what ran there is dead
+ *	usage JOB TASK ATTEMPT ELAPSED   what the controller accounts, microseconds
+ *	left JOB TASK ATTEMPT            a process of it was found after its end
+ *	quiet                            faults have stopped and the cluster had its time
+ */
+#ifndef TESTSUITE_SIM_CHECKER_H
+#define TESTSUITE_SIM_CHECKER_H
+
+#include <stddef.h>
+#include <stdio.h>
+
+#include "common/error.h"
+
+struct checker;
+
+struct checker *checker_new(void);
+void checker_free(struct checker *c); /* NULL is fine */
+
+/* Take one fact. -1 with ERR_USAGE: the line cannot be understood. */
+int checker_fact(struct checker *c, const char *line, struct error *err);
+
+/* The same, formatted: the fault simulation's way. A malformed fact is the test's bug and aborts. */
+void checker_say(struct checker *c, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
+
+/* How many violations so far, and their texts to `out` (may be NULL), each with the fact's number. */
+size_t checker_violations(const struct checker *c);
+void checker_print(const struct checker *c, FILE *out);
+size_t checker_facts(const struct checker *c);
+
+#endif

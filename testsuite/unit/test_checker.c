@@ -1,0 +1,102 @@
+/* test_checker.c - the judge sees every kind of broken promise, and none in a clean history */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <cmocka.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "testsuite/sim/checker.h"
+
+#define CLEAN                                            \
+	"submit 1 1000 a;start 1 0 1 n1 5 3 100;"        \
+	"state 1 RUNNING 0 0 1;end 1 0 1 n1 0 0 900100;" \
+	"usage 1 0 1 900000;state 1 COMPLETED 0 0 1;"
+
+static const struct {
+	const char *expect; /* "" clean, else the invariant of the first violation */
+	const char *facts;  /* separated by ';' */
+} cases[] = {
+	{ "", CLEAN "quiet" },
+	{ "", CLEAN "retired 1;unknown 1;quiet" },
+	{ "", "submit 1 1000 a;submit 1 1000 a;# a repeat" },
+	{ "", CLEAN "submit 2 1000 b;start 2 0 1 n1 5 3 900200;end 2 0 1 n1 1 0 900300;"
+		    "state 2 FAILED 1 0 1;quiet" },
+	{ "", "submit 1 1 a;start 1 0 1 n1 5 1 10;reboot n1 20;start 1 0 2 n2 5 1 30;"
+	      "end 1 0 2 n2 0 0 40;state 1 COMPLETED 0 0 2;quiet" },
+	{ "I1", "submit 1 1 a;unknown 1" },
+	{ "I1", "submit 1 1 a;submit 2 1 a" },
+	{ "I1", "submit 1 1 a;retired 1" },
+	{ "I2", "submit 1 1 a;submit 1 1 b" },
+	{ "I2", "submit 1 1 a;submit 1 2 a" },
+	{ "I3", "start 1 0 1 n1 5 1 10;start 1 0 1 n2 5 1 20" },
+	{ "I3", "start 1 0 1 n1 5 1 10;start 1 0 2 n2 5 1 20" },
+	{ "I3", "start 1 0 1 n1 5 1 10;end 1 0 1 n1 0 0 20;end 1 0 1 n1 0 0 30" },
+	{ "I3", "end 1 0 1 n1 0 0 20" },
+	{ "I4", "start 1 0 1 n1 5 3 10;start 2 0 1 n1 5 2 20" },
+	{ "I5", CLEAN "state 1 RUNNING 0 0 1" },
+	{ "I5", CLEAN "state 1 FAILED 1 0 1" },
+	{ "I5", CLEAN "start 1 0 2 n2 5 3 900200" },
+	{ "I6", "start 1 0 1 n1 5 1 10;end 1 0 1 n1 0 0 900010;usage 1 0 1 2000000" },
+	{ "I6", "start 1 0 1 n1 5 1 10;end 1 0 1 n1 0 0 5" },
+	{ "I7", "start 1 0 1 n1 5 1 10;end 1 0 1 n1 3 0 20;state 1 COMPLETED 0 0 1" },
+	{ "I7", "start 1 0 1 n1 5 1 10;end 1 0 1 n1 0 9 20;state 1 FAILED 0 11 1" },
+	{ "I7", "submit 1 1 a;state 1 COMPLETED 0 0 1" },
+	{ "I8", "start 1 0 1 n1 5 1 10;state 1 CANCELLED 0 0 1" },
+	{ "I8", CLEAN "left 1 0 1" },
+	{ "I9", "submit 1 1 a;quiet" },
+	{ "I12", "start 1 0 1 n1 5 1 10;end 1 0 1 n1 0 0 20;start 2 0 1 n1 4 1 30" },
+};
+
+static void check_case(size_t i)
+{
+	struct checker *c = checker_new();
+	char *copy = strdup(cases[i].facts), *save = NULL, *found;
+	char text[4096] = "";
+	FILE *out = fmemopen(text, sizeof(text), "w");
+	size_t n = strlen(cases[i].expect);
+
+	for (char *f = strtok_r(copy, ";", &save); f; f = strtok_r(NULL, ";", &save))
+		assert_int_equal(checker_fact(c, f, NULL), 0);
+	checker_print(c, out);
+	fclose(out);
+	found = strstr(text, ": ");
+	if (!n && text[0])
+		fail_msg("case %zu is clean, got '%s'", i, text);
+	if (n && (!found || strncmp(found + 2, cases[i].expect, n) != 0 || found[2 + n] != ':'))
+		fail_msg("case %zu: expected %s, got '%s'", i, cases[i].expect, text);
+	free(copy);
+	checker_free(c);
+}
+
+static void test_cases(void **state)
+{
+	(void)state;
+	for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++)
+		check_case(i);
+}
+
+static void test_malformed_facts(void **state)
+{
+	static const char *const bad[] = { "submit", "submit 1 2", "submit x 2 t", "submit 1 2 t 3",
+		"start 1 0 1 n1 5 zz 3", "nothing 1", "end 1 0 1 n1 -1 0 3" };
+	struct checker *c = checker_new();
+	struct error err;
+
+	(void)state;
+	for (size_t i = 0; i < sizeof(bad) / sizeof(bad[0]); i++)
+		assert_int_equal(checker_fact(c, bad[i], &err), -1);
+	assert_int_equal(checker_facts(c), 0);
+	checker_free(c);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(test_cases),
+		cmocka_unit_test(test_malformed_facts),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
