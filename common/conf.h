@@ -18,11 +18,11 @@
 
 #include "common/error.h"
 
-#define CONF_MAX_NODES          65536 /* named nodes of a cluster; the design's aim is 12,500 */
-#define CONF_MAX_GPUS_PER_NODE  64    /* GPU sets of a node are one 64-bit word */
-#define CONF_MAX_PARTITIONS     1024
-#define CONF_MAX_GPU_TYPES      256
-#define CONF_NO_LIMIT           0     /* a time limit of 0 is none ("unlimited") */
+#define CONF_MAX_NODES         65536 /* named nodes of a cluster; the design's aim is 12,500 */
+#define CONF_MAX_GPUS_PER_NODE 64    /* GPU sets of a node are one 64-bit word */
+#define CONF_MAX_PARTITIONS    1024
+#define CONF_MAX_GPU_TYPES     256
+#define CONF_NO_LIMIT          0 /* a time limit of 0 is none ("unlimited") */
 
 /* A number of GPUs of one type on one node. */
 struct conf_gpu_count {
@@ -62,25 +62,25 @@ struct conf_partition {
 struct conf_controller {
 	char *host;
 	uint32_t port;
-	char *listen;      /* address to listen on; "" is all */
-	char *user;        /* gctld runs as this user; credentials are restricted to it */
-	char *agent_user;  /* only this user (and root) may speak for a node */
+	char *listen;     /* address to listen on; "" is all */
+	char *user;       /* gctld runs as this user; credentials are restricted to it */
+	char *agent_user; /* only this user (and root) may speak for a node */
 	char *state_dir;
-	char *pid_file;    /* "": none */
-	char *log;         /* "stderr", "syslog" or a path */
-	char *log_level;   /* error, warning, info, debug */
+	char *pid_file;     /* "": none */
+	char *log;          /* "stderr", "syslog" or a path */
+	char *log_level;    /* error, warning, info, debug */
 	char *munge_socket; /* "": munge's own default */
-	char *fence;       /* program to make sure a node is off; "": none. Called: FENCE NODE */
+	char *fence;        /* program to make sure a node is off; "": none. Called: FENCE NODE */
 	uint32_t fence_timeout_s;
 	uint32_t heartbeat_ms;
-	uint32_t node_timeout_s;  /* not heard from for so long: unknown */
+	uint32_t node_timeout_s;   /* not heard from for so long: unknown */
 	uint32_t unknown_is_off_s; /* 0: never assume that an unknown node is off */
-	uint32_t signature_age_s; /* how old a job's signature may be at a start */
-	uint32_t max_jobs;        /* jobs held in memory */
+	uint32_t signature_age_s;  /* how old a job's signature may be at a start */
+	uint32_t max_jobs;         /* jobs held in memory */
 	uint64_t max_script_kb;
-	uint32_t keep_ended_s;    /* ended jobs stay visible to gqueue --all for so long */
-	uint64_t min_free_mb;     /* below: submits are refused */
-	uint32_t workers;         /* helper threads */
+	uint32_t keep_ended_s; /* ended jobs stay visible to gqueue --all for so long */
+	uint64_t min_free_mb;  /* below: submits are refused */
+	uint32_t workers;      /* helper threads */
 };
 
 struct conf {
@@ -113,7 +113,7 @@ struct conf *conf_load(const char *path, struct conf_problems *problems);
 /* The same from memory, for tests and fuzzing; `name` stands for the file in problems. */
 struct conf *conf_parse(const char *text, const char *name, struct conf_problems *problems);
 
-void conf_free(struct conf *conf);                    /* NULL is fine */
+void conf_free(struct conf *conf);                        /* NULL is fine */
 void conf_problems_clear(struct conf_problems *problems); /* frees the entries */
 
 /* Print every effective value in the file's own syntax, so that it can be read back. */

@@ -1,0 +1,47 @@
+/* log.h - what daemons tell their administrator
+ *
+ * A record is one line, whatever is in its text: control characters, escape sequences, newlines
+ * and invalid UTF-8 are written as \xNN, and what is longer than LOG_TEXT_MAX is cut with "...".
+ * To stderr and files a record is a single write(2) with O_APPEND, so records of several processes
+ * do not mix:
+ *
+ *     2026-11-21T09:14:05.123+01:00 gctld[812] warning: node h03: not heard from for 60 s
+ *
+ * Any thread may log. A record that cannot be written is lost, silently: there is nowhere left to
+ * tell. errno is kept. The state in log.c is the process's only mutable global.
+ *
+ * Common/ and the cores never log; whoever decides what to do about an error does, once.
+ */
+#ifndef COMMON_LOG_H
+#define COMMON_LOG_H
+
+#include "common/error.h"
+
+#define LOG_TEXT_MAX 4096 /* bytes of a record's text, before escaping */
+
+/* Of interest in this order; a level includes those before it. */
+enum log_level { LOG_LEVEL_ERROR, LOG_LEVEL_WARNING, LOG_LEVEL_INFO, LOG_LEVEL_DEBUG };
+
+/* Start, or change, where records go: `destination` is "stderr", "syslog" or a path (made with mode
+ * 0640 if new), `level` "error", "warning", "info" or "debug", `ident` the program's name. On
+ * failure (ERR_SYSTEM, ERR_CONFIG) everything stays as it was. Before the first call records of
+ * level info and up go to stderr. */
+int log_open(const char *destination, const char *level, const char *ident, struct error *err);
+
+/* Open the file again by its name (after it was renamed by logrotate); on failure the old file
+ * stays in use. Nothing to do for stderr and syslog. */
+int log_reopen(struct error *err);
+
+void log_close(void); /* back to how it was before log_open(); for tests and exits */
+
+/* Would a record of that level be written? Before work that only serves a record. */
+int log_wants(enum log_level level);
+
+void log_msg(enum log_level level, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
+
+#define log_error(...)   log_msg(LOG_LEVEL_ERROR, __VA_ARGS__)
+#define log_warning(...) log_msg(LOG_LEVEL_WARNING, __VA_ARGS__)
+#define log_info(...)    log_msg(LOG_LEVEL_INFO, __VA_ARGS__)
+#define log_debug(...)   log_msg(LOG_LEVEL_DEBUG, __VA_ARGS__)
+
+#endif
