@@ -44,6 +44,8 @@
 #define AGENT_REPEAT_MAX        ((usec_t)60 * 1000000) /* and then each time later, up to this */
 #define AGENT_HEARTBEAT_DEFAULT ((usec_t)10 * 1000000) /* if the controller names none */
 
+#define AGENT_REGISTER_BYTES (900 * 1024) /* of reports in one Register */
+
 struct agent;
 
 /* --- what happened --------------------------------------------------------------------------- */

@@ -1,0 +1,772 @@
+/* agent.c - see agent.h for what is decided and why
+ *
+ * One handler an event, in the table at the end. A handler changes the state and adds effects; what
+ * must be told to the controller about runs is only marked (run->unsent) and sent by flush(), after
+ * every event, if the session is registered: so nothing depends on the order in which session,
+ * launcher and reports come.
+ */
+#include "noded/core/agent.h"
+
+#include <assert.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "common/xalloc.h"
+#include "noded/core/runs.h"
+
+struct agent {
+	/* the launcher; strings owned, "" until its first hello */
+	bool launcher_up;
+	char *incarnation, *boot_id, *containment;
+	struct runs *runs;
+	uint64_t max_epoch, max_job;
+
+	/* the controller */
+	uint64_t session; /* 0: none */
+	bool register_sent, registered, stale;
+	usec_t register_deadline;
+	usec_t heartbeat, heartbeat_at;
+	usec_t repeat_at; /* not later than the earliest run->repeat_at; INT64_MAX: none */
+	bool any_unsent;  /* false: no run is unsent */
+
+	uint64_t orders_obeyed, orders_ignored;
+
+	/* effects of the last apply, and the memory that they point to */
+	struct agent_effect *effects;
+	size_t n_effects, effects_room;
+	void **kept;
+	size_t n_kept, kept_room;
+};
+
+/* State table: name, the states it may change to, whether an end of it is to be told until it is
+ * forgotten. What is not here is refused by move(). */
+#define TO(state) (1u << AGENT_RUN_##state)
+
+static const struct state_row {
+	const char *name;
+	unsigned may;
+	bool final;
+} states[AGENT_RUN_STATES] = {
+	[AGENT_RUN_NONE] = { "NONE",
+	        TO(ASKED) | TO(DOOMED) | TO(STARTING) | TO(RUNNING) | TO(ENDED) | TO(NEVER),
+	        false },
+	[AGENT_RUN_ASKED] = { "ASKED", TO(STARTING) | TO(RUNNING) | TO(ENDED) | TO(NEVER), false },
+	/* The launcher may have known it after all: its word counts. */
+	[AGENT_RUN_DOOMED] = { "DOOMED", TO(STARTING) | TO(RUNNING) | TO(ENDED) | TO(NEVER),
+	        false },
+	[AGENT_RUN_STARTING] = { "STARTING", TO(RUNNING) | TO(ENDED) | TO(NEVER), false },
+	[AGENT_RUN_RUNNING] = { "RUNNING", TO(ENDED), false },
+	[AGENT_RUN_ENDED] = { "ENDED", TO(FORGOTTEN), true },
+	[AGENT_RUN_NEVER] = { "NEVER", TO(FORGOTTEN), true },
+	[AGENT_RUN_FORGOTTEN] = { "FORGOTTEN", 0, false },
+};
+
+static const enum agent_run_state state_of_report[] = {
+	[REPORT_STARTING] = AGENT_RUN_STARTING,
+	[REPORT_RUNNING] = AGENT_RUN_RUNNING,
+	[REPORT_ENDED] = AGENT_RUN_ENDED,
+	[REPORT_NEVER] = AGENT_RUN_NEVER,
+};
+
+static bool may_move(enum agent_run_state from, enum agent_run_state to)
+{
+	return states[from].may & 1u << to;
+}
+
+static void move(struct agent *agent, struct run *run, enum agent_run_state to)
+{
+	assert(may_move(run->state, to));
+	run_move(agent->runs, run, to);
+}
+
+/* --- effects --------------------------------------------------------------------------------- */
+
+static void *keep(struct agent *agent, void *memory)
+{
+	if (agent->n_kept == agent->kept_room) {
+		agent->kept_room = agent->kept_room ? 2 * agent->kept_room : 8;
+		agent->kept = xrealloc(agent->kept, agent->kept_room, sizeof(*agent->kept));
+	}
+	agent->kept[agent->n_kept++] = memory;
+	return memory;
+}
+
+static struct agent_effect *effect(struct agent *agent, enum agent_effect_kind kind)
+{
+	struct agent_effect *new;
+
+	if (agent->n_effects == agent->effects_room) {
+		agent->effects_room = agent->effects_room ? 2 * agent->effects_room : 4;
+		agent->effects =
+		        xrealloc(agent->effects, agent->effects_room, sizeof(*agent->effects));
+	}
+	new = &agent->effects[agent->n_effects++];
+	memset(new, 0, sizeof(*new));
+	new->kind = kind;
+	return new;
+}
+
+/* RUN is job.task.attempt in notes. */
+#define RUN          "run %llu.%u.%u"
+#define RUN_ARGS(id) (unsigned long long)(id).job, (id).task, (id).attempt
+
+/* Takes the text over. */
+static void note(struct agent *agent, char *text)
+{
+	keep(agent, text);
+	effect(agent, AGENT_NOTE)->text = text;
+}
+
+const struct agent_effect *agent_effects(const struct agent *agent, size_t *n)
+{
+	*n = agent->n_effects;
+	return agent->effects;
+}
+
+void agent_effects_clear(struct agent *agent)
+{
+	for (size_t i = 0; i < agent->n_kept; i++)
+		free(agent->kept[i]);
+	agent->n_kept = 0;
+	agent->n_effects = 0;
+}
+
+/* --- the session ----------------------------------------------------------------------------- */
+
+static void forget_session(struct agent *agent)
+{
+	agent->session = 0;
+	agent->register_sent = agent->registered = agent->stale = false;
+}
+
+static void close_session(struct agent *agent, const char *why)
+{
+	struct agent_effect *e = effect(agent, AGENT_CLOSE_SESSION);
+
+	e->session = agent->session;
+	e->text = why;
+	forget_session(agent);
+}
+
+static void mark_unsent(struct agent *agent, struct run *run)
+{
+	run->unsent = true;
+	agent->any_unsent = true;
+}
+
+static void told(struct agent *agent, struct run *run, struct clocks now)
+{
+	run->unsent = false;
+	if (!states[run->state].final)
+		return;
+	run->repeat_wait = run->repeat_wait ? 2 * run->repeat_wait : AGENT_REPEAT_FIRST;
+	if (run->repeat_wait > AGENT_REPEAT_MAX)
+		run->repeat_wait = AGENT_REPEAT_MAX;
+	run->repeat_at = now.mono + run->repeat_wait;
+	if (run->repeat_at < agent->repeat_at)
+		agent->repeat_at = run->repeat_at;
+}
+
+static bool alive(const struct run *run)
+{
+	return run->state == AGENT_RUN_STARTING || run->state == AGENT_RUN_RUNNING;
+}
+
+/* A little more than the report needs on the wire. */
+static size_t report_bytes(const struct run_report *r)
+{
+	return 160 + 2 * (size_t)__builtin_popcountll(r->gpus) + strlen(r->detail) +
+	       strlen(r->incarnation) + strlen(r->gpu_type);
+}
+
+/* Those alive first, then the ends, as many as one message may hold; what does not fit stays unsent
+ * and follows as reports of their own. */
+static size_t gather_reports(struct agent *agent, struct run_report *reports, struct clocks now)
+{
+	size_t n = 0, bytes = 0;
+
+	for (int ends = 0; ends <= 1; ends++) {
+		for (struct run *run = runs_first(agent->runs); run; run = run->next) {
+			if (ends ? !states[run->state].final : !alive(run))
+				continue;
+			bytes += report_bytes(&run->report);
+			if (bytes > AGENT_REGISTER_BYTES) {
+				mark_unsent(agent, run);
+				continue;
+			}
+			reports[n++] = run->report;
+			run->repeat_wait = 0;
+			told(agent, run, now);
+		}
+	}
+	return n;
+}
+
+static void send_register(struct agent *agent, struct clocks now)
+{
+	struct agent_effect *e = effect(agent, AGENT_SEND_REGISTER);
+	struct run_report *reports;
+	size_t max = 0;
+
+	for (int state = AGENT_RUN_STARTING; state <= AGENT_RUN_NEVER; state++)
+		max += runs_count(agent->runs, state);
+	reports = keep(agent, xcalloc(max, sizeof(*reports)));
+	agent->any_unsent = false;
+	agent->register_sent = true;
+	agent->register_deadline = now.mono + AGENT_REGISTER_TIMEOUT;
+	e->session = agent->session;
+	e->reg.incarnation = agent->incarnation;
+	e->reg.boot_id = agent->boot_id;
+	e->reg.containment = agent->containment;
+	e->reg.max_epoch = agent->max_epoch;
+	e->reg.max_job = agent->max_job;
+	e->reg.runs = reports;
+	e->reg.n_runs = gather_reports(agent, reports, now);
+}
+
+static void send_report(struct agent *agent, struct run *run, struct clocks now)
+{
+	struct agent_effect *e = effect(agent, AGENT_SEND_REPORT);
+
+	e->session = agent->session;
+	e->report = run->report;
+	told(agent, run, now);
+}
+
+/* Say what has not been said yet, as far as anybody listens. */
+static void flush(struct agent *agent, struct clocks now)
+{
+	if (!agent->launcher_up || !agent->session)
+		return;
+	if (!agent->register_sent)
+		send_register(agent, now);
+	if (!agent->registered || !agent->any_unsent)
+		return;
+	agent->any_unsent = false;
+	for (struct run *run = runs_first(agent->runs); run; run = run->next) {
+		if (run->unsent)
+			send_report(agent, run, now);
+	}
+}
+
+/* --- orders ---------------------------------------------------------------------------------- */
+
+static bool id_is_sound(struct run_id id)
+{
+	return id.job != 0 && id.attempt != 0;
+}
+
+static void see_epoch(struct agent *agent, uint64_t epoch)
+{
+	if (epoch <= agent->max_epoch)
+		return;
+	agent->max_epoch = epoch;
+	effect(agent, AGENT_TELL_EPOCH)->epoch = epoch;
+}
+
+/* Does anything of this session count? */
+static bool session_counts(struct agent *agent, const struct agent_event *event)
+{
+	if (agent->session && event->session == agent->session && agent->registered &&
+	        !agent->stale)
+		return true;
+	agent->orders_ignored++;
+	return false;
+}
+
+static bool order_counts(
+        struct agent *agent, const struct agent_event *event, struct run_id id, uint64_t epoch)
+{
+	if (!session_counts(agent, event))
+		return false;
+	if (epoch < agent->max_epoch || !id_is_sound(id)) {
+		agent->orders_ignored++;
+		note(agent,
+		        xasprintf(RUN ": an order of epoch %llu is ignored; the highest is %llu",
+		                RUN_ARGS(id), (unsigned long long)epoch,
+		                (unsigned long long)agent->max_epoch));
+		return false;
+	}
+	see_epoch(agent, epoch);
+	agent->orders_obeyed++;
+	return true;
+}
+
+/* The launcher is to write down that this run never will be. `refusal` is owned from now on. */
+static void doom(struct agent *agent, const struct agent_end *end, char *refusal)
+{
+	struct run *run = runs_add(agent->runs, end->run);
+	struct agent_effect *e = effect(agent, AGENT_TELL_END);
+
+	run->refusal = refusal;
+	move(agent, run, AGENT_RUN_DOOMED);
+	e->end = *end;
+	e->end.by_user = keep(agent, xstrdup(end->by_user));
+	e->end.by_account = keep(agent, xstrdup(end->by_account));
+	e->end.by_qos = keep(agent, xstrdup(end->by_qos));
+}
+
+static struct agent_end end_of(struct run_id run, uint64_t epoch)
+{
+	return (struct agent_end){ .run = run,
+		.epoch = epoch,
+		.cause = END_CANCEL,
+		.by_user = "",
+		.by_account = "",
+		.by_qos = "" };
+}
+
+static void on_start(struct agent *agent, const struct agent_event *event, struct clocks now)
+{
+	struct run_id id = event->start.run;
+	struct run *run;
+
+	(void)now;
+	if (!order_counts(agent, event, id, event->start.epoch))
+		return;
+	if (id.job > agent->max_job)
+		agent->max_job = id.job;
+	run = runs_find(agent->runs, id);
+	if (run) { /* a late copy; or it was doomed, and NEVER is on its way */
+		if (states[run->state].final)
+			mark_unsent(agent, run);
+		return;
+	}
+	if (strcmp(event->start.incarnation, agent->incarnation) != 0) {
+		struct agent_end end = end_of(id, event->start.epoch);
+
+		doom(agent, &end,
+		        xasprintf("the start names incarnation %.80s, the node is %s",
+		                event->start.incarnation, agent->incarnation));
+		return;
+	}
+	run = runs_add(agent->runs, id);
+	move(agent, run, AGENT_RUN_ASKED);
+	effect(agent, AGENT_TELL_START)->start.run = id;
+	agent->effects[agent->n_effects - 1].start.order = event->start.order;
+}
+
+static void on_end(struct agent *agent, const struct agent_event *event, struct clocks now)
+{
+	const struct agent_end *end = &event->end;
+	struct agent_effect *e;
+	struct run *run;
+
+	(void)now;
+	if (!order_counts(agent, event, end->run, end->epoch))
+		return;
+	run = runs_find(agent->runs, end->run);
+	if (!run) {
+		doom(agent, end, NULL);
+	} else if (states[run->state].final) {
+		mark_unsent(agent, run);
+	} else if (run->state != AGENT_RUN_DOOMED && run->state != AGENT_RUN_FORGOTTEN) {
+		e = effect(agent, AGENT_TELL_END);
+		e->end = *end;
+		e->end.by_user = keep(agent, xstrdup(end->by_user));
+		e->end.by_account = keep(agent, xstrdup(end->by_account));
+		e->end.by_qos = keep(agent, xstrdup(end->by_qos));
+	}
+}
+
+static void on_signal(struct agent *agent, const struct agent_event *event, struct clocks now)
+{
+	struct agent_effect *e;
+	struct run *run;
+
+	(void)now;
+	if (!order_counts(agent, event, event->signal.run, event->signal.epoch))
+		return;
+	run = runs_find(agent->runs, event->signal.run);
+	if (!run || (run->state != AGENT_RUN_ASKED && run->state != AGENT_RUN_STARTING &&
+	                    run->state != AGENT_RUN_RUNNING))
+		return;
+	e = effect(agent, AGENT_TELL_SIGNAL);
+	e->signal.run = event->signal.run;
+	e->signal.epoch = event->signal.epoch;
+	e->signal.signal = event->signal.signal;
+}
+
+static void on_forget(struct agent *agent, const struct agent_event *event, struct clocks now)
+{
+	(void)now;
+	if (!session_counts(agent, event))
+		return;
+	for (size_t i = 0; i < event->forget.n; i++) {
+		struct run_id id = event->forget.runs[i];
+		struct run *run = runs_find(agent->runs, id);
+
+		if (!run || run->state == AGENT_RUN_FORGOTTEN)
+			continue;
+		if (!states[run->state].final) {
+			agent->orders_ignored++;
+			note(agent, xasprintf(RUN " is %s and cannot be forgotten", RUN_ARGS(id),
+			                    states[run->state].name));
+			continue;
+		}
+		agent->orders_obeyed++;
+		effect(agent, AGENT_TELL_FORGET)->forget = id;
+		move(agent, run, AGENT_RUN_FORGOTTEN);
+	}
+}
+
+/* --- session and registration ---------------------------------------------------------------- */
+
+static void on_session_up(struct agent *agent, const struct agent_event *event, struct clocks now)
+{
+	(void)now;
+	if (agent->session && agent->session != event->session)
+		close_session(agent, "another session has taken its place");
+	if (agent->session == event->session)
+		return;
+	forget_session(agent);
+	agent->session = event->session;
+}
+
+static void on_session_gone(struct agent *agent, const struct agent_event *event, struct clocks now)
+{
+	(void)now;
+	if (agent->session == event->session)
+		forget_session(agent);
+}
+
+static void on_registered(struct agent *agent, const struct agent_event *event, struct clocks now)
+{
+	if (!agent->session || event->session != agent->session || !agent->register_sent ||
+	        agent->registered)
+		return;
+	agent->registered = true;
+	agent->heartbeat = event->registered.heartbeat_ms
+	                           ? (usec_t)event->registered.heartbeat_ms * 1000
+	                           : AGENT_HEARTBEAT_DEFAULT;
+	agent->heartbeat_at = now.mono + agent->heartbeat;
+	agent->stale = event->registered.epoch < agent->max_epoch;
+	if (agent->stale) {
+		note(agent, xasprintf("the controller is at epoch %llu, below %llu seen here: no "
+		                      "order of it counts before gctld --takeover",
+		                    (unsigned long long)event->registered.epoch,
+		                    (unsigned long long)agent->max_epoch));
+		return;
+	}
+	see_epoch(agent, event->registered.epoch);
+	for (size_t i = 0; i < event->registered.n_wanted; i++) {
+		struct run_id id = event->registered.wanted[i];
+		struct agent_end end = end_of(id, event->registered.epoch);
+
+		if (!id_is_sound(id) || runs_find(agent->runs, id))
+			continue;
+		doom(agent, &end, xstrdup("the order to start it never came to the node"));
+	}
+}
+
+/* --- the launcher ---------------------------------------------------------------------------- */
+
+static const char *text_of(const char *text)
+{
+	return text ? text : "";
+}
+
+static bool report_is_sound(const struct run_report *r)
+{
+	return id_is_sound(r->run) && r->state >= REPORT_STARTING && r->state <= REPORT_NEVER;
+}
+
+/* What the launcher says of a run becomes what we say of it. */
+static void take_report(struct agent *agent, const struct run_report *report)
+{
+	struct run_report copy = *report;
+	enum agent_run_state to;
+	struct run *run;
+
+	if (!report_is_sound(report)) {
+		note(agent, xasprintf(RUN ": a report of the launcher makes no sense",
+		                    RUN_ARGS(report->run)));
+		return;
+	}
+	run = runs_find(agent->runs, report->run);
+	if (!run)
+		run = runs_add(agent->runs, report->run);
+	to = state_of_report[report->state];
+	if (!may_move(run->state, to)) /* a late copy */
+		return;
+	copy.detail = text_of(copy.detail);
+	copy.incarnation = text_of(copy.incarnation);
+	copy.gpu_type = text_of(copy.gpu_type);
+	if (run->refusal && to == AGENT_RUN_NEVER)
+		copy.detail = run->refusal;
+	run_set_report(run, &copy);
+	free(run->refusal);
+	run->refusal = NULL;
+	move(agent, run, to);
+	mark_unsent(agent, run);
+	run->repeat_wait = 0;
+	if (report->epoch > agent->max_epoch)
+		agent->max_epoch = report->epoch;
+	if (report->run.job > agent->max_job)
+		agent->max_job = report->run.job;
+}
+
+static void on_launcher_run(struct agent *agent, const struct agent_event *event, struct clocks now)
+{
+	(void)now;
+	if (agent->launcher_up)
+		take_report(agent, &event->report);
+}
+
+static void lose_launcher(struct agent *agent)
+{
+	if (agent->session)
+		close_session(agent, "the launcher is gone");
+	agent->launcher_up = false;
+	runs_clear(agent->runs);
+	agent->any_unsent = false;
+	agent->repeat_at = INT64_MAX;
+}
+
+static void on_launcher_gone(
+        struct agent *agent, const struct agent_event *event, struct clocks now)
+{
+	(void)event;
+	(void)now;
+	lose_launcher(agent);
+}
+
+static void replace(char **at, const char *with)
+{
+	free(*at);
+	*at = xstrdup(text_of(with));
+}
+
+static void on_launcher_hello(
+        struct agent *agent, const struct agent_event *event, struct clocks now)
+{
+	(void)now;
+	if (agent->launcher_up)
+		lose_launcher(agent);
+	agent->launcher_up = true;
+	replace(&agent->incarnation, event->hello.incarnation);
+	replace(&agent->boot_id, event->hello.boot_id);
+	replace(&agent->containment, event->hello.containment);
+	if (event->hello.max_job > agent->max_job)
+		agent->max_job = event->hello.max_job;
+	for (size_t i = 0; i < event->hello.n_runs; i++)
+		take_report(agent, &event->hello.runs[i]);
+	/* It may have died before it could write down what we know. */
+	if (agent->max_epoch > event->hello.max_epoch)
+		effect(agent, AGENT_TELL_EPOCH)->epoch = agent->max_epoch;
+	else
+		agent->max_epoch = event->hello.max_epoch;
+}
+
+/* --- time ------------------------------------------------------------------------------------ */
+
+static void repeat_ends(struct agent *agent, struct clocks now)
+{
+	agent->repeat_at = INT64_MAX;
+	for (struct run *run = runs_first(agent->runs); run; run = run->next) {
+		if (!states[run->state].final)
+			continue;
+		if (run->repeat_at <= now.mono)
+			send_report(agent, run, now);
+		else if (run->repeat_at < agent->repeat_at)
+			agent->repeat_at = run->repeat_at;
+	}
+}
+
+static void on_clock(struct agent *agent, const struct agent_event *event, struct clocks now)
+{
+	(void)event;
+	if (agent->register_sent && !agent->registered && now.mono >= agent->register_deadline)
+		close_session(agent, "the controller did not answer the registration in time");
+	if (!agent->registered)
+		return;
+	if (now.mono >= agent->heartbeat_at) {
+		effect(agent, AGENT_SEND_HEARTBEAT)->session = agent->session;
+		agent->heartbeat_at = now.mono + agent->heartbeat;
+	}
+	if (now.mono >= agent->repeat_at)
+		repeat_ends(agent, now);
+}
+
+usec_t agent_next_timer(const struct agent *agent)
+{
+	if (!agent->register_sent)
+		return INT64_MAX;
+	if (!agent->registered)
+		return agent->register_deadline;
+	return agent->heartbeat_at < agent->repeat_at ? agent->heartbeat_at : agent->repeat_at;
+}
+
+/* --- the whole ------------------------------------------------------------------------------- */
+
+struct agent *agent_new(void)
+{
+	struct agent *agent = xcalloc(1, sizeof(*agent));
+
+	agent->runs = runs_new();
+	agent->incarnation = xstrdup("");
+	agent->boot_id = xstrdup("");
+	agent->containment = xstrdup("");
+	agent->repeat_at = INT64_MAX;
+	return agent;
+}
+
+void agent_free(struct agent *agent)
+{
+	if (!agent)
+		return;
+	agent_effects_clear(agent);
+	free(agent->effects);
+	free(agent->kept);
+	runs_free(agent->runs);
+	free(agent->incarnation);
+	free(agent->boot_id);
+	free(agent->containment);
+	free(agent);
+}
+
+void agent_apply(struct agent *agent, const struct agent_event *event, struct clocks now)
+{
+	static void (*const handlers[AGENT_EVENT_COUNT])(
+	        struct agent * agent, const struct agent_event *event, struct clocks now) = {
+		[AGENT_LAUNCHER_HELLO] = on_launcher_hello,
+		[AGENT_LAUNCHER_GONE] = on_launcher_gone,
+		[AGENT_LAUNCHER_RUN] = on_launcher_run,
+		[AGENT_SESSION_UP] = on_session_up,
+		[AGENT_SESSION_GONE] = on_session_gone,
+		[AGENT_REGISTERED] = on_registered,
+		[AGENT_START] = on_start,
+		[AGENT_END] = on_end,
+		[AGENT_SIGNAL] = on_signal,
+		[AGENT_FORGET] = on_forget,
+		[AGENT_CLOCK] = on_clock,
+	};
+
+	assert(agent->n_effects == 0 && event->kind < AGENT_EVENT_COUNT);
+	handlers[event->kind](agent, event, now);
+	flush(agent, now);
+}
+
+/* --- looking in ------------------------------------------------------------------------------ */
+
+const char *agent_run_state_name(enum agent_run_state state)
+{
+	return state < AGENT_RUN_STATES ? states[state].name : "NONE";
+}
+
+enum agent_run_state agent_run_state(const struct agent *agent, struct run_id id)
+{
+	const struct run *run = runs_find(agent->runs, id);
+
+	return run ? run->state : AGENT_RUN_NONE;
+}
+
+void agent_stats(const struct agent *agent, struct agent_stats *stats)
+{
+	memset(stats, 0, sizeof(*stats));
+	for (int state = 0; state < AGENT_RUN_STATES; state++)
+		stats->runs[state] = runs_count(agent->runs, state);
+	stats->session = agent->session;
+	stats->launcher_up = agent->launcher_up;
+	stats->registered = agent->registered;
+	stats->stale = agent->stale;
+	stats->max_epoch = agent->max_epoch;
+	stats->max_job = agent->max_job;
+	stats->orders_obeyed = agent->orders_obeyed;
+	stats->orders_ignored = agent->orders_ignored;
+}
+
+/* --- invariants ------------------------------------------------------------------------------ */
+
+static int check_run(const struct agent *agent, const struct run *run, struct error *err)
+{
+	if (run->id.job > agent->max_job && alive(run))
+		return error_set(err, ERR_INTERNAL, RUN " is above max_job", RUN_ARGS(run->id));
+	if (run->report.epoch > agent->max_epoch)
+		return error_set(err, ERR_INTERNAL, RUN " is above max_epoch", RUN_ARGS(run->id));
+	if (run->unsent && !agent->any_unsent)
+		return error_set(err, ERR_INTERNAL, RUN ": unsent, unnoticed", RUN_ARGS(run->id));
+	if (run->unsent && agent->registered)
+		return error_set(err, ERR_INTERNAL, RUN " is kept back", RUN_ARGS(run->id));
+	if (agent->registered && states[run->state].final && run->repeat_at < agent->repeat_at)
+		return error_set(err, ERR_INTERNAL, RUN " is not repeated", RUN_ARGS(run->id));
+	if (run->state >= AGENT_RUN_STARTING && run->state <= AGENT_RUN_NEVER &&
+	        state_of_report[run->report.state] != run->state)
+		return error_set(err, ERR_INTERNAL, RUN ": state %s is not as reported",
+		        RUN_ARGS(run->id), states[run->state].name);
+	return 0;
+}
+
+int agent_check(const struct agent *agent, struct error *err)
+{
+	uint64_t gpus = 0;
+
+	if (runs_check(agent->runs, err) < 0)
+		return -1;
+	if (!agent->launcher_up && (agent->register_sent || runs_first(agent->runs)))
+		return error_set(err, ERR_INTERNAL, "runs or a registration without a launcher");
+	if ((agent->registered && !agent->register_sent) || (agent->stale && !agent->registered) ||
+	        (agent->register_sent && !agent->session))
+		return error_set(err, ERR_INTERNAL, "a registration without a session");
+	if (agent->launcher_up && agent->session && !agent->register_sent)
+		return error_set(err, ERR_INTERNAL, "a session without a registration");
+	for (struct run *run = runs_first(agent->runs); run; run = run->next) {
+		if (check_run(agent, run, err) < 0)
+			return -1;
+		if (alive(run) && (gpus & run->report.gpus))
+			return error_set(err, ERR_INTERNAL, RUN " holds a GPU of another run",
+			        RUN_ARGS(run->id));
+		if (alive(run))
+			gpus |= run->report.gpus;
+	}
+	return 0;
+}
+
+static uint64_t hash_number(uint64_t h, uint64_t n)
+{
+	for (int i = 0; i < 8; i++, n >>= 8)
+		h = (h ^ (n & 0xff)) * 0x100000001b3u;
+	return h;
+}
+
+static uint64_t hash_text(uint64_t h, const char *s)
+{
+	for (; *s; s++)
+		h = (h ^ (unsigned char)*s) * 0x100000001b3u;
+	return hash_number(h, 0);
+}
+
+static uint64_t hash_run(uint64_t h, const struct run *run)
+{
+	const struct run_report *r = &run->report;
+	const uint64_t numbers[] = { run->id.job, run->id.task, run->id.attempt, run->state,
+		run->unsent, (uint64_t)run->repeat_at, (uint64_t)run->repeat_wait,
+		(uint64_t)r->start_time, (uint64_t)r->end_time, r->elapsed_us, r->exit_code,
+		r->exit_signal, r->cause, r->epoch, r->gpus, r->cpus, r->mem_mb, r->cpu_time_us,
+		r->max_rss_kb, r->uid };
+
+	for (size_t i = 0; i < sizeof(numbers) / sizeof(*numbers); i++)
+		h = hash_number(h, numbers[i]);
+	h = hash_text(h, text_of(r->detail));
+	h = hash_text(h, text_of(r->incarnation));
+	h = hash_text(h, text_of(r->gpu_type));
+	return hash_text(h, text_of(run->refusal));
+}
+
+uint64_t agent_hash(const struct agent *agent)
+{
+	const uint64_t numbers[] = { agent->launcher_up, agent->max_epoch, agent->max_job,
+		agent->session, agent->register_sent, agent->registered, agent->stale,
+		(uint64_t)agent->register_deadline, (uint64_t)agent->heartbeat,
+		(uint64_t)agent->heartbeat_at, (uint64_t)agent->repeat_at, agent->any_unsent };
+	uint64_t h = 0xcbf29ce484222325u;
+
+	for (size_t i = 0; i < sizeof(numbers) / sizeof(*numbers); i++)
+		h = hash_number(h, numbers[i]);
+	h = hash_text(h, agent->incarnation);
+	h = hash_text(h, agent->boot_id);
+	h = hash_text(h, agent->containment);
+	for (struct run *run = runs_first(agent->runs); run; run = run->next)
+		h = hash_run(h, run);
+	return h;
+}

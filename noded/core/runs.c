@@ -1,0 +1,219 @@
+/* runs.c - a chained hash table whose entries are also in one list, in order of arrival */
+#include "noded/core/runs.h"
+
+#include <assert.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "common/xalloc.h"
+
+#define FIRST_BUCKETS 16 /* a simulated node is small; doubled when there is a run a bucket */
+
+struct runs {
+	struct run **buckets;
+	size_t n_buckets; /* a power of two */
+	size_t n;
+	struct run *first, *last;
+	size_t count[AGENT_RUN_STATES];
+};
+
+static bool same_id(struct run_id a, struct run_id b)
+{
+	return a.job == b.job && a.task == b.task && a.attempt == b.attempt;
+}
+
+static size_t bucket_of(const struct runs *runs, struct run_id id)
+{
+	uint64_t h = id.job * 0x9e3779b97f4a7c15u;
+
+	h ^= ((uint64_t)id.task << 32 | id.attempt) * 0xc2b2ae3d27d4eb4fu;
+	h ^= h >> 29;
+	h *= 0xbf58476d1ce4e5b9u;
+	h ^= h >> 32;
+	return (size_t)h & (runs->n_buckets - 1);
+}
+
+struct runs *runs_new(void)
+{
+	struct runs *runs = xcalloc(1, sizeof(*runs));
+
+	runs->n_buckets = FIRST_BUCKETS;
+	runs->buckets = xcalloc(runs->n_buckets, sizeof(*runs->buckets));
+	return runs;
+}
+
+static void report_clear(struct run *run)
+{
+	free((char *)run->report.detail);
+	free((char *)run->report.incarnation);
+	free((char *)run->report.gpu_type);
+	memset(&run->report, 0, sizeof(run->report));
+}
+
+static void run_free(struct run *run)
+{
+	report_clear(run);
+	free(run->refusal);
+	free(run);
+}
+
+void runs_clear(struct runs *runs)
+{
+	struct run *next;
+
+	for (struct run *run = runs->first; run; run = next) {
+		next = run->next;
+		run_free(run);
+	}
+	runs->first = runs->last = NULL;
+	runs->n = 0;
+	memset(runs->count, 0, sizeof(runs->count));
+	memset(runs->buckets, 0, runs->n_buckets * sizeof(*runs->buckets));
+}
+
+void runs_free(struct runs *runs)
+{
+	if (!runs)
+		return;
+	runs_clear(runs);
+	free(runs->buckets);
+	free(runs);
+}
+
+struct run *runs_find(const struct runs *runs, struct run_id id)
+{
+	struct run *run = runs->buckets[bucket_of(runs, id)];
+
+	while (run && !same_id(run->id, id))
+		run = run->same_bucket;
+	return run;
+}
+
+static void grow(struct runs *runs)
+{
+	free(runs->buckets);
+	runs->n_buckets *= 2;
+	runs->buckets = xcalloc(runs->n_buckets, sizeof(*runs->buckets));
+	for (struct run *run = runs->first; run; run = run->next) {
+		struct run **head = &runs->buckets[bucket_of(runs, run->id)];
+
+		run->same_bucket = *head;
+		*head = run;
+	}
+}
+
+struct run *runs_add(struct runs *runs, struct run_id id)
+{
+	struct run *run = xcalloc(1, sizeof(*run));
+	struct run **head;
+
+	assert(!runs_find(runs, id));
+	if (runs->n == runs->n_buckets)
+		grow(runs);
+	run->id = id;
+	run->prev = runs->last;
+	*(runs->last ? &runs->last->next : &runs->first) = run;
+	runs->last = run;
+	head = &runs->buckets[bucket_of(runs, id)];
+	run->same_bucket = *head;
+	*head = run;
+	runs->n++;
+	runs->count[AGENT_RUN_NONE]++;
+	run_set_report(run,
+	        &(struct run_report){ .run = id, .detail = "", .incarnation = "", .gpu_type = "" });
+	return run;
+}
+
+static void unchain(struct runs *runs, struct run *run)
+{
+	*(run->prev ? &run->prev->next : &runs->first) = run->next;
+	*(run->next ? &run->next->prev : &runs->last) = run->prev;
+	run->prev = run->next = NULL;
+}
+
+static void runs_remove(struct runs *runs, struct run *run)
+{
+	struct run **at = &runs->buckets[bucket_of(runs, run->id)];
+
+	while (*at != run)
+		at = &(*at)->same_bucket;
+	*at = run->same_bucket;
+	unchain(runs, run);
+	runs->count[run->state]--;
+	runs->n--;
+	run_free(run);
+}
+
+static void remove_oldest_forgotten(struct runs *runs)
+{
+	struct run *run = runs->first;
+
+	while (run->state != AGENT_RUN_FORGOTTEN)
+		run = run->next;
+	runs_remove(runs, run);
+}
+
+void run_move(struct runs *runs, struct run *run, enum agent_run_state state)
+{
+	runs->count[run->state]--;
+	run->state = state;
+	runs->count[state]++;
+	if (state != AGENT_RUN_FORGOTTEN)
+		return;
+	report_clear(run);
+	run->unsent = false;
+	/* To the end of the list, so that the oldest are those forgotten first. */
+	if (runs->last != run) {
+		unchain(runs, run);
+		run->prev = runs->last;
+		runs->last->next = run;
+		runs->last = run;
+	}
+	if (runs->count[AGENT_RUN_FORGOTTEN] > AGENT_REMEMBER)
+		remove_oldest_forgotten(runs);
+}
+
+void run_set_report(struct run *run, const struct run_report *report)
+{
+	struct run_report copy = *report;
+
+	copy.run = run->id;
+	copy.detail = xstrdup(report->detail);
+	copy.incarnation = xstrdup(report->incarnation);
+	copy.gpu_type = xstrdup(report->gpu_type);
+	report_clear(run);
+	run->report = copy;
+}
+
+struct run *runs_first(const struct runs *runs)
+{
+	return runs->first;
+}
+
+size_t runs_count(const struct runs *runs, enum agent_run_state state)
+{
+	return runs->count[state];
+}
+
+int runs_check(const struct runs *runs, struct error *err)
+{
+	size_t count[AGENT_RUN_STATES] = { 0 }, n = 0;
+	const struct run *before = NULL;
+
+	for (const struct run *run = runs->first; run; before = run, run = run->next, n++) {
+		count[run->state]++;
+		if (run->prev != before)
+			return error_set(err, ERR_INTERNAL, "runs: the list is broken");
+		if (runs_find(runs, run->id) != run)
+			return error_set(err, ERR_INTERNAL, "runs: a run is not found by its id");
+	}
+	if (n != runs->n || before != runs->last)
+		return error_set(err, ERR_INTERNAL, "runs: %zu in the list of %zu", n, runs->n);
+	if (memcmp(count, runs->count, sizeof(count)) != 0)
+		return error_set(err, ERR_INTERNAL, "runs: the counts by state are wrong");
+	if (count[AGENT_RUN_NONE])
+		return error_set(err, ERR_INTERNAL, "runs: a run without a state");
+	if (count[AGENT_RUN_FORGOTTEN] > AGENT_REMEMBER)
+		return error_set(err, ERR_INTERNAL, "runs: too many forgotten runs are kept");
+	return 0;
+}

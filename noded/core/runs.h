@@ -1,0 +1,46 @@
+/* runs.h - the agent core's table of runs
+ *
+ * Every run that the core knows by name, found by its id, walked in order of arrival. The table
+ * owns the runs and the strings in their reports. A run's state moves through run_move() alone, so
+ * that the counts by state are right; which moves are legal is decided in agent.c.
+ *
+ * Forgotten runs keep only their name and are limited in number: the oldest make room.
+ */
+#ifndef NODED_CORE_RUNS_H
+#define NODED_CORE_RUNS_H
+
+#include "noded/core/agent.h"
+
+struct run {
+	struct run_id id;
+	enum agent_run_state state;
+	struct run_report report; /* as the launcher said it; strings owned */
+	char *refusal;            /* DOOMED: why, if we know better than the launcher; or NULL */
+	bool unsent;              /* changed since the controller was last told */
+	usec_t repeat_at;         /* ENDED, NEVER, told: when to tell again (mono) */
+	usec_t repeat_wait;
+	struct run *same_bucket;
+	struct run *prev, *next; /* by arrival */
+};
+
+struct runs;
+
+struct runs *runs_new(void);
+void runs_free(struct runs *runs); /* NULL is fine */
+void runs_clear(struct runs *runs);
+
+struct run *runs_find(const struct runs *runs, struct run_id id); /* NULL: not known */
+/* A new one in AGENT_RUN_NONE, which the caller moves on at once; `id` must not be known. */
+struct run *runs_add(struct runs *runs, struct run_id id);
+void run_move(struct runs *runs, struct run *run, enum agent_run_state state);
+
+/* Take over what the launcher reported: a copy, numbers and strings. The id stays. */
+void run_set_report(struct run *run, const struct run_report *report);
+
+struct run *runs_first(const struct runs *runs); /* then run->next */
+size_t runs_count(const struct runs *runs, enum agent_run_state state);
+
+/* Are counts, chains and buckets as they must be? */
+int runs_check(const struct runs *runs, struct error *err);
+
+#endif
