@@ -8,10 +8,7 @@
 #include <string.h>
 #include <strings.h>
 
-#include "common/text.h"
-
-#define MIB       (UINT64_C(1) << 20)
-#define VALUE_MAX 60 /* of a faulty value, what an error shows */
+#define MIB (UINT64_C(1) << 20)
 
 struct unit {
 	const char *name;
@@ -36,28 +33,19 @@ static const struct unit duration_units[] = {
 };
 #define N_DURATION_UNITS (sizeof(duration_units) / sizeof(duration_units[0]))
 
-/* Fail with "'VALUE': WHAT". */
-static int refuse(struct error *err, const char *value, const char *what)
-{
-	char shown[VALUE_MAX];
-
-	text_escape(shown, sizeof(shown), value, strlen(value));
-	return error_set(err, ERR_USAGE, "'%s': %s", shown, what);
-}
-
 /* Read digits at *p into *n and step over them. */
-static int number_read(const char *text, const char **p, uint64_t *n, struct error *err)
+static int number_read(const char **p, uint64_t *n, struct error *err)
 {
 	uint64_t v = 0;
 	const char *s = *p;
 
 	if (!isdigit((unsigned char)*s))
-		return refuse(
-		        err, text, *s == '-' ? "must not be negative" : "must start with a number");
+		return error_set(err, ERR_USAGE,
+		        *s == '-' ? "must not be negative" : "must start with a number");
 	for (; isdigit((unsigned char)*s); s++) {
 		if (__builtin_mul_overflow(v, 10, &v) ||
 		        __builtin_add_overflow(v, (uint64_t)(*s - '0'), &v))
-			return refuse(err, text, "too large a number");
+			return error_set(err, ERR_USAGE, "too large a number");
 	}
 	*p = s;
 	*n = v;
@@ -79,27 +67,27 @@ int size_parse(const char *text, enum size_bare bare, uint64_t *bytes, struct er
 {
 	const struct unit *unit;
 	const char *p = text;
-	char what[120];
 	uint64_t n;
 
-	if (number_read(text, &p, &n, err) < 0)
+	if (number_read(&p, &n, err) < 0)
 		return -1;
 	if (!*p && n == 0) {
 		*bytes = 0;
 		return 0;
 	}
 	if (!*p && !bare) {
-		snprintf(what, sizeof(what),
+		return error_set(err, ERR_USAGE,
 		        "needs a unit, as in \"%" PRIu64 "M\" or \"%" PRIu64 "G\"", n, n);
-		return refuse(err, text, what);
 	}
 	if (*p == '.')
-		return refuse(err, text, "must be a whole number; \"1536M\" is one and a half G");
+		return error_set(
+		        err, ERR_USAGE, "must be a whole number; \"1536M\" is one and a half G");
 	unit = size_unit(*p ? p : "M");
 	if (!unit)
-		return refuse(err, text, "the units of sizes are K, M, G and T, as in \"80G\"");
+		return error_set(
+		        err, ERR_USAGE, "the units of sizes are K, M, G and T, as in \"80G\"");
 	if (__builtin_mul_overflow(n, unit->factor, &n))
-		return refuse(err, text, "too large a size");
+		return error_set(err, ERR_USAGE, "too large a size");
 	*bytes = n;
 	return 0;
 }
@@ -135,7 +123,7 @@ static int clock_parse(const char *text, uint64_t *s, struct error *err)
 	const char *p = text;
 
 	for (;;) {
-		if (n == 4 || number_read(text, &p, &fields[n], NULL) < 0)
+		if (n == 4 || number_read(&p, &fields[n], NULL) < 0)
 			break;
 		n++;
 		if (*p != (n == 1 && days ? '-' : ':'))
@@ -143,49 +131,41 @@ static int clock_parse(const char *text, uint64_t *s, struct error *err)
 		p++;
 	}
 	if (*p || n < 2 || p[-1] == ':' || p[-1] == '-' || (!days && n > 3))
-		return refuse(err, text,
+		return error_set(err, ERR_USAGE,
 		        "a time is \"20m\", \"2h\", \"30d\", or a clock as in \"20:00\", "
 		        "\"4:00:00\" or \"2-00:00:00\"");
 	/* With days the fields are counted from the left (D-H), otherwise from the right (M:S). */
 	right = days ? 3 : n - 1;
 	for (size_t i = 0; i < n; i++, right--) {
 		if (i > 0 && fields[i] >= clock_fields[right].below)
-			return refuse(err, text, clock_fields[right].too_far);
+			return error_set(err, ERR_USAGE, "%s", clock_fields[right].too_far);
 		if (__builtin_mul_overflow(fields[i], clock_fields[right].seconds, &part) ||
 		        __builtin_add_overflow(sum, part, &sum))
-			return refuse(err, text, "too long a time");
+			return error_set(err, ERR_USAGE, "too long a time");
 	}
 	*s = sum;
 	return 0;
 }
 
-static int duration_needs_unit(const char *text, uint64_t n, struct error *err)
+static int duration_needs_unit(uint64_t n, struct error *err)
 {
-	char what[120];
-
-	if (n % 60 == 0)
-		snprintf(what, sizeof(what),
-		        "needs a unit, as in \"%" PRIu64 "s\" or \"%" PRIu64 "m\"", n, n / 60);
-	else
-		snprintf(what, sizeof(what),
-		        "needs a unit, as in \"%" PRIu64 "s\" or \"%" PRIu64 "m\"", n, n);
-	return refuse(err, text, what);
+	return error_set(err, ERR_USAGE, "needs a unit, as in \"%" PRIu64 "s\" or \"%" PRIu64 "m\"",
+	        n, n % 60 ? n : n / 60);
 }
 
 /* `n` of what follows it at `p`, in milliseconds. */
-static int duration_scale(
-        const char *text, uint64_t n, const char *p, uint64_t *ms, struct error *err)
+static int duration_scale(uint64_t n, const char *p, uint64_t *ms, struct error *err)
 {
 	for (size_t i = 0; i < N_DURATION_UNITS; i++) {
 		if (strcasecmp(p, duration_units[i].name))
 			continue;
 		if (__builtin_mul_overflow(n, duration_units[i].factor, ms) ||
 		        *ms == DURATION_FOREVER)
-			return refuse(err, text, "too long a time");
+			return error_set(err, ERR_USAGE, "too long a time");
 		return 0;
 	}
-	return refuse(
-	        err, text, "the units of time are ms, s, m, h, d and w, as in \"90s\" or \"20m\"");
+	return error_set(err, ERR_USAGE,
+	        "the units of time are ms, s, m, h, d and w, as in \"90s\" or \"20m\"");
 }
 
 int duration_parse_ms(const char *text, enum duration_bare bare, uint64_t *ms, struct error *err)
@@ -197,10 +177,10 @@ int duration_parse_ms(const char *text, enum duration_bare bare, uint64_t *ms, s
 		*ms = DURATION_FOREVER;
 		return 0;
 	}
-	if (number_read(text, &p, &n, err) < 0)
+	if (number_read(&p, &n, err) < 0)
 		return -1;
 	if (!*p && !bare && n > 0)
-		return duration_needs_unit(text, n, err);
+		return duration_needs_unit(n, err);
 	if (*p == ':' || *p == '-') {
 		if (clock_parse(text, &n, err) < 0)
 			return -1;
@@ -208,7 +188,7 @@ int duration_parse_ms(const char *text, enum duration_bare bare, uint64_t *ms, s
 	} else if (!*p) {
 		p = bare == DURATION_BARE_MINUTES ? "m" : "s";
 	}
-	if (duration_scale(text, n, p, &out, err) < 0)
+	if (duration_scale(n, p, &out, err) < 0)
 		return -1;
 	*ms = out;
 	return 0;
@@ -221,7 +201,7 @@ int duration_parse(const char *text, enum duration_bare bare, uint64_t *s, struc
 	if (duration_parse_ms(text, bare, &ms, err) < 0)
 		return -1;
 	if (ms != DURATION_FOREVER && ms % 1000)
-		return refuse(err, text, "must be whole seconds");
+		return error_set(err, ERR_USAGE, "must be whole seconds");
 	*s = ms == DURATION_FOREVER ? DURATION_FOREVER : ms / 1000;
 	return 0;
 }
@@ -229,16 +209,14 @@ int duration_parse(const char *text, enum duration_bare bare, uint64_t *s, struc
 int count_parse(const char *text, uint64_t min, uint64_t max, uint64_t *count, struct error *err)
 {
 	const char *p = text;
-	char what[80];
 	uint64_t n;
 
-	if (number_read(text, &p, &n, err) < 0)
+	if (number_read(&p, &n, err) < 0)
 		return -1;
 	if (*p)
-		return refuse(err, text, "must be a whole number");
+		return error_set(err, ERR_USAGE, "must be a whole number");
 	if (n < min || n > max) {
-		snprintf(what, sizeof(what), "must be %" PRIu64 " to %" PRIu64, min, max);
-		return refuse(err, text, what);
+		return error_set(err, ERR_USAGE, "must be %" PRIu64 " to %" PRIu64, min, max);
 	}
 	*count = n;
 	return 0;
@@ -249,12 +227,12 @@ int percent_parse(const char *text, uint32_t *percent, struct error *err)
 	const char *p = text;
 	uint64_t n;
 
-	if (number_read(text, &p, &n, err) < 0)
+	if (number_read(&p, &n, err) < 0)
 		return -1;
 	if (strcmp(p, "%"))
-		return refuse(err, text, "must be whole per cent, as in \"25%\"");
+		return error_set(err, ERR_USAGE, "must be whole per cent, as in \"25%%\"");
 	if (n > 100)
-		return refuse(err, text, "must be \"0%\" to \"100%\"");
+		return error_set(err, ERR_USAGE, "must be \"0%%\" to \"100%%\"");
 	*percent = (uint32_t)n;
 	return 0;
 }

@@ -7,8 +7,9 @@
  *
  * Only whole numbers, never negative, checked for overflow. What a bare number means is the
  * caller's to say: nothing (a unit is needed), or a unit. Parsers leave the output alone on
- * failure (ERR_USAGE); the error's text starts with the value and says what would be right; the
- * caller puts the name of the option or key before it (error_wrap). Formatters return `buf`.
+ * failure (ERR_USAGE); the error's text says what would be right and the caller puts the option or
+ * key and the value before it: error_wrap(err, "--time=%s", arg) makes "--time=5x: the units ...".
+ * Formatters return `buf`.
  */
 #ifndef COMMON_UNITS_H
 #define COMMON_UNITS_H
