@@ -6,7 +6,7 @@
  *
  * Decoding foreign bytes (msg_unpack) goes through two steps. First the bytes are walked along the
  * descriptors without allocating: the wire format must be well formed and used up exactly, strings
- * must be UTF-8 without NUL and control characters, repeated fields must be within their limits.
+ * must be plain text (text.h), repeated fields must be within their limits (msgscan.h).
  * Then protobuf-c decodes into a capped arena. Enum fields with a value that the enum does not
  * have read as 0 ("none") afterwards, so that handlers can use them as indices. Fields that this
  * version does not know are kept aside (n_unknown_fields) unless MSG_STRICT asks to refuse them.
@@ -26,8 +26,8 @@
 #include "common/gpusched.pb-c.h"
 
 #define MSG_BODY_MAX      (64 * 1024)   /* bytes of a body, unless the row says more */
-#define MSG_BODY_MAX_MANY (1024 * 1024) /* answers with many entries; an agent's registration */
-#define MSG_BODY_MAX_JOB  (4608 * 1024) /* what carries scripts of up to MSG_SCRIPT_MAX */
+#define MSG_BODY_MAX_MANY (1024 * 1024) /* answers with many entries */
+#define MSG_BODY_MAX_JOB  (4608 * 1024) /* scripts of up to MSG_SCRIPT_MAX; all runs of a node */
 #define MSG_SCRIPT_MAX    (4096 * 1024)
 #define MSG_SUBMIT_JOBS   64 /* jobs of one Submit */
 
