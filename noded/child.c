@@ -1,0 +1,240 @@
+/* child.c - see child.h */
+#include "config.h"
+
+#include "noded/child.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <limits.h>
+#include <linux/close_range.h>
+#include <signal.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/prctl.h>
+#include <sys/stat.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#include "common/failpoint.h"
+#include "common/text.h"
+#include "common/xalloc.h"
+#include "noded/drop.h"
+#include "noded/rundir.h"
+
+#define EXIT_CHILD 125 /* nobody looks at it: the pipe has told */
+
+struct child {
+	const Gpusched__LaunchRecord *launch;
+	int tell;
+};
+
+_Noreturn static void fail(const struct child *c, const char *fmt, ...)
+        __attribute__((format(printf, 2, 3)));
+
+static void fail(const struct child *c, const char *fmt, ...)
+{
+	char raw[CHILD_TELL_MAX], told[CHILD_TELL_MAX] = "X";
+	va_list ap;
+	ssize_t n;
+
+	va_start(ap, fmt);
+	vsnprintf(raw, sizeof(raw), fmt, ap);
+	va_end(ap);
+	text_escape(told + 1, sizeof(told) - 1, raw, strlen(raw));
+	n = write(c->tell, told, strlen(told));
+	(void)n;
+	_exit(EXIT_CHILD);
+}
+
+static char *string_of(const ProtobufCBinaryData *b)
+{
+	return xstrndup((const char *)b->data, b->len);
+}
+
+static char **list_of(const ProtobufCBinaryData *v, size_t n, char *first)
+{
+	char **list = xcalloc(n + 2, sizeof(*list));
+	size_t at = 0;
+
+	if (first)
+		list[at++] = first;
+	for (size_t i = 0; i < n; i++)
+		list[at++] = string_of(&v[i]);
+	return list;
+}
+
+/* --- the process ------------------------------------------------------------------------------ */
+
+/* Whatever the agent ignored or blocked is not the job's affair. A session of its own, so that
+ * `kill 0` in a script does not reach the shepherd. */
+static void reset_process(void)
+{
+	sigset_t none;
+
+	for (int sig = 1; sig < NSIG; sig++)
+		signal(sig, SIG_DFL);
+	sigemptyset(&none);
+	sigprocmask(SIG_SETMASK, &none, NULL);
+	setsid();
+}
+
+static void become_user(const struct child *c)
+{
+	const Gpusched__LaunchRecord *l = c->launch;
+	struct drop_to to = {
+		.uid = l->report->uid, .gid = l->gid, .groups = l->groups, .n_groups = l->n_groups
+	};
+	struct error err;
+	int r = l->switch_user ? drop_privileges(&drop_system_calls, &to, &err)
+	                       : drop_prove(&drop_system_calls, &to, &err);
+
+	if (r < 0)
+		fail(c, "%s", err.text);
+	if (prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) < 0)
+		fail(c, "cannot renounce new privileges: %s", strerror(errno));
+}
+
+/* A job must not outlive its shepherd, which alone can tell how it ended. Set after the change of
+ * user, which clears it [prctl(2)]. */
+static void die_with_shepherd(const struct child *c, pid_t shepherd)
+{
+	if (prctl(PR_SET_PDEATHSIG, SIGKILL) < 0)
+		fail(c, "cannot bind to the shepherd: %s", strerror(errno));
+	if (getppid() != shepherd)
+		_exit(EXIT_CHILD);
+}
+
+static void enter_directory(const struct child *c)
+{
+	char *cwd = string_of(&c->launch->cwd);
+
+	umask((mode_t)(c->launch->umask & 0777));
+	if (chdir(cwd) < 0)
+		fail(c, "cannot enter the working directory '%s': %s", cwd, strerror(errno));
+	free(cwd);
+}
+
+/* --- input and output, opened as the user ----------------------------------------------------- */
+
+static const char *why_not(int error, int flags)
+{
+	if (error == ENXIO && (flags & O_ACCMODE) == O_WRONLY)
+		return "a FIFO that nobody reads from";
+	return strerror(error);
+}
+
+/* Not blocking, so that a FIFO without a peer cannot hold up the launch; then as usual. */
+static int open_stream(const struct child *c, const char *what, const char *path, int flags)
+{
+	int fd = open(path, flags | O_NOCTTY | O_NONBLOCK | O_CLOEXEC, 0666);
+	int error = errno;
+
+	if (fd < 0)
+		fail(c, "cannot open the %s file '%s': %s", what, path, why_not(error, flags));
+	if (fcntl(fd, F_SETFL, flags & O_APPEND) < 0)
+		fail(c, "cannot use the %s file '%s': %s", what, path, strerror(errno));
+	return fd;
+}
+
+static void put_stream(const struct child *c, int fd, int as)
+{
+	if (dup2(fd, as) < 0)
+		fail(c, "cannot redirect descriptor %d: %s", as, strerror(errno));
+}
+
+static void open_streams(const struct child *c)
+{
+	const Gpusched__LaunchRecord *l = c->launch;
+	int flags = O_WRONLY | O_CREAT | (l->append ? O_APPEND : O_TRUNC);
+	char *in = string_of(&l->input), *out = string_of(&l->output), *err = string_of(&l->error);
+	int in_fd, out_fd, err_fd;
+
+	in_fd = open_stream(c, "input", *in ? in : "/dev/null", O_RDONLY);
+	out_fd = open_stream(c, "output", out, flags);
+	err_fd = *err && strcmp(err, out) != 0 ? open_stream(c, "error", err, flags) : out_fd;
+	put_stream(c, in_fd, STDIN_FILENO);
+	put_stream(c, out_fd, STDOUT_FILENO);
+	put_stream(c, err_fd, STDERR_FILENO);
+	free(in);
+	free(out);
+	free(err);
+	if (syscall(SYS_close_range, 3, ~0U, CLOSE_RANGE_CLOEXEC) < 0)
+		fail(c, "cannot close descriptors: %s", strerror(errno));
+}
+
+/* --- the program ------------------------------------------------------------------------------ */
+
+/* execve(2) says ENOENT or EACCES of the interpreter as of the script: name both. */
+static _Noreturn void explain_exec(const struct child *c, const char *script, int error)
+{
+	char line[256] = "";
+	int fd = open(script, O_RDONLY | O_CLOEXEC);
+	ssize_t n = fd < 0 ? 0 : read(fd, line, sizeof(line) - 1);
+
+	line[n > 0 ? n : 0] = '\0';
+	line[strcspn(line, "\n")] = '\0';
+	if (error == E2BIG)
+		fail(c, "cannot execute the script: arguments and environment are too large for "
+		        "the kernel");
+	if (error == EACCES)
+		fail(c,
+		        "cannot execute the script ('%s'): %s; the interpreter or the node's spool "
+		        "directory does not permit it",
+		        line, strerror(error));
+	fail(c, "cannot execute the script ('%s'): %s", line, strerror(error));
+}
+
+static _Noreturn void execute(const struct child *c)
+{
+	const Gpusched__LaunchRecord *l = c->launch;
+	char *dir = string_of(&l->run_dir);
+	char *script = xasprintf("%s/%s", dir, RUNDIR_SCRIPT);
+	char **argv = list_of(l->args, l->n_args, script);
+	char **env = list_of(l->env, l->n_env, NULL);
+
+	if (write(c->tell, "E", 1) != 1)
+		_exit(EXIT_CHILD);
+	FAILPOINT(shepherd_before_exec);
+	execve(script, argv, env);
+	explain_exec(c, script, errno);
+}
+
+/* As root only, and before root is gone; of no importance where it is not possible. */
+static void reset_oom_score(void)
+{
+	int fd = open("/proc/self/oom_score_adj", O_WRONLY | O_CLOEXEC);
+	ssize_t n;
+
+	if (fd < 0)
+		return;
+	n = write(fd, "0", 1);
+	(void)n;
+	close(fd);
+}
+
+void child_run(const Gpusched__LaunchRecord *launch, int tell, pid_t shepherd)
+{
+	struct child c = { .launch = launch, .tell = tell };
+
+	reset_process();
+	reset_oom_score();
+	become_user(&c);
+	die_with_shepherd(&c, shepherd);
+	enter_directory(&c);
+	open_streams(&c);
+	execute(&c);
+}
+
+enum child_told child_told(const char *bytes, size_t len, const char **text)
+{
+	const char *x = memchr(bytes, 'X', len < 2 ? len : 2);
+
+	*text = "";
+	if (x) {
+		*text = x + 1;
+		return CHILD_FAILED;
+	}
+	return len > 0 && bytes[0] == 'E' ? CHILD_EXECUTED : CHILD_DIED;
+}

@@ -1,0 +1,443 @@
+/* contain.c - see contain.h */
+#include "noded/contain.h"
+
+#include <dirent.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <inttypes.h>
+#include <limits.h>
+#include <linux/sched.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <sys/syscall.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "common/xalloc.h"
+#include "noded/procs.h"
+
+#define LEAF_PREFIX "run-"
+
+struct contain_root {
+	char *path; /* NULL: subreaper */
+	char why[160];
+};
+
+struct contain {
+	char *path;        /* "": subreaper */
+	int dirfd, events; /* -1 */
+};
+
+/* --- small files ------------------------------------------------------------------------------ */
+
+static int write_word(int dirfd, const char *name, const char *word)
+{
+	int fd = openat(dirfd, name, O_WRONLY | O_CLOEXEC | O_NOFOLLOW);
+	ssize_t n;
+	int saved;
+
+	if (fd < 0)
+		return -1;
+	n = write(fd, word, strlen(word));
+	saved = errno;
+	close(fd);
+	errno = saved;
+	return n < 0 ? -1 : 0;
+}
+
+static ssize_t read_small(int fd, char *buf, size_t size)
+{
+	ssize_t n = pread(fd, buf, size - 1, 0);
+
+	buf[n > 0 ? n : 0] = '\0';
+	return n;
+}
+
+/* The number after `key` in a file of "key value" lines. */
+static int read_key(int dirfd, const char *name, const char *key, uint64_t *value)
+{
+	char buf[1024];
+	int fd = openat(dirfd, name, O_RDONLY | O_CLOEXEC);
+	const char *p;
+
+	if (fd < 0)
+		return -1;
+	read_small(fd, buf, sizeof(buf));
+	close(fd);
+	p = strstr(buf, key);
+	return p && sscanf(p + strlen(key), " %" SCNu64, value) == 1 ? 0 : -1;
+}
+
+/* --- the root --------------------------------------------------------------------------------- */
+
+/* proc(5) mountinfo: "36 35 98:0 ROOT MOUNTPOINT OPTIONS [tags] - TYPE SOURCE SUPER". */
+static char *find_mount(void)
+{
+	FILE *f = fopen("/proc/self/mountinfo", "re");
+	char *line = NULL, *found = NULL;
+	size_t cap = 0;
+
+	while (f && !found && getline(&line, &cap, f) > 0) {
+		char *sep = strstr(line, " - cgroup2 "), *save, *word;
+		int field = 0;
+
+		if (!sep)
+			continue;
+		for (word = strtok_r(line, " ", &save); word && ++field < 5;)
+			word = strtok_r(NULL, " ", &save);
+		if (word)
+			found = xstrdup(word);
+	}
+	free(line);
+	if (f)
+		fclose(f);
+	return found;
+}
+
+/* Our own cgroup below the mount: "/" if it cannot be told. */
+static char *own_cgroup(void)
+{
+	FILE *f = fopen("/proc/self/cgroup", "re");
+	char *line = NULL, *found = NULL;
+	size_t cap = 0;
+
+	while (f && !found && getline(&line, &cap, f) > 0) {
+		line[strcspn(line, "\n")] = '\0';
+		if (strncmp(line, "0::/", 4) == 0 && !strstr(line, "/.."))
+			found = xstrdup(line + 3);
+	}
+	free(line);
+	if (f)
+		fclose(f);
+	return found ? found : xstrdup("/");
+}
+
+/* mkdir -p below the mount point, which exists. */
+static int make_path(char *path, size_t from)
+{
+	for (char *p = path + from; *p; p++) {
+		if (*p != '/' || p == path + from)
+			continue;
+		*p = '\0';
+		if (mkdir(path, 0755) < 0 && errno != EEXIST) {
+			*p = '/';
+			return -1;
+		}
+		*p = '/';
+	}
+	return mkdir(path, 0755) < 0 && errno != EEXIST ? -1 : 0;
+}
+
+/* Does a process that is born in a leaf below `path` die of cgroup.kill? */
+static int try_path(const char *path)
+{
+	char *leaf = xasprintf("%s/" LEAF_PREFIX "probe", path);
+	struct contain *c = contain_new(leaf, NULL);
+	int r = -1, saved;
+	siginfo_t si = { 0 };
+	pid_t pid = -1;
+
+	if (c)
+		pid = contain_fork(c);
+	if (pid == 0) {
+		for (;;)
+			pause();
+	}
+	if (pid > 0) {
+		r = write_word(c->dirfd, "cgroup.kill", "1");
+		saved = errno;
+		if (r < 0)
+			kill(pid, SIGKILL);
+		waitid(P_PID, (id_t)pid, &si, WEXITED);
+		errno = saved;
+	}
+	saved = errno;
+	if (c) {
+		while (!contain_is_empty(c))
+			usleep(1000); /* it is dead; only its exit is still under way */
+		contain_remove(c);
+	}
+	contain_free(c);
+	free(leaf);
+	errno = saved;
+	return r;
+}
+
+/* As root one root for all agents of the host, whatever cgroup they were started in: a restarted
+ * agent must find the leaves again. Others have only what was delegated to them: their own. */
+static char *choose_path(const char *mount, const char *want, const char *tag)
+{
+	char *own, *path;
+
+	if (want && *want)
+		return xasprintf("%s/%s", mount, want + (*want == '/'));
+	if (geteuid() == 0)
+		return xasprintf("%s/gpusched/%s", mount, tag);
+	own = own_cgroup();
+	path = xasprintf("%s%s/gpusched-%s", mount, strcmp(own, "/") == 0 ? "" : own, tag);
+	free(own);
+	return path;
+}
+
+static int use_cgroup(struct contain_root *root, const char *want, const char *tag)
+{
+	char *mount = find_mount(), *path = NULL;
+
+	if (!mount) {
+		snprintf(root->why, sizeof(root->why), "no cgroup2 hierarchy is mounted");
+		return -1;
+	}
+	path = choose_path(mount, want, tag);
+	if (make_path(path, strlen(mount) + 1) < 0 || try_path(path) < 0) {
+		snprintf(root->why, sizeof(root->why), "%.100s: %s", path, strerror(errno));
+		rmdir(path);
+		free(path);
+		path = NULL;
+	}
+	free(mount);
+	root->path = path;
+	return path ? 0 : -1;
+}
+
+struct contain_root *contain_root_new(const char *want, const char *tag, struct error *err)
+{
+	struct contain_root *root = xcalloc(1, sizeof(*root));
+
+	if (want && strcmp(want, "none") == 0) {
+		snprintf(root->why, sizeof(root->why), "not wanted");
+		return root;
+	}
+	if (use_cgroup(root, want, tag) < 0 && want && *want) {
+		error_set(err, ERR_SYSTEM, "cgroup '%s' cannot be used: %s", want, root->why);
+		contain_root_free(root);
+		return NULL;
+	}
+	return root;
+}
+
+void contain_root_free(struct contain_root *root)
+{
+	if (!root)
+		return;
+	free(root->path);
+	free(root);
+}
+
+const char *contain_root_kind(const struct contain_root *root)
+{
+	return root->path ? "cgroup2" : "subreaper";
+}
+
+const char *contain_root_why(const struct contain_root *root)
+{
+	return root->path ? "" : root->why;
+}
+
+char *contain_root_leaf(const struct contain_root *root, const char *id)
+{
+	return root->path ? xasprintf("%s/" LEAF_PREFIX "%s", root->path, id) : xstrdup("");
+}
+
+void contain_root_each(
+        const struct contain_root *root, void (*fn)(const char *id, void *arg), void *arg)
+{
+	struct dirent **v;
+	int n = root->path ? scandir(root->path, &v, NULL, alphasort) : 0;
+
+	for (int i = 0; i < n; i++) {
+		if (v[i]->d_type == DT_DIR &&
+		        strncmp(v[i]->d_name, LEAF_PREFIX, strlen(LEAF_PREFIX)) == 0)
+			fn(v[i]->d_name + strlen(LEAF_PREFIX), arg);
+		free(v[i]);
+	}
+	if (n > 0)
+		free(v);
+}
+
+/* --- a leaf ----------------------------------------------------------------------------------- */
+
+static struct contain *open_leaf(const char *path)
+{
+	struct contain *c = xcalloc(1, sizeof(*c));
+
+	c->path = xstrdup(path);
+	c->dirfd = c->events = -1;
+	if (!*path)
+		return c;
+	c->dirfd = open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC | O_NOFOLLOW);
+	if (c->dirfd >= 0)
+		c->events = openat(c->dirfd, "cgroup.events", O_RDONLY | O_CLOEXEC);
+	if (c->events >= 0)
+		return c;
+	contain_free(c);
+	return NULL;
+}
+
+struct contain *contain_new(const char *path, struct error *err)
+{
+	struct contain *c = NULL;
+
+	if (!*path || mkdir(path, 0755) == 0 || errno == EEXIST)
+		c = open_leaf(path);
+	if (!c)
+		error_set(err, ERR_SYSTEM, "cannot make cgroup '%s': %s", path, strerror(errno));
+	return c;
+}
+
+struct contain *contain_open(const char *path, struct error *err)
+{
+	struct contain *c = *path ? open_leaf(path) : NULL;
+
+	if (!c)
+		error_set(err, ERR_NO_JOB, "no cgroup '%s': %s", path, strerror(errno));
+	return c;
+}
+
+void contain_free(struct contain *c)
+{
+	if (!c)
+		return;
+	if (c->events >= 0)
+		close(c->events);
+	if (c->dirfd >= 0)
+		close(c->dirfd);
+	free(c->path);
+	free(c);
+}
+
+pid_t contain_fork(const struct contain *c)
+{
+	struct clone_args args = { .exit_signal = SIGCHLD };
+
+	if (c->dirfd >= 0) {
+		args.flags |= CLONE_INTO_CGROUP;
+		args.cgroup = (uint64_t)c->dirfd;
+	}
+	return (pid_t)syscall(SYS_clone3, &args, sizeof(args));
+}
+
+/* --- what is in it ---------------------------------------------------------------------------- */
+
+/* cgroup.procs of the leaf alone: only who may write there can make cgroups below it, and root's
+ * own jobs are trusted not to. */
+static size_t list_cgroup(const struct contain *c, struct proc **list)
+{
+	int fd = openat(c->dirfd, "cgroup.procs", O_RDONLY | O_CLOEXEC);
+	FILE *f = fd < 0 ? NULL : fdopen(fd, "r");
+	size_t n = 0, cap = 0;
+	int pid;
+
+	*list = NULL;
+	while (f && fscanf(f, "%d", &pid) == 1) {
+		if (n == cap) {
+			cap = cap ? 2 * cap : 64;
+			*list = xrealloc(*list, cap, sizeof(**list));
+		}
+		(*list)[n++] = (struct proc){ (pid_t)pid, proc_ticks((pid_t)pid) };
+	}
+	if (f)
+		fclose(f);
+	return n;
+}
+
+static size_t list_of(const struct contain *c, struct proc **list)
+{
+	return c->dirfd >= 0 ? list_cgroup(c, list) : procs_descendants(getpid(), list);
+}
+
+/* Is the process, whose pidfd is open by now, still in our leaf? */
+static bool still_inside(pid_t pid, void *arg)
+{
+	const struct contain *c = arg;
+	char path[64], buf[PATH_MAX + 512], *line, *end;
+	const char *leaf = strrchr(c->path, '/');
+	int fd;
+
+	if (c->dirfd < 0)
+		return true; /* of our descendants: proc_open() has compared when it began */
+	snprintf(path, sizeof(path), "/proc/%d/cgroup", (int)pid);
+	fd = open(path, O_RDONLY | O_CLOEXEC);
+	if (fd < 0)
+		return false;
+	read_small(fd, buf, sizeof(buf));
+	close(fd);
+	line = strncmp(buf, "0::", 3) == 0 ? buf : strstr(buf, "\n0::");
+	if (!line || !leaf)
+		return false;
+	end = strchr(line + 1, '\n');
+	if (end)
+		*end = '\0';
+	line = strrchr(line, '/');
+	return line && strcmp(line, leaf) == 0;
+}
+
+static size_t send_signal(struct contain *c, int sig, bool only_awaiting)
+{
+	struct proc *list;
+	size_t n = list_of(c, &list), sent;
+
+	sent = procs_signal(list, n, sig, only_awaiting, still_inside, c);
+	free(list);
+	return sent;
+}
+
+size_t contain_warn(struct contain *c, int sig)
+{
+	return send_signal(c, sig, true);
+}
+
+size_t contain_signal(struct contain *c, int sig)
+{
+	size_t sent = 0;
+
+	if (!signal_is_for_all(sig))
+		sent = send_signal(c, sig, true);
+	return sent ? sent : send_signal(c, sig, false);
+}
+
+void contain_kill(struct contain *c)
+{
+	if (c->dirfd >= 0 && write_word(c->dirfd, "cgroup.kill", "1") == 0)
+		return;
+	/* What is stopped cannot fork while we look for the rest. */
+	send_signal(c, SIGSTOP, false);
+	send_signal(c, SIGKILL, false);
+}
+
+bool contain_is_empty(struct contain *c)
+{
+	struct proc *list;
+	char buf[256];
+	size_t n;
+
+	if (c->events >= 0) {
+		if (read_small(c->events, buf, sizeof(buf)) <= 0)
+			return true; /* ENODEV: the leaf itself is gone */
+		return strstr(buf, "populated 0") != NULL;
+	}
+	n = procs_descendants(getpid(), &list);
+	free(list);
+	return n == 0;
+}
+
+int contain_events_fd(const struct contain *c)
+{
+	return c->events;
+}
+
+uint64_t contain_cpu_time_us(const struct contain *c)
+{
+	uint64_t us = 0;
+
+	if (c->dirfd < 0 || read_key(c->dirfd, "cpu.stat", "usage_usec", &us) < 0)
+		return 0;
+	return us;
+}
+
+int contain_remove(struct contain *c)
+{
+	return c->dirfd < 0 ? 0 : rmdir(c->path);
+}

@@ -1,0 +1,81 @@
+/* contain.h - everything that a run starts, and nothing else
+ *
+ * Two ways, tried in this order when the launcher starts; LauncherHello says which is active:
+ *
+ *   cgroup2    Each run has a leaf of its own in the unified hierarchy (cgroup v2, also where it is
+ *              mounted beside v1). Its processes are born in it (clone3(2)), an ordinary user's
+ *              processes cannot leave it, cgroup.kill ends them all at once and cgroup.events tells
+ *              when none is left [kernel: admin-guide/cgroup-v2]. No controllers are needed.
+ *   subreaper  The shepherd is the subreaper of all that it starts [prctl(2)], kills descendants
+ *              until there are none, and is the only one who can: should it be killed itself, only
+ *              processes that still carry their GPUSCHED_RUN_DIR in the environment are found.
+ *
+ * The shepherd is always subreaper too, so that it knows what its run used.
+ */
+#ifndef NODED_CONTAIN_H
+#define NODED_CONTAIN_H
+
+#include <stdbool.h>
+#include <stdint.h>
+#include <sys/types.h>
+
+#include "common/error.h"
+
+/* --- the launcher's side: the root below which leaves are made -------------------------------- */
+
+struct contain_root;
+
+/* `want`: "" or NULL: below our own cgroup's mount, a root named after `tag`; "none": subreaper;
+ * else a path below the cgroup2 mount. That cgroups really work is tried with a process, not
+ * guessed. If `want` names a path and it does not work: NULL with ERR_SYSTEM. */
+struct contain_root *contain_root_new(const char *want, const char *tag, struct error *err);
+void contain_root_free(struct contain_root *root); /* NULL is fine */
+
+const char *contain_root_kind(const struct contain_root *root); /* "cgroup2", "subreaper" */
+const char *contain_root_why(const struct contain_root *root);  /* "": else why not cgroup2 */
+
+/* Path of the leaf for a run; "" with a subreaper. The caller frees it. */
+char *contain_root_leaf(const struct contain_root *root, const char *id);
+
+/* Call fn with the name of each leaf below the root. fn may kill and remove it. */
+void contain_root_each(
+        const struct contain_root *root, void (*fn)(const char *id, void *arg), void *arg);
+
+/* --- one leaf --------------------------------------------------------------------------------- */
+
+struct contain;
+
+/* Make the leaf `path`, which must not exist or be empty; "" for a subreaper, which is then this
+ * very process. NULL with ERR_SYSTEM. */
+struct contain *contain_new(const char *path, struct error *err);
+
+/* A leaf that may be there: NULL with ERR_NO_JOB if it is not. */
+struct contain *contain_open(const char *path, struct error *err);
+void contain_free(struct contain *c); /* does not remove the leaf; NULL is fine */
+
+/* fork(2) into it. Returns as fork does. For processes with one thread only. */
+pid_t contain_fork(const struct contain *c);
+
+/* Kill all that is in it. Repeat until contain_is_empty(). */
+void contain_kill(struct contain *c);
+
+/* Send a signal to what is in it, by the rule of procs.h (signal_is_for_all). Returns how many
+ * processes got it. */
+size_t contain_signal(struct contain *c, int sig);
+
+/* The same, only to processes that await it, whichever it is: a warning that kills nobody. */
+size_t contain_warn(struct contain *c, int sig);
+
+/* Is no process in it? With a subreaper: has this process no living descendants? */
+bool contain_is_empty(struct contain *c);
+
+/* A descriptor that polls POLLPRI when contain_is_empty() may have changed; -1: there is none, look
+ * after each SIGCHLD. */
+int contain_events_fd(const struct contain *c);
+
+uint64_t contain_cpu_time_us(const struct contain *c); /* 0: not known */
+
+/* Remove the empty leaf. 0, or -1 with errno. */
+int contain_remove(struct contain *c);
+
+#endif

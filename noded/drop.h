@@ -1,0 +1,48 @@
+/* drop.h - become the user, and prove it
+ *
+ * In this order: supplementary groups, group, user, capabilities; then everything is read back and
+ * compared, and it is tried to become root again. Whatever does not fit is an error, after which
+ * the process must end: nothing is executed in between two identities [slurm CVE-2019-19728; flux
+ * IMP].
+ *
+ * The system calls go through a table, so that a test can make each of them fail, or lie.
+ */
+#ifndef NODED_DROP_H
+#define NODED_DROP_H
+
+#include <stddef.h>
+#include <stdint.h>
+#include <sys/types.h>
+
+#include "common/error.h"
+
+struct drop_to {
+	uid_t uid;
+	gid_t gid;
+	const uint32_t *groups;
+	size_t n_groups;
+};
+
+struct drop_calls {
+	int (*set_groups)(size_t n, const gid_t *groups);
+	int (*set_gids)(gid_t r, gid_t e, gid_t s);
+	int (*set_uids)(uid_t r, uid_t e, uid_t s);
+	int (*clear_caps)(void);
+	int (*get_groups)(int n, gid_t *groups);
+	int (*get_gids)(gid_t *r, gid_t *e, gid_t *s);
+	int (*get_uids)(uid_t *r, uid_t *e, uid_t *s);
+	uid_t (*get_fsuid)(void);
+	gid_t (*get_fsgid)(void);
+	/* Bits of the inheritable, permitted, effective and ambient sets together; -1: unknown. */
+	int (*get_caps)(uint64_t *any);
+};
+
+extern const struct drop_calls drop_system_calls;
+
+/* 0, or -1 with ERR_LAUNCH. root (uid 0) keeps its capabilities. */
+int drop_privileges(const struct drop_calls *calls, const struct drop_to *to, struct error *err);
+
+/* For an agent that is not root: is this process exactly that user already? */
+int drop_prove(const struct drop_calls *calls, const struct drop_to *to, struct error *err);
+
+#endif

@@ -1,0 +1,85 @@
+/* ending.h - when a run is warned, interrupted, killed and over
+ *
+ * The shepherd's decisions without its I/O: what happened goes in, what to do comes out
+ * (ending_take). Times are microseconds of one monotonic clock.
+ *
+ *              started               order, or the time limit
+ *   LAUNCHING ---------> RUNNING --------------------------------> GRACE
+ *       |                   | main process gone                      | all gone, deadline, ack
+ *       | failed, order     v                                        v
+ *       +--------------> KILLING <----------------------------------+
+ *                           | nothing is left
+ *                           v
+ *                          OVER
+ *
+ * - The warning (warn_before ahead of the limit) writes the interruption file too and changes no
+ *   phase; from then on an acknowledgement means "end me now".
+ * - In GRACE the end of the main process is not the end: a shell that TERM ended leaves the program
+ *   that is saving its work its time. When nothing is left, or the owner acknowledged, or at the
+ *   deadline, whatever there is is killed.
+ * - A later order may bring the deadline forward, never back. Its cause replaces the time limit's,
+ *   not another order's: who ended it first is why it ended.
+ * - A run whose main process was gone before the first order or limit ended by itself.
+ */
+#ifndef NODED_ENDING_H
+#define NODED_ENDING_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "common/run.h"
+
+enum ending_phase {
+	ENDING_LAUNCHING,
+	ENDING_RUNNING,
+	ENDING_GRACE,
+	ENDING_KILLING,
+	ENDING_OVER,
+	ENDING_PHASES
+};
+
+/* What to do, in this order. */
+enum ending_do {
+	ENDING_DO_INTERRUPT = 1 << 0, /* write the interruption file, with ending_deadline() */
+	ENDING_DO_WARN = 1 << 1,      /* `signal`, to processes that await it only */
+	ENDING_DO_SIGNAL = 1 << 2,    /* `signal`, to the run */
+	ENDING_DO_KILL = 1 << 3,      /* kill all; again and again until nothing is left */
+	ENDING_DO_FINISH = 1 << 4,    /* write the exit record */
+};
+
+struct ending_limits {
+	usec_t limit;       /* 0: none */
+	usec_t warn_before; /* 0: no early warning */
+	usec_t grace;       /* after the limit */
+	int warn_signal;    /* of the early warning, or, without one, at the limit; 0: TERM */
+};
+
+struct ending {
+	struct ending_limits limits;
+	enum ending_phase phase;
+	enum end_cause cause;     /* END_NONE until something other than the program ends it */
+	int signal;               /* of the last DO_WARN or DO_SIGNAL */
+	usec_t started, deadline; /* deadline: INT64_MAX: none */
+	bool warned, ackable;
+	unsigned todo;
+};
+
+void ending_init(struct ending *e, const struct ending_limits *limits);
+
+/* What happened. Each may come in any phase; what makes no sense there is nothing. */
+void ending_started(struct ending *e, usec_t now);   /* the program was executed */
+void ending_failed(struct ending *e, usec_t now);    /* it could not be */
+void ending_main_gone(struct ending *e, usec_t now); /* its first process has ended */
+void ending_empty(struct ending *e);                 /* no process of it is left */
+void ending_ack(struct ending *e, usec_t now);       /* the owner says: end me now */
+void ending_clock(struct ending *e, usec_t now);     /* time has passed */
+void ending_order(struct ending *e, enum end_cause cause, int signal, usec_t grace, usec_t now);
+
+unsigned ending_take(struct ending *e);     /* enum ending_do bits; then there are none */
+usec_t ending_next(const struct ending *e); /* when ending_clock() is wanted; INT64_MAX: never */
+usec_t ending_deadline(const struct ending *e); /* of the grace, or of what the warning is for */
+
+/* May an acknowledgement be looked for? */
+bool ending_wants_ack(const struct ending *e);
+
+#endif

@@ -1,0 +1,29 @@
+/* interrupt.h - the interruption file: why a run must end, on whose behalf and until when
+ *
+ * NAME=value lines that a shell may source: values hold only letters, digits and _.@:+- (anything
+ * else becomes '_'). In the order reason, by_job, by_user, by_account, by_qos, deadline, then; what
+ * does not apply is left out. Pure.
+ */
+#ifndef NODED_INTERRUPT_H
+#define NODED_INTERRUPT_H
+
+#include <stddef.h>
+
+#include "common/run.h"
+
+#define INTERRUPT_MAX 2048
+
+struct interrupt {
+	enum end_cause cause;
+	uint64_t by_job; /* 0: none */
+	const char *by_user, *by_account, *by_qos;
+	usec_t deadline; /* wall; INT64_MAX: none */
+	bool requeue;
+};
+
+/* Returns the length written, always less than INTERRUPT_MAX. */
+size_t interrupt_text(const struct interrupt *in, char out[INTERRUPT_MAX]);
+
+const char *interrupt_reason(enum end_cause cause); /* "preempt"; "end" for what is no reason */
+
+#endif

@@ -1,0 +1,339 @@
+/* jobenv.c - see jobenv.h */
+#include "noded/jobenv.h"
+
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "common/xalloc.h"
+
+#define PATH_DEFAULT "/usr/local/bin:/usr/bin:/bin"
+
+/* Also ours, besides GPUSCHED_*: what an owner set here would say something else than what he was
+ * given. */
+static const char *const gpu_names[] = {
+	"CUDA_VISIBLE_DEVICES",
+	"CUDA_DEVICE_ORDER",
+	"NVIDIA_VISIBLE_DEVICES",
+};
+
+/* --- values: malloc'd, NULL: the variable is not there ---------------------------------------- */
+
+typedef char *value_fn(const struct jobenv_in *in);
+
+static char *number(uint64_t v)
+{
+	return xasprintf("%" PRIu64, v);
+}
+
+/* "0,2,3" */
+static char *gpu_list(const struct jobenv_in *in)
+{
+	size_t n = in->order->n_gpus;
+	char *s = xcalloc(n + 1, 12);
+	size_t len = 0;
+
+	for (size_t i = 0; i < n; i++)
+		len += (size_t)snprintf(s + len, 12, i ? ",%u" : "%u", in->order->gpus[i]);
+	return s;
+}
+
+/* "void" is how the container runtimes spell "none, and mean it". */
+static char *nvidia_devices(const struct jobenv_in *in)
+{
+	return in->order->n_gpus ? gpu_list(in) : xstrdup("void");
+}
+
+static char *pci_order(const struct jobenv_in *in)
+{
+	(void)in;
+	return xstrdup("PCI_BUS_ID");
+}
+
+static char *one(const struct jobenv_in *in)
+{
+	(void)in;
+	return xstrdup("1");
+}
+
+static char *zero(const struct jobenv_in *in)
+{
+	(void)in;
+	return xstrdup("0");
+}
+
+static char *job_id(const struct jobenv_in *in)
+{
+	return number(in->order->run->job);
+}
+
+static char *job_name(const struct jobenv_in *in)
+{
+	return xstrdup(in->spec->name);
+}
+
+static char *cluster(const struct jobenv_in *in)
+{
+	return xstrdup(in->cluster);
+}
+
+static char *user(const struct jobenv_in *in)
+{
+	return xstrdup(in->user);
+}
+
+static char *account(const struct jobenv_in *in)
+{
+	return xstrdup(in->order->account);
+}
+
+static char *partition(const struct jobenv_in *in)
+{
+	return xstrdup(in->order->partition);
+}
+
+static char *qos(const struct jobenv_in *in)
+{
+	return xstrdup(in->order->qos);
+}
+
+static char *restarts(const struct jobenv_in *in)
+{
+	return number(in->order->run->attempt - 1);
+}
+
+static char *array_job(const struct jobenv_in *in)
+{
+	return in->spec->array[0] ? job_id(in) : NULL;
+}
+
+static char *array_task(const struct jobenv_in *in)
+{
+	return in->spec->array[0] ? number(in->order->run->task) : NULL;
+}
+
+static char *node(const struct jobenv_in *in)
+{
+	return xstrdup(in->node);
+}
+
+static char *nodelist(const struct jobenv_in *in)
+{
+	return xstrdup(in->order->nodelist[0] ? in->order->nodelist : in->node);
+}
+
+static char *cpus(const struct jobenv_in *in)
+{
+	return number(in->order->cpus);
+}
+
+static char *mem(const struct jobenv_in *in)
+{
+	return number(in->order->mem_mb);
+}
+
+static char *gpu_count(const struct jobenv_in *in)
+{
+	return number(in->order->n_gpus);
+}
+
+static char *gpu_type(const struct jobenv_in *in)
+{
+	return in->order->n_gpus ? xstrdup(in->order->gpu_type) : NULL;
+}
+
+static char *gpu_mem(const struct jobenv_in *in)
+{
+	return in->order->n_gpus ? number(in->order->gpu_mem_mb) : NULL;
+}
+
+static char *start_time(const struct jobenv_in *in)
+{
+	return number((uint64_t)(in->start_time / 1000000));
+}
+
+static char *end_time(const struct jobenv_in *in)
+{
+	return in->order->time_limit_s
+	               ? number((uint64_t)(in->start_time / 1000000) + in->order->time_limit_s)
+	               : NULL;
+}
+
+static char *submit_dir(const struct jobenv_in *in)
+{
+	return xstrndup((const char *)in->spec->cwd.data, in->spec->cwd.len);
+}
+
+static char *submit_host(const struct jobenv_in *in)
+{
+	return xstrdup(in->order->submit_host);
+}
+
+static char *run_dir(const struct jobenv_in *in)
+{
+	return xstrdup(in->run_dir);
+}
+
+static char *interrupt_file(const struct jobenv_in *in)
+{
+	return xasprintf("%s/%s", in->run_dir, JOBENV_INTERRUPT_FILE);
+}
+
+static char *home(const struct jobenv_in *in)
+{
+	return xstrdup(in->home);
+}
+
+static char *shell(const struct jobenv_in *in)
+{
+	return xstrdup(in->shell);
+}
+
+static char *path(const struct jobenv_in *in)
+{
+	(void)in;
+	return xstrdup(PATH_DEFAULT);
+}
+
+/* --- the table -------------------------------------------------------------------------------- */
+
+struct row {
+	const char *name;
+	value_fn *value;
+	bool if_missing; /* only where the owner's environment has none */
+};
+
+static const struct row rows[] = {
+	{ "CUDA_VISIBLE_DEVICES", gpu_list, false },
+	{ "CUDA_DEVICE_ORDER", pci_order, false },
+	{ "NVIDIA_VISIBLE_DEVICES", nvidia_devices, false },
+	{ "GPUSCHED_JOB_ID", job_id, false },
+	{ "GPUSCHED_JOB_NAME", job_name, false },
+	{ "GPUSCHED_CLUSTER", cluster, false },
+	{ "GPUSCHED_USER", user, false },
+	{ "GPUSCHED_ACCOUNT", account, false },
+	{ "GPUSCHED_PARTITION", partition, false },
+	{ "GPUSCHED_QOS", qos, false },
+	{ "GPUSCHED_RESTART_COUNT", restarts, false },
+	{ "GPUSCHED_ARRAY_JOB_ID", array_job, false },
+	{ "GPUSCHED_ARRAY_TASK_ID", array_task, false },
+	{ "GPUSCHED_NODELIST", nodelist, false },
+	{ "GPUSCHED_NNODES", one, false },
+	{ "GPUSCHED_NODE", node, false },
+	{ "GPUSCHED_NODE_RANK", zero, false },
+	{ "GPUSCHED_CPUS", cpus, false },
+	{ "GPUSCHED_MEM_MB", mem, false },
+	{ "GPUSCHED_GPUS", gpu_list, false },
+	{ "GPUSCHED_GPU_COUNT", gpu_count, false },
+	{ "GPUSCHED_GPU_TYPE", gpu_type, false },
+	{ "GPUSCHED_GPU_MEM_MB", gpu_mem, false },
+	{ "GPUSCHED_START_TIME", start_time, false },
+	{ "GPUSCHED_END_TIME", end_time, false },
+	{ "GPUSCHED_SUBMIT_DIR", submit_dir, false },
+	{ "GPUSCHED_SUBMIT_HOST", submit_host, false },
+	{ "GPUSCHED_RUN_DIR", run_dir, false },
+	{ "GPUSCHED_INTERRUPT_FILE", interrupt_file, false },
+	{ "HOME", home, true },
+	{ "USER", user, true },
+	{ "LOGNAME", user, true },
+	{ "SHELL", shell, true },
+	{ "PATH", path, true },
+};
+#define N_ROWS (sizeof(rows) / sizeof(rows[0]))
+
+/* --- making it -------------------------------------------------------------------------------- */
+
+static bool name_is(const char *entry, const char *name)
+{
+	size_t n = strlen(name);
+
+	return strncmp(entry, name, n) == 0 && (entry[n] == '=' || entry[n] == '\0');
+}
+
+bool jobenv_is_ours(const char *entry)
+{
+	if (strncmp(entry, "GPUSCHED_", 9) == 0)
+		return true;
+	for (size_t i = 0; i < sizeof(gpu_names) / sizeof(gpu_names[0]); i++)
+		if (name_is(entry, gpu_names[i]))
+			return true;
+	return false;
+}
+
+const char *jobenv_get(char *const *env, const char *name)
+{
+	for (; *env; env++)
+		if (name_is(*env, name) && (*env)[strlen(name)] == '=')
+			return *env + strlen(name) + 1;
+	return NULL;
+}
+
+void jobenv_free(char **env)
+{
+	for (char **e = env; e && *e; e++)
+		free(*e);
+	free(env);
+}
+
+/* The owner's entries, as signed. */
+static int take_owner(const struct jobenv_in *in, char **env, size_t *n, struct error *err)
+{
+	for (size_t i = 0; i < in->spec->n_env; i++) {
+		const ProtobufCBinaryData *e = &in->spec->env[i];
+		const char *s = (const char *)e->data;
+
+		if (e->len == 0 || s[0] == '=' || !memchr(s, '=', e->len) ||
+		        memchr(s, '\0', e->len))
+			return error_set(
+			        err, ERR_JOB_SPEC, "environment: entry %zu is not NAME=value", i);
+		env[*n] = xstrndup(s, e->len);
+		/* Of a name that comes twice the first counts, as for getenv(3). */
+		if (jobenv_is_ours(env[*n]))
+			free(env[*n]);
+		else
+			(*n)++;
+		env[*n] = NULL;
+	}
+	return 0;
+}
+
+static int add_row(
+        const struct row *row, const struct jobenv_in *in, char **env, size_t *n, struct error *err)
+{
+	char *value;
+
+	if (row->if_missing && jobenv_get(env, row->name))
+		return 0;
+	value = row->value(in);
+	if (!value)
+		return 0;
+	/* The owner may have a working directory with a newline in it: that one is his. */
+	for (const char *p = value; *p && row->value != submit_dir; p++) {
+		if ((unsigned char)*p < 0x20 || *p == 0x7f) {
+			free(value);
+			return error_set(err, ERR_JOB_SPEC,
+			        "environment: %s would hold a control character", row->name);
+		}
+	}
+	env[*n] = xasprintf("%s=%s", row->name, value);
+	env[++*n] = NULL;
+	free(value);
+	return 0;
+}
+
+char **jobenv_make(const struct jobenv_in *in, struct error *err)
+{
+	char **env = xcalloc(in->spec->n_env + N_ROWS + 1, sizeof(*env));
+	size_t n = 0;
+
+	if (take_owner(in, env, &n, err) < 0)
+		goto fail;
+	for (size_t i = 0; i < N_ROWS; i++)
+		if (add_row(&rows[i], in, env, &n, err) < 0)
+			goto fail;
+	return env;
+fail:
+	jobenv_free(env);
+	return NULL;
+}

@@ -1,0 +1,48 @@
+/* jobenv.h - the environment of a job
+ *
+ * What the owner exported when he signed the job, less every name that is ours to say (GPUSCHED_*
+ * and the variables that tell GPU programs which devices to use), plus those, made here from the
+ * order and from nothing else; HOME, USER, LOGNAME and SHELL from the node's user database and a
+ * PATH where the export rules left them out. One row of the table in jobenv.c is one variable: its
+ * name, when it is there, its value. To add one: a row, a line in interface and manual, a row in
+ * test_jobenv.c.
+ *
+ * Values that come from the controller are not signed; none may hold a control character, so that
+ * `env` and files made from it keep one variable a line.
+ *
+ * Pure.
+ */
+#ifndef NODED_JOBENV_H
+#define NODED_JOBENV_H
+
+#include <stdbool.h>
+#include <stddef.h>
+
+#include "common/error.h"
+#include "common/gpusched.pb-c.h"
+#include "common/run.h"
+
+#define JOBENV_INTERRUPT_FILE "interrupt" /* in RUN_DIR */
+
+/* Borrowed for the call. */
+struct jobenv_in {
+	const Gpusched__StartRun *order;
+	const Gpusched__SignedSpec *spec;
+	const char *cluster;
+	const char *node;
+	const char *user, *home, *shell; /* of the node's user database */
+	const char *run_dir;
+	usec_t start_time; /* wall */
+};
+
+/* A NULL-terminated list that jobenv_free() frees, or NULL with ERR_JOB_SPEC. */
+char **jobenv_make(const struct jobenv_in *in, struct error *err);
+void jobenv_free(char **env); /* NULL is fine */
+
+/* Is it ours alone to say? `entry` is NAME or NAME=value. */
+bool jobenv_is_ours(const char *entry);
+
+/* The value of a name, NULL if it is not there. */
+const char *jobenv_get(char *const *env, const char *name);
+
+#endif

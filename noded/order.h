@@ -1,0 +1,48 @@
+/* order.h - what launcher and shepherd say to each other, after the start
+ *
+ * Orders: one datagram each to the socket `ctl` in the run's record directory, which the launcher
+ * makes and the shepherd inherits, so that an order can wait there from the very beginning:
+ *
+ *      +-------------+----------+-------------------------------+
+ *      | u16 version | u16 type | EndRun or SignalRun, protobuf |   network byte order
+ *      +-------------+----------+-------------------------------+
+ *
+ * News: one datagram with the run's id, as text, to RUNDIR/notify: "look at the records". It may be
+ * lost when no launcher is there; who comes later reads the records anyway.
+ *
+ * Both sockets lie in directories that only the agent's user can enter. Paths may be longer than
+ * sun_path: they go through /proc/self/fd/DIRFD. A launcher and the shepherds of the release before
+ * it understand each other: versions ORDER_VERSION_OLDEST to ORDER_VERSION are accepted.
+ */
+#ifndef NODED_ORDER_H
+#define NODED_ORDER_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+#include "common/error.h"
+#include "common/gpusched.pb-c.h"
+
+#define ORDER_VERSION        1
+#define ORDER_VERSION_OLDEST 1
+#define ORDER_MAX            4096 /* bytes of a datagram */
+#define ORDER_SOCKET         "ctl"
+#define NOTIFY_SOCKET        "notify"
+
+/* A datagram socket bound to `name` in the directory (replacing what is there), mode 0600,
+ * close-on-exec, not blocking. -1 with ERR_SYSTEM. */
+int order_socket(int dirfd, const char *name, struct error *err);
+
+/* Send to the socket `name` in the directory. 0; -1 with errno: EAGAIN it is full, ECONNREFUSED or
+ * ENOENT nobody is there. */
+int order_send(int dirfd, const char *name, const void *bytes, size_t len);
+
+/* An order as a datagram. Returns its length; strings that would not fit are the launcher's to cut
+ * before (-1). */
+int order_pack(unsigned type, const ProtobufCMessage *m, uint8_t out[ORDER_MAX]);
+
+/* Read one order. 1: *type and *m (protobuf_c_message_free_unpacked), 0: none is there, -1 with
+ * ERR_PROTOCOL: not one of ours; it was taken off the socket. */
+int order_receive(int fd, unsigned *type, ProtobufCMessage **m, struct error *err);
+
+#endif

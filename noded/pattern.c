@@ -1,0 +1,111 @@
+/* pattern.c - see pattern.h */
+#include "noded/pattern.h"
+
+#include <ctype.h>
+#include <inttypes.h>
+#include <stdio.h>
+#include <string.h>
+
+#define TASK_NONE 4294967294u /* what sbatch writes for %a of a job that is no array */
+
+struct text {
+	char *p;
+	size_t size, n; /* n may exceed size: it did not fit */
+};
+
+static void put(struct text *t, const char *s, size_t len)
+{
+	if (t->n + len < t->size)
+		memcpy(t->p + t->n, s, len);
+	t->n += len;
+}
+
+static void put_number(struct text *t, uint64_t v, unsigned width)
+{
+	char s[32];
+	int n = snprintf(s, sizeof(s), "%0*" PRIu64, (int)width, v);
+
+	put(t, s, (size_t)n);
+}
+
+static void put_name(struct text *t, const char *s)
+{
+	for (; *s; s++)
+		put(t, *s == '/' ? "_" : s, 1);
+}
+
+/* 1: the letter is known and its value was put. */
+static int put_value(struct text *t, char letter, unsigned width, const struct pattern_values *v)
+{
+	switch (letter) {
+	case 'j':
+	case 'A':
+		put_number(t, v->job, width);
+		return 1;
+	case 'a':
+		put_number(t, v->is_array ? v->task : TASK_NONE, width);
+		return 1;
+	case 'n':
+	case 't':
+		put_number(t, v->rank, width);
+		return 1;
+	case 's':
+		put(t, "batch", 5);
+		return 1;
+	case 'x':
+		put_name(t, v->name);
+		return 1;
+	case 'u':
+		put_name(t, v->user);
+		return 1;
+	case 'N':
+		put_name(t, v->node);
+		return 1;
+	case '%':
+		put(t, "%", 1);
+		return 1;
+	default:
+		return 0;
+	}
+}
+
+/* One piece of the pattern: a letter with its %, or a byte. Returns the length that was used. */
+static size_t put_piece(struct text *t, const char *p, const struct pattern_values *v)
+{
+	size_t digits = 0;
+	unsigned width = 0;
+
+	if (p[0] != '%') {
+		put(t, p, 1);
+		return 1;
+	}
+	while (isdigit((unsigned char)p[1 + digits]) && digits < 3)
+		width = width * 10 + (unsigned)(p[1 + digits++] - '0');
+	if (width > PATTERN_PAD_MAX)
+		width = PATTERN_PAD_MAX;
+	if (put_value(t, p[1 + digits], width, v))
+		return 2 + digits;
+	put(t, "%", 1);
+	return 1;
+}
+
+int pattern_expand(const char *pattern, const struct pattern_values *values, char *out, size_t size,
+        struct error *err)
+{
+	struct text t = { .p = out, .size = size };
+
+	if (strchr(pattern, '\\')) {
+		for (const char *p = pattern; *p; p++)
+			if (*p != '\\')
+				put(&t, p, 1);
+	} else {
+		for (const char *p = pattern; *p;)
+			p += put_piece(&t, p, values);
+	}
+	if (t.n >= size)
+		return error_set(err, ERR_JOB_SPEC,
+		        "file name pattern '%.64s' expands to %zu bytes; at most %zu", pattern, t.n,
+		        size - 1);
+	out[t.n] = '\0';
+	return 0;
+}

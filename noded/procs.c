@@ -1,0 +1,225 @@
+/* procs.c - see procs.h */
+#include "noded/procs.h"
+
+#include <ctype.h>
+#include <dirent.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <inttypes.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#include "common/xalloc.h"
+
+#define STAT_MAX    1024
+#define ENVIRON_MAX (4 * 1024 * 1024)
+
+struct stat_line {
+	char state;
+	pid_t ppid;
+	uint64_t ticks;
+};
+
+static ssize_t read_file(const char *path, char *buf, size_t size)
+{
+	int fd = open(path, O_RDONLY | O_CLOEXEC);
+	size_t n = 0;
+	ssize_t r = 0;
+
+	if (fd < 0)
+		return -1;
+	while (n < size - 1 && (r = read(fd, buf + n, size - 1 - n)) > 0)
+		n += (size_t)r;
+	close(fd);
+	buf[n] = '\0';
+	return r < 0 ? -1 : (ssize_t)n;
+}
+
+/* proc(5): the name in parentheses may hold anything, so the fields are counted from its end. */
+static int read_stat(pid_t pid, struct stat_line *out)
+{
+	char path[64], buf[STAT_MAX];
+	const char *p;
+
+	snprintf(path, sizeof(path), "/proc/%d/stat", (int)pid);
+	if (read_file(path, buf, sizeof(buf)) <= 0)
+		return -1;
+	p = strrchr(buf, ')');
+	if (!p)
+		return -1;
+	return sscanf(p + 1,
+	               " %c %d %*d %*d %*d %*d %*u %*u %*u %*u %*u %*u %*u %*d %*d %*d %*d %*d %*d"
+	               " %" SCNu64,
+	               &out->state, &out->ppid, &out->ticks) == 3
+	               ? 0
+	               : -1;
+}
+
+uint64_t proc_ticks(pid_t pid)
+{
+	struct stat_line st;
+
+	return read_stat(pid, &st) == 0 ? st.ticks : 0;
+}
+
+int proc_open(struct proc p)
+{
+	int fd = (int)syscall(SYS_pidfd_open, p.pid, 0);
+
+	if (fd < 0)
+		return -1;
+	if (proc_ticks(p.pid) == p.ticks)
+		return fd;
+	close(fd);
+	errno = ESRCH;
+	return -1;
+}
+
+/* --- who there is ----------------------------------------------------------------------------- */
+
+struct entry {
+	pid_t pid, ppid;
+	uint64_t ticks;
+	bool ours, zombie;
+};
+
+static struct entry *list_all(size_t *n)
+{
+	DIR *d = opendir("/proc");
+	struct entry *v = NULL;
+	size_t cap = 0;
+	struct dirent *e;
+	struct stat_line st;
+
+	*n = 0;
+	while (d && (e = readdir(d))) {
+		if (!isdigit((unsigned char)e->d_name[0]) ||
+		        read_stat((pid_t)atoi(e->d_name), &st) < 0)
+			continue;
+		if (*n == cap) {
+			cap = cap ? 2 * cap : 256;
+			v = xrealloc(v, cap, sizeof(*v));
+		}
+		v[(*n)++] = (struct entry){ .pid = (pid_t)atoi(e->d_name),
+			.ppid = st.ppid,
+			.ticks = st.ticks,
+			.zombie = st.state == 'Z' || st.state == 'X' };
+	}
+	if (d)
+		closedir(d);
+	return v;
+}
+
+static bool is_ours(const struct entry *v, size_t n, pid_t root, pid_t ppid)
+{
+	if (ppid == root)
+		return true;
+	for (size_t i = 0; i < n; i++)
+		if (v[i].pid == ppid)
+			return v[i].ours;
+	return false;
+}
+
+size_t procs_descendants(pid_t root, struct proc **list)
+{
+	size_t n, found = 0;
+	struct entry *v = list_all(&n);
+	bool more = true;
+
+	*list = xcalloc(n + 1, sizeof(**list));
+	while (more) { /* children mostly come after their parents: few rounds */
+		more = false;
+		for (size_t i = 0; i < n; i++) {
+			if (v[i].ours || v[i].pid == root || !is_ours(v, n, root, v[i].ppid))
+				continue;
+			v[i].ours = more = true;
+		}
+	}
+	for (size_t i = 0; i < n; i++)
+		if (v[i].ours && !v[i].zombie)
+			(*list)[found++] = (struct proc){ v[i].pid, v[i].ticks };
+	free(v);
+	return found;
+}
+
+static bool is_marked(pid_t pid, const char *mark, char *buf)
+{
+	char path[64];
+	ssize_t n;
+
+	snprintf(path, sizeof(path), "/proc/%d/environ", (int)pid);
+	n = read_file(path, buf, ENVIRON_MAX);
+	for (ssize_t i = 0; i < n; i += (ssize_t)strlen(buf + i) + 1)
+		if (strcmp(buf + i, mark) == 0)
+			return true;
+	return false;
+}
+
+size_t procs_marked(const char *mark, struct proc **list)
+{
+	size_t n, found = 0;
+	struct entry *v = list_all(&n);
+	char *buf = xcalloc(1, ENVIRON_MAX);
+
+	*list = xcalloc(n + 1, sizeof(**list));
+	for (size_t i = 0; i < n; i++)
+		if (v[i].pid != getpid() && !v[i].zombie && is_marked(v[i].pid, mark, buf))
+			(*list)[found++] = (struct proc){ v[i].pid, v[i].ticks };
+	free(buf);
+	free(v);
+	return found;
+}
+
+/* --- signals ---------------------------------------------------------------------------------- */
+
+bool signal_is_for_all(int sig)
+{
+	static const int all[] = { SIGKILL, SIGSTOP, SIGCONT, SIGTERM, SIGINT, SIGQUIT };
+
+	for (size_t i = 0; i < sizeof(all) / sizeof(all[0]); i++)
+		if (sig == all[i])
+			return true;
+	return false;
+}
+
+bool proc_awaits(pid_t pid, int sig)
+{
+	static const char *const fields[] = { "\nSigBlk:", "\nSigCgt:" };
+	char path[64], buf[8192];
+
+	snprintf(path, sizeof(path), "/proc/%d/status", (int)pid);
+	if (sig < 1 || sig > 64 || read_file(path, buf, sizeof(buf)) <= 0)
+		return false;
+	for (size_t i = 0; i < 2; i++) {
+		const char *p = strstr(buf, fields[i]);
+
+		if (p && (strtoull(p + strlen(fields[i]), NULL, 16) >> (sig - 1) & 1))
+			return true;
+	}
+	return false;
+}
+
+size_t procs_signal(const struct proc *list, size_t n, int sig, bool only_awaiting,
+        bool (*still)(pid_t pid, void *arg), void *arg)
+{
+	size_t sent = 0;
+
+	for (size_t i = 0; i < n; i++) {
+		int fd = proc_open(list[i]);
+
+		if (fd < 0)
+			continue;
+		/* With the pidfd open, whatever is read about this pid now is about this process.
+		 */
+		if ((!still || still(list[i].pid, arg)) &&
+		        (!only_awaiting || proc_awaits(list[i].pid, sig)) &&
+		        syscall(SYS_pidfd_send_signal, fd, sig, NULL, 0) == 0)
+			sent++;
+		close(fd);
+	}
+	return sent;
+}

@@ -1,0 +1,524 @@
+/* shepherd.c - gshepherd: starts one run, watches it, records how it ended
+ *
+ *   gshepherd RECORD-DIRECTORY
+ *
+ * Started by the launcher, with the locked launch record as descriptor 3 and the bound order socket
+ * as 4; outlives launcher and agent. It holds no secret, has no network and reads nothing that a
+ * user writes but the existence of one file. When it is to end a run is decided in ending.c; here
+ * is what that means to do:
+ *
+ *   start    subreaper, cgroup leaf, child (child.c), `started` record, news
+ *   watch    orders, the first process, the leaf, the acknowledgement, the clock
+ *   finish   nothing is left; `exit` record by write and rename, news, RUN_DIR and leaf removed
+ *
+ * Nothing but KILL ends it before its run has ended. If it is killed all the same, the launcher
+ * finds its lock on the launch record gone and reports the run as lost.
+ */
+#include "config.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <libgen.h>
+#include <poll.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/inotify.h>
+#include <sys/prctl.h>
+#include <sys/resource.h>
+#include <sys/signalfd.h>
+#include <sys/stat.h>
+#include <sys/syscall.h>
+#include <sys/wait.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "common/failpoint.h"
+#include "common/gpusched.pb-c.h"
+#include "common/xalloc.h"
+#include "noded/child.h"
+#include "noded/contain.h"
+#include "noded/ending.h"
+#include "noded/interrupt.h"
+#include "noded/order.h"
+#include "noded/procs.h"
+#include "noded/record.h"
+#include "noded/rundir.h"
+#include "noded/shepherd.h"
+
+#define SECOND       ((usec_t)1000000)
+#define KILL_FIRST   ((usec_t)5000)   /* between one look at what KILL has left and the next: */
+#define KILL_LAST    ((usec_t)500000) /* doubling, since something may hang in the kernel */
+#define ACK_POLL     ((usec_t)200000) /* where inotify(7) has no watch left for us */
+#define RETRY_RECORD 100              /* ms between tries to write the exit record */
+#define RETRY_NEWS   ((usec_t)50000)
+
+struct shepherd {
+	const char *id;
+	int record_dir, news_dir; /* RUNDIR/runs/ID, RUNDIR */
+	int spool, rundir;        /* SPOOL/runs, SPOOL/runs/ID */
+	Gpusched__LaunchRecord *launch;
+	struct rundir_owner owner;
+	struct contain *leaf, *strays; /* strays: our descendants outside of the leaf */
+	int signals, tell, watch;      /* signalfd; the child's pipe, then -1; inotify or -1 */
+
+	pid_t main;
+	bool main_gone, no_children;
+	int status; /* of the main process, as wait(2) has it */
+	char told[CHILD_TELL_MAX + 2];
+	size_t told_len;
+	char detail[CHILD_TELL_MAX];
+
+	struct ending ending;
+	Gpusched__EndRun *order; /* the last one; NULL: none */
+	usec_t start_wall, start_mono, kill_next, kill_pause;
+	bool executed, news_wait;
+};
+
+static usec_t clock_us(clockid_t id)
+{
+	struct timespec t;
+
+	clock_gettime(id, &t);
+	return (usec_t)t.tv_sec * SECOND + t.tv_nsec / 1000;
+}
+
+static usec_t mono(void)
+{
+	return clock_us(CLOCK_MONOTONIC);
+}
+
+static void tell_launcher(struct shepherd *s)
+{
+	FAILPOINT(shepherd_before_news);
+	s->news_wait = order_send(s->news_dir, NOTIFY_SOCKET, s->id, strlen(s->id)) < 0 &&
+	               (errno == EAGAIN || errno == ENOBUFS);
+}
+
+/* --- start ------------------------------------------------------------------------------------ */
+
+/* Only stdin, stdout and stderr and what the launcher gave us. */
+static void prepare_process(void)
+{
+	sigset_t all;
+	int fd;
+	ssize_t n;
+
+	setsid();
+	sigfillset(&all);
+	sigprocmask(SIG_SETMASK, &all, NULL);
+	prctl(PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0);
+	prctl(PR_SET_DUMPABLE, 0, 0, 0, 0);
+	syscall(SYS_close_range, SHEPHERD_CTL_FD + 1, ~0U, 0);
+	fcntl(SHEPHERD_LAUNCH_FD, F_SETFD, FD_CLOEXEC);
+	fcntl(SHEPHERD_CTL_FD, F_SETFD, FD_CLOEXEC);
+	fd = open("/proc/self/oom_score_adj", O_WRONLY | O_CLOEXEC);
+	if (fd >= 0) { /* where it is not permitted we are as killable as any */
+		n = write(fd, "-1000", 5);
+		(void)n;
+		close(fd);
+	}
+}
+
+static int open_dir(int at, const char *path)
+{
+	return openat(at, path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+}
+
+/* The directories. Nothing has been started: what fails here leaves the run to the launcher, which
+ * finds the lock gone. */
+static int open_places(struct shepherd *s, char *record_path)
+{
+	char *run_dir;
+
+	s->record_dir = open_dir(AT_FDCWD, record_path);
+	if (s->record_dir < 0)
+		return -1;
+	s->news_dir = open_dir(s->record_dir, "../..");
+	s->id = basename(record_path);
+	run_dir = xstrndup((const char *)s->launch->run_dir.data, s->launch->run_dir.len);
+	s->spool = open_dir(AT_FDCWD, dirname(run_dir));
+	free(run_dir);
+	s->rundir = s->spool < 0 ? -1 : rundir_open(s->spool, s->id);
+	return s->news_dir < 0 || s->rundir < 0 ? -1 : 0;
+}
+
+static int read_launch(struct shepherd *s)
+{
+	ProtobufCMessage *m;
+
+	if (record_read_fd(SHEPHERD_LAUNCH_FD, &gpusched__launch_record__descriptor, &m, NULL) < 0)
+		return -1;
+	s->launch = (Gpusched__LaunchRecord *)m;
+	if (!s->launch->report || !s->launch->report->run)
+		return -1;
+	s->owner = (struct rundir_owner){ .change = s->launch->switch_user,
+		.uid = s->launch->report->uid,
+		.gid = s->launch->gid };
+	return 0;
+}
+
+static void init_ending(struct shepherd *s)
+{
+	struct ending_limits limits = {
+		.limit = s->launch->time_limit_s * SECOND,
+		.warn_before = s->launch->warn_before_s * SECOND,
+		.grace = s->launch->grace_s * SECOND,
+		.warn_signal = (int)s->launch->warn_signal,
+	};
+
+	ending_init(&s->ending, &limits);
+}
+
+static void launch_failed(struct shepherd *s, const char *why)
+{
+	snprintf(s->detail, sizeof(s->detail), "%s", why);
+	ending_failed(&s->ending, mono());
+}
+
+static int fork_child(struct shepherd *s)
+{
+	int tell[2];
+
+	if (pipe2(tell, O_CLOEXEC) < 0)
+		return -1;
+	/* From here on there may be something of the user's: see record.h. */
+	fchmod(SHEPHERD_LAUNCH_FD, RECORD_MODE_FORKED);
+	FAILPOINT(shepherd_before_fork);
+	s->main = contain_fork(s->leaf);
+	if (s->main == 0)
+		child_run(s->launch, tell[1], getppid());
+	close(tell[1]);
+	if (s->main < 0) {
+		close(tell[0]);
+		return -1;
+	}
+	s->tell = tell[0];
+	fcntl(s->tell, F_SETFL, O_NONBLOCK);
+	return 0;
+}
+
+static void start(struct shepherd *s)
+{
+	char *path = xstrndup((const char *)s->launch->cgroup.data, s->launch->cgroup.len);
+	struct error err;
+	char why[CHILD_TELL_MAX];
+	sigset_t child;
+
+	sigemptyset(&child);
+	sigaddset(&child, SIGCHLD);
+	s->signals = signalfd(-1, &child, SFD_CLOEXEC | SFD_NONBLOCK);
+	s->strays = contain_new("", NULL);
+	s->leaf = contain_new(path, &err);
+	free(path);
+	if (!s->leaf) {
+		s->leaf = contain_new("", NULL);
+		s->no_children = true;
+		launch_failed(s, err.text);
+	} else if (fork_child(s) < 0) {
+		snprintf(why, sizeof(why), "cannot start a process: %s", strerror(errno));
+		s->no_children = true;
+		launch_failed(s, why);
+	}
+}
+
+/* --- watch: what happens ---------------------------------------------------------------------- */
+
+static void note_started(struct shepherd *s)
+{
+	Gpusched__StartedRecord r = GPUSCHED__STARTED_RECORD__INIT;
+
+	s->executed = true;
+	s->start_wall = clock_us(CLOCK_REALTIME);
+	s->start_mono = mono();
+	r.start_time = s->start_wall;
+	r.shepherd = (uint32_t)getpid();
+	r.shepherd_ticks = proc_ticks(getpid());
+	r.pid = (uint32_t)s->main;
+	r.pid_ticks = s->main_gone ? 0 : proc_ticks(s->main);
+	FAILPOINT(shepherd_before_started);
+	/* Without it (a full tmpfs) the run is STARTING for longer; its end will tell. */
+	record_write(s->record_dir, RECORD_STARTED, &r.base, 0, NULL);
+	tell_launcher(s);
+	ending_started(&s->ending, s->start_mono);
+}
+
+static void hear_child(struct shepherd *s)
+{
+	const char *text;
+	ssize_t n;
+
+	if (s->tell < 0)
+		return;
+	while ((n = read(s->tell, s->told + s->told_len, sizeof(s->told) - 1 - s->told_len)) > 0)
+		s->told_len += (size_t)n;
+	if (n < 0)
+		return;
+	close(s->tell);
+	s->tell = -1;
+	s->told[s->told_len] = '\0';
+	switch (child_told(s->told, s->told_len, &text)) {
+	case CHILD_EXECUTED:
+		note_started(s);
+		break;
+	case CHILD_FAILED:
+		launch_failed(s, text);
+		break;
+	case CHILD_DIED:
+		launch_failed(s, "the process was killed before the program was executed");
+		break;
+	}
+}
+
+/* Every zombie, the run's orphans too. */
+static void reap(struct shepherd *s)
+{
+	struct signalfd_siginfo si;
+	int status;
+	pid_t pid;
+
+	while (read(s->signals, &si, sizeof(si)) > 0)
+		;
+	while ((pid = waitpid(-1, &status, WNOHANG)) > 0) {
+		if (pid != s->main || s->main_gone)
+			continue;
+		s->main_gone = true;
+		s->status = status;
+		hear_child(s); /* its end of the pipe is closed by now */
+		ending_main_gone(&s->ending, mono());
+	}
+	s->no_children = pid < 0 && errno == ECHILD;
+}
+
+static void obey(struct shepherd *s)
+{
+	ProtobufCMessage *m;
+	unsigned type;
+	int r;
+
+	while ((r = order_receive(SHEPHERD_CTL_FD, &type, &m, NULL)) != 0) {
+		if (r < 0)
+			continue; /* of a version that we do not know; the launcher may repeat it */
+		if (type == GPUSCHED__MSG_TYPE__MSG_SIGNAL_RUN) {
+			Gpusched__SignalRun *sr = (Gpusched__SignalRun *)m;
+
+			if (s->executed)
+				contain_signal(s->leaf, (int)sr->signal);
+			protobuf_c_message_free_unpacked(m, NULL);
+			continue;
+		}
+		if (s->order)
+			protobuf_c_message_free_unpacked(&s->order->base, NULL);
+		s->order = (Gpusched__EndRun *)m;
+		ending_order(&s->ending, (enum end_cause)s->order->cause, (int)s->order->signal,
+		        s->order->grace_s * SECOND, mono());
+	}
+}
+
+static void look_for_ack(struct shepherd *s)
+{
+	char buf[4096];
+
+	if (s->watch >= 0)
+		while (read(s->watch, buf, sizeof(buf)) > 0)
+			;
+	if (ending_wants_ack(&s->ending) && rundir_has_ack(s->rundir))
+		ending_ack(&s->ending, mono());
+}
+
+static bool nothing_left(struct shepherd *s)
+{
+	return s->no_children && contain_is_empty(s->leaf);
+}
+
+/* --- watch: what to do ------------------------------------------------------------------------ */
+
+static void write_interrupt(struct shepherd *s)
+{
+	const Gpusched__EndRun *o = s->order;
+	usec_t deadline = ending_deadline(&s->ending);
+	struct interrupt in = {
+		.cause = s->ending.cause ? s->ending.cause : END_TIME_LIMIT,
+		.by_job = o ? o->by_job : 0,
+		.by_user = o ? o->by_user : "",
+		.by_account = o ? o->by_account : "",
+		.by_qos = o ? o->by_qos : "",
+		.deadline = deadline == INT64_MAX ? INT64_MAX
+		                                  : clock_us(CLOCK_REALTIME) + (deadline - mono()),
+		.requeue = o && o->requeue,
+	};
+	char text[INTERRUPT_MAX];
+	size_t len = interrupt_text(&in, text);
+	char self[64];
+
+	/* The owner may have put something in the way, or filled the disk: his loss. */
+	rundir_interrupt(s->spool, s->id, s->rundir, &s->owner, text, len);
+	if (s->watch < 0) {
+		s->watch = inotify_init1(IN_CLOEXEC | IN_NONBLOCK);
+		snprintf(self, sizeof(self), "/proc/self/fd/%d", s->rundir);
+		if (s->watch >= 0 && inotify_add_watch(s->watch, self,
+		                             IN_CREATE | IN_MOVED_TO | IN_ONLYDIR) < 0) {
+			close(s->watch);
+			s->watch = -1;
+		}
+	}
+}
+
+static void kill_all(struct shepherd *s, usec_t now)
+{
+	contain_kill(s->leaf);
+	if (!s->no_children && contain_is_empty(s->leaf))
+		contain_kill(s->strays);
+	s->kill_pause = s->kill_pause ? s->kill_pause * 2 : KILL_FIRST;
+	if (s->kill_pause > KILL_LAST)
+		s->kill_pause = KILL_LAST;
+	s->kill_next = now + s->kill_pause;
+}
+
+static void act(struct shepherd *s)
+{
+	usec_t now = mono();
+	unsigned todo;
+
+	ending_clock(&s->ending, now);
+	todo = ending_take(&s->ending);
+	if (todo & ENDING_DO_INTERRUPT)
+		write_interrupt(s);
+	if (todo & ENDING_DO_WARN)
+		contain_warn(s->leaf, s->ending.signal);
+	if (todo & ENDING_DO_SIGNAL)
+		contain_signal(s->leaf, s->ending.signal);
+	if ((todo & ENDING_DO_KILL) || (s->ending.phase == ENDING_KILLING && now >= s->kill_next))
+		if (!nothing_left(s))
+			kill_all(s, now);
+	if (s->news_wait)
+		tell_launcher(s);
+}
+
+static int wait_ms(const struct shepherd *s)
+{
+	usec_t now = mono(), next = ending_next(&s->ending);
+
+	if (s->ending.phase == ENDING_KILLING && s->kill_next < next)
+		next = s->kill_next;
+	if (ending_wants_ack(&s->ending) && s->watch < 0 && now + ACK_POLL < next)
+		next = now + ACK_POLL;
+	if (s->news_wait && now + RETRY_NEWS < next)
+		next = now + RETRY_NEWS;
+	if (next == INT64_MAX)
+		return -1;
+	if (next <= now)
+		return 0;
+	/* Rounded up: not to wake before the time and spin. An hour at most, int is enough. */
+	return next - now > 3600 * SECOND ? 3600 * 1000 : (int)((next - now + 999) / 1000);
+}
+
+static void watch(struct shepherd *s)
+{
+	for (;;) {
+		bool ending;
+
+		act(s);
+		ending = s->ending.phase >= ENDING_GRACE;
+		if (ending && nothing_left(s))
+			ending_empty(&s->ending);
+		if (s->ending.phase == ENDING_OVER)
+			return;
+		struct pollfd p[] = {
+			{ .fd = SHEPHERD_CTL_FD, .events = POLLIN },
+			{ .fd = s->signals, .events = POLLIN },
+			{ .fd = s->tell, .events = POLLIN },
+			{ .fd = s->watch, .events = POLLIN },
+			/* Of interest only when something is to end. */
+			{ .fd = ending ? contain_events_fd(s->leaf) : -1, .events = POLLPRI },
+		};
+		poll(p, sizeof(p) / sizeof(p[0]), wait_ms(s));
+		hear_child(s);
+		reap(s);
+		obey(s);
+		look_for_ack(s);
+	}
+}
+
+/* --- finish ----------------------------------------------------------------------------------- */
+
+static uint64_t cpu_time(const struct shepherd *s)
+{
+	uint64_t us = contain_cpu_time_us(s->leaf);
+	struct rusage ru;
+
+	if (us == 0 && getrusage(RUSAGE_CHILDREN, &ru) == 0)
+		us = (uint64_t)(ru.ru_utime.tv_sec + ru.ru_stime.tv_sec) * SECOND +
+		     (uint64_t)(ru.ru_utime.tv_usec + ru.ru_stime.tv_usec);
+	return us;
+}
+
+static void fill_report(struct shepherd *s, Gpusched__RunReport *r)
+{
+	struct rusage ru;
+
+	r->state = GPUSCHED__RUN_REPORT__STATE__ENDED;
+	r->end_time = clock_us(CLOCK_REALTIME);
+	r->cause = (Gpusched__EndCause)(s->ending.cause ? s->ending.cause : END_EXIT);
+	if (s->executed) {
+		r->start_time = s->start_wall;
+		r->elapsed_us = (uint64_t)(mono() - s->start_mono);
+		r->cpu_time_us = cpu_time(s);
+		if (getrusage(RUSAGE_CHILDREN, &ru) == 0)
+			r->max_rss_kb = (uint64_t)ru.ru_maxrss;
+	}
+	/* How the child of a failed launch ended is our doing and nobody's business. */
+	if (s->main_gone && r->cause != GPUSCHED__END_CAUSE__CAUSE_LAUNCH) {
+		r->exit_code = WIFEXITED(s->status) ? (uint32_t)WEXITSTATUS(s->status) : 0;
+		r->exit_signal = WIFSIGNALED(s->status) ? (uint32_t)WTERMSIG(s->status) : 0;
+	}
+	r->detail = s->detail;
+}
+
+static void finish(struct shepherd *s)
+{
+	Gpusched__RunReport r = *s->launch->report; /* borrows its strings */
+
+	fill_report(s, &r);
+	FAILPOINT(shepherd_before_exit_record);
+	/* The one thing that must not be lost; a full tmpfs will have room again. */
+	while (record_write(s->record_dir, RECORD_EXIT, &r.base, 0, NULL) < 0)
+		poll(NULL, 0, RETRY_RECORD);
+	FAILPOINT(shepherd_after_exit_record);
+	tell_launcher(s);
+	contain_remove(s->leaf);
+	rundir_remove(s->spool, s->id);
+	unlinkat(s->record_dir, ORDER_SOCKET, 0);
+}
+
+static void release(struct shepherd *s)
+{
+	contain_free(s->leaf);
+	contain_free(s->strays);
+	protobuf_c_message_free_unpacked(&s->launch->base, NULL);
+	if (s->order)
+		protobuf_c_message_free_unpacked(&s->order->base, NULL);
+}
+
+int main(int argc, char **argv)
+{
+	struct shepherd s = { .tell = -1, .watch = -1 };
+
+	if (argc == 2 && strcmp(argv[1], "--version") == 0)
+		return puts("gshepherd (gpusched) " PACKAGE_VERSION) < 0;
+	if (argc != 2 || argv[1][0] != '/') {
+		fprintf(stderr, "usage: gshepherd RECORD-DIRECTORY\n"
+		                "Started by gnoded for each run; not for use by hand.\n");
+		return 2;
+	}
+	prepare_process();
+	if (read_launch(&s) < 0 || open_places(&s, argv[1]) < 0)
+		return 1;
+	init_ending(&s);
+	start(&s);
+	watch(&s);
+	finish(&s);
+	release(&s);
+	return 0;
+}

@@ -1,0 +1,289 @@
+/* test_ending.c - noded/ending.h and noded/interrupt.h */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdlib.h>
+#include <string.h>
+#include <cmocka.h>
+
+#include <signal.h>
+#include <stdio.h>
+
+#include "noded/ending.h"
+#include "noded/interrupt.h"
+
+#define LEN(a) (sizeof(a) / sizeof((a)[0]))
+#define S      ((usec_t)1000000)
+
+enum what { STARTED, FAILED, MAIN_GONE, EMPTY, ACK, CLOCK, ORDER };
+
+/* One thing that happens, and what must come of it. */
+struct step {
+	enum what what;
+	usec_t at;
+	enum end_cause cause; /* ORDER */
+	int signal;
+	usec_t grace;
+	unsigned todo; /* expected, as are: */
+	enum ending_phase phase;
+	int sent;    /* signal of WARN or SIGNAL; 0: not looked at */
+	usec_t next; /* 0: not looked at */
+};
+
+struct story {
+	const char *name;
+	struct ending_limits limits;
+	enum end_cause cause; /* in the end */
+	struct step steps[12];
+	size_t n;
+};
+
+#define I ENDING_DO_INTERRUPT
+#define W ENDING_DO_WARN
+#define G ENDING_DO_SIGNAL
+#define K ENDING_DO_KILL
+#define F ENDING_DO_FINISH
+
+static const struct story stories[] = {
+	{ "ends by itself", { .limit = 60 * S, .grace = 30 * S }, END_NONE,
+	        { { STARTED, 5 * S, 0, 0, 0, 0, ENDING_RUNNING, 0, 65 * S },
+	                { CLOCK, 64 * S, 0, 0, 0, 0, ENDING_RUNNING, 0, 65 * S },
+	                { MAIN_GONE, 64 * S, 0, 0, 0, K, ENDING_KILLING, 0, INT64_MAX },
+	                { ORDER, 64 * S, END_CANCEL, 0, 9 * S, 0, ENDING_KILLING, 0, 0 },
+	                { EMPTY, 64 * S, 0, 0, 0, F, ENDING_OVER, 0, INT64_MAX } },
+	        5 },
+	{ "time limit, TERM obeyed by the shell, kept by its child",
+	        { .limit = 60 * S, .grace = 30 * S }, END_TIME_LIMIT,
+	        { { STARTED, 0, 0, 0, 0, 0, ENDING_RUNNING, 0, 60 * S },
+	                { CLOCK, 60 * S, 0, 0, 0, I | G, ENDING_GRACE, SIGTERM, 90 * S },
+	                { MAIN_GONE, 61 * S, 0, 0, 0, 0, ENDING_GRACE, 0, 90 * S },
+	                { CLOCK, 89 * S, 0, 0, 0, 0, ENDING_GRACE, 0, 90 * S },
+	                { CLOCK, 90 * S, 0, 0, 0, K, ENDING_KILLING, 0, INT64_MAX },
+	                { EMPTY, 90 * S, 0, 0, 0, F, ENDING_OVER, 0, 0 } },
+	        6 },
+	{ "time limit, all gone in time", { .limit = 60 * S, .grace = 30 * S }, END_TIME_LIMIT,
+	        { { STARTED, 0, 0, 0, 0, 0, ENDING_RUNNING, 0, 0 },
+	                { CLOCK, 61 * S, 0, 0, 0, I | G, ENDING_GRACE, SIGTERM, 90 * S },
+	                { MAIN_GONE, 62 * S, 0, 0, 0, 0, ENDING_GRACE, 0, 0 },
+	                { EMPTY, 62 * S, 0, 0, 0, F, ENDING_OVER, 0, 0 } },
+	        4 },
+	{ "early warning, then the limit",
+	        { .limit = 60 * S, .grace = 5 * S, .warn_before = 20 * S, .warn_signal = SIGUSR1 },
+	        END_TIME_LIMIT,
+	        { { STARTED, 0, 0, 0, 0, 0, ENDING_RUNNING, 0, 40 * S },
+	                { CLOCK, 40 * S, 0, 0, 0, I | W, ENDING_RUNNING, SIGUSR1, 60 * S },
+	                { CLOCK, 41 * S, 0, 0, 0, 0, ENDING_RUNNING, 0, 60 * S },
+	                { CLOCK, 60 * S, 0, 0, 0, I | G, ENDING_GRACE, SIGTERM, 65 * S },
+	                { CLOCK, 65 * S, 0, 0, 0, K, ENDING_KILLING, 0, 0 },
+	                { EMPTY, 66 * S, 0, 0, 0, F, ENDING_OVER, 0, 0 } },
+	        6 },
+	{ "warning acknowledged ahead of the limit",
+	        { .limit = 60 * S, .grace = 5 * S, .warn_before = 20 * S }, END_TIME_LIMIT,
+	        { { STARTED, 0, 0, 0, 0, 0, ENDING_RUNNING, 0, 0 },
+	                { ACK, 1 * S, 0, 0, 0, 0, ENDING_RUNNING, 0, 0 },
+	                { CLOCK, 40 * S, 0, 0, 0, I | W, ENDING_RUNNING, SIGTERM, 0 },
+	                { ACK, 41 * S, 0, 0, 0, I | K, ENDING_KILLING, 0, INT64_MAX },
+	                { EMPTY, 41 * S, 0, 0, 0, F, ENDING_OVER, 0, 0 } },
+	        5 },
+	{ "a warning longer than the limit comes at the start",
+	        { .limit = 60 * S, .grace = 5 * S, .warn_before = 100 * S }, END_NONE,
+	        { { STARTED, 7 * S, 0, 0, 0, I | W, ENDING_RUNNING, SIGTERM, 67 * S } }, 1 },
+	{ "a warning signal without time ahead is the limit's",
+	        { .limit = 60 * S, .grace = 5 * S, .warn_signal = SIGUSR2 }, END_TIME_LIMIT,
+	        { { STARTED, 0, 0, 0, 0, 0, ENDING_RUNNING, 0, 60 * S },
+	                { CLOCK, 60 * S, 0, 0, 0, I | G, ENDING_GRACE, SIGUSR2, 65 * S } },
+	        2 },
+	{ "preempted, acknowledged", { 0 }, END_PREEMPT,
+	        { { STARTED, 0, 0, 0, 0, 0, ENDING_RUNNING, 0, INT64_MAX },
+	                { ORDER, 9 * S, END_PREEMPT, SIGUSR1, 120 * S, I | G, ENDING_GRACE, SIGUSR1,
+	                        129 * S },
+	                { ACK, 10 * S, 0, 0, 0, K, ENDING_KILLING, 0, INT64_MAX },
+	                { MAIN_GONE, 10 * S, 0, 0, 0, 0, ENDING_KILLING, 0, 0 },
+	                { EMPTY, 10 * S, 0, 0, 0, F, ENDING_OVER, 0, 0 } },
+	        5 },
+	{ "no grace", { 0 }, END_CANCEL,
+	        { { STARTED, 0, 0, 0, 0, 0, ENDING_RUNNING, 0, 0 },
+	                { ORDER, 9 * S, END_CANCEL, 0, 0, I | K, ENDING_KILLING, 0, INT64_MAX } },
+	        2 },
+	{ "a later order brings the deadline forward, never back", { 0 }, END_PREEMPT,
+	        { { STARTED, 0, 0, 0, 0, 0, ENDING_RUNNING, 0, 0 },
+	                { ORDER, 0, END_PREEMPT, 0, 100 * S, I | G, ENDING_GRACE, SIGTERM,
+	                        100 * S },
+	                { ORDER, 1 * S, END_CANCEL, 0, 200 * S, I | G, ENDING_GRACE, 0, 100 * S },
+	                { ORDER, 2 * S, END_CANCEL, 0, 3 * S, I | G, ENDING_GRACE, 0, 5 * S },
+	                { CLOCK, 5 * S, 0, 0, 0, K, ENDING_KILLING, 0, 0 } },
+	        5 },
+	{ "the limit ends a long grace", { .limit = 60 * S, .grace = 10 * S }, END_PREEMPT,
+	        { { STARTED, 0, 0, 0, 0, 0, ENDING_RUNNING, 0, 0 },
+	                { ORDER, 50 * S, END_PREEMPT, 0, 3600 * S, I | G, ENDING_GRACE, 0, 70 * S },
+	                { CLOCK, 70 * S, 0, 0, 0, K, ENDING_KILLING, 0, 0 } },
+	        3 },
+	{ "an order after the limit says whose it is", { .limit = 60 * S, .grace = 10 * S },
+	        END_CANCEL,
+	        { { STARTED, 0, 0, 0, 0, 0, ENDING_RUNNING, 0, 0 },
+	                { CLOCK, 60 * S, 0, 0, 0, I | G, ENDING_GRACE, 0, 70 * S },
+	                { ORDER, 61 * S, END_CANCEL, 0, 1 * S, I | G, ENDING_GRACE, 0, 62 * S } },
+	        3 },
+	{ "could not be launched", { .limit = 60 * S }, END_LAUNCH,
+	        { { FAILED, 0, 0, 0, 0, K, ENDING_KILLING, 0, INT64_MAX },
+	                { STARTED, 0, 0, 0, 0, 0, ENDING_KILLING, 0, INT64_MAX },
+	                { EMPTY, 0, 0, 0, 0, F, ENDING_OVER, 0, 0 } },
+	        3 },
+	{ "ended while launching", { .limit = 60 * S }, END_CANCEL,
+	        { { ORDER, 0, END_CANCEL, 0, 100 * S, K, ENDING_KILLING, 0, INT64_MAX },
+	                { FAILED, 0, 0, 0, 0, 0, ENDING_KILLING, 0, 0 },
+	                { EMPTY, 0, 0, 0, 0, F, ENDING_OVER, 0, 0 } },
+	        3 },
+	{ "nothing before its time", { .limit = 60 * S }, END_NONE,
+	        { { CLOCK, 100 * S, 0, 0, 0, 0, ENDING_LAUNCHING, 0, INT64_MAX },
+	                { EMPTY, 100 * S, 0, 0, 0, 0, ENDING_LAUNCHING, 0, 0 },
+	                { MAIN_GONE, 100 * S, 0, 0, 0, 0, ENDING_LAUNCHING, 0, 0 },
+	                { ACK, 100 * S, 0, 0, 0, 0, ENDING_LAUNCHING, 0, 0 } },
+	        4 },
+	{ "an endless grace", { 0 }, END_CANCEL,
+	        { { STARTED, 5 * S, 0, 0, 0, 0, ENDING_RUNNING, 0, 0 },
+	                { ORDER, 9 * S, END_CANCEL, 0, INT64_MAX, I | G, ENDING_GRACE, 0,
+	                        INT64_MAX } },
+	        2 },
+};
+
+static void apply(struct ending *e, const struct step *s)
+{
+	switch (s->what) {
+	case STARTED:
+		ending_started(e, s->at);
+		break;
+	case FAILED:
+		ending_failed(e, s->at);
+		break;
+	case MAIN_GONE:
+		ending_main_gone(e, s->at);
+		break;
+	case EMPTY:
+		ending_empty(e);
+		break;
+	case ACK:
+		ending_ack(e, s->at);
+		break;
+	case CLOCK:
+		ending_clock(e, s->at);
+		break;
+	case ORDER:
+		ending_order(e, s->cause, s->signal, s->grace, s->at);
+		break;
+	}
+}
+
+static void tell_stories(void **state)
+{
+	struct ending e;
+
+	(void)state;
+	for (size_t i = 0; i < LEN(stories); i++) {
+		const struct story *story = &stories[i];
+
+		ending_init(&e, &story->limits);
+		for (size_t j = 0; j < story->n; j++) {
+			const struct step *s = &story->steps[j];
+			unsigned todo;
+
+			apply(&e, s);
+			todo = ending_take(&e);
+			if (todo != s->todo || e.phase != s->phase ||
+			        (s->sent && e.signal != s->sent) ||
+			        (s->next && ending_next(&e) != s->next))
+				fail_msg("%s, step %zu: todo %x phase %d signal %d next %lld",
+				        story->name, j, todo, (int)e.phase, e.signal,
+				        (long long)ending_next(&e));
+			assert_int_equal(ending_take(&e), 0);
+		}
+		assert_int_equal(e.cause, story->cause);
+	}
+}
+
+/* Whatever happens in whatever order: it never leaves OVER, kills before it finishes unless nothing
+ * was left, and finishes once. */
+static void no_order_of_events_confuses_it(void **state)
+{
+	uint32_t seed = 20261121;
+
+	(void)state;
+	for (int round = 0; round < 20000; round++) {
+		struct ending_limits limits = { .limit = round % 3 * 10 * S,
+			.warn_before = round % 5 * S,
+			.grace = round % 4 * S };
+		struct ending e;
+		usec_t now = 0;
+		int finished = 0;
+
+		ending_init(&e, &limits);
+		for (int i = 0; i < 30; i++) {
+			struct step s;
+			enum ending_phase before = e.phase;
+			unsigned todo;
+
+			seed = seed * 1664525 + 1013904223;
+			now += (usec_t)(seed >> 12) % (4 * S);
+			s = (struct step){ .what = (enum what)((seed >> 24) % (ORDER + 1)),
+				.at = now,
+				.cause = END_CANCEL,
+				.grace = (seed >> 8) % 3 * S };
+			apply(&e, &s);
+			todo = ending_take(&e);
+			finished += (todo & ENDING_DO_FINISH) != 0;
+			assert_true(e.phase >= before);
+			assert_true(!(todo & ENDING_DO_FINISH) || e.phase == ENDING_OVER);
+			assert_true(e.phase != ENDING_OVER || ending_next(&e) == INT64_MAX);
+			assert_true(e.phase == ENDING_OVER || ending_next(&e) >= 0);
+		}
+		assert_int_equal(finished, e.phase == ENDING_OVER);
+	}
+}
+
+static const struct {
+	struct interrupt in;
+	const char *text;
+} files[] = {
+	{ { END_PREEMPT, 4820, "deploy", "serving", "production", 1795255320000000, true },
+	        "reason=preempt\nby_job=4820\nby_user=deploy\nby_account=serving\n"
+	        "by_qos=production\ndeadline=1795255320\nthen=requeue\n" },
+	{ { END_TIME_LIMIT, 0, "", "", "", 1795255320999999, false },
+	        "reason=timeout\ndeadline=1795255320\nthen=end\n" },
+	{ { END_CANCEL, 0, "a'; rm -rf ~ $(x)\n`", "", "", INT64_MAX, false },
+	        "reason=cancel\nby_user=a___rm_-rf_____x___\nthen=end\n" },
+	{ { END_DRAIN, 0, "j.doe@x", "", "", INT64_MAX, true },
+	        "reason=drain\nby_user=j.doe@x\nthen=requeue\n" },
+	{ { END_NONE, 0, "", "", "", INT64_MAX, false }, "reason=end\nthen=end\n" },
+};
+
+static void interrupt_files(void **state)
+{
+	char out[INTERRUPT_MAX], longest[1000];
+	struct interrupt in = {
+		.cause = END_CANCEL, .by_job = UINT64_MAX, .deadline = INT64_MAX - 1
+	};
+
+	(void)state;
+	for (size_t i = 0; i < LEN(files); i++) {
+		size_t n = interrupt_text(&files[i].in, out);
+
+		assert_string_equal(out, files[i].text);
+		assert_int_equal(n, strlen(out));
+	}
+	memset(longest, 'a', sizeof(longest));
+	longest[sizeof(longest) - 1] = '\0';
+	in.by_user = in.by_account = in.by_qos = longest;
+	assert_true(interrupt_text(&in, out) < INTERRUPT_MAX);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(tell_stories),
+		cmocka_unit_test(no_order_of_events_confuses_it),
+		cmocka_unit_test(interrupt_files),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,284 @@
+/* test_jobenv.c - noded/jobenv.h */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdlib.h>
+#include <string.h>
+#include <cmocka.h>
+
+#include "noded/jobenv.h"
+
+#define LEN(a) (sizeof(a) / sizeof((a)[0]))
+#define MAX    64
+
+struct fixture {
+	Gpusched__RunId run;
+	Gpusched__StartRun order;
+	Gpusched__SignedSpec spec;
+	ProtobufCBinaryData env[MAX];
+	uint32_t gpus[4];
+	struct jobenv_in in;
+};
+
+static ProtobufCBinaryData bytes(const char *s)
+{
+	return (ProtobufCBinaryData){ .len = strlen(s), .data = (uint8_t *)s };
+}
+
+/* A job of ana's with four GPUs, whose environment is `env` (NULL at its end). */
+static void init(struct fixture *f, const char *const *env)
+{
+	gpusched__run_id__init(&f->run);
+	gpusched__start_run__init(&f->order);
+	gpusched__signed_spec__init(&f->spec);
+	f->run.job = 4812;
+	f->run.attempt = 3;
+	f->gpus[0] = 0;
+	f->gpus[1] = 2;
+	f->gpus[2] = 3;
+	f->gpus[3] = 10;
+	f->order.run = &f->run;
+	f->order.gpus = f->gpus;
+	f->order.n_gpus = 4;
+	f->order.gpu_type = "h100";
+	f->order.gpu_mem_mb = 81920;
+	f->order.cpus = 14;
+	f->order.mem_mb = 1024;
+	f->order.account = "vision";
+	f->order.partition = "batch";
+	f->order.time_limit_s = 3600;
+	f->order.submit_host = "login1";
+	f->order.nodelist = "h07";
+	f->spec.name = "embed";
+	f->spec.cwd = bytes("/home/ana/work");
+	f->spec.env = f->env;
+	f->spec.n_env = 0;
+	for (; *env; env++)
+		f->env[f->spec.n_env++] = bytes(*env);
+	f->in = (struct jobenv_in){ .order = &f->order,
+		.spec = &f->spec,
+		.cluster = "atlas",
+		.node = "h07",
+		.user = "ana",
+		.home = "/home/ana",
+		.shell = "/bin/zsh",
+		.run_dir = "/var/spool/gpusched/runs/4812_0_3",
+		.start_time = 1795255320999999 };
+}
+
+static const char *const nothing[] = { NULL };
+
+static const struct {
+	const char *name, *value; /* NULL: not there */
+} golden[] = {
+	{ "CUDA_VISIBLE_DEVICES", "0,2,3,10" },
+	{ "CUDA_DEVICE_ORDER", "PCI_BUS_ID" },
+	{ "NVIDIA_VISIBLE_DEVICES", "0,2,3,10" },
+	{ "GPUSCHED_JOB_ID", "4812" },
+	{ "GPUSCHED_JOB_NAME", "embed" },
+	{ "GPUSCHED_CLUSTER", "atlas" },
+	{ "GPUSCHED_USER", "ana" },
+	{ "GPUSCHED_ACCOUNT", "vision" },
+	{ "GPUSCHED_PARTITION", "batch" },
+	{ "GPUSCHED_QOS", "" },
+	{ "GPUSCHED_RESTART_COUNT", "2" },
+	{ "GPUSCHED_ARRAY_JOB_ID", NULL },
+	{ "GPUSCHED_ARRAY_TASK_ID", NULL },
+	{ "GPUSCHED_NODELIST", "h07" },
+	{ "GPUSCHED_NNODES", "1" },
+	{ "GPUSCHED_NODE", "h07" },
+	{ "GPUSCHED_NODE_RANK", "0" },
+	{ "GPUSCHED_CPUS", "14" },
+	{ "GPUSCHED_MEM_MB", "1024" },
+	{ "GPUSCHED_GPUS", "0,2,3,10" },
+	{ "GPUSCHED_GPU_COUNT", "4" },
+	{ "GPUSCHED_GPU_TYPE", "h100" },
+	{ "GPUSCHED_GPU_MEM_MB", "81920" },
+	{ "GPUSCHED_START_TIME", "1795255320" },
+	{ "GPUSCHED_END_TIME", "1795258920" },
+	{ "GPUSCHED_SUBMIT_DIR", "/home/ana/work" },
+	{ "GPUSCHED_SUBMIT_HOST", "login1" },
+	{ "GPUSCHED_RUN_DIR", "/var/spool/gpusched/runs/4812_0_3" },
+	{ "GPUSCHED_INTERRUPT_FILE", "/var/spool/gpusched/runs/4812_0_3/interrupt" },
+	{ "HOME", "/home/ana" },
+	{ "USER", "ana" },
+	{ "LOGNAME", "ana" },
+	{ "SHELL", "/bin/zsh" },
+	{ "PATH", "/usr/local/bin:/usr/bin:/bin" },
+};
+
+static void assert_value(char **env, const char *name, const char *value)
+{
+	const char *got = jobenv_get(env, name);
+
+	if (!value)
+		assert_null(got);
+	else if (!got)
+		fail_msg("%s is not there", name);
+	else
+		assert_string_equal(got, value);
+}
+
+static size_t count(char **env)
+{
+	size_t n = 0;
+
+	while (env[n])
+		n++;
+	return n;
+}
+
+static void all_that_is_ours(void **state)
+{
+	struct fixture f;
+	char **env;
+	size_t there = 0;
+
+	(void)state;
+	init(&f, nothing);
+	env = jobenv_make(&f.in, NULL);
+	assert_non_null(env);
+	for (size_t i = 0; i < LEN(golden); i++) {
+		assert_value(env, golden[i].name, golden[i].value);
+		there += golden[i].value != NULL;
+	}
+	assert_int_equal(count(env), there); /* and nothing else */
+	jobenv_free(env);
+}
+
+static void without_gpus_and_limit(void **state)
+{
+	struct fixture f;
+	char **env;
+
+	(void)state;
+	init(&f, nothing);
+	f.order.n_gpus = 0;
+	f.order.time_limit_s = 0;
+	f.order.nodelist = "";
+	env = jobenv_make(&f.in, NULL);
+	assert_non_null(env);
+	assert_value(env, "CUDA_VISIBLE_DEVICES", "");
+	assert_value(env, "GPUSCHED_GPUS", "");
+	assert_value(env, "NVIDIA_VISIBLE_DEVICES", "void");
+	assert_value(env, "GPUSCHED_GPU_COUNT", "0");
+	assert_value(env, "GPUSCHED_GPU_TYPE", NULL);
+	assert_value(env, "GPUSCHED_GPU_MEM_MB", NULL);
+	assert_value(env, "GPUSCHED_END_TIME", NULL);
+	assert_value(env, "GPUSCHED_NODELIST", "h07");
+	jobenv_free(env);
+}
+
+static void arrays_name_their_task(void **state)
+{
+	struct fixture f;
+	char **env;
+
+	(void)state;
+	init(&f, nothing);
+	f.spec.array = "0-9";
+	f.run.task = 7;
+	env = jobenv_make(&f.in, NULL);
+	assert_value(env, "GPUSCHED_ARRAY_JOB_ID", "4812");
+	assert_value(env, "GPUSCHED_ARRAY_TASK_ID", "7");
+	jobenv_free(env);
+}
+
+/* What the owner may say and what he may not. */
+static void the_owner_is_heard_but_not_about_us(void **state)
+{
+	static const char *const mine[] = {
+		"PATH=/opt/bin",
+		"HOME=/scratch/ana",
+		"LANG=",
+		"EMPTY=",
+		"LD_PRELOAD=/home/ana/x.so",
+		"BASH_ENV=/home/ana/rc",
+		"IFS=\n",
+		"PS4=$(id)",
+		"BASH_FUNC_f%%=() {  echo\n}",
+		"CUDA_VISIBLE_DEVICES=all",
+		"CUDA_DEVICE_ORDER=FASTEST_FIRST",
+		"NVIDIA_VISIBLE_DEVICES=all",
+		"GPUSCHED_JOB_ID=1",
+		"GPUSCHED_EVIL=1",
+		"GPUSCHED_RUN_DIR=/root",
+		"CUDA_VISIBLE_DEVICES_2=kept",
+		"GPUSCHED=kept",
+		NULL,
+	};
+	struct fixture f;
+	char **env;
+
+	(void)state;
+	init(&f, mine);
+	env = jobenv_make(&f.in, NULL);
+	assert_non_null(env);
+	assert_value(env, "PATH", "/opt/bin");
+	assert_value(env, "HOME", "/scratch/ana");
+	assert_value(env, "SHELL", "/bin/zsh");
+	assert_value(env, "EMPTY", "");
+	assert_value(env, "LD_PRELOAD", "/home/ana/x.so");
+	assert_value(env, "IFS", "\n");
+	assert_value(env, "BASH_FUNC_f%%", "() {  echo\n}");
+	assert_value(env, "CUDA_VISIBLE_DEVICES", "0,2,3,10");
+	assert_value(env, "CUDA_DEVICE_ORDER", "PCI_BUS_ID");
+	assert_value(env, "NVIDIA_VISIBLE_DEVICES", "0,2,3,10");
+	assert_value(env, "GPUSCHED_JOB_ID", "4812");
+	assert_value(env, "GPUSCHED_EVIL", NULL);
+	assert_value(env, "GPUSCHED_RUN_DIR", "/var/spool/gpusched/runs/4812_0_3");
+	assert_value(env, "CUDA_VISIBLE_DEVICES_2", "kept");
+	assert_value(env, "GPUSCHED", "kept");
+	jobenv_free(env);
+}
+
+static void malformed_entries_are_refused(void **state)
+{
+	static const struct {
+		const char *s;
+		size_t n;
+	} bad[] = { { "", 0 }, { "NAME", 4 }, { "=x", 2 }, { "A=b\0c", 5 }, { "A\0=b", 4 } };
+	struct fixture f;
+	struct error err;
+
+	(void)state;
+	for (size_t i = 0; i < LEN(bad); i++) {
+		init(&f, nothing);
+		f.env[0] = (ProtobufCBinaryData){ .len = bad[i].n, .data = (uint8_t *)bad[i].s };
+		f.spec.n_env = 1;
+		assert_null(jobenv_make(&f.in, &err));
+		assert_int_equal(err.code, ERR_JOB_SPEC);
+	}
+}
+
+/* The controller's words are not signed: none may break a line. */
+static void control_characters_are_refused(void **state)
+{
+	struct fixture f;
+	struct error err;
+	char **const fields[] = { &f.order.account, &f.order.partition, &f.order.qos,
+		&f.order.gpu_type, &f.order.submit_host, &f.order.nodelist };
+
+	(void)state;
+	for (size_t i = 0; i < LEN(fields); i++) {
+		init(&f, nothing);
+		*fields[i] = "x\nLD_PRELOAD=/evil.so";
+		assert_null(jobenv_make(&f.in, &err));
+		assert_int_equal(err.code, ERR_JOB_SPEC);
+	}
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(all_that_is_ours),
+		cmocka_unit_test(without_gpus_and_limit),
+		cmocka_unit_test(arrays_name_their_task),
+		cmocka_unit_test(the_owner_is_heard_but_not_about_us),
+		cmocka_unit_test(malformed_entries_are_refused),
+		cmocka_unit_test(control_characters_are_refused),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}

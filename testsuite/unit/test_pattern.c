@@ -1,0 +1,82 @@
+/* test_pattern.c - noded/pattern.h */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdlib.h>
+#include <string.h>
+#include <cmocka.h>
+
+#include "noded/pattern.h"
+
+#define LEN(a) (sizeof(a) / sizeof((a)[0]))
+
+static const struct pattern_values plain = {
+	.job = 4812, .task = 0, .name = "embed", .user = "ana", .node = "h07", .rank = 0
+};
+static const struct pattern_values array = {
+	.job = 4812, .task = 7, .is_array = true, .name = "a/../b", .user = "ana", .node = "h07"
+};
+
+static const struct {
+	const struct pattern_values *values;
+	const char *pattern, *expected;
+} rows[] = {
+	{ &plain, "", "" },
+	{ &plain, PATTERN_OUTPUT, "gpusched-4812.out" },
+	{ &array, PATTERN_OUTPUT_ARRAY, "gpusched-4812_7.out" },
+	{ &plain, "/logs/%u/%x-%j.%N", "/logs/ana/embed-4812.h07" },
+	{ &plain, "%8j|%3j|%0j|%99j", "00004812|4812|4812|0000004812" },
+	{ &array, "%3a", "007" },
+	{ &plain, "%a", "4294967294" },
+	{ &plain, "%n%t%s", "00batch" },
+	{ &plain, "100%%", "100%" },
+	{ &plain, "%%j", "%j" },
+	{ &plain, "%", "%" },
+	{ &plain, "%5", "%5" },
+	{ &plain, "%q%j", "%q4812" },
+	{ &plain, "%1234j", "%1234j" },
+	{ &plain, "a\\%j", "a%j" },
+	{ &plain, "\\\\%j", "%j" },
+	{ &array, "%x", "a_.._b" }, /* a name names no directory */
+	{ &plain, "../%5u", "../ana" },
+};
+
+static void expands(void **state)
+{
+	char out[256];
+	struct error err;
+
+	(void)state;
+	for (size_t i = 0; i < LEN(rows); i++) {
+		assert_int_equal(
+		        pattern_expand(rows[i].pattern, rows[i].values, out, sizeof(out), &err), 0);
+		assert_string_equal(out, rows[i].expected);
+	}
+}
+
+static void what_does_not_fit_is_an_error(void **state)
+{
+	char out[17 + 8];
+	struct error err;
+
+	(void)state;
+	memset(out, '#', sizeof(out));
+	assert_int_equal(pattern_expand(PATTERN_OUTPUT, &plain, out, 18, &err), 0);
+	assert_string_equal(out, "gpusched-4812.out");
+	memset(out, '#', sizeof(out));
+	assert_int_equal(pattern_expand(PATTERN_OUTPUT, &plain, out, 17, &err), -1);
+	assert_int_equal(err.code, ERR_JOB_SPEC);
+	assert_int_equal(out[17], '#');
+	assert_int_equal(pattern_expand("", &plain, out, 1, &err), 0);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(expands),
+		cmocka_unit_test(what_does_not_fit_is_an_error),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
