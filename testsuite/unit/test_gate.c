@@ -1,0 +1,168 @@
+/* test_gate.c - frames wait for their change, in order, and for nothing else */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#include "common/xalloc.h"
+#include "ctld/gate.h"
+
+/* What was sent, as "SESSION:TEXT " pieces. */
+struct wire {
+	char log[8192];
+};
+
+static void on_send(void *arg, uint64_t session, const uint8_t *frames, size_t len)
+{
+	struct wire *w = arg;
+	size_t n = strlen(w->log);
+
+	snprintf(w->log + n, sizeof(w->log) - n, "%u:%.*s ", (unsigned)session, (int)len,
+	        (const char *)frames);
+}
+
+static void put(struct gate *g, uint64_t session, uint64_t change, const char *text)
+{
+	gate_put(g, session, change, (uint8_t *)xstrdup(text), strlen(text));
+}
+
+static void test_waits_for_its_change(void **state)
+{
+	struct wire w = { "" };
+	struct gate *g = gate_new(on_send, &w);
+	struct gate_stats s;
+
+	(void)state;
+	put(g, 1, 0, "old");
+	assert_string_equal(w.log, "1:old ");
+	put(g, 1, 1, "a");
+	put(g, 2, 2, "b");
+	put(g, 1, 3, "c");
+	assert_string_equal(w.log, "1:old ");
+	gate_stats(g, &s);
+	assert_int_equal(s.held, 3);
+	assert_int_equal(s.held_bytes, 3);
+	gate_release(g, 2);
+	assert_string_equal(w.log, "1:old 1:a 2:b ");
+	assert_int_equal(gate_committed(g), 2);
+	gate_release(g, 3);
+	assert_string_equal(w.log, "1:old 1:a 2:b 1:c ");
+	put(g, 1, 3, "d");
+	assert_string_equal(w.log, "1:old 1:a 2:b 1:c 1:d ");
+	gate_stats(g, &s);
+	assert_int_equal(s.held, 0);
+	assert_int_equal(s.held_bytes, 0);
+	assert_int_equal(s.max_held, 3);
+	assert_int_equal(s.sent, 5);
+	assert_int_equal(s.sent_at_once, 2);
+	gate_free(g);
+}
+
+static void test_a_reserved_place_is_not_overtaken(void **state)
+{
+	struct wire w = { "" };
+	struct gate *g = gate_new(on_send, &w);
+	struct gate_slot *start, *never;
+
+	(void)state;
+	put(g, 1, 1, "a");
+	start = gate_reserve(g, 7, 1);
+	never = gate_reserve(g, 8, 1);
+	put(g, 7, 1, "end");
+	gate_release(g, 1);
+	assert_string_equal(w.log, "1:a ");
+	put(g, 9, 0 + 1, "committed already, still behind");
+	assert_string_equal(w.log, "1:a ");
+	gate_fill(start, (uint8_t *)xstrdup("start"), 5);
+	assert_string_equal(w.log, "1:a ");
+	gate_release(g, 1);
+	assert_string_equal(w.log, "1:a 7:start ");
+	gate_fill(never, NULL, 0);
+	gate_release(g, 1);
+	assert_string_equal(w.log, "1:a 7:start 7:end 9:committed already, still behind ");
+	gate_free(g);
+}
+
+static void test_free_drops_what_is_held(void **state)
+{
+	struct wire w = { "" };
+	struct gate *g = gate_new(on_send, &w);
+
+	(void)state;
+	put(g, 1, 5, "held");
+	(void)gate_reserve(g, 1, 6);
+	gate_free(g);
+	assert_string_equal(w.log, "");
+	gate_free(NULL);
+}
+
+/* Whatever the order of births, fills and commits: never early, never out of order, all in the end.
+ */
+static void test_random_orders(void **state)
+{
+	uint32_t seed = 12345;
+
+	(void)state;
+	for (unsigned round = 0; round < 200; round++) {
+		struct wire w = { "" };
+		struct gate *g = gate_new(on_send, &w);
+		struct gate_slot *open[64];
+		unsigned n_open = 0, born = 0;
+		uint64_t change = 0, committed = 0;
+		char want[8192] = "";
+
+		while (born < 40) {
+			char text[32];
+
+			seed = seed * 1664525 + 1013904223;
+			snprintf(text, sizeof(text), "%u@%u", born, (unsigned)change);
+			switch (seed >> 29) {
+			case 0:
+				change++;
+				break;
+			case 1:
+				if (committed < change)
+					gate_release(g, ++committed);
+				break;
+			case 2:
+				open[n_open++] = gate_reserve(g, 1, change);
+				break;
+			case 3:
+				if (n_open)
+					gate_fill(open[--n_open], NULL, 0);
+				break;
+			default:
+				put(g, 1, change, text);
+				snprintf(want + strlen(want), sizeof(want) - strlen(want), "1:%s ",
+				        text);
+				born++;
+			}
+			/* what was sent is a beginning of what is to be sent, and committed */
+			assert_memory_equal(w.log, want, strlen(w.log));
+			for (const char *at = w.log; (at = strchr(at, '@')); at++)
+				assert_true(strtoul(at + 1, NULL, 10) <= committed);
+		}
+		while (n_open)
+			gate_fill(open[--n_open], NULL, 0);
+		gate_release(g, change);
+		assert_string_equal(w.log, want);
+		gate_free(g);
+	}
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(test_waits_for_its_change),
+		cmocka_unit_test(test_a_reserved_place_is_not_overtaken),
+		cmocka_unit_test(test_free_drops_what_is_held),
+		cmocka_unit_test(test_random_orders),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
