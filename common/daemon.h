@@ -1,0 +1,33 @@
+/* daemon.h - being a daemon: detach, pid file, readiness, no core dumps
+ *
+ * A daemon that was told --daemon detaches first of all, before threads, sockets and locks; the
+ * command that started it returns when the daemon says that it is ready, or fails with it. Under a
+ * service manager (sd_notify(3)) it stays in the foreground and says the same there.
+ */
+#ifndef COMMON_DAEMON_H
+#define COMMON_DAEMON_H
+
+#include "common/error.h"
+
+/* Go on in a child, in a session of its own, stdin and stdout at /dev/null (stderr stays until
+ * daemon_ready(), for complaints). The parent does not return: it exits with 0 once daemon_ready()
+ * was called with *ready_fd, else with 1 when every copy of it is closed. Close-on-exec. -1 with
+ * ERR_SYSTEM. */
+int daemon_detach(int *ready_fd, struct error *err);
+
+/* Ready for work: tell whoever waits in daemon_detach() (ready_fd is closed; -1: nobody), and the
+ * service manager, if there is one, with a line of status. */
+void daemon_ready(int ready_fd, const char *status);
+
+/* Tell the service manager: lines as of sd_notify(3), "STOPPING=1". Nothing if there is none. */
+void daemon_notify(const char *lines);
+
+/* Write our process id; a file that is there is replaced, a link is not followed. "" does
+ * nothing. -1 with ERR_SYSTEM. */
+int daemon_write_pid(const char *path, struct error *err);
+void daemon_remove_pid(const char *path); /* if it still holds our id */
+
+/* No core dumps, and no other process of the same user may look into this one: it holds secrets. */
+void daemon_keep_secrets(void);
+
+#endif

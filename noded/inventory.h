@@ -1,0 +1,29 @@
+/* inventory.h - what this node has
+ *
+ * CPUs are those that we may run on (sched_getaffinity(2), so also cpusets), and not more than the
+ * CPU quota of our control group allows; memory is MemTotal, or the control group's limit where
+ * that is less. Limits count along the whole path up to the root, of cgroup v2 and v1 alike
+ * (proc_pid_cgroup(5)): inside a container the node is what the container was given.
+ */
+#ifndef NODED_INVENTORY_H
+#define NODED_INVENTORY_H
+
+#include <stdint.h>
+
+#include "common/error.h"
+
+struct inventory {
+	uint32_t cpus;   /* at least 1 */
+	uint64_t mem_mb; /* rounded down */
+};
+
+/* `root` is put before /proc and /sys: "" but for tests. -1 with ERR_SYSTEM. */
+int inventory_find(const char *root, struct inventory *out, struct error *err);
+
+/* "cpus=N,mem=SIZE": stand-ins for one or both; ERR_USAGE. What is not named stays. */
+int inventory_pretend(const char *text, struct inventory *out, struct error *err);
+
+/* The load of the last minute, and the memory that could be had without swapping. 0 if unknown. */
+void inventory_now(const char *root, double *load, uint64_t *mem_free_mb);
+
+#endif

@@ -1,0 +1,130 @@
+/* test_daemon.c - detaching, readiness, pid files */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stdbool.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/socket.h>
+#include <sys/stat.h>
+#include <sys/un.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <cmocka.h>
+
+#include "common/daemon.h"
+
+static char dir[] = "/tmp/test_daemon.XXXXXX";
+static char path[128];
+
+static int make_dir(void **state)
+{
+	(void)state;
+	if (!mkdtemp(dir))
+		return -1;
+	snprintf(path, sizeof(path), "%s/pid", dir);
+	return 0;
+}
+
+static int remove_dir(void **state)
+{
+	(void)state;
+	unlink(path);
+	return rmdir(dir);
+}
+
+/* What a command that starts a daemon exits with, when the daemon does `ready` or dies. */
+static int detached(bool ready)
+{
+	pid_t pid = fork();
+	int status;
+
+	if (pid == 0) {
+		int fd;
+
+		if (daemon_detach(&fd, NULL) < 0)
+			_exit(99);
+		if (ready)
+			daemon_ready(fd, "");
+		_exit(7);
+	}
+	assert_int_equal(waitpid(pid, &status, 0), pid);
+	assert_true(WIFEXITED(status));
+	return WEXITSTATUS(status);
+}
+
+static void the_starter_waits_for_the_word(void **state)
+{
+	(void)state;
+	assert_int_equal(detached(true), 0);
+	assert_int_equal(detached(false), 1);
+}
+
+static void readiness_reaches_the_manager(void **state)
+{
+	struct sockaddr_un at = { .sun_family = AF_UNIX };
+	char text[256] = "";
+	int fd = socket(AF_UNIX, SOCK_DGRAM, 0);
+
+	(void)state;
+	snprintf(at.sun_path, sizeof(at.sun_path), "%s/notify", dir);
+	assert_int_equal(bind(fd, (struct sockaddr *)&at, sizeof(at)), 0);
+	setenv("NOTIFY_SOCKET", at.sun_path, 1);
+	daemon_ready(-1, "node n1");
+	assert_true(recv(fd, text, sizeof(text) - 1, 0) > 0);
+	assert_string_equal(text, "READY=1\nSTATUS=node n1");
+	setenv("NOTIFY_SOCKET", "relative", 1);
+	daemon_notify("STOPPING=1");
+	unsetenv("NOTIFY_SOCKET");
+	daemon_notify("STOPPING=1");
+	assert_int_equal(recv(fd, text, sizeof(text) - 1, MSG_DONTWAIT), -1);
+	close(fd);
+	unlink(at.sun_path);
+}
+
+static void pid_files(void **state)
+{
+	struct error err;
+	char target[128], text[32] = "";
+	struct stat st;
+	FILE *f;
+
+	(void)state;
+	assert_int_equal(daemon_write_pid("", &err), 0);
+	assert_int_equal(daemon_write_pid("/nowhere/pid", &err), -1);
+	assert_int_equal(err.code, ERR_SYSTEM);
+	/* A link is replaced, what it names is not written. */
+	snprintf(target, sizeof(target), "%s/target", dir);
+	assert_int_equal(symlink(target, path), 0);
+	assert_int_equal(daemon_write_pid(path, &err), 0);
+	assert_int_equal(stat(target, &st), -1);
+	f = fopen(path, "r");
+	assert_non_null(f);
+	assert_non_null(fgets(text, sizeof(text), f));
+	fclose(f);
+	assert_int_equal(strtol(text, NULL, 10), getpid());
+	/* Somebody else's is not removed. */
+	f = fopen(path, "w");
+	fprintf(f, "1\n");
+	fclose(f);
+	daemon_remove_pid(path);
+	assert_int_equal(stat(path, &st), 0);
+	assert_int_equal(daemon_write_pid(path, &err), 0);
+	daemon_remove_pid(path);
+	assert_int_equal(stat(path, &st), -1);
+	daemon_remove_pid(path);
+	daemon_remove_pid("");
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(the_starter_waits_for_the_word),
+		cmocka_unit_test(readiness_reaches_the_manager),
+		cmocka_unit_test(pid_files),
+	};
+
+	return cmocka_run_group_tests(tests, make_dir, remove_dir);
+}
