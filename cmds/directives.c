@@ -54,7 +54,7 @@ static int take_word(const char **s, const char *end, char **out, struct error *
 		if (*p == '\\' && quote != '\'') {
 			if (++p == end)
 				return error_set(err, ERR_USAGE,
-					"a backslash at the end; a directive is one line");
+				        "a backslash at the end; a directive is one line");
 		}
 		*(*out)++ = *p;
 	}
@@ -76,7 +76,8 @@ static int split(const char *s, const char *end, struct words *w, struct error *
 		if (s == end || *s == '#')
 			break;
 		if (w->n == DIRECTIVES_WORDS_MAX)
-			return error_set(err, ERR_USAGE, "more than %d words", DIRECTIVES_WORDS_MAX);
+			return error_set(
+			        err, ERR_USAGE, "more than %d words", DIRECTIVES_WORDS_MAX);
 		w->v[w->n++] = out;
 		if (take_word(&s, end, &out, err) < 0)
 			return -1;
@@ -86,12 +87,12 @@ static int split(const char *s, const char *end, struct words *w, struct error *
 }
 
 /* A line with the mark: `s` is behind it. */
-static int read_directive(const char *s, const char *end, const char *mark, struct words *w,
-	struct error *err)
+static int read_directive(
+        const char *s, const char *end, const char *mark, struct words *w, struct error *err)
 {
 	if ((size_t)(end - s) > DIRECTIVES_LINE_MAX)
-		return error_set(err, ERR_USAGE, "a directive of more than %d bytes",
-			DIRECTIVES_LINE_MAX);
+		return error_set(
+		        err, ERR_USAGE, "a directive of more than %d bytes", DIRECTIVES_LINE_MAX);
 	if (memchr(s, '\0', (size_t)(end - s)))
 		return error_set(err, ERR_USAGE, "a NUL byte in a directive");
 	if (s < end && !blank(*s)) {
@@ -104,7 +105,7 @@ static int read_directive(const char *s, const char *end, const char *mark, stru
 }
 
 static unsigned find_late(
-	const char *s, const char *end, unsigned line, const char *mark, size_t mark_len)
+        const char *s, const char *end, unsigned line, const char *mark, size_t mark_len)
 {
 	for (; s < end; line++) {
 		const char *e = line_end(s, end);
@@ -117,7 +118,7 @@ static unsigned find_late(
 }
 
 int directives_scan(const char *script, size_t len, const char *mark, directives_on_line *on_line,
-	void *arg, unsigned *late, struct error *err)
+        void *arg, unsigned *late, struct error *err)
 {
 	const char *s = script, *end = script + len;
 	size_t mark_len = strlen(mark);

@@ -6,7 +6,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "common/text.h"
 #include "common/xalloc.h"
 
 /* One item of the rule: NAME or NAME=VALUE with the quotes taken away. */
@@ -38,7 +37,8 @@ static void rule_clear(struct rule *r)
 	*r = (struct rule){ .n = 0 };
 }
 
-/* Copy the item at *s up to its comma, without quotes; moves *s behind it. False: a quote is open. */
+/* Copy the item at *s up to its comma, without quotes; moves *s behind it. False: a quote is open.
+ */
 static bool take_item(const char **s, struct item *item)
 {
 	const char *p = *s;
@@ -76,10 +76,8 @@ static bool good_name(const struct item *item)
 static int rule_parse(const char *text, struct rule *r, struct error *err)
 {
 	const char *s = text;
-	char shown[128];
 
 	*r = (struct rule){ .n = 0 };
-	text_escape(shown, sizeof(shown), text, strlen(text));
 	for (bool first = true;; first = false) {
 		struct item item;
 		bool closed = take_item(&s, &item);
@@ -95,9 +93,9 @@ static int rule_parse(const char *text, struct rule *r, struct error *err)
 			if (!closed || !good_name(&item)) {
 				rule_clear(r);
 				return error_set(err, ERR_USAGE,
-					"'%s': would be ALL, NONE, or NAME and NAME=VALUE "
-					"with commas between%s",
-					shown, closed ? "" : "; a quote is not closed");
+				        "would be ALL, NONE, or NAME and NAME=VALUE with commas "
+				        "between%s",
+				        closed ? "" : "; a quote is not closed");
 			}
 		}
 		if (!*s)

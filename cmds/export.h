@@ -15,7 +15,7 @@
 
 #include "common/error.h"
 
-/* Is the rule well formed? ERR_USAGE. */
+/* Is the rule well formed? ERR_USAGE; the caller puts the value before it. */
 int export_check(const char *rule, struct error *err);
 
 /* A NULL-terminated list in one block (free it) that borrows nothing of `environment`. *missing is

@@ -4,7 +4,6 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "common/text.h"
 #include "common/units.h"
 
 static bool type_char(char c)
@@ -13,18 +12,13 @@ static bool type_char(char c)
 	       c == '.' || c == '-' || c == '_';
 }
 
-/* The value as it may be shown, and what is wrong with it. */
-static int refuse(const char *text, const char *why, struct error *err)
+static int refuse(const char *why, struct error *err)
 {
-	char shown[128];
-
-	text_escape(shown, sizeof(shown), text, strlen(text));
-	return error_set(err, ERR_USAGE, "'%s': %s", shown, why);
+	return error_set(err, ERR_USAGE, "%s", why);
 }
 
-/* One alternative: the `len` bytes at `s` of `text`. */
-static int parse_one(
-	const char *text, const char *s, size_t len, char *type, uint32_t *count, struct error *err)
+/* One alternative: the `len` bytes at `s`. */
+static int parse_one(const char *s, size_t len, char *type, uint32_t *count, struct error *err)
 {
 	const char *colon = memrchr(s, ':', len);
 	const char *number = colon ? colon + 1 : s;
@@ -35,15 +29,15 @@ static int parse_one(
 
 	for (i = 0; i < type_len; i++)
 		if (!type_char(s[i]))
-			return refuse(text, "a type has letters, digits, '.', '-' and '_'", err);
+			return refuse("a type has letters, digits, '.', '-' and '_'", err);
 	if (colon && (!type_len || type_len > GPUS_TYPE_MAX))
-		return refuse(text, "the type before ':' is empty or too long", err);
+		return refuse("the type before ':' is empty or too long", err);
 	if (digits_len >= sizeof(digits) || !digits_len)
-		return refuse(text, "would be COUNT, TYPE:COUNT, or several with '|' between", err);
+		return refuse("would be COUNT, TYPE:COUNT, or several with '|' between", err);
 	memcpy(digits, number, digits_len);
 	digits[digits_len] = '\0';
 	if (count_parse(digits, 0, GPUS_COUNT_MAX, &n, NULL) < 0) {
-		refuse(text, "would be COUNT, TYPE:COUNT, or several with '|' between", err);
+		refuse("would be COUNT, TYPE:COUNT, or several with '|' between", err);
 		return colon ? -1 : error_hint(err, "one of that type: '%.*s:1'", (int)len, s);
 	}
 	if (type_len == 3 && !memcmp(s, "any", 3))
@@ -60,15 +54,15 @@ int gpus_parse(const char *text, struct gpus *out, struct error *err)
 	const char *s = text;
 
 	if (strchr(text, ',')) {
-		refuse(text, "a job gets GPUs of one type", err);
+		refuse("a job gets GPUs of one type", err);
 		return error_hint(err, "alternatives have '|' between: 'h100:2|l40s:4'");
 	}
 	for (;;) {
 		size_t len = strcspn(s, "|");
 
 		if (found.n == GPUS_ALTERNATIVES_MAX)
-			return refuse(text, "more than 8 alternatives", err);
-		if (parse_one(text, s, len, found.v[found.n].type, &found.v[found.n].count, err) < 0)
+			return refuse("more than 8 alternatives", err);
+		if (parse_one(s, len, found.v[found.n].type, &found.v[found.n].count, err) < 0)
 			return -1;
 		found.n++;
 		if (!s[len])
@@ -79,7 +73,7 @@ int gpus_parse(const char *text, struct gpus *out, struct error *err)
 		found.n = 0;
 	for (size_t i = 0; i < found.n; i++)
 		if (!found.v[i].count)
-			return refuse(text, "an alternative of no GPUs", err);
+			return refuse("an alternative of no GPUs", err);
 	*out = found;
 	return 0;
 }
@@ -91,7 +85,7 @@ char *gpus_format(char *buf, size_t size, Gpusched__GpuCount *const *v, size_t n
 	buf[0] = '\0';
 	for (size_t i = 0; i < n && used < size; i++) {
 		int w = snprintf(buf + used, size - used, "%s%s:%u", i ? "|" : "",
-			v[i]->type[0] ? v[i]->type : "any", v[i]->count);
+		        v[i]->type[0] ? v[i]->type : "any", v[i]->count);
 
 		used += w > 0 ? (size_t)w : 0;
 	}

@@ -27,7 +27,8 @@ struct gpus {
 	size_t n; /* 0: no GPU */
 };
 
-/* ERR_USAGE; the text begins with the value. On failure *out is untouched. */
+/* ERR_USAGE; the text says what would be right, the caller puts the value before it. On failure
+ * *out is untouched. */
 int gpus_parse(const char *text, struct gpus *out, struct error *err);
 
 /* "h100:2|any:4", cut to fit; "" for none. Returns `buf`. */

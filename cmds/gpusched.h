@@ -48,9 +48,9 @@ struct gpusched_error {
 	char hint[256]; /* "" or one line of advice */
 };
 
-const char *gpusched_error_name(int code);  /* "limit.jobs" */
-int gpusched_error_exit(int code);          /* what the commands exit with: gsubmit(1) */
-const char *gpusched_version(void);         /* "0.1.0" */
+const char *gpusched_error_name(int code); /* "limit.jobs" */
+int gpusched_error_exit(int code);         /* what the commands exit with: gsubmit(1) */
+const char *gpusched_version(void);        /* "0.1.0" */
 
 /* --- the connection ------------------------------------------------------------------------ */
 
@@ -79,34 +79,34 @@ int gpusched_ping(struct gpusched *g, struct gpusched_pong *pong, struct gpusche
 /* One job to be. Everything is borrowed for the call. What is 0, NULL or false has its default,
  * but for script and cwd. Texts are as the options of gsubmit(1) have them. */
 struct gpusched_spec {
-	size_t size;            /* of this struct: gpusched_spec_init() */
-	const void *script;     /* begins with "#!"; at most 4 MiB */
+	size_t size;        /* of this struct: gpusched_spec_init() */
+	const void *script; /* begins with "#!"; at most 4 MiB */
 	size_t script_len;
 	const char *const *args; /* the script's arguments; NULL-terminated; NULL: none */
 	const char *const *env;  /* NAME=value; NULL-terminated; NULL: none at all */
 	const char *name;
-	const char *cwd;        /* absolute; NULL: the process's present one */
-	const char *input;      /* NULL: /dev/null */
-	const char *output;     /* NULL: gpusched-%j.out */
-	const char *error;      /* NULL: goes where output goes */
-	bool append;            /* add to output files instead of emptying them */
+	const char *cwd;    /* absolute; NULL: the process's present one */
+	const char *input;  /* NULL: /dev/null */
+	const char *output; /* NULL: gpusched-%j.out */
+	const char *error;  /* NULL: goes where output goes */
+	bool append;        /* add to output files instead of emptying them */
 	const char *partition;
 	const char *account;
-	const char *gpus;       /* "4", "h100:2", "h100:2|l40s:4" */
+	const char *gpus; /* "4", "h100:2", "h100:2|l40s:4" */
 	uint32_t cpus;
 	uint64_t mem_mb;
-	uint32_t time_limit_s;  /* GPUSCHED_UNLIMITED: none */
+	uint32_t time_limit_s; /* GPUSCHED_UNLIMITED: none */
 	bool hold;
 	bool no_requeue;
 	uint32_t warn_signal;   /* before the time limit; 0: TERM */
 	uint32_t warn_before_s; /* so long before; 0: no warning but the one at the limit */
 	int32_t nice;
 	const char *const *labels; /* "key=value"; NULL-terminated */
-	const char *token;      /* names this submit for ever: see below; NULL: a fresh one */
-	int32_t umask;          /* -1: the process's present one */
+	const char *token;         /* names this submit for ever: see below; NULL: a fresh one */
+	int32_t umask;             /* -1: the process's present one */
 };
-#define GPUSCHED_UNLIMITED  UINT32_MAX
-#define GPUSCHED_GROUP_MAX  64
+#define GPUSCHED_UNLIMITED UINT32_MAX
+#define GPUSCHED_GROUP_MAX 64
 
 void gpusched_spec_init(struct gpusched_spec *spec);
 
@@ -249,8 +249,8 @@ struct gpusched_stat {
 	double value;
 };
 typedef int gpusched_on_stat(const struct gpusched_stat *stat, void *arg);
-int gpusched_stats(struct gpusched *g, gpusched_on_stat *on_stat, void *arg,
-        struct gpusched_error *err);
+int gpusched_stats(
+        struct gpusched *g, gpusched_on_stat *on_stat, void *arg, struct gpusched_error *err);
 
 #ifdef __cplusplus
 }

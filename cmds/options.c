@@ -2,7 +2,7 @@
 #include "cmds/options.h"
 
 #include <ctype.h>
-#include <stddef.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -29,31 +29,43 @@ static int take_text(struct submit_options *o, const struct option_row *row, con
 	return 0;
 }
 
+/* text_check() names the value, which here stands before the text anyway. */
+static int check_plain(const char *value, struct error *err)
+{
+	size_t len = strlen(value);
+
+	if (len > OPTIONS_TEXT_MAX)
+		return error_set(err, ERR_USAGE, "at most %d bytes", OPTIONS_TEXT_MAX);
+	if (text_plain_prefix(value, len) != len)
+		return error_set(err, ERR_USAGE, "must be UTF-8 text without control characters");
+	return 0;
+}
+
 static int set_text(struct submit_options *o, const struct option_row *row, const char *value,
-	struct error *err)
+        struct error *err)
 {
 	if (!*value)
 		return error_set(err, ERR_USAGE, "needs a value");
-	if (text_check("the value", value, OPTIONS_TEXT_MAX, err) < 0)
+	if (check_plain(value, err) < 0)
 		return -1;
 	return take_text(o, row, value);
 }
 
 static int set_path(struct submit_options *o, const struct option_row *row, const char *value,
-	struct error *err)
+        struct error *err)
 {
 	size_t len = strlen(value);
 
 	if (!len)
 		return error_set(err, ERR_USAGE, "needs a path");
 	if (len > OPTIONS_PATH_MAX)
-		return error_set(err, ERR_USAGE, "a path of %zu bytes; at most %d", len,
-			OPTIONS_PATH_MAX);
+		return error_set(
+		        err, ERR_USAGE, "a path of %zu bytes; at most %d", len, OPTIONS_PATH_MAX);
 	return take_text(o, row, value);
 }
 
 static int set_command(struct submit_options *o, const struct option_row *row, const char *value,
-	struct error *err)
+        struct error *err)
 {
 	if (!value[strspn(value, " \t\n")])
 		return error_set(err, ERR_USAGE, "needs a command");
@@ -61,7 +73,7 @@ static int set_command(struct submit_options *o, const struct option_row *row, c
 }
 
 static int set_gpus(struct submit_options *o, const struct option_row *row, const char *value,
-	struct error *err)
+        struct error *err)
 {
 	struct gpus gpus;
 
@@ -71,7 +83,7 @@ static int set_gpus(struct submit_options *o, const struct option_row *row, cons
 }
 
 static int set_export(struct submit_options *o, const struct option_row *row, const char *value,
-	struct error *err)
+        struct error *err)
 {
 	if (export_check(value, err) < 0)
 		return -1;
@@ -79,7 +91,7 @@ static int set_export(struct submit_options *o, const struct option_row *row, co
 }
 
 static int set_cpus(struct submit_options *o, const struct option_row *row, const char *value,
-	struct error *err)
+        struct error *err)
 {
 	uint64_t n;
 
@@ -90,44 +102,44 @@ static int set_cpus(struct submit_options *o, const struct option_row *row, cons
 }
 
 static int set_mem(struct submit_options *o, const struct option_row *row, const char *value,
-	struct error *err)
+        struct error *err)
 {
 	uint64_t mb;
 
 	if (size_parse_mb(value, SIZE_BARE_MB, &mb, err) < 0)
 		return -1;
 	if (!mb)
-		return error_set(err, ERR_USAGE, "'%s': must be more than nothing", value);
+		return error_set(err, ERR_USAGE, "must be more than nothing");
 	*FIELD(o, row, uint64_t) = mb;
 	return 0;
 }
 
 static int set_time(struct submit_options *o, const struct option_row *row, const char *value,
-	struct error *err)
+        struct error *err)
 {
 	uint64_t s;
 
 	if (duration_parse(value, DURATION_BARE_MINUTES, &s, err) < 0)
 		return -1;
 	if (!s) {
-		error_set(err, ERR_USAGE, "'%s': a job needs some time", value);
+		error_set(err, ERR_USAGE, "a job needs some time");
 		return error_hint(err, "--time=unlimited asks for no limit");
 	}
 	if (s != DURATION_FOREVER && s >= UINT32_MAX)
-		return error_set(err, ERR_USAGE, "'%s': must be under 136 years", value);
+		return error_set(err, ERR_USAGE, "must be under 136 years");
 	*FIELD(o, row, uint32_t) = s == DURATION_FOREVER ? UINT32_MAX : (uint32_t)s;
 	return 0;
 }
 
 static int set_signal(struct submit_options *o, const struct option_row *row, const char *value,
-	struct error *err)
+        struct error *err)
 {
 	(void)row;
 	return sig_parse_warning(value, &o->warn_signal, &o->warn_before_s, err);
 }
 
 static int set_nice(struct submit_options *o, const struct option_row *row, const char *value,
-	struct error *err)
+        struct error *err)
 {
 	const char *digits = value && *value == '-' ? value + 1 : value;
 	uint64_t n = 100; /* as in sbatch */
@@ -139,32 +151,28 @@ static int set_nice(struct submit_options *o, const struct option_row *row, cons
 }
 
 static int set_open_mode(struct submit_options *o, const struct option_row *row, const char *value,
-	struct error *err)
+        struct error *err)
 {
-	char shown[64];
-
-	if (strcmp(value, "append") && strcmp(value, "truncate")) {
-		text_escape(shown, sizeof(shown), value, strlen(value));
-		return error_set(err, ERR_USAGE, "'%s': would be append or truncate", shown);
-	}
+	if (strcmp(value, "append") && strcmp(value, "truncate"))
+		return error_set(err, ERR_USAGE, "would be append or truncate");
 	*FIELD(o, row, bool) = value[0] == 'a';
 	return 0;
 }
 
 static int set_label(struct submit_options *o, const struct option_row *row, const char *value,
-	struct error *err)
+        struct error *err)
 {
 	size_t key_len = strcspn(value, "="), i;
 
 	(void)row;
 	if (!key_len || !value[key_len])
 		return error_set(err, ERR_USAGE, "would be KEY=VALUE");
-	if (text_check("the label", value, OPTIONS_TEXT_MAX, err) < 0)
+	if (check_plain(value, err) < 0)
 		return -1;
 	for (i = 0; i < key_len; i++)
 		if (!isalnum((unsigned char)value[i]) && !strchr("._-", value[i]))
-			return error_set(err, ERR_USAGE,
-				"'%s': a key has letters, digits, '.', '-' and '_'", value);
+			return error_set(
+			        err, ERR_USAGE, "a key has letters, digits, '.', '-' and '_'");
 	for (i = 0; i < o->n_labels; i++)
 		if (!strncmp(o->labels[i], value, key_len + 1))
 			break;
@@ -178,30 +186,27 @@ static int set_label(struct submit_options *o, const struct option_row *row, con
 
 /* Options without an argument. From a variable they come with a value: "yes" sets, "no" unsets. */
 static int set_flag_to(struct submit_options *o, const struct option_row *row, const char *value,
-	bool sense, struct error *err)
+        bool sense, struct error *err)
 {
 	static const char *const words[] = { "yes", "1", "true", "no", "0", "false" };
 	size_t i = 0;
-	char shown[64];
 
 	for (; value && i < 6 && strcasecmp(value, words[i]); i++)
 		;
-	if (i == 6) {
-		text_escape(shown, sizeof(shown), value, strlen(value));
-		return error_set(err, ERR_USAGE, "'%s': would be yes or no", shown);
-	}
+	if (i == 6)
+		return error_set(err, ERR_USAGE, "would be yes or no");
 	*FIELD(o, row, bool) = i < 3 ? sense : !sense;
 	return 0;
 }
 
 static int set_flag(struct submit_options *o, const struct option_row *row, const char *value,
-	struct error *err)
+        struct error *err)
 {
 	return set_flag_to(o, row, value, true, err);
 }
 
 static int unset_flag(struct submit_options *o, const struct option_row *row, const char *value,
-	struct error *err)
+        struct error *err)
 {
 	return set_flag_to(o, row, value, false, err);
 }
@@ -213,60 +218,60 @@ static int unset_flag(struct submit_options *o, const struct option_row *row, co
 
 static const struct option_row rows[] = {
 	{ "job-name", 'J', OPTION_WHAT, EVERYWHERE, "NAME", set_text, AT(name),
-		"Name of the job (default: the script's)" },
+	        "Name of the job (default: the script's)" },
 	{ "wrap", 0, OPTION_WHAT, 0, "COMMAND", set_command, AT(wrap),
-		"Run COMMAND with sh instead of a script" },
+	        "Run COMMAND with sh instead of a script" },
 	{ "export", 0, OPTION_WHAT, EVERYWHERE, "LIST", set_export, AT(export),
-		"Variables that the job gets: ALL (default), NONE, or NAME and NAME=VALUE with "
-		"commas between" },
+	        "Variables that the job gets: ALL (default), NONE, or NAME and NAME=VALUE with "
+	        "commas between" },
 	{ "chdir", 'D', OPTION_WHAT, EVERYWHERE, "DIR", set_path, AT(chdir),
-		"Run in DIR (default: where gsubmit is run)" },
+	        "Run in DIR (default: where gsubmit is run)" },
 	{ "label", 0, OPTION_WHAT, EVERYWHERE, "KEY=VALUE", set_label, AT(labels),
-		"Attach a label; may be given several times" },
+	        "Attach a label; may be given several times" },
 	{ "account", 'A', OPTION_WHAT, EVERYWHERE, "ACCOUNT", set_text, AT(account),
-		"Account that the job belongs to" },
+	        "Account that the job belongs to" },
 
 	{ "partition", 'p', OPTION_NEEDS, EVERYWHERE, "PARTITION", set_text, AT(partition),
-		"Partition to run in" },
+	        "Partition to run in" },
 	{ "gpus", 'G', OPTION_NEEDS, EVERYWHERE, "[TYPE:]COUNT", set_gpus, AT(gpus),
-		"GPUs, all on one node; alternatives with '|' between, best liked first: "
-		"'h100:2|l40s:4'" },
+	        "GPUs, all on one node; alternatives with '|' between, best liked first: "
+	        "'h100:2|l40s:4'" },
 	{ "cpus-per-task", 'c', OPTION_NEEDS, EVERYWHERE, "COUNT", set_cpus, AT(cpus),
-		"CPUs (default 1)" },
+	        "CPUs (default 1)" },
 	{ "mem", 0, OPTION_NEEDS, EVERYWHERE, "SIZE", set_mem, AT(mem_mb),
-		"Host memory: 16G; a bare number is MiB" },
+	        "Host memory: 16G; a bare number is MiB" },
 	{ "time", 't', OPTION_NEEDS, EVERYWHERE, "TIME", set_time, AT(time_limit_s),
-		"Time limit: MINUTES, M:S, H:M:S, D-H:M:S, 90s, 2h or unlimited" },
+	        "Time limit: MINUTES, M:S, H:M:S, D-H:M:S, 90s, 2h or unlimited" },
 
 	{ "hold", 'H', OPTION_LIFE, EVERYWHERE, NULL, set_flag, AT(hold),
-		"Wait until `gctl release` says to go" },
+	        "Wait until `gctl release` says to go" },
 	{ "nice", 0, OPTION_LIFE, EVERYWHERE | OPTION_ARG_MAY_MISS, "N", set_nice, AT(nice),
-		"Lower the priority by N (100 if N is left out)" },
+	        "Lower the priority by N (100 if N is left out)" },
 	{ "requeue", 0, OPTION_LIFE, EVERYWHERE, NULL, unset_flag, AT(no_requeue),
-		"Run again if the node fails (default)" },
+	        "Run again if the node fails (default)" },
 	{ "no-requeue", 0, OPTION_LIFE, EVERYWHERE, NULL, set_flag, AT(no_requeue),
-		"Never run it a second time" },
+	        "Never run it a second time" },
 	{ "signal", 0, OPTION_LIFE, EVERYWHERE, "[B:]SIG[@SECONDS]", set_signal, AT(warn_signal),
-		"Send SIG so many seconds (default 60) before the time limit" },
+	        "Send SIG so many seconds (default 60) before the time limit" },
 	{ "token", 0, OPTION_LIFE, 0, "TOKEN", set_text, AT(token),
-		"Name of this submit: the same job with the same token is never submitted twice" },
+	        "Name of this submit: the same job with the same token is never submitted twice" },
 
 	{ "output", 'o', OPTION_FILES, EVERYWHERE, "FILE", set_path, AT(output),
-		"Standard output (default gpusched-%j.out); %j job id, %x name, %u user, %N node" },
+	        "Standard output (default gpusched-%j.out); %j job id, %x name, %u user, %N node" },
 	{ "error", 'e', OPTION_FILES, EVERYWHERE, "FILE", set_path, AT(error),
-		"Standard error (default: where output goes)" },
+	        "Standard error (default: where output goes)" },
 	{ "input", 'i', OPTION_FILES, EVERYWHERE, "FILE", set_path, AT(input),
-		"Standard input (default /dev/null)" },
+	        "Standard input (default /dev/null)" },
 	{ "open-mode", 0, OPTION_FILES, EVERYWHERE, "MODE", set_open_mode, AT(append),
-		"append to output files or truncate them (default)" },
+	        "append to output files or truncate them (default)" },
 
 	{ "wait", 'W', OPTION_ANSWER, EVERYWHERE, NULL, set_flag, AT(wait),
-		"Wait for the end of the job and exit as it did" },
+	        "Wait for the end of the job and exit as it did" },
 	{ "parsable", 0, OPTION_ANSWER, OPTION_IN_ENV, NULL, set_flag, AT(parsable),
-		"Print the job id alone" },
+	        "Print the job id alone" },
 	{ "json", 0, OPTION_ANSWER, OPTION_IN_ENV, NULL, set_flag, AT(json), "Answer in JSON" },
 	{ "test-only", 0, OPTION_ANSWER, 0, NULL, set_flag, AT(test_only),
-		"Say whether, where and when it would start; submit nothing" },
+	        "Say whether, where and when it would start; submit nothing" },
 };
 #define N_ROWS (sizeof(rows) / sizeof(rows[0]))
 
@@ -309,15 +314,27 @@ void options_clear(struct submit_options *o)
 	options_init(o);
 }
 
-int options_set(struct submit_options *o, const struct option_row *row, const char *value,
-	struct error *err)
+/* "--time=5x: what is wrong": the option as it was given, before the error's text. */
+static int blame(const char *option, const char *value, struct error *err)
 {
+	char shown[160];
+
+	if (!value)
+		return error_wrap(err, "%s", option);
+	text_escape(shown, sizeof(shown), value, strlen(value));
+	return error_wrap(err, "%s=%s", option, shown);
+}
+
+int options_set(struct submit_options *o, const struct option_row *row, const char *value,
+        struct error *err)
+{
+	char option[80];
+
+	snprintf(option, sizeof(option), "--%s", row->name);
 	if (row->arg && !value && !(row->where & OPTION_ARG_MAY_MISS))
-		return error_set(err, ERR_USAGE, "--%s: needs a value: --%s=%s", row->name,
-			row->name, row->arg);
-	if (row->set(o, row, value, err) < 0)
-		return error_wrap(err, "--%s", row->name);
-	return 0;
+		return error_set(
+		        err, ERR_USAGE, "%s: needs a value: %s=%s", option, option, row->arg);
+	return row->set(o, row, value, err) < 0 ? blame(option, value, err) : 0;
 }
 
 /* --- directives ------------------------------------------------------------------------------ */
@@ -337,8 +354,8 @@ static int no_such_option(const char *word, struct error *err)
 	name[strcspn(name, "=")] = '\0';
 	near = !strncmp(word, "--", 2) ? text_nearest(name, names) : NULL;
 	if (near)
-		return error_set(err, ERR_USAGE, "'%s': no such option; did you mean --%s?", shown,
-			near);
+		return error_set(
+		        err, ERR_USAGE, "'%s': no such option; did you mean --%s?", shown, near);
 	return error_set(err, ERR_USAGE, "'%s': no such option", shown);
 }
 
@@ -422,8 +439,8 @@ static int on_line(void *arg, unsigned line, size_t n, char **words, struct erro
 	return options_from_words(arg, n, words, err);
 }
 
-int options_from_script(struct submit_options *o, const char *script, size_t len, unsigned *late,
-	struct error *err)
+int options_from_script(
+        struct submit_options *o, const char *script, size_t len, unsigned *late, struct error *err)
 {
 	return directives_scan(script, len, DIRECTIVES_MARK, on_line, o, late, err);
 }
@@ -456,16 +473,15 @@ static int from_variable(struct submit_options *o, const char *entry, struct err
 		return error_hint(err, "unset %s", shown);
 	}
 	if (rows[i].set(o, &rows[i], name + len + 1, err) < 0)
-		return error_wrap(err, "%s", shown);
+		return blame(shown, name + len + 1, err);
 	return 0;
 }
 
-int options_from_environment(
-	struct submit_options *o, char *const *environment, struct error *err)
+int options_from_environment(struct submit_options *o, char *const *environment, struct error *err)
 {
 	for (size_t i = 0; environment[i]; i++)
 		if (!strncmp(environment[i], OPTIONS_ENV_PREFIX, strlen(OPTIONS_ENV_PREFIX)) &&
-			strchr(environment[i], '=') && from_variable(o, environment[i], err) < 0)
+		        strchr(environment[i], '=') && from_variable(o, environment[i], err) < 0)
 			return -1;
 	return 0;
 }

@@ -32,9 +32,9 @@
 struct submit_options {
 	char *name, *partition, *account, *gpus, *input, *output, *error, *chdir, *export, *token,
 	        *wrap;
-	uint64_t mem_mb;        /* 0: not given */
-	uint32_t cpus;          /* 0: not given */
-	uint32_t time_limit_s;  /* 0: not given; UINT32_MAX: none */
+	uint64_t mem_mb;       /* 0: not given */
+	uint32_t cpus;         /* 0: not given */
+	uint32_t time_limit_s; /* 0: not given; UINT32_MAX: none */
 	uint32_t warn_signal, warn_before_s;
 	int32_t nice;
 	bool hold, no_requeue, append, wait, parsable, json, test_only;
@@ -54,8 +54,8 @@ struct option_row {
 	const char *name; /* "cpus-per-task": --cpus-per-task, GSUBMIT_CPUS_PER_TASK */
 	char letter;      /* or 0 */
 	enum option_group group;
-	unsigned where;   /* besides the command line: enum option_where */
-	const char *arg;  /* its name in the help; NULL: the option has none */
+	unsigned where;  /* besides the command line: enum option_where */
+	const char *arg; /* its name in the help; NULL: the option has none */
 	int (*set)(struct submit_options *o, const struct option_row *row, const char *value,
 	        struct error *err);
 	size_t offset; /* of its field */
@@ -71,19 +71,18 @@ const struct option_row *option_by_letter(char letter);
 void options_init(struct submit_options *o);
 void options_clear(struct submit_options *o);
 
-/* Set one. `value` NULL: the option stood without one. ERR_USAGE; the text begins "--NAME: ". On
- * failure *o is as before. */
+/* Set one. `value` NULL: the option stood without one. ERR_USAGE; the text begins "--NAME=VALUE: ".
+ * On failure *o is as before. */
 int options_set(struct submit_options *o, const struct option_row *row, const char *value,
         struct error *err);
 
-/* The words of a directive: "--gpus=2", "--gpus 2", "-G2", "-G 2", "-HW". ERR_USAGE also for what is
- * no option and for one that a script cannot have. */
+/* The words of a directive: "--gpus=2", "--gpus 2", "-G2", "-G 2", "-HW". ERR_USAGE also for what
+ * is no option and for one that a script cannot have. */
 int options_from_words(struct submit_options *o, size_t n, char **words, struct error *err);
 
 /* The GSUBMIT_* variables. A variable of an option without an argument is "yes" or "no" (1, true,
  * 0, false). An unknown GSUBMIT_ name is an error: it was meant to do something. */
-int options_from_environment(
-        struct submit_options *o, char *const *environment, struct error *err);
+int options_from_environment(struct submit_options *o, char *const *environment, struct error *err);
 
 /* All that the head of a script says. ERR_USAGE; the text begins with the line's number. *late as
  * in directives.h. */

@@ -67,8 +67,9 @@ int script_read(const char *path, struct script *out, struct error *err)
 	if (len > SCRIPT_MAX) {
 		free(text);
 		error_set(err, ERR_USAGE, "script '%s': more than %d MiB", shown,
-			SCRIPT_MAX / 1048576);
-		return error_hint(err, "put data into files of their own and have the script read them");
+		        SCRIPT_MAX / 1048576);
+		return error_hint(
+		        err, "put data into files of their own and have the script read them");
 	}
 	out->text = text;
 	out->len = (size_t)len;
@@ -108,13 +109,13 @@ int script_check(const struct script *s, struct error *err)
 	}
 	if (s->len < 2 || memcmp(s->text, "#!", 2)) {
 		error_set(err, ERR_USAGE,
-			"1: the first line must name the interpreter, such as #!/bin/bash");
+		        "1: the first line must name the interpreter, such as #!/bin/bash");
 		return error_hint(err, "to run a command without a script: --wrap='COMMAND'");
 	}
 	bad = memchr(s->text, '\0', s->len);
 	if (bad)
-		return error_set(err, ERR_USAGE, "%u: a NUL byte; a script is text",
-			line_of(s, bad));
+		return error_set(
+		        err, ERR_USAGE, "%u: a NUL byte; a script is text", line_of(s, bad));
 	bad = memmem(s->text, s->len, "\r\n", 2);
 	if (bad) {
 		error_set(err, ERR_USAGE, "%u: the line ends as in DOS (CR LF)", line_of(s, bad));

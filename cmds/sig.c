@@ -2,21 +2,16 @@
 #include "cmds/sig.h"
 
 #include <signal.h>
-#include <stdio.h>
 #include <string.h>
 #include <strings.h>
 
-#include "common/text.h"
 #include "common/units.h"
 
-static int refuse(const char *text, struct error *err)
+static int refuse(struct error *err)
 {
-	char shown[64];
-
-	text_escape(shown, sizeof(shown), text, strlen(text));
 	return error_set(err, ERR_USAGE,
-		"'%s': no such signal; would be a name like TERM or USR1, or 1 to %d", shown,
-		SIG_NUMBER_MAX);
+	        "no such signal; would be a name such as TERM or USR1, or a number from 1 to %d",
+	        SIG_NUMBER_MAX);
 }
 
 int sig_parse(const char *text, uint32_t *sig, struct error *err)
@@ -36,7 +31,7 @@ int sig_parse(const char *text, uint32_t *sig, struct error *err)
 			return 0;
 		}
 	}
-	return refuse(text, err);
+	return refuse(err);
 }
 
 int sig_parse_warning(const char *text, uint32_t *sig, uint32_t *before_s, struct error *err)
@@ -51,7 +46,7 @@ int sig_parse_warning(const char *text, uint32_t *sig, uint32_t *before_s, struc
 		text += 2;
 	len = at ? (size_t)(at - text) : strlen(text);
 	if (len >= sizeof(name))
-		return refuse(text, err);
+		return refuse(err);
 	memcpy(name, text, len);
 	name[len] = '\0';
 	if (sig_parse(name, &number, err) < 0)

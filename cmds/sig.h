@@ -14,7 +14,7 @@
 #define SIG_WARN_BEFORE_S 60    /* of "--signal=USR1": as in sbatch */
 #define SIG_WARN_MAX_S    65535 /* likewise */
 
-/* ERR_USAGE; the text begins with the value. */
+/* ERR_USAGE; the text says what would be right, the caller puts the value before it. */
 int sig_parse(const char *text, uint32_t *sig, struct error *err);
 
 /* "[B:]SIG[@SECONDS]": the warning before the time limit. "B:" is sbatch's way to say "to the
