@@ -1,0 +1,103 @@
+/* convert.h - messages of gpusched.proto on one side, the core's structs on the other
+ *
+ * Pure: gctld uses it between its sessions and the core, the fault simulation between its simulated
+ * network and the core, with real encoded bytes. What comes from the wire was looked over by
+ * msg_unpack() (well formed, plain text, counts within limits); here each value is checked for what
+ * the core takes for granted: lengths, ranges, parts that must be there.
+ *
+ * From the wire: results borrow from the message and from `arena`. 0, or -1 with ERR_PROTOCOL (an
+ * agent that is none), ERR_USAGE or ERR_NO_NODE (a request that its user can put right).
+ *
+ * To the wire: messages live in `arena`, which must allow for them (running out of it aborts), and
+ * borrow from what they were made of.
+ */
+#ifndef CTLD_RPC_CONVERT_H
+#define CTLD_RPC_CONVERT_H
+
+#include "common/arena.h"
+#include "common/conf.h"
+#include "common/error.h"
+#include "common/gpusched.pb-c.h"
+#include "common/signedjob.h"
+#include "ctld/core/core.h"
+#include "ctld/store/store.h"
+
+#define WIRE_NAME_MAX      255 /* names of users, partitions, accounts, hosts, types */
+#define WIRE_TEXT_MAX      511 /* reasons, details */
+#define WIRE_LABELS_MAX    32
+#define WIRE_LABEL_KEY_MAX 63 /* letters, digits, . _ - / */
+#define WIRE_LABEL_MAX     255
+#define WIRE_GPUS_MAX      4096 /* of one job */
+#define WIRE_MEM_MB_MAX    (1ULL << 40)
+#define WIRE_CPUS_MAX      (1U << 20)
+#define WIRE_SIGNAL_MAX    64
+#define WIRE_NICE_MAX      1000000
+
+/* An arena for messages to the wire: as large as it takes. */
+#define WIRE_ARENA_CAP ((size_t)1 << 40)
+
+/* --- requests ------------------------------------------------------------------------------ */
+
+/* One job of a submit, checked by signedjob_check(). `request` NULL: all defaults. */
+int wire_submit_job(const Gpusched__JobRequest *request, const Gpusched__SignedSpec *spec,
+        const struct signedjob_hash *hash, int64_t sign_time_s, struct arena *arena,
+        struct submit_job *out, struct error *err);
+
+/* Verb, signal and reason of a JobControl; the jobs come from its filter (filter.h). Fills
+ * event->job. */
+int wire_job_control(const Gpusched__JobControl *m, struct core_event *event, struct error *err);
+
+/* All of a NodeControl: its hostlist against the nodes of `conf`. Fills event->node. */
+int wire_node_control(const Gpusched__NodeControl *m, const struct conf *conf, struct arena *arena,
+        struct core_event *event, struct error *err);
+
+/* --- agents -------------------------------------------------------------------------------- */
+
+int wire_report(const Gpusched__RunReport *m, struct run_report *out, struct error *err);
+
+/* Fills event->agent_up but for node and session. */
+int wire_register(const Gpusched__Register *m, struct arena *arena, struct core_event *event,
+        struct error *err);
+
+/* --- answers ------------------------------------------------------------------------------- */
+
+Gpusched__Reply *wire_reply(const struct error *err_or_null, struct arena *arena);
+Gpusched__SubmitResult *wire_submitted(
+        const struct effect *effect, const struct conf *conf, struct arena *arena);
+Gpusched__Job *wire_job(const struct job_view *view, struct arena *arena);
+
+/* `reason_by`: the login name of view->reason_uid; NULL: not known. */
+Gpusched__Node *wire_node(const struct core *core, const struct conf *conf, uint32_t node,
+        const struct node_view *view, const char *reason_by, struct arena *arena);
+Gpusched__Partition *wire_partition(const struct partition_view *view, struct arena *arena);
+
+/* --- orders -------------------------------------------------------------------------------- */
+
+/* What agents need to know that the core does not say. */
+struct wire_facts {
+	const struct conf *conf;
+	uint64_t epoch;
+};
+
+Gpusched__Registered *wire_registered(
+        const struct effect *effect, const struct wire_facts *facts, struct arena *arena);
+
+/* The order without its signed bytes. The signed bytes alone, packed behind it, make it whole: in
+ * protobuf the encodings of two messages, one behind the other, are their union. So an order says
+ * what was so at its birth, even when its bytes come from the store later. */
+Gpusched__StartRun *wire_start_run(
+        const struct run_view *run, const struct job_view *job, struct arena *arena);
+Gpusched__StartRun *wire_start_bytes(const struct store_blob *blob, struct arena *arena);
+
+Gpusched__EndRun *wire_end_run(
+        const struct effect *effect, const struct wire_facts *facts, struct arena *arena);
+Gpusched__SignalRun *wire_signal_run(
+        const struct effect *effect, const struct wire_facts *facts, struct arena *arena);
+Gpusched__ForgetRun *wire_forget_run(const struct run_id *runs, size_t n, struct arena *arena);
+
+/* --- small parts --------------------------------------------------------------------------- */
+
+/* Is a label's key letters, digits and . _ - /? */
+int wire_label_key_check(const char *key, struct error *err);
+
+#endif

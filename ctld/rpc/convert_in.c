@@ -1,0 +1,377 @@
+/* convert_in.c - from the wire to the core; see convert.h */
+#include "ctld/rpc/convert.h"
+
+#include <assert.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "common/hostlist.h"
+#include "common/text.h"
+#include "common/xalloc.h"
+
+#define SAME(core, wire) static_assert((int)(core) == (int)GPUSCHED__##wire, #wire)
+SAME(END_NONE, END_CAUSE__CAUSE_NONE);
+SAME(END_EXIT, END_CAUSE__CAUSE_EXIT);
+SAME(END_TIME_LIMIT, END_CAUSE__CAUSE_TIME_LIMIT);
+SAME(END_CANCEL, END_CAUSE__CAUSE_CANCEL);
+SAME(END_PREEMPT, END_CAUSE__CAUSE_PREEMPT);
+SAME(END_NODE_FAIL, END_CAUSE__CAUSE_NODE_FAIL);
+SAME(END_LAUNCH, END_CAUSE__CAUSE_LAUNCH);
+SAME(END_LOST, END_CAUSE__CAUSE_LOST);
+SAME(END_OUT_OF_MEMORY, END_CAUSE__CAUSE_OUT_OF_MEMORY);
+SAME(END_DRAIN, END_CAUSE__CAUSE_DRAIN);
+
+SAME(REPORT_STARTING, RUN_REPORT__STATE__STARTING);
+SAME(REPORT_RUNNING, RUN_REPORT__STATE__RUNNING);
+SAME(REPORT_ENDED, RUN_REPORT__STATE__ENDED);
+SAME(REPORT_NEVER, RUN_REPORT__STATE__NEVER);
+
+SAME(JOB_CANCEL, JOB_CONTROL__VERB__CANCEL);
+SAME(JOB_HOLD, JOB_CONTROL__VERB__HOLD);
+SAME(JOB_RELEASE, JOB_CONTROL__VERB__RELEASE);
+SAME(JOB_SIGNAL, JOB_CONTROL__VERB__SIGNAL);
+SAME(JOB_REQUEUE, JOB_CONTROL__VERB__REQUEUE);
+
+SAME(NODE_DRAIN, NODE_CONTROL__VERB__DRAIN);
+SAME(NODE_RESUME, NODE_CONTROL__VERB__RESUME);
+SAME(NODE_DOWN, NODE_CONTROL__VERB__DOWN);
+#undef SAME
+
+static int too_much(struct error *err)
+{
+	return error_set(err, ERR_USAGE, "the request takes too much memory to read");
+}
+
+static int above(const char *what, uint64_t value, uint64_t max, struct error *err)
+{
+	return error_set(err, ERR_USAGE, "%s: %llu; at most %llu", what, (unsigned long long)value,
+	        (unsigned long long)max);
+}
+
+/* --- submit -------------------------------------------------------------------------------- */
+
+int wire_label_key_check(const char *key, struct error *err)
+{
+	static const char letters[] =
+	        "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789._-/";
+	size_t len = strlen(key);
+	char shown[80];
+
+	if (len >= 1 && len <= WIRE_LABEL_KEY_MAX && strspn(key, letters) == len)
+		return 0;
+	text_escape(shown, sizeof(shown), key, len);
+	return error_set(err, ERR_USAGE,
+	        "label key '%s': must be 1 to %d letters, digits, '.', '_', '-' and '/'", shown,
+	        WIRE_LABEL_KEY_MAX);
+}
+
+static int take_labels(const Gpusched__JobRequest *r, struct arena *arena, struct submit_job *out,
+        struct error *err)
+{
+	Gpusched__KeyValue *const *v = r->labels;
+	struct label *labels;
+
+	if (r->n_labels > WIRE_LABELS_MAX)
+		return above("labels", r->n_labels, WIRE_LABELS_MAX, err);
+	labels = arena_alloc(arena, (r->n_labels + 1) * sizeof(*labels));
+	if (!labels)
+		return too_much(err);
+	for (size_t i = 0; i < r->n_labels; i++) {
+		if (wire_label_key_check(v[i]->key, err) ||
+		        text_check("label value", v[i]->value, WIRE_LABEL_MAX, err))
+			return -1;
+		for (size_t j = 0; j < i; j++)
+			if (strcmp(labels[j].key, v[i]->key) == 0)
+				return error_set(
+				        err, ERR_USAGE, "label '%s' is given twice", v[i]->key);
+		labels[i] = (struct label){ v[i]->key, v[i]->value };
+	}
+	out->labels = labels;
+	out->n_labels = r->n_labels;
+	return 0;
+}
+
+static int take_gpus(const Gpusched__JobRequest *r, struct submit_job *out, struct error *err)
+{
+	if (r->n_gpus > MAX_GPU_ALTERNATIVES)
+		return above("GPU alternatives", r->n_gpus, MAX_GPU_ALTERNATIVES, err);
+	for (size_t i = 0; i < r->n_gpus; i++) {
+		const Gpusched__GpuCount *g = r->gpus[i];
+
+		if (text_check("GPU type", g->type, WIRE_NAME_MAX, err))
+			return -1;
+		if (g->count < 1 || g->count > WIRE_GPUS_MAX)
+			return error_set(err, ERR_USAGE, "number of GPUs: %u; must be 1 to %d",
+			        g->count, WIRE_GPUS_MAX);
+		out->gpus[i] = (struct gpu_request){ g->type, g->count };
+	}
+	out->n_gpus = r->n_gpus;
+	return 0;
+}
+
+static int check_numbers(const Gpusched__JobRequest *r, struct error *err)
+{
+	if (r->cpus > WIRE_CPUS_MAX)
+		return above("CPUs", r->cpus, WIRE_CPUS_MAX, err);
+	if (r->mem_mb > WIRE_MEM_MB_MAX)
+		return above("memory in MiB", r->mem_mb, WIRE_MEM_MB_MAX, err);
+	if (r->time_limit_s > INT32_MAX)
+		return above("time limit in seconds", r->time_limit_s, INT32_MAX, err);
+	if (r->warn_signal > WIRE_SIGNAL_MAX)
+		return above("warning signal", r->warn_signal, WIRE_SIGNAL_MAX, err);
+	if (r->warn_before_s > INT32_MAX)
+		return above("seconds of warning", r->warn_before_s, INT32_MAX, err);
+	if (r->nice > WIRE_NICE_MAX || r->nice < -WIRE_NICE_MAX)
+		return error_set(err, ERR_USAGE, "nice: %d; must be -%d to %d", r->nice,
+		        WIRE_NICE_MAX, WIRE_NICE_MAX);
+	return 0;
+}
+
+static int take_request(const Gpusched__JobRequest *r, struct arena *arena, struct submit_job *out,
+        struct error *err)
+{
+	if (text_check("partition", r->partition, WIRE_NAME_MAX, err) ||
+	        text_check("account", r->account, WIRE_NAME_MAX, err) ||
+	        text_check("submit host", r->submit_host, WIRE_NAME_MAX, err) ||
+	        check_numbers(r, err) || take_gpus(r, out, err) || take_labels(r, arena, out, err))
+		return -1;
+	out->partition = r->partition;
+	out->account = r->account;
+	out->submit_host = r->submit_host;
+	out->cpus = r->cpus;
+	out->mem_mb = r->mem_mb;
+	out->time_limit_s = r->time_limit_s;
+	out->warn_signal = r->warn_signal;
+	out->warn_before_s = r->warn_before_s;
+	out->hold = r->hold;
+	out->requeue = !r->no_requeue;
+	out->nice = r->nice;
+	return 0;
+}
+
+/* Bytes that were checked to hold no NUL, as a string. */
+static const char *take_bytes(const ProtobufCBinaryData *b, struct arena *arena)
+{
+	char *s = arena_alloc(arena, b->len + 1);
+
+	if (!s)
+		return NULL;
+	if (b->len)
+		memcpy(s, b->data, b->len);
+	s[b->len] = '\0';
+	return s;
+}
+
+int wire_submit_job(const Gpusched__JobRequest *request, const Gpusched__SignedSpec *spec,
+        const struct signedjob_hash *hash, int64_t sign_time_s, struct arena *arena,
+        struct submit_job *out, struct error *err)
+{
+	static const Gpusched__JobRequest defaults = GPUSCHED__JOB_REQUEST__INIT;
+	struct submit_job job = { .gid = spec->gid, .max_attempts = spec->max_attempts };
+
+	if (take_request(request ? request : &defaults, arena, &job, err))
+		return -1;
+	job.name = spec->name;
+	job.array = spec->array;
+	job.cwd = take_bytes(&spec->cwd, arena);
+	job.output = take_bytes(&spec->output, arena);
+	job.error = take_bytes(&spec->error, arena);
+	if (!job.cwd || !job.output || !job.error)
+		return too_much(err);
+	memcpy(job.nonce, spec->nonce.data, sizeof(job.nonce));
+	memcpy(job.spec_hash, hash->b, sizeof(job.spec_hash));
+	job.sign_time = sign_time_s * 1000000;
+	*out = job;
+	return 0;
+}
+
+/* --- control ------------------------------------------------------------------------------- */
+
+int wire_job_control(const Gpusched__JobControl *m, struct core_event *event, struct error *err)
+{
+	if (m->verb == GPUSCHED__JOB_CONTROL__VERB__NONE)
+		return error_set(err, ERR_USAGE, "job control without a verb that is known here");
+	if (text_check("reason", m->reason, WIRE_TEXT_MAX, err))
+		return -1;
+	if (m->signal > WIRE_SIGNAL_MAX)
+		return above("signal", m->signal, WIRE_SIGNAL_MAX, err);
+	if (m->verb == GPUSCHED__JOB_CONTROL__VERB__SIGNAL && m->signal == 0)
+		return error_set(err, ERR_USAGE, "signal: 0; must be 1 to %d", WIRE_SIGNAL_MAX);
+	event->kind = EV_JOB_CONTROL;
+	event->job.verb = (enum job_verb)m->verb;
+	event->job.signal = m->signal;
+	event->job.reason = m->reason;
+	return 0;
+}
+
+static int compare_names(const void *a, const void *b)
+{
+	return strcmp(*(char *const *)a, *(char *const *)b);
+}
+
+/* Indices of `n` different names, in order of the index. Nodes are walked once and looked up among
+ * the names, since these are usually few. */
+static int find_nodes(
+        const struct conf *conf, char **names, size_t n, uint32_t *out, struct error *err)
+{
+	bool *seen = xcalloc(n, sizeof(*seen));
+	size_t found = 0;
+
+	qsort(names, n, sizeof(*names), compare_names);
+	for (size_t i = 0; i < conf->n_nodes && found < n; i++) {
+		char **at = bsearch(&conf->nodes[i].name, names, n, sizeof(*names), compare_names);
+
+		if (at) {
+			seen[at - names] = true;
+			out[found++] = (uint32_t)i;
+		}
+	}
+	for (size_t i = 0; i < n && found < n; i++)
+		if (!seen[i]) {
+			error_set(err, ERR_NO_NODE, "no node '%s'", names[i]);
+			break;
+		}
+	free(seen);
+	return found < n ? -1 : 0;
+}
+
+int wire_node_control(const Gpusched__NodeControl *m, const struct conf *conf, struct arena *arena,
+        struct core_event *event, struct error *err)
+{
+	uint32_t *nodes;
+	char **names;
+	size_t n;
+	int ret;
+
+	if (m->verb == GPUSCHED__NODE_CONTROL__VERB__NONE)
+		return error_set(err, ERR_USAGE, "node control without a verb that is known here");
+	if (text_check("reason", m->reason, WIRE_TEXT_MAX, err))
+		return -1;
+	if (m->verb != GPUSCHED__NODE_CONTROL__VERB__RESUME && !m->reason[0])
+		return error_set(err, ERR_USAGE, "a reason is needed");
+	if (m->confirmed_off && m->verb != GPUSCHED__NODE_CONTROL__VERB__DOWN)
+		return error_set(err, ERR_USAGE, "confirmed-off goes with down only");
+	if (hostlist_expand(m->nodes, CONF_MAX_NODES, &names, &n, err))
+		return -1;
+	nodes = arena_alloc(arena, n * sizeof(*nodes));
+	ret = nodes ? find_nodes(conf, names, n, nodes, err) : too_much(err);
+	free(names);
+	if (ret)
+		return -1;
+	event->kind = EV_NODE_CONTROL;
+	event->node.verb = (enum node_verb)m->verb;
+	event->node.nodes = nodes;
+	event->node.n = n;
+	event->node.reason = m->reason;
+	event->node.confirmed_off = m->confirmed_off;
+	return 0;
+}
+
+/* --- agents -------------------------------------------------------------------------------- */
+
+static int bad_agent(const char *what, struct error *err)
+{
+	return error_set(err, ERR_PROTOCOL, "an agent's message with %s", what);
+}
+
+/* An agent's texts go on to people: what is too long is the agent's fault. */
+static int agent_text(const char *what, const char *s, struct error *err)
+{
+	if (text_check(what, s, WIRE_TEXT_MAX, err) == 0)
+		return 0;
+	if (err)
+		err->code = ERR_PROTOCOL;
+	return -1;
+}
+
+static bool numbers_can_be(const Gpusched__RunReport *m)
+{
+	return m->start_time >= 0 && m->end_time >= 0 && m->elapsed_us <= INT64_MAX &&
+	       m->epoch <= INT64_MAX && m->mem_mb <= INT64_MAX && m->cpu_time_us <= INT64_MAX &&
+	       m->max_rss_kb <= INT64_MAX && m->exit_code <= 255 &&
+	       m->exit_signal <= WIRE_SIGNAL_MAX;
+}
+
+static int take_gpu_set(const Gpusched__RunReport *m, uint64_t *set, struct error *err)
+{
+	*set = 0;
+	for (size_t i = 0; i < m->n_gpus; i++) {
+		if (m->gpus[i] >= CONF_MAX_GPUS_PER_NODE)
+			return bad_agent("a GPU index that cannot be", err);
+		if (*set & 1ULL << m->gpus[i])
+			return bad_agent("a GPU held twice by one run", err);
+		*set |= 1ULL << m->gpus[i];
+	}
+	return 0;
+}
+
+int wire_report(const Gpusched__RunReport *m, struct run_report *out, struct error *err)
+{
+	struct run_report r = { 0 };
+
+	if (!m->run || m->run->job == 0 || m->run->attempt == 0 || m->run->job > INT64_MAX)
+		return bad_agent("a run that has no name", err);
+	if (m->state == GPUSCHED__RUN_REPORT__STATE__NONE)
+		return bad_agent("a run in no state", err);
+	if (!numbers_can_be(m))
+		return bad_agent("a number that cannot be", err);
+	if (agent_text("detail", m->detail, err) ||
+	        agent_text("incarnation", m->incarnation, err) ||
+	        agent_text("GPU type", m->gpu_type, err) || take_gpu_set(m, &r.gpus, err))
+		return -1;
+	r.run = (struct run_id){ m->run->job, m->run->task, m->run->attempt };
+	r.state = (enum run_report_state)m->state;
+	r.start_time = m->start_time;
+	r.end_time = m->end_time;
+	r.elapsed_us = m->elapsed_us;
+	r.exit_code = m->exit_code;
+	r.exit_signal = m->exit_signal;
+	r.cause = (enum end_cause)m->cause;
+	r.detail = m->detail;
+	r.incarnation = m->incarnation;
+	r.epoch = m->epoch;
+	r.gpu_type = m->gpu_type;
+	r.cpus = m->cpus;
+	r.mem_mb = m->mem_mb;
+	r.cpu_time_us = m->cpu_time_us;
+	r.max_rss_kb = m->max_rss_kb;
+	r.uid = m->uid;
+	*out = r;
+	return 0;
+}
+
+int wire_register(const Gpusched__Register *m, struct arena *arena, struct core_event *event,
+        struct error *err)
+{
+	struct run_report *runs;
+
+	if (agent_text("boot id", m->boot_id, err) ||
+	        agent_text("incarnation", m->incarnation, err) ||
+	        agent_text("version", m->version, err) ||
+	        agent_text("containment", m->containment, err))
+		return -1;
+	if (!m->incarnation[0])
+		return bad_agent("no incarnation", err);
+	if (m->cpus > WIRE_CPUS_MAX || m->mem_mb > WIRE_MEM_MB_MAX ||
+	        m->max_epoch > INT64_MAX / 2 || m->max_job > INT64_MAX / 2)
+		return bad_agent("a number that cannot be", err);
+	runs = arena_alloc(arena, (m->n_runs + 1) * sizeof(*runs));
+	if (!runs)
+		return bad_agent("more runs than can be read", err);
+	for (size_t i = 0; i < m->n_runs; i++)
+		if (wire_report(m->runs[i], &runs[i], err))
+			return -1;
+	event->kind = EV_AGENT_UP;
+	event->agent_up.boot_id = m->boot_id;
+	event->agent_up.incarnation = m->incarnation;
+	event->agent_up.version = m->version;
+	event->agent_up.containment = m->containment;
+	event->agent_up.cpus = m->cpus;
+	event->agent_up.mem_mb = m->mem_mb;
+	event->agent_up.pretended = m->pretended;
+	event->agent_up.runs = runs;
+	event->agent_up.n_runs = m->n_runs;
+	event->agent_up.max_epoch = m->max_epoch;
+	event->agent_up.max_job = m->max_job;
+	return 0;
+}

@@ -1,0 +1,403 @@
+/* convert_out.c - from the core to the wire; see convert.h
+ *
+ * What users typed was plain text when it came in, but paths are bytes, and rows may be older than
+ * a rule: whatever is free text is escaped where it is not plain, since a peer refuses a message
+ * with anything else.
+ */
+#include "ctld/rpc/convert.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+
+#include "common/text.h"
+
+static void *take(struct arena *arena, size_t size)
+{
+	void *p = arena_alloc(arena, size ? size : 1);
+
+	if (!p) {
+		fputs("out of memory\n", stderr);
+		abort();
+	}
+	return memset(p, 0, size);
+}
+
+/* Protobuf-c never writes to a message that it packs. */
+static char *lend(const char *s)
+{
+	return (char *)(s ? s : "");
+}
+
+static char *shown(const char *s, struct arena *arena)
+{
+	size_t len = s ? strlen(s) : 0;
+	char *copy;
+
+	if (len == 0 || text_plain_prefix(s, len) == len)
+		return lend(s);
+	copy = take(arena, 4 * len + 8);
+	text_escape(copy, 4 * len + 8, s, len);
+	return copy;
+}
+
+static ProtobufCBinaryData lend_bytes(const void *p, size_t n)
+{
+	return (ProtobufCBinaryData){ .len = n, .data = (uint8_t *)p };
+}
+
+/* A message of a type, as its _INIT has it. */
+#define NEW(type, init, arena)                                 \
+	({                                                     \
+		type *new_message = take(arena, sizeof(type)); \
+		*new_message = (type)init;                     \
+		new_message;                                   \
+	})
+
+static Gpusched__RunId *run_name(struct run_id run, struct arena *arena)
+{
+	Gpusched__RunId *m = NEW(Gpusched__RunId, GPUSCHED__RUN_ID__INIT, arena);
+
+	m->job = run.job;
+	m->task = run.task;
+	m->attempt = run.attempt;
+	return m;
+}
+
+static Gpusched__RunId **run_names(const struct run_id *runs, size_t n, struct arena *arena)
+{
+	Gpusched__RunId **v = take(arena, n * sizeof(*v));
+
+	for (size_t i = 0; i < n; i++)
+		v[i] = run_name(runs[i], arena);
+	return v;
+}
+
+static uint32_t *indices(uint64_t set, size_t *n, struct arena *arena)
+{
+	uint32_t *v = take(arena, 64 * sizeof(*v));
+
+	*n = 0;
+	for (uint32_t i = 0; i < 64; i++)
+		if (set >> i & 1)
+			v[(*n)++] = i;
+	return v;
+}
+
+static Gpusched__KeyValue **labels_of(const struct label *labels, size_t n, struct arena *arena)
+{
+	Gpusched__KeyValue **v = take(arena, n * sizeof(*v));
+
+	for (size_t i = 0; i < n; i++) {
+		v[i] = NEW(Gpusched__KeyValue, GPUSCHED__KEY_VALUE__INIT, arena);
+		v[i]->key = shown(labels[i].key, arena);
+		v[i]->value = shown(labels[i].value, arena);
+	}
+	return v;
+}
+
+static Gpusched__GpuUse **uses_of(const struct gpu_use *uses, size_t n, struct arena *arena)
+{
+	Gpusched__GpuUse **v = take(arena, n * sizeof(*v));
+
+	for (size_t i = 0; i < n; i++) {
+		v[i] = NEW(Gpusched__GpuUse, GPUSCHED__GPU_USE__INIT, arena);
+		v[i]->type = lend(uses[i].type);
+		v[i]->total = uses[i].total;
+		v[i]->free = uses[i].free;
+		v[i]->largest = uses[i].largest;
+		v[i]->largest_node = lend(uses[i].largest_node);
+	}
+	return v;
+}
+
+/* --- answers ------------------------------------------------------------------------------- */
+
+Gpusched__Reply *wire_reply(const struct error *err, struct arena *arena)
+{
+	Gpusched__Reply *m = NEW(Gpusched__Reply, GPUSCHED__REPLY__INIT, arena);
+
+	if (err && err->code != ERR_NONE) {
+		m->code = (uint32_t)err->code;
+		m->text = shown(err->text, arena);
+		m->hint = shown(err->hint, arena);
+	}
+	return m;
+}
+
+Gpusched__SubmitResult *wire_submitted(
+        const struct effect *effect, const struct conf *conf, struct arena *arena)
+{
+	Gpusched__SubmitResult *m =
+	        NEW(Gpusched__SubmitResult, GPUSCHED__SUBMIT_RESULT__INIT, arena);
+
+	m->n_job_ids = effect->submitted.n;
+	m->job_ids = (uint64_t *)effect->submitted.ids;
+	if (!effect->submitted.test_only)
+		return m;
+	m->would_start_now = effect->submitted.would_start_now;
+	m->reason = shown(effect->submitted.reason, arena);
+	if (m->would_start_now && effect->submitted.node < conf->n_nodes) {
+		m->node = conf->nodes[effect->submitted.node].name;
+		m->gpu_type = lend(effect->submitted.gpu_type);
+		m->gpus = indices(effect->submitted.gpus, &m->n_gpus, arena);
+	}
+	return m;
+}
+
+static void fill_request(Gpusched__Job *m, const struct job_view *view, struct arena *arena)
+{
+	m->gpus = take(arena, view->n_gpus * sizeof(*m->gpus));
+	m->n_gpus = view->n_gpus;
+	for (size_t i = 0; i < view->n_gpus; i++) {
+		m->gpus[i] = NEW(Gpusched__GpuCount, GPUSCHED__GPU_COUNT__INIT, arena);
+		m->gpus[i]->type = lend(view->gpus[i].type);
+		m->gpus[i]->count = view->gpus[i].count;
+	}
+	m->cpus = view->cpus;
+	m->mem_mb = view->mem_mb;
+	m->time_limit_s = view->time_limit_s;
+	m->max_attempts = view->max_attempts;
+	m->nice = view->nice;
+	m->requeue = view->requeue;
+	m->labels = labels_of(view->labels, view->n_labels, arena);
+	m->n_labels = view->n_labels;
+	m->cwd = shown(view->cwd, arena);
+	m->output = shown(view->output, arena);
+	m->error = shown(view->error, arena);
+	m->submit_host = shown(view->submit_host, arena);
+}
+
+Gpusched__Job *wire_job(const struct job_view *view, struct arena *arena)
+{
+	Gpusched__Job *m = NEW(Gpusched__Job, GPUSCHED__JOB__INIT, arena);
+
+	m->id = view->id;
+	m->uid = view->uid;
+	m->name = shown(view->name, arena);
+	m->user = shown(view->user, arena);
+	m->account = shown(view->account, arena);
+	m->partition = shown(view->partition, arena);
+	m->state = lend(view->state);
+	m->reason = shown(view->reason, arena);
+	m->reason_text = shown(view->reason_text, arena);
+	m->submit_time = view->submit_time;
+	m->start_time = view->start_time;
+	m->end_time = view->end_time;
+	m->elapsed_s = view->elapsed_s;
+	m->exit_code = view->exit_code;
+	m->exit_signal = view->exit_signal;
+	m->node = lend(view->node);
+	m->gpu_type = shown(view->gpu_type, arena);
+	m->gpu_indices = indices(view->gpu_set, &m->n_gpu_indices, arena);
+	m->attempt = view->attempt;
+	m->priority = view->priority;
+	m->comment = shown(view->comment, arena);
+	fill_request(m, view, arena);
+	return m;
+}
+
+/* "broken fan [ana@2026-11-21T10:09:00Z]" */
+static char *reason_of(const struct node_view *view, const char *by, struct arena *arena)
+{
+	time_t t = (time_t)(view->reason_time / 1000000);
+	char when[32] = "", who[32];
+	const char *reason = shown(view->reason, arena);
+	size_t size;
+	struct tm tm;
+	char *text;
+
+	if (!reason[0] || view->reason_time == 0 || !gmtime_r(&t, &tm))
+		return lend(reason);
+	strftime(when, sizeof(when), "%Y-%m-%dT%H:%M:%SZ", &tm);
+	snprintf(who, sizeof(who), "uid %u", view->reason_uid);
+	if (!by)
+		by = who;
+	size = strlen(reason) + strlen(by) + sizeof(when) + 8;
+	text = take(arena, size);
+	snprintf(text, size, "%s [%s@%s]", reason, by, when);
+	return text;
+}
+
+static int compare_index(const void *a, const void *b)
+{
+	const uint32_t *x = a, *y = b;
+
+	return (*x > *y) - (*x < *y);
+}
+
+static void fill_partitions(
+        Gpusched__Node *m, const struct conf *conf, uint32_t node, struct arena *arena)
+{
+	m->partitions = take(arena, conf->n_partitions * sizeof(*m->partitions));
+	for (size_t i = 0; i < conf->n_partitions; i++) {
+		const struct conf_partition *p = &conf->partitions[i];
+
+		if (p->n_nodes &&
+		        bsearch(&node, p->nodes, p->n_nodes, sizeof(*p->nodes), compare_index))
+			m->partitions[m->n_partitions++] = p->name;
+	}
+}
+
+Gpusched__Node *wire_node(const struct core *core, const struct conf *conf, uint32_t node,
+        const struct node_view *view, const char *reason_by, struct arena *arena)
+{
+	Gpusched__Node *m = NEW(Gpusched__Node, GPUSCHED__NODE__INIT, arena);
+	struct run_id *runs = take(arena, view->n_runs * sizeof(*runs));
+
+	m->name = lend(view->name);
+	m->state = lend(view->state);
+	m->reason = reason_of(view, reason_by, arena);
+	m->cpus = view->cpus;
+	m->cpus_free = view->cpus_free;
+	m->mem_mb = view->mem_mb;
+	m->mem_free_mb = view->mem_free_mb;
+	m->gpus = uses_of(view->gpus, view->n_gpus, arena);
+	m->n_gpus = view->n_gpus;
+	fill_partitions(m, conf, node, arena);
+	m->n_runs = core_node_runs(core, node, runs, view->n_runs);
+	if (m->n_runs > view->n_runs)
+		m->n_runs = view->n_runs;
+	m->runs = run_names(runs, m->n_runs, arena);
+	m->last_heard = view->last_heard;
+	m->boot_id = shown(view->boot_id, arena);
+	m->agent_version = shown(view->version, arena);
+	m->containment = shown(view->containment, arena);
+	m->pretended = view->pretended;
+	return m;
+}
+
+Gpusched__Partition *wire_partition(const struct partition_view *view, struct arena *arena)
+{
+	Gpusched__Partition *m = NEW(Gpusched__Partition, GPUSCHED__PARTITION__INIT, arena);
+
+	m->name = view->conf->name;
+	m->is_default = view->conf->is_default;
+	m->state = lend("up");
+	m->tier = view->conf->tier;
+	m->default_time_s = view->conf->default_time_s;
+	m->max_time_s = view->conf->max_time_s;
+	m->grace_s = view->conf->grace_s;
+	m->nodes = lend(view->conf->node_names);
+	m->nodes_total = (uint32_t)view->conf->n_nodes;
+	m->nodes_ok = view->nodes_ok;
+	m->nodes_drain = view->nodes_drain;
+	m->nodes_down = view->nodes_down;
+	m->gpus = uses_of(view->gpus, view->n_gpus, arena);
+	m->n_gpus = view->n_gpus;
+	m->jobs_pending = view->jobs_pending;
+	m->jobs_running = view->jobs_running;
+	return m;
+}
+
+/* --- orders -------------------------------------------------------------------------------- */
+
+static void fill_devices(
+        Gpusched__Registered *m, const struct conf *conf, uint32_t node, struct arena *arena)
+{
+	const struct conf_node *cn = &conf->nodes[node];
+	uint32_t index = 0;
+
+	m->gpus = take(arena, CONF_MAX_GPUS_PER_NODE * sizeof(*m->gpus));
+	for (size_t i = 0; i < cn->n_gpus; i++) {
+		const struct conf_gpu_type *type = &conf->gpu_types[cn->gpus[i].type];
+
+		for (unsigned k = 0; k < cn->gpus[i].count; k++) {
+			Gpusched__GpuDevice *d =
+			        NEW(Gpusched__GpuDevice, GPUSCHED__GPU_DEVICE__INIT, arena);
+
+			d->index = index++;
+			d->type = type->name;
+			d->mem_mb = type->mem_mb;
+			m->gpus[m->n_gpus++] = d;
+		}
+	}
+}
+
+Gpusched__Registered *wire_registered(
+        const struct effect *effect, const struct wire_facts *facts, struct arena *arena)
+{
+	Gpusched__Registered *m = NEW(Gpusched__Registered, GPUSCHED__REGISTERED__INIT, arena);
+
+	m->epoch = facts->epoch;
+	m->wanted = run_names(effect->registered.wanted, effect->registered.n, arena);
+	m->n_wanted = effect->registered.n;
+	fill_devices(m, facts->conf, effect->node, arena);
+	m->heartbeat_ms = facts->conf->controller.heartbeat_ms;
+	m->signature_age_s = facts->conf->controller.signature_age_s;
+	m->cluster = facts->conf->cluster;
+	return m;
+}
+
+Gpusched__StartRun *wire_start_run(
+        const struct run_view *run, const struct job_view *job, struct arena *arena)
+{
+	Gpusched__StartRun *m = NEW(Gpusched__StartRun, GPUSCHED__START_RUN__INIT, arena);
+
+	m->run = run_name(run->id, arena);
+	m->epoch = run->epoch;
+	m->incarnation = shown(run->incarnation, arena);
+	m->user = shown(job->user, arena);
+	m->account = shown(job->account, arena);
+	m->partition = shown(job->partition, arena);
+	m->gpus = indices(run->gpus, &m->n_gpus, arena);
+	m->gpu_type = shown(run->gpu_type, arena);
+	m->gpu_mem_mb = run->gpu_mem_mb;
+	m->cpus = run->cpus;
+	m->mem_mb = run->mem_mb;
+	m->time_limit_s = job->time_limit_s;
+	m->warn_signal = job->warn_signal;
+	m->warn_before_s = job->warn_before_s;
+	m->grace_s = run->grace_s;
+	m->nodelist = lend(run->node);
+	m->submit_host = shown(job->submit_host, arena);
+	m->labels = labels_of(job->labels, job->n_labels, arena);
+	m->n_labels = job->n_labels;
+	return m;
+}
+
+Gpusched__StartRun *wire_start_bytes(const struct store_blob *blob, struct arena *arena)
+{
+	Gpusched__StartRun *m = NEW(Gpusched__StartRun, GPUSCHED__START_RUN__INIT, arena);
+
+	m->spec = lend_bytes(blob->spec, blob->spec_len);
+	m->script = lend_bytes(blob->script, blob->script_len);
+	m->credential = lend_bytes(blob->credential, blob->credential_len);
+	return m;
+}
+
+Gpusched__EndRun *wire_end_run(
+        const struct effect *effect, const struct wire_facts *facts, struct arena *arena)
+{
+	Gpusched__EndRun *m = NEW(Gpusched__EndRun, GPUSCHED__END_RUN__INIT, arena);
+
+	m->run = run_name(effect->run.run, arena);
+	m->epoch = facts->epoch;
+	m->cause = (Gpusched__EndCause)effect->run.cause;
+	m->signal = effect->run.signal;
+	m->grace_s = effect->run.grace_s;
+	m->by_user = shown(effect->run.by_user, arena);
+	m->requeue = effect->run.requeue;
+	return m;
+}
+
+Gpusched__SignalRun *wire_signal_run(
+        const struct effect *effect, const struct wire_facts *facts, struct arena *arena)
+{
+	Gpusched__SignalRun *m = NEW(Gpusched__SignalRun, GPUSCHED__SIGNAL_RUN__INIT, arena);
+
+	m->run = run_name(effect->run.run, arena);
+	m->epoch = facts->epoch;
+	m->signal = effect->run.signal;
+	return m;
+}
+
+Gpusched__ForgetRun *wire_forget_run(const struct run_id *runs, size_t n, struct arena *arena)
+{
+	Gpusched__ForgetRun *m = NEW(Gpusched__ForgetRun, GPUSCHED__FORGET_RUN__INIT, arena);
+
+	m->runs = run_names(runs, n, arena);
+	m->n_runs = n;
+	return m;
+}
