@@ -30,13 +30,14 @@ struct store_options {
 	const char *cluster;   /* written at creation, compared ever after */
 	uint64_t reserve_kb;   /* size of the reserve file; 0: 4096 */
 	const char *vfs;       /* SQLite VFS name; NULL: default. For the fault simulation */
-	bool synchronous_only; /* no threads: store_commit() works in the caller (fault simulation) */
+	bool synchronous_only; /* no threads: store_commit() works in the caller (fault simulation)
+	                        */
 };
 
 /* Lock the directory (a second controller is refused, with the pid of the first), open or create,
  * migrate, check. Refuses loose modes, a newer schema, another cluster's data. */
-struct store *store_open(const struct store_options *options, struct event_base *base,
-	struct error *err);
+struct store *store_open(
+        const struct store_options *options, struct event_base *base, struct error *err);
 /* Finish the batch in flight, checkpoint, close. NULL is fine. */
 void store_close(struct store *store);
 

@@ -1,0 +1,51 @@
+/* batch.h - rows and blobs by value, one after another in one stretch of bytes
+ *
+ * The loop writes a batch, the store thread reads it; slices of history travel in the same form.
+ * Nothing is allocated per value: a value is bound to its statement right out of the batch.
+ *
+ * Jobs of one submit come one after another with one and the same credential (and often script):
+ * what equals that of the blob just before is written once, and marked, so that the store can keep
+ * it once without looking for it.
+ */
+#ifndef CTLD_STORE_BATCH_H
+#define CTLD_STORE_BATCH_H
+
+#include "ctld/core/row.h"
+#include "ctld/store/store.h"
+
+struct store_batch {
+	uint8_t *bytes;
+	size_t len, cap;
+	size_t n_rows, n_blobs, n_wanted;
+	struct {
+		size_t head; /* SIZE_MAX: none yet */
+		size_t script, script_len, credential, credential_len;
+	} last; /* the last blob: offsets of what it has, its own or its neighbour's */
+	struct store_batch *next; /* in the store's list of those to be used again */
+};
+
+enum batch_kind { BATCH_ROW, BATCH_BLOB, BATCH_WANT };
+
+/* How a script or a credential relates to its neighbours of the same batch. */
+enum batch_share {
+	SHARE_NEXT = 1, /* the next blob has the same */
+	SHARE_LAST = 2, /* the blob before has the same: no bytes here */
+};
+
+struct batch_item {
+	enum batch_kind kind;
+	struct row row;         /* BATCH_ROW; values point into the batch */
+	struct store_blob blob; /* BATCH_BLOB; BATCH_WANT: the job alone */
+	unsigned script_share, credential_share;
+	void *tag; /* BATCH_WANT */
+};
+
+struct store_batch *batch_new(void);
+void batch_free(struct store_batch *batch); /* NULL is fine */
+/* Empty it; a huge one gives its memory back. */
+void batch_reset(struct store_batch *batch);
+
+/* Read the item at *offset (0 to begin) and move on. False: no more. */
+bool batch_next(const struct store_batch *batch, size_t *offset, struct batch_item *item);
+
+#endif

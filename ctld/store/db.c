@@ -1,0 +1,269 @@
+/* db.c - see db.h */
+#include "ctld/store/db.h"
+
+#include <assert.h>
+#include <stdio.h>
+#include <string.h>
+
+/* quick_check reads the whole file; after an unclean end that is done up to this size (64 MiB). */
+#define CHECK_MAX_PAGES 16384
+
+int db_error(const struct db *db, int rc, const char *doing, struct error *err)
+{
+	int extended = db->handle ? sqlite3_extended_errcode(db->handle) : rc;
+	bool full = (rc & 0xff) == SQLITE_FULL;
+
+	if ((extended & 0xff) != (rc & 0xff))
+		extended = rc;
+	return error_set(err, full ? ERR_NO_SPACE : ERR_SYSTEM,
+	        "%s: cannot %s: %s (SQLite error %d)", db->schema->file, doing,
+	        sqlite3_errstr(extended), extended);
+}
+
+sqlite3_stmt *db_prepare(const struct db *db, const char *text, struct error *err)
+{
+	sqlite3_stmt *stmt = NULL;
+	int rc = sqlite3_prepare_v3(db->handle, text, -1, SQLITE_PREPARE_PERSISTENT, &stmt, NULL);
+
+	if (rc == SQLITE_OK)
+		return stmt;
+	db_error(db, rc, "prepare a statement", err);
+	error_hint(err, "%s: %s", sqlite3_errmsg(db->handle), text);
+	return NULL;
+}
+
+int db_run(const struct db *db, sqlite3_stmt *stmt, int64_t *number, struct error *err)
+{
+	int rc = sqlite3_step(stmt);
+
+	if (rc == SQLITE_ROW) {
+		if (number)
+			*number = sqlite3_column_int64(stmt, 0);
+		rc = sqlite3_step(stmt);
+	}
+	if (rc != SQLITE_DONE)
+		db_error(db, rc, "write", err);
+	sqlite3_reset(stmt);
+	return rc == SQLITE_DONE ? 0 : -1;
+}
+
+int db_bind(const struct db *db, sqlite3_stmt *stmt, int first, const struct value *v, size_t n,
+        struct error *err)
+{
+	int rc = SQLITE_OK;
+
+	for (size_t i = 0; i < n && rc == SQLITE_OK; i++) {
+		int place = first + (int)i;
+
+		if (v[i].type == VALUE_INT)
+			rc = sqlite3_bind_int64(stmt, place, v[i].i);
+		else if (v[i].type == VALUE_TEXT)
+			rc = sqlite3_bind_text64(
+			        stmt, place, v[i].p, v[i].n, SQLITE_STATIC, SQLITE_UTF8);
+		else
+			rc = sqlite3_bind_blob64(stmt, place, v[i].p, v[i].n, SQLITE_STATIC);
+	}
+	return rc == SQLITE_OK ? 0 : db_error(db, rc, "bind a value", err);
+}
+
+void db_row(sqlite3_stmt *stmt, struct row *row)
+{
+	row->n = (size_t)sqlite3_column_count(stmt);
+	assert(row->n <= ROW_MAX_COLUMNS);
+	for (size_t i = 0; i < row->n; i++) {
+		struct value *v = &row->v[i];
+		int type = sqlite3_column_type(stmt, (int)i);
+
+		if (type == SQLITE_INTEGER) {
+			v->type = VALUE_INT;
+			v->i = sqlite3_column_int64(stmt, (int)i);
+			continue;
+		}
+		v->type = type == SQLITE_TEXT ? VALUE_TEXT : VALUE_BLOB;
+		v->p = type == SQLITE_TEXT ? (const void *)sqlite3_column_text(stmt, (int)i)
+		                           : sqlite3_column_blob(stmt, (int)i);
+		v->n = (size_t)sqlite3_column_bytes(stmt, (int)i);
+		if (!v->p)
+			v->p = "";
+	}
+}
+
+/* Run one text that answers at most one value; keep it as text in `answer`. */
+static int db_ask(
+        const struct db *db, const char *text, char *answer, size_t size, struct error *err)
+{
+	sqlite3_stmt *stmt = db_prepare(db, text, err);
+	int rc;
+
+	if (!stmt)
+		return -1;
+	answer[0] = '\0';
+	rc = sqlite3_step(stmt);
+	if (rc == SQLITE_ROW) {
+		const char *value = (const char *)sqlite3_column_text(stmt, 0);
+
+		snprintf(answer, size, "%s", value ? value : "");
+		rc = SQLITE_DONE;
+	}
+	if (rc != SQLITE_DONE)
+		db_error(db, rc, "open", err);
+	sqlite3_finalize(stmt);
+	return rc == SQLITE_DONE ? 0 : -1;
+}
+
+static int db_ask_number(
+        const struct db *db, const char *text, long long *number, struct error *err)
+{
+	char answer[32];
+
+	if (db_ask(db, text, answer, sizeof(answer), err) < 0 ||
+	        sscanf(answer, "%lld", number) != 1)
+		return -1;
+	return 0;
+}
+
+static int db_set(const struct db *db, const struct sql_setting *setting, struct error *err)
+{
+	char answer[64];
+
+	if (db_ask(db, setting->text, answer, sizeof(answer), err) < 0)
+		return -1;
+	if (setting->answer[0] && strcmp(answer, setting->answer))
+		return error_set(err, ERR_SYSTEM, "%s: '%s' was answered with '%s', not '%s'",
+		        db->schema->file, setting->text, answer, setting->answer);
+	return 0;
+}
+
+/* Whose file is it, and how old? Before anything is changed. */
+static int db_recognise(const struct db *db, long long *version, struct error *err)
+{
+	long long id;
+
+	if (db_ask_number(db, sql_application_id, &id, err) < 0 ||
+	        db_ask_number(db, sql_version, version, err) < 0)
+		return -1;
+	if (*version == 0 && id == 0)
+		return 0;
+	if (id != db->schema->application_id)
+		return error_set(
+		        err, ERR_SYSTEM, "%s: not a database of gpusched", db->schema->file);
+	if (*version < 0 || *version > db->schema->version)
+		return error_set(err, ERR_VERSION,
+		        "%s: has schema version %lld, this program knows versions up to %d",
+		        db->schema->file, *version, db->schema->version);
+	return 0;
+}
+
+static int db_exec(const struct db *db, const char *text, struct error *err)
+{
+	int rc = sqlite3_exec(db->handle, text, NULL, NULL, NULL);
+
+	return rc == SQLITE_OK ? 0 : db_error(db, rc, "migrate", err);
+}
+
+static int db_migrate(const struct db *db, long long version, struct error *err)
+{
+	if (version == db->schema->version)
+		return 0;
+	if (db_exec(db, sql_statements[SQL_BEGIN], err) < 0)
+		return -1;
+	for (; version < db->schema->version; version++) {
+		if (db_exec(db, db->schema->steps[version], err) < 0)
+			return error_wrap(err, "from schema version %lld", version);
+	}
+	return db_exec(db, sql_statements[SQL_COMMIT], err);
+}
+
+/* After an unclean end: is it whole? */
+static int db_check(const struct db *db, struct error *err)
+{
+	long long pages;
+	char answer[256];
+
+	if (db_ask_number(db, sql_page_count, &pages, err) < 0)
+		return -1;
+	if (pages > CHECK_MAX_PAGES)
+		return 0;
+	if (db_ask(db, sql_quick_check, answer, sizeof(answer), err) < 0)
+		return -1;
+	if (!strcmp(answer, "ok"))
+		return 0;
+	error_set(err, ERR_SYSTEM, "%s: damaged: %s", db->schema->file, answer);
+	return error_hint(err, "restore a backup, then start with --takeover");
+}
+
+static int count_wal_pages(void *arg, sqlite3 *handle, const char *name, int pages)
+{
+	struct db *db = arg;
+
+	(void)handle;
+	(void)name;
+	db->wal_pages = (unsigned)pages;
+	return SQLITE_OK;
+}
+
+static bool was_left_unclean(const char *path, const char *vfs)
+{
+	char wal[4096];
+	sqlite3_vfs *v = sqlite3_vfs_find(vfs);
+	int exists = 0;
+
+	snprintf(wal, sizeof(wal), "%s-wal", path);
+	return v && v->xAccess(v, wal, SQLITE_ACCESS_EXISTS, &exists) == SQLITE_OK && exists;
+}
+
+static int db_prepare_file(struct db *db, bool unclean, struct error *err)
+{
+	long long version;
+
+	sqlite3_extended_result_codes(db->handle, 1);
+	sqlite3_db_config(db->handle, SQLITE_DBCONFIG_DEFENSIVE, 1, NULL);
+	if (db_set(db, &sql_settings[0], err) < 0 || db_recognise(db, &version, err) < 0)
+		return -1;
+	for (size_t i = 1; i < sql_n_settings; i++)
+		if (db_set(db, &sql_settings[i], err) < 0)
+			return -1;
+	sqlite3_wal_hook(db->handle, count_wal_pages, db);
+	if (unclean && db_check(db, err) < 0)
+		return -1;
+	return db_migrate(db, version, err);
+}
+
+int db_open(struct db *db, const char *path, const char *vfs, const struct sql_schema *schema,
+        struct error *err)
+{
+	bool unclean = was_left_unclean(path, vfs);
+	int rc;
+
+	*db = (struct db){ .schema = schema };
+	rc = sqlite3_open_v2(path, &db->handle,
+	        SQLITE_OPEN_READWRITE | SQLITE_OPEN_CREATE | SQLITE_OPEN_NOMUTEX |
+	                SQLITE_OPEN_EXRESCODE,
+	        vfs);
+	if (rc != SQLITE_OK)
+		db_error(db, rc, "open", err);
+	else if (db_prepare_file(db, unclean, err) == 0)
+		return 0;
+	db_close(db);
+	return -1;
+}
+
+void db_close(struct db *db)
+{
+	int rc = sqlite3_close(db->handle);
+
+	assert(rc == SQLITE_OK);
+	(void)rc;
+	db->handle = NULL;
+}
+
+int db_checkpoint(struct db *db, struct error *err)
+{
+	int rc = sqlite3_wal_checkpoint_v2(db->handle, NULL, SQLITE_CHECKPOINT_PASSIVE, NULL, NULL);
+
+	if (rc == SQLITE_OK)
+		db->wal_pages = 0;
+	else if ((rc & 0xff) != SQLITE_FULL)
+		return db_error(db, rc, "checkpoint", err);
+	return 0;
+}

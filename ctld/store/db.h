@@ -1,0 +1,47 @@
+/* db.h - one SQLite connection with our settings and a schema brought up to date
+ *
+ * What state.db and history.db have in common. A connection is used by one thread at a time. Every
+ * error names the file, what was being done and SQLite's own words; a full disk is ERR_NO_SPACE,
+ * everything else ERR_SYSTEM.
+ */
+#ifndef CTLD_STORE_DB_H
+#define CTLD_STORE_DB_H
+
+#include <sqlite3.h>
+#include <stdbool.h>
+
+#include "common/error.h"
+#include "ctld/core/row.h"
+#include "ctld/store/sql.h"
+
+struct db {
+	sqlite3 *handle;
+	const struct sql_schema *schema;
+	unsigned wal_pages; /* in the write-ahead log, after the last commit */
+};
+
+/* Open or create `path`, bring it to the present version. Refuses a file that is not ours, one that
+ * is newer than this program and (where it is cheap to tell after an unclean end) a damaged one.
+ * On failure nothing is left open. */
+int db_open(struct db *db, const char *path, const char *vfs, const struct sql_schema *schema,
+        struct error *err);
+/* All statements must have been finalized. */
+void db_close(struct db *db);
+
+int db_error(const struct db *db, int rc, const char *doing, struct error *err);
+/* NULL on failure. The caller finalizes it. */
+sqlite3_stmt *db_prepare(const struct db *db, const char *text, struct error *err);
+/* Run a statement that returns no rows, or one integer that goes to *number (NULL: not wanted);
+ * reset it. */
+int db_run(const struct db *db, sqlite3_stmt *stmt, int64_t *number, struct error *err);
+
+/* Bind values from parameter `first` on; the bytes are borrowed until the statement is reset. */
+int db_bind(const struct db *db, sqlite3_stmt *stmt, int first, const struct value *v, size_t n,
+        struct error *err);
+/* The row a statement stands on, as values borrowed until its next step. */
+void db_row(sqlite3_stmt *stmt, struct row *row);
+
+/* Move the log into the database. A full disk is no failure: the log stays. */
+int db_checkpoint(struct db *db, struct error *err);
+
+#endif

@@ -1,0 +1,195 @@
+/* sql.c - see sql.h */
+#include "ctld/store/sql.h"
+
+#define META_COLS "key, value"
+#define NODE_COLS \
+	"name, drain, down, reason, reason_uid, reason_time, incarnation, boot_id, cpus, mem_mb"
+#define JOB_COLS                                                                              \
+	"id, uid, gid, user, account, partition, name, state, hold, gpus, cpus, mem_mb, "     \
+	"time_limit_s, warn_signal, warn_before_s, requeue, nice, labels, submit_host, cwd, " \
+	"output, error, array, nonce, spec_hash, sign_time, submit_time, start_time, "        \
+	"end_time, attempt, max_attempts, exit_code, exit_signal, end_cause, comment"
+#define JOB_PLACES                                                                          \
+	"?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13, ?14, ?15, ?16, ?17, ?18, " \
+	"?19, ?20, ?21, ?22, ?23, ?24, ?25, ?26, ?27, ?28, ?29, ?30, ?31, ?32, ?33, ?34, ?35"
+#define RUN_COLS                                                                              \
+	"job, task, attempt, node, state, gpu_type, gpus, cpus, mem_mb, incarnation, epoch, " \
+	"order_time, start_time, end_time, elapsed_us, exit_code, exit_signal, end_wanted, "  \
+	"end_cause, detail, cpu_time_us, max_rss_kb, uid"
+#define RUN_PLACES                                                                          \
+	"?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13, ?14, ?15, ?16, ?17, ?18, " \
+	"?19, ?20, ?21, ?22, ?23"
+#define NONCE_COLS "uid, nonce, spec_hash, job, expires"
+#define EVENT_COLS "seq, time, kind, uid, host, job, node, text"
+
+/* clang-format off */
+#define JOB_TABLE_1                                                                          \
+	"id INTEGER PRIMARY KEY, uid INTEGER NOT NULL, gid INTEGER NOT NULL, "               \
+	"user TEXT NOT NULL, account TEXT NOT NULL, partition TEXT NOT NULL, "               \
+	"name TEXT NOT NULL, state TEXT NOT NULL, hold INTEGER NOT NULL, gpus TEXT NOT NULL, " \
+	"cpus INTEGER NOT NULL, mem_mb INTEGER NOT NULL, time_limit_s INTEGER NOT NULL, "    \
+	"warn_signal INTEGER NOT NULL, warn_before_s INTEGER NOT NULL, "                     \
+	"requeue INTEGER NOT NULL, nice INTEGER NOT NULL, labels TEXT NOT NULL, "            \
+	"submit_host TEXT NOT NULL, cwd BLOB NOT NULL, output BLOB NOT NULL, "               \
+	"error BLOB NOT NULL, array TEXT NOT NULL, nonce BLOB NOT NULL, "                    \
+	"spec_hash BLOB NOT NULL, sign_time INTEGER NOT NULL, submit_time INTEGER NOT NULL, " \
+	"start_time INTEGER NOT NULL, end_time INTEGER NOT NULL, attempt INTEGER NOT NULL, " \
+	"max_attempts INTEGER NOT NULL, exit_code INTEGER NOT NULL, "                        \
+	"exit_signal INTEGER NOT NULL, end_cause INTEGER NOT NULL, comment TEXT NOT NULL"
+#define RUN_TABLE_1                                                                          \
+	"job INTEGER NOT NULL, task INTEGER NOT NULL, attempt INTEGER NOT NULL, "            \
+	"node TEXT NOT NULL, state TEXT NOT NULL, gpu_type TEXT NOT NULL, "                  \
+	"gpus INTEGER NOT NULL, cpus INTEGER NOT NULL, mem_mb INTEGER NOT NULL, "            \
+	"incarnation TEXT NOT NULL, epoch INTEGER NOT NULL, order_time INTEGER NOT NULL, "   \
+	"start_time INTEGER NOT NULL, end_time INTEGER NOT NULL, elapsed_us INTEGER NOT NULL, " \
+	"exit_code INTEGER NOT NULL, exit_signal INTEGER NOT NULL, "                         \
+	"end_wanted INTEGER NOT NULL, end_cause INTEGER NOT NULL, detail TEXT NOT NULL, "    \
+	"cpu_time_us INTEGER NOT NULL, max_rss_kb INTEGER NOT NULL, uid INTEGER NOT NULL, "  \
+	"PRIMARY KEY (job, task, attempt)"
+#define EVENT_TABLE_1                                                                        \
+	"seq INTEGER PRIMARY KEY, time INTEGER NOT NULL, kind TEXT NOT NULL, "               \
+	"uid INTEGER NOT NULL, host TEXT NOT NULL, job INTEGER NOT NULL, node TEXT NOT NULL, " \
+	"text TEXT NOT NULL"
+
+/* state.db. 0x67707573 is "gpus". Events wait in their own table for the move to history.db. */
+static const char *const state_steps[] = {
+	"PRAGMA application_id = 0x67707573;"
+	"CREATE TABLE meta (key TEXT NOT NULL PRIMARY KEY, value TEXT NOT NULL) STRICT, WITHOUT ROWID;"
+	"CREATE TABLE node (name TEXT NOT NULL PRIMARY KEY, drain INTEGER NOT NULL, "
+		"down INTEGER NOT NULL, reason TEXT NOT NULL, reason_uid INTEGER NOT NULL, "
+		"reason_time INTEGER NOT NULL, incarnation TEXT NOT NULL, boot_id TEXT NOT NULL, "
+		"cpus INTEGER NOT NULL, mem_mb INTEGER NOT NULL) STRICT, WITHOUT ROWID;"
+	"CREATE TABLE job (" JOB_TABLE_1 ") STRICT;"
+	"CREATE TABLE run (" RUN_TABLE_1 ") STRICT, WITHOUT ROWID;"
+	"CREATE TABLE nonce (uid INTEGER NOT NULL, nonce BLOB NOT NULL, "
+		"spec_hash BLOB NOT NULL, job INTEGER NOT NULL, expires INTEGER NOT NULL, "
+		"PRIMARY KEY (uid, nonce)) STRICT, WITHOUT ROWID;"
+	"CREATE TABLE event (" EVENT_TABLE_1 ") STRICT;"
+	"CREATE TABLE blob (job INTEGER PRIMARY KEY, script_piece INTEGER NOT NULL, "
+		"credential_piece INTEGER NOT NULL, spec BLOB NOT NULL, script BLOB NOT NULL, "
+		"credential BLOB NOT NULL) STRICT;"
+	"CREATE TABLE piece (id INTEGER PRIMARY KEY, refs INTEGER NOT NULL) STRICT;"
+	"CREATE TABLE piece_data (id INTEGER PRIMARY KEY, data BLOB NOT NULL) STRICT;"
+	"PRAGMA user_version = 1;",
+
+	/* What has ended waits here until it is in history.db. */
+	"CREATE TABLE ended_job (" JOB_TABLE_1 ") STRICT;"
+	"CREATE TABLE ended_run (" RUN_TABLE_1 ") STRICT, WITHOUT ROWID;"
+	"PRAGMA user_version = 2;",
+};
+
+/* history.db. 0x67707568 is "gpuh". */
+static const char *const history_steps[] = {
+	"PRAGMA application_id = 0x67707568;"
+	"CREATE TABLE job (" JOB_TABLE_1 ") STRICT;"
+	"CREATE TABLE run (" RUN_TABLE_1 ") STRICT, WITHOUT ROWID;"
+	"CREATE TABLE event (" EVENT_TABLE_1 ") STRICT;"
+	"PRAGMA user_version = 1;",
+};
+/* clang-format on */
+
+#define LENGTH(a) (sizeof(a) / sizeof(*(a)))
+
+const struct sql_schema sql_state_schema = {
+	.file = "state.db",
+	.application_id = 0x67707573,
+	.steps = state_steps,
+	.version = LENGTH(state_steps),
+};
+
+const struct sql_schema sql_history_schema = {
+	.file = "history.db",
+	.application_id = 0x67707568,
+	.steps = history_steps,
+	.version = LENGTH(history_steps),
+};
+
+const struct sql_table sql_tables[TABLE_COUNT] = {
+	[TABLE_META] = {
+		.name = "meta",
+		.put = "INSERT OR REPLACE INTO meta (" META_COLS ") VALUES (?1, ?2)",
+		.del = "DELETE FROM meta WHERE key = ?1",
+		.load = "SELECT " META_COLS " FROM meta ORDER BY key",
+	},
+	[TABLE_NODE] = {
+		.name = "node",
+		.put = "INSERT OR REPLACE INTO node (" NODE_COLS ") "
+		       "VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10)",
+		.del = "DELETE FROM node WHERE name = ?1",
+		.load = "SELECT " NODE_COLS " FROM node ORDER BY name",
+	},
+	[TABLE_JOB] = {
+		.name = "job",
+		.put = "INSERT OR REPLACE INTO job (" JOB_COLS ") VALUES (" JOB_PLACES ")",
+		.del = "DELETE FROM job WHERE id = ?1",
+		.load = "SELECT " JOB_COLS " FROM job ORDER BY id",
+		.retire = "INSERT OR REPLACE INTO ended_job (" JOB_COLS ") "
+			  "SELECT " JOB_COLS " FROM job WHERE id = ?1",
+		.ended_put = "INSERT OR REPLACE INTO ended_job (" JOB_COLS ") "
+			     "VALUES (" JOB_PLACES ")",
+		.ended_slice = "SELECT " JOB_COLS " FROM ended_job ORDER BY id LIMIT ?1",
+		.ended_delete = "DELETE FROM ended_job WHERE id = ?1",
+		.ended_count = "SELECT count(*) FROM ended_job",
+		.history_put = "INSERT OR IGNORE INTO job (" JOB_COLS ") VALUES (" JOB_PLACES ")",
+	},
+	[TABLE_RUN] = {
+		.name = "run",
+		.put = "INSERT OR REPLACE INTO run (" RUN_COLS ") VALUES (" RUN_PLACES ")",
+		.del = "DELETE FROM run WHERE job = ?1 AND task = ?2 AND attempt = ?3",
+		.load = "SELECT " RUN_COLS " FROM run ORDER BY job, task, attempt",
+		.retire = "INSERT OR REPLACE INTO ended_run (" RUN_COLS ") SELECT " RUN_COLS
+			  " FROM run WHERE job = ?1 AND task = ?2 AND attempt = ?3",
+		.ended_put = "INSERT OR REPLACE INTO ended_run (" RUN_COLS ") "
+			     "VALUES (" RUN_PLACES ")",
+		.ended_slice = "SELECT " RUN_COLS " FROM ended_run "
+			       "ORDER BY job, task, attempt LIMIT ?1",
+		.ended_delete = "DELETE FROM ended_run "
+				"WHERE job = ?1 AND task = ?2 AND attempt = ?3",
+		.ended_count = "SELECT count(*) FROM ended_run",
+		.history_put = "INSERT OR IGNORE INTO run (" RUN_COLS ") VALUES (" RUN_PLACES ")",
+	},
+	[TABLE_NONCE] = {
+		.name = "nonce",
+		.put = "INSERT OR REPLACE INTO nonce (" NONCE_COLS ") VALUES (?1, ?2, ?3, ?4, ?5)",
+		.del = "DELETE FROM nonce WHERE uid = ?1 AND nonce = ?2",
+		.load = "SELECT " NONCE_COLS " FROM nonce ORDER BY uid, nonce",
+	},
+	[TABLE_EVENT] = {
+		.name = "event",
+		.put = "INSERT OR REPLACE INTO event (" EVENT_COLS ") "
+		       "VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8)",
+		.del = "DELETE FROM event WHERE seq = ?1",
+		.ended_slice = "SELECT " EVENT_COLS " FROM event ORDER BY seq LIMIT ?1",
+		.ended_delete = "DELETE FROM event WHERE seq = ?1",
+		.ended_count = "SELECT count(*) FROM event",
+		.history_put = "INSERT OR IGNORE INTO event (" EVENT_COLS ") "
+			       "VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8)",
+	},
+};
+
+#define X(sym, text) [sym] = text,
+const char *const sql_statements[SQL_STATEMENT_COUNT] = { SQL_STATEMENTS(X) };
+#undef X
+
+const struct sql_setting sql_settings[] = {
+	{ "PRAGMA locking_mode = EXCLUSIVE", "exclusive" },
+	{ "PRAGMA journal_mode = WAL", "wal" },
+	{ "PRAGMA synchronous = FULL", "" },
+	{ "PRAGMA synchronous", "2" },
+	{ "PRAGMA wal_autocheckpoint = 0", "0" },
+	{ "PRAGMA mmap_size = 0", "" },
+	{ "PRAGMA temp_store = MEMORY", "" },
+	{ "PRAGMA cache_size = -16384", "" },
+	{ "PRAGMA secure_delete = FAST", "" },
+	{ "PRAGMA cell_size_check = ON", "" },
+	{ "PRAGMA trusted_schema = OFF", "" },
+};
+const size_t sql_n_settings = LENGTH(sql_settings);
+
+const char sql_version[] = "PRAGMA user_version";
+const char sql_application_id[] = "PRAGMA application_id";
+const char sql_quick_check[] = "PRAGMA quick_check(1)";
+const char sql_page_count[] = "PRAGMA page_count";
+const char sql_table_info[] = "SELECT name, type, pk FROM pragma_table_info(?1) ORDER BY cid";
+const char sql_cluster_get[] = "SELECT value FROM meta WHERE key = 'cluster'";
+const char sql_cluster_put[] = "INSERT INTO meta (" META_COLS ") VALUES ('cluster', ?1)";

@@ -1,0 +1,79 @@
+/* sql.h - every SQL text of gpusched, as named constants
+ *
+ * No text is ever built from values: values are bound. Columns stand in the order of
+ * ctld/core/row.h; testsuite/unit/test_store_schema.c compares names, order, types and keys.
+ *
+ * To add a column: the line in row.h; the name in the COLUMNS of its table in sql.c; a new last
+ * step in the schemas (`ALTER TABLE job ADD COLUMN x INTEGER NOT NULL DEFAULT 0`, the same for
+ * ended_job and for history.db). A step that has been released is never changed.
+ */
+#ifndef CTLD_STORE_SQL_H
+#define CTLD_STORE_SQL_H
+
+#include "ctld/core/row.h"
+
+/* A database file: step i takes it from version i to i + 1, in one transaction, and sets the
+ * version (PRAGMA user_version) itself. */
+struct sql_schema {
+	const char *file;
+	int application_id; /* in the file's head: tells our databases from others */
+	const char *const *steps;
+	int version; /* the number of steps: the present version */
+};
+extern const struct sql_schema sql_state_schema, sql_history_schema;
+
+/* What can be done with one table of row.h. Parameters are the columns by position, or the key's.
+ */
+struct sql_table {
+	const char *name;
+	const char *put;
+	const char *del;
+	const char *load; /* all rows in key order; NULL: not loaded */
+	/* Tables whose rows move to history.db; NULL for the others. */
+	const char *retire;      /* copy the live row to the ended ones */
+	const char *ended_put;   /* put a whole row among the ended ones */
+	const char *ended_slice; /* the first ?1 ended rows, key order */
+	const char *ended_delete;
+	const char *ended_count;
+	const char *history_put; /* into history.db, unless it is there */
+};
+extern const struct sql_table sql_tables[TABLE_COUNT];
+
+/* X(symbol, text): all other statements that are prepared and kept, on state.db */
+#define SQL_STATEMENTS(X)                                                                  \
+	X(SQL_BEGIN, "BEGIN IMMEDIATE")                                                    \
+	X(SQL_COMMIT, "COMMIT")                                                            \
+	X(SQL_ROLLBACK, "ROLLBACK")                                                        \
+	/* blobs: small or unshared bytes in the row, shared ones as numbered pieces */    \
+	X(SQL_BLOB_PUT, "INSERT INTO blob (job, script_piece, credential_piece, spec, "    \
+	                "script, credential) VALUES (?1, ?2, ?3, ?4, ?5, ?6)")             \
+	X(SQL_BLOB_GET, "SELECT script_piece, credential_piece, spec, script, credential " \
+	                "FROM blob WHERE job = ?1")                                        \
+	X(SQL_BLOB_DROP, "DELETE FROM blob WHERE job = ?1 "                                \
+	                 "RETURNING script_piece, credential_piece")                       \
+	X(SQL_PIECE_MAX, "SELECT coalesce(max(id), 0) FROM piece")                         \
+	X(SQL_PIECE_PUT, "INSERT INTO piece (id, refs) VALUES (?1, 1)")                    \
+	X(SQL_PIECE_DATA_PUT, "INSERT INTO piece_data (id, data) VALUES (?1, ?2)")         \
+	X(SQL_PIECE_REF, "UPDATE piece SET refs = refs + ?2 WHERE id = ?1 RETURNING refs") \
+	X(SQL_PIECE_DROP, "DELETE FROM piece WHERE id = ?1")                               \
+	X(SQL_PIECE_DATA_DROP, "DELETE FROM piece_data WHERE id = ?1")                     \
+	X(SQL_PIECE_DATA_GET, "SELECT data FROM piece_data WHERE id = ?1")
+
+#define X(sym, text) sym,
+enum sql_statement { SQL_STATEMENTS(X) SQL_STATEMENT_COUNT };
+#undef X
+extern const char *const sql_statements[SQL_STATEMENT_COUNT];
+
+/* What a fresh connection is told, in this order, and what it must answer ("" nothing is asked).
+ * locking_mode comes before anything that touches the file: WAL then needs no shared memory. */
+struct sql_setting {
+	const char *text, *answer;
+};
+extern const struct sql_setting sql_settings[];
+extern const size_t sql_n_settings;
+
+extern const char sql_version[], sql_application_id[], sql_quick_check[], sql_page_count[];
+extern const char sql_table_info[]; /* for tests: columns of table ?1 */
+extern const char sql_cluster_get[], sql_cluster_put[];
+
+#endif

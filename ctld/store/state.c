@@ -1,0 +1,606 @@
+/* state.c - see state.h
+ *
+ * Blobs: what a job's owner signed is one row, so that the usual small job costs one insert. Bytes
+ * that several jobs share are pieces, numbered and counted: the credential of a submit of many jobs
+ * (its blobs follow each other in the batch), and scripts of some size, which are looked up in a
+ * small memory of recent ones. That memory is a saving only: it is lost with the process, and
+ * forgotten when a transaction fails.
+ */
+#include "config.h"
+
+#include "ctld/store/state.h"
+
+#include <assert.h>
+#include <sodium.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "common/failpoint.h"
+#include "common/xalloc.h"
+
+#define SHARE_SCRIPT_MIN 512  /* bytes; a smaller script stays in the row */
+#define RECENT_SCRIPTS   1024 /* a power of two */
+#define HASH_SIZE        32
+
+struct recent_script {
+	uint8_t hash[HASH_SIZE];
+	int64_t piece; /* 0: none here */
+};
+
+enum table_statement {
+	TABLE_PUT,
+	TABLE_DEL,
+	TABLE_RETIRE,
+	TABLE_ENDED_PUT,
+	TABLE_ENDED_SLICE,
+	TABLE_ENDED_DELETE,
+	TABLE_STATEMENTS
+};
+
+struct state {
+	struct db db;
+	sqlite3_stmt *tables[TABLE_COUNT][TABLE_STATEMENTS];
+	sqlite3_stmt *other[SQL_STATEMENT_COUNT];
+	uint64_t ended;
+	int64_t last_piece;
+	int64_t script_piece, credential_piece; /* of the blob before, while a batch is applied */
+	struct recent_script recent[RECENT_SCRIPTS];
+};
+
+#define IS_K                          1
+#define IS__                          0
+#define COUNT_COLUMN(name, type, key) +1
+#define COUNT_KEY(name, type, key)    +IS_##key
+#define X(sym, name, columns)         [sym] = { 0 columns(COUNT_COLUMN), 0 columns(COUNT_KEY) },
+static const struct {
+	size_t n_columns, n_keys;
+} shapes[TABLE_COUNT] = { ROW_TABLES(X) };
+#undef X
+
+static int run(struct state *state, enum sql_statement which, int64_t *number, struct error *err)
+{
+	return db_run(&state->db, state->other[which], number, err);
+}
+
+/* Run a statement whose parameters are integers. */
+static int run_ints(struct state *state, enum sql_statement which, int64_t a, int64_t b,
+        int64_t *number, struct error *err)
+{
+	sqlite3_stmt *stmt = state->other[which];
+
+	sqlite3_bind_int64(stmt, 1, a);
+	if (sqlite3_bind_parameter_count(stmt) > 1)
+		sqlite3_bind_int64(stmt, 2, b);
+	return db_run(&state->db, stmt, number, err);
+}
+
+/* ---- opening ---- */
+
+static int prepare_all(struct state *state, struct error *err)
+{
+	for (int t = 0; t < TABLE_COUNT; t++) {
+		const struct sql_table *table = &sql_tables[t];
+		const char *const texts[TABLE_STATEMENTS] = {
+			[TABLE_PUT] = table->put,
+			[TABLE_DEL] = table->del,
+			[TABLE_RETIRE] = table->retire,
+			[TABLE_ENDED_PUT] = table->ended_put,
+			[TABLE_ENDED_SLICE] = table->ended_slice,
+			[TABLE_ENDED_DELETE] = table->ended_delete,
+		};
+
+		for (int i = 0; i < TABLE_STATEMENTS; i++) {
+			if (!texts[i])
+				continue;
+			state->tables[t][i] = db_prepare(&state->db, texts[i], err);
+			if (!state->tables[t][i])
+				return -1;
+		}
+	}
+	for (int i = 0; i < SQL_STATEMENT_COUNT; i++) {
+		state->other[i] = db_prepare(&state->db, sql_statements[i], err);
+		if (!state->other[i])
+			return -1;
+	}
+	return 0;
+}
+
+static int check_cluster(struct state *state, const char *cluster, struct error *err)
+{
+	sqlite3_stmt *get = db_prepare(&state->db, sql_cluster_get, err), *put;
+	int rc, result = -1;
+
+	if (!get)
+		return -1;
+	rc = sqlite3_step(get);
+	if (rc == SQLITE_ROW) {
+		const char *known = (const char *)sqlite3_column_text(get, 0);
+
+		result = known && !strcmp(known, cluster)
+		                 ? 0
+		                 : error_set(err, ERR_CLUSTER,
+		                           "%s: belongs to cluster '%s', the configuration says "
+		                           "'%s'",
+		                           state->db.schema->file, known ? known : "", cluster);
+	} else if (rc != SQLITE_DONE) {
+		db_error(&state->db, rc, "read", err);
+	} else {
+		put = db_prepare(&state->db, sql_cluster_put, err);
+		if (put) {
+			sqlite3_bind_text(put, 1, cluster, -1, SQLITE_STATIC);
+			result = db_run(&state->db, put, NULL, err);
+		}
+		sqlite3_finalize(put);
+	}
+	sqlite3_finalize(get);
+	return result;
+}
+
+static int count_ended(struct state *state, struct error *err)
+{
+	for (int t = 0; t < TABLE_COUNT; t++) {
+		sqlite3_stmt *stmt;
+		int64_t n = 0;
+		int rc;
+
+		if (!sql_tables[t].ended_count)
+			continue;
+		stmt = db_prepare(&state->db, sql_tables[t].ended_count, err);
+		if (!stmt)
+			return -1;
+		rc = db_run(&state->db, stmt, &n, err);
+		sqlite3_finalize(stmt);
+		if (rc < 0)
+			return -1;
+		state->ended += (uint64_t)n;
+	}
+	return 0;
+}
+
+struct state *state_open(const char *path, const char *vfs, const char *cluster, struct error *err)
+{
+	struct state *state = xcalloc(1, sizeof(*state));
+
+	if (db_open(&state->db, path, vfs, &sql_state_schema, err) < 0) {
+		free(state);
+		return NULL;
+	}
+	if (check_cluster(state, cluster, err) < 0 || prepare_all(state, err) < 0 ||
+	        count_ended(state, err) < 0 ||
+	        run(state, SQL_PIECE_MAX, &state->last_piece, err) < 0) {
+		state_close(state);
+		return NULL;
+	}
+	return state;
+}
+
+void state_close(struct state *state)
+{
+	if (!state)
+		return;
+	for (int t = 0; t < TABLE_COUNT; t++)
+		for (int i = 0; i < TABLE_STATEMENTS; i++)
+			sqlite3_finalize(state->tables[t][i]);
+	for (int i = 0; i < SQL_STATEMENT_COUNT; i++)
+		sqlite3_finalize(state->other[i]);
+	db_close(&state->db);
+	free(state);
+}
+
+struct db *state_db(struct state *state)
+{
+	return &state->db;
+}
+
+uint64_t state_ended(const struct state *state)
+{
+	return state->ended;
+}
+
+/* ---- reading ---- */
+
+static int load_table(
+        struct state *state, enum row_table table, store_row_fn *take, void *arg, struct error *err)
+{
+	sqlite3_stmt *stmt = db_prepare(&state->db, sql_tables[table].load, err);
+	struct row row = { .table = table, .change = ROW_PUT };
+	int rc, result = 0;
+
+	if (!stmt)
+		return -1;
+	while ((rc = sqlite3_step(stmt)) == SQLITE_ROW && result == 0) {
+		db_row(stmt, &row);
+		result = take(arg, &row, err);
+	}
+	if (result == 0 && rc != SQLITE_DONE)
+		result = db_error(&state->db, rc, "read", err);
+	sqlite3_finalize(stmt);
+	return result < 0 ? -1 : 0;
+}
+
+int state_load(struct state *state, store_row_fn *take, void *arg, struct error *err)
+{
+	for (int t = 0; t < TABLE_COUNT; t++)
+		if (sql_tables[t].load && load_table(state, t, take, arg, err) < 0)
+			return error_wrap(err, "table '%s'", sql_tables[t].name);
+	return 0;
+}
+
+int state_slice(struct state *state, struct store_batch *slice, unsigned max, struct error *err)
+{
+	struct row row = { .change = ROW_RETIRE };
+
+	batch_reset(slice);
+	for (int t = 0; t < TABLE_COUNT && slice->n_rows < max; t++) {
+		sqlite3_stmt *stmt = state->tables[t][TABLE_ENDED_SLICE];
+		int rc;
+
+		if (!stmt)
+			continue;
+		row.table = t;
+		sqlite3_bind_int64(stmt, 1, (int64_t)(max - slice->n_rows));
+		while ((rc = sqlite3_step(stmt)) == SQLITE_ROW) {
+			db_row(stmt, &row);
+			store_batch_row(slice, &row);
+		}
+		sqlite3_reset(stmt);
+		if (rc != SQLITE_DONE)
+			return db_error(&state->db, rc, "read", err);
+	}
+	return 0;
+}
+
+/* ---- blobs ---- */
+
+/* The bytes of a blob's part, as the row has them (piece 0) or as a piece. */
+struct part {
+	int64_t piece;
+	const void *p;
+	size_t n;
+};
+
+static int piece_new(
+        struct state *state, const void *p, size_t n, int64_t *piece, struct error *err)
+{
+	sqlite3_stmt *data = state->other[SQL_PIECE_DATA_PUT];
+	int64_t id = state->last_piece + 1;
+
+	if (run_ints(state, SQL_PIECE_PUT, id, 0, NULL, err) < 0)
+		return -1;
+	sqlite3_bind_int64(data, 1, id);
+	sqlite3_bind_blob64(data, 2, p, n, SQLITE_STATIC);
+	if (db_run(&state->db, data, NULL, err) < 0)
+		return -1;
+	*piece = state->last_piece = id;
+	return 0;
+}
+
+static int piece_ref(struct state *state, int64_t piece, struct error *err)
+{
+	int64_t refs = 0;
+
+	if (run_ints(state, SQL_PIECE_REF, piece, 1, &refs, err) < 0)
+		return -1;
+	if (refs < 2)
+		return error_set(err, ERR_INTERNAL, "%s: piece %lld is shared and not there",
+		        state->db.schema->file, (long long)piece);
+	return 0;
+}
+
+static int piece_unref(struct state *state, int64_t piece, struct error *err)
+{
+	int64_t refs = 0;
+
+	if (!piece)
+		return 0;
+	if (run_ints(state, SQL_PIECE_REF, piece, -1, &refs, err) < 0)
+		return -1;
+	if (refs > 0)
+		return 0;
+	for (size_t i = 0; i < RECENT_SCRIPTS; i++)
+		if (state->recent[i].piece == piece)
+			state->recent[i].piece = 0;
+	return run_ints(state, SQL_PIECE_DROP, piece, 0, NULL, err) < 0 ||
+	                       run_ints(state, SQL_PIECE_DATA_DROP, piece, 0, NULL, err) < 0
+	               ? -1
+	               : 0;
+}
+
+/* A script of some size: the piece of recent jobs that have the same, or a new one. */
+static int script_find(struct state *state, struct part *part, struct error *err)
+{
+	uint8_t hash[HASH_SIZE];
+	struct recent_script *recent;
+	uint32_t slot;
+
+	crypto_generichash(hash, sizeof(hash), part->p, part->n, NULL, 0);
+	memcpy(&slot, hash, sizeof(slot));
+	recent = &state->recent[slot & (RECENT_SCRIPTS - 1)];
+	if (recent->piece && !memcmp(recent->hash, hash, sizeof(hash))) {
+		part->piece = recent->piece;
+		return piece_ref(state, part->piece, err);
+	}
+	if (piece_new(state, part->p, part->n, &part->piece, err) < 0)
+		return -1;
+	memcpy(recent->hash, hash, sizeof(hash));
+	recent->piece = part->piece;
+	return 0;
+}
+
+/* Decide where a part goes. `*before` is the piece of the blob before, and becomes this one's. */
+static int part_place(struct state *state, struct part *part, unsigned share, int64_t *before,
+        bool script, struct error *err)
+{
+	int result = 0;
+
+	if (share & SHARE_LAST) {
+		part->piece = *before;
+		result = piece_ref(state, part->piece, err);
+	} else if (script && part->n >= SHARE_SCRIPT_MIN) {
+		result = script_find(state, part, err);
+	} else if (share & SHARE_NEXT) {
+		result = piece_new(state, part->p, part->n, &part->piece, err);
+	}
+	*before = part->piece;
+	if (part->piece) {
+		part->p = "";
+		part->n = 0;
+	}
+	return result;
+}
+
+static int blob_drop(struct state *state, int64_t job, struct error *err)
+{
+	sqlite3_stmt *stmt = state->other[SQL_BLOB_DROP];
+	int64_t script = 0, credential = 0;
+	int rc;
+
+	sqlite3_bind_int64(stmt, 1, job);
+	while ((rc = sqlite3_step(stmt)) == SQLITE_ROW) {
+		script = sqlite3_column_int64(stmt, 0);
+		credential = sqlite3_column_int64(stmt, 1);
+	}
+	if (rc != SQLITE_DONE)
+		db_error(&state->db, rc, "write", err);
+	sqlite3_reset(stmt);
+	if (rc != SQLITE_DONE || piece_unref(state, script, err) < 0)
+		return -1;
+	return piece_unref(state, credential, err);
+}
+
+static int blob_put(struct state *state, const struct batch_item *item, struct error *err)
+{
+	const struct store_blob *blob = &item->blob;
+	struct part script = { 0, blob->script, blob->script_len };
+	struct part credential = { 0, blob->credential, blob->credential_len };
+	struct value v[6];
+
+	if (part_place(state, &script, item->script_share, &state->script_piece, true, err) < 0 ||
+	        part_place(state, &credential, item->credential_share, &state->credential_piece,
+	                false, err) < 0 ||
+	        blob_drop(state, (int64_t)blob->job, err) < 0)
+		return -1;
+	v[0] = (struct value){ .type = VALUE_INT, .i = (int64_t)blob->job };
+	v[1] = (struct value){ .type = VALUE_INT, .i = script.piece };
+	v[2] = (struct value){ .type = VALUE_INT, .i = credential.piece };
+	v[3] = (struct value){ .type = VALUE_BLOB, .p = blob->spec, .n = blob->spec_len };
+	v[4] = (struct value){ .type = VALUE_BLOB, .p = script.p, .n = script.n };
+	v[5] = (struct value){ .type = VALUE_BLOB, .p = credential.p, .n = credential.n };
+	if (db_bind(&state->db, state->other[SQL_BLOB_PUT], 1, v, 6, err) < 0)
+		return -1;
+	return run(state, SQL_BLOB_PUT, NULL, err);
+}
+
+void blob_set_clear(struct blob_set *set)
+{
+	free(set->v);
+	free(set->tags);
+	free(set->bytes);
+	*set = (struct blob_set){ 0 };
+}
+
+/* Keep a copy; what is returned is an offset + 1 while the set grows. */
+static const void *set_keep(struct blob_set *set, const void *p, size_t n)
+{
+	size_t at = set->len;
+
+	if (set->bytes_cap - at < n + 1) {
+		set->bytes_cap = (at + n + 1) * 2;
+		set->bytes = xrealloc(set->bytes, set->bytes_cap, 1);
+	}
+	if (n)
+		memcpy(set->bytes + at, p, n);
+	set->bytes[at + n] = '\0';
+	set->len += n + 1;
+	return (const void *)(uintptr_t)(at + 1);
+}
+
+static int set_keep_part(struct state *state, struct blob_set *set, sqlite3_stmt *row, int piece,
+        int own, const void **p, size_t *n, struct error *err)
+{
+	sqlite3_stmt *data = state->other[SQL_PIECE_DATA_GET];
+	int64_t id = sqlite3_column_int64(row, piece);
+	int rc;
+
+	if (!id) {
+		*n = (size_t)sqlite3_column_bytes(row, own);
+		*p = set_keep(set, sqlite3_column_blob(row, own), *n);
+		return 0;
+	}
+	sqlite3_bind_int64(data, 1, id);
+	rc = sqlite3_step(data);
+	if (rc == SQLITE_ROW) {
+		*n = (size_t)sqlite3_column_bytes(data, 0);
+		*p = set_keep(set, sqlite3_column_blob(data, 0), *n);
+	} else {
+		db_error(&state->db, rc, "read a piece of a job", err);
+	}
+	sqlite3_reset(data);
+	return rc == SQLITE_ROW ? 0 : -1;
+}
+
+static int blob_read(struct state *state, struct blob_set *set, uint64_t job, struct error *err)
+{
+	sqlite3_stmt *stmt = state->other[SQL_BLOB_GET];
+	struct store_blob *blob = &set->v[set->n];
+	int rc, result = 0;
+
+	*blob = (struct store_blob){ .job = job };
+	sqlite3_bind_int64(stmt, 1, (int64_t)job);
+	rc = sqlite3_step(stmt);
+	if (rc == SQLITE_ROW) {
+		blob->spec_len = (size_t)sqlite3_column_bytes(stmt, 2);
+		blob->spec = set_keep(set, sqlite3_column_blob(stmt, 2), blob->spec_len);
+		if (set_keep_part(state, set, stmt, 0, 3, &blob->script, &blob->script_len, err) <
+		                0 ||
+		        set_keep_part(state, set, stmt, 1, 4, &blob->credential,
+		                &blob->credential_len, err) < 0)
+			result = -1;
+	} else if (rc != SQLITE_DONE) {
+		result = db_error(&state->db, rc, "read", err);
+	}
+	sqlite3_reset(stmt);
+	return result;
+}
+
+static int want(
+        struct state *state, struct blob_set *set, const struct batch_item *item, struct error *err)
+{
+	if (set->n == set->cap) {
+		set->cap = set->cap ? set->cap * 2 : 16;
+		set->v = xrealloc(set->v, set->cap, sizeof(*set->v));
+		set->tags = xrealloc(set->tags, set->cap, sizeof(*set->tags));
+	}
+	set->tags[set->n] = item->tag;
+	/* Tasks of one array start one after another: read once. */
+	if (set->n && set->v[set->n - 1].job == item->blob.job)
+		set->v[set->n] = set->v[set->n - 1];
+	else if (blob_read(state, set, item->blob.job, err) < 0)
+		return -1;
+	set->n++;
+	return 0;
+}
+
+/* All is read, the bytes move no more: make pointers of the offsets. */
+static void set_settle(struct blob_set *set)
+{
+	for (size_t i = 0; i < set->n; i++) {
+		struct store_blob *blob = &set->v[i];
+
+		if (!blob->spec)
+			continue;
+		blob->spec = set->bytes + (uintptr_t)blob->spec - 1;
+		blob->script = set->bytes + (uintptr_t)blob->script - 1;
+		blob->credential = set->bytes + (uintptr_t)blob->credential - 1;
+	}
+}
+
+/* ---- writing ---- */
+
+static int row_run(struct state *state, const struct row *row, enum table_statement which, size_t n,
+        struct error *err)
+{
+	sqlite3_stmt *stmt = state->tables[row->table][which];
+
+	if (db_bind(&state->db, stmt, 1, row->v, n, err) < 0)
+		return -1;
+	return db_run(&state->db, stmt, NULL, err);
+}
+
+static int row_remove(struct state *state, const struct row *row, struct error *err)
+{
+	if (row->table == TABLE_JOB && blob_drop(state, row->v[0].i, err) < 0)
+		return -1;
+	return row_run(state, row, TABLE_DEL, shapes[row->table].n_keys, err);
+}
+
+static int row_retire(struct state *state, const struct row *row, struct error *err)
+{
+	bool whole = row->n == shapes[row->table].n_columns;
+
+	if (!state->tables[row->table][TABLE_RETIRE])
+		return row_remove(state, row, err);
+	if (row_run(state, row, whole ? TABLE_ENDED_PUT : TABLE_RETIRE, row->n, err) < 0)
+		return -1;
+	state->ended += (uint64_t)sqlite3_changes64(state->db.handle);
+	return row_remove(state, row, err);
+}
+
+static int row_apply(struct state *state, const struct row *row, struct error *err)
+{
+	const size_t n_columns = shapes[row->table].n_columns;
+	const size_t n_keys = shapes[row->table].n_keys;
+
+	if (row->n != n_columns && (row->change == ROW_PUT || row->n != n_keys))
+		return error_set(err, ERR_INTERNAL, "a row of table '%s' has %zu values",
+		        sql_tables[row->table].name, row->n);
+	if (row->change == ROW_DELETE)
+		return row_remove(state, row, err);
+	if (row->change == ROW_RETIRE)
+		return row_retire(state, row, err);
+	if (row->table == TABLE_EVENT)
+		state->ended++;
+	return row_run(state, row, TABLE_PUT, n_columns, err);
+}
+
+static int commit(struct state *state, struct error *err)
+{
+	FAILPOINT(store_before_commit);
+	return run(state, SQL_COMMIT, NULL, err);
+}
+
+static int batch_apply(struct state *state, const struct store_batch *batch,
+        struct blob_set *wanted, struct error *err)
+{
+	struct batch_item item;
+	size_t offset = 0;
+	int result = 0;
+
+	state->script_piece = state->credential_piece = 0;
+	while (result == 0 && batch_next(batch, &offset, &item)) {
+		if (item.kind == BATCH_ROW)
+			result = row_apply(state, &item.row, err);
+		else if (item.kind == BATCH_BLOB)
+			result = blob_put(state, &item, err);
+	}
+	/* Wishes come last: they see what the batch brought. */
+	for (offset = 0; result == 0 && batch->n_wanted && batch_next(batch, &offset, &item);)
+		if (item.kind == BATCH_WANT)
+			result = want(state, wanted, &item, err);
+	return result;
+}
+
+static int moved_delete(struct state *state, const struct store_batch *moved, struct error *err)
+{
+	struct batch_item item;
+	size_t offset = 0;
+
+	while (batch_next(moved, &offset, &item)) {
+		if (row_run(state, &item.row, TABLE_ENDED_DELETE, shapes[item.row.table].n_keys,
+		            err) < 0)
+			return -1;
+		state->ended -= (uint64_t)sqlite3_changes64(state->db.handle);
+	}
+	return 0;
+}
+
+int state_commit(struct state *state, const struct store_batch *batch,
+        const struct store_batch *moved, struct blob_set *wanted, struct error *err)
+{
+	uint64_t ended = state->ended;
+
+	wanted->n = wanted->len = 0;
+	if (run(state, SQL_BEGIN, NULL, err) < 0)
+		return -1;
+	if ((!batch || batch_apply(state, batch, wanted, err) == 0) &&
+	        (!moved || moved_delete(state, moved, err) == 0) && commit(state, err) == 0) {
+		set_settle(wanted);
+		return 0;
+	}
+	/* A failed write may have ended the transaction already. */
+	if (!sqlite3_get_autocommit(state->db.handle))
+		run(state, SQL_ROLLBACK, NULL, NULL);
+	memset(state->recent, 0, sizeof(state->recent));
+	state->ended = ended;
+	return -1;
+}

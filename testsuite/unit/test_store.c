@@ -1,0 +1,402 @@
+/* test_store.c - the store as the controller uses it: thread, loop, real files */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <cmocka.h>
+
+#include <event2/event.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "common/xalloc.h"
+#include "testsuite/unit/store_fixture.h"
+
+struct place {
+	char *dir;
+	struct event_base *base;
+};
+
+static int set_up(void **state)
+{
+	struct place *p = xcalloc(1, sizeof(*p));
+
+	p->dir = fixture_mkdir();
+	p->base = event_base_new();
+	*state = p;
+	return 0;
+}
+
+static int tear_down(void **state)
+{
+	struct place *p = *state;
+
+	event_base_free(p->base);
+	fixture_rmdir(p->dir);
+	free(p);
+	return 0;
+}
+
+/* What a load must find: rows made by fixture_row() with keys 1.. and these versions. */
+struct expected {
+	unsigned version[TABLE_COUNT];
+	uint64_t n[TABLE_COUNT], seen[TABLE_COUNT];
+	int last_table;
+	bool extra_meta;
+};
+
+static int take(void *arg, const struct row *row, struct error *err)
+{
+	struct expected *e = arg;
+	struct fixture_room room;
+	struct row want;
+
+	(void)err;
+	assert_true((int)row->table >= e->last_table);
+	e->last_table = row->table;
+	if (row->table == TABLE_META && row->v[0].n == 7 && !memcmp(row->v[0].p, "cluster", 7)) {
+		assert_int_equal(row->v[1].n, 4);
+		assert_memory_equal(row->v[1].p, "test", 4);
+		e->extra_meta = true;
+		return 0;
+	}
+	fixture_row(&want, &room, row->table, ++e->seen[row->table], e->version[row->table]);
+	assert_true(fixture_rows_equal(row, &want));
+	return 0;
+}
+
+static void check_load(struct store *store, struct expected *e)
+{
+	struct error err;
+
+	assert_int_equal(store_load(store, take, e, &err), 0);
+	assert_true(e->extra_meta);
+	for (int t = 0; t < TABLE_COUNT; t++)
+		assert_int_equal(e->seen[t], t == TABLE_EVENT ? 0 : e->n[t]);
+}
+
+static void put(struct store_batch *batch, enum row_table table, uint64_t key, unsigned version)
+{
+	struct fixture_room room;
+	struct row row;
+
+	fixture_row(&row, &room, table, key, version);
+	store_batch_row(batch, &row);
+}
+
+static void change(
+        struct store_batch *batch, enum row_table table, uint64_t key, enum row_change what)
+{
+	struct fixture_room room;
+	struct row row;
+
+	fixture_row(&row, &room, table, key, 0);
+	row.n = fixture_tables[table].n_keys;
+	row.change = what;
+	store_batch_row(batch, &row);
+}
+
+static void test_round_trip(void **state)
+{
+	struct place *p = *state;
+	struct store *store = fixture_open(p->dir, NULL, false, p->base);
+	struct expected none = { 0 }, all = { 0 };
+	struct store_batch *batch;
+	struct error err;
+
+	assert_non_null(store);
+	check_load(store, &none);
+	batch = store_batch_new(store);
+	assert_true(store_batch_empty(batch));
+	for (int t = 0; t < TABLE_COUNT; t++) {
+		all.n[t] = 100 + (unsigned)t;
+		all.version[t] = 7;
+		for (uint64_t key = 1; key <= all.n[t] + 3; key++)
+			put(batch, t, key, key % 2 ? 7 : 6);
+	}
+	assert_false(store_batch_empty(batch));
+	assert_int_equal(fixture_commit(store, p->base, batch, NULL, NULL, &err), 0);
+	batch = store_batch_new(store);
+	for (int t = 0; t < TABLE_COUNT; t++) {
+		for (uint64_t key = 2; key <= all.n[t]; key += 2)
+			put(batch, t, key, 7);
+		for (uint64_t key = all.n[t] + 1; key <= all.n[t] + 3; key++)
+			change(batch, t, key, key % 2 ? ROW_DELETE : ROW_RETIRE);
+		/* what is not there can be deleted too */
+		change(batch, t, 100000, ROW_DELETE);
+		change(batch, t, 100001, ROW_RETIRE);
+	}
+	assert_int_equal(fixture_commit(store, p->base, batch, NULL, NULL, &err), 0);
+	store_close(store);
+
+	store = fixture_open(p->dir, NULL, false, p->base);
+	assert_non_null(store);
+	check_load(store, &all);
+	store_close(store);
+}
+
+static void look_at_blobs(void *arg, const struct store_result *result)
+{
+	const struct store_blob *want = arg;
+
+	assert_int_equal(result->n_blobs, 5);
+	for (size_t i = 0; i < 5; i++) {
+		const struct store_blob *got = &result->blobs[i];
+
+		assert_ptr_equal(result->tags[i], (void *)(uintptr_t)(1000 + i));
+		assert_int_equal(got->job, want[i].job);
+		if (!want[i].spec) {
+			assert_null(got->spec);
+			continue;
+		}
+		assert_int_equal(got->spec_len, want[i].spec_len);
+		assert_int_equal(got->script_len, want[i].script_len);
+		assert_int_equal(got->credential_len, want[i].credential_len);
+		assert_memory_equal(got->spec, want[i].spec, want[i].spec_len);
+		if (want[i].script_len)
+			assert_memory_equal(got->script, want[i].script, want[i].script_len);
+		if (want[i].credential_len)
+			assert_memory_equal(
+			        got->credential, want[i].credential, want[i].credential_len);
+	}
+}
+
+/* Ask for the blobs of five jobs, `want` says how they must look. */
+static void check_blobs(struct place *p, struct store *store, const struct store_blob *want)
+{
+	struct store_batch *batch = store_batch_new(store);
+	struct error err;
+
+	for (size_t i = 0; i < 5; i++)
+		store_batch_want_blob(batch, want[i].job, (void *)(uintptr_t)(1000 + i));
+	assert_int_equal(
+	        fixture_commit(store, p->base, batch, look_at_blobs, (void *)want, &err), 0);
+}
+
+static void test_blobs(void **state)
+{
+	struct place *p = *state;
+	struct store *store = fixture_open(p->dir, NULL, false, p->base);
+	static char script[200000];
+	struct store_blob want[5] = {
+		{ 1, "spec one", "small", "cred", 8, 5, 4 },
+		{ 2, "spec two", script, "cred", 8, sizeof(script), 4 },
+		{ 3, "spec three", script, "cred", 10, sizeof(script), 4 },
+		{ 4, "s\0pec", "", "", 5, 0, 0 },
+		{ .job = 99 },
+	};
+	const struct store_blob none[5] = { { .job = 1 }, { .job = 2 }, { .job = 3 }, { .job = 4 },
+		{ .job = 3 } };
+	struct store_batch *batch;
+	struct error err;
+
+	for (size_t i = 0; i < sizeof(script); i++)
+		script[i] = (char)(i * 7 + i / 256);
+	assert_non_null(store);
+	batch = store_batch_new(store);
+	for (size_t i = 0; i < 4; i++)
+		store_batch_blob(batch, &want[i]);
+	/* shared ones are there once */
+	assert_true(store_batch_bytes(batch) < sizeof(script) + 1000);
+	/* and wishes see what the same batch brings */
+	for (size_t i = 0; i < 5; i++)
+		store_batch_want_blob(batch, want[i].job, (void *)(uintptr_t)(1000 + i));
+	assert_int_equal(fixture_commit(store, p->base, batch, look_at_blobs, want, &err), 0);
+	check_blobs(p, store, want);
+
+	/* one goes, one is signed again; the others keep what they shared with them */
+	batch = store_batch_new(store);
+	put(batch, TABLE_JOB, 2, 0);
+	change(batch, TABLE_JOB, 2, ROW_RETIRE);
+	want[1] = (struct store_blob){ .job = 2 };
+	want[0].credential = "another";
+	want[0].credential_len = 7;
+	store_batch_blob(batch, &want[0]);
+	assert_int_equal(fixture_commit(store, p->base, batch, NULL, NULL, &err), 0);
+	check_blobs(p, store, want);
+	store_close(store);
+	store = fixture_open(p->dir, NULL, false, p->base);
+	check_blobs(p, store, want);
+
+	batch = store_batch_new(store);
+	for (uint64_t job = 1; job <= 4; job++)
+		change(batch, TABLE_JOB, job, ROW_DELETE);
+	assert_int_equal(fixture_commit(store, p->base, batch, NULL, NULL, &err), 0);
+	check_blobs(p, store, none);
+	store_close(store);
+}
+
+static void test_second_is_refused(void **state)
+{
+	struct place *p = *state;
+	struct store *store = fixture_open(p->dir, NULL, false, p->base);
+	struct store_options options = { .dir = p->dir, .cluster = "test" };
+	struct error err;
+	char pid[32];
+
+	assert_non_null(store);
+	assert_null(store_open(&options, p->base, &err));
+	snprintf(pid, sizeof(pid), "process %ld", (long)getpid());
+	assert_non_null(strstr(err.text, pid));
+	/* the refused one has not taken the lock away */
+	assert_null(store_open(&options, p->base, &err));
+	store_close(store);
+	store = fixture_open(p->dir, NULL, false, p->base);
+	assert_non_null(store);
+	store_close(store);
+}
+
+static void test_other_cluster_is_refused(void **state)
+{
+	struct place *p = *state;
+	struct store *store = fixture_open(p->dir, NULL, false, p->base);
+	struct store_options options = { .dir = p->dir, .cluster = "tests" };
+	struct error err;
+
+	assert_non_null(store);
+	store_close(store);
+	assert_null(store_open(&options, p->base, &err));
+	assert_int_equal(err.code, ERR_CLUSTER);
+	assert_non_null(strstr(err.text, "'test'"));
+	assert_non_null(strstr(err.text, "'tests'"));
+}
+
+static void test_loose_modes_are_refused(void **state)
+{
+	static const struct {
+		const char *name;
+		mode_t mode;
+	} loose[] = { { ".", 0750 }, { ".", 0701 }, { "state.db", 0640 }, { "state.db", 0604 },
+		{ "history.db", 0644 }, { "lock", 0602 } };
+	struct place *p = *state;
+	struct store *store = fixture_open(p->dir, NULL, false, p->base);
+	struct store_options options = { .dir = p->dir, .cluster = "test" };
+	struct error err;
+
+	store_close(store);
+	for (size_t i = 0; i < sizeof(loose) / sizeof(*loose); i++) {
+		char *path = xasprintf("%s/%s", p->dir, loose[i].name);
+
+		assert_int_equal(chmod(path, loose[i].mode), 0);
+		assert_null(store_open(&options, p->base, &err));
+		assert_non_null(strstr(err.text, "open to others"));
+		assert_non_null(strstr(err.hint, "chmod"));
+		assert_int_equal(chmod(path, strcmp(loose[i].name, ".") ? 0600 : 0700), 0);
+		free(path);
+	}
+	store = fixture_open(p->dir, NULL, false, p->base);
+	assert_non_null(store);
+	store_close(store);
+}
+
+static void test_odd_files_are_refused(void **state)
+{
+	struct place *p = *state;
+	struct store *store = fixture_open(p->dir, NULL, false, p->base);
+	struct store_options options = { .dir = p->dir, .cluster = "test" };
+	char *path = xasprintf("%s/state.db", p->dir), *other = xasprintf("%s/other", p->dir);
+	struct error err;
+	int fd;
+
+	store_close(store);
+	assert_int_equal(rename(path, other), 0);
+	assert_int_equal(symlink(other, path), 0);
+	assert_null(store_open(&options, p->base, &err));
+	assert_non_null(strstr(err.text, "plain file"));
+	assert_int_equal(unlink(path), 0);
+	assert_int_equal(link(other, path), 0);
+	assert_null(store_open(&options, p->base, &err));
+	assert_non_null(strstr(err.text, "plain file"));
+	assert_int_equal(unlink(path), 0);
+
+	fd = open(path, O_WRONLY | O_CREAT, 0600);
+	assert_int_equal(write(fd, "no database, just a text of some length", 39), 39);
+	close(fd);
+	assert_null(store_open(&options, p->base, &err));
+	assert_non_null(strstr(err.text, "state.db"));
+	unlink(path);
+
+	options.dir = "/nonexistent";
+	assert_null(store_open(&options, p->base, &err));
+	assert_non_null(strstr(err.text, "/nonexistent"));
+	free(path);
+	free(other);
+}
+
+/* A controller that is killed leaves its log behind; what was committed is found again. */
+static void test_killed(void **state)
+{
+	struct place *p = *state;
+	struct expected all = { 0 };
+	struct store *store;
+	pid_t pid = fork();
+	int status;
+
+	if (pid == 0) {
+		struct event_base *base = event_base_new();
+
+		store = fixture_open(p->dir, NULL, false, base);
+		for (uint64_t key = 1; key <= 50; key++) {
+			struct store_batch *batch = store_batch_new(store);
+
+			put(batch, TABLE_JOB, key, 3);
+			if (fixture_commit(store, base, batch, NULL, NULL, NULL) < 0)
+				_exit(1);
+		}
+		kill(getpid(), SIGKILL);
+	}
+	assert_int_equal(waitpid(pid, &status, 0), pid);
+	assert_true(WIFSIGNALED(status));
+	store = fixture_open(p->dir, NULL, false, p->base);
+	assert_non_null(store);
+	all.n[TABLE_JOB] = 50;
+	all.version[TABLE_JOB] = 3;
+	check_load(store, &all);
+	store_close(store);
+}
+
+static void test_stats(void **state)
+{
+	struct place *p = *state;
+	struct store *store = fixture_open(p->dir, NULL, false, p->base);
+	struct store_batch *batch = store_batch_new(store);
+	struct store_stats stats;
+
+	assert_false(store_busy(store));
+	put(batch, TABLE_JOB, 1, 0);
+	put(batch, TABLE_NONCE, 1, 0);
+	put(batch, TABLE_EVENT, 1, 0);
+	assert_int_equal(fixture_commit(store, p->base, batch, NULL, NULL, NULL), 0);
+	store_stats(store, &stats);
+	assert_int_equal(stats.commits, 1);
+	assert_int_equal(stats.rows, 3);
+	assert_true(stats.bytes > 100);
+	assert_true(stats.last_commit_us > 0 && stats.max_commit_us >= stats.last_commit_us);
+	assert_int_equal(stats.history_behind, 1);
+	assert_true(stats.wal_pages > 0);
+	assert_false(stats.reserve_used);
+	assert_true(store_free_mb(store) > 0 && store_free_mb(store) < UINT64_MAX);
+	store_close(store);
+	store_close(NULL);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test_setup_teardown(test_round_trip, set_up, tear_down),
+		cmocka_unit_test_setup_teardown(test_blobs, set_up, tear_down),
+		cmocka_unit_test_setup_teardown(test_second_is_refused, set_up, tear_down),
+		cmocka_unit_test_setup_teardown(test_other_cluster_is_refused, set_up, tear_down),
+		cmocka_unit_test_setup_teardown(test_loose_modes_are_refused, set_up, tear_down),
+		cmocka_unit_test_setup_teardown(test_odd_files_are_refused, set_up, tear_down),
+		cmocka_unit_test_setup_teardown(test_killed, set_up, tear_down),
+		cmocka_unit_test_setup_teardown(test_stats, set_up, tear_down),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
