@@ -1,0 +1,238 @@
+/* gnoded.c - see gnoded.h */
+#include "noded/gnoded.h"
+
+#include <poll.h>
+#include <signal.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/syscall.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <event2/event.h>
+
+#include "common/daemon.h"
+#include "common/log.h"
+#include "common/worker.h"
+#include "common/xalloc.h"
+#include "noded/bridge.h"
+#include "noded/inventory.h"
+#include "noded/node.h"
+#include "noded/supervise.h"
+
+enum { N_SIGNALS = 3 };
+
+struct gnoded {
+	const struct gnoded_options *options;
+	struct node_facts facts;
+	struct event_base *base;
+	struct worker_pool *pool;
+	struct net *net;
+	struct bridge *bridge;
+	struct node *node;
+	struct event *signals[N_SIGNALS];
+	int ready_fd; /* -1: nobody waits any more */
+	int status;
+};
+
+static void end(struct gnoded *g, int status)
+{
+	g->status = status;
+	event_base_loopbreak(g->base);
+}
+
+/* --- node to launcher ------------------------------------------------------------------------ */
+
+static void tell(void *arg, const struct agent_effect *effect, unsigned type,
+        const ProtobufCMessage *message)
+{
+	struct gnoded *g = arg;
+
+	(void)effect;
+	bridge_send(g->bridge, type, message);
+}
+
+static void ask_credential(
+        void *arg, uint64_t session, const void *payload, size_t len, uint32_t restrict_uid)
+{
+	struct gnoded *g = arg;
+
+	bridge_ask_credential(g->bridge, session, payload, len, restrict_uid);
+}
+
+static const struct node_launcher launcher = { .tell = tell, .credential = ask_credential };
+
+/* --- launcher to node ------------------------------------------------------------------------ */
+
+/* The start-up line. */
+static void say_hello(struct gnoded *g, const Gpusched__LauncherHello *hello)
+{
+	const struct conf_client *client = g->options->client;
+	char *status = xasprintf("node %s, controller %s:%u, cluster %s", g->facts.node,
+	        client->host, client->port, client->cluster);
+
+	log_info("gnoded %s: node %s, incarnation %s, containment %s, %u CPUs, %llu MiB%s, %zu "
+	         "runs; controller %s:%u, cluster %s",
+	        g->facts.version, g->facts.node, hello->incarnation, hello->containment,
+	        g->facts.cpus, (unsigned long long)g->facts.mem_mb,
+	        g->facts.pretended ? " (pretended)" : "", hello->n_runs, client->host, client->port,
+	        client->cluster);
+	daemon_ready(g->ready_fd, status);
+	g->ready_fd = -1;
+	free(status);
+}
+
+static int on_message(void *arg, unsigned type, const ProtobufCMessage *message, struct error *err)
+{
+	struct gnoded *g = arg;
+
+	if (type == GPUSCHED__MSG_TYPE__MSG_LAUNCHER_HELLO)
+		say_hello(g, (const Gpusched__LauncherHello *)message);
+	return node_launcher_message(g->node, type, message, err);
+}
+
+static void on_credential(void *arg, uint64_t id, const char *credential, const struct error *err)
+{
+	struct gnoded *g = arg;
+
+	node_credential(g->node, id, credential, err);
+}
+
+static void on_gone(void *arg, const struct error *why)
+{
+	struct gnoded *g = arg;
+
+	log_error("%s", why->text);
+	node_event(g->node, &(struct agent_event){ .kind = AGENT_LAUNCHER_GONE });
+	end(g, SUPERVISE_AGAIN);
+}
+
+static const struct bridge_ops bridge_ops = {
+	.message = on_message, .credential = on_credential, .gone = on_gone
+};
+
+/* --- signals --------------------------------------------------------------------------------- */
+
+static void on_end_signal(evutil_socket_t sig, short what, void *arg)
+{
+	(void)what;
+	log_info("ending: %s; runs go on", strsignal(sig));
+	daemon_notify("STOPPING=1");
+	end(arg, 0);
+}
+
+static void on_hup(evutil_socket_t sig, short what, void *arg)
+{
+	struct error err;
+
+	(void)sig;
+	(void)what;
+	(void)arg;
+	if (log_reopen(&err) < 0)
+		log_error("%s", err.text);
+}
+
+static void catch_signals(struct gnoded *g)
+{
+	static const struct {
+		int sig;
+		event_callback_fn fn;
+	} rows[N_SIGNALS] = { { SIGTERM, on_end_signal }, { SIGINT, on_end_signal },
+		{ SIGHUP, on_hup } };
+
+	for (int i = 0; i < N_SIGNALS; i++) {
+		g->signals[i] = evsignal_new(g->base, rows[i].sig, rows[i].fn, g);
+		if (!g->signals[i] || evsignal_add(g->signals[i], NULL) < 0)
+			abort();
+	}
+	signal(SIGPIPE, SIG_IGN);
+}
+
+/* --- the whole ------------------------------------------------------------------------------- */
+
+static void refresh(struct node_facts *facts)
+{
+	inventory_now("", &facts->load, &facts->mem_free_mb);
+}
+
+static int make(struct gnoded *g, struct error *err)
+{
+	/* Only key exchanges: the launcher asks munge. */
+	const struct worker_limits limits = { .threads = 1, .max_queued = 16, .max_per_key = 16 };
+	struct node_config config = {
+		.facts = &g->facts, .launcher = &launcher, .arg = g, .refresh = refresh
+	};
+
+	g->base = event_base_new();
+	if (!g->base)
+		return error_set(err, ERR_SYSTEM, "no event base");
+	catch_signals(g);
+	g->pool = worker_pool_new(g->base, &limits, err);
+	if (!g->pool)
+		return -1;
+	g->net = net_new(g->base, g->pool, g->options->client, NULL, err);
+	if (!g->net)
+		return -1;
+	config.base = g->base;
+	config.net = g->net;
+	g->node = node_new(&config);
+	g->bridge = bridge_new(g->base, g->options->launcher_fd, &bridge_ops, g);
+	return 0;
+}
+
+static void unmake(struct gnoded *g)
+{
+	node_free(g->node);
+	net_free(g->net);
+	worker_pool_free(g->pool);
+	if (g->bridge)
+		bridge_free(g->bridge);
+	else
+		close(g->options->launcher_fd);
+	for (int i = 0; i < N_SIGNALS; i++) {
+		if (g->signals[i])
+			event_free(g->signals[i]);
+	}
+	if (g->base)
+		event_base_free(g->base);
+	if (g->ready_fd >= 0)
+		close(g->ready_fd);
+}
+
+#define LAUNCHER_END_MS 5000 /* it only has to notice; more means that it hangs */
+
+/* The pair is closed, so the launcher ends; wait, so that its lock is free when we are gone. */
+static void reap_launcher(pid_t pid)
+{
+	struct pollfd ended = { .fd = (int)syscall(SYS_pidfd_open, pid, 0), .events = POLLIN };
+	int status, n = poll(&ended, 1, LAUNCHER_END_MS);
+
+	if (ended.fd >= 0)
+		close(ended.fd);
+	if (n == 0)
+		log_warning("the launcher (process %ld) does not end", (long)pid);
+	else if (waitpid(pid, &status, WNOHANG) != pid)
+		return;
+	else if (WIFSIGNALED(status))
+		log_error("the launcher was killed by signal %d", WTERMSIG(status));
+	else if (WEXITSTATUS(status))
+		log_error("the launcher ended with exit code %d", WEXITSTATUS(status));
+}
+
+int gnoded_run(const struct gnoded_options *options)
+{
+	struct gnoded g = {
+		.options = options, .facts = options->facts, .ready_fd = options->ready_fd
+	};
+	struct error err;
+
+	if (make(&g, &err) < 0) {
+		log_error("%s", err.text);
+		g.status = EXIT_REFUSED;
+	} else {
+		event_base_dispatch(g.base);
+	}
+	unmake(&g);
+	reap_launcher(options->launcher_pid);
+	return g.status;
+}

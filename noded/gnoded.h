@@ -1,0 +1,26 @@
+/* gnoded.h - the network half of the agent, whole
+ *
+ * One node (node.h) between one launcher (bridge.h) and the controller (net.h) on an event loop,
+ * with signals and readiness. main.c prepares everything that needs privilege and then calls it.
+ */
+#ifndef NODED_GNODED_H
+#define NODED_GNODED_H
+
+#include <sys/types.h>
+
+#include "common/conf.h"
+#include "noded/convert.h"
+
+struct gnoded_options {
+	const struct conf_client *client; /* where the controller is */
+	struct node_facts facts;          /* name, version, inventory */
+	int launcher_fd;                  /* taken over */
+	pid_t launcher_pid;
+	int ready_fd; /* for daemon_ready(), or -1; taken over */
+};
+
+/* Until TERM or INT (returns 0), until the launcher has ended (SUPERVISE_AGAIN), or until something
+ * is wrong that a new start does not mend (EXIT_REFUSED, after one line in the log). */
+int gnoded_run(const struct gnoded_options *options);
+
+#endif

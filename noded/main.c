@@ -1,0 +1,247 @@
+/* main.c - gnoded: the agent of one node, wired together
+ *
+ *	gnoded (supervise.c)        starts both again when one dies
+ *	 +- gnoded (gnoded.c)       network half: no privilege
+ *	     +- gnoded (launcher.c) launcher half: no network
+ *	gshepherd ...               one a run; children of nobody here
+ */
+#include "config.h"
+
+#include <errno.h>
+#include <libgen.h>
+#include <linux/magic.h>
+#include <limits.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/vfs.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "common/conf.h"
+#include "common/daemon.h"
+#include "common/hostlist.h"
+#include "common/log.h"
+#include "common/xalloc.h"
+#include "noded/gnoded.h"
+#include "noded/inventory.h"
+#include "noded/launcher.h"
+#include "noded/options.h"
+#include "noded/privilege.h"
+#include "noded/simulate.h"
+#include "noded/supervise.h"
+
+#define LOCK_WAIT_MS 5000 /* a launcher that was left alone needs a moment to notice */
+#define LOCK_STEP_MS 50
+
+struct setup {
+	struct options options;
+	struct conf_client client;
+	struct node_facts facts;
+	char *shepherd;
+	pid_t supervisor;
+	int ready_fd;
+};
+
+/* --- preparing ------------------------------------------------------------------------------- */
+
+static int find_facts(struct setup *s, struct error *err)
+{
+	struct inventory inventory = { .cpus = 128, .mem_mb = 1024 * 1024 };
+
+	if (!s->options.simulate && inventory_find("", &inventory, err) < 0)
+		return -1;
+	if (s->options.pretend && inventory_pretend(s->options.pretend, &inventory, err) < 0)
+		return -1;
+	s->facts = (struct node_facts){ .node = s->options.node,
+		.version = PACKAGE_VERSION,
+		.cpus = inventory.cpus,
+		.mem_mb = inventory.mem_mb,
+		.pretended = s->options.pretend || s->options.simulate };
+	return 0;
+}
+
+/* As named, or beside this program (a build tree), or where it is installed. */
+static int find_shepherd(struct setup *s, struct error *err)
+{
+	char self[PATH_MAX + 1] = "";
+
+	if (s->options.shepherd) {
+		s->shepherd = realpath(s->options.shepherd, NULL);
+		if (!s->shepherd)
+			return error_set(err, ERR_USAGE, "--shepherd=%s: %s", s->options.shepherd,
+			        strerror(errno));
+		return 0;
+	}
+	if (readlink("/proc/self/exe", self, PATH_MAX) > 0)
+		s->shepherd = xasprintf("%s/gshepherd", dirname(self));
+	if (s->shepherd && access(s->shepherd, X_OK) == 0)
+		return 0;
+	free(s->shepherd);
+	s->shepherd = xstrdup(LIBEXECDIR "/gshepherd");
+	if (access(s->shepherd, X_OK) < 0)
+		return error_set(err, ERR_SYSTEM, "%s: %s", s->shepherd, strerror(errno));
+	return 0;
+}
+
+static void warn_unless_tmpfs(const char *dir)
+{
+	struct statfs fs;
+
+	if (statfs(dir, &fs) == 0 && fs.f_type != TMPFS_MAGIC && fs.f_type != RAMFS_MAGIC)
+		log_warning("%s is not on tmpfs: records of runs outlive a reboot there, and are "
+		            "then told by the incarnation alone",
+		        dir);
+}
+
+static int prepare(struct setup *s, struct error *err)
+{
+	if (conf_client_load(s->options.conf, &s->client, err) < 0 || find_facts(s, err) < 0)
+		return -1;
+	return s->options.simulate ? 0 : find_shepherd(s, err);
+}
+
+/* --- one node -------------------------------------------------------------------------------- */
+
+/* An agent that was killed leaves a launcher that has not yet noticed, and holds the lock. */
+static int fork_launcher(const struct launcher_options *launcher, pid_t *pid, struct error *err)
+{
+	const struct timespec step = { .tv_nsec = LOCK_STEP_MS * 1000000L };
+	int fd;
+
+	for (int ms = 0;; ms += LOCK_STEP_MS) {
+		fd = launcher_fork(launcher, pid, err);
+		if (fd >= 0 || err->code != ERR_BUSY || ms >= LOCK_WAIT_MS)
+			return fd;
+		nanosleep(&step, NULL);
+	}
+}
+
+static int work(void *arg, unsigned nth)
+{
+	struct setup *s = arg;
+	const struct options *o = &s->options;
+	struct launcher_options launcher = { .node = o->node,
+		.cluster = s->client.cluster,
+		.rundir = o->rundir,
+		.spool = o->spool,
+		.munge_socket = s->client.munge_socket,
+		.munge_socket_2 = o->munge_socket_2,
+		.shepherd = s->shepherd,
+		.cgroup = o->cgroup,
+		.signature_age_s = o->signature_age_s,
+		.allow_root = o->allow_root };
+	struct gnoded_options gnoded = {
+		.client = &s->client, .facts = s->facts, .ready_fd = nth ? -1 : s->ready_fd
+	};
+	struct error err;
+
+	gnoded.launcher_fd = fork_launcher(&launcher, &gnoded.launcher_pid, &err);
+	if (gnoded.launcher_fd < 0 || privilege_drop(o->user, &err) < 0) {
+		log_error("%s", err.text);
+		return EXIT_REFUSED;
+	}
+	if (!nth)
+		warn_unless_tmpfs(o->rundir);
+	daemon_keep_secrets();
+	if (!supervise_me(s->supervisor))
+		return EXIT_REFUSED;
+	return gnoded_run(&gnoded);
+}
+
+static int run_node(struct setup *s, struct error *err)
+{
+	s->supervisor = getpid();
+	return supervise(work, s, err);
+}
+
+/* --- many ------------------------------------------------------------------------------------ */
+
+static int name_nodes(const struct options *o, char ***names, size_t *n, struct error *err)
+{
+	char *list = o->nodes ? xstrdup(o->nodes)
+	                      : xasprintf("n[1-%llu]", (unsigned long long)o->simulate_n);
+	int rc = hostlist_expand(list, HOSTLIST_MAX, names, n, err);
+
+	free(list);
+	if (rc < 0)
+		return error_wrap(err, "--nodes");
+	if (o->simulate_n > *n) {
+		free(*names);
+		return error_set(err, ERR_USAGE, "--simulate=%llu: --nodes names only %zu",
+		        (unsigned long long)o->simulate_n, *n);
+	}
+	if (o->simulate_n)
+		*n = o->simulate_n;
+	return 0;
+}
+
+static int run_simulation(struct setup *s, struct error *err)
+{
+	struct simulate_options simulate = {
+		.client = &s->client, .facts = s->facts, .ready_fd = s->ready_fd
+	};
+	char **names;
+	int status;
+
+	if (name_nodes(&s->options, &names, &simulate.n, err) < 0)
+		return -1;
+	simulate.names = names;
+	status = simulate_run(&simulate);
+	free(names);
+	return status;
+}
+
+/* --- the whole ------------------------------------------------------------------------------- */
+
+static int print_test(const struct setup *s)
+{
+	printf("node:        %s\nversion:     %s\ncpus:        %u\nmemory:      %llu MiB\n"
+	       "pretended:   %s\ncontroller:  %s:%u as %s\ncluster:     %s\n",
+	        s->facts.node, s->facts.version, s->facts.cpus, (unsigned long long)s->facts.mem_mb,
+	        s->facts.pretended ? "yes" : "no", s->client.host, s->client.port,
+	        s->client.controller_user, s->client.cluster);
+	if (!s->options.simulate)
+		printf("rundir:      %s\nspool:       %s\nshepherd:    %s\n", s->options.rundir,
+		        s->options.spool, s->shepherd);
+	return 0;
+}
+
+static int run(struct setup *s, struct error *err)
+{
+	const struct options *o = &s->options;
+	int status;
+
+	if (prepare(s, err) < 0)
+		return -1;
+	if (o->test)
+		return print_test(s);
+	if (log_open(o->log, o->log_level, "gnoded", err) < 0)
+		return -1;
+	if (o->daemon && daemon_detach(&s->ready_fd, err) < 0)
+		return -1;
+	if (daemon_write_pid(o->pid_file, err) < 0)
+		return -1;
+	status = o->simulate ? run_simulation(s, err) : run_node(s, err);
+	daemon_remove_pid(o->pid_file);
+	return status;
+}
+
+int main(int argc, char **argv)
+{
+	struct setup s = { .ready_fd = -1 };
+	struct error err = { 0 };
+	int status;
+
+	options_parse(&s.options, argc, argv);
+	status = run(&s, &err);
+	if (status < 0) {
+		fprintf(stderr, "gnoded: error: %s\n", err.text);
+		if (*err.hint)
+			fprintf(stderr, "hint: %s\n", err.hint);
+		status = error_exit_status(err.code);
+	}
+	free(s.shepherd);
+	conf_client_clear(&s.client);
+	return status;
+}

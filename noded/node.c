@@ -1,0 +1,258 @@
+/* node.c - see node.h */
+#include "noded/node.h"
+
+#include <assert.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+
+#include <event2/event.h>
+
+#include "common/log.h"
+#include "common/xalloc.h"
+
+struct node {
+	struct node_config config;
+	struct agent *agent;
+	struct convert *convert; /* of the event at hand and its effects */
+	struct link *link;
+	struct event *timer;
+	bool applying;
+	char trouble[sizeof(((struct error *)0)->text)]; /* last logged; "" none */
+};
+
+static usec_t clock_us(clockid_t id)
+{
+	struct timespec ts;
+
+	clock_gettime(id, &ts);
+	return (usec_t)ts.tv_sec * 1000000 + ts.tv_nsec / 1000;
+}
+
+static struct clocks clocks_now(void)
+{
+	/* CLOCK_BOOTTIME: a suspended node is late, and must know it. */
+	return (struct clocks){ .wall = clock_us(CLOCK_REALTIME),
+		.mono = clock_us(CLOCK_BOOTTIME) };
+}
+
+/* --- effects --------------------------------------------------------------------------------- */
+
+static void send_message(struct node *node, const struct agent_effect *effect)
+{
+	const ProtobufCMessage *message;
+	struct error err;
+	unsigned type;
+
+	if (effect->kind == AGENT_SEND_HEARTBEAT && node->config.refresh)
+		node->config.refresh(node->config.facts);
+	message = convert_effect(node->convert, effect, node->config.facts, &type);
+	if (link_send(node->link, effect->session, type, message, &err) < 0)
+		log_error("node %s: %s", node->config.facts->node, err.text);
+}
+
+static void tell_launcher(struct node *node, const struct agent_effect *effect)
+{
+	unsigned type;
+	const ProtobufCMessage *message =
+	        convert_effect(node->convert, effect, node->config.facts, &type);
+
+	node->config.launcher->tell(node->config.arg, effect, type, message);
+}
+
+static void close_session(struct node *node, const struct agent_effect *effect)
+{
+	log_msg(node->config.quiet ? LOG_LEVEL_DEBUG : LOG_LEVEL_WARNING,
+	        "node %s: session closed: %s", node->config.facts->node, effect->text);
+	link_close(node->link, effect->session);
+}
+
+static void note(struct node *node, const struct agent_effect *effect)
+{
+	log_warning("node %s: %s", node->config.facts->node, effect->text);
+}
+
+static void (*const carry_out[AGENT_EFFECT_COUNT])(
+        struct node *node, const struct agent_effect *effect) = {
+	[AGENT_SEND_REGISTER] = send_message,
+	[AGENT_SEND_REPORT] = send_message,
+	[AGENT_SEND_HEARTBEAT] = send_message,
+	[AGENT_CLOSE_SESSION] = close_session,
+	[AGENT_TELL_START] = tell_launcher,
+	[AGENT_TELL_END] = tell_launcher,
+	[AGENT_TELL_SIGNAL] = tell_launcher,
+	[AGENT_TELL_FORGET] = tell_launcher,
+	[AGENT_TELL_EPOCH] = tell_launcher,
+	[AGENT_NOTE] = note,
+};
+
+static void arm_timer(struct node *node, struct clocks now)
+{
+	usec_t at = agent_next_timer(node->agent), wait = at > now.mono ? at - now.mono : 0;
+	struct timeval tv = { .tv_sec = wait / 1000000, .tv_usec = wait % 1000000 };
+
+	if (at == INT64_MAX)
+		evtimer_del(node->timer);
+	else
+		evtimer_add(node->timer, &tv);
+}
+
+static void apply(struct node *node, const struct agent_event *event)
+{
+	struct clocks now = clocks_now();
+	const struct agent_effect *effects;
+	size_t n;
+
+	assert(!node->applying);
+	node->applying = true;
+	agent_apply(node->agent, event, now);
+	effects = agent_effects(node->agent, &n);
+	for (size_t i = 0; i < n; i++)
+		carry_out[effects[i].kind](node, &effects[i]);
+	agent_effects_clear(node->agent);
+	convert_clear(node->convert);
+	arm_timer(node, now);
+	node->applying = false;
+}
+
+static void on_timer(evutil_socket_t fd, short what, void *arg)
+{
+	(void)fd;
+	(void)what;
+	apply(arg, &(struct agent_event){ .kind = AGENT_CLOCK });
+}
+
+/* --- the controller -------------------------------------------------------------------------- */
+
+static void on_up(void *arg, uint64_t session)
+{
+	apply(arg, &(struct agent_event){ .kind = AGENT_SESSION_UP, .session = session });
+}
+
+static void log_registered(struct node *node, uint64_t epoch)
+{
+	struct agent_stats stats;
+
+	agent_stats(node->agent, &stats);
+	if (!stats.registered)
+		return;
+	link_is_good(node->link);
+	node->trouble[0] = '\0';
+	log_msg(node->config.quiet ? LOG_LEVEL_DEBUG : LOG_LEVEL_INFO,
+	        "node %s: registered, epoch %llu", node->config.facts->node,
+	        (unsigned long long)epoch);
+}
+
+static void on_message(void *arg, uint64_t session, unsigned type, const ProtobufCMessage *message)
+{
+	struct node *node = arg;
+	struct agent_event event;
+	struct error err;
+
+	if (convert_event(node->convert, type, message, session, &event, &err) < 0) {
+		log_error("node %s: from the controller: %s", node->config.facts->node, err.text);
+		convert_clear(node->convert);
+		link_close(node->link, session);
+		apply(node,
+		        &(struct agent_event){ .kind = AGENT_SESSION_GONE, .session = session });
+		return;
+	}
+	apply(node, &event);
+	if (event.kind == AGENT_REGISTERED)
+		log_registered(node, event.registered.epoch);
+}
+
+/* The same trouble again and again is said once. */
+static void on_down(void *arg, uint64_t session, const struct error *why, unsigned retry_ms)
+{
+	struct node *node = arg;
+	bool again = strcmp(node->trouble, why->text) == 0 || node->config.quiet;
+
+	log_msg(again ? LOG_LEVEL_DEBUG : LOG_LEVEL_WARNING,
+	        "node %s: %s: %s%s%s; next try in %u ms", node->config.facts->node,
+	        session ? "connection lost" : "no connection", why->text, *why->hint ? "; " : "",
+	        why->hint, retry_ms);
+	memcpy(node->trouble, why->text, sizeof(node->trouble));
+	if (session)
+		apply(node,
+		        &(struct agent_event){ .kind = AGENT_SESSION_GONE, .session = session });
+}
+
+static void on_credential(
+        void *arg, uint64_t session, const void *payload, size_t len, uint32_t restrict_uid)
+{
+	struct node *node = arg;
+
+	node->config.launcher->credential(node->config.arg, session, payload, len, restrict_uid);
+}
+
+static const struct link_ops net_credential = {
+	.up = on_up, .message = on_message, .down = on_down
+};
+
+static const struct link_ops own_credential = {
+	.up = on_up, .message = on_message, .down = on_down, .credential = on_credential
+};
+
+/* --- the launcher ---------------------------------------------------------------------------- */
+
+void node_event(struct node *node, const struct agent_event *event)
+{
+	apply(node, event);
+	if (event->kind == AGENT_LAUNCHER_HELLO)
+		link_want(node->link, true);
+	else if (event->kind == AGENT_LAUNCHER_GONE)
+		link_want(node->link, false);
+}
+
+int node_launcher_message(
+        struct node *node, unsigned type, const ProtobufCMessage *message, struct error *err)
+{
+	struct agent_event event;
+
+	if (convert_event(node->convert, type, message, 0, &event, err) < 0) {
+		convert_clear(node->convert);
+		return -1;
+	}
+	node_event(node, &event);
+	return 0;
+}
+
+void node_credential(
+        struct node *node, uint64_t session, const char *credential, const struct error *err)
+{
+	link_credential(node->link, session, credential, err);
+}
+
+/* --- the whole ------------------------------------------------------------------------------- */
+
+struct node *node_new(const struct node_config *config)
+{
+	struct node *node = xcalloc(1, sizeof(*node));
+
+	node->config = *config;
+	node->agent = agent_new();
+	node->convert = convert_new();
+	node->link = link_new(config->net, config->facts->node,
+	        config->launcher->credential ? &own_credential : &net_credential, node);
+	node->timer = evtimer_new(config->base, on_timer, node);
+	if (!node->timer)
+		abort();
+	return node;
+}
+
+void node_free(struct node *node)
+{
+	if (!node)
+		return;
+	link_free(node->link);
+	event_free(node->timer);
+	convert_free(node->convert);
+	agent_free(node->agent);
+	free(node);
+}
+
+const struct agent *node_agent(const struct node *node)
+{
+	return node->agent;
+}

@@ -1,0 +1,56 @@
+/* node.h - one agent on an event loop: the core between a launcher and a controller
+ *
+ * Feeds the core (noded/core/agent.h) with what comes over the link (net.h), from the launcher and
+ * from the clock, and carries out its effects. What the launcher is, the owner says: gnoded has the
+ * real one behind a socket pair (bridge.h), `gnoded --simulate` a simulated one for each node.
+ *
+ * The link is wanted whenever the launcher is up.
+ */
+#ifndef NODED_NODE_H
+#define NODED_NODE_H
+
+#include <protobuf-c/protobuf-c.h>
+
+#include "noded/convert.h"
+#include "noded/net.h"
+
+struct event_base;
+struct node;
+
+/* How to speak to the launcher. */
+struct node_launcher {
+	/* An AGENT_TELL_* effect, and the same as a message. Must not call back into the node. */
+	void (*tell)(void *arg, const struct agent_effect *effect, unsigned type,
+	        const ProtobufCMessage *message);
+	/* link_ops.credential; NULL: the net makes its own. */
+	void (*credential)(void *arg, uint64_t session, const void *payload, size_t len,
+	        uint32_t restrict_uid);
+};
+
+struct node_config {
+	struct event_base *base; /* borrowed, all of them */
+	struct net *net;
+	struct node_facts *facts;
+	const struct node_launcher *launcher;
+	void *arg;
+	/* Fill in load and memory before a heartbeat; NULL: leave them. */
+	void (*refresh)(struct node_facts *facts);
+	bool quiet; /* one of thousands: passing troubles are logged at debug level only */
+};
+
+struct node *node_new(const struct node_config *config);
+void node_free(struct node *node); /* NULL is fine */
+
+/* Something happened at the launcher: an event, or a message that is one. -1: it is none, and the
+ * launcher should be given up (ERR_PROTOCOL). */
+void node_event(struct node *node, const struct agent_event *event);
+int node_launcher_message(
+        struct node *node, unsigned type, const ProtobufCMessage *message, struct error *err);
+
+/* The launcher's answer for a credential; see link_credential(). */
+void node_credential(
+        struct node *node, uint64_t session, const char *credential, const struct error *err);
+
+const struct agent *node_agent(const struct node *node);
+
+#endif

@@ -1,0 +1,210 @@
+/* options.c - see options.h */
+#include "config.h"
+
+#include "noded/options.h"
+
+#include <argp.h>
+#include <errno.h>
+#include <stddef.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "common/hostlist.h"
+#include "common/units.h"
+#include "common/xalloc.h"
+
+const char *argp_program_version = "gnoded (" PACKAGE_NAME ") " PACKAGE_VERSION;
+
+enum key {
+	KEY_RUNDIR = 0x100,
+	KEY_SPOOL,
+	KEY_PID_FILE,
+	KEY_DAEMON,
+	KEY_FOREGROUND,
+	KEY_LOG,
+	KEY_LOG_LEVEL,
+	KEY_USER,
+	KEY_ALLOW_ROOT,
+	KEY_CGROUP,
+	KEY_SHEPHERD,
+	KEY_MUNGE_2,
+	KEY_SIGNATURE_AGE,
+	KEY_PRETEND,
+	KEY_SIMULATE,
+	KEY_NODES,
+	KEY_TEST,
+};
+
+/* To add one: a row, a field in options.h, a case below, man/gnoded.8. */
+static const struct argp_option rows[] = {
+	{ "node", 'N', "NAME", 0, "the node's name in gpusched.conf (default: the short host name)",
+	        1 },
+	{ "config", 'f', "FILE", 0,
+	        "where the controller is: client.conf or gpusched.conf (default: as for commands)",
+	        1 },
+	{ "rundir", KEY_RUNDIR, "DIR", 0, "records of runs, on tmpfs (default: /run/gpusched)", 2 },
+	{ "spool", KEY_SPOOL, "DIR", 0,
+	        "private directories of runs and saved ends (default: " LOCALSTATEDIR
+	        "/spool/gpusched)",
+	        2 },
+	{ "cgroup", KEY_CGROUP, "PATH", 0, "run jobs below this cgroup; none: do not use cgroups",
+	        2 },
+	{ "shepherd", KEY_SHEPHERD, "FILE", 0, "the program that watches a run", 2 },
+	{ "munge-socket-2", KEY_MUNGE_2, "PATH", 0,
+	        "ask this munge daemon too about jobs' signatures, while a key is replaced", 2 },
+	{ "signature-age", KEY_SIGNATURE_AGE, "TIME", 0,
+	        "refuse to start what was signed longer ago (default: 14d)", 2 },
+	{ "allow-root", KEY_ALLOW_ROOT, NULL, 0, "run root's jobs too", 2 },
+	{ "user", KEY_USER, "NAME", 0,
+	        "run the half that speaks with the network as this user (default: as root, without "
+	        "any capability)",
+	        2 },
+	{ "foreground", KEY_FOREGROUND, NULL, 0, "stay in the foreground (the default)", 3 },
+	{ "daemon", KEY_DAEMON, NULL, 0, "detach; return when ready", 3 },
+	{ "pid-file", KEY_PID_FILE, "FILE", 0, "write the process id there", 3 },
+	{ "log", KEY_LOG, "WHERE", 0,
+	        "stderr, syslog or a file (default: stderr; with --daemon syslog)", 3 },
+	{ "log-level", KEY_LOG_LEVEL, "LEVEL", 0, "error, warning, info or debug (default: info)",
+	        3 },
+	{ "test", KEY_TEST, NULL, 0, "print what would be reported to the controller, and end", 3 },
+	{ "pretend", KEY_PRETEND, "cpus=N,mem=SIZE", 0,
+	        "report this instead of what the node has; for trying and testing", 4 },
+	{ "simulate", KEY_SIMULATE, "N", 0,
+	        "be N nodes that only seem to run jobs (0: all of --nodes), for scale tests", 4 },
+	{ "nodes", KEY_NODES, "LIST", 0, "their names, as in n[0001-9999] (default: n1, n2, ...)",
+	        4 },
+	{ 0 },
+};
+
+static void check(struct argp_state *state, int rc, const char *option, const struct error *err)
+{
+	if (rc < 0)
+		argp_error(state, "%s: %s", option, err->text);
+}
+
+/* Options that are one string: key, where it goes. */
+static const struct {
+	int key;
+	size_t at;
+} texts[] = {
+	{ 'N', offsetof(struct options, node) },
+	{ 'f', offsetof(struct options, conf) },
+	{ KEY_RUNDIR, offsetof(struct options, rundir) },
+	{ KEY_SPOOL, offsetof(struct options, spool) },
+	{ KEY_CGROUP, offsetof(struct options, cgroup) },
+	{ KEY_SHEPHERD, offsetof(struct options, shepherd) },
+	{ KEY_MUNGE_2, offsetof(struct options, munge_socket_2) },
+	{ KEY_USER, offsetof(struct options, user) },
+	{ KEY_PID_FILE, offsetof(struct options, pid_file) },
+	{ KEY_LOG, offsetof(struct options, log) },
+	{ KEY_LOG_LEVEL, offsetof(struct options, log_level) },
+	{ KEY_PRETEND, offsetof(struct options, pretend) },
+	{ KEY_NODES, offsetof(struct options, nodes) },
+};
+
+static error_t parse(int key, char *arg, struct argp_state *state)
+{
+	struct options *o = state->input;
+	struct error err;
+
+	for (size_t i = 0; i < sizeof(texts) / sizeof(*texts); i++) {
+		if (texts[i].key != key)
+			continue;
+		*(const char **)((char *)o + texts[i].at) = arg;
+		return 0;
+	}
+	switch (key) {
+	case KEY_SIGNATURE_AGE:
+		check(state, duration_parse(arg, DURATION_BARE_REFUSED, &o->signature_age_s, &err),
+		        "--signature-age", &err);
+		return 0;
+	case KEY_SIMULATE:
+		o->simulate = true;
+		check(state, count_parse(arg, 0, HOSTLIST_MAX, &o->simulate_n, &err), "--simulate",
+		        &err);
+		return 0;
+	case KEY_ALLOW_ROOT:
+		o->allow_root = true;
+		return 0;
+	case KEY_DAEMON:
+		o->daemon = true;
+		return 0;
+	case KEY_FOREGROUND:
+		o->daemon = false;
+		return 0;
+	case KEY_TEST:
+		o->test = true;
+		return 0;
+	case ARGP_KEY_ARG:
+		argp_error(state, "unexpected argument '%s'", arg);
+		return 0;
+	default:
+		return ARGP_ERR_UNKNOWN;
+	}
+}
+
+static const struct argp argp = {
+	.options = rows,
+	.parser = parse,
+	.doc = "The agent of gpusched on a node: starts, watches and ends runs as the controller "
+	       "orders.\v"
+	       "It can be ended and started again at any time: runs go on.",
+};
+
+/* The host's name up to the first dot. Not freed. */
+static const char *short_host_name(void)
+{
+	char name[HOSTLIST_NAME_MAX + 1] = "";
+
+	if (gethostname(name, sizeof(name) - 1) < 0 || !*name)
+		return "localhost";
+	name[strcspn(name, ".")] = '\0';
+	return xstrdup(name);
+}
+
+/* Daemons change their directory. Not freed. */
+static const char *absolute(const char *path)
+{
+	char *here;
+
+	if (!*path || *path == '/')
+		return path;
+	here = getcwd(NULL, 0);
+	return here ? xasprintf("%s/%s", here, path) : path;
+}
+
+static void refuse(const char *text)
+{
+	fprintf(stderr, "%s: error: %s\n", program_invocation_short_name, text);
+	exit(EXIT_USAGE);
+}
+
+void options_parse(struct options *o, int argc, char **argv)
+{
+	struct error err;
+
+	*o = (struct options){ .rundir = "/run/gpusched",
+		.spool = LOCALSTATEDIR "/spool/gpusched",
+		.pid_file = "",
+		.log_level = "info" };
+	argp_err_exit_status = EXIT_USAGE;
+	argp_parse(&argp, argc, argv, 0, NULL, o);
+	if (!o->node)
+		o->node = short_host_name();
+	if (hostlist_name_check(o->node, &err) < 0)
+		refuse(err.text);
+	if (!o->log)
+		o->log = o->daemon ? "syslog" : "stderr";
+	o->rundir = absolute(o->rundir);
+	o->spool = absolute(o->spool);
+	o->pid_file = absolute(o->pid_file);
+	if (strcmp(o->log, "stderr") != 0 && strcmp(o->log, "syslog") != 0)
+		o->log = absolute(o->log);
+	if (o->daemon && strcmp(o->log, "stderr") == 0)
+		refuse("--daemon: --log must be syslog or a file");
+	if (o->nodes && !o->simulate)
+		refuse("--nodes goes with --simulate");
+	if (o->simulate && !o->simulate_n && !o->nodes)
+		refuse("--simulate=0 needs --nodes=LIST");
+}
