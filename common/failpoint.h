@@ -36,7 +36,14 @@
 	X(shepherd_before_started, "the program was executed, there is no record of it")       \
 	X(shepherd_before_exit_record, "nothing is left of the run, there is no exit record")  \
 	X(shepherd_after_exit_record, "the exit record is there")                              \
-	X(shepherd_before_news, "a record is written, the launcher is not told")
+	X(shepherd_before_news, "a record is written, the launcher is not told")               \
+	X(agent_before_register, "the agent knows its runs, the controller does not")          \
+	X(agent_after_register, "a registration is queued")                                    \
+	X(agent_before_tell_start, "a start has come, the launcher does not know")             \
+	X(agent_after_tell_start, "a start is queued for the launcher")                        \
+	X(agent_before_report, "a change of a run has come, it is not reported")               \
+	X(agent_after_report, "a report is queued")                                            \
+	X(agent_before_tell_forget, "an end was acknowledged, the launcher does not know")
 
 #define X(name, help) FP_##name,
 enum failpoint { FAILPOINTS(X) FAILPOINT_COUNT };

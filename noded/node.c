@@ -1,4 +1,6 @@
 /* node.c - see node.h */
+#include "config.h"
+
 #include "noded/node.h"
 
 #include <assert.h>
@@ -8,6 +10,7 @@
 
 #include <event2/event.h>
 
+#include "common/failpoint.h"
 #include "common/log.h"
 #include "common/xalloc.h"
 
@@ -51,6 +54,20 @@ static void send_message(struct node *node, const struct agent_effect *effect)
 		log_error("node %s: %s", node->config.facts->node, err.text);
 }
 
+static void send_register(struct node *node, const struct agent_effect *effect)
+{
+	FAILPOINT(agent_before_register);
+	send_message(node, effect);
+	FAILPOINT(agent_after_register);
+}
+
+static void send_report(struct node *node, const struct agent_effect *effect)
+{
+	FAILPOINT(agent_before_report);
+	send_message(node, effect);
+	FAILPOINT(agent_after_report);
+}
+
 static void tell_launcher(struct node *node, const struct agent_effect *effect)
 {
 	unsigned type;
@@ -58,6 +75,19 @@ static void tell_launcher(struct node *node, const struct agent_effect *effect)
 	        convert_effect(node->convert, effect, node->config.facts, &type);
 
 	node->config.launcher->tell(node->config.arg, effect, type, message);
+}
+
+static void tell_start(struct node *node, const struct agent_effect *effect)
+{
+	FAILPOINT(agent_before_tell_start);
+	tell_launcher(node, effect);
+	FAILPOINT(agent_after_tell_start);
+}
+
+static void tell_forget(struct node *node, const struct agent_effect *effect)
+{
+	FAILPOINT(agent_before_tell_forget);
+	tell_launcher(node, effect);
 }
 
 static void close_session(struct node *node, const struct agent_effect *effect)
@@ -74,14 +104,14 @@ static void note(struct node *node, const struct agent_effect *effect)
 
 static void (*const carry_out[AGENT_EFFECT_COUNT])(
         struct node *node, const struct agent_effect *effect) = {
-	[AGENT_SEND_REGISTER] = send_message,
-	[AGENT_SEND_REPORT] = send_message,
+	[AGENT_SEND_REGISTER] = send_register,
+	[AGENT_SEND_REPORT] = send_report,
 	[AGENT_SEND_HEARTBEAT] = send_message,
 	[AGENT_CLOSE_SESSION] = close_session,
-	[AGENT_TELL_START] = tell_launcher,
+	[AGENT_TELL_START] = tell_start,
 	[AGENT_TELL_END] = tell_launcher,
 	[AGENT_TELL_SIGNAL] = tell_launcher,
-	[AGENT_TELL_FORGET] = tell_launcher,
+	[AGENT_TELL_FORGET] = tell_forget,
 	[AGENT_TELL_EPOCH] = tell_launcher,
 	[AGENT_NOTE] = note,
 };
