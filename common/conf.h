@@ -116,6 +116,9 @@ struct conf *conf_parse(const char *text, const char *name, struct conf_problems
 void conf_free(struct conf *conf);                        /* NULL is fine */
 void conf_problems_clear(struct conf_problems *problems); /* frees the entries */
 
+/* One line each: "FILE:LINE: TEXT", or "FILE: TEXT" for what concerns the file as a whole. */
+void conf_problems_print(const struct conf_problems *problems, FILE *out);
+
 /* Print every effective value in the file's own syntax, so that it can be read back. */
 void conf_print(const struct conf *conf, FILE *out);
 

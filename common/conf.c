@@ -1,0 +1,444 @@
+/* conf.c - reading: from a text to a struct conf or a list of mistakes
+ *
+ *     text -> conf_source (includes, lines, numbers) -> libconfig (a tree) -> the tables' sections
+ *     and keys into a conf_raw -> conf_check (what joins keys) -> conf
+ *
+ * A fault of the first two ends the reading and is told alone; all others are collected.
+ */
+#include "common/conf_schema.h"
+
+#include <limits.h>
+#include <stdarg.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "common/text.h"
+#include "common/xalloc.h"
+
+#define PROBLEMS_MAX 1000 /* told of one file */
+#define SHOWN_MAX    64   /* of a value, in a problem */
+
+/* A problem, and where it stands in the text of all files. */
+struct conf_found {
+	size_t order;
+	unsigned at; /* line of the text; 0: the file as a whole */
+	struct conf_problem problem;
+};
+
+/* --- problems -------------------------------------------------------------------------------- */
+
+static void problem_add(
+        struct conf_reader *r, unsigned at, const char *file, unsigned line, const char *text)
+{
+	struct conf_found *found;
+
+	if (r->n_problems > PROBLEMS_MAX)
+		return;
+	if (r->n_problems == PROBLEMS_MAX) { /* the last there is room for */
+		at = UINT_MAX;
+		line = 0;
+		text = "more mistakes than are told";
+	}
+	if (r->n_problems == r->cap_problems) {
+		r->cap_problems = r->cap_problems ? r->cap_problems * 2 : 8;
+		r->problems = xrealloc(r->problems, r->cap_problems, sizeof(*r->problems));
+	}
+	found = &r->problems[r->n_problems];
+	found->order = r->n_problems++;
+	found->at = at;
+	found->problem = (struct conf_problem){ xstrdup(file), line, xstrdup(text) };
+}
+
+void conf_reader_problem(
+        struct conf_reader *reader, const config_setting_t *at, const char *fmt, ...)
+{
+	unsigned line = at ? config_setting_source_line(at) : 0;
+	struct conf_line where = conf_source_line(&reader->src, line);
+	char *text = NULL;
+	va_list ap;
+
+	va_start(ap, fmt);
+	if (vasprintf(&text, fmt, ap) < 0)
+		text = xstrdup("out of memory");
+	va_end(ap);
+	problem_add(reader, line, reader->src.files[where.file], where.line, text);
+	free(text);
+}
+
+static int compare_found(const void *a, const void *b)
+{
+	const struct conf_found *x = a, *y = b;
+
+	if (x->at != y->at)
+		return x->at < y->at ? -1 : 1;
+	return (x->order > y->order) - (x->order < y->order);
+}
+
+void conf_reader_problems(struct conf_reader *reader, struct conf_problems *out)
+{
+	out->n = reader->n_problems;
+	out->v = xcalloc(out->n, sizeof(*out->v));
+	if (out->n)
+		qsort(reader->problems, out->n, sizeof(*reader->problems), compare_found);
+	for (size_t i = 0; i < out->n; i++)
+		out->v[i] = reader->problems[i].problem;
+	reader->n_problems = 0;
+}
+
+void conf_problems_clear(struct conf_problems *problems)
+{
+	for (size_t i = 0; i < problems->n; i++) {
+		free(problems->v[i].file);
+		free(problems->v[i].text);
+	}
+	free(problems->v);
+	*problems = (struct conf_problems){ 0 };
+}
+
+void conf_problems_print(const struct conf_problems *problems, FILE *out)
+{
+	for (size_t i = 0; i < problems->n; i++) {
+		const struct conf_problem *p = &problems->v[i];
+
+		if (p->line)
+			fprintf(out, "%s:%u: %s\n", p->file, p->line, p->text);
+		else
+			fprintf(out, "%s: %s\n", p->file, p->text);
+	}
+}
+
+/* --- opening --------------------------------------------------------------------------------- */
+
+/* Give each number of the tree its literal: both are in the order of the text. */
+static size_t number_pair(struct conf_reader *r, config_setting_t *setting, size_t next)
+{
+	switch (config_setting_type(setting)) {
+	case CONFIG_TYPE_INT:
+	case CONFIG_TYPE_INT64:
+	case CONFIG_TYPE_FLOAT:
+		if (next < r->src.n_numbers)
+			config_setting_set_hook(setting, &r->src.numbers[next]);
+		return next + 1;
+	case CONFIG_TYPE_GROUP:
+	case CONFIG_TYPE_LIST:
+	case CONFIG_TYPE_ARRAY:
+		for (int i = 0; i < config_setting_length(setting); i++)
+			next = number_pair(r, config_setting_get_elem(setting, (unsigned)i), next);
+	}
+	return next;
+}
+
+/* What libconfig could not read, in better words than "syntax error". */
+static void syntax_problem(struct conf_reader *r)
+{
+	unsigned line = (unsigned)config_error_line(&r->tree);
+	const char *libconfig = config_error_text(&r->tree), *text = r->src.text.s;
+	struct conf_line where = conf_source_line(&r->src, line);
+	char *copy, *shown, message[400], escaped[60];
+	const char *what = "syntax error";
+
+	for (unsigned l = 1; l < line && strchr(text, '\n'); l++)
+		text = strchr(text, '\n') + 1;
+	copy = xstrndup(text, strcspn(text, "\n"));
+	shown = text_trim(copy);
+	text_escape(escaped, sizeof(escaped), shown, strlen(shown));
+	if (libconfig && !strncmp(libconfig, "duplicate", 9))
+		what = "syntax error: a key that its group already has";
+	else if (libconfig && !strncmp(libconfig, "mismatched", 10))
+		what = "syntax error: the elements of [ ] must be of one type";
+	if (r->src.hint_line && r->src.hint_line <= line)
+		snprintf(message, sizeof(message), "syntax error: %s", r->src.hint);
+	else if (!*shown)
+		snprintf(message, sizeof(message), "%s; is a bracket not closed?", what);
+	else
+		snprintf(message, sizeof(message), "%s at or before: %s", what, escaped);
+	if (r->src.hint_line && r->src.hint_line <= line)
+		where = conf_source_line(&r->src, r->src.hint_line);
+	problem_add(r, line, r->src.files[where.file], where.line, message);
+	free(copy);
+}
+
+int conf_reader_open(struct conf_reader *reader, const char *path, const char *text)
+{
+	struct conf_fault fault;
+	int rc;
+
+	*reader = (struct conf_reader){ 0 };
+	config_init(&reader->tree);
+	rc = text ? conf_source_parse(&reader->src, text, path, &fault)
+	          : conf_source_load(&reader->src, path, &fault);
+	if (rc < 0) {
+		problem_add(reader, 0, fault.file, fault.line, fault.what.text);
+		return -1;
+	}
+	strbuf_adds(&reader->src.text, ""); /* never NULL */
+	if (!config_read_string(&reader->tree, reader->src.text.s)) {
+		syntax_problem(reader);
+		return -1;
+	}
+	number_pair(reader, config_root_setting(&reader->tree), 0);
+	return 0;
+}
+
+static void raw_clear(struct conf_raw *raw)
+{
+	for (size_t i = 0; i < conf_n_sections; i++) {
+		const struct conf_section *s = &conf_sections[i];
+		size_t n = conf_section_count(s, raw);
+
+		for (size_t j = 0; j < n; j++) {
+			for (size_t k = 0; k < s->n_keys; k++)
+				conf_value_clear(&s->keys[k], conf_section_base(s, raw, j));
+		}
+	}
+	for (size_t i = 0; i < raw->conf.n_nodes; i++) {
+		free(raw->conf.nodes[i].name);
+		free(raw->conf.nodes[i].gpus);
+	}
+	for (size_t i = 0; i < raw->conf.n_partitions; i++)
+		free(raw->conf.partitions[i].nodes);
+	free(raw->conf.nodes);
+	free(raw->conf.gpu_types);
+	free(raw->conf.partitions);
+	free(raw->entries);
+	*raw = (struct conf_raw){ 0 };
+}
+
+void conf_reader_clear(struct conf_reader *reader)
+{
+	for (size_t i = 0; i < reader->n_problems; i++) {
+		free(reader->problems[i].problem.file);
+		free(reader->problems[i].problem.text);
+	}
+	free(reader->problems);
+	raw_clear(&reader->raw);
+	config_destroy(&reader->tree);
+	conf_source_clear(&reader->src);
+}
+
+/* --- values ---------------------------------------------------------------------------------- */
+
+#define BIT(type) (1u << (type))
+#define INTEGERS  (BIT(CONFIG_TYPE_INT) | BIT(CONFIG_TYPE_INT64))
+#define STRING    BIT(CONFIG_TYPE_STRING)
+
+/* What libconfig's types a key's value may have, and what to say of others. A time or size may be
+ * an integer so that its own reader can say which unit is missing. */
+static const struct {
+	unsigned accepts;
+	const char *otherwise;
+} shapes[CONF_TYPES] = {
+	[CONF_TEXT] = { STRING, "must be text in quotes" },
+	[CONF_COUNT] = { INTEGERS, "must be a whole number, without quotes" },
+	[CONF_BOOL] = { BIT(CONFIG_TYPE_BOOL), "must be true or false, without quotes" },
+	[CONF_TIME] = { STRING | INTEGERS, "must be a time in quotes, as in \"20m\"" },
+	[CONF_SIZE] = { STRING | INTEGERS, "must be a size in quotes, as in \"80G\"" },
+	[CONF_GPUS] = { STRING, "must be amounts in quotes, as in \"h100:8\"" },
+};
+
+/* The text of a single value; numbers as they are written. */
+static char *value_text(const struct conf_reader *r, const config_setting_t *setting)
+{
+	const struct conf_number *number = config_setting_get_hook(setting);
+
+	switch (config_setting_type(setting)) {
+	case CONFIG_TYPE_STRING:
+		return xstrdup(config_setting_get_string(setting));
+	case CONFIG_TYPE_BOOL:
+		return xstrdup(config_setting_get_bool(setting) ? "true" : "false");
+	}
+	return number ? xstrndup(r->src.text.s + number->at, number->len) : xstrdup("?");
+}
+
+int conf_reader_value(struct conf_reader *reader, const struct conf_key *key,
+        const config_setting_t *setting, const char *path, void *base)
+{
+	int type = config_setting_type(setting);
+	char *text, shown[SHOWN_MAX];
+	const char *quote = type == CONFIG_TYPE_STRING ? "\"" : "";
+	struct error err;
+	int rc = 0;
+
+	if (config_setting_is_aggregate(setting)) {
+		conf_reader_problem(reader, setting, "%s: %s", path, shapes[key->type].otherwise);
+		return -1;
+	}
+	text = value_text(reader, setting);
+	if (!(shapes[key->type].accepts & BIT(type)))
+		rc = error_set(&err, ERR_CONFIG, "%s", shapes[key->type].otherwise);
+	else
+		rc = conf_value_read(key, text, &reader->raw.conf, base, &err);
+	if (rc < 0) {
+		text_escape(shown, sizeof(shown), text, strlen(text));
+		conf_reader_problem(
+		        reader, setting, "%s: %s%s%s: %s", path, quote, shown, quote, err.text);
+	}
+	free(text);
+	return rc;
+}
+
+/* --- sections -------------------------------------------------------------------------------- */
+
+static void unknown_key(struct conf_reader *r, const struct conf_section *section,
+        const config_setting_t *setting, const char *path)
+{
+	const char **names = xcalloc(section->n_keys + conf_n_sections + 1, sizeof(*names));
+	const char *name = config_setting_name(setting), *nearest;
+	char shown[SHOWN_MAX];
+	size_t n = 0;
+
+	for (size_t i = 0; i < section->n_keys; i++)
+		names[n++] = section->keys[i].name;
+	for (size_t i = 1; i < conf_n_sections && !*section->name; i++)
+		names[n++] = conf_sections[i].name;
+	nearest = text_nearest(name, names);
+	free(names);
+	text_escape(shown, sizeof(shown), name, strlen(name));
+	if (nearest)
+		conf_reader_problem(
+		        r, setting, "%s%s: unknown key; did you mean '%s'?", path, shown, nearest);
+	else
+		conf_reader_problem(
+		        r, setting, "%s%s: unknown key; see gpusched.conf(5)", path, shown);
+}
+
+/* The keys of `group` (NULL: none is given) into the struct at `base`; `path` ends in a '.' or is
+ * empty. */
+static void read_keys(struct conf_reader *r, const struct conf_section *section,
+        const config_setting_t *group, const config_setting_t *where, const char *path, void *base)
+{
+	const char *defaults = section->defaults_at ? (char *)&r->raw + section->defaults_at : NULL;
+
+	for (size_t i = 0; i < section->n_keys; i++) {
+		const struct conf_key *key = &section->keys[i];
+		const config_setting_t *given =
+		        group ? config_setting_get_member(group, key->name) : NULL;
+		char *full;
+
+		if (given) {
+			full = xasprintf("%s%s", path, key->name);
+			conf_reader_value(r, key, given, full, base);
+			free(full);
+		} else if (defaults && key->def) {
+			conf_value_copy(key, defaults, base);
+		} else if (!key->def) {
+			conf_reader_problem(r, where, "%s%s: must be given", path, key->name);
+		} else if (conf_value_read(key, key->def, &r->raw.conf, base, NULL) < 0) {
+			abort(); /* a row is wrong; test_conf.c reads every default */
+		}
+	}
+	for (int i = 0; group && i < config_setting_length(group); i++) {
+		const config_setting_t *setting = config_setting_get_elem(group, (unsigned)i);
+		const char *name = config_setting_name(setting);
+
+		if (!conf_key_find(section, name) && (*section->name || !conf_section_find(name)))
+			unknown_key(r, section, setting, path);
+	}
+}
+
+static void read_list(
+        struct conf_reader *r, const struct conf_section *section, const config_setting_t *list)
+{
+	size_t n = (size_t)config_setting_length(list);
+	void *array;
+
+	if (n > section->max) {
+		conf_reader_problem(
+		        r, list, "%s: %zu entries; at most %zu", section->name, n, section->max);
+		return;
+	}
+	if (!n && section->required)
+		conf_reader_problem(r, list, "%s: must have an entry", section->name);
+	array = xcalloc(n, section->size);
+	memcpy((char *)&r->raw + section->at, &array, sizeof(array));
+	memcpy((char *)&r->raw + section->n_at, &n, sizeof(n));
+	for (size_t i = 0; i < n; i++) {
+		const config_setting_t *entry = config_setting_get_elem(list, (unsigned)i);
+		char *path = xasprintf("%s[%zu]", section->name, i);
+
+		if (!config_setting_is_group(entry)) {
+			conf_reader_problem(
+			        r, entry, "%s: must be a group: { name = \"...\"; }", path);
+		} else {
+			char *prefix = xasprintf("%s.", path);
+
+			read_keys(r, section, entry, entry, prefix,
+			        conf_section_base(section, &r->raw, i));
+			free(prefix);
+		}
+		free(path);
+	}
+}
+
+static void read_section(struct conf_reader *r, const struct conf_section *section)
+{
+	const config_setting_t *root = config_root_setting(&r->tree), *given;
+	char *prefix;
+
+	if (!*section->name) {
+		read_keys(r, section, root, NULL, "", conf_section_base(section, &r->raw, 0));
+		return;
+	}
+	given = config_setting_get_member(root, section->name);
+	if (!given && section->list && section->required)
+		conf_reader_problem(r, NULL, "%s: must be given", section->name);
+	if (!given && section->list)
+		return;
+	if (given && section->list && !config_setting_is_list(given)) {
+		conf_reader_problem(
+		        r, given, "%s: must be a list of groups: ( { ... }, ... )", section->name);
+		return;
+	}
+	if (given && !section->list && !config_setting_is_group(given)) {
+		conf_reader_problem(r, given, "%s: must be a group: { ... }", section->name);
+		return;
+	}
+	if (section->list) {
+		read_list(r, section, given);
+		return;
+	}
+	prefix = xasprintf("%s.", section->name);
+	read_keys(r, section, given, given, prefix, conf_section_base(section, &r->raw, 0));
+	free(prefix);
+}
+
+static struct conf *read_all(const char *path, const char *text, struct conf_problems *problems)
+{
+	struct conf_reader reader;
+	struct conf *conf = NULL;
+
+	if (conf_reader_open(&reader, path, text) == 0) {
+		for (size_t i = 0; i < conf_n_sections; i++)
+			read_section(&reader, &conf_sections[i]);
+		conf_check(&reader);
+	}
+	if (!reader.n_problems) {
+		/* The conf is on its own now; what only served to read it goes. */
+		conf = xmemdup(&reader.raw.conf, sizeof(*conf));
+		reader.raw.conf = (struct conf){ 0 };
+	}
+	conf_reader_problems(&reader, problems);
+	conf_reader_clear(&reader);
+	return conf;
+}
+
+struct conf *conf_load(const char *path, struct conf_problems *problems)
+{
+	return read_all(path, NULL, problems);
+}
+
+struct conf *conf_parse(const char *text, const char *name, struct conf_problems *problems)
+{
+	return read_all(name, text, problems);
+}
+
+void conf_free(struct conf *conf)
+{
+	struct conf_raw raw = { 0 };
+
+	if (!conf)
+		return;
+	raw.conf = *conf;
+	raw_clear(&raw);
+	free(conf);
+}

@@ -1,0 +1,229 @@
+/* conf_diff.c - what a reload would change, named as people name it
+ *
+ * Entries of lists are matched by their names; their order does not matter. Nodes with the same
+ * change share a line: "nodes.h[01-16].cpus 64 -> 128".
+ */
+#include "common/conf_schema.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "common/hostlist.h"
+#include "common/xalloc.h"
+
+/* One change of one entry. */
+struct change {
+	const struct conf_section *section;
+	const struct conf_key *key; /* NULL: the entry itself, added or removed */
+	char *what;                 /* " 64 -> 128", " added", " removed" */
+	const char *name;           /* of the entry, borrowed; NULL: not of a list */
+	size_t order;
+};
+
+struct changes {
+	struct change *v;
+	size_t n, cap;
+};
+
+static void change_add(struct changes *c, const struct conf_section *section,
+        const struct conf_key *key, const char *name, char *what)
+{
+	if (c->n == c->cap) {
+		c->cap = c->cap ? c->cap * 2 : 16;
+		c->v = xrealloc(c->v, c->cap, sizeof(*c->v));
+	}
+	c->v[c->n] = (struct change){ section, key, what, name, c->n };
+	c->n++;
+}
+
+static char *value_of(const struct conf_key *key, const void *base, const struct conf *conf)
+{
+	struct strbuf out = { 0 };
+
+	conf_value_print(key, base, conf, &out);
+	if (!out.len)
+		strbuf_adds(&out, "\"\"");
+	return strbuf_take(&out);
+}
+
+static void compare_keys(struct changes *changes, const struct conf_section *section,
+        const char *name, const void *from, const struct conf *conf_from, const void *to,
+        const struct conf *conf_to)
+{
+	for (size_t k = 0; k < section->n_keys; k++) {
+		const struct conf_key *key = &section->keys[k];
+		char *a = value_of(key, from, conf_from), *b = value_of(key, to, conf_to);
+
+		if (strcmp(a, b))
+			change_add(changes, section, key, name, xasprintf(" %s -> %s", a, b));
+		free(a);
+		free(b);
+	}
+}
+
+/* --- lists ----------------------------------------------------------------------------------- */
+
+struct named {
+	const char *name;
+	const void *base;
+};
+
+static int compare_named(const void *a, const void *b)
+{
+	return hostlist_name_compare(
+	        ((const struct named *)a)->name, ((const struct named *)b)->name);
+}
+
+static struct named *sorted(
+        const struct conf_section *section, const struct conf_raw *raw, size_t *n)
+{
+	struct named *v;
+
+	*n = conf_section_count(section, raw);
+	v = xcalloc(*n, sizeof(*v));
+	for (size_t i = 0; i < *n; i++) {
+		v[i].base = conf_section_base(section, raw, i);
+		memcpy(&v[i].name, (const char *)v[i].base + section->keys[0].at, sizeof(char *));
+	}
+	if (*n)
+		qsort(v, *n, sizeof(*v), compare_named);
+	return v;
+}
+
+static void compare_list(struct changes *changes, const struct conf_section *section,
+        const struct conf_raw *from, const struct conf_raw *to)
+{
+	size_t n_a, n_b, i = 0, j = 0;
+	struct named *a = sorted(section, from, &n_a), *b = sorted(section, to, &n_b);
+
+	while (i < n_a || j < n_b) {
+		int d = i == n_a ? 1 : j == n_b ? -1 : compare_named(&a[i], &b[j]);
+
+		if (d < 0)
+			change_add(changes, section, NULL, a[i].name, xstrdup(" removed"));
+		else if (d > 0)
+			change_add(changes, section, NULL, b[j].name, xstrdup(" added"));
+		else
+			compare_keys(changes, section, a[i].name, a[i].base, &from->conf, b[j].base,
+			        &to->conf);
+		i += d <= 0;
+		j += d >= 0;
+	}
+	free(a);
+	free(b);
+}
+
+/* --- lines ----------------------------------------------------------------------------------- */
+
+/* Are both one change of nodes, in more places? */
+static bool alike(const struct change *a, const struct change *b)
+{
+	return a->section == b->section && a->section->hosts && a->key == b->key &&
+	       !strcmp(a->what, b->what);
+}
+
+/* The same change of nodes next to each other; otherwise as they were found. */
+static int compare_changes(const void *a, const void *b)
+{
+	const struct change *x = a, *y = b;
+	int d;
+
+	if (x->section != y->section)
+		return x->section < y->section ? -1 : 1;
+	if (x->section->hosts && x->key != y->key)
+		return x->key < y->key ? -1 : 1;
+	d = x->section->hosts ? strcmp(x->what, y->what) : 0;
+	return d ? d : (x->order > y->order) - (x->order < y->order);
+}
+
+/* The line for v[0..n), which are alike. */
+static char *line_make(const struct change *v, size_t n)
+{
+	struct strbuf line = { 0 };
+	const char **names;
+	char *list;
+
+	strbuf_adds(&line, v->section->name);
+	if (v->name && v->section->hosts) {
+		names = xcalloc(n, sizeof(*names));
+		for (size_t i = 0; i < n; i++)
+			names[i] = v[i].name;
+		list = hostlist_compress(names, n);
+		strbuf_addf(&line, ".%s", list);
+		free(list);
+		free(names);
+	} else if (v->name) {
+		strbuf_addf(&line, ".%s", v->name);
+	}
+	if (v->key)
+		strbuf_addf(&line, "%s%s", line.len ? "." : "", v->key->name);
+	strbuf_adds(&line, v->what);
+	return strbuf_take(&line);
+}
+
+/* Name all that cannot be reloaded; -1 if there is any. */
+static int fixed_check(const struct changes *changes, struct error *err)
+{
+	struct strbuf fixed = { 0 };
+	int rc = 0;
+
+	for (size_t i = 0; i < changes->n; i++) {
+		const struct change *c = &changes->v[i];
+		char *line;
+
+		if (!c->key || c->key->reload)
+			continue;
+		line = line_make(c, 1);
+		strbuf_addf(&fixed, "%s%s", fixed.len ? ", " : "", line);
+		free(line);
+	}
+	if (fixed.len) {
+		rc = error_set(err, ERR_CONFIG, "cannot be changed while gctld runs: %s", fixed.s);
+		error_hint(
+		        err, "set the old value, or restart gctld (running jobs are not affected)");
+	}
+	strbuf_free(&fixed);
+	return rc;
+}
+
+static int lines_make(const struct changes *changes, char ***lines)
+{
+	char **v = xcalloc(changes->n, sizeof(*v));
+	int n = 0;
+
+	for (size_t i = 0, end; i < changes->n; i = end) {
+		for (end = i + 1; end < changes->n && alike(&changes->v[i], &changes->v[end]);)
+			end++;
+		v[n++] = line_make(&changes->v[i], end - i);
+	}
+	*lines = v;
+	return n;
+}
+
+int conf_diff(const struct conf *from, const struct conf *to, char ***lines, struct error *err)
+{
+	/* Nodes are compared as they were expanded. */
+	struct conf_raw a = { .conf = *from, .entries = from->nodes, .n_entries = from->n_nodes };
+	struct conf_raw b = { .conf = *to, .entries = to->nodes, .n_entries = to->n_nodes };
+	struct changes changes = { 0 };
+	int rc;
+
+	for (size_t i = 0; i < conf_n_sections; i++) {
+		const struct conf_section *s = &conf_sections[i];
+
+		if (s->list)
+			compare_list(&changes, s, &a, &b);
+		else if (!s->defaults)
+			compare_keys(&changes, s, NULL, conf_section_base(s, &a, 0), from,
+			        conf_section_base(s, &b, 0), to);
+	}
+	if (changes.n)
+		qsort(changes.v, changes.n, sizeof(*changes.v), compare_changes);
+	rc = fixed_check(&changes, err);
+	if (rc == 0)
+		rc = lines_make(&changes, lines);
+	for (size_t i = 0; i < changes.n; i++)
+		free(changes.v[i].what);
+	free(changes.v);
+	return rc;
+}
