@@ -1,0 +1,258 @@
+/* gpusched.h - the C API of gpusched: submit jobs and follow them
+ *
+ *	struct gpusched_error err;
+ *	struct gpusched *g = gpusched_open(NULL, &err);
+ *	struct gpusched_spec spec;
+ *	uint64_t id;
+ *
+ *	gpusched_spec_init(&spec);
+ *	spec.script = "#!/bin/sh\nexec ./infer --batch 7\n";
+ *	spec.script_len = strlen(spec.script);
+ *	spec.gpus = "h100:2|l40s:4";
+ *	if (!g || gpusched_submit(g, &spec, 1, &id, &err) < 0)
+ *		errx(1, "%s", err.text);
+ *	printf("%llu\n", (unsigned long long)id);
+ *	gpusched_close(g);
+ *
+ * Link with -lgpusched. A `struct gpusched` is one connection to one controller, used by one thread
+ * at a time; make several for several threads. It is opened when it is first needed and again
+ * after a break. Nothing here installs signal handlers, starts threads or writes to a stream.
+ *
+ * Errors: functions return 0 or more on success, -1 (or NULL) on failure, and then fill `err`
+ * unless it is NULL. A code is a stable number with a dotted name (gpusched_error_name); the
+ * numbers are those that the controller answers with.
+ *
+ * Breaks: whatever cannot be done twice by mistake is tried again with growing pauses, as long as
+ * gpusched_set_retry() says: connecting, listing, waiting, and submitting, because each job
+ * carries a nonce and the controller answers a repeat with the id of the first time.
+ *
+ * Compatibility: structs that the library hands out only grow at the end. Structs that the caller
+ * fills begin with their size, which the _init functions set.
+ */
+#ifndef GPUSCHED_H
+#define GPUSCHED_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+struct gpusched;
+
+struct gpusched_error {
+	int code;
+	char text[512]; /* one line, no newline at its end */
+	char hint[256]; /* "" or one line of advice */
+};
+
+const char *gpusched_error_name(int code); /* "limit.jobs" */
+int gpusched_error_exit(int code);         /* what the commands exit with: gsubmit(1) */
+const char *gpusched_version(void);        /* "0.1.0" */
+
+/* --- the connection ------------------------------------------------------------------------ */
+
+/* Find the controller: the variables and files of gpusched(7), or the file `conf` if not NULL.
+ * Does not connect yet. */
+struct gpusched *gpusched_open(const char *conf, struct gpusched_error *err);
+void gpusched_close(struct gpusched *g); /* NULL is fine; requests in flight are forgotten */
+
+/* For how long to try again, in milliseconds, until a failure is reported; 0: one try, < 0: for
+ * ever. The variable GPUSCHED_RETRY or 5 s if never called. */
+void gpusched_set_retry(struct gpusched *g, int64_t ms);
+
+/* The cluster that the configuration names. */
+const char *gpusched_cluster(const struct gpusched *g);
+
+struct gpusched_pong {
+	const char *cluster, *host, *version; /* until the next call with `g` */
+	uint64_t epoch;                       /* grows each time a controller takes charge */
+	int64_t time;                         /* the controller's, microseconds of UTC */
+	uint32_t uid;                         /* whom it takes us for */
+};
+int gpusched_ping(struct gpusched *g, struct gpusched_pong *pong, struct gpusched_error *err);
+
+/* --- submitting ---------------------------------------------------------------------------- */
+
+/* One job to be. Everything is borrowed for the call. What is 0, NULL or false has its default,
+ * but for script and cwd. Texts are as the options of gsubmit(1) have them. */
+struct gpusched_spec {
+	size_t size;        /* of this struct: gpusched_spec_init() */
+	const void *script; /* begins with "#!"; at most 4 MiB */
+	size_t script_len;
+	const char *const *args; /* the script's arguments; NULL-terminated; NULL: none */
+	const char *const *env;  /* NAME=value; NULL-terminated; NULL: none at all */
+	const char *name;
+	const char *cwd;    /* absolute; NULL: the process's present one */
+	const char *input;  /* NULL: /dev/null */
+	const char *output; /* NULL: gpusched-%j.out */
+	const char *error;  /* NULL: goes where output goes */
+	bool append;        /* add to output files instead of emptying them */
+	const char *partition;
+	const char *account;
+	const char *gpus; /* "4", "h100:2", "h100:2|l40s:4" */
+	uint32_t cpus;
+	uint64_t mem_mb;
+	uint32_t time_limit_s; /* GPUSCHED_UNLIMITED: none */
+	bool hold;
+	bool no_requeue;
+	uint32_t warn_signal;   /* before the time limit; 0: TERM */
+	uint32_t warn_before_s; /* so long before; 0: no warning but the one at the limit */
+	int32_t nice;
+	const char *const *labels; /* "key=value"; NULL-terminated */
+	const char *token;         /* names this submit for ever: see below; NULL: a fresh one */
+	int32_t umask;             /* -1: the process's present one */
+};
+#define GPUSCHED_UNLIMITED UINT32_MAX
+#define GPUSCHED_GROUP_MAX 64
+
+void gpusched_spec_init(struct gpusched_spec *spec);
+
+/* Submit 1 to GPUSCHED_GROUP_MAX jobs, signed together: all are accepted or none. Returns when
+ * they are on the controller's disk; ids[i] is the job of specs[i].
+ *
+ * A token makes a repeat safe: whoever submits the same job with the same token again, even from
+ * another process and after any crash, gets the same id and no second job; another job with it is
+ * refused (job.token). Without a token, repeats within this call are safe all the same. */
+int gpusched_submit(struct gpusched *g, const struct gpusched_spec *specs, size_t n, uint64_t *ids,
+        struct gpusched_error *err);
+
+/* The same in two halves, so that many groups are under way at once: each send is answered by one
+ * receive, in the order of sending. Sending never waits for an answer (but for room in the
+ * network); at most GPUSCHED_PIPELINE_MAX groups may wait for their answer. */
+#define GPUSCHED_PIPELINE_MAX 1024
+
+/* `tag` comes back with the answer. -1: nothing was sent. */
+int gpusched_submit_send(struct gpusched *g, const struct gpusched_spec *specs, size_t n,
+        uint64_t tag, struct gpusched_error *err);
+
+struct gpusched_submitted {
+	uint64_t tag;
+	const uint64_t *ids; /* n of them, until the next call; NULL if the group was refused */
+	size_t n;
+	struct gpusched_error error; /* code 0, or why the group was refused */
+};
+
+/* 1: *out is the answer to the oldest group; 0: none came within timeout_ms (< 0: no limit), or
+ * nothing is under way; -1: the controller could not be reached in the time that
+ * gpusched_set_retry() gives: groups without answer stay under way, and the next call goes on. */
+int gpusched_submit_receive(struct gpusched *g, struct gpusched_submitted *out, int timeout_ms,
+        struct gpusched_error *err);
+
+/* --- jobs ---------------------------------------------------------------------------------- */
+
+/* A job as gqueue(1) shows it. Strings are never NULL; "" or 0 where it does not apply. Borrowed
+ * until the callback returns. */
+struct gpusched_job {
+	uint64_t id;
+	const char *name, *user, *account, *partition;
+	const char *state;       /* "PENDING", "RUNNING", "COMPLETED", ... */
+	const char *reason;      /* why it waits, or how it ended */
+	const char *reason_text; /* the same for people */
+	const char *gpus;        /* asked for: "h100:2|l40s:4" */
+	uint32_t uid, cpus;
+	uint64_t mem_mb;
+	uint32_t time_limit_s;
+	int64_t submit_time, start_time, end_time; /* microseconds of UTC */
+	uint64_t elapsed_s;
+	uint32_t exit_code, exit_signal;
+	const char *node, *gpu_type;
+	const uint32_t *gpu_indices; /* n_gpu_indices of them: the host's numbers */
+	size_t n_gpu_indices;
+	uint32_t attempt;
+	int64_t priority;
+	const char *comment;
+};
+
+/* Return 0 to go on; anything else ends the listing and is returned by it. */
+typedef int gpusched_on_job(const struct gpusched_job *job, void *arg);
+
+/* Which jobs. Lists are NULL-terminated (ids: n_ids); NULL does not restrict. */
+struct gpusched_filter {
+	size_t size; /* gpusched_filter_init() */
+	const uint64_t *ids;
+	size_t n_ids;
+	const char *const *users;
+	const char *const *partitions;
+	const char *const *states; /* long or short: "PENDING" or "PD" */
+	const char *const *names;
+	const char *const *nodes;
+	bool ended; /* ended ones too, while the controller keeps them */
+};
+void gpusched_filter_init(struct gpusched_filter *filter);
+
+/* In order of id; the controller sends them in pieces, so the first come before the last are
+ * ready. `filter` may be NULL. */
+int gpusched_list_jobs(struct gpusched *g, const struct gpusched_filter *filter,
+        gpusched_on_job *on_job, void *arg, struct gpusched_error *err);
+
+/* Call on_job once for each job when it has ended; returns when all have. Goes on after a break of
+ * the connection. An id that is not known: job.unknown, and nothing is waited for. */
+int gpusched_wait(struct gpusched *g, const uint64_t *ids, size_t n, gpusched_on_job *on_job,
+        void *arg, struct gpusched_error *err);
+
+enum gpusched_verb {
+	GPUSCHED_CANCEL = 1,
+	GPUSCHED_HOLD,
+	GPUSCHED_RELEASE,
+	GPUSCHED_SIGNAL,
+	GPUSCHED_REQUEUE,
+};
+
+/* Do it to all jobs of the filter (which must restrict somehow); `sig` for GPUSCHED_SIGNAL,
+ * `reason` may be NULL. Returns for how many it was done; -1 with the first error if there was any
+ * (the others are done all the same: *done, if not NULL, says how many). */
+int gpusched_control(struct gpusched *g, enum gpusched_verb verb,
+        const struct gpusched_filter *filter, int sig, const char *reason, uint32_t *done,
+        struct gpusched_error *err);
+
+/* --- the cluster --------------------------------------------------------------------------- */
+
+struct gpusched_gpu_use {
+	const char *type;
+	uint32_t total, free, largest; /* largest: the most that one job can get on one node now */
+	const char *largest_node;
+};
+
+struct gpusched_node {
+	const char *name, *state, *reason;
+	uint32_t cpus, cpus_free;
+	uint64_t mem_mb, mem_free_mb;
+	const struct gpusched_gpu_use *gpus;
+	size_t n_gpus;
+	int64_t last_heard; /* microseconds of UTC */
+};
+typedef int gpusched_on_node(const struct gpusched_node *node, void *arg);
+
+/* `names` NULL-terminated, or NULL for all. */
+int gpusched_list_nodes(struct gpusched *g, const char *const *names, gpusched_on_node *on_node,
+        void *arg, struct gpusched_error *err);
+
+struct gpusched_partition {
+	const char *name, *state, *nodes; /* nodes: "h[01-16]" */
+	bool is_default;
+	uint32_t tier, default_time_s, max_time_s;
+	uint32_t nodes_total, nodes_ok, nodes_drain, nodes_down;
+	uint32_t jobs_pending, jobs_running;
+	const struct gpusched_gpu_use *gpus;
+	size_t n_gpus;
+};
+typedef int gpusched_on_partition(const struct gpusched_partition *partition, void *arg);
+int gpusched_list_partitions(struct gpusched *g, const char *const *names,
+        gpusched_on_partition *on_partition, void *arg, struct gpusched_error *err);
+
+/* Figures about the controller itself, as `gctl stats` shows them. */
+struct gpusched_stat {
+	const char *name, *unit, *help;
+	double value;
+};
+typedef int gpusched_on_stat(const struct gpusched_stat *stat, void *arg);
+int gpusched_stats(
+        struct gpusched *g, gpusched_on_stat *on_stat, void *arg, struct gpusched_error *err);
+
+#ifdef __cplusplus
+}
+#endif
+#endif

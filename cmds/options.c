@@ -1,0 +1,487 @@
+/* options.c - see options.h */
+#include "cmds/options.h"
+
+#include <ctype.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "cmds/directives.h"
+#include "cmds/export.h"
+#include "cmds/gpus.h"
+#include "cmds/sig.h"
+#include "common/text.h"
+#include "common/units.h"
+#include "common/xalloc.h"
+
+#define NICE_MAX 2147483645 /* as in sbatch */
+
+#define FIELD(o, row, type) ((type *)((char *)(o) + (row)->offset))
+
+/* --- setters: one for each kind of value ----------------------------------------------------- */
+
+static int take_text(struct submit_options *o, const struct option_row *row, const char *value)
+{
+	char **field = FIELD(o, row, char *);
+
+	free(*field);
+	*field = xstrdup(value);
+	return 0;
+}
+
+/* text_check() names the value, which here stands before the text anyway. */
+static int check_plain(const char *value, struct error *err)
+{
+	size_t len = strlen(value);
+
+	if (len > OPTIONS_TEXT_MAX)
+		return error_set(err, ERR_USAGE, "at most %d bytes", OPTIONS_TEXT_MAX);
+	if (text_plain_prefix(value, len) != len)
+		return error_set(err, ERR_USAGE, "must be UTF-8 text without control characters");
+	return 0;
+}
+
+static int set_text(struct submit_options *o, const struct option_row *row, const char *value,
+        struct error *err)
+{
+	if (!*value)
+		return error_set(err, ERR_USAGE, "needs a value");
+	if (check_plain(value, err) < 0)
+		return -1;
+	return take_text(o, row, value);
+}
+
+static int set_path(struct submit_options *o, const struct option_row *row, const char *value,
+        struct error *err)
+{
+	size_t len = strlen(value);
+
+	if (!len)
+		return error_set(err, ERR_USAGE, "needs a path");
+	if (len > OPTIONS_PATH_MAX)
+		return error_set(
+		        err, ERR_USAGE, "a path of %zu bytes; at most %d", len, OPTIONS_PATH_MAX);
+	return take_text(o, row, value);
+}
+
+static int set_command(struct submit_options *o, const struct option_row *row, const char *value,
+        struct error *err)
+{
+	if (!value[strspn(value, " \t\n")])
+		return error_set(err, ERR_USAGE, "needs a command");
+	return take_text(o, row, value);
+}
+
+static int set_gpus(struct submit_options *o, const struct option_row *row, const char *value,
+        struct error *err)
+{
+	struct gpus gpus;
+
+	if (gpus_parse(value, &gpus, err) < 0)
+		return -1;
+	return take_text(o, row, value);
+}
+
+static int set_export(struct submit_options *o, const struct option_row *row, const char *value,
+        struct error *err)
+{
+	if (export_check(value, err) < 0)
+		return -1;
+	return take_text(o, row, value);
+}
+
+static int set_cpus(struct submit_options *o, const struct option_row *row, const char *value,
+        struct error *err)
+{
+	uint64_t n;
+
+	if (count_parse(value, 1, 1000000, &n, err) < 0)
+		return -1;
+	*FIELD(o, row, uint32_t) = (uint32_t)n;
+	return 0;
+}
+
+static int set_mem(struct submit_options *o, const struct option_row *row, const char *value,
+        struct error *err)
+{
+	uint64_t mb;
+
+	if (size_parse_mb(value, SIZE_BARE_MB, &mb, err) < 0)
+		return -1;
+	if (!mb)
+		return error_set(err, ERR_USAGE, "must be more than nothing");
+	*FIELD(o, row, uint64_t) = mb;
+	return 0;
+}
+
+static int set_time(struct submit_options *o, const struct option_row *row, const char *value,
+        struct error *err)
+{
+	uint64_t s;
+
+	if (duration_parse(value, DURATION_BARE_MINUTES, &s, err) < 0)
+		return -1;
+	if (!s) {
+		error_set(err, ERR_USAGE, "a job needs some time");
+		return error_hint(err, "--time=unlimited asks for no limit");
+	}
+	if (s != DURATION_FOREVER && s >= UINT32_MAX)
+		return error_set(err, ERR_USAGE, "must be under 136 years");
+	*FIELD(o, row, uint32_t) = s == DURATION_FOREVER ? UINT32_MAX : (uint32_t)s;
+	return 0;
+}
+
+static int set_signal(struct submit_options *o, const struct option_row *row, const char *value,
+        struct error *err)
+{
+	(void)row;
+	return sig_parse_warning(value, &o->warn_signal, &o->warn_before_s, err);
+}
+
+static int set_nice(struct submit_options *o, const struct option_row *row, const char *value,
+        struct error *err)
+{
+	const char *digits = value && *value == '-' ? value + 1 : value;
+	uint64_t n = 100; /* as in sbatch */
+
+	if (value && count_parse(digits, 0, NICE_MAX, &n, err) < 0)
+		return -1;
+	*FIELD(o, row, int32_t) = digits == value ? (int32_t)n : -(int32_t)n;
+	return 0;
+}
+
+static int set_open_mode(struct submit_options *o, const struct option_row *row, const char *value,
+        struct error *err)
+{
+	if (strcmp(value, "append") && strcmp(value, "truncate"))
+		return error_set(err, ERR_USAGE, "would be append or truncate");
+	*FIELD(o, row, bool) = value[0] == 'a';
+	return 0;
+}
+
+static int set_label(struct submit_options *o, const struct option_row *row, const char *value,
+        struct error *err)
+{
+	size_t key_len = strcspn(value, "="), i;
+
+	(void)row;
+	if (!key_len || !value[key_len])
+		return error_set(err, ERR_USAGE, "would be KEY=VALUE");
+	if (check_plain(value, err) < 0)
+		return -1;
+	for (i = 0; i < key_len; i++)
+		if (!isalnum((unsigned char)value[i]) && !strchr("._-", value[i]))
+			return error_set(
+			        err, ERR_USAGE, "a key has letters, digits, '.', '-' and '_'");
+	for (i = 0; i < o->n_labels; i++)
+		if (!strncmp(o->labels[i], value, key_len + 1))
+			break;
+	if (i == OPTIONS_LABELS_MAX)
+		return error_set(err, ERR_USAGE, "more than %d labels", OPTIONS_LABELS_MAX);
+	free(o->labels[i]);
+	o->labels[i] = xstrdup(value);
+	o->n_labels += i == o->n_labels;
+	return 0;
+}
+
+/* Options without an argument. From a variable they come with a value: "yes" sets, "no" unsets. */
+static int set_flag_to(struct submit_options *o, const struct option_row *row, const char *value,
+        bool sense, struct error *err)
+{
+	static const char *const words[] = { "yes", "1", "true", "no", "0", "false" };
+	size_t i = 0;
+
+	for (; value && i < 6 && strcasecmp(value, words[i]); i++)
+		;
+	if (i == 6)
+		return error_set(err, ERR_USAGE, "would be yes or no");
+	*FIELD(o, row, bool) = i < 3 ? sense : !sense;
+	return 0;
+}
+
+static int set_flag(struct submit_options *o, const struct option_row *row, const char *value,
+        struct error *err)
+{
+	return set_flag_to(o, row, value, true, err);
+}
+
+static int unset_flag(struct submit_options *o, const struct option_row *row, const char *value,
+        struct error *err)
+{
+	return set_flag_to(o, row, value, false, err);
+}
+
+/* --- the table ------------------------------------------------------------------------------- */
+
+#define EVERYWHERE (OPTION_IN_SCRIPT | OPTION_IN_ENV)
+#define AT(field)  offsetof(struct submit_options, field)
+
+static const struct option_row rows[] = {
+	{ "job-name", 'J', OPTION_WHAT, EVERYWHERE, "NAME", set_text, AT(name),
+	        "Name of the job (default: the script's)" },
+	{ "wrap", 0, OPTION_WHAT, 0, "COMMAND", set_command, AT(wrap),
+	        "Run COMMAND with sh instead of a script" },
+	{ "export", 0, OPTION_WHAT, EVERYWHERE, "LIST", set_export, AT(export),
+	        "Variables that the job gets: ALL (default), NONE, or NAME and NAME=VALUE with "
+	        "commas between" },
+	{ "chdir", 'D', OPTION_WHAT, EVERYWHERE, "DIR", set_path, AT(chdir),
+	        "Run in DIR (default: where gsubmit is run)" },
+	{ "label", 0, OPTION_WHAT, EVERYWHERE, "KEY=VALUE", set_label, AT(labels),
+	        "Attach a label; may be given several times" },
+	{ "account", 'A', OPTION_WHAT, EVERYWHERE, "ACCOUNT", set_text, AT(account),
+	        "Account that the job belongs to" },
+
+	{ "partition", 'p', OPTION_NEEDS, EVERYWHERE, "PARTITION", set_text, AT(partition),
+	        "Partition to run in" },
+	{ "gpus", 'G', OPTION_NEEDS, EVERYWHERE, "[TYPE:]COUNT", set_gpus, AT(gpus),
+	        "GPUs, all on one node; alternatives with '|' between, best liked first: "
+	        "'h100:2|l40s:4'" },
+	{ "cpus-per-task", 'c', OPTION_NEEDS, EVERYWHERE, "COUNT", set_cpus, AT(cpus),
+	        "CPUs (default 1)" },
+	{ "mem", 0, OPTION_NEEDS, EVERYWHERE, "SIZE", set_mem, AT(mem_mb),
+	        "Host memory: 16G; a bare number is MiB" },
+	{ "time", 't', OPTION_NEEDS, EVERYWHERE, "TIME", set_time, AT(time_limit_s),
+	        "Time limit: MINUTES, M:S, H:M:S, D-H:M:S, 90s, 2h or unlimited" },
+
+	{ "hold", 'H', OPTION_LIFE, EVERYWHERE, NULL, set_flag, AT(hold),
+	        "Wait until `gctl release` says to go" },
+	{ "nice", 0, OPTION_LIFE, EVERYWHERE | OPTION_ARG_MAY_MISS, "N", set_nice, AT(nice),
+	        "Lower the priority by N (100 if N is left out)" },
+	{ "requeue", 0, OPTION_LIFE, EVERYWHERE, NULL, unset_flag, AT(no_requeue),
+	        "Run again if the node fails (default)" },
+	{ "no-requeue", 0, OPTION_LIFE, EVERYWHERE, NULL, set_flag, AT(no_requeue),
+	        "Never run it a second time" },
+	{ "signal", 0, OPTION_LIFE, EVERYWHERE, "[B:]SIG[@SECONDS]", set_signal, AT(warn_signal),
+	        "Send SIG so many seconds (default 60) before the time limit" },
+	{ "token", 0, OPTION_LIFE, 0, "TOKEN", set_text, AT(token),
+	        "Name of this submit: the same job with the same token is never submitted twice" },
+
+	{ "output", 'o', OPTION_FILES, EVERYWHERE, "FILE", set_path, AT(output),
+	        "Standard output (default gpusched-%j.out); %j job id, %x name, %u user, %N node" },
+	{ "error", 'e', OPTION_FILES, EVERYWHERE, "FILE", set_path, AT(error),
+	        "Standard error (default: where output goes)" },
+	{ "input", 'i', OPTION_FILES, EVERYWHERE, "FILE", set_path, AT(input),
+	        "Standard input (default /dev/null)" },
+	{ "open-mode", 0, OPTION_FILES, EVERYWHERE, "MODE", set_open_mode, AT(append),
+	        "append to output files or truncate them (default)" },
+
+	{ "wait", 'W', OPTION_ANSWER, EVERYWHERE, NULL, set_flag, AT(wait),
+	        "Wait for the end of the job and exit as it did" },
+	{ "parsable", 0, OPTION_ANSWER, OPTION_IN_ENV, NULL, set_flag, AT(parsable),
+	        "Print the job id alone" },
+	{ "json", 0, OPTION_ANSWER, OPTION_IN_ENV, NULL, set_flag, AT(json), "Answer in JSON" },
+	{ "test-only", 0, OPTION_ANSWER, 0, NULL, set_flag, AT(test_only),
+	        "Say whether, where and when it would start; submit nothing" },
+};
+#define N_ROWS (sizeof(rows) / sizeof(rows[0]))
+
+const struct option_row *option_rows(size_t *n)
+{
+	*n = N_ROWS;
+	return rows;
+}
+
+const struct option_row *option_by_name(const char *name, size_t len)
+{
+	for (size_t i = 0; i < N_ROWS; i++)
+		if (!strncmp(rows[i].name, name, len) && !rows[i].name[len])
+			return &rows[i];
+	return NULL;
+}
+
+const struct option_row *option_by_letter(char letter)
+{
+	for (size_t i = 0; i < N_ROWS; i++)
+		if (letter && rows[i].letter == letter)
+			return &rows[i];
+	return NULL;
+}
+
+void options_init(struct submit_options *o)
+{
+	*o = (struct submit_options){ .cpus = 0 };
+}
+
+void options_clear(struct submit_options *o)
+{
+	char *texts[] = { o->name, o->partition, o->account, o->gpus, o->input, o->output, o->error,
+		o->chdir, o->export, o->token, o->wrap };
+
+	for (size_t i = 0; i < sizeof(texts) / sizeof(texts[0]); i++)
+		free(texts[i]);
+	for (size_t i = 0; i < o->n_labels; i++)
+		free(o->labels[i]);
+	options_init(o);
+}
+
+/* "--time=5x: what is wrong": the option as it was given, before the error's text. */
+static int blame(const char *option, const char *value, struct error *err)
+{
+	char shown[160];
+
+	if (!value)
+		return error_wrap(err, "%s", option);
+	text_escape(shown, sizeof(shown), value, strlen(value));
+	return error_wrap(err, "%s=%s", option, shown);
+}
+
+int options_set(struct submit_options *o, const struct option_row *row, const char *value,
+        struct error *err)
+{
+	char option[80];
+
+	snprintf(option, sizeof(option), "--%s", row->name);
+	if (row->arg && !value && !(row->where & OPTION_ARG_MAY_MISS))
+		return error_set(
+		        err, ERR_USAGE, "%s: needs a value: %s=%s", option, option, row->arg);
+	return row->set(o, row, value, err) < 0 ? blame(option, value, err) : 0;
+}
+
+/* --- directives ------------------------------------------------------------------------------ */
+
+static int no_such_option(const char *word, struct error *err)
+{
+	const char *names[N_ROWS + 1];
+	const char *near;
+	char shown[80], name[80] = "";
+	size_t i;
+
+	for (i = 0; i < N_ROWS; i++)
+		names[i] = rows[i].name;
+	names[i] = NULL;
+	text_escape(shown, sizeof(shown), word, strlen(word));
+	strncat(name, word + strspn(word, "-"), sizeof(name) - 1);
+	name[strcspn(name, "=")] = '\0';
+	near = !strncmp(word, "--", 2) ? text_nearest(name, names) : NULL;
+	if (near)
+		return error_set(
+		        err, ERR_USAGE, "'%s': no such option; did you mean --%s?", shown, near);
+	return error_set(err, ERR_USAGE, "'%s': no such option", shown);
+}
+
+static int check_in_script(const struct option_row *row, struct error *err)
+{
+	if (!(row->where & OPTION_IN_SCRIPT))
+		return error_set(err, ERR_USAGE, "--%s: only on the command line", row->name);
+	return 0;
+}
+
+/* "--name", "--name=value" or "--name value". Returns the words used. */
+static int long_word(struct submit_options *o, char **words, size_t n, struct error *err)
+{
+	const char *name = words[0] + 2, *value;
+	size_t len = strcspn(name, "=");
+	const struct option_row *row = option_by_name(name, len);
+	int used = 1;
+
+	if (!row)
+		return no_such_option(words[0], err);
+	if (check_in_script(row, err) < 0)
+		return -1;
+	value = name[len] ? name + len + 1 : NULL;
+	if (value && !row->arg)
+		return error_set(err, ERR_USAGE, "--%s: has no value", row->name);
+	if (row->arg && !value && !(row->where & OPTION_ARG_MAY_MISS) && n > 1) {
+		value = words[1];
+		used = 2;
+	}
+	return options_set(o, row, value, err) < 0 ? -1 : used;
+}
+
+/* "-G2", "-G 2", "-HW", "-HG2". Returns the words used. */
+static int short_word(struct submit_options *o, char **words, size_t n, struct error *err)
+{
+	for (const char *p = words[0] + 1; *p; p++) {
+		const struct option_row *row = option_by_letter(*p);
+		int used = 1;
+		const char *value;
+
+		if (!row)
+			return no_such_option(words[0], err);
+		if (check_in_script(row, err) < 0)
+			return -1;
+		if (!row->arg) {
+			if (options_set(o, row, NULL, err) < 0)
+				return -1;
+			continue;
+		}
+		value = p[1] ? p + 1 : NULL;
+		if (!value && n > 1) {
+			value = words[1];
+			used = 2;
+		}
+		return options_set(o, row, value, err) < 0 ? -1 : used;
+	}
+	return 1;
+}
+
+int options_from_words(struct submit_options *o, size_t n, char **words, struct error *err)
+{
+	for (size_t i = 0; i < n;) {
+		int used;
+
+		if (!strncmp(words[i], "--", 2) && words[i][2])
+			used = long_word(o, words + i, n - i, err);
+		else if (words[i][0] == '-' && words[i][1] && words[i][1] != '-')
+			used = short_word(o, words + i, n - i, err);
+		else
+			used = no_such_option(words[i], err);
+		if (used < 0)
+			return -1;
+		i += (size_t)used;
+	}
+	return 0;
+}
+
+static int on_line(void *arg, unsigned line, size_t n, char **words, struct error *err)
+{
+	(void)line;
+	return options_from_words(arg, n, words, err);
+}
+
+int options_from_script(
+        struct submit_options *o, const char *script, size_t len, unsigned *late, struct error *err)
+{
+	return directives_scan(script, len, DIRECTIVES_MARK, on_line, o, late, err);
+}
+
+/* --- variables ------------------------------------------------------------------------------- */
+
+/* "CPUS_PER_TASK" (of `len` bytes) is cpus-per-task. */
+static bool is_variable(const struct option_row *row, const char *name, size_t len)
+{
+	size_t i;
+
+	for (i = 0; i < len && row->name[i]; i++)
+		if (name[i] != (row->name[i] == '-' ? '_' : toupper((unsigned char)row->name[i])))
+			return false;
+	return i == len && !row->name[i];
+}
+
+static int from_variable(struct submit_options *o, const char *entry, struct error *err)
+{
+	const char *name = entry + strlen(OPTIONS_ENV_PREFIX);
+	size_t len = strcspn(name, "="), i;
+	char shown[80];
+
+	for (i = 0; i < N_ROWS; i++)
+		if ((rows[i].where & OPTION_IN_ENV) && is_variable(&rows[i], name, len))
+			break;
+	text_escape(shown, sizeof(shown), entry, len + strlen(OPTIONS_ENV_PREFIX));
+	if (i == N_ROWS) {
+		error_set(err, ERR_USAGE, "%s: no option has this variable", shown);
+		return error_hint(err, "unset %s", shown);
+	}
+	if (rows[i].set(o, &rows[i], name + len + 1, err) < 0)
+		return blame(shown, name + len + 1, err);
+	return 0;
+}
+
+int options_from_environment(struct submit_options *o, char *const *environment, struct error *err)
+{
+	for (size_t i = 0; environment[i]; i++)
+		if (!strncmp(environment[i], OPTIONS_ENV_PREFIX, strlen(OPTIONS_ENV_PREFIX)) &&
+		        strchr(environment[i], '=') && from_variable(o, environment[i], err) < 0)
+			return -1;
+	return 0;
+}

@@ -1,0 +1,92 @@
+/* options.h - gsubmit's options: one table
+ *
+ * A row is everything there is to say about an option. From the rows come the command line and its
+ * --help (gsubmit.c), the GSUBMIT_* variables, what #GPUSCHED directives may hold, and the check
+ * that the manual names every option.
+ *
+ * Sources, the strongest last, are applied one after another to one struct submit_options:
+ *
+ *	built in  ->  #GPUSCHED directives  ->  GSUBMIT_* variables  ->  command line
+ *
+ * A later one replaces what an earlier one set; labels are replaced key by key. Every value is
+ * checked where it stands, also if a stronger source replaces it.
+ *
+ * To add an option: a row in options.c, a setter if none fits, a field here, its use in gsubmit.c,
+ * a test, the manual (man/gsubmit.1).
+ */
+#ifndef CMDS_OPTIONS_H
+#define CMDS_OPTIONS_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "common/error.h"
+
+#define OPTIONS_ENV_PREFIX "GSUBMIT_"
+#define OPTIONS_LABELS_MAX 64
+#define OPTIONS_TEXT_MAX   255  /* bytes of a name, a label's key or value, a token */
+#define OPTIONS_PATH_MAX   4095 /* PATH_MAX without its NUL */
+
+/* The value of each option; texts are owned, NULL: not given. */
+struct submit_options {
+	char *name, *partition, *account, *gpus, *input, *output, *error, *chdir, *export, *token,
+	        *wrap;
+	uint64_t mem_mb;       /* 0: not given */
+	uint32_t cpus;         /* 0: not given */
+	uint32_t time_limit_s; /* 0: not given; UINT32_MAX: none */
+	uint32_t warn_signal, warn_before_s;
+	int32_t nice;
+	bool hold, no_requeue, append, wait, parsable, json, test_only;
+	char *labels[OPTIONS_LABELS_MAX + 1]; /* "key=value", NULL behind the last */
+	size_t n_labels;
+};
+
+enum option_where {
+	OPTION_IN_SCRIPT = 1 << 0,
+	OPTION_IN_ENV = 1 << 1,
+	OPTION_ARG_MAY_MISS = 1 << 2, /* the argument is optional: --nice, --nice=5 */
+};
+
+enum option_group { OPTION_WHAT, OPTION_NEEDS, OPTION_LIFE, OPTION_FILES, OPTION_ANSWER };
+
+struct option_row {
+	const char *name; /* "cpus-per-task": --cpus-per-task, GSUBMIT_CPUS_PER_TASK */
+	char letter;      /* or 0 */
+	enum option_group group;
+	unsigned where;  /* besides the command line: enum option_where */
+	const char *arg; /* its name in the help; NULL: the option has none */
+	int (*set)(struct submit_options *o, const struct option_row *row, const char *value,
+	        struct error *err);
+	size_t offset; /* of its field */
+	const char *help;
+};
+
+const struct option_row *option_rows(size_t *n);
+
+/* NULL: no such option. */
+const struct option_row *option_by_name(const char *name, size_t len);
+const struct option_row *option_by_letter(char letter);
+
+void options_init(struct submit_options *o);
+void options_clear(struct submit_options *o);
+
+/* Set one. `value` NULL: the option stood without one. ERR_USAGE; the text begins "--NAME=VALUE: ".
+ * On failure *o is as before. */
+int options_set(struct submit_options *o, const struct option_row *row, const char *value,
+        struct error *err);
+
+/* The words of a directive: "--gpus=2", "--gpus 2", "-G2", "-G 2", "-HW". ERR_USAGE also for what
+ * is no option and for one that a script cannot have. */
+int options_from_words(struct submit_options *o, size_t n, char **words, struct error *err);
+
+/* The GSUBMIT_* variables. A variable of an option without an argument is "yes" or "no" (1, true,
+ * 0, false). An unknown GSUBMIT_ name is an error: it was meant to do something. */
+int options_from_environment(struct submit_options *o, char *const *environment, struct error *err);
+
+/* All that the head of a script says. ERR_USAGE; the text begins with the line's number. *late as
+ * in directives.h. */
+int options_from_script(struct submit_options *o, const char *script, size_t len, unsigned *late,
+        struct error *err);
+
+#endif
