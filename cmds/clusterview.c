@@ -1,0 +1,301 @@
+/* clusterview.c - the columns of listings of nodes and partitions
+ *
+ * To add one: a show function, a row, a line in man/ginfo.1.
+ */
+#include "cmds/views.h"
+
+#include <inttypes.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "common/units.h"
+
+#define SHOW(name) static void show_##name(const void *object, struct view_cell *cell)
+#define NUM        TABLE_RIGHT | TABLE_WHOLE
+
+/* --- nodes ----------------------------------------------------------------------------------- */
+
+#define NODE const Gpusched__Node *n = object
+
+static const struct {
+	const char *state;
+	enum table_colour colour;
+} node_colours[] = {
+	{ "idle", TABLE_GOOD },
+	{ "mixed", TABLE_GOOD },
+	{ "allocated", TABLE_GOOD },
+	{ "draining", TABLE_WARN },
+	{ "drained", TABLE_WARN },
+	{ "unknown", TABLE_BAD },
+	{ "down", TABLE_BAD },
+	{ "invalid", TABLE_BAD },
+};
+
+SHOW(node_name)
+{
+	NODE;
+	view_text(cell, n->name);
+}
+
+SHOW(node_state)
+{
+	NODE;
+
+	view_text(cell, n->state);
+	for (size_t i = 0; i < sizeof(node_colours) / sizeof(node_colours[0]); i++)
+		if (!strcmp(n->state, node_colours[i].state))
+			cell->colour = node_colours[i].colour;
+}
+
+SHOW(free_cpus)
+{
+	NODE;
+	view_printf(cell, "%" PRIu32 " of %" PRIu32, n->cpus_free, n->cpus);
+	cell->is_number = true;
+	cell->number = n->cpus_free;
+}
+
+SHOW(free_mem)
+{
+	NODE;
+	char part[UNITS_TEXT], all[UNITS_TEXT];
+
+	view_printf(cell, "%s of %s", size_format_mb(part, n->mem_free_mb),
+	        size_format_mb(all, n->mem_mb));
+	cell->is_number = true;
+	cell->number = (int64_t)n->mem_free_mb;
+}
+
+SHOW(free_gpus)
+{
+	NODE;
+	size_t used = 0;
+
+	cell->text = n->n_gpus ? cell->buf : "-";
+	for (size_t i = 0; i < n->n_gpus && used < sizeof(cell->buf); i++)
+		used += (size_t)snprintf(cell->buf + used, sizeof(cell->buf) - used,
+		        "%s%" PRIu32 " of %" PRIu32 " %s", i ? ", " : "", n->gpus[i]->free,
+		        n->gpus[i]->total, n->gpus[i]->type);
+}
+
+SHOW(node_gpus)
+{
+	NODE;
+	size_t used = 0;
+
+	cell->text = n->n_gpus ? cell->buf : "-";
+	for (size_t i = 0; i < n->n_gpus && used < sizeof(cell->buf); i++)
+		used += (size_t)snprintf(cell->buf + used, sizeof(cell->buf) - used,
+		        "%s%s:%" PRIu32, i ? "," : "", n->gpus[i]->type, n->gpus[i]->total);
+}
+
+SHOW(node_reason)
+{
+	NODE;
+	view_text(cell, n->reason);
+}
+
+SHOW(node_cpus)
+{
+	NODE;
+	view_number(cell, n->cpus);
+}
+
+SHOW(node_mem)
+{
+	NODE;
+	view_size_mb(cell, n->mem_mb);
+}
+
+SHOW(node_runs)
+{
+	NODE;
+	view_number(cell, (int64_t)n->n_runs);
+}
+
+SHOW(node_partitions)
+{
+	NODE;
+	size_t used = 0;
+
+	cell->text = n->n_partitions ? cell->buf : "-";
+	for (size_t i = 0; i < n->n_partitions && used < sizeof(cell->buf); i++)
+		used += (size_t)snprintf(cell->buf + used, sizeof(cell->buf) - used, "%s%s",
+		        i ? "," : "", n->partitions[i]);
+}
+
+SHOW(node_heard)
+{
+	NODE;
+	view_time(cell, n->last_heard);
+}
+
+SHOW(node_version)
+{
+	NODE;
+	view_text(cell, n->agent_version);
+}
+
+SHOW(node_containment)
+{
+	NODE;
+	view_text(cell, n->containment);
+}
+
+static const struct view_column node_columns[] = {
+	{ "NODE", { "NODE", 10, 4, 0 }, "name", show_node_name },
+	{ "STATE", { "STATE", 9, 4, 0 }, "idle, mixed, allocated, draining, drained, unknown, down",
+	        show_node_state },
+	{ "FREE-CPUS", { "FREE-CPUS", 10, 0, NUM }, "CPUs free, of all", show_free_cpus },
+	{ "FREE-MEM", { "FREE-MEM", 12, 0, NUM }, "memory free, of all", show_free_mem },
+	{ "FREE-GPUS", { "FREE-GPUS", 16, 9, 0 }, "GPUs free, of all, by type", show_free_gpus },
+	{ "REASON", { "REASON", 0, 6, 0 }, "why it is drained or down, who said so and when",
+	        show_node_reason },
+	{ "CPUS", { "CPUS", 4, 0, NUM }, "CPUs", show_node_cpus },
+	{ "MEM", { "MEM", 5, 0, NUM }, "memory", show_node_mem },
+	{ "GPUS", { "GPUS", 10, 4, 0 }, "GPUs by type", show_node_gpus },
+	{ "RUNS", { "RUNS", 4, 0, NUM }, "jobs that it runs", show_node_runs },
+	{ "PARTITIONS", { "PARTITIONS", 16, 6, 0 }, "partitions that it is in",
+	        show_node_partitions },
+	{ "HEARD", { "HEARD", 19, 0, TABLE_WHOLE }, "when it was heard of last", show_node_heard },
+	{ "VERSION", { "VERSION", 8, 4, 0 }, "its agent's version", show_node_version },
+	{ "CONTAINMENT", { "CONTAINMENT", 12, 4, 0 }, "what holds its jobs in",
+	        show_node_containment },
+};
+
+const struct view_kind node_kind = {
+	.columns = node_columns,
+	.n = sizeof(node_columns) / sizeof(node_columns[0]),
+	.standard = "NODE,STATE,FREE-CPUS,FREE-MEM,FREE-GPUS,REASON",
+	.longer = "NODE,STATE,FREE-CPUS,FREE-MEM,FREE-GPUS,RUNS,PARTITIONS,HEARD,VERSION,REASON",
+};
+
+/* --- partitions ------------------------------------------------------------------------------ */
+
+#define LINE                                        \
+	const struct partition_line *line = object; \
+	const Gpusched__Partition *p = line->partition
+
+/* Columns about the whole partition stand in its first line only. */
+#define FIRST_LINE     \
+	LINE;          \
+	if (line->gpu) \
+	return
+
+#define GPU_LINE \
+	LINE;    \
+	const Gpusched__GpuUse *g = line->gpu < p->n_gpus ? p->gpus[line->gpu] : NULL
+
+size_t partition_lines(const Gpusched__Partition *partition)
+{
+	return partition->n_gpus ? partition->n_gpus : 1;
+}
+
+SHOW(part_name)
+{
+	FIRST_LINE;
+	view_printf(cell, "%s%s", p->name, p->is_default ? "*" : "");
+}
+
+SHOW(part_state)
+{
+	FIRST_LINE;
+	view_text(cell, p->state);
+	cell->colour = strcmp(p->state, "up") ? TABLE_WARN : TABLE_GOOD;
+}
+
+SHOW(part_limit)
+{
+	FIRST_LINE;
+	view_duration(cell, p->max_time_s ? p->max_time_s : DURATION_FOREVER);
+}
+
+SHOW(part_default_time)
+{
+	FIRST_LINE;
+	view_duration(cell, p->default_time_s ? p->default_time_s : DURATION_FOREVER);
+}
+
+#define SHOW_COUNT(name, field)              \
+	SHOW(name)                           \
+	{                                    \
+		FIRST_LINE;                  \
+		view_number(cell, p->field); \
+	}
+
+SHOW_COUNT(part_nodes, nodes_total)
+SHOW_COUNT(part_ok, nodes_ok)
+SHOW_COUNT(part_drain, nodes_drain)
+SHOW_COUNT(part_down, nodes_down)
+SHOW_COUNT(part_pending, jobs_pending)
+SHOW_COUNT(part_running, jobs_running)
+SHOW_COUNT(part_tier, tier)
+
+SHOW(part_nodelist)
+{
+	FIRST_LINE;
+	view_text(cell, p->nodes);
+}
+
+SHOW(gpu_type)
+{
+	GPU_LINE;
+	view_text(cell, g ? g->type : "-");
+}
+
+SHOW(gpu_free)
+{
+	GPU_LINE;
+	if (g)
+		view_number(cell, g->free);
+}
+
+SHOW(gpu_total)
+{
+	GPU_LINE;
+	if (g)
+		view_number(cell, g->total);
+}
+
+SHOW(gpu_largest)
+{
+	GPU_LINE;
+
+	if (!g)
+		return;
+	if (g->largest_node[0])
+		view_printf(cell, "%" PRIu32 " on %s", g->largest, g->largest_node);
+	else
+		view_number(cell, g->largest);
+	cell->is_number = true;
+	cell->number = g->largest;
+}
+
+static const struct view_column part_columns[] = {
+	{ "PARTITION", { "PARTITION", 9, 5, 0 }, "name; * marks the default one", show_part_name },
+	{ "STATE", { "STATE", 5, 4, 0 }, "up, drain, down, inactive", show_part_state },
+	{ "TIMELIMIT", { "TIMELIMIT", 10, 0, TABLE_WHOLE }, "longest time limit", show_part_limit },
+	{ "NODES", { "NODES", 5, 0, NUM }, "nodes", show_part_nodes },
+	{ "OK", { "OK", 2, 0, NUM }, "nodes that take work", show_part_ok },
+	{ "DRAIN", { "DRAIN", 5, 0, NUM }, "nodes draining or drained", show_part_drain },
+	{ "DOWN", { "DOWN", 4, 0, NUM }, "nodes down or not heard of", show_part_down },
+	{ "GPUS", { "GPUS", 8, 4, 0 }, "type of GPU, a line each", show_gpu_type },
+	{ "FREE", { "FREE", 4, 0, NUM }, "GPUs free on nodes that take work", show_gpu_free },
+	{ "TOTAL", { "TOTAL", 5, 0, NUM }, "GPUs", show_gpu_total },
+	{ "LARGEST", { "LARGEST", 0, 7, 0 }, "the most that one job can get on one node now",
+	        show_gpu_largest },
+	{ "DEFAULTTIME", { "DEFAULTTIME", 11, 0, TABLE_WHOLE }, "time limit of who names none",
+	        show_part_default_time },
+	{ "TIER", { "TIER", 4, 0, NUM }, "higher is served first", show_part_tier },
+	{ "PENDING", { "PENDING", 7, 0, NUM }, "jobs that wait", show_part_pending },
+	{ "RUNNING", { "RUNNING", 7, 0, NUM }, "jobs that run", show_part_running },
+	{ "NODELIST", { "NODELIST", 0, 8, 0 }, "nodes by name", show_part_nodelist },
+};
+
+const struct view_kind partition_kind = {
+	.columns = part_columns,
+	.n = sizeof(part_columns) / sizeof(part_columns[0]),
+	.standard = "PARTITION,STATE,TIMELIMIT,NODES,OK,DRAIN,DOWN,GPUS,FREE,TOTAL,LARGEST",
+	.longer = "PARTITION,STATE,TIER,DEFAULTTIME,TIMELIMIT,NODES,OK,DRAIN,DOWN,PENDING,RUNNING,"
+	          "GPUS,FREE,TOTAL,LARGEST",
+};

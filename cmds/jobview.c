@@ -1,0 +1,266 @@
+/* jobview.c - the columns of a listing of jobs
+ *
+ * To add one: a show function, a row, a line in man/gqueue.1.
+ */
+#include "cmds/views.h"
+
+#include <inttypes.h>
+#include <stdio.h>
+#include <string.h>
+#include <strings.h>
+
+#include "cmds/gpus.h"
+#include "cmds/sig.h"
+#include "common/units.h"
+
+static const struct job_state states[] = {
+	{ "PENDING", "PD", TABLE_WARN, false },
+	{ "CONFIGURING", "CF", TABLE_GOOD, false },
+	{ "RUNNING", "R", TABLE_GOOD, false },
+	{ "SUSPENDED", "S", TABLE_WARN, false },
+	{ "COMPLETING", "CG", TABLE_GOOD, false },
+	{ "COMPLETED", "CD", TABLE_PLAIN, true },
+	{ "FAILED", "F", TABLE_BAD, true },
+	{ "CANCELLED", "CA", TABLE_DIM, true },
+	{ "TIMEOUT", "TO", TABLE_BAD, true },
+	{ "NODE_FAIL", "NF", TABLE_BAD, true },
+	{ "PREEMPTED", "PR", TABLE_WARN, true },
+	{ "OUT_OF_MEMORY", "OOM", TABLE_BAD, true },
+	{ "DEADLINE", "DL", TABLE_BAD, true },
+};
+#define N_STATES (sizeof(states) / sizeof(states[0]))
+
+const struct job_state *job_states(size_t *n)
+{
+	*n = N_STATES;
+	return states;
+}
+
+const struct job_state *job_state(const char *name)
+{
+	for (size_t i = 0; i < N_STATES; i++)
+		if (!strcasecmp(states[i].name, name) || !strcasecmp(states[i].code, name))
+			return &states[i];
+	return NULL;
+}
+
+static bool is_pending(const Gpusched__Job *j)
+{
+	return !strcmp(j->state, "PENDING");
+}
+
+/* --- columns --------------------------------------------------------------------------------- */
+
+#define SHOW(name) static void show_##name(const void *object, struct view_cell *cell)
+#define JOB        const Gpusched__Job *j = object
+
+#define SHOW_TEXT(name, field)             \
+	SHOW(name)                         \
+	{                                  \
+		JOB;                       \
+		view_text(cell, j->field); \
+	}
+#define SHOW_NUMBER(name, field)                      \
+	SHOW(name)                                    \
+	{                                             \
+		JOB;                                  \
+		view_number(cell, (int64_t)j->field); \
+	}
+#define SHOW_TIME(name, field)             \
+	SHOW(name)                         \
+	{                                  \
+		JOB;                       \
+		view_time(cell, j->field); \
+	}
+
+SHOW_NUMBER(id, id)
+SHOW_TEXT(partition, partition)
+SHOW_TEXT(name, name)
+SHOW_TEXT(user, user)
+SHOW_NUMBER(uid, uid)
+SHOW_TEXT(account, account)
+SHOW_TEXT(node, node)
+SHOW_TEXT(reason, reason)
+SHOW_TEXT(why, reason_text)
+SHOW_NUMBER(cpus, cpus)
+SHOW_NUMBER(attempt, attempt)
+SHOW_NUMBER(priority, priority)
+SHOW_NUMBER(nice, nice)
+SHOW_TEXT(cwd, cwd)
+SHOW_TEXT(output, output)
+SHOW_TEXT(error, error)
+SHOW_TEXT(host, submit_host)
+SHOW_TEXT(comment, comment)
+SHOW_TIME(submit, submit_time)
+SHOW_TIME(start, start_time)
+SHOW_TIME(end, end_time)
+
+static enum table_colour state_colour(const Gpusched__Job *j)
+{
+	const struct job_state *s = job_state(j->state);
+
+	return s ? s->colour : TABLE_PLAIN;
+}
+
+SHOW(state)
+{
+	JOB;
+	view_text(cell, j->state);
+	cell->colour = state_colour(j);
+}
+
+SHOW(code)
+{
+	JOB;
+	const struct job_state *s = job_state(j->state);
+
+	view_text(cell, s ? s->code : j->state);
+	cell->colour = state_colour(j);
+}
+
+SHOW(time)
+{
+	JOB;
+	view_duration(cell, j->elapsed_s);
+}
+
+SHOW(limit)
+{
+	JOB;
+	view_duration(cell, j->time_limit_s && j->time_limit_s != UINT32_MAX ? j->time_limit_s
+	                                                                     : DURATION_FOREVER);
+}
+
+SHOW(left)
+{
+	JOB;
+	uint64_t limit = j->time_limit_s;
+
+	if (!limit || limit == UINT32_MAX)
+		view_duration(cell, DURATION_FOREVER);
+	else
+		view_duration(cell, limit > j->elapsed_s ? limit - j->elapsed_s : 0);
+}
+
+SHOW(mem)
+{
+	JOB;
+	view_size_mb(cell, j->mem_mb);
+}
+
+/* What it holds, or asks for. */
+SHOW(gpus)
+{
+	JOB;
+
+	if (!is_pending(j) && j->n_gpu_indices)
+		view_printf(cell, "%s:%zu", j->gpu_type[0] ? j->gpu_type : "any", j->n_gpu_indices);
+	else
+		view_text(cell,
+		        j->n_gpus ? gpus_format(cell->buf, sizeof(cell->buf), j->gpus, j->n_gpus)
+		                  : "-");
+}
+
+SHOW(gpu_ids)
+{
+	JOB;
+	size_t used = 0;
+
+	cell->text = j->n_gpu_indices ? cell->buf : "-";
+	for (size_t i = 0; i < j->n_gpu_indices && used < sizeof(cell->buf); i++)
+		used += (size_t)snprintf(cell->buf + used, sizeof(cell->buf) - used, "%s%" PRIu32,
+		        i ? "," : "", j->gpu_indices[i]);
+}
+
+/* NODELIST(REASON): where it runs or ran, else why it does not. */
+SHOW(where)
+{
+	JOB;
+
+	if (j->node[0] && !is_pending(j))
+		view_text(cell, j->node);
+	else if (j->reason[0])
+		view_printf(cell, "(%s)", j->reason);
+}
+
+SHOW(exit)
+{
+	JOB;
+
+	view_printf(cell, "%" PRIu32 ":%" PRIu32, j->exit_code, j->exit_signal);
+}
+
+SHOW(requeue)
+{
+	JOB;
+	view_text(cell, j->requeue ? "yes" : "no");
+}
+
+SHOW(labels)
+{
+	JOB;
+	size_t used = 0;
+
+	cell->text = j->n_labels ? cell->buf : "-";
+	for (size_t i = 0; i < j->n_labels && used < sizeof(cell->buf); i++)
+		used += (size_t)snprintf(cell->buf + used, sizeof(cell->buf) - used, "%s%s=%s",
+		        i ? "," : "", j->labels[i]->key, j->labels[i]->value);
+}
+
+#define NUM TABLE_RIGHT | TABLE_WHOLE
+
+static const struct view_column columns[] = {
+	{ "JOBID", { "JOBID", 7, 0, NUM }, "the job's id", show_id },
+	{ "PARTITION", { "PARTITION", 9, 5, 0 }, "partition", show_partition },
+	{ "NAME", { "NAME", 10, 5, 0 }, "name", show_name },
+	{ "USER", { "USER", 8, 4, 0 }, "owner", show_user },
+	{ "ST", { "ST", 2, 0, TABLE_WHOLE }, "state, short: PD R CG CD F CA TO NF ...", show_code },
+	{ "STATE", { "STATE", 11, 4, 0 }, "state: PENDING RUNNING COMPLETED FAILED ...",
+	        show_state },
+	{ "TIME", { "TIME", 11, 7, NUM }, "time it has run", show_time },
+	{ "GPUS", { "GPUS", 8, 4, 0 }, "GPUs that it holds or asks for", show_gpus },
+	{ "NODELIST(REASON)", { "NODELIST(REASON)", 0, 8, 0 }, "its node, or why it waits",
+	        show_where },
+	{ "NODE", { "NODE", 10, 4, 0 }, "its node", show_node },
+	{ "REASON", { "REASON", 16, 6, 0 }, "why it waits, or how it ended", show_reason },
+	{ "WHY", { "WHY", 0, 20, 0 }, "the same in words, with numbers", show_why },
+	{ "ACCOUNT", { "ACCOUNT", 10, 5, 0 }, "account", show_account },
+	{ "UID", { "UID", 7, 0, NUM }, "its owner's number", show_uid },
+	{ "CPUS", { "CPUS", 4, 0, NUM }, "CPUs", show_cpus },
+	{ "MEM", { "MEM", 5, 0, NUM }, "host memory", show_mem },
+	{ "TIMELIMIT", { "TIMELIMIT", 10, 0, NUM }, "time limit", show_limit },
+	{ "LEFT", { "LEFT", 10, 0, NUM }, "time until its limit", show_left },
+	{ "SUBMIT", { "SUBMIT", 19, 0, TABLE_WHOLE }, "when it was submitted", show_submit },
+	{ "START", { "START", 19, 0, TABLE_WHOLE }, "when it started last", show_start },
+	{ "END", { "END", 19, 0, TABLE_WHOLE }, "when it ended", show_end },
+	{ "EXIT", { "EXIT", 5, 0, NUM }, "exit code:signal", show_exit },
+	{ "GPUIDS", { "GPUIDS", 8, 0, TABLE_WHOLE }, "which GPUs of its node", show_gpu_ids },
+	{ "ATTEMPT", { "ATTEMPT", 7, 0, NUM }, "how often it was started", show_attempt },
+	{ "PRIORITY", { "PRIORITY", 8, 0, NUM }, "priority", show_priority },
+	{ "NICE", { "NICE", 5, 0, NUM }, "niceness that it was given", show_nice },
+	{ "REQUEUE", { "REQUEUE", 7, 0, 0 }, "run again if its node fails: yes, no", show_requeue },
+	{ "LABELS", { "LABELS", 16, 6, 0 }, "labels", show_labels },
+	{ "WORKDIR", { "WORKDIR", 24, 8, 0 }, "where it runs", show_cwd },
+	{ "STDOUT", { "STDOUT", 24, 8, 0 }, "file of its standard output", show_output },
+	{ "STDERR", { "STDERR", 24, 8, 0 }, "file of its standard error", show_error },
+	{ "HOST", { "HOST", 10, 4, 0 }, "where it was submitted", show_host },
+	{ "COMMENT", { "COMMENT", 0, 10, 0 }, "who held or ended it, and why", show_comment },
+};
+
+/* What waits stands first, the next to start on top; then what has started, the latest on top. */
+static void rank(const void *object, int64_t key[VIEW_RANK])
+{
+	JOB;
+
+	key[0] = is_pending(j) ? 0 : 1;
+	key[1] = is_pending(j) ? -j->priority : 0;
+	key[2] = is_pending(j) ? (int64_t)j->id : -(int64_t)j->id;
+}
+
+const struct view_kind job_kind = {
+	.columns = columns,
+	.n = sizeof(columns) / sizeof(columns[0]),
+	.standard = "JOBID,PARTITION,NAME,USER,ST,TIME,GPUS,NODELIST(REASON)",
+	.longer = "JOBID,PARTITION,NAME,USER,STATE,TIME,TIMELIMIT,CPUS,MEM,GPUS,NODELIST(REASON)",
+	.rank = rank,
+};

@@ -1,0 +1,291 @@
+/* view.c - see view.h */
+#include "cmds/view.h"
+
+#include <inttypes.h>
+#include <stdarg.h>
+#include <stdlib.h>
+#include <string.h>
+#include <strings.h>
+#include <time.h>
+
+#include "common/text.h"
+#include "common/units.h"
+#include "common/xalloc.h"
+
+/* One value of a row that is kept back. */
+struct value {
+	char *text;
+	int64_t number;
+	bool is_number;
+	enum table_colour colour;
+};
+
+struct row {
+	struct value *values; /* of the shown columns, then of the sort columns */
+	int64_t rank[VIEW_RANK];
+	size_t serial;
+};
+
+struct view {
+	const struct view_kind *kind;
+	const struct view_column *shown[VIEW_COLUMNS_MAX];
+	size_t n_shown;
+	const struct view_column *sort[VIEW_COLUMNS_MAX];
+	bool turned[VIEW_COLUMNS_MAX];
+	size_t n_sort;
+	struct table_column layout[VIEW_COLUMNS_MAX];
+	struct table *table;
+	bool holds; /* rows are kept back */
+	struct row *rows;
+	size_t n_rows, room;
+};
+
+/* --- names of columns ------------------------------------------------------------------------ */
+
+static const struct view_column *find(const struct view_kind *kind, const char *name, size_t len)
+{
+	for (size_t i = 0; i < kind->n; i++)
+		if (!strncasecmp(kind->columns[i].name, name, len) && !kind->columns[i].name[len])
+			return &kind->columns[i];
+	return NULL;
+}
+
+static int no_such_column(
+        const struct view_kind *kind, const char *name, size_t len, struct error *err)
+{
+	const char *names[VIEW_COLUMNS_MAX + 1], *near;
+	char upper[64] = "", shown[80];
+	size_t i;
+
+	text_escape(shown, sizeof(shown), name, len);
+	for (i = 0; i < len && i < sizeof(upper) - 1; i++)
+		upper[i] = (char)(name[i] >= 'a' && name[i] <= 'z' ? name[i] - 32 : name[i]);
+	for (i = 0; i < kind->n && i < VIEW_COLUMNS_MAX; i++)
+		names[i] = kind->columns[i].name;
+	names[i] = NULL;
+	near = text_nearest(upper, names);
+	error_set(err, ERR_USAGE, "'%s': no such column%s%s%s", shown,
+	        near ? "; did you mean " : "", near ? near : "", near ? "?" : "");
+	return near ? -1 : error_hint(err, "--help lists the columns");
+}
+
+/* Find the columns of a list; with `turned` a "-" may stand before each. */
+static int select_columns(const struct view_kind *kind, const char *list,
+        const struct view_column **out, bool *turned, size_t *n, struct error *err)
+{
+	for (const char *s = list;;) {
+		size_t len = strcspn(s, ",");
+		bool minus = turned && *s == '-';
+
+		if (*n == VIEW_COLUMNS_MAX)
+			return error_set(err, ERR_USAGE, "more than %d columns", VIEW_COLUMNS_MAX);
+		out[*n] = find(kind, s + minus, len - minus);
+		if (!out[*n])
+			return no_such_column(kind, s + minus, len - minus, err);
+		if (turned)
+			turned[*n] = minus;
+		++*n;
+		if (!s[len])
+			return 0;
+		s += len + 1;
+	}
+}
+
+void view_print_columns(const struct view_kind *kind, FILE *out)
+{
+	for (size_t i = 0; i < kind->n; i++)
+		fprintf(out, "  %-17s %s\n", kind->columns[i].name, kind->columns[i].help);
+}
+
+/* --- values ---------------------------------------------------------------------------------- */
+
+void view_text(struct view_cell *cell, const char *text)
+{
+	cell->text = text;
+}
+
+void view_number(struct view_cell *cell, int64_t number)
+{
+	snprintf(cell->buf, sizeof(cell->buf), "%" PRId64, number);
+	cell->text = cell->buf;
+	cell->is_number = true;
+	cell->number = number;
+}
+
+void view_printf(struct view_cell *cell, const char *fmt, ...)
+{
+	va_list ap;
+
+	va_start(ap, fmt);
+	vsnprintf(cell->buf, sizeof(cell->buf), fmt, ap);
+	va_end(ap);
+	cell->text = cell->buf;
+}
+
+void view_time(struct view_cell *cell, int64_t us)
+{
+	time_t s = (time_t)(us / 1000000);
+	struct tm tm;
+
+	cell->is_number = true;
+	cell->number = us;
+	cell->text = cell->buf;
+	if (!us || !localtime_r(&s, &tm) ||
+	        !strftime(cell->buf, sizeof(cell->buf), "%Y-%m-%dT%H:%M:%S", &tm))
+		cell->text = "-";
+}
+
+void view_duration(struct view_cell *cell, uint64_t s)
+{
+	cell->text = duration_format(cell->buf, s);
+	cell->is_number = true;
+	cell->number = s > INT64_MAX ? INT64_MAX : (int64_t)s;
+}
+
+void view_size_mb(struct view_cell *cell, uint64_t mb)
+{
+	cell->text = mb ? size_format_mb(cell->buf, mb) : "-";
+	cell->is_number = true;
+	cell->number = (int64_t)mb;
+}
+
+/* --- rows ------------------------------------------------------------------------------------ */
+
+static void show(const struct view_column *column, const void *object, struct view_cell *cell)
+{
+	cell->text = "";
+	cell->colour = TABLE_PLAIN;
+	cell->is_number = false;
+	cell->number = 0;
+	column->show(object, cell);
+}
+
+static struct value keep(const struct view_column *column, const void *object)
+{
+	struct view_cell cell;
+
+	show(column, object, &cell);
+	return (struct value){ xstrdup(cell.text), cell.number, cell.is_number, cell.colour };
+}
+
+static void row_clear(const struct view *v, struct row *row)
+{
+	for (size_t i = 0; i < v->n_shown + v->n_sort; i++)
+		free(row->values[i].text);
+	free(row->values);
+}
+
+static void hold(struct view *v, const void *object)
+{
+	struct row *row;
+
+	if (v->n_rows == v->room) {
+		v->room = v->room ? v->room * 2 : 64;
+		v->rows = xrealloc(v->rows, v->room, sizeof(*v->rows));
+	}
+	row = &v->rows[v->n_rows];
+	*row = (struct row){ .serial = v->n_rows++ };
+	row->values = xcalloc(v->n_shown + v->n_sort, sizeof(*row->values));
+	for (size_t i = 0; i < v->n_shown; i++)
+		row->values[i] = keep(v->shown[i], object);
+	for (size_t i = 0; i < v->n_sort; i++)
+		row->values[v->n_shown + i] = keep(v->sort[i], object);
+	if (v->kind->rank && !v->n_sort)
+		v->kind->rank(object, row->rank);
+}
+
+static int compare_values(const struct value *a, const struct value *b)
+{
+	if (a->is_number && b->is_number)
+		return (a->number > b->number) - (a->number < b->number);
+	return strverscmp(a->text, b->text); /* n2 before n10 */
+}
+
+static int compare(const void *left, const void *right, void *arg)
+{
+	const struct row *a = left, *b = right;
+	const struct view *v = arg;
+	int c = 0;
+
+	for (size_t i = 0; i < v->n_sort && !c; i++) {
+		c = compare_values(&a->values[v->n_shown + i], &b->values[v->n_shown + i]);
+		c = v->turned[i] ? -c : c;
+	}
+	for (size_t i = 0; i < VIEW_RANK && !c; i++)
+		c = (a->rank[i] > b->rank[i]) - (a->rank[i] < b->rank[i]);
+	return c ? c : (a->serial > b->serial) - (a->serial < b->serial);
+}
+
+static void release(struct view *v, bool sorted)
+{
+	if (sorted && v->n_rows)
+		qsort_r(v->rows, v->n_rows, sizeof(*v->rows), compare, v);
+	for (size_t i = 0; i < v->n_rows; i++) {
+		for (size_t k = 0; k < v->n_shown; k++)
+			table_cell(
+			        v->table, v->rows[i].values[k].text, v->rows[i].values[k].colour);
+		row_clear(v, &v->rows[i]);
+	}
+	v->n_rows = 0;
+}
+
+/* --- the view -------------------------------------------------------------------------------- */
+
+struct view *view_new(const struct view_kind *kind, const char *columns, const char *sort,
+        const struct table_style *style, struct error *err)
+{
+	struct view *v = xcalloc(1, sizeof(*v));
+
+	v->kind = kind;
+	if (select_columns(kind, columns ? columns : kind->standard, v->shown, NULL, &v->n_shown,
+	            err) < 0 ||
+	        (sort && select_columns(kind, sort, v->sort, v->turned, &v->n_sort, err) < 0)) {
+		free(v);
+		return NULL;
+	}
+	for (size_t i = 0; i < v->n_shown; i++)
+		v->layout[i] = v->shown[i]->table;
+	v->holds = v->n_sort || kind->rank;
+	v->table = table_new(style, v->layout, v->n_shown);
+	return v;
+}
+
+void view_add(struct view *v, const void *object)
+{
+	struct view_cell cell;
+
+	if (v->holds && !v->n_sort && v->n_rows == VIEW_HOLD) {
+		release(v, false);
+		v->holds = false;
+	}
+	if (v->holds) {
+		hold(v, object);
+		return;
+	}
+	for (size_t i = 0; i < v->n_shown; i++) {
+		show(v->shown[i], object, &cell);
+		table_cell(v->table, cell.text, cell.colour);
+	}
+}
+
+size_t view_end(struct view *v)
+{
+	size_t rows;
+
+	release(v, true);
+	rows = table_end(v->table);
+	free(v->rows);
+	free(v);
+	return rows;
+}
+
+void view_drop(struct view *v)
+{
+	if (!v)
+		return;
+	for (size_t i = 0; i < v->n_rows; i++)
+		row_clear(v, &v->rows[i]);
+	table_drop(v->table);
+	free(v->rows);
+	free(v);
+}

@@ -1,0 +1,34 @@
+/* views.h - what there is to list: jobs, nodes, partitions
+ *
+ * The columns of each (jobview.c, clusterview.c) and the names of job states.
+ */
+#ifndef CMDS_VIEWS_H
+#define CMDS_VIEWS_H
+
+#include <stddef.h>
+
+#include "cmds/view.h"
+#include "common/gpusched.pb-c.h"
+
+extern const struct view_kind job_kind;       /* of Gpusched__Job */
+extern const struct view_kind node_kind;      /* of Gpusched__Node */
+extern const struct view_kind partition_kind; /* of struct partition_line */
+
+/* A partition has a line for each type of GPU (at least one): the first says all, the others only
+ * what the type is about. */
+struct partition_line {
+	const Gpusched__Partition *partition;
+	size_t gpu;
+};
+size_t partition_lines(const Gpusched__Partition *partition);
+
+/* Job states as users know them. */
+struct job_state {
+	const char *name, *code; /* "PENDING", "PD" */
+	enum table_colour colour;
+	bool ended;
+};
+const struct job_state *job_state(const char *name_or_code); /* in either case; NULL: none */
+const struct job_state *job_states(size_t *n);
+
+#endif

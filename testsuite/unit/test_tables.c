@@ -1,0 +1,355 @@
+/* test_tables.c - cmds/table.h, cmds/view.h: listings against golden files
+ *
+ * The same messages are printed on 20, 80 and 200 columns, into a pipe, and without a limit, and
+ * compared with testsuite/unit/golden/. After a change that is meant: GOLDEN_UPDATE=1, then look at
+ * the difference.
+ */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <locale.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+#include <unistd.h>
+#include <cmocka.h>
+
+#include "cmds/views.h"
+
+#define LEN(a) (sizeof(a) / sizeof((a)[0]))
+
+/* --- what is listed: the cluster of the manual, and some hostile guests ------------------------
+ */
+
+static Gpusched__GpuCount h100_8 = { .type = "h100", .count = 8 };
+static Gpusched__GpuCount h100_2 = { .type = "h100", .count = 2 };
+static Gpusched__GpuCount any_1 = { .type = "", .count = 1 };
+static Gpusched__GpuCount l40s_4 = { .type = "l40s", .count = 4 };
+static Gpusched__GpuCount *one_h100_8[] = { &h100_8 };
+static Gpusched__GpuCount *either[] = { &h100_2, &l40s_4 };
+static Gpusched__GpuCount *any[] = { &any_1 };
+static uint32_t indices[] = { 2, 3, 6, 7 };
+static Gpusched__KeyValue model = { .key = "model", .value = "bge-large" };
+static Gpusched__KeyValue *labels[] = { &model };
+
+#define NO_TEXT                                                                              \
+	.account = "", .reason = "", .reason_text = "", .node = "", .gpu_type = "",          \
+	.cwd = "/home/x", .output = "gpusched-%j.out", .error = "", .submit_host = "login1", \
+	.comment = "", .cpus = 1, .max_attempts = 3, .requeue = 1, .submit_time = 1795250000000000
+
+#define JOB_INIT .base = PROTOBUF_C_MESSAGE_INIT(&gpusched__job__descriptor), NO_TEXT
+
+#pragma GCC diagnostic push
+#pragma GCC diagnostic ignored "-Woverride-init"
+static Gpusched__Job jobs[] = {
+	{ JOB_INIT, .id = 4690, .partition = "batch", .name = "rerank", .user = "ana",
+	        .state = "RUNNING", .elapsed_s = 9110, .n_gpus = 1, .gpus = one_h100_8,
+	        .gpu_type = "h100", .n_gpu_indices = 4, .gpu_indices = indices, .node = "h11",
+	        .start_time = 1795251000000000, .time_limit_s = 28800, .mem_mb = 901120, .cpus = 56,
+	        .attempt = 1 },
+	{ JOB_INIT, .id = 4731, .partition = "batch", .name = "caption", .user = "marc",
+	        .state = "RUNNING", .elapsed_s = 25610, .gpu_type = "h100", .n_gpu_indices = 4,
+	        .gpu_indices = indices, .node = "h07", .time_limit_s = 172800 },
+	{ JOB_INIT, .id = 4799, .partition = "batch", .name = "llama-evaluation", .user = "marc",
+	        .state = "PENDING", .n_gpus = 1, .gpus = one_h100_8, .reason = "Resources",
+	        .reason_text = "16 nodes: 15 with under 8 free h100, 1 drained", .priority = 1200,
+	        .time_limit_s = 14400, .n_labels = 1, .labels = labels },
+	{ JOB_INIT, .id = 4805, .partition = "batch", .name = "synth", .user = "li",
+	        .state = "PENDING", .n_gpus = 2, .gpus = either, .reason = "Priority",
+	        .priority = 1100 },
+	{ JOB_INIT, .id = 4812, .partition = "interactive-long",
+	        .name = "na\xc3\xafve \xe6\xa8\xa1\xe5\x9e\x8b\xe8\xaf\x84\xe4\xbc\xb0 test",
+	        .user = "konstantinos", .state = "PENDING", .n_gpus = 1, .gpus = any,
+	        .reason = "JobHeldUser", .priority = 1500 },
+	{ JOB_INIT, .id = 4813, .partition = "small", .name = "a\nb\033[31mred\t\x7f\xff",
+	        .user = "ana", .state = "RUNNING", .elapsed_s = 41, .node = "s02",
+	        .time_limit_s = UINT32_MAX },
+	{ JOB_INIT, .id = 123456789012, .partition = "batch", .name = "wrap", .user = "ana",
+	        .state = "FAILED", .elapsed_s = 3600 * 24 * 12, .exit_code = 1, .node = "h01",
+	        .reason = "NonZeroExitCode", .end_time = 1795255320000000, .attempt = 2 },
+	{ JOB_INIT, .id = 4815, .partition = "batch", .name = "", .user = "1042",
+	        .state = "CANCELLED", .comment = "by ana: mistake" },
+};
+#pragma GCC diagnostic pop
+
+static Gpusched__GpuUse use_h100 = {
+	.type = "h100", .total = 128, .free = 6, .largest = 4, .largest_node = "h07"
+};
+static Gpusched__GpuUse use_1g = {
+	.type = "1g.10gb", .total = 84, .free = 11, .largest = 9, .largest_node = "m02"
+};
+static Gpusched__GpuUse use_l40s = {
+	.type = "l40s", .total = 32, .free = 0, .largest = 0, .largest_node = ""
+};
+static Gpusched__GpuUse node_h100 = {
+	.type = "h100", .total = 8, .free = 4, .largest = 4, .largest_node = "h07"
+};
+static Gpusched__GpuUse *batch_gpus[] = { &use_h100 };
+static Gpusched__GpuUse *small_gpus[] = { &use_1g, &use_l40s };
+static Gpusched__GpuUse *node_gpus[] = { &node_h100 };
+static char *batch_urgent[] = { "batch", "urgent" };
+
+#define PARTITION_INIT .base = PROTOBUF_C_MESSAGE_INIT(&gpusched__partition__descriptor)
+static Gpusched__Partition partitions[] = {
+	{ PARTITION_INIT, .name = "batch", .is_default = 1, .state = "up", .tier = 1,
+	        .default_time_s = 14400, .max_time_s = 172800, .nodes = "h[01-16]",
+	        .nodes_total = 16, .nodes_ok = 15, .nodes_drain = 1, .n_gpus = 1,
+	        .gpus = batch_gpus, .jobs_pending = 812, .jobs_running = 40 },
+	{ PARTITION_INIT, .name = "small", .state = "up", .tier = 1, .max_time_s = 28800,
+	        .nodes = "m[01-02],s[01-04]", .nodes_total = 6, .nodes_ok = 6, .n_gpus = 2,
+	        .gpus = small_gpus },
+	{ PARTITION_INIT, .name = "a-name-that-is-long", .state = "down", .nodes = "c1",
+	        .nodes_total = 1, .nodes_down = 1 },
+};
+
+#define NODE_INIT .base = PROTOBUF_C_MESSAGE_INIT(&gpusched__node__descriptor)
+static Gpusched__Node nodes[] = {
+	{ NODE_INIT, .name = "h07", .state = "mixed", .reason = "", .cpus = 128, .cpus_free = 64,
+	        .mem_mb = 2 << 20, .mem_free_mb = 1258291, .n_gpus = 1, .gpus = node_gpus,
+	        .n_partitions = 2, .partitions = batch_urgent, .boot_id = "",
+	        .agent_version = "0.1.0", .containment = "cgroup2",
+	        .last_heard = 1795255320000000 },
+	{ NODE_INIT, .name = "h12", .state = "drained",
+	        .reason = "Xid 79, off the bus (root, 2026-11-21 10:09)", .cpus = 128,
+	        .cpus_free = 128, .mem_mb = 2 << 20, .mem_free_mb = 2 << 20, .n_gpus = 1,
+	        .gpus = node_gpus, .n_partitions = 1, .partitions = batch_urgent, .boot_id = "",
+	        .agent_version = "0.1.0", .containment = "cgroup2" },
+	{ NODE_INIT, .name = "a-login-node-with-a-name", .state = "unknown", .reason = "",
+	        .boot_id = "", .agent_version = "", .containment = "" },
+};
+
+static void add_jobs(struct view *v)
+{
+	for (size_t i = 0; i < LEN(jobs); i++)
+		view_add(v, &jobs[i]);
+}
+
+static void add_partitions(struct view *v)
+{
+	for (size_t i = 0; i < LEN(partitions); i++) {
+		struct partition_line line = { &partitions[i], 0 };
+
+		for (; line.gpu < partition_lines(&partitions[i]); line.gpu++)
+			view_add(v, &line);
+	}
+}
+
+static void add_nodes(struct view *v)
+{
+	for (size_t i = 0; i < LEN(nodes); i++)
+		view_add(v, &nodes[i]);
+}
+
+/* --- listings --------------------------------------------------------------------------------- */
+
+#define PIPE 9999 /* as table_style_for() says for a pipe */
+
+static const struct {
+	const char *golden;
+	const struct view_kind *kind;
+	void (*add)(struct view *v);
+	const char *columns, *sort;
+	unsigned width;
+	bool colour, no_heading;
+} listings[] = {
+	{ "gqueue-20", &job_kind, add_jobs, NULL, NULL, 20, false, false },
+	{ "gqueue-80", &job_kind, add_jobs, NULL, NULL, 80, false, false },
+	{ "gqueue-200", &job_kind, add_jobs, NULL, NULL, 200, false, false },
+	{ "gqueue-pipe", &job_kind, add_jobs, NULL, NULL, PIPE, false, false },
+	{ "gqueue-colour", &job_kind, add_jobs, NULL, NULL, 80, true, false },
+	{ "gqueue-sorted", &job_kind, add_jobs, NULL, "user,-jobid", 80, false, true },
+	{ "gqueue-columns", &job_kind, add_jobs,
+	        "jobid,name,left,exit,mem,gpuids,labels,why,comment", "jobid", 0, false, false },
+	{ "ginfo-20", &partition_kind, add_partitions, NULL, NULL, 20, false, false },
+	{ "ginfo-80", &partition_kind, add_partitions, NULL, NULL, 80, false, false },
+	{ "ginfo-200", &partition_kind, add_partitions, NULL, NULL, 200, false, false },
+	{ "ginfo-pipe", &partition_kind, add_partitions, NULL, NULL, PIPE, false, false },
+	{ "ginfo-nodes-20", &node_kind, add_nodes, NULL, NULL, 20, false, false },
+	{ "ginfo-nodes-80", &node_kind, add_nodes, NULL, NULL, 80, false, false },
+	{ "ginfo-nodes-200", &node_kind, add_nodes, NULL, NULL, 200, false, false },
+	{ "ginfo-nodes-pipe", &node_kind, add_nodes, NULL, NULL, PIPE, false, false },
+	{ "ginfo-nodes-columns", &node_kind, add_nodes, "node,gpus,partitions,heard,cpus,mem",
+	        "-node", 0, false, false },
+};
+
+/* What is printed, into a pipe if so wanted (a file is as little a terminal as that). */
+static char *print(size_t i)
+{
+	struct table_style style;
+	FILE *f = tmpfile();
+	struct error err;
+	struct view *v;
+	char *text;
+	long len;
+
+	assert_non_null(f);
+	style = listings[i].width == PIPE ? table_style_for(f)
+	                                  : (struct table_style){ .width = listings[i].width };
+	style.out = f;
+	style.heading = !listings[i].no_heading;
+	style.colour = listings[i].colour;
+	v = view_new(listings[i].kind, listings[i].columns, listings[i].sort, &style, &err);
+	assert_non_null(v);
+	listings[i].add(v);
+	view_end(v);
+	len = ftell(f);
+	text = calloc(1, (size_t)len + 1);
+	rewind(f);
+	assert_int_equal(fread(text, 1, (size_t)len, f), len);
+	fclose(f);
+	return text;
+}
+
+static char *golden_path(const char *name)
+{
+	static char path[512];
+	const char *srcdir = getenv("srcdir");
+
+	snprintf(
+	        path, sizeof(path), "%s/testsuite/unit/golden/%s.txt", srcdir ? srcdir : ".", name);
+	return path;
+}
+
+static char *read_golden(const char *name)
+{
+	FILE *f = fopen(golden_path(name), "r");
+	char *text = calloc(1, 65536);
+
+	if (!f)
+		fail_msg("%s cannot be read", golden_path(name));
+	assert_true(fread(text, 1, 65535, f) > 0);
+	fclose(f);
+	return text;
+}
+
+static void test_golden(void **state)
+{
+	(void)state;
+	for (size_t i = 0; i < LEN(listings); i++) {
+		char *got = print(i), *want;
+
+		if (getenv("GOLDEN_UPDATE")) {
+			FILE *f = fopen(golden_path(listings[i].golden), "w");
+
+			assert_non_null(f);
+			fputs(got, f);
+			fclose(f);
+		}
+		want = read_golden(listings[i].golden);
+		if (strcmp(got, want))
+			print_message("%s is now:\n%s", listings[i].golden, got);
+		assert_string_equal(got, want);
+		free(got);
+		free(want);
+	}
+}
+
+/* Nothing is wider than it may be, no line ends in a blank, and a record is one line. */
+static void test_every_width(void **state)
+{
+	static const size_t records[] = { LEN(jobs), 4, LEN(nodes) };
+	static const struct {
+		const struct view_kind *kind;
+		void (*add)(struct view *v);
+	} kinds[] = { { &job_kind, add_jobs }, { &partition_kind, add_partitions },
+		{ &node_kind, add_nodes } };
+	char *text = calloc(1, 1 << 20), *line, *save;
+
+	(void)state;
+	for (unsigned width = 1; width < 250; width++) {
+		for (size_t k = 0; k < LEN(kinds); k++) {
+			FILE *f = fmemopen(text, 1 << 20, "w");
+			struct table_style style = { f, width, true, false };
+			struct view *v = view_new(kinds[k].kind, NULL, NULL, &style, NULL);
+			size_t lines = 0;
+
+			kinds[k].add(v);
+			assert_int_equal(view_end(v), records[k]);
+			fclose(f);
+			for (line = strtok_r(text, "\n", &save); line;
+			        line = strtok_r(NULL, "\n", &save)) {
+				lines++;
+				assert_int_not_equal(line[strlen(line) - 1], ' ');
+				/* ids and numbers are never cut: those may stand out */
+				if (width >= 40)
+					assert_true(table_text_width(line) <= width);
+			}
+			assert_int_equal(lines, records[k] + 1);
+		}
+	}
+	free(text);
+}
+
+/* More than can be held back: as they come, all of them. */
+static void test_long_listing(void **state)
+{
+	char *text = calloc(1, 1 << 20), *at;
+	FILE *f = fmemopen(text, 1 << 20, "w");
+	struct table_style style = { f, 80, false, false };
+	struct view *v = view_new(&job_kind, "jobid", NULL, &style, NULL);
+	Gpusched__Job job = jobs[2];
+
+	(void)state;
+	for (job.id = 1; job.id <= VIEW_HOLD + 10; job.id++) {
+		job.priority = (int64_t)job.id;
+		view_add(v, &job);
+	}
+	assert_int_equal(view_end(v), VIEW_HOLD + 10);
+	fclose(f);
+	at = text;
+	for (uint64_t id = 1; id <= VIEW_HOLD + 10; id++)
+		assert_int_equal(strtoull(at, &at, 10), id);
+	free(text);
+}
+
+static void test_bad_lists(void **state)
+{
+	static const char *const bad[][2] = {
+		{ "NAM", "'NAM': no such column; did you mean NAME?" },
+		{ "jobid,,name", "'': no such column" },
+		{ "", "'': no such column" },
+		{ "JOBID,x\ny", "'x\\x0Ay': no such column" },
+	};
+	struct table_style style = { stdout, 80, true, false };
+	struct error err;
+
+	(void)state;
+	for (size_t i = 0; i < LEN(bad); i++) {
+		assert_null(view_new(&job_kind, bad[i][0], NULL, &style, &err));
+		assert_string_equal(err.text, bad[i][1]);
+		assert_int_equal(err.code, ERR_USAGE);
+		assert_null(view_new(&job_kind, NULL, bad[i][0], &style, &err));
+	}
+	assert_null(view_new(&job_kind, "-NAME", NULL, &style, &err));
+}
+
+static void test_states(void **state)
+{
+	(void)state;
+	assert_string_equal(job_state("pd")->name, "PENDING");
+	assert_string_equal(job_state("RUNNING")->code, "R");
+	assert_true(job_state("nf")->ended);
+	assert_null(job_state("X"));
+	assert_null(job_state(""));
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(test_golden),
+		cmocka_unit_test(test_every_width),
+		cmocka_unit_test(test_long_listing),
+		cmocka_unit_test(test_bad_lists),
+		cmocka_unit_test(test_states),
+	};
+
+	setenv("TZ", "UTC", 1);
+	tzset();
+	if (!setlocale(LC_ALL, "C.UTF-8")) {
+		fputs("skipped: no locale C.UTF-8\n", stderr);
+		return 77;
+	}
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
