@@ -10,9 +10,10 @@
 
 #include "common/hostlist.h"
 #include "common/text.h"
+#include "common/units.h"
 #include "common/xalloc.h"
 
-#define SHOWN_MAX 64
+#define PATH_TEXT 48  /* of a list, an index and a key */
 #define NAMES_MAX 200 /* bytes of names in one problem */
 
 /* The setting `key` of entry i of a list section, for the place of a problem. */
@@ -96,16 +97,16 @@ static int entry_expand(struct conf_reader *r, size_t i, size_t **entry_of)
 {
 	struct conf *conf = &r->raw.conf;
 	const struct conf_node *entry = &r->raw.entries[i];
-	char **names, shown[SHOWN_MAX];
+	char **names, path[PATH_TEXT];
 	struct error err;
 	size_t n;
 
 	if (!entry->name)
 		return -1;
 	if (hostlist_expand(entry->name, CONF_MAX_NODES, &names, &n, &err) < 0) {
-		text_escape(shown, sizeof(shown), entry->name, strlen(entry->name));
-		conf_reader_problem(r, setting_at(r, "nodes", i, "name"),
-		        "nodes[%zu].name: \"%s\": %s", i, shown, err.text);
+		snprintf(path, sizeof(path), "nodes[%zu].name", i);
+		conf_reader_refuse(
+		        r, setting_at(r, "nodes", i, "name"), path, entry->name, err.text);
 		return -1;
 	}
 	if (conf->n_nodes + n > CONF_MAX_NODES) {
@@ -269,24 +270,35 @@ static void partition_rename(struct conf_partition *p, const struct conf *conf)
 	free(names);
 }
 
+static void check_times(struct conf_reader *r, size_t i)
+{
+	const struct conf_partition *p = &r->raw.conf.partitions[i];
+	char a[UNITS_TEXT], b[UNITS_TEXT];
+
+	if (!p->max_time_s || p->default_time_s <= p->max_time_s)
+		return;
+	conf_reader_problem(r, setting_at(r, "partitions", i, "default_time"),
+	        "partitions[%zu].default_time: %s: must not be longer than max_time, %s", i,
+	        duration_format_exact(a, p->default_time_s * UINT64_C(1000)),
+	        duration_format_exact(b, p->max_time_s * UINT64_C(1000)));
+}
+
 static void check_partition(struct conf_reader *r, size_t i, const struct index *index)
 {
 	struct conf_partition *p = &r->raw.conf.partitions[i];
-	char **names, shown[SHOWN_MAX];
+	char **names, path[PATH_TEXT];
 	struct error err;
 	size_t n;
 
-	if (p->max_time_s && p->default_time_s > p->max_time_s)
-		conf_reader_problem(r, setting_at(r, "partitions", i, "default_time"),
-		        "partitions[%zu].default_time: must not be longer than max_time", i);
+	check_times(r, i);
 	if (!p->node_names)
 		return;
 	if (!strcmp(p->node_names, "ALL")) {
 		partition_all(p, &r->raw.conf);
 	} else if (hostlist_expand(p->node_names, CONF_MAX_NODES, &names, &n, &err) < 0) {
-		text_escape(shown, sizeof(shown), p->node_names, strlen(p->node_names));
-		conf_reader_problem(r, setting_at(r, "partitions", i, "nodes"),
-		        "partitions[%zu].nodes: \"%s\": %s", i, shown, err.text);
+		snprintf(path, sizeof(path), "partitions[%zu].nodes", i);
+		conf_reader_refuse(
+		        r, setting_at(r, "partitions", i, "nodes"), path, p->node_names, err.text);
 		return;
 	} else {
 		partition_join(r, i, names, n, index);
@@ -321,12 +333,16 @@ static void check_controller(struct conf_reader *r)
 {
 	const struct conf_controller *c = &r->raw.conf.controller;
 	const config_setting_t *at = config_lookup(&r->tree, "controller.node_timeout");
+	uint64_t timeout_ms = c->node_timeout_s * UINT64_C(1000);
+	char a[UNITS_TEXT], b[UNITS_TEXT];
 
 	if (!at)
 		at = config_lookup(&r->tree, "controller.heartbeat");
-	if (at && c->node_timeout_s && c->node_timeout_s * UINT64_C(1000) < c->heartbeat_ms * 2ull)
-		conf_reader_problem(
-		        r, at, "controller.node_timeout: must be at least twice the heartbeat");
+	if (at && timeout_ms && timeout_ms < c->heartbeat_ms * UINT64_C(2))
+		conf_reader_problem(r, at,
+		        "controller.node_timeout: %s: must be at least twice the heartbeat, %s",
+		        duration_format_exact(a, timeout_ms),
+		        duration_format_exact(b, c->heartbeat_ms));
 }
 
 void conf_check(struct conf_reader *reader)

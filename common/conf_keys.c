@@ -40,9 +40,8 @@ static int check_name(const char *value, struct error *err)
 
 static int check_host(const char *value, struct error *err)
 {
-	if (*value == ':') /* of IPv6 addresses that start with zeroes */
-		value++;
-	return only(value, "-_.:%", "must be a host name or an address", err);
+	/* IPv6 addresses may start with a colon, and have a zone. */
+	return only(value + strspn(value, ":"), "-_.:%", "must be a host name or an address", err);
 }
 
 static int check_user(const char *value, struct error *err)

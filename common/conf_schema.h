@@ -84,6 +84,10 @@ struct conf_reader {
 void conf_reader_problem(struct conf_reader *reader, const config_setting_t *at, const char *fmt,
         ...) __attribute__((format(printf, 3, 4)));
 
+/* "PATH: VALUE: WHAT"; a WHAT that starts with the whole value itself does not repeat it. */
+void conf_reader_refuse(struct conf_reader *reader, const config_setting_t *at, const char *path,
+        const char *value, const char *what);
+
 /* Open and parse: path, or text with `name`. On failure (-1) the problem is recorded. Clear the
  * reader in either case. */
 int conf_reader_open(struct conf_reader *reader, const char *path, const char *text);

@@ -358,25 +358,25 @@ static int scan_file(struct scan *s, const char *path)
 {
 	bool first = s->src->n_files == 0;
 	char *bytes = NULL, shown[256];
+	const char *why = "";
 	size_t n;
-	int fd, rc = -1;
+	int fd, rc;
 
 	/* NONBLOCK: do not wait for the writer of a FIFO, only to refuse it. */
 	fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
 	if (fd >= 0)
 		bytes = slurp(fd, &n);
-	if (!bytes) {
-		const char *why = errno == EINVAL ? "not a regular file" : strerror(errno);
-
-		text_escape(shown, sizeof(shown), path, strlen(path));
-		if (first)
-			rc = fault_at(s->fault, s->src->files[file_add(s->src, path)], 0,
-			        "cannot be read: %s", why);
-		else
-			rc = FAULT(s, s->line, "@include \"%s\": cannot be read: %s", shown, why);
-	} else {
+	if (!bytes)
+		why = errno == EINVAL ? "not a regular file" : strerror(errno);
+	if (bytes || first)
 		s->file = file_add(s->src, path);
+	if (bytes) {
 		rc = scan_bytes(s, bytes, n);
+	} else if (first) {
+		rc = FAULT(s, 0, "cannot be read: %s", why);
+	} else {
+		text_escape(shown, sizeof(shown), path, strlen(path));
+		rc = FAULT(s, s->line, "@include \"%s\": cannot be read: %s", shown, why);
 	}
 	if (fd >= 0)
 		close(fd);

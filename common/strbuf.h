@@ -2,6 +2,8 @@
  *
  * Starts as `struct strbuf sb = { 0 };`, ends with strbuf_free() or strbuf_take(). `s` is NULL
  * until something was added, then always ends in a NUL that `len` does not count.
+ *
+ * libconfig 1.5 exports strbuf_append and strbuf_release: nothing here may be called that.
  */
 #ifndef COMMON_STRBUF_H
 #define COMMON_STRBUF_H

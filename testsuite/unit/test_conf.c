@@ -1,0 +1,717 @@
+/* test_conf.c - common/conf.h: what is right, printed, compared, and found by clients
+ *
+ * What is wrong is in test_conf_bad.c.
+ */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+#include <cmocka.h>
+
+#include "common/conf.h"
+#include "common/conf_schema.h"
+#include "common/strbuf.h"
+#include "common/xalloc.h"
+
+#define LEN(a) (sizeof(a) / sizeof((a)[0]))
+
+#define CTL   "cluster = \"c\"; controller = { host = \"h\"; };\n"
+#define NODES "nodes = ( { name = \"n[1-4]\"; } );\n"
+#define PARTS "partitions = ( { name = \"p\"; nodes = \"ALL\"; } );\n"
+
+static struct conf *parse(const char *text)
+{
+	struct conf_problems problems;
+	struct conf *conf = conf_parse(text, "c", &problems);
+
+	if (!conf) {
+		conf_problems_print(&problems, stderr);
+		fail_msg("not read: %s", text);
+	}
+	assert_int_equal(problems.n, 0);
+	conf_problems_clear(&problems);
+	return conf;
+}
+
+/* --- the rows themselves --------------------------------------------------------------------- */
+
+static void rows_are_sound(void **state)
+{
+	(void)state;
+	for (size_t i = 0; i < conf_n_sections; i++) {
+		const struct conf_section *s = &conf_sections[i];
+
+		for (size_t k = 0; k < s->n_keys; k++) {
+			const struct conf_key *key = &s->keys[k];
+			uint64_t largest = key->width == 8 ? UINT64_MAX : UINT32_MAX;
+			struct conf conf = { 0 };
+			union {
+				struct conf conf;
+				struct conf_node node;
+				struct conf_partition partition;
+				struct conf_gpu_type type;
+			} base = { .conf = { 0 } };
+
+			assert_true(strlen(key->help) > 0 && strlen(key->help) < 80);
+			assert_true(key->min <= key->max || key->type == CONF_BOOL);
+			if (key->type == CONF_COUNT || key->type == CONF_TIME ||
+			        key->type == CONF_SIZE) {
+				assert_true(key->width == 4 || key->width == 8);
+				assert_true(key->max <= largest);
+			}
+			if (key->type == CONF_TIME || key->type == CONF_SIZE)
+				assert_true(key->unit > 0);
+			if (key->def) {
+				assert_int_equal(
+				        conf_value_read(key, key->def, &conf, &base, NULL), 0);
+				conf_value_clear(key, &base);
+			}
+		}
+	}
+}
+
+static void defaults(void **state)
+{
+	struct conf *conf = parse(CTL NODES PARTS);
+	const struct conf_controller *c = &conf->controller;
+
+	(void)state;
+	assert_string_equal(conf->cluster, "c");
+	assert_string_equal(c->host, "h");
+	assert_int_equal(c->port, 7320);
+	assert_string_equal(c->listen, "");
+	assert_string_equal(c->user, "gpusched");
+	assert_string_equal(c->agent_user, "root");
+	assert_string_equal(c->state_dir, LOCALSTATEDIR "/lib/gpusched");
+	assert_string_equal(c->log, "stderr");
+	assert_string_equal(c->log_level, "info");
+	assert_int_equal(c->fence_timeout_s, 60);
+	assert_int_equal(c->heartbeat_ms, 10000);
+	assert_int_equal(c->node_timeout_s, 60);
+	assert_int_equal(c->unknown_is_off_s, 0);
+	assert_int_equal(c->signature_age_s, 1209600);
+	assert_int_equal(c->max_jobs, 1000000);
+	assert_int_equal(c->max_script_kb, 2048);
+	assert_int_equal(c->keep_ended_s, 300);
+	assert_int_equal(c->min_free_mb, 256);
+	assert_int_equal(c->workers, 4);
+	assert_int_equal(conf->n_gpu_types, 0);
+	assert_int_equal(conf->n_nodes, 4);
+	assert_string_equal(conf->nodes[3].name, "n4");
+	assert_int_equal(conf->nodes[3].cpus, 0);
+	assert_int_equal(conf->nodes[3].n_gpus, 0);
+	assert_int_equal(conf->n_partitions, 1);
+	assert_int_equal(conf->default_partition, UINT32_MAX);
+	assert_int_equal(conf->partitions[0].n_nodes, 4);
+	assert_string_equal(conf->partitions[0].node_names, "n[1-4]");
+	assert_int_equal(conf->partitions[0].tier, 1);
+	assert_int_equal(conf->partitions[0].max_time_s, CONF_NO_LIMIT);
+	assert_int_equal(conf->partitions[0].grace_s, 30);
+	conf_free(conf);
+}
+
+static const char whole[] =
+        "cluster = \"atlas\";\n"
+        "controller: { host = \"head1\"; port = 0x1C98; user: \"root\", max_jobs = 5L;\n"
+        "  heartbeat = \"500ms\"; unknown_is_off = \"1:00:00\"; fence = \"/bin/a \\\"b\\\\c\"; }\n"
+        "gpu_types = ( { name = \"h100\"; mem = \"80G\"; }, { name = \"1g.10gb\"; mem = \"10G\"; } "
+        ");\n"
+        "node_defaults = { cpus = 64; mem = \"1T\"; gpus = \"h100:8\"; };\n"
+        "nodes = ( { name = \"h[10,01-03]\"; cpus = 128; mem = \"2T\"; },\n"
+        "  { name = \"m[1-2]\"; gpus = \"1g.10gb:7,h100:1\"; }, { name = \"x\"; gpus = \"\"; mem = "
+        "\"0\"; } );\n"
+        "partitions = ( { name = \"batch\"; nodes = \"m2,h[01-03]\"; default = TRUE; tier = +10;\n"
+        "    default_time = \"4:00:00\"; max_time = \"2-00:00:00\"; grace = \"120s\";\n"
+        "    default_mem = \"4G\"; },\n"
+        "  { name = \"all\"; nodes = \"ALL\"; max_time = \"infinite\"; grace = 0; } )\n";
+
+static void values(void **state)
+{
+	struct conf *conf = parse(whole);
+	const struct conf_node *n = conf->nodes;
+	const struct conf_partition *p = conf->partitions;
+
+	(void)state;
+	assert_int_equal(conf->controller.port, 7320);
+	assert_string_equal(conf->controller.user, "root");
+	assert_int_equal(conf->controller.max_jobs, 5);
+	assert_int_equal(conf->controller.heartbeat_ms, 500);
+	assert_int_equal(conf->controller.unknown_is_off_s, 3600);
+	assert_string_equal(conf->controller.fence, "/bin/a \"b\\c");
+	assert_int_equal(conf->gpu_types[0].mem_mb, 80 * 1024);
+	/* In the file's order; of a list in the list's. */
+	assert_int_equal(conf->n_nodes, 7);
+	assert_string_equal(n[0].name, "h10");
+	assert_string_equal(n[1].name, "h01");
+	assert_string_equal(n[6].name, "x");
+	/* Given, or from node_defaults. */
+	assert_int_equal(n[0].cpus, 128);
+	assert_int_equal(n[4].cpus, 64);
+	assert_int_equal(n[0].mem_mb, 2 * 1024 * 1024);
+	assert_int_equal(n[4].mem_mb, 1024 * 1024);
+	assert_int_equal(n[6].mem_mb, 0);
+	assert_int_equal(n[0].n_gpus, 1);
+	assert_int_equal(n[0].gpus[0].type, 0);
+	assert_int_equal(n[0].gpus[0].count, 8);
+	assert_int_equal(n[5].n_gpus, 2);
+	assert_int_equal(n[5].gpus[0].type, 1);
+	assert_int_equal(n[5].gpus[0].count, 7);
+	assert_int_equal(n[6].n_gpus, 0);
+	assert_int_equal(conf->default_partition, 0);
+	assert_int_equal(p[0].n_nodes, 4);
+	assert_int_equal(p[0].nodes[0], 1);
+	assert_int_equal(p[0].nodes[2], 3);
+	assert_int_equal(p[0].nodes[3], 5);
+	assert_string_equal(p[0].node_names, "h[01-03],m2");
+	assert_int_equal(p[0].tier, 10);
+	assert_int_equal(p[0].default_time_s, 14400);
+	assert_int_equal(p[0].max_time_s, 172800);
+	assert_int_equal(p[0].default_mem_mb, 4096);
+	assert_int_equal(p[1].n_nodes, 7);
+	assert_int_equal(p[1].max_time_s, CONF_NO_LIMIT);
+	assert_int_equal(p[1].grace_s, 0);
+	conf_free(conf);
+}
+
+/* --- printing -------------------------------------------------------------------------------- */
+
+static char *printed(const struct conf *conf)
+{
+	char *text = NULL;
+	size_t size;
+	FILE *out = open_memstream(&text, &size);
+
+	conf_print(conf, out);
+	fclose(out);
+	return text;
+}
+
+static void print_is_read_back(void **state)
+{
+	static const char *const texts[] = { CTL NODES PARTS, whole };
+
+	(void)state;
+	for (size_t i = 0; i < LEN(texts); i++) {
+		struct conf *a = parse(texts[i]), *b;
+		char *text = printed(a), *again, **lines;
+
+		b = parse(text);
+		again = printed(b);
+		assert_string_equal(again, text);
+		assert_int_equal(conf_diff(a, b, &lines, NULL), 0);
+		free(lines);
+		/* The order of nodes is kept too: indices mean the same. */
+		assert_int_equal(a->n_nodes, b->n_nodes);
+		for (size_t n = 0; n < a->n_nodes; n++)
+			assert_string_equal(a->nodes[n].name, b->nodes[n].name);
+		free(text);
+		free(again);
+		conf_free(a);
+		conf_free(b);
+	}
+}
+
+/* The keys that a text names in its lines: "section.key" each, as `line` finds them. */
+static int key_listed(const char *list, const char *path)
+{
+	size_t n = strlen(path);
+
+	for (const char *p = list; (p = strstr(p, path)) != NULL; p += n) {
+		if ((p == list || p[-1] == '\n') && (p[n] == ' ' || p[n] == '\n'))
+			return 1;
+	}
+	return 0;
+}
+
+static char *keys_printed(void)
+{
+	char *text = NULL;
+	size_t size;
+	FILE *out = open_memstream(&text, &size);
+
+	conf_print_keys(out);
+	fclose(out);
+	return text;
+}
+
+static void keys_are_listed(void **state)
+{
+	char *text = keys_printed();
+
+	(void)state;
+	assert_true(key_listed(text, "cluster"));
+	assert_true(key_listed(text, "controller.port"));
+	assert_true(key_listed(text, "gpu_types[].mem"));
+	assert_true(key_listed(text, "node_defaults.gpus"));
+	assert_false(key_listed(text, "node_defaults.name"));
+	assert_true(key_listed(text, "partitions[].max_time"));
+	assert_non_null(strstr(text, "\"unlimited\"          1s to 3650-00:00:00, or unlimited"));
+	free(text);
+}
+
+/* The manual has each key under its section, as ".It Ic KEY = Ar TYPE Pq DEFAULT", and none that
+ * there is not. */
+static void the_manual_has_every_key(void **state)
+{
+	FILE *man = fopen(TOP_SRCDIR "/man/gpusched.conf.5", "r");
+	struct strbuf found = { 0 }, wanted = { 0 };
+	char *line = NULL, section[64] = "";
+	size_t size = 0;
+
+	(void)state;
+	assert_non_null(man);
+	while (getline(&line, &size, man) > 0) {
+		if (sscanf(line, ".Ss The section %63s", section) == 1)
+			continue;
+		if (!strncmp(line, ".Ss Outside", 11))
+			section[0] = '\0';
+		if (!strncmp(line, ".It Ic ", 7))
+			strbuf_addf(&found, "%s%s%s", section, *section ? "." : "", line + 7);
+	}
+	free(line);
+	fclose(man);
+	for (size_t i = 0; i < conf_n_sections; i++) {
+		const struct conf_section *s = &conf_sections[i];
+
+		for (size_t k = 0; k < s->n_keys; k++) {
+			const struct conf_key *key = &s->keys[k];
+			const char *def = key->def, *quote = conf_value_quoted(key) ? "\\(dq" : "";
+
+			/* The manual has it as packages are configured. */
+			if (def && !strncmp(def, LOCALSTATEDIR, strlen(LOCALSTATEDIR)))
+				strbuf_addf(&wanted, "%s.%s = Ar text Pq Qq /var%s\n", s->name,
+				        key->name, def + strlen(LOCALSTATEDIR));
+			else if (def)
+				strbuf_addf(&wanted, "%s%s%s = Ar %s Pq %s%s\n", s->name,
+				        *s->name ? "." : "", key->name, conf_type_name(key->type),
+				        *quote ? (*def ? "Qq " : "empty") : "", def);
+			else
+				strbuf_addf(&wanted, "%s%s%s = Ar %s Pq required\n", s->name,
+				        *s->name ? "." : "", key->name, conf_type_name(key->type));
+		}
+	}
+	assert_string_equal(found.s, wanted.s);
+	strbuf_free(&found);
+	strbuf_free(&wanted);
+}
+
+/* --- the files that come with it ------------------------------------------------------------- */
+
+static void examples_are_right(void **state)
+{
+	static const char *const files[] = { "gpusched.conf", "cluster.conf" };
+	struct conf_problems problems;
+	struct conf_client client;
+	struct error err = { .text = "" };
+
+	(void)state;
+	for (size_t i = 0; i < LEN(files); i++) {
+		char *path = xasprintf("%s/etc/examples/%s", TOP_SRCDIR, files[i]);
+		struct conf *conf = conf_load(path, &problems);
+
+		conf_problems_print(&problems, stderr);
+		assert_non_null(conf);
+		conf_free(conf);
+		conf_problems_clear(&problems);
+		free(path);
+	}
+	assert_int_equal(
+	        conf_client_load(TOP_SRCDIR "/etc/examples/client.conf", &client, &err), 0);
+	assert_string_equal(client.host, "gpu01");
+	conf_client_clear(&client);
+}
+
+/* --- files and includes ---------------------------------------------------------------------- */
+
+struct folder {
+	char path[64];
+};
+
+static int setup(void **state)
+{
+	struct folder *f = xcalloc(1, sizeof(*f));
+
+	snprintf(f->path, sizeof(f->path), "/tmp/gpusched-conf-XXXXXX");
+	*state = f;
+	return mkdtemp(f->path) ? 0 : -1;
+}
+
+static int teardown(void **state)
+{
+	static const char *const made[] = { "a", "b", "sub/c", "sub/d", "fifo", "sub" };
+	struct folder *f = *state;
+
+	for (size_t i = 0; i < LEN(made); i++) {
+		char *path = xasprintf("%s/%s", f->path, made[i]);
+
+		remove(path);
+		free(path);
+	}
+	rmdir(f->path);
+	free(f);
+	return 0;
+}
+
+static void file_write(const struct folder *f, const char *name, const char *text)
+{
+	char *path = xasprintf("%s/%s", f->path, name);
+	FILE *out = fopen(path, "w");
+
+	assert_non_null(out);
+	fputs(text, out);
+	fclose(out);
+	free(path);
+}
+
+/* What is told of file "a", with the folder's name taken off; "" if it is right. */
+static char *told_of(const struct folder *f, const char *name, size_t *n_nodes)
+{
+	char *path = xasprintf("%s/%s", f->path, name), *told = NULL, *p;
+	struct conf_problems problems;
+	struct conf *conf = conf_load(path, &problems);
+	size_t size, n = strlen(f->path) + 1;
+	FILE *out = open_memstream(&told, &size);
+
+	conf_problems_print(&problems, out);
+	fclose(out);
+	if (n_nodes)
+		*n_nodes = conf ? conf->n_nodes : 0;
+	conf_free(conf);
+	conf_problems_clear(&problems);
+	free(path);
+	while ((p = strstr(told, f->path)) != NULL)
+		memmove(p, p + n, strlen(p + n) + 1);
+	return told;
+}
+
+static void assert_told(const struct folder *f, const char *name, const char *expected)
+{
+	char *told = told_of(f, name, NULL);
+
+	assert_string_equal(told, expected);
+	free(told);
+}
+
+static void includes(void **state)
+{
+	struct folder *f = *state;
+	char *path = xasprintf("%s/sub", f->path), *told;
+	size_t n_nodes;
+
+	assert_int_equal(mkdir(path, 0700), 0);
+	free(path);
+	/* Within a list, from a folder of its own, twice, and a comment and a text that only look
+	 * like it. */
+	file_write(f, "a",
+	        CTL "nodes = ( { name = \"n1\"; },\n"
+	            "\t @include \"sub/c\" # behind it\n"
+	            "/* the next line is none:\n"
+	            "@include \"nothing\"\n"
+	            "*/ { name = \"n9\"; } );\n"
+	            "@include \"b\"\n");
+	file_write(f, "sub/c", "{ name = \"n2\"; },\n@include \"d\"\n");
+	file_write(f, "sub/d", "{ name = \"n3\"; },");
+	file_write(f, "b", PARTS);
+	told = told_of(f, "a", &n_nodes);
+	assert_string_equal(told, "");
+	assert_int_equal(n_nodes, 4);
+	free(told);
+
+	/* Mistakes are told where they stand, in the order of the text. */
+	file_write(f, "sub/d", "\n{ nmae = \"n3\"; },");
+	file_write(f, "b",
+	        "\n\npartitions = ( { name = \"p\"; nodes = \"n1\"; teir = 1; } );\nx = 1;");
+	assert_told(f, "a",
+	        "sub/d:2: nodes[2].name: must be given\n"
+	        "sub/d:2: nodes[2].nmae: unknown key; did you mean 'name'?\n"
+	        "b:3: partitions[0].teir: unknown key; did you mean 'tier'?\n"
+	        "b:4: x: unknown key; see gpusched.conf(5)\n");
+	file_write(f, "sub/d", "\n\n{ name = n3; },");
+	assert_told(f, "a", "sub/d:3: syntax error: n3: text needs quotes, as in \"n3\"\n");
+	file_write(f, "sub/d", "{ name = \"n3; },");
+	assert_told(f, "a", "sub/d:1: syntax error: the text in quotes does not end on its line\n");
+	/* What is open at the end of a file does not run on into the next. */
+	file_write(f, "sub/d", "{ name = \"n3\"; }, /*");
+	assert_told(f, "a", "sub/d:1: syntax error: a comment without its end\n");
+}
+
+static void includes_that_fail(void **state)
+{
+	struct folder *f = *state;
+	char *path = xasprintf("%s/fifo", f->path);
+
+	assert_int_equal(mkfifo(path, 0600), 0);
+	free(path);
+	file_write(f, "a", CTL "@include \"b\"\n" NODES PARTS);
+	assert_told(f, "a", "a:2: @include \"b\": cannot be read: No such file or directory\n");
+	file_write(f, "b", "\n\n@include \"fifo\"\n");
+	assert_told(f, "a", "b:3: @include \"fifo\": cannot be read: not a regular file\n");
+	file_write(f, "b", "@include \".\"\n");
+	assert_told(f, "a", "b:1: @include \".\": cannot be read: Is a directory\n");
+	file_write(f, "b", "@include \"a\"\n");
+	assert_told(
+	        f, "a", "a:2: @include: 11 files within one another; does one include itself?\n");
+	assert_told(f, "nothing", "nothing: cannot be read: No such file or directory\n");
+	assert_told(f, "fifo", "fifo: cannot be read: not a regular file\n");
+}
+
+static void a_nul_byte(void **state)
+{
+	struct folder *f = *state;
+	char *path = xasprintf("%s/a", f->path);
+	FILE *out = fopen(path, "w");
+
+	fwrite("a = 1;\nb\0 = 2;", 1, 14, out);
+	fclose(out);
+	free(path);
+	assert_told(f, "a", "a:2: syntax error: a NUL byte\n");
+}
+
+/* --- comparing ------------------------------------------------------------------------------- */
+
+static void diffs(void **state)
+{
+#define C(keys)     "cluster = \"c\"; controller = { host = \"h\"; " keys " };\n"
+#define T(types)    "gpu_types = ( " types " );\n"
+#define N(nodes)    "nodes = ( " nodes " );\n"
+#define P(parts)    "partitions = ( " parts " );\n"
+#define BATCH(keys) "{ name = \"batch\"; nodes = \"n[1-4]\"; " keys " }"
+#define H100        "{ name = \"h100\"; }"
+#define L40S        "{ name = \"l40s\"; }"
+	static const struct {
+		const char *from, *to, *lines;
+	} rows[] = {
+		{ CTL NODES PARTS, CTL NODES PARTS, "" },
+		{ C("") NODES PARTS, C("log_level = \"debug\"; max_jobs = 7;") NODES PARTS,
+		        "controller.log_level info -> debug\ncontroller.max_jobs 1000000 -> 7\n" },
+		{ C("fence = \"/f\";") NODES PARTS, C("") NODES PARTS,
+		        "controller.fence /f -> \"\"\n" },
+		{ CTL NODES P(BATCH("max_time = \"2-00:00:00\";")),
+		        CTL NODES P(BATCH("max_time = \"1d\";")),
+		        "partitions.batch.max_time 2-00:00:00 -> 1-00:00:00\n" },
+		{ CTL NODES P(BATCH("")), CTL NODES P(BATCH("max_time = \"90s\"; default = true;")),
+		        "partitions.batch.default false -> true\n"
+		        "partitions.batch.max_time unlimited -> 90s\n" },
+		/* Written otherwise, and the same. */
+		{ CTL NODES P(BATCH("grace = \"120s\";")),
+		        CTL "nodes = ( { name = \"n[3-4]\"; }, { name = \"n1,n2\"; } );\n"
+		            "partitions = ( { name = \"batch\"; nodes = \"ALL\"; grace = \"2m\"; } "
+		            ");\n",
+		        "" },
+		/* The order of entries says nothing. */
+		{ CTL NODES P(BATCH("") ", { name = \"q\"; nodes = \"n1\"; }"),
+		        CTL NODES P("{ name = \"q\"; nodes = \"n1\"; }, " BATCH("")), "" },
+		{ CTL NODES P(BATCH("")), CTL NODES P("{ name = \"q\"; nodes = \"n1\"; }"),
+		        "partitions.batch removed\npartitions.q added\n" },
+		/* Nodes with one change share a line. */
+		{ CTL NODES PARTS, CTL N("{ name = \"n[1-4]\"; cpus = 8; }") PARTS,
+		        "nodes.n[1-4].cpus 0 -> 8\n" },
+		{ CTL NODES PARTS,
+		        CTL N("{ name = \"n[1-2]\"; cpus = 8; }, { name = \"n[3-6]\"; mem = "
+		              "\"1G\"; }") PARTS,
+		        "nodes.n[5-6] added\nnodes.n[1-2].cpus 0 -> 8\nnodes.n[3-4].mem 0 -> 1G\n"
+		        "partitions.p.nodes n[1-4] -> n[1-6]\n" },
+		{ CTL NODES PARTS, CTL N("{ name = \"n[2-3]\"; }") PARTS,
+		        "nodes.n[1,4] removed\npartitions.p.nodes n[1-4] -> n[2-3]\n" },
+		/* GPU types by name, wherever they stand. */
+		{ CTL T(H100 ", " L40S) N("{ name = \"n[1-4]\"; gpus = \"l40s:2\"; }") PARTS,
+		        CTL T(L40S ", " H100) N("{ name = \"n[1-4]\"; gpus = \"l40s:2\"; }") PARTS,
+		        "" },
+		{ CTL T(H100) N("{ name = \"n[1-4]\"; gpus = \"h100:2\"; }") PARTS,
+		        CTL T(L40S) N("{ name = \"n[1-4]\"; gpus = \"l40s:2\"; }") PARTS,
+		        "gpu_types.h100 removed\ngpu_types.l40s added\n"
+		        "nodes.n[1-4].gpus h100:2 -> l40s:2\n" },
+		{ CTL T(H100) NODES PARTS, CTL NODES PARTS, "gpu_types.h100 removed\n" },
+	};
+
+	(void)state;
+	for (size_t i = 0; i < LEN(rows); i++) {
+		struct conf *from = parse(rows[i].from), *to = parse(rows[i].to);
+		struct strbuf all = { 0 };
+		struct error err = { .text = "" };
+		char **lines = NULL;
+		int n = conf_diff(from, to, &lines, &err);
+
+		assert_string_equal(err.text, "");
+		strbuf_adds(&all, "");
+		for (int l = 0; l < n; l++) {
+			strbuf_addf(&all, "%s\n", lines[l]);
+			free(lines[l]);
+		}
+		free(lines);
+		assert_string_equal(all.s, rows[i].lines);
+		strbuf_free(&all);
+		conf_free(from);
+		conf_free(to);
+	}
+}
+
+static void diff_names_all_that_is_fixed(void **state)
+{
+	struct conf *from = parse(CTL NODES PARTS);
+	struct conf *to = parse("cluster = \"d\"; controller = { host = \"h\"; port = 1; "
+	                        "log_level = \"debug\"; };\n" NODES PARTS);
+	struct error err;
+	char **lines = NULL;
+
+	(void)state;
+	assert_int_equal(conf_diff(from, to, &lines, &err), -1);
+	assert_null(lines);
+	assert_int_equal(err.code, ERR_CONFIG);
+	assert_string_equal(err.text, "cannot be changed while gctld runs: cluster c -> d, "
+	                              "controller.port 7320 -> 1");
+	conf_free(from);
+	conf_free(to);
+}
+
+/* --- clients --------------------------------------------------------------------------------- */
+
+static const char *const variables[] = { "GPUSCHED_CONTROLLER", "GPUSCHED_CLUSTER",
+	"GPUSCHED_CONTROLLER_USER", "GPUSCHED_MUNGE_SOCKET", "GPUSCHED_CONF" };
+
+static int client_teardown(void **state)
+{
+	for (size_t i = 0; i < LEN(variables); i++)
+		unsetenv(variables[i]);
+	return teardown(state);
+}
+
+/* "cluster host port user socket", or the error. */
+static char *client_of(const char *path)
+{
+	struct conf_client client;
+	struct error err = { .text = "" };
+	char *text;
+
+	if (conf_client_load(path, &client, &err) < 0) {
+		assert_int_equal(err.code, ERR_CONFIG);
+		return xstrdup(err.text);
+	}
+	text = xasprintf("%s %s %u %s %s", client.cluster, client.host, client.port,
+	        client.controller_user, client.munge_socket);
+	conf_client_clear(&client);
+	return text;
+}
+
+static void clients(void **state)
+{
+#define SMALL "cluster = \"c\"; controller = { host = \"h\"; };\n"
+#define FULL                                                                      \
+	"cluster = \"c\"; controller = { host = \"h\"; port = 99; user = \"u\"; " \
+	"munge_socket = \"/m\"; };\n"
+	static const struct {
+		const char *file, *controller, *cluster, *user, *socket, *told;
+	} rows[] = {
+		{ SMALL, NULL, NULL, NULL, NULL, "c h 7320 gpusched " },
+		{ FULL, NULL, NULL, NULL, NULL, "c h 99 u /m" },
+		/* What others have to check is not looked at. */
+		{ SMALL "nodes = 5; x = \"y\"; partitions = ();\n", NULL, NULL, NULL, NULL,
+		        "c h 7320 gpusched " },
+		{ FULL, "o", NULL, NULL, NULL, "c o 7320 u /m" },
+		{ FULL, "o:5", "d", "v", "/n", "d o 5 v /n" },
+		{ FULL, "10.0.0.1:5", NULL, NULL, NULL, "c 10.0.0.1 5 u /m" },
+		{ FULL, "[fe80::1%eth0]:5", NULL, NULL, NULL, "c fe80::1%eth0 5 u /m" },
+		{ FULL, "[::1]", NULL, NULL, NULL, "c ::1 7320 u /m" },
+		{ FULL, "fe80::1", NULL, NULL, NULL, "c fe80::1 7320 u /m" },
+		{ FULL, "", "", "", "", "c h 99 u /m" },
+		{ "", "o", "d", NULL, NULL, "d o 7320 gpusched " },
+		{ "", "o", NULL, NULL, NULL, "FILE: cluster: must be given" },
+		{ "cluster = \"c\";", NULL, NULL, NULL, NULL,
+		        "FILE: controller.host: must be given" },
+		{ "cluster = \"c\"; controller = 5;", NULL, NULL, NULL, NULL,
+		        "FILE: controller.host: must be given" },
+		{ "\ncluster = 5;", NULL, NULL, NULL, NULL,
+		        "FILE:2: cluster: 5: must be text in quotes" },
+		{ "cluster = \"c\"; controller = { host = \"h\"; port = 70000; };", NULL, NULL,
+		        NULL, NULL, "FILE:1: controller.port: 70000: must be 1 to 65535" },
+		{ "cluster = ", NULL, NULL, NULL, NULL,
+		        "FILE:1: syntax error at or before: cluster =" },
+		{ SMALL, "o:99999", NULL, NULL, NULL,
+		        "GPUSCHED_CONTROLLER=o:99999: must be 1 to 65535" },
+		{ SMALL, "o:", NULL, NULL, NULL, "GPUSCHED_CONTROLLER=o:: must be a whole number" },
+		{ SMALL, "[::1]x", NULL, NULL, NULL,
+		        "GPUSCHED_CONTROLLER=[::1]x: must be a whole number" },
+		{ SMALL, ":5", NULL, NULL, NULL, "GPUSCHED_CONTROLLER=:5: must not be empty" },
+		{ SMALL, "a\nb", NULL, NULL, NULL,
+		        "GPUSCHED_CONTROLLER=a\\x0Ab: must be UTF-8 text without control "
+		        "characters" },
+		{ SMALL, NULL, "c d", NULL, NULL,
+		        "GPUSCHED_CLUSTER=c d: must be letters, digits, '-', '_' and '.', a letter "
+		        "or "
+		        "digit first" },
+		{ SMALL, NULL, NULL, NULL, "m",
+		        "GPUSCHED_MUNGE_SOCKET=m: must be a path from the root: /..." },
+	};
+	struct folder *f = *state;
+	char *path = xasprintf("%s/a", f->path);
+
+	for (size_t i = 0; i < LEN(rows); i++) {
+		const char *const values_of[] = { rows[i].controller, rows[i].cluster, rows[i].user,
+			rows[i].socket, NULL };
+		char *told, *at;
+
+		for (size_t v = 0; v < LEN(variables); v++) {
+			if (values_of[v])
+				setenv(variables[v], values_of[v], 1);
+			else
+				unsetenv(variables[v]);
+		}
+		file_write(f, "a", rows[i].file);
+		told = client_of(path);
+		at = strstr(told, path);
+		if (at) {
+			memcpy(at, "FILE", 4);
+			memmove(at + 4, at + strlen(path), strlen(at + strlen(path)) + 1);
+		}
+		assert_string_equal(told, rows[i].told);
+		free(told);
+	}
+	free(path);
+}
+
+static void client_finds_the_file(void **state)
+{
+	struct folder *f = *state;
+	char *a = xasprintf("%s/a", f->path), *b = xasprintf("%s/b", f->path), *told;
+
+	file_write(f, "a", SMALL);
+	file_write(f, "b", FULL);
+	setenv("GPUSCHED_CONF", a, 1);
+	told = client_of(NULL);
+	assert_string_equal(told, "c h 7320 gpusched ");
+	free(told);
+	told = client_of(b); /* what is asked for goes first */
+	assert_string_equal(told, "c h 99 u /m");
+	free(told);
+	free(a);
+	free(b);
+}
+
+int main(void)
+{
+#define FILES(f)  cmocka_unit_test_setup_teardown(f, setup, teardown)
+#define CLIENT(f) cmocka_unit_test_setup_teardown(f, setup, client_teardown)
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(rows_are_sound),
+		cmocka_unit_test(defaults),
+		cmocka_unit_test(values),
+		cmocka_unit_test(print_is_read_back),
+		cmocka_unit_test(keys_are_listed),
+		cmocka_unit_test(the_manual_has_every_key),
+		cmocka_unit_test(examples_are_right),
+		FILES(includes),
+		FILES(includes_that_fail),
+		FILES(a_nul_byte),
+		cmocka_unit_test(diffs),
+		cmocka_unit_test(diff_names_all_that_is_fixed),
+		CLIENT(clients),
+		CLIENT(client_finds_the_file),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
