@@ -36,6 +36,10 @@ struct dial_to {
 
 /* Connect and shake hands. NULL with `err`. */
 struct dial *dial_open(const struct dial_to *to, struct error *err);
+
+/* The same, tried again with back-off for `patience_ms` while dial_may_retry() holds. Safe at any
+ * time: nothing has been asked yet. */
+struct dial *dial_open_patiently(const struct dial_to *to, int patience_ms, struct error *err);
 void dial_close(struct dial *d); /* NULL is fine; closes at once */
 
 /* Queue a request; the returned id (never 0) comes back with its answers. 0 with `err`. */

@@ -199,6 +199,12 @@ int hello_finish(struct hello *h, const char *credential, const uint8_t **bytes,
 	return 0;
 }
 
+const uint8_t *hello_bytes(const struct hello *h, size_t *len)
+{
+	*len = h->len;
+	return h->bytes;
+}
+
 /* What a refusal tells people. Only these codes are ours to show: anything else is a peer that does
  * not speak our protocol. */
 static const struct refusal {
@@ -277,6 +283,19 @@ int hello_answer(struct hello *h, const char *peer, const void *bytes, size_t le
 	h->noise = NULL;
 	*used = ANSWER_HEAD + MSG2_LEN;
 	return 1;
+}
+
+bool hello_answer_ready(const void *bytes, size_t len)
+{
+	const uint8_t *p = bytes;
+	size_t n = len < MAGIC_LEN ? len : MAGIC_LEN;
+
+	if (n > 0 && memcmp(p, magic, n) != 0)
+		return true;
+	if (len < ANSWER_HEAD)
+		return false;
+	return get_u16(p + 8) != ERR_NONE || get_u16(p + 10) != MSG2_LEN ||
+	       len >= ANSWER_HEAD + MSG2_LEN;
 }
 
 /* --- the server ------------------------------------------------------------------------------- */

@@ -39,6 +39,7 @@
 #ifndef COMMON_HELLO_H
 #define COMMON_HELLO_H
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 #include <sys/types.h>
@@ -76,11 +77,18 @@ const uint8_t *hello_payload(const struct hello *h, size_t *len);
 int hello_finish(struct hello *h, const char *credential, const uint8_t **bytes, size_t *len,
         struct error *err);
 
+/* The same bytes again, after step 3. */
+const uint8_t *hello_bytes(const struct hello *h, size_t *len);
+
 /* Step 4: what came back so far. 1: done, *noise is the caller's, *used bytes were the answer
  * (anything behind it is frames); 0: more bytes are needed; -1: the refusal as an error with text
  * and hint for people, or ERR_PROTOCOL. `peer` names the server in texts ("host:port"). */
 int hello_answer(struct hello *h, const char *peer, const void *bytes, size_t len, size_t *used,
         struct noise **noise, struct error *err);
+
+/* Is what came back so far worth a call of hello_answer(): complete, or wrong already? Cheap, where
+ * that costs an X25519 product. */
+bool hello_answer_ready(const void *bytes, size_t len);
 
 /* A payload as the launcher checks it before it lets munge sign it for the network half: is it a
  * hello's, to this destination? */
