@@ -1,0 +1,321 @@
+#!/usr/bin/python3
+"""run.py - `make bench`: every figure of the design's budget that exists, in one run
+
+Measures the machine's own limits, gpusched, and Slurm where it is installed (as root), and prints one table with the
+ratios that matter. --write FILE puts the table into RESULTS.md. A figure that could not be measured
+is listed as such, with the reason; none is left out silently.
+"""
+
+import argparse
+import datetime
+import os
+import pathlib
+import platform
+import re
+import subprocess
+import sys
+import time
+
+sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1] / "system"))
+sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent))
+import slurm  # noqa: E402
+from cluster import BIN, BUILD, Cluster, Daemon, wait_until  # noqa: E402
+
+BENCH = BUILD / "testsuite/bench"
+
+
+def progress(text):
+    print(f"bench: {text}", file=sys.stderr, flush=True)
+
+
+def figures(text):
+    """Lines "NAME VALUE UNIT" as a dict."""
+    out = {}
+    for line in text.splitlines():
+        words = line.split()
+        if len(words) == 3:
+            out[words[0]] = (float(words[1]), words[2])
+    return out
+
+
+def percentile(values, p):
+    values = sorted(values)
+    return values[min(len(values) - 1, int(len(values) * p / 100))]
+
+
+class Results:
+    def __init__(self):
+        self.rows, self.missing = [], []
+
+    def add(self, name, value, unit, least="", beside=""):
+        self.rows.append((name, value, unit, least, beside))
+        progress(f"{name}: {value:.4g} {unit}  {beside}")
+
+    def table(self):
+        lines = ["| figure | measured | at least | beside |", "| --- | --- | --- | --- |"]
+        for name, value, unit, least, beside in self.rows:
+            lines.append(f"| {name} | {value:.4g} {unit} | {least} | {beside} |")
+        lines += [f"| {name} | not measured | | {why} |" for name, why in self.missing]
+        return "\n".join(lines)
+
+
+def client(c, *args, **env):
+    r = c.run(BENCH / "bench_client", *args, env=env, timeout=600)
+    return r.stdout
+
+
+def rss_kb(pid):
+    return int(re.search(r"VmRSS:\s+(\d+)", pathlib.Path(f"/proc/{pid}/status").read_text()).group(1))
+
+
+def cpu_s(pid):
+    f = pathlib.Path(f"/proc/{pid}/stat").read_text().rsplit(")", 1)[1].split()
+    return (int(f[11]) + int(f[12])) / os.sysconf("SC_CLK_TCK")
+
+
+def bench_machine(res, c):
+    progress("the machine's own limits")
+    r = subprocess.run([BENCH / "bench_machine", c.dir / "jobs", c.socket], capture_output=True, text=True, check=True)
+    m = figures(r.stdout)
+    for name, (value, unit) in m.items():
+        res.add(f"machine: {name}", value, unit)
+    return m
+
+
+def bench_submits(res, c, m):
+    f = figures(client(c, "serial", "3000"))
+    v = f["submit_serial"][0]
+    res.add("submits, C API, one after another, durable", v, "/s", "2,000/s",
+            f"{v / m['sqlite_commits_of_1'][0]:.2f} of SQLite's single-row commits")
+    f = figures(client(c, "pipelined", "20000"))
+    v = f["submit_pipelined"][0]
+    res.add("submits, C API, pipelined, durable", v, "/s", "20,000/s",
+            f"{v / m['sqlite_rows_in_100s'][0]:.2f} of SQLite's rows in commits of 100")
+    n = 200
+    script = c.dir / "jobs/true.sh"
+    script.write_text("#!/bin/sh\nexit 0\n")
+    argv = [str(BIN["gsubmit"]), "--hold", "--parsable", "--output=/dev/null", str(script)]
+    t = time.monotonic()
+    for _ in range(n):
+        subprocess.run(argv, env=c.env, cwd=c.dir / "jobs", stdout=subprocess.DEVNULL, check=True)
+    v = (time.monotonic() - t) / n * 1000
+    t = time.monotonic()
+    for _ in range(n):
+        subprocess.run(["/bin/true"], env=c.env, check=True)
+    bare = (time.monotonic() - t) / n * 1000
+    res.add("one gsubmit, whole process", v, "ms", "4 ms", f"bare exec the same way {bare:.2f} ms, {v / bare:.1f} x")
+
+
+def cancel_all(c):
+    c.run("gcancel", "--state", "PENDING,RUNNING", timeout=300)
+    wait_until(lambda: not c.run("gqueue", "--noheader").stdout, "an empty queue", 300)
+
+
+def bench_jobs(res, m, slurm_figures):
+    """Trivial jobs end to end on one node, one command a job."""
+    with Cluster(cpus=64) as c:
+        n = 600
+        script = c.dir / "jobs/true.sh"
+        script.write_text("#!/bin/sh\nexit 0\n")
+        argv = [str(BIN["gsubmit"]), "--parsable", "--output=/dev/null", str(script)]
+        t = time.monotonic()
+        for _ in range(n):
+            subprocess.run(argv, env=c.env, cwd=c.dir / "jobs", stdout=subprocess.DEVNULL, check=True)
+        wait_until(lambda: not c.run("gqueue", "--noheader").stdout, "all jobs to end", 300)
+        v = n / (time.monotonic() - t)
+        s = slurm_figures.get("jobs_end_to_end_commands")
+        res.add("trivial jobs end to end, one node, one command a job", v, "/s", "300/s",
+                f"{v / m['spawn_sh_four'][0]:.2f} of the spawn limit" + (f"; Slurm {s[0]:.0f}/s" if s else ""))
+        client(c, "pipelined", "2000", BENCH_SCRIPT="#!/bin/sh\nexit 0\n")
+        t = time.monotonic()
+        c.run("gctl", "release", "--user", "root" if os.geteuid() == 0 else c.ctld_user.pw_name)
+        wait_until(lambda: not c.run("gqueue", "--noheader").stdout, "all jobs to end", 300)
+        v = 2000 / (time.monotonic() - t)
+        res.add("trivial jobs end to end, one node, from a full queue", v, "/s", "600/s",
+                f"{v / m['spawn_sh_four'][0]:.2f} of the spawn limit")
+
+
+def stamps(path):
+    return {int(w[0]): (int(w[2]), int(w[4])) for w in (line.split() for line in path.read_text().splitlines())}
+
+
+def bench_latency(res, slurm_figures):
+    with Cluster(cpus=64) as c:
+        path = c.dir / "jobs/stamps"
+        out = client(c, "latency", "200", BENCH_SCRIPT=f"#!{BENCH}/bench_stamp {path}\n")
+        ran = stamps(path)
+        acked = {int(w[1]): int(w[3]) for w in (line.split() for line in out.splitlines())}
+        lat = [(ran[i][0] - acked[i]) / 1e6 for i in acked]
+        s = slurm_figures.get("submit_to_first_instruction_p50")
+        res.add("idle cluster: submit acknowledged to first instruction, p50", percentile(lat, 50), "ms", "5 ms",
+                f"Slurm {s[0]:.0f} ms" if s else "")
+        res.add("idle cluster: submit acknowledged to first instruction, p99", percentile(lat, 99), "ms", "20 ms")
+        path.unlink()
+        client(c, "pipelined", "100", BENCH_SCRIPT=f"#!{BENCH}/bench_stamp {path}:20\n", BENCH_GPUS="4")
+        c.run("gctl", "release", "--user", "root" if os.geteuid() == 0 else c.ctld_user.pw_name)
+        wait_until(lambda: not c.run("gqueue", "--noheader").stdout, "all jobs to end", 300)
+        ran = sorted(stamps(path).values())
+        gaps = [(b[0] - a[1]) / 1e6 for a, b in zip(ran, ran[1:])]
+        res.add("a GPU freed to the next job's first instruction, p50", percentile(gaps, 50), "ms", "10 ms")
+        res.add("a GPU freed to the next job's first instruction, p99", percentile(gaps, 99), "ms")
+
+
+def bench_queue(res, c):
+    """Listings, memory and restart with many waiting jobs."""
+    before = rss_kb(c.ctld.pid)
+    for n, least in ((10000, "60 ms"), (100000, "400 ms, first row in 50 ms")):
+        have = n - (10000 if n > 10000 else 0)
+        client(c, "pipelined", str(have))
+        best = None
+        for _ in range(3):
+            f = figures(client(c, "list"))
+            best = f if best is None or f["list_whole"] < best["list_whole"] else best
+        res.add(f"whole listing, {n} waiting jobs", best["list_whole"][0], "ms", least,
+                f"first row {best['list_first'][0]:.1f} ms, {best['list_rows'][0]:.0f} rows")
+    after = rss_kb(c.ctld.pid)
+    res.add("memory for each waiting job", (after - before) * 1024 / 100000, "B", "1 KiB")
+    c.ctld.stop()
+    t = time.monotonic()
+    c.start_ctld()
+    res.add("restart with 100,000 waiting jobs, to the first answer", time.monotonic() - t, "s", "0.5 s")
+    log = c.ctld.tail(40)
+    progress(log.splitlines()[-1] if log else "")
+
+
+def bench_idle(res):
+    with Cluster() as c:
+        ctld0, agent0 = cpu_s(c.ctld.pid), cpu_s(c.agents["n1"].pid)
+        t = time.monotonic()
+        wait_for = 20
+        while time.monotonic() - t < wait_for:  # the figure is what a quiet interval costs
+            time.sleep(1)
+        res.add("idle controller, of a core", (cpu_s(c.ctld.pid) - ctld0) / wait_for * 100, "%", "0.05%",
+                f"{rss_kb(c.ctld.pid) / 1024:.1f} MiB of 10")
+        res.add("idle agent (network half), of a core", (cpu_s(c.agents['n1'].pid) - agent0) / wait_for * 100, "%", "0.05%",
+                f"{rss_kb(c.agents['n1'].pid) / 1024:.1f} MiB of 6")
+        quiet = serial(c)
+        n = 4000
+        import resource
+        soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
+        if hard < n + 200:
+            res.missing.append((f"submit beside {n} idle connections", f"RLIMIT_NOFILE is {hard}"))
+            return
+        resource.setrlimit(resource.RLIMIT_NOFILE, (hard, hard))
+        p = subprocess.Popen([BENCH / "bench_client", "idle", str(n), "60"], env=c.env, stdout=subprocess.PIPE, text=True)
+        if p.stdout.readline().strip() == "ready":
+            busy = serial(c)
+            res.add(f"submit beside {n} idle connections", 1000 / busy, "ms", "2 x of quiet", f"{quiet / busy:.2f} x of quiet")
+        else:
+            res.missing.append((f"submit beside {n} idle connections", "the connections were refused"))
+        p.kill()
+        p.wait()
+        resource.setrlimit(resource.RLIMIT_NOFILE, (soft, hard))
+
+
+def serial(c):
+    return figures(client(c, "serial", "1000"))["submit_serial"][0]
+
+
+def stat(c, name):
+    r = c.run("gctl", "stats")
+    for line in r.stdout.splitlines():
+        w = line.split()
+        if w and w[0] == name:
+            return float(w[1].replace(",", ""))
+    return None
+
+
+def bench_simulated(res, nodes):
+    """Many simulated nodes x 8 GPUs on one controller."""
+    width = len(str(nodes))
+    names = f"n[{1:0{width}d}-{nodes}]"
+    with Cluster(nodes=["x"], start=False) as c:
+        text = c.conf_text()
+        text = re.sub(r"nodes = \( \{.*?\} \);", f'nodes = ( {{ name = "{names}"; cpus = 64; gpus = "demo:8"; }} );', text, 1)
+        c.write_conf(text)
+        c.start_munged()
+        c.start_ctld()
+        c.agents["sim"] = Daemon("gnoded --simulate", [
+            BIN["gnoded"], "--foreground", "--simulate", str(nodes), "--nodes", names, "--rundir", c.dir / "run-sim", "--spool",
+            c.dir / "spool-sim", "--pretend", "cpus=64,mem=256G"], c.dir / "log/sim.log", c.env)
+        t = time.monotonic()
+        wait_until(lambda: stat(c, "nodes_up") == nodes, f"{nodes} nodes to register", 300)
+        res.add(f"{nodes} simulated nodes register", time.monotonic() - t, "s")
+        quiet = serial(c)
+        cancel_all(c)
+        res.add(f"{nodes} nodes x 8 GPUs: submit, one after another", 1000 / quiet, "ms", "as on one node")
+        n = 20000
+        client(c, "pipelined", str(n), BENCH_GPUS="1")
+        t = time.monotonic()
+        c.run("gctl", "release", "--user", "root" if os.geteuid() == 0 else c.ctld_user.pw_name, timeout=300)
+        wait_until(lambda: stat(c, "jobs_pending") == 0 and stat(c, "jobs_running") == 0, "all jobs to end", 600)
+        res.add(f"{nodes} nodes x 8 GPUs: jobs started and ended", n / (time.monotonic() - t), "/s", "300/s")
+        stall = stat(c, "loop_stall_max")
+        if stall is not None:
+            res.add("longest stall of the loop in all that", stall, "ms", "20 ms")
+
+
+def bench_programs(res):
+    for name in ("bench_core", "bench_store"):
+        path = BENCH / name
+        if not path.exists():
+            res.missing.append((name, "not built"))
+            continue
+        progress(name)
+        r = subprocess.run([path], capture_output=True, text=True, check=False, timeout=600)
+        if r.returncode:
+            res.missing.append((name, f"exit {r.returncode}"))
+        for fig, (value, unit) in figures(r.stdout).items():
+            res.add(f"{name}: {fig}", value, unit)
+
+
+SECTIONS = ("submits", "jobs", "latency", "queue", "idle", "simulated", "programs", "slurm")
+
+
+def main():
+    ap = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    ap.add_argument("--write", metavar="FILE", help="put the table into this file, between its marks")
+    ap.add_argument("--only", help=f"comma-separated: {','.join(SECTIONS)}")
+    ap.add_argument("--nodes", type=int, default=12500, help="simulated nodes (default 12500)")
+    args = ap.parse_args()
+    only = args.only.split(",") if args.only else SECTIONS
+    res = Results()
+    slurm_figures = {}
+    if "slurm" in only and slurm.available():
+        progress("Slurm")
+        slurm_figures = slurm.measure()
+        for name, (value, unit) in slurm_figures.items():
+            res.add(f"Slurm: {name}", value, unit)
+    elif "slurm" in only:
+        res.missing.append(("Slurm", "not installed, or not root: apt-get install slurm-wlm"))
+    with Cluster() as c:
+        m = bench_machine(res, c)
+        if "submits" in only:
+            bench_submits(res, c, m)
+    if "jobs" in only:
+        bench_jobs(res, m, slurm_figures)
+    if "latency" in only:
+        bench_latency(res, slurm_figures)
+    if "queue" in only:
+        with Cluster() as c:
+            bench_queue(res, c)
+    if "idle" in only:
+        bench_idle(res)
+    if "simulated" in only:
+        bench_simulated(res, args.nodes)
+    if "programs" in only:
+        bench_programs(res)
+    model = re.search(r"model name\s*: (.*)", pathlib.Path("/proc/cpuinfo").read_text())
+    head = (f"{datetime.date.today()}, {os.cpu_count()} cores ({model.group(1) if model else platform.machine()}), "
+            f"Linux {platform.release()}, command `make bench`")
+    text = f"{head}\n\n{res.table()}\n"
+    print(text)
+    if args.write:
+        path = pathlib.Path(args.write)
+        old = path.read_text() if path.exists() else "<!-- begin -->\n<!-- end -->\n"
+        path.write_text(re.sub(r"(?s)<!-- begin -->.*<!-- end -->", lambda _: f"<!-- begin -->\n{text}<!-- end -->", old))
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
