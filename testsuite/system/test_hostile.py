@@ -1,0 +1,260 @@
+"""Bad input and bad peers: a clear error at the right place, never a crash, never a half-made job."""
+
+import os
+import pathlib
+import socket
+import threading
+
+import pytest
+from cluster import ROOT, Cluster, wait_until
+
+
+@pytest.fixture(scope="module")
+def cluster():
+    with Cluster() as c:
+        yield c
+
+
+def n_jobs(c):
+    return len(c.jobs())
+
+
+# options, script (None: not by stdin), exit status, words that the error must have
+BAD_SUBMITS = [
+    (["--gpus=demo:8"], "#!/bin/sh\n", 1, ["demo:8", "largest node", "demo:4"]),
+    (["--gpus=h100:1"], "#!/bin/sh\n", 3, ["h100"]),
+    (["--gpus=demo:-1"], "#!/bin/sh\n", 2, ["-1"]),
+    (["--gpus=demo:0"], "#!/bin/sh\n", 2, ["demo:0"]),
+    (["--gpus=99999999999"], "#!/bin/sh\n", 2, ["99999999999"]),
+    (["--partition=nosuch"], "#!/bin/sh\n", 3, ["nosuch", "batch"]),
+    (["--time=-5"], "#!/bin/sh\n", 2, ["-5"]),
+    (["--time=1:2:3:4:5"], "#!/bin/sh\n", 2, ["1:2:3:4:5"]),
+    (["--time=5-00:00:00"], "#!/bin/sh\n", 1, ["batch", "1-00:00:00"]),
+    (["--mem=12Q"], "#!/bin/sh\n", 2, ["12Q"]),
+    (["--mem=100T"], "#!/bin/sh\n", 1, ["100T"]),
+    (["--cpus-per-task=1000"], "#!/bin/sh\n", 1, ["1000"]),
+    (["--cpus-per-task=0"], "#!/bin/sh\n", 2, ["0"]),
+    (["--job-name=a\nb"], "#!/bin/sh\n", 2, ["name"]),
+    (["--job-name=\x1b[31mred"], "#!/bin/sh\n", 2, ["name"]),
+    (["--job-name=" + "x" * 5000], "#!/bin/sh\n", 2, ["name"]),
+    (["--label=novalue"], "#!/bin/sh\n", 2, ["novalue", "k=v"]),
+    (["--signal=NOSUCH"], "#!/bin/sh\n", 2, ["NOSUCH"]),
+    (["--nosuchoption"], "#!/bin/sh\n", 2, ["nosuchoption"]),
+    ([], "echo no interpreter\n", 1, ["#!"]),
+    ([], "", 1, ["empty"]),
+    ([], "#!/bin/sh\r\necho crlf\r\n", 1, ["CR"]),
+    ([], "#!/bin/sh\n#GPUSCHED --nosuch=1\n", 2, ["nosuch", "2"]),
+    ([], "#!/bin/sh\n#GPUSCHED --time=-1\n", 2, ["-1"]),
+    ([], "#!/bin/sh\n" + "#" * (5 << 20) + "\n", 1, ["4"]),
+    (["/nonexistent/script.sh"], None, 1, ["/nonexistent/script.sh"]),
+    (["/tmp"], None, 1, ["/tmp"]),
+]
+
+
+@pytest.mark.parametrize("case", range(len(BAD_SUBMITS)))
+def test_bad_submit(cluster, case):
+    options, script, status, words = BAD_SUBMITS[case]
+    before = n_jobs(cluster)
+    r = cluster.run("gsubmit", *options, stdin=script, check=False)
+    assert r.returncode == status, r.stderr
+    assert r.stdout == ""
+    assert r.stderr.startswith("gsubmit: error: "), r.stderr
+    for w in words:
+        assert w in r.stderr, r.stderr
+    assert "\x1b" not in r.stderr
+    assert n_jobs(cluster) == before
+
+
+def test_nul_in_script(cluster):
+    path = cluster.dir / "jobs/nul.sh"
+    path.write_bytes(b"#!/bin/sh\necho a\0b\n")
+    r = cluster.run("gsubmit", path, check=False)
+    assert r.returncode == 1 and "NUL" in r.stderr
+
+
+@pytest.mark.skipif(not ROOT, reason="needs another user")
+def test_unreadable_script(cluster):
+    path = cluster.dir / "jobs/secret.sh"
+    path.write_text("#!/bin/sh\n")
+    path.chmod(0o600)
+    r = cluster.run("gsubmit", path, check=False, user="daemon")
+    assert r.returncode == 1 and str(path) in r.stderr
+
+
+@pytest.mark.skipif(not ROOT, reason="needs another user")
+def test_others_jobs_are_theirs(cluster):
+    job = cluster.submit("sleep 60", "--hold")
+    for argv in (["gcancel", job], ["gctl", "release", job], ["gcancel", "--signal=USR1", job]):
+        r = cluster.run(*argv, check=False, user="daemon" if cluster.ctld_user.pw_name != "daemon" else "bin")
+        assert r.returncode == 5, (argv, r.stderr)
+    assert cluster.state(job) == "PENDING"
+    cluster.run("gcancel", job)
+
+
+@pytest.mark.skipif(not ROOT, reason="needs another user")
+def test_administration_is_not_for_everyone(cluster):
+    for argv in (["drain", "n1", "mine"], ["shutdown"], ["reconfigure"], ["node", "down", "n1", "--confirmed-off"]):
+        r = cluster.run("gctl", *argv, check=False, user="bin")
+        assert r.returncode == 5, (argv, r.stdout, r.stderr)
+    assert cluster.ctld.alive()
+
+
+def test_unknown_objects(cluster):
+    assert cluster.run("gcancel", 999999, check=False).returncode == 3
+    assert cluster.run("gctl", "show", "job", 999999, check=False).returncode == 3
+    assert cluster.run("gctl", "show", "node", "nosuch", check=False).returncode == 3
+    assert cluster.run("gctl", "drain", "nosuch", "why", check=False).returncode == 3
+    r = cluster.run("gctl", "drain", "n[0-4294967295]", "why", check=False)
+    assert r.returncode in (2, 3) and r.stderr.startswith("gctl: error:")
+
+
+def test_hostile_names_stay_one_line(cluster):
+    """What is allowed in a name must not break tables, JSON or the log."""
+    names = ["'; DROP TABLE job; --", "ünïcödé", "a b", "%s%n%x", "\\", "\"quoted\"", "{}", "-rf"]
+    ids = [cluster.submit("true", "--hold", f"--job-name={n}") for n in names]
+    jobs = cluster.jobs()
+    assert [jobs[i]["name"] for i in ids] == names
+    r = cluster.run("gqueue", "--noheader")
+    assert len(r.stdout.splitlines()) == len([j for j in jobs.values() if j["state"] == "PENDING"])
+    cluster.run("gcancel", *ids)
+    assert all(cluster.state(i) == "CANCELLED" for i in ids)
+
+
+def test_user_without_a_name_on_the_node(cluster):
+    """A uid that passwd does not know: refused with the reason, or run as that uid; never as another."""
+    r = cluster.run("gsubmit", "--parsable", "--wrap", "id -u", "--output=/dev/null", check=False)
+    assert r.returncode == 0
+
+
+# --- bytes that are not ours -------------------------------------------------------------------
+
+def connect(cluster):
+    return socket.create_connection(("127.0.0.1", cluster.port), timeout=20)
+
+
+def closed(s):
+    """The peer closes (perhaps after a refusal) instead of talking or hanging."""
+    s.settimeout(30)
+    got = b""
+    try:
+        while part := s.recv(4096):
+            got += part
+            assert len(got) < 4096
+    except ConnectionResetError:
+        pass
+    return got
+
+
+@pytest.mark.parametrize("data", [b"GET / HTTP/1.1\r\n\r\n", b"\0" * 64, b"\xff" * 4096, os.urandom(300)],
+                         ids=["http", "zeros", "ones", "random"])
+def test_garbage_is_closed(cluster, data):
+    with connect(cluster) as s:
+        s.sendall(data)
+        s.shutdown(socket.SHUT_WR)
+        closed(s)
+    cluster.run("gctl", "ping")
+
+
+class Recorder(threading.Thread):
+    """A relay that keeps what the client said, and may change it on its way."""
+
+    def __init__(self, cluster, change=lambda data, at: data):
+        super().__init__(daemon=True)
+        self.cluster, self.change = cluster, change
+        self.listener = socket.create_server(("127.0.0.1", 0))
+        self.port = self.listener.getsockname()[1]
+        self.said = b""
+        self.start()
+
+    def run(self):
+        try:
+            client, _ = self.listener.accept()
+        except OSError:
+            return
+        server = connect(self.cluster)
+        back = threading.Thread(target=self.pump, args=(server, client), daemon=True)
+        back.start()
+        try:
+            while data := client.recv(65536):
+                server.sendall(self.change(data, len(self.said)))
+                self.said += data
+        except OSError:
+            pass
+        for s in (client, server):
+            s.close()
+
+    @staticmethod
+    def pump(a, b):
+        try:
+            while data := a.recv(65536):
+                b.sendall(data)
+            b.shutdown(socket.SHUT_WR)
+        except OSError:
+            pass
+
+    def close(self):
+        self.listener.close()
+
+
+def through(cluster, recorder, *argv, **kw):
+    return cluster.run(*argv, check=False, env={"GPUSCHED_CONTROLLER": f"127.0.0.1:{recorder.port}"}, **kw)
+
+
+def test_recorded_session_cannot_be_replayed(cluster):
+    rec = Recorder(cluster)
+    r = through(cluster, rec, "gsubmit", "--hold", "--parsable", "--wrap", "true")
+    assert r.returncode == 0, r.stderr
+    wait_until(lambda: len(rec.said) > 200, "the recording")
+    before = n_jobs(cluster)
+    with connect(cluster) as s:
+        s.sendall(rec.said)
+        s.shutdown(socket.SHUT_WR)
+        closed(s)
+    assert n_jobs(cluster) == before
+    cluster.run("gcancel", r.stdout.strip())
+    rec.close()
+
+
+def test_every_altered_byte_is_noticed(cluster):
+    """Flip one bit at a time, spread over the whole session: never a job, never a crash."""
+    rec = Recorder(cluster)
+    r = through(cluster, rec, "gsubmit", "--hold", "--parsable", "--wrap", "true")
+    length = len(rec.said)
+    rec.close()
+    cluster.run("gcancel", r.stdout.strip())
+    before = n_jobs(cluster)
+    for at in range(0, length, max(1, length // 60)):
+        def flip(data, offset, at=at):
+            i = at - offset
+            return data[:i] + bytes([data[i] ^ (1 << at % 8)]) + data[i + 1:] if 0 <= i < len(data) else data
+        rec = Recorder(cluster, flip)
+        r = through(cluster, rec, "gsubmit", "--hold", "--parsable", "--wrap", "true")
+        rec.close()
+        assert r.returncode in (4, 5), (at, r.stdout, r.stderr)
+    assert n_jobs(cluster) == before
+    cluster.run("gctl", "ping")
+
+
+def test_hello_meant_for_another_cluster(cluster):
+    """The same munge realm, another cluster id: a hello relayed there is refused."""
+    other = cluster.conf_text().replace('cluster = "test"', 'cluster = "elsewhere"')
+    path = cluster.dir / "elsewhere.conf"
+    path.write_text(other)
+    r = cluster.run("gqueue", check=False, env={"GPUSCHED_CONF": str(path)})
+    assert r.returncode in (4, 5) and "cluster" in r.stderr
+
+
+def test_slow_hellos_do_not_stop_others(cluster):
+    socks = [connect(cluster) for _ in range(200)]
+    for s in socks:
+        s.sendall(b"G")
+    cluster.run("gctl", "ping")
+    for s in socks:
+        s.close()
+
+
+def test_log_is_one_record_a_line(cluster):
+    log = pathlib.Path(cluster.ctld.log).read_bytes()
+    assert b"\x1b" not in log
+    for line in log.splitlines():
+        assert line[:4].isdigit(), line  # each begins with its date
