@@ -1,0 +1,331 @@
+/* client.c - see client.h */
+#include "testsuite/sim/client.h"
+
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "common/msg.h"
+#include "common/signedjob.h"
+#include "common/xalloc.h"
+
+enum { SUBMIT, CANCEL, LOOK };
+
+static const char script[] = "#!/bin/sh\nexec infer\n";
+
+struct sim_client {
+	struct sim_client_options o;
+	uint64_t link;
+	uint64_t turn;       /* of the request under way: later answers and timeouts are of another */
+	bool asking;
+	int kind;            /* of the request under way */
+	uint8_t *bytes;      /* and its message, to be repeated as it is */
+	size_t len;
+	int type;
+	uint64_t job;        /* CANCEL: which */
+	unsigned submitted;
+	uint64_t *jobs, *to_cancel;
+	bool *ended;
+	size_t n_jobs, n_cancel;
+	uint64_t answer;     /* the id of a SubmitResult */
+	bool look;
+	struct arena *arena;
+};
+
+struct turn {
+	uint64_t turn;
+};
+
+static void next(struct sim_client *c);
+
+static void request(struct sim_client *c, int kind, unsigned type, const ProtobufCMessage *m)
+{
+	free(c->bytes);
+	c->len = protobuf_c_message_get_packed_size(m);
+	c->bytes = xcalloc(c->len + 1, 1);
+	protobuf_c_message_pack(m, c->bytes);
+	c->type = (int)type;
+	c->kind = kind;
+	c->asking = true;
+}
+
+static void make_submit(struct sim_client *c)
+{
+	struct engine *e = c->o.engine;
+	Gpusched__SignedSpec spec = GPUSCHED__SIGNED_SPEC__INIT;
+	Gpusched__JobRequest req = GPUSCHED__JOB_REQUEST__INIT;
+	Gpusched__SubmitJob job = GPUSCHED__SUBMIT_JOB__INIT, *jobs[1] = { &job };
+	Gpusched__Submit m = GPUSCHED__SUBMIT__INIT;
+	Gpusched__GpuCount gpus = GPUSCHED__GPU_COUNT__INIT, *alternatives[1] = { &gpus };
+	struct signedjob_hash script_hash = signedjob_hash(script, sizeof(script) - 1), hash;
+	uint8_t nonce[SIGNEDJOB_NONCE_LEN] = { 0 }, payload[SIGNEDJOB_PAYLOAD_MAX], *bytes;
+	struct error err;
+	char *cred;
+	size_t len;
+
+	memcpy(nonce, &c->submitted, sizeof(c->submitted));
+	spec.version = SIGNEDJOB_VERSION;
+	spec.cluster = (char *)(uintptr_t)c->o.cluster;
+	spec.nonce = (ProtobufCBinaryData){ sizeof(nonce), nonce };
+	spec.uid = spec.gid = c->o.uid;
+	spec.script_hash = (ProtobufCBinaryData){ sizeof(script_hash.b), script_hash.b };
+	spec.name = (char *)"sim";
+	spec.cwd = (ProtobufCBinaryData){ 1, (uint8_t *)(uintptr_t)"/" };
+	spec.output = (ProtobufCBinaryData){ 9, (uint8_t *)(uintptr_t)"/dev/null" };
+	spec.max_attempts = 1000;
+	spec.tasks_per_node = 1;
+	gpus.type = (char *)"";
+	gpus.count = (uint32_t)engine_between(e, 0, c->o.max_gpus + 1);
+	req.gpus = alternatives;
+	req.n_gpus = gpus.count ? 1 : 0;
+	req.time_limit_s = engine_chance(e, c->o.limit_ppm) ? 2 : 0;
+	req.submit_host = (char *)"client";
+	len = gpusched__signed_spec__get_packed_size(&spec);
+	bytes = xcalloc(len, 1);
+	gpusched__signed_spec__pack(&spec, bytes);
+	hash = signedjob_hash(bytes, len);
+	if (c->o.mcred->encode(c->o.mcred, payload, signedjob_payload(&hash, 1, payload), MCRED_ANY_UID,
+		    &cred, &err) < 0) {
+		fprintf(stderr, "client: %s\n", err.text);
+		abort();
+	}
+	job.spec = (ProtobufCBinaryData){ len, bytes };
+	job.script = (ProtobufCBinaryData){ sizeof(script) - 1, (uint8_t *)(uintptr_t)script };
+	job.request = &req;
+	m.credential = (ProtobufCBinaryData){ strlen(cred), (uint8_t *)cred };
+	m.jobs = jobs;
+	m.n_jobs = 1;
+	request(c, SUBMIT, GPUSCHED__MSG_TYPE__MSG_SUBMIT, &m.base);
+	free(cred);
+	free(bytes);
+}
+
+static void make_cancel(struct sim_client *c)
+{
+	Gpusched__JobControl m = GPUSCHED__JOB_CONTROL__INIT;
+	Gpusched__JobFilter filter = GPUSCHED__JOB_FILTER__INIT;
+
+	c->job = c->to_cancel[--c->n_cancel];
+	filter.ids = &c->job;
+	filter.n_ids = 1;
+	m.verb = GPUSCHED__JOB_CONTROL__VERB__CANCEL;
+	m.filter = &filter;
+	request(c, CANCEL, GPUSCHED__MSG_TYPE__MSG_JOB_CONTROL, &m.base);
+}
+
+static void make_look(struct sim_client *c)
+{
+	Gpusched__ListJobs m = GPUSCHED__LIST_JOBS__INIT;
+	Gpusched__JobFilter filter = GPUSCHED__JOB_FILTER__INIT;
+
+	filter.include_ended = true;
+	m.filter = &filter;
+	request(c, LOOK, GPUSCHED__MSG_TYPE__MSG_LIST_JOBS, &m.base);
+}
+
+static void again(void *arg, void **own);
+
+static void pause_then_next(struct sim_client *c)
+{
+	struct turn *t = xcalloc(1, sizeof(*t));
+
+	t->turn = ++c->turn;
+	engine_at(c->o.engine, engine_between(c->o.engine, c->o.pause_low, c->o.pause_high), again, c, t);
+}
+
+static void hang_up(struct sim_client *c)
+{
+	if (c->link)
+		link_drop_end(c->o.engine, c->link, SIDE_NODE, SEC);
+	c->link = 0;
+}
+
+/* No answer: the connection may have died without a word. Repeat on a new one. */
+static void timed_out(void *arg, void **own)
+{
+	struct sim_client *c = arg;
+	struct turn *t = *own;
+
+	if (t->turn != c->turn || !c->asking)
+		return;
+	hang_up(c);
+	pause_then_next(c);
+}
+
+/* Facts of a look; a job that is not in the list any more has been retired or was lost. */
+static void seen(struct sim_client *c, const Gpusched__Job *job)
+{
+	for (size_t i = 0; i < c->n_jobs; i++) {
+		if (c->jobs[i] != job->id)
+			continue;
+		checker_say(c->o.checker, "state %" PRIu64 " %s %u %u %u", job->id, job->state,
+			job->exit_code, job->exit_signal, job->attempt);
+		c->ended[i] = strcmp(job->state, "PENDING") != 0 &&
+			      strcmp(job->state, "CONFIGURING") != 0 &&
+			      strcmp(job->state, "RUNNING") != 0 && strcmp(job->state, "COMPLETING") != 0;
+	}
+}
+
+static void answered(struct sim_client *c, const Gpusched__Reply *reply)
+{
+	if (c->kind == SUBMIT && reply->code == ERR_MUNGE_CLOCK) {
+		/* It took too long: signed anew, the same bytes with the same nonce. */
+	} else if (c->kind == SUBMIT) {
+		if (reply->code != ERR_NONE) {
+			fprintf(stderr, "client: a submit was refused: %s\n", reply->text);
+			abort();
+		}
+		c->jobs = xrealloc(c->jobs, c->n_jobs + 1, sizeof(*c->jobs));
+		c->ended = xrealloc(c->ended, c->n_jobs + 1, sizeof(*c->ended));
+		c->jobs[c->n_jobs] = c->answer;
+		c->ended[c->n_jobs++] = false;
+		checker_say(c->o.checker, "submit %" PRIu64 " %u n%u", c->answer, c->o.uid, c->submitted);
+		if (engine_chance(c->o.engine, c->o.cancel_ppm)) {
+			c->to_cancel = xrealloc(c->to_cancel, c->n_cancel + 1, sizeof(*c->to_cancel));
+			c->to_cancel[c->n_cancel++] = c->answer;
+		}
+		c->submitted++;
+	} else if (c->kind == CANCEL && reply->code == ERR_NONE) {
+		checker_say(c->o.checker, "cancel %" PRIu64, c->job);
+	} else if (c->kind == LOOK) {
+		c->look = false;
+	}
+	c->asking = false;
+	pause_then_next(c);
+}
+
+static void on_message(void *owner, uint64_t link, int type, const void *bytes, size_t n)
+{
+	struct sim_client *c = owner;
+	struct error err;
+	ProtobufCMessage *m;
+	const Gpusched__JobChunk *chunk;
+
+	if (link != c->link || !c->asking)
+		return;
+	m = msg_unpack((unsigned)type, bytes, n, c->arena, &err);
+	if (!m) {
+		fprintf(stderr, "client: %s: %s\n", msg_name((unsigned)type), err.text);
+		abort();
+	}
+	switch (type) {
+	case GPUSCHED__MSG_TYPE__MSG_SUBMIT_RESULT:
+		c->answer = ((Gpusched__SubmitResult *)m)->job_ids[0];
+		break;
+	case GPUSCHED__MSG_TYPE__MSG_JOB_CHUNK:
+		chunk = (const void *)m;
+		for (size_t i = 0; i < chunk->n_jobs; i++)
+			seen(c, chunk->jobs[i]);
+		break;
+	case GPUSCHED__MSG_TYPE__MSG_REPLY: answered(c, (const void *)m); break;
+	default: break;
+	}
+}
+
+static void on_gone(void *owner, uint64_t link)
+{
+	struct sim_client *c = owner;
+
+	if (link != c->link)
+		return;
+	c->link = 0;
+	if (c->asking)
+		pause_then_next(c);
+}
+
+static const struct link_ops client_link_ops = { on_message, on_gone };
+
+static void ask(struct sim_client *c)
+{
+	struct turn *t;
+
+	if (!c->link)
+		c->link = sim_controller_connect(c->o.controller, -1, c->o.uid, &client_link_ops, c);
+	if (!c->link) {
+		pause_then_next(c);
+		return;
+	}
+	link_send(c->o.engine, c->link, SIDE_NODE, c->type, c->bytes, c->len);
+	t = xcalloc(1, sizeof(*t));
+	t->turn = c->turn;
+	engine_at(c->o.engine, 10 * SEC, timed_out, c, t);
+}
+
+static void next(struct sim_client *c)
+{
+	if (!c->asking) {
+		if (c->n_cancel && engine_chance(c->o.engine, 500000))
+			make_cancel(c);
+		else if (c->submitted < c->o.jobs)
+			make_submit(c);
+		else if (c->n_cancel)
+			make_cancel(c);
+		else if (c->look)
+			make_look(c);
+		else
+			return;
+	}
+	ask(c);
+}
+
+static void again(void *arg, void **own)
+{
+	struct sim_client *c = arg;
+	struct turn *t = *own;
+
+	if (t->turn == c->turn)
+		next(c);
+}
+
+struct sim_client *sim_client_new(const struct sim_client_options *options)
+{
+	struct sim_client *c = xcalloc(1, sizeof(*c));
+
+	c->o = *options;
+	c->arena = arena_new(1 << 20);
+	return c;
+}
+
+void sim_client_start(struct sim_client *c)
+{
+	pause_then_next(c);
+}
+
+bool sim_client_is_done(const struct sim_client *c)
+{
+	return !c->asking && !c->n_cancel && !c->look && c->submitted == c->o.jobs;
+}
+
+void sim_client_look(struct sim_client *c)
+{
+	c->look = true;
+	if (!c->asking)
+		pause_then_next(c);
+}
+
+bool sim_client_all_ended(const struct sim_client *c)
+{
+	for (size_t i = 0; i < c->n_jobs; i++) {
+		if (!c->ended[i])
+			return false;
+	}
+	return true;
+}
+
+size_t sim_client_jobs(const struct sim_client *c)
+{
+	return c->n_jobs;
+}
+
+void sim_client_free(struct sim_client *c)
+{
+	if (!c)
+		return;
+	arena_free(c->arena);
+	free(c->bytes);
+	free(c->jobs);
+	free(c->ended);
+	free(c->to_cancel);
+	free(c);
+}

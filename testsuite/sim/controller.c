@@ -1,0 +1,703 @@
+/* controller.c - see controller.h */
+#include "testsuite/sim/controller.h"
+
+#include <assert.h>
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "common/msg.h"
+#include "common/signedjob.h"
+#include "common/xalloc.h"
+#include "ctld/core/core.h"
+#include "ctld/gate.h"
+#include "ctld/rpc/convert.h"
+#include "ctld/store/batch.h"
+#include "ctld/store/store.h"
+
+#define SCHEDULE_BUDGET 16 /* small, so that slices end in the middle of things */
+
+struct peer {
+	uint64_t link;
+	int node; /* -1: a user */
+	uint32_t uid;
+	bool open;
+};
+
+/* A start that waits for its signed bytes. */
+struct pending_start {
+	struct gate_slot *slot;
+	uint8_t *bytes; /* the order, packed, without them */
+	size_t len;
+	struct pending_start *next;
+};
+
+struct blob {
+	struct store_blob b;
+	struct blob *next;
+};
+
+struct sim_controller {
+	struct sim_controller_options o;
+	struct core *core; /* NULL: it is down */
+	struct store *store;
+	struct gate *gate;
+	struct arena *in, *out, *spec;
+	unsigned life;
+	struct peer *peers;
+	size_t n_peers;
+	struct blob *blobs;             /* for the next batch */
+	struct pending_start *starts;   /* wanted with the next batch */
+	struct pending_start *wanted;   /* wanted with the batch in flight */
+	struct store_batch *in_flight;
+	uint64_t sealed_change, sealed_hash;
+	uint64_t committed_hash;
+	bool has_committed;
+	usec_t timer;
+	struct sim_controller_stats stats;
+};
+
+struct life {
+	unsigned life;
+};
+
+static const struct link_ops controller_link_ops;
+static void tick(struct sim_controller *c);
+
+static void bug(const char *what, const struct error *err)
+{
+	fprintf(stderr, "simulated controller: %s: %s\n", what, err ? err->text : "");
+	abort();
+}
+
+static struct peer *peer_get(struct sim_controller *c, uint64_t link)
+{
+	for (size_t i = 0; i < c->n_peers; i++) {
+		if (c->peers[i].link == link && c->peers[i].open)
+			return &c->peers[i];
+	}
+	return NULL;
+}
+
+/* --- out: frames are { type (2 bytes), body } here; links keep their borders ----------------- */
+
+static uint8_t *pack(unsigned type, const ProtobufCMessage *m, size_t *len)
+{
+	struct error err;
+	uint8_t *bytes;
+
+	if (msg_packed_size(type, m, &err) < 0)
+		bug(msg_name(type), &err);
+	*len = 2 + protobuf_c_message_get_packed_size(m);
+	bytes = xcalloc(*len, 1);
+	memcpy(bytes, &(uint16_t){ (uint16_t)type }, 2);
+	protobuf_c_message_pack(m, bytes + 2);
+	return bytes;
+}
+
+static void gate_sends(void *arg, uint64_t session, const uint8_t *frames, size_t len)
+{
+	struct sim_controller *c = arg;
+	uint16_t type;
+
+	memcpy(&type, frames, 2);
+	if (peer_get(c, session))
+		link_send(c->o.engine, session, SIDE_CONTROLLER, type, frames + 2, len - 2);
+}
+
+static void put(struct sim_controller *c, uint64_t session, uint64_t change, unsigned type,
+	const void *message)
+{
+	size_t len;
+	uint8_t *bytes = pack(type, message, &len);
+
+	gate_put(c->gate, session, change, bytes, len);
+}
+
+static void put_reply(struct sim_controller *c, uint64_t link, uint64_t change,
+	const struct error *err)
+{
+	put(c, link, change, GPUSCHED__MSG_TYPE__MSG_REPLY, wire_reply(err, c->out));
+}
+
+static void put_start(struct sim_controller *c, const struct effect *f)
+{
+	struct pending_start *p = xcalloc(1, sizeof(*p));
+	struct run_view run;
+	struct job_view job;
+	Gpusched__StartRun *m;
+
+	if (!core_run_view(c->core, f->run.run, &run) ||
+		!core_job_view(c->core, f->run.run.job, engine_now(c->o.engine), &job))
+		bug("a start of a run that is not there", NULL);
+	m = wire_start_run(&run, &job, c->out);
+	p->bytes = pack(GPUSCHED__MSG_TYPE__MSG_START_RUN, &m->base, &p->len);
+	p->slot = gate_reserve(c->gate, f->session, f->change);
+	p->next = c->starts;
+	c->starts = p;
+	/* The tag finds the job of the start again when the batch is filled. */
+	p->bytes = xrealloc(p->bytes, p->len + sizeof(uint64_t), 1);
+	memcpy(p->bytes + p->len, &f->run.run.job, sizeof(uint64_t));
+}
+
+static void reply_job_list(struct sim_controller *c, uint64_t link)
+{
+	Gpusched__JobChunk chunk = GPUSCHED__JOB_CHUNK__INIT;
+	Gpusched__Job *jobs[100];
+	struct job_view view;
+	uint64_t after = 0;
+
+	chunk.jobs = jobs;
+	while (core_job_next(c->core, after, engine_now(c->o.engine), &view)) {
+		after = view.id;
+		jobs[chunk.n_jobs++] = wire_job(&view, c->out);
+		if (chunk.n_jobs == 100) {
+			put(c, link, core_change(c->core), GPUSCHED__MSG_TYPE__MSG_JOB_CHUNK, &chunk);
+			chunk.n_jobs = 0;
+		}
+	}
+	if (chunk.n_jobs)
+		put(c, link, core_change(c->core), GPUSCHED__MSG_TYPE__MSG_JOB_CHUNK, &chunk);
+	put_reply(c, link, core_change(c->core), NULL);
+}
+
+static void release(struct sim_controller *c, const struct effect *f)
+{
+	struct wire_facts facts = { c->o.conf, 0 };
+	struct core_stats stats;
+	struct peer *peer;
+
+	core_stats(c->core, &stats);
+	facts.epoch = stats.epoch;
+	switch (f->kind) {
+	case EFFECT_REPLY: put_reply(c, f->reply, f->change, f->error); break;
+	case EFFECT_SUBMITTED:
+		put(c, f->reply, f->change, GPUSCHED__MSG_TYPE__MSG_SUBMIT_RESULT,
+			wire_submitted(f, c->o.conf, c->out));
+		put_reply(c, f->reply, f->change, NULL);
+		break;
+	case EFFECT_CONTROLLED:
+		put_reply(c, f->reply, f->change,
+			f->controlled.n ? &f->controlled.errors[0].error : NULL);
+		break;
+	case EFFECT_REGISTERED:
+		put(c, f->session, f->change, GPUSCHED__MSG_TYPE__MSG_REGISTERED,
+			wire_registered(f, &facts, c->out));
+		break;
+	case EFFECT_CLOSE_AGENT:
+		peer = peer_get(c, f->session);
+		if (peer) {
+			peer->open = false;
+			link_drop_end(c->o.engine, f->session, SIDE_CONTROLLER, SEC);
+		}
+		break;
+	case EFFECT_START_RUN: put_start(c, f); break;
+	case EFFECT_END_RUN:
+		put(c, f->session, f->change, GPUSCHED__MSG_TYPE__MSG_END_RUN,
+			wire_end_run(f, &facts, c->out));
+		break;
+	case EFFECT_SIGNAL_RUN:
+		put(c, f->session, f->change, GPUSCHED__MSG_TYPE__MSG_SIGNAL_RUN,
+			wire_signal_run(f, &facts, c->out));
+		break;
+	case EFFECT_FORGET_RUN:
+		put(c, f->session, f->change, GPUSCHED__MSG_TYPE__MSG_FORGET_RUN,
+			wire_forget_run(&f->run.run, 1, c->out));
+		break;
+	case EFFECT_FENCE:
+		if (c->o.fence)
+			c->o.fence(c->o.arg, f->node);
+		break;
+	case EFFECT_JOB_ENDED:
+	case EFFECT_JOB_CHANGED: break;
+	}
+}
+
+static void starts_free(struct pending_start **list)
+{
+	while (*list) {
+		struct pending_start *p = *list;
+
+		*list = p->next;
+		free(p->bytes);
+		free(p);
+	}
+}
+
+/* --- the tick -------------------------------------------------------------------------------- */
+
+static void row_to_batch(void *arg, const struct row *row)
+{
+	store_batch_row(arg, row);
+}
+
+static int load_row(void *arg, const struct row *row, struct error *err)
+{
+	return core_load(arg, row, err);
+}
+
+static void committed(void *arg, const struct store_result *result, const struct error *err)
+{
+	struct sim_controller *c = arg;
+
+	if (err)
+		bug("commit", err);
+	c->stats.commits++;
+	c->in_flight = NULL;
+	c->committed_hash = c->sealed_hash;
+	c->has_committed = true;
+	for (size_t i = 0; i < result->n_blobs; i++) {
+		struct pending_start *p = result->tags[i];
+		Gpusched__StartRun *m;
+		size_t len;
+
+		if (!result->blobs[i].spec)
+			bug("a start without its signed bytes", NULL);
+		m = wire_start_bytes(&result->blobs[i], c->out);
+		len = protobuf_c_message_get_packed_size(&m->base);
+		p->bytes = xrealloc(p->bytes, p->len + len, 1);
+		protobuf_c_message_pack(&m->base, p->bytes + p->len);
+		gate_fill(p->slot, p->bytes, p->len + len);
+		p->bytes = NULL;
+	}
+	starts_free(&c->wanted);
+	gate_release(c->gate, c->sealed_change);
+}
+
+static void commit_due(void *arg, void **own)
+{
+	struct sim_controller *c = arg;
+	struct life *l = *own;
+
+	if (!c->core || l->life != c->life)
+		return;
+	store_commit(c->store, c->in_flight, committed, c);
+	if (c->in_flight)
+		bug("a synchronous commit did not end", NULL);
+	tick(c);
+}
+
+static void seal(struct sim_controller *c)
+{
+	struct store_batch *batch;
+	struct life *l;
+
+	if (c->in_flight || (gate_committed(c->gate) == core_change(c->core) && !c->starts && !c->blobs))
+		return;
+	batch = store_batch_new(c->store);
+	core_seal(c->core, row_to_batch, batch);
+	while (c->blobs) {
+		struct blob *b = c->blobs;
+
+		c->blobs = b->next;
+		store_batch_blob(batch, &b->b);
+		free((void *)(uintptr_t)b->b.spec);
+		free(b);
+	}
+	while (c->starts) {
+		struct pending_start *p = c->starts;
+		uint64_t job;
+
+		c->starts = p->next;
+		p->next = c->wanted;
+		c->wanted = p;
+		memcpy(&job, p->bytes + p->len, sizeof(job));
+		store_batch_want_blob(batch, job, p);
+	}
+	c->sealed_change = core_change(c->core);
+	c->sealed_hash = core_hash(c->core);
+	c->in_flight = batch;
+	l = xcalloc(1, sizeof(*l));
+	l->life = c->life;
+	engine_at(c->o.engine, engine_between(c->o.engine, c->o.commit_low, c->o.commit_high),
+		commit_due, c, l);
+}
+
+static void clock_fires(void *arg, void **own)
+{
+	struct sim_controller *c = arg;
+	struct life *l = *own;
+	struct core_event ev = { .kind = EV_CLOCK };
+
+	if (!c->core || l->life != c->life)
+		return;
+	c->timer = INT64_MAX;
+	core_apply(c->core, &ev, engine_now(c->o.engine));
+	tick(c);
+}
+
+static void arm(struct sim_controller *c)
+{
+	usec_t at = core_next_timer(c->core), now = engine_now(c->o.engine).mono;
+	struct life *l;
+
+	if (at >= c->timer)
+		return;
+	c->timer = at;
+	l = xcalloc(1, sizeof(*l));
+	l->life = c->life;
+	engine_at(c->o.engine, at - now, clock_fires, c, l);
+}
+
+static void drain_effects(struct sim_controller *c)
+{
+	size_t n;
+	const struct effect *effects = core_effects(c->core, &n);
+
+	arena_reset(c->out, WIRE_ARENA_CAP);
+	for (size_t i = 0; i < n; i++)
+		release(c, &effects[i]);
+	core_effects_clear(c->core);
+}
+
+static void tick(struct sim_controller *c)
+{
+	struct error err;
+
+	drain_effects(c);
+	while (core_schedule(c->core, engine_now(c->o.engine), SCHEDULE_BUDGET))
+		drain_effects(c);
+	drain_effects(c);
+	if (core_check(c->core, &err) < 0)
+		bug("invariant", &err);
+	seal(c);
+	arm(c);
+}
+
+/* --- in -------------------------------------------------------------------------------------- */
+
+static struct caller caller_of(const struct peer *peer)
+{
+	return (struct caller){ .reply = peer->link, .uid = peer->uid, .admin = peer->uid == 0,
+		.user = "sim", .host = "client" };
+}
+
+static void keep_blob(struct sim_controller *c, uint64_t job, const Gpusched__Submit *m, size_t i)
+{
+	const Gpusched__SubmitJob *j = m->jobs[i];
+	struct blob *b = xcalloc(1, sizeof(*b));
+	uint8_t *copy = xcalloc(j->spec.len + j->script.len + m->credential.len + 1, 1);
+
+	memcpy(copy, j->spec.data, j->spec.len);
+	memcpy(copy + j->spec.len, j->script.data, j->script.len);
+	memcpy(copy + j->spec.len + j->script.len, m->credential.data, m->credential.len);
+	b->b = (struct store_blob){ .job = job, .spec = copy, .spec_len = j->spec.len,
+		.script = copy + j->spec.len, .script_len = j->script.len,
+		.credential = copy + j->spec.len + j->script.len,
+		.credential_len = m->credential.len };
+	b->next = c->blobs;
+	c->blobs = b;
+}
+
+/* What ctld/rpc does with a Submit, a worker's part included. */
+static int take_submit(struct sim_controller *c, const struct peer *peer, const Gpusched__Submit *m,
+	struct error *err)
+{
+	struct submit_job jobs[MSG_SUBMIT_JOBS];
+	struct core_event ev = { .kind = EV_SUBMIT, .caller = caller_of(peer) };
+	struct mcred cred = { 0 };
+	char *text = xcalloc(m->credential.len + 1, 1);
+	const struct effect *effects;
+	size_t n;
+	int rc = -1;
+
+	memcpy(text, m->credential.data, m->credential.len);
+	arena_reset(c->spec, 1 << 20);
+	if (c->o.mcred->decode(c->o.mcred, text, &cred, err) < 0 ||
+		signedjob_cred_check(&cred, err) < 0 || signedjob_cred_fresh(&cred, err) < 0)
+		goto end;
+	if (cred.uid != peer->uid) {
+		error_set(err, ERR_SIGNATURE, "signed by another user");
+		goto end;
+	}
+	for (size_t i = 0; i < m->n_jobs; i++) {
+		struct signedjob job = { m->jobs[i]->spec.data, m->jobs[i]->spec.len,
+			m->jobs[i]->script.data, m->jobs[i]->script.len };
+		Gpusched__SignedSpec *spec;
+		struct signedjob_hash hash;
+
+		if (signedjob_check(&cred, c->o.conf->cluster, &job, c->spec, &spec, &hash, err) < 0 ||
+			wire_submit_job(m->jobs[i]->request, spec, &hash, cred.encode_time, c->spec,
+				&jobs[i], err) < 0)
+			goto end;
+	}
+	ev.submit.jobs = jobs;
+	ev.submit.n = m->n_jobs;
+	core_apply(c->core, &ev, engine_now(c->o.engine));
+	effects = core_effects(c->core, &n);
+	for (size_t e = 0; e < n; e++) {
+		for (size_t i = 0; effects[e].kind == EFFECT_SUBMITTED && i < effects[e].submitted.n; i++) {
+			if (!effects[e].submitted.known[i])
+				keep_blob(c, effects[e].submitted.ids[i], m, i);
+		}
+	}
+	rc = 0;
+end:
+	mcred_clear(&cred);
+	free(text);
+	return rc;
+}
+
+static int take_user(struct sim_controller *c, const struct peer *peer, unsigned type,
+	const ProtobufCMessage *m, struct error *err)
+{
+	struct core_event ev = { .kind = EV_JOB_CONTROL, .caller = caller_of(peer) };
+	const Gpusched__JobControl *control = (const void *)m;
+
+	switch (type) {
+	case GPUSCHED__MSG_TYPE__MSG_SUBMIT: return take_submit(c, peer, (const void *)m, err);
+	case GPUSCHED__MSG_TYPE__MSG_LIST_JOBS:
+		arena_reset(c->out, WIRE_ARENA_CAP);
+		reply_job_list(c, peer->link);
+		return 0;
+	case GPUSCHED__MSG_TYPE__MSG_JOB_CONTROL:
+		if (wire_job_control(control, &ev, err) < 0)
+			return -1;
+		ev.job.ids = control->filter->ids;
+		ev.job.n = control->filter->n_ids;
+		core_apply(c->core, &ev, engine_now(c->o.engine));
+		return 0;
+	default: return error_set(err, ERR_PROTOCOL, "message %s", msg_name(type));
+	}
+}
+
+static int take_agent(struct sim_controller *c, const struct peer *peer, unsigned type,
+	const ProtobufCMessage *m, struct error *err)
+{
+	struct core_event ev = { 0 };
+
+	switch (type) {
+	case GPUSCHED__MSG_TYPE__MSG_REGISTER:
+		ev.kind = EV_AGENT_UP;
+		if (wire_register((const void *)m, c->spec, &ev, err) < 0)
+			return -1;
+		ev.agent_up.node = (uint32_t)peer->node;
+		ev.agent_up.session = peer->link;
+		break;
+	case GPUSCHED__MSG_TYPE__MSG_RUN_REPORT:
+		ev.kind = EV_RUN_REPORT;
+		ev.run.node = (uint32_t)peer->node;
+		ev.run.session = peer->link;
+		if (wire_report((const void *)m, &ev.run.report, err) < 0)
+			return -1;
+		break;
+	case GPUSCHED__MSG_TYPE__MSG_HEARTBEAT:
+		ev.kind = EV_HEARTBEAT;
+		ev.agent.node = (uint32_t)peer->node;
+		ev.agent.session = peer->link;
+		break;
+	default: return error_set(err, ERR_PROTOCOL, "message %s", msg_name(type));
+	}
+	core_apply(c->core, &ev, engine_now(c->o.engine));
+	return 0;
+}
+
+static void on_message(void *owner, uint64_t link, int type, const void *bytes, size_t n)
+{
+	struct sim_controller *c = owner;
+	struct peer *peer = c->core ? peer_get(c, link) : NULL;
+	ProtobufCMessage *m;
+	struct error err;
+	int rc;
+
+	if (!peer)
+		return;
+	m = msg_unpack((unsigned)type, bytes, n, c->in, &err);
+	if (!m)
+		bug(msg_name((unsigned)type), &err);
+	arena_reset(c->spec, 1 << 20);
+	rc = peer->node < 0 ? take_user(c, peer, (unsigned)type, m, &err)
+			    : take_agent(c, peer, (unsigned)type, m, &err);
+	if (rc < 0 && peer->node >= 0)
+		bug("an agent's message", &err);
+	if (rc < 0) {
+		arena_reset(c->out, WIRE_ARENA_CAP);
+		put_reply(c, link, core_change(c->core), &err);
+	}
+	tick(c);
+}
+
+static void on_gone(void *owner, uint64_t link)
+{
+	struct sim_controller *c = owner;
+	struct peer *peer = c->core ? peer_get(c, link) : NULL;
+	struct core_event ev = { .kind = EV_AGENT_GONE };
+
+	if (!peer)
+		return;
+	peer->open = false;
+	if (peer->node < 0)
+		return;
+	ev.agent.node = (uint32_t)peer->node;
+	ev.agent.session = link;
+	core_apply(c->core, &ev, engine_now(c->o.engine));
+	tick(c);
+}
+
+static const struct link_ops controller_link_ops = { on_message, on_gone };
+
+uint64_t sim_controller_connect(struct sim_controller *c, int node, uint32_t uid,
+	const struct link_ops *ops, void *owner)
+{
+	const struct link_ops *both[2] = { [SIDE_CONTROLLER] = &controller_link_ops, [SIDE_NODE] = ops };
+	void *owners[2] = { [SIDE_CONTROLLER] = c, [SIDE_NODE] = owner };
+	struct link_faults faults;
+	uint64_t link;
+
+	if (!c->core)
+		return 0;
+	faults = c->o.faults;
+	if (node < 0)
+		faults.twice_ppm = 0; /* users' answers are told apart by request ids, not modelled here */
+	link = link_open(c->o.engine, &faults, both, owners);
+	c->peers = xrealloc(c->peers, c->n_peers + 1, sizeof(*c->peers));
+	c->peers[c->n_peers++] = (struct peer){ link, node, uid, true };
+	return link;
+}
+
+void sim_controller_fenced(struct sim_controller *c, unsigned node, bool off)
+{
+	struct core_event ev = { .kind = EV_FENCED, .fenced = { node, off } };
+
+	if (!c->core)
+		return;
+	core_apply(c->core, &ev, engine_now(c->o.engine));
+	tick(c);
+}
+
+/* --- its life -------------------------------------------------------------------------------- */
+
+struct sim_controller *sim_controller_new(const struct sim_controller_options *options)
+{
+	struct sim_controller *c = xcalloc(1, sizeof(*c));
+
+	c->o = *options;
+	c->in = arena_new(1 << 20);
+	c->out = arena_new(WIRE_ARENA_CAP);
+	c->spec = arena_new(1 << 20);
+	return c;
+}
+
+void sim_controller_start(struct sim_controller *c)
+{
+	struct store_options so = { .dir = c->o.dir, .cluster = c->o.conf->cluster, .vfs = c->o.vfs_name,
+		.synchronous_only = true };
+	struct core_event ev = { .kind = EV_DISK_FREE, .disk_free_mb = 1 << 20 };
+	struct error err;
+
+	if (c->core)
+		return;
+	c->life++;
+	c->timer = INT64_MAX;
+	c->stats.restarts++;
+	c->store = store_open(&so, NULL, &err);
+	if (!c->store)
+		bug("store_open", &err);
+	c->core = core_new(c->o.conf, c->life);
+	if (store_load(c->store, load_row, c->core, &err) < 0)
+		bug("load", &err);
+	if (c->has_committed) {
+		c->stats.hash_checks++;
+		if (core_hash(c->core) != c->committed_hash)
+			bug("the database gives another core than the one that was committed", NULL);
+	}
+	if (core_start(c->core, engine_now(c->o.engine), &err) < 0)
+		bug("core_start", &err);
+	c->gate = gate_new(gate_sends, c);
+	core_apply(c->core, &ev, engine_now(c->o.engine));
+	tick(c);
+}
+
+static void forget_unsent(struct sim_controller *c)
+{
+	while (c->blobs) {
+		struct blob *b = c->blobs;
+
+		c->blobs = b->next;
+		free((void *)(uintptr_t)b->b.spec);
+		free(b);
+	}
+	starts_free(&c->starts);
+}
+
+/* The batch in flight reached the disk and nobody was told. */
+static void committed_unheard(void *arg, const struct store_result *result, const struct error *err)
+{
+	struct sim_controller *c = arg;
+
+	(void)result;
+	if (err)
+		bug("commit", err);
+	c->in_flight = NULL;
+	c->committed_hash = c->sealed_hash;
+	c->has_committed = true;
+}
+
+void sim_controller_crash(struct sim_controller *c, bool power)
+{
+	if (!c->core)
+		return;
+	for (size_t i = 0; i < c->n_peers; i++) {
+		if (c->peers[i].open)
+			link_drop_end(c->o.engine, c->peers[i].link, SIDE_CONTROLLER, 5 * SEC);
+	}
+	c->n_peers = 0;
+	forget_unsent(c);
+	/* Whether the commit made it or not: the world must be whole either way. */
+	if (c->in_flight && engine_chance(c->o.engine, 500000))
+		store_commit(c->store, c->in_flight, committed_unheard, c);
+	else if (c->in_flight)
+		batch_free(c->in_flight);
+	c->in_flight = NULL;
+	starts_free(&c->wanted);
+	if (power)
+		fault_vfs_cut_power(c->o.vfs);
+	else
+		fault_vfs_crash_process(c->o.vfs);
+	store_close(c->store);
+	gate_free(c->gate);
+	core_free(c->core);
+	c->store = NULL;
+	c->gate = NULL;
+	c->core = NULL;
+}
+
+void sim_controller_print(const struct sim_controller *c, FILE *out)
+{
+	struct job_view v;
+	uint64_t after = 0;
+	const char *why;
+
+	if (core_is_suspended(c->core, &why))
+		fprintf(out, "suspended: %s\n", why);
+	while (core_job_next(c->core, after, engine_now(c->o.engine), &v)) {
+		after = v.id;
+		if (v.ended)
+			continue;
+		fprintf(out, "job %" PRIu64 " %s (%s: %s) attempt %u of %u on '%s' %s\n", v.id, v.state,
+			v.reason, v.reason_text, v.attempt, v.max_attempts, v.node, v.comment);
+	}
+}
+
+bool sim_controller_is_up(const struct sim_controller *c)
+{
+	return c->core != NULL;
+}
+
+void sim_controller_stats(const struct sim_controller *c, struct sim_controller_stats *stats)
+{
+	*stats = c->stats;
+}
+
+void sim_controller_free(struct sim_controller *c)
+{
+	if (!c)
+		return;
+	sim_controller_crash(c, false);
+	free(c->peers);
+	arena_free(c->in);
+	arena_free(c->out);
+	arena_free(c->spec);
+	free(c);
+}

@@ -1,0 +1,61 @@
+/* controller.h - a simulated gctld: the real core, gate, conversions and store around virtual time
+ *
+ * What gctld's main.c, tick.c and agents.c wire with libevent is wired here with the engine: the
+ * same core, the same gate in front of everything that leaves, the same messages (really encoded),
+ * the same SQL. The store runs without its thread: a batch is sealed, takes a while, and is then
+ * committed; a crash in between either has it or has it not.
+ *
+ * After each commit the rows sealed so far, loaded into a second core, must give an equal
+ * core_hash(); after each restart the database must give the hash of the last commit.
+ */
+#ifndef TESTSUITE_SIM_CONTROLLER_H
+#define TESTSUITE_SIM_CONTROLLER_H
+
+#include <stdio.h>
+
+#include "common/conf.h"
+#include "common/mcred.h"
+#include "testsuite/sim/checker.h"
+#include "testsuite/sim/engine.h"
+#include "testsuite/sim/fault_vfs.h"
+
+struct sim_controller;
+
+struct sim_controller_options {
+	struct engine *engine;
+	struct checker *checker;
+	const struct conf *conf;
+	const char *dir;               /* where state.db is (its lock is a real file) */
+	const char *vfs_name;
+	struct fault_vfs *vfs;
+	const struct mcred_ops *mcred; /* the controller's user */
+	usec_t commit_low, commit_high; /* how long a commit takes */
+	struct link_faults faults;     /* of new links */
+	/* The site's fence program was called for a node: make sure it is off, then sim_controller_fenced. */
+	void (*fence)(void *arg, unsigned node);
+	void *arg;
+};
+
+struct sim_controller *sim_controller_new(const struct sim_controller_options *options);
+void sim_controller_free(struct sim_controller *c);
+
+void sim_controller_start(struct sim_controller *c); /* nothing if it is up */
+/* Die at once. `power`: what was not synced is lost too (in part). */
+void sim_controller_crash(struct sim_controller *c, bool power);
+bool sim_controller_is_up(const struct sim_controller *c);
+
+/* Open a link to it; 0 when it is down. Node -1: a user, who is `uid`. */
+uint64_t sim_controller_connect(struct sim_controller *c, int node, uint32_t uid,
+	const struct link_ops *ops, void *owner);
+
+void sim_controller_fenced(struct sim_controller *c, unsigned node, bool off);
+
+/* What it believes, for whoever looks into a failed seed: jobs that have not ended. */
+void sim_controller_print(const struct sim_controller *c, FILE *out);
+
+struct sim_controller_stats {
+	uint64_t commits, restarts, hash_checks;
+};
+void sim_controller_stats(const struct sim_controller *c, struct sim_controller_stats *stats);
+
+#endif

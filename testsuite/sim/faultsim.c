@@ -1,0 +1,448 @@
+/* faultsim.c - the fault simulation: one seed, one history
+ *
+ * usage: faultsim [--seeds N] [--first N | --seed N] [--verbose]
+ *
+ * For each seed: a cluster of a few nodes and users in virtual time, and a mix of faults that the
+ * seed chooses: the controller killed, its power cut, agents killed, nodes rebooted, links broken
+ * and stalled, messages late and twice, clocks that jump. Then the faults stop, everything is
+ * started, and the checker judges what was promised. Each seed is run twice where --twice says so:
+ * the same history must come out. Exits 1 at the first violation, with the seed.
+ */
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "common/conf.h"
+#include "common/xalloc.h"
+#include "testsuite/sim/client.h"
+#include "testsuite/sim/controller.h"
+#include "testsuite/sim/engine.h"
+#include "testsuite/sim/fake_munge.h"
+#include "testsuite/sim/fault_vfs.h"
+#include "testsuite/sim/node.h"
+
+#define NODES          4
+#define CLIENTS        3
+#define CONTROLLER_UID 500
+#define VFS_NAME       "faultsim"
+#define FAULTY         (600 * SEC)  /* for so long things go wrong */
+#define CALM           (3600 * SEC) /* and for so long at most the cluster has to finish */
+
+static const char conf_text[] =
+	"cluster = \"sim\";\n"
+	"controller = { host = \"sim\"; node_timeout = \"40s\"; heartbeat = \"10s\"; "
+	"keep_ended = \"1d\"; %s };\n"
+	"gpu_types = ( { name = \"a\"; mem = \"80G\"; }, { name = \"b\"; mem = \"40G\"; } );\n"
+	"nodes = ( { name = \"n[1-3]\"; cpus = 8; gpus = \"a:4\"; }, "
+	"{ name = \"n4\"; cpus = 8; gpus = \"a:2,b:2\"; } );\n"
+	"partitions = ( { name = \"batch\"; nodes = \"ALL\"; default = true; grace = \"2s\"; } );\n";
+
+/* How bad the world is; chosen by the seed. Intervals are mean times between faults, 0: never. */
+struct mix {
+	usec_t kill, power, agent, reboot, stall, jump;
+	bool fence;
+	struct link_faults faults;
+};
+
+struct sim {
+	struct engine *engine;
+	struct checker *checker;
+	struct conf *conf;
+	struct fake_munge *munge;
+	struct fault_vfs *vfs;
+	struct mcred_ops *client_mcred[CLIENTS], *controller_mcred, *node_mcred;
+	struct sim_controller *controller;
+	struct sim_node *nodes[NODES];
+	struct sim_client *clients[CLIENTS];
+	struct mix mix;
+	bool faulty;
+	uint64_t faults;
+};
+
+struct index {
+	unsigned i;
+};
+
+static usec_t some(struct engine *e, usec_t mean)
+{
+	return engine_between(e, mean / 10, mean * 2);
+}
+
+static struct mix mix_choose(struct engine *e)
+{
+	struct mix m = { .faults = { .delay_low = 50, .delay_high = 20 * MS } };
+
+	m.kill = engine_chance(e, 700000) ? engine_between(e, 2 * SEC, 60 * SEC) : 0;
+	m.power = engine_chance(e, 400000) ? engine_between(e, 10 * SEC, 100 * SEC) : 0;
+	m.agent = engine_chance(e, 600000) ? engine_between(e, 2 * SEC, 40 * SEC) : 0;
+	m.reboot = engine_chance(e, 400000) ? engine_between(e, 20 * SEC, 200 * SEC) : 0;
+	m.stall = engine_chance(e, 400000) ? engine_between(e, 5 * SEC, 60 * SEC) : 0;
+	m.jump = engine_chance(e, 300000) ? engine_between(e, 20 * SEC, 100 * SEC) : 0;
+	m.fence = engine_chance(e, 300000);
+	m.faults.twice_ppm = engine_chance(e, 500000) ? 50000 : 0;
+	m.faults.break_ppm = engine_chance(e, 500000) ? 20000 : 0;
+	if (engine_chance(e, 200000))
+		m.faults.delay_high = 2 * SEC;
+	return m;
+}
+
+/* --- faults ----------------------------------------------------------------------------------- */
+
+static void again(struct sim *s, engine_fn *fn, usec_t mean)
+{
+	if (mean && s->faulty)
+		engine_at(s->engine, some(s->engine, mean), fn, s, NULL);
+}
+
+static void start_controller(void *arg, void **own)
+{
+	struct sim *s = arg;
+
+	(void)own;
+	sim_controller_start(s->controller);
+}
+
+static void crash_controller(struct sim *s, bool power)
+{
+	s->faults++;
+	sim_controller_crash(s->controller, power);
+	engine_at(s->engine, engine_between(s->engine, 100 * MS, 10 * SEC), start_controller, s, NULL);
+}
+
+static void fault_kill(void *arg, void **own)
+{
+	struct sim *s = arg;
+
+	(void)own;
+	if (s->faulty)
+		crash_controller(s, false);
+	again(s, fault_kill, s->mix.kill);
+}
+
+static void fault_power(void *arg, void **own)
+{
+	struct sim *s = arg;
+
+	(void)own;
+	if (s->faulty)
+		crash_controller(s, true);
+	again(s, fault_power, s->mix.power);
+}
+
+static void start_node(void *arg, void **own)
+{
+	struct sim *s = arg;
+
+	sim_node_start(s->nodes[((struct index *)*own)->i]);
+}
+
+static void start_node_later(struct sim *s, unsigned i, usec_t within)
+{
+	struct index *x = xcalloc(1, sizeof(*x));
+
+	x->i = i;
+	engine_at(s->engine, engine_between(s->engine, 100 * MS, within), start_node, s, x);
+}
+
+static void fault_agent(void *arg, void **own)
+{
+	struct sim *s = arg;
+	unsigned i = (unsigned)engine_below(s->engine, NODES);
+
+	(void)own;
+	if (s->faulty) {
+		s->faults++;
+		sim_node_kill_agent(s->nodes[i]);
+		start_node_later(s, i, 20 * SEC);
+	}
+	again(s, fault_agent, s->mix.agent);
+}
+
+static void fault_reboot(void *arg, void **own)
+{
+	struct sim *s = arg;
+	unsigned i = (unsigned)engine_below(s->engine, NODES);
+
+	(void)own;
+	if (s->faulty) {
+		s->faults++;
+		sim_node_reboot(s->nodes[i]);
+		start_node_later(s, i, 120 * SEC);
+	}
+	again(s, fault_reboot, s->mix.reboot);
+}
+
+static void fault_stall(void *arg, void **own)
+{
+	struct sim *s = arg;
+	uint64_t link = sim_node_link(s->nodes[engine_below(s->engine, NODES)]);
+
+	(void)own;
+	if (s->faulty && link) {
+		s->faults++;
+		link_stall(s->engine, link, engine_between(s->engine, SEC, 90 * SEC));
+	}
+	again(s, fault_stall, s->mix.stall);
+}
+
+static void fault_jump(void *arg, void **own)
+{
+	struct sim *s = arg;
+
+	(void)own;
+	if (s->faulty) {
+		s->faults++;
+		engine_jump(s->engine, engine_between(s->engine, -200 * SEC, 200 * SEC));
+		fake_munge_set_time(s->munge, engine_now(s->engine).wall / SEC);
+	}
+	again(s, fault_jump, s->mix.jump);
+}
+
+/* The fence program: takes a while, then the node is off for sure (and boots again later). */
+static void fenced(void *arg, void **own)
+{
+	struct sim *s = arg;
+	unsigned i = ((struct index *)*own)->i;
+
+	sim_node_reboot(s->nodes[i]);
+	start_node_later(s, i, 60 * SEC);
+	sim_controller_fenced(s->controller, i, true);
+}
+
+static void fence(void *arg, unsigned node)
+{
+	struct sim *s = arg;
+	struct index *x = xcalloc(1, sizeof(*x));
+
+	x->i = node;
+	engine_at(s->engine, engine_between(s->engine, SEC, 20 * SEC), fenced, s, x);
+}
+
+/* Munge tells the time too. */
+static void clock_goes(void *arg, void **own)
+{
+	struct sim *s = arg;
+
+	(void)own;
+	fake_munge_set_time(s->munge, engine_now(s->engine).wall / SEC);
+	engine_at(s->engine, SEC, clock_goes, s, NULL);
+}
+
+/* --- one seed --------------------------------------------------------------------------------- */
+
+static uint64_t connect_node(void *arg, unsigned node, const struct link_ops *ops, void *owner)
+{
+	struct sim *s = arg;
+
+	return sim_controller_connect(s->controller, (int)node, 0, ops, owner);
+}
+
+static void make_munge(struct sim *s)
+{
+	s->munge = fake_munge_new(1);
+	fake_munge_set_time(s->munge, engine_now(s->engine).wall / SEC);
+	s->controller_mcred = fake_munge_client(s->munge, CONTROLLER_UID, CONTROLLER_UID);
+	s->node_mcred = fake_munge_client(s->munge, 0, 0);
+	for (unsigned i = 0; i < CLIENTS; i++)
+		s->client_mcred[i] = fake_munge_client(s->munge, 1000 + i, 1000 + i);
+	clock_goes(s, NULL);
+}
+
+static void make_nodes(struct sim *s)
+{
+	for (unsigned i = 0; i < NODES; i++) {
+		struct sim_node_options o = { .engine = s->engine, .checker = s->checker, .index = i,
+			.name = s->conf->nodes[i].name, .cluster = s->conf->cluster, .cpus = 8,
+			.mem_mb = 65536, .mcred = s->node_mcred, .connect = connect_node, .arg = s,
+			.run_low = 10 * MS, .run_high = engine_between(s->engine, SEC, 30 * SEC),
+			.ignores_term_ppm = 200000 };
+
+		s->nodes[i] = sim_node_new(&o);
+		sim_node_start(s->nodes[i]);
+	}
+}
+
+static void make_clients(struct sim *s, unsigned jobs)
+{
+	for (unsigned i = 0; i < CLIENTS; i++) {
+		struct sim_client_options o = { .engine = s->engine, .checker = s->checker,
+			.controller = s->controller, .cluster = s->conf->cluster, .uid = 1000 + i,
+			.mcred = s->client_mcred[i], .controller_uid = CONTROLLER_UID, .jobs = jobs,
+			.max_gpus = 4, .pause_low = MS, .pause_high = 10 * SEC, .cancel_ppm = 150000,
+			.limit_ppm = 100000 };
+
+		s->clients[i] = sim_client_new(&o);
+		sim_client_start(s->clients[i]);
+	}
+}
+
+static void fail(uint64_t seed, const char *what)
+{
+	fprintf(stderr, "faultsim: seed %" PRIu64 ": %s\n", seed, what);
+	exit(1);
+}
+
+static void sim_make(struct sim *s, uint64_t seed, const char *dir)
+{
+	struct conf_problems problems = { NULL, 0 };
+	char text[2048];
+
+	s->engine = engine_new(seed);
+	s->checker = checker_new();
+	s->vfs = fault_vfs_new(VFS_NAME, seed);
+	s->mix = mix_choose(s->engine);
+	snprintf(text, sizeof(text), conf_text, s->mix.fence ? "fence = \"/sbin/fence\";" : "");
+	s->conf = conf_parse(text, "faultsim.conf", &problems);
+	if (!s->conf)
+		fail(seed, problems.v[0].text);
+	make_munge(s);
+	s->controller = sim_controller_new(&(struct sim_controller_options){ .engine = s->engine,
+		.checker = s->checker, .conf = s->conf, .dir = dir, .vfs_name = VFS_NAME, .vfs = s->vfs,
+		.mcred = s->controller_mcred, .commit_low = 100, .commit_high = 20 * MS,
+		.faults = s->mix.faults, .fence = fence, .arg = s });
+	sim_controller_start(s->controller);
+	make_nodes(s);
+	make_clients(s, (unsigned)engine_between(s->engine, 5, 40));
+}
+
+static void sim_free(struct sim *s)
+{
+	for (unsigned i = 0; i < CLIENTS; i++)
+		sim_client_free(s->clients[i]);
+	for (unsigned i = 0; i < NODES; i++)
+		sim_node_free(s->nodes[i]);
+	sim_controller_free(s->controller);
+	fault_vfs_free(s->vfs);
+	for (unsigned i = 0; i < CLIENTS; i++)
+		mcred_ops_free(s->client_mcred[i]);
+	mcred_ops_free(s->controller_mcred);
+	mcred_ops_free(s->node_mcred);
+	fake_munge_free(s->munge);
+	conf_free(s->conf);
+	engine_free(s->engine);
+	checker_free(s->checker);
+}
+
+static bool all_done(const struct sim *s)
+{
+	for (unsigned i = 0; i < CLIENTS; i++) {
+		if (!sim_client_is_done(s->clients[i]))
+			return false;
+	}
+	return true;
+}
+
+static bool all_ended(const struct sim *s)
+{
+	for (unsigned i = 0; i < CLIENTS; i++) {
+		if (!sim_client_all_ended(s->clients[i]))
+			return false;
+	}
+	return true;
+}
+
+/* Everything up, no more faults: look until all has ended. */
+static void calm(struct sim *s)
+{
+	usec_t end = engine_now(s->engine).mono + CALM;
+
+	s->faulty = false;
+	sim_controller_start(s->controller);
+	for (unsigned i = 0; i < NODES; i++)
+		sim_node_start(s->nodes[i]);
+	while (engine_now(s->engine).mono < end) {
+		engine_run(s->engine, engine_now(s->engine).mono + 60 * SEC);
+		if (!all_done(s))
+			continue;
+		if (all_ended(s))
+			break;
+		for (unsigned i = 0; i < CLIENTS; i++)
+			sim_client_look(s->clients[i]);
+	}
+	checker_say(s->checker, "quiet");
+}
+
+struct totals {
+	uint64_t jobs, faults, facts, commits, restarts, simulated_s;
+};
+
+static uint64_t run_seed(uint64_t seed, const char *dir, struct totals *t)
+{
+	struct sim s = { .faulty = true };
+	struct sim_controller_stats stats;
+	uint64_t hash;
+
+	sim_make(&s, seed, dir);
+	again(&s, fault_kill, s.mix.kill);
+	again(&s, fault_power, s.mix.power);
+	again(&s, fault_agent, s.mix.agent);
+	again(&s, fault_reboot, s.mix.reboot);
+	again(&s, fault_stall, s.mix.stall);
+	again(&s, fault_jump, s.mix.jump);
+	engine_run(s.engine, FAULTY);
+	calm(&s);
+	hash = engine_trace_hash(s.engine);
+	sim_controller_stats(s.controller, &stats);
+	for (unsigned i = 0; i < CLIENTS; i++)
+		t->jobs += sim_client_jobs(s.clients[i]);
+	t->faults += s.faults;
+	t->facts += checker_facts(s.checker);
+	t->commits += stats.commits;
+	t->restarts += stats.restarts;
+	t->simulated_s += (uint64_t)(engine_now(s.engine).mono / SEC);
+	if (checker_violations(s.checker)) {
+		checker_print(s.checker, stderr);
+		sim_controller_print(s.controller, stderr);
+		for (unsigned i = 0; i < NODES; i++)
+			sim_node_print(s.nodes[i], stderr);
+		fail(seed, "promises were broken");
+	}
+	sim_free(&s);
+	return hash;
+}
+
+int main(int argc, char **argv)
+{
+	uint64_t first = 1, n = 30;
+	bool twice = false, verbose = false;
+	struct totals t = { 0 };
+	char dir[] = "/tmp/faultsim-XXXXXX";
+	time_t start = time(NULL);
+
+	for (int i = 1; i < argc; i++) {
+		if (!strcmp(argv[i], "--seeds") && i + 1 < argc)
+			n = strtoull(argv[++i], NULL, 10);
+		else if (!strcmp(argv[i], "--first") && i + 1 < argc)
+			first = strtoull(argv[++i], NULL, 10);
+		else if (!strcmp(argv[i], "--seed") && i + 1 < argc)
+			first = strtoull(argv[++i], NULL, 10), n = 1;
+		else if (!strcmp(argv[i], "--twice"))
+			twice = true;
+		else if (!strcmp(argv[i], "--verbose"))
+			verbose = true;
+		else {
+			fprintf(stderr, "usage: faultsim [--seeds N] [--first N] [--seed N] [--twice] [--verbose]\n");
+			return 2;
+		}
+	}
+	if (!mkdtemp(dir))
+		return 2;
+	for (uint64_t seed = first; seed < first + n; seed++) {
+		uint64_t hash = run_seed(seed, dir, &t);
+
+		if (verbose)
+			printf("seed %" PRIu64 " %016" PRIx64 "\n", seed, hash);
+		if (twice && run_seed(seed, dir, &t) != hash)
+			fail(seed, "the same seed gave another history");
+	}
+	rmdir(dir);
+	printf("%" PRIu64 " seeds from %" PRIu64 ": %" PRIu64 " jobs, %" PRIu64 " faults, %" PRIu64
+		" restarts, %" PRIu64 " commits, %" PRIu64 " facts, %" PRIu64 " simulated hours in %ld s\n",
+		n, first, t.jobs, t.faults, t.restarts, t.commits, t.facts, t.simulated_s / 3600,
+		(long)(time(NULL) - start));
+	return 0;
+}
