@@ -12,31 +12,7 @@
 #include <string.h>
 
 #include "common/xalloc.h"
-#include "noded/core/runs.h"
-
-struct agent {
-	/* the launcher; strings owned, "" until its first hello */
-	bool launcher_up;
-	char *incarnation, *boot_id, *containment;
-	struct runs *runs;
-	uint64_t max_epoch, max_job;
-
-	/* the controller */
-	uint64_t session; /* 0: none */
-	bool register_sent, registered, stale;
-	usec_t register_deadline;
-	usec_t heartbeat, heartbeat_at;
-	usec_t repeat_at; /* not later than the earliest run->repeat_at; INT64_MAX: none */
-	bool any_unsent;  /* false: no run is unsent */
-
-	uint64_t orders_obeyed, orders_ignored;
-
-	/* effects of the last apply, and the memory that they point to */
-	struct agent_effect *effects;
-	size_t n_effects, effects_room;
-	void **kept;
-	size_t n_kept, kept_room;
-};
+#include "noded/core/agent_impl.h"
 
 /* State table: name, the states it may change to, whether an end of it is to be told until it is
  * forgotten. What is not here is refused by move(). */
@@ -106,10 +82,6 @@ static struct agent_effect *effect(struct agent *agent, enum agent_effect_kind k
 	return new;
 }
 
-/* RUN is job.task.attempt in notes. */
-#define RUN          "run %llu.%u.%u"
-#define RUN_ARGS(id) (unsigned long long)(id).job, (id).task, (id).attempt
-
 /* Takes the text over. */
 static void note(struct agent *agent, char *text)
 {
@@ -167,11 +139,6 @@ static void told(struct agent *agent, struct run *run, struct clocks now)
 		agent->repeat_at = run->repeat_at;
 }
 
-static bool alive(const struct run *run)
-{
-	return run->state == AGENT_RUN_STARTING || run->state == AGENT_RUN_RUNNING;
-}
-
 /* A little more than the report needs on the wire. */
 static size_t report_bytes(const struct run_report *r)
 {
@@ -187,7 +154,7 @@ static size_t gather_reports(struct agent *agent, struct run_report *reports, st
 
 	for (int ends = 0; ends <= 1; ends++) {
 		for (struct run *run = runs_first(agent->runs); run; run = run->next) {
-			if (ends ? !states[run->state].final : !alive(run))
+			if (ends ? !states[run->state].final : !run_is_alive(run))
 				continue;
 			bytes += report_bytes(&run->report);
 			if (bytes > AGENT_REGISTER_BYTES) {
@@ -332,6 +299,8 @@ static void on_start(struct agent *agent, const struct agent_event *event, struc
 			mark_unsent(agent, run);
 		return;
 	}
+	if (runs_is_forgotten(agent->runs, id))
+		return;
 	if (strcmp(event->start.incarnation, agent->incarnation) != 0) {
 		struct agent_end end = end_of(id, event->start.epoch);
 
@@ -357,10 +326,11 @@ static void on_end(struct agent *agent, const struct agent_event *event, struct 
 		return;
 	run = runs_find(agent->runs, end->run);
 	if (!run) {
-		doom(agent, end, NULL);
+		if (!runs_is_forgotten(agent->runs, end->run))
+			doom(agent, end, NULL);
 	} else if (states[run->state].final) {
 		mark_unsent(agent, run);
-	} else if (run->state != AGENT_RUN_DOOMED && run->state != AGENT_RUN_FORGOTTEN) {
+	} else if (run->state != AGENT_RUN_DOOMED) {
 		e = effect(agent, AGENT_TELL_END);
 		e->end = *end;
 		e->end.by_user = keep(agent, xstrdup(end->by_user));
@@ -396,7 +366,7 @@ static void on_forget(struct agent *agent, const struct agent_event *event, stru
 		struct run_id id = event->forget.runs[i];
 		struct run *run = runs_find(agent->runs, id);
 
-		if (!run || run->state == AGENT_RUN_FORGOTTEN)
+		if (!run) /* known already, or never known */
 			continue;
 		if (!states[run->state].final) {
 			agent->orders_ignored++;
@@ -406,7 +376,8 @@ static void on_forget(struct agent *agent, const struct agent_event *event, stru
 		}
 		agent->orders_obeyed++;
 		effect(agent, AGENT_TELL_FORGET)->forget = id;
-		move(agent, run, AGENT_RUN_FORGOTTEN);
+		assert(may_move(run->state, AGENT_RUN_FORGOTTEN));
+		runs_forget(agent->runs, run);
 	}
 }
 
@@ -428,6 +399,26 @@ static void on_session_gone(struct agent *agent, const struct agent_event *event
 	(void)now;
 	if (agent->session == event->session)
 		forget_session(agent);
+}
+
+/* Its end was acknowledged here, and the controller does not know of it: its database is older than
+ * that (a restored backup). How the run ended is known to nobody any more, but it did not never
+ * run. */
+static void recall(struct agent *agent, struct run_id id)
+{
+	struct run_report report = { .run = id,
+		.state = REPORT_ENDED,
+		.cause = END_LOST,
+		.detail = "its end was acknowledged before, and is not kept on the node",
+		.incarnation = agent->incarnation,
+		.gpu_type = "" };
+	struct run *run;
+
+	runs_recall(agent->runs, id);
+	run = runs_add(agent->runs, id);
+	run_set_report(run, &report);
+	move(agent, run, AGENT_RUN_ENDED);
+	mark_unsent(agent, run);
 }
 
 static void on_registered(struct agent *agent, const struct agent_event *event, struct clocks now)
@@ -455,16 +446,15 @@ static void on_registered(struct agent *agent, const struct agent_event *event, 
 
 		if (!id_is_sound(id) || runs_find(agent->runs, id))
 			continue;
+		if (runs_is_forgotten(agent->runs, id)) {
+			recall(agent, id);
+			continue;
+		}
 		doom(agent, &end, xstrdup("the order to start it never came to the node"));
 	}
 }
 
 /* --- the launcher ---------------------------------------------------------------------------- */
-
-static const char *text_of(const char *text)
-{
-	return text ? text : "";
-}
 
 static bool report_is_sound(const struct run_report *r)
 {
@@ -483,15 +473,17 @@ static void take_report(struct agent *agent, const struct run_report *report)
 		                    RUN_ARGS(report->run)));
 		return;
 	}
+	if (runs_is_forgotten(agent->runs, report->run))
+		return;
 	run = runs_find(agent->runs, report->run);
 	if (!run)
 		run = runs_add(agent->runs, report->run);
 	to = state_of_report[report->state];
 	if (!may_move(run->state, to)) /* a late copy */
 		return;
-	copy.detail = text_of(copy.detail);
-	copy.incarnation = text_of(copy.incarnation);
-	copy.gpu_type = text_of(copy.gpu_type);
+	copy.detail = or_empty(copy.detail);
+	copy.incarnation = or_empty(copy.incarnation);
+	copy.gpu_type = or_empty(copy.gpu_type);
 	if (run->refusal && to == AGENT_RUN_NEVER)
 		copy.detail = run->refusal;
 	run_set_report(run, &copy);
@@ -534,7 +526,7 @@ static void on_launcher_gone(
 static void replace(char **at, const char *with)
 {
 	free(*at);
-	*at = xstrdup(text_of(with));
+	*at = xstrdup(or_empty(with));
 }
 
 static void on_launcher_hello(
@@ -658,7 +650,9 @@ enum agent_run_state agent_run_state(const struct agent *agent, struct run_id id
 {
 	const struct run *run = runs_find(agent->runs, id);
 
-	return run ? run->state : AGENT_RUN_NONE;
+	if (run)
+		return run->state;
+	return runs_is_forgotten(agent->runs, id) ? AGENT_RUN_FORGOTTEN : AGENT_RUN_NONE;
 }
 
 void agent_stats(const struct agent *agent, struct agent_stats *stats)
@@ -676,97 +670,12 @@ void agent_stats(const struct agent *agent, struct agent_stats *stats)
 	stats->orders_ignored = agent->orders_ignored;
 }
 
-/* --- invariants ------------------------------------------------------------------------------ */
-
-static int check_run(const struct agent *agent, const struct run *run, struct error *err)
+bool agent_state_is_final(enum agent_run_state state)
 {
-	if (run->id.job > agent->max_job && alive(run))
-		return error_set(err, ERR_INTERNAL, RUN " is above max_job", RUN_ARGS(run->id));
-	if (run->report.epoch > agent->max_epoch)
-		return error_set(err, ERR_INTERNAL, RUN " is above max_epoch", RUN_ARGS(run->id));
-	if (run->unsent && !agent->any_unsent)
-		return error_set(err, ERR_INTERNAL, RUN ": unsent, unnoticed", RUN_ARGS(run->id));
-	if (run->unsent && agent->registered)
-		return error_set(err, ERR_INTERNAL, RUN " is kept back", RUN_ARGS(run->id));
-	if (agent->registered && states[run->state].final && run->repeat_at < agent->repeat_at)
-		return error_set(err, ERR_INTERNAL, RUN " is not repeated", RUN_ARGS(run->id));
-	if (run->state >= AGENT_RUN_STARTING && run->state <= AGENT_RUN_NEVER &&
-	        state_of_report[run->report.state] != run->state)
-		return error_set(err, ERR_INTERNAL, RUN ": state %s is not as reported",
-		        RUN_ARGS(run->id), states[run->state].name);
-	return 0;
+	return states[state].final;
 }
 
-int agent_check(const struct agent *agent, struct error *err)
+bool agent_state_is_reported(enum agent_run_state state, enum run_report_state as)
 {
-	uint64_t gpus = 0;
-
-	if (runs_check(agent->runs, err) < 0)
-		return -1;
-	if (!agent->launcher_up && (agent->register_sent || runs_first(agent->runs)))
-		return error_set(err, ERR_INTERNAL, "runs or a registration without a launcher");
-	if ((agent->registered && !agent->register_sent) || (agent->stale && !agent->registered) ||
-	        (agent->register_sent && !agent->session))
-		return error_set(err, ERR_INTERNAL, "a registration without a session");
-	if (agent->launcher_up && agent->session && !agent->register_sent)
-		return error_set(err, ERR_INTERNAL, "a session without a registration");
-	for (struct run *run = runs_first(agent->runs); run; run = run->next) {
-		if (check_run(agent, run, err) < 0)
-			return -1;
-		if (alive(run) && (gpus & run->report.gpus))
-			return error_set(err, ERR_INTERNAL, RUN " holds a GPU of another run",
-			        RUN_ARGS(run->id));
-		if (alive(run))
-			gpus |= run->report.gpus;
-	}
-	return 0;
-}
-
-static uint64_t hash_number(uint64_t h, uint64_t n)
-{
-	for (int i = 0; i < 8; i++, n >>= 8)
-		h = (h ^ (n & 0xff)) * 0x100000001b3u;
-	return h;
-}
-
-static uint64_t hash_text(uint64_t h, const char *s)
-{
-	for (; *s; s++)
-		h = (h ^ (unsigned char)*s) * 0x100000001b3u;
-	return hash_number(h, 0);
-}
-
-static uint64_t hash_run(uint64_t h, const struct run *run)
-{
-	const struct run_report *r = &run->report;
-	const uint64_t numbers[] = { run->id.job, run->id.task, run->id.attempt, run->state,
-		run->unsent, (uint64_t)run->repeat_at, (uint64_t)run->repeat_wait,
-		(uint64_t)r->start_time, (uint64_t)r->end_time, r->elapsed_us, r->exit_code,
-		r->exit_signal, r->cause, r->epoch, r->gpus, r->cpus, r->mem_mb, r->cpu_time_us,
-		r->max_rss_kb, r->uid };
-
-	for (size_t i = 0; i < sizeof(numbers) / sizeof(*numbers); i++)
-		h = hash_number(h, numbers[i]);
-	h = hash_text(h, text_of(r->detail));
-	h = hash_text(h, text_of(r->incarnation));
-	h = hash_text(h, text_of(r->gpu_type));
-	return hash_text(h, text_of(run->refusal));
-}
-
-uint64_t agent_hash(const struct agent *agent)
-{
-	const uint64_t numbers[] = { agent->launcher_up, agent->max_epoch, agent->max_job,
-		agent->session, agent->register_sent, agent->registered, agent->stale,
-		(uint64_t)agent->register_deadline, (uint64_t)agent->heartbeat,
-		(uint64_t)agent->heartbeat_at, (uint64_t)agent->repeat_at, agent->any_unsent };
-	uint64_t h = 0xcbf29ce484222325u;
-
-	for (size_t i = 0; i < sizeof(numbers) / sizeof(*numbers); i++)
-		h = hash_number(h, numbers[i]);
-	h = hash_text(h, agent->incarnation);
-	h = hash_text(h, agent->boot_id);
-	h = hash_text(h, agent->containment);
-	for (struct run *run = runs_first(agent->runs); run; run = run->next)
-		h = hash_run(h, run);
-	return h;
+	return as >= REPORT_STARTING && as <= REPORT_NEVER && state_of_report[as] == state;
 }

@@ -20,8 +20,8 @@
  *    was and never will be: the launcher is told to end it, writes that down (a tombstone) and
  *    answers NEVER. Between question and answer the run is DOOMED: a start of it is refused.
  * 5. Ends. ENDED and NEVER are told again and again, also in each Register, until Forget. What has
- *    been forgotten is remembered a while (AGENT_REMEMBER names, in this session): late copies of
- *    old orders start nothing.
+ *    been forgotten is remembered a while (AGENT_REMEMBER names): late copies of old orders start
+ *    nothing, and a controller that wants it nevertheless (a restored backup) hears that it ended.
  * 6. A run that the controller does not want is left alone. Only orders end runs.
  *
  *        start           launcher says
@@ -38,7 +38,7 @@
 #include "common/error.h"
 #include "common/run.h"
 
-#define AGENT_REMEMBER          1024                   /* forgotten runs still known by name */
+#define AGENT_REMEMBER          256                    /* forgotten runs still known by name */
 #define AGENT_REGISTER_TIMEOUT  ((usec_t)30 * 1000000) /* Register unanswered: close the session */
 #define AGENT_REPEAT_FIRST      ((usec_t)5 * 1000000) /* an end not forgotten is told again after */
 #define AGENT_REPEAT_MAX        ((usec_t)60 * 1000000) /* and then each time later, up to this */

@@ -7,6 +7,7 @@
 
 #include "common/xalloc.h"
 
+#define FIRST_NAMES   16
 #define FIRST_BUCKETS 16 /* a simulated node is small; doubled when there is a run a bucket */
 
 struct runs {
@@ -15,6 +16,11 @@ struct runs {
 	size_t n;
 	struct run *first, *last;
 	size_t count[AGENT_RUN_STATES];
+
+	/* Names of forgotten runs; when it is full, `oldest` is overwritten next. Looked through
+	 * from end to end: a few KiB, and only for ids that are not in the table. */
+	struct run_id *forgotten;
+	size_t forgotten_room, oldest;
 };
 
 static bool same_id(struct run_id a, struct run_id b)
@@ -67,6 +73,7 @@ void runs_clear(struct runs *runs)
 	}
 	runs->first = runs->last = NULL;
 	runs->n = 0;
+	runs->oldest = 0;
 	memset(runs->count, 0, sizeof(runs->count));
 	memset(runs->buckets, 0, runs->n_buckets * sizeof(*runs->buckets));
 }
@@ -77,6 +84,7 @@ void runs_free(struct runs *runs)
 		return;
 	runs_clear(runs);
 	free(runs->buckets);
+	free(runs->forgotten);
 	free(runs);
 }
 
@@ -144,33 +152,56 @@ static void runs_remove(struct runs *runs, struct run *run)
 	run_free(run);
 }
 
-static void remove_oldest_forgotten(struct runs *runs)
-{
-	struct run *run = runs->first;
-
-	while (run->state != AGENT_RUN_FORGOTTEN)
-		run = run->next;
-	runs_remove(runs, run);
-}
-
 void run_move(struct runs *runs, struct run *run, enum agent_run_state state)
 {
 	runs->count[run->state]--;
 	run->state = state;
 	runs->count[state]++;
-	if (state != AGENT_RUN_FORGOTTEN)
-		return;
-	report_clear(run);
-	run->unsent = false;
-	/* To the end of the list, so that the oldest are those forgotten first. */
-	if (runs->last != run) {
-		unchain(runs, run);
-		run->prev = runs->last;
-		runs->last->next = run;
-		runs->last = run;
+}
+
+void runs_forget(struct runs *runs, struct run *run)
+{
+	size_t *n = &runs->count[AGENT_RUN_FORGOTTEN];
+
+	if (*n == runs->forgotten_room && *n < AGENT_REMEMBER) {
+		runs->forgotten_room = *n ? 2 * *n : FIRST_NAMES;
+		runs->forgotten =
+		        xrealloc(runs->forgotten, runs->forgotten_room, sizeof(*runs->forgotten));
 	}
-	if (runs->count[AGENT_RUN_FORGOTTEN] > AGENT_REMEMBER)
-		remove_oldest_forgotten(runs);
+	if (*n < AGENT_REMEMBER) {
+		runs->forgotten[(*n)++] = run->id;
+	} else {
+		runs->forgotten[runs->oldest] = run->id;
+		runs->oldest = (runs->oldest + 1) % AGENT_REMEMBER;
+	}
+	runs_remove(runs, run);
+}
+
+static struct run_id *find_forgotten(const struct runs *runs, struct run_id id)
+{
+	for (size_t i = 0; i < runs->count[AGENT_RUN_FORGOTTEN]; i++) {
+		if (same_id(runs->forgotten[i], id))
+			return &runs->forgotten[i];
+	}
+	return NULL;
+}
+
+bool runs_is_forgotten(const struct runs *runs, struct run_id id)
+{
+	return find_forgotten(runs, id) != NULL;
+}
+
+void runs_recall(struct runs *runs, struct run_id id)
+{
+	struct run_id *at = find_forgotten(runs, id);
+
+	if (at) /* job 0 is none; the place is used again in its turn */
+		memset(at, 0, sizeof(*at));
+}
+
+struct run_id runs_forgotten(const struct runs *runs, size_t nth)
+{
+	return runs->forgotten[nth];
 }
 
 void run_set_report(struct run *run, const struct run_report *report)
@@ -202,6 +233,8 @@ int runs_check(const struct runs *runs, struct error *err)
 
 	for (const struct run *run = runs->first; run; before = run, run = run->next, n++) {
 		count[run->state]++;
+		if (run->state == AGENT_RUN_FORGOTTEN || runs_is_forgotten(runs, run->id))
+			return error_set(err, ERR_INTERNAL, "runs: a forgotten run is still there");
 		if (run->prev != before)
 			return error_set(err, ERR_INTERNAL, "runs: the list is broken");
 		if (runs_find(runs, run->id) != run)
@@ -209,6 +242,7 @@ int runs_check(const struct runs *runs, struct error *err)
 	}
 	if (n != runs->n || before != runs->last)
 		return error_set(err, ERR_INTERNAL, "runs: %zu in the list of %zu", n, runs->n);
+	count[AGENT_RUN_FORGOTTEN] = runs->count[AGENT_RUN_FORGOTTEN];
 	if (memcmp(count, runs->count, sizeof(count)) != 0)
 		return error_set(err, ERR_INTERNAL, "runs: the counts by state are wrong");
 	if (count[AGENT_RUN_NONE])

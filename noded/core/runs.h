@@ -4,7 +4,8 @@
  * owns the runs and the strings in their reports. A run's state moves through run_move() alone, so
  * that the counts by state are right; which moves are legal is decided in agent.c.
  *
- * Forgotten runs keep only their name and are limited in number: the oldest make room.
+ * Of forgotten runs only the names are kept, the last AGENT_REMEMBER of them, apart from the
+ * others.
  */
 #ifndef NODED_CORE_RUNS_H
 #define NODED_CORE_RUNS_H
@@ -33,6 +34,13 @@ struct run *runs_find(const struct runs *runs, struct run_id id); /* NULL: not k
 /* A new one in AGENT_RUN_NONE, which the caller moves on at once; `id` must not be known. */
 struct run *runs_add(struct runs *runs, struct run_id id);
 void run_move(struct runs *runs, struct run *run, enum agent_run_state state);
+
+/* Keep only the name; `run` is freed. */
+void runs_forget(struct runs *runs, struct run *run);
+bool runs_is_forgotten(const struct runs *runs, struct run_id id);
+void runs_recall(struct runs *runs, struct run_id id); /* it is not forgotten after all */
+/* The nth of the names kept, in any order that equal histories make equal. */
+struct run_id runs_forgotten(const struct runs *runs, size_t nth);
 
 /* Take over what the launcher reported: a copy, numbers and strings. The id stays. */
 void run_set_report(struct run *run, const struct run_report *report);

@@ -96,7 +96,7 @@ static void print_effect(struct play *p, const struct agent_effect *e)
 		break;
 	case AGENT_SEND_REPORT:
 		put(p, "report %s=%s", id_text(e->report.run), report_names[e->report.state]);
-		if (e->report.state == REPORT_ENDED)
+		if (e->report.state == REPORT_ENDED && e->report.cause != END_LOST)
 			assert_int_equal(e->report.exit_code, e->report.run.job % 100);
 		break;
 	case AGENT_SEND_HEARTBEAT:
@@ -278,6 +278,12 @@ PLAY(wanted_run_that_is_not_here_never_was, { "hello 9=RUNNING", "" },
         { "start 1 100", "report 100=NEVER" }, { "end 1 100", "report 100=NEVER" },
         { "start 1 100.2", "tell start 100.2" }, { "forget 1 100", "tell forget 100" },
         { "start 1 100", "" })
+
+PLAY(wanted_run_that_was_forgotten_has_ended, /* a restored backup */
+        { "hello 100=ENDED", "" }, { "up 1", "REGISTER[100=ENDED]" }, { "reg 1 5", "" },
+        { "forget 1 100", "tell forget 100" }, { "gone 1", "" }, { "up 2", "REGISTER[]" },
+        { "reg 2 6 100", "epoch 6, report 100=ENDED" }, { "start 2 100 6", "report 100=ENDED" },
+        { "forget 2 100", "tell forget 100" }, { "start 2 100 6", "" })
 
 PLAY(end_of_an_unknown_run_never_was, { "hello", "" }, { "up 1", "REGISTER[]" }, { "reg 1 5", "" },
         { "end 1 100", "tell end 100" }, { "start 1 100", "" },
@@ -504,6 +510,7 @@ int main(void)
 		cmocka_unit_test(orders_before_registered_are_nothing),
 		cmocka_unit_test(orders_of_another_session_are_nothing),
 		cmocka_unit_test(wanted_run_that_is_not_here_never_was),
+		cmocka_unit_test(wanted_run_that_was_forgotten_has_ended),
 		cmocka_unit_test(end_of_an_unknown_run_never_was),
 		cmocka_unit_test(launcher_knew_it_after_all),
 		cmocka_unit_test(tombstone_outlives_the_agent),

@@ -1,0 +1,101 @@
+/* agent_check.c - what must always hold in the agent's core; see agent.h */
+#include "noded/core/agent_impl.h"
+
+static int check_run(const struct agent *agent, const struct run *run, struct error *err)
+{
+	if (run->id.job > agent->max_job && run_is_alive(run))
+		return error_set(err, ERR_INTERNAL, RUN " is above max_job", RUN_ARGS(run->id));
+	if (run->report.epoch > agent->max_epoch)
+		return error_set(err, ERR_INTERNAL, RUN " is above max_epoch", RUN_ARGS(run->id));
+	if (run->unsent && !agent->any_unsent)
+		return error_set(err, ERR_INTERNAL, RUN ": unsent, unnoticed", RUN_ARGS(run->id));
+	if (run->unsent && agent->registered)
+		return error_set(err, ERR_INTERNAL, RUN " is kept back", RUN_ARGS(run->id));
+	if (agent->registered && agent_state_is_final(run->state) &&
+	        run->repeat_at < agent->repeat_at)
+		return error_set(err, ERR_INTERNAL, RUN " is not repeated", RUN_ARGS(run->id));
+	if (run->state >= AGENT_RUN_STARTING && run->state <= AGENT_RUN_NEVER &&
+	        !agent_state_is_reported(run->state, run->report.state))
+		return error_set(err, ERR_INTERNAL, RUN ": state %s is not as reported",
+		        RUN_ARGS(run->id), agent_run_state_name(run->state));
+	return 0;
+}
+
+int agent_check(const struct agent *agent, struct error *err)
+{
+	uint64_t gpus = 0;
+
+	if (runs_check(agent->runs, err) < 0)
+		return -1;
+	if (!agent->launcher_up && (agent->register_sent || runs_first(agent->runs)))
+		return error_set(err, ERR_INTERNAL, "runs or a registration without a launcher");
+	if ((agent->registered && !agent->register_sent) || (agent->stale && !agent->registered) ||
+	        (agent->register_sent && !agent->session))
+		return error_set(err, ERR_INTERNAL, "a registration without a session");
+	if (agent->launcher_up && agent->session && !agent->register_sent)
+		return error_set(err, ERR_INTERNAL, "a session without a registration");
+	for (struct run *run = runs_first(agent->runs); run; run = run->next) {
+		if (check_run(agent, run, err) < 0)
+			return -1;
+		if (run_is_alive(run) && (gpus & run->report.gpus))
+			return error_set(err, ERR_INTERNAL, RUN " holds a GPU of another run",
+			        RUN_ARGS(run->id));
+		if (run_is_alive(run))
+			gpus |= run->report.gpus;
+	}
+	return 0;
+}
+
+static uint64_t hash_number(uint64_t h, uint64_t n)
+{
+	for (int i = 0; i < 8; i++, n >>= 8)
+		h = (h ^ (n & 0xff)) * 0x100000001b3u;
+	return h;
+}
+
+static uint64_t hash_text(uint64_t h, const char *s)
+{
+	for (; *s; s++)
+		h = (h ^ (unsigned char)*s) * 0x100000001b3u;
+	return hash_number(h, 0);
+}
+
+static uint64_t hash_run(uint64_t h, const struct run *run)
+{
+	const struct run_report *r = &run->report;
+	const uint64_t numbers[] = { run->id.job, run->id.task, run->id.attempt, run->state,
+		run->unsent, (uint64_t)run->repeat_at, (uint64_t)run->repeat_wait,
+		(uint64_t)r->start_time, (uint64_t)r->end_time, r->elapsed_us, r->exit_code,
+		r->exit_signal, r->cause, r->epoch, r->gpus, r->cpus, r->mem_mb, r->cpu_time_us,
+		r->max_rss_kb, r->uid };
+
+	for (size_t i = 0; i < sizeof(numbers) / sizeof(*numbers); i++)
+		h = hash_number(h, numbers[i]);
+	h = hash_text(h, or_empty(r->detail));
+	h = hash_text(h, or_empty(r->incarnation));
+	h = hash_text(h, or_empty(r->gpu_type));
+	return hash_text(h, or_empty(run->refusal));
+}
+
+uint64_t agent_hash(const struct agent *agent)
+{
+	const uint64_t numbers[] = { agent->launcher_up, agent->max_epoch, agent->max_job,
+		agent->session, agent->register_sent, agent->registered, agent->stale,
+		(uint64_t)agent->register_deadline, (uint64_t)agent->heartbeat,
+		(uint64_t)agent->heartbeat_at, (uint64_t)agent->repeat_at, agent->any_unsent };
+	uint64_t h = 0xcbf29ce484222325u;
+
+	for (size_t i = 0; i < sizeof(numbers) / sizeof(*numbers); i++)
+		h = hash_number(h, numbers[i]);
+	h = hash_text(h, agent->incarnation);
+	h = hash_text(h, agent->boot_id);
+	h = hash_text(h, agent->containment);
+	for (struct run *run = runs_first(agent->runs); run; run = run->next)
+		h = hash_run(h, run);
+	for (size_t i = 0; i < runs_count(agent->runs, AGENT_RUN_FORGOTTEN); i++) {
+		struct run_id id = runs_forgotten(agent->runs, i);
+
+		h = hash_number(hash_number(h, id.job), (uint64_t)id.task << 32 | id.attempt);
+	}
+	return h;
+}

@@ -1,0 +1,54 @@
+/* agent_impl.h - the inside of the agent's core, for its own files
+ *
+ *   agent.c         events, orders, effects
+ *   agent_check.c   invariants and the hash
+ */
+#ifndef NODED_CORE_AGENT_IMPL_H
+#define NODED_CORE_AGENT_IMPL_H
+
+#include "noded/core/agent.h"
+#include "noded/core/runs.h"
+
+struct agent {
+	/* the launcher; strings owned, "" until its first hello */
+	bool launcher_up;
+	char *incarnation, *boot_id, *containment;
+	struct runs *runs;
+	uint64_t max_epoch, max_job;
+
+	/* the controller */
+	uint64_t session; /* 0: none */
+	bool register_sent, registered, stale;
+	usec_t register_deadline;
+	usec_t heartbeat, heartbeat_at;
+	usec_t repeat_at; /* not later than the earliest run->repeat_at; INT64_MAX: none */
+	bool any_unsent;  /* false: no run is unsent */
+
+	uint64_t orders_obeyed, orders_ignored;
+
+	/* effects of the last apply, and the memory that they point to */
+	struct agent_effect *effects;
+	size_t n_effects, effects_room;
+	void **kept;
+	size_t n_kept, kept_room;
+};
+
+/* RUN is job.task.attempt in notes. */
+#define RUN          "run %llu.%u.%u"
+#define RUN_ARGS(id) (unsigned long long)(id).job, (id).task, (id).attempt
+
+/* From the state table: is an end told until it is forgotten? Is that what the launcher said? */
+bool agent_state_is_final(enum agent_run_state state);
+bool agent_state_is_reported(enum agent_run_state state, enum run_report_state as);
+
+static inline bool run_is_alive(const struct run *run)
+{
+	return run->state == AGENT_RUN_STARTING || run->state == AGENT_RUN_RUNNING;
+}
+
+static inline const char *or_empty(const char *text)
+{
+	return text ? text : "";
+}
+
+#endif
