@@ -15,7 +15,6 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/vfs.h>
-#include <time.h>
 #include <unistd.h>
 
 #include "common/conf.h"
@@ -30,9 +29,6 @@
 #include "noded/privilege.h"
 #include "noded/simulate.h"
 #include "noded/supervise.h"
-
-#define LOCK_WAIT_MS 5000 /* a launcher that was left alone needs a moment to notice */
-#define LOCK_STEP_MS 50
 
 struct setup {
 	struct options options;
@@ -103,20 +99,6 @@ static int prepare(struct setup *s, struct error *err)
 
 /* --- one node -------------------------------------------------------------------------------- */
 
-/* An agent that was killed leaves a launcher that has not yet noticed, and holds the lock. */
-static int fork_launcher(const struct launcher_options *launcher, pid_t *pid, struct error *err)
-{
-	const struct timespec step = { .tv_nsec = LOCK_STEP_MS * 1000000L };
-	int fd;
-
-	for (int ms = 0;; ms += LOCK_STEP_MS) {
-		fd = launcher_fork(launcher, pid, err);
-		if (fd >= 0 || err->code != ERR_BUSY || ms >= LOCK_WAIT_MS)
-			return fd;
-		nanosleep(&step, NULL);
-	}
-}
-
 static int work(void *arg, unsigned nth)
 {
 	struct setup *s = arg;
@@ -136,7 +118,7 @@ static int work(void *arg, unsigned nth)
 	};
 	struct error err;
 
-	gnoded.launcher_fd = fork_launcher(&launcher, &gnoded.launcher_pid, &err);
+	gnoded.launcher_fd = launcher_fork(&launcher, &gnoded.launcher_pid, &err);
 	if (gnoded.launcher_fd < 0 || privilege_drop(o->user, &err) < 0) {
 		log_error("%s", err.text);
 		return EXIT_REFUSED;

@@ -282,6 +282,11 @@ void node_free(struct node *node)
 	free(node);
 }
 
+const char *node_trouble(const struct node *node)
+{
+	return node->trouble;
+}
+
 const struct agent *node_agent(const struct node *node)
 {
 	return node->agent;

@@ -51,6 +51,9 @@ int node_launcher_message(
 void node_credential(
         struct node *node, uint64_t session, const char *credential, const struct error *err);
 
+/* Why the last connection failed or was lost; "" once it is registered. */
+const char *node_trouble(const struct node *node);
+
 const struct agent *node_agent(const struct node *node);
 
 #endif

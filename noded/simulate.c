@@ -3,6 +3,7 @@
 
 #include <inttypes.h>
 #include <signal.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/random.h>
@@ -40,6 +41,7 @@ struct simulation {
 	struct event *signals[N_SIGNALS];
 	struct event *count; /* once a second: how many are registered */
 	size_t registered;
+	char trouble[512]; /* last logged; "" none */
 };
 
 static usec_t clock_us(clockid_t id)
@@ -124,9 +126,21 @@ static void on_signal(evutil_socket_t sig, short what, void *arg)
 	event_base_loopbreak(s->base);
 }
 
+/* What keeps nodes from being registered is said once, for one of them. */
+static void log_trouble(struct simulation *s, const struct sim_node *sim)
+{
+	const char *trouble = node_trouble(sim->node);
+
+	if (!*trouble || strcmp(trouble, s->trouble) == 0)
+		return;
+	log_warning("node %s: %s", sim->facts.node, trouble);
+	snprintf(s->trouble, sizeof(s->trouble), "%s", trouble);
+}
+
 static void on_count(evutil_socket_t fd, short what, void *arg)
 {
 	struct simulation *s = arg;
+	const struct sim_node *out = NULL;
 	size_t n = 0;
 
 	(void)fd;
@@ -136,10 +150,16 @@ static void on_count(evutil_socket_t fd, short what, void *arg)
 
 		agent_stats(node_agent(s->nodes[i].node), &stats);
 		n += stats.registered;
+		if (!stats.registered && !out)
+			out = &s->nodes[i];
 	}
 	if (n != s->registered)
 		log_info("%zu of %zu nodes are registered", n, s->options->n);
 	s->registered = n;
+	if (out)
+		log_trouble(s, out);
+	else
+		s->trouble[0] = '\0';
 }
 
 static int allow_files(size_t n, struct error *err)
