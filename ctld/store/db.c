@@ -103,7 +103,7 @@ static int db_ask(
 		const char *value = (const char *)sqlite3_column_text(stmt, 0);
 
 		snprintf(answer, size, "%s", value ? value : "");
-		rc = SQLITE_DONE;
+		rc = sqlite3_step(stmt); /* only its end tells of success */
 	}
 	if (rc != SQLITE_DONE)
 		db_error(db, rc, "open", err);
@@ -212,6 +212,17 @@ static bool was_left_unclean(const char *path, const char *vfs)
 	return v && v->xAccess(v, wal, SQLITE_ACCESS_EXISTS, &exists) == SQLITE_OK && exists;
 }
 
+static int checkpoint(struct db *db, int mode, struct error *err)
+{
+	int rc = sqlite3_wal_checkpoint_v2(db->handle, NULL, mode, NULL, NULL);
+
+	if (rc == SQLITE_OK)
+		db->wal_pages = 0;
+	else if ((rc & 0xff) != SQLITE_FULL)
+		return db_error(db, rc, "checkpoint", err);
+	return 0;
+}
+
 static int db_prepare_file(struct db *db, bool unclean, struct error *err)
 {
 	long long version;
@@ -224,7 +235,10 @@ static int db_prepare_file(struct db *db, bool unclean, struct error *err)
 		if (db_set(db, &sql_settings[i], err) < 0)
 			return -1;
 	sqlite3_wal_hook(db->handle, count_wal_pages, db);
-	if (unclean && db_check(db, err) < 0)
+	/* The log may end with what a failed sync has left in memory and not on disk. Nothing may
+	 * be appended to that: move it all into the database and begin a new log. */
+	if (unclean &&
+	        (db_check(db, err) < 0 || checkpoint(db, SQLITE_CHECKPOINT_TRUNCATE, err) < 0))
 		return -1;
 	return db_migrate(db, version, err);
 }
@@ -257,13 +271,12 @@ void db_close(struct db *db)
 	db->handle = NULL;
 }
 
+void db_abandon(struct db *db)
+{
+	sqlite3_db_config(db->handle, SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE, 1, NULL);
+}
+
 int db_checkpoint(struct db *db, struct error *err)
 {
-	int rc = sqlite3_wal_checkpoint_v2(db->handle, NULL, SQLITE_CHECKPOINT_PASSIVE, NULL, NULL);
-
-	if (rc == SQLITE_OK)
-		db->wal_pages = 0;
-	else if ((rc & 0xff) != SQLITE_FULL)
-		return db_error(db, rc, "checkpoint", err);
-	return 0;
+	return checkpoint(db, SQLITE_CHECKPOINT_PASSIVE, err);
 }

@@ -27,6 +27,8 @@ int db_open(struct db *db, const char *path, const char *vfs, const struct sql_s
         struct error *err);
 /* All statements must have been finalized. */
 void db_close(struct db *db);
+/* A write or sync has failed: closing must not try any more of them. */
+void db_abandon(struct db *db);
 
 int db_error(const struct db *db, int rc, const char *doing, struct error *err);
 /* NULL on failure. The caller finalizes it. */

@@ -543,9 +543,11 @@ static int row_apply(struct state *state, const struct row *row, struct error *e
 	return row_run(state, row, TABLE_PUT, n_columns, err);
 }
 
-static int commit(struct state *state, struct error *err)
+static int commit(struct state *state, bool moving, struct error *err)
 {
 	FAILPOINT(store_before_commit);
+	if (moving)
+		FAILPOINT(history_before_delete);
 	return run(state, SQL_COMMIT, NULL, err);
 }
 
@@ -593,7 +595,8 @@ int state_commit(struct state *state, const struct store_batch *batch,
 	if (run(state, SQL_BEGIN, NULL, err) < 0)
 		return -1;
 	if ((!batch || batch_apply(state, batch, wanted, err) == 0) &&
-	        (!moved || moved_delete(state, moved, err) == 0) && commit(state, err) == 0) {
+	        (!moved || moved_delete(state, moved, err) == 0) &&
+	        commit(state, moved != NULL, err) == 0) {
 		set_settle(wanted);
 		return 0;
 	}

@@ -1,9 +1,9 @@
 /* store.c - see store.h
  *
- * Two sides. The loop's: fill a batch, hand it over, hear of its commit through an eventfd. The
- * thread's: commit what it is given; with nothing to commit, do a chore (checkpoint, a slice of the
- * move to history.db). They meet in the fields under the lock. In synchronous mode there is no
- * thread and the loop's side calls the same work.
+ * Who works when: the loop fills a batch, hands it over and hears of its commit through an eventfd;
+ * the store's thread commits what it is given and does chores while there is nothing to commit.
+ * They meet in the fields under the lock. What the work is stands in work.c. In synchronous mode
+ * there is no thread and the loop's side does the same work.
  */
 #include "config.h"
 
@@ -22,17 +22,12 @@
 
 #include "common/failpoint.h"
 #include "common/xalloc.h"
-#include "ctld/store/batch.h"
-#include "ctld/store/home.h"
-#include "ctld/store/state.h"
+#include "ctld/store/backup.h"
+#include "ctld/store/work.h"
 
-/* A checkpoint costs some ten milliseconds for each thousand pages, so it waits for a quiet moment:
- * a quiet fifth of a second from the first mark on, any moment without a batch from the second on,
- * none at all from the third on (the log would grow without end under a load that never pauses). */
-#define CHECKPOINT_QUIET_PAGES 1000
-#define CHECKPOINT_SOON_PAGES  4000
-#define CHECKPOINT_NOW_PAGES   32000
-#define QUIET_MS               200
+#define QUIET_US          500000            /* without a commit for so long: time for chores */
+#define WANTED_KEEP       (4 * 1024 * 1024) /* a larger buffer for blobs is not kept */
+#define SYNCHRONOUS_QUIET 16                /* the same without a clock: every so many commits */
 
 enum phase { PHASE_IDLE, PHASE_ASKED, PHASE_FINISHED };
 
@@ -47,24 +42,30 @@ struct commit {
 	struct error error;
 };
 
+/* The backup under way, passed in the same way. */
+struct copying {
+	struct backup *backup; /* NULL: the path was no good */
+	store_done_fn *done;
+	void *arg;
+	bool failed;
+	struct error error;
+};
+
 struct store {
-	struct home *home;
-	struct state *state;
+	struct work *work; /* the thread's, once there is one */
 	bool synchronous;
 	/* the loop's side */
 	struct event *wakeup;
 	int wakeup_fd;
 	struct store_batch *spare;
 	struct commit commit;
-	/* the thread's side */
+	struct copying copying;
 	pthread_t thread;
 	bool has_thread;
-	bool is_broken; /* a chore failed: so will the next commit */
-	struct error broken;
 	/* between them */
 	pthread_mutex_t lock;
-	pthread_cond_t work;
-	enum phase phase;
+	pthread_cond_t wake;
+	enum phase phase, copying_phase;
 	bool closing;
 	struct store_stats stats;
 };
@@ -77,27 +78,14 @@ static uint64_t now_us(void)
 	return (uint64_t)ts.tv_sec * 1000000 + (uint64_t)ts.tv_nsec / 1000;
 }
 
-/* ---- the thread's side: what it does ---- */
+/* ---- the thread's side ---- */
 
-/* Commit the batch in flight; on a full disk once more, without the reserve. */
-static void work_commit(struct store *store)
+static void do_commit(struct store *store)
 {
 	struct commit *c = &store->commit;
 	uint64_t start = now_us();
 
-	FAILPOINT(store_before_batch);
-	if (store->is_broken) {
-		c->failed = true;
-		c->error = store->broken;
-		return;
-	}
-	c->failed = state_commit(store->state, c->batch, NULL, &c->wanted, &c->error) < 0;
-	if (c->failed && c->error.code == ERR_NO_SPACE && home_has_reserve(store->home)) {
-		home_drop_reserve(store->home);
-		FAILPOINT(store_reserve_unlinked);
-		c->failed = state_commit(store->state, c->batch, NULL, &c->wanted, &c->error) < 0;
-	}
-	FAILPOINT(store_after_commit);
+	c->failed = work_commit(store->work, c->batch, &c->wanted, &c->error) < 0;
 	c->us = now_us() - start;
 }
 
@@ -106,6 +94,7 @@ static void count_commit(struct store *store)
 	const struct commit *c = &store->commit;
 	struct store_stats *stats = &store->stats;
 
+	work_stats(store->work, stats);
 	if (c->failed)
 		return;
 	stats->commits++;
@@ -117,36 +106,15 @@ static void count_commit(struct store *store)
 		stats->max_commit_us = c->us;
 }
 
-static void count_state(struct store *store)
+/* Returns whether the backup has come to its end. */
+static bool do_backup_slice(struct store *store)
 {
-	store->stats.wal_pages = state_db(store->state)->wal_pages;
-	store->stats.history_behind = state_ended(store->state);
-	store->stats.reserve_used = !home_has_reserve(store->home);
+	struct copying *c = &store->copying;
+	int rc = c->backup ? work_backup(store->work, c->backup, &c->error) : -1;
+
+	c->failed = rc < 0;
+	return rc <= 0;
 }
-
-static void work_checkpoint(struct store *store)
-{
-	FAILPOINT(store_before_checkpoint);
-	if (db_checkpoint(state_db(store->state), &store->broken) < 0)
-		store->is_broken = true;
-	FAILPOINT(store_after_checkpoint);
-}
-
-/* One chore, if one is due. `quiet`: there has been nothing to commit for a while. */
-static bool work_chore(struct store *store, bool quiet)
-{
-	unsigned pages = state_db(store->state)->wal_pages;
-
-	if (store->is_broken)
-		return false;
-	if (pages >= (quiet ? CHECKPOINT_QUIET_PAGES : CHECKPOINT_SOON_PAGES)) {
-		work_checkpoint(store);
-		return true;
-	}
-	return false;
-}
-
-/* ---- the thread's side: when it does it ---- */
 
 static void wake_loop(struct store *store)
 {
@@ -159,53 +127,71 @@ static void wake_loop(struct store *store)
 	assert(n == sizeof(one));
 }
 
-static bool is_chore_likely(const struct store *store)
+/* The history's thread has news. */
+static void wake_thread(void *arg)
 {
-	return !store->is_broken && state_db(store->state)->wal_pages >= CHECKPOINT_QUIET_PAGES;
+	struct store *store = arg;
+
+	pthread_mutex_lock(&store->lock);
+	pthread_cond_signal(&store->wake);
+	pthread_mutex_unlock(&store->lock);
 }
 
-/* Wait for work, at most until it counts as quiet if there may be a chore. Returns whether it is.
- */
-static bool wait_for_work(struct store *store)
+/* Wait until there is something to do; no longer than until `until_us`, unless that is 0. */
+static void wait_for_work(struct store *store, uint64_t until_us)
 {
-	struct timespec until;
+	struct timespec until = {
+		.tv_sec = (time_t)(until_us / 1000000),
+		.tv_nsec = (long)(until_us % 1000000) * 1000,
+	};
 
-	if (!is_chore_likely(store)) {
-		pthread_cond_wait(&store->work, &store->lock);
-		return false;
+	if (until_us)
+		pthread_cond_timedwait(&store->wake, &store->lock, &until);
+	else
+		pthread_cond_wait(&store->wake, &store->lock);
+}
+
+/* One chore or slice outside the lock, else wait. */
+static void rest(struct store *store, uint64_t last_commit)
+{
+	bool copying = store->copying_phase == PHASE_ASKED, did, copied = false;
+	uint64_t now = now_us(), quiet_at = last_commit + QUIET_US, until = 0;
+
+	pthread_mutex_unlock(&store->lock);
+	did = work_chore(store->work, now >= quiet_at);
+	if (copying)
+		copied = do_backup_slice(store);
+	if (work_has_chore(store->work))
+		until = now >= quiet_at ? now + QUIET_US : quiet_at;
+	pthread_mutex_lock(&store->lock);
+	work_stats(store->work, &store->stats);
+	if (copied) {
+		store->copying_phase = PHASE_FINISHED;
+		wake_loop(store);
 	}
-	clock_gettime(CLOCK_MONOTONIC, &until);
-	until.tv_nsec += QUIET_MS * 1000000L;
-	until.tv_sec += until.tv_nsec / 1000000000L;
-	until.tv_nsec %= 1000000000L;
-	return pthread_cond_timedwait(&store->work, &store->lock, &until) == ETIMEDOUT;
+	if (!did && !copying && store->phase != PHASE_ASKED &&
+	        store->copying_phase != PHASE_ASKED && !store->closing)
+		wait_for_work(store, until);
 }
 
 static void *store_thread(void *arg)
 {
 	struct store *store = arg;
-	bool quiet = false, did;
+	uint64_t last_commit = now_us();
 
 	pthread_mutex_lock(&store->lock);
 	while (store->phase == PHASE_ASKED || !store->closing) {
-		if (store->phase == PHASE_ASKED &&
-		        state_db(store->state)->wal_pages < CHECKPOINT_NOW_PAGES) {
-			pthread_mutex_unlock(&store->lock);
-			work_commit(store);
-			pthread_mutex_lock(&store->lock);
-			count_commit(store);
-			count_state(store);
-			store->phase = PHASE_FINISHED;
-			wake_loop(store);
-			quiet = false;
+		if (store->phase != PHASE_ASKED || work_must_rest(store->work)) {
+			rest(store, last_commit);
 			continue;
 		}
 		pthread_mutex_unlock(&store->lock);
-		did = work_chore(store, quiet);
+		do_commit(store);
+		last_commit = now_us();
 		pthread_mutex_lock(&store->lock);
-		count_state(store);
-		if (!did && store->phase != PHASE_ASKED && !store->closing)
-			quiet = wait_for_work(store);
+		count_commit(store);
+		store->phase = PHASE_FINISHED;
+		wake_loop(store);
 	}
 	pthread_mutex_unlock(&store->lock);
 	return NULL;
@@ -229,7 +215,7 @@ static int start_thread(struct store *store)
 /* ---- the loop's side ---- */
 
 /* A commit has finished: say so. */
-static void finish(struct store *store)
+static void finish_commit(struct store *store)
 {
 	struct commit c = store->commit;
 	struct store_result result = {
@@ -247,28 +233,47 @@ static void finish(struct store *store)
 	FAILPOINT(store_before_done);
 	c.done(c.arg, &result, c.failed ? &c.error : NULL);
 	FAILPOINT(store_after_done);
-	if (store->commit.batch)
+	if (store->commit.batch || c.wanted.bytes_cap > WANTED_KEEP)
 		blob_set_clear(&c.wanted);
 	else
 		store->commit.wanted = c.wanted;
 }
 
+static void finish_backup(struct store *store)
+{
+	const struct store_result none = { 0 };
+	struct copying c = store->copying;
+
+	backup_free(c.backup);
+	store->copying = (struct copying){ 0 };
+	c.done(c.arg, &none, c.failed ? &c.error : NULL);
+}
+
+/* If `phase` says finished, make it idle and say so. */
+static bool take_finished(struct store *store, enum phase *phase)
+{
+	bool finished;
+
+	pthread_mutex_lock(&store->lock);
+	finished = *phase == PHASE_FINISHED;
+	if (finished)
+		*phase = PHASE_IDLE;
+	pthread_mutex_unlock(&store->lock);
+	return finished;
+}
+
 static void on_wakeup(evutil_socket_t fd, short what, void *arg)
 {
 	struct store *store = arg;
-	bool finished;
 	uint64_t n;
 
 	(void)what;
 	if (read(fd, &n, sizeof(n)) < 0)
 		return;
-	pthread_mutex_lock(&store->lock);
-	finished = store->phase == PHASE_FINISHED;
-	if (finished)
-		store->phase = PHASE_IDLE;
-	pthread_mutex_unlock(&store->lock);
-	if (finished)
-		finish(store);
+	if (take_finished(store, &store->phase))
+		finish_commit(store);
+	if (take_finished(store, &store->copying_phase))
+		finish_backup(store);
 }
 
 bool store_busy(const struct store *store)
@@ -278,11 +283,27 @@ bool store_busy(const struct store *store)
 
 static void commit_here(struct store *store)
 {
-	work_commit(store);
+	bool quiet;
+
+	do_commit(store);
 	count_commit(store);
-	work_chore(store, true);
-	count_state(store);
-	finish(store);
+	quiet = store->stats.commits % SYNCHRONOUS_QUIET == 0;
+	while (work_chore(store->work, quiet))
+		;
+	work_stats(store->work, &store->stats);
+	finish_commit(store);
+}
+
+/* Give the thread something to do. */
+static void ask(struct store *store, enum phase *phase)
+{
+	if (start_thread(store) != 0)
+		abort();
+	pthread_mutex_lock(&store->lock);
+	assert(*phase == PHASE_IDLE);
+	*phase = PHASE_ASKED;
+	pthread_cond_signal(&store->wake);
+	pthread_mutex_unlock(&store->lock);
 }
 
 void store_commit(struct store *store, struct store_batch *batch, store_done_fn *done, void *arg)
@@ -291,16 +312,32 @@ void store_commit(struct store *store, struct store_batch *batch, store_done_fn 
 	store->commit.batch = batch;
 	store->commit.done = done;
 	store->commit.arg = arg;
-	if (store->synchronous) {
+	if (store->synchronous)
 		commit_here(store);
+	else
+		ask(store, &store->phase);
+}
+
+void store_backup(struct store *store, const char *path, store_done_fn *done, void *arg)
+{
+	const struct store_result none = { 0 };
+	struct error err;
+
+	if (store->copying.done) {
+		error_set(&err, ERR_BUSY, "another backup is under way");
+		done(arg, &none, &err);
 		return;
 	}
-	if (start_thread(store) != 0)
-		abort();
-	pthread_mutex_lock(&store->lock);
-	store->phase = PHASE_ASKED;
-	pthread_cond_signal(&store->work);
-	pthread_mutex_unlock(&store->lock);
+	store->copying.done = done;
+	store->copying.arg = arg;
+	store->copying.backup = backup_new(path, &store->copying.error);
+	if (!store->synchronous) {
+		ask(store, &store->copying_phase);
+		return;
+	}
+	while (!do_backup_slice(store))
+		;
+	finish_backup(store);
 }
 
 struct store_batch *store_batch_new(struct store *store)
@@ -317,12 +354,12 @@ struct store_batch *store_batch_new(struct store *store)
 int store_load(struct store *store, store_row_fn *take, void *arg, struct error *err)
 {
 	assert(!store->has_thread);
-	return state_load(store->state, take, arg, err);
+	return work_load(store->work, take, arg, err);
 }
 
 uint64_t store_free_mb(const struct store *store)
 {
-	return home_free_mb(store->home);
+	return work_free_mb(store->work);
 }
 
 void store_stats(const struct store *store, struct store_stats *stats)
@@ -360,19 +397,26 @@ struct store *store_open(
 	pthread_mutex_init(&store->lock, NULL);
 	pthread_condattr_init(&attr);
 	pthread_condattr_setclock(&attr, CLOCK_MONOTONIC);
-	pthread_cond_init(&store->work, &attr);
+	pthread_cond_init(&store->wake, &attr);
 	pthread_condattr_destroy(&attr);
 
-	store->home = home_open(options->dir, options->vfs, options->reserve_kb, err);
-	if (store->home)
-		store->state = state_open(
-		        home_state_path(store->home), options->vfs, options->cluster, err);
-	if (store->state && open_wakeup(store, base, err) == 0) {
-		count_state(store);
+	store->work = work_open(options, store->synchronous ? NULL : wake_thread, store, err);
+	if (store->work && open_wakeup(store, base, err) == 0) {
+		work_stats(store->work, &store->stats);
 		return store;
 	}
 	store_close(store);
 	return NULL;
+}
+
+static void stop_thread(struct store *store)
+{
+	pthread_mutex_lock(&store->lock);
+	store->closing = true;
+	pthread_cond_signal(&store->wake);
+	pthread_mutex_unlock(&store->lock);
+	pthread_join(store->thread, NULL);
+	store->has_thread = false;
 }
 
 void store_close(struct store *store)
@@ -381,27 +425,22 @@ void store_close(struct store *store)
 
 	if (!store)
 		return;
-	if (store->has_thread) {
-		pthread_mutex_lock(&store->lock);
-		store->closing = true;
-		pthread_cond_signal(&store->work);
-		pthread_mutex_unlock(&store->lock);
-		pthread_join(store->thread, NULL);
-		if (store->phase == PHASE_FINISHED)
-			finish(store);
-	}
+	if (store->has_thread)
+		stop_thread(store);
+	if (store->phase == PHASE_FINISHED)
+		finish_commit(store);
 	if (store->wakeup)
 		event_free(store->wakeup);
 	if (store->wakeup_fd >= 0)
 		close(store->wakeup_fd);
-	state_close(store->state);
-	home_close(store->home);
+	backup_free(store->copying.backup);
+	work_close(store->work);
 	blob_set_clear(&store->commit.wanted);
 	while ((batch = store->spare)) {
 		store->spare = batch->next;
 		batch_free(batch);
 	}
-	pthread_cond_destroy(&store->work);
+	pthread_cond_destroy(&store->wake);
 	pthread_mutex_destroy(&store->lock);
 	free(store);
 }

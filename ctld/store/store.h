@@ -38,12 +38,12 @@ struct store_options {
  * migrate, check. Refuses loose modes, a newer schema, another cluster's data. */
 struct store *store_open(
         const struct store_options *options, struct event_base *base, struct error *err);
-/* Finish the batch in flight, checkpoint, close. NULL is fine. */
+/* Finish the batch in flight (its callback is called), checkpoint, close. NULL is fine. */
 void store_close(struct store *store);
 
 /* Read all rows, tables in the order of enum row_table, in key order. Only before the first commit.
- * A row that `take` refuses stops the load with its error. Audit events are not read, only the
- * last of each is (`next_event` in META says where to go on). */
+ * A row that `take` refuses stops the load with its error. META has `cluster` besides what the core
+ * put there. Audit events are not read back: `next_event` in META says where to go on. */
 typedef int store_row_fn(void *arg, const struct row *row, struct error *err);
 int store_load(struct store *store, store_row_fn *take, void *arg, struct error *err);
 
@@ -80,13 +80,20 @@ bool store_busy(const struct store *store);
 /* Free space for the state directory (statvfs). */
 uint64_t store_free_mb(const struct store *store);
 
-/* Copy the live database to `path` through SQLite's backup interface, in slices between commits. */
+/* Copy the live database to `path` (absolute; refused if it exists) through SQLite's backup
+ * interface, in slices between commits. One at a time. `done` is called on the loop with an empty
+ * result; an error here is no reason to end the process. store_close() abandons an unfinished copy
+ * and tells nobody. To restore: put it in an empty state directory as state.db (mode 0600) and
+ * start with --takeover. history.db is a file of its own; what had not moved there yet is in the
+ * copy. */
 void store_backup(struct store *store, const char *path, store_done_fn *done, void *arg);
 
 struct store_stats {
 	uint64_t commits, rows, bytes, last_commit_us, max_commit_us, sum_commit_us, wal_pages;
-	uint64_t history_rows, history_behind;
-	bool reserve_used;
+	uint64_t history_rows;   /* moved since the start */
+	uint64_t history_behind; /* wait in state.db for the move */
+	char history_error[512]; /* "" or why the move stands still; worth a warning, no more */
+	bool reserve_used;       /* there is no reserve: the disk is (or was) full */
 };
 void store_stats(const struct store *store, struct store_stats *stats);
 

@@ -7,6 +7,7 @@
 
 #include <event2/event.h>
 #include <fcntl.h>
+#include <sqlite3.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -385,6 +386,269 @@ static void test_stats(void **state)
 	store_close(NULL);
 }
 
+/* Turn the loop until `reached` says so; the store's threads work meanwhile. */
+static void wait_until(struct place *p, bool (*reached)(void *arg), void *arg)
+{
+	const struct timeval tick = { .tv_usec = 2000 };
+
+	for (int i = 0; i < 5000; i++) {
+		if (reached(arg))
+			return;
+		event_base_loopexit(p->base, &tick);
+		event_base_dispatch(p->base);
+	}
+	fail_msg("not reached in time");
+}
+
+static bool has_moved(void *arg)
+{
+	struct store_stats stats;
+
+	store_stats(arg, &stats);
+	return stats.history_behind == 0;
+}
+
+static int64_t ask(const char *dir, const char *file, const char *text)
+{
+	char *path = xasprintf("%s/%s", dir, file);
+	sqlite3_stmt *stmt;
+	int64_t number;
+	sqlite3 *db;
+
+	assert_int_equal(sqlite3_open_v2(path, &db, SQLITE_OPEN_READONLY, NULL), SQLITE_OK);
+	assert_int_equal(sqlite3_prepare_v2(db, text, -1, &stmt, NULL), SQLITE_OK);
+	assert_int_equal(sqlite3_step(stmt), SQLITE_ROW);
+	number = sqlite3_column_int64(stmt, 0);
+	sqlite3_finalize(stmt);
+	sqlite3_close(db);
+	free(path);
+	return number;
+}
+
+/* What has ended moves on by itself: soon when it is much, after a while when it is quiet. */
+static void test_history(void **state)
+{
+	enum { BATCHES = 20, ROWS = 300 };
+	struct place *p = *state;
+	struct store *store = fixture_open(p->dir, NULL, false, p->base);
+	struct store_stats stats;
+	struct error err;
+
+	assert_non_null(store);
+	for (uint64_t i = 0; i < BATCHES; i++) {
+		struct store_batch *batch = store_batch_new(store);
+
+		for (uint64_t key = i * ROWS + 1; key <= (i + 1) * ROWS; key++) {
+			put(batch, TABLE_EVENT, key, 0);
+			put(batch, TABLE_JOB, key, 2);
+			put(batch, TABLE_RUN, key, 2);
+			change(batch, TABLE_JOB, key, ROW_RETIRE);
+			change(batch, TABLE_RUN, key, ROW_RETIRE);
+		}
+		assert_int_equal(fixture_commit(store, p->base, batch, NULL, NULL, &err), 0);
+	}
+	wait_until(p, has_moved, store);
+	store_stats(store, &stats);
+	assert_int_equal(stats.history_rows, 3 * BATCHES * ROWS);
+	assert_string_equal(stats.history_error, "");
+	store_close(store);
+	assert_int_equal(ask(p->dir, "history.db", "SELECT count(*) FROM job"), BATCHES * ROWS);
+	assert_int_equal(ask(p->dir, "history.db", "SELECT count(*) FROM run"), BATCHES * ROWS);
+	assert_int_equal(ask(p->dir, "history.db", "SELECT max(seq) FROM event"), BATCHES * ROWS);
+	assert_int_equal(ask(p->dir, "state.db",
+	                         "SELECT (SELECT count(*) FROM ended_job) + (SELECT count(*) FROM "
+	                         "ended_run) + (SELECT count(*) FROM event)"),
+	        0);
+}
+
+/* A retired row may come whole: it then need not have been there. */
+static void test_retire_whole(void **state)
+{
+	struct place *p = *state;
+	struct store *store = fixture_open(p->dir, NULL, false, p->base);
+	struct store_batch *batch = store_batch_new(store);
+	struct fixture_room room;
+	struct expected none = { 0 };
+	struct store_stats stats;
+	struct error err;
+	struct row row;
+
+	put(batch, TABLE_JOB, 1, 0);
+	for (uint64_t key = 1; key <= 2; key++) {
+		fixture_row(&row, &room, TABLE_JOB, key, 5);
+		row.change = ROW_RETIRE;
+		store_batch_row(batch, &row);
+	}
+	assert_int_equal(fixture_commit(store, p->base, batch, NULL, NULL, &err), 0);
+	store_stats(store, &stats);
+	assert_int_equal(stats.history_behind, 2);
+	store_close(store);
+	store = fixture_open(p->dir, NULL, false, p->base);
+	check_load(store, &none);
+	store_close(store);
+	assert_int_equal(ask(p->dir, "state.db", "SELECT count(*) FROM ended_job"), 2);
+}
+
+/* A row with the wrong number of values, or a value of the wrong type, fails its whole batch. */
+static void test_bad_rows(void **state)
+{
+	for (int kind = 0; kind < 2; kind++) {
+		struct place *p = *state;
+		struct store *store = fixture_open(p->dir, NULL, false, p->base);
+		struct store_batch *batch = store_batch_new(store);
+		struct expected none = { 0 };
+		struct fixture_room room;
+		struct error err = { 0 };
+		struct row row;
+
+		put(batch, TABLE_JOB, 1, 0);
+		fixture_row(&row, &room, TABLE_JOB, 2, 0);
+		if (kind == 0) {
+			row.n--;
+		} else {
+			row.v[1] = (struct value){ .type = VALUE_TEXT, .p = "nobody", .n = 6 };
+		}
+		store_batch_row(batch, &row);
+		assert_int_equal(fixture_commit(store, p->base, batch, NULL, NULL, &err), -1);
+		assert_int_not_equal(err.code, ERR_NONE);
+		store_close(store);
+		store = fixture_open(p->dir, NULL, false, p->base);
+		check_load(store, &none);
+		store_close(store);
+	}
+}
+
+struct copied {
+	struct event_base *base;
+	bool done, failed;
+	struct error error;
+};
+
+static void on_copied(void *arg, const struct store_result *result, const struct error *err)
+{
+	struct copied *c = arg;
+
+	assert_int_equal(result->n_blobs, 0);
+	c->done = true;
+	c->failed = err != NULL;
+	if (err)
+		c->error = *err;
+}
+
+static bool is_copied(void *arg)
+{
+	return ((struct copied *)arg)->done;
+}
+
+/* A backup made while commits go on is whole, and is what a new store can start from. */
+static void test_backup(void **state)
+{
+	struct place *p = *state;
+	struct store *store = fixture_open(p->dir, NULL, false, p->base);
+	char *copy = xasprintf("%s/copy", p->dir), *other = fixture_mkdir(),
+	     *path = xasprintf("%s/state.db", other);
+	struct copied done = { .base = p->base }, second = { 0 };
+	struct expected all = { .version = { [TABLE_JOB] = 1 }, .n = { [TABLE_JOB] = 3000 } };
+	struct error err;
+
+	for (uint64_t key = 1; key <= 3000;) {
+		struct store_batch *batch = store_batch_new(store);
+
+		for (uint64_t end = key + 100; key < end; key++)
+			put(batch, TABLE_JOB, key, 0);
+		assert_int_equal(fixture_commit(store, p->base, batch, NULL, NULL, &err), 0);
+	}
+	store_backup(store, path, on_copied, &done);
+	store_backup(store, copy, on_copied, &second);
+	assert_true(second.done && second.failed);
+	assert_int_equal(second.error.code, ERR_BUSY);
+	for (uint64_t key = 1; key <= 3000;) {
+		struct store_batch *batch = store_batch_new(store);
+
+		for (uint64_t end = key + 100; key < end; key++)
+			put(batch, TABLE_JOB, key, 1);
+		assert_int_equal(fixture_commit(store, p->base, batch, NULL, NULL, &err), 0);
+	}
+	wait_until(p, is_copied, &done);
+	assert_false(done.failed);
+	/* never onto something that is there, never to a relative path */
+	for (int i = 0; i < 2; i++) {
+		done = (struct copied){ .base = p->base };
+		store_backup(store, i ? "copy" : path, on_copied, &done);
+		wait_until(p, is_copied, &done);
+		assert_true(done.failed);
+		assert_non_null(strstr(done.error.text, i ? "absolute" : "exists"));
+	}
+	done = (struct copied){ .base = p->base };
+	store_backup(store, copy, on_copied, &done);
+	wait_until(p, is_copied, &done);
+	assert_false(done.failed);
+	store_close(store);
+
+	/* a copy in which commits of all times are mixed would not be one of a moment */
+	assert_int_equal(ask(other, "state.db", "SELECT count(*) FROM job"), 3000);
+	assert_int_equal(ask(other, "state.db",
+	                         "SELECT count(*) FROM pragma_quick_check WHERE "
+	                         "quick_check = 'ok'"),
+	        1);
+	unlink(path);
+	assert_int_equal(rename(copy, path), 0);
+	store = fixture_open(other, NULL, false, p->base);
+	assert_non_null(store);
+	check_load(store, &all);
+	store_close(store);
+	fixture_rmdir(other);
+	free(copy);
+	free(path);
+}
+
+/* The callback may hand over the next batch; closing finishes what is in flight. */
+struct chain {
+	struct store *store;
+	uint64_t done, last;
+};
+
+static void on_link(void *arg, const struct store_result *result, const struct error *err)
+{
+	struct chain *chain = arg;
+	struct store_batch *batch;
+
+	(void)result;
+	assert_null(err);
+	assert_false(store_busy(chain->store));
+	if (++chain->done >= chain->last)
+		return;
+	batch = store_batch_new(chain->store);
+	put(batch, TABLE_JOB, chain->done + 1, 0);
+	store_commit(chain->store, batch, on_link, chain);
+	assert_true(store_busy(chain->store));
+}
+
+static bool is_chained(void *arg)
+{
+	return ((struct chain *)arg)->done >= 50;
+}
+
+static void test_chain_and_close(void **state)
+{
+	struct place *p = *state;
+	struct chain chain = { .store = fixture_open(p->dir, NULL, false, p->base), .last = 50 };
+	struct expected all = { .n = { [TABLE_JOB] = 51 } };
+	struct store_batch *batch = store_batch_new(chain.store);
+
+	put(batch, TABLE_JOB, 1, 0);
+	store_commit(chain.store, batch, on_link, &chain);
+	wait_until(p, is_chained, &chain);
+	batch = store_batch_new(chain.store);
+	put(batch, TABLE_JOB, 51, 0);
+	store_commit(chain.store, batch, on_link, &chain);
+	store_close(chain.store);
+	assert_int_equal(chain.done, 51);
+	chain.store = fixture_open(p->dir, NULL, false, p->base);
+	check_load(chain.store, &all);
+	store_close(chain.store);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -395,6 +659,11 @@ int main(void)
 		cmocka_unit_test_setup_teardown(test_loose_modes_are_refused, set_up, tear_down),
 		cmocka_unit_test_setup_teardown(test_odd_files_are_refused, set_up, tear_down),
 		cmocka_unit_test_setup_teardown(test_killed, set_up, tear_down),
+		cmocka_unit_test_setup_teardown(test_history, set_up, tear_down),
+		cmocka_unit_test_setup_teardown(test_retire_whole, set_up, tear_down),
+		cmocka_unit_test_setup_teardown(test_bad_rows, set_up, tear_down),
+		cmocka_unit_test_setup_teardown(test_backup, set_up, tear_down),
+		cmocka_unit_test_setup_teardown(test_chain_and_close, set_up, tear_down),
 		cmocka_unit_test_setup_teardown(test_stats, set_up, tear_down),
 	};
 
