@@ -1,0 +1,206 @@
+/* history.c - see history.h */
+#include "config.h"
+
+#include "ctld/store/history.h"
+
+#include <assert.h>
+#include <pthread.h>
+#include <signal.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "common/failpoint.h"
+#include "common/xalloc.h"
+#include "ctld/store/db.h"
+
+#define CHECKPOINT_PAGES 1000
+
+struct history {
+	struct db db;
+	sqlite3_stmt *put[TABLE_COUNT], *begin, *commit, *rollback;
+	history_wake_fn *wake;
+	void *arg;
+	pthread_t thread;
+	bool has_thread;
+	/* between the store's thread and ours */
+	pthread_mutex_t lock;
+	pthread_cond_t work;
+	enum history_state state;
+	bool closing;
+	const struct store_batch *slice;
+	struct error error;
+};
+
+static int insert_all(struct history *history, const struct store_batch *slice, struct error *err)
+{
+	struct batch_item item;
+	size_t offset = 0;
+
+	while (batch_next(slice, &offset, &item)) {
+		sqlite3_stmt *put = history->put[item.row.table];
+
+		if (db_bind(&history->db, put, 1, item.row.v, item.row.n, err) < 0 ||
+		        db_run(&history->db, put, NULL, err) < 0)
+			return -1;
+	}
+	return 0;
+}
+
+static int copy(struct history *history, const struct store_batch *slice, struct error *err)
+{
+	if (db_run(&history->db, history->begin, NULL, err) < 0)
+		return -1;
+	if (insert_all(history, slice, err) == 0) {
+		FAILPOINT(history_before_commit);
+		if (db_run(&history->db, history->commit, NULL, err) == 0) {
+			FAILPOINT(history_after_commit);
+			if (history->db.wal_pages < CHECKPOINT_PAGES)
+				return 0;
+			return db_checkpoint(&history->db, err);
+		}
+	}
+	if (!sqlite3_get_autocommit(history->db.handle))
+		db_run(&history->db, history->rollback, NULL, NULL);
+	if (err->code != ERR_NO_SPACE)
+		db_abandon(&history->db);
+	return -1;
+}
+
+static void *history_thread(void *arg)
+{
+	struct history *history = arg;
+	struct error err;
+	int rc;
+
+	pthread_mutex_lock(&history->lock);
+	while (history->state == HISTORY_WORKING || !history->closing) {
+		if (history->state != HISTORY_WORKING) {
+			pthread_cond_wait(&history->work, &history->lock);
+			continue;
+		}
+		pthread_mutex_unlock(&history->lock);
+		rc = copy(history, history->slice, &err);
+		pthread_mutex_lock(&history->lock);
+		history->state = rc < 0 ? HISTORY_FAILED : HISTORY_COPIED;
+		if (rc < 0)
+			history->error = err;
+		pthread_mutex_unlock(&history->lock);
+		history->wake(history->arg);
+		pthread_mutex_lock(&history->lock);
+	}
+	pthread_mutex_unlock(&history->lock);
+	return NULL;
+}
+
+static int start_thread(struct history *history, struct error *err)
+{
+	sigset_t all, old;
+	int rc;
+
+	if (history->has_thread)
+		return 0;
+	sigfillset(&all);
+	pthread_sigmask(SIG_BLOCK, &all, &old);
+	rc = pthread_create(&history->thread, NULL, history_thread, history);
+	pthread_sigmask(SIG_SETMASK, &old, NULL);
+	if (rc != 0)
+		return error_set(err, ERR_SYSTEM, "pthread_create: %s", strerror(rc));
+	history->has_thread = true;
+	return 0;
+}
+
+int history_give(struct history *history, const struct store_batch *slice, struct error *err)
+{
+	assert(history->state == HISTORY_IDLE);
+	if (!history->wake) {
+		history->slice = slice;
+		history->state =
+		        copy(history, slice, &history->error) < 0 ? HISTORY_FAILED : HISTORY_COPIED;
+		return 0;
+	}
+	if (start_thread(history, err) < 0)
+		return -1;
+	pthread_mutex_lock(&history->lock);
+	history->slice = slice;
+	history->state = HISTORY_WORKING;
+	pthread_cond_signal(&history->work);
+	pthread_mutex_unlock(&history->lock);
+	return 0;
+}
+
+enum history_state history_look(struct history *history, struct error *err)
+{
+	enum history_state state;
+
+	pthread_mutex_lock(&history->lock);
+	state = history->state;
+	if (state == HISTORY_FAILED)
+		*err = history->error;
+	pthread_mutex_unlock(&history->lock);
+	return state;
+}
+
+void history_rest(struct history *history)
+{
+	pthread_mutex_lock(&history->lock);
+	assert(history->state == HISTORY_COPIED || history->state == HISTORY_FAILED);
+	history->state = HISTORY_IDLE;
+	history->slice = NULL;
+	pthread_mutex_unlock(&history->lock);
+}
+
+static int prepare_all(struct history *history, struct error *err)
+{
+	for (int t = 0; t < TABLE_COUNT; t++) {
+		if (!sql_tables[t].history_put)
+			continue;
+		history->put[t] = db_prepare(&history->db, sql_tables[t].history_put, err);
+		if (!history->put[t])
+			return -1;
+	}
+	history->begin = db_prepare(&history->db, sql_statements[SQL_BEGIN], err);
+	history->commit = db_prepare(&history->db, sql_statements[SQL_COMMIT], err);
+	history->rollback = db_prepare(&history->db, sql_statements[SQL_ROLLBACK], err);
+	return history->begin && history->commit && history->rollback ? 0 : -1;
+}
+
+struct history *history_open(
+        const char *path, const char *vfs, history_wake_fn *wake, void *arg, struct error *err)
+{
+	struct history *history = xcalloc(1, sizeof(*history));
+
+	if (db_open(&history->db, path, vfs, &sql_history_schema, err) < 0) {
+		free(history);
+		return NULL;
+	}
+	history->wake = wake;
+	history->arg = arg;
+	pthread_mutex_init(&history->lock, NULL);
+	pthread_cond_init(&history->work, NULL);
+	if (prepare_all(history, err) == 0)
+		return history;
+	history_close(history);
+	return NULL;
+}
+
+void history_close(struct history *history)
+{
+	if (!history)
+		return;
+	if (history->has_thread) {
+		pthread_mutex_lock(&history->lock);
+		history->closing = true;
+		pthread_cond_signal(&history->work);
+		pthread_mutex_unlock(&history->lock);
+		pthread_join(history->thread, NULL);
+	}
+	for (int t = 0; t < TABLE_COUNT; t++)
+		sqlite3_finalize(history->put[t]);
+	sqlite3_finalize(history->begin);
+	sqlite3_finalize(history->commit);
+	sqlite3_finalize(history->rollback);
+	db_close(&history->db);
+	pthread_cond_destroy(&history->work);
+	pthread_mutex_destroy(&history->lock);
+	free(history);
+}

@@ -1,0 +1,38 @@
+/* history.h - history.db: ended jobs and runs, and the audit trail
+ *
+ * Rows come in slices that the store has read from state.db and deletes there only after the slice
+ * has been committed here. A slice that comes twice (a crash between the two) changes nothing: what
+ * is there stays. A thread of its own does the copying, so that it never delays a commit.
+ *
+ * The thread works on one slice at a time. All calls come from one thread, the store's.
+ */
+#ifndef CTLD_STORE_HISTORY_H
+#define CTLD_STORE_HISTORY_H
+
+#include "ctld/store/batch.h"
+
+struct history;
+
+enum history_state {
+	HISTORY_IDLE,
+	HISTORY_WORKING,
+	HISTORY_COPIED, /* durable in history.db: may be deleted from state.db */
+	HISTORY_FAILED, /* nothing of the slice is in history.db */
+};
+
+/* `wake` (from the history's thread) says that history_look() has news. NULL: no thread,
+ * history_give() does the work itself. */
+typedef void history_wake_fn(void *arg);
+struct history *history_open(
+        const char *path, const char *vfs, history_wake_fn *wake, void *arg, struct error *err);
+void history_close(struct history *history); /* finishes what it has begun; NULL is fine */
+
+/* Hand a slice over; only when idle. It is borrowed until history_rest(). */
+int history_give(struct history *history, const struct store_batch *slice, struct error *err);
+
+/* How far is it? FAILED: the reason is in `err` (ERR_NO_SPACE: worth another try). */
+enum history_state history_look(struct history *history, struct error *err);
+/* After COPIED or FAILED: the slice is the caller's again, the next may come. */
+void history_rest(struct history *history);
+
+#endif

@@ -1,0 +1,269 @@
+/* work.c - see work.h
+ *
+ * The move to history.db: a slice of ended rows is read (1), copied by the history's thread and
+ * committed there (2), and then deleted from state.db (3), together with the next commit, or by a
+ * transaction of its own when it is quiet. A crash anywhere repeats the slice, which is harmless.
+ */
+#include "config.h"
+
+#include "ctld/store/work.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "common/failpoint.h"
+#include "common/xalloc.h"
+#include "ctld/store/backup.h"
+#include "ctld/store/home.h"
+
+/* A checkpoint costs some ten milliseconds for each thousand pages, so it waits for a quiet moment:
+ * a quiet while from the first mark on, any moment without a batch from the second on, and it comes
+ * before the next commit from the third on (the log would grow without end under a load that never
+ * pauses). */
+#define CHECKPOINT_QUIET_PAGES 1000
+#define CHECKPOINT_SOON_PAGES  4000
+#define CHECKPOINT_NOW_PAGES   32000
+#define CHECKPOINT_AGAIN_PAGES 4000 /* after one that found the disk full */
+
+/* A slice is read in about half a millisecond, between two commits. */
+#define HISTORY_SLICE_ROWS 256
+#define HISTORY_SOON_ROWS  1024 /* as many wait before a moment that is not quiet is used */
+
+#define RESERVE_AGAIN_MB 256 /* so much must be free before a used reserve is made again */
+
+struct work {
+	struct home *home;
+	struct state *state;
+	struct history *history;
+	unsigned rest_at; /* pages of log before which no commit waits for a checkpoint */
+	struct store_batch *slice;
+	bool is_copied;      /* the slice is in history.db, and still in state.db */
+	bool history_broken; /* the move has stopped; rows wait in state.db */
+	bool history_full;   /* the last try found the disk full */
+	struct error history_error;
+	uint64_t history_rows;
+	bool is_broken; /* a write or sync failed: no more of them */
+	struct error broken;
+};
+
+struct work *work_open(
+        const struct store_options *options, history_wake_fn *wake, void *arg, struct error *err)
+{
+	struct work *work = xcalloc(1, sizeof(*work));
+
+	work->rest_at = CHECKPOINT_NOW_PAGES;
+	work->slice = batch_new();
+	work->home = home_open(options->dir, options->vfs, options->reserve_kb, err);
+	if (work->home)
+		work->state = state_open(
+		        home_state_path(work->home), options->vfs, options->cluster, err);
+	if (work->state)
+		work->history =
+		        history_open(home_history_path(work->home), options->vfs, wake, arg, err);
+	if (work->history)
+		return work;
+	work_close(work);
+	return NULL;
+}
+
+void work_close(struct work *work)
+{
+	if (!work)
+		return;
+	history_close(work->history);
+	state_close(work->state);
+	home_close(work->home);
+	batch_free(work->slice);
+	free(work);
+}
+
+int work_load(struct work *work, store_row_fn *take, void *arg, struct error *err)
+{
+	return state_load(work->state, take, arg, err);
+}
+
+uint64_t work_free_mb(const struct work *work)
+{
+	return home_free_mb(work->home);
+}
+
+/* ---- commits ---- */
+
+static const struct store_batch *copied(const struct work *work)
+{
+	return work->is_copied ? work->slice : NULL;
+}
+
+/* The copied slice has left state.db. */
+static void slice_moved(struct work *work)
+{
+	if (!work->is_copied)
+		return;
+	FAILPOINT(history_after_delete);
+	work->history_rows += work->slice->n_rows;
+	work->is_copied = false;
+	history_rest(work->history);
+}
+
+static int break_down(struct work *work, const struct error *err)
+{
+	work->is_broken = true;
+	work->broken = *err;
+	db_abandon(state_db(work->state));
+	return -1;
+}
+
+int work_commit(struct work *work, const struct store_batch *batch, struct blob_set *wanted,
+        struct error *err)
+{
+	int rc;
+
+	FAILPOINT(store_before_batch);
+	if (work->is_broken) {
+		*err = work->broken;
+		return -1;
+	}
+	rc = state_commit(work->state, batch, copied(work), wanted, err);
+	if (rc < 0 && err->code == ERR_NO_SPACE && home_has_reserve(work->home)) {
+		home_drop_reserve(work->home);
+		FAILPOINT(store_reserve_unlinked);
+		rc = state_commit(work->state, batch, copied(work), wanted, err);
+	}
+	if (rc < 0)
+		return break_down(work, err);
+	FAILPOINT(store_after_commit);
+	slice_moved(work);
+	return 0;
+}
+
+/* ---- chores ---- */
+
+static unsigned log_pages(const struct work *work)
+{
+	return state_db(work->state)->wal_pages;
+}
+
+bool work_must_rest(const struct work *work)
+{
+	return !work->is_broken && log_pages(work) >= work->rest_at;
+}
+
+static bool chore_checkpoint(struct work *work, bool quiet)
+{
+	struct error err;
+
+	if (log_pages(work) < (quiet ? CHECKPOINT_QUIET_PAGES : CHECKPOINT_SOON_PAGES))
+		return false;
+	FAILPOINT(store_before_checkpoint);
+	if (db_checkpoint(state_db(work->state), &err) < 0)
+		break_down(work, &err);
+	FAILPOINT(store_after_checkpoint);
+	if (log_pages(work) > 0) {
+		work->rest_at = log_pages(work) + CHECKPOINT_AGAIN_PAGES;
+		return false;
+	}
+	work->rest_at = CHECKPOINT_NOW_PAGES;
+	return true;
+}
+
+/* The history's thread has news? Only a full disk is worth another try. */
+static void look_at_history(struct work *work)
+{
+	struct error err;
+	enum history_state state = history_look(work->history, &err);
+
+	if (state == HISTORY_COPIED) {
+		work->is_copied = true;
+		work->history_full = false;
+	} else if (state == HISTORY_FAILED) {
+		work->history_error = err;
+		work->history_full = err.code == ERR_NO_SPACE;
+		work->history_broken = !work->history_full;
+		history_rest(work->history);
+	}
+}
+
+/* Delete the copied slice without waiting for a commit to do it along with. */
+static bool chore_delete(struct work *work, bool quiet)
+{
+	struct blob_set none = { 0 };
+	struct error err;
+
+	if (!work->is_copied || !quiet)
+		return false;
+	if (state_commit(work->state, NULL, work->slice, &none, &err) == 0)
+		slice_moved(work);
+	else if (err.code != ERR_NO_SPACE)
+		break_down(work, &err);
+	return !work->is_copied;
+}
+
+static bool chore_slice(struct work *work, bool quiet)
+{
+	struct error err;
+
+	if (work->history_broken || history_look(work->history, &err) != HISTORY_IDLE ||
+	        (work->history_full && !quiet) ||
+	        state_ended(work->state) < (quiet ? 1 : HISTORY_SOON_ROWS))
+		return false;
+	if (state_slice(work->state, work->slice, HISTORY_SLICE_ROWS, &err) < 0) {
+		break_down(work, &err);
+		return false;
+	}
+	if (history_give(work->history, work->slice, &work->history_error) < 0) {
+		work->history_broken = true;
+		return false;
+	}
+	look_at_history(work);
+	return work->is_copied;
+}
+
+static bool chore_reserve(struct work *work, bool quiet)
+{
+	uint64_t free_mb;
+
+	if (!quiet || home_has_reserve(work->home))
+		return false;
+	free_mb = home_free_mb(work->home);
+	return free_mb != UINT64_MAX && free_mb >= RESERVE_AGAIN_MB &&
+	       home_make_reserve(work->home);
+}
+
+bool work_chore(struct work *work, bool quiet)
+{
+	static bool (*const chores[])(struct work *, bool) = { chore_checkpoint, chore_delete,
+		chore_slice, chore_reserve };
+
+	if (!work->is_copied)
+		look_at_history(work);
+	for (size_t i = 0; !work->is_broken && i < sizeof(chores) / sizeof(*chores); i++)
+		if (chores[i](work, quiet))
+			return true;
+	return false;
+}
+
+bool work_has_chore(const struct work *work)
+{
+	if (work->is_broken)
+		return false;
+	return log_pages(work) >= CHECKPOINT_QUIET_PAGES || work->is_copied ||
+	       !home_has_reserve(work->home) ||
+	       (state_ended(work->state) > 0 && !work->history_broken);
+}
+
+int work_backup(struct work *work, struct backup *backup, struct error *err)
+{
+	return backup_step(backup, state_db(work->state), err);
+}
+
+void work_stats(const struct work *work, struct store_stats *stats)
+{
+	stats->wal_pages = log_pages(work);
+	stats->history_behind = state_ended(work->state);
+	stats->history_rows = work->history_rows;
+	stats->reserve_used = !home_has_reserve(work->home);
+	stats->history_error[0] = '\0';
+	if (work->history_broken || work->history_full)
+		memcpy(stats->history_error, work->history_error.text,
+		        sizeof(stats->history_error));
+}

@@ -1,0 +1,41 @@
+/* work.h - what the store does, apart from when and in which thread
+ *
+ * Commits, and the chores that fill the time between them: one piece of a checkpoint, of the move
+ * to history.db, of a backup. One thread at a time.
+ */
+#ifndef CTLD_STORE_WORK_H
+#define CTLD_STORE_WORK_H
+
+#include "ctld/store/history.h"
+#include "ctld/store/state.h"
+
+struct work;
+
+/* `wake` as for history_open(): a chore may have become due. */
+struct work *work_open(
+        const struct store_options *options, history_wake_fn *wake, void *arg, struct error *err);
+void work_close(struct work *work); /* NULL is fine */
+
+int work_load(struct work *work, store_row_fn *take, void *arg, struct error *err);
+
+/* One transaction; on a full disk once more, without the reserve. -1: nothing of it is durable, and
+ * so it will be with all later ones. */
+int work_commit(struct work *work, const struct store_batch *batch, struct blob_set *wanted,
+        struct error *err);
+
+/* Nothing but a checkpoint before the next commit: the log has grown too long. */
+bool work_must_rest(const struct work *work);
+/* Do one chore, if one is due. `quiet`: there has been nothing to commit for a while. */
+bool work_chore(struct work *work, bool quiet);
+/* May one become due by waiting? */
+bool work_has_chore(const struct work *work);
+
+/* One slice of a backup, as backup_step(). */
+struct backup;
+int work_backup(struct work *work, struct backup *backup, struct error *err);
+
+/* Fill in what is not counted by commits: wal_pages, history_*, reserve_used. */
+void work_stats(const struct work *work, struct store_stats *stats);
+uint64_t work_free_mb(const struct work *work); /* from any thread */
+
+#endif
