@@ -22,6 +22,8 @@
  * unless it is NULL. A code is a stable number with a dotted name (gpusched_error_name); the
  * numbers are those that the controller answers with.
  *
+ * Running out of memory ends the process with a line on stderr.
+ *
  * Breaks: whatever cannot be done twice by mistake is tried again with growing pauses, as long as
  * gpusched_set_retry() says: connecting, listing, waiting, and submitting, because each job
  * carries a nonce and the controller answers a repeat with the id of the first time.
@@ -62,6 +64,11 @@ void gpusched_close(struct gpusched *g); /* NULL is fine; requests in flight are
 /* For how long to try again, in milliseconds, until a failure is reported; 0: one try, < 0: for
  * ever. The variable GPUSCHED_RETRY or 5 s if never called. */
 void gpusched_set_retry(struct gpusched *g, int64_t ms);
+
+/* Called once in each stretch of failures that lasts more than a second, from inside the call that
+ * is being tried again: for telling a user what he waits for. */
+void gpusched_on_retry(
+        struct gpusched *g, void (*tell)(const struct gpusched_error *why, void *arg), void *arg);
 
 /* The cluster that the configuration names. */
 const char *gpusched_cluster(const struct gpusched *g);
@@ -119,8 +126,19 @@ void gpusched_spec_init(struct gpusched_spec *spec);
 int gpusched_submit(struct gpusched *g, const struct gpusched_spec *specs, size_t n, uint64_t *ids,
         struct gpusched_error *err);
 
-/* The same in two halves, so that many groups are under way at once: each send is answered by one
- * receive, in the order of sending. Sending never waits for an answer (but for room in the
+/* Would it be accepted, and would it start now? Nothing is kept. */
+struct gpusched_verdict {
+	bool would_start_now;
+	const char *node, *gpu_type; /* where; until the next call with `g` */
+	const uint32_t *gpus;        /* n_gpus of them: the host's numbers */
+	size_t n_gpus;
+	const char *reason; /* why not now, as in gqueue(1) */
+};
+int gpusched_test(struct gpusched *g, const struct gpusched_spec *spec,
+        struct gpusched_verdict *verdict, struct gpusched_error *err);
+
+/* gpusched_submit() in two halves, so that many groups are under way at once: each send is answered
+ * by one receive, in the order of sending. Sending never waits for an answer (but for room in the
  * network); at most GPUSCHED_PIPELINE_MAX groups may wait for their answer. */
 #define GPUSCHED_PIPELINE_MAX 1024
 

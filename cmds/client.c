@@ -1,0 +1,260 @@
+/* client.c - see client.h */
+#include "cmds/client.h"
+
+#include <ctype.h>
+#include <errno.h>
+#include <pwd.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "common/backoff.h"
+#include "common/units.h"
+#include "common/xalloc.h"
+
+#define PAUSE_MIN_MS 20
+#define PAUSE_MAX_MS 1000
+#define TELL_MS      1000
+
+struct client {
+	struct conf_client conf;
+	struct mcred_ops *mcred;
+	uid_t server_uid;
+	struct dial *dial; /* NULL: not connected */
+	uint64_t generation;
+	struct backoff backoff;
+	int64_t retry_ms;
+	int64_t failing_since_ms; /* -1: all is well */
+	bool told;
+	void (*tell)(const struct error *why, void *arg);
+	void *tell_arg;
+};
+
+static int64_t now_ms(void)
+{
+	struct timespec ts;
+
+	clock_gettime(CLOCK_MONOTONIC, &ts);
+	return (int64_t)ts.tv_sec * 1000 + ts.tv_nsec / 1000000;
+}
+
+/* A user's name or number. */
+static int find_uid(const char *user, uid_t *uid, struct error *err)
+{
+	char buf[4096];
+	struct passwd pw, *found;
+	uint64_t n;
+	int rc;
+
+	if (count_parse(user, 0, UINT32_MAX - 1, &n, NULL) == 0) {
+		*uid = (uid_t)n;
+		return 0;
+	}
+	rc = getpwnam_r(user, &pw, buf, sizeof(buf), &found);
+	if (!found) {
+		error_set(err, ERR_CONFIG, "the controller's user '%s': %s", user,
+		        rc ? strerror(rc) : "no such user on this host");
+		return error_hint(err, "controller.user in the configuration may be a number");
+	}
+	*uid = found->pw_uid;
+	return 0;
+}
+
+static int read_retry(int64_t *ms, struct error *err)
+{
+	const char *value = getenv(CLIENT_RETRY_VARIABLE);
+	uint64_t n;
+
+	*ms = CLIENT_RETRY_MS;
+	if (!value || !*value)
+		return 0;
+	if (duration_parse_ms(value, DURATION_BARE_S, &n, err) < 0)
+		return error_wrap(err, "%s=%s", CLIENT_RETRY_VARIABLE, value);
+	*ms = n > INT64_MAX ? -1 : (int64_t)n;
+	return 0;
+}
+
+struct client *client_new(const char *conf, struct error *err)
+{
+	struct client *c = xcalloc(1, sizeof(*c));
+
+	c->failing_since_ms = -1;
+	if (conf_client_load(conf, &c->conf, err) < 0) {
+		free(c);
+		return NULL;
+	}
+	if (find_uid(c->conf.controller_user, &c->server_uid, err) < 0 ||
+	        read_retry(&c->retry_ms, err) < 0)
+		goto error;
+	c->mcred = mcred_munge_new(c->conf.munge_socket);
+	if (!c->mcred) {
+		error_set(err, ERR_SYSTEM, "out of memory");
+		goto error;
+	}
+	return c;
+error:
+	client_free(c);
+	return NULL;
+}
+
+void client_free(struct client *c)
+{
+	if (!c)
+		return;
+	dial_close(c->dial);
+	mcred_ops_free(c->mcred);
+	conf_client_clear(&c->conf);
+	free(c);
+}
+
+const struct conf_client *client_conf(const struct client *c)
+{
+	return &c->conf;
+}
+
+const struct mcred_ops *client_mcred(const struct client *c)
+{
+	return c->mcred;
+}
+
+void client_set_retry(struct client *c, int64_t ms)
+{
+	c->retry_ms = ms;
+}
+
+void client_on_retry(struct client *c, void (*tell)(const struct error *why, void *arg), void *arg)
+{
+	c->tell = tell;
+	c->tell_arg = arg;
+}
+
+void client_worked(struct client *c)
+{
+	c->failing_since_ms = -1;
+}
+
+bool client_pause(struct client *c, const struct error *why)
+{
+	int64_t now = now_ms(), pause;
+	struct timespec ts;
+
+	if (!dial_may_retry(why))
+		return false;
+	if (c->failing_since_ms < 0) {
+		c->failing_since_ms = now;
+		c->told = false;
+		backoff_init(&c->backoff, PAUSE_MIN_MS, PAUSE_MAX_MS,
+		        (uint64_t)now ^ ((uint64_t)getpid() << 32));
+	}
+	pause = backoff_next_ms(&c->backoff);
+	if (c->retry_ms >= 0 && now + pause > c->failing_since_ms + c->retry_ms)
+		return false;
+	if (c->tell && !c->told && now - c->failing_since_ms > TELL_MS) {
+		c->told = true;
+		c->tell(why, c->tell_arg);
+	}
+	ts = (struct timespec){ pause / 1000, pause % 1000 * 1000000 };
+	while (clock_nanosleep(CLOCK_MONOTONIC, 0, &ts, &ts) == EINTR)
+		;
+	return true;
+}
+
+struct dial *client_dial(struct client *c, struct error *err)
+{
+	struct dial_to to = {
+		.host = c->conf.host,
+		.port = c->conf.port,
+		.cluster = c->conf.cluster,
+		.server_uid = c->server_uid,
+		.mcred = c->mcred,
+	};
+	struct error why;
+
+	while (!c->dial) {
+		c->dial = dial_open(&to, &why);
+		if (c->dial) {
+			c->generation++;
+		} else if (!client_pause(c, &why)) {
+			if (err)
+				*err = why;
+			return NULL;
+		}
+	}
+	return c->dial;
+}
+
+uint64_t client_generation(const struct client *c)
+{
+	return c->generation;
+}
+
+void client_drop(struct client *c)
+{
+	dial_close(c->dial);
+	c->dial = NULL;
+}
+
+/* --- one request ------------------------------------------------------------------------------ */
+
+struct counted {
+	const struct client_call *call;
+	bool handed_over; /* part of the answer */
+	bool ours;        /* the callee ended it */
+};
+
+static int count_chunk(unsigned type, const ProtobufCMessage *m, void *arg, struct error *err)
+{
+	struct counted *counted = arg;
+	int rc = 0;
+
+	counted->handed_over = true;
+	if (counted->call->on_chunk)
+		rc = counted->call->on_chunk(type, m, counted->call->arg, err);
+	counted->ours = rc < 0;
+	return rc;
+}
+
+/* May the connection be used again after this failure? A refusal is an answer like any other. */
+static bool is_answer(const struct error *err)
+{
+	switch (err->code) {
+	case ERR_UNREACHABLE:
+	case ERR_TIMEOUT:
+	case ERR_PROTOCOL:
+	case ERR_SYSTEM:
+	case ERR_INTERNAL:
+	case ERR_BUSY:
+		return false;
+	default:
+		return true;
+	}
+}
+
+int client_call(struct client *c, const struct client_call *call, struct error *err)
+{
+	for (;;) {
+		struct counted counted = { .call = call };
+		struct dial_call dc = { call->type, call->request, count_chunk, &counted,
+			call->timeout_ms };
+		struct error why = { .code = ERR_NONE };
+		struct dial *d = client_dial(c, err);
+
+		if (!d)
+			return -1;
+		if (dial_call(d, &dc, &why) >= 0) {
+			client_worked(c);
+			return 0;
+		}
+		if (counted.ours || !is_answer(&why))
+			client_drop(c);
+		else
+			client_worked(c);
+		if (counted.ours || !call->repeatable || counted.handed_over ||
+		        !client_pause(c, &why)) {
+			if (err)
+				*err = why;
+			return -1;
+		}
+	}
+}

@@ -1,0 +1,285 @@
+/* cmd.c - see cmd.h */
+#include "cmds/cmd.h"
+
+#include <errno.h>
+#include <pwd.h>
+#include <stdarg.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "common/text.h"
+#include "common/units.h"
+#include "common/xalloc.h"
+
+#include "config.h"
+
+#define KEY_HELP    '?'
+#define KEY_USAGE   0x7001
+#define KEY_VERSION 'V'
+
+static const struct argp_option standard_options[] = {
+	{ "help", KEY_HELP, NULL, 0, "Print this", -1 },
+	{ "usage", KEY_USAGE, NULL, 0, "Print the options in short", -1 },
+	{ "version", KEY_VERSION, NULL, 0, "Print the version", -1 },
+	{ 0 },
+};
+
+/* One reading of a command line. */
+struct parse {
+	const struct cmd *cmd;
+	const struct argp *argp;
+	void *input;
+	struct error err;
+	bool failed, done;
+};
+
+/* --- errors ----------------------------------------------------------------------------------- */
+
+int cmd_fail(const struct cmd *cmd, const struct error *err)
+{
+	char *text = text_escape_dup(err->text), *hint = text_escape_dup(err->hint);
+
+	fflush(stdout);
+	fprintf(stderr, "%s: error: %s\n", cmd->name, text);
+	if (*hint)
+		fprintf(stderr, "hint: %s\n", hint);
+	free(text);
+	free(hint);
+	return error_exit_status(err->code);
+}
+
+void cmd_advise(const struct cmd *cmd, const char *fmt, ...)
+{
+	char text[1024], *plain;
+	va_list ap;
+
+	if (!isatty(STDERR_FILENO))
+		return;
+	va_start(ap, fmt);
+	vsnprintf(text, sizeof(text), fmt, ap);
+	va_end(ap);
+	plain = text_escape_dup(text);
+	fprintf(stderr, "%s: %s\n", cmd->name, plain);
+	free(plain);
+}
+
+int cmd_finish(const struct cmd *cmd, int status)
+{
+	bool bad = ferror(stdout);
+	struct error err;
+
+	errno = 0;
+	if (fclose(stdout) == 0 && !bad)
+		return status;
+	error_set(&err, ERR_SYSTEM, "standard output: %s",
+	        errno ? strerror(errno) : "not all could be written");
+	return status ? status : cmd_fail(cmd, &err);
+}
+
+/* --- options ---------------------------------------------------------------------------------- */
+
+static const struct argp_option *find_option(const struct cmd *cmd, const char *name, size_t len)
+{
+	const struct argp_option *const tables[] = { cmd->options, standard_options };
+
+	for (size_t t = 0; t < 2; t++)
+		for (const struct argp_option *o = tables[t]; o && (o->name || o->key || o->doc);
+		        o++)
+			if (o->name && !strncmp(o->name, name, len) && !o->name[len])
+				return o;
+	return NULL;
+}
+
+static const char *near_option(const struct cmd *cmd, const char *name)
+{
+	const char *names[128];
+	size_t n = 0;
+
+	for (const struct argp_option *o = cmd->options; o && (o->name || o->key || o->doc); o++)
+		if (o->name && !(o->flags & OPTION_HIDDEN) && n < 127)
+			names[n++] = o->name;
+	names[n] = NULL;
+	return text_nearest(name, names);
+}
+
+/* argp could not make sense of a word: which, and why? */
+static void blame_word(struct parse *p, const struct argp_state *state)
+{
+	const char *word = state->next > 1 ? state->argv[state->next - 1] : "";
+	const struct argp_option *known;
+	char shown[80], name[80] = "";
+	const char *near;
+	size_t len;
+
+	if (word[0] != '-' && state->next < state->argc)
+		word = state->argv[state->next];
+	text_escape(shown, sizeof(shown), word, strlen(word));
+	len = strcspn(word, "=");
+	known = !strncmp(word, "--", 2) ? find_option(p->cmd, word + 2, len - 2) : NULL;
+	if (known && word[len]) {
+		error_set(&p->err, ERR_USAGE, "--%s: has no value", known->name);
+	} else if (known || (word[0] == '-' && word[1] && !word[2])) {
+		error_set(&p->err, ERR_USAGE, "'%s': %s", shown,
+		        known ? "needs a value" : "no such option, or it needs a value");
+	} else {
+		strncat(name, word + strspn(word, "-"), sizeof(name) - 1);
+		name[strcspn(name, "=")] = '\0';
+		near = near_option(p->cmd, name);
+		error_set(&p->err, ERR_USAGE, "'%s': no such option%s%s%s", shown,
+		        near ? "; did you mean --" : "", near ? near : "", near ? "?" : "");
+	}
+	if (!p->err.hint[0])
+		error_hint(&p->err, "%s --help", p->cmd->name);
+}
+
+static error_t standard(struct parse *p, int key)
+{
+	unsigned how = key == KEY_USAGE ? ARGP_HELP_USAGE
+	                                : ARGP_HELP_SHORT_USAGE | ARGP_HELP_PRE_DOC |
+	                                          ARGP_HELP_LONG | ARGP_HELP_POST_DOC;
+
+	p->done = true;
+	if (key == KEY_VERSION) {
+		printf("%s (gpusched) %s\n", p->cmd->name, PACKAGE_VERSION);
+		return ECANCELED;
+	}
+	argp_help(p->argp, stdout, how, (char *)p->cmd->name);
+	if (key == KEY_HELP && p->cmd->more_help)
+		p->cmd->more_help(stdout);
+	return ECANCELED;
+}
+
+static error_t parser(int key, char *value, struct argp_state *state)
+{
+	struct parse *p = state->input;
+
+	switch (key) {
+	case KEY_HELP:
+	case KEY_USAGE:
+	case KEY_VERSION:
+		return standard(p, key);
+	case ARGP_KEY_ERROR:
+		if (!p->done && !p->failed)
+			blame_word(p, state);
+		return 0;
+	case ARGP_KEY_INIT:
+	case ARGP_KEY_ARGS:
+	case ARGP_KEY_NO_ARGS:
+	case ARGP_KEY_END:
+	case ARGP_KEY_SUCCESS:
+	case ARGP_KEY_FINI:
+		return ARGP_ERR_UNKNOWN;
+	default:
+		if (p->cmd->take(key, value, state, p->input, &p->err) >= 0)
+			return 0;
+		p->failed = true;
+		return EINVAL;
+	}
+}
+
+/* argp's note about arguments of short options says nothing new. */
+static char *filter(int key, const char *text, void *input)
+{
+	(void)input;
+	return key == ARGP_KEY_HELP_DUP_ARGS_NOTE ? NULL : (char *)text;
+}
+
+/* Our options and the standard ones in one table; the caller frees. */
+static struct argp_option *all_options(const struct cmd *cmd)
+{
+	size_t n = 0, m = sizeof(standard_options) / sizeof(standard_options[0]);
+	struct argp_option *all;
+
+	while (cmd->options && (cmd->options[n].name || cmd->options[n].key || cmd->options[n].doc))
+		n++;
+	all = xcalloc(n + m, sizeof(*all));
+	memcpy(all, cmd->options, n * sizeof(*all));
+	memcpy(all + n, standard_options, sizeof(standard_options));
+	return all;
+}
+
+int cmd_parse(const struct cmd *cmd, int argc, char **argv, void *input)
+{
+	struct argp_option *options = all_options(cmd);
+	char *doc = xasprintf("%s\v%s", cmd->about, cmd->examples);
+	struct argp argp = { options, parser, cmd->arguments, doc, NULL, filter, NULL };
+	struct parse p = { .cmd = cmd, .argp = &argp, .input = input };
+	error_t rc = argp_parse(&argp, argc, argv,
+	        ARGP_NO_ERRS | ARGP_NO_HELP | (cmd->in_order ? ARGP_IN_ORDER : 0), NULL, &p);
+
+	free(doc);
+	free(options);
+	if (p.done)
+		return cmd_finish(cmd, EXIT_DONE);
+	if (!rc)
+		return CMD_GO_ON;
+	if (!p.err.code)
+		error_set(&p.err, ERR_USAGE, "%s", strerror(rc));
+	return cmd_fail(cmd, &p.err);
+}
+
+/* --- values ----------------------------------------------------------------------------------- */
+
+int cmd_list_add(struct cmd_list *list, const char *text, struct error *err)
+{
+	for (const char *s = text;;) {
+		size_t len = strcspn(s, ",");
+
+		if (!len)
+			return error_set(
+			        err, ERR_USAGE, "would be one or more names with commas between");
+		list->v = xrealloc(list->v, list->n + 2, sizeof(*list->v));
+		list->v[list->n++] = xstrndup(s, len);
+		list->v[list->n] = NULL;
+		if (!s[len])
+			return 0;
+		s += len + 1;
+	}
+}
+
+void cmd_list_clear(struct cmd_list *list)
+{
+	for (size_t i = 0; i < list->n; i++)
+		free(list->v[i]);
+	free(list->v);
+	*list = (struct cmd_list){ .n = 0 };
+}
+
+int cmd_ids_add(struct cmd_ids *ids, const char *text, struct error *err)
+{
+	struct cmd_list parts = { .n = 0 };
+	int rc = cmd_list_add(&parts, text, NULL);
+	char shown[80];
+
+	for (size_t i = 0; i < parts.n && rc >= 0; i++) {
+		uint64_t id = 0;
+
+		rc = count_parse(parts.v[i], 1, (uint64_t)1 << 53, &id, NULL);
+		ids->v = xrealloc(ids->v, ids->n + 1, sizeof(*ids->v));
+		ids->v[ids->n++] = id;
+	}
+	cmd_list_clear(&parts);
+	if (rc >= 0)
+		return 0;
+	text_escape(shown, sizeof(shown), text, strlen(text));
+	return error_set(
+	        err, ERR_USAGE, "'%s': would be a job id, or several with commas between", shown);
+}
+
+void cmd_ids_clear(struct cmd_ids *ids)
+{
+	free(ids->v);
+	*ids = (struct cmd_ids){ .n = 0 };
+}
+
+const char *cmd_user(char *buf, size_t size)
+{
+	struct passwd *pw = getpwuid(geteuid());
+
+	if (pw)
+		snprintf(buf, size, "%s", pw->pw_name);
+	else
+		snprintf(buf, size, "%u", (unsigned)geteuid());
+	return buf;
+}

@@ -1,0 +1,69 @@
+/* cmd.h - what all commands do alike: options, --help, errors, exit status
+ *
+ * An error is one line on stderr, "COMMAND: error: TEXT", and perhaps a line "hint: ...". The exit
+ * status comes from its code (common/error.h). Advice goes to stderr too, but only to a terminal.
+ */
+#ifndef CMDS_CMD_H
+#define CMDS_CMD_H
+
+#include <argp.h>
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+
+#include "cmds/client.h"
+#include "common/error.h"
+
+struct cmd {
+	const char *name;
+	const char *arguments; /* "[ID...]" */
+	const char *about;     /* one paragraph */
+	const char *examples;  /* and what else stands below the options */
+	const struct argp_option *options;
+	/* An option's key with its value, or ARGP_KEY_ARG with an argument. -1 with `err`. */
+	int (*take)(int key, char *value, struct argp_state *state, void *input, struct error *err);
+	void (*more_help)(FILE *out); /* below all of it; may be NULL */
+	bool in_order;                /* options end at the first argument */
+};
+
+#define CMD_GO_ON (-1)
+
+/* Read the command line. CMD_GO_ON, or the status to exit with: --help and --version are done, or
+ * an error was printed. `input` is handed to cmd->take. */
+int cmd_parse(const struct cmd *cmd, int argc, char **argv, void *input);
+
+/* Print it; returns the exit status. */
+int cmd_fail(const struct cmd *cmd, const struct error *err);
+
+/* One line of advice, if stderr is a terminal. */
+void cmd_advise(const struct cmd *cmd, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
+
+/* Everything that was printed must have arrived. Returns `status`, or what a failure asks for. */
+int cmd_finish(const struct cmd *cmd, int status);
+
+/* --- values of options ------------------------------------------------------------------------ */
+
+/* A list that grows; the texts are owned. */
+struct cmd_list {
+	char **v; /* NULL behind the last, once there is one */
+	size_t n;
+};
+
+/* Add the parts between commas; empty parts are refused (ERR_USAGE). */
+int cmd_list_add(struct cmd_list *list, const char *text, struct error *err);
+void cmd_list_clear(struct cmd_list *list);
+
+struct cmd_ids {
+	uint64_t *v;
+	size_t n;
+};
+
+/* Job ids with commas between. */
+int cmd_ids_add(struct cmd_ids *ids, const char *text, struct error *err);
+void cmd_ids_clear(struct cmd_ids *ids);
+
+/* The name of who runs this, or the number if there is none. */
+const char *cmd_user(char *buf, size_t size);
+
+#endif

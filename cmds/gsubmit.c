@@ -1,0 +1,481 @@
+/* gsubmit.c - submit one batch job */
+#include <errno.h>
+#include <limits.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include <jansson.h>
+
+#include "cmds/cmd.h"
+#include "cmds/export.h"
+#include "cmds/gpusched.h"
+#include "cmds/jsonout.h"
+#include "cmds/options.h"
+#include "cmds/script.h"
+#include "common/text.h"
+#include "common/xalloc.h"
+
+extern char **environ;
+
+#define KEY_BASE      0x200 /* of options without a letter: KEY_BASE + index of the row */
+#define WAIT_RETRY_MS (15 * 60 * 1000) /* --wait sits out a controller that is away so long */
+#define SIGNAL_STATUS 128
+
+/* --- the command line --------------------------------------------------------------------------
+ */
+
+struct given {
+	const struct option_row *row;
+	char *value;
+};
+
+struct gsubmit {
+	struct given given[512]; /* in order: applied after weaker sources */
+	size_t n_given;
+	struct submit_options checked; /* all of it at once, to refuse what is wrong at once */
+	char *script;                  /* NULL: --wrap or standard input */
+	char **args;                   /* of the script, NULL-terminated */
+};
+
+static const struct option_row *row_of(int key)
+{
+	size_t n;
+	const struct option_row *rows = option_rows(&n);
+
+	return key >= KEY_BASE ? &rows[key - KEY_BASE] : option_by_letter((char)key);
+}
+
+static int take(int key, char *value, struct argp_state *state, void *input, struct error *err)
+{
+	struct gsubmit *g = input;
+	const struct option_row *row;
+
+	if (key == ARGP_KEY_ARG) {
+		g->script = value;
+		g->args = state->argv + state->next;
+		state->next = state->argc;
+		return 0;
+	}
+	row = row_of(key);
+	if (g->n_given == sizeof(g->given) / sizeof(g->given[0]))
+		return error_set(err, ERR_USAGE, "more than %zu options", g->n_given);
+	if (options_set(&g->checked, row, value, err) < 0)
+		return -1;
+	g->given[g->n_given++] = (struct given){ row, value };
+	return 0;
+}
+
+static const char *const group_names[] = {
+	[OPTION_WHAT] = "What is run:",
+	[OPTION_NEEDS] = "What it needs:",
+	[OPTION_LIFE] = "How it lives:",
+	[OPTION_FILES] = "Where its input and output are:",
+	[OPTION_ANSWER] = "How gsubmit answers:",
+};
+
+static const char examples[] =
+        "SCRIPT begins with #!; without one, and without --wrap, it is read from the standard "
+        "input. It can hold options itself:\n"
+        "\n"
+        "  #!/bin/bash\n"
+        "  #GPUSCHED -J embed --gpus=h100:2 --time=8:00:00\n"
+        "  python embed.py --resume\n"
+        "\n"
+        "The command line goes before GSUBMIT_* variables (GSUBMIT_TIME=2:00:00), these before "
+        "#GPUSCHED lines.\n"
+        "\n"
+        "Examples:\n"
+        "  gsubmit --gpus=1 job.sh input.json\n"
+        "  gsubmit --gpus='h100:2|l40s:4' -t 45 --wrap './serve --once'\n"
+        "  gsubmit --test-only --gpus=h100:4 job.sh    would it start now, and where?\n"
+        "  id=$(gsubmit --parsable job.sh)\n"
+        "  gsubmit --wait job.sh && echo good\n"
+        "\n"
+        "Exit status: 0 submitted; 1 refused; 2 usage; 3 no such partition or GPU type; 4 the "
+        "controller was not reached (then --token=TOKEN, which is printed, makes a repeat safe); 5 "
+        "not permitted. With --wait: the job's own, 128 + signal, or 125 for a failure of gsubmit.";
+
+/* The rows as argp wants them, under their headings. */
+static struct argp_option *make_options(void)
+{
+	size_t n, at = 0;
+	const struct option_row *rows = option_rows(&n);
+	struct argp_option *o = xcalloc(n * 2 + 1, sizeof(*o));
+	int group = -1;
+
+	for (size_t i = 0; i < n; i++) {
+		if ((int)rows[i].group != group) {
+			group = (int)rows[i].group;
+			o[at++] = (struct argp_option){ .doc = group_names[group],
+				.group = group + 1 };
+		}
+		o[at++] = (struct argp_option){ .name = rows[i].name,
+			.key = rows[i].letter ? rows[i].letter : KEY_BASE + (int)i,
+			.arg = rows[i].arg,
+			.flags = rows[i].where & OPTION_ARG_MAY_MISS ? OPTION_ARG_OPTIONAL : 0,
+			.doc = rows[i].help,
+			.group = group + 1 };
+	}
+	return o;
+}
+
+static struct cmd cmd = {
+	.name = "gsubmit",
+	.arguments = "[SCRIPT [ARGUMENT...]]",
+	.about = "Submit a batch job.",
+	.examples = examples,
+	.take = take,
+	.in_order = true,
+};
+
+/* --- the script and its options -----------------------------------------------------------------
+ */
+
+/* "job.sh:3: ..." for a text that begins with a line's number, else "job.sh: ...". */
+static int blame_script(const char *name, struct error *err)
+{
+	char text[sizeof(err->text)], shown[160];
+	size_t digits = strspn(err->text, "0123456789");
+	bool line = digits && err->text[digits] == ':';
+
+	text_escape(shown, sizeof(shown), name, strlen(name));
+	memcpy(text, err->text, sizeof(text));
+	snprintf(err->text, sizeof(err->text), "%s:%s%.300s", shown, line ? "" : " ", text);
+	return -1;
+}
+
+static int read_script(const struct gsubmit *g, struct script *script, struct error *err)
+{
+	if (g->checked.wrap && g->script)
+		return error_set(err, ERR_USAGE,
+		        "--wrap: runs a command, there can be no script '%s'", g->script);
+	if (g->checked.wrap) {
+		script_wrap(g->checked.wrap, script);
+		return 0;
+	}
+	if (!g->script && isatty(STDIN_FILENO))
+		cmd_advise(&cmd, "reading the script from the terminal, to its end (Ctrl-D)");
+	return script_read(g->script ? g->script : "-", script, err);
+}
+
+/* All sources, the weakest first. */
+static int gather(const struct gsubmit *g, const struct script *script, struct submit_options *o,
+        struct error *err)
+{
+	const char *name = g->script ? g->script : "standard input";
+	unsigned late = 0;
+
+	if (script_check(script, err) < 0)
+		return blame_script(g->checked.wrap ? "--wrap" : name, err);
+	if (!g->checked.wrap && options_from_script(o, script->text, script->len, &late, err) < 0)
+		return blame_script(name, err);
+	if (late)
+		cmd_advise(
+		        &cmd, "%s:%u: #GPUSCHED behind the first command is not read", name, late);
+	if (options_from_environment(o, environ, err) < 0)
+		return -1;
+	for (size_t i = 0; i < g->n_given; i++)
+		if (options_set(o, g->given[i].row, g->given[i].value, err) < 0)
+			return -1;
+	if (o->test_only && o->wait)
+		return error_set(err, ERR_USAGE, "--test-only: there is nothing to --wait for");
+	return 0;
+}
+
+/* --- the job ------------------------------------------------------------------------------------
+ */
+
+/* What the spec borrows from. */
+struct job {
+	struct gpusched_spec spec;
+	char **env;
+	char *cwd, *name;
+	char token[40];
+};
+
+/* A text of 20 letters and digits: 100 bits. */
+static int make_token(char *token, struct error *err)
+{
+	static const char letters[] = "abcdefghijklmnopqrstuvwxyz234567";
+	unsigned char random[20];
+
+	if (getentropy(random, sizeof(random)) < 0)
+		return error_set(err, ERR_SYSTEM, "getentropy: %s", strerror(errno));
+	for (size_t i = 0; i < sizeof(random); i++)
+		token[i] = letters[random[i] % 32];
+	token[sizeof(random)] = '\0';
+	return 0;
+}
+
+static int make_cwd(const char *dir, char **cwd, struct error *err)
+{
+	char here[PATH_MAX];
+
+	if (dir && dir[0] == '/') {
+		*cwd = xstrdup(dir);
+		return 0;
+	}
+	if (!getcwd(here, sizeof(here))) {
+		error_set(err, ERR_USAGE, "the present directory: %s", strerror(errno));
+		return error_hint(err, "--chdir=DIR says where to run, from the root on");
+	}
+	*cwd = dir ? xasprintf("%s/%s", here, dir) : xstrdup(here);
+	return 0;
+}
+
+/* The name that a job has by itself: the file's, as far as a name can be so. */
+static char *default_name(const struct gsubmit *g)
+{
+	const char *name = g->checked.wrap ? "wrap" : g->script ? g->script : "stdin";
+	const char *slash = strrchr(name, '/');
+	char text[OPTIONS_TEXT_MAX + 1];
+
+	name = slash && slash[1] ? slash + 1 : name;
+	text_escape(text, sizeof(text), name, strlen(name));
+	return xstrdup(text);
+}
+
+static int make_job(const struct gsubmit *g, const struct submit_options *o,
+        const struct script *script, struct job *job, struct error *err)
+{
+	struct gpusched_spec *s = &job->spec;
+	const char *missing;
+
+	gpusched_spec_init(s);
+	if (make_cwd(o->chdir, &job->cwd, err) < 0)
+		return -1;
+	if (!o->token && make_token(job->token, err) < 0)
+		return -1;
+	job->env = export_apply(o->export ? o->export : "ALL", environ, &missing);
+	if (*missing)
+		cmd_advise(&cmd, "--export: %s is not set", missing);
+	job->name = o->name ? xstrdup(o->name) : default_name(g);
+	s->script = script->text;
+	s->script_len = script->len;
+	s->args = (const char *const *)g->args;
+	s->env = (const char *const *)job->env;
+	s->name = job->name;
+	s->cwd = job->cwd;
+	s->input = o->input;
+	s->output = o->output;
+	s->error = o->error;
+	s->append = o->append;
+	s->partition = o->partition;
+	s->account = o->account;
+	s->gpus = o->gpus;
+	s->cpus = o->cpus;
+	s->mem_mb = o->mem_mb;
+	s->time_limit_s = o->time_limit_s;
+	s->hold = o->hold;
+	s->no_requeue = o->no_requeue;
+	s->warn_signal = o->warn_signal;
+	s->warn_before_s = o->warn_before_s;
+	s->nice = o->nice;
+	s->labels = (const char *const *)o->labels;
+	s->token = o->token ? o->token : job->token;
+	return 0;
+}
+
+/* --- answers ------------------------------------------------------------------------------------
+ */
+
+static void take_error(const struct gpusched_error *from, struct error *to)
+{
+	error_set(to, from->code, "%s", from->text);
+	error_hint(to, "%s", from->hint);
+}
+
+static void tell(const struct gpusched_error *why, void *arg)
+{
+	(void)arg;
+	cmd_advise(&cmd, "%s; trying again", why->text);
+}
+
+static void print_submitted(const struct submit_options *o, struct gpusched *g, uint64_t id)
+{
+	struct jsonout j;
+
+	if (o->json) {
+		jsonout_begin(&j, stdout, gpusched_cluster(g), "jobs");
+		jsonout_object(&j, json_pack("{s:I}", "id", (json_int_t)id));
+		jsonout_end(&j, NULL);
+	} else {
+		printf(o->parsable ? "%llu\n" : "Submitted batch job %llu\n",
+		        (unsigned long long)id);
+	}
+	fflush(stdout);
+}
+
+static void print_verdict_json(struct gpusched *g, const struct gpusched_verdict *v)
+{
+	json_t *gpus = json_array();
+	struct jsonout j;
+
+	for (size_t i = 0; i < v->n_gpus; i++)
+		json_array_append_new(gpus, json_integer(v->gpus[i]));
+	jsonout_begin(&j, stdout, gpusched_cluster(g), "jobs");
+	jsonout_object(&j,
+	        json_pack("{s:b,s:s,s:s,s:o,s:s}", "would_start_now", v->would_start_now, "node",
+	                v->node, "gpu_type", v->gpu_type, "gpus", gpus, "reason", v->reason));
+	jsonout_end(&j, NULL);
+}
+
+static int test(struct gpusched *g, const struct submit_options *o, const struct job *job,
+        struct error *err)
+{
+	struct gpusched_verdict v;
+	struct gpusched_error why;
+
+	if (gpusched_test(g, &job->spec, &v, &why) < 0) {
+		take_error(&why, err);
+		return -1;
+	}
+	if (o->json) {
+		print_verdict_json(g, &v);
+		return EXIT_DONE;
+	}
+	if (!v.would_start_now) {
+		printf("would wait: %s\n", *v.reason ? v.reason : "no reason known");
+		return EXIT_DONE;
+	}
+	printf("would start now on %s", v.node);
+	if (v.n_gpus) {
+		printf(" with %s:%zu (GPU%s ", v.gpu_type, v.n_gpus, v.n_gpus > 1 ? "s" : "");
+		for (size_t i = 0; i < v.n_gpus; i++)
+			printf("%s%u", i ? "," : "", v.gpus[i]);
+		putchar(')');
+	}
+	putchar('\n');
+	return EXIT_DONE;
+}
+
+/* --- --wait -------------------------------------------------------------------------------------
+ */
+
+/* What the job's end makes of our exit status. */
+static int on_end(const struct gpusched_job *job, void *arg)
+{
+	int *status = arg;
+
+	if (job->exit_signal)
+		*status = SIGNAL_STATUS + (int)job->exit_signal;
+	else if (job->exit_code || !strcmp(job->state, "COMPLETED"))
+		*status = (int)job->exit_code & 0xff;
+	else
+		*status = EXIT_OWN_FAILURE; /* it ended otherwise, and not by itself */
+	if (strcmp(job->state, "COMPLETED") && strcmp(job->state, "FAILED"))
+		fprintf(stderr, "gsubmit: job %llu: %s%s%s\n", (unsigned long long)job->id,
+		        job->state, *job->reason_text ? ": " : "", job->reason_text);
+	return 0;
+}
+
+static int wait_for(struct gpusched *g, uint64_t id, struct error *err)
+{
+	int status = EXIT_OWN_FAILURE;
+	struct gpusched_error why;
+
+	if (!getenv(CLIENT_RETRY_VARIABLE))
+		gpusched_set_retry(g, WAIT_RETRY_MS);
+	if (gpusched_wait(g, &id, 1, on_end, &status, &why) >= 0)
+		return status;
+	take_error(&why, err);
+	return error_wrap(err, "waiting for job %llu", (unsigned long long)id);
+}
+
+/* --- all of it ----------------------------------------------------------------------------------
+ */
+
+/* A repeat with this token can never submit twice. */
+static void print_token(const struct job *job, const struct error *err)
+{
+	if (error_exit_status(err->code) == EXIT_NO_CONTROLLER)
+		fprintf(stderr, "to try again, and never submit twice: gsubmit --token=%s ...\n",
+		        job->spec.token);
+}
+
+static int submit(struct gpusched *g, const struct submit_options *o, const struct job *job,
+        struct error *err)
+{
+	struct gpusched_error why;
+	uint64_t id;
+
+	gpusched_on_retry(g, tell, NULL);
+	if (o->test_only)
+		return test(g, o, job, err);
+	if (gpusched_submit(g, &job->spec, 1, &id, &why) < 0) {
+		take_error(&why, err);
+		return -1;
+	}
+	print_submitted(o, g, id);
+	return o->wait ? wait_for(g, id, err) : EXIT_DONE;
+}
+
+static void print_error_json(const struct error *err)
+{
+	struct jsonout j;
+
+	jsonout_begin(&j, stdout, "", "jobs");
+	jsonout_end(&j, err);
+}
+
+/* -1 with `err`, or the exit status. */
+static int run(const struct gsubmit *g, struct submit_options *o, struct script *script,
+        struct job *job, struct error *err)
+{
+	struct gpusched *gpusched;
+	struct gpusched_error why;
+	int rc;
+
+	if (read_script(g, script, err) < 0 || gather(g, script, o, err) < 0 ||
+	        make_job(g, o, script, job, err) < 0)
+		return -1;
+	gpusched = gpusched_open(NULL, &why);
+	if (!gpusched) {
+		take_error(&why, err);
+		return -1;
+	}
+	rc = submit(gpusched, o, job, err);
+	gpusched_close(gpusched);
+	return rc;
+}
+
+int main(int argc, char **argv)
+{
+	struct argp_option *options = make_options();
+	struct gsubmit *g = xcalloc(1, sizeof(*g));
+	struct submit_options o;
+	struct script script = { .len = 0 };
+	struct job job = { .cwd = NULL };
+	struct error err = { .code = ERR_NONE };
+	int status;
+
+	options_init(&o);
+	options_init(&g->checked);
+	cmd.options = options;
+	status = cmd_parse(&cmd, argc, argv, g);
+	if (status == CMD_GO_ON) {
+		status = run(g, &o, &script, &job, &err);
+		if (status < 0) {
+			status = cmd_fail(&cmd, &err);
+			if (o.json || g->checked.json)
+				print_error_json(&err);
+			if (job.spec.token)
+				print_token(&job, &err);
+			if (o.wait || g->checked.wait)
+				status = EXIT_OWN_FAILURE;
+		}
+		status = cmd_finish(&cmd, status);
+	} else if (g->checked.wait && status) {
+		status = EXIT_OWN_FAILURE;
+	}
+	options_clear(&o);
+	options_clear(&g->checked);
+	script_clear(&script);
+	free(job.env);
+	free(job.cwd);
+	free(job.name);
+	free(options);
+	free(g);
+	return status;
+}

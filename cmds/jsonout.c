@@ -1,0 +1,58 @@
+/* jsonout.c - see jsonout.h */
+#include "cmds/jsonout.h"
+
+#define VERSION 1
+
+static void print(FILE *out, const json_t *value)
+{
+	json_dumpf(value, out, JSON_COMPACT | JSON_ENCODE_ANY);
+}
+
+static void print_text(FILE *out, const char *text)
+{
+	json_t *value = json_string(text);
+
+	if (!value) /* not UTF-8 */
+		value = json_string("");
+	print(out, value);
+	json_decref(value);
+}
+
+void jsonout_begin(struct jsonout *j, FILE *out, const char *cluster, const char *what)
+{
+	*j = (struct jsonout){ .out = out, .cluster = cluster, .what = what };
+}
+
+static void begin(struct jsonout *j)
+{
+	if (j->begun)
+		return;
+	j->begun = 1;
+	fprintf(j->out, "{\"version\":%d,\"cluster\":", VERSION);
+	print_text(j->out, j->cluster);
+	fprintf(j->out, ",\"%s\":[", j->what);
+}
+
+void jsonout_object(struct jsonout *j, json_t *object)
+{
+	begin(j);
+	fputs(j->n++ ? ",\n" : "\n", j->out);
+	print(j->out, object);
+	json_decref(object);
+}
+
+void jsonout_end(struct jsonout *j, const struct error *err)
+{
+	begin(j);
+	fputs(j->n ? "\n]" : "]", j->out);
+	if (err) {
+		fputs(",\"error\":{\"code\":", j->out);
+		print_text(j->out, error_name(err->code));
+		fputs(",\"text\":", j->out);
+		print_text(j->out, err->text);
+		fputs(",\"hint\":", j->out);
+		print_text(j->out, err->hint);
+		putc('}', j->out);
+	}
+	fputs("}\n", j->out);
+}

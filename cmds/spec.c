@@ -1,0 +1,240 @@
+/* spec.c - see spec.h */
+#include "cmds/spec.h"
+
+#include <errno.h>
+#include <limits.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <sodium.h>
+
+#include "cmds/gpus.h"
+#include "cmds/submit.h"
+#include "common/text.h"
+#include "common/xalloc.h"
+
+#define TOKEN_PREFIX   "gpusched-token-1" /* so that a token hashes to nothing else */
+#define DEFAULT_OUTPUT "gpusched-%j.out"
+
+static ProtobufCBinaryData bytes_of(const char *text)
+{
+	return (ProtobufCBinaryData){ text ? strlen(text) : 0, (uint8_t *)text };
+}
+
+static size_t list_length(const char *const *list)
+{
+	size_t n = 0;
+
+	while (list && list[n])
+		n++;
+	return n;
+}
+
+/* The entries as bytes; the caller frees the array. */
+static ProtobufCBinaryData *bytes_list(const char *const *list, size_t n)
+{
+	ProtobufCBinaryData *v = xcalloc(n, sizeof(*v));
+
+	for (size_t i = 0; i < n; i++)
+		v[i] = bytes_of(list[i]);
+	return v;
+}
+
+static int make_nonce(const char *token, uint8_t nonce[SIGNEDJOB_NONCE_LEN], struct error *err)
+{
+	crypto_generichash_state state;
+
+	if (!token) {
+		if (getentropy(nonce, SIGNEDJOB_NONCE_LEN) < 0)
+			return error_set(err, ERR_SYSTEM, "getentropy: %s", strerror(errno));
+		return 0;
+	}
+	crypto_generichash_init(&state, NULL, 0, SIGNEDJOB_NONCE_LEN);
+	crypto_generichash_update(&state, (const uint8_t *)TOKEN_PREFIX, strlen(TOKEN_PREFIX));
+	crypto_generichash_update(&state, (const uint8_t *)token, strlen(token));
+	crypto_generichash_final(&state, nonce, SIGNEDJOB_NONCE_LEN);
+	return 0;
+}
+
+static uint32_t present_umask(void)
+{
+	mode_t mask = umask(022);
+
+	umask(mask);
+	return mask;
+}
+
+/* --- what is signed --------------------------------------------------------------------------- */
+
+static int sign_part(const struct gpusched_spec *s, const char *cluster, ProtobufCBinaryData *out,
+        struct error *err)
+{
+	Gpusched__SignedSpec spec = GPUSCHED__SIGNED_SPEC__INIT;
+	struct signedjob_hash script = signedjob_hash(s->script, s->script_len);
+	uint8_t nonce[SIGNEDJOB_NONCE_LEN];
+	char cwd[PATH_MAX];
+	int rc = -1;
+
+	if (!s->cwd && !getcwd(cwd, sizeof(cwd)))
+		return error_set(err, ERR_SYSTEM, "the present directory: %s", strerror(errno));
+	if (make_nonce(s->token, nonce, err) < 0)
+		return -1;
+	spec.version = SIGNEDJOB_VERSION;
+	spec.cluster = (char *)cluster;
+	spec.nonce = (ProtobufCBinaryData){ sizeof(nonce), nonce };
+	spec.uid = geteuid();
+	spec.gid = getegid();
+	spec.script_hash = (ProtobufCBinaryData){ sizeof(script.b), script.b };
+	spec.name = (char *)(s->name ? s->name : "");
+	spec.n_args = list_length(s->args);
+	spec.args = bytes_list(s->args, spec.n_args);
+	spec.n_env = list_length(s->env);
+	spec.env = bytes_list(s->env, spec.n_env);
+	spec.cwd = bytes_of(s->cwd ? s->cwd : cwd);
+	spec.input = bytes_of(s->input);
+	spec.output = bytes_of(s->output ? s->output : DEFAULT_OUTPUT);
+	spec.error = bytes_of(s->error);
+	spec.append = s->append;
+	spec.tasks_per_node = 1;
+	spec.max_attempts = s->no_requeue ? 1 : SUBMIT_ATTEMPTS;
+	spec.umask = s->umask < 0 ? present_umask() : (uint32_t)s->umask;
+	if (signedjob_script_check(s->script, s->script_len, MSG_SCRIPT_MAX, err) >= 0 &&
+	        signedjob_spec_check(&spec, err) >= 0) {
+		out->len = gpusched__signed_spec__get_packed_size(&spec);
+		out->data = xcalloc(out->len, 1);
+		gpusched__signed_spec__pack(&spec, out->data);
+		rc = 0;
+	}
+	free(spec.args);
+	free(spec.env);
+	return rc;
+}
+
+/* --- what is asked for ------------------------------------------------------------------------ */
+
+static int check_text(const char *what, const char *text, struct error *err)
+{
+	return text ? text_check(what, text, 255, err) : 0;
+}
+
+static int add_gpus(Gpusched__JobRequest *r, const char *text, struct error *err)
+{
+	struct gpus gpus = { .n = 0 };
+
+	if (text && gpus_parse(text, &gpus, err) < 0)
+		return error_wrap(err, "gpus");
+	r->gpus = xcalloc(gpus.n, sizeof(*r->gpus));
+	for (r->n_gpus = 0; r->n_gpus < gpus.n; r->n_gpus++) {
+		Gpusched__GpuCount *count = xcalloc(1, sizeof(*count));
+
+		gpusched__gpu_count__init(count);
+		count->type = xstrdup(gpus.v[r->n_gpus].type);
+		count->count = gpus.v[r->n_gpus].count;
+		r->gpus[r->n_gpus] = count;
+	}
+	return 0;
+}
+
+static int add_labels(Gpusched__JobRequest *r, const char *const *labels, struct error *err)
+{
+	size_t n = list_length(labels);
+
+	r->labels = xcalloc(n, sizeof(*r->labels));
+	for (size_t i = 0; i < n; i++) {
+		const char *equals = strchr(labels[i], '=');
+		Gpusched__KeyValue *kv;
+
+		if (!equals || equals == labels[i])
+			return error_set(err, ERR_USAGE, "a label must be KEY=VALUE");
+		if (text_check("label", labels[i], 512, err) < 0)
+			return -1;
+		kv = xcalloc(1, sizeof(*kv));
+		gpusched__key_value__init(kv);
+		kv->key = xstrndup(labels[i], (size_t)(equals - labels[i]));
+		kv->value = xstrdup(equals + 1);
+		r->labels[r->n_labels++] = kv;
+	}
+	return 0;
+}
+
+/* The request, in its own memory (freed as an unpacked message would be). */
+static int ask_part(const struct gpusched_spec *s, Gpusched__JobRequest *r, struct error *err)
+{
+	char host[256] = "";
+
+	if (check_text("partition", s->partition, err) < 0 ||
+	        check_text("account", s->account, err) < 0 || add_gpus(r, s->gpus, err) < 0 ||
+	        add_labels(r, s->labels, err) < 0)
+		return -1;
+	gethostname(host, sizeof(host) - 1);
+	r->partition = xstrdup(s->partition ? s->partition : "");
+	r->account = xstrdup(s->account ? s->account : "");
+	r->submit_host = xstrdup(text_check("host", host, 255, NULL) < 0 ? "" : host);
+	r->cpus = s->cpus;
+	r->mem_mb = s->mem_mb;
+	r->time_limit_s = s->time_limit_s;
+	r->hold = s->hold;
+	r->no_requeue = s->no_requeue;
+	r->warn_signal = s->warn_signal;
+	r->warn_before_s = s->warn_before_s;
+	r->nice = s->nice;
+	return 0;
+}
+
+/* --- groups ----------------------------------------------------------------------------------- */
+
+static int make_job(const struct gpusched_spec *s, const char *cluster, Gpusched__SubmitJob *job,
+        struct signedjob_hash *hash, struct error *err)
+{
+	if (s->size != sizeof(*s))
+		return error_set(err, ERR_USAGE, "gpusched_spec_init() was not called");
+	job->request = xcalloc(1, sizeof(*job->request));
+	gpusched__job_request__init(job->request);
+	if (ask_part(s, job->request, err) < 0 || sign_part(s, cluster, &job->spec, err) < 0)
+		return -1;
+	*hash = signedjob_hash(job->spec.data, job->spec.len);
+	job->script = (ProtobufCBinaryData){ s->script_len, (uint8_t *)s->script };
+	return 0;
+}
+
+int spec_group_make(const struct gpusched_spec *specs, size_t n, const char *cluster,
+        struct spec_group *group, struct error *err)
+{
+	Gpusched__Submit *submit = &group->submit;
+
+	if (n < 1 || n > GPUSCHED_GROUP_MAX)
+		return error_set(
+		        err, ERR_USAGE, "%zu jobs at once; must be 1 to %d", n, GPUSCHED_GROUP_MAX);
+	gpusched__submit__init(submit);
+	submit->jobs = xcalloc(n, sizeof(*submit->jobs));
+	for (size_t i = 0; i < n; i++) {
+		Gpusched__SubmitJob *job = xcalloc(1, sizeof(*job));
+
+		gpusched__submit_job__init(job);
+		submit->jobs[submit->n_jobs++] = job;
+		if (make_job(&specs[i], cluster, job, &group->hashes[i], err) < 0) {
+			spec_group_clear(group);
+			return n > 1 ? error_wrap(err, "job %zu of %zu", i + 1, n) : -1;
+		}
+	}
+	return 0;
+}
+
+void spec_group_clear(struct spec_group *group)
+{
+	Gpusched__Submit *submit = &group->submit;
+
+	for (size_t i = 0; i < submit->n_jobs; i++) {
+		Gpusched__SubmitJob *job = submit->jobs[i];
+
+		if (job->request)
+			gpusched__job_request__free_unpacked(job->request, NULL);
+		free(job->spec.data);
+		free(job);
+	}
+	free(submit->jobs);
+	submit->jobs = NULL;
+	submit->n_jobs = 0;
+}

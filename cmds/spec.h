@@ -1,0 +1,23 @@
+/* spec.h - a job of the C API as messages: what is signed, and what is asked for */
+#ifndef CMDS_SPEC_H
+#define CMDS_SPEC_H
+
+#include "cmds/gpusched.h"
+#include "common/error.h"
+#include "common/gpusched.pb-c.h"
+#include "common/signedjob.h"
+
+/* `n` jobs as a Submit without its credential, and the hashes that the credential is to sign.
+ * Owned; borrows the scripts of the specs. */
+struct spec_group {
+	Gpusched__Submit submit;
+	struct signedjob_hash hashes[SIGNEDJOB_MAX];
+};
+
+/* ERR_USAGE or ERR_JOB_SPEC with what is not acceptable; with several jobs the text begins with
+ * "job N of M: ". On success end with spec_group_clear(). */
+int spec_group_make(const struct gpusched_spec *specs, size_t n, const char *cluster,
+        struct spec_group *group, struct error *err);
+void spec_group_clear(struct spec_group *group);
+
+#endif
