@@ -26,6 +26,16 @@
 	X(history_after_commit, "a slice is in both databases")                                \
 	X(history_before_delete, "a copied slice is deleted from state.db, not committed")     \
 	X(history_after_delete, "a slice has moved")                                           \
+	X(ctld_before_apply, "something has happened, the core has not seen it")               \
+	X(ctld_after_apply, "the core has applied an event, nothing is sealed")                \
+	X(ctld_before_seal, "rows are dirty, no batch has them")                               \
+	X(ctld_after_seal, "a batch is made, the store has not got it")                        \
+	X(ctld_before_release, "a batch is durable, nobody was told")                          \
+	X(ctld_after_release, "who waited for a batch was told")                               \
+	X(ctld_before_reply, "an answer to a user may leave and has not")                      \
+	X(ctld_after_reply, "an answer to a user is on its way")                               \
+	X(ctld_before_order, "an order to an agent may leave and has not")                     \
+	X(ctld_after_order, "an order to an agent is on its way")                              \
 	X(launcher_before_record, "a start is verified, nothing of it is written")             \
 	X(launcher_after_record, "the launch record is written, RUN_DIR is not made")          \
 	X(launcher_before_spawn, "everything is there, the shepherd is not")                   \

@@ -162,9 +162,7 @@ static char *end_time(const struct jobenv_in *in)
 
 static char *submit_dir(const struct jobenv_in *in)
 {
-	const ProtobufCBinaryData *cwd = &in->spec->cwd;
-
-	return cwd->len ? xstrndup((const char *)cwd->data, cwd->len) : xstrdup("");
+	return xstrndup((const char *)in->spec->cwd.data, in->spec->cwd.len);
 }
 
 static char *submit_host(const struct jobenv_in *in)

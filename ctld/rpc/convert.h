@@ -32,6 +32,7 @@
 #define WIRE_CPUS_MAX      (1U << 20)
 #define WIRE_SIGNAL_MAX    64
 #define WIRE_NICE_MAX      1000000
+#define WIRE_RETRY_MS      200 /* with ERR_BUSY: queues are short, and clients back off */
 
 /* An arena for messages to the wire: as large as it takes. */
 #define WIRE_ARENA_CAP ((size_t)1 << 40)
@@ -46,6 +47,10 @@ int wire_submit_job(const Gpusched__JobRequest *request, const Gpusched__SignedS
 /* Verb, signal and reason of a JobControl; the jobs come from its filter (filter.h). Fills
  * event->job. */
 int wire_job_control(const Gpusched__JobControl *m, struct core_event *event, struct error *err);
+
+/* The nodes of `conf` that `n` hostlists name, as ascending indices, each once. */
+int wire_node_list(char *const *lists, size_t n, const struct conf *conf, struct arena *arena,
+        uint32_t **nodes, size_t *n_nodes, struct error *err);
 
 /* All of a NodeControl: its hostlist against the nodes of `conf`. Fills event->node. */
 int wire_node_control(const Gpusched__NodeControl *m, const struct conf *conf, struct arena *arena,

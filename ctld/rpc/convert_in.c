@@ -204,44 +204,95 @@ int wire_job_control(const Gpusched__JobControl *m, struct core_event *event, st
 	return 0;
 }
 
+struct names {
+	char **v;
+	size_t n;
+};
+
+static int add_name(const char *name, void *arg)
+{
+	struct names *names = arg;
+
+	if ((names->n & (names->n - 1)) == 0) /* full at each power of two */
+		names->v = xrealloc(names->v, names->n ? 2 * names->n : 1, sizeof(*names->v));
+	names->v[names->n++] = xstrdup(name);
+	return 0;
+}
+
 static int compare_names(const void *a, const void *b)
 {
 	return strcmp(*(char *const *)a, *(char *const *)b);
 }
 
-/* Indices of `n` different names, in order of the index. Nodes are walked once and looked up among
- * the names, since these are usually few. */
-static int find_nodes(
-        const struct conf *conf, char **names, size_t n, uint32_t *out, struct error *err)
+/* In order, each once. */
+static void sort_names(struct names *names)
 {
-	bool *seen = xcalloc(n, sizeof(*seen));
+	size_t n = 0;
+
+	qsort(names->v, names->n, sizeof(*names->v), compare_names);
+	for (size_t i = 0; i < names->n; i++)
+		if (n == 0 || strcmp(names->v[n - 1], names->v[i]) != 0)
+			names->v[n++] = names->v[i];
+		else
+			free(names->v[i]);
+	names->n = n;
+}
+
+static void names_clear(struct names *names)
+{
+	for (size_t i = 0; i < names->n; i++)
+		free(names->v[i]);
+	free(names->v);
+}
+
+/* All nodes are walked once and looked up among the names, since these are usually few. */
+static int find_nodes(
+        const struct conf *conf, const struct names *names, uint32_t *out, struct error *err)
+{
+	bool *seen = xcalloc(names->n, sizeof(*seen));
 	size_t found = 0;
 
-	qsort(names, n, sizeof(*names), compare_names);
-	for (size_t i = 0; i < conf->n_nodes && found < n; i++) {
-		char **at = bsearch(&conf->nodes[i].name, names, n, sizeof(*names), compare_names);
+	for (size_t i = 0; i < conf->n_nodes && found < names->n; i++) {
+		char **at = bsearch(
+		        &conf->nodes[i].name, names->v, names->n, sizeof(*names->v), compare_names);
 
 		if (at) {
-			seen[at - names] = true;
+			seen[at - names->v] = true;
 			out[found++] = (uint32_t)i;
 		}
 	}
-	for (size_t i = 0; i < n && found < n; i++)
+	for (size_t i = 0; found < names->n && i < names->n; i++)
 		if (!seen[i]) {
-			error_set(err, ERR_NO_NODE, "no node '%s'", names[i]);
+			error_set(err, ERR_NO_NODE, "no node '%s'", names->v[i]);
 			break;
 		}
 	free(seen);
-	return found < n ? -1 : 0;
+	return found < names->n ? -1 : 0;
+}
+
+int wire_node_list(char *const *lists, size_t n, const struct conf *conf, struct arena *arena,
+        uint32_t **nodes, size_t *n_nodes, struct error *err)
+{
+	struct names names = { NULL, 0 };
+	int ret = 0;
+
+	for (size_t i = 0; i < n && ret == 0; i++)
+		ret = hostlist_each(lists[i], CONF_MAX_NODES - names.n, add_name, &names, err);
+	if (ret == 0) {
+		sort_names(&names);
+		*nodes = arena_alloc(arena, (names.n + 1) * sizeof(**nodes));
+		*n_nodes = names.n;
+		ret = *nodes ? find_nodes(conf, &names, *nodes, err) : too_much(err);
+	}
+	names_clear(&names);
+	return ret;
 }
 
 int wire_node_control(const Gpusched__NodeControl *m, const struct conf *conf, struct arena *arena,
         struct core_event *event, struct error *err)
 {
 	uint32_t *nodes;
-	char **names;
 	size_t n;
-	int ret;
 
 	if (m->verb == GPUSCHED__NODE_CONTROL__VERB__NONE)
 		return error_set(err, ERR_USAGE, "node control without a verb that is known here");
@@ -251,12 +302,7 @@ int wire_node_control(const Gpusched__NodeControl *m, const struct conf *conf, s
 		return error_set(err, ERR_USAGE, "a reason is needed");
 	if (m->confirmed_off && m->verb != GPUSCHED__NODE_CONTROL__VERB__DOWN)
 		return error_set(err, ERR_USAGE, "confirmed-off goes with down only");
-	if (hostlist_expand(m->nodes, CONF_MAX_NODES, &names, &n, err))
-		return -1;
-	nodes = arena_alloc(arena, n * sizeof(*nodes));
-	ret = nodes ? find_nodes(conf, names, n, nodes, err) : too_much(err);
-	free(names);
-	if (ret)
+	if (wire_node_list(&m->nodes, 1, conf, arena, &nodes, &n, err))
 		return -1;
 	event->kind = EV_NODE_CONTROL;
 	event->node.verb = (enum node_verb)m->verb;

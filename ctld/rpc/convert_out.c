@@ -122,6 +122,8 @@ Gpusched__Reply *wire_reply(const struct error *err, struct arena *arena)
 		m->code = (uint32_t)err->code;
 		m->text = shown(err->text, arena);
 		m->hint = shown(err->hint, arena);
+		if (err->code == ERR_BUSY)
+			m->retry_after_ms = WIRE_RETRY_MS;
 	}
 	return m;
 }

@@ -1,0 +1,53 @@
+/* blobs.h - the signed bytes of jobs: on their way to the store, and just used
+ *
+ * The core holds none of them. A job that was just submitted has them here until they are in a
+ * batch; after that they stay for a while, since many jobs start at once and then need no reading.
+ * For others the store is asked with the next batch.
+ *
+ * The jobs of one submit share their memory (`blob_source`): it is freed when none is left.
+ */
+#ifndef CTLD_BLOBS_H
+#define CTLD_BLOBS_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "ctld/store/store.h"
+
+#define BLOBS_KEPT_BYTES ((size_t)64 << 20) /* of those that are in the store already */
+
+struct blobs;
+
+struct blobs *blobs_new(void);
+void blobs_free(struct blobs *b); /* NULL is fine */
+
+/* Memory that several blobs point into; the maker holds one reference. */
+struct blob_source;
+struct blob_source *blob_source_new(void (*release)(void *arg), void *arg);
+void blob_source_drop(struct blob_source *src);
+
+/* A new job's bytes, which point into `src`; they go into the next batch. */
+void blobs_put(struct blobs *b, const struct store_blob *blob, struct blob_source *src);
+
+/* Those of a job, if they are at hand; borrowed until the next call. */
+const struct store_blob *blobs_get(struct blobs *b, uint64_t job);
+
+/* Let the store read them with the next batch. `got` is called exactly once: when that batch is
+ * durable (blob->spec NULL: the store has none), or with NULL from blobs_free(). */
+typedef void blobs_got_fn(void *arg, const struct store_blob *blob);
+void blobs_want(struct blobs *b, uint64_t job, blobs_got_fn *got, void *arg);
+
+/* --- for the tick -------------------------------------------------------------------------- */
+bool blobs_is_clean(const struct blobs *b); /* nothing for the next batch */
+void blobs_seal(struct blobs *b, struct store_batch *batch);
+void blobs_arrived(struct blobs *b, const struct store_result *result);
+size_t blobs_pending_bytes(const struct blobs *b);
+
+struct blobs_stats {
+	size_t kept, kept_bytes;
+	uint64_t hits, reads;
+};
+void blobs_stats(const struct blobs *b, struct blobs_stats *out);
+
+#endif

@@ -1,0 +1,331 @@
+/* ctld.c - the parts put together and taken apart; see ctld.h */
+#include "config.h"
+
+#include "ctld/ctld.h"
+
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/resource.h>
+#include <unistd.h>
+
+#include <event2/event.h>
+#include <sodium.h>
+
+#include "common/daemon.h"
+#include "common/log.h"
+#include "common/mcred.h"
+#include "common/session.h"
+#include "common/worker.h"
+#include "common/xalloc.h"
+#include "ctld/agents.h"
+#include "ctld/become.h"
+#include "ctld/blobs.h"
+#include "ctld/calls.h"
+#include "ctld/core/core.h"
+#include "ctld/fence.h"
+#include "ctld/gate.h"
+#include "ctld/peers.h"
+#include "ctld/reload.h"
+#include "ctld/rpc/rpc.h"
+#include "ctld/store/store.h"
+#include "ctld/tick.h"
+#include "ctld/users.h"
+
+#define DISK_EVERY_S   5
+#define END_EVERY_MS   5
+#define END_WITHIN_US  5000000 /* for clients to take what was sent */
+#define ASIDE_THREADS  2
+#define QUEUED_MAX     8192
+#define QUEUED_KEY_MAX 1024
+
+/* --- signals, the disk, the end ------------------------------------------------------------ */
+
+static void on_term(evutil_socket_t sig, short what, void *arg)
+{
+	(void)what;
+	log_info("signal %d: ending; jobs run on", (int)sig);
+	ctld_end(arg);
+}
+
+static void on_hup(evutil_socket_t sig, short what, void *arg)
+{
+	struct ctld *c = arg;
+	struct error err;
+
+	(void)sig;
+	(void)what;
+	if (log_reopen(&err))
+		log_error("%s", err.text);
+	reload_start(c->reload, 0);
+}
+
+static void apply_disk(struct ctld *c, void *arg, struct clocks now)
+{
+	struct core_event ev = { .kind = EV_DISK_FREE };
+
+	(void)arg;
+	ev.disk_free_mb = store_free_mb(c->store);
+	core_apply(c->core, &ev, now);
+}
+
+static void drop_disk(void *arg)
+{
+	(void)arg;
+}
+
+static const struct tick_work disk_work = { apply_disk, drop_disk };
+
+static void on_disk(evutil_socket_t fd, short what, void *arg)
+{
+	struct ctld *c = arg;
+
+	(void)fd;
+	(void)what;
+	tick_post(c->tick, &disk_work, NULL);
+}
+
+static void add_queued(struct session *s, void *arg)
+{
+	size_t *queued = arg;
+
+	*queued += session_queued(s);
+}
+
+/* All that is known is on disk and told, or there was time enough for it. */
+static void on_ending(evutil_socket_t fd, short what, void *arg)
+{
+	struct ctld *c = arg;
+	struct gate_stats gate;
+	size_t queued = 0;
+
+	(void)fd;
+	(void)what;
+	gate_stats(c->gate, &gate);
+	sessions_each(c->sessions, add_queued, &queued);
+	if ((tick_is_settled(c->tick) && gate.held == 0 && queued == 0) ||
+	        ctld_mono() - c->ending_since > END_WITHIN_US)
+		event_base_loopbreak(c->base);
+	else
+		tick_wake(c->tick);
+}
+
+void ctld_end(struct ctld *c)
+{
+	struct timeval tv = { 0, END_EVERY_MS * 1000 };
+
+	if (c->ending_since) { /* asked a second time */
+		event_base_loopbreak(c->base);
+		return;
+	}
+	c->ending_since = ctld_mono();
+	daemon_notify("STOPPING=1");
+	sessions_pause_reading(c->sessions, true);
+	event_add(c->events[CTLD_ENDING], &tv);
+}
+
+static int add_event(struct ctld *c, enum ctld_event which, int signal, event_callback_fn fn,
+        unsigned every_s, struct error *err)
+{
+	struct timeval tv = { .tv_sec = every_s };
+	short what = EV_PERSIST | (signal ? EV_SIGNAL : 0);
+
+	c->events[which] = event_new(c->base, signal ? signal : -1, what, fn, c);
+	if (!c->events[which] ||
+	        ((signal || every_s) && event_add(c->events[which], every_s ? &tv : NULL)))
+		return error_set(err, ERR_SYSTEM, "event loop: out of memory");
+	return 0;
+}
+
+static int add_events(struct ctld *c, struct error *err)
+{
+	signal(SIGPIPE, SIG_IGN);
+	if (add_event(c, CTLD_TERM, SIGTERM, on_term, 0, err) ||
+	        add_event(c, CTLD_INT, SIGINT, on_term, 0, err) ||
+	        add_event(c, CTLD_HUP, SIGHUP, on_hup, 0, err) ||
+	        add_event(c, CTLD_DISK, 0, on_disk, DISK_EVERY_S, err) ||
+	        add_event(c, CTLD_ENDING, 0, on_ending, 0, err))
+		return -1;
+	on_disk(-1, 0, c);
+	return 0;
+}
+
+/* --- what is on disk ------------------------------------------------------------------------ */
+
+static int load_row(void *arg, const struct row *row, struct error *err)
+{
+	struct ctld *c = arg;
+
+	return core_load(c->core, row, err);
+}
+
+static int load(struct ctld *c, struct error *err)
+{
+	struct store_options options = {
+		.dir = c->conf->controller.state_dir,
+		.cluster = c->conf->cluster,
+	};
+	struct core_stats stats;
+	uint64_t seed;
+
+	c->store = store_open(&options, c->base, err);
+	if (!c->store)
+		return -1;
+	randombytes_buf(&seed, sizeof(seed));
+	c->core = core_new(c->conf, seed);
+	if (store_load(c->store, load_row, c, err) || core_start(c->core, ctld_now(), err))
+		return -1;
+	core_stats(c->core, &stats);
+	c->epoch = stats.epoch;
+	return 0;
+}
+
+/* --- parts ---------------------------------------------------------------------------------- */
+
+static struct worker_pool *pool_new(struct ctld *c, unsigned threads, struct error *err)
+{
+	struct worker_limits limits = {
+		.threads = threads,
+		.max_queued = QUEUED_MAX,
+		.max_per_key = QUEUED_KEY_MAX,
+	};
+
+	return worker_pool_new(c->base, &limits, err);
+}
+
+static int make_parts(struct ctld *c, struct error *err)
+{
+	c->pool = pool_new(c, c->conf->controller.workers, err);
+	if (!c->pool)
+		return -1;
+	c->aside = pool_new(c, ASIDE_THREADS, err);
+	if (!c->aside)
+		return -1;
+	c->mcred = mcred_munge_new(c->conf->controller.munge_socket);
+	c->in = arena_new(0);
+	c->out = arena_new(0);
+	if (!c->mcred || !c->in || !c->out)
+		return error_set(err, ERR_SYSTEM, "out of memory");
+	c->gate = gate_new(peers_gate_send, c);
+	c->blobs = blobs_new();
+	c->calls = calls_new();
+	c->peers = peers_new(c);
+	c->agents = agents_new(c->conf);
+	c->users = users_new(c->aside, peers_user_known, c);
+	c->fence = fence_new(c);
+	c->reload = reload_new(c, rpc_reconfigured);
+	c->tick = tick_new(c, err);
+	return c->tick ? 0 : -1;
+}
+
+static int listen_for_peers(struct ctld *c, struct error *err)
+{
+	struct session_config config = {
+		.base = c->base,
+		.pool = c->pool,
+		.mcred = c->mcred,
+		.ops = &peers_ops,
+		.arg = c,
+	};
+	struct hello_rules rules = {
+		.role = "controller",
+		.cluster = c->conf->cluster,
+		.self = c->self,
+	};
+
+	c->sessions = sessions_new(&config, err);
+	if (!c->sessions)
+		return -1;
+	return sessions_listen(
+	        c->sessions, c->conf->controller.listen, c->conf->controller.port, &rules, err);
+}
+
+/* Each session is a descriptor: as many as we may have. */
+static void raise_descriptors(void)
+{
+	struct rlimit limit;
+
+	if (getrlimit(RLIMIT_NOFILE, &limit) == 0 && limit.rlim_cur < limit.rlim_max) {
+		limit.rlim_cur = limit.rlim_max;
+		setrlimit(RLIMIT_NOFILE, &limit);
+	}
+}
+
+struct ctld *ctld_new(struct conf *conf, const char *conf_path, bool takeover, struct error *err)
+{
+	struct ctld *c = xcalloc(1, sizeof(*c));
+	gid_t gid;
+
+	c->conf = conf;
+	c->conf_path = xstrdup(conf_path);
+	c->self = geteuid();
+	c->start_mono = ctld_mono();
+	if (gethostname(c->host, sizeof(c->host) - 1))
+		strcpy(c->host, "?");
+	raise_descriptors();
+	c->base = event_base_new();
+	if (!c->base) {
+		error_set(err, ERR_SYSTEM, "event loop: out of memory");
+		goto error;
+	}
+	if (become_lookup(conf->controller.agent_user, &c->agent_uid, &gid, err)) {
+		error_wrap(err, "controller.agent_user");
+		goto error;
+	}
+	if (load(c, err) || make_parts(c, err) || listen_for_peers(c, err) || add_events(c, err))
+		goto error;
+	if (takeover)
+		core_takeover(c->core, 0, 0);
+	return c;
+error:
+	ctld_free(c);
+	return NULL;
+}
+
+void ctld_run(struct ctld *c)
+{
+	struct core_stats stats;
+
+	core_stats(c->core, &stats);
+	log_info(
+	        "gctld %s: cluster %s, epoch %llu, state in %s, %llu jobs, listening on %s port %u",
+	        PACKAGE_VERSION, c->conf->cluster, (unsigned long long)c->epoch,
+	        c->conf->controller.state_dir, (unsigned long long)stats.jobs,
+	        c->conf->controller.listen[0] ? c->conf->controller.listen : "all addresses",
+	        sessions_port(c->sessions));
+	tick_wake(c->tick);
+	event_base_dispatch(c->base);
+}
+
+/* In reverse: the threads first, since they hand things back to the parts. */
+void ctld_free(struct ctld *c)
+{
+	if (!c)
+		return;
+	for (int i = 0; i < CTLD_EVENTS; i++)
+		if (c->events[i])
+			event_free(c->events[i]);
+	sessions_free(c->sessions);
+	reload_free(c->reload);
+	users_free(c->users);
+	fence_free(c->fence);
+	worker_pool_free(c->pool);
+	worker_pool_free(c->aside);
+	peers_free(c->peers);
+	tick_free(c->tick);
+	store_close(c->store);
+	blobs_free(c->blobs);
+	calls_free(c->calls);
+	agents_free(c->agents);
+	gate_free(c->gate);
+	core_free(c->core);
+	mcred_ops_free(c->mcred);
+	arena_free(c->in);
+	arena_free(c->out);
+	conf_free(c->conf);
+	free(c->conf_path);
+	if (c->base)
+		event_base_free(c->base);
+	free(c);
+}

@@ -1,0 +1,102 @@
+/* ctld.h - the controller's parts, and how they hang together
+ *
+ *      sessions -> peers -> tick -> rpc -> core -> effects -> gate -> sessions
+ *                                            |                  ^
+ *                                            +-> store (commit) +
+ *
+ *	peers     who is connected, as whom; fairness among them
+ *	tick      the heartbeat: takes what has happened in bounded slices, seals, commits
+ *	rpc/      one row a message type: role and handler; answers
+ *	calls     what has been asked and not yet been answered
+ *	effects   what the core wants done: one row a kind
+ *	gate      holds every frame until what it tells is on disk
+ *	agents    which session speaks for which node; launches and their signed bytes
+ *	blobs     the signed bytes of jobs, on their way to the store and just used
+ *	users     login names, looked up in workers
+ *	fence     the site's program that makes sure a node is off
+ *	reload    the configuration, read again
+ *	stats     the figures of `gctl stats`
+ *
+ * One thread runs all of it. `struct ctld` is made and freed by main.c; parts are handed it and use
+ * what they need. Nothing here is state that must survive: that is the core's.
+ */
+#ifndef CTLD_CTLD_H
+#define CTLD_CTLD_H
+
+#include <stdbool.h>
+#include <stdint.h>
+#include <sys/types.h>
+
+#include "common/arena.h"
+#include "common/conf.h"
+#include "common/error.h"
+#include "common/run.h"
+
+struct agents;
+struct blobs;
+struct core;
+struct event_base;
+struct fence;
+struct gate;
+struct mcred_ops;
+struct peers;
+struct reload;
+struct calls;
+struct sessions;
+struct store;
+struct tick;
+struct users;
+struct worker_pool;
+
+struct event;
+enum ctld_event { CTLD_TERM, CTLD_INT, CTLD_HUP, CTLD_DISK, CTLD_ENDING, CTLD_EVENTS };
+
+struct ctld {
+	struct event_base *base;
+	struct event *events[CTLD_EVENTS];
+	char *conf_path;
+	struct conf *conf;   /* owned; replaced as a whole by reload */
+	uint64_t generation; /* of conf: node and partition numbers are good within one */
+	uid_t agent_uid;     /* of controller.agent_user */
+	uid_t self;          /* whom credentials are restricted to: us */
+	char host[256];      /* ours, for people */
+	uint64_t epoch;      /* of this term */
+	usec_t start_mono;
+	usec_t ending_since; /* 0: it goes on */
+
+	struct mcred_ops *mcred;
+	struct worker_pool *pool; /* munge and key exchange */
+	struct worker_pool
+	        *aside; /* name services, files: a stalled munge must not hold these up */
+	struct core *core;
+	struct store *store;
+	struct sessions *sessions;
+
+	struct tick *tick;
+	struct gate *gate;
+	struct peers *peers;
+	struct calls *calls;
+	struct agents *agents;
+	struct blobs *blobs;
+	struct users *users;
+	struct fence *fence;
+	struct reload *reload;
+
+	struct arena *in;  /* for one message that is being decoded */
+	struct arena *out; /* for one message that is being made */
+};
+
+/* Both clocks now. */
+struct clocks ctld_now(void);
+usec_t ctld_mono(void);
+
+/* Open the state, load it, take charge, listen. Takes `conf` over. NULL with `err`. */
+struct ctld *ctld_new(struct conf *conf, const char *conf_path, bool takeover, struct error *err);
+void ctld_run(struct ctld *c);  /* until ctld_end() */
+void ctld_free(struct ctld *c); /* NULL and half-made ones are fine */
+
+/* End in an orderly way: nothing new is taken, what is held is committed and sent, then the loop
+ * ends. Again: at once. */
+void ctld_end(struct ctld *c);
+
+#endif

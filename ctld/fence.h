@@ -1,0 +1,23 @@
+/* fence.h - the site's program that makes sure a node is off
+ *
+ * Called as `PROGRAM NODE`, with a fixed environment, in a process group of its own. Exit status 0
+ * is its word that nothing runs on the node any more; anything else, or no end within
+ * controller.fence_timeout, is no. The core hears of it as EV_FENCED.
+ */
+#ifndef CTLD_FENCE_H
+#define CTLD_FENCE_H
+
+#include <stdint.h>
+
+#define FENCE_AT_ONCE 16 /* programs running; further nodes wait */
+
+struct ctld;
+struct fence;
+
+struct fence *fence_new(struct ctld *c);
+void fence_free(struct fence *f); /* kills what runs; NULL is fine */
+
+/* Start it for a node, unless it is running or waiting for that node already. */
+void fence_node(struct fence *f, uint32_t node);
+
+#endif

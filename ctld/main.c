@@ -1,0 +1,252 @@
+/* main.c - gctld, the controller: options, and what they make of it */
+#include "config.h"
+
+#include <argp.h>
+#include <limits.h>
+#include <stdbool.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <sodium.h>
+
+#include "common/conf.h"
+#include "common/daemon.h"
+#include "common/failpoint.h"
+#include "common/log.h"
+#include "common/xalloc.h"
+#include "ctld/become.h"
+#include "ctld/ctld.h"
+#include "ctld/pidfile.h"
+
+#define DEFAULT_CONF SYSCONFDIR "/gpusched/gpusched.conf"
+
+enum action { RUN, TEST_CONFIG, SHOW_CONFIG, LIST_KEYS, LIST_FAILPOINTS };
+
+struct options {
+	const char *conf;
+	enum action action;
+	bool detach, takeover;
+};
+
+enum {
+	OPT_FOREGROUND = 256,
+	OPT_DAEMON,
+	OPT_TEST_CONFIG,
+	OPT_SHOW_CONFIG,
+	OPT_LIST_KEYS,
+	OPT_LIST_FAILPOINTS,
+	OPT_TAKEOVER,
+};
+
+static const struct argp_option option_rows[] = {
+	{ "config", 'f', "FILE", 0, "Read FILE instead of " DEFAULT_CONF, 0 },
+	{ "foreground", OPT_FOREGROUND, NULL, 0, "Stay in the foreground (the default)", 0 },
+	{ "daemon", OPT_DAEMON, NULL, 0, "Go on in the background once it is ready for work", 0 },
+	{ "takeover", OPT_TAKEOVER, NULL, 0,
+	        "After a restored backup: take charge above every epoch and job id that agents "
+	        "report",
+	        0 },
+	{ "test-config", OPT_TEST_CONFIG, NULL, 0,
+	        "Check the configuration (or FILE), report all mistakes, and exit", 1 },
+	{ "show-config", OPT_SHOW_CONFIG, NULL, 0,
+	        "Print every value as it takes effect, defaults included, and exit", 1 },
+	{ "list-keys", OPT_LIST_KEYS, NULL, 0, "Print all keys of the configuration and exit", 1 },
+	{ "list-failpoints", OPT_LIST_FAILPOINTS, NULL, 0,
+	        "Print the names of the points at which tests can kill a daemon and exit", 1 },
+	{ 0 },
+};
+
+static error_t parse_option(int key, char *arg, struct argp_state *state)
+{
+	struct options *o = state->input;
+
+	switch (key) {
+	case 'f':
+		o->conf = arg;
+		break;
+	case OPT_FOREGROUND:
+		o->detach = false;
+		break;
+	case OPT_DAEMON:
+		o->detach = true;
+		break;
+	case OPT_TAKEOVER:
+		o->takeover = true;
+		break;
+	case OPT_TEST_CONFIG:
+		o->action = TEST_CONFIG;
+		break;
+	case OPT_SHOW_CONFIG:
+		o->action = SHOW_CONFIG;
+		break;
+	case OPT_LIST_KEYS:
+		o->action = LIST_KEYS;
+		break;
+	case OPT_LIST_FAILPOINTS:
+		o->action = LIST_FAILPOINTS;
+		break;
+	case ARGP_KEY_ARG:
+		if ((o->action != TEST_CONFIG && o->action != SHOW_CONFIG) || state->arg_num > 0)
+			argp_error(
+			        state, "%s: only --test-config and --show-config take a FILE", arg);
+		o->conf = arg;
+		break;
+	default:
+		return ARGP_ERR_UNKNOWN;
+	}
+	return 0;
+}
+
+static const struct argp argp = {
+	.options = option_rows,
+	.parser = parse_option,
+	.args_doc = "\n--test-config [FILE]\n--show-config [FILE]",
+	.doc = "gctld - the controller of a gpusched cluster",
+};
+
+/* --- the actions --------------------------------------------------------------------------- */
+
+/* Print the mistakes as FILE:LINE: text. */
+static struct conf *read_conf(const char *path)
+{
+	struct conf_problems problems = { NULL, 0 };
+	struct conf *conf = conf_load(path, &problems);
+
+	for (size_t i = 0; i < problems.n; i++)
+		if (problems.v[i].line)
+			fprintf(stderr, "%s:%u: %s\n", problems.v[i].file, problems.v[i].line,
+			        problems.v[i].text);
+		else
+			fprintf(stderr, "%s: %s\n", problems.v[i].file, problems.v[i].text);
+	if (!conf)
+		fprintf(stderr, "%zu error%s; the running configuration is untouched\n", problems.n,
+		        problems.n == 1 ? "" : "s");
+	conf_problems_clear(&problems);
+	return conf;
+}
+
+static int test_config(const struct options *o)
+{
+	struct conf *conf = read_conf(o->conf);
+
+	if (!conf)
+		return EXIT_REFUSED;
+	printf("%s: no mistakes: cluster %s, %zu nodes, %zu partitions\n", o->conf, conf->cluster,
+	        conf->n_nodes, conf->n_partitions);
+	conf_free(conf);
+	return EXIT_DONE;
+}
+
+static int show_config(const struct options *o)
+{
+	struct conf *conf = read_conf(o->conf);
+
+	if (!conf)
+		return EXIT_REFUSED;
+	conf_print(conf, stdout);
+	conf_free(conf);
+	return EXIT_DONE;
+}
+
+static int list_keys(const struct options *o)
+{
+	(void)o;
+	conf_print_keys(stdout);
+	return EXIT_DONE;
+}
+
+static int list_failpoints(const struct options *o)
+{
+	(void)o;
+	failpoint_list(stdout);
+	return EXIT_DONE;
+}
+
+static void fail(const struct error *err)
+{
+	fprintf(stderr, "gctld: error: %s\n", err->text);
+	if (err->hint[0])
+		fprintf(stderr, "hint: %s\n", err->hint);
+}
+
+/* Become who we are to be, and say what happens where we are to say it. */
+static int settle(const struct conf *conf, struct pidfile **pidfile, struct error *err)
+{
+	if (pidfile_open(conf->controller.pid_file, pidfile, err) ||
+	        become_user(conf->controller.user, err))
+		return -1;
+	daemon_keep_secrets();
+	return log_open(conf->controller.log, conf->controller.log_level, "gctld", err);
+}
+
+static int start(const struct options *o, const char *path, struct conf *conf, int ready,
+        struct pidfile **pidfile, struct error *err)
+{
+	struct ctld *c;
+
+	if (settle(conf, pidfile, err)) {
+		conf_free(conf);
+		return -1;
+	}
+	c = ctld_new(conf, path, o->takeover, err);
+	if (!c || pidfile_write(*pidfile, err)) {
+		ctld_free(c);
+		return -1;
+	}
+	daemon_ready(ready, "ready");
+	ctld_run(c);
+	ctld_free(c);
+	return 0;
+}
+
+static int run(const struct options *o)
+{
+	char *path = realpath(o->conf, NULL);
+	struct conf *conf = read_conf(path ? path : o->conf);
+	struct pidfile *pidfile = NULL;
+	int ready = -1, ret = EXIT_REFUSED;
+	struct error err;
+
+	daemon_keep_secrets();
+	if (!conf) {
+		free(path);
+		return EXIT_REFUSED;
+	}
+	if (o->detach && daemon_detach(&ready, &err)) {
+		conf_free(conf);
+		fail(&err);
+	} else if (start(o, path, conf, ready, &pidfile, &err)) {
+		log_error("%s", err.text);
+		fail(&err);
+	} else {
+		log_info("ended");
+		ret = EXIT_DONE;
+	}
+	pidfile_close(pidfile);
+	log_close();
+	free(path);
+	return ret;
+}
+
+static int (*const actions[])(const struct options *o) = {
+	[RUN] = run,
+	[TEST_CONFIG] = test_config,
+	[SHOW_CONFIG] = show_config,
+	[LIST_KEYS] = list_keys,
+	[LIST_FAILPOINTS] = list_failpoints,
+};
+
+int main(int argc, char **argv)
+{
+	struct options o = { .conf = DEFAULT_CONF };
+
+	argp_program_version = "gctld (gpusched) " PACKAGE_VERSION;
+	argp_err_exit_status = EXIT_USAGE;
+	if (sodium_init() < 0) {
+		fputs("gctld: error: libsodium does not start\n", stderr);
+		return EXIT_REFUSED;
+	}
+	argp_parse(&argp, argc, argv, 0, NULL, &o);
+	return actions[o.action](&o);
+}

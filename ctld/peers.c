@@ -1,0 +1,373 @@
+/* peers.c - see peers.h */
+#include "config.h"
+
+#include "ctld/peers.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "common/failpoint.h"
+#include "common/log.h"
+#include "common/xalloc.h"
+#include "ctld/agents.h"
+#include "ctld/core/core.h"
+#include "ctld/ctld.h"
+#include "ctld/gate.h"
+#include "ctld/byid.h"
+#include "ctld/calls.h"
+#include "ctld/rpc/convert.h"
+#include "ctld/rpc/rpc.h"
+#include "ctld/tick.h"
+#include "ctld/users.h"
+
+#define REFUSED_A_SECOND 5 /* records in the log; the rest is counted */
+
+struct peers {
+	struct ctld *c;
+	struct byid *map; /* by session */
+	usec_t refused_since;
+	unsigned refused, refused_silently;
+};
+
+struct peers *peers_new(struct ctld *c)
+{
+	struct peers *p = xcalloc(1, sizeof(*p));
+
+	p->c = c;
+	p->map = byid_new();
+	return p;
+}
+
+static void peer_free(struct ctld *c, struct peer *peer)
+{
+	calls_drop(c, peer, ctld_now());
+	free(peer->node_name);
+	free(peer);
+}
+
+void peers_free(struct peers *p)
+{
+	struct peer *peer;
+	uint64_t id;
+
+	if (!p)
+		return;
+	while ((peer = byid_any(p->map, &id))) {
+		byid_take(p->map, id);
+		peer_free(p->c, peer);
+	}
+	byid_free(p->map);
+	free(p);
+}
+
+struct peer *peers_find(struct peers *p, uint64_t session)
+{
+	return byid_get(p->map, session);
+}
+
+size_t peers_count(const struct peers *p)
+{
+	return byid_count(p->map);
+}
+
+struct each {
+	struct ctld *c;
+	void (*fn)(struct ctld *c, struct peer *peer);
+};
+
+static void each_agent(struct session *s, void *arg)
+{
+	struct each *e = arg;
+	struct peer *peer = session_data(s);
+
+	if (peer && peer->agent)
+		e->fn(e->c, peer);
+}
+
+void peers_each_agent(struct peers *p, void (*fn)(struct ctld *c, struct peer *peer))
+{
+	struct each e = { p->c, fn };
+
+	sessions_each(p->c->sessions, each_agent, &e);
+}
+
+/* --- back pressure ------------------------------------------------------------------------- */
+
+void peer_add_work(struct ctld *c, struct peer *peer, ptrdiff_t frames, ptrdiff_t bytes)
+{
+	struct session *s;
+	bool pause;
+
+	peer->work += (size_t)frames;
+	peer->work_bytes += (size_t)bytes;
+	users_add_bytes(c->users, peer->uid, bytes);
+	/* once stopped, it goes on when half of it is done */
+	pause = peer->paused ? peer->work > PEER_WORK_MAX / 2 ||
+	                               peer->work_bytes > PEER_WORK_BYTES_MAX / 2
+	                     : peer->work > PEER_WORK_MAX || peer->work_bytes > PEER_WORK_BYTES_MAX;
+	if (pause == peer->paused || peer->closed)
+		return;
+	peer->paused = pause;
+	s = session_find(c->sessions, peer->session);
+	if (s)
+		session_pause_reading(s, pause);
+}
+
+/* --- coming in ----------------------------------------------------------------------------- */
+
+static int on_admit(
+        struct sessions *ss, const struct session_peer *sp, void *arg, struct error *err)
+{
+	struct ctld *c = arg;
+	uint32_t node;
+
+	(void)ss;
+	if (!sp->node[0])
+		return 0;
+	if (sp->uid != 0 && sp->uid != c->agent_uid) {
+		error_set(err, ERR_NOT_PERMITTED, "uid %u may not speak for node %s",
+		        (unsigned)sp->uid, sp->node);
+		return ERR_NOT_PERMITTED;
+	}
+	if (!agents_find_node(c->agents, sp->node, &node)) {
+		error_set(err, ERR_NO_NODE, "node %s is not in the configuration", sp->node);
+		return ERR_NO_NODE;
+	}
+	return 0;
+}
+
+static void on_opened(struct session *s, void *arg)
+{
+	const struct session_peer *sp = session_peer(s);
+	struct peer *peer = xcalloc(1, sizeof(*peer));
+	struct ctld *c = arg;
+	int known;
+
+	peer->session = session_number(s);
+	peer->uid = sp->uid;
+	peer->agent = sp->node[0] != '\0';
+	peer->admin = sp->uid == 0 || sp->uid == c->self;
+	memcpy(peer->address, sp->address, sizeof(peer->address));
+	peer->node = UINT32_MAX;
+	LIST_INIT(&peer->calls);
+	session_set_data(s, peer);
+	byid_put(c->peers->map, peer->session, peer);
+	if (peer->agent) {
+		peer->node_name = xstrdup(sp->node);
+		agents_find_node(c->agents, sp->node, &peer->node);
+		return;
+	}
+	known = users_ask(c->users, peer->uid, peer->session, NULL);
+	if (known == 0)
+		session_pause_reading(s, true); /* until peers_user_known() */
+	else if (known < 0)
+		log_warning("too many lookups of users: no name for uid %u", (unsigned)peer->uid);
+}
+
+void peers_user_known(void *arg, uint64_t session)
+{
+	struct ctld *c = arg;
+	struct peer *peer = peers_find(c->peers, session);
+	struct session *s = session_find(c->sessions, session);
+
+	if (s && peer && !peer->paused)
+		session_pause_reading(s, false);
+}
+
+struct frame_work {
+	uint64_t session, id;
+	size_t len;
+	uint16_t type;
+	uint8_t body[];
+};
+
+static void handle_frame(struct ctld *c, void *arg, struct clocks now)
+{
+	struct frame_work *w = arg;
+	struct peer *peer = peers_find(c->peers, w->session);
+
+	if (peer) {
+		rpc_dispatch(c, peer, w->type, w->id, w->body, w->len, now);
+		peer = peers_find(c->peers, w->session);
+		if (peer)
+			peer_add_work(c, peer, -1, -(ptrdiff_t)w->len);
+	}
+	free(w);
+}
+
+static const struct tick_work frame_work_ops = { handle_frame, free };
+
+static void on_frame(struct session *s, const struct frame *f, void *arg)
+{
+	struct ctld *c = arg;
+	struct peer *peer = session_data(s);
+	struct frame_work *w = xcalloc(1, sizeof(*w) + f->len);
+
+	w->session = peer->session;
+	w->type = f->type;
+	w->id = f->id;
+	w->len = f->len;
+	if (f->len)
+		memcpy(w->body, f->body, f->len);
+	peer_add_work(c, peer, 1, (ptrdiff_t)f->len);
+	tick_post(c->tick, &frame_work_ops, w);
+}
+
+/* --- going away ---------------------------------------------------------------------------- */
+
+static void handle_gone(struct ctld *c, void *arg, struct clocks now)
+{
+	struct peer *peer = byid_take(c->peers->map, (uint64_t)(uintptr_t)arg);
+
+	if (!peer)
+		return;
+	users_add_bytes(c->users, peer->uid, -(ptrdiff_t)peer->work_bytes);
+	calls_drop(c, peer, now);
+	if (peer->agent)
+		agents_gone(c, peer, now);
+	free(peer->node_name);
+	free(peer);
+}
+
+static void drop_gone(void *arg)
+{
+	(void)arg; /* a number */
+}
+
+static const struct tick_work gone_work = { handle_gone, drop_gone };
+
+/* What it sent before its end is dealt with first: it is in the inbox already. */
+static void has_gone(struct ctld *c, struct peer *peer)
+{
+	if (peer->closed)
+		return;
+	peer->closed = true;
+	tick_post(c->tick, &gone_work, (void *)(uintptr_t)peer->session);
+}
+
+static void on_closed(struct session *s, const struct error *why, void *arg)
+{
+	struct peer *peer = session_data(s);
+	struct ctld *c = arg;
+
+	if (!peer)
+		return;
+	if (peer->agent)
+		log_info("node %s: connection lost: %s", peer->node_name, why->text);
+	else
+		log_debug("%s (uid %u): session ended: %s", peer->address, (unsigned)peer->uid,
+		        why->text);
+	has_gone(c, peer);
+}
+
+void peer_expel(struct ctld *c, struct peer *peer, const struct error *why)
+{
+	struct session *s = session_find(c->sessions, peer->session);
+
+	if (peer->closed)
+		return;
+	log_warning("%s%s%s (uid %u): session closed: %s", peer->agent ? "node " : "",
+	        peer->agent ? peer->node_name : "", peer->agent ? "" : peer->address,
+	        (unsigned)peer->uid, why->text);
+	if (s)
+		session_close(s);
+	has_gone(c, peer);
+}
+
+static void on_refused(struct sessions *ss, const char *address, const struct error *why, void *arg)
+{
+	struct ctld *c = arg;
+	struct peers *p = c->peers;
+	usec_t now = ctld_mono();
+
+	(void)ss;
+	if (now - p->refused_since > 1000000) {
+		if (p->refused_silently)
+			log_warning("%u more connections were refused", p->refused_silently);
+		p->refused_since = now;
+		p->refused = p->refused_silently = 0;
+	}
+	if (p->refused++ < REFUSED_A_SECOND)
+		log_warning("connection from %s refused: %s", address, why->text);
+	else
+		p->refused_silently++;
+}
+
+/* --- going out ----------------------------------------------------------------------------- */
+
+void peers_send(
+        struct ctld *c, uint64_t session, unsigned type, uint64_t id, const ProtobufCMessage *m)
+{
+	struct peer *peer = peers_find(c->peers, session);
+	struct error err;
+	uint8_t *bytes;
+	size_t len;
+
+	if (!peer || peer->closed)
+		return;
+	if (msg_pack_frame(type, id, m, &bytes, &len, &err)) {
+		log_error("a %s cannot be sent: %s", msg_name(type), err.text);
+		peer_expel(c, peer, &err);
+		return;
+	}
+	peer->held += len;
+	gate_put(c->gate, session, core_change(c->core), bytes, len);
+}
+
+void peers_reply(struct ctld *c, uint64_t session, uint64_t id, const struct error *err)
+{
+	arena_reset(c->out, WIRE_ARENA_CAP);
+	peers_send(c, session, GPUSCHED__MSG_TYPE__MSG_REPLY, id, &wire_reply(err, c->out)->base);
+}
+
+void peers_gate_send(void *arg, uint64_t session, const uint8_t *frames, size_t len)
+{
+	struct ctld *c = arg;
+	struct peer *peer = peers_find(c->peers, session);
+	struct session *s = session_find(c->sessions, session);
+	struct error err;
+
+	if (peer)
+		peer->held -= len < peer->held ? len : peer->held;
+	if (!s || !peer || peer->closed)
+		return;
+	if (peer->agent)
+		FAILPOINT(ctld_before_order);
+	else
+		FAILPOINT(ctld_before_reply);
+	if (session_send_bytes(s, frames, len, &err))
+		peer_expel(c, peer, &err);
+	if (peer->agent)
+		FAILPOINT(ctld_after_order);
+	else
+		FAILPOINT(ctld_after_reply);
+}
+
+bool peer_has_room(struct ctld *c, const struct peer *peer)
+{
+	struct session *s = session_find(c->sessions, peer->session);
+
+	return !s || (peer->held < PEER_HELD_MAX && !session_full(s));
+}
+
+void peers_output_moved(struct peers *p)
+{
+	calls_room(p->c);
+}
+
+static void on_writable(struct session *s, void *arg)
+{
+	struct ctld *c = arg;
+
+	(void)s;
+	peers_output_moved(c->peers);
+}
+
+const struct session_ops peers_ops = {
+	.admit = on_admit,
+	.opened = on_opened,
+	.frame = on_frame,
+	.writable = on_writable,
+	.closed = on_closed,
+	.refused = on_refused,
+};

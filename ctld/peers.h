@@ -1,0 +1,86 @@
+/* peers.h - who is connected, as whom, and that nobody crowds out the others
+ *
+ * The controller's side of common/session.h. A peer exists from opened() until the tick has dealt
+ * with its end; it is known by its session's number. What it sends waits in the tick's inbox; one
+ * that has much waiting or in the works is not read from until that is done (back pressure), so a
+ * client that sends request after request is slowed down, not refused.
+ *
+ * Everything that leaves goes through peers_send(): held by the gate until it is true on disk.
+ */
+#ifndef CTLD_PEERS_H
+#define CTLD_PEERS_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <sys/queue.h>
+#include <sys/types.h>
+
+#include <protobuf-c/protobuf-c.h>
+
+#include "common/error.h"
+#include "common/run.h"
+#include "common/session.h"
+
+struct ctld;
+struct peers;
+struct call;
+
+#define PEER_WORK_MAX       128         /* frames waiting and submits in the works */
+#define PEER_WORK_BYTES_MAX (8 << 20)   /* of them */
+#define PEER_HELD_MAX       (512 << 10) /* bytes of answers not sent: slices of listings wait */
+#define PEER_CALLS_MAX      1024        /* open at a time: waits and listings */
+
+struct peer {
+	uint64_t session;
+	uid_t uid;
+	bool agent, admin;
+	char address[SESSION_ADDRESS_LEN];
+	/* agents */
+	char *node_name;
+	uint32_t node; /* index into conf.nodes; UINT32_MAX: the configuration has it no longer */
+	bool registered;
+	/* bookkeeping */
+	bool closed, paused;
+	size_t work, work_bytes; /* taken from it and not yet done with */
+	size_t held;             /* bytes of answers at the gate */
+	unsigned n_calls;
+	LIST_HEAD(, call) calls;
+};
+
+struct peers *peers_new(struct ctld *c);
+void peers_free(struct peers *p); /* after the sessions; NULL is fine */
+
+/* For session_config.ops, with the ctld as arg. */
+extern const struct session_ops peers_ops;
+
+struct peer *peers_find(struct peers *p, uint64_t session); /* NULL: it is gone */
+size_t peers_count(const struct peers *p);
+void peers_each_agent(struct peers *p, void (*fn)(struct ctld *c, struct peer *peer));
+
+/* Some more (or less) of it is being worked on. */
+void peer_add_work(struct ctld *c, struct peer *peer, ptrdiff_t frames, ptrdiff_t bytes);
+
+/* Queue a message; it leaves when the present state is on disk. */
+void peers_send(
+        struct ctld *c, uint64_t session, unsigned type, uint64_t id, const ProtobufCMessage *m);
+
+/* The Reply that ends an answer; `err` NULL or ERR_NONE: done. */
+void peers_reply(struct ctld *c, uint64_t session, uint64_t id, const struct error *err);
+
+/* May more be produced for it now? */
+bool peer_has_room(struct ctld *c, const struct peer *peer);
+
+/* Answers have left: who waited for room goes on. */
+void peers_output_moved(struct peers *p);
+
+/* End a session that broke the rules, and say so in the log. */
+void peer_expel(struct ctld *c, struct peer *peer, const struct error *why);
+
+/* For gate_new(). */
+void peers_gate_send(void *arg, uint64_t session, const uint8_t *frames, size_t len);
+
+/* For users_new(): the name behind a session is known. */
+void peers_user_known(void *arg, uint64_t session);
+
+#endif

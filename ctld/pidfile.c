@@ -1,0 +1,72 @@
+/* pidfile.c - see pidfile.h */
+#include "ctld/pidfile.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/file.h>
+#include <unistd.h>
+
+#include "common/xalloc.h"
+
+struct pidfile {
+	char *path;
+	int fd; /* locked */
+};
+
+static int refuse(const char *path, int fd, struct error *err)
+{
+	char pid[24] = "";
+	ssize_t n = pread(fd, pid, sizeof(pid) - 1, 0);
+
+	pid[n > 0 ? strspn(pid, "0123456789") : 0] = '\0';
+	return error_set(err, ERR_SYSTEM, "%s: another controller runs%s%s", path,
+	        pid[0] ? ", pid " : "", pid);
+}
+
+int pidfile_open(const char *path, struct pidfile **out, struct error *err)
+{
+	int fd;
+
+	*out = NULL;
+	if (!*path)
+		return 0;
+	fd = open(path, O_RDWR | O_CREAT | O_NOFOLLOW | O_CLOEXEC, 0644);
+	if (fd < 0)
+		return error_set(err, ERR_SYSTEM, "%s: %s", path, strerror(errno));
+	if (flock(fd, LOCK_EX | LOCK_NB)) {
+		refuse(path, fd, err);
+		close(fd);
+		return -1;
+	}
+	*out = xcalloc(1, sizeof(**out));
+	(*out)->path = xstrdup(path);
+	(*out)->fd = fd;
+	return 0;
+}
+
+int pidfile_write(struct pidfile *p, struct error *err)
+{
+	char text[24];
+	int n;
+
+	if (!p)
+		return 0;
+	n = snprintf(text, sizeof(text), "%ld\n", (long)getpid());
+	if (ftruncate(p->fd, 0) || pwrite(p->fd, text, (size_t)n, 0) != n)
+		return error_set(err, ERR_SYSTEM, "%s: %s", p->path, strerror(errno));
+	return 0;
+}
+
+void pidfile_close(struct pidfile *p)
+{
+	if (!p)
+		return;
+	if (unlink(p->path)) /* not permitted: then at least it names nobody */
+		(void)!ftruncate(p->fd, 0);
+	close(p->fd);
+	free(p->path);
+	free(p);
+}

@@ -1,0 +1,208 @@
+/* reload.c - see reload.h */
+#include "ctld/reload.h"
+
+#include <errno.h>
+#include <pwd.h>
+#include <stdbool.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "common/log.h"
+#include "common/worker.h"
+#include "common/xalloc.h"
+#include "ctld/agents.h"
+#include "ctld/core/core.h"
+#include "ctld/ctld.h"
+#include "ctld/tick.h"
+
+#define KEY 1 /* one reading at a time: any queue will do */
+
+struct calls_list {
+	uint64_t *v;
+	size_t n;
+};
+
+struct reload {
+	struct ctld *c;
+	reload_done_fn *done;
+	struct worker_job *job;
+	bool reading;
+	struct calls_list now, next; /* who is answered by this reading, by the one after it */
+	bool again;
+};
+
+/* In a thread. */
+struct reading {
+	struct reload *reload;
+	char *path;
+	struct conf *conf;
+	struct conf_problems problems;
+	uid_t agent_uid;
+	struct error error; /* code 0: none */
+};
+
+static void reading_free(void *arg)
+{
+	struct reading *r = arg;
+
+	conf_free(r->conf);
+	conf_problems_clear(&r->problems);
+	free(r->path);
+	free(r);
+}
+
+static void problems_as_error(const struct reading *r, struct error *err)
+{
+	const struct conf_problem *p = &r->problems.v[0];
+
+	if (p->line)
+		error_set(err, ERR_CONFIG, "%s:%u: %s", p->file, p->line, p->text);
+	else
+		error_set(err, ERR_CONFIG, "%s: %s", p->file, p->text);
+	if (r->problems.n > 1)
+		error_hint(err, "%zu more mistakes: gctld --test-config %s", r->problems.n - 1,
+		        r->path);
+}
+
+static void run_reading(void *arg)
+{
+	struct reading *r = arg;
+	struct passwd entry, *found = NULL;
+	char buf[16384];
+
+	r->conf = conf_load(r->path, &r->problems);
+	if (!r->conf) {
+		problems_as_error(r, &r->error);
+		return;
+	}
+	getpwnam_r(r->conf->controller.agent_user, &entry, buf, sizeof(buf), &found);
+	if (found)
+		r->agent_uid = found->pw_uid;
+	else
+		error_set(&r->error, ERR_CONFIG, "controller.agent_user: there is no user '%s'",
+		        r->conf->controller.agent_user);
+}
+
+static void list_add(struct calls_list *l, uint64_t call)
+{
+	if (!call)
+		return;
+	l->v = xrealloc(l->v, l->n + 1, sizeof(*l->v));
+	l->v[l->n++] = call;
+}
+
+/* Everything that is not the core and goes by the configuration. */
+static void switch_to(struct ctld *c, struct reading *r, struct clocks now)
+{
+	struct conf *old = c->conf;
+	struct error err;
+
+	c->conf = r->conf;
+	r->conf = NULL;
+	c->agent_uid = r->agent_uid;
+	c->generation++;
+	core_reconfigure(c->core, c->conf, now);
+	agents_remap(c);
+	if (log_open(c->conf->controller.log, c->conf->controller.log_level, "gctld", &err))
+		log_error("%s; the log stays where it was", err.text);
+	conf_free(old);
+}
+
+static void tell_all(struct reload *r, char *const *lines, int n, const struct error *err)
+{
+	for (size_t i = 0; i < r->now.n; i++)
+		r->done(r->c, r->now.v[i], lines, n, err);
+	r->now.n = 0;
+}
+
+static void apply(struct ctld *c, void *arg, struct clocks now)
+{
+	struct reading *reading = arg;
+	struct reload *r = reading->reload;
+	char **lines = NULL;
+	int n = 0;
+
+	if (reading->error.code == 0) {
+		n = conf_diff(c->conf, reading->conf, &lines, &reading->error);
+		if (n >= 0)
+			switch_to(c, reading, now);
+	}
+	if (reading->error.code) {
+		log_error("%s; the running configuration is untouched", reading->error.text);
+		tell_all(r, NULL, 0, &reading->error);
+	} else {
+		log_info("%s read again: %d changes", reading->path, n);
+		for (int i = 0; i < n; i++)
+			log_info("%s", lines[i]);
+		tell_all(r, lines, n, NULL);
+	}
+	for (int i = 0; i < n; i++)
+		free(lines[i]);
+	free(lines);
+	reading_free(reading);
+	r->reading = false;
+	if (r->again) {
+		struct calls_list empty = r->now;
+
+		r->now = r->next;
+		r->next = empty;
+		r->again = false;
+		reload_start(r, 0);
+	}
+}
+
+static const struct tick_work apply_work = { apply, reading_free };
+
+static void reading_done(void *arg)
+{
+	struct reading *reading = arg;
+
+	reading->reload->job = NULL;
+	tick_post(reading->reload->c->tick, &apply_work, reading);
+}
+
+static const struct worker_ops reading_ops = { run_reading, reading_done, reading_free };
+
+void reload_start(struct reload *r, uint64_t call)
+{
+	struct reading *reading;
+	struct error err;
+
+	if (r->reading) {
+		list_add(&r->next, call);
+		r->again = true;
+		return;
+	}
+	list_add(&r->now, call);
+	reading = xcalloc(1, sizeof(*reading));
+	reading->reload = r;
+	reading->path = xstrdup(r->c->conf_path);
+	r->job = worker_submit(r->c->aside, KEY, &reading_ops, reading, &err);
+	if (r->job) {
+		r->reading = true;
+		return;
+	}
+	reading_free(reading);
+	log_error("%s is not read again: %s", r->c->conf_path, err.text);
+	tell_all(r, NULL, 0, &err);
+}
+
+struct reload *reload_new(struct ctld *c, reload_done_fn *done)
+{
+	struct reload *r = xcalloc(1, sizeof(*r));
+
+	r->c = c;
+	r->done = done;
+	return r;
+}
+
+void reload_free(struct reload *r)
+{
+	if (!r)
+		return;
+	if (r->job)
+		worker_cancel(r->job);
+	free(r->now.v);
+	free(r->next.v);
+	free(r);
+}

@@ -1,0 +1,28 @@
+/* reload.h - the configuration, read again
+ *
+ * All of the new file or nothing of it: it is read and checked in a worker; if it is whole and
+ * changes no key that needs a restart, the core and everything else switch to it within one event.
+ * Who asked is told what changed; the log has it too.
+ */
+#ifndef CTLD_RELOAD_H
+#define CTLD_RELOAD_H
+
+#include <stdint.h>
+
+#include "common/error.h"
+
+struct ctld;
+struct reload;
+
+/* `lines` of conf_diff(), borrowed; err NULL: done. */
+typedef void reload_done_fn(
+        struct ctld *c, uint64_t call, char *const *lines, int n, const struct error *err);
+
+struct reload *reload_new(struct ctld *c, reload_done_fn *done);
+void reload_free(struct reload *r); /* NULL is fine */
+
+/* Read it again. `call`: whom done() tells; 0: nobody (SIGHUP). A request during a reading is
+ * answered by the reading after it. */
+void reload_start(struct reload *r, uint64_t call);
+
+#endif

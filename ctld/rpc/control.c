@@ -1,0 +1,183 @@
+/* control.c - MSG_JOB_CONTROL: hold, release, cancel, signal, requeue
+ *
+ * Jobs that are named by id go to the core as they are, so that an unknown one is reported. Jobs
+ * chosen by a filter are found in slices; each slice is an event of its own, since a user with a
+ * million jobs must not hold the loop while all are cancelled.
+ */
+#include <stdlib.h>
+#include <string.h>
+
+#include "common/text.h"
+#include "common/xalloc.h"
+#include "ctld/calls.h"
+#include "ctld/core/core.h"
+#include "ctld/ctld.h"
+#include "ctld/peers.h"
+#include "ctld/rpc/convert.h"
+#include "ctld/rpc/filter.h"
+#include "ctld/rpc/rpc.h"
+
+#define SLICE_JOBS   200
+#define SLICE_VISITS 2000
+#define ERRORS_MAX   1000
+
+struct control {
+	struct filter *filter;
+	struct filter_walk walk;
+	struct core_event event; /* verb, signal, reason (owned) */
+	size_t at;               /* in the ids that are named */
+	uint32_t done;
+	struct job_error *errors;
+	size_t n_errors;
+	bool last; /* slice */
+};
+
+static void control_free(void *data)
+{
+	struct control *ctl = data;
+
+	filter_free(ctl->filter);
+	free((char *)ctl->event.job.reason);
+	free(ctl->errors);
+	free(ctl);
+}
+
+static void add_result(struct control *ctl, const struct effect *effect)
+{
+	size_t room = ERRORS_MAX - ctl->n_errors;
+	size_t n = effect->controlled.n < room ? effect->controlled.n : room;
+
+	ctl->done += effect->controlled.done;
+	if (n == 0)
+		return;
+	ctl->errors = xrealloc(ctl->errors, ctl->n_errors + n, sizeof(*ctl->errors));
+	memcpy(&ctl->errors[ctl->n_errors], effect->controlled.errors, n * sizeof(*ctl->errors));
+	ctl->n_errors += n;
+}
+
+static void send_result(struct ctld *c, struct call *call, const struct control *ctl)
+{
+	Gpusched__JobControlResult m = GPUSCHED__JOB_CONTROL_RESULT__INIT;
+	Gpusched__JobError *errors = xcalloc(ctl->n_errors, sizeof(*errors));
+
+	m.done = ctl->done;
+	m.n_errors = ctl->n_errors;
+	m.errors = xcalloc(ctl->n_errors, sizeof(*m.errors));
+	for (size_t i = 0; i < ctl->n_errors; i++) {
+		gpusched__job_error__init(&errors[i]);
+		errors[i].job = ctl->errors[i].job;
+		errors[i].code = (uint32_t)ctl->errors[i].error.code;
+		errors[i].text = ctl->errors[i].error.text;
+		m.errors[i] = &errors[i];
+	}
+	peers_send(c, call->session, GPUSCHED__MSG_TYPE__MSG_JOB_CONTROL_RESULT, call->id, &m.base);
+	free(m.errors);
+	free(errors);
+}
+
+static void finish(struct ctld *c, struct call *call)
+{
+	struct control *ctl = call->data;
+
+	send_result(c, call, ctl);
+	/* nothing done and one fault: that fault is the answer */
+	call_done(c, call, ctl->done == 0 && ctl->n_errors == 1 ? &ctl->errors[0].error : NULL);
+}
+
+static void answered(struct ctld *c, struct call *call, const struct effect *effect)
+{
+	struct control *ctl = call->data;
+
+	if (effect->kind != EFFECT_CONTROLLED) {
+		call_done(c, call, effect->error);
+		return;
+	}
+	add_result(ctl, effect);
+	if (ctl->last)
+		finish(c, call);
+	else
+		call_go_on(c, call);
+}
+
+/* The next jobs: named, or found. Returns how many; sets ctl->last. */
+static size_t choose(
+        struct ctld *c, struct control *ctl, struct clocks now, uint64_t ids[SLICE_JOBS])
+{
+	unsigned budget = SLICE_VISITS;
+	struct job_view job;
+	size_t n_named, n = 0;
+	const uint64_t *named = filter_only_ids(ctl->filter, &n_named);
+
+	if (named) {
+		while (n < SLICE_JOBS && ctl->at < n_named)
+			ids[n++] = named[ctl->at++];
+		ctl->last = ctl->at == n_named;
+		return n;
+	}
+	while (n < SLICE_JOBS) {
+		int found = filter_next(ctl->filter, &ctl->walk, c->core, now, &budget, &job);
+
+		if (found <= 0) {
+			ctl->last = found == 0;
+			break;
+		}
+		ids[n++] = job.id;
+	}
+	return n;
+}
+
+static void slice(struct ctld *c, struct call *call, struct clocks now)
+{
+	struct control *ctl = call->data;
+	struct core_event ev = ctl->event;
+	uint64_t ids[SLICE_JOBS];
+	size_t n = choose(c, ctl, now, ids);
+
+	if (n > 0) {
+		ev.caller = call_caller(c, call);
+		ev.job.ids = ids;
+		ev.job.n = n;
+		core_apply(c->core, &ev, now);
+	} else if (ctl->last) {
+		finish(c, call);
+	} else {
+		call_go_on(c, call);
+	}
+}
+
+static const struct call_ops control_ops = {
+	.effect = answered,
+	.slice = slice,
+	.free = control_free,
+};
+
+/* An empty filter is everybody's jobs: never meant, so never done. */
+static int check_filter(const Gpusched__JobFilter *f, struct error *err)
+{
+	if (f && (f->n_ids || f->n_users || f->n_partitions || f->n_states || f->n_names ||
+	                 f->n_nodes))
+		return 0;
+	return error_set(err, ERR_USAGE,
+	        "which jobs? ids, users, partitions, states, names or "
+	        "nodes must be given");
+}
+
+void rpc_job_control(struct ctld *c, const struct rpc *rpc)
+{
+	const Gpusched__JobControl *m = (const Gpusched__JobControl *)rpc->msg;
+	struct control *ctl = xcalloc(1, sizeof(*ctl));
+	struct call *call;
+	struct error err;
+
+	if (wire_job_control(m, &ctl->event, &err) == 0 && check_filter(m->filter, &err) == 0)
+		ctl->filter = filter_new(m->filter, &err);
+	ctl->event.job.reason = ctl->filter ? xstrdup(m->reason) : NULL;
+	if (!ctl->filter) {
+		control_free(ctl);
+		rpc_reply(c, rpc, &err);
+		return;
+	}
+	call = call_new(c, rpc->peer, rpc->id, &control_ops, ctl);
+	if (call)
+		call_go_on(c, call);
+}

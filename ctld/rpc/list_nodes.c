@@ -1,0 +1,96 @@
+/* list_nodes.c - MSG_LIST_NODES: a stream of chunks, one a tick, as the peer takes them */
+#include <stdlib.h>
+
+#include "common/xalloc.h"
+#include "ctld/calls.h"
+#include "ctld/core/core.h"
+#include "ctld/ctld.h"
+#include "ctld/peers.h"
+#include "ctld/rpc/convert.h"
+#include "ctld/rpc/rpc.h"
+#include "ctld/users.h"
+
+#define CHUNK_NODES 100
+#define CHUNK_BYTES (512 * 1024) /* packed: half of what a chunk may have */
+
+struct listing {
+	uint64_t generation; /* of the configuration whose numbers these are */
+	uint32_t *nodes;     /* NULL: all */
+	size_t n, at;
+};
+
+static void listing_free(void *data)
+{
+	struct listing *l = data;
+
+	free(l->nodes);
+	free(l);
+}
+
+static const Gpusched__Node *node_message(struct ctld *c, uint32_t node, struct clocks now)
+{
+	const char *by = NULL;
+	struct node_view view;
+
+	if (!core_node_view(c->core, node, now, &view))
+		return NULL;
+	if (view.reason[0] && users_name(c->users, view.reason_uid, &by) == USER_NOT_KNOWN)
+		by = view.reason_uid == c->self ? "controller" : NULL;
+	return wire_node(c->core, c->conf, node, &view, by, c->out);
+}
+
+static void slice(struct ctld *c, struct call *call, struct clocks now)
+{
+	Gpusched__NodeChunk m = GPUSCHED__NODE_CHUNK__INIT;
+	Gpusched__Node *nodes[CHUNK_NODES];
+	struct listing *l = call->data;
+	struct error err;
+	size_t bytes = 0;
+
+	if (l->generation != c->generation) {
+		error_set(&err, ERR_BUSY, "the configuration has changed meanwhile");
+		call_done(c, call, &err);
+		return;
+	}
+	m.nodes = nodes;
+	arena_reset(c->out, WIRE_ARENA_CAP);
+	for (; l->at < l->n && m.n_nodes < CHUNK_NODES && bytes < CHUNK_BYTES; l->at++) {
+		uint32_t node = l->nodes ? l->nodes[l->at] : (uint32_t)l->at;
+		const Gpusched__Node *one = node_message(c, node, now);
+
+		if (!one)
+			continue;
+		bytes += protobuf_c_message_get_packed_size(&one->base);
+		nodes[m.n_nodes++] = (Gpusched__Node *)one;
+	}
+	if (m.n_nodes)
+		peers_send(c, call->session, GPUSCHED__MSG_TYPE__MSG_NODE_CHUNK, call->id, &m.base);
+	if (l->at < l->n)
+		call_go_on(c, call);
+	else
+		call_done(c, call, NULL);
+}
+
+static const struct call_ops listing_ops = { .slice = slice, .free = listing_free };
+
+void rpc_list_nodes(struct ctld *c, const struct rpc *rpc)
+{
+	const Gpusched__ListNodes *m = (const Gpusched__ListNodes *)rpc->msg;
+	uint32_t *nodes = NULL;
+	size_t n = c->conf->n_nodes;
+	struct listing *l;
+	struct call *call;
+	struct error err;
+
+	if (m->n_names && wire_node_list(m->names, m->n_names, c->conf, c->in, &nodes, &n, &err)) {
+		rpc_reply(c, rpc, &err);
+		return;
+	}
+	l = xcalloc(1, sizeof(*l));
+	l->generation = c->generation;
+	l->nodes = nodes ? xmemdup(nodes, n * sizeof(*nodes)) : NULL;
+	l->n = n;
+	call = call_new(c, rpc->peer, rpc->id, &listing_ops, l);
+	if (call)
+		call_go_on(c, call);
+}

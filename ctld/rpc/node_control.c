@@ -1,0 +1,25 @@
+/* node_control.c - MSG_NODE_CONTROL: drain, resume, down */
+#include "ctld/calls.h"
+#include "ctld/core/core.h"
+#include "ctld/ctld.h"
+#include "ctld/rpc/convert.h"
+#include "ctld/rpc/rpc.h"
+
+static const struct call_ops ops = { .effect = NULL }; /* the core's answer ends it */
+
+void rpc_node_control(struct ctld *c, const struct rpc *rpc)
+{
+	struct core_event ev = { 0 };
+	struct call *call;
+	struct error err;
+
+	if (wire_node_control((const Gpusched__NodeControl *)rpc->msg, c->conf, c->in, &ev, &err)) {
+		rpc_reply(c, rpc, &err);
+		return;
+	}
+	call = call_new(c, rpc->peer, rpc->id, &ops, NULL);
+	if (!call)
+		return;
+	ev.caller = call_caller(c, call);
+	core_apply(c->core, &ev, rpc->now);
+}

@@ -1,0 +1,34 @@
+/* reconfigure.c - MSG_RECONFIGURE: read the configuration again, tell what changed */
+#include "ctld/calls.h"
+#include "ctld/ctld.h"
+#include "ctld/peers.h"
+#include "ctld/reload.h"
+#include "ctld/rpc/rpc.h"
+
+#define LINES_MAX 5000 /* told; the log has them all */
+
+static const struct call_ops ops = { .effect = NULL };
+
+void rpc_reconfigured(
+        struct ctld *c, uint64_t number, char *const *lines, int n, const struct error *err)
+{
+	Gpusched__ReconfigureResult m = GPUSCHED__RECONFIGURE_RESULT__INIT;
+	struct call *call = call_find(c, number);
+
+	if (!call)
+		return;
+	m.changes = (char **)lines;
+	m.n_changes = n < LINES_MAX ? (size_t)n : LINES_MAX;
+	if (!err)
+		peers_send(c, call->session, GPUSCHED__MSG_TYPE__MSG_RECONFIGURE_RESULT, call->id,
+		        &m.base);
+	call_done(c, call, err);
+}
+
+void rpc_reconfigure(struct ctld *c, const struct rpc *rpc)
+{
+	struct call *call = call_new(c, rpc->peer, rpc->id, &ops, NULL);
+
+	if (call)
+		reload_start(c->reload, call->number);
+}

@@ -1,0 +1,67 @@
+/* rpc.h - one row a message type: who may send it, and what is done with it
+ *
+ * Authentication is the session's, the role is checked here, in one place, before a message is even
+ * decoded; a handler runs only for those who may. To add a message: see the head of gpusched.proto;
+ * the row goes into rpc.c, the handler into a file of its verb.
+ *
+ * A handler answers at once, or makes a call (calls.h) that is answered later. What is wrong with
+ * a user's request is answered with a Reply; what no client of ours sends closes the session.
+ */
+#ifndef CTLD_RPC_RPC_H
+#define CTLD_RPC_RPC_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <protobuf-c/protobuf-c.h>
+
+#include "common/error.h"
+#include "common/gpusched.pb-c.h"
+#include "common/run.h"
+
+struct ctld;
+struct peer;
+
+enum rpc_role {
+	RPC_NOBODY, /* not a message to the controller */
+	RPC_USER,   /* any user's session */
+	RPC_ADMIN,  /* root, the controller's user */
+	RPC_AGENT,  /* the agent of a node */
+};
+
+/* The role that a message type asks for. */
+enum rpc_role rpc_role(unsigned type);
+
+/* May a session of this kind send it? 0; -1 with ERR_NOT_PERMITTED (answer it) or ERR_PROTOCOL
+ * (close it). */
+int rpc_permitted(unsigned type, bool agent, bool admin, struct error *err);
+
+/* A frame of a peer, in a tick. */
+void rpc_dispatch(struct ctld *c, struct peer *peer, unsigned type, uint64_t id,
+        const uint8_t *body, size_t len, struct clocks now);
+
+/* What a handler gets. Everything is borrowed for the call. */
+struct rpc {
+	struct peer *peer;
+	uint64_t id;
+	struct clocks now;
+	const ProtobufCMessage *msg; /* decoded; NULL for a handler that decodes in a worker */
+	const uint8_t *body;
+	size_t len;
+};
+
+void rpc_answer(struct ctld *c, const struct rpc *rpc, unsigned type, const ProtobufCMessage *m);
+void rpc_reply(struct ctld *c, const struct rpc *rpc, const struct error *err);
+
+/* The handlers, a file each. */
+typedef void rpc_fn(struct ctld *c, const struct rpc *rpc);
+rpc_fn rpc_ping, rpc_submit, rpc_job_control, rpc_list_jobs, rpc_list_nodes, rpc_list_partitions,
+        rpc_node_control, rpc_wait_jobs, rpc_stats, rpc_reconfigure, rpc_shutdown;
+rpc_fn rpc_register, rpc_run_report, rpc_heartbeat;
+
+/* For reload_new(). */
+void rpc_reconfigured(
+        struct ctld *c, uint64_t call, char *const *lines, int n, const struct error *err);
+
+#endif

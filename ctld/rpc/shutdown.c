@@ -1,0 +1,16 @@
+/* shutdown.c - MSG_SHUTDOWN: the controller ends, jobs run on */
+#include "common/log.h"
+#include "ctld/ctld.h"
+#include "ctld/peers.h"
+#include "ctld/rpc/rpc.h"
+#include "ctld/users.h"
+
+void rpc_shutdown(struct ctld *c, const struct rpc *rpc)
+{
+	const char *name;
+
+	users_name(c->users, rpc->peer->uid, &name);
+	log_info("shutdown asked for by %s at %s", name, rpc->peer->address);
+	rpc_reply(c, rpc, NULL);
+	ctld_end(c);
+}

@@ -1,0 +1,308 @@
+/* submit.c - MSG_SUBMIT: from a frame to jobs
+ *
+ * What costs time and touches nothing of ours is done in a worker: decoding, munge, hashes, all
+ * checks of the signed jobs. Then one event tells the core, which accepts all jobs or none; what
+ * was signed goes to the store together with the jobs' rows.
+ */
+#include <stdlib.h>
+#include <string.h>
+
+#include "common/mcred.h"
+#include "common/msg.h"
+#include "common/signedjob.h"
+#include "common/worker.h"
+#include "common/xalloc.h"
+#include "ctld/blobs.h"
+#include "ctld/calls.h"
+#include "ctld/core/core.h"
+#include "ctld/ctld.h"
+#include "ctld/peers.h"
+#include "ctld/rpc/convert.h"
+#include "ctld/rpc/rpc.h"
+#include "ctld/tick.h"
+#include "ctld/users.h"
+
+#define USER_BYTES_MAX      ((size_t)64 << 20)               /* in the works, of one user */
+#define SPEC_ARENA_CAP(len) (((size_t)4 << 20) + 24 * (len)) /* decoded specs, of all jobs */
+
+/* One submit, from its frame to the core's answer. The worker touches this and nothing else. */
+struct submit {
+	struct ctld *c;
+	uint64_t session, id;
+	uid_t uid;
+	bool admin;
+	char *cluster;
+	uint64_t max_script;
+	uint8_t *body;
+	size_t len;
+	struct arena *arena, *specs;
+	Gpusched__Submit *msg;   /* in `arena` */
+	struct submit_job *jobs; /* in `specs` */
+	struct error error;      /* code 0: none */
+};
+
+static void submit_free(void *arg)
+{
+	struct submit *s = arg;
+
+	arena_free(s->arena);
+	arena_free(s->specs);
+	free(s->cluster);
+	free(s->body);
+	free(s);
+}
+
+/* --- in a worker --------------------------------------------------------------------------- */
+
+/* A trial that nobody signed: the same demands but for the signature. */
+static int check_unsigned(struct submit *s, const Gpusched__SubmitJob *job,
+        Gpusched__SignedSpec **spec, struct error *err)
+{
+	*spec = (Gpusched__SignedSpec *)msg_unpack_desc(&gpusched__signed_spec__descriptor,
+	        job->spec.data, job->spec.len, MSG_STRICT, s->specs, err);
+	if (!*spec) {
+		err->code = ERR_JOB_SPEC;
+		return -1;
+	}
+	return signedjob_spec_check(*spec, err);
+}
+
+static int check_job(struct submit *s, const struct mcred *cred, const Gpusched__SubmitJob *job,
+        struct submit_job *out, struct error *err)
+{
+	struct signedjob bytes = { job->spec.data, job->spec.len, job->script.data,
+		job->script.len };
+	struct signedjob_hash hash;
+	Gpusched__SignedSpec *spec;
+
+	if (signedjob_script_check(bytes.script, bytes.script_len, s->max_script, err))
+		return -1;
+	if (cred) {
+		if (signedjob_check(cred, s->cluster, &bytes, s->specs, &spec, &hash, err))
+			return -1;
+	} else {
+		hash = signedjob_hash(bytes.spec, bytes.spec_len);
+		if (check_unsigned(s, job, &spec, err))
+			return -1;
+	}
+	if (wire_submit_job(
+	            job->request, spec, &hash, cred ? cred->encode_time : 0, s->specs, out, err))
+		return -1;
+	if (out->nice < 0 && !s->admin)
+		return error_set(err, ERR_NOT_PERMITTED,
+		        "nice: %d; only administrators may go below 0", out->nice);
+	return 0;
+}
+
+static int check_jobs(struct submit *s, const struct mcred *cred, struct error *err)
+{
+	s->jobs = arena_alloc(s->specs, s->msg->n_jobs * sizeof(*s->jobs));
+	if (!s->jobs)
+		return error_set(err, ERR_USAGE, "the request takes too much memory to read");
+	for (size_t i = 0; i < s->msg->n_jobs; i++)
+		if (check_job(s, cred, s->msg->jobs[i], &s->jobs[i], err)) {
+			if (s->msg->n_jobs > 1)
+				error_wrap(err, "job %zu of %zu", i + 1, s->msg->n_jobs);
+			return -1;
+		}
+	return 0;
+}
+
+/* The credential as text; munge takes no other. */
+static char *cred_text(const ProtobufCBinaryData *b, struct error *err)
+{
+	if (b->len == 0)
+		error_set(err, ERR_SIGNATURE, "the jobs are not signed");
+	else if (b->len > MCRED_TEXT_MAX || memchr(b->data, '\0', b->len))
+		error_set(err, ERR_SIGNATURE, "the signature is no munge credential");
+	else
+		return xstrndup((const char *)b->data, b->len);
+	return NULL;
+}
+
+static int check_cred(struct submit *s, struct mcred *cred, struct error *err)
+{
+	char *text = cred_text(&s->msg->credential, err);
+	int ret;
+
+	if (!text)
+		return -1;
+	ret = s->c->mcred->decode(s->c->mcred, text, cred, err);
+	free(text);
+	if (ret)
+		return -1;
+	if (cred->uid != s->uid)
+		error_set(err, ERR_SIGNATURE, "the jobs were signed by uid %u, not by uid %u",
+		        (unsigned)cred->uid, (unsigned)s->uid);
+	else if (signedjob_cred_check(cred, err) >= 0 && signedjob_cred_fresh(cred, err) == 0)
+		return 0;
+	mcred_clear(cred);
+	return -1;
+}
+
+static int check(struct submit *s, struct error *err)
+{
+	struct mcred cred;
+	int ret;
+
+	s->arena = arena_new(0);
+	s->specs = arena_new(SPEC_ARENA_CAP(s->len));
+	if (!s->arena || !s->specs)
+		return error_set(err, ERR_BUSY, "out of memory");
+	s->msg = (Gpusched__Submit *)msg_unpack(
+	        GPUSCHED__MSG_TYPE__MSG_SUBMIT, s->body, s->len, s->arena, err);
+	if (!s->msg)
+		return -1;
+	if (s->msg->n_jobs == 0)
+		return error_set(err, ERR_USAGE, "a submit without a job");
+	if (s->msg->test_only && s->msg->credential.len == 0)
+		return check_jobs(s, NULL, err);
+	if (check_cred(s, &cred, err))
+		return -1;
+	ret = check_jobs(s, &cred, err);
+	mcred_clear(&cred);
+	return ret;
+}
+
+static void run(void *arg)
+{
+	struct submit *s = arg;
+
+	if (check(s, &s->error) == 0)
+		s->error.code = ERR_NONE;
+}
+
+/* --- on the loop --------------------------------------------------------------------------- */
+
+/* What was signed, for the store and for launches: it lives as long as one of its jobs' does. */
+static void keep_blobs(struct ctld *c, struct submit *s, const struct effect *effect)
+{
+	struct blob_source *src = blob_source_new(submit_free, s);
+
+	for (size_t i = 0; i < effect->submitted.n; i++) {
+		const Gpusched__SubmitJob *job = s->msg->jobs[i];
+		struct store_blob blob = {
+			.job = effect->submitted.ids[i],
+			.spec = job->spec.data,
+			.spec_len = job->spec.len,
+			.script = job->script.data,
+			.script_len = job->script.len,
+			.credential = s->msg->credential.data,
+			.credential_len = s->msg->credential.len,
+		};
+
+		if (!effect->submitted.known[i])
+			blobs_put(c->blobs, &blob, src);
+	}
+	blob_source_drop(src);
+}
+
+static void answered(struct ctld *c, struct call *call, const struct effect *effect)
+{
+	struct submit *s = call->data;
+
+	if (effect->kind != EFFECT_SUBMITTED) {
+		call_done(c, call, effect->error);
+		return;
+	}
+	arena_reset(c->out, WIRE_ARENA_CAP);
+	peers_send(c, call->session, GPUSCHED__MSG_TYPE__MSG_SUBMIT_RESULT, call->id,
+	        &wire_submitted(effect, c->conf, c->out)->base);
+	if (!effect->submitted.test_only) {
+		call->data = NULL;
+		keep_blobs(c, s, effect);
+	}
+	call_done(c, call, NULL);
+}
+
+static void data_free(void *data)
+{
+	if (data)
+		submit_free(data);
+}
+
+static const struct call_ops submit_ops = { .effect = answered, .free = data_free };
+
+static void apply(struct ctld *c, void *arg, struct clocks now)
+{
+	struct submit *s = arg;
+	struct peer *peer = peers_find(c->peers, s->session);
+	struct core_event ev = { .kind = EV_SUBMIT };
+	struct call *call;
+
+	if (!peer) { /* nobody waits; with its token it can be asked again */
+		submit_free(s);
+		return;
+	}
+	peer_add_work(c, peer, -1, -(ptrdiff_t)s->len);
+	if (s->error.code == ERR_PROTOCOL) {
+		peer_expel(c, peer, &s->error);
+		submit_free(s);
+		return;
+	}
+	if (s->error.code) {
+		peers_reply(c, s->session, s->id, &s->error);
+		submit_free(s);
+		return;
+	}
+	call = call_new(c, peer, s->id, &submit_ops, s);
+	if (!call)
+		return;
+	ev.caller = call_caller(c, call);
+	ev.submit.jobs = s->jobs;
+	ev.submit.n = s->msg->n_jobs;
+	ev.submit.test_only = s->msg->test_only;
+	core_apply(c->core, &ev, now);
+}
+
+static const struct tick_work apply_work = { apply, submit_free };
+
+static void done(void *arg)
+{
+	struct submit *s = arg;
+
+	tick_post(s->c->tick, &apply_work, s);
+}
+
+static const struct worker_ops worker_ops = { run, done, submit_free };
+
+static int may_submit(struct ctld *c, const struct peer *peer, struct error *err)
+{
+	const char *name;
+
+	if (users_name(c->users, peer->uid, &name) == USER_NAMELESS)
+		return error_set(err, ERR_NOT_PERMITTED,
+		        "uid %u is no user that the controller's host knows", (unsigned)peer->uid);
+	if (users_add_bytes(c->users, peer->uid, 0) > USER_BYTES_MAX)
+		return error_set(
+		        err, ERR_BUSY, "too many bytes of submits of user %s in the works", name);
+	return 0;
+}
+
+void rpc_submit(struct ctld *c, const struct rpc *rpc)
+{
+	struct peer *peer = rpc->peer;
+	struct error err;
+	struct submit *s;
+
+	if (may_submit(c, peer, &err)) {
+		rpc_reply(c, rpc, &err);
+		return;
+	}
+	s = xcalloc(1, sizeof(*s));
+	s->c = c;
+	s->session = peer->session;
+	s->id = rpc->id;
+	s->uid = peer->uid;
+	s->admin = peer->admin;
+	s->cluster = xstrdup(c->conf->cluster);
+	s->max_script = c->conf->controller.max_script_kb * 1024;
+	s->body = xmemdup(rpc->body, rpc->len);
+	s->len = rpc->len;
+	if (!worker_submit(c->pool, (uint64_t)peer->uid + 1, &worker_ops, s, &err)) {
+		submit_free(s);
+		rpc_reply(c, rpc, &err);
+		return;
+	}
+	peer_add_work(c, peer, 1, (ptrdiff_t)s->len);
+}

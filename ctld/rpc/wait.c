@@ -1,0 +1,129 @@
+/* wait.c - MSG_WAIT_JOBS: told of each job's end as it comes
+ *
+ * The core keeps who waits for what; all jobs of a request wait under the call's number.
+ */
+#include <stdlib.h>
+
+#include "common/xalloc.h"
+#include "ctld/calls.h"
+#include "ctld/core/core.h"
+#include "ctld/ctld.h"
+#include "ctld/peers.h"
+#include "ctld/rpc/convert.h"
+#include "ctld/rpc/rpc.h"
+#include "ctld/tick.h"
+
+#define SLICE_JOBS 500
+
+struct waiting {
+	uint64_t *ids;
+	size_t n, at;   /* the core knows of those before `at` */
+	size_t to_come; /* ends not yet told */
+};
+
+static void waiting_free(void *data)
+{
+	struct waiting *w = data;
+
+	free(w->ids);
+	free(w);
+}
+
+static void cancel_number(struct ctld *c, void *arg, struct clocks now)
+{
+	struct core_event ev = { .kind = EV_WAIT_CANCEL };
+
+	ev.wait = (uint64_t)(uintptr_t)arg;
+	core_apply(c->core, &ev, now);
+}
+
+static void cancel_never(void *arg)
+{
+	(void)arg; /* a number */
+}
+
+static const struct tick_work cancel_work = { cancel_number, cancel_never };
+
+static void cancel(struct ctld *c, struct call *call, struct clocks now)
+{
+	(void)now;
+	tick_post(c->tick, &cancel_work, (void *)(uintptr_t)call->number);
+}
+
+static void tell(struct ctld *c, struct call *call, uint64_t id)
+{
+	Gpusched__JobChunk m = GPUSCHED__JOB_CHUNK__INIT;
+	struct job_view view;
+	Gpusched__Job *job;
+
+	if (!core_job_view(c->core, id, ctld_now(), &view))
+		return;
+	arena_reset(c->out, WIRE_ARENA_CAP);
+	job = wire_job(&view, c->out);
+	m.n_jobs = 1;
+	m.jobs = &job;
+	peers_send(c, call->session, GPUSCHED__MSG_TYPE__MSG_JOB_CHUNK, call->id, &m.base);
+}
+
+static void answered(struct ctld *c, struct call *call, const struct effect *effect)
+{
+	struct waiting *w = call->data;
+
+	if (effect->kind != EFFECT_JOB_ENDED) {
+		cancel(c, call, ctld_now());
+		call_done(c, call, effect->error);
+		return;
+	}
+	tell(c, call, effect->job);
+	if (--w->to_come == 0)
+		call_done(c, call, NULL);
+}
+
+static void slice(struct ctld *c, struct call *call, struct clocks now)
+{
+	struct waiting *w = call->data;
+	struct core_event ev = { .kind = EV_WAIT_JOB, .caller = call_caller(c, call) };
+
+	for (unsigned i = 0; i < SLICE_JOBS && w->at < w->n; i++) {
+		ev.wait = w->ids[w->at++];
+		core_apply(c->core, &ev, now);
+	}
+	if (w->at < w->n)
+		call_go_on(c, call);
+}
+
+static const struct call_ops wait_ops = {
+	.effect = answered,
+	.slice = slice,
+	.gone = cancel,
+	.free = waiting_free,
+};
+
+static int compare(const void *a, const void *b)
+{
+	const uint64_t *x = a, *y = b;
+
+	return (*x > *y) - (*x < *y);
+}
+
+void rpc_wait_jobs(struct ctld *c, const struct rpc *rpc)
+{
+	const Gpusched__WaitJobs *m = (const Gpusched__WaitJobs *)rpc->msg;
+	struct waiting *w;
+	struct call *call;
+
+	if (m->n_ids == 0) {
+		rpc_reply(c, rpc, NULL);
+		return;
+	}
+	w = xcalloc(1, sizeof(*w));
+	w->ids = xmemdup(m->ids, m->n_ids * sizeof(*w->ids));
+	qsort(w->ids, m->n_ids, sizeof(*w->ids), compare);
+	for (size_t i = 0; i < m->n_ids; i++)
+		if (w->n == 0 || w->ids[i] != w->ids[w->n - 1])
+			w->ids[w->n++] = w->ids[i];
+	w->to_come = w->n;
+	call = call_new(c, rpc->peer, rpc->id, &wait_ops, w);
+	if (call)
+		call_go_on(c, call);
+}

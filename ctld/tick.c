@@ -1,0 +1,315 @@
+/* tick.c - see tick.h */
+#include "config.h"
+
+#include "ctld/tick.h"
+
+#include <stdlib.h>
+#include <sys/queue.h>
+#include <time.h>
+#include <unistd.h>
+
+#include <event2/event.h>
+
+#include "common/failpoint.h"
+#include "common/log.h"
+#include "common/session.h"
+#include "common/xalloc.h"
+#include "ctld/blobs.h"
+#include "ctld/core/core.h"
+#include "ctld/ctld.h"
+#include "ctld/effects.h"
+#include "ctld/gate.h"
+#include "ctld/peers.h"
+#include "ctld/store/store.h"
+
+#define WINDOW_US 60000000 /* of the longest stall */
+
+struct item {
+	STAILQ_ENTRY(item) next;
+	const struct tick_work *work;
+	void *arg;
+};
+
+struct tick {
+	struct ctld *c;
+	STAILQ_HEAD(, item) inbox;
+	struct event *beat;  /* made active by hand */
+	struct event *timer; /* for core_next_timer() */
+	usec_t timer_due;    /* what `timer` is set to; INT64_MAX: not set */
+	usec_t woken;        /* since when a tick is due; 0: it is not */
+	uint64_t sealed;     /* the change of the batch in flight */
+	bool in_flight, reading_paused;
+	usec_t window;
+	uint64_t stall_before; /* the longest stall of the window before */
+	struct tick_stats stats;
+};
+
+usec_t ctld_mono(void)
+{
+	struct timespec ts;
+
+	clock_gettime(CLOCK_MONOTONIC, &ts);
+	return (usec_t)ts.tv_sec * 1000000 + ts.tv_nsec / 1000;
+}
+
+struct clocks ctld_now(void)
+{
+	struct clocks now = { .mono = ctld_mono() };
+	struct timespec ts;
+
+	clock_gettime(CLOCK_REALTIME, &ts);
+	now.wall = (usec_t)ts.tv_sec * 1000000 + ts.tv_nsec / 1000;
+	return now;
+}
+
+/* --- the inbox ----------------------------------------------------------------------------- */
+
+void tick_wake(struct tick *t)
+{
+	if (t->woken)
+		return;
+	t->woken = ctld_mono();
+	event_active(t->beat, 0, 0);
+}
+
+void tick_post(struct tick *t, const struct tick_work *work, void *arg)
+{
+	struct item *item = xcalloc(1, sizeof(*item));
+
+	item->work = work;
+	item->arg = arg;
+	STAILQ_INSERT_TAIL(&t->inbox, item, next);
+	t->stats.inbox++;
+	tick_wake(t);
+}
+
+/* As much of the inbox as this tick may take. What is posted meanwhile waits for its turn. */
+static void take_events(struct tick *t, struct clocks now)
+{
+	unsigned n = 0;
+	struct item *item;
+
+	while (n < TICK_EVENTS && (item = STAILQ_FIRST(&t->inbox))) {
+		STAILQ_REMOVE_HEAD(&t->inbox, next);
+		t->stats.inbox--;
+		FAILPOINT(ctld_before_apply);
+		item->work->run(t->c, item->arg, now);
+		FAILPOINT(ctld_after_apply);
+		free(item);
+		if ((++n & 7) == 0 && ctld_mono() - now.mono > TICK_US)
+			break;
+	}
+	t->stats.events += n;
+	if (n > t->stats.max_events)
+		t->stats.max_events = n;
+}
+
+/* --- sealing and committing ---------------------------------------------------------------- */
+
+static size_t waiting_bytes(const struct tick *t)
+{
+	struct gate_stats gate;
+
+	gate_stats(t->c->gate, &gate);
+	return core_dirty_bytes(t->c->core) + blobs_pending_bytes(t->c->blobs) + gate.held_bytes;
+}
+
+/* Too many dirty bytes: what comes in must not outrun the disk. */
+static void pause_or_go_on(struct tick *t)
+{
+	size_t bytes = waiting_bytes(t);
+	bool pause = t->reading_paused ? bytes > TICK_DIRTY_LOW : bytes > TICK_DIRTY_HIGH;
+
+	if (pause == t->reading_paused || t->c->ending_since)
+		return;
+	t->reading_paused = pause;
+	if (pause)
+		t->stats.pauses++;
+	sessions_pause_reading(t->c->sessions, pause);
+}
+
+/* Exit, not abort: the state on disk is whole, and the next start begins from there. */
+static void commit_failed(const struct error *err)
+{
+	log_error("the database does not commit: %s; ending, nothing that was told is lost",
+	        err->text);
+	_exit(EXIT_FAILURE);
+}
+
+static void on_committed(void *arg, const struct store_result *result, const struct error *err)
+{
+	struct tick *t = arg;
+
+	if (err)
+		commit_failed(err);
+	t->in_flight = false;
+	blobs_arrived(t->c->blobs, result);
+	FAILPOINT(ctld_before_release);
+	gate_release(t->c->gate, t->sealed);
+	FAILPOINT(ctld_after_release);
+	peers_output_moved(t->c->peers);
+	tick_wake(t); /* what became dirty meanwhile is the next batch */
+}
+
+struct sealing {
+	struct store_batch *batch;
+	uint64_t rows;
+};
+
+static void seal_row(void *arg, const struct row *row)
+{
+	struct sealing *s = arg;
+
+	store_batch_row(s->batch, row);
+	s->rows++;
+}
+
+static void seal(struct tick *t)
+{
+	struct ctld *c = t->c;
+	struct sealing s = { 0 };
+
+	if (t->in_flight || store_busy(c->store))
+		return;
+	t->sealed = core_change(c->core);
+	if (core_dirty_bytes(c->core) == 0 && blobs_is_clean(c->blobs)) {
+		gate_release(c->gate, t->sealed); /* all is durable as it is */
+		return;
+	}
+	FAILPOINT(ctld_before_seal);
+	s.batch = store_batch_new(c->store);
+	core_seal(c->core, seal_row, &s);
+	blobs_seal(c->blobs, s.batch);
+	FAILPOINT(ctld_after_seal);
+	t->stats.commits++;
+	t->stats.rows += s.rows;
+	t->stats.batch_bytes += store_batch_bytes(s.batch);
+	if (s.rows > t->stats.max_rows)
+		t->stats.max_rows = s.rows;
+	t->in_flight = true;
+	store_commit(c->store, s.batch, on_committed, t);
+}
+
+/* --- the tick ------------------------------------------------------------------------------ */
+
+static void set_timer(struct tick *t)
+{
+	usec_t due = core_next_timer(t->c->core);
+	struct timeval tv = { 0, 0 };
+	usec_t in;
+
+	if (due == t->timer_due)
+		return;
+	t->timer_due = due;
+	if (due == INT64_MAX) {
+		event_del(t->timer);
+		return;
+	}
+	in = due - ctld_mono();
+	if (in > 0) {
+		in = in < 86400000000LL ? in : 86400000000LL; /* a day is far enough */
+		tv.tv_sec = in / 1000000;
+		tv.tv_usec = in % 1000000;
+	}
+	event_add(t->timer, &tv);
+}
+
+static void note_stall(struct tick *t, usec_t begin, usec_t end)
+{
+	uint64_t stall = (uint64_t)(end - (t->woken ? t->woken : begin));
+
+	t->stats.ticks++;
+	t->stats.busy_us += (uint64_t)(end - begin);
+	if (end - t->window > WINDOW_US) {
+		t->stall_before = end - t->window > 2 * WINDOW_US ? 0 : t->stats.stall_us;
+		t->stats.stall_us = 0;
+		t->window = end;
+	}
+	if (stall > t->stats.stall_us)
+		t->stats.stall_us = stall;
+	if (stall > t->stats.stall_ever_us)
+		t->stats.stall_ever_us = stall;
+}
+
+static void on_beat(evutil_socket_t fd, short what, void *arg)
+{
+	struct tick *t = arg;
+	struct clocks now = ctld_now();
+	bool more;
+
+	(void)fd;
+	(void)what;
+	take_events(t, now);
+	if (core_next_timer(t->c->core) <= now.mono) {
+		struct core_event clock = { .kind = EV_CLOCK };
+
+		core_apply(t->c->core, &clock, now);
+	}
+	more = core_schedule(t->c->core, now, TICK_SCHEDULE);
+	effects_carry_out(t->c, now);
+	seal(t);
+	pause_or_go_on(t);
+	note_stall(t, now.mono, ctld_mono());
+	t->woken = 0;
+	if (more || !STAILQ_EMPTY(&t->inbox))
+		tick_wake(t);
+	set_timer(t);
+}
+
+static void on_timer(evutil_socket_t fd, short what, void *arg)
+{
+	struct tick *t = arg;
+
+	(void)fd;
+	(void)what;
+	t->timer_due = INT64_MAX;
+	tick_wake(t);
+}
+
+bool tick_is_settled(const struct tick *t)
+{
+	return !t->in_flight && STAILQ_EMPTY(&t->inbox) && core_dirty_bytes(t->c->core) == 0;
+}
+
+void tick_stats(const struct tick *t, struct tick_stats *out)
+{
+	*out = t->stats;
+	if (t->stall_before > out->stall_us)
+		out->stall_us = t->stall_before;
+}
+
+struct tick *tick_new(struct ctld *c, struct error *err)
+{
+	struct tick *t = xcalloc(1, sizeof(*t));
+
+	t->c = c;
+	STAILQ_INIT(&t->inbox);
+	t->timer_due = INT64_MAX;
+	t->window = ctld_mono();
+	t->beat = event_new(c->base, -1, 0, on_beat, t);
+	t->timer = evtimer_new(c->base, on_timer, t);
+	if (!t->beat || !t->timer) {
+		tick_free(t);
+		error_set(err, ERR_SYSTEM, "event loop: out of memory");
+		return NULL;
+	}
+	return t;
+}
+
+void tick_free(struct tick *t)
+{
+	struct item *item;
+
+	if (!t)
+		return;
+	while ((item = STAILQ_FIRST(&t->inbox))) {
+		STAILQ_REMOVE_HEAD(&t->inbox, next);
+		item->work->drop(item->arg);
+		free(item);
+	}
+	if (t->beat)
+		event_free(t->beat);
+	if (t->timer)
+		event_free(t->timer);
+	free(t);
+}

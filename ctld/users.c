@@ -1,0 +1,218 @@
+/* users.c - see users.h */
+#include "ctld/users.h"
+
+#include <errno.h>
+#include <pwd.h>
+#include <stdbool.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/queue.h>
+
+#include "common/text.h"
+#include "common/xalloc.h"
+#include "ctld/ctld.h"
+#include "ctld/byid.h"
+
+#define NAME_MAX_LEN 255
+#define ENTRY_MAX    (1024 * 1024) /* of a passwd entry: longer ones are no entries */
+
+struct waiter {
+	STAILQ_ENTRY(waiter) next;
+	uint64_t who;
+};
+
+struct user {
+	uid_t uid;
+	enum user_state state;
+	char name[NAME_MAX_LEN + 1];
+	usec_t good_until;
+	size_t bytes;
+	struct worker_job *job; /* a lookup under way */
+	STAILQ_HEAD(, waiter) waiters;
+};
+
+struct users {
+	struct byid *map; /* by uid + 1 */
+	struct worker_pool *pool;
+	users_known_fn *known;
+	void *arg;
+};
+
+/* A lookup: in a thread. */
+struct lookup {
+	struct users *users; /* for done() */
+	uid_t uid;
+	enum user_state state;
+	char name[NAME_MAX_LEN + 1];
+};
+
+static struct user *user_of(struct users *u, uid_t uid)
+{
+	struct user *user = byid_get(u->map, (uint64_t)uid + 1);
+
+	if (user)
+		return user;
+	user = xcalloc(1, sizeof(*user));
+	user->uid = uid;
+	user->state = USER_NOT_KNOWN;
+	snprintf(user->name, sizeof(user->name), "uid %u", (unsigned)uid);
+	STAILQ_INIT(&user->waiters);
+	byid_put(u->map, (uint64_t)uid + 1, user);
+	return user;
+}
+
+struct users *users_new(struct worker_pool *pool, users_known_fn *known, void *arg)
+{
+	struct users *u = xcalloc(1, sizeof(*u));
+
+	u->map = byid_new();
+	u->pool = pool;
+	u->known = known;
+	u->arg = arg;
+	return u;
+}
+
+static void waiters_clear(struct user *user)
+{
+	struct waiter *w;
+
+	while ((w = STAILQ_FIRST(&user->waiters))) {
+		STAILQ_REMOVE_HEAD(&user->waiters, next);
+		free(w);
+	}
+}
+
+void users_free(struct users *u)
+{
+	struct user *user;
+	uint64_t id;
+
+	if (!u)
+		return;
+	while ((user = byid_any(u->map, &id))) {
+		byid_take(u->map, id);
+		if (user->job)
+			worker_cancel(user->job);
+		waiters_clear(user);
+		free(user);
+	}
+	byid_free(u->map);
+	free(u);
+}
+
+/* --- lookups ------------------------------------------------------------------------------- */
+
+/* getpwuid_r(3) says 0 without an entry for "no such user"; some services say these instead. */
+static bool means_none(int error)
+{
+	return error == 0 || error == ENOENT || error == ESRCH || error == EBADF || error == EPERM;
+}
+
+static void run_lookup(void *arg)
+{
+	struct lookup *l = arg;
+	struct passwd entry, *found = NULL;
+	size_t size = 4096;
+	char *buf = malloc(size);
+	int error = ENOMEM;
+
+	while (buf) {
+		char *larger;
+
+		do
+			error = getpwuid_r(l->uid, &entry, buf, size, &found);
+		while (error == EINTR);
+		if (error != ERANGE || size >= ENTRY_MAX)
+			break;
+		size *= 4;
+		larger = realloc(buf, size);
+		if (!larger)
+			break;
+		buf = larger;
+	}
+	if (found && entry.pw_name[0] &&
+	        text_check("user", entry.pw_name, NAME_MAX_LEN, NULL) == 0) {
+		l->state = USER_NAMED;
+		snprintf(l->name, sizeof(l->name), "%s", entry.pw_name);
+	} else if (found || means_none(error)) {
+		l->state = USER_NAMELESS;
+	}
+	free(buf);
+}
+
+static void take_answer(struct user *user, const struct lookup *l)
+{
+	usec_t now = ctld_mono();
+
+	if (l->state == USER_NOT_KNOWN) /* no answer: what was known stays */
+		return;
+	user->state = l->state;
+	if (l->state == USER_NAMED)
+		memcpy(user->name, l->name, sizeof(user->name));
+	else
+		snprintf(user->name, sizeof(user->name), "uid %u", (unsigned)user->uid);
+	user->good_until =
+	        now + (l->state == USER_NAMED ? USERS_KEEP_S : USERS_KEEP_NONE_S) * (usec_t)1000000;
+}
+
+static void lookup_done(void *arg)
+{
+	struct lookup *l = arg;
+	struct users *u = l->users;
+	struct user *user = user_of(u, l->uid);
+	struct waiter *w;
+
+	user->job = NULL;
+	take_answer(user, l);
+	free(l);
+	while ((w = STAILQ_FIRST(&user->waiters))) {
+		uint64_t who = w->who;
+
+		STAILQ_REMOVE_HEAD(&user->waiters, next);
+		free(w);
+		u->known(u->arg, who);
+	}
+}
+
+static const struct worker_ops lookup_ops = { run_lookup, lookup_done, free };
+
+int users_ask(struct users *u, uid_t uid, uint64_t who, struct error *err)
+{
+	struct user *user = user_of(u, uid);
+	struct waiter *w;
+
+	if (user->state != USER_NOT_KNOWN && ctld_mono() < user->good_until)
+		return 1;
+	if (!user->job) {
+		struct lookup *l = xcalloc(1, sizeof(*l));
+
+		l->users = u;
+		l->uid = uid;
+		l->state = USER_NOT_KNOWN;
+		user->job = worker_submit(u->pool, (uint64_t)uid + 1, &lookup_ops, l, err);
+		if (!user->job) {
+			free(l);
+			return -1;
+		}
+	}
+	w = xcalloc(1, sizeof(*w));
+	w->who = who;
+	STAILQ_INSERT_TAIL(&user->waiters, w, next);
+	return 0;
+}
+
+enum user_state users_name(struct users *u, uid_t uid, const char **name)
+{
+	struct user *user = user_of(u, uid);
+
+	*name = user->name;
+	return user->state;
+}
+
+size_t users_add_bytes(struct users *u, uid_t uid, ptrdiff_t bytes)
+{
+	struct user *user = user_of(u, uid);
+
+	return user->bytes += (size_t)bytes;
+}
