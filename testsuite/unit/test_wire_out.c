@@ -1,0 +1,329 @@
+/* test_wire_out.c - the core's structs as messages: a peer accepts them, and nothing is lost
+ */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#include "common/frame.h"
+#include "common/msg.h"
+#include "common/xalloc.h"
+#include "ctld/rpc/convert.h"
+
+#define S(text) ((char *)(uintptr_t)(text))
+
+/* The views that conversions read; these tests give none. */
+size_t core_node_runs(const struct core *core, uint32_t node, struct run_id *runs, size_t max)
+{
+	const struct run_id held = { 7, 0, 1 };
+
+	(void)core;
+	(void)node;
+	if (max > 0)
+		runs[0] = held;
+	return 1;
+}
+
+static struct arena *arena;
+
+static int setup(void **state)
+{
+	(void)state;
+	arena = arena_new(WIRE_ARENA_CAP);
+	return arena ? 0 : -1;
+}
+
+static int teardown(void **state)
+{
+	(void)state;
+	arena_free(arena);
+	return 0;
+}
+
+static struct conf_node nodes[100];
+static char node_names[100][8];
+
+static struct conf small_conf(void)
+{
+	for (int i = 0; i < 100; i++) {
+		snprintf(node_names[i], sizeof(node_names[i]), "n%02d", i);
+		nodes[i].name = node_names[i];
+	}
+	return (struct conf){ .cluster = S("lab"), .nodes = nodes, .n_nodes = 100 };
+}
+
+/* Through real bytes: what is packed must be what a peer accepts. */
+static ProtobufCMessage *through_the_wire(unsigned type, const ProtobufCMessage *m)
+{
+	static struct arena *other;
+	struct error err;
+	ProtobufCMessage *back;
+	uint8_t *bytes;
+	size_t len;
+
+	if (!other)
+		other = arena_new(1 << 20);
+	assert_int_equal(msg_pack_frame(type, 1, m, &bytes, &len, &err), 0);
+	back = msg_unpack(type, bytes + FRAME_HEADER_LEN, len - FRAME_HEADER_LEN, other, &err);
+	if (!back)
+		fail_msg("%s", err.text);
+	free(bytes);
+	return back; /* good until the next */
+}
+
+static void test_job(void **state)
+{
+	static const struct label labels[] = { { "model", "bge" } };
+	struct job_view v = {
+		.id = 4812,
+		.uid = 1000,
+		.name = "evil\x1b[2Jname",
+		.user = "ana",
+		.account = "",
+		.partition = "batch",
+		.state = "RUNNING",
+		.state_code = "R",
+		.reason = "",
+		.gpus = { { "h100", 2 }, { "", 4 } },
+		.n_gpus = 2,
+		.cpus = 3,
+		.node = "h07",
+		.gpu_type = "h100",
+		.gpu_set = 0x8000000000000005ULL,
+		.attempt = 2,
+		.priority = -7,
+		.nice = -3,
+		.labels = labels,
+		.n_labels = 1,
+		.cwd = "/home/\xff",
+		.output = "o",
+		.error = "",
+		.submit_host = "h",
+		.comment = "",
+		.requeue = true,
+	};
+	Gpusched__JobChunk chunk = GPUSCHED__JOB_CHUNK__INIT;
+	Gpusched__Job *list[1];
+	const Gpusched__Job *back;
+
+	(void)state;
+	list[0] = wire_job(&v, arena);
+	chunk.jobs = list;
+	chunk.n_jobs = 1;
+	back = ((Gpusched__JobChunk *)through_the_wire(
+	                GPUSCHED__MSG_TYPE__MSG_JOB_CHUNK, &chunk.base))
+	               ->jobs[0];
+	assert_int_equal(back->id, 4812);
+	assert_string_equal(back->name, "evil\\x1B[2Jname");
+	assert_string_equal(back->cwd, "/home/\\xFF");
+	assert_string_equal(back->state, "RUNNING");
+	assert_int_equal(back->n_gpus, 2);
+	assert_string_equal(back->gpus[1]->type, "");
+	assert_int_equal(back->gpus[1]->count, 4);
+	assert_int_equal(back->n_gpu_indices, 3);
+	assert_int_equal(back->gpu_indices[2], 63);
+	assert_int_equal(back->priority, -7);
+	assert_int_equal(back->nice, -3);
+	assert_string_equal(back->labels[0]->value, "bge");
+	assert_true(back->requeue);
+}
+
+static void test_reply(void **state)
+{
+	const Gpusched__Reply *back;
+	struct error err;
+
+	(void)state;
+	back = (Gpusched__Reply *)through_the_wire(
+	        GPUSCHED__MSG_TYPE__MSG_REPLY, &wire_reply(NULL, arena)->base);
+	assert_int_equal(back->code, 0);
+	error_set(&err, ERR_NO_JOB, "no job 7\n");
+	error_hint(&err, "look again");
+	back = (Gpusched__Reply *)through_the_wire(
+	        GPUSCHED__MSG_TYPE__MSG_REPLY, &wire_reply(&err, arena)->base);
+	assert_int_equal(back->code, ERR_NO_JOB);
+	assert_string_equal(back->text, "no job 7\\x0A");
+	assert_string_equal(back->hint, "look again");
+	assert_int_equal(back->retry_after_ms, 0);
+	error_set(&err, ERR_BUSY, "later");
+	back = (Gpusched__Reply *)through_the_wire(
+	        GPUSCHED__MSG_TYPE__MSG_REPLY, &wire_reply(&err, arena)->base);
+	assert_int_equal(back->retry_after_ms, WIRE_RETRY_MS);
+}
+
+/* The order and the signed bytes, packed one behind the other, are one message. */
+static void test_start_run_in_two_parts(void **state)
+{
+	struct run_view run = {
+		.id = { 4812, 0, 1 },
+		.node = "h07",
+		.state = "ORDERED",
+		.gpu_type = "h100",
+		.incarnation = "boot-1",
+		.gpus = 5,
+		.cpus = 8,
+		.grace_s = 30,
+		.mem_mb = 100,
+		.epoch = 12,
+		.gpu_mem_mb = 81920,
+	};
+	struct job_view job = { .user = "ana",
+		.account = "",
+		.partition = "batch",
+		.submit_host = "login",
+		.time_limit_s = 60,
+		.warn_signal = 10 };
+	struct store_blob blob = { .job = 4812,
+		.spec = "spec\0x",
+		.spec_len = 6,
+		.script = "#!",
+		.script_len = 2,
+		.credential = "MUNGE:",
+		.credential_len = 6 };
+	const ProtobufCMessage *head = &wire_start_run(&run, &job, arena)->base;
+	const ProtobufCMessage *tail = &wire_start_bytes(&blob, arena)->base;
+	size_t n = protobuf_c_message_get_packed_size(head);
+	size_t m = protobuf_c_message_get_packed_size(tail);
+	uint8_t *bytes = xcalloc(n + m, 1);
+	struct arena *in = arena_new(0);
+	const Gpusched__StartRun *back;
+	struct error err;
+
+	(void)state;
+	protobuf_c_message_pack(head, bytes);
+	protobuf_c_message_pack(tail, bytes + n);
+	back = (Gpusched__StartRun *)msg_unpack(
+	        GPUSCHED__MSG_TYPE__MSG_START_RUN, bytes, n + m, in, &err);
+	assert_non_null(back);
+	assert_int_equal(back->run->job, 4812);
+	assert_int_equal(back->epoch, 12);
+	assert_string_equal(back->incarnation, "boot-1");
+	assert_string_equal(back->user, "ana");
+	assert_int_equal(back->n_gpus, 2);
+	assert_int_equal(back->gpus[1], 2);
+	assert_int_equal(back->gpu_mem_mb, 81920);
+	assert_int_equal(back->time_limit_s, 60);
+	assert_string_equal(back->nodelist, "h07");
+	assert_int_equal(back->spec.len, 6);
+	assert_memory_equal(back->spec.data, "spec\0x", 6);
+	assert_int_equal(back->script.len, 2);
+	assert_memory_equal(back->credential.data, "MUNGE:", 6);
+	arena_free(in);
+	free(bytes);
+}
+
+static void test_orders(void **state)
+{
+	struct conf_gpu_type types[] = { { S("h100"), 81920 }, { S("l40s"), 49152 } };
+	struct conf_gpu_count counts[] = { { 1, 2 }, { 0, 1 } };
+	struct conf conf = small_conf();
+	struct wire_facts facts = { &conf, 12 };
+	struct run_id wanted[] = { { 1, 0, 1 }, { 2, 0, 3 } };
+	struct effect e = { .kind = EFFECT_REGISTERED, .node = 4 };
+	const Gpusched__Registered *reg;
+	const Gpusched__EndRun *end;
+	const Gpusched__ForgetRun *forget;
+
+	(void)state;
+	conf.gpu_types = types;
+	conf.n_gpu_types = 2;
+	conf.nodes[4].gpus = counts;
+	conf.nodes[4].n_gpus = 2;
+	conf.controller.heartbeat_ms = 500;
+	conf.controller.signature_age_s = 99;
+	e.registered.wanted = wanted;
+	e.registered.n = 2;
+	reg = (Gpusched__Registered *)through_the_wire(
+	        GPUSCHED__MSG_TYPE__MSG_REGISTERED, &wire_registered(&e, &facts, arena)->base);
+	assert_int_equal(reg->epoch, 12);
+	assert_int_equal(reg->n_wanted, 2);
+	assert_int_equal(reg->wanted[1]->attempt, 3);
+	assert_int_equal(reg->n_gpus, 3);
+	assert_int_equal(reg->gpus[2]->index, 2);
+	assert_string_equal(reg->gpus[0]->type, "l40s");
+	assert_string_equal(reg->gpus[2]->type, "h100");
+	assert_int_equal(reg->gpus[2]->mem_mb, 81920);
+	assert_int_equal(reg->heartbeat_ms, 500);
+	assert_int_equal(reg->signature_age_s, 99);
+	assert_string_equal(reg->cluster, "lab");
+
+	e = (struct effect){ .kind = EFFECT_END_RUN };
+	e.run.run = wanted[1];
+	e.run.cause = END_CANCEL;
+	e.run.grace_s = 30;
+	e.run.by_user = "root";
+	end = (Gpusched__EndRun *)through_the_wire(
+	        GPUSCHED__MSG_TYPE__MSG_END_RUN, &wire_end_run(&e, &facts, arena)->base);
+	assert_int_equal(end->run->job, 2);
+	assert_int_equal(end->cause, GPUSCHED__END_CAUSE__CAUSE_CANCEL);
+	assert_int_equal(end->grace_s, 30);
+	assert_int_equal(end->epoch, 12);
+	assert_string_equal(end->by_user, "root");
+
+	forget = (Gpusched__ForgetRun *)through_the_wire(
+	        GPUSCHED__MSG_TYPE__MSG_FORGET_RUN, &wire_forget_run(wanted, 2, arena)->base);
+	assert_int_equal(forget->n_runs, 2);
+	assert_int_equal(forget->runs[1]->job, 2);
+	conf.nodes[4].gpus = NULL;
+	conf.nodes[4].n_gpus = 0;
+}
+
+static void test_node(void **state)
+{
+	struct conf conf = small_conf();
+	uint32_t all[] = { 1, 4, 9 }, few[] = { 2 };
+	struct conf_partition partitions[] = {
+		{ .name = S("batch"), .nodes = all, .n_nodes = 3 },
+		{ .name = S("small"), .nodes = few, .n_nodes = 1 },
+		{ .name = S("none") },
+	};
+	struct node_view view = { .name = "n04",
+		.state = "drained",
+		.reason = "fan\n",
+		.reason_uid = 7,
+		.reason_time = 1795255320LL * 1000000,
+		.boot_id = "b",
+		.version = "1",
+		.containment = "",
+		.n_runs = 1,
+		.gpus = { { "h100", 8, 3, 3, "n04" } },
+		.n_gpus = 1 };
+	Gpusched__NodeChunk chunk = GPUSCHED__NODE_CHUNK__INIT;
+	Gpusched__Node *list[1];
+	const Gpusched__Node *back;
+
+	(void)state;
+	conf.partitions = partitions;
+	conf.n_partitions = 3;
+	chunk.nodes = list;
+	chunk.n_nodes = 1;
+	list[0] = wire_node(NULL, &conf, 4, &view, "ana", arena);
+	back = ((Gpusched__NodeChunk *)through_the_wire(
+	                GPUSCHED__MSG_TYPE__MSG_NODE_CHUNK, &chunk.base))
+	               ->nodes[0];
+	assert_string_equal(back->reason, "fan\\x0A [ana@2026-11-21T10:02:00Z]");
+	assert_int_equal(back->n_partitions, 1);
+	assert_string_equal(back->partitions[0], "batch");
+	assert_int_equal(back->n_runs, 1);
+	assert_int_equal(back->runs[0]->job, 7);
+	assert_int_equal(back->gpus[0]->free, 3);
+	list[0] = wire_node(NULL, &conf, 4, &view, NULL, arena);
+	assert_string_equal(list[0]->reason, "fan\\x0A [uid 7@2026-11-21T10:02:00Z]");
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(test_job),
+		cmocka_unit_test(test_reply),
+		cmocka_unit_test(test_start_run_in_two_parts),
+		cmocka_unit_test(test_orders),
+		cmocka_unit_test(test_node),
+	};
+
+	return cmocka_run_group_tests(tests, setup, teardown);
+}
