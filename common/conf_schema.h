@@ -80,6 +80,9 @@ struct conf_reader {
 	size_t n_problems, cap_problems;
 };
 
+/* The scanner and libconfig saw other numbers: a fault of ours, never of the file. */
+#define CONF_NUMBERS_DIFFER "its numbers cannot be read with certainty"
+
 /* A mistake at the setting `at` (NULL: the file as a whole). */
 void conf_reader_problem(struct conf_reader *reader, const config_setting_t *at, const char *fmt,
         ...) __attribute__((format(printf, 3, 4)));
