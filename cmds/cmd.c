@@ -28,7 +28,6 @@ static const struct argp_option standard_options[] = {
 /* One reading of a command line. */
 struct parse {
 	const struct cmd *cmd;
-	const struct argp *argp;
 	void *input;
 	struct error err;
 	bool failed, done;
@@ -62,6 +61,16 @@ void cmd_advise(const struct cmd *cmd, const char *fmt, ...)
 	plain = text_escape_dup(text);
 	fprintf(stderr, "%s: %s\n", cmd->name, plain);
 	free(plain);
+}
+
+static void tell(const struct error *why, void *arg)
+{
+	cmd_advise(arg, "%s; trying again", why->text);
+}
+
+void cmd_tell_retry(const struct cmd *cmd, struct client *c)
+{
+	client_on_retry(c, tell, (void *)cmd);
 }
 
 int cmd_finish(const struct cmd *cmd, int status)
@@ -133,18 +142,23 @@ static void blame_word(struct parse *p, const struct argp_state *state)
 		error_hint(&p->err, "%s --help", p->cmd->name);
 }
 
-static error_t standard(struct parse *p, int key)
+static error_t standard(struct parse *p, int key, const struct argp_state *state)
 {
 	unsigned how = key == KEY_USAGE ? ARGP_HELP_USAGE
 	                                : ARGP_HELP_SHORT_USAGE | ARGP_HELP_PRE_DOC |
 	                                          ARGP_HELP_LONG | ARGP_HELP_POST_DOC;
+
+	struct argp_state loud;
 
 	p->done = true;
 	if (key == KEY_VERSION) {
 		printf("%s (gpusched) %s\n", p->cmd->name, PACKAGE_VERSION);
 		return ECANCELED;
 	}
-	argp_help(p->argp, stdout, how, (char *)p->cmd->name);
+	loud = *state;
+	loud.flags = 0; /* ARGP_NO_ERRS keeps help back too */
+	loud.name = (char *)p->cmd->name;
+	argp_state_help(&loud, stdout, how);
 	if (key == KEY_HELP && p->cmd->more_help)
 		p->cmd->more_help(stdout);
 	return ECANCELED;
@@ -158,7 +172,7 @@ static error_t parser(int key, char *value, struct argp_state *state)
 	case KEY_HELP:
 	case KEY_USAGE:
 	case KEY_VERSION:
-		return standard(p, key);
+		return standard(p, key, state);
 	case ARGP_KEY_ERROR:
 		if (!p->done && !p->failed)
 			blame_word(p, state);
@@ -204,7 +218,7 @@ int cmd_parse(const struct cmd *cmd, int argc, char **argv, void *input)
 	struct argp_option *options = all_options(cmd);
 	char *doc = xasprintf("%s\v%s", cmd->about, cmd->examples);
 	struct argp argp = { options, parser, cmd->arguments, doc, NULL, filter, NULL };
-	struct parse p = { .cmd = cmd, .argp = &argp, .input = input };
+	struct parse p = { .cmd = cmd, .input = input };
 	error_t rc = argp_parse(&argp, argc, argv,
 	        ARGP_NO_ERRS | ARGP_NO_HELP | (cmd->in_order ? ARGP_IN_ORDER : 0), NULL, &p);
 
@@ -250,7 +264,6 @@ int cmd_ids_add(struct cmd_ids *ids, const char *text, struct error *err)
 {
 	struct cmd_list parts = { .n = 0 };
 	int rc = cmd_list_add(&parts, text, NULL);
-	char shown[80];
 
 	for (size_t i = 0; i < parts.n && rc >= 0; i++) {
 		uint64_t id = 0;
@@ -260,17 +273,23 @@ int cmd_ids_add(struct cmd_ids *ids, const char *text, struct error *err)
 		ids->v[ids->n++] = id;
 	}
 	cmd_list_clear(&parts);
-	if (rc >= 0)
-		return 0;
-	text_escape(shown, sizeof(shown), text, strlen(text));
-	return error_set(
-	        err, ERR_USAGE, "'%s': would be a job id, or several with commas between", shown);
+	return rc >= 0 ? 0
+	               : error_set(err, ERR_USAGE,
+	                         "would be a job id, or several with commas between");
 }
 
 void cmd_ids_clear(struct cmd_ids *ids)
 {
 	free(ids->v);
 	*ids = (struct cmd_ids){ .n = 0 };
+}
+
+int cmd_no_argument(const char *value, struct error *err)
+{
+	char shown[80];
+
+	text_escape(shown, sizeof(shown), value, strlen(value));
+	return error_set(err, ERR_USAGE, "'%s': only options are expected", shown);
 }
 
 const char *cmd_user(char *buf, size_t size)

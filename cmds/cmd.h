@@ -39,6 +39,9 @@ int cmd_fail(const struct cmd *cmd, const struct error *err);
 /* One line of advice, if stderr is a terminal. */
 void cmd_advise(const struct cmd *cmd, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
 
+/* Say it that way when a client has to try again. `cmd` is borrowed as long as the client lives. */
+void cmd_tell_retry(const struct cmd *cmd, struct client *c);
+
 /* Everything that was printed must have arrived. Returns `status`, or what a failure asks for. */
 int cmd_finish(const struct cmd *cmd, int status);
 
@@ -62,6 +65,9 @@ struct cmd_ids {
 /* Job ids with commas between. */
 int cmd_ids_add(struct cmd_ids *ids, const char *text, struct error *err);
 void cmd_ids_clear(struct cmd_ids *ids);
+
+/* For cmd->take: an argument where there can be none. */
+int cmd_no_argument(const char *value, struct error *err);
 
 /* The name of who runs this, or the number if there is none. */
 const char *cmd_user(char *buf, size_t size);

@@ -21,6 +21,7 @@
 #include "common/text.h"
 #include "common/xalloc.h"
 #include "noded/drop.h"
+#include "noded/record.h"
 #include "noded/rundir.h"
 
 #define EXIT_CHILD 125 /* nobody looks at it: the pipe has told */
@@ -35,22 +36,17 @@ _Noreturn static void fail(const struct child *c, const char *fmt, ...)
 
 static void fail(const struct child *c, const char *fmt, ...)
 {
-	char raw[CHILD_TELL_MAX], told[CHILD_TELL_MAX] = "X";
+	char raw[CHILD_TELL_MAX], told[CHILD_TELL_MAX];
 	va_list ap;
 	ssize_t n;
 
 	va_start(ap, fmt);
 	vsnprintf(raw, sizeof(raw), fmt, ap);
 	va_end(ap);
-	text_escape(told + 1, sizeof(told) - 1, raw, strlen(raw));
+	text_escape(told, sizeof(told), raw, strlen(raw));
 	n = write(c->tell, told, strlen(told));
 	(void)n;
 	_exit(EXIT_CHILD);
-}
-
-static char *string_of(const ProtobufCBinaryData *b)
-{
-	return xstrndup((const char *)b->data, b->len);
 }
 
 static char **list_of(const ProtobufCBinaryData *v, size_t n, char *first)
@@ -61,7 +57,7 @@ static char **list_of(const ProtobufCBinaryData *v, size_t n, char *first)
 	if (first)
 		list[at++] = first;
 	for (size_t i = 0; i < n; i++)
-		list[at++] = string_of(&v[i]);
+		list[at++] = record_string(&v[i]);
 	return list;
 }
 
@@ -108,7 +104,7 @@ static void die_with_shepherd(const struct child *c, pid_t shepherd)
 
 static void enter_directory(const struct child *c)
 {
-	char *cwd = string_of(&c->launch->cwd);
+	char *cwd = record_string(&c->launch->cwd);
 
 	umask((mode_t)(c->launch->umask & 0777));
 	if (chdir(cwd) < 0)
@@ -148,7 +144,8 @@ static void open_streams(const struct child *c)
 {
 	const Gpusched__LaunchRecord *l = c->launch;
 	int flags = O_WRONLY | O_CREAT | (l->append ? O_APPEND : O_TRUNC);
-	char *in = string_of(&l->input), *out = string_of(&l->output), *err = string_of(&l->error);
+	char *in = record_string(&l->input), *out = record_string(&l->output),
+	     *err = record_string(&l->error);
 	int in_fd, out_fd, err_fd;
 
 	in_fd = open_stream(c, "input", *in ? in : "/dev/null", O_RDONLY);
@@ -189,13 +186,11 @@ static _Noreturn void explain_exec(const struct child *c, const char *script, in
 static _Noreturn void execute(const struct child *c)
 {
 	const Gpusched__LaunchRecord *l = c->launch;
-	char *dir = string_of(&l->run_dir);
+	char *dir = record_string(&l->run_dir);
 	char *script = xasprintf("%s/%s", dir, RUNDIR_SCRIPT);
 	char **argv = list_of(l->args, l->n_args, script);
 	char **env = list_of(l->env, l->n_env, NULL);
 
-	if (write(c->tell, "E", 1) != 1)
-		_exit(EXIT_CHILD);
 	FAILPOINT(shepherd_before_exec);
 	execve(script, argv, env);
 	explain_exec(c, script, errno);
@@ -225,16 +220,4 @@ void child_run(const Gpusched__LaunchRecord *launch, int tell, pid_t shepherd)
 	enter_directory(&c);
 	open_streams(&c);
 	execute(&c);
-}
-
-enum child_told child_told(const char *bytes, size_t len, const char **text)
-{
-	const char *x = memchr(bytes, 'X', len < 2 ? len : 2);
-
-	*text = "";
-	if (x) {
-		*text = x + 1;
-		return CHILD_FAILED;
-	}
-	return len > 0 && bytes[0] == 'E' ? CHILD_EXECUTED : CHILD_DIED;
 }

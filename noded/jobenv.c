@@ -162,7 +162,9 @@ static char *end_time(const struct jobenv_in *in)
 
 static char *submit_dir(const struct jobenv_in *in)
 {
-	return xstrndup((const char *)in->spec->cwd.data, in->spec->cwd.len);
+	const ProtobufCBinaryData *cwd = &in->spec->cwd;
+
+	return cwd->len ? xstrndup((const char *)cwd->data, cwd->len) : xstrdup("");
 }
 
 static char *submit_host(const struct jobenv_in *in)

@@ -18,9 +18,13 @@
 #define STAT_MAX    1024
 #define ENVIRON_MAX (4 * 1024 * 1024)
 
+#define FORKED_NOT_EXECUTED \
+	0x40 /* PF_FORKNOEXEC of the kernel's sched.h, in proc(5) stat field 9 */
+
 struct stat_line {
 	char state;
 	pid_t ppid;
+	unsigned flags;
 	uint64_t ticks;
 };
 
@@ -52,11 +56,18 @@ static int read_stat(pid_t pid, struct stat_line *out)
 	if (!p)
 		return -1;
 	return sscanf(p + 1,
-	               " %c %d %*d %*d %*d %*d %*u %*u %*u %*u %*u %*u %*u %*d %*d %*d %*d %*d %*d"
+	               " %c %d %*d %*d %*d %*d %u %*u %*u %*u %*u %*u %*u %*d %*d %*d %*d %*d %*d"
 	               " %" SCNu64,
-	               &out->state, &out->ppid, &out->ticks) == 3
+	               &out->state, &out->ppid, &out->flags, &out->ticks) == 4
 	               ? 0
 	               : -1;
+}
+
+bool proc_executed(pid_t pid)
+{
+	struct stat_line st;
+
+	return read_stat(pid, &st) == 0 && !(st.flags & FORKED_NOT_EXECUTED);
 }
 
 uint64_t proc_ticks(pid_t pid)

@@ -24,6 +24,9 @@ struct proc {
 /* When it began; 0: there is no such process. */
 uint64_t proc_ticks(pid_t pid);
 
+/* Has this process, which may be a zombie, called execve(2) since it was forked? */
+bool proc_executed(pid_t pid);
+
 /* A pidfd of exactly this process (close-on-exec), or -1 with errno ESRCH. */
 int proc_open(struct proc p);
 

@@ -222,6 +222,11 @@ int record_read(int dirfd, const char *name, const ProtobufCMessageDescriptor *d
 	return r;
 }
 
+char *record_string(const ProtobufCBinaryData *b)
+{
+	return b->len ? xstrndup((const char *)b->data, b->len) : xstrdup("");
+}
+
 struct names {
 	struct run_id *v;
 	size_t n;

@@ -61,6 +61,9 @@ int record_read(int dirfd, const char *name, const ProtobufCMessageDescriptor *d
 int record_read_fd(
         int fd, const ProtobufCMessageDescriptor *desc, ProtobufCMessage **out, struct error *err);
 
+/* A `bytes` field as a string, which the caller frees. */
+char *record_string(const ProtobufCBinaryData *b);
+
 /* Call fn for each name in the directory that is a run's id, in order of job, task, attempt; others
  * are skipped. Stops at and returns a result other than 0; -1 with ERR_SYSTEM if it cannot be
  * read. */

@@ -66,7 +66,7 @@ struct shepherd {
 	pid_t main;
 	bool main_gone, no_children;
 	int status; /* of the main process, as wait(2) has it */
-	char told[CHILD_TELL_MAX + 2];
+	char told[CHILD_TELL_MAX];
 	size_t told_len;
 	char detail[CHILD_TELL_MAX];
 
@@ -109,7 +109,9 @@ static void prepare_process(void)
 	sigfillset(&all);
 	sigprocmask(SIG_SETMASK, &all, NULL);
 	prctl(PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0);
+#ifndef __SANITIZE_ADDRESS__ /* the leak checker looks into its own process by ptrace(2) */
 	prctl(PR_SET_DUMPABLE, 0, 0, 0, 0);
+#endif
 	syscall(SYS_close_range, SHEPHERD_CTL_FD + 1, ~0U, 0);
 	fcntl(SHEPHERD_LAUNCH_FD, F_SETFD, FD_CLOEXEC);
 	fcntl(SHEPHERD_CTL_FD, F_SETFD, FD_CLOEXEC);
@@ -137,7 +139,7 @@ static int open_places(struct shepherd *s, char *record_path)
 		return -1;
 	s->news_dir = open_dir(s->record_dir, "../..");
 	s->id = basename(record_path);
-	run_dir = xstrndup((const char *)s->launch->run_dir.data, s->launch->run_dir.len);
+	run_dir = record_string(&s->launch->run_dir);
 	s->spool = open_dir(AT_FDCWD, dirname(run_dir));
 	free(run_dir);
 	s->rundir = s->spool < 0 ? -1 : rundir_open(s->spool, s->id);
@@ -201,7 +203,7 @@ static int fork_child(struct shepherd *s)
 
 static void start(struct shepherd *s)
 {
-	char *path = xstrndup((const char *)s->launch->cgroup.data, s->launch->cgroup.len);
+	char *path = record_string(&s->launch->cgroup);
 	struct error err;
 	char why[CHILD_TELL_MAX];
 	sigset_t child;
@@ -233,6 +235,7 @@ static void note_started(struct shepherd *s)
 	s->start_wall = clock_us(CLOCK_REALTIME);
 	s->start_mono = mono();
 	r.start_time = s->start_wall;
+	r.start_mono = s->start_mono;
 	r.shepherd = (uint32_t)getpid();
 	r.shepherd_ticks = proc_ticks(getpid());
 	r.pid = (uint32_t)s->main;
@@ -246,7 +249,6 @@ static void note_started(struct shepherd *s)
 
 static void hear_child(struct shepherd *s)
 {
-	const char *text;
 	ssize_t n;
 
 	if (s->tell < 0)
@@ -258,37 +260,40 @@ static void hear_child(struct shepherd *s)
 	close(s->tell);
 	s->tell = -1;
 	s->told[s->told_len] = '\0';
-	switch (child_told(s->told, s->told_len, &text)) {
-	case CHILD_EXECUTED:
+	if (s->told_len > 0)
+		launch_failed(s, s->told);
+	else if (proc_executed(s->main))
 		note_started(s);
-		break;
-	case CHILD_FAILED:
-		launch_failed(s, text);
-		break;
-	case CHILD_DIED:
+	else
 		launch_failed(s, "the process was killed before the program was executed");
-		break;
-	}
 }
 
-/* Every zombie, the run's orphans too. */
+/* Every zombie, the run's orphans too. The main process is looked at once more while it is there:
+ * its end of the pipe is closed by now. */
 static void reap(struct shepherd *s)
 {
 	struct signalfd_siginfo si;
+	siginfo_t who;
 	int status;
-	pid_t pid;
 
 	while (read(s->signals, &si, sizeof(si)) > 0)
 		;
-	while ((pid = waitpid(-1, &status, WNOHANG)) > 0) {
-		if (pid != s->main || s->main_gone)
+	for (;;) {
+		who.si_pid = 0;
+		if (waitid(P_ALL, 0, &who, WEXITED | WNOHANG | WNOWAIT) < 0) {
+			s->no_children = errno == ECHILD;
+			return;
+		}
+		if (who.si_pid == 0)
+			return;
+		if (who.si_pid == s->main && !s->main_gone)
+			hear_child(s);
+		if (waitpid(who.si_pid, &status, 0) != s->main || s->main_gone)
 			continue;
 		s->main_gone = true;
 		s->status = status;
-		hear_child(s); /* its end of the pipe is closed by now */
 		ending_main_gone(&s->ending, mono());
 	}
-	s->no_children = pid < 0 && errno == ECHILD;
 }
 
 static void obey(struct shepherd *s)

@@ -1,0 +1,62 @@
+/* control.c - see control.h */
+#include "cmds/control.h"
+
+#include <inttypes.h>
+
+/* What came back. */
+struct result {
+	const struct cmd *cmd;
+	uint32_t done;
+	int status; /* of the first error */
+};
+
+static int on_chunk(unsigned type, const ProtobufCMessage *m, void *arg, struct error *err)
+{
+	const Gpusched__JobControlResult *r = (const Gpusched__JobControlResult *)m;
+	struct result *result = arg;
+
+	if (type != GPUSCHED__MSG_TYPE__MSG_JOB_CONTROL_RESULT)
+		return error_set(err, ERR_PROTOCOL, "not an answer to a request about jobs");
+	result->done += r->done;
+	for (size_t i = 0; i < r->n_errors; i++) {
+		struct error one;
+		int status;
+
+		error_set(&one, (int)r->errors[i]->code, "job %" PRIu64 ": %s", r->errors[i]->job,
+		        r->errors[i]->text);
+		status = cmd_fail(result->cmd, &one);
+		result->status = result->status ? result->status : status;
+	}
+	return 0;
+}
+
+int control_jobs(const struct cmd *cmd, const struct control *control, const struct filter *filter)
+{
+	Gpusched__JobControl request = GPUSCHED__JOB_CONTROL__INIT;
+	Gpusched__JobFilter selected;
+	struct result result = { .cmd = cmd };
+	struct client_call call = { .type = GPUSCHED__MSG_TYPE__MSG_JOB_CONTROL,
+		.request = &request.base,
+		.on_chunk = on_chunk,
+		.arg = &result };
+	struct error err;
+	struct client *c = client_new(NULL, &err);
+	int rc;
+
+	if (!c)
+		return cmd_fail(cmd, &err);
+	cmd_tell_retry(cmd, c);
+	filter_message(filter, &selected);
+	request.verb = control->verb;
+	request.filter = &selected;
+	request.signal = control->signal;
+	request.reason = (char *)(control->reason ? control->reason : "");
+	rc = client_call(c, &call, &err);
+	client_free(c);
+	if (rc < 0)
+		return cmd_fail(cmd, &err);
+	if (result.done || !result.status)
+		printf("%s %" PRIu32 " job%s\n", control->done, result.done,
+		        result.done == 1 ? "" : "s");
+	return result.status;
+}

@@ -1,0 +1,19 @@
+/* control.h - do something to jobs, and say what was done: gcancel and gctl */
+#ifndef CMDS_CONTROL_H
+#define CMDS_CONTROL_H
+
+#include "cmds/cmd.h"
+#include "cmds/filter.h"
+#include "common/gpusched.pb-c.h"
+
+struct control {
+	Gpusched__JobControl__Verb verb;
+	const char *done; /* "Cancelled": "Cancelled 3 jobs" */
+	uint32_t signal;  /* verb SIGNAL */
+	const char *reason;
+};
+
+/* Do it to all jobs of `filter`, print what was done and every error. Returns the exit status. */
+int control_jobs(const struct cmd *cmd, const struct control *control, const struct filter *filter);
+
+#endif

@@ -1,0 +1,104 @@
+/* filter.c - see filter.h */
+#include "cmds/filter.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "cmds/views.h"
+#include "common/hostlist.h"
+#include "common/text.h"
+#include "common/xalloc.h"
+
+static int add_states(struct filter *f, const char *value, struct error *err)
+{
+	struct cmd_list *list = &f->lists[FILTER_STATES];
+	size_t before = list->n;
+
+	if (cmd_list_add(list, value, err) < 0)
+		return -1;
+	for (size_t i = before; i < list->n; i++) {
+		const struct job_state *state = job_state(list->v[i]);
+
+		if (!state) {
+			error_set(err, ERR_USAGE, "no such state");
+			return error_hint(err,
+			        "PENDING CONFIGURING RUNNING SUSPENDED COMPLETING COMPLETED FAILED "
+			        "CANCELLED TIMEOUT NODE_FAIL PREEMPTED OUT_OF_MEMORY DEADLINE");
+		}
+		free(list->v[i]);
+		list->v[i] = xstrdup(state->name);
+		f->ended = f->ended || state->ended;
+	}
+	return 0;
+}
+
+static int add_node(const char *name, void *arg)
+{
+	return cmd_list_add(arg, name, NULL);
+}
+
+static int add(struct filter *f, enum filter_what what, const char *value, struct error *err)
+{
+	switch (what) {
+	case FILTER_IDS:
+		return cmd_ids_add(&f->ids, value, err);
+	case FILTER_STATES:
+		return add_states(f, value, err);
+	case FILTER_NODES:
+		return hostlist_each(value, HOSTLIST_MAX, add_node, &f->lists[FILTER_NODES], err);
+	default:
+		return cmd_list_add(&f->lists[what], value, err);
+	}
+}
+
+int filter_add(struct filter *f, enum filter_what what, const char *option, const char *value,
+        struct error *err)
+{
+	char shown[160];
+
+	if (add(f, what, value, err) >= 0)
+		return 0;
+	text_escape(shown, sizeof(shown), value, strlen(value));
+	return error_wrap(err, "%s=%s", option, shown);
+}
+
+int filter_add_me(struct filter *f, struct error *err)
+{
+	char name[256];
+
+	return cmd_list_add(&f->lists[FILTER_USERS], cmd_user(name, sizeof(name)), err);
+}
+
+bool filter_is_empty(const struct filter *f)
+{
+	size_t n = f->ids.n;
+
+	for (size_t i = 0; i < FILTER_LISTS; i++)
+		n += f->lists[i].n;
+	return n == 0;
+}
+
+void filter_message(const struct filter *f, Gpusched__JobFilter *out)
+{
+	gpusched__job_filter__init(out);
+	out->ids = f->ids.v;
+	out->n_ids = f->ids.n;
+	out->users = f->lists[FILTER_USERS].v;
+	out->n_users = f->lists[FILTER_USERS].n;
+	out->partitions = f->lists[FILTER_PARTITIONS].v;
+	out->n_partitions = f->lists[FILTER_PARTITIONS].n;
+	out->states = f->lists[FILTER_STATES].v;
+	out->n_states = f->lists[FILTER_STATES].n;
+	out->names = f->lists[FILTER_NAMES].v;
+	out->n_names = f->lists[FILTER_NAMES].n;
+	out->nodes = f->lists[FILTER_NODES].v;
+	out->n_nodes = f->lists[FILTER_NODES].n;
+	out->include_ended = f->ended;
+}
+
+void filter_clear(struct filter *f)
+{
+	for (size_t i = 0; i < FILTER_LISTS; i++)
+		cmd_list_clear(&f->lists[i]);
+	cmd_ids_clear(&f->ids);
+}

@@ -1,0 +1,43 @@
+/* filter.h - which jobs: the selecting options that gqueue, gcancel and gctl share */
+#ifndef CMDS_FILTER_H
+#define CMDS_FILTER_H
+
+#include <stdbool.h>
+
+#include "cmds/cmd.h"
+#include "common/error.h"
+#include "common/gpusched.pb-c.h"
+
+enum filter_what {
+	FILTER_USERS,
+	FILTER_PARTITIONS,
+	FILTER_STATES,
+	FILTER_NAMES,
+	FILTER_NODES,
+	FILTER_LISTS,
+	FILTER_IDS = FILTER_LISTS,
+};
+
+struct filter {
+	struct cmd_list lists[FILTER_LISTS];
+	struct cmd_ids ids;
+	bool ended; /* also jobs that have ended */
+};
+
+/* Add the value of `option` ("--user"). States are checked and made their long names, and a state
+ * that is an end asks for ended jobs; nodes are expanded. ERR_USAGE; the text begins with the
+ * option and its value. */
+int filter_add(struct filter *f, enum filter_what what, const char *option, const char *value,
+        struct error *err);
+
+/* Whoever runs this. */
+int filter_add_me(struct filter *f, struct error *err);
+
+bool filter_is_empty(const struct filter *f); /* it restricts nothing */
+
+/* As a message that borrows from the filter. */
+void filter_message(const struct filter *f, Gpusched__JobFilter *out);
+
+void filter_clear(struct filter *f);
+
+#endif

@@ -1,0 +1,279 @@
+/* ginfo.c - list partitions or nodes, and what is free */
+#include <locale.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "cmds/cmd.h"
+#include "cmds/jsonout.h"
+#include "cmds/views.h"
+#include "common/hostlist.h"
+#include "common/text.h"
+#include "common/xalloc.h"
+
+enum { KEY_SORT = 0x200, KEY_JSON };
+
+struct ginfo {
+	struct cmd_list partitions, nodes; /* asked for; empty: all */
+	const char *columns, *sort;
+	bool by_node, longer, no_heading, json;
+	/* the listing */
+	struct view *view;
+	struct jsonout out;
+};
+
+static const struct argp_option options[] = {
+	{ NULL, 0, NULL, 0, "What is listed:", 1 },
+	{ "nodes", 'N', NULL, 0, "Nodes instead of partitions", 1 },
+	{ "partition", 'p', "LIST", 0, "These partitions (with -N: their nodes)", 1 },
+	{ "nodelist", 'n', "NODES", 0, "These nodes: n[01-04],m1; implies -N", 1 },
+	{ NULL, 0, NULL, 0, "What is shown:", 2 },
+	{ "format", 'o', "COLUMNS", 0, "These columns, with commas between", 2 },
+	{ "long", 'l', NULL, 0, "More columns", 2 },
+	{ "sort", KEY_SORT, "COLUMNS", 0,
+	        "In the order of these columns; -COLUMN the other way round", 2 },
+	{ "noheader", 'h', NULL, 0, "No heading", 2 },
+	{ "json", KEY_JSON, NULL, 0, "All there is to know, as JSON", 2 },
+	{ 0 },
+};
+
+static int add_node(const char *name, void *arg)
+{
+	return cmd_list_add(arg, name, NULL);
+}
+
+static int take_nodes(struct ginfo *g, const char *value, struct error *err)
+{
+	char shown[160];
+
+	g->by_node = true;
+	if (hostlist_each(value, HOSTLIST_MAX, add_node, &g->nodes, err) >= 0)
+		return 0;
+	text_escape(shown, sizeof(shown), value, strlen(value));
+	return error_wrap(err, "--nodelist=%s", shown);
+}
+
+static int take(int key, char *value, struct argp_state *state, void *input, struct error *err)
+{
+	struct ginfo *g = input;
+	(void)state;
+
+	switch (key) {
+	case 'N':
+		g->by_node = true;
+		return 0;
+	case 'p':
+		return cmd_list_add(&g->partitions, value, err) < 0 ? error_wrap(err, "--partition")
+		                                                    : 0;
+	case 'n':
+		return take_nodes(g, value, err);
+	case 'o':
+		g->columns = value;
+		return 0;
+	case 'l':
+		g->longer = true;
+		return 0;
+	case KEY_SORT:
+		g->sort = value;
+		return 0;
+	case 'h':
+		g->no_heading = true;
+		return 0;
+	case KEY_JSON:
+		g->json = true;
+		return 0;
+	default:
+		return cmd_no_argument(value, err);
+	}
+}
+
+static void more_help(FILE *out)
+{
+	fputs("\nColumns of partitions:\n", out);
+	view_print_columns(&partition_kind, out);
+	fputs("\nColumns of nodes:\n", out);
+	view_print_columns(&node_kind, out);
+}
+
+static const struct cmd cmd = {
+	.name = "ginfo",
+	.arguments = "",
+	.about = "List partitions or nodes, and what is free in them.",
+	.examples =
+	        "A partition has a line for each type of GPU. LARGEST is the most that one job can "
+	        "get on one node now: less than FREE where what is free is scattered.\n"
+	        "\n"
+	        "Examples:\n"
+	        "  ginfo\n"
+	        "  ginfo -N -p batch\n"
+	        "  ginfo -n h[01-04] -o NODE,STATE,GPUS,REASON\n"
+	        "  ginfo -N --json\n"
+	        "\n"
+	        "Exit status: 0 done; 2 usage; 3 no such partition or node; 4 the controller was "
+	        "not "
+	        "reached.",
+	.options = options,
+	.take = take,
+	.more_help = more_help,
+};
+
+/* --- partitions ---------------------------------------------------------------------------------
+ */
+
+static int on_partitions(unsigned type, const ProtobufCMessage *m, void *arg, struct error *err)
+{
+	const Gpusched__PartitionChunk *chunk = (const Gpusched__PartitionChunk *)m;
+	struct ginfo *g = arg;
+
+	if (type != GPUSCHED__MSG_TYPE__MSG_PARTITION_CHUNK)
+		return error_set(err, ERR_PROTOCOL, "not a list of partitions");
+	for (size_t i = 0; i < chunk->n_partitions; i++) {
+		struct partition_line line = { chunk->partitions[i], 0 };
+
+		if (g->json)
+			jsonout_message(&g->out, &line.partition->base);
+		else
+			for (; line.gpu < partition_lines(line.partition); line.gpu++)
+				view_add(g->view, &line);
+	}
+	return 0;
+}
+
+static int list_partitions(struct ginfo *g, struct client *c, struct error *err)
+{
+	Gpusched__ListPartitions request = GPUSCHED__LIST_PARTITIONS__INIT;
+	struct client_call call = { .type = GPUSCHED__MSG_TYPE__MSG_LIST_PARTITIONS,
+		.request = &request.base,
+		.on_chunk = on_partitions,
+		.arg = g,
+		.repeatable = true };
+
+	request.names = g->partitions.v;
+	request.n_names = g->partitions.n;
+	return client_call(c, &call, err);
+}
+
+/* --- nodes --------------------------------------------------------------------------------------
+ */
+
+/* Is the node in one of the partitions that were asked for? */
+static bool wanted(const struct ginfo *g, const Gpusched__Node *node)
+{
+	for (size_t i = 0; i < g->partitions.n; i++)
+		for (size_t k = 0; k < node->n_partitions; k++)
+			if (!strcmp(g->partitions.v[i], node->partitions[k]))
+				return true;
+	return !g->partitions.n;
+}
+
+static int on_nodes(unsigned type, const ProtobufCMessage *m, void *arg, struct error *err)
+{
+	const Gpusched__NodeChunk *chunk = (const Gpusched__NodeChunk *)m;
+	struct ginfo *g = arg;
+
+	if (type != GPUSCHED__MSG_TYPE__MSG_NODE_CHUNK)
+		return error_set(err, ERR_PROTOCOL, "not a list of nodes");
+	for (size_t i = 0; i < chunk->n_nodes; i++) {
+		if (!wanted(g, chunk->nodes[i]))
+			continue;
+		if (g->json)
+			jsonout_message(&g->out, &chunk->nodes[i]->base);
+		else
+			view_add(g->view, chunk->nodes[i]);
+	}
+	return 0;
+}
+
+static int drop_partitions(unsigned type, const ProtobufCMessage *m, void *arg, struct error *err)
+{
+	(void)type, (void)m, (void)arg, (void)err;
+	return 0;
+}
+
+/* Nodes are asked for by name only: the partitions' names are checked apart. */
+static int check_partitions(struct ginfo *g, struct client *c, struct error *err)
+{
+	Gpusched__ListPartitions request = GPUSCHED__LIST_PARTITIONS__INIT;
+	struct client_call call = { .type = GPUSCHED__MSG_TYPE__MSG_LIST_PARTITIONS,
+		.request = &request.base,
+		.on_chunk = drop_partitions,
+		.repeatable = true };
+
+	request.names = g->partitions.v;
+	request.n_names = g->partitions.n;
+	return g->partitions.n ? client_call(c, &call, err) : 0;
+}
+
+static int list_nodes(struct ginfo *g, struct client *c, struct error *err)
+{
+	Gpusched__ListNodes request = GPUSCHED__LIST_NODES__INIT;
+	struct client_call call = { .type = GPUSCHED__MSG_TYPE__MSG_LIST_NODES,
+		.request = &request.base,
+		.on_chunk = on_nodes,
+		.arg = g,
+		.repeatable = true };
+
+	request.names = g->nodes.v;
+	request.n_names = g->nodes.n;
+	return check_partitions(g, c, err) < 0 ? -1 : client_call(c, &call, err);
+}
+
+/* ------------------------------------------------------------------------------------------------
+ */
+
+static struct view *make_view(const struct ginfo *g, struct error *err)
+{
+	const struct view_kind *kind = g->by_node ? &node_kind : &partition_kind;
+	struct table_style s = table_style_for(stdout);
+
+	if (g->columns && !isatty(STDOUT_FILENO))
+		s.width = 0;
+	s.heading = !g->no_heading;
+	return view_new(kind,
+	        g->columns  ? g->columns
+	        : g->longer ? kind->longer
+	                    : NULL,
+	        g->sort, &s, err);
+}
+
+static int run(struct ginfo *g, struct error *err)
+{
+	struct client *c;
+	int rc;
+
+	g->view = make_view(g, err);
+	c = g->view ? client_new(NULL, err) : NULL;
+	if (!c) {
+		view_drop(g->view);
+		return -1;
+	}
+	cmd_tell_retry(&cmd, c);
+	jsonout_begin(
+	        &g->out, stdout, client_conf(c)->cluster, g->by_node ? "nodes" : "partitions");
+	rc = g->by_node ? list_nodes(g, c, err) : list_partitions(g, c, err);
+	if (g->json)
+		jsonout_end(&g->out, rc < 0 ? err : NULL);
+	if (g->json || rc < 0)
+		view_drop(g->view);
+	else
+		view_end(g->view);
+	client_free(c);
+	return rc;
+}
+
+int main(int argc, char **argv)
+{
+	struct ginfo g = { .columns = NULL };
+	struct error err = { .code = ERR_NONE };
+	int status;
+
+	setlocale(LC_ALL, "");
+	status = cmd_parse(&cmd, argc, argv, &g);
+	if (status == CMD_GO_ON) {
+		status = run(&g, &err) < 0 ? cmd_fail(&cmd, &err) : EXIT_DONE;
+		status = cmd_finish(&cmd, status);
+	}
+	cmd_list_clear(&g.partitions);
+	cmd_list_clear(&g.nodes);
+	return status;
+}

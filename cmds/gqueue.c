@@ -1,0 +1,222 @@
+/* gqueue.c - list jobs */
+#include <locale.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "cmds/cmd.h"
+#include "cmds/filter.h"
+#include "cmds/jsonout.h"
+#include "cmds/views.h"
+#include "common/xalloc.h"
+
+enum { KEY_ME = 0x200, KEY_ALL, KEY_SORT, KEY_NO_HEADER, KEY_JSON };
+
+struct gqueue {
+	struct filter filter;
+	const char *columns, *sort;
+	bool longer, no_heading, json;
+	/* the listing */
+	struct view *view;
+	struct jsonout out;
+	bool *seen; /* which of filter.ids were found */
+};
+
+static const struct argp_option options[] = {
+	{ NULL, 0, NULL, 0, "Which jobs (several restrict together; LIST has commas between):", 1 },
+	{ "me", KEY_ME, NULL, 0, "My own", 1 },
+	{ "user", 'u', "LIST", 0, "Of these users", 1 },
+	{ "partition", 'p', "LIST", 0, "In these partitions", 1 },
+	{ "states", 't', "LIST", 0, "In these states: PENDING or PD, RUNNING or R, ...", 1 },
+	{ "name", 'n', "LIST", 0, "With these names", 1 },
+	{ "nodes", 'w', "NODES", 0, "On these nodes: n[01-04],m1", 1 },
+	{ "nodelist", 0, NULL, OPTION_ALIAS, NULL, 1 },
+	{ "jobs", 'j', "IDS", 0, "With these ids, also if they have ended", 1 },
+	{ "all", KEY_ALL, NULL, 0, "Also those that have ended, while the controller keeps them",
+	        1 },
+	{ NULL, 0, NULL, 0, "What is shown:", 2 },
+	{ "format", 'o', "COLUMNS", 0, "These columns, with commas between", 2 },
+	{ "long", 'l', NULL, 0, "More columns", 2 },
+	{ "sort", KEY_SORT, "COLUMNS", 0,
+	        "In the order of these columns; -COLUMN the other way round", 2 },
+	{ "noheader", 'h', NULL, 0, "No heading", 2 },
+	{ "json", KEY_JSON, NULL, 0, "All there is to know, as JSON", 2 },
+	{ 0 },
+};
+
+static int take(int key, char *value, struct argp_state *state, void *input, struct error *err)
+{
+	struct gqueue *q = input;
+	(void)state;
+
+	switch (key) {
+	case KEY_ME:
+		return filter_add_me(&q->filter, err);
+	case 'u':
+		return filter_add(&q->filter, FILTER_USERS, "--user", value, err);
+	case 'p':
+		return filter_add(&q->filter, FILTER_PARTITIONS, "--partition", value, err);
+	case 't':
+		return filter_add(&q->filter, FILTER_STATES, "--states", value, err);
+	case 'n':
+		return filter_add(&q->filter, FILTER_NAMES, "--name", value, err);
+	case 'w':
+		return filter_add(&q->filter, FILTER_NODES, "--nodes", value, err);
+	case 'j':
+		q->filter.ended = true;
+		return filter_add(&q->filter, FILTER_IDS, "--jobs", value, err);
+	case KEY_ALL:
+		q->filter.ended = true;
+		return 0;
+	case 'o':
+		q->columns = value;
+		return 0;
+	case 'l':
+		q->longer = true;
+		return 0;
+	case KEY_SORT:
+		q->sort = value;
+		return 0;
+	case 'h':
+		q->no_heading = true;
+		return 0;
+	case KEY_JSON:
+		q->json = true;
+		return 0;
+	default:
+		return cmd_no_argument(value, err);
+	}
+}
+
+static void more_help(FILE *out)
+{
+	fputs("\nColumns:\n", out);
+	view_print_columns(&job_kind, out);
+}
+
+static const struct cmd cmd = {
+	.name = "gqueue",
+	.arguments = "",
+	.about = "List jobs: first those that wait, the next to start on top, then those that "
+	         "have started.",
+	.examples =
+	        "A job that waits shows why in brackets; -o JOBID,WHY says it in full. Into a pipe "
+	        "the table is 80 columns wide, and what is cut ends in +; with -o nothing is cut "
+	        "there.\n"
+	        "\n"
+	        "Examples:\n"
+	        "  gqueue --me\n"
+	        "  gqueue -t PD -o JOBID,NAME,PRIORITY,WHY\n"
+	        "  gqueue -j 4812 --json\n"
+	        "  gqueue --all --sort=-END -o JOBID,STATE,EXIT,END\n"
+	        "\n"
+	        "Exit status: 0 done; 2 usage; 3 no such job; 4 the controller was not reached.",
+	.options = options,
+	.take = take,
+	.more_help = more_help,
+};
+
+static void show(struct gqueue *q, const Gpusched__Job *job)
+{
+	for (size_t i = 0; i < q->filter.ids.n; i++)
+		if (q->filter.ids.v[i] == job->id)
+			q->seen[i] = true;
+	if (q->json)
+		jsonout_message(&q->out, &job->base);
+	else
+		view_add(q->view, job);
+}
+
+static int on_chunk(unsigned type, const ProtobufCMessage *m, void *arg, struct error *err)
+{
+	const Gpusched__JobChunk *chunk = (const Gpusched__JobChunk *)m;
+
+	if (type != GPUSCHED__MSG_TYPE__MSG_JOB_CHUNK)
+		return error_set(err, ERR_PROTOCOL, "not a list of jobs");
+	for (size_t i = 0; i < chunk->n_jobs; i++)
+		show(arg, chunk->jobs[i]);
+	return 0;
+}
+
+static int list(struct gqueue *q, struct client *c, struct error *err)
+{
+	Gpusched__JobFilter filter;
+	Gpusched__ListJobs request = GPUSCHED__LIST_JOBS__INIT;
+	struct client_call call = { .type = GPUSCHED__MSG_TYPE__MSG_LIST_JOBS,
+		.request = &request.base,
+		.on_chunk = on_chunk,
+		.arg = q,
+		.repeatable = true };
+
+	filter_message(&q->filter, &filter);
+	request.filter = &filter;
+	return client_call(c, &call, err);
+}
+
+/* Ids that were asked for by number and are not there. */
+static int demand_seen(const struct gqueue *q, struct error *err)
+{
+	for (size_t i = 0; i < q->filter.ids.n; i++)
+		if (!q->seen[i])
+			return error_set(err, ERR_NO_JOB,
+			        "job %llu: not known, or not selected by the other options",
+			        (unsigned long long)q->filter.ids.v[i]);
+	return 0;
+}
+
+/* With -o into a pipe the columns are somebody's input: nothing is cut. */
+static struct table_style style(const struct gqueue *q)
+{
+	struct table_style s = table_style_for(stdout);
+
+	if (q->columns && !isatty(STDOUT_FILENO))
+		s.width = 0;
+	s.heading = !q->no_heading;
+	return s;
+}
+
+static int run(struct gqueue *q, struct error *err)
+{
+	struct table_style s = style(q);
+	const char *columns = q->columns ? q->columns : q->longer ? job_kind.longer : NULL;
+	struct client *c;
+	int rc;
+
+	q->view = view_new(&job_kind, columns, q->sort, &s, err);
+	c = q->view ? client_new(NULL, err) : NULL;
+	if (!c) {
+		view_drop(q->view);
+		return -1;
+	}
+	cmd_tell_retry(&cmd, c);
+	q->seen = xcalloc(q->filter.ids.n, sizeof(*q->seen));
+	jsonout_begin(&q->out, stdout, client_conf(c)->cluster, "jobs");
+	rc = list(q, c, err);
+	if (rc >= 0)
+		rc = demand_seen(q, err);
+	if (q->json)
+		jsonout_end(&q->out, rc < 0 ? err : NULL);
+	if (q->json || (rc < 0 && err->code != ERR_NO_JOB))
+		view_drop(q->view);
+	else
+		view_end(q->view);
+	client_free(c);
+	free(q->seen);
+	return rc;
+}
+
+int main(int argc, char **argv)
+{
+	struct gqueue q = { .columns = NULL };
+	struct error err = { .code = ERR_NONE };
+	int status;
+
+	setlocale(LC_ALL, "");
+	status = cmd_parse(&cmd, argc, argv, &q);
+	if (status == CMD_GO_ON) {
+		status = run(&q, &err) < 0 ? cmd_fail(&cmd, &err) : EXIT_DONE;
+		status = cmd_finish(&cmd, status);
+	}
+	filter_clear(&q.filter);
+	return status;
+}

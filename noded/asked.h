@@ -1,0 +1,61 @@
+/* asked.h - what the launcher asks of munge and of the user database, and remembers
+ *
+ * Both may block (a stalled munge daemon, a name service over the network), so both run in a worker
+ * pool and answer later; who asks for what was answered before gets the answer at once. An array
+ * job thereby costs one munge decode, however many of its tasks come at the same time.
+ *
+ * Credentials are remembered by their exact bytes: the last ASKED_CREDS_MAX. A munge daemon that
+ * does not answer is asked again until ASKED_MUNGE_PATIENCE_S are over: it being restarted is no
+ * reason to refuse a job. Users are remembered for ASKED_USER_LIFE_S, refusals not at all.
+ */
+#ifndef NODED_ASKED_H
+#define NODED_ASKED_H
+
+#include <stddef.h>
+#include <stdint.h>
+#include <sys/types.h>
+
+#include "common/error.h"
+#include "common/mcred.h"
+#include "common/worker.h"
+
+#define ASKED_CREDS_MAX        1024
+#define ASKED_MUNGE_PATIENCE_S 60
+#define ASKED_USER_LIFE_S      60
+
+struct event_base;
+struct asked;
+
+/* `second`: NULL or the munge daemon that still has the old key. All borrowed. */
+struct asked *asked_new(struct event_base *base, struct worker_pool *pool,
+        const struct mcred_ops *munge, const struct mcred_ops *second);
+/* Questions that are open get no answer. Free it before the pool. NULL is fine. */
+void asked_free(struct asked *a);
+
+/* Called once for each question, with `cred` or else `err`. `cred` is borrowed until return; its
+ * status may be any: munge vouches for payload, uid and gid. */
+typedef void asked_cred_fn(const struct mcred *cred, const struct error *err, void *arg);
+
+void asked_cred(struct asked *a, const void *bytes, size_t len, asked_cred_fn *fn, void *arg);
+
+struct asked_user {
+	char *name, *home, *shell;
+	uid_t uid;
+	gid_t gid; /* for which the groups are */
+	uint32_t *groups;
+	size_t n_groups;
+};
+
+typedef void asked_user_fn(const struct asked_user *user, const struct error *err, void *arg);
+
+/* The user `name`, who must have this uid; "": whoever has it. ERR_JOB_SPEC if there is none. */
+void asked_user(
+        struct asked *a, const char *name, uid_t uid, gid_t gid, asked_user_fn *fn, void *arg);
+
+/* Make a credential. */
+typedef void asked_made_fn(const char *credential, const struct error *err, void *arg);
+
+void asked_make(struct asked *a, const void *payload, size_t len, uid_t restrict_uid,
+        asked_made_fn *fn, void *arg);
+
+#endif

@@ -1,0 +1,157 @@
+/* lpriv.h - the parts of the launcher, for the launcher's own files
+ *
+ *   launcher.c  the process: fork, directories, loop, messages
+ *   lrun.c      runs: what is known of each, from records and orders to reports
+ *   lstart.c    StartRun, from the first check to the shepherd
+ *   lscan.c     at the start: what records, shepherds and cgroups are there
+ *   asked.c     munge and user database, without blocking       uses.c  counts of signatures
+ *
+ * One thread; whatever blocks runs in a pool. Functions return nothing where there is nobody to
+ * tell but the log, which whoever decides writes.
+ */
+#ifndef NODED_LPRIV_H
+#define NODED_LPRIV_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <sys/types.h>
+
+#include "common/arena.h"
+#include "common/error.h"
+#include "common/gpusched.pb-c.h"
+#include "common/mcred.h"
+#include "common/run.h"
+#include "common/worker.h"
+#include "noded/asked.h"
+#include "noded/contain.h"
+#include "noded/launcher.h"
+#include "noded/record.h"
+#include "noded/uses.h"
+
+#define LRUNS_MAX 65536 /* runs and tombstones at a time: a flood of orders must end somewhere */
+#define LGPUS_MAX 64    /* GPU sets of a node are one 64-bit word */
+
+struct event;
+struct event_base;
+struct bufferevent;
+struct frame_reader;
+struct lstart;
+
+struct launcher {
+	struct launcher_options options; /* strings are our own */
+	bool root;
+	char *runs_path, *spool_runs_path; /* absolute */
+	int lock, rundir, runs, spool, spool_runs, exits;
+	char boot_id[64], incarnation[96];
+	bool fresh; /* the incarnation is new: whatever ran is dead or must be */
+
+	struct event_base *base;
+	struct bufferevent *agent;
+	struct frame_reader *reader;
+	struct arena *arena; /* of the message at hand */
+	struct event *news_event, *state_event, *child_event;
+	int news;
+	struct worker_pool *pool, *disk;
+	struct mcred_ops *munge, *second;
+	struct asked *asked;
+	struct uses *uses;
+	struct contain_root *contain;
+
+	uint64_t max_epoch, max_job;
+	bool job_unsaved; /* max_job is newer than SPOOL/state */
+	void *runs_tree;  /* of struct lrun, tsearch(3) */
+	size_t n_runs;
+	bool closing;
+};
+
+/* --- runs (lrun.c) ---------------------------------------------------------------------------- */
+
+enum lrun_state {
+	LRUN_ASKED,    /* verified just now; no record yet, told to nobody */
+	LRUN_STARTING, /* record written */
+	LRUN_RUNNING,
+	LRUN_LOST, /* its shepherd is gone without an exit record; what is left is being killed */
+	LRUN_OVER, /* ended or never was: told until forgotten */
+};
+
+struct lrun {
+	struct launcher *l;
+	struct run_id id;
+	char name[RECORD_ID_MAX];
+	enum lrun_state state;
+	Gpusched__RunReport *report; /* owned; what the agent is told. NULL while ASKED */
+	uint64_t gpus;               /* held while STARTING, RUNNING, LOST */
+	struct lstart *start;        /* ASKED: the order, under way */
+	int pidfd;                   /* of the shepherd, -1: not known */
+	struct event *life;          /* on pidfd */
+	struct event *timer; /* LOST: look again; OVER: sync to disk; else: find the shepherd,
+	                      * pass on what waits */
+	void *waiting;       /* an order that found the shepherd's socket full; owned */
+	size_t waiting_len;
+	unsigned looks;          /* how often the timer has looked */
+	struct contain *leaf;    /* LOST */
+	int64_t lost_start_mono; /* LOST: when it was started; 0: not known */
+	struct lsync *sync;      /* the disk copy under way */
+	bool on_disk;            /* SPOOL/exits has a copy */
+};
+
+struct lrun *lrun_find(struct launcher *l, struct run_id id); /* NULL */
+struct lrun *lrun_add(struct launcher *l, struct run_id id);  /* ASKED; NULL: LRUNS_MAX */
+void lrun_remove(struct lrun *r);                             /* from the table; records stay */
+void lruns_free(struct launcher *l);
+void lruns_each(struct launcher *l, void (*fn)(struct lrun *r, void *arg), void *arg);
+
+/* Tell the agent what is known. */
+void lrun_tell(struct lrun *r);
+
+/* It never was and will never be: written down, and told. `why` for people. */
+void lrun_never(struct lrun *r, const char *why);
+
+/* It has a record and a shepherd: follow it. Takes `report` over. */
+void lrun_started(struct lrun *r, Gpusched__RunReport *report, pid_t shepherd);
+
+/* The same for one that was found: `p` is its shepherd, pid 0 if that is not known yet. */
+struct proc;
+void lrun_follow(struct lrun *r, const struct proc *p);
+
+/* It is over, with this report, which is taken over. */
+void lrun_over(struct lrun *r, Gpusched__RunReport *report, bool on_disk);
+
+/* Its shepherd is gone and left no exit record. */
+void lrun_lost(struct lrun *r);
+
+/* Look at the records again. */
+void lrun_look(struct lrun *r);
+
+void lrun_end(struct launcher *l, const Gpusched__EndRun *order);
+void lrun_signal(struct launcher *l, const Gpusched__SignalRun *order);
+void lrun_forget(struct launcher *l, struct run_id id);
+
+/* A descriptor of its record directory, made if need be; -1 with errno. */
+int lrun_dir(const struct lrun *r, bool make);
+
+/* Remove RUN_DIR in the background. */
+void lrun_remove_rundir(struct launcher *l, const char *name);
+
+struct run_id lrun_id(const Gpusched__RunId *id);
+Gpusched__RunReport *lreport_copy(const Gpusched__RunReport *r);
+Gpusched__RunReport *lreport_new(struct run_id id); /* all else empty */
+void lreport_free(Gpusched__RunReport *r);
+void lreport_set(char **field, const char *value); /* of a report of our own */
+
+/* --- starting (lstart.c), finding (lscan.c) --------------------------------------------------- */
+
+void lstart_order(struct launcher *l, const void *body, size_t len);
+void lstart_free(struct lstart *s); /* gives it up, silently; NULL is fine */
+
+/* Fill the table. Blocks until nothing of an older incarnation is left. */
+int lscan(struct launcher *l, struct error *err);
+
+/* --- the process (launcher.c) ----------------------------------------------------------------- */
+
+void launcher_send(struct launcher *l, unsigned type, const ProtobufCMessage *m);
+void launcher_saw_epoch(struct launcher *l, uint64_t epoch);
+void launcher_saw_job(struct launcher *l, uint64_t job);
+
+#endif

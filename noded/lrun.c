@@ -1,0 +1,701 @@
+/* lrun.c - the launcher's runs; see lpriv.h
+ *
+ *   ASKED --> STARTING --> RUNNING --> OVER
+ *     |          |            |         ^
+ *     |          +-> LOST <---+---------+   the shepherd was killed
+ *     +---------------------------------+   never
+ *
+ * What is on tmpfs decides: news and the end of a shepherd are only reasons to look at the records.
+ */
+#include "config.h"
+
+#include "noded/lpriv.h"
+
+#include <errno.h>
+#include <event2/event.h>
+#include <fcntl.h>
+#include <search.h>
+#include <signal.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/file.h>
+#include <sys/stat.h>
+#include <sys/syscall.h>
+#include <sys/wait.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "common/failpoint.h"
+#include "common/log.h"
+#include "common/xalloc.h"
+#include "noded/order.h"
+#include "noded/procs.h"
+#include "noded/rundir.h"
+
+#define FIND_MS     50   /* until a shepherd that is not known yet is looked for again */
+#define LOST_MS     5    /* until what KILL has left is looked at again: doubling, */
+#define LOST_MS_MAX 1000 /* up to this */
+#define SYNC_MS     1000 /* an end that nobody acknowledged in this time goes to disk */
+#define KEY_DISK    1
+
+static usec_t clock_us(clockid_t id)
+{
+	struct timespec t;
+
+	clock_gettime(id, &t);
+	return (usec_t)t.tv_sec * 1000000 + t.tv_nsec / 1000;
+}
+
+/* --- reports ---------------------------------------------------------------------------------- */
+
+struct run_id lrun_id(const Gpusched__RunId *id)
+{
+	return (struct run_id){ .job = id->job, .task = id->task, .attempt = id->attempt };
+}
+
+Gpusched__RunReport *lreport_copy(const Gpusched__RunReport *r)
+{
+	size_t n = gpusched__run_report__get_packed_size(r);
+	uint8_t *b = xcalloc(1, n + 1);
+	Gpusched__RunReport *copy;
+
+	gpusched__run_report__pack(r, b);
+	copy = gpusched__run_report__unpack(NULL, n, b);
+	free(b);
+	if (!copy)
+		abort(); /* our own bytes: there is no memory left */
+	return copy;
+}
+
+Gpusched__RunReport *lreport_new(struct run_id id)
+{
+	Gpusched__RunReport r = GPUSCHED__RUN_REPORT__INIT;
+	Gpusched__RunId run = GPUSCHED__RUN_ID__INIT;
+
+	run.job = id.job;
+	run.task = id.task;
+	run.attempt = id.attempt;
+	r.run = &run;
+	return lreport_copy(&r);
+}
+
+void lreport_free(Gpusched__RunReport *r)
+{
+	if (r)
+		gpusched__run_report__free_unpacked(r, NULL);
+}
+
+void lreport_set(char **field, const char *value)
+{
+	/* Unset strings of protobuf-c all point to one empty constant. */
+	if (*field != protobuf_c_empty_string)
+		free(*field);
+	*field = xstrdup(value);
+}
+
+/* --- the table -------------------------------------------------------------------------------- */
+
+static int run_order(const void *a, const void *b)
+{
+	const struct run_id *x = &((const struct lrun *)a)->id, *y = &((const struct lrun *)b)->id;
+
+	if (x->job != y->job)
+		return x->job < y->job ? -1 : 1;
+	if (x->task != y->task)
+		return x->task < y->task ? -1 : 1;
+	return x->attempt < y->attempt ? -1 : x->attempt > y->attempt;
+}
+
+struct lrun *lrun_find(struct launcher *l, struct run_id id)
+{
+	struct lrun key = { .id = id };
+	struct lrun **at = tfind(&key, &l->runs_tree, run_order);
+
+	return at ? *at : NULL;
+}
+
+struct lrun *lrun_add(struct launcher *l, struct run_id id)
+{
+	struct lrun *r;
+
+	if (l->n_runs >= LRUNS_MAX) {
+		log_error("order for a new run refused: %zu runs are not forgotten", l->n_runs);
+		return NULL;
+	}
+	r = xcalloc(1, sizeof(*r));
+	*r = (struct lrun){ .l = l, .id = id, .state = LRUN_ASKED, .pidfd = -1 };
+	record_id_format(id, r->name);
+	tsearch(r, &l->runs_tree, run_order);
+	l->n_runs++;
+	return r;
+}
+
+static void stop_following(struct lrun *r)
+{
+	if (r->life)
+		event_free(r->life);
+	if (r->pidfd >= 0)
+		close(r->pidfd);
+	r->life = NULL;
+	r->pidfd = -1;
+}
+
+static void run_free(void *node)
+{
+	struct lrun *r = node;
+
+	lstart_free(r->start);
+	stop_following(r);
+	if (r->timer)
+		event_free(r->timer);
+	contain_free(r->leaf);
+	lreport_free(r->report);
+	free(r->waiting);
+	free(r);
+}
+
+void lrun_remove(struct lrun *r)
+{
+	tdelete(r, &r->l->runs_tree, run_order);
+	r->l->n_runs--;
+	run_free(r);
+}
+
+void lruns_free(struct launcher *l)
+{
+	tdestroy(l->runs_tree, run_free);
+	l->runs_tree = NULL;
+	l->n_runs = 0;
+}
+
+struct walk {
+	void (*fn)(struct lrun *r, void *arg);
+	void *arg;
+};
+
+static void visit_run(const void *node, VISIT visit, void *arg)
+{
+	struct walk *w = arg;
+
+	if (visit == postorder || visit == leaf)
+		w->fn(*(struct lrun *const *)node, w->arg);
+}
+
+void lruns_each(struct launcher *l, void (*fn)(struct lrun *r, void *arg), void *arg)
+{
+	struct walk w = { fn, arg };
+
+	twalk_r(l->runs_tree, visit_run, &w);
+}
+
+/* --- small things ----------------------------------------------------------------------------- */
+
+int lrun_dir(const struct lrun *r, bool make)
+{
+	if (make && mkdirat(r->l->runs, r->name, 0700) < 0 && errno != EEXIST)
+		return -1;
+	return openat(r->l->runs, r->name, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+}
+
+void lrun_tell(struct lrun *r)
+{
+	if (r->report)
+		launcher_send(r->l, GPUSCHED__MSG_TYPE__MSG_LAUNCHER_RUN, &r->report->base);
+}
+
+static void timer_fired(evutil_socket_t fd, short what, void *arg);
+
+static void set_timer(struct lrun *r, unsigned ms)
+{
+	struct timeval t = { .tv_sec = ms / 1000, .tv_usec = ms % 1000 * 1000 };
+
+	if (!r->timer)
+		r->timer = evtimer_new(r->l->base, timer_fired, r);
+	evtimer_add(r->timer, &t);
+}
+
+struct removal {
+	int parent;
+	char name[RECORD_ID_MAX];
+};
+
+static void removal_run(void *arg)
+{
+	struct removal *m = arg;
+
+	rundir_remove(m->parent, m->name);
+}
+
+static const struct worker_ops removal_ops = { removal_run, free, free };
+
+void lrun_remove_rundir(struct launcher *l, const char *name)
+{
+	struct removal *m;
+
+	if (faccessat(l->spool_runs, name, F_OK, AT_SYMLINK_NOFOLLOW) < 0)
+		return;
+	m = xcalloc(1, sizeof(*m));
+	m->parent = l->spool_runs;
+	memcpy(m->name, name, strlen(name) + 1);
+	if (!worker_submit(l->disk, KEY_DISK, &removal_ops, m, NULL))
+		free(m); /* found again at the next start */
+}
+
+/* --- over ------------------------------------------------------------------------------------- */
+
+/* A copy of an exit record on disk. Owns itself; `run` NULL: forgotten meanwhile. */
+struct lsync {
+	struct lrun *run;
+	int exits;
+	char name[RECORD_ID_MAX];
+	Gpusched__RunReport *report;
+	int result;
+	struct error err;
+};
+
+static void sync_run(void *arg)
+{
+	struct lsync *s = arg;
+
+	s->result = record_write(s->exits, s->name, &s->report->base, RECORD_SYNC, &s->err);
+}
+
+static void sync_free(void *arg)
+{
+	struct lsync *s = arg;
+
+	if (s->run)
+		s->run->sync = NULL;
+	lreport_free(s->report);
+	free(s);
+}
+
+static void sync_done(void *arg)
+{
+	struct lsync *s = arg;
+
+	if (s->result < 0)
+		log_error("run %s: its end is only in memory: %s", s->name, s->err.text);
+	else if (s->run)
+		s->run->on_disk = true;
+	else
+		unlinkat(s->exits, s->name, 0);
+	sync_free(s);
+}
+
+static const struct worker_ops sync_ops = { sync_run, sync_done, sync_free };
+
+static void sync_start(struct lrun *r)
+{
+	struct lsync *s = xcalloc(1, sizeof(*s));
+
+	*s = (struct lsync){ .run = r, .exits = r->l->exits, .report = lreport_copy(r->report) };
+	memcpy(s->name, r->name, sizeof(s->name));
+	r->sync = s;
+	if (!worker_submit(r->l->disk, KEY_DISK, &sync_ops, s, NULL)) {
+		sync_free(s);
+		set_timer(r, SYNC_MS);
+	}
+}
+
+void lrun_over(struct lrun *r, Gpusched__RunReport *report, bool on_disk)
+{
+	lreport_free(r->report);
+	r->report = report;
+	r->state = LRUN_OVER;
+	r->gpus = 0;
+	r->on_disk = on_disk;
+	stop_following(r);
+	if (!on_disk)
+		set_timer(r, SYNC_MS);
+}
+
+/* Write the exit record ourselves, for lack of a shepherd. Not being able to is no reason to keep
+ * the end to ourselves: it goes to the disk too. */
+static void write_exit(struct lrun *r, const Gpusched__RunReport *report)
+{
+	int dir = lrun_dir(r, true);
+	struct error err;
+
+	if (dir < 0)
+		log_error("run %s: cannot make its record directory: %s", r->name, strerror(errno));
+	else if (record_write(dir, RECORD_EXIT, &report->base, 0, &err) < 0)
+		log_error("run %s: %s", r->name, err.text);
+	if (dir >= 0)
+		close(dir);
+}
+
+void lrun_never(struct lrun *r, const char *why)
+{
+	Gpusched__RunReport *report = r->report ? lreport_copy(r->report) : lreport_new(r->id);
+
+	report->state = GPUSCHED__RUN_REPORT__STATE__NEVER;
+	report->cause = GPUSCHED__END_CAUSE__CAUSE_LAUNCH;
+	report->n_gpus = 0;
+	lreport_set(&report->detail, why);
+	lstart_free(r->start);
+	r->start = NULL;
+	write_exit(r, report);
+	log_info("run %s: never started: %s", r->name, why);
+	lrun_over(r, report, false);
+	lrun_tell(r);
+}
+
+/* --- following -------------------------------------------------------------------------------- */
+
+static void shepherd_gone(evutil_socket_t fd, short what, void *arg)
+{
+	struct lrun *r = arg;
+
+	(void)fd;
+	(void)what;
+	stop_following(r);
+	lrun_look(r);
+	if (r->state == LRUN_STARTING || r->state == LRUN_RUNNING)
+		lrun_lost(r);
+}
+
+static void follow_pidfd(struct lrun *r, int pidfd)
+{
+	r->pidfd = pidfd;
+	r->life = event_new(r->l->base, pidfd, EV_READ, shepherd_gone, r);
+	event_add(r->life, NULL);
+}
+
+void lrun_started(struct lrun *r, Gpusched__RunReport *report, pid_t shepherd)
+{
+	int pidfd = (int)syscall(SYS_pidfd_open, shepherd, 0);
+
+	lreport_free(r->report);
+	r->report = report;
+	r->state = LRUN_STARTING;
+	r->looks = 0;
+	if (pidfd >= 0)
+		follow_pidfd(r, pidfd); /* our child, not waited for yet: the id is still its own */
+	else
+		set_timer(r, FIND_MS);
+}
+
+/* Does anybody hold the lock of the launch record? */
+static bool has_shepherd(const struct lrun *r)
+{
+	int dir = lrun_dir(r, false);
+	int fd = dir < 0 ? -1 : openat(dir, RECORD_LAUNCH, O_RDONLY | O_CLOEXEC);
+	bool locked = fd >= 0 && flock(fd, LOCK_EX | LOCK_NB) < 0;
+
+	if (fd >= 0)
+		close(fd);
+	if (dir >= 0)
+		close(dir);
+	return locked;
+}
+
+void lrun_follow(struct lrun *r, const struct proc *p)
+{
+	int pidfd = -1;
+
+	/* The lock first: a process id may still be that of its zombie. */
+	if (!has_shepherd(r)) {
+		shepherd_gone(-1, 0, r);
+		return;
+	}
+	if (p->pid > 0)
+		pidfd = proc_open(*p);
+	if (pidfd >= 0)
+		follow_pidfd(r, pidfd);
+	else
+		set_timer(r, FIND_MS); /* it has not told who it is, but it lives */
+}
+
+static bool read_any(const struct lrun *r, const char *name, const ProtobufCMessageDescriptor *desc,
+        ProtobufCMessage **m)
+{
+	int dir = lrun_dir(r, false);
+	struct error err;
+	int got = dir < 0 ? 0 : record_read(dir, name, desc, m, &err);
+
+	if (got < 0)
+		log_error("run %s: %s", r->name, err.text);
+	if (dir >= 0)
+		close(dir);
+	return got == 1;
+}
+
+/* STARTING: was the program executed meanwhile? Then its shepherd is known too. */
+static void look_started(struct lrun *r)
+{
+	ProtobufCMessage *m;
+	Gpusched__StartedRecord *s;
+	struct proc p;
+
+	if (!read_any(r, RECORD_STARTED, &gpusched__started_record__descriptor, &m))
+		return;
+	s = (Gpusched__StartedRecord *)m;
+	r->report->state = GPUSCHED__RUN_REPORT__STATE__RUNNING;
+	r->report->start_time = s->start_time;
+	r->lost_start_mono = s->start_mono;
+	p = (struct proc){ (pid_t)s->shepherd, s->shepherd_ticks };
+	protobuf_c_message_free_unpacked(m, NULL);
+	r->state = LRUN_RUNNING;
+	lrun_tell(r);
+	if (r->pidfd < 0 && !r->l->closing)
+		lrun_follow(r, &p);
+}
+
+/* A launch that executed nothing does not count as a use of the signature. */
+static void take_back_use(struct lrun *r)
+{
+	ProtobufCMessage *m;
+	Gpusched__LaunchRecord *launch;
+	struct error err;
+
+	if (!read_any(r, RECORD_LAUNCH, &gpusched__launch_record__descriptor, &m))
+		return;
+	launch = (Gpusched__LaunchRecord *)m;
+	if (launch->nonce.len == USES_NONCE_LEN && launch->report &&
+	        uses_add(r->l->uses, launch->report->uid, launch->nonce.data, launch->signed_at, -1,
+	                &err) < 0)
+		log_warning("run %s: %s", r->name, err.text);
+	protobuf_c_message_free_unpacked(m, NULL);
+}
+
+void lrun_look(struct lrun *r)
+{
+	ProtobufCMessage *m;
+
+	if (r->state == LRUN_STARTING)
+		look_started(r); /* told as RUNNING first, even if it has ended since */
+	if (r->state != LRUN_STARTING && r->state != LRUN_RUNNING)
+		return;
+	if (read_any(r, RECORD_EXIT, &gpusched__run_report__descriptor, &m)) {
+		FAILPOINT(launcher_before_told);
+		if (((Gpusched__RunReport *)m)->cause == GPUSCHED__END_CAUSE__CAUSE_LAUNCH)
+			take_back_use(r);
+		lrun_over(r, (Gpusched__RunReport *)m, false);
+		lrun_tell(r);
+	}
+}
+
+/* --- lost ------------------------------------------------------------------------------------- */
+
+static void finish_lost(struct lrun *r)
+{
+	Gpusched__RunReport *report = lreport_copy(r->report);
+
+	report->state = GPUSCHED__RUN_REPORT__STATE__ENDED;
+	report->cause = r->l->fresh && strcmp(report->incarnation, r->l->incarnation) != 0
+	                        ? GPUSCHED__END_CAUSE__CAUSE_NODE_FAIL
+	                        : GPUSCHED__END_CAUSE__CAUSE_LOST;
+	report->end_time = clock_us(CLOCK_REALTIME);
+	if (r->lost_start_mono > 0)
+		report->elapsed_us = (uint64_t)(clock_us(CLOCK_MONOTONIC) - r->lost_start_mono);
+	lreport_set(&report->detail,
+	        report->cause == GPUSCHED__END_CAUSE__CAUSE_NODE_FAIL
+	                ? "the node was restarted under it"
+	                : "its shepherd was killed; how the program ended is not known");
+	if (r->leaf)
+		contain_remove(r->leaf);
+	contain_free(r->leaf);
+	r->leaf = NULL;
+	write_exit(r, report);
+	lrun_remove_rundir(r->l, r->name);
+	lrun_over(r, report, false);
+	lrun_tell(r);
+}
+
+/* Kill whatever carries the run's directory in its environment. True if there was nothing. */
+static bool sweep(const struct lrun *r)
+{
+	char *mark = xasprintf("GPUSCHED_RUN_DIR=%s/%s", r->l->spool_runs_path, r->name);
+	struct proc *list;
+	size_t n = procs_marked(mark, &list);
+
+	procs_signal(list, n, SIGKILL, false, NULL, NULL);
+	free(list);
+	free(mark);
+	return n == 0;
+}
+
+static void lost_look(struct lrun *r)
+{
+	bool empty;
+	unsigned ms = LOST_MS << (r->looks < 8 ? r->looks : 8);
+
+	if (r->leaf) {
+		empty = contain_is_empty(r->leaf);
+		if (!empty)
+			contain_kill(r->leaf);
+	} else {
+		empty = sweep(r);
+	}
+	if (empty) {
+		finish_lost(r);
+		return;
+	}
+	r->looks++;
+	set_timer(r, ms < LOST_MS_MAX ? ms : LOST_MS_MAX);
+}
+
+static bool was_forked(const struct lrun *r)
+{
+	int dir = lrun_dir(r, false);
+	struct stat st = { 0 };
+	bool forked = dir >= 0 && fstatat(dir, RECORD_LAUNCH, &st, 0) == 0 &&
+	              (st.st_mode & 0777) == RECORD_MODE_FORKED;
+
+	if (dir >= 0)
+		close(dir);
+	return forked;
+}
+
+void lrun_lost(struct lrun *r)
+{
+	char *path;
+
+	if (r->state == LRUN_STARTING && !was_forked(r)) {
+		take_back_use(r);
+		lrun_remove_rundir(r->l, r->name);
+		lrun_never(r, "the node's agent or the shepherd was killed before it was started");
+		return;
+	}
+	log_warning("run %s: its shepherd is gone; killing what is left", r->name);
+	r->state = LRUN_LOST;
+	r->looks = 0;
+	path = contain_root_leaf(r->l->contain, r->name);
+	r->leaf = contain_open(path, NULL);
+	free(path);
+	lost_look(r);
+}
+
+static void send_waiting(struct lrun *r)
+{
+	int dir, sent;
+
+	if (!r->waiting)
+		return;
+	dir = lrun_dir(r, false);
+	sent = dir < 0 ? -1 : order_send(dir, ORDER_SOCKET, r->waiting, r->waiting_len);
+	if (sent < 0 && (errno == EAGAIN || errno == ENOBUFS)) {
+		set_timer(r, FIND_MS);
+	} else {
+		/* Nobody there: its end is on the way, or the timer finds out. */
+		free(r->waiting);
+		r->waiting = NULL;
+	}
+	if (dir >= 0)
+		close(dir);
+}
+
+static void timer_fired(evutil_socket_t fd, short what, void *arg)
+{
+	struct lrun *r = arg;
+	struct proc nobody = { 0 };
+
+	(void)fd;
+	(void)what;
+	switch (r->state) {
+	case LRUN_LOST:
+		lost_look(r);
+		break;
+	case LRUN_OVER:
+		sync_start(r);
+		break;
+	case LRUN_STARTING:
+	case LRUN_RUNNING:
+		lrun_look(r);
+		send_waiting(r);
+		if (r->pidfd < 0 && (r->state == LRUN_STARTING || r->state == LRUN_RUNNING))
+			lrun_follow(r, &nobody);
+		break;
+	default:
+		break;
+	}
+}
+
+/* --- orders ----------------------------------------------------------------------------------- */
+
+/* False: of a controller that is no longer in charge. */
+static bool epoch_counts(struct launcher *l, uint64_t epoch, struct run_id id, const char *what)
+{
+	if (epoch < l->max_epoch) {
+		log_warning("%s of run %llu_%u_%u ignored: its epoch %llu is below %llu", what,
+		        (unsigned long long)id.job, id.task, id.attempt, (unsigned long long)epoch,
+		        (unsigned long long)l->max_epoch);
+		return false;
+	}
+	launcher_saw_epoch(l, epoch);
+	return true;
+}
+
+static void pass_on(struct lrun *r, unsigned type, const ProtobufCMessage *m)
+{
+	uint8_t b[ORDER_MAX];
+	int len = order_pack(type, m, b);
+
+	if (len < 0) {
+		log_warning("run %s: order not passed on: its strings are too long", r->name);
+		return;
+	}
+	free(r->waiting); /* the latest order counts */
+	r->waiting = xmemdup(b, (size_t)len);
+	r->waiting_len = (size_t)len;
+	send_waiting(r);
+}
+
+void lrun_end(struct launcher *l, const Gpusched__EndRun *order)
+{
+	struct run_id id = lrun_id(order->run);
+	struct lrun *r = lrun_find(l, id);
+
+	if (!epoch_counts(l, order->epoch, id, "end"))
+		return;
+	if (!r && !(r = lrun_add(l, id)))
+		return;
+	switch (r->state) {
+	case LRUN_ASKED:
+		lrun_never(r, "it was ended before it was started");
+		break;
+	case LRUN_STARTING:
+	case LRUN_RUNNING:
+		pass_on(r, GPUSCHED__MSG_TYPE__MSG_END_RUN, &order->base);
+		break;
+	case LRUN_LOST:
+		break;
+	case LRUN_OVER:
+		lrun_tell(r);
+		break;
+	}
+}
+
+void lrun_signal(struct launcher *l, const Gpusched__SignalRun *order)
+{
+	struct run_id id = lrun_id(order->run);
+	struct lrun *r = lrun_find(l, id);
+
+	if (!epoch_counts(l, order->epoch, id, "signal"))
+		return;
+	if (r && (r->state == LRUN_STARTING || r->state == LRUN_RUNNING))
+		pass_on(r, GPUSCHED__MSG_TYPE__MSG_SIGNAL_RUN, &order->base);
+}
+
+void lrun_forget(struct launcher *l, struct run_id id)
+{
+	static const char *const names[] = { RECORD_LAUNCH, RECORD_STARTED, RECORD_EXIT,
+		ORDER_SOCKET, RECORD_LAUNCH ".tmp", RECORD_STARTED ".tmp", RECORD_EXIT ".tmp" };
+	struct lrun *r = lrun_find(l, id);
+	int dir;
+
+	if (!r || r->state != LRUN_OVER)
+		return;
+	dir = lrun_dir(r, false);
+	for (size_t i = 0; dir >= 0 && i < sizeof(names) / sizeof(names[0]); i++)
+		unlinkat(dir, names[i], 0);
+	if (dir >= 0)
+		close(dir);
+	unlinkat(l->runs, r->name, AT_REMOVEDIR);
+	if (r->on_disk)
+		unlinkat(l->exits, r->name, 0);
+	if (r->sync)
+		r->sync->run = NULL;
+	lrun_remove(r);
+}

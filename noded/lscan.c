@@ -1,0 +1,259 @@
+/* lscan.c - what there is when the launcher starts; see lpriv.h
+ *
+ *   exit record                      over: told until forgotten
+ *   launch record, locked            alive: followed
+ *   launch record, not locked        its shepherd is gone: what is left is killed, then LOST, or
+ *                                    NEVER if nothing was forked
+ *   launch record that is torn       lost with all that was known of it but its name
+ *   no record at all                 nothing was started, nobody was told: removed
+ *   a copy on disk alone             over (tmpfs was lost)
+ *   cgroup leaf without a live run   killed and removed
+ *   RUN_DIR without a live run       removed
+ *
+ * In a new incarnation nothing may live on: shepherds and leaves are killed before anything else,
+ * and runs without an exit record are told with NODE_FAIL.
+ */
+#include "noded/lpriv.h"
+
+#include <dirent.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <signal.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/file.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "common/log.h"
+#include "common/xalloc.h"
+#include "noded/procs.h"
+
+#define EMPTY_WARN_MS 5000 /* say so when something does not die for so long */
+#define PAUSE_MS      5
+
+static void pause_ms(unsigned ms)
+{
+	struct timespec t = { .tv_sec = ms / 1000, .tv_nsec = ms % 1000 * 1000000L };
+
+	nanosleep(&t, NULL);
+}
+
+/* --- killing ---------------------------------------------------------------------------------- */
+
+/* Kill what is in a leaf, wait until it is empty, remove it. Returns whether anything was. */
+static bool clear_leaf(const struct launcher *l, const char *name)
+{
+	char *path = contain_root_leaf(l->contain, name);
+	struct contain *c = contain_open(path, NULL);
+	bool had = c && !contain_is_empty(c);
+	unsigned waited = 0;
+
+	for (; c && !contain_is_empty(c); waited += PAUSE_MS) {
+		contain_kill(c);
+		pause_ms(PAUSE_MS);
+		if (waited % EMPTY_WARN_MS == EMPTY_WARN_MS - PAUSE_MS)
+			log_warning("run %s: still waiting for its processes to die", name);
+	}
+	if (c)
+		contain_remove(c);
+	contain_free(c);
+	free(path);
+	return had;
+}
+
+/* All that carries this run's directory, where there are no cgroups. */
+static void clear_marked(const struct launcher *l, const char *name)
+{
+	char *mark = xasprintf("GPUSCHED_RUN_DIR=%s/%s", l->spool_runs_path, name);
+	struct proc *list;
+	size_t n;
+
+	while ((n = procs_marked(mark, &list)) > 0) {
+		procs_signal(list, n, SIGKILL, false, NULL, NULL);
+		free(list);
+		pause_ms(PAUSE_MS);
+	}
+	free(list);
+	free(mark);
+}
+
+static int read_record(int dir, const char *run, const char *name,
+        const ProtobufCMessageDescriptor *desc, ProtobufCMessage **m)
+{
+	struct error err;
+	int r = record_read(dir, name, desc, m, &err);
+
+	if (r < 0)
+		log_error("run %s: %s", run, err.text);
+	return r;
+}
+
+static bool is_locked(int dir)
+{
+	int fd = openat(dir, RECORD_LAUNCH, O_RDONLY | O_CLOEXEC);
+	bool locked = fd >= 0 && flock(fd, LOCK_EX | LOCK_NB) < 0;
+
+	if (fd >= 0)
+		close(fd);
+	return locked;
+}
+
+/* A shepherd of an older incarnation: it may not write an exit record any more. */
+static void kill_shepherd(int dir, const char *run)
+{
+	ProtobufCMessage *m;
+	Gpusched__StartedRecord *s;
+	struct proc p;
+
+	while (is_locked(dir)) {
+		if (read_record(dir, run, RECORD_STARTED, &gpusched__started_record__descriptor,
+		            &m) == 1) {
+			s = (Gpusched__StartedRecord *)m;
+			p = (struct proc){ (pid_t)s->shepherd, s->shepherd_ticks };
+			procs_signal(&p, 1, SIGKILL, false, NULL, NULL);
+			protobuf_c_message_free_unpacked(m, NULL);
+		}
+		/* One that has executed nothing yet will, and then tell who it is. */
+		pause_ms(PAUSE_MS);
+	}
+}
+
+static int kill_old(struct run_id id, const char *name, void *arg)
+{
+	struct launcher *l = arg;
+	int dir = openat(l->runs, name, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+
+	(void)id;
+	if (dir < 0)
+		return 0;
+	kill_shepherd(dir, name);
+	if (strcmp(contain_root_kind(l->contain), "subreaper") == 0)
+		clear_marked(l, name);
+	close(dir);
+	return 0;
+}
+
+static void kill_leaf(const char *name, void *arg)
+{
+	if (clear_leaf(arg, name))
+		log_warning("run %s: killed, it is of an older incarnation of the node", name);
+}
+
+/* --- records ---------------------------------------------------------------------------------- */
+
+/* Alive or lost, by its launch record. */
+static void take_launched(struct launcher *l, struct run_id id, int dir, ProtobufCMessage *launch)
+{
+	Gpusched__LaunchRecord *rec = (Gpusched__LaunchRecord *)launch;
+	struct lrun *r = lrun_add(l, id);
+	struct proc nobody = { 0 };
+
+	if (!r)
+		return;
+	r->state = LRUN_STARTING;
+	r->report = rec && rec->report && rec->report->run ? lreport_copy(rec->report)
+	                                                   : lreport_new(id);
+	r->report->state = GPUSCHED__RUN_REPORT__STATE__STARTING;
+	for (size_t i = 0; i < r->report->n_gpus; i++)
+		if (r->report->gpus[i] < LGPUS_MAX)
+			r->gpus |= (uint64_t)1 << r->report->gpus[i];
+	(void)dir;
+	lrun_look(r); /* was it executed, has it ended just now? */
+	if (r->pidfd < 0 && (r->state == LRUN_STARTING || r->state == LRUN_RUNNING))
+		lrun_follow(r, &nobody);
+}
+
+static int take_run(struct run_id id, const char *name, void *arg)
+{
+	struct launcher *l = arg;
+	int dir = openat(l->runs, name, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+	ProtobufCMessage *m = NULL;
+	struct lrun *r;
+	int got;
+
+	if (dir < 0)
+		return 0;
+	if (read_record(dir, name, RECORD_EXIT, &gpusched__run_report__descriptor, &m) == 1) {
+		r = lrun_add(l, id);
+		if (r)
+			lrun_over(r, (Gpusched__RunReport *)m,
+			        faccessat(l->exits, name, F_OK, AT_SYMLINK_NOFOLLOW) == 0);
+		else
+			protobuf_c_message_free_unpacked(m, NULL);
+		close(dir);
+		return 0;
+	}
+	got = read_record(dir, name, RECORD_LAUNCH, &gpusched__launch_record__descriptor, &m);
+	if (got != 0) {
+		take_launched(l, id, dir, got == 1 ? m : NULL);
+	} else if (unlinkat(dir, RECORD_LAUNCH ".tmp", 0) == 0 || errno == ENOENT) {
+		unlinkat(dir, RECORD_EXIT ".tmp", 0);
+		unlinkat(l->runs, name, AT_REMOVEDIR);
+	}
+	if (m)
+		protobuf_c_message_free_unpacked(m, NULL);
+	close(dir);
+	return 0;
+}
+
+static int take_copy(struct run_id id, const char *name, void *arg)
+{
+	struct launcher *l = arg;
+	ProtobufCMessage *m;
+	struct lrun *r = lrun_find(l, id);
+
+	if (r)
+		return 0;
+	if (read_record(l->exits, name, name, &gpusched__run_report__descriptor, &m) != 1)
+		return 0;
+	r = lrun_add(l, id);
+	if (r)
+		lrun_over(r, (Gpusched__RunReport *)m, true);
+	else
+		protobuf_c_message_free_unpacked(m, NULL);
+	return 0;
+}
+
+/* --- what belongs to nobody ------------------------------------------------------------------- */
+
+static bool lives(struct launcher *l, const char *name)
+{
+	struct run_id id;
+	struct lrun *r;
+
+	if (record_id_parse(name, &id) < 0)
+		return false;
+	r = lrun_find(l, id);
+	return r && r->state != LRUN_OVER;
+}
+
+static void clear_orphan(const char *name, void *arg)
+{
+	struct launcher *l = arg;
+
+	if (!lives(l, name) && clear_leaf(l, name))
+		log_error("cgroup of run %s had processes and no record: killed", name);
+}
+
+static int remove_orphan_dir(struct run_id id, const char *name, void *arg)
+{
+	(void)id;
+	if (!lives(arg, name))
+		lrun_remove_rundir(arg, name);
+	return 0;
+}
+
+int lscan(struct launcher *l, struct error *err)
+{
+	if (l->fresh) {
+		if (record_scan(l->runs, kill_old, l, err) < 0)
+			return -1;
+		contain_root_each(l->contain, kill_leaf, l);
+	}
+	if (record_scan(l->runs, take_run, l, err) < 0 ||
+	        record_scan(l->exits, take_copy, l, err) < 0)
+		return -1;
+	contain_root_each(l->contain, clear_orphan, l);
+	return record_scan(l->spool_runs, remove_orphan_dir, l, err) < 0 ? -1 : 0;
+}

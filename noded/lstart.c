@@ -1,0 +1,553 @@
+/* lstart.c - StartRun, from the first check to the shepherd; see lpriv.h
+ *
+ * Nothing of an order is touched before it is proved to be its owner's:
+ *
+ *   known?        a run that exists is answered with its state, whatever else the order says
+ *   epoch         not below the highest seen        incarnation   this one
+ *   credential    munge vouches for uid and gid (asked.c); not too old
+ *   job           signed by it, for this cluster, the script too (signedjob.h)
+ *   run           task and attempt are what the owner allowed; not used up (uses.c)
+ *   user          may be served here, exists with this uid (asked.c)
+ *   GPUs          held by no other run
+ *
+ * Then: record, count, RUN_DIR, socket, shepherd. Every refusal is NEVER, final for this attempt.
+ */
+#include "config.h"
+
+#include "noded/lpriv.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <spawn.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "common/failpoint.h"
+#include "common/log.h"
+#include "common/msg.h"
+#include "common/signedjob.h"
+#include "common/xalloc.h"
+#include "noded/jobenv.h"
+#include "noded/order.h"
+#include "noded/pattern.h"
+#include "noded/rundir.h"
+#include "noded/shepherd.h"
+
+#define ARENA_CAP                                                                      \
+	(16 * 1024 * 1024) /* order and spec decoded: some 5 MiB at most, and pointers \
+	                    */
+#define NAMES_MAX  255
+#define PATH_BYTES 4096
+
+struct lstart {
+	struct launcher *l;
+	struct lrun *run;
+	struct arena *arena, *spec_arena; /* the order, and the job in it, live as long as we do */
+	Gpusched__StartRun *order;
+	Gpusched__SignedSpec *spec;
+	int64_t signed_at;
+	bool closed; /* the run has let go of us; free when the answer comes */
+	bool asking;
+};
+
+static void start_free(struct lstart *s)
+{
+	arena_free(s->arena);
+	arena_free(s->spec_arena);
+	free(s);
+}
+
+void lstart_free(struct lstart *s)
+{
+	if (!s)
+		return;
+	s->closed = true;
+	s->run = NULL;
+	/* While a question is open, its answer brings us back; when the launcher ends it does not,
+	 * and asked_free() has been called. */
+	if (!s->asking || s->l->closing)
+		start_free(s);
+}
+
+static void refuse(struct lstart *s, const char *why)
+{
+	lrun_never(s->run, why); /* frees s */
+}
+
+/* --- the record ------------------------------------------------------------------------------- */
+
+static int expand(const struct lstart *s, const ProtobufCBinaryData *pattern, const char *unset,
+        const char *user, char out[PATH_BYTES], struct error *err)
+{
+	struct pattern_values v = {
+		.job = s->run->id.job,
+		.task = s->run->id.task,
+		.is_array = s->spec->array[0] != '\0',
+		.name = s->spec->name,
+		.user = user,
+		.node = s->l->options.node,
+	};
+	char *p = pattern->len ? xstrndup((const char *)pattern->data, pattern->len) : NULL;
+	int r = 0;
+
+	if (p || unset)
+		r = pattern_expand(p ? p : unset, &v, out, PATH_BYTES, err);
+	else
+		out[0] = '\0';
+	free(p);
+	return r;
+}
+
+static void set_bytes(ProtobufCBinaryData *b, const char *s)
+{
+	b->len = strlen(s);
+	b->data = (uint8_t *)(uintptr_t)s;
+}
+
+static ProtobufCBinaryData *env_bytes(char **env, size_t *n)
+{
+	ProtobufCBinaryData *v;
+
+	for (*n = 0; env[*n];)
+		(*n)++;
+	v = xcalloc(*n + 1, sizeof(*v));
+	for (size_t i = 0; i < *n; i++)
+		set_bytes(&v[i], env[i]);
+	return v;
+}
+
+/* What goes into a launch record and is not borrowed from the order. */
+struct parts {
+	char input[PATH_BYTES], output[PATH_BYTES], error[PATH_BYTES];
+	char **env;
+	ProtobufCBinaryData *env_list;
+	size_t n_env;
+	char *run_dir, *leaf;
+	Gpusched__RunReport *report;
+};
+
+static void parts_clear(struct parts *p)
+{
+	jobenv_free(p->env);
+	free(p->env_list);
+	free(p->run_dir);
+	free(p->leaf);
+	lreport_free(p->report);
+}
+
+static Gpusched__RunReport *make_report(const struct lstart *s)
+{
+	const Gpusched__StartRun *o = s->order;
+	Gpusched__RunReport r = GPUSCHED__RUN_REPORT__INIT;
+
+	r.run = o->run;
+	r.state = GPUSCHED__RUN_REPORT__STATE__STARTING;
+	r.incarnation = s->l->incarnation;
+	r.epoch = o->epoch;
+	r.n_gpus = o->n_gpus;
+	r.gpus = o->gpus;
+	r.gpu_type = o->gpu_type;
+	r.cpus = o->cpus;
+	r.mem_mb = o->mem_mb;
+	r.uid = s->spec->uid;
+	return lreport_copy(&r);
+}
+
+static int make_parts(
+        const struct lstart *s, const struct asked_user *user, struct parts *p, struct error *err)
+{
+	struct timespec now;
+	struct jobenv_in in = {
+		.order = s->order,
+		.spec = s->spec,
+		.cluster = s->l->options.cluster,
+		.node = s->l->options.node,
+		.user = user->name,
+		.home = user->home,
+		.shell = user->shell,
+	};
+	const char *unset = s->spec->array[0] ? PATTERN_OUTPUT_ARRAY : PATTERN_OUTPUT;
+
+	clock_gettime(CLOCK_REALTIME, &now);
+	p->run_dir = xasprintf("%s/%s", s->l->spool_runs_path, s->run->name);
+	p->leaf = contain_root_leaf(s->l->contain, s->run->name);
+	p->report = make_report(s);
+	in.run_dir = p->run_dir;
+	in.start_time = (usec_t)now.tv_sec * 1000000 + now.tv_nsec / 1000;
+	if (expand(s, &s->spec->input, NULL, user->name, p->input, err) < 0 ||
+	        expand(s, &s->spec->output, unset, user->name, p->output, err) < 0 ||
+	        expand(s, &s->spec->error, NULL, user->name, p->error, err) < 0)
+		return -1;
+	p->env = jobenv_make(&in, err);
+	if (!p->env)
+		return -1;
+	p->env_list = env_bytes(p->env, &p->n_env);
+	return 0;
+}
+
+/* Returns a descriptor that holds the record's lock. */
+static int write_record(const struct lstart *s, const struct asked_user *user,
+        const struct parts *p, int dir, struct error *err)
+{
+	const Gpusched__StartRun *o = s->order;
+	Gpusched__LaunchRecord r = GPUSCHED__LAUNCH_RECORD__INIT;
+
+	r.report = p->report;
+	r.user = user->name;
+	r.gid = s->spec->gid;
+	r.n_groups = user->n_groups;
+	r.groups = user->groups;
+	r.switch_user = s->l->root;
+	r.nonce = s->spec->nonce;
+	r.signed_at = s->signed_at;
+	set_bytes(&r.run_dir, p->run_dir);
+	set_bytes(&r.cgroup, p->leaf);
+	r.n_args = s->spec->n_args;
+	r.args = s->spec->args;
+	r.n_env = p->n_env;
+	r.env = p->env_list;
+	r.cwd = s->spec->cwd;
+	set_bytes(&r.input, p->input);
+	set_bytes(&r.output, p->output);
+	set_bytes(&r.error, p->error);
+	r.append = s->spec->append;
+	r.umask = s->spec->umask;
+	r.time_limit_s = o->time_limit_s;
+	r.warn_signal = o->warn_signal;
+	r.warn_before_s = o->warn_before_s;
+	r.grace_s = o->grace_s;
+	return record_write(dir, RECORD_LAUNCH, &r.base, RECORD_LOCK, err);
+}
+
+/* --- the shepherd ----------------------------------------------------------------------------- */
+
+/* Nothing of ours; tests reach into shepherds through failpoints and sanitizer options. */
+static void shepherd_env(char *env[8])
+{
+	static const char *const passed[] = {
+#ifdef ENABLE_FAILPOINTS
+		"GPUSCHED_FAILPOINT",
+#endif
+#ifdef __SANITIZE_ADDRESS__
+		"ASAN_OPTIONS",
+		"UBSAN_OPTIONS",
+		"LSAN_OPTIONS",
+#endif
+		NULL,
+	};
+	size_t n = 0;
+
+	for (const char *const *name = passed; *name; name++)
+		if (getenv(*name))
+			env[n++] = xasprintf("%s=%s", *name, getenv(*name));
+	env[n++] = xstrdup("PATH=/usr/bin:/bin");
+	env[n] = NULL;
+}
+
+/* Moves the descriptors away from where the shepherd wants them, then there. */
+static int spawn_with(const struct launcher *l, char *const argv[], int launch, int ctl, pid_t *pid)
+{
+	posix_spawn_file_actions_t fa;
+	posix_spawnattr_t attr;
+	sigset_t set;
+	char *env[8];
+	int e;
+
+	posix_spawn_file_actions_init(&fa);
+	posix_spawnattr_init(&attr);
+	posix_spawn_file_actions_addopen(&fa, 0, "/dev/null", O_RDWR, 0);
+	posix_spawn_file_actions_adddup2(&fa, 0, 1);
+	posix_spawn_file_actions_adddup2(&fa, 0, 2);
+	posix_spawn_file_actions_adddup2(&fa, launch, SHEPHERD_LAUNCH_FD);
+	posix_spawn_file_actions_adddup2(&fa, ctl, SHEPHERD_CTL_FD);
+	sigfillset(&set);
+	posix_spawnattr_setsigdefault(&attr, &set);
+	sigemptyset(&set);
+	posix_spawnattr_setsigmask(&attr, &set);
+	posix_spawnattr_setflags(
+	        &attr, POSIX_SPAWN_SETSIGDEF | POSIX_SPAWN_SETSIGMASK | POSIX_SPAWN_SETSID);
+	shepherd_env(env);
+	e = posix_spawn(pid, l->options.shepherd, &fa, &attr, argv, env);
+	for (char **v = env; *v; v++)
+		free(*v);
+	posix_spawnattr_destroy(&attr);
+	posix_spawn_file_actions_destroy(&fa);
+	return e;
+}
+
+static int spawn_shepherd(
+        const struct lstart *s, int launch, int ctl, pid_t *pid, struct error *err)
+{
+	char name[] = "gshepherd";
+	char *path = xasprintf("%s/%s", s->l->runs_path, s->run->name);
+	char *argv[] = { name, path, NULL };
+	int high_launch = fcntl(launch, F_DUPFD_CLOEXEC, 16);
+	int high_ctl = fcntl(ctl, F_DUPFD_CLOEXEC, 16);
+	int e = high_launch < 0 || high_ctl < 0
+	                ? errno
+	                : spawn_with(s->l, argv, high_launch, high_ctl, pid);
+
+	if (high_launch >= 0)
+		close(high_launch);
+	if (high_ctl >= 0)
+		close(high_ctl);
+	free(path);
+	if (e)
+		return error_set(err, ERR_LAUNCH, "cannot start the shepherd '%s': %s",
+		        s->l->options.shepherd, strerror(e));
+	return 0;
+}
+
+/* All that leaves something behind. What it leaves when it fails is removed by the caller. */
+static int launch_in(struct lstart *s, const struct asked_user *user, const struct parts *p,
+        int dir, pid_t *pid, struct error *err)
+{
+	struct launcher *l = s->l;
+	struct rundir_owner owner = { .change = l->root, .uid = user->uid, .gid = user->gid };
+	int launch, ctl = -1, r = -1;
+
+	FAILPOINT(launcher_before_record);
+	launch = write_record(s, user, p, dir, err);
+	if (launch < 0)
+		return -1;
+	FAILPOINT(launcher_after_record);
+	if (uses_add(l->uses, user->uid, s->spec->nonce.data, s->signed_at, 1, err) < 0)
+		goto out;
+	if (rundir_make(l->spool_runs, s->run->name, &owner, s->order->script.data,
+	            s->order->script.len, err) < 0 ||
+	        (ctl = order_socket(dir, ORDER_SOCKET, err)) < 0)
+		goto take_back;
+	FAILPOINT(launcher_before_spawn);
+	r = spawn_shepherd(s, launch, ctl, pid, err);
+	FAILPOINT(launcher_after_spawn);
+take_back:
+	if (r < 0)
+		uses_add(l->uses, user->uid, s->spec->nonce.data, s->signed_at, -1, NULL);
+out:
+	close(launch);
+	if (ctl >= 0)
+		close(ctl);
+	return r;
+}
+
+static void launch(struct lstart *s, const struct asked_user *user)
+{
+	struct parts p = { .env = NULL };
+	struct lrun *run = s->run;
+	struct error err;
+	pid_t pid = 0;
+	int dir = -1, r = -1;
+
+	if (make_parts(s, user, &p, &err) == 0) {
+		dir = lrun_dir(run, true);
+		if (dir < 0)
+			error_set(&err, ERR_SYSTEM, "cannot make the run's record directory: %s",
+			        strerror(errno));
+		else
+			r = launch_in(s, user, &p, dir, &pid, &err);
+	}
+	if (dir >= 0)
+		close(dir);
+	if (r < 0) {
+		lrun_remove_rundir(s->l, run->name);
+		run->gpus = 0;
+		refuse(s, err.text);
+	} else {
+		launcher_saw_job(s->l, run->id.job);
+		run->start = NULL;
+		lrun_started(run, p.report, pid);
+		p.report = NULL;
+		start_free(s);
+		lrun_tell(run);
+	}
+	parts_clear(&p);
+}
+
+/* --- the checks ------------------------------------------------------------------------------- */
+
+struct gpu_search {
+	uint64_t wanted;
+	const struct lrun *holder;
+};
+
+static void find_holder(struct lrun *r, void *arg)
+{
+	struct gpu_search *g = arg;
+
+	if (r->gpus & g->wanted)
+		g->holder = r;
+}
+
+static int check_gpus(struct lstart *s, struct error *err)
+{
+	struct gpu_search g = { 0 };
+
+	for (size_t i = 0; i < s->order->n_gpus; i++) {
+		uint64_t bit;
+
+		if (s->order->gpus[i] >= LGPUS_MAX)
+			return error_set(err, ERR_LAUNCH, "GPU index %u; the largest is %d",
+			        s->order->gpus[i], LGPUS_MAX - 1);
+		bit = (uint64_t)1 << s->order->gpus[i];
+		if (g.wanted & bit)
+			return error_set(err, ERR_LAUNCH, "GPU %u is given twice in one order",
+			        s->order->gpus[i]);
+		g.wanted |= bit;
+	}
+	if (g.wanted)
+		lruns_each(s->l, find_holder, &g);
+	if (g.holder)
+		return error_set(
+		        err, ERR_LAUNCH, "a GPU of this order is held by run %s", g.holder->name);
+	s->run->gpus = g.wanted;
+	return 0;
+}
+
+/* How often the owner allowed this signature to be used. Arrays, when they come, count each task.
+ */
+static int check_uses(struct lstart *s, struct error *err)
+{
+	uint64_t allowed = s->spec->max_attempts;
+	uint32_t used = uses_of(s->l->uses, s->spec->uid, s->spec->nonce.data);
+
+	if (used < allowed)
+		return 0;
+	return error_set(err, ERR_SIGNATURE,
+	        "the job was started %u times on this node; its owner signed for %llu", used,
+	        (unsigned long long)allowed);
+}
+
+static void user_known(const struct asked_user *user, const struct error *why, void *arg)
+{
+	struct lstart *s = arg;
+	struct error err;
+
+	s->asking = false;
+	if (s->closed) {
+		start_free(s);
+		return;
+	}
+	if (!user)
+		refuse(s, why->text);
+	else if (s->order->epoch < s->l->max_epoch) /* another has taken charge meanwhile */
+		refuse(s, "ordered by a controller that is no longer in charge");
+	else if (check_uses(s, &err) < 0 || check_gpus(s, &err) < 0)
+		refuse(s, err.text);
+	else
+		launch(s, user);
+}
+
+static int check_user(const struct lstart *s, struct error *err)
+{
+	uid_t uid = s->spec->uid;
+
+	if (!s->l->root && uid != geteuid())
+		return error_set(err, ERR_NOT_PERMITTED,
+		        "this node's agent runs as uid %u and starts no jobs of uid %u",
+		        (unsigned)geteuid(), (unsigned)uid);
+	if (!s->l->root && s->spec->gid != getegid())
+		return error_set(err, ERR_NOT_PERMITTED,
+		        "this node's agent runs with gid %u and cannot start a job with gid %u",
+		        (unsigned)getegid(), (unsigned)s->spec->gid);
+	if (uid == 0 && !s->l->options.allow_root)
+		return error_set(
+		        err, ERR_NOT_PERMITTED, "this node's agent starts no jobs of root");
+	return 0;
+}
+
+static int check_job(struct lstart *s, const struct mcred *cred, struct error *err)
+{
+	const Gpusched__StartRun *o = s->order;
+	struct signedjob job = { .spec = o->spec.data,
+		.spec_len = o->spec.len,
+		.script = o->script.data,
+		.script_len = o->script.len };
+	struct signedjob_hash hash;
+
+	if (signedjob_cred_check(cred, err) < 0 ||
+	        signedjob_cred_age(cred, (int64_t)time(NULL), s->l->options.signature_age_s, err) <
+	                0 ||
+	        signedjob_check(cred, s->l->options.cluster, &job, s->spec_arena, &s->spec, &hash,
+	                err) < 0 ||
+	        signedjob_run_check(s->spec, o->run->task, o->run->attempt, err) < 0 ||
+	        signedjob_script_check(o->script.data, o->script.len, MSG_SCRIPT_MAX, err) < 0)
+		return -1;
+	s->signed_at = cred->encode_time;
+	return check_user(s, err);
+}
+
+static void cred_known(const struct mcred *cred, const struct error *why, void *arg)
+{
+	struct lstart *s = arg;
+	struct error err;
+
+	s->asking = false;
+	if (s->closed) {
+		start_free(s);
+	} else if (!cred) {
+		refuse(s, why->text);
+	} else if (check_job(s, cred, &err) < 0) {
+		refuse(s, err.text);
+	} else {
+		s->asking = true;
+		asked_user(s->l->asked, s->order->user, s->spec->uid, s->spec->gid, user_known, s);
+	}
+}
+
+static int check_order(const struct launcher *l, const Gpusched__StartRun *o, struct error *err)
+{
+	if (o->epoch < l->max_epoch)
+		return error_set(err, ERR_EPOCH,
+		        "ordered under epoch %llu, but epoch %llu was seen on this node",
+		        (unsigned long long)o->epoch, (unsigned long long)l->max_epoch);
+	if (strcmp(o->incarnation, l->incarnation) != 0)
+		return error_set(err, ERR_LAUNCH,
+		        "ordered for another incarnation of the node: it was restarted");
+	if (strlen(o->user) > NAMES_MAX || strlen(o->nodelist) > PATH_BYTES)
+		return error_set(err, ERR_PROTOCOL, "a name in the order is too long");
+	return 0;
+}
+
+void lstart_order(struct launcher *l, const void *body, size_t len)
+{
+	struct lstart *s = xcalloc(1, sizeof(*s));
+	struct run_id id;
+	struct error err;
+
+	s->l = l;
+	s->arena = arena_new(ARENA_CAP);
+	s->spec_arena = arena_new(ARENA_CAP);
+	if (!s->arena || !s->spec_arena)
+		abort();
+	s->order = (Gpusched__StartRun *)msg_unpack(
+	        GPUSCHED__MSG_TYPE__MSG_START_RUN, body, len, s->arena, &err);
+	if (!s->order || !s->order->run || s->order->run->job == 0 || s->order->run->attempt == 0) {
+		log_error("a start that makes no sense: %s", s->order ? "no run" : err.text);
+		start_free(s);
+		return;
+	}
+	id = lrun_id(s->order->run);
+	s->run = lrun_find(l, id);
+	if (s->run) {
+		lrun_tell(s->run); /* ASKED: the answer is on its way */
+		start_free(s);
+		return;
+	}
+	s->run = lrun_add(l, id);
+	if (!s->run) {
+		start_free(s);
+		return;
+	}
+	s->run->start = s;
+	if (check_order(l, s->order, &err) < 0) {
+		refuse(s, err.text);
+		return;
+	}
+	launcher_saw_epoch(l, s->order->epoch);
+	s->asking = true;
+	asked_cred(l->asked, s->order->credential.data, s->order->credential.len, cred_known, s);
+}

@@ -1,0 +1,47 @@
+/* uses.h - how often a signature was used on this node
+ *
+ * A taken-over controller can repeat what a user signed. So the launcher counts, for each (uid,
+ * nonce), the runs that it started, and refuses more than the owner allowed. The counts are in a
+ * file on disk (not synced: what a power loss may take is the last seconds') and in memory; entries
+ * are dropped when the signature is too old to be used anyway.
+ *
+ * The file is a list of rows of 40 bytes, each a change of one count, network byte order:
+ *
+ *      +----------+---------+--------------+---------------------+------------------+
+ *      | 16 nonce | u32 uid | i32 change   | u64 signed at (UTC) | u64 checksum     |
+ *      +----------+---------+--------------+---------------------+------------------+
+ *
+ * Rows that do not fit are skipped. It is written anew, shorter, when it has grown.
+ */
+#ifndef NODED_USES_H
+#define NODED_USES_H
+
+#include <stddef.h>
+#include <stdint.h>
+#include <sys/types.h>
+
+#include "common/error.h"
+
+#define USES_NONCE_LEN 16
+#define USES_FILE      "starts"
+
+struct uses;
+
+/* Read the file in the directory, which must outlive the uses; forget what was signed before
+ * `oldest` (seconds of UTC). NULL with ERR_SYSTEM or ERR_NO_SPACE. */
+struct uses *uses_new(int dirfd, int64_t oldest, struct error *err);
+void uses_free(struct uses *u); /* NULL is fine */
+
+/* Count one more, or (change -1) take one back: it was used and nothing was executed. -1 with
+ * ERR_SYSTEM or ERR_NO_SPACE, and nothing is counted. */
+int uses_add(struct uses *u, uid_t uid, const uint8_t nonce[USES_NONCE_LEN], int64_t signed_at,
+        int change, struct error *err);
+
+uint32_t uses_of(const struct uses *u, uid_t uid, const uint8_t nonce[USES_NONCE_LEN]);
+
+size_t uses_entries(const struct uses *u);
+
+/* Drop what was signed before `oldest` and write the file anew, if that makes it much shorter. */
+int uses_prune(struct uses *u, int64_t oldest, struct error *err);
+
+#endif

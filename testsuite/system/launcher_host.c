@@ -1,0 +1,84 @@
+/* launcher_host.c - an agent's network half for tests: it only passes bytes on
+ *
+ *   launcher_host FD NODE CLUSTER RUNDIR SPOOL MUNGE-SOCKET SHEPHERD CGROUP ALLOW-ROOT
+ * SIGNATURE-AGE
+ *
+ * Forks the launcher, prints its process id, and copies between the socket FD and the launcher's
+ * until one of them is closed. The tests (launcher.py) speak the messages.
+ */
+#include <errno.h>
+#include <fcntl.h>
+#include <poll.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "noded/launcher.h"
+
+static int copy(int from, int to)
+{
+	static char b[65536];
+	ssize_t n = read(from, b, sizeof(b)), done = 0;
+
+	if (n < 0 && (errno == EAGAIN || errno == EINTR))
+		return 0;
+	if (n <= 0)
+		return -1;
+	while (done < n) {
+		struct pollfd p = { .fd = to, .events = POLLOUT };
+		ssize_t w = write(to, b + done, (size_t)(n - done));
+
+		if (w < 0 && errno == EAGAIN)
+			poll(&p, 1, -1);
+		else if (w < 0 && errno != EINTR)
+			return -1;
+		else if (w > 0)
+			done += w;
+	}
+	return 0;
+}
+
+int main(int argc, char **argv)
+{
+	struct launcher_options o = { 0 };
+	struct error err;
+	int test, launcher, status = 0;
+	pid_t pid;
+
+	if (argc != 11)
+		return 2;
+	test = atoi(argv[1]);
+	o.node = argv[2];
+	o.cluster = argv[3];
+	o.rundir = argv[4];
+	o.spool = argv[5];
+	o.munge_socket = argv[6];
+	o.shepherd = argv[7];
+	o.cgroup = argv[8];
+	o.allow_root = atoi(argv[9]);
+	o.signature_age_s = (uint64_t)atoll(argv[10]);
+	launcher = launcher_fork(&o, &pid, &err);
+	if (launcher < 0) {
+		fprintf(stderr, "launcher_host: error: %s\n", err.text);
+		return 1;
+	}
+	printf("%d\n", (int)pid);
+	fflush(stdout);
+	for (;;) {
+		struct pollfd p[] = {
+			{ .fd = test, .events = POLLIN },
+			{ .fd = launcher, .events = POLLIN },
+		};
+
+		poll(p, 2, -1);
+		if ((p[0].revents && copy(test, launcher) < 0) ||
+		        (p[1].revents && copy(launcher, test) < 0))
+			break;
+	}
+	close(launcher);
+	close(test);
+	waitpid(pid, &status, 0);
+	return WIFEXITED(status) ? WEXITSTATUS(status) : 128 + WTERMSIG(status);
+}

@@ -1,0 +1,601 @@
+"""Runs from order to end: the launcher and its shepherds, with real munge and real processes."""
+
+import os
+import pathlib
+import pwd
+import signal
+import time
+
+import pytest
+
+from cluster import BUILD, ROOT, wait_until
+from launcher import Job, Launcher, alive
+
+FAILPOINTS = "#define ENABLE_FAILPOINTS 1" in (BUILD / "config.h").read_text()
+KINDS = ["", "none"]  # cgroup2 where the host has it, and the subreaper
+
+
+@pytest.fixture(name="lau")
+def fixture_lau():
+    launcher = Launcher()
+    yield launcher
+    launcher.close()
+
+
+@pytest.fixture(name="any_lau", params=KINDS, ids=["best", "subreaper"])
+def fixture_any_lau(request):
+    launcher = Launcher(cgroup=request.param)
+    yield launcher
+    launcher.close()
+
+
+def pid_in(lau, name):
+    """A process id that a job wrote into a file."""
+    path = lau.jobs / name
+    return int(wait_until(lambda: path.exists() and path.read_text().strip(), f"a pid in {name}"))
+
+
+def wait_gone(*pids):
+    wait_until(lambda: not any(alive(p) for p in pids), f"the end of {pids}")
+
+
+# --- how it ends -------------------------------------------------------------------------------
+
+@pytest.mark.parametrize("script, code, sig", [
+    ("exit 0", 0, 0), ("exit 1", 1, 0), ("exit 255", 255, 0), ("kill -KILL $$", 0, 9), ("kill -TERM $$", 0, 15),
+    ("kill -SEGV $$", 0, 11), ("kill -USR1 $$", 0, 10), ("exec false", 1, 0), ("exit 137", 137, 0)])
+def test_exit_is_reported_as_it_was(lau, script, code, sig):
+    run = lau.submit(script)
+    assert lau.result(run) == ("CAUSE_EXIT", code, sig)
+    assert lau.history[run] == ["STARTING", "RUNNING", "ENDED"]
+
+
+def test_report_has_times_and_usage(lau):
+    before = time.time()
+    run = lau.submit("i=0; while [ $i -lt 20000 ]; do i=$((i+1)); done; sleep 0.2")
+    r = lau.wait_over(run)
+    assert before - 1 < r["start_time"] / 1e6 <= r["end_time"] / 1e6 < time.time() + 1
+    assert 200_000 <= r["elapsed_us"] <= r["end_time"] - r["start_time"] + 100_000
+    assert 1000 < r["cpu_time_us"] < r["elapsed_us"] + 100_000
+    assert r["max_rss_kb"] > 100
+    assert r["uid"] == lau.owner().pw_uid
+
+
+def test_nothing_is_left_on_the_node(lau):
+    runs = [lau.submit("exit 0") for _ in range(5)]
+    for run in runs:
+        lau.wait_over(run)
+    wait_until(lambda: not lau.shepherds(), "shepherds to end")
+    assert not list((lau.dir / "spool/runs").iterdir())
+    lau.forget(*runs)
+    wait_until(lambda: not list((lau.dir / "run/runs").iterdir()), "records to be forgotten")
+
+
+@pytest.mark.parametrize("way", ["(sleep 1000 & echo $! > pid) ", "setsid sh -c 'echo $$ > pid; exec sleep 1000' &",
+                                 "sh -c '(setsid sh -c \"echo \\$\\$ > pid; exec sleep 1000\" &) &' ",
+                                 "trap '' TERM HUP; nohup setsid sh -c 'echo $$ > pid; exec sleep 1000' >/dev/null &"])
+def test_what_daemonises_ends_with_its_run(any_lau, way):
+    run = any_lau.submit(f"{way}\nwhile ! [ -s pid ]; do sleep 0.01; done; exit 3")
+    assert any_lau.result(run) == ("CAUSE_EXIT", 3, 0)
+    assert not alive(pid_in(any_lau, "pid"))
+
+
+def test_a_tree_that_keeps_forking_ends(any_lau):
+    run = any_lau.submit("""
+        spawn() { while :; do (setsid sleep 0.05 &); sleep 0.01; done; }
+        spawn & spawn & spawn & echo ready > ready; exec sleep 1000""")
+    wait_until((any_lau.jobs / "ready").exists, "the tree")
+    any_lau.end(run, grace=0)
+    assert any_lau.result(run) == ("CAUSE_CANCEL", 0, 9)
+    wait_until(lambda: not any_lau.shepherds(), "shepherds to end")
+
+
+# --- time limit, warning, grace -----------------------------------------------------------------
+
+def test_time_limit_kills_what_ignores_term(any_lau):
+    run = any_lau.submit("trap '' TERM; echo $$ > pid; while :; do sleep 0.1; done",
+                         order={"time_limit_s": 1, "grace_s": 1})
+    r = any_lau.wait_over(run)
+    assert any_lau.result(run) == ("CAUSE_TIME_LIMIT", 0, 9)
+    assert 1_900_000 < r["elapsed_us"] < 8_000_000
+    assert not alive(pid_in(any_lau, "pid"))
+
+
+def test_time_limit_lets_the_program_end_itself(lau):
+    run = lau.submit("trap 'cat $GPUSCHED_INTERRUPT_FILE > why; exit 9' TERM; while :; do sleep 0.05; done",
+                     order={"time_limit_s": 1, "grace_s": 30})
+    now = time.time()
+    assert lau.result(run) == ("CAUSE_TIME_LIMIT", 9, 0)
+    why = dict(line.split("=", 1) for line in (lau.jobs / "why").read_text().splitlines())
+    assert why["reason"] == "timeout" and why["then"] == "end"
+    assert abs(int(why["deadline"]) - (now + 31)) < 5
+
+
+def test_a_child_has_its_grace_when_term_ends_the_shell(any_lau):
+    """The shell dies of TERM at once; the program that it waits for still saves its work."""
+    run = any_lau.submit("""
+        sh -c 'trap "sleep 0.5; echo saved > saved; exit 0" TERM; echo up > up; while :; do sleep 0.05; done'
+        echo after > after""")
+    wait_until((any_lau.jobs / "up").exists, "the program")
+    any_lau.end(run, cause="CAUSE_PREEMPT", grace=30)
+    assert any_lau.result(run) == ("CAUSE_PREEMPT", 0, 15)
+    assert (any_lau.jobs / "saved").read_text() == "saved\n"
+    assert not (any_lau.jobs / "after").exists()
+    assert any_lau.runs[run]["elapsed_us"] < 20_000_000
+
+
+def test_early_warning_reaches_who_awaits_it_and_kills_nobody(lau):
+    run = lau.submit("""
+        sh -c 'trap "cat $GPUSCHED_INTERRUPT_FILE > warned" USR1; while ! [ -s warned ]; do sleep 0.05; done; exit 4'
+        exit $?""", order={"time_limit_s": 60, "warn_before_s": 59, "warn_signal": int(signal.SIGUSR1), "grace_s": 1})
+    assert lau.result(run) == ("CAUSE_EXIT", 4, 0)
+    assert "reason=timeout" in (lau.jobs / "warned").read_text()
+
+
+def test_ack_ends_the_grace(any_lau):
+    run = any_lau.submit("""
+        trap '' TERM; echo up > up
+        while ! [ -e $GPUSCHED_INTERRUPT_FILE ]; do sleep 0.05; done
+        touch $GPUSCHED_RUN_DIR/ack; while :; do sleep 0.1; done""")
+    wait_until((any_lau.jobs / "up").exists, "the program")
+    any_lau.end(run, cause="CAUSE_PREEMPT", grace=3000)
+    assert any_lau.result(run) == ("CAUSE_PREEMPT", 0, 9)
+
+
+def test_interrupt_file_says_who_and_why(lau):
+    run = lau.submit("trap 'cat $GPUSCHED_INTERRUPT_FILE > why; exit 0' TERM; echo up > up; "
+                     "while :; do sleep 0.05; done")
+    wait_until((lau.jobs / "up").exists, "the program")
+    lau.end(run, cause="CAUSE_PREEMPT", grace=100, by_user="deploy", by_job=4820, by_account="serving",
+            by_qos="prod'; touch pwned; '", requeue=True)
+    assert lau.result(run) == ("CAUSE_PREEMPT", 0, 0)
+    lines = (lau.jobs / "why").read_text().splitlines()
+    assert lines[:5] == ["reason=preempt", "by_job=4820", "by_user=deploy", "by_account=serving",
+                         "by_qos=prod___touch_pwned___"]
+    assert lines[5].startswith("deadline=") and lines[6:] == ["then=requeue"]
+
+
+def test_cancel_without_grace(any_lau):
+    run = any_lau.submit("trap 'exit 0' TERM; while :; do sleep 0.1; done")
+    any_lau.wait_running(run)
+    any_lau.end(run, grace=0)
+    assert any_lau.result(run) == ("CAUSE_CANCEL", 0, 9)
+
+
+def test_signal_goes_to_those_that_wait_for_it(any_lau):
+    run = any_lau.submit("sh -c 'trap \"echo got >> got\" USR2; echo up > up; "
+                         "while ! [ -s got ]; do sleep 0.05; done; exit 5'; exit $?")
+    wait_until((any_lau.jobs / "up").exists, "the program")
+    any_lau.signal(run, int(signal.SIGUSR2))
+    assert any_lau.result(run) == ("CAUSE_EXIT", 5, 0)
+
+
+def test_signal_that_nobody_awaits_does_what_it_does(lau):
+    run = lau.submit("echo up > up; exec sleep 1000")
+    wait_until((lau.jobs / "up").exists, "the program")
+    lau.signal(run, int(signal.SIGUSR2))
+    assert lau.result(run) == ("CAUSE_EXIT", 0, int(signal.SIGUSR2))
+
+
+def test_stop_and_continue(lau):
+    run = lau.submit("echo $$ > pid; exec sleep 1000")
+    pid = pid_in(lau, "pid")
+    lau.signal(run, int(signal.SIGSTOP))
+    stat = pathlib.Path(f"/proc/{pid}/stat")
+    wait_until(lambda: stat.read_text().rsplit(")", 1)[1].split()[0] == "T", "the program to stop")
+    lau.end(run, grace=1)
+    assert lau.result(run)[0] == "CAUSE_CANCEL"
+
+
+# --- input and output ---------------------------------------------------------------------------
+
+def test_file_name_patterns(lau):
+    run = lau.submit("echo out; echo err >&2", name="a/b", output=b"%x-%5j-%u-%N-%%.out", error=b"%j.err")
+    lau.wait_over(run)
+    assert lau.output(run, f"a_b-{run[0]:05}-{lau.owner().pw_name}-n1-%.out") == "out\n"
+    assert lau.output(run, f"{run[0]}.err") == "err\n"
+
+
+def test_input_append_and_truncate(lau):
+    (lau.jobs / "in").write_text("line\n")
+    (lau.jobs / "log").write_text("old\n")
+    (lau.jobs / "log").chmod(0o666)
+    lau.wait_over(lau.submit("cat; echo more", input=b"in", output=b"log", append=True))
+    assert lau.output(None, "log") == "old\nline\nmore\n"
+    lau.wait_over(lau.submit("cat; echo new", output=b"log"))
+    assert lau.output(None, "log") == "new\n"
+
+
+def test_error_to_the_same_name_is_the_same_file(lau):
+    run = lau.submit("echo 1; echo 2 >&2; echo 3", output=b"both", error=b"both")
+    lau.wait_over(run)
+    assert lau.output(run, "both") == "1\n2\n3\n"
+
+
+def test_arguments_and_umask(lau):
+    run = lau.submit('for a; do echo "[$a]"; done; touch new', args=[b"a b", b"", b"\xff$x"], umask=0o077)
+    lau.wait_over(run)
+    assert (lau.jobs / f"gpusched-{run[0]}.out").read_bytes() == b"[a b]\n[]\n[\xff$x]\n"
+    assert (lau.jobs / "new").stat().st_mode & 0o777 == 0o600
+
+
+@pytest.mark.parametrize("spec, text", [
+    ({"cwd": "/nonexistent"}, "working directory '/nonexistent': No such file"),
+    ({"output": b"no/such/dir"}, "output file 'no/such/dir': No such file"),
+    ({"output": b"."}, "output file '.': Is a directory"),
+    ({"input": b"missing"}, "input file 'missing': No such file"),
+    ({"error": b"/proc/self/nothing"}, "error file '/proc/self/nothing'"),
+    ({"output": b"a\nb/x"}, "a\\x0Ab/x"),
+])
+def test_what_cannot_be_opened_is_a_clear_failure(lau, spec, text):
+    run = lau.submit("echo ran > ran", **spec)
+    r = lau.wait_over(run)
+    assert r["state"] == "ENDED" and r["cause"] == "CAUSE_LAUNCH"
+    assert text in r["detail"] and "\n" not in r["detail"]
+    assert not (lau.jobs / "ran").exists()
+    assert "RUNNING" not in lau.history[run]
+
+
+def test_interpreter_that_is_not_there(lau):
+    job = Job(lau.munge, lau.owner(), "#!/no/such/interpreter -x\n", cwd=str(lau.jobs))
+    r = lau.wait_over(lau.start_run(job))
+    assert r["cause"] == "CAUSE_LAUNCH" and "#!/no/such/interpreter -x" in r["detail"]
+
+
+@pytest.mark.parametrize("script, text", [
+    (b"", "script"), (b"echo no interpreter\n", "#!"), (b"#!/bin/sh\r\necho\r\n", "CR"), (b"#!/bin/sh\n\0", "NUL")])
+def test_what_is_no_script_never_starts(lau, script, text):
+    r = lau.wait_over(lau.start_run(Job(lau.munge, lau.owner(), script)))
+    assert r["state"] == "NEVER" and text.lower() in r["detail"].lower()
+
+
+def test_environment_at_the_limit_of_the_kernel(lau):
+    run = lau.submit('echo ${#BIG}', env=[b"BIG=" + b"x" * (128 * 1024 - 5 - 1)])
+    assert lau.result(run) == ("CAUSE_EXIT", 0, 0)
+    assert lau.output(run) == f"{128 * 1024 - 6}\n"
+
+
+def test_script_of_megabytes(lau):
+    run = lau.submit("#" * 3_000_000 + "\nexit 6")
+    assert lau.result(run) == ("CAUSE_EXIT", 6, 0)
+
+
+# --- orders --------------------------------------------------------------------------------------
+
+def test_a_run_starts_once_however_often_it_is_ordered(lau):
+    job = Job(lau.munge, lau.owner(), "#!/bin/sh\necho x >> count; exit 2\n", cwd=str(lau.jobs))
+    order = lau.order(job)
+    for _ in range(20):
+        lau.send("MSG_START_RUN", order)
+    run = (order["run"]["job"], 1)
+    assert lau.result(run) == ("CAUSE_EXIT", 2, 0)
+    seen = len(lau.history[run])
+    lau.send("MSG_START_RUN", order)
+    lau.wait(lambda: len(lau.history[run]) > seen, "an answer")
+    lau.restart()
+    lau.send("MSG_START_RUN", order)
+    lau.wait(lambda: lau.history[run][-1] == "ENDED", "an answer")
+    assert lau.output(None, "count") == "x\n"
+
+
+def test_end_of_an_unknown_run_is_never_for_ever(lau):
+    job = Job(lau.munge, lau.owner(), "#!/bin/sh\necho ran > ran\n", cwd=str(lau.jobs))
+    order = lau.order(job)
+    run = (order["run"]["job"], 1)
+    lau.end(run)
+    assert lau.wait_over(run)["state"] == "NEVER"
+    for _ in range(2):
+        lau.send("MSG_START_RUN", order)
+        seen = lau.frames
+        lau.wait(lambda seen=seen: lau.frames > seen, "an answer")
+        assert lau.state(run) == "NEVER"
+        lau.restart()
+        assert lau.state(run) == "NEVER"
+    assert not (lau.jobs / "ran").exists()
+
+
+def test_end_while_it_is_being_verified(lau):
+    os.kill(lau.munge.process.pid, signal.SIGSTOP)
+    try:
+        order = lau.order(Job(lau.munge, lau.owner(), "#!/bin/sh\necho ran > ran\n", cwd=str(lau.jobs), sign=False))
+        order["credential"] = b"MUNGE:AAAA:"
+        lau.send("MSG_START_RUN", order)
+        run = (order["run"]["job"], 1)
+        lau.end(run)
+        assert lau.wait_over(run)["state"] == "NEVER"  # though munge does not answer
+    finally:
+        os.kill(lau.munge.process.pid, signal.SIGCONT)
+    lau.wait_over(lau.submit("exit 0"))
+    assert lau.history[run] == ["NEVER"]
+
+
+def test_four_jobs_hold_four_gpus(lau):
+    runs = [lau.submit("echo $CUDA_VISIBLE_DEVICES $GPUSCHED_GPUS $CUDA_DEVICE_ORDER; "
+                       "until [ -e go ]; do sleep 0.05; done", order={"gpus": [i], "gpu_type": "demo"})
+            for i in range(4)]
+    for run in runs:
+        lau.wait_running(run)
+    taken = lau.submit("echo no", order={"gpus": [2], "gpu_type": "demo"})
+    r = lau.wait_over(taken)
+    assert r["state"] == "NEVER" and "held by run" in r["detail"]
+    lau.restart()
+    assert lau.wait_over(lau.submit("echo no", order={"gpus": [3]}))["state"] == "NEVER"
+    (lau.jobs / "go").touch()
+    for i, run in enumerate(runs):
+        lau.wait_over(run)
+        assert lau.output(run) == f"{i} {i} PCI_BUS_ID\n"
+    assert lau.result(lau.submit("exit 0", order={"gpus": [0, 1, 2, 3]})) == ("CAUSE_EXIT", 0, 0)
+
+
+@pytest.mark.parametrize("gpus", [[64], [1, 1], [4294967295]])
+def test_gpus_that_make_no_sense(lau, gpus):
+    assert lau.wait_over(lau.submit("exit 0", order={"gpus": gpus}))["state"] == "NEVER"
+
+
+def test_lower_epoch_is_not_obeyed(lau):
+    run = lau.submit("exec sleep 1000", order={"epoch": 7})
+    lau.wait_running(run)
+    lau.end(run, epoch=6, grace=0)
+    refused = lau.submit("exit 0", order={"epoch": 6})
+    r = lau.wait_over(refused)
+    assert r["state"] == "NEVER" and "epoch" in r["detail"]
+    lau.restart()
+    assert lau.hello["max_epoch"] == 7 and lau.state(run) == "RUNNING"
+    lau.send("MSG_LAUNCHER_EPOCH", {"epoch": 9})
+    lau.end(run, epoch=8, grace=0)
+    assert lau.wait_over(lau.submit("exit 0", order={"epoch": 8}))["state"] == "NEVER"
+    assert lau.state(run) == "RUNNING"
+    lau.end(run, epoch=9, grace=0)
+    assert lau.result(run)[0] == "CAUSE_CANCEL"
+
+
+def test_epoch_and_job_ids_outlive_tmpfs(lau):
+    lau.wait_over(lau.submit("exit 0", order={"epoch": 11, "run": {"job": 4812, "attempt": 1}}))
+    assert lau.stop() == 0
+    (lau.dir / "run/state").unlink()
+    lau.start()
+    assert (lau.hello["max_epoch"], lau.hello["max_job"]) == (11, 4812)
+
+
+# --- restarts ------------------------------------------------------------------------------------
+
+def test_a_run_outlives_the_launcher(any_lau):
+    run = any_lau.submit("until [ -e go ]; do sleep 0.05; done; exit 8", order={"gpus": [1]})
+    any_lau.wait_running(run)
+    any_lau.restart()
+    assert any_lau.state(run) == "RUNNING" and any_lau.runs[run]["gpus"] == [1]
+    (any_lau.jobs / "go").touch()
+    assert any_lau.result(run) == ("CAUSE_EXIT", 8, 0)
+    any_lau.restart()
+    assert any_lau.result(run) == ("CAUSE_EXIT", 8, 0)
+    any_lau.forget(run)
+    wait_until(lambda: not any_lau.record_dir(run).exists(), "the record to be forgotten")
+    any_lau.restart()
+    assert run not in any_lau.runs
+
+
+def test_a_run_that_ended_meanwhile(any_lau):
+    run = any_lau.submit("until [ -e go ]; do sleep 0.05; done; exit 8")
+    any_lau.wait_running(run)
+    shepherd = any_lau.shepherd(run)
+    any_lau.kill()
+    (any_lau.jobs / "go").touch()
+    wait_gone(shepherd)
+    any_lau.start()
+    assert any_lau.state(run) == "ENDED" and any_lau.result(run) == ("CAUSE_EXIT", 8, 0)
+
+
+def test_orders_reach_a_shepherd_of_the_launcher_before(lau):
+    run = lau.submit("trap 'exit 3' TERM; echo up > up; while :; do sleep 0.05; done")
+    wait_until((lau.jobs / "up").exists, "the program")
+    lau.restart()
+    lau.end(run)
+    assert lau.result(run) == ("CAUSE_CANCEL", 3, 0)
+
+
+def test_a_killed_shepherd_is_lost_and_nothing_of_its_run_is_left(any_lau):
+    run = any_lau.submit("echo $$ > pid; (setsid sh -c 'echo $$ > pid2; exec sleep 1000' &); exec sleep 1000",
+                         order={"gpus": [0]})
+    pids = pid_in(any_lau, "pid"), pid_in(any_lau, "pid2")
+    os.kill(any_lau.shepherd(run), signal.SIGKILL)
+    r = any_lau.wait_over(run)
+    assert r["cause"] == "CAUSE_LOST" and r.get("exit_code", 0) == 0 and "shepherd" in r["detail"]
+    assert r["elapsed_us"] > 0 and r["end_time"] > r["start_time"]
+    assert not any(alive(p) for p in pids)
+    assert any_lau.result(any_lau.submit("exit 0", order={"gpus": [0]})) == ("CAUSE_EXIT", 0, 0)
+
+
+def test_shepherd_and_launcher_killed_together(any_lau):
+    run = any_lau.submit("echo $$ > pid; (setsid sh -c 'echo $$ > pid2; exec sleep 1000' &); exec sleep 1000")
+    pids = pid_in(any_lau, "pid"), pid_in(any_lau, "pid2")
+    shepherd = any_lau.shepherd(run)
+    any_lau.kill()
+    os.kill(shepherd, signal.SIGKILL)
+    wait_gone(shepherd)
+    any_lau.start()
+    assert any_lau.wait_over(run)["cause"] == "CAUSE_LOST"
+    assert not any(alive(p) for p in pids)
+
+
+def test_a_new_incarnation_leaves_nothing_alive(any_lau):
+    run = any_lau.submit("echo $$ > pid; trap '' TERM; while :; do sleep 0.1; done", order={"gpus": [3]})
+    ended = any_lau.submit("exit 5")
+    pid = pid_in(any_lau, "pid")
+    any_lau.wait_over(ended)
+    any_lau.wait_running(run)
+    old, shepherd = any_lau.hello["incarnation"], any_lau.shepherd(run)
+    any_lau.kill()
+    (any_lau.dir / "run/incarnation").unlink()
+    any_lau.start()
+    assert any_lau.hello["incarnation"] != old
+    assert any_lau.runs[run]["state"] == "ENDED" and any_lau.runs[run]["cause"] == "CAUSE_NODE_FAIL"
+    assert any_lau.runs[run]["incarnation"] == old
+    assert any_lau.result(ended) == ("CAUSE_EXIT", 5, 0)
+    assert not alive(pid) and not alive(shepherd)
+    r = any_lau.wait_over(any_lau.submit("exit 0", order={"incarnation": old}))
+    assert r["state"] == "NEVER" and "incarnation" in r["detail"]
+
+
+def test_unacknowledged_ends_are_on_disk_and_survive_tmpfs(lau):
+    run = lau.submit("exit 6")
+    lau.wait_over(run)
+    copy = lau.dir / f"spool/exits/{run[0]}_0_1"
+    wait_until(copy.exists, "the copy on disk")
+    lau.kill()
+    for p in sorted((lau.dir / "run").rglob("*"), reverse=True):
+        p.rmdir() if p.is_dir() else p.unlink()
+    lau.start()
+    assert lau.result(run) == ("CAUSE_EXIT", 6, 0)
+    lau.forget(run)
+    wait_until(lambda: not copy.exists(), "the copy to be forgotten")
+
+
+def test_torn_records_after_a_power_loss(lau):
+    run = lau.submit("exit 0")
+    lau.wait_over(run)
+    alive_run = lau.submit("echo $$ > pid; exec sleep 1000")
+    pid = pid_in(lau, "pid")
+    lau.kill()
+    for r, name in ((run, "exit"), (alive_run, "launch")):
+        f = lau.record_dir(r) / name
+        f.write_bytes(f.read_bytes()[:-1])
+    (lau.dir / "run/incarnation").write_text("x")
+    lau.start()
+    assert lau.runs[run]["cause"] == "CAUSE_NODE_FAIL"  # never guess 0
+    assert lau.state(alive_run) == "ENDED" and lau.runs[alive_run]["cause"] in ("CAUSE_NODE_FAIL", "CAUSE_LOST")
+    assert not alive(pid)
+
+
+def test_one_launcher_for_a_directory(lau):
+    with pytest.raises(Exception, match="in use by another agent"):
+        Launcher(folder=lau.dir, munge=lau.munge)
+
+
+def test_no_descriptors_or_zombies_are_left(lau):
+    fds = pathlib.Path(f"/proc/{lau.pid}/fd")
+    job = Job(lau.munge, lau.owner(), "#!/bin/sh\n", output="/dev/null", max_attempts=1000)
+
+    def some():
+        runs = [lau.start_run(job) for _ in range(60)]
+        for run in runs:
+            assert lau.result(run) == ("CAUSE_EXIT", 0, 0)
+        lau.forget(*runs)
+        wait_until(lambda: not lau.shepherds(), "shepherds to end")
+        lau.wait_over(lau.start_run(job))
+        return len(list(fds.iterdir()))
+
+    before = some()
+    assert some() <= before + 4 and some() <= before + 4  # the run at hand has a few
+    children = pathlib.Path(f"/proc/{lau.pid}/task/{lau.pid}/children")
+    wait_until(lambda: not children.read_text().split(), "zombies to be taken away")
+
+
+# --- munge ---------------------------------------------------------------------------------------
+
+def test_a_munged_that_is_down_for_a_moment(lau):
+    alive_run = lau.submit("until [ -e go ]; do sleep 0.05; done; exit 3")
+    lau.wait_running(alive_run)
+    job = Job(lau.munge, lau.owner(), "#!/bin/sh\nexit 4\n", cwd=str(lau.jobs))
+    lau.munge.stop()
+    run = lau.start_run(job)
+    (lau.jobs / "go").touch()
+    assert lau.result(alive_run) == ("CAUSE_EXIT", 3, 0)  # nobody waits for munge
+    assert lau.state(run) is None
+    lau.munge.start()
+    assert lau.result(run) == ("CAUSE_EXIT", 4, 0)
+
+
+def hello_payload(cluster="test", to="controller@test/n1", tag=b"gpusched-hello-1"):
+    c, d = cluster.encode(), to.encode()
+    return tag + b"\0\1" + os.urandom(32) + len(c).to_bytes(2, "big") + c + len(d).to_bytes(2, "big") + d
+
+
+def test_hello_credentials_and_nothing_else(lau):
+    def ask(payload, restrict=0):
+        number = len(lau.creds) + 1
+        lau.send("MSG_LAUNCHER_CRED", {"id": number, "payload": payload, "restrict_uid": restrict})
+        return lau.wait(lambda: lau.creds.get(number), "a credential")
+
+    assert ask(hello_payload())["credential"].startswith("MUNGE:")
+    for payload in (b"gpusched-job-1" + os.urandom(32), hello_payload(to="controller@test/n2"),
+                    hello_payload(to="controller@test"), hello_payload(to="agent@test/n1"),
+                    hello_payload(cluster="other", to="controller@other/n1"), hello_payload() + b"x",
+                    hello_payload(tag=b"gpusched-job-1\0\0"), b""):
+        r = ask(payload)
+        assert "credential" not in r and r["error"] and r["error_text"]
+    assert "credential" not in ask(hello_payload(), 2**32 - 1)
+
+
+# --- not root ------------------------------------------------------------------------------------
+
+@pytest.mark.skipif(not ROOT, reason="needs root to become somebody else")
+@pytest.mark.parametrize("cgroup", KINDS)
+def test_an_agent_that_is_not_root_serves_its_own_user(cgroup):
+    user, other = pwd.getpwnam("nobody"), pwd.getpwnam("daemon")
+    lau = Launcher(user=user, cgroup=cgroup)
+    try:
+        run = lau.submit("id -u; (setsid sh -c 'echo $$ > pid; exec sleep 1000' &); "
+                         "while ! [ -s pid ]; do sleep 0.01; done; exit 3")
+        assert lau.result(run) == ("CAUSE_EXIT", 3, 0)
+        assert lau.output(run) == f"{user.pw_uid}\n"
+        assert not alive(pid_in(lau, "pid"))
+        r = lau.wait_over(lau.submit("exit 0", user=other))
+        assert r["state"] == "NEVER" and f"uid {user.pw_uid}" in r["detail"]
+        run = lau.submit("exec sleep 1000")
+        lau.wait_running(run)
+        lau.restart()
+        os.kill(lau.shepherd(run), signal.SIGKILL)
+        assert lau.wait_over(run)["cause"] == "CAUSE_LOST"
+    finally:
+        lau.close()
+
+
+# --- killed at every named point -----------------------------------------------------------------
+
+POINTS = {  # where: what may be told in the end
+    "launcher_before_record": {"absent", "EXIT"},
+    "launcher_after_record": {"NEVER"},
+    "launcher_before_spawn": {"NEVER"},
+    "launcher_after_spawn": {"EXIT"},
+    "launcher_before_told": {"EXIT"},
+    "shepherd_before_fork": {"LOST"},
+    "shepherd_before_exec": {"LAUNCH"},
+    "shepherd_before_started": {"LOST"},
+    "shepherd_before_exit_record": {"LOST"},
+    "shepherd_after_exit_record": {"EXIT"},
+    "shepherd_before_news": {"LOST"},
+}
+
+
+@pytest.mark.skipif(not FAILPOINTS, reason="the build has no failpoints")
+@pytest.mark.parametrize("point", POINTS)
+def test_killed_at_a_failpoint(point):
+    lau = Launcher(start=False)
+    try:
+        lau.start(GPUSCHED_FAILPOINT=point)
+        run = lau.submit("echo x >> count; exit 3", order={"gpus": [0]})
+        if point.startswith("launcher"):
+            wait_until(lambda: not alive(lau.pid), "the launcher to be killed")
+            lau.kill()
+            lau.start()
+            if run in lau.runs:
+                lau.wait_over(run)
+        else:
+            lau.wait_over(run)
+        r = lau.runs.get(run)
+        told = "absent" if not r else "NEVER" if r["state"] == "NEVER" else r["cause"].removeprefix("CAUSE_")
+        assert told in POINTS[point]
+        count = (lau.jobs / "count").read_text() if (lau.jobs / "count").exists() else ""
+        assert count in ("", "x\n")
+        if told == "EXIT":
+            assert r["exit_code"] == 3 and count == "x\n"
+        elif told in ("NEVER", "absent", "LAUNCH"):
+            assert count == ""
+        lau.restart()
+        assert (run in lau.runs) == (told != "absent")
+        if r:
+            assert lau.runs[run]["state"] == r["state"]
+        # nothing is left, the GPU is free, and a use that executed nothing was taken back
+        assert lau.result(lau.submit("exit 0", order={"gpus": [0]})) == ("CAUSE_EXIT", 0, 0)
+    finally:
+        lau.close()
