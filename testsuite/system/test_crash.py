@@ -19,6 +19,8 @@ def failpoints(daemon):
 
 
 CTLD_POINTS = failpoints("gctld")
+AGENT_POINTS = [p for p in CTLD_POINTS if p.split("_")[0] in ("agent", "launcher")]
+NODE_POINTS = [*AGENT_POINTS, *(p for p in CTLD_POINTS if p.startswith("shepherd_"))]
 pytestmark = pytest.mark.skipif(not CTLD_POINTS, reason="built without --enable-failpoints")
 
 
@@ -58,8 +60,31 @@ def test_controller_killed_at(judged, point):
     judged.fact("quiet")
     judged.verdict()
     # A point that this flow does not pass belongs to another test; it must be one of these.
-    assert how == "died" or point.split(".")[0] in ("history", "backup", "migrate", "launcher", "shepherd", "record"), \
+    assert how == "died" or point in NODE_POINTS or point.split("_")[0] in ("history", "backup", "migrate", "record"), \
         f"failpoint {point} was never passed"
+
+
+@pytest.mark.parametrize("point", AGENT_POINTS)
+def test_agent_killed_at(judged, point):
+    """The half that passes the point is killed; the supervisor starts both again, without the failpoint."""
+    c = judged.cluster
+    for node in c.nodes:
+        c.agents[node].stop()
+        c.start_agent(node, env={"GPUSCHED_FAILPOINT": point})
+    load = Load(judged, point.replace("_", "-"), count=6, seed=1, options=["--gpus=1"])
+    load.start()
+    wait_until(lambda: not load.is_alive(), "the jobs to be submitted")
+    load.stop()
+    c.wait_nodes()
+    judged.wait_ended(load.ids)
+    judged.observe()
+    judged.fact("quiet")
+    judged.verdict()
+    assert any("starting" in a.log.read_text() and "again in" in a.log.read_text() for a in c.agents.values()), \
+        f"failpoint {point} was never passed"
+    for node in c.nodes:
+        c.agents[node].stop()
+        c.start_agent(node)
 
 
 def test_controller_killed_at_random_under_load(judged):
