@@ -113,6 +113,17 @@ SHOW(node_runs)
 	view_number(cell, (int64_t)n->n_runs);
 }
 
+SHOW(node_jobs)
+{
+	NODE;
+	size_t used = 0;
+
+	cell->text = n->n_runs ? cell->buf : "-";
+	for (size_t i = 0; i < n->n_runs && used < sizeof(cell->buf); i++)
+		used += (size_t)snprintf(cell->buf + used, sizeof(cell->buf) - used, "%s%" PRIu64,
+		        i ? "," : "", n->runs[i]->job);
+}
+
 SHOW(node_partitions)
 {
 	NODE;
@@ -155,6 +166,7 @@ static const struct view_column node_columns[] = {
 	{ "MEM", { "MEM", 5, 0, NUM }, "memory", show_node_mem },
 	{ "GPUS", { "GPUS", 10, 4, 0 }, "GPUs by type", show_node_gpus },
 	{ "RUNS", { "RUNS", 4, 0, NUM }, "jobs that it runs", show_node_runs },
+	{ "JOBS", { "JOBS", 16, 6, 0 }, "their ids", show_node_jobs },
 	{ "PARTITIONS", { "PARTITIONS", 16, 6, 0 }, "partitions that it is in",
 	        show_node_partitions },
 	{ "HEARD", { "HEARD", 19, 0, TABLE_WHOLE }, "when it was heard of last", show_node_heard },

@@ -69,11 +69,11 @@ int gpus_parse(const char *text, struct gpus *out, struct error *err)
 			break;
 		s += len + 1;
 	}
-	if (found.n == 1 && !found.v[0].count)
+	if (!strcmp(text, "0"))
 		found.n = 0;
 	for (size_t i = 0; i < found.n; i++)
 		if (!found.v[i].count)
-			return refuse("an alternative of no GPUs", err);
+			return refuse("must be at least one GPU of a type", err);
 	*out = found;
 	return 0;
 }

@@ -166,7 +166,7 @@ static int set_label(struct submit_options *o, const struct option_row *row, con
 
 	(void)row;
 	if (!key_len || !value[key_len])
-		return error_set(err, ERR_USAGE, "would be KEY=VALUE");
+		return error_set(err, ERR_USAGE, "would be k=v");
 	if (check_plain(value, err) < 0)
 		return -1;
 	for (i = 0; i < key_len; i++)

@@ -59,14 +59,14 @@ int script_read(const char *path, struct script *out, struct error *err)
 	if (fd >= 0 && !from_stdin)
 		close(fd);
 	if (len < 0) {
-		error_set(err, ERR_USAGE, "script '%s': %s", shown, strerror(saved));
+		error_set(err, ERR_SYSTEM, "script '%s': %s", shown, strerror(saved));
 		if (saved == ENOENT && !strchr(path, '/') && strcmp(path, "-"))
 			error_hint(err, "to run a command without a script: --wrap='COMMAND'");
 		return -1;
 	}
 	if (len > SCRIPT_MAX) {
 		free(text);
-		error_set(err, ERR_USAGE, "script '%s': more than %d MiB", shown,
+		error_set(err, ERR_JOB_SPEC, "script '%s': more than %d MiB", shown,
 		        SCRIPT_MAX / 1048576);
 		return error_hint(
 		        err, "put data into files of their own and have the script read them");
@@ -102,23 +102,24 @@ int script_check(const struct script *s, struct error *err)
 	const char *bad;
 
 	if (!s->len)
-		return error_set(err, ERR_USAGE, "the script is empty");
+		return error_set(err, ERR_JOB_SPEC, "the script is empty");
 	if (s->len >= 4 && !memcmp(s->text, "\177ELF", 4)) {
-		error_set(err, ERR_USAGE, "a program, not a script");
+		error_set(err, ERR_JOB_SPEC, "a program, not a script");
 		return error_hint(err, "to run it: --wrap='PROGRAM ARGUMENTS'");
 	}
 	if (s->len < 2 || memcmp(s->text, "#!", 2)) {
-		error_set(err, ERR_USAGE,
+		error_set(err, ERR_JOB_SPEC,
 		        "1: the first line must name the interpreter, such as #!/bin/bash");
 		return error_hint(err, "to run a command without a script: --wrap='COMMAND'");
 	}
 	bad = memchr(s->text, '\0', s->len);
 	if (bad)
 		return error_set(
-		        err, ERR_USAGE, "%u: a NUL byte; a script is text", line_of(s, bad));
+		        err, ERR_JOB_SPEC, "%u: a NUL byte; a script is text", line_of(s, bad));
 	bad = memmem(s->text, s->len, "\r\n", 2);
 	if (bad) {
-		error_set(err, ERR_USAGE, "%u: the line ends as in DOS (CR LF)", line_of(s, bad));
+		error_set(
+		        err, ERR_JOB_SPEC, "%u: the line ends as in DOS (CR LF)", line_of(s, bad));
 		return error_hint(err, "sed -i 's/\\r$//' SCRIPT");
 	}
 	return 0;

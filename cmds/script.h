@@ -17,8 +17,8 @@ struct script {
 	size_t len;
 };
 
-/* From a file, "-" is the standard input. ERR_USAGE (with the path) for what cannot be read or is
- * too large. Not checked otherwise. */
+/* From a file, "-" is the standard input. ERR_SYSTEM for what cannot be read, ERR_JOB_SPEC for
+ * what is too large, both with the path. Not checked otherwise. */
 int script_read(const char *path, struct script *out, struct error *err);
 
 /* A script that runs `command` with sh, as --wrap has it. */
@@ -26,8 +26,8 @@ void script_wrap(const char *command, struct script *out);
 
 void script_clear(struct script *s);
 
-/* Could it be run: not empty, "#!" first, no NUL byte, no DOS line ends? ERR_USAGE; where it helps
- * the text begins with a line number ("7: ..."). */
+/* Could it be run: not empty, "#!" first, no NUL byte, no DOS line ends? ERR_JOB_SPEC; where it
+ * helps the text begins with a line number ("7: ..."). */
 int script_check(const struct script *s, struct error *err);
 
 #endif

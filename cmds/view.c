@@ -229,6 +229,21 @@ static void release(struct view *v, bool sorted)
 	v->n_rows = 0;
 }
 
+void view_print_record(const struct view_kind *kind, const void *object, FILE *out)
+{
+	struct view_cell cell;
+
+	for (size_t i = 0; i < kind->n; i++) {
+		char *plain;
+
+		show(&kind->columns[i], object, &cell);
+		plain = text_escape_dup(cell.text);
+		if (*plain && strcmp(plain, "-") != 0)
+			fprintf(out, "%-16s  %s\n", kind->columns[i].name, plain);
+		free(plain);
+	}
+}
+
 /* --- the view -------------------------------------------------------------------------------- */
 
 struct view *view_new(const struct view_kind *kind, const char *columns, const char *sort,

@@ -67,6 +67,9 @@ void view_drop(struct view *v);
 /* The columns with their help, as lines for --help. */
 void view_print_columns(const struct view_kind *kind, FILE *out);
 
+/* One object with all that its columns say, a line each; what is empty is left out. */
+void view_print_record(const struct view_kind *kind, const void *object, FILE *out);
+
 /* Values of cells. */
 void view_text(struct view_cell *cell, const char *text);
 void view_number(struct view_cell *cell, int64_t number);

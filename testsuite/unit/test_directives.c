@@ -178,7 +178,7 @@ static void test_script_read(void **state)
 	assert_non_null(mkdtemp(dir));
 	snprintf(path, sizeof(path), "%s/job.sh", dir);
 	assert_int_equal(script_read(path, &s, &err), -1);
-	assert_int_equal(err.code, ERR_USAGE);
+	assert_int_equal(err.code, ERR_SYSTEM);
 	assert_non_null(strstr(err.text, "No such file or directory"));
 	assert_int_equal(script_read(dir, &s, &err), -1);
 	assert_non_null(strstr(err.text, "Is a directory"));

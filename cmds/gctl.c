@@ -1,0 +1,741 @@
+/* gctl.c - ask and steer the controller, its nodes and jobs
+ *
+ * What gctl can do is a table of subcommands. To add one: a function, a row, a line in man/gctl.8.
+ */
+#include <inttypes.h>
+#include <locale.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "cmds/cmd.h"
+#include "cmds/control.h"
+#include "cmds/filter.h"
+#include "cmds/jsonout.h"
+#include "cmds/views.h"
+#include "common/hostlist.h"
+#include "common/strbuf.h"
+#include "common/text.h"
+#include "common/xalloc.h"
+
+enum { KEY_REASON = 0x200, KEY_JSON, KEY_CONFIRMED_OFF };
+
+#define REASON_MAX  255
+#define NODES_SHOWN 16 /* after a change: more are only counted */
+#define WORDS_MAX   4096
+
+/* Which options a subcommand takes. */
+enum takes {
+	TAKES_JSON = 1 << 0,
+	TAKES_JOBS = 1 << 1, /* --user and so on */
+	TAKES_REASON = 1 << 2,
+	TAKES_CONFIRMED_OFF = 1 << 3,
+};
+
+struct gctl {
+	struct filter filter;
+	const char *reason;
+	bool json, confirmed_off;
+	unsigned given; /* enum takes of the options that were given */
+	const char *words[WORDS_MAX];
+	size_t n_words;
+};
+
+/* What the functions work on: the words behind the subcommand's own, and a client. */
+struct run {
+	struct gctl *g;
+	const char *const *words;
+	size_t n;
+	struct client *client;
+	struct jsonout out;
+	size_t seen;
+};
+
+static const struct cmd cmd;
+
+/* --- requests -----------------------------------------------------------------------------------
+ */
+
+typedef int on_chunk_fn(unsigned type, const ProtobufCMessage *m, void *arg, struct error *err);
+
+static int ask(struct run *r, unsigned type, const ProtobufCMessage *request, bool repeatable,
+        on_chunk_fn *on_chunk, struct error *err)
+{
+	struct client_call call = { .type = type,
+		.request = request,
+		.on_chunk = on_chunk,
+		.arg = r,
+		.repeatable = repeatable };
+
+	return client_call(r->client, &call, err);
+}
+
+static int wrong_answer(struct error *err)
+{
+	return error_set(err, ERR_PROTOCOL, "the controller answers something else");
+}
+
+/* --- ping, stats
+ * ----------------------------------------------------------------------------------- */
+
+static double now_ms(void)
+{
+	struct timespec ts;
+
+	clock_gettime(CLOCK_MONOTONIC, &ts);
+	return (double)ts.tv_sec * 1e3 + (double)ts.tv_nsec / 1e6;
+}
+
+static int on_pong(unsigned type, const ProtobufCMessage *m, void *arg, struct error *err)
+{
+	const Gpusched__Pong *pong = (const Gpusched__Pong *)m;
+	struct run *r = arg;
+
+	if (type != GPUSCHED__MSG_TYPE__MSG_PONG)
+		return wrong_answer(err);
+	if (r->g->json)
+		jsonout_message(&r->out, m);
+	else
+		printf("%s: gctld %s on %s, epoch %" PRIu64 "; you are uid %" PRIu32 "\n",
+		        pong->cluster, pong->version, pong->host, pong->epoch, pong->uid);
+	return 0;
+}
+
+static int do_ping(struct run *r, struct error *err)
+{
+	Gpusched__Ping ping = GPUSCHED__PING__INIT;
+	double start = now_ms();
+
+	client_set_retry(r->client, 0);
+	jsonout_begin(&r->out, stdout, client_conf(r->client)->cluster, "pong");
+	if (ask(r, GPUSCHED__MSG_TYPE__MSG_PING, &ping.base, true, on_pong, err) < 0)
+		return -1;
+	if (r->g->json)
+		jsonout_end(&r->out, NULL);
+	else
+		printf("it answered in %.1f ms, greeting included\n", now_ms() - start);
+	return EXIT_DONE;
+}
+
+static void show_stat_name(const void *object, struct view_cell *cell)
+{
+	view_text(cell, ((const Gpusched__Stat *)object)->name);
+}
+
+static void show_stat_value(const void *object, struct view_cell *cell)
+{
+	double v = ((const Gpusched__Stat *)object)->value;
+
+	view_printf(cell, v > -1e15 && v < 1e15 && v == (double)(int64_t)v ? "%.0f" : "%.3f", v);
+}
+
+static void show_stat_unit(const void *object, struct view_cell *cell)
+{
+	view_text(cell, ((const Gpusched__Stat *)object)->unit);
+}
+
+static void show_stat_help(const void *object, struct view_cell *cell)
+{
+	view_text(cell, ((const Gpusched__Stat *)object)->help);
+}
+
+static const struct view_column stat_columns[] = {
+	{ "NAME", { "NAME", 20, 0, TABLE_WHOLE }, "name", show_stat_name },
+	{ "VALUE", { "VALUE", 10, 0, TABLE_RIGHT | TABLE_WHOLE }, "value", show_stat_value },
+	{ "UNIT", { "UNIT", 5, 0, TABLE_WHOLE }, "unit", show_stat_unit },
+	{ "HELP", { "HELP", 0, 10, 0 }, "what it is", show_stat_help },
+};
+
+static const struct view_kind stat_kind = {
+	.columns = stat_columns,
+	.n = sizeof(stat_columns) / sizeof(stat_columns[0]),
+	.standard = "NAME,VALUE,UNIT,HELP",
+};
+
+static int on_stats(unsigned type, const ProtobufCMessage *m, void *arg, struct error *err)
+{
+	const Gpusched__StatsResult *result = (const Gpusched__StatsResult *)m;
+	struct table_style style = table_style_for(stdout);
+	struct run *r = arg;
+	struct view *view;
+
+	if (type != GPUSCHED__MSG_TYPE__MSG_STATS_RESULT)
+		return wrong_answer(err);
+	style.width = isatty(STDOUT_FILENO) ? style.width : 0;
+	view = r->g->json ? NULL : view_new(&stat_kind, NULL, NULL, &style, err);
+	for (size_t i = 0; i < result->n_stats; i++) {
+		if (r->g->json)
+			jsonout_message(&r->out, &result->stats[i]->base);
+		else
+			view_add(view, result->stats[i]);
+	}
+	if (view)
+		view_end(view);
+	return 0;
+}
+
+static int do_stats(struct run *r, struct error *err)
+{
+	Gpusched__Stats stats = GPUSCHED__STATS__INIT;
+
+	jsonout_begin(&r->out, stdout, client_conf(r->client)->cluster, "stats");
+	if (ask(r, GPUSCHED__MSG_TYPE__MSG_STATS, &stats.base, true, on_stats, err) < 0)
+		return -1;
+	if (r->g->json)
+		jsonout_end(&r->out, NULL);
+	return EXIT_DONE;
+}
+
+/* --- show
+ * ------------------------------------------------------------------------------------------ */
+
+/* One more object: as a record of its own, or in the JSON list. */
+static void show_object(
+        struct run *r, const struct view_kind *kind, const void *object, const ProtobufCMessage *m)
+{
+	if (r->g->json) {
+		jsonout_message(&r->out, m);
+	} else {
+		if (r->seen)
+			putchar('\n');
+		view_print_record(kind, object, stdout);
+	}
+	r->seen++;
+}
+
+static int on_jobs(unsigned type, const ProtobufCMessage *m, void *arg, struct error *err)
+{
+	const Gpusched__JobChunk *chunk = (const Gpusched__JobChunk *)m;
+
+	if (type != GPUSCHED__MSG_TYPE__MSG_JOB_CHUNK)
+		return wrong_answer(err);
+	for (size_t i = 0; i < chunk->n_jobs; i++)
+		show_object(arg, &job_kind, chunk->jobs[i], &chunk->jobs[i]->base);
+	return 0;
+}
+
+static int on_nodes(unsigned type, const ProtobufCMessage *m, void *arg, struct error *err)
+{
+	const Gpusched__NodeChunk *chunk = (const Gpusched__NodeChunk *)m;
+
+	if (type != GPUSCHED__MSG_TYPE__MSG_NODE_CHUNK)
+		return wrong_answer(err);
+	for (size_t i = 0; i < chunk->n_nodes; i++)
+		show_object(arg, &node_kind, chunk->nodes[i], &chunk->nodes[i]->base);
+	return 0;
+}
+
+/* The types of GPU stand in one record: a line for each but the first. */
+static void show_more_types(const Gpusched__Partition *p)
+{
+	for (size_t i = 1; i < p->n_gpus; i++)
+		printf("%-16s  %s: %" PRIu32 " of %" PRIu32 " free\n", "GPUS", p->gpus[i]->type,
+		        p->gpus[i]->free, p->gpus[i]->total);
+}
+
+static int on_partitions(unsigned type, const ProtobufCMessage *m, void *arg, struct error *err)
+{
+	const Gpusched__PartitionChunk *chunk = (const Gpusched__PartitionChunk *)m;
+	struct run *r = arg;
+
+	if (type != GPUSCHED__MSG_TYPE__MSG_PARTITION_CHUNK)
+		return wrong_answer(err);
+	for (size_t i = 0; i < chunk->n_partitions; i++) {
+		struct partition_line line = { chunk->partitions[i], 0 };
+
+		show_object(r, &partition_kind, &line, &chunk->partitions[i]->base);
+		if (!r->g->json)
+			show_more_types(chunk->partitions[i]);
+	}
+	return 0;
+}
+
+static int end_show(struct run *r, int rc, struct error *err)
+{
+	if (r->g->json)
+		jsonout_end(&r->out, rc < 0 ? err : NULL);
+	return rc < 0 ? -1 : EXIT_DONE;
+}
+
+static int do_show_job(struct run *r, struct error *err)
+{
+	Gpusched__JobFilter filter;
+	Gpusched__ListJobs request = GPUSCHED__LIST_JOBS__INIT;
+	struct filter *f = &r->g->filter;
+	int rc;
+
+	for (size_t i = 0; i < r->n; i++)
+		if (filter_add(f, FILTER_IDS, "ID", r->words[i], err) < 0)
+			return -1;
+	f->ended = true;
+	filter_message(f, &filter);
+	request.filter = &filter;
+	jsonout_begin(&r->out, stdout, client_conf(r->client)->cluster, "jobs");
+	rc = ask(r, GPUSCHED__MSG_TYPE__MSG_LIST_JOBS, &request.base, true, on_jobs, err);
+	if (rc >= 0 && r->seen < f->ids.n)
+		rc = error_set(err, ERR_NO_JOB, "%s %s: not known%s", r->n > 1 ? "jobs" : "job",
+		        r->words[0], r->n > 1 ? ", or another of them" : "");
+	return end_show(r, rc, err);
+}
+
+static int add_node(const char *name, void *arg)
+{
+	return cmd_list_add(arg, name, NULL);
+}
+
+/* The node lists of the words, as names. */
+static int expand_nodes(const char *const *words, size_t n, struct cmd_list *out, struct error *err)
+{
+	for (size_t i = 0; i < n; i++) {
+		char shown[160];
+
+		if (hostlist_each(words[i], HOSTLIST_MAX, add_node, out, err) >= 0)
+			continue;
+		text_escape(shown, sizeof(shown), words[i], strlen(words[i]));
+		return error_wrap(err, "nodes %s", shown);
+	}
+	return 0;
+}
+
+static int list_nodes(
+        struct run *r, const struct cmd_list *names, on_chunk_fn *on_chunk, struct error *err)
+{
+	Gpusched__ListNodes request = GPUSCHED__LIST_NODES__INIT;
+
+	request.names = names->v;
+	request.n_names = names->n;
+	return ask(r, GPUSCHED__MSG_TYPE__MSG_LIST_NODES, &request.base, true, on_chunk, err);
+}
+
+static int do_show_node(struct run *r, struct error *err)
+{
+	struct cmd_list names = { .n = 0 };
+	int rc = expand_nodes(r->words, r->n, &names, err);
+
+	jsonout_begin(&r->out, stdout, client_conf(r->client)->cluster, "nodes");
+	if (rc >= 0)
+		rc = list_nodes(r, &names, on_nodes, err);
+	cmd_list_clear(&names);
+	return end_show(r, rc, err);
+}
+
+static int do_show_partition(struct run *r, struct error *err)
+{
+	Gpusched__ListPartitions request = GPUSCHED__LIST_PARTITIONS__INIT;
+
+	request.names = (char **)r->words;
+	request.n_names = r->n;
+	jsonout_begin(&r->out, stdout, client_conf(r->client)->cluster, "partitions");
+	return end_show(r,
+	        ask(r, GPUSCHED__MSG_TYPE__MSG_LIST_PARTITIONS, &request.base, true, on_partitions,
+	                err),
+	        err);
+}
+
+/* --- nodes
+ * ----------------------------------------------------------------------------------------- */
+
+/* After a change: how the nodes stand now. */
+static int on_changed(unsigned type, const ProtobufCMessage *m, void *arg, struct error *err)
+{
+	const Gpusched__NodeChunk *chunk = (const Gpusched__NodeChunk *)m;
+	struct run *r = arg;
+
+	if (type != GPUSCHED__MSG_TYPE__MSG_NODE_CHUNK)
+		return wrong_answer(err);
+	for (size_t i = 0; i < chunk->n_nodes; i++) {
+		const Gpusched__Node *n = chunk->nodes[i];
+
+		if (r->seen++ >= NODES_SHOWN)
+			continue;
+		printf("%s: %s", n->name, n->state);
+		if (n->n_runs)
+			printf(", %zu job%s on it", n->n_runs, n->n_runs == 1 ? "" : "s");
+		putchar('\n');
+	}
+	return 0;
+}
+
+/* --reason, or the words behind the nodes. */
+static char *join_reason(const struct run *r)
+{
+	struct strbuf text = { 0 };
+
+	if (r->g->reason)
+		strbuf_adds(&text, r->g->reason);
+	for (size_t i = 1; i < r->n; i++)
+		strbuf_addf(&text, "%s%s", text.len ? " " : "", r->words[i]);
+	return strbuf_take(&text);
+}
+
+static int control_nodes(
+        struct run *r, Gpusched__NodeControl__Verb verb, const char *no_reason, struct error *err)
+{
+	Gpusched__NodeControl request = GPUSCHED__NODE_CONTROL__INIT;
+	char *reason = join_reason(r);
+	struct cmd_list names = { .n = 0 };
+	int rc = expand_nodes(r->words, 1, &names, err);
+
+	request.verb = verb;
+	request.nodes = (char *)r->words[0];
+	request.reason = *reason || !no_reason ? reason : (char *)no_reason;
+	request.confirmed_off = r->g->confirmed_off;
+	if (rc >= 0)
+		rc = text_check("the reason", request.reason, REASON_MAX, err);
+	if (rc >= 0 && verb != GPUSCHED__NODE_CONTROL__VERB__RESUME && !*request.reason) {
+		error_set(err, ERR_USAGE, "why? A reason is needed");
+		rc = error_hint(err, "gctl drain %s 'ECC errors'", r->words[0]);
+	}
+	if (rc >= 0)
+		rc = ask(r, GPUSCHED__MSG_TYPE__MSG_NODE_CONTROL, &request.base, false, NULL, err);
+	if (rc >= 0)
+		rc = list_nodes(r, &names, on_changed, err);
+	if (rc >= 0 && r->seen > NODES_SHOWN)
+		printf("and %zu more\n", r->seen - NODES_SHOWN);
+	cmd_list_clear(&names);
+	free(reason);
+	return rc < 0 ? -1 : EXIT_DONE;
+}
+
+static int do_drain(struct run *r, struct error *err)
+{
+	return control_nodes(r, GPUSCHED__NODE_CONTROL__VERB__DRAIN, NULL, err);
+}
+
+static int do_resume(struct run *r, struct error *err)
+{
+	return control_nodes(r, GPUSCHED__NODE_CONTROL__VERB__RESUME, NULL, err);
+}
+
+static int do_node_down(struct run *r, struct error *err)
+{
+	const char *why = r->g->confirmed_off ? "confirmed off" : "declared down";
+
+	return control_nodes(r, GPUSCHED__NODE_CONTROL__VERB__DOWN, why, err);
+}
+
+/* --- jobs
+ * ------------------------------------------------------------------------------------------ */
+
+static int control_these(
+        struct run *r, Gpusched__JobControl__Verb verb, const char *done, struct error *err)
+{
+	struct control control = { .verb = verb, .done = done, .reason = r->g->reason };
+	struct filter *f = &r->g->filter;
+
+	for (size_t i = 0; i < r->n; i++)
+		if (filter_add(f, FILTER_IDS, "ID", r->words[i], err) < 0)
+			return -1;
+	if (filter_is_empty(f)) {
+		error_set(err, ERR_USAGE, "which jobs?");
+		return error_hint(err, "ids, or --user, --partition, --states, --name, --nodes");
+	}
+	return control_jobs(&cmd, &control, f);
+}
+
+static int do_hold(struct run *r, struct error *err)
+{
+	return control_these(r, GPUSCHED__JOB_CONTROL__VERB__HOLD, "Held", err);
+}
+
+static int do_release(struct run *r, struct error *err)
+{
+	return control_these(r, GPUSCHED__JOB_CONTROL__VERB__RELEASE, "Released", err);
+}
+
+static int do_requeue(struct run *r, struct error *err)
+{
+	return control_these(r, GPUSCHED__JOB_CONTROL__VERB__REQUEUE, "Requeued", err);
+}
+
+/* --- the controller itself
+ * -------------------------------------------------------------------------- */
+
+static int on_reconfigured(unsigned type, const ProtobufCMessage *m, void *arg, struct error *err)
+{
+	const Gpusched__ReconfigureResult *result = (const Gpusched__ReconfigureResult *)m;
+	struct run *r = arg;
+
+	if (type != GPUSCHED__MSG_TYPE__MSG_RECONFIGURE_RESULT)
+		return wrong_answer(err);
+	for (size_t i = 0; i < result->n_changes; i++) {
+		char *plain = text_escape_dup(result->changes[i]);
+
+		puts(plain);
+		free(plain);
+	}
+	r->seen += result->n_changes;
+	return 0;
+}
+
+static int do_reconfigure(struct run *r, struct error *err)
+{
+	Gpusched__Reconfigure request = GPUSCHED__RECONFIGURE__INIT;
+
+	if (ask(r, GPUSCHED__MSG_TYPE__MSG_RECONFIGURE, &request.base, false, on_reconfigured,
+	            err) < 0)
+		return -1;
+	printf("%zu change%s\n", r->seen, r->seen == 1 ? "" : "s");
+	return EXIT_DONE;
+}
+
+static int do_shutdown(struct run *r, struct error *err)
+{
+	Gpusched__Shutdown request = GPUSCHED__SHUTDOWN__INIT;
+
+	if (ask(r, GPUSCHED__MSG_TYPE__MSG_SHUTDOWN, &request.base, false, NULL, err) < 0)
+		return -1;
+	puts("The controller ends; jobs run on.");
+	return EXIT_DONE;
+}
+
+static int do_list_errors(struct run *r, struct error *err)
+{
+	(void)r, (void)err;
+	for (int code = 0; code < ERR_COUNT; code++)
+		printf("%-22s %3d  %s\n", error_name(code), error_exit_status(code),
+		        error_meaning(code));
+	return EXIT_DONE;
+}
+
+/* --- the table
+ * ------------------------------------------------------------------------------------- */
+
+struct subcommand {
+	const char *words[2]; /* "show", "job" */
+	const char *arguments;
+	size_t min, max;                              /* number of arguments */
+	unsigned takes;                               /* enum takes */
+	bool offline;                                 /* needs no controller */
+	int (*run)(struct run *r, struct error *err); /* -1, or the exit status */
+	const char *help;
+};
+
+static const struct subcommand subcommands[] = {
+	{ { "ping" }, "", 0, 0, TAKES_JSON, false, do_ping, "Does the controller answer?" },
+	{ { "stats" }, "", 0, 0, TAKES_JSON, false, do_stats,
+	        "The controller's own figures: loop, commits, queue, sessions" },
+	{ { "show", "job" }, "ID...", 1, WORDS_MAX, TAKES_JSON, false, do_show_job,
+	        "All about jobs" },
+	{ { "show", "node" }, "[NODES...]", 0, WORDS_MAX, TAKES_JSON, false, do_show_node,
+	        "All about nodes" },
+	{ { "show", "partition" }, "[NAME...]", 0, WORDS_MAX, TAKES_JSON, false, do_show_partition,
+	        "All about partitions" },
+	{ { "drain" }, "NODES REASON...", 1, WORDS_MAX, TAKES_REASON, false, do_drain,
+	        "Start nothing new there; what runs goes on" },
+	{ { "resume" }, "NODES", 1, 1, 0, false, do_resume, "Let nodes take work again" },
+	{ { "node", "down" }, "NODES [REASON...]", 1, WORDS_MAX, TAKES_REASON | TAKES_CONFIRMED_OFF,
+	        false, do_node_down,
+	        "Mark nodes down; with --confirmed-off their jobs have ended, too" },
+	{ { "hold" }, "ID...", 0, WORDS_MAX, TAKES_JOBS | TAKES_REASON, false, do_hold,
+	        "Keep jobs that wait from starting" },
+	{ { "release" }, "ID...", 0, WORDS_MAX, TAKES_JOBS | TAKES_REASON, false, do_release,
+	        "Let held jobs start" },
+	{ { "requeue" }, "ID...", 0, WORDS_MAX, TAKES_JOBS | TAKES_REASON, false, do_requeue,
+	        "End runs and let the jobs wait again" },
+	{ { "reconfigure" }, "", 0, 0, 0, false, do_reconfigure,
+	        "Read gpusched.conf again: all of it, or nothing" },
+	{ { "shutdown" }, "", 0, 0, 0, false, do_shutdown, "End the controller; jobs run on" },
+	{ { "list-errors" }, "", 0, 0, 0, true, do_list_errors,
+	        "Codes of errors, with exit status and meaning" },
+};
+#define N_SUBCOMMANDS (sizeof(subcommands) / sizeof(subcommands[0]))
+
+/* --- the command line
+ * ------------------------------------------------------------------------------ */
+
+static const struct argp_option options[] = {
+	{ "json", KEY_JSON, NULL, 0, "Answer in JSON (ping, stats, show)", 1 },
+	{ "reason", KEY_REASON, "TEXT", 0, "Kept with what is changed, next to who did it", 1 },
+	{ "confirmed-off", KEY_CONFIRMED_OFF, NULL, 0,
+	        "I have seen to it that nothing runs there any more (node down)", 1 },
+	{ NULL, 0, NULL, 0, "Which jobs, besides ids (hold, release, requeue):", 2 },
+	{ "user", 'u', "LIST", 0, "Of these users", 2 },
+	{ "partition", 'p', "LIST", 0, "In these partitions", 2 },
+	{ "states", 't', "LIST", 0, "In these states", 2 },
+	{ "name", 'n', "LIST", 0, "With these names", 2 },
+	{ "nodes", 'w', "NODES", 0, "On these nodes", 2 },
+	{ 0 },
+};
+
+/* Which of enum takes an option belongs to. */
+static unsigned option_takes(int key)
+{
+	switch (key) {
+	case KEY_JSON:
+		return TAKES_JSON;
+	case KEY_REASON:
+		return TAKES_REASON;
+	case KEY_CONFIRMED_OFF:
+		return TAKES_CONFIRMED_OFF;
+	default:
+		return TAKES_JOBS;
+	}
+}
+
+static int take_word(struct gctl *g, const char *word, struct error *err)
+{
+	if (g->n_words == WORDS_MAX)
+		return error_set(err, ERR_USAGE, "more than %d arguments", WORDS_MAX);
+	g->words[g->n_words++] = word;
+	return 0;
+}
+
+static int take(int key, char *value, struct argp_state *state, void *input, struct error *err)
+{
+	struct gctl *g = input;
+	(void)state;
+
+	if (key == ARGP_KEY_ARG)
+		return take_word(g, value, err);
+	g->given |= option_takes(key);
+	switch (key) {
+	case KEY_JSON:
+		g->json = true;
+		return 0;
+	case KEY_REASON:
+		g->reason = value;
+		return text_check("--reason", value, REASON_MAX, err);
+	case KEY_CONFIRMED_OFF:
+		g->confirmed_off = true;
+		return 0;
+	case 'u':
+		return filter_add(&g->filter, FILTER_USERS, "--user", value, err);
+	case 'p':
+		return filter_add(&g->filter, FILTER_PARTITIONS, "--partition", value, err);
+	case 't':
+		return filter_add(&g->filter, FILTER_STATES, "--states", value, err);
+	case 'n':
+		return filter_add(&g->filter, FILTER_NAMES, "--name", value, err);
+	default:
+		return filter_add(&g->filter, FILTER_NODES, "--nodes", value, err);
+	}
+}
+
+static void more_help(FILE *out)
+{
+	fputs("\nSubcommands:\n", out);
+	for (size_t i = 0; i < N_SUBCOMMANDS; i++) {
+		const struct subcommand *s = &subcommands[i];
+		char usage[80];
+
+		snprintf(usage, sizeof(usage), "%s%s%s %s", s->words[0], s->words[1] ? " " : "",
+		        s->words[1] ? s->words[1] : "", s->arguments);
+		fprintf(out, "  %-28s %s\n", usage, s->help);
+	}
+}
+
+static const struct cmd cmd = {
+	.name = "gctl",
+	.arguments = "SUBCOMMAND [ARGUMENT...]",
+	.about = "Ask and steer the controller, its nodes and jobs.",
+	.examples =
+	        "NODES is a list such as n[01-04],m1. Owners hold and release their own jobs; all "
+	        "that changes nodes or the controller is for administrators.\n"
+	        "\n"
+	        "Examples:\n"
+	        "  gctl ping\n"
+	        "  gctl show job 4812\n"
+	        "  gctl drain h04 'ECC errors on GPU 5'\n"
+	        "  gctl resume h04\n"
+	        "  gctl node down h04 --confirmed-off\n"
+	        "  gctl release --user ana --name embed\n"
+	        "\n"
+	        "Exit status: 0 done; 1 refused; 2 usage; 3 no such job, node or partition; 4 the "
+	        "controller was not reached; 5 not permitted.",
+	.options = options,
+	.take = take,
+	.more_help = more_help,
+};
+
+/* The subcommand that the first words name; *used of them. NULL with `err`. */
+static const struct subcommand *find(const struct gctl *g, size_t *used, struct error *err)
+{
+	const char *first = g->n_words ? g->words[0] : "";
+	const char *names[N_SUBCOMMANDS + 1], *near;
+	char shown[80];
+	size_t i;
+
+	for (i = 0; i < N_SUBCOMMANDS; i++) {
+		const struct subcommand *s = &subcommands[i];
+
+		names[i] = s->words[0];
+		*used = s->words[1] ? 2 : 1;
+		if (!strcmp(first, s->words[0]) &&
+		        (!s->words[1] || (g->n_words > 1 && !strcmp(g->words[1], s->words[1]))))
+			return s;
+	}
+	names[i] = NULL;
+	text_escape(shown, sizeof(shown), first, strlen(first));
+	near = text_nearest(first, names);
+	if (!g->n_words)
+		error_set(err, ERR_USAGE, "what is to be done?");
+	else if (!strcmp(first, "show"))
+		error_set(err, ERR_USAGE, "show: would be show job, show node or show partition");
+	else if (!strcmp(first, "node"))
+		error_set(err, ERR_USAGE, "node: would be node down");
+	else
+		error_set(err, ERR_USAGE, "'%s': no such subcommand%s%s%s", shown,
+		        near ? "; did you mean " : "", near ? near : "", near ? "?" : "");
+	error_hint(err, "gctl --help lists the subcommands");
+	return NULL;
+}
+
+static int check(const struct subcommand *s, const struct gctl *g, size_t n, struct error *err)
+{
+	char name[64];
+
+	snprintf(name, sizeof(name), "%s%s%s", s->words[0], s->words[1] ? " " : "",
+	        s->words[1] ? s->words[1] : "");
+	if (n < s->min || n > s->max)
+		return error_set(err, ERR_USAGE, "%s: %zu arguments; would be gctl %s %s", name, n,
+		        name, s->arguments);
+	for (size_t i = 0; options[i].name || options[i].doc; i++) {
+		unsigned bit = option_takes(options[i].key);
+
+		if (options[i].name && (g->given & bit) && !(s->takes & bit))
+			return error_set(
+			        err, ERR_USAGE, "%s: takes no --%s", name, options[i].name);
+	}
+	return 0;
+}
+
+static int run(struct gctl *g, struct error *err)
+{
+	struct run r = { .g = g };
+	size_t used;
+	const struct subcommand *s = find(g, &used, err);
+	int rc;
+
+	if (!s || check(s, g, g->n_words - used, err) < 0)
+		return -1;
+	r.words = g->words + used;
+	r.n = g->n_words - used;
+	if (!s->offline) {
+		r.client = client_new(NULL, err);
+		if (!r.client)
+			return -1;
+		cmd_tell_retry(&cmd, r.client);
+	}
+	rc = s->run(&r, err);
+	client_free(r.client);
+	return rc;
+}
+
+int main(int argc, char **argv)
+{
+	struct gctl *g = xcalloc(1, sizeof(*g));
+	struct error err = { .code = ERR_NONE };
+	int status;
+
+	setlocale(LC_ALL, "");
+	status = cmd_parse(&cmd, argc, argv, g);
+	if (status == CMD_GO_ON) {
+		status = run(g, &err);
+		status = cmd_finish(&cmd, status < 0 ? cmd_fail(&cmd, &err) : status);
+	}
+	filter_clear(&g->filter);
+	free(g);
+	return status;
+}
