@@ -37,7 +37,7 @@ struct commit {
 	store_done_fn *done;
 	void *arg;
 	struct blob_set wanted;
-	uint64_t us;
+	uint64_t asked_us, us;
 	bool failed;
 	struct error error;
 };
@@ -83,10 +83,9 @@ static uint64_t now_us(void)
 static void do_commit(struct store *store)
 {
 	struct commit *c = &store->commit;
-	uint64_t start = now_us();
 
 	c->failed = work_commit(store->work, c->batch, &c->wanted, &c->error) < 0;
-	c->us = now_us() - start;
+	c->us = now_us() - c->asked_us;
 }
 
 static void count_commit(struct store *store)
@@ -312,6 +311,7 @@ void store_commit(struct store *store, struct store_batch *batch, store_done_fn 
 	store->commit.batch = batch;
 	store->commit.done = done;
 	store->commit.arg = arg;
+	store->commit.asked_us = now_us();
 	if (store->synchronous)
 		commit_here(store);
 	else

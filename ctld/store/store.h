@@ -70,7 +70,7 @@ struct store_result {
 	const struct store_blob *blobs;
 	void *const *tags;
 	size_t n_blobs;
-	uint64_t commit_us; /* how long it took */
+	uint64_t commit_us; /* from store_commit() on, waiting for a checkpoint included */
 };
 typedef void store_done_fn(void *arg, const struct store_result *result, const struct error *err);
 /* Must not be called while one is in flight (store_busy). Takes the batch over. */

@@ -19,210 +19,17 @@
 #include "common/xalloc.h"
 #include "testsuite/sim/fault_vfs.h"
 #include "testsuite/unit/store_fixture.h"
+#include "testsuite/unit/store_model.h"
 
-#define LIVE_JOBS   5 /* job i retires with commit i + 5 */
-#define LIVE_NONCES 7
-#define NODES       3
-#define DISK        "disk"
-#define OTHER_DISK  "disk after the cut"
+/* Sanitizers are slow: with them every third place is tried, elsewhere every one. */
+#ifdef __SANITIZE_ADDRESS__
+#define STRIDE 3
+#else
+#define STRIDE 1
+#endif
 
-/* ---- the workload ---- */
-
-static void put(struct store_batch *batch, enum row_table table, uint64_t key, unsigned version)
-{
-	struct fixture_room room;
-	struct row row;
-
-	fixture_row(&row, &room, table, key, version);
-	store_batch_row(batch, &row);
-}
-
-static void change(
-        struct store_batch *batch, enum row_table table, uint64_t key, enum row_change what)
-{
-	struct fixture_room room;
-	struct row row;
-
-	fixture_row(&row, &room, table, key, 0);
-	row.n = fixture_tables[table].n_keys;
-	row.change = what;
-	store_batch_row(batch, &row);
-}
-
-static void put_number(struct store_batch *batch, uint64_t i)
-{
-	char text[24];
-	struct row row = { .table = TABLE_META, .change = ROW_PUT, .n = 2 };
-
-	snprintf(text, sizeof(text), "%llu", (unsigned long long)i);
-	row.v[0] = (struct value){ .type = VALUE_TEXT, .p = "commit", .n = 6 };
-	row.v[1] = (struct value){ .type = VALUE_TEXT, .p = text, .n = strlen(text) };
-	store_batch_row(batch, &row);
-}
-
-/* Scripts repeat with a period of 4, and are small for every third job. */
-static struct store_blob blob_of(uint64_t job, char *room, size_t size)
-{
-	size_t script_len = job % 3 ? 600 + job % 4 : 100;
-	char *spec = room, *script = room + 100, *credential = room + 1000;
-
-	assert_true(size >= 1100);
-	memset(script, 'a' + (int)(job % 4), script_len);
-	return (struct store_blob){
-		.job = job,
-		.spec = spec,
-		.spec_len = (size_t)snprintf(spec, 100, "spec of %llu", (unsigned long long)job),
-		.script = script,
-		.script_len = script_len,
-		.credential = credential,
-		.credential_len = (size_t)snprintf(
-		        credential, 100, "signature %llu", (unsigned long long)(job / 3)),
-	};
-}
-
-static struct store_batch *batch_of(struct store *store, uint64_t i)
-{
-	struct store_batch *batch = store_batch_new(store);
-	struct store_blob blob;
-	char room[1100];
-
-	put_number(batch, i);
-	put(batch, TABLE_NODE, i % NODES + 1, (unsigned)i);
-	put(batch, TABLE_JOB, i, 0);
-	if (i > 1)
-		put(batch, TABLE_JOB, i - 1, 1);
-	put(batch, TABLE_RUN, i, 0);
-	put(batch, TABLE_NONCE, i, 0);
-	put(batch, TABLE_EVENT, i, 0);
-	if (i > LIVE_JOBS) {
-		change(batch, TABLE_JOB, i - LIVE_JOBS, ROW_RETIRE);
-		change(batch, TABLE_RUN, i - LIVE_JOBS, ROW_RETIRE);
-	}
-	if (i > LIVE_NONCES)
-		change(batch, TABLE_NONCE, i - LIVE_NONCES, ROW_DELETE);
-	blob = blob_of(i, room, sizeof(room));
-	store_batch_blob(batch, &blob);
-	if (i > 1) { /* signed again, with the same: shares what the batch has just brought */
-		blob = blob_of(i - 1, room, sizeof(room));
-		store_batch_blob(batch, &blob);
-	}
-	return batch;
-}
-
-/* Commits first.. until `last` or the first failure. Returns the last acknowledged. */
-static uint64_t work(struct store *store, uint64_t first, uint64_t last, uint64_t *acknowledged,
-        struct error *err)
-{
-	uint64_t i = first;
-
-	while (i <= last && fixture_commit(store, NULL, batch_of(store, i), NULL, NULL, err) == 0)
-		*acknowledged = i++;
-	return i - 1;
-}
-
-/* ---- what must be there ---- */
-
-struct contents {
-	uint64_t commit; /* 0: none */
-	uint64_t n[TABLE_COUNT];
-};
-
-static uint64_t first_live(uint64_t commit, uint64_t live)
-{
-	return commit > live ? commit - live + 1 : 1;
-}
-
-/* The version of a node: the last commit that put it. */
-static uint64_t node_version(uint64_t commit, uint64_t key)
-{
-	while (commit % NODES + 1 != key)
-		commit--;
-	return commit;
-}
-
-static int take(void *arg, const struct row *row, struct error *err)
-{
-	struct contents *c = arg;
-	struct fixture_room room;
-	struct row want;
-	uint64_t nth = c->n[row->table]++, key = 0, version = 0;
-
-	(void)err;
-	switch (row->table) {
-	case TABLE_META:
-		if (nth == 0)
-			assert_memory_equal(row->v[0].p, "cluster", 7);
-		else
-			c->commit = strtoull(row->v[1].p, NULL, 10);
-		return 0;
-	case TABLE_NODE:
-		key = c->commit >= NODES ? nth + 1 : (uint64_t)strtoull(row->v[0].p, NULL, 10);
-		version = node_version(c->commit, key);
-		break;
-	case TABLE_JOB:
-		key = first_live(c->commit, LIVE_JOBS) + nth;
-		version = key < c->commit;
-		break;
-	case TABLE_RUN:
-		key = first_live(c->commit, LIVE_JOBS) + nth;
-		break;
-	case TABLE_NONCE:
-		key = first_live(c->commit, LIVE_NONCES) + nth;
-		break;
-	default:
-		fail_msg("a row of table %d", row->table);
-	}
-	fixture_row(&want, &room, row->table, key, (unsigned)version);
-	assert_true(fixture_rows_equal(row, &want));
-	return 0;
-}
-
-static uint64_t at_most(uint64_t n, uint64_t max)
-{
-	return n < max ? n : max;
-}
-
-static void look_at_blobs(void *arg, const struct store_result *result)
-{
-	const uint64_t commit = *(const uint64_t *)arg;
-	char room[1100];
-
-	for (size_t i = 0; i < result->n_blobs; i++) {
-		const struct store_blob *got = &result->blobs[i];
-		struct store_blob want = blob_of(got->job, room, sizeof(room));
-
-		if (got->job > commit || got->job < first_live(commit, LIVE_JOBS)) {
-			assert_null(got->spec);
-			continue;
-		}
-		assert_int_equal(got->spec_len, want.spec_len);
-		assert_memory_equal(got->spec, want.spec, want.spec_len);
-		assert_int_equal(got->script_len, want.script_len);
-		assert_memory_equal(got->script, want.script, want.script_len);
-		assert_int_equal(got->credential_len, want.credential_len);
-		assert_memory_equal(got->credential, want.credential, want.credential_len);
-	}
-}
-
-/* The store has the contents of exactly one commit; which? */
-static uint64_t check_contents(struct store *store)
-{
-	struct contents c = { 0 };
-	struct store_batch *batch;
-	struct error err;
-
-	assert_int_equal(store_load(store, take, &c, &err), 0);
-	assert_int_equal(c.n[TABLE_META], c.commit ? 2 : 1);
-	assert_int_equal(c.n[TABLE_NODE], at_most(c.commit, NODES));
-	assert_int_equal(c.n[TABLE_JOB], at_most(c.commit, LIVE_JOBS));
-	assert_int_equal(c.n[TABLE_RUN], at_most(c.commit, LIVE_JOBS));
-	assert_int_equal(c.n[TABLE_NONCE], at_most(c.commit, LIVE_NONCES));
-	batch = store_batch_new(store);
-	for (uint64_t job = first_live(c.commit, LIVE_JOBS + 2); job <= c.commit + 1; job++)
-		store_batch_want_blob(batch, job, NULL);
-	assert_int_equal(fixture_commit(store, NULL, batch, look_at_blobs, &c.commit, &err), 0);
-	return c.commit;
-}
+#define DISK       "disk"
+#define OTHER_DISK "disk after the cut"
 
 /* ---- the files themselves, with the store closed ---- */
 
@@ -263,10 +70,10 @@ static void check_history(const char *vfs, uint64_t commit, bool moved)
 		        "SELECT coalesce(max(seq), 0) FROM event", 0 },
 		{ "SELECT count(*) FROM ended_job", "SELECT count(*) FROM job",
 		        "SELECT coalesce(max(id), 0) FROM ended_job",
-		        "SELECT coalesce(max(id), 0) FROM job", LIVE_JOBS },
+		        "SELECT coalesce(max(id), 0) FROM job", MODEL_LIVE_JOBS },
 		{ "SELECT count(*) FROM ended_run", "SELECT count(*) FROM run",
 		        "SELECT coalesce(max(job), 0) FROM ended_run",
-		        "SELECT coalesce(max(job), 0) FROM run", LIVE_JOBS },
+		        "SELECT coalesce(max(job), 0) FROM run", MODEL_LIVE_JOBS },
 	};
 
 	for (size_t i = 0; i < sizeof(kinds) / sizeof(*kinds); i++) {
@@ -307,12 +114,12 @@ static uint64_t check_recovery(const char *vfs, uint64_t low, uint64_t high, boo
 
 	if (!store)
 		fail_msg("%s", err.text);
-	commit = check_contents(store);
+	commit = model_check(store, NULL);
 	if (commit < low || commit > high)
 		fail_msg("commit %llu, not %llu to %llu", (unsigned long long)commit,
 		        (unsigned long long)low, (unsigned long long)high);
 	if (go_on)
-		commit = work(store, commit + 1, commit + 20, &acknowledged, &err);
+		commit = model_work(store, NULL, commit + 1, commit + 20, &acknowledged, &err);
 	store_close(store);
 	check_history(vfs, commit, go_on);
 	return commit;
@@ -331,7 +138,7 @@ static void cut_here(void *arg, enum fault_op op)
 	struct cutter *cutter = arg;
 	struct fault_vfs *left;
 
-	if (op == FAULT_WRITE && cutter->seen++ % cutter->every)
+	if (cutter->seen++ % (op == FAULT_WRITE ? cutter->every : STRIDE))
 		return;
 	left = fault_vfs_after_cut(cutter->disk, OTHER_DISK, cutter->cuts * 7919 + 1);
 	check_recovery(
@@ -352,11 +159,11 @@ static void test_power_cuts(void **state)
 	fault_vfs_hook(disk, FAULT_CHANGES, cut_here, &cutter);
 	store = open_disk(DISK, &err);
 	assert_non_null(store);
-	assert_int_equal(work(store, 1, 200, &cutter.acknowledged, &err), 200);
+	assert_int_equal(model_work(store, NULL, 1, 200, &cutter.acknowledged, &err), 200);
 	store_close(store);
 	fault_vfs_hook(disk, 0, NULL, NULL);
 	print_message("%llu cuts\n", (unsigned long long)cutter.cuts);
-	assert_true(cutter.cuts > 400);
+	assert_true(cutter.cuts > 400 / STRIDE);
 	check_history(DISK, 200, false);
 	fault_vfs_free(disk);
 }
@@ -374,9 +181,9 @@ static void test_repeated_cuts(void **state)
 		uint64_t acknowledged;
 
 		assert_non_null(store);
-		acknowledged = commit = check_contents(store);
+		acknowledged = commit = model_check(store, NULL);
 		fault_vfs_fail(disk, FAULT_CHANGES, 1 + round * 37 % 400, SQLITE_IOERR, true);
-		work(store, commit + 1, commit + 40, &acknowledged, &err);
+		model_work(store, NULL, commit + 1, commit + 40, &acknowledged, &err);
 		fault_vfs_cut_power(disk);
 		fault_vfs_fail(disk, 0, 0, 0, false);
 		store_close(store);
@@ -401,7 +208,7 @@ static bool fail_nth(uint64_t nth, unsigned ops, enum after after)
 	fault_vfs_fail(disk, ops, nth, 0, false);
 	store = open_disk(DISK, &err);
 	if (store) {
-		work(store, 1, 40, &acknowledged, &err);
+		model_work(store, NULL, 1, 40, &acknowledged, &err);
 		failed = acknowledged < 40;
 	} else {
 		failed = true;
@@ -437,7 +244,7 @@ static void test_every_change_fails(void **state)
 			uint64_t nth = 1;
 
 			while (fail_nth(nth, ops[i], after))
-				nth += ops[i] == FAULT_SYNC ? 1 : 11;
+				nth += (ops[i] == FAULT_SYNC ? 1 : 11) * STRIDE;
 			print_message("%llu operations\n", (unsigned long long)nth - 1);
 			assert_true(nth > 40);
 		}
@@ -462,11 +269,11 @@ static void test_failed_checkpoint(void **state)
 		assert_non_null(store);
 		fault_vfs_fail_path(disk, places[i].file);
 		fault_vfs_fail(disk, places[i].op, 1, 0, false);
-		work(store, 1, 1000, &acknowledged, &err);
+		model_work(store, NULL, 1, 1000, &acknowledged, &err);
 		assert_true(acknowledged > 10 && acknowledged < 1000);
 		assert_int_equal(err.code, ERR_SYSTEM);
 		assert_non_null(strstr(err.text, "checkpoint"));
-		assert_int_equal(fixture_commit(store, NULL, batch_of(store, acknowledged + 1),
+		assert_int_equal(fixture_commit(store, NULL, model_batch(store, acknowledged + 1),
 		                         NULL, NULL, &err),
 		        -1);
 		store_close(store);
@@ -483,7 +290,7 @@ static void test_process_crashes(void **state)
 	struct error err;
 
 	(void)state;
-	for (uint64_t nth = 1;; nth += 11) {
+	for (uint64_t nth = 1;; nth += 11 * STRIDE) {
 		struct fault_vfs *disk = fault_vfs_new(DISK, nth);
 		uint64_t acknowledged = 0;
 		struct store *store;
@@ -492,7 +299,7 @@ static void test_process_crashes(void **state)
 		fault_vfs_fail(disk, FAULT_CHANGES, nth, SQLITE_IOERR, true);
 		store = open_disk(DISK, &err);
 		if (store)
-			work(store, 1, 40, &acknowledged, &err);
+			model_work(store, NULL, 1, 40, &acknowledged, &err);
 		fault_vfs_crash_process(disk);
 		store_close(store);
 		fault_vfs_fail(disk, 0, 0, 0, false);
@@ -518,9 +325,9 @@ static void test_full_disk(void **state)
 		assert_non_null(store);
 		store_stats(store, &stats);
 		assert_false(stats.reserve_used);
-		work(store, 1, 10, &acknowledged, &err);
+		model_work(store, NULL, 1, 10, &acknowledged, &err);
 		fault_vfs_capacity(disk, fault_vfs_used(disk) + room);
-		work(store, 11, 200, &acknowledged, &err);
+		model_work(store, NULL, 11, 200, &acknowledged, &err);
 		assert_true(acknowledged >= 10 && acknowledged < 200);
 		assert_int_equal(err.code, ERR_NO_SPACE);
 		store_stats(store, &stats);
@@ -531,7 +338,7 @@ static void test_full_disk(void **state)
 		/* with the disk still full it says so, or comes up */
 		store = open_disk(DISK, &err);
 		if (store)
-			assert_true(check_contents(store) >= acknowledged);
+			assert_true(model_check(store, NULL) >= acknowledged);
 		else
 			assert_int_equal(err.code, ERR_NO_SPACE);
 		store_close(store);
@@ -557,7 +364,7 @@ static void test_reserve_saves_a_batch(void **state)
 	(void)state;
 	fault_vfs_capacity(disk, fault_vfs_used(disk) + 20000);
 	for (uint64_t i = 1; !stats.reserve_used; i++) {
-		assert_int_equal(work(store, i, i, &acknowledged, &err), i);
+		assert_int_equal(model_work(store, NULL, i, i, &acknowledged, &err), i);
 		store_stats(store, &stats);
 		assert_true(i < 100);
 	}
@@ -581,15 +388,15 @@ static void test_broken_history(void **state)
 		uint64_t acknowledged = 0;
 
 		fault_vfs_fail_path(disk, "/history.db-wal");
-		assert_int_equal(work(store, 1, 15, &acknowledged, &err), 15);
+		assert_int_equal(model_work(store, NULL, 1, 15, &acknowledged, &err), 15);
 		fault_vfs_fail(disk, FAULT_WRITE, 1, codes[i], true);
-		assert_int_equal(work(store, 16, 100, &acknowledged, &err), 100);
+		assert_int_equal(model_work(store, NULL, 16, 100, &acknowledged, &err), 100);
 		store_stats(store, &stats);
-		assert_int_equal(stats.history_behind, 100 + 2 * (100 - LIVE_JOBS));
+		assert_int_equal(stats.history_behind, 100 + 2 * (100 - MODEL_LIVE_JOBS));
 		assert_int_equal(stats.history_rows, 0);
 		assert_non_null(strstr(stats.history_error, "history.db"));
 		fault_vfs_fail(disk, 0, 0, 0, false);
-		work(store, 101, 132, &acknowledged, &err);
+		model_work(store, NULL, 101, 132, &acknowledged, &err);
 		store_stats(store, &stats);
 		if (codes[i] == SQLITE_FULL) { /* tried again as soon as there is room */
 			assert_string_equal(stats.history_error, "");
