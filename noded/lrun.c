@@ -9,6 +9,7 @@
  */
 #include "config.h"
 
+#include "noded/journal.h"
 #include "noded/lpriv.h"
 
 #include <errno.h>
@@ -481,6 +482,7 @@ void lrun_look(struct lrun *r)
 static void finish_lost(struct lrun *r)
 {
 	Gpusched__RunReport *report = lreport_copy(r->report);
+	ProtobufCMessage *launch;
 
 	report->state = GPUSCHED__RUN_REPORT__STATE__ENDED;
 	report->cause = r->l->fresh && strcmp(report->incarnation, r->l->incarnation) != 0
@@ -497,6 +499,10 @@ static void finish_lost(struct lrun *r)
 		contain_remove(r->leaf);
 	contain_free(r->leaf);
 	r->leaf = NULL;
+	if (read_any(r, RECORD_LAUNCH, &gpusched__launch_record__descriptor, &launch)) {
+		journal_gone((Gpusched__LaunchRecord *)launch);
+		protobuf_c_message_free_unpacked(launch, NULL);
+	}
 	write_exit(r, report);
 	lrun_remove_rundir(r->l, r->name);
 	lrun_over(r, report, false);

@@ -231,6 +231,7 @@ static void shepherd_env(char *env[8])
 	static const char *const passed[] = {
 #ifdef ENABLE_FAILPOINTS
 		"GPUSCHED_FAILPOINT",
+		"GPUSCHED_JOURNAL",
 #endif
 #ifdef __SANITIZE_ADDRESS__
 		"ASAN_OPTIONS",

@@ -41,6 +41,7 @@
 #include "noded/contain.h"
 #include "noded/ending.h"
 #include "noded/interrupt.h"
+#include "noded/journal.h"
 #include "noded/order.h"
 #include "noded/procs.h"
 #include "noded/record.h"
@@ -187,6 +188,7 @@ static int fork_child(struct shepherd *s)
 		return -1;
 	/* From here on there may be something of the user's: see record.h. */
 	fchmod(SHEPHERD_LAUNCH_FD, RECORD_MODE_FORKED);
+	journal_start(s->launch);
 	FAILPOINT(shepherd_before_fork);
 	s->main = contain_fork(s->leaf);
 	if (s->main == 0)
@@ -486,6 +488,8 @@ static void finish(struct shepherd *s)
 	Gpusched__RunReport r = *s->launch->report; /* borrows its strings */
 
 	fill_report(s, &r);
+	if (s->main > 0)
+		journal_end(s->launch, r.exit_code, r.exit_signal);
 	FAILPOINT(shepherd_before_exit_record);
 	/* The one thing that must not be lost; a full tmpfs will have room again. */
 	while (record_write(s->record_dir, RECORD_EXIT, &r.base, 0, NULL) < 0)

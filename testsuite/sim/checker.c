@@ -303,6 +303,21 @@ static void fact_end(struct checker *c, const struct words *f)
 	run_over(c, run, node, f->u[7]);
 }
 
+static void fact_gone(struct checker *c, const struct words *f)
+{
+	struct run *run = run_get(c, f->u + 1);
+	struct node *node = node_get(c, f->w[4]);
+
+	node_time(c, node, f->u[5]);
+	if (!run->started)
+		violated(c, "I3: run %" PRIu64 ".%" PRIu64 ".%" PRIu64 " is gone without a start", f->u[1],
+			f->u[2], f->u[3]);
+	if (run->ended)
+		return;
+	run->rebooted = true;
+	run_over(c, run, node, f->u[5]);
+}
+
 static void fact_reboot(struct checker *c, const struct words *f)
 {
 	struct node *node = node_get(c, f->w[1]);
@@ -365,6 +380,7 @@ static const struct fact_row {
 	{ "retired", "j", fact_retired },
 	{ "start", "jjjwjxj", fact_start },
 	{ "end", "jjjwjjj", fact_end },
+	{ "gone", "jjjwj", fact_gone },
 	{ "reboot", "wj", fact_reboot },
 	{ "usage", "jjjj", fact_usage },
 	{ "left", "jjj", fact_left },

@@ -28,6 +28,7 @@
  *	retired JOB                      JOB ended long enough ago: it may be unknown from now on
  *	start JOB TASK ATTEMPT NODE EPOCH GPUS TIME   a shepherd started it; GPUS is hex
  *	end JOB TASK ATTEMPT NODE CODE SIGNAL TIME    a shepherd saw it end, all of it
+ *	gone JOB TASK ATTEMPT NODE TIME  nothing is left of it; how it ended is not known
  *	reboot NODE TIME                 the node went down: what ran there is dead
  *	usage JOB TASK ATTEMPT ELAPSED   what the controller accounts, microseconds
  *	left JOB TASK ATTEMPT            a process of it was found after its end

@@ -25,6 +25,8 @@ static const struct {
 		    "state 2 FAILED 1 0 1;quiet" },
 	{ "", "submit 1 1 a;start 1 0 1 n1 5 1 10;reboot n1 20;start 1 0 2 n2 5 1 30;"
 	      "end 1 0 2 n2 0 0 40;state 1 COMPLETED 0 0 2;quiet" },
+	{ "", "submit 1 1 a;start 1 0 1 n1 5 1 10;gone 1 0 1 n1 20;state 1 NODE_FAIL 0 0 1;quiet" },
+	{ "I7", "submit 1 1 a;start 1 0 1 n1 5 1 10;gone 1 0 1 n1 20;state 1 COMPLETED 0 0 1" },
 	{ "I1", "submit 1 1 a;unknown 1" },
 	{ "I1", "submit 1 1 a;submit 2 1 a" },
 	{ "I1", "submit 1 1 a;retired 1" },
