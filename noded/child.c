@@ -24,6 +24,8 @@
 #include "noded/record.h"
 #include "noded/rundir.h"
 
+#define KERNEL_SIGNALS 64
+
 #define EXIT_CHILD 125 /* nobody looks at it: the pipe has told */
 
 struct child {
@@ -67,12 +69,14 @@ static char **list_of(const ProtobufCBinaryData *v, size_t n, char *first)
  * `kill 0` in a script does not reach the shepherd. */
 static void reset_process(void)
 {
-	sigset_t none;
+	static const unsigned long dfl[8]; /* the kernel's struct sigaction: SIG_DFL, no flags */
+	const uint64_t none = 0;
 
-	for (int sig = 1; sig < NSIG; sig++)
-		signal(sig, SIG_DFL);
-	sigemptyset(&none);
-	sigprocmask(SIG_SETMASK, &none, NULL);
+	/* By the system call: the library keeps two signals to itself and would leave them as they
+	 * were inherited. */
+	for (int sig = 1; sig <= KERNEL_SIGNALS; sig++)
+		syscall(SYS_rt_sigaction, sig, dfl, NULL, KERNEL_SIGNALS / 8);
+	syscall(SYS_rt_sigprocmask, SIG_SETMASK, &none, NULL, sizeof(none));
 	setsid();
 }
 
