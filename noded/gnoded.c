@@ -5,6 +5,7 @@
 #include <signal.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/prctl.h>
 #include <sys/syscall.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -226,6 +227,7 @@ int gnoded_run(const struct gnoded_options *options)
 	};
 	struct error err;
 
+	prctl(PR_SET_NAME, "gnoded-net", 0, 0, 0); /* the launcher has a name of its own too */
 	if (make(&g, &err) < 0) {
 		log_error("%s", err.text);
 		g.status = EXIT_REFUSED;

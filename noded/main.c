@@ -225,5 +225,6 @@ int main(int argc, char **argv)
 	}
 	free(s.shepherd);
 	conf_client_clear(&s.client);
+	options_clear(&s.options);
 	return status;
 }

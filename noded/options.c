@@ -152,26 +152,38 @@ static const struct argp argp = {
 	       "It can be ended and started again at any time: runs go on.",
 };
 
-/* The host's name up to the first dot. Not freed. */
-static const char *short_host_name(void)
+/* The host's name up to the first dot. */
+static char *short_host_name(void)
 {
 	char name[HOSTLIST_NAME_MAX + 1] = "";
 
 	if (gethostname(name, sizeof(name) - 1) < 0 || !*name)
-		return "localhost";
+		return xstrdup("localhost");
 	name[strcspn(name, ".")] = '\0';
 	return xstrdup(name);
 }
 
-/* Daemons change their directory. Not freed. */
-static const char *absolute(const char *path)
+/* Daemons change their directory. */
+static char *absolute(const char *path)
 {
-	char *here;
+	char *here = *path && *path != '/' ? getcwd(NULL, 0) : NULL;
+	char *full = here ? xasprintf("%s/%s", here, path) : xstrdup(path);
 
-	if (!*path || *path == '/')
-		return path;
-	here = getcwd(NULL, 0);
-	return here ? xasprintf("%s/%s", here, path) : path;
+	free(here);
+	return full;
+}
+
+/* Make ours what argv or the default says. */
+static void own(struct options *o)
+{
+	const char *log = o->log ? o->log : o->daemon ? "syslog" : "stderr";
+	bool is_file = strcmp(log, "stderr") != 0 && strcmp(log, "syslog") != 0;
+
+	o->node = o->node ? xstrdup(o->node) : short_host_name();
+	o->rundir = absolute(o->rundir ? o->rundir : "/run/gpusched");
+	o->spool = absolute(o->spool ? o->spool : LOCALSTATEDIR "/spool/gpusched");
+	o->pid_file = absolute(o->pid_file ? o->pid_file : "");
+	o->log = is_file ? absolute(log) : xstrdup(log);
 }
 
 static void refuse(const char *text)
@@ -184,27 +196,25 @@ void options_parse(struct options *o, int argc, char **argv)
 {
 	struct error err;
 
-	*o = (struct options){ .rundir = "/run/gpusched",
-		.spool = LOCALSTATEDIR "/spool/gpusched",
-		.pid_file = "",
-		.log_level = "info" };
+	*o = (struct options){ .log_level = "info" };
 	argp_err_exit_status = EXIT_USAGE;
 	argp_parse(&argp, argc, argv, 0, NULL, o);
-	if (!o->node)
-		o->node = short_host_name();
+	own(o);
 	if (hostlist_name_check(o->node, &err) < 0)
 		refuse(err.text);
-	if (!o->log)
-		o->log = o->daemon ? "syslog" : "stderr";
-	o->rundir = absolute(o->rundir);
-	o->spool = absolute(o->spool);
-	o->pid_file = absolute(o->pid_file);
-	if (strcmp(o->log, "stderr") != 0 && strcmp(o->log, "syslog") != 0)
-		o->log = absolute(o->log);
 	if (o->daemon && strcmp(o->log, "stderr") == 0)
 		refuse("--daemon: --log must be syslog or a file");
 	if (o->nodes && !o->simulate)
 		refuse("--nodes goes with --simulate");
 	if (o->simulate && !o->simulate_n && !o->nodes)
 		refuse("--simulate=0 needs --nodes=LIST");
+}
+
+void options_clear(struct options *o)
+{
+	free(o->node);
+	free(o->rundir);
+	free(o->spool);
+	free(o->pid_file);
+	free(o->log);
 }

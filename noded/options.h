@@ -8,12 +8,12 @@
 #include "common/error.h"
 
 struct options {
-	const char *node; /* never NULL after options_parse() */
-	const char *conf; /* NULL: the usual places (conf.h, conf_client_load()) */
-	const char *rundir, *spool;
-	const char *user;     /* of the network half; NULL: ours */
-	const char *pid_file; /* "": none */
-	const char *log, *log_level;
+	char *node, *rundir, *spool; /* owned; paths are absolute */
+	char *pid_file;              /* owned, absolute; "": none */
+	char *log;                   /* owned: stderr, syslog or an absolute path */
+	const char *conf;            /* NULL: the usual places (conf.h, conf_client_load()) */
+	const char *user;            /* of the network half; NULL: ours */
+	const char *log_level;
 	const char *pretend;        /* NULL: no */
 	const char *cgroup;         /* NULL: chosen by the launcher */
 	const char *shepherd;       /* NULL: found */
@@ -25,8 +25,9 @@ struct options {
 	const char *nodes;   /* NULL: n1, n2, ... */
 };
 
-/* Exits for --help, --usage, --version and for what cannot be understood (EXIT_USAGE). Strings are
- * those of argv. */
+/* Exits for --help, --usage, --version and for what cannot be understood (EXIT_USAGE). Strings that
+ * are not owned are those of argv. */
 void options_parse(struct options *options, int argc, char **argv);
+void options_clear(struct options *options);
 
 #endif
