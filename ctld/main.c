@@ -183,6 +183,7 @@ static int settle(const struct conf *conf, struct pidfile **pidfile, struct erro
 static int start(const struct options *o, const char *path, struct conf *conf, int ready,
         struct pidfile **pidfile, struct error *err)
 {
+	bool log_elsewhere = strcmp(conf->controller.log, "stderr") != 0;
 	struct ctld *c;
 
 	if (settle(conf, pidfile, err)) {
@@ -192,6 +193,8 @@ static int start(const struct options *o, const char *path, struct conf *conf, i
 	c = ctld_new(conf, path, o->takeover, err);
 	if (!c || pidfile_write(*pidfile, err)) {
 		ctld_free(c);
+		if (log_elsewhere)
+			log_error("%s", err->text);
 		return -1;
 	}
 	daemon_ready(ready, "ready");
@@ -217,7 +220,6 @@ static int run(const struct options *o)
 		conf_free(conf);
 		fail(&err);
 	} else if (start(o, path, conf, ready, &pidfile, &err)) {
-		log_error("%s", err.text);
 		fail(&err);
 	} else {
 		log_info("ended");

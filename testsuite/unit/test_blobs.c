@@ -1,0 +1,202 @@
+/* test_blobs.c - signed bytes are at hand, then in a batch, then read again; and numbers to
+ * pointers */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#include "common/xalloc.h"
+#include "ctld/blobs.h"
+#include "ctld/byid.h"
+
+/* A store that only notes what it is asked for. */
+struct store_batch {
+	uint64_t blobs[64], wants[64];
+	void *tags[64];
+	size_t n_blobs, n_wants;
+};
+
+void store_batch_blob(struct store_batch *batch, const struct store_blob *blob)
+{
+	batch->blobs[batch->n_blobs++] = blob->job;
+}
+
+void store_batch_want_blob(struct store_batch *batch, uint64_t job, void *tag)
+{
+	batch->wants[batch->n_wants] = job;
+	batch->tags[batch->n_wants++] = tag;
+}
+
+static void note_release(void *arg)
+{
+	++*(int *)arg;
+}
+
+static struct store_blob blob_of(uint64_t job, size_t len)
+{
+	static char bytes[1];
+
+	return (struct store_blob){
+		.job = job, .spec = bytes, .spec_len = len, .script = bytes, .credential = bytes
+	};
+}
+
+static void test_a_new_job(void **state)
+{
+	struct store_batch batch = { .n_blobs = 0 };
+	struct blobs *b = blobs_new();
+	struct store_blob one = blob_of(1, 100), two = blob_of(2, 100);
+	struct blob_source *src;
+	int released = 0;
+
+	(void)state;
+	assert_true(blobs_is_clean(b));
+	src = blob_source_new(note_release, &released);
+	blobs_put(b, &one, src);
+	blobs_put(b, &two, src);
+	blob_source_drop(src);
+	assert_false(blobs_is_clean(b));
+	assert_true(blobs_pending_bytes(b) >= 200);
+	assert_int_equal(blobs_get(b, 2)->job, 2);
+	assert_null(blobs_get(b, 3));
+	blobs_seal(b, &batch);
+	assert_int_equal(batch.n_blobs, 2);
+	assert_int_equal(batch.blobs[0], 1);
+	assert_true(blobs_is_clean(b));
+	assert_int_equal(blobs_pending_bytes(b), 0);
+	assert_int_equal(blobs_get(b, 1)->job, 1);
+	assert_int_equal(released, 0);
+	blobs_free(b);
+	assert_int_equal(released, 1);
+}
+
+/* Only so many are kept; the longest unused goes first; what is not in a batch never goes. */
+static void test_old_ones_go(void **state)
+{
+	struct store_batch batch = { .n_blobs = 0 };
+	struct blobs *b = blobs_new();
+	int released[5] = { 0 };
+
+	(void)state;
+	for (uint64_t job = 1; job <= 4; job++) {
+		struct blob_source *src = blob_source_new(note_release, &released[job]);
+		struct store_blob blob = blob_of(job, BLOBS_KEPT_BYTES / 10 * 3);
+
+		blobs_put(b, &blob, src);
+		blob_source_drop(src);
+		if (job == 2)
+			blobs_seal(b, &batch);
+		if (job == 3)
+			assert_non_null(blobs_get(b, 1));
+	}
+	assert_int_equal(released[1] + released[2] + released[3] + released[4], 0);
+	blobs_seal(b, &batch);
+	assert_int_equal(released[1], 0); /* it was used after 2 */
+	assert_int_equal(released[2], 1);
+	assert_non_null(blobs_get(b, 1));
+	assert_null(blobs_get(b, 2));
+	blobs_free(b);
+	assert_int_equal(released[1] + released[2] + released[3] + released[4], 4);
+}
+
+struct got {
+	uint64_t job;
+	int calls;
+	bool ended;
+};
+
+static void note_got(void *arg, const struct store_blob *blob)
+{
+	struct got *g = arg;
+
+	g->calls++;
+	if (blob)
+		g->job = blob->job;
+	else
+		g->ended = true;
+}
+
+static void test_reading(void **state)
+{
+	struct store_batch first = { .n_blobs = 0 }, second = { .n_blobs = 0 };
+	struct store_blob answers[] = { blob_of(7, 1), blob_of(8, 1) };
+	struct blobs *b = blobs_new();
+	struct got got[4] = { { 0 } };
+	struct store_result result = { .blobs = answers, .n_blobs = 2 };
+
+	(void)state;
+	blobs_want(b, 7, note_got, &got[0]);
+	blobs_want(b, 8, note_got, &got[1]);
+	assert_false(blobs_is_clean(b));
+	blobs_seal(b, &first);
+	assert_true(blobs_is_clean(b));
+	blobs_want(b, 9, note_got, &got[2]); /* while the batch is in flight */
+	assert_int_equal(first.n_wants, 2);
+	result.tags = first.tags;
+	blobs_arrived(b, &result);
+	assert_int_equal(got[0].job, 7);
+	assert_int_equal(got[1].job, 8);
+	assert_int_equal(got[2].calls, 0);
+	blobs_seal(b, &second);
+	assert_int_equal(second.wants[0], 9);
+	blobs_want(b, 10, note_got, &got[3]);
+	blobs_free(b);
+	assert_true(got[2].ended && got[3].ended);
+	for (int i = 0; i < 4; i++)
+		assert_int_equal(got[i].calls, 1);
+}
+
+/* Against an array, through growth and every kind of removal. */
+static void test_numbers_to_pointers(void **state)
+{
+	static int values[2000];
+	static bool there[2000];
+	struct byid *m = byid_new();
+	uint32_t seed = 7;
+	size_t n = 0;
+	uint64_t id;
+
+	(void)state;
+	for (unsigned step = 0; step < 200000; step++) {
+		unsigned k;
+
+		seed = seed * 1664525 + 1013904223;
+		k = (seed >> 8) % 2000;
+		id = (uint64_t)k * 4096 + 1; /* neighbours in the table */
+		assert_ptr_equal(byid_get(m, id), there[k] ? &values[k] : NULL);
+		if (seed >> 31) {
+			byid_put(m, id, &values[k]);
+			n += !there[k];
+			there[k] = true;
+		} else {
+			assert_ptr_equal(byid_take(m, id), there[k] ? &values[k] : NULL);
+			n -= there[k];
+			there[k] = false;
+		}
+		assert_int_equal(byid_count(m), n);
+	}
+	assert_null(byid_get(m, 0));
+	while (byid_any(m, &id)) {
+		assert_non_null(byid_take(m, id));
+		n--;
+	}
+	assert_int_equal(n, 0);
+	byid_free(m);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(test_a_new_job),
+		cmocka_unit_test(test_old_ones_go),
+		cmocka_unit_test(test_reading),
+		cmocka_unit_test(test_numbers_to_pointers),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
