@@ -98,6 +98,18 @@ int log_open(const char *destination, const char *level, const char *ident, stru
 	return 0;
 }
 
+int log_keep(void)
+{
+	int fd;
+
+	pthread_mutex_lock(&state.lock);
+	if (state.to_syslog)
+		closelog();
+	fd = state.path ? state.fd : -1;
+	pthread_mutex_unlock(&state.lock);
+	return fd;
+}
+
 int log_reopen(struct error *err)
 {
 	int rc = 0, fd;

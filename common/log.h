@@ -32,6 +32,10 @@ int log_open(const char *destination, const char *level, const char *ident, stru
  * stays in use. Nothing to do for stderr and syslog. */
 int log_reopen(struct error *err);
 
+/* We are about to close all descriptors but some (the child of a daemon): the log's own, which is
+ * to be kept open, or -1. A connection to syslog is closed and made again with the next record. */
+int log_keep(void);
+
 void log_close(void); /* back to how it was before log_open(); for tests and exits */
 
 /* Would a record of that level be written? Before work that only serves a record. */

@@ -192,6 +192,8 @@ static void launcher_free(struct launcher *l)
 		event_free(l->state_event);
 	if (l->child_event)
 		event_free(l->child_event);
+	if (l->hup_event)
+		event_free(l->hup_event);
 	if (l->agent)
 		bufferevent_free(l->agent);
 	frame_reader_free(l->reader);
@@ -614,6 +616,17 @@ static void children_ended(evutil_socket_t fd, short what, void *arg)
 		;
 }
 
+static void hung_up(evutil_socket_t sig, short what, void *arg)
+{
+	struct error err;
+
+	(void)sig;
+	(void)what;
+	(void)arg;
+	if (log_reopen(&err) < 0)
+		log_error("%s", err.text);
+}
+
 /* --- the process ------------------------------------------------------------------------------ */
 
 /* For the cgroup root: node names of two clusters on one host may be equal, directories not. */
@@ -659,7 +672,8 @@ static int open_parts(struct launcher *l, int sock, struct error *err)
 	l->news_event = event_new(l->base, l->news, EV_READ | EV_PERSIST, news_come, l);
 	l->state_event = event_new(l->base, -1, EV_PERSIST, state_due, l);
 	l->child_event = evsignal_new(l->base, SIGCHLD, children_ended, l);
-	if (!l->agent || !l->news_event || !l->state_event || !l->child_event)
+	l->hup_event = evsignal_new(l->base, SIGHUP, hung_up, l);
+	if (!l->agent || !l->news_event || !l->state_event || !l->child_event || !l->hup_event)
 		abort();
 	return 0;
 }
@@ -676,6 +690,7 @@ static int start(struct launcher *l, int sock, struct error *err)
 	if (find_incarnation(l, err) < 0)
 		return -1;
 	event_add(l->child_event, NULL);
+	event_add(l->hup_event, NULL);
 	if (lscan(l, err) < 0 || save_incarnation(l, err) < 0)
 		return -1;
 	bufferevent_setcb(l->agent, agent_read, NULL, agent_event, l);
@@ -694,7 +709,8 @@ static int start(struct launcher *l, int sock, struct error *err)
  * a terminal or a service manager; its end is ours. */
 static void become_launcher(const struct launcher *l, int sock)
 {
-	int keep[] = { sock, l->lock, l->rundir, l->runs, l->spool, l->spool_runs, l->exits };
+	int keep[] = { sock, l->lock, l->rundir, l->runs, l->spool, l->spool_runs, l->exits,
+		log_keep() };
 	struct sigaction ign = { .sa_handler = SIG_IGN };
 	int high = 2;
 

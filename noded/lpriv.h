@@ -50,7 +50,7 @@ struct launcher {
 	struct bufferevent *agent;
 	struct frame_reader *reader;
 	struct arena *arena; /* of the message at hand */
-	struct event *news_event, *state_event, *child_event;
+	struct event *news_event, *state_event, *child_event, *hup_event;
 	int news;
 	struct worker_pool *pool, *disk;
 	struct mcred_ops *munge, *second;

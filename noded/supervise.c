@@ -36,9 +36,11 @@ static int start_worker(struct supervisor *s, supervise_fn *work, void *arg, str
 	if (pid < 0)
 		return error_set(err, ERR_SYSTEM, "fork: %s", strerror(errno));
 	if (pid == 0) {
+		setpgid(0, 0);
 		sigprocmask(SIG_SETMASK, &s->before, NULL);
 		exit(work(arg, s->nth));
 	}
+	setpgid(pid, pid); /* both do it, so that it is done for either */
 	s->pid = pid;
 	s->nth++;
 	return 0;
@@ -56,8 +58,12 @@ static void take_signal(struct supervisor *s, int64_t ms)
 			s->pid = 0;
 			s->status = status;
 		}
+	} else if (sig == SIGHUP) {
+		log_reopen(NULL);
+		if (s->pid)
+			kill(-s->pid, sig);
 	} else if (sig > 0) {
-		s->ending = s->ending || sig != SIGHUP;
+		s->ending = true;
 		if (s->pid)
 			kill(s->pid, sig);
 	}

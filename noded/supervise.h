@@ -2,8 +2,9 @@
  *
  * The network half cannot fork a new launcher once it has dropped its privileges, so a third, tiny
  * process stays above both: it forks the worker, which forks the launcher and becomes the network
- * half, passes TERM, INT and HUP on to it, and when it was killed, or its launcher has died
- * (SUPERVISE_AGAIN), starts both again. Runs notice nothing of that. It reads nothing from
+ * half. It passes TERM and INT on to the worker and HUP to its process group, so that the launcher
+ * opens its log again too, and when the worker was killed, or the launcher has died
+ * (SUPERVISE_AGAIN), it starts both again. Runs notice nothing of that. It reads nothing from
  * anywhere.
  */
 #ifndef NODED_SUPERVISE_H

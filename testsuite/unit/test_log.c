@@ -201,6 +201,20 @@ static void reopen_follows_the_name(void **state)
 	assert_int_equal(log_reopen(&err), 0);
 }
 
+static void what_must_be_kept_open(void **state)
+{
+	struct fixture *f = *state;
+	struct stat kept, file;
+
+	assert_int_equal(log_keep(), -1);
+	assert_int_equal(log_open(f->path, "info", "gctld", NULL), 0);
+	assert_int_equal(fstat(log_keep(), &kept), 0);
+	assert_int_equal(stat(f->path, &file), 0);
+	assert_int_equal(kept.st_ino, file.st_ino);
+	assert_int_equal(log_open("syslog", "info", "gctld", NULL), 0);
+	assert_int_equal(log_keep(), -1);
+}
+
 static void a_bad_destination_changes_nothing(void **state)
 {
 	struct fixture *f = *state;
@@ -293,6 +307,7 @@ int main(void)
 		TEST(long_texts_are_cut),
 		TEST(levels_are_kept),
 		TEST(reopen_follows_the_name),
+		TEST(what_must_be_kept_open),
 		TEST(a_bad_destination_changes_nothing),
 		TEST(stderr_and_syslog),
 		TEST(threads_do_not_mix),
