@@ -132,9 +132,16 @@ void conf_problems_print(const struct conf_problems *problems, FILE *out)
 #endif
 #if BUILT_WITH_ASAN
 const char *__lsan_default_suppressions(void);
+const char *__lsan_default_options(void);
+
 const char *__lsan_default_suppressions(void)
 {
 	return "leak:strbuf_append\nleak:libconfig_yylex\n";
+}
+
+const char *__lsan_default_options(void)
+{
+	return "print_suppressions=0";
 }
 #endif
 

@@ -1,4 +1,4 @@
-/* test_amount.c - common/amount.h and common/strbuf.h */
+/* test_amount.c - common/amount.h, common/strbuf.h and common/xalloc.h */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -6,10 +6,15 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <signal.h>
+#include <sys/resource.h>
+#include <sys/wait.h>
+#include <unistd.h>
 #include <cmocka.h>
 
 #include "common/amount.h"
 #include "common/strbuf.h"
+#include "common/xalloc.h"
 
 #define LEN(a) (sizeof(a) / sizeof((a)[0]))
 
@@ -124,12 +129,62 @@ static void strbuf_grows(void **state)
 	free(s);
 }
 
+/* What cannot be had ends the process, with a word. */
+static void no_memory_aborts(void **state)
+{
+	char said[64] = "";
+	int fds[2], status;
+	pid_t child;
+
+	(void)state;
+	assert_int_equal(pipe(fds), 0);
+	child = fork();
+	assert_true(child >= 0);
+	if (child == 0) {
+		struct rlimit none = { 0, 0 };
+
+		setrlimit(RLIMIT_CORE, &none);
+		signal(SIGABRT, SIG_DFL); /* cmocka's own would make it a failed test */
+		dup2(fds[1], STDERR_FILENO);
+		free(xrealloc(NULL, SIZE_MAX / 2, 4));
+		_exit(0);
+	}
+	close(fds[1]);
+	assert_int_equal(waitpid(child, &status, 0), child);
+	assert_true(WIFSIGNALED(status) && WTERMSIG(status) == SIGABRT);
+	assert_true(read(fds[0], said, sizeof(said) - 1) > 0);
+	assert_string_equal(said, "gpusched: out of memory\n");
+	close(fds[0]);
+}
+
+static void copies(void **state)
+{
+	char *s = xstrndup("abc", 2), *f = xasprintf("%d-%s", 7, "x"), *m = xmemdup("ab", 3);
+	unsigned char *z = xcalloc(3, 2);
+
+	(void)state;
+	assert_string_equal(s, "ab");
+	assert_string_equal(f, "7-x");
+	assert_string_equal(m, "ab");
+	for (int i = 0; i < 6; i++)
+		assert_int_equal(z[i], 0);
+	free(s);
+	free(f);
+	free(m);
+	free(z);
+	free(xmemdup(NULL, 0));
+	free(xcalloc(0, 5));
+	free(xrealloc(NULL, 0, 5));
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(amounts),
 		cmocka_unit_test(amounts_stop_and_end),
 		cmocka_unit_test(strbuf_grows),
+		cmocka_unit_test(no_memory_aborts),
+		cmocka_unit_test(copies),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

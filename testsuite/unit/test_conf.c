@@ -422,6 +422,15 @@ static void includes(void **state)
 	assert_int_equal(n_nodes, 4);
 	free(told);
 
+	/* An absolute path. */
+	path = xasprintf(CTL NODES "@include \"%s/b\"\n", f->path);
+	file_write(f, "a", path);
+	free(path);
+	assert_told(f, "a", "");
+	file_write(f, "a",
+	        CTL "nodes = ( { name = \"n1\"; },\n@include \"sub/c\"\n"
+	            "{ name = \"n9\"; } );\n@include \"b\"\n");
+
 	/* Mistakes are told where they stand, in the order of the text. */
 	file_write(f, "sub/d", "\n{ nmae = \"n3\"; },");
 	file_write(f, "b",
@@ -688,6 +697,23 @@ static void client_finds_the_file(void **state)
 	told = client_of(b); /* what is asked for goes first */
 	assert_string_equal(told, "c h 99 u /m");
 	free(told);
+	setenv("GPUSCHED_CONF", "/nonexistent/x", 1);
+	told = client_of(NULL);
+	assert_string_equal(told, "/nonexistent/x: cannot be read: No such file or directory");
+	free(told);
+	unsetenv("GPUSCHED_CONF");
+	if (access(SYSCONFDIR "/gpusched/client.conf", F_OK) &&
+	        access(SYSCONFDIR "/gpusched/gpusched.conf", F_OK)) {
+		told = client_of(NULL);
+		assert_string_equal(told, "there is neither " SYSCONFDIR "/gpusched/client.conf "
+		                          "nor " SYSCONFDIR "/gpusched/gpusched.conf");
+		free(told);
+		setenv("GPUSCHED_CONTROLLER", "o", 1);
+		setenv("GPUSCHED_CLUSTER", "d", 1);
+		told = client_of(NULL);
+		assert_string_equal(told, "d o 7320 gpusched ");
+		free(told);
+	}
 	free(a);
 	free(b);
 }

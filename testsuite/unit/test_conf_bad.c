@@ -9,6 +9,7 @@
 #include <cmocka.h>
 
 #include "common/conf.h"
+#include "common/strbuf.h"
 
 /* What a row is about stands between these, which are right. */
 #define CTL   "cluster = \"c\"; controller = { host = \"h\"; };\n"
@@ -472,11 +473,61 @@ static void no_more_than_a_thousand(void **state)
 	free(text);
 }
 
+/* More entries than a list may have, more nodes than a cluster. */
+static void too_many(void **state)
+{
+	static const struct {
+		const char *head, *entry, *tail, *told;
+		unsigned n;
+	} cases[] = {
+		{ CTL NODES "partitions = (", "{ name = \"p%u\"; nodes = \"ALL\"; }", ");\n",
+		        "c:3: partitions: 1025 entries; at most 1024\n", 1025 },
+		{ CTL "gpu_types = (", "{ name = \"t%u\"; }", ");\n" NODES PARTS,
+		        "c:2: gpu_types: 257 entries; at most 256\n", 257 },
+		{ CTL "nodes = (", "{ name = \"n%u[0-29999]\"; }", ");\n" PARTS,
+		        "c:2: nodes[2].name: more than 65536 nodes\n", 3 },
+	};
+
+	(void)state;
+	for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+		struct strbuf text = { 0 };
+		char *told;
+
+		strbuf_adds(&text, cases[i].head);
+		for (unsigned e = 0; e < cases[i].n; e++) {
+			const char *number = strstr(cases[i].entry, "%u");
+
+			strbuf_addf(&text, "%s%.*s%u%s", e ? "," : "",
+			        (int)(number - cases[i].entry), cases[i].entry, e, number + 2);
+		}
+		strbuf_adds(&text, cases[i].tail);
+		told = told_of(text.s);
+		assert_string_equal(told, cases[i].told);
+		free(told);
+		strbuf_free(&text);
+	}
+}
+
+static void too_large(void **state)
+{
+	char *text = malloc((17 << 20) + 1), *told;
+
+	(void)state;
+	memset(text, ' ', 17 << 20);
+	text[17 << 20] = '\0';
+	told = told_of(text);
+	assert_string_equal(told, "c: more than 16 MiB of configuration\n");
+	free(told);
+	free(text);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(every_row_is_told),
 		cmocka_unit_test(cut_anywhere),
+		cmocka_unit_test(too_many),
+		cmocka_unit_test(too_large),
 		cmocka_unit_test(no_more_than_a_thousand),
 	};
 

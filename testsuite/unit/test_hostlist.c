@@ -76,6 +76,10 @@ static void expands(void **state)
 
 static void refuses(void **state)
 {
+/* Five times 10^18 */
+#define MANY                                                              \
+	"0-999999999999999999,0-999999999999999999,0-999999999999999999," \
+	"0-999999999999999999,0-999999999999999999,"
 #define FORM  "brackets hold numbers and ranges, as in [1-4,7]"
 #define CHARS "a node name has letters, digits, '-', '_' and '.' only"
 #define LONG  "a node name has 1 to 64 characters"
@@ -129,6 +133,9 @@ static void refuses(void **state)
 		        "'[0-999999999999999999][0-999999999999999999]': more than 64 names" },
 		{ "n[0-4294967296][0-4294967295]",
 		        "'n[0-4294967296][0-4294967295]': more than 64 names" },
+		{ "n[" MANY MANY MANY MANY "0-9]",
+		        "'n[0-999999999999999999,0-999999999999999999,0-99999999999999...': more "
+		        "than 64 names" },
 		{ "n[1000000000000000000]", "'1000000000000000000': too long a number" },
 		{ "n[1-99999999999999999999999]", "'99999999999999999999999': too long a number" },
 		{ "aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaa",
