@@ -102,6 +102,11 @@ static size_t bytes_used(const struct bytes *b)
 	return b->len - b->at;
 }
 
+static const uint8_t *bytes_at(const struct bytes *b)
+{
+	return b->p ? b->p + b->at : (const uint8_t *)"";
+}
+
 static int out_of_memory(struct error *err)
 {
 	return error_set(err, ERR_SYSTEM, "out of memory");
@@ -329,7 +334,7 @@ static int greet(struct dial *d, struct hello *hello, int64_t deadline, struct e
 	d->out.len += len;
 	n = write_some(d, err); /* it fits a new socket's buffer */
 	while (n >= 0) {
-		n = hello_answer(hello, d->peer, d->in.p + d->in.at, bytes_used(&d->in), &used,
+		n = hello_answer(hello, d->peer, bytes_at(&d->in), bytes_used(&d->in), &used,
 		        &d->noise, err);
 		if (n != 0)
 			break;
@@ -481,8 +486,8 @@ static int next_frame(struct dial *d, struct frame *out, struct error *err)
 		n = frame_reader_next(d->reader, out, err);
 		if (n != 0)
 			return n;
-		if (frame_reader_feed(
-		            d->reader, d->in.p + d->in.at, bytes_used(&d->in), &used, err) < 0)
+		if (frame_reader_feed(d->reader, bytes_at(&d->in), bytes_used(&d->in), &used, err) <
+		        0)
 			return -1;
 		if (used == 0)
 			return 0;

@@ -143,13 +143,14 @@ static int check_header(struct frame_reader *r, const uint8_t *h, struct error *
 int frame_reader_next(struct frame_reader *r, struct frame *out, struct error *err)
 {
 	size_t held = r->end - r->start;
-	const uint8_t *h = r->buf + r->start;
+	const uint8_t *h;
 	size_t len;
 
 	if (r->dead)
 		return error_set(err, ERR_PROTOCOL, "the stream has failed before");
 	if (held < FRAME_HEADER_LEN)
 		return 0;
+	h = r->buf + r->start;
 	if (!r->checked && check_header(r, h, err) < 0) {
 		r->dead = true;
 		return -1;

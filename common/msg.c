@@ -147,8 +147,8 @@ static void tame_enums(ProtobufCMessage *m)
 			tame_field(f, member);
 			continue;
 		}
-		memcpy(&n, (char *)m + f->quantifier_offset, sizeof(n));
-		memcpy(&member, member, sizeof(member));
+		n = *(size_t *)((char *)m + f->quantifier_offset);
+		member = *(char **)member;
 		for (size_t j = 0; j < n; j++)
 			tame_field(f, member + j * size);
 	}
