@@ -14,6 +14,7 @@ import platform
 import re
 import subprocess
 import sys
+import tempfile
 import time
 
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1] / "system"))
@@ -262,7 +263,8 @@ def bench_programs(res):
             res.missing.append((name, "not built"))
             continue
         progress(name)
-        r = subprocess.run([path], capture_output=True, text=True, check=False, timeout=600)
+        with tempfile.TemporaryDirectory(prefix="gpusched-bench-") as folder:
+            r = subprocess.run([path, folder], capture_output=True, text=True, check=False, timeout=600)
         if r.returncode:
             res.missing.append((name, f"exit {r.returncode}"))
         for fig, (value, unit) in figures(r.stdout).items():
