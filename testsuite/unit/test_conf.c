@@ -254,8 +254,29 @@ static void keys_are_listed(void **state)
 	free(text);
 }
 
-/* The manual has each key under its section, as ".It Ic KEY = Ar TYPE Pq DEFAULT", and none that
- * there is not. */
+/* ".It Ic KEY = Ar TYPE Pq DEFAULT" of a key, as the manual has it under its section. */
+static void manual_item(
+        struct strbuf *out, const struct conf_section *section, const struct conf_key *key)
+{
+	const char *def = key->def;
+
+	strbuf_addf(out, "%s%s%s = Ar %s Pq ", section->name, *section->name ? "." : "", key->name,
+	        conf_type_name(key->type));
+	if (def && !strncmp(def, LOCALSTATEDIR, strlen(LOCALSTATEDIR)))
+		/* The manual has it as packages are configured. */
+		strbuf_addf(out, "Qq /var%s", def + strlen(LOCALSTATEDIR));
+	else if (!def)
+		strbuf_adds(out, "required");
+	else if (conf_value_quoted(key))
+		strbuf_addf(out, "%s%s", *def ? "Qq " : "empty", def);
+	else
+		strbuf_adds(out, def);
+	strbuf_adds(out, "\n");
+	if (!key->reload)
+		strbuf_adds(out, "Fixed.\n");
+}
+
+/* The manual has every key, none that there is not, and says which are fixed. */
 static void the_manual_has_every_key(void **state)
 {
 	FILE *man = fopen(TOP_SRCDIR "/man/gpusched.conf.5", "r");
@@ -272,28 +293,14 @@ static void the_manual_has_every_key(void **state)
 			section[0] = '\0';
 		if (!strncmp(line, ".It Ic ", 7))
 			strbuf_addf(&found, "%s%s%s", section, *section ? "." : "", line + 7);
+		if (!strcmp(line, "Fixed.\n"))
+			strbuf_adds(&found, line);
 	}
 	free(line);
 	fclose(man);
 	for (size_t i = 0; i < conf_n_sections; i++) {
-		const struct conf_section *s = &conf_sections[i];
-
-		for (size_t k = 0; k < s->n_keys; k++) {
-			const struct conf_key *key = &s->keys[k];
-			const char *def = key->def, *quote = conf_value_quoted(key) ? "\\(dq" : "";
-
-			/* The manual has it as packages are configured. */
-			if (def && !strncmp(def, LOCALSTATEDIR, strlen(LOCALSTATEDIR)))
-				strbuf_addf(&wanted, "%s.%s = Ar text Pq Qq /var%s\n", s->name,
-				        key->name, def + strlen(LOCALSTATEDIR));
-			else if (def)
-				strbuf_addf(&wanted, "%s%s%s = Ar %s Pq %s%s\n", s->name,
-				        *s->name ? "." : "", key->name, conf_type_name(key->type),
-				        *quote ? (*def ? "Qq " : "empty") : "", def);
-			else
-				strbuf_addf(&wanted, "%s%s%s = Ar %s Pq required\n", s->name,
-				        *s->name ? "." : "", key->name, conf_type_name(key->type));
-		}
+		for (size_t k = 0; k < conf_sections[i].n_keys; k++)
+			manual_item(&wanted, &conf_sections[i], &conf_sections[i].keys[k]);
 	}
 	assert_string_equal(found.s, wanted.s);
 	strbuf_free(&found);
