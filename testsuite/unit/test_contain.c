@@ -1,0 +1,364 @@
+/* test_contain.c - noded/contain.h and noded/procs.h, with real processes */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdlib.h>
+#include <string.h>
+#include <cmocka.h>
+
+#include <errno.h>
+#include <poll.h>
+#include <signal.h>
+#include <stdio.h>
+#include <sys/prctl.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "noded/contain.h"
+#include "noded/procs.h"
+
+/* --- processes to look at --------------------------------------------------------------------- */
+
+/* A child that has done what `prepare` says and waits. With `c` it is born in it. */
+static pid_t child(void (*prepare)(void), const struct contain *c)
+{
+	int ready[2];
+	char b;
+	pid_t pid;
+
+	assert_int_equal(pipe(ready), 0);
+	pid = c ? contain_fork(c) : fork();
+	if (pid == 0) {
+		close(ready[0]);
+		if (prepare)
+			prepare();
+		b = write(ready[1], "x", 1) == 1;
+		for (;;)
+			pause();
+	}
+	assert_true(pid > 0);
+	close(ready[1]);
+	assert_int_equal(read(ready[0], &b, 1), 1);
+	close(ready[0]);
+	return pid;
+}
+
+static void reap_all(void)
+{
+	while (waitpid(-1, NULL, 0) > 0 || errno == EINTR)
+		;
+}
+
+static void nothing(int sig)
+{
+	(void)sig;
+}
+
+static void handle_usr1(void)
+{
+	signal(SIGUSR1, nothing);
+}
+
+static void block_usr1(void)
+{
+	sigset_t set;
+
+	sigemptyset(&set);
+	sigaddset(&set, SIGUSR1);
+	sigprocmask(SIG_BLOCK, &set, NULL);
+}
+
+/* A grandchild in a session of its own, orphaned, and a child of that. */
+static void leave_a_daemon(void)
+{
+	int ready[2];
+	char b = 0;
+
+	if (pipe(ready) < 0 || fork() > 0) {
+		close(ready[1]);
+		if (read(ready[0], &b, 1) != 1)
+			_exit(1);
+		return;
+	}
+	setsid();
+	if (fork() > 0)
+		_exit(0);
+	fork();
+	b = write(ready[1], "x", 1) == 1;
+	for (;;)
+		pause();
+}
+
+/* --- processes -------------------------------------------------------------------------------- */
+
+static void a_process_is_its_id_and_its_beginning(void **state)
+{
+	pid_t pid = child(NULL, NULL);
+	struct proc right = { pid, proc_ticks(pid) }, wrong = { pid, proc_ticks(pid) + 1 };
+	int fd;
+
+	(void)state;
+	assert_true(right.ticks > 0);
+	fd = proc_open(right);
+	assert_true(fd >= 0);
+	close(fd);
+	assert_int_equal(proc_open(wrong), -1);
+	assert_int_equal(errno, ESRCH);
+	assert_int_equal(procs_signal(&wrong, 1, SIGKILL, false, NULL, NULL), 0);
+	assert_int_equal(procs_signal(&right, 1, SIGKILL, false, NULL, NULL), 1);
+	reap_all();
+	assert_int_equal(proc_ticks(pid), 0);
+	assert_int_equal(proc_open(right), -1);
+}
+
+static void execution_is_seen(void **state)
+{
+	pid_t pid = child(NULL, NULL);
+
+	(void)state;
+	assert_true(proc_executed(getpid()));
+	assert_false(proc_executed(pid));
+	kill(pid, SIGKILL);
+	assert_int_equal(waitid(P_PID, (id_t)pid, NULL, WEXITED | WNOWAIT), 0);
+	assert_false(proc_executed(pid)); /* nor is the zombie's */
+	reap_all();
+	assert_false(proc_executed(pid));
+}
+
+static void who_awaits_a_signal(void **state)
+{
+	pid_t plain = child(NULL, NULL), handles = child(handle_usr1, NULL),
+	      blocks = child(block_usr1, NULL);
+	struct proc all[] = { { plain, proc_ticks(plain) }, { handles, proc_ticks(handles) },
+		{ blocks, proc_ticks(blocks) } };
+
+	(void)state;
+	assert_false(proc_awaits(plain, SIGUSR1));
+	assert_true(proc_awaits(handles, SIGUSR1));
+	assert_true(proc_awaits(blocks, SIGUSR1));
+	assert_false(proc_awaits(handles, SIGUSR2));
+	assert_false(proc_awaits(handles, 0));
+	assert_false(proc_awaits(handles, 65));
+	assert_int_equal(procs_signal(all, 3, SIGUSR1, true, NULL, NULL), 2);
+	assert_int_equal(kill(plain, 0), 0); /* it would have died of it */
+	assert_true(signal_is_for_all(SIGTERM) && signal_is_for_all(SIGKILL));
+	assert_false(signal_is_for_all(SIGUSR1) || signal_is_for_all(SIGHUP));
+	procs_signal(all, 3, SIGKILL, false, NULL, NULL);
+	reap_all();
+}
+
+static void descendants_also_of_descendants(void **state)
+{
+	pid_t pid = child(leave_a_daemon, NULL);
+	struct proc *list;
+	size_t n = procs_descendants(getpid(), &list);
+
+	(void)state;
+	assert_int_equal(n, 3); /* the child, the daemon and its child */
+	free(list);
+	assert_int_equal(procs_descendants(pid, &list), 0); /* a daemon is the subreaper's */
+	free(list);
+	n = procs_descendants(getpid(), &list);
+	procs_signal(list, n, SIGKILL, false, NULL, NULL);
+	free(list);
+	reap_all();
+	assert_int_equal(procs_descendants(getpid(), &list), 0);
+	free(list);
+}
+
+static void marked_by_their_environment(void **state)
+{
+	struct proc *list;
+	char mark[64];
+	pid_t pid;
+
+	(void)state;
+	snprintf(mark, sizeof(mark), "TEST_MARK_OF=%d", (int)getpid());
+	pid = fork();
+	if (pid == 0)
+		execle("/bin/sleep", "sleep", "1000", NULL, (char *[]){ "A=b", mark, NULL });
+	/* Found as soon as it was executed. */
+	while (procs_marked(mark, &list) != 1)
+		free(list);
+	assert_int_equal(list[0].pid, pid);
+	free(list);
+	mark[strlen(mark) - 1] = '\0'; /* the whole entry, not its beginning */
+	assert_int_equal(procs_marked(mark, &list), 0);
+	free(list);
+	kill(pid, SIGKILL);
+	reap_all();
+}
+
+/* --- containers of processes -------------------------------------------------------------------
+ */
+
+struct fixture {
+	struct contain_root *root;
+	struct contain *leaf;
+};
+
+static int make_kind(void **state, const char *want)
+{
+	struct fixture *f = calloc(1, sizeof(*f));
+	char tag[64], *path;
+
+	snprintf(tag, sizeof(tag), "test-contain.%d", (int)getpid());
+	f->root = contain_root_new(want, tag, NULL);
+	assert_non_null(f->root);
+	path = contain_root_leaf(f->root, "1_0_1");
+	f->leaf = contain_new(path, NULL);
+	assert_non_null(f->leaf);
+	free(path);
+	*state = f;
+	return 0;
+}
+
+static int make_best(void **state)
+{
+	return make_kind(state, "");
+}
+
+static int make_subreaper(void **state)
+{
+	return make_kind(state, "none");
+}
+
+static int unmake(void **state)
+{
+	struct fixture *f = *state;
+	char *path = contain_root_leaf(f->root, "");
+
+	contain_remove(f->leaf);
+	contain_free(f->leaf);
+	contain_root_free(f->root);
+	if (*path) {
+		*strrchr(path, '/') = '\0';
+		rmdir(path);
+	}
+	free(path);
+	free(f);
+	return 0;
+}
+
+/* Kill until it is empty, as the shepherd does. */
+static void kill_all(struct contain *c)
+{
+	struct pollfd p = { .fd = contain_events_fd(c), .events = POLLPRI };
+
+	while (contain_kill(c), !contain_is_empty(c)) {
+		while (waitpid(-1, NULL, WNOHANG) > 0)
+			;
+		poll(&p, p.fd >= 0, 10);
+	}
+	reap_all();
+}
+
+static void all_that_was_started_dies(void **state)
+{
+	struct fixture *f = *state;
+	pid_t pid;
+
+	assert_true(contain_is_empty(f->leaf));
+	pid = child(leave_a_daemon, f->leaf);
+	assert_false(contain_is_empty(f->leaf));
+	kill_all(f->leaf);
+	assert_true(contain_is_empty(f->leaf));
+	assert_int_equal(kill(pid, 0), -1);
+	assert_int_equal(contain_signal(f->leaf, SIGTERM), 0);
+}
+
+static void signals_by_the_rule(void **state)
+{
+	struct fixture *f = *state;
+
+	child(handle_usr1, f->leaf);
+	child(NULL, f->leaf);
+	assert_int_equal(contain_warn(f->leaf, SIGUSR1), 1);
+	assert_int_equal(contain_warn(f->leaf, SIGTERM), 0);   /* a warning kills nobody */
+	assert_int_equal(contain_signal(f->leaf, SIGUSR1), 1); /* who awaits it */
+	assert_int_equal(contain_signal(f->leaf, SIGCONT), 2);
+	assert_int_equal(contain_signal(f->leaf, SIGWINCH), 2); /* nobody awaits it: all */
+	assert_int_equal(contain_signal(f->leaf, SIGTERM), 2);
+	while (!contain_is_empty(f->leaf))
+		waitpid(-1, NULL, 0);
+	reap_all();
+}
+
+/* Others' processes are not touched. */
+static void only_what_is_inside(void **state)
+{
+	struct fixture *f = *state;
+	pid_t outside;
+
+	if (strcmp(contain_root_kind(f->root), "cgroup2") != 0)
+		skip(); /* with a subreaper all our children are inside */
+	outside = child(NULL, NULL);
+	child(NULL, f->leaf);
+	assert_int_equal(contain_signal(f->leaf, SIGTERM), 1);
+	while (!contain_is_empty(f->leaf))
+		waitpid(-1, NULL, WNOHANG);
+	contain_kill(f->leaf);
+	assert_int_equal(kill(outside, 0), 0);
+	kill(outside, SIGKILL);
+	reap_all();
+}
+
+static void names_of_leaves(const char *id, void *arg)
+{
+	snprintf(arg, 64, "%s", id);
+}
+
+static void leaves_are_found_again(void **state)
+{
+	struct fixture *f = *state;
+	char seen[64] = "", *path = contain_root_leaf(f->root, "1_0_1");
+	struct contain *again = contain_open(path, NULL);
+	struct error err;
+
+	if (strcmp(contain_root_kind(f->root), "cgroup2") != 0) {
+		assert_null(again);
+	} else {
+		assert_non_null(again);
+		contain_root_each(f->root, names_of_leaves, seen);
+		assert_string_equal(seen, "1_0_1");
+		assert_int_equal(contain_remove(again), 0);
+		assert_true(contain_is_empty(again)); /* gone is empty */
+		assert_null(contain_open(path, &err));
+		assert_int_equal(err.code, ERR_NO_JOB);
+	}
+	contain_free(again);
+	free(path);
+}
+
+static void a_path_that_was_asked_for_must_work(void **state)
+{
+	struct error err;
+
+	(void)state;
+	assert_null(contain_root_new("cgroup.procs/x", "tag", &err));
+	assert_int_equal(err.code, ERR_SYSTEM);
+}
+
+#define BOTH(f)                                                \
+	cmocka_unit_test_setup_teardown(f, make_best, unmake), \
+	        cmocka_unit_test_setup_teardown(f, make_subreaper, unmake)
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(a_process_is_its_id_and_its_beginning),
+		cmocka_unit_test(execution_is_seen),
+		cmocka_unit_test(who_awaits_a_signal),
+		cmocka_unit_test(descendants_also_of_descendants),
+		cmocka_unit_test(marked_by_their_environment),
+		BOTH(all_that_was_started_dies),
+		BOTH(signals_by_the_rule),
+		cmocka_unit_test_setup_teardown(only_what_is_inside, make_best, unmake),
+		BOTH(leaves_are_found_again),
+		cmocka_unit_test(a_path_that_was_asked_for_must_work),
+	};
+
+	prctl(PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0);
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,170 @@
+/* test_uses.c - noded/uses.h */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdlib.h>
+#include <string.h>
+#include <cmocka.h>
+
+#include <fcntl.h>
+#include <stdio.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "noded/uses.h"
+
+#define ROW 40
+
+static const uint8_t a[USES_NONCE_LEN] = "nonce a", b[USES_NONCE_LEN] = "nonce b";
+
+struct place {
+	char path[64];
+	int fd;
+};
+
+static int place_make(void **state)
+{
+	struct place *p = calloc(1, sizeof(*p));
+
+	strcpy(p->path, "/tmp/test-uses-XXXXXX");
+	assert_non_null(mkdtemp(p->path));
+	p->fd = open(p->path, O_RDONLY | O_DIRECTORY);
+	*state = p;
+	return p->fd < 0;
+}
+
+static int place_remove(void **state)
+{
+	struct place *p = *state;
+	char command[128];
+
+	close(p->fd);
+	snprintf(command, sizeof(command), "rm -rf %s", p->path);
+	free(*state);
+	return system(command);
+}
+
+static struct uses *open_uses(const struct place *p, int64_t oldest)
+{
+	struct error err;
+	struct uses *u = uses_new(p->fd, oldest, &err);
+
+	assert_non_null(u);
+	return u;
+}
+
+static off_t file_size(const struct place *p)
+{
+	struct stat st;
+
+	assert_int_equal(fstatat(p->fd, USES_FILE, &st, 0), 0);
+	return st.st_size;
+}
+
+static void counts_by_user_and_nonce(void **state)
+{
+	struct uses *u = open_uses(*state, 0);
+
+	assert_int_equal(uses_of(u, 1000, a), 0);
+	assert_int_equal(uses_add(u, 1000, a, 50, 1, NULL), 0);
+	assert_int_equal(uses_add(u, 1000, a, 50, 1, NULL), 0);
+	assert_int_equal(uses_add(u, 1001, a, 50, 1, NULL), 0);
+	assert_int_equal(uses_add(u, 1000, b, 50, 1, NULL), 0);
+	assert_int_equal(uses_of(u, 1000, a), 2);
+	assert_int_equal(uses_of(u, 1001, a), 1);
+	assert_int_equal(uses_of(u, 1000, b), 1);
+	assert_int_equal(uses_add(u, 1000, a, 50, -1, NULL), 0);
+	assert_int_equal(uses_of(u, 1000, a), 1);
+	assert_int_equal(uses_entries(u), 3);
+	uses_free(u);
+}
+
+static void outlives_the_process(void **state)
+{
+	struct uses *u = open_uses(*state, 0);
+
+	uses_add(u, 1000, a, 50, 1, NULL);
+	uses_add(u, 1000, a, 50, 1, NULL);
+	uses_add(u, 1000, a, 50, -1, NULL);
+	uses_free(u);
+	u = open_uses(*state, 50);
+	assert_int_equal(uses_of(u, 1000, a), 1);
+	uses_free(u);
+	u = open_uses(*state, 51); /* too old to be used: forgotten */
+	assert_int_equal(uses_of(u, 1000, a), 0);
+	assert_int_equal(uses_entries(u), 0);
+	uses_free(u);
+}
+
+/* A torn tail, rubbish in the middle: the rest counts, and rows that follow stay in step. */
+static void damage_is_skipped(void **state)
+{
+	const struct place *p = *state;
+	struct uses *u = open_uses(p, 0);
+	int fd;
+
+	for (int i = 0; i < 3; i++)
+		uses_add(u, 1000, i == 1 ? b : a, 50, 1, NULL);
+	uses_free(u);
+	fd = openat(p->fd, USES_FILE, O_RDWR);
+	assert_int_equal(pwrite(fd, "\xff", 1, ROW + 20), 1); /* in b's count */
+	assert_int_equal(pwrite(fd, "half a row", 10, 3 * ROW), 10);
+	close(fd);
+	u = open_uses(p, 0);
+	assert_int_equal(uses_of(u, 1000, a), 2);
+	assert_int_equal(uses_of(u, 1000, b), 0);
+	assert_int_equal(uses_add(u, 1000, b, 50, 1, NULL), 0);
+	uses_free(u);
+	u = open_uses(p, 0);
+	assert_int_equal(uses_of(u, 1000, b), 1);
+	uses_free(u);
+}
+
+static void a_grown_file_is_written_anew(void **state)
+{
+	const struct place *p = *state;
+	struct uses *u = open_uses(p, 0);
+	uint8_t nonce[USES_NONCE_LEN] = "";
+
+	for (int i = 0; i < 20000; i++) {
+		nonce[0] = (uint8_t)i;
+		nonce[1] = (uint8_t)(i >> 8);
+		assert_int_equal(uses_add(u, 1000, nonce, i < 19990 ? 10 : 99, 1, NULL), 0);
+	}
+	assert_int_equal(file_size(p), 20000 * ROW);
+	assert_int_equal(uses_prune(u, 50, NULL), 0);
+	assert_int_equal(uses_entries(u), 10);
+	assert_int_equal(file_size(p), 10 * ROW);
+	assert_int_equal(uses_add(u, 1000, a, 99, 1, NULL), 0);
+	uses_free(u);
+	u = open_uses(p, 0);
+	assert_int_equal(uses_entries(u), 11);
+	assert_int_equal(uses_of(u, 1000, nonce), 1);
+	uses_free(u);
+}
+
+static void a_directory_that_cannot_be_used_is_an_error(void **state)
+{
+	const struct place *p = *state;
+	struct error err;
+
+	assert_int_equal(mkdirat(p->fd, USES_FILE, 0700), 0);
+	assert_null(uses_new(p->fd, 0, &err));
+	assert_int_equal(err.code, ERR_SYSTEM);
+}
+
+#define TEST(f) cmocka_unit_test_setup_teardown(f, place_make, place_remove)
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		TEST(counts_by_user_and_nonce),
+		TEST(outlives_the_process),
+		TEST(damage_is_skipped),
+		TEST(a_grown_file_is_written_anew),
+		TEST(a_directory_that_cannot_be_used_is_an_error),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
