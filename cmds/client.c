@@ -98,6 +98,19 @@ error:
 	return NULL;
 }
 
+struct client *client_new_with(
+        const struct conf_client *conf, struct mcred_ops *mcred, uid_t server_uid)
+{
+	struct client *c = xcalloc(1, sizeof(*c));
+
+	c->conf = *conf;
+	c->mcred = mcred;
+	c->server_uid = server_uid;
+	c->failing_since_ms = -1;
+	c->retry_ms = CLIENT_RETRY_MS;
+	return c;
+}
+
 void client_free(struct client *c)
 {
 	if (!c)
@@ -195,7 +208,7 @@ void client_drop(struct client *c)
 	c->dial = NULL;
 }
 
-/* --- one request ------------------------------------------------------------------------------ */
+/* --- one request ---------------------------------------------------------------------------- */
 
 struct counted {
 	const struct client_call *call;

@@ -27,6 +27,11 @@ struct client;
 
 /* `conf` as in conf_client_load(). Does not connect. NULL with `err`. */
 struct client *client_new(const char *conf, struct error *err);
+
+/* The same from its parts, for tests: takes over what `conf` holds, and `mcred`. */
+struct client *client_new_with(
+        const struct conf_client *conf, struct mcred_ops *mcred, uid_t server_uid);
+
 void client_free(struct client *c); /* NULL is fine */
 
 const struct conf_client *client_conf(const struct client *c);

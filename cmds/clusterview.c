@@ -13,7 +13,7 @@
 #define SHOW(name) static void show_##name(const void *object, struct view_cell *cell)
 #define NUM        TABLE_RIGHT | TABLE_WHOLE
 
-/* --- nodes ----------------------------------------------------------------------------------- */
+/* --- nodes ---------------------------------------------------------------------------------- */
 
 #define NODE const Gpusched__Node *n = object
 
@@ -182,7 +182,7 @@ const struct view_kind node_kind = {
 	.longer = "NODE,STATE,FREE-CPUS,FREE-MEM,FREE-GPUS,RUNS,PARTITIONS,HEARD,VERSION,REASON",
 };
 
-/* --- partitions ------------------------------------------------------------------------------ */
+/* --- partitions ----------------------------------------------------------------------------- */
 
 #define LINE                                        \
 	const struct partition_line *line = object; \

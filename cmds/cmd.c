@@ -33,7 +33,7 @@ struct parse {
 	bool failed, done;
 };
 
-/* --- errors ----------------------------------------------------------------------------------- */
+/* --- errors --------------------------------------------------------------------------------- */
 
 int cmd_fail(const struct cmd *cmd, const struct error *err)
 {
@@ -86,7 +86,7 @@ int cmd_finish(const struct cmd *cmd, int status)
 	return status ? status : cmd_fail(cmd, &err);
 }
 
-/* --- options ---------------------------------------------------------------------------------- */
+/* --- options -------------------------------------------------------------------------------- */
 
 static const struct argp_option *find_option(const struct cmd *cmd, const char *name, size_t len)
 {
@@ -233,7 +233,7 @@ int cmd_parse(const struct cmd *cmd, int argc, char **argv, void *input)
 	return cmd_fail(cmd, &p.err);
 }
 
-/* --- values ----------------------------------------------------------------------------------- */
+/* --- values --------------------------------------------------------------------------------- */
 
 int cmd_list_add(struct cmd_list *list, const char *text, struct error *err)
 {

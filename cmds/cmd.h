@@ -45,7 +45,7 @@ void cmd_tell_retry(const struct cmd *cmd, struct client *c);
 /* Everything that was printed must have arrived. Returns `status`, or what a failure asks for. */
 int cmd_finish(const struct cmd *cmd, int status);
 
-/* --- values of options ------------------------------------------------------------------------ */
+/* --- values of options ---------------------------------------------------------------------- */
 
 /* A list that grows; the texts are owned. */
 struct cmd_list {

@@ -76,8 +76,7 @@ static int wrong_answer(struct error *err)
 	return error_set(err, ERR_PROTOCOL, "the controller answers something else");
 }
 
-/* --- ping, stats
- * ----------------------------------------------------------------------------------- */
+/* --- ping, stats ---------------------------------------------------------------------------- */
 
 static double now_ms(void)
 {
@@ -187,8 +186,7 @@ static int do_stats(struct run *r, struct error *err)
 	return EXIT_DONE;
 }
 
-/* --- show
- * ------------------------------------------------------------------------------------------ */
+/* --- show ----------------------------------------------------------------------------------- */
 
 /* One more object: as a record of its own, or in the JSON list. */
 static void show_object(
@@ -333,8 +331,7 @@ static int do_show_partition(struct run *r, struct error *err)
 	        err);
 }
 
-/* --- nodes
- * ----------------------------------------------------------------------------------------- */
+/* --- nodes ---------------------------------------------------------------------------------- */
 
 /* After a change: how the nodes stand now. */
 static int on_changed(unsigned type, const ProtobufCMessage *m, void *arg, struct error *err)
@@ -415,8 +412,7 @@ static int do_node_down(struct run *r, struct error *err)
 	return control_nodes(r, GPUSCHED__NODE_CONTROL__VERB__DOWN, why, err);
 }
 
-/* --- jobs
- * ------------------------------------------------------------------------------------------ */
+/* --- jobs ----------------------------------------------------------------------------------- */
 
 static int control_these(
         struct run *r, Gpusched__JobControl__Verb verb, const char *done, struct error *err)
@@ -449,8 +445,7 @@ static int do_requeue(struct run *r, struct error *err)
 	return control_these(r, GPUSCHED__JOB_CONTROL__VERB__REQUEUE, "Requeued", err);
 }
 
-/* --- the controller itself
- * -------------------------------------------------------------------------- */
+/* --- the controller itself ------------------------------------------------------------------ */
 
 static int on_reconfigured(unsigned type, const ProtobufCMessage *m, void *arg, struct error *err)
 {
@@ -499,8 +494,7 @@ static int do_list_errors(struct run *r, struct error *err)
 	return EXIT_DONE;
 }
 
-/* --- the table
- * ------------------------------------------------------------------------------------- */
+/* --- the table ------------------------------------------------------------------------------ */
 
 struct subcommand {
 	const char *words[2]; /* "show", "job" */
@@ -542,8 +536,7 @@ static const struct subcommand subcommands[] = {
 };
 #define N_SUBCOMMANDS (sizeof(subcommands) / sizeof(subcommands[0]))
 
-/* --- the command line
- * ------------------------------------------------------------------------------ */
+/* --- the command line ----------------------------------------------------------------------- */
 
 static const struct argp_option options[] = {
 	{ "json", KEY_JSON, NULL, 0, "Answer in JSON (ping, stats, show)", 1 },

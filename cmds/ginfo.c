@@ -218,9 +218,6 @@ static int list_nodes(struct ginfo *g, struct client *c, struct error *err)
 	return check_partitions(g, c, err) < 0 ? -1 : client_call(c, &call, err);
 }
 
-/* ------------------------------------------------------------------------------------------------
- */
-
 static struct view *make_view(const struct ginfo *g, struct error *err)
 {
 	const struct view_kind *kind = g->by_node ? &node_kind : &partition_kind;

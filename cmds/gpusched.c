@@ -53,7 +53,7 @@ const char *gpusched_version(void)
 	return PACKAGE_VERSION;
 }
 
-/* --- the connection --------------------------------------------------------------------------- */
+/* --- the connection ------------------------------------------------------------------------- */
 
 struct gpusched *gpusched_open(const char *conf, struct gpusched_error *err)
 {

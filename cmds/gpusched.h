@@ -54,7 +54,7 @@ const char *gpusched_error_name(int code); /* "limit.jobs" */
 int gpusched_error_exit(int code);         /* what the commands exit with: gsubmit(1) */
 const char *gpusched_version(void);        /* "0.1.0" */
 
-/* --- the connection ------------------------------------------------------------------------ */
+/* --- the connection ------------------------------------------------------------------------- */
 
 /* Find the controller: the variables and files of gpusched(7), or the file `conf` if not NULL.
  * Does not connect yet. */
@@ -81,7 +81,7 @@ struct gpusched_pong {
 };
 int gpusched_ping(struct gpusched *g, struct gpusched_pong *pong, struct gpusched_error *err);
 
-/* --- submitting ---------------------------------------------------------------------------- */
+/* --- submitting ----------------------------------------------------------------------------- */
 
 /* One job to be. Everything is borrowed for the call. What is 0, NULL or false has its default,
  * but for script and cwd. Texts are as the options of gsubmit(1) have them. */
@@ -159,7 +159,7 @@ struct gpusched_submitted {
 int gpusched_submit_receive(struct gpusched *g, struct gpusched_submitted *out, int timeout_ms,
         struct gpusched_error *err);
 
-/* --- jobs ---------------------------------------------------------------------------------- */
+/* --- jobs ----------------------------------------------------------------------------------- */
 
 /* A job as gqueue(1) shows it. Strings are never NULL; "" or 0 where it does not apply. Borrowed
  * until the callback returns. */
@@ -226,7 +226,7 @@ int gpusched_control(struct gpusched *g, enum gpusched_verb verb,
         const struct gpusched_filter *filter, int sig, const char *reason, uint32_t *done,
         struct gpusched_error *err);
 
-/* --- the cluster --------------------------------------------------------------------------- */
+/* --- the cluster ---------------------------------------------------------------------------- */
 
 struct gpusched_gpu_use {
 	const char *type;

@@ -49,7 +49,7 @@ static bool is_pending(const Gpusched__Job *j)
 	return !strcmp(j->state, "PENDING");
 }
 
-/* --- columns --------------------------------------------------------------------------------- */
+/* --- columns -------------------------------------------------------------------------------- */
 
 #define SHOW(name) static void show_##name(const void *object, struct view_cell *cell)
 #define JOB        const Gpusched__Job *j = object

@@ -18,7 +18,7 @@
 
 #define FIELD(o, row, type) ((type *)((char *)(o) + (row)->offset))
 
-/* --- setters: one for each kind of value ----------------------------------------------------- */
+/* --- setters: one for each kind of value ---------------------------------------------------- */
 
 static int take_text(struct submit_options *o, const struct option_row *row, const char *value)
 {
@@ -211,7 +211,7 @@ static int unset_flag(struct submit_options *o, const struct option_row *row, co
 	return set_flag_to(o, row, value, false, err);
 }
 
-/* --- the table ------------------------------------------------------------------------------- */
+/* --- the table ------------------------------------------------------------------------------ */
 
 #define EVERYWHERE (OPTION_IN_SCRIPT | OPTION_IN_ENV)
 #define AT(field)  offsetof(struct submit_options, field)
@@ -337,7 +337,7 @@ int options_set(struct submit_options *o, const struct option_row *row, const ch
 	return row->set(o, row, value, err) < 0 ? blame(option, value, err) : 0;
 }
 
-/* --- directives ------------------------------------------------------------------------------ */
+/* --- directives ----------------------------------------------------------------------------- */
 
 static int no_such_option(const char *word, struct error *err)
 {
@@ -445,7 +445,7 @@ int options_from_script(
 	return directives_scan(script, len, DIRECTIVES_MARK, on_line, o, late, err);
 }
 
-/* --- variables ------------------------------------------------------------------------------- */
+/* --- variables ------------------------------------------------------------------------------ */
 
 /* "CPUS_PER_TASK" (of `len` bytes) is cpus-per-task. */
 static bool is_variable(const struct option_row *row, const char *name, size_t len)

@@ -66,7 +66,7 @@ static uint32_t present_umask(void)
 	return mask;
 }
 
-/* --- what is signed --------------------------------------------------------------------------- */
+/* --- what is signed ------------------------------------------------------------------------- */
 
 static int sign_part(const struct gpusched_spec *s, const char *cluster, ProtobufCBinaryData *out,
         struct error *err)
@@ -112,7 +112,7 @@ static int sign_part(const struct gpusched_spec *s, const char *cluster, Protobu
 	return rc;
 }
 
-/* --- what is asked for ------------------------------------------------------------------------ */
+/* --- what is asked for ---------------------------------------------------------------------- */
 
 static int check_text(const char *what, const char *text, struct error *err)
 {
@@ -183,7 +183,7 @@ static int ask_part(const struct gpusched_spec *s, Gpusched__JobRequest *r, stru
 	return 0;
 }
 
-/* --- groups ----------------------------------------------------------------------------------- */
+/* --- groups --------------------------------------------------------------------------------- */
 
 static int make_job(const struct gpusched_spec *s, const char *cluster, Gpusched__SubmitJob *job,
         struct signedjob_hash *hash, struct error *err)

@@ -79,7 +79,7 @@ size_t submit_under_way(const struct submit_queue *q)
 	return q->n - q->head;
 }
 
-/* --- making frames ---------------------------------------------------------------------------- */
+/* --- making frames -------------------------------------------------------------------------- */
 
 static char *make_credential(
         struct submit_queue *q, const struct signedjob_hash *hashes, size_t n, struct error *err)
@@ -149,7 +149,7 @@ static bool is_old(const struct group *g)
 	return age > RESIGN_S || age < 0;
 }
 
-/* --- sending ---------------------------------------------------------------------------------- */
+/* --- sending -------------------------------------------------------------------------------- */
 
 /* Hand a frame to the connection and let it take what it takes at once. */
 static int put(struct dial *d, const struct group *g, struct error *err)
@@ -239,7 +239,7 @@ int submit_send(struct submit_queue *q, const struct gpusched_spec *specs, size_
 	return 0;
 }
 
-/* --- answers ---------------------------------------------------------------------------------- */
+/* --- answers -------------------------------------------------------------------------------- */
 
 static struct group *find(struct submit_queue *q, uint64_t id)
 {
@@ -274,6 +274,7 @@ static int on_reply(
 	}
 	g->error = why;
 	g->done = true;
+	client_worked(q->client);
 	return 0;
 }
 

@@ -42,7 +42,7 @@ static const char *const colours[TABLE_COLOURS] = {
 	[TABLE_DIM] = "\033[2m",
 };
 
-/* --- text ------------------------------------------------------------------------------------ */
+/* --- text ----------------------------------------------------------------------------------- */
 
 static bool is_ascii(const char *s)
 {
@@ -128,7 +128,7 @@ static size_t fit(const char *text, unsigned width, unsigned *used)
 	return at;
 }
 
-/* --- layout ---------------------------------------------------------------------------------- */
+/* --- layout --------------------------------------------------------------------------------- */
 
 static unsigned min_width(const struct table_column *c)
 {
@@ -247,7 +247,7 @@ static void settle(struct table *t)
 	free(needs);
 }
 
-/* --- printing -------------------------------------------------------------------------------- */
+/* --- printing ------------------------------------------------------------------------------- */
 
 static void pad(FILE *out, unsigned n)
 {
@@ -337,7 +337,7 @@ static void flush(struct table *t)
 	t->n_cells = 0;
 }
 
-/* --- the table ------------------------------------------------------------------------------- */
+/* --- the table ------------------------------------------------------------------------------ */
 
 struct table_style table_style_for(FILE *out)
 {

@@ -40,7 +40,7 @@ struct view {
 	size_t n_rows, room;
 };
 
-/* --- names of columns ------------------------------------------------------------------------ */
+/* --- names of columns ----------------------------------------------------------------------- */
 
 static const struct view_column *find(const struct view_kind *kind, const char *name, size_t len)
 {
@@ -97,7 +97,7 @@ void view_print_columns(const struct view_kind *kind, FILE *out)
 		fprintf(out, "  %-17s %s\n", kind->columns[i].name, kind->columns[i].help);
 }
 
-/* --- values ---------------------------------------------------------------------------------- */
+/* --- values --------------------------------------------------------------------------------- */
 
 void view_text(struct view_cell *cell, const char *text)
 {
@@ -149,7 +149,7 @@ void view_size_mb(struct view_cell *cell, uint64_t mb)
 	cell->number = (int64_t)mb;
 }
 
-/* --- rows ------------------------------------------------------------------------------------ */
+/* --- rows ----------------------------------------------------------------------------------- */
 
 static void show(const struct view_column *column, const void *object, struct view_cell *cell)
 {
@@ -244,7 +244,7 @@ void view_print_record(const struct view_kind *kind, const void *object, FILE *o
 	}
 }
 
-/* --- the view -------------------------------------------------------------------------------- */
+/* --- the view ------------------------------------------------------------------------------- */
 
 struct view *view_new(const struct view_kind *kind, const char *columns, const char *sort,
         const struct table_style *style, struct error *err)

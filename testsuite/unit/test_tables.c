@@ -142,7 +142,7 @@ static void add_nodes(struct view *v)
 		view_add(v, &nodes[i]);
 }
 
-/* --- listings --------------------------------------------------------------------------------- */
+/* --- listings ------------------------------------------------------------------------------- */
 
 #define PIPE 9999 /* as table_style_for() says for a pipe */
 
