@@ -52,7 +52,7 @@ static bool may_move(enum agent_run_state from, enum agent_run_state to)
 static void move(struct agent *agent, struct run *run, enum agent_run_state to)
 {
 	assert(may_move(run->state, to));
-	run_move(agent->runs, run, to);
+	agent_run_move(agent->runs, run, to);
 }
 
 /* --- effects --------------------------------------------------------------------------------- */
@@ -153,7 +153,7 @@ static size_t gather_reports(struct agent *agent, struct run_report *reports, st
 	size_t n = 0, bytes = 0;
 
 	for (int ends = 0; ends <= 1; ends++) {
-		for (struct run *run = runs_first(agent->runs); run; run = run->next) {
+		for (struct run *run = agent_runs_first(agent->runs); run; run = run->next) {
 			if (ends ? !states[run->state].final : !run_is_alive(run))
 				continue;
 			bytes += report_bytes(&run->report);
@@ -176,7 +176,7 @@ static void send_register(struct agent *agent, struct clocks now)
 	size_t max = 0;
 
 	for (int state = AGENT_RUN_STARTING; state <= AGENT_RUN_NEVER; state++)
-		max += runs_count(agent->runs, state);
+		max += agent_runs_count(agent->runs, state);
 	reports = keep(agent, xcalloc(max, sizeof(*reports)));
 	agent->any_unsent = false;
 	agent->register_sent = true;
@@ -210,7 +210,7 @@ static void flush(struct agent *agent, struct clocks now)
 	if (!agent->registered || !agent->any_unsent)
 		return;
 	agent->any_unsent = false;
-	for (struct run *run = runs_first(agent->runs); run; run = run->next) {
+	for (struct run *run = agent_runs_first(agent->runs); run; run = run->next) {
 		if (run->unsent)
 			send_report(agent, run, now);
 	}
@@ -262,7 +262,7 @@ static bool order_counts(
 /* The launcher is to write down that this run never will be. `refusal` is owned from now on. */
 static void doom(struct agent *agent, const struct agent_end *end, char *refusal)
 {
-	struct run *run = runs_add(agent->runs, end->run);
+	struct run *run = agent_runs_add(agent->runs, end->run);
 	struct agent_effect *e = effect(agent, AGENT_TELL_END);
 
 	run->refusal = refusal;
@@ -293,7 +293,7 @@ static void on_start(struct agent *agent, const struct agent_event *event, struc
 		return;
 	if (id.job > agent->max_job)
 		agent->max_job = id.job;
-	run = runs_find(agent->runs, id);
+	run = agent_runs_find(agent->runs, id);
 	if (run) { /* a late copy; or it was doomed, and NEVER is on its way */
 		if (states[run->state].final)
 			mark_unsent(agent, run);
@@ -309,7 +309,7 @@ static void on_start(struct agent *agent, const struct agent_event *event, struc
 		                event->start.incarnation, agent->incarnation));
 		return;
 	}
-	run = runs_add(agent->runs, id);
+	run = agent_runs_add(agent->runs, id);
 	move(agent, run, AGENT_RUN_ASKED);
 	effect(agent, AGENT_TELL_START)->start.run = id;
 	agent->effects[agent->n_effects - 1].start.order = event->start.order;
@@ -324,7 +324,7 @@ static void on_end(struct agent *agent, const struct agent_event *event, struct 
 	(void)now;
 	if (!order_counts(agent, event, end->run, end->epoch))
 		return;
-	run = runs_find(agent->runs, end->run);
+	run = agent_runs_find(agent->runs, end->run);
 	if (!run) {
 		if (!runs_is_forgotten(agent->runs, end->run))
 			doom(agent, end, NULL);
@@ -347,7 +347,7 @@ static void on_signal(struct agent *agent, const struct agent_event *event, stru
 	(void)now;
 	if (!order_counts(agent, event, event->signal.run, event->signal.epoch))
 		return;
-	run = runs_find(agent->runs, event->signal.run);
+	run = agent_runs_find(agent->runs, event->signal.run);
 	if (!run || (run->state != AGENT_RUN_ASKED && run->state != AGENT_RUN_STARTING &&
 	                    run->state != AGENT_RUN_RUNNING))
 		return;
@@ -364,7 +364,7 @@ static void on_forget(struct agent *agent, const struct agent_event *event, stru
 		return;
 	for (size_t i = 0; i < event->forget.n; i++) {
 		struct run_id id = event->forget.runs[i];
-		struct run *run = runs_find(agent->runs, id);
+		struct run *run = agent_runs_find(agent->runs, id);
 
 		if (!run) /* known already, or never known */
 			continue;
@@ -377,7 +377,7 @@ static void on_forget(struct agent *agent, const struct agent_event *event, stru
 		agent->orders_obeyed++;
 		effect(agent, AGENT_TELL_FORGET)->forget = id;
 		assert(may_move(run->state, AGENT_RUN_FORGOTTEN));
-		runs_forget(agent->runs, run);
+		agent_runs_forget(agent->runs, run);
 	}
 }
 
@@ -414,8 +414,8 @@ static void recall(struct agent *agent, struct run_id id)
 		.gpu_type = "" };
 	struct run *run;
 
-	runs_recall(agent->runs, id);
-	run = runs_add(agent->runs, id);
+	agent_runs_recall(agent->runs, id);
+	run = agent_runs_add(agent->runs, id);
 	run_set_report(run, &report);
 	move(agent, run, AGENT_RUN_ENDED);
 	mark_unsent(agent, run);
@@ -444,7 +444,7 @@ static void on_registered(struct agent *agent, const struct agent_event *event, 
 		struct run_id id = event->registered.wanted[i];
 		struct agent_end end = end_of(id, event->registered.epoch);
 
-		if (!id_is_sound(id) || runs_find(agent->runs, id))
+		if (!id_is_sound(id) || agent_runs_find(agent->runs, id))
 			continue;
 		if (runs_is_forgotten(agent->runs, id)) {
 			recall(agent, id);
@@ -475,9 +475,9 @@ static void take_report(struct agent *agent, const struct run_report *report)
 	}
 	if (runs_is_forgotten(agent->runs, report->run))
 		return;
-	run = runs_find(agent->runs, report->run);
+	run = agent_runs_find(agent->runs, report->run);
 	if (!run)
-		run = runs_add(agent->runs, report->run);
+		run = agent_runs_add(agent->runs, report->run);
 	to = state_of_report[report->state];
 	if (!may_move(run->state, to)) /* a late copy */
 		return;
@@ -510,7 +510,7 @@ static void lose_launcher(struct agent *agent)
 	if (agent->session)
 		close_session(agent, "the launcher is gone");
 	agent->launcher_up = false;
-	runs_clear(agent->runs);
+	agent_runs_clear(agent->runs);
 	agent->any_unsent = false;
 	agent->repeat_at = INT64_MAX;
 }
@@ -555,7 +555,7 @@ static void on_launcher_hello(
 static void repeat_ends(struct agent *agent, struct clocks now)
 {
 	agent->repeat_at = INT64_MAX;
-	for (struct run *run = runs_first(agent->runs); run; run = run->next) {
+	for (struct run *run = agent_runs_first(agent->runs); run; run = run->next) {
 		if (!states[run->state].final)
 			continue;
 		if (run->repeat_at <= now.mono)
@@ -595,7 +595,7 @@ struct agent *agent_new(void)
 {
 	struct agent *agent = xcalloc(1, sizeof(*agent));
 
-	agent->runs = runs_new();
+	agent->runs = agent_runs_new();
 	agent->incarnation = xstrdup("");
 	agent->boot_id = xstrdup("");
 	agent->containment = xstrdup("");
@@ -610,7 +610,7 @@ void agent_free(struct agent *agent)
 	agent_effects_clear(agent);
 	free(agent->effects);
 	free(agent->kept);
-	runs_free(agent->runs);
+	agent_runs_free(agent->runs);
 	free(agent->incarnation);
 	free(agent->boot_id);
 	free(agent->containment);
@@ -648,7 +648,7 @@ const char *agent_run_state_name(enum agent_run_state state)
 
 enum agent_run_state agent_run_state(const struct agent *agent, struct run_id id)
 {
-	const struct run *run = runs_find(agent->runs, id);
+	const struct run *run = agent_runs_find(agent->runs, id);
 
 	if (run)
 		return run->state;
@@ -659,7 +659,7 @@ void agent_stats(const struct agent *agent, struct agent_stats *stats)
 {
 	memset(stats, 0, sizeof(*stats));
 	for (int state = 0; state < AGENT_RUN_STATES; state++)
-		stats->runs[state] = runs_count(agent->runs, state);
+		stats->runs[state] = agent_runs_count(agent->runs, state);
 	stats->session = agent->session;
 	stats->launcher_up = agent->launcher_up;
 	stats->registered = agent->registered;

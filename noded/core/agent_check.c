@@ -25,16 +25,16 @@ int agent_check(const struct agent *agent, struct error *err)
 {
 	uint64_t gpus = 0;
 
-	if (runs_check(agent->runs, err) < 0)
+	if (agent_runs_check(agent->runs, err) < 0)
 		return -1;
-	if (!agent->launcher_up && (agent->register_sent || runs_first(agent->runs)))
+	if (!agent->launcher_up && (agent->register_sent || agent_runs_first(agent->runs)))
 		return error_set(err, ERR_INTERNAL, "runs or a registration without a launcher");
 	if ((agent->registered && !agent->register_sent) || (agent->stale && !agent->registered) ||
 	        (agent->register_sent && !agent->session))
 		return error_set(err, ERR_INTERNAL, "a registration without a session");
 	if (agent->launcher_up && agent->session && !agent->register_sent)
 		return error_set(err, ERR_INTERNAL, "a session without a registration");
-	for (struct run *run = runs_first(agent->runs); run; run = run->next) {
+	for (struct run *run = agent_runs_first(agent->runs); run; run = run->next) {
 		if (check_run(agent, run, err) < 0)
 			return -1;
 		if (run_is_alive(run) && (gpus & run->report.gpus))
@@ -90,10 +90,10 @@ uint64_t agent_hash(const struct agent *agent)
 	h = hash_text(h, agent->incarnation);
 	h = hash_text(h, agent->boot_id);
 	h = hash_text(h, agent->containment);
-	for (struct run *run = runs_first(agent->runs); run; run = run->next)
+	for (struct run *run = agent_runs_first(agent->runs); run; run = run->next)
 		h = hash_run(h, run);
-	for (size_t i = 0; i < runs_count(agent->runs, AGENT_RUN_FORGOTTEN); i++) {
-		struct run_id id = runs_forgotten(agent->runs, i);
+	for (size_t i = 0; i < agent_runs_count(agent->runs, AGENT_RUN_FORGOTTEN); i++) {
+		struct run_id id = agent_runs_forgotten(agent->runs, i);
 
 		h = hash_number(hash_number(h, id.job), (uint64_t)id.task << 32 | id.attempt);
 	}

@@ -39,7 +39,7 @@ static size_t bucket_of(const struct runs *runs, struct run_id id)
 	return (size_t)h & (runs->n_buckets - 1);
 }
 
-struct runs *runs_new(void)
+struct runs *agent_runs_new(void)
 {
 	struct runs *runs = xcalloc(1, sizeof(*runs));
 
@@ -63,7 +63,7 @@ static void run_free(struct run *run)
 	free(run);
 }
 
-void runs_clear(struct runs *runs)
+void agent_runs_clear(struct runs *runs)
 {
 	struct run *next;
 
@@ -78,17 +78,17 @@ void runs_clear(struct runs *runs)
 	memset(runs->buckets, 0, runs->n_buckets * sizeof(*runs->buckets));
 }
 
-void runs_free(struct runs *runs)
+void agent_runs_free(struct runs *runs)
 {
 	if (!runs)
 		return;
-	runs_clear(runs);
+	agent_runs_clear(runs);
 	free(runs->buckets);
 	free(runs->forgotten);
 	free(runs);
 }
 
-struct run *runs_find(const struct runs *runs, struct run_id id)
+struct run *agent_runs_find(const struct runs *runs, struct run_id id)
 {
 	struct run *run = runs->buckets[bucket_of(runs, id)];
 
@@ -110,12 +110,12 @@ static void grow(struct runs *runs)
 	}
 }
 
-struct run *runs_add(struct runs *runs, struct run_id id)
+struct run *agent_runs_add(struct runs *runs, struct run_id id)
 {
 	struct run *run = xcalloc(1, sizeof(*run));
 	struct run **head;
 
-	assert(!runs_find(runs, id));
+	assert(!agent_runs_find(runs, id));
 	if (runs->n == runs->n_buckets)
 		grow(runs);
 	run->id = id;
@@ -152,14 +152,14 @@ static void runs_remove(struct runs *runs, struct run *run)
 	run_free(run);
 }
 
-void run_move(struct runs *runs, struct run *run, enum agent_run_state state)
+void agent_run_move(struct runs *runs, struct run *run, enum agent_run_state state)
 {
 	runs->count[run->state]--;
 	run->state = state;
 	runs->count[state]++;
 }
 
-void runs_forget(struct runs *runs, struct run *run)
+void agent_runs_forget(struct runs *runs, struct run *run)
 {
 	size_t *n = &runs->count[AGENT_RUN_FORGOTTEN];
 
@@ -191,7 +191,7 @@ bool runs_is_forgotten(const struct runs *runs, struct run_id id)
 	return find_forgotten(runs, id) != NULL;
 }
 
-void runs_recall(struct runs *runs, struct run_id id)
+void agent_runs_recall(struct runs *runs, struct run_id id)
 {
 	struct run_id *at = find_forgotten(runs, id);
 
@@ -199,7 +199,7 @@ void runs_recall(struct runs *runs, struct run_id id)
 		memset(at, 0, sizeof(*at));
 }
 
-struct run_id runs_forgotten(const struct runs *runs, size_t nth)
+struct run_id agent_runs_forgotten(const struct runs *runs, size_t nth)
 {
 	return runs->forgotten[nth];
 }
@@ -216,17 +216,17 @@ void run_set_report(struct run *run, const struct run_report *report)
 	run->report = copy;
 }
 
-struct run *runs_first(const struct runs *runs)
+struct run *agent_runs_first(const struct runs *runs)
 {
 	return runs->first;
 }
 
-size_t runs_count(const struct runs *runs, enum agent_run_state state)
+size_t agent_runs_count(const struct runs *runs, enum agent_run_state state)
 {
 	return runs->count[state];
 }
 
-int runs_check(const struct runs *runs, struct error *err)
+int agent_runs_check(const struct runs *runs, struct error *err)
 {
 	size_t count[AGENT_RUN_STATES] = { 0 }, n = 0;
 	const struct run *before = NULL;
@@ -237,7 +237,7 @@ int runs_check(const struct runs *runs, struct error *err)
 			return error_set(err, ERR_INTERNAL, "runs: a forgotten run is still there");
 		if (run->prev != before)
 			return error_set(err, ERR_INTERNAL, "runs: the list is broken");
-		if (runs_find(runs, run->id) != run)
+		if (agent_runs_find(runs, run->id) != run)
 			return error_set(err, ERR_INTERNAL, "runs: a run is not found by its id");
 	}
 	if (n != runs->n || before != runs->last)
