@@ -57,6 +57,17 @@ static effect_fn *const table[] = {
 	[EFFECT_JOB_CHANGED] = job_changed,
 };
 
+/* Our state is older than what agents were once told: whoever runs the site must know. */
+static void note_suspended(struct ctld *c)
+{
+	const char *text = "";
+	bool suspended = core_is_suspended(c->core, &text);
+
+	if (suspended && !c->suspended)
+		log_error("%s", text);
+	c->suspended = suspended;
+}
+
 void effects_carry_out(struct ctld *c, struct clocks now)
 {
 	const struct effect *effects;
@@ -68,4 +79,5 @@ void effects_carry_out(struct ctld *c, struct clocks now)
 		table[effects[i].kind](c, &effects[i], now);
 	}
 	core_effects_clear(c->core);
+	note_suspended(c);
 }

@@ -38,9 +38,10 @@ struct peers *peers_new(struct ctld *c)
 	return p;
 }
 
-static void peer_free(struct ctld *c, struct peer *peer)
+static void peer_free(struct ctld *c, struct peer *peer, struct clocks now)
 {
-	calls_drop(c, peer, ctld_now());
+	calls_drop(c, peer, now);
+	rpc_submits_orphan(peer);
 	free(peer->node_name);
 	free(peer);
 }
@@ -54,7 +55,7 @@ void peers_free(struct peers *p)
 		return;
 	while ((peer = byid_any(p->map, &id))) {
 		byid_take(p->map, id);
-		peer_free(p->c, peer);
+		peer_free(p->c, peer, ctld_now());
 	}
 	byid_free(p->map);
 	free(p);
@@ -150,6 +151,7 @@ static void on_opened(struct session *s, void *arg)
 	memcpy(peer->address, sp->address, sizeof(peer->address));
 	peer->node = UINT32_MAX;
 	LIST_INIT(&peer->calls);
+	STAILQ_INIT(&peer->submits);
 	session_set_data(s, peer);
 	byid_put(c->peers->map, peer->session, peer);
 	if (peer->agent) {
@@ -222,11 +224,9 @@ static void handle_gone(struct ctld *c, void *arg, struct clocks now)
 	if (!peer)
 		return;
 	users_add_bytes(c->users, peer->uid, -(ptrdiff_t)peer->work_bytes);
-	calls_drop(c, peer, now);
 	if (peer->agent)
 		agents_gone(c, peer, now);
-	free(peer->node_name);
-	free(peer);
+	peer_free(c, peer, now);
 }
 
 static void drop_gone(void *arg)

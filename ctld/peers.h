@@ -25,6 +25,7 @@
 struct ctld;
 struct peers;
 struct call;
+struct submit;
 
 #define PEER_WORK_MAX       128         /* frames waiting and submits in the works */
 #define PEER_WORK_BYTES_MAX (8 << 20)   /* of them */
@@ -46,6 +47,7 @@ struct peer {
 	size_t held;             /* bytes of answers at the gate */
 	unsigned n_calls;
 	LIST_HEAD(, call) calls;
+	STAILQ_HEAD(, submit) submits; /* with the workers, in order of arrival (rpc/submit.c) */
 };
 
 struct peers *peers_new(struct ctld *c);

@@ -38,6 +38,8 @@ struct tick {
 	usec_t timer_due;    /* what `timer` is set to; INT64_MAX: not set */
 	usec_t woken;        /* since when a tick is due; 0: it is not */
 	uint64_t sealed;     /* the change of the batch in flight */
+	bool beating, again,
+	        later; /* a tick runs; it wants another; that one is in the next round */
 	bool in_flight, reading_paused;
 	usec_t window;
 	uint64_t stall_before; /* the longest stall of the window before */
@@ -64,12 +66,21 @@ struct clocks ctld_now(void)
 
 /* --- the inbox ----------------------------------------------------------------------------- */
 
+/* From outside a tick: still in this round of the loop. From within: in the next, so that sockets
+ * are looked at between two ticks. */
 void tick_wake(struct tick *t)
 {
-	if (t->woken)
+	static const struct timeval next_round = { 0, 0 };
+
+	if (t->beating)
+		t->again = true;
+	if (t->beating || t->woken)
 		return;
 	t->woken = ctld_mono();
-	event_active(t->beat, 0, 0);
+	if (t->later)
+		event_add(t->beat, &next_round);
+	else
+		event_active(t->beat, 0, 0);
 }
 
 void tick_post(struct tick *t, const struct tick_work *work, void *arg)
@@ -239,6 +250,8 @@ static void on_beat(evutil_socket_t fd, short what, void *arg)
 
 	(void)fd;
 	(void)what;
+	t->beating = true;
+	t->again = false;
 	take_events(t, now);
 	if (core_next_timer(t->c->core) <= now.mono) {
 		struct core_event clock = { .kind = EV_CLOCK };
@@ -251,8 +264,12 @@ static void on_beat(evutil_socket_t fd, short what, void *arg)
 	pause_or_go_on(t);
 	note_stall(t, now.mono, ctld_mono());
 	t->woken = 0;
-	if (more || !STAILQ_EMPTY(&t->inbox))
+	t->beating = false;
+	if (more || t->again || !STAILQ_EMPTY(&t->inbox)) {
+		t->later = true;
 		tick_wake(t);
+		t->later = false;
+	}
 	set_timer(t);
 }
 

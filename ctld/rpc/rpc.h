@@ -60,6 +60,9 @@ rpc_fn rpc_ping, rpc_submit, rpc_job_control, rpc_list_jobs, rpc_list_nodes, rpc
         rpc_node_control, rpc_wait_jobs, rpc_stats, rpc_reconfigure, rpc_shutdown;
 rpc_fn rpc_register, rpc_run_report, rpc_heartbeat;
 
+/* The peer goes: nobody waits for its submits any more. */
+void rpc_submits_orphan(struct peer *peer);
+
 /* For reload_new(). */
 void rpc_reconfigured(
         struct ctld *c, uint64_t call, char *const *lines, int n, const struct error *err);

@@ -27,6 +27,8 @@
 
 /* One submit, from its frame to the core's answer. The worker touches this and nothing else. */
 struct submit {
+	STAILQ_ENTRY(submit) next; /* of its peer, until it is applied */
+	bool ready, orphan;        /* the worker is through with it; the peer has gone */
 	struct ctld *c;
 	uint64_t session, id;
 	uid_t uid;
@@ -257,14 +259,50 @@ static void apply(struct ctld *c, void *arg, struct clocks now)
 
 static const struct tick_work apply_work = { apply, submit_free };
 
+/* Workers finish in any order; jobs of one session get their ids in the order they were sent. */
 static void done(void *arg)
 {
 	struct submit *s = arg;
+	struct ctld *c = s->c;
+	struct peer *peer;
 
-	tick_post(s->c->tick, &apply_work, s);
+	if (s->orphan) { /* with its token it can be asked again */
+		submit_free(s);
+		return;
+	}
+	s->ready = true;
+	peer = peers_find(c->peers, s->session);
+	while ((s = STAILQ_FIRST(&peer->submits)) && s->ready) {
+		STAILQ_REMOVE_HEAD(&peer->submits, next);
+		tick_post(c->tick, &apply_work, s);
+	}
 }
 
-static const struct worker_ops worker_ops = { run, done, submit_free };
+/* At the end of the process: whatever else is with the workers goes the same way. */
+static void drop(void *arg)
+{
+	struct submit *s = arg;
+	struct peer *peer = s->orphan ? NULL : peers_find(s->c->peers, s->session);
+
+	if (peer)
+		STAILQ_REMOVE(&peer->submits, s, submit, next);
+	submit_free(s);
+}
+
+void rpc_submits_orphan(struct peer *peer)
+{
+	struct submit *s, *next;
+
+	for (s = STAILQ_FIRST(&peer->submits); s; s = next) {
+		next = STAILQ_NEXT(s, next);
+		s->orphan = true;
+		if (s->ready)
+			submit_free(s);
+	}
+	STAILQ_INIT(&peer->submits);
+}
+
+static const struct worker_ops worker_ops = { run, done, drop };
 
 static int may_submit(struct ctld *c, const struct peer *peer, struct error *err)
 {
@@ -304,5 +342,6 @@ void rpc_submit(struct ctld *c, const struct rpc *rpc)
 		rpc_reply(c, rpc, &err);
 		return;
 	}
+	STAILQ_INSERT_TAIL(&peer->submits, s, next);
 	peer_add_work(c, peer, 1, (ptrdiff_t)s->len);
 }
