@@ -347,9 +347,16 @@ static int greet(struct dial *d, struct hello *hello, int64_t deadline, struct e
 		if (n > 0)
 			n = read_some(d, err);
 	}
-	if (n > 0)
-		d->in.at += used;
-	return n < 0 ? -1 : 0;
+	if (n < 0)
+		return -1;
+	d->in.at += used;
+	room = bytes_room(&d->out, HELLO_CONFIRM_LEN);
+	if (!room)
+		return out_of_memory(err);
+	if (hello_confirm(d->noise, room, err) < 0)
+		return -1;
+	d->out.len += HELLO_CONFIRM_LEN;
+	return write_some(d, err) < 0 ? -1 : 0;
 }
 
 struct dial *dial_open(const struct dial_to *to, struct error *err)

@@ -18,8 +18,7 @@ struct frame_reader {
 	size_t start, end, cap;
 };
 
-/* A reader that has returned a big frame gives its memory back down to this. */
-#define KEEP_CAP (2 * NOISE_MSG_MAX)
+#define KEEP_CAP 4096 /* of a reader that waits for its next frame: there may be thousands */
 
 struct frame_reader *frame_reader_new(struct noise *noise, unsigned from)
 {
@@ -42,19 +41,24 @@ void frame_reader_free(struct frame_reader *r)
 	free(r);
 }
 
+/* All was returned, and the caller is done with it. */
+static void give_back(struct frame_reader *r)
+{
+	r->start = r->end = 0;
+	if (r->cap <= KEEP_CAP)
+		return;
+	free(r->buf);
+	r->buf = NULL;
+	r->cap = 0;
+}
+
 /* Make room for `need` more bytes behind end. Grows with what arrives, never with what a header
  * promises. */
 static int make_room(struct frame_reader *r, size_t need, struct error *err)
 {
-	size_t held = r->end - r->start, cap = r->cap ? r->cap : 4096;
+	size_t held = r->end - r->start, cap = r->cap ? r->cap : KEEP_CAP;
 	uint8_t *p;
 
-	if (held == 0 && r->cap > KEEP_CAP) {
-		free(r->buf);
-		r->buf = NULL;
-		r->start = r->end = r->cap = 0;
-		cap = 4096;
-	}
 	if (r->cap - r->end >= need)
 		return 0;
 	if (r->start > 0) {
@@ -148,6 +152,8 @@ int frame_reader_next(struct frame_reader *r, struct frame *out, struct error *e
 
 	if (r->dead)
 		return error_set(err, ERR_PROTOCOL, "the stream has failed before");
+	if (held == 0)
+		give_back(r);
 	if (held < FRAME_HEADER_LEN)
 		return 0;
 	h = r->buf + r->start;

@@ -285,6 +285,25 @@ int hello_answer(struct hello *h, const char *peer, const void *bytes, size_t le
 	return 1;
 }
 
+int hello_confirm(struct noise *noise, uint8_t out[HELLO_CONFIRM_LEN], struct error *err)
+{
+	size_t n;
+
+	put_u16(out, NOISE_TAG_LEN);
+	return noise_write(noise, "", 0, out + 2, NOISE_TAG_LEN, &n, err);
+}
+
+int hello_check_confirm(struct noise *noise, const uint8_t in[HELLO_CONFIRM_LEN], struct error *err)
+{
+	uint8_t none[1];
+	size_t n;
+
+	if (get_u16(in) != NOISE_TAG_LEN ||
+	        noise_read(noise, in + 2, NOISE_TAG_LEN, none, 0, &n, NULL) < 0)
+		return error_set(err, ERR_AUTH, "the greeting was not confirmed by who made it");
+	return 0;
+}
+
 bool hello_answer_ready(const void *bytes, size_t len)
 {
 	const uint8_t *p = bytes;

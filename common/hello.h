@@ -22,9 +22,15 @@
  *      | 8 magic GPUSCHED | u16 code | u16 n | n bytes: Noise message 2        |
  *      +------------------+----------+-------+---------------------------------+
  *
- * A refusal is not authenticated: clients show it and never act on it. Then both sides speak frames
- * (frame.h). The client must not send more before the answer; a session counts as the client's only
- * with its first frame, since a recorded hello can be played back but not continued.
+ * A refusal is not authenticated: clients show it and never act on it. The client confirms with an
+ * empty Noise transport message, which only it can make: a recorded greeting can be played back (to
+ * another host, or to a munge that was restarted and forgot it), but not confirmed.
+ *
+ *      +--------+--------------------+
+ *      | u16 16 | 16 bytes: the tag  |
+ *      +--------+--------------------+
+ *
+ * From there on both sides speak frames (frame.h). The client must not send more before the answer.
  *
  * The credential's payload, used up exactly:
  *
@@ -48,13 +54,14 @@
 #include "common/mcred.h"
 #include "common/noise.h"
 
-#define HELLO_TAG        "gpusched-hello-1" /* 16 bytes, no NUL */
-#define HELLO_VERSION    1
-#define HELLO_CRED_MAX   8192
-#define HELLO_NAME_MAX   255                       /* cluster, node */
-#define HELLO_DEST_MAX   (16 + 2 * HELLO_NAME_MAX) /* ROLE@CLUSTER/NODE */
-#define HELLO_ANSWER_MAX (12 + NOISE_HANDSHAKE_EXTRA)
-#define HELLO_MAX        (16 + HELLO_CRED_MAX + 2 + NOISE_HANDSHAKE_EXTRA)
+#define HELLO_TAG         "gpusched-hello-1" /* 16 bytes, no NUL */
+#define HELLO_VERSION     1
+#define HELLO_CRED_MAX    8192
+#define HELLO_NAME_MAX    255                       /* cluster, node */
+#define HELLO_DEST_MAX    (16 + 2 * HELLO_NAME_MAX) /* ROLE@CLUSTER/NODE */
+#define HELLO_ANSWER_MAX  (12 + NOISE_HANDSHAKE_EXTRA)
+#define HELLO_CONFIRM_LEN (2 + NOISE_TAG_LEN)
+#define HELLO_MAX         (16 + HELLO_CRED_MAX + 2 + NOISE_HANDSHAKE_EXTRA)
 
 /* Whom to greet. `node` "" or NULL: as a user. Borrowed for the call. */
 struct hello_to {
@@ -85,6 +92,11 @@ const uint8_t *hello_bytes(const struct hello *h, size_t *len);
  * and hint for people, or ERR_PROTOCOL. `peer` names the server in texts ("host:port"). */
 int hello_answer(struct hello *h, const char *peer, const void *bytes, size_t len, size_t *used,
         struct noise **noise, struct error *err);
+
+/* The client's last word, and the server's check of it: -1 with ERR_AUTH. */
+int hello_confirm(struct noise *noise, uint8_t out[HELLO_CONFIRM_LEN], struct error *err);
+int hello_check_confirm(
+        struct noise *noise, const uint8_t in[HELLO_CONFIRM_LEN], struct error *err);
 
 /* Is what came back so far worth a call of hello_answer(): complete, or wrong already? Cheap, where
  * that costs an X25519 product. */

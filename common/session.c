@@ -300,7 +300,7 @@ void session_on_deadline(evutil_socket_t fd, short what, void *arg)
 	(void)fd;
 	(void)what;
 	s->ss->stats.timed_out++;
-	if (s->state == S_HELLO || s->state == S_VERIFY) {
+	if (s->state <= S_CONFIRM) {
 		session_accept_timeout(s);
 	} else if (s->state < S_OPEN) {
 		session_dial_timeout(s);
@@ -320,7 +320,7 @@ static void on_read(struct bufferevent *bev, void *arg)
 {
 	struct session *s = arg;
 
-	if (s->state == S_HELLO || s->state == S_VERIFY) {
+	if (s->state <= S_CONFIRM) {
 		session_accept_read(s);
 	} else if (s->state == S_ANSWER) {
 		session_dial_read(s);

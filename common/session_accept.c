@@ -38,6 +38,12 @@ void session_accept_timeout(struct session *s)
 {
 	struct error err;
 
+	if (s->state == S_CONFIRM) {
+		error_set(&err, ERR_TIMEOUT, "the greeting was not confirmed within %u ms",
+		        s->ss->limits.handshake_ms);
+		session_fail(s, &err);
+		return;
+	}
 	error_set(&err, ERR_TIMEOUT,
 	        s->state == S_VERIFY ? "munge did not answer within %u ms"
 	                             : "the greeting was not complete within %u ms",
@@ -109,7 +115,6 @@ static void verify_done(void *arg)
 {
 	struct verify *v = arg;
 	struct session *s = v->session;
-	struct noise *noise;
 
 	s->job = NULL;
 	if (v->ok) {
@@ -122,12 +127,11 @@ static void verify_done(void *arg)
 		verify_free(v);
 		return;
 	}
-	s->ss->stats.authenticated++;
 	session_write_wire(s, v->answer, v->answer_len);
-	noise = v->noise;
+	s->agreed = v->noise;
+	s->state = S_CONFIRM;
 	v->noise = NULL;
 	verify_free(v);
-	session_open(s, noise);
 }
 
 static const struct worker_ops verify_ops = { verify_run, verify_done, verify_free };
@@ -162,6 +166,26 @@ static int verify_start(struct session *s, size_t len, struct error *err)
 	return 0;
 }
 
+/* The client's last word: it is there, and was no recording. */
+static void read_confirm(struct session *s)
+{
+	struct evbuffer *in = bufferevent_get_input(s->bev);
+	struct noise *noise = s->agreed;
+	uint8_t bytes[HELLO_CONFIRM_LEN];
+	struct error err;
+
+	if (evbuffer_get_length(in) < sizeof(bytes))
+		return;
+	evbuffer_remove(in, bytes, sizeof(bytes));
+	if (hello_check_confirm(noise, bytes, &err) < 0) {
+		session_fail(s, &err);
+		return;
+	}
+	s->agreed = NULL;
+	s->ss->stats.authenticated++;
+	session_open(s, noise);
+}
+
 void session_accept_read(struct session *s)
 {
 	struct evbuffer *in = bufferevent_get_input(s->bev);
@@ -169,6 +193,10 @@ void session_accept_read(struct session *s)
 	struct error err;
 	int n = -1;
 
+	if (s->state == S_CONFIRM) {
+		read_confirm(s);
+		return;
+	}
 	if (s->state == S_VERIFY || have > HELLO_MAX) {
 		error_set(&err, ERR_PROTOCOL, "more bytes than a greeting has");
 	} else {

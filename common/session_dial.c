@@ -168,7 +168,14 @@ static int agree_run(struct step *step)
 static void agree_done(struct session *s, struct step *step)
 {
 	struct noise *noise = step->noise;
+	uint8_t bytes[HELLO_CONFIRM_LEN];
+	struct error err;
 
+	if (hello_confirm(noise, bytes, &err) < 0) {
+		session_fail(s, &err);
+		return;
+	}
+	session_write_wire(s, bytes, sizeof(bytes));
 	evbuffer_drain(bufferevent_get_input(s->bev), step->len);
 	step->noise = NULL;
 	session_dialling_free(s->dialling);

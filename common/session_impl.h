@@ -9,6 +9,7 @@
  *
  *      accepted:  HELLO    bytes of the greeting come in
  *                 VERIFY   job: munge decode, keys
+ *                 CONFIRM  our answer is out, the client's last word comes in
  *      dialled:   NAME     job: the host's addresses
  *                 CONNECT  one address after another
  *                 CRED     job, or the owner: a credential
@@ -37,6 +38,7 @@
 enum session_state {
 	S_HELLO,
 	S_VERIFY,
+	S_CONFIRM,
 	S_NAME,
 	S_CONNECT,
 	S_CRED,
@@ -68,6 +70,7 @@ struct session {
 	struct tally_row *address; /* accepted, until authenticated */
 	struct tally_row *user;    /* accepted, once authenticated */
 
+	struct noise *agreed; /* CONFIRM: to be `noise` */
 	struct noise *noise;
 	struct frame_reader *reader;
 	struct evbuffer *pending; /* frames in the clear, not yet encrypted */
@@ -152,8 +155,8 @@ void session_start_reading(struct session *s);
 /* Callbacks of the parts. */
 void session_on_deadline(evutil_socket_t fd, short what, void *session);
 void session_on_work(evutil_socket_t fd, short what, void *session);
-void session_accept_read(struct session *s);            /* HELLO, VERIFY */
-void session_accept_timeout(struct session *s);         /* HELLO, VERIFY */
+void session_accept_read(struct session *s);            /* HELLO to CONFIRM */
+void session_accept_timeout(struct session *s);         /* HELLO to CONFIRM */
 void session_dial_read(struct session *s);              /* ANSWER */
 void session_dial_event(struct session *s, short what); /* CONNECT */
 void session_dial_timeout(struct session *s);

@@ -36,6 +36,7 @@ static void fill_limits(struct session_limits *l)
 static void free_session(struct session *s)
 {
 	frame_reader_free(s->reader);
+	noise_free(s->agreed);
 	noise_free(s->noise);
 	if (s->pending)
 		evbuffer_free(s->pending);

@@ -79,6 +79,7 @@ static int accept_code(
 static void good(const struct hello_to *to, const char *node)
 {
 	uint8_t bytes[HELLO_MAX], answer[HELLO_ANSWER_MAX + 3], wire[64], out[64];
+	uint8_t confirm[HELLO_CONFIRM_LEN];
 	struct noise *s = NULL, *c = NULL;
 	struct hello_peer peer;
 	struct error err = { 0 };
@@ -101,6 +102,8 @@ static void good(const struct hello_to *to, const char *node)
 		assert_int_equal(hello_answer(h, "ctl:1", answer, i, &used, &c, &err), 0);
 	assert_int_equal(hello_answer(h, "ctl:1", answer, a_len + 3, &used, &c, &err), 1);
 	assert_int_equal(used, a_len);
+	assert_int_equal(hello_confirm(c, confirm, &err), 0);
+	assert_int_equal(hello_check_confirm(s, confirm, &err), 0);
 	assert_int_equal(noise_write(c, "hi", 2, wire, sizeof(wire), &n, &err), 0);
 	assert_int_equal(noise_read(s, wire, n, out, sizeof(out), &n, &err), 0);
 	assert_memory_equal(out, "hi", 2);

@@ -116,17 +116,34 @@ static unsigned raw_refusal(struct raw *r)
 	return get_u16(b + 8);
 }
 
-static void raw_open(struct raw *r)
+/* The server's answer, as far as we can read it. */
+static int raw_answer(struct raw *r)
 {
 	uint8_t answer[HELLO_ANSWER_MAX];
 	size_t used;
 
+	assert_int_equal(raw_recv(r, answer, sizeof(answer)), sizeof(answer));
+	return hello_answer(r->hello, "x", answer, sizeof(answer), &used, &r->noise, NULL);
+}
+
+/* The greeting is sent: the rest of the handshake. */
+static void raw_finish(struct raw *r)
+{
+	uint8_t confirm[HELLO_CONFIRM_LEN];
+	int was = lab.s.opened;
+
+	assert_int_equal(raw_answer(r), 1);
+	assert_int_equal(hello_confirm(r->noise, confirm, NULL), 0);
+	raw_send(r, confirm, sizeof(confirm));
+	UNTIL(lab.s.opened > was);
+}
+
+static void raw_open(struct raw *r)
+{
 	raw_connect(r);
 	raw_greeting(r);
 	raw_send(r, r->greeting, r->len);
-	assert_int_equal(raw_recv(r, answer, sizeof(answer)), sizeof(answer));
-	assert_int_equal(
-	        hello_answer(r->hello, "x", answer, sizeof(answer), &used, &r->noise, NULL), 1);
+	raw_finish(r);
 }
 
 static void raw_send_frames(struct raw *r, const void *frames, size_t len)
@@ -309,8 +326,42 @@ static void test_raw_greetings(void **state)
 		raw_send(&again, again.greeting + i, 1);
 		lab_turn();
 	}
-	UNTIL(lab.s.opened == 2);
+	raw_finish(&again);
 	raw_free(&again);
+	raw_free(&r);
+	lab_free();
+}
+
+/* munge was restarted and forgot what it had seen, or it is another host's: the recording is
+ * answered, and that is all. */
+static void test_recording(void **state)
+{
+	struct session_limits l = { .handshake_ms = 100 };
+	uint8_t confirm[HELLO_CONFIRM_LEN] = { 0, 16 };
+	struct raw r, again;
+
+	(void)state;
+	lab_new_with(&l, 2);
+	raw_open(&r);
+	fake_munge_forget(lab.server_host);
+	raw_connect(&again);
+	raw_greeting(&again);
+	raw_send(&again, r.greeting, r.len);
+	assert_int_equal(raw_answer(&again), -1); /* we do not know its secret */
+	UNTIL(lab.s.refused == 1);                /* silence */
+	assert_int_equal(lab.s.why.code, ERR_TIMEOUT);
+	raw_free(&again);
+
+	fake_munge_forget(lab.server_host);
+	raw_connect(&again);
+	raw_greeting(&again);
+	raw_send(&again, r.greeting, r.len);
+	assert_int_equal(raw_answer(&again), -1);
+	raw_send(&again, confirm, sizeof(confirm));
+	UNTIL(lab.s.refused == 2);
+	assert_int_equal(lab.s.why.code, ERR_AUTH);
+	raw_free(&again);
+	assert_int_equal(lab.s.opened, 1);
 	raw_free(&r);
 	lab_free();
 }
@@ -833,6 +884,7 @@ int main(void)
 		cmocka_unit_test(test_refusals),
 		cmocka_unit_test(test_unreachable),
 		cmocka_unit_test(test_raw_greetings),
+		cmocka_unit_test(test_recording),
 		cmocka_unit_test(test_raw_frames),
 		cmocka_unit_test(test_slow_greeting),
 		cmocka_unit_test(test_stalled_munge),
