@@ -103,6 +103,9 @@ struct core_event {
 			const char *boot_id, *incarnation, *version, *containment;
 			uint32_t cpus;
 			uint64_t mem_mb;
+			/* GPUs that it found, by type; none: as configured. */
+			const struct gpu_request *gpus;
+			size_t n_gpus;
 			bool pretended;
 			const struct run_report *runs; /* all runs alive or not yet forgotten */
 			size_t n_runs;

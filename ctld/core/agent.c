@@ -1,0 +1,219 @@
+/* agent.c - the sessions of agents: registration, heartbeats, silence
+ *
+ * A registration is the whole truth about a node at that moment, and everything that could have
+ * been lost before it is settled by it:
+ *	- runs ordered under another incarnation are gone, unless the report has their record;
+ *	- what the report says of runs is applied as if it had come alone (report.c);
+ *	- what we believe to be there and the report does not name is in the wanted set: the agent
+ *	  answers NEVER for what it does not have, final for that attempt;
+ *	- EndRuns that are due go out again.
+ */
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "common/units.h"
+#include "common/xalloc.h"
+#include "ctld/core/internal.h"
+
+void suspend(struct core *core, const char *node, const char *what, uint64_t theirs, uint64_t ours)
+{
+	if (core->suspended)
+		return;
+	core->suspended = xasprintf("node %s has seen %s %llu, and the database knows only %llu: "
+	                            "it is older than the cluster; see gctld --takeover",
+	        node, what, (unsigned long long)theirs, (unsigned long long)ours);
+}
+
+/* Is the cluster ahead of the database? */
+static void compare_numbers(
+        struct core *core, const struct node *node, uint64_t epoch, uint64_t job)
+{
+	if (core->takeover) {
+		meta_raise(core->meta, epoch, job);
+		return;
+	}
+	if (epoch > meta_epoch(core->meta))
+		suspend(core, node_info(node)->name, "epoch", epoch, meta_epoch(core->meta));
+	else if (job >= meta_next_job(core->meta))
+		suspend(core, node_info(node)->name, "job", job, meta_next_job(core->meta) - 1);
+}
+
+/* --- inventory ------------------------------------------------------------------------------- */
+
+static size_t say_short(char *text, size_t size, size_t used, const char *what, const char *found,
+        const char *wanted)
+{
+	if (used + 1 >= size)
+		return used;
+	return used + (size_t)snprintf(text + used, size - used, "%s%s %s instead of %s",
+	                      used ? ", " : "", what, found, wanted);
+}
+
+static uint32_t found_gpus(const struct node_link *l, const char *type)
+{
+	uint32_t n = 0;
+	size_t i;
+
+	for (i = 0; i < l->n_gpus; i++) {
+		if (!strcmp(l->gpus[i].type, type))
+			n += l->gpus[i].count;
+	}
+	return n;
+}
+
+/* What is less than the configuration demands, exactly, is the node's `invalid`. */
+void node_compare(struct core *core, struct node *node)
+{
+	struct node_link *l = node_link(node);
+	const struct node_info *i = node_info(node);
+	const struct conf_node *conf = &core->conf->nodes[l->index];
+	char text[300] = "", found[UNITS_TEXT], wanted[UNITS_TEXT];
+	size_t used = 0, g;
+
+	if (i->cpus < conf->cpus) {
+		snprintf(found, sizeof(found), "%u", i->cpus);
+		snprintf(wanted, sizeof(wanted), "%u", conf->cpus);
+		used = say_short(text, sizeof(text), used, "CPUs", found, wanted);
+	}
+	if (i->mem_mb < conf->mem_mb) {
+		snprintf(found, sizeof(found), "%lluM", (unsigned long long)i->mem_mb);
+		snprintf(wanted, sizeof(wanted), "%lluM", (unsigned long long)conf->mem_mb);
+		used = say_short(text, sizeof(text), used, "memory", found, wanted);
+	}
+	for (g = 0; g < conf->n_gpus && l->n_gpus; g++) {
+		const char *type = core->conf->gpu_types[conf->gpus[g].type].name;
+		uint32_t n = found_gpus(l, type);
+
+		if (n >= conf->gpus[g].count)
+			continue;
+		snprintf(found, sizeof(found), "%u", n);
+		snprintf(wanted, sizeof(wanted), "%u", conf->gpus[g].count);
+		used = say_short(text, sizeof(text), used, type, found, wanted);
+	}
+	node_set_text(core->nodes, &l->invalid, text);
+}
+
+/* --- registration ---------------------------------------------------------------------------- */
+
+static int refuse_agent(struct core *core, const struct core_event *e)
+{
+	if (nodes_at(core->nodes, e->agent_up.node))
+		return 0;
+	effects_close_agent(core->effects, e->agent_up.node, e->agent_up.session,
+	        "the configuration has no such node");
+	return -1;
+}
+
+static const struct run_report *reported(const struct core_event *e, struct run_id id)
+{
+	size_t i;
+
+	for (i = 0; i < e->agent_up.n_runs; i++) {
+		const struct run_id *r = &e->agent_up.runs[i].run;
+
+		if (r->job == id.job && r->task == id.task && r->attempt == id.attempt)
+			return &e->agent_up.runs[i];
+	}
+	return NULL;
+}
+
+/* Runs of an incarnation that is no more, and of which there is no record, died with it. */
+static void end_old_incarnation(struct core *core, struct node *node, const struct core_event *e)
+{
+	struct run *run = node_link(node)->runs, *next;
+
+	for (; run; run = next) {
+		next = run_link(run)->next_of_node;
+		if (!strcmp(run_info(run)->incarnation, e->agent_up.incarnation))
+			continue;
+		if (!reported(e, run_info(run)->id))
+			run_gone(core, run, END_NODE_FAIL, "the node was rebooted under it");
+	}
+}
+
+/* Tell the agent what should be there, and what is to end. */
+static void answer(struct core *core, struct node *node)
+{
+	const struct node_link *l = node_link(node);
+	size_t n = core->suspended ? 0 : l->n_runs, i = 0;
+	struct run_id *wanted = effects_alloc(core->effects, n * sizeof(*wanted));
+	struct effect *fx;
+	struct run *run;
+
+	for (run = l->runs; run && i < n; run = run_link(run)->next_of_node)
+		wanted[i++] = run_info(run)->id;
+	fx = effects_add(core->effects, EFFECT_REGISTERED);
+	fx->node = l->index;
+	fx->session = l->session;
+	fx->registered.wanted = wanted;
+	fx->registered.n = n;
+	for (run = l->runs; run; run = run_link(run)->next_of_node) {
+		const struct job *job = run_link(run)->job;
+
+		if (run_info(run)->end_wanted)
+			end_run_order(core, run, "",
+			        job && run == job_run(job) && job_info(job)->end_cause == END_NONE);
+	}
+}
+
+void agent_up_apply(struct core *core, const struct core_event *e)
+{
+	struct node *node = nodes_at(core->nodes, e->agent_up.node);
+	struct node_link *l;
+	size_t i;
+
+	if (refuse_agent(core, e) < 0)
+		return;
+	l = node_link(node);
+	if (l->session && l->session != e->agent_up.session)
+		effects_close_agent(core->effects, l->index, l->session,
+		        "superseded: the node has registered in another session");
+	l->session = e->agent_up.session;
+	l->fence = FENCE_NONE;
+	node_hear(core->nodes, node, NODE_HEARD, core->now);
+	compare_numbers(core, node, e->agent_up.max_epoch, e->agent_up.max_job);
+	node_set_text(core->nodes, &l->version, e->agent_up.version);
+	node_set_text(core->nodes, &l->containment, e->agent_up.containment);
+	node_set_gpus(core->nodes, node, e->agent_up.gpus, e->agent_up.n_gpus);
+	l->pretended = e->agent_up.pretended;
+	if (!core->suspended) {
+		end_old_incarnation(core, node, e);
+		node_set_registered(core->nodes, node, e->agent_up.incarnation, e->agent_up.boot_id,
+		        e->agent_up.cpus, e->agent_up.mem_mb);
+		node_compare(core, node);
+		for (i = 0; i < e->agent_up.n_runs; i++)
+			report_apply(core, node, &e->agent_up.runs[i], true);
+	}
+	answer(core, node);
+	node_settle(core, node);
+}
+
+/* --- afterwards ------------------------------------------------------------------------------ */
+
+void agent_gone_apply(struct core *core, uint32_t index, uint64_t session)
+{
+	struct node *node = nodes_at(core->nodes, index);
+
+	if (!node || node_link(node)->session != session)
+		return;
+	node_link(node)->session = 0;
+	if (node_link(node)->hearing == NODE_HEARD)
+		node_hear(core->nodes, node, NODE_SILENT, core->now);
+	node_settle(core, node);
+}
+
+void heartbeat_apply(struct core *core, uint32_t index, uint64_t session)
+{
+	struct node *node = nodes_at(core->nodes, index);
+	bool back;
+
+	if (!node || !session || node_link(node)->session != session)
+		return;
+	back = node_link(node)->hearing != NODE_HEARD;
+	node_hear(core->nodes, node, NODE_HEARD, core->now);
+	if (back) {
+		node_link(node)->fence = FENCE_NONE;
+		node_settle(core, node);
+	}
+}

@@ -1,0 +1,242 @@
+/* check.c - do all invariants hold?
+ *
+ * Slow on purpose: everything derived is worked out again from the durable fields and compared.
+ */
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "common/xalloc.h"
+#include "ctld/core/internal.h"
+
+#define BROKEN(err, ...) error_set(err, ERR_INTERNAL, __VA_ARGS__)
+
+/* --- jobs ------------------------------------------------------------------------------------ */
+
+static int check_job(const struct core *core, const struct job *job, struct error *err)
+{
+	const struct job_info *i = job_info(job);
+	const struct job_link *l = job_link_of(job);
+	unsigned long long id = i->id;
+	const struct run *run = job_run(job), *r;
+	bool waits = i->state == JOB_PENDING, ended = job_state_ended(i->state);
+	bool runs = run && !run_over(run) && run_info(run)->state != RUN_STRAY;
+
+	if (i->id >= meta_next_job(core->meta))
+		return BROKEN(err, "job %llu: its id was not handed out", id);
+	if (runs != (!waits && !ended))
+		return BROKEN(err, "job %llu is %s, and its run is %s", id,
+		        job_state_name(i->state),
+		        run ? run_state_name(run_info(run)->state) : "not there");
+	if ((l->class != NULL) != (waits && !i->hold && !l->expired))
+		return BROKEN(err, "job %llu is %s a class", id, l->class ? "in" : "in not");
+	if (l->class && heap_at(class_link(l->class)->queue, l->slot) != job)
+		return BROKEN(err, "job %llu is not where its class has it", id);
+	if (ended && (!i->end_time || i->end_time < i->start_time))
+		return BROKEN(err, "job %llu ended before it started", id);
+	if (!i->nonce || i->nonce->job != i->id || i->nonce->uid != i->uid)
+		return BROKEN(err, "job %llu: its nonce is of another", id);
+	if ((i->state == JOB_RUNNING) && run_info(run)->state != RUN_RUNNING)
+		return BROKEN(err, "job %llu is RUNNING, its run %s", id,
+		        run_state_name(run_info(run)->state));
+	for (r = l->runs; r; r = run_link_of(r)->next_of_job) {
+		if (run_link_of(r)->job != job || run_info(r)->id.job != i->id)
+			return BROKEN(err, "job %llu: a run of another job", id);
+		if (!run_over(r) && r != run && run_info(r)->state != RUN_STRAY)
+			return BROKEN(err, "job %llu: attempts %u and %u at once", id, i->attempt,
+			        run_info(r)->id.attempt);
+	}
+	return 0;
+}
+
+static int check_jobs(const struct core *core, struct error *err)
+{
+	size_t in_state[JOB_STATE_COUNT] = { 0 }, listed = 0, ended = 0;
+	const struct job *job;
+	int s;
+
+	for (job = jobs_next(core->jobs, 0); job; job = jobs_next(core->jobs, job_id(job))) {
+		if (check_job(core, job, err) < 0)
+			return -1;
+		in_state[job_info(job)->state]++;
+		ended += job_state_ended(job_info(job)->state);
+	}
+	for (s = 0; s < JOB_STATE_COUNT; s++) {
+		if (in_state[s] != jobs_count_in(core->jobs, s))
+			return BROKEN(err, "%zu jobs are %s, %zu are counted", in_state[s],
+			        job_state_name(s), jobs_count_in(core->jobs, s));
+	}
+	for (job = core->ended_first; job; job = job_link_of(job)->next) {
+		if (!job_state_ended(job_info(job)->state))
+			return BROKEN(err, "job %llu is listed as ended",
+			        (unsigned long long)job_id(job));
+		listed++;
+	}
+	if (listed != ended)
+		return BROKEN(err, "%zu jobs have ended, %zu are listed", ended, listed);
+	return 0;
+}
+
+static int check_counts(const struct core *core, struct error *err)
+{
+	struct partition_count *n = xcalloc(core->conf->n_partitions, sizeof(*n));
+	const struct job *job;
+	size_t p;
+	int rc = 0;
+
+	for (job = jobs_next(core->jobs, 0); job; job = jobs_next(core->jobs, job_id(job))) {
+		p = job_partition(core, job);
+		if (p == CLASS_NO_PARTITION || job_state_ended(job_info(job)->state))
+			continue;
+		n[p].pending += job_info(job)->state == JOB_PENDING;
+		n[p].running += job_info(job)->state != JOB_PENDING;
+	}
+	for (p = 0; p < core->conf->n_partitions && rc == 0; p++) {
+		if (memcmp(&n[p], &core->counts[p], sizeof(n[p])))
+			rc = BROKEN(err, "partition %s: the jobs are counted wrong",
+			        core->conf->partitions[p].name);
+	}
+	free(n);
+	return rc;
+}
+
+/* --- runs and nodes -------------------------------------------------------------------------- */
+
+static int check_run(const struct core *core, const struct run *run, struct error *err)
+{
+	const struct run_info *i = run_info(run);
+	const struct run_link *l = run_link_of(run);
+	unsigned long long id = i->id.job;
+
+	if ((l->node != NULL) == run_over(run))
+		return BROKEN(err, "run %llu.%u is %s and %sbooked", id, i->id.attempt,
+		        run_state_name(i->state), l->node ? "" : "not ");
+	if (l->node && node_info(l->node)->name != i->node)
+		return BROKEN(err, "run %llu.%u is booked on the wrong node", id, i->id.attempt);
+	if (l->node && i->state != RUN_STRAY && l->booked != i->gpus)
+		return BROKEN(
+		        err, "run %llu.%u has GPUs that are not booked for it", id, i->id.attempt);
+	if (l->job != jobs_find(core->jobs, i->id.job))
+		return BROKEN(err, "run %llu.%u has lost its job", id, i->id.attempt);
+	if (!l->job && i->state != RUN_STRAY)
+		return BROKEN(err, "run %llu.%u has no job", id, i->id.attempt);
+	if (i->end_time && i->end_time < i->start_time)
+		return BROKEN(err, "run %llu.%u ended before it started", id, i->id.attempt);
+	return 0;
+}
+
+static int check_runs(const struct core *core, struct error *err)
+{
+	size_t n, i;
+	struct run **v = runs_sorted(core->runs, &n);
+	int rc = 0;
+
+	for (i = 0; i < n && rc == 0; i++)
+		rc = check_run(core, v[i], err);
+	free(v);
+	return rc;
+}
+
+static int check_node(const struct core *core, const struct node *node, struct error *err)
+{
+	const struct node_link *l = node_link_of(node);
+	const char *name = node_info(node)->name;
+	uint64_t gpus = 0, mem = 0, cpus = 0;
+	uint32_t n = 0, strays = 0;
+	const struct run *run;
+
+	for (run = l->runs; run; run = run_link_of(run)->next_of_node) {
+		if (gpus & run_link_of(run)->booked)
+			return BROKEN(err, "node %s: a GPU is booked twice", name);
+		gpus |= run_link_of(run)->booked;
+		cpus += run_info(run)->cpus;
+		mem += run_info(run)->mem_mb;
+		strays += run_info(run)->state == RUN_STRAY;
+		n++;
+	}
+	if (n != l->n_runs || strays != l->n_strays)
+		return BROKEN(err, "node %s: the runs are counted wrong", name);
+	if (l->index == NODE_LEFT)
+		return 0;
+	if (ledger_gpus_used(core->ledger, l->index) != gpus)
+		return BROKEN(err, "node %s: the ledger has other GPUs booked", name);
+	if (ledger_cpus_free(core->ledger, l->index) + cpus !=
+	                ledger_cpus(core->ledger, l->index) &&
+	        cpus < ledger_cpus(core->ledger, l->index))
+		return BROKEN(err, "node %s: the ledger has other CPUs booked", name);
+	if (ledger_mem_free_mb(core->ledger, l->index) + mem !=
+	                ledger_mem_mb(core->ledger, l->index) &&
+	        mem < ledger_mem_mb(core->ledger, l->index))
+		return BROKEN(err, "node %s: the ledger has other memory booked", name);
+	if (ledger_accepts(core->ledger, l->index) != node_accepts(node))
+		return BROKEN(
+		        err, "node %s: the ledger does not know whether it accepts work", name);
+	if (l->hearing == NODE_HEARD && !l->session)
+		return BROKEN(err, "node %s is heard without a session", name);
+	return 0;
+}
+
+static int check_nodes(const struct core *core, struct error *err)
+{
+	size_t n, i;
+	struct node **v = nodes_sorted(core->nodes, &n);
+	char text[200];
+	int rc = 0;
+
+	for (i = 0; i < n && rc == 0; i++)
+		rc = check_node(core, v[i], err);
+	free(v);
+	if (rc == 0 && !ledger_check(core->ledger, text, sizeof(text)))
+		rc = BROKEN(err, "%s", text);
+	return rc;
+}
+
+/* --- classes --------------------------------------------------------------------------------- */
+
+static int check_class(const struct core *core, struct class *class, struct error *err)
+{
+	const struct class_link *l = class_link(class);
+	struct ask ask = class_ask(class);
+	struct place place;
+	size_t n = heap_count(l->queue), i;
+	uint64_t first = UINT64_MAX;
+
+	if (!n)
+		return BROKEN(err, "a class without jobs");
+	for (i = 0; i < n; i++) {
+		const struct job *job = heap_at(l->queue, (uint32_t)i);
+
+		if (job_link_of(job)->class != class)
+			return BROKEN(err, "job %llu stands in a class that it is not in",
+			        (unsigned long long)job_id(job));
+		first = job_id(job) < first ? job_id(job) : first;
+	}
+	if (job_id(class_head(class)) != first)
+		return BROKEN(err, "the head of a class is not its first job");
+	if (l->slot != HEAP_NOWHERE || l->number == CLASS_NO_PARTITION)
+		return 0;
+	if (ledger_can_start(core->ledger, ledger_set_of(core->ledger, l->number), &ask, &place))
+		return BROKEN(err, "job %llu is parked and fits on %s", (unsigned long long)first,
+		        core->conf->nodes[place.node].name);
+	return 0;
+}
+
+static int check_classes(const struct core *core, struct error *err)
+{
+	size_t cursor = 0;
+	struct class *class;
+
+	while ((class = sched_each_class(core->sched, &cursor))) {
+		if (check_class(core, class, err) < 0)
+			return -1;
+	}
+	return 0;
+}
+
+int core_check(const struct core *core, struct error *err)
+{
+	if (check_jobs(core, err) < 0 || check_counts(core, err) < 0 || check_runs(core, err) < 0 ||
+	        check_nodes(core, err) < 0)
+		return -1;
+	return check_classes(core, err);
+}

@@ -1,0 +1,153 @@
+/* class.c - see class.h */
+#include "ctld/core/class.h"
+
+#include <stdlib.h>
+
+#include "common/xalloc.h"
+#include "ctld/core/hash.h"
+#include "ctld/core/table.h"
+
+struct class
+{
+	struct class_info info;
+	struct class_link link;
+};
+
+struct classes {
+	struct strings *strings;
+	struct requests *requests;
+	struct table *table;
+};
+
+const struct class_info *class_info(const struct class *class)
+{
+	return &class->info;
+}
+
+struct class_link *class_link(struct class *class)
+{
+	return &class->link;
+}
+
+struct ask class_ask(const struct class *class)
+{
+	return (struct ask){ class->info.gpus, class->info.cpus, class->info.mem_mb };
+}
+
+const struct job *class_head(const struct class *class)
+{
+	return heap_first(class->link.queue);
+}
+
+static uint64_t info_hash(const struct class_info *i, uint64_t seed)
+{
+	uint64_t h = hash_u64((uint64_t)i->uid << 32 | i->cpus, seed);
+
+	h = hash_u64((uintptr_t)i->account, h);
+	h = hash_u64((uintptr_t)i->partition, h);
+	h = hash_u64((uintptr_t)i->gpus, h);
+	h = hash_u64(i->mem_mb, h);
+	return hash_u64((uint32_t)i->nice, h);
+}
+
+static uint64_t class_hash(const void *item, uint64_t seed)
+{
+	return info_hash(&((const struct class *)item)->info, seed);
+}
+
+static bool class_equal(const void *item, const void *key)
+{
+	const struct class_info *x = &((const struct class *)item)->info, *y = key;
+
+	return x->uid == y->uid && x->cpus == y->cpus && x->account == y->account &&
+	       x->partition == y->partition && x->gpus == y->gpus && x->mem_mb == y->mem_mb &&
+	       x->nice == y->nice;
+}
+
+struct classes *classes_new(struct strings *strings, struct requests *requests, uint64_t seed)
+{
+	struct classes *cs = xcalloc(1, sizeof(*cs));
+
+	cs->strings = strings;
+	cs->requests = requests;
+	cs->table = table_new(class_hash, seed);
+	return cs;
+}
+
+static void class_free(struct classes *cs, struct class *class)
+{
+	strings_drop(cs->strings, class->info.account);
+	strings_drop(cs->strings, class->info.partition);
+	requests_drop(cs->requests, class->info.gpus);
+	heap_free(class->link.queue);
+	free(class->link.waiters);
+	free(class->link.text);
+	free(class);
+}
+
+void classes_free(struct classes *cs)
+{
+	size_t cursor = 0;
+	struct class *class;
+
+	if (!cs)
+		return;
+	while ((class = table_each(cs->table, &cursor)))
+		class_free(cs, class);
+	table_free(cs->table);
+	free(cs);
+}
+
+static void job_moved(void *item, uint32_t index)
+{
+	job_link(item)->slot = index;
+}
+
+struct class *classes_want(struct classes *cs, const struct job_info *job)
+{
+	struct class_info key = { .uid = job->uid,
+		.cpus = job->cpus,
+		.account = job->account,
+		.partition = job->partition,
+		.gpus = job->gpus,
+		.mem_mb = job->mem_mb,
+		.nice = job->nice };
+	struct class *class =
+	        table_find(cs->table, info_hash(&key, table_seed(cs->table)), class_equal, &key);
+	uint32_t a;
+
+	if (class)
+		return class;
+	class = xcalloc(1, sizeof(*class));
+	class->info = key;
+	strings_again(key.account);
+	strings_again(key.partition);
+	requests_again(key.gpus);
+	class->link.queue = heap_new(job_moved);
+	class->link.slot = HEAP_NOWHERE;
+	class->link.number = CLASS_NO_PARTITION;
+	class->link.n_waiters = key.gpus->n ? key.gpus->n : 1;
+	class->link.waiters = xcalloc(class->link.n_waiters, sizeof(struct waiter));
+	for (a = 0; a < class->link.n_waiters; a++) {
+		class->link.waiters[a].class = class;
+		class->link.waiters[a].alternative = a;
+	}
+	table_add(cs->table, class);
+	return class;
+}
+
+void classes_remove(struct classes *cs, struct class *class)
+{
+	table_remove(cs->table, class);
+	class_free(cs, class);
+}
+
+size_t classes_count(const struct classes *cs)
+{
+	return table_count(cs->table);
+}
+
+struct class *classes_each(const struct classes *cs, size_t *cursor)
+{
+	return table_each(cs->table, cursor);
+}

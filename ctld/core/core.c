@@ -1,0 +1,340 @@
+/* core.c - the wiring: parts made and freed, events dispatched, slices, seals */
+#include "ctld/core/core.h"
+
+#include <stdlib.h>
+
+#include "common/xalloc.h"
+#include "ctld/core/codec.h"
+#include "ctld/core/internal.h"
+
+struct core *core_new(const struct conf *conf, uint64_t seed)
+{
+	struct core *core = xcalloc(1, sizeof(*core));
+
+	core->conf = conf;
+	core->seed = seed;
+	core->disk_free_mb = UINT64_MAX;
+	core->dirty = dirty_new();
+	core->strings = strings_new(seed);
+	core->requests = requests_new(core->strings, conf, seed);
+	core->labels = label_sets_new(core->strings, seed);
+	core->meta = meta_new(core->dirty);
+	core->nonces = nonces_new(core->dirty, seed);
+	core->jobs =
+	        jobs_new(core->strings, core->requests, core->labels, core->nonces, core->dirty);
+	core->runs = runs_new(core->strings, core->dirty, seed);
+	core->nodes = nodes_new(core->strings, core->dirty, seed);
+	core->sched = sched_new(core->strings, core->requests, seed);
+	core->waiters = waiters_new(seed);
+	core->audit = audit_new();
+	core->effects = effects_new();
+	core->worries = heap_new(node_moved);
+	return core;
+}
+
+/* --- sealing --------------------------------------------------------------------------------- */
+
+struct seal {
+	struct core *core;
+	core_row_sink *sink; /* NULL: only free what is gone */
+	void *arg;
+	size_t rows;
+	struct mark **gone;
+	size_t n_gone;
+};
+
+static void pass_on(void *arg, const struct row *row)
+{
+	struct seal *s = arg;
+
+	s->rows++;
+	s->sink(s->arg, row);
+}
+
+/* Objects start with their mark. */
+static void encode(const struct mark *mark, struct row *row, enum row_change change)
+{
+	switch ((enum row_table)mark->table) {
+	case TABLE_NODE:
+		node_encode((const struct node *)mark, row, change);
+		break;
+	case TABLE_JOB:
+		job_encode((const struct job *)mark, row, change);
+		break;
+	case TABLE_RUN:
+		run_encode((const struct run *)mark, row, change);
+		break;
+	case TABLE_NONCE:
+		nonce_encode((const struct nonce *)mark, row, change);
+		break;
+	case TABLE_META:
+	case TABLE_EVENT:
+	case TABLE_COUNT:
+		break;
+	}
+}
+
+static void seal_one(void *arg, struct mark *mark, bool put, bool gone)
+{
+	struct seal *s = arg;
+	struct row row;
+
+	if (s->sink && mark->table == TABLE_META) {
+		meta_rows(s->core->meta, pass_on, s);
+	} else if (s->sink) {
+		if (put && !(gone && mark->table == TABLE_NONCE)) {
+			encode(mark, &row, ROW_PUT);
+			pass_on(s, &row);
+		}
+		if (gone) {
+			encode(mark, &row, mark->table == TABLE_NONCE ? ROW_DELETE : ROW_RETIRE);
+			pass_on(s, &row);
+		}
+	}
+	if (gone) {
+		/* A job's row needs its nonce: free nothing before all rows are out. */
+		s->gone[s->n_gone++] = mark;
+	}
+}
+
+static void free_gone(struct core *core, struct mark *mark)
+{
+	switch ((enum row_table)mark->table) {
+	case TABLE_JOB:
+		job_free(core->jobs, (struct job *)mark);
+		break;
+	case TABLE_RUN:
+		run_free(core->runs, (struct run *)mark);
+		break;
+	case TABLE_NONCE:
+		nonce_free((struct nonce *)mark);
+		break;
+	case TABLE_NODE:
+	case TABLE_META:
+	case TABLE_EVENT:
+	case TABLE_COUNT:
+		break;
+	}
+}
+
+static size_t drain(struct core *core, core_row_sink *sink, void *arg)
+{
+	struct seal s = { core, sink, arg, 0, NULL, 0 };
+	size_t i;
+
+	s.gone = xcalloc(dirty_count(core->dirty), sizeof(struct mark *));
+	dirty_drain(core->dirty, seal_one, &s);
+	for (i = 0; i < s.n_gone; i++)
+		free_gone(core, s.gone[i]);
+	free(s.gone);
+	return s.rows;
+}
+
+size_t core_seal(struct core *core, core_row_sink *sink, void *arg)
+{
+	return drain(core, sink, arg) + audit_seal(core->audit, sink, arg);
+}
+
+size_t core_dirty_bytes(const struct core *core)
+{
+	return dirty_count(core->dirty) * 640 + audit_bytes(core->audit);
+}
+
+void core_free(struct core *core)
+{
+	if (!core)
+		return;
+	drain(core, NULL, NULL);
+	effects_free(core->effects);
+	audit_free(core->audit);
+	waiters_free(core->waiters);
+	sched_free(core->sched);
+	ledger_free(core->ledger);
+	heap_free(core->worries);
+	runs_free(core->runs);
+	jobs_free(core->jobs);
+	nodes_free(core->nodes);
+	nonces_free(core->nonces);
+	meta_free(core->meta);
+	label_sets_free(core->labels);
+	requests_free(core->requests);
+	strings_free(core->strings);
+	dirty_free(core->dirty);
+	free(core->counts);
+	free(core->suspended);
+	free(core);
+}
+
+/* --- events ---------------------------------------------------------------------------------- */
+
+static void on_wait_cancel(struct core *core, const struct core_event *e)
+{
+	waiters_cancel(core->waiters, e->wait);
+}
+
+static void on_agent_gone(struct core *core, const struct core_event *e)
+{
+	agent_gone_apply(core, e->agent.node, e->agent.session);
+}
+
+static void on_heartbeat(struct core *core, const struct core_event *e)
+{
+	heartbeat_apply(core, e->agent.node, e->agent.session);
+}
+
+static void on_fenced(struct core *core, const struct core_event *e)
+{
+	fenced_apply(core, e->fenced.node, e->fenced.off);
+}
+
+static void on_disk_free(struct core *core, const struct core_event *e)
+{
+	core->disk_free_mb = e->disk_free_mb;
+}
+
+static void on_clock(struct core *core, const struct core_event *e)
+{
+	(void)e;
+	timers_apply(core);
+}
+
+typedef void apply_fn(struct core *core, const struct core_event *e);
+static apply_fn *const handlers[] = {
+	[EV_SUBMIT] = submit_apply,
+	[EV_JOB_CONTROL] = job_control_apply,
+	[EV_NODE_CONTROL] = node_control_apply,
+	[EV_WAIT_JOB] = wait_apply,
+	[EV_WAIT_CANCEL] = on_wait_cancel,
+	[EV_AGENT_UP] = agent_up_apply,
+	[EV_AGENT_GONE] = on_agent_gone,
+	[EV_HEARTBEAT] = on_heartbeat,
+	[EV_RUN_REPORT] = run_report_apply,
+	[EV_FENCED] = on_fenced,
+	[EV_DISK_FREE] = on_disk_free,
+	[EV_CLOCK] = on_clock,
+};
+
+/* What was changed counts from now on, and effects wait for it. */
+static void finish(struct core *core)
+{
+	core->change += dirty_touched(core->dirty);
+	effects_number(core->effects, core->change);
+}
+
+void core_apply(struct core *core, const struct core_event *event, struct clocks now)
+{
+	core->now = now;
+	core->n_events++;
+	if ((size_t)event->kind < sizeof(handlers) / sizeof(handlers[0]))
+		handlers[event->kind](core, event);
+	finish(core);
+}
+
+bool core_schedule(struct core *core, struct clocks now, unsigned budget)
+{
+	struct sched_pick pick;
+
+	core->now = now;
+	if (core->suspended)
+		return false;
+	for (; budget; budget--) {
+		enum sched_step step = sched_step(core->sched, &pick);
+
+		if (step == SCHED_IDLE)
+			break;
+		if (step == SCHED_BLOCKED)
+			continue;
+		if (job_signature_old(core, pick.job)) {
+			job_link(pick.job)->expired = true;
+			job_consider(core, pick.job);
+		} else {
+			job_start(core, pick.job, &pick.place);
+		}
+	}
+	finish(core);
+	return !sched_idle(core->sched);
+}
+
+usec_t core_next_timer(const struct core *core)
+{
+	return timers_next(core);
+}
+
+const struct effect *core_effects(const struct core *core, size_t *n)
+{
+	return effects_get(core->effects, n);
+}
+
+void core_effects_clear(struct core *core)
+{
+	effects_clear(core->effects);
+}
+
+uint64_t core_change(const struct core *core)
+{
+	return core->change;
+}
+
+uint64_t core_hash(const struct core *core)
+{
+	uint64_t sum = meta_hash(core->meta) + nodes_hash(core->nodes) + runs_hash(core->runs) +
+	               nonces_hash(core->nonces);
+	const struct job *job;
+	struct row row;
+
+	for (job = jobs_next(core->jobs, 0); job; job = jobs_next(core->jobs, job_id(job))) {
+		job_encode(job, &row, ROW_PUT);
+		sum += row_hash(&row);
+	}
+	return sum;
+}
+
+bool core_is_suspended(const struct core *core, const char **text)
+{
+	if (core->suspended && text)
+		*text = core->suspended;
+	return core->suspended;
+}
+
+void audit_note(struct core *core, const char *kind, const struct caller *caller, uint64_t job,
+        const char *node, const char *text)
+{
+	struct audit_entry entry = {
+		.kind = kind,
+		.uid = caller ? (int64_t)caller->uid : AUDIT_NOBODY,
+		.host = caller ? caller->host : "",
+		.job = job,
+		.node = node,
+		.text = text,
+	};
+
+	audit_add(core->audit, meta_take_event(core->meta), core->now.wall, &entry);
+	dirty_touch(core->dirty);
+}
+
+void core_stats(const struct core *core, struct core_stats *stats)
+{
+	struct sched_stats sched;
+
+	sched_stats(core->sched, &sched);
+	*stats = (struct core_stats){
+		.epoch = meta_epoch(core->meta),
+		.change = core->change,
+		.next_job = meta_next_job(core->meta),
+		.jobs = jobs_count(core->jobs),
+		.jobs_pending = jobs_count_in(core->jobs, JOB_PENDING),
+		.jobs_running = jobs_count_in(core->jobs, JOB_CONFIGURING) +
+		                jobs_count_in(core->jobs, JOB_RUNNING) +
+		                jobs_count_in(core->jobs, JOB_COMPLETING),
+		.runs = runs_count(core->runs),
+		.classes = sched.classes,
+		.classes_parked = sched.parked,
+		.events = core->n_events,
+		.passes = sched.passes,
+		.placements_tried = sched.tried,
+		.started = core->n_started,
+		.ended = core->n_ended,
+		.nodes = core->conf->n_nodes,
+		.nodes_up = nodes_heard(core->nodes),
+	};
+}

@@ -1,0 +1,37 @@
+/* heap.h - a priority queue that knows where each item is
+ *
+ * A binary heap, smallest key first; keys are pairs of words compared as numbers. The item is told
+ * its place whenever it moves, so that any item can be taken out or given another key in
+ * O(log n). Keys must differ between items, else the order of equal ones is undefined.
+ */
+#ifndef CTLD_CORE_HEAP_H
+#define CTLD_CORE_HEAP_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+#define HEAP_NOWHERE UINT32_MAX
+
+struct heap_key {
+	uint64_t a, b;
+};
+
+struct heap;
+
+/* `index` is the item's new place; HEAP_NOWHERE when it leaves. */
+typedef void heap_moved_fn(void *item, uint32_t index);
+
+struct heap *heap_new(heap_moved_fn *moved);
+void heap_free(struct heap *h); /* NULL is fine; the items are not told */
+
+void heap_put(struct heap *h, struct heap_key key, void *item);
+void heap_remove(struct heap *h, uint32_t index);
+void heap_rekey(struct heap *h, uint32_t index, struct heap_key key);
+
+void *heap_first(const struct heap *h);               /* NULL: empty */
+struct heap_key heap_first_key(const struct heap *h); /* not of an empty heap */
+size_t heap_count(const struct heap *h);
+void *heap_at(const struct heap *h, uint32_t index); /* any order but heap order; for checks */
+size_t heap_bytes(const struct heap *h);
+
+#endif

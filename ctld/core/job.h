@@ -1,0 +1,142 @@
+/* job.h - a job: what was submitted, and what has become of it
+ *
+ * `struct job_info` holds the durable fields; everybody reads them through job_info(), only the
+ * movers here write them, and each puts the job on the dirty list. `struct job_link` is volatile:
+ * where the job stands in the scheduler and the timers, rebuilt at each start.
+ *
+ *	PENDING --> CONFIGURING --> RUNNING --> COMPLETING --> ended
+ *	   ^            |              |            |
+ *	   +------------+--------------+------------+   never started, or requeued
+ *
+ * PENDING: waits, held or not. CONFIGURING: its present run has been ordered. RUNNING: the node
+ *said that the program runs. COMPLETING: its run has been told to end and has not yet. The ended
+ *states are final. A job leaves CONFIGURING, RUNNING and COMPLETING only by the word of its node,
+ *or when its node is known to be off.
+ *
+ * Jobs are owned by `struct jobs` and live until jobs_retire().
+ */
+#ifndef CTLD_CORE_JOB_H
+#define CTLD_CORE_JOB_H
+
+#include "common/error.h"
+#include "common/run.h"
+#include "ctld/core/dirty.h"
+#include "ctld/core/labels.h"
+#include "ctld/core/nonce.h"
+#include "ctld/core/requests.h"
+
+/* X(symbol, name, code, allowed next states) */
+#define JOB_ENDS                                                                            \
+	(1u << JOB_COMPLETED | 1u << JOB_FAILED | 1u << JOB_CANCELLED | 1u << JOB_TIMEOUT | \
+	        1u << JOB_NODE_FAIL | 1u << JOB_PREEMPTED | 1u << JOB_OUT_OF_MEMORY |       \
+	        1u << JOB_DEADLINE)
+#define JOB_STATES(X)                                                                      \
+	X(JOB_PENDING, "PENDING", "PD",                                                    \
+	        1u << JOB_CONFIGURING | 1u << JOB_CANCELLED | 1u << JOB_DEADLINE)          \
+	X(JOB_CONFIGURING, "CONFIGURING", "CF",                                            \
+	        1u << JOB_PENDING | 1u << JOB_RUNNING | 1u << JOB_COMPLETING | JOB_ENDS)   \
+	X(JOB_RUNNING, "RUNNING", "R",                                                     \
+	        1u << JOB_PENDING | 1u << JOB_SUSPENDED | 1u << JOB_COMPLETING | JOB_ENDS) \
+	X(JOB_SUSPENDED, "SUSPENDED", "S",                                                 \
+	        1u << JOB_PENDING | 1u << JOB_RUNNING | 1u << JOB_COMPLETING | JOB_ENDS)   \
+	X(JOB_COMPLETING, "COMPLETING", "CG", 1u << JOB_PENDING | JOB_ENDS)                \
+	X(JOB_COMPLETED, "COMPLETED", "CD", 0)                                             \
+	X(JOB_FAILED, "FAILED", "F", 0)                                                    \
+	X(JOB_CANCELLED, "CANCELLED", "CA", 0)                                             \
+	X(JOB_TIMEOUT, "TIMEOUT", "TO", 0)                                                 \
+	X(JOB_NODE_FAIL, "NODE_FAIL", "NF", 0)                                             \
+	X(JOB_PREEMPTED, "PREEMPTED", "PR", 0)                                             \
+	X(JOB_OUT_OF_MEMORY, "OUT_OF_MEMORY", "OOM", 0)                                    \
+	X(JOB_DEADLINE, "DEADLINE", "DL", 0)
+
+#define X(sym, name, code, next) sym,
+enum job_state { JOB_STATES(X) JOB_STATE_COUNT };
+#undef X
+
+const char *job_state_name(enum job_state state);
+const char *job_state_code(enum job_state state);
+bool job_state_ended(enum job_state state);
+bool job_state_may(enum job_state from, enum job_state to);
+
+/* Who holds a job: only the same or a higher one may release it. */
+enum job_hold { HOLD_NONE, HOLD_USER, HOLD_ADMIN };
+
+struct job;
+struct jobs;
+struct run;
+struct class;
+
+/* Durable. Texts are kept (strings.h). */
+struct job_info {
+	uint64_t id;
+	uint32_t uid, gid;
+	const char *user, *account, *partition, *name;
+	const char *submit_host, *cwd, *output, *error, *array, *comment;
+	const struct request *gpus;
+	const struct labels *labels;
+	const struct nonce *nonce; /* borrowed from the nonces */
+	uint64_t mem_mb;
+	usec_t sign_time, submit_time, start_time, end_time; /* wall; 0: none yet */
+	uint32_t cpus, time_limit_s, warn_signal, warn_before_s;
+	uint32_t attempt, max_attempts, exit_code, exit_signal;
+	int32_t nice;
+	uint8_t state;     /* enum job_state */
+	uint8_t hold;      /* enum job_hold */
+	uint8_t end_cause; /* enum end_cause: END_CANCEL while RUNNING: it is not to come back */
+	bool requeue;
+};
+
+/* Volatile. */
+struct job_link {
+	struct run *runs;    /* all its runs in memory, latest attempt first */
+	struct class *class; /* in which it waits; NULL: it is not eligible */
+	uint32_t slot;       /* its place in the class's queue */
+	bool expired;        /* its signature is too old to be started */
+	struct job *next;    /* in the list of ended jobs */
+	usec_t ended;        /* mono */
+};
+
+const struct job_info *job_info(const struct job *job);
+struct job_link *job_link(struct job *job);
+const struct job_link *job_link_of(const struct job *job);
+static inline uint64_t job_id(const struct job *job)
+{
+	return job_info(job)->id;
+}
+
+struct jobs *jobs_new(struct strings *strings, struct requests *requests, struct label_sets *labels,
+        struct nonces *nonces, struct dirty *dirty);
+void jobs_free(struct jobs *jobs); /* NULL is fine */
+
+struct job *jobs_find(const struct jobs *jobs, uint64_t id);    /* NULL: none */
+struct job *jobs_next(const struct jobs *jobs, uint64_t after); /* in id order; NULL: no more */
+size_t jobs_count(const struct jobs *jobs);
+size_t jobs_count_in(const struct jobs *jobs, enum job_state state);
+size_t jobs_bytes(const struct jobs *jobs);
+
+/* --- movers ---------------------------------------------------------------------------------- */
+
+/* Take over a new job, PENDING. `info`'s counted members (gpus, labels, nonce) belong to the job
+ * afterwards, its texts are copied. The id must be above all others. */
+struct job *jobs_add(struct jobs *jobs, const struct job_info *info);
+
+void job_move(struct jobs *jobs, struct job *job, enum job_state state); /* asserts that it may */
+void job_set_hold(struct jobs *jobs, struct job *job, enum job_hold hold);
+void job_set_comment(struct jobs *jobs, struct job *job, const char *comment);
+void job_set_end_cause(struct jobs *jobs, struct job *job, enum end_cause cause);
+/* A run of this attempt is ordered: forgets what the last one left behind. */
+void job_set_attempt(struct jobs *jobs, struct job *job, uint32_t attempt);
+void job_set_start(struct jobs *jobs, struct job *job, usec_t start_time);
+void job_set_end(struct jobs *jobs, struct job *job, usec_t end_time, uint32_t exit_code,
+        uint32_t exit_signal);
+
+/* Out of memory into history; the job is freed by the next seal. */
+void jobs_retire(struct jobs *jobs, struct job *job);
+
+/* --- rows ------------------------------------------------------------------------------------ */
+
+int jobs_load(struct jobs *jobs, const struct row *row, struct error *err);
+void job_encode(const struct job *job, struct row *row, enum row_change change);
+void job_free(struct jobs *jobs, struct job *job); /* a retired one */
+
+#endif

@@ -1,0 +1,91 @@
+/* ledger.h - what every node has left, and where something would fit best
+ *
+ * The one place where CPUs, memory and GPUs are booked: can_start, take, release. Whoever only
+ * wonders (--test-only; later preemption and --why) takes and releases too, and undoes it.
+ *
+ * Nodes are those of one configuration, by index; another configuration is another ledger. A node
+ * set is the nodes of a partition; partitions with the same nodes share one. For each set and each
+ * kind of thing (a GPU type, or no GPU) the nodes that accept work stand in buckets by how many
+ * they have free, inside a bucket in the order of free CPUs (order.h). So the best place (fewest
+ * free GPUs that do, then fewest free CPUs that do, then the first node) is found without looking
+ * at the others. A place for no GPU is sought where the fewest GPUs are free: it strands least.
+ *
+ * What is booked may exceed what there is (a node came back smaller, a configuration took GPUs
+ * away): then nothing is free, and nothing is negative.
+ */
+#ifndef CTLD_CORE_LEDGER_H
+#define CTLD_CORE_LEDGER_H
+
+#include "common/conf.h"
+#include "ctld/core/requests.h"
+
+struct ledger;
+
+/* What a job wants of one node. */
+struct ask {
+	const struct request *gpus;
+	uint32_t cpus;
+	uint64_t mem_mb;
+};
+
+/* What a run gets of one node. */
+struct place {
+	uint32_t node;
+	uint32_t cpus;
+	uint64_t mem_mb;
+	uint64_t gpus; /* bit set of host indices */
+	uint16_t type; /* of the GPUs; TYPE_NONE */
+};
+
+struct ledger *ledger_new(const struct conf *conf); /* borrowed until ledger_free() */
+void ledger_free(struct ledger *l);                 /* NULL is fine */
+
+/* --- nodes ----------------------------------------------------------------------------------- */
+
+/* What the agent found; counts where the configuration says nothing. */
+void ledger_inventory(struct ledger *l, uint32_t node, uint32_t cpus, uint64_t mem_mb);
+void ledger_accept(struct ledger *l, uint32_t node, bool accept); /* new nodes do not */
+bool ledger_accepts(const struct ledger *l, uint32_t node);
+
+/* 0: not known yet. */
+uint32_t ledger_cpus(const struct ledger *l, uint32_t node);
+uint64_t ledger_mem_mb(const struct ledger *l, uint32_t node);
+uint32_t ledger_cpus_free(const struct ledger *l, uint32_t node);
+uint64_t ledger_mem_free_mb(const struct ledger *l, uint32_t node);
+uint64_t ledger_gpus_of(const struct ledger *l, uint32_t node, uint16_t type); /* bit set, all */
+uint64_t ledger_gpus_used(const struct ledger *l, uint32_t node);              /* bit set */
+
+/* The sets that a node is in. */
+const uint32_t *ledger_node_sets(const struct ledger *l, uint32_t node, size_t *n);
+
+/* --- sets ------------------------------------------------------------------------------------ */
+
+size_t ledger_sets(const struct ledger *l);
+uint32_t ledger_set_of(const struct ledger *l, uint32_t partition);
+
+/* GPUs of a type in a set: how many there are, how many are free on nodes that accept work, the
+ * most that one node has, and that node (NODE_LEFT when `most` is 0). False: no such type there. */
+bool ledger_set_gpus(const struct ledger *l, uint32_t set, uint16_t type, uint32_t *total,
+        uint32_t *free, uint32_t *most, uint32_t *where);
+
+/* --- fitting and booking --------------------------------------------------------------------- */
+
+/* Would alternative `a` (ignored for no GPUs) fit on that node now; on it if it were empty and
+ * accepted work? What the node has is assumed to suffice where it is not known yet. */
+bool ledger_fits(const struct ledger *l, uint32_t node, const struct ask *ask, uint32_t a);
+bool ledger_could_fit(const struct ledger *l, uint32_t node, const struct ask *ask, uint32_t a);
+
+/* The best place in `set` now, alternatives in their order. */
+bool ledger_can_start(
+        const struct ledger *l, uint32_t set, const struct ask *ask, struct place *place);
+void ledger_take(struct ledger *l, const struct place *place);    /* GPUs must be free */
+void ledger_release(struct ledger *l, const struct place *place); /* must have been taken */
+
+/* From ledger_mark() on everything taken and released is noted; ledger_undo() takes it back. */
+void ledger_mark(struct ledger *l);
+void ledger_undo(struct ledger *l);
+
+/* Does everything derived agree with the bookings? `text` says what does not. */
+bool ledger_check(const struct ledger *l, char *text, size_t size);
+
+#endif

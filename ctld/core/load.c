@@ -1,0 +1,271 @@
+/* load.c - from rows to a living core; from one configuration to another
+ *
+ * Everything that is not in rows is made here, by the same code at a start and at a change of the
+ * configuration: bookings, classes, counts. Before the start rows only fill the tables.
+ */
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "common/xalloc.h"
+#include "ctld/core/codec.h"
+#include "ctld/core/internal.h"
+
+int core_load(struct core *core, const struct row *row, struct error *err)
+{
+	if (core->started)
+		return error_set(err, ERR_INTERNAL, "a row after the start");
+	if (row_check(row, err) < 0)
+		return -1;
+	switch (row->table) {
+	case TABLE_META:
+		return meta_load(core->meta, row, err);
+	case TABLE_NODE:
+		return nodes_load(core->nodes, row, err);
+	case TABLE_JOB:
+		return jobs_load(core->jobs, row, err);
+	case TABLE_RUN:
+		return runs_load(core->runs, row, err);
+	case TABLE_NONCE:
+		return nonces_load(core->nonces, row, err);
+	case TABLE_EVENT:
+	case TABLE_COUNT:
+		break;
+	}
+	return 0; /* events are for people */
+}
+
+/* --- runs ------------------------------------------------------------------------------------ */
+
+static int bad_run(const struct run *run, struct error *err, const char *what)
+{
+	const struct run_info *i = run_info(run);
+
+	return error_set(err, ERR_INTERNAL, "run %llu.%u, %s on %s: %s",
+	        (unsigned long long)i->id.job, i->id.attempt, run_state_name(i->state), i->node,
+	        what);
+}
+
+/* Give each run to its job, and let those that are not over hold what they hold. Strays come last:
+ * they get what is left. */
+static int adopt_rows(struct core *core, struct run **v, size_t n, struct error *err)
+{
+	size_t i;
+	int strays;
+
+	for (i = 0; i < n; i++) {
+		struct job *job = jobs_find(core->jobs, run_info(v[i])->id.job);
+
+		if (job)
+			run_attach(job, v[i]);
+		else if (!run_over(v[i]) && run_info(v[i])->state != RUN_STRAY)
+			return bad_run(v[i], err, "there is no such job");
+	}
+	for (strays = 0; strays <= 1; strays++) {
+		for (i = 0; i < n; i++) {
+			if (run_over(v[i]) || (run_info(v[i])->state == RUN_STRAY) != strays)
+				continue;
+			run_book(core, v[i], nodes_want(core->nodes, run_info(v[i])->node));
+			if (!strays && run_link(v[i])->booked != run_info(v[i])->gpus)
+				return bad_run(v[i], err, "its GPUs are held by another run too");
+		}
+	}
+	for (i = 0; i < n; i++) {
+		if (run_over(v[i]) && !run_link(v[i])->job)
+			runs_retire(core->runs, v[i]);
+	}
+	return 0;
+}
+
+/* --- jobs ------------------------------------------------------------------------------------ */
+
+static int check_job(const struct core *core, const struct job *job, struct error *err)
+{
+	const struct job_info *i = job_info(job);
+	const struct run *run = job_run(job);
+	bool runs = run && !run_over(run) && run_info(run)->state != RUN_STRAY;
+	bool should = i->state != JOB_PENDING && !job_state_ended(i->state);
+
+	if (i->id >= meta_next_job(core->meta))
+		return error_set(err, ERR_INTERNAL, "job %llu: its id was never handed out",
+		        (unsigned long long)i->id);
+	if (runs != should)
+		return error_set(err, ERR_INTERNAL, "job %llu is %s, and its run %s",
+		        (unsigned long long)i->id, job_state_name(i->state),
+		        run ? run_state_name(run_info(run)->state) : "is not there");
+	return 0;
+}
+
+static int by_end(const void *x, const void *y)
+{
+	const struct job_info *a = job_info(*(struct job *const *)x);
+	const struct job_info *b = job_info(*(struct job *const *)y);
+
+	if (a->end_time != b->end_time)
+		return a->end_time < b->end_time ? -1 : 1;
+	return a->id < b->id ? -1 : 1;
+}
+
+/* The jobs that have ended, as if each had ended so long ago on our clock. */
+static void list_ended(struct core *core)
+{
+	size_t size = 0, n = 0, i;
+	struct job **v, *job;
+	enum job_state s;
+
+	for (s = 0; s < JOB_STATE_COUNT; s++)
+		size += job_state_ended(s) ? jobs_count_in(core->jobs, s) : 0;
+	v = xcalloc(size, sizeof(struct job *));
+	for (job = jobs_next(core->jobs, 0); job; job = jobs_next(core->jobs, job_id(job))) {
+		if (job_state_ended(job_info(job)->state))
+			v[n++] = job;
+	}
+	qsort(v, n, sizeof(struct job *), by_end);
+	for (i = 0; i < n; i++) {
+		usec_t ago = core->now.wall - job_info(v[i])->end_time;
+
+		job_list_ended(core, v[i], core->now.mono - (ago < 0 ? 0 : ago));
+	}
+	free(v);
+}
+
+static int take_jobs(struct core *core, struct error *err)
+{
+	struct job *job;
+
+	for (job = jobs_next(core->jobs, 0); job; job = jobs_next(core->jobs, job_id(job))) {
+		if (check_job(core, job, err) < 0)
+			return -1;
+		if (job_info(job)->state == JOB_PENDING)
+			job_link(job)->expired = job_signature_old(core, job);
+		job_consider(core, job);
+	}
+	list_ended(core);
+	return 0;
+}
+
+static void count_jobs(struct core *core)
+{
+	struct job *job;
+
+	free(core->counts);
+	core->counts = xcalloc(core->conf->n_partitions, sizeof(*core->counts));
+	for (job = jobs_next(core->jobs, 0); job; job = jobs_next(core->jobs, job_id(job))) {
+		uint32_t p = job_partition(core, job);
+
+		if (p == CLASS_NO_PARTITION || job_state_ended(job_info(job)->state))
+			continue;
+		if (job_info(job)->state == JOB_PENDING)
+			core->counts[p].pending++;
+		else
+			core->counts[p].running++;
+	}
+}
+
+/* --- the start ------------------------------------------------------------------------------- */
+
+int core_start(struct core *core, struct clocks now, struct error *err)
+{
+	struct run **v;
+	size_t n;
+	int rc;
+
+	core->now = now;
+	if (core->started)
+		return error_set(err, ERR_INTERNAL, "started twice");
+	if (meta_start(core->meta, core->conf->cluster, err) < 0)
+		return -1;
+	requests_resolve(core->requests, core->conf);
+	nodes_configure(core->nodes, core->conf, now.mono);
+	nodes_start(core->nodes, now);
+	core->ledger = ledger_new(core->conf);
+	sched_configure(core->sched, core->conf, core->ledger);
+	for (n = 0; n < core->conf->n_nodes; n++)
+		node_settle(core, nodes_at(core->nodes, (uint32_t)n));
+	v = runs_sorted(core->runs, &n);
+	rc = adopt_rows(core, v, n, err);
+	free(v);
+	if (rc < 0 || take_jobs(core, err) < 0)
+		return -1;
+	count_jobs(core);
+	nonces_start(core->nonces, now);
+	core->started = true;
+	core->change += dirty_touched(core->dirty);
+	effects_number(core->effects, core->change);
+	return 0;
+}
+
+void core_takeover(struct core *core, uint64_t epoch_above, uint64_t job_above)
+{
+	core->takeover = true;
+	free(core->suspended);
+	core->suspended = NULL;
+	meta_raise(core->meta, epoch_above, job_above);
+	core->change += dirty_touched(core->dirty);
+}
+
+/* --- another configuration ------------------------------------------------------------------- */
+
+/* All runs that are booked, into a new ledger. */
+static void book_again(struct core *core)
+{
+	size_t n, i;
+	struct run **v = runs_sorted(core->runs, &n);
+	int strays;
+
+	for (i = 0; i < n; i++) {
+		if (run_link(v[i])->node)
+			node_unlink_run(v[i]);
+	}
+	for (strays = 0; strays <= 1; strays++) {
+		for (i = 0; i < n; i++) {
+			if (!run_over(v[i]) && (run_info(v[i])->state == RUN_STRAY) == strays)
+				run_book(core, v[i], nodes_find(core->nodes, run_info(v[i])->node));
+		}
+	}
+	free(v);
+}
+
+static void close_left(struct core *core)
+{
+	size_t n, i;
+	struct node **v = nodes_sorted(core->nodes, &n);
+
+	for (i = 0; i < n; i++) {
+		struct node_link *l = node_link(v[i]);
+
+		if (l->index != NODE_LEFT)
+			continue;
+		if (l->slot != HEAP_NOWHERE)
+			heap_remove(core->worries, l->slot);
+		node_close(core, v[i], "the node has left the configuration");
+	}
+	free(v);
+}
+
+void core_reconfigure(struct core *core, const struct conf *conf, struct clocks now)
+{
+	struct ledger *old = core->ledger;
+	uint32_t i;
+
+	core->now = now;
+	core->conf = conf;
+	requests_resolve(core->requests, conf);
+	nodes_configure(core->nodes, conf, now.mono);
+	core->ledger = ledger_new(conf);
+	sched_configure(core->sched, conf, core->ledger);
+	ledger_free(old);
+	book_again(core);
+	count_jobs(core);
+	close_left(core);
+	for (i = 0; i < conf->n_nodes; i++) {
+		struct node *node = nodes_at(core->nodes, i);
+
+		if (node_link(node)->session)
+			node_compare(core, node);
+		node_worry(core, node);
+		node_settle(core, node);
+	}
+	core->change += dirty_touched(core->dirty);
+	effects_number(core->effects, core->change);
+}

@@ -1,0 +1,166 @@
+/* meta.c - see meta.h */
+#include "ctld/core/meta.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "common/xalloc.h"
+#include "ctld/core/codec.h"
+
+enum number { EPOCH, NEXT_JOB, NEXT_EVENT, NUMBERS };
+
+static const char *const number_names[NUMBERS] = { "epoch", "next_job", "next_event" };
+
+struct meta {
+	struct mark mark;
+	struct dirty *dirty;
+	char *cluster;            /* NULL: a new database */
+	uint64_t number[NUMBERS]; /* durable: the epoch, and where the leases end */
+	uint64_t job, event;      /* the next ones */
+};
+
+struct meta *meta_new(struct dirty *dirty)
+{
+	struct meta *m = xcalloc(1, sizeof(*m));
+
+	m->mark.table = TABLE_META;
+	m->dirty = dirty;
+	m->number[NEXT_JOB] = m->number[NEXT_EVENT] = 1;
+	return m;
+}
+
+void meta_free(struct meta *m)
+{
+	if (!m)
+		return;
+	free(m->cluster);
+	free(m);
+}
+
+static bool is(const struct value *v, const char *text)
+{
+	return v->n == strlen(text) && !memcmp(v->p, text, v->n);
+}
+
+static int parse(const struct row *row, uint64_t *number, struct error *err)
+{
+	const struct value *v = &row->v[COL_META_value];
+	char text[24], *end;
+
+	if (!v->n || v->n >= sizeof(text))
+		return row_error(row, COL_META_value, err, "not a number");
+	memcpy(text, v->p, v->n);
+	text[v->n] = '\0';
+	*number = strtoull(text, &end, 10);
+	if (*end || *number > INT64_MAX)
+		return row_error(row, COL_META_value, err, "not a number");
+	return 0;
+}
+
+int meta_load(struct meta *m, const struct row *row, struct error *err)
+{
+	const struct value *key = &row->v[COL_META_key];
+	int n;
+
+	if (is(key, "cluster")) {
+		free(m->cluster);
+		m->cluster = xstrndup(row->v[COL_META_value].p, row->v[COL_META_value].n);
+		return 0;
+	}
+	for (n = 0; n < NUMBERS; n++) {
+		if (is(key, number_names[n]))
+			return parse(row, &m->number[n], err);
+	}
+	return 0; /* the store's own (schema version) */
+}
+
+int meta_start(struct meta *m, const char *cluster, struct error *err)
+{
+	if (m->cluster && strcmp(m->cluster, cluster))
+		return error_set(err, ERR_CLUSTER,
+		        "the database is of cluster '%s', the configuration of '%s'", m->cluster,
+		        cluster);
+	if (!m->cluster)
+		m->cluster = xstrdup(cluster);
+	m->number[EPOCH]++;
+	m->job = m->number[NEXT_JOB];
+	m->event = m->number[NEXT_EVENT];
+	dirty_put(m->dirty, &m->mark);
+	return 0;
+}
+
+uint64_t meta_epoch(const struct meta *m)
+{
+	return m->number[EPOCH];
+}
+
+uint64_t meta_next_job(const struct meta *m)
+{
+	return m->job;
+}
+
+static uint64_t take(struct meta *m, uint64_t *next, uint64_t *leased)
+{
+	if (*next >= *leased) {
+		*leased = *next + LEASE;
+		dirty_put(m->dirty, &m->mark);
+	}
+	return (*next)++;
+}
+
+uint64_t meta_take_job(struct meta *m)
+{
+	return take(m, &m->job, &m->number[NEXT_JOB]);
+}
+
+uint64_t meta_take_event(struct meta *m)
+{
+	return take(m, &m->event, &m->number[NEXT_EVENT]);
+}
+
+void meta_raise(struct meta *m, uint64_t epoch_above, uint64_t job_above)
+{
+	if (m->number[EPOCH] <= epoch_above) {
+		m->number[EPOCH] = epoch_above + 1;
+		dirty_put(m->dirty, &m->mark);
+	}
+	if (m->job <= job_above) {
+		m->job = job_above + 1;
+		if (m->number[NEXT_JOB] < m->job)
+			m->number[NEXT_JOB] = m->job;
+		dirty_put(m->dirty, &m->mark);
+	}
+}
+
+size_t meta_rows(const struct meta *m, meta_row_fn *fn, void *arg)
+{
+	struct row row;
+	char text[24];
+	int n;
+
+	row_begin(&row, TABLE_META, ROW_PUT);
+	row.v[COL_META_key] = value_text("cluster");
+	row.v[COL_META_value] = value_text(m->cluster ? m->cluster : "");
+	fn(arg, &row);
+	for (n = 0; n < NUMBERS; n++) {
+		snprintf(text, sizeof(text), "%llu", (unsigned long long)m->number[n]);
+		row.v[COL_META_key] = value_text(number_names[n]);
+		row.v[COL_META_value] = value_text(text);
+		fn(arg, &row);
+	}
+	return NUMBERS + 1;
+}
+
+static void add_hash(void *arg, const struct row *row)
+{
+	*(uint64_t *)arg += row_hash(row);
+}
+
+uint64_t meta_hash(const struct meta *m)
+{
+	uint64_t sum = 0;
+
+	meta_rows(m, add_hash, &sum);
+	return sum;
+}

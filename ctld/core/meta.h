@@ -1,0 +1,36 @@
+/* meta.h - the few numbers of the cluster as a whole, and the ids that come from them
+ *
+ * Job ids and event numbers are leased in blocks of LEASE: the durable counter is always at or
+ * above every number handed out, so none is ever used twice, whatever was lost. A start gives up
+ * the rest of the block it finds.
+ */
+#ifndef CTLD_CORE_META_H
+#define CTLD_CORE_META_H
+
+#include "common/error.h"
+#include "ctld/core/dirty.h"
+
+#define LEASE 10000
+
+struct meta;
+
+struct meta *meta_new(struct dirty *dirty);
+void meta_free(struct meta *m); /* NULL is fine */
+
+int meta_load(struct meta *m, const struct row *row, struct error *err);
+/* All rows are in: check the cluster, take the next epoch, give up open leases. */
+int meta_start(struct meta *m, const char *cluster, struct error *err);
+
+uint64_t meta_epoch(const struct meta *m);
+uint64_t meta_next_job(const struct meta *m); /* the next one to be handed out */
+uint64_t meta_take_job(struct meta *m);
+uint64_t meta_take_event(struct meta *m);
+/* Never be at or below these again. */
+void meta_raise(struct meta *m, uint64_t epoch_above, uint64_t job_above);
+
+/* Every row, PUT. */
+typedef void meta_row_fn(void *arg, const struct row *row);
+size_t meta_rows(const struct meta *m, meta_row_fn *fn, void *arg);
+uint64_t meta_hash(const struct meta *m);
+
+#endif

@@ -1,0 +1,126 @@
+/* node.h - the machines: what is remembered of each and what is known just now
+ *
+ * Three orthogonal facts decide whether anything may start on a node:
+ *	- what operators said: drain, down (durable);
+ *	- whether it is heard (`hearing`): UNHEARD until its agent registers, HEARD while the
+ *session lasts and heartbeats come, SILENT when the session has gone, UNKNOWN after node_timeout;
+ *	- whether what it registered with is what the configuration demands (`invalid`).
+ * Its runs stay booked through all of this, until it is known that they have ended.
+ *
+ * A node exists as long as the configuration names it, or it holds runs, or its row says something.
+ * One that left the configuration has index NODE_LEFT and nothing starts there.
+ */
+#ifndef CTLD_CORE_NODE_H
+#define CTLD_CORE_NODE_H
+
+#include "common/conf.h"
+#include "common/error.h"
+#include "common/run.h"
+#include "ctld/core/dirty.h"
+#include "ctld/core/event.h"
+#include "ctld/core/strings.h"
+
+#define NODE_LEFT UINT32_MAX
+
+#define NODE_HEARINGS(X)                                       \
+	X(NODE_UNHEARD, 1u << NODE_HEARD | 1u << NODE_UNKNOWN) \
+	X(NODE_HEARD, 1u << NODE_SILENT | 1u << NODE_UNKNOWN)  \
+	X(NODE_SILENT, 1u << NODE_HEARD | 1u << NODE_UNKNOWN)  \
+	X(NODE_UNKNOWN, 1u << NODE_HEARD)
+
+#define X(sym, next) sym,
+enum node_hearing { NODE_HEARINGS(X) NODE_HEARING_COUNT };
+#undef X
+
+enum node_fence { FENCE_NONE, FENCE_ASKED, FENCE_FAILED };
+
+struct node;
+struct nodes;
+struct run;
+
+/* Durable. Texts are kept. */
+struct node_info {
+	const char *name, *reason, *incarnation, *boot_id;
+	uint32_t reason_uid, cpus;
+	uint64_t mem_mb;
+	usec_t reason_time;
+	bool drain, down;
+};
+
+/* GPUs of one type that the agent found. */
+struct node_gpus {
+	const char *type; /* kept */
+	uint32_t count;
+};
+
+/* Volatile; the texts are owned by the node and set through node_set_text(). */
+struct node_link {
+	uint32_t index;     /* in conf.nodes; NODE_LEFT: no longer there */
+	uint64_t session;   /* 0: none */
+	usec_t heard_mono;  /* last word; at start: the start */
+	usec_t heard_wall;  /* 0: not heard in this life */
+	usec_t fenced_mono; /* when the fence program was last asked for */
+	enum node_fence fence;
+	uint32_t slot; /* among the unknown nodes that something is due for (timers.c) */
+	bool off;      /* UNKNOWN and what ran there was given up */
+	bool pretended;
+	const char *version, *containment, *invalid; /* kept; invalid "": it is as demanded */
+	struct node_gpus *gpus;                      /* as registered, by type; owned */
+	size_t n_gpus;                               /* 0: as configured */
+	struct run *runs;                            /* booked here */
+	uint32_t n_runs, n_strays;
+	enum node_hearing hearing; /* by node_hear() alone */
+	struct node *prev, *next;  /* in the order of heard_mono, while not UNKNOWN */
+};
+
+const struct node_info *node_info(const struct node *node);
+struct node_link *node_link(struct node *node);
+const struct node_link *node_link_of(const struct node *node);
+
+/* May runs be started there? */
+bool node_accepts(const struct node *node);
+
+struct nodes *nodes_new(struct strings *strings, struct dirty *dirty, uint64_t seed);
+void nodes_free(struct nodes *ns); /* NULL is fine */
+
+/* Follow a configuration: nodes by its indices; those it no longer names are NODE_LEFT. */
+void nodes_configure(struct nodes *ns, const struct conf *conf, usec_t mono);
+
+struct node *nodes_at(const struct nodes *ns, uint32_t index);     /* by index in conf.nodes */
+struct node *nodes_find(const struct nodes *ns, const char *name); /* NULL: none */
+/* The same, made as NODE_LEFT if it does not exist: for the runs of a node that has left. */
+struct node *nodes_want(struct nodes *ns, const char *name);
+size_t nodes_count(const struct nodes *ns);
+/* Every node, sorted by name. Caller frees the array. */
+struct node **nodes_sorted(const struct nodes *ns, size_t *n);
+size_t nodes_heard(const struct nodes *ns); /* how many are HEARD */
+uint64_t nodes_hash(const struct nodes *ns);
+
+/* --- movers ---------------------------------------------------------------------------------- */
+
+void node_set_admin(struct nodes *ns, struct node *node, bool drain, bool down, const char *reason,
+        uint32_t uid, usec_t wall);
+void node_set_registered(struct nodes *ns, struct node *node, const char *incarnation,
+        const char *boot_id, uint32_t cpus, uint64_t mem_mb);
+
+/* --- volatile -------------------------------------------------------------------------------- */
+
+/* Something was heard of the node, or not for too long. Asserts that the move is legal. */
+void node_hear(struct nodes *ns, struct node *node, enum node_hearing hearing, struct clocks now);
+/* Whoever was not heard for the longest time, UNKNOWN ones aside. NULL: none. */
+struct node *nodes_oldest(const struct nodes *ns);
+/* Every node is UNHEARD, as of now. */
+void nodes_start(struct nodes *ns, struct clocks now);
+void node_set_text(struct nodes *ns, const char **field, const char *text);
+void node_set_gpus(struct nodes *ns, struct node *node, const struct gpu_request *v, size_t n);
+
+void node_link_run(struct node *node, struct run *run);
+void node_unlink_run(struct run *run);
+
+/* --- rows ------------------------------------------------------------------------------------ */
+
+int nodes_load(struct nodes *ns, const struct row *row, struct error *err);
+void node_encode(const struct node *node, struct row *row, enum row_change change);
+bool node_has_row(const struct node *node);
+
+#endif

@@ -1,0 +1,58 @@
+/* nonce.h - which submits have been taken: (uid, nonce) -> job
+ *
+ * A submit that is repeated with its nonce gets the job id it got the first time; with other bytes
+ * it is refused. A nonce is kept as long as its job is in memory and at least NONCE_KEEP after the
+ * submit. The job's row carries nonce and hash too, from here: a job borrows its nonce.
+ */
+#ifndef CTLD_CORE_NONCE_H
+#define CTLD_CORE_NONCE_H
+
+#include "common/run.h"
+#include "ctld/core/dirty.h"
+#include "common/error.h"
+
+#define NONCE_KEEP ((usec_t)3600 * 1000000)
+
+#define NONCE_BYTES 16
+#define HASH_BYTES  32
+
+struct nonce {
+	struct mark mark;
+	uint32_t uid;
+	uint32_t slot; /* in the heap of what expires; HEAP_NOWHERE: has */
+	bool job_gone;
+	uint8_t nonce[NONCE_BYTES];
+	uint8_t spec_hash[HASH_BYTES];
+	uint64_t job;
+	usec_t expires; /* wall */
+};
+
+struct nonces;
+
+struct nonces *nonces_new(struct dirty *dirty, uint64_t seed);
+void nonces_free(struct nonces *ns); /* NULL is fine */
+
+const struct nonce *nonces_find(const struct nonces *ns, uint32_t uid, const uint8_t *nonce);
+const struct nonce *nonces_add(struct nonces *ns, uint32_t uid, const uint8_t *nonce,
+        const uint8_t *spec_hash, uint64_t job, struct clocks now);
+/* The job has left memory: the nonce goes too, now or when it expires. */
+void nonces_job_gone(struct nonces *ns, const struct nonce *nonce);
+
+/* Forget what has expired; when the next one will (mono), INT64_MAX: never. */
+void nonces_expire(struct nonces *ns, struct clocks now);
+usec_t nonces_next(const struct nonces *ns);
+
+/* Rows. A job's row may come before its nonce's: then the nonce is made from the job's row, and
+ * expires with the job unless its own row says more. */
+const struct nonce *nonces_load_job(struct nonces *ns, uint32_t uid, const uint8_t *nonce,
+        const uint8_t *spec_hash, uint64_t job, struct error *err);
+int nonces_load(struct nonces *ns, const struct row *row, struct error *err);
+void nonces_start(struct nonces *ns, struct clocks now);
+void nonce_encode(const struct nonce *nonce, struct row *row, enum row_change change);
+void nonce_free(struct nonce *nonce);
+
+size_t nonces_count(const struct nonces *ns);
+uint64_t nonces_hash(const struct nonces *ns);
+size_t nonces_bytes(const struct nonces *ns);
+
+#endif

@@ -1,0 +1,29 @@
+/* order.h - nodes in the order in which they are to be filled
+ *
+ * An ordered set of (free CPUs, index): the first member with at least so many CPUs and so much
+ * memory is found in O(log n), whatever the others have. Treaps with a fixed pseudo-random shape;
+ * every subtree knows the most memory that one member has. Members of many sets share one pool of
+ * links; a member is in at most one set of its pool at a time.
+ */
+#ifndef CTLD_CORE_ORDER_H
+#define CTLD_CORE_ORDER_H
+
+#include <stdint.h>
+
+#define ORDER_NONE UINT32_MAX
+
+struct order_link {
+	uint32_t left, right; /* ORDER_NONE: none */
+	uint32_t cpus;
+	uint64_t mem, most_mem; /* own; of the subtree */
+};
+
+/* `root` is a set: ORDER_NONE when empty. Members are positions in `pool`; ties go by position. */
+void order_add(
+        struct order_link *pool, uint32_t *root, uint32_t member, uint32_t cpus, uint64_t mem);
+void order_remove(struct order_link *pool, uint32_t *root, uint32_t member);
+
+/* The first member with cpus and mem or more; ORDER_NONE: none. */
+uint32_t order_find(const struct order_link *pool, uint32_t root, uint32_t cpus, uint64_t mem);
+
+#endif

@@ -1,0 +1,82 @@
+/* report.c - what a node says of one run
+ *
+ * Reports come late, doubled and in registrations; each is applied at most once: the run's own
+ * state decides what is new. A run that is not known and has ended is of no interest any more. One
+ * that is not known and alive holds GPUs: it is adopted.
+ */
+#include <string.h>
+
+#include "ctld/core/internal.h"
+
+typedef void says_fn(struct core *core, struct run *run, const struct run_report *report);
+
+static const struct {
+	bool alive;
+	says_fn *says;
+} states[] = {
+	[REPORT_STARTING] = { true, run_says_starting },
+	[REPORT_RUNNING] = { true, run_says_running },
+	[REPORT_ENDED] = { false, run_says_ended },
+	[REPORT_NEVER] = { false, run_says_never },
+};
+
+static void forget_unknown(struct core *core, const struct node *node, struct run_id id)
+{
+	struct effect *e = effects_add(core->effects, EFFECT_FORGET_RUN);
+
+	e->node = node_link_of(node)->index;
+	e->session = node_link_of(node)->session;
+	e->run.run = id;
+}
+
+/* A run that is not in the database: adopt it if it is there, or if its job waits for its end. Only
+ * a registration can name such a run; what comes alone is the late copy of an old report. */
+static struct run *unknown(
+        struct core *core, struct node *node, const struct run_report *report, bool whole)
+{
+	const struct job *job = jobs_find(core->jobs, report->run.job);
+	bool of_waiting = job && job_info(job)->state == JOB_PENDING &&
+	                  job_info(job)->uid == report->uid &&
+	                  report->run.attempt > job_info(job)->attempt;
+
+	if (whole && (states[report->state].alive || (of_waiting && report->state == REPORT_ENDED)))
+		return run_adopt(core, node, report);
+	if (!states[report->state].alive)
+		forget_unknown(core, node, report->run);
+	return NULL;
+}
+
+void report_apply(struct core *core, struct node *node, const struct run_report *report, bool whole)
+{
+	struct run *run = runs_find(core->runs, report->run);
+	bool alive;
+
+	if (report->state < REPORT_STARTING || report->state > REPORT_NEVER ||
+	        report->cause > END_DRAIN || !report->run.job || !report->run.attempt)
+		return;
+	alive = states[report->state].alive;
+	if (!run)
+		run = unknown(core, node, report, whole);
+	/* Only the node it was ordered to may speak for a run. */
+	if (!run || run_info(run)->node != node_info(node)->name)
+		return;
+	/* Once its node has said that it is over it is. But others may have said so too early. */
+	if (alive && run_over(run)) {
+		if (run_info(run)->end_cause != END_NODE_FAIL ||
+		        strcmp(report->incarnation, node_info(node)->incarnation))
+			return;
+		run_stray(core, run, report);
+	}
+	states[report->state].says(core, run, report);
+}
+
+void run_report_apply(struct core *core, const struct core_event *e)
+{
+	struct node *node = nodes_at(core->nodes, e->run.node);
+
+	if (!node || !e->run.session || node_link(node)->session != e->run.session ||
+	        core->suspended)
+		return;
+	heartbeat_apply(core, e->run.node, e->run.session);
+	report_apply(core, node, &e->run.report, false);
+}

@@ -1,0 +1,306 @@
+/* run.c - see run.h */
+#include "ctld/core/run.h"
+
+#include <assert.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "common/xalloc.h"
+#include "ctld/core/codec.h"
+#include "ctld/core/hash.h"
+#include "ctld/core/table.h"
+
+struct run {
+	struct mark mark;
+	struct run_info info;
+	struct run_link link;
+};
+
+struct runs {
+	struct strings *strings;
+	struct dirty *dirty;
+	struct table *table;
+};
+
+#define X(sym, name, next) [sym] = { name, next },
+static const struct {
+	const char *name;
+	uint32_t next;
+} run_states[RUN_STATE_COUNT] = { RUN_STATES(X) };
+#undef X
+
+const char *run_state_name(enum run_state state)
+{
+	return run_states[state].name;
+}
+
+bool run_state_may(enum run_state from, enum run_state to)
+{
+	return run_states[from].next >> to & 1;
+}
+
+const struct run_info *run_info(const struct run *run)
+{
+	return &run->info;
+}
+
+struct run_link *run_link(struct run *run)
+{
+	return &run->link;
+}
+
+const struct run_link *run_link_of(const struct run *run)
+{
+	return &run->link;
+}
+
+bool run_over(const struct run *run)
+{
+	return run->info.state == RUN_ENDED || run->info.state == RUN_NEVER;
+}
+
+bool run_started(const struct run *run)
+{
+	return run->info.state != RUN_ORDERED && run->info.state != RUN_NEVER &&
+	       run->info.end_cause != END_LAUNCH;
+}
+
+static uint64_t id_hash(const struct run_id *id, uint64_t seed)
+{
+	return hash_u64(id->job, seed + ((uint64_t)id->task << 32) + id->attempt);
+}
+
+static uint64_t run_hash(const void *item, uint64_t seed)
+{
+	return id_hash(&((const struct run *)item)->info.id, seed);
+}
+
+static bool id_equal(const struct run_id *x, const struct run_id *y)
+{
+	return x->job == y->job && x->task == y->task && x->attempt == y->attempt;
+}
+
+static bool run_equal(const void *item, const void *key)
+{
+	return id_equal(&((const struct run *)item)->info.id, key);
+}
+
+struct runs *runs_new(struct strings *strings, struct dirty *dirty, uint64_t seed)
+{
+	struct runs *runs = xcalloc(1, sizeof(*runs));
+
+	runs->strings = strings;
+	runs->dirty = dirty;
+	runs->table = table_new(run_hash, seed);
+	return runs;
+}
+
+void run_free(struct runs *runs, struct run *run)
+{
+	strings_drop(runs->strings, run->info.node);
+	strings_drop(runs->strings, run->info.gpu_type);
+	strings_drop(runs->strings, run->info.incarnation);
+	strings_drop(runs->strings, run->info.detail);
+	free(run);
+}
+
+void runs_free(struct runs *runs)
+{
+	size_t cursor = 0;
+	struct run *run;
+
+	if (!runs)
+		return;
+	while ((run = table_each(runs->table, &cursor)))
+		run_free(runs, run);
+	table_free(runs->table);
+	free(runs);
+}
+
+struct run *runs_find(const struct runs *runs, struct run_id id)
+{
+	return table_find(runs->table, id_hash(&id, table_seed(runs->table)), run_equal, &id);
+}
+
+size_t runs_count(const struct runs *runs)
+{
+	return table_count(runs->table);
+}
+
+static int by_id(const void *x, const void *y)
+{
+	const struct run_id *a = &(*(struct run *const *)x)->info.id;
+	const struct run_id *b = &(*(struct run *const *)y)->info.id;
+
+	if (a->job != b->job)
+		return a->job < b->job ? -1 : 1;
+	if (a->task != b->task)
+		return a->task < b->task ? -1 : 1;
+	return a->attempt < b->attempt ? -1 : a->attempt > b->attempt;
+}
+
+struct run **runs_sorted(const struct runs *runs, size_t *n)
+{
+	struct run **v = xcalloc(runs_count(runs), sizeof(struct run *)), *run;
+	size_t cursor = 0;
+
+	*n = 0;
+	while ((run = table_each(runs->table, &cursor)))
+		v[(*n)++] = run;
+	qsort(v, *n, sizeof(struct run *), by_id);
+	return v;
+}
+
+/* --- rows ------------------------------------------------------------------------------------ */
+
+#define F(field) [COL_RUN_##field] = COLUMN(struct run, info.field)
+static const struct codec_column columns[COL_RUN_COUNT] = {
+	[COL_RUN_job] = COLUMN(struct run, info.id.job),
+	[COL_RUN_task] = COLUMN(struct run, info.id.task),
+	[COL_RUN_attempt] = COLUMN(struct run, info.id.attempt),
+	F(node),
+	F(gpu_type),
+	F(gpus),
+	F(cpus),
+	F(mem_mb),
+	F(incarnation),
+	F(epoch),
+	F(order_time),
+	F(start_time),
+	F(end_time),
+	F(elapsed_us),
+	F(exit_code),
+	F(exit_signal),
+	F(end_wanted),
+	F(end_cause),
+	F(detail),
+	F(cpu_time_us),
+	F(max_rss_kb),
+	F(uid),
+	/* the run's own: state */
+};
+#undef F
+
+void run_encode(const struct run *run, struct row *row, enum row_change change)
+{
+	row_begin(row, TABLE_RUN, change);
+	codec_encode(columns, run, row);
+	if (change == ROW_PUT)
+		row->v[COL_RUN_state] = value_text(run_state_name(run->info.state));
+}
+
+static int decode_own(struct run *run, const struct row *row, struct error *err)
+{
+	const struct value *v = &row->v[COL_RUN_state];
+	int s;
+
+	if (run->info.end_cause > END_DRAIN)
+		return row_error(row, COL_RUN_end_cause, err, "no such cause");
+	if (run->info.end_wanted > END_DRAIN)
+		return row_error(row, COL_RUN_end_wanted, err, "no such cause");
+	for (s = 0; s < RUN_STATE_COUNT; s++) {
+		if (strlen(run_states[s].name) == v->n && !memcmp(run_states[s].name, v->p, v->n)) {
+			run->info.state = (uint8_t)s;
+			return 0;
+		}
+	}
+	return row_error(row, COL_RUN_state, err, "no such state");
+}
+
+int runs_load(struct runs *runs, const struct row *row, struct error *err)
+{
+	struct run *run = xcalloc(1, sizeof(*run));
+
+	run->mark.table = TABLE_RUN;
+	if (codec_decode(columns, run, row, runs->strings, err) < 0 ||
+	        decode_own(run, row, err) < 0) {
+		run_free(runs, run);
+		return -1;
+	}
+	if (runs_find(runs, run->info.id)) {
+		run_free(runs, run);
+		return row_error(row, COL_RUN_attempt, err, "twice the same run");
+	}
+	table_add(runs->table, run);
+	return 0;
+}
+
+uint64_t runs_hash(const struct runs *runs)
+{
+	size_t cursor = 0;
+	const struct run *run;
+	struct row row;
+	uint64_t sum = 0;
+
+	while ((run = table_each(runs->table, &cursor))) {
+		run_encode(run, &row, ROW_PUT);
+		sum += row_hash(&row);
+	}
+	return sum;
+}
+
+/* --- movers ---------------------------------------------------------------------------------- */
+
+struct run *runs_add(struct runs *runs, const struct run_info *info)
+{
+	struct run *run = xcalloc(1, sizeof(*run));
+
+	assert(info->state == RUN_ORDERED || info->state == RUN_STRAY);
+	run->mark.table = TABLE_RUN;
+	run->info = *info;
+	run->info.node = strings_keep(runs->strings, info->node);
+	run->info.gpu_type = strings_keep(runs->strings, info->gpu_type ? info->gpu_type : "");
+	run->info.incarnation =
+	        strings_keep(runs->strings, info->incarnation ? info->incarnation : "");
+	run->info.detail = strings_keep(runs->strings, info->detail ? info->detail : "");
+	table_add(runs->table, run);
+	dirty_put(runs->dirty, &run->mark);
+	return run;
+}
+
+void run_move(struct runs *runs, struct run *run, enum run_state state)
+{
+	assert(run_state_may(run->info.state, state));
+	run->info.state = (uint8_t)state;
+	dirty_put(runs->dirty, &run->mark);
+}
+
+void run_set_end_wanted(struct runs *runs, struct run *run, enum end_cause cause)
+{
+	if (run->info.end_wanted == cause)
+		return;
+	run->info.end_wanted = (uint8_t)cause;
+	dirty_put(runs->dirty, &run->mark);
+}
+
+void run_set_start(struct runs *runs, struct run *run, usec_t start_time)
+{
+	if (run->info.start_time == start_time)
+		return;
+	run->info.start_time = start_time;
+	dirty_put(runs->dirty, &run->mark);
+}
+
+void run_set_end(struct runs *runs, struct run *run, const struct run_report *r)
+{
+	struct run_info *i = &run->info;
+
+	i->start_time = r->start_time ? r->start_time : i->start_time;
+	/* Wall clocks jump; nothing is ever shown to end before it began. */
+	i->end_time = r->end_time < i->start_time ? i->start_time : r->end_time;
+	i->elapsed_us = r->elapsed_us;
+	i->exit_code = r->exit_code;
+	i->exit_signal = r->exit_signal;
+	i->end_cause = (uint8_t)r->cause;
+	i->cpu_time_us = r->cpu_time_us;
+	i->max_rss_kb = r->max_rss_kb;
+	strings_set(runs->strings, &i->detail, r->detail ? r->detail : "");
+	dirty_put(runs->dirty, &run->mark);
+}
+
+void runs_retire(struct runs *runs, struct run *run)
+{
+	assert(run_over(run) && !run->link.node);
+	table_remove(runs->table, run);
+	dirty_gone(runs->dirty, &run->mark);
+}

@@ -1,0 +1,107 @@
+/* run.h - one attempt at a job on its node
+ *
+ *	ORDERED --> STARTING --> RUNNING --> ENDED
+ *	   |           |                       |  ^
+ *	   +-----------+--> NEVER              v  |
+ *	                                     STRAY   alive though given up, or not known at all
+ *
+ * ORDERED: decided; a StartRun may or may not have arrived. STARTING: the launcher has a record.
+ * RUNNING: the program was executed. ENDED: nothing of it is left, on the node's word or because
+ *the node is known to be off. NEVER: it was not started and never will be. Until ENDED or NEVER its
+ * CPUs, memory and GPUs are booked.
+ *
+ * STRAY: what should not be there and is: a run of no job we know (somebody must look), or one that
+ * an operator or a fence program declared dead too early. Booked until the node says it has ended;
+ * its end changes nothing but itself.
+ *
+ * `end_wanted` stands beside the state: an EndRun is due; it is sent in every session of the node
+ * until the run has ended.
+ *
+ * Runs are owned by `struct runs`; a job links its own, a node those that are booked on it.
+ */
+#ifndef CTLD_CORE_RUN_H
+#define CTLD_CORE_RUN_H
+
+#include "common/error.h"
+#include "common/run.h"
+#include "ctld/core/dirty.h"
+#include "ctld/core/strings.h"
+
+#define RUN_STATES(X)                                                                       \
+	X(RUN_ORDERED, "ORDERED",                                                           \
+	        1u << RUN_STARTING | 1u << RUN_RUNNING | 1u << RUN_ENDED | 1u << RUN_NEVER) \
+	X(RUN_STARTING, "STARTING", 1u << RUN_RUNNING | 1u << RUN_ENDED | 1u << RUN_NEVER)  \
+	X(RUN_RUNNING, "RUNNING", 1u << RUN_ENDED)                                          \
+	X(RUN_ENDED, "ENDED", 1u << RUN_STRAY)                                              \
+	X(RUN_NEVER, "NEVER", 1u << RUN_STRAY)                                              \
+	X(RUN_STRAY, "STRAY", 1u << RUN_ENDED)
+
+#define X(sym, name, next) sym,
+enum run_state { RUN_STATES(X) RUN_STATE_COUNT };
+#undef X
+
+const char *run_state_name(enum run_state state);
+bool run_state_may(enum run_state from, enum run_state to);
+
+struct job;
+struct node;
+struct run;
+struct runs;
+
+/* Durable. Texts are kept. */
+struct run_info {
+	struct run_id id;
+	const char *node, *gpu_type, *incarnation, *detail;
+	uint64_t gpus, mem_mb, epoch, elapsed_us, cpu_time_us, max_rss_kb;
+	usec_t order_time, start_time, end_time; /* wall */
+	uint32_t cpus, exit_code, exit_signal, uid;
+	uint8_t state;      /* enum run_state */
+	uint8_t end_wanted; /* enum end_cause */
+	uint8_t end_cause;  /* enum end_cause, as reported */
+};
+
+/* Volatile. */
+struct run_link {
+	struct job *job;         /* NULL: of no job we know */
+	struct run *next_of_job; /* the attempt before */
+	struct node *node;       /* on which it is booked; NULL: not booked */
+	struct run *next_of_node, *prev_of_node;
+	uint64_t booked;    /* the GPUs it holds in the ledger: all of info.gpus, unless stray */
+	bool started_known; /* `started` is set */
+	usec_t started;     /* mono: its start on our own clock */
+	uint64_t ordered_session; /* in which its StartRun went out; 0: in an earlier life */
+};
+
+const struct run_info *run_info(const struct run *run);
+struct run_link *run_link(struct run *run);
+const struct run_link *run_link_of(const struct run *run);
+bool run_over(const struct run *run);    /* ENDED or NEVER */
+bool run_started(const struct run *run); /* the launcher had a record of it */
+
+struct runs *runs_new(struct strings *strings, struct dirty *dirty, uint64_t seed);
+void runs_free(struct runs *runs);                                /* NULL is fine */
+struct run *runs_find(const struct runs *runs, struct run_id id); /* NULL: none */
+size_t runs_count(const struct runs *runs);
+/* Every run in the order of ids (it sorts: for start and checks). Caller frees the array. */
+struct run **runs_sorted(const struct runs *runs, size_t *n);
+uint64_t runs_hash(const struct runs *runs);
+
+/* --- movers ---------------------------------------------------------------------------------- */
+
+/* A new run in info->state (ORDERED or STRAY); texts are copied. */
+struct run *runs_add(struct runs *runs, const struct run_info *info);
+void run_move(struct runs *runs, struct run *run, enum run_state state); /* asserts that it may */
+void run_set_end_wanted(struct runs *runs, struct run *run, enum end_cause cause);
+void run_set_start(struct runs *runs, struct run *run, usec_t start_time);
+/* Take over how it ended from a report. */
+void run_set_end(struct runs *runs, struct run *run, const struct run_report *report);
+/* Into history; freed by the next seal. Must be over and unlinked. */
+void runs_retire(struct runs *runs, struct run *run);
+
+/* --- rows ------------------------------------------------------------------------------------ */
+
+int runs_load(struct runs *runs, const struct row *row, struct error *err);
+void run_encode(const struct run *run, struct row *row, enum row_change change);
+void run_free(struct runs *runs, struct run *run);
+
+#endif

@@ -1,0 +1,342 @@
+/* view.c - how listings read the core: values by copy, in slices */
+#include <stdio.h>
+#include <string.h>
+
+#include "ctld/core/internal.h"
+
+/* --- jobs ------------------------------------------------------------------------------------ */
+
+static const char *const ended_reasons[JOB_STATE_COUNT] = {
+	[JOB_FAILED] = "NonZeroExitCode",
+	[JOB_TIMEOUT] = "TimeLimit",
+	[JOB_NODE_FAIL] = "NodeDown",
+	[JOB_OUT_OF_MEMORY] = "OutOfMemory",
+	[JOB_PREEMPTED] = "Preempted",
+	[JOB_DEADLINE] = "DeadLine",
+};
+
+static uint64_t run_elapsed_s(const struct run *run, struct clocks now)
+{
+	const struct run_info *i = run_info(run);
+	usec_t elapsed = 0;
+
+	if (run_over(run))
+		return i->elapsed_us / (uint64_t)USEC_PER_S;
+	if (run_link_of(run)->started_known)
+		elapsed = now.mono - run_link_of(run)->started;
+	else if (i->start_time)
+		elapsed = now.wall - i->start_time;
+	return elapsed < 0 ? 0 : (uint64_t)(elapsed / USEC_PER_S);
+}
+
+static void view_run(const struct run *run, struct clocks now, struct job_view *v)
+{
+	const struct node *node = run_link_of(run)->node;
+
+	v->node = run_info(run)->node;
+	v->gpu_type = run_info(run)->gpu_type;
+	v->gpu_set = run_info(run)->gpus;
+	v->elapsed_s = run_elapsed_s(run, now);
+	if (v->ended)
+		snprintf(v->reason_text, sizeof(v->reason_text), "%.250s", run_info(run)->detail);
+	if (!node || node_link_of(node)->hearing == NODE_HEARD)
+		return;
+	v->reason = "NodeUnknown";
+	snprintf(v->reason_text, sizeof(v->reason_text),
+	        "node %.80s is not heard of: nothing is known", v->node);
+}
+
+static void view_gpus(const struct job_info *i, struct job_view *v)
+{
+	uint32_t a;
+
+	v->n_gpus = i->gpus->n;
+	for (a = 0; a < i->gpus->n; a++) {
+		v->gpus[a].type = i->gpus->v[a].type;
+		v->gpus[a].count = i->gpus->v[a].count;
+	}
+}
+
+static void view(
+        const struct core *core, const struct job *job, struct clocks now, struct job_view *v)
+{
+	const struct job_info *i = job_info(job);
+	const struct run *run = job_run(job);
+
+	*v = (struct job_view){
+		.id = i->id,
+		.uid = i->uid,
+		.gid = i->gid,
+		.name = i->name,
+		.user = i->user,
+		.account = i->account,
+		.partition = i->partition,
+		.state = job_state_name(i->state),
+		.state_code = job_state_code(i->state),
+		.ended = job_state_ended(i->state),
+		.reason = "",
+		.cpus = i->cpus,
+		.time_limit_s = i->time_limit_s,
+		.mem_mb = i->mem_mb,
+		.submit_time = i->submit_time,
+		.start_time = i->start_time,
+		.end_time = i->end_time,
+		.exit_code = i->exit_code,
+		.exit_signal = i->exit_signal,
+		.node = "",
+		.gpu_type = "",
+		.attempt = i->attempt,
+		.max_attempts = i->max_attempts,
+		.warn_signal = i->warn_signal,
+		.warn_before_s = i->warn_before_s,
+		.priority = sched_priority(i->nice),
+		.nice = i->nice,
+		.labels = i->labels->v,
+		.n_labels = i->labels->n,
+		.cwd = i->cwd,
+		.output = i->output,
+		.error = i->error,
+		.submit_host = i->submit_host,
+		.comment = i->comment,
+		.requeue = i->requeue,
+	};
+	view_gpus(i, v);
+	if (i->state == JOB_PENDING) {
+		v->reason = job_why(core, job, now, v->reason_text, sizeof(v->reason_text));
+		return;
+	}
+	if (v->ended && ended_reasons[i->state])
+		v->reason = ended_reasons[i->state];
+	if (run)
+		view_run(run, now, v);
+}
+
+bool core_job_next(const struct core *core, uint64_t after, struct clocks now, struct job_view *v)
+{
+	const struct job *job = jobs_next(core->jobs, after);
+
+	if (job)
+		view(core, job, now, v);
+	return job;
+}
+
+bool core_job_view(const struct core *core, uint64_t id, struct clocks now, struct job_view *v)
+{
+	const struct job *job = jobs_find(core->jobs, id);
+
+	if (job)
+		view(core, job, now, v);
+	return job;
+}
+
+/* --- runs ------------------------------------------------------------------------------------ */
+
+static uint64_t nominal_mb(const struct conf *conf, const char *type)
+{
+	size_t t;
+
+	for (t = 0; t < conf->n_gpu_types; t++) {
+		if (!strcmp(conf->gpu_types[t].name, type))
+			return conf->gpu_types[t].mem_mb;
+	}
+	return 0;
+}
+
+bool core_run_view(const struct core *core, struct run_id id, struct run_view *v)
+{
+	const struct run *run = runs_find(core->runs, id);
+	const struct run_info *i;
+	uint32_t p = CLASS_NO_PARTITION;
+
+	if (!run)
+		return false;
+	i = run_info(run);
+	if (run_link_of(run)->job)
+		p = job_partition(core, run_link_of(run)->job);
+	*v = (struct run_view){
+		.id = i->id,
+		.node = i->node,
+		.state = run_state_name(i->state),
+		.gpu_type = i->gpu_type,
+		.incarnation = i->incarnation,
+		.gpus = i->gpus,
+		.cpus = i->cpus,
+		.grace_s = p == CLASS_NO_PARTITION ? NO_PARTITION_GRACE_S
+		                                   : core->conf->partitions[p].grace_s,
+		.uid = i->uid,
+		.mem_mb = i->mem_mb,
+		.epoch = i->epoch,
+		.gpu_mem_mb = nominal_mb(core->conf, i->gpu_type),
+		.order_time = i->order_time,
+		.start_time = i->start_time,
+	};
+	return true;
+}
+
+/* --- nodes ----------------------------------------------------------------------------------- */
+
+static uint32_t count(uint64_t mask)
+{
+	return (uint32_t)__builtin_popcountll(mask);
+}
+
+static const char *node_state(const struct core *core, const struct node *node)
+{
+	const struct node_info *i = node_info(node);
+	const struct node_link *l = node_link_of(node);
+	const struct conf_node *conf = &core->conf->nodes[l->index];
+	uint64_t all = 0;
+	size_t g;
+
+	if (i->down)
+		return "down";
+	if (l->hearing == NODE_UNHEARD || l->hearing == NODE_UNKNOWN)
+		return "unknown";
+	if (*l->invalid)
+		return "invalid";
+	if (i->drain)
+		return l->n_runs ? "draining" : "drained";
+	if (!l->n_runs)
+		return "idle";
+	for (g = 0; g < conf->n_gpus; g++)
+		all |= ledger_gpus_of(core->ledger, l->index, conf->gpus[g].type);
+	if (all ? !(all & ~ledger_gpus_used(core->ledger, l->index))
+	        : !ledger_cpus_free(core->ledger, l->index))
+		return "allocated";
+	return "mixed";
+}
+
+static const char *node_reason(const struct node *node)
+{
+	const struct node_info *i = node_info(node);
+	const struct node_link *l = node_link_of(node);
+
+	if (i->drain || i->down)
+		return i->reason;
+	if (l->off)
+		return "off: what ran here was given up";
+	if (l->hearing == NODE_UNKNOWN && l->fence == FENCE_ASKED)
+		return "not heard of; being fenced";
+	if (l->hearing == NODE_UNKNOWN)
+		return "not heard of";
+	if (*l->invalid)
+		return l->invalid;
+	return l->n_strays ? "a run here is of no job that is known: it holds what it has" : "";
+}
+
+static void view_node_gpus(const struct core *core, uint32_t n, struct node_view *v)
+{
+	const struct conf_node *conf = &core->conf->nodes[n];
+	size_t g, k;
+
+	for (g = 0; g < conf->n_gpus && v->n_gpus < NODE_VIEW_GPUS; g++) {
+		uint64_t all = ledger_gpus_of(core->ledger, n, conf->gpus[g].type);
+		struct gpu_use *use = &v->gpus[v->n_gpus];
+
+		use->type = core->conf->gpu_types[conf->gpus[g].type].name;
+		for (k = 0; k < v->n_gpus && strcmp(v->gpus[k].type, use->type); k++)
+			;
+		if (k < v->n_gpus)
+			continue;
+		use->total = count(all);
+		use->free = count(all & ~ledger_gpus_used(core->ledger, n));
+		use->largest = ledger_accepts(core->ledger, n) ? use->free : 0;
+		use->largest_node = use->largest ? v->name : "";
+		v->n_gpus++;
+	}
+}
+
+bool core_node_view(const struct core *core, uint32_t n, struct clocks now, struct node_view *v)
+{
+	const struct node *node = nodes_at(core->nodes, n);
+	const struct node_info *i;
+	const struct node_link *l;
+
+	(void)now;
+	if (!node)
+		return false;
+	i = node_info(node);
+	l = node_link_of(node);
+	*v = (struct node_view){
+		.name = i->name,
+		.state = node_state(core, node),
+		.reason = node_reason(node),
+		.last_heard = l->heard_wall,
+		.cpus = ledger_cpus(core->ledger, n),
+		.cpus_free = ledger_cpus_free(core->ledger, n),
+		.mem_mb = ledger_mem_mb(core->ledger, n),
+		.mem_free_mb = ledger_mem_free_mb(core->ledger, n),
+		.boot_id = i->boot_id,
+		.version = l->version,
+		.containment = l->containment,
+		.pretended = l->pretended,
+		.session = l->session,
+		.n_runs = l->n_runs,
+	};
+	if (i->drain || i->down) {
+		v->reason_uid = i->reason_uid;
+		v->reason_time = i->reason_time;
+	}
+	view_node_gpus(core, n, v);
+	return true;
+}
+
+size_t core_node_runs(const struct core *core, uint32_t n, struct run_id *runs, size_t max)
+{
+	const struct node *node = nodes_at(core->nodes, n);
+	const struct run *run;
+	size_t i = 0;
+
+	if (!node)
+		return 0;
+	for (run = node_link_of(node)->runs; run && i < max; run = run_link_of(run)->next_of_node)
+		runs[i++] = run_info(run)->id;
+	return node_link_of(node)->n_runs;
+}
+
+/* --- partitions ------------------------------------------------------------------------------ */
+
+static void count_nodes(
+        const struct core *core, const struct conf_partition *conf, struct partition_view *v)
+{
+	size_t i;
+
+	for (i = 0; i < conf->n_nodes; i++) {
+		const struct node *node = nodes_at(core->nodes, conf->nodes[i]);
+
+		if (node_accepts(node))
+			v->nodes_ok++;
+		else if (node_link_of(node)->hearing == NODE_HEARD && node_info(node)->drain &&
+		         !node_info(node)->down)
+			v->nodes_drain++;
+		else
+			v->nodes_down++;
+	}
+}
+
+bool core_partition_view(const struct core *core, uint32_t p, struct partition_view *v)
+{
+	const struct conf_partition *conf;
+	size_t t;
+
+	if (p >= core->conf->n_partitions)
+		return false;
+	conf = &core->conf->partitions[p];
+	memset(v, 0, sizeof(*v));
+	v->conf = conf;
+	v->jobs_pending = core->counts[p].pending;
+	v->jobs_running = core->counts[p].running;
+	count_nodes(core, conf, v);
+	for (t = 0; t < core->conf->n_gpu_types && v->n_gpus < PARTITION_VIEW_GPUS; t++) {
+		struct gpu_use *use = &v->gpus[v->n_gpus];
+		uint32_t where;
+
+		if (!ledger_set_gpus(core->ledger, ledger_set_of(core->ledger, p), (uint16_t)t,
+		            &use->total, &use->free, &use->largest, &where))
+			continue;
+		use->type = core->conf->gpu_types[t].name;
+		use->largest_node = use->largest ? core->conf->nodes[where].name : "";
+		v->n_gpus++;
+	}
+	return true;
+}

@@ -1,0 +1,297 @@
+/* why.c - verdicts as words
+ *
+ * The scheduler knows that a class is blocked. Why, in numbers, is counted here when somebody asks:
+ * once over the nodes of the partition, kept with the class until something is booked or freed, and
+ * then for a second more, so that a listing of a million jobs counts once a class.
+ */
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "common/units.h"
+#include "common/xalloc.h"
+#include "ctld/core/internal.h"
+
+#define TEXT_SIZE 256
+
+/* --- what a set of nodes has ----------------------------------------------------------------- */
+
+struct tally {
+	uint32_t could;                           /* nodes that could run it if they were empty */
+	uint32_t accepting;                       /* of all nodes of the partition */
+	uint32_t drained, down, unknown, invalid; /* of those that could */
+	uint32_t no_gpus, no_cpus,
+	        no_mem; /* of those that could and accept work: the first thing short */
+	uint32_t fits;
+};
+
+static bool any_alternative(const struct ledger *l, uint32_t node, const struct ask *ask,
+        bool (*fits)(const struct ledger *, uint32_t, const struct ask *, uint32_t))
+{
+	uint32_t a = 0;
+
+	do {
+		if (fits(l, node, ask, a))
+			return true;
+	} while (++a < ask->gpus->n);
+	return false;
+}
+
+static void tally_node(const struct core *core, uint32_t n, const struct ask *ask, struct tally *t)
+{
+	const struct node *node = nodes_at(core->nodes, n);
+	struct ask gpus_only = { ask->gpus, 0, 0 };
+	bool accepts = ledger_accepts(core->ledger, n);
+
+	t->accepting += accepts;
+	if (!any_alternative(core->ledger, n, ask, ledger_could_fit))
+		return;
+	t->could++;
+	if (!accepts) {
+		if (node_info(node)->down)
+			t->down++;
+		else if (node_link_of(node)->hearing != NODE_HEARD)
+			t->unknown++;
+		else if (*node_link_of(node)->invalid)
+			t->invalid++;
+		else
+			t->drained++;
+	} else if (any_alternative(core->ledger, n, ask, ledger_fits)) {
+		t->fits++;
+	} else if (!any_alternative(core->ledger, n, &gpus_only, ledger_fits)) {
+		t->no_gpus++;
+	} else if (ledger_cpus_free(core->ledger, n) < ask->cpus) {
+		t->no_cpus++;
+	} else {
+		t->no_mem++;
+	}
+}
+
+static void add(char *text, size_t size, uint32_t n, const char *one, const char *many)
+{
+	size_t used = strlen(text);
+
+	if (n && used < size)
+		snprintf(text + used, size - used, ", %u %s", n, n == 1 ? one : many);
+}
+
+/* "15 nodes have fewer free, 1 is drained" */
+static void say_tally(const struct tally *t, char *text, size_t size)
+{
+	char list[TEXT_SIZE] = "";
+
+	add(list, sizeof(list), t->no_gpus, "node has fewer free", "nodes have fewer free");
+	add(list, sizeof(list), t->no_cpus, "node has too few free CPUs",
+	        "nodes have too few free CPUs");
+	add(list, sizeof(list), t->no_mem, "node has too little free memory",
+	        "nodes have too little free memory");
+	add(list, sizeof(list), t->drained, "is drained", "are drained");
+	add(list, sizeof(list), t->down, "is down", "are down");
+	add(list, sizeof(list), t->unknown, "is not heard of", "are not heard of");
+	add(list, sizeof(list), t->invalid, "is invalid", "are invalid");
+	snprintf(text, size, "%.*s", (int)size - 1, *list ? list + 2 : "being tried");
+}
+
+/* "h100:4", "2 CPUs", "2 CPUs and 64G" */
+static void say_ask(const struct ask *ask, char *text, size_t size)
+{
+	char mem[UNITS_TEXT];
+
+	if (ask->gpus->n)
+		snprintf(text, size, "%s", ask->gpus->text);
+	else if (ask->mem_mb)
+		snprintf(text, size, "%u CPU%s and %s", ask->cpus, ask->cpus == 1 ? "" : "s",
+		        size_format_mb(mem, ask->mem_mb));
+	else
+		snprintf(text, size, "%u CPU%s", ask->cpus, ask->cpus == 1 ? "" : "s");
+}
+
+/* --- never ----------------------------------------------------------------------------------- */
+
+struct largest {
+	uint32_t gpus, cpus;
+	uint64_t mem;
+	uint16_t type;
+};
+
+static void look_largest(
+        const struct core *core, uint32_t partition, uint16_t type, struct largest *best)
+{
+	const struct conf_partition *p = &core->conf->partitions[partition];
+	size_t i, g;
+
+	memset(best, 0, sizeof(*best));
+	best->type = type;
+	for (i = 0; i < p->n_nodes; i++) {
+		const struct conf_node *conf = &core->conf->nodes[p->nodes[i]];
+		uint32_t cpus = ledger_cpus(core->ledger, p->nodes[i]);
+		uint64_t mem = ledger_mem_mb(core->ledger, p->nodes[i]);
+
+		best->cpus = cpus > best->cpus ? cpus : best->cpus;
+		best->mem = mem > best->mem ? mem : best->mem;
+		for (g = 0; g < conf->n_gpus; g++) {
+			uint64_t mask =
+			        ledger_gpus_of(core->ledger, p->nodes[i], conf->gpus[g].type);
+			uint32_t n = (uint32_t)__builtin_popcountll(mask);
+
+			if ((type != TYPE_ANY && conf->gpus[g].type != type) || n <= best->gpus)
+				continue;
+			best->gpus = n;
+			best->type = conf->gpus[g].type;
+		}
+	}
+}
+
+/* Does every alternative want more GPUs than any node has? Then "h100:8, l40s:4" of the largest. */
+static bool too_many_gpus(const struct core *core, uint32_t partition, const struct request *gpus,
+        char *text, size_t size)
+{
+	struct largest most;
+	size_t used = 0;
+	uint32_t a;
+
+	text[0] = '\0';
+	for (a = 0; a < gpus->n; a++) {
+		look_largest(core, partition, gpus->v[a].number, &most);
+		if (most.gpus >= gpus->v[a].count)
+			return false;
+		if (most.gpus && used + 1 < size)
+			used += (size_t)snprintf(text + used, size - used, "%s%s:%u",
+			        used ? ", " : "", core->conf->gpu_types[most.type].name, most.gpus);
+	}
+	return gpus->n > 0;
+}
+
+int never_fits(
+        const struct core *core, uint32_t partition, const struct ask *ask, struct error *err)
+{
+	const struct conf_partition *p = &core->conf->partitions[partition];
+	char has[TEXT_SIZE], mem[UNITS_TEXT], most_mem[UNITS_TEXT];
+	struct largest most;
+	size_t i;
+
+	for (i = 0; i < p->n_nodes; i++) {
+		if (any_alternative(core->ledger, p->nodes[i], ask, ledger_could_fit))
+			return 0;
+	}
+	if (too_many_gpus(core, partition, ask->gpus, has, sizeof(has))) {
+		if (!*has)
+			return error_set(err, ERR_JOB_NEVER,
+			        "--gpus=%s: no node of %s has such a GPU", ask->gpus->text,
+			        p->name);
+		return error_set(err, ERR_JOB_NEVER,
+		        "--gpus=%s on one node: the largest node in %s has %s", ask->gpus->text,
+		        p->name, has);
+	}
+	look_largest(core, partition, TYPE_ANY, &most);
+	size_format_mb(mem, ask->mem_mb);
+	size_format_mb(most_mem, most.mem);
+	if (ask->cpus > most.cpus && most.cpus)
+		return error_set(err, ERR_JOB_NEVER,
+		        "--cpus=%u on one node: the largest node in %s has %u CPUs", ask->cpus,
+		        p->name, most.cpus);
+	if (ask->mem_mb > most.mem && most.mem)
+		return error_set(err, ERR_JOB_NEVER,
+		        "--mem=%s on one node: the largest node in %s has %s", mem, p->name,
+		        most_mem);
+	return error_set(err, ERR_JOB_NEVER, "no node of %s has %s%s%u CPUs and %s memory together",
+	        p->name, ask->gpus->text, ask->gpus->n ? ", " : "", ask->cpus, mem);
+}
+
+/* --- why a class waits ----------------------------------------------------------------------- */
+
+static const char *class_blocked(
+        const struct core *core, struct class *class, char *text, size_t size)
+{
+	const struct conf_partition *p = &core->conf->partitions[class_link(class)->number];
+	struct ask ask = class_ask(class);
+	char want[80], has[100];
+	struct tally t = { 0 };
+	struct error err;
+	size_t i;
+
+	for (i = 0; i < p->n_nodes; i++)
+		tally_node(core, p->nodes[i], &ask, &t);
+	say_ask(&ask, want, sizeof(want));
+	say_tally(&t, has, sizeof(has));
+	if (!t.could) {
+		never_fits(core, class_link(class)->number, &ask, &err);
+		snprintf(text, size, "%.*s", (int)size - 1, err.text);
+		return "BadConstraints";
+	}
+	snprintf(text, size, "needs %s on one node of %.40s: %s", want, p->name, has);
+	if (!t.accepting)
+		return "PartitionDown";
+	if (t.drained + t.down + t.unknown + t.invalid == t.could)
+		return "ReqNodeNotAvail";
+	return "Resources";
+}
+
+static const char *class_why(
+        const struct core *core, struct class *class, struct clocks now, const char **text)
+{
+	struct class_link *l = class_link(class);
+	bool old = l->text_made != core->ledger_seen && now.mono - l->text_mono >= USEC_PER_S;
+
+	if (l->verdict == VERDICT_PARTITION) {
+		*text = "its partition is no longer configured";
+		return "BadConstraints";
+	}
+	if (l->verdict == VERDICT_TYPE) {
+		*text = "its GPU type is no longer configured";
+		return "BadConstraints";
+	}
+	if (!l->text || old) {
+		if (!l->text)
+			l->text = xcalloc(TEXT_SIZE, 1);
+		l->reason = class_blocked(core, class, l->text, TEXT_SIZE);
+		l->text_made = core->ledger_seen;
+		l->text_mono = now.mono;
+	}
+	*text = l->text;
+	return l->reason;
+}
+
+/* --- why a job waits ------------------------------------------------------------------------- */
+
+static const char *held_why(const struct job *job, char *text, size_t size)
+{
+	const struct job_info *i = job_info(job);
+	const struct run *last = job_run(job);
+
+	snprintf(text, size, "%.*s", (int)size - 1, i->comment);
+	if (i->hold == HOLD_ADMIN)
+		return "JobHeldAdmin";
+	return last && run_info(last)->end_cause == END_LAUNCH ? "JobLaunchFailure" : "JobHeldUser";
+}
+
+const char *job_why(
+        const struct core *core, const struct job *job, struct clocks now, char *text, size_t size)
+{
+	struct class *class = job_link_of(job)->class;
+	const struct job *head;
+	const char *words, *reason;
+
+	text[0] = '\0';
+	if (job_info(job)->hold)
+		return held_why(job, text, size);
+	if (core->suspended) {
+		snprintf(text, size, "%.*s", (int)size - 1, core->suspended);
+		return "ControllerSuspended";
+	}
+	if (job_link_of(job)->expired) {
+		snprintf(text, size, "its signature is too old: its owner must sign it again");
+		return "SignatureExpired";
+	}
+	if (!class || class_link(class)->verdict == VERDICT_NONE)
+		return "";
+	reason = class_why(core, class, now, &words);
+	head = class_head(class);
+	if (head != job && !strcmp(reason, "Resources")) {
+		snprintf(text, size, "waits behind job %llu, which asks for the same",
+		        (unsigned long long)job_id(head));
+		return "Priority";
+	}
+	snprintf(text, size, "%.*s", (int)size - 1, words);
+	return reason;
+}
