@@ -271,7 +271,14 @@ def bench_programs(res):
             res.add(f"{name}: {fig}", value, unit)
 
 
-SECTIONS = ("submits", "jobs", "latency", "queue", "idle", "simulated", "programs", "slurm")
+def bench_session(res, c):
+    progress("sessions")
+    r = subprocess.run([BENCH / "bench_session", c.socket], capture_output=True, text=True, check=True, timeout=300)
+    for fig, (value, unit) in figures(r.stdout).items():
+        res.add(f"bench_session: {fig}", value, unit)
+
+
+SECTIONS = ("sessions", "submits", "jobs", "latency", "queue", "idle", "simulated", "programs", "slurm")
 
 
 def main():
@@ -292,6 +299,8 @@ def main():
         res.missing.append(("Slurm", "not installed, or not root: apt-get install slurm-wlm"))
     with Cluster() as c:
         m = bench_machine(res, c)
+        if "sessions" in only:
+            bench_session(res, c)
         if "submits" in only:
             bench_submits(res, c, m)
     if "jobs" in only:
