@@ -12,32 +12,7 @@
 #include "ctld/rpc/convert.h"
 #include "ctld/rpc/rpc.h"
 
-/* Devices that an agent names must be those that the configuration gives its node. */
-static int check_gpus(
-        const Gpusched__Register *m, const struct conf *conf, uint32_t node, struct error *err)
-{
-	const struct conf_node *cn = &conf->nodes[node];
-	uint32_t index = 0;
-
-	if (m->n_gpus == 0)
-		return 0;
-	for (size_t i = 0; i < cn->n_gpus; i++)
-		for (unsigned k = 0; k < cn->gpus[i].count; k++, index++) {
-			const char *type = conf->gpu_types[cn->gpus[i].type].name;
-
-			if (index >= m->n_gpus || m->gpus[index]->index != index ||
-			        strcmp(m->gpus[index]->type, type) != 0)
-				return error_set(err, ERR_NODE_STATE,
-				        "GPU %u is not the %s of the configuration", index, type);
-		}
-	if (index != m->n_gpus)
-		return error_set(err, ERR_NODE_STATE, "it has %zu GPUs, the configuration %u",
-		        m->n_gpus, index);
-	return 0;
-}
-
-static int check_register(const struct ctld *c, const struct peer *peer,
-        const Gpusched__Register *m, struct error *err)
+static int check_register(const struct peer *peer, const Gpusched__Register *m, struct error *err)
 {
 	if (peer->node == UINT32_MAX)
 		return error_set(err, ERR_NO_NODE, "the configuration has it no longer");
@@ -45,7 +20,7 @@ static int check_register(const struct ctld *c, const struct peer *peer,
 		return error_set(err, ERR_PROTOCOL, "it registers a second time");
 	if (strcmp(m->node, peer->node_name) != 0)
 		return error_set(err, ERR_PROTOCOL, "it registers as another node");
-	return check_gpus(m, c->conf, peer->node, err);
+	return 0;
 }
 
 void rpc_register(struct ctld *c, const struct rpc *rpc)
@@ -54,7 +29,7 @@ void rpc_register(struct ctld *c, const struct rpc *rpc)
 	struct core_event ev = { 0 };
 	struct error err;
 
-	if (check_register(c, rpc->peer, m, &err) || wire_register(m, c->in, &ev, &err)) {
+	if (check_register(rpc->peer, m, &err) || wire_register(m, c->in, &ev, &err)) {
 		peer_expel(c, rpc->peer, &err);
 		return;
 	}

@@ -386,6 +386,36 @@ int wire_report(const Gpusched__RunReport *m, struct run_report *out, struct err
 	return 0;
 }
 
+/* The devices that it found, counted by type. */
+static int take_devices(const Gpusched__Register *m, struct arena *arena, struct core_event *event,
+        struct error *err)
+{
+	struct gpu_request *found = arena_alloc(arena, (m->n_gpus + 1) * sizeof(*found));
+	uint64_t seen = 0;
+	size_t n = 0;
+
+	if (!found)
+		return bad_agent("more GPUs than can be read", err);
+	for (size_t i = 0; i < m->n_gpus; i++) {
+		const Gpusched__GpuDevice *d = m->gpus[i];
+		size_t k = 0;
+
+		if (d->index >= CONF_MAX_GPUS_PER_NODE || seen >> d->index & 1)
+			return bad_agent("a GPU index that cannot be", err);
+		seen |= 1ULL << d->index;
+		if (agent_text("GPU type", d->type, err))
+			return -1;
+		while (k < n && strcmp(found[k].type, d->type) != 0)
+			k++;
+		if (k == n)
+			found[n++] = (struct gpu_request){ d->type, 0 };
+		found[k].count++;
+	}
+	event->agent_up.gpus = found;
+	event->agent_up.n_gpus = n;
+	return 0;
+}
+
 int wire_register(const Gpusched__Register *m, struct arena *arena, struct core_event *event,
         struct error *err)
 {
@@ -407,6 +437,8 @@ int wire_register(const Gpusched__Register *m, struct arena *arena, struct core_
 	for (size_t i = 0; i < m->n_runs; i++)
 		if (wire_report(m->runs[i], &runs[i], err))
 			return -1;
+	if (take_devices(m, arena, event, err))
+		return -1;
 	event->kind = EV_AGENT_UP;
 	event->agent_up.boot_id = m->boot_id;
 	event->agent_up.incarnation = m->incarnation;

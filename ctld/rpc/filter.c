@@ -8,6 +8,7 @@
 #include "common/hostlist.h"
 #include "common/text.h"
 #include "common/xalloc.h"
+#include "ctld/core/job.h"
 
 #define STATES_MAX 32
 
@@ -26,24 +27,12 @@ struct filter {
 	bool include_ended;
 };
 
-/* What people may write for a state. The core's own table has the same names (test_filter). */
+/* What people may write for a state. */
+#define X(sym, name, code, next) { name, code },
 static const struct state_name {
 	const char *name, *code;
-} state_names[] = {
-	{ "PENDING", "PD" },
-	{ "CONFIGURING", "CF" },
-	{ "RUNNING", "R" },
-	{ "SUSPENDED", "S" },
-	{ "COMPLETING", "CG" },
-	{ "COMPLETED", "CD" },
-	{ "FAILED", "F" },
-	{ "CANCELLED", "CA" },
-	{ "TIMEOUT", "TO" },
-	{ "NODE_FAIL", "NF" },
-	{ "PREEMPTED", "PR" },
-	{ "OUT_OF_MEMORY", "OOM" },
-	{ "DEADLINE", "DL" },
-};
+} state_names[] = { JOB_STATES(X) };
+#undef X
 
 #define N_STATE_NAMES (sizeof(state_names) / sizeof(state_names[0]))
 

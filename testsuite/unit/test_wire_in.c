@@ -512,6 +512,7 @@ static void test_register(void **state)
 {
 	Gpusched__RunReport report = good_report(), *runs[] = { &report, &report };
 	Gpusched__Register m = GPUSCHED__REGISTER__INIT;
+	Gpusched__GpuDevice devices[3], *found[3];
 	struct core_event ev = { 0 };
 	struct error err;
 
@@ -532,6 +533,25 @@ static void test_register(void **state)
 	assert_int_equal(ev.agent_up.runs[1].run.job, 4812);
 	assert_int_equal(ev.agent_up.max_job, 9);
 	assert_string_equal(ev.agent_up.incarnation, "b-1");
+	assert_int_equal(ev.agent_up.n_gpus, 0);
+	for (uint32_t i = 0; i < 3; i++) {
+		gpusched__gpu_device__init(&devices[i]);
+		devices[i].index = 2 * i;
+		devices[i].type = S(i == 1 ? "l40s" : "h100");
+		found[i] = &devices[i];
+	}
+	m.gpus = found;
+	m.n_gpus = 3;
+	assert_int_equal(wire_register(&m, arena, &ev, &err), 0);
+	assert_int_equal(ev.agent_up.n_gpus, 2);
+	assert_string_equal(ev.agent_up.gpus[0].type, "h100");
+	assert_int_equal(ev.agent_up.gpus[0].count, 2);
+	assert_int_equal(ev.agent_up.gpus[1].count, 1);
+	devices[2].index = 2;
+	assert_int_equal(wire_register(&m, arena, &ev, &err), -1);
+	devices[2].index = 64;
+	assert_int_equal(wire_register(&m, arena, &ev, &err), -1);
+	m.n_gpus = 0;
 	m.max_job = UINT64_MAX;
 	assert_int_equal(wire_register(&m, arena, &ev, &err), -1);
 	m.max_job = 9;

@@ -1,0 +1,194 @@
+"""The controller as a daemon: who it is, what it is told while it runs, what it asks others."""
+
+import json
+import os
+import pathlib
+import signal
+import stat
+import subprocess
+
+import pytest
+from cluster import BIN, ROOT, Cluster, wait_until
+
+
+@pytest.fixture(scope="module", name="cluster")
+def cluster_fixture():
+    with Cluster(nodes=["n1", "n2"]) as c:
+        yield c
+
+
+def log_of(cluster):
+    return pathlib.Path(cluster.ctld.log).read_text(encoding="utf-8", errors="replace")
+
+
+def stats(cluster):
+    return {s["name"]: s["value"] for s in json.loads(cluster.run("gctl", "stats", "--json").stdout)["stats"]}
+
+
+# --- who it is -----------------------------------------------------------------------------------
+
+def test_first_line_says_it_all(cluster):
+    line = log_of(cluster).splitlines()[0]
+    for part in ("cluster test", "epoch 1", f"state in {cluster.dir}/state", "0 jobs", f"port {cluster.port}"):
+        assert part in line
+
+
+@pytest.mark.skipif(not ROOT, reason="only root can become somebody else")
+def test_holds_no_privilege(cluster):
+    status = pathlib.Path(f"/proc/{cluster.ctld.pid}/status").read_text(encoding="ascii")
+    field = dict(line.split(":\t", 1) for line in status.splitlines() if ":\t" in line)
+    assert field["Uid"].split() == [str(cluster.ctld_user.pw_uid)] * 4
+    assert field["Gid"].split() == [str(cluster.ctld_user.pw_gid)] * 4
+    assert "0" not in field["Groups"].split()
+    for caps in ("CapEff", "CapPrm", "CapInh", "CapAmb"):
+        assert int(field[caps], 16) == 0
+
+
+def test_makes_no_core_dumps(cluster):
+    limits = pathlib.Path(f"/proc/{cluster.ctld.pid}/limits").read_text(encoding="ascii")
+    assert "Max core file size        0                    0" in limits
+
+
+@pytest.mark.skipif(not ROOT, reason="needs a second user")
+def test_another_user_is_refused(cluster):
+    r = subprocess.run([BIN["gctld"], "-f", cluster.conf], user="nobody", capture_output=True, text=True, check=False)
+    assert r.returncode == 1
+    assert f"controller.user is '{cluster.ctld_user.pw_name}'" in r.stderr
+
+
+def test_mistakes_are_told_together(cluster, tmp_path):
+    conf = tmp_path / "bad.conf"
+    conf.write_text(cluster.conf_text().replace("cpus =", "cpsu =").replace("max_time", "max_tme"))
+    r = subprocess.run([BIN["gctld"], "--test-config", conf], capture_output=True, text=True, check=False)
+    assert r.returncode == 1
+    assert "did you mean 'cpus'" in r.stderr and "did you mean 'max_time'" in r.stderr
+    assert "untouched" in r.stderr
+    conf.write_text(cluster.conf_text())
+    assert subprocess.run([BIN["gctld"], "--test-config", conf], capture_output=True, check=False).returncode == 0
+    shown = subprocess.run([BIN["gctld"], "--show-config", conf], capture_output=True, text=True, check=True).stdout
+    conf.write_text(shown)
+    again = subprocess.run([BIN["gctld"], "--show-config", conf], capture_output=True, text=True, check=True).stdout
+    assert shown == again
+
+
+@pytest.mark.parametrize("argv", [["extra"], ["--no-such-option"], ["--config"]])
+def test_wrong_options(argv):
+    assert subprocess.run([BIN["gctld"], *argv], capture_output=True, check=False).returncode == 2
+
+
+# --- while it runs -------------------------------------------------------------------------------
+
+def test_reconfigure_is_all_or_nothing(cluster):
+    good = cluster.conf_text()
+    job = cluster.submit("sleep 600", "--gpus=1", "--time=10:00:00")
+    cluster.wait_state(job, "RUNNING")
+    try:
+        cluster.write_conf(good.replace("1-00:00:00", "2:00:00").replace("cpus = 16", "cpsu = 16"))
+        r = cluster.run("gctl", "reconfigure", check=False)
+        assert r.returncode == 1 and "did you mean 'cpus'" in r.stderr
+        part = json.loads(cluster.run("ginfo", "--json").stdout)["partitions"][0]
+        assert part["max_time_s"] == 86400
+
+        cluster.write_conf(good.replace("1-00:00:00", "2:00:00").replace('cluster = "test"', 'cluster = "toast"'))
+        r = cluster.run("gctl", "reconfigure", check=False, env={"GPUSCHED_CLUSTER": "test"})
+        assert r.returncode == 1 and "cluster" in r.stderr
+
+        cluster.write_conf(good.replace("1-00:00:00", "2:00:00"))
+        r = cluster.run("gctl", "reconfigure")
+        assert "partitions.batch.max_time 1-00:00:00 -> 2:00:00" in r.stdout
+        part = json.loads(cluster.run("ginfo", "--json").stdout)["partitions"][0]
+        assert part["max_time_s"] == 7200
+        assert cluster.state(job) == "RUNNING"
+        r = cluster.run("gsubmit", "--time=3:00:00", "--wrap", "true", check=False)
+        assert r.returncode == 1
+    finally:
+        cluster.write_conf(good)
+        os.kill(cluster.ctld.pid, signal.SIGHUP)
+        wait_until(lambda: json.loads(cluster.run("ginfo", "--json").stdout)["partitions"][0]["max_time_s"] == 86400,
+                   "SIGHUP to bring the old limit back")
+        cluster.run("gcancel", job)
+        cluster.wait_state(job, "CANCELLED")
+
+
+def test_a_node_comes_and_goes_by_reconfigure(cluster):
+    good = cluster.conf_text()
+    try:
+        cluster.nodes.append("n3")
+        cluster.write_conf()
+        cluster.run("gctl", "reconfigure")
+        cluster.start_agent("n3")
+        cluster.wait_nodes()
+        job = cluster.submit("true", "--gpus=1")
+        cluster.wait_state(job, "COMPLETED")
+    finally:
+        cluster.nodes.remove("n3")
+        cluster.write_conf(good)
+        cluster.run("gctl", "reconfigure")
+    assert sorted(cluster.node_states()) == ["n1", "n2"]
+    cluster.agents.pop("n3").stop()
+    cluster.wait_nodes()
+
+
+def test_stats_count(cluster):
+    before = stats(cluster)
+    for _ in range(3):
+        cluster.wait_state(cluster.submit("true"), "COMPLETED")
+    after = stats(cluster)
+    assert after["core.started"] - before["core.started"] == 3
+    assert after["core.ended"] - before["core.ended"] == 3
+    assert after["store.commits"] > before["store.commits"]
+    assert after["sessions.handshakes"] > before["sessions.handshakes"]
+    assert 0 < after["loop.stall"] <= after["loop.stall_ever"]
+    assert after["gate.held"] <= 1  # the answer that says so
+    assert after["core.nodes_up"] == 2
+
+
+def test_listing_in_many_chunks(cluster):
+    ids = [cluster.submit("true", "--hold", "--name", f"many{i % 2}") for i in range(5)]
+    listed = cluster.jobs("--name", "many1")
+    assert sorted(listed) == ids[1::2]
+    assert cluster.run("gqueue", "--jobs", "999999", check=False).returncode == 3
+    cluster.run("gcancel", "--name", "many0,many1")
+    for i in ids:
+        cluster.wait_state(i, "CANCELLED")
+
+
+# --- what it asks others -------------------------------------------------------------------------
+
+def test_fence_program_frees_a_lost_node(tmp_path):
+    called = tmp_path / "called"
+    fence = tmp_path / "fence"
+    fence.write_text(f'#!/bin/sh\necho "$1 $GPUSCHED_NODE $GPUSCHED_CLUSTER" >> {called}\nenv | cut -d= -f1 | sort '
+                     f'| tr "\\n" " " > {tmp_path}/env\n[ -e {tmp_path}/works ]\n')
+    fence.chmod(0o755)
+    for p in (tmp_path, *tmp_path.parents):  # the controller's user must get there
+        if p.stat().st_uid == os.geteuid() and p != pathlib.Path("/"):
+            p.chmod(p.stat().st_mode | stat.S_IXOTH | stat.S_IROTH | (stat.S_IWOTH if p == tmp_path else 0))
+    settings = f'fence = "{fence}"; fence_timeout = "20s"; heartbeat = "200ms"; node_timeout = "2s";'
+    with Cluster(nodes=["n1"], controller=settings) as c:
+        job = c.submit("sleep 600", "--gpus=4")
+        c.wait_state(job, "RUNNING")
+        c.agents["n1"].kill()
+        wait_until(called.exists, "the fence program to be called")
+        assert called.read_text().splitlines()[0] == "n1 n1 test"
+        names = set(wait_until((tmp_path / "env").read_text, "its environment").split())
+        assert names - {"PWD", "SHLVL", "_", "OLDPWD"} == {"PATH", "LC_ALL", "GPUSCHED_NODE", "GPUSCHED_CLUSTER"}
+        wait_until(lambda: "fence program failed" in log_of(c), "its failure in the log")
+        assert c.state(job) == "RUNNING"  # it was never sure
+        for pid in c.shepherds():
+            os.kill(pid, signal.SIGKILL)
+        (tmp_path / "works").touch()
+        c.run("gctl", "node", "down", "n1", "--confirmed-off", "--reason=test")
+        c.wait_state(job, "NODE_FAIL", "PENDING", "CONFIGURING")
+
+
+def test_shutdown_tells_and_ends(tmp_path):
+    del tmp_path
+    with Cluster(nodes=["n1"]) as c:
+        job = c.submit("true")
+        c.wait_state(job, "COMPLETED")
+        assert c.run("gctl", "shutdown").returncode == 0
+        assert c.ctld.wait() == 0
+        c.start_ctld()
+        assert "epoch 2" in log_of(c)
+        assert c.state(job) == "COMPLETED"
