@@ -200,7 +200,7 @@ class Launcher:
         while not (value := condition()):
             left = end - time.monotonic()
             if left <= 0:
-                raise Failed(f"waited {timeout:.0f} s for {what}; runs {self.runs}\n{self.log()}")
+                raise Failed(f"waited {timeout:.0f} s for {what}; runs {str(self.runs)[-2000:]}\n{self.log()[-4000:]}")
             if not self.drain(min(left, 0.05)) and not condition():
                 raise Failed(f"the launcher ended while waiting for {what}\n{self.log()}")
         return value
