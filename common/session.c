@@ -278,6 +278,10 @@ void session_on_work(evutil_socket_t fd, short what, void *arg)
 
 	(void)fd;
 	(void)what;
+	if (s->state == S_NAME && !s->job) {
+		session_dial_start(s);
+		return;
+	}
 	if (s->doomed && (s->state == S_OPEN || s->state == S_FINISH)) {
 		struct error err = *s->doomed;
 
@@ -299,6 +303,8 @@ void session_on_deadline(evutil_socket_t fd, short what, void *arg)
 
 	(void)fd;
 	(void)what;
+	if (s->state == S_OPEN && !may_deliver(s))
+		return; /* it is we who do not read; what is left of the time begins anew later */
 	s->ss->stats.timed_out++;
 	if (s->state <= S_CONFIRM) {
 		session_accept_timeout(s);

@@ -22,11 +22,14 @@
  *
  * Limits, all in session_limits: an accepted connection has handshake_ms to be authenticated,
  * however it drips its bytes; at most max_unauth (max_unauth_per_address) may be at it: one more
- * pushes the oldest out, since honest ones need milliseconds. At most max_sessions in total; of one
- * uid at most max_per_uid, agents not counted. A frame must be complete frame_ms after its first
- * byte, and large frames in the making may hold max_input_bytes in total, a quarter of it for one
- * uid. Replies not yet taken by the peer: above output_high nothing more is read from it until they
- * are below output_low (writable() is then called); above output_max it is closed.
+ * pushes out the oldest that has been silent for silent_ms, since honest ones need milliseconds. If
+ * there is none (all wait for munge, say), one more of the same address is refused, one more at all
+ * waits in the kernel's queue. The pool's max_queued and max_per_key should be at least these two.
+ * At most max_sessions in total; of one uid at most max_per_uid, agents not counted. A frame must
+ * be complete frame_ms after its first byte, and large frames in the making may hold
+ * max_input_bytes in total, a quarter of it for one uid. Replies not yet taken by the peer: above
+ * output_high nothing more is read from it until they are below output_low (writable() is then
+ * called); above output_max it is closed.
  */
 #ifndef COMMON_SESSION_H
 #define COMMON_SESSION_H
@@ -80,6 +83,7 @@ struct session_limits {
 	unsigned max_unauth;             /* 1024 */
 	unsigned max_unauth_per_address; /* 512 */
 	unsigned handshake_ms;           /* 10000; dialled: from the connection on */
+	unsigned silent_ms;              /* 250: before it may be pushed out */
 	unsigned connect_ms;             /* 5000, for each address tried */
 	unsigned frame_ms;               /* 30000 */
 	unsigned idle_ms;                /* 0: never; nothing at all received for so long */

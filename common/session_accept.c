@@ -7,11 +7,12 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <time.h>
 #include <unistd.h>
 
 #define BACKLOG     4096 /* the kernel cuts it to net.core.somaxconn */
 #define TURN_ACCEPT 64   /* connections taken in one turn of the loop */
-#define RETRY_MS    100  /* after running out of descriptors */
+#define RETRY_MS    100  /* after running out of descriptors or places */
 
 /* --- refusing
  * -------------------------------------------------------------------------------------- */
@@ -217,32 +218,43 @@ void session_accept_read(struct session *s)
 /* --- connections
  * --------------------------------------------------------------------------------------- */
 
-/* Somebody must make room: honest peers are through in milliseconds, so it is the oldest. */
-static void push_out(struct sessions *ss, const struct tally_row *address)
+static int64_t now_ms(void)
+{
+	struct timespec ts;
+
+	clock_gettime(CLOCK_MONOTONIC_COARSE, &ts);
+	return ts.tv_sec * 1000 + ts.tv_nsec / 1000000;
+}
+
+/* Somebody must make room. Honest peers say what they have to at once, so it is the oldest that has
+ * been silent for a while; not one whose greeting is complete and waits for munge: under a storm of
+ * honest peers that would throw out the next to be served. False: there is nobody like that. */
+static bool push_out(struct sessions *ss, const struct tally_row *address)
 {
 	struct session *s;
 	struct error err;
 
 	TAILQ_FOREACH (s, &ss->unauth, link)
-		if (!address || s->address == address)
+		if (s->state != S_VERIFY && (!address || s->address == address))
 			break;
-	if (!s)
-		return;
+	if (!s || now_ms() - s->since_ms < ss->limits.silent_ms)
+		return false;
 	ss->stats.pushed_out++;
 	error_set(&err, ERR_BUSY,
 	        address ? "too many connections of this address are being greeted"
 	                : "too many connections are being greeted");
 	session_fail(s, &err);
+	return true;
 }
 
 /* The kernel's buffer of a new socket takes a refusal. */
-static void turn_away(struct sessions *ss, int fd, const struct sockaddr *sa)
+static void turn_away(struct sessions *ss, int fd, const struct sockaddr *sa, const char *why)
 {
 	char address[SESSION_ADDRESS_LEN];
 	uint8_t answer[HELLO_ANSWER_MAX];
 	struct error err;
 
-	error_set(&err, ERR_BUSY, "all %u sessions are in use", ss->limits.max_sessions);
+	error_set(&err, ERR_BUSY, "%s", why);
 	(void)!send(fd, answer, hello_refusal(ERR_BUSY, answer), MSG_DONTWAIT | MSG_NOSIGNAL);
 	close(fd);
 	ss->stats.refused++;
@@ -251,36 +263,82 @@ static void turn_away(struct sessions *ss, int fd, const struct sockaddr *sa)
 		ss->ops->refused(ss, address, &err, ss->arg);
 }
 
+/* Is there room for one more of this address? Then it is counted in. */
+static struct tally_row *take_place(struct sessions *ss, uint64_t key, const char **why)
+{
+	struct tally_row *row;
+
+	*why = "all sessions are in use";
+	if (ss->n_accepted >= ss->limits.max_sessions && !push_out(ss, NULL))
+		return NULL;
+	*why = "out of memory";
+	row = tally_take(&ss->addresses, key);
+	if (!row)
+		return NULL;
+	*why = "too many connections of this address are being greeted";
+	if (row->n <= ss->limits.max_unauth_per_address || push_out(ss, row))
+		return row;
+	tally_drop(row);
+	return NULL;
+}
+
 static void take_connection(struct sessions *ss, int fd, const struct sockaddr *sa)
 {
+	struct tally_row *address;
 	struct session *s;
+	const char *why;
 
 	ss->stats.accepted++;
-	if (ss->n_unauth >= ss->limits.max_unauth || ss->n_accepted >= ss->limits.max_sessions)
-		push_out(ss, NULL);
-	if (ss->n_accepted >= ss->limits.max_sessions) {
-		turn_away(ss, fd, sa);
+	address = take_place(ss, worker_key_address(sa), &why);
+	if (!address) {
+		turn_away(ss, fd, sa, why);
 		return;
 	}
 	s = session_make(ss, false, S_HELLO);
 	if (!s) {
-		close(fd);
+		tally_drop(address);
+		turn_away(ss, fd, sa, "out of memory");
 		return;
 	}
-	s->address = tally_take(&ss->addresses, worker_key_address(sa));
+	s->address = address;
+	s->since_ms = now_ms();
 	session_format_address(sa, s->peer.address);
-	if (!s->address || session_attach(s, fd) < 0) {
+	if (session_attach(s, fd) < 0) {
 		close(fd);
 		session_close(s);
 		return;
 	}
-	if (s->address->n > ss->limits.max_unauth_per_address)
-		push_out(ss, s->address);
 	session_socket_options(s, fd);
 	bufferevent_setwatermark(s->bev, EV_READ, 0, HELLO_MAX + 1);
 	session_set_deadline(s, ss->limits.handshake_ms);
 	s->reading = true;
 	bufferevent_enable(s->bev, EV_READ);
+}
+
+void session_accept_again(struct sessions *ss)
+{
+	struct listener *l;
+
+	ss->full = false;
+	TAILQ_FOREACH (l, &ss->listeners, link)
+		event_add(l->event, NULL);
+}
+
+/* As many are being greeted as may, and none is to blame: the kernel keeps the others in its queue,
+ * and they begin to be served as soon as one is through. */
+static bool stop_accepting(struct sessions *ss)
+{
+	static const struct timeval retry = { 0, RETRY_MS * 1000 };
+	struct listener *l;
+
+	if (ss->n_unauth < ss->limits.max_unauth || push_out(ss, NULL))
+		return false;
+	ss->full = true;
+	TAILQ_FOREACH (l, &ss->listeners, link) {
+		event_del(l->event);
+		evtimer_add(l->retry, &retry); /* by then somebody may have been silent too long */
+	}
+	return true;
 }
 
 static void on_retry(evutil_socket_t fd, short what, void *arg)
@@ -299,12 +357,15 @@ static void on_accept(evutil_socket_t fd, short what, void *arg)
 
 	(void)what;
 	for (int i = 0; i < TURN_ACCEPT; i++) {
-		struct sockaddr_storage ss = { 0 };
-		socklen_t len = sizeof(ss);
-		int c = accept4(fd, (struct sockaddr *)&ss, &len, SOCK_NONBLOCK | SOCK_CLOEXEC);
+		struct sockaddr_storage sa = { 0 };
+		socklen_t len = sizeof(sa);
+		int c;
 
+		if (stop_accepting(l->ss))
+			return;
+		c = accept4(fd, (struct sockaddr *)&sa, &len, SOCK_NONBLOCK | SOCK_CLOEXEC);
 		if (c >= 0) {
-			take_connection(l->ss, c, (struct sockaddr *)&ss);
+			take_connection(l->ss, c, (struct sockaddr *)&sa);
 			continue;
 		}
 		if (errno == EMFILE || errno == ENFILE || errno == ENOMEM || errno == ENOBUFS) {

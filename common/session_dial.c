@@ -10,8 +10,7 @@
 #include <sodium.h>
 
 #define HOST_MAX 255
-#define NAME_KEY (UINT64_MAX - 7) /* worker keys; addresses use other values */
-#define CRED_KEY (UINT64_MAX - 8)
+#define NAME_KEY (UINT64_MAX - 7) /* worker key: hanging name servers do not hold all threads */
 
 struct dialling {
 	char host[HOST_MAX + 1];
@@ -201,7 +200,7 @@ void session_dial_read(struct session *s)
 		memcpy(step->bytes, bytes, (size_t)n);
 		step->len = (size_t)n;
 	}
-	if (step_start(s, step, CRED_KEY, &err) < 0)
+	if (step_start(s, step, s->number, &err) < 0)
 		session_fail(s, &err);
 }
 
@@ -264,7 +263,7 @@ void session_credential(struct session *s, const char *credential, const struct 
 			step = NULL;
 		}
 	}
-	if (step_start(s, step, CRED_KEY, &e) < 0)
+	if (step_start(s, step, s->number, &e) < 0)
 		session_fail(s, &e);
 }
 
@@ -289,7 +288,7 @@ static void want_credential(struct session *s)
 		step->mcred = s->ss->mcred;
 		step->server_uid = d->server_uid;
 	}
-	if (step_start(s, step, CRED_KEY, &err) < 0)
+	if (step_start(s, step, s->number, &err) < 0)
 		session_fail(s, &err);
 }
 
@@ -360,20 +359,32 @@ static int name_run(struct step *step)
 	return look_up(step->host, step->port, 0, &step->addresses, &step->err);
 }
 
-static void name_done(struct session *s, struct step *step)
+void session_dial_start(struct session *s)
 {
-	s->dialling->addresses = s->dialling->next = step->addresses;
-	step->addresses = NULL;
 	s->state = S_CONNECT;
 	connect_next(s);
 }
 
-/* On the loop's next turn: session_dial() itself makes no callbacks. A numeric address needs no
- * name service, but takes the same way. */
+static void name_done(struct session *s, struct step *step)
+{
+	s->dialling->addresses = s->dialling->next = step->addresses;
+	step->addresses = NULL;
+	session_dial_start(s);
+}
+
+/* The way on begins with the loop's next turn: session_dial() itself makes no callbacks. A numeric
+ * address needs no name service and so no worker. */
 static int find_name(struct session *s, struct error *err)
 {
-	struct step *step = step_new(s, name_run, name_done);
+	struct dialling *d = s->dialling;
+	struct step *step;
 
+	if (look_up(d->host, d->port, AI_NUMERICHOST, &d->addresses, NULL) == 0) {
+		d->next = d->addresses;
+		event_active(s->work, EV_WRITE, 0);
+		return 0;
+	}
+	step = step_new(s, name_run, name_done);
 	if (step) {
 		memcpy(step->host, s->dialling->host, sizeof(step->host));
 		memcpy(step->port, s->dialling->port, sizeof(step->port));

@@ -67,6 +67,7 @@ struct session {
 	struct event *work;      /* deliver and send, on this turn of the loop */
 	struct worker_job *job;
 	struct dialling *dialling; /* owned; until open */
+	int64_t since_ms;          /* accepted: when, by the monotonic clock */
 	struct tally_row *address; /* accepted, until authenticated */
 	struct tally_row *user;    /* accepted, once authenticated */
 
@@ -120,6 +121,7 @@ struct sessions {
 	struct tally addresses; /* of unauthenticated connections: n */
 	struct tally users;     /* of accepted sessions that are no agents: n, bytes held */
 	bool paused;
+	bool full;            /* as many greetings at work as may be: nothing is accepted */
 	struct event *reap;   /* free the dead */
 	struct event *resume; /* take up the stalled */
 	struct session_stats stats;
@@ -159,9 +161,11 @@ void session_accept_read(struct session *s);            /* HELLO to CONFIRM */
 void session_accept_timeout(struct session *s);         /* HELLO to CONFIRM */
 void session_dial_read(struct session *s);              /* ANSWER */
 void session_dial_event(struct session *s, short what); /* CONNECT */
+void session_dial_start(struct session *s);             /* NAME, of a numeric address */
 void session_dial_timeout(struct session *s);
 void session_dialling_free(struct dialling *d);
 void session_listener_free(struct listener *l);
+void session_accept_again(struct sessions *ss); /* there is room for greetings */
 
 /* "address:port" of a peer. */
 void session_format_address(const struct sockaddr *sa, char out[SESSION_ADDRESS_LEN]);

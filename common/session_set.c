@@ -20,6 +20,7 @@ static void fill_limits(struct session_limits *l)
 	DEFAULT(max_unauth, 1024);
 	DEFAULT(max_unauth_per_address, 512);
 	DEFAULT(handshake_ms, 10000);
+	DEFAULT(silent_ms, 250);
 	DEFAULT(connect_ms, 5000);
 	DEFAULT(frame_ms, 30000);
 	DEFAULT(keepalive_s, 30);
@@ -232,6 +233,8 @@ void session_unlist(struct session *s)
 	} else {
 		TAILQ_REMOVE(&ss->unauth, s, link);
 		ss->n_unauth--;
+		if (ss->full)
+			session_accept_again(ss);
 		tally_drop(s->address);
 		s->address = NULL;
 	}

@@ -461,7 +461,7 @@ static void test_stalled_munge(void **state)
 /* Connections that say nothing do not keep others out: the oldest goes. */
 static void test_pushed_out(void **state)
 {
-	struct session_limits l = { .max_unauth = 8, .max_unauth_per_address = 4 };
+	struct session_limits l = { .max_unauth = 8, .max_unauth_per_address = 4, .silent_ms = 20 };
 	struct session_stats st;
 	struct raw r[6];
 
@@ -470,12 +470,62 @@ static void test_pushed_out(void **state)
 	for (int i = 0; i < 6; i++) {
 		raw_connect(&r[i]);
 		UNTIL((sessions_stats(lab.ctl, &st), st.accepted == (uint64_t)i + 1));
+		lab_run_ms(30);
 	}
 	assert_int_equal(st.unauth, 4);
 	assert_int_equal(st.pushed_out, 2);
 	assert_int_equal(lab.s.why.code, ERR_BUSY);
 	connected("n1", NULL);
 	for (int i = 0; i < 6; i++)
+		raw_free(&r[i]);
+	lab_free();
+}
+
+/* All agents come back at once: nobody who waits for munge is thrown out for the next. */
+static void test_storm(void **state)
+{
+	struct session_limits l = { .max_unauth = 4, .silent_ms = 60000 };
+	struct session_stats st;
+
+	(void)state;
+	lab_new_with(&l, 2);
+	fake_munge_set_stalled(lab.server_host, true, 60000);
+	for (int i = 0; i < 100; i++)
+		dial_agent("n1");
+	UNTIL((sessions_stats(lab.ctl, &st), st.unauth == 4));
+	lab_run_ms(20);
+	sessions_stats(lab.ctl, &st);
+	assert_int_equal(st.accepted, 4); /* the others wait in the kernel */
+	fake_munge_set_stalled(lab.server_host, false, 0);
+	UNTIL(lab.s.opened == 100 && lab.c.opened == 100);
+	sessions_stats(lab.ctl, &st);
+	assert_int_equal(st.pushed_out, 0);
+	assert_int_equal(st.refused, 0);
+	lab_free();
+}
+
+/* One address alone cannot fill the queue to munge. */
+static void test_storm_of_one(void **state)
+{
+	struct session_limits l = { .max_unauth_per_address = 3 };
+	struct raw r[4];
+
+	(void)state;
+	lab_new_with(&l, 2);
+	fake_munge_set_stalled(lab.server_host, true, 60000);
+	for (int i = 0; i < 4; i++) {
+		raw_connect(&r[i]);
+		raw_greeting(&r[i]);
+		if (i < 3)
+			raw_send(&r[i], r[i].greeting, r[i].len);
+		lab_run_ms(5);
+	}
+	assert_int_equal(raw_refusal(&r[3]), ERR_BUSY);
+	assert_int_equal(lab.s.refused, 1);
+	fake_munge_set_stalled(lab.server_host, false, 0);
+	for (int i = 0; i < 3; i++)
+		raw_finish(&r[i]);
+	for (int i = 0; i < 4; i++)
 		raw_free(&r[i]);
 	lab_free();
 }
@@ -889,6 +939,8 @@ int main(void)
 		cmocka_unit_test(test_slow_greeting),
 		cmocka_unit_test(test_stalled_munge),
 		cmocka_unit_test(test_pushed_out),
+		cmocka_unit_test(test_storm),
+		cmocka_unit_test(test_storm_of_one),
 		cmocka_unit_test(test_max_sessions),
 		cmocka_unit_test(test_slow_frame),
 		cmocka_unit_test(test_idle),
