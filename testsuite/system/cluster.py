@@ -212,7 +212,8 @@ partitions = {self.partitions};
         for d in ("run", "spool"):
             (self.dir / f"{d}-{node}").mkdir(exist_ok=True)
         return [BIN["gnoded"], "--foreground", "--node", node, "--rundir", self.dir / f"run-{node}", "--spool",
-                self.dir / f"spool-{node}", "--pretend", f"cpus={self.cpus},mem=64G"]
+                self.dir / f"spool-{node}", "--pretend", f"cpus={self.cpus},mem=64G",
+                "--shepherd", BUILD / "noded/gshepherd", *(["--allow-root"] if ROOT else [])]
 
     def start_agent(self, node, *options, env=None):
         self.agents[node] = Daemon(f"gnoded {node}", [*self.agent_argv(node), *options],
