@@ -159,6 +159,8 @@ int row_check(const struct row *row, struct error *err)
 
 static int decode(enum codec codec, void *field, const struct value *v, struct strings *strings)
 {
+	const char *kept;
+
 	switch (codec) {
 	case CODEC_BOOL:
 		*(bool *)field = v->i != 0;
@@ -179,8 +181,11 @@ static int decode(enum codec codec, void *field, const struct value *v, struct s
 	case CODEC_TEXT:
 		if (v->n && memchr(v->p, '\0', v->n))
 			return -1;
+		/* Keep first: the same text must stay at the same address, it may be a table's key.
+		 */
+		kept = strings_keep_n(strings, v->p, v->n);
 		strings_drop(strings, *(const char **)field);
-		*(const char **)field = strings_keep_n(strings, v->p, v->n);
+		*(const char **)field = kept;
 		return 0;
 	case CODEC_OWN:
 		break;
