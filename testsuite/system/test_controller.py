@@ -144,7 +144,7 @@ def test_stats_count(cluster):
 
 
 def test_listing_in_many_chunks(cluster):
-    ids = [cluster.submit("true", "--hold", "--name", f"many{i % 2}") for i in range(5)]
+    ids = [cluster.submit("true", "--hold", "--job-name", f"many{i % 2}") for i in range(5)]
     listed = cluster.jobs("--name", "many1")
     assert sorted(listed) == ids[1::2]
     assert cluster.run("gqueue", "--jobs", "999999", check=False).returncode == 3
