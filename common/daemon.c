@@ -3,6 +3,7 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <signal.h>
 #include <stddef.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -16,18 +17,23 @@
 
 #include "common/xalloc.h"
 
-#define READY_BYTE "r"
+#define READY '\0' /* on the pipe that is the daemon's stderr until then */
 
-/* The parent of the daemon: waits for the word. */
-static void wait_for_word(int fd)
+/* The parent of the daemon: shows what it says, until the word. */
+static _Noreturn void wait_for_word(int fd)
 {
-	char byte;
+	char text[512];
 	ssize_t n;
 
-	do
-		n = read(fd, &byte, 1);
-	while (n < 0 && errno == EINTR);
-	_exit(n == 1 ? 0 : 1);
+	while ((n = read(fd, text, sizeof(text))) > 0 || (n < 0 && errno == EINTR)) {
+		const char *word = n > 0 ? memchr(text, READY, (size_t)n) : NULL;
+		size_t len = word ? (size_t)(word - text) : n > 0 ? (size_t)n : 0;
+
+		(void)!write(STDERR_FILENO, text, len);
+		if (word)
+			_exit(0);
+	}
+	_exit(1);
 }
 
 int daemon_detach(int *ready_fd, struct error *err)
@@ -54,7 +60,9 @@ int daemon_detach(int *ready_fd, struct error *err)
 	}
 	close(pair[0]);
 	setsid();
-	if (chdir("/") < 0 || dup2(null, STDIN_FILENO) < 0 || dup2(null, STDOUT_FILENO) < 0)
+	signal(SIGPIPE, SIG_IGN);
+	if (chdir("/") < 0 || dup2(null, STDIN_FILENO) < 0 || dup2(null, STDOUT_FILENO) < 0 ||
+	        dup2(pair[1], STDERR_FILENO) < 0)
 		return error_set(err, ERR_SYSTEM, "detach: %s", strerror(errno));
 	close(null);
 	*ready_fd = pair[1];
@@ -64,20 +72,18 @@ int daemon_detach(int *ready_fd, struct error *err)
 void daemon_ready(int ready_fd, const char *status)
 {
 	char *lines = xasprintf("READY=1\nSTATUS=%s", status);
+	int null;
 
 	daemon_notify(lines);
 	free(lines);
 	if (ready_fd < 0)
 		return;
-	if (write(ready_fd, READY_BYTE, 1) == 1) {
-		int null = open("/dev/null", O_RDWR | O_CLOEXEC);
-
-		/* Nobody looks at the terminal any more. */
-		if (null >= 0) {
-			dup2(null, STDERR_FILENO);
-			close(null);
-		}
+	null = open("/dev/null", O_RDWR | O_CLOEXEC);
+	if (null >= 0) {
+		dup2(null, STDERR_FILENO);
+		close(null);
 	}
+	(void)!write(ready_fd, &(char){ READY }, 1); /* nobody there: nobody waits */
 	close(ready_fd);
 }
 

@@ -9,10 +9,10 @@
 
 #include "common/error.h"
 
-/* Go on in a child, in a session of its own, stdin and stdout at /dev/null (stderr stays until
- * daemon_ready(), for complaints). The parent does not return: it exits with 0 once daemon_ready()
- * was called with *ready_fd, else with 1 when every copy of it is closed. Close-on-exec. -1 with
- * ERR_SYSTEM. */
+/* Go on in a child, in a session of its own, with stdin and stdout at /dev/null. What it and its
+ * children write to stderr before daemon_ready() is shown by the parent, which does not return: it
+ * exits with 0 once daemon_ready() was called with *ready_fd, else with 1 when they have all ended.
+ * SIGPIPE is ignored from now on. *ready_fd is close-on-exec. -1 with ERR_SYSTEM. */
 int daemon_detach(int *ready_fd, struct error *err);
 
 /* Ready for work: tell whoever waits in daemon_detach() (ready_fd is closed; -1: nobody), and the

@@ -121,6 +121,8 @@ static int work(void *arg, unsigned nth)
 	gnoded.launcher_fd = launcher_fork(&launcher, &gnoded.launcher_pid, &err);
 	if (gnoded.launcher_fd < 0 || privilege_drop(o->user, &err) < 0) {
 		log_error("%s", err.text);
+		if (o->daemon) /* whoever has started us waits for the word */
+			fprintf(stderr, "gnoded: error: %s\n", err.text);
 		return EXIT_REFUSED;
 	}
 	if (!nth)

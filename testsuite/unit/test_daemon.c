@@ -10,6 +10,7 @@
 #include <sys/stat.h>
 #include <sys/un.h>
 #include <sys/wait.h>
+#include <time.h>
 #include <unistd.h>
 
 #include <cmocka.h>
@@ -35,21 +36,41 @@ static int remove_dir(void **state)
 	return rmdir(dir);
 }
 
-/* What a command that starts a daemon exits with, when the daemon does `ready` or dies. */
-static int detached(bool ready)
+/* What a command that starts a daemon exits with and shows, when the daemon says `text` and then is
+ * ready or dies. A child of it lives on: the starter must not wait for that. */
+static int detached(const char *text, bool ready, char *shown, size_t size)
 {
-	pid_t pid = fork();
-	int status;
+	int out[2], status;
+	size_t n = 0;
+	ssize_t got;
+	pid_t pid;
 
+	assert_int_equal(pipe(out), 0);
+	pid = fork();
 	if (pid == 0) {
 		int fd;
 
+		dup2(out[1], STDERR_FILENO);
+		close(out[0]);
+		close(out[1]);
 		if (daemon_detach(&fd, NULL) < 0)
 			_exit(99);
+		if (ready && fork() == 0) {
+			alarm(20);
+			pause();
+			_exit(0);
+		}
+		fprintf(stderr, "%s", text);
 		if (ready)
 			daemon_ready(fd, "");
+		fprintf(stderr, "too late");
 		_exit(7);
 	}
+	close(out[1]);
+	while (n < size - 1 && (got = read(out[0], shown + n, size - 1 - n)) > 0)
+		n += (size_t)got;
+	shown[n] = '\0';
+	close(out[0]);
 	assert_int_equal(waitpid(pid, &status, 0), pid);
 	assert_true(WIFEXITED(status));
 	return WEXITSTATUS(status);
@@ -57,9 +78,17 @@ static int detached(bool ready)
 
 static void the_starter_waits_for_the_word(void **state)
 {
+	time_t began = time(NULL);
+	char shown[64];
+
 	(void)state;
-	assert_int_equal(detached(true), 0);
-	assert_int_equal(detached(false), 1);
+	assert_int_equal(detached("", true, shown, sizeof(shown)), 0);
+	assert_string_equal(shown, "");
+	assert_int_equal(detached("a warning\n", true, shown, sizeof(shown)), 0);
+	assert_string_equal(shown, "a warning\n");
+	assert_int_equal(detached("no\n", false, shown, sizeof(shown)), 1);
+	assert_string_equal(shown, "no\ntoo late");
+	assert_true(time(NULL) - began < 15);
 }
 
 static void readiness_reaches_the_manager(void **state)
