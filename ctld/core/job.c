@@ -323,7 +323,8 @@ void job_set_start(struct jobs *jobs, struct job *job, usec_t start_time)
 void job_set_end(struct jobs *jobs, struct job *job, usec_t end_time, uint32_t exit_code,
         uint32_t exit_signal)
 {
-	job->info.end_time = end_time;
+	/* Wall clocks jump; nothing is ever shown to end before it began. */
+	job->info.end_time = end_time < job->info.start_time ? job->info.start_time : end_time;
 	job->info.exit_code = exit_code;
 	job->info.exit_signal = exit_signal;
 	dirty_put(jobs->dirty, &job->mark);

@@ -302,6 +302,8 @@ static void collect(struct world *w)
 			        (unsigned long long)core_change(w->core));
 		w->effects[w->n_effects++] = v[i];
 		note(w, &v[i]);
+		if (w->hook)
+			w->hook(w->hook_arg, &v[i]);
 	}
 	core_effects_clear(w->core);
 }

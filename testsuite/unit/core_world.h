@@ -30,6 +30,9 @@ struct world {
 	size_t n_wanted;
 	uint64_t next_session, next_nonce;
 	uint64_t retired, history_jobs, history_runs, audit_rows;
+	/* Called for each effect while what it points to is there; may be NULL. */
+	void (*hook)(void *arg, const struct effect *effect);
+	void *hook_arg;
 	bool unchecked; /* for big worlds: core_check() only in world_seal() */
 };
 

@@ -1,0 +1,567 @@
+/* test_core_random.c - random histories: crashes, lost sessions, reboots, wrong claims
+ *
+ * A small cluster of model nodes around the core. Effects reach a node only after the seal that
+ * their change was in, as in the daemon; a crash forgets what was not sealed and not sent. The
+ * nodes are the truth: a run starts at most once, no GPU has two runs at one time unless an
+ * operator vouched for a node that was not off, and once the faults stop every job ends.
+ *
+ * A seed makes a history: CORE_SEED=n runs that one alone, CORE_CASES=n so many.
+ */
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <setjmp.h>
+#include <cmocka.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "common/xalloc.h"
+#include "testsuite/unit/core_world.h"
+
+#define NODES    4
+#define GPUS     4
+#define MAX_RUNS 4000
+#define STEPS    300
+
+struct model_run {
+	struct run_report report;
+	bool here; /* the node has a record of it */
+	bool alive;
+	bool killed; /* an EndRun has come */
+	bool counted_start;
+};
+
+struct model_node {
+	uint64_t session; /* ours; 0: none */
+	char incarnation[16];
+	unsigned boots;
+	struct model_run *runs;
+	size_t n_runs, size;
+};
+
+struct outgoing {
+	struct effect effect;
+	struct run_id *wanted;
+	uint64_t gpus;
+	char incarnation[16];
+};
+
+struct model {
+	struct world *w;
+	uint64_t random;
+	struct model_node nodes[NODES];
+	struct outgoing *queue;
+	size_t n_queue, queue_size;
+	uint64_t *jobs;
+	size_t n_jobs;
+	unsigned long starts;
+	bool lied;  /* an operator or fence program was wrong about a node */
+	bool quiet; /* no more faults */
+};
+
+static uint64_t next_random(struct model *m)
+{
+	m->random ^= m->random << 13;
+	m->random ^= m->random >> 7;
+	m->random ^= m->random << 17;
+	return m->random;
+}
+
+static unsigned pick(struct model *m, unsigned n)
+{
+	return (unsigned)(next_random(m) >> 11) % n;
+}
+
+/* --- nodes ----------------------------------------------------------------------------------- */
+
+static struct model_run *find_run(struct model_node *n, struct run_id id)
+{
+	size_t i;
+
+	for (i = 0; i < n->n_runs; i++) {
+		const struct run_id *x = &n->runs[i].report.run;
+
+		if (n->runs[i].here && x->job == id.job && x->attempt == id.attempt)
+			return &n->runs[i];
+	}
+	return NULL;
+}
+
+static struct model_run *new_run(
+        struct model_node *n, struct run_id id, enum run_report_state state)
+{
+	struct model_run *r;
+
+	if (n->n_runs == n->size) {
+		n->size = n->size ? n->size * 2 : 16;
+		n->runs = xrealloc(n->runs, n->size, sizeof(*n->runs));
+	}
+	r = &n->runs[n->n_runs++];
+	memset(r, 0, sizeof(*r));
+	r->here = true;
+	r->report = world_report(id, state);
+	r->report.cpus = 1;
+	return r;
+}
+
+static void say(struct model *m, unsigned node, const struct model_run *r)
+{
+	struct core_event e = { .kind = EV_RUN_REPORT };
+
+	if (!m->nodes[node].session)
+		return;
+	e.run.node = node;
+	e.run.session = m->nodes[node].session;
+	e.run.report = r->report;
+	world_apply(m->w, &e);
+}
+
+/* Did this (job, attempt) ever start, anywhere? */
+static void note_start(struct model *m, struct run_id id)
+{
+	unsigned n;
+	size_t i;
+
+	m->starts++;
+	for (n = 0; n < NODES; n++) {
+		for (i = 0; i < m->nodes[n].n_runs; i++) {
+			const struct model_run *r = &m->nodes[n].runs[i];
+
+			if (r->counted_start && r->report.run.job == id.job &&
+			        r->report.run.attempt == id.attempt)
+				fail_msg("run %llu.%u started twice", (unsigned long long)id.job,
+				        id.attempt);
+			if (r->alive && r->report.run.job == id.job && !m->lied)
+				fail_msg("job %llu has two runs", (unsigned long long)id.job);
+		}
+	}
+}
+
+static void on_start(struct model *m, unsigned node, const struct outgoing *o)
+{
+	struct model_node *n = &m->nodes[node];
+	struct model_run *r;
+	size_t i;
+
+	if (find_run(n, o->effect.run.run))
+		return;
+	if (strcmp(o->incarnation, n->incarnation)) {
+		say(m, node, new_run(n, o->effect.run.run, REPORT_NEVER));
+		return;
+	}
+	if (!m->quiet && pick(m, 12) == 0) {
+		r = new_run(n, o->effect.run.run, REPORT_NEVER);
+		r->report.cause = END_LAUNCH;
+		r->report.detail = "the directory is gone";
+		say(m, node, r);
+		return;
+	}
+	for (i = 0; i < n->n_runs; i++) {
+		if (n->runs[i].alive && (n->runs[i].report.gpus & o->gpus) && !m->lied)
+			fail_msg("a GPU of node %u is given to job %llu and held by %llu", node,
+			        (unsigned long long)o->effect.run.run.job,
+			        (unsigned long long)n->runs[i].report.run.job);
+	}
+	note_start(m, o->effect.run.run);
+	r = new_run(n, o->effect.run.run, REPORT_STARTING);
+	r->alive = r->counted_start = true;
+	r->report.gpus = o->gpus;
+	r->report.incarnation = n->incarnation;
+	say(m, node, r);
+}
+
+static void run_ends(struct model *m, struct model_run *r, enum end_cause cause)
+{
+	r->alive = false;
+	r->report.state = REPORT_ENDED;
+	r->report.cause = cause;
+	r->report.exit_code = cause == END_EXIT ? pick(m, 2) : 0;
+	r->report.start_time = r->report.start_time ? r->report.start_time : m->w->now.wall;
+	r->report.end_time = m->w->now.wall;
+	r->report.gpus = 0;
+}
+
+static void on_end(struct model *m, unsigned node, const struct effect *e)
+{
+	struct model_run *r = find_run(&m->nodes[node], e->run.run);
+
+	if (!r)
+		say(m, node, new_run(&m->nodes[node], e->run.run, REPORT_NEVER));
+	else if (r->alive)
+		r->killed = true;
+	else
+		say(m, node, r);
+}
+
+static void on_registered(struct model *m, unsigned node, const struct outgoing *o)
+{
+	size_t i;
+
+	for (i = 0; i < o->effect.registered.n; i++) {
+		if (!find_run(&m->nodes[node], o->wanted[i]))
+			say(m, node, new_run(&m->nodes[node], o->wanted[i], REPORT_NEVER));
+	}
+}
+
+static void on_forget(struct model *m, unsigned node, const struct effect *e)
+{
+	struct model_run *r = find_run(&m->nodes[node], e->run.run);
+
+	if (r && r->alive)
+		fail_msg("a run that is alive was forgotten");
+	if (r)
+		r->here = false;
+}
+
+/* A node sends all it has. */
+static void registers(struct model *m, unsigned node)
+{
+	struct model_node *n = &m->nodes[node];
+	struct run_report *v = xcalloc(n->n_runs, sizeof(*v));
+	size_t k = 0, i;
+
+	for (i = 0; i < n->n_runs; i++) {
+		if (n->runs[i].here)
+			v[k++] = n->runs[i].report;
+	}
+	n->session = world_register(m->w, node, n->incarnation, v, k);
+	free(v);
+}
+
+static void loses_session(struct model *m, unsigned node)
+{
+	struct core_event e = { .kind = EV_AGENT_GONE };
+
+	if (!m->nodes[node].session)
+		return;
+	e.agent.node = node;
+	e.agent.session = m->nodes[node].session;
+	m->nodes[node].session = 0;
+	if (pick(m, 3))
+		world_apply(m->w, &e);
+}
+
+static void reboots(struct model *m, unsigned node)
+{
+	struct model_node *n = &m->nodes[node];
+	size_t i;
+
+	loses_session(m, node);
+	for (i = 0; i < n->n_runs; i++) {
+		n->runs[i].alive = false;
+		n->runs[i].here = false; /* tmpfs */
+	}
+	snprintf(n->incarnation, sizeof(n->incarnation), "inc%u", ++n->boots);
+}
+
+/* Something happens to one of its runs. */
+static void run_goes_on(struct model *m, unsigned node)
+{
+	struct model_node *n = &m->nodes[node];
+	struct model_run *r;
+	size_t i;
+
+	if (!n->n_runs)
+		return;
+	i = pick(m, (unsigned)n->n_runs);
+	r = &n->runs[i];
+	if (!r->here)
+		return;
+	if (r->alive && r->killed)
+		run_ends(m, r, END_CANCEL);
+	else if (r->report.state == REPORT_STARTING) {
+		r->report.state = REPORT_RUNNING;
+		r->report.start_time = m->w->now.wall;
+	} else if (r->report.state == REPORT_RUNNING) {
+		static const enum end_cause causes[] = { END_EXIT, END_EXIT, END_EXIT,
+			END_TIME_LIMIT, END_OUT_OF_MEMORY, END_LOST };
+
+		run_ends(m, r, m->quiet ? END_EXIT : causes[pick(m, 6)]);
+	}
+	say(m, node, r);
+}
+
+/* --- effects --------------------------------------------------------------------------------- */
+
+static void hook(void *arg, const struct effect *e)
+{
+	struct model *m = arg;
+	struct outgoing *o;
+	struct run_view v;
+
+	if (e->kind != EFFECT_START_RUN && e->kind != EFFECT_END_RUN &&
+	        e->kind != EFFECT_FORGET_RUN && e->kind != EFFECT_REGISTERED)
+		return;
+	if (m->n_queue == m->queue_size) {
+		m->queue_size = m->queue_size ? m->queue_size * 2 : 64;
+		m->queue = xrealloc(m->queue, m->queue_size, sizeof(*m->queue));
+	}
+	o = &m->queue[m->n_queue++];
+	memset(o, 0, sizeof(*o));
+	o->effect = *e;
+	if (e->kind == EFFECT_REGISTERED)
+		o->wanted = xmemdup(e->registered.wanted, e->registered.n * sizeof(*o->wanted));
+	if (e->kind == EFFECT_START_RUN) {
+		assert_true(core_run_view(m->w->core, e->run.run, &v));
+		o->gpus = v.gpus;
+		snprintf(o->incarnation, sizeof(o->incarnation), "%s", v.incarnation);
+	}
+}
+
+static void drop_queue(struct model *m)
+{
+	size_t i;
+
+	for (i = 0; i < m->n_queue; i++)
+		free(m->queue[i].wanted);
+	m->n_queue = 0;
+}
+
+/* All that waits is committed: send it. Answers make new effects, for the next time. */
+static void deliver(struct model *m)
+{
+	struct outgoing *v = m->queue;
+	size_t n = m->n_queue, i;
+
+	m->queue = NULL;
+	m->n_queue = m->queue_size = 0;
+	for (i = 0; i < n; i++) {
+		unsigned node = v[i].effect.node;
+
+		if (v[i].effect.session == m->nodes[node].session) {
+			if (v[i].effect.kind == EFFECT_START_RUN)
+				on_start(m, node, &v[i]);
+			else if (v[i].effect.kind == EFFECT_END_RUN)
+				on_end(m, node, &v[i].effect);
+			else if (v[i].effect.kind == EFFECT_FORGET_RUN)
+				on_forget(m, node, &v[i].effect);
+			else
+				on_registered(m, node, &v[i]);
+		}
+		free(v[i].wanted);
+	}
+	free(v);
+}
+
+static void commit(struct model *m)
+{
+	world_schedule(m->w);
+	world_seal(m->w);
+	deliver(m);
+	world_schedule(m->w);
+}
+
+static void crash(struct model *m)
+{
+	unsigned n;
+
+	drop_queue(m);
+	world_crash(m->w);
+	for (n = 0; n < NODES; n++)
+		m->nodes[n].session = 0;
+}
+
+/* --- users and operators --------------------------------------------------------------------- */
+
+static void submits(struct model *m)
+{
+	static const char *const wants[] = { "h100:1", "h100:2", "h100:4", "", "any:3",
+		"l40s:1|h100:1" };
+	struct submit_job job = world_job(m->w, wants[pick(m, 6)]);
+	uint64_t id;
+
+	job.cpus = 1 + pick(m, 4);
+	job.hold = pick(m, 10) == 0;
+	job.requeue = pick(m, 3);
+	job.max_attempts = pick(m, 4);
+	job.nice = (int32_t)pick(m, 3);
+	id = world_submit_job(m->w, &job, 1000);
+	assert_int_not_equal(id, 0);
+	m->jobs = xrealloc(m->jobs, m->n_jobs + 1, sizeof(*m->jobs));
+	m->jobs[m->n_jobs++] = id;
+}
+
+static void controls(struct model *m)
+{
+	static const enum job_verb verbs[] = { JOB_CANCEL, JOB_HOLD, JOB_RELEASE, JOB_SIGNAL,
+		JOB_REQUEUE };
+
+	if (m->n_jobs)
+		world_control(m->w, pick(m, 2) ? world_user(1000) : world_admin(),
+		        verbs[pick(m, 5)], m->jobs[pick(m, (unsigned)m->n_jobs)]);
+}
+
+static void operates(struct model *m)
+{
+	unsigned node = pick(m, NODES);
+	bool off = pick(m, 4) == 0;
+	static const enum node_verb verbs[] = { NODE_DRAIN, NODE_RESUME, NODE_RESUME, NODE_DOWN };
+	enum node_verb verb = verbs[pick(m, 4)];
+
+	if (verb != NODE_DOWN || !off) {
+		world_node(m->w, verb, node, false);
+		return;
+	}
+	if (world_node(m->w, verb, node, true) == ERR_NONE) {
+		/* Sometimes he is wrong. */
+		if (pick(m, 2))
+			reboots(m, node);
+		else
+			m->lied = true;
+	}
+}
+
+static void fault(struct model *m)
+{
+	unsigned node = pick(m, NODES);
+
+	switch (pick(m, 6)) {
+	case 0:
+		loses_session(m, node);
+		break;
+	case 1:
+		reboots(m, node);
+		break;
+	case 2:
+		crash(m);
+		break;
+	case 3:
+		world_restart(m->w);
+		crash(m);
+		break;
+	case 4:
+		operates(m);
+		break;
+	default:
+		world_pass(m->w, 1 + pick(m, 100));
+	}
+}
+
+static void step(struct model *m)
+{
+	unsigned node = pick(m, NODES);
+
+	switch (pick(m, 10)) {
+	case 0:
+	case 1:
+		submits(m);
+		break;
+	case 2:
+		controls(m);
+		break;
+	case 3:
+		fault(m);
+		break;
+	case 4:
+		if (!m->nodes[node].session)
+			registers(m, node);
+		break;
+	case 5:
+		commit(m);
+		break;
+	case 6:
+		m->w->now.wall += (int)pick(m, 2000) * 1000000ll - 1000000000;
+		break;
+	default:
+		run_goes_on(m, node);
+	}
+}
+
+/* --- the end --------------------------------------------------------------------------------- */
+
+static bool all_ended(struct model *m)
+{
+	struct job_view v;
+	uint64_t at = 0;
+
+	while (core_job_next(m->w->core, at, m->w->now, &v)) {
+		at = v.id;
+		if (!v.ended)
+			return false;
+	}
+	return true;
+}
+
+static void settle_down(struct model *m)
+{
+	unsigned n, round;
+	size_t i;
+
+	m->quiet = true;
+	for (round = 0; round < 400 && !all_ended(m); round++) {
+		for (n = 0; n < NODES; n++) {
+			world_node(m->w, NODE_RESUME, n, false);
+			if (!m->nodes[n].session)
+				registers(m, n);
+			for (i = 0; i < m->nodes[n].n_runs + 4; i++)
+				run_goes_on(m, n);
+		}
+		for (i = 0; i < m->n_jobs; i++)
+			world_control(m->w, world_admin(), JOB_RELEASE, m->jobs[i]);
+		commit(m);
+	}
+	if (!all_ended(m)) {
+		struct job_view v;
+		uint64_t at = 0;
+
+		while (core_job_next(m->w->core, at, m->w->now, &v)) {
+			at = v.id;
+			if (!v.ended)
+				fail_msg("job %llu is still %s (%s: %s) attempt %u on %s",
+				        (unsigned long long)v.id, v.state, v.reason, v.reason_text,
+				        v.attempt, v.node);
+		}
+	}
+}
+
+static unsigned long history(uint64_t seed)
+{
+	struct model m = { .random = seed * 0x9e3779b97f4a7c15ull + 1 };
+	unsigned i;
+
+	m.w = world_simple(NODES, "h100:4");
+	m.w->hook = hook;
+	m.w->hook_arg = &m;
+	for (i = 0; i < NODES; i++)
+		snprintf(m.nodes[i].incarnation, sizeof(m.nodes[i].incarnation), "inc0");
+	commit(&m);
+	for (i = 0; i < STEPS; i++)
+		step(&m);
+	settle_down(&m);
+	world_seal(m.w);
+	drop_queue(&m);
+	for (i = 0; i < NODES; i++)
+		free(m.nodes[i].runs);
+	free(m.queue);
+	free(m.jobs);
+	world_free(m.w);
+	return m.starts;
+}
+
+static void histories(void **state)
+{
+	const char *seed = getenv("CORE_SEED"), *cases = getenv("CORE_CASES");
+	uint64_t from = seed ? strtoull(seed, NULL, 10) : 1;
+	uint64_t n = seed ? 1 : cases ? strtoull(cases, NULL, 10) : 150, i;
+	unsigned long starts = 0;
+
+	(void)state;
+	for (i = from; i < from + n; i++) {
+		printf("seed %llu\r", (unsigned long long)i);
+		fflush(stdout);
+		starts += history(i);
+	}
+	printf("seeds %llu to %llu: %lu runs started\n", (unsigned long long)from,
+	        (unsigned long long)(from + n - 1), starts);
+	assert_true(starts > n);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(histories),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
