@@ -1,6 +1,6 @@
 /* gctl.c - ask and steer the controller, its nodes and jobs
  *
- * What gctl can do is a table of subcommands. To add one: a function, a row, a line in man/gctl.8.
+ * What gctl can do is a table of subcommands. To add one: a function, a row, a line in man/gctl.1.
  */
 #include <inttypes.h>
 #include <locale.h>

@@ -4,76 +4,67 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "common/units.h"
+#include "common/amount.h"
 
-static bool type_char(char c)
+#define TEXT_MAX 256 /* bytes of one alternative: far more than a type and a count need */
+
+_Static_assert(GPUS_TYPE_MAX == AMOUNT_TYPE_MAX, "the length of a type's name");
+
+/* The types of one alternative: there must be one. */
+struct alternative {
+	struct gpus *gpus;
+	size_t types;
+};
+
+static int take(const char *type, uint32_t count, void *arg)
 {
-	return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') ||
-	       c == '.' || c == '-' || c == '_';
-}
+	struct alternative *a = arg;
+	struct gpus *g = a->gpus;
 
-static int refuse(const char *why, struct error *err)
-{
-	return error_set(err, ERR_USAGE, "%s", why);
-}
-
-/* One alternative: the `len` bytes at `s`. */
-static int parse_one(const char *s, size_t len, char *type, uint32_t *count, struct error *err)
-{
-	const char *colon = memrchr(s, ':', len);
-	const char *number = colon ? colon + 1 : s;
-	size_t type_len = colon ? (size_t)(colon - s) : 0;
-	char digits[16];
-	uint64_t n;
-	size_t i, digits_len = len - (size_t)(number - s);
-
-	for (i = 0; i < type_len; i++)
-		if (!type_char(s[i]))
-			return refuse("a type has letters, digits, '.', '-' and '_'", err);
-	if (colon && (!type_len || type_len > GPUS_TYPE_MAX))
-		return refuse("the type before ':' is empty or too long", err);
-	if (digits_len >= sizeof(digits) || !digits_len)
-		return refuse("would be COUNT, TYPE:COUNT, or several with '|' between", err);
-	memcpy(digits, number, digits_len);
-	digits[digits_len] = '\0';
-	if (count_parse(digits, 0, GPUS_COUNT_MAX, &n, NULL) < 0) {
-		refuse("would be COUNT, TYPE:COUNT, or several with '|' between", err);
-		return colon ? -1 : error_hint(err, "one of that type: '%.*s:1'", (int)len, s);
+	if (!a->types++) {
+		snprintf(g->v[g->n].type, sizeof(g->v[g->n].type), "%s",
+		        strcmp(type, AMOUNT_ANY) ? type : "");
+		g->v[g->n].count = count;
 	}
-	if (type_len == 3 && !memcmp(s, "any", 3))
-		type_len = 0;
-	memcpy(type, s, type_len);
-	type[type_len] = '\0';
-	*count = (uint32_t)n;
+	return 0;
+}
+
+static int parse_one(struct gpus *gpus, const char *s, size_t len, struct error *err)
+{
+	struct alternative a = { .gpus = gpus };
+	char text[TEXT_MAX];
+
+	if (gpus->n == GPUS_ALTERNATIVES_MAX)
+		return error_set(
+		        err, ERR_USAGE, "more than %d alternatives", GPUS_ALTERNATIVES_MAX);
+	if (len >= sizeof(text))
+		return error_set(err, ERR_USAGE, "would be COUNT or TYPE:COUNT");
+	memcpy(text, s, len);
+	text[len] = '\0';
+	if (amount_each(text, take, &a, err) < 0)
+		return -1;
+	if (a.types > 1) {
+		error_set(err, ERR_USAGE, "a job gets GPUs of one type");
+		return error_hint(err, "alternatives have '|' between: 'h100:2|l40s:4'");
+	}
+	gpus->n++;
 	return 0;
 }
 
 int gpus_parse(const char *text, struct gpus *out, struct error *err)
 {
 	struct gpus found = { .n = 0 };
-	const char *s = text;
+	bool none = !strcmp(text, "0");
 
-	if (strchr(text, ',')) {
-		refuse("a job gets GPUs of one type", err);
-		return error_hint(err, "alternatives have '|' between: 'h100:2|l40s:4'");
-	}
-	for (;;) {
+	for (const char *s = text; !none; s++) {
 		size_t len = strcspn(s, "|");
 
-		if (found.n == GPUS_ALTERNATIVES_MAX)
-			return refuse("more than 8 alternatives", err);
-		if (parse_one(s, len, found.v[found.n].type, &found.v[found.n].count, err) < 0)
+		if (parse_one(&found, s, len, err) < 0)
 			return -1;
-		found.n++;
-		if (!s[len])
+		s += len;
+		if (!*s)
 			break;
-		s += len + 1;
 	}
-	if (!strcmp(text, "0"))
-		found.n = 0;
-	for (size_t i = 0; i < found.n; i++)
-		if (!found.v[i].count)
-			return refuse("must be at least one GPU of a type", err);
 	*out = found;
 	return 0;
 }

@@ -17,7 +17,6 @@
 
 #define GPUS_ALTERNATIVES_MAX 8 /* what the controller takes */
 #define GPUS_TYPE_MAX         64
-#define GPUS_COUNT_MAX        1000000
 
 struct gpus {
 	struct {

@@ -56,7 +56,7 @@ const char *gpusched_version(void);        /* "0.1.0" */
 
 /* --- the connection ------------------------------------------------------------------------- */
 
-/* Find the controller: the variables and files of gpusched(7), or the file `conf` if not NULL.
+/* Find the controller: the variables and files of gsubmit(1), or the file `conf` if not NULL.
  * Does not connect yet. */
 struct gpusched *gpusched_open(const char *conf, struct gpusched_error *err);
 void gpusched_close(struct gpusched *g); /* NULL is fine; requests in flight are forgotten */

@@ -17,8 +17,8 @@
 /* ERR_USAGE; the text says what would be right, the caller puts the value before it. */
 int sig_parse(const char *text, uint32_t *sig, struct error *err);
 
-/* "[B:]SIG[@SECONDS]": the warning before the time limit. "B:" is sbatch's way to say "to the
- * script and not to what it started", which is the only way here. */
+/* "[B:]SIG[@SECONDS]": the warning before the time limit. It goes to every process of the job that
+ * awaits it, the script among them, so sbatch's "B:" ("to the script too") says nothing new. */
 int sig_parse_warning(const char *text, uint32_t *sig, uint32_t *before_s, struct error *err);
 
 /* "TERM", or NULL for a number without a name. */

@@ -117,7 +117,7 @@ static bool write_full(int fd, const void *p, size_t n)
 static struct noise *greet(struct server *s, int fd)
 {
 	struct hello_rules rules = { "controller", "c1", NULL, SERVER_UID };
-	uint8_t hello[HELLO_MAX], answer[HELLO_ANSWER_MAX];
+	uint8_t hello[HELLO_MAX], answer[HELLO_ANSWER_MAX], confirm[HELLO_CONFIRM_LEN];
 	struct hello_peer peer;
 	struct noise *noise = NULL;
 	size_t len = 0, need = 16, answer_len;
@@ -135,11 +135,11 @@ static struct noise *greet(struct server *s, int fd)
 	if (hello_accept(hello, len, &rules, s->munge, &peer, &noise, answer, &answer_len, NULL) <
 	        0)
 		return NULL;
-	if (!write_full(fd, answer, answer_len)) {
-		noise_free(noise);
-		return NULL;
-	}
-	return noise;
+	if (write_full(fd, answer, answer_len) && read_full(fd, confirm, sizeof(confirm)) &&
+	        hello_check_confirm(noise, confirm, NULL) >= 0)
+		return noise;
+	noise_free(noise);
+	return NULL;
 }
 
 static bool answer(
@@ -502,7 +502,7 @@ static void test_pipeline(void **state)
 	for (size_t i = 0; i < GPUSCHED_GROUP_MAX; i++)
 		fill(&specs[i]);
 	server.seed = 1;
-	client_set_retry(client, -1);
+	client_set_retry(client, 30000);
 	while (received < 300) {
 		if (sent < 300 && submit_under_way(q) < 40) {
 			size_t n = draw(&seed) % GPUSCHED_GROUP_MAX + 1;

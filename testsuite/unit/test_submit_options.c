@@ -228,7 +228,7 @@ static const struct {
 	{ { "--token=x" }, "--token: only on the command line" },
 	{ { "--test-only" }, "--test-only: only on the command line" },
 	{ { "--gpus=h100" },
-	        "--gpus=h100: would be COUNT, TYPE:COUNT, or several with '|' between" },
+	        "--gpus=h100: 'h100': must be TYPE:COUNT, as in \"h100:2\", or a number" },
 	{ { "--open-mode=a" }, "--open-mode=a: would be append or truncate" },
 	{ { "--job-name=" }, "--job-name=: needs a value" },
 	{ { "--mem=0" }, "--mem=0: must be more than nothing" },

@@ -1,0 +1,215 @@
+#!/bin/sh
+# The commands without a controller: usage, exit status, and manuals that name what there is.
+set -u
+
+src=${srcdir:-.}
+dir=$(mktemp -d "${TMPDIR:-/tmp}/gpusched-commands-XXXXXX") || exit 99
+trap 'rm -rf "$dir"' EXIT
+failed=0
+checked=0
+
+# Nothing of the caller's cluster: a controller that is not there, asked once.
+for v in $(env | sed -n 's/^\(G\(PUSCHED\|SUBMIT\)_[A-Z_]*\)=.*/\1/p'); do
+	unset "$v"
+done
+export GPUSCHED_CONTROLLER=127.0.0.1:1 GPUSCHED_CLUSTER=test GPUSCHED_CONTROLLER_USER=0
+export GPUSCHED_RETRY=0 GPUSCHED_MUNGE_SOCKET="$dir/no-munge"
+export LC_ALL=C.UTF-8
+
+fail() {
+	echo "FAIL: $*"
+	failed=$((failed + 1))
+}
+
+# expect STATUS WORDS COMMAND ARGUMENT...: with that status, WORDS in an error that begins as it must
+# (or, with status 0, in the output).
+expect() {
+	status=$1 words=$2 command=$3
+	shift 3
+	checked=$((checked + 1))
+	"cmds/$command" "$@" >"$dir/out" 2>"$dir/err" <"${input:-/dev/null}"
+	got=$?
+	[ "$got" -eq "$status" ] || fail "$command $*: status $got, not $status: $(cat "$dir/err")"
+	where=$dir/out
+	if [ "$status" -ne 0 ]; then
+		where=$dir/err
+		head -n 1 "$dir/err" | grep -q "^$command: error: " ||
+			fail "$command $*: no error line: $(cat "$dir/err")"
+		[ "${json:-}" ] || [ ! -s "$dir/out" ] || fail "$command $*: prints $(cat "$dir/out")"
+	fi
+	grep -qF -e "$words" "$where" || fail "$command $*: '$words' is not in: $(cat "$where")"
+	if LC_ALL=C grep -q '[[:cntrl:]]' "$where"; then
+		fail "$command $*: a control character is printed"
+	fi
+}
+
+# --- usage ------------------------------------------------------------------------------------
+
+for c in gsubmit gqueue gcancel ginfo gctl; do
+	expect 0 "Examples:" $c --help
+	expect 0 "Exit status:" $c --help
+	expect 0 "Usage: $c" $c --usage
+	expect 0 "$c (gpusched) " $c --version
+	expect 2 "no such option" $c --nosuch
+	expect 2 "$c --help" $c --nosuch
+done
+expect 2 "did you mean --partition?" gqueue --partitoin=x
+expect 2 "did you mean --job-name?" gsubmit --jobname=x
+expect 2 "has no value" gsubmit --hold=1
+expect 2 "needs a value" gsubmit --gpus
+expect 2 "--time=-5" gsubmit --time=-5
+expect 2 "--gpus=h100:1,l40s:1" gsubmit --gpus=h100:1,l40s:1
+expect 2 '\x1B' gsubmit "--job-name=$(printf 'a\033b')"
+expect 2 "--states=XX" gqueue -t XX
+expect 2 "--jobs=4x" gqueue -j 4x
+expect 2 "--nodes=n[2-1]" gqueue -w 'n[2-1]'
+expect 2 "no such column" gqueue -o JOBID,NOSUCH
+expect 2 "did you mean PRIORITY?" gqueue --sort=-PRIORTY
+expect 2 "no such column" ginfo -o JOBID
+expect 2 "only options" gqueue 4812
+expect 2 "which jobs?" gcancel
+expect 2 "ID=x" gcancel x
+expect 2 "--signal=FOO" gcancel -s FOO 1
+expect 2 "--reason" gcancel --reason="$(printf 'a\nb')" 1
+expect 2 "did you mean ping?" gctl pingg
+expect 2 "what is to be done?" gctl
+expect 2 "show job, show node or show partition" gctl show
+expect 2 "gctl show job ID..." gctl show job
+expect 2 "takes no --confirmed-off" gctl drain n1 why --confirmed-off
+expect 2 "takes no --user" gctl ping --user=x
+expect 2 "A reason is needed" gctl drain n1
+expect 2 "n[0-4294967295]" gctl drain 'n[0-4294967295]' why
+expect 2 "which jobs?" gctl release
+expect 0 "job.token" gctl list-errors
+
+# --- scripts ----------------------------------------------------------------------------------
+
+script() { # NAME TEXT (for printf)
+	# shellcheck disable=SC2059
+	printf "$2" >"$dir/$1"
+}
+script good.sh '#!/bin/sh\ntrue\n'
+script plain.sh 'true\n'
+script crlf.sh '#!/bin/sh\r\ntrue\r\n'
+script nul.sh '#!/bin/sh\n\000\n'
+script empty.sh ''
+script bad.sh '#!/bin/sh\n\n#GPUSCHED --time=soon\n'
+script quote.sh '#!/bin/sh\n#GPUSCHED -J "x\n'
+expect 1 "plain.sh:1: the first line must name the interpreter" gsubmit "$dir/plain.sh"
+expect 1 "crlf.sh:1: the line ends as in DOS (CR LF)" gsubmit "$dir/crlf.sh"
+expect 1 "nul.sh:2: a NUL byte" gsubmit "$dir/nul.sh"
+expect 1 "the script is empty" gsubmit "$dir/empty.sh"
+expect 1 "No such file or directory" gsubmit "$dir/none.sh"
+expect 1 "Is a directory" gsubmit "$dir"
+expect 2 "bad.sh:3: --time=soon" gsubmit "$dir/bad.sh"
+expect 2 "quote.sh:2: the quote \"" gsubmit "$dir/quote.sh"
+expect 2 "--wrap" gsubmit --wrap=true "$dir/good.sh"
+input=$dir/plain.sh expect 1 "standard input:1:" gsubmit
+head -c 5242880 /dev/zero | tr '\0' '#' >>"$dir/good.sh"
+expect 1 "more than 4 MiB" gsubmit "$dir/good.sh"
+script good.sh '#!/bin/sh\ntrue\n'
+GSUBMIT_TIME=never expect 2 "GSUBMIT_TIME=never" gsubmit "$dir/good.sh"
+GSUBMIT_TIM=5 expect 2 "GSUBMIT_TIM: no option has this variable" gsubmit "$dir/good.sh"
+expect 125 "nothing to --wait for" gsubmit --test-only --wait "$dir/good.sh"
+
+# --- no controller ------------------------------------------------------------------------------
+
+for c in "gsubmit --wrap true" "gqueue" "gcancel 1" "ginfo" "ginfo -N" "gctl ping" "gctl stats" \
+	"gctl show job 1" "gctl hold 1" "gctl drain n1 why"; do
+	# shellcheck disable=SC2086
+	expect 4 "munge" $c
+done
+expect 4 "gsubmit --token=" gsubmit "$dir/good.sh"
+expect 4 "gsubmit --token=mine" gsubmit --token=mine "$dir/good.sh"
+json=yes expect 4 "munge" gqueue --json
+grep -q '^{"version":1,"cluster":"test","jobs":\[\],"error":{"code":"munge.down",' "$dir/out" ||
+	fail "gqueue --json: $(cat "$dir/out")"
+GPUSCHED_CONF=$dir/none.conf GPUSCHED_CLUSTER= GPUSCHED_CONTROLLER= expect 1 "none.conf" gqueue
+GPUSCHED_CONTROLLER_USER=no.such.user expect 1 "no.such.user" gqueue
+GPUSCHED_RETRY=soon expect 2 "GPUSCHED_RETRY=soon" gqueue
+# With --wait every failure of our own is 125, so that it is no exit status of a job.
+expect 125 "munge" gsubmit --wait --wrap true
+expect 125 "No such file" gsubmit --wait "$dir/none.sh"
+expect 125 "--time=x" gsubmit --wait --time=x
+
+# What was printed must have arrived.
+if [ -w /dev/full ]; then
+	checked=$((checked + 1))
+	cmds/gctl list-errors >/dev/full 2>"$dir/err"
+	[ $? -eq 1 ] && grep -q "No space left" "$dir/err" || fail "gctl list-errors >/dev/full"
+fi
+
+# --- manuals ------------------------------------------------------------------------------------
+
+# The long options of --help, and those of the manual's .It lines.
+long_options() {
+	"cmds/$1" --help | sed -n 's/^  *\(-[A-Za-z?], *\)*--\([a-z-]*\).*/\2/p
+s/^  *-[A-Za-z?], -[A-Za-z?], --\([a-z-]*\).*/\1/p' | sort -u
+	"cmds/$1" --help | grep -o ', --[a-z-]*' | sed 's/^, --//' | sort -u
+}
+documented() {
+	grep '^\.It Fl' "$src/man/$1.1" | grep -o 'Fl -[a-z-]*' | sed 's/^Fl -//' | sort -u
+}
+letters() {
+	"cmds/$1" --help | sed -n 's/^  *-\([A-Za-z]\)[,=].*/\1/p' | sort -u
+}
+documented_letters() {
+	grep '^\.It Fl' "$src/man/$1.1" | sed -n 's/^\.It Fl \([A-Za-z]\) ,.*/\1/p' | sort -u
+}
+for c in gsubmit gqueue gcancel ginfo gctl; do
+	checked=$((checked + 1))
+	long_options $c | sort -u >"$dir/have"
+	documented $c >"$dir/told"
+	[ -s "$dir/have" ] || fail "$c --help lists no options"
+	cmp -s "$dir/have" "$dir/told" || fail "$c.1: options: $(diff "$dir/have" "$dir/told")"
+	letters $c >"$dir/have"
+	documented_letters $c >"$dir/told"
+	cmp -s "$dir/have" "$dir/told" || fail "$c.1: letters: $(diff "$dir/have" "$dir/told")"
+done
+
+# Columns (upper case, two blanks in front) and subcommands.
+columns() {
+	"cmds/$1" --help | sed -n '/^Columns/,$s/^  \([A-Z][A-Z()-]*\)  .*/\1/p' | sort
+}
+documented_columns() {
+	sed -n '/^\.Ss Columns/,/^\.S[hs] [^C]/s/^\.It Cm \([A-Z()-]*\)$/\1/p' "$src/man/$1.1" | sort
+}
+for c in gqueue ginfo; do
+	checked=$((checked + 1))
+	columns $c >"$dir/have"
+	documented_columns $c >"$dir/told"
+	[ -s "$dir/have" ] || fail "$c --help lists no columns"
+	cmp -s "$dir/have" "$dir/told" || fail "$c.1: columns: $(diff "$dir/have" "$dir/told")"
+done
+cmds/gctl --help | sed -n '/^Subcommands:/,$s/^  \([a-z -]*[a-z]\) .*/\1/p' | sort >"$dir/have"
+sed -n 's/^\.It Ic \([a-z -]*[a-z]\).*/\1/p' "$src/man/gctl.1" | sed 's/ Ar.*//; s/ Op.*//' | sort >"$dir/told"
+[ -s "$dir/have" ] || fail "gctl --help lists no subcommands"
+cmp -s "$dir/have" "$dir/told" || fail "gctl.1: subcommands: $(diff "$dir/have" "$dir/told")"
+
+# Every function of the C API.
+sed -n 's/^.*[ *]\(gpusched_[a-z_]*\)(.*/\1/p' "$src/cmds/gpusched.h" | sort -u >"$dir/have"
+grep -o 'F[no] gpusched_[a-z_]*' "$src/man/gpusched.3" | cut -d' ' -f2 | sort -u >"$dir/told"
+comm -23 "$dir/told" "$dir/have" | grep . && fail "gpusched.3 tells of what there is not"
+for f in $(nm -D --defined-only .libs/libgpusched.so 2>/dev/null | awk '{ print $3 }'); do
+	case $f in gpusched_[a-z]*) ;; *) fail "libgpusched.so exports $f" ;; esac
+	grep -qx "$f" "$dir/told" || fail "gpusched.3 lacks $f"
+done
+
+if command -v mandoc >/dev/null; then
+	for m in gsubmit.1 gqueue.1 gcancel.1 ginfo.1 gctl.1 gpusched.3; do
+		checked=$((checked + 1))
+		mandoc -Tlint "$src/man/$m" 2>&1 | grep -v "mandoc.db\|referenced manual not found" >"$dir/lint"
+		[ ! -s "$dir/lint" ] || fail "$(cat "$dir/lint")"
+	done
+fi
+
+# --- what a start costs: only what is needed is loaded ----------------------------------------------
+
+if command -v ldd >/dev/null; then
+	for lib in smartcols event sqlite; do
+		ldd cmds/gsubmit | grep -q "lib$lib" && fail "gsubmit loads lib$lib"
+	done
+fi
+
+echo "$checked checks, $failed failed"
+[ $failed -eq 0 ]
