@@ -20,6 +20,7 @@
 #include "noded/procs.h"
 
 #define LEAF_PREFIX "run-"
+#define NESTED_MAX  16 /* cgroups in cgroups that are removed with a leaf */
 
 struct contain_root {
 	char *path; /* NULL: subreaper */
@@ -437,7 +438,34 @@ uint64_t contain_cpu_time_us(const struct contain *c)
 	return us;
 }
 
+/* With the cgroups that root's own job may have made below it. */
+static int remove_below(int dirfd, unsigned depth)
+{
+	int fd = openat(dirfd, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC), sub;
+	DIR *d = fd < 0 ? NULL : fdopendir(fd);
+	struct dirent *e;
+
+	if (!d)
+		return -1;
+	while ((e = readdir(d))) {
+		if (e->d_type != DT_DIR || e->d_name[0] == '.')
+			continue;
+		sub = openat(dirfd, e->d_name, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+		if (sub >= 0 && depth > 0)
+			remove_below(sub, depth - 1);
+		if (sub >= 0)
+			close(sub);
+		unlinkat(dirfd, e->d_name, AT_REMOVEDIR);
+	}
+	closedir(d);
+	return 0;
+}
+
 int contain_remove(struct contain *c)
 {
-	return c->dirfd < 0 ? 0 : rmdir(c->path);
+	if (c->dirfd < 0 || rmdir(c->path) == 0)
+		return 0;
+	if (errno != EBUSY || remove_below(c->dirfd, NESTED_MAX) < 0)
+		return -1;
+	return rmdir(c->path);
 }

@@ -37,6 +37,7 @@
 #define STATE_SAVE_S     10 /* how old max_job on disk may be */
 #define POOL_THREADS     4  /* one for each kind of question (asked.c), and one to spare */
 #define POOL_QUEUE       65536
+#define HELLO_OVER_MAX   4096 /* of at most some 700 bytes: MSG_BODY_MAX_JOB holds them */
 #define INCARNATION_FILE "incarnation"
 #define STATE_FILE       "state"
 
@@ -183,6 +184,7 @@ static void launcher_free(struct launcher *l)
 {
 	l->closing = true;
 	asked_free(l->asked);
+	lstart_free_dropped(l);
 	lruns_free(l);
 	worker_pool_free(l->pool);
 	worker_pool_free(l->disk);
@@ -371,15 +373,25 @@ void launcher_send(struct launcher *l, unsigned type, const ProtobufCMessage *m)
 
 struct hello_list {
 	Gpusched__RunReport **v;
-	size_t n;
+	size_t n, over; /* entries; those of runs that are over */
 };
 
+/* Runs that live, and so many that are over as surely fit into one message. */
 static void list_run(struct lrun *r, void *arg)
 {
 	struct hello_list *list = arg;
 
-	if (r->report)
+	if (r->report && (r->state != LRUN_OVER || list->over++ < HELLO_OVER_MAX))
 		list->v[list->n++] = r->report;
+}
+
+/* The rest one by one. */
+static void tell_rest(struct lrun *r, void *arg)
+{
+	struct hello_list *list = arg;
+
+	if (r->state == LRUN_OVER && list->over++ >= HELLO_OVER_MAX)
+		lrun_tell(r);
 }
 
 static void send_hello(struct launcher *l)
@@ -399,6 +411,8 @@ static void send_hello(struct launcher *l)
 	h.version = version;
 	launcher_send(l, GPUSCHED__MSG_TYPE__MSG_LAUNCHER_HELLO, &h.base);
 	free(list.v);
+	list.over = 0;
+	lruns_each(l, tell_rest, &list);
 }
 
 static bool run_named(const Gpusched__RunId *run)

@@ -62,6 +62,7 @@ struct launcher {
 	bool job_unsaved; /* max_job is newer than SPOOL/state */
 	void *runs_tree;  /* of struct lrun, tsearch(3) */
 	size_t n_runs;
+	struct lstart *dropped; /* starts whose run is gone and whose answer is still to come */
 	bool closing;
 };
 
@@ -144,6 +145,7 @@ void lreport_set(char **field, const char *value); /* of a report of our own */
 
 void lstart_order(struct launcher *l, const void *body, size_t len);
 void lstart_free(struct lstart *s); /* gives it up, silently; NULL is fine */
+void lstart_free_dropped(struct launcher *l); /* when no answer will come any more */
 
 /* Fill the table. Blocks until nothing of an older incarnation is left. */
 int lscan(struct launcher *l, struct error *err);

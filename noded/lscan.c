@@ -100,23 +100,21 @@ static bool is_locked(int dir)
 }
 
 /* A shepherd of an older incarnation: it may not write an exit record any more. */
-static void kill_shepherd(int dir, const char *run)
+static void kill_shepherd(const struct launcher *l, int dir, const char *run)
 {
-	ProtobufCMessage *m;
-	Gpusched__StartedRecord *s;
-	struct proc p;
+	char *path = xasprintf("%s/%s", l->runs_path, run);
+	struct proc *list;
+	size_t n;
 
 	while (is_locked(dir)) {
-		if (read_record(dir, run, RECORD_STARTED, &gpusched__started_record__descriptor,
-		            &m) == 1) {
-			s = (Gpusched__StartedRecord *)m;
-			p = (struct proc){ (pid_t)s->shepherd, s->shepherd_ticks };
-			procs_signal(&p, 1, SIGKILL, false, NULL, NULL);
-			protobuf_c_message_free_unpacked(m, NULL);
-		}
-		/* One that has executed nothing yet will, and then tell who it is. */
+		n = procs_called("gshepherd", path, &list);
+		procs_signal(list, n, SIGKILL, false, NULL, NULL);
+		free(list);
+		/* Its child, before it is executed, holds the lock too. */
+		clear_leaf(l, run);
 		pause_ms(PAUSE_MS);
 	}
+	free(path);
 }
 
 static int kill_old(struct run_id id, const char *name, void *arg)
@@ -127,7 +125,7 @@ static int kill_old(struct run_id id, const char *name, void *arg)
 	(void)id;
 	if (dir < 0)
 		return 0;
-	kill_shepherd(dir, name);
+	kill_shepherd(l, dir, name);
 	if (strcmp(contain_root_kind(l->contain), "subreaper") == 0)
 		clear_marked(l, name);
 	close(dir);

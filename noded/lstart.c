@@ -50,12 +50,19 @@ struct lstart {
 	Gpusched__StartRun *order;
 	Gpusched__SignedSpec *spec;
 	int64_t signed_at;
-	bool closed; /* the run has let go of us; free when the answer comes */
 	bool asking;
+	bool dropped;        /* the run has let go of us; freed when the answer comes */
+	struct lstart *next; /* in launcher.dropped */
 };
 
 static void start_free(struct lstart *s)
 {
+	struct lstart **at = &s->l->dropped;
+
+	while (s->dropped && *at != s)
+		at = &(*at)->next;
+	if (s->dropped)
+		*at = s->next;
 	arena_free(s->arena);
 	arena_free(s->spec_arena);
 	free(s);
@@ -65,12 +72,20 @@ void lstart_free(struct lstart *s)
 {
 	if (!s)
 		return;
-	s->closed = true;
 	s->run = NULL;
-	/* While a question is open, its answer brings us back; when the launcher ends it does not,
-	 * and asked_free() has been called. */
-	if (!s->asking || s->l->closing)
+	if (!s->asking || s->l->closing) {
 		start_free(s);
+		return;
+	}
+	s->dropped = true;
+	s->next = s->l->dropped;
+	s->l->dropped = s;
+}
+
+void lstart_free_dropped(struct launcher *l)
+{
+	while (l->dropped)
+		start_free(l->dropped);
 }
 
 static void refuse(struct lstart *s, const char *why)
@@ -428,7 +443,7 @@ static void user_known(const struct asked_user *user, const struct error *why, v
 	struct error err;
 
 	s->asking = false;
-	if (s->closed) {
+	if (s->dropped) {
 		start_free(s);
 		return;
 	}
@@ -487,7 +502,7 @@ static void cred_known(const struct mcred *cred, const struct error *why, void *
 	struct error err;
 
 	s->asking = false;
-	if (s->closed) {
+	if (s->dropped) {
 		start_free(s);
 	} else if (!cred) {
 		refuse(s, why->text);

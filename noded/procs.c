@@ -6,10 +6,12 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <inttypes.h>
+#include <limits.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <sys/syscall.h>
 #include <unistd.h>
 
@@ -181,6 +183,39 @@ size_t procs_marked(const char *mark, struct proc **list)
 		if (v[i].pid != getpid() && !v[i].zombie && is_marked(v[i].pid, mark, buf))
 			(*list)[found++] = (struct proc){ v[i].pid, v[i].ticks };
 	free(buf);
+	free(v);
+	return found;
+}
+
+static bool is_called(pid_t pid, const char *program, const char *argument)
+{
+	char path[64], buf[PATH_MAX + 256], *name;
+	struct stat st;
+	ssize_t n;
+
+	snprintf(path, sizeof(path), "/proc/%d/cmdline", (int)pid);
+	n = read_file(path, buf, sizeof(buf));
+	if (n <= 0)
+		return false;
+	name = strrchr(buf, '/') ? strrchr(buf, '/') + 1 : buf;
+	if (strcmp(name, program) != 0 || (size_t)n <= strlen(buf) + 1 ||
+	        strcmp(buf + strlen(buf) + 1, argument) != 0)
+		return false;
+	/* The command line is whatever a program says; who it belongs to is not. What is not
+	 * dumpable looks like root's. */
+	snprintf(path, sizeof(path), "/proc/%d", (int)pid);
+	return stat(path, &st) == 0 && (st.st_uid == geteuid() || st.st_uid == 0);
+}
+
+size_t procs_called(const char *program, const char *argument, struct proc **list)
+{
+	size_t n, found = 0;
+	struct entry *v = list_all(&n);
+
+	*list = xcalloc(n + 1, sizeof(**list));
+	for (size_t i = 0; i < n; i++)
+		if (!v[i].zombie && is_called(v[i].pid, program, argument))
+			(*list)[found++] = (struct proc){ v[i].pid, v[i].ticks };
 	free(v);
 	return found;
 }

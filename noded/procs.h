@@ -38,6 +38,10 @@ size_t procs_descendants(pid_t root, struct proc **list);
  * as we may look; not ourselves. A last resort: a program can change its own environment. */
 size_t procs_marked(const char *mark, struct proc **list);
 
+/* Every process of ours that was executed with this program name (without its directory) and this
+ * one argument. */
+size_t procs_called(const char *program, const char *argument, struct proc **list);
+
 /* How a signal goes to a run. KILL, STOP, CONT, TERM, INT and QUIT go to every process. Any other
  * is a message and goes to those that wait for it (a handler, or blocked as for sigwait(3)), so
  * that it does not kill the shell that waits for the program that would have understood. */

@@ -394,8 +394,10 @@ static void act(struct shepherd *s)
 		write_interrupt(s);
 	if (todo & ENDING_DO_WARN)
 		contain_warn(s->leaf, s->ending.signal);
-	if (todo & ENDING_DO_SIGNAL)
+	if (todo & ENDING_DO_SIGNAL) {
 		contain_signal(s->leaf, s->ending.signal);
+		contain_signal(s->leaf, SIGCONT); /* what is stopped could not save anything */
+	}
 	if ((todo & ENDING_DO_KILL) || (s->ending.phase == ENDING_KILLING && now >= s->kill_next))
 		if (!nothing_left(s))
 			kill_all(s, now);
@@ -483,6 +485,14 @@ static void fill_report(struct shepherd *s, Gpusched__RunReport *r)
 	r->detail = s->detail;
 }
 
+/* Or was the record directory removed, tmpfs cleared under us? Then there is nobody to tell. */
+static bool is_there(const struct shepherd *s)
+{
+	struct stat st;
+
+	return fstat(s->record_dir, &st) == 0 && st.st_nlink > 0;
+}
+
 static void finish(struct shepherd *s)
 {
 	Gpusched__RunReport r = *s->launch->report; /* borrows its strings */
@@ -492,7 +502,7 @@ static void finish(struct shepherd *s)
 		journal_end(s->launch, r.exit_code, r.exit_signal);
 	FAILPOINT(shepherd_before_exit_record);
 	/* The one thing that must not be lost; a full tmpfs will have room again. */
-	while (record_write(s->record_dir, RECORD_EXIT, &r.base, 0, NULL) < 0)
+	while (record_write(s->record_dir, RECORD_EXIT, &r.base, 0, NULL) < 0 && is_there(s))
 		poll(NULL, 0, RETRY_RECORD);
 	FAILPOINT(shepherd_after_exit_record);
 	tell_launcher(s);

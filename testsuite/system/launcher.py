@@ -125,9 +125,6 @@ class Launcher:
         self.buffer, self.hello = b"", None
         if wait:
             self.wait(lambda: self.hello, "the launcher's hello")
-            self.runs = {}
-            for r in self.hello.get("runs", []):
-                self.note(r)
 
     def kill(self):
         """As a crash of the agent's whole: no farewell."""
@@ -184,7 +181,9 @@ class Launcher:
         self.frames += 1
         m = SCHEMA_OF.decode(BODY[kind], body)
         if kind == "MSG_LAUNCHER_HELLO":
-            self.hello = m
+            self.hello, self.runs = m, {}
+            for r in m.get("runs", []):
+                self.note(r)
         elif kind == "MSG_LAUNCHER_RUN":
             self.note(m)
         else:

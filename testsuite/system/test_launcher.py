@@ -599,3 +599,67 @@ def test_killed_at_a_failpoint(point):
         assert lau.result(lau.submit("exit 0", order={"gpus": [0]})) == ("CAUSE_EXIT", 0, 0)
     finally:
         lau.close()
+
+
+def test_a_new_incarnation_and_a_shepherd_that_has_not_said_who_it_is(any_lau):
+    run = any_lau.submit("exec sleep 1000")
+    any_lau.wait_running(run)
+    shepherd = any_lau.shepherd(run)
+    any_lau.kill()
+    (any_lau.record_dir(run) / "started").unlink()
+    (any_lau.dir / "run/incarnation").unlink()
+    any_lau.start()
+    assert any_lau.runs[run]["cause"] == "CAUSE_NODE_FAIL"
+    assert not alive(shepherd)
+
+
+def test_tmpfs_cleared_under_a_run(any_lau):
+    """No record is left of it; a new incarnation ends it all the same, and its shepherd ends too."""
+    run = any_lau.submit("echo $$ > pid; exec sleep 1000")
+    pid, shepherd = pid_in(any_lau, "pid"), any_lau.shepherd(run)
+    any_lau.kill()
+    for p in sorted((any_lau.dir / "run").rglob("*"), reverse=True):
+        p.rmdir() if p.is_dir() else p.unlink()
+    any_lau.start()
+    assert run not in any_lau.runs
+    if any_lau.hello["containment"] == "cgroup2":
+        wait_gone(pid, shepherd)
+    else:
+        os.kill(pid, signal.SIGKILL)
+        wait_gone(shepherd)
+
+
+def test_more_ends_than_a_hello_holds(lau):
+    """Ends that nobody acknowledged are all told, the many after the hello."""
+    count = 5000
+    for job in range(100000, 100000 + count):
+        lau.end((job, 1))
+    lau.wait(lambda: len(lau.runs) == count, "all to be told")
+    lau.restart()
+    lau.wait(lambda: len(lau.runs) == count, "all to be told again")
+    lau.forget(*lau.runs)
+    wait_until(lambda: not list((lau.dir / "run/runs").iterdir()), "all to be forgotten")
+
+
+@pytest.mark.skipif(not ROOT, reason="needs root")
+def test_cgroups_that_root_s_job_made_go_with_it(lau):
+    if lau.hello["containment"] != "cgroup2":
+        pytest.skip("the host gives no cgroup2")
+    run = lau.submit("""
+        root=$(grep -m1 ' - cgroup2 ' /proc/self/mountinfo | cut -d' ' -f5)
+        cd $root/$(grep ^0:: /proc/self/cgroup | cut -d: -f3-) && mkdir -p a/b && echo $$ > a/b/cgroup.procs
+        pwd > $GPUSCHED_SUBMIT_DIR/leaf; setsid sleep 1000 & exit 3""", user=pwd.getpwuid(0))
+    assert lau.result(run) == ("CAUSE_EXIT", 3, 0)
+    leaf = pathlib.Path((lau.jobs / "leaf").read_text().strip())
+    assert leaf.name == f"run-{run[0]}_0_1"
+    wait_until(lambda: not leaf.exists(), "the cgroup to be removed")
+
+
+def test_stopped_processes_have_their_grace(any_lau):
+    run = any_lau.submit("trap 'echo saved > saved; exit 0' TERM; echo $$ > pid; while :; do sleep 0.05; done")
+    stat = pathlib.Path(f"/proc/{pid_in(any_lau, 'pid')}/stat")
+    any_lau.signal(run, int(signal.SIGSTOP))
+    wait_until(lambda: stat.read_text().rsplit(")", 1)[1].split()[0] == "T", "the program to stop")
+    any_lau.end(run, grace=60)
+    assert any_lau.result(run) == ("CAUSE_CANCEL", 0, 0)
+    assert (any_lau.jobs / "saved").exists()
