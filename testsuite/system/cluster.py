@@ -273,7 +273,8 @@ partitions = {self.partitions};
         for p in pathlib.Path("/proc").iterdir():
             if p.name.isdigit():
                 with contextlib.suppress(OSError):
-                    if b"gshepherd" in (cmd := (p / "cmdline").read_bytes()) and mark in cmd:
+                    cmd = (p / "cmdline").read_bytes()
+                    if cmd.split(b"\0")[0].endswith(b"gshepherd") and mark in cmd:
                         found.append(int(p.name))
         return found
 
