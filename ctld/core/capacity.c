@@ -205,7 +205,9 @@ static bool better(const struct best *x, const struct best *y)
 		return x->bucket < y->bucket;
 	if (x->cpus != y->cpus)
 		return x->cpus < y->cpus;
-	return x->node < y->node;
+	if (x->node != y->node)
+		return x->node < y->node;
+	return x->type < y->type;
 }
 
 /* Look for a better one than *best among the nodes of one kind. */

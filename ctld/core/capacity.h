@@ -46,7 +46,7 @@ void capacity_put(struct capacity *c, const struct capacity_slot *slot, uint32_t
 void capacity_drop(struct capacity *c, const struct capacity_slot *slot);
 
 /* The node with the fewest free GPUs of `type` (TYPE_ANY: of some one type) that are `gpus` or
- * more, then the fewest free CPUs that do, then the lowest index. */
+ * more, then the fewest free CPUs that do, then the lowest index, then the lowest type. */
 bool capacity_find(const struct capacity *c, uint16_t type, uint32_t gpus, uint32_t cpus,
         uint64_t mem, struct capacity_find *found);
 

@@ -21,7 +21,7 @@ struct core *core_new(const struct conf *conf, uint64_t seed)
 	core->meta = meta_new(core->dirty);
 	core->nonces = nonces_new(core->dirty, seed);
 	core->jobs =
-	        jobs_new(core->strings, core->requests, core->labels, core->nonces, core->dirty);
+	        jobs_new(core->strings, core->requests, core->labels, core->nonces, core->dirty, seed);
 	core->runs = runs_new(core->strings, core->dirty, seed);
 	core->nodes = nodes_new(core->strings, core->dirty, seed);
 	core->sched = sched_new(core->strings, core->requests, seed);
@@ -160,7 +160,6 @@ void core_free(struct core *core)
 	requests_free(core->requests);
 	strings_free(core->strings);
 	dirty_free(core->dirty);
-	free(core->counts);
 	free(core->suspended);
 	free(core);
 }

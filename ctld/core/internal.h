@@ -30,11 +30,9 @@
 #include "ctld/core/waiters.h"
 
 #define USEC_PER_S           ((usec_t)1000000)
+/* One EV_CLOCK does so much of each kind; the rest is due at once again. */
+#define TIMER_SLICE          256
 #define NO_PARTITION_GRACE_S 30 /* of runs whose partition is no longer configured */
-
-struct partition_count {
-	uint32_t pending, running;
-};
 
 struct core {
 	const struct conf *conf; /* borrowed */
@@ -58,7 +56,6 @@ struct core {
 	struct effects *effects;
 	struct heap *worries; /* unknown nodes, by when something is due */
 
-	struct partition_count *counts;       /* by partition of the configuration */
 	struct job *ended_first, *ended_last; /* in the order of link.ended */
 	uint64_t disk_free_mb;
 	bool takeover;
@@ -97,6 +94,7 @@ void run_stray(struct core *core, struct run *run, const struct run_report *repo
 struct run *run_adopt(struct core *core, struct node *node, const struct run_report *report);
 
 void run_book(struct core *core, struct run *run, struct node *node);
+void run_hold(struct core *core, struct run *run); /* of a linked run: in another ledger */
 void run_attach(struct job *job, struct run *run); /* to its job's list, latest first */
 struct run *job_run(const struct job *job);        /* the present or last run; NULL: none yet */
 uint32_t job_starts(const struct job *job);        /* attempts that the launcher began */

@@ -7,8 +7,10 @@
 
 #include "common/xalloc.h"
 #include "ctld/core/codec.h"
+#include "ctld/core/hash.h"
 #include "ctld/core/heap.h"
 #include "ctld/core/idmap.h"
+#include "ctld/core/table.h"
 
 struct job {
 	struct mark mark;
@@ -24,6 +26,7 @@ struct jobs {
 	struct dirty *dirty;
 	struct idmap *map;
 	size_t in_state[JOB_STATE_COUNT];
+	struct table *counts; /* struct job_count, owned */
 };
 
 #define X(sym, name, code, next) [sym] = { name, code, next },
@@ -68,8 +71,59 @@ const struct job_link *job_link_of(const struct job *job)
 	return &job->link;
 }
 
+/* --- counting -------------------------------------------------------------------------------- */
+
+static uint64_t count_hash(const void *item, uint64_t seed)
+{
+	return hash_u64((uintptr_t)((const struct job_count *)item)->partition, seed);
+}
+
+static bool count_equal(const void *item, const void *key)
+{
+	return ((const struct job_count *)item)->partition == (const char *)key;
+}
+
+static struct job_count *count_find(const struct jobs *jobs, const char *kept)
+{
+	return table_find(jobs->counts, hash_u64((uintptr_t)kept, table_seed(jobs->counts)),
+	        count_equal, kept);
+}
+
+const struct job_count *jobs_count_of(const struct jobs *jobs, const char *partition)
+{
+	const char *kept = strings_peek(jobs->strings, partition);
+
+	return kept ? count_find(jobs, kept) : NULL;
+}
+
+/* Count the job where it stands now, or no longer. */
+static void count(struct job *job, int by)
+{
+	struct job_count *c = job->link.count;
+
+	if (job->info.state == JOB_PENDING)
+		c->pending += (uint32_t)by;
+	else if (!job_state_ended(job->info.state))
+		c->running += (uint32_t)by;
+}
+
+/* A job has come. */
+static void count_in(struct jobs *jobs, struct job *job)
+{
+	struct job_count *c = count_find(jobs, job->info.partition);
+
+	if (!c) {
+		c = xcalloc(1, sizeof(*c));
+		c->partition = strings_again(job->info.partition);
+		table_add(jobs->counts, c);
+	}
+	job->link.count = c;
+	jobs->in_state[job->info.state]++;
+	count(job, 1);
+}
+
 struct jobs *jobs_new(struct strings *strings, struct requests *requests, struct label_sets *labels,
-        struct nonces *nonces, struct dirty *dirty)
+        struct nonces *nonces, struct dirty *dirty, uint64_t seed)
 {
 	struct jobs *jobs = xcalloc(1, sizeof(*jobs));
 
@@ -79,6 +133,7 @@ struct jobs *jobs_new(struct strings *strings, struct requests *requests, struct
 	jobs->nonces = nonces;
 	jobs->dirty = dirty;
 	jobs->map = idmap_new();
+	jobs->counts = table_new(count_hash, seed);
 	return jobs;
 }
 
@@ -182,7 +237,7 @@ int jobs_load(struct jobs *jobs, const struct row *row, struct error *err)
 		goto fail;
 	}
 	idmap_add(jobs->map, job->info.id, job);
-	jobs->in_state[job->info.state]++;
+	count_in(jobs, job);
 	return 0;
 fail:
 	job_free(jobs, job);
@@ -213,6 +268,8 @@ void job_free(struct jobs *jobs, struct job *job)
 void jobs_free(struct jobs *jobs)
 {
 	struct job *job;
+	struct job_count *c;
+	size_t cursor = 0;
 
 	if (!jobs)
 		return;
@@ -220,6 +277,11 @@ void jobs_free(struct jobs *jobs)
 		idmap_remove(jobs->map, job->info.id);
 		job_free(jobs, job);
 	}
+	while ((c = table_each(jobs->counts, &cursor))) {
+		strings_drop(jobs->strings, c->partition);
+		free(c);
+	}
+	table_free(jobs->counts);
 	idmap_free(jobs->map);
 	free(jobs);
 }
@@ -264,7 +326,7 @@ struct job *jobs_add(struct jobs *jobs, const struct job_info *info)
 		*text = strings_keep(jobs->strings, *text ? *text : "");
 	}
 	idmap_add(jobs->map, info->id, job);
-	jobs->in_state[JOB_PENDING]++;
+	count_in(jobs, job);
 	dirty_put(jobs->dirty, &job->mark);
 	return job;
 }
@@ -274,7 +336,9 @@ void job_move(struct jobs *jobs, struct job *job, enum job_state state)
 	assert(job_state_may(job->info.state, state));
 	jobs->in_state[job->info.state]--;
 	jobs->in_state[state]++;
+	count(job, -1);
 	job->info.state = (uint8_t)state;
+	count(job, 1);
 	dirty_put(jobs->dirty, &job->mark);
 }
 

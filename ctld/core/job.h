@@ -86,8 +86,15 @@ struct job_info {
 	bool requeue;
 };
 
+/* How many jobs of one partition wait, and have a run. */
+struct job_count {
+	const char *partition; /* kept */
+	uint32_t pending, running;
+};
+
 /* Volatile. */
 struct job_link {
+	struct job_count *count; /* of its partition */
 	struct run *runs;    /* all its runs in memory, latest attempt first */
 	struct class *class; /* in which it waits; NULL: it is not eligible */
 	uint32_t slot;       /* its place in the class's queue */
@@ -105,13 +112,15 @@ static inline uint64_t job_id(const struct job *job)
 }
 
 struct jobs *jobs_new(struct strings *strings, struct requests *requests, struct label_sets *labels,
-        struct nonces *nonces, struct dirty *dirty);
+        struct nonces *nonces, struct dirty *dirty, uint64_t seed);
 void jobs_free(struct jobs *jobs); /* NULL is fine */
 
 struct job *jobs_find(const struct jobs *jobs, uint64_t id);    /* NULL: none */
 struct job *jobs_next(const struct jobs *jobs, uint64_t after); /* in id order; NULL: no more */
 size_t jobs_count(const struct jobs *jobs);
 size_t jobs_count_in(const struct jobs *jobs, enum job_state state);
+/* The counts of a partition, whether it is configured or not; NULL: it never had a job. */
+const struct job_count *jobs_count_of(const struct jobs *jobs, const char *partition);
 size_t jobs_bytes(const struct jobs *jobs);
 
 /* --- movers ---------------------------------------------------------------------------------- */

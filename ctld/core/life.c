@@ -18,26 +18,9 @@ uint32_t job_partition(const struct core *core, const struct job *job)
 	return sched_partition_kept(core->sched, job_info(job)->partition);
 }
 
-static uint32_t *count_of(struct core *core, const struct job *job)
-{
-	uint32_t p = job_partition(core, job);
-
-	if (p == CLASS_NO_PARTITION || job_state_ended(job_info(job)->state))
-		return NULL;
-	return job_info(job)->state == JOB_PENDING ? &core->counts[p].pending
-	                                           : &core->counts[p].running;
-}
-
 static void move(struct core *core, struct job *job, enum job_state state)
 {
-	uint32_t *count = count_of(core, job);
-
-	if (count)
-		--*count;
 	job_move(core->jobs, job, state);
-	count = count_of(core, job);
-	if (count)
-		++*count;
 	effects_add(core->effects, EFFECT_JOB_CHANGED)->job = job_id(job);
 }
 
@@ -125,12 +108,11 @@ static struct place run_place(const struct run *run)
 		.gpus = run_link_of(run)->booked };
 }
 
-void run_book(struct core *core, struct run *run, struct node *node)
+void run_hold(struct core *core, struct run *run)
 {
-	uint32_t index = node_link(node)->index;
+	uint32_t index = node_link(run_link(run)->node)->index;
 	struct place place;
 
-	node_link_run(node, run);
 	core->ledger_seen++;
 	run_link(run)->booked = run_info(run)->gpus;
 	if (index == NODE_LEFT)
@@ -158,6 +140,12 @@ static void unbook(struct core *core, struct run *run)
 	node_unlink_run(run);
 	if (index != NODE_LEFT)
 		sched_node_freed(core->sched, index);
+}
+
+void run_book(struct core *core, struct run *run, struct node *node)
+{
+	node_link_run(node, run);
+	run_hold(core, run);
 }
 
 /* An order to the run's node; NULL: it cannot be told now. It will be when it registers. */
@@ -537,11 +525,14 @@ void jobs_retire_old(struct core *core)
 {
 	usec_t keep = (usec_t)core->conf->controller.keep_ended_s * USEC_PER_S;
 	struct job *job, *last = core->ended_last;
+	unsigned n;
 
-	while ((job = core->ended_first) && core->now.mono - job_link(job)->ended >= keep) {
+	for (n = 0; n < TIMER_SLICE && (job = core->ended_first); n++) {
 		struct job_link *l = job_link(job);
 		struct run *run;
 
+		if (core->now.mono - l->ended < keep)
+			break;
 		core->ended_first = l->next;
 		if (!l->next)
 			core->ended_last = NULL;

@@ -144,24 +144,6 @@ static int take_jobs(struct core *core, struct error *err)
 	return 0;
 }
 
-static void count_jobs(struct core *core)
-{
-	struct job *job;
-
-	free(core->counts);
-	core->counts = xcalloc(core->conf->n_partitions, sizeof(*core->counts));
-	for (job = jobs_next(core->jobs, 0); job; job = jobs_next(core->jobs, job_id(job))) {
-		uint32_t p = job_partition(core, job);
-
-		if (p == CLASS_NO_PARTITION || job_state_ended(job_info(job)->state))
-			continue;
-		if (job_info(job)->state == JOB_PENDING)
-			core->counts[p].pending++;
-		else
-			core->counts[p].running++;
-	}
-}
-
 /* --- the start ------------------------------------------------------------------------------- */
 
 int core_start(struct core *core, struct clocks now, struct error *err)
@@ -187,7 +169,6 @@ int core_start(struct core *core, struct clocks now, struct error *err)
 	free(v);
 	if (rc < 0 || take_jobs(core, err) < 0)
 		return -1;
-	count_jobs(core);
 	nonces_start(core->nonces, now);
 	core->started = true;
 	core->change += dirty_touched(core->dirty);
@@ -206,41 +187,40 @@ void core_takeover(struct core *core, uint64_t epoch_above, uint64_t job_above)
 
 /* --- another configuration ------------------------------------------------------------------- */
 
-/* All runs that are booked, into a new ledger. */
+/* All runs that are booked, into a new ledger; strays get what is left. */
 static void book_again(struct core *core)
 {
-	size_t n, i;
-	struct run **v = runs_sorted(core->runs, &n);
-	int strays;
+	size_t cursor = 0;
+	struct node *node;
 
-	for (i = 0; i < n; i++) {
-		if (run_link(v[i])->node)
-			node_unlink_run(v[i]);
-	}
-	for (strays = 0; strays <= 1; strays++) {
-		for (i = 0; i < n; i++) {
-			if (!run_over(v[i]) && (run_info(v[i])->state == RUN_STRAY) == strays)
-				run_book(core, v[i], nodes_find(core->nodes, run_info(v[i])->node));
+	while ((node = nodes_each(core->nodes, &cursor))) {
+		int strays;
+
+		for (strays = 0; strays <= 1; strays++) {
+			struct run *run = node_link(node)->runs;
+
+			for (; run; run = run_link(run)->next_of_node) {
+				if ((run_info(run)->state == RUN_STRAY) == strays)
+					run_hold(core, run);
+			}
 		}
 	}
-	free(v);
 }
 
 static void close_left(struct core *core)
 {
-	size_t n, i;
-	struct node **v = nodes_sorted(core->nodes, &n);
+	size_t cursor = 0;
+	struct node *node;
 
-	for (i = 0; i < n; i++) {
-		struct node_link *l = node_link(v[i]);
+	while ((node = nodes_each(core->nodes, &cursor))) {
+		struct node_link *l = node_link(node);
 
 		if (l->index != NODE_LEFT)
 			continue;
 		if (l->slot != HEAP_NOWHERE)
 			heap_remove(core->worries, l->slot);
-		node_close(core, v[i], "the node has left the configuration");
+		node_close(core, node, "the node has left the configuration");
 	}
-	free(v);
 }
 
 void core_reconfigure(struct core *core, const struct conf *conf, struct clocks now)
@@ -256,7 +236,6 @@ void core_reconfigure(struct core *core, const struct conf *conf, struct clocks 
 	sched_configure(core->sched, conf, core->ledger);
 	ledger_free(old);
 	book_again(core);
-	count_jobs(core);
 	close_left(core);
 	for (i = 0; i < conf->n_nodes; i++) {
 		struct node *node = nodes_at(core->nodes, i);

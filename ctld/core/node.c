@@ -200,6 +200,11 @@ struct node **nodes_sorted(const struct nodes *ns, size_t *n)
 	return v;
 }
 
+struct node *nodes_each(const struct nodes *ns, size_t *cursor)
+{
+	return table_each(ns->by_name, cursor);
+}
+
 size_t nodes_heard(const struct nodes *ns)
 {
 	return ns->heard;

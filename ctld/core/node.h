@@ -93,6 +93,7 @@ struct node *nodes_want(struct nodes *ns, const char *name);
 size_t nodes_count(const struct nodes *ns);
 /* Every node, sorted by name. Caller frees the array. */
 struct node **nodes_sorted(const struct nodes *ns, size_t *n);
+struct node *nodes_each(const struct nodes *ns, size_t *cursor); /* in no order; NULL: the end */
 size_t nodes_heard(const struct nodes *ns); /* how many are HEARD */
 uint64_t nodes_hash(const struct nodes *ns);
 

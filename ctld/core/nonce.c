@@ -136,9 +136,9 @@ usec_t nonces_next(const struct nonces *ns)
 	return n ? (usec_t)heap_first_key(ns->expiring).a : INT64_MAX;
 }
 
-void nonces_expire(struct nonces *ns, struct clocks now)
+void nonces_expire(struct nonces *ns, struct clocks now, unsigned max)
 {
-	while (nonces_next(ns) <= now.mono) {
+	for (; max && nonces_next(ns) <= now.mono; max--) {
 		struct nonce *n = heap_first(ns->expiring);
 
 		heap_remove(ns->expiring, n->slot);

@@ -38,8 +38,8 @@ const struct nonce *nonces_add(struct nonces *ns, uint32_t uid, const uint8_t *n
 /* The job has left memory: the nonce goes too, now or when it expires. */
 void nonces_job_gone(struct nonces *ns, const struct nonce *nonce);
 
-/* Forget what has expired; when the next one will (mono), INT64_MAX: never. */
-void nonces_expire(struct nonces *ns, struct clocks now);
+/* Forget up to `max` that have expired; when the next one will (mono), INT64_MAX: never. */
+void nonces_expire(struct nonces *ns, struct clocks now, unsigned max);
 usec_t nonces_next(const struct nonces *ns);
 
 /* Rows. A job's row may come before its nonce's: then the nonce is made from the job's row, and

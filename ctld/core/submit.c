@@ -214,7 +214,6 @@ static void intake_commit(struct core *core, const struct caller *caller, struct
 	/* The job has them now. */
 	t->info.gpus = NULL;
 	t->info.labels = NULL;
-	core->counts[t->partition].pending++;
 	job_link(job)->expired = job_signature_old(core, job);
 	job_consider(core, job);
 	audit_note(core, "job.submit", caller, t->info.id, "", t->in->name);

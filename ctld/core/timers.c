@@ -69,11 +69,13 @@ void node_worry(struct core *core, struct node *node)
 static void unknown_nodes(struct core *core)
 {
 	struct node *node;
+	unsigned n;
 
-	while ((node = heap_first(core->worries)) &&
-	        heap_first_key(core->worries).a <= (uint64_t)core->now.mono) {
+	for (n = 0; n < TIMER_SLICE && (node = heap_first(core->worries)); n++) {
 		bool off;
 
+		if (heap_first_key(core->worries).a > (uint64_t)core->now.mono)
+			break;
 		if (unknown_until(core, node, &off) <= core->now.mono) {
 			if (off) {
 				node_is_off(
@@ -91,14 +93,18 @@ static void unknown_nodes(struct core *core)
 void timers_apply(struct core *core)
 {
 	struct node *node;
+	unsigned n;
 
-	while ((node = nodes_oldest(core->nodes)) && silent_until(core, node) <= core->now.mono)
+	for (n = 0; n < TIMER_SLICE && (node = nodes_oldest(core->nodes)); n++) {
+		if (silent_until(core, node) > core->now.mono)
+			break;
 		silent(core, node);
+	}
 	if (core->suspended)
 		return;
 	unknown_nodes(core);
 	jobs_retire_old(core);
-	nonces_expire(core->nonces, core->now);
+	nonces_expire(core->nonces, core->now, TIMER_SLICE);
 }
 
 usec_t timers_next(const struct core *core)

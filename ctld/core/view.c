@@ -175,7 +175,7 @@ bool core_run_view(const struct core *core, struct run_id id, struct run_view *v
 
 /* --- nodes ----------------------------------------------------------------------------------- */
 
-static uint32_t count(uint64_t mask)
+static uint32_t bits(uint64_t mask)
 {
 	return (uint32_t)__builtin_popcountll(mask);
 }
@@ -238,8 +238,8 @@ static void view_node_gpus(const struct core *core, uint32_t n, struct node_view
 			;
 		if (k < v->n_gpus)
 			continue;
-		use->total = count(all);
-		use->free = count(all & ~ledger_gpus_used(core->ledger, n));
+		use->total = bits(all);
+		use->free = bits(all & ~ledger_gpus_used(core->ledger, n));
 		use->largest = ledger_accepts(core->ledger, n) ? use->free : 0;
 		use->largest_node = use->largest ? v->name : "";
 		v->n_gpus++;
@@ -317,6 +317,7 @@ static void count_nodes(
 bool core_partition_view(const struct core *core, uint32_t p, struct partition_view *v)
 {
 	const struct conf_partition *conf;
+	const struct job_count *count;
 	size_t t;
 
 	if (p >= core->conf->n_partitions)
@@ -324,8 +325,9 @@ bool core_partition_view(const struct core *core, uint32_t p, struct partition_v
 	conf = &core->conf->partitions[p];
 	memset(v, 0, sizeof(*v));
 	v->conf = conf;
-	v->jobs_pending = core->counts[p].pending;
-	v->jobs_running = core->counts[p].running;
+	count = jobs_count_of(core->jobs, conf->name);
+	v->jobs_pending = count ? count->pending : 0;
+	v->jobs_running = count ? count->running : 0;
 	count_nodes(core, conf, v);
 	for (t = 0; t < core->conf->n_gpu_types && v->n_gpus < PARTITION_VIEW_GPUS; t++) {
 		struct gpu_use *use = &v->gpus[v->n_gpus];

@@ -1,0 +1,424 @@
+/* bench_core.c - the core alone: a million waiting jobs, ten thousand nodes
+ *
+ * Prints lines "NAME VALUE UNIT", first what this machine's memory can do: the core does nothing
+ * but follow pointers. No I/O, no threads: what the daemon adds comes on top.
+ * usage: bench_core [FOLDER [JOBS [NODES]]] (the folder is for the runner; nothing is written)
+ */
+#include <malloc.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+
+#include "common/xalloc.h"
+#include "ctld/core/codec.h"
+#include "ctld/core/internal.h"
+
+#define CLASSES    100
+#define BATCH      64
+#define EVENTS     20000
+#define NODE_CPUS  128
+#define NODE_MEM   (1024 * 1024)
+#define NODE_GPUS  8
+#define WALL       ((usec_t)1800000000 * 1000000)
+#define LATENCY_MB 256
+
+static long long now_ns(void)
+{
+	struct timespec t;
+
+	clock_gettime(CLOCK_MONOTONIC, &t);
+	return t.tv_sec * 1000000000LL + t.tv_nsec;
+}
+
+static struct clocks clocks_now(void)
+{
+	long long us = now_ns() / 1000;
+
+	return (struct clocks){ WALL + us, us };
+}
+
+static void figure(const char *name, double value, const char *unit)
+{
+	printf("%s %.6g %s\n", name, value, unit);
+	fflush(stdout);
+}
+
+static uint64_t rng = 88172645463325252ull;
+static uint64_t next_random(void)
+{
+	rng ^= rng << 13;
+	rng ^= rng >> 7;
+	rng ^= rng << 17;
+	return rng;
+}
+
+static size_t heap_used(void)
+{
+	struct mallinfo2 m = mallinfo2();
+
+	return m.uordblks + m.hblkhd;
+}
+
+/* --- the machine ----------------------------------------------------------------------------- */
+
+/* One dependent load after another, all over a big block: the price of a pointer. */
+static void bench_memory(void)
+{
+	size_t n = (size_t)LATENCY_MB * 1024 * 1024 / sizeof(size_t), i, at = 0, steps = 5000000;
+	size_t *next = xcalloc(n, sizeof(*next));
+	long long start;
+
+	for (i = 0; i < n; i++)
+		next[i] = i;
+	for (i = n - 1; i > 0; i--) { /* one single cycle */
+		size_t j = next_random() % i, t = next[i];
+
+		next[i] = next[j];
+		next[j] = t;
+	}
+	start = now_ns();
+	for (i = 0; i < steps; i++)
+		at = next[at];
+	figure("memory_latency", (double)(now_ns() - start) / (double)steps + (at == n), "ns");
+	free(next);
+}
+
+/* --- the cluster ----------------------------------------------------------------------------- */
+
+static struct conf *make_conf(size_t nodes)
+{
+	struct conf *c = xcalloc(1, sizeof(*c));
+	size_t i;
+
+	c->cluster = xstrdup("bench");
+	c->controller.fence = xstrdup("");
+	c->controller.node_timeout_s = 1000000;
+	c->controller.signature_age_s = 14 * 86400;
+	c->controller.keep_ended_s = 1000000;
+	c->gpu_types = xcalloc(1, sizeof(*c->gpu_types));
+	c->gpu_types[0].name = xstrdup("h100");
+	c->n_gpu_types = 1;
+	c->nodes = xcalloc(nodes, sizeof(*c->nodes));
+	c->n_nodes = nodes;
+	c->partitions = xcalloc(1, sizeof(*c->partitions));
+	c->n_partitions = 1;
+	c->partitions[0] = (struct conf_partition){ .name = xstrdup("batch"),
+		.nodes = xcalloc(nodes, sizeof(uint32_t)),
+		.n_nodes = nodes,
+		.node_names = xstrdup("ALL"),
+		.is_default = true,
+		.tier = 1,
+		.default_time_s = 3600,
+		.grace_s = 30 };
+	for (i = 0; i < nodes; i++) {
+		struct conf_node *n = &c->nodes[i];
+
+		n->name = xasprintf("n%zu", i);
+		n->cpus = NODE_CPUS;
+		n->mem_mb = NODE_MEM;
+		n->gpus = xcalloc(1, sizeof(*n->gpus));
+		n->gpus[0].count = NODE_GPUS;
+		n->n_gpus = 1;
+		c->partitions[0].nodes[i] = (uint32_t)i;
+	}
+	return c;
+}
+
+static void agent_up(struct core *core, uint32_t node)
+{
+	struct core_event e = { .kind = EV_AGENT_UP };
+
+	e.agent_up.node = node;
+	e.agent_up.session = 1 + node;
+	e.agent_up.boot_id = "boot";
+	e.agent_up.incarnation = "inc";
+	e.agent_up.version = "1";
+	e.agent_up.containment = "none";
+	e.agent_up.cpus = NODE_CPUS;
+	e.agent_up.mem_mb = NODE_MEM;
+	core_apply(core, &e, clocks_now());
+	core_effects_clear(core);
+}
+
+/* --- submits --------------------------------------------------------------------------------- */
+
+static void fill_job(struct submit_job *job, char name[32], uint64_t number)
+{
+	static const uint32_t gpus[] = { 1, 1, 1, 2, 2, 4, 4, 8 };
+
+	snprintf(name, 32, "job-%llu", (unsigned long long)number);
+	memset(job, 0, sizeof(*job));
+	job->name = name;
+	job->partition = job->account = job->array = job->error = "";
+	job->submit_host = "login1";
+	job->cwd = "/home/user/project";
+	job->output = "gpusched-%j.out";
+	job->n_gpus = 1;
+	job->gpus[0].type = "h100";
+	job->gpus[0].count = gpus[number % CLASSES % 8];
+	job->cpus = job->gpus[0].count;
+	job->mem_mb = 1024;
+	job->max_attempts = 10;
+	job->requeue = true;
+	job->sign_time = WALL;
+	memcpy(job->nonce, &number, sizeof(number));
+	memcpy(job->spec_hash, &number, sizeof(number));
+}
+
+/* Jobs come in runs of BATCH from one of CLASSES users. */
+static void submit_batch(struct core *core, uint64_t *number, size_t n)
+{
+	static char names[BATCH][32];
+	static struct submit_job jobs[BATCH];
+	char user[32];
+	uint64_t class = *number / BATCH % CLASSES;
+	struct core_event e = { .kind = EV_SUBMIT, .submit = { .jobs = jobs, .n = n } };
+	size_t i;
+
+	for (i = 0; i < n; i++) {
+		fill_job(&jobs[i], names[i], *number + i);
+		jobs[i].gpus[0].count = 1u << class % 4;
+		jobs[i].cpus = jobs[i].gpus[0].count;
+	}
+	snprintf(user, sizeof(user), "user%llu", (unsigned long long)class);
+	e.caller.uid = 1000 + (uint32_t) class;
+	e.caller.user = user;
+	e.caller.host = "login1";
+	core_apply(core, &e, clocks_now());
+	core_effects_clear(core);
+	*number += n;
+}
+
+static void schedule(struct core *core)
+{
+	while (core_schedule(core, clocks_now(), 256))
+		core_effects_clear(core);
+	core_effects_clear(core);
+}
+
+static void count_row(void *arg, const struct row *row)
+{
+	*(size_t *)arg += row_bytes(row);
+}
+
+static void bench_submits(struct core *core, size_t jobs)
+{
+	size_t before = heap_used(), bytes = 0, rows;
+	uint64_t number = 0;
+	long long start = now_ns(), longest = 0;
+
+	while (number < jobs) {
+		long long t = now_ns();
+
+		submit_batch(core, &number, jobs - number < BATCH ? jobs - number : BATCH);
+		t = now_ns() - t;
+		longest = t > longest ? t : longest;
+	}
+	figure("submit_of_64_longest", (double)longest / 1e6, "ms");
+	figure("submits", (double)jobs * 1e9 / (double)(now_ns() - start), "/s");
+	start = now_ns();
+	rows = core_seal(core, count_row, &bytes);
+	figure("seal", (double)rows * 1e9 / (double)(now_ns() - start), "rows/s");
+	figure("memory_per_waiting_job", (double)(heap_used() - before) / (double)jobs, "bytes");
+}
+
+/* --- deciding -------------------------------------------------------------------------------- */
+
+struct running {
+	struct run_id id;
+	uint32_t node;
+};
+
+static int by_value(const void *x, const void *y)
+{
+	double a = *(const double *)x, b = *(const double *)y;
+
+	return a < b ? -1 : a > b;
+}
+
+static void percentiles(const char *name, double *v, size_t n)
+{
+	char text[80];
+
+	qsort(v, n, sizeof(*v), by_value);
+	snprintf(text, sizeof(text), "%s_p50", name);
+	figure(text, v[n / 2] / 1e3, "us");
+	snprintf(text, sizeof(text), "%s_p99", name);
+	figure(text, v[n * 99 / 100] / 1e3, "us");
+	snprintf(text, sizeof(text), "%s_longest", name);
+	figure(text, v[n - 1] / 1e3, "us");
+}
+
+/* Every GPU of an empty cluster is given to somebody. */
+static void bench_fill(struct core *core, size_t nodes)
+{
+	struct core_stats stats;
+	long long start;
+	size_t i;
+
+	start = now_ns();
+	for (i = 0; i < nodes; i++)
+		agent_up(core, (uint32_t)i);
+	figure("registrations", (double)nodes * 1e9 / (double)(now_ns() - start), "/s");
+	start = now_ns();
+	schedule(core);
+	core_stats(core, &stats);
+	figure("fill_runs_started", (double)stats.started, "runs");
+	figure("fill_per_start", (double)(now_ns() - start) / 1e3 / (double)stats.started, "us");
+}
+
+/* A run ends; its GPUs are given away again: report in, decisions out. */
+static void bench_events(struct core *core)
+{
+	double *took = xcalloc(EVENTS, sizeof(*took));
+	size_t n, i;
+	struct run **runs = runs_sorted(core->runs, &n);
+	struct core_stats before, after;
+	size_t bytes = 0;
+
+	core_stats(core, &before);
+	for (i = 0; i < EVENTS && i < n; i++) {
+		size_t k = i + next_random() % (n - i);
+		struct run *run = runs[k];
+		struct core_event e = { .kind = EV_RUN_REPORT };
+		long long start;
+
+		runs[k] = runs[i];
+		e.run.node = node_link(run_link(run)->node)->index;
+		e.run.session = 1 + e.run.node;
+		e.run.report = (struct run_report){ .run = run_info(run)->id,
+			.state = REPORT_ENDED,
+			.cause = END_EXIT,
+			.detail = "",
+			.incarnation = "inc",
+			.gpu_type = "" };
+		start = now_ns();
+		core_apply(core, &e, clocks_now());
+		while (core_schedule(core, clocks_now(), 256))
+			;
+		took[i] = (double)(now_ns() - start);
+		core_effects_clear(core);
+	}
+	core_stats(core, &after);
+	percentiles("event_to_decisions", took, i);
+	figure("events_started", (double)(after.started - before.started), "runs");
+	core_seal(core, count_row, &bytes);
+	free(runs);
+	free(took);
+}
+
+static void bench_passes(struct core *core)
+{
+	double took[30];
+	size_t i;
+
+	for (i = 0; i < sizeof(took) / sizeof(took[0]); i++) {
+		long long start = now_ns();
+
+		sched_wake_all(core->sched);
+		schedule(core);
+		took[i] = (double)(now_ns() - start);
+	}
+	percentiles("full_pass", took, i);
+}
+
+/* --- the rest -------------------------------------------------------------------------------- */
+
+static void bench_listing(struct core *core)
+{
+	struct job_view v;
+	uint64_t after = 0, n = 0;
+	long long start = now_ns();
+
+	while (core_job_next(core, after, clocks_now(), &v)) {
+		after = v.id;
+		n++;
+	}
+	figure("listing_per_job", (double)(now_ns() - start) / (double)n, "ns");
+}
+
+struct loader {
+	struct core *core;
+	double ns;
+	size_t rows;
+};
+
+/* Straight from one core into another: what SQLite adds is measured elsewhere. */
+static void load_row(struct loader *l, const struct row *row)
+{
+	long long start = now_ns();
+	struct error err;
+
+	if (core_load(l->core, row, &err) < 0) {
+		fprintf(stderr, "bench_core: error: %s\n", err.text);
+		exit(1);
+	}
+	l->ns += (double)(now_ns() - start);
+	l->rows++;
+}
+
+static void load_meta(void *arg, const struct row *row)
+{
+	load_row(arg, row);
+}
+
+static void bench_load(const struct core *from, const struct conf *conf)
+{
+	struct loader l = { .core = core_new(conf, 2) };
+	const struct job *job;
+	size_t n, i;
+	struct run **runs = runs_sorted(from->runs, &n);
+	struct row row;
+	struct error err;
+	long long start;
+
+	meta_rows(from->meta, load_meta, &l);
+	for (job = jobs_next(from->jobs, 0); job; job = jobs_next(from->jobs, job_id(job))) {
+		job_encode(job, &row, ROW_PUT);
+		load_row(&l, &row);
+	}
+	for (i = 0; i < n; i++) {
+		run_encode(runs[i], &row, ROW_PUT);
+		load_row(&l, &row);
+	}
+	start = now_ns();
+	if (core_start(l.core, clocks_now(), &err) < 0) {
+		fprintf(stderr, "bench_core: error: %s\n", err.text);
+		exit(1);
+	}
+	figure("load_rows", (double)l.rows * 1e9 / l.ns, "/s");
+	figure("start", (double)(now_ns() - start) / 1e6, "ms");
+	free(runs);
+	core_free(l.core);
+}
+
+int main(int argc, char **argv)
+{
+	size_t jobs = argc > 2 ? strtoul(argv[2], NULL, 10) : 1000000;
+	size_t nodes = argc > 3 ? strtoul(argv[3], NULL, 10) : 10000;
+	struct conf *conf;
+	struct core *core;
+	struct error err;
+
+	if (jobs < BATCH || nodes < 1 || nodes > CONF_MAX_NODES) {
+		fprintf(stderr, "usage: bench_core [FOLDER [JOBS [NODES]]]\n");
+		return 2;
+	}
+	bench_memory();
+	conf = make_conf(nodes);
+	core = core_new(conf, 1);
+	if (core_start(core, clocks_now(), &err) < 0) {
+		fprintf(stderr, "bench_core: error: %s\n", err.text);
+		return 1;
+	}
+	bench_submits(core, jobs);
+	bench_fill(core, nodes);
+	bench_events(core);
+	bench_passes(core);
+	bench_listing(core);
+	bench_load(core, conf);
+	core_free(core);
+	conf_free(conf);
+	return 0;
+}
