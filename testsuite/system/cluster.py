@@ -52,6 +52,11 @@ def wait_until(condition, what, timeout=DEADLINE):
         pause = min(pause * 1.5, 0.1)
 
 
+def live_for(seconds):
+    """Let things go on for a random interval before the next fault: the only wait without a condition."""
+    time.sleep(seconds)
+
+
 def free_port():
     with contextlib.closing(socket.socket()) as s:
         s.bind(("127.0.0.1", 0))

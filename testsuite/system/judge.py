@@ -47,17 +47,21 @@ class Judge:
         return out
 
     def wait_ended(self, ids, timeout=120):
-        def ended():
-            jobs = self.cluster.jobs()
-            left = [i for i in ids if i not in jobs or jobs[i]["state"] not in FINAL]
-            return not left
         try:
-            wait_until(ended, f"{len(ids)} jobs to end", timeout)
+            wait_until(lambda: self.all_ended(ids), f"{len(ids)} jobs to end", timeout)
         except Failed:
             jobs = self.cluster.jobs()
             raise Failed("these have not ended: " + ", ".join(
-                f"{i} {jobs[i]['state']} {jobs[i].get('reason', '')}" if i in jobs else f"{i} unknown"
+                f"{i} {jobs[i]['state']} {jobs[i].get('reason', '')}: {jobs[i].get('comment', '')}" if i in jobs else f"{i} unknown"
                 for i in ids if i not in jobs or jobs[i]["state"] not in FINAL)) from None
+
+    def all_ended(self, ids):
+        """False too when the controller does not answer just now."""
+        try:
+            jobs = self.cluster.jobs()
+        except Failed:
+            return False
+        return all(i in jobs and jobs[i]["state"] in FINAL for i in ids)
 
     def verdict(self):
         """Raise with the violations, if there are any."""
