@@ -34,13 +34,30 @@ static void remember(struct control *c, const char *done)
 	job_set_comment(c->core->jobs, c->job, text);
 }
 
+/* Attempts that should not be there any more, and are. Returns how many were told to end. */
+static unsigned end_strays(struct control *c)
+{
+	struct run *run = job_link(c->job)->runs;
+	unsigned n = 0;
+
+	for (; run; run = run_link(run)->next_of_job) {
+		if (run_info(run)->state != RUN_STRAY)
+			continue;
+		run_set_end_wanted(c->core->runs, run, END_CANCEL);
+		end_run_order(c->core, run, c->event->caller.user, false);
+		n++;
+	}
+	return n;
+}
+
 static int cancel(struct control *c, struct error *err)
 {
 	struct job *job = c->job;
 	enum job_state state = job_info(job)->state;
+	unsigned strays = end_strays(c);
 
 	if (job_state_ended(state))
-		return wrong_state(job, "cancelled", err);
+		return strays ? 0 : wrong_state(job, "cancelled", err);
 	remember(c, "cancelled");
 	if (state == JOB_PENDING)
 		job_cancel_pending(c->core, job);

@@ -20,8 +20,8 @@ struct core *core_new(const struct conf *conf, uint64_t seed)
 	core->labels = label_sets_new(core->strings, seed);
 	core->meta = meta_new(core->dirty);
 	core->nonces = nonces_new(core->dirty, seed);
-	core->jobs =
-	        jobs_new(core->strings, core->requests, core->labels, core->nonces, core->dirty, seed);
+	core->jobs = jobs_new(
+	        core->strings, core->requests, core->labels, core->nonces, core->dirty, seed);
 	core->runs = runs_new(core->strings, core->dirty, seed);
 	core->nodes = nodes_new(core->strings, core->dirty, seed);
 	core->sched = sched_new(core->strings, core->requests, seed);
@@ -244,8 +244,7 @@ bool core_schedule(struct core *core, struct clocks now, unsigned budget)
 		if (step == SCHED_BLOCKED)
 			continue;
 		if (job_signature_old(core, pick.job)) {
-			job_link(pick.job)->expired = true;
-			job_consider(core, pick.job);
+			job_expires(core, pick.job);
 		} else {
 			job_start(core, pick.job, &pick.place);
 		}

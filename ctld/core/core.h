@@ -29,9 +29,9 @@ struct core;
 struct core *core_new(const struct conf *conf, uint64_t seed);
 void core_free(struct core *core);
 
-/* Take one row of the database, tables in the order of enum row_table. Jobs or runs that name nodes,
- * partitions or types that the configuration no longer has are kept (the job waits with a reason,
- * the run stays booked under the old name). -1: the row makes no sense (ERR_INTERNAL). */
+/* Take one row of the database, tables in the order of enum row_table. Jobs or runs that name
+ * nodes, partitions or types that the configuration no longer has are kept (the job waits with a
+ * reason, the run stays booked under the old name). -1: the row makes no sense (ERR_INTERNAL). */
 int core_load(struct core *core, const struct row *row, struct error *err);
 
 /* All rows are in: check them against each other, take the next epoch, lease job ids. Refuses when
@@ -64,12 +64,12 @@ size_t core_dirty_bytes(const struct core *core); /* estimate; too many: stop re
 uint64_t core_hash(const struct core *core);
 
 /* Switch to another configuration, as a whole. Waiting jobs that no longer fit keep waiting with a
- * reason; runs go on. After it returns the old conf is no longer referred to, and node and partition
- * indices are those of the new one; agents of nodes that left are closed. */
+ * reason; runs go on. After it returns the old conf is no longer referred to, and node and
+ * partition indices are those of the new one; agents of nodes that left are closed. */
 void core_reconfigure(struct core *core, const struct conf *conf, struct clocks now);
 
-/* An agent reported an epoch or job id above ours (a restored backup): no orders go out. `text` says
- * so in one line. `gctld --takeover` calls core_takeover() after core_start(): both are raised
+/* An agent reported an epoch or job id above ours (a restored backup): no orders go out. `text`
+ * says so in one line. `gctld --takeover` calls core_takeover() after core_start(): both are raised
  * above the given and all later reported numbers. */
 bool core_is_suspended(const struct core *core, const char **text);
 void core_takeover(struct core *core, uint64_t epoch_above, uint64_t job_above);
@@ -110,8 +110,8 @@ struct job_view {
 };
 
 /* The first job with an id above `after`, in id order. False: none. O(log n) or better. */
-bool core_job_next(const struct core *core, uint64_t after, struct clocks now,
-	struct job_view *view);
+bool core_job_next(
+        const struct core *core, uint64_t after, struct clocks now, struct job_view *view);
 bool core_job_view(const struct core *core, uint64_t id, struct clocks now, struct job_view *view);
 
 struct run_view {
@@ -130,7 +130,7 @@ struct gpu_use {
 	const char *largest_node;      /* "" none */
 };
 
-#define NODE_VIEW_GPUS 16
+#define NODE_VIEW_GPUS      16
 #define PARTITION_VIEW_GPUS 64
 
 struct node_view {
@@ -148,8 +148,8 @@ struct node_view {
 	uint64_t session; /* 0: not connected */
 	size_t n_runs;
 };
-bool core_node_view(const struct core *core, uint32_t node, struct clocks now,
-	struct node_view *view);
+bool core_node_view(
+        const struct core *core, uint32_t node, struct clocks now, struct node_view *view);
 /* Up to `max` runs of a node; returns how many there are. */
 size_t core_node_runs(const struct core *core, uint32_t node, struct run_id *runs, size_t max);
 

@@ -67,10 +67,10 @@ enum event_kind {
 	EV_AGENT_UP,     /* an agent has registered -> EFFECT_REGISTERED or EFFECT_CLOSE_AGENT */
 	EV_AGENT_GONE,   /* its session has ended */
 	EV_HEARTBEAT,
-	EV_RUN_REPORT,   /* -> EFFECT_FORGET_RUN once an end is applied */
-	EV_FENCED,       /* the fence program has ended */
-	EV_DISK_FREE,    /* free space of the state directory */
-	EV_CLOCK,        /* time has passed: timers */
+	EV_RUN_REPORT, /* -> EFFECT_FORGET_RUN once an end is applied */
+	EV_FENCED,     /* the fence program has ended */
+	EV_DISK_FREE,  /* free space of the state directory */
+	EV_CLOCK,      /* time has passed: timers */
 };
 
 struct core_event {
@@ -99,7 +99,8 @@ struct core_event {
 		uint64_t wait; /* WAIT_JOB: the job. WAIT_CANCEL: the reply number */
 		struct {
 			uint32_t node;    /* index into conf.nodes */
-			uint64_t session; /* the world's number of the session; never 0, never reused */
+			uint64_t session; /* the world's number of the session; never 0, never
+			                     reused */
 			const char *boot_id, *incarnation, *version, *containment;
 			uint32_t cpus;
 			uint64_t mem_mb;
@@ -114,7 +115,7 @@ struct core_event {
 		struct {
 			uint32_t node;
 			uint64_t session; /* an old session's event is ignored */
-		} agent; /* AGENT_GONE, HEARTBEAT */
+		} agent;                  /* AGENT_GONE, HEARTBEAT */
 		struct {
 			uint32_t node;
 			uint64_t session;
@@ -129,8 +130,8 @@ struct core_event {
 };
 
 enum effect_kind {
-	EFFECT_REPLY,       /* error or plain success for caller.reply */
-	EFFECT_SUBMITTED,   /* ids; test_only: the verdict */
+	EFFECT_REPLY,     /* error or plain success for caller.reply */
+	EFFECT_SUBMITTED, /* ids; test_only: the verdict */
 	EFFECT_CONTROLLED,
 	EFFECT_JOB_ENDED,   /* for a waiter */
 	EFFECT_REGISTERED,  /* to an agent: the wanted set */

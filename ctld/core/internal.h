@@ -29,7 +29,7 @@
 #include "ctld/core/sched.h"
 #include "ctld/core/waiters.h"
 
-#define USEC_PER_S           ((usec_t)1000000)
+#define USEC_PER_S ((usec_t)1000000)
 /* One EV_CLOCK does so much of each kind; the rest is due at once again. */
 #define TIMER_SLICE          256
 #define NO_PARTITION_GRACE_S 30 /* of runs whose partition is no longer configured */
@@ -59,7 +59,9 @@ struct core {
 	struct job *ended_first, *ended_last; /* in the order of link.ended */
 	uint64_t disk_free_mb;
 	bool takeover;
-	char *suspended;      /* owned; why; NULL: not */
+	usec_t expired_wall; /* the earliest wall time at which a signature was too old; 0: none was
+	                      */
+	char *suspended;     /* owned; why; NULL: not */
 	uint64_t ledger_seen; /* grows with every booking and node change: dates verdicts */
 	uint64_t n_events, n_started, n_ended;
 };
@@ -135,6 +137,9 @@ void node_close(struct core *core, struct node *node, const char *why);
 void node_is_off(struct core *core, struct node *node, const char *why);
 void node_fence(struct core *core, struct node *node);
 
+/* A signature that was too old by a clock that was wrong is looked at again. */
+void job_expires(struct core *core, struct job *job);
+void jobs_unexpire(struct core *core);
 /* Is an order of this job's too near to the end of its signature? */
 bool job_signature_old(const struct core *core, const struct job *job);
 uint32_t job_partition(const struct core *core, const struct job *job);
@@ -143,6 +148,9 @@ void suspend(struct core *core, const char *node, const char *what, uint64_t the
 /* PENDING job's reason and its text; static strings and `text`. */
 const char *job_why(
         const struct core *core, const struct job *job, struct clocks now, char *text, size_t size);
+/* Why that shape does not start in a partition now: a reason, and its text. */
+const char *ask_why(const struct core *core, uint32_t partition, const struct ask *ask, char *text,
+        size_t size);
 /* The error of a shape that no node of a partition could ever run; 0: one could. */
 int never_fits(
         const struct core *core, uint32_t partition, const struct ask *ask, struct error *err);

@@ -95,12 +95,12 @@ struct job_count {
 /* Volatile. */
 struct job_link {
 	struct job_count *count; /* of its partition */
-	struct run *runs;    /* all its runs in memory, latest attempt first */
-	struct class *class; /* in which it waits; NULL: it is not eligible */
-	uint32_t slot;       /* its place in the class's queue */
-	bool expired;        /* its signature is too old to be started */
-	struct job *next;    /* in the list of ended jobs */
-	usec_t ended;        /* mono */
+	struct run *runs;        /* all its runs in memory, latest attempt first */
+	struct class *class;     /* in which it waits; NULL: it is not eligible */
+	uint32_t slot;           /* its place in the class's queue */
+	bool expired;            /* its signature is too old to be started */
+	struct job *next;        /* in the list of ended jobs */
+	usec_t ended;            /* mono */
 };
 
 const struct job_info *job_info(const struct job *job);

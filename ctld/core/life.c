@@ -38,6 +38,29 @@ bool job_signature_old(const struct core *core, const struct job *job)
 	return core->now.wall - job_info(job)->sign_time >= age - margin;
 }
 
+void job_expires(struct core *core, struct job *job)
+{
+	job_link(job)->expired = true;
+	if (!core->expired_wall || core->now.wall < core->expired_wall)
+		core->expired_wall = core->now.wall;
+	job_consider(core, job);
+}
+
+void jobs_unexpire(struct core *core)
+{
+	struct job *job;
+
+	core->expired_wall = 0;
+	for (job = jobs_next(core->jobs, 0); job; job = jobs_next(core->jobs, job_id(job))) {
+		if (!job_link(job)->expired || job_info(job)->state != JOB_PENDING)
+			continue;
+		job_link(job)->expired = false;
+		if (job_signature_old(core, job))
+			job_expires(core, job);
+		job_consider(core, job);
+	}
+}
+
 void job_withdraw(struct core *core, struct job *job)
 {
 	if (job_link(job)->class)
@@ -304,12 +327,33 @@ static void job_again(struct core *core, struct job *job)
 	job_consider(core, job);
 }
 
+/* A node on which nothing can be started must not hold the whole queue, job by job. Three failures
+ * in a row, and not of one user alone: then it is the node's fault, and it takes no more. */
+static void node_not_launched(struct core *core, const struct run *run)
+{
+	struct node *node = nodes_find(core->nodes, run_info(run)->node);
+	struct node_link *l = node_link(node);
+	char text[300];
+
+	l->others_failed |= l->launch_failures && l->failed_uid != run_info(run)->uid;
+	l->failed_uid = run_info(run)->uid;
+	if (++l->launch_failures < LAUNCH_TRIES || !l->others_failed || node_info(node)->drain)
+		return;
+	snprintf(text, sizeof(text), "%u launches in a row failed, the last: %.200s",
+	        l->launch_failures, run_info(run)->detail);
+	node_set_admin(core->nodes, node, true, node_info(node)->down, text, 0, core->now.wall);
+	audit_note(core, "node.drain", NULL, 0, node_info(node)->name, text);
+	node_settle(core, node);
+}
+
 /* It could not be started: try again, elsewhere if it comes so, and at last hold it. */
 static void job_not_launched(struct core *core, struct job *job, const struct run *run)
 {
 	uint32_t failures = job_launch_failures(job);
 	char text[300];
 
+	if (run_info(run)->end_cause == END_LAUNCH)
+		node_not_launched(core, run);
 	if (run_info(run)->end_cause == END_LAUNCH && failures % LAUNCH_TRIES == 0) {
 		snprintf(text, sizeof(text), "launch failed %u times, the last on %s: %.180s",
 		        failures, run_info(run)->node, run_info(run)->detail);
@@ -318,6 +362,17 @@ static void job_not_launched(struct core *core, struct job *job, const struct ru
 		audit_note(core, "job.hold", NULL, job_id(job), run_info(run)->node, text);
 	}
 	job_again(core, job);
+}
+
+/* Nobody asked for it: say why it waits again. */
+static void say_requeued(struct core *core, struct job *job, const struct run *run)
+{
+	char text[300];
+
+	snprintf(text, sizeof(text), "requeued: attempt %u on %.80s: %.180s",
+	        run_info(run)->id.attempt, run_info(run)->node, run_info(run)->detail);
+	job_set_comment(core->jobs, job, text);
+	audit_note(core, "job.requeue", NULL, job_id(job), run_info(run)->node, text);
 }
 
 /* The present run of the job is over: what now? */
@@ -335,6 +390,8 @@ static void job_after_run(struct core *core, struct job *job, const struct run *
 		job_not_launched(core, job, run);
 		return;
 	} else if (left && (asked || (outcomes[r->end_cause].again && i->requeue))) {
+		if (!asked)
+			say_requeued(core, job, run);
 		job_again(core, job);
 		return;
 	} else if (state == JOB_COMPLETED && (r->exit_code || r->exit_signal)) {
@@ -389,6 +446,10 @@ void run_says_running(struct core *core, struct run *run, const struct run_repor
 	if (run_info(run)->state != RUN_ORDERED && run_info(run)->state != RUN_STARTING)
 		return;
 	run_move(core->runs, run, RUN_RUNNING);
+	if (run_link(run)->node) {
+		node_link(run_link(run)->node)->launch_failures = 0;
+		node_link(run_link(run)->node)->others_failed = false;
+	}
 	run_set_start(core->runs, run, report->start_time ? report->start_time : core->now.wall);
 	if (!job || run != job_run(job))
 		return;

@@ -136,8 +136,8 @@ static int take_jobs(struct core *core, struct error *err)
 	for (job = jobs_next(core->jobs, 0); job; job = jobs_next(core->jobs, job_id(job))) {
 		if (check_job(core, job, err) < 0)
 			return -1;
-		if (job_info(job)->state == JOB_PENDING)
-			job_link(job)->expired = job_signature_old(core, job);
+		if (job_info(job)->state == JOB_PENDING && job_signature_old(core, job))
+			job_expires(core, job);
 		job_consider(core, job);
 	}
 	list_ended(core);

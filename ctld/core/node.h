@@ -64,6 +64,8 @@ struct node_link {
 	uint32_t slot; /* among the unknown nodes that something is due for (timers.c) */
 	bool off;      /* UNKNOWN and what ran there was given up */
 	bool pretended;
+	bool others_failed;                          /* of more than one user */
+	uint32_t launch_failures, failed_uid;        /* in a row; whose was the last */
 	const char *version, *containment, *invalid; /* kept; invalid "": it is as demanded */
 	struct node_gpus *gpus;                      /* as registered, by type; owned */
 	size_t n_gpus;                               /* 0: as configured */
@@ -94,7 +96,7 @@ size_t nodes_count(const struct nodes *ns);
 /* Every node, sorted by name. Caller frees the array. */
 struct node **nodes_sorted(const struct nodes *ns, size_t *n);
 struct node *nodes_each(const struct nodes *ns, size_t *cursor); /* in no order; NULL: the end */
-size_t nodes_heard(const struct nodes *ns); /* how many are HEARD */
+size_t nodes_heard(const struct nodes *ns);                      /* how many are HEARD */
 uint64_t nodes_hash(const struct nodes *ns);
 
 /* --- movers ---------------------------------------------------------------------------------- */

@@ -93,6 +93,8 @@ static int resume(struct core *core, struct node *node, const struct core_event 
 	if (!node_info(node)->drain && !node_info(node)->down)
 		return 0;
 	node_set_admin(core->nodes, node, false, false, "", e->caller.uid, core->now.wall);
+	node_link(node)->launch_failures = 0;
+	node_link(node)->others_failed = false;
 	node_settle(core, node);
 	return 0;
 }

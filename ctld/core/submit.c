@@ -214,7 +214,8 @@ static void intake_commit(struct core *core, const struct caller *caller, struct
 	/* The job has them now. */
 	t->info.gpus = NULL;
 	t->info.labels = NULL;
-	job_link(job)->expired = job_signature_old(core, job);
+	if (job_signature_old(core, job))
+		job_expires(core, job);
 	job_consider(core, job);
 	audit_note(core, "job.submit", caller, t->info.id, "", t->in->name);
 	effects_add(core->effects, EFFECT_JOB_CHANGED)->job = t->info.id;
@@ -288,6 +289,8 @@ static void answer_test(struct core *core, const struct core_event *e, const str
 {
 	struct effect *fx = answer(core, e, v);
 	struct ask ask = { v->info.gpus, v->info.cpus, v->info.mem_mb };
+	char text[256], both[300];
+	const char *reason;
 	struct place place;
 
 	fx->submitted.test_only = true;
@@ -300,7 +303,9 @@ static void answer_test(struct core *core, const struct core_event *e, const str
 		fx->submitted.reason = "Priority";
 	} else if (!ledger_can_start(
 	                   core->ledger, ledger_set_of(core->ledger, v->partition), &ask, &place)) {
-		fx->submitted.reason = "Resources";
+		reason = ask_why(core, v->partition, &ask, text, sizeof(text));
+		snprintf(both, sizeof(both), "%s: %s", reason, text);
+		fx->submitted.reason = effects_text(core->effects, both);
 	} else {
 		ledger_take(core->ledger, &place);
 		fx->submitted.would_start_now = true;

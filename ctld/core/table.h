@@ -2,8 +2,8 @@
  *
  * Open addressing, linear probing; a slot is one pointer. Growing is spread over the calls that
  * follow it: no single call moves more than a few dozen items, so a table of a million never stalls
- * anybody. The table owns none of the objects. Nothing that anyone can see may depend on the order of
- * table_each(): it is the order of hashes.
+ * anybody. The table owns none of the objects. Nothing that anyone can see may depend on the order
+ * of table_each(): it is the order of hashes.
  */
 #ifndef CTLD_CORE_TABLE_H
 #define CTLD_CORE_TABLE_H

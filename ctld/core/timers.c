@@ -103,6 +103,8 @@ void timers_apply(struct core *core)
 	if (core->suspended)
 		return;
 	unknown_nodes(core);
+	if (core->expired_wall && core->now.wall < core->expired_wall)
+		jobs_unexpire(core);
 	jobs_retire_old(core);
 	nonces_expire(core->nonces, core->now, TIMER_SLICE);
 }

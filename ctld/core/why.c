@@ -200,22 +200,21 @@ int never_fits(
 
 /* --- why a class waits ----------------------------------------------------------------------- */
 
-static const char *class_blocked(
-        const struct core *core, struct class *class, char *text, size_t size)
+const char *ask_why(
+        const struct core *core, uint32_t partition, const struct ask *ask, char *text, size_t size)
 {
-	const struct conf_partition *p = &core->conf->partitions[class_link(class)->number];
-	struct ask ask = class_ask(class);
+	const struct conf_partition *p = &core->conf->partitions[partition];
 	char want[80], has[100];
 	struct tally t = { 0 };
 	struct error err;
 	size_t i;
 
 	for (i = 0; i < p->n_nodes; i++)
-		tally_node(core, p->nodes[i], &ask, &t);
-	say_ask(&ask, want, sizeof(want));
+		tally_node(core, p->nodes[i], ask, &t);
+	say_ask(ask, want, sizeof(want));
 	say_tally(&t, has, sizeof(has));
 	if (!t.could) {
-		never_fits(core, class_link(class)->number, &ask, &err);
+		never_fits(core, partition, ask, &err);
 		snprintf(text, size, "%.*s", (int)size - 1, err.text);
 		return "BadConstraints";
 	}
@@ -242,9 +241,11 @@ static const char *class_why(
 		return "BadConstraints";
 	}
 	if (!l->text || old) {
+		struct ask ask = class_ask(class);
+
 		if (!l->text)
 			l->text = xcalloc(TEXT_SIZE, 1);
-		l->reason = class_blocked(core, class, l->text, TEXT_SIZE);
+		l->reason = ask_why(core, l->number, &ask, l->text, TEXT_SIZE);
 		l->text_made = core->ledger_seen;
 		l->text_mono = now.mono;
 	}

@@ -376,7 +376,7 @@ static void submits(struct model *m)
 	job.requeue = pick(m, 3);
 	job.max_attempts = pick(m, 4);
 	job.nice = (int32_t)pick(m, 3);
-	id = world_submit_job(m->w, &job, 1000);
+	id = world_submit_job(m->w, &job, 1000 + pick(m, 2));
 	assert_int_not_equal(id, 0);
 	m->jobs = xrealloc(m->jobs, m->n_jobs + 1, sizeof(*m->jobs));
 	m->jobs[m->n_jobs++] = id;
