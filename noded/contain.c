@@ -223,6 +223,8 @@ void contain_root_free(struct contain_root *root)
 {
 	if (!root)
 		return;
+	if (root->path)
+		rmdir(root->path); /* fails, as it should, while runs are in it */
 	free(root->path);
 	free(root);
 }
@@ -277,11 +279,28 @@ static struct contain *open_leaf(const char *path)
 	return NULL;
 }
 
+/* A root that stands empty may be tidied away by anybody while its agent lives: then all of the path
+ * is made again. */
+static bool make_leaf(const char *path)
+{
+	char *again;
+	bool made;
+
+	if (mkdir(path, 0755) == 0 || errno == EEXIST)
+		return true;
+	if (errno != ENOENT)
+		return false;
+	again = xstrdup(path);
+	made = make_path(again, 1) == 0;
+	free(again);
+	return made;
+}
+
 struct contain *contain_new(const char *path, struct error *err)
 {
 	struct contain *c = NULL;
 
-	if (!*path || mkdir(path, 0755) == 0 || errno == EEXIST)
+	if (!*path || make_leaf(path))
 		c = open_leaf(path);
 	if (!c)
 		error_set(err, ERR_SYSTEM, "cannot make cgroup '%s': %s", path, strerror(errno));

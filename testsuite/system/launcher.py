@@ -301,9 +301,6 @@ class Launcher:
         reports = self.reports()
         if not reports and status in (None, 0):
             shutil.rmtree(self.dir, ignore_errors=True)
-        for root in pathlib.Path("/sys/fs/cgroup").glob("**/gpusched/n1.*"):
-            with contextlib.suppress(OSError):
-                root.rmdir()
         if reports or status not in (None, 0):
             raise Failed(f"launcher ended with {status}; {reports}\n{self.log()}")
 
