@@ -94,20 +94,27 @@ void tick_post(struct tick *t, const struct tick_work *work, void *arg)
 	tick_wake(t);
 }
 
+static bool is_full(const struct tick *t)
+{
+	return t->in_flight &&
+	       core_dirty_bytes(t->c->core) + blobs_pending_bytes(t->c->blobs) > TICK_DIRTY_FULL;
+}
+
 /* As much of the inbox as this tick may take. What is posted meanwhile waits for its turn. */
 static void take_events(struct tick *t, struct clocks now)
 {
 	unsigned n = 0;
 	struct item *item;
 
-	while (n < TICK_EVENTS && (item = STAILQ_FIRST(&t->inbox))) {
+	while (n < TICK_EVENTS && !is_full(t) && (item = STAILQ_FIRST(&t->inbox))) {
 		STAILQ_REMOVE_HEAD(&t->inbox, next);
 		t->stats.inbox--;
 		FAILPOINT(ctld_before_apply);
 		item->work->run(t->c, item->arg, now);
 		FAILPOINT(ctld_after_apply);
 		free(item);
-		if ((++n & 7) == 0 && ctld_mono() - now.mono > TICK_US)
+		n++;
+		if (ctld_mono() - now.mono > TICK_US)
 			break;
 	}
 	t->stats.events += n;
@@ -246,7 +253,7 @@ static void on_beat(evutil_socket_t fd, short what, void *arg)
 {
 	struct tick *t = arg;
 	struct clocks now = ctld_now();
-	bool more;
+	bool more = false;
 
 	(void)fd;
 	(void)what;
@@ -258,14 +265,16 @@ static void on_beat(evutil_socket_t fd, short what, void *arg)
 
 		core_apply(t->c->core, &clock, now);
 	}
-	more = core_schedule(t->c->core, now, TICK_SCHEDULE);
+	if (!is_full(t))
+		more = core_schedule(t->c->core, now, TICK_SCHEDULE);
 	effects_carry_out(t->c, now);
 	seal(t);
 	pause_or_go_on(t);
 	note_stall(t, now.mono, ctld_mono());
 	t->woken = 0;
 	t->beating = false;
-	if (more || t->again || !STAILQ_EMPTY(&t->inbox)) {
+	/* if it is full, the end of the commit is the next beat */
+	if (!is_full(t) && (more || t->again || !STAILQ_EMPTY(&t->inbox))) {
 		t->later = true;
 		tick_wake(t);
 		t->later = false;

@@ -32,6 +32,9 @@ struct tick;
 #define TICK_US     2000
 /* One slice of the scheduler: classes or placements looked at; some 0.2 us to 2 us each. */
 #define TICK_SCHEDULE 500
+/* Dirty bytes at which no more is taken while a commit is in flight. What is taken now would wait
+ * for the next commit anyway, so this costs nothing, and it bounds the next seal to some 2 ms. */
+#define TICK_DIRTY_FULL ((size_t)1 << 20)
 /* Dirty bytes at which reading stops, and goes on: a second of what a slow disk takes. */
 #define TICK_DIRTY_HIGH ((size_t)64 << 20)
 #define TICK_DIRTY_LOW  ((size_t)16 << 20)
