@@ -18,6 +18,16 @@ static const char *const gpu_names[] = {
 	"NVIDIA_VISIBLE_DEVICES",
 };
 
+/* Of GPUSCHED_* the owner's all the same: where the commands find the cluster, so that a job can
+ * use them as its owner did. (GPUSCHED_CLUSTER is ours, and says the same.) */
+static const char *const command_names[] = {
+	"GPUSCHED_CONTROLLER",
+	"GPUSCHED_CONTROLLER_USER",
+	"GPUSCHED_CONF",
+	"GPUSCHED_MUNGE_SOCKET",
+	"GPUSCHED_RETRY",
+};
+
 /* --- values: malloc'd, NULL: the variable is not there ---------------------------------------- */
 
 typedef char *value_fn(const struct jobenv_in *in);
@@ -253,14 +263,21 @@ static bool name_is(const char *entry, const char *name)
 	return strncmp(entry, name, n) == 0 && (entry[n] == '=' || entry[n] == '\0');
 }
 
+static bool is_one_of(const char *entry, const char *const *names, size_t n)
+{
+	for (size_t i = 0; i < n; i++)
+		if (name_is(entry, names[i]))
+			return true;
+	return false;
+}
+
+#define IS_ONE_OF(entry, names) is_one_of(entry, names, sizeof(names) / sizeof((names)[0]))
+
 bool jobenv_is_ours(const char *entry)
 {
 	if (strncmp(entry, "GPUSCHED_", 9) == 0)
-		return true;
-	for (size_t i = 0; i < sizeof(gpu_names) / sizeof(gpu_names[0]); i++)
-		if (name_is(entry, gpu_names[i]))
-			return true;
-	return false;
+		return !IS_ONE_OF(entry, command_names);
+	return IS_ONE_OF(entry, gpu_names);
 }
 
 const char *jobenv_get(char *const *env, const char *name)

@@ -1,11 +1,11 @@
 /* jobenv.h - the environment of a job
  *
  * What the owner exported when he signed the job, less every name that is ours to say (GPUSCHED_*
- * and the variables that tell GPU programs which devices to use), plus those, made here from the
- * order and from nothing else; HOME, USER, LOGNAME and SHELL from the node's user database and a
- * PATH where the export rules left them out. One row of the table in jobenv.c is one variable: its
- * name, when it is there, its value. To add one: a row, a line in interface and manual, a row in
- * test_jobenv.c.
+ * but for what the commands read, and the variables that tell GPU programs which devices to use),
+ * plus those, made here from the order and from nothing else; HOME, USER, LOGNAME and SHELL from
+ * the node's user database and a PATH where the export rules left them out. One row of the table in
+ * jobenv.c is one variable: its name, when it is there, its value. To add one: a row, a line in
+ * interface and manual, a row in test_jobenv.c.
  *
  * Values that come from the controller are not signed; none may hold a control character, so that
  * `env` and files made from it keep one variable a line.

@@ -206,6 +206,8 @@ static void the_owner_is_heard_but_not_about_us(void **state)
 		"GPUSCHED_RUN_DIR=/root",
 		"CUDA_VISIBLE_DEVICES_2=kept",
 		"GPUSCHED=kept",
+		"GPUSCHED_CONF=/home/ana/client.conf",
+		"GPUSCHED_CONFIG=lost",
 		NULL,
 	};
 	struct fixture f;
@@ -230,6 +232,8 @@ static void the_owner_is_heard_but_not_about_us(void **state)
 	assert_value(env, "GPUSCHED_RUN_DIR", "/var/spool/gpusched/runs/4812_0_3");
 	assert_value(env, "CUDA_VISIBLE_DEVICES_2", "kept");
 	assert_value(env, "GPUSCHED", "kept");
+	assert_value(env, "GPUSCHED_CONF", "/home/ana/client.conf");
+	assert_value(env, "GPUSCHED_CONFIG", NULL);
 	jobenv_free(env);
 }
 

@@ -1,0 +1,308 @@
+"""The commands on a whole cluster: what users type, what comes back, how it looks on a terminal."""
+
+import fcntl
+import json
+import os
+import pty
+import struct
+import subprocess
+import termios
+
+import pytest
+from cluster import BIN, ROOT, Cluster, wait_until
+
+
+@pytest.fixture(scope="module")
+def cluster():
+    with Cluster() as c:
+        yield c
+
+
+@pytest.fixture(autouse=True)
+def clean(cluster):
+    yield
+    cluster.run("gctl", "resume", "n1", check=False)
+    cluster.run("gcancel", "--state", "PENDING,CONFIGURING,RUNNING", check=False)
+    wait_until(lambda: not cluster.run("gqueue", "-h").stdout, "an empty queue")
+
+
+def output_of(cluster, job, name):
+    cluster.wait_state(job, "COMPLETED", "FAILED")
+    return (cluster.dir / "jobs" / name).read_text()
+
+
+def on_terminal(cluster, *argv, columns=80, env=None):
+    """Run a command with its output on a terminal; returns what it wrote."""
+    outer, inner = pty.openpty()
+    fcntl.ioctl(inner, termios.TIOCSWINSZ, struct.pack("HHHH", 24, columns, 0, 0))
+    e = {**cluster.env, "TERM": "xterm", **(env or {})}
+    p = subprocess.Popen([str(BIN.get(argv[0], argv[0])), *map(str, argv[1:])], stdin=subprocess.DEVNULL, stdout=inner,
+                         stderr=subprocess.STDOUT, env=e, cwd=cluster.dir / "jobs")
+    os.close(inner)
+    text = b""
+    while True:
+        try:
+            piece = os.read(outer, 65536)
+        except OSError:
+            break
+        if not piece:
+            break
+        text += piece
+    os.close(outer)
+    p.wait()
+    return text.decode().replace("\r\n", "\n")
+
+
+# --- gsubmit ---------------------------------------------------------------------------------------
+
+
+def test_answers(cluster):
+    r = cluster.run("gsubmit", "--hold", "--wrap", "true")
+    assert r.stdout.startswith("Submitted batch job ") and r.stderr == ""
+    assert cluster.run("gsubmit", "--hold", "--parsable", "--wrap", "true").stdout.strip().isdigit()
+    j = json.loads(cluster.run("gsubmit", "--hold", "--json", "--wrap", "true").stdout)
+    assert j["version"] == 1 and j["cluster"] == "test" and j["jobs"][0]["id"] > 0
+    r = cluster.run("gsubmit", "--json", "--partition=nosuch", "--wrap", "true", check=False)
+    assert r.returncode == 3 and json.loads(r.stdout)["error"]["code"] == "partition.unknown"
+
+
+def test_options_reach_the_job(cluster):
+    job = cluster.submit("true", "-J", "a name", "-p", "batch", "-G", "demo:2|any:1", "-c", "3", "--mem=2G", "-t", "1:30:00",
+                         "--hold", "--no-requeue", "--nice=5", "--label", "k=v", "--label=m=n", "-D", "/tmp", "-o", "/tmp/%x.o",
+                         "-e", "/tmp/%x.e")
+    j = cluster.job(job)
+    want = {"name": "a name", "partition": "batch", "cpus": 3, "mem_mb": 2048, "time_limit_s": 5400, "requeue": False, "nice": 5,
+            "cwd": "/tmp", "output": "/tmp/%x.o", "error": "/tmp/%x.e", "state": "PENDING",
+            "labels": [{"key": "k", "value": "v"}, {"key": "m", "value": "n"}]}
+    assert {k: j[k] for k in want} == want
+    assert [(g["type"], g["count"]) for g in j["gpus"]] == [("demo", 2), ("", 1)]
+
+
+def test_script_variables_and_command_line(cluster):
+    path = cluster.dir / "jobs/directives.sh"
+    path.write_text("#!/bin/sh\n#GPUSCHED -J script -t 5 --hold # a comment\n#GPUSCHED --mem=1G\ntrue\n#GPUSCHED -J late\n")
+    job = int(cluster.run("gsubmit", "--parsable", "-t", "7", path, env={"GSUBMIT_MEM": "2G", "GSUBMIT_TIME": "6"}).stdout)
+    j = cluster.job(job)
+    assert (j["name"], j["time_limit_s"], j["mem_mb"]) == ("script", 420, 2048)
+
+
+def test_arguments_environment_and_folder(cluster):
+    path = cluster.dir / "jobs/args.sh"
+    path.write_text('#!/bin/sh\nprintf "<%s>" "$@" "$LINES_" "$PWD" "$GPUSCHED_JOB_NAME"\n')
+    job = int(cluster.run("gsubmit", "--parsable", "-o", "args.out", path, "a b", "", "--hold", "$x",
+                          env={"LINES_": "one\ntwo"}).stdout)
+    assert output_of(cluster, job, "args.out") == f"<a b><><--hold><$x><one\ntwo><{cluster.dir}/jobs><args.sh>"
+
+
+@pytest.mark.parametrize("rule, want", [("ALL", "x:y"), ("NONE", ":"), ("X_ONE", "x:"), ("ALL,X_ONE=z", "z:y"),
+                                        ("X_TWO='1,2'", ":1,2")])
+def test_export(cluster, rule, want):
+    job = cluster.submit('echo "$X_ONE:$X_TWO"', f"--export={rule}", "-o", "export.out", env={"X_ONE": "x", "X_TWO": "y"})
+    assert output_of(cluster, job, "export.out") == want + "\n"
+
+
+def test_input_error_and_append(cluster):
+    (cluster.dir / "jobs/in.txt").write_text("hello\n")
+    for i in (1, 2):
+        job = cluster.submit("cat; echo oops >&2", "-i", "in.txt", "-o", "inout.out", "-e", "inout.err", "--open-mode=append")
+        assert output_of(cluster, job, "inout.out") == "hello\n" * i
+    assert (cluster.dir / "jobs/inout.err").read_text() == "oops\noops\n"
+
+
+def test_test_only(cluster):
+    before = len(cluster.jobs())
+    r = cluster.run("gsubmit", "--test-only", "--gpus=2", "--wrap", "true")
+    assert r.stdout == "would start now on n1 with demo:2 (GPUs 0,1)\n"
+    cluster.run("gctl", "drain", "n1", "test")
+    r = cluster.run("gsubmit", "--test-only", "--gpus=2", "--wrap", "true")
+    assert r.stdout.startswith("would wait: ")
+    v = json.loads(cluster.run("gsubmit", "--test-only", "--json", "--wrap", "true").stdout)["jobs"][0]
+    assert v["would_start_now"] is False and v["reason"]
+    assert cluster.run("gsubmit", "--test-only", "--gpus=99", "--wrap", "true", check=False).returncode == 1
+    assert len(cluster.jobs()) == before
+
+
+def test_wait(cluster):
+    def wait(text, *options):
+        return cluster.run("gsubmit", "--wait", *options, "--wrap", text, check=False)
+    assert wait("exit 0").returncode == 0
+    assert wait("exit 42").returncode == 42
+    assert wait("kill -TERM $$").returncode == 143
+    r = wait("sleep 600", "--time=0:01")
+    assert r.returncode == 143 and "TIMEOUT" in r.stderr
+    assert wait("true", "--gpus=99").returncode == 125
+
+
+def test_wait_sits_out_a_restart(cluster):
+    with subprocess.Popen([BIN["gsubmit"], "--wait", "--wrap", "while [ ! -e wait.go ]; do sleep 0.1; done; exit 9"],
+                          env=cluster.env, cwd=cluster.dir / "jobs", stdout=subprocess.PIPE, text=True) as p:
+        job = int(p.stdout.readline().split()[-1])
+        cluster.wait_state(job, "RUNNING")
+        cluster.ctld.kill()
+        cluster.start_ctld()
+        (cluster.dir / "jobs/wait.go").touch()
+        assert p.wait(60) == 9
+
+
+def test_a_cancelled_wait_is_no_success(cluster):
+    with subprocess.Popen([BIN["gsubmit"], "--wait", "--hold", "--wrap", "true"], env=cluster.env, cwd=cluster.dir / "jobs",
+                          stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True) as p:
+        job = int(p.stdout.readline().split()[-1])
+        cluster.run("gcancel", job)
+        assert p.wait(60) == 125
+        assert "CANCELLED" in p.stderr.read()
+
+
+def test_token_is_printed_and_works(cluster):
+    cluster.ctld.stop()
+    r = cluster.run("gsubmit", "--hold", "--parsable", "--wrap", "true", check=False, env={"GPUSCHED_RETRY": "0"})
+    assert r.returncode == 4 and r.stdout == ""
+    token = r.stderr.split("--token=")[1].split()[0]
+    cluster.start_ctld()
+    ids = {cluster.run("gsubmit", "--hold", "--parsable", f"--token={token}", "--wrap", "true").stdout for _ in range(3)}
+    assert len(ids) == 1
+
+
+def test_the_same_inside_a_job(cluster):
+    """A job may submit jobs; what belongs to it alone does not reach them."""
+    job = cluster.submit('gsubmit --parsable --wait -o inner.out --wrap \'echo "$GPUSCHED_JOB_ID"\'', "-o", "outer.out")
+    outer = output_of(cluster, job, "outer.out")
+    assert (cluster.dir / "jobs/inner.out").read_text() == outer and int(outer) == job + 1
+
+
+# --- gqueue ----------------------------------------------------------------------------------------
+
+
+def test_queue_filters_and_columns(cluster):
+    a = cluster.submit("true", "--hold", "-J", "alpha")
+    b = cluster.submit("sleep 600", "-J", "beta", "--gpus=1")
+    cluster.wait_state(b, "RUNNING")
+
+    def ids(*options):
+        return [int(i) for i in cluster.run("gqueue", "-h", "-o", "JOBID", *options).stdout.split()]
+    me = "root" if ROOT else cluster.ctld_user.pw_name
+    assert ids() == [a, b]
+    assert ids("--me") == ids("-u", me) == ids("-p", "batch") == [a, b]
+    assert ids("-t", "PD") == ids("-n", "alpha") == ids("-j", a) == [a]
+    assert ids("-t", "running") == ids("-w", "n[1-3]") == ids("--name=beta,gamma") == [b]
+    assert ids("-u", "nobody-like-that") == ids("-t", "R", "-n", "alpha") == []
+    assert ids("--sort=-jobid") == [b, a]
+    lines = cluster.run("gqueue").stdout.splitlines()
+    assert lines[0] == "  JOBID PARTITION NAME       USER     ST        TIME GPUS     NODELIST(REASON)"
+    assert "(JobHeld" in lines[1] and lines[2].endswith("n1") and " R " in lines[2]
+    r = cluster.run("gqueue", "-j", "999999", check=False)
+    assert r.returncode == 3 and "999999" in r.stderr
+    cluster.run("gcancel", b)
+    cluster.wait_state(b, "CANCELLED")
+    assert ids() == [a] and sorted(ids("--all"))[-2:] == [a, b] and ids("-j", b) == [b] and b in ids("-t", "CA")
+
+
+def test_queue_json(cluster):
+    a = cluster.submit("true", "--hold")
+    j = json.loads(cluster.run("gqueue", "--json", "-j", a).stdout)
+    assert (j["version"], j["cluster"], len(j["jobs"])) == (1, "test", 1)
+    assert j["jobs"][0]["id"] == a and j["jobs"][0]["state"] == "PENDING"
+    assert json.loads(cluster.run("gqueue", "--json", "-n", "no-such-name").stdout)["jobs"] == []
+
+
+def test_terminal(cluster):
+    cluster.submit("true", "--hold", "-J", "a-name-that-is-rather-long")
+    wide = on_terminal(cluster, "gqueue", columns=120)
+    assert "a-name-that-is-rather-long" in wide and "\033[33mPD\033[0m" in wide
+    narrow = on_terminal(cluster, "gqueue", columns=40, env={"NO_COLOR": "1"})
+    assert "\033" not in narrow and max(map(len, narrow.splitlines())) <= 40
+    assert "\033" not in on_terminal(cluster, "gqueue", env={"TERM": "dumb"})
+    assert "\033" not in cluster.run("gqueue").stdout
+
+
+# --- gcancel, gctl ---------------------------------------------------------------------------------
+
+
+def test_cancel_by_filters(cluster):
+    a = [cluster.submit("true", "--hold", "-J", "one") for _ in range(3)]
+    b = cluster.submit("true", "--hold", "-J", "two")
+    assert cluster.run("gcancel", "-n", "one", "--reason=enough").stdout == "Cancelled 3 jobs\n"
+    assert all(cluster.state(j) == "CANCELLED" for j in a) and cluster.state(b) == "PENDING"
+    assert "enough" in cluster.job(a[0])["comment"]
+    assert cluster.run("gcancel", "-n", "one").stdout == "Cancelled 0 jobs\n"
+    r = cluster.run("gcancel", b, 999999, check=False)
+    assert r.returncode == 3 and r.stdout == "Cancelled 1 job\n" and "999999" in r.stderr
+
+
+def test_signal(cluster):
+    job = cluster.submit("trap 'echo got; exit 5' USR1; echo ready; while :; do sleep 0.05; done", "-o", "signal.out")
+    out = cluster.dir / "jobs/signal.out"
+    wait_until(lambda: out.exists() and "ready" in out.read_text(), "the trap")
+    assert cluster.run("gcancel", "--signal=USR1", job).stdout == "Sent USR1 to 1 job\n"
+    assert cluster.wait_state(job, "FAILED")["exit_code"] == 5
+
+
+def test_hold_release_requeue(cluster):
+    job = cluster.submit("sleep 600", "--gpus=1")
+    cluster.wait_state(job, "RUNNING")
+    assert cluster.run("gctl", "requeue", job).stdout == "Requeued 1 job\n"
+    wait_until(lambda: cluster.job(job)["attempt"] == 2 and cluster.state(job) == "RUNNING", "the second run")
+    held = cluster.submit("true", "--gpus=1", "--hold")
+    assert cluster.run("gctl", "release", "-n", "stdin", "-t", "PD").stdout == "Released 1 job\n"
+    cluster.wait_state(held, "COMPLETED")
+    r = cluster.run("gctl", "hold", held, check=False)
+    assert r.returncode == 1 and str(held) in r.stderr
+
+
+def test_drain_and_resume(cluster):
+    job = cluster.submit("sleep 600")
+    cluster.wait_state(job, "RUNNING")
+    assert cluster.run("gctl", "drain", "n1", "fan", "broken").stdout == "n1: draining, 1 job on it\n"
+    r = cluster.run("ginfo", "-N", "-h", "-o", "STATE,REASON")
+    assert r.stdout.startswith("draining") and "fan broken" in r.stdout
+    waits = cluster.submit("true")
+    assert cluster.state(waits) == "PENDING"
+    cluster.run("gcancel", job)
+    cluster.wait_nodes("drained")
+    assert cluster.run("gctl", "resume", "n1").stdout.startswith("n1: ")
+    cluster.wait_state(waits, "COMPLETED")
+
+
+def test_info(cluster):
+    lines = cluster.run("ginfo").stdout.splitlines()
+    assert lines[0] == "PARTITION STATE TIMELIMIT  NODES OK DRAIN DOWN GPUS     FREE TOTAL LARGEST"
+    assert lines[1].split() == ["batch*", "up", "1-00:00:00", "1", "1", "0", "0", "demo", "4", "4", "4", "on", "n1"]
+    assert json.loads(cluster.run("ginfo", "--json").stdout)["partitions"][0]["name"] == "batch"
+    assert cluster.run("ginfo", "-h", "-N", "-o", "NODE,GPUS").stdout.split() == ["n1", "demo:4"]
+    assert cluster.run("ginfo", "-N", "-p", "nosuch", check=False).returncode == 3
+    assert cluster.run("ginfo", "-n", "n[1-2]", check=False).returncode == 3
+    assert cluster.run("ginfo", "-p", "nosuch", check=False).returncode == 3
+
+
+def test_show_and_ping(cluster):
+    job = cluster.submit("true", "--hold", "-J", "shown")
+    shown = cluster.run("gctl", "show", "job", job).stdout
+    assert f"JOBID             {job}\n" in shown and "NAME              shown\n" in shown
+    assert json.loads(cluster.run("gctl", "show", "job", job, "--json").stdout)["jobs"][0]["name"] == "shown"
+    assert "GPUS              demo" in cluster.run("gctl", "show", "partition").stdout
+    assert cluster.run("gctl", "show", "node", "n1").stdout.startswith("NODE              n1\n")
+    assert cluster.run("gctl", "ping").stdout.startswith("test: gctld ")
+    assert json.loads(cluster.run("gctl", "ping", "--json").stdout)["pong"][0]["uid"] == os.geteuid()
+    assert any(s["name"] == "core.jobs" for s in json.loads(cluster.run("gctl", "stats", "--json").stdout)["stats"])
+
+
+def test_reconfigure(cluster):
+    text = cluster.conf_text()
+    assert cluster.run("gctl", "reconfigure").stdout == "0 changes\n"
+    cluster.write_conf(text.replace('max_time = "1-00:00:00"', 'max_time = "12:00:00"'))
+    try:
+        out = cluster.run("gctl", "reconfigure").stdout
+        assert "partitions.batch.max_time 1-00:00:00 -> 12:00:00" in out and out.endswith("1 change\n")
+        cluster.write_conf(text.replace("max_time", "max_tme"))
+        r = cluster.run("gctl", "reconfigure", check=False)
+        assert r.returncode == 1 and "max_tme" in r.stderr
+    finally:
+        cluster.write_conf(text)
+        cluster.run("gctl", "reconfigure")
+
+
+def test_a_closed_pipe_is_quiet(cluster):
+    for _ in range(3):
+        cluster.submit("true", "--hold")
+    r = cluster.run("sh", "-c", f"{BIN['gqueue']} | head -n 1")
+    assert r.stderr == "" and len(r.stdout.splitlines()) == 1
