@@ -63,6 +63,7 @@ struct ctld {
 	uint64_t epoch;      /* of this term */
 	usec_t start_mono;
 	usec_t ending_since; /* 0: it goes on */
+	bool takeover;       /* the epoch grows with what agents report */
 	bool suspended;      /* core_is_suspended(), as last logged */
 
 	struct mcred_ops *mcred;

@@ -71,8 +71,13 @@ static void note_suspended(struct ctld *c)
 void effects_carry_out(struct ctld *c, struct clocks now)
 {
 	const struct effect *effects;
+	struct core_stats stats;
 	size_t n;
 
+	if (c->takeover) {
+		core_stats(c->core, &stats);
+		c->epoch = stats.epoch;
+	}
 	effects = core_effects(c->core, &n);
 	for (size_t i = 0; i < n; i++) {
 		assert((size_t)effects[i].kind < sizeof(table) / sizeof(table[0]));

@@ -277,7 +277,8 @@ int wire_node_list(char *const *lists, size_t n, const struct conf *conf, struct
 	int ret = 0;
 
 	for (size_t i = 0; i < n && ret == 0; i++)
-		ret = hostlist_each(lists[i], CONF_MAX_NODES - names.n, add_name, &names, err);
+		if (hostlist_each(lists[i], CONF_MAX_NODES - names.n, add_name, &names, err))
+			ret = error_wrap(err, "nodes");
 	if (ret == 0) {
 		sort_names(&names);
 		*nodes = arena_alloc(arena, (names.n + 1) * sizeof(**nodes));

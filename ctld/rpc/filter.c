@@ -116,7 +116,7 @@ static int take_nodes(struct filter *f, char *const *lists, size_t n, struct err
 		size_t room = HOSTLIST_MAX - f->nodes.n;
 
 		if (hostlist_each(lists[i], room, add_node, &f->nodes, err))
-			return -1;
+			return error_wrap(err, "nodes");
 	}
 	if (f->nodes.n)
 		qsort(f->nodes.v, f->nodes.n, sizeof(*f->nodes.v), compare);

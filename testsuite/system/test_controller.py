@@ -3,7 +3,9 @@
 import json
 import os
 import pathlib
+import shutil
 import signal
+import socket
 import stat
 import subprocess
 
@@ -74,6 +76,36 @@ def test_mistakes_are_told_together(cluster, tmp_path):
 @pytest.mark.parametrize("argv", [["extra"], ["--no-such-option"], ["--config"]])
 def test_wrong_options(argv):
     assert subprocess.run([BIN["gctld"], *argv], capture_output=True, check=False).returncode == 2
+
+
+def test_detaches_and_tells_when_it_is_ready():
+    with Cluster(nodes=["n1"], start=False) as c, socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM) as notify:
+        notify.bind(str(c.dir / "notify"))
+        os.chmod(c.dir / "notify", 0o777)
+        notify.settimeout(30)
+        pid_file = c.dir / "gctld.pid"
+        c.write_conf(c.conf_text().replace('pid_file = ""', f'pid_file = "{pid_file}"; log = "{c.dir}/state/log"'))
+        c.start_munged()
+        argv = [BIN["gctld"], "--daemon", "-f", c.conf]
+        env = {**c.env, "NOTIFY_SOCKET": str(c.dir / "notify")}
+        r = subprocess.run(argv, env=env, capture_output=True, text=True, check=False)
+        assert r.returncode == 0, r.stderr
+        pid = int(pid_file.read_text())
+        try:
+            assert c.run("gctl", "ping").returncode == 0  # at once: it was ready when the command returned
+            assert b"READY=1" in notify.recv(1000)
+            r = subprocess.run(argv, env=env, capture_output=True, text=True, check=False)
+            assert r.returncode == 1 and f"another controller runs, pid {pid}" in r.stderr
+            assert int(pid_file.read_text()) == pid
+            c.write_conf(c.conf_text())  # without the pid file it is the state directory that is taken
+            r = subprocess.run([BIN["gctld"], "-f", c.conf], env=env, capture_output=True, text=True, check=False)
+            assert r.returncode == 1 and str(pid) in r.stderr
+        finally:
+            os.kill(pid, signal.SIGTERM)
+            wait_until(lambda: not pathlib.Path(f"/proc/{pid}").exists(), "the daemon to end")
+        assert b"STOPPING=1" in notify.recv(1000)
+        assert not pid_file.exists() or not pid_file.read_text()
+        assert "ended" in (c.dir / "state/log").read_text()
 
 
 # --- while it runs -------------------------------------------------------------------------------
@@ -182,8 +214,40 @@ def test_fence_program_frees_a_lost_node(tmp_path):
         c.wait_state(job, "NODE_FAIL", "PENDING", "CONFIGURING")
 
 
-def test_shutdown_tells_and_ends(tmp_path):
-    del tmp_path
+def test_restored_backup_gives_no_orders_until_it_is_told_to():
+    with Cluster(nodes=["n1"]) as c:
+        c.ctld.stop()
+        backup = c.dir / "backup"
+        shutil.copytree(c.dir / "state", backup)
+        c.start_ctld()
+        c.wait_nodes()
+        lost = c.submit("sleep 600", "--gpus=1")
+        c.wait_state(lost, "RUNNING")
+        c.ctld.kill()
+        for f in (c.dir / "state").iterdir():
+            f.unlink()
+        for f in backup.iterdir():
+            shutil.copy(f, c.dir / "state" / f.name)
+            if ROOT:
+                os.chown(c.dir / "state" / f.name, c.ctld_user.pw_uid, c.ctld_user.pw_gid)
+        c.start_ctld()
+        wait_until(lambda: "takeover" in log_of(c), "the controller to see that its state is old")
+        r = c.run("gsubmit", "--wrap", "true", check=False)
+        assert r.returncode == 1 and "takeover" in r.stderr
+        c.ctld.stop()
+        c.start_ctld("--takeover")
+        new = c.submit("true", "--gpus=1")
+        assert new > lost
+        c.wait_state(new, "COMPLETED")
+        # The run that nobody knows any more goes on, with its GPU.
+        assert len(c.shepherds()) == 1
+        node = json.loads(c.run("ginfo", "--nodes", "--json").stdout)["nodes"][0]
+        assert node["gpus"][0]["free"] == 3
+        for pid in c.shepherds():
+            os.kill(pid, signal.SIGKILL)
+
+
+def test_shutdown_tells_and_ends():
     with Cluster(nodes=["n1"]) as c:
         job = c.submit("true")
         c.wait_state(job, "COMPLETED")

@@ -1,0 +1,239 @@
+/* test_filter.c - which jobs a request is about, and the walk over them in slices */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#include "ctld/rpc/filter.h"
+
+#define S(text) ((char *)(uintptr_t)(text))
+
+static const struct job_view jobs[] = {
+	{ .id = 1,
+	        .user = "ana",
+	        .partition = "batch",
+	        .name = "a",
+	        .state = "PENDING",
+	        .node = "" },
+	{ .id = 3,
+	        .user = "ana",
+	        .partition = "small",
+	        .name = "b",
+	        .state = "RUNNING",
+	        .node = "n01" },
+	{ .id = 4,
+	        .user = "li",
+	        .partition = "batch",
+	        .name = "a",
+	        .state = "RUNNING",
+	        .node = "n02" },
+	{ .id = 7,
+	        .user = "li",
+	        .partition = "batch",
+	        .name = "c",
+	        .state = "COMPLETED",
+	        .node = "n01",
+	        .ended = true },
+	{ .id = 8,
+	        .user = "marc",
+	        .partition = "batch",
+	        .name = "a",
+	        .state = "FAILED",
+	        .node = "n03",
+	        .ended = true },
+};
+
+#define N_JOBS (sizeof(jobs) / sizeof(jobs[0]))
+
+/* The core, as far as a walk asks it. */
+bool core_job_next(
+        const struct core *core, uint64_t after, struct clocks now, struct job_view *view)
+{
+	(void)core;
+	(void)now;
+	for (size_t i = 0; i < N_JOBS; i++)
+		if (jobs[i].id > after) {
+			*view = jobs[i];
+			return true;
+		}
+	return false;
+}
+
+bool core_job_view(const struct core *core, uint64_t id, struct clocks now, struct job_view *view)
+{
+	return core_job_next(core, id - 1, now, view) && view->id == id;
+}
+
+/* The ids that fit, as "1 3 4", found with `budget` visits a slice. */
+static const char *walk(const struct filter *f, unsigned budget)
+{
+	static char text[256];
+	struct filter_walk w = { 0 };
+	struct clocks now = { 0 };
+	struct job_view job;
+	unsigned left = budget, rounds = 0;
+	size_t n = 0;
+
+	text[0] = '\0';
+	for (;;) {
+		int found = filter_next(f, &w, NULL, now, &left, &job);
+
+		assert_true(++rounds < 1000);
+		if (found == 0)
+			return text;
+		if (found < 0)
+			left = budget;
+		else
+			n += (size_t)snprintf(text + n, sizeof(text) - n, "%s%llu", n ? " " : "",
+			        (unsigned long long)job.id);
+	}
+}
+
+struct wish {
+	const char *users[3], *partitions[3], *states[3], *names[3], *nodes[3];
+	uint64_t ids[4];
+	bool ended;
+	const char *want;
+};
+
+static size_t count(const char *const *v)
+{
+	size_t n = 0;
+
+	while (n < 3 && v[n])
+		n++;
+	return n;
+}
+
+static Gpusched__JobFilter message(const struct wish *r)
+{
+	Gpusched__JobFilter m = GPUSCHED__JOB_FILTER__INIT;
+
+#define LIST(field) m.field = (char **)(uintptr_t)r->field, m.n_##field = count(r->field)
+	LIST(users);
+	LIST(partitions);
+	LIST(states);
+	LIST(names);
+	LIST(nodes);
+#undef LIST
+	m.ids = (uint64_t *)(uintptr_t)r->ids;
+	while (m.n_ids < 4 && r->ids[m.n_ids])
+		m.n_ids++;
+	m.include_ended = r->ended;
+	return m;
+}
+
+static void test_what_fits(void **state)
+{
+	static const struct wish rows[] = {
+		{ .want = "1 3 4" },
+		{ .ended = true, .want = "1 3 4 7 8" },
+		{ .users = { "ana" }, .want = "1 3" },
+		{ .users = { "ana", "marc" }, .ended = true, .want = "1 3 8" },
+		{ .users = { "an" }, .want = "" },
+		{ .partitions = { "small" }, .want = "3" },
+		{ .names = { "a" }, .ended = true, .want = "1 4 8" },
+		{ .nodes = { "n[01-02]" }, .want = "3 4" },
+		{ .nodes = { "n03", "n01" }, .ended = true, .want = "3 7 8" },
+		{ .states = { "RUNNING" }, .want = "3 4" },
+		{ .states = { "r", "pd" }, .want = "1 3 4" },
+		{ .states = { "Completed" }, .want = "7" }, /* asked for by name */
+		{ .states = { "CD", "completed", "F" }, .want = "7 8" },
+		{ .states = { "R" }, .users = { "li" }, .nodes = { "n02" }, .want = "4" },
+		{ .states = { "R" }, .users = { "li" }, .nodes = { "n01" }, .want = "" },
+		{ .ids = { 4, 1 }, .want = "1 4" },
+		{ .ids = { 4, 4, 99, 1 }, .want = "1 4" },
+		{ .ids = { 7 }, .want = "" },
+		{ .ids = { 7 }, .ended = true, .want = "7" },
+		{ .ids = { 1, 3 }, .partitions = { "small" }, .want = "3" },
+		{ .ids = { 99 }, .want = "" },
+	};
+
+	(void)state;
+	for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
+		Gpusched__JobFilter m = message(&rows[i]);
+		struct error err;
+		struct filter *f = filter_new(&m, &err);
+
+		assert_non_null(f);
+		for (unsigned budget = 1; budget < 8; budget++)
+			if (strcmp(walk(f, budget), rows[i].want) != 0)
+				fail_msg("row %zu: '%s', not '%s'", i, walk(f, budget),
+				        rows[i].want);
+		filter_free(f);
+	}
+}
+
+static void test_nothing_given(void **state)
+{
+	struct filter *f = filter_new(NULL, NULL);
+
+	(void)state;
+	assert_string_equal(walk(f, 2), "1 3 4");
+	filter_free(f);
+}
+
+static void test_only_ids(void **state)
+{
+	static const struct wish named = { .ids = { 9, 4, 9 } };
+	static const struct wish more = { .ids = { 9, 4 }, .users = { "ana" } };
+	Gpusched__JobFilter m = message(&named);
+	struct filter *f = filter_new(&m, NULL);
+	const uint64_t *ids;
+	size_t n;
+
+	(void)state;
+	ids = filter_only_ids(f, &n);
+	assert_int_equal(n, 2);
+	assert_int_equal(ids[0], 4);
+	assert_int_equal(ids[1], 9);
+	filter_free(f);
+	m = message(&more);
+	f = filter_new(&m, NULL);
+	assert_null(filter_only_ids(f, &n));
+	assert_int_equal(n, 0);
+	ids = filter_ids(f, &n);
+	assert_int_equal(n, 2);
+	assert_int_equal(ids[0], 4);
+	filter_free(f);
+}
+
+static void test_refused(void **state)
+{
+	static const struct {
+		struct wish row;
+		const char *part;
+	} rows[] = {
+		{ { .states = { "RUNING" } }, "'RUNING' is no state" },
+		{ { .states = { "R", "\x1b[2J" } }, "\\x1B[2J" },
+		{ { .nodes = { "n[0-4294967295]" } }, "n[0-4294967295]" },
+		{ { .nodes = { "n[1-2" } }, "nodes: " },
+	};
+
+	(void)state;
+	for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
+		Gpusched__JobFilter m = message(&rows[i].row);
+		struct error err = { 0 };
+
+		assert_null(filter_new(&m, &err));
+		if (err.code != ERR_USAGE || !strstr(err.text, rows[i].part))
+			fail_msg("row %zu: %d %s", i, err.code, err.text);
+	}
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(test_what_fits),
+		cmocka_unit_test(test_nothing_given),
+		cmocka_unit_test(test_only_ids),
+		cmocka_unit_test(test_refused),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
