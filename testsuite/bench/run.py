@@ -240,7 +240,7 @@ def bench_simulated(res, nodes):
             BIN["gnoded"], "--foreground", "--simulate", str(nodes), "--nodes", names, "--rundir", c.dir / "run-sim", "--spool",
             c.dir / "spool-sim", "--pretend", "cpus=64,mem=256G"], c.dir / "log/sim.log", c.env)
         t = time.monotonic()
-        wait_until(lambda: stat(c, "nodes_up") == nodes, f"{nodes} nodes to register", 300)
+        wait_until(lambda: stat(c, "core.nodes_up") == nodes, f"{nodes} nodes to register", 300)
         res.add(f"{nodes} simulated nodes register", time.monotonic() - t, "s")
         quiet = serial(c)
         cancel_all(c)
@@ -249,9 +249,9 @@ def bench_simulated(res, nodes):
         client(c, "pipelined", str(n), BENCH_GPUS="1")
         t = time.monotonic()
         c.run("gctl", "release", "--user", "root" if os.geteuid() == 0 else c.ctld_user.pw_name, timeout=300)
-        wait_until(lambda: stat(c, "jobs_pending") == 0 and stat(c, "jobs_running") == 0, "all jobs to end", 600)
+        wait_until(lambda: stat(c, "core.jobs_pending") == 0 and stat(c, "core.jobs_running") == 0, "all jobs to end", 600)
         res.add(f"{nodes} nodes x 8 GPUs: jobs started and ended", n / (time.monotonic() - t), "/s", "300/s")
-        stall = stat(c, "loop_stall_max")
+        stall = stat(c, "loop.stall_ever")
         if stall is not None:
             res.add("longest stall of the loop in all that", stall, "ms", "20 ms")
 
