@@ -153,10 +153,15 @@ class Launcher:
     # --- messages ------------------------------------------------------------------------------
 
     def send(self, kind, value):
-        data = frame(kind, value)
+        data, end = frame(kind, value), time.monotonic() + DEADLINE
         while data:
-            select.select([], [self.sock], [], DEADLINE)
-            data = data[self.sock.send(data):]
+            readable, writable, _ = select.select([self.sock], [self.sock], [], DEADLINE)
+            if writable:
+                data = data[self.sock.send(data):]
+            elif readable:  # what is not read may be why nothing can be written
+                self.drain()
+            if time.monotonic() > end:
+                raise Failed("the launcher takes no orders any more")
 
     def drain(self, timeout=0.0):
         """Take in what has come; False when the launcher has closed."""
