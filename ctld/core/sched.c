@@ -90,7 +90,6 @@ static void park(struct sched *s, struct class *class, enum verdict verdict)
 	uint32_t a;
 
 	l->verdict = verdict;
-	l->text_made = 0;
 	if (verdict == VERDICT_PARTITION)
 		return;
 	for (a = 0; a < l->n_waiters; a++) {
@@ -265,6 +264,8 @@ void sched_configure(struct sched *s, const struct conf *conf, const struct ledg
 	s->waiting = xcalloc(ledger_sets(ledger) * s->kinds, sizeof(struct waiter *));
 	for (cursor = 0; (class = classes_each(s->classes, &cursor));) {
 		class_link(class)->number = sched_partition_kept(s, class_info(class)->partition);
+		free(class_link(class)->text);
+		class_link(class)->text = NULL;
 		wake(s, class);
 	}
 }

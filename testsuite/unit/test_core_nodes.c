@@ -1,0 +1,815 @@
+/* test_core_nodes.c - nodes that come, go, lie and are declared dead; another configuration */
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <setjmp.h>
+#include <cmocka.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "testsuite/unit/core_world.h"
+
+static const char fenced[] =
+        "cluster = \"test\"; controller = { host = \"h\"; fence = \"/bin/fence\"; node_timeout = "
+        "\"60s\";\n"
+        "  fence_timeout = \"30s\"; };\n"
+        "gpu_types = ( { name = \"h100\"; } );\n"
+        "nodes = ( { name = \"n[0-1]\"; cpus = 8; mem = \"64G\"; gpus = \"h100:4\"; } );\n"
+        "partitions = ( { name = \"batch\"; nodes = \"ALL\"; default = true; } );\n";
+
+static const char impatient[] =
+        "cluster = \"test\"; controller = { host = \"h\"; node_timeout = \"60s\"; unknown_is_off = "
+        "\"10m\"; };\n"
+        "gpu_types = ( { name = \"h100\"; } );\n"
+        "nodes = ( { name = \"n[0-1]\"; cpus = 8; mem = \"64G\"; gpus = \"h100:4\"; } );\n"
+        "partitions = ( { name = \"batch\"; nodes = \"ALL\"; default = true; } );\n";
+
+static struct node_view node(struct world *w, uint32_t n)
+{
+	struct node_view v;
+
+	assert_true(core_node_view(w->core, n, w->now, &v));
+	return v;
+}
+
+/* A job that runs alone on node 0 and may be requeued or not. */
+static uint64_t running(struct world *w, bool requeue)
+{
+	struct submit_job job = world_job(w, "h100:4");
+	uint64_t id;
+
+	job.requeue = requeue;
+	world_register(w, 0, "inc1", NULL, 0);
+	id = world_submit_job(w, &job, 1000);
+	assert_true(id);
+	world_run_starts(w, id);
+	assert_string_equal(world_state(w, id), "RUNNING");
+	return id;
+}
+
+static struct run_report alive(struct world *w, uint64_t id)
+{
+	struct run_report r = world_report(world_run(w, id), REPORT_RUNNING);
+
+	r.gpus = 0xf;
+	r.cpus = 1;
+	return r;
+}
+
+/* --- reconciling ----------------------------------------------------------------------------- */
+
+/* What a registration finds: the state of the run before, what the node says of it, and whether it
+ * is the same incarnation. */
+enum before { B_ORDERED, B_STARTING, B_RUNNING, B_ENDING };
+enum says { S_NOTHING, S_STARTING, S_RUNNING, S_ENDED, S_NEVER };
+
+struct reconcile_case {
+	enum before before;
+	enum says says;
+	bool rebooted;
+	const char
+	        *state; /* of the job, right after; it may be requeued, and its node is drained */
+	bool wanted;    /* the run is in the wanted set of the answer */
+	bool end_again; /* EndRun goes out in the new session */
+	const char *never; /* the state after the agent's NEVER to what it was asked for; NULL: - */
+};
+
+static const struct reconcile_case reconcile_cases[] = {
+	{ B_ORDERED, S_NOTHING, false, "CONFIGURING", true, false, "PENDING" },
+	{ B_ORDERED, S_STARTING, false, "CONFIGURING", true, false, NULL },
+	{ B_ORDERED, S_RUNNING, false, "RUNNING", true, false, NULL },
+	{ B_ORDERED, S_ENDED, false, "COMPLETED", false, false, NULL },
+	{ B_ORDERED, S_NEVER, false, "PENDING", false, false, NULL },
+	{ B_ORDERED, S_NOTHING, true, "PENDING", false, false, NULL },
+	{ B_STARTING, S_NOTHING, false, "CONFIGURING", true, false, "PENDING" },
+	{ B_STARTING, S_RUNNING, false, "RUNNING", true, false, NULL },
+	{ B_STARTING, S_NOTHING, true, "PENDING", false, false, NULL },
+	{ B_RUNNING, S_NOTHING, false, "RUNNING", true, false, "PENDING" },
+	{ B_RUNNING, S_RUNNING, false, "RUNNING", true, false, NULL },
+	{ B_RUNNING, S_ENDED, false, "COMPLETED", false, false, NULL },
+	{ B_RUNNING, S_NOTHING, true, "PENDING", false, false, NULL },
+	{ B_RUNNING, S_ENDED, true, "COMPLETED", false, false, NULL },
+	{ B_ENDING, S_RUNNING, false, "COMPLETING", true, true, NULL },
+	{ B_ENDING, S_ENDED, false, "CANCELLED", false, false, NULL },
+	{ B_ENDING, S_NOTHING, false, "COMPLETING", true, true, "CANCELLED" },
+	{ B_ENDING, S_NOTHING, true, "CANCELLED", false, false, NULL },
+};
+
+static void reconciles_one(const struct reconcile_case *c, bool restart, size_t number)
+{
+	static const enum run_report_state said[] = { 0, REPORT_STARTING, REPORT_RUNNING,
+		REPORT_ENDED, REPORT_NEVER };
+	struct world *w = world_simple(1, "h100:4");
+	struct run_report r;
+	struct run_id run;
+	uint64_t id;
+
+	world_register_all(w);
+	id = world_submit(w, "h100:4");
+	run = world_run(w, id);
+	world_node(w, NODE_DRAIN, 0, false);
+	if (c->before == B_STARTING)
+		world_say(w, 0, world_report(run, REPORT_STARTING));
+	else if (c->before == B_RUNNING || c->before == B_ENDING)
+		world_run_starts(w, id);
+	if (c->before == B_ENDING)
+		world_control(w, world_user(1000), JOB_CANCEL, id);
+	if (restart)
+		world_restart(w);
+	else
+		world_gone(w, 0);
+	world_clear(w);
+	w->n_wanted = 99;
+	r = world_report(run, said[c->says]);
+	r.gpus = 0xf;
+	r.start_time = r.end_time = w->now.wall;
+	world_register(w, 0, c->rebooted ? "inc2" : "inc1", &r, c->says != S_NOTHING);
+	if (strcmp(world_state(w, id), c->state))
+		fail_msg("case %zu: the job is %s", number, world_state(w, id));
+	if (w->n_wanted != c->wanted)
+		fail_msg("case %zu: %zu runs are wanted", number, w->n_wanted);
+	if ((world_effect(w, EFFECT_END_RUN) != NULL) != c->end_again)
+		fail_msg("case %zu: EndRun", number);
+	assert_null(world_effect(w, EFFECT_START_RUN));
+	if (c->says == S_ENDED || c->says == S_NEVER)
+		assert_non_null(world_effect(w, EFFECT_FORGET_RUN));
+	if (c->never) {
+		world_say(w, 0, world_report(run, REPORT_NEVER));
+		if (strcmp(world_state(w, id), c->never))
+			fail_msg("case %zu: the job is %s after NEVER", number, world_state(w, id));
+	}
+	world_seal(w);
+	world_free(w);
+}
+
+static void reconciles(void **state)
+{
+	size_t i;
+
+	(void)state;
+	for (i = 0; i < sizeof(reconcile_cases) / sizeof(reconcile_cases[0]); i++) {
+		reconciles_one(&reconcile_cases[i], false, i);
+		reconciles_one(&reconcile_cases[i], true, i);
+	}
+}
+
+/* A StartRun that was lost with its session: the next attempt, and none was used up. */
+static void lost_order(void **state)
+{
+	struct world *w = world_simple(1, "h100:4");
+	struct submit_job job = world_job(w, "h100:4");
+	struct run_id first;
+	uint64_t id;
+	int i;
+
+	(void)state;
+	job.max_attempts = 1;
+	world_register_all(w);
+	id = world_submit_job(w, &job, 1000);
+	for (i = 0; i < 5; i++) {
+		first = world_run(w, id);
+		world_gone(w, 0);
+		world_register_all(w);
+		world_clear(w);
+		world_say(w, 0, world_report(first, REPORT_NEVER));
+		assert_string_equal(world_state(w, id), "CONFIGURING");
+		assert_int_equal(world_view(w, id).attempt, first.attempt + 1);
+		assert_int_equal(
+		        world_effect(w, EFFECT_START_RUN)->run.run.attempt, first.attempt + 1);
+	}
+	world_run_starts(w, id);
+	world_run_ends(w, id, 0);
+	assert_string_equal(world_state(w, id), "COMPLETED");
+	world_free(w);
+}
+
+/* Reports in a session that is not the node's present one are nothing. */
+static void old_sessions(void **state)
+{
+	struct world *w = world_simple(2, "h100:4");
+	struct core_event e = { .kind = EV_RUN_REPORT };
+	uint64_t id = running(w, true), old = world_session(w, 0);
+
+	(void)state;
+	world_clear(w);
+	world_register(w, 0, "inc1", (struct run_report[]){ alive(w, id) }, 1);
+	assert_int_equal(world_effect(w, EFFECT_CLOSE_AGENT)->session, old);
+	e.run.node = 0;
+	e.run.session = old;
+	e.run.report = world_report(world_run(w, id), REPORT_ENDED);
+	world_apply(w, &e);
+	assert_string_equal(world_state(w, id), "RUNNING");
+	/* Nor may another node speak for the run. */
+	world_register(w, 1, "inc1", NULL, 0);
+	world_say(w, 1, world_report(world_run(w, id), REPORT_ENDED));
+	assert_string_equal(world_state(w, id), "RUNNING");
+	e.kind = EV_AGENT_GONE;
+	e.agent.node = 0;
+	e.agent.session = old;
+	world_apply(w, &e);
+	assert_int_not_equal(world_session(w, 0), 0);
+	world_free(w);
+}
+
+/* --- silence --------------------------------------------------------------------------------- */
+
+static void silence(void **state)
+{
+	struct world *w = world_simple(1, "h100:4");
+	struct core_event beat = { .kind = EV_HEARTBEAT };
+	uint64_t id = running(w, true);
+
+	(void)state;
+	beat.agent.session = world_session(w, 0);
+	assert_string_equal(node(w, 0).state, "allocated");
+	world_pass(w, w->conf->controller.node_timeout_s - 1);
+	assert_string_equal(node(w, 0).state, "allocated");
+	world_apply(w, &beat);
+	world_pass(w, w->conf->controller.node_timeout_s - 1);
+	assert_string_equal(node(w, 0).state, "allocated");
+	world_pass(w, 2);
+	assert_string_equal(node(w, 0).state, "unknown");
+	assert_string_equal(world_state(w, id), "RUNNING");
+	assert_string_equal(world_reason(w, id), "NodeUnknown");
+	assert_int_equal(node(w, 0).gpus[0].free, 0);
+	world_pass(w, 1000000);
+	assert_string_equal(world_state(w, id), "RUNNING");
+	/* The same session speaks again. */
+	world_apply(w, &beat);
+	assert_string_equal(node(w, 0).state, "allocated");
+	/* A start of the controller knows no node until it registers. */
+	world_restart(w);
+	assert_string_equal(node(w, 0).state, "unknown");
+	assert_string_equal(world_state(w, id), "RUNNING");
+	assert_int_equal(node(w, 0).gpus[0].free, 0);
+	world_free(w);
+}
+
+static void fences(void **state)
+{
+	struct world *w = world_new(fenced);
+	struct core_event done = { .kind = EV_FENCED };
+	uint64_t id = running(w, true);
+
+	(void)state;
+	world_register(w, 1, "inc1", NULL, 0);
+	world_node(w, NODE_DRAIN, 1, false);
+	world_clear(w);
+	world_pass(w, 61);
+	/* Node 1 has no runs: nobody shoots it. */
+	assert_int_equal(world_effect_count(w, EFFECT_FENCE), 1);
+	assert_int_equal(world_effect(w, EFFECT_FENCE)->node, 0);
+	done.fenced.off = false;
+	world_apply(w, &done);
+	assert_string_equal(world_state(w, id), "RUNNING");
+	world_pass(w, 61);
+	assert_int_equal(world_effect_count(w, EFFECT_FENCE), 2);
+	/* No answer at all: asked again in the end. */
+	world_pass(w, 30 + 61);
+	assert_int_equal(world_effect_count(w, EFFECT_FENCE), 3);
+	done.fenced.off = true;
+	world_apply(w, &done);
+	assert_string_equal(world_state(w, id), "PENDING");
+	assert_int_equal(node(w, 0).n_runs, 0);
+	/* A second answer, or one after the node has come back, says nothing. */
+	world_apply(w, &done);
+	world_register(w, 0, "inc2", NULL, 0);
+	assert_string_equal(world_state(w, id), "CONFIGURING");
+	world_apply(w, &done);
+	assert_string_equal(world_state(w, id), "CONFIGURING");
+	world_free(w);
+}
+
+static void fence_races_return(void **state)
+{
+	struct world *w = world_new(fenced);
+	struct core_event done = { .kind = EV_FENCED };
+	uint64_t id = running(w, true);
+
+	(void)state;
+	world_pass(w, 61);
+	assert_non_null(world_effect(w, EFFECT_FENCE));
+	world_register(w, 0, "inc1", (struct run_report[]){ alive(w, id) }, 1);
+	done.fenced.off = true;
+	world_apply(w, &done);
+	assert_string_equal(world_state(w, id), "RUNNING");
+	/* Of a node that had not been heard since the start, too. */
+	world_restart(w);
+	world_clear(w);
+	world_pass(w, 61);
+	assert_int_equal(world_effect_count(w, EFFECT_FENCE), 1);
+	world_apply(w, &done);
+	assert_string_equal(world_state(w, id), "PENDING");
+	world_free(w);
+}
+
+static void unknown_is_off(void **state)
+{
+	struct world *w = world_new(impatient);
+	uint64_t stays = running(w, false), again;
+
+	(void)state;
+	world_register(w, 1, "inc1", NULL, 0);
+	again = world_submit(w, "h100:4");
+	world_run_starts(w, again);
+	world_pass(w, 599);
+	assert_string_equal(world_state(w, stays), "RUNNING");
+	world_pass(w, 2);
+	assert_string_equal(world_state(w, stays), "NODE_FAIL");
+	assert_string_equal(world_state(w, again), "PENDING");
+	world_free(w);
+}
+
+/* --- operators ------------------------------------------------------------------------------- */
+
+static void operators(void **state)
+{
+	struct world *w = world_simple(2, "h100:4");
+	struct core_event e = { .kind = EV_NODE_CONTROL, .caller = world_user(1000) };
+	uint32_t nodes[2] = { 0, 7 };
+	uint64_t id = running(w, true), next;
+
+	(void)state;
+	e.node.verb = NODE_DRAIN;
+	e.node.nodes = nodes;
+	e.node.n = 1;
+	e.node.reason = "ECC";
+	world_apply(w, &e);
+	assert_int_equal(w->error.code, ERR_NOT_PERMITTED);
+	e.caller = world_admin();
+	e.node.reason = "";
+	world_apply(w, &e);
+	assert_int_equal(w->error.code, ERR_USAGE);
+	e.node.reason = "ECC";
+	e.node.n = 2;
+	world_apply(w, &e);
+	assert_int_equal(w->error.code, ERR_NO_NODE);
+	assert_string_equal(node(w, 0).state, "allocated");
+	e.node.n = 1;
+	world_apply(w, &e);
+	assert_int_equal(w->error.code, ERR_NONE);
+	assert_string_equal(node(w, 0).state, "draining");
+	assert_string_equal(node(w, 0).reason, "ECC");
+	assert_int_equal(node(w, 0).reason_time, w->now.wall);
+	world_run_ends(w, id, 0);
+	assert_string_equal(node(w, 0).state, "drained");
+	next = world_submit(w, "h100:4");
+	assert_string_equal(world_reason(w, next), "PartitionDown");
+	world_restart(w);
+	world_register(w, 0, "inc1", NULL, 0);
+	assert_string_equal(node(w, 0).state, "drained");
+	world_register(w, 1, "inc1", NULL, 0);
+	assert_string_equal(world_state(w, next), "CONFIGURING");
+	assert_int_equal(world_node_of(w, next), 1);
+	assert_int_equal(world_node(w, NODE_RESUME, 0, false), ERR_NONE);
+	assert_string_equal(node(w, 0).state, "idle");
+	/* A node that was heard just now is not off, whatever anybody says. */
+	assert_int_equal(world_node(w, NODE_DOWN, 1, true), ERR_NODE_STATE);
+	assert_int_equal(world_node(w, NODE_DOWN, 1, false), ERR_NONE);
+	assert_string_equal(node(w, 1).state, "down");
+	assert_string_equal(world_state(w, next), "CONFIGURING");
+	world_gone(w, 1);
+	assert_int_equal(world_node(w, NODE_DOWN, 1, true), ERR_NONE);
+	assert_string_equal(world_state(w, next), "CONFIGURING"); /* again, on node 0 */
+	assert_int_equal(world_node_of(w, next), 0);
+	assert_int_equal(world_view(w, next).attempt, 2);
+	world_free(w);
+}
+
+/* Declared off, and it was not: the run is alive beside its successor. Its GPUs are booked, it is
+ * told to end, and its end changes nothing but itself. */
+static void operator_was_wrong(void **state)
+{
+	struct world *w = world_simple(2, "h100:4");
+	uint64_t id = running(w, true), blocked;
+	struct run_report r = alive(w, id);
+	struct run_view v;
+
+	(void)state;
+	world_gone(w, 0);
+	world_register(w, 1, "inc1", NULL, 0);
+	world_node(w, NODE_DOWN, 0, true);
+	world_run_starts(w, id);
+	assert_int_equal(world_view(w, id).attempt, 2);
+	world_restart(w);
+	world_clear(w);
+	world_node(w, NODE_RESUME, 0, false);
+	world_register(w, 0, "inc1", &r, 1);
+	assert_non_null(world_effect(w, EFFECT_END_RUN));
+	assert_int_equal(world_effect(w, EFFECT_END_RUN)->run.run.attempt, 1);
+	blocked = world_submit(w, "h100:1");
+	assert_string_equal(world_state(w, blocked), "PENDING");
+	assert_int_equal(node(w, 0).n_runs, 1);
+	world_restart(w);
+	world_register(w, 0, "inc1", &r, 1);
+	assert_int_equal(w->n_wanted, 1);
+	r = world_report(r.run, REPORT_ENDED);
+	r.exit_code = 9;
+	r.elapsed_us = 123;
+	world_say(w, 0, r);
+	assert_string_equal(world_state(w, blocked), "CONFIGURING");
+	assert_string_equal(world_state(w, id), "RUNNING");
+	assert_int_equal(world_view(w, id).exit_code, 0);
+	assert_true(core_run_view(w->core, r.run, &v));
+	assert_string_equal(v.state, "ENDED");
+	world_seal(w);
+	world_free(w);
+}
+
+/* An attempt that was given up had ended before: its record is the true one, for the run. */
+static void late_record(void **state)
+{
+	struct world *w = world_simple(1, "h100:4");
+	uint64_t id = running(w, false);
+	struct run_report r = world_report(world_run(w, id), REPORT_ENDED);
+
+	(void)state;
+	world_gone(w, 0);
+	world_node(w, NODE_DOWN, 0, true);
+	assert_string_equal(world_state(w, id), "NODE_FAIL");
+	r.exit_code = 4;
+	r.elapsed_us = 9000000;
+	world_clear(w);
+	world_register(w, 0, "inc1", &r, 1);
+	assert_string_equal(world_state(w, id), "NODE_FAIL");
+	assert_int_equal(world_view(w, id).exit_code, 0);
+	assert_int_equal(world_view(w, id).elapsed_s, 9);
+	assert_non_null(world_effect(w, EFFECT_FORGET_RUN));
+	world_seal(w);
+	world_free(w);
+}
+
+/* A run of no job that is known is not killed: it holds what it has. */
+static void adopts(void **state)
+{
+	struct world *w = world_simple(1, "h100:4");
+	struct run_report r = world_report((struct run_id){ 0, 0, 1 }, REPORT_RUNNING);
+	uint64_t id;
+
+	(void)state;
+	/* Below every id that this core hands out. */
+	world_restart(w);
+	r.run.job = 5;
+	r.gpus = 3;
+	r.cpus = 2;
+	r.mem_mb = 1024;
+	r.uid = 4711;
+	world_clear(w);
+	world_register(w, 0, "inc1", &r, 1);
+	assert_null(world_effect(w, EFFECT_END_RUN));
+	assert_int_equal(node(w, 0).gpus[0].free, 2);
+	assert_int_equal(node(w, 0).cpus_free, 6);
+	assert_non_null(strstr(node(w, 0).reason, "no job that is known"));
+	id = world_submit(w, "h100:3");
+	assert_string_equal(world_state(w, id), "PENDING");
+	world_restart(w);
+	world_register(w, 0, "inc1", &r, 1);
+	assert_int_equal(node(w, 0).gpus[0].free, 2);
+	/* The agent has no record of it any more. */
+	world_gone(w, 0);
+	world_register(w, 0, "inc1", NULL, 0);
+	assert_int_equal(w->n_wanted, 1);
+	r.state = REPORT_NEVER;
+	world_say(w, 0, r);
+	assert_string_equal(world_state(w, id), "CONFIGURING");
+	world_seal(w);
+	assert_int_equal(w->history_runs, 1);
+	/* The late copy of an old report is no run. */
+	r.state = REPORT_RUNNING;
+	world_say(w, 0, r);
+	assert_int_equal(node(w, 0).n_runs, 1);
+	world_free(w);
+}
+
+/* --- inventory ------------------------------------------------------------------------------- */
+
+struct inventory_case {
+	uint32_t cpus;
+	uint64_t mem_mb;
+	struct gpu_request gpus[2];
+	size_t n_gpus;
+	const char *reason; /* "": it is as demanded */
+};
+
+static const struct inventory_case inventory_cases[] = {
+	{ 8, 65536, { { "h100", 4 } }, 1, "" },
+	{ 128, 1 << 20, { { "h100", 8 }, { "l40s", 1 } }, 2, "" },
+	{ 8, 65536, { { NULL, 0 } }, 0, "" }, /* configured GPUs without hardware */
+	{ 7, 65536, { { "h100", 4 } }, 1, "CPUs 7 instead of 8" },
+	{ 8, 65535, { { "h100", 4 } }, 1, "memory 65535M instead of 65536M" },
+	{ 8, 65536, { { "h100", 3 } }, 1, "h100 3 instead of 4" },
+	{ 4, 1024, { { "l40s", 4 } }, 1,
+	        "CPUs 4 instead of 8, memory 1024M instead of 65536M, h100 0 instead of 4" },
+};
+
+static void inventory(void **state)
+{
+	size_t i;
+
+	(void)state;
+	for (i = 0; i < sizeof(inventory_cases) / sizeof(inventory_cases[0]); i++) {
+		const struct inventory_case *c = &inventory_cases[i];
+		struct world *w = world_simple(1, "h100:4");
+		struct core_event e = { .kind = EV_AGENT_UP };
+		uint64_t id = world_submit(w, "h100:1");
+
+		e.agent_up.session = 900;
+		e.agent_up.boot_id = e.agent_up.incarnation = "inc1";
+		e.agent_up.version = e.agent_up.containment = "";
+		e.agent_up.cpus = c->cpus;
+		e.agent_up.mem_mb = c->mem_mb;
+		e.agent_up.gpus = c->gpus;
+		e.agent_up.n_gpus = c->n_gpus;
+		world_apply(w, &e);
+		world_schedule(w);
+		assert_string_equal(node(w, 0).reason, c->reason);
+		assert_string_equal(node(w, 0).state, *c->reason ? "invalid" : "mixed");
+		assert_string_equal(world_state(w, id), *c->reason ? "PENDING" : "CONFIGURING");
+		world_free(w);
+	}
+}
+
+/* --- a restored backup ----------------------------------------------------------------------- */
+
+static void suspended(void **state)
+{
+	struct world *w = world_simple(1, "h100:4");
+	struct core_event e = { .kind = EV_AGENT_UP };
+	uint64_t id = running(w, true), waiting = world_submit(w, "h100:1");
+	struct run_report r = alive(w, id);
+	struct error err;
+	const char *text = NULL;
+
+	(void)state;
+	world_restart(w);
+	world_clear(w);
+	e.agent_up.session = 900;
+	e.agent_up.boot_id = e.agent_up.incarnation = "inc1";
+	e.agent_up.version = e.agent_up.containment = "";
+	e.agent_up.cpus = 8;
+	e.agent_up.mem_mb = 65536;
+	e.agent_up.max_epoch = 50;
+	world_apply(w, &e);
+	assert_true(core_is_suspended(w->core, &text));
+	assert_non_null(strstr(text, "epoch 50"));
+	assert_int_equal(w->n_wanted, 0);
+	assert_string_equal(world_state(w, id), "RUNNING");
+	assert_string_equal(world_reason(w, waiting), "ControllerSuspended");
+	world_control(w, world_admin(), JOB_CANCEL, waiting);
+	assert_int_equal(w->error.code, ERR_EPOCH);
+	world_say(w, 0, world_report(world_run(w, id), REPORT_ENDED));
+	assert_string_equal(world_state(w, id), "RUNNING");
+	world_pass(w, 100000);
+	assert_null(world_effect(w, EFFECT_END_RUN));
+	assert_null(world_effect(w, EFFECT_START_RUN));
+	assert_null(world_effect(w, EFFECT_FORGET_RUN));
+	/* Taken over: above all that was seen, and all that comes. */
+	world_restart(w);
+	core_takeover(w->core, 60, 70000);
+	assert_false(core_is_suspended(w->core, &text));
+	e.agent_up.max_epoch = 61;
+	e.agent_up.max_job = 80000;
+	e.agent_up.runs = &r;
+	e.agent_up.n_runs = 1;
+	world_apply(w, &e);
+	world_schedule(w);
+	assert_false(core_is_suspended(w->core, &text));
+	assert_int_equal(world_submit(w, "h100:1"), 80001);
+	assert_int_equal(w->n_wanted, 1);
+	world_run_ends(w, id, 0);
+	assert_string_equal(world_state(w, waiting), "CONFIGURING");
+	assert_int_equal(core_check(w->core, &err), 0);
+	world_seal(w);
+	world_free(w);
+}
+
+/* The job id alone gives it away; and a job that the backup has as waiting is running. */
+static void restored(void **state)
+{
+	struct world *w = world_simple(1, "h100:4");
+	uint64_t id = world_submit(w, "h100:4");
+	struct core_event e = { .kind = EV_AGENT_UP };
+	struct run_report r;
+
+	(void)state;
+	world_restart(w);
+	core_takeover(w->core, 0, 0);
+	r = world_report((struct run_id){ id, 0, 2 }, REPORT_RUNNING);
+	r.gpus = 0xf;
+	world_clear(w);
+	world_register(w, 0, "inc1", &r, 1);
+	assert_string_equal(world_state(w, id), "RUNNING");
+	assert_int_equal(world_view(w, id).attempt, 2);
+	assert_null(world_effect(w, EFFECT_START_RUN));
+	world_run_ends(w, id, 0);
+	assert_string_equal(world_state(w, id), "COMPLETED");
+	world_restart(w);
+	e.agent_up.session = 900;
+	e.agent_up.boot_id = e.agent_up.incarnation = "inc1";
+	e.agent_up.version = e.agent_up.containment = "";
+	e.agent_up.max_job = 1000000;
+	world_apply(w, &e);
+	assert_true(core_is_suspended(w->core, NULL));
+	world_free(w);
+}
+
+static void two_backups(void **state)
+{
+	struct world *w = world_simple(1, "h100:4");
+	struct core *core;
+	struct error err;
+	struct row row = { .table = TABLE_META, .change = ROW_PUT, .n = 2 };
+
+	(void)state;
+	row.v[0] = (struct value){ .type = VALUE_TEXT, .p = "cluster", .n = 7 };
+	row.v[1] = (struct value){ .type = VALUE_TEXT, .p = "other", .n = 5 };
+	core = core_new(w->conf, 1);
+	assert_int_equal(core_load(core, &row, &err), 0);
+	assert_int_equal(core_start(core, w->now, &err), -1);
+	assert_int_equal(err.code, ERR_CLUSTER);
+	core_free(core);
+	world_free(w);
+}
+
+/* --- a broken node --------------------------------------------------------------------------- */
+
+static void broken_node(void **state)
+{
+	struct world *w = world_simple(1, "h100:4");
+	struct submit_job job;
+	uint64_t id[2];
+	int i;
+
+	(void)state;
+	world_register_all(w);
+	for (i = 0; i < 2; i++) {
+		job = world_job(w, "h100:4");
+		id[i] = world_submit_job(w, &job, 1000 + (uint32_t)i);
+	}
+	for (i = 0; i < 4; i++) {
+		uint64_t at = strcmp(world_state(w, id[0]), "PENDING") ? id[0] : id[1];
+		struct run_report r = world_report(world_run(w, at), REPORT_NEVER);
+
+		r.detail = "no cgroup";
+		assert_string_equal(node(w, 0).state, "allocated");
+		world_say(w, 0, r);
+	}
+	assert_string_equal(node(w, 0).state, "drained");
+	assert_string_equal(node(w, 0).reason, "4 launches in a row failed, the last: no cgroup");
+	assert_string_equal(world_reason(w, id[0]), "JobLaunchFailure");
+	assert_string_equal(world_reason(w, id[1]), "PartitionDown");
+	world_seal(w);
+	world_free(w);
+}
+
+/* --- another configuration ------------------------------------------------------------------- */
+
+static const char grown[] =
+        "cluster = \"test\"; controller = { host = \"h\"; };\n"
+        "gpu_types = ( { name = \"l40s\"; mem = \"48G\"; }, { name = \"h100\"; mem = \"80G\"; } "
+        ");\n"
+        "nodes = ( { name = \"m[0-4]\"; cpus = 8; mem = \"64G\"; gpus = \"h100:8\"; },\n"
+        "  { name = \"n1\"; cpus = 8; mem = \"64G\"; gpus = \"h100:4\"; } );\n"
+        "partitions = ( { name = \"other\"; nodes = \"n1\"; },\n"
+        "  { name = \"batch\"; nodes = \"ALL\"; default = true; } );\n";
+static const char shrunk[] =
+        "cluster = \"test\"; controller = { host = \"h\"; };\n"
+        "gpu_types = ( { name = \"l40s\"; } );\n"
+        "nodes = ( { name = \"n[0-1]\"; cpus = 8; mem = \"64G\"; gpus = \"l40s:2\"; } );\n"
+        "partitions = ( { name = \"new\"; nodes = \"ALL\"; default = true; } );\n";
+static const char original[] =
+        "cluster = \"test\"; controller = { host = \"h\"; };\n"
+        "gpu_types = ( { name = \"h100\"; mem = \"80G\"; }, { name = \"l40s\"; mem = \"48G\"; } "
+        ");\n"
+        "nodes = ( { name = \"n[0-1]\"; cpus = 8; mem = \"64G\"; gpus = \"h100:4\"; } );\n"
+        "partitions = ( { name = \"batch\"; nodes = \"ALL\"; default = true; } );\n";
+
+static void reconfigures(void **state)
+{
+	struct world *w = world_new(original);
+	uint64_t id = running(w, true), waiting, wide;
+	struct partition_view p;
+
+	(void)state;
+	waiting = world_submit(w, "h100:4");
+	wide = world_submit(w, "h100:3");
+	/* Node n0 leaves under its run, n1 becomes number 5. */
+	world_clear(w);
+	world_reconfigure(w, grown);
+	assert_non_null(world_effect(w, EFFECT_CLOSE_AGENT));
+	assert_string_equal(w->close_text, "the node has left the configuration");
+	assert_string_equal(world_state(w, id), "RUNNING");
+	assert_string_equal(world_view(w, id).node, "n0");
+	world_register(w, 5, "inc1", NULL, 0);
+	assert_string_equal(world_state(w, waiting), "CONFIGURING");
+	assert_int_equal(world_node_of(w, waiting), 5);
+	assert_true(core_partition_view(w->core, 1, &p));
+	assert_int_equal(p.jobs_pending, 1);
+	assert_int_equal(p.jobs_running, 2);
+	world_seal(w);
+	/* Partition and type go, nodes stay with fewer GPUs than are booked. */
+	world_reconfigure(w, shrunk);
+	assert_string_equal(world_reason(w, wide), "BadConstraints");
+	assert_string_equal(world_state(w, id), "RUNNING");
+	assert_int_equal(node(w, 0).gpus[0].free, 0);
+	world_restart(w);
+	assert_string_equal(world_reason(w, wide), "");
+	world_schedule(w);
+	assert_string_equal(world_reason(w, wide), "BadConstraints");
+	assert_string_equal(world_state(w, id), "RUNNING");
+	/* And back: all is as it was, after registration too. */
+	world_reconfigure(w, original);
+	world_register(w, 0, "inc1", (struct run_report[]){ alive(w, id) }, 1);
+	assert_string_equal(world_state(w, id), "RUNNING");
+	assert_string_equal(world_reason(w, wide), "Resources");
+	world_run_ends(w, id, 0);
+	assert_string_equal(world_state(w, wide), "CONFIGURING");
+	world_seal(w);
+	world_free(w);
+}
+
+static void shrinks_below(void **state)
+{
+	struct world *w = world_new(grown);
+	uint64_t id;
+
+	(void)state;
+	world_register(w, 0, "inc1", NULL, 0);
+	id = world_submit(w, "h100:8");
+	assert_string_equal(world_state(w, id), "CONFIGURING");
+	world_gone(w, 0);
+	world_say(w, 0, world_report(world_run(w, id), REPORT_RUNNING));
+	world_node(w, NODE_DOWN, 0, true);
+	assert_string_equal(world_state(w, id), "PENDING");
+	world_reconfigure(w, original);
+	assert_string_equal(world_reason(w, id), "BadConstraints");
+	assert_string_equal(world_view(w, id).reason_text,
+	        "--gpus=h100:8 on one node: the largest node in batch has h100:4");
+	world_seal(w);
+	world_free(w);
+}
+
+/* --- reasons --------------------------------------------------------------------------------- */
+
+static void reasons(void **state)
+{
+	struct world *w = world_simple(4, "h100:4");
+	uint64_t a, b, c;
+	unsigned n;
+
+	(void)state;
+	for (n = 0; n < 3; n++)
+		world_register(w, n, "inc1", NULL, 0);
+	for (n = 0; n < 3; n++)
+		world_submit(w, "h100:3");
+	world_node(w, NODE_DRAIN, 2, false);
+	a = world_submit(w, "h100:2");
+	b = world_submit(w, "h100:2");
+	assert_string_equal(world_reason(w, a), "Resources");
+	assert_string_equal(
+	        world_view(w, a).reason_text, "needs h100:2 on one node of batch: 2 nodes have "
+	                                      "fewer free, 1 is drained, 1 is not heard of");
+	assert_string_equal(world_reason(w, b), "Priority");
+	c = world_submit(w, "h100:4");
+	assert_string_equal(world_reason(w, c), "Resources");
+	world_control(w, world_user(1000), JOB_HOLD, a);
+	assert_string_equal(world_reason(w, a), "JobHeldUser");
+	assert_string_equal(world_view(w, a).reason_text, "held by ana from login1");
+	assert_string_equal(world_reason(w, b), "Resources");
+	world_control(w, world_admin(), JOB_HOLD, a);
+	assert_string_equal(world_reason(w, a), "JobHeldAdmin");
+	for (n = 0; n < 2; n++)
+		world_node(w, NODE_DOWN, n, false);
+	world_pass(w, 2);
+	assert_string_equal(world_reason(w, b), "PartitionDown");
+	assert_string_equal(world_view(w, b).reason_text,
+	        "needs h100:2 on one node of batch: 1 is drained, 2 are down, 1 is not heard of");
+	world_free(w);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(reconciles),
+		cmocka_unit_test(lost_order),
+		cmocka_unit_test(old_sessions),
+		cmocka_unit_test(silence),
+		cmocka_unit_test(fences),
+		cmocka_unit_test(fence_races_return),
+		cmocka_unit_test(unknown_is_off),
+		cmocka_unit_test(operators),
+		cmocka_unit_test(operator_was_wrong),
+		cmocka_unit_test(late_record),
+		cmocka_unit_test(adopts),
+		cmocka_unit_test(inventory),
+		cmocka_unit_test(suspended),
+		cmocka_unit_test(restored),
+		cmocka_unit_test(two_backups),
+		cmocka_unit_test(broken_node),
+		cmocka_unit_test(reconfigures),
+		cmocka_unit_test(shrinks_below),
+		cmocka_unit_test(reasons),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
