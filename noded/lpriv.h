@@ -1,6 +1,8 @@
 /* lpriv.h - the parts of the launcher, for the launcher's own files
  *
- *   launcher.c  the process: fork, directories, loop, messages
+ *   launcher.c  the process: fork, loop, signals
+ *   lplace.c    directories, lock, incarnation, what is remembered
+ *   lmsg.c      messages of and for the network half
  *   lrun.c      runs: what is known of each, from records and orders to reports
  *   lstart.c    StartRun, from the first check to the shepherd
  *   lscan.c     at the start: what records, shepherds and cgroups are there
@@ -144,16 +146,30 @@ void lreport_set(char **field, const char *value); /* of a report of our own */
 /* --- starting (lstart.c), finding (lscan.c) --------------------------------------------------- */
 
 void lstart_order(struct launcher *l, const void *body, size_t len);
-void lstart_free(struct lstart *s); /* gives it up, silently; NULL is fine */
+void lstart_free(struct lstart *s);           /* gives it up, silently; NULL is fine */
 void lstart_free_dropped(struct launcher *l); /* when no answer will come any more */
 
 /* Fill the table. Blocks until nothing of an older incarnation is left. */
 int lscan(struct launcher *l, struct error *err);
 
-/* --- the process (launcher.c) ----------------------------------------------------------------- */
+/* --- places (lplace.c) ------------------------------------------------------------------------ */
 
-void launcher_send(struct launcher *l, unsigned type, const ProtobufCMessage *m);
+int lplace_make(struct launcher *l, struct error *err); /* directories, checked and opened */
+int lplace_lock(struct launcher *l, struct error *err); /* waits a while for the one before us */
+void lplace_load(struct launcher *l);                   /* highest epoch and job id */
+void lplace_save_job(struct launcher *l);               /* to disk, if it is newer there */
+int lplace_incarnation(struct launcher *l, struct error *err); /* found, or a new one: fresh */
+/* Last of all: an incarnation is one only when nothing of the one before is left. */
+int lplace_save_incarnation(struct launcher *l, struct error *err);
+
 void launcher_saw_epoch(struct launcher *l, uint64_t epoch);
 void launcher_saw_job(struct launcher *l, uint64_t job);
+
+/* --- messages (lmsg.c) ------------------------------------------------------------------------ */
+
+void launcher_send(struct launcher *l, unsigned type, const ProtobufCMessage *m);
+void lmsg_hello(struct launcher *l);
+void lmsg_read(struct bufferevent *bev, void *arg); /* libevent's callbacks; arg is the launcher */
+void lmsg_event(struct bufferevent *bev, short what, void *arg);
 
 #endif

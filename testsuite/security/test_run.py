@@ -355,21 +355,31 @@ def test_the_job_inherits_nothing(lau):
     assert "SECRET_OF_THE_AGENT" not in p["env"]
 
 
-def test_descriptors_are_closed_even_if_the_launcher_leaks(lau):
-    """Descriptors that were put into the launcher behind its back do not get to a job."""
-    p = probe(lau)
-    assert p["fds"] == [0, 1, 2]
-    shepherd_fds = []
-    run = lau.submit("echo up > up; until [ -e go ]; do sleep 0.05; done")
-    wait_until((lau.jobs / "up").exists, "the run")
-    pid = lau.shepherd(run)
-    for f in pathlib.Path(f"/proc/{pid}/fd").iterdir():
-        shepherd_fds.append((int(f.name), os.readlink(f)))
-    sockets = [n for n, to in shepherd_fds if to.startswith("socket:")]
-    assert sockets == [4]  # its orders, and nothing of the agent's
-    assert {n for n, to in shepherd_fds if n < 3 and to == "/dev/null"} == {0, 1, 2}
-    (lau.jobs / "go").touch()
-    lau.wait_over(run)
+def test_descriptors_that_the_agent_leaks_end_with_it():
+    """What was open in whoever started the agent, without close-on-exec, as a service manager's bug would have it."""
+    lau = Launcher(start=False)
+    try:
+        secret = lau.dir / "secret"
+        secret.write_text("secret")
+        leaks = [os.open(secret, os.O_RDONLY), os.open("/", os.O_RDONLY | os.O_DIRECTORY)]
+        lau.start(leak=leaks)
+        run = lau.submit("ls -l /proc/self/fd > fds; echo up > up; until [ -e go ]; do sleep 0.05; done")
+        wait_until((lau.jobs / "up").exists, "the run")
+        held = {pid: {int(f.name): os.readlink(f) for f in pathlib.Path(f"/proc/{pid}/fd").iterdir()}
+                for pid in (lau.process.pid, lau.pid, lau.shepherd(run))}
+        assert str(secret) in held[lau.process.pid].values()
+        assert str(secret) not in held[lau.pid].values() and "/" not in held[lau.pid].values()
+        shepherd = held[lau.shepherd(run)]
+        assert {n for n, to in shepherd.items() if to == "/dev/null"} == {0, 1, 2}
+        assert [n for n, to in shepherd.items() if to.startswith("socket:")] == [4]  # its orders, nothing of the agent's
+        assert str(secret) not in shepherd.values()
+        assert "secret" not in (lau.jobs / "fds").read_text()
+        (lau.jobs / "go").touch()
+        assert lau.result(run) == ("CAUSE_EXIT", 0, 0)
+        for fd in leaks:
+            os.close(fd)
+    finally:
+        lau.close()
 
 
 # --- 7: a hostile environment ----------------------------------------------------------------------

@@ -103,7 +103,7 @@ class Launcher:
 
     # --- the process ---------------------------------------------------------------------------
 
-    def start(self, wait=True, **env):
+    def start(self, wait=True, leak=(), **env):
         self.sock, theirs = socket.socketpair()
         self.sock.setblocking(False)
         kw = {"user": self.user.pw_uid, "group": self.user.pw_gid, "extra_groups": []} if self.user and ROOT else {}
@@ -115,7 +115,7 @@ class Launcher:
         self.process = subprocess.Popen(
             [str(a) for a in (HOST, theirs.fileno(), "n1", CLUSTER, self.dir / "run", self.dir / "spool",
                               self.munge.socket, SHEPHERD, self.cgroup, int(self.allow_root), self.age)],
-            stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=log, pass_fds=[theirs.fileno()], env=e,
+            stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=log, pass_fds=[theirs.fileno(), *leak], env=e,
             start_new_session=True, **kw)
         theirs.close()
         line = self.process.stdout.readline()
