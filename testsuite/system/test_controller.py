@@ -247,6 +247,50 @@ def test_restored_backup_gives_no_orders_until_it_is_told_to():
             os.kill(pid, signal.SIGKILL)
 
 
+# --- the disk ------------------------------------------------------------------------------------
+
+@pytest.mark.skipif(not ROOT, reason="mounts a small file system")
+def test_full_disk_loses_nothing():
+    """Refused in time where there is a mark; without one the controller ends rather than lie."""
+    with Cluster(nodes=["n1"], controller='min_free = "1T";', start=False) as c:
+        state = c.dir / "state"
+        own = f"uid={c.ctld_user.pw_uid},gid={c.ctld_user.pw_gid},mode=700"
+        subprocess.run(["mount", "-t", "tmpfs", "-o", f"size=24m,{own}", "tmpfs", state], check=True)
+        try:
+            c.start()
+            r = c.run("gsubmit", "--wrap", "true", check=False)
+            assert r.returncode == 1 and "MiB" in r.stderr and "free" in r.stderr
+            c.write_conf(c.conf_text().replace('min_free = "1T";', 'min_free = "0";'))
+            c.run("gctl", "reconfigure")
+            running = c.submit("while [ ! -e go ]; do sleep 0.05; done; exit 3", "--output=/dev/null")
+            c.wait_state(running, "RUNNING")
+            accepted = [running]
+            for i in range(60):  # a megabyte each
+                r = c.run("gsubmit", "--parsable", "--hold", check=False, env={"GPUSCHED_RETRY": "0"},
+                          stdin=f"#!/bin/sh\n# {os.urandom(500000).hex()} {i}\n")
+                if r.returncode:
+                    break
+                accepted.append(int(r.stdout))
+            else:
+                pytest.fail("60 MB went onto a disk of 24")
+            if c.ctld.alive():  # refused; then the end of a run must still find room
+                assert r.returncode == 1
+                (c.dir / "jobs/go").touch()
+                c.wait_state(running, "FAILED")
+                c.ctld.kill()
+            else:
+                assert "does not commit" in log_of(c)
+            subprocess.run(["mount", "-o", f"remount,size=200m,{own}", state], check=True)
+            c.start_ctld()
+            (c.dir / "jobs/go").touch()
+            assert c.wait_state(running, "FAILED")["exit_code"] == 3
+            known = c.jobs()
+            assert [i for i in accepted if i not in known] == []
+        finally:
+            c.ctld.kill()
+            subprocess.run(["umount", "-l", state], check=True)
+
+
 def test_shutdown_tells_and_ends():
     with Cluster(nodes=["n1"]) as c:
         job = c.submit("true")
