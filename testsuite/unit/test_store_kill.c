@@ -107,15 +107,19 @@ static void test_random_kills(void **state)
 {
 	char *dir = fixture_mkdir();
 	uint64_t commit = 0;
+	unsigned killed = 0;
 
 	(void)state;
 	for (unsigned round = 1; round <= 40; round++) {
 		struct end end = run(dir, round % 4 == 0, NULL, 1 + round * 29 % 97);
 
-		assert_true(end.killed && end.acknowledged > commit);
+		/* On a busy machine the child may have done all before the signal came. */
+		killed += end.killed;
+		assert_true(end.acknowledged > commit);
 		/* it may have gone on until the signal arrived */
 		commit = check(dir, end.acknowledged, end.acknowledged + COMMITS);
 	}
+	assert_true(killed > 0);
 	fixture_rmdir(dir);
 }
 
