@@ -32,6 +32,7 @@ struct gpu_request {
 };
 
 #define MAX_GPU_ALTERNATIVES 8
+#define TIME_LIMIT_NONE      UINT32_MAX /* --time=unlimited */
 
 /* One job of a submit. Signature, hashes and sizes were checked by ctld/rpc. */
 struct submit_job {
@@ -43,7 +44,7 @@ struct submit_job {
 	size_t n_gpus;
 	uint32_t cpus;         /* 0: default */
 	uint64_t mem_mb;       /* 0: default */
-	uint32_t time_limit_s; /* 0: default */
+	uint32_t time_limit_s; /* 0: default; TIME_LIMIT_NONE: none */
 	uint32_t warn_signal, warn_before_s;
 	uint32_t max_attempts;
 	bool hold, requeue;

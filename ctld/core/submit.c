@@ -90,6 +90,8 @@ static int check_time(
 	char want[UNITS_TEXT], most[UNITS_TEXT];
 
 	*limit = asked ? asked : p->default_time_s ? p->default_time_s : p->max_time_s;
+	if (asked == TIME_LIMIT_NONE)
+		*limit = 0;
 	if (!p->max_time_s || (*limit && *limit <= p->max_time_s))
 		return 0;
 	return error_set(err, ERR_TIME_LIMIT, "--time=%s: partition %s allows at most %s",

@@ -188,7 +188,7 @@ int never_fits(
 	size_format_mb(most_mem, most.mem);
 	if (ask->cpus > most.cpus && most.cpus)
 		return error_set(err, ERR_JOB_NEVER,
-		        "--cpus=%u on one node: the largest node in %s has %u CPUs", ask->cpus,
+		        "--cpus-per-task=%u on one node: the largest node in %s has %u CPUs", ask->cpus,
 		        p->name, most.cpus);
 	if (ask->mem_mb > most.mem && most.mem)
 		return error_set(err, ERR_JOB_NEVER,

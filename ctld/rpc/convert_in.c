@@ -115,7 +115,7 @@ static int check_numbers(const Gpusched__JobRequest *r, struct error *err)
 		return above("CPUs", r->cpus, WIRE_CPUS_MAX, err);
 	if (r->mem_mb > WIRE_MEM_MB_MAX)
 		return above("memory in MiB", r->mem_mb, WIRE_MEM_MB_MAX, err);
-	if (r->time_limit_s > INT32_MAX)
+	if (r->time_limit_s > INT32_MAX && r->time_limit_s != TIME_LIMIT_NONE)
 		return above("time limit in seconds", r->time_limit_s, INT32_MAX, err);
 	if (r->warn_signal > WIRE_SIGNAL_MAX)
 		return above("warning signal", r->warn_signal, WIRE_SIGNAL_MAX, err);

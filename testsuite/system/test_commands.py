@@ -12,9 +12,13 @@ import pytest
 from cluster import BIN, ROOT, Cluster, wait_until
 
 
+PARTITIONS = """( { name = "batch"; nodes = "ALL"; default = true; max_time = "1-00:00:00"; grace = "2s"; },
+  { name = "long"; nodes = "ALL"; default_time = "2:00:00"; grace = "2s"; } )"""
+
+
 @pytest.fixture(scope="module")
 def cluster():
-    with Cluster() as c:
+    with Cluster(partitions=PARTITIONS) as c:
         yield c
 
 
@@ -107,6 +111,22 @@ def test_input_error_and_append(cluster):
         job = cluster.submit("cat; echo oops >&2", "-i", "in.txt", "-o", "inout.out", "-e", "inout.err", "--open-mode=append")
         assert output_of(cluster, job, "inout.out") == "hello\n" * i
     assert (cluster.dir / "jobs/inout.err").read_text() == "oops\noops\n"
+
+
+def test_no_time_limit(cluster):
+    r = cluster.run("gsubmit", "--hold", "--time=unlimited", "--wrap", "true", check=False)
+    assert r.returncode == 1 and "1-00:00:00" in r.stderr
+    a = cluster.submit("true", "--hold", "-p", "long", "--time=unlimited")
+    b = cluster.submit("true", "--hold", "-p", "long")
+    assert (cluster.job(a)["time_limit_s"], cluster.job(b)["time_limit_s"]) == (0, 7200)
+    assert cluster.run("gqueue", "-h", "-j", a, "-o", "TIMELIMIT").stdout.strip() == "UNLIMITED"
+
+
+def test_warning_before_the_limit(cluster):
+    job = cluster.submit("trap 'echo warned; exit 7' USR1; while :; do sleep 0.05; done", "-t", "0:03", "--signal=B:USR1@2",
+                         "-o", "warned.out")
+    assert output_of(cluster, job, "warned.out") == "warned\n"
+    assert cluster.job(job)["exit_code"] == 7
 
 
 def test_test_only(cluster):
@@ -264,7 +284,7 @@ def test_drain_and_resume(cluster):
 
 
 def test_info(cluster):
-    lines = cluster.run("ginfo").stdout.splitlines()
+    lines = cluster.run("ginfo", "-p", "batch").stdout.splitlines()
     assert lines[0] == "PARTITION STATE TIMELIMIT  NODES OK DRAIN DOWN GPUS     FREE TOTAL LARGEST"
     assert lines[1].split() == ["batch*", "up", "1-00:00:00", "1", "1", "0", "0", "demo", "4", "4", "4", "on", "n1"]
     assert json.loads(cluster.run("ginfo", "--json").stdout)["partitions"][0]["name"] == "batch"

@@ -195,6 +195,20 @@ for f in $(nm -D --defined-only .libs/libgpusched.so 2>/dev/null | awk '{ print 
 	grep -qx "$f" "$dir/told" || fail "gpusched.3 lacks $f"
 done
 
+# The manual's example compiles as C, the header also as C++, and what is built runs.
+if command -v "${CC:-cc}" >/dev/null && [ -f .libs/libgpusched.so ] && ! ldd .libs/libgpusched.so | grep -q asan; then
+	checked=$((checked + 1))
+	sed -n '/^\.Sh EXAMPLES/,/^\.Ed/p' "$src/man/gpusched.3" | sed '/^\./d; s/\\e/\\/g' >"$dir/example.c"
+	"${CC:-cc}" -Wall -Wextra -Werror -I"$src/cmds" -o "$dir/example" "$dir/example.c" -L.libs -lgpusched ||
+		fail "gpusched.3: the example does not compile"
+	LD_LIBRARY_PATH=.libs "$dir/example" >"$dir/out" 2>"$dir/err"
+	[ $? -eq 1 ] && grep -q "munge" "$dir/err" || fail "gpusched.3: the example says $(cat "$dir/err")"
+	printf '#include "gpusched.h"\nint main() { return gpusched_version() == 0; }\n' >"$dir/header.cc"
+	if command -v c++ >/dev/null; then
+		c++ -Wall -Werror -fsyntax-only -I"$src/cmds" "$dir/header.cc" || fail "gpusched.h is no C++"
+	fi
+fi
+
 if command -v mandoc >/dev/null; then
 	for m in gsubmit.1 gqueue.1 gcancel.1 ginfo.1 gctl.1 gpusched.3; do
 		checked=$((checked + 1))
