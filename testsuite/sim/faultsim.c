@@ -299,6 +299,7 @@ static void sim_make(struct sim *s, uint64_t seed, const char *dir)
 	s->conf = conf_parse(text, "faultsim.conf", &problems);
 	if (!s->conf)
 		fail(seed, problems.v[0].text);
+	conf_problems_clear(&problems);
 	make_munge(s);
 	s->controller = sim_controller_new(&(struct sim_controller_options){ .engine = s->engine,
 		.checker = s->checker, .conf = s->conf, .dir = dir, .vfs_name = VFS_NAME, .vfs = s->vfs,
