@@ -278,7 +278,7 @@ struct ctld *ctld_new(struct conf *conf, const char *conf_path, bool takeover, s
 	c->self = geteuid();
 	c->start_mono = ctld_mono();
 	if (gethostname(c->host, sizeof(c->host) - 1))
-		strcpy(c->host, "?");
+		snprintf(c->host, sizeof(c->host), "?");
 	raise_descriptors();
 	c->base = event_base_new();
 	if (!c->base) {
