@@ -284,6 +284,8 @@ static void take_error(const struct gpusched_error *from, struct error *to)
 {
 	error_set(to, from->code, "%s", from->text);
 	error_hint(to, "%s", from->hint);
+	if (from->code == ERR_JOB_SPEC && strstr(from->text, "environment") && !*from->hint)
+		error_hint(to, "--export=NONE or --export=NAME,... exports less");
 }
 
 static void tell(const struct gpusched_error *why, void *arg)

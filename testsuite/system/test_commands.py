@@ -105,6 +105,14 @@ def test_export(cluster, rule, want):
     assert output_of(cluster, job, "export.out") == want + "\n"
 
 
+def test_too_much_environment(cluster):
+    big = {f"BIG_{i}": "x" * 100000 for i in range(11)}
+    r = cluster.run("gsubmit", "--wrap", "true", env=big, check=False)
+    assert r.returncode == 1 and "environment" in r.stderr and "--export" in r.stderr
+    job = int(cluster.run("gsubmit", "--hold", "--parsable", "--export=BIG_1", "--wrap", "true", env=big).stdout)
+    assert cluster.state(job) == "PENDING"
+
+
 def test_input_error_and_append(cluster):
     (cluster.dir / "jobs/in.txt").write_text("hello\n")
     for i in (1, 2):
