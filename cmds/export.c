@@ -178,6 +178,16 @@ static const char *find_missing(const struct rule *r, char *const *environment)
 	return "";
 }
 
+/* Copy `text` to *at, which moves behind it; the room was counted before. */
+static char *put(char **at, const char *text)
+{
+	size_t size = strlen(text) + 1;
+	char *copy = memcpy(*at, text, size);
+
+	*at += size;
+	return copy;
+}
+
 char **export_apply(const char *text, char *const *environment, const char **missing)
 {
 	size_t n = 0, bytes = 1, i;
@@ -192,19 +202,16 @@ char **export_apply(const char *text, char *const *environment, const char **mis
 		bytes += strlen(r.v[i].text) + 1;
 	list = xcalloc(1, (n + 1) * sizeof(*list) + bytes);
 	at = (char *)(list + n + 1);
-	*missing = strcpy(at, find_missing(&r, environment));
-	at += strlen(at) + 1;
+	*missing = put(&at, find_missing(&r, environment));
 	for (i = n = 0; environment[i]; i++) {
 		if (!goes_along(&r, environment[i]))
 			continue;
-		list[n++] = strcpy(at, environment[i]);
-		at += strlen(at) + 1;
+		list[n++] = put(&at, environment[i]);
 	}
 	for (i = 0; i < r.n; i++) {
 		if (!counts(&r, i))
 			continue;
-		list[n++] = strcpy(at, r.v[i].text);
-		at += strlen(at) + 1;
+		list[n++] = put(&at, r.v[i].text);
 	}
 	rule_clear(&r);
 	return list;

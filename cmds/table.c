@@ -92,7 +92,7 @@ static char *printable(const char *text, unsigned *width)
 			*width += (unsigned)columns;
 		} else {
 			for (size_t i = 0; i < n; i++, *width += 4)
-				to += sprintf(to, "\\x%02X", (unsigned char)plain[at + i]);
+				to += snprintf(to, 5, "\\x%02X", (unsigned char)plain[at + i]);
 		}
 		at += n;
 	}
