@@ -196,7 +196,7 @@ static void bad_mem(Gpusched__JobRequest *r)
 
 static void bad_time(Gpusched__JobRequest *r)
 {
-	r->time_limit_s = UINT32_MAX;
+	r->time_limit_s = UINT32_MAX - 1; /* UINT32_MAX asks for none */
 }
 
 static void bad_signal(Gpusched__JobRequest *r)
