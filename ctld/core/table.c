@@ -1,5 +1,8 @@
 /* table.c - see table.h
  *
+ * Beside each pointer stand 32 bits of its hash: a probe looks at an object only when these agree,
+ * and moving objects between slots looks at none.
+ *
  * While it is being resized a table has two arrays. Items are added to the new one; each change
  * moves a few slots of the old one over and leaves MOVED behind, which probes step over. In the new
  * array a removal shifts later items back, so that it never holds a mark.
@@ -18,8 +21,9 @@ static const char moved_mark;
 #define MOVED ((void *)(uintptr_t)&moved_mark)
 
 struct slots {
-	void **v;
-	size_t mask; /* slots less one; a power of two */
+	void **v;       /* NULL: free, and the end of a probe */
+	uint32_t *hash; /* of v[i] */
+	size_t mask;    /* slots less one; a power of two */
 };
 
 struct table {
@@ -32,7 +36,15 @@ struct table {
 
 static struct slots slots_new(size_t n)
 {
-	return (struct slots){ xcalloc(n, sizeof(void *)), n - 1 };
+	return (struct slots){ xcalloc(n, sizeof(void *)), xcalloc(n, sizeof(uint32_t)), n - 1 };
+}
+
+static void slots_free(struct slots *s)
+{
+	free(s->v);
+	free(s->hash);
+	s->v = NULL;
+	s->hash = NULL;
 }
 
 struct table *table_new(table_hash_fn *hash, uint64_t seed)
@@ -49,18 +61,29 @@ void table_free(struct table *t)
 {
 	if (!t)
 		return;
-	free(t->now.v);
-	free(t->old.v);
+	slots_free(&t->now);
+	slots_free(&t->old);
 	free(t);
 }
 
-static void put(struct table *t, void *item)
+static uint32_t shorten(uint64_t hash)
 {
-	size_t i = t->hash(item, t->seed) & t->now.mask;
+	return (uint32_t)(hash ^ hash >> 32);
+}
 
-	while (t->now.v[i])
-		i = (i + 1) & t->now.mask;
-	t->now.v[i] = item;
+static uint32_t hash_of(const struct table *t, const void *item)
+{
+	return shorten(t->hash(item, t->seed));
+}
+
+static void put(struct slots *s, uint32_t hash, void *item)
+{
+	size_t i = hash & s->mask;
+
+	while (s->v[i])
+		i = (i + 1) & s->mask;
+	s->v[i] = item;
+	s->hash[i] = hash;
 }
 
 /* --- resizing -------------------------------------------------------------------------------- */
@@ -73,12 +96,10 @@ static void move_some(struct table *t, size_t slots)
 		/* A slot that was never used stays so: it is where probes end. */
 		if (item && item != MOVED) {
 			t->old.v[t->at] = MOVED;
-			put(t, item);
+			put(&t->now, t->old.hash[t->at], item);
 		}
-		if (t->at++ == t->old.mask) {
-			free(t->old.v);
-			t->old.v = NULL;
-		}
+		if (t->at++ == t->old.mask)
+			slots_free(&t->old);
 	}
 }
 
@@ -92,12 +113,12 @@ static void resize(struct table *t, size_t slots)
 
 /* --- finding --------------------------------------------------------------------------------- */
 
-static void *find(const struct slots *s, uint64_t hash, table_equal_fn *equal, const void *key)
+static void *find(const struct slots *s, uint32_t hash, table_equal_fn *equal, const void *key)
 {
 	size_t i;
 
 	for (i = hash & s->mask; s->v[i]; i = (i + 1) & s->mask) {
-		if (s->v[i] != MOVED && equal(s->v[i], key))
+		if (s->hash[i] == hash && s->v[i] != MOVED && equal(s->v[i], key))
 			return s->v[i];
 	}
 	return NULL;
@@ -105,13 +126,13 @@ static void *find(const struct slots *s, uint64_t hash, table_equal_fn *equal, c
 
 void *table_find(const struct table *t, uint64_t hash, table_equal_fn *equal, const void *key)
 {
-	void *item = find(&t->now, hash, equal, key);
+	void *item = find(&t->now, shorten(hash), equal, key);
 
-	return item || !t->old.v ? item : find(&t->old, hash, equal, key);
+	return item || !t->old.v ? item : find(&t->old, shorten(hash), equal, key);
 }
 
 /* The slot of an item; -1: it is in the other array. */
-static ptrdiff_t slot_of(const struct slots *s, uint64_t hash, const void *item)
+static ptrdiff_t slot_of(const struct slots *s, uint32_t hash, const void *item)
 {
 	size_t i;
 
@@ -128,23 +149,23 @@ void table_add(struct table *t, void *item)
 {
 	if ((t->count + 1) * 4 > (t->now.mask + 1) * 3)
 		resize(t, (t->now.mask + 1) * 2);
-	put(t, item);
+	put(&t->now, hash_of(t, item), item);
 	t->count++;
 	move_some(t, MOVE_SLOTS);
 }
 
 /* Fill the hole with a later item of the same cluster that may live there, and so on. */
-static void shift_back(struct table *t, size_t hole)
+static void shift_back(struct slots *s, size_t hole)
 {
-	const struct slots *s = &t->now;
 	size_t i;
 
 	for (i = (hole + 1) & s->mask; s->v[i]; i = (i + 1) & s->mask) {
-		size_t home = t->hash(s->v[i], t->seed) & s->mask;
+		size_t home = s->hash[i] & s->mask;
 
 		if (((i - home) & s->mask) < ((i - hole) & s->mask))
 			continue;
 		s->v[hole] = s->v[i];
+		s->hash[hole] = s->hash[i];
 		hole = i;
 	}
 	s->v[hole] = NULL;
@@ -152,11 +173,11 @@ static void shift_back(struct table *t, size_t hole)
 
 void table_remove(struct table *t, void *item)
 {
-	uint64_t hash = t->hash(item, t->seed);
+	uint32_t hash = hash_of(t, item);
 	ptrdiff_t i = slot_of(&t->now, hash, item);
 
 	if (i >= 0) {
-		shift_back(t, (size_t)i);
+		shift_back(&t->now, (size_t)i);
 	} else {
 		i = t->old.v ? slot_of(&t->old, hash, item) : -1;
 		assert(i >= 0);
@@ -184,7 +205,7 @@ size_t table_bytes(const struct table *t)
 {
 	size_t slots = t->now.mask + 1 + (t->old.v ? t->old.mask + 1 : 0);
 
-	return sizeof(*t) + slots * sizeof(void *);
+	return sizeof(*t) + slots * (sizeof(void *) + sizeof(uint32_t));
 }
 
 void *table_each(const struct table *t, size_t *cursor)

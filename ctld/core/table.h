@@ -1,9 +1,9 @@
 /* table.h - a hash table of pointers to objects that hold their own key
  *
- * Open addressing, linear probing; a slot is one pointer. Growing is spread over the calls that
- * follow it: no single call moves more than a few dozen items, so a table of a million never stalls
- * anybody. The table owns none of the objects. Nothing that anyone can see may depend on the order
- * of table_each(): it is the order of hashes.
+ * Open addressing, linear probing; a slot is a pointer and 4 bytes. Growing is spread over the calls
+ * that follow it: no single call moves more than a few dozen items, so a table of a million never
+ * stalls anybody. The table owns none of the objects. Nothing that anyone can see may depend on the
+ * order of table_each(): it is the order of hashes.
  */
 #ifndef CTLD_CORE_TABLE_H
 #define CTLD_CORE_TABLE_H

@@ -31,6 +31,15 @@ static long long now_ns(void)
 	return t.tv_sec * 1000000000LL + t.tv_nsec;
 }
 
+/* What we used of it ourselves: the longest of a million is else the scheduler's of the machine. */
+static long long cpu_ns(void)
+{
+	struct timespec t;
+
+	clock_gettime(CLOCK_THREAD_CPUTIME_ID, &t);
+	return t.tv_sec * 1000000000LL + t.tv_nsec;
+}
+
 static struct clocks clocks_now(void)
 {
 	long long us = now_ns() / 1000;
@@ -202,24 +211,29 @@ static void count_row(void *arg, const struct row *row)
 	*(size_t *)arg += row_bytes(row);
 }
 
+/* As in the daemon, what has changed is sealed every now and then. */
 static void bench_submits(struct core *core, size_t jobs)
 {
-	size_t before = heap_used(), bytes = 0, rows;
+	size_t before = heap_used(), bytes = 0, rows = 0;
 	uint64_t number = 0;
-	long long start = now_ns(), longest = 0;
+	long long submits = 0, seals = 0, longest = 0, start, cpu;
 
 	while (number < jobs) {
-		long long t = now_ns();
-
+		start = now_ns();
+		cpu = cpu_ns();
 		submit_batch(core, &number, jobs - number < BATCH ? jobs - number : BATCH);
-		t = now_ns() - t;
-		longest = t > longest ? t : longest;
+		cpu = cpu_ns() - cpu;
+		submits += now_ns() - start;
+		longest = cpu > longest ? cpu : longest;
+		if (number / BATCH % 16 && number < jobs)
+			continue;
+		start = now_ns();
+		rows += core_seal(core, count_row, &bytes);
+		seals += now_ns() - start;
 	}
-	figure("submit_of_64_longest", (double)longest / 1e6, "ms");
-	figure("submits", (double)jobs * 1e9 / (double)(now_ns() - start), "/s");
-	start = now_ns();
-	rows = core_seal(core, count_row, &bytes);
-	figure("seal", (double)rows * 1e9 / (double)(now_ns() - start), "rows/s");
+	figure("submits", (double)jobs * 1e9 / (double)submits, "/s");
+	figure("submit_of_64_longest_cpu", (double)longest / 1e6, "ms");
+	figure("seal", (double)rows * 1e9 / (double)seals, "rows/s");
 	figure("memory_per_waiting_job", (double)(heap_used() - before) / (double)jobs, "bytes");
 }
 
@@ -275,6 +289,7 @@ static void bench_events(struct core *core)
 	size_t n, i;
 	struct run **runs = runs_sorted(core->runs, &n);
 	struct core_stats before, after;
+	long long longest = 0;
 	size_t bytes = 0;
 
 	core_stats(core, &before);
@@ -282,7 +297,7 @@ static void bench_events(struct core *core)
 		size_t k = i + next_random() % (n - i);
 		struct run *run = runs[k];
 		struct core_event e = { .kind = EV_RUN_REPORT };
-		long long start;
+		long long start, cpu;
 
 		runs[k] = runs[i];
 		e.run.node = node_link(run_link(run)->node)->index;
@@ -294,14 +309,18 @@ static void bench_events(struct core *core)
 			.incarnation = "inc",
 			.gpu_type = "" };
 		start = now_ns();
+		cpu = cpu_ns();
 		core_apply(core, &e, clocks_now());
 		while (core_schedule(core, clocks_now(), 256))
 			;
+		cpu = cpu_ns() - cpu;
 		took[i] = (double)(now_ns() - start);
+		longest = cpu > longest ? cpu : longest;
 		core_effects_clear(core);
 	}
 	core_stats(core, &after);
 	percentiles("event_to_decisions", took, i);
+	figure("event_to_decisions_longest_cpu", (double)longest / 1e3, "us");
 	figure("events_started", (double)(after.started - before.started), "runs");
 	core_seal(core, count_row, &bytes);
 	free(runs);
