@@ -28,7 +28,7 @@ static int check_job(const struct core *core, const struct job *job, struct erro
 		return BROKEN(err, "job %llu is %s, and its run is %s", id,
 		        job_state_name(i->state),
 		        run ? run_state_name(run_info(run)->state) : "not there");
-	if ((l->class != NULL) != (waits && !i->hold && !l->expired))
+	if ((l->class != NULL) != (waits && !i->hold && !l->expired && !job_stray(job)))
 		return BROKEN(err, "job %llu is %s a class", id, l->class ? "in" : "in not");
 	if (l->class && heap_at(class_link(l->class)->queue, l->slot) != job)
 		return BROKEN(err, "job %llu is not where its class has it", id);

@@ -96,10 +96,11 @@ void run_stray(struct core *core, struct run *run, const struct run_report *repo
 struct run *run_adopt(struct core *core, struct node *node, const struct run_report *report);
 
 void run_book(struct core *core, struct run *run, struct node *node);
-void run_hold(struct core *core, struct run *run); /* of a linked run: in another ledger */
-void run_attach(struct job *job, struct run *run); /* to its job's list, latest first */
-struct run *job_run(const struct job *job);        /* the present or last run; NULL: none yet */
-uint32_t job_starts(const struct job *job);        /* attempts that the launcher began */
+void run_hold(struct core *core, struct run *run);  /* of a linked run: in another ledger */
+void run_attach(struct job *job, struct run *run);  /* to its job's list, latest first */
+struct run *job_run(const struct job *job);         /* the present or last run; NULL: none yet */
+const struct run *job_stray(const struct job *job); /* an attempt that should not be there */
+uint32_t job_starts(const struct job *job);         /* attempts that the launcher began */
 uint32_t job_launch_failures(const struct job *job);
 /* Ended in this life or before it: when it may be retired. */
 void job_list_ended(struct core *core, struct job *job, usec_t mono);

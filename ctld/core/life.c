@@ -70,7 +70,8 @@ void job_withdraw(struct core *core, struct job *job)
 void job_consider(struct core *core, struct job *job)
 {
 	const struct job_info *i = job_info(job);
-	bool eligible = i->state == JOB_PENDING && i->hold == HOLD_NONE && !job_link(job)->expired;
+	bool eligible = i->state == JOB_PENDING && i->hold == HOLD_NONE &&
+	                !job_link(job)->expired && !job_stray(job);
 
 	if (!eligible)
 		job_withdraw(core, job);
@@ -99,6 +100,15 @@ struct run *job_run(const struct job *job)
 	while (run && run_info(run)->id.attempt > job_info(job)->attempt)
 		run = run_link(run)->next_of_job;
 	return run && run_info(run)->id.attempt == job_info(job)->attempt ? run : NULL;
+}
+
+const struct run *job_stray(const struct job *job)
+{
+	const struct run *run = job_link_of(job)->runs;
+
+	while (run && run_info(run)->state != RUN_STRAY)
+		run = run_link_of(run)->next_of_job;
+	return run;
 }
 
 uint32_t job_starts(const struct job *job)
@@ -416,6 +426,8 @@ static void run_over_now(struct core *core, struct run *run, enum run_state stat
 		runs_retire(core->runs, run);
 		return;
 	}
+	if (stray)
+		job_consider(core, job);
 	/* An attempt that was given up, or superseded, changes nothing but itself. */
 	if (!stray && run == job_run(job) && job_info(job)->state != JOB_PENDING &&
 	        !job_state_ended(job_info(job)->state)) {
@@ -538,6 +550,9 @@ void run_stray(struct core *core, struct run *run, const struct run_report *repo
 	run_book(core, run, node);
 	run_set_end_wanted(core->runs, run, END_NODE_FAIL);
 	end_run_order(core, run, "", false);
+	/* If its job waits for another attempt: not beside this one. */
+	if (run_link(run)->job)
+		job_consider(core, run_link(run)->job);
 	audit_note(core, "run.stray", NULL, run_info(run)->id.job, run_info(run)->node,
 	        "alive, though it was given up: told to end");
 }
@@ -569,6 +584,8 @@ struct run *run_adopt(struct core *core, struct node *node, const struct run_rep
 	if (job)
 		run_attach(job, run);
 	run_book(core, run, node);
+	if (job && !ours)
+		job_consider(core, job);
 	if (ours) {
 		job_withdraw(core, job);
 		job_set_attempt(core->jobs, job, r->run.attempt);

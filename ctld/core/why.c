@@ -188,14 +188,15 @@ int never_fits(
 	size_format_mb(most_mem, most.mem);
 	if (ask->cpus > most.cpus && most.cpus)
 		return error_set(err, ERR_JOB_NEVER,
-		        "--cpus-per-task=%u on one node: the largest node in %s has %u CPUs", ask->cpus,
-		        p->name, most.cpus);
+		        "--cpus-per-task=%u on one node: the largest node in %s has %u CPUs",
+		        ask->cpus, p->name, most.cpus);
 	if (ask->mem_mb > most.mem && most.mem)
 		return error_set(err, ERR_JOB_NEVER,
 		        "--mem=%s on one node: the largest node in %s has %s", mem, p->name,
 		        most_mem);
-	return error_set(err, ERR_JOB_NEVER, "no node of %s has %s%s%u CPUs and %s memory together",
-	        p->name, ask->gpus->text, ask->gpus->n ? ", " : "", ask->cpus, mem);
+	return error_set(err, ERR_JOB_NEVER, "no node of %s has %s%s%u CPU%s%s%s together", p->name,
+	        ask->gpus->text, ask->gpus->n ? " and " : "", ask->cpus, ask->cpus == 1 ? "" : "s",
+	        ask->mem_mb ? " and memory " : "", ask->mem_mb ? mem : "");
 }
 
 /* --- why a class waits ----------------------------------------------------------------------- */
@@ -270,6 +271,7 @@ const char *job_why(
         const struct core *core, const struct job *job, struct clocks now, char *text, size_t size)
 {
 	struct class *class = job_link_of(job)->class;
+	const struct run *stray;
 	const struct job *head;
 	const char *words, *reason;
 
@@ -283,6 +285,13 @@ const char *job_why(
 	if (job_link_of(job)->expired) {
 		snprintf(text, size, "its signature is too old: its owner must sign it again");
 		return "SignatureExpired";
+	}
+	stray = job_stray(job);
+	if (stray) {
+		snprintf(text, size, "attempt %u is still alive on %.80s%s",
+		        run_info(stray)->id.attempt, run_info(stray)->node,
+		        run_info(stray)->end_wanted ? ", and was told to end" : "");
+		return "AttemptAlive";
 	}
 	if (!class || class_link(class)->verdict == VERDICT_NONE)
 		return "";

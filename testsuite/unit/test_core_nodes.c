@@ -416,6 +416,33 @@ static void operator_was_wrong(void **state)
 	world_free(w);
 }
 
+/* The same, before its successor has started: that one waits for its end. */
+static void one_at_a_time(void **state)
+{
+	struct world *w = world_simple(2, "h100:4");
+	uint64_t id = running(w, true);
+	struct run_report r = alive(w, id);
+
+	(void)state;
+	world_gone(w, 0);
+	world_node(w, NODE_DOWN, 0, true);
+	assert_string_equal(world_state(w, id), "PENDING");
+	world_register(w, 0, "inc1", &r, 1);
+	world_register(w, 1, "inc1", NULL, 0);
+	assert_string_equal(world_state(w, id), "PENDING");
+	assert_string_equal(world_reason(w, id), "AttemptAlive");
+	world_restart(w);
+	world_register(w, 1, "inc1", NULL, 0);
+	assert_string_equal(world_state(w, id), "PENDING");
+	world_register(w, 0, "inc1", &r, 1);
+	r = world_report(r.run, REPORT_ENDED);
+	world_say(w, 0, r);
+	assert_string_equal(world_state(w, id), "CONFIGURING");
+	assert_int_equal(world_view(w, id).attempt, 2);
+	world_seal(w);
+	world_free(w);
+}
+
 /* An attempt that was given up had ended before: its record is the true one, for the run. */
 static void late_record(void **state)
 {
@@ -766,9 +793,9 @@ static void reasons(void **state)
 	a = world_submit(w, "h100:2");
 	b = world_submit(w, "h100:2");
 	assert_string_equal(world_reason(w, a), "Resources");
-	assert_string_equal(
-	        world_view(w, a).reason_text, "needs h100:2 on one node of batch: 2 nodes have "
-	                                      "fewer free, 1 is drained, 1 is not heard of");
+	assert_string_equal(world_view(w, a).reason_text,
+	        "needs h100:2 on one node of batch: 2 nodes have "
+	        "fewer free, 1 is drained, 1 is not heard of");
 	assert_string_equal(world_reason(w, b), "Priority");
 	c = world_submit(w, "h100:4");
 	assert_string_equal(world_reason(w, c), "Resources");
@@ -799,6 +826,7 @@ int main(void)
 		cmocka_unit_test(unknown_is_off),
 		cmocka_unit_test(operators),
 		cmocka_unit_test(operator_was_wrong),
+		cmocka_unit_test(one_at_a_time),
 		cmocka_unit_test(late_record),
 		cmocka_unit_test(adopts),
 		cmocka_unit_test(inventory),
