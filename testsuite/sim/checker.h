@@ -6,7 +6,7 @@
  * shepherds' own records (start, end, reboot, left). The controller's word about itself counts for
  * nothing.
  *
- * Judged, with the number of the invariant in testsuite/sim/README.md:
+ * Judged, each with its number:
  *	I1  an acknowledged submit or cancel is never forgotten
  *	I2  job ids never repeat: one id, one (uid, token)
  *	I3  a run (job, task, attempt) starts at most once anywhere, and at most one run of a task at a time

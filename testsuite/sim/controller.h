@@ -5,8 +5,7 @@
  * the same SQL. The store runs without its thread: a batch is sealed, takes a while, and is then
  * committed; a crash in between either has it or has it not.
  *
- * After each commit the rows sealed so far, loaded into a second core, must give an equal
- * core_hash(); after each restart the database must give the hash of the last commit.
+ * After each restart the database, loaded, must give the core_hash() of the last commit.
  */
 #ifndef TESTSUITE_SIM_CONTROLLER_H
 #define TESTSUITE_SIM_CONTROLLER_H
