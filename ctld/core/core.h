@@ -60,7 +60,8 @@ typedef void core_row_sink(void *arg, const struct row *row);
 size_t core_seal(struct core *core, core_row_sink *sink, void *arg);
 size_t core_dirty_bytes(const struct core *core); /* estimate; too many: stop reading sockets */
 
-/* Over all durable fields, in key order. Audit events (TABLE_EVENT) are not part of it. */
+/* Over all durable fields; the order of rows does not matter. Audit events (TABLE_EVENT) are not
+ * part of it. */
 uint64_t core_hash(const struct core *core);
 
 /* Switch to another configuration, as a whole. Waiting jobs that no longer fit keep waiting with a
@@ -88,7 +89,7 @@ struct job_view {
 	const char *state;      /* "PENDING" */
 	const char *state_code; /* "PD" */
 	bool ended;             /* a terminal state */
-	const char *reason;     /* "Resources", "Priority", "JobHeldUser", ...; "" none */
+	const char *reason;     /* "Resources", "Priority", "JobHeldUser", ...; "" none (yet) */
 	char reason_text[256];  /* the same for people, with numbers */
 	struct gpu_request gpus[MAX_GPU_ALTERNATIVES];
 	size_t n_gpus;

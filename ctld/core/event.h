@@ -46,7 +46,7 @@ struct submit_job {
 	uint64_t mem_mb;       /* 0: default */
 	uint32_t time_limit_s; /* 0: default; TIME_LIMIT_NONE: none */
 	uint32_t warn_signal, warn_before_s;
-	uint32_t max_attempts;
+	uint32_t max_attempts; /* that the launcher began; 0 counts as 1 */
 	bool hold, requeue;
 	int32_t nice;
 	const struct label *labels;

@@ -776,44 +776,6 @@ static void shrinks_below(void **state)
 	world_free(w);
 }
 
-/* --- reasons --------------------------------------------------------------------------------- */
-
-static void reasons(void **state)
-{
-	struct world *w = world_simple(4, "h100:4");
-	uint64_t a, b, c;
-	unsigned n;
-
-	(void)state;
-	for (n = 0; n < 3; n++)
-		world_register(w, n, "inc1", NULL, 0);
-	for (n = 0; n < 3; n++)
-		world_submit(w, "h100:3");
-	world_node(w, NODE_DRAIN, 2, false);
-	a = world_submit(w, "h100:2");
-	b = world_submit(w, "h100:2");
-	assert_string_equal(world_reason(w, a), "Resources");
-	assert_string_equal(world_view(w, a).reason_text,
-	        "needs h100:2 on one node of batch: 2 nodes have "
-	        "fewer free, 1 is drained, 1 is not heard of");
-	assert_string_equal(world_reason(w, b), "Priority");
-	c = world_submit(w, "h100:4");
-	assert_string_equal(world_reason(w, c), "Resources");
-	world_control(w, world_user(1000), JOB_HOLD, a);
-	assert_string_equal(world_reason(w, a), "JobHeldUser");
-	assert_string_equal(world_view(w, a).reason_text, "held by ana from login1");
-	assert_string_equal(world_reason(w, b), "Resources");
-	world_control(w, world_admin(), JOB_HOLD, a);
-	assert_string_equal(world_reason(w, a), "JobHeldAdmin");
-	for (n = 0; n < 2; n++)
-		world_node(w, NODE_DOWN, n, false);
-	world_pass(w, 2);
-	assert_string_equal(world_reason(w, b), "PartitionDown");
-	assert_string_equal(world_view(w, b).reason_text,
-	        "needs h100:2 on one node of batch: 1 is drained, 2 are down, 1 is not heard of");
-	world_free(w);
-}
-
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -836,7 +798,6 @@ int main(void)
 		cmocka_unit_test(broken_node),
 		cmocka_unit_test(reconfigures),
 		cmocka_unit_test(shrinks_below),
-		cmocka_unit_test(reasons),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
