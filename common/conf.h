@@ -22,7 +22,12 @@
 #define CONF_MAX_GPUS_PER_NODE 64    /* GPU sets of a node are one 64-bit word */
 #define CONF_MAX_PARTITIONS    1024
 #define CONF_MAX_GPU_TYPES     256
-#define CONF_NO_LIMIT          0 /* a time limit of 0 is none ("unlimited") */
+#define CONF_MAX_ACCOUNTS      4096
+#define CONF_MAX_QOS           256
+#define CONF_MAX_LICENCES      256
+#define CONF_MAX_SWITCHES      4096
+#define CONF_NO_LIMIT          0          /* a time limit of 0 is none ("unlimited") */
+#define CONF_NONE              UINT32_MAX /* an index: none; a limit: not given */
 
 /* A number of GPUs of one type on one node. */
 struct conf_gpu_count {
@@ -33,6 +38,107 @@ struct conf_gpu_count {
 struct conf_gpu_type {
 	char *name;
 	uint64_t mem_mb; /* nominal memory of one; 0: not given */
+	double price;    /* of one for an hour */
+};
+
+/* Names and the like; owned. */
+struct conf_texts {
+	char **v;
+	size_t n;
+};
+
+/* GPUs by type as in quotas and limits: "h100:48", "any:8". */
+#define CONF_ANY_TYPE UINT16_MAX /* all types together */
+struct conf_gpu_amount {
+	uint16_t type; /* index into conf.gpu_types, or CONF_ANY_TYPE */
+	uint32_t count;
+};
+struct conf_gpu_amounts {
+	struct conf_gpu_amount *v;
+	size_t n;
+};
+
+/* The one shape of limits. What is not given is CONF_NONE (64 bits: UINT64_MAX; gpus: n is 0) and
+ * does not limit. */
+struct conf_limits {
+	struct conf_gpu_amounts gpus;
+	uint64_t gpu_mem_mb, mem_mb;
+	uint32_t cpus, nodes, running, queued, time_s;
+	uint64_t gpu_hours; /* within any gpu_hours_window_s: "500 / 30d" */
+	uint32_t gpu_hours_window_s;
+};
+
+/* GPUs of an account among its siblings (its cohort): what is guaranteed may be borrowed while it
+ * is idle, up to `lend`, and is taken back by preempting borrowers. */
+struct conf_quota {
+	bool given;
+	struct conf_gpu_amounts guaranteed;
+	struct conf_gpu_amounts limit; /* a type not listed: no limit */
+	struct conf_gpu_amounts lend;  /* a type not listed: all of the guaranteed */
+	double weight;                 /* for what is over quota; 1 */
+};
+
+/* Parents come before their children in conf.accounts, whatever their order in the file. */
+struct conf_account {
+	char *name, *parent_name;
+	uint32_t parent; /* index; CONF_NONE: under the root */
+	uint32_t depth;  /* 0: under the root */
+	uint32_t shares;
+	uint32_t rank; /* its place in the file: the first that lists a user is his default */
+	struct conf_texts members; /* users, "@group", "*" */
+	struct conf_texts required_labels;
+	struct conf_quota quota;
+	struct conf_limits limits, per_user, per_job;
+};
+
+struct conf_qos {
+	char *name;
+	bool is_default;
+	int32_t priority;
+	uint32_t max_wait_s; /* 0: none */
+	struct conf_texts preempts_names, accounts_names;
+	uint32_t *preempts; /* indices into conf.qos, with all that those preempt in turn */
+	size_t n_preempts;
+	uint32_t level;     /* above that of every QOS it preempts; 0: preempts none */
+	uint32_t *accounts; /* who may use it, with all accounts below; none: everybody */
+	size_t n_accounts;
+	double usage_factor;
+	uint32_t min_run_s; /* protected from preemption for so long; CONF_NONE: as the partition */
+	struct conf_limits limits, per_user, per_job;
+};
+
+enum conf_preempt { CONF_PREEMPT_OFF, CONF_PREEMPT_REQUEUE, CONF_PREEMPT_CANCEL };
+enum conf_place { CONF_PLACE_PACK, CONF_PLACE_SPREAD };
+enum conf_partition_state {
+	CONF_PARTITION_UP,      /* takes and starts jobs */
+	CONF_PARTITION_DRAIN,   /* takes none, starts what waits */
+	CONF_PARTITION_DOWN,    /* takes jobs, starts none */
+	CONF_PARTITION_INACTIVE /* neither */
+};
+
+struct conf_priority {
+	uint32_t age, fair_share, size, partition, qos, wait_target; /* weights */
+	uint32_t age_max_s;
+	uint32_t half_life_s; /* of usage; 0: usage does not decay */
+};
+
+struct conf_prices {
+	char *currency;
+	double cpu, mem_gb; /* an hour */
+};
+
+struct conf_licence {
+	char *name;
+	uint32_t count;
+};
+
+/* A switch with nodes is a leaf; one with switches joins them. */
+struct conf_switch {
+	char *name, *node_names;
+	uint32_t *nodes; /* ascending */
+	size_t n_nodes;
+	struct conf_texts switches_names;
+	uint32_t parent; /* index; CONF_NONE */
 };
 
 /* One node; `nodes` entries with hostlists are expanded and node_defaults filled in. What is 0 is
@@ -44,6 +150,8 @@ struct conf_node {
 	uint64_t mem_mb;
 	struct conf_gpu_count *gpus;
 	size_t n_gpus; /* entries, not devices */
+	struct conf_texts features;
+	uint32_t leaf; /* index into conf.switches; CONF_NONE */
 };
 
 struct conf_partition {
@@ -57,6 +165,20 @@ struct conf_partition {
 	uint32_t max_time_s;     /* 0: unlimited */
 	uint32_t grace_s;        /* from TERM to KILL */
 	uint32_t default_mem_mb; /* for each job that asks for none; 0: none is booked */
+	enum conf_partition_state state;
+	uint32_t priority;              /* counts as its share of the largest partition priority */
+	enum conf_preempt preempt_mode; /* of what runs here */
+	uint32_t min_run_s;             /* protected from preemption for so long */
+	enum conf_place place;
+	uint32_t plan_depth; /* so many blocked classes get a planned start */
+	bool require_gpu;
+	uint32_t per_gpu_cpus;   /* for each GPU of a job that asks for none; 0: not given */
+	uint64_t per_gpu_mem_mb; /* the same */
+	struct conf_texts accounts_names;
+	uint32_t *accounts; /* who may use it, with all accounts below; none: everybody */
+	size_t n_accounts;
+	struct conf_limits limits, per_user, per_job; /* per_job: at most */
+	struct conf_limits per_job_min;
 };
 
 struct conf_controller {
@@ -93,6 +215,19 @@ struct conf {
 	struct conf_partition *partitions;
 	size_t n_partitions;
 	uint32_t default_partition; /* index; UINT32_MAX: none */
+	struct conf_account *accounts;
+	size_t n_accounts; /* 0: any name will do as an account, and none is limited */
+	char *default_account_name;
+	uint32_t default_account; /* for whom no account lists; CONF_NONE: they are refused */
+	struct conf_qos *qos;
+	size_t n_qos;
+	uint32_t default_qos; /* CONF_NONE: none */
+	struct conf_priority priority;
+	struct conf_prices prices;
+	struct conf_licence *licences;
+	size_t n_licences;
+	struct conf_switch *switches; /* section `topology` */
+	size_t n_switches;
 };
 
 /* Every mistake of one reading, in file order. A syntax error is reported alone. */

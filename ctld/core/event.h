@@ -21,9 +21,11 @@
 struct caller {
 	uint64_t reply;
 	uint32_t uid;
-	bool admin;       /* root, the controller's user (roles come later) */
-	const char *user; /* login name; "uid N" when the name service knows none */
-	const char *host; /* where from, for the audit trail */
+	bool admin;                /* root, the controller's user (roles come later) */
+	const char *user;          /* login name; "uid N" when the name service knows none */
+	const char *host;          /* where from, for the audit trail */
+	const char *const *groups; /* Unix groups of the user, for membership in accounts */
+	size_t n_groups;
 };
 
 struct gpu_request {
@@ -39,12 +41,23 @@ struct submit_job {
 	const char *name, *partition, *account, *submit_host; /* "" where not given */
 	const char *array;
 	const char *cwd, *output, *error;
+	const char *qos;        /* "" the default */
+	const char *constraint; /* features that a node must have: "nvlink&ib|fast" */
+	const char *prefer;     /* the same, where there is a choice */
+	const char *nodelist;   /* hostlist: on all of these */
+	const char *exclude;    /* hostlist: on none of these */
+	const char *licences;   /* "trtllm:2,other" */
 	uint32_t gid;
 	struct gpu_request gpus[MAX_GPU_ALTERNATIVES]; /* best liked first */
 	size_t n_gpus;
-	uint32_t cpus;         /* 0: default */
-	uint64_t mem_mb;       /* 0: default */
-	uint32_t time_limit_s; /* 0: default; TIME_LIMIT_NONE: none */
+	uint32_t nodes_min, nodes_max; /* 0: one node; max 0: as min. With as many as fit */
+	bool gpus_per_node;            /* counts in `gpus` are a node's, else the whole job's */
+	uint64_t gpu_mem_min_mb;       /* a GPU's nominal memory; 0: any */
+	bool exclusive;                /* alone on its nodes, with all they have */
+	uint32_t max_wait_s;           /* wishes to start within; 0: the QOS's */
+	uint32_t cpus;                 /* on each node; 0: default */
+	uint64_t mem_mb;               /* on each node; 0: default */
+	uint32_t time_limit_s;         /* 0: default; TIME_LIMIT_NONE: none */
 	uint32_t warn_signal, warn_before_s;
 	uint32_t max_attempts; /* that the launcher began; 0 counts as 1 */
 	bool hold, requeue;
