@@ -272,13 +272,12 @@ int signedjob_check(const struct mcred *cred, const char *cluster, const struct 
 	return 0;
 }
 
-int signedjob_run_check(
-        const Gpusched__SignedSpec *spec, uint32_t task, uint32_t attempt, struct error *err)
+int signedjob_run_check(uint32_t task, uint32_t attempt, struct error *err)
 {
 	if (task != 0) /* spec_check: it is no array */
 		return error_set(err, ERR_SIGNATURE, "task %u of a job that is no array", task);
-	if (attempt < 1 || attempt > spec->max_attempts)
-		return error_set(err, ERR_SIGNATURE, "attempt %u; its owner signed %u", attempt,
-		        spec->max_attempts);
+	if (attempt < 1 || attempt > SIGNEDJOB_ATTEMPT_LAST)
+		return error_set(err, ERR_SIGNATURE, "attempt %u; must be 1 to %d", attempt,
+		        SIGNEDJOB_ATTEMPT_LAST);
 	return 0;
 }

@@ -42,6 +42,7 @@
 #define SIGNEDJOB_ARG_MAX      (128 * 1024 - 1) /* the kernel's MAX_ARG_STRLEN, for execve(2) */
 #define SIGNEDJOB_ARGS_MAX     (1024 * 1024) /* arguments and environment together: half of ARG_MAX */
 #define SIGNEDJOB_ATTEMPTS_MAX 1000
+#define SIGNEDJOB_ATTEMPT_LAST 1000000           /* orders lost once a second for eleven days */
 #define SIGNEDJOB_SPEC_MAX     (2 * 1024 * 1024) /* a whole spec, serialised */
 
 struct signedjob_hash {
@@ -92,9 +93,9 @@ int signedjob_spec_check(const Gpusched__SignedSpec *spec, struct error *err);
  * that line, no NUL anywhere? -1 with ERR_JOB_SPEC. */
 int signedjob_script_check(const void *script, size_t len, uint64_t max, struct error *err);
 
-/* May this run of it be started: is the task in the array set, the attempt within max_attempts?
- * -1 with ERR_SIGNATURE. */
-int signedjob_run_check(
-        const Gpusched__SignedSpec *spec, uint32_t task, uint32_t attempt, struct error *err);
+/* Is this a run that such a job can have: task 0, for it is no array, and an attempt from 1 to
+ * SIGNEDJOB_ATTEMPT_LAST? -1 with ERR_SIGNATURE. Attempts whose order was lost do not count, so the
+ * number says nothing of max_attempts: who starts runs counts starts (noded/uses.h). */
+int signedjob_run_check(uint32_t task, uint32_t attempt, struct error *err);
 
 #endif

@@ -423,8 +423,8 @@ static int check_gpus(struct lstart *s, struct error *err)
 	return 0;
 }
 
-/* How often the owner allowed this signature to be used. Arrays, when they come, count each task.
- */
+/* How often the owner allowed this signature to be used. Starts count, not the attempt's number:
+ * orders may have been lost. Arrays, when they come, count each task. */
 static int check_uses(struct lstart *s, struct error *err)
 {
 	uint64_t allowed = s->spec->max_attempts;
@@ -489,7 +489,7 @@ static int check_job(struct lstart *s, const struct mcred *cred, struct error *e
 	                0 ||
 	        signedjob_check(cred, s->l->options.cluster, &job, s->spec_arena, &s->spec, &hash,
 	                err) < 0 ||
-	        signedjob_run_check(s->spec, o->run->task, o->run->attempt, err) < 0 ||
+	        signedjob_run_check(o->run->task, o->run->attempt, err) < 0 ||
 	        signedjob_script_check(o->script.data, o->script.len, MSG_SCRIPT_MAX, err) < 0)
 		return -1;
 	s->signed_at = cred->encode_time;

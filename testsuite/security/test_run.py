@@ -201,7 +201,7 @@ def test_signature_is_used_as_often_as_its_owner_allowed(lau):
     for i in range(2):  # whatever job it is said to be
         assert lau.result(lau.start_run(job)) == ("CAUSE_EXIT", 0, 0)
     never(lau, lau.start_run(job), "2 times")
-    never(lau, lau.start_run(job, run={"job": 99, "attempt": 3}), "attempt 3")
+    never(lau, lau.start_run(job, run={"job": 99, "attempt": 3}), "2 times")
     lau.restart()
     never(lau, lau.start_run(job), "2 times")
     lau.kill()
@@ -210,6 +210,13 @@ def test_signature_is_used_as_often_as_its_owner_allowed(lau):
     lau.start()
     never(lau, lau.start_run(job), "2 times")
     assert (lau.jobs / "ran").read_text() == "ran\n" * 2
+
+
+def test_attempts_that_never_came_use_nothing_of_the_signature(lau):
+    job = signed(lau, max_attempts=1)
+    never(lau, lau.start_run(job, run={"job": 98, "attempt": 1000001}), "attempt 1000001")
+    assert lau.result(lau.start_run(job, run={"job": 99, "attempt": 2})) == ("CAUSE_EXIT", 0, 0)
+    never(lau, lau.start_run(job, run={"job": 99, "attempt": 3}), "1 times")
 
 
 def test_a_start_that_failed_does_not_use_the_signature(lau):

@@ -52,6 +52,7 @@ static void request(struct sim_client *c, int kind, unsigned type, const Protobu
 
 static void make_submit(struct sim_client *c)
 {
+	static const uint32_t attempts[] = { 1, 2, 1000, 1000 };
 	struct engine *e = c->o.engine;
 	Gpusched__SignedSpec spec = GPUSCHED__SIGNED_SPEC__INIT;
 	Gpusched__JobRequest req = GPUSCHED__JOB_REQUEST__INIT;
@@ -73,7 +74,7 @@ static void make_submit(struct sim_client *c)
 	spec.name = (char *)"sim";
 	spec.cwd = (ProtobufCBinaryData){ 1, (uint8_t *)(uintptr_t)"/" };
 	spec.output = (ProtobufCBinaryData){ 9, (uint8_t *)(uintptr_t)"/dev/null" };
-	spec.max_attempts = 1000;
+	spec.max_attempts = attempts[c->submitted % 4];
 	spec.tasks_per_node = 1;
 	gpus.type = (char *)"";
 	gpus.count = (uint32_t)engine_between(e, 0, c->o.max_gpus + 1);
@@ -81,6 +82,7 @@ static void make_submit(struct sim_client *c)
 	req.n_gpus = gpus.count ? 1 : 0;
 	req.time_limit_s = engine_chance(e, c->o.limit_ppm) ? 2 : 0;
 	req.submit_host = (char *)"client";
+	req.no_requeue = spec.max_attempts == 1;
 	len = gpusched__signed_spec__get_packed_size(&spec);
 	bytes = xcalloc(len, 1);
 	gpusched__signed_spec__pack(&spec, bytes);

@@ -28,6 +28,13 @@ struct record {
 	struct record *next;
 };
 
+/* How often a signature was used here: as noded/uses.h. */
+struct use {
+	uint32_t uid, n;
+	uint8_t nonce[SIGNEDJOB_NONCE_LEN];
+	struct use *next;
+};
+
 struct sim_node {
 	struct sim_node_options o;
 	struct agent *agent; /* NULL: the agent is down */
@@ -38,6 +45,7 @@ struct sim_node {
 	char incarnation[48], boot_id[32];
 	uint64_t max_epoch, max_job, serial;
 	struct record *records;
+	struct use *uses;    /* on disk: outlives boots */
 	struct convert *convert;
 	struct arena *arena;
 	usec_t last_tell;    /* the launcher's reports stay in order */
@@ -231,6 +239,33 @@ static void shepherd_execs(void *arg, void **own)
 		end_after(n, r, (usec_t)r->limit_s * SEC, END_TIME_LIMIT, SIGNAL_TERM);
 }
 
+static struct use *use_of(struct sim_node *n, const Gpusched__SignedSpec *spec)
+{
+	struct use *u = n->uses;
+
+	while (u && (u->uid != spec->uid || memcmp(u->nonce, spec->nonce.data, sizeof(u->nonce)) != 0))
+		u = u->next;
+	if (u)
+		return u;
+	u = xcalloc(1, sizeof(*u));
+	u->uid = spec->uid;
+	memcpy(u->nonce, spec->nonce.data, sizeof(u->nonce));
+	u->next = n->uses;
+	n->uses = u;
+	return u;
+}
+
+/* As often as its owner signed; the use is counted. */
+static int take_use(struct sim_node *n, const Gpusched__SignedSpec *spec, struct error *err)
+{
+	struct use *u = use_of(n, spec);
+
+	if (u->n >= spec->max_attempts)
+		return error_set(err, ERR_SIGNATURE, "started %u times here already", u->n);
+	u->n++;
+	return 0;
+}
+
 /* What the real launcher demands before it touches anything. */
 static int verify(struct sim_node *n, const Gpusched__StartRun *order, struct error *err)
 {
@@ -251,7 +286,9 @@ static int verify(struct sim_node *n, const Gpusched__StartRun *order, struct er
 		error_set(err, ERR_LAUNCH, "another incarnation");
 	else if (n->o.mcred->decode(n->o.mcred, text, &cred, err) == 0 &&
 		 signedjob_cred_check(&cred, err) >= 0 &&
-		 signedjob_check(&cred, n->o.cluster, &job, arena, &spec, &hash, err) == 0)
+		 signedjob_check(&cred, n->o.cluster, &job, arena, &spec, &hash, err) == 0 &&
+		 signedjob_run_check(order->run->task, order->run->attempt, err) == 0 &&
+		 take_use(n, spec, err) == 0)
 		rc = 0;
 	mcred_clear(&cred);
 	arena_free(arena);
@@ -289,12 +326,12 @@ static void launch(struct sim_node *n, struct run_id id, const Gpusched__StartRu
 		tell(n, r);
 		return;
 	}
-	if (verify(n, order, &err) < 0) {
-		never(n, id, END_LAUNCH, err.text);
-		return;
-	}
 	if (gpus_held(n) & gpu_set(order)) {
 		never(n, id, END_LAUNCH, "a GPU is held by another run");
+		return;
+	}
+	if (verify(n, order, &err) < 0) {
+		never(n, id, END_LAUNCH, err.text);
 		return;
 	}
 	if (order->epoch > n->max_epoch)
@@ -520,10 +557,16 @@ struct sim_node *sim_node_new(const struct sim_node_options *options)
 
 void sim_node_free(struct sim_node *n)
 {
+	struct use *u;
+
 	if (!n)
 		return;
 	while (n->records)
 		record_free(n, n->records);
+	while ((u = n->uses)) {
+		n->uses = u->next;
+		free(u);
+	}
 	agent_free(n->agent);
 	convert_free(n->convert);
 	arena_free(n->arena);

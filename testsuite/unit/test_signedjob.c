@@ -523,17 +523,15 @@ static void test_scripts(void **state)
 
 static void test_runs(void **state)
 {
-	Gpusched__SignedSpec spec = GPUSCHED__SIGNED_SPEC__INIT;
 	struct error err;
 
 	(void)state;
-	spec.max_attempts = 2;
-	assert_int_equal(signedjob_run_check(&spec, 0, 1, &err), 0);
-	assert_int_equal(signedjob_run_check(&spec, 0, 2, &err), 0);
-	assert_int_equal(signedjob_run_check(&spec, 0, 3, &err), -1);
+	assert_int_equal(signedjob_run_check(0, 1, &err), 0);
+	assert_int_equal(signedjob_run_check(0, SIGNEDJOB_ATTEMPT_LAST, &err), 0);
+	assert_int_equal(signedjob_run_check(0, SIGNEDJOB_ATTEMPT_LAST + 1, &err), -1);
 	assert_int_equal(err.code, ERR_SIGNATURE);
-	assert_int_equal(signedjob_run_check(&spec, 0, 0, &err), -1);
-	assert_int_equal(signedjob_run_check(&spec, 1, 1, &err), -1);
+	assert_int_equal(signedjob_run_check(0, 0, &err), -1);
+	assert_int_equal(signedjob_run_check(1, 1, &err), -1);
 }
 
 int main(void)
