@@ -11,9 +11,9 @@
 #include <string.h>
 #include <uthash.h>
 
-#define NAME_LEN   64
-#define MAX_GPUS   64
-#define MAX_WORDS  10
+#define NAME_LEN  64
+#define MAX_GPUS  64
+#define MAX_WORDS 10
 
 static const char *const final_states[] = { "COMPLETED", "FAILED", "CANCELLED", "TIMEOUT",
 	"NODE_FAIL", "PREEMPTED", "OUT_OF_MEMORY", "DEADLINE" };
@@ -137,7 +137,7 @@ static void node_time(struct checker *c, struct node *node, uint64_t time)
 {
 	if (time < node->last)
 		violated(c, "I6: time on %s goes back from %" PRIu64 " to %" PRIu64, node->name,
-			node->last, time);
+		        node->last, time);
 	node->last = time;
 }
 
@@ -156,10 +156,12 @@ static void fact_submit(struct checker *c, const struct words *f)
 
 	snprintf(name, sizeof(name), "%" PRIu64 "/%.63s", f->u[2], f->w[3]);
 	if (job->submitted && strcmp(job->token, name) != 0)
-		violated(c, "I2: id %" PRIu64 " was given to %s and to %s", job->id, job->token, name);
+		violated(c, "I2: id %" PRIu64 " was given to %s and to %s", job->id, job->token,
+		        name);
 	HASH_FIND_STR(c->tokens, name, token);
 	if (token && token->job != job->id)
-		violated(c, "I1: %s got the ids %" PRIu64 " and %" PRIu64, name, token->job, job->id);
+		violated(c, "I1: %s got the ids %" PRIu64 " and %" PRIu64, name, token->job,
+		        job->id);
 	if (!token) {
 		token = need(calloc(1, sizeof(*token)));
 		snprintf(token->name, sizeof(token->name), "%s", name);
@@ -183,19 +185,22 @@ static void check_exit(struct checker *c, const struct job *job)
 
 	if (!run->ended || run->rebooted) {
 		if (!strcmp(job->final, "COMPLETED"))
-			violated(c, "I7: job %" PRIu64 " COMPLETED, but its run %" PRIu64
-				" never ended on a node", job->id, job->attempt);
+			violated(c,
+			        "I7: job %" PRIu64 " COMPLETED, but its run %" PRIu64
+			        " never ended on a node",
+			        job->id, job->attempt);
 		return;
 	}
 	if (strcmp(job->final, "COMPLETED") != 0 && strcmp(job->final, "FAILED") != 0)
 		return;
 	if (run->code != job->code || run->signal != job->signal)
-		violated(c, "I7: job %" PRIu64 " is said to have ended with %" PRIu64 ":%" PRIu64
-			", the node saw %" PRIu64 ":%" PRIu64, job->id, job->code, job->signal,
-			run->code, run->signal);
+		violated(c,
+		        "I7: job %" PRIu64 " is said to have ended with %" PRIu64 ":%" PRIu64
+		        ", the node saw %" PRIu64 ":%" PRIu64,
+		        job->id, job->code, job->signal, run->code, run->signal);
 	if (!strcmp(job->final, "COMPLETED") && (job->code || job->signal))
 		violated(c, "I7: job %" PRIu64 " COMPLETED with %" PRIu64 ":%" PRIu64, job->id,
-			job->code, job->signal);
+		        job->code, job->signal);
 }
 
 static void fact_state(struct checker *c, const struct words *f)
@@ -204,9 +209,10 @@ static void fact_state(struct checker *c, const struct words *f)
 	const char *state = f->w[2];
 
 	if (job->final[0]) {
-		if (strcmp(job->final, state) != 0 || job->code != f->u[3] || job->signal != f->u[4])
+		if (strcmp(job->final, state) != 0 || job->code != f->u[3] ||
+		        job->signal != f->u[4])
 			violated(c, "I5: job %" PRIu64 " was %s and is %s", job->id, job->final,
-				state);
+			        state);
 		return;
 	}
 	if (!is_final(state))
@@ -218,7 +224,7 @@ static void fact_state(struct checker *c, const struct words *f)
 	check_exit(c, job);
 	if (job->alive)
 		violated(c, "I8: job %" PRIu64 " is %s, and its run %" PRIu64 " still lives on %s",
-			job->id, state, job->alive->key.attempt, job->alive->node);
+		        job->id, state, job->alive->key.attempt, job->alive->node);
 }
 
 static void fact_unknown(struct checker *c, const struct words *f)
@@ -247,16 +253,19 @@ static void fact_start(struct checker *c, const struct words *f)
 	node_time(c, node, f->u[7]);
 	if (run->started)
 		violated(c, "I3: run %" PRIu64 ".%" PRIu64 ".%" PRIu64 " started on %s and on %s",
-			f->u[1], f->u[2], f->u[3], run->node, f->w[4]);
+		        f->u[1], f->u[2], f->u[3], run->node, f->w[4]);
 	if (job->alive && job->alive != run)
-		violated(c, "I3: job %" PRIu64 " runs twice: attempts %" PRIu64 " on %s, %" PRIu64
-			" on %s", job->id, job->alive->key.attempt, job->alive->node,
-			run->key.attempt, f->w[4]);
+		violated(c,
+		        "I3: job %" PRIu64 " runs twice: attempts %" PRIu64 " on %s, %" PRIu64
+		        " on %s",
+		        job->id, job->alive->key.attempt, job->alive->node, run->key.attempt,
+		        f->w[4]);
 	if (job->final[0])
-		violated(c, "I5: job %" PRIu64 " was %s and a run of it starts", job->id, job->final);
+		violated(c, "I5: job %" PRIu64 " was %s and a run of it starts", job->id,
+		        job->final);
 	if (f->u[5] < node->epoch)
 		violated(c, "I12: %s obeys epoch %" PRIu64 " after %" PRIu64, node->name, f->u[5],
-			node->epoch);
+		        node->epoch);
 	node->epoch = f->u[5];
 	run->started = true;
 	run->gpus = f->u[6];
@@ -267,10 +276,11 @@ static void fact_start(struct checker *c, const struct words *f)
 		if (!(run->gpus >> g & 1))
 			continue;
 		if (node->holder[g])
-			violated(c, "I4: GPU %d of %s is held by %" PRIu64 ".%" PRIu64
-				" and given to %" PRIu64 ".%" PRIu64, g, node->name,
-				node->holder[g]->key.job, node->holder[g]->key.attempt,
-				run->key.job, run->key.attempt);
+			violated(c,
+			        "I4: GPU %d of %s is held by %" PRIu64 ".%" PRIu64
+			        " and given to %" PRIu64 ".%" PRIu64,
+			        g, node->name, node->holder[g]->key.job,
+			        node->holder[g]->key.attempt, run->key.job, run->key.attempt);
 		node->holder[g] = run;
 	}
 }
@@ -296,8 +306,8 @@ static void fact_end(struct checker *c, const struct words *f)
 
 	node_time(c, node, f->u[7]);
 	if (!run->started || run->ended)
-		violated(c, "I3: run %" PRIu64 ".%" PRIu64 ".%" PRIu64 " ended %s", f->u[1], f->u[2],
-			f->u[3], run->ended ? "twice" : "without a start");
+		violated(c, "I3: run %" PRIu64 ".%" PRIu64 ".%" PRIu64 " ended %s", f->u[1],
+		        f->u[2], f->u[3], run->ended ? "twice" : "without a start");
 	run->code = f->u[5];
 	run->signal = f->u[6];
 	run_over(c, run, node, f->u[7]);
@@ -310,8 +320,8 @@ static void fact_gone(struct checker *c, const struct words *f)
 
 	node_time(c, node, f->u[5]);
 	if (!run->started)
-		violated(c, "I3: run %" PRIu64 ".%" PRIu64 ".%" PRIu64 " is gone without a start", f->u[1],
-			f->u[2], f->u[3]);
+		violated(c, "I3: run %" PRIu64 ".%" PRIu64 ".%" PRIu64 " is gone without a start",
+		        f->u[1], f->u[2], f->u[3]);
 	if (run->ended)
 		return;
 	run->rebooted = true;
@@ -324,7 +334,8 @@ static void fact_reboot(struct checker *c, const struct words *f)
 	struct run *run, *tmp;
 
 	node_time(c, node, f->u[2]);
-	HASH_ITER(hh, c->runs, run, tmp) {
+	HASH_ITER(hh, c->runs, run, tmp)
+	{
 		if (run->started && !run->ended && !strcmp(run->node, node->name)) {
 			run->rebooted = true;
 			run_over(c, run, node, f->u[2]);
@@ -337,16 +348,19 @@ static void fact_usage(struct checker *c, const struct words *f)
 	struct run *run = run_get(c, f->u + 1);
 	uint64_t true_us = run->end - run->start, slack = 50000 + true_us / 20;
 
-	if (run->ended && !run->rebooted && (f->u[4] > true_us + slack || f->u[4] + slack < true_us))
-		violated(c, "I6: run %" PRIu64 ".%" PRIu64 ".%" PRIu64 " took %" PRIu64
-			" us and is accounted for %" PRIu64, f->u[1], f->u[2], f->u[3], true_us,
-			f->u[4]);
+	if (run->ended && !run->rebooted &&
+	        (f->u[4] > true_us + slack || f->u[4] + slack < true_us))
+		violated(c,
+		        "I6: run %" PRIu64 ".%" PRIu64 ".%" PRIu64 " took %" PRIu64
+		        " us and is accounted for %" PRIu64,
+		        f->u[1], f->u[2], f->u[3], true_us, f->u[4]);
 }
 
 static void fact_left(struct checker *c, const struct words *f)
 {
-	violated(c, "I8: something of run %" PRIu64 ".%" PRIu64 ".%" PRIu64
-		" is left after its end", f->u[1], f->u[2], f->u[3]);
+	violated(c,
+	        "I8: something of run %" PRIu64 ".%" PRIu64 ".%" PRIu64 " is left after its end",
+	        f->u[1], f->u[2], f->u[3]);
 }
 
 static void fact_quiet(struct checker *c, const struct words *f)
@@ -354,17 +368,18 @@ static void fact_quiet(struct checker *c, const struct words *f)
 	struct job *job, *tmp;
 
 	(void)f;
-	HASH_ITER(hh, c->jobs, job, tmp) {
+	HASH_ITER(hh, c->jobs, job, tmp)
+	{
 		if (!job->submitted)
 			continue;
 		if (!job->final[0])
 			violated(c, "I9: faults have stopped and job %" PRIu64 " has not ended",
-				job->id);
+			        job->id);
 		else if (job->cancelled && !strcmp(job->final, "NODE_FAIL"))
 			continue; /* the cancel met a dead node: ended either way */
 		if (job->alive)
 			violated(c, "I8: job %" PRIu64 " has ended and run %" PRIu64 " lives",
-				job->id, job->alive->key.attempt);
+			        job->id, job->alive->key.attempt);
 	}
 }
 
@@ -403,7 +418,7 @@ static int parse(const struct fact_row *row, char *rest, struct words *f, struct
 		f->u[n] = strtoull(word, &end, row->kinds[n - 1] == 'x' ? 16 : 10);
 		if (*end || word[0] == '-')
 			return error_set(err, ERR_USAGE, "%s: word %zu, '%s', must be a number",
-				row->name, n, word);
+			        row->name, n, word);
 	}
 	if (n < want)
 		return error_set(err, ERR_USAGE, "%s takes %zu words, has %zu", row->name, want, n);
@@ -466,19 +481,23 @@ void checker_free(struct checker *c)
 
 	if (!c)
 		return;
-	HASH_ITER(hh, c->tokens, token, token_tmp) {
+	HASH_ITER(hh, c->tokens, token, token_tmp)
+	{
 		HASH_DEL(c->tokens, token);
 		free(token);
 	}
-	HASH_ITER(hh, c->jobs, job, job_tmp) {
+	HASH_ITER(hh, c->jobs, job, job_tmp)
+	{
 		HASH_DEL(c->jobs, job);
 		free(job);
 	}
-	HASH_ITER(hh, c->runs, run, run_tmp) {
+	HASH_ITER(hh, c->runs, run, run_tmp)
+	{
 		HASH_DEL(c->runs, run);
 		free(run);
 	}
-	HASH_ITER(hh, c->nodes, node, node_tmp) {
+	HASH_ITER(hh, c->nodes, node, node_tmp)
+	{
 		HASH_DEL(c->nodes, node);
 		free(node);
 	}

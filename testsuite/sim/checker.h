@@ -2,21 +2,19 @@
  *
  * The one judge of all tests: the fault simulation calls it directly, the tests with real daemons
  * write a journal of facts and run the program `checker` on it. Facts come from the two ends that
- * know: what clients were told (submit, cancel, state) and what really happened on the nodes, from the
- * shepherds' own records (start, end, reboot, left). The controller's word about itself counts for
- * nothing.
+ * know: what clients were told (submit, cancel, state) and what really happened on the nodes, from
+ *the shepherds' own records (start, end, reboot, left). The controller's word about itself counts
+ *for nothing.
  *
  * Judged, each with its number:
  *	I1  an acknowledged submit or cancel is never forgotten
  *	I2  job ids never repeat: one id, one (uid, token)
- *	I3  a run (job, task, attempt) starts at most once anywhere, and at most one run of a task at a time
- *	I4  no GPU is held by two runs at one instant
- *	I5  terminal states are final
- *	I6  the GPU time the controller accounts for a run is what the node's clock measured
- *	I7  a reported exit status is the true one
- *	I8  after the end, the cancel or the time limit nothing of a run is left
- *	I9  once faults stop, every job that fits has ended
- *	I12 no agent starts a run under a lower epoch than it has seen
+ *	I3  a run (job, task, attempt) starts at most once anywhere, and at most one run of a task
+ *at a time I4  no GPU is held by two runs at one instant I5  terminal states are final I6  the GPU
+ *time the controller accounts for a run is what the node's clock measured I7  a reported exit
+ *status is the true one I8  after the end, the cancel or the time limit nothing of a run is left I9
+ *once faults stop, every job that fits has ended I12 no agent starts a run under a lower epoch than
+ *it has seen
  *
  * The journal: one fact a line, words separated by blanks, '#' starts a comment. Times are
  * microseconds of one monotonic clock, non-decreasing over `start`, `end`, `reboot` of one node.
@@ -50,10 +48,12 @@ void checker_free(struct checker *c); /* NULL is fine */
 /* Take one fact. -1 with ERR_USAGE: the line cannot be understood. */
 int checker_fact(struct checker *c, const char *line, struct error *err);
 
-/* The same, formatted: the fault simulation's way. A malformed fact is the test's bug and aborts. */
+/* The same, formatted: the fault simulation's way. A malformed fact is the test's bug and aborts.
+ */
 void checker_say(struct checker *c, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
 
-/* How many violations so far, and their texts to `out` (may be NULL), each with the fact's number. */
+/* How many violations so far, and their texts to `out` (may be NULL), each with the fact's number.
+ */
 size_t checker_violations(const struct checker *c);
 void checker_print(const struct checker *c, FILE *out);
 size_t checker_facts(const struct checker *c);

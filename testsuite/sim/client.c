@@ -17,18 +17,18 @@ static const char script[] = "#!/bin/sh\nexec infer\n";
 struct sim_client {
 	struct sim_client_options o;
 	uint64_t link;
-	uint64_t turn;       /* of the request under way: later answers and timeouts are of another */
+	uint64_t turn; /* of the request under way: later answers and timeouts are of another */
 	bool asking;
-	int kind;            /* of the request under way */
-	uint8_t *bytes;      /* and its message, to be repeated as it is */
+	int kind;       /* of the request under way */
+	uint8_t *bytes; /* and its message, to be repeated as it is */
 	size_t len;
 	int type;
-	uint64_t job;        /* CANCEL: which */
+	uint64_t job; /* CANCEL: which */
 	unsigned submitted;
 	uint64_t *jobs, *to_cancel;
 	bool *ended;
 	size_t n_jobs, n_cancel;
-	uint64_t answer;     /* the id of a SubmitResult */
+	uint64_t answer; /* the id of a SubmitResult */
 	bool look;
 	struct arena *arena;
 };
@@ -72,8 +72,8 @@ static void make_submit(struct sim_client *c)
 	spec.uid = spec.gid = c->o.uid;
 	spec.script_hash = (ProtobufCBinaryData){ sizeof(script_hash.b), script_hash.b };
 	spec.name = (char *)"sim";
-	spec.cwd = (ProtobufCBinaryData){ 1, (uint8_t *)(uintptr_t)"/" };
-	spec.output = (ProtobufCBinaryData){ 9, (uint8_t *)(uintptr_t)"/dev/null" };
+	spec.cwd = (ProtobufCBinaryData){ 1, (uint8_t *)(uintptr_t) "/" };
+	spec.output = (ProtobufCBinaryData){ 9, (uint8_t *)(uintptr_t) "/dev/null" };
 	spec.max_attempts = attempts[c->submitted % 4];
 	spec.tasks_per_node = 1;
 	gpus.type = (char *)"";
@@ -87,8 +87,8 @@ static void make_submit(struct sim_client *c)
 	bytes = xcalloc(len, 1);
 	gpusched__signed_spec__pack(&spec, bytes);
 	hash = signedjob_hash(bytes, len);
-	if (c->o.mcred->encode(c->o.mcred, payload, signedjob_payload(&hash, 1, payload), MCRED_ANY_UID,
-		    &cred, &err) < 0) {
+	if (c->o.mcred->encode(c->o.mcred, payload, signedjob_payload(&hash, 1, payload),
+	            MCRED_ANY_UID, &cred, &err) < 0) {
 		fprintf(stderr, "client: %s\n", err.text);
 		abort();
 	}
@@ -133,7 +133,8 @@ static void pause_then_next(struct sim_client *c)
 	struct turn *t = xcalloc(1, sizeof(*t));
 
 	t->turn = ++c->turn;
-	engine_at(c->o.engine, engine_between(c->o.engine, c->o.pause_low, c->o.pause_high), again, c, t);
+	engine_at(c->o.engine, engine_between(c->o.engine, c->o.pause_low, c->o.pause_high), again,
+	        c, t);
 }
 
 static void hang_up(struct sim_client *c)
@@ -162,10 +163,11 @@ static void seen(struct sim_client *c, const Gpusched__Job *job)
 		if (c->jobs[i] != job->id)
 			continue;
 		checker_say(c->o.checker, "state %" PRIu64 " %s %u %u %u", job->id, job->state,
-			job->exit_code, job->exit_signal, job->attempt);
+		        job->exit_code, job->exit_signal, job->attempt);
 		c->ended[i] = strcmp(job->state, "PENDING") != 0 &&
-			      strcmp(job->state, "CONFIGURING") != 0 &&
-			      strcmp(job->state, "RUNNING") != 0 && strcmp(job->state, "COMPLETING") != 0;
+		              strcmp(job->state, "CONFIGURING") != 0 &&
+		              strcmp(job->state, "RUNNING") != 0 &&
+		              strcmp(job->state, "COMPLETING") != 0;
 	}
 }
 
@@ -182,9 +184,11 @@ static void answered(struct sim_client *c, const Gpusched__Reply *reply)
 		c->ended = xrealloc(c->ended, c->n_jobs + 1, sizeof(*c->ended));
 		c->jobs[c->n_jobs] = c->answer;
 		c->ended[c->n_jobs++] = false;
-		checker_say(c->o.checker, "submit %" PRIu64 " %u n%u", c->answer, c->o.uid, c->submitted);
+		checker_say(c->o.checker, "submit %" PRIu64 " %u n%u", c->answer, c->o.uid,
+		        c->submitted);
 		if (engine_chance(c->o.engine, c->o.cancel_ppm)) {
-			c->to_cancel = xrealloc(c->to_cancel, c->n_cancel + 1, sizeof(*c->to_cancel));
+			c->to_cancel =
+			        xrealloc(c->to_cancel, c->n_cancel + 1, sizeof(*c->to_cancel));
 			c->to_cancel[c->n_cancel++] = c->answer;
 		}
 		c->submitted++;
@@ -220,8 +224,11 @@ static void on_message(void *owner, uint64_t link, int type, const void *bytes, 
 		for (size_t i = 0; i < chunk->n_jobs; i++)
 			seen(c, chunk->jobs[i]);
 		break;
-	case GPUSCHED__MSG_TYPE__MSG_REPLY: answered(c, (const void *)m); break;
-	default: break;
+	case GPUSCHED__MSG_TYPE__MSG_REPLY:
+		answered(c, (const void *)m);
+		break;
+	default:
+		break;
 	}
 }
 
@@ -243,7 +250,8 @@ static void ask(struct sim_client *c)
 	struct turn *t;
 
 	if (!c->link)
-		c->link = sim_controller_connect(c->o.controller, -1, c->o.uid, &client_link_ops, c);
+		c->link =
+		        sim_controller_connect(c->o.controller, -1, c->o.uid, &client_link_ops, c);
 	if (!c->link) {
 		pause_then_next(c);
 		return;

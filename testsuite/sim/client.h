@@ -18,9 +18,9 @@ struct sim_client_options {
 	uint32_t uid;
 	const struct mcred_ops *mcred; /* as this uid */
 	uint32_t controller_uid;
-	unsigned jobs;                 /* how many it submits */
-	unsigned max_gpus;             /* of one job */
-	usec_t pause_low, pause_high;  /* between requests */
+	unsigned jobs;                  /* how many it submits */
+	unsigned max_gpus;              /* of one job */
+	usec_t pause_low, pause_high;   /* between requests */
 	unsigned cancel_ppm, limit_ppm; /* of the jobs: cancelled; with a short time limit */
 };
 

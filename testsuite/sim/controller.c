@@ -47,9 +47,9 @@ struct sim_controller {
 	unsigned life;
 	struct peer *peers;
 	size_t n_peers;
-	struct blob *blobs;             /* for the next batch */
-	struct pending_start *starts;   /* wanted with the next batch */
-	struct pending_start *wanted;   /* wanted with the batch in flight */
+	struct blob *blobs;           /* for the next batch */
+	struct pending_start *starts; /* wanted with the next batch */
+	struct pending_start *wanted; /* wanted with the batch in flight */
 	struct store_batch *in_flight;
 	uint64_t sealed_change, sealed_hash;
 	uint64_t committed_hash;
@@ -107,7 +107,7 @@ static void gate_sends(void *arg, uint64_t session, const uint8_t *frames, size_
 }
 
 static void put(struct sim_controller *c, uint64_t session, uint64_t change, unsigned type,
-	const void *message)
+        const void *message)
 {
 	size_t len;
 	uint8_t *bytes = pack(type, message, &len);
@@ -115,8 +115,8 @@ static void put(struct sim_controller *c, uint64_t session, uint64_t change, uns
 	gate_put(c->gate, session, change, bytes, len);
 }
 
-static void put_reply(struct sim_controller *c, uint64_t link, uint64_t change,
-	const struct error *err)
+static void put_reply(
+        struct sim_controller *c, uint64_t link, uint64_t change, const struct error *err)
 {
 	put(c, link, change, GPUSCHED__MSG_TYPE__MSG_REPLY, wire_reply(err, c->out));
 }
@@ -129,7 +129,7 @@ static void put_start(struct sim_controller *c, const struct effect *f)
 	Gpusched__StartRun *m;
 
 	if (!core_run_view(c->core, f->run.run, &run) ||
-		!core_job_view(c->core, f->run.run.job, engine_now(c->o.engine), &job))
+	        !core_job_view(c->core, f->run.run.job, engine_now(c->o.engine), &job))
 		bug("a start of a run that is not there", NULL);
 	m = wire_start_run(&run, &job, c->out);
 	p->bytes = pack(GPUSCHED__MSG_TYPE__MSG_START_RUN, &m->base, &p->len);
@@ -153,7 +153,8 @@ static void reply_job_list(struct sim_controller *c, uint64_t link)
 		after = view.id;
 		jobs[chunk.n_jobs++] = wire_job(&view, c->out);
 		if (chunk.n_jobs == 100) {
-			put(c, link, core_change(c->core), GPUSCHED__MSG_TYPE__MSG_JOB_CHUNK, &chunk);
+			put(c, link, core_change(c->core), GPUSCHED__MSG_TYPE__MSG_JOB_CHUNK,
+			        &chunk);
 			chunk.n_jobs = 0;
 		}
 	}
@@ -171,19 +172,21 @@ static void release(struct sim_controller *c, const struct effect *f)
 	core_stats(c->core, &stats);
 	facts.epoch = stats.epoch;
 	switch (f->kind) {
-	case EFFECT_REPLY: put_reply(c, f->reply, f->change, f->error); break;
+	case EFFECT_REPLY:
+		put_reply(c, f->reply, f->change, f->error);
+		break;
 	case EFFECT_SUBMITTED:
 		put(c, f->reply, f->change, GPUSCHED__MSG_TYPE__MSG_SUBMIT_RESULT,
-			wire_submitted(f, c->o.conf, c->out));
+		        wire_submitted(f, c->o.conf, c->out));
 		put_reply(c, f->reply, f->change, NULL);
 		break;
 	case EFFECT_CONTROLLED:
 		put_reply(c, f->reply, f->change,
-			f->controlled.n ? &f->controlled.errors[0].error : NULL);
+		        f->controlled.n ? &f->controlled.errors[0].error : NULL);
 		break;
 	case EFFECT_REGISTERED:
 		put(c, f->session, f->change, GPUSCHED__MSG_TYPE__MSG_REGISTERED,
-			wire_registered(f, &facts, c->out));
+		        wire_registered(f, &facts, c->out));
 		break;
 	case EFFECT_CLOSE_AGENT:
 		peer = peer_get(c, f->session);
@@ -192,25 +195,28 @@ static void release(struct sim_controller *c, const struct effect *f)
 			link_drop_end(c->o.engine, f->session, SIDE_CONTROLLER, SEC);
 		}
 		break;
-	case EFFECT_START_RUN: put_start(c, f); break;
+	case EFFECT_START_RUN:
+		put_start(c, f);
+		break;
 	case EFFECT_END_RUN:
 		put(c, f->session, f->change, GPUSCHED__MSG_TYPE__MSG_END_RUN,
-			wire_end_run(f, &facts, c->out));
+		        wire_end_run(f, &facts, c->out));
 		break;
 	case EFFECT_SIGNAL_RUN:
 		put(c, f->session, f->change, GPUSCHED__MSG_TYPE__MSG_SIGNAL_RUN,
-			wire_signal_run(f, &facts, c->out));
+		        wire_signal_run(f, &facts, c->out));
 		break;
 	case EFFECT_FORGET_RUN:
 		put(c, f->session, f->change, GPUSCHED__MSG_TYPE__MSG_FORGET_RUN,
-			wire_forget_run(&f->run.run, 1, c->out));
+		        wire_forget_run(&f->run.run, 1, c->out));
 		break;
 	case EFFECT_FENCE:
 		if (c->o.fence)
 			c->o.fence(c->o.arg, f->node);
 		break;
 	case EFFECT_JOB_ENDED:
-	case EFFECT_JOB_CHANGED: break;
+	case EFFECT_JOB_CHANGED:
+		break;
 	}
 }
 
@@ -283,7 +289,8 @@ static void seal(struct sim_controller *c)
 	struct store_batch *batch;
 	struct life *l;
 
-	if (c->in_flight || (gate_committed(c->gate) == core_change(c->core) && !c->starts && !c->blobs))
+	if (c->in_flight ||
+	        (gate_committed(c->gate) == core_change(c->core) && !c->starts && !c->blobs))
 		return;
 	batch = store_batch_new(c->store);
 	core_seal(c->core, row_to_batch, batch);
@@ -311,7 +318,7 @@ static void seal(struct sim_controller *c)
 	l = xcalloc(1, sizeof(*l));
 	l->life = c->life;
 	engine_at(c->o.engine, engine_between(c->o.engine, c->o.commit_low, c->o.commit_high),
-		commit_due, c, l);
+	        commit_due, c, l);
 }
 
 static void clock_fires(void *arg, void **own)
@@ -369,8 +376,11 @@ static void tick(struct sim_controller *c)
 
 static struct caller caller_of(const struct peer *peer)
 {
-	return (struct caller){ .reply = peer->link, .uid = peer->uid, .admin = peer->uid == 0,
-		.user = "sim", .host = "client" };
+	return (struct caller){ .reply = peer->link,
+		.uid = peer->uid,
+		.admin = peer->uid == 0,
+		.user = "sim",
+		.host = "client" };
 }
 
 static void keep_blob(struct sim_controller *c, uint64_t job, const Gpusched__Submit *m, size_t i)
@@ -382,8 +392,11 @@ static void keep_blob(struct sim_controller *c, uint64_t job, const Gpusched__Su
 	memcpy(copy, j->spec.data, j->spec.len);
 	memcpy(copy + j->spec.len, j->script.data, j->script.len);
 	memcpy(copy + j->spec.len + j->script.len, m->credential.data, m->credential.len);
-	b->b = (struct store_blob){ .job = job, .spec = copy, .spec_len = j->spec.len,
-		.script = copy + j->spec.len, .script_len = j->script.len,
+	b->b = (struct store_blob){ .job = job,
+		.spec = copy,
+		.spec_len = j->spec.len,
+		.script = copy + j->spec.len,
+		.script_len = j->script.len,
 		.credential = copy + j->spec.len + j->script.len,
 		.credential_len = m->credential.len };
 	b->next = c->blobs;
@@ -392,7 +405,7 @@ static void keep_blob(struct sim_controller *c, uint64_t job, const Gpusched__Su
 
 /* What ctld/rpc does with a Submit, a worker's part included. */
 static int take_submit(struct sim_controller *c, const struct peer *peer, const Gpusched__Submit *m,
-	struct error *err)
+        struct error *err)
 {
 	struct submit_job jobs[MSG_SUBMIT_JOBS];
 	struct core_event ev = { .kind = EV_SUBMIT, .caller = caller_of(peer) };
@@ -405,7 +418,7 @@ static int take_submit(struct sim_controller *c, const struct peer *peer, const 
 	memcpy(text, m->credential.data, m->credential.len);
 	arena_reset(c->spec, 1 << 20);
 	if (c->o.mcred->decode(c->o.mcred, text, &cred, err) < 0 ||
-		signedjob_cred_check(&cred, err) < 0 || signedjob_cred_fresh(&cred, err) < 0)
+	        signedjob_cred_check(&cred, err) < 0 || signedjob_cred_fresh(&cred, err) < 0)
 		goto end;
 	if (cred.uid != peer->uid) {
 		error_set(err, ERR_SIGNATURE, "signed by another user");
@@ -417,9 +430,10 @@ static int take_submit(struct sim_controller *c, const struct peer *peer, const 
 		Gpusched__SignedSpec *spec;
 		struct signedjob_hash hash;
 
-		if (signedjob_check(&cred, c->o.conf->cluster, &job, c->spec, &spec, &hash, err) < 0 ||
-			wire_submit_job(m->jobs[i]->request, spec, &hash, cred.encode_time, c->spec,
-				&jobs[i], err) < 0)
+		if (signedjob_check(&cred, c->o.conf->cluster, &job, c->spec, &spec, &hash, err) <
+		                0 ||
+		        wire_submit_job(m->jobs[i]->request, spec, &hash, cred.encode_time, c->spec,
+		                &jobs[i], err) < 0)
 			goto end;
 	}
 	ev.submit.jobs = jobs;
@@ -427,7 +441,8 @@ static int take_submit(struct sim_controller *c, const struct peer *peer, const 
 	core_apply(c->core, &ev, engine_now(c->o.engine));
 	effects = core_effects(c->core, &n);
 	for (size_t e = 0; e < n; e++) {
-		for (size_t i = 0; effects[e].kind == EFFECT_SUBMITTED && i < effects[e].submitted.n; i++) {
+		for (size_t i = 0;
+		        effects[e].kind == EFFECT_SUBMITTED && i < effects[e].submitted.n; i++) {
 			if (!effects[e].submitted.known[i])
 				keep_blob(c, effects[e].submitted.ids[i], m, i);
 		}
@@ -440,13 +455,14 @@ end:
 }
 
 static int take_user(struct sim_controller *c, const struct peer *peer, unsigned type,
-	const ProtobufCMessage *m, struct error *err)
+        const ProtobufCMessage *m, struct error *err)
 {
 	struct core_event ev = { .kind = EV_JOB_CONTROL, .caller = caller_of(peer) };
 	const Gpusched__JobControl *control = (const void *)m;
 
 	switch (type) {
-	case GPUSCHED__MSG_TYPE__MSG_SUBMIT: return take_submit(c, peer, (const void *)m, err);
+	case GPUSCHED__MSG_TYPE__MSG_SUBMIT:
+		return take_submit(c, peer, (const void *)m, err);
 	case GPUSCHED__MSG_TYPE__MSG_LIST_JOBS:
 		arena_reset(c->out, WIRE_ARENA_CAP);
 		reply_job_list(c, peer->link);
@@ -458,12 +474,13 @@ static int take_user(struct sim_controller *c, const struct peer *peer, unsigned
 		ev.job.n = control->filter->n_ids;
 		core_apply(c->core, &ev, engine_now(c->o.engine));
 		return 0;
-	default: return error_set(err, ERR_PROTOCOL, "message %s", msg_name(type));
+	default:
+		return error_set(err, ERR_PROTOCOL, "message %s", msg_name(type));
 	}
 }
 
 static int take_agent(struct sim_controller *c, const struct peer *peer, unsigned type,
-	const ProtobufCMessage *m, struct error *err)
+        const ProtobufCMessage *m, struct error *err)
 {
 	struct core_event ev = { 0 };
 
@@ -487,7 +504,8 @@ static int take_agent(struct sim_controller *c, const struct peer *peer, unsigne
 		ev.agent.node = (uint32_t)peer->node;
 		ev.agent.session = peer->link;
 		break;
-	default: return error_set(err, ERR_PROTOCOL, "message %s", msg_name(type));
+	default:
+		return error_set(err, ERR_PROTOCOL, "message %s", msg_name(type));
 	}
 	core_apply(c->core, &ev, engine_now(c->o.engine));
 	return 0;
@@ -508,7 +526,7 @@ static void on_message(void *owner, uint64_t link, int type, const void *bytes, 
 		bug(msg_name((unsigned)type), &err);
 	arena_reset(c->spec, 1 << 20);
 	rc = peer->node < 0 ? take_user(c, peer, (unsigned)type, m, &err)
-			    : take_agent(c, peer, (unsigned)type, m, &err);
+	                    : take_agent(c, peer, (unsigned)type, m, &err);
 	if (rc < 0 && peer->node >= 0)
 		bug("an agent's message", &err);
 	if (rc < 0) {
@@ -537,10 +555,12 @@ static void on_gone(void *owner, uint64_t link)
 
 static const struct link_ops controller_link_ops = { on_message, on_gone };
 
-uint64_t sim_controller_connect(struct sim_controller *c, int node, uint32_t uid,
-	const struct link_ops *ops, void *owner)
+uint64_t sim_controller_connect(
+        struct sim_controller *c, int node, uint32_t uid, const struct link_ops *ops, void *owner)
 {
-	const struct link_ops *both[2] = { [SIDE_CONTROLLER] = &controller_link_ops, [SIDE_NODE] = ops };
+	const struct link_ops *both[2] = {
+		[SIDE_CONTROLLER] = &controller_link_ops, [SIDE_NODE] = ops
+	};
 	void *owners[2] = { [SIDE_CONTROLLER] = c, [SIDE_NODE] = owner };
 	struct link_faults faults;
 	uint64_t link;
@@ -549,7 +569,8 @@ uint64_t sim_controller_connect(struct sim_controller *c, int node, uint32_t uid
 		return 0;
 	faults = c->o.faults;
 	if (node < 0)
-		faults.twice_ppm = 0; /* users' answers are told apart by request ids, not modelled here */
+		faults.twice_ppm =
+		        0; /* users' answers are told apart by request ids, not modelled here */
 	link = link_open(c->o.engine, &faults, both, owners);
 	c->peers = xrealloc(c->peers, c->n_peers + 1, sizeof(*c->peers));
 	c->peers[c->n_peers++] = (struct peer){ link, node, uid, true };
@@ -581,7 +602,9 @@ struct sim_controller *sim_controller_new(const struct sim_controller_options *o
 
 void sim_controller_start(struct sim_controller *c)
 {
-	struct store_options so = { .dir = c->o.dir, .cluster = c->o.conf->cluster, .vfs = c->o.vfs_name,
+	struct store_options so = { .dir = c->o.dir,
+		.cluster = c->o.conf->cluster,
+		.vfs = c->o.vfs_name,
 		.synchronous_only = true };
 	struct core_event ev = { .kind = EV_DISK_FREE, .disk_free_mb = 1 << 20 };
 	struct error err;
@@ -600,7 +623,8 @@ void sim_controller_start(struct sim_controller *c)
 	if (c->has_committed) {
 		c->stats.hash_checks++;
 		if (core_hash(c->core) != c->committed_hash)
-			bug("the database gives another core than the one that was committed", NULL);
+			bug("the database gives another core than the one that was committed",
+			        NULL);
 	}
 	if (core_start(c->core, engine_now(c->o.engine), &err) < 0)
 		bug("core_start", &err);
@@ -675,8 +699,9 @@ void sim_controller_print(const struct sim_controller *c, FILE *out)
 		after = v.id;
 		if (v.ended)
 			continue;
-		fprintf(out, "job %" PRIu64 " %s (%s: %s) attempt %u of %u on '%s' %s\n", v.id, v.state,
-			v.reason, v.reason_text, v.attempt, v.max_attempts, v.node, v.comment);
+		fprintf(out, "job %" PRIu64 " %s (%s: %s) attempt %u of %u on '%s' %s\n", v.id,
+		        v.state, v.reason, v.reason_text, v.attempt, v.max_attempts, v.node,
+		        v.comment);
 	}
 }
 

@@ -24,13 +24,14 @@ struct sim_controller_options {
 	struct engine *engine;
 	struct checker *checker;
 	const struct conf *conf;
-	const char *dir;               /* where state.db is (its lock is a real file) */
+	const char *dir; /* where state.db is (its lock is a real file) */
 	const char *vfs_name;
 	struct fault_vfs *vfs;
-	const struct mcred_ops *mcred; /* the controller's user */
+	const struct mcred_ops *mcred;  /* the controller's user */
 	usec_t commit_low, commit_high; /* how long a commit takes */
-	struct link_faults faults;     /* of new links */
-	/* The site's fence program was called for a node: make sure it is off, then sim_controller_fenced. */
+	struct link_faults faults;      /* of new links */
+	/* The site's fence program was called for a node: make sure it is off, then
+	 * sim_controller_fenced. */
 	void (*fence)(void *arg, unsigned node);
 	void *arg;
 };
@@ -44,8 +45,8 @@ void sim_controller_crash(struct sim_controller *c, bool power);
 bool sim_controller_is_up(const struct sim_controller *c);
 
 /* Open a link to it; 0 when it is down. Node -1: a user, who is `uid`. */
-uint64_t sim_controller_connect(struct sim_controller *c, int node, uint32_t uid,
-	const struct link_ops *ops, void *owner);
+uint64_t sim_controller_connect(
+        struct sim_controller *c, int node, uint32_t uid, const struct link_ops *ops, void *owner);
 
 void sim_controller_fenced(struct sim_controller *c, unsigned node, bool off);
 

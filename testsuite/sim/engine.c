@@ -201,8 +201,8 @@ static struct link *link_get(struct engine *e, uint64_t number)
 	return &e->links[number - 1];
 }
 
-uint64_t link_open(struct engine *e, const struct link_faults *faults, const struct link_ops *ops[2],
-	void *owners[2])
+uint64_t link_open(struct engine *e, const struct link_faults *faults,
+        const struct link_ops *ops[2], void *owners[2])
 {
 	struct link *l;
 
@@ -239,8 +239,8 @@ static void deliver(void *arg, void **own)
 	l->ops[m->to]->message(l->owner[m->to], m->link, m->type, m->bytes, m->n);
 }
 
-static void queue(struct engine *e, uint64_t number, enum side to, int type, const void *bytes,
-	size_t n)
+static void queue(
+        struct engine *e, uint64_t number, enum side to, int type, const void *bytes, size_t n)
 {
 	struct link *l = link_get(e, number);
 	struct message *m = xcalloc(1, sizeof(*m) + n);
@@ -259,8 +259,8 @@ static void queue(struct engine *e, uint64_t number, enum side to, int type, con
 	engine_at(e, due - e->mono, deliver, e, m);
 }
 
-void link_send(struct engine *e, uint64_t number, enum side side, int type, const void *bytes,
-	size_t n)
+void link_send(
+        struct engine *e, uint64_t number, enum side side, int type, const void *bytes, size_t n)
 {
 	struct link *l = link_get(e, number);
 	struct link_faults faults = l->faults;

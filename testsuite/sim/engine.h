@@ -28,9 +28,9 @@ void engine_free(struct engine *e);
 struct clocks engine_now(const struct engine *e);
 void engine_jump(struct engine *e, usec_t by);
 
-/* Call fn(arg, &own) `after` from now. Equal times happen in the order in which they were asked for.
- * `own` (may be NULL) is malloc'ed and taken over: freed after the call, or with the engine; fn keeps
- * it by setting *own to NULL. */
+/* Call fn(arg, &own) `after` from now. Equal times happen in the order in which they were asked
+ * for. `own` (may be NULL) is malloc'ed and taken over: freed after the call, or with the engine;
+ * fn keeps it by setting *own to NULL. */
 typedef void engine_fn(void *arg, void **own);
 void engine_at(struct engine *e, usec_t after, engine_fn *fn, void *arg, void *own);
 
@@ -40,7 +40,7 @@ uint64_t engine_run(struct engine *e, usec_t until);
 /* --- chance ---------------------------------------------------------------------------------- */
 
 uint64_t engine_random(struct engine *e);
-uint64_t engine_below(struct engine *e, uint64_t n);            /* 0..n-1; n > 0 */
+uint64_t engine_below(struct engine *e, uint64_t n); /* 0..n-1; n > 0 */
 bool engine_chance(struct engine *e, unsigned per_million);
 usec_t engine_between(struct engine *e, usec_t low, usec_t high);
 
@@ -68,14 +68,16 @@ struct link_faults {
 };
 
 /* Open a link; its number is never 0 and never used again. */
-uint64_t link_open(struct engine *e, const struct link_faults *faults, const struct link_ops *ops[2],
-	void *owners[2]);
+uint64_t link_open(struct engine *e, const struct link_faults *faults,
+        const struct link_ops *ops[2], void *owners[2]);
 /* Send from `side`; the bytes are copied. A broken link swallows them. */
-void link_send(struct engine *e, uint64_t link, enum side side, int type, const void *bytes, size_t n);
+void link_send(
+        struct engine *e, uint64_t link, enum side side, int type, const void *bytes, size_t n);
 /* Break it: what is under way is lost from a random point on; ends that are still there are told,
  * at some time within `within`. */
 void link_break(struct engine *e, uint64_t link, usec_t within);
-/* This end has died (crash): it is told nothing more; the other end is, some time within `within`. */
+/* This end has died (crash): it is told nothing more; the other end is, some time within `within`.
+ */
 void link_drop_end(struct engine *e, uint64_t link, enum side side, usec_t within);
 /* Hold everything on this link back for so long (a partition). */
 void link_stall(struct engine *e, uint64_t link, usec_t how_long);

@@ -33,13 +33,14 @@
 #define CALM           (3600 * SEC) /* and for so long at most the cluster has to finish */
 
 static const char conf_text[] =
-	"cluster = \"sim\";\n"
-	"controller = { host = \"sim\"; node_timeout = \"40s\"; heartbeat = \"10s\"; "
-	"keep_ended = \"1d\"; %s };\n"
-	"gpu_types = ( { name = \"a\"; mem = \"80G\"; }, { name = \"b\"; mem = \"40G\"; } );\n"
-	"nodes = ( { name = \"n[1-3]\"; cpus = 8; gpus = \"a:4\"; }, "
-	"{ name = \"n4\"; cpus = 8; gpus = \"a:2,b:2\"; } );\n"
-	"partitions = ( { name = \"batch\"; nodes = \"ALL\"; default = true; grace = \"2s\"; } );\n";
+        "cluster = \"sim\";\n"
+        "controller = { host = \"sim\"; node_timeout = \"40s\"; heartbeat = \"10s\"; "
+        "keep_ended = \"1d\"; %s };\n"
+        "gpu_types = ( { name = \"a\"; mem = \"80G\"; }, { name = \"b\"; mem = \"40G\"; } );\n"
+        "nodes = ( { name = \"n[1-3]\"; cpus = 8; gpus = \"a:4\"; }, "
+        "{ name = \"n4\"; cpus = 8; gpus = \"a:2,b:2\"; } );\n"
+        "partitions = ( { name = \"batch\"; nodes = \"ALL\"; default = true; grace = \"2s\"; } "
+        ");\n";
 
 /* How bad the world is; chosen by the seed. Intervals are mean times between faults, 0: never. */
 struct mix {
@@ -110,7 +111,8 @@ static void crash_controller(struct sim *s, bool power)
 {
 	s->faults++;
 	sim_controller_crash(s->controller, power);
-	engine_at(s->engine, engine_between(s->engine, 100 * MS, 10 * SEC), start_controller, s, NULL);
+	engine_at(s->engine, engine_between(s->engine, 100 * MS, 10 * SEC), start_controller, s,
+	        NULL);
 }
 
 static void fault_kill(void *arg, void **own)
@@ -255,10 +257,18 @@ static void make_munge(struct sim *s)
 static void make_nodes(struct sim *s)
 {
 	for (unsigned i = 0; i < NODES; i++) {
-		struct sim_node_options o = { .engine = s->engine, .checker = s->checker, .index = i,
-			.name = s->conf->nodes[i].name, .cluster = s->conf->cluster, .cpus = 8,
-			.mem_mb = 65536, .mcred = s->node_mcred, .connect = connect_node, .arg = s,
-			.run_low = 10 * MS, .run_high = engine_between(s->engine, SEC, 30 * SEC),
+		struct sim_node_options o = { .engine = s->engine,
+			.checker = s->checker,
+			.index = i,
+			.name = s->conf->nodes[i].name,
+			.cluster = s->conf->cluster,
+			.cpus = 8,
+			.mem_mb = 65536,
+			.mcred = s->node_mcred,
+			.connect = connect_node,
+			.arg = s,
+			.run_low = 10 * MS,
+			.run_high = engine_between(s->engine, SEC, 30 * SEC),
 			.ignores_term_ppm = 200000 };
 
 		s->nodes[i] = sim_node_new(&o);
@@ -269,10 +279,18 @@ static void make_nodes(struct sim *s)
 static void make_clients(struct sim *s, unsigned jobs)
 {
 	for (unsigned i = 0; i < CLIENTS; i++) {
-		struct sim_client_options o = { .engine = s->engine, .checker = s->checker,
-			.controller = s->controller, .cluster = s->conf->cluster, .uid = 1000 + i,
-			.mcred = s->client_mcred[i], .controller_uid = CONTROLLER_UID, .jobs = jobs,
-			.max_gpus = 4, .pause_low = MS, .pause_high = 10 * SEC, .cancel_ppm = 150000,
+		struct sim_client_options o = { .engine = s->engine,
+			.checker = s->checker,
+			.controller = s->controller,
+			.cluster = s->conf->cluster,
+			.uid = 1000 + i,
+			.mcred = s->client_mcred[i],
+			.controller_uid = CONTROLLER_UID,
+			.jobs = jobs,
+			.max_gpus = 4,
+			.pause_low = MS,
+			.pause_high = 10 * SEC,
+			.cancel_ppm = 150000,
 			.limit_ppm = 100000 };
 
 		s->clients[i] = sim_client_new(&o);
@@ -302,9 +320,17 @@ static void sim_make(struct sim *s, uint64_t seed, const char *dir)
 	conf_problems_clear(&problems);
 	make_munge(s);
 	s->controller = sim_controller_new(&(struct sim_controller_options){ .engine = s->engine,
-		.checker = s->checker, .conf = s->conf, .dir = dir, .vfs_name = VFS_NAME, .vfs = s->vfs,
-		.mcred = s->controller_mcred, .commit_low = 100, .commit_high = 20 * MS,
-		.faults = s->mix.faults, .fence = fence, .arg = s });
+	        .checker = s->checker,
+	        .conf = s->conf,
+	        .dir = dir,
+	        .vfs_name = VFS_NAME,
+	        .vfs = s->vfs,
+	        .mcred = s->controller_mcred,
+	        .commit_low = 100,
+	        .commit_high = 20 * MS,
+	        .faults = s->mix.faults,
+	        .fence = fence,
+	        .arg = s });
 	sim_controller_start(s->controller);
 	make_nodes(s);
 	make_clients(s, (unsigned)engine_between(s->engine, 5, 40));
@@ -426,7 +452,8 @@ int main(int argc, char **argv)
 		else if (!strcmp(argv[i], "--verbose"))
 			verbose = true;
 		else {
-			fprintf(stderr, "usage: faultsim [--seeds N] [--first N] [--seed N] [--twice] [--verbose]\n");
+			fprintf(stderr, "usage: faultsim [--seeds N] [--first N] [--seed N] "
+			                "[--twice] [--verbose]\n");
 			return 2;
 		}
 	}
@@ -442,8 +469,9 @@ int main(int argc, char **argv)
 	}
 	rmdir(dir);
 	printf("%" PRIu64 " seeds from %" PRIu64 ": %" PRIu64 " jobs, %" PRIu64 " faults, %" PRIu64
-		" restarts, %" PRIu64 " commits, %" PRIu64 " facts, %" PRIu64 " simulated hours in %ld s\n",
-		n, first, t.jobs, t.faults, t.restarts, t.commits, t.facts, t.simulated_s / 3600,
-		(long)(time(NULL) - start));
+	       " restarts, %" PRIu64 " commits, %" PRIu64 " facts, %" PRIu64
+	       " simulated hours in %ld s\n",
+	        n, first, t.jobs, t.faults, t.restarts, t.commits, t.facts, t.simulated_s / 3600,
+	        (long)(time(NULL) - start));
 	return 0;
 }

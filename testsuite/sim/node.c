@@ -20,9 +20,9 @@ enum { SIGNAL_KILL = 9, SIGNAL_TERM = 15 };
 struct record {
 	struct run_report report; /* strings: the two below, or constants */
 	char incarnation[48], gpu_type[64], detail[160];
-	uint64_t serial;     /* tells this record from a later one in the same place */
-	usec_t began;        /* mono */
-	usec_t ended;        /* mono; for what survives a reboot */
+	uint64_t serial; /* tells this record from a later one in the same place */
+	usec_t began;    /* mono */
+	usec_t ended;    /* mono; for what survives a reboot */
 	bool ignores_term;
 	uint32_t limit_s;
 	struct record *next;
@@ -41,15 +41,15 @@ struct sim_node {
 	unsigned life;       /* grows with each start of the agent */
 	unsigned boots;
 	uint64_t link;
-	bool on;             /* has power */
+	bool on; /* has power */
 	char incarnation[48], boot_id[32];
 	uint64_t max_epoch, max_job, serial;
 	struct record *records;
-	struct use *uses;    /* on disk: outlives boots */
+	struct use *uses; /* on disk: outlives boots */
 	struct convert *convert;
 	struct arena *arena;
-	usec_t last_tell;    /* the launcher's reports stay in order */
-	usec_t timer;        /* the earliest AGENT_CLOCK that is under way */
+	usec_t last_tell; /* the launcher's reports stay in order */
+	usec_t timer;     /* the earliest AGENT_CLOCK that is under way */
 };
 
 /* Something for an agent's life, and for no later one. */
@@ -82,7 +82,7 @@ static struct record *record_find(struct sim_node *n, struct run_id id)
 	struct record *r = n->records;
 
 	while (r && (r->report.run.job != id.job || r->report.run.task != id.task ||
-			    r->report.run.attempt != id.attempt))
+	                    r->report.run.attempt != id.attempt))
 		r = r->next;
 	return r;
 }
@@ -184,7 +184,9 @@ static struct record *alive_serial(struct sim_node *n, const struct told *t)
 		return NULL;
 	while (r && r->serial != t->serial)
 		r = r->next;
-	return r && (r->report.state == REPORT_RUNNING || r->report.state == REPORT_STARTING) ? r : NULL;
+	return r && (r->report.state == REPORT_RUNNING || r->report.state == REPORT_STARTING)
+	               ? r
+	               : NULL;
 }
 
 /* The shepherd's work: it lives on when the agent dies, so only the node's boots count. */
@@ -208,13 +210,13 @@ static void shepherd_ends(void *arg, void **own)
 		sim_program(r->report.run.job, &r->report.exit_code, &r->report.exit_signal);
 	}
 	checker_say(n->o.checker, "end %" PRIu64 " %u %u %s %u %u %" PRId64, r->report.run.job,
-		r->report.run.task, r->report.run.attempt, n->o.name, r->report.exit_code,
-		r->report.exit_signal, now.mono);
+	        r->report.run.task, r->report.run.attempt, n->o.name, r->report.exit_code,
+	        r->report.exit_signal, now.mono);
 	tell(n, r);
 }
 
-static void end_after(struct sim_node *n, const struct record *r, usec_t after, enum end_cause cause,
-	uint32_t sig)
+static void end_after(struct sim_node *n, const struct record *r, usec_t after,
+        enum end_cause cause, uint32_t sig)
 {
 	struct told *t = told_new(n, r);
 
@@ -243,7 +245,8 @@ static struct use *use_of(struct sim_node *n, const Gpusched__SignedSpec *spec)
 {
 	struct use *u = n->uses;
 
-	while (u && (u->uid != spec->uid || memcmp(u->nonce, spec->nonce.data, sizeof(u->nonce)) != 0))
+	while (u &&
+	        (u->uid != spec->uid || memcmp(u->nonce, spec->nonce.data, sizeof(u->nonce)) != 0))
 		u = u->next;
 	if (u)
 		return u;
@@ -281,14 +284,14 @@ static int verify(struct sim_node *n, const Gpusched__StartRun *order, struct er
 	memcpy(text, order->credential.data, order->credential.len);
 	if (order->epoch < n->max_epoch)
 		error_set(err, ERR_EPOCH, "epoch %" PRIu64 " is below %" PRIu64, order->epoch,
-			n->max_epoch);
+		        n->max_epoch);
 	else if (strcmp(order->incarnation, n->incarnation) != 0)
 		error_set(err, ERR_LAUNCH, "another incarnation");
 	else if (n->o.mcred->decode(n->o.mcred, text, &cred, err) == 0 &&
-		 signedjob_cred_check(&cred, err) >= 0 &&
-		 signedjob_check(&cred, n->o.cluster, &job, arena, &spec, &hash, err) == 0 &&
-		 signedjob_run_check(order->run->task, order->run->attempt, err) == 0 &&
-		 take_use(n, spec, err) == 0)
+	         signedjob_cred_check(&cred, err) >= 0 &&
+	         signedjob_check(&cred, n->o.cluster, &job, arena, &spec, &hash, err) == 0 &&
+	         signedjob_run_check(order->run->task, order->run->attempt, err) == 0 &&
+	         take_use(n, spec, err) == 0)
 		rc = 0;
 	mcred_clear(&cred);
 	arena_free(arena);
@@ -349,11 +352,11 @@ static void launch(struct sim_node *n, struct run_id id, const Gpusched__StartRu
 	r->limit_s = order->time_limit_s;
 	memcpy(r->incarnation, n->incarnation, sizeof(r->incarnation));
 	snprintf(r->gpu_type, sizeof(r->gpu_type), "%s", order->gpu_type);
-	checker_say(n->o.checker, "start %" PRIu64 " %u %u %s %" PRIu64 " %" PRIx64 " %" PRId64, id.job,
-		id.task, id.attempt, n->o.name, order->epoch, r->report.gpus, now.mono);
+	checker_say(n->o.checker, "start %" PRIu64 " %u %u %s %" PRIu64 " %" PRIx64 " %" PRId64,
+	        id.job, id.task, id.attempt, n->o.name, order->epoch, r->report.gpus, now.mono);
 	tell(n, r);
 	engine_at(n->o.engine, engine_between(n->o.engine, 100, 20 * MS), shepherd_execs, n,
-		told_new(n, r));
+	        told_new(n, r));
 }
 
 static void end_run(struct sim_node *n, const struct agent_end *end)
@@ -415,8 +418,11 @@ static void apply(struct sim_node *n, struct agent_event *ev)
 
 static void send_effect(struct sim_node *n, const struct agent_effect *f)
 {
-	struct node_facts facts = { .node = n->o.name, .version = "sim", .cpus = n->o.cpus,
-		.mem_mb = n->o.mem_mb, .pretended = true };
+	struct node_facts facts = { .node = n->o.name,
+		.version = "sim",
+		.cpus = n->o.cpus,
+		.mem_mb = n->o.mem_mb,
+		.pretended = true };
 	unsigned type;
 	const ProtobufCMessage *m = convert_effect(n->convert, f, &facts, &type);
 	size_t len;
@@ -454,14 +460,24 @@ static void carry_out(struct sim_node *n)
 		switch (f[i].kind) {
 		case AGENT_SEND_REGISTER:
 		case AGENT_SEND_REPORT:
-		case AGENT_SEND_HEARTBEAT: send_effect(n, &f[i]); break;
-		case AGENT_CLOSE_SESSION: close_session(n, f[i].session); break;
-		case AGENT_TELL_START: launch(n, f[i].start.run, f[i].start.order); break;
-		case AGENT_TELL_END: end_run(n, &f[i].end); break;
-		case AGENT_TELL_SIGNAL: break; /* programs here do not listen to signals */
+		case AGENT_SEND_HEARTBEAT:
+			send_effect(n, &f[i]);
+			break;
+		case AGENT_CLOSE_SESSION:
+			close_session(n, f[i].session);
+			break;
+		case AGENT_TELL_START:
+			launch(n, f[i].start.run, f[i].start.order);
+			break;
+		case AGENT_TELL_END:
+			end_run(n, &f[i].end);
+			break;
+		case AGENT_TELL_SIGNAL:
+			break; /* programs here do not listen to signals */
 		case AGENT_TELL_FORGET:
 			r = record_find(n, f[i].forget);
-			if (r && (r->report.state == REPORT_ENDED || r->report.state == REPORT_NEVER))
+			if (r && (r->report.state == REPORT_ENDED ||
+			                 r->report.state == REPORT_NEVER))
 				record_free(n, r);
 			break;
 		case AGENT_TELL_EPOCH:
@@ -469,7 +485,8 @@ static void carry_out(struct sim_node *n)
 				n->max_epoch = f[i].epoch;
 			break;
 		case AGENT_NOTE:
-		case AGENT_EFFECT_COUNT: break;
+		case AGENT_EFFECT_COUNT:
+			break;
 		}
 	}
 	agent_effects_clear(n->agent);
@@ -488,7 +505,8 @@ static void on_message(void *owner, uint64_t link, int type, const void *bytes, 
 		return;
 	m = msg_unpack((unsigned)type, bytes, len, n->arena, &err);
 	if (!m || convert_event(n->convert, (unsigned)type, m, link, &ev, &err) < 0) {
-		fprintf(stderr, "%s: message %s: %s\n", n->o.name, msg_name((unsigned)type), err.text);
+		fprintf(stderr, "%s: message %s: %s\n", n->o.name, msg_name((unsigned)type),
+		        err.text);
 		abort(); /* our own controller must not send what its agents refuse */
 	}
 	apply(n, &ev);
@@ -540,7 +558,7 @@ static void new_incarnation(struct sim_node *n)
 {
 	snprintf(n->boot_id, sizeof(n->boot_id), "%s-boot%u", n->o.name, n->boots);
 	snprintf(n->incarnation, sizeof(n->incarnation), "%s/%08x", n->boot_id,
-		(unsigned)engine_below(n->o.engine, UINT32_MAX));
+	        (unsigned)engine_below(n->o.engine, UINT32_MAX));
 }
 
 struct sim_node *sim_node_new(const struct sim_node_options *options)
@@ -634,12 +652,13 @@ void sim_node_reboot(struct sim_node *n)
 
 void sim_node_print(const struct sim_node *n, FILE *out)
 {
-	fprintf(out, "%s: agent %s, link %" PRIu64 ", incarnation %s, epoch %" PRIu64 "\n", n->o.name,
-		n->agent ? "up" : "down", n->link, n->incarnation, n->max_epoch);
+	fprintf(out, "%s: agent %s, link %" PRIu64 ", incarnation %s, epoch %" PRIu64 "\n",
+	        n->o.name, n->agent ? "up" : "down", n->link, n->incarnation, n->max_epoch);
 	for (const struct record *r = n->records; r; r = r->next)
-		fprintf(out, "  run %" PRIu64 ".%u state %d of %s; the agent says %s\n", r->report.run.job,
-			r->report.run.attempt, r->report.state, r->incarnation,
-			n->agent ? agent_run_state_name(agent_run_state(n->agent, r->report.run)) : "-");
+		fprintf(out, "  run %" PRIu64 ".%u state %d of %s; the agent says %s\n",
+		        r->report.run.job, r->report.run.attempt, r->report.state, r->incarnation,
+		        n->agent ? agent_run_state_name(agent_run_state(n->agent, r->report.run))
+		                 : "-");
 }
 
 bool sim_node_is_up(const struct sim_node *n)

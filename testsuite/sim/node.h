@@ -3,8 +3,9 @@
  * The agent's core, its messages (really encoded) and its rules are the product's own. The launcher
  * is a stand-in with the same contract (noded/launcher.h): it verifies what was signed, keeps a
  * record of every run, runs "programs" that last a while and end with a code that only the job's id
- * decides, and tells the checker what really happened. Faults: the agent is killed and started again
- * (runs go on), the node is rebooted (runs die, records in tmpfs are gone), messages are cut off.
+ * decides, and tells the checker what really happened. Faults: the agent is killed and started
+ * again (runs go on), the node is rebooted (runs die, records in tmpfs are gone), messages are cut
+ * off.
  */
 #ifndef TESTSUITE_SIM_NODE_H
 #define TESTSUITE_SIM_NODE_H
@@ -24,15 +25,15 @@ typedef uint64_t sim_connect_fn(void *arg, unsigned node, const struct link_ops 
 struct sim_node_options {
 	struct engine *engine;
 	struct checker *checker;
-	unsigned index;   /* into conf.nodes */
+	unsigned index; /* into conf.nodes */
 	const char *name, *cluster;
 	uint32_t cpus;
 	uint64_t mem_mb;
 	const struct mcred_ops *mcred; /* to verify job credentials with */
 	sim_connect_fn *connect;
 	void *arg;
-	usec_t run_low, run_high;   /* how long programs last */
-	unsigned ignores_term_ppm;  /* programs that only KILL ends */
+	usec_t run_low, run_high;  /* how long programs last */
+	unsigned ignores_term_ppm; /* programs that only KILL ends */
 };
 
 struct sim_node *sim_node_new(const struct sim_node_options *options);
