@@ -243,6 +243,31 @@ static int load_row(void *arg, const struct row *row, struct error *err)
 	return core_load(arg, row, err);
 }
 
+/* `loaded` has just been read from the database. */
+static void check_hash(struct sim_controller *c, const struct core *loaded)
+{
+	if (!c->has_committed)
+		return;
+	c->stats.hash_checks++;
+	if (core_hash(loaded) != c->committed_hash)
+		bug("the database gives another core than the one that was committed", NULL);
+}
+
+/* What a controller would find that started now: the core that was sealed, able to start and with
+ * everything that it derives in order. */
+static void check_commit(struct sim_controller *c)
+{
+	struct core *other = core_new(c->o.conf, c->life + 1);
+	struct error err;
+
+	if (store_load(c->store, load_row, other, &err) < 0)
+		bug("load after a commit", &err);
+	check_hash(c, other);
+	if (core_start(other, engine_now(c->o.engine), &err) < 0 || core_check(other, &err) < 0)
+		bug("a restart after a commit", &err);
+	core_free(other);
+}
+
 static void committed(void *arg, const struct store_result *result, const struct error *err)
 {
 	struct sim_controller *c = arg;
@@ -269,6 +294,7 @@ static void committed(void *arg, const struct store_result *result, const struct
 	}
 	starts_free(&c->wanted);
 	gate_release(c->gate, c->sealed_change);
+	check_commit(c);
 }
 
 static void commit_due(void *arg, void **own)
@@ -620,12 +646,7 @@ void sim_controller_start(struct sim_controller *c)
 	c->core = core_new(c->o.conf, c->life);
 	if (store_load(c->store, load_row, c->core, &err) < 0)
 		bug("load", &err);
-	if (c->has_committed) {
-		c->stats.hash_checks++;
-		if (core_hash(c->core) != c->committed_hash)
-			bug("the database gives another core than the one that was committed",
-			        NULL);
-	}
+	check_hash(c, c->core);
 	if (core_start(c->core, engine_now(c->o.engine), &err) < 0)
 		bug("core_start", &err);
 	c->gate = gate_new(gate_sends, c);

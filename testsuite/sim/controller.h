@@ -5,7 +5,10 @@
  * the same SQL. The store runs without its thread: a batch is sealed, takes a while, and is then
  * committed; a crash in between either has it or has it not.
  *
- * After each restart the database, loaded, must give the core_hash() of the last commit.
+ * After each event the core must pass core_check(). After each commit, and after each restart, a
+ * core loaded from the database must have the core_hash() of the one that was sealed; after a
+ * commit it must also start and pass core_check(): whatever instant a crash comes at, that is what
+ * it leaves.
  */
 #ifndef TESTSUITE_SIM_CONTROLLER_H
 #define TESTSUITE_SIM_CONTROLLER_H
