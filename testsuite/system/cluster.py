@@ -109,10 +109,12 @@ class Daemon:
 
 class Cluster:
     def __init__(self, nodes=("n1",), gpus="demo:4", cpus=16, controller="", partitions=None, node_defaults="",
-                 start=True, munge_from=None):
-        """Extra text for the controller group, or a whole partitions list, in gpusched.conf syntax."""
+                 start=True, munge_from=None, tmpfs=None):
+        """Extra text for the controller group, or a whole partitions list, in gpusched.conf syntax.
+        The agents' records go to a folder in `tmpfs`, as on a real node; without it they are with everything else."""
         self.dir = pathlib.Path(tempfile.mkdtemp(prefix="gpusched-test-"))
         self.dir.chmod(0o755)
+        self.run_base = pathlib.Path(tempfile.mkdtemp(prefix="gpusched-test-", dir=tmpfs)) if tmpfs else self.dir
         self.nodes, self.gpus, self.cpus = list(nodes), gpus, cpus
         self.port = free_port()
         self.ctld_user = unprivileged()
@@ -214,11 +216,11 @@ partitions = {self.partitions};
         wait_until(answers, "the controller to answer")
 
     def agent_argv(self, node):
-        for d in ("run", "spool"):
-            (self.dir / f"{d}-{node}").mkdir(exist_ok=True)
-        return [BIN["gnoded"], "--foreground", "--node", node, "--rundir", self.dir / f"run-{node}", "--spool",
-                self.dir / f"spool-{node}", "--pretend", f"cpus={self.cpus},mem=64G",
-                "--shepherd", BUILD / "noded/gshepherd", *(["--allow-root"] if ROOT else [])]
+        rundir, spool = self.run_base / f"run-{node}", self.dir / f"spool-{node}"
+        for d in (rundir, spool):
+            d.mkdir(exist_ok=True)
+        return [BIN["gnoded"], "--foreground", "--node", node, "--rundir", rundir, "--spool", spool,
+                "--pretend", f"cpus={self.cpus},mem=64G", "--shepherd", BUILD / "noded/gshepherd", *(["--allow-root"] if ROOT else [])]
 
     def start_agent(self, node, *options, env=None):
         self.agents[node] = Daemon(f"gnoded {node}", [*self.agent_argv(node), *options],
@@ -273,7 +275,7 @@ partitions = {self.partitions};
 
     def shepherds(self):
         """Pids of shepherds of this cluster's runs (they have our folder in their command line)."""
-        mark = str(self.dir).encode()
+        mark = str(self.run_base).encode()
         found = []
         for p in pathlib.Path("/proc").iterdir():
             if p.name.isdigit():
@@ -302,7 +304,8 @@ partitions = {self.partitions};
                 os.kill(pid, signal.SIGKILL)
         reports = self.sanitizer_reports()
         if not keep and not reports:
-            shutil.rmtree(self.dir, ignore_errors=True)
+            for d in {self.dir, self.run_base}:
+                shutil.rmtree(d, ignore_errors=True)
         if reports:
             raise Failed(f"sanitizer reports in {self.dir}/log:\n{reports}")
 
