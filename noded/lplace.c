@@ -140,6 +140,8 @@ static void save_state(struct launcher *l, int dirfd, unsigned flags)
 	s.max_job = l->max_job;
 	if (record_write(dirfd, STATE_FILE, &s.base, flags, &err) < 0)
 		log_error("highest epoch and job id: %s", err.text);
+	else if (dirfd == l->rundir)
+		l->saved_job = l->max_job;
 }
 
 void launcher_saw_epoch(struct launcher *l, uint64_t epoch)
@@ -157,7 +159,12 @@ void launcher_saw_job(struct launcher *l, uint64_t job)
 		return;
 	l->max_job = job;
 	l->job_unsaved = true;
-	save_state(l, l->rundir, 0);
+}
+
+void launcher_forgets_job(struct launcher *l, uint64_t job)
+{
+	if (job > l->saved_job && job <= l->max_job)
+		save_state(l, l->rundir, 0);
 }
 
 void lplace_save_job(struct launcher *l)
@@ -229,5 +236,6 @@ int lplace_save_incarnation(struct launcher *l, struct error *err)
 void lplace_load(struct launcher *l)
 {
 	load_state(l, l->rundir);
+	l->saved_job = l->max_job;
 	load_state(l, l->spool);
 }

@@ -61,8 +61,9 @@ struct launcher {
 	struct contain_root *contain;
 
 	uint64_t max_epoch, max_job;
-	bool job_unsaved; /* max_job is newer than SPOOL/state */
-	void *runs_tree;  /* of struct lrun, tsearch(3) */
+	uint64_t saved_job; /* what RUNDIR/state has of it; newer ones still have their records */
+	bool job_unsaved;   /* max_job is newer than SPOOL/state */
+	void *runs_tree;    /* of struct lrun, tsearch(3) */
 	size_t n_runs;
 	struct lstart *dropped; /* starts whose run is gone and whose answer is still to come */
 	bool closing;
@@ -163,7 +164,10 @@ int lplace_incarnation(struct launcher *l, struct error *err); /* found, or a ne
 int lplace_save_incarnation(struct launcher *l, struct error *err);
 
 void launcher_saw_epoch(struct launcher *l, uint64_t epoch);
+/* A run of this job has a launch record. */
 void launcher_saw_job(struct launcher *l, uint64_t job);
+/* That record is about to go: what only it remembers is written down. */
+void launcher_forgets_job(struct launcher *l, uint64_t job);
 
 /* --- messages (lmsg.c) ------------------------------------------------------------------------ */
 

@@ -684,21 +684,32 @@ void lrun_signal(struct launcher *l, const Gpusched__SignalRun *order)
 		pass_on(r, GPUSCHED__MSG_TYPE__MSG_SIGNAL_RUN, &order->base);
 }
 
-void lrun_forget(struct launcher *l, struct run_id id)
+/* What is there of every run, and only if that was not all, what a killed process may have left. */
+static void remove_records(const struct lrun *r)
 {
 	static const char *const names[] = { RECORD_LAUNCH, RECORD_STARTED, RECORD_EXIT,
 		ORDER_SOCKET, RECORD_LAUNCH ".tmp", RECORD_STARTED ".tmp", RECORD_EXIT ".tmp" };
+	const size_t usual = 3, all = sizeof(names) / sizeof(names[0]);
+	int dir = lrun_dir(r, false);
+	bool gone = dir < 0;
+
+	for (size_t i = 0; i < all && !gone; i++) {
+		unlinkat(dir, names[i], 0);
+		if (i + 1 == usual || i + 1 == all)
+			gone = unlinkat(r->l->runs, r->name, AT_REMOVEDIR) == 0;
+	}
+	if (dir >= 0)
+		close(dir);
+}
+
+void lrun_forget(struct launcher *l, struct run_id id)
+{
 	struct lrun *r = lrun_find(l, id);
-	int dir;
 
 	if (!r || r->state != LRUN_OVER)
 		return;
-	dir = lrun_dir(r, false);
-	for (size_t i = 0; dir >= 0 && i < sizeof(names) / sizeof(names[0]); i++)
-		unlinkat(dir, names[i], 0);
-	if (dir >= 0)
-		close(dir);
-	unlinkat(l->runs, r->name, AT_REMOVEDIR);
+	launcher_forgets_job(l, id.job);
+	remove_records(r);
 	if (r->on_disk)
 		unlinkat(l->exits, r->name, 0);
 	if (r->sync)

@@ -172,6 +172,8 @@ static int take_run(struct run_id id, const char *name, void *arg)
 
 	if (dir < 0)
 		return 0;
+	if (faccessat(dir, RECORD_LAUNCH, F_OK, AT_SYMLINK_NOFOLLOW) == 0)
+		launcher_saw_job(l, id.job);
 	if (read_record(dir, name, RECORD_EXIT, &gpusched__run_report__descriptor, &m) == 1) {
 		r = lrun_add(l, id);
 		if (r)

@@ -38,8 +38,10 @@ int order_socket(int dirfd, const char *name, struct error *err)
 	int saved;
 
 	address_of(dirfd, name, &sa);
-	if (fd >= 0 && (unlinkat(dirfd, name, 0) == 0 || errno == ENOENT) &&
-	        fchmod(fd, 0600) == 0 && bind(fd, (struct sockaddr *)&sa, sizeof(sa)) == 0)
+	if (fd >= 0 && fchmod(fd, 0600) == 0 &&
+	        (bind(fd, (struct sockaddr *)&sa, sizeof(sa)) == 0 ||
+	                (errno == EADDRINUSE && unlinkat(dirfd, name, 0) == 0 &&
+	                        bind(fd, (struct sockaddr *)&sa, sizeof(sa)) == 0)))
 		return fd;
 	saved = errno;
 	if (fd >= 0)

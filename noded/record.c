@@ -86,12 +86,12 @@ static uint8_t *encode(const ProtobufCMessage *m, size_t *len)
 
 static int write_tmp(int dirfd, const char *tmp, const uint8_t *bytes, size_t len, unsigned flags)
 {
-	int fd, saved;
+	const int how = O_RDWR | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC;
+	int fd = openat(dirfd, tmp, how, 0600), saved;
 
 	/* What is left of a writer that was killed is in the way of O_EXCL. */
-	if (unlinkat(dirfd, tmp, 0) < 0 && errno != ENOENT)
-		return -1;
-	fd = openat(dirfd, tmp, O_RDWR | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0600);
+	if (fd < 0 && errno == EEXIST && unlinkat(dirfd, tmp, 0) == 0)
+		fd = openat(dirfd, tmp, how, 0600);
 	if (fd < 0)
 		return -1;
 	if (write_all(fd, bytes, len) == 0 && (!(flags & RECORD_SYNC) || fsync(fd) == 0) &&

@@ -240,8 +240,6 @@ static void note_started(struct shepherd *s)
 	r.start_mono = s->start_mono;
 	r.shepherd = (uint32_t)getpid();
 	r.shepherd_ticks = proc_ticks(getpid());
-	r.pid = (uint32_t)s->main;
-	r.pid_ticks = s->main_gone ? 0 : proc_ticks(s->main);
 	FAILPOINT(shepherd_before_started);
 	/* Without it (a full tmpfs) the run is STARTING for longer; its end will tell. */
 	record_write(s->record_dir, RECORD_STARTED, &r.base, 0, NULL);

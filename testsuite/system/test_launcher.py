@@ -357,6 +357,18 @@ def test_epoch_and_job_ids_outlive_tmpfs(lau):
     assert (lau.hello["max_epoch"], lau.hello["max_job"]) == (11, 4812)
 
 
+@pytest.mark.parametrize("forgotten", [False, True])
+def test_the_highest_job_id_outlives_a_killed_launcher(lau, forgotten):
+    run = lau.submit("exit 0", order={"run": {"job": 4812, "attempt": 1}})
+    lau.wait_over(run)
+    if forgotten:
+        lau.forget(run)
+        wait_until(lambda: not lau.record_dir(run).exists(), "the record to be forgotten")
+    lau.kill()
+    lau.start()
+    assert lau.hello["max_job"] == 4812
+
+
 # --- restarts ------------------------------------------------------------------------------------
 
 def test_a_run_outlives_the_launcher(any_lau):

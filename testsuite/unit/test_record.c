@@ -85,7 +85,7 @@ static void write_started(int dirfd, uint32_t pid, unsigned flags, int *fd)
 	Gpusched__StartedRecord r = GPUSCHED__STARTED_RECORD__INIT;
 	int got;
 
-	r.pid = pid;
+	r.shepherd = pid;
 	r.start_time = 1795255320000000;
 	got = record_write(dirfd, RECORD_STARTED, &r.base, flags, NULL);
 	assert_true(got >= 0);
@@ -99,7 +99,7 @@ static int read_started(int dirfd, uint32_t *pid, struct error *err)
 	int r = record_read(dirfd, RECORD_STARTED, &gpusched__started_record__descriptor, &m, err);
 
 	if (r == 1) {
-		*pid = ((Gpusched__StartedRecord *)m)->pid;
+		*pid = ((Gpusched__StartedRecord *)m)->shepherd;
 		protobuf_c_message_free_unpacked(m, NULL);
 	}
 	return r;
