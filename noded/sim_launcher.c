@@ -12,9 +12,13 @@
 #define SIGKILL_NUMBER 9
 
 struct record {
-	struct run_report report;   /* what is true; detail is static, the other strings owned */
+	struct run_report report;   /* what is true; its strings are owned */
 	enum run_report_state told; /* what was said last; 0: nothing yet */
-	usec_t start, end_at;       /* mono; NEVER_AT: no end by itself */
+	struct sim_course course;
+	usec_t start, begin_at, end_at; /* mono; NEVER_AT: not by itself, or past */
+	usec_t ended;
+	bool ran; /* was RUNNING */
+	uint32_t limit_s, grace_s;
 	struct {
 		uint32_t exit_code, exit_signal;
 		enum end_cause cause;
@@ -23,28 +27,27 @@ struct record {
 };
 
 struct sim_launcher {
+	struct sim_world world;
 	char *incarnation;
 	uint64_t max_epoch, max_job;
 	struct record *first, **last;
 	size_t n;
 	bool hello_due;
 	struct run_report *hello_runs;
-	usec_t next_end; /* not later than the earliest end_at of a run alive */
+	usec_t next_due; /* not later than the earliest begin_at or end_at */
 	bool changed;    /* some record has told != report.state */
-	sim_fact_fn *fact;
-	void *arg;
 };
 
-struct sim_launcher *sim_launcher_new(const char *incarnation, sim_fact_fn *fact, void *arg)
+struct sim_launcher *sim_launcher_new(const char *incarnation, const struct sim_world *world)
 {
 	struct sim_launcher *l = xcalloc(1, sizeof(*l));
 
+	if (world)
+		l->world = *world;
 	l->incarnation = xstrdup(incarnation);
 	l->last = &l->first;
-	l->next_end = NEVER_AT;
+	l->next_due = NEVER_AT;
 	l->hello_due = true;
-	l->fact = fact;
-	l->arg = arg;
 	return l;
 }
 
@@ -52,6 +55,7 @@ static void record_free(struct record *r)
 {
 	free((char *)r->report.incarnation);
 	free((char *)r->report.gpu_type);
+	free((char *)r->report.detail);
 	free(r);
 }
 
@@ -75,6 +79,15 @@ size_t sim_launcher_records(const struct sim_launcher *l)
 	return l->n;
 }
 
+const struct run_report *sim_launcher_each(const struct sim_launcher *l, const void **at)
+{
+	const struct record *r = *at;
+
+	r = r ? r->next : l->first;
+	*at = r;
+	return r ? &r->report : NULL;
+}
+
 static struct record *find(const struct sim_launcher *l, struct run_id id)
 {
 	struct record *r = l->first;
@@ -85,35 +98,72 @@ static struct record *find(const struct sim_launcher *l, struct run_id id)
 	return r;
 }
 
-static struct record *add(struct sim_launcher *l, struct run_id id, const char *gpu_type)
+static struct record *add(
+        struct sim_launcher *l, struct run_id id, const char *gpu_type, const char *detail)
 {
 	struct record *r = xcalloc(1, sizeof(*r));
 
 	r->report.run = id;
-	r->report.detail = "";
+	r->report.detail = xstrdup(detail);
 	r->report.incarnation = xstrdup(l->incarnation);
 	r->report.gpu_type = xstrdup(gpu_type);
-	r->end_at = NEVER_AT;
+	r->begin_at = r->end_at = NEVER_AT;
 	*l->last = r;
 	l->last = &r->next;
 	l->n++;
 	l->changed = true;
-	if (id.job > l->max_job)
-		l->max_job = id.job;
 	return r;
+}
+
+/* Frees the record at `at`; the next one is there then. */
+static void drop(struct sim_launcher *l, struct record **at)
+{
+	struct record *r = *at;
+
+	*at = r->next;
+	if (!r->next)
+		l->last = at;
+	record_free(r);
+	l->n--;
 }
 
 static bool alive(const struct record *r)
 {
-	return r->report.state == REPORT_RUNNING;
+	return r->report.state == REPORT_STARTING || r->report.state == REPORT_RUNNING;
+}
+
+static void say_again(struct sim_launcher *l, struct record *r)
+{
+	if (r->told == r->report.state)
+		r->told--;
+	l->changed = true;
+}
+
+/* `cause` END_LAUNCH: it was refused; END_NONE: the order never came. */
+static void never(struct sim_launcher *l, struct run_id id, uint64_t epoch, enum end_cause cause,
+        const char *why)
+{
+	struct record *r = add(l, id, "", why);
+
+	r->report.epoch = epoch;
+	r->report.state = REPORT_NEVER;
+	r->report.cause = cause;
+}
+
+static void tell_fact(
+        const struct sim_launcher *l, const struct run_report *report, struct clocks now)
+{
+	if (l->world.fact)
+		l->world.fact(l->world.arg, report, now);
 }
 
 /* --- how a run goes -------------------------------------------------------------------------- */
 
 /* sim=SECONDS[:EXIT]; what cannot be read counts as 0. */
-static usec_t planned_duration(const Gpusched__StartRun *order, uint32_t *exit_code)
+static struct sim_course course_of_label(const Gpusched__StartRun *order)
 {
-	*exit_code = 0;
+	struct sim_course c = { 0 };
+
 	for (size_t i = 0; i < order->n_labels; i++) {
 		char *end;
 		double seconds;
@@ -122,54 +172,54 @@ static usec_t planned_duration(const Gpusched__StartRun *order, uint32_t *exit_c
 			continue;
 		seconds = strtod(order->labels[i]->value, &end);
 		if (*end == ':')
-			*exit_code = (uint32_t)strtoul(end + 1, NULL, 10) & 0xff;
-		return seconds > 0 && seconds < 1e9 ? (usec_t)(seconds * 1e6) : 0;
+			c.exit_code = (uint32_t)strtoul(end + 1, NULL, 10) & 0xff;
+		c.duration = seconds > 0 && seconds < 1e9 ? (usec_t)(seconds * 1e6) : 0;
+		break;
 	}
-	return 0;
+	return c;
 }
 
-static void plan(struct sim_launcher *l, struct record *r, const Gpusched__StartRun *order)
+static void due(struct sim_launcher *l, usec_t at)
 {
-	usec_t duration = planned_duration(order, &r->ends.exit_code);
-	usec_t limit = (usec_t)order->time_limit_s * SECOND;
-
-	r->ends.cause = END_EXIT;
-	if (limit && duration > limit) {
-		duration = limit;
-		r->ends.exit_code = 0;
-		r->ends.exit_signal = SIGTERM_NUMBER;
-		r->ends.cause = END_TIME_LIMIT;
-	}
-	r->end_at = r->start + duration;
-	if (r->end_at < l->next_end)
-		l->next_end = r->end_at;
+	if (at < l->next_due)
+		l->next_due = at;
 }
 
-static void start(struct sim_launcher *l, const Gpusched__StartRun *order, struct clocks now)
+/* It ends at `at`, unless it ends before. */
+static void end_at(struct sim_launcher *l, struct record *r, usec_t at, enum end_cause cause,
+        uint32_t exit_code, uint32_t exit_signal)
 {
-	struct run_id id = { order->run->job, order->run->task, order->run->attempt };
-	struct record *r;
+	if (at >= r->end_at)
+		return;
+	r->end_at = at;
+	r->ends.cause = cause;
+	r->ends.exit_code = exit_code;
+	r->ends.exit_signal = exit_signal;
+	due(l, at);
+}
 
-	if (find(l, id) || order->epoch < l->max_epoch)
-		return;
-	l->max_epoch = order->epoch;
-	r = add(l, id, order->gpu_type);
-	r->report.epoch = order->epoch;
-	if (strcmp(order->incarnation, l->incarnation) != 0) {
-		r->report.state = REPORT_NEVER;
-		r->report.detail = "the start names another incarnation of the node";
-		return;
-	}
-	for (size_t i = 0; i < order->n_gpus; i++)
-		r->report.gpus |= (uint64_t)1 << (order->gpus[i] & 63);
-	r->report.cpus = order->cpus;
-	r->report.mem_mb = order->mem_mb;
+/* TERM at `at`, and KILL after the grace. */
+static void stop_at(
+        struct sim_launcher *l, struct record *r, usec_t at, enum end_cause cause, uint32_t grace_s)
+{
+	if (grace_s && !r->course.ignores_term)
+		end_at(l, r, at + r->course.obey_after, cause, 0, SIGTERM_NUMBER);
+	else
+		end_at(l, r, at + (usec_t)grace_s * SECOND, cause, 0, SIGKILL_NUMBER);
+}
+
+/* STARTING has become RUNNING. */
+static void begin(struct sim_launcher *l, struct record *r, struct clocks now)
+{
+	r->begin_at = NEVER_AT;
+	r->ran = true;
 	r->report.state = REPORT_RUNNING;
 	r->report.start_time = now.wall;
-	r->start = now.mono;
-	plan(l, r, order);
-	if (l->fact)
-		l->fact(l->arg, &r->report, now);
+	l->changed = true;
+	end_at(l, r, now.mono + r->course.duration, END_EXIT, r->course.exit_code,
+	        r->course.exit_signal);
+	if (r->limit_s)
+		stop_at(l, r, now.mono + (usec_t)r->limit_s * SECOND, END_TIME_LIMIT, r->grace_s);
 }
 
 static void finish(struct sim_launcher *l, struct record *r, struct clocks now)
@@ -180,10 +230,81 @@ static void finish(struct sim_launcher *l, struct record *r, struct clocks now)
 	r->report.exit_code = r->ends.exit_code;
 	r->report.exit_signal = r->ends.exit_signal;
 	r->report.cause = r->ends.cause;
-	r->end_at = NEVER_AT;
+	r->begin_at = r->end_at = NEVER_AT;
+	r->ended = now.mono;
 	l->changed = true;
-	if (l->fact)
-		l->fact(l->arg, &r->report, now);
+	tell_fact(l, &r->report, now);
+}
+
+/* --- orders ---------------------------------------------------------------------------------- */
+
+static uint64_t gpus_of(const Gpusched__StartRun *order)
+{
+	uint64_t set = 0;
+
+	for (size_t i = 0; i < order->n_gpus; i++)
+		set |= (uint64_t)1 << (order->gpus[i] & 63);
+	return set;
+}
+
+static uint64_t gpus_held(const struct sim_launcher *l)
+{
+	uint64_t set = 0;
+
+	for (const struct record *r = l->first; r; r = r->next) {
+		if (alive(r))
+			set |= r->report.gpus;
+	}
+	return set;
+}
+
+/* In the order of the real one's checks. */
+static int check(struct sim_launcher *l, const Gpusched__StartRun *order, struct error *err)
+{
+	if (order->epoch < l->max_epoch)
+		return error_set(err, ERR_EPOCH, "ordered under a lower epoch than was seen here");
+	if (strcmp(order->incarnation, l->incarnation) != 0)
+		return error_set(
+		        err, ERR_LAUNCH, "the start names another incarnation of the node");
+	l->max_epoch = order->epoch;
+	if (gpus_held(l) & gpus_of(order))
+		return error_set(err, ERR_LAUNCH, "a GPU of this order is held by another run");
+	return l->world.accept ? l->world.accept(l->world.arg, order, err) : 0;
+}
+
+static void start(struct sim_launcher *l, const Gpusched__StartRun *order, struct clocks now)
+{
+	struct run_id id = { order->run->job, order->run->task, order->run->attempt };
+	struct record *r = find(l, id);
+	struct error err;
+
+	if (r) {
+		say_again(l, r);
+		return;
+	}
+	if (check(l, order, &err) < 0) {
+		never(l, id, order->epoch, END_LAUNCH, err.text);
+		return;
+	}
+	r = add(l, id, order->gpu_type, "");
+	if (id.job > l->max_job)
+		l->max_job = id.job;
+	r->report.epoch = order->epoch;
+	r->report.gpus = gpus_of(order);
+	r->report.cpus = order->cpus;
+	r->report.mem_mb = order->mem_mb;
+	r->report.state = REPORT_STARTING;
+	r->limit_s = order->time_limit_s;
+	r->grace_s = order->grace_s;
+	r->start = now.mono;
+	r->course = l->world.course ? l->world.course(l->world.arg, order) : course_of_label(order);
+	tell_fact(l, &r->report, now);
+	if (!r->course.begin_after) {
+		begin(l, r, now);
+		return;
+	}
+	r->begin_at = now.mono + r->course.begin_after;
+	due(l, r->begin_at);
 }
 
 static void end(struct sim_launcher *l, const struct agent_end *end, struct clocks now)
@@ -192,17 +313,12 @@ static void end(struct sim_launcher *l, const struct agent_end *end, struct cloc
 
 	if (end->epoch < l->max_epoch)
 		return;
-	if (!r) {
-		r = add(l, end->run, "");
-		r->report.epoch = end->epoch;
-		r->report.state = REPORT_NEVER;
-		r->report.detail = "ended before it was started";
-	} else if (alive(r)) {
-		r->ends.exit_code = 0;
-		r->ends.exit_signal = end->grace_s ? SIGTERM_NUMBER : SIGKILL_NUMBER;
-		r->ends.cause = end->cause;
-		finish(l, r, now);
-	}
+	if (!r)
+		never(l, end->run, end->epoch, END_NONE, "ended before it was started");
+	else if (alive(r))
+		stop_at(l, r, now.mono, end->cause, end->grace_s);
+	else
+		say_again(l, r);
 }
 
 static void forget(struct sim_launcher *l, struct run_id id)
@@ -213,11 +329,7 @@ static void forget(struct sim_launcher *l, struct run_id id)
 		return;
 	while (*at != r)
 		at = &(*at)->next;
-	*at = r->next;
-	if (!r->next)
-		l->last = at;
-	record_free(r);
-	l->n--;
+	drop(l, at);
 }
 
 void sim_launcher_tell(struct sim_launcher *l, const struct agent_effect *effect, struct clocks now)
@@ -264,15 +376,23 @@ static void hello(struct sim_launcher *l, struct agent_event *event)
 	l->hello_due = l->changed = false;
 }
 
-static void end_what_is_due(struct sim_launcher *l, struct clocks now)
+void sim_launcher_pass(struct sim_launcher *l, struct clocks now)
 {
-	l->next_end = NEVER_AT;
+	if (l->next_due > now.mono)
+		return;
+	l->next_due = NEVER_AT;
 	for (struct record *r = l->first; r; r = r->next) {
+		if (r->begin_at <= now.mono && r->begin_at <= r->end_at)
+			begin(l, r, now);
 		if (r->end_at <= now.mono)
 			finish(l, r, now);
-		else if (r->end_at < l->next_end)
-			l->next_end = r->end_at;
+		due(l, r->begin_at < r->end_at ? r->begin_at : r->end_at);
 	}
+}
+
+usec_t sim_launcher_next_due(const struct sim_launcher *l)
+{
+	return l->next_due;
 }
 
 /* A run is told in its states one by one, as it would have been. */
@@ -280,13 +400,14 @@ static enum run_report_state next_to_tell(const struct record *r)
 {
 	if (r->report.state == REPORT_NEVER)
 		return REPORT_NEVER;
+	if (r->told == REPORT_STARTING && !r->ran) /* it ended before it ran */
+		return REPORT_ENDED;
 	return r->told + 1;
 }
 
 bool sim_launcher_next(struct sim_launcher *l, struct agent_event *event, struct clocks now)
 {
-	if (l->next_end <= now.mono)
-		end_what_is_due(l, now);
+	sim_launcher_pass(l, now);
 	if (l->hello_due) {
 		hello(l, event);
 		return true;
@@ -308,7 +429,7 @@ bool sim_launcher_next(struct sim_launcher *l, struct agent_event *event, struct
 
 usec_t sim_launcher_next_timer(const struct sim_launcher *l)
 {
-	return l->hello_due || l->changed ? 0 : l->next_end;
+	return l->hello_due || l->changed ? 0 : l->next_due;
 }
 
 void sim_launcher_restart(struct sim_launcher *l)
@@ -318,13 +439,23 @@ void sim_launcher_restart(struct sim_launcher *l)
 
 void sim_launcher_reboot(struct sim_launcher *l, const char *incarnation, struct clocks now)
 {
-	for (struct record *r = l->first; r; r = r->next) {
-		if (!alive(r))
-			continue;
-		r->ends.exit_code = r->ends.exit_signal = 0;
-		r->ends.cause = END_NODE_FAIL;
-		finish(l, r, now);
+	struct record **at = &l->first;
+
+	sim_launcher_pass(l, now);
+	while (*at) {
+		struct record *r = *at;
+
+		if (alive(r)) {
+			r->ends.exit_code = r->ends.exit_signal = 0;
+			r->ends.cause = END_NODE_FAIL;
+			finish(l, r, now);
+		}
+		if (r->report.state == REPORT_ENDED && now.mono - r->ended >= SIM_SYNC)
+			at = &r->next;
+		else
+			drop(l, at);
 	}
+	l->next_due = NEVER_AT;
 	free(l->incarnation);
 	l->incarnation = xstrdup(incarnation);
 	l->hello_due = true;

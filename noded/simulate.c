@@ -105,7 +105,7 @@ static void make_node(struct simulation *s, struct sim_node *sim, const char *na
 
 	sim->facts = s->options->facts;
 	sim->facts.node = name;
-	sim->launcher = sim_launcher_new(incarnation, NULL, NULL);
+	sim->launcher = sim_launcher_new(incarnation, NULL);
 	sim->node = node_new(&config);
 	sim->timer = evtimer_new(s->base, on_timer, sim);
 	if (!sim->timer)

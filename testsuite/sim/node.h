@@ -1,11 +1,11 @@
-/* node.h - a simulated node: the real agent's core around a stand-in launcher
+/* node.h - a simulated node: the real agent's core around the simulated launcher
  *
- * The agent's core, its messages (really encoded) and its rules are the product's own. The launcher
- * is a stand-in with the same contract (noded/launcher.h): it verifies what was signed, keeps a
- * record of every run, runs "programs" that last a while and end with a code that only the job's id
- * decides, and tells the checker what really happened. Faults: the agent is killed and started
- * again (runs go on), the node is rebooted (runs die, records in tmpfs are gone), messages are cut
- * off.
+ * The agent's core, its messages (really encoded) and its rules are the product's own, and so is
+ * the launcher that only seems to run something (noded/sim_launcher.h). Its world is here: what was
+ * signed is verified and its uses are counted; "programs" last a while and end with a code that
+ * only the job's id decides; the checker is told what really happened. Faults: the agent is killed
+ * and started again (runs go on), the node is rebooted (runs die, records in tmpfs are gone),
+ * messages are cut off.
  */
 #ifndef TESTSUITE_SIM_NODE_H
 #define TESTSUITE_SIM_NODE_H
@@ -42,7 +42,6 @@ void sim_node_free(struct sim_node *n);
 void sim_node_start(struct sim_node *n);      /* the agent comes up; nothing if it is */
 void sim_node_kill_agent(struct sim_node *n); /* kill -9 of agent and launcher; shepherds go on */
 void sim_node_reboot(struct sim_node *n);     /* power off; sim_node_start() boots it */
-bool sim_node_is_up(const struct sim_node *n);
 uint64_t sim_node_link(const struct sim_node *n); /* 0: none */
 
 /* The exit code and signal that a job's program ends with, unless something ends it: the truth. */
@@ -50,8 +49,5 @@ void sim_program(uint64_t job, uint32_t *code, uint32_t *signal);
 
 /* Its runs' records, for whoever looks into a failed seed. */
 void sim_node_print(const struct sim_node *n, FILE *out);
-
-/* How many runs have a living shepherd here. */
-size_t sim_node_alive(const struct sim_node *n);
 
 #endif

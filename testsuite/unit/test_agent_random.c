@@ -10,7 +10,8 @@
  *ordered;
  *	- NEVER is said only of runs that did not start and never will;
  *	- an end that is told happened, with that exit code, whoever asks and how often;
- *	- once nothing is lost any more, every run ends, is acknowledged and leaves no record.
+ *	- once nothing is lost any more, every run ends, is acknowledged and leaves no record; what
+ *was lost with its node's incarnation is known to be over.
  */
 #include <setjmp.h>
 #include <stdarg.h>
@@ -38,8 +39,9 @@ struct message {
 };
 
 struct model_run {
-	bool ordered, final, never;
+	bool ordered, final, never, gone;
 	unsigned started, ended;
+	bool here; /* the Register at hand names it */
 	uint32_t true_exit, told_exit;
 };
 
@@ -58,7 +60,7 @@ struct world {
 	struct model_run runs[RUNS + 1]; /* by job */
 	uint64_t next_job, next_bad;
 	unsigned boots;
-	char incarnation[32];
+	char incarnation[32], known[32]; /* as it is, and as it registered last */
 };
 
 static uint64_t chance(struct world *w, uint64_t below)
@@ -86,7 +88,7 @@ static void on_fact(void *arg, const struct run_report *report, struct clocks no
 	(void)now;
 	demand(w, report->run.job <= RUNS);
 	run = &w->runs[report->run.job];
-	if (report->state == REPORT_RUNNING) {
+	if (report->state == REPORT_STARTING) {
 		run->started++;
 		demand(w, run->started == 1);
 		demand(w, !run->never);
@@ -240,6 +242,7 @@ static void take_report(struct world *w, const Gpusched__RunReport *r)
 	}
 	run = &w->runs[r->run->job];
 	demand(w, run->ordered);
+	run->here = true;
 	if (r->state == GPUSCHED__RUN_REPORT__STATE__NEVER) {
 		demand(w, run->started == 0);
 		run->final = run->never = true;
@@ -275,6 +278,18 @@ static void send_registered(struct world *w)
 	w->registered = true;
 }
 
+/* Another incarnation: what it has no record of is over, whether it ever ran or not. */
+static void node_was_down(struct world *w, const char *incarnation)
+{
+	for (uint64_t job = 1; job <= RUNS; job++) {
+		struct model_run *run = &w->runs[job];
+
+		if (run->ordered && !run->final && !run->here)
+			run->final = run->gone = true;
+	}
+	snprintf(w->known, sizeof(w->known), "%s", incarnation);
+}
+
 static void controller_takes(struct world *w, const struct message *msg, const ProtobufCMessage *m)
 {
 	const Gpusched__Register *reg = (const Gpusched__Register *)m;
@@ -283,8 +298,12 @@ static void controller_takes(struct world *w, const struct message *msg, const P
 		return;
 	if (msg->type == GPUSCHED__MSG_TYPE__MSG_REGISTER) {
 		demand(w, strcmp(reg->node, "n1") == 0 && reg->cpus == 4);
+		for (uint64_t job = 1; job <= RUNS; job++)
+			w->runs[job].here = false;
 		for (size_t i = 0; i < reg->n_runs; i++)
 			take_report(w, reg->runs[i]);
+		if (!w->stale && strcmp(reg->incarnation, w->known) != 0)
+			node_was_down(w, reg->incarnation);
 		send_registered(w);
 	} else if (msg->type == GPUSCHED__MSG_TYPE__MSG_RUN_REPORT && w->registered) {
 		take_report(w, (const Gpusched__RunReport *)m);
@@ -470,7 +489,7 @@ static void judge(struct world *w, struct agent_stats *stats)
 		const struct model_run *run = &w->runs[job];
 
 		demand(w, !run->ordered || run->final);
-		demand(w, !run->ordered || run->never == !run->started);
+		demand(w, !run->ordered || run->gone || run->never == !run->started);
 		demand(w, run->started == run->ended);
 	}
 	demand(w, sim_launcher_records(w->launcher) == 0);
@@ -486,6 +505,7 @@ struct tally {
 static void play_seed(uint64_t seed, struct tally *tally)
 {
 	struct world *w = calloc(1, sizeof(*w));
+	const struct sim_world sim_world = { .fact = on_fact, .arg = w };
 	struct agent_stats stats;
 
 	assert_non_null(w);
@@ -497,7 +517,7 @@ static void play_seed(uint64_t seed, struct tally *tally)
 	snprintf(w->incarnation, sizeof(w->incarnation), "boot-0");
 	w->agent = agent_new();
 	w->convert = convert_new();
-	w->launcher = sim_launcher_new(w->incarnation, on_fact, w);
+	w->launcher = sim_launcher_new(w->incarnation, &sim_world);
 	for (int i = 0; i < STEPS; i++)
 		step(w);
 	agent_stats(w->agent, &stats);

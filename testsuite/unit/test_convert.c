@@ -191,6 +191,7 @@ static void start_simulated(
 	order.epoch = 1;
 	order.incarnation = (char *)"boot";
 	order.time_limit_s = time_limit_s;
+	order.grace_s = 30;
 	if (label) {
 		kv.key = (char *)"sim";
 		kv.value = (char *)label;
@@ -206,7 +207,7 @@ static void simulated_runs_go_as_labelled(void **state)
 	(void)state;
 	for (size_t i = 0; i < sizeof(sim_cases) / sizeof(*sim_cases); i++) {
 		const struct sim_case *t = &sim_cases[i];
-		struct sim_launcher *l = sim_launcher_new("boot", NULL, NULL);
+		struct sim_launcher *l = sim_launcher_new("boot", NULL);
 		struct agent_event event;
 
 		assert_true(sim_launcher_next(l, &event, (struct clocks){ 0, 0 }));
@@ -234,22 +235,73 @@ static void simulated_runs_go_as_labelled(void **state)
 	}
 }
 
-static void simulated_reboot_ends_what_ran(void **state)
+/* What was in tmpfs is lost; an end that had its time to reach the disk is told still. */
+static void simulated_reboot_forgets_what_ran(void **state)
 {
-	struct sim_launcher *l = sim_launcher_new("boot", NULL, NULL);
+	struct sim_launcher *l = sim_launcher_new("boot", NULL);
+	struct clocks down = { 0, 5 + SIM_SYNC };
 	struct agent_event event;
 
 	(void)state;
 	start_simulated(l, 1, "1000", 0);
-	sim_launcher_reboot(l, "boot-2", (struct clocks){ 5, 5 });
-	assert_true(sim_launcher_next(l, &event, (struct clocks){ 5, 5 }));
+	start_simulated(l, 2, "0.000005", 0);
+	start_simulated(l, 3, "0.000006", 0);
+	sim_launcher_pass(l, (struct clocks){ 0, 5 });
+	sim_launcher_pass(l, (struct clocks){ 0, 6 });
+	sim_launcher_reboot(l, "boot-2", down);
+	assert_true(sim_launcher_next(l, &event, down));
 	assert_int_equal(event.kind, AGENT_LAUNCHER_HELLO);
 	assert_string_equal(event.hello.incarnation, "boot-2");
 	assert_int_equal(event.hello.n_runs, 1);
+	assert_int_equal(event.hello.runs[0].run.job, 2);
 	assert_int_equal(event.hello.runs[0].state, REPORT_ENDED);
-	assert_int_equal(event.hello.runs[0].cause, END_NODE_FAIL);
 	assert_string_equal(event.hello.runs[0].incarnation, "boot");
-	assert_false(sim_launcher_next(l, &event, (struct clocks){ 5, 5 }));
+	assert_false(sim_launcher_next(l, &event, down));
+	sim_launcher_free(l);
+}
+
+static struct sim_course slow_and_deaf(void *arg, const Gpusched__StartRun *order)
+{
+	(void)arg;
+	(void)order;
+	return (struct sim_course){
+		.begin_after = 10, .duration = 1000000000, .ignores_term = true
+	};
+}
+
+static void assert_says(struct sim_launcher *l, usec_t at, enum run_report_state state)
+{
+	struct agent_event event;
+
+	assert_true(sim_launcher_next(l, &event, (struct clocks){ 0, at }));
+	assert_int_equal(event.kind, AGENT_LAUNCHER_RUN);
+	assert_int_equal(event.report.state, state);
+}
+
+static void simulated_runs_go_as_their_world_says(void **state)
+{
+	const struct sim_world world = { .course = slow_and_deaf };
+	struct sim_launcher *l = sim_launcher_new("boot", &world);
+	struct agent_effect end = { .kind = AGENT_TELL_END,
+		.end = { .run = { 1, 0, 1 }, .epoch = 1, .cause = END_CANCEL, .grace_s = 2 } };
+	struct agent_event event;
+
+	(void)state;
+	sim_launcher_next(l, &event, (struct clocks){ 0, 0 });
+	start_simulated(l, 1, NULL, 0);
+	assert_says(l, 0, REPORT_STARTING);
+	assert_false(sim_launcher_next(l, &event, (struct clocks){ 0, 9 }));
+	assert_int_equal(sim_launcher_next_due(l), 10);
+	assert_says(l, 10, REPORT_RUNNING);
+	sim_launcher_tell(l, &end, (struct clocks){ 0, 20 });
+	assert_false(sim_launcher_next(l, &event, (struct clocks){ 0, 2000019 }));
+	assert_true(sim_launcher_next(l, &event, (struct clocks){ 0, 2000020 }));
+	assert_int_equal(event.report.state, REPORT_ENDED);
+	assert_int_equal(event.report.exit_signal, 9);
+	assert_int_equal(event.report.cause, END_CANCEL);
+	assert_false(sim_launcher_next(l, &event, (struct clocks){ 0, 2000021 }));
+	sim_launcher_tell(l, &end, (struct clocks){ 0, 2000021 }); /* asked again, told again */
+	assert_says(l, 2000021, REPORT_ENDED);
 	sim_launcher_free(l);
 }
 
@@ -261,7 +313,8 @@ int main(void)
 		cmocka_unit_test(missing_ids_are_zero),
 		cmocka_unit_test(what_cannot_be_is_refused),
 		cmocka_unit_test(simulated_runs_go_as_labelled),
-		cmocka_unit_test(simulated_reboot_ends_what_ran),
+		cmocka_unit_test(simulated_reboot_forgets_what_ran),
+		cmocka_unit_test(simulated_runs_go_as_their_world_says),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

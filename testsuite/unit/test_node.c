@@ -247,7 +247,7 @@ static void agent_make(struct fixture *f)
 	config.net = f->net = net_new(f->base, f->pool, &f->client, f->agent_munge, &err);
 	assert_non_null(f->net);
 	f->node = node_new(&config);
-	f->launcher = sim_launcher_new("boot-1", NULL, NULL);
+	f->launcher = sim_launcher_new("boot-1", NULL);
 }
 
 static int make(void **state)
