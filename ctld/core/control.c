@@ -136,6 +136,12 @@ static int requeue(struct control *c, struct error *err)
 	return 0;
 }
 
+static int not_yet(struct control *c, struct error *err)
+{
+	return error_set(err, ERR_JOB_STATE, "job %llu: this controller cannot do that to a job",
+	        (unsigned long long)job_id(c->job));
+}
+
 static const struct {
 	const char *kind; /* in the audit trail */
 	int (*apply)(struct control *c, struct error *err);
@@ -145,6 +151,9 @@ static const struct {
 	[JOB_RELEASE] = { "job.release", release },
 	[JOB_SIGNAL] = { "job.signal", send_signal },
 	[JOB_REQUEUE] = { "job.requeue", requeue },
+	[JOB_SUSPEND] = { "job.suspend", not_yet },
+	[JOB_RESUME] = { "job.resume", not_yet },
+	[JOB_UPDATE] = { "job.update", not_yet },
 };
 
 static int control_one(struct control *c, uint64_t id, struct error *err)
@@ -175,7 +184,7 @@ void job_control_apply(struct core *core, const struct core_event *e)
 
 	if (core->suspended)
 		error_set(&err, ERR_EPOCH, "%s", core->suspended);
-	else if (e->job.verb < JOB_CANCEL || e->job.verb > JOB_REQUEUE)
+	else if (e->job.verb < JOB_CANCEL || e->job.verb > JOB_UPDATE)
 		error_set(&err, ERR_USAGE, "unknown verb %d", (int)e->job.verb);
 	else if (e->job.verb == JOB_SIGNAL && (e->job.signal < 1 || e->job.signal > 64))
 		error_set(&err, ERR_USAGE, "signal %u: want 1 to 64", e->job.signal);

@@ -108,12 +108,88 @@ struct job_view {
 	size_t n_labels;
 	const char *cwd, *output, *error, *submit_host, *comment;
 	bool requeue;
+	const char *qos;
+	uint32_t nodes_min, nodes_max; /* asked for; 1, 1 where nothing was */
+	bool gpus_per_node, exclusive;
+	uint64_t gpu_mem_min_mb;
+	const char *constraint, *prefer, *nodelist, *exclude, *licences; /* "" not given */
+	uint32_t max_wait_s;
+	const char *nodes;              /* hostlist of the present or last run; "" none */
+	uint32_t n_nodes;               /* in `nodes` */
+	usec_t planned_start;           /* wall; 0: none is planned */
+	const char *planned_nodes;      /* hostlist; "" none */
+	uint32_t position, position_of; /* among those that wait in its partition; 0: not known */
+	uint32_t n_blockers;            /* reasons that hold it, `reason` being the first */
+	double cost_max;                /* by the prices, if it runs to its limit; < 0: no limit */
 };
 
 /* The first job with an id above `after`, in id order. False: none. O(log n) or better. */
 bool core_job_next(
         const struct core *core, uint64_t after, struct clocks now, struct job_view *view);
 bool core_job_view(const struct core *core, uint64_t id, struct clocks now, struct job_view *view);
+
+/* All that holds a job, and what would start it. Lists are in the order to be shown. */
+#define WHY_BLOCKERS 24
+#define WHY_CHANGES  8
+
+struct why_blocker {
+	const char *reason;    /* "AssocGrpGRES", ...: a literal */
+	char text[256];        /* "vision: limit h100:32, holds 28, +8" */
+	usec_t clears;         /* wall; 0: not known */
+	char clears_text[128]; /* "4690 must end"; "" nothing to say */
+};
+
+struct why_change {
+	char option[128]; /* as gsubmit and gctl update take it: "--gpus=h100:4" */
+	char effect[160]; /* "on h07, within the limit (32 of 32)" */
+};
+
+struct job_why {
+	struct why_blocker blockers[WHY_BLOCKERS];
+	size_t n_blockers;     /* 0: nothing is known to hold it */
+	uint32_t position, of; /* in the order of its partition; 0: has none */
+	usec_t planned_start;  /* wall; 0: none */
+	usec_t first_planned;  /* wall; the first that it was ever given; 0: none */
+	char planned_nodes[256];
+	char planned_why[256]; /* a listed cause if it is later than the first; "" */
+	struct why_change changes[WHY_CHANGES]; /* each alone would start it now; smallest first */
+	size_t n_changes;
+	char tried[256]; /* what was tried without success; "" nothing was */
+};
+
+/* Why a PENDING job waits. Changes are tried on the ledger itself, and undone. False: no such job,
+ * or it does not wait. */
+bool core_job_why(struct core *core, uint64_t id, struct clocks now, struct job_why *why);
+
+/* What a job's priority is made of. Points are factors times weights; their sum is `total`. */
+struct prio_view {
+	struct {
+		double age, fair_share, size, partition, qos, wait; /* each 0..1 */
+	} factor;
+	struct {
+		int64_t age, fair_share, size, partition, qos, wait, nice, total;
+	} points;
+};
+/* False: no such job, or it does not wait. */
+bool core_job_prio(const struct core *core, uint64_t id, struct clocks now, struct prio_view *view);
+
+/* The tree of accounts and who uses them, depth first. Start with *cursor 0; false: no more. Good
+ * for one walk between two calls that change the core. */
+struct share_view {
+	const char *account;
+	const char *user; /* "": the account itself */
+	uint32_t depth;   /* 0: right under the root */
+	uint32_t shares;
+	double norm;             /* shares among its siblings, 0..1 */
+	uint64_t gpu_us, cpu_us; /* all time it used them, GPUs times microseconds */
+	double cost;             /* by the prices; not decayed */
+	double usage;            /* decayed */
+	double effective;        /* usage among its siblings, 0..1 */
+	double level_fs;         /* norm / effective; INFINITY: no usage */
+	double fair_share;       /* users: their factor, 0..1 */
+	uint32_t rank;           /* users: 1 is the first; 0: an account */
+};
+bool core_share_next(const struct core *core, size_t *cursor, struct share_view *view);
 
 struct run_view {
 	struct run_id id;

@@ -69,7 +69,39 @@ struct submit_job {
 	usec_t sign_time;
 };
 
-enum job_verb { JOB_CANCEL = 1, JOB_HOLD, JOB_RELEASE, JOB_SIGNAL, JOB_REQUEUE };
+enum job_verb {
+	JOB_CANCEL = 1,
+	JOB_HOLD,
+	JOB_RELEASE,
+	JOB_SIGNAL,
+	JOB_REQUEUE,
+	JOB_SUSPEND,
+	JOB_RESUME,
+	JOB_UPDATE,
+};
+
+/* What a JOB_UPDATE changes: these fields of event.job.change, and no others. */
+enum job_update {
+	UPDATE_PARTITION = 1 << 0,
+	UPDATE_QOS = 1 << 1,
+	UPDATE_ACCOUNT = 1 << 2,
+	UPDATE_GPUS = 1 << 3,  /* gpus, n_gpus, gpus_per_node */
+	UPDATE_NODES = 1 << 4, /* nodes_min, nodes_max */
+	UPDATE_CPUS = 1 << 5,
+	UPDATE_MEM = 1 << 6,
+	UPDATE_TIME = 1 << 7,
+	UPDATE_NICE = 1 << 8,
+	UPDATE_CONSTRAINT = 1 << 9,
+	UPDATE_PREFER = 1 << 10,
+	UPDATE_NODELIST = 1 << 11,
+	UPDATE_EXCLUDE = 1 << 12,
+	UPDATE_LICENCES = 1 << 13,
+	UPDATE_EXCLUSIVE = 1 << 14,
+	UPDATE_MAX_WAIT = 1 << 15,
+	UPDATE_GPU_MEM_MIN = 1 << 16,
+	UPDATE_ALL = (1 << 17) - 1,
+};
+
 enum node_verb { NODE_DRAIN = 1, NODE_RESUME, NODE_DOWN };
 
 enum event_kind {
@@ -102,6 +134,8 @@ struct core_event {
 			size_t n;
 			uint32_t signal;
 			const char *reason;
+			const struct submit_job *change; /* UPDATE: as in a submit */
+			uint64_t fields;                 /* UPDATE: bits of enum job_update */
 		} job;
 		struct {
 			enum node_verb verb;

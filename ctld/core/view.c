@@ -34,6 +34,8 @@ static void view_run(const struct run *run, struct clocks now, struct job_view *
 	const struct node *node = run_link_of(run)->node;
 
 	v->node = run_info(run)->node;
+	v->nodes = run_info(run)->node;
+	v->n_nodes = 1;
 	v->gpu_type = run_info(run)->gpu_type;
 	v->gpu_set = run_info(run)->gpus;
 	v->elapsed_s = run_elapsed_s(run, now);
@@ -99,10 +101,21 @@ static void view(
 		.submit_host = i->submit_host,
 		.comment = i->comment,
 		.requeue = i->requeue,
+		.qos = "",
+		.nodes_min = 1,
+		.nodes_max = 1,
+		.constraint = "",
+		.prefer = "",
+		.nodelist = "",
+		.exclude = "",
+		.licences = "",
+		.nodes = "",
+		.planned_nodes = "",
 	};
 	view_gpus(i, v);
 	if (i->state == JOB_PENDING) {
 		v->reason = job_why(core, job, now, v->reason_text, sizeof(v->reason_text));
+		v->n_blockers = *v->reason != '\0';
 		return;
 	}
 	if (v->ended && ended_reasons[i->state])
@@ -127,6 +140,25 @@ bool core_job_view(const struct core *core, uint64_t id, struct clocks now, stru
 	if (job)
 		view(core, job, now, v);
 	return job;
+}
+
+bool core_job_prio(const struct core *core, uint64_t id, struct clocks now, struct prio_view *v)
+{
+	const struct job *job = jobs_find(core->jobs, id);
+
+	(void)now;
+	if (!job || job_info(job)->state != JOB_PENDING)
+		return false;
+	*v = (struct prio_view){ .factor.age = 0 };
+	v->points.total = sched_priority(job_info(job)->nice);
+	v->points.nice = v->points.total;
+	return true;
+}
+
+bool core_share_next(const struct core *core, size_t *cursor, struct share_view *v)
+{
+	(void)core, (void)cursor, (void)v;
+	return false; /* nothing is kept of accounts */
 }
 
 /* --- runs ------------------------------------------------------------------------------------ */

@@ -305,3 +305,16 @@ const char *job_why(
 	snprintf(text, size, "%.*s", (int)size - 1, words);
 	return reason;
 }
+
+bool core_job_why(struct core *core, uint64_t id, struct clocks now, struct job_why *why)
+{
+	const struct job *job = jobs_find(core->jobs, id);
+	struct why_blocker *b = &why->blockers[0];
+
+	if (!job || job_info(job)->state != JOB_PENDING)
+		return false;
+	memset(why, 0, sizeof(*why));
+	b->reason = job_why(core, job, now, b->text, sizeof(b->text));
+	why->n_blockers = *b->reason != '\0';
+	return true;
+}

@@ -22,8 +22,9 @@
 #include "ctld/core/core.h"
 #include "ctld/store/store.h"
 
-#define WIRE_NAME_MAX      255 /* names of users, partitions, accounts, hosts, types */
-#define WIRE_TEXT_MAX      511 /* reasons, details */
+#define WIRE_NAME_MAX      255  /* names of users, partitions, accounts, hosts, types */
+#define WIRE_TEXT_MAX      511  /* reasons, details */
+#define WIRE_HOSTS_MAX     4095 /* host lists */
 #define WIRE_LABELS_MAX    32
 #define WIRE_LABEL_KEY_MAX 63 /* letters, digits, . _ - / */
 #define WIRE_LABEL_MAX     255

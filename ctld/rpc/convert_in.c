@@ -31,6 +31,9 @@ SAME(JOB_HOLD, JOB_CONTROL__VERB__HOLD);
 SAME(JOB_RELEASE, JOB_CONTROL__VERB__RELEASE);
 SAME(JOB_SIGNAL, JOB_CONTROL__VERB__SIGNAL);
 SAME(JOB_REQUEUE, JOB_CONTROL__VERB__REQUEUE);
+SAME(JOB_SUSPEND, JOB_CONTROL__VERB__SUSPEND);
+SAME(JOB_RESUME, JOB_CONTROL__VERB__RESUME);
+SAME(JOB_UPDATE, JOB_CONTROL__VERB__UPDATE);
 
 SAME(NODE_DRAIN, NODE_CONTROL__VERB__DRAIN);
 SAME(NODE_RESUME, NODE_CONTROL__VERB__RESUME);
@@ -121,20 +124,68 @@ static int check_numbers(const Gpusched__JobRequest *r, struct error *err)
 		return above("warning signal", r->warn_signal, WIRE_SIGNAL_MAX, err);
 	if (r->warn_before_s > INT32_MAX)
 		return above("seconds of warning", r->warn_before_s, INT32_MAX, err);
+	if (r->nodes_min > CONF_MAX_NODES || r->nodes_max > CONF_MAX_NODES)
+		return above("nodes", r->nodes_max > r->nodes_min ? r->nodes_max : r->nodes_min,
+		        CONF_MAX_NODES, err);
+	if (r->nodes_max && r->nodes_max < r->nodes_min)
+		return error_set(err, ERR_USAGE, "nodes: %u to %u; the second must not be less",
+		        r->nodes_min, r->nodes_max);
+	if (r->max_wait_s > INT32_MAX)
+		return above("seconds of waiting", r->max_wait_s, INT32_MAX, err);
+	if (r->gpu_mem_min_mb > WIRE_MEM_MB_MAX)
+		return above("memory of a GPU in MiB", r->gpu_mem_min_mb, WIRE_MEM_MB_MAX, err);
 	if (r->nice > WIRE_NICE_MAX || r->nice < -WIRE_NICE_MAX)
 		return error_set(err, ERR_USAGE, "nice: %d; must be -%d to %d", r->nice,
 		        WIRE_NICE_MAX, WIRE_NICE_MAX);
 	return 0;
 }
 
+static int check_texts(const Gpusched__JobRequest *r, struct error *err)
+{
+	const struct {
+		const char *what, *text;
+		size_t max;
+	} texts[] = {
+		{ "partition", r->partition, WIRE_NAME_MAX },
+		{ "account", r->account, WIRE_NAME_MAX },
+		{ "submit host", r->submit_host, WIRE_NAME_MAX },
+		{ "qos", r->qos, WIRE_NAME_MAX },
+		{ "constraint", r->constraint, WIRE_TEXT_MAX },
+		{ "prefer", r->prefer, WIRE_TEXT_MAX },
+		{ "nodelist", r->nodelist, WIRE_HOSTS_MAX },
+		{ "exclude", r->exclude, WIRE_HOSTS_MAX },
+		{ "licences", r->licences, WIRE_TEXT_MAX },
+	};
+
+	for (size_t i = 0; i < sizeof(texts) / sizeof(texts[0]); i++)
+		if (text_check(texts[i].what, texts[i].text, texts[i].max, err))
+			return -1;
+	return 0;
+}
+
+static void take_places(const Gpusched__JobRequest *r, struct submit_job *out)
+{
+	out->nodes_min = r->nodes_min;
+	out->nodes_max = r->nodes_max;
+	out->gpus_per_node = r->gpus_per_node;
+	out->gpu_mem_min_mb = r->gpu_mem_min_mb;
+	out->constraint = r->constraint;
+	out->prefer = r->prefer;
+	out->nodelist = r->nodelist;
+	out->exclude = r->exclude;
+	out->licences = r->licences;
+	out->exclusive = r->exclusive;
+}
+
 static int take_request(const Gpusched__JobRequest *r, struct arena *arena, struct submit_job *out,
         struct error *err)
 {
-	if (text_check("partition", r->partition, WIRE_NAME_MAX, err) ||
-	        text_check("account", r->account, WIRE_NAME_MAX, err) ||
-	        text_check("submit host", r->submit_host, WIRE_NAME_MAX, err) ||
-	        check_numbers(r, err) || take_gpus(r, out, err) || take_labels(r, arena, out, err))
+	if (check_texts(r, err) || check_numbers(r, err) || take_gpus(r, out, err) ||
+	        take_labels(r, arena, out, err))
 		return -1;
+	take_places(r, out);
+	out->qos = r->qos;
+	out->max_wait_s = r->max_wait_s;
 	out->partition = r->partition;
 	out->account = r->account;
 	out->submit_host = r->submit_host;

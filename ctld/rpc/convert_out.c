@@ -169,6 +169,18 @@ static void fill_request(Gpusched__Job *m, const struct job_view *view, struct a
 	m->output = shown(view->output, arena);
 	m->error = shown(view->error, arena);
 	m->submit_host = shown(view->submit_host, arena);
+	m->qos = shown(view->qos, arena);
+	m->nodes_min = view->nodes_min;
+	m->nodes_max = view->nodes_max;
+	m->gpus_per_node = view->gpus_per_node;
+	m->exclusive = view->exclusive;
+	m->gpu_mem_min_mb = view->gpu_mem_min_mb;
+	m->constraint = shown(view->constraint, arena);
+	m->prefer = shown(view->prefer, arena);
+	m->nodelist = shown(view->nodelist, arena);
+	m->exclude = shown(view->exclude, arena);
+	m->licences = shown(view->licences, arena);
+	m->max_wait_s = view->max_wait_s;
 }
 
 Gpusched__Job *wire_job(const struct job_view *view, struct arena *arena)
@@ -196,6 +208,15 @@ Gpusched__Job *wire_job(const struct job_view *view, struct arena *arena)
 	m->attempt = view->attempt;
 	m->priority = view->priority;
 	m->comment = shown(view->comment, arena);
+	m->nodes = lend(view->nodes);
+	m->n_nodes = view->n_nodes;
+	m->planned_start_time = view->planned_start;
+	m->planned_nodes = lend(view->planned_nodes);
+	m->position = view->position;
+	m->position_of = view->position_of;
+	m->n_blockers = view->n_blockers;
+	m->cost_unlimited = view->cost_max < 0;
+	m->cost_max = view->cost_max < 0 ? 0 : view->cost_max;
 	fill_request(m, view, arena);
 	return m;
 }

@@ -65,6 +65,18 @@ static void job_request(
 	r->nice = 5;
 	r->no_requeue = true;
 	r->hold = true;
+	r->nodes_min = 2;
+	r->nodes_max = 4;
+	r->gpus_per_node = true;
+	r->qos = S("normal");
+	r->constraint = S("nvlink&ib");
+	r->prefer = S("fast");
+	r->nodelist = S("h[01-04]");
+	r->exclude = S("h03");
+	r->licences = S("trtllm:2");
+	r->exclusive = true;
+	r->max_wait_s = 120;
+	r->gpu_mem_min_mb = 81920;
 }
 
 static void spec_of(Gpusched__SignedSpec *spec)
@@ -117,6 +129,18 @@ static void test_submit_job(void **state)
 	assert_int_equal(job.nonce[2], 3);
 	assert_int_equal(job.spec_hash[0], 9);
 	assert_int_equal(job.sign_time, 77000000);
+	assert_int_equal(job.nodes_min, 2);
+	assert_int_equal(job.nodes_max, 4);
+	assert_true(job.gpus_per_node);
+	assert_string_equal(job.qos, "normal");
+	assert_string_equal(job.constraint, "nvlink&ib");
+	assert_string_equal(job.prefer, "fast");
+	assert_string_equal(job.nodelist, "h[01-04]");
+	assert_string_equal(job.exclude, "h03");
+	assert_string_equal(job.licences, "trtllm:2");
+	assert_true(job.exclusive);
+	assert_int_equal(job.max_wait_s, 120);
+	assert_int_equal(job.gpu_mem_min_mb, 81920);
 	assert_int_equal(wire_submit_job(NULL, &spec, &hash, 77, arena, &job, &err), 0);
 	assert_true(job.requeue);
 	assert_int_equal(job.n_gpus, 0);
@@ -214,6 +238,51 @@ static void bad_nice(Gpusched__JobRequest *r)
 	r->nice = INT32_MIN;
 }
 
+static void bad_nodes(Gpusched__JobRequest *r)
+{
+	r->nodes_max = CONF_MAX_NODES + 1;
+}
+
+static void bad_nodes_turned(Gpusched__JobRequest *r)
+{
+	r->nodes_min = 5;
+}
+
+static void bad_constraint(Gpusched__JobRequest *r)
+{
+	r->constraint = long_text;
+}
+
+static void bad_prefer(Gpusched__JobRequest *r)
+{
+	r->prefer = S("a\nb");
+}
+
+static void bad_qos(Gpusched__JobRequest *r)
+{
+	r->qos = long_text;
+}
+
+static void bad_nodelist(Gpusched__JobRequest *r)
+{
+	r->nodelist = S("h\x7f");
+}
+
+static void bad_licences(Gpusched__JobRequest *r)
+{
+	r->licences = long_text;
+}
+
+static void bad_max_wait(Gpusched__JobRequest *r)
+{
+	r->max_wait_s = UINT32_MAX;
+}
+
+static void bad_gpu_mem(Gpusched__JobRequest *r)
+{
+	r->gpu_mem_min_mb = UINT64_MAX;
+}
+
 static void test_submit_job_refused(void **state)
 {
 	static const struct {
@@ -238,6 +307,15 @@ static void test_submit_job_refused(void **state)
 		{ bad_signal, "signal: 65" },
 		{ bad_before, "warning: 4294967295" },
 		{ bad_nice, "nice: -2147483648" },
+		{ bad_nodes, "nodes: 65537" },
+		{ bad_nodes_turned, "nodes: 5 to 4" },
+		{ bad_constraint, "constraint" },
+		{ bad_prefer, "prefer" },
+		{ bad_qos, "qos" },
+		{ bad_nodelist, "nodelist" },
+		{ bad_licences, "licences" },
+		{ bad_max_wait, "waiting" },
+		{ bad_gpu_mem, "memory of a GPU" },
 	};
 	struct signedjob_hash hash = { { 0 } };
 	Gpusched__SignedSpec spec;

@@ -105,6 +105,19 @@ static void test_job(void **state)
 		.submit_host = "h",
 		.comment = "",
 		.requeue = true,
+		.qos = "normal",
+		.nodes_min = 1,
+		.nodes_max = 2,
+		.constraint = "nvlink",
+		.licences = "trtllm:2",
+		.nodes = "h[07-08]",
+		.n_nodes = 2,
+		.planned_start = 77,
+		.planned_nodes = "h09",
+		.position = 3,
+		.position_of = 9,
+		.n_blockers = 2,
+		.cost_max = 8.5,
 	};
 	Gpusched__JobChunk chunk = GPUSCHED__JOB_CHUNK__INIT;
 	Gpusched__Job *list[1];
@@ -130,6 +143,22 @@ static void test_job(void **state)
 	assert_int_equal(back->nice, -3);
 	assert_string_equal(back->labels[0]->value, "bge");
 	assert_true(back->requeue);
+	assert_string_equal(back->qos, "normal");
+	assert_int_equal(back->nodes_max, 2);
+	assert_string_equal(back->constraint, "nvlink");
+	assert_string_equal(back->prefer, "");
+	assert_string_equal(back->licences, "trtllm:2");
+	assert_string_equal(back->nodes, "h[07-08]");
+	assert_int_equal(back->n_nodes, 2);
+	assert_int_equal(back->planned_start_time, 77);
+	assert_string_equal(back->planned_nodes, "h09");
+	assert_int_equal(back->position, 3);
+	assert_int_equal(back->position_of, 9);
+	assert_int_equal(back->n_blockers, 2);
+	assert_true(back->cost_max > 8.4 && back->cost_max < 8.6);
+	assert_false(back->cost_unlimited);
+	v.cost_max = -1;
+	assert_true(wire_job(&v, arena)->cost_unlimited);
 }
 
 static void test_reply(void **state)
@@ -218,7 +247,7 @@ static void test_start_run_in_two_parts(void **state)
 
 static void test_orders(void **state)
 {
-	struct conf_gpu_type types[] = { { S("h100"), 81920 }, { S("l40s"), 49152 } };
+	struct conf_gpu_type types[] = { { S("h100"), 81920, 0 }, { S("l40s"), 49152, 0 } };
 	struct conf_gpu_count counts[] = { { 1, 2 }, { 0, 1 } };
 	struct conf conf = small_conf();
 	struct wire_facts facts = { &conf, 12 };
