@@ -108,40 +108,6 @@ void daemon_notify(const char *lines)
 	close(fd);
 }
 
-int daemon_write_pid(const char *path, struct error *err)
-{
-	char *text, *new;
-	int fd, ok;
-
-	if (!*path)
-		return 0;
-	new = xasprintf("%s.new", path);
-	text = xasprintf("%ld\n", (long)getpid());
-	unlink(new);
-	fd = open(new, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0644);
-	ok = fd >= 0 && write(fd, text, strlen(text)) == (ssize_t)strlen(text) &&
-	     rename(new, path) == 0;
-	if (!ok)
-		error_set(err, ERR_SYSTEM, "%s: %s", path, strerror(errno));
-	if (fd >= 0)
-		close(fd);
-	free(new);
-	free(text);
-	return ok ? 0 : -1;
-}
-
-void daemon_remove_pid(const char *path)
-{
-	FILE *f = *path ? fopen(path, "re") : NULL;
-	long pid = 0;
-
-	if (!f)
-		return;
-	if (fscanf(f, "%ld", &pid) == 1 && pid == (long)getpid())
-		unlink(path);
-	fclose(f);
-}
-
 void daemon_keep_secrets(void)
 {
 	const struct rlimit none = { 0, 0 };

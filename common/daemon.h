@@ -1,4 +1,4 @@
-/* daemon.h - being a daemon: detach, pid file, readiness, no core dumps
+/* daemon.h - being a daemon: detach, readiness, no core dumps
  *
  * A daemon that was told --daemon detaches first of all, before threads, sockets and locks; the
  * command that started it returns when the daemon says that it is ready, or fails with it. Under a
@@ -21,11 +21,6 @@ void daemon_ready(int ready_fd, const char *status);
 
 /* Tell the service manager: lines as of sd_notify(3), "STOPPING=1". Nothing if there is none. */
 void daemon_notify(const char *lines);
-
-/* Write our process id; a file that is there is replaced, a link is not followed. "" does
- * nothing. -1 with ERR_SYSTEM. */
-int daemon_write_pid(const char *path, struct error *err);
-void daemon_remove_pid(const char *path); /* if it still holds our id */
 
 /* No core dumps, and no other process of the same user may look into this one: it holds secrets. */
 void daemon_keep_secrets(void);

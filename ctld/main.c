@@ -14,10 +14,10 @@
 #include "common/daemon.h"
 #include "common/failpoint.h"
 #include "common/log.h"
+#include "common/pidfile.h"
 #include "common/xalloc.h"
 #include "ctld/become.h"
 #include "ctld/ctld.h"
-#include "ctld/pidfile.h"
 
 #define DEFAULT_CONF SYSCONFDIR "/gpusched/gpusched.conf"
 
@@ -175,7 +175,7 @@ static void fail(const struct error *err)
 /* Become who we are to be, and say what happens where we are to say it. */
 static int settle(const struct conf *conf, struct pidfile **pidfile, struct error *err)
 {
-	if (pidfile_open(conf->controller.pid_file, pidfile, err) ||
+	if (pidfile_open(conf->controller.pid_file, "controller", pidfile, err) ||
 	        become_user(conf->controller.user, err))
 		return -1;
 	daemon_keep_secrets();

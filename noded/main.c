@@ -21,6 +21,7 @@
 #include "common/daemon.h"
 #include "common/hostlist.h"
 #include "common/log.h"
+#include "common/pidfile.h"
 #include "common/xalloc.h"
 #include "noded/gnoded.h"
 #include "noded/inventory.h"
@@ -35,6 +36,7 @@ struct setup {
 	struct conf_client client;
 	struct node_facts facts;
 	char *shepherd;
+	struct pidfile *pidfile;
 	pid_t supervisor;
 	int ready_fd;
 };
@@ -118,6 +120,7 @@ static int work(void *arg, unsigned nth)
 	};
 	struct error err;
 
+	pidfile_leave(s->pidfile); /* the supervisor's */
 	gnoded.launcher_fd = launcher_fork(&launcher, &gnoded.launcher_pid, &err);
 	if (gnoded.launcher_fd < 0 || privilege_drop(o->user, &err) < 0) {
 		log_error("%s", err.text);
@@ -204,10 +207,12 @@ static int run(struct setup *s, struct error *err)
 		return -1;
 	if (o->daemon && daemon_detach(&s->ready_fd, err) < 0)
 		return -1;
-	if (daemon_write_pid(o->pid_file, err) < 0)
+	if (pidfile_open(o->pid_file, "agent", &s->pidfile, err) < 0)
 		return -1;
-	status = o->simulate ? run_simulation(s, err) : run_node(s, err);
-	daemon_remove_pid(o->pid_file);
+	status = pidfile_write(s->pidfile, err);
+	if (status == 0)
+		status = o->simulate ? run_simulation(s, err) : run_node(s, err);
+	pidfile_close(s->pidfile);
 	return status;
 }
 

@@ -1,4 +1,4 @@
-/* test_daemon.c - detaching, readiness, pid files */
+/* test_daemon.c - detaching, readiness */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stdbool.h>
@@ -7,7 +7,6 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/socket.h>
-#include <sys/stat.h>
 #include <sys/un.h>
 #include <sys/wait.h>
 #include <time.h>
@@ -18,21 +17,16 @@
 #include "common/daemon.h"
 
 static char dir[] = "/tmp/test_daemon.XXXXXX";
-static char path[128];
 
 static int make_dir(void **state)
 {
 	(void)state;
-	if (!mkdtemp(dir))
-		return -1;
-	snprintf(path, sizeof(path), "%s/pid", dir);
-	return 0;
+	return mkdtemp(dir) ? 0 : -1;
 }
 
 static int remove_dir(void **state)
 {
 	(void)state;
-	unlink(path);
 	return rmdir(dir);
 }
 
@@ -113,46 +107,11 @@ static void readiness_reaches_the_manager(void **state)
 	unlink(at.sun_path);
 }
 
-static void pid_files(void **state)
-{
-	struct error err;
-	char target[128], text[32] = "";
-	struct stat st;
-	FILE *f;
-
-	(void)state;
-	assert_int_equal(daemon_write_pid("", &err), 0);
-	assert_int_equal(daemon_write_pid("/nowhere/pid", &err), -1);
-	assert_int_equal(err.code, ERR_SYSTEM);
-	/* A link is replaced, what it names is not written. */
-	snprintf(target, sizeof(target), "%s/target", dir);
-	assert_int_equal(symlink(target, path), 0);
-	assert_int_equal(daemon_write_pid(path, &err), 0);
-	assert_int_equal(stat(target, &st), -1);
-	f = fopen(path, "r");
-	assert_non_null(f);
-	assert_non_null(fgets(text, sizeof(text), f));
-	fclose(f);
-	assert_int_equal(strtol(text, NULL, 10), getpid());
-	/* Somebody else's is not removed. */
-	f = fopen(path, "w");
-	fprintf(f, "1\n");
-	fclose(f);
-	daemon_remove_pid(path);
-	assert_int_equal(stat(path, &st), 0);
-	assert_int_equal(daemon_write_pid(path, &err), 0);
-	daemon_remove_pid(path);
-	assert_int_equal(stat(path, &st), -1);
-	daemon_remove_pid(path);
-	daemon_remove_pid("");
-}
-
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(the_starter_waits_for_the_word),
 		cmocka_unit_test(readiness_reaches_the_manager),
-		cmocka_unit_test(pid_files),
 	};
 
 	return cmocka_run_group_tests(tests, make_dir, remove_dir);
