@@ -111,6 +111,17 @@ struct gpusched_spec {
 	const char *const *labels; /* "key=value"; NULL-terminated */
 	const char *token;         /* names this submit for ever: see below; NULL: a fresh one */
 	int32_t umask;             /* -1: the process's present one */
+	const char *qos;
+	bool gpus_per_node;            /* `gpus` are a node's, else the whole job's */
+	uint64_t gpu_mem_min_mb;       /* nominal memory of a GPU; 0: any */
+	uint32_t nodes_min, nodes_max; /* 0: one; max 0: as min */
+	const char *constraint;        /* features that a node must have: "nvlink&ib|fast" */
+	const char *prefer;            /* the same, where there is a choice */
+	const char *nodelist;          /* on all of these: "h[01-04]" */
+	const char *exclude;           /* on none of these */
+	bool exclusive;                /* alone on its nodes, with all they have */
+	const char *licences;          /* "trtllm:2,other" */
+	uint32_t max_wait_s;           /* wishes to start within; 0: the QOS's */
 };
 #define GPUSCHED_UNLIMITED UINT32_MAX
 #define GPUSCHED_GROUP_MAX 64

@@ -113,7 +113,8 @@ static struct argp_option *make_options(void)
 		o[at++] = (struct argp_option){ .name = rows[i].name,
 			.key = rows[i].letter ? rows[i].letter : KEY_BASE + (int)i,
 			.arg = rows[i].arg,
-			.flags = rows[i].where & OPTION_ARG_MAY_MISS ? OPTION_ARG_OPTIONAL : 0,
+			.flags = (rows[i].where & OPTION_ARG_MAY_MISS ? OPTION_ARG_OPTIONAL : 0) |
+			         (rows[i].where & OPTION_IS_ALIAS ? OPTION_ALIAS : 0),
 			.doc = rows[i].help,
 			.group = group + 1 };
 	}
@@ -261,18 +262,7 @@ static int make_job(const struct gsubmit *g, const struct submit_options *o,
 	s->output = o->output;
 	s->error = o->error;
 	s->append = o->append;
-	s->partition = o->partition;
-	s->account = o->account;
-	s->gpus = o->gpus;
-	s->cpus = o->cpus;
-	s->mem_mb = o->mem_mb;
-	s->time_limit_s = o->time_limit_s;
-	s->hold = o->hold;
-	s->no_requeue = o->no_requeue;
-	s->warn_signal = o->warn_signal;
-	s->warn_before_s = o->warn_before_s;
-	s->nice = o->nice;
-	s->labels = (const char *const *)o->labels;
+	options_ask(o, s);
 	s->token = o->token ? o->token : job->token;
 	return 0;
 }

@@ -10,6 +10,7 @@
 #include "cmds/export.h"
 #include "cmds/gpus.h"
 #include "cmds/sig.h"
+#include "common/hostlist.h"
 #include "common/text.h"
 #include "common/units.h"
 #include "common/xalloc.h"
@@ -72,14 +73,71 @@ static int set_command(struct submit_options *o, const struct option_row *row, c
 	return take_text(o, row, value);
 }
 
-static int set_gpus(struct submit_options *o, const struct option_row *row, const char *value,
+/* Nothing is a value too: it takes back what a weaker source said. */
+static int set_text_or_none(struct submit_options *o, const struct option_row *row,
+        const char *value, struct error *err)
+{
+	return check_plain(value, err) < 0 ? -1 : take_text(o, row, value);
+}
+
+static int no_matter(const char *name, void *arg)
+{
+	(void)name, (void)arg;
+	return 0;
+}
+
+static int set_hosts(struct submit_options *o, const struct option_row *row, const char *value,
         struct error *err)
+{
+	if (strlen(value) > OPTIONS_PATH_MAX)
+		return error_set(err, ERR_USAGE, "at most %d bytes", OPTIONS_PATH_MAX);
+	if (*value && hostlist_each(value, HOSTLIST_MAX, no_matter, NULL, err) < 0)
+		return -1;
+	return take_text(o, row, value);
+}
+
+/* --gpus and --gpus-per-node say the same thing in two ways: the later one counts. */
+static int take_gpus(struct submit_options *o, const struct option_row *row, const char *value,
+        bool per_node, struct error *err)
 {
 	struct gpus gpus;
 
 	if (gpus_parse(value, &gpus, err) < 0)
 		return -1;
+	o->gpus_per_node = per_node;
 	return take_text(o, row, value);
+}
+
+static int set_gpus(struct submit_options *o, const struct option_row *row, const char *value,
+        struct error *err)
+{
+	return take_gpus(o, row, value, false, err);
+}
+
+static int set_gpus_per_node(struct submit_options *o, const struct option_row *row,
+        const char *value, struct error *err)
+{
+	return take_gpus(o, row, value, true, err);
+}
+
+/* "4" or "2-8" */
+static int set_nodes(struct submit_options *o, const struct option_row *row, const char *value,
+        struct error *err)
+{
+	const char *dash = strchr(value, '-');
+	uint64_t min, max;
+	char first[24];
+	(void)row;
+
+	snprintf(first, sizeof(first), "%.*s", dash ? (int)(dash - value) : 23, value);
+	if (count_parse(first, 1, HOSTLIST_MAX, &min, err) < 0 ||
+	        count_parse(dash ? dash + 1 : first, 1, HOSTLIST_MAX, &max, err) < 0)
+		return -1;
+	if (max < min)
+		return error_set(err, ERR_USAGE, "would be from low to high");
+	o->nodes_min = (uint32_t)min;
+	o->nodes_max = (uint32_t)max;
+	return 0;
 }
 
 static int set_export(struct submit_options *o, const struct option_row *row, const char *value,
@@ -128,6 +186,25 @@ static int set_time(struct submit_options *o, const struct option_row *row, cons
 	if (s != DURATION_FOREVER && s >= UINT32_MAX)
 		return error_set(err, ERR_USAGE, "must be under 136 years");
 	*FIELD(o, row, uint32_t) = s == DURATION_FOREVER ? UINT32_MAX : (uint32_t)s;
+	return 0;
+}
+
+static int set_gpu_mem(struct submit_options *o, const struct option_row *row, const char *value,
+        struct error *err)
+{
+	return size_parse_mb(value, SIZE_BARE_MB, FIELD(o, row, uint64_t), err);
+}
+
+static int set_max_wait(struct submit_options *o, const struct option_row *row, const char *value,
+        struct error *err)
+{
+	uint64_t s;
+
+	if (duration_parse(value, DURATION_BARE_MINUTES, &s, err) < 0)
+		return -1;
+	if (s > INT32_MAX)
+		return error_set(err, ERR_USAGE, "must be under 68 years");
+	*FIELD(o, row, uint32_t) = (uint32_t)s;
 	return 0;
 }
 
@@ -233,15 +310,41 @@ static const struct option_row rows[] = {
 
 	{ "partition", 'p', OPTION_NEEDS, EVERYWHERE, "PARTITION", set_text, AT(partition),
 	        "Partition to run in" },
+	{ "qos", 'q', OPTION_NEEDS, EVERYWHERE, "QOS", set_text, AT(qos), "Quality of service" },
 	{ "gpus", 'G', OPTION_NEEDS, EVERYWHERE, "[TYPE:]COUNT", set_gpus, AT(gpus),
-	        "GPUs, all on one node; alternatives with '|' between, best liked first: "
-	        "'h100:2|l40s:4'" },
+	        "GPUs of the whole job, on one node unless --nodes says more; alternatives with "
+	        "'|' between, best liked first: 'h100:2|l40s:4'" },
+	{ "gpus-per-node", 0, OPTION_NEEDS, EVERYWHERE, "[TYPE:]COUNT", set_gpus_per_node, AT(gpus),
+	        "GPUs on each node; in place of --gpus" },
+	{ "gpu-mem-min", 0, OPTION_NEEDS, EVERYWHERE, "SIZE", set_gpu_mem, AT(gpu_mem_min_mb),
+	        "Only GPUs with so much memory by name: 80G" },
+	{ "nodes", 'N', OPTION_NEEDS, EVERYWHERE, "N[-M]", set_nodes, AT(nodes_min),
+	        "So many nodes, or as many of N to M as fit (default 1); all start, or none" },
 	{ "cpus-per-task", 'c', OPTION_NEEDS, EVERYWHERE, "COUNT", set_cpus, AT(cpus),
-	        "CPUs (default 1)" },
+	        "CPUs on each node (default 1, or what the partition gives for each GPU)" },
 	{ "mem", 0, OPTION_NEEDS, EVERYWHERE, "SIZE", set_mem, AT(mem_mb),
-	        "Host memory: 16G; a bare number is MiB" },
+	        "Host memory on each node: 16G; a bare number is MiB" },
 	{ "time", 't', OPTION_NEEDS, EVERYWHERE, "TIME", set_time, AT(time_limit_s),
 	        "Time limit: MINUTES, M:S, H:M:S, D-H:M:S, 90s, 2h or unlimited" },
+
+	{ "constraint", 'C', OPTION_NEEDS, EVERYWHERE, "FEATURES", set_text_or_none, AT(constraint),
+	        "Only nodes with these features: 'nvlink&ib'" },
+	{ "prefer", 0, OPTION_NEEDS, EVERYWHERE, "FEATURES", set_text_or_none, AT(prefer),
+	        "Rather nodes with these features" },
+	{ "nodelist", 'w', OPTION_NEEDS, EVERYWHERE, "NODES", set_hosts, AT(nodelist),
+	        "On all of these nodes: h[01-04]" },
+	{ "exclude", 'x', OPTION_NEEDS, EVERYWHERE, "NODES", set_hosts, AT(exclude),
+	        "On none of these nodes" },
+	{ "exclusive", 0, OPTION_NEEDS, EVERYWHERE, NULL, set_flag, AT(exclusive),
+	        "Alone on its nodes, with all that they have" },
+	{ "no-exclusive", 0, OPTION_NEEDS, EVERYWHERE, NULL, unset_flag, AT(exclusive),
+	        "Beside other jobs (default)" },
+	{ "licenses", 'L', OPTION_NEEDS, EVERYWHERE, "LIST", set_text_or_none, AT(licences),
+	        "Licences that it holds while it runs: trtllm:2,other" },
+	{ "licences", 0, OPTION_NEEDS, EVERYWHERE | OPTION_IS_ALIAS, "LIST", set_text_or_none,
+	        AT(licences), "Another name of --licenses" },
+	{ "max-wait", 0, OPTION_NEEDS, EVERYWHERE, "TIME", set_max_wait, AT(max_wait_s),
+	        "Wishes to start within TIME: its priority climbs as that nears" },
 
 	{ "hold", 'H', OPTION_LIFE, EVERYWHERE, NULL, set_flag, AT(hold),
 	        "Wait until `gctl release` says to go" },
@@ -304,8 +407,9 @@ void options_init(struct submit_options *o)
 
 void options_clear(struct submit_options *o)
 {
-	char *texts[] = { o->name, o->partition, o->account, o->gpus, o->input, o->output, o->error,
-		o->chdir, o->export, o->token, o->wrap };
+	char *texts[] = { o->name, o->partition, o->account, o->qos, o->gpus, o->input, o->output,
+		o->error, o->chdir, o->export, o->token, o->wrap, o->constraint, o->prefer,
+		o->nodelist, o->exclude, o->licences };
 
 	for (size_t i = 0; i < sizeof(texts) / sizeof(texts[0]); i++)
 		free(texts[i]);
@@ -335,6 +439,34 @@ int options_set(struct submit_options *o, const struct option_row *row, const ch
 		return error_set(
 		        err, ERR_USAGE, "%s: needs a value: %s=%s", option, option, row->arg);
 	return row->set(o, row, value, err) < 0 ? blame(option, value, err) : 0;
+}
+
+void options_ask(const struct submit_options *o, struct gpusched_spec *s)
+{
+	s->partition = o->partition;
+	s->account = o->account;
+	s->qos = o->qos;
+	s->gpus = o->gpus;
+	s->gpus_per_node = o->gpus_per_node;
+	s->gpu_mem_min_mb = o->gpu_mem_min_mb;
+	s->nodes_min = o->nodes_min;
+	s->nodes_max = o->nodes_max;
+	s->cpus = o->cpus;
+	s->mem_mb = o->mem_mb;
+	s->time_limit_s = o->time_limit_s;
+	s->constraint = o->constraint;
+	s->prefer = o->prefer;
+	s->nodelist = o->nodelist;
+	s->exclude = o->exclude;
+	s->exclusive = o->exclusive;
+	s->licences = o->licences;
+	s->max_wait_s = o->max_wait_s;
+	s->hold = o->hold;
+	s->no_requeue = o->no_requeue;
+	s->warn_signal = o->warn_signal;
+	s->warn_before_s = o->warn_before_s;
+	s->nice = o->nice;
+	s->labels = (const char *const *)o->labels;
 }
 
 /* --- directives ----------------------------------------------------------------------------- */

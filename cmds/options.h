@@ -21,6 +21,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "cmds/gpusched.h"
 #include "common/error.h"
 
 #define OPTIONS_ENV_PREFIX "GSUBMIT_"
@@ -30,11 +31,17 @@
 
 /* The value of each option; texts are owned, NULL: not given. */
 struct submit_options {
-	char *name, *partition, *account, *gpus, *input, *output, *error, *chdir, *export, *token,
-	        *wrap;
-	uint64_t mem_mb;       /* 0: not given */
-	uint32_t cpus;         /* 0: not given */
+	char *name, *partition, *account, *qos, *gpus, *input, *output, *error, *chdir, *export,
+	        *token, *wrap;
+	char *constraint, *prefer, *nodelist, *exclude, *licences; /* "": given, and none */
+	uint64_t mem_mb;                                           /* 0: not given */
+	uint64_t gpu_mem_min_mb;                                   /* 0: any */
+	uint32_t cpus;                                             /* 0: not given */
+	uint32_t nodes_min, nodes_max;                             /* 0: not given */
 	uint32_t time_limit_s; /* 0: not given; UINT32_MAX: none */
+	uint32_t max_wait_s;   /* 0: none */
+	bool gpus_per_node;    /* `gpus` are a node's, else the whole job's */
+	bool exclusive;
 	uint32_t warn_signal, warn_before_s;
 	int32_t nice;
 	bool hold, no_requeue, append, wait, parsable, json, test_only;
@@ -46,6 +53,7 @@ enum option_where {
 	OPTION_IN_SCRIPT = 1 << 0,
 	OPTION_IN_ENV = 1 << 1,
 	OPTION_ARG_MAY_MISS = 1 << 2, /* the argument is optional: --nice, --nice=5 */
+	OPTION_IS_ALIAS = 1 << 3,     /* another name of the option before it */
 };
 
 enum option_group { OPTION_WHAT, OPTION_NEEDS, OPTION_LIFE, OPTION_FILES, OPTION_ANSWER };
@@ -75,6 +83,9 @@ void options_clear(struct submit_options *o);
  * On failure *o is as before. */
 int options_set(struct submit_options *o, const struct option_row *row, const char *value,
         struct error *err);
+
+/* What they ask of the scheduler, into a spec that borrows from them: all but what is signed. */
+void options_ask(const struct submit_options *o, struct gpusched_spec *spec);
 
 /* The words of a directive: "--gpus=2", "--gpus 2", "-G2", "-G 2", "-HW". ERR_USAGE also for what
  * is no option and for one that a script cannot have. */

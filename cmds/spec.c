@@ -18,6 +18,11 @@
 #define TOKEN_PREFIX   "gpusched-token-1" /* so that a token hashes to nothing else */
 #define DEFAULT_OUTPUT "gpusched-%j.out"
 
+/* Bytes of names, of texts, of host lists: what the controller takes. */
+#define WORD_BYTES  255
+#define TEXT_BYTES  511
+#define HOSTS_BYTES 4095
+
 static ProtobufCBinaryData bytes_of(const char *text)
 {
 	return (ProtobufCBinaryData){ text ? strlen(text) : 0, (uint8_t *)text };
@@ -114,11 +119,6 @@ static int sign_part(const struct gpusched_spec *s, const char *cluster, Protobu
 
 /* --- what is asked for ---------------------------------------------------------------------- */
 
-static int check_text(const char *what, const char *text, struct error *err)
-{
-	return text ? text_check(what, text, 255, err) : 0;
-}
-
 static int add_gpus(Gpusched__JobRequest *r, const char *text, struct error *err)
 {
 	struct gpus gpus = { .n = 0 };
@@ -159,19 +159,47 @@ static int add_labels(Gpusched__JobRequest *r, const char *const *labels, struct
 	return 0;
 }
 
-/* The request, in its own memory (freed as an unpacked message would be). */
-static int ask_part(const struct gpusched_spec *s, Gpusched__JobRequest *r, struct error *err)
+static int add_texts(Gpusched__JobRequest *r, const struct gpusched_spec *s, struct error *err)
 {
+	const struct {
+		const char *what, *text;
+		size_t max;
+		char **to;
+	} texts[] = {
+		{ "partition", s->partition, WORD_BYTES, &r->partition },
+		{ "account", s->account, WORD_BYTES, &r->account },
+		{ "qos", s->qos, WORD_BYTES, &r->qos },
+		{ "constraint", s->constraint, TEXT_BYTES, &r->constraint },
+		{ "prefer", s->prefer, TEXT_BYTES, &r->prefer },
+		{ "nodelist", s->nodelist, HOSTS_BYTES, &r->nodelist },
+		{ "exclude", s->exclude, HOSTS_BYTES, &r->exclude },
+		{ "licences", s->licences, TEXT_BYTES, &r->licences },
+	};
 	char host[256] = "";
 
-	if (check_text("partition", s->partition, err) < 0 ||
-	        check_text("account", s->account, err) < 0 || add_gpus(r, s->gpus, err) < 0 ||
-	        add_labels(r, s->labels, err) < 0)
-		return -1;
+	for (size_t i = 0; i < sizeof(texts) / sizeof(texts[0]); i++) {
+		if (!texts[i].text)
+			continue;
+		if (text_check(texts[i].what, texts[i].text, texts[i].max, err) < 0)
+			return -1;
+		*texts[i].to = xstrdup(texts[i].text);
+	}
 	gethostname(host, sizeof(host) - 1);
-	r->partition = xstrdup(s->partition ? s->partition : "");
-	r->account = xstrdup(s->account ? s->account : "");
-	r->submit_host = xstrdup(text_check("host", host, 255, NULL) < 0 ? "" : host);
+	if (text_check("host", host, WORD_BYTES, NULL) >= 0)
+		r->submit_host = xstrdup(host);
+	return 0;
+}
+
+Gpusched__JobRequest *spec_request(const struct gpusched_spec *s, struct error *err)
+{
+	Gpusched__JobRequest *r = xcalloc(1, sizeof(*r));
+
+	gpusched__job_request__init(r);
+	if (add_texts(r, s, err) < 0 || add_gpus(r, s->gpus, err) < 0 ||
+	        add_labels(r, s->labels, err) < 0) {
+		gpusched__job_request__free_unpacked(r, NULL);
+		return NULL;
+	}
 	r->cpus = s->cpus;
 	r->mem_mb = s->mem_mb;
 	r->time_limit_s = s->time_limit_s;
@@ -180,7 +208,13 @@ static int ask_part(const struct gpusched_spec *s, Gpusched__JobRequest *r, stru
 	r->warn_signal = s->warn_signal;
 	r->warn_before_s = s->warn_before_s;
 	r->nice = s->nice;
-	return 0;
+	r->nodes_min = s->nodes_min;
+	r->nodes_max = s->nodes_max;
+	r->gpus_per_node = s->gpus_per_node;
+	r->gpu_mem_min_mb = s->gpu_mem_min_mb;
+	r->exclusive = s->exclusive;
+	r->max_wait_s = s->max_wait_s;
+	return r;
 }
 
 /* --- groups --------------------------------------------------------------------------------- */
@@ -190,9 +224,8 @@ static int make_job(const struct gpusched_spec *s, const char *cluster, Gpusched
 {
 	if (s->size != sizeof(*s))
 		return error_set(err, ERR_USAGE, "gpusched_spec_init() was not called");
-	job->request = xcalloc(1, sizeof(*job->request));
-	gpusched__job_request__init(job->request);
-	if (ask_part(s, job->request, err) < 0 || sign_part(s, cluster, &job->spec, err) < 0)
+	job->request = spec_request(s, err);
+	if (!job->request || sign_part(s, cluster, &job->spec, err) < 0)
 		return -1;
 	*hash = signedjob_hash(job->spec.data, job->spec.len);
 	job->script = (ProtobufCBinaryData){ s->script_len, (uint8_t *)s->script };

@@ -20,4 +20,8 @@ int spec_group_make(const struct gpusched_spec *specs, size_t n, const char *clu
         struct spec_group *group, struct error *err);
 void spec_group_clear(struct spec_group *group);
 
+/* What a spec asks of the scheduler, alone and in its own memory (end with
+ * gpusched__job_request__free_unpacked()). NULL with `err`. */
+Gpusched__JobRequest *spec_request(const struct gpusched_spec *spec, struct error *err);
+
 #endif

@@ -59,6 +59,10 @@ expect 2 "has no value" gsubmit --hold=1
 expect 2 "needs a value" gsubmit --gpus
 expect 2 "--time=-5" gsubmit --time=-5
 expect 2 "--gpus=h100:1,l40s:1" gsubmit --gpus=h100:1,l40s:1
+expect 2 "--nodes=4-2" gsubmit --nodes=4-2
+expect 2 "--nodelist=h[2-1]" gsubmit -w 'h[2-1]'
+expect 2 "--gpus-per-node=h100" gsubmit --gpus-per-node=h100
+expect 2 "--max-wait=soon" gsubmit --max-wait=soon
 expect 2 '\x1B' gsubmit "--job-name=$(printf 'a\033b')"
 expect 2 "--states=XX" gqueue -t XX
 expect 2 "--jobs=4x" gqueue -j 4x

@@ -12,6 +12,7 @@
 #include "cmds/gpus.h"
 #include "cmds/options.h"
 #include "cmds/sig.h"
+#include "cmds/spec.h"
 
 #define LEN(a) (sizeof(a) / sizeof((a)[0]))
 
@@ -269,7 +270,17 @@ static void test_bad_values(void **state)
 		{ "nice", "--5" }, { "nice", "2147483646" }, { "job-name", "a\nb" },
 		{ "job-name", "\033[31mred" }, { "job-name", "\xff" }, { "partition", "a\tb" },
 		{ "account", "" }, { "signal", "XYZ" }, { "label", "=x" }, { "output", "" },
-		{ "chdir", "" }, { "token", "" }, { "token", "a\nb" }, { "wrap", " " } };
+		{ "chdir", "" }, { "token", "" }, { "token", "a\nb" }, { "wrap", " " },
+		{ "qos", "" }, { "qos", "a\nb" }, { "nodes", "" }, { "nodes", "0" },
+		{ "nodes", "-1" }, { "nodes", "4-" }, { "nodes", "4-2" }, { "nodes", "2-x" },
+		{ "nodes", "65537" }, { "nodes", "1-99999999999999999999" },
+		{ "gpus-per-node", "h100" }, { "gpus-per-node", "h100:1,l40s:1" },
+		{ "gpu-mem-min", "80X" }, { "gpu-mem-min", "-80G" }, { "gpu-mem-min", "" },
+		{ "constraint", "a\nb" }, { "constraint", "\xff" }, { "prefer", "\033[2J" },
+		{ "nodelist", "h[2-1]" }, { "nodelist", "h[1-100000]" }, { "exclude", "a b" },
+		{ "exclude", "h1,h1" }, { "licenses", "a\nb" }, { "licences", "a\tb" },
+		{ "max-wait", "soon" }, { "max-wait", "" }, { "max-wait", "99999d" },
+		{ "max-wait", "unlimited" } };
 
 	(void)state;
 	for (size_t i = 0; i < LEN(bad); i++) {
@@ -354,6 +365,86 @@ static void test_sources_are_named(void **state)
 	options_clear(&o);
 }
 
+/* What is asked of places, and what of it reaches the spec. */
+static void test_places(void **state)
+{
+	static char *words[] = { "-q", "high", "-N", "2-8", "--gpus-per-node=h100:4", "-C",
+		"nvlink&ib", "--prefer=fast", "-w", "h[01-04]", "-x", "h03", "--exclusive", "-L",
+		"trtllm:2", "--max-wait=2", "--gpu-mem-min=80G" };
+	static char *again[] = { "--licences=other", "-G4", "--nodes=3",
+		"--constraint=", "--no-exclusive", "--max-wait=90s", "--gpu-mem-min=0" };
+	struct gpusched_spec spec;
+	struct submit_options o;
+	struct error err = { .code = ERR_NONE };
+
+	(void)state;
+	options_init(&o);
+	gpusched_spec_init(&spec);
+	assert_int_equal(options_from_words(&o, LEN(words), words, &err), 0);
+	options_ask(&o, &spec);
+	assert_string_equal(spec.qos, "high");
+	assert_int_equal(spec.nodes_min, 2);
+	assert_int_equal(spec.nodes_max, 8);
+	assert_string_equal(spec.gpus, "h100:4");
+	assert_true(spec.gpus_per_node && spec.exclusive);
+	assert_string_equal(spec.constraint, "nvlink&ib");
+	assert_string_equal(spec.prefer, "fast");
+	assert_string_equal(spec.nodelist, "h[01-04]");
+	assert_string_equal(spec.exclude, "h03");
+	assert_string_equal(spec.licences, "trtllm:2");
+	assert_int_equal(spec.max_wait_s, 120);
+	assert_int_equal(spec.gpu_mem_min_mb, 81920);
+
+	assert_int_equal(options_from_words(&o, LEN(again), again, &err), 0);
+	options_ask(&o, &spec);
+	assert_string_equal(spec.licences, "other");
+	assert_string_equal(spec.gpus, "4");
+	assert_false(spec.gpus_per_node || spec.exclusive);
+	assert_int_equal(spec.nodes_min, 3);
+	assert_int_equal(spec.nodes_max, 3);
+	assert_string_equal(spec.constraint, "");
+	assert_int_equal(spec.max_wait_s, 90);
+	assert_int_equal(spec.gpu_mem_min_mb, 0);
+	options_clear(&o);
+}
+
+/* What the spec says is in the request that goes to the controller. */
+static void test_request(void **state)
+{
+	struct gpusched_spec spec;
+	Gpusched__JobRequest *r;
+	struct error err = { .code = ERR_NONE };
+
+	(void)state;
+	gpusched_spec_init(&spec);
+	spec.qos = "high";
+	spec.gpus = "h100:4|2";
+	spec.gpus_per_node = true;
+	spec.nodes_min = 2;
+	spec.nodes_max = 8;
+	spec.licences = "trtllm:2";
+	spec.exclude = "h03";
+	spec.exclusive = true;
+	spec.max_wait_s = 9;
+	spec.gpu_mem_min_mb = 5;
+	r = spec_request(&spec, &err);
+	assert_non_null(r);
+	assert_string_equal(r->qos, "high");
+	assert_int_equal(r->n_gpus, 2);
+	assert_true(r->gpus_per_node && r->exclusive);
+	assert_int_equal(r->nodes_min, 2);
+	assert_int_equal(r->nodes_max, 8);
+	assert_string_equal(r->licences, "trtllm:2");
+	assert_string_equal(r->exclude, "h03");
+	assert_string_equal(r->constraint, "");
+	assert_int_equal(r->max_wait_s, 9);
+	assert_int_equal(r->gpu_mem_min_mb, 5);
+	gpusched__job_request__free_unpacked(r, NULL);
+	spec.constraint = "a\nb";
+	assert_null(spec_request(&spec, &err));
+	assert_int_equal(err.code, ERR_USAGE);
+}
+
 static void test_label_limit(void **state)
 {
 	const struct option_row *row = option_by_name("label", 5);
@@ -403,6 +494,8 @@ int main(void)
 		cmocka_unit_test(test_bad_values),
 		cmocka_unit_test(test_precedence),
 		cmocka_unit_test(test_sources_are_named),
+		cmocka_unit_test(test_places),
+		cmocka_unit_test(test_request),
 		cmocka_unit_test(test_label_limit),
 		cmocka_unit_test(test_table),
 	};
