@@ -3,22 +3,24 @@
 
 #include <assert.h>
 #include <stdlib.h>
+#include <string.h>
 #include <sys/queue.h>
 
 #include "common/xalloc.h"
 #include "ctld/byid.h"
 
-struct blob_source {
-	unsigned refs;
-	void (*release)(void *arg);
-	void *arg;
-};
-
 struct entry {
 	TAILQ_ENTRY(entry) next; /* in `pending` or in `kept`, the longest unused first */
 	struct store_blob blob;
-	struct blob_source *src;
+	struct group *group;
 	bool pending;
+};
+
+/* The jobs of one submit: one allocation, with their bytes behind the entries. */
+struct group {
+	size_t size;
+	unsigned refs; /* entries that are in use */
+	struct entry entries[];
 };
 
 TAILQ_HEAD(entries, entry);
@@ -40,32 +42,7 @@ struct blobs {
 	struct blobs_stats stats;
 };
 
-/* --- shared memory ------------------------------------------------------------------------- */
-
-struct blob_source *blob_source_new(void (*release)(void *arg), void *arg)
-{
-	struct blob_source *src = xcalloc(1, sizeof(*src));
-
-	src->refs = 1;
-	src->release = release;
-	src->arg = arg;
-	return src;
-}
-
-void blob_source_drop(struct blob_source *src)
-{
-	if (--src->refs > 0)
-		return;
-	src->release(src->arg);
-	free(src);
-}
-
 /* --- entries ------------------------------------------------------------------------------- */
-
-static size_t size_of(const struct store_blob *b)
-{
-	return b->spec_len + b->script_len + b->credential_len + sizeof(struct entry);
-}
 
 struct blobs *blobs_new(void)
 {
@@ -81,17 +58,19 @@ struct blobs *blobs_new(void)
 
 static void forget(struct blobs *b, struct entry *e)
 {
+	struct group *g = e->group;
+
 	if (e->pending) {
 		TAILQ_REMOVE(&b->pending, e, next);
-		b->pending_bytes -= size_of(&e->blob);
 	} else {
 		TAILQ_REMOVE(&b->kept, e, next);
 		b->stats.kept--;
-		b->stats.kept_bytes -= size_of(&e->blob);
+		if (g->refs == 1)
+			b->stats.kept_bytes -= g->size;
 	}
 	byid_take(b->map, e->blob.job);
-	blob_source_drop(e->src);
-	free(e);
+	if (--g->refs == 0)
+		free(g);
 }
 
 static void wants_clear(struct wants *wants)
@@ -119,18 +98,81 @@ void blobs_free(struct blobs *b)
 	free(b);
 }
 
-void blobs_put(struct blobs *b, const struct store_blob *blob, struct blob_source *src)
-{
-	struct entry *e = xcalloc(1, sizeof(*e));
+/* --- new ones ------------------------------------------------------------------------------- */
 
-	e->blob = *blob;
-	e->src = src;
-	e->pending = true;
-	src->refs++;
-	TAILQ_INSERT_TAIL(&b->pending, e, next);
-	b->pending_bytes += size_of(blob);
-	byid_put(b->map, blob->job, e);
+static bool same(const void *p, size_t n, const void *q, size_t m)
+{
+	return n == m && (n == 0 || p == q || !memcmp(p, q, n));
 }
+
+static bool same_script(const struct store_blob *a, const struct store_blob *b)
+{
+	return same(a->script, a->script_len, b->script, b->script_len);
+}
+
+static bool same_credential(const struct store_blob *a, const struct store_blob *b)
+{
+	return same(a->credential, a->credential_len, b->credential, b->credential_len);
+}
+
+/* Bytes that are not there with the one before: NULL for the first. */
+static size_t own_bytes(const struct store_blob *blob, const struct store_blob *before)
+{
+	return blob->spec_len + (before && same_script(blob, before) ? 0 : blob->script_len) +
+	       (before && same_credential(blob, before) ? 0 : blob->credential_len);
+}
+
+static const void *copy(uint8_t **to, const void *p, size_t n)
+{
+	uint8_t *at = *to;
+
+	if (n)
+		memcpy(at, p, n);
+	*to += n;
+	return at;
+}
+
+static struct store_blob copy_blob(
+        uint8_t **to, const struct store_blob *blob, const struct store_blob *before)
+{
+	struct store_blob c = *blob;
+
+	c.spec = copy(to, blob->spec, blob->spec_len);
+	c.script = before && same_script(blob, before) ? before->script
+	                                               : copy(to, blob->script, blob->script_len);
+	c.credential = before && same_credential(blob, before)
+	                       ? before->credential
+	                       : copy(to, blob->credential, blob->credential_len);
+	return c;
+}
+
+void blobs_put(struct blobs *b, const struct store_blob *v, size_t n)
+{
+	size_t size = sizeof(struct group) + n * sizeof(struct entry);
+	struct group *g;
+	uint8_t *to;
+
+	if (n == 0)
+		return;
+	for (size_t i = 0; i < n; i++)
+		size += own_bytes(&v[i], i ? &v[i - 1] : NULL);
+	g = xcalloc(1, size);
+	g->size = size;
+	g->refs = (unsigned)n;
+	to = (uint8_t *)&g->entries[n];
+	for (size_t i = 0; i < n; i++) {
+		struct entry *e = &g->entries[i];
+
+		e->blob = copy_blob(&to, &v[i], i ? &g->entries[i - 1].blob : NULL);
+		e->group = g;
+		e->pending = true;
+		TAILQ_INSERT_TAIL(&b->pending, e, next);
+		byid_put(b->map, e->blob.job, e);
+	}
+	b->pending_bytes += size;
+}
+
+/* --- using them ------------------------------------------------------------------------------ */
 
 const struct store_blob *blobs_get(struct blobs *b, uint64_t job)
 {
@@ -172,11 +214,11 @@ void blobs_seal(struct blobs *b, struct store_batch *batch)
 		store_batch_blob(batch, &e->blob);
 		TAILQ_REMOVE(&b->pending, e, next);
 		e->pending = false;
-		b->pending_bytes -= size_of(&e->blob);
 		TAILQ_INSERT_TAIL(&b->kept, e, next);
 		b->stats.kept++;
-		b->stats.kept_bytes += size_of(&e->blob);
 	}
+	b->stats.kept_bytes += b->pending_bytes; /* whole groups: they were put at once */
+	b->pending_bytes = 0;
 	while (b->stats.kept_bytes > BLOBS_KEPT_BYTES)
 		forget(b, TAILQ_FIRST(&b->kept));
 	STAILQ_FOREACH (w, &b->wanted, next) {

@@ -4,7 +4,8 @@
  * batch; after that they stay for a while, since many jobs start at once and then need no reading.
  * For others the store is asked with the next batch.
  *
- * The jobs of one submit share their memory (`blob_source`): it is freed when none is left.
+ * They are copies, and the jobs of one submit share one piece of memory, which is freed when none
+ * of them is left: nothing else of a request may live as long as they do.
  */
 #ifndef CTLD_BLOBS_H
 #define CTLD_BLOBS_H
@@ -22,13 +23,9 @@ struct blobs;
 struct blobs *blobs_new(void);
 void blobs_free(struct blobs *b); /* NULL is fine */
 
-/* Memory that several blobs point into; the maker holds one reference. */
-struct blob_source;
-struct blob_source *blob_source_new(void (*release)(void *arg), void *arg);
-void blob_source_drop(struct blob_source *src);
-
-/* A new job's bytes, which point into `src`; they go into the next batch. */
-void blobs_put(struct blobs *b, const struct store_blob *blob, struct blob_source *src);
+/* The bytes of new jobs, `n` of one submit; they are copied and go into the next batch. A script or
+ * credential that is the same as that of the job before is there once. */
+void blobs_put(struct blobs *b, const struct store_blob *v, size_t n);
 
 /* Those of a job, if they are at hand; borrowed until the next call. */
 const struct store_blob *blobs_get(struct blobs *b, uint64_t job);
@@ -45,7 +42,7 @@ void blobs_arrived(struct blobs *b, const struct store_result *result);
 size_t blobs_pending_bytes(const struct blobs *b);
 
 struct blobs_stats {
-	size_t kept, kept_bytes;
+	size_t kept, kept_bytes; /* jobs; memory, all told */
 	uint64_t hits, reads;
 };
 void blobs_stats(const struct blobs *b, struct blobs_stats *out);

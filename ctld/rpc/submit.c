@@ -176,14 +176,18 @@ static void run(void *arg)
 
 /* --- on the loop --------------------------------------------------------------------------- */
 
-/* What was signed, for the store and for launches: it lives as long as one of its jobs' does. */
-static void keep_blobs(struct ctld *c, struct submit *s, const struct effect *effect)
+/* What was signed, for the store and for launches. */
+static void keep_blobs(struct ctld *c, const struct submit *s, const struct effect *effect)
 {
-	struct blob_source *src = blob_source_new(submit_free, s);
+	struct store_blob *v = xcalloc(effect->submitted.n, sizeof(*v));
+	size_t n = 0;
 
 	for (size_t i = 0; i < effect->submitted.n; i++) {
 		const Gpusched__SubmitJob *job = s->msg->jobs[i];
-		struct store_blob blob = {
+
+		if (effect->submitted.known[i])
+			continue;
+		v[n++] = (struct store_blob){
 			.job = effect->submitted.ids[i],
 			.spec = job->spec.data,
 			.spec_len = job->spec.len,
@@ -192,16 +196,14 @@ static void keep_blobs(struct ctld *c, struct submit *s, const struct effect *ef
 			.credential = s->msg->credential.data,
 			.credential_len = s->msg->credential.len,
 		};
-
-		if (!effect->submitted.known[i])
-			blobs_put(c->blobs, &blob, src);
 	}
-	blob_source_drop(src);
+	blobs_put(c->blobs, v, n);
+	free(v);
 }
 
 static void answered(struct ctld *c, struct call *call, const struct effect *effect)
 {
-	struct submit *s = call->data;
+	const struct submit *s = call->data;
 
 	if (effect->kind != EFFECT_SUBMITTED) {
 		call_done(c, call, effect->error);
@@ -210,20 +212,12 @@ static void answered(struct ctld *c, struct call *call, const struct effect *eff
 	arena_reset(c->out, WIRE_ARENA_CAP);
 	peers_send(c, call->session, GPUSCHED__MSG_TYPE__MSG_SUBMIT_RESULT, call->id,
 	        &wire_submitted(effect, c->conf, c->out)->base);
-	if (!effect->submitted.test_only) {
-		call->data = NULL;
+	if (!effect->submitted.test_only)
 		keep_blobs(c, s, effect);
-	}
 	call_done(c, call, NULL);
 }
 
-static void data_free(void *data)
-{
-	if (data)
-		submit_free(data);
-}
-
-static const struct call_ops submit_ops = { .effect = answered, .free = data_free };
+static const struct call_ops submit_ops = { .effect = answered, .free = submit_free };
 
 static void apply(struct ctld *c, void *arg, struct clocks now)
 {

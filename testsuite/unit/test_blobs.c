@@ -32,37 +32,49 @@ void store_batch_want_blob(struct store_batch *batch, uint64_t job, void *tag)
 	batch->tags[batch->n_wants++] = tag;
 }
 
-static void note_release(void *arg)
-{
-	++*(int *)arg;
-}
-
-static struct store_blob blob_of(uint64_t job, size_t len)
-{
-	static char bytes[1];
-
-	return (struct store_blob){
-		.job = job, .spec = bytes, .spec_len = len, .script = bytes, .credential = bytes
-	};
-}
-
-static void test_a_new_job(void **state)
+static void test_new_jobs(void **state)
 {
 	struct store_batch batch = { .n_blobs = 0 };
 	struct blobs *b = blobs_new();
-	struct store_blob one = blob_of(1, 100), two = blob_of(2, 100);
-	struct blob_source *src;
-	int released = 0;
+	char spec1[] = "first", spec2[] = "second", script[] = "#!/bin/sh", cred[] = "MUNGE:x:";
+	struct store_blob v[] = {
+		{ .job = 1,
+		        .spec = spec1,
+		        .spec_len = 5,
+		        .script = script,
+		        .script_len = 9,
+		        .credential = cred,
+		        .credential_len = 8 },
+		{ .job = 2,
+		        .spec = spec2,
+		        .spec_len = 6,
+		        .script = script,
+		        .script_len = 9,
+		        .credential = cred,
+		        .credential_len = 8 },
+	};
+	const struct store_blob *one, *two;
 
 	(void)state;
 	assert_true(blobs_is_clean(b));
-	src = blob_source_new(note_release, &released);
-	blobs_put(b, &one, src);
-	blobs_put(b, &two, src);
-	blob_source_drop(src);
+	blobs_put(b, v, 0);
+	assert_true(blobs_is_clean(b));
+	blobs_put(b, v, 2);
+	memset(spec1, 0, sizeof(spec1)); /* they are copies */
+	memset(spec2, 0, sizeof(spec2));
+	memset(script, 0, sizeof(script));
+	memset(cred, 0, sizeof(cred));
 	assert_false(blobs_is_clean(b));
-	assert_true(blobs_pending_bytes(b) >= 200);
-	assert_int_equal(blobs_get(b, 2)->job, 2);
+	assert_true(blobs_pending_bytes(b) >= 5 + 6 + 9 + 8);
+	one = blobs_get(b, 1);
+	two = blobs_get(b, 2);
+	assert_int_equal(two->job, 2);
+	assert_memory_equal(one->spec, "first", 5);
+	assert_memory_equal(two->spec, "second", 6);
+	assert_memory_equal(two->script, "#!/bin/sh", 9);
+	assert_memory_equal(two->credential, "MUNGE:x:", 8);
+	assert_ptr_equal(one->script, two->script);
+	assert_ptr_equal(one->credential, two->credential);
 	assert_null(blobs_get(b, 3));
 	blobs_seal(b, &batch);
 	assert_int_equal(batch.n_blobs, 2);
@@ -70,38 +82,73 @@ static void test_a_new_job(void **state)
 	assert_true(blobs_is_clean(b));
 	assert_int_equal(blobs_pending_bytes(b), 0);
 	assert_int_equal(blobs_get(b, 1)->job, 1);
-	assert_int_equal(released, 0);
 	blobs_free(b);
-	assert_int_equal(released, 1);
+}
+
+static void put(struct blobs *b, uint64_t job, const void *bytes, size_t len)
+{
+	struct store_blob blob = { .job = job, .spec = bytes, .spec_len = len };
+
+	blobs_put(b, &blob, 1);
+}
+
+static size_t kept_bytes(const struct blobs *b)
+{
+	struct blobs_stats stats;
+
+	blobs_stats(b, &stats);
+	return stats.kept_bytes;
 }
 
 /* Only so many are kept; the longest unused goes first; what is not in a batch never goes. */
 static void test_old_ones_go(void **state)
 {
 	struct store_batch batch = { .n_blobs = 0 };
+	const size_t len = BLOBS_KEPT_BYTES / 10 * 3;
 	struct blobs *b = blobs_new();
-	int released[5] = { 0 };
+	char *bytes = xcalloc(1, len);
 
 	(void)state;
 	for (uint64_t job = 1; job <= 4; job++) {
-		struct blob_source *src = blob_source_new(note_release, &released[job]);
-		struct store_blob blob = blob_of(job, BLOBS_KEPT_BYTES / 10 * 3);
-
-		blobs_put(b, &blob, src);
-		blob_source_drop(src);
+		put(b, job, bytes, len);
 		if (job == 2)
 			blobs_seal(b, &batch);
 		if (job == 3)
 			assert_non_null(blobs_get(b, 1));
 	}
-	assert_int_equal(released[1] + released[2] + released[3] + released[4], 0);
+	assert_true(kept_bytes(b) >= 2 * len && kept_bytes(b) < 3 * len);
+	assert_true(blobs_pending_bytes(b) >= 2 * len);
+	assert_non_null(blobs_get(b, 3));
+	assert_non_null(blobs_get(b, 4));
 	blobs_seal(b, &batch);
-	assert_int_equal(released[1], 0); /* it was used after 2 */
-	assert_int_equal(released[2], 1);
-	assert_non_null(blobs_get(b, 1));
+	assert_non_null(blobs_get(b, 1)); /* it was used after 2 */
 	assert_null(blobs_get(b, 2));
+	assert_true(kept_bytes(b) >= 3 * len && kept_bytes(b) <= BLOBS_KEPT_BYTES);
 	blobs_free(b);
-	assert_int_equal(released[1] + released[2] + released[3] + released[4], 4);
+	free(bytes);
+}
+
+/* The memory of jobs that came together goes when the last of them does, and counts until then. */
+static void test_a_group_goes_together(void **state)
+{
+	struct store_batch batch = { .n_blobs = 0 };
+	const size_t len = BLOBS_KEPT_BYTES / 10 * 4;
+	struct blobs *b = blobs_new();
+	char *bytes = xcalloc(1, len);
+	struct store_blob v[] = { { .job = 1, .spec = bytes, .spec_len = len },
+		{ .job = 2, .spec = bytes, .spec_len = len } };
+
+	(void)state;
+	blobs_put(b, v, 2);
+	blobs_seal(b, &batch);
+	put(b, 3, bytes, len);
+	blobs_seal(b, &batch);
+	assert_null(blobs_get(b, 1));
+	assert_null(blobs_get(b, 2));
+	assert_non_null(blobs_get(b, 3));
+	assert_true(kept_bytes(b) >= len && kept_bytes(b) < 2 * len);
+	blobs_free(b);
+	free(bytes);
 }
 
 struct got {
@@ -124,7 +171,8 @@ static void note_got(void *arg, const struct store_blob *blob)
 static void test_reading(void **state)
 {
 	struct store_batch first = { .n_blobs = 0 }, second = { .n_blobs = 0 };
-	struct store_blob answers[] = { blob_of(7, 1), blob_of(8, 1) };
+	struct store_blob answers[] = { { .job = 7, .spec = "7", .spec_len = 1 },
+		{ .job = 8, .spec = "8", .spec_len = 1 } };
 	struct blobs *b = blobs_new();
 	struct got got[4] = { { 0 } };
 	struct store_result result = { .blobs = answers, .n_blobs = 2 };
@@ -192,8 +240,9 @@ static void test_numbers_to_pointers(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_a_new_job),
+		cmocka_unit_test(test_new_jobs),
 		cmocka_unit_test(test_old_ones_go),
+		cmocka_unit_test(test_a_group_goes_together),
 		cmocka_unit_test(test_reading),
 		cmocka_unit_test(test_numbers_to_pointers),
 	};
