@@ -20,11 +20,30 @@ struct clocks {
 	usec_t mono; /* since any point; never goes back within one core's life */
 };
 
+/* One attempt of a job, or of a task of it, may have many runs, one a node: they have ranks. */
 struct run_id {
 	uint64_t job;
 	uint32_t task;    /* 0 for a job that is no array */
 	uint32_t attempt; /* 1 for the first */
+	uint32_t rank;    /* 0 to one less than the attempt has nodes */
 };
+
+static inline int run_id_order(const struct run_id *x, const struct run_id *y)
+{
+	if (x->job != y->job)
+		return x->job < y->job ? -1 : 1;
+	if (x->task != y->task)
+		return x->task < y->task ? -1 : 1;
+	if (x->attempt != y->attempt)
+		return x->attempt < y->attempt ? -1 : 1;
+	return x->rank < y->rank ? -1 : x->rank > y->rank;
+}
+
+static inline bool run_id_equal(const struct run_id *x, const struct run_id *y)
+{
+	return x->job == y->job && x->task == y->task && x->attempt == y->attempt &&
+	       x->rank == y->rank;
+}
 
 struct label {
 	const char *key, *value;

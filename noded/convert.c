@@ -65,7 +65,10 @@ static void *take(struct convert *c, size_t n, size_t size)
 /* protobuf-c leaves a message that is absent NULL: run 0, which the core refuses. */
 static struct run_id id_from(const Gpusched__RunId *id)
 {
-	return id ? (struct run_id){ .job = id->job, .task = id->task, .attempt = id->attempt }
+	return id ? (struct run_id){ .job = id->job,
+		.task = id->task,
+		.attempt = id->attempt,
+		.rank = id->rank }
 	          : (struct run_id){ 0 };
 }
 
@@ -77,6 +80,7 @@ static Gpusched__RunId *id_to(struct convert *c, struct run_id id)
 	out->job = id.job;
 	out->task = id.task;
 	out->attempt = id.attempt;
+	out->rank = id.rank;
 	return out;
 }
 

@@ -61,16 +61,14 @@ static char *pci_order(const struct jobenv_in *in)
 	return xstrdup("PCI_BUS_ID");
 }
 
-static char *one(const struct jobenv_in *in)
+static char *nnodes(const struct jobenv_in *in)
 {
-	(void)in;
-	return xstrdup("1");
+	return number(in->order->nnodes ? in->order->nnodes : 1);
 }
 
-static char *zero(const struct jobenv_in *in)
+static char *node_rank(const struct jobenv_in *in)
 {
-	(void)in;
-	return xstrdup("0");
+	return number(in->order->run->rank);
 }
 
 static char *job_id(const struct jobenv_in *in)
@@ -231,9 +229,9 @@ static const struct row rows[] = {
 	{ "GPUSCHED_ARRAY_JOB_ID", array_job, false },
 	{ "GPUSCHED_ARRAY_TASK_ID", array_task, false },
 	{ "GPUSCHED_NODELIST", nodelist, false },
-	{ "GPUSCHED_NNODES", one, false },
+	{ "GPUSCHED_NNODES", nnodes, false },
 	{ "GPUSCHED_NODE", node, false },
-	{ "GPUSCHED_NODE_RANK", zero, false },
+	{ "GPUSCHED_NODE_RANK", node_rank, false },
 	{ "GPUSCHED_CPUS", cpus, false },
 	{ "GPUSCHED_MEM_MB", mem, false },
 	{ "GPUSCHED_GPUS", gpu_list, false },

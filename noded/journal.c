@@ -21,10 +21,11 @@ static int64_t now_us(void)
 	return (int64_t)t.tv_sec * 1000000 + t.tv_nsec / 1000;
 }
 
-static const char *node_of(const Gpusched__LaunchRecord *launch, char *out, size_t size)
+/* The value of NAME= in the run's environment. */
+static const char *env_of(
+        const Gpusched__LaunchRecord *launch, const char *key, char *out, size_t size)
 {
-	static const char key[] = "GPUSCHED_NODE=";
-	size_t n = sizeof(key) - 1;
+	size_t n = strlen(key);
 
 	snprintf(out, size, "-");
 	for (size_t i = 0; i < launch->n_env; i++) {
@@ -33,6 +34,15 @@ static const char *node_of(const Gpusched__LaunchRecord *launch, char *out, size
 		if (e->len > n && memcmp(e->data, key, n) == 0)
 			snprintf(out, size, "%.*s", (int)(e->len - n), (const char *)e->data + n);
 	}
+	return out;
+}
+
+/* "JOB TASK ATTEMPT RANK" */
+static const char *id_of(const Gpusched__LaunchRecord *launch, char *out, size_t size)
+{
+	const Gpusched__RunId *id = launch->report->run;
+
+	snprintf(out, size, "%" PRIu64 " %u %u %u", id->job, id->task, id->attempt, id->rank);
 	return out;
 }
 
@@ -52,32 +62,35 @@ void journal_start(const Gpusched__LaunchRecord *launch)
 {
 	const Gpusched__RunReport *r = launch->report;
 	uint64_t gpus = 0;
-	char line[256], node[80];
+	char line[256], node[80], nodes[16], id[64];
 
 	for (size_t i = 0; i < r->n_gpus; i++)
 		gpus |= (uint64_t)1 << r->gpus[i];
-	append(line, snprintf(line, sizeof(line), "start %" PRIu64 " %u %u %s %" PRIu64 " %" PRIx64
-			" %" PRId64 "\n", r->run->job, r->run->task, r->run->attempt,
-			node_of(launch, node, sizeof(node)), r->epoch, gpus, now_us()));
+	append(line,
+	        snprintf(line, sizeof(line), "start %s %s %s %" PRIu64 " %" PRIx64 " %" PRId64 "\n",
+	                id_of(launch, id, sizeof(id)),
+	                env_of(launch, "GPUSCHED_NNODES=", nodes, sizeof(nodes)),
+	                env_of(launch, "GPUSCHED_NODE=", node, sizeof(node)), r->epoch, gpus,
+	                now_us()));
 }
 
 void journal_end(const Gpusched__LaunchRecord *launch, unsigned code, unsigned sig)
 {
-	const Gpusched__RunReport *r = launch->report;
-	char line[256], node[80];
+	char line[256], node[80], id[64];
 
-	append(line, snprintf(line, sizeof(line), "end %" PRIu64 " %u %u %s %u %u %" PRId64 "\n",
-			r->run->job, r->run->task, r->run->attempt,
-			node_of(launch, node, sizeof(node)), code, sig, now_us()));
+	append(line,
+	        snprintf(line, sizeof(line), "end %s %s %u %u %" PRId64 "\n",
+	                id_of(launch, id, sizeof(id)),
+	                env_of(launch, "GPUSCHED_NODE=", node, sizeof(node)), code, sig, now_us()));
 }
 
 void journal_gone(const Gpusched__LaunchRecord *launch)
 {
-	const Gpusched__RunReport *r = launch->report;
-	char line[256], node[80];
+	char line[256], node[80], id[64];
 
-	append(line, snprintf(line, sizeof(line), "gone %" PRIu64 " %u %u %s %" PRId64 "\n", r->run->job,
-			r->run->task, r->run->attempt, node_of(launch, node, sizeof(node)), now_us()));
+	append(line, snprintf(line, sizeof(line), "gone %s %s %" PRId64 "\n",
+	                     id_of(launch, id, sizeof(id)),
+	                     env_of(launch, "GPUSCHED_NODE=", node, sizeof(node)), now_us()));
 }
 
 #endif

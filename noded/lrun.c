@@ -51,7 +51,9 @@ static usec_t clock_us(clockid_t id)
 
 struct run_id lrun_id(const Gpusched__RunId *id)
 {
-	return (struct run_id){ .job = id->job, .task = id->task, .attempt = id->attempt };
+	return (struct run_id){
+		.job = id->job, .task = id->task, .attempt = id->attempt, .rank = id->rank
+	};
 }
 
 Gpusched__RunReport *lreport_copy(const Gpusched__RunReport *r)
@@ -76,6 +78,7 @@ Gpusched__RunReport *lreport_new(struct run_id id)
 	run.job = id.job;
 	run.task = id.task;
 	run.attempt = id.attempt;
+	run.rank = id.rank;
 	r.run = &run;
 	return lreport_copy(&r);
 }
@@ -98,13 +101,7 @@ void lreport_set(char **field, const char *value)
 
 static int run_order(const void *a, const void *b)
 {
-	const struct run_id *x = &((const struct lrun *)a)->id, *y = &((const struct lrun *)b)->id;
-
-	if (x->job != y->job)
-		return x->job < y->job ? -1 : 1;
-	if (x->task != y->task)
-		return x->task < y->task ? -1 : 1;
-	return x->attempt < y->attempt ? -1 : x->attempt > y->attempt;
+	return run_id_order(&((const struct lrun *)a)->id, &((const struct lrun *)b)->id);
 }
 
 struct lrun *lrun_find(struct launcher *l, struct run_id id)
@@ -624,9 +621,11 @@ static void timer_fired(evutil_socket_t fd, short what, void *arg)
 static bool epoch_counts(struct launcher *l, uint64_t epoch, struct run_id id, const char *what)
 {
 	if (epoch < l->max_epoch) {
-		log_warning("%s of run %llu_%u_%u ignored: its epoch %llu is below %llu", what,
-		        (unsigned long long)id.job, id.task, id.attempt, (unsigned long long)epoch,
-		        (unsigned long long)l->max_epoch);
+		char name[RECORD_ID_MAX];
+
+		record_id_format(id, name);
+		log_warning("%s of run %s ignored: its epoch %llu is below %llu", what, name,
+		        (unsigned long long)epoch, (unsigned long long)l->max_epoch);
 		return false;
 	}
 	launcher_saw_epoch(l, epoch);

@@ -105,6 +105,7 @@ static int expand(const struct lstart *s, const ProtobufCBinaryData *pattern, co
 		.name = s->spec->name,
 		.user = user,
 		.node = s->l->options.node,
+		.rank = s->run->id.rank,
 	};
 	char *p = pattern->len ? xstrndup((const char *)pattern->data, pattern->len) : NULL;
 	int r = 0;

@@ -37,15 +37,18 @@ static uint64_t fnv(const void *p, size_t n)
 
 void record_id_format(struct run_id run, char out[RECORD_ID_MAX])
 {
-	snprintf(out, RECORD_ID_MAX, "%" PRIu64 "_%u_%u", run.job, run.task, run.attempt);
+	int n = snprintf(out, RECORD_ID_MAX, "%" PRIu64 "_%u_%u", run.job, run.task, run.attempt);
+
+	if (run.rank)
+		snprintf(out + n, RECORD_ID_MAX - (size_t)n, "_%u", run.rank);
 }
 
 int record_id_parse(const char *name, struct run_id *run)
 {
-	struct run_id r;
+	struct run_id r = { 0 };
 	char again[RECORD_ID_MAX];
 
-	if (sscanf(name, "%" SCNu64 "_%u_%u", &r.job, &r.task, &r.attempt) != 3)
+	if (sscanf(name, "%" SCNu64 "_%u_%u_%u", &r.job, &r.task, &r.attempt, &r.rank) < 3)
 		return -1;
 	record_id_format(r, again);
 	if (strcmp(again, name) != 0)
@@ -232,15 +235,9 @@ struct names {
 	size_t n;
 };
 
-static int run_id_order(const void *a, const void *b)
+static int by_run_id(const void *a, const void *b)
 {
-	const struct run_id *x = a, *y = b;
-
-	if (x->job != y->job)
-		return x->job < y->job ? -1 : 1;
-	if (x->task != y->task)
-		return x->task < y->task ? -1 : 1;
-	return x->attempt < y->attempt ? -1 : x->attempt > y->attempt;
+	return run_id_order(a, b);
 }
 
 static int read_names(int dirfd, struct names *names)
@@ -275,7 +272,7 @@ int record_scan(int dirfd, int (*fn)(struct run_id run, const char *name, void *
 	if (read_names(dirfd, &names) < 0)
 		return error_set(err, ERR_SYSTEM, "cannot list the records: %s", strerror(errno));
 	if (names.n > 0)
-		qsort(names.v, names.n, sizeof(*names.v), run_id_order);
+		qsort(names.v, names.n, sizeof(*names.v), by_run_id);
 	for (size_t i = 0; i < names.n && r == 0; i++) {
 		record_id_format(names.v[i], id);
 		r = fn(names.v[i], id, arg);

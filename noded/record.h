@@ -26,7 +26,7 @@
 #include "common/error.h"
 #include "common/run.h"
 
-#define RECORD_ID_MAX 48 /* "JOB_TASK_ATTEMPT" with its NUL */
+#define RECORD_ID_MAX 64 /* "JOB_TASK_ATTEMPT_RANK" with its NUL */
 #define RECORD_MAX_LEN \
 	(16 * 1024 * 1024) /* of one record; a job's environment is the largest part */
 
@@ -36,7 +36,7 @@
 
 #define RECORD_MODE_FORKED 0400
 
-/* "4812_7_1" */
+/* "4812_7_1"; of the ranks after the first "4812_7_1_3" */
 void record_id_format(struct run_id run, char out[RECORD_ID_MAX]);
 /* 0, or -1 if `name` is not exactly what record_id_format() makes. */
 int record_id_parse(const char *name, struct run_id *run);
@@ -64,9 +64,9 @@ int record_read_fd(
 /* A `bytes` field as a string, which the caller frees. */
 char *record_string(const ProtobufCBinaryData *b);
 
-/* Call fn for each name in the directory that is a run's id, in order of job, task, attempt; others
- * are skipped. Stops at and returns a result other than 0; -1 with ERR_SYSTEM if it cannot be
- * read. */
+/* Call fn for each name in the directory that is a run's id, in the order of run_id_order();
+ * others are skipped. Stops at and returns a result other than 0; -1 with ERR_SYSTEM if it cannot
+ * be read. */
 int record_scan(int dirfd, int (*fn)(struct run_id run, const char *name, void *arg), void *arg,
         struct error *err);
 

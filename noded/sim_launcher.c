@@ -17,8 +17,8 @@ struct record {
 	struct sim_course course;
 	usec_t start, begin_at, end_at; /* mono; NEVER_AT: not by itself, or past */
 	usec_t ended;
-	bool ran; /* was RUNNING */
-	uint32_t limit_s, grace_s;
+	bool ran;                         /* was RUNNING */
+	uint32_t limit_s, grace_s, nodes; /* nodes: of its attempt */
 	struct {
 		uint32_t exit_code, exit_signal;
 		enum end_cause cause;
@@ -92,8 +92,7 @@ static struct record *find(const struct sim_launcher *l, struct run_id id)
 {
 	struct record *r = l->first;
 
-	while (r && (r->report.run.job != id.job || r->report.run.task != id.task ||
-	                    r->report.run.attempt != id.attempt))
+	while (r && !run_id_equal(&r->report.run, &id))
 		r = r->next;
 	return r;
 }
@@ -150,11 +149,10 @@ static void never(struct sim_launcher *l, struct run_id id, uint64_t epoch, enum
 	r->report.cause = cause;
 }
 
-static void tell_fact(
-        const struct sim_launcher *l, const struct run_report *report, struct clocks now)
+static void tell_fact(const struct sim_launcher *l, const struct record *r, struct clocks now)
 {
 	if (l->world.fact)
-		l->world.fact(l->world.arg, report, now);
+		l->world.fact(l->world.arg, &r->report, r->nodes, now);
 }
 
 /* --- how a run goes -------------------------------------------------------------------------- */
@@ -233,7 +231,7 @@ static void finish(struct sim_launcher *l, struct record *r, struct clocks now)
 	r->begin_at = r->end_at = NEVER_AT;
 	r->ended = now.mono;
 	l->changed = true;
-	tell_fact(l, &r->report, now);
+	tell_fact(l, r, now);
 }
 
 /* --- orders ---------------------------------------------------------------------------------- */
@@ -274,7 +272,8 @@ static int check(struct sim_launcher *l, const Gpusched__StartRun *order, struct
 
 static void start(struct sim_launcher *l, const Gpusched__StartRun *order, struct clocks now)
 {
-	struct run_id id = { order->run->job, order->run->task, order->run->attempt };
+	struct run_id id = { order->run->job, order->run->task, order->run->attempt,
+		order->run->rank };
 	struct record *r = find(l, id);
 	struct error err;
 
@@ -296,9 +295,10 @@ static void start(struct sim_launcher *l, const Gpusched__StartRun *order, struc
 	r->report.state = REPORT_STARTING;
 	r->limit_s = order->time_limit_s;
 	r->grace_s = order->grace_s;
+	r->nodes = order->nnodes ? order->nnodes : 1;
 	r->start = now.mono;
 	r->course = l->world.course ? l->world.course(l->world.arg, order) : course_of_label(order);
-	tell_fact(l, &r->report, now);
+	tell_fact(l, r, now);
 	if (!r->course.begin_after) {
 		begin(l, r, now);
 		return;

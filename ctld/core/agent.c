@@ -110,9 +110,7 @@ static const struct run_report *reported(const struct core_event *e, struct run_
 	size_t i;
 
 	for (i = 0; i < e->agent_up.n_runs; i++) {
-		const struct run_id *r = &e->agent_up.runs[i].run;
-
-		if (r->job == id.job && r->task == id.task && r->attempt == id.attempt)
+		if (run_id_equal(&e->agent_up.runs[i].run, &id))
 			return &e->agent_up.runs[i];
 	}
 	return NULL;

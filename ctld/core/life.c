@@ -85,7 +85,10 @@ void run_attach(struct job *job, struct run *run)
 {
 	struct run **at = &job_link(job)->runs;
 
-	while (*at && run_info(*at)->id.attempt > run_info(run)->id.attempt)
+	/* Attempts backwards, the ranks of each forwards. */
+	while (*at && (run_info(*at)->id.attempt > run_info(run)->id.attempt ||
+	                      (run_info(*at)->id.attempt == run_info(run)->id.attempt &&
+	                              run_info(*at)->id.rank < run_info(run)->id.rank)))
 		at = &run_link(*at)->next_of_job;
 	run_link(run)->next_of_job = *at;
 	run_link(run)->job = job;

@@ -73,6 +73,7 @@
 	X(job, INT, K)                                                             \
 	X(task, INT, K)                                                            \
 	X(attempt, INT, K)                                                         \
+	X(rank, INT, K)         /* which of the attempt's nodes */                 \
 	X(node, TEXT, _)                                                           \
 	X(state, TEXT, _)                                                          \
 	X(gpu_type, TEXT, _)                                                       \

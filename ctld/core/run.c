@@ -67,7 +67,8 @@ bool run_started(const struct run *run)
 
 static uint64_t id_hash(const struct run_id *id, uint64_t seed)
 {
-	return hash_u64(id->job, seed + ((uint64_t)id->task << 32) + id->attempt);
+	return hash_u64(id->job,
+	        seed + ((uint64_t)id->task << 32) + id->attempt + ((uint64_t)id->rank << 20));
 }
 
 static uint64_t run_hash(const void *item, uint64_t seed)
@@ -75,14 +76,9 @@ static uint64_t run_hash(const void *item, uint64_t seed)
 	return id_hash(&((const struct run *)item)->info.id, seed);
 }
 
-static bool id_equal(const struct run_id *x, const struct run_id *y)
-{
-	return x->job == y->job && x->task == y->task && x->attempt == y->attempt;
-}
-
 static bool run_equal(const void *item, const void *key)
 {
-	return id_equal(&((const struct run *)item)->info.id, key);
+	return run_id_equal(&((const struct run *)item)->info.id, key);
 }
 
 struct runs *runs_new(struct strings *strings, struct dirty *dirty, uint64_t seed)
@@ -129,14 +125,8 @@ size_t runs_count(const struct runs *runs)
 
 static int by_id(const void *x, const void *y)
 {
-	const struct run_id *a = &(*(struct run *const *)x)->info.id;
-	const struct run_id *b = &(*(struct run *const *)y)->info.id;
-
-	if (a->job != b->job)
-		return a->job < b->job ? -1 : 1;
-	if (a->task != b->task)
-		return a->task < b->task ? -1 : 1;
-	return a->attempt < b->attempt ? -1 : a->attempt > b->attempt;
+	return run_id_order(
+	        &(*(struct run *const *)x)->info.id, &(*(struct run *const *)y)->info.id);
 }
 
 struct run **runs_sorted(const struct runs *runs, size_t *n)
@@ -158,6 +148,7 @@ static const struct codec_column columns[COL_RUN_COUNT] = {
 	[COL_RUN_job] = COLUMN(struct run, info.id.job),
 	[COL_RUN_task] = COLUMN(struct run, info.id.task),
 	[COL_RUN_attempt] = COLUMN(struct run, info.id.attempt),
+	[COL_RUN_rank] = COLUMN(struct run, info.id.rank),
 	F(node),
 	F(gpu_type),
 	F(gpus),

@@ -417,7 +417,7 @@ int wire_report(const Gpusched__RunReport *m, struct run_report *out, struct err
 	        agent_text("incarnation", m->incarnation, err) ||
 	        agent_text("GPU type", m->gpu_type, err) || take_gpu_set(m, &r.gpus, err))
 		return -1;
-	r.run = (struct run_id){ m->run->job, m->run->task, m->run->attempt };
+	r.run = (struct run_id){ m->run->job, m->run->task, m->run->attempt, m->run->rank };
 	r.state = (enum run_report_state)m->state;
 	r.start_time = m->start_time;
 	r.end_time = m->end_time;

@@ -62,6 +62,7 @@ static Gpusched__RunId *run_name(struct run_id run, struct arena *arena)
 	m->job = run.job;
 	m->task = run.task;
 	m->attempt = run.attempt;
+	m->rank = run.rank;
 	return m;
 }
 

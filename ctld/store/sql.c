@@ -13,12 +13,12 @@
 	"?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13, ?14, ?15, ?16, ?17, ?18, " \
 	"?19, ?20, ?21, ?22, ?23, ?24, ?25, ?26, ?27, ?28, ?29, ?30, ?31, ?32, ?33, ?34, ?35"
 #define RUN_COLS                                                                              \
-	"job, task, attempt, node, state, gpu_type, gpus, cpus, mem_mb, incarnation, epoch, " \
+	"job, task, attempt, rank, node, state, gpu_type, gpus, cpus, mem_mb, incarnation, epoch, " \
 	"order_time, start_time, end_time, elapsed_us, exit_code, exit_signal, end_wanted, "  \
 	"end_cause, detail, cpu_time_us, max_rss_kb, uid"
 #define RUN_PLACES                                                                          \
 	"?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13, ?14, ?15, ?16, ?17, ?18, " \
-	"?19, ?20, ?21, ?22, ?23"
+	"?19, ?20, ?21, ?22, ?23, ?24"
 #define NONCE_COLS "uid, nonce, spec_hash, job, expires"
 #define EVENT_COLS "seq, time, kind, uid, host, job, node, text"
 
@@ -46,10 +46,32 @@
 	"end_wanted INTEGER NOT NULL, end_cause INTEGER NOT NULL, detail TEXT NOT NULL, "    \
 	"cpu_time_us INTEGER NOT NULL, max_rss_kb INTEGER NOT NULL, uid INTEGER NOT NULL, "  \
 	"PRIMARY KEY (job, task, attempt)"
+#define RUN_TABLE_2                                                                          \
+	"job INTEGER NOT NULL, task INTEGER NOT NULL, attempt INTEGER NOT NULL, "            \
+	"rank INTEGER NOT NULL, "                                                              \
+	"node TEXT NOT NULL, state TEXT NOT NULL, gpu_type TEXT NOT NULL, "                  \
+	"gpus INTEGER NOT NULL, cpus INTEGER NOT NULL, mem_mb INTEGER NOT NULL, "            \
+	"incarnation TEXT NOT NULL, epoch INTEGER NOT NULL, order_time INTEGER NOT NULL, "   \
+	"start_time INTEGER NOT NULL, end_time INTEGER NOT NULL, elapsed_us INTEGER NOT NULL, " \
+	"exit_code INTEGER NOT NULL, exit_signal INTEGER NOT NULL, "                         \
+	"end_wanted INTEGER NOT NULL, end_cause INTEGER NOT NULL, detail TEXT NOT NULL, "    \
+	"cpu_time_us INTEGER NOT NULL, max_rss_kb INTEGER NOT NULL, uid INTEGER NOT NULL, "  \
+	"PRIMARY KEY (job, task, attempt, rank)"
 #define EVENT_TABLE_1                                                                        \
 	"seq INTEGER PRIMARY KEY, time INTEGER NOT NULL, kind TEXT NOT NULL, "               \
 	"uid INTEGER NOT NULL, host TEXT NOT NULL, job INTEGER NOT NULL, node TEXT NOT NULL, " \
 	"text TEXT NOT NULL"
+
+#define RUN_COLS_1                                                                           \
+	"node, state, gpu_type, gpus, cpus, mem_mb, incarnation, epoch, order_time, "        \
+	"start_time, end_time, elapsed_us, exit_code, exit_signal, end_wanted, end_cause, "  \
+	"detail, cpu_time_us, max_rss_kb, uid"
+#define RUN_GETS_RANK(table)                                                                 \
+	"ALTER TABLE " table " RENAME TO run_without_rank;"                                  \
+	"CREATE TABLE " table " (" RUN_TABLE_2 ") STRICT, WITHOUT ROWID;"                    \
+	"INSERT INTO " table " (job, task, attempt, rank, " RUN_COLS_1 ") "                  \
+		"SELECT job, task, attempt, 0, " RUN_COLS_1 " FROM run_without_rank;"        \
+	"DROP TABLE run_without_rank;"
 
 /* state.db. 0x67707573 is "gpus". Events wait in their own table for the move to history.db. */
 static const char *const state_steps[] = {
@@ -76,6 +98,11 @@ static const char *const state_steps[] = {
 	"CREATE TABLE ended_job (" JOB_TABLE_1 ") STRICT;"
 	"CREATE TABLE ended_run (" RUN_TABLE_1 ") STRICT, WITHOUT ROWID;"
 	"PRAGMA user_version = 2;",
+
+	/* An attempt may have many runs, told apart by rank. */
+	RUN_GETS_RANK("run")
+	RUN_GETS_RANK("ended_run")
+	"PRAGMA user_version = 3;",
 };
 
 /* history.db. 0x67707568 is "gpuh". */
@@ -85,6 +112,9 @@ static const char *const history_steps[] = {
 	"CREATE TABLE run (" RUN_TABLE_1 ") STRICT, WITHOUT ROWID;"
 	"CREATE TABLE event (" EVENT_TABLE_1 ") STRICT;"
 	"PRAGMA user_version = 1;",
+
+	RUN_GETS_RANK("run")
+	"PRAGMA user_version = 2;",
 };
 /* clang-format on */
 
@@ -135,16 +165,16 @@ const struct sql_table sql_tables[TABLE_COUNT] = {
 	[TABLE_RUN] = {
 		.name = "run",
 		.put = "INSERT OR REPLACE INTO run (" RUN_COLS ") VALUES (" RUN_PLACES ")",
-		.del = "DELETE FROM run WHERE job = ?1 AND task = ?2 AND attempt = ?3",
-		.load = "SELECT " RUN_COLS " FROM run ORDER BY job, task, attempt",
+		.del = "DELETE FROM run WHERE job = ?1 AND task = ?2 AND attempt = ?3 AND rank = ?4",
+		.load = "SELECT " RUN_COLS " FROM run ORDER BY job, task, attempt, rank",
 		.retire = "INSERT OR REPLACE INTO ended_run (" RUN_COLS ") SELECT " RUN_COLS
-			  " FROM run WHERE job = ?1 AND task = ?2 AND attempt = ?3",
+			  " FROM run WHERE job = ?1 AND task = ?2 AND attempt = ?3 AND rank = ?4",
 		.ended_put = "INSERT OR REPLACE INTO ended_run (" RUN_COLS ") "
 			     "VALUES (" RUN_PLACES ")",
 		.ended_slice = "SELECT " RUN_COLS " FROM ended_run "
-			       "ORDER BY job, task, attempt LIMIT ?1",
+			       "ORDER BY job, task, attempt, rank LIMIT ?1",
 		.ended_delete = "DELETE FROM ended_run "
-				"WHERE job = ?1 AND task = ?2 AND attempt = ?3",
+				"WHERE job = ?1 AND task = ?2 AND attempt = ?3 AND rank = ?4",
 		.ended_count = "SELECT count(*) FROM ended_run",
 		.history_put = "INSERT OR IGNORE INTO run (" RUN_COLS ") VALUES (" RUN_PLACES ")",
 	},

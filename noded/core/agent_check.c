@@ -63,8 +63,8 @@ static uint64_t hash_text(uint64_t h, const char *s)
 static uint64_t hash_run(uint64_t h, const struct run *run)
 {
 	const struct run_report *r = &run->report;
-	const uint64_t numbers[] = { run->id.job, run->id.task, run->id.attempt, run->state,
-		run->unsent, (uint64_t)run->repeat_at, (uint64_t)run->repeat_wait,
+	const uint64_t numbers[] = { run->id.job, run->id.task, run->id.attempt, run->id.rank,
+		run->state, run->unsent, (uint64_t)run->repeat_at, (uint64_t)run->repeat_wait,
 		(uint64_t)r->start_time, (uint64_t)r->end_time, r->elapsed_us, r->exit_code,
 		r->exit_signal, r->cause, r->epoch, r->gpus, r->cpus, r->mem_mb, r->cpu_time_us,
 		r->max_rss_kb, r->uid };
@@ -96,6 +96,7 @@ uint64_t agent_hash(const struct agent *agent)
 		struct run_id id = agent_runs_forgotten(agent->runs, i);
 
 		h = hash_number(hash_number(h, id.job), (uint64_t)id.task << 32 | id.attempt);
+		h = hash_number(h, id.rank);
 	}
 	return h;
 }

@@ -33,9 +33,9 @@ struct agent {
 	size_t n_kept, kept_room;
 };
 
-/* RUN is job.task.attempt in notes. */
-#define RUN          "run %llu.%u.%u"
-#define RUN_ARGS(id) (unsigned long long)(id).job, (id).task, (id).attempt
+/* RUN is job.task.attempt.rank in notes. */
+#define RUN          "run %llu.%u.%u.%u"
+#define RUN_ARGS(id) (unsigned long long)(id).job, (id).task, (id).attempt, (id).rank
 
 /* From the state table: is an end told until it is forgotten? Is that what the launcher said? */
 bool agent_state_is_final(enum agent_run_state state);

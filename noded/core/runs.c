@@ -25,14 +25,15 @@ struct runs {
 
 static bool same_id(struct run_id a, struct run_id b)
 {
-	return a.job == b.job && a.task == b.task && a.attempt == b.attempt;
+	return run_id_equal(&a, &b);
 }
 
 static size_t bucket_of(const struct runs *runs, struct run_id id)
 {
 	uint64_t h = id.job * 0x9e3779b97f4a7c15u;
 
-	h ^= ((uint64_t)id.task << 32 | id.attempt) * 0xc2b2ae3d27d4eb4fu;
+	h ^= (((uint64_t)id.task << 32 | id.attempt) + ((uint64_t)id.rank << 20)) *
+	     0xc2b2ae3d27d4eb4fu;
 	h ^= h >> 29;
 	h *= 0xbf58476d1ce4e5b9u;
 	h ^= h >> 32;

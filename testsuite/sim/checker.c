@@ -30,18 +30,19 @@ struct job {
 	bool submitted, cancelled, retired;
 	char final[NAME_LEN]; /* "" while it has not ended */
 	uint64_t code, signal, attempt;
-	struct run *alive; /* the run of it that lives now */
+	struct run *runs; /* all that were ever heard of */
 	UT_hash_handle hh;
 };
 
 struct run_key {
-	uint64_t job, task, attempt;
+	uint64_t job, task, attempt, rank;
 };
 
 struct run {
 	struct run_key key;
 	char node[NAME_LEN];
-	uint64_t gpus, start, end, code, signal;
+	struct run *next; /* of its job */
+	uint64_t nodes, gpus, start, end, code, signal;
 	bool started, ended, rebooted;
 	UT_hash_handle hh;
 };
@@ -99,13 +100,16 @@ static struct job *job_get(struct checker *c, uint64_t id)
 
 static struct run *run_get(struct checker *c, const uint64_t *id)
 {
-	struct run_key key = { id[0], id[1], id[2] };
+	struct run_key key = { id[0], id[1], id[2], id[3] };
+	struct job *job = job_get(c, id[0]);
 	struct run *run;
 
 	HASH_FIND(hh, c->runs, &key, sizeof(key), run);
 	if (!run) {
 		run = need(calloc(1, sizeof(*run)));
 		run->key = key;
+		run->next = job->runs;
+		job->runs = run;
 		HASH_ADD(hh, c->runs, key, sizeof(run->key), run);
 	}
 	return run;
@@ -131,6 +135,20 @@ static bool is_final(const char *state)
 			return true;
 	}
 	return false;
+}
+
+static bool alive(const struct run *run)
+{
+	return run->started && !run->ended;
+}
+
+static const struct run *alive_of(const struct job *job)
+{
+	const struct run *run = job->runs;
+
+	while (run && !alive(run))
+		run = run->next;
+	return run;
 }
 
 static void node_time(struct checker *c, struct node *node, uint64_t time)
@@ -177,35 +195,69 @@ static void fact_cancel(struct checker *c, const struct words *f)
 	job_get(c, f->u[1])->cancelled = true;
 }
 
-/* What the controller says of an ended job must be what the node saw. */
-static void check_exit(struct checker *c, const struct job *job)
+/* COMPLETED: all of it ran, and ended well. */
+static void check_completed(struct checker *c, const struct job *job)
 {
-	uint64_t id[3] = { job->id, 0, job->attempt };
-	struct run *run = run_get(c, id);
+	uint64_t nodes = 0, well = 0;
 
-	if (!run->ended || run->rebooted) {
-		if (!strcmp(job->final, "COMPLETED"))
+	for (const struct run *run = job->runs; run; run = run->next) {
+		if (run->key.attempt != job->attempt || !run->started)
+			continue;
+		nodes = run->nodes;
+		if (run->ended && !run->rebooted && !run->code && !run->signal)
+			well++;
+		else if (run->ended && !run->rebooted)
 			violated(c,
-			        "I7: job %" PRIu64 " COMPLETED, but its run %" PRIu64
-			        " never ended on a node",
-			        job->id, job->attempt);
-		return;
+			        "I7: job %" PRIu64 " COMPLETED, but its rank %" PRIu64
+			        " ended with %" PRIu64 ":%" PRIu64,
+			        job->id, run->key.rank, run->code, run->signal);
 	}
-	if (strcmp(job->final, "COMPLETED") != 0 && strcmp(job->final, "FAILED") != 0)
-		return;
-	if (run->code != job->code || run->signal != job->signal)
+	if (!well)
+		violated(c,
+		        "I7: job %" PRIu64 " COMPLETED, but its run %" PRIu64 " never ended well",
+		        job->id, job->attempt);
+	else if (well != nodes)
+		violated(c,
+		        "I14: job %" PRIu64 " COMPLETED, but of its %" PRIu64 " ranks only %" PRIu64
+		        " ended well",
+		        job->id, nodes, well);
+	if (job->code || job->signal)
+		violated(c, "I7: job %" PRIu64 " COMPLETED with %" PRIu64 ":%" PRIu64, job->id,
+		        job->code, job->signal);
+}
+
+/* FAILED: with what one of its ranks ended with. */
+static void check_failed(struct checker *c, const struct job *job)
+{
+	const struct run *seen = NULL;
+
+	for (const struct run *run = job->runs; run; run = run->next) {
+		if (run->key.attempt != job->attempt || !run->ended || run->rebooted)
+			continue;
+		if (run->code == job->code && run->signal == job->signal)
+			return;
+		seen = run;
+	}
+	if (seen)
 		violated(c,
 		        "I7: job %" PRIu64 " is said to have ended with %" PRIu64 ":%" PRIu64
 		        ", the node saw %" PRIu64 ":%" PRIu64,
-		        job->id, job->code, job->signal, run->code, run->signal);
-	if (!strcmp(job->final, "COMPLETED") && (job->code || job->signal))
-		violated(c, "I7: job %" PRIu64 " COMPLETED with %" PRIu64 ":%" PRIu64, job->id,
-		        job->code, job->signal);
+		        job->id, job->code, job->signal, seen->code, seen->signal);
+}
+
+/* What the controller says of an ended job must be what the nodes saw. */
+static void check_exit(struct checker *c, const struct job *job)
+{
+	if (!strcmp(job->final, "COMPLETED"))
+		check_completed(c, job);
+	else if (!strcmp(job->final, "FAILED"))
+		check_failed(c, job);
 }
 
 static void fact_state(struct checker *c, const struct words *f)
 {
 	struct job *job = job_get(c, f->u[1]);
+	const struct run *lives = alive_of(job);
 	const char *state = f->w[2];
 
 	if (job->final[0]) {
@@ -222,9 +274,9 @@ static void fact_state(struct checker *c, const struct words *f)
 	job->signal = f->u[4];
 	job->attempt = f->u[5];
 	check_exit(c, job);
-	if (job->alive)
+	if (lives)
 		violated(c, "I8: job %" PRIu64 " is %s, and its run %" PRIu64 " still lives on %s",
-		        job->id, state, job->alive->key.attempt, job->alive->node);
+		        job->id, state, lives->key.attempt, lives->node);
 }
 
 static void fact_unknown(struct checker *c, const struct words *f)
@@ -244,34 +296,37 @@ static void fact_retired(struct checker *c, const struct words *f)
 	job->retired = true;
 }
 
-static void fact_start(struct checker *c, const struct words *f)
+/* Against the other runs of its job. */
+static void check_beside(struct checker *c, const struct job *job, const struct run *run)
 {
-	struct run *run = run_get(c, f->u + 1);
-	struct job *job = job_get(c, f->u[1]);
-	struct node *node = node_get(c, f->w[4]);
+	for (const struct run *other = job->runs; other; other = other->next) {
+		if (other == run || !other->started)
+			continue;
+		if (other->key.attempt != run->key.attempt) {
+			if (alive(other))
+				violated(c,
+				        "I3: job %" PRIu64 " runs twice: attempts %" PRIu64
+				        " on %s, %" PRIu64 " on %s",
+				        job->id, other->key.attempt, other->node, run->key.attempt,
+				        run->node);
+			continue;
+		}
+		if (other->nodes != run->nodes)
+			violated(c,
+			        "I14: job %" PRIu64 ": rank %" PRIu64 " is one of %" PRIu64
+			        ", rank %" PRIu64 " one of %" PRIu64,
+			        job->id, other->key.rank, other->nodes, run->key.rank, run->nodes);
+		if (!strcmp(other->node, run->node))
+			violated(c, "I14: job %" PRIu64 ": ranks %" PRIu64 " and %" PRIu64 " on %s",
+			        job->id, other->key.rank, run->key.rank, run->node);
+	}
+	if (run->key.rank >= run->nodes)
+		violated(c, "I14: job %" PRIu64 ": rank %" PRIu64 " of %" PRIu64, job->id,
+		        run->key.rank, run->nodes);
+}
 
-	node_time(c, node, f->u[7]);
-	if (run->started)
-		violated(c, "I3: run %" PRIu64 ".%" PRIu64 ".%" PRIu64 " started on %s and on %s",
-		        f->u[1], f->u[2], f->u[3], run->node, f->w[4]);
-	if (job->alive && job->alive != run)
-		violated(c,
-		        "I3: job %" PRIu64 " runs twice: attempts %" PRIu64 " on %s, %" PRIu64
-		        " on %s",
-		        job->id, job->alive->key.attempt, job->alive->node, run->key.attempt,
-		        f->w[4]);
-	if (job->final[0])
-		violated(c, "I5: job %" PRIu64 " was %s and a run of it starts", job->id,
-		        job->final);
-	if (f->u[5] < node->epoch)
-		violated(c, "I12: %s obeys epoch %" PRIu64 " after %" PRIu64, node->name, f->u[5],
-		        node->epoch);
-	node->epoch = f->u[5];
-	run->started = true;
-	run->gpus = f->u[6];
-	run->start = f->u[7];
-	snprintf(run->node, sizeof(run->node), "%s", f->w[4]);
-	job->alive = run;
+static void take_gpus(struct checker *c, struct node *node, struct run *run)
+{
 	for (int g = 0; g < MAX_GPUS; g++) {
 		if (!(run->gpus >> g & 1))
 			continue;
@@ -285,14 +340,38 @@ static void fact_start(struct checker *c, const struct words *f)
 	}
 }
 
-static void run_over(struct checker *c, struct run *run, struct node *node, uint64_t time)
+static void fact_start(struct checker *c, const struct words *f)
 {
-	struct job *job = job_get(c, run->key.job);
+	struct run *run = run_get(c, f->u + 1);
+	struct job *job = job_get(c, f->u[1]);
+	struct node *node = node_get(c, f->w[6]);
 
+	node_time(c, node, f->u[9]);
+	if (run->started)
+		violated(c,
+		        "I3: run %" PRIu64 ".%" PRIu64 ".%" PRIu64 ".%" PRIu64
+		        " started on %s and on %s",
+		        f->u[1], f->u[2], f->u[3], f->u[4], run->node, f->w[6]);
+	if (job->final[0])
+		violated(c, "I5: job %" PRIu64 " was %s and a run of it starts", job->id,
+		        job->final);
+	if (f->u[7] < node->epoch)
+		violated(c, "I12: %s obeys epoch %" PRIu64 " after %" PRIu64, node->name, f->u[7],
+		        node->epoch);
+	node->epoch = f->u[7];
+	run->started = true;
+	run->nodes = f->u[5];
+	run->gpus = f->u[8];
+	run->start = f->u[9];
+	snprintf(run->node, sizeof(run->node), "%s", f->w[6]);
+	check_beside(c, job, run);
+	take_gpus(c, node, run);
+}
+
+static void run_over(struct run *run, struct node *node, uint64_t time)
+{
 	run->ended = true;
 	run->end = time;
-	if (job->alive == run)
-		job->alive = NULL;
 	for (int g = 0; g < MAX_GPUS; g++) {
 		if (node->holder[g] == run)
 			node->holder[g] = NULL;
@@ -302,30 +381,30 @@ static void run_over(struct checker *c, struct run *run, struct node *node, uint
 static void fact_end(struct checker *c, const struct words *f)
 {
 	struct run *run = run_get(c, f->u + 1);
-	struct node *node = node_get(c, f->w[4]);
+	struct node *node = node_get(c, f->w[5]);
 
-	node_time(c, node, f->u[7]);
+	node_time(c, node, f->u[8]);
 	if (!run->started || run->ended)
 		violated(c, "I3: run %" PRIu64 ".%" PRIu64 ".%" PRIu64 " ended %s", f->u[1],
 		        f->u[2], f->u[3], run->ended ? "twice" : "without a start");
-	run->code = f->u[5];
-	run->signal = f->u[6];
-	run_over(c, run, node, f->u[7]);
+	run->code = f->u[6];
+	run->signal = f->u[7];
+	run_over(run, node, f->u[8]);
 }
 
 static void fact_gone(struct checker *c, const struct words *f)
 {
 	struct run *run = run_get(c, f->u + 1);
-	struct node *node = node_get(c, f->w[4]);
+	struct node *node = node_get(c, f->w[5]);
 
-	node_time(c, node, f->u[5]);
+	node_time(c, node, f->u[6]);
 	if (!run->started)
 		violated(c, "I3: run %" PRIu64 ".%" PRIu64 ".%" PRIu64 " is gone without a start",
 		        f->u[1], f->u[2], f->u[3]);
 	if (run->ended)
 		return;
 	run->rebooted = true;
-	run_over(c, run, node, f->u[5]);
+	run_over(run, node, f->u[6]);
 }
 
 static void fact_reboot(struct checker *c, const struct words *f)
@@ -338,7 +417,7 @@ static void fact_reboot(struct checker *c, const struct words *f)
 	{
 		if (run->started && !run->ended && !strcmp(run->node, node->name)) {
 			run->rebooted = true;
-			run_over(c, run, node, f->u[2]);
+			run_over(run, node, f->u[2]);
 		}
 	}
 }
@@ -349,11 +428,11 @@ static void fact_usage(struct checker *c, const struct words *f)
 	uint64_t true_us = run->end - run->start, slack = 50000 + true_us / 20;
 
 	if (run->ended && !run->rebooted &&
-	        (f->u[4] > true_us + slack || f->u[4] + slack < true_us))
+	        (f->u[5] > true_us + slack || f->u[5] + slack < true_us))
 		violated(c,
 		        "I6: run %" PRIu64 ".%" PRIu64 ".%" PRIu64 " took %" PRIu64
 		        " us and is accounted for %" PRIu64,
-		        f->u[1], f->u[2], f->u[3], true_us, f->u[4]);
+		        f->u[1], f->u[2], f->u[3], true_us, f->u[5]);
 }
 
 static void fact_left(struct checker *c, const struct words *f)
@@ -370,6 +449,8 @@ static void fact_quiet(struct checker *c, const struct words *f)
 	(void)f;
 	HASH_ITER(hh, c->jobs, job, tmp)
 	{
+		const struct run *lives = alive_of(job);
+
 		if (!job->submitted)
 			continue;
 		if (!job->final[0])
@@ -377,9 +458,9 @@ static void fact_quiet(struct checker *c, const struct words *f)
 			        job->id);
 		else if (job->cancelled && !strcmp(job->final, "NODE_FAIL"))
 			continue; /* the cancel met a dead node: ended either way */
-		if (job->alive)
+		if (lives)
 			violated(c, "I8: job %" PRIu64 " has ended and run %" PRIu64 " lives",
-			        job->id, job->alive->key.attempt);
+			        job->id, lives->key.attempt);
 	}
 }
 
@@ -393,12 +474,12 @@ static const struct fact_row {
 	{ "state", "jwjjj", fact_state },
 	{ "unknown", "j", fact_unknown },
 	{ "retired", "j", fact_retired },
-	{ "start", "jjjwjxj", fact_start },
-	{ "end", "jjjwjjj", fact_end },
-	{ "gone", "jjjwj", fact_gone },
+	{ "start", "jjjjjwjxj", fact_start },
+	{ "end", "jjjjwjjj", fact_end },
+	{ "gone", "jjjjwj", fact_gone },
 	{ "reboot", "wj", fact_reboot },
-	{ "usage", "jjjj", fact_usage },
-	{ "left", "jjj", fact_left },
+	{ "usage", "jjjjj", fact_usage },
+	{ "left", "jjjj", fact_left },
 	{ "quiet", "", fact_quiet },
 };
 

@@ -9,12 +9,17 @@
  * Judged, each with its number:
  *	I1  an acknowledged submit or cancel is never forgotten
  *	I2  job ids never repeat: one id, one (uid, token)
- *	I3  a run (job, task, attempt) starts at most once anywhere, and at most one run of a task
- *at a time I4  no GPU is held by two runs at one instant I5  terminal states are final I6  the GPU
- *time the controller accounts for a run is what the node's clock measured I7  a reported exit
- *status is the true one I8  after the end, the cancel or the time limit nothing of a run is left I9
- *once faults stop, every job that fits has ended I12 no agent starts a run under a lower epoch than
- *it has seen
+ *	I3  a run (job, task, attempt, rank) starts at most once anywhere, and at most one attempt
+ *	    of a task lives at a time
+ *	I4  no GPU is held by two runs at one instant
+ *	I5  terminal states are final
+ *	I6  the GPU time the controller accounts for a run is what the node's clock measured
+ *	I7  a reported exit status is the true one: of rank 0, or of a rank that failed
+ *	I8  after the end, the cancel or the time limit nothing of a run is left
+ *	I9  once faults stop, every job that fits has ended
+ *	I12 no agent starts a run under a lower epoch than it has seen
+ *	I14 an attempt is whole: its ranks agree on how many they are, each has a node of its own,
+ *	    and a job is COMPLETED only when every one of them ran and ended well
  *
  * The journal: one fact a line, words separated by blanks, '#' starts a comment. Times are
  * microseconds of one monotonic clock, non-decreasing over `start`, `end`, `reboot` of one node.
@@ -24,12 +29,15 @@
  *	state JOB STATE CODE SIGNAL ATTEMPT   a client was shown this
  *	unknown JOB                      a client was told that there is no such job
  *	retired JOB                      JOB ended long enough ago: it may be unknown from now on
- *	start JOB TASK ATTEMPT NODE EPOCH GPUS TIME   a shepherd started it; GPUS is hex
- *	end JOB TASK ATTEMPT NODE CODE SIGNAL TIME    a shepherd saw it end, all of it
- *	gone JOB TASK ATTEMPT NODE TIME  nothing is left of it; how it ended is not known
+ *	start JOB TASK ATTEMPT RANK NODES NODE EPOCH GPUS TIME
+ *	                                 a shepherd started it, one of NODES; GPUS is hex
+ *	end JOB TASK ATTEMPT RANK NODE CODE SIGNAL TIME    a shepherd saw it end, all of it
+ *	gone JOB TASK ATTEMPT RANK NODE TIME
+ *	                                 nothing is left of it; how it ended is not known
  *	reboot NODE TIME                 the node went down: what ran there is dead
- *	usage JOB TASK ATTEMPT ELAPSED   what the controller accounts, microseconds
- *	left JOB TASK ATTEMPT            a process of it was found after its end
+ *	usage JOB TASK ATTEMPT RANK ELAPSED
+ *	                                 what the controller accounts, microseconds
+ *	left JOB TASK ATTEMPT RANK       a process of it was found after its end
  *	quiet                            faults have stopped and the cluster had its time
  */
 #ifndef TESTSUITE_SIM_CHECKER_H

@@ -122,18 +122,19 @@ static struct sim_course choose_course(void *arg, const Gpusched__StartRun *orde
 	return c;
 }
 
-static void happened(void *arg, const struct run_report *r, struct clocks now)
+static void happened(void *arg, const struct run_report *r, uint32_t nodes, struct clocks now)
 {
 	const struct sim_node *n = arg;
 
 	if (r->state == REPORT_STARTING)
 		checker_say(n->o.checker,
-		        "start %" PRIu64 " %u %u %s %" PRIu64 " %" PRIx64 " %" PRId64, r->run.job,
-		        r->run.task, r->run.attempt, n->o.name, r->epoch, r->gpus, now.mono);
+		        "start %" PRIu64 " %u %u %u %u %s %" PRIu64 " %" PRIx64 " %" PRId64,
+		        r->run.job, r->run.task, r->run.attempt, r->run.rank, nodes, n->o.name,
+		        r->epoch, r->gpus, now.mono);
 	else if (r->cause != END_NODE_FAIL) /* the reboot is a fact of its own */
-		checker_say(n->o.checker, "end %" PRIu64 " %u %u %s %u %u %" PRId64, r->run.job,
-		        r->run.task, r->run.attempt, n->o.name, r->exit_code, r->exit_signal,
-		        now.mono);
+		checker_say(n->o.checker, "end %" PRIu64 " %u %u %u %s %u %u %" PRId64, r->run.job,
+		        r->run.task, r->run.attempt, r->run.rank, n->o.name, r->exit_code,
+		        r->exit_signal, now.mono);
 }
 
 static void work(void *arg, void **own);
@@ -414,8 +415,8 @@ void sim_node_print(const struct sim_node *n, FILE *out)
 	fprintf(out, "%s: agent %s, boot %u, link %" PRIu64 "\n", n->o.name,
 	        n->agent ? "up" : "down", n->boots, n->link);
 	while ((r = sim_launcher_each(n->launcher, &at)))
-		fprintf(out, "  run %" PRIu64 ".%u state %d of %s; the agent says %s\n", r->run.job,
-		        r->run.attempt, r->state, r->incarnation,
+		fprintf(out, "  run %" PRIu64 ".%u.%u state %d of %s; the agent says %s\n",
+		        r->run.job, r->run.attempt, r->run.rank, r->state, r->incarnation,
 		        n->agent ? agent_run_state_name(agent_run_state(n->agent, r->run)) : "-");
 }
 

@@ -596,7 +596,7 @@ const char *world_reason(struct world *w, uint64_t job)
 
 struct run_id world_run(struct world *w, uint64_t job)
 {
-	return (struct run_id){ job, 0, world_view(w, job).attempt };
+	return (struct run_id){ job, 0, world_view(w, job).attempt, 0 };
 }
 
 uint32_t world_node_of(struct world *w, uint64_t job)

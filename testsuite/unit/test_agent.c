@@ -400,9 +400,9 @@ static void forgotten_runs_are_limited(void **state)
 	assert_int_equal(stats.runs[AGENT_RUN_FORGOTTEN], AGENT_REMEMBER);
 	assert_int_equal(stats.max_job, 3 * AGENT_REMEMBER);
 	/* The newest are those still known. */
-	assert_int_equal(agent_run_state(p.agent, (struct run_id){ 3 * AGENT_REMEMBER, 0, 1 }),
+	assert_int_equal(agent_run_state(p.agent, (struct run_id){ 3 * AGENT_REMEMBER, 0, 1, 0 }),
 	        AGENT_RUN_FORGOTTEN);
-	assert_int_equal(agent_run_state(p.agent, (struct run_id){ 1, 0, 1 }), AGENT_RUN_NONE);
+	assert_int_equal(agent_run_state(p.agent, (struct run_id){ 1, 0, 1, 0 }), AGENT_RUN_NONE);
 	agent_free(p.agent);
 }
 

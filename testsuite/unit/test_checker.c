@@ -9,10 +9,15 @@
 
 #include "testsuite/sim/checker.h"
 
-#define CLEAN                                            \
-	"submit 1 1000 a;start 1 0 1 n1 5 3 100;"        \
-	"state 1 RUNNING 0 0 1;end 1 0 1 n1 0 0 900100;" \
-	"usage 1 0 1 900000;state 1 COMPLETED 0 0 1;"
+#define CLEAN                                              \
+	"submit 1 1000 a;start 1 0 1 0 1 n1 5 3 100;"      \
+	"state 1 RUNNING 0 0 1;end 1 0 1 0 n1 0 0 900100;" \
+	"usage 1 0 1 0 900000;state 1 COMPLETED 0 0 1;"
+
+/* Rank 0 has ended well, rank 1 lives. */
+#define GANG                                                                \
+	"submit 1 1 a;start 1 0 1 0 2 n1 5 1 10;start 1 0 1 1 2 n2 5 1 10;" \
+	"end 1 0 1 0 n1 0 0 30;"
 
 static const struct {
 	const char *expect; /* "" clean, else the invariant of the first violation */
@@ -21,34 +26,51 @@ static const struct {
 	{ "", CLEAN "quiet" },
 	{ "", CLEAN "retired 1;unknown 1;quiet" },
 	{ "", "submit 1 1000 a;submit 1 1000 a;# a repeat" },
-	{ "", CLEAN "submit 2 1000 b;start 2 0 1 n1 5 3 900200;end 2 0 1 n1 1 0 900300;"
-		    "state 2 FAILED 1 0 1;quiet" },
-	{ "", "submit 1 1 a;start 1 0 1 n1 5 1 10;reboot n1 20;start 1 0 2 n2 5 1 30;"
-	      "end 1 0 2 n2 0 0 40;state 1 COMPLETED 0 0 2;quiet" },
-	{ "", "submit 1 1 a;start 1 0 1 n1 5 1 10;gone 1 0 1 n1 20;state 1 NODE_FAIL 0 0 1;quiet" },
-	{ "I7", "submit 1 1 a;start 1 0 1 n1 5 1 10;gone 1 0 1 n1 20;state 1 COMPLETED 0 0 1" },
+	{ "", CLEAN "submit 2 1000 b;start 2 0 1 0 1 n1 5 3 900200;end 2 0 1 0 n1 1 0 900300;"
+	            "state 2 FAILED 1 0 1;quiet" },
+	{ "", "submit 1 1 a;start 1 0 1 0 1 n1 5 1 10;reboot n1 20;start 1 0 2 0 1 n2 5 1 30;"
+	      "end 1 0 2 0 n2 0 0 40;state 1 COMPLETED 0 0 2;quiet" },
+	{ "", "submit 1 1 a;start 1 0 1 0 1 n1 5 1 10;gone 1 0 1 0 n1 20;state 1 NODE_FAIL 0 0 "
+	      "1;quiet" },
+	{ "I7", "submit 1 1 a;start 1 0 1 0 1 n1 5 1 10;gone 1 0 1 0 n1 20;state 1 COMPLETED 0 0 "
+	        "1" },
 	{ "I1", "submit 1 1 a;unknown 1" },
 	{ "I1", "submit 1 1 a;submit 2 1 a" },
 	{ "I1", "submit 1 1 a;retired 1" },
 	{ "I2", "submit 1 1 a;submit 1 1 b" },
 	{ "I2", "submit 1 1 a;submit 1 2 a" },
-	{ "I3", "start 1 0 1 n1 5 1 10;start 1 0 1 n2 5 1 20" },
-	{ "I3", "start 1 0 1 n1 5 1 10;start 1 0 2 n2 5 1 20" },
-	{ "I3", "start 1 0 1 n1 5 1 10;end 1 0 1 n1 0 0 20;end 1 0 1 n1 0 0 30" },
-	{ "I3", "end 1 0 1 n1 0 0 20" },
-	{ "I4", "start 1 0 1 n1 5 3 10;start 2 0 1 n1 5 2 20" },
+	{ "I3", "start 1 0 1 0 1 n1 5 1 10;start 1 0 1 0 1 n2 5 1 20" },
+	{ "I3", "start 1 0 1 0 1 n1 5 1 10;start 1 0 2 0 1 n2 5 1 20" },
+	{ "I3", "start 1 0 1 0 1 n1 5 1 10;end 1 0 1 0 n1 0 0 20;end 1 0 1 0 n1 0 0 30" },
+	{ "I3", "end 1 0 1 0 n1 0 0 20" },
+	{ "I4", "start 1 0 1 0 1 n1 5 3 10;start 2 0 1 0 1 n1 5 2 20" },
 	{ "I5", CLEAN "state 1 RUNNING 0 0 1" },
 	{ "I5", CLEAN "state 1 FAILED 1 0 1" },
-	{ "I5", CLEAN "start 1 0 2 n2 5 3 900200" },
-	{ "I6", "start 1 0 1 n1 5 1 10;end 1 0 1 n1 0 0 900010;usage 1 0 1 2000000" },
-	{ "I6", "start 1 0 1 n1 5 1 10;end 1 0 1 n1 0 0 5" },
-	{ "I7", "start 1 0 1 n1 5 1 10;end 1 0 1 n1 3 0 20;state 1 COMPLETED 0 0 1" },
-	{ "I7", "start 1 0 1 n1 5 1 10;end 1 0 1 n1 0 9 20;state 1 FAILED 0 11 1" },
+	{ "I5", CLEAN "start 1 0 2 0 1 n2 5 3 900200" },
+	{ "I6", "start 1 0 1 0 1 n1 5 1 10;end 1 0 1 0 n1 0 0 900010;usage 1 0 1 0 2000000" },
+	{ "I6", "start 1 0 1 0 1 n1 5 1 10;end 1 0 1 0 n1 0 0 5" },
+	{ "I7", "start 1 0 1 0 1 n1 5 1 10;end 1 0 1 0 n1 3 0 20;state 1 COMPLETED 0 0 1" },
+	{ "I7", "start 1 0 1 0 1 n1 5 1 10;end 1 0 1 0 n1 0 9 20;state 1 FAILED 0 11 1" },
 	{ "I7", "submit 1 1 a;state 1 COMPLETED 0 0 1" },
-	{ "I8", "start 1 0 1 n1 5 1 10;state 1 CANCELLED 0 0 1" },
-	{ "I8", CLEAN "left 1 0 1" },
+	{ "I8", "start 1 0 1 0 1 n1 5 1 10;state 1 CANCELLED 0 0 1" },
+	{ "I8", CLEAN "left 1 0 1 0" },
 	{ "I9", "submit 1 1 a;quiet" },
-	{ "I12", "start 1 0 1 n1 5 1 10;end 1 0 1 n1 0 0 20;start 2 0 1 n1 4 1 30" },
+	{ "", GANG "end 1 0 1 1 n2 0 0 40;state 1 COMPLETED 0 0 1;quiet" },
+	{ "", GANG "end 1 0 1 1 n2 7 0 40;state 1 FAILED 7 0 1;quiet" },
+	{ "", "submit 1 1 a;start 1 0 1 0 2 n1 5 1 10;end 1 0 1 0 n1 0 15 20;"
+	      "start 1 0 2 0 2 n1 5 1 30;start 1 0 2 1 2 n2 5 1 30;end 1 0 2 0 n1 0 0 40;"
+	      "end 1 0 2 1 n2 0 0 50;state 1 COMPLETED 0 0 2;quiet" },
+	{ "I3", "start 1 0 1 0 2 n1 5 1 10;start 1 0 2 1 2 n2 5 1 20" },
+	{ "I3", "start 1 0 1 1 2 n1 5 1 10;start 1 0 1 1 2 n2 5 1 20" },
+	{ "I7", GANG "end 1 0 1 1 n2 7 0 40;state 1 COMPLETED 0 0 1" },
+	{ "I7", GANG "end 1 0 1 1 n2 7 0 40;state 1 FAILED 9 0 1" },
+	{ "I8", GANG "state 1 FAILED 0 0 1" },
+	{ "I14", GANG "reboot n2 40;state 1 COMPLETED 0 0 1" },
+	{ "I14", "start 1 0 1 0 2 n1 5 1 10;end 1 0 1 0 n1 0 0 20;state 1 COMPLETED 0 0 1" },
+	{ "I14", "start 1 0 1 0 2 n1 5 1 10;start 1 0 1 1 2 n1 5 2 20" },
+	{ "I14", "start 1 0 1 0 2 n1 5 1 10;start 1 0 1 1 3 n2 5 1 20" },
+	{ "I14", "start 1 0 1 2 2 n1 5 1 10" },
+	{ "I12", "start 1 0 1 0 1 n1 5 1 10;end 1 0 1 0 n1 0 0 20;start 2 0 1 0 1 n1 4 1 30" },
 };
 
 static void check_case(size_t i)
@@ -82,7 +104,7 @@ static void test_cases(void **state)
 static void test_malformed_facts(void **state)
 {
 	static const char *const bad[] = { "submit", "submit 1 2", "submit x 2 t", "submit 1 2 t 3",
-		"start 1 0 1 n1 5 zz 3", "nothing 1", "end 1 0 1 n1 -1 0 3" };
+		"start 1 0 1 0 1 n1 5 zz 3", "nothing 1", "end 1 0 1 0 n1 -1 0 3" };
 	struct checker *c = checker_new();
 	struct error err;
 

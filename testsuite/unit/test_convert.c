@@ -14,7 +14,7 @@
 
 static void every_field_of_a_report_survives(void **state)
 {
-	const struct run_report in = { .run = { 7, 8, 9 },
+	const struct run_report in = { .run = { 7, 8, 9, 10 },
 		.state = REPORT_ENDED,
 		.start_time = 1,
 		.end_time = 2,
@@ -61,9 +61,7 @@ static void every_field_of_a_report_survives(void **state)
 	assert_int_equal(out.cpu_time_us, in.cpu_time_us);
 	assert_int_equal(out.max_rss_kb, in.max_rss_kb);
 	assert_int_equal(out.uid, in.uid);
-	assert_int_equal(out.run.job, in.run.job);
-	assert_int_equal(out.run.task, in.run.task);
-	assert_int_equal(out.run.attempt, in.run.attempt);
+	assert_true(run_id_equal(&out.run, &in.run));
 	assert_int_equal(out.state, in.state);
 	convert_free(c);
 }
@@ -77,7 +75,7 @@ static void an_end_survives(void **state)
 	unsigned type = 0;
 
 	(void)state;
-	effect.end = (struct agent_end){ .run = { 1, 2, 3 },
+	effect.end = (struct agent_end){ .run = { 1, 2, 3, 4 },
 		.epoch = 4,
 		.cause = END_PREEMPT,
 		.signal = 10,
@@ -96,6 +94,7 @@ static void an_end_survives(void **state)
 	assert_string_equal(event.end.by_account, "a");
 	assert_string_equal(event.end.by_qos, "q");
 	assert_int_equal(event.end.run.attempt, 3);
+	assert_int_equal(event.end.run.rank, 4);
 	assert_int_equal(event.end.cause, END_PREEMPT);
 	assert_int_equal(event.end.signal, 10);
 	assert_int_equal(event.end.grace_s, 11);

@@ -470,7 +470,7 @@ static void late_record(void **state)
 static void adopts(void **state)
 {
 	struct world *w = world_simple(1, "h100:4");
-	struct run_report r = world_report((struct run_id){ 0, 0, 1 }, REPORT_RUNNING);
+	struct run_report r = world_report((struct run_id){ 0, 0, 1, 0 }, REPORT_RUNNING);
 	uint64_t id;
 
 	(void)state;
@@ -621,7 +621,7 @@ static void restored(void **state)
 	(void)state;
 	world_restart(w);
 	core_takeover(w->core, 0, 0);
-	r = world_report((struct run_id){ id, 0, 2 }, REPORT_RUNNING);
+	r = world_report((struct run_id){ id, 0, 2, 0 }, REPORT_RUNNING);
 	r.gpus = 0xf;
 	world_clear(w);
 	world_register(w, 0, "inc1", &r, 1);

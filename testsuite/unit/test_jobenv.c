@@ -49,7 +49,9 @@ static void init(struct fixture *f, const char *const *env)
 	f->order.partition = "batch";
 	f->order.time_limit_s = 3600;
 	f->order.submit_host = "login1";
-	f->order.nodelist = "h07";
+	f->order.nodelist = "h[05-08]";
+	f->order.nnodes = 4;
+	f->run.rank = 2;
 	f->spec.name = "embed";
 	f->spec.cwd = bytes("/home/ana/work");
 	f->spec.env = f->env;
@@ -85,10 +87,10 @@ static const struct {
 	{ "GPUSCHED_RESTART_COUNT", "2" },
 	{ "GPUSCHED_ARRAY_JOB_ID", NULL },
 	{ "GPUSCHED_ARRAY_TASK_ID", NULL },
-	{ "GPUSCHED_NODELIST", "h07" },
-	{ "GPUSCHED_NNODES", "1" },
+	{ "GPUSCHED_NODELIST", "h[05-08]" },
+	{ "GPUSCHED_NNODES", "4" },
 	{ "GPUSCHED_NODE", "h07" },
-	{ "GPUSCHED_NODE_RANK", "0" },
+	{ "GPUSCHED_NODE_RANK", "2" },
 	{ "GPUSCHED_CPUS", "14" },
 	{ "GPUSCHED_MEM_MB", "1024" },
 	{ "GPUSCHED_GPUS", "0,2,3,10" },

@@ -52,9 +52,12 @@ static void ids_both_ways(void **state)
 		int ok;
 		struct run_id run;
 	} rows[] = {
-		{ "4812_0_1", 1, { 4812, 0, 1 } },
-		{ "18446744073709551615_4294967295_4294967295", 1,
-		        { UINT64_MAX, UINT32_MAX, UINT32_MAX } },
+		{ "4812_0_1", 1, { 4812, 0, 1, 0 } },
+		{ "4812_0_1_3", 1, { 4812, 0, 1, 3 } },
+		{ "18446744073709551615_4294967295_4294967295_4294967295", 1,
+		        { UINT64_MAX, UINT32_MAX, UINT32_MAX, UINT32_MAX } },
+		{ "4812_0_1_0", 0, { 0 } },
+		{ "4812_0_1_", 0, { 0 } },
 		{ "4812_0", 0, { 0 } },
 		{ "4812_0_1.tmp", 0, { 0 } },
 		{ "04812_0_1", 0, { 0 } },
@@ -73,8 +76,7 @@ static void ids_both_ways(void **state)
 		assert_int_equal(record_id_parse(rows[i].name, &run), rows[i].ok ? 0 : -1);
 		if (!rows[i].ok)
 			continue;
-		assert_true(run.job == rows[i].run.job && run.task == rows[i].run.task &&
-		            run.attempt == rows[i].run.attempt);
+		assert_true(run_id_equal(&run, &rows[i].run));
 		record_id_format(run, name);
 		assert_string_equal(name, rows[i].name);
 	}
@@ -246,16 +248,17 @@ static int see(struct run_id run, const char *name, void *arg)
 static void scan_is_in_order(void **state)
 {
 	const struct place *p = *state;
-	static const char *const names[] = { "10_0_1", "9_1_1", "9_0_2", "9_0_1", "notes", "9_0",
-		"1_0_1.tmp" };
+	static const char *const names[] = { "10_0_1", "9_1_1", "9_0_2", "9_0_1", "9_0_2_10",
+		"9_0_2_2", "notes", "9_0", "1_0_1.tmp" };
 	struct seen s = { 0 }, t = { .stop_at = 2 };
 
 	for (size_t i = 0; i < LEN(names); i++)
 		assert_int_equal(mkdirat(p->fd, names[i], 0700), 0);
 	assert_int_equal(record_scan(p->fd, see, &s, NULL), 0);
-	assert_int_equal(s.n, 4);
+	assert_int_equal(s.n, 6);
 	assert_true(s.v[0].job == 9 && s.v[0].attempt == 1 && s.v[1].attempt == 2);
-	assert_true(s.v[2].task == 1 && s.v[3].job == 10);
+	assert_true(s.v[1].rank == 0 && s.v[2].rank == 2 && s.v[3].rank == 10);
+	assert_true(s.v[4].task == 1 && s.v[5].job == 10);
 	assert_int_equal(record_scan(p->fd, see, &t, NULL), 42);
 	assert_int_equal(t.n, 2);
 }

@@ -179,6 +179,42 @@ static void test_migrations(void **state)
 	}
 }
 
+/* The history's rows too are there afterwards, in the columns of today. */
+static void test_history_migrates(void **state)
+{
+	static const char rows[] =
+	        "INSERT INTO run VALUES (7, 0, 1, 'n1', 'ENDED', 'h100', 3, 8, 1024, 'inc', 2, 10, "
+	        "11, 12, 1, 0, 0, 0, 1, '', 5, 6, 1000);";
+
+	(void)state;
+	for (int from = 1; from <= sql_history_schema.version; from++) {
+		char *dir = fixture_mkdir();
+		sqlite3 *db = open_raw(dir, "history.db");
+		sqlite3_stmt *stmt;
+
+		for (int step = 0; step < from; step++) {
+			exec_raw(db, sql_history_schema.steps[step]);
+			if (step == 0)
+				exec_raw(db, rows);
+		}
+		sqlite3_close(db);
+		store_close(fixture_open(dir, NULL, true, NULL));
+		check_columns(dir, "history.db", "run", &fixture_tables[TABLE_RUN]);
+		db = open_raw(dir, "history.db");
+		assert_int_equal(sqlite3_prepare_v2(db, "SELECT attempt, rank, node, uid FROM run",
+		                         -1, &stmt, NULL),
+		        SQLITE_OK);
+		assert_int_equal(sqlite3_step(stmt), SQLITE_ROW);
+		assert_int_equal(sqlite3_column_int(stmt, 0), 1);
+		assert_int_equal(sqlite3_column_int(stmt, 1), 0);
+		assert_string_equal(sqlite3_column_text(stmt, 2), "n1");
+		assert_int_equal(sqlite3_column_int(stmt, 3), 1000);
+		sqlite3_finalize(stmt);
+		sqlite3_close(db);
+		fixture_rmdir(dir);
+	}
+}
+
 static void check_refused(const char *dir, int code, const char *text)
 {
 	struct store_options options = { .dir = dir, .cluster = "test", .synchronous_only = true };
@@ -309,6 +345,7 @@ int main(void)
 		cmocka_unit_test(test_columns),
 		cmocka_unit_test(test_strict),
 		cmocka_unit_test(test_migrations),
+		cmocka_unit_test(test_history_migrates),
 		cmocka_unit_test(test_newer_is_refused),
 		cmocka_unit_test(test_foreign_is_refused),
 		cmocka_unit_test(test_mixed_up_is_refused),

@@ -470,6 +470,7 @@ static Gpusched__RunReport good_report(void)
 
 	run_name.job = 4812;
 	run_name.attempt = 2;
+	run_name.rank = 3;
 	m.run = &run_name;
 	m.state = GPUSCHED__RUN_REPORT__STATE__ENDED;
 	m.cause = GPUSCHED__END_CAUSE__CAUSE_TIME_LIMIT;
@@ -495,6 +496,7 @@ static void test_report(void **state)
 	assert_int_equal(wire_report(&m, &r, &err), 0);
 	assert_int_equal(r.run.job, 4812);
 	assert_int_equal(r.run.attempt, 2);
+	assert_int_equal(r.run.rank, 3);
 	assert_int_equal(r.state, REPORT_ENDED);
 	assert_int_equal(r.cause, END_TIME_LIMIT);
 	assert_int_equal(r.exit_signal, 15);

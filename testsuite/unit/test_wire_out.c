@@ -19,7 +19,7 @@
 /* The views that conversions read; these tests give none. */
 size_t core_node_runs(const struct core *core, uint32_t node, struct run_id *runs, size_t max)
 {
-	const struct run_id held = { 7, 0, 1 };
+	const struct run_id held = { 7, 0, 1, 0 };
 
 	(void)core;
 	(void)node;
@@ -251,7 +251,7 @@ static void test_orders(void **state)
 	struct conf_gpu_count counts[] = { { 1, 2 }, { 0, 1 } };
 	struct conf conf = small_conf();
 	struct wire_facts facts = { &conf, 12 };
-	struct run_id wanted[] = { { 1, 0, 1 }, { 2, 0, 3 } };
+	struct run_id wanted[] = { { 1, 0, 1, 0 }, { 2, 0, 3, 5 } };
 	struct effect e = { .kind = EFFECT_REGISTERED, .node = 4 };
 	const Gpusched__Registered *reg;
 	const Gpusched__EndRun *end;
@@ -271,6 +271,7 @@ static void test_orders(void **state)
 	assert_int_equal(reg->epoch, 12);
 	assert_int_equal(reg->n_wanted, 2);
 	assert_int_equal(reg->wanted[1]->attempt, 3);
+	assert_int_equal(reg->wanted[1]->rank, 5);
 	assert_int_equal(reg->n_gpus, 3);
 	assert_int_equal(reg->gpus[2]->index, 2);
 	assert_string_equal(reg->gpus[0]->type, "l40s");
