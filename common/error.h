@@ -60,7 +60,34 @@ enum exit_status {
 	X(ERR_SIGNATURE, "job.signature", EXIT_NOT_PERMITTED, "the job's signature does not fit")  \
 	X(ERR_LIMIT_JOBS, "limit.jobs", EXIT_REFUSED, "the controller holds as many jobs as it may") \
 	X(ERR_EPOCH, "epoch", EXIT_REFUSED, "an order of a controller no longer in charge")        \
-	X(ERR_LAUNCH, "launch", EXIT_REFUSED, "a run could not be started on its node")
+	X(ERR_LAUNCH, "launch", EXIT_REFUSED, "a run could not be started on its node")            \
+	X(ERR_LIMIT_ACCOUNT_GPUS, "limit.account.gpus", EXIT_REFUSED, "over an account's limit of GPUs") \
+	X(ERR_LIMIT_ACCOUNT_GPU_MEM, "limit.account.gpu_mem", EXIT_REFUSED, "over an account's limit of GPU memory") \
+	X(ERR_LIMIT_ACCOUNT_CPUS, "limit.account.cpus", EXIT_REFUSED, "over an account's limit of CPUs") \
+	X(ERR_LIMIT_ACCOUNT_MEM, "limit.account.mem", EXIT_REFUSED, "over an account's limit of memory") \
+	X(ERR_LIMIT_ACCOUNT_NODES, "limit.account.nodes", EXIT_REFUSED, "over an account's limit of nodes") \
+	X(ERR_LIMIT_ACCOUNT_RUNNING, "limit.account.running", EXIT_REFUSED, "over an account's limit of running jobs") \
+	X(ERR_LIMIT_ACCOUNT_QUEUED, "limit.account.queued", EXIT_REFUSED, "over an account's limit of jobs that wait or run") \
+	X(ERR_LIMIT_ACCOUNT_TIME, "limit.account.time", EXIT_REFUSED, "over an account's limit of time") \
+	X(ERR_LIMIT_ACCOUNT_GPU_HOURS, "limit.account.gpu_hours", EXIT_REFUSED, "over an account's limit of GPU-hours") \
+	X(ERR_LIMIT_QOS_GPUS, "limit.qos.gpus", EXIT_REFUSED, "over a QOS's limit of GPUs") \
+	X(ERR_LIMIT_QOS_GPU_MEM, "limit.qos.gpu_mem", EXIT_REFUSED, "over a QOS's limit of GPU memory") \
+	X(ERR_LIMIT_QOS_CPUS, "limit.qos.cpus", EXIT_REFUSED, "over a QOS's limit of CPUs") \
+	X(ERR_LIMIT_QOS_MEM, "limit.qos.mem", EXIT_REFUSED, "over a QOS's limit of memory") \
+	X(ERR_LIMIT_QOS_NODES, "limit.qos.nodes", EXIT_REFUSED, "over a QOS's limit of nodes") \
+	X(ERR_LIMIT_QOS_RUNNING, "limit.qos.running", EXIT_REFUSED, "over a QOS's limit of running jobs") \
+	X(ERR_LIMIT_QOS_QUEUED, "limit.qos.queued", EXIT_REFUSED, "over a QOS's limit of jobs that wait or run") \
+	X(ERR_LIMIT_QOS_TIME, "limit.qos.time", EXIT_REFUSED, "over a QOS's limit of time") \
+	X(ERR_LIMIT_QOS_GPU_HOURS, "limit.qos.gpu_hours", EXIT_REFUSED, "over a QOS's limit of GPU-hours") \
+	X(ERR_LIMIT_PARTITION_GPUS, "limit.partition.gpus", EXIT_REFUSED, "over a partition's limit of GPUs") \
+	X(ERR_LIMIT_PARTITION_GPU_MEM, "limit.partition.gpu_mem", EXIT_REFUSED, "over a partition's limit of GPU memory") \
+	X(ERR_LIMIT_PARTITION_CPUS, "limit.partition.cpus", EXIT_REFUSED, "over a partition's limit of CPUs") \
+	X(ERR_LIMIT_PARTITION_MEM, "limit.partition.mem", EXIT_REFUSED, "over a partition's limit of memory") \
+	X(ERR_LIMIT_PARTITION_NODES, "limit.partition.nodes", EXIT_REFUSED, "over a partition's limit of nodes") \
+	X(ERR_LIMIT_PARTITION_RUNNING, "limit.partition.running", EXIT_REFUSED, "over a partition's limit of running jobs") \
+	X(ERR_LIMIT_PARTITION_QUEUED, "limit.partition.queued", EXIT_REFUSED, "over a partition's limit of jobs that wait or run") \
+	X(ERR_LIMIT_PARTITION_GPU_HOURS, "limit.partition.gpu_hours", EXIT_REFUSED, "over a partition's limit of GPU-hours") \
+	X(ERR_LIMIT_LICENCES, "limit.licences", EXIT_REFUSED, "more licences than there are")
 
 #define X(sym, name, exit, help) sym,
 enum error_code { ERROR_CODES(X) ERR_COUNT };

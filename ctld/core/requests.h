@@ -28,6 +28,12 @@ struct request {
 	struct alternative v[MAX_GPU_ALTERNATIVES];
 };
 
+/* Some of a licence: index into conf.licences. */
+struct licence_need {
+	uint16_t licence;
+	uint32_t count;
+};
+
 struct requests;
 
 struct requests *requests_new(struct strings *strings, const struct conf *conf, uint64_t seed);

@@ -1,0 +1,506 @@
+/* gates.c - see gates.h */
+#include "ctld/core/gates_impl.h"
+
+#include <assert.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "common/units.h"
+#include "common/xalloc.h"
+#include "ctld/core/hash.h"
+#include "ctld/core/table.h"
+
+/* --- what limits are ------------------------------------------------------------------------- */
+
+/* The words of Slurm where it has them; of a scope as a whole, for each user. */
+static const char *const reasons[SCOPES][2][LIMIT_KINDS] = {
+	[SCOPE_ACCOUNT] = { { "AssocGrpGRES", "AssocGrpGRES", "AssocGrpCpuLimit",
+	                            "AssocGrpMemLimit", "AssocGrpNodeLimit", "AssocGrpJobsLimit",
+	                            "AssocGrpSubmitJobsLimit" },
+	        { "AssocMaxGRESPerUser", "AssocMaxGRESPerUser", "AssocMaxCpuPerUserLimit",
+	                "AssocMaxMemPerUser", "AssocMaxNodePerUserLimit", "AssocMaxJobsLimit",
+	                "AssocMaxSubmitJobLimit" } },
+	[SCOPE_QOS] = { { "QOSGrpGRES", "QOSGrpGRES", "QOSGrpCpuLimit", "QOSGrpMemLimit",
+	                        "QOSGrpNodeLimit", "QOSGrpJobsLimit", "QOSGrpSubmitJobsLimit" },
+	        { "QOSMaxGRESPerUser", "QOSMaxGRESPerUser", "QOSMaxCpuPerUserLimit",
+	                "QOSMaxMemoryPerUser", "QOSMaxNodePerUserLimit", "QOSMaxJobsPerUserLimit",
+	                "QOSMaxSubmitJobPerUserLimit" } },
+	[SCOPE_PARTITION] = { { "PartitionGrpGRES", "PartitionGrpGRES", "PartitionGrpCpuLimit",
+	                              "PartitionGrpMemLimit", "PartitionGrpNodeLimit",
+	                              "PartitionGrpJobsLimit", "PartitionGrpSubmitJobsLimit" },
+	        { "PartitionMaxGRESPerUser", "PartitionMaxGRESPerUser",
+	                "PartitionMaxCpuPerUserLimit", "PartitionMaxMemPerUser",
+	                "PartitionMaxNodePerUserLimit", "PartitionMaxJobsPerUserLimit",
+	                "PartitionMaxSubmitJobPerUserLimit" } },
+};
+
+static bool given(uint64_t value, uint64_t none, uint8_t kind, struct limit *limit)
+{
+	*limit = (struct limit){ .kind = kind, .value = value };
+	return value != none;
+}
+
+bool limits_get(const struct conf_limits *l, size_t i, struct limit *limit)
+{
+	struct limit v[LIMIT_KINDS];
+	size_t n = 0;
+
+	if (i < l->gpus.n) {
+		*limit = (struct limit){ GATE_GPUS, l->gpus.v[i].type, l->gpus.v[i].count };
+		return true;
+	}
+	n += given(l->gpu_mem_mb, UINT64_MAX, GATE_GPU_MEM, &v[n]);
+	n += given(l->cpus, CONF_NONE, GATE_CPUS, &v[n]);
+	n += given(l->mem_mb, UINT64_MAX, GATE_MEM, &v[n]);
+	n += given(l->nodes, CONF_NONE, GATE_NODES, &v[n]);
+	n += given(l->running, CONF_NONE, GATE_RUNNING, &v[n]);
+	n += given(l->queued, CONF_NONE, GATE_QUEUED, &v[n]);
+	if (i - l->gpus.n >= n)
+		return false;
+	*limit = v[i - l->gpus.n];
+	return true;
+}
+
+uint64_t need_amount(const struct need *need, enum gate_kind kind, uint16_t type)
+{
+	switch (kind) {
+	case GATE_GPUS:
+		return type == CONF_ANY_TYPE || type == need->type ? need->gpus : 0;
+	case GATE_GPU_MEM:
+		return need->gpu_mem_mb;
+	case GATE_CPUS:
+		return need->cpus;
+	case GATE_MEM:
+		return need->mem_mb;
+	case GATE_NODES:
+		return need->nodes;
+	case GATE_RUNNING:
+		return 1;
+	case GATE_QUEUED:
+	case GATE_LICENCE:
+	case GATE_KINDS:
+		break;
+	}
+	return 0;
+}
+
+const struct conf_limits *scope_limits(
+        const struct conf *conf, enum gate_scope scope, uint32_t index, int part)
+{
+	const struct conf_account *a = &conf->accounts[index];
+	const struct conf_qos *q = &conf->qos[index];
+	const struct conf_partition *p = &conf->partitions[index];
+
+	if (scope == SCOPE_ACCOUNT)
+		return part == LIMITS_ALL        ? &a->limits
+		       : part == LIMITS_PER_USER ? &a->per_user
+		                                 : &a->per_job;
+	if (scope == SCOPE_QOS)
+		return part == LIMITS_ALL        ? &q->limits
+		       : part == LIMITS_PER_USER ? &q->per_user
+		                                 : &q->per_job;
+	return part == LIMITS_ALL        ? &p->limits
+	       : part == LIMITS_PER_USER ? &p->per_user
+	                                 : &p->per_job;
+}
+
+const char *scope_name(const struct conf *conf, enum gate_scope scope, uint32_t index)
+{
+	return scope == SCOPE_ACCOUNT ? conf->accounts[index].name
+	       : scope == SCOPE_QOS   ? conf->qos[index].name
+	                              : conf->partitions[index].name;
+}
+
+bool scope_next(struct scope_walk *walk, enum gate_scope *scope, uint32_t *index)
+{
+	while (walk->at < SCOPES && walk->index[walk->at] == CONF_NONE)
+		walk->at++;
+	if (walk->at == SCOPES)
+		return false;
+	*scope = (enum gate_scope)walk->at;
+	*index = walk->index[walk->at];
+	walk->index[walk->at] =
+	        *scope == SCOPE_ACCOUNT ? walk->conf->accounts[*index].parent : CONF_NONE;
+	return true;
+}
+
+/* --- as words -------------------------------------------------------------------------------- */
+
+char *amount_number(char buf[AMOUNT_TEXT], enum gate_kind kind, uint64_t amount)
+{
+	char size[UNITS_TEXT];
+
+	if (kind == GATE_MEM || kind == GATE_GPU_MEM)
+		snprintf(buf, AMOUNT_TEXT, "%s", size_format_mb(size, amount));
+	else
+		snprintf(buf, AMOUNT_TEXT, "%llu", (unsigned long long)amount);
+	return buf;
+}
+
+char *amount_text(char buf[AMOUNT_TEXT], const struct conf *conf, enum gate_kind kind,
+        uint16_t type, uint64_t amount)
+{
+	static const char *const names[GATE_KINDS] = {
+		[GATE_GPU_MEM] = "GPU memory",
+		[GATE_CPUS] = "CPUs",
+		[GATE_MEM] = "memory",
+		[GATE_NODES] = "nodes",
+		[GATE_RUNNING] = "running jobs",
+		[GATE_QUEUED] = "jobs",
+		[GATE_LICENCE] = "licences",
+	};
+	char number[AMOUNT_TEXT];
+
+	amount_number(number, kind, amount);
+	if (kind == GATE_GPUS)
+		snprintf(buf, AMOUNT_TEXT, "%.60s:%.30s",
+		        type == CONF_ANY_TYPE ? "any" : conf->gpu_types[type].name, number);
+	else
+		snprintf(buf, AMOUNT_TEXT, "%.40s %s", number, names[kind]);
+	return buf;
+}
+
+static void block_text(
+        const struct gates *g, const struct gate *gate, uint64_t amount, struct gate_block *block)
+{
+	static const char *const what[SCOPES] = { "", "QOS ", "partition " };
+	char limit[AMOUNT_TEXT], used[AMOUNT_TEXT], more[AMOUNT_TEXT];
+
+	amount_number(used, gate->kind, gate->used);
+	amount_number(more, gate->kind, amount);
+	if (gate->kind == GATE_LICENCE) {
+		snprintf(block->text, sizeof(block->text),
+		        "%.60s: %llu licences, %.15s in use, +%.15s",
+		        g->conf->licences[gate->type].name, (unsigned long long)gate->limit, used,
+		        more);
+		return;
+	}
+	snprintf(block->text, sizeof(block->text), "%s%.60s: limit %.70s%s, holds %.15s, +%.15s",
+	        what[gate->scope], scope_name(g->conf, gate->scope, gate->index),
+	        amount_text(limit, g->conf, gate->kind, gate->type, gate->limit),
+	        gate->per_user ? " a user" : "", used, more);
+}
+
+/* --- making ---------------------------------------------------------------------------------- */
+
+static uint32_t gate_add(struct gates *g, const struct gate *gate)
+{
+	uint32_t id;
+
+	if (g->n_unused) {
+		id = g->unused[--g->n_unused];
+	} else {
+		if (g->n == g->size) {
+			g->size = g->size ? g->size * 2 : 64;
+			g->v = xrealloc(g->v, g->size, sizeof(*g->v));
+		}
+		id = (uint32_t)g->n++;
+	}
+	g->v[id] = *gate;
+	return id;
+}
+
+/* A group's gates; `ids` may be NULL. Returns how many. */
+static uint32_t group_add(
+        struct gates *g, enum gate_scope scope, uint32_t index, bool per_user, uint32_t *ids)
+{
+	const struct conf_limits *l =
+	        scope_limits(g->conf, scope, index, per_user ? LIMITS_PER_USER : LIMITS_ALL);
+	struct limit limit;
+	uint32_t i;
+
+	for (i = 0; limits_get(l, i, &limit); i++) {
+		uint32_t id = gate_add(g, &(struct gate){ .kind = limit.kind,
+		                                  .scope = (uint8_t)scope,
+		                                  .per_user = per_user,
+		                                  .type = limit.type,
+		                                  .index = index,
+		                                  .limit = limit.value });
+		if (ids)
+			ids[i] = id;
+	}
+	return i;
+}
+
+static uint32_t group_count(const struct conf_limits *l)
+{
+	struct limit limit;
+	uint32_t i;
+
+	for (i = 0; limits_get(l, i, &limit); i++)
+		;
+	return i;
+}
+
+static uint64_t user_key(uint8_t scope, uint32_t index, uint32_t uid, uint64_t seed)
+{
+	return hash_u64((uint64_t)index << 32 | uid, seed + scope);
+}
+
+static uint64_t user_hash(const void *item, uint64_t seed)
+{
+	const struct user_scope *u = item;
+
+	return user_key(u->scope, u->index, u->uid, seed);
+}
+
+static bool user_equal(const void *item, const void *key)
+{
+	const struct user_scope *a = item, *b = key;
+
+	return a->scope == b->scope && a->index == b->index && a->uid == b->uid;
+}
+
+struct gates *gates_new(const struct conf *conf, uint64_t seed)
+{
+	const size_t count[SCOPES] = { conf->n_accounts, conf->n_qos, conf->n_partitions };
+	struct gates *g = xcalloc(1, sizeof(*g));
+	uint32_t i;
+	int s;
+
+	g->conf = conf;
+	g->users = table_new(user_hash, seed);
+	for (s = 0; s < SCOPES; s++) {
+		g->first[s] = xcalloc(count[s], sizeof(**g->first));
+		for (i = 0; i < count[s]; i++) {
+			g->first[s][i] = (uint32_t)g->n;
+			group_add(g, (enum gate_scope)s, i, false, NULL);
+		}
+	}
+	g->first_licence = (uint32_t)g->n;
+	for (i = 0; i < conf->n_licences; i++)
+		gate_add(g, &(struct gate){ .kind = GATE_LICENCE,
+		                    .scope = SCOPE_CLUSTER,
+		                    .type = (uint16_t)i,
+		                    .limit = conf->licences[i].count });
+	return g;
+}
+
+void gates_free(struct gates *g)
+{
+	int s;
+
+	if (!g)
+		return;
+	assert(table_count(g->users) == 0);
+	for (s = 0; s < SCOPES; s++)
+		free(g->first[s]);
+	table_free(g->users);
+	free(g->v);
+	free(g->unused);
+	free(g->found);
+	free(g);
+}
+
+/* --- paths ----------------------------------------------------------------------------------- */
+
+/* NULL: nothing is limited for users there. */
+static struct user_scope *user_want(
+        struct gates *g, enum gate_scope scope, uint32_t index, uint32_t uid)
+{
+	struct user_scope key = { .scope = (uint8_t)scope, .index = index, .uid = uid }, *u;
+	uint64_t hash = user_key(key.scope, index, uid, table_seed(g->users));
+	uint32_t n = group_count(scope_limits(g->conf, scope, index, LIMITS_PER_USER));
+
+	if (!n)
+		return NULL;
+	u = table_find(g->users, hash, user_equal, &key);
+	if (!u) {
+		u = xcalloc(1, sizeof(*u) + n * sizeof(*u->ids));
+		*u = key;
+		u->n = group_add(g, scope, index, true, u->ids);
+		table_add(g->users, u);
+	}
+	u->refs++;
+	return u;
+}
+
+static void user_drop(struct gates *g, struct user_scope *u)
+{
+	uint32_t i;
+
+	if (--u->refs)
+		return;
+	for (i = 0; i < u->n; i++) {
+		assert(g->v[u->ids[i]].used == 0);
+		if (g->n_unused == g->size_unused) {
+			g->size_unused = g->size_unused ? g->size_unused * 2 : 64;
+			g->unused = xrealloc(g->unused, g->size_unused, sizeof(*g->unused));
+		}
+		g->unused[g->n_unused++] = u->ids[i];
+	}
+	table_remove(g->users, u);
+	free(u);
+}
+
+static void path_add(struct gate_path *path, uint32_t id)
+{
+	path->ids = xrealloc(path->ids, path->n + 1, sizeof(*path->ids));
+	path->ids[path->n++] = id;
+}
+
+static void path_pass(
+        struct gates *g, struct gate_path *path, enum gate_scope scope, uint32_t index)
+{
+	uint32_t n = group_count(scope_limits(g->conf, scope, index, LIMITS_ALL)), i;
+	struct user_scope *u = user_want(g, scope, index, path->uid);
+
+	for (i = 0; i < n; i++)
+		path_add(path, g->first[scope][index] + i);
+	if (!u)
+		return;
+	path->users = xrealloc(path->users, path->n_users + 1, sizeof(struct user_scope *));
+	path->users[path->n_users++] = u;
+	for (i = 0; i < u->n; i++)
+		path_add(path, u->ids[i]);
+}
+
+struct gate_path *gates_path(
+        struct gates *g, uint32_t account, uint32_t uid, uint32_t qos, uint32_t partition)
+{
+	struct gate_path *path = xcalloc(1, sizeof(*path));
+	struct scope_walk walk = { g->conf, { account, qos, partition }, 0 };
+	enum gate_scope scope;
+	uint32_t index;
+
+	path->account = account;
+	path->uid = uid;
+	path->qos = qos;
+	path->partition = partition;
+	while (scope_next(&walk, &scope, &index))
+		path_pass(g, path, scope, index);
+	return path;
+}
+
+void gate_path_free(struct gates *g, struct gate_path *path)
+{
+	uint32_t i;
+
+	if (!path)
+		return;
+	for (i = 0; i < path->n_users; i++)
+		user_drop(g, path->users[i]);
+	free(path->users);
+	free(path->ids);
+	free(path);
+}
+
+/* --- passing --------------------------------------------------------------------------------- */
+
+/* The i-th gate for this need: those of the path, then licences. */
+static bool gate_at(const struct gates *g, const struct gate_path *path, const struct need *need,
+        size_t i, uint32_t *id, uint64_t *amount)
+{
+	if (i < path->n) {
+		*id = path->ids[i];
+		*amount = need_amount(need, g->v[*id].kind, g->v[*id].type);
+	} else if (i - path->n < need->n_licences) {
+		*id = g->first_licence + need->licences[i - path->n].licence;
+		*amount = need->licences[i - path->n].count;
+	} else {
+		return false;
+	}
+	return true;
+}
+
+size_t gates_check_all(const struct gates *g, const struct gate_path *path, const struct need *need,
+        struct gate_block *v, size_t max)
+{
+	size_t i, n = 0;
+	uint64_t amount;
+	uint32_t id;
+
+	for (i = 0; gate_at(g, path, need, i, &id, &amount); i++) {
+		const struct gate *gate = &g->v[id];
+
+		if (!amount || gate->used + amount <= gate->limit)
+			continue;
+		if (n < max) {
+			v[n].gate = id;
+			v[n].reason = gate->kind == GATE_LICENCE
+			                      ? "Licenses"
+			                      : reasons[gate->scope][gate->per_user][gate->kind];
+			v[n].short_by = gate->used + amount - gate->limit;
+			block_text(g, gate, amount, &v[n]);
+		}
+		n++;
+	}
+	return n;
+}
+
+bool gates_check(const struct gates *g, const struct gate_path *path, const struct need *need,
+        struct gate_block *first)
+{
+	size_t i;
+	uint64_t amount;
+	uint32_t id;
+
+	for (i = 0; gate_at(g, path, need, i, &id, &amount); i++) {
+		if (!amount || g->v[id].used + amount <= g->v[id].limit)
+			continue;
+		if (first)
+			gates_check_all(g, path, need, first, 1);
+		return false;
+	}
+	return true;
+}
+
+void gates_take(struct gates *g, const struct gate_path *path, const struct need *need)
+{
+	uint64_t amount;
+	uint32_t id;
+	size_t i;
+
+	for (i = 0; gate_at(g, path, need, i, &id, &amount); i++)
+		g->v[id].used += amount;
+}
+
+void gates_release(struct gates *g, const struct gate_path *path, const struct need *need)
+{
+	uint64_t amount;
+	uint32_t id;
+	size_t i;
+
+	for (i = 0; gate_at(g, path, need, i, &id, &amount); i++) {
+		assert(g->v[id].used >= amount);
+		g->v[id].used -= amount;
+	}
+}
+
+const uint32_t *gates_of(
+        struct gates *g, const struct gate_path *path, const struct need *need, size_t *n)
+{
+	uint64_t amount;
+	uint32_t id;
+	size_t i;
+
+	*n = 0;
+	for (i = 0; gate_at(g, path, need, i, &id, &amount); i++) {
+		if (!amount)
+			continue;
+		if (*n == g->size_found) {
+			g->size_found = g->size_found ? g->size_found * 2 : 32;
+			g->found = xrealloc(g->found, g->size_found, sizeof(*g->found));
+		}
+		g->found[(*n)++] = id;
+	}
+	return g->found;
+}
+
+size_t gates_count(const struct gates *g)
+{
+	return g->n;
+}
+
+void gates_queued(struct gates *g, const struct gate_path *path, int delta)
+{
+	uint32_t i;
+
+	for (i = 0; i < path->n; i++) {
+		struct gate *gate = &g->v[path->ids[i]];
+
+		if (gate->kind == GATE_QUEUED)
+			gate->used += (uint64_t)(int64_t)delta;
+	}
+}

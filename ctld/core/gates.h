@@ -1,0 +1,92 @@
+/* gates.h - the numbers that may hold a job back
+ *
+ * A *gate* is one number with a limit: what the jobs of an account hold of h100, how many jobs of a
+ * user run in a QOS, how many licences are in use. A job passes all gates on its way or does not
+ * start:
+ *
+ *	limits    of its account and of all accounts above, of its QOS, of its partition; each as
+ *	          a whole (`limits`) and for each user (`per_user`; in an account: of what he has
+ *	          there and in all accounts below)
+ *	quota     of its account and of all accounts above (quota.h)
+ *	licences  that it asks for
+ *
+ * Only what the configuration limits is counted. A gate of which a job takes nothing does not hold
+ * it. Limits of a single job (`per_job`, `time`) are no gates: they hold no number and are checked
+ * when the job is submitted.
+ *
+ * Gates belong to one configuration. After another one make new gates and paths, and take again
+ * for all that runs: what is taken may then exceed a limit that was lowered, and nobody is hurt.
+ *
+ * The way of a class is worked out once, as a `gate_path`; counters of users exist while a path
+ * leads through them. Everything here costs O(gates on the path).
+ */
+#ifndef CTLD_CORE_GATES_H
+#define CTLD_CORE_GATES_H
+
+#include "common/conf.h"
+#include "ctld/core/requests.h"
+
+struct gates;
+struct gate_path;
+
+/* What a job (the whole of it, all nodes) takes. `type` is the one GPU type of the alternative that
+ * is tried; TYPE_NONE without GPUs; TYPE_ANY (gates_submit() only): not known yet. */
+struct need {
+	uint16_t type;
+	uint32_t gpus;
+	uint64_t gpu_mem_mb; /* of all its GPUs */
+	uint32_t cpus;
+	uint64_t mem_mb;
+	uint32_t nodes;
+	const struct licence_need *licences; /* each licence once */
+	size_t n_licences;
+};
+
+/* A gate that is too narrow. */
+struct gate_block {
+	uint32_t gate;
+	const char *reason; /* AssocGrpGRES, QOSMaxJobsPerUserLimit, Licenses, ...: a literal */
+	char text[200];     /* "vision: limit h100:32, holds 28, +8" */
+	uint64_t short_by;  /* so much must be released there */
+};
+
+struct gates *gates_new(const struct conf *conf, uint64_t seed); /* borrowed until gates_free() */
+void gates_free(struct gates *g); /* NULL is fine; its paths must have been freed */
+
+/* The way of the jobs of a user: indices into the configuration, each of them CONF_NONE for none.
+ */
+struct gate_path *gates_path(
+        struct gates *g, uint32_t account, uint32_t uid, uint32_t qos, uint32_t partition);
+void gate_path_free(struct gates *g, struct gate_path *path); /* NULL is fine */
+
+/* May it start? If not, `first` (may be NULL) is the first gate that holds it. */
+bool gates_check(const struct gates *g, const struct gate_path *path, const struct need *need,
+        struct gate_block *first);
+/* Every gate that holds it, up to `max`; returns how many there are. */
+size_t gates_check_all(const struct gates *g, const struct gate_path *path, const struct need *need,
+        struct gate_block *v, size_t max);
+
+/* Exact inverses. Whoever only wonders takes and releases too. */
+void gates_take(struct gates *g, const struct gate_path *path, const struct need *need);
+void gates_release(struct gates *g, const struct gate_path *path, const struct need *need);
+
+/* The gates of which `need` takes something: who waits on one of these may have become startable
+ * when it was released. Valid until the next call. Ids are less than gates_count(), which may grow
+ * with a new path; an id means the same gate while a path leads through it. */
+const uint32_t *gates_of(
+        struct gates *g, const struct gate_path *path, const struct need *need, size_t *n);
+size_t gates_count(const struct gates *g);
+
+/* --- at submit ------------------------------------------------------------------------------- */
+
+/* Jobs that have not ended, for the limit `queued`: +1 for a new one, -1 when it ends. */
+void gates_queued(struct gates *g, const struct gate_path *path, int delta);
+
+/* May such a job be taken in? Refused (limit.SCOPE.WHAT, naming limit, value and use) is what is
+ * over a `per_job` or under the partition's `per_job_min`, over a `time`, what alone exceeds a
+ * limit and so could never start, and the job too many for `queued`. Of several limits on the same
+ * thing the tightest is named. time_s 0: unlimited. */
+int gates_submit(const struct gates *g, const struct gate_path *path, const struct need *need,
+        uint32_t time_s, struct error *err);
+
+#endif
