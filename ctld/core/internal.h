@@ -3,6 +3,7 @@
  * Who does what:
  *	core.c     making, dispatching events, scheduling slices, sealing
  *	load.c     from rows to a living core; another configuration
+ *	intake.c   what is asked for, checked (intake.h)
  *	submit.c   EV_SUBMIT, --test-only
  *	control.c  EV_JOB_CONTROL, EV_WAIT_JOB
  *	operate.c  EV_NODE_CONTROL, fencing

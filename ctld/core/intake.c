@@ -1,0 +1,162 @@
+/* intake.c - see intake.h */
+#include "ctld/core/intake.h"
+
+#include <stdio.h>
+#include <string.h>
+
+#include "common/text.h"
+#include "common/units.h"
+
+#define MAX_NICE      2147483645 /* as Slurm has it */
+#define MAX_NAME      255
+#define MAX_PATH_TEXT 4096
+#define MAX_SIGNAL    64
+
+/* --- checks ---------------------------------------------------------------------------------- */
+
+static int find_partition(
+        const struct core *core, const char *name, uint32_t *partition, struct error *err)
+{
+	char escaped[80];
+
+	if (!*name) {
+		*partition = core->conf->default_partition;
+		if (*partition == UINT32_MAX)
+			return error_set(err, ERR_NO_PARTITION,
+			        "no partition was given, and none is the default");
+		return 0;
+	}
+	*partition = sched_partition(core->sched, name);
+	if (*partition != CLASS_NO_PARTITION)
+		return 0;
+	text_escape(escaped, sizeof(escaped), name, strlen(name));
+	return error_set(
+	        err, ERR_NO_PARTITION, "--partition=%s: there is no such partition", escaped);
+}
+
+static void list_types(const struct conf *conf, char *text, size_t size)
+{
+	size_t t, used = 0;
+
+	for (t = 0; t < conf->n_gpu_types && used + 1 < size; t++)
+		used += (size_t)snprintf(
+		        text + used, size - used, "%s%s", t ? ", " : "", conf->gpu_types[t].name);
+	if (!conf->n_gpu_types)
+		snprintf(text, size, "none");
+}
+
+static int check_types(const struct core *core, const struct request *gpus, struct error *err)
+{
+	char escaped[80], known[200];
+	uint32_t a;
+
+	for (a = 0; a < gpus->n; a++) {
+		if (gpus->v[a].number != TYPE_GONE)
+			continue;
+		text_escape(escaped, sizeof(escaped), gpus->v[a].type, strlen(gpus->v[a].type));
+		list_types(core->conf, known, sizeof(known));
+		error_set(err, ERR_NO_GPU_TYPE, "--gpus=%s: there is no such GPU type", escaped);
+		return error_hint(err, "GPU types here: %s", known);
+	}
+	return 0;
+}
+
+static int check_time(
+        const struct conf_partition *p, uint32_t asked, uint32_t *limit, struct error *err)
+{
+	char want[UNITS_TEXT], most[UNITS_TEXT];
+
+	*limit = asked ? asked : p->default_time_s ? p->default_time_s : p->max_time_s;
+	if (asked == TIME_LIMIT_NONE)
+		*limit = 0;
+	if (!p->max_time_s || (*limit && *limit <= p->max_time_s))
+		return 0;
+	return error_set(err, ERR_TIME_LIMIT, "--time=%s: partition %s allows at most %s",
+	        duration_format(want, *limit ? *limit : DURATION_FOREVER), p->name,
+	        duration_format(most, p->max_time_s));
+}
+
+static int check_texts(const struct submit_job *in, struct error *err)
+{
+	const struct {
+		const char *what, *text;
+		size_t max;
+	} texts[] = {
+		{ "--job-name", in->name, MAX_NAME },
+		{ "--account", in->account, MAX_NAME },
+		{ "the submit host", in->submit_host, MAX_NAME },
+	};
+	size_t i;
+
+	for (i = 0; i < sizeof(texts) / sizeof(texts[0]); i++) {
+		if (text_check(texts[i].what, texts[i].text, texts[i].max, err) < 0) {
+			err->code = ERR_JOB_SPEC;
+			return -1;
+		}
+	}
+	for (i = 0; i < in->n_labels; i++) {
+		if (text_check("--label", in->labels[i].key, MAX_NAME, err) < 0 ||
+		        text_check("--label", in->labels[i].value, MAX_PATH_TEXT, err) < 0) {
+			err->code = ERR_JOB_SPEC;
+			return -1;
+		}
+	}
+	if (strlen(in->cwd) > MAX_PATH_TEXT || strlen(in->output) > MAX_PATH_TEXT ||
+	        strlen(in->error) > MAX_PATH_TEXT)
+		return error_set(err, ERR_JOB_SPEC, "a path of more than %d bytes", MAX_PATH_TEXT);
+	return 0;
+}
+
+static int check_numbers(
+        const struct submit_job *in, const struct caller *caller, struct error *err)
+{
+	if (*in->array)
+		return error_set(err, ERR_JOB_SPEC, "--array: arrays are not supported yet");
+	if (in->warn_signal > MAX_SIGNAL)
+		return error_set(err, ERR_JOB_SPEC, "--signal=%u: signals are 1 to %d",
+		        in->warn_signal, MAX_SIGNAL);
+	if (in->nice < -MAX_NICE || in->nice > MAX_NICE)
+		return error_set(err, ERR_JOB_SPEC, "--nice=%d: want -%d to %d", in->nice, MAX_NICE,
+		        MAX_NICE);
+	if (in->nice < 0 && !caller->admin)
+		return error_set(err, ERR_NOT_PERMITTED,
+		        "--nice=%d: only administrators may raise a job's priority", in->nice);
+	if (in->mem_mb > INT64_MAX)
+		return error_set(err, ERR_JOB_SPEC, "--mem: too much");
+	return 0;
+}
+
+/* --- taking in ------------------------------------------------------------------------------- */
+
+int intake_fill(struct core *core, const struct caller *caller, struct intake *t, struct error *err)
+{
+	const struct submit_job *in = t->in;
+	struct job_info *i = &t->info;
+	const struct conf_partition *p;
+	struct ask ask;
+
+	if (check_texts(in, err) < 0 || check_numbers(in, caller, err) < 0 ||
+	        find_partition(core, in->partition, &t->partition, err) < 0)
+		return -1;
+	p = &core->conf->partitions[t->partition];
+	if (check_time(p, in->time_limit_s, &i->time_limit_s, err) < 0)
+		return -1;
+	i->gpus = requests_keep(core->requests, in->gpus, in->n_gpus, err);
+	if (!i->gpus || check_types(core, i->gpus, err) < 0)
+		return -1;
+	i->cpus = in->cpus ? in->cpus : 1;
+	i->mem_mb = in->mem_mb ? in->mem_mb : p->default_mem_mb;
+	ask = (struct ask){ i->gpus, i->cpus, i->mem_mb };
+	if (never_fits(core, t->partition, &ask, err) < 0)
+		return -1;
+	i->labels = labels_keep(core->labels, in->labels, in->n_labels, err);
+	return i->labels ? 0 : -1;
+}
+
+void intake_clear(struct core *core, struct intake *t)
+{
+	requests_drop(core->requests, t->info.gpus);
+	labels_drop(core->labels, t->info.labels);
+	t->info.gpus = NULL;
+	t->info.labels = NULL;
+}

@@ -1,0 +1,28 @@
+/* intake.h - what is asked for, checked, with the defaults filled in
+ *
+ * One way in for all that users ask of the scheduler: a submit, a trial of one, and an update of a
+ * job that waits go through the same checks, so that nothing can be updated to what would have been
+ * refused.
+ */
+#ifndef CTLD_CORE_INTAKE_H
+#define CTLD_CORE_INTAKE_H
+
+#include "ctld/core/internal.h"
+
+/* A job on its way in. */
+struct intake {
+	const struct submit_job *in; /* borrowed */
+	const struct nonce *known;   /* of an earlier submit */
+	uint32_t partition;          /* index into conf.partitions */
+	struct job_info info;        /* what intake_fill() says; gpus and labels are counted */
+};
+
+/* Check `in` and fill in partition, and of info: gpus, labels, cpus, mem_mb, time_limit_s. -1 with
+ * `err`: refused. Either way end with intake_clear(). */
+int intake_fill(
+        struct core *core, const struct caller *caller, struct intake *t, struct error *err);
+
+/* Drop what is counted; what was taken over is NULL by then. */
+void intake_clear(struct core *core, struct intake *t);
+
+#endif
