@@ -1,0 +1,78 @@
+/* quota.h - GPUs guaranteed to accounts, lent while they are idle, and taken back
+ *
+ * Accounts with the same parent are a *cohort*. For a GPU type (or "any": all types together) an
+ * account may have a guarantee g, a cap on what it lends (none: all of g), a hard limit, a weight:
+ *
+ *	limit    what the account and all below it hold is never more
+ *	keeps    g - lend is never lent: whatever others do, so much is free for the account or
+ *	         held by it. Beyond that, idle guarantees may be borrowed by anybody
+ *	over     what is held beyond g is over quota. It is served after those who stay within
+ *	         theirs, least over per weight first, and it is reclaimed first
+ *
+ * The semantics are those of Kueue's cohorts (nominalQuota, borrowingLimit, lendingLimit,
+ * reclaimWithinCohort) with capacity instead of a sum of quotas: what nobody was promised can be
+ * had by all. Cohorts nest: an account that has children holds what they hold; jobs directly in it
+ * are one more member of the cohort of its children, with that part of its guarantee which the
+ * children were not given. In a cohort nobody of which has a guarantee of that type nobody is over.
+ *
+ * What must stay free for an account and all below it, its *reserve*, is the larger of what it
+ * keeps less what it holds, and the sum of its children's reserves. A job passes if afterwards the
+ * free GPUs cover the sum of all reserves, or if its own reserves shrink by all that it takes; this
+ * keeps the promise of `keeps` in every state that was reached with enough capacity.
+ */
+#ifndef CTLD_CORE_QUOTA_H
+#define CTLD_CORE_QUOTA_H
+
+#include "common/conf.h"
+
+struct quota;
+
+struct quota *quota_new(const struct conf *conf); /* borrowed until quota_free() */
+void quota_free(struct quota *q);                 /* NULL is fine */
+
+/* GPUs of a type that the cluster has now: all of nodes that accept work, and those in use on nodes
+ * that do not. Without it there are none. */
+void quota_capacity(struct quota *q, uint16_t type, uint32_t total);
+
+/* Exact inverses. `account` CONF_NONE: held by nobody who has a quota. */
+void quota_take(struct quota *q, uint32_t account, uint16_t type, uint32_t gpus);
+void quota_release(struct quota *q, uint32_t account, uint16_t type, uint32_t gpus);
+
+enum quota_verdict {
+	QUOTA_PASS,
+	QUOTA_LIMIT, /* over the limit of the account or one above it */
+	QUOTA_KEPT,  /* what is free is kept for others: it passes when borrowers have given back */
+};
+
+struct quota_block {
+	uint32_t account;  /* LIMIT: whose; KEPT: for whom most is kept */
+	uint16_t type;     /* or CONF_ANY_TYPE */
+	uint32_t limit;    /* LIMIT: its value */
+	uint32_t held;     /* LIMIT: by that account; KEPT: by the job's own */
+	uint32_t free;     /* KEPT: GPUs that are free */
+	uint32_t kept;     /* KEPT: of these, for others */
+	uint32_t short_by; /* so many must be given back */
+};
+
+/* `block` may be NULL. */
+enum quota_verdict quota_check(const struct quota *q, uint32_t account, uint16_t type,
+        uint32_t gpus, struct quota_block *block);
+
+/* How far over quota the account would be with so many more; 0: within, or there is no quota. Only
+ * for comparing: accounts are compared level by level from the root, at each by (over / weight), so
+ * that a cohort's quarrel is its own. Three levels count. */
+double quota_over(const struct quota *q, uint32_t account, uint16_t type, uint32_t gpus);
+
+/* May a job in `account` take so many back from one in `victim`? Where the ways from the root to
+ * the two part, the account's side must stay within its guarantee with them, and the victim's side
+ * be over its own now. So nobody can take back what was taken back from him. */
+bool quota_reclaims(
+        const struct quota *q, uint32_t account, uint32_t victim, uint16_t type, uint32_t gpus);
+
+/* Of what the account (and all below it) holds or is promised; for listings. */
+struct quota_use {
+	uint32_t guaranteed, limit /* UINT32_MAX: none */, keeps, held;
+};
+void quota_use(const struct quota *q, uint32_t account, uint16_t type, struct quota_use *use);
+
+#endif
