@@ -15,12 +15,15 @@ struct kind {
 	uint16_t type;
 	uint32_t most; /* that one node has: no bucket above is ever used */
 	uint32_t total;
-	uint32_t roots[BUCKETS];
-	uint32_t counts[BUCKETS];
-	uint32_t n;      /* members */
-	uint32_t *nodes; /* by member; ascending */
-	struct order_link *links;
-	uint8_t *bucket; /* by member */
+	uint32_t roots[BUCKETS];  /* without those aside */
+	uint32_t counts[BUCKETS]; /* with them */
+	uint32_t n;               /* members */
+	uint32_t *nodes;          /* by member; ascending */
+	struct order_link *links; /* by member */
+	uint8_t *bucket;          /* by member */
+	uint32_t *aside;          /* members, in no order */
+	uint32_t n_aside;
+	uint32_t *aside_at; /* by member: position in `aside`; ORDER_NONE */
 };
 
 struct capacity {
@@ -97,6 +100,9 @@ struct capacity *capacity_new(const struct conf *conf, const uint32_t *nodes, si
 		kind->links = xcalloc(kind->n, sizeof(*kind->links));
 		kind->bucket = xcalloc(kind->n, 1);
 		memset(kind->bucket, NOWHERE, kind->n);
+		kind->aside = xcalloc(kind->n, sizeof(*kind->aside));
+		kind->aside_at = xcalloc(kind->n, sizeof(*kind->aside_at));
+		memset(kind->aside_at, 0xff, kind->n * sizeof(*kind->aside_at));
 	}
 	return c;
 }
@@ -111,6 +117,8 @@ void capacity_free(struct capacity *c)
 		free(c->kinds[k].nodes);
 		free(c->kinds[k].links);
 		free(c->kinds[k].bucket);
+		free(c->kinds[k].aside);
+		free(c->kinds[k].aside_at);
 	}
 	free(c->kinds);
 	free(c->nodes);
@@ -158,6 +166,15 @@ size_t capacity_slots(
 	return n;
 }
 
+static void aside_remove(struct kind *kind, uint32_t member)
+{
+	uint32_t at = kind->aside_at[member], last = kind->aside[--kind->n_aside];
+
+	kind->aside[at] = last;
+	kind->aside_at[last] = at;
+	kind->aside_at[member] = ORDER_NONE;
+}
+
 void capacity_drop(struct capacity *c, const struct capacity_slot *slot)
 {
 	struct kind *kind = &c->kinds[slot->kind];
@@ -165,86 +182,195 @@ void capacity_drop(struct capacity *c, const struct capacity_slot *slot)
 
 	if (bucket == NOWHERE)
 		return;
-	order_remove(kind->links, &kind->roots[bucket], slot->member);
+	if (kind->aside_at[slot->member] != ORDER_NONE)
+		aside_remove(kind, slot->member);
+	else
+		order_remove(kind->links, &kind->roots[bucket], slot->member);
 	kind->counts[bucket]--;
 	kind->bucket[slot->member] = NOWHERE;
 }
 
 void capacity_put(struct capacity *c, const struct capacity_slot *slot, uint32_t gpus,
-        uint32_t cpus, uint64_t mem)
+        uint32_t cpus, uint64_t mem, bool aside)
 {
 	struct kind *kind = &c->kinds[slot->kind];
+	uint32_t member = slot->member;
 
-	if (capacity_stands(c, slot, true, gpus, cpus, mem))
+	if (capacity_stands(c, slot, true, gpus, cpus, mem, aside))
 		return;
 	capacity_drop(c, slot);
-	order_add(kind->links, &kind->roots[gpus], slot->member, cpus, mem);
+	if (aside) {
+		kind->links[member].cpus = cpus;
+		kind->links[member].mem = mem;
+		kind->aside_at[member] = kind->n_aside;
+		kind->aside[kind->n_aside++] = member;
+	} else {
+		order_add(kind->links, &kind->roots[gpus], member, cpus, mem);
+	}
 	kind->counts[gpus]++;
-	kind->bucket[slot->member] = (uint8_t)gpus;
+	kind->bucket[member] = (uint8_t)gpus;
 }
 
 bool capacity_stands(const struct capacity *c, const struct capacity_slot *slot, bool accept,
-        uint32_t gpus, uint32_t cpus, uint64_t mem)
+        uint32_t gpus, uint32_t cpus, uint64_t mem, bool aside)
 {
 	const struct kind *kind = &c->kinds[slot->kind];
 	const struct order_link *link = &kind->links[slot->member];
 
 	if (!accept)
 		return kind->bucket[slot->member] == NOWHERE;
-	return kind->bucket[slot->member] == gpus && link->cpus == cpus && link->mem == mem;
+	return kind->bucket[slot->member] == gpus && link->cpus == cpus && link->mem == mem &&
+	       (kind->aside_at[slot->member] != ORDER_NONE) == aside;
 }
 
-struct best {
-	uint32_t bucket, cpus, node;
-	uint16_t type;
-};
+/* --- one node -------------------------------------------------------------------------------- */
 
-static bool better(const struct best *x, const struct best *y)
+/* Without GPUs free ones are stranded wherever it goes: as few as possible. */
+static bool most_gpus(const struct capacity_want *want)
 {
-	if (x->bucket != y->bucket)
-		return x->bucket < y->bucket;
+	return want->spread && want->type != TYPE_NONE;
+}
+
+bool capacity_better(const struct capacity_want *want, const struct capacity_find *x,
+        const struct capacity_find *y)
+{
+	if (x->gpus != y->gpus)
+		return (x->gpus > y->gpus) == most_gpus(want);
 	if (x->cpus != y->cpus)
-		return x->cpus < y->cpus;
+		return (x->cpus > y->cpus) == want->spread;
 	if (x->node != y->node)
-		return x->node < y->node;
+		return (x->node > y->node) == want->spread;
 	return x->type < y->type;
 }
 
-/* Look for a better one than *best among the nodes of one kind. */
-static void kind_find(
-        const struct kind *kind, uint32_t gpus, uint32_t cpus, uint64_t mem, struct best *best)
+struct member_test {
+	const struct kind *kind;
+	const struct capacity_want *want;
+};
+
+static bool test_member(void *arg, uint32_t member)
 {
+	const struct member_test *t = arg;
+
+	return t->want->test(t->want->arg, t->kind->nodes[member]);
+}
+
+static struct capacity_find found_at(const struct kind *kind, uint32_t member)
+{
+	return (struct capacity_find){ .node = kind->nodes[member],
+		.gpus = kind->bucket[member],
+		.cpus = kind->links[member].cpus,
+		.type = kind->type,
+		.aside = kind->aside_at[member] != ORDER_NONE };
+}
+
+static bool find_in_order(
+        const struct kind *kind, const struct capacity_want *want, struct capacity_find *found)
+{
+	struct member_test test = { kind, want };
+	struct order_want order = { want->cpus, want->mem, want->spread,
+		want->test ? test_member : NULL, &test };
 	uint32_t b;
 
-	for (b = gpus; b <= kind->most && b <= best->bucket; b++) {
-		uint32_t member = order_find(kind->links, kind->roots[b], cpus, mem);
-		struct best this;
+	for (b = want->gpus; b <= kind->most; b++) {
+		uint32_t bucket = most_gpus(want) ? kind->most + want->gpus - b : b;
+		uint32_t member = order_find(kind->links, kind->roots[bucket], &order);
 
 		if (member == ORDER_NONE)
 			continue;
-		this = (struct best){ b, kind->links[member].cpus, kind->nodes[member],
-			kind->type };
-		if (better(&this, best))
-			*best = this;
-		return;
+		*found = found_at(kind, member);
+		return true;
 	}
+	return false;
 }
 
-bool capacity_find(const struct capacity *c, uint16_t type, uint32_t gpus, uint32_t cpus,
-        uint64_t mem, struct capacity_find *found)
+static bool has(const struct kind *kind, uint32_t member, const struct capacity_want *want)
 {
-	struct best best = { UINT32_MAX, UINT32_MAX, UINT32_MAX, TYPE_NONE };
-	size_t k;
+	const struct order_link *link = &kind->links[member];
 
-	for (k = 0; k < c->n_kinds; k++) {
-		const struct kind *kind = &c->kinds[k];
+	return kind->bucket[member] != NOWHERE && kind->bucket[member] >= want->gpus &&
+	       link->cpus >= want->cpus && link->mem >= want->mem;
+}
 
-		if (type == TYPE_ANY ? kind->type != TYPE_NONE : kind->type == type)
-			kind_find(kind, gpus, cpus, mem, &best);
+/* Asked only where the answer matters: whoever planned may have to count. */
+static bool find_aside(const struct kind *kind, const struct capacity_want *want, bool any,
+        struct capacity_find *found)
+{
+	uint32_t i;
+
+	for (i = 0; i < kind->n_aside; i++) {
+		struct capacity_find this = found_at(kind, kind->aside[i]);
+
+		if (!has(kind, kind->aside[i], want) ||
+		        (any && !capacity_better(want, &this, found)) ||
+		        (want->test && !want->test(want->arg, this.node)) ||
+		        !want->aside(want->arg, this.node))
+			continue;
+		*found = this;
+		any = true;
 	}
-	found->node = best.node;
-	found->type = best.type;
-	return best.bucket != UINT32_MAX;
+	return any;
+}
+
+bool capacity_find(
+        const struct capacity *c, const struct capacity_want *want, struct capacity_find *found)
+{
+	const struct kind *kind = kind_of(c, want->type);
+	bool any;
+
+	if (!kind)
+		return false;
+	any = find_in_order(kind, want, found);
+	return want->aside ? find_aside(kind, want, any, found) : any;
+}
+
+/* --- several --------------------------------------------------------------------------------- */
+
+bool capacity_could(const struct capacity *c, const struct capacity_want *want, uint32_t nodes,
+        uint32_t most, uint32_t all)
+{
+	const struct kind *kind = kind_of(c, want->type);
+	uint32_t have = 0, gpus = 0, b, n;
+
+	if (!kind)
+		return false;
+	for (b = kind->most + 1; b-- > want->gpus;) {
+		n = have + kind->counts[b] > most ? most - have : kind->counts[b];
+		have += n;
+		gpus += n * b;
+	}
+	return have >= nodes && gpus >= all;
+}
+
+bool capacity_next(const struct capacity *c, const struct capacity_want *want, uint32_t *cursor,
+        struct capacity_find *found)
+{
+	const struct kind *kind = kind_of(c, want->type);
+
+	while (kind && *cursor < kind->n) {
+		uint32_t member = (*cursor)++;
+
+		if (!has(kind, member, want))
+			continue;
+		*found = found_at(kind, member);
+		return true;
+	}
+	return false;
+}
+
+/* --- sums and checks ------------------------------------------------------------------------- */
+
+/* The node in a bucket with the fewest free CPUs, those aside last. */
+static uint32_t first_in(const struct kind *kind, uint32_t bucket)
+{
+	struct order_want any = { 0 };
+	uint32_t member = order_find(kind->links, kind->roots[bucket], &any), i;
+
+	for (i = 0; member == ORDER_NONE && i < kind->n; i++) {
+		if (kind->bucket[i] == bucket)
+			member = i;
+	}
+	return kind->nodes[member];
 }
 
 bool capacity_sum(const struct capacity *c, uint16_t type, struct capacity_sum *sum)
@@ -261,7 +387,42 @@ bool capacity_sum(const struct capacity *c, uint16_t type, struct capacity_sum *
 			continue;
 		sum->free += b * kind->counts[b];
 		sum->most = b;
-		sum->where = kind->nodes[order_find(kind->links, kind->roots[b], 0, 0)];
+	}
+	if (sum->most)
+		sum->where = first_in(kind, sum->most);
+	return true;
+}
+
+static bool kind_check(const struct kind *kind)
+{
+	uint32_t counts[BUCKETS] = { 0 }, aside = 0, m, b;
+
+	for (m = 0; m < kind->n; m++) {
+		uint32_t at = kind->aside_at[m];
+
+		if (at != ORDER_NONE) {
+			if (at >= kind->n_aside || kind->aside[at] != m ||
+			        kind->bucket[m] == NOWHERE)
+				return false;
+			aside++;
+		}
+		if (kind->bucket[m] != NOWHERE)
+			counts[kind->bucket[m]]++;
+	}
+	for (b = 0; b < BUCKETS; b++) {
+		if (counts[b] != kind->counts[b])
+			return false;
+	}
+	return aside == kind->n_aside;
+}
+
+bool capacity_check(const struct capacity *c)
+{
+	size_t k;
+
+	for (k = 0; k < c->n_kinds; k++) {
+		if (!kind_check(&c->kinds[k]))
+			return false;
 	}
 	return true;
 }

@@ -34,33 +34,6 @@ static int find_partition(
 	        err, ERR_NO_PARTITION, "--partition=%s: there is no such partition", escaped);
 }
 
-static void list_types(const struct conf *conf, char *text, size_t size)
-{
-	size_t t, used = 0;
-
-	for (t = 0; t < conf->n_gpu_types && used + 1 < size; t++)
-		used += (size_t)snprintf(
-		        text + used, size - used, "%s%s", t ? ", " : "", conf->gpu_types[t].name);
-	if (!conf->n_gpu_types)
-		snprintf(text, size, "none");
-}
-
-static int check_types(const struct core *core, const struct request *gpus, struct error *err)
-{
-	char escaped[80], known[200];
-	uint32_t a;
-
-	for (a = 0; a < gpus->n; a++) {
-		if (gpus->v[a].number != TYPE_GONE)
-			continue;
-		text_escape(escaped, sizeof(escaped), gpus->v[a].type, strlen(gpus->v[a].type));
-		list_types(core->conf, known, sizeof(known));
-		error_set(err, ERR_NO_GPU_TYPE, "--gpus=%s: there is no such GPU type", escaped);
-		return error_hint(err, "GPU types here: %s", known);
-	}
-	return 0;
-}
-
 static int check_time(
         const struct conf_partition *p, uint32_t asked, uint32_t *limit, struct error *err)
 {
@@ -141,8 +114,8 @@ int intake_fill(struct core *core, const struct caller *caller, struct intake *t
 	p = &core->conf->partitions[t->partition];
 	if (check_time(p, in->time_limit_s, &i->time_limit_s, err) < 0)
 		return -1;
-	i->gpus = requests_keep(core->requests, in->gpus, in->n_gpus, err);
-	if (!i->gpus || check_types(core, i->gpus, err) < 0)
+	i->gpus = requests_keep(core->requests, in, err);
+	if (!i->gpus)
 		return -1;
 	i->cpus = in->cpus ? in->cpus : 1;
 	i->mem_mb = in->mem_mb ? in->mem_mb : p->default_mem_mb;

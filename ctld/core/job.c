@@ -146,7 +146,7 @@ static const struct codec_column columns[COL_JOB_COUNT] = {
 	F(submit_host), F(cwd), F(output), F(error), F(array), F(sign_time), F(submit_time),
 	F(start_time), F(end_time), F(attempt), F(max_attempts), F(exit_code), F(exit_signal),
 	F(end_cause), F(comment),
-	/* the job's own: state, gpus, labels, nonce, spec_hash */
+	/* the job's own: state, gpus, place, labels, nonce, spec_hash */
 };
 #undef F
 
@@ -160,6 +160,7 @@ void job_encode(const struct job *job, struct row *row, enum row_change change)
 		return;
 	row->v[COL_JOB_state] = value_text(job_state_name(i->state));
 	row->v[COL_JOB_gpus] = value_text(i->gpus->text);
+	row->v[COL_JOB_place] = value_text(i->gpus->place);
 	row->v[COL_JOB_labels] = value_text(i->labels->text);
 	row->v[COL_JOB_nonce] = value_blob(i->nonce->nonce, NONCE_BYTES);
 	row->v[COL_JOB_spec_hash] = value_blob(i->nonce->spec_hash, HASH_BYTES);
@@ -189,6 +190,18 @@ static const char *row_text(const struct value *v, char *buf, size_t size)
 	return buf;
 }
 
+static int decode_request(
+        struct jobs *jobs, struct job *job, const struct row *row, struct error *err)
+{
+	const struct value *gpus = &row->v[COL_JOB_gpus], *place = &row->v[COL_JOB_place];
+	char *gpus_text = xstrndup(gpus->p, gpus->n), *place_text = xstrndup(place->p, place->n);
+
+	job->info.gpus = requests_parse(jobs->requests, gpus_text, place_text, err);
+	free(gpus_text);
+	free(place_text);
+	return job->info.gpus ? 0 : -1;
+}
+
 static int decode_own(struct jobs *jobs, struct job *job, const struct row *row, struct error *err)
 {
 	const struct value *v = row->v;
@@ -205,8 +218,7 @@ static int decode_own(struct jobs *jobs, struct job *job, const struct row *row,
 		return row_error(row, COL_JOB_nonce, err, "wrong length");
 	if (v[COL_JOB_spec_hash].n != HASH_BYTES)
 		return row_error(row, COL_JOB_spec_hash, err, "wrong length");
-	i->gpus = requests_parse(jobs->requests, row_text(&v[COL_JOB_gpus], buf, sizeof(buf)), err);
-	if (!i->gpus)
+	if (decode_request(jobs, job, row, err) < 0)
 		return -1;
 	i->labels = labels_parse(jobs->labels, row_text(&v[COL_JOB_labels], buf, sizeof(buf)), err);
 	if (!i->labels)

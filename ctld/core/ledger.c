@@ -8,6 +8,7 @@
 
 #include "common/xalloc.h"
 #include "ctld/core/capacity.h"
+#include "ctld/core/gang.h"
 #include "ctld/core/node.h"
 
 struct record {
@@ -15,7 +16,7 @@ struct record {
 	uint32_t cpus, cpus_used;
 	uint64_t mem, mem_used;
 	uint64_t used; /* GPUs */
-	bool accept;
+	bool accept, aside;
 	uint32_t *sets; /* owned */
 	size_t n_sets;
 	struct capacity_slot *slots; /* owned: where it stands in each set, by kind */
@@ -32,10 +33,13 @@ struct ledger {
 	struct record *nodes;
 	struct capacity **sets;
 	size_t n_sets;
-	uint32_t *set_of; /* by partition */
-	bool noting;
-	struct entry *journal;
+	uint32_t *set_of;      /* by partition */
+	struct entry *journal; /* since the first mark */
 	size_t n_journal, journal_size;
+	size_t *marks; /* positions in the journal */
+	size_t n_marks, marks_size;
+	struct gang_candidate *candidates; /* for one search; room for all nodes */
+	struct gang_choice choice;
 };
 
 /* --- making ---------------------------------------------------------------------------------- */
@@ -75,6 +79,7 @@ struct ledger *ledger_new(const struct conf *conf)
 	size_t i;
 
 	l->conf = conf;
+	l->candidates = xcalloc(conf->n_nodes, sizeof(*l->candidates));
 	l->nodes = xcalloc(conf->n_nodes, sizeof(*l->nodes));
 	for (i = 0; i < conf->n_nodes; i++) {
 		l->nodes[i].conf = &conf->nodes[i];
@@ -105,6 +110,9 @@ void ledger_free(struct ledger *l)
 	free(l->sets);
 	free(l->set_of);
 	free(l->journal);
+	free(l->marks);
+	free(l->candidates);
+	gang_choice_free(&l->choice);
 	free(l);
 }
 
@@ -174,7 +182,8 @@ static void settle(struct ledger *l, uint32_t node)
 		        s->type == TYPE_NONE ? all_gpus(r) & ~r->used : gpus_free(l, node, s->type);
 
 		if (r->accept)
-			capacity_put(l->sets[s->set], s, count(mask), cpus_free(r), mem_free(r));
+			capacity_put(l->sets[s->set], s, count(mask), cpus_free(r), mem_free(r),
+			        r->aside);
 		else
 			capacity_drop(l->sets[s->set], s);
 	}
@@ -195,6 +204,19 @@ void ledger_accept(struct ledger *l, uint32_t node, bool accept)
 		return;
 	l->nodes[node].accept = accept;
 	settle(l, node);
+}
+
+void ledger_set_aside(struct ledger *l, uint32_t node, bool aside)
+{
+	if (l->nodes[node].aside == aside)
+		return;
+	l->nodes[node].aside = aside;
+	settle(l, node);
+}
+
+bool ledger_is_aside(const struct ledger *l, uint32_t node)
+{
+	return l->nodes[node].aside;
 }
 
 bool ledger_accepts(const struct ledger *l, uint32_t node)
@@ -261,37 +283,50 @@ bool ledger_set_gpus(const struct ledger *l, uint32_t set, uint16_t type, uint32
 
 /* --- fitting --------------------------------------------------------------------------------- */
 
-/* Has one type of the node `want` GPUs in `mask_of`? */
-static bool enough(
-        const struct ledger *l, uint32_t node, const struct alternative *alt, uint64_t used)
+static bool empty(const struct record *r)
+{
+	return !r->used && !r->cpus_used && !r->mem_used;
+}
+
+/* Can GPUs of `type` (TYPE_ANY: of one type) of that node be a part of alternative `a`? */
+static bool has_part(const struct ledger *l, uint32_t node, const struct request *r, uint32_t a,
+        uint16_t type, uint64_t used)
 {
 	const struct conf_node *conf = l->nodes[node].conf;
+	uint32_t part = request_part_gpus(r, a);
 	size_t i;
 
-	if (alt->number != TYPE_ANY)
-		return count(ledger_gpus_of(l, node, alt->number) & ~used) >= alt->count;
+	if (!r->n)
+		return type == TYPE_ANY || type == TYPE_NONE;
 	for (i = 0; i < conf->n_gpus; i++) {
-		if (count(ledger_gpus_of(l, node, conf->gpus[i].type) & ~used) >= alt->count)
+		uint16_t this = conf->gpus[i].type;
+
+		if ((type == TYPE_ANY || type == this) && request_type_ok(r, l->conf, a, this) &&
+		        count(ledger_gpus_of(l, node, this) & ~used) >= part)
 			return true;
 	}
 	return false;
 }
 
-bool ledger_fits(const struct ledger *l, uint32_t node, const struct ask *ask, uint32_t a)
+bool ledger_fits_part(const struct ledger *l, uint32_t node, const struct ask *ask, uint32_t a)
 {
 	const struct record *r = &l->nodes[node];
 
 	return r->accept && cpus_free(r) >= ask->cpus && mem_free(r) >= ask->mem_mb &&
-	       (!ask->gpus->n || enough(l, node, &ask->gpus->v[a], r->used));
+	       (!ask->gpus->exclusive || empty(r)) && request_allows(ask->gpus, node) &&
+	       has_part(l, node, ask->gpus, a, TYPE_ANY, r->used);
 }
 
-bool ledger_could_fit(const struct ledger *l, uint32_t node, const struct ask *ask, uint32_t a)
+bool ledger_could_fit_part(
+        const struct ledger *l, uint32_t node, const struct ask *ask, uint32_t a, uint16_t type)
 {
 	const struct record *r = &l->nodes[node];
 
 	return (!r->cpus || r->cpus >= ask->cpus) && (!r->mem || r->mem >= ask->mem_mb) &&
-	       (!ask->gpus->n || enough(l, node, &ask->gpus->v[a], 0));
+	       request_allows(ask->gpus, node) && has_part(l, node, ask->gpus, a, type, 0);
 }
+
+/* --- finding --------------------------------------------------------------------------------- */
 
 /* The lowest `n` bits of `mask`. */
 static uint64_t lowest(uint64_t mask, uint32_t n)
@@ -305,27 +340,229 @@ static uint64_t lowest(uint64_t mask, uint32_t n)
 	return taken;
 }
 
+void places_add(struct places *p, const struct place *place)
+{
+	if (p->n == p->size) {
+		p->size = p->size ? p->size * 2 : 4;
+		p->v = xrealloc(p->v, p->size, sizeof(*p->v));
+	}
+	p->v[p->n++] = *place;
+}
+
+void places_free(struct places *p)
+{
+	free(p->v);
+	*p = (struct places){ 0 };
+}
+
+/* One search: what is looked for, and of which type. */
+struct search {
+	const struct ledger *l;
+	const struct ask *ask;
+	const struct find *find;
+	uint16_t type;
+	uint32_t gpus; /* of one node, at least */
+	bool preferred_only;
+};
+
+static struct place place_at(const struct search *s, uint32_t node, uint32_t gpus)
+{
+	const struct record *r = &s->l->nodes[node];
+	uint64_t mask = gpus ? gpus_free(s->l, node, s->type) : 0;
+
+	if (s->ask->gpus->exclusive)
+		return (struct place){ node, r->cpus, r->mem, mask, s->type };
+	return (struct place){ node, s->ask->cpus, s->ask->mem_mb, lowest(mask, gpus), s->type };
+}
+
+static bool may_use(void *arg, uint32_t node)
+{
+	const struct search *s = arg;
+	const struct request *r = s->ask->gpus;
+
+	return request_allows(r, node) && (!r->exclusive || empty(&s->l->nodes[node])) &&
+	       (!s->preferred_only || request_prefers(r, node));
+}
+
+static bool may_use_aside(void *arg, uint32_t node)
+{
+	const struct search *s = arg;
+	struct place place = place_at(s, node, s->gpus);
+
+	return s->find->test(s->find->arg, &place);
+}
+
+static struct capacity_want search_want(struct search *s)
+{
+	const struct request *r = s->ask->gpus;
+
+	return (struct capacity_want){ .type = s->type,
+		.gpus = s->gpus,
+		.cpus = s->ask->cpus,
+		.mem = s->ask->mem_mb,
+		.spread = s->find->spread,
+		.test = r->allowed || r->exclusive || s->preferred_only ? may_use : NULL,
+		.aside = s->find->test ? may_use_aside : NULL,
+		.arg = s };
+}
+
+/* The best node; of all types that will do the one with the best. */
+static bool find_node(struct search *s, uint32_t set, struct capacity_find *best)
+{
+	struct capacity_want want = search_want(s);
+	struct capacity_find this;
+	bool any = false;
+	size_t t;
+
+	if (s->find->type != TYPE_ANY)
+		return capacity_find(s->l->sets[set], &want, best);
+	for (t = 0; t < s->l->conf->n_gpu_types; t++) {
+		if (!request_type_ok(s->ask->gpus, s->l->conf, s->find->alternative, (uint16_t)t))
+			continue;
+		want.type = s->type = (uint16_t)t;
+		if (!capacity_find(s->l->sets[set], &want, &this) ||
+		        (any && !capacity_better(&want, &this, best)))
+			continue;
+		*best = this;
+		any = true;
+	}
+	return any;
+}
+
+static bool find_one(struct search *s, uint32_t set, struct places *out)
+{
+	struct capacity_find found;
+	struct place place;
+
+	s->preferred_only = s->ask->gpus->preferred;
+	if (!find_node(s, set, &found)) {
+		if (!s->preferred_only)
+			return false;
+		s->preferred_only = false;
+		if (!find_node(s, set, &found))
+			return false;
+	}
+	s->type = found.type;
+	place = place_at(s, found.node, s->gpus);
+	out->n = 0;
+	out->type = found.type;
+	places_add(out, &place);
+	return true;
+}
+
+/* How many GPUs could that node give to a gang? 0: it may not be used. Without GPUs: any number. */
+static bool offer(const struct search *s, const struct capacity_find *found, uint32_t *gpus)
+{
+	const struct request *r = s->ask->gpus;
+
+	*gpus = !r->n || r->exclusive || !r->per_node ? found->gpus : s->gpus;
+	if (!found->aside)
+		return true;
+	if (!s->find->test)
+		return false;
+	for (;; --*gpus) {
+		struct place place = place_at(s, found->node, r->n ? *gpus : 0);
+
+		if (s->find->test(s->find->arg, &place))
+			return true;
+		if (!r->n || r->exclusive || *gpus == s->gpus)
+			return false;
+	}
+}
+
+static size_t find_candidates(struct search *s, uint32_t set)
+{
+	const struct request *r = s->ask->gpus;
+	struct capacity_want want = search_want(s);
+	struct gang_candidate *v = s->l->candidates;
+	struct capacity_find found;
+	uint32_t cursor = 0, gpus;
+	size_t n = 0;
+
+	while (capacity_next(s->l->sets[set], &want, &cursor, &found)) {
+		if (!may_use(s, found.node) || !offer(s, &found, &gpus))
+			continue;
+		v[n++] = (struct gang_candidate){ .node = found.node,
+			.leaf = s->l->nodes[found.node].conf->leaf,
+			.gpus = gpus,
+			.required = request_requires(r, found.node),
+			.preferred = request_prefers(r, found.node),
+			.cpus_left = found.cpus - s->ask->cpus };
+	}
+	return n;
+}
+
+static bool find_gang(struct ledger *l, struct search *s, uint32_t set, struct places *out)
+{
+	const struct request *r = s->ask->gpus;
+	uint32_t a = s->find->alternative, all = request_all_gpus(r, a, r->nodes_min);
+	struct capacity_want want = search_want(s);
+	size_t i;
+
+	if (!capacity_could(l->sets[set], &want, r->nodes_min, r->nodes_max, all) ||
+	        !gang_choose(
+	                r, a, s->find->spread, l->candidates, find_candidates(s, set), &l->choice))
+		return false;
+	out->n = 0;
+	out->type = s->type;
+	for (i = 0; i < l->choice.n; i++) {
+		const struct gang_part *part = &l->choice.v[i];
+		struct place place = place_at(s, part->node, part->gpus);
+
+		places_add(out, &place);
+	}
+	return true;
+}
+
+bool ledger_find(struct ledger *l, uint32_t set, const struct ask *ask, const struct find *find,
+        struct places *out)
+{
+	uint32_t a = find->alternative;
+	struct search s = { .l = l,
+		.ask = ask,
+		.find = find,
+		.type = find->type,
+		.gpus = request_part_gpus(ask->gpus, a) };
+	size_t t;
+
+	out->alternative = a;
+	if (find->type != TYPE_ANY && !request_type_ok(ask->gpus, l->conf, a, find->type))
+		return false;
+	if (ask->gpus->nodes_max == 1)
+		return find_one(&s, set, out);
+	if (find->type != TYPE_ANY)
+		return find_gang(l, &s, set, out);
+	for (t = 0; t < l->conf->n_gpu_types; t++) {
+		s.type = (uint16_t)t;
+		if (request_type_ok(ask->gpus, l->conf, a, s.type) && find_gang(l, &s, set, out))
+			return true;
+	}
+	return false;
+}
+
 bool ledger_can_start(
         const struct ledger *l, uint32_t set, const struct ask *ask, struct place *place)
 {
-	uint32_t a, n = ask->gpus->n ? ask->gpus->n : 1;
-	struct capacity_find found;
+	const struct request *r = ask->gpus;
+	struct places out = { 0 };
+	bool ok = false;
+	uint32_t a;
 
-	for (a = 0; a < n; a++) {
-		uint16_t type = ask->gpus->n ? ask->gpus->v[a].number : TYPE_NONE;
-		uint32_t gpus = ask->gpus->n ? ask->gpus->v[a].count : 0;
+	for (a = 0; r->nodes_max == 1 && !ok && a < (r->n ? r->n : 1); a++) {
+		struct find find = { .alternative = a, .type = r->n ? r->v[a].number : TYPE_NONE };
+		struct search s = { .l = l,
+			.ask = ask,
+			.find = &find,
+			.type = find.type,
+			.gpus = request_part_gpus(r, a) };
 
-		if (!capacity_find(l->sets[set], type, gpus, ask->cpus, ask->mem_mb, &found))
-			continue;
-		*place = (struct place){ .node = found.node,
-			.cpus = ask->cpus,
-			.mem_mb = ask->mem_mb,
-			.type = found.type };
-		if (gpus)
-			place->gpus = lowest(gpus_free(l, found.node, found.type), gpus);
-		return true;
+		ok = (find.type == TYPE_ANY || request_type_ok(r, l->conf, a, find.type)) &&
+		     find_one(&s, set, &out);
 	}
-	return false;
+	if (ok)
+		*place = out.v[0];
+	places_free(&out);
+	return ok;
 }
 
 /* --- booking --------------------------------------------------------------------------------- */
@@ -351,7 +588,7 @@ static void book(struct ledger *l, const struct place *p, bool take)
 
 static void note(struct ledger *l, const struct place *p, bool take)
 {
-	if (!l->noting)
+	if (!l->n_marks)
 		return;
 	if (l->n_journal == l->journal_size) {
 		l->journal_size = l->journal_size ? l->journal_size * 2 : 16;
@@ -374,16 +611,20 @@ void ledger_release(struct ledger *l, const struct place *place)
 
 void ledger_mark(struct ledger *l)
 {
-	assert(!l->noting);
-	l->noting = true;
-	l->n_journal = 0;
+	if (l->n_marks == l->marks_size) {
+		l->marks_size = l->marks_size ? l->marks_size * 2 : 4;
+		l->marks = xrealloc(l->marks, l->marks_size, sizeof(*l->marks));
+	}
+	l->marks[l->n_marks++] = l->n_journal;
 }
 
 void ledger_undo(struct ledger *l)
 {
-	assert(l->noting);
-	l->noting = false;
-	while (l->n_journal) {
+	size_t mark;
+
+	assert(l->n_marks);
+	mark = l->marks[--l->n_marks];
+	while (l->n_journal > mark) {
 		const struct entry *e = &l->journal[--l->n_journal];
 
 		book(l, &e->place, !e->take);
@@ -403,10 +644,16 @@ bool ledger_check(const struct ledger *l, char *text, size_t size)
 			                                     : gpus_free(l, (uint32_t)n, s->type);
 
 			if (capacity_stands(l->sets[s->set], s, r->accept, count(mask),
-			            cpus_free(r), mem_free(r)))
+			            cpus_free(r), mem_free(r), r->aside))
 				continue;
 			snprintf(text, size, "node %s: the capacity index of set %u is wrong",
 			        r->conf->name, s->set);
+			return false;
+		}
+	}
+	for (n = 0; n < l->n_sets; n++) {
+		if (!capacity_check(l->sets[n])) {
+			snprintf(text, size, "the counts of set %zu are wrong", n);
 			return false;
 		}
 	}

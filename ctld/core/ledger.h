@@ -1,7 +1,7 @@
 /* ledger.h - what every node has left, and where something would fit best
  *
- * The one place where CPUs, memory and GPUs are booked: can_start, take, release. Whoever only
- * wonders (--test-only; later preemption and --why) takes and releases too, and undoes it.
+ * The one place where CPUs, memory and GPUs are booked: find, take, release. Whoever only wonders
+ * (--test-only, --why, preemption) takes and releases too, and undoes it.
  *
  * Nodes are those of one configuration, by index; another configuration is another ledger. A node
  * set is the nodes of a partition; partitions with the same nodes share one. For each set and each
@@ -9,6 +9,9 @@
  * they have free, inside a bucket in the order of free CPUs (order.h). So the best place (fewest
  * free GPUs that do, then fewest free CPUs that do, then the first node) is found without looking
  * at the others. A place for no GPU is sought where the fewest GPUs are free: it strands least.
+ *
+ * Nodes that something is planned on are set aside: they are counted like the others, and booked
+ * like them, but a place there is looked at one by one, with a test of whoever planned.
  *
  * What is booked may exceed what there is (a node came back smaller, a configuration took GPUs
  * away): then nothing is free, and nothing is negative.
@@ -21,11 +24,11 @@
 
 struct ledger;
 
-/* What a job wants of one node. */
+/* What a job wants. */
 struct ask {
 	const struct request *gpus;
-	uint32_t cpus;
-	uint64_t mem_mb;
+	uint32_t cpus;   /* of each node */
+	uint64_t mem_mb; /* of each node */
 };
 
 /* What a run gets of one node. */
@@ -36,6 +39,16 @@ struct place {
 	uint64_t gpus; /* bit set of host indices */
 	uint16_t type; /* of the GPUs; TYPE_NONE */
 };
+
+/* What a job gets: one place a node, by node. { 0 } is empty; it can be used again and again. */
+struct places {
+	struct place *v;
+	size_t n, size;
+	uint16_t type; /* of all places */
+	uint32_t alternative;
+};
+void places_add(struct places *p, const struct place *place);
+void places_free(struct places *p); /* what it holds */
 
 struct ledger *ledger_new(const struct conf *conf); /* borrowed until ledger_free() */
 void ledger_free(struct ledger *l);                 /* NULL is fine */
@@ -70,18 +83,46 @@ bool ledger_set_gpus(const struct ledger *l, uint32_t set, uint16_t type, uint32
 
 /* --- fitting and booking --------------------------------------------------------------------- */
 
-/* Would alternative `a` (ignored for no GPUs) fit on that node now; on it if it were empty and
- * accepted work? What the node has is assumed to suffice where it is not known yet. */
-bool ledger_fits(const struct ledger *l, uint32_t node, const struct ask *ask, uint32_t a);
-bool ledger_could_fit(const struct ledger *l, uint32_t node, const struct ask *ask, uint32_t a);
+/* Could one member of alternative `a` (0 for no GPUs) go to that node now: features, node names,
+ * CPUs, memory, GPUs of one type? Whether something is planned there is not asked. */
+bool ledger_fits_part(const struct ledger *l, uint32_t node, const struct ask *ask, uint32_t a);
+/* The same if the node were empty and accepted work; with GPUs of `type`, or TYPE_ANY: whichever
+ * will do. What the node has is assumed to suffice where it is not known yet. */
+bool ledger_could_fit_part(
+        const struct ledger *l, uint32_t node, const struct ask *ask, uint32_t a, uint16_t type);
 
-/* The best place in `set` now, alternatives in their order. */
+/* May this place be used, though something is planned on that node? It offers all that a member
+ * could get there; a yes for more GPUs is a yes for fewer. */
+typedef bool ledger_test(void *arg, const struct place *place);
+
+struct find {
+	uint32_t alternative; /* 0 for no GPUs */
+	uint16_t type;        /* one that request_type_ok(), or TYPE_ANY: whichever is best */
+	bool spread;
+	ledger_test *test; /* asked only for nodes set aside; NULL: none of them may be used */
+	void *arg;
+};
+
+/* The best places in `set` now for all of the job, or false. One node: preferred nodes first, then
+ * the order above; spread: the most free GPUs (without GPUs: still the fewest), then the most free
+ * CPUs, then the last node. Exclusive: only empty nodes, all of their CPUs, memory and GPUs of the
+ * type. Several nodes: gang.h; of TYPE_ANY the first type that does. */
+bool ledger_find(struct ledger *l, uint32_t set, const struct ask *ask, const struct find *find,
+        struct places *out);
+
+/* Alternatives in their order, types too; for one node, nothing of those set aside. */
 bool ledger_can_start(
         const struct ledger *l, uint32_t set, const struct ask *ask, struct place *place);
+
+/* Something is planned there, or no longer. */
+void ledger_set_aside(struct ledger *l, uint32_t node, bool aside);
+bool ledger_is_aside(const struct ledger *l, uint32_t node);
+
 void ledger_take(struct ledger *l, const struct place *place);    /* GPUs must be free */
 void ledger_release(struct ledger *l, const struct place *place); /* must have been taken */
 
-/* From ledger_mark() on everything taken and released is noted; ledger_undo() takes it back. */
+/* From ledger_mark() on everything taken and released is noted; ledger_undo() takes it back to the
+ * last mark that was not undone. Marks nest. */
 void ledger_mark(struct ledger *l);
 void ledger_undo(struct ledger *l);
 

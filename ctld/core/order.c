@@ -1,8 +1,6 @@
 /* order.c - see order.h. Recursion is as deep as a treap of 65,536: some 40 levels. */
 #include "ctld/core/order.h"
 
-#include <stdbool.h>
-
 #include "ctld/core/hash.h"
 
 static uint64_t weight(uint32_t member)
@@ -102,18 +100,18 @@ void order_remove(struct order_link *pool, uint32_t *root, uint32_t member)
 	*root = take_out(pool, *root, member);
 }
 
-uint32_t order_find(const struct order_link *pool, uint32_t root, uint32_t cpus, uint64_t mem)
+uint32_t order_find(const struct order_link *pool, uint32_t root, const struct order_want *want)
 {
 	uint32_t found;
 
-	if (root == ORDER_NONE || pool[root].most_mem < mem)
+	if (root == ORDER_NONE || pool[root].most_mem < want->mem)
 		return ORDER_NONE;
-	if (pool[root].cpus < cpus)
-		return order_find(pool, pool[root].right, cpus, mem);
-	found = order_find(pool, pool[root].left, cpus, mem);
+	if (pool[root].cpus < want->cpus)
+		return order_find(pool, pool[root].right, want);
+	found = order_find(pool, want->last ? pool[root].right : pool[root].left, want);
 	if (found != ORDER_NONE)
 		return found;
-	if (pool[root].mem >= mem)
+	if (pool[root].mem >= want->mem && (!want->test || want->test(want->arg, root)))
 		return root;
-	return order_find(pool, pool[root].right, cpus, mem);
+	return order_find(pool, want->last ? pool[root].left : pool[root].right, want);
 }

@@ -1,13 +1,14 @@
 /* order.h - nodes in the order in which they are to be filled
  *
- * An ordered set of (free CPUs, index): the first member with at least so many CPUs and so much
- * memory is found in O(log n), whatever the others have. Treaps with a fixed pseudo-random shape;
- * every subtree knows the most memory that one member has. Members of many sets share one pool of
- * links; a member is in at most one set of its pool at a time.
+ * An ordered set of (free CPUs, index): the first or last member with at least so many CPUs
+ * and so much memory is found in O(log n), whatever the others have. Treaps with a fixed
+ * pseudo-random shape; every subtree knows the most memory that one member has. Members of many
+ * sets share one pool of links; a member is in at most one set of its pool at a time.
  */
 #ifndef CTLD_CORE_ORDER_H
 #define CTLD_CORE_ORDER_H
 
+#include <stdbool.h>
 #include <stdint.h>
 
 #define ORDER_NONE UINT32_MAX
@@ -23,7 +24,16 @@ void order_add(
         struct order_link *pool, uint32_t *root, uint32_t member, uint32_t cpus, uint64_t mem);
 void order_remove(struct order_link *pool, uint32_t *root, uint32_t member);
 
-/* The first member with cpus and mem or more; ORDER_NONE: none. */
-uint32_t order_find(const struct order_link *pool, uint32_t root, uint32_t cpus, uint64_t mem);
+struct order_want {
+	uint32_t cpus; /* at least */
+	uint64_t mem;
+	bool last;                                /* the last such member, not the first */
+	bool (*test)(void *arg, uint32_t member); /* NULL: any will do */
+	void *arg;
+};
+
+/* The first (or last) member that is wanted; ORDER_NONE: none. A test makes it as slow as it
+ * refuses members. */
+uint32_t order_find(const struct order_link *pool, uint32_t root, const struct order_want *want);
 
 #endif

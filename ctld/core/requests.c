@@ -6,32 +6,47 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "common/text.h"
+#include "common/units.h"
 #include "common/xalloc.h"
 #include "ctld/core/hash.h"
+#include "ctld/core/nodefilter.h"
+#include "ctld/core/shape.h"
 #include "ctld/core/table.h"
 
-#define MAX_COUNT     9999
-#define MAX_TYPE_NAME 64
-#define MAX_TEXT      (MAX_GPU_ALTERNATIVES * (MAX_TYPE_NAME + 8))
+#define LICENCE_GONE UINT16_MAX
 
 struct requests {
 	struct strings *strings;
 	const struct conf *conf;
+	struct nodefilter *filter;
 	struct table *table;
+	uint64_t seed;
 };
+
+/* Both kept: equal texts are equal pointers. */
+struct key {
+	const char *text, *place;
+};
+
+static uint64_t key_hash(const char *text, const char *place, uint64_t seed)
+{
+	return hash_u64((uintptr_t)place, hash_u64((uintptr_t)text, seed));
+}
 
 static uint64_t request_hash(const void *item, uint64_t seed)
 {
 	const struct request *r = item;
 
-	return hash_u64((uintptr_t)r->text, seed);
+	return key_hash(r->text, r->place, seed);
 }
 
 static bool request_equal(const void *item, const void *key)
 {
 	const struct request *r = item;
+	const struct key *k = key;
 
-	return r->text == (const char *)key;
+	return r->text == k->text && r->place == k->place;
 }
 
 struct requests *requests_new(struct strings *strings, const struct conf *conf, uint64_t seed)
@@ -40,8 +55,19 @@ struct requests *requests_new(struct strings *strings, const struct conf *conf, 
 
 	rs->strings = strings;
 	rs->conf = conf;
+	rs->seed = seed;
+	rs->filter = nodefilter_new(conf, seed);
 	rs->table = table_new(request_hash, seed);
 	return rs;
+}
+
+static void request_unresolve(struct request *r)
+{
+	free(r->allowed);
+	free(r->required);
+	free(r->preferred);
+	r->allowed = r->required = r->preferred = NULL;
+	r->n_required = 0;
 }
 
 static void request_free(struct requests *rs, struct request *r)
@@ -50,7 +76,15 @@ static void request_free(struct requests *rs, struct request *r)
 
 	for (i = 0; i < r->n; i++)
 		strings_drop(rs->strings, r->v[i].type);
+	for (i = 0; i < r->n_licence_names; i++)
+		strings_drop(rs->strings, r->licence_names[i]);
 	strings_drop(rs->strings, r->text);
+	strings_drop(rs->strings, r->place);
+	strings_drop(rs->strings, r->constraint);
+	strings_drop(rs->strings, r->prefer);
+	strings_drop(rs->strings, r->nodelist);
+	strings_drop(rs->strings, r->exclude);
+	request_unresolve(r);
 	free(r);
 }
 
@@ -64,8 +98,11 @@ void requests_free(struct requests *rs)
 	while ((r = table_each(rs->table, &cursor)))
 		request_free(rs, r);
 	table_free(rs->table);
+	nodefilter_free(rs->filter);
 	free(rs);
 }
+
+/* --- what a configuration makes of it -------------------------------------------------------- */
 
 static uint16_t type_number(const struct conf *conf, const char *name)
 {
@@ -80,92 +117,295 @@ static uint16_t type_number(const struct conf *conf, const char *name)
 	return TYPE_GONE;
 }
 
-static int check(const struct gpu_request *v, size_t n, struct error *err)
+static uint16_t licence_number(const struct conf *conf, const char *name)
 {
 	size_t i;
 
-	if (n > MAX_GPU_ALTERNATIVES)
-		return error_set(err, ERR_JOB_SPEC,
-		        "--gpus: %zu alternatives; at most %d are possible", n,
-		        MAX_GPU_ALTERNATIVES);
-	for (i = 0; i < n; i++) {
-		const char *type = v[i].type ? v[i].type : "";
+	for (i = 0; i < conf->n_licences; i++) {
+		if (!strcmp(conf->licences[i].name, name))
+			return (uint16_t)i;
+	}
+	return LICENCE_GONE;
+}
 
-		if (strlen(type) > MAX_TYPE_NAME || strpbrk(type, ":|,\n"))
-			return error_set(
-			        err, ERR_NO_GPU_TYPE, "--gpus: no GPU type has such a name");
-		if (v[i].count < 1 || v[i].count > MAX_COUNT)
-			return error_set(err, ERR_JOB_SPEC, "--gpus=%s:%u: a count is 1 to %d",
-			        *type ? type : "any", v[i].count, MAX_COUNT);
+/* False: one of them is gone. */
+static bool resolve_licences(const struct conf *conf, struct request *r)
+{
+	bool all = true;
+	size_t i;
+
+	r->n_licences = 0;
+	for (i = 0; i < r->n_licence_names; i++) {
+		uint16_t number = licence_number(conf, r->licence_names[i]);
+
+		if (number == LICENCE_GONE)
+			all = false;
+		else
+			r->licences[r->n_licences++] =
+			        (struct licence_need){ number, r->licence_counts[i] };
+	}
+	return all;
+}
+
+static uint32_t set_count(const uint64_t *set, size_t words)
+{
+	uint32_t n = 0;
+	size_t i;
+
+	for (i = 0; i < words; i++)
+		n += (uint32_t)__builtin_popcountll(set[i]);
+	return n;
+}
+
+/* Which nodes it may use: the features, none that is excluded, and when the node list names as many
+ * as may be used, only those. */
+static void resolve_nodes(const struct requests *rs, struct request *r)
+{
+	size_t words = nodefilter_words(rs->filter), i;
+	uint64_t *excluded;
+	uint32_t n;
+
+	request_unresolve(r);
+	if (*r->prefer)
+		r->preferred = nodefilter_features(rs->filter, r->prefer);
+	if (*r->nodelist)
+		r->required = nodefilter_nodes(rs->filter, r->nodelist, &r->n_required);
+	if (*r->constraint)
+		r->allowed = nodefilter_features(rs->filter, r->constraint);
+	if (!r->allowed && (*r->exclude || r->required)) {
+		r->allowed = xcalloc(words, sizeof(uint64_t));
+		memset(r->allowed, 0xff, words * sizeof(uint64_t));
+	}
+	if (*r->exclude) {
+		excluded = nodefilter_nodes(rs->filter, r->exclude, &n);
+		for (i = 0; i < words; i++)
+			r->allowed[i] &= ~excluded[i];
+		free(excluded);
+	}
+	if (!r->required)
+		return;
+	if (set_count(r->required, words) < r->n_required)
+		memset(r->allowed, 0, words * sizeof(uint64_t));
+	for (i = 0; r->n_required == r->nodes_max && i < words; i++)
+		r->allowed[i] &= r->required[i];
+}
+
+static void resolve(const struct requests *rs, struct request *r)
+{
+	uint32_t i;
+
+	for (i = 0; i < r->n; i++)
+		r->v[i].number = type_number(rs->conf, r->v[i].type);
+	resolve_nodes(rs, r);
+	if (!resolve_licences(rs->conf, r)) {
+		free(r->allowed);
+		r->allowed = xcalloc(nodefilter_words(rs->filter), sizeof(uint64_t));
+	}
+}
+
+void requests_resolve(struct requests *rs, const struct conf *conf)
+{
+	size_t cursor = 0;
+	struct request *r;
+
+	rs->conf = conf;
+	nodefilter_free(rs->filter);
+	rs->filter = nodefilter_new(conf, rs->seed);
+	while ((r = table_each(rs->table, &cursor)))
+		resolve(rs, r);
+}
+
+/* --- what it does not know ------------------------------------------------------------------- */
+
+static void list_types(const struct conf *conf, char *text, size_t size)
+{
+	size_t t, used = 0;
+
+	for (t = 0; t < conf->n_gpu_types && used + 1 < size; t++)
+		used += (size_t)snprintf(
+		        text + used, size - used, "%s%s", t ? ", " : "", conf->gpu_types[t].name);
+	if (!conf->n_gpu_types)
+		snprintf(text, size, "none");
+}
+
+static int check_types(const struct conf *conf, const struct request *r, struct error *err)
+{
+	char escaped[80], known[200];
+	uint32_t a;
+
+	for (a = 0; a < r->n; a++) {
+		if (r->v[a].number != TYPE_GONE)
+			continue;
+		text_escape(escaped, sizeof(escaped), r->v[a].type, strlen(r->v[a].type));
+		list_types(conf, known, sizeof(known));
+		error_set(err, ERR_NO_GPU_TYPE, "--gpus=%s: there is no such GPU type", escaped);
+		return error_hint(err, "GPU types here: %s", known);
 	}
 	return 0;
 }
 
-const struct request *requests_keep(
-        struct requests *rs, const struct gpu_request *v, size_t n, struct error *err)
+/* Some alternative must be left that has the memory. */
+static int check_gpu_mem(const struct conf *conf, const struct request *r, struct error *err)
 {
-	char text[MAX_TEXT] = "";
-	struct request *r;
-	const char *kept;
-	size_t i, used = 0;
+	const struct conf_gpu_type *largest = NULL;
+	char want[UNITS_TEXT], has[UNITS_TEXT];
+	size_t t;
+	uint32_t a;
 
-	if (check(v, n, err) < 0)
-		return NULL;
-	for (i = 0; i < n; i++) {
-		const char *type = v[i].type && *v[i].type ? v[i].type : "any";
+	if (!r->gpu_mem_min_mb)
+		return 0;
+	for (t = 0; t < conf->n_gpu_types; t++) {
+		for (a = 0; a < r->n; a++) {
+			if (request_type_ok(r, conf, a, (uint16_t)t))
+				return 0;
+			if ((r->v[a].number == TYPE_ANY || r->v[a].number == t) &&
+			        (!largest || conf->gpu_types[t].mem_mb > largest->mem_mb))
+				largest = &conf->gpu_types[t];
+		}
+	}
+	size_format_mb(want, r->gpu_mem_min_mb);
+	if (largest && largest->mem_mb)
+		return error_set(err, ERR_JOB_NEVER,
+		        "--gpu-mem-min=%s: the largest GPU that --gpus=%s can be, %s, has %s", want,
+		        r->text, largest->name, size_format_mb(has, largest->mem_mb));
+	return error_set(err, ERR_JOB_NEVER,
+	        "--gpu-mem-min=%s: the configuration gives no memory for any GPU that --gpus=%s "
+	        "can be",
+	        want, r->text);
+}
 
-		used += (size_t)snprintf(text + used, sizeof(text) - used, "%s%s:%u", i ? "|" : "",
-		        type, v[i].count);
-	}
-	kept = strings_keep(rs->strings, text);
-	r = table_find(
-	        rs->table, hash_u64((uintptr_t)kept, table_seed(rs->table)), request_equal, kept);
-	if (r) {
-		strings_drop(rs->strings, kept);
-		r->refs++;
-		return r;
-	}
-	r = xcalloc(1, sizeof(*r));
-	r->refs = 1;
-	r->text = kept;
-	r->n = (uint32_t)n;
-	for (i = 0; i < n; i++) {
-		const char *type = v[i].type && strcmp(v[i].type, "any") ? v[i].type : "";
+static int check_licences(const struct conf *conf, const struct request *r, struct error *err)
+{
+	const char *names[CONF_MAX_LICENCES + 1] = { NULL }, *near;
+	size_t i;
 
-		r->v[i].type = strings_keep(rs->strings, type);
-		r->v[i].count = v[i].count;
-		r->v[i].number = type_number(rs->conf, type);
+	for (i = 0; i < conf->n_licences && i < CONF_MAX_LICENCES; i++)
+		names[i] = conf->licences[i].name;
+	for (i = 0; i < r->n_licence_names; i++) {
+		const char *name = r->licence_names[i];
+		uint16_t number = licence_number(conf, name);
+
+		if (number == LICENCE_GONE) {
+			near = text_nearest(name, names);
+			return error_set(err, ERR_JOB_SPEC,
+			        "--licenses: there is no licence '%s'%s%s%s", name,
+			        near ? "; did you mean '" : "", near ? near : "", near ? "'?" : "");
+		}
+		if (r->licence_counts[i] > conf->licences[number].count)
+			return error_set(err, ERR_JOB_NEVER,
+			        "--licenses=%s:%u: there are %u of them", name,
+			        r->licence_counts[i], conf->licences[number].count);
 	}
-	table_add(rs->table, r);
+	return 0;
+}
+
+/* Every node of the list must be one that the job may use. */
+static int check_required(const struct requests *rs, const struct request *r, struct error *err)
+{
+	uint32_t i;
+
+	for (i = 0; r->required && i < rs->conf->n_nodes; i++) {
+		if (!request_requires(r, i) || request_allows(r, i))
+			continue;
+		return error_set(err, ERR_JOB_NEVER, "--nodelist: %s is %s%s",
+		        rs->conf->nodes[i].name,
+		        *r->constraint ? "excluded, or has not the features " : "excluded",
+		        r->constraint);
+	}
+	return 0;
+}
+
+static int check_known(const struct requests *rs, const struct request *r, struct error *err)
+{
+	const struct nodefilter *f = rs->filter;
+
+	if (check_types(rs->conf, r, err) < 0 || check_gpu_mem(rs->conf, r, err) < 0 ||
+	        (*r->constraint &&
+	                nodefilter_check_features(f, "--constraint", r->constraint, err) < 0) ||
+	        (*r->prefer && nodefilter_check_features(f, "--prefer", r->prefer, err) < 0) ||
+	        (*r->nodelist && nodefilter_check_nodes(f, "--nodelist", r->nodelist, err) < 0) ||
+	        (*r->exclude && nodefilter_check_nodes(f, "--exclude", r->exclude, err) < 0))
+		return -1;
+	return check_licences(rs->conf, r, err) < 0 ? -1 : check_required(rs, r, err);
+}
+
+/* --- keeping --------------------------------------------------------------------------------- */
+
+static struct request *request_new(struct requests *rs, const struct shape *s)
+{
+	struct request *r = xcalloc(1, sizeof(*r));
+	size_t i;
+
+	r->n = (uint32_t)s->n;
+	for (i = 0; i < s->n; i++) {
+		r->v[i].type = strings_keep(rs->strings, s->v[i].type);
+		r->v[i].count = s->v[i].count;
+	}
+	r->nodes_min = s->nodes_min;
+	r->nodes_max = s->nodes_max;
+	r->per_node = s->per_node;
+	r->exclusive = s->exclusive;
+	r->gpu_mem_min_mb = s->gpu_mem_min_mb;
+	r->constraint = strings_keep(rs->strings, s->constraint);
+	r->prefer = strings_keep(rs->strings, s->prefer);
+	r->nodelist = strings_keep(rs->strings, s->nodelist);
+	r->exclude = strings_keep(rs->strings, s->exclude);
+	r->n_licence_names = s->n_licences;
+	for (i = 0; i < s->n_licences; i++) {
+		r->licence_names[i] = strings_keep(rs->strings, s->licences[i].name);
+		r->licence_counts[i] = s->licences[i].count;
+	}
+	resolve(rs, r);
 	return r;
 }
 
-const struct request *requests_parse(struct requests *rs, const char *text, struct error *err)
+static struct request *keep(struct requests *rs, const struct shape *s)
 {
-	struct gpu_request v[MAX_GPU_ALTERNATIVES];
-	char copy[MAX_TEXT], *at = copy, *part;
-	size_t n = 0;
+	struct key key = { strings_keep(rs->strings, s->text),
+		strings_keep(rs->strings, s->place) };
+	struct request *r = table_find(rs->table,
+	        key_hash(key.text, key.place, table_seed(rs->table)), request_equal, &key);
 
-	if (strlen(text) >= sizeof(copy))
-		goto bad;
-	memcpy(copy, text, strlen(text) + 1);
-	while (*copy && (part = strsep(&at, "|"))) {
-		char *colon = strrchr(part, ':'), *end;
-		unsigned long count;
-
-		if (n == MAX_GPU_ALTERNATIVES || !colon || colon == part)
-			goto bad;
-		*colon = '\0';
-		count = strtoul(colon + 1, &end, 10);
-		if (*end || count < 1 || count > MAX_COUNT)
-			goto bad;
-		v[n].type = strcmp(part, "any") ? part : "";
-		v[n++].count = (uint32_t)count;
+	if (r) {
+		strings_drop(rs->strings, key.text);
+		strings_drop(rs->strings, key.place);
+	} else {
+		r = request_new(rs, s);
+		r->text = key.text;
+		r->place = key.place;
+		table_add(rs->table, r);
 	}
-	return requests_keep(rs, v, n, err);
-bad:
-	error_set(err, ERR_INTERNAL, "gpus '%.80s': want \"TYPE:COUNT|...\"", text);
+	r->refs++;
+	return r;
+}
+
+const struct request *requests_keep(
+        struct requests *rs, const struct submit_job *job, struct error *err)
+{
+	const struct request *r;
+	struct shape s;
+
+	if (shape_read(&s, job, err) < 0)
+		return NULL;
+	r = keep(rs, &s);
+	shape_clear(&s);
+	if (check_known(rs, r, err) == 0)
+		return r;
+	requests_drop(rs, r);
 	return NULL;
+}
+
+const struct request *requests_parse(
+        struct requests *rs, const char *gpus, const char *place, struct error *err)
+{
+	const struct request *r;
+	struct shape s;
+
+	if (shape_parse(&s, gpus, place, err) < 0)
+		return NULL;
+	r = keep(rs, &s);
+	shape_clear(&s);
+	return r;
 }
 
 const struct request *requests_again(const struct request *r)
@@ -187,15 +427,49 @@ void requests_drop(struct requests *rs, const struct request *r)
 	request_free(rs, mine);
 }
 
-void requests_resolve(struct requests *rs, const struct conf *conf)
-{
-	size_t cursor = 0;
-	struct request *r;
-	uint32_t i;
+/* --- looking --------------------------------------------------------------------------------- */
 
-	rs->conf = conf;
-	while ((r = table_each(rs->table, &cursor))) {
-		for (i = 0; i < r->n; i++)
-			r->v[i].number = type_number(conf, r->v[i].type);
-	}
+static bool in(const uint64_t *set, uint32_t node)
+{
+	return set[node / 64] >> node % 64 & 1;
+}
+
+bool request_allows(const struct request *r, uint32_t node)
+{
+	return !r->allowed || in(r->allowed, node);
+}
+
+bool request_requires(const struct request *r, uint32_t node)
+{
+	return r->required && in(r->required, node);
+}
+
+bool request_prefers(const struct request *r, uint32_t node)
+{
+	return r->preferred && in(r->preferred, node);
+}
+
+bool request_type_ok(
+        const struct request *r, const struct conf *conf, uint32_t alternative, uint16_t type)
+{
+	uint16_t number = alternative < r->n ? r->v[alternative].number : TYPE_NONE;
+
+	if (type == TYPE_NONE || number == TYPE_NONE)
+		return type == number;
+	return type < conf->n_gpu_types && (number == TYPE_ANY || number == type) &&
+	       conf->gpu_types[type].mem_mb >= r->gpu_mem_min_mb;
+}
+
+uint32_t request_part_gpus(const struct request *r, uint32_t alternative)
+{
+	if (!r->n)
+		return 0;
+	return r->per_node || r->nodes_max == 1 ? r->v[alternative].count : 1;
+}
+
+uint32_t request_all_gpus(const struct request *r, uint32_t alternative, uint32_t nodes)
+{
+	if (!r->n)
+		return 0;
+	return r->v[alternative].count * (r->per_node ? nodes : 1);
 }

@@ -67,7 +67,8 @@
 	X(exit_code, INT, _)                                                       \
 	X(exit_signal, INT, _)                                                     \
 	X(end_cause, INT, _)    /* why it is to end or ended; enum end_cause */    \
-	X(comment, TEXT, _)     /* who held or cancelled it and why */
+	X(comment, TEXT, _)     /* who held or cancelled it and why */             \
+	X(place, TEXT, _)       /* on which nodes: shape.h; "" one, whichever */
 
 #define RUN_COLUMNS(X)                                                             \
 	X(job, INT, K)                                                             \

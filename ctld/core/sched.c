@@ -145,7 +145,7 @@ static void wake_list(struct sched *s, struct waiter **list, uint32_t node)
 		struct class_link *l = class_link(w->class);
 		struct ask ask = class_ask(w->class);
 
-		if (l->waking || !ledger_fits(s->ledger, node, &ask, w->alternative))
+		if (l->waking || !ledger_fits_part(s->ledger, node, &ask, w->alternative))
 			continue;
 		l->waking = true;
 		l->next_waking = chosen;

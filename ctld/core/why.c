@@ -25,6 +25,11 @@ struct tally {
 	uint32_t fits;
 };
 
+static bool could_fit(const struct ledger *l, uint32_t node, const struct ask *ask, uint32_t a)
+{
+	return ledger_could_fit_part(l, node, ask, a, TYPE_ANY);
+}
+
 static bool any_alternative(const struct ledger *l, uint32_t node, const struct ask *ask,
         bool (*fits)(const struct ledger *, uint32_t, const struct ask *, uint32_t))
 {
@@ -44,7 +49,7 @@ static void tally_node(const struct core *core, uint32_t n, const struct ask *as
 	bool accepts = ledger_accepts(core->ledger, n);
 
 	t->accepting += accepts;
-	if (!any_alternative(core->ledger, n, ask, ledger_could_fit))
+	if (!any_alternative(core->ledger, n, ask, could_fit))
 		return;
 	t->could++;
 	if (!accepts) {
@@ -56,9 +61,9 @@ static void tally_node(const struct core *core, uint32_t n, const struct ask *as
 			t->invalid++;
 		else
 			t->drained++;
-	} else if (any_alternative(core->ledger, n, ask, ledger_fits)) {
+	} else if (any_alternative(core->ledger, n, ask, ledger_fits_part)) {
 		t->fits++;
-	} else if (!any_alternative(core->ledger, n, &gpus_only, ledger_fits)) {
+	} else if (!any_alternative(core->ledger, n, &gpus_only, ledger_fits_part)) {
 		t->no_gpus++;
 	} else if (ledger_cpus_free(core->ledger, n) < ask->cpus) {
 		t->no_cpus++;
@@ -171,7 +176,7 @@ int never_fits(
 	size_t i;
 
 	for (i = 0; i < p->n_nodes; i++) {
-		if (any_alternative(core->ledger, p->nodes[i], ask, ledger_could_fit))
+		if (any_alternative(core->ledger, p->nodes[i], ask, could_fit))
 			return 0;
 	}
 	if (too_many_gpus(core, partition, ask->gpus, has, sizeof(has))) {

@@ -8,10 +8,10 @@
 	"id, uid, gid, user, account, partition, name, state, hold, gpus, cpus, mem_mb, "     \
 	"time_limit_s, warn_signal, warn_before_s, requeue, nice, labels, submit_host, cwd, " \
 	"output, error, array, nonce, spec_hash, sign_time, submit_time, start_time, "        \
-	"end_time, attempt, max_attempts, exit_code, exit_signal, end_cause, comment"
+	"end_time, attempt, max_attempts, exit_code, exit_signal, end_cause, comment, place"
 #define JOB_PLACES                                                                          \
 	"?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13, ?14, ?15, ?16, ?17, ?18, " \
-	"?19, ?20, ?21, ?22, ?23, ?24, ?25, ?26, ?27, ?28, ?29, ?30, ?31, ?32, ?33, ?34, ?35"
+	"?19, ?20, ?21, ?22, ?23, ?24, ?25, ?26, ?27, ?28, ?29, ?30, ?31, ?32, ?33, ?34, ?35, ?36"
 #define RUN_COLS                                                                              \
 	"job, task, attempt, rank, node, state, gpu_type, gpus, cpus, mem_mb, incarnation, epoch, " \
 	"order_time, start_time, end_time, elapsed_us, exit_code, exit_signal, end_wanted, "  \
@@ -103,6 +103,11 @@ static const char *const state_steps[] = {
 	RUN_GETS_RANK("run")
 	RUN_GETS_RANK("ended_run")
 	"PRAGMA user_version = 3;",
+
+	/* On which nodes a job may be. */
+	"ALTER TABLE job ADD COLUMN place TEXT NOT NULL DEFAULT '';"
+	"ALTER TABLE ended_job ADD COLUMN place TEXT NOT NULL DEFAULT '';"
+	"PRAGMA user_version = 4;",
 };
 
 /* history.db. 0x67707568 is "gpuh". */
@@ -115,6 +120,9 @@ static const char *const history_steps[] = {
 
 	RUN_GETS_RANK("run")
 	"PRAGMA user_version = 2;",
+
+	"ALTER TABLE job ADD COLUMN place TEXT NOT NULL DEFAULT '';"
+	"PRAGMA user_version = 3;",
 };
 /* clang-format on */
 

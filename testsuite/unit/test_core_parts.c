@@ -198,17 +198,22 @@ static void idmaps(void **state)
 }
 
 #define MEMBERS 60
+static bool third(void *arg, uint32_t member)
+{
+	return member % *(uint32_t *)arg == 0;
+}
+
 static void orders(void **state)
 {
 	struct order_link pool[MEMBERS];
 	bool in[MEMBERS] = { false };
-	uint32_t root = ORDER_NONE, m, best;
+	uint32_t root = ORDER_NONE, m, best, every = 3;
 	int round;
 
 	(void)state;
 	for (round = 0; round < 20000; round++) {
-		uint32_t cpus = pick(12);
-		uint64_t mem = pick(12);
+		struct order_want want = { pick(12), pick(12), pick(2), pick(2) ? third : NULL,
+			&every };
 
 		m = pick(MEMBERS);
 		if (in[m])
@@ -218,11 +223,14 @@ static void orders(void **state)
 		in[m] = !in[m];
 		best = ORDER_NONE;
 		for (m = 0; m < MEMBERS; m++) {
-			if (in[m] && pool[m].cpus >= cpus && pool[m].mem >= mem &&
-			        (best == ORDER_NONE || pool[m].cpus < pool[best].cpus))
+			if (!in[m] || pool[m].cpus < want.cpus || pool[m].mem < want.mem ||
+			        (want.test && m % every))
+				continue;
+			if (best == ORDER_NONE || (want.last ? pool[m].cpus >= pool[best].cpus
+			                                     : pool[m].cpus < pool[best].cpus))
 				best = m;
 		}
-		assert_int_equal(order_find(pool, root, cpus, mem), best);
+		assert_int_equal(order_find(pool, root, &want), best);
 	}
 }
 
@@ -266,11 +274,11 @@ static void gpu_requests(void **state)
 
 	(void)state;
 	for (i = 0; i < sizeof(good) / sizeof(good[0]); i++) {
-		const struct request *r = requests_parse(rs, good[i], &err), *again;
+		const struct request *r = requests_parse(rs, good[i], "", &err), *again;
 
 		assert_non_null(r);
 		assert_string_equal(r->text, good[i]);
-		again = requests_parse(rs, good[i], &err);
+		again = requests_parse(rs, good[i], "", &err);
 		assert_ptr_equal(again, r);
 		requests_drop(rs, again);
 		if (r->n == 3) {
@@ -281,7 +289,7 @@ static void gpu_requests(void **state)
 		requests_drop(rs, r);
 	}
 	for (i = 0; i < sizeof(bad) / sizeof(bad[0]); i++) {
-		if (requests_parse(rs, bad[i], &err))
+		if (requests_parse(rs, bad[i], "", &err))
 			fail_msg("'%s' was taken", bad[i]);
 	}
 	assert_int_equal(strings_count(s), 0);
@@ -399,11 +407,11 @@ static void ledger(void **state)
 {
 	struct world *w = world_simple(2, "h100:4,l40s:2");
 	struct ledger *l = ledger_new(w->conf);
-	struct gpu_request two = { "h100", 2 };
+	struct submit_job two = { .gpus = { { "h100", 2 } }, .n_gpus = 1 };
 	struct strings *s = strings_new(1);
 	struct requests *rs = requests_new(s, w->conf, 1);
 	struct error err;
-	struct ask ask = { requests_keep(rs, &two, 1, &err), 3, 1000 };
+	struct ask ask = { requests_keep(rs, &two, &err), 3, 1000 };
 	struct place a, b, huge = { .node = 1, .cpus = 100, .mem_mb = 1 << 20, .gpus = 1ull << 40 };
 	uint32_t total, free_now, most, where;
 	char text[200];
@@ -440,8 +448,8 @@ static void ledger(void **state)
 	ledger_take(l, &huge);
 	assert_int_equal(ledger_cpus_free(l, 1), 0);
 	assert_int_equal(ledger_mem_free_mb(l, 1), 0);
-	assert_false(ledger_fits(l, 1, &ask, 0));
-	assert_true(ledger_could_fit(l, 1, &ask, 0));
+	assert_false(ledger_fits_part(l, 1, &ask, 0));
+	assert_true(ledger_could_fit_part(l, 1, &ask, 0, 0));
 	ledger_release(l, &huge);
 	assert_int_equal(ledger_cpus_free(l, 1), 8);
 	assert_true(ledger_check(l, text, sizeof(text)));
