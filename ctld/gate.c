@@ -2,7 +2,6 @@
 #include "ctld/gate.h"
 
 #include <assert.h>
-#include <stdbool.h>
 #include <stdlib.h>
 #include <sys/queue.h>
 
@@ -92,13 +91,21 @@ void gate_put(struct gate *g, uint64_t session, uint64_t change, uint8_t *frames
 	free(frames);
 }
 
-void gate_release(struct gate *g, uint64_t committed)
+/* The head of the queue, if it may go. */
+static struct gate_slot *due(struct gate *g)
+{
+	struct gate_slot *slot = STAILQ_FIRST(&g->queue);
+
+	return slot && slot->ready && slot->change <= g->committed ? slot : NULL;
+}
+
+bool gate_release(struct gate *g, uint64_t committed)
 {
 	struct gate_slot *slot;
 
 	assert(committed >= g->committed);
 	g->committed = committed;
-	while ((slot = STAILQ_FIRST(&g->queue)) && slot->ready && slot->change <= committed) {
+	for (unsigned n = 0; n < GATE_SLICE && (slot = due(g)); n++) {
 		STAILQ_REMOVE_HEAD(&g->queue, next);
 		g->stats.held--;
 		g->stats.held_bytes -= slot->len;
@@ -107,6 +114,7 @@ void gate_release(struct gate *g, uint64_t committed)
 		free(slot->frames);
 		free(slot);
 	}
+	return due(g) != NULL;
 }
 
 uint64_t gate_committed(const struct gate *g)

@@ -14,6 +14,7 @@
 #ifndef CTLD_GATE_H
 #define CTLD_GATE_H
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
@@ -35,8 +36,10 @@ void gate_put(struct gate *g, uint64_t session, uint64_t change, uint8_t *frames
 struct gate_slot *gate_reserve(struct gate *g, uint64_t session, uint64_t change);
 void gate_fill(struct gate_slot *slot, uint8_t *frames, size_t len);
 
-/* All changes up to `committed` are durable: send what is due. Never goes back. */
-void gate_release(struct gate *g, uint64_t committed);
+/* All changes up to `committed` are durable: send what is due, GATE_SLICE frames at most. Returns
+ * whether there is more: release again, after others have had their turn. Never goes back. */
+#define GATE_SLICE 128 /* some 10 us each */
+bool gate_release(struct gate *g, uint64_t committed);
 uint64_t gate_committed(const struct gate *g);
 
 struct gate_stats {

@@ -41,6 +41,7 @@ struct tick {
 	bool beating, again,
 	        later; /* a tick runs; it wants another; that one is in the next round */
 	bool in_flight, reading_paused;
+	bool releasing; /* the gate has more that is due */
 	usec_t window;
 	uint64_t stall_before; /* the longest stall of the window before */
 	struct tick_stats stats;
@@ -163,7 +164,7 @@ static void on_committed(void *arg, const struct store_result *result, const str
 	t->in_flight = false;
 	blobs_arrived(t->c->blobs, result);
 	FAILPOINT(ctld_before_release);
-	gate_release(t->c->gate, t->sealed);
+	t->releasing = gate_release(t->c->gate, t->sealed);
 	FAILPOINT(ctld_after_release);
 	peers_output_moved(t->c->peers);
 	tick_wake(t); /* what became dirty meanwhile is the next batch */
@@ -191,7 +192,7 @@ static void seal(struct tick *t)
 		return;
 	t->sealed = core_change(c->core);
 	if (core_dirty_bytes(c->core) == 0 && blobs_is_clean(c->blobs)) {
-		gate_release(c->gate, t->sealed); /* all is durable as it is */
+		t->releasing = gate_release(c->gate, t->sealed); /* all is durable as it is */
 		return;
 	}
 	FAILPOINT(ctld_before_seal);
@@ -259,6 +260,8 @@ static void on_beat(evutil_socket_t fd, short what, void *arg)
 	(void)what;
 	t->beating = true;
 	t->again = false;
+	if (t->releasing)
+		t->releasing = gate_release(t->c->gate, gate_committed(t->c->gate));
 	take_events(t, now);
 	if (core_next_timer(t->c->core) <= now.mono) {
 		struct core_event clock = { .kind = EV_CLOCK };
@@ -274,7 +277,7 @@ static void on_beat(evutil_socket_t fd, short what, void *arg)
 	t->woken = 0;
 	t->beating = false;
 	/* if it is full, the end of the commit is the next beat */
-	if (!is_full(t) && (more || t->again || !STAILQ_EMPTY(&t->inbox))) {
+	if (t->releasing || (!is_full(t) && (more || t->again || !STAILQ_EMPTY(&t->inbox)))) {
 		t->later = true;
 		tick_wake(t);
 		t->later = false;

@@ -10,7 +10,8 @@
  *	5. if the store is idle, seals what is dirty into one batch and hands it over,
  *
  * and comes again at once while there is more. One batch is in flight; when it is durable, the gate
- * releases what waited for it and the next is sealed. A commit that fails ends the process.
+ * releases what waited for it, a slice with each tick, and the next is sealed. A commit that fails
+ * ends the process.
  *
  * The loop's longest stall is the longest time from when something had happened until a tick was
  * over that had begun after it: the wait for the tick, and the tick.

@@ -293,7 +293,8 @@ static void committed(void *arg, const struct store_result *result, const struct
 		p->bytes = NULL;
 	}
 	starts_free(&c->wanted);
-	gate_release(c->gate, c->sealed_change);
+	while (gate_release(c->gate, c->sealed_change))
+		;
 	check_commit(c);
 }
 

@@ -88,6 +88,30 @@ static void test_a_reserved_place_is_not_overtaken(void **state)
 	gate_free(g);
 }
 
+/* No more than a slice at a time; what comes meanwhile stays behind it. */
+static void test_releases_in_slices(void **state)
+{
+	struct wire w = { "" };
+	struct gate *g = gate_new(on_send, &w);
+	struct gate_stats s;
+
+	(void)state;
+	for (unsigned i = 0; i < 2 * GATE_SLICE; i++)
+		put(g, 1, 1, "x");
+	put(g, 1, 2, "y");
+	assert_true(gate_release(g, 1));
+	put(g, 1, 2, "z");
+	gate_stats(g, &s);
+	assert_int_equal(s.sent, GATE_SLICE);
+	assert_false(gate_release(g, 1)); /* what is left is not due */
+	gate_stats(g, &s);
+	assert_int_equal(s.sent, 2 * GATE_SLICE);
+	w.log[0] = '\0';
+	assert_false(gate_release(g, 2));
+	assert_string_equal(w.log, "1:y 1:z ");
+	gate_free(g);
+}
+
 static void test_free_drops_what_is_held(void **state)
 {
 	struct wire w = { "" };
@@ -160,6 +184,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_waits_for_its_change),
 		cmocka_unit_test(test_a_reserved_place_is_not_overtaken),
+		cmocka_unit_test(test_releases_in_slices),
 		cmocka_unit_test(test_free_drops_what_is_held),
 		cmocka_unit_test(test_random_orders),
 	};
