@@ -51,6 +51,9 @@ int control_jobs(const struct cmd *cmd, const struct control *control, const str
 	request.filter = &selected;
 	request.signal = control->signal;
 	request.reason = (char *)(control->reason ? control->reason : "");
+	request.change = (Gpusched__JobRequest *)control->change;
+	request.fields = (Gpusched__JobControl__Field *)control->fields;
+	request.n_fields = control->n_fields;
 	rc = client_call(c, &call, &err);
 	client_free(c);
 	if (rc < 0)

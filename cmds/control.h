@@ -6,11 +6,16 @@
 #include "cmds/filter.h"
 #include "common/gpusched.pb-c.h"
 
+#define CONTROL_REASON_MAX 255 /* bytes of a reason */
+
 struct control {
 	Gpusched__JobControl__Verb verb;
 	const char *done; /* "Cancelled": "Cancelled 3 jobs" */
 	uint32_t signal;  /* verb SIGNAL */
 	const char *reason;
+	const Gpusched__JobRequest *change; /* verb UPDATE */
+	const Gpusched__JobControl__Field *fields;
+	size_t n_fields;
 };
 
 /* Do it to all jobs of `filter`, print what was done and every error. Returns the exit status. */

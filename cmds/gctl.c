@@ -13,6 +13,7 @@
 #include "cmds/control.h"
 #include "cmds/filter.h"
 #include "cmds/jsonout.h"
+#include "cmds/update.h"
 #include "cmds/views.h"
 #include "common/hostlist.h"
 #include "common/strbuf.h"
@@ -21,7 +22,6 @@
 
 enum { KEY_REASON = 0x200, KEY_JSON, KEY_CONFIRMED_OFF };
 
-#define REASON_MAX  255
 #define NODES_SHOWN 16 /* after a change: more are only counted */
 #define WORDS_MAX   4096
 
@@ -379,7 +379,7 @@ static int control_nodes(
 	request.reason = *reason || !no_reason ? reason : (char *)no_reason;
 	request.confirmed_off = r->g->confirmed_off;
 	if (rc >= 0)
-		rc = text_check("the reason", request.reason, REASON_MAX, err);
+		rc = text_check("the reason", request.reason, CONTROL_REASON_MAX, err);
 	if (rc >= 0 && verb != GPUSCHED__NODE_CONTROL__VERB__RESUME && !*request.reason) {
 		error_set(err, ERR_USAGE, "why? A reason is needed");
 		rc = error_hint(err, "gctl drain %s 'ECC errors'", r->words[0]);
@@ -398,11 +398,6 @@ static int control_nodes(
 static int do_drain(struct run *r, struct error *err)
 {
 	return control_nodes(r, GPUSCHED__NODE_CONTROL__VERB__DRAIN, NULL, err);
-}
-
-static int do_resume(struct run *r, struct error *err)
-{
-	return control_nodes(r, GPUSCHED__NODE_CONTROL__VERB__RESUME, NULL, err);
 }
 
 static int do_node_down(struct run *r, struct error *err)
@@ -443,6 +438,36 @@ static int do_release(struct run *r, struct error *err)
 static int do_requeue(struct run *r, struct error *err)
 {
 	return control_these(r, GPUSCHED__JOB_CONTROL__VERB__REQUEUE, "Requeued", err);
+}
+
+/* Ids of jobs: digits and commas alone. No node is called that way. */
+static bool are_jobs(const struct run *r)
+{
+	for (size_t i = 0; i < r->n; i++)
+		if (r->words[i][strspn(r->words[i], "0123456789,")])
+			return false;
+	return true;
+}
+
+static int do_resume(struct run *r, struct error *err)
+{
+	if (are_jobs(r))
+		return control_these(r, GPUSCHED__JOB_CONTROL__VERB__RESUME, "Resumed", err);
+	if (r->n > 1)
+		return error_set(err, ERR_USAGE, "resume: one list of nodes, or ids of jobs");
+	return control_nodes(r, GPUSCHED__NODE_CONTROL__VERB__RESUME, NULL, err);
+}
+
+static int do_suspend(struct run *r, struct error *err)
+{
+	return control_these(r, GPUSCHED__JOB_CONTROL__VERB__SUSPEND, "Suspended", err);
+}
+
+static int do_update(struct run *r, struct error *err)
+{
+	(void)r;
+	error_set(err, ERR_USAGE, "update: its options stand behind it");
+	return error_hint(err, "gctl update ID... --gpus=h100:4");
 }
 
 /* --- the controller itself ------------------------------------------------------------------ */
@@ -518,7 +543,8 @@ static const struct subcommand subcommands[] = {
 	        "All about partitions" },
 	{ { "drain" }, "NODES REASON...", 1, WORDS_MAX, TAKES_REASON, false, do_drain,
 	        "Start nothing new there; what runs goes on" },
-	{ { "resume" }, "NODES", 1, 1, 0, false, do_resume, "Let nodes take work again" },
+	{ { "resume" }, "NODES | ID...", 1, WORDS_MAX, TAKES_REASON, false, do_resume,
+	        "Let nodes take work again; let suspended jobs go on" },
 	{ { "node", "down" }, "NODES [REASON...]", 1, WORDS_MAX, TAKES_REASON | TAKES_CONFIRMED_OFF,
 	        false, do_node_down,
 	        "Mark nodes down; with --confirmed-off their jobs have ended, too" },
@@ -528,6 +554,10 @@ static const struct subcommand subcommands[] = {
 	        "Let held jobs start" },
 	{ { "requeue" }, "ID...", 0, WORDS_MAX, TAKES_JOBS | TAKES_REASON, false, do_requeue,
 	        "End runs and let the jobs wait again" },
+	{ { "suspend" }, "ID...", 0, WORDS_MAX, TAKES_JOBS | TAKES_REASON, false, do_suspend,
+	        "Stop jobs that run where they are; they keep their GPUs" },
+	{ { "update" }, "ID... OPTION...", 0, WORDS_MAX, TAKES_REASON, true, do_update,
+	        "Change what waiting jobs ask for: gctl update --help" },
 	{ { "reconfigure" }, "", 0, 0, 0, false, do_reconfigure,
 	        "Read gpusched.conf again: all of it, or nothing" },
 	{ { "shutdown" }, "", 0, 0, 0, false, do_shutdown, "End the controller; jobs run on" },
@@ -543,7 +573,7 @@ static const struct argp_option options[] = {
 	{ "reason", KEY_REASON, "TEXT", 0, "Kept with what is changed, next to who did it", 1 },
 	{ "confirmed-off", KEY_CONFIRMED_OFF, NULL, 0,
 	        "I have seen to it that nothing runs there any more (node down)", 1 },
-	{ NULL, 0, NULL, 0, "Which jobs, besides ids (hold, release, requeue):", 2 },
+	{ NULL, 0, NULL, 0, "Which jobs, besides ids (hold, release, requeue, suspend):", 2 },
 	{ "user", 'u', "LIST", 0, "Of these users", 2 },
 	{ "partition", 'p', "LIST", 0, "In these partitions", 2 },
 	{ "states", 't', "LIST", 0, "In these states", 2 },
@@ -589,7 +619,7 @@ static int take(int key, char *value, struct argp_state *state, void *input, str
 		return 0;
 	case KEY_REASON:
 		g->reason = value;
-		return text_check("--reason", value, REASON_MAX, err);
+		return text_check("--reason", value, CONTROL_REASON_MAX, err);
 	case KEY_CONFIRMED_OFF:
 		g->confirmed_off = true;
 		return 0;
@@ -634,6 +664,7 @@ static const struct cmd cmd = {
 	        "  gctl resume h04\n"
 	        "  gctl node down h04 --confirmed-off\n"
 	        "  gctl release --user ana --name embed\n"
+	        "  gctl update 4812 --gpus=h100:4 --time=2:00:00\n"
 	        "\n"
 	        "Exit status: 0 done; 1 refused; 2 usage; 3 no such job, node or partition; 4 the "
 	        "controller was not reached; 5 not permitted.",
@@ -718,11 +749,14 @@ static int run(struct gctl *g, struct error *err)
 
 int main(int argc, char **argv)
 {
-	struct gctl *g = xcalloc(1, sizeof(*g));
 	struct error err = { .code = ERR_NONE };
+	struct gctl *g;
 	int status;
 
 	setlocale(LC_ALL, "");
+	if (argc > 1 && !strcmp(argv[1], "update"))
+		return update_main(argc - 1, argv + 1);
+	g = xcalloc(1, sizeof(*g));
 	status = cmd_parse(&cmd, argc, argv, g);
 	if (status == CMD_GO_ON) {
 		status = run(g, &err);

@@ -14,6 +14,7 @@ struct control {
 	struct core *core;
 	const struct core_event *event;
 	struct job *job;
+	char what[200]; /* of an update: what was changed */
 };
 
 static int wrong_state(const struct job *job, const char *verb, struct error *err)
@@ -136,6 +137,19 @@ static int requeue(struct control *c, struct error *err)
 	return 0;
 }
 
+static int update(struct control *c, struct error *err)
+{
+	char done[240];
+
+	if (job_info(c->job)->state != JOB_PENDING)
+		return wrong_state(c->job, "updated", err);
+	if (job_update(c->core, c->job, c->event, c->what, sizeof(c->what), err) < 0)
+		return error_wrap(err, "job %llu", (unsigned long long)job_id(c->job));
+	snprintf(done, sizeof(done), "updated (%s)", c->what);
+	remember(c, done);
+	return 0;
+}
+
 static int not_yet(struct control *c, struct error *err)
 {
 	return error_set(err, ERR_JOB_STATE, "job %llu: this controller cannot do that to a job",
@@ -153,14 +167,16 @@ static const struct {
 	[JOB_REQUEUE] = { "job.requeue", requeue },
 	[JOB_SUSPEND] = { "job.suspend", not_yet },
 	[JOB_RESUME] = { "job.resume", not_yet },
-	[JOB_UPDATE] = { "job.update", not_yet },
+	[JOB_UPDATE] = { "job.update", update },
 };
 
 static int control_one(struct control *c, uint64_t id, struct error *err)
 {
 	const struct caller *by = &c->event->caller;
-	const char *reason = c->event->job.reason;
+	const char *reason = c->event->job.reason ? c->event->job.reason : "";
+	char text[512];
 
+	c->what[0] = '\0';
 	c->job = jobs_find(c->core->jobs, id);
 	if (!c->job)
 		return error_set(err, ERR_NO_JOB, "there is no job %llu", (unsigned long long)id);
@@ -169,13 +185,15 @@ static int control_one(struct control *c, uint64_t id, struct error *err)
 		        (unsigned long long)id, job_info(c->job)->user, by->user);
 	if (verbs[c->event->job.verb].apply(c, err) < 0)
 		return -1;
-	audit_note(c->core, verbs[c->event->job.verb].kind, by, id, "", reason ? reason : "");
+	snprintf(
+	        text, sizeof(text), "%s%s%.300s", c->what, *c->what && *reason ? ": " : "", reason);
+	audit_note(c->core, verbs[c->event->job.verb].kind, by, id, "", text);
 	return 0;
 }
 
 void job_control_apply(struct core *core, const struct core_event *e)
 {
-	struct control c = { core, e, NULL };
+	struct control c = { .core = core, .event = e };
 	size_t max = e->job.n < MAX_ERRORS ? e->job.n : MAX_ERRORS, n = 0, i;
 	struct job_error *errors;
 	struct error err = { 0 };

@@ -6,6 +6,7 @@
  *	intake.c   what is asked for, checked (intake.h)
  *	submit.c   EV_SUBMIT, --test-only
  *	control.c  EV_JOB_CONTROL, EV_WAIT_JOB
+ *	update.c   what JOB_UPDATE changes
  *	operate.c  EV_NODE_CONTROL, fencing
  *	agent.c    EV_AGENT_UP, GONE, HEARTBEAT
  *	report.c   EV_RUN_REPORT, and what registrations say of runs
@@ -113,6 +114,9 @@ void end_run_order(struct core *core, struct run *run, const char *by_user, bool
 
 void submit_apply(struct core *core, const struct core_event *event);
 void job_control_apply(struct core *core, const struct core_event *event);
+/* Other demands of a PENDING job. `what` names what was changed: "gpus, time". */
+int job_update(struct core *core, struct job *job, const struct core_event *event, char *what,
+        size_t size, struct error *err);
 void wait_apply(struct core *core, const struct core_event *event);
 void node_control_apply(struct core *core, const struct core_event *event);
 void fenced_apply(struct core *core, uint32_t node, bool off);

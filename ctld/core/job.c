@@ -122,6 +122,13 @@ static void count_in(struct jobs *jobs, struct job *job)
 	count(job, 1);
 }
 
+static void count_out(struct jobs *jobs, struct job *job)
+{
+	jobs->in_state[job->info.state]--;
+	count(job, -1);
+	job->link.count = NULL;
+}
+
 struct jobs *jobs_new(struct strings *strings, struct requests *requests, struct label_sets *labels,
         struct nonces *nonces, struct dirty *dirty, uint64_t seed)
 {
@@ -359,6 +366,22 @@ void job_set_hold(struct jobs *jobs, struct job *job, enum job_hold hold)
 	if (job->info.hold == hold)
 		return;
 	job->info.hold = (uint8_t)hold;
+	dirty_put(jobs->dirty, &job->mark);
+}
+
+void job_set_asked(struct jobs *jobs, struct job *job, const struct job_info *asked)
+{
+	assert(!job->link.class);
+	count_out(jobs, job);
+	strings_set(jobs->strings, &job->info.partition, asked->partition);
+	strings_set(jobs->strings, &job->info.account, asked->account);
+	requests_drop(jobs->requests, job->info.gpus);
+	job->info.gpus = asked->gpus;
+	job->info.cpus = asked->cpus;
+	job->info.mem_mb = asked->mem_mb;
+	job->info.time_limit_s = asked->time_limit_s;
+	job->info.nice = asked->nice;
+	count_in(jobs, job);
 	dirty_put(jobs->dirty, &job->mark);
 }
 

@@ -131,6 +131,9 @@ struct job *jobs_add(struct jobs *jobs, const struct job_info *info);
 
 void job_move(struct jobs *jobs, struct job *job, enum job_state state); /* asserts that it may */
 void job_set_hold(struct jobs *jobs, struct job *job, enum job_hold hold);
+/* What is asked for: takes over the counted `asked->gpus`; copies partition, account, cpus, mem_mb,
+ * time_limit_s, nice. The job must be out of the scheduler. */
+void job_set_asked(struct jobs *jobs, struct job *job, const struct job_info *asked);
 void job_set_comment(struct jobs *jobs, struct job *job, const char *comment);
 void job_set_end_cause(struct jobs *jobs, struct job *job, enum end_cause cause);
 /* A run of this attempt is ordered: forgets what the last one left behind. */

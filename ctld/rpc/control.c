@@ -1,4 +1,4 @@
-/* control.c - MSG_JOB_CONTROL: hold, release, cancel, signal, requeue
+/* control.c - MSG_JOB_CONTROL: hold, release, cancel, signal, requeue, update
  *
  * Jobs that are named by id go to the core as they are, so that an unknown one is reported. Jobs
  * chosen by a filter are found in slices; each slice is an event of its own, since a user with a
@@ -7,7 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "common/text.h"
+#include "common/msg.h"
 #include "common/xalloc.h"
 #include "ctld/calls.h"
 #include "ctld/core/core.h"
@@ -24,7 +24,8 @@
 struct control {
 	struct filter *filter;
 	struct filter_walk walk;
-	struct core_event event; /* verb, signal, reason (owned) */
+	struct arena *arena;     /* owned: the message, which outlives its tick */
+	struct core_event event; /* borrows from it */
 	size_t at;               /* in the ids that are named */
 	uint32_t done;
 	struct job_error *errors;
@@ -37,7 +38,7 @@ static void control_free(void *data)
 	struct control *ctl = data;
 
 	filter_free(ctl->filter);
-	free((char *)ctl->event.job.reason);
+	arena_free(ctl->arena);
 	free(ctl->errors);
 	free(ctl);
 }
@@ -164,14 +165,20 @@ static int check_filter(const Gpusched__JobFilter *f, struct error *err)
 
 void rpc_job_control(struct ctld *c, const struct rpc *rpc)
 {
-	const Gpusched__JobControl *m = (const Gpusched__JobControl *)rpc->msg;
 	struct control *ctl = xcalloc(1, sizeof(*ctl));
+	const Gpusched__JobControl *m;
 	struct call *call;
 	struct error err;
 
-	if (wire_job_control(m, &ctl->event, &err) == 0 && check_filter(m->filter, &err) == 0)
+	error_set(&err, ERR_BUSY, "out of memory");
+	ctl->arena = arena_new(0);
+	m = ctl->arena
+	            ? (const Gpusched__JobControl *)msg_unpack(GPUSCHED__MSG_TYPE__MSG_JOB_CONTROL,
+	                      rpc->body, rpc->len, ctl->arena, &err)
+	            : NULL;
+	if (m && wire_job_control(m, ctl->arena, &ctl->event, &err) == 0 &&
+	        check_filter(m->filter, &err) == 0)
 		ctl->filter = filter_new(m->filter, &err);
-	ctl->event.job.reason = ctl->filter ? xstrdup(m->reason) : NULL;
 	if (!ctl->filter) {
 		control_free(ctl);
 		rpc_reply(c, rpc, &err);

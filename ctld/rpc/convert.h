@@ -45,9 +45,10 @@ int wire_submit_job(const Gpusched__JobRequest *request, const Gpusched__SignedS
         const struct signedjob_hash *hash, int64_t sign_time_s, struct arena *arena,
         struct submit_job *out, struct error *err);
 
-/* Verb, signal and reason of a JobControl; the jobs come from its filter (filter.h). Fills
+/* Verb, signal, reason and change of a JobControl; the jobs come from its filter (filter.h). Fills
  * event->job. */
-int wire_job_control(const Gpusched__JobControl *m, struct core_event *event, struct error *err);
+int wire_job_control(const Gpusched__JobControl *m, struct arena *arena, struct core_event *event,
+        struct error *err);
 
 /* The nodes of `conf` that `n` hostlists name, as ascending indices, each once. */
 int wire_node_list(char *const *lists, size_t n, const struct conf *conf, struct arena *arena,

@@ -35,6 +35,27 @@ SAME(JOB_SUSPEND, JOB_CONTROL__VERB__SUSPEND);
 SAME(JOB_RESUME, JOB_CONTROL__VERB__RESUME);
 SAME(JOB_UPDATE, JOB_CONTROL__VERB__UPDATE);
 
+#define FIELD(name) \
+	static_assert((int)UPDATE_##name == 1 << (GPUSCHED__JOB_CONTROL__FIELD__##name - 1), #name)
+FIELD(PARTITION);
+FIELD(QOS);
+FIELD(ACCOUNT);
+FIELD(GPUS);
+FIELD(NODES);
+FIELD(CPUS);
+FIELD(MEM);
+FIELD(TIME);
+FIELD(NICE);
+FIELD(CONSTRAINT);
+FIELD(PREFER);
+FIELD(NODELIST);
+FIELD(EXCLUDE);
+FIELD(LICENCES);
+FIELD(EXCLUSIVE);
+FIELD(MAX_WAIT);
+FIELD(GPU_MEM_MIN);
+#undef FIELD
+
 SAME(NODE_DRAIN, NODE_CONTROL__VERB__DRAIN);
 SAME(NODE_RESUME, NODE_CONTROL__VERB__RESUME);
 SAME(NODE_DOWN, NODE_CONTROL__VERB__DOWN);
@@ -238,7 +259,37 @@ int wire_submit_job(const Gpusched__JobRequest *request, const Gpusched__SignedS
 
 /* --- control ------------------------------------------------------------------------------- */
 
-int wire_job_control(const Gpusched__JobControl *m, struct core_event *event, struct error *err)
+static int take_fields(const Gpusched__JobControl *m, uint64_t *fields, struct error *err)
+{
+	*fields = 0;
+	for (size_t i = 0; i < m->n_fields; i++) {
+		if (m->fields[i] == GPUSCHED__JOB_CONTROL__FIELD__FIELD_NONE)
+			return error_set(
+			        err, ERR_USAGE, "a change of something that is not known here");
+		*fields |= UINT64_C(1) << (m->fields[i] - 1);
+	}
+	return *fields ? 0 : error_set(err, ERR_USAGE, "nothing is to be changed");
+}
+
+static int take_change(const Gpusched__JobControl *m, struct arena *arena, struct core_event *event,
+        struct error *err)
+{
+	struct submit_job *change = arena_alloc(arena, sizeof(*change));
+
+	if (!change)
+		return too_much(err);
+	*change = (struct submit_job){ .name = "" };
+	if (!m->change)
+		return error_set(err, ERR_USAGE, "nothing is to be changed");
+	event->job.change = change;
+	return take_fields(m, &event->job.fields, err) ||
+	                       take_request(m->change, arena, change, err)
+	               ? -1
+	               : 0;
+}
+
+int wire_job_control(const Gpusched__JobControl *m, struct arena *arena, struct core_event *event,
+        struct error *err)
 {
 	if (m->verb == GPUSCHED__JOB_CONTROL__VERB__NONE)
 		return error_set(err, ERR_USAGE, "job control without a verb that is known here");
@@ -248,6 +299,8 @@ int wire_job_control(const Gpusched__JobControl *m, struct core_event *event, st
 		return above("signal", m->signal, WIRE_SIGNAL_MAX, err);
 	if (m->verb == GPUSCHED__JOB_CONTROL__VERB__SIGNAL && m->signal == 0)
 		return error_set(err, ERR_USAGE, "signal: 0; must be 1 to %d", WIRE_SIGNAL_MAX);
+	if (m->verb == GPUSCHED__JOB_CONTROL__VERB__UPDATE && take_change(m, arena, event, err))
+		return -1;
 	event->kind = EV_JOB_CONTROL;
 	event->job.verb = (enum job_verb)m->verb;
 	event->job.signal = m->signal;

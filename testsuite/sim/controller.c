@@ -495,7 +495,7 @@ static int take_user(struct sim_controller *c, const struct peer *peer, unsigned
 		reply_job_list(c, peer->link);
 		return 0;
 	case GPUSCHED__MSG_TYPE__MSG_JOB_CONTROL:
-		if (wire_job_control(control, &ev, err) < 0)
+		if (wire_job_control(control, c->spec, &ev, err) < 0)
 			return -1;
 		ev.job.ids = control->filter->ids;
 		ev.job.n = control->filter->n_ids;

@@ -277,6 +277,26 @@ def test_hold_release_requeue(cluster):
     assert r.returncode == 1 and str(held) in r.stderr
 
 
+def test_update(cluster):
+    blocker = cluster.submit("sleep 600", "--gpus=4")
+    cluster.wait_state(blocker, "RUNNING")
+    job = cluster.submit("sleep 600", "--gpus=4", "-t", "10", "-p", "batch")
+    cluster.run("gctl", "update", job, "--time=1-01:00:00", check=False)
+    r = cluster.run("gctl", "update", job, "--time=1-01:00:00", "--cpus-per-task=2", check=False)
+    assert r.returncode == 1 and f"job {job}: --time=1-01:00:00: partition batch allows at most 1-00:00:00" in r.stderr
+    assert (cluster.job(job)["time_limit_s"], cluster.job(job)["cpus"]) == (600, 1)
+    assert cluster.run("gctl", "update", job, "--partition=nosuch", check=False).returncode == 3
+    assert cluster.run("gctl", "update", 999999, "--gpus=1", check=False).returncode == 3
+    r = cluster.run("gctl", "update", job, "--gpus=0", "-t", "20", "--nice=7", "--reason", "smaller will do")
+    assert r.stdout == "Updated 1 job\n"
+    cluster.wait_state(job, "RUNNING")
+    j = cluster.job(job)
+    assert (j["time_limit_s"], j["nice"], j["gpus"]) == (1200, 7, [])
+    assert "updated (gpus, time, nice) by " in j["comment"] and j["comment"].endswith("smaller will do")
+    r = cluster.run("gctl", "update", job, "--gpus=1", check=False)
+    assert r.returncode == 1 and "cannot be updated: it is RUNNING" in r.stderr
+
+
 def test_drain_and_resume(cluster):
     job = cluster.submit("sleep 600")
     cluster.wait_state(job, "RUNNING")

@@ -33,7 +33,7 @@ expect() {
 	where=$dir/out
 	if [ "$status" -ne 0 ]; then
 		where=$dir/err
-		head -n 1 "$dir/err" | grep -q "^$command: error: " ||
+		head -n 1 "$dir/err" | grep -q "^$command\( update\)\?: error: " ||
 			fail "$command $*: no error line: $(cat "$dir/err")"
 		[ "${json:-}" ] || [ ! -s "$dir/out" ] || fail "$command $*: prints $(cat "$dir/out")"
 	fi
@@ -85,6 +85,16 @@ expect 2 "A reason is needed" gctl drain n1
 expect 2 "n[0-4294967295]" gctl drain 'n[0-4294967295]' why
 expect 2 "which jobs?" gctl release
 expect 0 "job.token" gctl list-errors
+expect 0 "Examples:" gctl update --help
+expect 0 "gpus-per-node" gctl update --help
+expect 2 "Their ids are needed" gctl update --gpus=1
+expect 2 "what is to be changed?" gctl update 1
+expect 2 "--gpus=h100" gctl update 1 --gpus=h100
+expect 2 "no such option" gctl update 1 --job-name=x
+expect 2 "ID=h1" gctl update h1 --gpus=1
+expect 2 "stand behind it" gctl --reason=x update 1
+expect 2 "one list of nodes" gctl resume n1 n2
+expect 2 "which jobs?" gctl suspend
 
 # --- scripts ----------------------------------------------------------------------------------
 

@@ -368,7 +368,7 @@ static void test_job_control(void **state)
 		m.verb = rows[i].verb;
 		m.signal = rows[i].signal;
 		m.reason = S(rows[i].reason);
-		ret = wire_job_control(&m, &ev, &err);
+		ret = wire_job_control(&m, arena, &ev, &err);
 		if (rows[i].part ? ret != -1 || !strstr(err.text, rows[i].part) : ret != 0)
 			fail_msg("row %zu: %d %s", i, ret, err.text);
 		if (ret == 0) {
@@ -377,6 +377,43 @@ static void test_job_control(void **state)
 			assert_int_equal(ev.job.signal, rows[i].signal);
 		}
 	}
+}
+
+static void test_job_update(void **state)
+{
+	Gpusched__JobControl__Field fields[] = { GPUSCHED__JOB_CONTROL__FIELD__GPUS,
+		GPUSCHED__JOB_CONTROL__FIELD__GPU_MEM_MIN };
+	Gpusched__JobControl m = GPUSCHED__JOB_CONTROL__INIT;
+	Gpusched__JobRequest r = GPUSCHED__JOB_REQUEST__INIT;
+	Gpusched__GpuCount gpu = GPUSCHED__GPU_COUNT__INIT, *gpus = &gpu;
+	struct core_event ev = { 0 };
+	struct error err = { 0 };
+
+	(void)state;
+	m.verb = GPUSCHED__JOB_CONTROL__VERB__UPDATE;
+	m.fields = fields;
+	m.n_fields = 2;
+	assert_int_equal(wire_job_control(&m, arena, &ev, &err), -1);
+	assert_string_equal(err.text, "nothing is to be changed");
+	m.change = &r;
+	r.gpus = &gpus;
+	r.n_gpus = 1;
+	gpu.type = S("h100");
+	gpu.count = 4;
+	assert_int_equal(wire_job_control(&m, arena, &ev, &err), 0);
+	assert_int_equal(ev.job.fields, UPDATE_GPUS | UPDATE_GPU_MEM_MIN);
+	assert_int_equal(ev.job.change->gpus[0].count, 4);
+	assert_string_equal(ev.job.change->qos, "");
+	gpu.count = 0;
+	assert_int_equal(wire_job_control(&m, arena, &ev, &err), -1);
+	assert_int_equal(err.code, ERR_USAGE);
+	gpu.count = 1;
+	m.n_fields = 0;
+	assert_int_equal(wire_job_control(&m, arena, &ev, &err), -1);
+	m.n_fields = 2;
+	fields[1] = GPUSCHED__JOB_CONTROL__FIELD__FIELD_NONE; /* as unknown ones are read */
+	assert_int_equal(wire_job_control(&m, arena, &ev, &err), -1);
+	assert_non_null(strstr(err.text, "not known"));
 }
 
 static struct conf_node nodes[100];
@@ -649,6 +686,7 @@ int main(void)
 		cmocka_unit_test(test_submit_job),
 		cmocka_unit_test(test_submit_job_refused),
 		cmocka_unit_test(test_job_control),
+		cmocka_unit_test(test_job_update),
 		cmocka_unit_test(test_node_control),
 		cmocka_unit_test(test_node_list),
 		cmocka_unit_test(test_report),

@@ -1,0 +1,186 @@
+/* update.c - see update.h
+ *
+ * The options are rows of gsubmit's table (options.h): what can be asked for at a submit and
+ * changed afterwards has a row in `changes` here.
+ */
+#include "cmds/update.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "cmds/cmd.h"
+#include "cmds/control.h"
+#include "cmds/options.h"
+#include "cmds/spec.h"
+#include "common/text.h"
+#include "common/xalloc.h"
+
+#define FIELD(name) GPUSCHED__JOB_CONTROL__FIELD__##name
+
+static const struct {
+	const char *option;
+	Gpusched__JobControl__Field field;
+} changes[] = {
+	{ "partition", FIELD(PARTITION) },
+	{ "account", FIELD(ACCOUNT) },
+	{ "qos", FIELD(QOS) },
+	{ "gpus", FIELD(GPUS) },
+	{ "gpus-per-node", FIELD(GPUS) },
+	{ "gpu-mem-min", FIELD(GPU_MEM_MIN) },
+	{ "nodes", FIELD(NODES) },
+	{ "cpus-per-task", FIELD(CPUS) },
+	{ "mem", FIELD(MEM) },
+	{ "time", FIELD(TIME) },
+	{ "constraint", FIELD(CONSTRAINT) },
+	{ "prefer", FIELD(PREFER) },
+	{ "nodelist", FIELD(NODELIST) },
+	{ "exclude", FIELD(EXCLUDE) },
+	{ "exclusive", FIELD(EXCLUSIVE) },
+	{ "no-exclusive", FIELD(EXCLUSIVE) },
+	{ "licenses", FIELD(LICENCES) },
+	{ "licences", FIELD(LICENCES) },
+	{ "max-wait", FIELD(MAX_WAIT) },
+	{ "nice", FIELD(NICE) },
+};
+#define N_CHANGES  (sizeof(changes) / sizeof(changes[0]))
+#define KEY_REASON 0x100
+#define KEY_BASE   0x200 /* KEY_BASE + index of the change, where there is no letter */
+
+struct update {
+	struct filter filter;
+	struct submit_options options;
+	Gpusched__JobControl__Field fields[N_CHANGES];
+	size_t n_fields;
+	const char *reason;
+};
+
+static const struct option_row *row_of(size_t change)
+{
+	return option_by_name(changes[change].option, strlen(changes[change].option));
+}
+
+static size_t change_of(int key)
+{
+	size_t i = 0;
+
+	if (key >= KEY_BASE)
+		return (size_t)(key - KEY_BASE);
+	while (row_of(i)->letter != key)
+		i++;
+	return i;
+}
+
+static void add_field(struct update *u, Gpusched__JobControl__Field field)
+{
+	for (size_t i = 0; i < u->n_fields; i++)
+		if (u->fields[i] == field)
+			return;
+	u->fields[u->n_fields++] = field;
+}
+
+static int take(int key, char *value, struct argp_state *state, void *input, struct error *err)
+{
+	struct update *u = input;
+	size_t change;
+	(void)state;
+
+	if (key == ARGP_KEY_ARG)
+		return filter_add(&u->filter, FILTER_IDS, "ID", value, err);
+	if (key == KEY_REASON) {
+		u->reason = value;
+		return text_check("--reason", value, CONTROL_REASON_MAX, err);
+	}
+	change = change_of(key);
+	if (options_set(&u->options, row_of(change), value, err) < 0)
+		return -1;
+	add_field(u, changes[change].field);
+	return 0;
+}
+
+static struct argp_option *make_options(void)
+{
+	struct argp_option *o = xcalloc(N_CHANGES + 2, sizeof(*o));
+
+	for (size_t i = 0; i < N_CHANGES; i++) {
+		const struct option_row *row = row_of(i);
+
+		o[i] = (struct argp_option){ .name = row->name,
+			.key = row->letter ? row->letter : KEY_BASE + (int)i,
+			.arg = row->arg,
+			.flags = (row->where & OPTION_ARG_MAY_MISS ? OPTION_ARG_OPTIONAL : 0) |
+			         (row->where & OPTION_IS_ALIAS ? OPTION_ALIAS : 0),
+			.doc = row->help };
+	}
+	o[N_CHANGES] = (struct argp_option){ .name = "reason",
+		.key = KEY_REASON,
+		.arg = "TEXT",
+		.doc = "Kept with the job, next to who changed it" };
+	return o;
+}
+
+static struct cmd cmd = {
+	.name = "gctl update",
+	.arguments = "ID...",
+	.about = "Change what waiting jobs ask for.",
+	.examples =
+	        "The options are gsubmit's. All changes of a job are made, or none: a change is "
+	        "refused where gsubmit would refuse the job as a whole. What gqueue --why says "
+	        "would start a job can be given here as it stands there.\n"
+	        "\n"
+	        "Examples:\n"
+	        "  gctl update 4812 --gpus=h100:4\n"
+	        "  gctl update 4812 4813 --partition=small --gpus=l40s:5 --time=2:00:00\n"
+	        "  gctl update 4812 --constraint= --nice=50\n"
+	        "\n"
+	        "Exit status: 0 done; 1 refused; 2 usage; 3 no such job, partition or GPU type; 4 "
+	        "the controller was not reached; 5 not permitted.",
+	.take = take,
+};
+
+static int run(const struct update *u, struct error *err)
+{
+	struct control control = { .verb = GPUSCHED__JOB_CONTROL__VERB__UPDATE,
+		.done = "Updated",
+		.reason = u->reason,
+		.fields = u->fields,
+		.n_fields = u->n_fields };
+	struct gpusched_spec spec;
+	Gpusched__JobRequest *change;
+	int status;
+
+	if (filter_is_empty(&u->filter))
+		return error_set(err, ERR_USAGE, "which jobs? Their ids are needed");
+	if (!u->n_fields) {
+		error_set(err, ERR_USAGE, "what is to be changed?");
+		return error_hint(err, "%s --help lists the options", cmd.name);
+	}
+	gpusched_spec_init(&spec);
+	options_ask(&u->options, &spec);
+	change = spec_request(&spec, err);
+	if (!change)
+		return -1;
+	control.change = change;
+	status = control_jobs(&cmd, &control, &u->filter);
+	gpusched__job_request__free_unpacked(change, NULL);
+	return status;
+}
+
+int update_main(int argc, char **argv)
+{
+	struct argp_option *options = make_options();
+	struct update u = { .reason = NULL };
+	struct error err = { .code = ERR_NONE };
+	int status;
+
+	options_init(&u.options);
+	cmd.options = options;
+	status = cmd_parse(&cmd, argc, argv, &u);
+	if (status == CMD_GO_ON) {
+		status = run(&u, &err);
+		status = cmd_finish(&cmd, status < 0 ? cmd_fail(&cmd, &err) : status);
+	}
+	options_clear(&u.options);
+	filter_clear(&u.filter);
+	free(options);
+	return status;
+}

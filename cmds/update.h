@@ -1,0 +1,8 @@
+/* update.h - gctl update: other demands of jobs that wait, in gsubmit's words */
+#ifndef CMDS_UPDATE_H
+#define CMDS_UPDATE_H
+
+/* All of it: argv[0] is the word "update". Returns the exit status. */
+int update_main(int argc, char **argv);
+
+#endif

@@ -1,0 +1,124 @@
+/* update.c - JOB_UPDATE: other demands of a job that waits
+ *
+ * What the job asks for now, with the changes laid over it, goes through the checks of a submit
+ * (intake.h): an update is refused exactly where that submit would be, and then nothing of it is
+ * done. What its owner signed is no demand and cannot be changed.
+ */
+#include <stdio.h>
+#include <string.h>
+
+#include "ctld/core/intake.h"
+
+#define MEMBER(bit, name, member)                                     \
+	{                                                             \
+		bit, name, offsetof(struct submit_job, member),       \
+		        sizeof(((struct submit_job *)(NULL))->member) \
+	}
+
+/* What of a change goes where; a field may have several members, then only the first has its name.
+ */
+static const struct {
+	uint64_t field;
+	const char *name;
+	size_t offset, size;
+} members[] = {
+	MEMBER(UPDATE_PARTITION, "partition", partition),
+	MEMBER(UPDATE_ACCOUNT, "account", account),
+	MEMBER(UPDATE_GPUS, "gpus", gpus),
+	MEMBER(UPDATE_GPUS, "", n_gpus),
+	MEMBER(UPDATE_CPUS, "cpus", cpus),
+	MEMBER(UPDATE_MEM, "mem", mem_mb),
+	MEMBER(UPDATE_TIME, "time", time_limit_s),
+	MEMBER(UPDATE_NICE, "nice", nice),
+};
+#define N_MEMBERS (sizeof(members) / sizeof(members[0]))
+
+/* The submit that would make this job. Its niceness was judged when it was given. */
+static struct submit_job as_asked(const struct job_info *i)
+{
+	struct submit_job in = {
+		.name = i->name,
+		.partition = i->partition,
+		.account = i->account,
+		.submit_host = i->submit_host,
+		.array = i->array,
+		.cwd = i->cwd,
+		.output = i->output,
+		.error = i->error,
+		.qos = "",
+		.constraint = "",
+		.prefer = "",
+		.nodelist = "",
+		.exclude = "",
+		.licences = "",
+		.gid = i->gid,
+		.n_gpus = i->gpus->n,
+		.cpus = i->cpus,
+		.mem_mb = i->mem_mb,
+		.time_limit_s = i->time_limit_s ? i->time_limit_s : TIME_LIMIT_NONE,
+		.warn_signal = i->warn_signal,
+		.warn_before_s = i->warn_before_s,
+		.max_attempts = i->max_attempts,
+		.requeue = i->requeue,
+		.labels = i->labels->v,
+		.n_labels = i->labels->n,
+	};
+	uint32_t a;
+
+	for (a = 0; a < i->gpus->n; a++)
+		in.gpus[a] = (struct gpu_request){ i->gpus->v[a].type, i->gpus->v[a].count };
+	return in;
+}
+
+/* Lay the changes over `in`; `what` names them. Returns the fields that were known. */
+static uint64_t lay_over(struct submit_job *in, const struct submit_job *change, uint64_t fields,
+        char *what, size_t size)
+{
+	uint64_t known = 0;
+	size_t m, used = 0;
+
+	for (m = 0; m < N_MEMBERS; m++) {
+		if (!(fields & members[m].field))
+			continue;
+		memcpy((char *)in + members[m].offset, (const char *)change + members[m].offset,
+		        members[m].size);
+		if (*members[m].name && used < size)
+			used += (size_t)snprintf(what + used, size - used, "%s%s", used ? ", " : "",
+			        members[m].name);
+		known |= members[m].field;
+	}
+	return known;
+}
+
+int job_update(struct core *core, struct job *job, const struct core_event *e, char *what,
+        size_t size, struct error *err)
+{
+	const struct job_info *i = job_info(job);
+	struct caller owner = { .uid = i->uid, .admin = e->caller.admin, .user = i->user };
+	struct submit_job in = as_asked(i);
+	struct intake t = { .in = &in };
+	uint64_t unknown = e->job.fields & ~lay_over(&in, e->job.change, e->job.fields, what, size);
+
+	if (!e->job.fields)
+		return error_set(err, ERR_USAGE, "nothing is to be changed");
+	if (unknown)
+		return error_set(err, ERR_JOB_SPEC, "it cannot be changed in that way (%llx)",
+		        (unsigned long long)unknown);
+	if (e->caller.uid == i->uid) {
+		owner.groups = e->caller.groups;
+		owner.n_groups = e->caller.n_groups;
+	}
+	if (intake_fill(core, &owner, &t, err) < 0) {
+		intake_clear(core, &t);
+		return -1;
+	}
+	t.info.partition = core->conf->partitions[t.partition].name;
+	t.info.account = in.account;
+	t.info.nice = e->job.fields & UPDATE_NICE ? in.nice : i->nice;
+	job_withdraw(core, job);
+	job_set_asked(core->jobs, job, &t.info);
+	t.info.gpus = NULL; /* the job has it now */
+	job_consider(core, job);
+	intake_clear(core, &t);
+	return 0;
+}
