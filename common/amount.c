@@ -43,15 +43,17 @@ int amount_type_check(const char *name, struct error *err)
 }
 
 /* `piece` is "TYPE:COUNT" or "COUNT"; it is cut at the ':'. */
-static int item_parse(char *piece, struct item *item, struct error *err)
+static int item_parse(char *piece, uint32_t least, struct item *item, struct error *err)
 {
 	char *colon = strchr(piece, ':'), *digits = colon ? colon + 1 : piece;
 	uint64_t count;
 
 	if (!*digits || strspn(digits, "0123456789") != strlen(digits))
 		return refuse(err, piece, "must be TYPE:COUNT, as in \"h100:2\", or a number");
-	if (count_parse(digits, 1, AMOUNT_COUNT_MAX, &count, NULL) < 0)
-		return refuse(err, piece, "the count must be 1 to 1000000");
+	if (count_parse(digits, least, AMOUNT_COUNT_MAX, &count, NULL) < 0)
+		return refuse(err, piece,
+		        least ? "the count must be 1 to 1000000"
+		              : "the count must be 0 to 1000000");
 	if (colon)
 		*colon = '\0';
 	if (colon && strcmp(piece, AMOUNT_ANY) && amount_type_check(piece, err) < 0)
@@ -63,7 +65,7 @@ static int item_parse(char *piece, struct item *item, struct error *err)
 }
 
 /* Cut `copy` at its commas into items. Returns how many. */
-static int items_parse(char *copy, struct item *items, struct error *err)
+static int items_parse(char *copy, uint32_t least, struct item *items, struct error *err)
 {
 	char *piece;
 	int n = 0;
@@ -71,7 +73,7 @@ static int items_parse(char *copy, struct item *items, struct error *err)
 	while ((piece = strsep(&copy, ",")) != NULL) {
 		if (n == ITEMS_MAX)
 			return error_set(err, ERR_USAGE, "more than %d types", ITEMS_MAX);
-		if (item_parse(piece, &items[n], err) < 0)
+		if (item_parse(piece, least, &items[n], err) < 0)
 			return -1;
 		for (int i = 0; i < n; i++) {
 			if (!strcmp(items[i].type, items[n].type))
@@ -82,16 +84,28 @@ static int items_parse(char *copy, struct item *items, struct error *err)
 	return n;
 }
 
-int amount_each(const char *text, int (*each)(const char *type, uint32_t count, void *arg),
-        void *arg, struct error *err)
+static int each_of(const char *text, uint32_t least,
+        int (*each)(const char *type, uint32_t count, void *arg), void *arg, struct error *err)
 {
 	struct item *items = xcalloc(ITEMS_MAX, sizeof(*items));
 	char *copy = xstrdup(text);
-	int n = items_parse(copy, items, err), rc = n < 0 ? -1 : 0;
+	int n = items_parse(copy, least, items, err), rc = n < 0 ? -1 : 0;
 
 	for (int i = 0; i < n && rc == 0; i++)
 		rc = each(items[i].type, items[i].count, arg);
 	free(copy);
 	free(items);
 	return rc;
+}
+
+int amount_each(const char *text, int (*each)(const char *type, uint32_t count, void *arg),
+        void *arg, struct error *err)
+{
+	return each_of(text, 1, each, arg, err);
+}
+
+int amount_each_or_none(const char *text, int (*each)(const char *type, uint32_t count, void *arg),
+        void *arg, struct error *err)
+{
+	return each_of(text, 0, each, arg, err);
 }

@@ -25,4 +25,8 @@ int amount_type_check(const char *name, struct error *err);
 int amount_each(const char *text, int (*each)(const char *type, uint32_t count, void *arg),
         void *arg, struct error *err);
 
+/* The same where a count may also be 0, as in limits: none of that type. */
+int amount_each_or_none(const char *text, int (*each)(const char *type, uint32_t count, void *arg),
+        void *arg, struct error *err);
+
 #endif

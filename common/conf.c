@@ -221,27 +221,46 @@ int conf_reader_open(struct conf_reader *reader, const char *path, const char *t
 	return -1;
 }
 
+static void keys_clear(const struct conf_keys *keys, void *base)
+{
+	for (size_t i = 0; i < keys->n; i++)
+		conf_value_clear(&keys->v[i], base);
+}
+
+/* What was derived; the keys' own fields are cleared by their rows. */
+static void derived_clear(struct conf *conf)
+{
+	const struct conf_keys *node = &conf_section_find("nodes")->keys;
+
+	for (size_t i = 0; i < conf->n_nodes; i++)
+		keys_clear(node, &conf->nodes[i]);
+	for (size_t i = 0; i < conf->n_partitions; i++) {
+		free(conf->partitions[i].nodes);
+		free(conf->partitions[i].accounts);
+	}
+	for (size_t i = 0; i < conf->n_qos; i++) {
+		free(conf->qos[i].preempts);
+		free(conf->qos[i].accounts);
+	}
+	for (size_t i = 0; i < conf->n_switches; i++)
+		free(conf->switches[i].nodes);
+}
+
 static void raw_clear(struct conf_raw *raw)
 {
 	for (size_t i = 0; i < conf_n_sections; i++) {
 		const struct conf_section *s = &conf_sections[i];
 		size_t n = conf_section_count(s, raw);
 
-		for (size_t j = 0; j < n; j++) {
-			for (size_t k = 0; k < s->n_keys; k++)
-				conf_value_clear(&s->keys[k], conf_section_base(s, raw, j));
-		}
+		for (size_t j = 0; j < n; j++)
+			keys_clear(&s->keys, conf_section_base(s, raw, j));
 	}
-	for (size_t i = 0; i < raw->conf.n_nodes; i++) {
-		free(raw->conf.nodes[i].name);
-		free(raw->conf.nodes[i].gpus);
+	derived_clear(&raw->conf);
+	for (size_t i = 0; i < conf_n_sections; i++) {
+		if (conf_sections[i].list)
+			free(conf_section_base(&conf_sections[i], raw, 0));
 	}
-	for (size_t i = 0; i < raw->conf.n_partitions; i++)
-		free(raw->conf.partitions[i].nodes);
-	free(raw->conf.nodes);
-	free(raw->conf.gpu_types);
-	free(raw->conf.partitions);
-	free(raw->entries);
+	free(raw->conf.nodes); /* the section has the entries */
 	*raw = (struct conf_raw){ 0 };
 }
 
@@ -264,18 +283,33 @@ void conf_reader_clear(struct conf_reader *reader)
 #define STRING    BIT(CONFIG_TYPE_STRING)
 
 /* What libconfig's types a key's value may have, and what to say of others. A time or size may be
- * an integer so that its own reader can say which unit is missing. */
+ * an integer so that its own reader can say which unit is missing, and a word anything, so that its
+ * reader can list the words. */
 static const struct {
 	unsigned accepts;
 	const char *otherwise;
 } shapes[CONF_TYPES] = {
 	[CONF_TEXT] = { STRING, "must be text in quotes" },
+	[CONF_WORD] = { STRING | INTEGERS | BIT(CONFIG_TYPE_FLOAT) | BIT(CONFIG_TYPE_BOOL),
+	        "must be a word in quotes" },
 	[CONF_COUNT] = { INTEGERS, "must be a whole number, without quotes" },
+	[CONF_INTEGER] = { INTEGERS, "must be a whole number, without quotes" },
+	[CONF_REAL] = { INTEGERS | BIT(CONFIG_TYPE_FLOAT), "must be a number, without quotes" },
 	[CONF_BOOL] = { BIT(CONFIG_TYPE_BOOL), "must be true or false, without quotes" },
 	[CONF_TIME] = { STRING | INTEGERS, "must be a time in quotes, as in \"20m\"" },
 	[CONF_SIZE] = { STRING | INTEGERS, "must be a size in quotes, as in \"80G\"" },
+	[CONF_TEXTS] = { BIT(CONFIG_TYPE_ARRAY) | BIT(CONFIG_TYPE_LIST),
+	        "must be a list of texts, as in [ \"a\", \"b\" ]" },
 	[CONF_GPUS] = { STRING, "must be amounts in quotes, as in \"h100:8\"" },
+	[CONF_AMOUNTS] = { STRING, "must be amounts in quotes, as in \"h100:8\"" },
+	[CONF_GPU_HOURS] = { STRING, "must be GPU-hours in quotes, as in \"500 / 30d\"" },
+	[CONF_GROUP] = { BIT(CONFIG_TYPE_GROUP), "must be a group: { ... }" },
 };
+
+static bool has_shape(enum conf_type type, const config_setting_t *setting)
+{
+	return shapes[type].accepts & BIT(config_setting_type(setting));
+}
 
 /* The text of a single value; numbers as they are written. */
 static char *value_text(const struct conf_reader *r, const config_setting_t *setting)
@@ -291,41 +325,79 @@ static char *value_text(const struct conf_reader *r, const config_setting_t *set
 	return number ? xstrndup(r->src.text.s + number->at, number->len) : xstrdup("?");
 }
 
-int conf_reader_value(struct conf_reader *reader, const struct conf_key *key,
+/* A value of the right shape. */
+static int single_read(struct conf_reader *reader, const struct conf_key *key,
         const config_setting_t *setting, const char *path, void *base)
 {
-	int rc = 0, type = config_setting_type(setting);
+	char *text = value_text(reader, setting);
 	struct error err;
-	char *text;
+	int rc;
 
-	if (config_setting_is_aggregate(setting)) {
-		conf_reader_problem(reader, setting, "%s: %s", path, shapes[key->type].otherwise);
-		return -1;
-	}
-	text = value_text(reader, setting);
-	if (!(shapes[key->type].accepts & BIT(type)))
-		rc = error_set(&err, ERR_CONFIG, "%s", shapes[key->type].otherwise);
-	else
-		rc = conf_value_read(key, text, &reader->raw.conf, base, &err);
+	rc = conf_value_read(key, text, &reader->raw.conf, base, &err);
 	if (rc < 0)
 		conf_reader_refuse(reader, setting, path, text, err.text);
 	free(text);
 	return rc;
 }
 
+/* A list of texts; one that is wrong does not keep the others from being read. */
+static int texts_read(struct conf_reader *reader, const struct conf_key *key,
+        const config_setting_t *list, const char *path, void *base)
+{
+	int n = config_setting_length(list), rc = 0;
+
+	if (n > CONF_TEXTS_MAX) {
+		conf_reader_problem(
+		        reader, list, "%s: %d entries; at most %d", path, n, CONF_TEXTS_MAX);
+		return -1;
+	}
+	for (int i = 0; i < n; i++) {
+		const config_setting_t *one = config_setting_get_elem(list, (unsigned)i);
+		char *inner = xasprintf("%s[%d]", path, i);
+
+		if (!has_shape(CONF_TEXT, one)) {
+			conf_reader_problem(
+			        reader, one, "%s: %s", inner, shapes[CONF_TEXT].otherwise);
+			rc = -1;
+		} else if (single_read(reader, key, one, inner, base) < 0) {
+			rc = -1;
+		}
+		free(inner);
+	}
+	return rc;
+}
+
+int conf_reader_value(struct conf_reader *reader, const struct conf_key *key,
+        const config_setting_t *setting, const char *path, void *base)
+{
+	char *text;
+
+	if (has_shape(key->type, setting))
+		return key->type == CONF_TEXTS ? texts_read(reader, key, setting, path, base)
+		                               : single_read(reader, key, setting, path, base);
+	if (config_setting_is_aggregate(setting)) {
+		conf_reader_problem(reader, setting, "%s: %s", path, shapes[key->type].otherwise);
+		return -1;
+	}
+	text = value_text(reader, setting);
+	conf_reader_refuse(reader, setting, path, text, shapes[key->type].otherwise);
+	free(text);
+	return -1;
+}
+
 /* --- sections -------------------------------------------------------------------------------- */
 
-static void unknown_key(struct conf_reader *r, const struct conf_section *section,
+static void unknown_key(struct conf_reader *r, const struct conf_keys *keys, bool top,
         const config_setting_t *setting, const char *path)
 {
-	const char **names = xcalloc(section->n_keys + conf_n_sections + 1, sizeof(*names));
+	const char **names = xcalloc(keys->n + conf_n_sections + 1, sizeof(*names));
 	const char *name = config_setting_name(setting), *nearest;
 	char shown[SHOWN_MAX];
 	size_t n = 0;
 
-	for (size_t i = 0; i < section->n_keys; i++)
-		names[n++] = section->keys[i].name;
-	for (size_t i = 1; i < conf_n_sections && !*section->name; i++)
+	for (size_t i = 0; i < keys->n; i++)
+		names[n++] = keys->v[i].name;
+	for (size_t i = 1; i < conf_n_sections && top; i++)
 		names[n++] = conf_sections[i].name;
 	nearest = text_nearest(name, names);
 	free(names);
@@ -338,43 +410,82 @@ static void unknown_key(struct conf_reader *r, const struct conf_section *sectio
 		        r, setting, "%s%s: unknown key; see gpusched.conf(5)", path, shown);
 }
 
-/* The keys of `group` (NULL: none is given) into the struct at `base`; `path` ends in a '.' or is
- * empty. */
-static void read_keys(struct conf_reader *r, const struct conf_section *section,
-        const config_setting_t *group, const config_setting_t *where, const char *path, void *base)
+static void check_unknown(struct conf_reader *r, const struct conf_keys *keys, bool top,
+        const config_setting_t *group, const char *path)
 {
-	const char *defaults = section->defaults_at ? (char *)&r->raw + section->defaults_at : NULL;
+	for (int i = 0; group && i < config_setting_length(group); i++) {
+		const config_setting_t *setting = config_setting_get_elem(group, (unsigned)i);
+		const char *name = config_setting_name(setting);
 
-	for (size_t i = 0; i < section->n_keys; i++) {
-		const struct conf_key *key = &section->keys[i];
+		if (!conf_key_find(keys, name) && !(top && conf_section_find(name)))
+			unknown_key(r, keys, top, setting, path);
+	}
+}
+
+static void nothing_given(struct conf_reader *r, const struct conf_keys *keys, void *base)
+{
+	for (size_t i = 0; i < keys->n; i++) {
+		if (keys->v[i].optional || keys->v[i].group)
+			conf_value_default(&keys->v[i], &r->raw.conf, base);
+	}
+}
+
+static void read_given(struct conf_reader *r, const struct conf_key *key,
+        const config_setting_t *given, const char *path, void *base);
+
+/* The keys of `group` (NULL: none is given) into the struct at `base`; `path` ends in a '.' or is
+ * empty. `defaults` is of the same kind as `base`, or NULL. */
+static void read_keys(struct conf_reader *r, const struct conf_keys *keys,
+        const config_setting_t *group, const config_setting_t *where, const char *path,
+        const void *defaults, void *base)
+{
+	nothing_given(r, keys, base); /* also if it cannot be read */
+	for (size_t i = 0; i < keys->n; i++) {
+		const struct conf_key *key = &keys->v[i];
 		const config_setting_t *given =
 		        group ? config_setting_get_member(group, key->name) : NULL;
 		char *full;
 
 		if (given) {
 			full = xasprintf("%s%s", path, key->name);
-			conf_reader_value(r, key, given, full, base);
+			read_given(r, key, given, full, base);
 			free(full);
-		} else if (defaults && key->def) {
-			conf_value_copy(key, defaults, base);
-		} else if (!key->def) {
+		} else if (!key->def && !key->optional && !key->group) {
 			conf_reader_problem(r, where, "%s%s: must be given", path, key->name);
-		} else if (conf_value_read(key, key->def, &r->raw.conf, base, NULL) < 0) {
-			abort(); /* a row is wrong; test_conf.c reads every default */
+		} else if (defaults) {
+			conf_value_copy(key, defaults, base);
+		} else if (key->def) {
+			conf_value_default(key, &r->raw.conf, base);
 		}
 	}
-	for (int i = 0; group && i < config_setting_length(group); i++) {
-		const config_setting_t *setting = config_setting_get_elem(group, (unsigned)i);
-		const char *name = config_setting_name(setting);
+}
 
-		if (!conf_key_find(section, name) && (*section->name || !conf_section_find(name)))
-			unknown_key(r, section, setting, path);
+static void read_given(struct conf_reader *r, const struct conf_key *key,
+        const config_setting_t *given, const char *path, void *base)
+{
+	const bool yes = true;
+	char *prefix;
+
+	if (!key->group) {
+		conf_reader_value(r, key, given, path, base);
+		return;
 	}
+	if (!has_shape(CONF_GROUP, given)) {
+		conf_reader_problem(r, given, "%s: %s", path, shapes[CONF_GROUP].otherwise);
+		return;
+	}
+	prefix = xasprintf("%s.", path);
+	read_keys(r, key->group, given, given, prefix, NULL, conf_group_base(key, base));
+	check_unknown(r, key->group, false, given, prefix);
+	free(prefix);
+	if (key->given_at)
+		memcpy((char *)base + key->given_at, &yes, sizeof(yes));
 }
 
 static void read_list(
         struct conf_reader *r, const struct conf_section *section, const config_setting_t *list)
 {
+	const char *defaults = section->defaults_at ? (char *)&r->raw + section->defaults_at : NULL;
 	size_t n = (size_t)config_setting_length(list);
 	void *array;
 
@@ -393,13 +504,15 @@ static void read_list(
 		char *path = xasprintf("%s[%zu]", section->name, i);
 
 		if (!config_setting_is_group(entry)) {
-			conf_reader_problem(
-			        r, entry, "%s: must be a group: { name = \"...\"; }", path);
+			conf_reader_problem(r, entry, "%s: must be a group: { %s = \"...\"; }",
+			        path, section->keys.v[0].name);
+			nothing_given(r, &section->keys, conf_section_base(section, &r->raw, i));
 		} else {
 			char *prefix = xasprintf("%s.", path);
 
-			read_keys(r, section, entry, entry, prefix,
+			read_keys(r, &section->keys, entry, entry, prefix, defaults,
 			        conf_section_base(section, &r->raw, i));
+			check_unknown(r, &section->keys, false, entry, prefix);
 			free(prefix);
 		}
 		free(path);
@@ -412,7 +525,9 @@ static void read_section(struct conf_reader *r, const struct conf_section *secti
 	char *prefix;
 
 	if (!*section->name) {
-		read_keys(r, section, root, NULL, "", conf_section_base(section, &r->raw, 0));
+		read_keys(r, &section->keys, root, NULL, "", NULL,
+		        conf_section_base(section, &r->raw, 0));
+		check_unknown(r, &section->keys, true, root, "");
 		return;
 	}
 	given = config_setting_get_member(root, section->name);
@@ -434,7 +549,9 @@ static void read_section(struct conf_reader *r, const struct conf_section *secti
 		return;
 	}
 	prefix = xasprintf("%s.", section->name);
-	read_keys(r, section, given, given, prefix, conf_section_base(section, &r->raw, 0));
+	read_keys(r, &section->keys, given, given, prefix, NULL,
+	        conf_section_base(section, &r->raw, 0));
+	check_unknown(r, &section->keys, false, given, prefix);
 	free(prefix);
 }
 

@@ -23,6 +23,7 @@
 #define CONF_MAX_PARTITIONS    1024
 #define CONF_MAX_GPU_TYPES     256
 #define CONF_MAX_ACCOUNTS      4096
+#define CONF_MAX_ACCOUNT_DEPTH 32 /* accounts within one another */
 #define CONF_MAX_QOS           256
 #define CONF_MAX_LICENCES      256
 #define CONF_MAX_SWITCHES      4096
@@ -78,7 +79,8 @@ struct conf_quota {
 	double weight;                 /* for what is over quota; 1 */
 };
 
-/* Parents come before their children in conf.accounts, whatever their order in the file. */
+/* In conf.accounts an account is followed by all below it, siblings in the file's order: parents
+ * come before their children, whatever their order in the file. */
 struct conf_account {
 	char *name, *parent_name;
 	uint32_t parent; /* index; CONF_NONE: under the root */

@@ -1,9 +1,5 @@
-/* conf_check.c - what joins several keys: names, nodes, partitions; see conf_schema.h
- *
- * Runs after all keys were read, also when some of them were wrong: a field that could not be read
- * is empty here, and nothing is told twice for it.
- */
-#include "common/conf_schema.h"
+/* conf_check.c - what joins several keys: names, nodes, partitions; see conf_check.h */
+#include "common/conf_check.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -13,83 +9,36 @@
 #include "common/units.h"
 #include "common/xalloc.h"
 
-#define PATH_TEXT 48  /* of a list, an index and a key */
-#define NAMES_MAX 200 /* bytes of names in one problem */
-
-/* The setting `key` of entry i of a list section, for the place of a problem. */
-static const config_setting_t *setting_at(
-        const struct conf_reader *r, const char *section, size_t i, const char *key)
-{
-	const config_setting_t *list = config_lookup(&r->tree, section);
-	const config_setting_t *entry = config_setting_get_elem(list, (unsigned)i);
-	const config_setting_t *setting = config_setting_get_member(entry, key);
-
-	return setting ? setting : entry;
-}
-
-static unsigned line_of(const struct conf_reader *r, const config_setting_t *setting)
-{
-	return conf_source_line(&r->src, config_setting_source_line(setting)).line;
-}
-
 /* Names within a list section, other than hostlists, are there once. */
-struct named {
-	const char *name;
-	size_t index;
-};
-
-static int compare_named(const void *a, const void *b)
-{
-	const struct named *x = a, *y = b;
-	int d = strcmp(x->name, y->name);
-
-	return d ? d : (x->index > y->index) - (x->index < y->index);
-}
-
 static void check_names(struct conf_reader *r, const struct conf_section *section)
 {
-	size_t n = conf_section_count(section, &r->raw), known = 0;
-	struct named *v = xcalloc(n, sizeof(*v));
+	const char *key = section->keys.v[0].name;
+	struct conf_names names;
 
-	for (size_t i = 0; i < n; i++) {
-		char *const *name = (char *const *)((char *)conf_section_base(section, &r->raw, i) +
-		                                    section->keys[0].at);
+	conf_names_of(&names, section->name, &r->raw);
+	for (size_t i = 1; i < names.n; i++) {
+		const struct conf_named *one = &names.v[i], *first = one - 1;
 
-		if (*name)
-			v[known++] = (struct named){ *name, i };
-	}
-	if (known)
-		qsort(v, known, sizeof(*v), compare_named);
-	for (size_t i = 1; i < known; i++) {
-		size_t first = i - 1;
-
-		if (strcmp(v[i].name, v[first].name))
+		if (strcmp(one->name, first->name))
 			continue;
-		conf_reader_problem(r, setting_at(r, section->name, v[i].index, "name"),
-		        "%s[%zu].name: \"%s\": is also the name of %s[%zu], line %u", section->name,
-		        v[i].index, v[i].name, section->name, v[first].index,
-		        line_of(r, setting_at(r, section->name, v[first].index, "name")));
+		conf_reader_problem(r, conf_setting_at(r, section->name, one->index, key),
+		        "%s[%zu].%s: \"%s\": is also the name of %s[%zu], line %u", section->name,
+		        one->index, key, one->name, section->name, first->index,
+		        conf_setting_line(r, conf_setting_at(r, section->name, first->index, key)));
 	}
-	free(v);
+	free(names.v);
 }
 
 /* --- nodes ----------------------------------------------------------------------------------- */
 
-/* The nodes by name. */
-struct index {
-	struct named *v; /* name, index into conf.nodes */
-	size_t n;
-	bool whole; /* every entry of `nodes` could be expanded */
-};
-
 static void node_add(struct conf *conf, const struct conf_node *entry, const char *name)
 {
+	const struct conf_keys *keys = &conf_section_find("nodes")->keys;
 	struct conf_node *node = &conf->nodes[conf->n_nodes++];
 
-	*node = *entry;
-	node->name = xstrdup(name);
-	node->gpus =
-	        entry->n_gpus ? xmemdup(entry->gpus, entry->n_gpus * sizeof(*entry->gpus)) : NULL;
+	*node = (struct conf_node){ .name = xstrdup(name), .leaf = CONF_NONE };
+	for (size_t k = 1; k < keys->n; k++)
+		conf_value_copy(&keys->v[k], entry, node);
 }
 
 /* Expand entry i of `nodes`; -1: it cannot be. entry_of[node] is the entry a node is from. */
@@ -97,7 +46,7 @@ static int entry_expand(struct conf_reader *r, size_t i, size_t **entry_of)
 {
 	struct conf *conf = &r->raw.conf;
 	const struct conf_node *entry = &r->raw.entries[i];
-	char **names, path[PATH_TEXT];
+	char **names, path[CONF_PATH_TEXT];
 	struct error err;
 	size_t n;
 
@@ -106,11 +55,11 @@ static int entry_expand(struct conf_reader *r, size_t i, size_t **entry_of)
 	if (hostlist_expand(entry->name, CONF_MAX_NODES, &names, &n, &err) < 0) {
 		snprintf(path, sizeof(path), "nodes[%zu].name", i);
 		conf_reader_refuse(
-		        r, setting_at(r, "nodes", i, "name"), path, entry->name, err.text);
+		        r, conf_setting_at(r, "nodes", i, "name"), path, entry->name, err.text);
 		return -1;
 	}
 	if (conf->n_nodes + n > CONF_MAX_NODES) {
-		conf_reader_problem(r, setting_at(r, "nodes", i, "name"),
+		conf_reader_problem(r, conf_setting_at(r, "nodes", i, "name"),
 		        "nodes[%zu].name: more than %d nodes", i, CONF_MAX_NODES);
 		free(names);
 		return -1;
@@ -125,93 +74,81 @@ static int entry_expand(struct conf_reader *r, size_t i, size_t **entry_of)
 	return 0;
 }
 
-static void index_make(struct index *index, const struct conf *conf)
-{
-	index->n = conf->n_nodes;
-	index->v = xcalloc(index->n, sizeof(*index->v));
-	for (size_t i = 0; i < index->n; i++)
-		index->v[i] = (struct named){ conf->nodes[i].name, i };
-	if (index->n)
-		qsort(index->v, index->n, sizeof(*index->v), compare_named);
-}
-
-static int compare_name(const void *name, const void *named)
-{
-	return strcmp(name, ((const struct named *)named)->name);
-}
-
-static const struct named *index_find(const struct index *index, const char *name)
-{
-	return bsearch(name, index->v, index->n, sizeof(*index->v), compare_name);
-}
-
-/* A node that entry `later` has, and `first` before it. */
-struct overlap {
-	size_t later, first;
-	const char *name;
-};
-
 static int compare_overlaps(const void *a, const void *b)
 {
-	const struct overlap *x = a, *y = b;
+	const struct conf_overlap *x = a, *y = b;
 
 	if (x->later != y->later)
 		return x->later < y->later ? -1 : 1;
 	return (x->first > y->first) - (x->first < y->first);
 }
 
-static void overlap_problem(struct conf_reader *r, const struct overlap *v, size_t n)
+static void overlap_tell(struct conf_reader *r, const char *section, const char *key,
+        const struct conf_overlap *v, size_t n)
 {
 	const char **names = xcalloc(n, sizeof(*names));
-	char *list, shown[NAMES_MAX];
+	char *list, shown[CONF_NAMES_MAX];
 
 	for (size_t i = 0; i < n; i++)
 		names[i] = v[i].name;
 	list = hostlist_compress(names, n);
 	text_escape(shown, sizeof(shown), list, strlen(list));
-	conf_reader_problem(r, setting_at(r, "nodes", v->later, "name"),
-	        "nodes[%zu].name: %s: already in nodes[%zu], line %u", v->later, shown, v->first,
-	        line_of(r, setting_at(r, "nodes", v->first, "name")));
+	conf_reader_problem(r, conf_setting_at(r, section, v->later, key),
+	        "%s[%zu].%s: %s: already in %s[%zu], line %u", section, v->later, key, shown,
+	        section, v->first,
+	        conf_setting_line(r, conf_setting_at(r, section, v->first, key)));
 	free(list);
 	free(names);
 }
 
-/* A node is in one entry only. Told once for each pair of entries. */
-static void check_overlaps(struct conf_reader *r, const struct index *index, const size_t *entry_of)
+void conf_overlaps_tell(struct conf_reader *reader, const char *section, const char *key,
+        struct conf_overlap *v, size_t n)
 {
-	struct overlap *v = xcalloc(index->n, sizeof(*v));
-	size_t n = 0;
-
-	for (size_t i = 1; i < index->n; i++) {
-		if (!strcmp(index->v[i - 1].name, index->v[i].name))
-			v[n++] = (struct overlap){ entry_of[index->v[i].index],
-				entry_of[index->v[i - 1].index], index->v[i].name };
-	}
 	if (n)
 		qsort(v, n, sizeof(*v), compare_overlaps);
 	for (size_t i = 0, end; i < n; i = end) {
 		for (end = i + 1; end < n && !compare_overlaps(&v[i], &v[end]);)
 			end++;
-		overlap_problem(r, &v[i], end - i);
+		overlap_tell(reader, section, key, &v[i], end - i);
 	}
+}
+
+/* A node is in one entry only. */
+static void check_overlaps(struct conf_checker *c, const size_t *entry_of)
+{
+	const struct conf_names *names = &c->nodes;
+	struct conf_overlap *v = xcalloc(names->n, sizeof(*v));
+	size_t n = 0;
+
+	for (size_t i = 1; i < names->n; i++) {
+		if (!strcmp(names->v[i - 1].name, names->v[i].name))
+			v[n++] = (struct conf_overlap){ entry_of[names->v[i].index],
+				entry_of[names->v[i - 1].index], names->v[i].name };
+	}
+	conf_overlaps_tell(c->reader, "nodes", "name", v, n);
 	free(v);
 }
 
-static void check_nodes(struct conf_reader *r, struct index *index)
+static void check_nodes(struct conf_checker *c)
 {
+	const struct conf_raw *raw = &c->reader->raw;
 	size_t *entry_of = NULL;
 
-	index->whole = r->raw.n_entries > 0;
-	for (size_t i = 0; i < r->raw.n_entries; i++) {
-		if (entry_expand(r, i, &entry_of) < 0)
-			index->whole = false;
+	c->nodes = (struct conf_names){ .section = "nodes", .whole = raw->n_entries > 0 };
+	for (size_t i = 0; i < raw->n_entries; i++) {
+		if (entry_expand(c->reader, i, &entry_of) < 0)
+			c->nodes.whole = false;
 	}
-	index_make(index, &r->raw.conf);
-	check_overlaps(r, index, entry_of);
+	c->nodes.n = raw->conf.n_nodes;
+	c->nodes.v = xcalloc(c->nodes.n, sizeof(*c->nodes.v));
+	for (size_t i = 0; i < c->nodes.n; i++)
+		c->nodes.v[i] = (struct conf_named){ raw->conf.nodes[i].name, i };
+	conf_names_sort(&c->nodes);
+	check_overlaps(c, entry_of);
 	free(entry_of);
 }
 
-/* --- partitions ------------------------------------------------------------------------------ */
+/* --- lists of nodes -------------------------------------------------------------------------- */
 
 static int compare_u32(const void *a, const void *b)
 {
@@ -220,55 +157,78 @@ static int compare_u32(const void *a, const void *b)
 	return (x > y) - (x < y);
 }
 
-static void partition_all(struct conf_partition *p, const struct conf *conf)
+/* The indices of `names`; returns how many there are, the others go to the end of `names`. */
+static size_t nodes_join(
+        const struct conf_names *nodes, const char **names, size_t n, uint32_t *indices)
 {
-	p->n_nodes = conf->n_nodes;
-	p->nodes = xcalloc(p->n_nodes, sizeof(*p->nodes));
-	for (size_t i = 0; i < p->n_nodes; i++)
-		p->nodes[i] = (uint32_t)i;
-}
+	size_t n_known = 0, n_unknown = 0;
 
-/* The indices of `names`; those that there are not become a problem. */
-static void partition_join(
-        struct conf_reader *r, size_t i, char **names, size_t n, const struct index *index)
-{
-	struct conf_partition *p = &r->raw.conf.partitions[i];
-	const char **unknown = xcalloc(n, sizeof(*unknown));
-	char *list, shown[NAMES_MAX];
-	size_t n_unknown = 0;
-
-	p->nodes = xcalloc(n, sizeof(*p->nodes));
 	for (size_t j = 0; j < n; j++) {
-		const struct named *found = index_find(index, names[j]);
+		const struct conf_named *found = conf_names_find(nodes, names[j]);
 
 		if (found)
-			p->nodes[p->n_nodes++] = (uint32_t)found->index;
+			indices[n_known++] = (uint32_t)found->index;
 		else
-			unknown[n_unknown++] = names[j];
+			names[n_unknown++] = names[j];
 	}
-	if (p->n_nodes)
-		qsort(p->nodes, p->n_nodes, sizeof(*p->nodes), compare_u32);
-	if (n_unknown && index->whole) {
-		list = hostlist_compress(unknown, n_unknown);
-		text_escape(shown, sizeof(shown), list, strlen(list));
-		conf_reader_problem(r, setting_at(r, "partitions", i, "nodes"),
-		        "partitions[%zu].nodes: %s: not in nodes", i, shown);
-		free(list);
-	}
-	free(unknown);
+	if (n_known)
+		qsort(indices, n_known, sizeof(*indices), compare_u32);
+	return n_known;
 }
 
-/* The nodes as they are written give way to the same in one form. */
-static void partition_rename(struct conf_partition *p, const struct conf *conf)
+/* Nodes as they are written give way to the same in one form. */
+static void nodes_rename(char **text, const struct conf *conf, const uint32_t *nodes, size_t n)
 {
-	const char **names = xcalloc(p->n_nodes, sizeof(*names));
+	const char **names = xcalloc(n, sizeof(*names));
 
-	for (size_t j = 0; j < p->n_nodes; j++)
-		names[j] = conf->nodes[p->nodes[j]].name;
-	free(p->node_names);
-	p->node_names = hostlist_compress(names, p->n_nodes);
+	for (size_t j = 0; j < n; j++)
+		names[j] = conf->nodes[nodes[j]].name;
+	free(*text);
+	*text = hostlist_compress(names, n);
 	free(names);
 }
+
+static void nodes_unknown(struct conf_reader *r, const char *section, size_t i, const char *key,
+        const char *const *names, size_t n)
+{
+	char *list = hostlist_compress(names, n), shown[CONF_NAMES_MAX];
+
+	text_escape(shown, sizeof(shown), list, strlen(list));
+	conf_reader_problem(r, conf_setting_at(r, section, i, key), "%s[%zu].%s: %s: not in nodes",
+	        section, i, key, shown);
+	free(list);
+}
+
+void conf_nodes_resolve(struct conf_checker *c, const char *section, size_t i, const char *key,
+        char **text, uint32_t **nodes, size_t *n)
+{
+	const struct conf *conf = &c->reader->raw.conf;
+	char **names, path[CONF_PATH_TEXT];
+	struct error err;
+	size_t n_names;
+
+	if (!strcmp(*text, "ALL")) {
+		*n = conf->n_nodes;
+		*nodes = xcalloc(*n, sizeof(**nodes));
+		for (size_t j = 0; j < *n; j++)
+			(*nodes)[j] = (uint32_t)j;
+	} else if (hostlist_expand(*text, CONF_MAX_NODES, &names, &n_names, &err) < 0) {
+		snprintf(path, sizeof(path), "%s[%zu].%s", section, i, key);
+		conf_reader_refuse(c->reader, conf_setting_at(c->reader, section, i, key), path,
+		        *text, err.text);
+		return;
+	} else {
+		*nodes = xcalloc(n_names, sizeof(**nodes));
+		*n = nodes_join(&c->nodes, (const char **)names, n_names, *nodes);
+		if (*n < n_names && c->nodes.whole)
+			nodes_unknown(c->reader, section, i, key, (const char *const *)names,
+			        n_names - *n);
+		free(names);
+	}
+	nodes_rename(text, conf, *nodes, *n);
+}
+
+/* --- partitions ------------------------------------------------------------------------------ */
 
 static void check_times(struct conf_reader *r, size_t i)
 {
@@ -277,55 +237,45 @@ static void check_times(struct conf_reader *r, size_t i)
 
 	if (!p->max_time_s || p->default_time_s <= p->max_time_s)
 		return;
-	conf_reader_problem(r, setting_at(r, "partitions", i, "default_time"),
+	conf_reader_problem(r, conf_setting_at(r, "partitions", i, "default_time"),
 	        "partitions[%zu].default_time: %s: must not be longer than max_time, %s", i,
 	        duration_format_exact(a, p->default_time_s * UINT64_C(1000)),
 	        duration_format_exact(b, p->max_time_s * UINT64_C(1000)));
 }
 
-static void check_partition(struct conf_reader *r, size_t i, const struct index *index)
+static void check_partition(struct conf_checker *c, size_t i)
 {
-	struct conf_partition *p = &r->raw.conf.partitions[i];
-	char **names, path[PATH_TEXT];
-	struct error err;
-	size_t n;
+	struct conf_partition *p = &c->reader->raw.conf.partitions[i];
 
-	check_times(r, i);
-	if (!p->node_names)
-		return;
-	if (!strcmp(p->node_names, "ALL")) {
-		partition_all(p, &r->raw.conf);
-	} else if (hostlist_expand(p->node_names, CONF_MAX_NODES, &names, &n, &err) < 0) {
-		snprintf(path, sizeof(path), "partitions[%zu].nodes", i);
-		conf_reader_refuse(
-		        r, setting_at(r, "partitions", i, "nodes"), path, p->node_names, err.text);
-		return;
-	} else {
-		partition_join(r, i, names, n, index);
-		free(names);
-	}
-	partition_rename(p, &r->raw.conf);
+	check_times(c->reader, i);
+	conf_accounts_resolve(c, "partitions", i, &p->accounts_names, &p->accounts, &p->n_accounts);
+	if (p->node_names)
+		conf_nodes_resolve(
+		        c, "partitions", i, "nodes", &p->node_names, &p->nodes, &p->n_nodes);
 }
 
-/* One default at most. */
-static void check_default(struct conf_reader *r)
+/* One entry of a list has `default = true`, at most. Returns its index, or CONF_NONE. */
+static uint32_t default_find(struct conf_reader *r, const char *section)
 {
-	struct conf *conf = &r->raw.conf;
+	const struct conf_section *s = conf_section_find(section);
+	const struct conf_key *key = conf_key_find(&s->keys, "default");
+	uint32_t found = CONF_NONE;
 
-	conf->default_partition = UINT32_MAX;
-	for (size_t i = 0; i < conf->n_partitions; i++) {
-		if (!conf->partitions[i].is_default)
+	for (size_t i = 0; i < conf_section_count(s, &r->raw); i++) {
+		const char *base = conf_section_base(s, &r->raw, i);
+
+		if (!*(const bool *)(base + key->at))
 			continue;
-		if (conf->default_partition == UINT32_MAX)
-			conf->default_partition = (uint32_t)i;
+		if (found == CONF_NONE)
+			found = (uint32_t)i;
 		else
-			conf_reader_problem(r, setting_at(r, "partitions", i, "default"),
-			        "partitions[%zu].default: true: partitions[%u], line %u, is the "
-			        "default already",
-			        i, conf->default_partition,
-			        line_of(r, setting_at(r, "partitions", conf->default_partition,
-			                           "default")));
+			conf_reader_problem(r, conf_setting_at(r, section, i, "default"),
+			        "%s[%zu].default: true: %s[%u], line %u, is the default already",
+			        section, i, section, found,
+			        conf_setting_line(
+			                r, conf_setting_at(r, section, found, "default")));
 	}
+	return found;
 }
 
 /* An agent that is well must not look lost because one heartbeat was late. */
@@ -347,16 +297,26 @@ static void check_controller(struct conf_reader *r)
 
 void conf_check(struct conf_reader *reader)
 {
-	struct index index = { 0 };
+	struct conf_checker c = { .reader = reader };
+	struct conf *conf = &reader->raw.conf;
 
 	for (size_t i = 0; i < conf_n_sections; i++) {
 		if (conf_sections[i].list && !conf_sections[i].hosts)
 			check_names(reader, &conf_sections[i]);
 	}
 	check_controller(reader);
-	check_nodes(reader, &index);
-	for (size_t i = 0; i < reader->raw.conf.n_partitions; i++)
-		check_partition(reader, i, &index);
-	check_default(reader);
-	free(index.v);
+	check_nodes(&c);
+	conf_check_topology(&c);
+	conf_check_accounts(&c);
+	conf_check_quotas(&c);
+	conf_check_limits(&c);
+	conf_check_qos(&c);
+	for (size_t i = 0; i < conf->n_partitions; i++)
+		check_partition(&c, i);
+	conf->default_partition = default_find(reader, "partitions");
+	conf->default_qos = default_find(reader, "qos");
+	free(c.nodes.v);
+	free(c.accounts.v);
+	free(c.qos.v);
+	free(c.switches.v);
 }

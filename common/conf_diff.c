@@ -15,6 +15,7 @@
 struct change {
 	const struct conf_section *section;
 	const struct conf_key *key; /* NULL: the entry itself, added or removed */
+	char *path;                 /* of the key in its entry, "quota.limit"; NULL: no key */
 	char *what;                 /* " 64 -> 128", " added", " removed" */
 	const char *name;           /* of the entry, borrowed; NULL: not of a list */
 	size_t order;
@@ -25,14 +26,15 @@ struct changes {
 	size_t n, cap;
 };
 
+/* Takes over `path` and `what`. */
 static void change_add(struct changes *c, const struct conf_section *section,
-        const struct conf_key *key, const char *name, char *what)
+        const struct conf_key *key, char *path, const char *name, char *what)
 {
 	if (c->n == c->cap) {
 		c->cap = c->cap ? c->cap * 2 : 16;
 		c->v = xrealloc(c->v, c->cap, sizeof(*c->v));
 	}
-	c->v[c->n] = (struct change){ section, key, what, name, c->n };
+	c->v[c->n] = (struct change){ section, key, path, what, name, c->n };
 	c->n++;
 }
 
@@ -41,23 +43,54 @@ static char *value_of(const struct conf_key *key, const void *base, const struct
 	struct strbuf out = { 0 };
 
 	conf_value_print(key, base, conf, &out);
-	if (!out.len)
-		strbuf_adds(&out, "\"\"");
 	return strbuf_take(&out);
 }
 
-static void compare_keys(struct changes *changes, const struct conf_section *section,
-        const char *name, const void *from, const struct conf *conf_from, const void *to,
-        const struct conf *conf_to)
-{
-	for (size_t k = 0; k < section->n_keys; k++) {
-		const struct conf_key *key = &section->keys[k];
-		char *a = value_of(key, from, conf_from), *b = value_of(key, to, conf_to);
+/* Two entries of one name, or two groups, that are compared. */
+struct pair {
+	struct changes *changes;
+	const struct conf_section *section;
+	const char *name;
+	const struct conf *conf_from, *conf_to;
+};
 
-		if (strcmp(a, b))
-			change_add(changes, section, key, name, xasprintf(" %s -> %s", a, b));
-		free(a);
-		free(b);
+static void compare_keys(const struct pair *p, const struct conf_keys *keys, const char *prefix,
+        const void *from, const void *to);
+
+/* By its keys; a group that says by its mere presence something is told of where these do not. */
+static void compare_group(const struct pair *p, const struct conf_key *key, const char *path,
+        const void *from, const void *to)
+{
+	char *prefix = xasprintf("%s.", path);
+	size_t before = p->changes->n;
+	bool was = !conf_value_none(key, from), is = !conf_value_none(key, to);
+
+	compare_keys(p, key->group, prefix, conf_group_base(key, from), conf_group_base(key, to));
+	if (p->changes->n == before && was != is)
+		change_add(p->changes, p->section, key, xstrdup(path), p->name,
+		        xstrdup(is ? " added" : " removed"));
+	free(prefix);
+}
+
+static void compare_keys(const struct pair *p, const struct conf_keys *keys, const char *prefix,
+        const void *from, const void *to)
+{
+	for (size_t k = 0; k < keys->n; k++) {
+		const struct conf_key *key = &keys->v[k];
+		char *path = xasprintf("%s%s", prefix, key->name), *a, *b;
+
+		if (key->group) {
+			compare_group(p, key, path, from, to);
+		} else if (!conf_value_same(key, from, p->conf_from, to, p->conf_to)) {
+			a = value_of(key, from, p->conf_from);
+			b = value_of(key, to, p->conf_to);
+			change_add(p->changes, p->section, key, path, p->name,
+			        xasprintf(" %s -> %s", a, b));
+			free(a);
+			free(b);
+			continue; /* the path is the change's now */
+		}
+		free(path);
 	}
 }
 
@@ -83,7 +116,7 @@ static struct named *sorted(
 	v = xcalloc(*n, sizeof(*v));
 	for (size_t i = 0; i < *n; i++) {
 		v[i].base = conf_section_base(section, raw, i);
-		memcpy(&v[i].name, (const char *)v[i].base + section->keys[0].at, sizeof(char *));
+		v[i].name = conf_section_name(section, raw, i);
 	}
 	if (*n)
 		qsort(v, *n, sizeof(*v), compare_named);
@@ -100,12 +133,13 @@ static void compare_list(struct changes *changes, const struct conf_section *sec
 		int d = i == n_a ? 1 : j == n_b ? -1 : compare_named(&a[i], &b[j]);
 
 		if (d < 0)
-			change_add(changes, section, NULL, a[i].name, xstrdup(" removed"));
+			change_add(changes, section, NULL, NULL, a[i].name, xstrdup(" removed"));
 		else if (d > 0)
-			change_add(changes, section, NULL, b[j].name, xstrdup(" added"));
+			change_add(changes, section, NULL, NULL, b[j].name, xstrdup(" added"));
 		else
-			compare_keys(changes, section, a[i].name, a[i].base, &from->conf, b[j].base,
-			        &to->conf);
+			compare_keys(&(struct pair){ changes, section, a[i].name, &from->conf,
+			                     &to->conf },
+			        &section->keys, "", a[i].base, b[j].base);
 		i += d <= 0;
 		j += d >= 0;
 	}
@@ -115,11 +149,17 @@ static void compare_list(struct changes *changes, const struct conf_section *sec
 
 /* --- lines ----------------------------------------------------------------------------------- */
 
+/* The same key in the same group, not only the same row? */
+static int compare_paths(const struct change *a, const struct change *b)
+{
+	return strcmp(a->path ? a->path : "", b->path ? b->path : "");
+}
+
 /* Are both one change of nodes, in more places? */
 static bool alike(const struct change *a, const struct change *b)
 {
 	return a->section == b->section && a->section->hosts && a->key == b->key &&
-	       !strcmp(a->what, b->what);
+	       !compare_paths(a, b) && !strcmp(a->what, b->what);
 }
 
 /* The same change of nodes next to each other; otherwise as they were found. */
@@ -132,7 +172,9 @@ static int compare_changes(const void *a, const void *b)
 		return x->section < y->section ? -1 : 1;
 	if (x->section->hosts && x->key != y->key)
 		return x->key < y->key ? -1 : 1;
-	d = x->section->hosts ? strcmp(x->what, y->what) : 0;
+	d = x->section->hosts ? compare_paths(x, y) : 0;
+	if (!d && x->section->hosts)
+		d = strcmp(x->what, y->what);
 	return d ? d : (x->order > y->order) - (x->order < y->order);
 }
 
@@ -155,8 +197,8 @@ static char *line_make(const struct change *v, size_t n)
 	} else if (v->name) {
 		strbuf_addf(&line, ".%s", v->name);
 	}
-	if (v->key)
-		strbuf_addf(&line, "%s%s", line.len ? "." : "", v->key->name);
+	if (v->path)
+		strbuf_addf(&line, "%s%s", line.len ? "." : "", v->path);
 	strbuf_adds(&line, v->what);
 	return strbuf_take(&line);
 }
@@ -214,16 +256,18 @@ int conf_diff(const struct conf *from, const struct conf *to, char ***lines, str
 		if (s->list)
 			compare_list(&changes, s, &a, &b);
 		else if (!s->defaults)
-			compare_keys(&changes, s, NULL, conf_section_base(s, &a, 0), from,
-			        conf_section_base(s, &b, 0), to);
+			compare_keys(&(struct pair){ &changes, s, NULL, from, to }, &s->keys, "",
+			        conf_section_base(s, &a, 0), conf_section_base(s, &b, 0));
 	}
 	if (changes.n)
 		qsort(changes.v, changes.n, sizeof(*changes.v), compare_changes);
 	rc = fixed_check(&changes, err);
 	if (rc == 0)
 		rc = lines_make(&changes, lines);
-	for (size_t i = 0; i < changes.n; i++)
+	for (size_t i = 0; i < changes.n; i++) {
+		free(changes.v[i].path);
 		free(changes.v[i].what);
+	}
 	free(changes.v);
 	return rc;
 }

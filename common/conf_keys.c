@@ -75,11 +75,76 @@ static int check_log_level(const char *value, struct error *err)
 	return error_set(err, ERR_CONFIG, "must be \"error\", \"warning\", \"info\" or \"debug\"");
 }
 
+static int check_member(const char *value, struct error *err)
+{
+	static const char what[] = "must be a user, a Unix group as in \"@staff\", or \"*\"";
+
+	if (!strcmp(value, "*"))
+		return 0;
+	value += *value == '@' || *value == '_';
+	return *value ? only(value, "-_.@$\\+", what, err) : error_set(err, ERR_CONFIG, what);
+}
+
 /* --- the rows -------------------------------------------------------------------------------- */
+
+#define YEAR      (365 * DAY)
+#define COUNT_MAX 1000000000 /* in limits: more than there can be */
+#define PRICE_MAX 1000000
+
+#define KEYS(rows)                .v = (rows), .n = sizeof(rows) / sizeof((rows)[0])
+#define IN_GROUP(type, field, of) CONF_GROUP, .at = offsetof(type, field), .group = &(of)
+
+#define LIM(field) AT(struct conf_limits, field), .optional = true, .reload = true
+static const struct conf_key limits_keys[] = {
+	{ "gpus", CONF_AMOUNTS, .max = AMOUNT_COUNT_MAX, .any = true, LIM(gpus),
+	        .help = "GPUs at a time, by type" },
+	{ "gpu_mem", CONF_SIZE, .unit = MIB, .max = TIB_M * TIB_M, LIM(gpu_mem_mb),
+	        .help = "nominal memory of GPUs at a time" },
+	{ "cpus", CONF_COUNT, .max = COUNT_MAX, LIM(cpus), .help = "CPUs at a time" },
+	{ "mem", CONF_SIZE, .unit = MIB, .max = TIB_M * TIB_M, LIM(mem_mb),
+	        .help = "host memory at a time" },
+	{ "nodes", CONF_COUNT, .max = COUNT_MAX, LIM(nodes), .help = "nodes at a time" },
+	{ "running", CONF_COUNT, .max = COUNT_MAX, LIM(running), .help = "jobs that run" },
+	{ "queued", CONF_COUNT, .max = COUNT_MAX, LIM(queued),
+	        .help = "jobs that wait or run; beyond, submits are refused" },
+	{ "time", CONF_TIME, .unit = S, .min = 1, .max = 10 * YEAR, LIM(time_s),
+	        .help = "the time limit of each job" },
+	{ "gpu_hours", CONF_GPU_HOURS, .min = 60, .max = YEAR, LIM(gpu_hours),
+	        .n_at = offsetof(struct conf_limits, gpu_hours_window_s),
+	        .help = "GPU-hours within any time of the length given" },
+};
+static const struct conf_keys limits_group = { "limits", KEYS(limits_keys) };
+
+/* The limits of three scopes, which partitions, accounts and QOS have alike. */
+#define LIMITS(type)                                                                  \
+	{ "limits", IN_GROUP(type, limits, limits_group), .reload = true,             \
+		.help = "limits of all its jobs together" },                          \
+	        { "per_user", IN_GROUP(type, per_user, limits_group), .reload = true, \
+		        .help = "limits of all its jobs of one user" },               \
+	{                                                                             \
+		"per_job", IN_GROUP(type, per_job, limits_group),                     \
+		        .reload = true, .help = "limits of each of its jobs"          \
+	}
+
+#define QUOTA(field) AT(struct conf_quota, field), .reload = true
+static const struct conf_key quota_keys[] = {
+	{ "guaranteed", CONF_AMOUNTS, .max = AMOUNT_COUNT_MAX, .optional = true, QUOTA(guaranteed),
+	        .help = "GPUs that it can always have; lent while idle" },
+	{ "limit", CONF_AMOUNTS, .max = AMOUNT_COUNT_MAX, .optional = true, .any = true,
+	        QUOTA(limit), .help = "GPUs that it can have with what it borrows" },
+	{ "lend", CONF_AMOUNTS, .max = AMOUNT_COUNT_MAX, .optional = true, QUOTA(lend),
+	        .help = "most of the guaranteed that is lent; a type not given: all" },
+	{ "weight", CONF_REAL, "1", .unit = 1000, .min = 1, .max = 1000000 * 1000, QUOTA(weight),
+	        .help = "its part of what is borrowed, among its siblings" },
+};
+static const struct conf_keys quota_group = { "quota", KEYS(quota_keys) };
 
 static const struct conf_key top_keys[] = {
 	{ "cluster", CONF_TEXT, .min = 1, .max = 64, .check = check_name, AT(struct conf, cluster),
 	        .help = "the cluster's name; jobs are signed for it" },
+	{ "default_account", CONF_TEXT, "", .max = 64, .check = check_name,
+	        AT(struct conf, default_account_name), .reload = true,
+	        .help = "of users whom no account lists; empty: they have none" },
 };
 
 #define CTL(field) AT(struct conf, controller.field)
@@ -138,6 +203,8 @@ static const struct conf_key gpu_type_keys[] = {
 	{ "mem", CONF_SIZE, "0", .unit = MIB, .min = 0, .max = 16 * TIB_M,
 	        AT(struct conf_gpu_type, mem_mb), .reload = true,
 	        .help = "nominal memory of one GPU; 0: not given" },
+	{ "price", CONF_REAL, "0", .unit = 1, .max = PRICE_MAX, AT(struct conf_gpu_type, price),
+	        .reload = true, .help = "what one GPU costs for an hour" },
 };
 
 /* node_defaults has the same keys without the name. */
@@ -152,8 +219,36 @@ static const struct conf_key node_keys[] = {
 	{ "gpus", CONF_GPUS, "", .max = CONF_MAX_GPUS_PER_NODE, AT(struct conf_node, gpus),
 	        .n_at = offsetof(struct conf_node, n_gpus), .reload = true,
 	        .help = "GPUs of the node by type, in the order of their indices" },
+	{ "features", CONF_TEXTS, .min = 1, .max = 64, .check = check_name, .optional = true,
+	        AT(struct conf_node, features), .reload = true,
+	        .help = "what jobs can ask for with --constraint and --prefer" },
 };
 
+static const struct conf_key switch_keys[] = {
+	{ "switch", CONF_TEXT, .min = 1, .max = 64, .check = check_name,
+	        AT(struct conf_switch, name), .reload = true, .help = "its name" },
+	{ "nodes", CONF_TEXT, "", .max = 1 << 20, AT(struct conf_switch, node_names),
+	        .reload = true, .help = "of a leaf: its nodes as a hostlist, or ALL" },
+	{ "switches", CONF_TEXTS, .min = 1, .max = 64, .check = check_name, .optional = true,
+	        AT(struct conf_switch, switches_names), .reload = true,
+	        .help = "of any other: the switches that it joins" },
+};
+
+/* In the order of their enums. */
+static const char *const preempt_words[] = { "off", "requeue", "cancel", NULL };
+static const char *const place_words[] = { "pack", "spread", NULL };
+static const char *const state_words[] = { "up", "drain", "down", "inactive", NULL };
+
+static const struct conf_key per_gpu_keys[] = {
+	{ "cpus", CONF_COUNT, "0", .max = 65536, AT(struct conf_partition, per_gpu_cpus),
+	        .reload = true, .help = "CPUs for each GPU; 0: not given" },
+	{ "mem", CONF_SIZE, "0", .unit = MIB, .max = 1024 * TIB_M,
+	        AT(struct conf_partition, per_gpu_mem_mb), .reload = true,
+	        .help = "host memory for each GPU; 0: not given" },
+};
+static const struct conf_keys per_gpu_group = { "per_gpu", KEYS(per_gpu_keys) };
+
+#define PART(field) AT(struct conf_partition, field), .reload = true
 static const struct conf_key partition_keys[] = {
 	{ "name", CONF_TEXT, .min = 1, .max = 64, .check = check_name,
 	        AT(struct conf_partition, name), .reload = true, .help = "what jobs call it" },
@@ -175,28 +270,142 @@ static const struct conf_key partition_keys[] = {
 	{ "default_mem", CONF_SIZE, "0", .unit = MIB, .min = 0, .max = 1024 * TIB_M,
 	        AT(struct conf_partition, default_mem_mb), .reload = true,
 	        .help = "host memory of jobs that ask for none; 0: none is booked" },
+	{ "state", CONF_WORD, "up", .words = state_words, PART(state),
+	        .help = "does it take jobs, and does it start them?" },
+	{ "priority", CONF_COUNT, "1", .max = 1000000, PART(priority),
+	        .help = "counts as its share of the largest partition priority" },
+	{ "preempt_mode", CONF_WORD, "off", .words = preempt_words, PART(preempt_mode),
+	        .help = "what becomes of its jobs that are stopped for others" },
+	{ "min_run", CONF_TIME, "0s", .unit = S, .max = YEAR, PART(min_run_s),
+	        .help = "so long after its start no job is preempted" },
+	{ "place", CONF_WORD, "pack", .words = place_words, PART(place),
+	        .help = "fill nodes up, or spread jobs over them" },
+	{ "plan_depth", CONF_COUNT, "100", .max = 10000, PART(plan_depth),
+	        .help = "so many that wait are given a planned start" },
+	{ "require_gpu", CONF_BOOL, "false", PART(require_gpu),
+	        .help = "are jobs without GPUs refused?" },
+	{ "per_gpu", CONF_GROUP, .group = &per_gpu_group, .reload = true,
+	        .help = "what jobs that do not say get for each of their GPUs" },
+	{ "accounts", CONF_TEXTS, .min = 1, .max = 64, .check = check_name, .optional = true,
+	        PART(accounts_names),
+	        .help = "who may use it, with all accounts below; none: all" },
+	LIMITS(struct conf_partition),
+	{ "per_job_min", IN_GROUP(struct conf_partition, per_job_min, limits_group), .reload = true,
+	        .help = "what each of its jobs must ask for, at least" },
 };
 
-#define KEYS(rows)    .keys = (rows), .n_keys = sizeof(rows) / sizeof((rows)[0])
+#define ACCT(field) AT(struct conf_account, field), .reload = true
+static const struct conf_key account_keys[] = {
+	{ "name", CONF_TEXT, .min = 1, .max = 64, .check = check_name, ACCT(name),
+	        .help = "what jobs call it" },
+	{ "parent", CONF_TEXT, "", .max = 64, .check = check_name, ACCT(parent_name),
+	        .help = "the account that it is a part of; empty: none" },
+	{ "shares", CONF_COUNT, "1", .min = 1, .max = COUNT_MAX, ACCT(shares),
+	        .help = "its part of its parent, among its siblings" },
+	{ "members", CONF_TEXTS, .min = 1, .max = 64, .check = check_member, .optional = true,
+	        ACCT(members), .help = "who may use it: users, \"@group\", or \"*\" for all" },
+	{ "required_labels", CONF_TEXTS, .min = 1, .max = 64, .check = check_name, .optional = true,
+	        ACCT(required_labels), .help = "labels that its jobs must have" },
+	{ "quota", IN_GROUP(struct conf_account, quota, quota_group), .reload = true,
+	        .given_at = offsetof(struct conf_account, quota.given),
+	        .help = "GPUs among its siblings: kept for it, lent and borrowed" },
+	LIMITS(struct conf_account),
+};
+
+#define QOS(field) AT(struct conf_qos, field), .reload = true
+static const struct conf_key qos_keys[] = {
+	{ "name", CONF_TEXT, .min = 1, .max = 64, .check = check_name, QOS(name),
+	        .help = "what jobs call it" },
+	{ "default", CONF_BOOL, "false", QOS(is_default),
+	        .help = "for jobs that name no QOS; one at most" },
+	{ "priority", CONF_INTEGER, "0", .max = 1000000, QOS(priority),
+	        .help = "counts as its share of the largest QOS priority" },
+	{ "max_wait", CONF_TIME, "none", "none", .unit = S, .min = 1, .max = YEAR, QOS(max_wait_s),
+	        .help = "priority climbs as a job has waited nearly so long" },
+	{ "preempts", CONF_TEXTS, .min = 1, .max = 64, .check = check_name, .optional = true,
+	        QOS(preempts_names), .help = "QOS whose jobs it may stop, and those they may" },
+	{ "accounts", CONF_TEXTS, .min = 1, .max = 64, .check = check_name, .optional = true,
+	        QOS(accounts_names), .help = "who may use it, with all accounts below; none: all" },
+	{ "usage_factor", CONF_REAL, "1", .unit = 1, .max = 1000, QOS(usage_factor),
+	        .help = "what its jobs use is billed so many times" },
+	{ "min_run", CONF_TIME, .unit = S, .max = YEAR, .optional = true, QOS(min_run_s),
+	        .help = "so long no job is preempted; none: as its partition says" },
+	LIMITS(struct conf_qos),
+};
+
+#define WEIGHT(field) .max = COUNT_MAX, AT(struct conf_priority, field), .reload = true
+static const struct conf_key weight_keys[] = {
+	{ "age", CONF_COUNT, "1000", WEIGHT(age), .help = "of the time that a job has waited" },
+	{ "fair_share", CONF_COUNT, "10000", WEIGHT(fair_share),
+	        .help = "of what account and user have used against their shares" },
+	{ "size", CONF_COUNT, "500", WEIGHT(size), .help = "of the GPUs and CPUs asked for" },
+	{ "partition", CONF_COUNT, "1000", WEIGHT(partition),
+	        .help = "of the partition's priority" },
+	{ "qos", CONF_COUNT, "5000", WEIGHT(qos), .help = "of the QOS's priority" },
+	{ "wait_target", CONF_COUNT, "5000", WEIGHT(wait_target),
+	        .help = "of the time waited as a part of max_wait" },
+};
+static const struct conf_keys weights_group = { "weights", KEYS(weight_keys) };
+
+static const struct conf_key priority_keys[] = {
+	{ "weights", CONF_GROUP, .group = &weights_group, .reload = true,
+	        .help = "what the factors of a job's priority, each 0 to 1, are worth" },
+	{ "age_max", CONF_TIME, "7-00:00:00", .unit = S, .min = 1, .max = 10 * YEAR,
+	        AT(struct conf_priority, age_max_s), .reload = true,
+	        .help = "a job that has waited so long has the whole factor age" },
+	{ "half_life", CONF_TIME, "14-00:00:00", "never", .unit = S, .min = 1, .max = 10 * YEAR,
+	        AT(struct conf_priority, half_life_s), .reload = true,
+	        .help = "after so long usage counts half in fair-share" },
+};
+
+static const struct conf_key price_keys[] = {
+	{ "currency", CONF_TEXT, "", .max = 16, AT(struct conf_prices, currency), .reload = true,
+	        .help = "shown with what jobs cost" },
+	{ "cpu", CONF_REAL, "0", .unit = 1, .max = PRICE_MAX, AT(struct conf_prices, cpu),
+	        .reload = true, .help = "what one CPU costs for an hour" },
+	{ "mem_gb", CONF_REAL, "0", .unit = 1, .max = PRICE_MAX, AT(struct conf_prices, mem_gb),
+	        .reload = true, .help = "what one G of host memory costs for an hour" },
+};
+
+static const struct conf_key licence_keys[] = {
+	{ "name", CONF_TEXT, .min = 1, .max = 64, .check = check_name,
+	        AT(struct conf_licence, name), .reload = true, .help = "what jobs call it" },
+	{ "count", CONF_COUNT, .max = COUNT_MAX, AT(struct conf_licence, count), .reload = true,
+	        .help = "so many are in use at a time, at most" },
+};
+
 #define RAW(field)    offsetof(struct conf_raw, field)
 #define LIST(v, n, t) .list = true, .at = RAW(v), .n_at = RAW(n), .size = sizeof(t)
 
-/* In the order they are read: what others refer to comes first. */
+/* In the order they are read: the GPU types come before what counts GPUs. */
 const struct conf_section conf_sections[] = {
-	{ "", KEYS(top_keys), .at = RAW(conf) },
-	{ "controller", KEYS(controller_keys), .at = RAW(conf) },
-	{ "gpu_types", KEYS(gpu_type_keys),
+	{ "", { KEYS(top_keys) }, .at = RAW(conf) },
+	{ "controller", { KEYS(controller_keys) }, .at = RAW(conf) },
+	{ "prices", { KEYS(price_keys) }, .at = RAW(conf.prices) },
+	{ "gpu_types", { KEYS(gpu_type_keys) },
 	        LIST(conf.gpu_types, conf.n_gpu_types, struct conf_gpu_type),
 	        .max = CONF_MAX_GPU_TYPES },
-	{ "node_defaults", .keys = node_keys + 1,
-	        .n_keys = sizeof(node_keys) / sizeof(node_keys[0]) - 1, .defaults = true,
-	        .at = RAW(node_defaults) },
-	{ "nodes", KEYS(node_keys), LIST(entries, n_entries, struct conf_node),
+	{ "node_defaults",
+	        { .v = node_keys + 1, .n = sizeof(node_keys) / sizeof(node_keys[0]) - 1 },
+	        .defaults = true, .at = RAW(node_defaults) },
+	{ "nodes", { KEYS(node_keys) }, LIST(entries, n_entries, struct conf_node),
 	        .max = CONF_MAX_NODES, .required = true, .hosts = true,
 	        .defaults_at = RAW(node_defaults) },
-	{ "partitions", KEYS(partition_keys),
+	{ "topology", { KEYS(switch_keys) },
+	        LIST(conf.switches, conf.n_switches, struct conf_switch),
+	        .max = CONF_MAX_SWITCHES },
+	{ "partitions", { KEYS(partition_keys) },
 	        LIST(conf.partitions, conf.n_partitions, struct conf_partition),
 	        .max = CONF_MAX_PARTITIONS, .required = true },
+	{ "accounts", { KEYS(account_keys) },
+	        LIST(conf.accounts, conf.n_accounts, struct conf_account),
+	        .max = CONF_MAX_ACCOUNTS },
+	{ "qos", { KEYS(qos_keys) }, LIST(conf.qos, conf.n_qos, struct conf_qos),
+	        .max = CONF_MAX_QOS },
+	{ "priority", { KEYS(priority_keys) }, .at = RAW(conf.priority) },
+	{ "licences", { KEYS(licence_keys) },
+	        LIST(conf.licences, conf.n_licences, struct conf_licence),
+	        .max = CONF_MAX_LICENCES },
 };
 const size_t conf_n_sections = sizeof(conf_sections) / sizeof(conf_sections[0]);
 
@@ -211,11 +420,11 @@ const struct conf_section *conf_section_find(const char *name)
 	return NULL;
 }
 
-const struct conf_key *conf_key_find(const struct conf_section *section, const char *name)
+const struct conf_key *conf_key_find(const struct conf_keys *keys, const char *name)
 {
-	for (size_t i = 0; i < section->n_keys; i++) {
-		if (!strcmp(section->keys[i].name, name))
-			return &section->keys[i];
+	for (size_t i = 0; i < keys->n; i++) {
+		if (!strcmp(keys->v[i].name, name))
+			return &keys->v[i];
 	}
 	return NULL;
 }
@@ -239,28 +448,62 @@ void *conf_section_base(const struct conf_section *section, const struct conf_ra
 	return base + i * section->size;
 }
 
+const char *conf_section_name(
+        const struct conf_section *section, const struct conf_raw *raw, size_t i)
+{
+	const char *name;
+
+	memcpy(&name, (const char *)conf_section_base(section, raw, i) + section->keys.v[0].at,
+	        sizeof(name));
+	return name;
+}
+
+void *conf_group_base(const struct conf_key *key, const void *base)
+{
+	return (char *)base + key->at;
+}
+
+/* The row of one key, whose path starts with `prefix`. */
+static void print_key(const struct conf_key *key, const char *prefix, FILE *out)
+{
+	struct strbuf path = { 0 }, limits = { 0 }, def = { 0 };
+
+	strbuf_addf(&path, "%s%s", prefix, key->name);
+	if (key->def)
+		strbuf_addf(&def, conf_value_quoted(key) ? "\"%s\"" : "%s", key->def);
+	else
+		strbuf_adds(&def, key->optional ? "(none)" : "(required)");
+	conf_value_limits(key, &limits);
+	fprintf(out, "%-36s %-9s %-20s %-36s %-8s %s\n", path.s, conf_type_name(key), def.s,
+	        limits.len ? limits.s : "-", key->reload ? "reload" : "restart", key->help);
+	strbuf_free(&path);
+	strbuf_free(&limits);
+	strbuf_free(&def);
+}
+
+static void print_group(const struct conf_keys *keys, const char *prefix, FILE *out)
+{
+	for (size_t i = 0; i < keys->n; i++) {
+		struct strbuf inner = { 0 };
+
+		if (keys->v[i].group) {
+			strbuf_addf(&inner, "%s%s.", prefix, keys->v[i].name);
+			print_group(keys->v[i].group, inner.s, out);
+			strbuf_free(&inner);
+		} else {
+			print_key(&keys->v[i], prefix, out);
+		}
+	}
+}
+
 void conf_print_keys(FILE *out)
 {
 	for (size_t i = 0; i < conf_n_sections; i++) {
 		const struct conf_section *s = &conf_sections[i];
+		struct strbuf prefix = { 0 };
 
-		for (size_t k = 0; k < s->n_keys; k++) {
-			const struct conf_key *key = &s->keys[k];
-			struct strbuf path = { 0 }, limits = { 0 }, def = { 0 };
-
-			strbuf_addf(&path, "%s%s%s%s", s->name, s->list ? "[]" : "",
-			        *s->name ? "." : "", key->name);
-			if (key->def)
-				strbuf_addf(
-				        &def, conf_value_quoted(key) ? "\"%s\"" : "%s", key->def);
-			conf_value_limits(key, &limits);
-			fprintf(out, "%-28s %-7s %-20s %-36s %-8s %s\n", path.s,
-			        conf_type_name(key->type), key->def ? def.s : "(required)",
-			        limits.len ? limits.s : "-", key->reload ? "reload" : "restart",
-			        key->help);
-			strbuf_free(&path);
-			strbuf_free(&limits);
-			strbuf_free(&def);
-		}
+		strbuf_addf(&prefix, "%s%s%s", s->name, s->list ? "[]" : "", *s->name ? "." : "");
+		print_group(&s->keys, prefix.s, out);
+		strbuf_free(&prefix);
 	}
 }

@@ -7,30 +7,25 @@
 #include "common/hostlist.h"
 #include "common/xalloc.h"
 
-/* Text between quotes. */
-static void print_escaped(const char *s, FILE *out)
+static void print_keys(const struct conf_keys *keys, const void *base, const struct conf *conf,
+        const char *indent, FILE *out)
 {
-	for (; *s; s++) {
-		if (*s == '"' || *s == '\\')
-			fputc('\\', out);
-		fputc(*s, out);
-	}
-}
+	for (size_t k = 0; k < keys->n; k++) {
+		const struct conf_key *key = &keys->v[k];
+		struct strbuf text = { 0 };
 
-static void print_keys(const struct conf_section *section, const void *base,
-        const struct conf *conf, const char *indent, FILE *out)
-{
-	for (size_t k = 0; k < section->n_keys; k++) {
-		const struct conf_key *key = &section->keys[k];
-		const char *quote = conf_value_quoted(key) ? "\"" : "";
-		struct strbuf value = { 0 };
-
-		conf_value_print(key, base, conf, &value);
-		fprintf(out, "%s%s = %s", indent, key->name, quote);
-		if (value.len)
-			print_escaped(value.s, out);
-		fprintf(out, "%s;\n", quote);
-		strbuf_free(&value);
+		if (conf_value_none(key, base))
+			continue;
+		if (key->group) {
+			strbuf_addf(&text, "%s\t", indent);
+			fprintf(out, "%s%s = {\n", indent, key->name);
+			print_keys(key->group, conf_group_base(key, base), conf, text.s, out);
+			fprintf(out, "%s};\n", indent);
+		} else {
+			conf_value_write(key, base, conf, &text);
+			fprintf(out, "%s%s = %s;\n", indent, key->name, text.s);
+		}
+		strbuf_free(&text);
 	}
 }
 
@@ -39,14 +34,14 @@ static void print_section(const struct conf_section *section, const struct conf_
 	size_t n = conf_section_count(section, raw);
 
 	if (!*section->name) {
-		print_keys(section, conf_section_base(section, raw, 0), &raw->conf, "", out);
+		print_keys(&section->keys, conf_section_base(section, raw, 0), &raw->conf, "", out);
 		return;
 	}
 	fprintf(out, "%s = %s\n", section->name, section->list ? "(" : "{");
 	for (size_t i = 0; i < n; i++) {
 		if (section->list)
 			fputs("\t{\n", out);
-		print_keys(section, conf_section_base(section, raw, i), &raw->conf,
+		print_keys(&section->keys, conf_section_base(section, raw, i), &raw->conf,
 		        section->list ? "\t\t" : "\t", out);
 		if (section->list)
 			fprintf(out, "\t}%s\n", i + 1 < n ? "," : "");
@@ -54,10 +49,16 @@ static void print_section(const struct conf_section *section, const struct conf_
 	fprintf(out, "%s;\n", section->list ? ")" : "}");
 }
 
-static bool same_node(const struct conf_node *a, const struct conf_node *b)
+/* Do two nodes differ in nothing but their names, which are their first key? */
+static bool same_node(const struct conf *conf, const struct conf_node *a, const struct conf_node *b)
 {
-	return a->cpus == b->cpus && a->mem_mb == b->mem_mb && a->n_gpus == b->n_gpus &&
-	       (!a->n_gpus || !memcmp(a->gpus, b->gpus, a->n_gpus * sizeof(*a->gpus)));
+	const struct conf_keys *keys = &conf_section_find("nodes")->keys;
+
+	for (size_t k = 1; k < keys->n; k++) {
+		if (!conf_value_same(&keys->v[k], a, conf, b, conf))
+			return false;
+	}
+	return true;
 }
 
 /* Nodes that are alike and stand in natural order become one entry, so that a list of them gives
@@ -74,7 +75,7 @@ static void entries_make(struct conf_raw *raw)
 		names[0] = conf->nodes[i].name;
 		for (end = i + 1; end < conf->n_nodes; end++) {
 			names[end - i] = conf->nodes[end].name;
-			if (!same_node(&conf->nodes[i], &conf->nodes[end]) ||
+			if (!same_node(conf, &conf->nodes[i], &conf->nodes[end]) ||
 			        hostlist_name_compare(names[end - i - 1], names[end - i]) > 0)
 				break;
 		}
@@ -84,11 +85,23 @@ static void entries_make(struct conf_raw *raw)
 	free(names);
 }
 
+/* Accounts as the file has them: their order there says which is a user's default. */
+static void accounts_make(struct conf_raw *raw)
+{
+	struct conf *conf = &raw->conf;
+	struct conf_account *v = xcalloc(conf->n_accounts, sizeof(*v));
+
+	for (size_t i = 0; i < conf->n_accounts; i++)
+		v[conf->accounts[i].rank] = conf->accounts[i];
+	conf->accounts = v;
+}
+
 void conf_print(const struct conf *conf, FILE *out)
 {
 	struct conf_raw raw = { .conf = *conf };
 
 	entries_make(&raw);
+	accounts_make(&raw);
 	for (size_t i = 0; i < conf_n_sections; i++) {
 		if (!conf_sections[i].defaults)
 			print_section(&conf_sections[i], &raw, out);
@@ -96,4 +109,5 @@ void conf_print(const struct conf *conf, FILE *out)
 	for (size_t i = 0; i < raw.n_entries; i++)
 		free(raw.entries[i].name);
 	free(raw.entries);
+	free(raw.conf.accounts);
 }

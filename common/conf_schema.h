@@ -1,13 +1,15 @@
 /* conf_schema.h - the tables behind conf.h, for conf*.c alone
  *
  * A configuration is sections; a section is one group or a list of groups with names; a group's
- * keys are rows. Everything that is done for each key (reading, default, limits, printing,
- * comparing, the manual's list) walks the rows in conf_keys.c. What cannot be a row, because it
- * joins several keys, is in conf_check.c.
+ * keys are rows, and a row can be a group again, whose keys several rows may share (`limits`).
+ * Everything that is done for each key (reading, default, limits, printing, comparing, the manual's
+ * list) walks the rows in conf_keys.c. What cannot be a row, because it joins several keys, is in
+ * the files of conf_check.h.
  *
  * To add a key: a field in conf.h, a row in conf_keys.c, its paragraph in man/gpusched.conf.5 (a
- * test compares), bad values in testsuite/unit/test_conf.c. To add a section: the same, and a row
- * in conf_sections; a list also needs its array and count in struct conf.
+ * test compares), bad values in testsuite/unit/test_conf_bad.c. To add a section: the same, and a
+ * row in conf_sections; a list also needs its array and count in struct conf. To add a type: a row
+ * in conf_value.c, and one in conf.c of how it looks in the file.
  */
 #ifndef COMMON_CONF_SCHEMA_H
 #define COMMON_CONF_SCHEMA_H
@@ -23,34 +25,54 @@
 #include "common/strbuf.h"
 
 enum conf_type {
-	CONF_TEXT,  /* char *, owned, plain text of `min` to `max` bytes */
-	CONF_COUNT, /* unsigned of 32 or 64 bits */
-	CONF_BOOL,  /* bool */
-	CONF_TIME,  /* unsigned, in units of `unit` ms; quoted in the file, with a unit */
-	CONF_SIZE,  /* unsigned, in units of `unit` bytes; the same */
-	CONF_GPUS,  /* struct conf_gpu_count *, owned; their number at `n_at` */
+	CONF_TEXT,      /* char *, owned, plain text of `min` to `max` bytes */
+	CONF_WORD,      /* an enum: index of one of `words` */
+	CONF_COUNT,     /* unsigned of 32 or 64 bits */
+	CONF_INTEGER,   /* int32_t, -max to max */
+	CONF_REAL,      /* double; `min` and `max` are in 1/unit */
+	CONF_BOOL,      /* bool */
+	CONF_TIME,      /* unsigned, in units of `unit` ms; quoted in the file, with a unit */
+	CONF_SIZE,      /* unsigned, in units of `unit` bytes; the same */
+	CONF_TEXTS,     /* struct conf_texts: a list of texts, each as in CONF_TEXT */
+	CONF_GPUS,      /* struct conf_gpu_count *, owned; their number at `n_at` */
+	CONF_AMOUNTS,   /* struct conf_gpu_amounts; of any type too if `any` */
+	CONF_GPU_HOURS, /* uint64_t; the window, in seconds, is a uint32_t at `n_at` */
+	CONF_GROUP,     /* a group with the keys `group`, their fields relative to `at` */
 	CONF_TYPES,
+};
+
+/* The keys of one group, in the order they are read and printed. */
+struct conf_keys {
+	const char *name; /* of a CONF_GROUP's: the manual's section has it */
+	const struct conf_key *v;
+	size_t n;
 };
 
 struct conf_key {
 	const char *name;
 	enum conf_type type;
-	const char *def;  /* as in the file, without quotes; NULL: the key must be given */
+	const char *def;  /* as in the file, without quotes; NULL: must be given, or is optional */
 	const char *zero; /* the word for 0, which a number then cannot mean; NULL: none */
+	bool optional;    /* not given is "none": all bits are set, or a list is empty */
 	uint64_t unit;
 	uint64_t min, max; /* in the field's unit */
-	bool reload;       /* can be changed while running */
-	size_t at, width;  /* of the field */
+	bool any;
+	bool reload;      /* can be changed while running */
+	size_t at, width; /* of the field */
 	size_t n_at;
-	int (*check)(const char *value, struct error *err); /* of a CONF_TEXT; NULL: any */
+	const char *const *words; /* NULL at the end */
+	const struct conf_keys *group;
+	size_t given_at; /* of a group: a bool that says if it was given; 0: none does */
+	int (*check)(const char *value, struct error *err); /* of a text; NULL: any */
 	const char *help;
 };
 
+#define CONF_TEXTS_MAX 4096 /* in one list */
+
 struct conf_section {
 	const char *name; /* "": the keys outside of all groups */
-	const struct conf_key *keys;
-	size_t n_keys;
-	bool list;     /* a list of groups; their first key is `name` */
+	struct conf_keys keys;
+	bool list;     /* a list of groups; their first key is what they are called */
 	bool required; /* and a list must have an entry */
 	bool hosts;    /* the names are hostlists */
 	bool defaults; /* only gives values to others: not printed, not compared */
@@ -104,37 +126,78 @@ void conf_reader_problems(struct conf_reader *reader, struct conf_problems *out)
 int conf_reader_value(struct conf_reader *reader, const struct conf_key *key,
         const config_setting_t *setting, const char *path, void *base);
 
-/* All that joins several keys: names twice, nodes expanded, partitions joined to nodes. */
+/* All that joins several keys: see conf_check.h. */
 void conf_check(struct conf_reader *reader);
 
 /* --- sections and keys ----------------------------------------------------------------------- */
 
 const struct conf_section *conf_section_find(const char *name);
-const struct conf_key *conf_key_find(const struct conf_section *section, const char *name);
+const struct conf_key *conf_key_find(const struct conf_keys *keys, const char *name);
 
 /* A section's group, or of a list entry i. */
 void *conf_section_base(const struct conf_section *section, const struct conf_raw *raw, size_t i);
 size_t conf_section_count(const struct conf_section *section, const struct conf_raw *raw);
 
+/* What entry i of a list is called; NULL: it could not be read. */
+const char *conf_section_name(
+        const struct conf_section *section, const struct conf_raw *raw, size_t i);
+
+/* Where the keys of a CONF_GROUP are, in the struct at `base`. */
+void *conf_group_base(const struct conf_key *key, const void *base);
+
 /* --- values ---------------------------------------------------------------------------------- */
 
+/* How one type of value is handled; rows in conf_value.c. */
+struct conf_value_type {
+	const char *name;
+	bool quoted; /* does the file have it in quotes? */
+	int (*read)(const struct conf_key *key, const char *text, const struct conf *conf,
+	        void *base, struct error *err);
+	void (*print)(const struct conf_key *key, const void *base, const struct conf *conf,
+	        struct strbuf *out);
+	void (*copy)(const struct conf_key *key, const void *from, void *to);
+	void (*clear)(const struct conf_key *key, void *base);
+	void (*limit)(const struct conf_key *key, uint64_t n, struct strbuf *out); /* or NULL */
+	bool (*none)(const struct conf_key *key, const void *base); /* of an optional key */
+	void (*set_none)(const struct conf_key *key, void *base);
+};
+extern const struct conf_value_type conf_gpus_type, conf_amounts_type, conf_gpu_hours_type;
+
 /* The value of `text` (as in the file, without quotes) into the field of the struct at `base`;
- * `conf` has the GPU types. ERR_CONFIG: what would be right. */
+ * `conf` has the GPU types. Of a CONF_TEXTS it is one more text. ERR_CONFIG: what would be right.
+ */
 int conf_value_read(const struct conf_key *key, const char *text, const struct conf *conf,
         void *base, struct error *err);
 
-/* As in the file, without quotes. */
+/* What a key has that is not given, and no default of node_defaults' kind. */
+void conf_value_default(const struct conf_key *key, const struct conf *conf, void *base);
+
+/* Is it optional and not given? Of a group: is nothing in it to be said? */
+bool conf_value_none(const struct conf_key *key, const void *base);
+
+/* For people: without quotes, "none", `""` for an empty text. Not of a group. */
 void conf_value_print(
         const struct conf_key *key, const void *base, const struct conf *conf, struct strbuf *out);
 
-bool conf_value_quoted(const struct conf_key *key); /* does the file have it in quotes? */
+/* As in the file, with its quotes. Not of a group, and not of what is none. */
+void conf_value_write(
+        const struct conf_key *key, const void *base, const struct conf *conf, struct strbuf *out);
+
+bool conf_value_quoted(const struct conf_key *key);
+
+/* The field of what is a number of 32 or 64 bits; none is the largest. */
+uint64_t conf_value_number(const struct conf_key *key, const void *base);
+
+/* Do both say the same, names counting and not indices? Not of a group. */
+bool conf_value_same(const struct conf_key *key, const void *a, const struct conf *conf_a,
+        const void *b, const struct conf *conf_b);
 
 /* The field as it is in `from`, in `to`, which had none. */
 void conf_value_copy(const struct conf_key *key, const void *from, void *to);
 
 void conf_value_clear(const struct conf_key *key, void *base);
 
-const char *conf_type_name(enum conf_type type);
+const char *conf_type_name(const struct conf_key *key); /* of a group the name of its keys */
 
 /* The limits of a key, for people: "1 to 65535", "1s to 1-00:00:00, or never". "" for none. */
 void conf_value_limits(const struct conf_key *key, struct strbuf *out);

@@ -1,11 +1,14 @@
-/* conf_value.c - the types of values: reading, printing, copying; see conf_schema.h */
+/* conf_value.c - the types of values: reading, printing, copying; see conf_schema.h
+ *
+ * Those that count GPUs are in conf_gpus.c.
+ */
 #include "common/conf_schema.h"
 
 #include <inttypes.h>
+#include <locale.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include "common/amount.h"
 #include "common/text.h"
 #include "common/units.h"
 #include "common/xalloc.h"
@@ -15,7 +18,7 @@
 
 /* --- fields ---------------------------------------------------------------------------------- */
 
-static uint64_t number_get(const struct conf_key *key, const void *base)
+uint64_t conf_value_number(const struct conf_key *key, const void *base)
 {
 	const char *field = (const char *)base + key->at;
 	uint32_t narrow;
@@ -51,31 +54,31 @@ static char **text_at(const struct conf_key *key, const void *base)
 	return (char **)((char *)base + key->at);
 }
 
-static struct conf_gpu_count **gpus_at(const struct conf_key *key, const void *base)
+static struct conf_texts *texts_at(const struct conf_key *key, const void *base)
 {
-	return (struct conf_gpu_count **)((char *)base + key->at);
-}
-
-static size_t *n_gpus_at(const struct conf_key *key, const void *base)
-{
-	return (size_t *)((char *)base + key->n_at);
+	return (struct conf_texts *)((char *)base + key->at);
 }
 
 /* --- text ------------------------------------------------------------------------------------ */
 
-static int text_read(const struct conf_key *key, const char *text, const struct conf *conf,
-        void *base, struct error *err)
+static int text_check_row(const struct conf_key *key, const char *text, struct error *err)
 {
 	size_t n = strlen(text);
 
-	(void)conf;
 	if (n < key->min)
 		return error_set(err, ERR_CONFIG, "must not be empty");
 	if (n > key->max)
 		return error_set(err, ERR_CONFIG, "%zu characters; at most %" PRIu64, n, key->max);
 	if (text_plain_prefix(text, n) != n)
 		return error_set(err, ERR_CONFIG, "must be UTF-8 text without control characters");
-	if (key->check && key->check(text, err) < 0)
+	return key->check ? key->check(text, err) : 0;
+}
+
+static int text_read(const struct conf_key *key, const char *text, const struct conf *conf,
+        void *base, struct error *err)
+{
+	(void)conf;
+	if (text_check_row(key, text, err) < 0)
 		return -1;
 	*text_at(key, base) = xstrdup(text);
 	return 0;
@@ -99,7 +102,76 @@ static void text_clear(const struct conf_key *key, void *base)
 	*text_at(key, base) = NULL;
 }
 
-/* --- numbers: counts, times, sizes ----------------------------------------------------------- */
+/* --- lists of texts -------------------------------------------------------------------------- */
+
+static int texts_read(const struct conf_key *key, const char *text, const struct conf *conf,
+        void *base, struct error *err)
+{
+	struct conf_texts *texts = texts_at(key, base);
+
+	(void)conf;
+	if (text_check_row(key, text, err) < 0)
+		return -1;
+	for (size_t i = 0; i < texts->n; i++) {
+		if (!strcmp(texts->v[i], text))
+			return error_set(err, ERR_CONFIG, "is in the list twice");
+	}
+	texts->v = xrealloc(texts->v, texts->n + 1, sizeof(*texts->v));
+	texts->v[texts->n++] = xstrdup(text);
+	return 0;
+}
+
+static void texts_print(
+        const struct conf_key *key, const void *base, const struct conf *conf, struct strbuf *out)
+{
+	const struct conf_texts *texts = texts_at(key, base);
+
+	(void)conf;
+	for (size_t i = 0; i < texts->n; i++)
+		strbuf_addf(out, "%s%s", i ? "," : "", texts->v[i]);
+}
+
+static void texts_copy(const struct conf_key *key, const void *from, void *to)
+{
+	const struct conf_texts *texts = texts_at(key, from);
+	char **v = texts->n ? xcalloc(texts->n, sizeof(*v)) : NULL;
+
+	for (size_t i = 0; i < texts->n; i++)
+		v[i] = xstrdup(texts->v[i]);
+	*texts_at(key, to) = (struct conf_texts){ v, texts->n };
+}
+
+static bool texts_none(const struct conf_key *key, const void *base)
+{
+	return texts_at(key, base)->n == 0;
+}
+
+static void texts_set_none(const struct conf_key *key, void *base)
+{
+	*texts_at(key, base) = (struct conf_texts){ 0 };
+}
+
+static void texts_clear(const struct conf_key *key, void *base)
+{
+	struct conf_texts *texts = texts_at(key, base);
+
+	for (size_t i = 0; i < texts->n; i++)
+		free(texts->v[i]);
+	free(texts->v);
+	texts_set_none(key, base);
+}
+
+/* --- numbers: counts, times, sizes, words ---------------------------------------------------- */
+
+static bool number_none(const struct conf_key *key, const void *base)
+{
+	return conf_value_number(key, base) == (key->width == 8 ? UINT64_MAX : UINT32_MAX);
+}
+
+static void number_set_none(const struct conf_key *key, void *base)
+{
+	number_set(key, base, UINT64_MAX);
+}
 
 static int number_check(const struct conf_key *key, uint64_t n, void *base, struct error *err)
 {
@@ -115,30 +187,38 @@ static int number_check(const struct conf_key *key, uint64_t n, void *base, stru
 	return -1;
 }
 
-/* As libconfig writes integers: a sign, 0x, L or LL behind. */
+/* As libconfig writes integers: a sign, 0x, L or LL behind. The largest, if it is larger. */
+static int integer_parse(const char *text, bool *negative, uint64_t *n, struct error *err)
+{
+	bool hex;
+	char *end;
+
+	*negative = *text == '-';
+	text += *negative || *text == '+';
+	hex = text[0] == '0' && (text[1] == 'x' || text[1] == 'X');
+	*n = strtoull(text, &end, hex ? 16 : 10);
+	if (end == text || strspn(end, "L") != strlen(end))
+		return error_set(err, ERR_CONFIG, "must be a whole number");
+	return 0;
+}
+
 static int count_read(const struct conf_key *key, const char *text, const struct conf *conf,
         void *base, struct error *err)
 {
-	bool negative = *text == '-', hex;
-	unsigned long long n;
-	char *end;
+	bool negative;
+	uint64_t n;
 
 	(void)conf;
-	text += negative || *text == '+';
-	hex = text[0] == '0' && (text[1] == 'x' || text[1] == 'X');
-	n = strtoull(text, &end, hex ? 16 : 10); /* the largest, if it is larger */
-	if (end == text || strspn(end, "L") != strlen(end))
-		return error_set(err, ERR_CONFIG, "must be a whole number");
-	if (negative && n)
-		n = UINT64_MAX;
-	return number_check(key, n, base, err);
+	if (integer_parse(text, &negative, &n, err) < 0)
+		return -1;
+	return number_check(key, negative && n ? UINT64_MAX : n, base, err);
 }
 
 static void count_print(
         const struct conf_key *key, const void *base, const struct conf *conf, struct strbuf *out)
 {
 	(void)conf;
-	strbuf_addf(out, "%" PRIu64, number_get(key, base));
+	strbuf_addf(out, "%" PRIu64, conf_value_number(key, base));
 }
 
 static int time_read(const struct conf_key *key, const char *text, const struct conf *conf,
@@ -172,7 +252,7 @@ static void time_add(const struct conf_key *key, uint64_t n, struct strbuf *out)
 static void time_print(
         const struct conf_key *key, const void *base, const struct conf *conf, struct strbuf *out)
 {
-	uint64_t n = number_get(key, base);
+	uint64_t n = conf_value_number(key, base);
 
 	(void)conf;
 	if (!n && key->zero)
@@ -205,18 +285,149 @@ static void size_print(
         const struct conf_key *key, const void *base, const struct conf *conf, struct strbuf *out)
 {
 	(void)conf;
-	size_add(key, number_get(key, base), out);
+	size_add(key, conf_value_number(key, base), out);
+}
+
+static int integer_read(const struct conf_key *key, const char *text, const struct conf *conf,
+        void *base, struct error *err)
+{
+	struct strbuf limits = { 0 };
+	bool negative;
+	uint64_t n;
+
+	(void)conf;
+	if (integer_parse(text, &negative, &n, err) < 0)
+		return -1;
+	if (n <= key->max) { /* which fits an int32_t */
+		number_set(key, base, negative ? 0 - n : n);
+		return 0;
+	}
+	conf_value_limits(key, &limits);
+	error_set(err, ERR_CONFIG, "must be %s", limits.s);
+	strbuf_free(&limits);
+	return -1;
+}
+
+static void integer_print(
+        const struct conf_key *key, const void *base, const struct conf *conf, struct strbuf *out)
+{
+	(void)conf;
+	strbuf_addf(out, "%" PRId32, (int32_t)(uint32_t)conf_value_number(key, base));
+}
+
+static int word_read(const struct conf_key *key, const char *text, const struct conf *conf,
+        void *base, struct error *err)
+{
+	struct strbuf limits = { 0 };
+
+	(void)conf;
+	for (size_t i = 0; key->words[i]; i++) {
+		if (!strcmp(key->words[i], text)) {
+			number_set(key, base, i);
+			return 0;
+		}
+	}
+	conf_value_limits(key, &limits);
+	error_set(err, ERR_CONFIG, "must be %s", limits.s);
+	strbuf_free(&limits);
+	return -1;
+}
+
+static void word_print(
+        const struct conf_key *key, const void *base, const struct conf *conf, struct strbuf *out)
+{
+	(void)conf;
+	strbuf_adds(out, key->words[conf_value_number(key, base)]);
 }
 
 static void number_copy(const struct conf_key *key, const void *from, void *to)
 {
-	number_set(key, to, number_get(key, from));
+	number_set(key, to, conf_value_number(key, from));
 }
 
 static void nothing_clear(const struct conf_key *key, void *base)
 {
 	(void)key;
 	(void)base;
+}
+
+/* --- numbers with a point -------------------------------------------------------------------- */
+
+/* The file has points whatever the user's language has. Returns the locale to go back to. */
+static locale_t points_begin(locale_t *points)
+{
+	*points = newlocale(LC_NUMERIC_MASK, "C", (locale_t)0);
+	return *points ? uselocale(*points) : (locale_t)0;
+}
+
+static void points_end(locale_t points, locale_t before)
+{
+	if (points) {
+		uselocale(before);
+		freelocale(points);
+	}
+}
+
+static bool same_real(double a, double b)
+{
+	return a >= b && a <= b;
+}
+
+/* In as few digits as read back as the same. */
+static void real_add(double value, struct strbuf *out)
+{
+	locale_t points, before = points_begin(&points);
+	char digits[32] = "";
+
+	snprintf(digits, sizeof(digits), "%.0f", value < 1e15 ? value : 0);
+	for (int n = 1; n <= 17 && !same_real(strtod(digits, NULL), value); n++)
+		snprintf(digits, sizeof(digits), "%.*g", n, value);
+	points_end(points, before);
+	strbuf_adds(out, digits);
+}
+
+static int real_read(const struct conf_key *key, const char *text, const struct conf *conf,
+        void *base, struct error *err)
+{
+	locale_t points, before = points_begin(&points);
+	struct strbuf limits = { 0 };
+	char *end;
+	double n = strtod(text, &end);
+
+	(void)conf;
+	points_end(points, before);
+	if (end == text || strspn(end, "L") != strlen(end))
+		return error_set(err, ERR_CONFIG, "must be a number");
+	n += 0.0; /* no negative zero */
+	if (n >= (double)key->min / (double)key->unit &&
+	        n <= (double)key->max / (double)key->unit) {
+		memcpy((char *)base + key->at, &n, sizeof(n));
+		return 0;
+	}
+	conf_value_limits(key, &limits);
+	error_set(err, ERR_CONFIG, "must be %s", limits.s);
+	strbuf_free(&limits);
+	return -1;
+}
+
+static void real_print(
+        const struct conf_key *key, const void *base, const struct conf *conf, struct strbuf *out)
+{
+	double n;
+
+	(void)conf;
+	memcpy(&n, (const char *)base + key->at, sizeof(n));
+	real_add(n, out);
+}
+
+static void real_copy(const struct conf_key *key, const void *from, void *to)
+{
+	memcpy((char *)to + key->at, (const char *)from + key->at, sizeof(double));
+}
+
+static void real_limit(const struct conf_key *key, uint64_t n, struct strbuf *out)
+{
+	real_add((double)n / (double)key->unit, out);
 }
 
 /* --- true and false -------------------------------------------------------------------------- */
@@ -242,158 +453,212 @@ static void bool_copy(const struct conf_key *key, const void *from, void *to)
 	*bool_at(key, to) = *bool_at(key, from);
 }
 
-/* --- GPUs ------------------------------------------------------------------------------------ */
+/* --- groups ---------------------------------------------------------------------------------- */
 
-struct gpus {
-	const struct conf *conf;
-	struct error *err;
-	struct conf_gpu_count v[CONF_MAX_GPUS_PER_NODE];
-	size_t n;
-	uint32_t total, max;
-};
-
-static int gpus_unknown(const struct conf *conf, const char *type, struct error *err)
+static void group_copy(const struct conf_key *key, const void *from, void *to)
 {
-	const char **names = xcalloc(conf->n_gpu_types + 1, sizeof(*names)), *nearest;
-	size_t n = 0;
+	for (size_t i = 0; i < key->group->n; i++)
+		conf_value_copy(
+		        &key->group->v[i], conf_group_base(key, from), conf_group_base(key, to));
+	if (key->given_at)
+		memcpy((char *)to + key->given_at, (const char *)from + key->given_at,
+		        sizeof(bool));
+}
 
-	for (size_t i = 0; i < conf->n_gpu_types; i++) {
-		if (conf->gpu_types[i].name)
-			names[n++] = conf->gpu_types[i].name;
+static void group_clear(const struct conf_key *key, void *base)
+{
+	for (size_t i = 0; i < key->group->n; i++)
+		conf_value_clear(&key->group->v[i], conf_group_base(key, base));
+}
+
+static bool group_none(const struct conf_key *key, const void *base)
+{
+	bool given = false;
+
+	if (key->given_at) {
+		memcpy(&given, (const char *)base + key->given_at, sizeof(given));
+		return !given;
 	}
-	nearest = text_nearest(type, names);
-	free(names);
-	if (nearest)
-		return error_set(
-		        err, ERR_CONFIG, "no GPU type '%s'; did you mean '%s'?", type, nearest);
-	return error_set(err, ERR_CONFIG, "no GPU type '%s' in gpu_types", type);
-}
-
-static int gpus_add(const char *type, uint32_t count, void *arg)
-{
-	struct gpus *gpus = arg;
-
-	if (!strcmp(type, AMOUNT_ANY))
-		return error_set(gpus->err, ERR_CONFIG,
-		        "a node's GPUs have types: must be TYPE:COUNT, as in \"h100:8\"");
-	for (size_t i = 0; i < gpus->conf->n_gpu_types; i++) {
-		const char *name = gpus->conf->gpu_types[i].name;
-
-		if (!name || strcmp(name, type))
-			continue;
-		/* Neither can overflow: counts are at most AMOUNT_COUNT_MAX, types at most 64. */
-		gpus->total += count;
-		if (gpus->total > gpus->max)
-			return error_set(gpus->err, ERR_CONFIG, "a node has at most %u GPUs",
-			        (unsigned)gpus->max);
-		gpus->v[gpus->n].type = (uint16_t)i;
-		gpus->v[gpus->n++].count = (uint16_t)count;
-		return 0;
+	for (size_t i = 0; i < key->group->n; i++) {
+		if (!conf_value_none(&key->group->v[i], conf_group_base(key, base)))
+			return false;
 	}
-	return gpus_unknown(gpus->conf, type, gpus->err);
+	return true;
 }
 
-static int gpus_read(const struct conf_key *key, const char *text, const struct conf *conf,
-        void *base, struct error *err)
+static void group_default(const struct conf_key *key, const struct conf *conf, void *base)
 {
-	struct gpus gpus = { .conf = conf, .err = err, .max = (uint32_t)key->max };
-
-	if (*text && amount_each(text, gpus_add, &gpus, err) < 0)
-		return -1;
-	*n_gpus_at(key, base) = gpus.n;
-	*gpus_at(key, base) = gpus.n ? xmemdup(gpus.v, gpus.n * sizeof(gpus.v[0])) : NULL;
-	return 0;
-}
-
-static void gpus_print(
-        const struct conf_key *key, const void *base, const struct conf *conf, struct strbuf *out)
-{
-	const struct conf_gpu_count *v = *gpus_at(key, base);
-
-	for (size_t i = 0; i < *n_gpus_at(key, base); i++)
-		strbuf_addf(
-		        out, "%s%s:%u", i ? "," : "", conf->gpu_types[v[i].type].name, v[i].count);
-}
-
-static void gpus_copy(const struct conf_key *key, const void *from, void *to)
-{
-	size_t n = *n_gpus_at(key, from);
-
-	*n_gpus_at(key, to) = n;
-	*gpus_at(key, to) =
-	        n ? xmemdup(*gpus_at(key, from), n * sizeof(struct conf_gpu_count)) : NULL;
-}
-
-static void gpus_clear(const struct conf_key *key, void *base)
-{
-	free(*gpus_at(key, base));
-	*gpus_at(key, base) = NULL;
-	*n_gpus_at(key, base) = 0;
+	for (size_t i = 0; i < key->group->n; i++)
+		conf_value_default(&key->group->v[i], conf, conf_group_base(key, base));
 }
 
 /* --- the types ------------------------------------------------------------------------------- */
 
-static const struct {
-	const char *name;
-	bool quoted;
-	int (*read)(const struct conf_key *key, const char *text, const struct conf *conf,
-	        void *base, struct error *err);
-	void (*print)(const struct conf_key *key, const void *base, const struct conf *conf,
-	        struct strbuf *out);
-	void (*copy)(const struct conf_key *key, const void *from, void *to);
-	void (*clear)(const struct conf_key *key, void *base);
-	void (*limit)(const struct conf_key *key, uint64_t n, struct strbuf *out);
-} types[CONF_TYPES] = {
-	[CONF_TEXT] = { "text", true, text_read, text_print, text_copy, text_clear, NULL },
-	[CONF_COUNT] = { "count", false, count_read, count_print, number_copy, nothing_clear,
-	        NULL },
-	[CONF_BOOL] = { "boolean", false, bool_read, bool_print, bool_copy, nothing_clear, NULL },
-	[CONF_TIME] = { "time", true, time_read, time_print, number_copy, nothing_clear, time_add },
-	[CONF_SIZE] = { "size", true, size_read, size_print, number_copy, nothing_clear, size_add },
-	[CONF_GPUS] = { "gpus", true, gpus_read, gpus_print, gpus_copy, gpus_clear, NULL },
+static void count_limit(const struct conf_key *key, uint64_t n, struct strbuf *out)
+{
+	(void)key;
+	strbuf_addf(out, "%" PRIu64, n);
+}
+
+#define NUMBER(read, print, limit) \
+	read, print, number_copy, nothing_clear, limit, number_none, number_set_none
+
+static const struct conf_value_type text_type = { "text", true, text_read, text_print, text_copy,
+	text_clear, NULL, NULL, NULL };
+static const struct conf_value_type word_type = { "word", true,
+	NUMBER(word_read, word_print, NULL) };
+static const struct conf_value_type count_type = { "count", false,
+	NUMBER(count_read, count_print, count_limit) };
+static const struct conf_value_type integer_type = { "integer", false,
+	NUMBER(integer_read, integer_print, NULL) };
+static const struct conf_value_type time_type = { "time", true,
+	NUMBER(time_read, time_print, time_add) };
+static const struct conf_value_type size_type = { "size", true,
+	NUMBER(size_read, size_print, size_add) };
+static const struct conf_value_type real_type = { "number", false, real_read, real_print, real_copy,
+	nothing_clear, real_limit, NULL, NULL };
+static const struct conf_value_type bool_type = { "boolean", false, bool_read, bool_print,
+	bool_copy, nothing_clear, NULL, NULL, NULL };
+static const struct conf_value_type texts_type = { "texts", false, texts_read, texts_print,
+	texts_copy, texts_clear, NULL, texts_none, texts_set_none };
+static const struct conf_value_type group_type = { "group", false, NULL, NULL, group_copy,
+	group_clear, NULL, group_none, NULL };
+
+static const struct conf_value_type *const types[CONF_TYPES] = {
+	[CONF_TEXT] = &text_type,
+	[CONF_WORD] = &word_type,
+	[CONF_COUNT] = &count_type,
+	[CONF_INTEGER] = &integer_type,
+	[CONF_REAL] = &real_type,
+	[CONF_BOOL] = &bool_type,
+	[CONF_TIME] = &time_type,
+	[CONF_SIZE] = &size_type,
+	[CONF_TEXTS] = &texts_type,
+	[CONF_GPUS] = &conf_gpus_type,
+	[CONF_AMOUNTS] = &conf_amounts_type,
+	[CONF_GPU_HOURS] = &conf_gpu_hours_type,
+	[CONF_GROUP] = &group_type,
 };
 
 int conf_value_read(const struct conf_key *key, const char *text, const struct conf *conf,
         void *base, struct error *err)
 {
-	return types[key->type].read(key, text, conf, base, err);
+	return types[key->type]->read(key, text, conf, base, err);
+}
+
+void conf_value_default(const struct conf_key *key, const struct conf *conf, void *base)
+{
+	if (key->group)
+		group_default(key, conf, base);
+	else if (key->optional)
+		types[key->type]->set_none(key, base);
+	else if (conf_value_read(key, key->def, conf, base, NULL) < 0)
+		abort(); /* a row is wrong; test_conf.c reads every default */
+}
+
+bool conf_value_none(const struct conf_key *key, const void *base)
+{
+	return (key->optional || key->group) && types[key->type]->none(key, base);
 }
 
 void conf_value_print(
         const struct conf_key *key, const void *base, const struct conf *conf, struct strbuf *out)
 {
-	types[key->type].print(key, base, conf, out);
+	size_t before = out->len;
+
+	if (conf_value_none(key, base))
+		strbuf_adds(out, "none");
+	else
+		types[key->type]->print(key, base, conf, out);
+	if (out->len == before)
+		strbuf_adds(out, "\"\"");
+}
+
+/* Text between quotes. */
+static void quote(const char *s, struct strbuf *out)
+{
+	strbuf_adds(out, "\"");
+	for (; *s; s++)
+		strbuf_addf(out, "%s%c", *s == '"' || *s == '\\' ? "\\" : "", *s);
+	strbuf_adds(out, "\"");
+}
+
+void conf_value_write(
+        const struct conf_key *key, const void *base, const struct conf *conf, struct strbuf *out)
+{
+	struct strbuf text = { 0 };
+
+	if (key->type == CONF_TEXTS) {
+		for (size_t i = 0; i < texts_at(key, base)->n; i++) {
+			strbuf_adds(out, i ? ", " : "[ ");
+			quote(texts_at(key, base)->v[i], out);
+		}
+		strbuf_adds(out, " ]");
+		return;
+	}
+	strbuf_adds(&text, "");
+	types[key->type]->print(key, base, conf, &text);
+	if (types[key->type]->quoted)
+		quote(text.s, out);
+	else
+		strbuf_adds(out, text.s);
+	strbuf_free(&text);
 }
 
 bool conf_value_quoted(const struct conf_key *key)
 {
-	return types[key->type].quoted;
+	return types[key->type]->quoted;
+}
+
+bool conf_value_same(const struct conf_key *key, const void *a, const struct conf *conf_a,
+        const void *b, const struct conf *conf_b)
+{
+	struct strbuf x = { 0 }, y = { 0 };
+	bool same;
+
+	conf_value_print(key, a, conf_a, &x);
+	conf_value_print(key, b, conf_b, &y);
+	same = !strcmp(x.s, y.s);
+	strbuf_free(&x);
+	strbuf_free(&y);
+	return same;
 }
 
 void conf_value_copy(const struct conf_key *key, const void *from, void *to)
 {
-	types[key->type].copy(key, from, to);
+	types[key->type]->copy(key, from, to);
 }
 
 void conf_value_clear(const struct conf_key *key, void *base)
 {
-	types[key->type].clear(key, base);
+	types[key->type]->clear(key, base);
 }
 
-const char *conf_type_name(enum conf_type type)
+const char *conf_type_name(const struct conf_key *key)
 {
-	return types[type].name;
+	return key->group ? key->group->name : types[key->type]->name;
+}
+
+static void words_add(const char *const *words, struct strbuf *out)
+{
+	for (size_t i = 0; words[i]; i++)
+		strbuf_addf(out, "%s\"%s\"", !i ? "" : words[i + 1] ? ", " : " or ", words[i]);
 }
 
 void conf_value_limits(const struct conf_key *key, struct strbuf *out)
 {
-	if (types[key->type].limit) {
-		types[key->type].limit(key, key->min, out);
+	const struct conf_value_type *type = types[key->type];
+
+	if (type->limit) {
+		type->limit(key, key->min, out);
 		strbuf_adds(out, " to ");
-		types[key->type].limit(key, key->max, out);
-	} else if (key->type == CONF_COUNT) {
-		strbuf_addf(out, "%" PRIu64 " to %" PRIu64, key->min, key->max);
-	} else if (key->type == CONF_TEXT && key->max <= CONF_TEXT_TELL) {
+		type->limit(key, key->max, out);
+	} else if (key->type == CONF_WORD) {
+		words_add(key->words, out);
+	} else if (key->type == CONF_INTEGER) {
+		strbuf_addf(out, "-%" PRIu64 " to %" PRIu64, key->max, key->max);
+	} else if ((key->type == CONF_TEXT || key->type == CONF_TEXTS) &&
+	           key->max <= CONF_TEXT_TELL) {
 		strbuf_addf(out, "at most %" PRIu64 " characters", key->max);
 	} else if (key->type == CONF_GPUS) {
 		strbuf_addf(out, "at most %" PRIu64 " GPUs", key->max);

@@ -40,39 +40,63 @@ static struct conf *parse(const char *text)
 
 /* --- the rows themselves --------------------------------------------------------------------- */
 
+static void row_is_sound(const struct conf_key *key, struct conf *conf)
+{
+	uint64_t largest = key->width == 8 ? UINT64_MAX : UINT32_MAX;
+	union {
+		struct conf conf;
+		struct conf_node node;
+		struct conf_partition partition;
+		struct conf_gpu_type type;
+		struct conf_account account;
+		struct conf_qos qos;
+	} base = { .conf = { 0 } };
+	bool number = key->type == CONF_COUNT || key->type == CONF_TIME || key->type == CONF_SIZE;
+
+	assert_true(strlen(key->help) > 0 && strlen(key->help) < 80);
+	assert_true(key->min <= key->max || key->type == CONF_BOOL || key->type == CONF_WORD ||
+	            key->group);
+	assert_false(key->def && key->optional);
+	if (number) {
+		assert_true(key->width == 4 || key->width == 8);
+		assert_true(key->max <= largest - key->optional);
+	}
+	if (key->type == CONF_INTEGER)
+		assert_true(key->width == 4 && key->max <= INT32_MAX);
+	if (key->type == CONF_WORD)
+		assert_int_equal(key->width, sizeof(enum conf_place));
+	if (key->type == CONF_REAL)
+		assert_int_equal(key->width, sizeof(double));
+	if (key->type == CONF_TIME || key->type == CONF_SIZE || key->type == CONF_REAL)
+		assert_true(key->unit > 0);
+	if (key->def && !key->group) {
+		assert_int_equal(conf_value_read(key, key->def, conf, &base, NULL), 0);
+		conf_value_clear(key, &base);
+	}
+	if (key->optional) {
+		conf_value_default(key, conf, &base);
+		assert_true(conf_value_none(key, &base));
+	}
+}
+
+static void rows_are_sound_in(const struct conf_keys *keys)
+{
+	struct conf conf = { 0 };
+
+	for (size_t k = 0; k < keys->n; k++) {
+		row_is_sound(&keys->v[k], &conf);
+		if (keys->v[k].group) {
+			assert_non_null(keys->v[k].group->name);
+			rows_are_sound_in(keys->v[k].group);
+		}
+	}
+}
+
 static void rows_are_sound(void **state)
 {
 	(void)state;
-	for (size_t i = 0; i < conf_n_sections; i++) {
-		const struct conf_section *s = &conf_sections[i];
-
-		for (size_t k = 0; k < s->n_keys; k++) {
-			const struct conf_key *key = &s->keys[k];
-			uint64_t largest = key->width == 8 ? UINT64_MAX : UINT32_MAX;
-			struct conf conf = { 0 };
-			union {
-				struct conf conf;
-				struct conf_node node;
-				struct conf_partition partition;
-				struct conf_gpu_type type;
-			} base = { .conf = { 0 } };
-
-			assert_true(strlen(key->help) > 0 && strlen(key->help) < 80);
-			assert_true(key->min <= key->max || key->type == CONF_BOOL);
-			if (key->type == CONF_COUNT || key->type == CONF_TIME ||
-			        key->type == CONF_SIZE) {
-				assert_true(key->width == 4 || key->width == 8);
-				assert_true(key->max <= largest);
-			}
-			if (key->type == CONF_TIME || key->type == CONF_SIZE)
-				assert_true(key->unit > 0);
-			if (key->def) {
-				assert_int_equal(
-				        conf_value_read(key, key->def, &conf, &base, NULL), 0);
-				conf_value_clear(key, &base);
-			}
-		}
-	}
+	for (size_t i = 0; i < conf_n_sections; i++)
+		rows_are_sound_in(&conf_sections[i].keys);
 }
 
 static void defaults(void **state)
@@ -255,25 +279,49 @@ static void keys_are_listed(void **state)
 }
 
 /* ".It Ic KEY = Ar TYPE Pq DEFAULT" of a key, as the manual has it under its section. */
-static void manual_item(
-        struct strbuf *out, const struct conf_section *section, const struct conf_key *key)
+static void manual_item(struct strbuf *out, const char *section, const struct conf_key *key)
 {
 	const char *def = key->def;
 
-	strbuf_addf(out, "%s%s%s = Ar %s Pq ", section->name, *section->name ? "." : "", key->name,
-	        conf_type_name(key->type));
+	strbuf_addf(out, "%s%s%s = Ar %s", section, *section ? "." : "", key->name,
+	        conf_type_name(key));
 	if (def && !strncmp(def, LOCALSTATEDIR, strlen(LOCALSTATEDIR)))
 		/* The manual has it as packages are configured. */
-		strbuf_addf(out, "Qq /var%s", def + strlen(LOCALSTATEDIR));
-	else if (!def)
-		strbuf_adds(out, "required");
-	else if (conf_value_quoted(key))
-		strbuf_addf(out, "%s%s", *def ? "Qq " : "empty", def);
-	else
-		strbuf_adds(out, def);
+		strbuf_addf(out, " Pq Qq /var%s", def + strlen(LOCALSTATEDIR));
+	else if (key->optional)
+		strbuf_adds(out, " Pq none");
+	else if (!def && !key->group)
+		strbuf_adds(out, " Pq required");
+	else if (def && conf_value_quoted(key))
+		strbuf_addf(out, " Pq %s%s", *def ? "Qq " : "empty", def);
+	else if (def)
+		strbuf_addf(out, " Pq %s", *def ? def : "empty");
 	strbuf_adds(out, "\n");
 	if (!key->reload)
 		strbuf_adds(out, "Fixed.\n");
+}
+
+/* The groups that rows have are told of once each, behind the sections. */
+struct groups {
+	const struct conf_keys *v[16];
+	size_t n;
+};
+
+static void manual_items(struct strbuf *out, const char *section, const struct conf_keys *keys,
+        struct groups *groups)
+{
+	for (size_t k = 0; k < keys->n; k++) {
+		const struct conf_keys *group = keys->v[k].group;
+		size_t i = 0;
+
+		manual_item(out, section, &keys->v[k]);
+		while (i < groups->n && groups->v[i] != group)
+			i++;
+		if (group && i == groups->n) {
+			assert_true(groups->n < LEN(groups->v));
+			groups->v[groups->n++] = group;
+		}
+	}
 }
 
 /* The manual has every key, none that there is not, and says which are fixed. */
@@ -281,13 +329,15 @@ static void the_manual_has_every_key(void **state)
 {
 	FILE *man = fopen(TOP_SRCDIR "/man/gpusched.conf.5", "r");
 	struct strbuf found = { 0 }, wanted = { 0 };
+	struct groups groups = { .n = 0 };
 	char *line = NULL, section[64] = "";
 	size_t size = 0;
 
 	(void)state;
 	assert_non_null(man);
 	while (getline(&line, &size, man) > 0) {
-		if (sscanf(line, ".Ss The section %63s", section) == 1)
+		if (sscanf(line, ".Ss The section %63s", section) == 1 ||
+		        sscanf(line, ".Ss The group %63s", section) == 1)
 			continue;
 		if (!strncmp(line, ".Ss Outside", 11))
 			section[0] = '\0';
@@ -298,10 +348,10 @@ static void the_manual_has_every_key(void **state)
 	}
 	free(line);
 	fclose(man);
-	for (size_t i = 0; i < conf_n_sections; i++) {
-		for (size_t k = 0; k < conf_sections[i].n_keys; k++)
-			manual_item(&wanted, &conf_sections[i], &conf_sections[i].keys[k]);
-	}
+	for (size_t i = 0; i < conf_n_sections; i++)
+		manual_items(&wanted, conf_sections[i].name, &conf_sections[i].keys, &groups);
+	for (size_t i = 0; i < groups.n; i++)
+		manual_items(&wanted, groups.v[i]->name, groups.v[i], &groups);
 	assert_string_equal(found.s, wanted.s);
 	strbuf_free(&found);
 	strbuf_free(&wanted);
@@ -311,7 +361,7 @@ static void the_manual_has_every_key(void **state)
 
 static void examples_are_right(void **state)
 {
-	static const char *const files[] = { "gpusched.conf", "cluster.conf" };
+	static const char *const files[] = { "gpusched.conf", "cluster.conf", "policy.conf" };
 	struct conf_problems problems;
 	struct conf_client client;
 	struct error err = { .text = "" };

@@ -99,8 +99,7 @@ static const struct {
 	        "c: cluster: must be given\n"
 	        "c:1: clutser: unknown key; did you mean 'cluster'?\n" },
 	{ CTL "nodess = ();\n" NODES PARTS, "c:2: nodess: unknown key; did you mean 'nodes'?\n" },
-	{ CTL "accounts = ();\n" NODES PARTS,
-	        "c:2: accounts: unknown key; see gpusched.conf(5)\n" },
+	{ CTL "roles = { };\n" NODES PARTS, "c:2: roles: unknown key; see gpusched.conf(5)\n" },
 	{ "cluster = \"c\"; controller = { host = \"h\";\n"
 	  "hots = \"x\"; zzz = 1; };\n" NODES PARTS,
 	        "c:2: controller.hots: unknown key; did you mean 'host'?\n"
