@@ -7,17 +7,25 @@
  *
  *     2026-11-21T09:14:05.123+01:00 gctld[812] warning: node h03: not heard from for 60 s
  *
- * Any thread may log. A record that cannot be written is lost, silently: there is nowhere left to
- * tell. errno is kept. The state in log.c is the process's only mutable global.
+ * Any thread may log; errno is kept. Whoever logs also writes, until log_start_writer(): then
+ * records go into a queue of LOG_QUEUE_MAX bytes that a helper thread writes out, so that nobody
+ * waits for a pipe that is not read or a disk that hangs. What finds no room there is lost, and so
+ * is what cannot be written; it is counted, and said in a record of its own once there is a way
+ * again. What is queued at exit() and abort() is written first, if that takes no longer than
+ * LOG_FLUSH_MS. The state in log.c is the process's only mutable global.
  *
  * Common/ and the cores never log; whoever decides what to do about an error does, once.
  */
 #ifndef COMMON_LOG_H
 #define COMMON_LOG_H
 
+#include <stdint.h>
+
 #include "common/error.h"
 
-#define LOG_TEXT_MAX 4096 /* bytes of a record's text, before escaping */
+#define LOG_TEXT_MAX  4096 /* bytes of a record's text, before escaping */
+#define LOG_QUEUE_MAX ((size_t)1024 * 1024)
+#define LOG_FLUSH_MS  2000
 
 /* Of interest in this order; a level includes those before it. */
 enum log_level { LOG_LEVEL_ERROR, LOG_LEVEL_WARNING, LOG_LEVEL_INFO, LOG_LEVEL_DEBUG };
@@ -25,15 +33,27 @@ enum log_level { LOG_LEVEL_ERROR, LOG_LEVEL_WARNING, LOG_LEVEL_INFO, LOG_LEVEL_D
 /* Start, or change, where records go: `destination` is "stderr", "syslog" or a path (made with mode
  * 0640 if new), `level` "error", "warning", "info" or "debug", `ident` the program's name. On
  * failure (ERR_SYSTEM, ERR_CONFIG) everything stays as it was. Before the first call records of
- * level info and up go to stderr. */
+ * level info and up go to stderr. With a writer the destination is opened by it, before it writes
+ * what is still queued; a record says so if that fails. */
 int log_open(const char *destination, const char *level, const char *ident, struct error *err);
 
 /* Open the file again by its name (after it was renamed by logrotate); on failure the old file
- * stays in use. Nothing to do for stderr and syslog. */
+ * stays in use. Nothing to do for stderr and syslog. With a writer as log_open(). */
 int log_reopen(struct error *err);
 
+/* From now on a thread writes. Not before the process has detached: threads do not survive fork().
+ * -1 with ERR_SYSTEM. */
+int log_start_writer(struct error *err);
+
+/* Wait until all that was logged so far is written, LOG_FLUSH_MS at most. Before _exit(). */
+void log_flush(void);
+
+/* How many records were lost so far. */
+uint64_t log_lost(void);
+
 /* We are about to close all descriptors but some (the child of a daemon): the log's own, which is
- * to be kept open, or -1. A connection to syslog is closed and made again with the next record. */
+ * to be kept open, or -1. A connection to syslog is closed and made again with the next record. For
+ * processes without a writer. */
 int log_keep(void);
 
 void log_close(void); /* back to how it was before log_open(); for tests and exits */

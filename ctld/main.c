@@ -179,7 +179,9 @@ static int settle(const struct conf *conf, struct pidfile **pidfile, struct erro
 	        become_user(conf->controller.user, err))
 		return -1;
 	daemon_keep_secrets();
-	return log_open(conf->controller.log, conf->controller.log_level, "gctld", err);
+	if (log_open(conf->controller.log, conf->controller.log_level, "gctld", err))
+		return -1;
+	return log_start_writer(err);
 }
 
 static int start(const struct options *o, const char *path, struct conf *conf, int ready,
@@ -199,6 +201,7 @@ static int start(const struct options *o, const char *path, struct conf *conf, i
 			log_error("%s", err->text);
 		return -1;
 	}
+	log_flush(); /* whoever started us sees it all */
 	daemon_ready(ready, "ready");
 	ctld_run(c);
 	ctld_free(c);

@@ -5,6 +5,7 @@
 #include <stdio.h>
 #include <unistd.h>
 
+#include "common/log.h"
 #include "common/session.h"
 #include "common/worker.h"
 #include "ctld/blobs.h"
@@ -91,6 +92,7 @@ struct snapshot {
 	X("workers.refused", "", "refused: too many waited", s->pool.refused)                      \
 	X("workers.names_done", "", "jobs of the threads for names and files", s->aside.done)      \
 	X("workers.names_queued", "", "waiting for one now", s->aside.queued)                      \
+	X("log.lost", "", "records of the log that could not be written", log_lost())              \
 	X("core.change", "", "changes of state", s->core.change)                                   \
 	X("core.next_job", "", "the next job's id", s->core.next_job)                              \
 	X("core.jobs", "", "jobs in memory now", s->core.jobs)                                     \

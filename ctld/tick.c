@@ -152,6 +152,7 @@ static void commit_failed(const struct error *err)
 {
 	log_error("the database does not commit: %s; ending, nothing that was told is lost",
 	        err->text);
+	log_flush();
 	_exit(EXIT_FAILURE);
 }
 

@@ -1,8 +1,10 @@
 """The controller as a daemon: who it is, what it is told while it runs, what it asks others."""
 
+import contextlib
 import json
 import os
 import pathlib
+import select
 import shutil
 import signal
 import socket
@@ -30,7 +32,7 @@ def stats(cluster):
 # --- who it is -----------------------------------------------------------------------------------
 
 def test_first_line_says_it_all(cluster):
-    line = log_of(cluster).splitlines()[0]
+    line = wait_until(lambda: log_of(cluster), "the first line of the log").splitlines()[0]
     for part in ("cluster test", "epoch 1", f"state in {cluster.dir}/state", "0 jobs", f"port {cluster.port}"):
         assert part in line
 
@@ -201,9 +203,10 @@ def test_fence_program_frees_a_lost_node(tmp_path):
         job = c.submit("sleep 600", "--gpus=4")
         c.wait_state(job, "RUNNING")
         c.agents["n1"].kill()
-        wait_until(called.exists, "the fence program to be called")
+        wait_until(lambda: called.exists() and called.read_text(), "the fence program to be called")
         assert called.read_text().splitlines()[0] == "n1 n1 test"
-        names = set(wait_until((tmp_path / "env").read_text, "its environment").split())
+        env = tmp_path / "env"
+        names = set(wait_until(lambda: env.exists() and env.read_text(), "its environment").split())
         assert names - {"PWD", "SHLVL", "_", "OLDPWD"} == {"PATH", "LC_ALL", "GPUSCHED_NODE", "GPUSCHED_CLUSTER"}
         wait_until(lambda: "fence program failed" in log_of(c), "its failure in the log")
         assert c.state(job) == "RUNNING"  # it was never sure
@@ -273,12 +276,13 @@ def test_full_disk_loses_nothing():
                 accepted.append(int(r.stdout))
             else:
                 pytest.fail("60 MB went onto a disk of 24")
-            if c.ctld.alive():  # refused; then the end of a run must still find room
-                assert r.returncode == 1
+            if r.returncode == 1:  # refused; then the end of a run must still find room
                 (c.dir / "jobs/go").touch()
                 c.wait_state(running, "FAILED")
                 c.ctld.kill()
             else:
+                assert r.returncode == 4
+                c.ctld.wait()
                 assert "does not commit" in log_of(c)
             subprocess.run(["mount", "-o", f"remount,size=200m,{own}", state], check=True)
             c.start_ctld()
@@ -298,5 +302,31 @@ def test_shutdown_tells_and_ends():
         assert c.run("gctl", "shutdown").returncode == 0
         assert c.ctld.wait() == 0
         c.start_ctld()
-        assert "epoch 2" in log_of(c)
+        wait_until(lambda: "epoch 2" in log_of(c), "the first line of the log")
         assert c.state(job) == "COMPLETED"
+
+
+def test_a_log_that_is_not_read_stalls_nothing():
+    with Cluster(nodes=["n1"], start=False) as c:
+        fifo = c.dir / "log/fifo"
+        os.mkfifo(fifo)
+        fifo.chmod(0o666)
+        end = os.open(fifo, os.O_RDWR | os.O_NONBLOCK)
+        try:
+            with contextlib.suppress(BlockingIOError):
+                while True:  # full: the first line that is written waits
+                    os.write(end, b"." * 4096)
+            c.write_conf(c.conf_text().replace('pid_file = ""', f'pid_file = ""; log = "{fifo}"'))
+            c.start()
+            job = c.submit("exit 0")
+            assert c.wait_state(job, "COMPLETED")["exit_code"] == 0
+            assert stats(c)["log.lost"] == 0  # all waits in the queue
+            text = b""
+            while b"registered" not in text:
+                assert select.select([end], [], [], 30)[0]
+                text += os.read(end, 65536)
+            assert c.ctld.stop() == 0
+            text += os.read(end, 65536)
+            assert text.endswith(b"ended\n")
+        finally:
+            os.close(end)

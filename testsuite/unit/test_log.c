@@ -10,7 +10,11 @@
 #include <fcntl.h>
 #include <regex.h>
 #include <pthread.h>
+#include <signal.h>
+#include <stdbool.h>
+#include <sys/resource.h>
 #include <sys/stat.h>
+#include <sys/wait.h>
 #include <unistd.h>
 #include <cmocka.h>
 
@@ -298,6 +302,157 @@ static void threads_do_not_mix(void **state)
 	free(text);
 }
 
+/* --- with a writer ---------------------------------------------------------------------------- */
+
+/* stderr is a pipe: *saved to put it back, returns the reading end. */
+static int pipe_in_place_of_stderr(int *saved)
+{
+	int fds[2];
+
+	*saved = dup(STDERR_FILENO);
+	assert_int_equal(pipe2(fds, O_CLOEXEC), 0);
+	dup2(fds[1], STDERR_FILENO);
+	close(fds[1]);
+	return fds[0];
+}
+
+struct told {
+	int fd;
+	int records, lost; /* of their own, and in their own words */
+	bool in_order;
+};
+
+/* Reads to the end what came through the pipe. */
+static void *read_all(void *arg)
+{
+	struct told *t = arg;
+	FILE *in = fdopen(t->fd, "r");
+	char line[1024];
+	int last = -1, n;
+
+	t->in_order = true;
+	while (fgets(line, sizeof(line), in)) {
+		const char *at = strstr(line, "record ");
+
+		if (strstr(line, "are lost")) {
+			t->lost += atoi(strstr(line, "warning: ") + 9);
+		} else if (at) {
+			n = atoi(at + 7);
+			t->in_order &= n > last;
+			last = n;
+			t->records++;
+		}
+	}
+	fclose(in);
+	return NULL;
+}
+
+/* A pipe that nobody reads: who logs goes on (else the alarm rings), what found no room is counted.
+ */
+static void a_pipe_that_is_not_read_stalls_nobody(void **state)
+{
+	enum { MANY = 30000 };
+	struct told told = { 0 };
+	uint64_t before = log_lost();
+	pthread_t reader;
+	int saved;
+
+	(void)state;
+	told.fd = pipe_in_place_of_stderr(&saved);
+	assert_int_equal(log_open("stderr", "info", "x", NULL), 0);
+	assert_int_equal(log_start_writer(NULL), 0);
+	alarm(60);
+	for (int i = 0; i < MANY; i++)
+		log_info("record %d %0100d", i, 0);
+	alarm(0);
+	assert_true(log_lost() > before);
+	assert_int_equal(pthread_create(&reader, NULL, read_all, &told), 0);
+	log_close();
+	dup2(saved, STDERR_FILENO); /* the last writer of the pipe: the reader comes to its end */
+	close(saved);
+	pthread_join(reader, NULL);
+	assert_true(told.in_order);
+	assert_true(told.records > 1000);
+	assert_int_equal(told.records + told.lost, MANY);
+	assert_int_equal(log_lost() - before, told.lost);
+}
+
+/* As processes end: what is queued is written, and the status is as it would have been. */
+static void what_is_queued_at_the_end_is_written(void **state)
+{
+	static const struct {
+		void (*end)(void);
+		int status; /* as of waitpid(2) */
+	} rows[] = { { abort, SIGABRT }, { log_close, 3 << 8 }, { log_flush, 3 << 8 },
+		{ NULL, 3 << 8 } };
+	struct fixture *f = *state;
+
+	for (size_t i = 0; i < LEN(rows); i++) {
+		int status, lines = 0;
+		char *text;
+		pid_t pid;
+
+		unlink(f->path);
+		pid = fork();
+		if (pid == 0) {
+			const struct rlimit none = { 0, 0 };
+
+			setrlimit(RLIMIT_CORE, &none);
+			log_open(f->path, "info", "x", NULL);
+			log_start_writer(NULL);
+			for (int n = 0; n < 2000; n++)
+				log_info("record %d", n);
+			if (!rows[i].end)
+				exit(3);
+			rows[i].end();
+			_exit(3);
+		}
+		assert_int_equal(waitpid(pid, &status, 0), pid);
+		assert_int_equal(status & ~0x80, rows[i].status);
+		text = slurp(f->path);
+		for (char *p = text; (p = strchr(p, '\n')) != NULL; p++)
+			lines++;
+		assert_int_equal(lines, 2000);
+		free(text);
+	}
+}
+
+/* The same calls as without one, done a little later. */
+static void a_writer_changes_destinations(void **state)
+{
+	struct fixture *f = *state;
+	struct error err;
+	char *text;
+
+	assert_int_equal(log_open(f->path, "info", "x", NULL), 0);
+	assert_int_equal(log_start_writer(NULL), 0);
+	log_info("one");
+	log_flush();
+	assert_int_equal(rename(f->path, f->moved), 0);
+	assert_int_equal(log_reopen(&err), 0);
+	log_info("two");
+	assert_int_equal(log_open("/nonexistent/x", "debug", "x", &err), 0);
+	assert_int_equal(log_open("/dev/null", "loud", "x", &err), -1);
+	log_flush();
+	log_debug("three");
+	log_flush();
+	assert_int_equal(log_open("/dev/null", "info", "x", &err), 0);
+	log_flush();
+	log_info("four");
+	log_close();
+	text = slurp(f->moved);
+	assert_non_null(strstr(text, "one\n"));
+	assert_null(strstr(text, "two"));
+	free(text);
+	text = slurp(f->path);
+	assert_non_null(strstr(text, "two\n"));
+	assert_non_null(strstr(text, "error: log '/nonexistent/x': No such file or directory; "
+	                             "the log stays where it was\n"));
+	assert_non_null(strstr(text, "three\n"));
+	assert_null(strstr(text, "four"));
+	free(text);
+}
+
 int main(void)
 {
 #define TEST(f) cmocka_unit_test_setup_teardown(f, setup, teardown)
@@ -311,6 +466,9 @@ int main(void)
 		TEST(a_bad_destination_changes_nothing),
 		TEST(stderr_and_syslog),
 		TEST(threads_do_not_mix),
+		TEST(a_pipe_that_is_not_read_stalls_nobody),
+		TEST(what_is_queued_at_the_end_is_written),
+		TEST(a_writer_changes_destinations),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
