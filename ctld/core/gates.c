@@ -79,30 +79,49 @@ uint64_t need_amount(const struct need *need, enum gate_kind kind, uint16_t type
 		return 1;
 	case GATE_QUEUED:
 	case GATE_LICENCE:
+	case GATE_KEPT:
 	case GATE_KINDS:
 		break;
 	}
 	return 0;
 }
 
-const struct conf_limits *scope_limits(
-        const struct conf *conf, enum gate_scope scope, uint32_t index, int part)
+static const struct conf_limits *group_of(
+        const struct conf *conf, enum gate_scope scope, uint32_t index, enum limit_part part)
 {
-	const struct conf_account *a = &conf->accounts[index];
-	const struct conf_qos *q = &conf->qos[index];
-	const struct conf_partition *p = &conf->partitions[index];
-
+#define PART(it)                                            \
+	(part == LIMITS_ALL               ? &(it)->limits   \
+	        : part == LIMITS_PER_USER ? &(it)->per_user \
+	                                  : &(it)->per_job)
 	if (scope == SCOPE_ACCOUNT)
-		return part == LIMITS_ALL        ? &a->limits
-		       : part == LIMITS_PER_USER ? &a->per_user
-		                                 : &a->per_job;
+		return PART(&conf->accounts[index]);
 	if (scope == SCOPE_QOS)
-		return part == LIMITS_ALL        ? &q->limits
-		       : part == LIMITS_PER_USER ? &q->per_user
-		                                 : &q->per_job;
-	return part == LIMITS_ALL        ? &p->limits
-	       : part == LIMITS_PER_USER ? &p->per_user
-	                                 : &p->per_job;
+		return PART(&conf->qos[index]);
+	return PART(&conf->partitions[index]);
+#undef PART
+}
+
+bool scope_limit(const struct conf *conf, enum gate_scope scope, uint32_t index,
+        enum limit_part part, size_t i, struct limit *limit)
+{
+	size_t n_quota = 0;
+
+	if (scope == SCOPE_ACCOUNT && part == LIMITS_ALL) {
+		const struct conf_gpu_amounts *quota = &conf->accounts[index].quota.limit;
+
+		n_quota = quota->n;
+		if (i < n_quota) {
+			*limit = (struct limit){ GATE_GPUS, quota->v[i].type, quota->v[i].count };
+			return true;
+		}
+	}
+	return limits_get(group_of(conf, scope, index, part), i - n_quota, limit);
+}
+
+uint32_t scope_time_s(
+        const struct conf *conf, enum gate_scope scope, uint32_t index, enum limit_part part)
+{
+	return group_of(conf, scope, index, part)->time_s;
 }
 
 const char *scope_name(const struct conf *conf, enum gate_scope scope, uint32_t index)
@@ -205,12 +224,11 @@ static uint32_t gate_add(struct gates *g, const struct gate *gate)
 static uint32_t group_add(
         struct gates *g, enum gate_scope scope, uint32_t index, bool per_user, uint32_t *ids)
 {
-	const struct conf_limits *l =
-	        scope_limits(g->conf, scope, index, per_user ? LIMITS_PER_USER : LIMITS_ALL);
+	enum limit_part part = per_user ? LIMITS_PER_USER : LIMITS_ALL;
 	struct limit limit;
 	uint32_t i;
 
-	for (i = 0; limits_get(l, i, &limit); i++) {
+	for (i = 0; scope_limit(g->conf, scope, index, part, i, &limit); i++) {
 		uint32_t id = gate_add(g, &(struct gate){ .kind = limit.kind,
 		                                  .scope = (uint8_t)scope,
 		                                  .per_user = per_user,
@@ -223,12 +241,13 @@ static uint32_t group_add(
 	return i;
 }
 
-static uint32_t group_count(const struct conf_limits *l)
+static uint32_t group_count(
+        const struct gates *g, enum gate_scope scope, uint32_t index, enum limit_part part)
 {
 	struct limit limit;
 	uint32_t i;
 
-	for (i = 0; limits_get(l, i, &limit); i++)
+	for (i = 0; scope_limit(g->conf, scope, index, part, i, &limit); i++)
 		;
 	return i;
 }
@@ -274,6 +293,12 @@ struct gates *gates_new(const struct conf *conf, uint64_t seed)
 		                    .scope = SCOPE_CLUSTER,
 		                    .type = (uint16_t)i,
 		                    .limit = conf->licences[i].count });
+	g->first_kept = (uint32_t)g->n;
+	for (i = 0; i <= conf->n_gpu_types; i++)
+		gate_add(g, &(struct gate){ .kind = GATE_KEPT,
+		                    .scope = SCOPE_CLUSTER,
+		                    .type = i < conf->n_gpu_types ? (uint16_t)i : CONF_ANY_TYPE });
+	g->quota = quota_new(conf);
 	return g;
 }
 
@@ -287,6 +312,7 @@ void gates_free(struct gates *g)
 	for (s = 0; s < SCOPES; s++)
 		free(g->first[s]);
 	table_free(g->users);
+	quota_free(g->quota);
 	free(g->v);
 	free(g->unused);
 	free(g->found);
@@ -301,7 +327,7 @@ static struct user_scope *user_want(
 {
 	struct user_scope key = { .scope = (uint8_t)scope, .index = index, .uid = uid }, *u;
 	uint64_t hash = user_key(key.scope, index, uid, table_seed(g->users));
-	uint32_t n = group_count(scope_limits(g->conf, scope, index, LIMITS_PER_USER));
+	uint32_t n = group_count(g, scope, index, LIMITS_PER_USER);
 
 	if (!n)
 		return NULL;
@@ -343,7 +369,7 @@ static void path_add(struct gate_path *path, uint32_t id)
 static void path_pass(
         struct gates *g, struct gate_path *path, enum gate_scope scope, uint32_t index)
 {
-	uint32_t n = group_count(scope_limits(g->conf, scope, index, LIMITS_ALL)), i;
+	uint32_t n = group_count(g, scope, index, LIMITS_ALL), i;
 	struct user_scope *u = user_want(g, scope, index, path->uid);
 
 	for (i = 0; i < n; i++)
@@ -404,26 +430,67 @@ static bool gate_at(const struct gates *g, const struct gate_path *path, const s
 	return true;
 }
 
+static bool gate_open(const struct gate *gate, uint64_t amount)
+{
+	return !amount || gate->used + amount <= gate->limit;
+}
+
+static void closed(const struct gates *g, uint32_t id, uint64_t amount, struct gate_block *block)
+{
+	const struct gate *gate = &g->v[id];
+
+	*block = (struct gate_block){ .gate = id,
+		.reason = gate->kind == GATE_LICENCE
+		                  ? "Licenses"
+		                  : reasons[gate->scope][gate->per_user][gate->kind],
+		.short_by = gate->used + amount - gate->limit };
+	block_text(g, gate, amount, block);
+}
+
+uint32_t gates_kept(const struct gates *g, uint16_t type)
+{
+	return g->first_kept +
+	       (type == CONF_ANY_TYPE ? (uint32_t)g->conf->n_gpu_types : (uint32_t)type);
+}
+
+static void kept_back(const struct gates *g, const struct gate_path *path, const struct need *need,
+        const struct quota_block *q, struct gate_block *block)
+{
+	const struct conf *conf = g->conf;
+	const char *type = q->type == CONF_ANY_TYPE ? "any" : conf->gpu_types[q->type].name;
+	struct quota_use use;
+
+	quota_use(g->quota, path->account, q->type, &use);
+	*block = (struct gate_block){ .gate = gates_kept(g, q->type),
+		.reason = reasons[SCOPE_ACCOUNT][false][GATE_GPUS],
+		.short_by = q->short_by,
+		.reclaim = true };
+	snprintf(block->text, sizeof(block->text),
+	        "%.60s: guaranteed %.40s:%u, holds %u, +%u; of %u free %u are kept for %.40s",
+	        path->account == CONF_NONE ? "no account" : conf->accounts[path->account].name,
+	        type, use.guaranteed, path->account == CONF_NONE ? 0 : use.held, need->gpus,
+	        q->free, q->kept,
+	        q->account == CONF_NONE ? "others" : conf->accounts[q->account].name);
+}
+
 size_t gates_check_all(const struct gates *g, const struct gate_path *path, const struct need *need,
         struct gate_block *v, size_t max)
 {
+	struct quota_block kept;
 	size_t i, n = 0;
 	uint64_t amount;
 	uint32_t id;
 
 	for (i = 0; gate_at(g, path, need, i, &id, &amount); i++) {
-		const struct gate *gate = &g->v[id];
-
-		if (!amount || gate->used + amount <= gate->limit)
+		if (gate_open(&g->v[id], amount))
 			continue;
-		if (n < max) {
-			v[n].gate = id;
-			v[n].reason = gate->kind == GATE_LICENCE
-			                      ? "Licenses"
-			                      : reasons[gate->scope][gate->per_user][gate->kind];
-			v[n].short_by = gate->used + amount - gate->limit;
-			block_text(g, gate, amount, &v[n]);
-		}
+		if (n < max)
+			closed(g, id, amount, &v[n]);
+		n++;
+	}
+	if (!quota_check(g->quota, path->account, need->type, need->gpus, &kept)) {
+		if (n < max)
+			kept_back(g, path, need, &kept, &v[n]);
 		n++;
 	}
 	return n;
@@ -432,18 +499,23 @@ size_t gates_check_all(const struct gates *g, const struct gate_path *path, cons
 bool gates_check(const struct gates *g, const struct gate_path *path, const struct need *need,
         struct gate_block *first)
 {
+	struct quota_block kept;
 	size_t i;
 	uint64_t amount;
 	uint32_t id;
 
 	for (i = 0; gate_at(g, path, need, i, &id, &amount); i++) {
-		if (!amount || g->v[id].used + amount <= g->v[id].limit)
+		if (gate_open(&g->v[id], amount))
 			continue;
 		if (first)
-			gates_check_all(g, path, need, first, 1);
+			closed(g, id, amount, first);
 		return false;
 	}
-	return true;
+	if (quota_check(g->quota, path->account, need->type, need->gpus, &kept))
+		return true;
+	if (first)
+		kept_back(g, path, need, &kept, first);
+	return false;
 }
 
 void gates_take(struct gates *g, const struct gate_path *path, const struct need *need)
@@ -454,6 +526,7 @@ void gates_take(struct gates *g, const struct gate_path *path, const struct need
 
 	for (i = 0; gate_at(g, path, need, i, &id, &amount); i++)
 		g->v[id].used += amount;
+	quota_take(g->quota, path->account, need->type, need->gpus);
 }
 
 void gates_release(struct gates *g, const struct gate_path *path, const struct need *need)
@@ -466,6 +539,16 @@ void gates_release(struct gates *g, const struct gate_path *path, const struct n
 		assert(g->v[id].used >= amount);
 		g->v[id].used -= amount;
 	}
+	quota_release(g->quota, path->account, need->type, need->gpus);
+}
+
+static void found(struct gates *g, size_t *n, uint32_t id)
+{
+	if (*n == g->size_found) {
+		g->size_found = g->size_found ? g->size_found * 2 : 32;
+		g->found = xrealloc(g->found, g->size_found, sizeof(*g->found));
+	}
+	g->found[(*n)++] = id;
 }
 
 const uint32_t *gates_of(
@@ -477,15 +560,21 @@ const uint32_t *gates_of(
 
 	*n = 0;
 	for (i = 0; gate_at(g, path, need, i, &id, &amount); i++) {
-		if (!amount)
-			continue;
-		if (*n == g->size_found) {
-			g->size_found = g->size_found ? g->size_found * 2 : 32;
-			g->found = xrealloc(g->found, g->size_found, sizeof(*g->found));
-		}
-		g->found[(*n)++] = id;
+		if (amount)
+			found(g, n, id);
 	}
+	if (!need->gpus || need->type >= g->conf->n_gpu_types)
+		return g->found;
+	if (quota_given(g->quota, need->type))
+		found(g, n, gates_kept(g, need->type));
+	if (quota_given(g->quota, CONF_ANY_TYPE))
+		found(g, n, gates_kept(g, CONF_ANY_TYPE));
 	return g->found;
+}
+
+struct quota *gates_quota(struct gates *g)
+{
+	return g->quota;
 }
 
 size_t gates_count(const struct gates *g)

@@ -7,7 +7,8 @@
  *	limits    of its account and of all accounts above, of its QOS, of its partition; each as
  *	          a whole (`limits`) and for each user (`per_user`; in an account: of what he has
  *	          there and in all accounts below)
- *	quota     of its account and of all accounts above (quota.h)
+ *	quota     guarantees of others must stay covered (quota.h); its hard limits are limits of
+ *	          the account like others
  *	licences  that it asks for
  *
  * Only what the configuration limits is counted. A gate of which a job takes nothing does not hold
@@ -24,6 +25,7 @@
 #define CTLD_CORE_GATES_H
 
 #include "common/conf.h"
+#include "ctld/core/quota.h"
 #include "ctld/core/requests.h"
 
 struct gates;
@@ -48,6 +50,7 @@ struct gate_block {
 	const char *reason; /* AssocGrpGRES, QOSMaxJobsPerUserLimit, Licenses, ...: a literal */
 	char text[200];     /* "vision: limit h100:32, holds 28, +8" */
 	uint64_t short_by;  /* so much must be released there */
+	bool reclaim;       /* what is free is kept for others: it opens when borrowers give back */
 };
 
 struct gates *gates_new(const struct conf *conf, uint64_t seed); /* borrowed until gates_free() */
@@ -76,6 +79,11 @@ void gates_release(struct gates *g, const struct gate_path *path, const struct n
 const uint32_t *gates_of(
         struct gates *g, const struct gate_path *path, const struct need *need, size_t *n);
 size_t gates_count(const struct gates *g);
+
+/* The guarantees: to tell it the capacity (then whoever waits on gates_kept() may have become
+ * startable) and to ask who is over. */
+struct quota *gates_quota(struct gates *g);
+uint32_t gates_kept(const struct gates *g, uint16_t type); /* or CONF_ANY_TYPE */
 
 /* --- at submit ------------------------------------------------------------------------------- */
 

@@ -14,6 +14,7 @@ enum gate_kind {
 	GATE_RUNNING,
 	GATE_QUEUED,
 	GATE_LICENCE,
+	GATE_KEPT, /* guarantees of others, of a GPU type: quota.h; has a number, no counter */
 	GATE_KINDS
 };
 #define LIMIT_KINDS GATE_LICENCE /* those of a conf_limits */
@@ -24,7 +25,7 @@ enum gate_scope {
 	SCOPE_QOS,
 	SCOPE_PARTITION,
 	SCOPES,
-	SCOPE_CLUSTER = SCOPES /* licences */
+	SCOPE_CLUSTER = SCOPES /* licences, what is kept */
 };
 
 struct gate {
@@ -48,7 +49,9 @@ struct gates {
 	size_t n, size;
 	uint32_t *unused; /* ids of gates of users who are gone */
 	size_t n_unused, size_unused;
+	struct quota *quota;
 	uint32_t first_licence;
+	uint32_t first_kept;     /* of GPU type 0; the last is of all types */
 	uint32_t *first[SCOPES]; /* of account i: the id of its first gate */
 	struct table *users;     /* struct user_scope */
 	uint32_t *found;         /* of gates_of() */
@@ -69,16 +72,19 @@ struct gate_path {
 	uint32_t *ids;             /* owned */
 };
 
-/* How many limits of a group are given; the i-th of them, i from 0 on, false when there is none. */
+/* The i-th limit of a group, i from 0 on; false when there are no more. */
 bool limits_get(const struct conf_limits *l, size_t i, struct limit *limit);
 
 /* How much of that kind (of GPUs: of that type) a job takes. */
 uint64_t need_amount(const struct need *need, enum gate_kind kind, uint16_t type);
 
-/* The groups of a scope. `part` is 0 limits, 1 per_user, 2 per_job. */
-enum { LIMITS_ALL, LIMITS_PER_USER, LIMITS_PER_JOB };
-const struct conf_limits *scope_limits(
-        const struct conf *conf, enum gate_scope scope, uint32_t index, int part);
+/* The i-th limit of a scope: of all together (an account's quota has one too), of each user, of
+ * each job. */
+enum limit_part { LIMITS_ALL, LIMITS_PER_USER, LIMITS_PER_JOB };
+bool scope_limit(const struct conf *conf, enum gate_scope scope, uint32_t index,
+        enum limit_part part, size_t i, struct limit *limit);
+uint32_t scope_time_s(
+        const struct conf *conf, enum gate_scope scope, uint32_t index, enum limit_part part);
 const char *scope_name(const struct conf *conf, enum gate_scope scope, uint32_t index);
 
 /* The next scope that a job passes: start with *scope SCOPE_ACCOUNT and *index the account's. All

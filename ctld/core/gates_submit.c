@@ -38,7 +38,7 @@ struct breach {
 	int kind; /* enum gate_kind or KIND_TIME; -1: none yet */
 	enum gate_scope scope;
 	uint32_t index;
-	int part;
+	enum limit_part part;
 	uint16_t type;
 	uint64_t limit, asked;
 };
@@ -50,15 +50,14 @@ static void note(struct breach *worst, const struct breach *b)
 		*worst = *b;
 }
 
-static void look_at(const struct gates *g, enum gate_scope scope, uint32_t index, int part,
-        const struct need *need, uint32_t time_s, struct breach *worst)
+static void look_at(const struct gates *g, enum gate_scope scope, uint32_t index,
+        enum limit_part part, const struct need *need, uint32_t time_s, struct breach *worst)
 {
-	const struct conf_limits *l = scope_limits(g->conf, scope, index, part);
 	struct breach b = { .scope = scope, .index = index, .part = part };
 	struct limit limit;
 	size_t i;
 
-	for (i = 0; limits_get(l, i, &limit); i++) {
+	for (i = 0; scope_limit(g->conf, scope, index, part, i, &limit); i++) {
 		b.kind = limit.kind;
 		b.type = limit.type;
 		b.limit = limit.value;
@@ -67,9 +66,9 @@ static void look_at(const struct gates *g, enum gate_scope scope, uint32_t index
 			note(worst, &b);
 	}
 	b.kind = KIND_TIME;
-	b.limit = l->time_s;
+	b.limit = scope_time_s(g->conf, scope, index, part);
 	b.asked = time_s;
-	if (l->time_s != CONF_NONE && (!time_s || time_s > l->time_s))
+	if (b.limit != CONF_NONE && (!time_s || time_s > b.limit))
 		note(worst, &b);
 }
 
@@ -191,7 +190,7 @@ int gates_submit(const struct gates *g, const struct gate_path *path, const stru
 
 	while (scope_next(&walk, &scope, &index)) {
 		for (part = LIMITS_ALL; part <= LIMITS_PER_JOB; part++)
-			look_at(g, scope, index, part, need, time_s, &worst);
+			look_at(g, scope, index, (enum limit_part)part, need, time_s, &worst);
 	}
 	if (worst.kind >= 0)
 		return refuse(g, path, &worst, err);

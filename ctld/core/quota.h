@@ -1,9 +1,9 @@
 /* quota.h - GPUs guaranteed to accounts, lent while they are idle, and taken back
  *
  * Accounts with the same parent are a *cohort*. For a GPU type (or "any": all types together) an
- * account may have a guarantee g, a cap on what it lends (none: all of g), a hard limit, a weight:
+ * account may have a guarantee g, a cap on what it lends (none: all of g) and a weight; the hard
+ * limit of a quota is a gate like other limits (gates.h).
  *
- *	limit    what the account and all below it hold is never more
  *	keeps    g - lend is never lent: whatever others do, so much is free for the account or
  *	         held by it. Beyond that, idle guarantees may be borrowed by anybody
  *	over     what is held beyond g is over quota. It is served after those who stay within
@@ -18,7 +18,8 @@
  * What must stay free for an account and all below it, its *reserve*, is the larger of what it
  * keeps less what it holds, and the sum of its children's reserves. A job passes if afterwards the
  * free GPUs cover the sum of all reserves, or if its own reserves shrink by all that it takes; this
- * keeps the promise of `keeps` in every state that was reached with enough capacity.
+ * keeps the promise of `keeps` in every state that was reached with enough capacity. Whether
+ * anything is free at all is not asked here.
  */
 #ifndef CTLD_CORE_QUOTA_H
 #define CTLD_CORE_QUOTA_H
@@ -38,25 +39,18 @@ void quota_capacity(struct quota *q, uint16_t type, uint32_t total);
 void quota_take(struct quota *q, uint32_t account, uint16_t type, uint32_t gpus);
 void quota_release(struct quota *q, uint32_t account, uint16_t type, uint32_t gpus);
 
-enum quota_verdict {
-	QUOTA_PASS,
-	QUOTA_LIMIT, /* over the limit of the account or one above it */
-	QUOTA_KEPT,  /* what is free is kept for others: it passes when borrowers have given back */
-};
-
+/* Why not: what is free is kept for others. It passes when borrowers have given back. */
 struct quota_block {
-	uint32_t account;  /* LIMIT: whose; KEPT: for whom most is kept */
+	uint32_t account;  /* for whom most is kept */
 	uint16_t type;     /* or CONF_ANY_TYPE */
-	uint32_t limit;    /* LIMIT: its value */
-	uint32_t held;     /* LIMIT: by that account; KEPT: by the job's own */
-	uint32_t free;     /* KEPT: GPUs that are free */
-	uint32_t kept;     /* KEPT: of these, for others */
+	uint32_t free;     /* GPUs that are free */
+	uint32_t kept;     /* so many must stay free for others */
 	uint32_t short_by; /* so many must be given back */
 };
 
-/* `block` may be NULL. */
-enum quota_verdict quota_check(const struct quota *q, uint32_t account, uint16_t type,
-        uint32_t gpus, struct quota_block *block);
+/* `block` may be NULL. Limits are not looked at. */
+bool quota_check(const struct quota *q, uint32_t account, uint16_t type, uint32_t gpus,
+        struct quota_block *block);
 
 /* How far over quota the account would be with so many more; 0: within, or there is no quota. Only
  * for comparing: accounts are compared level by level from the root, at each by (over / weight), so
@@ -65,13 +59,17 @@ double quota_over(const struct quota *q, uint32_t account, uint16_t type, uint32
 
 /* May a job in `account` take so many back from one in `victim`? Where the ways from the root to
  * the two part, the account's side must stay within its guarantee with them, and the victim's side
- * be over its own now. So nobody can take back what was taken back from him. */
+ * be over its own now (of the type, or of all types: within in both, over in one). So nobody can
+ * take back what was taken back from him. */
 bool quota_reclaims(
         const struct quota *q, uint32_t account, uint32_t victim, uint16_t type, uint32_t gpus);
 
-/* Of what the account (and all below it) holds or is promised; for listings. */
+bool quota_given(const struct quota *q, uint16_t type); /* has anybody a guarantee of it? */
+
+/* What the account is promised, and what it and all below it hold; for listings. CONF_NONE: what
+ * all hold. Of a type of which nobody has a guarantee nothing is counted. */
 struct quota_use {
-	uint32_t guaranteed, limit /* UINT32_MAX: none */, keeps, held;
+	uint32_t guaranteed, keeps, held;
 };
 void quota_use(const struct quota *q, uint32_t account, uint16_t type, struct quota_use *use);
 

@@ -207,6 +207,58 @@ static void licences(void **state)
 	policy_conf_free(s.conf);
 }
 
+static void quotas(void **state)
+{
+	struct scene s = scene();
+	struct need eight = gpus(H100, 8), other = gpus(L40S, 8), cpu = { .cpus = 1 };
+	struct conf_quota *vision = &s.conf->accounts[s.vision].quota;
+	struct conf_quota *guest = &s.conf->accounts[s.guest].quota;
+	struct gate_path *path, *theirs;
+	struct gate_block v[4];
+	const uint32_t *ids;
+	struct gates *g;
+	size_t n;
+
+	(void)state;
+	cpu.type = TYPE_NONE;
+	policy_amount(&vision->guaranteed, H100, 12);
+	policy_amount(&vision->limit, H100, 20);
+	policy_amount(&guest->guaranteed, H100, 16);
+	policy_amount(&guest->lend, H100, 4);
+	g = gates_new(s.conf, 1);
+	quota_capacity(gates_quota(g), H100, 32);
+	path = gates_path(g, s.vision, 7, CONF_NONE, 0);
+	theirs = gates_path(g, s.guest, 8, CONF_NONE, 0);
+	gates_take(g, path, &eight);
+	gates_take(g, path, &eight);
+	/* Both: over the limit, and 12 of the 16 that are free are guest's. */
+	assert_int_equal(gates_check_all(g, path, &eight, v, 4), 2);
+	assert_string_equal(v[0].text, "vision: limit h100:20, holds 16, +8");
+	assert_false(v[0].reclaim);
+	assert_string_equal(v[1].reason, "AssocGrpGRES");
+	assert_string_equal(v[1].text,
+	        "vision: guaranteed h100:12, holds 16, +8; of 16 free 12 are "
+	        "kept for guest");
+	assert_true(v[1].reclaim);
+	assert_int_equal(v[1].short_by, 4);
+	assert_int_equal(v[1].gate, gates_kept(g, H100));
+	assert_true(gates_check(g, theirs, &eight, NULL));
+	assert_true(gates_check(g, path, &other, NULL));
+	assert_true(gates_check(g, path, &cpu, NULL));
+	ids = gates_of(g, path, &eight, &n);
+	assert_int_equal(n, 2);
+	assert_int_equal(ids[0], v[0].gate);
+	assert_int_equal(ids[1], v[1].gate);
+	gates_of(g, path, &other, &n);
+	assert_int_equal(n, 0);
+	gates_release(g, path, &eight);
+	assert_true(gates_check(g, path, &eight, NULL));
+	gate_path_free(g, path);
+	gate_path_free(g, theirs);
+	gates_free(g);
+	policy_conf_free(s.conf);
+}
+
 /* The ids of gates of users who left are used again, and counts start anew. */
 static void ids_come_back(void **state)
 {
@@ -524,6 +576,7 @@ int main(void)
 		cmocka_unit_test(each_kind_and_scope),
 		cmocka_unit_test(users_under_an_account),
 		cmocka_unit_test(licences),
+		cmocka_unit_test(quotas),
 		cmocka_unit_test(ids_come_back),
 		cmocka_unit_test(at_submit),
 		cmocka_unit_test(against_a_model),
