@@ -473,3 +473,9 @@ uint32_t request_all_gpus(const struct request *r, uint32_t alternative, uint32_
 		return 0;
 	return r->v[alternative].count * (r->per_node ? nodes : 1);
 }
+
+/* They are the last words of the place. */
+const char *request_licences(const struct request *r)
+{
+	return r->n_licence_names ? strrchr(r->place, '=') + 1 : "";
+}

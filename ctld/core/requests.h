@@ -85,6 +85,9 @@ bool request_prefers(const struct request *r, uint32_t node);
 bool request_type_ok(
         const struct request *r, const struct conf *conf, uint32_t alternative, uint16_t type);
 
+/* "other:1,trtllm:2"; "" none. As long as the request. */
+const char *request_licences(const struct request *r);
+
 /* How many GPUs one node must give at least; the whole job gets (at least: `exclusive`). */
 uint32_t request_part_gpus(const struct request *r, uint32_t alternative);
 uint32_t request_all_gpus(const struct request *r, uint32_t alternative, uint32_t nodes);

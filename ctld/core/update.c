@@ -26,16 +26,27 @@ static const struct {
 	MEMBER(UPDATE_ACCOUNT, "account", account),
 	MEMBER(UPDATE_GPUS, "gpus", gpus),
 	MEMBER(UPDATE_GPUS, "", n_gpus),
+	MEMBER(UPDATE_GPUS, "", gpus_per_node),
+	MEMBER(UPDATE_GPU_MEM_MIN, "gpu-mem-min", gpu_mem_min_mb),
+	MEMBER(UPDATE_NODES, "nodes", nodes_min),
+	MEMBER(UPDATE_NODES, "", nodes_max),
 	MEMBER(UPDATE_CPUS, "cpus", cpus),
 	MEMBER(UPDATE_MEM, "mem", mem_mb),
 	MEMBER(UPDATE_TIME, "time", time_limit_s),
 	MEMBER(UPDATE_NICE, "nice", nice),
+	MEMBER(UPDATE_CONSTRAINT, "constraint", constraint),
+	MEMBER(UPDATE_PREFER, "prefer", prefer),
+	MEMBER(UPDATE_NODELIST, "nodelist", nodelist),
+	MEMBER(UPDATE_EXCLUDE, "exclude", exclude),
+	MEMBER(UPDATE_EXCLUSIVE, "exclusive", exclusive),
+	MEMBER(UPDATE_LICENCES, "licences", licences),
 };
 #define N_MEMBERS (sizeof(members) / sizeof(members[0]))
 
 /* The submit that would make this job. Its niceness was judged when it was given. */
 static struct submit_job as_asked(const struct job_info *i)
 {
+	const struct request *r = i->gpus;
 	struct submit_job in = {
 		.name = i->name,
 		.partition = i->partition,
@@ -46,13 +57,18 @@ static struct submit_job as_asked(const struct job_info *i)
 		.output = i->output,
 		.error = i->error,
 		.qos = "",
-		.constraint = "",
-		.prefer = "",
-		.nodelist = "",
-		.exclude = "",
-		.licences = "",
+		.constraint = r->constraint,
+		.prefer = r->prefer,
+		.nodelist = r->nodelist,
+		.exclude = r->exclude,
+		.licences = request_licences(r),
 		.gid = i->gid,
-		.n_gpus = i->gpus->n,
+		.n_gpus = r->n,
+		.nodes_min = r->nodes_min,
+		.nodes_max = r->nodes_max,
+		.gpus_per_node = r->per_node,
+		.gpu_mem_min_mb = r->gpu_mem_min_mb,
+		.exclusive = r->exclusive,
 		.cpus = i->cpus,
 		.mem_mb = i->mem_mb,
 		.time_limit_s = i->time_limit_s ? i->time_limit_s : TIME_LIMIT_NONE,
@@ -65,8 +81,8 @@ static struct submit_job as_asked(const struct job_info *i)
 	};
 	uint32_t a;
 
-	for (a = 0; a < i->gpus->n; a++)
-		in.gpus[a] = (struct gpu_request){ i->gpus->v[a].type, i->gpus->v[a].count };
+	for (a = 0; a < r->n; a++)
+		in.gpus[a] = (struct gpu_request){ r->v[a].type, r->v[a].count };
 	return in;
 }
 

@@ -13,7 +13,7 @@
 
 static const char conf[] =
         "cluster = \"lab\"; controller = { host = \"h\"; };\n"
-        "gpu_types = ( { name = \"h100\"; }, { name = \"l40s\"; } );\n"
+        "gpu_types = ( { name = \"h100\"; mem = \"80G\"; }, { name = \"l40s\"; } );\n"
         "nodes = ( { name = \"n[0-1]\"; cpus = 8; mem = \"64G\"; gpus = \"h100:4\"; },\n"
         "  { name = \"s0\"; cpus = 8; mem = \"64G\"; gpus = \"l40s:8\"; } );\n"
         "partitions = ( { name = \"batch\"; nodes = \"n[0-1]\"; default = true;\n"
@@ -165,6 +165,58 @@ static void only_what_is_named(void **state)
 	world_free(w);
 }
 
+/* Where a job may run is kept as it was, whatever else is changed, and can be changed itself. */
+static void places_stay(void **state)
+{
+	struct submit_job job, change = { .cpus = 2,
+		.exclude = "n0",
+		.nodelist = "n1",
+		.gpu_mem_min_mb = 1000,
+		.nodes_min = 2,
+		.nodes_max = 2 };
+	struct world *w = world_new(conf);
+	struct job_view v;
+	uint64_t id;
+
+	(void)state;
+	world_register_all(w);
+	job = world_job(w, "h100:2");
+	job.hold = true;
+	job.exclude = "n1";
+	job.exclusive = true;
+	job.gpu_mem_min_mb = 2000;
+	id = world_submit_job(w, &job, OWNER);
+	assert_int_equal(update(w, world_user(OWNER), id, &change, UPDATE_CPUS), 1);
+	v = world_view(w, id);
+	assert_string_equal(v.exclude, "n1");
+	assert_true(v.exclusive);
+	assert_int_equal(v.gpu_mem_min_mb, 2000);
+	assert_int_equal(v.nodes_max, 1);
+	assert_int_equal(
+	        update(w, world_user(OWNER), id, &change,
+	                UPDATE_EXCLUDE | UPDATE_NODELIST | UPDATE_EXCLUSIVE | UPDATE_GPU_MEM_MIN),
+	        1);
+	v = world_view(w, id);
+	assert_string_equal(v.exclude, "n0");
+	assert_string_equal(v.nodelist, "n1");
+	assert_false(v.exclusive);
+	assert_int_equal(v.gpu_mem_min_mb, 1000);
+	change.exclude = "";
+	assert_int_equal(
+	        update(w, world_user(OWNER), id, &change, UPDATE_NODES | UPDATE_EXCLUDE), 1);
+	v = world_view(w, id);
+	assert_int_equal(v.nodes_min, 2);
+	assert_int_equal(v.nodes_max, 2);
+	change.constraint = "nosuch";
+	assert_int_equal(update(w, world_user(OWNER), id, &change, UPDATE_CONSTRAINT), 0);
+	change.licences = "nosuch:1";
+	assert_int_equal(update(w, world_user(OWNER), id, &change, UPDATE_LICENCES), 0);
+	world_seal(w);
+	world_restart(w);
+	assert_string_equal(world_view(w, id).nodelist, "n1");
+	world_free(w);
+}
+
 /* A niceness that an administrator gave does not keep the owner from other changes. */
 static void niceness_of_others(void **state)
 {
@@ -225,6 +277,7 @@ int main(void)
 		cmocka_unit_test(partitions_count),
 		cmocka_unit_test(all_or_nothing),
 		cmocka_unit_test(only_what_is_named),
+		cmocka_unit_test(places_stay),
 		cmocka_unit_test(niceness_of_others),
 		cmocka_unit_test(no_limit_stays),
 		cmocka_unit_test(only_while_it_waits),
