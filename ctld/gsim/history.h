@@ -1,0 +1,70 @@
+/* history.h - the jobs of the past, in the order in which they were submitted
+ *
+ * A history is one or more files; each has a reader that knows its kind, and they are merged by
+ * time of submission. Nothing is kept but the present row of each file.
+ *
+ * A broken row is told to `bad`, counted and passed over if `skip_bad`; else it ends the history.
+ * A job that is older than the one above it in its file is a broken row too: what streams cannot be
+ * sorted.
+ *
+ * To add a kind: a struct history_reader, and the line in reader_of() (history.c) that chooses it.
+ */
+#ifndef GSIM_HISTORY_H
+#define GSIM_HISTORY_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "common/error.h"
+#include "common/run.h"
+
+/* What is not known is "" or 0; the texts are borrowed until the next call. */
+struct history_job {
+	const char *name, *user, *group;
+	const char *account, *partition; /* as the options say */
+	const char *gpu_type;            /* alternatives: "V100M16|V100M32" */
+	usec_t submit;                   /* since any point, the same for all files */
+	usec_t duration;                 /* of its work; -1: not known */
+	usec_t time_limit;               /* that its user asked for; 0: not known */
+	uint32_t gpus;                   /* of the whole job */
+	uint32_t gpu_milli;              /* of each GPU; 1000: all of it */
+	uint32_t nodes;                  /* 0: any number */
+	uint32_t cpus;                   /* of the whole job, rounded up */
+	uint64_t mem_mb;                 /* the same */
+	uint64_t gpu_mem_mb;
+	unsigned long line; /* of its file, for messages */
+};
+
+struct history_options {
+	const char *account_column, *partition_column; /* NULL: none */
+	bool skip_bad;
+	/* A broken row; the text begins "FILE:LINE: ". May be NULL. */
+	void (*bad)(void *arg, const struct error *err);
+	void *arg;
+};
+
+enum history_result { HISTORY_END, HISTORY_JOB, HISTORY_BAD, HISTORY_FAILED };
+
+/* One kind of file. BAD: the row, the next call goes on; FAILED: the file, for good. */
+struct history_reader {
+	void *(*open)(const char *path, const struct history_options *o, struct error *err);
+	enum history_result (*next)(void *reader, struct history_job *job, struct error *err);
+	void (*close)(void *reader);
+};
+
+extern const struct history_reader history_csv; /* csvjobs.c */
+
+struct history;
+
+/* `paths` and what `o` points to are borrowed. "-" is standard input. */
+struct history *history_open(
+        const char *const *paths, size_t n, const struct history_options *o, struct error *err);
+void history_close(struct history *h); /* NULL is fine */
+
+/* 1: *job is the next; 0: that was all; -1: a file, or a broken row that is not to be skipped. */
+int history_next(struct history *h, struct history_job *job, struct error *err);
+
+uint64_t history_bad(const struct history *h); /* broken rows so far */
+
+#endif

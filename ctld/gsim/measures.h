@@ -1,0 +1,94 @@
+/* measures.h - what a simulation is judged by
+ *
+ * Levels (who waits, what is used) are kept up to date by the world and added up as time passes.
+ * Everything here follows from the history alone: no clock of this machine comes in.
+ *
+ *	wait         from submission to the first start
+ *	completion   from submission to the end
+ *	slowdown     completion / max(work, 10 s), at least 1; work: the run time it needed
+ *	allocation   GPU time booked, of capacity x time from the first submission to the last event
+ *	utilisation  the same without what was lost because runs were stopped
+ */
+#ifndef GSIM_MEASURES_H
+#define GSIM_MEASURES_H
+
+#include <stdint.h>
+#include <stdio.h>
+
+#include "common/error.h"
+#include "common/run.h"
+#include "ctld/gsim/names.h"
+#include "ctld/gsim/samples.h"
+#include "ctld/gsim/timeline.h"
+
+#define SLOWDOWN_BOUND ((usec_t)10 * 1000000)
+#define SLOWDOWN_UNIT  1000 /* slowdowns are kept in thousandths */
+
+struct state_use {
+	const char *state; /* "COMPLETED": the core's literal */
+	uint64_t jobs, gpu_us;
+};
+
+/* Of an account by name, as the core gave it to the jobs. */
+struct account_use {
+	uint64_t jobs, gpu_us; /* ended; booked by its runs */
+	double wait;           /* sum, us */
+	uint64_t waits;
+};
+
+struct refusal {
+	int code; /* enum error_code */
+	uint64_t jobs;
+	char *text; /* the first's; owned */
+};
+
+#define MEASURES_STATES   16
+#define MEASURES_REFUSALS 32
+
+struct measures {
+	/* levels */
+	uint64_t capacity, used; /* GPUs */
+	uint64_t waiting, running;
+	/* over time; times since the first submission */
+	usec_t now;
+	double capacity_us, used_us, waiting_us, running_us, busy_capacity_us, busy_used_us;
+	uint64_t most_waiting;
+	struct timeline queue, use;
+	FILE *series; /* NULL: none */
+	usec_t series_step, series_next;
+	/* counts */
+	uint64_t jobs, without_duration, skipped_shared, refused, started, ended;
+	uint64_t stopped, preempted, requeued; /* attempts; preempted ones are among the stopped */
+	uint64_t lost_us;                      /* GPU time */
+	struct samples wait, completion, slowdown;
+	struct state_use states[MEASURES_STATES];
+	size_t n_states;
+	struct refusal refusals[MEASURES_REFUSALS];
+	size_t n_refusals;
+	struct names *accounts;
+	struct account_use *use_of; /* [account] */
+	uint32_t n_use_of;
+};
+
+void measures_init(struct measures *m, uint64_t capacity);
+void measures_clear(struct measures *m);
+
+/* Samples of the levels, every `step` from 0, as rows of a CSV file; borrowed. */
+void measures_series(struct measures *m, FILE *file, usec_t step);
+
+/* Time passes: the levels have been as they are since m->now. */
+void measures_pass(struct measures *m, usec_t now);
+
+void measures_refused(struct measures *m, const struct error *why);
+void measures_started(struct measures *m, const char *account, usec_t wait);
+void measures_run_ended(struct measures *m, const char *account, uint64_t gpu_us);
+
+/* `work`: the run time that it needed. */
+struct measured_end {
+	const char *state, *account;
+	usec_t completion, work;
+	uint64_t gpu_us; /* of all its runs */
+};
+void measures_ended(struct measures *m, const struct measured_end *end);
+
+#endif

@@ -1,0 +1,394 @@
+/* options.c - see options.h */
+#include "ctld/gsim/options.h"
+
+#include <argp.h>
+#include <errno.h>
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "common/text.h"
+#include "common/units.h"
+#include "common/xalloc.h"
+
+#include "config.h"
+
+#define CHECK_EVERY 1000 /* events, where --checker gives no number */
+#define MAX_PERCENT 100000
+
+enum {
+	OPT_NODES = 256,
+	OPT_ADD_NODES,
+	OPT_SHOW_CONFIG,
+	OPT_ACCOUNT_COLUMN,
+	OPT_PARTITION_COLUMN,
+	OPT_SKIP_BAD,
+	OPT_SCALE_LOAD,
+	OPT_UNTIL,
+	OPT_TIME_LIMIT,
+	OPT_SHARED,
+	OPT_CHECKPOINT,
+	OPT_END_DELAY,
+	OPT_POLICY,
+	OPT_SEED,
+	OPT_INFLATE,
+	OPT_CHECKER,
+	OPT_JSON,
+	OPT_SERIES,
+	OPT_SERIES_STEP,
+};
+
+static const struct argp_option rows[] = {
+	{ NULL, 0, NULL, 0, "The cluster:", 1 },
+	{ "config", 'f', "FILE", 0,
+	        "This gpusched.conf, instead of " SYSCONFDIR "/gpusched/gpusched.conf", 1 },
+	{ "nodes", OPT_NODES, "FILE", 0,
+	        "Make the cluster of this list of nodes (CSV: node,count,cpus,mem_mb,gpus,gpu_type,"
+	        "gpu_mem_mb), all in partition `all`",
+	        1 },
+	{ "add-nodes", OPT_ADD_NODES, "N:NODE", 0,
+	        "N more nodes like NODE; or N:TYPE:COUNT, N nodes with COUNT GPUs of TYPE. May be "
+	        "given again",
+	        1 },
+	{ "show-config", OPT_SHOW_CONFIG, NULL, 0,
+	        "Print the configuration that all this makes, to keep and edit, and exit", 1 },
+	{ NULL, 0, NULL, 0, "The history:", 2 },
+	{ "account-column", OPT_ACCOUNT_COLUMN, "COLUMN", 0,
+	        "The column that names the jobs' accounts (default: group; none: no account)", 2 },
+	{ "partition-column", OPT_PARTITION_COLUMN, "COLUMN", 0,
+	        "The column that names the jobs' partitions (default none: the default partition). "
+	        "With --nodes each row of nodes is a partition of its name",
+	        2 },
+	{ "skip-bad", OPT_SKIP_BAD, NULL, 0,
+	        "Leave broken rows out, and count them, instead of refusing the history", 2 },
+	{ "scale-load", OPT_SCALE_LOAD, "F", 0,
+	        "Let jobs come F times as fast: times between submissions are divided by F", 2 },
+	{ "until", OPT_UNTIL, "TIME", 0, "Stop so long after the first submission: 30d, 12:00:00",
+	        2 },
+	{ NULL, 0, NULL, 0, "What the history does not say:", 3 },
+	{ "time-limit", OPT_TIME_LIMIT, "HOW", 0,
+	        "The time limit of jobs that have none: `none` asks for none (the default), "
+	        "`exact` "
+	        "for the duration, a number F for the duration times something between 1 and F",
+	        3 },
+	{ "shared", OPT_SHARED, "HOW", 0,
+	        "Jobs with a part of a GPU: `round` gives them all of it (the default), `skip` "
+	        "leaves them out",
+	        3 },
+	{ "checkpoint", OPT_CHECKPOINT, NULL, 0,
+	        "A stopped job goes on where it was, instead of beginning again", 3 },
+	{ "end-delay", OPT_END_DELAY, "TIME", 0,
+	        "A run that is told to end takes so long, at most its grace (default 0s)", 3 },
+	{ NULL, 0, NULL, 0, "What is done with it:", 4 },
+	{ "policy", OPT_POLICY, "POLICY", 0,
+	        "`configured` (the default), or `fifo`, to compare: in each partition strictly "
+	        "first "
+	        "in, first out",
+	        4 },
+	{ "seed", OPT_SEED, "N", 0, "The seed of all chance (default 1)", 4 },
+	{ "inflate", OPT_INFLATE, "PERCENT", 0,
+	        "Instead of a replay: let random jobs of the history come until they ask for "
+	        "PERCENT "
+	        "of all GPUs, none leaves, and see how much can be given out",
+	        4 },
+	{ "checker", OPT_CHECKER, "N", OPTION_ARG_OPTIONAL,
+	        "Check the core's invariants every N events (default 1000). Slow", 4 },
+	{ NULL, 0, NULL, 0, "What is printed:", 5 },
+	{ "json", OPT_JSON, NULL, 0, "The report as JSON", 5 },
+	{ "series", OPT_SERIES, "FILE", 0,
+	        "Write waiting and running jobs and used GPUs over time to FILE (CSV)", 5 },
+	{ "series-step", OPT_SERIES_STEP, "TIME", 0, "So often (default 10m)", 5 },
+	{ "quiet", 'q', NULL, 0, "No progress, and not how long it took", 5 },
+	{ 0 },
+};
+
+static const char doc[] =
+        "Replay the jobs of the past on a cluster as configured, and report how they would have "
+        "fared. The decisions are those of gctld: the same code makes them."
+        "\vFILE is a history: CSV with the columns job_id, submit_s, duration_s, gpus, gpu_type, "
+        "nodes, cpus, mem_mb, gpu_milli, user, group, requested_time_s (the second to the fourth "
+        "are needed), in the order of submit_s, perhaps gzip'ed; `-` is standard input. Several "
+        "are merged by time.\n"
+        "\n"
+        "Examples:\n"
+        "  gsim -f gpusched.conf jobs.csv\n"
+        "  gsim --nodes nodes.csv --show-config > new.conf\n"
+        "  gsim -f new.conf --scale-load=1.5 --time-limit=3 jobs.csv.gz\n"
+        "  gsim -f new.conf --add-nodes=4:h100:8 --json jobs.csv.gz\n"
+        "  gsim --nodes nodes.csv --inflate=130% pods.csv.gz\n"
+        "\n"
+        "Exit status: 0 done; 1 a file or row is not as it should be; 2 usage.";
+
+const char *argp_program_version = "gsim " PACKAGE_VERSION;
+
+int options_fail(const struct error *err)
+{
+	char *text = text_escape_dup(err->text), *hint = text_escape_dup(err->hint);
+
+	fflush(stdout);
+	fprintf(stderr, "gsim: error: %s\n", text);
+	if (*hint)
+		fprintf(stderr, "hint: %s\n", hint);
+	free(text);
+	free(hint);
+	return error_exit_status(err->code);
+}
+
+/* --- values ---------------------------------------------------------------------------------- */
+
+static int take_factor(const char *text, double least, double *value, struct error *err)
+{
+	char *end;
+	double v = strtod(text, &end);
+
+	if (end == text || *end || !isfinite(v) || v < least || v > 1e6)
+		return error_set(err, ERR_USAGE, "want a number from %g to a million", least);
+	*value = v;
+	return 0;
+}
+
+static int take_time(const char *text, uint64_t least, usec_t *value, struct error *err)
+{
+	uint64_t s;
+
+	if (duration_parse(text, DURATION_BARE_REFUSED, &s, err) < 0)
+		return -1;
+	if (s < least || s > 1000000000)
+		return error_set(
+		        err, ERR_USAGE, "want %llus to 1000000000s", (unsigned long long)least);
+	*value = (usec_t)s * 1000000;
+	return 0;
+}
+
+static int take_word(const char *text, const char *const *words, int *value, struct error *err)
+{
+	int i;
+
+	for (i = 0; words[i]; i++) {
+		if (!strcmp(text, words[i])) {
+			*value = i;
+			return 0;
+		}
+	}
+	return error_set(err, ERR_USAGE, "want %s or %s", words[0], words[1]);
+}
+
+static int take_limit(struct options *o, const char *text, struct error *err)
+{
+	o->time_limit = text;
+	if (!strcmp(text, "none"))
+		o->world.limits = LIMITS_NONE;
+	else if (!strcmp(text, "exact"))
+		o->world.limits = LIMITS_EXACT;
+	else if (take_factor(text, 1, &o->world.factor, NULL) == 0)
+		o->world.limits = LIMITS_FACTOR;
+	else
+		return error_set(err, ERR_USAGE, "want none, exact or a number from 1");
+	return 0;
+}
+
+static int take_percent(const char *text, unsigned *value, struct error *err)
+{
+	size_t n = strcspn(text, "%");
+	char digits[16];
+	uint64_t v;
+
+	snprintf(digits, sizeof(digits), "%.*s", (int)n, text);
+	if (n >= sizeof(digits) || (text[n] && text[n + 1]) ||
+	        count_parse(digits, 1, MAX_PERCENT, &v, NULL) < 0)
+		return error_set(err, ERR_USAGE, "want per cent, as in 130%%");
+	*value = (unsigned)v;
+	return 0;
+}
+
+static int take_number(
+        const char *text, uint64_t least, uint64_t most, uint64_t *value, struct error *err)
+{
+	return count_parse(text, least, most, value, err);
+}
+
+static const char *column(const char *text)
+{
+	return strcmp(text, "none") ? text : NULL;
+}
+
+static void grow(const char ***list, size_t *n, const char *text)
+{
+	*list = xrealloc(*list, *n + 1, sizeof(char *));
+	(*list)[(*n)++] = text;
+}
+
+/* --- options --------------------------------------------------------------------------------- */
+
+static int take_history(struct options *o, int key, char *arg, struct error *err)
+{
+	switch (key) {
+	case OPT_ACCOUNT_COLUMN:
+		o->history.account_column = column(arg);
+		return 0;
+	case OPT_PARTITION_COLUMN:
+		o->history.partition_column = column(arg);
+		return 0;
+	case OPT_SKIP_BAD:
+		o->history.skip_bad = true;
+		return 0;
+	case OPT_SCALE_LOAD:
+		return take_factor(arg, 1e-6, &o->replay.scale_load, err);
+	case OPT_UNTIL:
+		return take_time(arg, 1, &o->replay.until, err);
+	case OPT_TIME_LIMIT:
+		return take_limit(o, arg, err);
+	case OPT_CHECKPOINT:
+		o->world.checkpoint = true;
+		return 0;
+	case OPT_END_DELAY:
+		return take_time(arg, 0, &o->world.end_delay, err);
+	default:
+		return 1;
+	}
+}
+
+static int take_rest(struct options *o, int key, char *arg, struct error *err)
+{
+	static const char *const policies[] = { "configured", "fifo", NULL };
+	static const char *const shared[] = { "round", "skip", NULL };
+	uint64_t number = CHECK_EVERY;
+	int word = 0, rc = 0;
+
+	switch (key) {
+	case OPT_SHARED:
+		rc = take_word(arg, shared, &word, err);
+		o->replay.shared = word ? SHARED_SKIP : SHARED_ROUND;
+		return rc;
+	case OPT_POLICY:
+		rc = take_word(arg, policies, &word, err);
+		o->replay.fifo = word;
+		return rc;
+	case OPT_SEED:
+		return take_number(arg, 0, INT64_MAX, &o->world.seed, err);
+	case OPT_INFLATE:
+		return take_percent(arg, &o->inflate, err);
+	case OPT_CHECKER:
+		rc = arg ? take_number(arg, 1, UINT32_MAX, &number, err) : 0;
+		o->world.check_every = (unsigned)number;
+		return rc;
+	case OPT_SERIES_STEP:
+		return take_time(arg, 1, &o->series_step, err);
+	default:
+		return 1;
+	}
+}
+
+static int take_plain(struct options *o, int key, char *arg)
+{
+	switch (key) {
+	case 'f':
+		o->conf = arg;
+		return 0;
+	case OPT_NODES:
+		o->nodes = arg;
+		return 0;
+	case OPT_ADD_NODES:
+		grow(&o->add_nodes, &o->n_add_nodes, arg);
+		return 0;
+	case OPT_SHOW_CONFIG:
+		o->show_config = true;
+		return 0;
+	case OPT_JSON:
+		o->json = true;
+		return 0;
+	case OPT_SERIES:
+		o->series = arg;
+		return 0;
+	case 'q':
+		o->quiet = true;
+		return 0;
+	case ARGP_KEY_ARG:
+		grow(&o->files, &o->n_files, arg);
+		return 0;
+	default:
+		return 1;
+	}
+}
+
+static const char *option_name(int key)
+{
+	size_t i;
+
+	for (i = 0; rows[i].name || rows[i].doc; i++) {
+		if (rows[i].key == key && rows[i].name)
+			return rows[i].name;
+	}
+	return "";
+}
+
+static error_t parse(int key, char *arg, struct argp_state *state)
+{
+	struct options *o = state->input;
+	struct error err;
+	int rc = take_plain(o, key, arg);
+
+	if (rc > 0)
+		rc = take_history(o, key, arg, &err);
+	if (rc > 0)
+		rc = take_rest(o, key, arg, &err);
+	if (rc > 0)
+		return ARGP_ERR_UNKNOWN;
+	if (rc < 0) {
+		error_wrap(&err, "--%s=%s", option_name(key), arg);
+		exit(options_fail(&err));
+	}
+	return 0;
+}
+
+static const struct argp argp = {
+	.options = rows,
+	.parser = parse,
+	.args_doc = "FILE...\n--show-config",
+	.doc = doc,
+};
+
+/* What makes no sense together. */
+static int agree(const struct options *o, struct error *err)
+{
+	size_t i, k;
+
+	if (o->conf && o->nodes) {
+		error_set(err, ERR_USAGE, "--config and --nodes both say what the cluster is");
+		return error_hint(err,
+		        "gsim --nodes %.100s --show-config > new.conf, and edit that", o->nodes);
+	}
+	if (!o->n_files && !o->show_config)
+		return error_set(err, ERR_USAGE, "which history? See gsim --help");
+	for (i = 0; i < o->n_files; i++) {
+		for (k = 0; k < i; k++) {
+			if (!strcmp(o->files[i], o->files[k]))
+				return error_set(err, ERR_USAGE, "%s is there twice", o->files[i]);
+		}
+	}
+	if (o->inflate && (o->replay.fifo || o->series || o->replay.until != WORLD_NEVER))
+		return error_set(err, ERR_USAGE,
+		        "--inflate is no replay: without --policy=fifo, --series, --until");
+	return 0;
+}
+
+int options_read(struct options *o, int argc, char **argv)
+{
+	struct error err;
+
+	*o = (struct options){ .history = { .account_column = "group" },
+		.world = { .seed = 1, .limits = LIMITS_NONE, .factor = 1 },
+		.replay = { .scale_load = 1, .until = WORLD_NEVER },
+		.time_limit = "none",
+		.series_step = (usec_t)600 * 1000000 };
+	argp_err_exit_status = EXIT_USAGE;
+	argp_parse(&argp, argc, argv, 0, NULL, o);
+	return agree(o, &err) < 0 ? options_fail(&err) : -1;
+}
+
+void options_clear(struct options *o)
+{
+	free(o->files);
+	free(o->add_nodes);
+}

@@ -1,0 +1,34 @@
+/* options.h - gsim's command line */
+#ifndef GSIM_OPTIONS_H
+#define GSIM_OPTIONS_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "ctld/gsim/history.h"
+#include "ctld/gsim/replay.h"
+
+struct options {
+	const char *conf, *nodes; /* at most one; neither: the system's gpusched.conf */
+	const char **add_nodes;   /* owned array */
+	size_t n_add_nodes;
+	const char **files; /* owned array; empty: --show-config alone */
+	size_t n_files;
+	struct history_options history;
+	struct world_options world;
+	struct replay_options replay;
+	const char *time_limit; /* as it was given */
+	unsigned inflate;       /* per cent; 0: a replay */
+	const char *series;
+	usec_t series_step;
+	bool show_config, json, quiet;
+};
+
+/* -1: go on; else the status to exit with, and what is wrong was said. */
+int options_read(struct options *o, int argc, char **argv);
+void options_clear(struct options *o);
+
+/* One line of our own on stderr. Returns the exit status that belongs to it. */
+int options_fail(const struct error *err);
+
+#endif

@@ -1,0 +1,83 @@
+/* world_impl.h - the inside of a world: world.c (core and clocks), jobs.c (jobs and runs) */
+#ifndef GSIM_WORLD_IMPL_H
+#define GSIM_WORLD_IMPL_H
+
+#include "ctld/core/core.h"
+#include "ctld/core/heap.h"
+#include "ctld/core/idmap.h"
+#include "ctld/gsim/names.h"
+#include "ctld/gsim/world.h"
+
+/* What a node's runs hold, as the node would know it. */
+struct world_node {
+	uint32_t cpus, cpus_used, n_gpus;
+	uint64_t mem_mb, mem_used_mb, gpus_used;
+};
+
+struct world_run {
+	struct run_id id;
+	struct world_job *job;
+	struct world_run *next; /* of its job */
+	uint32_t node, cpus, slot;
+	uint64_t mem_mb, gpus;
+	uint64_t number; /* runs started before it */
+	usec_t start, end;
+	usec_t told; /* when it was told to end; WORLD_NEVER: it was not */
+	enum end_cause cause;
+};
+
+struct world_job {
+	uint64_t id; /* 0: not in the core */
+	/* from the history */
+	char *name;
+	uint32_t user, account, partition, type, group; /* names */
+	uint32_t gpus, nodes, cpus, time_limit_s;
+	uint64_t mem_mb;
+	usec_t arrival, duration, remaining;
+	/* so far */
+	struct world_run *runs;
+	uint32_t given; /* name of the account that the core took */
+	uint64_t gpu_us;
+	usec_t work;        /* run time that it needs: duration, or what its limit leaves of it */
+	usec_t saved;       /* of the present attempt, so that it need not be done again */
+	bool started, told; /* at least once; the present attempt */
+};
+
+/* An effect that asks for something. */
+struct order {
+	enum effect_kind kind; /* START_RUN, END_RUN */
+	struct run_id run;
+	uint32_t node, grace_s;
+	enum end_cause cause;
+};
+
+struct world {
+	const struct conf *conf;
+	struct world_options o;
+	struct core *core;
+	struct clocks start, now;
+	struct heap *ends; /* runs, by end and number */
+	struct idmap *jobs;
+	struct world_node *nodes;
+	struct names *names; /* users, accounts, partitions, types, groups */
+	struct measures m;
+	struct order *orders;
+	size_t n_orders, orders_size;
+	uint64_t n_events, n_jobs, n_submits, n_runs, n_sealed;
+	/* of the last submission */
+	uint64_t submitted; /* the id; 0: refused */
+	struct error refusal;
+	bool failed;
+	struct error error;
+};
+
+/* Give the core an event and take what it wants. */
+void world_apply(struct world *w, const struct core_event *event);
+/* What must never be. The first is kept. */
+void world_fail(struct world *w, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
+
+void world_run_start(struct world *w, const struct order *order);
+void world_run_told(struct world *w, const struct order *order);
+void world_run_ends(struct world *w, struct world_run *run);
+
+#endif

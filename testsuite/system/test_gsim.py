@@ -1,0 +1,287 @@
+"""gsim: histories small enough to be worked out by hand, against a model, and the real ones.
+
+The real ones (GPUSCHED_TRACES, a folder with the traces of gsim's RESULTS.md) are replayed where they are there.
+"""
+
+import gzip
+import json
+import os
+import pathlib
+import random
+import subprocess
+
+import pytest
+
+BUILD = pathlib.Path(os.environ.get("GPUSCHED_BUILD", pathlib.Path(__file__).parents[2] / "build-gcc"))
+GSIM = BUILD / "ctld/gsim/gsim"
+TRACES = os.environ.get("GPUSCHED_TRACES")
+HEAD = "job_id,submit_s,duration_s,gpus,gpu_type,nodes,cpus,mem_mb,gpu_milli,gpu_mem_mb,user,group,state,requested_time_s"
+HOUR = 3600
+
+
+def gsim(*argv, input=None, check=True):
+    result = subprocess.run([GSIM, "--quiet", *map(str, argv)], input=input, capture_output=True, text=True, timeout=240)
+    assert not check or result.returncode == 0, result.stderr
+    return result
+
+
+def history(path, rows):
+    """Rows are dictionaries of what is known of a job."""
+    columns = HEAD.split(",")
+    lines = [HEAD] + [",".join(str({"job_id": f"j{i}", **row}.get(c, "")) for c in columns) for i, row in enumerate(rows)]
+    path.write_text("\n".join(lines) + "\n")
+    return path
+
+
+def job(submit, duration, gpus, **more):
+    return {"submit_s": submit, "duration_s": duration, "gpus": gpus, **more}
+
+
+@pytest.fixture
+def replay(tmp_path):
+    """Replay rows on nodes with 8 GPUs, the core checked after every event; returns the report."""
+
+    def run(rows, *argv, nodes=1, gpus=8):
+        (tmp_path / "nodes.csv").write_text(f"node,count,gpus\nn,{nodes},{gpus}\n")
+        where = [] if "-f" in argv else ["--nodes", tmp_path / "nodes.csv"]
+        return json.loads(gsim(*where, "--checker=1", "--json", *argv, history(tmp_path / "jobs.csv", rows)).stdout)
+
+    return run
+
+
+ONE_AFTER_ANOTHER = [job(1000, 100, 8), job(1010, 50, 4), job(1020, 30, 4), job(1030, 10, 8)]
+
+
+@pytest.mark.parametrize("policy", ["configured", "fifo"])
+def test_worked_out_by_hand(replay, policy):
+    """0-100: the first. 100: the second and third, to 150 and 130. 150: the last, to 160."""
+    r = replay(ONE_AFTER_ANOTHER, f"--policy={policy}")
+    assert r["wait_s"] == {"n": 4, "mean": 72.5, "p50": 90, "p95": 120, "p99": 120, "most": 120}
+    assert r["completion_s"] == {"n": 4, "mean": 120, "p50": 130, "p95": 140, "p99": 140, "most": 140}
+    assert r["makespan_s"] == 160
+    assert r["gpu_hours"] == pytest.approx(1200 / HOUR)
+    assert r["gpu_allocation"] == pytest.approx(1200 / (8 * 160))
+    # somebody waited from 10 to 150
+    assert r["gpu_allocation_while_waiting"] == pytest.approx((90 * 8 + 30 * 8 + 20 * 4) / (8 * 140))
+    assert r["waiting_mean"] == pytest.approx((90 + 80 + 120) / 160)
+    assert r["waiting_most"] == 3
+    assert r["slowdown"]["mean"] == pytest.approx((1 + 140 / 50 + 110 / 30 + 130 / 10) / 4, abs=1e-3)
+    assert r["states"] == {"COMPLETED": {"jobs": 4, "gpu_hours": pytest.approx(1200 / HOUR)}}
+
+
+def test_head_of_the_line(replay):
+    """A short job passes one that does not fit; strictly first in, first out it does not."""
+    rows = [job(0, 100, 4), job(1, 10, 8), job(2, 10, 4)]
+    assert replay(rows, "--policy=fifo")["wait_s"]["mean"] == (0 + 99 + 108) / 3
+    assert replay(rows)["wait_s"]["mean"] == (0 + 99 + 0) / 3
+
+
+def test_lines_of_partitions(tmp_path):
+    """Each partition has a line of its own: b's job does not wait behind a's."""
+    (tmp_path / "nodes.csv").write_text("node,gpus\na,8\nb,8\n")
+    rows = [job(0, 100, 8, group="a"), job(1, 100, 8, group="a"), job(2, 10, 8, group="b")]
+    r = json.loads(gsim("--nodes", tmp_path / "nodes.csv", "--partition-column=group", "--policy=fifo", "--json",
+                        "--checker=1", history(tmp_path / "jobs.csv", rows)).stdout)
+    assert r["wait_s"]["mean"] == 99 / 3
+    assert {a["account"]: a["jobs"] for a in r["accounts"]} == {"a": 2, "b": 1}
+
+
+def test_time_limits(replay):
+    rows = [job(0, 100, 1, requested_time_s=50), job(0, 100, 1, requested_time_s=100), job(0, 100, 1)]
+    r = replay(rows)
+    assert {s: v["jobs"] for s, v in r["states"].items()} == {"TIMEOUT": 1, "COMPLETED": 2}
+    assert r["completion_s"]["mean"] == pytest.approx(250 / 3)
+    assert r["slowdown"]["mean"] == 1
+    assert replay(rows, "--time-limit=exact")["states"] == r["states"]
+
+
+def test_limit_of_the_partition(replay, tmp_path):
+    """Nobody asks for more than a partition allows; who needs more ends there."""
+    (tmp_path / "conf").write_text("""cluster = "c"; controller = { host = "h"; };
+        gpu_types = ( { name = "g"; } ); nodes = ( { name = "n"; gpus = "g:8"; } );
+        partitions = ( { name = "p"; nodes = "ALL"; default = true; max_time = "60s"; } );""")
+    for how in "none", "exact", "5":
+        r = replay([job(0, 100, 1), job(0, 10, 1)], "-f", tmp_path / "conf", f"--time-limit={how}")
+        assert {s: v["jobs"] for s, v in r["states"].items()} == {"TIMEOUT": 1, "COMPLETED": 1}
+        assert r["makespan_s"] == 60
+
+
+def test_of_no_length(replay):
+    r = replay([job(0, 0, 8), job(0, 0, 8), job(0, 0.5, 8), job(0, 1, 8)])
+    assert r["makespan_s"] == 1.5
+    assert r["wait_s"]["most"] == 0.5
+
+
+def test_load_and_end(replay):
+    assert replay(ONE_AFTER_ANOTHER, "--scale-load=2")["wait_s"]["mean"] == (0 + 95 + 90 + 135) / 4
+    r = replay(ONE_AFTER_ANOTHER, "--until=120s")
+    assert (r["jobs"]["ended"], r["jobs"]["running"], r["jobs"]["waiting"]) == (1, 2, 1)
+    assert r["makespan_s"] == 120
+
+
+def test_more_nodes(replay):
+    assert replay(ONE_AFTER_ANOTHER, "--add-nodes=1:n")["wait_s"]["most"] == 30
+    assert replay(ONE_AFTER_ANOTHER, "--add-nodes=2:other:8")["wait_s"]["most"] == 0
+
+
+def test_what_cannot_be(replay):
+    """A job that fits nowhere is refused with the scheduler's own words; one with no duration is left out."""
+    r = replay([job(0, 10, 9), job(0, 10, 1, gpu_type="h100"), job(0, "", 1), job(0, 10, 1), job(0, 10, 10)])
+    assert r["jobs"]["refused"] == 3 and r["jobs"]["without_duration"] == 1 and r["jobs"]["ended"] == 1
+    assert [(x["code"], x["jobs"]) for x in r["refusals"]] == [("job.never", 2), ("gpu_type.unknown", 1)]
+
+
+def test_parts_of_gpus(replay):
+    rows = [job(0, 10, 1, gpu_milli=460), job(0, 10, 1, gpu_milli=1000)]
+    assert replay(rows)["gpu_hours"] == pytest.approx(20 / HOUR)
+    r = replay(rows, "--shared=skip")
+    assert r["gpu_hours"] == pytest.approx(10 / HOUR) and r["jobs"]["skipped_shared"] == 1
+
+
+def test_cpus_are_of_the_job(replay, tmp_path):
+    (tmp_path / "conf").write_text("""cluster = "c"; controller = { host = "h"; };
+        gpu_types = ( { name = "g"; } ); nodes = ( { name = "n"; cpus = 4; mem = "1000M"; gpus = "g:8"; } );
+        partitions = ( { name = "p"; nodes = "ALL"; default = true; } );""")
+    rows = [job(0, 10, 1, cpus=2.5), job(0, 10, 1, cpus=2), job(0, 10, 1, cpus=1, mem_mb=600), job(0, 10, 1, mem_mb=600)]
+    assert replay(rows, "-f", tmp_path / "conf")["wait_s"]["mean"] == 20 / 4
+
+
+def fifo_model(rows, gpus):
+    """One node, one line: who starts when."""
+    waits, free, now, ends = [], gpus, 0, []
+    for row in rows:
+        now = max(now, row["submit_s"])
+        while True:
+            free += sum(g for end, g in ends if end <= now)
+            ends = [e for e in ends if e[0] > now]
+            if free >= row["gpus"]:
+                break
+            now = min(end for end, _ in ends)
+        free -= row["gpus"]
+        ends.append((now + row["duration_s"], row["gpus"]))
+        waits.append(now - row["submit_s"])
+    return sum(waits) / len(waits)
+
+
+@pytest.mark.parametrize("seed", range(5))
+def test_against_a_model(replay, seed):
+    chance = random.Random(seed)
+    submits = sorted(chance.randrange(20000) for _ in range(500))
+    rows = [job(s, chance.choice([0, 1, 30, 300, 1000]), chance.choice([1, 2, 4, 8, 16, 40])) for s in submits]
+    r = replay(rows, "--policy=fifo", gpus=64)
+    assert r["wait_s"]["mean"] == pytest.approx(fifo_model(rows, 64), rel=1e-9)
+    assert r["jobs"]["ended"] == 500
+
+
+def busy(tmp_path, n=2000):
+    chance = random.Random(7)
+    rows = [job(i * 10, chance.randrange(2000), chance.choice([1, 2, 4, 8]), user=f"u{chance.randrange(20)}",
+                group=chance.choice("abc")) for i in range(n)]
+    (tmp_path / "nodes.csv").write_text("node,count,cpus,mem_mb,gpus,gpu_type\nx,6,64,512000,8,h100\ny,6,64,512000,4,l40s\n")
+    return ["--nodes", tmp_path / "nodes.csv", history(tmp_path / "jobs.csv", rows)]
+
+
+@pytest.mark.parametrize("how", [[], ["--json"], ["--policy=fifo"], ["--inflate=150"]])
+def test_same_input_same_bytes(tmp_path, how):
+    argv = busy(tmp_path) + how + ["--time-limit=4"]
+    assert gsim(*argv).stdout == gsim(*argv).stdout
+    assert gsim(*argv, "--seed=2").stdout != gsim(*argv).stdout
+
+
+def test_all_ways_in(tmp_path):
+    """Plain, compressed, from standard input, cut in two: the same history."""
+    *where, plain = busy(tmp_path)
+    text = plain.read_text()
+    lines = text.splitlines(keepends=True)
+    packed, first, second = tmp_path / "jobs.csv.gz", tmp_path / "1.csv", tmp_path / "2.csv"
+    packed.write_bytes(gzip.compress(text.encode()))
+    first.write_text("".join(lines[:1] + lines[1::2]))
+    second.write_text("".join(lines[:1] + lines[2::2]))
+
+    def figures(*argv, **more):
+        r = json.loads(gsim(*where, "--json", *argv, **more).stdout)
+        del r["history"]
+        return r
+
+    want = figures(plain)
+    assert figures(packed) == want and figures("-", input=text) == want and figures(first, second) == want
+
+
+def test_broken_rows(tmp_path):
+    """All are named and nothing runs; left out on request; from standard input the first ends it."""
+    (tmp_path / "nodes.csv").write_text("node,gpus\nn,8\n")
+    good = [job(i, 1, 1) for i in range(50)]
+    bad = history(tmp_path / "bad.csv", good[:10] + [job(10, 1, "x")] + good[10:20] + [job(3, 1, 1)] + good[20:])
+    argv = ["--nodes", tmp_path / "nodes.csv", "--json"]
+    r = gsim(*argv, bad, check=False)
+    assert r.returncode == 1 and r.stdout == ""
+    assert f'{bad}:12: gpus "x"' in r.stderr and f"{bad}:23: submitted at 3" in r.stderr
+    assert "error: 2 broken rows\nhint: --skip-bad" in r.stderr
+    r = json.loads(gsim(*argv, "--skip-bad", bad).stdout)
+    assert r["jobs"]["bad_rows"] == 2 and r["jobs"]["ended"] == 50
+    r = gsim(*argv, "-", input=bad.read_text(), check=False)
+    assert r.returncode == 1 and r.stdout == "" and 'standard input:12: gpus "x"' in r.stderr
+    assert json.loads(gsim(*argv, "--skip-bad", "-", input=bad.read_text()).stdout)["jobs"]["ended"] == 50
+
+
+@pytest.mark.parametrize("argv,code,text", [
+    ([], 2, "which history?"),
+    (["--config=a", "--nodes=b", "c"], 2, "both say what the cluster is"),
+    (["--policy=sjf", "a"], 2, "--policy=sjf: want configured or fifo"),
+    (["--time-limit=0.5", "a"], 2, "want none, exact or a number from 1"),
+    (["--scale-load=0", "a"], 2, "--scale-load=0: want a number from"),
+    (["--inflate=130x", "a"], 2, "want per cent"),
+    (["--inflate=130", "--policy=fifo", "a"], 2, "--inflate is no replay"),
+    (["--until=5", "a"], 2, "--until=5"),
+    (["a", "a"], 2, "a is there twice"),
+    (["--config=/nowhere/conf", "a"], 1, "/nowhere/conf"),
+    (["--nodes=/nowhere/nodes", "a"], 1, "/nowhere/nodes"),
+])
+def test_wrong_usage(argv, code, text):
+    r = gsim(*argv, check=False)
+    assert r.returncode == code and text in r.stderr and r.stdout == ""
+
+
+def test_series(tmp_path):
+    (tmp_path / "nodes.csv").write_text("node,gpus\nn,8\n")
+    gsim("--nodes", tmp_path / "nodes.csv", "--series", tmp_path / "s.csv", "--series-step=50s",
+         history(tmp_path / "jobs.csv", ONE_AFTER_ANOTHER))
+    assert (tmp_path / "s.csv").read_text().split() == ["time_s,waiting_jobs,running_jobs,used_gpus", "0,0,1,8", "50,3,1,8",
+                                                        "100,1,2,8", "150,0,1,8"]
+
+
+def test_configuration_to_keep(tmp_path):
+    """What --show-config prints is a configuration with which the same happens."""
+    nodes, path, jobs = busy(tmp_path)
+    (tmp_path / "conf").write_text(gsim(nodes, path, "--add-nodes=2:x-1", "--show-config").stdout)
+    one = json.loads(gsim(nodes, path, "--add-nodes=2:x-1", "--json", jobs).stdout)
+    assert one == json.loads(gsim("--config", tmp_path / "conf", "--json", jobs).stdout)
+    assert one["gpus"] == 6 * 8 + 6 * 4 + 2 * 8
+
+
+def test_packing(tmp_path):
+    """Jobs of 5 on nodes of 8: one on each, whatever the order. Jobs of 4: no GPU is left over."""
+    (tmp_path / "nodes.csv").write_text("node,count,gpus\nn,2,8\n")
+    for gpus, allocated, arrived in (5, 10 / 16, [20 / 16, 35 / 16]), (4, 1, [1, 2]):
+        jobs = history(tmp_path / "jobs.csv", [job(0, "", gpus)] * 2)
+        r = json.loads(gsim("--nodes", tmp_path / "nodes.csv", "--inflate=200", "--checker=1", "--json", jobs).stdout)
+        assert [p["arrived"] for p in r["inflation"]] == arrived
+        assert [p["allocated"] for p in r["inflation"]] == [allocated] * 2
+        assert r["jobs"]["placed"] == allocated * 16 / gpus
+
+
+@pytest.mark.skipif(not TRACES, reason="GPUSCHED_TRACES is not set")
+@pytest.mark.parametrize("policy", ["configured", "fifo"])
+@pytest.mark.parametrize("name,nodes,jobs", [
+    ("muri_trace1", "muri_nodes", 1494),
+    ("philly_2017_sep_oct", "philly_nodes", 52849),
+    ("openb_default", "openb_nodes", 8152),
+])
+def test_real_histories(name, nodes, jobs, policy):
+    """With the checker on: every job ends, but those that are refused or have no duration."""
+    r = json.loads(gsim("--nodes", f"{TRACES}/{nodes}.csv", "--checker=5000", "--json", f"--policy={policy}",
+                        "--time-limit=3", f"{TRACES}/{name}.csv.gz").stdout)
+    j = r["jobs"]
+    assert j["submitted"] + j["without_duration"] == jobs
+    assert j["ended"] + j["refused"] == j["submitted"] and j["waiting"] == j["running"] == 0
+    assert r["completion_s"]["mean"] >= r["wait_s"]["mean"]
