@@ -25,7 +25,8 @@
 struct gang_candidate {
 	uint32_t node;
 	uint32_t leaf; /* as conf_node.leaf */
-	uint32_t gpus; /* of the type, that it could give; at least request_part_gpus() */
+	uint32_t gpus; /* of the type, that it could give; at least request_part_gpus(). For a gang
+	                  without GPUs: those that are free there, of all types */
 	bool required, preferred;
 	uint32_t cpus_left; /* for packing */
 };

@@ -450,24 +450,29 @@ static bool find_one(struct search *s, uint32_t set, struct places *out)
 	return true;
 }
 
-/* How many GPUs could that node give to a gang? 0: it may not be used. Without GPUs: any number. */
+/* May a part of a gang go there, and how many GPUs could it get? */
 static bool offer(const struct search *s, const struct capacity_find *found, uint32_t *gpus)
 {
 	const struct request *r = s->ask->gpus;
+	bool total = r->n && !r->per_node && !r->exclusive;
+	uint32_t part = total || r->exclusive ? found->gpus : s->gpus;
 
-	*gpus = !r->n || r->exclusive || !r->per_node ? found->gpus : s->gpus;
+	*gpus = found->gpus;
 	if (!found->aside)
 		return true;
 	if (!s->find->test)
 		return false;
-	for (;; --*gpus) {
-		struct place place = place_at(s, found->node, r->n ? *gpus : 0);
+	for (;; part--) {
+		struct place place = place_at(s, found->node, r->n ? part : 0);
 
 		if (s->find->test(s->find->arg, &place))
-			return true;
-		if (!r->n || r->exclusive || *gpus == s->gpus)
+			break;
+		if (!total || part == s->gpus)
 			return false;
 	}
+	if (total)
+		*gpus = part;
+	return true;
 }
 
 static size_t find_candidates(struct search *s, uint32_t set)

@@ -147,6 +147,11 @@ static bool resolve_licences(const struct conf *conf, struct request *r)
 	return all;
 }
 
+static bool in(const uint64_t *set, uint32_t node)
+{
+	return set[node / 64] >> node % 64 & 1;
+}
+
 static uint32_t set_count(const uint64_t *set, size_t words)
 {
 	uint32_t n = 0;
@@ -302,15 +307,19 @@ static int check_licences(const struct conf *conf, const struct request *r, stru
 /* Every node of the list must be one that the job may use. */
 static int check_required(const struct requests *rs, const struct request *r, struct error *err)
 {
+	uint64_t *features;
 	uint32_t i;
+	bool has;
 
 	for (i = 0; r->required && i < rs->conf->n_nodes; i++) {
 		if (!request_requires(r, i) || request_allows(r, i))
 			continue;
-		return error_set(err, ERR_JOB_NEVER, "--nodelist: %s is %s%s",
-		        rs->conf->nodes[i].name,
-		        *r->constraint ? "excluded, or has not the features " : "excluded",
-		        r->constraint);
+		features = *r->constraint ? nodefilter_features(rs->filter, r->constraint) : NULL;
+		has = !features || in(features, i);
+		free(features);
+		return error_set(err, ERR_JOB_NEVER, "--nodelist: %s %s%.200s",
+		        rs->conf->nodes[i].name, has ? "is excluded" : "has not the features ",
+		        has ? "" : r->constraint);
 	}
 	return 0;
 }
@@ -428,11 +437,6 @@ void requests_drop(struct requests *rs, const struct request *r)
 }
 
 /* --- looking --------------------------------------------------------------------------------- */
-
-static bool in(const uint64_t *set, uint32_t node)
-{
-	return set[node / 64] >> node % 64 & 1;
-}
 
 bool request_allows(const struct request *r, uint32_t node)
 {

@@ -309,7 +309,7 @@ static bool parse_word(struct submit_job *job, char *word)
 		return job->gpus_per_node = true;
 	if (!strcmp(word, "exclusive"))
 		return job->exclusive = true;
-	if (!value)
+	if (!value || !value[1])
 		return false;
 	*value++ = '\0';
 	if (!strcmp(word, "nodes"))
