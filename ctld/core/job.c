@@ -152,7 +152,7 @@ static const struct codec_column columns[COL_JOB_COUNT] = {
 	F(mem_mb), F(time_limit_s), F(warn_signal), F(warn_before_s), F(requeue), F(nice),
 	F(submit_host), F(cwd), F(output), F(error), F(array), F(sign_time), F(submit_time),
 	F(start_time), F(end_time), F(attempt), F(max_attempts), F(exit_code), F(exit_signal),
-	F(end_cause), F(comment),
+	F(end_cause), F(comment), F(qos), F(max_wait_s), F(planned_start),
 	/* the job's own: state, gpus, place, labels, nonce, spec_hash */
 };
 #undef F
@@ -264,11 +264,11 @@ fail:
 }
 
 /* The job's texts, for those who do the same to each. */
-#define TEXTS 10
+#define TEXTS 11
 static const char **job_text(struct job_info *i, size_t n)
 {
 	const char **texts[TEXTS] = { &i->user, &i->account, &i->partition, &i->name,
-		&i->submit_host, &i->cwd, &i->output, &i->error, &i->array, &i->comment };
+		&i->submit_host, &i->cwd, &i->output, &i->error, &i->array, &i->comment, &i->qos };
 
 	return texts[n];
 }
@@ -381,7 +381,15 @@ void job_set_asked(struct jobs *jobs, struct job *job, const struct job_info *as
 	job->info.mem_mb = asked->mem_mb;
 	job->info.time_limit_s = asked->time_limit_s;
 	job->info.nice = asked->nice;
+	strings_set(jobs->strings, &job->info.qos, asked->qos ? asked->qos : "");
+	job->info.max_wait_s = asked->max_wait_s;
 	count_in(jobs, job);
+	dirty_put(jobs->dirty, &job->mark);
+}
+
+void job_set_planned(struct jobs *jobs, struct job *job, usec_t planned_start)
+{
+	job->info.planned_start = planned_start;
 	dirty_put(jobs->dirty, &job->mark);
 }
 

@@ -70,13 +70,15 @@ struct class;
 struct job_info {
 	uint64_t id;
 	uint32_t uid, gid;
-	const char *user, *account, *partition, *name;
+	const char *user, *account, *partition, *name, *qos;
 	const char *submit_host, *cwd, *output, *error, *array, *comment;
 	const struct request *gpus;
 	const struct labels *labels;
 	const struct nonce *nonce; /* borrowed from the nonces */
 	uint64_t mem_mb;
 	usec_t sign_time, submit_time, start_time, end_time; /* wall; 0: none yet */
+	usec_t planned_start; /* wall: the first that it was given; 0: none yet */
+	uint32_t max_wait_s;  /* it wishes to start within; 0: its QOS's wish */
 	uint32_t cpus, time_limit_s, warn_signal, warn_before_s;
 	uint32_t attempt, max_attempts, exit_code, exit_signal;
 	int32_t nice;
@@ -134,6 +136,7 @@ void job_set_hold(struct jobs *jobs, struct job *job, enum job_hold hold);
 /* What is asked for: takes over the counted `asked->gpus`; copies partition, account, cpus, mem_mb,
  * time_limit_s, nice. The job must be out of the scheduler. */
 void job_set_asked(struct jobs *jobs, struct job *job, const struct job_info *asked);
+void job_set_planned(struct jobs *jobs, struct job *job, usec_t planned_start);
 void job_set_comment(struct jobs *jobs, struct job *job, const char *comment);
 void job_set_end_cause(struct jobs *jobs, struct job *job, enum end_cause cause);
 /* A run of this attempt is ordered: forgets what the last one left behind. */

@@ -68,7 +68,10 @@
 	X(exit_signal, INT, _)                                                     \
 	X(end_cause, INT, _)    /* why it is to end or ended; enum end_cause */    \
 	X(comment, TEXT, _)     /* who held or cancelled it and why */             \
-	X(place, TEXT, _)       /* on which nodes: shape.h; "" one, whichever */
+	X(place, TEXT, _)       /* on which nodes: shape.h; "" one, whichever */   \
+	X(qos, TEXT, _)                                                            \
+	X(max_wait_s, INT, _)   /* wished for by the job itself; 0: none */        \
+	X(planned_start, INT, _) /* the first that it was given; 0: none yet */
 
 #define RUN_COLUMNS(X)                                                             \
 	X(job, INT, K)                                                             \

@@ -39,6 +39,8 @@ static const struct {
 	MEMBER(UPDATE_NODELIST, "nodelist", nodelist),
 	MEMBER(UPDATE_EXCLUDE, "exclude", exclude),
 	MEMBER(UPDATE_EXCLUSIVE, "exclusive", exclusive),
+	MEMBER(UPDATE_QOS, "qos", qos),
+	MEMBER(UPDATE_MAX_WAIT, "max-wait", max_wait_s),
 	MEMBER(UPDATE_LICENCES, "licences", licences),
 };
 #define N_MEMBERS (sizeof(members) / sizeof(members[0]))
@@ -56,7 +58,8 @@ static struct submit_job as_asked(const struct job_info *i)
 		.cwd = i->cwd,
 		.output = i->output,
 		.error = i->error,
-		.qos = "",
+		.qos = i->qos,
+		.max_wait_s = i->max_wait_s,
 		.constraint = r->constraint,
 		.prefer = r->prefer,
 		.nodelist = r->nodelist,
@@ -130,6 +133,8 @@ int job_update(struct core *core, struct job *job, const struct core_event *e, c
 	}
 	t.info.partition = core->conf->partitions[t.partition].name;
 	t.info.account = in.account;
+	t.info.qos = in.qos;
+	t.info.max_wait_s = in.max_wait_s;
 	t.info.nice = e->job.fields & UPDATE_NICE ? in.nice : i->nice;
 	job_withdraw(core, job);
 	job_set_asked(core->jobs, job, &t.info);

@@ -8,10 +8,12 @@
 	"id, uid, gid, user, account, partition, name, state, hold, gpus, cpus, mem_mb, "     \
 	"time_limit_s, warn_signal, warn_before_s, requeue, nice, labels, submit_host, cwd, " \
 	"output, error, array, nonce, spec_hash, sign_time, submit_time, start_time, "        \
-	"end_time, attempt, max_attempts, exit_code, exit_signal, end_cause, comment, place"
+	"end_time, attempt, max_attempts, exit_code, exit_signal, end_cause, comment, place, "  \
+	"qos, max_wait_s, planned_start"
 #define JOB_PLACES                                                                          \
 	"?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13, ?14, ?15, ?16, ?17, ?18, " \
-	"?19, ?20, ?21, ?22, ?23, ?24, ?25, ?26, ?27, ?28, ?29, ?30, ?31, ?32, ?33, ?34, ?35, ?36"
+	"?19, ?20, ?21, ?22, ?23, ?24, ?25, ?26, ?27, ?28, ?29, ?30, ?31, ?32, ?33, ?34, ?35, ?36, " \
+	"?37, ?38, ?39"
 #define RUN_COLS                                                                              \
 	"job, task, attempt, rank, node, state, gpu_type, gpus, cpus, mem_mb, incarnation, epoch, " \
 	"order_time, start_time, end_time, elapsed_us, exit_code, exit_signal, end_wanted, "  \
@@ -23,6 +25,10 @@
 #define EVENT_COLS "seq, time, kind, uid, host, job, node, text"
 
 /* clang-format off */
+#define JOB_GETS_QOS(table)                                                           \
+	"ALTER TABLE " table " ADD COLUMN qos TEXT NOT NULL DEFAULT '';"                 \
+	"ALTER TABLE " table " ADD COLUMN max_wait_s INTEGER NOT NULL DEFAULT 0;"        \
+	"ALTER TABLE " table " ADD COLUMN planned_start INTEGER NOT NULL DEFAULT 0;"
 #define JOB_TABLE_1                                                                          \
 	"id INTEGER PRIMARY KEY, uid INTEGER NOT NULL, gid INTEGER NOT NULL, "               \
 	"user TEXT NOT NULL, account TEXT NOT NULL, partition TEXT NOT NULL, "               \
@@ -108,6 +114,11 @@ static const char *const state_steps[] = {
 	"ALTER TABLE job ADD COLUMN place TEXT NOT NULL DEFAULT '';"
 	"ALTER TABLE ended_job ADD COLUMN place TEXT NOT NULL DEFAULT '';"
 	"PRAGMA user_version = 4;",
+
+	/* How well it is to be served, and when it was first said to start. */
+	JOB_GETS_QOS("job")
+	JOB_GETS_QOS("ended_job")
+	"PRAGMA user_version = 5;",
 };
 
 /* history.db. 0x67707568 is "gpuh". */
@@ -123,6 +134,9 @@ static const char *const history_steps[] = {
 
 	"ALTER TABLE job ADD COLUMN place TEXT NOT NULL DEFAULT '';"
 	"PRAGMA user_version = 3;",
+
+	JOB_GETS_QOS("job")
+	"PRAGMA user_version = 4;",
 };
 /* clang-format on */
 
