@@ -2,24 +2,17 @@
 #include <locale.h>
 #include <stdlib.h>
 #include <string.h>
-#include <unistd.h>
 
 #include "cmds/cmd.h"
-#include "cmds/jsonout.h"
+#include "cmds/listing.h"
 #include "cmds/views.h"
 #include "common/hostlist.h"
 #include "common/text.h"
-#include "common/xalloc.h"
-
-enum { KEY_SORT = 0x200, KEY_JSON };
 
 struct ginfo {
 	struct cmd_list partitions, nodes; /* asked for; empty: all */
-	const char *columns, *sort;
-	bool by_node, longer, no_heading, json;
-	/* the listing */
-	struct view *view;
-	struct jsonout out;
+	bool by_node;
+	struct listing listing;
 };
 
 static const struct argp_option options[] = {
@@ -27,13 +20,7 @@ static const struct argp_option options[] = {
 	{ "nodes", 'N', NULL, 0, "Nodes instead of partitions", 1 },
 	{ "partition", 'p', "LIST", 0, "These partitions (with -N: their nodes)", 1 },
 	{ "nodelist", 'n', "NODES", 0, "These nodes: n[01-04],m1; implies -N", 1 },
-	{ NULL, 0, NULL, 0, "What is shown:", 2 },
-	{ "format", 'o', "COLUMNS", 0, "These columns, with commas between", 2 },
-	{ "long", 'l', NULL, 0, "More columns", 2 },
-	{ "sort", KEY_SORT, "COLUMNS", 0,
-	        "In the order of these columns; -COLUMN the other way round", 2 },
-	{ "noheader", 'h', NULL, 0, "No heading", 2 },
-	{ "json", KEY_JSON, NULL, 0, "All there is to know, as JSON", 2 },
+	LISTING_OPTIONS(2),
 	{ 0 },
 };
 
@@ -67,23 +54,8 @@ static int take(int key, char *value, struct argp_state *state, void *input, str
 		                                                    : 0;
 	case 'n':
 		return take_nodes(g, value, err);
-	case 'o':
-		g->columns = value;
-		return 0;
-	case 'l':
-		g->longer = true;
-		return 0;
-	case KEY_SORT:
-		g->sort = value;
-		return 0;
-	case 'h':
-		g->no_heading = true;
-		return 0;
-	case KEY_JSON:
-		g->json = true;
-		return 0;
 	default:
-		return cmd_no_argument(value, err);
+		return listing_take(&g->listing, key, value) ? 0 : cmd_no_argument(value, err);
 	}
 }
 
@@ -130,11 +102,8 @@ static int on_partitions(unsigned type, const ProtobufCMessage *m, void *arg, st
 	for (size_t i = 0; i < chunk->n_partitions; i++) {
 		struct partition_line line = { chunk->partitions[i], 0 };
 
-		if (g->json)
-			jsonout_message(&g->out, &line.partition->base);
-		else
-			for (; line.gpu < partition_lines(line.partition); line.gpu++)
-				view_add(g->view, &line);
+		for (; line.gpu < partition_lines(line.partition); line.gpu++)
+			listing_add(&g->listing, &line, line.gpu ? NULL : &line.partition->base);
 	}
 	return 0;
 }
@@ -174,12 +143,8 @@ static int on_nodes(unsigned type, const ProtobufCMessage *m, void *arg, struct 
 	if (type != GPUSCHED__MSG_TYPE__MSG_NODE_CHUNK)
 		return error_set(err, ERR_PROTOCOL, "not a list of nodes");
 	for (size_t i = 0; i < chunk->n_nodes; i++) {
-		if (!wanted(g, chunk->nodes[i]))
-			continue;
-		if (g->json)
-			jsonout_message(&g->out, &chunk->nodes[i]->base);
-		else
-			view_add(g->view, chunk->nodes[i]);
+		if (wanted(g, chunk->nodes[i]))
+			listing_add(&g->listing, chunk->nodes[i], &chunk->nodes[i]->base);
 	}
 	return 0;
 }
@@ -218,49 +183,28 @@ static int list_nodes(struct ginfo *g, struct client *c, struct error *err)
 	return check_partitions(g, c, err) < 0 ? -1 : client_call(c, &call, err);
 }
 
-static struct view *make_view(const struct ginfo *g, struct error *err)
-{
-	const struct view_kind *kind = g->by_node ? &node_kind : &partition_kind;
-	struct table_style s = table_style_for(stdout);
-
-	if (g->columns && !isatty(STDOUT_FILENO))
-		s.width = 0;
-	s.heading = !g->no_heading;
-	return view_new(kind,
-	        g->columns  ? g->columns
-	        : g->longer ? kind->longer
-	                    : NULL,
-	        g->sort, &s, err);
-}
-
 static int run(struct ginfo *g, struct error *err)
 {
-	struct client *c;
+	struct client *c = NULL;
 	int rc;
 
-	g->view = make_view(g, err);
-	c = g->view ? client_new(NULL, err) : NULL;
+	if (listing_check(&g->listing, g->by_node ? &node_kind : &partition_kind, err) == 0)
+		c = client_new(NULL, err);
 	if (!c) {
-		view_drop(g->view);
+		listing_drop(&g->listing);
 		return -1;
 	}
 	cmd_tell_retry(&cmd, c);
-	jsonout_begin(
-	        &g->out, stdout, client_conf(c)->cluster, g->by_node ? "nodes" : "partitions");
+	listing_begin(&g->listing, client_conf(c)->cluster, g->by_node ? "nodes" : "partitions");
 	rc = g->by_node ? list_nodes(g, c, err) : list_partitions(g, c, err);
-	if (g->json)
-		jsonout_end(&g->out, rc < 0 ? err : NULL);
-	if (g->json || rc < 0)
-		view_drop(g->view);
-	else
-		view_end(g->view);
+	listing_end(&g->listing, rc < 0 ? err : NULL, false);
 	client_free(c);
 	return rc;
 }
 
 int main(int argc, char **argv)
 {
-	struct ginfo g = { .columns = NULL };
+	struct ginfo g = { .by_node = false };
 	struct error err = { .code = ERR_NONE };
 	int status;
 

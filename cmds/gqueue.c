@@ -2,23 +2,18 @@
 #include <locale.h>
 #include <stdlib.h>
 #include <string.h>
-#include <unistd.h>
 
 #include "cmds/cmd.h"
 #include "cmds/filter.h"
-#include "cmds/jsonout.h"
+#include "cmds/listing.h"
 #include "cmds/views.h"
 #include "common/xalloc.h"
 
-enum { KEY_ME = 0x200, KEY_ALL, KEY_SORT, KEY_NO_HEADER, KEY_JSON };
+enum { KEY_ME = 0x200, KEY_ALL };
 
 struct gqueue {
 	struct filter filter;
-	const char *columns, *sort;
-	bool longer, no_heading, json;
-	/* the listing */
-	struct view *view;
-	struct jsonout out;
+	struct listing listing;
 	bool *seen; /* which of filter.ids were found */
 };
 
@@ -34,13 +29,7 @@ static const struct argp_option options[] = {
 	{ "jobs", 'j', "IDS", 0, "With these ids, also if they have ended", 1 },
 	{ "all", KEY_ALL, NULL, 0, "Also those that have ended, while the controller keeps them",
 	        1 },
-	{ NULL, 0, NULL, 0, "What is shown:", 2 },
-	{ "format", 'o', "COLUMNS", 0, "These columns, with commas between", 2 },
-	{ "long", 'l', NULL, 0, "More columns", 2 },
-	{ "sort", KEY_SORT, "COLUMNS", 0,
-	        "In the order of these columns; -COLUMN the other way round", 2 },
-	{ "noheader", 'h', NULL, 0, "No heading", 2 },
-	{ "json", KEY_JSON, NULL, 0, "All there is to know, as JSON", 2 },
+	LISTING_OPTIONS(2),
 	{ 0 },
 };
 
@@ -68,23 +57,8 @@ static int take(int key, char *value, struct argp_state *state, void *input, str
 	case KEY_ALL:
 		q->filter.ended = true;
 		return 0;
-	case 'o':
-		q->columns = value;
-		return 0;
-	case 'l':
-		q->longer = true;
-		return 0;
-	case KEY_SORT:
-		q->sort = value;
-		return 0;
-	case 'h':
-		q->no_heading = true;
-		return 0;
-	case KEY_JSON:
-		q->json = true;
-		return 0;
 	default:
-		return cmd_no_argument(value, err);
+		return listing_take(&q->listing, key, value) ? 0 : cmd_no_argument(value, err);
 	}
 }
 
@@ -121,10 +95,7 @@ static void show(struct gqueue *q, const Gpusched__Job *job)
 	for (size_t i = 0; i < q->filter.ids.n; i++)
 		if (q->filter.ids.v[i] == job->id)
 			q->seen[i] = true;
-	if (q->json)
-		jsonout_message(&q->out, &job->base);
-	else
-		view_add(q->view, job);
+	listing_add(&q->listing, job, &job->base);
 }
 
 static int on_chunk(unsigned type, const ProtobufCMessage *m, void *arg, struct error *err)
@@ -164,42 +135,24 @@ static int demand_seen(const struct gqueue *q, struct error *err)
 	return 0;
 }
 
-/* With -o into a pipe the columns are somebody's input: nothing is cut. */
-static struct table_style style(const struct gqueue *q)
-{
-	struct table_style s = table_style_for(stdout);
-
-	if (q->columns && !isatty(STDOUT_FILENO))
-		s.width = 0;
-	s.heading = !q->no_heading;
-	return s;
-}
-
 static int run(struct gqueue *q, struct error *err)
 {
-	struct table_style s = style(q);
-	const char *columns = q->columns ? q->columns : q->longer ? job_kind.longer : NULL;
-	struct client *c;
+	struct client *c = NULL;
 	int rc;
 
-	q->view = view_new(&job_kind, columns, q->sort, &s, err);
-	c = q->view ? client_new(NULL, err) : NULL;
+	if (listing_check(&q->listing, &job_kind, err) == 0)
+		c = client_new(NULL, err);
 	if (!c) {
-		view_drop(q->view);
+		listing_drop(&q->listing);
 		return -1;
 	}
 	cmd_tell_retry(&cmd, c);
 	q->seen = xcalloc(q->filter.ids.n, sizeof(*q->seen));
-	jsonout_begin(&q->out, stdout, client_conf(c)->cluster, "jobs");
+	listing_begin(&q->listing, client_conf(c)->cluster, "jobs");
 	rc = list(q, c, err);
 	if (rc >= 0)
 		rc = demand_seen(q, err);
-	if (q->json)
-		jsonout_end(&q->out, rc < 0 ? err : NULL);
-	if (q->json || (rc < 0 && err->code != ERR_NO_JOB))
-		view_drop(q->view);
-	else
-		view_end(q->view);
+	listing_end(&q->listing, rc < 0 ? err : NULL, rc < 0 && err->code == ERR_NO_JOB);
 	client_free(c);
 	free(q->seen);
 	return rc;
@@ -207,7 +160,7 @@ static int run(struct gqueue *q, struct error *err)
 
 int main(int argc, char **argv)
 {
-	struct gqueue q = { .columns = NULL };
+	struct gqueue q = { .seen = NULL };
 	struct error err = { .code = ERR_NONE };
 	int status;
 

@@ -1,0 +1,69 @@
+/* listing.c - see listing.h */
+#include "cmds/listing.h"
+
+#include <unistd.h>
+
+bool listing_take(struct listing *l, int key, const char *value)
+{
+	switch (key) {
+	case 'o':
+		l->columns = value;
+		return true;
+	case 'l':
+		l->longer = true;
+		return true;
+	case 'h':
+		l->no_heading = true;
+		return true;
+	case LISTING_KEY_SORT:
+		l->sort = value;
+		return true;
+	case LISTING_KEY_JSON:
+		l->json = true;
+		return true;
+	default:
+		return false;
+	}
+}
+
+int listing_check(struct listing *l, const struct view_kind *kind, struct error *err)
+{
+	struct table_style style = table_style_for(stdout);
+	const char *columns = l->columns ? l->columns : l->longer ? kind->longer : NULL;
+
+	if (l->columns && !isatty(STDOUT_FILENO))
+		style.width = 0;
+	style.heading = !l->no_heading;
+	l->view = view_new(kind, columns, l->sort, &style, err);
+	return l->view ? 0 : -1;
+}
+
+void listing_begin(struct listing *l, const char *cluster, const char *name)
+{
+	jsonout_begin(&l->out, stdout, cluster, name);
+}
+
+void listing_add(struct listing *l, const void *object, const ProtobufCMessage *message)
+{
+	if (!l->json)
+		view_add(l->view, object);
+	else if (message)
+		jsonout_message(&l->out, message);
+}
+
+void listing_end(struct listing *l, const struct error *err, bool whole)
+{
+	if (l->json)
+		jsonout_end(&l->out, err);
+	if (!l->json && (!err || whole))
+		view_end(l->view);
+	else
+		view_drop(l->view);
+	l->view = NULL;
+}
+
+void listing_drop(struct listing *l)
+{
+	view_drop(l->view);
+	l->view = NULL;
+}

@@ -1,0 +1,59 @@
+/* listing.h - commands that list: the options of their table, and the table or the JSON
+ *
+ * What ginfo and gqueue do alike: -o, -l, -h, --sort and --json, the style of the table that
+ * follows from them and from where it goes, and one place that what is listed is put to.
+ *
+ * In order: listing_take() for each option, listing_check(), listing_begin() once it is known whom
+ * to ask, listing_add() for each object, listing_end(). listing_drop() at any time instead.
+ */
+#ifndef CMDS_LISTING_H
+#define CMDS_LISTING_H
+
+#include "cmds/cmd.h"
+#include "cmds/jsonout.h"
+#include "cmds/view.h"
+
+enum { LISTING_KEY_SORT = 0x6000, LISTING_KEY_JSON };
+
+#define LISTING_ROW(name, key, value, help, group) \
+	{                                          \
+		name, key, value, 0, help, group   \
+	}
+
+/* Rows of a command's argp_option table; `group` as there. */
+#define LISTING_OPTIONS(g)                                                                      \
+	LISTING_ROW(NULL, 0, NULL, "What is shown:", g),                                        \
+	        LISTING_ROW("format", 'o', "COLUMNS", "These columns, with commas between", g), \
+	        LISTING_ROW("long", 'l', NULL, "More columns", g),                              \
+	        LISTING_ROW("sort", LISTING_KEY_SORT, "COLUMNS",                                \
+	                "In the order of these columns; -COLUMN the other way round", g),       \
+	        LISTING_ROW("noheader", 'h', NULL, "No heading", g),                            \
+	        LISTING_ROW("json", LISTING_KEY_JSON, NULL, "All there is to know, as JSON", g)
+
+/* Begins as { 0 }. */
+struct listing {
+	const char *columns, *sort; /* borrowed of the command line */
+	bool longer, no_heading, json;
+	struct view *view;
+	struct jsonout out;
+};
+
+/* For cmd->take: false if it is none of these options. */
+bool listing_take(struct listing *l, int key, const char *value);
+
+/* Do the columns exist? -1 with ERR_USAGE. Before anybody is asked. Into a pipe nothing is cut with
+ * -o: the columns are somebody's input. */
+int listing_check(struct listing *l, const struct view_kind *kind, struct error *err);
+
+void listing_begin(struct listing *l, const char *cluster, const char *name);
+
+/* One line of the table, or `message` in JSON; NULL: an object of several lines, this is not its
+ * first. */
+void listing_add(struct listing *l, const void *object, const ProtobufCMessage *message);
+
+/* `err` NULL: all is well. Otherwise JSON ends with it, and the table is shown only if what there
+ * is of it is whole. */
+void listing_end(struct listing *l, const struct error *err, bool whole);
+void listing_drop(struct listing *l); /* print nothing more */
+
+#endif
