@@ -36,6 +36,9 @@ static const struct msg_type rows[] = {
 	ROW(STATS, U, NORMAL, "stats", stats),
 	ROW(RECONFIGURE, U, NORMAL, "reconfigure", reconfigure),
 	ROW(SHUTDOWN, U, NORMAL, "shutdown", shutdown),
+	ROW(JOB_WHY, U, NORMAL, "job_why", job_why),
+	ROW(LIST_PRIOS, U, NORMAL, "list_prios", list_prios),
+	ROW(LIST_SHARES, U, NORMAL, "list_shares", list_shares),
 
 	ROW(REPLY, C, NORMAL, "reply", reply),
 	ROW(PONG, C, NORMAL, "pong", pong),
@@ -46,6 +49,9 @@ static const struct msg_type rows[] = {
 	ROW(PARTITION_CHUNK, C, MANY, "partition_chunk", partition_chunk),
 	ROW(STATS_RESULT, C, MANY, "stats_result", stats_result),
 	ROW(RECONFIGURE_RESULT, C, MANY, "reconfigure_result", reconfigure_result),
+	ROW(WHY_RESULT, C, NORMAL, "why_result", why_result),
+	ROW(PRIO_CHUNK, C, MANY, "prio_chunk", prio_chunk),
+	ROW(SHARE_CHUNK, C, MANY, "share_chunk", share_chunk),
 
 	ROW(REGISTER, A, JOB, "register", register),
 	ROW(RUN_REPORT, A, NORMAL, "run_report", run_report),

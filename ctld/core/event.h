@@ -197,6 +197,13 @@ struct job_error {
 	struct error error;
 };
 
+/* What a trial found: so much of one node. */
+struct test_place {
+	uint32_t node; /* index into conf.nodes */
+	uint64_t gpus; /* bit set of host indices */
+};
+struct job_why; /* core.h */
+
 struct effect {
 	enum effect_kind kind;
 	uint64_t change;  /* released when this change is committed */
@@ -210,11 +217,13 @@ struct effect {
 			const bool *known; /* a repeated submit: that job was there already */
 			size_t n;
 			bool test_only;
-			bool would_start_now; /* test_only, of the first job, and where: */
-			uint32_t node;
-			const char *gpu_type;
-			uint64_t gpus;
-			const char *reason; /* why not now */
+			/* test_only, of the first job: */
+			bool would_start_now;
+			const struct test_place *places; /* where */
+			size_t n_places;
+			const char *gpu_type;      /* there; "" none */
+			const struct job_why *why; /* why not now */
+			double cost_max; /* by the prices, to its limit; < 0: it has none */
 		} submitted;
 		struct {
 			uint32_t done;

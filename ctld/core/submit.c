@@ -120,8 +120,26 @@ static struct effect *answer(struct core *core, const struct core_event *e, cons
 	fx->submitted.ids = ids;
 	fx->submitted.known = known;
 	fx->submitted.n = e->submit.n;
-	fx->submitted.gpu_type = fx->submitted.reason = "";
+	fx->submitted.gpu_type = "";
 	return fx;
+}
+
+/* Why the first job would not start now. */
+static const struct job_why *test_why(struct core *core, const struct core_event *e,
+        const struct intake *v, const struct ask *ask)
+{
+	struct job_why *why = effects_alloc(core->effects, sizeof(*why));
+	struct why_blocker *b = &why->blockers[0];
+
+	memset(why, 0, sizeof(*why));
+	why->n_blockers = 1;
+	if (v->in->hold)
+		b->reason = e->caller.admin ? "JobHeldAdmin" : "JobHeldUser";
+	else if (!sched_idle(core->sched))
+		b->reason = "Priority";
+	else
+		b->reason = ask_why(core, v->partition, ask, b->text, sizeof(b->text));
+	return why;
 }
 
 /* Would the first job start now? Tried on the ledger itself, and undone. */
@@ -129,33 +147,26 @@ static void answer_test(struct core *core, const struct core_event *e, const str
 {
 	struct effect *fx = answer(core, e, v);
 	struct ask ask = { v->info.gpus, v->info.cpus, v->info.mem_mb };
-	char text[256], both[300];
-	const char *reason;
+	struct test_place *at;
 	struct place place;
 
 	fx->submitted.test_only = true;
 	if (!v->info.gpus)
 		return;
-	ledger_mark(core->ledger);
-	if (v->in->hold) {
-		fx->submitted.reason = e->caller.admin ? "JobHeldAdmin" : "JobHeldUser";
-	} else if (!sched_idle(core->sched)) {
-		fx->submitted.reason = "Priority";
-	} else if (!ledger_can_start(
-	                   core->ledger, ledger_set_of(core->ledger, v->partition), &ask, &place)) {
-		reason = ask_why(core, v->partition, &ask, text, sizeof(text));
-		snprintf(both, sizeof(both), "%s: %s", reason, text);
-		fx->submitted.reason = effects_text(core->effects, both);
-	} else {
-		ledger_take(core->ledger, &place);
-		fx->submitted.would_start_now = true;
-		fx->submitted.node = place.node;
-		fx->submitted.gpus = place.gpus;
-		if (place.gpus)
-			fx->submitted.gpu_type =
-			        effects_text(core->effects, core->conf->gpu_types[place.type].name);
+	if (v->in->hold || !sched_idle(core->sched) ||
+	        !ledger_can_start(
+	                core->ledger, ledger_set_of(core->ledger, v->partition), &ask, &place)) {
+		fx->submitted.why = test_why(core, e, v, &ask);
+		return;
 	}
-	ledger_undo(core->ledger);
+	at = effects_alloc(core->effects, sizeof(*at));
+	*at = (struct test_place){ place.node, place.gpus };
+	fx->submitted.would_start_now = true;
+	fx->submitted.places = at;
+	fx->submitted.n_places = 1;
+	if (place.gpus)
+		fx->submitted.gpu_type =
+		        effects_text(core->effects, core->conf->gpu_types[place.type].name);
 }
 
 static int submit(

@@ -73,6 +73,15 @@ Gpusched__SubmitResult *wire_submitted(
         const struct effect *effect, const struct conf *conf, struct arena *arena);
 Gpusched__Job *wire_job(const struct job_view *view, struct arena *arena);
 
+/* `why` NULL: the job does not wait. */
+Gpusched__WhyResult *wire_why_result(const struct job_view *job, const struct job_why *why,
+        const struct conf *conf, struct clocks now, struct arena *arena);
+Gpusched__Prio *wire_prio(
+        const struct job_view *job, const struct prio_view *prio, struct arena *arena);
+Gpusched__PrioWeights *wire_weights(const struct conf *conf, struct arena *arena);
+/* Borrows nothing. */
+Gpusched__Share *wire_share(const struct share_view *share, struct arena *arena);
+
 /* `reason_by`: the login name of view->reason_uid; NULL: not known. */
 Gpusched__Node *wire_node(const struct core *core, const struct conf *conf, uint32_t node,
         const struct node_view *view, const char *reason_by, struct arena *arena);

@@ -129,6 +129,73 @@ Gpusched__Reply *wire_reply(const struct error *err, struct arena *arena)
 	return m;
 }
 
+static Gpusched__Why *wire_why(const struct job_why *why, struct arena *arena)
+{
+	Gpusched__Why *m = NEW(Gpusched__Why, GPUSCHED__WHY__INIT, arena);
+
+	m->blockers = take(arena, why->n_blockers * sizeof(*m->blockers));
+	for (; m->n_blockers < why->n_blockers; m->n_blockers++) {
+		const struct why_blocker *from = &why->blockers[m->n_blockers];
+		Gpusched__Blocker *b = NEW(Gpusched__Blocker, GPUSCHED__BLOCKER__INIT, arena);
+
+		b->reason = lend(from->reason);
+		b->text = shown(from->text, arena);
+		b->clears_time = from->clears;
+		b->clears = shown(from->clears_text, arena);
+		m->blockers[m->n_blockers] = b;
+	}
+	m->changes = take(arena, why->n_changes * sizeof(*m->changes));
+	for (; m->n_changes < why->n_changes; m->n_changes++) {
+		Gpusched__Change *change = NEW(Gpusched__Change, GPUSCHED__CHANGE__INIT, arena);
+
+		change->option = shown(why->changes[m->n_changes].option, arena);
+		change->effect = shown(why->changes[m->n_changes].effect, arena);
+		m->changes[m->n_changes] = change;
+	}
+	m->position = why->position;
+	m->position_of = why->of;
+	m->planned_start_time = why->planned_start;
+	m->first_planned_start_time = why->first_planned;
+	m->planned_nodes = shown(why->planned_nodes, arena);
+	m->planned_why = shown(why->planned_why, arena);
+	m->tried = shown(why->tried, arena);
+	return m;
+}
+
+static void fill_places(Gpusched__SubmitResult *m, const struct effect *effect,
+        const struct conf *conf, struct arena *arena)
+{
+	m->places = take(arena, effect->submitted.n_places * sizeof(*m->places));
+	for (size_t i = 0; i < effect->submitted.n_places; i++) {
+		const struct test_place *from = &effect->submitted.places[i];
+		Gpusched__Place *p = NEW(Gpusched__Place, GPUSCHED__PLACE__INIT, arena);
+
+		if (from->node >= conf->n_nodes)
+			continue;
+		p->node = conf->nodes[from->node].name;
+		p->gpu_type = lend(effect->submitted.gpu_type);
+		p->gpus = indices(from->gpus, &p->n_gpus, arena);
+		m->places[m->n_places++] = p;
+	}
+	if (m->n_places) {
+		m->node = m->places[0]->node;
+		m->gpu_type = m->places[0]->gpu_type;
+		m->gpus = m->places[0]->gpus;
+		m->n_gpus = m->places[0]->n_gpus;
+	}
+}
+
+/* "Resources: 2 nodes have fewer free" */
+static char *first_reason(const Gpusched__Why *why, struct arena *arena)
+{
+	const Gpusched__Blocker *b = why->blockers[0];
+	size_t size = strlen(b->reason) + strlen(b->text) + 4;
+	char *text = take(arena, size);
+
+	snprintf(text, size, "%s%s%s", b->reason, *b->text ? ": " : "", b->text);
+	return text;
+}
+
 Gpusched__SubmitResult *wire_submitted(
         const struct effect *effect, const struct conf *conf, struct arena *arena)
 {
@@ -140,12 +207,15 @@ Gpusched__SubmitResult *wire_submitted(
 	if (!effect->submitted.test_only)
 		return m;
 	m->would_start_now = effect->submitted.would_start_now;
-	m->reason = shown(effect->submitted.reason, arena);
-	if (m->would_start_now && effect->submitted.node < conf->n_nodes) {
-		m->node = conf->nodes[effect->submitted.node].name;
-		m->gpu_type = lend(effect->submitted.gpu_type);
-		m->gpus = indices(effect->submitted.gpus, &m->n_gpus, arena);
-	}
+	m->cost_unlimited = effect->submitted.cost_max < 0;
+	m->cost_max = m->cost_unlimited ? 0 : effect->submitted.cost_max;
+	m->currency = conf->prices.currency;
+	if (m->would_start_now)
+		fill_places(m, effect, conf, arena);
+	if (effect->submitted.why)
+		m->why = wire_why(effect->submitted.why, arena);
+	if (m->why && m->why->n_blockers)
+		m->reason = first_reason(m->why, arena);
 	return m;
 }
 
@@ -221,6 +291,99 @@ Gpusched__Job *wire_job(const struct job_view *view, struct arena *arena)
 	fill_request(m, view, arena);
 	return m;
 }
+
+/* --- why, priorities, shares ---------------------------------------------------------------- */
+
+Gpusched__WhyResult *wire_why_result(const struct job_view *job, const struct job_why *why,
+        const struct conf *conf, struct clocks now, struct arena *arena)
+{
+	Gpusched__WhyResult *m = NEW(Gpusched__WhyResult, GPUSCHED__WHY_RESULT__INIT, arena);
+
+	m->job = wire_job(job, arena);
+	if (why)
+		m->why = wire_why(why, arena);
+	m->currency = conf->prices.currency;
+	m->now_time = now.wall;
+	return m;
+}
+
+Gpusched__Prio *wire_prio(
+        const struct job_view *job, const struct prio_view *prio, struct arena *arena)
+{
+	Gpusched__Prio *m = NEW(Gpusched__Prio, GPUSCHED__PRIO__INIT, arena);
+	Gpusched__PrioPoints *p = NEW(Gpusched__PrioPoints, GPUSCHED__PRIO_POINTS__INIT, arena);
+	Gpusched__PrioFactors *f = NEW(Gpusched__PrioFactors, GPUSCHED__PRIO_FACTORS__INIT, arena);
+
+	m->id = job->id;
+	m->partition = shown(job->partition, arena);
+	m->user = shown(job->user, arena);
+	m->account = shown(job->account, arena);
+	m->qos = shown(job->qos, arena);
+	m->priority = prio->points.total;
+	p->age = prio->points.age;
+	p->fair_share = prio->points.fair_share;
+	p->size = prio->points.size;
+	p->partition = prio->points.partition;
+	p->qos = prio->points.qos;
+	p->wait = prio->points.wait;
+	p->nice = prio->points.nice;
+	f->age = prio->factor.age;
+	f->fair_share = prio->factor.fair_share;
+	f->size = prio->factor.size;
+	f->partition = prio->factor.partition;
+	f->qos = prio->factor.qos;
+	f->wait = prio->factor.wait;
+	m->points = p;
+	m->factors = f;
+	return m;
+}
+
+Gpusched__PrioWeights *wire_weights(const struct conf *conf, struct arena *arena)
+{
+	Gpusched__PrioWeights *m = NEW(Gpusched__PrioWeights, GPUSCHED__PRIO_WEIGHTS__INIT, arena);
+
+	m->age = conf->priority.age;
+	m->fair_share = conf->priority.fair_share;
+	m->size = conf->priority.size;
+	m->partition = conf->priority.partition;
+	m->qos = conf->priority.qos;
+	m->wait = conf->priority.wait_target;
+	m->age_max_s = conf->priority.age_max_s;
+	m->half_life_s = conf->priority.half_life_s;
+	return m;
+}
+
+/* A copy: the core's texts may go before the message does. */
+static char *copied(const char *s, struct arena *arena)
+{
+	size_t size = 4 * strlen(s) + 8;
+	char *copy = take(arena, size);
+
+	text_escape(copy, size, s, strlen(s));
+	return copy;
+}
+
+Gpusched__Share *wire_share(const struct share_view *share, struct arena *arena)
+{
+	Gpusched__Share *m = NEW(Gpusched__Share, GPUSCHED__SHARE__INIT, arena);
+
+	m->account = copied(share->account, arena);
+	m->user = copied(share->user, arena);
+	m->depth = share->depth;
+	m->shares = share->shares;
+	m->norm = share->norm;
+	m->gpu_us = share->gpu_us;
+	m->cpu_us = share->cpu_us;
+	m->cost = share->cost;
+	m->usage = share->usage;
+	m->effective = share->effective;
+	m->level_fs = share->level_fs;
+	m->fair_share = share->fair_share;
+	m->rank = share->rank;
+	return m;
+}
+
+/* --- nodes, partitions ----------------------------------------------------------------------- */
 
 /* "broken fan [ana@2026-11-21T10:09:00Z]" */
 static char *reason_of(const struct node_view *view, const char *by, struct arena *arena)
@@ -365,6 +528,7 @@ Gpusched__StartRun *wire_start_run(
 	m->user = shown(job->user, arena);
 	m->account = shown(job->account, arena);
 	m->partition = shown(job->partition, arena);
+	m->qos = shown(job->qos, arena);
 	m->gpus = indices(run->gpus, &m->n_gpus, arena);
 	m->gpu_type = shown(run->gpu_type, arena);
 	m->gpu_mem_mb = run->gpu_mem_mb;

@@ -256,7 +256,11 @@ static void note_submitted(struct world *w, const struct effect *e)
 		w->known[i] = e->submitted.known[i];
 	}
 	w->would_start = e->submitted.would_start_now;
-	snprintf(w->why, sizeof(w->why), "%s", e->submitted.reason);
+	w->why[0] = '\0';
+	if (e->submitted.why)
+		snprintf(w->why, sizeof(w->why), "%s: %.50s", e->submitted.why->blockers[0].reason,
+		        e->submitted.why->blockers[0].text);
+	w->place = e->submitted.n_places ? e->submitted.places[0] : (struct test_place){ 0 };
 	memset(&w->error, 0, sizeof(w->error));
 }
 

@@ -25,6 +25,7 @@ struct world {
 	uint32_t done;
 	struct error error; /* of a REPLY or the first of a CONTROLLED; code 0 for success */
 	bool would_start;
+	struct test_place place; /* if so */
 	char why[64], close_text[200];
 	struct run_id wanted[64]; /* of the last REGISTERED */
 	size_t n_wanted;

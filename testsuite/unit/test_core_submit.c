@@ -372,8 +372,8 @@ static void test_only(void **state)
 	world_clear(w);
 	world_apply(w, &e);
 	assert_true(w->would_start);
-	assert_int_equal(world_effect(w, EFFECT_SUBMITTED)->submitted.node, 1);
-	assert_int_equal(world_effect(w, EFFECT_SUBMITTED)->submitted.gpus, 7);
+	assert_int_equal(w->place.node, 1);
+	assert_int_equal(w->place.gpus, 7);
 	world_submit(w, "h100:2");
 	world_submit(w, "h100:2");
 	hash = core_hash(w->core);

@@ -161,6 +161,157 @@ static void test_job(void **state)
 	assert_true(wire_job(&v, arena)->cost_unlimited);
 }
 
+static struct job_why some_why(void)
+{
+	struct job_why why = { .position = 3,
+		.of = 9,
+		.planned_start = 5,
+		.first_planned = 4,
+		.planned_nodes = "h[07-08]",
+		.planned_why = "a node was lost",
+		.tried = "shorter --time" };
+
+	why.blockers[0] = (struct why_blocker){ .reason = "AssocGrpGRES",
+		.text = "vision\x1b: limit h100:32",
+		.clears = 7,
+		.clears_text = "4690 must end" };
+	why.blockers[1] = (struct why_blocker){ .reason = "Priority" };
+	why.n_blockers = 2;
+	why.changes[0] = (struct why_change){ "--gpus=h100:4", "on h07" };
+	why.n_changes = 1;
+	return why;
+}
+
+static void check_why(const Gpusched__Why *back)
+{
+	assert_int_equal(back->n_blockers, 2);
+	assert_string_equal(back->blockers[0]->reason, "AssocGrpGRES");
+	assert_string_equal(back->blockers[0]->text, "vision\\x1B: limit h100:32");
+	assert_int_equal(back->blockers[0]->clears_time, 7);
+	assert_string_equal(back->blockers[0]->clears, "4690 must end");
+	assert_string_equal(back->blockers[1]->reason, "Priority");
+	assert_int_equal(back->position, 3);
+	assert_int_equal(back->position_of, 9);
+	assert_int_equal(back->planned_start_time, 5);
+	assert_int_equal(back->first_planned_start_time, 4);
+	assert_string_equal(back->planned_nodes, "h[07-08]");
+	assert_string_equal(back->planned_why, "a node was lost");
+	assert_int_equal(back->n_changes, 1);
+	assert_string_equal(back->changes[0]->option, "--gpus=h100:4");
+	assert_string_equal(back->changes[0]->effect, "on h07");
+	assert_string_equal(back->tried, "shorter --time");
+}
+
+static void test_why(void **state)
+{
+	struct conf conf = { .cluster = S("lab"), .prices.currency = S("EUR") };
+	struct job_view job = { .id = 4812, .state = "PENDING" };
+	struct clocks now = { .wall = 77 };
+	struct job_why why = some_why();
+	const Gpusched__WhyResult *back;
+
+	(void)state;
+	back = (const void *)through_the_wire(GPUSCHED__MSG_TYPE__MSG_WHY_RESULT,
+	        &wire_why_result(&job, &why, &conf, now, arena)->base);
+	assert_int_equal(back->job->id, 4812);
+	assert_string_equal(back->currency, "EUR");
+	assert_int_equal(back->now_time, 77);
+	check_why(back->why);
+	back = (const void *)through_the_wire(GPUSCHED__MSG_TYPE__MSG_WHY_RESULT,
+	        &wire_why_result(&job, NULL, &conf, now, arena)->base);
+	assert_null(back->why);
+}
+
+static void test_submitted(void **state)
+{
+	struct conf_node two[] = { { .name = S("h07") }, { .name = S("h08") } };
+	struct conf conf = { .nodes = two, .n_nodes = 2, .prices.currency = S("EUR") };
+	struct test_place places[] = { { 1, 6 }, { 0, 9 } };
+	struct job_why why = some_why();
+	struct effect e = { .kind = EFFECT_SUBMITTED,
+		.submitted = { .ids = (uint64_t[]){ 0 },
+		        .n = 1,
+		        .test_only = true,
+		        .would_start_now = true,
+		        .places = places,
+		        .n_places = 2,
+		        .gpu_type = "h100",
+		        .cost_max = 8.5 } };
+	const Gpusched__SubmitResult *back;
+
+	(void)state;
+	back = (const void *)through_the_wire(
+	        GPUSCHED__MSG_TYPE__MSG_SUBMIT_RESULT, &wire_submitted(&e, &conf, arena)->base);
+	assert_true(back->would_start_now);
+	assert_string_equal(back->node, "h08");
+	assert_int_equal(back->n_gpus, 2);
+	assert_int_equal(back->n_places, 2);
+	assert_string_equal(back->places[1]->node, "h07");
+	assert_int_equal(back->places[1]->gpus[1], 3);
+	assert_string_equal(back->places[1]->gpu_type, "h100");
+	assert_true(back->cost_max > 8.4 && !back->cost_unlimited);
+	assert_string_equal(back->currency, "EUR");
+	assert_null(back->why);
+
+	e.submitted.would_start_now = false;
+	e.submitted.why = &why;
+	e.submitted.cost_max = -1;
+	back = (const void *)through_the_wire(
+	        GPUSCHED__MSG_TYPE__MSG_SUBMIT_RESULT, &wire_submitted(&e, &conf, arena)->base);
+	assert_false(back->would_start_now);
+	assert_int_equal(back->n_places, 0);
+	assert_string_equal(back->reason, "AssocGrpGRES: vision\\x1B: limit h100:32");
+	assert_true(back->cost_unlimited);
+	check_why(back->why);
+}
+
+static void test_prio_and_share(void **state)
+{
+	struct conf conf = { .priority = { 1, 2, 3, 4, 5, 6, 7, 8 } };
+	struct job_view job = { .id = 4812, .partition = "batch", .user = "ana" };
+	struct prio_view prio = { { 0.1, 0.2, 0.3, 0.4, -0.5, 0.6 }, { 1, 2, 3, 4, -5, 6, 7, 4 } };
+	struct share_view share = { .account = "vision",
+		.user = "ana",
+		.depth = 1,
+		.shares = 3,
+		.norm = 0.6,
+		.gpu_us = UINT64_MAX,
+		.cost = 8.5,
+		.rank = 2 };
+	Gpusched__PrioChunk prios = GPUSCHED__PRIO_CHUNK__INIT;
+	Gpusched__ShareChunk shares = GPUSCHED__SHARE_CHUNK__INIT;
+	Gpusched__Prio *p = wire_prio(&job, &prio, arena);
+	Gpusched__Share *s = wire_share(&share, arena);
+
+	(void)state;
+	prios.prios = &p;
+	prios.n_prios = 1;
+	prios.weights = wire_weights(&conf, arena);
+	prios = *(Gpusched__PrioChunk *)through_the_wire(
+	        GPUSCHED__MSG_TYPE__MSG_PRIO_CHUNK, &prios.base);
+	p = prios.prios[0];
+	assert_int_equal(p->id, 4812);
+	assert_string_equal(p->qos, "");
+	assert_int_equal(p->priority, 4);
+	assert_int_equal(p->points->qos, -5);
+	assert_int_equal(p->points->nice, 7);
+	assert_true(p->factors->qos < -0.4 && p->factors->wait > 0.5);
+	assert_int_equal(prios.weights->fair_share, 2);
+	assert_int_equal(prios.weights->half_life_s, 8);
+
+	shares.shares = &s;
+	shares.n_shares = 1;
+	shares.currency = S("EUR");
+	shares = *(Gpusched__ShareChunk *)through_the_wire(
+	        GPUSCHED__MSG_TYPE__MSG_SHARE_CHUNK, &shares.base);
+	s = shares.shares[0];
+	assert_string_equal(s->account, "vision");
+	assert_string_equal(s->user, "ana");
+	assert_true(s->gpu_us == UINT64_MAX && s->cost > 8.4);
+	assert_int_equal(s->shares, 3);
+	assert_int_equal(s->rank, 2);
+}
+
 static void test_reply(void **state)
 {
 	const Gpusched__Reply *back;
@@ -349,6 +500,9 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_job),
+		cmocka_unit_test(test_why),
+		cmocka_unit_test(test_submitted),
+		cmocka_unit_test(test_prio_and_share),
 		cmocka_unit_test(test_reply),
 		cmocka_unit_test(test_start_run_in_two_parts),
 		cmocka_unit_test(test_orders),

@@ -1,0 +1,82 @@
+/* job_why.c - MSG_JOB_WHY: why jobs wait, and what would start them; one job a slice, since the
+ * core may try many changes for each */
+#include <stdlib.h>
+
+#include "common/xalloc.h"
+#include "ctld/calls.h"
+#include "ctld/core/core.h"
+#include "ctld/ctld.h"
+#include "ctld/peers.h"
+#include "ctld/rpc/convert.h"
+#include "ctld/rpc/rpc.h"
+
+#define MAX_JOBS 64
+
+struct asked {
+	uint64_t *ids;
+	size_t n, at;
+};
+
+static void asked_free(void *data)
+{
+	struct asked *a = data;
+
+	free(a->ids);
+	free(a);
+}
+
+/* A job that has been retired since it was asked for is left out. */
+static void slice(struct ctld *c, struct call *call, struct clocks now)
+{
+	struct asked *a = call->data;
+	uint64_t id = a->ids[a->at++];
+	struct job_view job;
+	struct job_why why;
+	bool waits;
+
+	waits = core_job_why(c->core, id, now, &why);
+	arena_reset(c->out, WIRE_ARENA_CAP);
+	if (core_job_view(c->core, id, now, &job))
+		peers_send(c, call->session, GPUSCHED__MSG_TYPE__MSG_WHY_RESULT, call->id,
+		        &wire_why_result(&job, waits ? &why : NULL, c->conf, now, c->out)->base);
+	if (a->at < a->n)
+		call_go_on(c, call);
+	else
+		call_done(c, call, NULL);
+}
+
+static const struct call_ops why_ops = { .slice = slice, .free = asked_free };
+
+static int check(struct ctld *c, const struct rpc *rpc, struct error *err)
+{
+	const Gpusched__JobWhy *m = (const Gpusched__JobWhy *)rpc->msg;
+	struct job_view job;
+
+	if (m->n_ids < 1 || m->n_ids > MAX_JOBS)
+		return error_set(
+		        err, ERR_USAGE, "%zu jobs at once; must be 1 to %d", m->n_ids, MAX_JOBS);
+	for (size_t i = 0; i < m->n_ids; i++)
+		if (!core_job_view(c->core, m->ids[i], rpc->now, &job))
+			return error_set(err, ERR_NO_JOB, "there is no job %llu",
+			        (unsigned long long)m->ids[i]);
+	return 0;
+}
+
+void rpc_job_why(struct ctld *c, const struct rpc *rpc)
+{
+	const Gpusched__JobWhy *m = (const Gpusched__JobWhy *)rpc->msg;
+	struct asked *a;
+	struct call *call;
+	struct error err;
+
+	if (check(c, rpc, &err)) {
+		rpc_reply(c, rpc, &err);
+		return;
+	}
+	a = xcalloc(1, sizeof(*a));
+	a->ids = xmemdup(m->ids, m->n_ids * sizeof(*a->ids));
+	a->n = m->n_ids;
+	call = call_new(c, rpc->peer, rpc->id, &why_ops, a);
+	if (call)
+		call_go_on(c, call);
+}

@@ -1,0 +1,80 @@
+/* list_prios.c - MSG_LIST_PRIOS: what the priorities of waiting jobs are made of, in chunks */
+#include <stdlib.h>
+
+#include "common/xalloc.h"
+#include "ctld/calls.h"
+#include "ctld/core/core.h"
+#include "ctld/ctld.h"
+#include "ctld/peers.h"
+#include "ctld/rpc/convert.h"
+#include "ctld/rpc/filter.h"
+#include "ctld/rpc/rpc.h"
+
+#define CHUNK_JOBS   200
+#define SLICE_VISITS 4000
+
+struct listing {
+	struct filter *filter;
+	struct filter_walk walk;
+	bool begun;
+};
+
+static void listing_free(void *data)
+{
+	struct listing *l = data;
+
+	filter_free(l->filter);
+	free(l);
+}
+
+static void slice(struct ctld *c, struct call *call, struct clocks now)
+{
+	Gpusched__PrioChunk m = GPUSCHED__PRIO_CHUNK__INIT;
+	Gpusched__Prio *prios[CHUNK_JOBS];
+	struct listing *l = call->data;
+	unsigned budget = SLICE_VISITS;
+	struct prio_view prio;
+	struct job_view job;
+	int found = 1;
+
+	m.prios = prios;
+	arena_reset(c->out, WIRE_ARENA_CAP);
+	while (m.n_prios < CHUNK_JOBS) {
+		found = filter_next(l->filter, &l->walk, c->core, now, &budget, &job);
+		if (found <= 0)
+			break;
+		if (core_job_prio(c->core, job.id, now, &prio))
+			prios[m.n_prios++] = wire_prio(&job, &prio, c->out);
+	}
+	if (!l->begun)
+		m.weights = wire_weights(c->conf, c->out);
+	if (!l->begun || m.n_prios)
+		peers_send(c, call->session, GPUSCHED__MSG_TYPE__MSG_PRIO_CHUNK, call->id, &m.base);
+	l->begun = true;
+	if (found != 0)
+		call_go_on(c, call);
+	else
+		call_done(c, call, NULL);
+}
+
+static const struct call_ops listing_ops = { .slice = slice, .free = listing_free };
+
+void rpc_list_prios(struct ctld *c, const struct rpc *rpc)
+{
+	const Gpusched__ListPrios *m = (const Gpusched__ListPrios *)rpc->msg;
+	struct filter *filter;
+	struct listing *l;
+	struct call *call;
+	struct error err;
+
+	filter = filter_new(m->filter, &err);
+	if (!filter) {
+		rpc_reply(c, rpc, &err);
+		return;
+	}
+	l = xcalloc(1, sizeof(*l));
+	l->filter = filter;
+	call = call_new(c, rpc->peer, rpc->id, &listing_ops, l);
+	if (call)
+		call_go_on(c, call);
+}

@@ -1,0 +1,174 @@
+/* list_shares.c - MSG_LIST_SHARES: the tree of accounts, in chunks
+ *
+ * The tree is walked at once, since what it shows belongs together and any event may change it;
+ * what was found is sent as the peer takes it.
+ */
+#include <stdlib.h>
+#include <string.h>
+
+#include "common/text.h"
+#include "common/xalloc.h"
+#include "ctld/calls.h"
+#include "ctld/core/core.h"
+#include "ctld/ctld.h"
+#include "ctld/peers.h"
+#include "ctld/rpc/convert.h"
+#include "ctld/rpc/rpc.h"
+
+#define CHUNK_SHARES 200
+
+struct listing {
+	struct arena *arena;
+	Gpusched__Share **shares; /* in the arena */
+	size_t n, room, at;
+};
+
+static void listing_free(void *data)
+{
+	struct listing *l = data;
+
+	free(l->shares);
+	arena_free(l->arena);
+	free(l);
+}
+
+static void slice(struct ctld *c, struct call *call, struct clocks now)
+{
+	Gpusched__ShareChunk m = GPUSCHED__SHARE_CHUNK__INIT;
+	struct listing *l = call->data;
+
+	(void)now;
+	m.shares = l->shares + l->at;
+	m.n_shares = l->n - l->at < CHUNK_SHARES ? l->n - l->at : CHUNK_SHARES;
+	m.currency = c->conf->prices.currency;
+	peers_send(c, call->session, GPUSCHED__MSG_TYPE__MSG_SHARE_CHUNK, call->id, &m.base);
+	l->at += m.n_shares;
+	if (l->at < l->n)
+		call_go_on(c, call);
+	else
+		call_done(c, call, NULL);
+}
+
+static const struct call_ops listing_ops = { .slice = slice, .free = listing_free };
+
+/* --- which of them -------------------------------------------------------------------------- */
+
+/* A walk down the tree: where an account stands that was asked for, and the accounts above the
+ * present row that were not shown yet. */
+struct walk {
+	const Gpusched__ListShares *m;
+	bool *found;              /* of m->accounts */
+	uint32_t inside;          /* depth of the account that was asked for; UINT32_MAX: outside */
+	struct share_view *above; /* by depth */
+	size_t n_above, room;
+};
+
+static bool named(char *const *v, size_t n, const char *name)
+{
+	for (size_t i = 0; i < n; i++)
+		if (strcmp(v[i], name) == 0)
+			return true;
+	return false;
+}
+
+/* Is the row in an account that was asked for? */
+static bool in_accounts(struct walk *w, const struct share_view *row)
+{
+	if (w->m->n_accounts == 0)
+		return true;
+	if (!*row->user && row->depth <= w->inside)
+		w->inside = UINT32_MAX;
+	for (size_t i = 0; !*row->user && i < w->m->n_accounts; i++)
+		if (strcmp(w->m->accounts[i], row->account) == 0) {
+			w->found[i] = true;
+			if (w->inside == UINT32_MAX)
+				w->inside = row->depth;
+		}
+	return w->inside != UINT32_MAX;
+}
+
+static void add(struct listing *l, const struct share_view *row)
+{
+	if (l->n == l->room) {
+		l->room = l->room ? 2 * l->room : 256;
+		l->shares = xrealloc(l->shares, l->room, sizeof(*l->shares));
+	}
+	l->shares[l->n++] = wire_share(row, l->arena);
+}
+
+/* An account waits for one of its users to be shown; then those above it are shown first. */
+static void add_wanted(struct listing *l, struct walk *w, const struct share_view *row)
+{
+	if (w->m->n_users == 0) {
+		add(l, row);
+		return;
+	}
+	if (!*row->user) {
+		while (w->n_above && w->above[w->n_above - 1].depth >= row->depth)
+			w->n_above--;
+		if (w->n_above == w->room) {
+			w->room = w->room ? 2 * w->room : 16;
+			w->above = xrealloc(w->above, w->room, sizeof(*w->above));
+		}
+		w->above[w->n_above++] = *row;
+		return;
+	}
+	if (!named(w->m->users, w->m->n_users, row->user))
+		return;
+	for (size_t i = 0; i < w->n_above; i++)
+		if (w->above[i].account) {
+			add(l, &w->above[i]);
+			w->above[i].account = NULL; /* is shown */
+		}
+	add(l, row);
+}
+
+static int check_found(const struct walk *w, struct error *err)
+{
+	char shown[80];
+
+	for (size_t i = 0; i < w->m->n_accounts; i++)
+		if (!w->found[i]) {
+			text_escape(
+			        shown, sizeof(shown), w->m->accounts[i], strlen(w->m->accounts[i]));
+			return error_set(err, ERR_USAGE, "there is no account '%s'", shown);
+		}
+	return 0;
+}
+
+static int collect(
+        struct ctld *c, const Gpusched__ListShares *m, struct listing *l, struct error *err)
+{
+	struct walk w = { .m = m, .inside = UINT32_MAX };
+	struct share_view row;
+	size_t cursor = 0;
+	int ret;
+
+	w.found = xcalloc(m->n_accounts + 1, sizeof(*w.found));
+	while (core_share_next(c->core, &cursor, &row))
+		if (in_accounts(&w, &row))
+			add_wanted(l, &w, &row);
+	ret = check_found(&w, err);
+	free(w.found);
+	free(w.above);
+	return ret;
+}
+
+void rpc_list_shares(struct ctld *c, const struct rpc *rpc)
+{
+	struct listing *l = xcalloc(1, sizeof(*l));
+	struct call *call;
+	struct error err;
+
+	l->arena = arena_new(WIRE_ARENA_CAP);
+	if (!l->arena)
+		error_set(&err, ERR_BUSY, "out of memory");
+	if (!l->arena || collect(c, (const Gpusched__ListShares *)rpc->msg, l, &err)) {
+		listing_free(l);
+		rpc_reply(c, rpc, &err);
+		return;
+	}
+	call = call_new(c, rpc->peer, rpc->id, &listing_ops, l);
+	if (call)
+		call_go_on(c, call);
+}
