@@ -639,3 +639,34 @@ void world_clear(struct world *w)
 {
 	w->n_effects = 0;
 }
+
+struct node_view world_node_view(struct world *w, uint32_t n)
+{
+	struct node_view v;
+
+	assert_true(core_node_view(w->core, n, w->now, &v));
+	return v;
+}
+
+uint64_t world_running(struct world *w, bool requeue)
+{
+	struct submit_job job = world_job(w, "h100:4");
+	uint64_t id;
+
+	job.requeue = requeue;
+	world_register(w, 0, "inc1", NULL, 0);
+	id = world_submit_job(w, &job, 1000);
+	assert_true(id);
+	world_run_starts(w, id);
+	assert_string_equal(world_state(w, id), "RUNNING");
+	return id;
+}
+
+struct run_report world_alive(struct world *w, uint64_t id)
+{
+	struct run_report r = world_report(world_run(w, id), REPORT_RUNNING);
+
+	r.gpus = 0xf;
+	r.cpus = 1;
+	return r;
+}

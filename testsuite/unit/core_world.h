@@ -76,6 +76,9 @@ int world_node(struct world *w, enum node_verb verb, uint32_t node, bool confirm
 /* The present run of a job starts, ends with an exit code. */
 void world_run_starts(struct world *w, uint64_t job);
 void world_run_ends(struct world *w, uint64_t job, uint32_t code);
+/* A job that runs alone on node 0 ("inc1", h100:4) and may be requeued or not; as its node says. */
+uint64_t world_running(struct world *w, bool requeue);
+struct run_report world_alive(struct world *w, uint64_t job);
 
 /* --- looking --------------------------------------------------------------------------------- */
 
@@ -84,6 +87,7 @@ const char *world_reason(struct world *w, uint64_t job);
 struct job_view world_view(struct world *w, uint64_t job);
 struct run_id world_run(struct world *w, uint64_t job);
 uint32_t world_node_of(struct world *w, uint64_t job);
+struct node_view world_node_view(struct world *w, uint32_t n);
 uint64_t world_session(struct world *w, uint32_t node);
 /* The last effect of a kind since world_clear(); NULL: none. How many there were. */
 const struct effect *world_effect(const struct world *w, enum effect_kind kind);

@@ -1,4 +1,4 @@
-/* lab.h - a server, its clients and their munge on one event loop, for test_session and test_dial
+/* lab.h - a server, its clients and their munge on one event loop, for test_session(_limits) and test_dial
  *
  * The server answers PING with PONG and REPLY; what it does otherwise is set by the fields below.
  * Blocking clients run in a thread of their own while the main thread runs the loop.
@@ -174,7 +174,7 @@ static void lab_new_with(const struct session_limits *limits, unsigned threads)
 	assert_true(sessions_port(lab.ctl) > 0);
 }
 
-static void lab_new(void)
+static inline void lab_new(void)
 {
 	static const struct session_limits none;
 

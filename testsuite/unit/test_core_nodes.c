@@ -1,4 +1,4 @@
-/* test_core_nodes.c - nodes that come, go, lie and are declared dead; another configuration */
+/* test_core_nodes.c - nodes that come, go, lie and are declared dead */
 #include <stdarg.h>
 #include <stddef.h>
 #include <stdint.h>
@@ -23,38 +23,6 @@ static const char impatient[] =
         "gpu_types = ( { name = \"h100\"; } );\n"
         "nodes = ( { name = \"n[0-1]\"; cpus = 8; mem = \"64G\"; gpus = \"h100:4\"; } );\n"
         "partitions = ( { name = \"batch\"; nodes = \"ALL\"; default = true; } );\n";
-
-static struct node_view node(struct world *w, uint32_t n)
-{
-	struct node_view v;
-
-	assert_true(core_node_view(w->core, n, w->now, &v));
-	return v;
-}
-
-/* A job that runs alone on node 0 and may be requeued or not. */
-static uint64_t running(struct world *w, bool requeue)
-{
-	struct submit_job job = world_job(w, "h100:4");
-	uint64_t id;
-
-	job.requeue = requeue;
-	world_register(w, 0, "inc1", NULL, 0);
-	id = world_submit_job(w, &job, 1000);
-	assert_true(id);
-	world_run_starts(w, id);
-	assert_string_equal(world_state(w, id), "RUNNING");
-	return id;
-}
-
-static struct run_report alive(struct world *w, uint64_t id)
-{
-	struct run_report r = world_report(world_run(w, id), REPORT_RUNNING);
-
-	r.gpus = 0xf;
-	r.cpus = 1;
-	return r;
-}
 
 /* --- reconciling ----------------------------------------------------------------------------- */
 
@@ -188,11 +156,11 @@ static void old_sessions(void **state)
 {
 	struct world *w = world_simple(2, "h100:4");
 	struct core_event e = { .kind = EV_RUN_REPORT };
-	uint64_t id = running(w, true), old = world_session(w, 0);
+	uint64_t id = world_running(w, true), old = world_session(w, 0);
 
 	(void)state;
 	world_clear(w);
-	world_register(w, 0, "inc1", (struct run_report[]){ alive(w, id) }, 1);
+	world_register(w, 0, "inc1", (struct run_report[]){ world_alive(w, id) }, 1);
 	assert_int_equal(world_effect(w, EFFECT_CLOSE_AGENT)->session, old);
 	e.run.node = 0;
 	e.run.session = old;
@@ -217,31 +185,31 @@ static void silence(void **state)
 {
 	struct world *w = world_simple(1, "h100:4");
 	struct core_event beat = { .kind = EV_HEARTBEAT };
-	uint64_t id = running(w, true);
+	uint64_t id = world_running(w, true);
 
 	(void)state;
 	beat.agent.session = world_session(w, 0);
-	assert_string_equal(node(w, 0).state, "allocated");
+	assert_string_equal(world_node_view(w, 0).state, "allocated");
 	world_pass(w, w->conf->controller.node_timeout_s - 1);
-	assert_string_equal(node(w, 0).state, "allocated");
+	assert_string_equal(world_node_view(w, 0).state, "allocated");
 	world_apply(w, &beat);
 	world_pass(w, w->conf->controller.node_timeout_s - 1);
-	assert_string_equal(node(w, 0).state, "allocated");
+	assert_string_equal(world_node_view(w, 0).state, "allocated");
 	world_pass(w, 2);
-	assert_string_equal(node(w, 0).state, "unknown");
+	assert_string_equal(world_node_view(w, 0).state, "unknown");
 	assert_string_equal(world_state(w, id), "RUNNING");
 	assert_string_equal(world_reason(w, id), "NodeUnknown");
-	assert_int_equal(node(w, 0).gpus[0].free, 0);
+	assert_int_equal(world_node_view(w, 0).gpus[0].free, 0);
 	world_pass(w, 1000000);
 	assert_string_equal(world_state(w, id), "RUNNING");
 	/* The same session speaks again. */
 	world_apply(w, &beat);
-	assert_string_equal(node(w, 0).state, "allocated");
+	assert_string_equal(world_node_view(w, 0).state, "allocated");
 	/* A start of the controller knows no node until it registers. */
 	world_restart(w);
-	assert_string_equal(node(w, 0).state, "unknown");
+	assert_string_equal(world_node_view(w, 0).state, "unknown");
 	assert_string_equal(world_state(w, id), "RUNNING");
-	assert_int_equal(node(w, 0).gpus[0].free, 0);
+	assert_int_equal(world_node_view(w, 0).gpus[0].free, 0);
 	world_free(w);
 }
 
@@ -249,7 +217,7 @@ static void fences(void **state)
 {
 	struct world *w = world_new(fenced);
 	struct core_event done = { .kind = EV_FENCED };
-	uint64_t id = running(w, true);
+	uint64_t id = world_running(w, true);
 
 	(void)state;
 	world_register(w, 1, "inc1", NULL, 0);
@@ -270,7 +238,7 @@ static void fences(void **state)
 	done.fenced.off = true;
 	world_apply(w, &done);
 	assert_string_equal(world_state(w, id), "PENDING");
-	assert_int_equal(node(w, 0).n_runs, 0);
+	assert_int_equal(world_node_view(w, 0).n_runs, 0);
 	/* A second answer, or one after the node has come back, says nothing. */
 	world_apply(w, &done);
 	world_register(w, 0, "inc2", NULL, 0);
@@ -284,12 +252,12 @@ static void fence_races_return(void **state)
 {
 	struct world *w = world_new(fenced);
 	struct core_event done = { .kind = EV_FENCED };
-	uint64_t id = running(w, true);
+	uint64_t id = world_running(w, true);
 
 	(void)state;
 	world_pass(w, 61);
 	assert_non_null(world_effect(w, EFFECT_FENCE));
-	world_register(w, 0, "inc1", (struct run_report[]){ alive(w, id) }, 1);
+	world_register(w, 0, "inc1", (struct run_report[]){ world_alive(w, id) }, 1);
 	done.fenced.off = true;
 	world_apply(w, &done);
 	assert_string_equal(world_state(w, id), "RUNNING");
@@ -306,7 +274,7 @@ static void fence_races_return(void **state)
 static void unknown_is_off(void **state)
 {
 	struct world *w = world_new(impatient);
-	uint64_t stays = running(w, false), again;
+	uint64_t stays = world_running(w, false), again;
 
 	(void)state;
 	world_register(w, 1, "inc1", NULL, 0);
@@ -327,7 +295,7 @@ static void operators(void **state)
 	struct world *w = world_simple(2, "h100:4");
 	struct core_event e = { .kind = EV_NODE_CONTROL, .caller = world_user(1000) };
 	uint32_t nodes[2] = { 0, 7 };
-	uint64_t id = running(w, true), next;
+	uint64_t id = world_running(w, true), next;
 
 	(void)state;
 	e.node.verb = NODE_DRAIN;
@@ -344,29 +312,29 @@ static void operators(void **state)
 	e.node.n = 2;
 	world_apply(w, &e);
 	assert_int_equal(w->error.code, ERR_NO_NODE);
-	assert_string_equal(node(w, 0).state, "allocated");
+	assert_string_equal(world_node_view(w, 0).state, "allocated");
 	e.node.n = 1;
 	world_apply(w, &e);
 	assert_int_equal(w->error.code, ERR_NONE);
-	assert_string_equal(node(w, 0).state, "draining");
-	assert_string_equal(node(w, 0).reason, "ECC");
-	assert_int_equal(node(w, 0).reason_time, w->now.wall);
+	assert_string_equal(world_node_view(w, 0).state, "draining");
+	assert_string_equal(world_node_view(w, 0).reason, "ECC");
+	assert_int_equal(world_node_view(w, 0).reason_time, w->now.wall);
 	world_run_ends(w, id, 0);
-	assert_string_equal(node(w, 0).state, "drained");
+	assert_string_equal(world_node_view(w, 0).state, "drained");
 	next = world_submit(w, "h100:4");
 	assert_string_equal(world_reason(w, next), "PartitionDown");
 	world_restart(w);
 	world_register(w, 0, "inc1", NULL, 0);
-	assert_string_equal(node(w, 0).state, "drained");
+	assert_string_equal(world_node_view(w, 0).state, "drained");
 	world_register(w, 1, "inc1", NULL, 0);
 	assert_string_equal(world_state(w, next), "CONFIGURING");
 	assert_int_equal(world_node_of(w, next), 1);
 	assert_int_equal(world_node(w, NODE_RESUME, 0, false), ERR_NONE);
-	assert_string_equal(node(w, 0).state, "idle");
+	assert_string_equal(world_node_view(w, 0).state, "idle");
 	/* A node that was heard just now is not off, whatever anybody says. */
 	assert_int_equal(world_node(w, NODE_DOWN, 1, true), ERR_NODE_STATE);
 	assert_int_equal(world_node(w, NODE_DOWN, 1, false), ERR_NONE);
-	assert_string_equal(node(w, 1).state, "down");
+	assert_string_equal(world_node_view(w, 1).state, "down");
 	assert_string_equal(world_state(w, next), "CONFIGURING");
 	world_gone(w, 1);
 	assert_int_equal(world_node(w, NODE_DOWN, 1, true), ERR_NONE);
@@ -381,8 +349,8 @@ static void operators(void **state)
 static void operator_was_wrong(void **state)
 {
 	struct world *w = world_simple(2, "h100:4");
-	uint64_t id = running(w, true), blocked;
-	struct run_report r = alive(w, id);
+	uint64_t id = world_running(w, true), blocked;
+	struct run_report r = world_alive(w, id);
 	struct run_view v;
 
 	(void)state;
@@ -399,7 +367,7 @@ static void operator_was_wrong(void **state)
 	assert_int_equal(world_effect(w, EFFECT_END_RUN)->run.run.attempt, 1);
 	blocked = world_submit(w, "h100:1");
 	assert_string_equal(world_state(w, blocked), "PENDING");
-	assert_int_equal(node(w, 0).n_runs, 1);
+	assert_int_equal(world_node_view(w, 0).n_runs, 1);
 	world_restart(w);
 	world_register(w, 0, "inc1", &r, 1);
 	assert_int_equal(w->n_wanted, 1);
@@ -420,8 +388,8 @@ static void operator_was_wrong(void **state)
 static void one_at_a_time(void **state)
 {
 	struct world *w = world_simple(2, "h100:4");
-	uint64_t id = running(w, true);
-	struct run_report r = alive(w, id);
+	uint64_t id = world_running(w, true);
+	struct run_report r = world_alive(w, id);
 
 	(void)state;
 	world_gone(w, 0);
@@ -447,7 +415,7 @@ static void one_at_a_time(void **state)
 static void late_record(void **state)
 {
 	struct world *w = world_simple(1, "h100:4");
-	uint64_t id = running(w, false);
+	uint64_t id = world_running(w, false);
 	struct run_report r = world_report(world_run(w, id), REPORT_ENDED);
 
 	(void)state;
@@ -484,14 +452,14 @@ static void adopts(void **state)
 	world_clear(w);
 	world_register(w, 0, "inc1", &r, 1);
 	assert_null(world_effect(w, EFFECT_END_RUN));
-	assert_int_equal(node(w, 0).gpus[0].free, 2);
-	assert_int_equal(node(w, 0).cpus_free, 6);
-	assert_non_null(strstr(node(w, 0).reason, "no job that is known"));
+	assert_int_equal(world_node_view(w, 0).gpus[0].free, 2);
+	assert_int_equal(world_node_view(w, 0).cpus_free, 6);
+	assert_non_null(strstr(world_node_view(w, 0).reason, "no job that is known"));
 	id = world_submit(w, "h100:3");
 	assert_string_equal(world_state(w, id), "PENDING");
 	world_restart(w);
 	world_register(w, 0, "inc1", &r, 1);
-	assert_int_equal(node(w, 0).gpus[0].free, 2);
+	assert_int_equal(world_node_view(w, 0).gpus[0].free, 2);
 	/* The agent has no record of it any more. */
 	world_gone(w, 0);
 	world_register(w, 0, "inc1", NULL, 0);
@@ -504,7 +472,7 @@ static void adopts(void **state)
 	/* The late copy of an old report is no run. */
 	r.state = REPORT_RUNNING;
 	world_say(w, 0, r);
-	assert_int_equal(node(w, 0).n_runs, 1);
+	assert_int_equal(world_node_view(w, 0).n_runs, 1);
 	world_free(w);
 }
 
@@ -549,113 +517,11 @@ static void inventory(void **state)
 		e.agent_up.n_gpus = c->n_gpus;
 		world_apply(w, &e);
 		world_schedule(w);
-		assert_string_equal(node(w, 0).reason, c->reason);
-		assert_string_equal(node(w, 0).state, *c->reason ? "invalid" : "mixed");
+		assert_string_equal(world_node_view(w, 0).reason, c->reason);
+		assert_string_equal(world_node_view(w, 0).state, *c->reason ? "invalid" : "mixed");
 		assert_string_equal(world_state(w, id), *c->reason ? "PENDING" : "CONFIGURING");
 		world_free(w);
 	}
-}
-
-/* --- a restored backup ----------------------------------------------------------------------- */
-
-static void suspended(void **state)
-{
-	struct world *w = world_simple(1, "h100:4");
-	struct core_event e = { .kind = EV_AGENT_UP };
-	uint64_t id = running(w, true), waiting = world_submit(w, "h100:1");
-	struct run_report r = alive(w, id);
-	struct error err;
-	const char *text = NULL;
-
-	(void)state;
-	world_restart(w);
-	world_clear(w);
-	e.agent_up.session = 900;
-	e.agent_up.boot_id = e.agent_up.incarnation = "inc1";
-	e.agent_up.version = e.agent_up.containment = "";
-	e.agent_up.cpus = 8;
-	e.agent_up.mem_mb = 65536;
-	e.agent_up.max_epoch = 50;
-	world_apply(w, &e);
-	assert_true(core_is_suspended(w->core, &text));
-	assert_non_null(strstr(text, "epoch 50"));
-	assert_int_equal(w->n_wanted, 0);
-	assert_string_equal(world_state(w, id), "RUNNING");
-	assert_string_equal(world_reason(w, waiting), "ControllerSuspended");
-	world_control(w, world_admin(), JOB_CANCEL, waiting);
-	assert_int_equal(w->error.code, ERR_EPOCH);
-	world_say(w, 0, world_report(world_run(w, id), REPORT_ENDED));
-	assert_string_equal(world_state(w, id), "RUNNING");
-	world_pass(w, 100000);
-	assert_null(world_effect(w, EFFECT_END_RUN));
-	assert_null(world_effect(w, EFFECT_START_RUN));
-	assert_null(world_effect(w, EFFECT_FORGET_RUN));
-	/* Taken over: above all that was seen, and all that comes. */
-	world_restart(w);
-	core_takeover(w->core, 60, 70000);
-	assert_false(core_is_suspended(w->core, &text));
-	e.agent_up.max_epoch = 61;
-	e.agent_up.max_job = 80000;
-	e.agent_up.runs = &r;
-	e.agent_up.n_runs = 1;
-	world_apply(w, &e);
-	world_schedule(w);
-	assert_false(core_is_suspended(w->core, &text));
-	assert_int_equal(world_submit(w, "h100:1"), 80001);
-	assert_int_equal(w->n_wanted, 1);
-	world_run_ends(w, id, 0);
-	assert_string_equal(world_state(w, waiting), "CONFIGURING");
-	assert_int_equal(core_check(w->core, &err), 0);
-	world_seal(w);
-	world_free(w);
-}
-
-/* The job id alone gives it away; and a job that the backup has as waiting is running. */
-static void restored(void **state)
-{
-	struct world *w = world_simple(1, "h100:4");
-	uint64_t id = world_submit(w, "h100:4");
-	struct core_event e = { .kind = EV_AGENT_UP };
-	struct run_report r;
-
-	(void)state;
-	world_restart(w);
-	core_takeover(w->core, 0, 0);
-	r = world_report((struct run_id){ id, 0, 2, 0 }, REPORT_RUNNING);
-	r.gpus = 0xf;
-	world_clear(w);
-	world_register(w, 0, "inc1", &r, 1);
-	assert_string_equal(world_state(w, id), "RUNNING");
-	assert_int_equal(world_view(w, id).attempt, 2);
-	assert_null(world_effect(w, EFFECT_START_RUN));
-	world_run_ends(w, id, 0);
-	assert_string_equal(world_state(w, id), "COMPLETED");
-	world_restart(w);
-	e.agent_up.session = 900;
-	e.agent_up.boot_id = e.agent_up.incarnation = "inc1";
-	e.agent_up.version = e.agent_up.containment = "";
-	e.agent_up.max_job = 1000000;
-	world_apply(w, &e);
-	assert_true(core_is_suspended(w->core, NULL));
-	world_free(w);
-}
-
-static void two_backups(void **state)
-{
-	struct world *w = world_simple(1, "h100:4");
-	struct core *core;
-	struct error err;
-	struct row row = { .table = TABLE_META, .change = ROW_PUT, .n = 2 };
-
-	(void)state;
-	row.v[0] = (struct value){ .type = VALUE_TEXT, .p = "cluster", .n = 7 };
-	row.v[1] = (struct value){ .type = VALUE_TEXT, .p = "other", .n = 5 };
-	core = core_new(w->conf, 1);
-	assert_int_equal(core_load(core, &row, &err), 0);
-	assert_int_equal(core_start(core, w->now, &err), -1);
-	assert_int_equal(err.code, ERR_CLUSTER);
-	core_free(core);
-	world_free(w);
 }
 
 /* --- a broken node --------------------------------------------------------------------------- */
@@ -678,100 +544,14 @@ static void broken_node(void **state)
 		struct run_report r = world_report(world_run(w, at), REPORT_NEVER);
 
 		r.detail = "no cgroup";
-		assert_string_equal(node(w, 0).state, "allocated");
+		assert_string_equal(world_node_view(w, 0).state, "allocated");
 		world_say(w, 0, r);
 	}
-	assert_string_equal(node(w, 0).state, "drained");
-	assert_string_equal(node(w, 0).reason, "4 launches in a row failed, the last: no cgroup");
+	assert_string_equal(world_node_view(w, 0).state, "drained");
+	assert_string_equal(
+	        world_node_view(w, 0).reason, "4 launches in a row failed, the last: no cgroup");
 	assert_string_equal(world_reason(w, id[0]), "JobLaunchFailure");
 	assert_string_equal(world_reason(w, id[1]), "PartitionDown");
-	world_seal(w);
-	world_free(w);
-}
-
-/* --- another configuration ------------------------------------------------------------------- */
-
-static const char grown[] =
-        "cluster = \"test\"; controller = { host = \"h\"; };\n"
-        "gpu_types = ( { name = \"l40s\"; mem = \"48G\"; }, { name = \"h100\"; mem = \"80G\"; } "
-        ");\n"
-        "nodes = ( { name = \"m[0-4]\"; cpus = 8; mem = \"64G\"; gpus = \"h100:8\"; },\n"
-        "  { name = \"n1\"; cpus = 8; mem = \"64G\"; gpus = \"h100:4\"; } );\n"
-        "partitions = ( { name = \"other\"; nodes = \"n1\"; },\n"
-        "  { name = \"batch\"; nodes = \"ALL\"; default = true; } );\n";
-static const char shrunk[] =
-        "cluster = \"test\"; controller = { host = \"h\"; };\n"
-        "gpu_types = ( { name = \"l40s\"; } );\n"
-        "nodes = ( { name = \"n[0-1]\"; cpus = 8; mem = \"64G\"; gpus = \"l40s:2\"; } );\n"
-        "partitions = ( { name = \"new\"; nodes = \"ALL\"; default = true; } );\n";
-static const char original[] =
-        "cluster = \"test\"; controller = { host = \"h\"; };\n"
-        "gpu_types = ( { name = \"h100\"; mem = \"80G\"; }, { name = \"l40s\"; mem = \"48G\"; } "
-        ");\n"
-        "nodes = ( { name = \"n[0-1]\"; cpus = 8; mem = \"64G\"; gpus = \"h100:4\"; } );\n"
-        "partitions = ( { name = \"batch\"; nodes = \"ALL\"; default = true; } );\n";
-
-static void reconfigures(void **state)
-{
-	struct world *w = world_new(original);
-	uint64_t id = running(w, true), waiting, wide;
-	struct partition_view p;
-
-	(void)state;
-	waiting = world_submit(w, "h100:4");
-	wide = world_submit(w, "h100:3");
-	/* Node n0 leaves under its run, n1 becomes number 5. */
-	world_clear(w);
-	world_reconfigure(w, grown);
-	assert_non_null(world_effect(w, EFFECT_CLOSE_AGENT));
-	assert_string_equal(w->close_text, "the node has left the configuration");
-	assert_string_equal(world_state(w, id), "RUNNING");
-	assert_string_equal(world_view(w, id).node, "n0");
-	world_register(w, 5, "inc1", NULL, 0);
-	assert_string_equal(world_state(w, waiting), "CONFIGURING");
-	assert_int_equal(world_node_of(w, waiting), 5);
-	assert_true(core_partition_view(w->core, 1, &p));
-	assert_int_equal(p.jobs_pending, 1);
-	assert_int_equal(p.jobs_running, 2);
-	world_seal(w);
-	/* Partition and type go, nodes stay with fewer GPUs than are booked. */
-	world_reconfigure(w, shrunk);
-	assert_string_equal(world_reason(w, wide), "BadConstraints");
-	assert_string_equal(world_state(w, id), "RUNNING");
-	assert_int_equal(node(w, 0).gpus[0].free, 0);
-	world_restart(w);
-	assert_string_equal(world_reason(w, wide), "");
-	world_schedule(w);
-	assert_string_equal(world_reason(w, wide), "BadConstraints");
-	assert_string_equal(world_state(w, id), "RUNNING");
-	/* And back: all is as it was, after registration too. */
-	world_reconfigure(w, original);
-	world_register(w, 0, "inc1", (struct run_report[]){ alive(w, id) }, 1);
-	assert_string_equal(world_state(w, id), "RUNNING");
-	assert_string_equal(world_reason(w, wide), "Resources");
-	world_run_ends(w, id, 0);
-	assert_string_equal(world_state(w, wide), "CONFIGURING");
-	world_seal(w);
-	world_free(w);
-}
-
-static void shrinks_below(void **state)
-{
-	struct world *w = world_new(grown);
-	uint64_t id;
-
-	(void)state;
-	world_register(w, 0, "inc1", NULL, 0);
-	id = world_submit(w, "h100:8");
-	assert_string_equal(world_state(w, id), "CONFIGURING");
-	world_gone(w, 0);
-	world_say(w, 0, world_report(world_run(w, id), REPORT_RUNNING));
-	world_node(w, NODE_DOWN, 0, true);
-	assert_string_equal(world_state(w, id), "PENDING");
-	world_reconfigure(w, original);
-	assert_string_equal(world_reason(w, id), "BadConstraints");
-	assert_string_equal(world_view(w, id).reason_text,
-	        "--gpus=h100:8 on one node: the largest node in batch has h100:4");
 	world_seal(w);
 	world_free(w);
 }
@@ -792,12 +572,7 @@ int main(void)
 		cmocka_unit_test(late_record),
 		cmocka_unit_test(adopts),
 		cmocka_unit_test(inventory),
-		cmocka_unit_test(suspended),
-		cmocka_unit_test(restored),
-		cmocka_unit_test(two_backups),
 		cmocka_unit_test(broken_node),
-		cmocka_unit_test(reconfigures),
-		cmocka_unit_test(shrinks_below),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
