@@ -466,12 +466,8 @@ static void read_given(struct conf_reader *r, const struct conf_key *key,
 	const bool yes = true;
 	char *prefix;
 
-	if (!key->group) {
+	if (!key->group || !has_shape(CONF_GROUP, given)) {
 		conf_reader_value(r, key, given, path, base);
-		return;
-	}
-	if (!has_shape(CONF_GROUP, given)) {
-		conf_reader_problem(r, given, "%s: %s", path, shapes[CONF_GROUP].otherwise);
 		return;
 	}
 	prefix = xasprintf("%s.", path);

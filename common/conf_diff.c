@@ -1,9 +1,9 @@
 /* conf_diff.c - what a reload would change, named as people name it
  *
- * Entries of lists are matched by their names; their order does not matter. Nodes with the same
- * change share a line: "nodes.h[01-16].cpus 64 -> 128".
+ * Entries of lists are matched by their names; their order does not matter, but for accounts with
+ * members. Nodes with the same change share a line: "nodes.h[01-16].cpus 64 -> 128".
  */
-#include "common/conf_schema.h"
+#include "common/conf_check.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -147,6 +147,44 @@ static void compare_list(struct changes *changes, const struct conf_section *sec
 	free(b);
 }
 
+/* The accounts that list members, in the file's order; of `other` there are all of them too. */
+static char *order_of(const struct conf_raw *raw, const struct conf_raw *other)
+{
+	const struct conf *conf = &raw->conf;
+	uint32_t *at_rank = xcalloc(conf->n_accounts, sizeof(*at_rank));
+	struct strbuf text = { 0 };
+	struct conf_names names;
+
+	conf_names_of(&names, "accounts", other);
+	for (size_t i = 0; i < conf->n_accounts; i++)
+		at_rank[conf->accounts[i].rank] = (uint32_t)i;
+	for (size_t i = 0; i < conf->n_accounts; i++) {
+		const struct conf_account *a = &conf->accounts[at_rank[i]];
+		const struct conf_named *found = conf_names_find(&names, a->name);
+
+		if (found && a->members.n && other->conf.accounts[found->index].members.n)
+			strbuf_addf(&text, "%s%s", text.len ? "," : "", a->name);
+	}
+	free(names.v);
+	free(at_rank);
+	return strbuf_take(&text);
+}
+
+/* Their order in the file says which account is a user's default. */
+static void compare_orders(
+        struct changes *changes, const struct conf_raw *from, const struct conf_raw *to)
+{
+	char *a = order_of(from, to), *b = order_of(to, from), *what;
+
+	if (strcmp(a, b)) {
+		what = strlen(a) > CONF_NAMES_MAX ? xstrdup(" in another order")
+		                                  : xasprintf(" in the order %s -> %s", a, b);
+		change_add(changes, conf_section_find("accounts"), NULL, NULL, NULL, what);
+	}
+	free(a);
+	free(b);
+}
+
 /* --- lines ----------------------------------------------------------------------------------- */
 
 /* The same key in the same group, not only the same row? */
@@ -259,6 +297,7 @@ int conf_diff(const struct conf *from, const struct conf *to, char ***lines, str
 			compare_keys(&(struct pair){ &changes, s, NULL, from, to }, &s->keys, "",
 			        conf_section_base(s, &a, 0), conf_section_base(s, &b, 0));
 	}
+	compare_orders(&changes, &a, &b);
 	if (changes.n)
 		qsort(changes.v, changes.n, sizeof(*changes.v), compare_changes);
 	rc = fixed_check(&changes, err);

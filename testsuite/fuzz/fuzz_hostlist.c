@@ -58,6 +58,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t n)
 		FUZZ_CHECK(text_plain_prefix(err.text, strlen(err.text)) == strlen(err.text));
 	}
 	amount_each(text, type_check, NULL, NULL);
+	amount_each_or_none(text, type_check, NULL, NULL);
 	free(text);
 	return 0;
 }

@@ -89,6 +89,35 @@ static void amounts(void **state)
 	}
 }
 
+/* In limits 0 says something; all else is as above. */
+static void amounts_or_none(void **state)
+{
+	static const struct {
+		const char *text, *parts, *error;
+	} rows[] = {
+		{ "h100:0,4", "h100=0 any=4 ", NULL },
+		{ "0", "any=0 ", NULL },
+		{ "h100:1000001", NULL, "'h100:1000001': the count must be 0 to 1000000" },
+		{ "h100:-1", NULL, "'h100:-1': " FORM },
+		{ "h100:0,h100:0", NULL, "'h100': is there twice" },
+	};
+
+	(void)state;
+	for (size_t i = 0; i < LEN(rows); i++) {
+		struct error err = { .text = "" };
+		struct strbuf sb = { 0 };
+		int rc = amount_each_or_none(rows[i].text, join, &sb, &err);
+
+		assert_string_equal(err.text, rows[i].error ? rows[i].error : "");
+		assert_int_equal(rc, rows[i].error ? -1 : 0);
+		if (rows[i].parts)
+			assert_string_equal(sb.s, rows[i].parts);
+		else
+			assert_null(sb.s);
+		strbuf_free(&sb);
+	}
+}
+
 static void amounts_stop_and_end(void **state)
 {
 	struct strbuf many = { 0 };
@@ -181,6 +210,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(amounts),
+		cmocka_unit_test(amounts_or_none),
 		cmocka_unit_test(amounts_stop_and_end),
 		cmocka_unit_test(strbuf_grows),
 		cmocka_unit_test(no_memory_aborts),
