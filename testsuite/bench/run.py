@@ -61,6 +61,11 @@ class Results:
         return "\n".join(lines)
 
 
+def repeated(n, argv):
+    """The command to run `argv` n times, one after another, as a script of a user would."""
+    return ["sh", "-c", 'n=$0; while [ "$n" -gt 0 ]; do "$@" >/dev/null || exit 1; n=$((n - 1)); done', str(n), *argv]
+
+
 def client(c, *args, **env):
     r = c.run(BENCH / "bench_client", *args, env=env, timeout=600)
     return r.stdout
@@ -121,8 +126,7 @@ def bench_jobs(res, m, slurm_figures):
         script.write_text("#!/bin/sh\nexit 0\n")
         argv = [str(BIN["gsubmit"]), "--parsable", "--output=/dev/null", str(script)]
         t = time.monotonic()
-        for _ in range(n):
-            subprocess.run(argv, env=c.env, cwd=c.dir / "jobs", stdout=subprocess.DEVNULL, check=True)
+        subprocess.run(repeated(n, argv), env=c.env, cwd=c.dir / "jobs", check=True)
         wait_until(lambda: not c.run("gqueue", "--noheader").stdout, "all jobs to end", 300)
         v = n / (time.monotonic() - t)
         s = slurm_figures.get("jobs_end_to_end_commands")

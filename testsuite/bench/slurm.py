@@ -130,9 +130,11 @@ def measure():
         first.sort()
         out["submit_to_first_instruction_p50"] = (first[len(first) // 2] * 1000, "ms")
         n = 300
+        script = s.dir / "jobs/true.sh"
+        script.write_text("#!/bin/sh\nexit 0\n")
         t = time.monotonic()
-        for _ in range(n):
-            s.submit("exit 0")
+        s.run("sh", "-c", 'n=$0; while [ "$n" -gt 0 ]; do "$@" >/dev/null || exit 1; n=$((n - 1)); done', str(n),
+              "sbatch", "--parsable", "-o", "/dev/null", str(script))
         wait_until(s.idle, "Slurm to be idle", 120)
         out["jobs_end_to_end_commands"] = (n / (time.monotonic() - t), "/s")
         t = time.monotonic()
