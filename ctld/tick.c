@@ -35,6 +35,7 @@ struct tick {
 	STAILQ_HEAD(, item) inbox;
 	struct event *beat;  /* made active by hand */
 	struct event *timer; /* for core_next_timer() */
+	struct event *late;  /* for what nobody waits for: TICK_LATE_MS */
 	usec_t timer_due;    /* what `timer` is set to; INT64_MAX: not set */
 	usec_t woken;        /* since when a tick is due; 0: it is not */
 	uint64_t sealed;     /* the change of the batch in flight */
@@ -42,6 +43,7 @@ struct tick {
 	        later; /* a tick runs; it wants another; that one is in the next round */
 	bool in_flight, reading_paused;
 	bool releasing; /* the gate has more that is due */
+	bool is_late;   /* what nobody waits for has waited long enough */
 	usec_t window;
 	uint64_t stall_before; /* the longest stall of the window before */
 	struct tick_stats stats;
@@ -184,6 +186,22 @@ static void seal_row(void *arg, const struct row *row)
 	s->rows++;
 }
 
+/* What nobody waits for (a run that has started) goes with the next commit that somebody does wait
+ * for, or a moment later by itself. */
+static bool may_wait(struct tick *t)
+{
+	static const struct timeval moment = { .tv_usec = TICK_LATE_MS * 1000 };
+	struct gate_stats gate;
+
+	gate_stats(t->c->gate, &gate);
+	if (t->is_late || gate.held > 0 || !blobs_is_clean(t->c->blobs) ||
+	        core_dirty_bytes(t->c->core) > TICK_DIRTY_LATE || t->c->ending_since)
+		return false;
+	if (!event_pending(t->late, EV_TIMEOUT, NULL))
+		event_add(t->late, &moment);
+	return true;
+}
+
 static void seal(struct tick *t)
 {
 	struct ctld *c = t->c;
@@ -196,6 +214,10 @@ static void seal(struct tick *t)
 		t->releasing = gate_release(c->gate, t->sealed); /* all is durable as it is */
 		return;
 	}
+	if (may_wait(t))
+		return;
+	event_del(t->late);
+	t->is_late = false;
 	FAILPOINT(ctld_before_seal);
 	s.batch = store_batch_new(c->store);
 	core_seal(c->core, seal_row, &s);
@@ -286,6 +308,16 @@ static void on_beat(evutil_socket_t fd, short what, void *arg)
 	set_timer(t);
 }
 
+static void on_late(evutil_socket_t fd, short what, void *arg)
+{
+	struct tick *t = arg;
+
+	(void)fd;
+	(void)what;
+	t->is_late = true;
+	tick_wake(t);
+}
+
 static void on_timer(evutil_socket_t fd, short what, void *arg)
 {
 	struct tick *t = arg;
@@ -318,7 +350,8 @@ struct tick *tick_new(struct ctld *c, struct error *err)
 	t->window = ctld_mono();
 	t->beat = event_new(c->base, -1, 0, on_beat, t);
 	t->timer = evtimer_new(c->base, on_timer, t);
-	if (!t->beat || !t->timer) {
+	t->late = evtimer_new(c->base, on_late, t);
+	if (!t->beat || !t->timer || !t->late) {
 		tick_free(t);
 		error_set(err, ERR_SYSTEM, "event loop: out of memory");
 		return NULL;
@@ -341,5 +374,7 @@ void tick_free(struct tick *t)
 		event_free(t->beat);
 	if (t->timer)
 		event_free(t->timer);
+	if (t->late)
+		event_free(t->late);
 	free(t);
 }

@@ -7,7 +7,8 @@
  *	2. lets timers that are due happen (EV_CLOCK),
  *	3. lets the scheduler decide for one slice,
  *	4. carries out the effects (effects.h),
- *	5. if the store is idle, seals what is dirty into one batch and hands it over,
+ *	5. if the store is idle, seals what is dirty into one batch and hands it over; at once if
+ *	   a frame waits for it in the gate, else TICK_LATE_MS later,
  *
  * and comes again at once while there is more. One batch is in flight; when it is durable, the gate
  * releases what waited for it, a slice with each tick, and the next is sealed. A commit that fails
@@ -33,6 +34,9 @@ struct tick;
 #define TICK_US     2000
 /* One slice of the scheduler: classes or placements looked at; some 0.2 us to 2 us each. */
 #define TICK_SCHEDULE 500
+/* How long changes may stay uncommitted that nobody has been told of, and how much of them. */
+#define TICK_LATE_MS    5
+#define TICK_DIRTY_LATE ((size_t)64 << 10)
 /* Dirty bytes at which no more is taken while a commit is in flight. What is taken now would wait
  * for the next commit anyway, so this costs nothing, and it bounds the next seal to some 2 ms. */
 #define TICK_DIRTY_FULL ((size_t)1 << 20)

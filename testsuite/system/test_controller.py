@@ -177,6 +177,17 @@ def test_stats_count(cluster):
     assert after["core.nodes_up"] == 2
 
 
+def test_what_nobody_waits_for_is_committed_too(cluster):
+    def written():
+        return b"".join((cluster.dir / "state" / f"state.db{end}").read_bytes() for end in ("", "-wal")).count(b"RUNNING")
+
+    before = written()
+    job = cluster.submit("until [ -e go ]; do sleep 0.05; done")
+    wait_until(lambda: written() > before, "the run to be RUNNING on disk, though nobody asked")
+    (cluster.dir / "jobs/go").touch()
+    cluster.wait_state(job, "COMPLETED")
+
+
 def test_listing_in_many_chunks(cluster):
     ids = [cluster.submit("true", "--hold", "--job-name", f"many{i % 2}") for i in range(5)]
     listed = cluster.jobs("--name", "many1")
