@@ -12,6 +12,7 @@
  *	report.c   EV_RUN_REPORT, and what registrations say of runs
  *	life.c     a job's way from start to end: every job_move() and run_move() is there
  *	timers.c   EV_CLOCK
+ *	never.c    what could never run, and why not
  *	why.c      verdicts as words
  *	view.c     listings
  *	check.c    invariants
@@ -157,7 +158,7 @@ const char *job_why(
 /* Why that shape does not start in a partition now: a reason, and its text. */
 const char *ask_why(const struct core *core, uint32_t partition, const struct ask *ask, char *text,
         size_t size);
-/* The error of a shape that no node of a partition could ever run; 0: one could. */
+/* The error of a shape that the nodes of a partition could never run; 0: they could. */
 int never_fits(
         const struct core *core, uint32_t partition, const struct ask *ask, struct error *err);
 
