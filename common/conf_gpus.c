@@ -121,7 +121,6 @@ const struct conf_value_type conf_gpus_type = { "gpus", true, gpus_read, gpus_pr
 /* --- in a quota or a limit ------------------------------------------------------------------- */
 
 struct amounts {
-	const struct conf_key *key;
 	const struct conf *conf;
 	struct error *err;
 	struct conf_gpu_amounts read;
@@ -139,9 +138,6 @@ static int amounts_add(const char *type, uint32_t count, void *arg)
 
 	if (strcmp(type, AMOUNT_ANY))
 		found = type_find(a->conf, type, a->err);
-	else if (!a->key->any)
-		return error_set(a->err, ERR_CONFIG,
-		        "must be of one type each: TYPE:COUNT, as in \"h100:8\"");
 	if (found < 0)
 		return -1;
 	a->read.v = xrealloc(a->read.v, a->read.n + 1, sizeof(*a->read.v));
@@ -152,7 +148,7 @@ static int amounts_add(const char *type, uint32_t count, void *arg)
 static int amounts_read(const struct conf_key *key, const char *text, const struct conf *conf,
         void *base, struct error *err)
 {
-	struct amounts a = { .key = key, .conf = conf, .err = err };
+	struct amounts a = { .conf = conf, .err = err };
 
 	if (*text && amount_each_or_none(text, amounts_add, &a, err) < 0) {
 		free(a.read.v);

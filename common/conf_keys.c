@@ -96,7 +96,7 @@ static int check_member(const char *value, struct error *err)
 
 #define LIM(field) AT(struct conf_limits, field), .optional = true, .reload = true
 static const struct conf_key limits_keys[] = {
-	{ "gpus", CONF_AMOUNTS, .max = AMOUNT_COUNT_MAX, .any = true, LIM(gpus),
+	{ "gpus", CONF_AMOUNTS, .max = AMOUNT_COUNT_MAX, LIM(gpus),
 	        .help = "GPUs at a time, by type" },
 	{ "gpu_mem", CONF_SIZE, .unit = MIB, .max = TIB_M * TIB_M, LIM(gpu_mem_mb),
 	        .help = "nominal memory of GPUs at a time" },
@@ -130,8 +130,8 @@ static const struct conf_keys limits_group = { "limits", KEYS(limits_keys) };
 static const struct conf_key quota_keys[] = {
 	{ "guaranteed", CONF_AMOUNTS, .max = AMOUNT_COUNT_MAX, .optional = true, QUOTA(guaranteed),
 	        .help = "GPUs that it can always have; lent while idle" },
-	{ "limit", CONF_AMOUNTS, .max = AMOUNT_COUNT_MAX, .optional = true, .any = true,
-	        QUOTA(limit), .help = "GPUs that it can have with what it borrows" },
+	{ "limit", CONF_AMOUNTS, .max = AMOUNT_COUNT_MAX, .optional = true, QUOTA(limit),
+	        .help = "GPUs that it can have with what it borrows" },
 	{ "lend", CONF_AMOUNTS, .max = AMOUNT_COUNT_MAX, .optional = true, QUOTA(lend),
 	        .help = "most of the guaranteed that is lent; a type not given: all" },
 	{ "weight", CONF_REAL, "1", .unit = 1000, .min = 1, .max = 1000000 * 1000, QUOTA(weight),

@@ -9,14 +9,14 @@
 #include "common/amount.h"
 #include "common/xalloc.h"
 
-/* How many of `type`; -1: it is not given. */
-static int64_t amount_of(const struct conf_gpu_amounts *amounts, uint16_t type)
+/* How many of `type` there are in the list; 0: it is not there. */
+static uint64_t amount_of(const struct conf_gpu_amounts *amounts, uint16_t type)
 {
 	for (size_t i = 0; i < amounts->n; i++) {
 		if (amounts->v[i].type == type)
 			return amounts->v[i].count;
 	}
-	return -1;
+	return 0;
 }
 
 static const char *type_name(const struct conf *conf, uint16_t type)
@@ -26,15 +26,18 @@ static const char *type_name(const struct conf *conf, uint16_t type)
 
 /* --- within one account ---------------------------------------------------------------------- */
 
+/* All types together are what is guaranteed of any, or more if it is more by type. */
 static uint64_t guaranteed_of(const struct conf_quota *quota, uint16_t type)
 {
-	uint64_t n = 0;
+	uint64_t listed = amount_of(&quota->guaranteed, type), sum = 0;
 
+	if (type != CONF_ANY_TYPE)
+		return listed;
 	for (size_t i = 0; i < quota->guaranteed.n; i++) {
-		if (type == CONF_ANY_TYPE || quota->guaranteed.v[i].type == type)
-			n += quota->guaranteed.v[i].count;
+		if (quota->guaranteed.v[i].type != CONF_ANY_TYPE)
+			sum += quota->guaranteed.v[i].count;
 	}
-	return n;
+	return sum > listed ? sum : listed;
 }
 
 /* What is guaranteed fits into a limit, as far as that has its type. */
@@ -58,7 +61,7 @@ static void check_account(struct conf_reader *r, const struct conf_account *a)
 	const struct conf_gpu_amounts *lend = &a->quota.lend;
 
 	for (size_t i = 0; i < lend->n; i++) {
-		uint64_t guaranteed = guaranteed_of(&a->quota, lend->v[i].type);
+		uint64_t guaranteed = amount_of(&a->quota.guaranteed, lend->v[i].type);
 
 		if (lend->v[i].count > guaranteed)
 			conf_reader_problem(r,
@@ -74,26 +77,30 @@ static void check_account(struct conf_reader *r, const struct conf_account *a)
 
 /* --- within the tree ------------------------------------------------------------------------- */
 
-/* Of one type: what each account is guaranteed, or where that is not given, what those below it
- * are together; and that of all those below it. [n_accounts] is the root. */
+/* Of one type: what each account is guaranteed, and what those right below it are together.
+ * [n_accounts] is the root. */
 struct promises {
 	uint16_t type;
 	uint64_t *own, *below;
 };
 
-static void promises_add(struct promises *p, const struct conf *conf)
+static void promises_add(struct promises *p, const struct conf *conf,
+        uint64_t (*of)(const struct conf_quota *quota, uint16_t type))
 {
 	size_t n = conf->n_accounts;
 
-	memset(p->own, 0, (n + 1) * sizeof(*p->own));
 	memset(p->below, 0, (n + 1) * sizeof(*p->below));
-	for (size_t i = n; i-- > 0;) { /* children come after their parents */
+	for (size_t i = 0; i < n; i++) {
 		const struct conf_account *a = &conf->accounts[i];
-		int64_t given = amount_of(&a->quota.guaranteed, p->type);
 
-		p->own[i] = given < 0 ? p->below[i] : (uint64_t)given;
+		p->own[i] = of(&a->quota, p->type);
 		p->below[a->parent == CONF_NONE ? n : a->parent] += p->own[i];
 	}
+}
+
+static uint64_t listed_of(const struct conf_quota *quota, uint16_t type)
+{
+	return amount_of(&quota->guaranteed, type);
 }
 
 /* "vision + speech", and the place in the file of the first of them. */
@@ -133,22 +140,17 @@ static void promise_tell(struct conf_reader *r, const struct promises *p, uint32
 	free(names);
 }
 
-/* Those below an account are not promised more than it has or may use. */
+/* Those below an account are promised parts of what it is promised itself. */
 static void check_parents(struct conf_reader *r, const struct promises *p)
 {
 	const struct conf *conf = &r->raw.conf;
-	char *who = NULL;
+	char *who;
 
 	for (size_t i = 0; i < conf->n_accounts; i++) {
-		const struct conf_account *a = &conf->accounts[i];
-		bool given = amount_of(&a->quota.guaranteed, p->type) >= 0;
-		int64_t limit = amount_of(&a->quota.limit, p->type);
-		uint64_t has = given ? p->own[i] : limit < 0 ? UINT64_MAX : (uint64_t)limit;
-
-		if (p->below[i] <= has)
+		if (p->below[i] <= p->own[i])
 			continue;
-		who = xasprintf(given ? "%s has" : "the limit of %s is", a->name);
-		promise_tell(r, p, (uint32_t)i, p->below[i], who, has);
+		who = xasprintf("%s has", conf->accounts[i].name);
+		promise_tell(r, p, (uint32_t)i, p->below[i], who, p->own[i]);
 		free(who);
 	}
 }
@@ -163,11 +165,22 @@ static uint64_t capacity_of(const struct conf *conf, uint16_t type)
 	for (size_t i = 0; i < conf->n_nodes; i++) {
 		open = open || !conf->nodes[i].n_gpus;
 		for (size_t g = 0; g < conf->nodes[i].n_gpus; g++) {
-			if (conf->nodes[i].gpus[g].type == type)
+			if (type == CONF_ANY_TYPE || conf->nodes[i].gpus[g].type == type)
 				n += conf->nodes[i].gpus[g].count;
 		}
 	}
 	return !n && open ? UINT64_MAX : n;
+}
+
+static void check_capacity(struct conf_reader *r, struct promises *p)
+{
+	const struct conf *conf = &r->raw.conf;
+	uint64_t promised, capacity = capacity_of(conf, p->type);
+
+	promises_add(p, conf, guaranteed_of);
+	promised = p->below[conf->n_accounts];
+	if (promised > capacity)
+		promise_tell(r, p, CONF_NONE, promised, "the nodes have", capacity);
 }
 
 void conf_check_quotas(struct conf_checker *c)
@@ -177,16 +190,18 @@ void conf_check_quotas(struct conf_checker *c)
 	size_t n = conf->n_accounts;
 	struct promises p = { .own = xcalloc(n + 1, sizeof(*p.own)),
 		.below = xcalloc(n + 1, sizeof(*p.below)) };
+	bool any = false;
 
-	for (size_t i = 0; i < n; i++)
+	for (size_t i = 0; i < n; i++) {
 		check_account(r, &conf->accounts[i]);
-	for (size_t t = 0; t < conf->n_gpu_types && n; t++) {
-		p.type = (uint16_t)t;
-		promises_add(&p, conf);
+		any = any || listed_of(&conf->accounts[i].quota, CONF_ANY_TYPE);
+	}
+	for (size_t t = 0; t < conf->n_gpu_types + any && n; t++) {
+		p.type = t < conf->n_gpu_types ? (uint16_t)t : CONF_ANY_TYPE;
+		promises_add(&p, conf, listed_of);
 		check_parents(r, &p);
-		if (p.below[n] && c->nodes.whole && p.below[n] > capacity_of(conf, p.type))
-			promise_tell(r, &p, CONF_NONE, p.below[n], "the nodes have",
-			        capacity_of(conf, p.type));
+		if (c->nodes.whole)
+			check_capacity(r, &p);
 	}
 	free(p.own);
 	free(p.below);

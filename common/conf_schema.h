@@ -35,7 +35,7 @@ enum conf_type {
 	CONF_SIZE,      /* unsigned, in units of `unit` bytes; the same */
 	CONF_TEXTS,     /* struct conf_texts: a list of texts, each as in CONF_TEXT */
 	CONF_GPUS,      /* struct conf_gpu_count *, owned; their number at `n_at` */
-	CONF_AMOUNTS,   /* struct conf_gpu_amounts; of any type too if `any` */
+	CONF_AMOUNTS,   /* struct conf_gpu_amounts */
 	CONF_GPU_HOURS, /* uint64_t; the window, in seconds, is a uint32_t at `n_at` */
 	CONF_GROUP,     /* a group with the keys `group`, their fields relative to `at` */
 	CONF_TYPES,
@@ -56,7 +56,6 @@ struct conf_key {
 	bool optional;    /* not given is "none": all bits are set, or a list is empty */
 	uint64_t unit;
 	uint64_t min, max; /* in the field's unit */
-	bool any;
 	bool reload;      /* can be changed while running */
 	size_t at, width; /* of the field */
 	size_t n_at;

@@ -144,6 +144,32 @@ def test_reconfigure_is_all_or_nothing(cluster):
         cluster.wait_state(job, "CANCELLED")
 
 
+def test_reconfigure_of_accounts(cluster):
+    good = cluster.conf_text()
+    accounts = """
+accounts = ( { name = "research"; quota = { guaranteed = "any:%d"; }; },
+  { name = "vision"; parent = "research"; members = [ "*" ]; quota = { guaranteed = "any:2"; }; } );
+qos = ( { name = "normal"; default = true; } );
+"""
+    try:
+        cluster.write_conf(good + accounts % 1)
+        r = cluster.run("gctl", "reconfigure", check=False)
+        assert r.returncode == 1
+        assert "accounts[1].quota: any guaranteed to vision = 2, research has 1" in r.stderr
+
+        cluster.write_conf(good + accounts % 2)
+        r = cluster.run("gctl", "reconfigure")
+        assert "accounts.vision added" in r.stdout and "qos.normal added" in r.stdout
+        cluster.write_conf(good + (accounts % 2).replace('{ guaranteed = "any:2"', '{ limit = "any:1"; guaranteed = "any:1"', 2))
+        r = cluster.run("gctl", "reconfigure")
+        assert "accounts.vision.quota.guaranteed any:2 -> any:1" in r.stdout
+        assert "accounts.vision.quota.limit none -> any:1" in r.stdout
+    finally:
+        cluster.write_conf(good)
+        r = cluster.run("gctl", "reconfigure")
+    assert "accounts.research removed" in r.stdout
+
+
 def test_a_node_comes_and_goes_by_reconfigure(cluster):
     good = cluster.conf_text()
     try:

@@ -372,11 +372,12 @@ static void promises_that_can_be_kept(void **state)
 		/* None says that it has this type, and one may. */
 		"nodes = ( { name = \"n1\"; gpus = \"l40s:8\"; }, { name = \"n2\"; } );\n"
 		"accounts = ( { name = \"a\"; quota = { guaranteed = \"h100:8\"; }; } );\n",
-		/* An account between, which is guaranteed nothing itself. */
-		"nodes = ( { name = \"n1\"; gpus = \"h100:8\"; } );\n"
-		"accounts = ( { name = \"a\"; quota = { guaranteed = \"h100:8\"; }; }, { name = "
-		"\"b\"; parent = \"a\"; quota = { limit = \"h100:8\"; }; },\n"
-		"  { name = \"c\"; parent = \"b\"; quota = { guaranteed = \"h100:8\"; }; } );\n",
+		/* Of all types together. */
+		"nodes = ( { name = \"n1\"; gpus = \"h100:8,l40s:4\"; } );\n"
+		"accounts = ( { name = \"a\"; quota = { guaranteed = \"any:8\"; lend = \"any:8\"; "
+		"}; },\n"
+		"  { name = \"b\"; parent = \"a\"; quota = { guaranteed = \"8\"; }; },\n"
+		"  { name = \"c\"; quota = { guaranteed = \"l40s:4\"; }; } );\n",
 	};
 
 	(void)state;

@@ -249,12 +249,11 @@ static const struct {
 	           "[ \"a\" ]; } );\n",
 	        "c:5: topology[0].switches: a -> b -> a: a switch cannot be below itself\n" },
 	/* quotas: within an account */
-	{ PART("") ACCT("quota = { guaranteed = \"any:8\"; lend = \"4\"; };"),
-	        "c:5: accounts[0].quota.guaranteed: \"any:8\": must be of one type each: "
-	        "TYPE:COUNT, as "
-	        "in \"h100:8\"\n"
-	        "c:5: accounts[0].quota.lend: \"4\": must be of one type each: TYPE:COUNT, as in "
-	        "\"h100:8\"\n" },
+	{ PART("") ACCT("quota = { guaranteed = \"h100:8\"; lend = \"4\"; };"),
+	        "c:5: accounts[0].quota.lend: any:4: more than the 0 guaranteed\n" },
+	{ PART("") ACCT("quota = { guaranteed = \"any:8,l40s:5,h100:4\"; limit = \"any:8\"; };"),
+	        "c:5: accounts[0].quota.limit: any:8: less than the 9 guaranteed by its quota\n"
+	        "c:5: accounts[0].quota: l40s guaranteed to a = 5, the nodes have 0\n" },
 	{ PART("") ACCT("quota = { guaranteed = \"h100:8\"; lend = \"h100:9,l40s:1\"; };"),
 	        "c:5: accounts[0].quota.lend: h100:9: more than the 8 guaranteed\n"
 	        "c:5: accounts[0].quota.lend: l40s:1: more than the 0 guaranteed\n" },
@@ -270,17 +269,18 @@ static const struct {
 	          "guaranteed = \"h100:20\";") " );\n",
 	        "c:5: accounts[0].quota: h100 guaranteed to vision + speech = 40, research has "
 	        "32\n" },
-	/* ... within its grandparent's: b is guaranteed what c is */
+	/* ... which must have it itself */
 	{ PART("") "accounts = ( " A("a", "", "guaranteed = \"h100:8\";") ", " A(
-	          "b", "a", "") ",\n" A("c", "b", "guaranteed = \"h100:9\";") " );\n",
-	        "c:5: accounts[1].quota: h100 guaranteed to b = 9, a has 8\n" },
-	{ PART("") "accounts = ( " A("a", "", "limit = \"h100:8\";") ",\n" A(
-	          "c", "a", "guaranteed = \"h100:9\";") " );\n",
-	        "c:6: accounts[1].quota: h100 guaranteed to c = 9, the limit of a is 8\n" },
+	          "b", "a", "") ",\n" A("c", "b", "guaranteed = \"h100:8,any:9\";") " );\n",
+	        "c:6: accounts[2].quota: h100 guaranteed to c = 8, b has 0\n"
+	        "c:6: accounts[2].quota: any guaranteed to c = 9, b has 0\n" },
 	/* ... within the hardware; one whose guarantee is 0 is not named */
 	{ PART("") "accounts = ( " A("z", "", "guaranteed = \"h100:0\";") ",\n" A("a", "",
 	          "guaranteed = \"h100:30\";") ", " A("b", "", "guaranteed = \"h100:3\";") " );\n",
 	        "c:6: accounts[1].quota: h100 guaranteed to a + b = 33, the nodes have 32\n" },
+	{ PART("") "accounts = ( " A("a", "", "guaranteed = \"h100:30\";") ", " A(
+	          "b", "", "guaranteed = \"any:3\";") " );\n",
+	        "c:5: accounts[0].quota: any guaranteed to a + b = 33, the nodes have 32\n" },
 	{ PART("") "accounts = ( " A("a", "", "guaranteed = \"l40s:1\";") " );\n",
 	        "c:5: accounts[0].quota: l40s guaranteed to a = 1, the nodes have 0\n" },
 	/* topology */
