@@ -206,6 +206,7 @@ static int registered_event(struct convert *c, const ProtobufCMessage *msg,
 	event->registered.wanted = ids_from(c, m->wanted, m->n_wanted);
 	event->registered.n_wanted = m->n_wanted;
 	event->registered.heartbeat_ms = m->heartbeat_ms;
+	event->registered.signature_age_s = m->signature_age_s;
 	return 0;
 }
 
@@ -418,6 +419,7 @@ static const ProtobufCMessage *epoch_message(
 	(void)facts;
 	gpusched__launcher_epoch__init(m);
 	m->epoch = effect->epoch;
+	m->signature_age_s = effect->signature_age_s;
 	return &m->base;
 }
 

@@ -56,7 +56,8 @@ struct launcher_options {
 	const char *shepherd;       /* path of gshepherd */
 	const char *cgroup;         /* NULL or "": chosen; "none": do not use cgroups; else a path
 	                             * below the cgroup2 mount, delegated to us */
-	uint64_t signature_age_s;   /* how old a signature may be; 0: LAUNCHER_SIGNATURE_AGE_S */
+	uint64_t signature_age_s;   /* how old a signature may be; 0: LAUNCHER_SIGNATURE_AGE_S.
+	                             * The controller may ask for less */
 	bool allow_root;            /* run root's jobs (only matters when we are root) */
 };
 

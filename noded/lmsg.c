@@ -136,6 +136,8 @@ static int on_epoch(struct launcher *l, const struct frame *f, struct error *err
 
 	if (!m)
 		return -1;
+	if (m->signature_age_s && m->epoch >= l->max_epoch)
+		l->signature_age_s = m->signature_age_s;
 	launcher_saw_epoch(l, m->epoch);
 	return 0;
 }

@@ -61,6 +61,7 @@ struct launcher {
 	struct contain_root *contain;
 
 	uint64_t max_epoch, max_job;
+	uint64_t signature_age_s; /* as the controller said; 0: it has not */
 	uint64_t saved_job; /* what RUNDIR/state has of it; newer ones still have their records */
 	bool job_unsaved;   /* max_job is newer than SPOOL/state */
 	void *runs_tree;    /* of struct lrun, tsearch(3) */

@@ -476,6 +476,14 @@ static int check_user(const struct lstart *s, struct error *err)
 	return 0;
 }
 
+/* The node's own limit or the controller's: the smaller one. */
+static uint64_t age_allowed(const struct launcher *l)
+{
+	uint64_t own = l->options.signature_age_s;
+
+	return l->signature_age_s && l->signature_age_s < own ? l->signature_age_s : own;
+}
+
 static int check_job(struct lstart *s, const struct mcred *cred, struct error *err)
 {
 	const Gpusched__StartRun *o = s->order;
@@ -486,8 +494,7 @@ static int check_job(struct lstart *s, const struct mcred *cred, struct error *e
 	struct signedjob_hash hash;
 
 	if (signedjob_cred_check(cred, err) < 0 ||
-	        signedjob_cred_age(cred, (int64_t)time(NULL), s->l->options.signature_age_s, err) <
-	                0 ||
+	        signedjob_cred_age(cred, (int64_t)time(NULL), age_allowed(s->l), err) < 0 ||
 	        signedjob_check(cred, s->l->options.cluster, &job, s->spec_arena, &s->spec, &hash,
 	                err) < 0 ||
 	        signedjob_run_check(o->run->task, o->run->attempt, err) < 0 ||

@@ -223,12 +223,17 @@ static bool id_is_sound(struct run_id id)
 	return id.job != 0 && id.attempt != 0;
 }
 
-static void see_epoch(struct agent *agent, uint64_t epoch)
+/* `signature_age_s` 0: nothing is said of it. */
+static void see_epoch(struct agent *agent, uint64_t epoch, uint64_t signature_age_s)
 {
-	if (epoch <= agent->max_epoch)
+	struct agent_effect *e;
+
+	if (epoch <= agent->max_epoch && !signature_age_s)
 		return;
 	agent->max_epoch = epoch;
-	effect(agent, AGENT_TELL_EPOCH)->epoch = epoch;
+	e = effect(agent, AGENT_TELL_EPOCH);
+	e->epoch = epoch;
+	e->signature_age_s = signature_age_s;
 }
 
 /* Does anything of this session count? */
@@ -254,7 +259,7 @@ static bool order_counts(
 		                (unsigned long long)agent->max_epoch));
 		return false;
 	}
-	see_epoch(agent, epoch);
+	see_epoch(agent, epoch, 0);
 	agent->orders_obeyed++;
 	return true;
 }
@@ -439,7 +444,7 @@ static void on_registered(struct agent *agent, const struct agent_event *event, 
 		                    (unsigned long long)agent->max_epoch));
 		return;
 	}
-	see_epoch(agent, event->registered.epoch);
+	see_epoch(agent, event->registered.epoch, event->registered.signature_age_s);
 	for (size_t i = 0; i < event->registered.n_wanted; i++) {
 		struct run_id id = event->registered.wanted[i];
 		struct agent_end end = end_of(id, event->registered.epoch);

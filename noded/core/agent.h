@@ -97,7 +97,8 @@ struct agent_event {
 			uint64_t epoch;
 			const struct run_id *wanted;
 			size_t n_wanted;
-			uint32_t heartbeat_ms; /* 0: AGENT_HEARTBEAT_DEFAULT */
+			uint32_t heartbeat_ms;    /* 0: AGENT_HEARTBEAT_DEFAULT */
+			uint64_t signature_age_s; /* for the launcher; 0: not named */
 		} registered;
 		struct {
 			struct run_id run;
@@ -131,7 +132,7 @@ enum agent_effect_kind {
 	AGENT_TELL_END,
 	AGENT_TELL_SIGNAL,
 	AGENT_TELL_FORGET,
-	AGENT_TELL_EPOCH, /* keep this as the highest epoch seen */
+	AGENT_TELL_EPOCH, /* keep this as the highest epoch seen, and what its controller allows */
 	/* to whoever reads the log */
 	AGENT_NOTE, /* text: something that should not have come */
 	AGENT_EFFECT_COUNT
@@ -161,7 +162,9 @@ struct agent_effect {
 			uint32_t signal;
 		} signal;
 		struct run_id forget;
-		uint64_t epoch;
+		struct {
+			uint64_t epoch, signature_age_s;
+		};                /* TELL_EPOCH */
 		const char *text; /* CLOSE_SESSION, NOTE */
 	};
 };

@@ -219,6 +219,32 @@ def test_attempts_that_never_came_use_nothing_of_the_signature(lau):
     never(lau, lau.start_run(job, run={"job": 99, "attempt": 3}), "1 times")
 
 
+def test_the_controller_may_allow_a_lower_age(lau):
+    job = signed(lau)
+    made = time.time()
+    wait_until(lambda: time.time() > made + 2.5, "the signature to age", 10)
+    lau.send("MSG_LAUNCHER_EPOCH", {"epoch": 1, "signature_age_s": 1})
+    never(lau, lau.start_run(job), "1 s are allowed")
+    lau.send("MSG_LAUNCHER_EPOCH", {"epoch": 1})  # says nothing of it
+    never(lau, lau.start_run(job), "1 s are allowed")
+    lau.send("MSG_LAUNCHER_EPOCH", {"epoch": 2, "signature_age_s": 3600})
+    assert lau.result(lau.start_run(job, epoch=2)) == ("CAUSE_EXIT", 0, 0)
+    lau.send("MSG_LAUNCHER_EPOCH", {"epoch": 1, "signature_age_s": 1})  # no longer in charge
+    assert lau.result(lau.start_run(job, epoch=2)) == ("CAUSE_EXIT", 0, 0)
+
+
+def test_a_node_s_own_lower_age_counts():
+    lau = Launcher(age=1)
+    try:
+        lau.send("MSG_LAUNCHER_EPOCH", {"epoch": 1, "signature_age_s": 3600})
+        job = signed(lau)
+        made = time.time()
+        wait_until(lambda: time.time() > made + 2.5, "the signature to age", 10)
+        never(lau, lau.start_run(job), "1 s are allowed")
+    finally:
+        lau.close()
+
+
 def test_a_start_that_failed_does_not_use_the_signature(lau):
     job = signed(lau, max_attempts=1, output=b"later/out")
     assert lau.result(lau.start_run(job))[0] == "CAUSE_LAUNCH"

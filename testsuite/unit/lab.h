@@ -1,4 +1,5 @@
-/* lab.h - a server, its clients and their munge on one event loop, for test_session(_limits) and test_dial
+/* lab.h - a server, its clients and their munge on one event loop, for test_session(_limits) and
+ * test_dial
  *
  * The server answers PING with PONG and REPLY; what it does otherwise is set by the fields below.
  * Blocking clients run in a thread of their own while the main thread runs the loop.

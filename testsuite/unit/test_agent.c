@@ -2,10 +2,11 @@
  *
  * Each test plays a script: lines of "what happens -> what the core wants done". An agent is told
  * the event on the left, and the effects that come out must be exactly those on the right, in
- * order. Words: up N / gone N (session), reg N EPOCH [RUN...], start/end/sig/forget N RUN [EPOCH
- * [INC]], hello [RUN=STATE...], lost (launcher), says RUN=STATE, clock SECONDS (advances). Effects:
- * REGISTER[RUN=STATE...], report RUN=STATE, beat, close, tell start/end/sig/forget RUN, epoch E,
- * note. RUN is "job" or "job.attempt". Orders are of epoch 5 unless said otherwise.
+ * order. Words: up N / gone N (session), reg N EPOCH[/AGE] [RUN...], start/end/sig/forget N RUN
+ * [EPOCH [INC]], hello [RUN=STATE...], lost (launcher), says RUN=STATE, clock SECONDS (advances).
+ * Effects: REGISTER[RUN=STATE...], report RUN=STATE, beat, close, tell start/end/sig/forget RUN,
+ * epoch E[ age A], note. RUN is "job" or "job.attempt". Orders are of epoch 5 unless said
+ * otherwise.
  */
 #include <setjmp.h>
 #include <stdarg.h>
@@ -120,6 +121,8 @@ static void print_effect(struct play *p, const struct agent_effect *e)
 		break;
 	case AGENT_TELL_EPOCH:
 		put(p, "epoch %llu", (unsigned long long)e->epoch);
+		if (e->signature_age_s)
+			put(p, " age %llu", (unsigned long long)e->signature_age_s);
 		break;
 	case AGENT_NOTE:
 		assert_non_null(e->text);
@@ -151,7 +154,7 @@ static struct agent_event parse(struct play *p, char *line)
 {
 	static struct run_report reports[16];
 	static struct run_id ids[16];
-	char *save = NULL, *verb = strtok_r(line, " ", &save), *words[16];
+	char *save = NULL, *end, *verb = strtok_r(line, " ", &save), *words[16];
 	struct agent_event e = { .kind = AGENT_CLOCK };
 	size_t n = 0;
 
@@ -182,7 +185,9 @@ static struct agent_event parse(struct play *p, char *line)
 		for (size_t i = 2; i < n; i++)
 			ids[i - 2] = parse_id(words[i]);
 		e.kind = AGENT_REGISTERED;
-		e.registered.epoch = strtoull(words[1], NULL, 10);
+		e.registered.epoch = strtoull(words[1], &end, 10);
+		if (*end == '/')
+			e.registered.signature_age_s = strtoull(end + 1, NULL, 10);
 		e.registered.wanted = ids;
 		e.registered.n_wanted = n - 2;
 		e.registered.heartbeat_ms = 10000;
@@ -306,6 +311,13 @@ PLAY(lower_epoch_is_not_obeyed, { "hello 9=RUNNING 8=ENDED", "" },
         { "up 2", "REGISTER[9=ENDED 8=ENDED]" }, { "reg 2 6", "epoch 6" },
         { "start 2 101 5", "note" }, { "end 2 9 5", "note" }, { "sig 2 9 5", "note" },
         { "start 2 101 6", "tell start 101" }, { "forget 2 8", "tell forget 8" })
+
+/* Each Registered says it, a launcher that was started anew hears it again; a stale one says
+ * nothing. */
+PLAY(signature_age_is_passed_on, { "hello", "" }, { "up 1", "REGISTER[]" },
+        { "reg 1 6/3600", "epoch 6 age 3600" }, { "gone 1", "" }, { "up 2", "REGISTER[]" },
+        { "reg 2 6/3600", "epoch 6 age 3600" }, { "start 2 100 7", "epoch 7, tell start 100" },
+        { "gone 2", "" }, { "up 3", "REGISTER[]" }, { "reg 3 6/60", "note" })
 
 PLAY(higher_epoch_is_kept, { "hello", "" }, { "up 1", "REGISTER[]" }, { "reg 1 6", "epoch 6" },
         { "start 1 100 7", "epoch 7, tell start 100" }, { "lost", "close" },
@@ -516,6 +528,7 @@ int main(void)
 		cmocka_unit_test(tombstone_outlives_the_agent),
 		cmocka_unit_test(unwanted_run_is_left_alone),
 		cmocka_unit_test(lower_epoch_is_not_obeyed),
+		cmocka_unit_test(signature_age_is_passed_on),
 		cmocka_unit_test(higher_epoch_is_kept),
 		cmocka_unit_test(other_incarnation_never),
 		cmocka_unit_test(copies_of_orders_are_harmless),
