@@ -19,6 +19,7 @@
 #define CTLD_CORE_ACCOUNTS_H
 
 #include "common/conf.h"
+#include "common/error.h"
 #include "common/run.h"
 #include "ctld/core/dirty.h"
 #include "ctld/core/strings.h"
@@ -39,6 +40,8 @@ struct assoc *accounts_want(
         struct accounts *as, const char *account, uint32_t uid, const char *user);
 void assoc_drop(struct accounts *as, struct assoc *assoc); /* NULL is fine */
 uint32_t assoc_account(const struct assoc *assoc); /* index; CONF_NONE: no such account (now) */
+/* The index of an account by its name; CONF_NONE. */
+uint32_t accounts_find(const struct accounts *as, const char *name);
 
 /* --- usage ----------------------------------------------------------------------------------- */
 
@@ -47,7 +50,11 @@ struct usage_bill {
 	int64_t gpu_us; /* GPUs x microseconds */
 	int64_t cpu_us;
 	int64_t cost_u; /* millionths of the currency, QOS usage factor included */
-	int32_t runs;   /* 1: the run's first bill; 0: a correction of it */
+	int64_t runs;   /* 1: the run's first bill; 0: a correction of it */
+};
+/* What they add up to. 64 bits hold 7 years of 80,000 GPUs. */
+struct usage_sums {
+	uint64_t gpu_us, cpu_us, cost_u, runs;
 };
 void accounts_bill(
         struct accounts *as, struct assoc *assoc, const struct usage_bill *bill, usec_t wall);
@@ -70,6 +77,18 @@ bool accounts_stale(const struct accounts *as);
 /* 0..1 as of the last accounts_rank(); a user who came after it counts as one without usage in its
  * account would; 0 in an account that is not configured. */
 double assoc_fair_share(const struct assoc *assoc);
+
+/* --- rows ------------------------------------------------------------------------------------ */
+
+int accounts_load(struct accounts *as, const struct row *row, struct error *err);
+void assoc_encode(const struct assoc *assoc, struct row *row, enum row_change change);
+uint64_t accounts_hash(const struct accounts *as);
+
+/* --- looking --------------------------------------------------------------------------------- */
+
+/* Every assoc, in no order; its undecayed sums (as one bill). Start with *cursor 0. */
+const struct assoc *accounts_each(const struct accounts *as, size_t *cursor);
+void assoc_sums(const struct assoc *assoc, struct usage_sums *sums);
 
 /* The tree, depth first: an account, its users by name, the accounts below it. Start with *cursor
  * 0; false: no more. Good until the next call that changes anything. Sums are of now, shares and

@@ -60,6 +60,9 @@ enum nonce_column { NONCE_COLUMNS(X) COL_NONCE_COUNT };
 #define X(name, type, key) COL_EVENT_##name,
 enum event_column { EVENT_COLUMNS(X) COL_EVENT_COUNT };
 #undef X
+#define X(name, type, key) COL_USAGE_##name,
+enum usage_column { USAGE_COLUMNS(X) COL_USAGE_COUNT };
+#undef X
 
 const char *row_table_name(enum row_table table);
 size_t row_columns(enum row_table table);

@@ -24,6 +24,7 @@ struct core *core_new(const struct conf *conf, uint64_t seed)
 	        core->strings, core->requests, core->labels, core->nonces, core->dirty, seed);
 	core->runs = runs_new(core->strings, core->dirty, seed);
 	core->nodes = nodes_new(core->strings, core->dirty, seed);
+	core->accounts = accounts_new(core->strings, core->dirty, seed);
 	core->sched = sched_new(core->strings, core->requests, seed);
 	core->waiters = waiters_new(seed);
 	core->audit = audit_new();
@@ -66,6 +67,9 @@ static void encode(const struct mark *mark, struct row *row, enum row_change cha
 		break;
 	case TABLE_NONCE:
 		nonce_encode((const struct nonce *)mark, row, change);
+		break;
+	case TABLE_USAGE:
+		assoc_encode((const struct assoc *)mark, row, change);
 		break;
 	case TABLE_META:
 	case TABLE_EVENT:
@@ -112,6 +116,7 @@ static void free_gone(struct core *core, struct mark *mark)
 	case TABLE_NODE:
 	case TABLE_META:
 	case TABLE_EVENT:
+	case TABLE_USAGE:
 	case TABLE_COUNT:
 		break;
 	}
@@ -154,6 +159,7 @@ void core_free(struct core *core)
 	runs_free(core->runs);
 	jobs_free(core->jobs);
 	nodes_free(core->nodes);
+	accounts_free(core->accounts);
 	nonces_free(core->nonces);
 	meta_free(core->meta);
 	label_sets_free(core->labels);
@@ -276,7 +282,7 @@ uint64_t core_change(const struct core *core)
 uint64_t core_hash(const struct core *core)
 {
 	uint64_t sum = meta_hash(core->meta) + nodes_hash(core->nodes) + runs_hash(core->runs) +
-	               nonces_hash(core->nonces);
+	               nonces_hash(core->nonces) + accounts_hash(core->accounts);
 	const struct job *job;
 	struct row row;
 

@@ -20,6 +20,7 @@
 #ifndef CTLD_CORE_INTERNAL_H
 #define CTLD_CORE_INTERNAL_H
 
+#include "ctld/core/accounts.h"
 #include "ctld/core/audit.h"
 #include "ctld/core/core.h"
 #include "ctld/core/effects.h"
@@ -52,6 +53,7 @@ struct core {
 	struct jobs *jobs;
 	struct runs *runs;
 	struct nodes *nodes;
+	struct accounts *accounts;
 	struct ledger *ledger;
 	struct sched *sched;
 	struct waiters *waiters;

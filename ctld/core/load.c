@@ -28,6 +28,8 @@ int core_load(struct core *core, const struct row *row, struct error *err)
 		return runs_load(core->runs, row, err);
 	case TABLE_NONCE:
 		return nonces_load(core->nonces, row, err);
+	case TABLE_USAGE:
+		return accounts_load(core->accounts, row, err);
 	case TABLE_EVENT:
 	case TABLE_COUNT:
 		break;
@@ -161,6 +163,7 @@ int core_start(struct core *core, struct clocks now, struct error *err)
 	nodes_configure(core->nodes, core->conf, now.mono);
 	nodes_start(core->nodes, now);
 	core->ledger = ledger_new(core->conf);
+	accounts_configure(core->accounts, core->conf, now);
 	sched_configure(core->sched, core->conf, core->ledger);
 	for (n = 0; n < core->conf->n_nodes; n++)
 		node_settle(core, nodes_at(core->nodes, (uint32_t)n));
@@ -233,6 +236,7 @@ void core_reconfigure(struct core *core, const struct conf *conf, struct clocks 
 	requests_resolve(core->requests, conf);
 	nodes_configure(core->nodes, conf, now.mono);
 	core->ledger = ledger_new(conf);
+	accounts_configure(core->accounts, conf, now);
 	sched_configure(core->sched, conf, core->ledger);
 	ledger_free(old);
 	book_again(core);

@@ -116,6 +116,17 @@
 	X(node, TEXT, _)        /* "": none */                                     \
 	X(text, TEXT, _)
 
+#define USAGE_COLUMNS(X) /* what a user used in an account; never deleted */ \
+	X(account, TEXT, K)                                                        \
+	X(uid, INT, K)                                                             \
+	X(user, TEXT, _)                                                           \
+	X(gpu_us, INT, _)       /* GPUs x microseconds, of all runs that are over */ \
+	X(cpu_us, INT, _)                                                          \
+	X(cost_u, INT, _)       /* millionths of the currency */                   \
+	X(runs, INT, _)                                                            \
+	X(decayed_u, INT, _)    /* cost with half-life decay, as of: */            \
+	X(decayed_time, INT, _) /* us UTC */
+
 /* X(TABLE, name, columns) */
 #define ROW_TABLES(X)                        \
 	X(TABLE_META, meta, META_COLUMNS)    \
@@ -123,7 +134,8 @@
 	X(TABLE_JOB, job, JOB_COLUMNS)       \
 	X(TABLE_RUN, run, RUN_COLUMNS)       \
 	X(TABLE_NONCE, nonce, NONCE_COLUMNS) \
-	X(TABLE_EVENT, event, EVENT_COLUMNS)
+	X(TABLE_EVENT, event, EVENT_COLUMNS) \
+	X(TABLE_USAGE, usage, USAGE_COLUMNS)
 
 #define X(sym, name, columns) sym,
 enum row_table { ROW_TABLES(X) TABLE_COUNT };

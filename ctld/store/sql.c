@@ -23,6 +23,7 @@
 	"?19, ?20, ?21, ?22, ?23, ?24"
 #define NONCE_COLS "uid, nonce, spec_hash, job, expires"
 #define EVENT_COLS "seq, time, kind, uid, host, job, node, text"
+#define USAGE_COLS "account, uid, user, gpu_us, cpu_us, cost_u, runs, decayed_u, decayed_time"
 
 /* clang-format off */
 #define JOB_GETS_QOS(table)                                                           \
@@ -119,6 +120,13 @@ static const char *const state_steps[] = {
 	JOB_GETS_QOS("job")
 	JOB_GETS_QOS("ended_job")
 	"PRAGMA user_version = 5;",
+
+	/* What users used in their accounts. */
+	"CREATE TABLE usage (account TEXT NOT NULL, uid INTEGER NOT NULL, user TEXT NOT NULL, "
+		"gpu_us INTEGER NOT NULL, cpu_us INTEGER NOT NULL, cost_u INTEGER NOT NULL, "
+		"runs INTEGER NOT NULL, decayed_u INTEGER NOT NULL, decayed_time INTEGER NOT NULL, "
+		"PRIMARY KEY (account, uid)) STRICT, WITHOUT ROWID;"
+	"PRAGMA user_version = 6;",
 };
 
 /* history.db. 0x67707568 is "gpuh". */
@@ -216,6 +224,13 @@ const struct sql_table sql_tables[TABLE_COUNT] = {
 		.ended_count = "SELECT count(*) FROM event",
 		.history_put = "INSERT OR IGNORE INTO event (" EVENT_COLS ") "
 			       "VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8)",
+	},
+	[TABLE_USAGE] = {
+		.name = "usage",
+		.put = "INSERT OR REPLACE INTO usage (" USAGE_COLS ") "
+		       "VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9)",
+		.del = "DELETE FROM usage WHERE account = ?1 AND uid = ?2",
+		.load = "SELECT " USAGE_COLS " FROM usage ORDER BY account, uid",
 	},
 };
 

@@ -125,6 +125,12 @@ static const char rows_of_version_1[] =
         "INSERT INTO nonce VALUES (1000, x'00ff', x'01', 7, 99);"
         "INSERT INTO event VALUES (3, 4, 'job.submit', 1000, 'login', 7, '', '');";
 
+/* So many of them are loaded: events are not, and some tables came later. */
+static size_t rows_of_table(int table)
+{
+	return table == TABLE_META ? 2 : table < TABLE_EVENT;
+}
+
 struct seen {
 	size_t rows[TABLE_COUNT];
 	bool job_ok;
@@ -168,9 +174,7 @@ static void test_migrations(void **state)
 		assert_non_null(store);
 		assert_int_equal(store_load(store, see, &seen, &err), 0);
 		for (int t = 0; t < TABLE_COUNT; t++)
-			assert_int_equal(seen.rows[t], t == TABLE_META    ? 2
-			                               : t == TABLE_EVENT ? 0
-			                                                  : 1);
+			assert_int_equal(seen.rows[t], rows_of_table(t));
 		assert_true(seen.job_ok);
 		store_close(store);
 		for (int t = 0; t < TABLE_COUNT; t++)

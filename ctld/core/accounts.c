@@ -1,0 +1,663 @@
+/* accounts.c - see accounts.h */
+#include "ctld/core/accounts.h"
+
+#include <assert.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "common/xalloc.h"
+#include "ctld/core/codec.h"
+#include "ctld/core/core.h"
+#include "ctld/core/fairtree.h"
+#include "ctld/core/hash.h"
+#include "ctld/core/table.h"
+#include "ctld/core/usage.h"
+
+/* Sums of other moments than this many half-lives around the common one are scaled anew. */
+#define EPOCH_LIVES 64
+
+/* Where a node of the tree stood at the last ranking. */
+struct standing {
+	double usage; /* decayed to that moment, with what is running */
+	double norm, effective, level_fs, factor;
+	uint32_t rank;
+};
+
+struct assoc {
+	struct mark mark;
+	/* durable */
+	const char *account, *user; /* kept */
+	uint32_t uid;
+	uint64_t gpu_us, cpu_us, cost_u, runs;
+	uint64_t decayed_u;
+	usec_t decayed_time;
+	/* volatile */
+	uint32_t refs, index; /* of its account; CONF_NONE */
+	double scaled;        /* decayed_u as of the common moment */
+	/* Of all meters: the rate, and rate x since (s), modulo 2^64: the difference that is asked
+	 * for is small. */
+	uint64_t rate_u, rate_since;
+	uint32_t meters;
+	struct standing standing;
+};
+
+/* One of the configuration. */
+struct account {
+	const char *name; /* kept */
+	uint32_t index;
+	struct usage_sums sums; /* of all assocs here and below */
+	struct standing standing;
+};
+
+/* A line of accounts_next(): an account, or a user. */
+struct line {
+	uint32_t account; /* CONF_NONE: a user */
+	const struct assoc *assoc;
+};
+
+struct accounts {
+	struct strings *strings;
+	struct dirty *dirty;
+	struct table *table;
+	const struct conf *conf;
+	struct account *v; /* in the order of the configuration */
+	size_t n;
+	uint32_t *by_name;  /* indices, by the address of the kept name */
+	uint32_t *order;    /* indices, depth first */
+	usec_t epoch;       /* the common moment */
+	uint64_t meters;    /* that are on */
+	bool stale;         /* something has changed since the last ranking */
+	struct line *lines; /* as of the last ranking */
+	size_t n_lines;
+};
+
+struct assoc_key {
+	const char *account;
+	uint32_t uid;
+};
+
+static uint64_t key_hash(const char *account, uint32_t uid, uint64_t seed)
+{
+	return hash_bytes(account, strlen(account), seed + uid);
+}
+
+static uint64_t assoc_hash(const void *item, uint64_t seed)
+{
+	const struct assoc *a = item;
+
+	return key_hash(a->account, a->uid, seed);
+}
+
+static bool assoc_equal(const void *item, const void *key)
+{
+	const struct assoc *a = item;
+	const struct assoc_key *k = key;
+
+	return a->uid == k->uid && !strcmp(a->account, k->account);
+}
+
+struct accounts *accounts_new(struct strings *strings, struct dirty *dirty, uint64_t seed)
+{
+	struct accounts *as = xcalloc(1, sizeof(*as));
+
+	as->strings = strings;
+	as->dirty = dirty;
+	as->table = table_new(assoc_hash, seed);
+	return as;
+}
+
+static void assoc_free(struct accounts *as, struct assoc *a)
+{
+	strings_drop(as->strings, a->account);
+	strings_drop(as->strings, a->user);
+	free(a);
+}
+
+static void forget_conf(struct accounts *as)
+{
+	size_t i;
+
+	for (i = 0; i < as->n; i++)
+		strings_drop(as->strings, as->v[i].name);
+	free(as->v);
+	free(as->by_name);
+	free(as->order);
+}
+
+void accounts_free(struct accounts *as)
+{
+	size_t cursor = 0;
+	struct assoc *a;
+
+	if (!as)
+		return;
+	while ((a = table_each(as->table, &cursor)))
+		assoc_free(as, a);
+	table_free(as->table);
+	forget_conf(as);
+	free(as->lines);
+	free(as);
+}
+
+/* --- assocs ---------------------------------------------------------------------------------- */
+
+static struct assoc *find(const struct accounts *as, const char *account, uint32_t uid)
+{
+	struct assoc_key key = { account, uid };
+
+	return table_find(
+	        as->table, key_hash(account, uid, table_seed(as->table)), assoc_equal, &key);
+}
+
+static struct assoc *add(struct accounts *as, const char *account, uint32_t uid, const char *user)
+{
+	struct assoc *a = xcalloc(1, sizeof(*a));
+
+	a->mark.table = TABLE_USAGE;
+	a->account = strings_keep(as->strings, account);
+	a->user = strings_keep(as->strings, user);
+	a->uid = uid;
+	a->index = CONF_NONE;
+	table_add(as->table, a);
+	return a;
+}
+
+/* A user who is new comes before all others of his account, as he has used nothing. */
+static double newcomer(const struct accounts *as, const struct assoc *new)
+{
+	double best = 1;
+	bool met = false;
+	size_t i;
+
+	for (i = 0; i < as->n_lines; i++) {
+		const struct assoc *a = as->lines[i].assoc;
+		bool like = a && (as->n ? a->index == new->index : a->uid == new->uid);
+
+		if (like && (!met || a->standing.factor > best))
+			best = a->standing.factor;
+		met |= like;
+	}
+	return best;
+}
+
+struct assoc *accounts_want(
+        struct accounts *as, const char *account, uint32_t uid, const char *user)
+{
+	struct assoc *a = find(as, account, uid);
+
+	if (!a) {
+		a = add(as, account, uid, user);
+		a->index = accounts_find(as, account);
+		if (a->index != CONF_NONE || !as->n)
+			a->standing.factor = newcomer(as, a);
+		as->stale = true;
+	}
+	a->refs++;
+	return a;
+}
+
+/* What nobody refers to and has no usage goes with the next ranking. */
+void assoc_drop(struct accounts *as, struct assoc *assoc)
+{
+	if (assoc && --assoc->refs == 0 && !assoc->runs)
+		as->stale = true;
+}
+
+uint32_t assoc_account(const struct assoc *assoc)
+{
+	return assoc->index;
+}
+
+static int by_address(uintptr_t x, uintptr_t y)
+{
+	return x < y ? -1 : x > y;
+}
+
+uint32_t accounts_find(const struct accounts *as, const char *name)
+{
+	const char *kept = strings_peek(as->strings, name);
+	size_t low = 0, high = as->n;
+
+	while (kept && low < high) {
+		size_t mid = (low + high) / 2;
+		uint32_t i = as->by_name[mid];
+		int order = by_address((uintptr_t)as->v[i].name, (uintptr_t)kept);
+
+		if (!order)
+			return i;
+		if (order < 0)
+			low = mid + 1;
+		else
+			high = mid;
+	}
+	return CONF_NONE;
+}
+
+/* --- configurations -------------------------------------------------------------------------- */
+
+static int by_name(const void *x, const void *y)
+{
+	const struct account *a = x, *b = y;
+
+	return by_address((uintptr_t)a->name, (uintptr_t)b->name);
+}
+
+static void take_names(struct accounts *as)
+{
+	size_t n = as->n = as->conf->n_accounts, i;
+	struct account *sorted = xcalloc(n, sizeof(*sorted));
+
+	as->v = xcalloc(n, sizeof(*as->v));
+	as->by_name = xcalloc(n, sizeof(*as->by_name));
+	for (i = 0; i < n; i++) {
+		as->v[i].name = strings_keep(as->strings, as->conf->accounts[i].name);
+		as->v[i].index = (uint32_t)i;
+		sorted[i] = as->v[i];
+	}
+	qsort(sorted, n, sizeof(*sorted), by_name);
+	for (i = 0; i < n; i++)
+		as->by_name[i] = sorted[i].index;
+	free(sorted);
+}
+
+/* Depth first, siblings in their order. Parents come before their children: the sizes of what is
+ * below are added up from the end, then each account knows how many come before it. */
+static void take_order(struct accounts *as)
+{
+	size_t n = as->n, i;
+	uint32_t *below = xcalloc(n + 1, sizeof(*below)), *at = xcalloc(n + 1, sizeof(*at));
+
+	as->order = xcalloc(n, sizeof(*as->order));
+	for (i = n; i-- > 0;) {
+		uint32_t parent = as->conf->accounts[i].parent;
+
+		below[parent == CONF_NONE ? n : parent] += below[i] + 1;
+	}
+	for (i = 0; i < n; i++) {
+		uint32_t parent = as->conf->accounts[i].parent;
+		uint32_t *next = &at[parent == CONF_NONE ? n : parent];
+
+		as->order[*next] = (uint32_t)i;
+		at[i] = *next + 1;
+		*next += below[i] + 1;
+	}
+	free(below);
+	free(at);
+}
+
+static void add_up(struct accounts *as, uint32_t account, const struct usage_bill *bill)
+{
+	for (; account != CONF_NONE; account = as->conf->accounts[account].parent) {
+		struct usage_sums *s = &as->v[account].sums;
+
+		s->gpu_us += (uint64_t)bill->gpu_us;
+		s->cpu_us += (uint64_t)bill->cpu_us;
+		s->cost_u += (uint64_t)bill->cost_u;
+		s->runs += (uint64_t)bill->runs;
+	}
+}
+
+static void scale(const struct accounts *as, struct assoc *a)
+{
+	a->scaled = usage_scale(
+	        (double)a->decayed_u, a->decayed_time, as->epoch, as->conf->priority.half_life_s);
+}
+
+static void scale_all(struct accounts *as, usec_t wall)
+{
+	size_t cursor = 0;
+	struct assoc *a;
+
+	as->epoch = usage_epoch(wall, as->conf->priority.half_life_s);
+	while ((a = table_each(as->table, &cursor)))
+		scale(as, a);
+}
+
+void accounts_configure(struct accounts *as, const struct conf *conf, struct clocks now)
+{
+	size_t cursor = 0;
+	struct assoc *a;
+
+	forget_conf(as);
+	as->conf = conf;
+	take_names(as);
+	take_order(as);
+	while ((a = table_each(as->table, &cursor))) {
+		struct usage_bill all = { (int64_t)a->gpu_us, (int64_t)a->cpu_us,
+			(int64_t)a->cost_u, (int64_t)a->runs };
+
+		a->index = accounts_find(as, a->account);
+		add_up(as, a->index, &all);
+	}
+	scale_all(as, now.wall);
+	accounts_rank(as, now);
+}
+
+/* --- usage ----------------------------------------------------------------------------------- */
+
+void accounts_bill(
+        struct accounts *as, struct assoc *assoc, const struct usage_bill *bill, usec_t wall)
+{
+	double left = usage_decay((double)assoc->decayed_u, wall - assoc->decayed_time,
+	                      as->conf->priority.half_life_s) +
+	              (double)bill->cost_u;
+
+	assoc->gpu_us += (uint64_t)bill->gpu_us;
+	assoc->cpu_us += (uint64_t)bill->cpu_us;
+	assoc->cost_u += (uint64_t)bill->cost_u;
+	assoc->runs += (uint64_t)bill->runs;
+	assert(assoc->runs);
+	assoc->decayed_u = left > 0 ? (uint64_t)(left + 0.5) : 0;
+	if (wall > assoc->decayed_time)
+		assoc->decayed_time = wall;
+	scale(as, assoc);
+	add_up(as, assoc->index, bill);
+	dirty_put(as->dirty, &assoc->mark);
+	as->stale = true;
+}
+
+static uint64_t meter_since(const struct usage_meter *meter)
+{
+	return meter->rate_u * (uint64_t)(meter->since / 1000000);
+}
+
+void accounts_meter_on(struct accounts *as, struct assoc *assoc, const struct usage_meter *meter)
+{
+	assoc->rate_u += meter->rate_u;
+	assoc->rate_since += meter_since(meter);
+	assoc->meters++;
+	as->meters++;
+}
+
+void accounts_meter_off(struct accounts *as, struct assoc *assoc, const struct usage_meter *meter)
+{
+	assert(assoc->meters);
+	assoc->rate_u -= meter->rate_u;
+	assoc->rate_since -= meter_since(meter);
+	assoc->meters--;
+	as->meters--;
+	as->stale = true;
+}
+
+/* What runs now has cost so far, in millionths. */
+static double running_u(const struct assoc *a, usec_t mono)
+{
+	uint64_t rate_s = a->rate_u * (uint64_t)(mono / 1000000) - a->rate_since;
+
+	/* Below 0 if a meter begins in the future. */
+	return (int64_t)rate_s > 0 ? (double)rate_s / 3600 : 0;
+}
+
+/* --- ranking --------------------------------------------------------------------------------- */
+
+/* Accounts in their order, in each users by name; outside the tree by uid and account. */
+static int by_place(const void *x, const void *y)
+{
+	const struct assoc *a = *(const struct assoc *const *)x,
+	                   *b = *(const struct assoc *const *)y;
+	int order;
+
+	if (a->index != b->index)
+		return a->index < b->index ? -1 : 1;
+	order = a->index == CONF_NONE ? 0 : strcmp(a->user, b->user);
+	if (order)
+		return order;
+	if (a->uid != b->uid)
+		return a->uid < b->uid ? -1 : 1;
+	return strcmp(a->account, b->account);
+}
+
+/* All assocs in that order, those outside the tree last. Frees what is of no use. */
+static struct assoc **sorted(struct accounts *as, size_t *n)
+{
+	struct assoc **v = xcalloc(table_count(as->table), sizeof(struct assoc *)), *a;
+	size_t cursor = 0, i, kept = 0;
+
+	*n = 0;
+	while ((a = table_each(as->table, &cursor)))
+		v[(*n)++] = a;
+	for (i = 0; i < *n; i++) {
+		if (v[i]->refs || v[i]->runs) {
+			v[kept++] = v[i];
+			continue;
+		}
+		table_remove(as->table, v[i]);
+		assoc_free(as, v[i]);
+	}
+	*n = kept;
+	qsort(v, kept, sizeof(struct assoc *), by_place);
+	return v;
+}
+
+static double usage_at(const struct accounts *as, const struct assoc *a, struct clocks now)
+{
+	double running = a->meters ? running_u(a, now.mono) : 0;
+
+	return a->scaled +
+	       usage_scale(running, now.wall, as->epoch, as->conf->priority.half_life_s);
+}
+
+/* The lines of the tree, then those outside it. */
+static void list(struct accounts *as, struct assoc *const *v, size_t n)
+{
+	size_t n_accounts = as->n, i = 0, a;
+	size_t *first = xcalloc(n_accounts + 1, sizeof(*first)); /* user of an account, in v */
+
+	for (a = 0; a <= n_accounts; a++) {
+		while (i < n && v[i]->index < a)
+			i++;
+		first[a] = i;
+	}
+	free(as->lines);
+	as->lines = xcalloc(n_accounts + n, sizeof(*as->lines));
+	as->n_lines = 0;
+	for (a = 0; a < n_accounts; a++) {
+		uint32_t account = as->order[a];
+
+		as->lines[as->n_lines++] = (struct line){ account, NULL };
+		for (i = first[account]; i < first[account + 1]; i++)
+			as->lines[as->n_lines++] = (struct line){ CONF_NONE, v[i] };
+	}
+	for (i = first[n_accounts]; i < n; i++)
+		as->lines[as->n_lines++] = (struct line){ CONF_NONE, v[i] };
+	free(first);
+}
+
+/* The tree as of now. leaves[i]: the node of v[i], FAIR_ROOT for none. Returns how many nodes. */
+static size_t snapshot(const struct accounts *as, struct assoc *const *v, size_t n,
+        struct clocks now, struct fair_node *nodes, uint32_t *leaves)
+{
+	size_t n_nodes = as->n, i;
+
+	for (i = 0; i < n_nodes; i++)
+		nodes[i] = (struct fair_node){ .parent = as->conf->accounts[i].parent,
+			.shares = as->conf->accounts[i].shares };
+	for (i = 0; i < n; i++) {
+		leaves[i] = FAIR_ROOT;
+		if (v[i]->index == CONF_NONE && as->n)
+			continue;
+		/* Without accounts one leaf for all of a user's. */
+		if (i && v[i]->index == CONF_NONE && v[i]->uid == v[i - 1]->uid) {
+			leaves[i] = leaves[i - 1];
+		} else {
+			leaves[i] = (uint32_t)n_nodes;
+			nodes[n_nodes++] = (struct fair_node){
+				.parent = v[i]->index, .user = true, .shares = 1
+			};
+		}
+		nodes[leaves[i]].usage += usage_at(as, v[i], now);
+	}
+	return n_nodes;
+}
+
+static struct standing standing_of(
+        const struct accounts *as, const struct fair_node *node, struct clocks now)
+{
+	/* From the common moment to now. */
+	double since = usage_scale(1, now.wall, as->epoch, as->conf->priority.half_life_s);
+
+	return (struct standing){ .usage = node->usage / since / USAGE_MICRO,
+		.norm = node->norm,
+		.effective = node->effective,
+		.level_fs = node->level_fs,
+		.factor = node->factor,
+		.rank = node->rank };
+}
+
+static void take_standings(struct accounts *as, struct assoc *const *v, size_t n,
+        const struct fair_node *nodes, const uint32_t *leaves, struct clocks now)
+{
+	size_t i;
+
+	for (i = 0; i < as->n; i++)
+		as->v[i].standing = standing_of(as, &nodes[i], now);
+	for (i = 0; i < n; i++) {
+		if (leaves[i] != FAIR_ROOT)
+			v[i]->standing = standing_of(as, &nodes[leaves[i]], now);
+		else
+			v[i]->standing = (struct standing){ 0 };
+	}
+}
+
+void accounts_rank(struct accounts *as, struct clocks now)
+{
+	usec_t far = (usec_t)as->conf->priority.half_life_s * 1000000 * EPOCH_LIVES;
+	struct fair_node *nodes;
+	struct assoc **v;
+	uint32_t *leaves;
+	size_t n;
+
+	if (far && (now.wall > as->epoch + far || now.wall < as->epoch - far))
+		scale_all(as, now.wall);
+	v = sorted(as, &n);
+	nodes = xcalloc(as->n + n, sizeof(*nodes));
+	leaves = xcalloc(n, sizeof(*leaves));
+	fairtree_rank(nodes, snapshot(as, v, n, now, nodes, leaves));
+	take_standings(as, v, n, nodes, leaves, now);
+	list(as, v, n);
+	as->stale = false;
+	free(nodes);
+	free(leaves);
+	free(v);
+}
+
+bool accounts_stale(const struct accounts *as)
+{
+	return as->stale || as->meters;
+}
+
+double assoc_fair_share(const struct assoc *assoc)
+{
+	return assoc->standing.factor;
+}
+
+/* --- rows ------------------------------------------------------------------------------------ */
+
+static const struct codec_column columns[COL_USAGE_COUNT] = {
+	[COL_USAGE_account] = COLUMN(struct assoc, account),
+	[COL_USAGE_uid] = COLUMN(struct assoc, uid),
+	[COL_USAGE_user] = COLUMN(struct assoc, user),
+	[COL_USAGE_gpu_us] = COLUMN(struct assoc, gpu_us),
+	[COL_USAGE_cpu_us] = COLUMN(struct assoc, cpu_us),
+	[COL_USAGE_cost_u] = COLUMN(struct assoc, cost_u),
+	[COL_USAGE_runs] = COLUMN(struct assoc, runs),
+	[COL_USAGE_decayed_u] = COLUMN(struct assoc, decayed_u),
+	[COL_USAGE_decayed_time] = COLUMN(struct assoc, decayed_time),
+};
+
+int accounts_load(struct accounts *as, const struct row *row, struct error *err)
+{
+	struct assoc read = { 0 }, *a;
+	int rc = codec_decode(columns, &read, row, as->strings, err);
+
+	if (rc == 0 && find(as, read.account, read.uid))
+		rc = row_error(row, COL_USAGE_account, err, "is there twice");
+	if (rc == 0) {
+		a = add(as, read.account, read.uid, read.user);
+		a->gpu_us = read.gpu_us;
+		a->cpu_us = read.cpu_us;
+		a->cost_u = read.cost_u;
+		a->runs = read.runs;
+		a->decayed_u = read.decayed_u;
+		a->decayed_time = read.decayed_time;
+	}
+	strings_drop(as->strings, read.account);
+	strings_drop(as->strings, read.user);
+	return rc;
+}
+
+void assoc_encode(const struct assoc *assoc, struct row *row, enum row_change change)
+{
+	row_begin(row, TABLE_USAGE, change);
+	codec_encode(columns, assoc, row);
+}
+
+/* A bill makes a row; an assoc that was never billed has none. */
+uint64_t accounts_hash(const struct accounts *as)
+{
+	size_t cursor = 0;
+	const struct assoc *a;
+	uint64_t sum = 0;
+	struct row row;
+
+	while ((a = table_each(as->table, &cursor))) {
+		if (!a->runs)
+			continue;
+		assoc_encode(a, &row, ROW_PUT);
+		sum += row_hash(&row);
+	}
+	return sum;
+}
+
+/* --- looking --------------------------------------------------------------------------------- */
+
+const struct assoc *accounts_each(const struct accounts *as, size_t *cursor)
+{
+	return table_each(as->table, cursor);
+}
+
+void assoc_sums(const struct assoc *assoc, struct usage_sums *sums)
+{
+	*sums = (struct usage_sums){ assoc->gpu_us, assoc->cpu_us, assoc->cost_u, assoc->runs };
+}
+
+static uint32_t depth_of(const struct accounts *as, const struct line *line)
+{
+	if (line->account != CONF_NONE)
+		return as->conf->accounts[line->account].depth;
+	return line->assoc->index == CONF_NONE ? 0
+	                                       : as->conf->accounts[line->assoc->index].depth + 1;
+}
+
+bool accounts_next(const struct accounts *as, size_t *cursor, struct share_view *view)
+{
+	const struct line *line = &as->lines[*cursor];
+	const struct standing *standing;
+	struct usage_sums sums;
+
+	if (*cursor >= as->n_lines)
+		return false;
+	++*cursor;
+	*view = (struct share_view){ .user = "", .depth = depth_of(as, line), .shares = 1 };
+	if (line->assoc) {
+		assoc_sums(line->assoc, &sums);
+		standing = &line->assoc->standing;
+		view->account = line->assoc->account;
+		view->user = line->assoc->user;
+	} else {
+		sums = as->v[line->account].sums;
+		standing = &as->v[line->account].standing;
+		view->account = as->v[line->account].name;
+		view->shares = as->conf->accounts[line->account].shares;
+	}
+	view->gpu_us = sums.gpu_us;
+	view->cpu_us = sums.cpu_us;
+	view->cost = (double)sums.cost_u / USAGE_MICRO;
+	view->usage = standing->usage;
+	view->norm = standing->norm;
+	view->effective = standing->effective;
+	view->level_fs = standing->level_fs;
+	view->fair_share = standing->factor;
+	view->rank = standing->rank;
+	return true;
+}
