@@ -213,6 +213,12 @@ int rundir_remove(int parent, const char *id)
 		return -1;
 	}
 	r.dev = st.st_dev;
+	/* Mostly there is nothing but what we made. */
+	unlinkat(r.top, RUNDIR_SCRIPT, 0);
+	if (unlinkat(parent, id, AT_REMOVEDIR) == 0) {
+		close(r.top);
+		return 0;
+	}
 	for (unsigned i = 0; i < ROUNDS_MAX && r.again && result == 0; i++) {
 		r.again = false;
 		result = remove_entries(&r);
