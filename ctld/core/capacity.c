@@ -10,6 +10,7 @@
 
 #define BUCKETS (CONF_MAX_GPUS_PER_NODE + 1)
 #define NOWHERE UINT8_MAX /* the node does not accept work */
+#define FEW     8         /* up to 1 / FEW of the nodes: looked at one by one */
 
 struct kind {
 	uint16_t type;
@@ -248,11 +249,21 @@ struct member_test {
 	const struct capacity_want *want;
 };
 
+static bool in_only(const struct capacity_want *want, uint32_t node)
+{
+	return !want->only || want->only[node / 64] >> node % 64 & 1;
+}
+
+static bool passes(const struct capacity_want *want, uint32_t node)
+{
+	return in_only(want, node) && (!want->test || want->test(want->arg, node));
+}
+
 static bool test_member(void *arg, uint32_t member)
 {
 	const struct member_test *t = arg;
 
-	return t->want->test(t->want->arg, t->kind->nodes[member]);
+	return passes(t->want, t->kind->nodes[member]);
 }
 
 static struct capacity_find found_at(const struct kind *kind, uint32_t member)
@@ -269,7 +280,7 @@ static bool find_in_order(
 {
 	struct member_test test = { kind, want };
 	struct order_want order = { want->cpus, want->mem, want->spread,
-		want->test ? test_member : NULL, &test };
+		want->only || want->test ? test_member : NULL, &test };
 	uint32_t b;
 
 	for (b = want->gpus; b <= kind->most; b++) {
@@ -302,12 +313,38 @@ static bool find_aside(const struct kind *kind, const struct capacity_want *want
 		struct capacity_find this = found_at(kind, kind->aside[i]);
 
 		if (!has(kind, kind->aside[i], want) ||
-		        (any && !capacity_better(want, &this, found)) ||
-		        (want->test && !want->test(want->arg, this.node)) ||
+		        (any && !capacity_better(want, &this, found)) || !passes(want, this.node) ||
 		        !want->aside(want->arg, this.node))
 			continue;
 		*found = this;
 		any = true;
+	}
+	return any;
+}
+
+/* One after the other, where only few nodes will do. */
+static bool find_among(
+        const struct kind *kind, const struct capacity_want *want, struct capacity_find *found)
+{
+	uint32_t words = kind->n ? kind->nodes[kind->n - 1] / 64 + 1 : 0, w;
+	bool any = false;
+	uint64_t left;
+
+	for (w = 0; w < words; w++) {
+		for (left = want->only[w]; left; left &= left - 1) {
+			uint32_t node = w * 64 + (uint32_t)__builtin_ctzll(left);
+			uint32_t member = member_of(kind, node);
+			struct capacity_find this;
+
+			if (member == ORDER_NONE || !has(kind, member, want))
+				continue;
+			this = found_at(kind, member);
+			if ((any && !capacity_better(want, &this, found)) || !passes(want, node) ||
+			        (this.aside && !(want->aside && want->aside(want->arg, node))))
+				continue;
+			*found = this;
+			any = true;
+		}
 	}
 	return any;
 }
@@ -320,6 +357,8 @@ bool capacity_find(
 
 	if (!kind)
 		return false;
+	if (want->only && want->n_only * FEW <= kind->n)
+		return find_among(kind, want, found);
 	any = find_in_order(kind, want, found);
 	return want->aside ? find_aside(kind, want, any, found) : any;
 }
@@ -350,7 +389,7 @@ bool capacity_next(const struct capacity *c, const struct capacity_want *want, u
 	while (kind && *cursor < kind->n) {
 		uint32_t member = (*cursor)++;
 
-		if (!has(kind, member, want))
+		if (!has(kind, member, want) || !in_only(want, kind->nodes[member]))
 			continue;
 		*found = found_at(kind, member);
 		return true;

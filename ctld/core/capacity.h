@@ -28,8 +28,10 @@ struct capacity_want {
 	uint16_t type;
 	uint32_t gpus, cpus; /* at least */
 	uint64_t mem;
-	bool spread;                             /* where the most is free */
-	bool (*test)(void *arg, uint32_t node);  /* NULL: any node will do */
+	bool spread;          /* where the most is free */
+	const uint64_t *only; /* a set of nodes (nodefilter.h): no other will do; NULL: all */
+	uint32_t n_only;      /* nodes in it */
+	bool (*test)(void *arg, uint32_t node);  /* the rest of it; NULL: any of those will do */
 	bool (*aside)(void *arg, uint32_t node); /* the same for one aside; NULL: none will do */
 	void *arg;
 };
@@ -71,7 +73,7 @@ bool capacity_better(const struct capacity_want *want, const struct capacity_fin
  * GPUs alone. */
 bool capacity_could(const struct capacity *c, const struct capacity_want *want, uint32_t nodes,
         uint32_t most, uint32_t all);
-/* Every node, aside or not, that has what is wanted, by node; want->test and ->aside are not used.
+/* Every node, aside or not, that has what is wanted, by node; want->test and ->aside are not asked.
  * Start with *cursor 0; false: no more. */
 bool capacity_next(const struct capacity *c, const struct capacity_want *want, uint32_t *cursor,
         struct capacity_find *found);

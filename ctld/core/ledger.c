@@ -38,6 +38,7 @@ struct ledger {
 	size_t n_journal, journal_size;
 	size_t *marks; /* positions in the journal */
 	size_t n_marks, marks_size;
+	uint32_t *leaves;                  /* of the nodes, side by side */
 	struct gang_candidate *candidates; /* for one search; room for all nodes */
 	struct gang_choice choice;
 };
@@ -80,8 +81,10 @@ struct ledger *ledger_new(const struct conf *conf)
 
 	l->conf = conf;
 	l->candidates = xcalloc(conf->n_nodes, sizeof(*l->candidates));
+	l->leaves = xcalloc(conf->n_nodes, sizeof(*l->leaves));
 	l->nodes = xcalloc(conf->n_nodes, sizeof(*l->nodes));
 	for (i = 0; i < conf->n_nodes; i++) {
+		l->leaves[i] = conf->nodes[i].leaf;
 		l->nodes[i].conf = &conf->nodes[i];
 		l->nodes[i].cpus = conf->nodes[i].cpus;
 		l->nodes[i].mem = conf->nodes[i].mem_mb;
@@ -112,6 +115,7 @@ void ledger_free(struct ledger *l)
 	free(l->journal);
 	free(l->marks);
 	free(l->candidates);
+	free(l->leaves);
 	gang_choice_free(&l->choice);
 	free(l);
 }
@@ -375,12 +379,13 @@ static struct place place_at(const struct search *s, uint32_t node, uint32_t gpu
 	return (struct place){ node, s->ask->cpus, s->ask->mem_mb, lowest(mask, gpus), s->type };
 }
 
+/* Beside the set of nodes that the request allows. */
 static bool may_use(void *arg, uint32_t node)
 {
 	const struct search *s = arg;
 	const struct request *r = s->ask->gpus;
 
-	return request_allows(r, node) && (!r->exclusive || empty(&s->l->nodes[node])) &&
+	return (!r->exclusive || empty(&s->l->nodes[node])) &&
 	       (!s->preferred_only || request_prefers(r, node));
 }
 
@@ -401,7 +406,9 @@ static struct capacity_want search_want(struct search *s)
 		.cpus = s->ask->cpus,
 		.mem = s->ask->mem_mb,
 		.spread = s->find->spread,
-		.test = r->allowed || r->exclusive || s->preferred_only ? may_use : NULL,
+		.only = r->allowed,
+		.n_only = r->n_allowed,
+		.test = r->exclusive || s->preferred_only ? may_use : NULL,
 		.aside = s->find->test ? may_use_aside : NULL,
 		.arg = s };
 }
@@ -488,7 +495,7 @@ static size_t find_candidates(struct search *s, uint32_t set)
 		if (!may_use(s, found.node) || !offer(s, &found, &gpus))
 			continue;
 		v[n++] = (struct gang_candidate){ .node = found.node,
-			.leaf = s->l->nodes[found.node].conf->leaf,
+			.leaf = s->l->leaves[found.node],
 			.gpus = gpus,
 			.required = request_requires(r, found.node),
 			.preferred = request_prefers(r, found.node),

@@ -206,6 +206,7 @@ static void resolve(const struct requests *rs, struct request *r)
 		free(r->allowed);
 		r->allowed = xcalloc(nodefilter_words(rs->filter), sizeof(uint64_t));
 	}
+	r->n_allowed = r->allowed ? set_count(r->allowed, nodefilter_words(rs->filter)) : 0;
 }
 
 void requests_resolve(struct requests *rs, const struct conf *conf)

@@ -54,7 +54,7 @@ struct request {
 	uint64_t *allowed;   /* NULL: all */
 	uint64_t *required;  /* all of these; NULL: none */
 	uint64_t *preferred; /* NULL: none */
-	uint32_t n_required;
+	uint32_t n_allowed, n_required;
 };
 
 struct requests;

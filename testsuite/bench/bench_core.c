@@ -412,6 +412,122 @@ static void bench_load(const struct core *from, const struct conf *conf)
 	core_free(l.core);
 }
 
+/* --- finding places -------------------------------------------------------------------------- */
+
+#define LEAF_NODES 32  /* on a leaf switch */
+#define ASIDE      500 /* nodes with something planned */
+
+/* As make_conf(), with leaf switches and every second node "ib". */
+static struct conf *make_fabric(size_t nodes)
+{
+	struct conf *c = make_conf(nodes);
+	size_t i;
+
+	for (i = 0; i < nodes; i++) {
+		c->nodes[i].leaf = (uint32_t)(i / LEAF_NODES);
+		if (i % 2)
+			continue;
+		c->nodes[i].features.v = xcalloc(1, sizeof(char *));
+		c->nodes[i].features.v[0] = xstrdup("ib");
+		c->nodes[i].features.n = 1;
+	}
+	return c;
+}
+
+/* Each node accepts work and has some of its GPUs in use; every fifth none. */
+static void use_some(struct ledger *l, size_t nodes)
+{
+	uint32_t i;
+
+	for (i = 0; i < nodes; i++) {
+		uint32_t gpus = next_random() % 5 ? (uint32_t)(next_random() % 9) : 0;
+		struct place place = { .node = i,
+			.cpus = gpus * 8,
+			.mem_mb = gpus * 65536,
+			.gpus = (1ull << gpus) - 1,
+			.type = 0 };
+
+		ledger_accept(l, i, true);
+		ledger_take(l, &place);
+	}
+}
+
+static bool every_second(void *arg, const struct place *place)
+{
+	(void)arg;
+	return place->node % 2;
+}
+
+struct search {
+	const char *name, *gpus, *place;
+	uint32_t cpus;
+	bool spread, aside, found;
+};
+
+static const struct search searches[] = {
+	{ "find_1_gpu", "h100:1", "", 8, false, false, true },
+	{ "find_1_gpu_spread", "h100:1", "", 8, true, false, true },
+	{ "find_1_gpu_with_feature", "h100:1", "constraint=ib", 8, false, false, true },
+	{ "find_1_gpu_on_named_node", "h100:1", "nodelist=n4200", 8, false, false, true },
+	{ "find_whole_node", "h100:8", "exclusive", 8, false, false, true },
+	{ "find_no_gpus", "", "", 120, false, false, true },
+	{ "find_none", "h100:8", "constraint=!ib&ib", 8, false, false, false },
+	{ "find_1_gpu_500_aside", "h100:1", "", 8, false, true, true },
+	{ "find_gang_of_2", "h100:8", "nodes=2 per_node", 64, false, false, true },
+	{ "find_gang_of_16", "h100:8", "nodes=16 per_node", 64, false, false, true },
+	{ "find_gang_of_512", "h100:8", "nodes=512 per_node", 64, false, false, true },
+	{ "find_gang_of_64_gpus", "h100:64", "nodes=1-64", 8, false, false, true },
+	{ "find_gang_with_feature", "h100:8", "nodes=16 per_node constraint=ib", 64, false, false,
+	        true },
+	{ "find_gang_refused", "h100:8", "nodes=9000 per_node", 64, false, false, false },
+	{ "find_gang_500_aside", "h100:8", "nodes=16 per_node", 64, false, true, true },
+};
+
+static void bench_search(struct ledger *l, struct requests *rs, const struct search *s)
+{
+	struct find find = { .spread = s->spread, .test = s->aside ? every_second : NULL };
+	struct places places = { 0 };
+	size_t n, rounds = 0;
+	long long start, took;
+	struct error err;
+	struct ask ask = { requests_parse(rs, s->gpus, s->place, &err), s->cpus, 1024 };
+
+	find.type = *s->gpus ? 0 : TYPE_NONE;
+	for (n = 0; s->aside && n < ASIDE; n++)
+		ledger_set_aside(l, (uint32_t)n * 7, true);
+	start = cpu_ns();
+	do {
+		if (ledger_find(l, 0, &ask, &find, &places) != s->found) {
+			fprintf(stderr, "bench_core: error: %s: not as it should be\n", s->name);
+			exit(1);
+		}
+		rounds++;
+		took = cpu_ns() - start;
+	} while (took < 50000000);
+	figure(s->name, (double)took / 1e3 / (double)rounds, "us");
+	for (n = 0; s->aside && n < ASIDE; n++)
+		ledger_set_aside(l, (uint32_t)n * 7, false);
+	places_free(&places);
+	requests_drop(rs, ask.gpus);
+}
+
+static void bench_places(size_t nodes)
+{
+	struct conf *conf = make_fabric(nodes);
+	struct strings *strings = strings_new(1);
+	struct requests *rs = requests_new(strings, conf, 1);
+	struct ledger *l = ledger_new(conf);
+	size_t i;
+
+	use_some(l, nodes);
+	for (i = 0; i < sizeof(searches) / sizeof(searches[0]); i++)
+		bench_search(l, rs, &searches[i]);
+	ledger_free(l);
+	requests_free(rs);
+	strings_free(strings);
+	conf_free(conf);
+}
+
 int main(int argc, char **argv)
 {
 	size_t jobs = argc > 2 ? strtoul(argv[2], NULL, 10) : 1000000;
@@ -439,5 +555,6 @@ int main(int argc, char **argv)
 	bench_load(core, conf);
 	core_free(core);
 	conf_free(conf);
+	bench_places(nodes);
 	return 0;
 }

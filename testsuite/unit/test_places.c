@@ -20,7 +20,8 @@
 #include "ctld/core/ledger.h"
 #include "testsuite/unit/places_conf.h"
 
-#define MAX_NODES 10
+#define MAX_NODES 64
+#define MAX_GANG  10 /* nodes of clusters in which gangs are wanted: all sets are tried */
 #define MAX_TAKEN 64
 #define STEPS     40
 #define LEAVES    5
@@ -64,7 +65,7 @@ static void make_cluster(struct model *m)
 	unsigned leaves = pick(m, LEAVES + 1), alike = pick(m, 2), i, f;
 
 	m->conf = places_conf();
-	m->n = 1 + pick(m, MAX_NODES);
+	m->n = 1 + pick(m, pick(m, 4) ? MAX_GANG : MAX_NODES);
 	for (i = 0; i < m->n; i++) {
 		struct node *n = &m->nodes[i];
 
@@ -76,7 +77,7 @@ static void make_cluster(struct model *m)
 		n->has.leaf = leaves && pick(m, 8) ? pick(m, leaves) : CONF_NONE;
 		places_node(m->conf, n->has);
 		for (f = 0; f < 3; f++) {
-			n->features[f] = pick(m, 3) > f;
+			n->features[f] = pick(m, 10) < (f == 0 ? 7u : f == 1 ? 4u : 1u);
 			if (n->features[f])
 				places_feature(m->conf, i, names[f]);
 		}
@@ -111,7 +112,8 @@ static bool constraint_true(const struct node *n, const char *text)
 
 static const char *random_features(struct model *m)
 {
-	static const char *const texts[] = { "", "", "", "", "a", "b", "a&b", "b|!c", "!(a&c)" };
+	static const char *const texts[] = { "", "", "", "", "a", "b", "c", "a&b", "b|!c",
+		"!(a&c)" };
 
 	return texts[pick(m, sizeof(texts) / sizeof(texts[0]))];
 }
@@ -124,14 +126,16 @@ struct want {
 	char nodelist[80], exclude[80];
 };
 
+/* At most `most`: those of a job on one node are one, in clusters without gangs. */
 static void name_nodes(struct model *m, bool *set, char *text, unsigned most)
 {
 	unsigned i, n = 0;
+	int used = 0;
 
 	for (i = 0; i < m->n; i++) {
 		set[i] = n < most && !pick(m, m->n);
 		if (set[i])
-			sprintf(text + strlen(text), "%sn%u", n++ ? "," : "", i);
+			used += snprintf(text + used, 80 - used, "%sn%u", n++ ? "," : "", i);
 	}
 }
 
@@ -146,7 +150,7 @@ static void want_shape(struct model *m, struct want *w)
 		job->n_gpus = 1;
 		job->gpu_mem_min_mb = pick(m, 6) ? 0 : 49152;
 	}
-	if (pick(m, 3)) {
+	if (m->n <= MAX_GANG && pick(m, 3)) {
 		job->nodes_min = 1 + pick(m, 4);
 		job->nodes_max = job->nodes_min + (pick(m, 2) ? pick(m, 5) : 0);
 		job->gpus_per_node = pick(m, 2);
@@ -161,7 +165,7 @@ static bool make_want(struct model *m, struct want *w)
 	memset(w, 0, sizeof(*w));
 	want_shape(m, w);
 	if (!pick(m, 4))
-		name_nodes(m, w->named, w->nodelist, 3);
+		name_nodes(m, w->named, w->nodelist, m->n <= MAX_GANG ? 3 : 1);
 	if (!pick(m, 4))
 		name_nodes(m, w->excluded, w->exclude, 3);
 	w->job.nodelist = w->nodelist;
@@ -463,7 +467,7 @@ static void check_leaf(
 
 static void check_gang(struct model *m, const struct want *w, bool found)
 {
-	struct set best, mine;
+	struct set best = { 0 }, mine;
 	bool any = false;
 	unsigned mask;
 	uint16_t t;
