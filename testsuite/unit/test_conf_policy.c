@@ -629,6 +629,39 @@ static void diffs_of_partitions_and_nodes(void **state)
 	conf_free(to);
 }
 
+/* The examples of the manual: one machine; two kinds of nodes; and what is to be added to that. */
+static void the_manual_is_right(void **state)
+{
+	FILE *man = fopen(TOP_SRCDIR "/man/gpusched.conf.5", "r");
+	struct strbuf examples[3] = { 0 };
+	char *line = NULL;
+	size_t size = 0, n = 0;
+	bool in_examples = false, in_one = false;
+
+	(void)state;
+	assert_non_null(man);
+	while (n < LEN(examples) && getline(&line, &size, man) > 0) {
+		in_examples = in_examples || !strcmp(line, ".Sh EXAMPLES\n");
+		n += in_one && !strcmp(line, ".Ed\n");
+		in_one = in_one && strcmp(line, ".Ed\n") != 0;
+		if (in_one)
+			strbuf_adds(&examples[n], line);
+		in_one = in_one || (in_examples && !strncmp(line, ".Bd -literal", 12));
+	}
+	free(line);
+	fclose(man);
+	assert_int_equal(n, LEN(examples));
+	strbuf_adds(&examples[1], examples[2].s);
+	for (size_t i = 0; i < 2; i++) {
+		struct conf *conf = parse(examples[i].s);
+
+		assert_int_equal(conf->n_accounts, i ? 5 : 0);
+		conf_free(conf);
+	}
+	for (size_t i = 0; i < LEN(examples); i++)
+		strbuf_free(&examples[i]);
+}
+
 /* Points are points whatever the language of who started us. */
 static void points_in_any_language(void **state)
 {
@@ -672,6 +705,7 @@ int main(void)
 		cmocka_unit_test(nothing_is_printed_of_what_is_not_given),
 		cmocka_unit_test(diffs),
 		cmocka_unit_test(diffs_of_partitions_and_nodes),
+		cmocka_unit_test(the_manual_is_right),
 		cmocka_unit_test(points_in_any_language),
 	};
 
