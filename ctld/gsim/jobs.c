@@ -116,22 +116,25 @@ static void fill_types(struct submit_job *s, char *buf, uint32_t gpus)
 	}
 }
 
+static uint32_t largest(const struct world *w, uint32_t partition, const char *type)
+{
+	size_t types = w->conf->n_gpu_types;
+	uint32_t t = *type ? cluster_type(w->conf, type) : (uint32_t)types;
+
+	return t == UINT32_MAX ? 0 : w->largest[partition * (types + 1) + t];
+}
+
 /* On as many nodes as it was; where that is not known, on as few as can hold it. */
 static uint32_t nodes_for(const struct world *w, const struct world_job *job,
         const struct submit_job *s, uint32_t partition)
 {
-	uint32_t most = 0;
+	uint32_t most = 0, n;
 	size_t a;
 
 	if (job->nodes || !job->gpus)
 		return job->nodes ? job->nodes : 1;
 	for (a = 0; a < s->n_gpus && partition != UINT32_MAX; a++) {
-		uint32_t type =
-		        *s->gpus[a].type ? cluster_type(w->conf, s->gpus[a].type) : UINT32_MAX;
-		uint32_t n = *s->gpus[a].type && type == UINT32_MAX
-		                     ? 0
-		                     : cluster_largest(w->conf, partition, type);
-
+		n = largest(w, partition, s->gpus[a].type);
 		most = n > most ? n : most;
 	}
 	return most ? (job->gpus + most - 1) / most : 1;
@@ -271,6 +274,7 @@ static void attempt_starts(struct world *w, struct world_job *job, const struct 
 {
 	usec_t limit = (usec_t)view->time_limit_s * USEC_PER_S;
 
+	measures_pass(&w->m, world_now(w));
 	w->m.waiting--;
 	w->m.running++;
 	job->told = false;

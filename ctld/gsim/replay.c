@@ -202,7 +202,10 @@ int replay(struct world *w, struct history *h, const struct replay_options *o, s
 			world_to(w, o->until);
 			break;
 		}
-		world_to(w, next);
+		if (s.more || world_runs(w))
+			world_to(w, next);
+		else
+			world_idle_to(w, next);
 		rc = moment(&s, err);
 	}
 	lines_free(&s);

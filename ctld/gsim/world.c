@@ -159,11 +159,16 @@ bool world_runs(const struct world *w)
 	return heap_count(w->ends);
 }
 
+void world_idle_to(struct world *w, usec_t now)
+{
+	w->now.mono = w->start.mono + now;
+	w->now.wall = w->start.wall + now;
+}
+
 void world_to(struct world *w, usec_t now)
 {
 	measures_pass(&w->m, now);
-	w->now.mono = w->start.mono + now;
-	w->now.wall = w->start.wall + now;
+	world_idle_to(w, now);
 }
 
 void world_ends(struct world *w)
@@ -216,6 +221,19 @@ static void register_node(struct world *w, uint32_t index)
 	world_apply(w, &e);
 }
 
+static uint32_t *make_largest(const struct conf *conf)
+{
+	size_t types = conf->n_gpu_types, p, t;
+	uint32_t *v = xcalloc(conf->n_partitions * (types + 1), sizeof(*v));
+
+	for (p = 0; p < conf->n_partitions; p++) {
+		for (t = 0; t <= types; t++)
+			v[p * (types + 1) + t] = cluster_largest(
+			        conf, (uint32_t)p, t < types ? (uint32_t)t : UINT32_MAX);
+	}
+	return v;
+}
+
 struct world *world_new(const struct conf *conf, const struct world_options *o, struct error *err)
 {
 	struct world *w = xcalloc(1, sizeof(*w));
@@ -229,6 +247,7 @@ struct world *world_new(const struct conf *conf, const struct world_options *o, 
 	w->jobs = idmap_new();
 	w->names = names_new();
 	w->nodes = xcalloc(conf->n_nodes, sizeof(*w->nodes));
+	w->largest = make_largest(conf);
 	w->core = core_new(conf, o->seed);
 	if (core_start(w->core, w->now, err) < 0) {
 		world_free(w);
@@ -258,6 +277,7 @@ void world_free(struct world *w)
 	names_free(w->names);
 	measures_clear(&w->m);
 	free(w->nodes);
+	free(w->largest);
 	free(w->orders);
 	free(w);
 }

@@ -59,6 +59,8 @@ struct world {
 	struct heap *ends; /* runs, by end and number */
 	struct idmap *jobs;
 	struct world_node *nodes;
+	uint32_t *
+	        largest; /* [partition * (types + 1) + type, or types for any]: cluster_largest() */
 	struct names *names; /* users, accounts, partitions, types, groups */
 	struct measures m;
 	struct order *orders;

@@ -8,9 +8,12 @@ is listed as such, with the reason; none is left out silently.
 
 import argparse
 import datetime
+import json
+import math
 import os
 import pathlib
 import platform
+import random
 import re
 import subprocess
 import sys
@@ -276,6 +279,40 @@ def bench_programs(res):
             res.add(f"{name}: {fig}", value, unit)
 
 
+def write_history(path, jobs, load):
+    """Jobs that keep 8,000 GPUs about `load` busy: 200 users, 10 accounts, log-normal run times (median 400 s)."""
+    chance = random.Random(1)
+    rate = load * 8000 / (2.83 * math.exp(6 + 1.5**2 / 2))  # GPUs / (mean GPUs of a job x mean run time)
+    now = 0
+    with open(path, "w") as f:
+        f.write("job_id,submit_s,duration_s,gpus,user,group\n")
+        for i in range(jobs):
+            now += chance.expovariate(rate)
+            user = chance.randrange(200)
+            f.write(f"j{i},{now:.3f},{chance.lognormvariate(6, 1.5):.0f},{chance.choice((1, 1, 1, 2, 4, 8))},"
+                    f"u{user},g{user % 10}\n")
+
+
+def bench_gsim(res):
+    """On a thousand nodes: jobs that hardly wait, and half as many again as can be served."""
+    for jobs, load, what in ((1000000, 0.9, "GPUs to spare"), (100000, 1.5, "overloaded")):
+        progress(f"gsim, {jobs} jobs, {what}")
+        with tempfile.TemporaryDirectory(prefix="gpusched-bench-") as folder:
+            write_history(f"{folder}/jobs.csv", jobs, load)
+            pathlib.Path(f"{folder}/nodes.csv").write_text("node,count,gpus\nn,1000,8\n")
+            p = subprocess.Popen([BUILD / "ctld/gsim/gsim", "--quiet", "--json", "--nodes", f"{folder}/nodes.csv",
+                                  f"{folder}/jobs.csv"], stdout=subprocess.PIPE)
+            report = json.load(p.stdout)
+            _, status, usage = os.wait4(p.pid, 0)
+            p.returncode = status
+        if status:
+            res.missing.append((f"gsim, {what}", f"exit {status}"))
+            continue
+        cpu = usage.ru_utime + usage.ru_stime
+        res.add(f"gsim: 1,000 nodes x 8 GPUs, {what}", report["jobs"]["ended"] / cpu, "jobs/s", "16,667/s (a million a minute)",
+                f"{usage.ru_maxrss / 1024:.0f} MiB, ")
+
+
 def bench_session(res, c):
     progress("sessions")
     r = subprocess.run([BENCH / "bench_session", c.socket], capture_output=True, text=True, check=True, timeout=300)
@@ -283,7 +320,7 @@ def bench_session(res, c):
         res.add(f"bench_session: {fig}", value, unit)
 
 
-SECTIONS = ("sessions", "submits", "jobs", "latency", "queue", "idle", "simulated", "programs", "slurm")
+SECTIONS = ("sessions", "submits", "jobs", "latency", "queue", "idle", "simulated", "programs", "gsim", "slurm")
 
 
 def main():
@@ -321,6 +358,8 @@ def main():
         bench_simulated(res, args.nodes)
     if "programs" in only:
         bench_programs(res)
+    if "gsim" in only:
+        bench_gsim(res)
     model = re.search(r"model name\s*: (.*)", pathlib.Path("/proc/cpuinfo").read_text())
     head = (f"{datetime.date.today()}, {os.cpu_count()} cores ({model.group(1) if model else platform.machine()}), "
             f"Linux {platform.release()}, command `make bench`")

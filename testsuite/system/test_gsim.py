@@ -126,7 +126,7 @@ def test_more_nodes(replay):
 
 def test_what_cannot_be(replay):
     """A job that fits nowhere is refused with the scheduler's own words; one with no duration is left out."""
-    r = replay([job(0, 10, 9), job(0, 10, 1, gpu_type="h100"), job(0, "", 1), job(0, 10, 1), job(0, 10, 10)])
+    r = replay([job(0, 10, 9, nodes=1), job(0, 10, 1, gpu_type="h100"), job(0, "", 1), job(0, 10, 1), job(0, 10, 10, nodes=1)])
     assert r["jobs"]["refused"] == 3 and r["jobs"]["without_duration"] == 1 and r["jobs"]["ended"] == 1
     assert [(x["code"], x["jobs"]) for x in r["refusals"]] == [("job.never", 2), ("gpu_type.unknown", 1)]
 
