@@ -7,14 +7,20 @@
 #include "cmds/filter.h"
 #include "cmds/listing.h"
 #include "cmds/views.h"
+#include "cmds/whyview.h"
 #include "common/xalloc.h"
 
-enum { KEY_ME = 0x200, KEY_ALL };
+enum { KEY_ME = 0x200, KEY_ALL, KEY_START, KEY_WHY };
+
+#define START_COLUMNS "JOBID,PARTITION,NAME,USER,ST,START,POS,SCHEDNODES"
+#define START_ORDER   "START,JOBID"
 
 struct gqueue {
 	struct filter filter;
 	struct listing listing;
-	bool *seen; /* which of filter.ids were found */
+	bool start, why;
+	bool *seen;     /* which of filter.ids were found */
+	size_t n_shown; /* --why */
 };
 
 static const struct argp_option options[] = {
@@ -29,7 +35,12 @@ static const struct argp_option options[] = {
 	{ "jobs", 'j', "IDS", 0, "With these ids, also if they have ended", 1 },
 	{ "all", KEY_ALL, NULL, 0, "Also those that have ended, while the controller keeps them",
 	        1 },
-	LISTING_OPTIONS(2),
+	{ NULL, 0, NULL, 0, "What is asked about them:", 2 },
+	{ "start", KEY_START, NULL, 0,
+	        "When and where those that wait are planned to start, the first on top", 2 },
+	{ "why", KEY_WHY, "IDS", 0, "Why these wait: all reasons, and what would start them now",
+	        2 },
+	LISTING_OPTIONS(3),
 	{ 0 },
 };
 
@@ -57,6 +68,12 @@ static int take(int key, char *value, struct argp_state *state, void *input, str
 	case KEY_ALL:
 		q->filter.ended = true;
 		return 0;
+	case KEY_START:
+		q->start = true;
+		return 0;
+	case KEY_WHY:
+		q->why = true;
+		return filter_add(&q->filter, FILTER_IDS, "--why", value, err);
 	default:
 		return listing_take(&q->listing, key, value) ? 0 : cmd_no_argument(value, err);
 	}
@@ -82,6 +99,8 @@ static const struct cmd cmd = {
 	        "  gqueue --me\n"
 	        "  gqueue -t PD -o JOBID,NAME,PRIORITY,WHY\n"
 	        "  gqueue -j 4812 --json\n"
+	        "  gqueue --me --start -o JOBID,NAME,POS,START,COST\n"
+	        "  gqueue --why 4812                  and what to change to start it now\n"
 	        "  gqueue --all --sort=-END -o JOBID,STATE,EXIT,END\n"
 	        "\n"
 	        "Exit status: 0 done; 2 usage; 3 no such job; 4 the controller was not reached.",
@@ -124,6 +143,51 @@ static int list(struct gqueue *q, struct client *c, struct error *err)
 	return client_call(c, &call, err);
 }
 
+/* --- --why -----------------------------------------------------------------------------------
+ */
+
+static int on_why(unsigned type, const ProtobufCMessage *m, void *arg, struct error *err)
+{
+	struct gqueue *q = arg;
+
+	if (type != GPUSCHED__MSG_TYPE__MSG_WHY_RESULT)
+		return error_set(err, ERR_PROTOCOL, "not an answer to why a job waits");
+	if (q->listing.json) {
+		jsonout_message(&q->listing.out, m);
+		return 0;
+	}
+	if (q->n_shown++)
+		putchar('\n');
+	why_print((const Gpusched__WhyResult *)m, stdout, table_style_for(stdout).width);
+	return 0;
+}
+
+static int ask_why(struct gqueue *q, struct error *err)
+{
+	Gpusched__JobWhy request = GPUSCHED__JOB_WHY__INIT;
+	struct client_call call = { .type = GPUSCHED__MSG_TYPE__MSG_JOB_WHY,
+		.request = &request.base,
+		.on_chunk = on_why,
+		.arg = q,
+		.repeatable = true };
+	struct client *c = client_new(NULL, err);
+	int rc;
+
+	if (!c)
+		return -1;
+	cmd_tell_retry(&cmd, c);
+	request.ids = q->filter.ids.v;
+	request.n_ids = q->filter.ids.n;
+	jsonout_begin(&q->listing.out, stdout, client_conf(c)->cluster, "jobs");
+	rc = client_call(c, &call, err);
+	if (q->listing.json)
+		jsonout_end(&q->listing.out, rc < 0 ? err : NULL);
+	client_free(c);
+	return rc;
+}
+
+/* --- listings -------------------------------------------------------------------------------- */
+
 /* Ids that were asked for by number and are not there. */
 static int demand_seen(const struct gqueue *q, struct error *err)
 {
@@ -135,11 +199,22 @@ static int demand_seen(const struct gqueue *q, struct error *err)
 	return 0;
 }
 
+static int take_start(struct gqueue *q, struct error *err)
+{
+	if (!q->listing.columns)
+		q->listing.columns = START_COLUMNS;
+	if (!q->listing.sort)
+		q->listing.sort = START_ORDER;
+	return filter_add(&q->filter, FILTER_STATES, "--start", "PENDING", err);
+}
+
 static int run(struct gqueue *q, struct error *err)
 {
 	struct client *c = NULL;
 	int rc;
 
+	if (q->start && take_start(q, err) < 0)
+		return -1;
 	if (listing_check(&q->listing, &job_kind, err) == 0)
 		c = client_new(NULL, err);
 	if (!c) {
@@ -167,7 +242,8 @@ int main(int argc, char **argv)
 	setlocale(LC_ALL, "");
 	status = cmd_parse(&cmd, argc, argv, &q);
 	if (status == CMD_GO_ON) {
-		status = run(&q, &err) < 0 ? cmd_fail(&cmd, &err) : EXIT_DONE;
+		status = (q.why ? ask_why(&q, &err) : run(&q, &err)) < 0 ? cmd_fail(&cmd, &err)
+		                                                         : EXIT_DONE;
 		status = cmd_finish(&cmd, status);
 	}
 	filter_clear(&q.filter);

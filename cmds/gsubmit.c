@@ -3,6 +3,7 @@
 #include <limits.h>
 #include <stdlib.h>
 #include <string.h>
+#include <time.h>
 #include <unistd.h>
 
 #include <jansson.h>
@@ -13,6 +14,9 @@
 #include "cmds/jsonout.h"
 #include "cmds/options.h"
 #include "cmds/script.h"
+#include "cmds/submit.h"
+#include "cmds/table.h"
+#include "cmds/whyview.h"
 #include "common/text.h"
 #include "common/xalloc.h"
 
@@ -299,47 +303,78 @@ static void print_submitted(const struct submit_options *o, struct gpusched *g, 
 	fflush(stdout);
 }
 
-static void print_verdict_json(struct gpusched *g, const struct gpusched_verdict *v)
+static int64_t now_us(void)
 {
-	json_t *gpus = json_array();
-	struct jsonout j;
+	struct timespec ts;
 
-	for (size_t i = 0; i < v->n_gpus; i++)
-		json_array_append_new(gpus, json_integer(v->gpus[i]));
-	jsonout_begin(&j, stdout, gpusched_cluster(g), "jobs");
-	jsonout_object(&j,
-	        json_pack("{s:b,s:s,s:s,s:o,s:s}", "would_start_now", v->would_start_now, "node",
-	                v->node, "gpu_type", v->gpu_type, "gpus", gpus, "reason", v->reason));
-	jsonout_end(&j, NULL);
+	clock_gettime(CLOCK_REALTIME, &ts);
+	return (int64_t)ts.tv_sec * 1000000 + ts.tv_nsec / 1000;
 }
 
-static int test(struct gpusched *g, const struct submit_options *o, const struct job *job,
-        struct error *err)
+/* "h07 with h100:4 (GPUs 2,3,6,7)" */
+static void print_place(const Gpusched__Place *p)
 {
-	struct gpusched_verdict v;
-	struct gpusched_error why;
+	fputs(p->node, stdout);
+	if (!p->n_gpus)
+		return;
+	printf(" with %s:%zu (GPU%s ", p->gpu_type, p->n_gpus, p->n_gpus > 1 ? "s" : "");
+	for (size_t i = 0; i < p->n_gpus; i++)
+		printf("%s%u", i ? "," : "", p->gpus[i]);
+	putchar(')');
+}
 
-	if (gpusched_test(g, &job->spec, &v, &why) < 0) {
-		take_error(&why, err);
-		return -1;
-	}
-	if (o->json) {
-		print_verdict_json(g, &v);
-		return EXIT_DONE;
-	}
-	if (!v.would_start_now) {
-		printf("would wait: %s\n", *v.reason ? v.reason : "no reason known");
-		return EXIT_DONE;
-	}
-	printf("would start now on %s", v.node);
-	if (v.n_gpus) {
-		printf(" with %s:%zu (GPU%s ", v.gpu_type, v.n_gpus, v.n_gpus > 1 ? "s" : "");
-		for (size_t i = 0; i < v.n_gpus; i++)
-			printf("%s%u", i ? "," : "", v.gpus[i]);
-		putchar(')');
-	}
+static void print_cost(const Gpusched__SubmitResult *r)
+{
+	if (r->cost_max > 0)
+		printf("; up to %s%s%.2f", r->currency, *r->currency ? " " : "", r->cost_max);
 	putchar('\n');
-	return EXIT_DONE;
+}
+
+static void print_verdict(const Gpusched__SubmitResult *r)
+{
+	char when[WHY_TIME_TEXT];
+
+	if (r->would_start_now) {
+		printf("would start now on ");
+		for (size_t i = 0; i < r->n_places; i++) {
+			fputs(!i ? "" : i + 1 == r->n_places ? " and " : ", ", stdout);
+			print_place(r->places[i]);
+		}
+	} else if (r->why && r->why->planned_start_time) {
+		printf("would wait until %s", why_time(when, r->why->planned_start_time, now_us()));
+	} else {
+		printf("would wait");
+	}
+	print_cost(r);
+	if (r->why)
+		why_print_list(r->why, now_us(), stdout, table_style_for(stdout).width);
+}
+
+static void on_verdict(const Gpusched__SubmitResult *r, void *arg)
+{
+	struct jsonout *json = arg;
+
+	if (json)
+		jsonout_message(json, &r->base);
+	else
+		print_verdict(r);
+}
+
+static int test(const struct submit_options *o, const struct job *job, struct error *err)
+{
+	struct client *c = client_new(NULL, err);
+	struct jsonout json;
+	int rc;
+
+	if (!c)
+		return -1;
+	cmd_tell_retry(&cmd, c);
+	jsonout_begin(&json, stdout, client_conf(c)->cluster, "jobs");
+	rc = submit_test(c, &job->spec, on_verdict, o->json ? &json : NULL, err);
+	if (o->json && rc >= 0)
+		jsonout_end(&json, NULL);
+	client_free(c);
+	return rc < 0 ? -1 : EXIT_DONE;
 }
 
 /* --- --wait -------------------------------------------------------------------------------------
@@ -393,8 +428,6 @@ static int submit(struct gpusched *g, const struct submit_options *o, const stru
 	uint64_t id;
 
 	gpusched_on_retry(g, tell, NULL);
-	if (o->test_only)
-		return test(g, o, job, err);
 	if (gpusched_submit(g, &job->spec, 1, &id, &why) < 0) {
 		take_error(&why, err);
 		return -1;
@@ -422,6 +455,8 @@ static int run(const struct gsubmit *g, struct submit_options *o, struct script 
 	if (read_script(g, script, err) < 0 || gather(g, script, o, err) < 0 ||
 	        make_job(g, o, script, job, err) < 0)
 		return -1;
+	if (o->test_only)
+		return test(o, job, err);
 	gpusched = gpusched_open(NULL, &why);
 	if (!gpusched) {
 		take_error(&why, err);

@@ -79,8 +79,10 @@ SHOW_TEXT(name, name)
 SHOW_TEXT(user, user)
 SHOW_NUMBER(uid, uid)
 SHOW_TEXT(account, account)
+SHOW_TEXT(qos, qos)
+SHOW_TEXT(constraint, constraint)
+SHOW_TEXT(licences, licences)
 SHOW_TEXT(node, node)
-SHOW_TEXT(reason, reason)
 SHOW_TEXT(why, reason_text)
 SHOW_NUMBER(cpus, cpus)
 SHOW_NUMBER(attempt, attempt)
@@ -92,7 +94,6 @@ SHOW_TEXT(error, error)
 SHOW_TEXT(host, submit_host)
 SHOW_TEXT(comment, comment)
 SHOW_TIME(submit, submit_time)
-SHOW_TIME(start, start_time)
 SHOW_TIME(end, end_time)
 
 static enum table_colour state_colour(const Gpusched__Job *j)
@@ -177,10 +178,83 @@ SHOW(where)
 {
 	JOB;
 
-	if (j->node[0] && !is_pending(j))
-		view_text(cell, j->node);
+	if (j->nodes[0] && !is_pending(j))
+		view_text(cell, j->nodes);
+	else if (j->reason[0] && j->n_blockers > 1)
+		view_printf(cell, "(%s +%" PRIu32 ")", j->reason, j->n_blockers - 1);
 	else if (j->reason[0])
 		view_printf(cell, "(%s)", j->reason);
+}
+
+/* "AssocGrpGRES +2": the first, and how many more. */
+SHOW(reason)
+{
+	JOB;
+
+	if (j->n_blockers > 1)
+		view_printf(cell, "%s +%" PRIu32, j->reason, j->n_blockers - 1);
+	else
+		view_text(cell, j->reason);
+}
+
+/* What has a start stands before what has none. */
+SHOW(start)
+{
+	JOB;
+
+	view_time(cell, is_pending(j) ? j->planned_start_time : j->start_time);
+	if (!cell->number)
+		cell->number = INT64_MAX;
+}
+
+SHOW(planned_nodes)
+{
+	JOB;
+	view_text(cell, j->planned_nodes[0] ? j->planned_nodes : "-");
+}
+
+SHOW(position)
+{
+	JOB;
+
+	if (j->position)
+		view_number(cell, j->position);
+	else
+		view_text(cell, "-");
+}
+
+/* "2", "2-8": that it has, or asks for. */
+SHOW(nodes)
+{
+	JOB;
+	uint32_t n = is_pending(j) || !j->n_nodes ? j->nodes_min : j->n_nodes;
+
+	if (is_pending(j) && j->nodes_max > j->nodes_min)
+		view_printf(cell, "%" PRIu32 "-%" PRIu32, j->nodes_min, j->nodes_max);
+	else
+		view_number(cell, n);
+}
+
+SHOW(cost)
+{
+	JOB;
+
+	if (j->cost_unlimited)
+		view_text(cell, "unlimited");
+	else if (j->cost_max > 0)
+		view_printf(cell, "%.2f", j->cost_max);
+	else
+		view_text(cell, "-");
+}
+
+SHOW(max_wait)
+{
+	JOB;
+
+	if (j->max_wait_s)
+		view_duration(cell, j->max_wait_s);
+	else
+		view_text(cell, "-");
 }
 
 SHOW(exit)
@@ -219,20 +293,35 @@ static const struct view_column columns[] = {
 	        show_state },
 	{ "TIME", { "TIME", 11, 7, NUM }, "time it has run", show_time },
 	{ "GPUS", { "GPUS", 8, 4, 0 }, "GPUs that it holds or asks for", show_gpus },
-	{ "NODELIST(REASON)", { "NODELIST(REASON)", 0, 8, 0 }, "its node, or why it waits",
+	{ "NODELIST(REASON)", { "NODELIST(REASON)", 0, 8, 0 }, "its nodes, or why it waits",
 	        show_where },
 	{ "NODE", { "NODE", 10, 4, 0 }, "its node", show_node },
-	{ "REASON", { "REASON", 16, 6, 0 }, "why it waits, or how it ended", show_reason },
+	{ "REASON", { "REASON", 16, 6, 0 },
+	        "why it waits, or how it ended; +N: so many reasons more", show_reason },
 	{ "WHY", { "WHY", 0, 20, 0 }, "the same in words, with numbers", show_why },
 	{ "ACCOUNT", { "ACCOUNT", 10, 5, 0 }, "account", show_account },
+	{ "QOS", { "QOS", 10, 4, 0 }, "quality of service", show_qos },
 	{ "UID", { "UID", 7, 0, NUM }, "its owner's number", show_uid },
-	{ "CPUS", { "CPUS", 4, 0, NUM }, "CPUs", show_cpus },
-	{ "MEM", { "MEM", 5, 0, NUM }, "host memory", show_mem },
+	{ "NODES", { "NODES", 5, 0, NUM }, "how many nodes it has or asks for", show_nodes },
+	{ "CPUS", { "CPUS", 4, 0, NUM }, "CPUs on each node", show_cpus },
+	{ "MEM", { "MEM", 5, 0, NUM }, "host memory on each node", show_mem },
 	{ "TIMELIMIT", { "TIMELIMIT", 10, 0, NUM }, "time limit", show_limit },
 	{ "LEFT", { "LEFT", 10, 0, NUM }, "time until its limit", show_left },
 	{ "SUBMIT", { "SUBMIT", 19, 0, TABLE_WHOLE }, "when it was submitted", show_submit },
-	{ "START", { "START", 19, 0, TABLE_WHOLE }, "when it started last", show_start },
+	{ "START", { "START", 19, 0, TABLE_WHOLE },
+	        "when it started last, or is planned to start at the latest", show_start },
+	{ "SCHEDNODES", { "SCHEDNODES", 12, 6, 0 }, "where it is planned to start",
+	        show_planned_nodes },
+	{ "POS", { "POS", 4, 0, NUM }, "its place among those that wait in its partition",
+	        show_position },
 	{ "END", { "END", 19, 0, TABLE_WHOLE }, "when it ended", show_end },
+	{ "COST", { "COST", 9, 0, NUM }, "what it costs at most, by the configured prices",
+	        show_cost },
+	{ "MAXWAIT", { "MAXWAIT", 8, 0, NUM }, "wishes to start within", show_max_wait },
+	{ "CONSTRAINT", { "CONSTRAINT", 12, 6, 0 }, "features that its nodes must have",
+	        show_constraint },
+	{ "LICENCES", { "LICENCES", 12, 6, 0 }, "licences that it holds while it runs",
+	        show_licences },
 	{ "EXIT", { "EXIT", 5, 0, NUM }, "exit code:signal", show_exit },
 	{ "GPUIDS", { "GPUIDS", 8, 0, TABLE_WHOLE }, "which GPUs of its node", show_gpu_ids },
 	{ "ATTEMPT", { "ATTEMPT", 7, 0, NUM }, "how often it was started", show_attempt },

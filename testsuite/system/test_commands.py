@@ -143,11 +143,32 @@ def test_test_only(cluster):
     assert r.stdout == "would start now on n1 with demo:2 (GPUs 0,1)\n"
     cluster.run("gctl", "drain", "n1", "test")
     r = cluster.run("gsubmit", "--test-only", "--gpus=2", "--wrap", "true")
-    assert r.stdout.startswith("would wait: ")
+    assert r.stdout.startswith("would wait") and "\nHELD BY" in r.stdout and "drained" in r.stdout
     v = json.loads(cluster.run("gsubmit", "--test-only", "--json", "--wrap", "true").stdout)["jobs"][0]
     assert v["would_start_now"] is False and v["reason"]
     assert cluster.run("gsubmit", "--test-only", "--gpus=99", "--wrap", "true", check=False).returncode == 1
     assert len(cluster.jobs()) == before
+
+
+def test_why(cluster):
+    blocker = cluster.submit("sleep 600", "--gpus=4", "-J", "first", "-t", "60")
+    cluster.wait_state(blocker, "RUNNING")
+    job = cluster.submit("true", "--gpus=3", "-c", "2", "--mem=1G", "-J", "second", "-t", "10")
+    held = cluster.submit("true", "--hold")
+    text = wait_until(lambda: (lambda t: "Resources" in t and t)(cluster.run("gqueue", "--why", job).stdout), "a reason")
+    lines = text.splitlines()
+    assert lines[0].startswith(f"Job {job} second (") and "partition batch) has waited 0:0" in lines[0]
+    assert lines[1] == "It asks for 3 GPUs on one node, 2 CPUs and 1G memory, for up to 10:00."
+    assert any(line.startswith("HELD BY") for line in lines) and any("Resources " in line for line in lines)
+    text = cluster.run("gqueue", "--why", f"{held},{blocker}").stdout
+    assert "1 JobHeldAdmin" in text or "1 JobHeldUser" in text
+    assert f"Job {blocker} first (" in text and "does not wait: it is RUNNING on n1" in text
+    j = json.loads(cluster.run("gqueue", "--why", job, "--json").stdout)["jobs"][0]
+    assert j["job"]["id"] == job and j["why"]["blockers"][0]["reason"] == "Resources" and j["now_time"] > 0
+    r = cluster.run("gqueue", "--why", 999999, check=False)
+    assert r.returncode == 3 and "there is no job 999999" in r.stderr
+    ids = cluster.run("gqueue", "--start", "-h", "-o", "JOBID").stdout.split()
+    assert str(job) in ids and str(blocker) not in ids
 
 
 def test_wait(cluster):

@@ -17,6 +17,7 @@
 #include <cmocka.h>
 
 #include "cmds/views.h"
+#include "testsuite/unit/golden.h"
 
 #define LEN(a) (sizeof(a) / sizeof((a)[0]))
 
@@ -37,7 +38,10 @@ static Gpusched__KeyValue *labels[] = { &model };
 #define NO_TEXT                                                                              \
 	.account = "", .reason = "", .reason_text = "", .node = "", .gpu_type = "",          \
 	.cwd = "/home/x", .output = "gpusched-%j.out", .error = "", .submit_host = "login1", \
-	.comment = "", .cpus = 1, .max_attempts = 3, .requeue = 1, .submit_time = 1795250000000000
+	.comment = "", .cpus = 1, .max_attempts = 3, .requeue = 1,                           \
+	.submit_time = 1795250000000000, .qos = "", .nodes = "", .planned_nodes = "",        \
+	.constraint = "", .prefer = "", .nodelist = "", .exclude = "", .licences = "",       \
+	.nodes_min = 1, .nodes_max = 1
 
 #define JOB_INIT .base = PROTOBUF_C_MESSAGE_INIT(&gpusched__job__descriptor), NO_TEXT
 
@@ -47,28 +51,32 @@ static Gpusched__Job jobs[] = {
 	{ JOB_INIT, .id = 4690, .partition = "batch", .name = "rerank", .user = "ana",
 	        .state = "RUNNING", .elapsed_s = 9110, .n_gpus = 1, .gpus = one_h100_8,
 	        .gpu_type = "h100", .n_gpu_indices = 4, .gpu_indices = indices, .node = "h11",
-	        .start_time = 1795251000000000, .time_limit_s = 28800, .mem_mb = 901120, .cpus = 56,
-	        .attempt = 1 },
+	        .nodes = "h11", .start_time = 1795251000000000, .time_limit_s = 28800,
+	        .mem_mb = 901120, .cpus = 56, .attempt = 1, .n_nodes = 2, .cost_unlimited = 1,
+	        .max_wait_s = 120 },
 	{ JOB_INIT, .id = 4731, .partition = "batch", .name = "caption", .user = "marc",
 	        .state = "RUNNING", .elapsed_s = 25610, .gpu_type = "h100", .n_gpu_indices = 4,
-	        .gpu_indices = indices, .node = "h07", .time_limit_s = 172800 },
+	        .gpu_indices = indices, .node = "h07", .nodes = "h07", .time_limit_s = 172800 },
 	{ JOB_INIT, .id = 4799, .partition = "batch", .name = "llama-evaluation", .user = "marc",
 	        .state = "PENDING", .n_gpus = 1, .gpus = one_h100_8, .reason = "Resources",
-	        .reason_text = "16 nodes: 15 with under 8 free h100, 1 drained", .priority = 1200,
-	        .time_limit_s = 14400, .n_labels = 1, .labels = labels },
+	        .n_blockers = 3, .reason_text = "16 nodes: 15 with under 8 free h100, 1 drained",
+	        .priority = 1200, .time_limit_s = 14400, .n_labels = 1, .labels = labels },
 	{ JOB_INIT, .id = 4805, .partition = "batch", .name = "synth", .user = "li",
 	        .state = "PENDING", .n_gpus = 2, .gpus = either, .reason = "Priority",
+	        .n_blockers = 1, .position = 2, .planned_start_time = 1795259320000000,
+	        .planned_nodes = "h07", .qos = "normal", .nodes_max = 4, .cost_max = 160.125,
 	        .priority = 1100 },
 	{ JOB_INIT, .id = 4812, .partition = "interactive-long",
 	        .name = "na\xc3\xafve \xe6\xa8\xa1\xe5\x9e\x8b\xe8\xaf\x84\xe4\xbc\xb0 test",
 	        .user = "konstantinos", .state = "PENDING", .n_gpus = 1, .gpus = any,
 	        .reason = "JobHeldUser", .priority = 1500 },
 	{ JOB_INIT, .id = 4813, .partition = "small", .name = "a\nb\033[31mred\t\x7f\xff",
-	        .user = "ana", .state = "RUNNING", .elapsed_s = 41, .node = "s02",
+	        .user = "ana", .state = "RUNNING", .elapsed_s = 41, .node = "s02", .nodes = "s02",
 	        .time_limit_s = UINT32_MAX },
 	{ JOB_INIT, .id = 123456789012, .partition = "batch", .name = "wrap", .user = "ana",
 	        .state = "FAILED", .elapsed_s = 3600 * 24 * 12, .exit_code = 1, .node = "h01",
-	        .reason = "NonZeroExitCode", .end_time = 1795255320000000, .attempt = 2 },
+	        .nodes = "h01", .reason = "NonZeroExitCode", .end_time = 1795255320000000,
+	        .attempt = 2 },
 	{ JOB_INIT, .id = 4815, .partition = "batch", .name = "", .user = "1042",
 	        .state = "CANCELLED", .comment = "by ana: mistake" },
 };
@@ -162,6 +170,9 @@ static const struct {
 	{ "gqueue-sorted", &job_kind, add_jobs, NULL, "user,-jobid", 80, false, true },
 	{ "gqueue-columns", &job_kind, add_jobs,
 	        "jobid,name,left,exit,mem,gpuids,labels,why,comment", "jobid", 0, false, false },
+	{ "gqueue-start", &job_kind, add_jobs,
+	        "jobid,st,start,pos,schednodes,nodes,qos,cost,maxwait,reason", "start,jobid", 0,
+	        false, false },
 	{ "ginfo-20", &partition_kind, add_partitions, NULL, NULL, 20, false, false },
 	{ "ginfo-80", &partition_kind, add_partitions, NULL, NULL, 80, false, false },
 	{ "ginfo-200", &partition_kind, add_partitions, NULL, NULL, 200, false, false },
@@ -181,8 +192,6 @@ static char *print(size_t i)
 	FILE *f = tmpfile();
 	struct error err;
 	struct view *v;
-	char *text;
-	long len;
 
 	assert_non_null(f);
 	style = listings[i].width == PIPE ? table_style_for(f)
@@ -194,56 +203,14 @@ static char *print(size_t i)
 	assert_non_null(v);
 	listings[i].add(v);
 	view_end(v);
-	len = ftell(f);
-	text = calloc(1, (size_t)len + 1);
-	rewind(f);
-	assert_int_equal(fread(text, 1, (size_t)len, f), len);
-	fclose(f);
-	return text;
-}
-
-static char *golden_path(const char *name)
-{
-	static char path[512];
-	const char *srcdir = getenv("srcdir");
-
-	snprintf(
-	        path, sizeof(path), "%s/testsuite/unit/golden/%s.txt", srcdir ? srcdir : ".", name);
-	return path;
-}
-
-static char *read_golden(const char *name)
-{
-	FILE *f = fopen(golden_path(name), "r");
-	char *text = calloc(1, 65536);
-
-	if (!f)
-		fail_msg("%s cannot be read", golden_path(name));
-	assert_true(fread(text, 1, 65535, f) > 0);
-	fclose(f);
-	return text;
+	return golden_text(f);
 }
 
 static void test_golden(void **state)
 {
 	(void)state;
-	for (size_t i = 0; i < LEN(listings); i++) {
-		char *got = print(i), *want;
-
-		if (getenv("GOLDEN_UPDATE")) {
-			FILE *f = fopen(golden_path(listings[i].golden), "w");
-
-			assert_non_null(f);
-			fputs(got, f);
-			fclose(f);
-		}
-		want = read_golden(listings[i].golden);
-		if (strcmp(got, want))
-			print_message("%s is now:\n%s", listings[i].golden, got);
-		assert_string_equal(got, want);
-		free(got);
-		free(want);
-	}
+	for (size_t i = 0; i < LEN(listings); i++)
+		golden_check(listings[i].golden, print(i));
 }
 
 /* Nothing is wider than it may be, no line ends in a blank, and a record is one line. */
