@@ -310,7 +310,7 @@ def bench_gsim(res):
             continue
         cpu = usage.ru_utime + usage.ru_stime
         res.add(f"gsim: 1,000 nodes x 8 GPUs, {what}", report["jobs"]["ended"] / cpu, "jobs/s", "16,667/s (a million a minute)",
-                f"{usage.ru_maxrss / 1024:.0f} MiB, ")
+                f"{usage.ru_maxrss / 1024:.0f} MiB, at most {report['waiting_most']:.0f} jobs waited")
 
 
 def bench_session(res, c):
