@@ -117,6 +117,7 @@ struct job_view {
 	const char *nodes;              /* hostlist of the present or last run; "" none */
 	uint32_t n_nodes;               /* in `nodes` */
 	usec_t planned_start;           /* wall; 0: none is planned */
+	usec_t first_planned;           /* wall; the first it was given, started or not; 0: none */
 	const char *planned_nodes;      /* hostlist; "" none */
 	uint32_t position, position_of; /* among those that wait in its partition; 0: not known */
 	uint32_t n_blockers;            /* reasons that hold it, `reason` being the first */

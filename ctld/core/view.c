@@ -101,6 +101,7 @@ static void view(
 		.submit_host = i->submit_host,
 		.comment = i->comment,
 		.requeue = i->requeue,
+		.first_planned = i->planned_start,
 		.qos = "",
 		.nodes_min = i->gpus->nodes_min,
 		.nodes_max = i->gpus->nodes_max,

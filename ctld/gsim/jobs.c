@@ -285,6 +285,8 @@ static void attempt_starts(struct world *w, struct world_job *job, const struct 
 	job->given = names_number(w->names, view->account);
 	job->work = limit && limit < job->duration ? limit : job->duration;
 	measures_started(&w->m, view->account, world_now(w) - job->arrival);
+	if (view->first_planned)
+		measures_estimated(&w->m, view->first_planned - w->now.wall);
 }
 
 static void set_end(struct world *w, struct world_run *run, const struct job_view *view)

@@ -17,7 +17,7 @@ void measures_init(struct measures *m, uint64_t capacity)
 
 void measures_clear(struct measures *m)
 {
-	struct samples *const all[] = { &m->wait, &m->completion, &m->slowdown };
+	struct samples *const all[] = { &m->wait, &m->completion, &m->slowdown, &m->estimate };
 	size_t i;
 
 	for (i = 0; i < sizeof(all) / sizeof(all[0]); i++)
@@ -109,6 +109,12 @@ void measures_started(struct measures *m, const char *account, usec_t wait)
 	samples_add(&m->wait, wait);
 	use->wait += (double)wait;
 	use->waits++;
+}
+
+void measures_estimated(struct measures *m, usec_t minus_actual)
+{
+	m->late += minus_actual < 0;
+	samples_add(&m->estimate, minus_actual);
 }
 
 void measures_run_ended(struct measures *m, const char *account, uint64_t gpu_us)

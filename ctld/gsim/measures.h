@@ -5,6 +5,8 @@
  *
  *	wait         from submission to the first start
  *	completion   from submission to the end
+ *	estimate     the first start that was planned for a job, minus the start it got: below 0 it
+ *	             was late
  *	slowdown     completion / max(work, 10 s), at least 1; work: the run time it needed
  *	allocation   GPU time booked, of capacity x time from the first submission to the last event
  *	utilisation  the same without what was lost because runs were stopped
@@ -60,7 +62,8 @@ struct measures {
 	uint64_t jobs, without_duration, skipped_shared, refused, started, ended;
 	uint64_t stopped, preempted, requeued; /* attempts; preempted ones are among the stopped */
 	uint64_t lost_us;                      /* GPU time */
-	struct samples wait, completion, slowdown;
+	uint64_t late;                         /* started after their estimates */
+	struct samples wait, completion, slowdown, estimate;
 	struct state_use states[MEASURES_STATES];
 	size_t n_states;
 	struct refusal refusals[MEASURES_REFUSALS];
@@ -81,6 +84,7 @@ void measures_pass(struct measures *m, usec_t now);
 
 void measures_refused(struct measures *m, const struct error *why);
 void measures_started(struct measures *m, const char *account, usec_t wait);
+void measures_estimated(struct measures *m, usec_t minus_actual);
 void measures_run_ended(struct measures *m, const char *account, uint64_t gpu_us);
 
 /* `work`: the run time that it needed. */

@@ -1,6 +1,7 @@
 /* report.c - see report.h */
 #include "ctld/gsim/report.h"
 
+#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -31,7 +32,7 @@ struct count_row {
 	bool always;
 };
 
-#define COUNT_ROWS 8
+#define COUNT_ROWS 9
 static void count_rows(
         const struct report_input *in, const struct measures *m, struct count_row rows[COUNT_ROWS])
 {
@@ -41,6 +42,7 @@ static void count_rows(
 		{ "ended", "ended", m->ended, true },
 		{ "waiting", "never started", m->waiting, false },
 		{ "running", "still running", m->running, false },
+		{ "late", "later than first estimated", m->late, false },
 		{ "without_duration", "left out: no duration", m->without_duration, false },
 		{ "skipped_shared", "left out: part of a GPU", m->skipped_shared, false },
 		{ "bad_rows", "left out: broken rows", in->bad_rows, false },
@@ -56,7 +58,7 @@ struct time_row {
 	bool duration;
 };
 
-#define TIME_ROWS 3
+#define TIME_ROWS 4
 static void time_rows(struct measures *m, struct time_row rows[TIME_ROWS])
 {
 	rows[0] = (struct time_row){ "wait_s", "wait", &m->wait, US_PER_S, true };
@@ -160,10 +162,14 @@ static void print_cell(const struct time_row *row, double value, FILE *out)
 	char text[UNITS_TEXT];
 
 	value /= row->unit;
-	if (row->duration)
-		fprintf(out, " %12s", duration_format(text, (uint64_t)(value + 0.5)));
-	else
+	if (row->duration) {
+		const char *sign = value <= -0.5 ? "-" : "";
+
+		duration_format(text, (uint64_t)(fabs(value) + 0.5));
+		fprintf(out, " %*s%s", 12 - (int)strlen(text), sign, text);
+	} else {
 		fprintf(out, " %12.2f", value);
+	}
 }
 
 static void print_times(struct measures *m, FILE *out)
@@ -175,6 +181,8 @@ static void print_times(struct measures *m, FILE *out)
 	time_rows(m, rows);
 	fprintf(out, "\n%-15s %12s %12s %12s %12s\n", "TIMES", "MEAN", "P50", "P95", "P99");
 	for (i = 0; i < TIME_ROWS; i++) {
+		if (!rows[i].samples->n)
+			continue;
 		fprintf(out, "%-15s", rows[i].words);
 		print_cell(&rows[i], samples_mean(rows[i].samples), out);
 		for (p = 0; p < sizeof(percents) / sizeof(percents[0]); p++)
@@ -327,8 +335,9 @@ static void json_times(struct measures *m, json_t *o)
 		struct samples *s = rows[i].samples;
 
 		set(o, rows[i].key,
-		        json_pack("{sIsfsfsfsfsf}", "n", (json_int_t)s->n, "mean",
-		                samples_mean(s) / rows[i].unit, "p50",
+		        json_pack("{sIsfsfsfsfsfsf}", "n", (json_int_t)s->n, "mean",
+		                samples_mean(s) / rows[i].unit, "least",
+		                (double)samples_percentile(s, 0) / rows[i].unit, "p50",
 		                (double)samples_percentile(s, 50) / rows[i].unit, "p95",
 		                (double)samples_percentile(s, 95) / rows[i].unit, "p99",
 		                (double)samples_percentile(s, 99) / rows[i].unit, "most",
