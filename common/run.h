@@ -61,7 +61,9 @@ enum end_cause {
 	END_LOST,
 	END_OUT_OF_MEMORY,
 	END_DRAIN,
+	END_PEER, /* another run of its attempt ended badly */
 };
+#define END_CAUSE_LAST END_PEER
 
 /* Numbers equal RunReport.State of gpusched.proto. */
 enum run_report_state { REPORT_STARTING = 1, REPORT_RUNNING, REPORT_ENDED, REPORT_NEVER };
@@ -83,6 +85,7 @@ struct run_report {
 	uint64_t mem_mb;
 	uint64_t cpu_time_us, max_rss_kb;
 	uint32_t uid;
+	uint32_t nodes; /* of its attempt; 0: not said */
 };
 
 #endif

@@ -216,7 +216,7 @@ static void run_never(struct ctld *c, void *arg, struct clocks now)
 	struct core_event ev = { .kind = EV_RUN_REPORT };
 	struct run_view run;
 
-	if (peer && peer->node != UINT32_MAX && core_run_view(c->core, l->run, &run)) {
+	if (peer && peer->node != UINT32_MAX && core_run_view(c->core, l->run, now, &run)) {
 		ev.run.node = peer->node;
 		ev.run.session = l->session;
 		ev.run.report.run = l->run;
@@ -262,7 +262,7 @@ void agents_start_run(struct ctld *c, const struct effect *effect, struct clocks
 	struct run_view run;
 	struct launch *l;
 
-	if (!core_run_view(c->core, id, &run) || !core_job_view(c->core, id.job, now, &job)) {
+	if (!core_run_view(c->core, id, now, &run) || !core_job_view(c->core, id.job, now, &job)) {
 		log_debug("job %llu: its launch was overtaken by its end",
 		        (unsigned long long)id.job);
 		return;

@@ -18,6 +18,7 @@ SAME(END_LAUNCH, GPUSCHED__END_CAUSE__CAUSE_LAUNCH);
 SAME(END_LOST, GPUSCHED__END_CAUSE__CAUSE_LOST);
 SAME(END_OUT_OF_MEMORY, GPUSCHED__END_CAUSE__CAUSE_OUT_OF_MEMORY);
 SAME(END_DRAIN, GPUSCHED__END_CAUSE__CAUSE_DRAIN);
+SAME(END_PEER, GPUSCHED__END_CAUSE__CAUSE_PEER);
 SAME(REPORT_STARTING, GPUSCHED__RUN_REPORT__STATE__STARTING);
 SAME(REPORT_RUNNING, GPUSCHED__RUN_REPORT__STATE__RUNNING);
 SAME(REPORT_ENDED, GPUSCHED__RUN_REPORT__STATE__ENDED);
@@ -129,6 +130,7 @@ static int report_from(const Gpusched__RunReport *r, struct run_report *out, str
 	out->cpu_time_us = r->cpu_time_us;
 	out->max_rss_kb = r->max_rss_kb;
 	out->uid = r->uid;
+	out->nodes = r->nnodes;
 	return 0;
 }
 
@@ -152,6 +154,7 @@ void convert_report(struct convert *c, const struct run_report *report, Gpusched
 	out->cpu_time_us = report->cpu_time_us;
 	out->max_rss_kb = report->max_rss_kb;
 	out->uid = report->uid;
+	out->nnodes = report->nodes;
 	if (!report->gpus)
 		return;
 	out->gpus = take(c, (size_t)__builtin_popcountll(report->gpus), sizeof(*out->gpus));

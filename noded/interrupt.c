@@ -12,6 +12,7 @@ static const char *const reasons[] = {
 	[END_CANCEL] = "cancel",
 	[END_PREEMPT] = "preempt",
 	[END_DRAIN] = "drain",
+	[END_PEER] = "peer",
 };
 
 const char *interrupt_reason(enum end_cause cause)

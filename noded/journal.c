@@ -21,11 +21,10 @@ static int64_t now_us(void)
 	return (int64_t)t.tv_sec * 1000000 + t.tv_nsec / 1000;
 }
 
-/* The value of NAME= in the run's environment. */
-static const char *env_of(
-        const Gpusched__LaunchRecord *launch, const char *key, char *out, size_t size)
+static const char *node_of(const Gpusched__LaunchRecord *launch, char *out, size_t size)
 {
-	size_t n = strlen(key);
+	static const char key[] = "GPUSCHED_NODE=";
+	size_t n = sizeof(key) - 1;
 
 	snprintf(out, size, "-");
 	for (size_t i = 0; i < launch->n_env; i++) {
@@ -62,26 +61,23 @@ void journal_start(const Gpusched__LaunchRecord *launch)
 {
 	const Gpusched__RunReport *r = launch->report;
 	uint64_t gpus = 0;
-	char line[256], node[80], nodes[16], id[64];
+	char line[256], node[80], id[64];
 
 	for (size_t i = 0; i < r->n_gpus; i++)
 		gpus |= (uint64_t)1 << r->gpus[i];
 	append(line,
-	        snprintf(line, sizeof(line), "start %s %s %s %" PRIu64 " %" PRIx64 " %" PRId64 "\n",
-	                id_of(launch, id, sizeof(id)),
-	                env_of(launch, "GPUSCHED_NNODES=", nodes, sizeof(nodes)),
-	                env_of(launch, "GPUSCHED_NODE=", node, sizeof(node)), r->epoch, gpus,
-	                now_us()));
+	        snprintf(line, sizeof(line), "start %s %u %s %" PRIu64 " %" PRIx64 " %" PRId64 "\n",
+	                id_of(launch, id, sizeof(id)), r->nnodes ? r->nnodes : 1,
+	                node_of(launch, node, sizeof(node)), r->epoch, gpus, now_us()));
 }
 
 void journal_end(const Gpusched__LaunchRecord *launch, unsigned code, unsigned sig)
 {
 	char line[256], node[80], id[64];
 
-	append(line,
-	        snprintf(line, sizeof(line), "end %s %s %u %u %" PRId64 "\n",
-	                id_of(launch, id, sizeof(id)),
-	                env_of(launch, "GPUSCHED_NODE=", node, sizeof(node)), code, sig, now_us()));
+	append(line, snprintf(line, sizeof(line), "end %s %s %u %u %" PRId64 "\n",
+	                     id_of(launch, id, sizeof(id)), node_of(launch, node, sizeof(node)),
+	                     code, sig, now_us()));
 }
 
 void journal_gone(const Gpusched__LaunchRecord *launch)
@@ -89,8 +85,8 @@ void journal_gone(const Gpusched__LaunchRecord *launch)
 	char line[256], node[80], id[64];
 
 	append(line, snprintf(line, sizeof(line), "gone %s %s %" PRId64 "\n",
-	                     id_of(launch, id, sizeof(id)),
-	                     env_of(launch, "GPUSCHED_NODE=", node, sizeof(node)), now_us()));
+	                     id_of(launch, id, sizeof(id)), node_of(launch, node, sizeof(node)),
+	                     now_us()));
 }
 
 #endif

@@ -12,7 +12,7 @@
 #include "common/gpusched.pb-c.h"
 
 #ifdef ENABLE_FAILPOINTS
-/* Which node, and of how many, is told by the run's environment. */
+/* `env` is the run's: it names the node. */
 void journal_start(const Gpusched__LaunchRecord *launch);
 void journal_end(const Gpusched__LaunchRecord *launch, unsigned code, unsigned sig);
 /* The launcher: nothing is left of it, and nobody knows how it ended. */

@@ -170,6 +170,7 @@ static Gpusched__RunReport *make_report(const struct lstart *s)
 	r.cpus = o->cpus;
 	r.mem_mb = o->mem_mb;
 	r.uid = s->spec->uid;
+	r.nnodes = o->nnodes;
 	return lreport_copy(&r);
 }
 

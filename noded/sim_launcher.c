@@ -17,8 +17,8 @@ struct record {
 	struct sim_course course;
 	usec_t start, begin_at, end_at; /* mono; NEVER_AT: not by itself, or past */
 	usec_t ended;
-	bool ran;                         /* was RUNNING */
-	uint32_t limit_s, grace_s, nodes; /* nodes: of its attempt */
+	bool ran; /* was RUNNING */
+	uint32_t limit_s, grace_s;
 	struct {
 		uint32_t exit_code, exit_signal;
 		enum end_cause cause;
@@ -152,7 +152,7 @@ static void never(struct sim_launcher *l, struct run_id id, uint64_t epoch, enum
 static void tell_fact(const struct sim_launcher *l, const struct record *r, struct clocks now)
 {
 	if (l->world.fact)
-		l->world.fact(l->world.arg, &r->report, r->nodes, now);
+		l->world.fact(l->world.arg, &r->report, now);
 }
 
 /* --- how a run goes -------------------------------------------------------------------------- */
@@ -292,10 +292,10 @@ static void start(struct sim_launcher *l, const Gpusched__StartRun *order, struc
 	r->report.gpus = gpus_of(order);
 	r->report.cpus = order->cpus;
 	r->report.mem_mb = order->mem_mb;
+	r->report.nodes = order->nnodes ? order->nnodes : 1;
 	r->report.state = REPORT_STARTING;
 	r->limit_s = order->time_limit_s;
 	r->grace_s = order->grace_s;
-	r->nodes = order->nnodes ? order->nnodes : 1;
 	r->start = now.mono;
 	r->course = l->world.course ? l->world.course(l->world.arg, order) : course_of_label(order);
 	tell_fact(l, r, now);

@@ -37,9 +37,8 @@ struct sim_world {
 	/* How it will go. NULL: as its label says. */
 	struct sim_course (*course)(void *arg, const Gpusched__StartRun *order);
 	/* What really happened, as opposed to what is told: REPORT_STARTING when a run is started,
-	 * REPORT_ENDED when it has ended (END_NODE_FAIL: with its node). `nodes`: so many has its
-	 * attempt. NULL: nobody asks. */
-	void (*fact)(void *arg, const struct run_report *report, uint32_t nodes, struct clocks now);
+	 * REPORT_ENDED when it has ended (END_NODE_FAIL: with its node). NULL: nobody asks. */
+	void (*fact)(void *arg, const struct run_report *report, struct clocks now);
 	void *arg;
 };
 

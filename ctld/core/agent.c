@@ -147,11 +147,8 @@ static void answer(struct core *core, struct node *node)
 	fx->registered.wanted = wanted;
 	fx->registered.n = n;
 	for (run = l->runs; run; run = run_link(run)->next_of_node) {
-		const struct job *job = run_link(run)->job;
-
 		if (run_info(run)->end_wanted)
-			end_run_order(core, run, "",
-			        job && run == job_run(job) && job_info(job)->end_cause == END_NONE);
+			end_run_order(core, run, "");
 	}
 }
 

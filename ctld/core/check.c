@@ -13,14 +13,47 @@
 
 /* --- jobs ------------------------------------------------------------------------------------ */
 
+/* One attempt at a time, its ranks in order and on different nodes. While nobody ends it none of
+ * them ended badly. */
+static int check_runs_of(const struct job *job, struct error *err)
+{
+	const struct job_info *i = job_info(job);
+	unsigned long long id = i->id;
+	const struct run *r, *next;
+
+	for (r = job_link_of(job)->runs; r; r = next) {
+		const struct run_info *run = run_info(r);
+
+		next = run_link_of(r)->next_of_job;
+		if (run_link_of(r)->job != job || run->id.job != i->id)
+			return BROKEN(err, "job %llu: a run of another job", id);
+		if (run_lives(r) && run->id.attempt != i->attempt)
+			return BROKEN(err, "job %llu: attempts %u and %u at once", id, i->attempt,
+			        run->id.attempt);
+		if (run->id.rank >= run->nodes)
+			return BROKEN(err, "job %llu: rank %u of %u", id, run->id.rank, run->nodes);
+		if (run->id.attempt == i->attempt && !run_lives(r) && !run_ended_well(r) &&
+		        (i->state == JOB_CONFIGURING || i->state == JOB_RUNNING))
+			return BROKEN(err, "job %llu is %s, and its rank %u is %s", id,
+			        job_state_name(i->state), run->id.rank, run_state_name(run->state));
+		if (!next || run_info(next)->id.attempt != run->id.attempt)
+			continue;
+		if (run_info(next)->id.rank <= run->id.rank || run_info(next)->node == run->node ||
+		        run_info(next)->nodes != run->nodes)
+			return BROKEN(err, "job %llu: ranks %u and %u do not go together", id,
+			        run->id.rank, run_info(next)->id.rank);
+	}
+	return 0;
+}
+
 static int check_job(const struct core *core, const struct job *job, struct error *err)
 {
 	const struct job_info *i = job_info(job);
 	const struct job_link *l = job_link_of(job);
 	unsigned long long id = i->id;
-	const struct run *run = job_run(job), *r;
+	const struct run *run = job_run(job);
 	bool waits = i->state == JOB_PENDING, ended = job_state_ended(i->state);
-	bool runs = run && !run_over(run) && run_info(run)->state != RUN_STRAY;
+	bool runs = attempt_lives(job);
 
 	if (i->id >= meta_next_job(core->meta))
 		return BROKEN(err, "job %llu: its id was not handed out", id);
@@ -36,17 +69,9 @@ static int check_job(const struct core *core, const struct job *job, struct erro
 		return BROKEN(err, "job %llu ended before it started", id);
 	if (!i->nonce || i->nonce->job != i->id || i->nonce->uid != i->uid)
 		return BROKEN(err, "job %llu: its nonce is of another", id);
-	if ((i->state == JOB_RUNNING) && run_info(run)->state != RUN_RUNNING)
-		return BROKEN(err, "job %llu is RUNNING, its run %s", id,
-		        run_state_name(run_info(run)->state));
-	for (r = l->runs; r; r = run_link_of(r)->next_of_job) {
-		if (run_link_of(r)->job != job || run_info(r)->id.job != i->id)
-			return BROKEN(err, "job %llu: a run of another job", id);
-		if (!run_over(r) && r != run && run_info(r)->state != RUN_STRAY)
-			return BROKEN(err, "job %llu: attempts %u and %u at once", id, i->attempt,
-			        run_info(r)->id.attempt);
-	}
-	return 0;
+	if ((i->state == JOB_RUNNING) && !attempt_runs(job))
+		return BROKEN(err, "job %llu is RUNNING, and not all of its runs are", id);
+	return check_runs_of(job, err);
 }
 
 static int check_jobs(const struct core *core, struct error *err)
@@ -110,19 +135,22 @@ static int check_run(const struct core *core, const struct run *run, struct erro
 	unsigned long long id = i->id.job;
 
 	if ((l->node != NULL) == run_over(run))
-		return BROKEN(err, "run %llu.%u is %s and %sbooked", id, i->id.attempt,
-		        run_state_name(i->state), l->node ? "" : "not ");
+		return BROKEN(err, "run %llu.%u.%u is %s and %sbooked", id, i->id.attempt,
+		        i->id.rank, run_state_name(i->state), l->node ? "" : "not ");
 	if (l->node && node_info(l->node)->name != i->node)
-		return BROKEN(err, "run %llu.%u is booked on the wrong node", id, i->id.attempt);
+		return BROKEN(err, "run %llu.%u.%u is booked on the wrong node", id, i->id.attempt,
+		        i->id.rank);
 	if (l->node && i->state != RUN_STRAY && l->booked != i->gpus)
-		return BROKEN(
-		        err, "run %llu.%u has GPUs that are not booked for it", id, i->id.attempt);
+		return BROKEN(err, "run %llu.%u.%u has GPUs that are not booked for it", id,
+		        i->id.attempt, i->id.rank);
 	if (l->job != jobs_find(core->jobs, i->id.job))
-		return BROKEN(err, "run %llu.%u has lost its job", id, i->id.attempt);
+		return BROKEN(
+		        err, "run %llu.%u.%u has lost its job", id, i->id.attempt, i->id.rank);
 	if (!l->job && i->state != RUN_STRAY)
-		return BROKEN(err, "run %llu.%u has no job", id, i->id.attempt);
+		return BROKEN(err, "run %llu.%u.%u has no job", id, i->id.attempt, i->id.rank);
 	if (i->end_time && i->end_time < i->start_time)
-		return BROKEN(err, "run %llu.%u ended before it started", id, i->id.attempt);
+		return BROKEN(err, "run %llu.%u.%u ended before it started", id, i->id.attempt,
+		        i->id.rank);
 	return 0;
 }
 

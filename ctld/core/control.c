@@ -45,7 +45,7 @@ static unsigned end_strays(struct control *c)
 		if (run_info(run)->state != RUN_STRAY)
 			continue;
 		run_set_end_wanted(c->core->runs, run, END_CANCEL);
-		end_run_order(c->core, run, c->event->caller.user, false);
+		end_run_order(c->core, run, c->event->caller.user);
 		n++;
 	}
 	return n;
@@ -100,23 +100,32 @@ static int release(struct control *c, struct error *err)
 	return 0;
 }
 
+/* To all of its runs that live, or to none. */
 static int send_signal(struct control *c, struct error *err)
 {
 	const struct job_info *i = job_info(c->job);
-	struct run *run = job_run(c->job);
-	const struct node *node = run ? run_link(run)->node : NULL;
-	struct effect *e;
+	const struct run *run;
 
 	if (i->state != JOB_RUNNING && i->state != JOB_COMPLETING)
 		return wrong_state(c->job, "signalled", err);
-	if (!node || !node_link_of(node)->session)
-		return error_set(err, ERR_NODE_STATE, "job %llu: its node %s is not connected",
-		        (unsigned long long)i->id, run ? run_info(run)->node : "");
-	e = effects_add(c->core->effects, EFFECT_SIGNAL_RUN);
-	e->node = node_link_of(node)->index;
-	e->session = node_link_of(node)->session;
-	e->run.run = run_info(run)->id;
-	e->run.signal = c->event->job.signal;
+	for (run = job_run(c->job); run; run = run_next_rank(run)) {
+		if (run_lives(run) && !node_link_of(run_link_of(run)->node)->session)
+			return error_set(err, ERR_NODE_STATE,
+			        "job %llu: its node %s is not connected", (unsigned long long)i->id,
+			        run_info(run)->node);
+	}
+	for (run = job_run(c->job); run; run = run_next_rank(run)) {
+		const struct node *node = run_link_of(run)->node;
+		struct effect *e;
+
+		if (!run_lives(run))
+			continue;
+		e = effects_add(c->core->effects, EFFECT_SIGNAL_RUN);
+		e->node = node_link_of(node)->index;
+		e->session = node_link_of(node)->session;
+		e->run.run = run_info(run)->id;
+		e->run.signal = c->event->job.signal;
+	}
 	return 0;
 }
 

@@ -252,7 +252,7 @@ bool core_schedule(struct core *core, struct clocks now, unsigned budget)
 		if (job_signature_old(core, pick.job)) {
 			job_expires(core, pick.job);
 		} else {
-			job_start(core, pick.job, &pick.place);
+			job_start(core, pick.job, pick.places);
 		}
 	}
 	finish(core);

@@ -116,6 +116,7 @@ struct job_view {
 	uint32_t max_wait_s;
 	const char *nodes;              /* hostlist of the present or last run; "" none */
 	uint32_t n_nodes;               /* in `nodes` */
+	uint32_t gpus_held;             /* on all of them; `node` and `gpu_set` are of rank 0 */
 	usec_t planned_start;           /* wall; 0: none is planned */
 	usec_t first_planned;           /* wall; the first it was given, started or not; 0: none */
 	const char *planned_nodes;      /* hostlist; "" none */
@@ -192,15 +193,27 @@ struct share_view {
 };
 bool core_share_next(const struct core *core, size_t *cursor, struct share_view *view);
 
+/* One run of a job. */
 struct run_view {
 	struct run_id id;
 	const char *node, *state, *gpu_type, *incarnation;
+	const char *nodes; /* hostlist of its attempt, in the order of ranks */
+	uint32_t n_nodes;  /* of its attempt */
 	uint64_t gpus;
 	uint32_t cpus, grace_s, uid;
 	uint64_t mem_mb, epoch, gpu_mem_mb; /* gpu_mem_mb: nominal, each */
-	usec_t order_time, start_time;
+	usec_t order_time, start_time, end_time;
+	uint64_t elapsed_s;
+	uint32_t exit_code, exit_signal;
+	enum end_cause cause; /* END_NONE: it has not ended */
+	const char *detail;   /* how it ended, for people; "" */
 };
-bool core_run_view(const struct core *core, struct run_id id, struct run_view *view);
+bool core_run_view(
+        const struct core *core, struct run_id id, struct clocks now, struct run_view *view);
+/* The run of the next rank of a job's present or last attempt; *rank is the one to begin with, and
+ * goes on. False: no more. */
+bool core_job_run_next(const struct core *core, uint64_t job, uint32_t *rank, struct clocks now,
+        struct run_view *view);
 
 struct gpu_use {
 	const char *type;

@@ -10,7 +10,9 @@
  *	operate.c  EV_NODE_CONTROL, fencing
  *	agent.c    EV_AGENT_UP, GONE, HEARTBEAT
  *	report.c   EV_RUN_REPORT, and what registrations say of runs
- *	life.c     a job's way from start to end: every job_move() and run_move() is there
+ *	life.c     a job's way from start to end: every job_move() is there
+ *	attempt.c  the runs of one attempt at a job, as a whole
+ *	runlife.c  a run's way and its booking: every run_move() is there
  *	timers.c   EV_CLOCK
  *	never.c    what could never run, and why not
  *	why.c      verdicts as words
@@ -73,19 +75,74 @@ struct core {
 
 /* --- life.c ---------------------------------------------------------------------------------- */
 
+#define LAUNCH_TRIES 3
+
 /* A PENDING job may start if nothing of this speaks against it; put it into or take it out of the
  * scheduler accordingly. Idempotent. */
 void job_consider(struct core *core, struct job *job);
 /* Take it out before what the class is made of changes. */
 void job_withdraw(struct core *core, struct job *job);
 
-/* Order a run of a PENDING job at a place. */
-void job_start(struct core *core, struct job *job, const struct place *place);
-/* Tell its present run to end: COMPLETING until it has. */
+/* Order an attempt at a PENDING job: a run at each place, ranks by the names of the nodes. */
+void job_start(struct core *core, struct job *job, const struct places *places);
+/* Tell its present attempt to end: COMPLETING until all of it has. */
 void job_stop(struct core *core, struct job *job, enum end_cause cause, const char *by_user,
         bool requeue);
 /* A PENDING job ends without having run. */
 void job_cancel_pending(struct core *core, struct job *job);
+/* Will it be started again when its present attempt has ended? */
+bool job_comes_again(const struct job *job);
+
+/* For runlife.c: a run of its present attempt runs; a run of it is over. */
+void job_runs(struct core *core, struct job *job);
+void job_run_over(struct core *core, struct job *job, const struct run *run);
+/* Is the unknown run of a report one of this job's, so that the job goes on with it? It does. */
+bool job_takes(const struct job *job, const struct run_report *report);
+void job_adopts(struct core *core, struct job *job, struct run *run);
+
+/* Ended in this life or before it: when it may be retired. */
+void job_list_ended(struct core *core, struct job *job, usec_t mono);
+void jobs_retire_old(struct core *core);
+
+/* --- attempt.c ------------------------------------------------------------------------------- */
+
+void run_attach(struct job *job, struct run *run); /* to its job's list */
+/* The first rank that is known of the present or last attempt (NULL: none yet); the next. */
+struct run *job_run(const struct job *job);
+struct run *run_next_rank(const struct run *run);
+const struct run *run_first_rank(const struct run *run); /* of its attempt */
+bool run_of_present(const struct run *run);              /* of its job's present or last attempt? */
+
+const struct run *job_stray(const struct job *job);  /* a run that should not be there */
+uint32_t job_starts(const struct job *job);          /* attempts that a launcher began */
+uint32_t job_launch_failures(const struct job *job); /* attempts */
+
+bool run_lives(const struct run *run);      /* neither over nor a stray */
+bool run_ended_well(const struct run *run); /* by itself, with exit code 0 */
+
+/* Of the present or last attempt: does any run live? Are all its ranks known? Do or did all run,
+ * and none ended badly? Was its end asked for, by an operator or by the scheduler? */
+bool attempt_lives(const struct job *job);
+bool attempt_whole(const struct job *job);
+bool attempt_runs(const struct job *job);
+bool attempt_asked(const struct job *job);
+/* The run by which the job is judged. */
+const struct run *attempt_decisive(const struct job *job);
+usec_t attempt_start_time(const struct job *job); /* wall, of the first to run; 0: none */
+usec_t attempt_end_time(const struct job *job);   /* wall, of the last; 0: none */
+/* Its runs have become others: know its nodes again. */
+void attempt_name_nodes(struct core *core, struct job *job);
+const char *attempt_nodes(const struct run *run); /* hostlist, in the order of ranks */
+
+/* --- runlife.c ------------------------------------------------------------------------------- */
+
+/* A run of an attempt on `nodes` nodes is made, booked and ordered. */
+void run_start(struct core *core, struct job *job, struct run_id id, uint32_t nodes,
+        const struct place *place);
+void run_book(struct core *core, struct run *run, struct node *node);
+void run_hold(struct core *core, struct run *run); /* of a linked run: in another ledger */
+/* Its end is wanted: tell the node, if it can be told now. */
+void end_run_order(struct core *core, struct run *run, const char *by_user);
 
 /* The node's word: the run's program runs, the run has a record, it has ended, never was. */
 void run_says_starting(struct core *core, struct run *run, const struct run_report *report);
@@ -99,19 +156,6 @@ void node_runs_gone(struct core *core, struct node *node, const char *why);
 /* A run that is alive on its node and has no business to be. */
 void run_stray(struct core *core, struct run *run, const struct run_report *report);
 struct run *run_adopt(struct core *core, struct node *node, const struct run_report *report);
-
-void run_book(struct core *core, struct run *run, struct node *node);
-void run_hold(struct core *core, struct run *run);  /* of a linked run: in another ledger */
-void run_attach(struct job *job, struct run *run);  /* to its job's list, latest first */
-struct run *job_run(const struct job *job);         /* the present or last run; NULL: none yet */
-const struct run *job_stray(const struct job *job); /* an attempt that should not be there */
-uint32_t job_starts(const struct job *job);         /* attempts that the launcher began */
-uint32_t job_launch_failures(const struct job *job);
-/* Ended in this life or before it: when it may be retired. */
-void job_list_ended(struct core *core, struct job *job, usec_t mono);
-void jobs_retire_old(struct core *core);
-
-void end_run_order(struct core *core, struct run *run, const char *by_user, bool requeue);
 
 /* --- the rest -------------------------------------------------------------------------------- */
 

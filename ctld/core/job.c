@@ -219,7 +219,7 @@ static int decode_own(struct jobs *jobs, struct job *job, const struct row *row,
 		return -1;
 	if (i->hold > HOLD_ADMIN)
 		return row_error(row, COL_JOB_hold, err, "no such kind of hold");
-	if (i->end_cause > END_DRAIN)
+	if (i->end_cause > END_CAUSE_LAST)
 		return row_error(row, COL_JOB_end_cause, err, "no such cause");
 	if (v[COL_JOB_nonce].n != NONCE_BYTES)
 		return row_error(row, COL_JOB_nonce, err, "wrong length");

@@ -1,15 +1,20 @@
 /* life.c - a job's way from start to end
  *
- * All moves of jobs and runs are here. Update and action stay together: whoever calls says what
- * happened, and what follows from it (a release of GPUs, a requeue, waiters to be told) is done at
- * once. Each function may be called again without harm.
+ * All moves of jobs are here. Update and action stay together: whoever calls says what happened,
+ * and what follows from it (a requeue, waiters to be told) is done at once. Each function may be
+ * called again without harm.
+ *
+ * A job has one attempt at a time, on one node or on many (attempt.c). Its runs go their own ways
+ * (runlife.c) and say here what concerns the job: one runs, one is over.
  */
+#include <assert.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
+#include "common/hostlist.h"
+#include "common/xalloc.h"
 #include "ctld/core/internal.h"
-
-#define LAUNCH_TRIES 3
 
 /* --- counting and telling -------------------------------------------------------------------- */
 
@@ -79,148 +84,7 @@ void job_consider(struct core *core, struct job *job)
 		sched_add(core->sched, job);
 }
 
-/* --- runs and their bookings ----------------------------------------------------------------- */
-
-void run_attach(struct job *job, struct run *run)
-{
-	struct run **at = &job_link(job)->runs;
-
-	/* Attempts backwards, the ranks of each forwards. */
-	while (*at && (run_info(*at)->id.attempt > run_info(run)->id.attempt ||
-	                      (run_info(*at)->id.attempt == run_info(run)->id.attempt &&
-	                              run_info(*at)->id.rank < run_info(run)->id.rank)))
-		at = &run_link(*at)->next_of_job;
-	run_link(run)->next_of_job = *at;
-	run_link(run)->job = job;
-	*at = run;
-}
-
-struct run *job_run(const struct job *job)
-{
-	struct run *run = job_link_of(job)->runs;
-
-	/* A higher attempt is not ours: it was adopted. */
-	while (run && run_info(run)->id.attempt > job_info(job)->attempt)
-		run = run_link(run)->next_of_job;
-	return run && run_info(run)->id.attempt == job_info(job)->attempt ? run : NULL;
-}
-
-const struct run *job_stray(const struct job *job)
-{
-	const struct run *run = job_link_of(job)->runs;
-
-	while (run && run_info(run)->state != RUN_STRAY)
-		run = run_link_of(run)->next_of_job;
-	return run;
-}
-
-uint32_t job_starts(const struct job *job)
-{
-	const struct run *run;
-	uint32_t n = 0;
-
-	for (run = job_link_of(job)->runs; run; run = run_link_of(run)->next_of_job)
-		n += run_started(run);
-	return n;
-}
-
-uint32_t job_launch_failures(const struct job *job)
-{
-	const struct run *run;
-	uint32_t n = 0;
-
-	for (run = job_link_of(job)->runs; run; run = run_link_of(run)->next_of_job)
-		n += run_info(run)->end_cause == END_LAUNCH;
-	return n;
-}
-
-static struct place run_place(const struct run *run)
-{
-	const struct run_info *i = run_info(run);
-
-	return (struct place){ .node = node_link_of(run_link_of(run)->node)->index,
-		.cpus = i->cpus,
-		.mem_mb = i->mem_mb,
-		.gpus = run_link_of(run)->booked };
-}
-
-void run_hold(struct core *core, struct run *run)
-{
-	uint32_t index = node_link(run_link(run)->node)->index;
-	struct place place;
-
-	core->ledger_seen++;
-	run_link(run)->booked = run_info(run)->gpus;
-	if (index == NODE_LEFT)
-		return;
-	/* A stray may sit on GPUs that were given to somebody else: they are booked once. */
-	run_link(run)->booked &= ~ledger_gpus_used(core->ledger, index);
-	place = run_place(run);
-	ledger_take(core->ledger, &place);
-}
-
-static void unbook(struct core *core, struct run *run)
-{
-	struct node *node = run_link(run)->node;
-	uint32_t index;
-
-	if (!node)
-		return;
-	index = node_link(node)->index;
-	core->ledger_seen++;
-	if (index != NODE_LEFT) {
-		struct place place = run_place(run);
-
-		ledger_release(core->ledger, &place);
-	}
-	node_unlink_run(run);
-	if (index != NODE_LEFT)
-		sched_node_freed(core->sched, index);
-}
-
-void run_book(struct core *core, struct run *run, struct node *node)
-{
-	node_link_run(node, run);
-	run_hold(core, run);
-}
-
-/* An order to the run's node; NULL: it cannot be told now. It will be when it registers. */
-static struct effect *order(
-        struct core *core, enum effect_kind kind, const struct run *run, const struct node *node)
-{
-	const struct node_link *l = node ? node_link_of(node) : NULL;
-	struct effect *e;
-
-	if (!l || !l->session || core->suspended)
-		return NULL;
-	e = effects_add(core->effects, kind);
-	e->node = l->index;
-	e->session = l->session;
-	e->run.run = run_info(run)->id;
-	return e;
-}
-
-void end_run_order(struct core *core, struct run *run, const char *by_user, bool requeue)
-{
-	const char *user = effects_text(core->effects, by_user);
-	const struct job *job = run_link(run)->job;
-	uint32_t p = job ? job_partition(core, job) : CLASS_NO_PARTITION;
-	struct effect *e = order(core, EFFECT_END_RUN, run, run_link(run)->node);
-
-	if (!e)
-		return;
-	e->run.cause = run_info(run)->end_wanted;
-	e->run.grace_s =
-	        p == CLASS_NO_PARTITION ? NO_PARTITION_GRACE_S : core->conf->partitions[p].grace_s;
-	e->run.by_user = user;
-	e->run.requeue = requeue;
-}
-
-/* The node may drop its record, once the end is committed here. */
-static void forget_order(struct core *core, const struct run *run, const struct node *node)
-{
-	order(core, EFFECT_FORGET_RUN, run, node);
-}
+/* --- the start ------------------------------------------------------------------------------- */
 
 /* Adopted runs may have numbers of their own. */
 static uint32_t next_attempt(const struct job *job)
@@ -233,36 +97,75 @@ static uint32_t next_attempt(const struct job *job)
 	return attempt + 1;
 }
 
-/* --- the start ------------------------------------------------------------------------------- */
+/* A place and what its rank goes by: the order in which people and hostlists have the nodes. */
+struct seat {
+	const char *node;
+	const struct place *place;
+};
 
-void job_start(struct core *core, struct job *job, const struct place *place)
+static int by_node(const void *x, const void *y)
 {
-	struct node *node = nodes_at(core->nodes, place->node);
-	const struct job_info *i = job_info(job);
-	struct run_info info = {
-		.id = { i->id, 0, next_attempt(job) },
-		.node = node_info(node)->name,
-		.gpu_type = place->gpus ? core->conf->gpu_types[place->type].name : "",
-		.incarnation = node_info(node)->incarnation,
-		.gpus = place->gpus,
-		.mem_mb = place->mem_mb,
-		.cpus = place->cpus,
-		.epoch = meta_epoch(core->meta),
-		.order_time = core->now.wall,
-		.uid = i->uid,
-		.state = RUN_ORDERED,
-	};
-	struct run *run;
+	return hostlist_name_compare(
+	        ((const struct seat *)x)->node, ((const struct seat *)y)->node);
+}
 
+void job_start(struct core *core, struct job *job, const struct places *places)
+{
+	struct seat *seats = xcalloc(places->n, sizeof(*seats));
+	uint32_t attempt = next_attempt(job), n = (uint32_t)places->n, rank;
+
+	assert(n);
+	for (rank = 0; rank < n; rank++)
+		seats[rank] = (struct seat){ core->conf->nodes[places->v[rank].node].name,
+			&places->v[rank] };
+	qsort(seats, n, sizeof(*seats), by_node);
 	job_withdraw(core, job);
-	job_set_attempt(core->jobs, job, info.id.attempt);
+	job_set_attempt(core->jobs, job, attempt);
 	move(core, job, JOB_CONFIGURING);
-	run = runs_add(core->runs, &info);
-	run_attach(job, run);
-	run_book(core, run, node);
-	run_link(run)->ordered_session = node_link(node)->session;
-	order(core, EFFECT_START_RUN, run, node);
+	for (rank = n; rank-- > 0;) {
+		/* A node is one rank's: whoever chose the places is to see to that. */
+		assert(!rank || seats[rank].place->node != seats[rank - 1].place->node);
+		run_start(core, job, (struct run_id){ job_id(job), 0, attempt, rank }, n,
+		        seats[rank].place);
+	}
+	attempt_name_nodes(core, job);
 	core->n_started++;
+	free(seats);
+}
+
+bool job_takes(const struct job *job, const struct run_report *r)
+{
+	const struct job_info *i = job_info(job);
+	const struct run *run = job_run(job);
+
+	if (i->uid != r->uid || job_state_ended(i->state))
+		return false;
+	if (i->state == JOB_PENDING)
+		return r->run.attempt > i->attempt;
+	/* Another rank of an attempt that is being taken over. */
+	return r->run.attempt == i->attempt && r->nodes == run_info(run)->nodes &&
+	       !attempt_whole(job);
+}
+
+void job_adopts(struct core *core, struct job *job, struct run *run)
+{
+	if (job_info(job)->state == JOB_PENDING) {
+		job_withdraw(core, job);
+		job_set_attempt(core->jobs, job, run_info(run)->id.attempt);
+		move(core, job, JOB_CONFIGURING);
+	}
+	/* Then the attempt is being ended; the node is told in the answer to its registration. */
+	if (job_info(job)->state == JOB_COMPLETING)
+		run_set_end_wanted(core->runs, run, END_PEER);
+	attempt_name_nodes(core, job);
+}
+
+void job_runs(struct core *core, struct job *job)
+{
+	if (job_info(job)->state != JOB_CONFIGURING || !attempt_runs(job))
+		return;
+	job_set_start(core->jobs, job, attempt_start_time(job));
+	move(core, job, JOB_RUNNING);
 }
 
 /* --- the end --------------------------------------------------------------------------------- */
@@ -301,22 +204,7 @@ void job_cancel_pending(struct core *core, struct job *job)
 	job_end(core, job, JOB_CANCELLED);
 }
 
-void job_stop(
-        struct core *core, struct job *job, enum end_cause cause, const char *by_user, bool requeue)
-{
-	struct run *run = job_run(job);
-
-	/* What is to become of the job is its own; that the run must end is the run's. */
-	job_set_end_cause(core->jobs, job, requeue ? END_NONE : cause);
-	if (job_info(job)->state != JOB_COMPLETING)
-		move(core, job, JOB_COMPLETING);
-	if (run_info(run)->end_wanted == END_NONE) {
-		run_set_end_wanted(core->runs, run, cause);
-		end_run_order(core, run, by_user, requeue);
-	}
-}
-
-/* What becomes of a job whose run ended for this cause, when nobody asked for it. */
+/* What becomes of a job whose attempt ended for this cause, when nobody asked for it. */
 static const struct {
 	enum job_state state;
 	bool again; /* requeue, where its owner allows */
@@ -331,7 +219,53 @@ static const struct {
 	[END_LOST] = { JOB_NODE_FAIL, true },
 	[END_OUT_OF_MEMORY] = { JOB_OUT_OF_MEMORY, false },
 	[END_DRAIN] = { JOB_NODE_FAIL, true },
+	[END_PEER] = { JOB_NODE_FAIL, true },
 };
+
+static bool not_launched(const struct run *run)
+{
+	return run_info(run)->state == RUN_NEVER || run_info(run)->end_cause == END_LAUNCH;
+}
+
+/* Is the job to be started again when its present attempt is over? */
+static bool comes_again(const struct job *job, const struct run *decisive)
+{
+	const struct job_info *i = job_info(job);
+
+	if (i->end_cause != END_NONE || job_starts(job) >= i->max_attempts)
+		return false;
+	return attempt_asked(job) || not_launched(decisive) || !attempt_whole(job) ||
+	       (outcomes[run_info(decisive)->end_cause].again && i->requeue);
+}
+
+bool job_comes_again(const struct job *job)
+{
+	return job_info(job)->state == JOB_PENDING || comes_again(job, attempt_decisive(job));
+}
+
+/* Everybody who still lives; those who were told already are not told otherwise. */
+static void end_attempt(
+        struct core *core, struct job *job, enum end_cause cause, const char *by_user)
+{
+	struct run *run;
+
+	if (job_info(job)->state != JOB_COMPLETING)
+		move(core, job, JOB_COMPLETING);
+	for (run = job_run(job); run; run = run_next_rank(run)) {
+		if (run_lives(run) && run_info(run)->end_wanted == END_NONE) {
+			run_set_end_wanted(core->runs, run, cause);
+			end_run_order(core, run, by_user);
+		}
+	}
+}
+
+void job_stop(
+        struct core *core, struct job *job, enum end_cause cause, const char *by_user, bool requeue)
+{
+	/* What is to become of the job is its own; that its runs must end is the runs'. */
+	job_set_end_cause(core->jobs, job, requeue ? END_NONE : cause);
+	end_attempt(core, job, cause, by_user);
+}
 
 static void job_again(struct core *core, struct job *job)
 {
@@ -340,23 +274,12 @@ static void job_again(struct core *core, struct job *job)
 	job_consider(core, job);
 }
 
-/* A node on which nothing can be started must not hold the whole queue, job by job. Three failures
- * in a row, and not of one user alone: then it is the node's fault, and it takes no more. */
-static void node_not_launched(struct core *core, const struct run *run)
+/* Hold it, and say why. */
+static void hold_back(struct core *core, struct job *job, const struct run *run, const char *text)
 {
-	struct node *node = nodes_find(core->nodes, run_info(run)->node);
-	struct node_link *l = node_link(node);
-	char text[300];
-
-	l->others_failed |= l->launch_failures && l->failed_uid != run_info(run)->uid;
-	l->failed_uid = run_info(run)->uid;
-	if (++l->launch_failures < LAUNCH_TRIES || !l->others_failed || node_info(node)->drain)
-		return;
-	snprintf(text, sizeof(text), "%u launches in a row failed, the last: %.200s",
-	        l->launch_failures, run_info(run)->detail);
-	node_set_admin(core->nodes, node, true, node_info(node)->down, text, 0, core->now.wall);
-	audit_note(core, "node.drain", NULL, 0, node_info(node)->name, text);
-	node_settle(core, node);
+	job_set_hold(core->jobs, job, HOLD_USER);
+	job_set_comment(core->jobs, job, text);
+	audit_note(core, "job.hold", NULL, job_id(job), run_info(run)->node, text);
 }
 
 /* It could not be started: try again, elsewhere if it comes so, and at last hold it. */
@@ -365,15 +288,25 @@ static void job_not_launched(struct core *core, struct job *job, const struct ru
 	uint32_t failures = job_launch_failures(job);
 	char text[300];
 
-	if (run_info(run)->end_cause == END_LAUNCH)
-		node_not_launched(core, run);
 	if (run_info(run)->end_cause == END_LAUNCH && failures % LAUNCH_TRIES == 0) {
 		snprintf(text, sizeof(text), "launch failed %u times, the last on %s: %.180s",
 		        failures, run_info(run)->node, run_info(run)->detail);
-		job_set_hold(core->jobs, job, HOLD_USER);
-		job_set_comment(core->jobs, job, text);
-		audit_note(core, "job.hold", NULL, job_id(job), run_info(run)->node, text);
+		hold_back(core, job, run, text);
 	}
+	job_again(core, job);
+}
+
+/* Of an attempt that was taken over some ranks never turned up. Perhaps they live somewhere: the
+ * next attempt must not start beside them by itself. */
+static void job_not_whole(struct core *core, struct job *job, const struct run *run)
+{
+	char text[300];
+
+	snprintf(text, sizeof(text),
+	        "attempt %u had %u nodes, and not all of them have said how it ended: release the "
+	        "job when nothing of it runs any more",
+	        run_info(run)->id.attempt, run_info(run)->nodes);
+	hold_back(core, job, run, text);
 	job_again(core, job);
 }
 
@@ -388,216 +321,61 @@ static void say_requeued(struct core *core, struct job *job, const struct run *r
 	audit_note(core, "job.requeue", NULL, job_id(job), run_info(run)->node, text);
 }
 
-/* The present run of the job is over: what now? */
-static void job_after_run(struct core *core, struct job *job, const struct run *run)
+/* The state in which it ends. */
+static enum job_state end_state(const struct job *job, const struct run *run)
 {
 	const struct run_info *r = run_info(run);
-	const struct job_info *i = job_info(job);
 	enum job_state state = outcomes[r->end_cause].state;
-	bool asked = r->end_wanted != END_NONE && i->end_cause == END_NONE;
-	bool left = job_starts(job) < i->max_attempts;
 
-	if (i->end_cause == END_CANCEL) {
-		state = JOB_CANCELLED;
-	} else if (r->state == RUN_NEVER || r->end_cause == END_LAUNCH) {
+	if (job_info(job)->end_cause == END_CANCEL)
+		return JOB_CANCELLED;
+	if (!attempt_whole(job) || (r->state == RUN_NEVER && r->end_cause == END_NONE))
+		return JOB_NODE_FAIL;
+	return state == JOB_COMPLETED && (r->exit_code || r->exit_signal) ? JOB_FAILED : state;
+}
+
+/* Nothing of the present attempt lives any more: what now? */
+static void job_after_attempt(struct core *core, struct job *job)
+{
+	const struct run *run = attempt_decisive(job);
+	const struct run_info *r = run_info(run);
+	usec_t end = attempt_end_time(job);
+	bool again = comes_again(job, run);
+
+	if (attempt_start_time(job))
+		job_set_start(core->jobs, job, attempt_start_time(job));
+	if (again && !attempt_whole(job)) {
+		job_not_whole(core, job, run);
+	} else if (again && not_launched(run)) {
 		job_not_launched(core, job, run);
-		return;
-	} else if (left && (asked || (outcomes[r->end_cause].again && i->requeue))) {
-		if (!asked)
+	} else if (again) {
+		if (!attempt_asked(job))
 			say_requeued(core, job, run);
 		job_again(core, job);
-		return;
-	} else if (state == JOB_COMPLETED && (r->exit_code || r->exit_signal)) {
-		state = JOB_FAILED;
+	} else {
+		enum job_state state = end_state(job, run);
+
+		if (job_info(job)->end_cause == END_NONE)
+			job_set_end_cause(core->jobs, job, r->end_cause);
+		job_set_end(
+		        core->jobs, job, end ? end : core->now.wall, r->exit_code, r->exit_signal);
+		job_end(core, job, state);
 	}
-	if (i->end_cause == END_NONE)
-		job_set_end_cause(core->jobs, job, r->end_cause);
-	job_set_end(core->jobs, job, r->end_time ? r->end_time : core->now.wall, r->exit_code,
-	        r->exit_signal);
-	job_end(core, job, state);
 }
 
-/* The run is over, and its record is set. */
-static void run_over_now(struct core *core, struct run *run, enum run_state state)
+void job_run_over(struct core *core, struct job *job, const struct run *run)
 {
-	struct job *job = run_link(run)->job;
-	bool stray = run_info(run)->state == RUN_STRAY;
+	enum job_state state = job_info(job)->state;
 
-	unbook(core, run);
-	run_move(core->runs, run, state);
-	if (!job) {
-		runs_retire(core->runs, run);
-		return;
-	}
-	if (stray)
-		job_consider(core, job);
 	/* An attempt that was given up, or superseded, changes nothing but itself. */
-	if (!stray && run == job_run(job) && job_info(job)->state != JOB_PENDING &&
-	        !job_state_ended(job_info(job)->state)) {
-		if (run_info(run)->start_time)
-			job_set_start(core->jobs, job, run_info(run)->start_time);
-		job_after_run(core, job, run);
-	}
-}
-
-/* --- what nodes say -------------------------------------------------------------------------- */
-
-void run_says_starting(struct core *core, struct run *run, const struct run_report *report)
-{
-	(void)report;
-	if (run_info(run)->state == RUN_ORDERED)
-		run_move(core->runs, run, RUN_STARTING);
-}
-
-void run_says_running(struct core *core, struct run *run, const struct run_report *report)
-{
-	struct job *job = run_link(run)->job;
-	usec_t elapsed = report->elapsed_us > INT64_MAX / 2 ? 0 : (usec_t)report->elapsed_us;
-
-	if (!run_link(run)->started_known) {
-		run_link(run)->started = core->now.mono - elapsed;
-		run_link(run)->started_known = true;
-	}
-	if (run_info(run)->state != RUN_ORDERED && run_info(run)->state != RUN_STARTING)
+	if (!run_of_present(run) || state == JOB_PENDING || job_state_ended(state))
 		return;
-	run_move(core->runs, run, RUN_RUNNING);
-	if (run_link(run)->node) {
-		node_link(run_link(run)->node)->launch_failures = 0;
-		node_link(run_link(run)->node)->others_failed = false;
-	}
-	run_set_start(core->runs, run, report->start_time ? report->start_time : core->now.wall);
-	if (!job || run != job_run(job))
-		return;
-	job_set_start(core->jobs, job, run_info(run)->start_time);
-	if (job_info(job)->state == JOB_CONFIGURING)
-		move(core, job, JOB_RUNNING);
-}
-
-void run_says_ended(struct core *core, struct run *run, const struct run_report *report)
-{
-	struct node *node = run_link(run)->node;
-
-	if (!node)
-		node = nodes_find(core->nodes, run_info(run)->node);
-	forget_order(core, run, node);
-	if (!run_over(run)) {
-		run_set_end(core->runs, run, report);
-		run_over_now(core, run, RUN_ENDED);
-	} else if (run_info(run)->state == RUN_ENDED && run_info(run)->end_cause == END_NODE_FAIL &&
-	           report->cause != END_NODE_FAIL) {
-		/* Given up too early, and here is its true record: the run's and its usage's. */
-		run_set_end(core->runs, run, report);
-	}
-}
-
-void run_says_never(struct core *core, struct run *run, const struct run_report *report)
-{
-	struct node *node = run_link(run)->node;
-	struct run_report end = *report;
-	const struct run_info *i = run_info(run);
-	bool refused;
-
-	if (!node)
-		node = nodes_find(core->nodes, i->node);
-	forget_order(core, run, node);
-	if (run_over(run))
-		return;
-	end.start_time = end.elapsed_us = 0;
-	end.end_time = core->now.wall;
-	if (i->state == RUN_RUNNING || i->state == RUN_STRAY) {
-		/* It was there, and the node knows nothing of it any more. */
-		run_gone(core, run, END_LOST, "its node has no record of it any more");
-		return;
-	}
-	/* The order was lost with the session it went out in, or the launcher refused it. */
-	refused = i->state == RUN_STARTING ||
-	          (node && run_link(run)->ordered_session == node_link(node)->session &&
-	                  i->end_wanted == END_NONE);
-	end.cause = refused ? END_LAUNCH : END_NONE;
-	run_set_end(core->runs, run, &end);
-	run_over_now(core, run, RUN_NEVER);
-}
-
-void run_gone(struct core *core, struct run *run, enum end_cause cause, const char *why)
-{
-	const struct run_info *i = run_info(run);
-	struct run_report end = { .start_time = i->start_time,
-		.end_time = core->now.wall,
-		.cause = cause,
-		.detail = why };
-
-	if (run_over(run))
-		return;
-	if (run_link(run)->started_known)
-		end.elapsed_us = (uint64_t)(core->now.mono - run_link(run)->started);
-	else if (i->start_time && core->now.wall > i->start_time)
-		end.elapsed_us = (uint64_t)(core->now.wall - i->start_time);
-	run_set_end(core->runs, run, &end);
-	run_over_now(core, run, RUN_ENDED);
-}
-
-void node_runs_gone(struct core *core, struct node *node, const char *why)
-{
-	while (node_link(node)->runs)
-		run_gone(core, node_link(node)->runs, END_NODE_FAIL, why);
-}
-
-/* --- strays ---------------------------------------------------------------------------------- */
-
-void run_stray(struct core *core, struct run *run, const struct run_report *report)
-{
-	struct node *node = nodes_find(core->nodes, run_info(run)->node);
-
-	(void)report;
-	run_move(core->runs, run, RUN_STRAY);
-	run_book(core, run, node);
-	run_set_end_wanted(core->runs, run, END_NODE_FAIL);
-	end_run_order(core, run, "", false);
-	/* If its job waits for another attempt: not beside this one. */
-	if (run_link(run)->job)
-		job_consider(core, run_link(run)->job);
-	audit_note(core, "run.stray", NULL, run_info(run)->id.job, run_info(run)->node,
-	        "alive, though it was given up: told to end");
-}
-
-struct run *run_adopt(struct core *core, struct node *node, const struct run_report *r)
-{
-	struct job *job = jobs_find(core->jobs, r->run.job);
-	struct run_info info = {
-		.id = r->run,
-		.node = node_info(node)->name,
-		.gpu_type = r->gpu_type,
-		.incarnation = r->incarnation,
-		.gpus = r->gpus,
-		.mem_mb = r->mem_mb,
-		.cpus = r->cpus,
-		.epoch = r->epoch,
-		.order_time = r->start_time,
-		.start_time = r->start_time,
-		.uid = r->uid,
-		.state = RUN_STRAY,
-	};
-	bool ours = job && job_info(job)->state == JOB_PENDING && job_info(job)->uid == r->uid &&
-	            r->run.attempt > job_info(job)->attempt;
-	struct run *run;
-
-	if (ours)
-		info.state = RUN_ORDERED;
-	run = runs_add(core->runs, &info);
-	if (job)
-		run_attach(job, run);
-	run_book(core, run, node);
-	if (job && !ours)
-		job_consider(core, job);
-	if (ours) {
-		job_withdraw(core, job);
-		job_set_attempt(core->jobs, job, r->run.attempt);
-		move(core, job, JOB_CONFIGURING);
-	}
-	audit_note(core, "run.adopt", NULL, r->run.job, node_info(node)->name,
-	        ours ? "alive, and unknown until now: taken over"
-	             : "alive, and of no job that is known: its GPUs stay booked");
-	return run;
+	if (!attempt_lives(job))
+		job_after_attempt(core, job);
+	else if (run_ended_well(run))
+		job_runs(core, job);
+	else
+		end_attempt(core, job, END_PEER, "");
 }
 
 /* --- history --------------------------------------------------------------------------------- */

@@ -43,9 +43,9 @@ static int bad_run(const struct run *run, struct error *err, const char *what)
 {
 	const struct run_info *i = run_info(run);
 
-	return error_set(err, ERR_INTERNAL, "run %llu.%u, %s on %s: %s",
-	        (unsigned long long)i->id.job, i->id.attempt, run_state_name(i->state), i->node,
-	        what);
+	return error_set(err, ERR_INTERNAL, "run %llu.%u.%u, %s on %s: %s",
+	        (unsigned long long)i->id.job, i->id.attempt, i->id.rank, run_state_name(i->state),
+	        i->node, what);
 }
 
 /* Give each run to its job, and let those that are not over hold what they hold. Strays come last:
@@ -55,7 +55,8 @@ static int adopt_rows(struct core *core, struct run **v, size_t n, struct error 
 	size_t i;
 	int strays;
 
-	for (i = 0; i < n; i++) {
+	/* Backwards: each is then the first of its job, or near it. */
+	for (i = n; i-- > 0;) {
 		struct job *job = jobs_find(core->jobs, run_info(v[i])->id.job);
 
 		if (job)
@@ -85,7 +86,7 @@ static int check_job(const struct core *core, const struct job *job, struct erro
 {
 	const struct job_info *i = job_info(job);
 	const struct run *run = job_run(job);
-	bool runs = run && !run_over(run) && run_info(run)->state != RUN_STRAY;
+	bool runs = attempt_lives(job);
 	bool should = i->state != JOB_PENDING && !job_state_ended(i->state);
 
 	if (i->id >= meta_next_job(core->meta))
@@ -138,6 +139,7 @@ static int take_jobs(struct core *core, struct error *err)
 	for (job = jobs_next(core->jobs, 0); job; job = jobs_next(core->jobs, job_id(job))) {
 		if (check_job(core, job, err) < 0)
 			return -1;
+		attempt_name_nodes(core, job);
 		if (job_info(job)->state == JOB_PENDING && job_signature_old(core, job))
 			job_expires(core, job);
 		job_consider(core, job);

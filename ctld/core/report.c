@@ -35,11 +35,9 @@ static struct run *unknown(
         struct core *core, struct node *node, const struct run_report *report, bool whole)
 {
 	const struct job *job = jobs_find(core->jobs, report->run.job);
-	bool of_waiting = job && job_info(job)->state == JOB_PENDING &&
-	                  job_info(job)->uid == report->uid &&
-	                  report->run.attempt > job_info(job)->attempt;
 
-	if (whole && (states[report->state].alive || (of_waiting && report->state == REPORT_ENDED)))
+	if (whole && (states[report->state].alive ||
+	                     (report->state == REPORT_ENDED && job && job_takes(job, report))))
 		return run_adopt(core, node, report);
 	if (!states[report->state].alive)
 		forget_unknown(core, node, report->run);
@@ -52,7 +50,8 @@ void report_apply(struct core *core, struct node *node, const struct run_report 
 	bool alive;
 
 	if (report->state < REPORT_STARTING || report->state > REPORT_NEVER ||
-	        report->cause > END_DRAIN || !report->run.job || !report->run.attempt)
+	        report->cause > END_CAUSE_LAST || !report->run.job || !report->run.attempt ||
+	        (report->nodes && report->run.rank >= report->nodes))
 		return;
 	alive = states[report->state].alive;
 	if (!run)

@@ -97,7 +97,8 @@
 	X(detail, TEXT, _)                                                         \
 	X(cpu_time_us, INT, _)                                                     \
 	X(max_rss_kb, INT, _)                                                      \
-	X(uid, INT, _)
+	X(uid, INT, _)                                                             \
+	X(nodes, INT, _)        /* of the attempt */
 
 #define NONCE_COLUMNS(X) /* (uid, nonce) -> job: a repeated submit is answered, not repeated */ \
 	X(uid, INT, K)                                                             \

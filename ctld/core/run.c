@@ -97,6 +97,7 @@ void run_free(struct runs *runs, struct run *run)
 	strings_drop(runs->strings, run->info.gpu_type);
 	strings_drop(runs->strings, run->info.incarnation);
 	strings_drop(runs->strings, run->info.detail);
+	strings_drop(runs->strings, run->link.nodes);
 	free(run);
 }
 
@@ -168,6 +169,7 @@ static const struct codec_column columns[COL_RUN_COUNT] = {
 	F(cpu_time_us),
 	F(max_rss_kb),
 	F(uid),
+	F(nodes),
 	/* the run's own: state */
 };
 #undef F
@@ -185,10 +187,12 @@ static int decode_own(struct run *run, const struct row *row, struct error *err)
 	const struct value *v = &row->v[COL_RUN_state];
 	int s;
 
-	if (run->info.end_cause > END_DRAIN)
+	if (run->info.end_cause > END_CAUSE_LAST)
 		return row_error(row, COL_RUN_end_cause, err, "no such cause");
-	if (run->info.end_wanted > END_DRAIN)
+	if (run->info.end_wanted > END_CAUSE_LAST)
 		return row_error(row, COL_RUN_end_wanted, err, "no such cause");
+	if (run->info.id.rank >= run->info.nodes)
+		return row_error(row, COL_RUN_rank, err, "beyond its attempt");
 	for (s = 0; s < RUN_STATE_COUNT; s++) {
 		if (strlen(run_states[s].name) == v->n && !memcmp(run_states[s].name, v->p, v->n)) {
 			run->info.state = (uint8_t)s;

@@ -1,4 +1,4 @@
-/* run.h - one attempt at a job on its node
+/* run.h - one attempt at a job on one of its nodes
  *
  *	ORDERED --> STARTING --> RUNNING --> ENDED
  *	   |           |                       |  ^
@@ -55,6 +55,7 @@ struct run_info {
 	uint64_t gpus, mem_mb, epoch, elapsed_us, cpu_time_us, max_rss_kb;
 	usec_t order_time, start_time, end_time; /* wall */
 	uint32_t cpus, exit_code, exit_signal, uid;
+	uint32_t nodes;     /* of its attempt: that many ranks */
 	uint8_t state;      /* enum run_state */
 	uint8_t end_wanted; /* enum end_cause */
 	uint8_t end_cause;  /* enum end_cause, as reported */
@@ -63,7 +64,9 @@ struct run_info {
 /* Volatile. */
 struct run_link {
 	struct job *job;         /* NULL: of no job we know */
-	struct run *next_of_job; /* the attempt before */
+	struct run *next_of_job; /* the next rank, or the attempt before */
+	const char *nodes;       /* kept: hostlist of its attempt; NULL: one node, or not the first
+	                            rank */
 	struct node *node;       /* on which it is booked; NULL: not booked */
 	struct run *next_of_node, *prev_of_node;
 	uint64_t booked;    /* the GPUs it holds in the ledger: all of info.gpus, unless stray */

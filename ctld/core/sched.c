@@ -10,7 +10,8 @@
 struct sched {
 	struct strings *strings;
 	const struct conf *conf;
-	const struct ledger *ledger;
+	struct ledger *ledger;
+	struct places places; /* of the pick */
 	struct classes *classes;
 	struct heap *ready;
 	const char **partitions; /* kept names, by number */
@@ -52,6 +53,7 @@ void sched_free(struct sched *s)
 	heap_free(s->ready);
 	classes_free(s->classes);
 	partitions_drop(s);
+	places_free(&s->places);
 	free(s->waiting);
 	free(s);
 }
@@ -241,7 +243,7 @@ void sched_remove(struct sched *s, struct job *job)
 	}
 }
 
-void sched_configure(struct sched *s, const struct conf *conf, const struct ledger *ledger)
+void sched_configure(struct sched *s, const struct conf *conf, struct ledger *ledger)
 {
 	size_t cursor = 0, p;
 	struct class *class;
@@ -283,6 +285,24 @@ static bool all_gone(const struct request *gpus)
 	return gpus->n > 0;
 }
 
+/* The best places now, alternatives in their order. */
+static bool find_places(struct sched *s, uint32_t partition, const struct ask *ask)
+{
+	const struct request *r = ask->gpus;
+	uint32_t a;
+
+	for (a = 0; a < (r->n ? r->n : 1); a++) {
+		const struct find find = { .alternative = a,
+			.type = r->n ? r->v[a].number : TYPE_NONE };
+
+		if (find.type != TYPE_GONE &&
+		        ledger_find(s->ledger, ledger_set_of(s->ledger, partition), ask, &find,
+		                &s->places))
+			return true;
+	}
+	return false;
+}
+
 enum sched_step sched_step(struct sched *s, struct sched_pick *pick)
 {
 	struct class *class = heap_first(s->ready);
@@ -303,9 +323,9 @@ enum sched_step sched_step(struct sched *s, struct sched_pick *pick)
 		verdict = VERDICT_PARTITION;
 	else if (all_gone(ask.gpus))
 		verdict = VERDICT_TYPE;
-	else if (ledger_can_start(
-	                 s->ledger, ledger_set_of(s->ledger, l->number), &ask, &pick->place)) {
+	else if (find_places(s, l->number, &ask)) {
 		pick->job = heap_first(l->queue);
+		pick->places = &s->places;
 		return SCHED_PICKED;
 	}
 	heap_remove(s->ready, l->slot);

@@ -23,7 +23,7 @@ struct sched;
 
 struct sched_pick {
 	struct job *job;
-	struct place place;
+	const struct places *places; /* PICKED: until the next step */
 };
 
 enum sched_step {
@@ -36,7 +36,7 @@ struct sched *sched_new(struct strings *strings, struct requests *requests, uint
 void sched_free(struct sched *s); /* NULL is fine; all jobs must be out */
 
 /* Another configuration (also the first) and its ledger: everything is to be tried again. */
-void sched_configure(struct sched *s, const struct conf *conf, const struct ledger *ledger);
+void sched_configure(struct sched *s, const struct conf *conf, struct ledger *ledger);
 
 /* The job has become eligible, is not any more. */
 void sched_add(struct sched *s, struct job *job);

@@ -29,23 +29,55 @@ static uint64_t run_elapsed_s(const struct run *run, struct clocks now)
 	return elapsed < 0 ? 0 : (uint64_t)(elapsed / USEC_PER_S);
 }
 
-static void view_run(const struct run *run, struct clocks now, struct job_view *v)
+/* How the run ended by which the job is judged; of several, which one it was. */
+static void say_ended(const struct run *run, struct job_view *v)
+{
+	const struct run_info *i = run_info(run);
+	char which[120] = "", how[40] = "";
+
+	if (i->end_cause == END_LAUNCH)
+		v->reason = "JobLaunchFailure";
+	if (i->nodes > 1 && !run_ended_well(run)) {
+		snprintf(which, sizeof(which), "rank %u on %.64s: ", i->id.rank, i->node);
+		if (i->end_cause <= END_EXIT && i->exit_signal)
+			snprintf(how, sizeof(how), "ended with signal %u", i->exit_signal);
+		else if (i->end_cause <= END_EXIT && i->exit_code)
+			snprintf(how, sizeof(how), "ended with exit code %u", i->exit_code);
+	}
+	snprintf(v->reason_text, sizeof(v->reason_text), "%s%s%s%.80s", which, how,
+	        *how && *i->detail ? ", " : "", i->detail);
+}
+
+static void say_unknown(const struct run *run, struct job_view *v)
 {
 	const struct node *node = run_link_of(run)->node;
 
-	v->node = run_info(run)->node;
-	v->nodes = run_info(run)->node;
-	v->n_nodes = 1;
-	v->gpu_type = run_info(run)->gpu_type;
-	v->gpu_set = run_info(run)->gpus;
-	v->elapsed_s = run_elapsed_s(run, now);
-	if (v->ended)
-		snprintf(v->reason_text, sizeof(v->reason_text), "%.250s", run_info(run)->detail);
 	if (!node || node_link_of(node)->hearing == NODE_HEARD)
 		return;
 	v->reason = "NodeUnknown";
 	snprintf(v->reason_text, sizeof(v->reason_text),
-	        "node %.80s is not heard of: nothing is known", v->node);
+	        "node %.80s is not heard of: nothing is known", run_info(run)->node);
+}
+
+static void view_runs(const struct job *job, struct clocks now, struct job_view *v)
+{
+	const struct run *first = job_run(job), *run;
+
+	v->node = run_info(first)->node;
+	v->nodes = attempt_nodes(first);
+	v->gpu_type = run_info(first)->gpu_type;
+	v->gpu_set = run_info(first)->gpus;
+	if (v->ended)
+		say_ended(attempt_decisive(job), v);
+	for (run = first; run; run = run_next_rank(run)) {
+		uint64_t elapsed = run_elapsed_s(run, now);
+
+		v->n_nodes++;
+		v->gpus_held += (uint32_t)__builtin_popcountll(run_info(run)->gpus);
+		if (elapsed > v->elapsed_s)
+			v->elapsed_s = elapsed;
+		say_unknown(run, v);
+	}
 }
 
 static void view_gpus(const struct job_info *i, struct job_view *v)
@@ -125,7 +157,7 @@ static void view(
 	if (v->ended && ended_reasons[i->state])
 		v->reason = ended_reasons[i->state];
 	if (run)
-		view_run(run, now, v);
+		view_runs(job, now, v);
 }
 
 bool core_job_next(const struct core *core, uint64_t after, struct clocks now, struct job_view *v)
@@ -178,15 +210,12 @@ static uint64_t nominal_mb(const struct conf *conf, const char *type)
 	return 0;
 }
 
-bool core_run_view(const struct core *core, struct run_id id, struct run_view *v)
+static void view_run(
+        const struct core *core, const struct run *run, struct clocks now, struct run_view *v)
 {
-	const struct run *run = runs_find(core->runs, id);
-	const struct run_info *i;
+	const struct run_info *i = run_info(run);
 	uint32_t p = CLASS_NO_PARTITION;
 
-	if (!run)
-		return false;
-	i = run_info(run);
 	if (run_link_of(run)->job)
 		p = job_partition(core, run_link_of(run)->job);
 	*v = (struct run_view){
@@ -195,6 +224,8 @@ bool core_run_view(const struct core *core, struct run_id id, struct run_view *v
 		.state = run_state_name(i->state),
 		.gpu_type = i->gpu_type,
 		.incarnation = i->incarnation,
+		.nodes = attempt_nodes(run),
+		.n_nodes = i->nodes,
 		.gpus = i->gpus,
 		.cpus = i->cpus,
 		.grace_s = p == CLASS_NO_PARTITION ? NO_PARTITION_GRACE_S
@@ -205,7 +236,36 @@ bool core_run_view(const struct core *core, struct run_id id, struct run_view *v
 		.gpu_mem_mb = nominal_mb(core->conf, i->gpu_type),
 		.order_time = i->order_time,
 		.start_time = i->start_time,
+		.end_time = i->end_time,
+		.elapsed_s = run_elapsed_s(run, now),
+		.exit_code = i->exit_code,
+		.exit_signal = i->exit_signal,
+		.cause = i->end_cause,
+		.detail = i->detail,
 	};
+}
+
+bool core_run_view(const struct core *core, struct run_id id, struct clocks now, struct run_view *v)
+{
+	const struct run *run = runs_find(core->runs, id);
+
+	if (run)
+		view_run(core, run, now, v);
+	return run;
+}
+
+bool core_job_run_next(
+        const struct core *core, uint64_t id, uint32_t *rank, struct clocks now, struct run_view *v)
+{
+	const struct job *job = jobs_find(core->jobs, id);
+	const struct run *run = job ? job_run(job) : NULL;
+
+	while (run && run_info(run)->id.rank < *rank)
+		run = run_next_rank(run);
+	if (!run)
+		return false;
+	view_run(core, run, now, v);
+	*rank = run_info(run)->id.rank + 1;
 	return true;
 }
 

@@ -171,7 +171,7 @@ static const char *class_why(
 static const char *held_why(const struct job *job, char *text, size_t size)
 {
 	const struct job_info *i = job_info(job);
-	const struct run *last = job_run(job);
+	const struct run *last = attempt_decisive(job);
 
 	snprintf(text, size, "%.*s", (int)size - 1, i->comment);
 	if (i->hold == HOLD_ADMIN)

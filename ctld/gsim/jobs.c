@@ -309,7 +309,7 @@ void world_run_start(struct world *w, const struct order *order)
 	struct job_view job_view;
 	struct run_view view;
 
-	if (!job || !core_run_view(w->core, order->run, &view) ||
+	if (!job || !core_run_view(w->core, order->run, w->now, &view) ||
 	        !core_job_view(w->core, job->id, w->now, &job_view)) {
 		world_fail(w, "job %llu was started and is not known",
 		        (unsigned long long)order->run.job);

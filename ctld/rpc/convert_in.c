@@ -20,6 +20,7 @@ SAME(END_LAUNCH, END_CAUSE__CAUSE_LAUNCH);
 SAME(END_LOST, END_CAUSE__CAUSE_LOST);
 SAME(END_OUT_OF_MEMORY, END_CAUSE__CAUSE_OUT_OF_MEMORY);
 SAME(END_DRAIN, END_CAUSE__CAUSE_DRAIN);
+SAME(END_PEER, END_CAUSE__CAUSE_PEER);
 
 SAME(REPORT_STARTING, RUN_REPORT__STATE__STARTING);
 SAME(REPORT_RUNNING, RUN_REPORT__STATE__RUNNING);
@@ -440,7 +441,7 @@ static bool numbers_can_be(const Gpusched__RunReport *m)
 	return m->start_time >= 0 && m->end_time >= 0 && m->elapsed_us <= INT64_MAX &&
 	       m->epoch <= INT64_MAX && m->mem_mb <= INT64_MAX && m->cpu_time_us <= INT64_MAX &&
 	       m->max_rss_kb <= INT64_MAX && m->exit_code <= 255 &&
-	       m->exit_signal <= WIRE_SIGNAL_MAX;
+	       m->exit_signal <= WIRE_SIGNAL_MAX && m->nnodes <= CONF_MAX_NODES;
 }
 
 static int take_gpu_set(const Gpusched__RunReport *m, uint64_t *set, struct error *err)
@@ -487,6 +488,7 @@ int wire_report(const Gpusched__RunReport *m, struct run_report *out, struct err
 	r.cpu_time_us = m->cpu_time_us;
 	r.max_rss_kb = m->max_rss_kb;
 	r.uid = m->uid;
+	r.nodes = m->nnodes;
 	*out = r;
 	return 0;
 }

@@ -538,7 +538,8 @@ Gpusched__StartRun *wire_start_run(
 	m->warn_signal = job->warn_signal;
 	m->warn_before_s = job->warn_before_s;
 	m->grace_s = run->grace_s;
-	m->nodelist = lend(run->node);
+	m->nodelist = lend(run->nodes);
+	m->nnodes = run->n_nodes;
 	m->submit_host = shown(job->submit_host, arena);
 	m->labels = labels_of(job->labels, job->n_labels, arena);
 	m->n_labels = job->n_labels;

@@ -17,10 +17,10 @@
 #define RUN_COLS                                                                              \
 	"job, task, attempt, rank, node, state, gpu_type, gpus, cpus, mem_mb, incarnation, epoch, " \
 	"order_time, start_time, end_time, elapsed_us, exit_code, exit_signal, end_wanted, "  \
-	"end_cause, detail, cpu_time_us, max_rss_kb, uid"
+	"end_cause, detail, cpu_time_us, max_rss_kb, uid, nodes"
 #define RUN_PLACES                                                                          \
 	"?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13, ?14, ?15, ?16, ?17, ?18, " \
-	"?19, ?20, ?21, ?22, ?23, ?24"
+	"?19, ?20, ?21, ?22, ?23, ?24, ?25"
 #define NONCE_COLS "uid, nonce, spec_hash, job, expires"
 #define EVENT_COLS "seq, time, kind, uid, host, job, node, text"
 #define USAGE_COLS "account, uid, user, gpu_us, cpu_us, cost_u, runs, decayed_u, decayed_time"
@@ -127,6 +127,11 @@ static const char *const state_steps[] = {
 		"runs INTEGER NOT NULL, decayed_u INTEGER NOT NULL, decayed_time INTEGER NOT NULL, "
 		"PRIMARY KEY (account, uid)) STRICT, WITHOUT ROWID;"
 	"PRAGMA user_version = 6;",
+
+	/* How many runs an attempt has. */
+	"ALTER TABLE run ADD COLUMN nodes INTEGER NOT NULL DEFAULT 1;"
+	"ALTER TABLE ended_run ADD COLUMN nodes INTEGER NOT NULL DEFAULT 1;"
+	"PRAGMA user_version = 7;",
 };
 
 /* history.db. 0x67707568 is "gpuh". */
@@ -145,6 +150,9 @@ static const char *const history_steps[] = {
 
 	JOB_GETS_QOS("job")
 	"PRAGMA user_version = 4;",
+
+	"ALTER TABLE run ADD COLUMN nodes INTEGER NOT NULL DEFAULT 1;"
+	"PRAGMA user_version = 5;",
 };
 /* clang-format on */
 

@@ -128,7 +128,7 @@ static void put_start(struct sim_controller *c, const struct effect *f)
 	struct job_view job;
 	Gpusched__StartRun *m;
 
-	if (!core_run_view(c->core, f->run.run, &run) ||
+	if (!core_run_view(c->core, f->run.run, engine_now(c->o.engine), &run) ||
 	        !core_job_view(c->core, f->run.run.job, engine_now(c->o.engine), &job))
 		bug("a start of a run that is not there", NULL);
 	m = wire_start_run(&run, &job, c->out);

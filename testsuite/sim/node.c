@@ -122,14 +122,14 @@ static struct sim_course choose_course(void *arg, const Gpusched__StartRun *orde
 	return c;
 }
 
-static void happened(void *arg, const struct run_report *r, uint32_t nodes, struct clocks now)
+static void happened(void *arg, const struct run_report *r, struct clocks now)
 {
 	const struct sim_node *n = arg;
 
 	if (r->state == REPORT_STARTING)
 		checker_say(n->o.checker,
 		        "start %" PRIu64 " %u %u %u %u %s %" PRIu64 " %" PRIx64 " %" PRId64,
-		        r->run.job, r->run.task, r->run.attempt, r->run.rank, nodes, n->o.name,
+		        r->run.job, r->run.task, r->run.attempt, r->run.rank, r->nodes, n->o.name,
 		        r->epoch, r->gpus, now.mono);
 	else if (r->cause != END_NODE_FAIL) /* the reboot is a fact of its own */
 		checker_say(n->o.checker, "end %" PRIu64 " %u %u %u %s %u %u %" PRId64, r->run.job,

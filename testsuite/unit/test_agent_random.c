@@ -80,13 +80,12 @@ static uint64_t chance(struct world *w, uint64_t below)
 
 /* --- the truth: what ran --------------------------------------------------------------------- */
 
-static void on_fact(void *arg, const struct run_report *report, uint32_t nodes, struct clocks now)
+static void on_fact(void *arg, const struct run_report *report, struct clocks now)
 {
 	struct world *w = arg;
 	struct model_run *run;
 
 	(void)now;
-	(void)nodes;
 	demand(w, report->run.job <= RUNS);
 	run = &w->runs[report->run.job];
 	if (report->state == REPORT_STARTING) {

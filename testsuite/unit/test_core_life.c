@@ -201,7 +201,7 @@ static void numbers(void **state)
 	assert_int_equal(core_node_runs(w->core, 0, runs, 4), 1);
 	assert_int_equal(runs[0].job, id);
 	assert_false(core_node_view(w->core, 2, w->now, &n));
-	assert_true(core_run_view(w->core, runs[0], &r));
+	assert_true(core_run_view(w->core, runs[0], w->now, &r));
 	assert_string_equal(r.state, "ORDERED");
 	assert_string_equal(r.incarnation, "inc1");
 	assert_int_equal(r.gpus, 7);

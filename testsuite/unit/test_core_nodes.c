@@ -378,7 +378,7 @@ static void operator_was_wrong(void **state)
 	assert_string_equal(world_state(w, blocked), "CONFIGURING");
 	assert_string_equal(world_state(w, id), "RUNNING");
 	assert_int_equal(world_view(w, id).exit_code, 0);
-	assert_true(core_run_view(w->core, r.run, &v));
+	assert_true(core_run_view(w->core, r.run, w->now, &v));
 	assert_string_equal(v.state, "ENDED");
 	world_seal(w);
 	world_free(w);

@@ -303,7 +303,7 @@ static void hook(void *arg, const struct effect *e)
 	if (e->kind == EFFECT_REGISTERED)
 		o->wanted = xmemdup(e->registered.wanted, e->registered.n * sizeof(*o->wanted));
 	if (e->kind == EFFECT_START_RUN) {
-		assert_true(core_run_view(m->w->core, e->run.run, &v));
+		assert_true(core_run_view(m->w->core, e->run.run, m->w->now, &v));
 		o->gpus = v.gpus;
 		snprintf(o->incarnation, sizeof(o->incarnation), "%s", v.incarnation);
 	}

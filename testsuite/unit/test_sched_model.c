@@ -292,7 +292,7 @@ static void compare(struct model *m)
 			fail_msg("job %llu was started before job %llu",
 			        (unsigned long long)e->run.run.job,
 			        (unsigned long long)started[k]->id);
-		assert_true(core_run_view(m->w->core, e->run.run, &v));
+		assert_true(core_run_view(m->w->core, e->run.run, m->w->now, &v));
 		if (e->node != started[k]->node || v.gpus != started[k]->got)
 			fail_msg("job %llu is on node %u with GPUs %llx, and belongs on %u with "
 			         "%llx",

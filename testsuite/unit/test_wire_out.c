@@ -344,6 +344,8 @@ static void test_start_run_in_two_parts(void **state)
 		.state = "ORDERED",
 		.gpu_type = "h100",
 		.incarnation = "boot-1",
+		.nodes = "h[07-08]",
+		.n_nodes = 2,
 		.gpus = 5,
 		.cpus = 8,
 		.grace_s = 30,
@@ -387,7 +389,8 @@ static void test_start_run_in_two_parts(void **state)
 	assert_int_equal(back->gpus[1], 2);
 	assert_int_equal(back->gpu_mem_mb, 81920);
 	assert_int_equal(back->time_limit_s, 60);
-	assert_string_equal(back->nodelist, "h07");
+	assert_string_equal(back->nodelist, "h[07-08]");
+	assert_int_equal(back->nnodes, 2);
 	assert_int_equal(back->spec.len, 6);
 	assert_memory_equal(back->spec.data, "spec\0x", 6);
 	assert_int_equal(back->script.len, 2);

@@ -1,0 +1,244 @@
+/* attempt.c - an attempt at a job, on all its nodes
+ *
+ * An attempt has one run a node, told apart by rank. It is whole: it starts with all of them or not
+ * at all, and when one of them ends badly (not by itself with exit code 0) the others are told to
+ * end with the cause PEER. What becomes of the job is decided when none lives any more, by one of
+ * them: the first that ended badly, else rank 0. Which that is need not be kept anywhere. When it
+ * ended all the others were over, and well, or were told PEER in the same event; so it is the one
+ * that ended badly and was not told PEER.
+ *
+ * Where a job's owner or the scheduler ended the whole attempt, all were told so, and the lowest
+ * rank that did not end well is taken.
+ *
+ * A stray is over to its attempt: it was given up.
+ */
+#include <stdlib.h>
+
+#include "common/hostlist.h"
+#include "common/xalloc.h"
+#include "ctld/core/internal.h"
+
+/* --- the runs of a job ----------------------------------------------------------------------- */
+
+/* Attempts backwards, the ranks of each forwards. */
+static bool stands_before(const struct run_id *x, const struct run_id *y)
+{
+	return x->attempt != y->attempt ? x->attempt > y->attempt : x->rank < y->rank;
+}
+
+void run_attach(struct job *job, struct run *run)
+{
+	struct run **at = &job_link(job)->runs;
+
+	while (*at && stands_before(&run_info(*at)->id, &run_info(run)->id))
+		at = &run_link(*at)->next_of_job;
+	run_link(run)->next_of_job = *at;
+	run_link(run)->job = job;
+	*at = run;
+}
+
+struct run *job_run(const struct job *job)
+{
+	struct run *run = job_link_of(job)->runs;
+
+	/* A higher attempt is not ours: it was adopted. */
+	while (run && run_info(run)->id.attempt > job_info(job)->attempt)
+		run = run_link(run)->next_of_job;
+	return run && run_info(run)->id.attempt == job_info(job)->attempt ? run : NULL;
+}
+
+struct run *run_next_rank(const struct run *run)
+{
+	struct run *next = run_link_of(run)->next_of_job;
+
+	return next && run_info(next)->id.attempt == run_info(run)->id.attempt ? next : NULL;
+}
+
+const struct run *run_first_rank(const struct run *run)
+{
+	const struct job *job = run_link_of(run)->job;
+	const struct run *first = job ? job_link_of(job)->runs : run;
+
+	while (run_info(first)->id.attempt != run_info(run)->id.attempt)
+		first = run_link_of(first)->next_of_job;
+	return first;
+}
+
+bool run_of_present(const struct run *run)
+{
+	const struct job *job = run_link_of(run)->job;
+
+	return job && run_info(run)->id.attempt == job_info(job)->attempt;
+}
+
+const struct run *job_stray(const struct job *job)
+{
+	const struct run *run = job_link_of(job)->runs;
+
+	while (run && run_info(run)->state != RUN_STRAY)
+		run = run_link_of(run)->next_of_job;
+	return run;
+}
+
+/* --- counting attempts ----------------------------------------------------------------------- */
+
+static bool launch_failed(const struct run *run)
+{
+	return run_info(run)->end_cause == END_LAUNCH;
+}
+
+/* In how many attempts is that true of some run? */
+static uint32_t count_attempts(const struct job *job, bool (*is)(const struct run *run))
+{
+	const struct run *run;
+	uint32_t n = 0, counted = 0;
+
+	for (run = job_link_of(job)->runs; run; run = run_link_of(run)->next_of_job) {
+		if (run_info(run)->id.attempt == counted || !is(run))
+			continue;
+		counted = run_info(run)->id.attempt;
+		n++;
+	}
+	return n;
+}
+
+uint32_t job_starts(const struct job *job)
+{
+	return count_attempts(job, run_started);
+}
+
+uint32_t job_launch_failures(const struct job *job)
+{
+	return count_attempts(job, launch_failed);
+}
+
+/* --- the present attempt --------------------------------------------------------------------- */
+
+bool run_lives(const struct run *run)
+{
+	return !run_over(run) && run_info(run)->state != RUN_STRAY;
+}
+
+bool run_ended_well(const struct run *run)
+{
+	const struct run_info *i = run_info(run);
+
+	return i->state == RUN_ENDED && i->end_cause <= END_EXIT && !i->exit_code &&
+	       !i->exit_signal;
+}
+
+bool attempt_lives(const struct job *job)
+{
+	const struct run *run = job_run(job);
+
+	while (run && !run_lives(run))
+		run = run_next_rank(run);
+	return run;
+}
+
+bool attempt_whole(const struct job *job)
+{
+	const struct run *run = job_run(job);
+	uint32_t wanted = run ? run_info(run)->nodes : 0, n = 0;
+
+	for (; run; run = run_next_rank(run))
+		n++;
+	return n >= wanted;
+}
+
+bool attempt_runs(const struct job *job)
+{
+	const struct run *run = job_run(job);
+
+	while (run && (run_info(run)->state == RUN_RUNNING || run_ended_well(run)))
+		run = run_next_rank(run);
+	return !run && attempt_whole(job);
+}
+
+bool attempt_asked(const struct job *job)
+{
+	const struct run *run = job_run(job);
+
+	for (; run; run = run_next_rank(run)) {
+		enum end_cause wanted = run_info(run)->end_wanted;
+
+		if (wanted != END_NONE && wanted != END_PEER && wanted != END_NODE_FAIL)
+			return true;
+	}
+	return false;
+}
+
+const struct run *attempt_decisive(const struct job *job)
+{
+	const struct run *first = job_run(job), *run, *told = NULL;
+
+	for (run = first; run; run = run_next_rank(run)) {
+		if (run_lives(run) || run_ended_well(run))
+			continue;
+		if (run_info(run)->end_wanted != END_PEER)
+			return run;
+		if (!told)
+			told = run;
+	}
+	/* They were told for the sake of one that was given up, and in truth ended well. */
+	return told ? told : first;
+}
+
+usec_t attempt_start_time(const struct job *job)
+{
+	const struct run *run = job_run(job);
+	usec_t start = 0;
+
+	for (; run; run = run_next_rank(run)) {
+		usec_t t = run_info(run)->start_time;
+
+		if (t && (!start || t < start))
+			start = t;
+	}
+	return start;
+}
+
+usec_t attempt_end_time(const struct job *job)
+{
+	const struct run *run = job_run(job);
+	usec_t end = 0;
+
+	for (; run; run = run_next_rank(run)) {
+		if (run_info(run)->end_time > end)
+			end = run_info(run)->end_time;
+	}
+	return end;
+}
+
+/* --- its nodes ------------------------------------------------------------------------------- */
+
+void attempt_name_nodes(struct core *core, struct job *job)
+{
+	struct run *first = job_run(job), *run;
+	const char **names;
+	size_t n = 0;
+	char *text;
+
+	for (run = first; run; run = run_next_rank(run))
+		n++;
+	if (n < 2)
+		return;
+	names = xcalloc(n, sizeof(*names));
+	n = 0;
+	for (run = first; run; run = run_next_rank(run)) {
+		strings_drop(core->strings, run_link(run)->nodes);
+		run_link(run)->nodes = NULL;
+		names[n++] = run_info(run)->node;
+	}
+	text = hostlist_compress(names, n);
+	run_link(first)->nodes = strings_keep(core->strings, text);
+	free(text);
+	free(names);
+}
+
+const char *attempt_nodes(const struct run *run)
+{
+	const char *text = run_link_of(run_first_rank(run))->nodes;
+
+	return text ? text : run_info(run)->node;
+}

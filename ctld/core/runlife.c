@@ -1,0 +1,320 @@
+/* runlife.c - a run's way: what is ordered, what its node says of it, when it is over
+ *
+ * All moves of runs are here, and with them their bookings. What concerns the job goes on to it
+ * (life.c). Each function may be called again without harm.
+ */
+#include <stdio.h>
+#include <string.h>
+
+#include "ctld/core/internal.h"
+
+/* --- bookings -------------------------------------------------------------------------------- */
+
+static struct place run_place(const struct run *run)
+{
+	const struct run_info *i = run_info(run);
+
+	return (struct place){ .node = node_link_of(run_link_of(run)->node)->index,
+		.cpus = i->cpus,
+		.mem_mb = i->mem_mb,
+		.gpus = run_link_of(run)->booked };
+}
+
+void run_hold(struct core *core, struct run *run)
+{
+	uint32_t index = node_link(run_link(run)->node)->index;
+	struct place place;
+
+	core->ledger_seen++;
+	run_link(run)->booked = run_info(run)->gpus;
+	if (index == NODE_LEFT)
+		return;
+	/* A stray may sit on GPUs that were given to somebody else: they are booked once. */
+	run_link(run)->booked &= ~ledger_gpus_used(core->ledger, index);
+	place = run_place(run);
+	ledger_take(core->ledger, &place);
+}
+
+static void unbook(struct core *core, struct run *run)
+{
+	struct node *node = run_link(run)->node;
+	uint32_t index;
+
+	if (!node)
+		return;
+	index = node_link(node)->index;
+	core->ledger_seen++;
+	if (index != NODE_LEFT) {
+		struct place place = run_place(run);
+
+		ledger_release(core->ledger, &place);
+	}
+	node_unlink_run(run);
+	if (index != NODE_LEFT)
+		sched_node_freed(core->sched, index);
+}
+
+void run_book(struct core *core, struct run *run, struct node *node)
+{
+	node_link_run(node, run);
+	run_hold(core, run);
+}
+
+/* --- orders ---------------------------------------------------------------------------------- */
+
+/* An order to the run's node; NULL: it cannot be told now. It will be when it registers. */
+static struct effect *order(
+        struct core *core, enum effect_kind kind, const struct run *run, const struct node *node)
+{
+	const struct node_link *l = node ? node_link_of(node) : NULL;
+	struct effect *e;
+
+	if (!l || !l->session || core->suspended)
+		return NULL;
+	e = effects_add(core->effects, kind);
+	e->node = l->index;
+	e->session = l->session;
+	e->run.run = run_info(run)->id;
+	return e;
+}
+
+void end_run_order(struct core *core, struct run *run, const char *by_user)
+{
+	const char *user = effects_text(core->effects, by_user);
+	const struct job *job = run_link(run)->job;
+	uint32_t p = job ? job_partition(core, job) : CLASS_NO_PARTITION;
+	struct effect *e = order(core, EFFECT_END_RUN, run, run_link(run)->node);
+
+	if (!e)
+		return;
+	e->run.cause = run_info(run)->end_wanted;
+	e->run.grace_s =
+	        p == CLASS_NO_PARTITION ? NO_PARTITION_GRACE_S : core->conf->partitions[p].grace_s;
+	e->run.by_user = user;
+	e->run.requeue = job && run_of_present(run) && run_lives(run) && job_comes_again(job);
+}
+
+/* The node may drop its record, once the end is committed here. */
+static void forget_order(struct core *core, const struct run *run, const struct node *node)
+{
+	order(core, EFFECT_FORGET_RUN, run, node);
+}
+
+void run_start(struct core *core, struct job *job, struct run_id id, uint32_t nodes,
+        const struct place *place)
+{
+	struct node *node = nodes_at(core->nodes, place->node);
+	struct run_info info = {
+		.id = id,
+		.node = node_info(node)->name,
+		.gpu_type = place->gpus ? core->conf->gpu_types[place->type].name : "",
+		.incarnation = node_info(node)->incarnation,
+		.gpus = place->gpus,
+		.mem_mb = place->mem_mb,
+		.cpus = place->cpus,
+		.epoch = meta_epoch(core->meta),
+		.order_time = core->now.wall,
+		.uid = job_info(job)->uid,
+		.nodes = nodes,
+		.state = RUN_ORDERED,
+	};
+	struct run *run = runs_add(core->runs, &info);
+
+	run_attach(job, run);
+	run_book(core, run, node);
+	run_link(run)->ordered_session = node_link(node)->session;
+	order(core, EFFECT_START_RUN, run, node);
+}
+
+/* --- the end --------------------------------------------------------------------------------- */
+
+/* A node on which nothing can be started must not hold the whole queue, job by job. Three failures
+ * in a row, and not of one user alone: then it is the node's fault, and it takes no more. */
+static void node_not_launched(struct core *core, const struct run *run)
+{
+	struct node *node = nodes_find(core->nodes, run_info(run)->node);
+	struct node_link *l = node_link(node);
+	char text[300];
+
+	l->others_failed |= l->launch_failures && l->failed_uid != run_info(run)->uid;
+	l->failed_uid = run_info(run)->uid;
+	if (++l->launch_failures < LAUNCH_TRIES || !l->others_failed || node_info(node)->drain)
+		return;
+	snprintf(text, sizeof(text), "%u launches in a row failed, the last: %.200s",
+	        l->launch_failures, run_info(run)->detail);
+	node_set_admin(core->nodes, node, true, node_info(node)->down, text, 0, core->now.wall);
+	audit_note(core, "node.drain", NULL, 0, node_info(node)->name, text);
+	node_settle(core, node);
+}
+
+/* The run is over, and its record is set. */
+static void run_over_now(struct core *core, struct run *run, enum run_state state)
+{
+	struct job *job = run_link(run)->job;
+	bool stray = run_info(run)->state == RUN_STRAY;
+
+	unbook(core, run);
+	run_move(core->runs, run, state);
+	if (run_info(run)->end_cause == END_LAUNCH)
+		node_not_launched(core, run);
+	if (!job)
+		runs_retire(core->runs, run);
+	else if (stray)
+		job_consider(core, job);
+	else
+		job_run_over(core, job, run);
+}
+
+/* --- what nodes say -------------------------------------------------------------------------- */
+
+void run_says_starting(struct core *core, struct run *run, const struct run_report *report)
+{
+	(void)report;
+	if (run_info(run)->state == RUN_ORDERED)
+		run_move(core->runs, run, RUN_STARTING);
+}
+
+void run_says_running(struct core *core, struct run *run, const struct run_report *report)
+{
+	struct job *job = run_link(run)->job;
+	usec_t elapsed = report->elapsed_us > INT64_MAX / 2 ? 0 : (usec_t)report->elapsed_us;
+
+	if (!run_link(run)->started_known) {
+		run_link(run)->started = core->now.mono - elapsed;
+		run_link(run)->started_known = true;
+	}
+	if (run_info(run)->state != RUN_ORDERED && run_info(run)->state != RUN_STARTING)
+		return;
+	run_move(core->runs, run, RUN_RUNNING);
+	if (run_link(run)->node) {
+		node_link(run_link(run)->node)->launch_failures = 0;
+		node_link(run_link(run)->node)->others_failed = false;
+	}
+	run_set_start(core->runs, run, report->start_time ? report->start_time : core->now.wall);
+	if (job && run_of_present(run))
+		job_runs(core, job);
+}
+
+void run_says_ended(struct core *core, struct run *run, const struct run_report *report)
+{
+	struct node *node = run_link(run)->node;
+
+	if (!node)
+		node = nodes_find(core->nodes, run_info(run)->node);
+	forget_order(core, run, node);
+	if (!run_over(run)) {
+		run_set_end(core->runs, run, report);
+		run_over_now(core, run, RUN_ENDED);
+	} else if (run_info(run)->state == RUN_ENDED && run_info(run)->end_cause == END_NODE_FAIL &&
+	           report->cause != END_NODE_FAIL) {
+		/* Given up too early, and here is its true record: the run's and its usage's. */
+		run_set_end(core->runs, run, report);
+	}
+}
+
+void run_says_never(struct core *core, struct run *run, const struct run_report *report)
+{
+	struct node *node = run_link(run)->node;
+	struct run_report end = *report;
+	const struct run_info *i = run_info(run);
+	bool refused;
+
+	if (!node)
+		node = nodes_find(core->nodes, i->node);
+	forget_order(core, run, node);
+	if (run_over(run))
+		return;
+	end.start_time = end.elapsed_us = 0;
+	end.end_time = core->now.wall;
+	if (i->state == RUN_RUNNING || i->state == RUN_STRAY) {
+		/* It was there, and the node knows nothing of it any more. */
+		run_gone(core, run, END_LOST, "its node has no record of it any more");
+		return;
+	}
+	/* The order was lost with the session it went out in, or the launcher refused it. */
+	refused = i->end_wanted == END_NONE &&
+	          (i->state == RUN_STARTING ||
+	                  (node && run_link(run)->ordered_session == node_link(node)->session));
+	end.cause = refused ? END_LAUNCH : END_NONE;
+	run_set_end(core->runs, run, &end);
+	run_over_now(core, run, RUN_NEVER);
+}
+
+void run_gone(struct core *core, struct run *run, enum end_cause cause, const char *why)
+{
+	const struct run_info *i = run_info(run);
+	struct run_report end = { .start_time = i->start_time,
+		.end_time = core->now.wall,
+		.cause = cause,
+		.detail = why };
+
+	if (run_over(run))
+		return;
+	if (run_link(run)->started_known)
+		end.elapsed_us = (uint64_t)(core->now.mono - run_link(run)->started);
+	else if (i->start_time && core->now.wall > i->start_time)
+		end.elapsed_us = (uint64_t)(core->now.wall - i->start_time);
+	run_set_end(core->runs, run, &end);
+	run_over_now(core, run, RUN_ENDED);
+}
+
+void node_runs_gone(struct core *core, struct node *node, const char *why)
+{
+	while (node_link(node)->runs)
+		run_gone(core, node_link(node)->runs, END_NODE_FAIL, why);
+}
+
+/* --- strays ---------------------------------------------------------------------------------- */
+
+void run_stray(struct core *core, struct run *run, const struct run_report *report)
+{
+	struct node *node = nodes_find(core->nodes, run_info(run)->node);
+
+	(void)report;
+	run_move(core->runs, run, RUN_STRAY);
+	run_book(core, run, node);
+	run_set_end_wanted(core->runs, run, END_NODE_FAIL);
+	end_run_order(core, run, "");
+	/* If its job waits for another attempt: not beside this one. */
+	if (run_link(run)->job)
+		job_consider(core, run_link(run)->job);
+	audit_note(core, "run.stray", NULL, run_info(run)->id.job, run_info(run)->node,
+	        "alive, though it was given up: told to end");
+}
+
+struct run *run_adopt(struct core *core, struct node *node, const struct run_report *r)
+{
+	struct job *job = jobs_find(core->jobs, r->run.job);
+	struct run_info info = {
+		.id = r->run,
+		.node = node_info(node)->name,
+		.gpu_type = r->gpu_type,
+		.incarnation = r->incarnation,
+		.gpus = r->gpus,
+		.mem_mb = r->mem_mb,
+		.cpus = r->cpus,
+		.epoch = r->epoch,
+		.order_time = r->start_time,
+		.start_time = r->start_time,
+		.uid = r->uid,
+		.nodes = r->nodes ? r->nodes : 1,
+		.state = RUN_STRAY,
+	};
+	bool ours = job && job_takes(job, r);
+	struct run *run;
+
+	if (ours)
+		info.state = RUN_ORDERED;
+	run = runs_add(core->runs, &info);
+	if (job)
+		run_attach(job, run);
+	run_book(core, run, node);
+	if (ours)
+		job_adopts(core, job, run);
+	else if (job)
+		job_consider(core, job);
+	audit_note(core, "run.adopt", NULL, r->run.job, node_info(node)->name,
+	        ours ? "alive, and unknown until now: taken over"
+	             : "alive, and of no job that is known: its GPUs stay booked");
+	return run;
+}
