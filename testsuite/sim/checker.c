@@ -41,6 +41,7 @@ struct run_key {
 struct run {
 	struct run_key key;
 	char node[NAME_LEN];
+	struct job *job;
 	struct run *next; /* of its job */
 	uint64_t nodes, gpus, start, end, code, signal;
 	bool started, ended, rebooted;
@@ -108,6 +109,7 @@ static struct run *run_get(struct checker *c, const uint64_t *id)
 	if (!run) {
 		run = need(calloc(1, sizeof(*run)));
 		run->key = key;
+		run->job = job;
 		run->next = job->runs;
 		job->runs = run;
 		HASH_ADD(hh, c->runs, key, sizeof(run->key), run);
@@ -596,6 +598,28 @@ size_t checker_violations(const struct checker *c)
 size_t checker_facts(const struct checker *c)
 {
 	return c->n_facts;
+}
+
+size_t checker_gangs(const struct checker *c, bool whole)
+{
+	struct run *run, *tmp;
+	size_t n = 0;
+
+	HASH_ITER(hh, c->runs, run, tmp)
+	{
+		const struct run *first = run->next, *other;
+		uint64_t started = 0;
+
+		/* Each attempt once, at that of its runs which comes last in the list. */
+		while (first && (!first->started || first->key.attempt != run->key.attempt))
+			first = first->next;
+		if (!run->started || run->nodes < 2 || first)
+			continue;
+		for (other = run->job->runs; other; other = other->next)
+			started += other->started && other->key.attempt == run->key.attempt;
+		n += (started == run->nodes) == whole;
+	}
+	return n;
 }
 
 void checker_print(const struct checker *c, FILE *out)

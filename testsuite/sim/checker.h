@@ -43,6 +43,7 @@
 #ifndef TESTSUITE_SIM_CHECKER_H
 #define TESTSUITE_SIM_CHECKER_H
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdio.h>
 
@@ -65,5 +66,7 @@ void checker_say(struct checker *c, const char *fmt, ...) __attribute__((format(
 size_t checker_violations(const struct checker *c);
 void checker_print(const struct checker *c, FILE *out);
 size_t checker_facts(const struct checker *c);
+/* Attempts on several nodes: of which all ranks were started; of which only some were. */
+size_t checker_gangs(const struct checker *c, bool whole);
 
 #endif

@@ -50,6 +50,26 @@ static void request(struct sim_client *c, int kind, unsigned type, const Protobu
 	c->asking = true;
 }
 
+/* One node, or a gang of a number or a range of nodes, with GPUs by node or in all. */
+static void choose_request(
+        struct sim_client *c, Gpusched__JobRequest *req, Gpusched__GpuCount *gpus)
+{
+	struct engine *e = c->o.engine;
+	uint32_t nodes;
+
+	gpus->type = (char *)"";
+	gpus->count = (uint32_t)engine_between(e, 0, c->o.max_gpus + 1);
+	if (!engine_chance(e, c->o.gang_ppm))
+		return;
+	nodes = (uint32_t)engine_between(e, 2, c->o.max_nodes + 1);
+	req->nodes_min = nodes;
+	req->nodes_max = engine_chance(e, 300000) ? c->o.max_nodes : 0;
+	gpus->count = (uint32_t)engine_between(e, 0, 3);
+	req->gpus_per_node = gpus->count && engine_chance(e, 500000);
+	if (!req->gpus_per_node)
+		gpus->count *= nodes;
+}
+
 static void make_submit(struct sim_client *c)
 {
 	static const uint32_t attempts[] = { 1, 2, 1000, 1000 };
@@ -76,8 +96,7 @@ static void make_submit(struct sim_client *c)
 	spec.output = (ProtobufCBinaryData){ 9, (uint8_t *)(uintptr_t) "/dev/null" };
 	spec.max_attempts = attempts[c->submitted % 4];
 	spec.tasks_per_node = 1;
-	gpus.type = (char *)"";
-	gpus.count = (uint32_t)engine_between(e, 0, c->o.max_gpus + 1);
+	choose_request(c, &req, &gpus);
 	req.gpus = alternatives;
 	req.n_gpus = gpus.count ? 1 : 0;
 	req.time_limit_s = engine_chance(e, c->o.limit_ppm) ? 2 : 0;

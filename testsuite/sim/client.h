@@ -19,9 +19,11 @@ struct sim_client_options {
 	const struct mcred_ops *mcred; /* as this uid */
 	uint32_t controller_uid;
 	unsigned jobs;                  /* how many it submits */
-	unsigned max_gpus;              /* of one job */
+	unsigned max_gpus;              /* of one job on one node */
+	unsigned max_nodes;             /* of a gang */
 	usec_t pause_low, pause_high;   /* between requests */
 	unsigned cancel_ppm, limit_ppm; /* of the jobs: cancelled; with a short time limit */
+	unsigned gang_ppm;              /* and on several nodes */
 };
 
 struct sim_client *sim_client_new(const struct sim_client_options *options);

@@ -25,12 +25,13 @@
 #include "testsuite/sim/fault_vfs.h"
 #include "testsuite/sim/node.h"
 
-#define NODES          4
-#define CLIENTS        3
-#define CONTROLLER_UID 500
-#define VFS_NAME       "faultsim"
-#define FAULTY         (600 * SEC)  /* for so long things go wrong */
-#define CALM           (3600 * SEC) /* and for so long at most the cluster has to finish */
+#define NODES           4
+#define CLIENTS         3
+#define CONTROLLER_UID  500
+#define VFS_NAME        "faultsim"
+#define SEEDS_THAT_TELL 20           /* among so many there are gangs of every fate */
+#define FAULTY          (600 * SEC)  /* for so long things go wrong */
+#define CALM            (3600 * SEC) /* and for so long at most the cluster has to finish */
 
 static const char conf_text[] =
         "cluster = \"sim\";\n"
@@ -46,6 +47,7 @@ static const char conf_text[] =
 struct mix {
 	usec_t kill, power, agent, reboot, stall, jump;
 	bool fence;
+	unsigned gang_ppm; /* of the jobs are on several nodes */
 	struct link_faults faults;
 };
 
@@ -84,6 +86,7 @@ static struct mix mix_choose(struct engine *e)
 	m.stall = engine_chance(e, 400000) ? engine_between(e, 5 * SEC, 60 * SEC) : 0;
 	m.jump = engine_chance(e, 300000) ? engine_between(e, 20 * SEC, 100 * SEC) : 0;
 	m.fence = engine_chance(e, 300000);
+	m.gang_ppm = engine_chance(e, 700000) ? 400000 : 0;
 	m.faults.twice_ppm = engine_chance(e, 500000) ? 50000 : 0;
 	m.faults.break_ppm = engine_chance(e, 500000) ? 20000 : 0;
 	if (engine_chance(e, 200000))
@@ -288,6 +291,8 @@ static void make_clients(struct sim *s, unsigned jobs)
 			.controller_uid = CONTROLLER_UID,
 			.jobs = jobs,
 			.max_gpus = 4,
+			.max_nodes = NODES,
+			.gang_ppm = s->mix.gang_ppm,
 			.pause_low = MS,
 			.pause_high = 10 * SEC,
 			.cancel_ppm = 150000,
@@ -394,7 +399,7 @@ static void calm(struct sim *s)
 }
 
 struct totals {
-	uint64_t jobs, faults, facts, commits, restarts, simulated_s;
+	uint64_t jobs, faults, facts, commits, restarts, simulated_s, whole, in_part;
 };
 
 static uint64_t run_seed(uint64_t seed, const char *dir, struct totals *t)
@@ -418,6 +423,8 @@ static uint64_t run_seed(uint64_t seed, const char *dir, struct totals *t)
 		t->jobs += sim_client_jobs(s.clients[i]);
 	t->faults += s.faults;
 	t->facts += checker_facts(s.checker);
+	t->whole += checker_gangs(s.checker, true);
+	t->in_part += checker_gangs(s.checker, false);
 	t->commits += stats.commits;
 	t->restarts += stats.restarts;
 	t->simulated_s += (uint64_t)(engine_now(s.engine).mono / SEC);
@@ -469,9 +476,11 @@ int main(int argc, char **argv)
 	}
 	rmdir(dir);
 	printf("%" PRIu64 " seeds from %" PRIu64 ": %" PRIu64 " jobs, %" PRIu64 " faults, %" PRIu64
-	       " restarts, %" PRIu64 " commits, %" PRIu64 " facts, %" PRIu64
-	       " simulated hours in %ld s\n",
-	        n, first, t.jobs, t.faults, t.restarts, t.commits, t.facts, t.simulated_s / 3600,
-	        (long)(time(NULL) - start));
+	       " restarts, %" PRIu64 " commits, %" PRIu64 " facts, %" PRIu64 " gangs and %" PRIu64
+	       " that never were whole, %" PRIu64 " simulated hours in %ld s\n",
+	        n, first, t.jobs, t.faults, t.restarts, t.commits, t.facts, t.whole, t.in_part,
+	        t.simulated_s / 3600, (long)(time(NULL) - start));
+	if (n >= SEEDS_THAT_TELL && (!t.whole || !t.in_part))
+		fail(first, "no gang ran, or none was ever broken: nothing was shown");
 	return 0;
 }

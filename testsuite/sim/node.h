@@ -44,8 +44,9 @@ void sim_node_kill_agent(struct sim_node *n); /* kill -9 of agent and launcher; 
 void sim_node_reboot(struct sim_node *n);     /* power off; sim_node_start() boots it */
 uint64_t sim_node_link(const struct sim_node *n); /* 0: none */
 
-/* The exit code and signal that a job's program ends with, unless something ends it: the truth. */
-void sim_program(uint64_t job, uint32_t *code, uint32_t *signal);
+/* The exit code and signal that a job's program ends with on the node of a rank, unless something
+ * ends it: the truth. */
+void sim_program(uint64_t job, uint32_t rank, uint32_t *code, uint32_t *signal);
 
 /* Its runs' records, for whoever looks into a failed seed. */
 void sim_node_print(const struct sim_node *n, FILE *out);
