@@ -1,6 +1,6 @@
-/* views.h - what there is to list: jobs, nodes, partitions
+/* views.h - what there is to list: jobs, nodes, partitions, priorities, shares
  *
- * The columns of each (jobview.c, clusterview.c) and the names of job states.
+ * The columns of each (jobview.c, clusterview.c, shareview.c) and the names of job states.
  */
 #ifndef CMDS_VIEWS_H
 #define CMDS_VIEWS_H
@@ -13,6 +13,17 @@
 extern const struct view_kind job_kind;       /* of Gpusched__Job */
 extern const struct view_kind node_kind;      /* of Gpusched__Node */
 extern const struct view_kind partition_kind; /* of struct partition_line */
+
+extern const struct view_kind prio_kind;   /* of Gpusched__Prio, with its parts */
+extern const struct view_kind weight_kind; /* of struct weight_line */
+extern const struct view_kind share_kind;  /* of Gpusched__Share */
+
+/* What a factor of the priority counts. */
+struct weight_line {
+	const char *name;
+	uint32_t weight;
+	const char *help;
+};
 
 /* A partition has a line for each type of GPU (at least one): the first says all, the others only
  * what the type is about. */

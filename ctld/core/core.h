@@ -163,7 +163,8 @@ struct job_why {
  * or it does not wait. */
 bool core_job_why(struct core *core, uint64_t id, struct clocks now, struct job_why *why);
 
-/* What a job's priority is made of. Points are factors times weights; their sum is `total`. */
+/* What a job's priority is made of. Points are factors times weights; their sum less `nice` is
+ * `total`. */
 struct prio_view {
 	struct {
 		double age, fair_share, size, partition, qos, wait; /* each 0..1 */

@@ -187,7 +187,7 @@ bool core_job_prio(const struct core *core, uint64_t id, struct clocks now, stru
 		return false;
 	*v = (struct prio_view){ .factor.age = 0 };
 	v->points.total = sched_priority(job_info(job)->nice);
-	v->points.nice = v->points.total;
+	v->points.nice = job_info(job)->nice;
 	return true;
 }
 

@@ -267,6 +267,27 @@ def test_terminal(cluster):
 # --- gcancel, gctl ---------------------------------------------------------------------------------
 
 
+def test_priorities(cluster):
+    nice = cluster.submit("true", "--hold", "--nice=700")
+    plain = cluster.submit("true", "--hold")
+    lines = cluster.run("gprio", "-o", "JOBID,PARTITION,NICE").stdout.splitlines()
+    assert lines[0].split() == ["JOBID", "PARTITION", "NICE"]
+    ids = [line.split()[0] for line in lines[1:]]
+    assert ids.index(str(plain)) < ids.index(str(nice)), "the nicer one stands below"
+    both = json.loads(cluster.run("gprio", "--json", "-j", f"{nice},{plain}").stdout)["jobs"]
+    j = {p["id"]: p for p in both}
+    assert j[plain]["priority"] - j[nice]["priority"] == 700
+    for p in both:
+        assert p["priority"] == sum(v for k, v in p["points"].items() if k != "nice") - p["points"]["nice"]
+    norm = cluster.run("gprio", "--norm", "-h", "-j", plain, "-o", "AGE-N,SIZE-N,WAIT-N").stdout.split()
+    assert len(norm) == 3 and all(0 <= float(x) <= 1 for x in norm)
+    r = cluster.run("gprio", "-j", "999999", check=False)
+    assert r.returncode == 3 and "does not wait" in r.stderr
+    weights = cluster.run("gprio", "-w", "-h").stdout.splitlines()
+    assert [w.split()[0] for w in weights] == ["AGE", "FAIRSHARE", "SIZE", "PART", "QOSPRIO", "WAIT"]
+    assert json.loads(cluster.run("gprio", "-w", "--json").stdout)["weights"][0]["age_max_s"] == 7 * 86400
+
+
 def test_cancel_by_filters(cluster):
     a = [cluster.submit("true", "--hold", "-J", "one") for _ in range(3)]
     b = cluster.submit("true", "--hold", "-J", "two")

@@ -45,7 +45,7 @@ expect() {
 
 # --- usage ------------------------------------------------------------------------------------
 
-for c in gsubmit gqueue gcancel ginfo gctl; do
+for c in gsubmit gqueue gcancel ginfo gctl gprio gshare; do
 	expect 0 "Examples:" $c --help
 	expect 0 "Exit status:" $c --help
 	expect 0 "Usage: $c" $c --usage
@@ -71,6 +71,12 @@ expect 2 "no such column" gqueue -o JOBID,NOSUCH
 expect 2 "did you mean PRIORITY?" gqueue --sort=-PRIORTY
 expect 2 "no such column" ginfo -o JOBID
 expect 2 "only options" gqueue 4812
+expect 2 "--why=4x" gqueue --why 4x
+expect 2 "--jobs=4x" gprio -j 4x
+expect 2 "did you mean FAIRSHARE?" gprio -o FAIRSHAR
+expect 2 "no such column" gprio -w -o JOBID
+expect 2 "--accounts" gshare -A ,
+expect 2 "no such column" gshare --sort=JOBID
 expect 2 "which jobs?" gcancel
 expect 2 "ID=x" gcancel x
 expect 2 "--signal=FOO" gcancel -s FOO 1
@@ -128,7 +134,7 @@ expect 125 "nothing to --wait for" gsubmit --test-only --wait "$dir/good.sh"
 
 # --- no controller ------------------------------------------------------------------------------
 
-for c in "gsubmit --wrap true" "gqueue" "gcancel 1" "ginfo" "ginfo -N" "gctl ping" "gctl stats" \
+for c in "gsubmit --wrap true" "gqueue" "gcancel 1" "ginfo" "ginfo -N" "gprio" "gshare" "gctl ping" "gctl stats" \
 	"gctl show job 1" "gctl hold 1" "gctl drain n1 why"; do
 	# shellcheck disable=SC2086
 	expect 4 "munge" $c
@@ -170,7 +176,7 @@ letters() {
 documented_letters() {
 	grep '^\.It Fl' "$src/man/$1.1" | sed -n 's/^\.It Fl \([A-Za-z]\) ,.*/\1/p' | sort -u
 }
-for c in gsubmit gqueue gcancel ginfo gctl; do
+for c in gsubmit gqueue gcancel ginfo gctl gprio gshare; do
 	checked=$((checked + 1))
 	long_options $c | sort -u >"$dir/have"
 	documented $c >"$dir/told"
@@ -188,7 +194,7 @@ columns() {
 documented_columns() {
 	sed -n '/^\.Ss Columns/,/^\.S[hs] [^C]/s/^\.It Cm \([A-Z()-]*\)$/\1/p' "$src/man/$1.1" | sort
 }
-for c in gqueue ginfo; do
+for c in gqueue ginfo gprio gshare; do
 	checked=$((checked + 1))
 	columns $c >"$dir/have"
 	documented_columns $c >"$dir/told"
@@ -224,7 +230,7 @@ if command -v "${CC:-cc}" >/dev/null && [ -f .libs/libgpusched.so ] && ! ldd .li
 fi
 
 if command -v mandoc >/dev/null; then
-	for m in gsubmit.1 gqueue.1 gcancel.1 ginfo.1 gctl.1 gpusched.3; do
+	for m in gsubmit.1 gqueue.1 gcancel.1 ginfo.1 gctl.1 gprio.1 gshare.1 gpusched.3; do
 		checked=$((checked + 1))
 		mandoc -Tlint "$src/man/$m" 2>&1 | grep -v "mandoc.db\|referenced manual not found" >"$dir/lint"
 		[ ! -s "$dir/lint" ] || fail "$(cat "$dir/lint")"

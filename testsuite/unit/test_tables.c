@@ -9,6 +9,7 @@
 #include <stddef.h>
 #include <stdint.h>
 #include <locale.h>
+#include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -128,6 +129,67 @@ static Gpusched__Node nodes[] = {
 	        .boot_id = "", .agent_version = "", .containment = "" },
 };
 
+static Gpusched__PrioPoints points[] = {
+	{ .age = 12, .fair_share = 7500, .size = 31, .nice = 32 },
+	{ .age = 1000,
+	        .fair_share = 10000,
+	        .size = 500,
+	        .partition = 1000,
+	        .qos = -5000,
+	        .wait = 5000,
+	        .nice = -2147483645 },
+};
+static Gpusched__PrioFactors factors[] = {
+	{ .age = 0.012, .fair_share = 0.75, .size = 0.0625 },
+	{ .age = 1, .fair_share = 1, .size = 1, .partition = 1, .qos = -1, .wait = 1 },
+};
+#define PRIO_INIT .base = PROTOBUF_C_MESSAGE_INIT(&gpusched__prio__descriptor)
+static Gpusched__Prio prios[] = {
+	{ PRIO_INIT, .id = 4799, .partition = "batch", .user = "marc", .account = "vision",
+	        .qos = "normal", .priority = 7511, .points = &points[0], .factors = &factors[0] },
+	{ PRIO_INIT, .id = 123456789012, .partition = "interactive-long", .user = "konstantinos",
+	        .account = "a\033[31mred", .qos = "", .priority = 2147496145, .points = &points[1],
+	        .factors = &factors[1] },
+};
+
+static const struct weight_line weights[] = {
+	{ "AGE", 1000, "the time it has waited; full after 7-00:00:00" },
+	{ "FAIRSHARE", 10000, "what its user and accounts used, against their shares" },
+};
+
+#define SHARE_INIT .base = PROTOBUF_C_MESSAGE_INIT(&gpusched__share__descriptor)
+static Gpusched__Share shares[] = {
+	{ SHARE_INIT, .account = "research", .user = "", .shares = 50, .norm = 0.5,
+	        .gpu_us = 37296000000000, .cpu_us = 1, .cost = 25900, .usage = 8123.456,
+	        .effective = 0.57, .level_fs = 0.877 },
+	{ SHARE_INIT, .account = "vision", .user = "", .depth = 1, .shares = 3, .norm = 0.6,
+	        .gpu_us = 23868000000000, .cost = 16575, .usage = 5000, .effective = 0.64,
+	        .level_fs = 0.9375 },
+	{ SHARE_INIT, .account = "vision", .user = "konstantinos", .depth = 2, .shares = 1,
+	        .norm = 1, .gpu_us = 23868000000000, .cpu_us = UINT64_MAX, .cost = 16575,
+	        .usage = 1e15, .effective = 1, .level_fs = 1, .fair_share = 0.3333, .rank = 3 },
+	{ SHARE_INIT, .account = "an-account-that-is-long", .user = "li", .depth = 6, .shares = 2,
+	        .norm = 0.4, .level_fs = INFINITY, .fair_share = 1, .rank = 1 },
+};
+
+static void add_prios(struct view *v)
+{
+	for (size_t i = 0; i < LEN(prios); i++)
+		view_add(v, &prios[i]);
+}
+
+static void add_weights(struct view *v)
+{
+	for (size_t i = 0; i < LEN(weights); i++)
+		view_add(v, &weights[i]);
+}
+
+static void add_shares(struct view *v)
+{
+	for (size_t i = 0; i < LEN(shares); i++)
+		view_add(v, &shares[i]);
+}
+
 static void add_jobs(struct view *v)
 {
 	for (size_t i = 0; i < LEN(jobs); i++)
@@ -173,6 +235,20 @@ static const struct {
 	{ "gqueue-start", &job_kind, add_jobs,
 	        "jobid,st,start,pos,schednodes,nodes,qos,cost,maxwait,reason", "start,jobid", 0,
 	        false, false },
+	{ "gprio-20", &prio_kind, add_prios, NULL, NULL, 20, false, false },
+	{ "gprio-80", &prio_kind, add_prios, NULL, NULL, 80, false, false },
+	{ "gprio-200", &prio_kind, add_prios, NULL, NULL, 200, false, false },
+	{ "gprio-pipe", &prio_kind, add_prios, NULL, NULL, PIPE, false, false },
+	{ "gprio-norm", &prio_kind, add_prios,
+	        "jobid,account,qos,age-n,fairshare-n,size-n,part-n,qosprio-n,wait-n", "-fairshare",
+	        0, false, false },
+	{ "gprio-weights", &weight_kind, add_weights, NULL, NULL, 80, false, false },
+	{ "gshare-20", &share_kind, add_shares, NULL, NULL, 20, false, false },
+	{ "gshare-80", &share_kind, add_shares, NULL, NULL, 80, false, false },
+	{ "gshare-200", &share_kind, add_shares, NULL, NULL, 200, false, false },
+	{ "gshare-pipe", &share_kind, add_shares, NULL, NULL, PIPE, false, false },
+	{ "gshare-columns", &share_kind, add_shares, "user,gpu-h,cpu-h,usage,factor", "-gpu-h", 0,
+	        false, false },
 	{ "ginfo-20", &partition_kind, add_partitions, NULL, NULL, 20, false, false },
 	{ "ginfo-80", &partition_kind, add_partitions, NULL, NULL, 80, false, false },
 	{ "ginfo-200", &partition_kind, add_partitions, NULL, NULL, 200, false, false },
@@ -213,15 +289,28 @@ static void test_golden(void **state)
 		golden_check(listings[i].golden, print(i));
 }
 
+/* Without numbers that are wider than their columns: those are never cut. */
+static void add_modest_prios(struct view *v)
+{
+	view_add(v, &prios[0]);
+}
+
+static void add_modest_shares(struct view *v)
+{
+	view_add(v, &shares[1]);
+	view_add(v, &shares[3]);
+}
+
 /* Nothing is wider than it may be, no line ends in a blank, and a record is one line. */
 static void test_every_width(void **state)
 {
-	static const size_t records[] = { LEN(jobs), 4, LEN(nodes) };
+	static const size_t records[] = { LEN(jobs), 4, LEN(nodes), LEN(prios) - 1, 2 };
 	static const struct {
 		const struct view_kind *kind;
 		void (*add)(struct view *v);
 	} kinds[] = { { &job_kind, add_jobs }, { &partition_kind, add_partitions },
-		{ &node_kind, add_nodes } };
+		{ &node_kind, add_nodes }, { &prio_kind, add_modest_prios },
+		{ &share_kind, add_modest_shares } };
 	char *text = calloc(1, 1 << 20), *line, *save;
 
 	(void)state;

@@ -1,0 +1,211 @@
+/* gprio.c - what the priorities of waiting jobs are made of */
+#include <locale.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "cmds/cmd.h"
+#include "cmds/filter.h"
+#include "cmds/listing.h"
+#include "cmds/views.h"
+#include "common/units.h"
+#include "common/xalloc.h"
+
+enum { KEY_ME = 0x200, KEY_NORM };
+
+#define NORM_COLUMNS \
+	"JOBID,PARTITION,USER,PRIORITY,AGE-N,FAIRSHARE-N,SIZE-N,PART-N,QOSPRIO-N,WAIT-N"
+
+struct gprio {
+	struct filter filter;
+	struct listing listing;
+	bool norm, weights;
+	bool *seen; /* which of filter.ids were found */
+};
+
+static const struct argp_option options[] = {
+	{ NULL, 0, NULL, 0, "Which jobs (several restrict together; LIST has commas between):", 1 },
+	{ "me", KEY_ME, NULL, 0, "My own", 1 },
+	{ "user", 'u', "LIST", 0, "Of these users", 1 },
+	{ "partition", 'p', "LIST", 0, "In these partitions", 1 },
+	{ "name", 'n', "LIST", 0, "With these names", 1 },
+	{ "jobs", 'j', "IDS", 0, "With these ids", 1 },
+	LISTING_OPTIONS(2),
+	{ "norm", KEY_NORM, NULL, 0, "Factors from 0 to 1 instead of points", 2 },
+	{ "weights", 'w', NULL, 0, "What each factor counts, instead of jobs", 2 },
+	{ 0 },
+};
+
+static int take(int key, char *value, struct argp_state *state, void *input, struct error *err)
+{
+	struct gprio *g = input;
+	(void)state;
+
+	switch (key) {
+	case KEY_ME:
+		return filter_add_me(&g->filter, err);
+	case 'u':
+		return filter_add(&g->filter, FILTER_USERS, "--user", value, err);
+	case 'p':
+		return filter_add(&g->filter, FILTER_PARTITIONS, "--partition", value, err);
+	case 'n':
+		return filter_add(&g->filter, FILTER_NAMES, "--name", value, err);
+	case 'j':
+		return filter_add(&g->filter, FILTER_IDS, "--jobs", value, err);
+	case KEY_NORM:
+		g->norm = true;
+		return 0;
+	case 'w':
+		g->weights = true;
+		return 0;
+	default:
+		return listing_take(&g->listing, key, value) ? 0 : cmd_no_argument(value, err);
+	}
+}
+
+static void more_help(FILE *out)
+{
+	fputs("\nColumns:\n", out);
+	view_print_columns(&prio_kind, out);
+}
+
+static const struct cmd cmd = {
+	.name = "gprio",
+	.arguments = "",
+	.about = "List what the priorities of waiting jobs are made of, the highest on top.",
+	.examples =
+	        "PRIORITY is the sum of the points, less NICE. Points are a factor from 0 to 1 "
+	        "times "
+	        "its weight: --norm shows the factors, --weights the weights. Before priority "
+	        "comes "
+	        "the partition's tier, behind it the job's id; what keeps a job from starting is "
+	        "another question: gqueue --why.\n"
+	        "\n"
+	        "Examples:\n"
+	        "  gprio --me\n"
+	        "  gprio -p batch -l\n"
+	        "  gprio -j 4812 --norm\n"
+	        "  gprio -w\n"
+	        "\n"
+	        "Exit status: 0 done; 2 usage; 3 no such job; 4 the controller was not reached.",
+	.options = options,
+	.take = take,
+	.more_help = more_help,
+};
+
+/* --- weights -------------------------------------------------------------------------------- */
+
+static void add_weights(struct gprio *g, const Gpusched__PrioWeights *w)
+{
+	char age[96], share[128], full[UNITS_TEXT], half[UNITS_TEXT];
+	const struct weight_line lines[] = {
+		{ "AGE", w->age, age },
+		{ "FAIRSHARE", w->fair_share, share },
+		{ "SIZE", w->size, "the part of the cluster's GPUs that it asks for" },
+		{ "PART", w->partition, "its partition's part of the largest partition priority" },
+		{ "QOSPRIO", w->qos, "its QOS's part of the largest QOS priority" },
+		{ "WAIT", w->wait, "how near it is to its --max-wait" },
+	};
+
+	snprintf(age, sizeof(age), "the time it has waited; full after %s",
+	        duration_format(full, w->age_max_s));
+	snprintf(share, sizeof(share), "used against shares (gshare); %s%s",
+	        w->half_life_s ? "half is forgotten in " : "nothing is forgotten",
+	        w->half_life_s ? duration_format(half, w->half_life_s) : "");
+	if (g->listing.json) {
+		jsonout_message(&g->listing.out, &w->base);
+		return;
+	}
+	for (size_t i = 0; i < sizeof(lines) / sizeof(lines[0]); i++)
+		listing_add(&g->listing, &lines[i], &w->base);
+}
+
+/* --- jobs ----------------------------------------------------------------------------------- */
+
+static int on_chunk(unsigned type, const ProtobufCMessage *m, void *arg, struct error *err)
+{
+	const Gpusched__PrioChunk *chunk = (const Gpusched__PrioChunk *)m;
+	struct gprio *g = arg;
+
+	if (type != GPUSCHED__MSG_TYPE__MSG_PRIO_CHUNK)
+		return error_set(err, ERR_PROTOCOL, "not a list of priorities");
+	if (g->weights && chunk->weights)
+		add_weights(g, chunk->weights);
+	for (size_t i = 0; i < chunk->n_prios && !g->weights; i++) {
+		if (!chunk->prios[i]->points || !chunk->prios[i]->factors)
+			return error_set(err, ERR_PROTOCOL, "a priority without its parts");
+		for (size_t k = 0; k < g->filter.ids.n; k++)
+			if (g->filter.ids.v[k] == chunk->prios[i]->id)
+				g->seen[k] = true;
+		listing_add(&g->listing, chunk->prios[i], &chunk->prios[i]->base);
+	}
+	return 0;
+}
+
+static int demand_seen(const struct gprio *g, struct error *err)
+{
+	for (size_t i = 0; i < g->filter.ids.n && !g->weights; i++)
+		if (!g->seen[i])
+			return error_set(err, ERR_NO_JOB,
+			        "job %llu: not known, or it does not wait",
+			        (unsigned long long)g->filter.ids.v[i]);
+	return 0;
+}
+
+static int list(struct gprio *g, struct client *c, struct error *err)
+{
+	Gpusched__JobFilter filter;
+	Gpusched__ListPrios request = GPUSCHED__LIST_PRIOS__INIT;
+	struct client_call call = { .type = GPUSCHED__MSG_TYPE__MSG_LIST_PRIOS,
+		.request = &request.base,
+		.on_chunk = on_chunk,
+		.arg = g,
+		.repeatable = true };
+
+	filter_message(&g->filter, &filter);
+	request.filter = &filter;
+	return client_call(c, &call, err);
+}
+
+static int run(struct gprio *g, struct error *err)
+{
+	const struct view_kind *kind = g->weights ? &weight_kind : &prio_kind;
+	struct client *c = NULL;
+	int rc;
+
+	if (g->norm && !g->listing.columns)
+		g->listing.columns = NORM_COLUMNS;
+	if (!g->weights && filter_add(&g->filter, FILTER_STATES, "", "PENDING", err) < 0)
+		return -1;
+	if (listing_check(&g->listing, kind, err) == 0)
+		c = client_new(NULL, err);
+	if (!c) {
+		listing_drop(&g->listing);
+		return -1;
+	}
+	cmd_tell_retry(&cmd, c);
+	g->seen = xcalloc(g->filter.ids.n, sizeof(*g->seen));
+	listing_begin(&g->listing, client_conf(c)->cluster, g->weights ? "weights" : "jobs");
+	rc = list(g, c, err);
+	if (rc >= 0)
+		rc = demand_seen(g, err);
+	listing_end(&g->listing, rc < 0 ? err : NULL, rc < 0 && err->code == ERR_NO_JOB);
+	free(g->seen);
+	client_free(c);
+	return rc;
+}
+
+int main(int argc, char **argv)
+{
+	struct gprio g = { .norm = false };
+	struct error err = { .code = ERR_NONE };
+	int status;
+
+	setlocale(LC_ALL, "");
+	status = cmd_parse(&cmd, argc, argv, &g);
+	if (status == CMD_GO_ON) {
+		status = run(&g, &err) < 0 ? cmd_fail(&cmd, &err) : EXIT_DONE;
+		status = cmd_finish(&cmd, status);
+	}
+	filter_clear(&g.filter);
+	return status;
+}
