@@ -118,7 +118,7 @@ struct walk {
 
 static bool is_word(char c)
 {
-	return isalnum((unsigned char)c) || (c && strchr("_-.:/+@=", c));
+	return isalnum((unsigned char)c) || (c && strchr("-_.", c));
 }
 
 static bool word(struct walk *w, uint64_t *set)

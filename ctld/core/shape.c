@@ -1,6 +1,7 @@
 /* shape.c - see shape.h */
 #include "ctld/core/shape.h"
 
+#include <ctype.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -14,6 +15,16 @@
 
 #define MAX_COUNT 9999 /* of GPUs in one alternative */
 #define SHOWN     100  /* bytes of a text in an error */
+
+/* Letters, digits, '-', '_' and '.', as names in the configuration are. */
+static bool is_name(const char *text)
+{
+	size_t n = 0;
+
+	while (isalnum((unsigned char)text[n]) || (text[n] && strchr("-_.", text[n])))
+		n++;
+	return n && n <= SHAPE_MAX_NAME && !text[n];
+}
 
 static const char *text_of(const char *text)
 {
@@ -35,7 +46,7 @@ static int read_gpus(struct shape *s, const struct submit_job *job, struct error
 		const char *type = text_of(job->gpus[i].type);
 		uint32_t count = job->gpus[i].count;
 
-		if (strlen(type) > SHAPE_MAX_NAME || strpbrk(type, ":|,\n"))
+		if (*type && !is_name(type))
 			return error_set(
 			        err, ERR_NO_GPU_TYPE, "--gpus: no GPU type has such a name");
 		if (count < 1 || count > MAX_COUNT)
@@ -135,8 +146,7 @@ static int read_licence(struct shape *s, char *part, struct error *err)
 		*colon = '\0';
 		count = strtoul(colon + 1, &end, 10);
 	}
-	if (!*part || strlen(part) > SHAPE_MAX_NAME || part[strcspn(part, " \t\n=|&")] ||
-	        (colon && (colon[1] < '0' || colon[1] > '9' || *end)) || count < 1 ||
+	if (!is_name(part) || (colon && (colon[1] < '0' || colon[1] > '9' || *end)) || count < 1 ||
 	        count > UINT32_MAX / 2)
 		return error_set(
 		        err, ERR_JOB_SPEC, "--licenses: '%s': want NAME or NAME:COUNT", shown);
