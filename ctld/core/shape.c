@@ -85,6 +85,11 @@ static int read_hostlist(
 	*to = hostlist_compress((const char *const *)names, count);
 	*n = (uint32_t)count;
 	free(names);
+	/* It may be longer than what was given: one [...] a name. A row must be read back. */
+	if (strlen(*to) > SHAPE_MAX_TEXT)
+		return error_set(err, ERR_JOB_SPEC,
+		        "%s: too many names that have no common list (%d bytes at most)", option,
+		        SHAPE_MAX_TEXT);
 	return 0;
 }
 

@@ -200,6 +200,11 @@ static void long_texts(void **state)
 	job.nodelist = text;
 	assert_null(requests_keep(d->requests, &job, &err));
 	assert_string_equal(err.text, "--nodelist: more than 4096 bytes");
+	/* Short as it was given, long in the spelling of rows. */
+	job.nodelist = "n[0-9999]m9";
+	assert_null(requests_keep(d->requests, &job, &err));
+	assert_string_equal(err.text,
+	        "--nodelist: too many names that have no common list (4096 bytes at most)");
 	job.nodelist = NULL;
 	job.licences = text;
 	assert_null(requests_keep(d->requests, &job, &err));
