@@ -63,7 +63,9 @@ static void time_rows(struct measures *m, struct time_row rows[TIME_ROWS])
 {
 	rows[0] = (struct time_row){ "wait_s", "wait", &m->wait, US_PER_S, true };
 	rows[1] = (struct time_row){ "completion_s", "completion", &m->completion, US_PER_S, true };
-	rows[2] = (struct time_row){ "slowdown", "slowdown (10 s)", &m->slowdown, SLOWDOWN_UNIT,
+	rows[2] = (struct time_row){ "estimate_minus_actual_s", "est. - actual", &m->estimate,
+		US_PER_S, true };
+	rows[3] = (struct time_row){ "slowdown", "slowdown (10 s)", &m->slowdown, SLOWDOWN_UNIT,
 		false };
 }
 
