@@ -28,10 +28,12 @@ struct assoc {
 	/* durable */
 	const char *account, *user; /* kept */
 	uint32_t uid;
-	uint64_t gpu_us, cpu_us, cost_u, runs;
+	struct usage_sums sums;
 	uint64_t decayed_u;
 	usec_t decayed_time;
 	/* volatile */
+	bool row; /* was billed: has a row */
+	struct usage_sums retired;
 	uint32_t refs, index; /* of its account; CONF_NONE */
 	double scaled;        /* decayed_u as of the common moment */
 	/* Of all meters: the rate, and rate x since (s), modulo 2^64: the difference that is asked
@@ -199,7 +201,7 @@ struct assoc *accounts_want(
 /* What nobody refers to and has no usage goes with the next ranking. */
 void assoc_drop(struct accounts *as, struct assoc *assoc)
 {
-	if (assoc && --assoc->refs == 0 && !assoc->runs)
+	if (assoc && --assoc->refs == 0 && !assoc->row)
 		as->stale = true;
 }
 
@@ -285,16 +287,18 @@ static void take_order(struct accounts *as)
 	free(at);
 }
 
+static void add_bill(struct usage_sums *s, const struct usage_bill *bill)
+{
+	s->gpu_us += (uint64_t)bill->gpu_us;
+	s->cpu_us += (uint64_t)bill->cpu_us;
+	s->cost_u += (uint64_t)bill->cost_u;
+	s->runs += (uint64_t)bill->runs;
+}
+
 static void add_up(struct accounts *as, uint32_t account, const struct usage_bill *bill)
 {
-	for (; account != CONF_NONE; account = as->conf->accounts[account].parent) {
-		struct usage_sums *s = &as->v[account].sums;
-
-		s->gpu_us += (uint64_t)bill->gpu_us;
-		s->cpu_us += (uint64_t)bill->cpu_us;
-		s->cost_u += (uint64_t)bill->cost_u;
-		s->runs += (uint64_t)bill->runs;
-	}
+	for (; account != CONF_NONE; account = as->conf->accounts[account].parent)
+		add_bill(&as->v[account].sums, bill);
 }
 
 static void scale(const struct accounts *as, struct assoc *a)
@@ -323,8 +327,8 @@ void accounts_configure(struct accounts *as, const struct conf *conf, struct clo
 	take_names(as);
 	take_order(as);
 	while ((a = table_each(as->table, &cursor))) {
-		struct usage_bill all = { (int64_t)a->gpu_us, (int64_t)a->cpu_us,
-			(int64_t)a->cost_u, (int64_t)a->runs };
+		struct usage_bill all = { (int64_t)a->sums.gpu_us, (int64_t)a->sums.cpu_us,
+			(int64_t)a->sums.cost_u, (int64_t)a->sums.runs };
 
 		a->index = accounts_find(as, a->account);
 		add_up(as, a->index, &all);
@@ -342,11 +346,8 @@ void accounts_bill(
 	                      as->conf->priority.half_life_s) +
 	              (double)bill->cost_u;
 
-	assoc->gpu_us += (uint64_t)bill->gpu_us;
-	assoc->cpu_us += (uint64_t)bill->cpu_us;
-	assoc->cost_u += (uint64_t)bill->cost_u;
-	assoc->runs += (uint64_t)bill->runs;
-	assert(assoc->runs);
+	add_bill(&assoc->sums, bill);
+	assoc->row = true;
 	assoc->decayed_u = left > 0 ? (uint64_t)(left + 0.5) : 0;
 	if (wall > assoc->decayed_time)
 		assoc->decayed_time = wall;
@@ -417,7 +418,7 @@ static struct assoc **sorted(struct accounts *as, size_t *n)
 	while ((a = table_each(as->table, &cursor)))
 		v[(*n)++] = a;
 	for (i = 0; i < *n; i++) {
-		if (v[i]->refs || v[i]->runs) {
+		if (v[i]->refs || v[i]->row) {
 			v[kept++] = v[i];
 			continue;
 		}
@@ -557,10 +558,10 @@ static const struct codec_column columns[COL_USAGE_COUNT] = {
 	[COL_USAGE_account] = COLUMN(struct assoc, account),
 	[COL_USAGE_uid] = COLUMN(struct assoc, uid),
 	[COL_USAGE_user] = COLUMN(struct assoc, user),
-	[COL_USAGE_gpu_us] = COLUMN(struct assoc, gpu_us),
-	[COL_USAGE_cpu_us] = COLUMN(struct assoc, cpu_us),
-	[COL_USAGE_cost_u] = COLUMN(struct assoc, cost_u),
-	[COL_USAGE_runs] = COLUMN(struct assoc, runs),
+	[COL_USAGE_gpu_us] = COLUMN(struct assoc, sums.gpu_us),
+	[COL_USAGE_cpu_us] = COLUMN(struct assoc, sums.cpu_us),
+	[COL_USAGE_cost_u] = COLUMN(struct assoc, sums.cost_u),
+	[COL_USAGE_runs] = COLUMN(struct assoc, sums.runs),
 	[COL_USAGE_decayed_u] = COLUMN(struct assoc, decayed_u),
 	[COL_USAGE_decayed_time] = COLUMN(struct assoc, decayed_time),
 };
@@ -574,10 +575,8 @@ int accounts_load(struct accounts *as, const struct row *row, struct error *err)
 		rc = row_error(row, COL_USAGE_account, err, "is there twice");
 	if (rc == 0) {
 		a = add(as, read.account, read.uid, read.user);
-		a->gpu_us = read.gpu_us;
-		a->cpu_us = read.cpu_us;
-		a->cost_u = read.cost_u;
-		a->runs = read.runs;
+		a->sums = a->retired = read.sums;
+		a->row = true;
 		a->decayed_u = read.decayed_u;
 		a->decayed_time = read.decayed_time;
 	}
@@ -592,7 +591,6 @@ void assoc_encode(const struct assoc *assoc, struct row *row, enum row_change ch
 	codec_encode(columns, assoc, row);
 }
 
-/* A bill makes a row; an assoc that was never billed has none. */
 uint64_t accounts_hash(const struct accounts *as)
 {
 	size_t cursor = 0;
@@ -601,7 +599,7 @@ uint64_t accounts_hash(const struct accounts *as)
 	struct row row;
 
 	while ((a = table_each(as->table, &cursor))) {
-		if (!a->runs)
+		if (!a->row)
 			continue;
 		assoc_encode(a, &row, ROW_PUT);
 		sum += row_hash(&row);
@@ -616,9 +614,30 @@ const struct assoc *accounts_each(const struct accounts *as, size_t *cursor)
 	return table_each(as->table, cursor);
 }
 
-void assoc_sums(const struct assoc *assoc, struct usage_sums *sums)
+const char *assoc_name(const struct assoc *assoc)
 {
-	*sums = (struct usage_sums){ assoc->gpu_us, assoc->cpu_us, assoc->cost_u, assoc->runs };
+	return assoc->account;
+}
+
+uint32_t assoc_uid(const struct assoc *assoc)
+{
+	return assoc->uid;
+}
+
+void assoc_sums(const struct assoc *assoc, struct usage_sums *all, struct usage_sums *retired)
+{
+	*all = assoc->sums;
+	*retired = assoc->retired;
+}
+
+void assoc_retire(struct assoc *assoc, const struct usage_sums *sums, bool retired)
+{
+	struct usage_sums *r = &assoc->retired;
+
+	r->gpu_us += retired ? sums->gpu_us : -sums->gpu_us;
+	r->cpu_us += retired ? sums->cpu_us : -sums->cpu_us;
+	r->cost_u += retired ? sums->cost_u : -sums->cost_u;
+	r->runs += retired ? sums->runs : -sums->runs;
 }
 
 static uint32_t depth_of(const struct accounts *as, const struct line *line)
@@ -640,7 +659,7 @@ bool accounts_next(const struct accounts *as, size_t *cursor, struct share_view 
 	++*cursor;
 	*view = (struct share_view){ .user = "", .depth = depth_of(as, line), .shares = 1 };
 	if (line->assoc) {
-		assoc_sums(line->assoc, &sums);
+		sums = line->assoc->sums;
 		standing = &line->assoc->standing;
 		view->account = line->assoc->account;
 		view->user = line->assoc->user;

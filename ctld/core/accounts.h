@@ -86,9 +86,15 @@ uint64_t accounts_hash(const struct accounts *as);
 
 /* --- looking --------------------------------------------------------------------------------- */
 
-/* Every assoc, in no order; its undecayed sums (as one bill). Start with *cursor 0. */
+/* Every assoc, in no order. Start with *cursor 0. */
 const struct assoc *accounts_each(const struct accounts *as, size_t *cursor);
-void assoc_sums(const struct assoc *assoc, struct usage_sums *sums);
+const char *assoc_name(const struct assoc *assoc); /* of its account; kept */
+uint32_t assoc_uid(const struct assoc *assoc);
+
+/* All that was billed, and (volatile, for checks) what of it is of runs that went to history: after
+ * loading that is all of it, until assoc_retire(.., false) says which runs did not. */
+void assoc_sums(const struct assoc *assoc, struct usage_sums *all, struct usage_sums *retired);
+void assoc_retire(struct assoc *assoc, const struct usage_sums *sums, bool retired);
 
 /* The tree, depth first: an account, its users by name, the accounts below it. Start with *cursor
  * 0; false: no more. Good until the next call that changes anything. Sums are of now, shares and

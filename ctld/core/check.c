@@ -162,6 +162,8 @@ static int check_runs(const struct core *core, struct error *err)
 
 	for (i = 0; i < n && rc == 0; i++)
 		rc = check_run(core, v[i], err);
+	if (rc == 0)
+		rc = bill_check(core, v, n, err);
 	free(v);
 	return rc;
 }

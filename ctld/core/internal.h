@@ -13,6 +13,7 @@
  *	life.c     a job's way from start to end: every job_move() is there
  *	attempt.c  the runs of one attempt at a job, as a whole
  *	runlife.c  a run's way and its booking: every run_move() is there
+ *	bill.c     what runs used, to the accounts of their users
  *	timers.c   EV_CLOCK
  *	never.c    what could never run, and why not
  *	why.c      verdicts as words
@@ -152,10 +153,25 @@ void run_says_never(struct core *core, struct run *run, const struct run_report 
 /* What ran is gone with its node. `why` is kept as the detail. */
 void run_gone(struct core *core, struct run *run, enum end_cause cause, const char *why);
 void node_runs_gone(struct core *core, struct node *node, const char *why);
+/* Into history, unlinked from its job. */
+void run_retire(struct core *core, struct run *run);
 
 /* A run that is alive on its node and has no business to be. */
 void run_stray(struct core *core, struct run *run, const struct run_report *report);
 struct run *run_adopt(struct core *core, struct node *node, const struct run_report *report);
+
+/* --- bill.c ---------------------------------------------------------------------------------- */
+
+/* Bill what is true of the run now and has not been billed. Idempotent. */
+void bill_run(struct core *core, struct run *run);
+/* It is booked, is not any more: until its bill it counts by its meter. */
+void bill_starts(struct core *core, struct run *run);
+void bill_stops(struct core *core, struct run *run);
+/* It goes to history. */
+void bill_retires(struct core *core, const struct run *run);
+/* All runs of a start; of a check. */
+int bill_start(struct core *core, struct run *const *v, size_t n, struct error *err);
+int bill_check(const struct core *core, struct run *const *v, size_t n, struct error *err);
 
 /* --- the rest -------------------------------------------------------------------------------- */
 

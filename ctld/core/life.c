@@ -406,8 +406,7 @@ void jobs_retire_old(struct core *core)
 		}
 		while ((run = l->runs)) {
 			l->runs = run_link(run)->next_of_job;
-			run_link(run)->job = NULL;
-			runs_retire(core->runs, run);
+			run_retire(core, run);
 		}
 		jobs_retire(core->jobs, job);
 		if (job == last)

@@ -73,9 +73,12 @@ static int adopt_rows(struct core *core, struct run **v, size_t n, struct error 
 				return bad_run(v[i], err, "its GPUs are held by another run too");
 		}
 	}
+	if (bill_start(core, v, n, err) < 0)
+		return -1;
 	for (i = 0; i < n; i++) {
-		if (run_over(v[i]) && !run_link(v[i])->job)
-			runs_retire(core->runs, v[i]);
+		if (!run_over(v[i]) || run_link(v[i])->job)
+			continue;
+		run_retire(core, v[i]);
 	}
 	return 0;
 }

@@ -98,7 +98,10 @@
 	X(cpu_time_us, INT, _)                                                     \
 	X(max_rss_kb, INT, _)                                                      \
 	X(uid, INT, _)                                                             \
-	X(nodes, INT, _)        /* of the attempt */
+	X(nodes, INT, _)        /* of the attempt */                                         \
+	X(account, TEXT, _)     /* to which it is billed */                        \
+	X(billed_us, INT, _)    /* so much of elapsed_us has been billed */        \
+	X(cost_u, INT, _)       /* for so much; millionths of the currency */
 
 #define NONCE_COLUMNS(X) /* (uid, nonce) -> job: a repeated submit is answered, not repeated */ \
 	X(uid, INT, K)                                                             \

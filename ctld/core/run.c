@@ -98,6 +98,7 @@ void run_free(struct runs *runs, struct run *run)
 	strings_drop(runs->strings, run->info.incarnation);
 	strings_drop(runs->strings, run->info.detail);
 	strings_drop(runs->strings, run->link.nodes);
+	strings_drop(runs->strings, run->info.account);
 	free(run);
 }
 
@@ -170,6 +171,9 @@ static const struct codec_column columns[COL_RUN_COUNT] = {
 	F(max_rss_kb),
 	F(uid),
 	F(nodes),
+	F(account),
+	F(billed_us),
+	F(cost_u),
 	/* the run's own: state */
 };
 #undef F
@@ -248,6 +252,7 @@ struct run *runs_add(struct runs *runs, const struct run_info *info)
 	run->info.incarnation =
 	        strings_keep(runs->strings, info->incarnation ? info->incarnation : "");
 	run->info.detail = strings_keep(runs->strings, info->detail ? info->detail : "");
+	run->info.account = strings_keep(runs->strings, info->account ? info->account : "");
 	table_add(runs->table, run);
 	dirty_put(runs->dirty, &run->mark);
 	return run;
@@ -290,6 +295,13 @@ void run_set_end(struct runs *runs, struct run *run, const struct run_report *r)
 	i->cpu_time_us = r->cpu_time_us;
 	i->max_rss_kb = r->max_rss_kb;
 	strings_set(runs->strings, &i->detail, r->detail ? r->detail : "");
+	dirty_put(runs->dirty, &run->mark);
+}
+
+void run_set_billed(struct runs *runs, struct run *run, uint64_t billed_us, uint64_t cost_u)
+{
+	run->info.billed_us = billed_us;
+	run->info.cost_u = cost_u;
 	dirty_put(runs->dirty, &run->mark);
 }
 

@@ -24,6 +24,7 @@
 
 #include "common/error.h"
 #include "common/run.h"
+#include "ctld/core/accounts.h"
 #include "ctld/core/dirty.h"
 #include "ctld/core/strings.h"
 
@@ -52,7 +53,9 @@ struct runs;
 struct run_info {
 	struct run_id id;
 	const char *node, *gpu_type, *incarnation, *detail;
+	const char *account; /* to which it is billed */
 	uint64_t gpus, mem_mb, epoch, elapsed_us, cpu_time_us, max_rss_kb;
+	uint64_t billed_us, cost_u; /* so much of elapsed_us was billed, for so much (bill.c) */
 	usec_t order_time, start_time, end_time; /* wall */
 	uint32_t cpus, exit_code, exit_signal, uid;
 	uint32_t nodes;     /* of its attempt: that many ranks */
@@ -72,6 +75,8 @@ struct run_link {
 	uint64_t booked;    /* the GPUs it holds in the ledger: all of info.gpus, unless stray */
 	bool started_known; /* `started` is set */
 	usec_t started;     /* mono: its start on our own clock */
+	struct assoc *assoc;      /* while it is booked: whom its meter counts for */
+	struct usage_meter meter;
 	uint64_t ordered_session; /* in which its StartRun went out; 0: in an earlier life */
 };
 
@@ -98,6 +103,7 @@ void run_set_end_wanted(struct runs *runs, struct run *run, enum end_cause cause
 void run_set_start(struct runs *runs, struct run *run, usec_t start_time);
 /* Take over how it ended from a report. */
 void run_set_end(struct runs *runs, struct run *run, const struct run_report *report);
+void run_set_billed(struct runs *runs, struct run *run, uint64_t billed_us, uint64_t cost_u);
 /* Into history; freed by the next seal. Must be over and unlinked. */
 void runs_retire(struct runs *runs, struct run *run);
 

@@ -50,6 +50,7 @@ static void unbook(struct core *core, struct run *run)
 		ledger_release(core->ledger, &place);
 	}
 	node_unlink_run(run);
+	bill_stops(core, run);
 	if (index != NODE_LEFT)
 		sched_node_freed(core->sched, index);
 }
@@ -58,6 +59,7 @@ void run_book(struct core *core, struct run *run, struct node *node)
 {
 	node_link_run(node, run);
 	run_hold(core, run);
+	bill_starts(core, run);
 }
 
 /* --- orders ---------------------------------------------------------------------------------- */
@@ -107,6 +109,7 @@ void run_start(struct core *core, struct job *job, struct run_id id, uint32_t no
 	struct run_info info = {
 		.id = id,
 		.node = node_info(node)->name,
+		.account = job_info(job)->account,
 		.gpu_type = place->gpus ? core->conf->gpu_types[place->type].name : "",
 		.incarnation = node_info(node)->incarnation,
 		.gpus = place->gpus,
@@ -147,6 +150,13 @@ static void node_not_launched(struct core *core, const struct run *run)
 	node_settle(core, node);
 }
 
+void run_retire(struct core *core, struct run *run)
+{
+	bill_retires(core, run);
+	run_link(run)->job = NULL;
+	runs_retire(core->runs, run);
+}
+
 /* The run is over, and its record is set. */
 static void run_over_now(struct core *core, struct run *run, enum run_state state)
 {
@@ -155,10 +165,11 @@ static void run_over_now(struct core *core, struct run *run, enum run_state stat
 
 	unbook(core, run);
 	run_move(core->runs, run, state);
+	bill_run(core, run);
 	if (run_info(run)->end_cause == END_LAUNCH)
 		node_not_launched(core, run);
 	if (!job)
-		runs_retire(core->runs, run);
+		run_retire(core, run);
 	else if (stray)
 		job_consider(core, job);
 	else
@@ -209,6 +220,7 @@ void run_says_ended(struct core *core, struct run *run, const struct run_report 
 	           report->cause != END_NODE_FAIL) {
 		/* Given up too early, and here is its true record: the run's and its usage's. */
 		run_set_end(core->runs, run, report);
+		bill_run(core, run);
 	}
 }
 
@@ -288,6 +300,7 @@ struct run *run_adopt(struct core *core, struct node *node, const struct run_rep
 	struct run_info info = {
 		.id = r->run,
 		.node = node_info(node)->name,
+		.account = job ? job_info(job)->account : "",
 		.gpu_type = r->gpu_type,
 		.incarnation = r->incarnation,
 		.gpus = r->gpus,

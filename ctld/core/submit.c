@@ -26,6 +26,8 @@ static void intake_finish(struct core *core, const struct caller *caller, struct
 	i->gid = in->gid;
 	i->user = caller->user;
 	i->account = in->account;
+	i->qos = in->qos;
+	i->max_wait_s = in->max_wait_s;
 	i->partition = core->conf->partitions[t->partition].name;
 	i->name = in->name;
 	i->submit_host = in->submit_host;

@@ -193,8 +193,7 @@ bool core_job_prio(const struct core *core, uint64_t id, struct clocks now, stru
 
 bool core_share_next(const struct core *core, size_t *cursor, struct share_view *v)
 {
-	(void)core, (void)cursor, (void)v;
-	return false; /* nothing is kept of accounts */
+	return accounts_next(core->accounts, cursor, v);
 }
 
 /* --- runs ------------------------------------------------------------------------------------ */

@@ -17,10 +17,11 @@
 #define RUN_COLS                                                                              \
 	"job, task, attempt, rank, node, state, gpu_type, gpus, cpus, mem_mb, incarnation, epoch, " \
 	"order_time, start_time, end_time, elapsed_us, exit_code, exit_signal, end_wanted, "  \
-	"end_cause, detail, cpu_time_us, max_rss_kb, uid, nodes"
+	"end_cause, detail, cpu_time_us, max_rss_kb, uid, nodes, account, billed_us, "  \
+	"cost_u"
 #define RUN_PLACES                                                                          \
 	"?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13, ?14, ?15, ?16, ?17, ?18, " \
-	"?19, ?20, ?21, ?22, ?23, ?24, ?25"
+	"?19, ?20, ?21, ?22, ?23, ?24, ?25, ?26, ?27, ?28"
 #define NONCE_COLS "uid, nonce, spec_hash, job, expires"
 #define EVENT_COLS "seq, time, kind, uid, host, job, node, text"
 #define USAGE_COLS "account, uid, user, gpu_us, cpu_us, cost_u, runs, decayed_u, decayed_time"
@@ -30,6 +31,10 @@
 	"ALTER TABLE " table " ADD COLUMN qos TEXT NOT NULL DEFAULT '';"                 \
 	"ALTER TABLE " table " ADD COLUMN max_wait_s INTEGER NOT NULL DEFAULT 0;"        \
 	"ALTER TABLE " table " ADD COLUMN planned_start INTEGER NOT NULL DEFAULT 0;"
+#define RUN_GETS_BILLED(table)                                                               \
+	"ALTER TABLE " table " ADD COLUMN account TEXT NOT NULL DEFAULT '';"                 \
+	"ALTER TABLE " table " ADD COLUMN billed_us INTEGER NOT NULL DEFAULT 0;"             \
+	"ALTER TABLE " table " ADD COLUMN cost_u INTEGER NOT NULL DEFAULT 0;"
 #define JOB_TABLE_1                                                                          \
 	"id INTEGER PRIMARY KEY, uid INTEGER NOT NULL, gid INTEGER NOT NULL, "               \
 	"user TEXT NOT NULL, account TEXT NOT NULL, partition TEXT NOT NULL, "               \
@@ -132,6 +137,12 @@ static const char *const state_steps[] = {
 	"ALTER TABLE run ADD COLUMN nodes INTEGER NOT NULL DEFAULT 1;"
 	"ALTER TABLE ended_run ADD COLUMN nodes INTEGER NOT NULL DEFAULT 1;"
 	"PRAGMA user_version = 7;",
+
+	/* Runs are billed to an account. */
+	RUN_GETS_BILLED("run")
+	RUN_GETS_BILLED("ended_run")
+	"UPDATE run SET account = coalesce((SELECT account FROM job WHERE id = run.job), '');"
+	"PRAGMA user_version = 8;",
 };
 
 /* history.db. 0x67707568 is "gpuh". */
@@ -153,6 +164,9 @@ static const char *const history_steps[] = {
 
 	"ALTER TABLE run ADD COLUMN nodes INTEGER NOT NULL DEFAULT 1;"
 	"PRAGMA user_version = 5;",
+
+	RUN_GETS_BILLED("run")
+	"PRAGMA user_version = 6;",
 };
 /* clang-format on */
 

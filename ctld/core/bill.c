@@ -1,0 +1,211 @@
+/* bill.c - what runs used is billed to their users' accounts
+ *
+ * A run that is over has billed exactly its elapsed time, once: bill_run() compares what was billed
+ * with what is true now and bills the difference, so a late record corrects the first one and
+ * nothing is ever billed twice. Of each user in each account therefore
+ *
+ *	usage = sum over his runs in memory + what was retired to history
+ *
+ * in integers, at every moment: bill_check(). A start refuses a database in which it cannot be so.
+ *The account is the one under which the run was ordered. The price is that of the moment it is
+ *over.
+ */
+#include <stdio.h>
+#include <string.h>
+
+#include "common/xalloc.h"
+#include "ctld/core/internal.h"
+#include "ctld/core/usage.h"
+
+/* A node may say what it likes: 35 years, of any number of GPUs, still fit in the sums. */
+#define MAX_ELAPSED ((uint64_t)1 << 50)
+#define HOUR_US     (3600 * (uint64_t)USEC_PER_S)
+
+static uint64_t used_us(const struct run *run)
+{
+	const struct run_info *i = run_info(run);
+
+	if (i->state != RUN_ENDED)
+		return i->billed_us; /* alive again, given up too early: as it was */
+	return i->elapsed_us < MAX_ELAPSED ? i->elapsed_us : MAX_ELAPSED;
+}
+
+static int64_t gpu_us(const struct run_info *i, uint64_t us)
+{
+	return (int64_t)((uint64_t)__builtin_popcountll(i->gpus) * us);
+}
+
+static uint16_t type_of(const struct core *core, const char *name)
+{
+	size_t t;
+
+	for (t = 0; t < core->conf->n_gpu_types; t++) {
+		if (!strcmp(core->conf->gpu_types[t].name, name))
+			return (uint16_t)t;
+	}
+	return TYPE_GONE;
+}
+
+static double qos_factor(const struct core *core, const struct run *run)
+{
+	const struct job *job = run_link_of(run)->job;
+	size_t q;
+
+	for (q = 0; job && q < core->conf->n_qos; q++) {
+		if (!strcmp(core->conf->qos[q].name, job_info(job)->qos))
+			return core->conf->qos[q].usage_factor;
+	}
+	return 1;
+}
+
+static uint64_t cost_u(const struct core *core, const struct run *run, uint64_t us)
+{
+	const struct run_info *i = run_info(run);
+
+	return usage_cost_u(core->conf, type_of(core, i->gpu_type),
+	        (uint32_t)__builtin_popcountll(i->gpus), i->cpus, i->mem_mb, us,
+	        qos_factor(core, run));
+}
+
+/* One more reference. */
+static struct assoc *assoc_of(struct core *core, const struct run *run)
+{
+	const struct job *job = run_link_of(run)->job;
+	char uid[32];
+
+	snprintf(uid, sizeof(uid), "uid %u", run_info(run)->uid);
+	return accounts_want(core->accounts, run_info(run)->account, run_info(run)->uid,
+	        job ? job_info(job)->user : uid);
+}
+
+void bill_run(struct core *core, struct run *run)
+{
+	const struct run_info *i = run_info(run);
+	uint64_t used = used_us(run), cost;
+	struct usage_bill bill;
+	struct assoc *assoc;
+
+	if (used == i->billed_us)
+		return;
+	cost = cost_u(core, run, used);
+	bill = (struct usage_bill){ .gpu_us = gpu_us(i, used) - gpu_us(i, i->billed_us),
+		.cpu_us = (int64_t)(i->cpus * used) - (int64_t)(i->cpus * i->billed_us),
+		.cost_u = (int64_t)cost - (int64_t)i->cost_u,
+		.runs = (used > 0) - (i->billed_us > 0) };
+	assoc = assoc_of(core, run);
+	accounts_bill(core->accounts, assoc, &bill, core->now.wall);
+	assoc_drop(core->accounts, assoc);
+	run_set_billed(core->runs, run, used, cost);
+}
+
+/* --- what is alive --------------------------------------------------------------------------- */
+
+void bill_starts(struct core *core, struct run *run)
+{
+	const struct run_info *i = run_info(run);
+	struct run_link *l = run_link(run);
+	usec_t began = i->start_time ? i->start_time : i->order_time;
+	usec_t ago = began ? core->now.wall - began : 0;
+
+	l->meter = (struct usage_meter){ .rate_u = cost_u(core, run, HOUR_US),
+		.since = core->now.mono - (ago > 0 ? ago : 0) };
+	l->assoc = assoc_of(core, run);
+	accounts_meter_on(core->accounts, l->assoc, &l->meter);
+}
+
+void bill_stops(struct core *core, struct run *run)
+{
+	struct run_link *l = run_link(run);
+
+	accounts_meter_off(core->accounts, l->assoc, &l->meter);
+	assoc_drop(core->accounts, l->assoc);
+	l->assoc = NULL;
+}
+
+/* --- history --------------------------------------------------------------------------------- */
+
+static struct usage_sums sums_of(const struct run *run)
+{
+	const struct run_info *i = run_info(run);
+
+	return (struct usage_sums){ .gpu_us = (uint64_t)gpu_us(i, i->billed_us),
+		.cpu_us = i->cpus * i->billed_us,
+		.cost_u = i->cost_u,
+		.runs = i->billed_us > 0 };
+}
+
+void bill_retires(struct core *core, const struct run *run)
+{
+	struct usage_sums sums = sums_of(run);
+	struct assoc *assoc = assoc_of(core, run);
+
+	assoc_retire(assoc, &sums, true);
+	assoc_drop(core->accounts, assoc);
+}
+
+static int bad(const struct assoc *assoc, struct error *err, const char *what)
+{
+	return error_set(err, ERR_INTERNAL, "usage of user %u in account '%.60s': %s",
+	        assoc_uid(assoc), assoc_name(assoc), what);
+}
+
+/* Runs of an older version of gpusched were never billed: they are now. */
+int bill_start(struct core *core, struct run *const *v, size_t n, struct error *err)
+{
+	struct usage_sums all, retired;
+	const struct assoc *assoc;
+	size_t i, cursor = 0;
+
+	for (i = 0; i < n; i++) {
+		struct usage_sums sums;
+		struct assoc *of;
+
+		bill_run(core, v[i]);
+		sums = sums_of(v[i]);
+		of = assoc_of(core, v[i]);
+		assoc_retire(of, &sums, false);
+		assoc_drop(core->accounts, of);
+	}
+	/* The rest is of runs that are in history. */
+	while ((assoc = accounts_each(core->accounts, &cursor))) {
+		assoc_sums(assoc, &all, &retired);
+		if (retired.gpu_us > all.gpu_us || retired.cpu_us > all.cpu_us ||
+		        retired.cost_u > all.cost_u || retired.runs > all.runs)
+			return bad(assoc, err, "less than that of his runs");
+	}
+	return 0;
+}
+
+int bill_check(const struct core *core, struct run *const *v, size_t n, struct error *err)
+{
+	const struct assoc *assoc;
+	size_t cursor = 0, i;
+
+	for (i = 0; i < n; i++) {
+		if (run_info(v[i])->billed_us != used_us(v[i]) &&
+		        run_info(v[i])->state == RUN_ENDED)
+			return error_set(err, ERR_INTERNAL, "run %llu.%u has not been billed",
+			        (unsigned long long)run_info(v[i])->id.job,
+			        run_info(v[i])->id.attempt);
+	}
+	while ((assoc = accounts_each(core->accounts, &cursor))) {
+		struct usage_sums all, sum, one;
+
+		assoc_sums(assoc, &all, &sum);
+		for (i = 0; i < n; i++) {
+			/* Both texts are kept: equal ones are the same. */
+			if (run_info(v[i])->account != assoc_name(assoc) ||
+			        run_info(v[i])->uid != assoc_uid(assoc))
+				continue;
+			one = sums_of(v[i]);
+			sum.gpu_us += one.gpu_us;
+			sum.cpu_us += one.cpu_us;
+			sum.cost_u += one.cost_u;
+			sum.runs += one.runs;
+		}
+		if (sum.gpu_us != all.gpu_us || sum.cpu_us != all.cpu_us ||
+		        sum.cost_u != all.cost_u || sum.runs != all.runs)
+			return bad(assoc, err, "not the sum of his runs");
+	}
+	return 0;
+}
