@@ -6,179 +6,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "common/units.h"
 #include "common/xalloc.h"
 #include "ctld/core/hash.h"
 #include "ctld/core/table.h"
-
-/* --- what limits are ------------------------------------------------------------------------- */
-
-/* The words of Slurm where it has them; of a scope as a whole, for each user. */
-static const char *const reasons[SCOPES][2][LIMIT_KINDS] = {
-	[SCOPE_ACCOUNT] = { { "AssocGrpGRES", "AssocGrpGRES", "AssocGrpCpuLimit",
-	                            "AssocGrpMemLimit", "AssocGrpNodeLimit", "AssocGrpJobsLimit",
-	                            "AssocGrpSubmitJobsLimit" },
-	        { "AssocMaxGRESPerUser", "AssocMaxGRESPerUser", "AssocMaxCpuPerUserLimit",
-	                "AssocMaxMemPerUser", "AssocMaxNodePerUserLimit", "AssocMaxJobsLimit",
-	                "AssocMaxSubmitJobLimit" } },
-	[SCOPE_QOS] = { { "QOSGrpGRES", "QOSGrpGRES", "QOSGrpCpuLimit", "QOSGrpMemLimit",
-	                        "QOSGrpNodeLimit", "QOSGrpJobsLimit", "QOSGrpSubmitJobsLimit" },
-	        { "QOSMaxGRESPerUser", "QOSMaxGRESPerUser", "QOSMaxCpuPerUserLimit",
-	                "QOSMaxMemoryPerUser", "QOSMaxNodePerUserLimit", "QOSMaxJobsPerUserLimit",
-	                "QOSMaxSubmitJobPerUserLimit" } },
-	[SCOPE_PARTITION] = { { "PartitionGrpGRES", "PartitionGrpGRES", "PartitionGrpCpuLimit",
-	                              "PartitionGrpMemLimit", "PartitionGrpNodeLimit",
-	                              "PartitionGrpJobsLimit", "PartitionGrpSubmitJobsLimit" },
-	        { "PartitionMaxGRESPerUser", "PartitionMaxGRESPerUser",
-	                "PartitionMaxCpuPerUserLimit", "PartitionMaxMemPerUser",
-	                "PartitionMaxNodePerUserLimit", "PartitionMaxJobsPerUserLimit",
-	                "PartitionMaxSubmitJobPerUserLimit" } },
-};
-
-static bool given(uint64_t value, uint64_t none, uint8_t kind, struct limit *limit)
-{
-	*limit = (struct limit){ .kind = kind, .value = value };
-	return value != none;
-}
-
-bool limits_get(const struct conf_limits *l, size_t i, struct limit *limit)
-{
-	struct limit v[LIMIT_KINDS];
-	size_t n = 0;
-
-	if (i < l->gpus.n) {
-		*limit = (struct limit){ GATE_GPUS, l->gpus.v[i].type, l->gpus.v[i].count };
-		return true;
-	}
-	n += given(l->gpu_mem_mb, UINT64_MAX, GATE_GPU_MEM, &v[n]);
-	n += given(l->cpus, CONF_NONE, GATE_CPUS, &v[n]);
-	n += given(l->mem_mb, UINT64_MAX, GATE_MEM, &v[n]);
-	n += given(l->nodes, CONF_NONE, GATE_NODES, &v[n]);
-	n += given(l->running, CONF_NONE, GATE_RUNNING, &v[n]);
-	n += given(l->queued, CONF_NONE, GATE_QUEUED, &v[n]);
-	if (i - l->gpus.n >= n)
-		return false;
-	*limit = v[i - l->gpus.n];
-	return true;
-}
-
-uint64_t need_amount(const struct need *need, enum gate_kind kind, uint16_t type)
-{
-	switch (kind) {
-	case GATE_GPUS:
-		return type == CONF_ANY_TYPE || type == need->type ? need->gpus : 0;
-	case GATE_GPU_MEM:
-		return need->gpu_mem_mb;
-	case GATE_CPUS:
-		return need->cpus;
-	case GATE_MEM:
-		return need->mem_mb;
-	case GATE_NODES:
-		return need->nodes;
-	case GATE_RUNNING:
-		return 1;
-	case GATE_QUEUED:
-	case GATE_LICENCE:
-	case GATE_KEPT:
-	case GATE_KINDS:
-		break;
-	}
-	return 0;
-}
-
-static const struct conf_limits *group_of(
-        const struct conf *conf, enum gate_scope scope, uint32_t index, enum limit_part part)
-{
-#define PART(it)                                            \
-	(part == LIMITS_ALL               ? &(it)->limits   \
-	        : part == LIMITS_PER_USER ? &(it)->per_user \
-	                                  : &(it)->per_job)
-	if (scope == SCOPE_ACCOUNT)
-		return PART(&conf->accounts[index]);
-	if (scope == SCOPE_QOS)
-		return PART(&conf->qos[index]);
-	return PART(&conf->partitions[index]);
-#undef PART
-}
-
-bool scope_limit(const struct conf *conf, enum gate_scope scope, uint32_t index,
-        enum limit_part part, size_t i, struct limit *limit)
-{
-	size_t n_quota = 0;
-
-	if (scope == SCOPE_ACCOUNT && part == LIMITS_ALL) {
-		const struct conf_gpu_amounts *quota = &conf->accounts[index].quota.limit;
-
-		n_quota = quota->n;
-		if (i < n_quota) {
-			*limit = (struct limit){ GATE_GPUS, quota->v[i].type, quota->v[i].count };
-			return true;
-		}
-	}
-	return limits_get(group_of(conf, scope, index, part), i - n_quota, limit);
-}
-
-uint32_t scope_time_s(
-        const struct conf *conf, enum gate_scope scope, uint32_t index, enum limit_part part)
-{
-	return group_of(conf, scope, index, part)->time_s;
-}
-
-const char *scope_name(const struct conf *conf, enum gate_scope scope, uint32_t index)
-{
-	return scope == SCOPE_ACCOUNT ? conf->accounts[index].name
-	       : scope == SCOPE_QOS   ? conf->qos[index].name
-	                              : conf->partitions[index].name;
-}
-
-bool scope_next(struct scope_walk *walk, enum gate_scope *scope, uint32_t *index)
-{
-	while (walk->at < SCOPES && walk->index[walk->at] == CONF_NONE)
-		walk->at++;
-	if (walk->at == SCOPES)
-		return false;
-	*scope = (enum gate_scope)walk->at;
-	*index = walk->index[walk->at];
-	walk->index[walk->at] =
-	        *scope == SCOPE_ACCOUNT ? walk->conf->accounts[*index].parent : CONF_NONE;
-	return true;
-}
-
-/* --- as words -------------------------------------------------------------------------------- */
-
-char *amount_number(char buf[AMOUNT_TEXT], enum gate_kind kind, uint64_t amount)
-{
-	char size[UNITS_TEXT];
-
-	if (kind == GATE_MEM || kind == GATE_GPU_MEM)
-		snprintf(buf, AMOUNT_TEXT, "%s", size_format_mb(size, amount));
-	else
-		snprintf(buf, AMOUNT_TEXT, "%llu", (unsigned long long)amount);
-	return buf;
-}
-
-char *amount_text(char buf[AMOUNT_TEXT], const struct conf *conf, enum gate_kind kind,
-        uint16_t type, uint64_t amount)
-{
-	static const char *const names[GATE_KINDS] = {
-		[GATE_GPU_MEM] = "GPU memory",
-		[GATE_CPUS] = "CPUs",
-		[GATE_MEM] = "memory",
-		[GATE_NODES] = "nodes",
-		[GATE_RUNNING] = "running jobs",
-		[GATE_QUEUED] = "jobs",
-		[GATE_LICENCE] = "licences",
-	};
-	char number[AMOUNT_TEXT];
-
-	amount_number(number, kind, amount);
-	if (kind == GATE_GPUS)
-		snprintf(buf, AMOUNT_TEXT, "%.60s:%.30s",
-		        type == CONF_ANY_TYPE ? "any" : conf->gpu_types[type].name, number);
-	else
-		snprintf(buf, AMOUNT_TEXT, "%.40s %s", number, names[kind]);
-	return buf;
-}
 
 static void block_text(
         const struct gates *g, const struct gate *gate, uint64_t amount, struct gate_block *block)
@@ -195,10 +25,17 @@ static void block_text(
 		        more);
 		return;
 	}
+	if (gate->part == LIMITS_PER_JOB) {
+		snprintf(block->text, sizeof(block->text),
+		        "%s%.60s: limit %.70s a job, it asks for %.15s", what[gate->scope],
+		        scope_name(g->conf, gate->scope, gate->index),
+		        amount_text(limit, g->conf, gate->kind, gate->type, gate->limit), more);
+		return;
+	}
 	snprintf(block->text, sizeof(block->text), "%s%.60s: limit %.70s%s, holds %.15s, +%.15s",
 	        what[gate->scope], scope_name(g->conf, gate->scope, gate->index),
 	        amount_text(limit, g->conf, gate->kind, gate->type, gate->limit),
-	        gate->per_user ? " a user" : "", used, more);
+	        gate->part == LIMITS_PER_USER ? " a user" : "", used, more);
 }
 
 /* --- making ---------------------------------------------------------------------------------- */
@@ -222,16 +59,15 @@ static uint32_t gate_add(struct gates *g, const struct gate *gate)
 
 /* A group's gates; `ids` may be NULL. Returns how many. */
 static uint32_t group_add(
-        struct gates *g, enum gate_scope scope, uint32_t index, bool per_user, uint32_t *ids)
+        struct gates *g, enum gate_scope scope, uint32_t index, enum limit_part part, uint32_t *ids)
 {
-	enum limit_part part = per_user ? LIMITS_PER_USER : LIMITS_ALL;
 	struct limit limit;
 	uint32_t i;
 
 	for (i = 0; scope_limit(g->conf, scope, index, part, i, &limit); i++) {
 		uint32_t id = gate_add(g, &(struct gate){ .kind = limit.kind,
 		                                  .scope = (uint8_t)scope,
-		                                  .per_user = per_user,
+		                                  .part = (uint8_t)part,
 		                                  .type = limit.type,
 		                                  .index = index,
 		                                  .limit = limit.value });
@@ -284,7 +120,9 @@ struct gates *gates_new(const struct conf *conf, uint64_t seed)
 		g->first[s] = xcalloc(count[s], sizeof(**g->first));
 		for (i = 0; i < count[s]; i++) {
 			g->first[s][i] = (uint32_t)g->n;
-			group_add(g, (enum gate_scope)s, i, false, NULL);
+			group_add(g, (enum gate_scope)s, i, LIMITS_ALL, NULL);
+			group_add(g, (enum gate_scope)s, i, LIMITS_PER_JOB, NULL);
+			g->queued |= scope_counts_queued(conf, (enum gate_scope)s, i);
 		}
 	}
 	g->first_licence = (uint32_t)g->n;
@@ -304,11 +142,16 @@ struct gates *gates_new(const struct conf *conf, uint64_t seed)
 
 void gates_free(struct gates *g)
 {
+	size_t cursor = 0;
+	struct user_scope *u;
 	int s;
 
 	if (!g)
 		return;
-	assert(table_count(g->users) == 0);
+	while ((u = table_each(g->users, &cursor))) {
+		assert(u->refs == 0);
+		free(u);
+	}
 	for (s = 0; s < SCOPES; s++)
 		free(g->first[s]);
 	table_free(g->users);
@@ -335,21 +178,29 @@ static struct user_scope *user_want(
 	if (!u) {
 		u = xcalloc(1, sizeof(*u) + n * sizeof(*u->ids));
 		*u = key;
-		u->n = group_add(g, scope, index, true, u->ids);
+		u->n = group_add(g, scope, index, LIMITS_PER_USER, u->ids);
 		table_add(g->users, u);
 	}
 	u->refs++;
 	return u;
 }
 
-static void user_drop(struct gates *g, struct user_scope *u)
+static bool user_counts(const struct gates *g, const struct user_scope *u)
 {
 	uint32_t i;
 
-	if (--u->refs)
-		return;
 	for (i = 0; i < u->n; i++) {
-		assert(g->v[u->ids[i]].used == 0);
+		if (g->v[u->ids[i]].used)
+			return true;
+	}
+	return false;
+}
+
+static void user_free(struct gates *g, struct user_scope *u)
+{
+	uint32_t i;
+
+	for (i = 0; i < u->n; i++) {
 		if (g->n_unused == g->size_unused) {
 			g->size_unused = g->size_unused ? g->size_unused * 2 : 64;
 			g->unused = xrealloc(g->unused, g->size_unused, sizeof(*g->unused));
@@ -358,6 +209,13 @@ static void user_drop(struct gates *g, struct user_scope *u)
 	}
 	table_remove(g->users, u);
 	free(u);
+}
+
+/* Jobs that wait count without a path: as long as there are some, so is the counter. */
+static void user_drop(struct gates *g, struct user_scope *u)
+{
+	if (--u->refs == 0 && !user_counts(g, u))
+		user_free(g, u);
 }
 
 static void path_add(struct gate_path *path, uint32_t id)
@@ -369,7 +227,9 @@ static void path_add(struct gate_path *path, uint32_t id)
 static void path_pass(
         struct gates *g, struct gate_path *path, enum gate_scope scope, uint32_t index)
 {
-	uint32_t n = group_count(g, scope, index, LIMITS_ALL), i;
+	uint32_t n = group_count(g, scope, index, LIMITS_ALL) +
+	             group_count(g, scope, index, LIMITS_PER_JOB),
+	         i;
 	struct user_scope *u = user_want(g, scope, index, path->uid);
 
 	for (i = 0; i < n; i++)
@@ -430,6 +290,12 @@ static bool gate_at(const struct gates *g, const struct gate_path *path, const s
 	return true;
 }
 
+/* Does it count what is taken? */
+static bool gate_counts(const struct gate *gate)
+{
+	return gate->part != LIMITS_PER_JOB;
+}
+
 static bool gate_open(const struct gate *gate, uint64_t amount)
 {
 	return !amount || gate->used + amount <= gate->limit;
@@ -440,9 +306,10 @@ static void closed(const struct gates *g, uint32_t id, uint64_t amount, struct g
 	const struct gate *gate = &g->v[id];
 
 	*block = (struct gate_block){ .gate = id,
-		.reason = gate->kind == GATE_LICENCE
-		                  ? "Licenses"
-		                  : reasons[gate->scope][gate->per_user][gate->kind],
+		.reason = gate->kind == GATE_LICENCE ? "Licenses"
+		                                     : gate_reason((enum gate_scope)gate->scope,
+		                                               (enum limit_part)gate->part,
+		                                               (enum gate_kind)gate->kind),
 		.short_by = gate->used + amount - gate->limit };
 	block_text(g, gate, amount, block);
 }
@@ -462,7 +329,7 @@ static void kept_back(const struct gates *g, const struct gate_path *path, const
 
 	quota_use(g->quota, path->account, q->type, &use);
 	*block = (struct gate_block){ .gate = gates_kept(g, q->type),
-		.reason = reasons[SCOPE_ACCOUNT][false][GATE_GPUS],
+		.reason = gate_reason(SCOPE_ACCOUNT, LIMITS_ALL, GATE_GPUS),
 		.short_by = q->short_by,
 		.reclaim = true };
 	snprintf(block->text, sizeof(block->text),
@@ -525,7 +392,7 @@ void gates_take(struct gates *g, const struct gate_path *path, const struct need
 	size_t i;
 
 	for (i = 0; gate_at(g, path, need, i, &id, &amount); i++)
-		g->v[id].used += amount;
+		g->v[id].used += gate_counts(&g->v[id]) ? amount : 0;
 	quota_take(g->quota, path->account, need->type, need->gpus);
 }
 
@@ -536,6 +403,8 @@ void gates_release(struct gates *g, const struct gate_path *path, const struct n
 	size_t i;
 
 	for (i = 0; gate_at(g, path, need, i, &id, &amount); i++) {
+		if (!gate_counts(&g->v[id]))
+			continue;
 		assert(g->v[id].used >= amount);
 		g->v[id].used -= amount;
 	}
@@ -560,7 +429,7 @@ const uint32_t *gates_of(
 
 	*n = 0;
 	for (i = 0; gate_at(g, path, need, i, &id, &amount); i++) {
-		if (amount)
+		if (amount && gate_counts(&g->v[id]))
 			found(g, n, id);
 	}
 	if (!need->gpus || need->type >= g->conf->n_gpu_types)
@@ -582,6 +451,11 @@ size_t gates_count(const struct gates *g)
 	return g->n;
 }
 
+bool gates_count_queued(const struct gates *g)
+{
+	return g->queued;
+}
+
 void gates_queued(struct gates *g, const struct gate_path *path, int delta)
 {
 	uint32_t i;
@@ -589,7 +463,19 @@ void gates_queued(struct gates *g, const struct gate_path *path, int delta)
 	for (i = 0; i < path->n; i++) {
 		struct gate *gate = &g->v[path->ids[i]];
 
-		if (gate->kind == GATE_QUEUED)
-			gate->used += (uint64_t)(int64_t)delta;
+		if (gate->kind != GATE_QUEUED || !gate_counts(gate))
+			continue;
+		assert(delta > 0 || gate->used >= (uint64_t) - (int64_t)delta);
+		gate->used += (uint64_t)(int64_t)delta;
 	}
+}
+
+uint64_t gates_queued_now(const struct gates *g, const struct gate_path *path)
+{
+	uint64_t sum = 0;
+	uint32_t i;
+
+	for (i = 0; i < path->n; i++)
+		sum += g->v[path->ids[i]].kind == GATE_QUEUED ? g->v[path->ids[i]].used : 0;
+	return sum;
 }

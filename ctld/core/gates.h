@@ -5,15 +5,14 @@
  * start:
  *
  *	limits    of its account and of all accounts above, of its QOS, of its partition; each as
- *	          a whole (`limits`) and for each user (`per_user`; in an account: of what he has
- *	          there and in all accounts below)
+ *	          a whole (`limits`), for each user (`per_user`; in an account: of what he has
+ *	          there and in all accounts below) and for each job (`per_job`)
  *	quota     guarantees of others must stay covered (quota.h); its hard limits are limits of
  *	          the account like others
  *	licences  that it asks for
  *
  * Only what the configuration limits is counted. A gate of which a job takes nothing does not hold
- * it. Limits of a single job (`per_job`, `time`) are no gates: they hold no number and are checked
- * when the job is submitted.
+ * it. Time limits are no gates: they are checked when the job is submitted.
  *
  * Gates belong to one configuration. After another one make new gates and paths, and take again
  * for all that runs: what is taken may then exceed a limit that was lowered, and nobody is hurt.
@@ -87,8 +86,15 @@ uint32_t gates_kept(const struct gates *g, uint16_t type); /* or CONF_ANY_TYPE *
 
 /* --- at submit ------------------------------------------------------------------------------- */
 
-/* Jobs that have not ended, for the limit `queued`: +1 for a new one, -1 when it ends. */
+/* Jobs that have not ended, for the limit `queued`: +1 for a new one, -1 when it ends. The path may
+ * be another one, of the same user; without any such limit nothing needs to be counted. */
 void gates_queued(struct gates *g, const struct gate_path *path, int delta);
+bool gates_count_queued(const struct gates *g);
+uint64_t gates_queued_now(
+        const struct gates *g, const struct gate_path *path); /* sum; for checks */
+
+/* The tightest `time` on the way; CONF_NONE: none. */
+uint32_t gates_time_s(const struct gates *g, const struct gate_path *path);
 
 /* May such a job be taken in? Refused (limit.SCOPE.WHAT, naming limit, value and use) is what is
  * over a `per_job` or under the partition's `per_job_min`, over a `time`, what alone exceeds a

@@ -1,4 +1,4 @@
-/* gates_impl.h - what gates.c (counting) and gates_submit.c (refusing) share */
+/* gates_impl.h - what gates.c (counting), gates_submit.c (refusing) and gates_limits.c share */
 #ifndef CTLD_CORE_GATES_IMPL_H
 #define CTLD_CORE_GATES_IMPL_H
 
@@ -28,9 +28,12 @@ enum gate_scope {
 	SCOPE_CLUSTER = SCOPES /* licences, what is kept */
 };
 
+/* Of what: of all together, of each user, of each job. */
+enum limit_part { LIMITS_ALL, LIMITS_PER_USER, LIMITS_PER_JOB, LIMIT_PARTS };
+
 struct gate {
 	uint8_t kind, scope;
-	bool per_user;
+	uint8_t part;   /* enum limit_part; PER_JOB: nothing is ever counted there */
 	uint16_t type;  /* GATE_GPUS: of conf.gpu_types or CONF_ANY_TYPE; GATE_LICENCE: which */
 	uint32_t index; /* of the account, QOS, partition */
 	uint64_t limit, used;
@@ -52,7 +55,8 @@ struct gates {
 	struct quota *quota;
 	uint32_t first_licence;
 	uint32_t first_kept;     /* of GPU type 0; the last is of all types */
-	uint32_t *first[SCOPES]; /* of account i: the id of its first gate */
+	uint32_t *first[SCOPES]; /* of account i: the id of its first gate, of LIMITS_ALL */
+	bool queued;             /* some limit on that is given */
 	struct table *users;     /* struct user_scope */
 	uint32_t *found;         /* of gates_of() */
 	size_t size_found;
@@ -80,11 +84,12 @@ uint64_t need_amount(const struct need *need, enum gate_kind kind, uint16_t type
 
 /* The i-th limit of a scope: of all together (an account's quota has one too), of each user, of
  * each job. */
-enum limit_part { LIMITS_ALL, LIMITS_PER_USER, LIMITS_PER_JOB };
 bool scope_limit(const struct conf *conf, enum gate_scope scope, uint32_t index,
         enum limit_part part, size_t i, struct limit *limit);
 uint32_t scope_time_s(
         const struct conf *conf, enum gate_scope scope, uint32_t index, enum limit_part part);
+/* Is a limit on `queued` given there? */
+bool scope_counts_queued(const struct conf *conf, enum gate_scope scope, uint32_t index);
 const char *scope_name(const struct conf *conf, enum gate_scope scope, uint32_t index);
 
 /* The next scope that a job passes: start with *scope SCOPE_ACCOUNT and *index the account's. All
@@ -95,6 +100,8 @@ struct scope_walk {
 	int at;
 };
 bool scope_next(struct scope_walk *walk, enum gate_scope *scope, uint32_t *index);
+
+const char *gate_reason(enum gate_scope scope, enum limit_part part, enum gate_kind kind);
 
 #define AMOUNT_TEXT 100
 /* "h100:32", "64 CPUs", "1.7T memory", "4 running jobs" */

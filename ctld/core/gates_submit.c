@@ -84,7 +84,7 @@ static void say_use(char *buf, size_t size, const struct gates *g, const struct 
 		const struct gate *gate = &g->v[path->ids[i]];
 
 		if (gate->kind != b->kind || gate->scope != b->scope || gate->index != b->index ||
-		        gate->type != b->type || gate->per_user != (b->part == LIMITS_PER_USER))
+		        gate->type != b->type || gate->part != b->part)
 			continue;
 		snprintf(buf, size, " (%s now)", amount_number(used, gate->kind, gate->used));
 		return;
@@ -157,7 +157,8 @@ static int check_queued(const struct gates *g, const struct gate_path *path, str
 		        "%s %.60s has %llu jobs%s that wait or run, and its limit is %llu",
 		        whose[gate->scope],
 		        scope_name(g->conf, (enum gate_scope)gate->scope, gate->index),
-		        (unsigned long long)gate->used, gate->per_user ? " of yours" : "",
+		        (unsigned long long)gate->used,
+		        gate->part == LIMITS_PER_USER ? " of yours" : "",
 		        (unsigned long long)gate->limit);
 		return error_hint(err, "submit again when some of them have ended");
 	}
@@ -179,6 +180,22 @@ static int check_licences(const struct gates *g, const struct need *need, struct
 	return 0;
 }
 
+uint32_t gates_time_s(const struct gates *g, const struct gate_path *path)
+{
+	struct scope_walk walk = { g->conf, { path->account, path->qos, path->partition }, 0 };
+	uint32_t least = CONF_NONE, index, s;
+	enum gate_scope scope;
+	int part;
+
+	while (scope_next(&walk, &scope, &index)) {
+		for (part = LIMITS_ALL; part < LIMIT_PARTS; part++) {
+			s = scope_time_s(g->conf, scope, index, (enum limit_part)part);
+			least = s < least ? s : least;
+		}
+	}
+	return least;
+}
+
 int gates_submit(const struct gates *g, const struct gate_path *path, const struct need *need,
         uint32_t time_s, struct error *err)
 {
@@ -189,7 +206,7 @@ int gates_submit(const struct gates *g, const struct gate_path *path, const stru
 	int part;
 
 	while (scope_next(&walk, &scope, &index)) {
-		for (part = LIMITS_ALL; part <= LIMITS_PER_JOB; part++)
+		for (part = LIMITS_ALL; part < LIMIT_PARTS; part++)
 			look_at(g, scope, index, (enum limit_part)part, need, time_s, &worst);
 	}
 	if (worst.kind >= 0)

@@ -85,8 +85,8 @@ static void each_kind_and_scope(void **state)
 		{ { "AssocGrpGRES", "AssocGrpGRES", "AssocGrpCpuLimit", "AssocGrpMemLimit",
 		          "AssocGrpNodeLimit", "AssocGrpJobsLimit" },
 		        { "AssocMaxGRESPerUser", "AssocMaxGRESPerUser", "AssocMaxCpuPerUserLimit",
-		                "AssocMaxMemPerUser", "AssocMaxNodePerUserLimit",
-		                "AssocMaxJobsLimit" } },
+		                "AssocMaxMemoryPerUser", "AssocMaxNodePerUserLimit",
+		                "AssocMaxJobsPerUserLimit" } },
 		{ { "QOSGrpGRES", "QOSGrpGRES", "QOSGrpCpuLimit", "QOSGrpMemLimit",
 		          "QOSGrpNodeLimit", "QOSGrpJobsLimit" },
 		        { "QOSMaxGRESPerUser", "QOSMaxGRESPerUser", "QOSMaxCpuPerUserLimit",
@@ -96,7 +96,7 @@ static void each_kind_and_scope(void **state)
 		          "PartitionGrpMemLimit", "PartitionGrpNodeLimit",
 		          "PartitionGrpJobsLimit" },
 		        { "PartitionMaxGRESPerUser", "PartitionMaxGRESPerUser",
-		                "PartitionMaxCpuPerUserLimit", "PartitionMaxMemPerUser",
+		                "PartitionMaxCpuPerUserLimit", "PartitionMaxMemoryPerUser",
 		                "PartitionMaxNodePerUserLimit", "PartitionMaxJobsPerUserLimit" } },
 	};
 
@@ -140,6 +140,82 @@ static void each_kind_and_scope(void **state)
 			policy_conf_free(s.conf);
 		}
 	}
+}
+
+/* Whatever is tried at a start: of an alternative, of any one type. Nothing is counted. */
+static void each_job(void **state)
+{
+	struct scene s = scene();
+	struct need two = gpus(H100, 2), four = gpus(H100, 4), other = gpus(L40S, 4);
+	struct gate_path *path;
+	struct gate_block block;
+	struct gates *g;
+	size_t n;
+
+	(void)state;
+	policy_amount(&s.conf->accounts[s.research].per_job.gpus, H100, 3);
+	g = gates_new(s.conf, 1);
+	path = gates_path(g, s.vision, 7, CONF_NONE, 0);
+	for (int i = 0; i < 3; i++) {
+		assert_true(gates_check(g, path, &two, NULL));
+		gates_take(g, path, &two);
+	}
+	assert_true(gates_check(g, path, &other, NULL));
+	assert_false(gates_check(g, path, &four, &block));
+	assert_string_equal(block.reason, "AssocMaxGRESPerJob");
+	assert_string_equal(block.text, "research: limit h100:3 a job, it asks for 4");
+	assert_int_equal(block.short_by, 1);
+	gates_of(g, path, &two, &n);
+	assert_int_equal(n, 0);
+	for (int i = 0; i < 3; i++)
+		gates_release(g, path, &two);
+	gate_path_free(g, path);
+	gates_free(g);
+	policy_conf_free(s.conf);
+}
+
+/* Who waits counts, though no path leads through his counter meanwhile. */
+static void waiting_jobs_count(void **state)
+{
+	struct scene s = scene();
+	struct need need = gpus(H100, 1);
+	struct gate_path *path;
+	struct error err;
+	struct gates *g;
+
+	(void)state;
+	g = gates_new(s.conf, 1);
+	assert_false(gates_count_queued(g));
+	gates_free(g);
+	s.conf->accounts[s.research].per_user.queued = 2;
+	s.conf->qos[s.normal].per_user.time_s = 600;
+	s.conf->accounts[s.research].limits.time_s = 900;
+	g = gates_new(s.conf, 1);
+	assert_true(gates_count_queued(g));
+	for (int i = 0; i < 2; i++) {
+		path = gates_path(g, s.vision, 7, CONF_NONE, 0);
+		assert_int_equal(gates_time_s(g, path), 900);
+		assert_int_equal(gates_submit(g, path, &need, 60, &err), 0);
+		gates_queued(g, path, 1);
+		gate_path_free(g, path);
+	}
+	path = gates_path(g, s.research, 7, s.normal, 0);
+	assert_int_equal(gates_time_s(g, path), 600);
+	assert_int_equal(gates_queued_now(g, path), 2);
+	assert_int_equal(gates_submit(g, path, &need, 60, &err), -1);
+	assert_string_equal(err.text,
+	        "account research has 2 jobs of yours that wait or run, and its "
+	        "limit is 2");
+	gate_path_free(g, path);
+	path = gates_path(g, s.research, 8, s.normal, 0);
+	assert_int_equal(gates_submit(g, path, &need, 60, &err), 0);
+	gate_path_free(g, path);
+	path = gates_path(g, s.vision, 7, s.normal, 0);
+	gates_queued(g, path, -1);
+	assert_int_equal(gates_submit(g, path, &need, 60, &err), 0);
+	gate_path_free(g, path);
+	gates_free(g);
+	policy_conf_free(s.conf);
 }
 
 /* Of what he has in the account and in all below. */
@@ -574,6 +650,8 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(the_chain_of_accounts),
 		cmocka_unit_test(each_kind_and_scope),
+		cmocka_unit_test(each_job),
+		cmocka_unit_test(waiting_jobs_count),
 		cmocka_unit_test(users_under_an_account),
 		cmocka_unit_test(licences),
 		cmocka_unit_test(quotas),
