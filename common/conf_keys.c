@@ -445,7 +445,7 @@ void *conf_section_base(const struct conf_section *section, const struct conf_ra
 	if (!section->list)
 		return base;
 	memcpy(&base, (const char *)raw + section->at, sizeof(base));
-	return base + i * section->size;
+	return base ? base + i * section->size : NULL;
 }
 
 const char *conf_section_name(

@@ -19,7 +19,7 @@ void samples_add(struct samples *s, int64_t value)
 void samples_clear(struct samples *s)
 {
 	free(s->v);
-	*s = (struct samples){ NULL };
+	*s = (struct samples){ .v = NULL };
 }
 
 double samples_mean(const struct samples *s)

@@ -403,7 +403,7 @@ static void cluster_refuses(void **state)
 
 static void samples_are_exact(void **state)
 {
-	struct samples s = { NULL };
+	struct samples s = { .v = NULL };
 	int64_t i;
 
 	(void)state;
