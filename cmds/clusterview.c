@@ -13,6 +13,17 @@
 #define SHOW(name) static void show_##name(const void *object, struct view_cell *cell)
 #define NUM        TABLE_RIGHT | TABLE_WHOLE
 
+/* "a,b"; "-" for none. */
+static void view_list(struct view_cell *cell, char *const *v, size_t n)
+{
+	size_t used = 0;
+
+	cell->text = n ? cell->buf : "-";
+	for (size_t i = 0; i < n && used < sizeof(cell->buf); i++)
+		used += (size_t)snprintf(
+		        cell->buf + used, sizeof(cell->buf) - used, "%s%s", i ? "," : "", v[i]);
+}
+
 /* --- nodes ---------------------------------------------------------------------------------- */
 
 #define NODE const Gpusched__Node *n = object
@@ -127,12 +138,19 @@ SHOW(node_jobs)
 SHOW(node_partitions)
 {
 	NODE;
-	size_t used = 0;
+	view_list(cell, n->partitions, n->n_partitions);
+}
 
-	cell->text = n->n_partitions ? cell->buf : "-";
-	for (size_t i = 0; i < n->n_partitions && used < sizeof(cell->buf); i++)
-		used += (size_t)snprintf(cell->buf + used, sizeof(cell->buf) - used, "%s%s",
-		        i ? "," : "", n->partitions[i]);
+SHOW(node_features)
+{
+	NODE;
+	view_list(cell, n->features, n->n_features);
+}
+
+SHOW(node_switch)
+{
+	NODE;
+	view_text(cell, *n->leaf_switch ? n->leaf_switch : "-");
 }
 
 SHOW(node_heard)
@@ -169,6 +187,8 @@ static const struct view_column node_columns[] = {
 	{ "JOBS", { "JOBS", 16, 6, 0 }, "their ids", show_node_jobs },
 	{ "PARTITIONS", { "PARTITIONS", 16, 6, 0 }, "partitions that it is in",
 	        show_node_partitions },
+	{ "FEATURES", { "FEATURES", 12, 6, 0 }, "features, for --constraint", show_node_features },
+	{ "SWITCH", { "SWITCH", 8, 4, 0 }, "leaf switch that it is on", show_node_switch },
 	{ "HEARD", { "HEARD", 19, 0, TABLE_WHOLE }, "when it was heard of last", show_node_heard },
 	{ "VERSION", { "VERSION", 8, 4, 0 }, "its agent's version", show_node_version },
 	{ "CONTAINMENT", { "CONTAINMENT", 12, 4, 0 }, "what holds its jobs in",
@@ -179,7 +199,8 @@ const struct view_kind node_kind = {
 	.columns = node_columns,
 	.n = sizeof(node_columns) / sizeof(node_columns[0]),
 	.standard = "NODE,STATE,FREE-CPUS,FREE-MEM,FREE-GPUS,REASON",
-	.longer = "NODE,STATE,FREE-CPUS,FREE-MEM,FREE-GPUS,RUNS,PARTITIONS,HEARD,VERSION,REASON",
+	.longer = "NODE,STATE,FREE-CPUS,FREE-MEM,FREE-GPUS,RUNS,PARTITIONS,FEATURES,SWITCH,HEARD,"
+	          "VERSION,REASON",
 };
 
 /* --- partitions ----------------------------------------------------------------------------- */
@@ -243,6 +264,33 @@ SHOW_COUNT(part_pending, jobs_pending)
 SHOW_COUNT(part_running, jobs_running)
 SHOW_COUNT(part_tier, tier)
 
+SHOW_COUNT(part_priority, priority)
+SHOW_COUNT(part_depth, plan_depth)
+
+SHOW(part_preempt)
+{
+	FIRST_LINE;
+	view_text(cell, p->preempt_mode);
+}
+
+SHOW(part_min_run)
+{
+	FIRST_LINE;
+	view_duration(cell, p->min_run_s);
+}
+
+SHOW(part_place)
+{
+	FIRST_LINE;
+	view_text(cell, p->place);
+}
+
+SHOW(part_accounts)
+{
+	FIRST_LINE;
+	view_list(cell, p->accounts, p->n_accounts);
+}
+
 SHOW(part_nodelist)
 {
 	FIRST_LINE;
@@ -299,6 +347,18 @@ static const struct view_column part_columns[] = {
 	{ "DEFAULTTIME", { "DEFAULTTIME", 11, 0, TABLE_WHOLE }, "time limit of who names none",
 	        show_part_default_time },
 	{ "TIER", { "TIER", 4, 0, NUM }, "higher is served first", show_part_tier },
+	{ "PRIORITY", { "PRIORITY", 8, 0, NUM },
+	        "counts as its part of the largest partition priority", show_part_priority },
+	{ "PREEMPT", { "PREEMPT", 7, 0, TABLE_WHOLE },
+	        "what preemption does to its jobs: off, requeue, cancel", show_part_preempt },
+	{ "MINRUN", { "MINRUN", 8, 0, TABLE_WHOLE }, "they are protected from it for so long",
+	        show_part_min_run },
+	{ "PLACE", { "PLACE", 6, 0, TABLE_WHOLE }, "how jobs are placed: pack, spread",
+	        show_part_place },
+	{ "PLANDEPTH", { "PLANDEPTH", 9, 0, NUM }, "so many blocked classes have a planned start",
+	        show_part_depth },
+	{ "ACCOUNTS", { "ACCOUNTS", 12, 6, 0 }, "accounts that may use it; -: all",
+	        show_part_accounts },
 	{ "PENDING", { "PENDING", 7, 0, NUM }, "jobs that wait", show_part_pending },
 	{ "RUNNING", { "RUNNING", 7, 0, NUM }, "jobs that run", show_part_running },
 	{ "NODELIST", { "NODELIST", 0, 8, 0 }, "nodes by name", show_part_nodelist },

@@ -12,10 +12,10 @@
 #include "cmds/cmd.h"
 #include "cmds/control.h"
 #include "cmds/filter.h"
+#include "cmds/gctl.h"
 #include "cmds/jsonout.h"
 #include "cmds/update.h"
 #include "cmds/views.h"
-#include "common/hostlist.h"
 #include "common/strbuf.h"
 #include "common/text.h"
 #include "common/xalloc.h"
@@ -23,7 +23,6 @@
 enum { KEY_REASON = 0x200, KEY_JSON, KEY_CONFIRMED_OFF };
 
 #define NODES_SHOWN 16 /* after a change: more are only counted */
-#define WORDS_MAX   4096
 
 /* Which options a subcommand takes. */
 enum takes {
@@ -33,34 +32,13 @@ enum takes {
 	TAKES_CONFIRMED_OFF = 1 << 3,
 };
 
-struct gctl {
-	struct filter filter;
-	const char *reason;
-	bool json, confirmed_off;
-	unsigned given; /* enum takes of the options that were given */
-	const char *words[WORDS_MAX];
-	size_t n_words;
-};
-
-/* What the functions work on: the words behind the subcommand's own, and a client. */
-struct run {
-	struct gctl *g;
-	const char *const *words;
-	size_t n;
-	struct client *client;
-	struct jsonout out;
-	size_t seen;
-};
-
 static const struct cmd cmd;
 
 /* --- requests -----------------------------------------------------------------------------------
  */
 
-typedef int on_chunk_fn(unsigned type, const ProtobufCMessage *m, void *arg, struct error *err);
-
-static int ask(struct run *r, unsigned type, const ProtobufCMessage *request, bool repeatable,
-        on_chunk_fn *on_chunk, struct error *err)
+int gctl_ask(struct run *r, unsigned type, const ProtobufCMessage *request, bool repeatable,
+        gctl_on_chunk *on_chunk, struct error *err)
 {
 	struct client_call call = { .type = type,
 		.request = request,
@@ -71,7 +49,7 @@ static int ask(struct run *r, unsigned type, const ProtobufCMessage *request, bo
 	return client_call(r->client, &call, err);
 }
 
-static int wrong_answer(struct error *err)
+int gctl_wrong_answer(struct error *err)
 {
 	return error_set(err, ERR_PROTOCOL, "the controller answers something else");
 }
@@ -92,7 +70,7 @@ static int on_pong(unsigned type, const ProtobufCMessage *m, void *arg, struct e
 	struct run *r = arg;
 
 	if (type != GPUSCHED__MSG_TYPE__MSG_PONG)
-		return wrong_answer(err);
+		return gctl_wrong_answer(err);
 	if (r->g->json)
 		jsonout_message(&r->out, m);
 	else
@@ -108,7 +86,7 @@ static int do_ping(struct run *r, struct error *err)
 
 	client_set_retry(r->client, 0);
 	jsonout_begin(&r->out, stdout, client_conf(r->client)->cluster, "pong");
-	if (ask(r, GPUSCHED__MSG_TYPE__MSG_PING, &ping.base, true, on_pong, err) < 0)
+	if (gctl_ask(r, GPUSCHED__MSG_TYPE__MSG_PING, &ping.base, true, on_pong, err) < 0)
 		return -1;
 	if (r->g->json)
 		jsonout_end(&r->out, NULL);
@@ -160,7 +138,7 @@ static int on_stats(unsigned type, const ProtobufCMessage *m, void *arg, struct 
 	struct view *view;
 
 	if (type != GPUSCHED__MSG_TYPE__MSG_STATS_RESULT)
-		return wrong_answer(err);
+		return gctl_wrong_answer(err);
 	style.width = isatty(STDOUT_FILENO) ? style.width : 0;
 	view = r->g->json ? NULL : view_new(&stat_kind, NULL, NULL, &style, err);
 	for (size_t i = 0; i < result->n_stats; i++) {
@@ -179,156 +157,11 @@ static int do_stats(struct run *r, struct error *err)
 	Gpusched__Stats stats = GPUSCHED__STATS__INIT;
 
 	jsonout_begin(&r->out, stdout, client_conf(r->client)->cluster, "stats");
-	if (ask(r, GPUSCHED__MSG_TYPE__MSG_STATS, &stats.base, true, on_stats, err) < 0)
+	if (gctl_ask(r, GPUSCHED__MSG_TYPE__MSG_STATS, &stats.base, true, on_stats, err) < 0)
 		return -1;
 	if (r->g->json)
 		jsonout_end(&r->out, NULL);
 	return EXIT_DONE;
-}
-
-/* --- show ----------------------------------------------------------------------------------- */
-
-/* One more object: as a record of its own, or in the JSON list. */
-static void show_object(
-        struct run *r, const struct view_kind *kind, const void *object, const ProtobufCMessage *m)
-{
-	if (r->g->json) {
-		jsonout_message(&r->out, m);
-	} else {
-		if (r->seen)
-			putchar('\n');
-		view_print_record(kind, object, stdout);
-	}
-	r->seen++;
-}
-
-static int on_jobs(unsigned type, const ProtobufCMessage *m, void *arg, struct error *err)
-{
-	const Gpusched__JobChunk *chunk = (const Gpusched__JobChunk *)m;
-
-	if (type != GPUSCHED__MSG_TYPE__MSG_JOB_CHUNK)
-		return wrong_answer(err);
-	for (size_t i = 0; i < chunk->n_jobs; i++)
-		show_object(arg, &job_kind, chunk->jobs[i], &chunk->jobs[i]->base);
-	return 0;
-}
-
-static int on_nodes(unsigned type, const ProtobufCMessage *m, void *arg, struct error *err)
-{
-	const Gpusched__NodeChunk *chunk = (const Gpusched__NodeChunk *)m;
-
-	if (type != GPUSCHED__MSG_TYPE__MSG_NODE_CHUNK)
-		return wrong_answer(err);
-	for (size_t i = 0; i < chunk->n_nodes; i++)
-		show_object(arg, &node_kind, chunk->nodes[i], &chunk->nodes[i]->base);
-	return 0;
-}
-
-/* The types of GPU stand in one record: a line for each but the first. */
-static void show_more_types(const Gpusched__Partition *p)
-{
-	for (size_t i = 1; i < p->n_gpus; i++)
-		printf("%-16s  %s: %" PRIu32 " of %" PRIu32 " free\n", "GPUS", p->gpus[i]->type,
-		        p->gpus[i]->free, p->gpus[i]->total);
-}
-
-static int on_partitions(unsigned type, const ProtobufCMessage *m, void *arg, struct error *err)
-{
-	const Gpusched__PartitionChunk *chunk = (const Gpusched__PartitionChunk *)m;
-	struct run *r = arg;
-
-	if (type != GPUSCHED__MSG_TYPE__MSG_PARTITION_CHUNK)
-		return wrong_answer(err);
-	for (size_t i = 0; i < chunk->n_partitions; i++) {
-		struct partition_line line = { chunk->partitions[i], 0 };
-
-		show_object(r, &partition_kind, &line, &chunk->partitions[i]->base);
-		if (!r->g->json)
-			show_more_types(chunk->partitions[i]);
-	}
-	return 0;
-}
-
-static int end_show(struct run *r, int rc, struct error *err)
-{
-	if (r->g->json)
-		jsonout_end(&r->out, rc < 0 ? err : NULL);
-	return rc < 0 ? -1 : EXIT_DONE;
-}
-
-static int do_show_job(struct run *r, struct error *err)
-{
-	Gpusched__JobFilter filter;
-	Gpusched__ListJobs request = GPUSCHED__LIST_JOBS__INIT;
-	struct filter *f = &r->g->filter;
-	int rc;
-
-	for (size_t i = 0; i < r->n; i++)
-		if (filter_add(f, FILTER_IDS, "ID", r->words[i], err) < 0)
-			return -1;
-	f->ended = true;
-	filter_message(f, &filter);
-	request.filter = &filter;
-	jsonout_begin(&r->out, stdout, client_conf(r->client)->cluster, "jobs");
-	rc = ask(r, GPUSCHED__MSG_TYPE__MSG_LIST_JOBS, &request.base, true, on_jobs, err);
-	if (rc >= 0 && r->seen < f->ids.n)
-		rc = error_set(err, ERR_NO_JOB, "%s %s: not known%s", r->n > 1 ? "jobs" : "job",
-		        r->words[0], r->n > 1 ? ", or another of them" : "");
-	return end_show(r, rc, err);
-}
-
-static int add_node(const char *name, void *arg)
-{
-	return cmd_list_add(arg, name, NULL);
-}
-
-/* The node lists of the words, as names. */
-static int expand_nodes(const char *const *words, size_t n, struct cmd_list *out, struct error *err)
-{
-	for (size_t i = 0; i < n; i++) {
-		char shown[160];
-
-		if (hostlist_each(words[i], HOSTLIST_MAX, add_node, out, err) >= 0)
-			continue;
-		text_escape(shown, sizeof(shown), words[i], strlen(words[i]));
-		return error_wrap(err, "nodes %s", shown);
-	}
-	return 0;
-}
-
-static int list_nodes(
-        struct run *r, const struct cmd_list *names, on_chunk_fn *on_chunk, struct error *err)
-{
-	Gpusched__ListNodes request = GPUSCHED__LIST_NODES__INIT;
-
-	request.names = names->v;
-	request.n_names = names->n;
-	return ask(r, GPUSCHED__MSG_TYPE__MSG_LIST_NODES, &request.base, true, on_chunk, err);
-}
-
-static int do_show_node(struct run *r, struct error *err)
-{
-	struct cmd_list names = { .n = 0 };
-	int rc = expand_nodes(r->words, r->n, &names, err);
-
-	jsonout_begin(&r->out, stdout, client_conf(r->client)->cluster, "nodes");
-	if (rc >= 0)
-		rc = list_nodes(r, &names, on_nodes, err);
-	cmd_list_clear(&names);
-	return end_show(r, rc, err);
-}
-
-static int do_show_partition(struct run *r, struct error *err)
-{
-	Gpusched__ListPartitions request = GPUSCHED__LIST_PARTITIONS__INIT;
-
-	request.names = (char **)r->words;
-	request.n_names = r->n;
-	jsonout_begin(&r->out, stdout, client_conf(r->client)->cluster, "partitions");
-	return end_show(r,
-	        ask(r, GPUSCHED__MSG_TYPE__MSG_LIST_PARTITIONS, &request.base, true, on_partitions,
-	                err),
-	        err);
 }
 
 /* --- nodes ---------------------------------------------------------------------------------- */
@@ -340,7 +173,7 @@ static int on_changed(unsigned type, const ProtobufCMessage *m, void *arg, struc
 	struct run *r = arg;
 
 	if (type != GPUSCHED__MSG_TYPE__MSG_NODE_CHUNK)
-		return wrong_answer(err);
+		return gctl_wrong_answer(err);
 	for (size_t i = 0; i < chunk->n_nodes; i++) {
 		const Gpusched__Node *n = chunk->nodes[i];
 
@@ -372,7 +205,7 @@ static int control_nodes(
 	Gpusched__NodeControl request = GPUSCHED__NODE_CONTROL__INIT;
 	char *reason = join_reason(r);
 	struct cmd_list names = { .n = 0 };
-	int rc = expand_nodes(r->words, 1, &names, err);
+	int rc = gctl_expand_nodes(r->words, 1, &names, err);
 
 	request.verb = verb;
 	request.nodes = (char *)r->words[0];
@@ -385,9 +218,10 @@ static int control_nodes(
 		rc = error_hint(err, "gctl drain %s 'ECC errors'", r->words[0]);
 	}
 	if (rc >= 0)
-		rc = ask(r, GPUSCHED__MSG_TYPE__MSG_NODE_CONTROL, &request.base, false, NULL, err);
+		rc = gctl_ask(
+		        r, GPUSCHED__MSG_TYPE__MSG_NODE_CONTROL, &request.base, false, NULL, err);
 	if (rc >= 0)
-		rc = list_nodes(r, &names, on_changed, err);
+		rc = gctl_list_nodes(r, &names, on_changed, err);
 	if (rc >= 0 && r->seen > NODES_SHOWN)
 		printf("and %zu more\n", r->seen - NODES_SHOWN);
 	cmd_list_clear(&names);
@@ -478,7 +312,7 @@ static int on_reconfigured(unsigned type, const ProtobufCMessage *m, void *arg, 
 	struct run *r = arg;
 
 	if (type != GPUSCHED__MSG_TYPE__MSG_RECONFIGURE_RESULT)
-		return wrong_answer(err);
+		return gctl_wrong_answer(err);
 	for (size_t i = 0; i < result->n_changes; i++) {
 		char *plain = text_escape_dup(result->changes[i]);
 
@@ -493,7 +327,7 @@ static int do_reconfigure(struct run *r, struct error *err)
 {
 	Gpusched__Reconfigure request = GPUSCHED__RECONFIGURE__INIT;
 
-	if (ask(r, GPUSCHED__MSG_TYPE__MSG_RECONFIGURE, &request.base, false, on_reconfigured,
+	if (gctl_ask(r, GPUSCHED__MSG_TYPE__MSG_RECONFIGURE, &request.base, false, on_reconfigured,
 	            err) < 0)
 		return -1;
 	printf("%zu change%s\n", r->seen, r->seen == 1 ? "" : "s");
@@ -504,7 +338,7 @@ static int do_shutdown(struct run *r, struct error *err)
 {
 	Gpusched__Shutdown request = GPUSCHED__SHUTDOWN__INIT;
 
-	if (ask(r, GPUSCHED__MSG_TYPE__MSG_SHUTDOWN, &request.base, false, NULL, err) < 0)
+	if (gctl_ask(r, GPUSCHED__MSG_TYPE__MSG_SHUTDOWN, &request.base, false, NULL, err) < 0)
 		return -1;
 	puts("The controller ends; jobs run on.");
 	return EXIT_DONE;
@@ -535,28 +369,30 @@ static const struct subcommand subcommands[] = {
 	{ { "ping" }, "", 0, 0, TAKES_JSON, false, do_ping, "Does the controller answer?" },
 	{ { "stats" }, "", 0, 0, TAKES_JSON, false, do_stats,
 	        "The controller's own figures: loop, commits, queue, sessions" },
-	{ { "show", "job" }, "ID...", 1, WORDS_MAX, TAKES_JSON, false, do_show_job,
+	{ { "show", "job" }, "ID...", 1, GCTL_WORDS_MAX, TAKES_JSON, false, gctl_show_job,
 	        "All about jobs" },
-	{ { "show", "node" }, "[NODES...]", 0, WORDS_MAX, TAKES_JSON, false, do_show_node,
+	{ { "show", "node" }, "[NODES...]", 0, GCTL_WORDS_MAX, TAKES_JSON, false, gctl_show_node,
 	        "All about nodes" },
-	{ { "show", "partition" }, "[NAME...]", 0, WORDS_MAX, TAKES_JSON, false, do_show_partition,
-	        "All about partitions" },
-	{ { "drain" }, "NODES REASON...", 1, WORDS_MAX, TAKES_REASON, false, do_drain,
+	{ { "show", "partition" }, "[NAME...]", 0, GCTL_WORDS_MAX, TAKES_JSON, false,
+	        gctl_show_partition, "All about partitions" },
+	{ { "show", "config" }, "[SECTION...]", 0, GCTL_WORDS_MAX, 0, false, gctl_show_config,
+	        "The configuration in force: all of it, or accounts, qos, partitions, ..." },
+	{ { "drain" }, "NODES REASON...", 1, GCTL_WORDS_MAX, TAKES_REASON, false, do_drain,
 	        "Start nothing new there; what runs goes on" },
-	{ { "resume" }, "NODES | ID...", 1, WORDS_MAX, TAKES_REASON, false, do_resume,
+	{ { "resume" }, "NODES | ID...", 1, GCTL_WORDS_MAX, TAKES_REASON, false, do_resume,
 	        "Let nodes take work again; let suspended jobs go on" },
-	{ { "node", "down" }, "NODES [REASON...]", 1, WORDS_MAX, TAKES_REASON | TAKES_CONFIRMED_OFF,
-	        false, do_node_down,
+	{ { "node", "down" }, "NODES [REASON...]", 1, GCTL_WORDS_MAX,
+	        TAKES_REASON | TAKES_CONFIRMED_OFF, false, do_node_down,
 	        "Mark nodes down; with --confirmed-off their jobs have ended, too" },
-	{ { "hold" }, "ID...", 0, WORDS_MAX, TAKES_JOBS | TAKES_REASON, false, do_hold,
+	{ { "hold" }, "ID...", 0, GCTL_WORDS_MAX, TAKES_JOBS | TAKES_REASON, false, do_hold,
 	        "Keep jobs that wait from starting" },
-	{ { "release" }, "ID...", 0, WORDS_MAX, TAKES_JOBS | TAKES_REASON, false, do_release,
+	{ { "release" }, "ID...", 0, GCTL_WORDS_MAX, TAKES_JOBS | TAKES_REASON, false, do_release,
 	        "Let held jobs start" },
-	{ { "requeue" }, "ID...", 0, WORDS_MAX, TAKES_JOBS | TAKES_REASON, false, do_requeue,
+	{ { "requeue" }, "ID...", 0, GCTL_WORDS_MAX, TAKES_JOBS | TAKES_REASON, false, do_requeue,
 	        "End runs and let the jobs wait again" },
-	{ { "suspend" }, "ID...", 0, WORDS_MAX, TAKES_JOBS | TAKES_REASON, false, do_suspend,
+	{ { "suspend" }, "ID...", 0, GCTL_WORDS_MAX, TAKES_JOBS | TAKES_REASON, false, do_suspend,
 	        "Stop jobs that run where they are; they keep their GPUs" },
-	{ { "update" }, "ID... OPTION...", 0, WORDS_MAX, TAKES_REASON, true, do_update,
+	{ { "update" }, "ID... OPTION...", 0, GCTL_WORDS_MAX, TAKES_REASON, true, do_update,
 	        "Change what waiting jobs ask for: gctl update --help" },
 	{ { "reconfigure" }, "", 0, 0, 0, false, do_reconfigure,
 	        "Read gpusched.conf again: all of it, or nothing" },
@@ -599,8 +435,8 @@ static unsigned option_takes(int key)
 
 static int take_word(struct gctl *g, const char *word, struct error *err)
 {
-	if (g->n_words == WORDS_MAX)
-		return error_set(err, ERR_USAGE, "more than %d arguments", WORDS_MAX);
+	if (g->n_words == GCTL_WORDS_MAX)
+		return error_set(err, ERR_USAGE, "more than %d arguments", GCTL_WORDS_MAX);
 	g->words[g->n_words++] = word;
 	return 0;
 }
@@ -696,7 +532,8 @@ static const struct subcommand *find(const struct gctl *g, size_t *used, struct 
 	if (!g->n_words)
 		error_set(err, ERR_USAGE, "what is to be done?");
 	else if (!strcmp(first, "show"))
-		error_set(err, ERR_USAGE, "show: would be show job, show node or show partition");
+		error_set(err, ERR_USAGE,
+		        "show: would be show job, show node, show partition or show config");
 	else if (!strcmp(first, "node"))
 		error_set(err, ERR_USAGE, "node: would be node down");
 	else

@@ -87,7 +87,8 @@ enum exit_status {
 	X(ERR_LIMIT_PARTITION_RUNNING, "limit.partition.running", EXIT_REFUSED, "over a partition's limit of running jobs") \
 	X(ERR_LIMIT_PARTITION_QUEUED, "limit.partition.queued", EXIT_REFUSED, "over a partition's limit of jobs that wait or run") \
 	X(ERR_LIMIT_PARTITION_GPU_HOURS, "limit.partition.gpu_hours", EXIT_REFUSED, "over a partition's limit of GPU-hours") \
-	X(ERR_LIMIT_LICENCES, "limit.licences", EXIT_REFUSED, "more licences than there are")
+	X(ERR_LIMIT_LICENCES, "limit.licences", EXIT_REFUSED, "more licences than there are")                 \
+	X(ERR_PARTITION_STATE, "partition.state", EXIT_REFUSED, "the partition takes no jobs now")
 
 #define X(sym, name, exit, help) sym,
 enum error_code { ERROR_CODES(X) ERR_COUNT };

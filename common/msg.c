@@ -39,6 +39,7 @@ static const struct msg_type rows[] = {
 	ROW(JOB_WHY, U, NORMAL, "job_why", job_why),
 	ROW(LIST_PRIOS, U, NORMAL, "list_prios", list_prios),
 	ROW(LIST_SHARES, U, NORMAL, "list_shares", list_shares),
+	ROW(SHOW_CONFIG, U, NORMAL, "show_config", show_config),
 
 	ROW(REPLY, C, NORMAL, "reply", reply),
 	ROW(PONG, C, NORMAL, "pong", pong),
@@ -52,6 +53,7 @@ static const struct msg_type rows[] = {
 	ROW(WHY_RESULT, C, NORMAL, "why_result", why_result),
 	ROW(PRIO_CHUNK, C, MANY, "prio_chunk", prio_chunk),
 	ROW(SHARE_CHUNK, C, MANY, "share_chunk", share_chunk),
+	ROW(CONFIG_CHUNK, C, MANY, "config_chunk", config_chunk),
 
 	ROW(REGISTER, A, JOB, "register", register),
 	ROW(RUN_REPORT, A, NORMAL, "run_report", run_report),

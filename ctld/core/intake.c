@@ -34,6 +34,18 @@ static int find_partition(
 	        err, ERR_NO_PARTITION, "--partition=%s: there is no such partition", escaped);
 }
 
+/* Does it take jobs? One that is in it stays in it. */
+static int check_state(
+        const struct conf_partition *p, const struct job_info *updated, struct error *err)
+{
+	bool closed = p->state == CONF_PARTITION_DRAIN || p->state == CONF_PARTITION_INACTIVE;
+
+	if (!closed || (updated && !strcmp(updated->partition, p->name)))
+		return 0;
+	return error_set(err, ERR_PARTITION_STATE, "--partition=%s: it takes no jobs, it is %s",
+	        p->name, p->state == CONF_PARTITION_DRAIN ? "drained" : "inactive");
+}
+
 static int check_time(
         const struct conf_partition *p, uint32_t asked, uint32_t *limit, struct error *err)
 {
@@ -112,6 +124,8 @@ int intake_fill(struct core *core, const struct caller *caller, struct intake *t
 	        find_partition(core, in->partition, &t->partition, err) < 0)
 		return -1;
 	p = &core->conf->partitions[t->partition];
+	if (check_state(p, t->updated, err) < 0)
+		return -1;
 	if (check_time(p, in->time_limit_s, &i->time_limit_s, err) < 0)
 		return -1;
 	i->gpus = requests_keep(core->requests, in, err);

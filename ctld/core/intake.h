@@ -11,10 +11,11 @@
 
 /* A job on its way in. */
 struct intake {
-	const struct submit_job *in; /* borrowed */
-	const struct nonce *known;   /* of an earlier submit */
-	uint32_t partition;          /* index into conf.partitions */
-	struct job_info info;        /* what intake_fill() says; gpus and labels are counted */
+	const struct submit_job *in;    /* borrowed */
+	const struct nonce *known;      /* of an earlier submit */
+	const struct job_info *updated; /* the job that is to be so; NULL: a new one */
+	uint32_t partition;             /* index into conf.partitions */
+	struct job_info info;           /* what intake_fill() says; gpus and labels are counted */
 };
 
 /* Check `in` and fill in partition, and of info: gpus, labels, cpus, mem_mb, time_limit_s. -1 with

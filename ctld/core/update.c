@@ -115,7 +115,7 @@ int job_update(struct core *core, struct job *job, const struct core_event *e, c
 	const struct job_info *i = job_info(job);
 	struct caller owner = { .uid = i->uid, .admin = e->caller.admin, .user = i->user };
 	struct submit_job in = as_asked(i);
-	struct intake t = { .in = &in };
+	struct intake t = { .in = &in, .updated = i };
 	uint64_t unknown = e->job.fields & ~lay_over(&in, e->job.change, e->job.fields, what, size);
 
 	if (!e->job.fields)

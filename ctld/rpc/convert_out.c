@@ -443,6 +443,10 @@ Gpusched__Node *wire_node(const struct core *core, const struct conf *conf, uint
 	m->gpus = uses_of(view->gpus, view->n_gpus, arena);
 	m->n_gpus = view->n_gpus;
 	fill_partitions(m, conf, node, arena);
+	m->features = conf->nodes[node].features.v;
+	m->n_features = conf->nodes[node].features.n;
+	if (conf->nodes[node].leaf != CONF_NONE && conf->nodes[node].leaf < conf->n_switches)
+		m->leaf_switch = conf->switches[conf->nodes[node].leaf].name;
 	m->n_runs = core_node_runs(core, node, runs, view->n_runs);
 	if (m->n_runs > view->n_runs)
 		m->n_runs = view->n_runs;
@@ -455,13 +459,37 @@ Gpusched__Node *wire_node(const struct core *core, const struct conf *conf, uint
 	return m;
 }
 
+static const char *const partition_states[] = {
+	[CONF_PARTITION_UP] = "up",
+	[CONF_PARTITION_DRAIN] = "drain",
+	[CONF_PARTITION_DOWN] = "down",
+	[CONF_PARTITION_INACTIVE] = "inactive",
+};
+static const char *const preempt_modes[] = {
+	[CONF_PREEMPT_OFF] = "off",
+	[CONF_PREEMPT_REQUEUE] = "requeue",
+	[CONF_PREEMPT_CANCEL] = "cancel",
+};
+static const char *const places[] = {
+	[CONF_PLACE_PACK] = "pack",
+	[CONF_PLACE_SPREAD] = "spread",
+};
+
 Gpusched__Partition *wire_partition(const struct partition_view *view, struct arena *arena)
 {
 	Gpusched__Partition *m = NEW(Gpusched__Partition, GPUSCHED__PARTITION__INIT, arena);
 
 	m->name = view->conf->name;
 	m->is_default = view->conf->is_default;
-	m->state = lend("up");
+	m->state = lend(partition_states[view->conf->state]);
+	m->preempt_mode = lend(preempt_modes[view->conf->preempt_mode]);
+	m->min_run_s = view->conf->min_run_s;
+	m->place = lend(places[view->conf->place]);
+	m->priority = view->conf->priority;
+	m->plan_depth = view->conf->plan_depth;
+	m->require_gpu = view->conf->require_gpu;
+	m->accounts = view->conf->accounts_names.v;
+	m->n_accounts = view->conf->accounts_names.n;
 	m->tier = view->conf->tier;
 	m->default_time_s = view->conf->default_time_s;
 	m->max_time_s = view->conf->max_time_s;

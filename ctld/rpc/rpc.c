@@ -34,6 +34,7 @@ static const struct row rows[] = {
 	ROW(JOB_WHY, RPC_USER, false, rpc_job_why),
 	ROW(LIST_PRIOS, RPC_USER, false, rpc_list_prios),
 	ROW(LIST_SHARES, RPC_USER, false, rpc_list_shares),
+	ROW(SHOW_CONFIG, RPC_USER, false, rpc_show_config),
 	ROW(REGISTER, RPC_AGENT, false, rpc_register),
 	ROW(RUN_REPORT, RPC_AGENT, false, rpc_run_report),
 	ROW(HEARTBEAT, RPC_AGENT, false, rpc_heartbeat),

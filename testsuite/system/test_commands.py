@@ -364,6 +364,15 @@ def test_info(cluster):
     assert cluster.run("ginfo", "-p", "nosuch", check=False).returncode == 3
 
 
+def test_show_config(cluster):
+    text = cluster.run("gctl", "show", "config").stdout
+    assert text.startswith('cluster = "test";') and "  host = " in text and "partitions = (" in text
+    part = cluster.run("gctl", "show", "config", "partitions", "licences").stdout
+    assert part.startswith("partitions = (") and 'name = "long"' in part and "host" not in part
+    assert part.rstrip().endswith(");") and "licences = (" in part
+    assert cluster.run("gctl", "show", "config", "nosuch", check=False).returncode == 2
+
+
 def test_show_and_ping(cluster):
     job = cluster.submit("true", "--hold", "-J", "shown")
     shown = cluster.run("gctl", "show", "job", job).stdout

@@ -83,7 +83,7 @@ expect 2 "--signal=FOO" gcancel -s FOO 1
 expect 2 "--reason" gcancel --reason="$(printf 'a\nb')" 1
 expect 2 "did you mean ping?" gctl pingg
 expect 2 "what is to be done?" gctl
-expect 2 "show job, show node or show partition" gctl show
+expect 2 "show job, show node, show partition or show config" gctl show
 expect 2 "gctl show job ID..." gctl show job
 expect 2 "takes no --confirmed-off" gctl drain n1 why --confirmed-off
 expect 2 "takes no --user" gctl ping --user=x

@@ -20,7 +20,9 @@ static const char mixed[] =
         "  { name = \"b0\"; cpus = 4; mem = \"512G\"; gpus = \"l40s:2\"; }, { name = \"c0\"; } );\n"
         "partitions = ( { name = \"batch\"; nodes = \"a[0-1],b0\"; default = true;\n"
         "    max_time = \"1-00:00:00\"; default_time = \"1:00:00\"; default_mem = \"2G\"; },\n"
-        "  { name = \"found\"; nodes = \"c0\"; } );\n";
+        "  { name = \"found\"; nodes = \"c0\"; },\n"
+        "  { name = \"drained\"; nodes = \"c0\"; state = \"drain\"; },\n"
+        "  { name = \"inactive\"; nodes = \"c0\"; state = \"inactive\"; } );\n";
 
 static uint64_t try(struct world *w, const struct submit_job *job, bool admin)
 {
@@ -76,6 +78,14 @@ static const struct refusal refusals[] = {
 	        .partition = "bat\x1b[1mch",
 	        .code = ERR_NO_PARTITION,
 	        .text = "--partition=bat\\x1B[1mch: there is no such partition" },
+	{ .gpus = "",
+	        .partition = "drained",
+	        .code = ERR_PARTITION_STATE,
+	        .text = "--partition=drained: it takes no jobs, it is drained" },
+	{ .gpus = "",
+	        .partition = "inactive",
+	        .code = ERR_PARTITION_STATE,
+	        .text = "--partition=inactive: it takes no jobs, it is inactive" },
 	{ .gpus = "",
 	        .time_s = 90000,
 	        .code = ERR_TIME_LIMIT,

@@ -252,6 +252,37 @@ static void no_limit_stays(void **state)
 	world_free(w);
 }
 
+/* A job that is in a drained partition may be changed, and none may be moved into it. */
+static void drained_partition(void **state)
+{
+	static const char drained[] =
+	        "cluster = \"lab\"; controller = { host = \"h\"; };\n"
+	        "gpu_types = ( { name = \"h100\"; }, { name = \"l40s\"; } );\n"
+	        "nodes = ( { name = \"n[0-1]\"; cpus = 8; gpus = \"h100:4\"; },\n"
+	        "  { name = \"s0\"; cpus = 8; gpus = \"l40s:8\"; } );\n"
+	        "partitions = ( { name = \"batch\"; nodes = \"n[0-1]\"; default = true;\n"
+	        "    state = \"drain\"; }, { name = \"small\"; nodes = \"s0\"; } );\n";
+	struct submit_job change = { .partition = "small", .cpus = 2 },
+	                  back = { .partition = "batch" };
+	uint64_t id;
+	struct world *w = waiting(&id);
+
+	(void)state;
+	world_reconfigure(w, drained);
+	assert_int_equal(update(w, world_user(OWNER), id, &change, UPDATE_CPUS), 1);
+	change.gpus[0] = (struct gpu_request){ "l40s", 1 };
+	change.n_gpus = 1;
+	world_control(w, world_user(OWNER), JOB_HOLD, id);
+	assert_int_equal(
+	        update(w, world_user(OWNER), id, &change, UPDATE_PARTITION | UPDATE_GPUS), 1);
+	back.gpus[0] = (struct gpu_request){ "h100", 1 };
+	back.n_gpus = 1;
+	assert_int_equal(
+	        update(w, world_user(OWNER), id, &back, UPDATE_PARTITION | UPDATE_GPUS), 0);
+	assert_int_equal(w->error.code, ERR_PARTITION_STATE);
+	world_free(w);
+}
+
 static void only_while_it_waits(void **state)
 {
 	struct world *w = world_new(conf);
@@ -280,6 +311,7 @@ int main(void)
 		cmocka_unit_test(places_stay),
 		cmocka_unit_test(niceness_of_others),
 		cmocka_unit_test(no_limit_stays),
+		cmocka_unit_test(drained_partition),
 		cmocka_unit_test(only_while_it_waits),
 	};
 

@@ -98,14 +98,18 @@ static Gpusched__GpuUse node_h100 = {
 static Gpusched__GpuUse *batch_gpus[] = { &use_h100 };
 static Gpusched__GpuUse *small_gpus[] = { &use_1g, &use_l40s };
 static Gpusched__GpuUse *node_gpus[] = { &node_h100 };
+static char *features[] = { "nvlink", "ib" };
 static char *batch_urgent[] = { "batch", "urgent" };
 
-#define PARTITION_INIT .base = PROTOBUF_C_MESSAGE_INIT(&gpusched__partition__descriptor)
+#define PARTITION_INIT                                                     \
+	.base = PROTOBUF_C_MESSAGE_INIT(&gpusched__partition__descriptor), \
+	.preempt_mode = "requeue", .place = "pack"
 static Gpusched__Partition partitions[] = {
 	{ PARTITION_INIT, .name = "batch", .is_default = 1, .state = "up", .tier = 1,
 	        .default_time_s = 14400, .max_time_s = 172800, .nodes = "h[01-16]",
 	        .nodes_total = 16, .nodes_ok = 15, .nodes_drain = 1, .n_gpus = 1,
-	        .gpus = batch_gpus, .jobs_pending = 812, .jobs_running = 40 },
+	        .gpus = batch_gpus, .jobs_pending = 812, .jobs_running = 40, .min_run_s = 1200,
+	        .priority = 3, .plan_depth = 200, .n_accounts = 2, .accounts = batch_urgent },
 	{ PARTITION_INIT, .name = "small", .state = "up", .tier = 1, .max_time_s = 28800,
 	        .nodes = "m[01-02],s[01-04]", .nodes_total = 6, .nodes_ok = 6, .n_gpus = 2,
 	        .gpus = small_gpus },
@@ -117,16 +121,16 @@ static Gpusched__Partition partitions[] = {
 static Gpusched__Node nodes[] = {
 	{ NODE_INIT, .name = "h07", .state = "mixed", .reason = "", .cpus = 128, .cpus_free = 64,
 	        .mem_mb = 2 << 20, .mem_free_mb = 1258291, .n_gpus = 1, .gpus = node_gpus,
-	        .n_partitions = 2, .partitions = batch_urgent, .boot_id = "",
-	        .agent_version = "0.1.0", .containment = "cgroup2",
-	        .last_heard = 1795255320000000 },
+	        .n_partitions = 2, .partitions = batch_urgent, .boot_id = "", .n_features = 2,
+	        .features = features, .leaf_switch = "leaf1", .agent_version = "0.1.0",
+	        .containment = "cgroup2", .last_heard = 1795255320000000 },
 	{ NODE_INIT, .name = "h12", .state = "drained",
 	        .reason = "Xid 79, off the bus (root, 2026-11-21 10:09)", .cpus = 128,
 	        .cpus_free = 128, .mem_mb = 2 << 20, .mem_free_mb = 2 << 20, .n_gpus = 1,
 	        .gpus = node_gpus, .n_partitions = 1, .partitions = batch_urgent, .boot_id = "",
-	        .agent_version = "0.1.0", .containment = "cgroup2" },
+	        .leaf_switch = "", .agent_version = "0.1.0", .containment = "cgroup2" },
 	{ NODE_INIT, .name = "a-login-node-with-a-name", .state = "unknown", .reason = "",
-	        .boot_id = "", .agent_version = "", .containment = "" },
+	        .boot_id = "", .agent_version = "", .containment = "", .leaf_switch = "" },
 };
 
 static Gpusched__PrioPoints points[] = {
@@ -253,12 +257,15 @@ static const struct {
 	{ "ginfo-80", &partition_kind, add_partitions, NULL, NULL, 80, false, false },
 	{ "ginfo-200", &partition_kind, add_partitions, NULL, NULL, 200, false, false },
 	{ "ginfo-pipe", &partition_kind, add_partitions, NULL, NULL, PIPE, false, false },
+	{ "ginfo-columns", &partition_kind, add_partitions,
+	        "partition,state,preempt,minrun,place,priority,plandepth,accounts", NULL, 0, false,
+	        false },
 	{ "ginfo-nodes-20", &node_kind, add_nodes, NULL, NULL, 20, false, false },
 	{ "ginfo-nodes-80", &node_kind, add_nodes, NULL, NULL, 80, false, false },
 	{ "ginfo-nodes-200", &node_kind, add_nodes, NULL, NULL, 200, false, false },
 	{ "ginfo-nodes-pipe", &node_kind, add_nodes, NULL, NULL, PIPE, false, false },
-	{ "ginfo-nodes-columns", &node_kind, add_nodes, "node,gpus,partitions,heard,cpus,mem",
-	        "-node", 0, false, false },
+	{ "ginfo-nodes-columns", &node_kind, add_nodes,
+	        "node,gpus,partitions,features,switch,heard,cpus,mem", "-node", 0, false, false },
 };
 
 /* What is printed, into a pipe if so wanted (a file is as little a terminal as that). */

@@ -1,0 +1,50 @@
+/* gctl.h - what the subcommands of gctl share */
+#ifndef CMDS_GCTL_H
+#define CMDS_GCTL_H
+
+#include "cmds/client.h"
+#include "cmds/cmd.h"
+#include "cmds/filter.h"
+#include "cmds/jsonout.h"
+
+#define GCTL_WORDS_MAX 4096
+
+/* The command line. */
+struct gctl {
+	struct filter filter;
+	const char *reason;
+	bool json, confirmed_off;
+	unsigned given; /* which options, for the table of subcommands */
+	const char *words[GCTL_WORDS_MAX];
+	size_t n_words;
+};
+
+/* What the functions work on: the words behind the subcommand's own, and a client. */
+struct run {
+	struct gctl *g;
+	const char *const *words;
+	size_t n;
+	struct client *client;
+	struct jsonout out;
+	size_t seen;
+	bool inside; /* a section that was asked for */
+};
+
+/* Each part of an answer; `arg` is the struct run. */
+typedef int gctl_on_chunk(unsigned type, const ProtobufCMessage *m, void *arg, struct error *err);
+int gctl_ask(struct run *r, unsigned type, const ProtobufCMessage *request, bool repeatable,
+        gctl_on_chunk *on_chunk, struct error *err);
+int gctl_wrong_answer(struct error *err);
+
+/* The node lists of the words, as names. */
+int gctl_expand_nodes(const char *const *words, size_t n, struct cmd_list *out, struct error *err);
+int gctl_list_nodes(
+        struct run *r, const struct cmd_list *names, gctl_on_chunk *on_chunk, struct error *err);
+
+/* Subcommands (gctl_show.c): -1 with `err`, or the exit status. */
+int gctl_show_job(struct run *r, struct error *err);
+int gctl_show_node(struct run *r, struct error *err);
+int gctl_show_partition(struct run *r, struct error *err);
+int gctl_show_config(struct run *r, struct error *err);
+
+#endif

@@ -1,0 +1,200 @@
+/* gctl_show.c - gctl show: all about jobs, nodes and partitions, and the configuration */
+#include "cmds/gctl.h"
+
+#include <inttypes.h>
+#include <string.h>
+
+#include "cmds/views.h"
+#include "common/hostlist.h"
+#include "common/text.h"
+
+/* One more object: as a record of its own, or in the JSON list. */
+static void show_object(
+        struct run *r, const struct view_kind *kind, const void *object, const ProtobufCMessage *m)
+{
+	if (r->g->json) {
+		jsonout_message(&r->out, m);
+	} else {
+		if (r->seen)
+			putchar('\n');
+		view_print_record(kind, object, stdout);
+	}
+	r->seen++;
+}
+
+static int on_jobs(unsigned type, const ProtobufCMessage *m, void *arg, struct error *err)
+{
+	const Gpusched__JobChunk *chunk = (const Gpusched__JobChunk *)m;
+
+	if (type != GPUSCHED__MSG_TYPE__MSG_JOB_CHUNK)
+		return gctl_wrong_answer(err);
+	for (size_t i = 0; i < chunk->n_jobs; i++)
+		show_object(arg, &job_kind, chunk->jobs[i], &chunk->jobs[i]->base);
+	return 0;
+}
+
+static int on_nodes(unsigned type, const ProtobufCMessage *m, void *arg, struct error *err)
+{
+	const Gpusched__NodeChunk *chunk = (const Gpusched__NodeChunk *)m;
+
+	if (type != GPUSCHED__MSG_TYPE__MSG_NODE_CHUNK)
+		return gctl_wrong_answer(err);
+	for (size_t i = 0; i < chunk->n_nodes; i++)
+		show_object(arg, &node_kind, chunk->nodes[i], &chunk->nodes[i]->base);
+	return 0;
+}
+
+/* The types of GPU stand in one record: a line for each but the first. */
+static void show_more_types(const Gpusched__Partition *p)
+{
+	for (size_t i = 1; i < p->n_gpus; i++)
+		printf("%-16s  %s: %" PRIu32 " of %" PRIu32 " free\n", "GPUS", p->gpus[i]->type,
+		        p->gpus[i]->free, p->gpus[i]->total);
+}
+
+static int on_partitions(unsigned type, const ProtobufCMessage *m, void *arg, struct error *err)
+{
+	const Gpusched__PartitionChunk *chunk = (const Gpusched__PartitionChunk *)m;
+	struct run *r = arg;
+
+	if (type != GPUSCHED__MSG_TYPE__MSG_PARTITION_CHUNK)
+		return gctl_wrong_answer(err);
+	for (size_t i = 0; i < chunk->n_partitions; i++) {
+		struct partition_line line = { chunk->partitions[i], 0 };
+
+		show_object(r, &partition_kind, &line, &chunk->partitions[i]->base);
+		if (!r->g->json)
+			show_more_types(chunk->partitions[i]);
+	}
+	return 0;
+}
+
+static int end_show(struct run *r, int rc, struct error *err)
+{
+	if (r->g->json)
+		jsonout_end(&r->out, rc < 0 ? err : NULL);
+	return rc < 0 ? -1 : EXIT_DONE;
+}
+
+int gctl_show_job(struct run *r, struct error *err)
+{
+	Gpusched__JobFilter filter;
+	Gpusched__ListJobs request = GPUSCHED__LIST_JOBS__INIT;
+	struct filter *f = &r->g->filter;
+	int rc;
+
+	for (size_t i = 0; i < r->n; i++)
+		if (filter_add(f, FILTER_IDS, "ID", r->words[i], err) < 0)
+			return -1;
+	f->ended = true;
+	filter_message(f, &filter);
+	request.filter = &filter;
+	jsonout_begin(&r->out, stdout, client_conf(r->client)->cluster, "jobs");
+	rc = gctl_ask(r, GPUSCHED__MSG_TYPE__MSG_LIST_JOBS, &request.base, true, on_jobs, err);
+	if (rc >= 0 && r->seen < f->ids.n)
+		rc = error_set(err, ERR_NO_JOB, "%s %s: not known%s", r->n > 1 ? "jobs" : "job",
+		        r->words[0], r->n > 1 ? ", or another of them" : "");
+	return end_show(r, rc, err);
+}
+
+static int add_node(const char *name, void *arg)
+{
+	return cmd_list_add(arg, name, NULL);
+}
+
+int gctl_expand_nodes(const char *const *words, size_t n, struct cmd_list *out, struct error *err)
+{
+	for (size_t i = 0; i < n; i++) {
+		char shown[160];
+
+		if (hostlist_each(words[i], HOSTLIST_MAX, add_node, out, err) >= 0)
+			continue;
+		text_escape(shown, sizeof(shown), words[i], strlen(words[i]));
+		return error_wrap(err, "nodes %s", shown);
+	}
+	return 0;
+}
+
+int gctl_list_nodes(
+        struct run *r, const struct cmd_list *names, gctl_on_chunk *on_chunk, struct error *err)
+{
+	Gpusched__ListNodes request = GPUSCHED__LIST_NODES__INIT;
+
+	request.names = names->v;
+	request.n_names = names->n;
+	return gctl_ask(r, GPUSCHED__MSG_TYPE__MSG_LIST_NODES, &request.base, true, on_chunk, err);
+}
+
+int gctl_show_node(struct run *r, struct error *err)
+{
+	struct cmd_list names = { .n = 0 };
+	int rc = gctl_expand_nodes(r->words, r->n, &names, err);
+
+	jsonout_begin(&r->out, stdout, client_conf(r->client)->cluster, "nodes");
+	if (rc >= 0)
+		rc = gctl_list_nodes(r, &names, on_nodes, err);
+	cmd_list_clear(&names);
+	return end_show(r, rc, err);
+}
+
+int gctl_show_partition(struct run *r, struct error *err)
+{
+	Gpusched__ListPartitions request = GPUSCHED__LIST_PARTITIONS__INIT;
+
+	request.names = (char **)r->words;
+	request.n_names = r->n;
+	jsonout_begin(&r->out, stdout, client_conf(r->client)->cluster, "partitions");
+	return end_show(r,
+	        gctl_ask(r, GPUSCHED__MSG_TYPE__MSG_LIST_PARTITIONS, &request.base, true,
+	                on_partitions, err),
+	        err);
+}
+
+/* --- the configuration ---------------------------------------------------------------------- */
+
+/* Is the line, at the outermost level, of a section that was asked for? */
+static bool in_section(const struct run *r, const char *line)
+{
+	size_t len = strcspn(line, " ");
+
+	for (size_t i = 0; i < r->n; i++)
+		if (strlen(r->words[i]) == len && !strncmp(r->words[i], line, len))
+			return true;
+	return !r->n;
+}
+
+static int on_config(unsigned type, const ProtobufCMessage *m, void *arg, struct error *err)
+{
+	const Gpusched__ConfigChunk *chunk = (const Gpusched__ConfigChunk *)m;
+	struct run *r = arg;
+
+	if (type != GPUSCHED__MSG_TYPE__MSG_CONFIG_CHUNK)
+		return gctl_wrong_answer(err);
+	for (size_t i = 0; i < chunk->n_lines; i++) {
+		const char *line = chunk->lines[i];
+
+		if (line[0] != ' ' && line[0] != ')' && line[0] != '}')
+			r->inside = in_section(r, line);
+		if (!r->inside)
+			continue;
+		puts(line);
+		r->seen++;
+	}
+	return 0;
+}
+
+int gctl_show_config(struct run *r, struct error *err)
+{
+	Gpusched__ShowConfig request = GPUSCHED__SHOW_CONFIG__INIT;
+
+	if (gctl_ask(r, GPUSCHED__MSG_TYPE__MSG_SHOW_CONFIG, &request.base, true, on_config, err) <
+	        0)
+		return -1;
+	if (!r->seen) {
+		error_set(
+		        err, ERR_USAGE, "'%s': the configuration has no such section", r->words[0]);
+		return error_hint(
+		        err, "sections: controller, nodes, partitions, accounts, qos, ...");
+	}
+	return EXIT_DONE;
+}

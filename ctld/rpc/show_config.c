@@ -1,0 +1,86 @@
+/* show_config.c - MSG_SHOW_CONFIG: the configuration in force, in chunks
+ *
+ * It is printed at once, so that all chunks are of one configuration.
+ */
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "common/text.h"
+#include "common/xalloc.h"
+#include "ctld/calls.h"
+#include "ctld/ctld.h"
+#include "ctld/peers.h"
+#include "ctld/rpc/rpc.h"
+
+#define CHUNK_LINES 500
+#define LINE_MAX_   2000 /* bytes of a line; longer ones are cut */
+#define CHUNK_BYTES (256 * 1024)
+
+struct listing {
+	char *text, *at; /* what is left begins at `at` */
+};
+
+static void listing_free(void *data)
+{
+	struct listing *l = data;
+
+	free(l->text);
+	free(l);
+}
+
+/* The next line without its end, plain: tabs are two blanks. In the arena. */
+static char *take_line(struct ctld *c, struct listing *l)
+{
+	size_t len = strcspn(l->at, "\n"), tabs = strspn(l->at, "\t"), rest = len - tabs;
+	size_t cut = rest < LINE_MAX_ ? rest : LINE_MAX_;
+	char *line = arena_alloc(c->out, 2 * tabs + 4 * cut + 9);
+
+	if (!line)
+		abort();
+	memset(line, ' ', 2 * tabs);
+	text_escape(line + 2 * tabs, 4 * cut + 8, l->at + tabs, cut);
+	l->at += len + (l->at[len] == '\n');
+	return line;
+}
+
+static void slice(struct ctld *c, struct call *call, struct clocks now)
+{
+	Gpusched__ConfigChunk m = GPUSCHED__CONFIG_CHUNK__INIT;
+	char *lines[CHUNK_LINES];
+	struct listing *l = call->data;
+	size_t bytes = 0;
+
+	(void)now;
+	m.lines = lines;
+	arena_reset(c->out, (size_t)1 << 30);
+	while (*l->at && m.n_lines < CHUNK_LINES && bytes < CHUNK_BYTES) {
+		lines[m.n_lines] = take_line(c, l);
+		bytes += strlen(lines[m.n_lines++]);
+	}
+	peers_send(c, call->session, GPUSCHED__MSG_TYPE__MSG_CONFIG_CHUNK, call->id, &m.base);
+	if (*l->at)
+		call_go_on(c, call);
+	else
+		call_done(c, call, NULL);
+}
+
+static const struct call_ops listing_ops = { .slice = slice, .free = listing_free };
+
+void rpc_show_config(struct ctld *c, const struct rpc *rpc)
+{
+	struct listing *l = xcalloc(1, sizeof(*l));
+	struct call *call;
+	size_t size;
+	FILE *out = open_memstream(&l->text, &size);
+
+	if (!out)
+		abort();
+	conf_print(c->conf, out);
+	if (fclose(out))
+		abort();
+	l->at = l->text;
+	call = call_new(c, rpc->peer, rpc->id, &listing_ops, l);
+	if (call)
+		call_go_on(c, call);
+}
