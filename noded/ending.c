@@ -34,9 +34,14 @@ static void kill_all(struct ending *e)
 	e->todo |= ENDING_DO_KILL;
 }
 
+static usec_t later(usec_t now, usec_t grace)
+{
+	return grace > NEVER - now ? NEVER : now + grace;
+}
+
 static void interrupt(struct ending *e, enum end_cause cause, int sig, usec_t grace, usec_t now)
 {
-	usec_t deadline = grace > NEVER - now ? NEVER : now + grace;
+	usec_t deadline = later(now, grace);
 
 	if (e->cause == END_NONE || e->cause == END_TIME_LIMIT)
 		e->cause = cause;
@@ -120,8 +125,12 @@ void ending_order(struct ending *e, enum end_cause cause, int signal, usec_t gra
 		e->cause = cause;
 		kill_all(e);
 		break;
-	case ENDING_RUNNING:
 	case ENDING_GRACE:
+		if (cause == e->cause && later(now, grace) >= e->deadline)
+			break; /* said again */
+		interrupt(e, cause, signal, grace, now);
+		break;
+	case ENDING_RUNNING:
 		interrupt(e, cause, signal, grace, now);
 		break;
 	default: /* it is over */

@@ -18,7 +18,9 @@
  *   that is saving its work its time. When nothing is left, or the owner acknowledged, or at the
  *   deadline, whatever there is is killed.
  * - A later order may bring the deadline forward, never back. Its cause replaces the time limit's,
- *   not another order's: who ended it first is why it ended.
+ *   not another order's: who ended it first is why it ended. An order that is only said again (the
+ *   agent was away, and the controller cannot know) is nothing: a second signal makes many a
+ *   program give up what the first made it save.
  * - A run whose main process was gone before the first order or limit ended by itself.
  */
 #ifndef NODED_ENDING_H

@@ -80,6 +80,8 @@ enum lrun_state {
 	LRUN_OVER, /* ended or never was: told until forgotten */
 };
 
+enum lwait_kind { LWAIT_SIGNAL, LWAIT_END, LWAIT_KINDS };
+
 struct lrun {
 	struct launcher *l;
 	struct run_id id;
@@ -92,8 +94,11 @@ struct lrun {
 	struct event *life;          /* on pidfd */
 	struct event *timer; /* LOST: look again; OVER: sync to disk; else: find the shepherd,
 	                      * pass on what waits */
-	void *waiting;       /* an order that found the shepherd's socket full; owned */
-	size_t waiting_len;
+	/* Orders that found the shepherd's socket full; owned. The latest of each kind counts. */
+	struct lwait {
+		void *bytes;
+		size_t len;
+	} waiting[LWAIT_KINDS];
 	unsigned looks;          /* how often the timer has looked */
 	struct contain *leaf;    /* LOST */
 	int64_t lost_start_mono; /* LOST: when it was started; 0: not known */

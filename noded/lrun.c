@@ -148,7 +148,8 @@ static void run_free(void *node)
 		event_free(r->timer);
 	contain_free(r->leaf);
 	lreport_free(r->report);
-	free(r->waiting);
+	for (int k = 0; k < LWAIT_KINDS; k++)
+		free(r->waiting[k].bytes);
 	free(r);
 }
 
@@ -572,18 +573,23 @@ void lrun_lost(struct lrun *r)
 
 static void send_waiting(struct lrun *r)
 {
-	int dir, sent;
+	int dir = -1;
 
-	if (!r->waiting)
-		return;
-	dir = lrun_dir(r, false);
-	sent = dir < 0 ? -1 : order_send(dir, ORDER_SOCKET, r->waiting, r->waiting_len);
-	if (sent < 0 && (errno == EAGAIN || errno == ENOBUFS)) {
-		set_timer(r, FIND_MS);
-	} else {
-		/* Nobody there: its end is on the way, or the timer finds out. */
-		free(r->waiting);
-		r->waiting = NULL;
+	for (int k = 0; k < LWAIT_KINDS; k++) {
+		struct lwait *w = &r->waiting[k];
+
+		if (!w->bytes)
+			continue;
+		if (dir < 0)
+			dir = lrun_dir(r, false);
+		if (dir >= 0 && order_send(dir, ORDER_SOCKET, w->bytes, w->len) < 0 &&
+		        (errno == EAGAIN || errno == ENOBUFS)) {
+			set_timer(r, FIND_MS);
+			break;
+		}
+		/* Sent; or nobody is there: its end is on the way, or the timer finds out. */
+		free(w->bytes);
+		w->bytes = NULL;
 	}
 	if (dir >= 0)
 		close(dir);
@@ -632,8 +638,9 @@ static bool epoch_counts(struct launcher *l, uint64_t epoch, struct run_id id, c
 	return true;
 }
 
-static void pass_on(struct lrun *r, unsigned type, const ProtobufCMessage *m)
+static void pass_on(struct lrun *r, enum lwait_kind kind, unsigned type, const ProtobufCMessage *m)
 {
+	struct lwait *w = &r->waiting[kind];
 	uint8_t b[ORDER_MAX];
 	int len = order_pack(type, m, b);
 
@@ -641,9 +648,8 @@ static void pass_on(struct lrun *r, unsigned type, const ProtobufCMessage *m)
 		log_warning("run %s: order not passed on: its strings are too long", r->name);
 		return;
 	}
-	free(r->waiting); /* the latest order counts */
-	r->waiting = xmemdup(b, (size_t)len);
-	r->waiting_len = (size_t)len;
+	free(w->bytes);
+	*w = (struct lwait){ xmemdup(b, (size_t)len), (size_t)len };
 	send_waiting(r);
 }
 
@@ -662,7 +668,7 @@ void lrun_end(struct launcher *l, const Gpusched__EndRun *order)
 		break;
 	case LRUN_STARTING:
 	case LRUN_RUNNING:
-		pass_on(r, GPUSCHED__MSG_TYPE__MSG_END_RUN, &order->base);
+		pass_on(r, LWAIT_END, GPUSCHED__MSG_TYPE__MSG_END_RUN, &order->base);
 		break;
 	case LRUN_LOST:
 		break;
@@ -680,7 +686,7 @@ void lrun_signal(struct launcher *l, const Gpusched__SignalRun *order)
 	if (!epoch_counts(l, order->epoch, id, "signal"))
 		return;
 	if (r && (r->state == LRUN_STARTING || r->state == LRUN_RUNNING))
-		pass_on(r, GPUSCHED__MSG_TYPE__MSG_SIGNAL_RUN, &order->base);
+		pass_on(r, LWAIT_SIGNAL, GPUSCHED__MSG_TYPE__MSG_SIGNAL_RUN, &order->base);
 }
 
 /* What is there of every run, and only if that was not all, what a killed process may have left. */

@@ -4,10 +4,13 @@
 #include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
+#include <linux/openat2.h>
+#include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <sys/syscall.h>
 #include <unistd.h>
 
 #include "noded/jobenv.h"
@@ -106,11 +109,45 @@ int rundir_interrupt(int parent, const char *id, int rundir, const struct rundir
 	return -1;
 }
 
-bool rundir_has_ack(int rundir)
-{
-	struct stat st;
+/* --- looking ---------------------------------------------------------------------------------- */
 
-	return fstatat(rundir, RUNDIR_ACK, &st, AT_SYMLINK_NOFOLLOW) == 0;
+static int open_inside(int rundir, const char *name, uint64_t flags)
+{
+	struct open_how how = { .flags = flags | O_NOFOLLOW | O_CLOEXEC,
+		.resolve = RESOLVE_BENEATH | RESOLVE_NO_SYMLINKS | RESOLVE_NO_XDEV };
+
+	return (int)syscall(SYS_openat2, rundir, name, &how, sizeof(how));
+}
+
+bool rundir_stat(int rundir, const char *name, struct stat *st)
+{
+	int fd = open_inside(rundir, name, O_PATH);
+	bool there = fd >= 0 && fstat(fd, st) == 0;
+
+	if (fd >= 0)
+		close(fd);
+	return there;
+}
+
+ssize_t rundir_read(
+        int rundir, const char *name, const struct rundir_owner *owner, char *buf, size_t size)
+{
+	uid_t uid = owner->change ? owner->uid : geteuid();
+	int fd = open_inside(rundir, name, O_RDONLY | O_NONBLOCK | O_NOCTTY), saved;
+	struct stat st;
+	ssize_t n = -1;
+
+	if (fd < 0)
+		return -1;
+	/* What is somebody else's may have been linked here for us to read it out. */
+	errno = EPERM;
+	if (fstat(fd, &st) == 0 && S_ISREG(st.st_mode) && st.st_uid == uid)
+		n = pread(fd, buf, size - 1, 0);
+	saved = errno;
+	close(fd);
+	errno = saved;
+	buf[n > 0 ? n : 0] = '\0';
+	return n;
 }
 
 /* --- removing ---------------------------------------------------------------------------------

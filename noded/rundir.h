@@ -4,20 +4,25 @@
  * script, `interrupt` when the run is to end, and what he writes there himself.
  *
  * Root never follows a name in it. It is filled before it is given away; `interrupt` is written
- * beside it and renamed into it; it is removed through descriptors, one level at a time, without
- * following links and without leaving its file system.
+ * beside it and renamed into it; what the owner puts there is looked at without leaving it
+ * (openat2(2)); it is removed through descriptors, one level at a time, without following links and
+ * without leaving its file system.
  */
 #ifndef NODED_RUNDIR_H
 #define NODED_RUNDIR_H
 
 #include <stdbool.h>
 #include <stddef.h>
+#include <sys/stat.h>
 #include <sys/types.h>
 
 #include "common/error.h"
 
 #define RUNDIR_SCRIPT "script"
-#define RUNDIR_ACK    "ack"
+/* The owner's: */
+#define RUNDIR_ACK        "ack"
+#define RUNDIR_CHECKPOINT "checkpoint"
+#define RUNDIR_PROGRESS   "progress"
 
 struct rundir_owner {
 	bool change; /* give it to uid, gid; else it stays ours */
@@ -37,7 +42,13 @@ int rundir_open(int parent, const char *id);
 int rundir_interrupt(int parent, const char *id, int rundir, const struct rundir_owner *owner,
         const char *text, size_t len);
 
-bool rundir_has_ack(int rundir);
+/* What the owner put there under a name, and nothing else: no link is followed and no mount
+ * crossed, behind which a look may never come back. False: there is nothing. */
+bool rundir_stat(int rundir, const char *name, struct stat *st);
+
+/* The beginning of a plain file of the owner's, with a NUL; returns its length, -1 with errno. */
+ssize_t rundir_read(
+        int rundir, const char *name, const struct rundir_owner *owner, char *buf, size_t size);
 
 /* Remove it with all that is in it; 0 also if there is none. May take long: a user may have put a
  * million files there. -1 with errno, with what could be removed gone. */

@@ -296,6 +296,23 @@ static void reap(struct shepherd *s)
 	}
 }
 
+/* Takes it over. An order that is said again after a while no longer says on whose behalf. */
+static void obey_end(struct shepherd *s, Gpusched__EndRun *o)
+{
+	Gpusched__EndRun *old = s->order;
+
+	ending_order(
+	        &s->ending, (enum end_cause)o->cause, (int)o->signal, o->grace_s * SECOND, mono());
+	if (old && old->cause == o->cause && !*o->by_user && !o->by_job) {
+		old->requeue = o->requeue;
+		protobuf_c_message_free_unpacked(&o->base, NULL);
+		return;
+	}
+	if (old)
+		protobuf_c_message_free_unpacked(&old->base, NULL);
+	s->order = o;
+}
+
 static void obey(struct shepherd *s)
 {
 	ProtobufCMessage *m;
@@ -313,22 +330,19 @@ static void obey(struct shepherd *s)
 			protobuf_c_message_free_unpacked(m, NULL);
 			continue;
 		}
-		if (s->order)
-			protobuf_c_message_free_unpacked(&s->order->base, NULL);
-		s->order = (Gpusched__EndRun *)m;
-		ending_order(&s->ending, (enum end_cause)s->order->cause, (int)s->order->signal,
-		        s->order->grace_s * SECOND, mono());
+		obey_end(s, (Gpusched__EndRun *)m);
 	}
 }
 
 static void look_for_ack(struct shepherd *s)
 {
+	struct stat st;
 	char buf[4096];
 
 	if (s->watch >= 0)
 		while (read(s->watch, buf, sizeof(buf)) > 0)
 			;
-	if (ending_wants_ack(&s->ending) && rundir_has_ack(s->rundir))
+	if (ending_wants_ack(&s->ending) && rundir_stat(s->rundir, RUNDIR_ACK, &st))
 		ending_ack(&s->ending, mono());
 }
 
@@ -388,8 +402,11 @@ static void act(struct shepherd *s)
 
 	ending_clock(&s->ending, now);
 	todo = ending_take(&s->ending);
-	if (todo & ENDING_DO_INTERRUPT)
+	if (todo & ENDING_DO_INTERRUPT) {
 		write_interrupt(s);
+		look_for_ack(s); /* given before it was asked for: no watch tells of it */
+		todo |= ending_take(&s->ending);
+	}
 	if (todo & ENDING_DO_WARN)
 		contain_warn(s->leaf, s->ending.signal);
 	if (todo & ENDING_DO_SIGNAL) {

@@ -10,6 +10,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <stdio.h>
+#include <sys/mount.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -115,13 +116,80 @@ static void interrupt_follows_no_link(void **state)
 static void ack_is_seen(void **state)
 {
 	const struct place *p = *state;
+	struct stat st;
 	int dir;
 
 	assert_int_equal(rundir_make(p->fd, ID, &us, "#!x", 3, NULL), 0);
 	dir = rundir_open(p->fd, ID);
-	assert_false(rundir_has_ack(dir));
+	assert_false(rundir_stat(dir, RUNDIR_ACK, &st));
 	assert_int_equal(symlinkat("/nonexistent", dir, RUNDIR_ACK), 0);
-	assert_true(rundir_has_ack(dir)); /* a name is enough, wherever it leads */
+	assert_true(rundir_stat(dir, RUNDIR_ACK, &st)); /* a name is enough, wherever it leads */
+	assert_true(S_ISLNK(st.st_mode));
+	close(dir);
+}
+
+static void put(int dir, const char *name, const char *text)
+{
+	int fd = openat(dir, name, O_WRONLY | O_CREAT | O_TRUNC, 0600);
+
+	assert_true(fd >= 0);
+	assert_int_equal(write(fd, text, strlen(text)), strlen(text));
+	close(fd);
+}
+
+/* Only a plain file of the owner's, and never for longer than a moment. */
+static void only_what_is_the_owners_is_read(void **state)
+{
+	const struct place *p = *state;
+	struct rundir_owner other = { .change = true, .uid = 65534, .gid = 65534 };
+	char b[8] = "?";
+	int dir;
+
+	assert_int_equal(rundir_make(p->fd, ID, &us, "#!x", 3, NULL), 0);
+	dir = rundir_open(p->fd, ID);
+	assert_int_equal(rundir_read(dir, "f", &us, b, sizeof(b)), -1);
+	assert_int_equal(errno, ENOENT);
+	put(dir, "f", "step 12 of 100");
+	assert_int_equal(rundir_read(dir, "f", &us, b, sizeof(b)), 7);
+	assert_string_equal(b, "step 12");
+	put(dir, "f", "");
+	assert_int_equal(rundir_read(dir, "f", &us, b, sizeof(b)), 0);
+	put(p->fd, "secret", "secret");
+	assert_int_equal(symlinkat("../secret", dir, "link"), 0);
+	assert_int_equal(symlinkat("f", dir, "near"), 0);
+	assert_int_equal(mknodat(dir, "fifo", S_IFIFO | 0600, 0), 0);
+	assert_int_equal(mkdirat(dir, "dir", 0700), 0);
+	assert_int_equal(rundir_read(dir, "link", &us, b, sizeof(b)), -1);
+	assert_int_equal(rundir_read(dir, "near", &us, b, sizeof(b)), -1);
+	assert_int_equal(rundir_read(dir, "fifo", &us, b, sizeof(b)), -1);
+	assert_int_equal(rundir_read(dir, "dir", &us, b, sizeof(b)), -1);
+	assert_int_equal(rundir_read(dir, "../secret", &us, b, sizeof(b)), -1);
+	/* Somebody else's file with a name of its own here: it is not read out to this owner. */
+	assert_int_equal(linkat(p->fd, "secret", dir, "hard", 0), 0);
+	assert_int_equal(rundir_read(dir, "hard", &other, b, sizeof(b)), -1);
+	assert_int_equal(errno, EPERM);
+	assert_string_equal(b, "");
+	close(dir);
+}
+
+/* A mount in RUN_DIR may be of a file system that never answers. */
+static void no_mount_is_entered(void **state)
+{
+	const struct place *p = *state;
+	struct stat st;
+	char b[8], path[100];
+	int dir;
+
+	assert_int_equal(rundir_make(p->fd, ID, &us, "#!x", 3, NULL), 0);
+	dir = rundir_open(p->fd, ID);
+	put(dir, "f", "mine");
+	snprintf(path, sizeof(path), "%s/" ID "/f", p->path);
+	if (geteuid() != 0 || mount("/proc/version", path, NULL, MS_BIND, NULL) < 0)
+		skip();
+	assert_false(rundir_stat(dir, "f", &st));
+	assert_int_equal(rundir_read(dir, "f", &us, b, sizeof(b)), -1);
+	assert_int_equal(umount2(path, MNT_DETACH), 0);
+	assert_true(rundir_stat(dir, "f", &st));
 	close(dir);
 }
 
@@ -179,6 +247,8 @@ int main(void)
 		TEST(given_away_whole),
 		TEST(interrupt_follows_no_link),
 		TEST(ack_is_seen),
+		TEST(only_what_is_the_owners_is_read),
+		TEST(no_mount_is_entered),
 		TEST(removed_however_deep),
 		TEST(a_link_is_not_it),
 	};
