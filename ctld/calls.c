@@ -83,6 +83,7 @@ struct caller peer_caller(struct ctld *c, const struct peer *peer)
 	struct caller caller = { .uid = peer->uid, .admin = peer->admin, .host = peer->address };
 
 	users_name(c->users, peer->uid, &caller.user);
+	caller.groups = users_groups(c->users, peer->uid, &caller.n_groups);
 	return caller;
 }
 

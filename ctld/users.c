@@ -2,6 +2,7 @@
 #include "ctld/users.h"
 
 #include <errno.h>
+#include <grp.h>
 #include <pwd.h>
 #include <stdbool.h>
 #include <stdio.h>
@@ -15,7 +16,14 @@
 #include "ctld/byid.h"
 
 #define NAME_MAX_LEN 255
-#define ENTRY_MAX    (1024 * 1024) /* of a passwd entry: longer ones are no entries */
+#define ENTRY_MAX    (1024 * 1024) /* of a passwd or group entry: longer ones are no entries */
+#define GROUPS_MAX   65536         /* of one user: NGROUPS_MAX of Linux */
+
+/* Names of groups; owned. */
+struct groups {
+	char **v;
+	size_t n;
+};
 
 struct waiter {
 	STAILQ_ENTRY(waiter) next;
@@ -26,6 +34,7 @@ struct user {
 	uid_t uid;
 	enum user_state state;
 	char name[NAME_MAX_LEN + 1];
+	struct groups groups;
 	usec_t good_until;
 	size_t bytes;
 	struct worker_job *job; /* a lookup under way */
@@ -45,7 +54,24 @@ struct lookup {
 	uid_t uid;
 	enum user_state state;
 	char name[NAME_MAX_LEN + 1];
+	struct groups groups;
 };
+
+static void groups_clear(struct groups *g)
+{
+	for (size_t i = 0; i < g->n; i++)
+		free(g->v[i]);
+	free(g->v);
+	*g = (struct groups){ NULL, 0 };
+}
+
+static void lookup_free(void *arg)
+{
+	struct lookup *l = arg;
+
+	groups_clear(&l->groups);
+	free(l);
+}
 
 static struct user *user_of(struct users *u, uid_t uid)
 {
@@ -95,6 +121,7 @@ void users_free(struct users *u)
 		if (user->job)
 			worker_cancel(user->job);
 		waiters_clear(user);
+		groups_clear(&user->groups);
 		free(user);
 	}
 	byid_free(u->map);
@@ -109,45 +136,111 @@ static bool means_none(int error)
 	return error == 0 || error == ENOENT || error == ESRCH || error == EBADF || error == EPERM;
 }
 
-static void run_lookup(void *arg)
+/* A buffer for an entry that may need a larger one: try() again as long as it says ERANGE. Returns
+ * its error; *buf is to be freed. */
+static int with_buffer(int (*try)(void *arg, char *buf, size_t size), void *arg, char **buf)
 {
-	struct lookup *l = arg;
-	struct passwd entry, *found = NULL;
 	size_t size = 4096;
-	char *buf = malloc(size);
 	int error = ENOMEM;
 
-	while (buf) {
+	*buf = malloc(size);
+	while (*buf) {
 		char *larger;
 
 		do
-			error = getpwuid_r(l->uid, &entry, buf, size, &found);
+			error = try(arg, *buf, size);
 		while (error == EINTR);
 		if (error != ERANGE || size >= ENTRY_MAX)
 			break;
 		size *= 4;
-		larger = realloc(buf, size);
+		larger = realloc(*buf, size);
 		if (!larger)
 			break;
-		buf = larger;
+		*buf = larger;
 	}
-	if (found && entry.pw_name[0] &&
-	        text_check("user", entry.pw_name, NAME_MAX_LEN, NULL) == 0) {
+	return error;
+}
+
+struct passwd_try {
+	uid_t uid;
+	struct passwd entry, *found;
+};
+
+static int try_passwd(void *arg, char *buf, size_t size)
+{
+	struct passwd_try *t = arg;
+
+	return getpwuid_r(t->uid, &t->entry, buf, size, &t->found);
+}
+
+struct group_try {
+	gid_t gid;
+	struct group entry, *found;
+};
+
+static int try_group(void *arg, char *buf, size_t size)
+{
+	struct group_try *t = arg;
+
+	return getgrgid_r(t->gid, &t->entry, buf, size, &t->found);
+}
+
+static void add_group(struct groups *g, gid_t gid)
+{
+	struct group_try t = { .gid = gid };
+	char *buf;
+
+	with_buffer(try_group, &t, &buf);
+	if (t.found && text_check("group", t.entry.gr_name, NAME_MAX_LEN, NULL) == 0)
+		g->v[g->n++] = xstrdup(t.entry.gr_name);
+	free(buf);
+}
+
+/* Groups without a name are none. */
+static void find_groups(struct groups *g, const char *user, gid_t gid)
+{
+	int n = 32, room;
+	gid_t *gids = NULL;
+
+	do {
+		room = n;
+		gids = xrealloc(gids, (size_t)room, sizeof(*gids));
+	} while (getgrouplist(user, gid, gids, &n) < 0 && n > room && n <= GROUPS_MAX);
+	n = n < room ? n : room;
+	g->v = xcalloc((size_t)n, sizeof(*g->v));
+	for (int i = 0; i < n; i++)
+		add_group(g, gids[i]);
+	free(gids);
+}
+
+static void run_lookup(void *arg)
+{
+	struct lookup *l = arg;
+	struct passwd_try t = { .uid = l->uid };
+	char *buf;
+	int error = with_buffer(try_passwd, &t, &buf);
+
+	if (t.found && t.entry.pw_name[0] &&
+	        text_check("user", t.entry.pw_name, NAME_MAX_LEN, NULL) == 0) {
 		l->state = USER_NAMED;
-		snprintf(l->name, sizeof(l->name), "%s", entry.pw_name);
-	} else if (found || means_none(error)) {
+		snprintf(l->name, sizeof(l->name), "%s", t.entry.pw_name);
+		find_groups(&l->groups, l->name, t.entry.pw_gid);
+	} else if (t.found || means_none(error)) {
 		l->state = USER_NAMELESS;
 	}
 	free(buf);
 }
 
-static void take_answer(struct user *user, const struct lookup *l)
+static void take_answer(struct user *user, struct lookup *l)
 {
 	usec_t now = ctld_mono();
 
 	if (l->state == USER_NOT_KNOWN) /* no answer: what was known stays */
 		return;
 	user->state = l->state;
+	groups_clear(&user->groups);
+	user->groups = l->groups;
+	l->groups = (struct groups){ NULL, 0 };
 	if (l->state == USER_NAMED)
 		memcpy(user->name, l->name, sizeof(user->name));
 	else
@@ -165,7 +258,7 @@ static void lookup_done(void *arg)
 
 	user->job = NULL;
 	take_answer(user, l);
-	free(l);
+	lookup_free(l);
 	while ((w = STAILQ_FIRST(&user->waiters))) {
 		uint64_t who = w->who;
 
@@ -175,7 +268,7 @@ static void lookup_done(void *arg)
 	}
 }
 
-static const struct worker_ops lookup_ops = { run_lookup, lookup_done, free };
+static const struct worker_ops lookup_ops = { run_lookup, lookup_done, lookup_free };
 
 int users_ask(struct users *u, uid_t uid, uint64_t who, struct error *err)
 {
@@ -208,6 +301,14 @@ enum user_state users_name(struct users *u, uid_t uid, const char **name)
 
 	*name = user->name;
 	return user->state;
+}
+
+const char *const *users_groups(struct users *u, uid_t uid, size_t *n_groups)
+{
+	struct user *user = user_of(u, uid);
+
+	*n_groups = user->groups.n;
+	return (const char *const *)user->groups.v;
 }
 
 size_t users_add_bytes(struct users *u, uid_t uid, ptrdiff_t bytes)
