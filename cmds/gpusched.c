@@ -241,6 +241,10 @@ static void keep_verdict(const Gpusched__SubmitResult *r, void *arg)
 		.reason = g->verdict_texts[2] = xstrdup(r->reason),
 		.gpus = g->verdict_gpus,
 		.n_gpus = r->n_gpus,
+		.n_nodes = r->n_places,
+		.n_blockers = r->why ? r->why->n_blockers : 0,
+		.planned_start = r->why ? r->why->planned_start_time : 0,
+		.cost_max = r->cost_unlimited ? -1 : r->cost_max,
 	};
 }
 
@@ -351,6 +355,16 @@ static int give_job(const Gpusched__Job *j, struct callback *cb)
 		.attempt = j->attempt,
 		.priority = j->priority,
 		.comment = j->comment,
+		.qos = j->qos,
+		.nodes_min = j->nodes_min,
+		.nodes_max = j->nodes_max,
+		.n_nodes = j->n_nodes,
+		.nodes = j->nodes,
+		.n_blockers = j->n_blockers,
+		.position = j->position,
+		.planned_start = j->planned_start_time,
+		.planned_nodes = j->planned_nodes,
+		.cost_max = j->cost_unlimited ? -1 : j->cost_max,
 	};
 
 	return cb->on.job ? cb->on.job(&job, cb->arg) : 0;

@@ -143,7 +143,11 @@ struct gpusched_verdict {
 	const char *node, *gpu_type; /* where; until the next call with `g` */
 	const uint32_t *gpus;        /* n_gpus of them: the host's numbers */
 	size_t n_gpus;
-	const char *reason; /* why not now, as in gqueue(1) */
+	const char *reason; /* why not now, as in gqueue(1): the first of n_blockers */
+	size_t n_nodes;     /* that it would start on; node and gpus are the first one's */
+	size_t n_blockers;
+	int64_t planned_start; /* microseconds of UTC; 0: none */
+	double cost_max;       /* by the configured prices, to its time limit; < 0: it has none */
 };
 int gpusched_test(struct gpusched *g, const struct gpusched_spec *spec,
         struct gpusched_verdict *verdict, struct gpusched_error *err);
@@ -193,6 +197,15 @@ struct gpusched_job {
 	uint32_t attempt;
 	int64_t priority;
 	const char *comment;
+	const char *qos;
+	uint32_t nodes_min, nodes_max; /* asked for */
+	uint32_t n_nodes;              /* of the present or last run */
+	const char *nodes;             /* which: "h[07-08]" */
+	uint32_t n_blockers;           /* reasons that hold it; `reason` is the first */
+	uint32_t position;             /* among those that wait in its partition; 0: not known */
+	int64_t planned_start;         /* microseconds of UTC; 0: none */
+	const char *planned_nodes;
+	double cost_max; /* by the configured prices, to its time limit; < 0: it has none */
 };
 
 /* Return 0 to go on; anything else ends the listing and is returned by it. */
@@ -228,6 +241,8 @@ enum gpusched_verb {
 	GPUSCHED_RELEASE,
 	GPUSCHED_SIGNAL,
 	GPUSCHED_REQUEUE,
+	GPUSCHED_SUSPEND,
+	GPUSCHED_RESUME,
 };
 
 /* Do it to all jobs of the filter (which must restrict somehow); `sig` for GPUSCHED_SIGNAL,
