@@ -1,5 +1,6 @@
 /* gsubmit.c - submit one batch job */
 #include <errno.h>
+#include <inttypes.h>
 #include <limits.h>
 #include <stdlib.h>
 #include <string.h>
@@ -311,6 +312,39 @@ static int64_t now_us(void)
 	return (int64_t)ts.tv_sec * 1000000 + ts.tv_nsec / 1000;
 }
 
+/* Of a job that did not start at once: when it will, and where to read more. */
+static int on_waiting(const struct gpusched_job *job, void *arg)
+{
+	char when[WHY_TIME_TEXT], plan[160] = "", held[64];
+	(void)arg;
+
+	if (strcmp(job->state, "PENDING") != 0 || !job->n_blockers)
+		return 0;
+	if (job->planned_start)
+		snprintf(plan, sizeof(plan), "planned %s%s%.100s; ",
+		        why_time(when, job->planned_start, now_us()),
+		        *job->planned_nodes ? " on " : "", job->planned_nodes);
+	if (job->n_blockers > 1)
+		snprintf(held, sizeof(held), "%" PRIu32 " things", job->n_blockers);
+	else
+		snprintf(held, sizeof(held), "%.60s", job->reason);
+	cmd_advise(&cmd, "%sheld by %s: gqueue --why %" PRIu64, plan, held, job->id);
+	return 0;
+}
+
+static void advise_waiting(struct gpusched *g, const struct submit_options *o, uint64_t id)
+{
+	struct gpusched_filter filter;
+	struct gpusched_error why;
+
+	if (!isatty(STDERR_FILENO) || o->hold)
+		return;
+	gpusched_filter_init(&filter);
+	filter.ids = &id;
+	filter.n_ids = 1;
+	gpusched_list_jobs(g, &filter, on_waiting, NULL, &why); /* it is only advice */
+}
+
 /* "h07 with h100:4 (GPUs 2,3,6,7)" */
 static void print_place(const Gpusched__Place *p)
 {
@@ -433,6 +467,7 @@ static int submit(struct gpusched *g, const struct submit_options *o, const stru
 		return -1;
 	}
 	print_submitted(o, g, id);
+	advise_waiting(g, o, id);
 	return o->wait ? wait_for(g, id, err) : EXIT_DONE;
 }
 

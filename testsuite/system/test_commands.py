@@ -264,6 +264,18 @@ def test_terminal(cluster):
     assert "\033" not in cluster.run("gqueue").stdout
 
 
+def test_advice_for_who_waits(cluster):
+    blocker = cluster.submit("sleep 600", "--gpus=4")
+    cluster.wait_state(blocker, "RUNNING")
+    text = on_terminal(cluster, "gsubmit", "--gpus=1", "--wrap", "true")
+    lines = text.splitlines()
+    job = int(lines[0].split()[-1])
+    assert lines[1].startswith("gsubmit: ") and "held by " in lines[1] and lines[1].endswith(f": gqueue --why {job}")
+    assert len(on_terminal(cluster, "gsubmit", "--hold", "--wrap", "true").splitlines()) == 1
+    quiet = cluster.run("gsubmit", "--gpus=1", "--wrap", "true")
+    assert quiet.stderr == "" and len(quiet.stdout.splitlines()) == 1
+
+
 # --- gcancel, gctl ---------------------------------------------------------------------------------
 
 
