@@ -40,6 +40,21 @@ BAD_SUBMITS = [
     (["--job-name=" + "x" * 5000], "#!/bin/sh\n", 2, ["name"]),
     (["--label=novalue"], "#!/bin/sh\n", 2, ["novalue", "k=v"]),
     (["--signal=NOSUCH"], "#!/bin/sh\n", 2, ["NOSUCH"]),
+    (["--nodes=0"], "#!/bin/sh\n", 2, ["--nodes=0"]),
+    (["--nodes=3-2"], "#!/bin/sh\n", 2, ["3-2", "low to high"]),
+    (["--nodes=3"], "#!/bin/sh\n", 1, ["--nodes=3"]),
+    (["--gpus-per-node=8"], "#!/bin/sh\n", 1, ["any:8", "demo:4"]),
+    (["--constraint=nosuch"], "#!/bin/sh\n", 1, ["--constraint", "nosuch"]),
+    (["--constraint=(("], "#!/bin/sh\n", 1, ["--constraint=(("]),
+    (["--prefer=a\x1b[31m"], "#!/bin/sh\n", 2, ["--prefer"]),
+    (["--nodelist=nosuch"], "#!/bin/sh\n", 3, ["--nodelist", "nosuch"]),
+    (["--nodelist=n[1-99999999]"], "#!/bin/sh\n", 2, ["--nodelist"]),
+    (["--exclude=n1"], "#!/bin/sh\n", 1, ["--exclude=n1"]),
+    (["--licenses=nosuch"], "#!/bin/sh\n", 1, ["nosuch"]),
+    (["--licenses=,"], "#!/bin/sh\n", 1, ["NAME:COUNT"]),
+    (["--gpus=1", "--gpu-mem-min=80T"], "#!/bin/sh\n", 1, ["--gpu-mem-min=80T"]),
+    (["--gpu-mem-min=-1"], "#!/bin/sh\n", 2, ["-1"]),
+    (["--max-wait=soon"], "#!/bin/sh\n", 2, ["soon"]),
     (["--nosuchoption"], "#!/bin/sh\n", 2, ["nosuchoption"]),
     ([], "echo no interpreter\n", 1, ["#!"]),
     ([], "", 1, ["empty"]),
@@ -85,7 +100,8 @@ def test_unreadable_script(cluster):
 @pytest.mark.skipif(not ROOT, reason="needs another user")
 def test_others_jobs_are_theirs(cluster):
     job = cluster.submit("sleep 60", "--hold")
-    for argv in (["gcancel", job], ["gctl", "release", job], ["gcancel", "--signal=USR1", job]):
+    for argv in (["gcancel", job], ["gctl", "release", job], ["gcancel", "--signal=USR1", job],
+                 ["gctl", "update", job, "--time=1"], ["gctl", "suspend", job]):
         r = cluster.run(*argv, check=False, user="daemon" if cluster.ctld_user.pw_name != "daemon" else "bin")
         assert r.returncode == 5, (argv, r.stderr)
     assert cluster.state(job) == "PENDING"
@@ -103,6 +119,13 @@ def test_administration_is_not_for_everyone(cluster):
 def test_unknown_objects(cluster):
     assert cluster.run("gcancel", 999999, check=False).returncode == 3
     assert cluster.run("gctl", "show", "job", 999999, check=False).returncode == 3
+    assert cluster.run("gqueue", "--why", 999999, check=False).returncode == 3
+    assert cluster.run("gprio", "-j", 999999, check=False).returncode == 3
+    assert cluster.run("gctl", "update", 999999, "--gpus=1", check=False).returncode == 3
+    many = ",".join(str(i) for i in range(1, 66))
+    r = cluster.run("gqueue", "--why", many, check=False)
+    assert r.returncode == 2 and "65 jobs at once; must be 1 to 64" in r.stderr
+    assert cluster.run("gshare", "-A", "nosuch", check=False).returncode == 2
     assert cluster.run("gctl", "show", "node", "nosuch", check=False).returncode == 3
     assert cluster.run("gctl", "drain", "nosuch", "why", check=False).returncode == 3
     r = cluster.run("gctl", "drain", "n[0-4294967295]", "why", check=False)
