@@ -88,7 +88,14 @@ enum exit_status {
 	X(ERR_LIMIT_PARTITION_QUEUED, "limit.partition.queued", EXIT_REFUSED, "over a partition's limit of jobs that wait or run") \
 	X(ERR_LIMIT_PARTITION_GPU_HOURS, "limit.partition.gpu_hours", EXIT_REFUSED, "over a partition's limit of GPU-hours") \
 	X(ERR_LIMIT_LICENCES, "limit.licences", EXIT_REFUSED, "more licences than there are")                 \
-	X(ERR_PARTITION_STATE, "partition.state", EXIT_REFUSED, "the partition takes no jobs now")
+	X(ERR_PARTITION_STATE, "partition.state", EXIT_REFUSED, "the partition takes no jobs now") \
+	X(ERR_NO_ACCOUNT, "account.unknown", EXIT_NO_OBJECT, "no such account")                    \
+	X(ERR_ACCOUNT_MEMBER, "account.member", EXIT_NOT_PERMITTED, "the user is no member of the account") \
+	X(ERR_ACCOUNT_LABELS, "account.labels", EXIT_REFUSED, "a label that the account requires is missing") \
+	X(ERR_NO_QOS, "qos.unknown", EXIT_NO_OBJECT, "no such QOS")                                \
+	X(ERR_QOS_ACCOUNT, "qos.account", EXIT_NOT_PERMITTED, "the account may not use the QOS")   \
+	X(ERR_PARTITION_ACCOUNT, "partition.account", EXIT_NOT_PERMITTED, "the account may not use the partition") \
+	X(ERR_REQUIRE_GPU, "partition.require_gpu", EXIT_REFUSED, "the partition is for jobs with GPUs")
 
 #define X(sym, name, exit, help) sym,
 enum error_code { ERROR_CODES(X) ERR_COUNT };

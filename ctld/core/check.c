@@ -7,7 +7,7 @@
 #include <string.h>
 
 #include "common/xalloc.h"
-#include "ctld/core/internal.h"
+#include "ctld/core/admit.h"
 
 #define BROKEN(err, ...) error_set(err, ERR_INTERNAL, __VA_ARGS__)
 
@@ -269,5 +269,5 @@ int core_check(const struct core *core, struct error *err)
 	if (check_jobs(core, err) < 0 || check_counts(core, err) < 0 || check_runs(core, err) < 0 ||
 	        check_nodes(core, err) < 0)
 		return -1;
-	return check_classes(core, err);
+	return admit_check(core, err) < 0 ? -1 : check_classes(core, err);
 }

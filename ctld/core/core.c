@@ -160,6 +160,7 @@ void core_free(struct core *core)
 	jobs_free(core->jobs);
 	nodes_free(core->nodes);
 	accounts_free(core->accounts);
+	gates_free(core->gates);
 	nonces_free(core->nonces);
 	meta_free(core->meta);
 	label_sets_free(core->labels);

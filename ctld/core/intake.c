@@ -5,7 +5,7 @@
 #include <string.h>
 
 #include "common/text.h"
-#include "common/units.h"
+#include "ctld/core/admit.h"
 
 #define MAX_NICE      2147483645 /* as Slurm has it */
 #define MAX_NAME      255
@@ -32,33 +32,6 @@ static int find_partition(
 	text_escape(escaped, sizeof(escaped), name, strlen(name));
 	return error_set(
 	        err, ERR_NO_PARTITION, "--partition=%s: there is no such partition", escaped);
-}
-
-/* Does it take jobs? One that is in it stays in it. */
-static int check_state(
-        const struct conf_partition *p, const struct job_info *updated, struct error *err)
-{
-	bool closed = p->state == CONF_PARTITION_DRAIN || p->state == CONF_PARTITION_INACTIVE;
-
-	if (!closed || (updated && !strcmp(updated->partition, p->name)))
-		return 0;
-	return error_set(err, ERR_PARTITION_STATE, "--partition=%s: it takes no jobs, it is %s",
-	        p->name, p->state == CONF_PARTITION_DRAIN ? "drained" : "inactive");
-}
-
-static int check_time(
-        const struct conf_partition *p, uint32_t asked, uint32_t *limit, struct error *err)
-{
-	char want[UNITS_TEXT], most[UNITS_TEXT];
-
-	*limit = asked ? asked : p->default_time_s ? p->default_time_s : p->max_time_s;
-	if (asked == TIME_LIMIT_NONE)
-		*limit = 0;
-	if (!p->max_time_s || (*limit && *limit <= p->max_time_s))
-		return 0;
-	return error_set(err, ERR_TIME_LIMIT, "--time=%s: partition %s allows at most %s",
-	        duration_format(want, *limit ? *limit : DURATION_FOREVER), p->name,
-	        duration_format(most, p->max_time_s));
 }
 
 static int check_texts(const struct submit_job *in, struct error *err)
@@ -117,31 +90,35 @@ int intake_fill(struct core *core, const struct caller *caller, struct intake *t
 {
 	const struct submit_job *in = t->in;
 	struct job_info *i = &t->info;
-	const struct conf_partition *p;
 	struct ask ask;
 
 	if (check_texts(in, err) < 0 || check_numbers(in, caller, err) < 0 ||
-	        find_partition(core, in->partition, &t->partition, err) < 0)
-		return -1;
-	p = &core->conf->partitions[t->partition];
-	if (check_state(p, t->updated, err) < 0)
-		return -1;
-	if (check_time(p, in->time_limit_s, &i->time_limit_s, err) < 0)
+	        find_partition(core, in->partition, &t->partition, err) < 0 ||
+	        admit_account(core, caller, t, err) < 0 || admit_qos(core, t, err) < 0 ||
+	        admit_partition(core, t, err) < 0 || admit_time(core, t, err) < 0)
 		return -1;
 	i->gpus = requests_keep(core->requests, in, err);
 	if (!i->gpus)
 		return -1;
-	i->cpus = in->cpus ? in->cpus : 1;
-	i->mem_mb = in->mem_mb ? in->mem_mb : p->default_mem_mb;
+	admit_defaults(core, t);
 	ask = (struct ask){ i->gpus, i->cpus, i->mem_mb };
-	if (never_fits(core, t->partition, &ask, err) < 0)
+	if (never_fits(core, t->partition, &ask, err) < 0 || admit_limits(core, caller, t, err) < 0)
 		return -1;
 	i->labels = labels_keep(core->labels, in->labels, in->n_labels, err);
-	return i->labels ? 0 : -1;
+	if (!i->labels)
+		return -1;
+	i->uid = caller->uid;
+	i->partition = core->conf->partitions[t->partition].name;
+	admit_count(core, i, 1);
+	t->counted = true;
+	return 0;
 }
 
 void intake_clear(struct core *core, struct intake *t)
 {
+	if (t->counted)
+		admit_count(core, &t->info, -1);
+	t->counted = false;
 	requests_drop(core->requests, t->info.gpus);
 	labels_drop(core->labels, t->info.labels);
 	t->info.gpus = NULL;

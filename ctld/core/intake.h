@@ -2,7 +2,7 @@
  *
  * One way in for all that users ask of the scheduler: a submit, a trial of one, and an update of a
  * job that waits go through the same checks, so that nothing can be updated to what would have been
- * refused.
+ * refused. Who may use what is in admit.h.
  */
 #ifndef CTLD_CORE_INTAKE_H
 #define CTLD_CORE_INTAKE_H
@@ -15,11 +15,14 @@ struct intake {
 	const struct nonce *known;      /* of an earlier submit */
 	const struct job_info *updated; /* the job that is to be so; NULL: a new one */
 	uint32_t partition;             /* index into conf.partitions */
+	uint32_t account, qos;          /* indices; CONF_NONE: none */
+	bool counted;                   /* as one that has not ended, for the limit `queued` */
 	struct job_info info;           /* what intake_fill() says; gpus and labels are counted */
 };
 
-/* Check `in` and fill in partition, and of info: gpus, labels, cpus, mem_mb, time_limit_s. -1 with
- * `err`: refused. Either way end with intake_clear(). */
+/* Check `in` and fill in the indices, and of info: account, qos, gpus, labels, cpus, mem_mb,
+ * time_limit_s. A job that passed counts among those that wait until intake_clear(), which ends it
+ * either way. -1 with `err`: refused. */
 int intake_fill(
         struct core *core, const struct caller *caller, struct intake *t, struct error *err);
 

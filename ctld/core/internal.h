@@ -5,6 +5,7 @@
  *	load.c     from rows to a living core; another configuration
  *	intake.c   what is asked for, checked (intake.h)
  *	submit.c   EV_SUBMIT, --test-only
+ *	admit.c    accounts, QOS, partitions and limits of what is submitted
  *	control.c  EV_JOB_CONTROL, EV_WAIT_JOB
  *	update.c   what JOB_UPDATE changes
  *	operate.c  EV_NODE_CONTROL, fencing
@@ -27,6 +28,7 @@
 #include "ctld/core/audit.h"
 #include "ctld/core/core.h"
 #include "ctld/core/effects.h"
+#include "ctld/core/gates.h"
 #include "ctld/core/heap.h"
 #include "ctld/core/job.h"
 #include "ctld/core/ledger.h"
@@ -57,6 +59,7 @@ struct core {
 	struct runs *runs;
 	struct nodes *nodes;
 	struct accounts *accounts;
+	struct gates *gates; /* of this configuration; from core_start() on */
 	struct ledger *ledger;
 	struct sched *sched;
 	struct waiters *waiters;

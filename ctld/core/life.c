@@ -14,7 +14,7 @@
 
 #include "common/hostlist.h"
 #include "common/xalloc.h"
-#include "ctld/core/internal.h"
+#include "ctld/core/admit.h"
 
 /* --- counting and telling -------------------------------------------------------------------- */
 
@@ -187,6 +187,7 @@ static void job_end(struct core *core, struct job *job, enum job_state state)
 
 	job_withdraw(core, job);
 	move(core, job, state);
+	admit_count(core, job_info(job), -1);
 	job_list_ended(core, job, core->now.mono);
 	core->n_ended++;
 	while (waiters_take(core->waiters, job_id(job), &reply)) {

@@ -8,8 +8,8 @@
 #include <string.h>
 
 #include "common/xalloc.h"
+#include "ctld/core/admit.h"
 #include "ctld/core/codec.h"
-#include "ctld/core/internal.h"
 
 int core_load(struct core *core, const struct row *row, struct error *err)
 {
@@ -168,6 +168,7 @@ int core_start(struct core *core, struct clocks now, struct error *err)
 	nodes_configure(core->nodes, core->conf, now.mono);
 	nodes_start(core->nodes, now);
 	core->ledger = ledger_new(core->conf);
+	core->gates = gates_new(core->conf, core->seed);
 	accounts_configure(core->accounts, core->conf, now);
 	sched_configure(core->sched, core->conf, core->ledger);
 	for (n = 0; n < core->conf->n_nodes; n++)
@@ -177,6 +178,7 @@ int core_start(struct core *core, struct clocks now, struct error *err)
 	free(v);
 	if (rc < 0 || take_jobs(core, err) < 0)
 		return -1;
+	admit_count_all(core);
 	nonces_start(core->nonces, now);
 	core->started = true;
 	core->change += dirty_touched(core->dirty);
@@ -241,8 +243,11 @@ void core_reconfigure(struct core *core, const struct conf *conf, struct clocks 
 	requests_resolve(core->requests, conf);
 	nodes_configure(core->nodes, conf, now.mono);
 	core->ledger = ledger_new(conf);
+	gates_free(core->gates);
+	core->gates = gates_new(conf, core->seed);
 	accounts_configure(core->accounts, conf, now);
 	sched_configure(core->sched, conf, core->ledger);
+	admit_count_all(core);
 	ledger_free(old);
 	book_again(core);
 	close_left(core);

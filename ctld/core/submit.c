@@ -22,13 +22,9 @@ static void intake_finish(struct core *core, const struct caller *caller, struct
 	struct job_info *i = &t->info;
 
 	i->id = meta_take_job(core->meta);
-	i->uid = caller->uid;
 	i->gid = in->gid;
 	i->user = caller->user;
-	i->account = in->account;
-	i->qos = in->qos;
 	i->max_wait_s = in->max_wait_s;
-	i->partition = core->conf->partitions[t->partition].name;
 	i->name = in->name;
 	i->submit_host = in->submit_host;
 	i->cwd = in->cwd;
@@ -53,9 +49,10 @@ static void intake_commit(struct core *core, const struct caller *caller, struct
 
 	intake_finish(core, caller, t);
 	job = jobs_add(core->jobs, &t->info);
-	/* The job has them now. */
+	/* The job has them now, and counts. */
 	t->info.gpus = NULL;
 	t->info.labels = NULL;
+	t->counted = false;
 	if (job_signature_old(core, job))
 		job_expires(core, job);
 	job_consider(core, job);

@@ -7,7 +7,7 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "ctld/core/intake.h"
+#include "ctld/core/admit.h"
 
 #define MEMBER(bit, name, member)                                     \
 	{                                                             \
@@ -127,18 +127,19 @@ int job_update(struct core *core, struct job *job, const struct core_event *e, c
 		owner.groups = e->caller.groups;
 		owner.n_groups = e->caller.n_groups;
 	}
+	/* It counts as what it is to be, or as what it is. */
+	admit_count(core, i, -1);
 	if (intake_fill(core, &owner, &t, err) < 0) {
 		intake_clear(core, &t);
+		admit_count(core, i, 1);
 		return -1;
 	}
-	t.info.partition = core->conf->partitions[t.partition].name;
-	t.info.account = in.account;
-	t.info.qos = in.qos;
 	t.info.max_wait_s = in.max_wait_s;
 	t.info.nice = e->job.fields & UPDATE_NICE ? in.nice : i->nice;
 	job_withdraw(core, job);
 	job_set_asked(core->jobs, job, &t.info);
-	t.info.gpus = NULL; /* the job has it now */
+	t.info.gpus = NULL; /* the job has it now, and counts */
+	t.counted = false;
 	job_consider(core, job);
 	intake_clear(core, &t);
 	return 0;

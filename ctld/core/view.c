@@ -134,7 +134,7 @@ static void view(
 		.comment = i->comment,
 		.requeue = i->requeue,
 		.first_planned = i->planned_start,
-		.qos = "",
+		.qos = i->qos,
 		.nodes_min = i->gpus->nodes_min,
 		.nodes_max = i->gpus->nodes_max,
 		.gpus_per_node = i->gpus->per_node,

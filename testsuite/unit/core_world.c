@@ -426,6 +426,7 @@ struct submit_job world_job(struct world *w, const char *gpus)
 		.cwd = "/home/ana",
 		.output = "out",
 		.error = "",
+		.qos = "",
 		.gid = 100,
 		.cpus = 1,
 		.max_attempts = 3,
