@@ -40,8 +40,9 @@
 #define ARENA_CAP                                                                      \
 	(16 * 1024 * 1024) /* order and spec decoded: some 5 MiB at most, and pointers \
 	                    */
-#define NAMES_MAX  255
-#define PATH_BYTES 4096
+#define NAMES_MAX      255
+#define PATH_BYTES     4096
+#define NODELIST_BYTES 65536 /* one environment variable has at most 128 KiB */
 
 struct lstart {
 	struct launcher *l;
@@ -95,8 +96,9 @@ static void refuse(struct lstart *s, const char *why)
 
 /* --- the record ------------------------------------------------------------------------------- */
 
+/* `unset`: what is taken where the owner said nothing; NULL: nothing. `own`: it is written to. */
 static int expand(const struct lstart *s, const ProtobufCBinaryData *pattern, const char *unset,
-        const char *user, char out[PATH_BYTES], struct error *err)
+        const char *user, bool own, char out[PATH_BYTES], struct error *err)
 {
 	struct pattern_values v = {
 		.job = s->run->id.job,
@@ -106,6 +108,7 @@ static int expand(const struct lstart *s, const ProtobufCBinaryData *pattern, co
 		.user = user,
 		.node = s->l->options.node,
 		.rank = s->run->id.rank,
+		.own = own,
 	};
 	char *p = pattern->len ? xstrndup((const char *)pattern->data, pattern->len) : NULL;
 	int r = 0;
@@ -195,9 +198,9 @@ static int make_parts(
 	p->report = make_report(s);
 	in.run_dir = p->run_dir;
 	in.start_time = (usec_t)now.tv_sec * 1000000 + now.tv_nsec / 1000;
-	if (expand(s, &s->spec->input, NULL, user->name, p->input, err) < 0 ||
-	        expand(s, &s->spec->output, unset, user->name, p->output, err) < 0 ||
-	        expand(s, &s->spec->error, NULL, user->name, p->error, err) < 0)
+	if (expand(s, &s->spec->input, NULL, user->name, false, p->input, err) < 0 ||
+	        expand(s, &s->spec->output, unset, user->name, true, p->output, err) < 0 ||
+	        expand(s, &s->spec->error, NULL, user->name, true, p->error, err) < 0)
 		return -1;
 	p->env = jobenv_make(&in, err);
 	if (!p->env)
@@ -532,8 +535,11 @@ static int check_order(const struct launcher *l, const Gpusched__StartRun *o, st
 	if (strcmp(o->incarnation, l->incarnation) != 0)
 		return error_set(err, ERR_LAUNCH,
 		        "ordered for another incarnation of the node: it was restarted");
-	if (strlen(o->user) > NAMES_MAX || strlen(o->nodelist) > PATH_BYTES)
+	if (strlen(o->user) > NAMES_MAX || strlen(o->nodelist) > NODELIST_BYTES)
 		return error_set(err, ERR_PROTOCOL, "a name in the order is too long");
+	if (o->run->rank >= (o->nnodes ? o->nnodes : 1))
+		return error_set(err, ERR_LAUNCH, "rank %u of a job on %u nodes", o->run->rank,
+		        o->nnodes ? o->nnodes : 1);
 	return 0;
 }
 

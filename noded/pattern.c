@@ -11,6 +11,7 @@
 struct text {
 	char *p;
 	size_t size, n; /* n may exceed size: it did not fit */
+	bool own;       /* it tells the nodes of a job apart */
 };
 
 static void put(struct text *t, const char *s, size_t len)
@@ -47,6 +48,7 @@ static int put_value(struct text *t, char letter, unsigned width, const struct p
 		return 1;
 	case 'n':
 	case 't':
+		t->own = true;
 		put_number(t, v->rank, width);
 		return 1;
 	case 's':
@@ -59,6 +61,7 @@ static int put_value(struct text *t, char letter, unsigned width, const struct p
 		put_name(t, v->user);
 		return 1;
 	case 'N':
+		t->own = true;
 		put_name(t, v->node);
 		return 1;
 	case '%':
@@ -101,6 +104,10 @@ int pattern_expand(const char *pattern, const struct pattern_values *values, cha
 	} else {
 		for (const char *p = pattern; *p;)
 			p += put_piece(&t, p, values);
+	}
+	if (values->own && values->rank && t.n && !t.own && strncmp(pattern, "/dev/", 5) != 0) {
+		put(&t, ".", 1);
+		put_number(&t, values->rank, 0);
 	}
 	if (t.n >= size)
 		return error_set(err, ERR_JOB_SPEC,

@@ -7,6 +7,10 @@
  * no pattern stays as it is. A backslash anywhere turns patterns off; it is removed itself. A '/'
  * in the job's name becomes '_': a name names no directory.
  *
+ * Nodes that write to one file on a shared file system would destroy each other's output. So where
+ * a file is written to and the pattern tells no nodes apart (%N, %n, %t), ranks after the first get
+ * theirs with ".RANK" at its end: "log", "log.1", "log.2". What lies in /dev is shared.
+ *
  * Pure.
  */
 #ifndef NODED_PATTERN_H
@@ -31,6 +35,7 @@ struct pattern_values {
 	const char *user;
 	const char *node;
 	uint32_t rank; /* of the node in the job */
+	bool own;      /* it is written to: each node has a file of its own */
 };
 
 /* Expand into `out`, which has `size` bytes. -1 with ERR_JOB_SPEC if it does not fit. */

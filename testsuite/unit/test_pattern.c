@@ -18,6 +18,13 @@ static const struct pattern_values array = {
 	.job = 4812, .task = 7, .is_array = true, .name = "a/../b", .user = "ana", .node = "h07"
 };
 
+static const struct pattern_values third = {
+	.job = 4812, .name = "embed", .user = "ana", .node = "h09", .rank = 2, .own = true
+};
+static const struct pattern_values first = {
+	.job = 4812, .name = "embed", .user = "ana", .node = "h07", .own = true
+};
+
 static const struct {
 	const struct pattern_values *values;
 	const char *pattern, *expected;
@@ -40,6 +47,16 @@ static const struct {
 	{ &plain, "\\\\%j", "%j" },
 	{ &array, "%x", "a_.._b" }, /* a name names no directory */
 	{ &plain, "../%5u", "../ana" },
+	{ &first, PATTERN_OUTPUT, "gpusched-4812.out" },
+	{ &third, PATTERN_OUTPUT, "gpusched-4812.out.2" },
+	{ &third, "log", "log.2" },
+	{ &third, "log-%n", "log-2" },
+	{ &third, "log-%3t", "log-002" },
+	{ &third, "%N/log", "h09/log" },
+	{ &third, "a\\%n", "a%n.2" },
+	{ &third, "%%n", "%n.2" },
+	{ &third, "/dev/null", "/dev/null" },
+	{ &third, "", "" },
 };
 
 static void expands(void **state)
