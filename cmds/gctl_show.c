@@ -22,6 +22,13 @@ static void show_object(
 	r->seen++;
 }
 
+static void show_job(struct run *r, const Gpusched__Job *job)
+{
+	show_object(r, &job_kind, job, &job->base);
+	if (!r->g->json)
+		job_print_runs(job, stdout);
+}
+
 static int on_jobs(unsigned type, const ProtobufCMessage *m, void *arg, struct error *err)
 {
 	const Gpusched__JobChunk *chunk = (const Gpusched__JobChunk *)m;
@@ -29,7 +36,7 @@ static int on_jobs(unsigned type, const ProtobufCMessage *m, void *arg, struct e
 	if (type != GPUSCHED__MSG_TYPE__MSG_JOB_CHUNK)
 		return gctl_wrong_answer(err);
 	for (size_t i = 0; i < chunk->n_jobs; i++)
-		show_object(arg, &job_kind, chunk->jobs[i], &chunk->jobs[i]->base);
+		show_job(arg, chunk->jobs[i]);
 	return 0;
 }
 
@@ -89,6 +96,7 @@ int gctl_show_job(struct run *r, struct error *err)
 	f->ended = true;
 	filter_message(f, &filter);
 	request.filter = &filter;
+	request.with_runs = true;
 	jsonout_begin(&r->out, stdout, client_conf(r->client)->cluster, "jobs");
 	rc = gctl_ask(r, GPUSCHED__MSG_TYPE__MSG_LIST_JOBS, &request.base, true, on_jobs, err);
 	if (rc >= 0 && r->seen < f->ids.n)

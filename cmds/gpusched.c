@@ -365,6 +365,7 @@ static int give_job(const Gpusched__Job *j, struct callback *cb)
 		.planned_start = j->planned_start_time,
 		.planned_nodes = j->planned_nodes,
 		.cost_max = j->cost_unlimited ? -1 : j->cost_max,
+		.gpus_held = j->gpus_held,
 	};
 
 	return cb->on.job ? cb->on.job(&job, cb->arg) : 0;

@@ -206,6 +206,7 @@ struct gpusched_job {
 	int64_t planned_start;         /* microseconds of UTC; 0: none */
 	const char *planned_nodes;
 	double cost_max; /* by the configured prices, to its time limit; < 0: it has none */
+	uint32_t gpus_held; /* on all its nodes; `node` and gpu_indices are of the first */
 };
 
 /* Return 0 to go on; anything else ends the listing and is returned by it. */

@@ -4,13 +4,16 @@
  */
 #include "cmds/views.h"
 
+#include <ctype.h>
 #include <inttypes.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <strings.h>
 
 #include "cmds/gpus.h"
 #include "cmds/sig.h"
+#include "common/text.h"
 #include "common/units.h"
 
 static const struct job_state states[] = {
@@ -154,20 +157,22 @@ SHOW(gpus)
 {
 	JOB;
 
-	if (!is_pending(j) && j->n_gpu_indices)
-		view_printf(cell, "%s:%zu", j->gpu_type[0] ? j->gpu_type : "any", j->n_gpu_indices);
+	if (!is_pending(j) && j->gpus_held)
+		view_printf(
+		        cell, "%s:%" PRIu32, j->gpu_type[0] ? j->gpu_type : "any", j->gpus_held);
 	else
 		view_text(cell,
 		        j->n_gpus ? gpus_format(cell->buf, sizeof(cell->buf), j->gpus, j->n_gpus)
 		                  : "-");
 }
 
+/* Of several nodes each has its own: `gctl show job` says them. */
 SHOW(gpu_ids)
 {
 	JOB;
 	size_t used = 0;
 
-	cell->text = j->n_gpu_indices ? cell->buf : "-";
+	cell->text = j->n_gpu_indices && j->n_nodes < 2 ? cell->buf : "-";
 	for (size_t i = 0; i < j->n_gpu_indices && used < sizeof(cell->buf); i++)
 		used += (size_t)snprintf(cell->buf + used, sizeof(cell->buf) - used, "%s%" PRIu32,
 		        i ? "," : "", j->gpu_indices[i]);
@@ -353,3 +358,41 @@ const struct view_kind job_kind = {
 	.longer = "JOBID,PARTITION,NAME,USER,STATE,TIME,TIMELIMIT,CPUS,MEM,GPUS,NODELIST(REASON)",
 	.rank = rank,
 };
+
+/* --- runs ----------------------------------------------------------------------------------- */
+
+/* "running", "ended 0:0", "ended 7:0 (peer)" */
+static const char *run_state(const Gpusched__JobRun *run, char *text, size_t size)
+{
+	const ProtobufCEnumValue *cause =
+	        protobuf_c_enum_descriptor_get_value(&gpusched__end_cause__descriptor, run->cause);
+	bool told = run->cause > GPUSCHED__END_CAUSE__CAUSE_EXIT && cause;
+	size_t n;
+
+	if (!strcmp(run->state, "ENDED"))
+		snprintf(text, size, "%s %" PRIu32 ":%" PRIu32 "%s%s", run->state, run->exit_code,
+		        run->exit_signal, told ? " " : "",
+		        told ? cause->name + strlen("CAUSE_") : "");
+	else
+		snprintf(text, size, "%s", run->state);
+	for (n = 0; text[n]; n++)
+		text[n] = text[n] == '_' ? '-' : (char)tolower((unsigned char)text[n]);
+	return text;
+}
+
+void job_print_runs(const Gpusched__Job *j, FILE *out)
+{
+	for (size_t i = 0; j->n_runs > 1 && i < j->n_runs; i++) {
+		const Gpusched__JobRun *run = j->runs[i];
+		char rank[24], state[80];
+		char *detail = text_escape_dup(run->detail);
+
+		snprintf(rank, sizeof(rank), "RANK %" PRIu32, run->rank);
+		fprintf(out, "%-16s  %s: %s", rank, run->node,
+		        run_state(run, state, sizeof(state)));
+		for (size_t g = 0; g < run->n_gpus; g++)
+			fprintf(out, "%s%" PRIu32, g ? "," : ", GPUs ", run->gpus[g]);
+		fprintf(out, "%s%s\n", *detail ? ", " : "", detail);
+		free(detail);
+	}
+}

@@ -6,6 +6,7 @@
 #define CMDS_VIEWS_H
 
 #include <stddef.h>
+#include <stdio.h>
 
 #include "cmds/view.h"
 #include "common/gpusched.pb-c.h"
@@ -41,5 +42,8 @@ struct job_state {
 };
 const struct job_state *job_state(const char *name_or_code); /* in either case; NULL: none */
 const struct job_state *job_states(size_t *n);
+
+/* A line for each of a job's runs, where it has several. */
+void job_print_runs(const Gpusched__Job *job, FILE *out);
 
 #endif

@@ -72,6 +72,10 @@ Gpusched__Reply *wire_reply(const struct error *err_or_null, struct arena *arena
 Gpusched__SubmitResult *wire_submitted(
         const struct effect *effect, const struct conf *conf, struct arena *arena);
 Gpusched__Job *wire_job(const struct job_view *view, struct arena *arena);
+/* The runs of its present or last attempt, into its message. */
+#define WIRE_JOB_RUNS 4096 /* at most: one message holds them */
+void wire_job_runs(
+        const struct core *core, struct clocks now, Gpusched__Job *m, struct arena *arena);
 
 /* `why` NULL: the job does not wait. */
 Gpusched__WhyResult *wire_why_result(const struct job_view *job, const struct job_why *why,

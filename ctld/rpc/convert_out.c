@@ -281,6 +281,7 @@ Gpusched__Job *wire_job(const struct job_view *view, struct arena *arena)
 	m->comment = shown(view->comment, arena);
 	m->nodes = lend(view->nodes);
 	m->n_nodes = view->n_nodes;
+	m->gpus_held = view->gpus_held;
 	m->planned_start_time = view->planned_start;
 	m->planned_nodes = lend(view->planned_nodes);
 	m->position = view->position;
@@ -384,6 +385,39 @@ Gpusched__Share *wire_share(const struct share_view *share, struct arena *arena)
 }
 
 /* --- nodes, partitions ----------------------------------------------------------------------- */
+
+static Gpusched__JobRun *job_run(const struct run_view *view, struct arena *arena)
+{
+	Gpusched__JobRun *m = NEW(Gpusched__JobRun, GPUSCHED__JOB_RUN__INIT, arena);
+
+	m->rank = view->id.rank;
+	m->node = lend(view->node);
+	m->state = lend(view->state);
+	m->gpu_type = shown(view->gpu_type, arena);
+	m->gpus = indices(view->gpus, &m->n_gpus, arena);
+	m->cpus = view->cpus;
+	m->mem_mb = view->mem_mb;
+	m->start_time = view->start_time;
+	m->end_time = view->end_time;
+	m->elapsed_s = view->elapsed_s;
+	m->exit_code = view->exit_code;
+	m->exit_signal = view->exit_signal;
+	m->cause = (Gpusched__EndCause)view->cause;
+	m->detail = shown(view->detail, arena);
+	return m;
+}
+
+void wire_job_runs(
+        const struct core *core, struct clocks now, Gpusched__Job *m, struct arena *arena)
+{
+	size_t room = m->n_nodes < WIRE_JOB_RUNS ? m->n_nodes : WIRE_JOB_RUNS;
+	struct run_view view;
+	uint32_t rank = 0;
+
+	m->runs = take(arena, room * sizeof(*m->runs));
+	while (m->n_runs < room && core_job_run_next(core, m->id, &rank, now, &view))
+		m->runs[m->n_runs++] = job_run(&view, arena);
+}
 
 /* "broken fan [ana@2026-11-21T10:09:00Z]" */
 static char *reason_of(const struct node_view *view, const char *by, struct arena *arena)

@@ -175,11 +175,24 @@ static bool id_fits(const struct filter *f, uint64_t id)
 	return f->n_ids == 0 || bsearch(&id, f->ids, f->n_ids, sizeof(id), compare_ids);
 }
 
+static int is_named(const char *node, void *arg)
+{
+	return names_fit(arg, node) ? 1 : 0;
+}
+
+/* One of its nodes is one of those. */
+static bool nodes_fit(const struct filter *f, const struct job_view *job)
+{
+	if (job->n_nodes < 2 || f->nodes.n == 0)
+		return names_fit(&f->nodes, job->node ? job->node : "");
+	return hostlist_each(job->nodes, job->n_nodes, is_named, (void *)&f->nodes, NULL) > 0;
+}
+
 bool filter_fits(const struct filter *f, const struct job_view *job)
 {
 	return state_fits(f, job) && names_fit(&f->users, job->user) &&
 	       names_fit(&f->partitions, job->partition) && names_fit(&f->names, job->name) &&
-	       names_fit(&f->nodes, job->node ? job->node : "") && id_fits(f, job->id);
+	       nodes_fit(f, job) && id_fits(f, job->id);
 }
 
 const uint64_t *filter_ids(const struct filter *f, size_t *n)

@@ -17,6 +17,7 @@
 struct listing {
 	struct filter *filter;
 	struct filter_walk walk;
+	bool with_runs;
 };
 
 static void listing_free(void *data)
@@ -58,6 +59,8 @@ static void slice(struct ctld *c, struct call *call, struct clocks now)
 		if (found <= 0)
 			break;
 		jobs[m.n_jobs] = wire_job(&view, c->out);
+		if (l->with_runs)
+			wire_job_runs(c->core, now, jobs[m.n_jobs], c->out);
 		bytes += protobuf_c_message_get_packed_size(&jobs[m.n_jobs++]->base);
 	}
 	if (m.n_jobs)
@@ -85,6 +88,7 @@ void rpc_list_jobs(struct ctld *c, const struct rpc *rpc)
 	}
 	l = xcalloc(1, sizeof(*l));
 	l->filter = filter;
+	l->with_runs = m->with_runs;
 	call = call_new(c, rpc->peer, rpc->id, &listing_ops, l);
 	if (call)
 		call_go_on(c, call);

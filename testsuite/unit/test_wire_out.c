@@ -16,7 +16,22 @@
 
 #define S(text) ((char *)(uintptr_t)(text))
 
-/* The views that conversions read; these tests give none. */
+/* The views that conversions read. */
+bool core_job_run_next(const struct core *core, uint64_t job, uint32_t *rank, struct clocks now,
+        struct run_view *view)
+{
+	(void)core;
+	(void)now;
+	*view = (struct run_view){ .id = { job, 0, 2, *rank },
+		.node = *rank ? "h08" : "h07",
+		.state = "ENDED",
+		.gpu_type = "h100",
+		.gpus = 3,
+		.cause = END_PEER,
+		.detail = "" };
+	return (*rank)++ < 2;
+}
+
 size_t core_node_runs(const struct core *core, uint32_t node, struct run_id *runs, size_t max)
 {
 	const struct run_id held = { 7, 0, 1, 0 };
@@ -112,6 +127,7 @@ static void test_job(void **state)
 		.licences = "trtllm:2",
 		.nodes = "h[07-08]",
 		.n_nodes = 2,
+		.gpus_held = 7,
 		.planned_start = 77,
 		.planned_nodes = "h09",
 		.position = 3,
@@ -125,6 +141,7 @@ static void test_job(void **state)
 
 	(void)state;
 	list[0] = wire_job(&v, arena);
+	wire_job_runs(NULL, (struct clocks){ 0, 0 }, list[0], arena);
 	chunk.jobs = list;
 	chunk.n_jobs = 1;
 	back = ((Gpusched__JobChunk *)through_the_wire(
@@ -145,6 +162,12 @@ static void test_job(void **state)
 	assert_true(back->requeue);
 	assert_string_equal(back->qos, "normal");
 	assert_int_equal(back->nodes_max, 2);
+	assert_int_equal(back->gpus_held, 7);
+	assert_int_equal(back->n_runs, 2);
+	assert_int_equal(back->runs[1]->rank, 1);
+	assert_string_equal(back->runs[1]->node, "h08");
+	assert_int_equal(back->runs[1]->n_gpus, 2);
+	assert_int_equal(back->runs[1]->cause, GPUSCHED__END_CAUSE__CAUSE_PEER);
 	assert_string_equal(back->constraint, "nvlink");
 	assert_string_equal(back->prefer, "");
 	assert_string_equal(back->licences, "trtllm:2");
