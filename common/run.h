@@ -62,8 +62,9 @@ enum end_cause {
 	END_OUT_OF_MEMORY,
 	END_DRAIN,
 	END_PEER, /* another run of its attempt ended badly */
+	END_RECLAIM, /* preempted: its GPUs are guaranteed to another account */
 };
-#define END_CAUSE_LAST END_PEER
+#define END_CAUSE_LAST END_RECLAIM
 
 /* Numbers equal RunReport.State of gpusched.proto. */
 enum run_report_state { REPORT_STARTING = 1, REPORT_RUNNING, REPORT_ENDED, REPORT_NEVER };

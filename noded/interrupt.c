@@ -13,6 +13,7 @@ static const char *const reasons[] = {
 	[END_PREEMPT] = "preempt",
 	[END_DRAIN] = "drain",
 	[END_PEER] = "peer",
+	[END_RECLAIM] = "reclaim",
 };
 
 const char *interrupt_reason(enum end_cause cause)

@@ -148,7 +148,7 @@ static void answer(struct core *core, struct node *node)
 	fx->registered.n = n;
 	for (run = l->runs; run; run = run_link(run)->next_of_node) {
 		if (run_info(run)->end_wanted)
-			end_run_order(core, run, "");
+			end_run_order(core, run, &(struct stop){ 0 });
 	}
 }
 

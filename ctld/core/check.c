@@ -224,11 +224,9 @@ static int check_nodes(const struct core *core, struct error *err)
 
 /* --- classes --------------------------------------------------------------------------------- */
 
-static int check_class(const struct core *core, struct class *class, struct error *err)
+static int check_class(struct class *class, struct error *err)
 {
 	const struct class_link *l = class_link(class);
-	struct ask ask = class_ask(class);
-	struct place place;
 	size_t n = heap_count(l->queue), i;
 	uint64_t first = UINT64_MAX;
 
@@ -244,11 +242,6 @@ static int check_class(const struct core *core, struct class *class, struct erro
 	}
 	if (job_id(class_head(class)) != first)
 		return BROKEN(err, "the head of a class is not its first job");
-	if (l->slot != HEAP_NOWHERE || l->number == CLASS_NO_PARTITION)
-		return 0;
-	if (ledger_can_start(core->ledger, ledger_set_of(core->ledger, l->number), &ask, &place))
-		return BROKEN(err, "job %llu is parked and fits on %s", (unsigned long long)first,
-		        core->conf->nodes[place.node].name);
 	return 0;
 }
 
@@ -256,11 +249,14 @@ static int check_classes(const struct core *core, struct error *err)
 {
 	size_t cursor = 0;
 	struct class *class;
+	char text[200];
 
 	while ((class = sched_each_class(core->sched, &cursor))) {
-		if (check_class(core, class, err) < 0)
+		if (check_class(class, err) < 0)
 			return -1;
 	}
+	if (sched_idle(core->sched) && !sched_check(core->sched, text, sizeof(text)))
+		return BROKEN(err, "%s", text);
 	return 0;
 }
 

@@ -29,6 +29,27 @@ struct class_link *class_link(struct class *class)
 	return &class->link;
 }
 
+const struct class_link *class_link_of(const struct class *class)
+{
+	return &class->link;
+}
+
+uint32_t class_length(uint32_t s)
+{
+	uint32_t step = 60;
+
+	if (!s || s > UINT32_MAX / 2)
+		return s;
+	while (step * 16 <= s)
+		step *= 2;
+	return (s + step - 1) / step * step;
+}
+
+usec_t class_length_us(uint32_t length_s)
+{
+	return length_s ? (usec_t)length_s * 1000000 : PLAN_FAR;
+}
+
 struct ask class_ask(const struct class *class)
 {
 	return (struct ask){ class->info.gpus, class->info.cpus, class->info.mem_mb };
@@ -43,7 +64,9 @@ static uint64_t info_hash(const struct class_info *i, uint64_t seed)
 {
 	uint64_t h = hash_u64((uint64_t)i->uid << 32 | i->cpus, seed);
 
+	h = hash_u64((uint64_t)i->max_wait_s << 32 | i->length_s, h);
 	h = hash_u64((uintptr_t)i->account, h);
+	h = hash_u64((uintptr_t)i->qos, h);
 	h = hash_u64((uintptr_t)i->partition, h);
 	h = hash_u64((uintptr_t)i->gpus, h);
 	h = hash_u64(i->mem_mb, h);
@@ -59,7 +82,8 @@ static bool class_equal(const void *item, const void *key)
 {
 	const struct class_info *x = &((const struct class *)item)->info, *y = key;
 
-	return x->uid == y->uid && x->cpus == y->cpus && x->account == y->account &&
+	return x->uid == y->uid && x->cpus == y->cpus && x->max_wait_s == y->max_wait_s &&
+	       x->length_s == y->length_s && x->account == y->account && x->qos == y->qos &&
 	       x->partition == y->partition && x->gpus == y->gpus && x->mem_mb == y->mem_mb &&
 	       x->nice == y->nice;
 }
@@ -77,6 +101,7 @@ struct classes *classes_new(struct strings *strings, struct requests *requests, 
 static void class_free(struct classes *cs, struct class *class)
 {
 	strings_drop(cs->strings, class->info.account);
+	strings_drop(cs->strings, class->info.qos);
 	strings_drop(cs->strings, class->info.partition);
 	requests_drop(cs->requests, class->info.gpus);
 	heap_free(class->link.queue);
@@ -107,30 +132,36 @@ struct class *classes_want(struct classes *cs, const struct job_info *job)
 {
 	struct class_info key = { .uid = job->uid,
 		.cpus = job->cpus,
+		.max_wait_s = job->max_wait_s,
+		.length_s = class_length(job->time_limit_s),
 		.account = job->account,
+		.qos = job->qos,
 		.partition = job->partition,
 		.gpus = job->gpus,
 		.mem_mb = job->mem_mb,
 		.nice = job->nice };
 	struct class *class =
 	        table_find(cs->table, info_hash(&key, table_seed(cs->table)), class_equal, &key);
-	uint32_t a;
+	uint32_t a, alternatives;
 
 	if (class)
 		return class;
 	class = xcalloc(1, sizeof(*class));
 	class->info = key;
 	strings_again(key.account);
+	strings_again(key.qos);
 	strings_again(key.partition);
 	requests_again(key.gpus);
 	class->link.queue = heap_new(job_moved);
 	class->link.slot = HEAP_NOWHERE;
-	class->link.number = CLASS_NO_PARTITION;
-	class->link.n_waiters = key.gpus->n ? key.gpus->n : 1;
+	class->link.partition = class->link.account = class->link.qos = CONF_NONE;
+	class->link.retry = INT64_MAX;
+	alternatives = key.gpus->n ? key.gpus->n : 1;
+	class->link.n_waiters = 2 * alternatives;
 	class->link.waiters = xcalloc(class->link.n_waiters, sizeof(struct waiter));
 	for (a = 0; a < class->link.n_waiters; a++) {
 		class->link.waiters[a].class = class;
-		class->link.waiters[a].alternative = a;
+		class->link.waiters[a].alternative = a % alternatives;
 	}
 	table_add(cs->table, class);
 	return class;

@@ -1,33 +1,26 @@
 /* class.h - eligible waiting jobs that are the same to the scheduler
  *
- * Key: user, account, partition, request, CPUs, memory, nice. First in, first out inside: a queue
- * by job id, so that a job that comes back (requeued, released) stands where it stood. If the head
- * of a class cannot start, none of the class can.
+ * Key: user, account, QOS, partition, request (the whole shape), CPUs, memory, nice, max_wait, time
+ * limit (rounded up: class_length()). First in, first out inside: a queue by job id, so that a job
+ * that comes back (requeued, released) stands where it stood. If the head of a class cannot start,
+ * none of the class can.
  *
- * A class is READY (in the heap of those to be tried) or PARKED (waits for capacity, with the
- * verdict of its last try). Classes are owned by `struct classes` and go when their last job does.
+ * A class is READY (in the heap of those to be tried) or PARKED (waits for gates or capacity, with
+ * the decision of its last try). Classes are owned by `struct classes` and go when their last job
+ * does.
  */
 #ifndef CTLD_CORE_CLASS_H
 #define CTLD_CORE_CLASS_H
 
+#include "ctld/core/accounts.h"
+#include "ctld/core/decide.h"
 #include "ctld/core/heap.h"
 #include "ctld/core/job.h"
-#include "ctld/core/ledger.h"
-
-#define CLASS_NO_PARTITION UINT32_MAX
-
-/* Why the class did not start when it was last tried. */
-enum verdict {
-	VERDICT_NONE,      /* not tried yet */
-	VERDICT_BLOCKED,   /* nothing in its partition has enough free */
-	VERDICT_PARTITION, /* the configuration has no such partition any more */
-	VERDICT_TYPE,      /* nor any of the GPU types */
-};
 
 struct class;
 struct classes;
 
-/* A parked class in the list of those that want one kind of thing of one node set. */
+/* A parked class in the list of those that wait for one thing. */
 struct waiter {
 	struct class *class;
 	uint32_t alternative;
@@ -35,9 +28,10 @@ struct waiter {
 };
 
 struct class_info {
-	uint32_t uid, cpus;
-	const char *account, *partition; /* kept */
-	const struct request *gpus;      /* kept */
+	uint32_t uid, cpus, max_wait_s;
+	uint32_t length_s;                     /* 0: no time limit */
+	const char *account, *qos, *partition; /* kept */
+	const struct request *gpus;            /* kept */
 	uint64_t mem_mb;
 	int32_t nice;
 };
@@ -45,23 +39,44 @@ struct class_info {
 struct class_link {
 	struct heap *queue; /* jobs by id; never empty */
 	uint32_t slot;      /* in the heap of ready classes; HEAP_NOWHERE: parked */
-	uint32_t number;    /* of the partition; CLASS_NO_PARTITION */
-	enum verdict verdict;
-	bool waking; /* while a list is searched */
+	/* Of the present configuration; CONF_NONE. */
+	uint32_t partition, account, qos;
+	struct gate_path *path;
+	struct assoc *assoc;
+	struct heap_key key; /* as of the last ordering */
+	struct decision last;
+	struct plan_entry *entry; /* its head's planned start; NULL */
+	uint32_t position, position_of;
+	usec_t planned;     /* mono: the start that its head was given last; 0: none yet */
+	const char *broken; /* a literal: why its entry was broken, until it has another */
+	uint64_t broken_by; /* the job that did, or 0 */
+	const char *cause;  /* why its entry is not the first one; NULL: it is */
+	uint64_t cause_job;
+	usec_t retry; /* mono: when to look for victims again; INT64_MAX */
+	bool waking;  /* while a list is searched */
 	struct class *next_waking;
-	struct waiter *waiters; /* one for each alternative, at least one; linked while parked */
+	/* One for each alternative and kind of list: capacity first, then gates; linked while
+	 * parked. */
+	struct waiter *waiters;
 	uint32_t n_waiters;
 	/* The text of the verdict, made when somebody asks: good for one change of the ledger. */
 	char *text;         /* owned */
 	const char *reason; /* a literal */
 	uint64_t text_made;
 	usec_t text_mono;
+	enum verdict text_of;
+	uint32_t n_blockers;
 };
 
 const struct class_info *class_info(const struct class *class);
 struct class_link *class_link(struct class *class);
+const struct class_link *class_link_of(const struct class *class);
 struct ask class_ask(const struct class *class);
 const struct job *class_head(const struct class *class);
+
+/* A time limit as classes count it: rounded up by at most an eighth. 0 stays 0: none. */
+uint32_t class_length(uint32_t time_limit_s);
+usec_t class_length_us(uint32_t length_s); /* PLAN_FAR: no limit */
 
 struct classes *classes_new(struct strings *strings, struct requests *requests, uint64_t seed);
 void classes_free(struct classes *cs); /* NULL is fine; its jobs must be out */

@@ -45,7 +45,7 @@ static unsigned end_strays(struct control *c)
 		if (run_info(run)->state != RUN_STRAY)
 			continue;
 		run_set_end_wanted(c->core->runs, run, END_CANCEL);
-		end_run_order(c->core, run, c->event->caller.user);
+		end_run_order(c->core, run, &(struct stop){ .by_user = c->event->caller.user });
 		n++;
 	}
 	return n;
@@ -63,7 +63,8 @@ static int cancel(struct control *c, struct error *err)
 	if (state == JOB_PENDING)
 		job_cancel_pending(c->core, job);
 	else
-		job_stop(c->core, job, END_CANCEL, c->event->caller.user, false);
+		job_stop(c->core, job,
+		        &(struct stop){ .cause = END_CANCEL, .by_user = c->event->caller.user });
 	return 0;
 }
 
@@ -142,7 +143,10 @@ static int requeue(struct control *c, struct error *err)
 		        "owner signed",
 		        (unsigned long long)i->id, starts, i->max_attempts);
 	remember(c, "requeued");
-	job_stop(c->core, c->job, END_CANCEL, c->event->caller.user, true);
+	job_stop(c->core, c->job,
+	        &(struct stop){ .cause = END_CANCEL,
+	                .by_user = c->event->caller.user,
+	                .requeue = true });
 	return 0;
 }
 

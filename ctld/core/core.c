@@ -25,7 +25,8 @@ struct core *core_new(const struct conf *conf, uint64_t seed)
 	core->runs = runs_new(core->strings, core->dirty, seed);
 	core->nodes = nodes_new(core->strings, core->dirty, seed);
 	core->accounts = accounts_new(core->strings, core->dirty, seed);
-	core->sched = sched_new(core->strings, core->requests, seed);
+	core->sched =
+	        sched_new(core->strings, core->requests, core->accounts, seed, core_held, core);
 	core->waiters = waiters_new(seed);
 	core->audit = audit_new();
 	core->effects = effects_new();
@@ -147,20 +148,25 @@ size_t core_dirty_bytes(const struct core *core)
 
 void core_free(struct core *core)
 {
+	const struct job *job;
+
 	if (!core)
 		return;
 	drain(core, NULL, NULL);
+	for (job = core->gates ? jobs_next(core->jobs, 0) : NULL; job;
+	        job = jobs_next(core->jobs, job_id(job)))
+		job_forget_taken(core, jobs_find(core->jobs, job_id(job)));
 	effects_free(core->effects);
 	audit_free(core->audit);
 	waiters_free(core->waiters);
 	sched_free(core->sched);
+	gates_free(core->gates);
 	ledger_free(core->ledger);
 	heap_free(core->worries);
 	runs_free(core->runs);
 	jobs_free(core->jobs);
 	nodes_free(core->nodes);
 	accounts_free(core->accounts);
-	gates_free(core->gates);
 	nonces_free(core->nonces);
 	meta_free(core->meta);
 	label_sets_free(core->labels);
@@ -230,10 +236,37 @@ static void finish(struct core *core)
 void core_apply(struct core *core, const struct core_event *event, struct clocks now)
 {
 	core->now = now;
+	if (core->started)
+		sched_now(core->sched, now);
 	core->n_events++;
 	if ((size_t)event->kind < sizeof(handlers) / sizeof(handlers[0]))
 		handlers[event->kind](core, event);
 	finish(core);
+}
+
+static void do_pick(struct core *core, enum sched_step step, const struct sched_pick *pick)
+{
+	size_t i;
+
+	switch (step) {
+	case SCHED_IDLE:
+	case SCHED_BLOCKED:
+		break;
+	case SCHED_PICKED:
+		if (job_signature_old(core, pick->job))
+			job_expires(core, pick->job);
+		else
+			job_start(core, pick->job, pick->places, &pick->need);
+		break;
+	case SCHED_PREEMPT:
+		for (i = 0; i < pick->n_victims; i++)
+			job_preempt(core, &pick->victims[i], pick->job);
+		job_note_plan(core, pick->job, pick->planned);
+		break;
+	case SCHED_PLANNED:
+		job_note_plan(core, pick->job, pick->planned);
+		break;
+	}
 }
 
 bool core_schedule(struct core *core, struct clocks now, unsigned budget)
@@ -241,6 +274,7 @@ bool core_schedule(struct core *core, struct clocks now, unsigned budget)
 	struct sched_pick pick;
 
 	core->now = now;
+	sched_now(core->sched, now);
 	if (core->suspended)
 		return false;
 	for (; budget; budget--) {
@@ -248,13 +282,7 @@ bool core_schedule(struct core *core, struct clocks now, unsigned budget)
 
 		if (step == SCHED_IDLE)
 			break;
-		if (step == SCHED_BLOCKED)
-			continue;
-		if (job_signature_old(core, pick.job)) {
-			job_expires(core, pick.job);
-		} else {
-			job_start(core, pick.job, pick.places);
-		}
+		do_pick(core, step, &pick);
 	}
 	finish(core);
 	return !sched_idle(core->sched);

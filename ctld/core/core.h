@@ -119,8 +119,9 @@ struct job_view {
 	uint32_t gpus_held;             /* on all of them; `node` and `gpu_set` are of rank 0 */
 	usec_t planned_start;           /* wall; 0: none is planned */
 	usec_t first_planned;           /* wall; the first it was given, started or not; 0: none */
-	const char *planned_nodes;      /* hostlist; "" none */
-	uint32_t position, position_of; /* among those that wait in its partition; 0: not known */
+	char planned_nodes[128];        /* hostlist; "" none */
+	/* Among those that wait in its partition; 0: behind another that asks for the same. */
+	uint32_t position, position_of;
 	uint32_t n_blockers;            /* reasons that hold it, `reason` being the first */
 	double cost_max;                /* by the prices, if it runs to its limit; < 0: no limit */
 };

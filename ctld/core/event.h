@@ -241,8 +241,10 @@ struct effect {
 			uint32_t signal;      /* SIGNAL_RUN; END_RUN: 0 is TERM */
 			enum end_cause cause; /* END_RUN */
 			uint32_t grace_s;     /* END_RUN */
-			const char *by_user;  /* END_RUN */
-			bool requeue;         /* END_RUN */
+			const char *by_user;  /* END_RUN; on whose behalf, "" and 0 for none */
+			const char *by_account, *by_qos;
+			uint64_t by_job;
+			bool requeue; /* END_RUN */
 		} run; /* START_RUN (details: core_run_view), END_RUN, SIGNAL_RUN, FORGET_RUN */
 	};
 };

@@ -27,7 +27,7 @@ static int find_partition(
 		return 0;
 	}
 	*partition = sched_partition(core->sched, name);
-	if (*partition != CLASS_NO_PARTITION)
+	if (*partition != CONF_NONE)
 		return 0;
 	text_escape(escaped, sizeof(escaped), name, strlen(name));
 	return error_set(

@@ -62,6 +62,7 @@ struct core {
 	struct gates *gates; /* of this configuration; from core_start() on */
 	struct ledger *ledger;
 	struct sched *sched;
+	uint32_t gpus_counted[CONF_MAX_GPU_TYPES]; /* for quotas: accepting work, or in use */
 	struct waiters *waiters;
 	struct audit *audit;
 	struct effects *effects;
@@ -77,6 +78,14 @@ struct core {
 	uint64_t n_events, n_started, n_ended;
 };
 
+/* Why a run is to end, and on whose behalf: what its interruption file says. Texts may be NULL. */
+struct stop {
+	enum end_cause cause;
+	const char *by_user, *by_account, *by_qos;
+	uint64_t by_job; /* 0: none */
+	bool requeue;    /* its job comes back */
+};
+
 /* --- life.c ---------------------------------------------------------------------------------- */
 
 #define LAUNCH_TRIES 3
@@ -87,11 +96,12 @@ void job_consider(struct core *core, struct job *job);
 /* Take it out before what the class is made of changes. */
 void job_withdraw(struct core *core, struct job *job);
 
-/* Order an attempt at a PENDING job: a run at each place, ranks by the names of the nodes. */
-void job_start(struct core *core, struct job *job, const struct places *places);
+/* Order an attempt at a PENDING job: a run at each place, ranks by the names of the nodes. It takes
+ * from the gates what it needs. */
+void job_start(
+        struct core *core, struct job *job, const struct places *places, const struct need *need);
 /* Tell its present attempt to end: COMPLETING until all of it has. */
-void job_stop(struct core *core, struct job *job, enum end_cause cause, const char *by_user,
-        bool requeue);
+void job_stop(struct core *core, struct job *job, const struct stop *stop);
 /* A PENDING job ends without having run. */
 void job_cancel_pending(struct core *core, struct job *job);
 /* Will it be started again when its present attempt has ended? */
@@ -146,7 +156,7 @@ void run_start(struct core *core, struct job *job, struct run_id id, uint32_t no
 void run_book(struct core *core, struct run *run, struct node *node);
 void run_hold(struct core *core, struct run *run); /* of a linked run: in another ledger */
 /* Its end is wanted: tell the node, if it can be told now. */
-void end_run_order(struct core *core, struct run *run, const char *by_user);
+void end_run_order(struct core *core, struct run *run, const struct stop *stop);
 
 /* The node's word: the run's program runs, the run has a record, it has ended, never was. */
 void run_says_starting(struct core *core, struct run *run, const struct run_report *report);
@@ -176,6 +186,32 @@ void bill_retires(struct core *core, const struct run *run);
 int bill_start(struct core *core, struct run *const *v, size_t n, struct error *err);
 int bill_check(const struct core *core, struct run *const *v, size_t n, struct error *err);
 
+/* --- hold.c ---------------------------------------------------------------------------------- */
+
+/* An attempt takes from the gates when it starts, and gives back when it is over. Idempotent: */
+void job_take(struct core *core, struct job *job, const struct need *need);
+void job_give_back(struct core *core, struct job *job);
+void job_take_again(struct core *core, struct job *job);   /* of other gates, what its runs hold */
+void job_forget_taken(struct core *core, struct job *job); /* before the gates go */
+bool job_takes_gate(struct core *core, const struct job *job, uint32_t gate);
+/* For --why: as if it were over, and back. */
+void job_imagine_over(struct core *core, struct job *job, bool over);
+
+/* Its run has been told to end. */
+void run_stopping(struct core *core, struct run *run, uint32_t grace_s);
+/* Which of its GPUs count for quotas has perhaps changed. */
+void node_count_gpus(struct core *core, struct node *node);
+/* It has a planned start now. */
+void job_note_plan(struct core *core, struct job *job, usec_t planned_mono);
+/* Stop a running job for another one. */
+void job_preempt(struct core *core, const struct preempt_victim *victim, const struct job *for_job);
+/* What the scheduler should know of a run; the runs of a node (plan.h). */
+void run_held(const struct core *core, const struct run *run, struct held *held);
+size_t core_held(void *core, uint32_t node, struct held *v, size_t max);
+struct place run_place(const struct run *run); /* of a booked one */
+/* The number of a GPU type; TYPE_GONE; TYPE_NONE for "". */
+uint16_t gpu_type_number(const struct conf *conf, const char *name);
+
 /* --- the rest -------------------------------------------------------------------------------- */
 
 void submit_apply(struct core *core, const struct core_event *event);
@@ -183,6 +219,10 @@ void job_control_apply(struct core *core, const struct core_event *event);
 /* Other demands of a PENDING job. `what` names what was changed: "gpus, time". */
 int job_update(struct core *core, struct job *job, const struct core_event *event, char *what,
         size_t size, struct error *err);
+/* The submit that would make this job. Its niceness was judged when it was given. */
+struct submit_job job_as_asked(const struct job *job);
+/* "h07 with h100:4 (GPUs 2,3,6,7)", "n[1-2] with h100:16". */
+void say_places(const struct core *core, const struct places *places, char *text, size_t size);
 void wait_apply(struct core *core, const struct core_event *event);
 void node_control_apply(struct core *core, const struct core_event *event);
 void fenced_apply(struct core *core, uint32_t node, bool off);

@@ -65,6 +65,7 @@ struct job;
 struct jobs;
 struct run;
 struct class;
+struct taken;
 
 /* Durable. Texts are kept (strings.h). */
 struct job_info {
@@ -99,6 +100,7 @@ struct job_link {
 	struct job_count *count; /* of its partition */
 	struct run *runs;        /* all its runs in memory, latest attempt first */
 	struct class *class;     /* in which it waits; NULL: it is not eligible */
+	struct taken *taken;     /* of the gates, by its present attempt; NULL: nothing (hold.c) */
 	uint32_t slot;           /* its place in the class's queue */
 	bool expired;            /* its signature is too old to be started */
 	struct job *next;        /* in the list of ended jobs */

@@ -109,7 +109,8 @@ static int by_node(const void *x, const void *y)
 	        ((const struct seat *)x)->node, ((const struct seat *)y)->node);
 }
 
-void job_start(struct core *core, struct job *job, const struct places *places)
+void job_start(
+        struct core *core, struct job *job, const struct places *places, const struct need *need)
 {
 	struct seat *seats = xcalloc(places->n, sizeof(*seats));
 	uint32_t attempt = next_attempt(job), n = (uint32_t)places->n, rank;
@@ -122,6 +123,7 @@ void job_start(struct core *core, struct job *job, const struct places *places)
 	job_withdraw(core, job);
 	job_set_attempt(core->jobs, job, attempt);
 	move(core, job, JOB_CONFIGURING);
+	job_take(core, job, need);
 	for (rank = n; rank-- > 0;) {
 		/* A node is one rank's: whoever chose the places is to see to that. */
 		assert(!rank || seats[rank].place->node != seats[rank - 1].place->node);
@@ -158,6 +160,8 @@ void job_adopts(struct core *core, struct job *job, struct run *run)
 	if (job_info(job)->state == JOB_COMPLETING)
 		run_set_end_wanted(core->runs, run, END_PEER);
 	attempt_name_nodes(core, job);
+	job_forget_taken(core, job); /* it holds more now */
+	job_take_again(core, job);
 }
 
 void job_runs(struct core *core, struct job *job)
@@ -186,6 +190,7 @@ static void job_end(struct core *core, struct job *job, enum job_state state)
 	uint64_t reply;
 
 	job_withdraw(core, job);
+	job_give_back(core, job);
 	move(core, job, state);
 	admit_count(core, job_info(job), -1);
 	job_list_ended(core, job, core->now.mono);
@@ -221,6 +226,7 @@ static const struct {
 	[END_OUT_OF_MEMORY] = { JOB_OUT_OF_MEMORY, false },
 	[END_DRAIN] = { JOB_NODE_FAIL, true },
 	[END_PEER] = { JOB_NODE_FAIL, true },
+	[END_RECLAIM] = { JOB_PREEMPTED, true },
 };
 
 static bool not_launched(const struct run *run)
@@ -245,8 +251,7 @@ bool job_comes_again(const struct job *job)
 }
 
 /* Everybody who still lives; those who were told already are not told otherwise. */
-static void end_attempt(
-        struct core *core, struct job *job, enum end_cause cause, const char *by_user)
+static void end_attempt(struct core *core, struct job *job, const struct stop *stop)
 {
 	struct run *run;
 
@@ -254,22 +259,22 @@ static void end_attempt(
 		move(core, job, JOB_COMPLETING);
 	for (run = job_run(job); run; run = run_next_rank(run)) {
 		if (run_lives(run) && run_info(run)->end_wanted == END_NONE) {
-			run_set_end_wanted(core->runs, run, cause);
-			end_run_order(core, run, by_user);
+			run_set_end_wanted(core->runs, run, stop->cause);
+			end_run_order(core, run, stop);
 		}
 	}
 }
 
-void job_stop(
-        struct core *core, struct job *job, enum end_cause cause, const char *by_user, bool requeue)
+void job_stop(struct core *core, struct job *job, const struct stop *stop)
 {
 	/* What is to become of the job is its own; that its runs must end is the runs'. */
-	job_set_end_cause(core->jobs, job, requeue ? END_NONE : cause);
-	end_attempt(core, job, cause, by_user);
+	job_set_end_cause(core->jobs, job, stop->requeue ? END_NONE : stop->cause);
+	end_attempt(core, job, stop);
 }
 
 static void job_again(struct core *core, struct job *job)
 {
+	job_give_back(core, job);
 	job_set_end_cause(core->jobs, job, END_NONE);
 	move(core, job, JOB_PENDING);
 	job_consider(core, job);
@@ -376,7 +381,7 @@ void job_run_over(struct core *core, struct job *job, const struct run *run)
 	else if (run_ended_well(run))
 		job_runs(core, job);
 	else
-		end_attempt(core, job, END_PEER, "");
+		end_attempt(core, job, &(struct stop){ .cause = END_PEER });
 }
 
 /* --- history --------------------------------------------------------------------------------- */

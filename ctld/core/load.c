@@ -145,6 +145,7 @@ static int take_jobs(struct core *core, struct error *err)
 		attempt_name_nodes(core, job);
 		if (job_info(job)->state == JOB_PENDING && job_signature_old(core, job))
 			job_expires(core, job);
+		job_take_again(core, job);
 		job_consider(core, job);
 	}
 	list_ended(core);
@@ -170,7 +171,8 @@ int core_start(struct core *core, struct clocks now, struct error *err)
 	core->ledger = ledger_new(core->conf);
 	core->gates = gates_new(core->conf, core->seed);
 	accounts_configure(core->accounts, core->conf, now);
-	sched_configure(core->sched, core->conf, core->ledger);
+	sched_now(core->sched, now);
+	sched_configure(core->sched, core->conf, core->ledger, core->gates);
 	for (n = 0; n < core->conf->n_nodes; n++)
 		node_settle(core, nodes_at(core->nodes, (uint32_t)n));
 	v = runs_sorted(core->runs, &n);
@@ -233,27 +235,46 @@ static void close_left(struct core *core)
 	}
 }
 
+/* What jobs hold of the gates, from the old ones to the new. */
+static void take_again(struct core *core, bool forget)
+{
+	struct job *job;
+
+	for (job = jobs_next(core->jobs, 0); job; job = jobs_next(core->jobs, job_id(job))) {
+		if (forget)
+			job_forget_taken(core, job);
+		else
+			job_take_again(core, job);
+	}
+}
+
 void core_reconfigure(struct core *core, const struct conf *conf, struct clocks now)
 {
 	struct ledger *old = core->ledger;
+	struct gates *old_gates = core->gates;
 	uint32_t i;
 
 	core->now = now;
+	sched_now(core->sched, now);
+	take_again(core, true);
 	core->conf = conf;
 	requests_resolve(core->requests, conf);
 	nodes_configure(core->nodes, conf, now.mono);
 	core->ledger = ledger_new(conf);
-	gates_free(core->gates);
 	core->gates = gates_new(conf, core->seed);
+	memset(core->gpus_counted, 0, sizeof(core->gpus_counted));
 	accounts_configure(core->accounts, conf, now);
-	sched_configure(core->sched, conf, core->ledger);
+	sched_configure(core->sched, conf, core->ledger, core->gates);
 	admit_count_all(core);
 	ledger_free(old);
+	gates_free(old_gates);
 	book_again(core);
+	take_again(core, false);
 	close_left(core);
 	for (i = 0; i < conf->n_nodes; i++) {
 		struct node *node = nodes_at(core->nodes, i);
 
+		node_link(node)->counted = 0;
 		if (node_link(node)->session)
 			node_compare(core, node);
 		node_worry(core, node);

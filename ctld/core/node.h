@@ -71,6 +71,8 @@ struct node_link {
 	size_t n_gpus;                               /* 0: as configured */
 	struct run *runs;                            /* booked here */
 	uint32_t n_runs, n_strays;
+	uint64_t counted; /* GPUs that count for quotas: all while it accepts work, else those in
+	                     use */
 	enum node_hearing hearing; /* by node_hear() alone */
 	struct node *prev, *next;  /* in the order of heard_mono, while not UNKNOWN */
 };

@@ -14,8 +14,11 @@ void node_settle(struct core *core, struct node *node)
 		return;
 	ledger_inventory(core->ledger, index, node_info(node)->cpus, node_info(node)->mem_mb);
 	ledger_accept(core->ledger, index, accept);
+	node_count_gpus(core, node);
 	if (accept)
 		sched_node_freed(core->sched, index);
+	else
+		sched_node_changed(core->sched, index, "a node was lost");
 }
 
 void node_close(struct core *core, struct node *node, const char *why)

@@ -72,6 +72,8 @@ struct run_link {
 	                            rank */
 	struct node *node;       /* on which it is booked; NULL: not booked */
 	struct run *next_of_node, *prev_of_node;
+	usec_t began;       /* mono: booked, as far as we know; then `started` */
+	usec_t end_by;      /* mono: it was told to end, and will have; 0: it was not */
 	uint64_t booked;    /* the GPUs it holds in the ledger: all of info.gpus, unless stray */
 	bool started_known; /* `started` is set */
 	usec_t started;     /* mono: its start on our own clock */

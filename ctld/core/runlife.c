@@ -10,7 +10,7 @@
 
 /* --- bookings -------------------------------------------------------------------------------- */
 
-static struct place run_place(const struct run *run)
+struct place run_place(const struct run *run)
 {
 	const struct run_info *i = run_info(run);
 
@@ -20,6 +20,15 @@ static struct place run_place(const struct run *run)
 		.gpus = run_link_of(run)->booked };
 }
 
+/* By the wall clock, once: it may jump. */
+static usec_t run_age(const struct core *core, const struct run *run)
+{
+	const struct run_info *i = run_info(run);
+	usec_t age = core->now.wall - (i->start_time ? i->start_time : i->order_time);
+
+	return age < 0 ? 0 : age;
+}
+
 void run_hold(struct core *core, struct run *run)
 {
 	uint32_t index = node_link(run_link(run)->node)->index;
@@ -27,12 +36,16 @@ void run_hold(struct core *core, struct run *run)
 
 	core->ledger_seen++;
 	run_link(run)->booked = run_info(run)->gpus;
+	if (!run_link(run)->began)
+		run_link(run)->began = core->now.mono - run_age(core, run);
 	if (index == NODE_LEFT)
 		return;
 	/* A stray may sit on GPUs that were given to somebody else: they are booked once. */
 	run_link(run)->booked &= ~ledger_gpus_used(core->ledger, index);
 	place = run_place(run);
 	ledger_take(core->ledger, &place);
+	node_count_gpus(core, run_link(run)->node);
+	sched_node_changed(core->sched, index, "Priority");
 }
 
 static void unbook(struct core *core, struct run *run)
@@ -48,6 +61,7 @@ static void unbook(struct core *core, struct run *run)
 		struct place place = run_place(run);
 
 		ledger_release(core->ledger, &place);
+		node_count_gpus(core, node);
 	}
 	node_unlink_run(run);
 	bill_stops(core, run);
@@ -80,19 +94,22 @@ static struct effect *order(
 	return e;
 }
 
-void end_run_order(struct core *core, struct run *run, const char *by_user)
+void end_run_order(struct core *core, struct run *run, const struct stop *stop)
 {
-	const char *user = effects_text(core->effects, by_user);
 	const struct job *job = run_link(run)->job;
-	uint32_t p = job ? job_partition(core, job) : CLASS_NO_PARTITION;
+	uint32_t p = job ? job_partition(core, job) : CONF_NONE;
+	uint32_t grace = p == CONF_NONE ? NO_PARTITION_GRACE_S : core->conf->partitions[p].grace_s;
 	struct effect *e = order(core, EFFECT_END_RUN, run, run_link(run)->node);
 
+	run_stopping(core, run, grace);
 	if (!e)
 		return;
 	e->run.cause = run_info(run)->end_wanted;
-	e->run.grace_s =
-	        p == CLASS_NO_PARTITION ? NO_PARTITION_GRACE_S : core->conf->partitions[p].grace_s;
-	e->run.by_user = user;
+	e->run.grace_s = grace;
+	e->run.by_user = effects_text(core->effects, stop->by_user ? stop->by_user : "");
+	e->run.by_account = effects_text(core->effects, stop->by_account ? stop->by_account : "");
+	e->run.by_qos = effects_text(core->effects, stop->by_qos ? stop->by_qos : "");
+	e->run.by_job = stop->by_job;
 	e->run.requeue = job && run_of_present(run) && run_lives(run) && job_comes_again(job);
 }
 
@@ -193,6 +210,9 @@ void run_says_running(struct core *core, struct run *run, const struct run_repor
 	if (!run_link(run)->started_known) {
 		run_link(run)->started = core->now.mono - elapsed;
 		run_link(run)->started_known = true;
+		if (run_link(run)->node && node_link(run_link(run)->node)->index != NODE_LEFT)
+			sched_node_changed(core->sched, node_link(run_link(run)->node)->index,
+			        "a run started late");
 	}
 	if (run_info(run)->state != RUN_ORDERED && run_info(run)->state != RUN_STARTING)
 		return;
@@ -286,7 +306,7 @@ void run_stray(struct core *core, struct run *run, const struct run_report *repo
 	run_move(core->runs, run, RUN_STRAY);
 	run_book(core, run, node);
 	run_set_end_wanted(core->runs, run, END_NODE_FAIL);
-	end_run_order(core, run, "");
+	end_run_order(core, run, &(struct stop){ .cause = END_NODE_FAIL });
 	/* If its job waits for another attempt: not beside this one. */
 	if (run_link(run)->job)
 		job_consider(core, run_link(run)->job);

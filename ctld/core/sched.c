@@ -2,227 +2,392 @@
 #include "ctld/core/sched.h"
 
 #include <assert.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "common/xalloc.h"
+#include "ctld/core/sched_impl.h"
 
-struct sched {
-	struct strings *strings;
-	const struct conf *conf;
-	struct ledger *ledger;
-	struct places places; /* of the pick */
-	struct classes *classes;
-	struct heap *ready;
-	const char **partitions; /* kept names, by number */
-	size_t n_partitions;
-	struct waiter **waiting; /* [set * kinds + kind] */
-	size_t kinds;            /* GPU types, any, none */
-	uint64_t passes, tried;
-	bool in_pass;
-};
+#define USEC_PER_S   1000000
+#define MAX_PRIORITY ((INT64_C(1) << 23) - 1)  /* what fits into a key */
+#define GATES_EVERY  ((usec_t)60 * USEC_PER_S) /* limits over a window of time open by themselves \
+	                                        */
 
 static void class_moved(void *item, uint32_t index)
 {
 	class_link(item)->slot = index;
 }
 
-struct sched *sched_new(struct strings *strings, struct requests *requests, uint64_t seed)
+struct sched *sched_new(struct strings *strings, struct requests *requests,
+        struct accounts *accounts, uint64_t seed, plan_held_fn *held, void *arg)
 {
 	struct sched *s = xcalloc(1, sizeof(*s));
 
 	s->strings = strings;
+	s->accounts = accounts;
+	s->held = held;
+	s->arg = arg;
 	s->classes = classes_new(strings, requests, seed);
 	s->ready = heap_new(class_moved);
+	s->retry = INT64_MAX;
+	s->ordered = INT64_MIN / 2;
 	return s;
 }
 
-static void partitions_drop(struct sched *s)
-{
-	size_t p;
+/* --- names ----------------------------------------------------------------------------------- */
 
-	for (p = 0; p < s->n_partitions; p++)
-		strings_drop(s->strings, s->partitions[p]);
-	free(s->partitions);
+static void names_drop(struct sched *s, struct names *names)
+{
+	size_t i;
+
+	for (i = 0; i < names->n; i++)
+		strings_drop(s->strings, names->v[i]);
+	free(names->v);
+	*names = (struct names){ 0 };
+}
+
+static void names_add(struct sched *s, struct names *names, const char *name)
+{
+	names->v = xrealloc(names->v, names->n + 1, sizeof(char *));
+	names->v[names->n++] = strings_keep(s->strings, name);
+}
+
+static uint32_t names_find(const struct names *names, const char *kept)
+{
+	uint32_t i;
+
+	for (i = 0; i < names->n; i++) {
+		if (names->v[i] == kept)
+			return i;
+	}
+	return CONF_NONE;
+}
+
+uint32_t sched_partition_kept(const struct sched *s, const char *kept)
+{
+	return names_find(&s->partitions, kept);
+}
+
+uint32_t sched_account_kept(const struct sched *s, const char *kept)
+{
+	return names_find(&s->account_names, kept);
+}
+
+uint32_t sched_qos_kept(const struct sched *s, const char *kept)
+{
+	return names_find(&s->qos_names, kept);
+}
+
+static uint32_t find_text(const struct sched *s, const struct names *names, const char *name)
+{
+	const char *kept = name ? strings_peek(s->strings, name) : NULL;
+
+	return kept ? names_find(names, kept) : CONF_NONE;
+}
+
+uint32_t sched_partition(const struct sched *s, const char *name)
+{
+	return find_text(s, &s->partitions, name);
+}
+
+uint32_t sched_account(const struct sched *s, const char *name)
+{
+	return find_text(s, &s->account_names, name);
+}
+
+uint32_t sched_qos(const struct sched *s, const char *name)
+{
+	return find_text(s, &s->qos_names, name);
+}
+
+static void learn_names(struct sched *s, const struct conf *conf)
+{
+	size_t i;
+
+	names_drop(s, &s->partitions);
+	names_drop(s, &s->account_names);
+	names_drop(s, &s->qos_names);
+	for (i = 0; i < conf->n_partitions; i++)
+		names_add(s, &s->partitions, conf->partitions[i].name);
+	for (i = 0; i < conf->n_accounts; i++)
+		names_add(s, &s->account_names, conf->accounts[i].name);
+	for (i = 0; i < conf->n_qos; i++)
+		names_add(s, &s->qos_names, conf->qos[i].name);
 }
 
 void sched_free(struct sched *s)
 {
+	size_t cursor = 0;
+	struct class *class;
+
 	if (!s)
 		return;
+	while ((class = classes_each(s->classes, &cursor))) {
+		gate_path_free(s->scene.gates, class_link(class)->path);
+		assoc_drop(s->accounts, class_link(class)->assoc);
+	}
 	heap_free(s->ready);
+	plan_free(s->scene.plan);
 	classes_free(s->classes);
-	partitions_drop(s);
+	names_drop(s, &s->partitions);
+	names_drop(s, &s->account_names);
+	names_drop(s, &s->qos_names);
+	park_free(s);
 	places_free(&s->places);
-	free(s->waiting);
+	preemption_clear(&s->victims);
 	free(s);
 }
 
-int64_t sched_priority(int32_t nice)
+/* --- the order ------------------------------------------------------------------------------- */
+
+static double seconds_since(const struct sched *s, usec_t wall)
 {
-	return -(int64_t)nice;
+	/* All ages as of the last ordering, so that they can be compared. */
+	return s->ordered_wall > wall ? (double)(s->ordered_wall - wall) / USEC_PER_S : 0;
 }
 
-/* Smallest first: the highest tier, the highest priority, the lowest id. */
-static struct heap_key class_key(const struct sched *s, struct class *class)
+static void factors_of(const struct sched *s, const struct contender *who,
+        const struct assoc *assoc, const struct class_info *info, usec_t submit_time,
+        struct factors *f)
 {
-	uint32_t number = class_link(class)->number;
-	uint64_t tier = number == CLASS_NO_PARTITION ? 0 : s->conf->partitions[number].tier;
-	int64_t priority = sched_priority(class_info(class)->nice);
-	uint32_t biased;
+	const struct request *r = info->gpus;
+	uint32_t gpus = r->n ? request_all_gpus(r, 0, r->nodes_min) : 0;
+	double waited = seconds_since(s, submit_time);
+	uint32_t max_wait = info->max_wait_s;
 
-	priority = priority < INT32_MIN ? INT32_MIN : priority > INT32_MAX ? INT32_MAX : priority;
-	biased = (uint32_t)(priority - INT32_MIN);
-	return (struct heap_key){ ~(tier << 32 | biased), job_id(class_head(class)) };
+	if (!max_wait && who->qos != CONF_NONE)
+		max_wait = s->scene.conf->qos[who->qos].max_wait_s;
+	*f = (struct factors){
+		.age = prio_age(s->scene.conf, waited),
+		.fair_share = assoc ? assoc_fair_share(assoc) : 0,
+		.size = prio_size(s->cluster_gpus, s->cluster_cpus, gpus,
+		        (uint64_t)info->cpus * r->nodes_min),
+		.partition = prio_partition(s->scene.conf, who->partition),
+		.qos = prio_qos(s->scene.conf, who->qos),
+		.wait = prio_wait(waited, max_wait),
+	};
 }
 
-/* --- parking --------------------------------------------------------------------------------- */
-
-static size_t kind_number(const struct sched *s, uint16_t type)
+/* How far over its quota the account would be: with the best of all that it could take. */
+static double over_quota(const struct sched *s, const struct contender *who)
 {
-	if (type == TYPE_NONE)
-		return s->kinds - 1;
-	return type == TYPE_ANY ? s->kinds - 2 : type;
+	const struct request *r = who->ask.gpus;
+	double least = -1;
+	uint32_t a, cursor;
+	uint16_t type;
+
+	if (!s->quotas || who->account == CONF_NONE || !r->n)
+		return 0;
+	for (a = 0; a < r->n; a++) {
+		for (cursor = 0; decide_types(&s->scene, &who->ask, a, &cursor, &type);) {
+			double over = quota_over(gates_quota(s->scene.gates), who->account, type,
+			        request_all_gpus(r, a, r->nodes_min));
+
+			least = least < 0 || over < least ? over : least;
+		}
+	}
+	return least < 0 ? 0 : least;
 }
 
-static void park(struct sched *s, struct class *class, enum verdict verdict)
+struct heap_key sched_key(struct sched *s, const struct contender *who, struct assoc *assoc,
+        const struct class_info *info, uint64_t id, usec_t submit_time)
+{
+	const struct conf *conf = s->scene.conf;
+	uint64_t tier = who->partition == CONF_NONE ? 0 : conf->partitions[who->partition].tier;
+	uint64_t over = (uint64_t)over_quota(s, who); /* three levels of 16 bits */
+	struct factors f;
+	struct prio_parts parts;
+	int64_t p;
+
+	factors_of(s, who, assoc, info, submit_time, &f);
+	prio_parts(conf, &f, info->nice, &parts);
+	p = parts.total;
+	p = p < -MAX_PRIORITY ? -MAX_PRIORITY : p > MAX_PRIORITY ? MAX_PRIORITY : p;
+	return (struct heap_key){ (0xffff - tier) << 48 | (over & ((1ull << 48) - 1)),
+		(uint64_t)(MAX_PRIORITY - p) << 40 | (id & ((1ull << 40) - 1)) };
+}
+
+struct contender sched_contender(const struct sched *s, const struct class *class)
+{
+	const struct class_link *l = class_link_of(class);
+
+	(void)s;
+	return (struct contender){ .ask = class_ask(class),
+		.path = l->path,
+		.partition = l->partition,
+		.account = l->account,
+		.qos = l->qos,
+		.length = class_length_us(class_info(class)->length_s),
+		.key = l->key };
+}
+
+struct heap_key class_key(struct sched *s, struct class *class)
 {
 	struct class_link *l = class_link(class);
-	const struct request *gpus = class_info(class)->gpus;
-	uint32_t a;
+	const struct job *head = class_head(class);
+	struct contender who = sched_contender(s, class);
 
-	l->verdict = verdict;
-	if (verdict == VERDICT_PARTITION)
-		return;
-	for (a = 0; a < l->n_waiters; a++) {
-		uint16_t type = gpus->n ? gpus->v[a].number : TYPE_NONE;
-		struct waiter *w = &l->waiters[a], **list;
-
-		if (type == TYPE_GONE)
-			continue;
-		list = &s->waiting[ledger_set_of(s->ledger, l->number) * s->kinds +
-		                   kind_number(s, type)];
-		w->next = *list;
-		w->back = list;
-		if (w->next)
-			w->next->back = &w->next;
-		*list = w;
-	}
+	l->key = sched_key(
+	        s, &who, l->assoc, class_info(class), job_id(head), job_info(head)->submit_time);
+	if (l->entry)
+		l->entry->key = l->key;
+	return l->key;
 }
 
-static void unlink_waiters(struct class *class)
+void sched_priority(
+        const struct sched *s, const struct job *job, struct factors *f, struct prio_parts *parts)
+{
+	const struct job_info *i = job_info(job);
+	const struct class *class = job_link_of(job)->class;
+	struct class_info info = {
+		.uid = i->uid, .cpus = i->cpus, .max_wait_s = i->max_wait_s, .gpus = i->gpus
+	};
+	struct contender who = { .partition = sched_partition_kept(s, i->partition),
+		.qos = sched_qos_kept(s, i->qos) };
+
+	factors_of(s, &who, class ? class_link_of(class)->assoc : NULL, &info, i->submit_time, f);
+	prio_parts(s->scene.conf, f, i->nice, parts);
+}
+
+/* All classes anew. */
+static void order_all(struct sched *s)
+{
+	size_t cursor = 0;
+	struct class *class;
+	bool gates_too = s->scene.now.mono - s->gates_tried >= GATES_EVERY;
+
+	s->ordered = s->scene.now.mono;
+	s->ordered_wall = s->scene.now.wall;
+	s->disordered = false;
+	s->stats.orderings++;
+	if (accounts_stale(s->accounts))
+		accounts_rank(s->accounts, s->scene.now);
+	s->retry = INT64_MAX;
+	if (gates_too)
+		s->gates_tried = s->scene.now.mono;
+	while ((class = classes_each(s->classes, &cursor))) {
+		struct class_link *l = class_link(class);
+		struct heap_key key = class_key(s, class);
+
+		if (l->slot != HEAP_NOWHERE)
+			heap_rekey(s->ready, l->slot, key);
+		else if (l->retry <= s->scene.now.mono ||
+		         (gates_too && l->last.verdict == VERDICT_GATE))
+			wake(s, class);
+		else if (l->retry < s->retry)
+			s->retry = l->retry;
+	}
+	planner_ordered(s);
+}
+
+void sched_now(struct sched *s, struct clocks now)
+{
+	s->scene.now = now;
+	if (s->scene.plan)
+		plan_now(s->scene.plan, now.mono);
+}
+
+/* --- configurations -------------------------------------------------------------------------- */
+
+static void measure(struct sched *s, const struct conf *conf)
+{
+	size_t i, g;
+
+	s->cluster_gpus = s->cluster_cpus = 0;
+	for (i = 0; i < conf->n_nodes; i++) {
+		s->cluster_cpus += ledger_cpus(s->scene.ledger, (uint32_t)i);
+		for (g = 0; g < conf->nodes[i].n_gpus; g++)
+			s->cluster_gpus += conf->nodes[i].gpus[g].count;
+	}
+	for (i = 0, s->quotas = false; i < conf->n_accounts; i++)
+		s->quotas |= conf->accounts[i].quota.given;
+}
+
+static void class_resolve(struct sched *s, struct class *class)
 {
 	struct class_link *l = class_link(class);
-	uint32_t a;
+	const struct class_info *i = class_info(class);
 
-	for (a = 0; a < l->n_waiters; a++) {
-		struct waiter *w = &l->waiters[a];
-
-		if (!w->back)
-			continue;
-		*w->back = w->next;
-		if (w->next)
-			w->next->back = w->back;
-		w->back = NULL;
-		w->next = NULL;
-	}
+	l->partition = sched_partition_kept(s, i->partition);
+	l->account = sched_account_kept(s, i->account);
+	l->qos = sched_qos_kept(s, i->qos);
+	l->path = gates_path(s->scene.gates, l->account, i->uid, l->qos, l->partition);
+	l->assoc =
+	        accounts_want(s->accounts, i->account, i->uid, job_info(class_head(class))->user);
 }
 
-static void wake(struct sched *s, struct class *class)
+/* Out of heap, lists and plan, under the old numbers. */
+static void class_unresolve(struct sched *s, struct class *class)
 {
-	if (class_link(class)->slot != HEAP_NOWHERE)
-		return;
-	unlink_waiters(class);
-	heap_put(s->ready, class_key(s, class), class);
+	struct class_link *l = class_link(class);
+
+	unpark(class);
+	if (l->slot != HEAP_NOWHERE)
+		heap_remove(s->ready, l->slot);
+	if (l->entry) {
+		l->broken = "reconfigured";
+		l->broken_by = 0;
+		s->stats.broken++;
+		plan_remove(s->scene.plan, l->entry);
+		l->entry = NULL;
+	}
+	gate_path_free(s->scene.gates, l->path);
+	l->path = NULL;
+	assoc_drop(s->accounts, l->assoc);
+	l->assoc = NULL;
+	free(l->text);
+	l->text = NULL;
 }
 
-/* Wake those of one list that fit on the node. Waking takes a class out of all lists, perhaps twice
- * out of this one: so first choose, then wake. */
-static void wake_list(struct sched *s, struct waiter **list, uint32_t node)
-{
-	struct class *chosen = NULL;
-	struct waiter *w;
-
-	for (w = *list; w; w = w->next) {
-		struct class_link *l = class_link(w->class);
-		struct ask ask = class_ask(w->class);
-
-		if (l->waking || !ledger_fits_part(s->ledger, node, &ask, w->alternative))
-			continue;
-		l->waking = true;
-		l->next_waking = chosen;
-		chosen = w->class;
-	}
-	while (chosen) {
-		struct class *class = chosen;
-
-		chosen = class_link(class)->next_waking;
-		class_link(class)->waking = false;
-		wake(s, class);
-	}
-}
-
-void sched_node_freed(struct sched *s, uint32_t node)
-{
-	const struct conf_node *conf = &s->conf->nodes[node];
-	size_t n, i, g;
-	const uint32_t *sets = ledger_node_sets(s->ledger, node, &n);
-
-	for (i = 0; i < n; i++) {
-		struct waiter **lists = &s->waiting[sets[i] * s->kinds];
-
-		for (g = 0; g < conf->n_gpus; g++)
-			wake_list(s, &lists[conf->gpus[g].type], node);
-		if (conf->n_gpus)
-			wake_list(s, &lists[kind_number(s, TYPE_ANY)], node);
-		wake_list(s, &lists[kind_number(s, TYPE_NONE)], node);
-	}
-}
-
-void sched_wake_all(struct sched *s)
+void sched_configure(
+        struct sched *s, const struct conf *conf, struct ledger *ledger, struct gates *gates)
 {
 	size_t cursor = 0;
 	struct class *class;
 
 	while ((class = classes_each(s->classes, &cursor)))
+		class_unresolve(s, class);
+	plan_free(s->scene.plan);
+	learn_names(s, conf);
+	s->scene.conf = conf;
+	s->scene.ledger = ledger;
+	s->scene.gates = gates;
+	s->scene.plan = plan_new(conf, ledger, s->held, s->arg);
+	plan_now(s->scene.plan, s->scene.now.mono);
+	park_configure(s);
+	measure(s, conf);
+	for (cursor = 0; (class = classes_each(s->classes, &cursor));) {
+		class_resolve(s, class);
 		wake(s, class);
+	}
+	s->disordered = true;
 }
 
 /* --- jobs ------------------------------------------------------------------------------------ */
-
-uint32_t sched_partition_kept(const struct sched *s, const char *kept)
-{
-	uint32_t p;
-
-	for (p = 0; p < s->n_partitions; p++) {
-		if (s->partitions[p] == kept)
-			return p;
-	}
-	return CLASS_NO_PARTITION;
-}
-
-uint32_t sched_partition(const struct sched *s, const char *name)
-{
-	const char *kept = strings_peek(s->strings, name);
-
-	return kept ? sched_partition_kept(s, kept) : CLASS_NO_PARTITION;
-}
 
 void sched_add(struct sched *s, struct job *job)
 {
 	struct class *class = classes_want(s->classes, job_info(job));
 	struct class_link *l = class_link(class);
-	bool empty = !heap_count(l->queue);
+	bool empty = !heap_count(l->queue), head;
 
 	assert(!job_link(job)->class);
 	job_link(job)->class = class;
 	heap_put(l->queue, (struct heap_key){ job_id(job), 0 }, job);
+	head = class_head(class) == job;
 	if (empty) {
-		l->number = sched_partition_kept(s, class_info(class)->partition);
+		class_resolve(s, class);
 		wake(s, class);
-	} else if (l->slot != HEAP_NOWHERE && class_head(class) == job) {
-		heap_rekey(s->ready, l->slot, class_key(s, class));
+	} else if (head) {
+		/* What was planned was planned for the one behind it, and will do. */
+		l->planned = 0;
+		struct heap_key key = class_key(s, class);
+
+		if (l->slot != HEAP_NOWHERE)
+			heap_rekey(s->ready, l->slot, key);
 	}
+	s->disordered = true;
 }
 
 void sched_remove(struct sched *s, struct job *job)
@@ -234,119 +399,232 @@ void sched_remove(struct sched *s, struct job *job)
 	heap_remove(l->queue, job_link(job)->slot);
 	job_link(job)->class = NULL;
 	if (!heap_count(l->queue)) {
-		unlink_waiters(class);
+		unpark(class);
+		planner_drop(s, class);
 		if (l->slot != HEAP_NOWHERE)
 			heap_remove(s->ready, l->slot);
+		gate_path_free(s->scene.gates, l->path);
+		assoc_drop(s->accounts, l->assoc);
 		classes_remove(s->classes, class);
-	} else if (head && l->slot != HEAP_NOWHERE) {
+	} else if (head) {
+		planner_drop(s, class);
+		l->broken = l->cause = NULL;
+		l->planned = 0;
+		/* The next one may have a place where this one's was: it is to be tried. */
+		wake(s, class);
 		heap_rekey(s->ready, l->slot, class_key(s, class));
 	}
 }
 
-void sched_configure(struct sched *s, const struct conf *conf, struct ledger *ledger)
+void sched_node_changed(struct sched *s, uint32_t node, const char *cause)
 {
-	size_t cursor = 0, p;
-	struct class *class;
-
-	/* Take every class out of lists and heap under the old numbers first. */
-	while ((class = classes_each(s->classes, &cursor))) {
-		unlink_waiters(class);
-		if (class_link(class)->slot != HEAP_NOWHERE)
-			heap_remove(s->ready, class_link(class)->slot);
-	}
-	partitions_drop(s);
-	free(s->waiting);
-	s->conf = conf;
-	s->ledger = ledger;
-	s->n_partitions = conf->n_partitions;
-	s->partitions = xcalloc(s->n_partitions, sizeof(char *));
-	for (p = 0; p < s->n_partitions; p++)
-		s->partitions[p] = strings_keep(s->strings, conf->partitions[p].name);
-	s->kinds = conf->n_gpu_types + 2;
-	s->waiting = xcalloc(ledger_sets(ledger) * s->kinds, sizeof(struct waiter *));
-	for (cursor = 0; (class = classes_each(s->classes, &cursor));) {
-		class_link(class)->number = sched_partition_kept(s, class_info(class)->partition);
-		free(class_link(class)->text);
-		class_link(class)->text = NULL;
-		wake(s, class);
-	}
+	plan_node_changed(s->scene.plan, node);
+	if (!plan_first(s->scene.plan, node))
+		return;
+	planner_recheck(s, node, cause, 0);
 }
 
 /* --- deciding -------------------------------------------------------------------------------- */
 
-static bool all_gone(const struct request *gpus)
+static enum sched_step try_class(struct sched *s, struct class *class, struct sched_pick *pick)
 {
-	uint32_t a;
+	struct class_link *l = class_link(class);
+	struct contender who = sched_contender(s, class);
+	enum sched_step step = SCHED_BLOCKED;
 
-	for (a = 0; a < gpus->n; a++) {
-		if (gpus->v[a].number != TYPE_GONE)
-			return false;
+	s->stats.tried++;
+	if (decide(&s->scene, &who, &s->places, &l->last) == VERDICT_START) {
+		pick->job = heap_first(l->queue);
+		pick->places = &s->places;
+		pick->need = l->last.need;
+		return SCHED_PICKED;
 	}
-	return gpus->n > 0;
-}
-
-/* The best places now, alternatives in their order. */
-static bool find_places(struct sched *s, uint32_t partition, const struct ask *ask)
-{
-	const struct request *r = ask->gpus;
-	uint32_t a;
-
-	for (a = 0; a < (r->n ? r->n : 1); a++) {
-		const struct find find = { .alternative = a,
-			.type = r->n ? r->v[a].number : TYPE_NONE };
-
-		if (find.type != TYPE_GONE &&
-		        ledger_find(s->ledger, ledger_set_of(s->ledger, partition), ask, &find,
-		                &s->places))
-			return true;
+	heap_remove(s->ready, l->slot);
+	park(s, class);
+	switch (l->last.verdict) {
+	case VERDICT_BLOCKED:
+	case VERDICT_PLANNED:
+		break;
+	default:
+		planner_drop(s, class);
+		return SCHED_BLOCKED;
 	}
-	return false;
+	if (planner_preempt(s, class, pick))
+		step = SCHED_PREEMPT;
+	else if (planner_plan(s, class))
+		step = SCHED_PLANNED;
+	if (step == SCHED_PLANNED)
+		planner_tell(s, class, pick);
+	return step;
 }
 
 enum sched_step sched_step(struct sched *s, struct sched_pick *pick)
 {
 	struct class *class = heap_first(s->ready);
-	enum verdict verdict = VERDICT_BLOCKED;
-	struct class_link *l;
-	struct ask ask;
+	bool due = s->disordered || s->early || s->retry <= s->scene.now.mono;
 
-	if (!class) {
-		s->passes += s->in_pass;
-		s->in_pass = false;
-		return SCHED_IDLE;
+	memset(pick, 0, sizeof(*pick));
+	if (due && s->scene.now.mono - s->ordered >= ORDER_EVERY) {
+		order_all(s);
+		return SCHED_BLOCKED;
 	}
-	s->in_pass = true;
-	s->tried++;
-	l = class_link(class);
-	ask = class_ask(class);
-	if (l->number == CLASS_NO_PARTITION)
-		verdict = VERDICT_PARTITION;
-	else if (all_gone(ask.gpus))
-		verdict = VERDICT_TYPE;
-	else if (find_places(s, l->number, &ask)) {
-		pick->job = heap_first(l->queue);
-		pick->places = &s->places;
-		return SCHED_PICKED;
+	if (class && s->quotas) {
+		/* Who has started something meanwhile may be further over quota. */
+		struct heap_key old = heap_first_key(s->ready), key = class_key(s, class);
+
+		if (key.a != old.a) {
+			heap_rekey(s->ready, class_link(class)->slot, key);
+			return SCHED_BLOCKED;
+		}
 	}
-	heap_remove(s->ready, l->slot);
-	park(s, class, verdict);
-	return SCHED_BLOCKED;
+	if (class) {
+		s->in_pass = true;
+		return try_class(s, class, pick);
+	}
+	s->stats.passes += s->in_pass;
+	s->in_pass = false;
+	if (s->compressing) {
+		s->compressing = planner_compress(s, &class);
+		if (!class)
+			return SCHED_BLOCKED;
+		planner_tell(s, class, pick);
+		return SCHED_PLANNED;
+	}
+	return SCHED_IDLE;
 }
 
 bool sched_idle(const struct sched *s)
 {
-	return !heap_count(s->ready);
+	return !heap_count(s->ready) && !s->compressing;
 }
+
+bool sched_busy_before(const struct sched *s, struct heap_key key)
+{
+	struct heap_key first;
+
+	if (!heap_count(s->ready))
+		return false;
+	first = heap_first_key(s->ready);
+	return first.a != key.a ? first.a < key.a : first.b < key.b;
+}
+
+usec_t sched_next(const struct sched *s)
+{
+	usec_t order = s->ordered + ORDER_EVERY;
+
+	if (!classes_count(s->classes))
+		return INT64_MAX;
+	if (s->early || s->disordered)
+		return order;
+	return s->retry == INT64_MAX ? INT64_MAX : s->retry > order ? s->retry : order;
+}
+
+const struct scene *sched_scene(const struct sched *s)
+{
+	return &s->scene;
+}
+
+/* --- views ----------------------------------------------------------------------------------- */
 
 void sched_stats(const struct sched *s, struct sched_stats *stats)
 {
+	*stats = s->stats;
 	stats->classes = classes_count(s->classes);
 	stats->parked = stats->classes - heap_count(s->ready);
-	stats->passes = s->passes;
-	stats->tried = s->tried;
+	stats->planned = plan_count(s->scene.plan);
 }
 
 struct class *sched_each_class(const struct sched *s, size_t *cursor)
 {
 	return classes_each(s->classes, cursor);
+}
+
+uint32_t sched_before(const struct class *class, uint64_t id)
+{
+	const struct heap *queue = class_link_of(class)->queue;
+	uint32_t n = 0, i;
+
+	for (i = 0; i < heap_count(queue); i++)
+		n += job_id(heap_at(queue, i)) < id;
+	return n;
+}
+
+static int by_key(const void *x, const void *y)
+{
+	const struct class_link *a = class_link(*(struct class *const *)x),
+	                        *b = class_link(*(struct class *const *)y);
+
+	if (a->partition != b->partition)
+		return a->partition < b->partition ? -1 : 1;
+	if (a->key.a != b->key.a)
+		return a->key.a < b->key.a ? -1 : 1;
+	return a->key.b < b->key.b ? -1 : a->key.b > b->key.b;
+}
+
+/* Positions of all classes, once after each ordering. */
+static void count_positions(struct sched *s)
+{
+	size_t n = 0, i, k, end, cursor = 0;
+	struct class **v, *class;
+
+	if (s->positions_of == s->stats.orderings)
+		return;
+	s->positions_of = s->stats.orderings;
+	v = xcalloc(classes_count(s->classes), sizeof(struct class *));
+	while ((class = classes_each(s->classes, &cursor)))
+		v[n++] = class;
+	qsort(v, n, sizeof(struct class *), by_key);
+	for (i = 0; i < n; i = end) {
+		uint32_t jobs = 0;
+
+		for (end = i;
+		        end < n && class_link(v[end])->partition == class_link(v[i])->partition;
+		        end++) {
+			class_link(v[end])->position = jobs + 1;
+			jobs += (uint32_t)heap_count(class_link(v[end])->queue);
+		}
+		for (k = i; k < end; k++)
+			class_link(v[k])->position_of = jobs;
+	}
+	free(v);
+}
+
+void sched_position(struct sched *s, const struct class *class, uint32_t *position, uint32_t *of)
+{
+	count_positions(s);
+	*position = class_link_of(class)->position;
+	*of = class_link_of(class)->position_of;
+}
+
+bool sched_check(struct sched *s, char *text, size_t size)
+{
+	size_t cursor = 0, i;
+	struct class *class;
+
+	for (i = 0; i < plan_count(s->scene.plan); i++) {
+		const struct plan_entry *e = plan_at(s->scene.plan, i);
+
+		if (class_link(e->owner)->entry != e) {
+			snprintf(text, size, "an entry of the plan is not its class's");
+			return false;
+		}
+	}
+	while ((class = classes_each(s->classes, &cursor))) {
+		struct class_link *l = class_link(class);
+		struct contender who = sched_contender(s, class);
+		struct places places = { 0 };
+		struct decision d;
+		enum verdict v;
+
+		if (l->slot != HEAP_NOWHERE)
+			continue;
+		v = decide(&s->scene, &who, &places, &d);
+		places_free(&places);
+		if (v != VERDICT_START)
+			continue;
+		snprintf(text, size, "job %llu could start and was parked",
+		        (unsigned long long)job_id(class_head(class)));
+		return false;
+	}
+	return plan_check(s->scene.plan, text, size);
 }

@@ -9,6 +9,7 @@
 #include <string.h>
 
 #include "common/xalloc.h"
+#include "ctld/core/explain.h"
 #include "ctld/core/intake.h"
 
 #define MAX_SUBMIT 1024 /* jobs of one event; the protocol allows 64 */
@@ -125,47 +126,61 @@ static struct effect *answer(struct core *core, const struct core_event *e, cons
 
 /* Why the first job would not start now. */
 static const struct job_why *test_why(struct core *core, const struct core_event *e,
-        const struct intake *v, const struct ask *ask)
+        const struct intake *v, const struct imagined *im)
 {
 	struct job_why *why = effects_alloc(core->effects, sizeof(*why));
-	struct why_blocker *b = &why->blockers[0];
 
 	memset(why, 0, sizeof(*why));
-	why->n_blockers = 1;
-	if (v->in->hold)
-		b->reason = e->caller.admin ? "JobHeldAdmin" : "JobHeldUser";
-	else if (!sched_idle(core->sched))
-		b->reason = "Priority";
-	else
-		b->reason = ask_why(core, v->partition, ask, b->text, sizeof(b->text));
+	if (v->in->hold) {
+		why->blockers[why->n_blockers++].reason =
+		        e->caller.admin ? "JobHeldAdmin" : "JobHeldUser";
+	} else {
+		explain_contender(core, &im->who, NULL, NULL, why);
+		explain_plan(core, &im->who, why);
+	}
 	return why;
 }
 
-/* Would the first job start now? Tried on the ledger itself, and undone. */
-static void answer_test(struct core *core, const struct core_event *e, const struct intake *v)
+static void test_where(struct core *core, const struct places *places, struct effect *fx)
+{
+	struct test_place *v = effects_alloc(core->effects, places->n * sizeof(*v));
+	size_t i;
+
+	for (i = 0; i < places->n; i++)
+		v[i] = (struct test_place){ places->v[i].node, places->v[i].gpus };
+	fx->submitted.would_start_now = true;
+	fx->submitted.places = v;
+	fx->submitted.n_places = places->n;
+	if (places->v[0].gpus)
+		fx->submitted.gpu_type =
+		        effects_text(core->effects, core->conf->gpu_types[places->type].name);
+}
+
+/* Would the first job start now? Asked of the scheduler itself; nothing is changed. */
+static void answer_test(struct core *core, const struct core_event *e, struct intake *v)
 {
 	struct effect *fx = answer(core, e, v);
-	struct ask ask = { v->info.gpus, v->info.cpus, v->info.mem_mb };
-	struct test_place *at;
-	struct place place;
+	struct places places = { 0 };
+	struct imagined im;
+	struct decision d;
 
 	fx->submitted.test_only = true;
 	if (!v->info.gpus)
 		return;
-	if (v->in->hold || !sched_idle(core->sched) ||
-	        !ledger_can_start(
-	                core->ledger, ledger_set_of(core->ledger, v->partition), &ask, &place)) {
-		fx->submitted.why = test_why(core, e, v, &ask);
-		return;
+	v->info.uid = e->caller.uid;
+	v->info.nice = v->in->nice;
+	v->info.account = v->info.account ? v->info.account : v->in->account;
+	v->info.qos = v->info.qos ? v->info.qos : v->in->qos;
+	imagine(core, v, e->caller.user, meta_next_job(core->meta), core->now.wall, &im);
+	if (!v->in->hold && !sched_busy_before(core->sched, im.who.key) &&
+	        decide(sched_scene(core->sched), &im.who, &places, &d) == VERDICT_START) {
+		test_where(core, &places, fx);
+		fx->submitted.cost_max = explain_cost(core, &v->info, &places);
+	} else {
+		fx->submitted.why = test_why(core, e, v, &im);
 	}
-	at = effects_alloc(core->effects, sizeof(*at));
-	*at = (struct test_place){ place.node, place.gpus };
-	fx->submitted.would_start_now = true;
-	fx->submitted.places = at;
-	fx->submitted.n_places = 1;
-	if (place.gpus)
-		fx->submitted.gpu_type =
-		        effects_text(core->effects, core->conf->gpu_types[place.type].name);
+	places_free(&places);
+	imagined_clear(core, &im);
 }
 
 static int submit(

@@ -45,9 +45,9 @@ static const struct {
 };
 #define N_MEMBERS (sizeof(members) / sizeof(members[0]))
 
-/* The submit that would make this job. Its niceness was judged when it was given. */
-static struct submit_job as_asked(const struct job_info *i)
+struct submit_job job_as_asked(const struct job *job)
 {
+	const struct job_info *i = job_info(job);
 	const struct request *r = i->gpus;
 	struct submit_job in = {
 		.name = i->name,
@@ -114,7 +114,7 @@ int job_update(struct core *core, struct job *job, const struct core_event *e, c
 {
 	const struct job_info *i = job_info(job);
 	struct caller owner = { .uid = i->uid, .admin = e->caller.admin, .user = i->user };
-	struct submit_job in = as_asked(i);
+	struct submit_job in = job_as_asked(job);
 	struct intake t = { .in = &in, .updated = i };
 	uint64_t unknown = e->job.fields & ~lay_over(&in, e->job.change, e->job.fields, what, size);
 

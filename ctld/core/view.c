@@ -2,7 +2,7 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "ctld/core/internal.h"
+#include "ctld/core/explain.h"
 
 /* --- jobs ------------------------------------------------------------------------------------ */
 
@@ -91,6 +91,47 @@ static void view_gpus(const struct job_info *i, struct job_view *v)
 	}
 }
 
+static double cost_max(const struct core *core, const struct job_info *i)
+{
+	const struct request *r = i->gpus;
+	uint32_t type = r->n ? r->v[0].number : TYPE_NONE, t;
+	double price = 0, sum;
+
+	if (!i->time_limit_s)
+		return -1;
+	for (t = 0; r->n && t < core->conf->n_gpu_types; t++) {
+		if ((type == TYPE_ANY || type == t) && core->conf->gpu_types[t].price > price)
+			price = core->conf->gpu_types[t].price;
+	}
+	sum = price * (r->n ? request_all_gpus(r, 0, r->nodes_max) : 0);
+	sum += core->conf->prices.cpu * i->cpus * r->nodes_max;
+	sum += core->conf->prices.mem_gb * (double)i->mem_mb / 1024 * r->nodes_max;
+	return sum * i->time_limit_s / 3600;
+}
+
+static void view_waiting(const struct core *core, const struct job *job, struct job_view *v)
+{
+	struct class *class = job_link_of(job)->class;
+	struct factors factors;
+	struct prio_parts parts;
+	const struct plan_entry *entry;
+
+	sched_priority(core->sched, job, &factors, &parts);
+	v->priority = parts.total;
+	v->n_blockers = *v->reason != '\0';
+	if (!class || class_head(class) != job)
+		return;
+	if (class_link(class)->n_blockers > 1)
+		v->n_blockers = class_link(class)->n_blockers;
+	sched_position(core->sched, class, &v->position, &v->position_of);
+	entry = class_link(class)->entry;
+	if (!entry)
+		return;
+	if (entry->start < PLAN_FAR)
+		v->planned_start = core->now.wall + (entry->start - core->now.mono);
+	hostlist_of(core, &entry->places, v->planned_nodes, sizeof(v->planned_nodes));
+}
+
 static void view(
         const struct core *core, const struct job *job, struct clocks now, struct job_view *v)
 {
@@ -123,7 +164,6 @@ static void view(
 		.max_attempts = i->max_attempts,
 		.warn_signal = i->warn_signal,
 		.warn_before_s = i->warn_before_s,
-		.priority = sched_priority(i->nice),
 		.nice = i->nice,
 		.labels = i->labels->v,
 		.n_labels = i->labels->n,
@@ -135,10 +175,12 @@ static void view(
 		.requeue = i->requeue,
 		.first_planned = i->planned_start,
 		.qos = i->qos,
+		.max_wait_s = i->max_wait_s,
 		.nodes_min = i->gpus->nodes_min,
 		.nodes_max = i->gpus->nodes_max,
 		.gpus_per_node = i->gpus->per_node,
 		.exclusive = i->gpus->exclusive,
+		.cost_max = cost_max(core, i),
 		.gpu_mem_min_mb = i->gpus->gpu_mem_min_mb,
 		.constraint = i->gpus->constraint,
 		.prefer = i->gpus->prefer,
@@ -146,12 +188,11 @@ static void view(
 		.exclude = i->gpus->exclude,
 		.licences = request_licences(i->gpus),
 		.nodes = "",
-		.planned_nodes = "",
 	};
 	view_gpus(i, v);
 	if (i->state == JOB_PENDING) {
 		v->reason = job_why(core, job, now, v->reason_text, sizeof(v->reason_text));
-		v->n_blockers = *v->reason != '\0';
+		view_waiting(core, job, v);
 		return;
 	}
 	if (v->ended && ended_reasons[i->state])
@@ -181,13 +222,18 @@ bool core_job_view(const struct core *core, uint64_t id, struct clocks now, stru
 bool core_job_prio(const struct core *core, uint64_t id, struct clocks now, struct prio_view *v)
 {
 	const struct job *job = jobs_find(core->jobs, id);
+	struct factors f;
+	struct prio_parts p;
 
 	(void)now;
 	if (!job || job_info(job)->state != JOB_PENDING)
 		return false;
-	*v = (struct prio_view){ .factor.age = 0 };
-	v->points.total = sched_priority(job_info(job)->nice);
-	v->points.nice = job_info(job)->nice;
+	sched_priority(core->sched, job, &f, &p);
+	*v = (struct prio_view){
+		.factor = { f.age, f.fair_share, f.size, f.partition, f.qos, f.wait },
+		.points = { p.age, p.fair_share, p.size, p.partition, p.qos, p.wait, p.nice,
+		        p.total },
+	};
 	return true;
 }
 
@@ -213,7 +259,7 @@ static void view_run(
         const struct core *core, const struct run *run, struct clocks now, struct run_view *v)
 {
 	const struct run_info *i = run_info(run);
-	uint32_t p = CLASS_NO_PARTITION;
+	uint32_t p = CONF_NONE;
 
 	if (run_link_of(run)->job)
 		p = job_partition(core, run_link_of(run)->job);
@@ -227,8 +273,8 @@ static void view_run(
 		.n_nodes = i->nodes,
 		.gpus = i->gpus,
 		.cpus = i->cpus,
-		.grace_s = p == CLASS_NO_PARTITION ? NO_PARTITION_GRACE_S
-		                                   : core->conf->partitions[p].grace_s,
+		.grace_s =
+		        p == CONF_NONE ? NO_PARTITION_GRACE_S : core->conf->partitions[p].grace_s,
 		.uid = i->uid,
 		.mem_mb = i->mem_mb,
 		.epoch = i->epoch,

@@ -10,7 +10,7 @@
 
 #include "common/units.h"
 #include "common/xalloc.h"
-#include "ctld/core/internal.h"
+#include "ctld/core/explain.h"
 
 #define TEXT_SIZE 256
 
@@ -139,28 +139,62 @@ const char *ask_why(
 	return "Resources";
 }
 
+/* How many things hold the class, and the first of them. Limits, then nodes, then the order. */
+static void judge(const struct core *core, struct class *class)
+{
+	struct class_link *l = class_link(class);
+	struct contender who = sched_contender(core->sched, class);
+	struct ask ask = class_ask(class);
+
+	l->n_blockers = 1;
+	switch (l->last.verdict) {
+	case VERDICT_NONE:
+	case VERDICT_START:
+		l->n_blockers = 0;
+		l->reason = "";
+		break;
+	case VERDICT_PARTITION:
+		l->reason = "BadConstraints";
+		snprintf(l->text, TEXT_SIZE, "its partition is no longer configured");
+		break;
+	case VERDICT_TYPE:
+		l->reason = "BadConstraints";
+		snprintf(l->text, TEXT_SIZE, "its GPU type is no longer configured");
+		break;
+	case VERDICT_STATE:
+		l->reason = "PartitionDown";
+		snprintf(l->text, TEXT_SIZE, "partition %.40s starts nothing now",
+		        core->conf->partitions[l->partition].name);
+		break;
+	case VERDICT_GATE:
+		l->reason = l->last.gate.reason;
+		snprintf(l->text, TEXT_SIZE, "%s", l->last.gate.text);
+		l->n_blockers = explain_count(core, &who);
+		break;
+	case VERDICT_PLANNED:
+		l->reason = "Priority";
+		snprintf(l->text, TEXT_SIZE, "what is free is planned for jobs before it");
+		break;
+	case VERDICT_BLOCKED:
+		l->reason = ask_why(core, l->partition, &ask, l->text, TEXT_SIZE);
+		break;
+	}
+}
+
 static const char *class_why(
         const struct core *core, struct class *class, struct clocks now, const char **text)
 {
 	struct class_link *l = class_link(class);
 	bool old = l->text_made != core->ledger_seen && now.mono - l->text_mono >= USEC_PER_S;
 
-	if (l->verdict == VERDICT_PARTITION) {
-		*text = "its partition is no longer configured";
-		return "BadConstraints";
-	}
-	if (l->verdict == VERDICT_TYPE) {
-		*text = "its GPU type is no longer configured";
-		return "BadConstraints";
-	}
-	if (!l->text || old) {
-		struct ask ask = class_ask(class);
-
+	if (!l->text || old || l->text_of != l->last.verdict) {
 		if (!l->text)
 			l->text = xcalloc(TEXT_SIZE, 1);
-		l->reason = ask_why(core, l->number, &ask, l->text, TEXT_SIZE);
+		l->text[0] = '\0';
+		judge(core, class);
 		l->text_made = core->ledger_seen;
 		l->text_mono = now.mono;
+		l->text_of = l->last.verdict;
 	}
 	*text = l->text;
 	return l->reason;
@@ -205,7 +239,7 @@ const char *job_why(
 		        run_info(stray)->end_wanted ? ", and was told to end" : "");
 		return "AttemptAlive";
 	}
-	if (!class || class_link(class)->verdict == VERDICT_NONE)
+	if (!class || class_link(class)->last.verdict == VERDICT_NONE)
 		return "";
 	reason = class_why(core, class, now, &words);
 	head = class_head(class);
@@ -216,17 +250,4 @@ const char *job_why(
 	}
 	snprintf(text, size, "%.*s", (int)size - 1, words);
 	return reason;
-}
-
-bool core_job_why(struct core *core, uint64_t id, struct clocks now, struct job_why *why)
-{
-	const struct job *job = jobs_find(core->jobs, id);
-	struct why_blocker *b = &why->blockers[0];
-
-	if (!job || job_info(job)->state != JOB_PENDING)
-		return false;
-	memset(why, 0, sizeof(*why));
-	b->reason = job_why(core, job, now, b->text, sizeof(b->text));
-	why->n_blockers = *b->reason != '\0';
-	return true;
 }

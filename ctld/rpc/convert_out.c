@@ -629,6 +629,9 @@ Gpusched__EndRun *wire_end_run(
 	m->signal = effect->run.signal;
 	m->grace_s = effect->run.grace_s;
 	m->by_user = shown(effect->run.by_user, arena);
+	m->by_account = shown(effect->run.by_account, arena);
+	m->by_qos = shown(effect->run.by_qos, arena);
+	m->by_job = effect->run.by_job;
 	m->requeue = effect->run.requeue;
 	return m;
 }

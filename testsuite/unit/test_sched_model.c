@@ -118,8 +118,8 @@ static size_t make_partitions(struct model *m, char *text, size_t used)
 		bool any = false;
 
 		m->tiers[p] = pick(m, 3);
-		used = add(text, used, "%s{ name = \"p%u\"; tier = %u; nodes = \"", p ? ", " : "",
-		        p, m->tiers[p]);
+		used = add(text, used, "%s{ name = \"p%u\"; tier = %u; plan_depth = 0; nodes = \"",
+		        p ? ", " : "", p, m->tiers[p]);
 		for (i = 0; i < m->n_nodes; i++) {
 			bool in = pick(m, 2) || (i + 1 == m->n_nodes && !any);
 
@@ -140,6 +140,8 @@ static void make_cluster(struct model *m)
 
 	used = add(text, used,
 	        "cluster = \"model\"; controller = { host = \"h\"; };\n"
+	        "priority = { weights = { age = 0; fair_share = 0; size = 0; partition = 0; "
+	        "qos = 0; }; };\n"
 	        "gpu_types = ( { name = \"a100\"; }, { name = \"h100\"; }, { name = \"l40s\"; } "
 	        ");\n"
 	        "nodes = ( ");

@@ -1,0 +1,256 @@
+/* decide.c - see decide.h */
+#include "ctld/core/decide.h"
+
+#include <string.h>
+
+uint32_t decide_alternatives(const struct ask *ask)
+{
+	return ask->gpus->n ? ask->gpus->n : 1;
+}
+
+bool decide_types(
+        const struct scene *sc, const struct ask *ask, uint32_t a, uint32_t *cursor, uint16_t *type)
+{
+	const struct request *r = ask->gpus;
+	uint16_t number = r->n ? r->v[a].number : TYPE_NONE;
+
+	if (number == TYPE_GONE)
+		return false;
+	if (number != TYPE_ANY) {
+		*type = number;
+		return !(*cursor)++ &&
+		       (number == TYPE_NONE || request_type_ok(r, sc->conf, a, number));
+	}
+	while (*cursor < sc->conf->n_gpu_types) {
+		*type = (uint16_t)(*cursor)++;
+		if (request_type_ok(r, sc->conf, a, *type))
+			return true;
+	}
+	return false;
+}
+
+static void fill_need(const struct scene *sc, const struct request *r, uint16_t type, uint32_t gpus,
+        uint32_t nodes, struct need *need)
+{
+	need->type = type;
+	need->gpus = gpus;
+	need->gpu_mem_mb = gpus ? gpus * sc->conf->gpu_types[type].mem_mb : 0;
+	need->nodes = nodes;
+	need->licences = r->licences;
+	need->n_licences = r->n_licences;
+}
+
+void decide_need(
+        const struct scene *sc, const struct ask *ask, uint32_t a, uint16_t type, struct need *need)
+{
+	const struct request *r = ask->gpus;
+	uint32_t gpus = r->n ? r->v[a].count : 0;
+
+	if (r->per_node)
+		gpus *= r->nodes_min;
+	fill_need(sc, r, type, gpus, r->nodes_min, need);
+	need->cpus = ask->cpus * r->nodes_min;
+	need->mem_mb = ask->mem_mb * r->nodes_min;
+}
+
+void decide_need_of(const struct scene *sc, const struct ask *ask, const struct places *places,
+        struct need *need)
+{
+	uint32_t gpus = 0;
+	size_t i;
+
+	need->cpus = 0;
+	need->mem_mb = 0;
+	for (i = 0; i < places->n; i++) {
+		gpus += (uint32_t)__builtin_popcountll(places->v[i].gpus);
+		need->cpus += places->v[i].cpus;
+		need->mem_mb += places->v[i].mem_mb;
+	}
+	fill_need(sc, ask->gpus, gpus ? places->type : TYPE_NONE, gpus, (uint32_t)places->n, need);
+}
+
+/* --- one type -------------------------------------------------------------------------------- */
+
+bool decide_test(void *arg, const struct place *place)
+{
+	struct decide_look *look = arg;
+	const struct contender *who = look->who;
+	usec_t now = look->scene->now.mono;
+	usec_t end = who->length >= PLAN_FAR ? PLAN_FAR * 2 : now + who->length;
+
+	if (plan_allows(look->scene->plan, place, end, who->key, look->polite))
+		return true;
+	look->refused = true;
+	return false;
+}
+
+/* A gang of a range of sizes may be too large for a limit: then as many as it allows. */
+static bool shrink_to_gates(
+        const struct scene *sc, const struct contender *who, struct places *out, struct decision *d)
+{
+	const struct request *r = who->ask.gpus;
+
+	for (;;) {
+		decide_need_of(sc, &who->ask, out, &d->need);
+		if (gates_check(sc->gates, who->path, &d->need, &d->gate))
+			return true;
+		if (out->n <= r->nodes_min || !r->per_node)
+			return false;
+		out->n--;
+	}
+}
+
+static enum verdict try_type(const struct scene *sc, const struct contender *who, uint32_t a,
+        uint16_t type, struct places *out, struct decision *d)
+{
+	const struct conf_partition *p = &sc->conf->partitions[who->partition];
+	struct decide_look look = { sc, who, true, false };
+	struct find find = { .alternative = a,
+		.type = type,
+		.spread = p->place == CONF_PLACE_SPREAD,
+		.test = decide_test,
+		.arg = &look };
+	uint32_t set = ledger_set_of(sc->ledger, who->partition);
+	struct need need;
+	bool found;
+
+	decide_need(sc, &who->ask, a, type, &need);
+	if (!gates_check(sc->gates, who->path, &need, &d->gate))
+		return VERDICT_GATE;
+	found = ledger_find(sc->ledger, set, &who->ask, &find, out);
+	if (!found && look.refused) {
+		look.polite = false;
+		look.refused = false;
+		found = ledger_find(sc->ledger, set, &who->ask, &find, out);
+	}
+	if (!found)
+		return look.refused ? VERDICT_PLANNED : VERDICT_BLOCKED;
+	return shrink_to_gates(sc, who, out, d) ? VERDICT_START : VERDICT_GATE;
+}
+
+/* --- all of them ----------------------------------------------------------------------------- */
+
+/* How one node is compared with another, as the ledger does it for one type. */
+struct rank {
+	bool disliked;
+	uint32_t gpus, cpus, node;
+};
+
+static struct rank rank_of(
+        const struct scene *sc, const struct contender *who, const struct places *places)
+{
+	uint32_t node = places->v[0].node;
+
+	return (struct rank){ !request_prefers(who->ask.gpus, node),
+		(uint32_t)__builtin_popcountll(ledger_gpus_of(sc->ledger, node, places->type) &
+		                               ~ledger_gpus_used(sc->ledger, node)),
+		ledger_cpus_free(sc->ledger, node), node };
+}
+
+static bool ranks_before(const struct rank *x, const struct rank *y)
+{
+	if (x->disliked != y->disliked)
+		return y->disliked;
+	if (x->gpus != y->gpus)
+		return x->gpus < y->gpus;
+	if (x->cpus != y->cpus)
+		return x->cpus < y->cpus;
+	return x->node < y->node;
+}
+
+/* Which verdict says more, when nothing may start? */
+static int weight(enum verdict v)
+{
+	static const int weights[] = { [VERDICT_TYPE] = 1,
+		[VERDICT_BLOCKED] = 2,
+		[VERDICT_PLANNED] = 3,
+		[VERDICT_GATE] = 4,
+		[VERDICT_START] = 5 };
+
+	return (size_t)v < sizeof(weights) / sizeof(weights[0]) ? weights[v] : 0;
+}
+
+static void note_block(struct decision *d, uint32_t a, enum verdict v, uint32_t gate)
+{
+	if (v == VERDICT_GATE)
+		d->gate_of[a] = d->gate_of[a] == DECIDE_NO_GATE || d->gate_of[a] == gate
+		                        ? gate
+		                        : DECIDE_ANY_GATE;
+	else if (v != VERDICT_TYPE)
+		d->capacity[a] = true;
+}
+
+/* One alternative: of the types that may start, the one that leaves the least. */
+static enum verdict try_alternative(const struct scene *sc, const struct contender *who, uint32_t a,
+        struct places *out, struct decision *d)
+{
+	enum verdict best = VERDICT_TYPE;
+	struct gate_block gate = d->gate;
+	struct places other = { 0 };
+	struct rank least = { true, UINT32_MAX, UINT32_MAX, UINT32_MAX };
+	uint32_t cursor = 0;
+	uint16_t type;
+
+	while (decide_types(sc, &who->ask, a, &cursor, &type)) {
+		struct decision this = *d;
+		enum verdict v = try_type(sc, who, a, type, &other, &this);
+
+		if (v == VERDICT_START) {
+			struct rank rank = rank_of(sc, who, &other);
+
+			if (ranks_before(&rank, &least)) {
+				struct places swap = *out;
+
+				*out = other;
+				other = swap;
+				d->need = this.need;
+				least = rank;
+			}
+			best = v;
+			continue;
+		}
+		note_block(d, a, v, this.gate.gate);
+		if (v == VERDICT_GATE)
+			gate = this.gate;
+		if (weight(v) > weight(best))
+			best = v;
+	}
+	places_free(&other);
+	d->gate = gate;
+	return best;
+}
+
+enum verdict decide(
+        const struct scene *sc, const struct contender *who, struct places *out, struct decision *d)
+{
+	uint32_t a;
+
+	memset(d, 0, sizeof(*d));
+	memset(d->gate_of, 0xff, sizeof(d->gate_of));
+	d->verdict = VERDICT_TYPE;
+	if (who->partition == CONF_NONE) {
+		d->verdict = VERDICT_PARTITION;
+		return d->verdict;
+	}
+	switch (sc->conf->partitions[who->partition].state) {
+	case CONF_PARTITION_DOWN:
+	case CONF_PARTITION_INACTIVE:
+		d->verdict = VERDICT_STATE;
+		return d->verdict;
+	case CONF_PARTITION_UP:
+	case CONF_PARTITION_DRAIN:
+		break;
+	}
+	for (a = 0; a < decide_alternatives(&who->ask); a++) {
+		struct gate_block gate = d->gate;
+		enum verdict v = try_alternative(sc, who, a, out, d);
+
+		if (d->verdict == VERDICT_GATE)
+			d->gate = gate; /* the first that was met */
+		if (weight(v) > weight(d->verdict))
+			d->verdict = v;
+		if (v == VERDICT_START)
+			break;
+	}
+	return d->verdict;
+}

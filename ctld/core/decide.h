@@ -1,0 +1,81 @@
+/* decide.h - may this start now, and where: asked by the scheduler, by --test-only and by --why
+ *
+ * One answer for all of them, so that what is explained is what happens. A contender is a waiting
+ * job as the scheduler sees it, or one that somebody only imagines. Nothing is changed; whoever
+ * wants to know what would be if something else were so takes, asks and gives back.
+ *
+ * Alternatives in their order; of a request for any type, the type whose node has the least to
+ * spare. For each: the gates (gates.h), then a place now (ledger.h) that delays no planned start
+ * (plan.h) - first without touching any, then over those that stand behind it.
+ */
+#ifndef CTLD_CORE_DECIDE_H
+#define CTLD_CORE_DECIDE_H
+
+#include "ctld/core/gates.h"
+#include "ctld/core/plan.h"
+
+/* What is decided upon; borrowed. */
+struct scene {
+	const struct conf *conf;
+	struct ledger *ledger;
+	struct gates *gates;
+	struct plan *plan;
+	struct clocks now;
+};
+
+struct contender {
+	struct ask ask;
+	const struct gate_path *path;
+	uint32_t partition, account, qos; /* numbers in the configuration; CONF_NONE */
+	usec_t length;                    /* at most; PLAN_FAR */
+	struct heap_key key;              /* its place in the order */
+};
+
+enum verdict {
+	VERDICT_NONE,      /* not tried yet */
+	VERDICT_START,     /* it may */
+	VERDICT_BLOCKED,   /* nothing in its partition has enough free */
+	VERDICT_PLANNED,   /* what is free is planned for somebody before it */
+	VERDICT_GATE,      /* a limit, a quota, a licence */
+	VERDICT_STATE,     /* its partition starts nothing */
+	VERDICT_PARTITION, /* the configuration has no such partition any more */
+	VERDICT_TYPE,      /* nor any of the GPU types */
+};
+
+struct decision {
+	enum verdict verdict;                   /* START, or of what came nearest to it */
+	struct gate_block gate;                 /* of VERDICT_GATE: the first that was met */
+	uint32_t gate_of[MAX_GPU_ALTERNATIVES]; /* by alternative: that holds it; DECIDE_NO_GATE */
+	bool capacity[MAX_GPU_ALTERNATIVES];    /* by alternative: waits for capacity or the plan */
+	struct need need;                       /* of VERDICT_START: what is to be taken */
+};
+
+#define DECIDE_NO_GATE  UINT32_MAX
+#define DECIDE_ANY_GATE (UINT32_MAX - 1) /* several, one for each type */
+
+/* Fills *out (of VERDICT_START) and *d. */
+enum verdict decide(const struct scene *scene, const struct contender *who, struct places *out,
+        struct decision *d);
+
+/* A ledger_test: does the place delay what is planned? */
+struct decide_look {
+	const struct scene *scene;
+	const struct contender *who;
+	bool polite;  /* of anybody; else of those before it */
+	bool refused; /* set: some place was */
+};
+bool decide_test(void *arg, const struct place *place);
+
+/* The GPU types that an alternative may take, one after another: start with *cursor 0. False: no
+ * more. A request without GPUs has the one type TYPE_NONE. */
+bool decide_types(const struct scene *scene, const struct ask *ask, uint32_t alternative,
+        uint32_t *cursor, uint16_t *type);
+uint32_t decide_alternatives(const struct ask *ask); /* at least 1 */
+
+/* What it needs of the gates: the least, before it has a place; then exactly. */
+void decide_need(const struct scene *scene, const struct ask *ask, uint32_t alternative,
+        uint16_t type, struct need *need);
+void decide_need_of(const struct scene *scene, const struct ask *ask, const struct places *places,
+        struct need *need);
+
+#endif

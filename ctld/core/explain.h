@@ -1,0 +1,38 @@
+/* explain.h - why a job waits, in full, and what would start it: core_job_why() */
+#ifndef CTLD_CORE_EXPLAIN_H
+#define CTLD_CORE_EXPLAIN_H
+
+#include "ctld/core/internal.h"
+
+/* Add all that holds a contender: a waiting job at the head of its class, one behind it (`head`),
+ * or one that is only imagined (both NULL). */
+void explain_contender(struct core *core, const struct contender *who, const struct job *job,
+        const struct job *head, struct job_why *why);
+
+void hostlist_of(const struct core *core, const struct places *places, char *text, size_t size);
+
+/* When and where it could start, if that is in the plan's reach. */
+void explain_plan(struct core *core, const struct contender *who, struct job_why *why);
+/* What a job would cost at those places, if it ran for all of its time limit; < 0: it has none. */
+double explain_cost(
+        const struct core *core, const struct job_info *info, const struct places *places);
+
+/* How many things hold a contender: as many as explain_contender() would add. */
+uint32_t explain_count(const struct core *core, const struct contender *who);
+
+/* A job that is not there, or a waiting one that asked for something else: as checked by
+ * intake_fill(). imagined_clear() afterwards. */
+struct imagined {
+	struct contender who;
+	struct class_info info;
+	struct gate_path *path;
+};
+struct intake;
+void imagine(struct core *core, const struct intake *t, const char *user, uint64_t id,
+        usec_t submit_time, struct imagined *out);
+void imagined_clear(struct core *core, struct imagined *im);
+
+/* Add the smallest single changes that would start a waiting job now (suggest.c). */
+void suggest(struct core *core, const struct job *job, struct job_why *why);
+
+#endif

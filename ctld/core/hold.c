@@ -1,0 +1,290 @@
+/* hold.c - what started jobs hold: of the gates, and of nodes until when
+ *
+ * A job takes from the gates what its places come to, once for the whole attempt, and gives it back
+ * when the attempt is over, rank for rank or not. It keeps what it took, so that a change of the
+ * configuration or of its request never makes the two differ.
+ */
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "common/xalloc.h"
+#include "ctld/core/internal.h"
+
+#define START_MARGIN (10 * USEC_PER_S) /* from the order to the start */
+#define END_MARGIN   (5 * USEC_PER_S)  /* from the kill to the word of the node */
+
+struct taken {
+	struct gate_path *path;
+	struct need need;
+};
+
+uint16_t gpu_type_number(const struct conf *conf, const char *name)
+{
+	size_t t;
+
+	if (!*name)
+		return TYPE_NONE;
+	for (t = 0; t < conf->n_gpu_types; t++) {
+		if (!strcmp(conf->gpu_types[t].name, name))
+			return (uint16_t)t;
+	}
+	return TYPE_GONE;
+}
+
+static struct gate_path *path_of(struct core *core, const struct job *job)
+{
+	const struct job_info *i = job_info(job);
+
+	return gates_path(core->gates, sched_account_kept(core->sched, i->account), i->uid,
+	        sched_qos_kept(core->sched, i->qos),
+	        sched_partition_kept(core->sched, i->partition));
+}
+
+void job_take(struct core *core, struct job *job, const struct need *need)
+{
+	struct taken *t = xcalloc(1, sizeof(*t));
+
+	t->path = path_of(core, job);
+	t->need = *need;
+	gates_take(core->gates, t->path, &t->need);
+	job_link(job)->taken = t;
+}
+
+void job_give_back(struct core *core, struct job *job)
+{
+	struct taken *t = job_link(job)->taken;
+	const uint32_t *gates;
+	size_t n;
+
+	if (!t)
+		return;
+	gates_release(core->gates, t->path, &t->need);
+	gates = gates_of(core->gates, t->path, &t->need, &n);
+	sched_gates_released(core->sched, gates, n);
+	gate_path_free(core->gates, t->path);
+	free(t);
+	job_link(job)->taken = NULL;
+}
+
+/* What its runs came to when they were placed: after a start, or under another configuration. */
+static void need_of_runs(const struct core *core, const struct job *job, struct need *need)
+{
+	struct places places = { .type = TYPE_NONE };
+	const struct run *run;
+
+	for (run = job_link_of(job)->runs; run; run = run_link_of(run)->next_of_job) {
+		const struct run_info *i = run_info(run);
+		struct place place = { .cpus = i->cpus, .mem_mb = i->mem_mb, .gpus = i->gpus };
+		uint16_t type = gpu_type_number(core->conf, i->gpu_type);
+
+		if (i->id.attempt != job_info(job)->attempt || i->state == RUN_STRAY)
+			continue;
+		if (type == TYPE_GONE)
+			place.gpus = 0; /* no gate counts what the configuration does not know */
+		else
+			places.type = type;
+		place.type = type;
+		places_add(&places, &place);
+	}
+	decide_need_of(sched_scene(core->sched), &(struct ask){ .gpus = job_info(job)->gpus },
+	        &places, need);
+	places_free(&places);
+}
+
+void job_take_again(struct core *core, struct job *job)
+{
+	struct need need;
+
+	if (job_link(job)->taken || job_info(job)->state == JOB_PENDING ||
+	        job_state_ended(job_info(job)->state))
+		return;
+	need_of_runs(core, job, &need);
+	job_take(core, job, &need);
+}
+
+void job_forget_taken(struct core *core, struct job *job)
+{
+	struct taken *t = job_link(job)->taken;
+
+	if (!t)
+		return;
+	gates_release(core->gates, t->path, &t->need);
+	gate_path_free(core->gates, t->path);
+	free(t);
+	job_link(job)->taken = NULL;
+}
+
+bool job_takes_gate(struct core *core, const struct job *job, uint32_t gate)
+{
+	const struct taken *t = job_link_of(job)->taken;
+	const uint32_t *gates;
+	size_t n, i;
+
+	if (!t)
+		return false;
+	gates = gates_of(core->gates, t->path, &t->need, &n);
+	for (i = 0; i < n; i++) {
+		if (gates[i] == gate)
+			return true;
+	}
+	return false;
+}
+
+void job_imagine_over(struct core *core, struct job *job, bool over)
+{
+	const struct taken *t = job_link(job)->taken;
+
+	if (over)
+		gates_release(core->gates, t->path, &t->need);
+	else
+		gates_take(core->gates, t->path, &t->need);
+}
+
+/* --- the runs of a node ---------------------------------------------------------------------- */
+
+static usec_t seconds(uint32_t s)
+{
+	return (usec_t)s * USEC_PER_S;
+}
+
+void run_held(const struct core *core, const struct run *run, struct held *h)
+{
+	const struct run_info *i = run_info(run);
+	struct job *job = run_link_of(run)->job;
+	const struct job_info *j = job ? job_info(job) : NULL;
+	const struct conf_partition *p;
+	uint32_t min_run;
+	usec_t began = run_link_of(run)->started_known ? run_link_of(run)->started
+	                                               : run_link_of(run)->began;
+
+	*h = (struct held){ .job = i->id.job,
+		.gpus = (uint32_t)__builtin_popcountll(run_link_of(run)->booked),
+		.cpus = i->cpus,
+		.mem_mb = i->mem_mb,
+		.type = gpu_type_number(core->conf, i->gpu_type),
+		.stopping = i->end_wanted != END_NONE,
+		.end = PLAN_FAR,
+		.lost_cause = true,
+		.partition = CONF_NONE };
+	if (run_link_of(run)->end_by)
+		h->end = run_link_of(run)->end_by;
+	if (!j || i->state == RUN_STRAY)
+		return;
+	h->partition = sched_partition_kept(core->sched, j->partition);
+	h->account = sched_account_kept(core->sched, j->account);
+	h->qos = sched_qos_kept(core->sched, j->qos);
+	if (h->partition == CONF_NONE)
+		return;
+	p = &core->conf->partitions[h->partition];
+	if (!run_link_of(run)->end_by && j->time_limit_s && j->state != JOB_SUSPENDED)
+		h->end = began + seconds(j->time_limit_s) + seconds(p->grace_s) + END_MARGIN +
+		         (run_link_of(run)->started_known ? 0 : START_MARGIN);
+	min_run = h->qos == CONF_NONE ? CONF_NONE : core->conf->qos[h->qos].min_run_s;
+	min_run = min_run == CONF_NONE ? p->min_run_s : min_run;
+	h->lost_cause = h->stopping || j->state == JOB_COMPLETING;
+	h->protected_until = began + seconds(min_run);
+	if (job_link(job)->taken) {
+		h->path = job_link(job)->taken->path;
+		h->need = &job_link(job)->taken->need;
+		h->work = (double)(core->now.mono - began) / USEC_PER_S *
+		          (h->need->gpus ? h->need->gpus : 1);
+	}
+}
+
+size_t core_held(void *arg, uint32_t index, struct held *v, size_t max)
+{
+	const struct core *core = arg;
+	const struct node *node = nodes_at(core->nodes, index);
+	const struct run *run;
+	size_t n = 0;
+
+	for (run = node_link_of(node)->runs; run; run = run_link_of(run)->next_of_node) {
+		if (n < max)
+			run_held(core, run, &v[n]);
+		n++;
+	}
+	return n;
+}
+
+/* The run has been told to end: by when will it have? */
+void run_stopping(struct core *core, struct run *run, uint32_t grace_s)
+{
+	struct node *node = run_link(run)->node;
+
+	run_link(run)->end_by = core->now.mono + seconds(grace_s) + END_MARGIN;
+	if (node && node_link(node)->index != NODE_LEFT)
+		sched_node_changed(core->sched, node_link(node)->index, "a run ended late");
+}
+
+/* --- quotas ---------------------------------------------------------------------------------- */
+
+void node_count_gpus(struct core *core, struct node *node)
+{
+	struct node_link *l = node_link(node);
+	const struct conf_node *conf;
+	uint32_t gates[2];
+	uint64_t now;
+	size_t g;
+
+	if (l->index == NODE_LEFT)
+		return;
+	conf = &core->conf->nodes[l->index];
+	now = ledger_accepts(core->ledger, l->index) ? UINT64_MAX
+	                                             : ledger_gpus_used(core->ledger, l->index);
+	if (now == l->counted)
+		return;
+	for (g = 0; g < conf->n_gpus; g++) {
+		uint16_t type = conf->gpus[g].type;
+		uint64_t mask = ledger_gpus_of(core->ledger, l->index, type);
+		uint32_t *sum = &core->gpus_counted[type];
+		size_t k;
+
+		for (k = 0; k < g && conf->gpus[k].type != type; k++)
+			;
+		if (k < g)
+			continue;
+		*sum += (uint32_t)__builtin_popcountll(mask & now);
+		*sum -= (uint32_t)__builtin_popcountll(mask & l->counted);
+		quota_capacity(gates_quota(core->gates), type, *sum);
+		gates[0] = gates_kept(core->gates, type);
+		gates[1] = gates_kept(core->gates, CONF_ANY_TYPE);
+		sched_gates_released(core->sched, gates, 2);
+	}
+	l->counted = now;
+}
+
+/* --- planned starts and victims -------------------------------------------------------------- */
+
+void job_note_plan(struct core *core, struct job *job, usec_t planned)
+{
+	if (planned >= PLAN_FAR || job_info(job)->planned_start)
+		return;
+	job_set_planned(core->jobs, job, core->now.wall + (planned - core->now.mono));
+}
+
+void job_preempt(struct core *core, const struct preempt_victim *victim, const struct job *for_job)
+{
+	struct job *job = jobs_find(core->jobs, victim->job);
+	const struct job_info *by = job_info(for_job);
+	uint32_t p = job ? job_partition(core, job) : CONF_NONE;
+	bool again;
+	char text[200];
+
+	if (!job || p == CONF_NONE)
+		return;
+	again = core->conf->partitions[p].preempt_mode == CONF_PREEMPT_REQUEUE &&
+	        job_info(job)->requeue;
+	snprintf(text, sizeof(text), "preempted for job %llu of %.60s (%s)",
+	        (unsigned long long)by->id, by->user, preempt_reason_name(victim->reason));
+	job_set_comment(core->jobs, job, text);
+	audit_note(core, "job.preempt", NULL, victim->job, "", text);
+	job_stop(core, job,
+	        &(struct stop){
+	                .cause = victim->reason == PREEMPT_RECLAIM ? END_RECLAIM : END_PREEMPT,
+	                .by_user = by->user,
+	                .by_account = by->account,
+	                .by_qos = by->qos,
+	                .by_job = by->id,
+	                .requeue = again });
+}

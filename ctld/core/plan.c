@@ -1,0 +1,604 @@
+/* plan.c - see plan.h */
+#include "ctld/core/plan.h"
+
+#include <assert.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "common/xalloc.h"
+#include "ctld/core/gang.h"
+
+#define MAX_HELD   256               /* runs of one node that are looked at */
+#define MAX_POINTS 64                /* moments that are tried for a gang */
+#define LATE       ((usec_t)1000000) /* a run that should have ended will, within */
+
+/* What one entry has on one node. */
+struct plan_slot {
+	struct plan_entry *entry;
+	uint32_t node, gpus, cpus;
+	uint64_t mem_mb;
+	struct plan_slot *next, **back; /* of the node */
+};
+
+struct release {
+	usec_t end;
+	uint64_t mem_mb;
+	uint32_t gpus, cpus;
+	uint16_t type;
+};
+
+struct spot {
+	struct plan_slot *slots;
+	struct release *releases; /* by end; owned */
+	uint32_t n;
+	bool fresh;
+};
+
+struct plan {
+	const struct conf *conf;
+	struct ledger *ledger;
+	plan_held_fn *held;
+	void *arg;
+	usec_t now;
+	struct spot *spots; /* by node */
+	struct plan_entry **entries;
+	size_t n, size;
+	uint32_t *counts;                  /* by partition */
+	struct gang_candidate *candidates; /* scratch, one for each node */
+	struct moment *moments;            /* the same */
+};
+
+struct moment {
+	usec_t start;
+	uint32_t node;
+};
+
+struct plan *plan_new(const struct conf *conf, struct ledger *ledger, plan_held_fn *held, void *arg)
+{
+	struct plan *p = xcalloc(1, sizeof(*p));
+
+	p->conf = conf;
+	p->ledger = ledger;
+	p->held = held;
+	p->arg = arg;
+	p->spots = xcalloc(conf->n_nodes, sizeof(*p->spots));
+	p->counts = xcalloc(conf->n_partitions, sizeof(*p->counts));
+	p->candidates = xcalloc(conf->n_nodes, sizeof(*p->candidates));
+	p->moments = xcalloc(conf->n_nodes, sizeof(*p->moments));
+	return p;
+}
+
+void plan_free(struct plan *p)
+{
+	size_t i;
+
+	if (!p)
+		return;
+	while (p->n)
+		plan_remove(p, p->entries[p->n - 1]);
+	for (i = 0; i < p->conf->n_nodes; i++)
+		free(p->spots[i].releases);
+	free(p->spots);
+	free(p->entries);
+	free(p->counts);
+	free(p->candidates);
+	free(p->moments);
+	free(p);
+}
+
+void plan_now(struct plan *p, usec_t mono)
+{
+	p->now = mono;
+}
+
+void plan_node_changed(struct plan *p, uint32_t node)
+{
+	p->spots[node].fresh = false;
+}
+
+/* --- what a node will have ------------------------------------------------------------------- */
+
+static int by_end(const void *x, const void *y)
+{
+	const struct release *a = x, *b = y;
+
+	return a->end < b->end ? -1 : a->end > b->end;
+}
+
+static struct spot *refreshed(struct plan *p, uint32_t node)
+{
+	struct spot *s = &p->spots[node];
+	struct held held[MAX_HELD];
+	size_t n, i;
+
+	if (s->fresh)
+		return s;
+	n = p->held(p->arg, node, held, MAX_HELD);
+	s->n = (uint32_t)(n < MAX_HELD ? n : MAX_HELD);
+	s->releases = xrealloc(s->releases, s->n ? s->n : 1, sizeof(*s->releases));
+	for (i = 0; i < s->n; i++)
+		s->releases[i] = (struct release){ held[i].end, held[i].mem_mb, held[i].gpus,
+			held[i].cpus, held[i].type };
+	qsort(s->releases, s->n, sizeof(*s->releases), by_end);
+	s->fresh = true;
+	return s;
+}
+
+/* A run that is overdue ends soon, but has not. */
+static usec_t release_end(const struct plan *p, const struct release *r)
+{
+	return r->end <= p->now ? p->now + LATE : r->end;
+}
+
+static bool key_before(struct heap_key x, struct heap_key y)
+{
+	return x.a != y.a ? x.a < y.a : x.b < y.b;
+}
+
+/* Its own entry never counts against whoever asks. */
+static bool counts(const struct plan_slot *slot, struct heap_key key, bool polite)
+{
+	struct heap_key other = slot->entry->key;
+
+	return key_before(other, key) || (polite && key_before(key, other));
+}
+
+/* What was planned for before now and has not started holds its place now. */
+static usec_t slot_start(const struct plan *p, const struct plan_slot *slot)
+{
+	return slot->entry->start > p->now ? slot->entry->start : p->now;
+}
+
+static void add_now(const struct plan *p, uint32_t node, uint16_t type, struct plan_room *room)
+{
+	uint64_t mask = ledger_gpus_of(p->ledger, node, type) & ~ledger_gpus_used(p->ledger, node);
+
+	room->gpus = type == TYPE_NONE ? 0 : __builtin_popcountll(mask);
+	room->cpus = ledger_cpus_free(p->ledger, node);
+	room->mem_mb = (int64_t)ledger_mem_free_mb(p->ledger, node);
+}
+
+/* What there is at one moment, for all slots that count but those of `but`. */
+static void room_at(struct plan *p, const struct spot *s, uint32_t node, uint16_t type, usec_t at,
+        struct heap_key key, bool polite, struct plan_room *room)
+{
+	const struct plan_slot *slot;
+	uint32_t i;
+
+	add_now(p, node, type, room);
+	for (i = 0; i < s->n && release_end(p, &s->releases[i]) <= at; i++) {
+		room->gpus += s->releases[i].type == type ? s->releases[i].gpus : 0;
+		room->cpus += s->releases[i].cpus;
+		room->mem_mb += (int64_t)s->releases[i].mem_mb;
+	}
+	for (slot = s->slots; slot; slot = slot->next) {
+		if (!counts(slot, key, polite) || slot_start(p, slot) > at ||
+		        slot->entry->end <= at)
+			continue;
+		room->gpus -= slot->entry->places.type == type ? slot->gpus : 0;
+		room->cpus -= slot->cpus;
+		room->mem_mb -= (int64_t)slot->mem_mb;
+	}
+}
+
+static void narrow(struct plan_room *room, const struct plan_room *other)
+{
+	room->gpus = other->gpus < room->gpus ? other->gpus : room->gpus;
+	room->cpus = other->cpus < room->cpus ? other->cpus : room->cpus;
+	room->mem_mb = other->mem_mb < room->mem_mb ? other->mem_mb : room->mem_mb;
+}
+
+/* Room only shrinks where a slot starts: look there and at the start. */
+void plan_room(struct plan *p, uint32_t node, uint16_t type, usec_t start, usec_t end,
+        struct heap_key key, bool polite, struct plan_room *room)
+{
+	const struct spot *s = refreshed(p, node);
+	const struct plan_slot *slot;
+	struct plan_room other;
+
+	room_at(p, s, node, type, start, key, polite, room);
+	for (slot = s->slots; slot; slot = slot->next) {
+		usec_t at = slot_start(p, slot);
+
+		if (at <= start || at >= end || !counts(slot, key, polite))
+			continue;
+		room_at(p, s, node, type, at, key, polite, &other);
+		narrow(room, &other);
+	}
+}
+
+static usec_t after(usec_t start, usec_t length)
+{
+	return length >= PLAN_FAR ? PLAN_FAR * 2 : start + length;
+}
+
+/* --- looking for a start --------------------------------------------------------------------- */
+
+struct plan_part plan_part(const struct plan *p, const struct plan_want *w, uint32_t node)
+{
+	const struct request *r = w->ask.gpus;
+	struct plan_part part = { 0, w->ask.cpus, w->ask.mem_mb };
+
+	if (r->n)
+		part.gpus = request_part_gpus(r, w->find.alternative);
+	if (r->exclusive) {
+		part.gpus = (uint32_t)__builtin_popcountll(
+		        ledger_gpus_of(p->ledger, node, w->find.type));
+		part.cpus = ledger_cpus(p->ledger, node);
+		part.mem_mb = ledger_mem_mb(p->ledger, node);
+	}
+	return part;
+}
+
+static bool holds(const struct plan_room *room, const struct plan_part *part)
+{
+	return room->gpus >= (int64_t)part->gpus && room->cpus >= (int64_t)part->cpus &&
+	       room->mem_mb >= (int64_t)part->mem_mb;
+}
+
+static bool fits_from(struct plan *p, const struct plan_want *w, uint32_t node,
+        const struct plan_part *part, usec_t start)
+{
+	struct plan_room room;
+
+	plan_room(p, node, w->find.type, start, after(start, w->length), w->key, w->polite, &room);
+	return holds(&room, part);
+}
+
+/* The earliest start on one node; INT64_MAX: never. Room only grows where a run or an entry ends.
+ */
+static usec_t node_earliest(struct plan *p, const struct plan_want *w, uint32_t node)
+{
+	struct plan_part part = plan_part(p, w, node);
+	const struct spot *s = refreshed(p, node);
+	const struct plan_slot *slot;
+	usec_t best = INT64_MAX;
+	uint32_t i;
+
+	if (fits_from(p, w, node, &part, p->now))
+		return p->now;
+	for (i = 0; i < s->n && best == INT64_MAX; i++) {
+		usec_t at = release_end(p, &s->releases[i]);
+
+		if (i + 1 < s->n && release_end(p, &s->releases[i + 1]) == at)
+			continue;
+		if (fits_from(p, w, node, &part, at))
+			best = at;
+	}
+	for (slot = s->slots; slot; slot = slot->next) {
+		if (counts(slot, w->key, w->polite) && slot->entry->end > p->now &&
+		        slot->entry->end < best && fits_from(p, w, node, &part, slot->entry->end))
+			best = slot->entry->end;
+	}
+	return best;
+}
+
+bool plan_may_use(const struct plan *p, const struct plan_want *w, uint32_t node)
+{
+	const struct request *r = w->ask.gpus;
+
+	return ledger_accepts(p->ledger, node) && request_allows(r, node) &&
+	       ledger_could_fit_part(p->ledger, node, &w->ask, w->find.alternative, w->find.type);
+}
+
+struct place plan_place(const struct plan_want *w, uint32_t node, const struct plan_part *part)
+{
+	/* Which GPUs is decided at the start: only their number counts here. */
+	return (struct place){ .node = node,
+		.cpus = part->cpus,
+		.mem_mb = part->mem_mb,
+		.gpus = part->gpus >= 64 ? UINT64_MAX : (1ull << part->gpus) - 1,
+		.type = w->find.type };
+}
+
+static void set_found(const struct plan_want *w, usec_t start, struct plan_entry *found)
+{
+	found->start = start;
+	found->end = after(start, w->length);
+	found->places.type = w->find.type;
+	found->places.alternative = w->find.alternative;
+}
+
+static bool find_one(struct plan *p, const struct plan_want *w, struct plan_entry *found)
+{
+	const struct conf_partition *conf = &p->conf->partitions[w->partition];
+	usec_t best = INT64_MAX;
+	int64_t best_left = INT64_MAX;
+	uint32_t where = 0;
+	struct plan_part part;
+	struct place place;
+	size_t i;
+
+	for (i = 0; i < conf->n_nodes; i++) {
+		uint32_t node = conf->nodes[i];
+		usec_t start;
+		int64_t left;
+
+		if (!plan_may_use(p, w, node))
+			continue;
+		start = node_earliest(p, w, node);
+		if (start > best || start == INT64_MAX)
+			continue;
+		/* Of those that are equally early, the one that has the least to offer. */
+		left = __builtin_popcountll(ledger_gpus_of(p->ledger, node, w->find.type));
+		left = left * 65536 + ledger_cpus(p->ledger, node);
+		if (request_prefers(w->ask.gpus, node))
+			left -= (int64_t)1 << 40;
+		if (start < best || left < best_left) {
+			best = start;
+			best_left = left;
+			where = node;
+		}
+	}
+	if (best == INT64_MAX)
+		return false;
+	set_found(w, best, found);
+	part = plan_part(p, w, where);
+	found->places.n = 0;
+	place = plan_place(w, where, &part);
+	places_add(&found->places, &place);
+	return true;
+}
+
+static int by_start(const void *x, const void *y)
+{
+	const struct moment *a = x, *b = y;
+
+	if (a->start != b->start)
+		return a->start < b->start ? -1 : 1;
+	return a->node < b->node ? -1 : a->node > b->node;
+}
+
+/* All nodes that could give their part from `start` on; then who of them. */
+static bool gang_at(
+        struct plan *p, const struct plan_want *w, size_t n, usec_t start, struct plan_entry *found)
+{
+	const struct request *r = w->ask.gpus;
+	struct gang_choice choice = { 0 };
+	size_t i, k = 0;
+	bool ok;
+
+	for (i = 0; i < n && p->moments[i].start <= start; i++) {
+		uint32_t node = p->moments[i].node;
+		struct plan_part part = plan_part(p, w, node);
+		struct plan_room room;
+
+		plan_room(p, node, w->find.type, start, after(start, w->length), w->key, w->polite,
+		        &room);
+		if (!holds(&room, &part))
+			continue;
+		p->candidates[k++] = (struct gang_candidate){
+			.node = node,
+			.leaf = p->conf->nodes[node].leaf,
+			.gpus = (uint32_t)(room.gpus < 0 ? 0 : room.gpus),
+			.required = request_requires(r, node),
+			.preferred = request_prefers(r, node),
+			.cpus_left = (uint32_t)(room.cpus - part.cpus),
+		};
+	}
+	ok = gang_choose(r, w->find.alternative, w->find.spread, p->candidates, k, &choice);
+	if (ok) {
+		set_found(w, start, found);
+		found->places.n = 0;
+		for (i = 0; i < choice.n; i++) {
+			struct plan_part part = plan_part(p, w, choice.v[i].node);
+			struct place place;
+
+			if (!r->exclusive)
+				part.gpus = choice.v[i].gpus;
+			place = plan_place(w, choice.v[i].node, &part);
+			places_add(&found->places, &place);
+		}
+	}
+	gang_choice_free(&choice);
+	return ok;
+}
+
+static bool find_gang(struct plan *p, const struct plan_want *w, struct plan_entry *found)
+{
+	const struct conf_partition *conf = &p->conf->partitions[w->partition];
+	uint32_t least = w->ask.gpus->nodes_min;
+	size_t n = 0, i, tried = 0;
+
+	for (i = 0; i < conf->n_nodes; i++) {
+		usec_t start;
+
+		if (!plan_may_use(p, w, conf->nodes[i]))
+			continue;
+		start = node_earliest(p, w, conf->nodes[i]);
+		if (start != INT64_MAX)
+			p->moments[n++] = (struct moment){ start, conf->nodes[i] };
+	}
+	if (n < least)
+		return false;
+	qsort(p->moments, n, sizeof(*p->moments), by_start);
+	for (i = least - 1; i < n && tried < MAX_POINTS; i++) {
+		if (i + 1 < n && p->moments[i + 1].start == p->moments[i].start)
+			continue;
+		if (gang_at(p, w, n, p->moments[i].start, found))
+			return true;
+		tried++;
+	}
+	/* At the last resort when all that runs and all that is planned has ended. */
+	return gang_at(p, w, n, PLAN_FAR * 2, found);
+}
+
+bool plan_find(struct plan *p, const struct plan_want *want, struct plan_entry *found)
+{
+	return want->ask.gpus->nodes_max > 1 ? find_gang(p, want, found) : find_one(p, want, found);
+}
+
+/* --- entries --------------------------------------------------------------------------------- */
+
+struct plan_entry *plan_add(
+        struct plan *p, void *owner, const struct plan_want *want, struct plan_entry *found)
+{
+	struct plan_entry *e = xmemdup(found, sizeof(*found));
+	size_t i;
+
+	e->owner = owner;
+	e->key = want->key;
+	e->partition = want->partition;
+	e->slots = xcalloc(e->places.n, sizeof(*e->slots));
+	e->index = (uint32_t)p->n;
+	e->rank = UINT32_MAX;
+	e->rose = false;
+	memset(&found->places, 0, sizeof(found->places));
+	for (i = 0; i < e->places.n; i++) {
+		const struct place *place = &e->places.v[i];
+		struct plan_slot *slot = &e->slots[i], **list = &p->spots[place->node].slots;
+
+		*slot = (struct plan_slot){ .entry = e,
+			.node = place->node,
+			.gpus = (uint32_t)__builtin_popcountll(place->gpus),
+			.cpus = place->cpus,
+			.mem_mb = place->mem_mb,
+			.next = *list,
+			.back = list };
+		if (slot->next)
+			slot->next->back = &slot->next;
+		*list = slot;
+		ledger_set_aside(p->ledger, place->node, true);
+	}
+	if (p->n == p->size) {
+		p->size = p->size ? p->size * 2 : 64;
+		p->entries = xrealloc(p->entries, p->size, sizeof(struct plan_entry *));
+	}
+	p->entries[p->n++] = e;
+	p->counts[e->partition]++;
+	return e;
+}
+
+void plan_remove(struct plan *p, struct plan_entry *e)
+{
+	size_t i;
+
+	for (i = 0; i < e->places.n; i++) {
+		struct plan_slot *slot = &e->slots[i];
+
+		*slot->back = slot->next;
+		if (slot->next)
+			slot->next->back = slot->back;
+		if (!p->spots[slot->node].slots)
+			ledger_set_aside(p->ledger, slot->node, false);
+	}
+	p->counts[e->partition]--;
+	p->entries[e->index] = p->entries[--p->n];
+	p->entries[e->index]->index = e->index;
+	free(e->slots);
+	places_free(&e->places);
+	free(e);
+}
+
+bool plan_allows(
+        struct plan *p, const struct place *place, usec_t end, struct heap_key key, bool polite)
+{
+	struct plan_part part = { (uint32_t)__builtin_popcountll(place->gpus), place->cpus,
+		place->mem_mb };
+	struct plan_room room;
+
+	plan_room(p, place->node, place->type, p->now, end, key, polite, &room);
+	return holds(&room, &part);
+}
+
+/* Does a slot have room beside those before it? */
+static bool slot_holds(struct plan *p, const struct plan_slot *slot)
+{
+	const struct plan_entry *e = slot->entry;
+	struct plan_part part = { slot->gpus, slot->cpus, slot->mem_mb };
+	struct plan_room room;
+
+	if (!ledger_accepts(p->ledger, slot->node))
+		return false;
+	plan_room(p, slot->node, e->places.type, slot_start(p, slot), e->end, e->key, false, &room);
+	return holds(&room, &part);
+}
+
+struct plan_entry *plan_broken(struct plan *p, uint32_t node)
+{
+	struct plan_entry *worst = NULL;
+	const struct plan_slot *slot;
+
+	for (slot = p->spots[node].slots; slot; slot = slot->next) {
+		if (!slot_holds(p, slot) && (!worst || key_before(slot->entry->key, worst->key)))
+			worst = slot->entry;
+	}
+	return worst;
+}
+
+const struct plan_entry *plan_first(const struct plan *p, uint32_t node)
+{
+	const struct plan_entry *first = NULL;
+	const struct plan_slot *slot;
+
+	for (slot = p->spots[node].slots; slot; slot = slot->next) {
+		if (!first || key_before(slot->entry->key, first->key))
+			first = slot->entry;
+	}
+	return first;
+}
+
+size_t plan_held(const struct plan *p, uint32_t node, struct held *v, size_t max)
+{
+	return p->held(p->arg, node, v, max);
+}
+
+size_t plan_count(const struct plan *p)
+{
+	return p->n;
+}
+
+size_t plan_count_of(const struct plan *p, uint32_t partition)
+{
+	return p->counts[partition];
+}
+
+struct plan_entry *plan_at(const struct plan *p, size_t i)
+{
+	return p->entries[i];
+}
+
+static int by_key(const void *x, const void *y)
+{
+	const struct plan_entry *a = *(struct plan_entry *const *)x,
+	                        *b = *(struct plan_entry *const *)y;
+
+	return key_before(a->key, b->key) ? -1 : key_before(b->key, a->key);
+}
+
+void plan_sort(struct plan *p)
+{
+	uint32_t least = UINT32_MAX;
+	size_t i;
+
+	qsort(p->entries, p->n, sizeof(struct plan_entry *), by_key);
+	for (i = p->n; i--;) {
+		struct plan_entry *e = p->entries[i];
+
+		/* Somebody who stood before it now stands behind it. */
+		e->rose |= e->rank != UINT32_MAX && least < e->rank;
+		least = e->rank < least ? e->rank : least;
+	}
+	for (i = 0; i < p->n; i++)
+		p->entries[i]->rank = p->entries[i]->index = (uint32_t)i;
+}
+
+bool plan_check(struct plan *p, char *text, size_t size)
+{
+	size_t i, k;
+
+	for (i = 0; i < p->n; i++) {
+		const struct plan_entry *e = p->entries[i];
+
+		for (k = 0; k < e->places.n; k++) {
+			/* What should start by now may wait for a late end. */
+			if (e->start <= p->now + LATE || slot_holds(p, &e->slots[k]))
+				continue;
+			snprintf(text, size, "node %s: what is planned there does not fit",
+			        p->conf->nodes[e->slots[k].node].name);
+			return false;
+		}
+	}
+	return true;
+}

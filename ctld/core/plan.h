@@ -1,0 +1,133 @@
+/* plan.h - the timeline of planned starts
+ *
+ * The heads of the best blocked classes get a planned start: from when, until when, on which
+ * named nodes, with how much of each. An entry of the plan is a promise: no job that is backfilled
+ * may delay it. One of higher priority may, and a node that is lost; whoever breaks an entry says
+ * why.
+ *
+ * What a node has at a moment: what is free now, plus what the runs that will have ended by then
+ * hold (time limit + grace; a run without a limit ends at PLAN_FAR), less what is planned there for
+ * that moment. All entries together fit at every moment; that does not depend on their order. The
+ * order (keys, smaller first) decides who is looked at when something new comes: whoever asks with
+ * a key sees the entries before it and pushes those behind it aside.
+ *
+ * Conservative backfilling (Mu'alem and Feitelson, IEEE TPDS 12(6), 2001) with a bounded number of
+ * entries; an entry is only ever replaced by an earlier one, unless it was broken.
+ *
+ * Nodes with entries stand aside in the ledger: ledger_find() asks plan_allows() there.
+ */
+#ifndef CTLD_CORE_PLAN_H
+#define CTLD_CORE_PLAN_H
+
+#include "common/run.h"
+#include "ctld/core/gates.h"
+#include "ctld/core/heap.h"
+#include "ctld/core/ledger.h"
+
+#define PLAN_FAR ((usec_t)1 << 60) /* mono: when something without a time limit ends */
+
+struct plan;
+
+/* One run on a node, as the plan and preemption see it. */
+struct held {
+	uint64_t job;
+	uint32_t gpus, cpus;
+	uint64_t mem_mb;
+	usec_t end;    /* mono: by then it has ended; PLAN_FAR */
+	uint16_t type; /* of its GPUs; TYPE_NONE */
+	bool stopping; /* it has been told to end */
+	/* Of its job, for preemption. */
+	bool lost_cause;                  /* no job of ours, or it ends anyway: never a victim */
+	uint32_t partition, account, qos; /* numbers; CONF_NONE */
+	usec_t protected_until;           /* mono */
+	double work;                      /* GPU-seconds that would be lost */
+	const struct gate_path *path;     /* NULL: it holds no gates */
+	const struct need *need;
+};
+
+/* The runs on a node: up to `max`; returns how many there are. */
+typedef size_t plan_held_fn(void *arg, uint32_t node, struct held *v, size_t max);
+
+struct plan_entry {
+	void *owner; /* the class */
+	struct heap_key key;
+	usec_t start, end; /* mono; PLAN_FAR: nobody knows */
+	struct places places;
+	uint32_t partition;
+	bool claim; /* victims were told to end for it */
+	/* the plan's own */
+	uint32_t index, rank;
+	bool rose; /* it has passed another since it was planned */
+	struct plan_slot *slots;
+};
+
+/* What to look for. */
+struct plan_want {
+	struct ask ask;
+	uint32_t set, partition;
+	struct find find; /* alternative, type, spread; the test is not used */
+	usec_t length;    /* PLAN_FAR: no time limit */
+	struct heap_key key;
+	bool polite; /* respect entries behind the key too */
+};
+
+struct plan *plan_new(
+        const struct conf *conf, struct ledger *ledger, plan_held_fn *held, void *arg);
+void plan_free(struct plan *p); /* NULL is fine; entries go with it */
+
+/* The time of all that follows, until it is set again. */
+void plan_now(struct plan *p, usec_t mono);
+
+/* What runs on the node, or whether it accepts work, has changed. */
+void plan_node_changed(struct plan *p, uint32_t node);
+
+/* The earliest start for it: fills start, end and places of *found. False: nowhere, ever. */
+bool plan_find(struct plan *p, const struct plan_want *want, struct plan_entry *found);
+
+/* Make it an entry: takes over found->places. */
+struct plan_entry *plan_add(
+        struct plan *p, void *owner, const struct plan_want *want, struct plan_entry *found);
+void plan_remove(struct plan *p, struct plan_entry *entry);
+
+/* May a run of this key take the place from now until `end`? `polite`: without pushing any entry
+ * aside. */
+bool plan_allows(
+        struct plan *p, const struct place *place, usec_t end, struct heap_key key, bool polite);
+
+/* The first entry (by key) that has no room on the node any more; NULL: all have. */
+struct plan_entry *plan_broken(struct plan *p, uint32_t node);
+
+/* Is something planned there; for whom first? NULL: no. */
+const struct plan_entry *plan_first(const struct plan *p, uint32_t node);
+
+/* What the node has left for a key, at every moment from `start` to `end`. */
+struct plan_room {
+	int64_t gpus, cpus, mem_mb; /* below 0: short of so much */
+};
+void plan_room(struct plan *p, uint32_t node, uint16_t type, usec_t start, usec_t end,
+        struct heap_key key, bool polite, struct plan_room *room);
+
+/* The runs on a node, as the plan was told. */
+size_t plan_held(const struct plan *p, uint32_t node, struct held *v, size_t max);
+
+/* The least that one node must give for it (a gang whose parts may differ gives more somewhere);
+ * could it be that node at all? */
+struct plan_part {
+	uint32_t gpus, cpus;
+	uint64_t mem_mb;
+};
+struct plan_part plan_part(const struct plan *p, const struct plan_want *want, uint32_t node);
+bool plan_may_use(const struct plan *p, const struct plan_want *want, uint32_t node);
+struct place plan_place(const struct plan_want *want, uint32_t node, const struct plan_part *part);
+
+size_t plan_count(const struct plan *p);
+size_t plan_count_of(const struct plan *p, uint32_t partition);
+struct plan_entry *plan_at(const struct plan *p, size_t i); /* in no order, unless just sorted */
+
+/* The keys have changed: note who has passed whom, order the entries. */
+void plan_sort(struct plan *p);
+
+/* Do all entries fit together? For checks. */
+bool plan_check(struct plan *p, char *text, size_t size);
+
+#endif

@@ -1,0 +1,374 @@
+/* planner.c - planned starts and victims for the heads of blocked classes
+ *
+ * Which classes get an entry in the plan, when one is broken and by whom, and when one is moved up.
+ */
+#include <stdlib.h>
+#include <string.h>
+
+#include "common/xalloc.h"
+#include "ctld/core/sched_impl.h"
+
+#define MAX_SEARCHES 32 /* for victims, between two orderings */
+#define WORTH_MOVING ((usec_t)1000000)
+
+static bool key_before(struct heap_key x, struct heap_key y)
+{
+	return x.a != y.a ? x.a < y.a : x.b < y.b;
+}
+
+static struct plan_want want_of(struct sched *s, struct class *class, bool polite)
+{
+	struct class_link *l = class_link(class);
+
+	return (struct plan_want){ .ask = class_ask(class),
+		.set = ledger_set_of(s->scene.ledger, l->partition),
+		.partition = l->partition,
+		.find = { .spread = s->scene.conf->partitions[l->partition].place ==
+		                    CONF_PLACE_SPREAD },
+		.length = class_length_us(class_info(class)->length_s),
+		.key = l->key,
+		.polite = polite };
+}
+
+/* The next (alternative, type) of a class that no gate holds. Start with a, cursor 0. */
+static bool next_open(struct sched *s, struct class *class, uint32_t *cursor, struct find *find)
+{
+	const struct class_link *l = class_link_of(class);
+	struct ask ask = class_ask(class);
+	struct need need;
+
+	while (find->alternative < decide_alternatives(&ask)) {
+		while (decide_types(&s->scene, &ask, find->alternative, cursor, &find->type)) {
+			decide_need(&s->scene, &ask, find->alternative, find->type, &need);
+			if (gates_check(s->scene.gates, l->path, &need, NULL))
+				return true;
+		}
+		find->alternative++;
+		*cursor = 0;
+	}
+	return false;
+}
+
+/* The earliest of all alternatives; the better liked of two that are equally early. */
+static bool find_start(
+        struct sched *s, struct class *class, struct plan_want *want, struct plan_entry *best)
+{
+	struct plan_entry this = { 0 };
+	uint32_t cursor = 0;
+	bool found = false;
+
+	memset(best, 0, sizeof(*best));
+	while (next_open(s, class, &cursor, &want->find)) {
+		if (!plan_find(s->scene.plan, want, &this) || (found && this.start >= best->start))
+			continue;
+		if (found) {
+			struct plan_entry swap = *best;
+
+			*best = this;
+			this = swap;
+		} else {
+			*best = this;
+			memset(&this, 0, sizeof(this));
+		}
+		found = true;
+	}
+	places_free(&this.places);
+	want->find.alternative = best->places.alternative;
+	want->find.type = best->places.type;
+	return found;
+}
+
+/* --- entries --------------------------------------------------------------------------------- */
+
+static void entry_gone(struct sched *s, struct class *class)
+{
+	struct class_link *l = class_link(class);
+	struct places places = l->entry->places;
+	size_t i;
+
+	places.v = xmemdup(places.v, places.n * sizeof(*places.v));
+	plan_remove(s->scene.plan, l->entry);
+	l->entry = NULL;
+	for (i = 0; i < places.n; i++)
+		sched_node_freed(s, places.v[i].node);
+	free(places.v);
+}
+
+void planner_drop(struct sched *s, struct class *class)
+{
+	if (class_link(class)->entry)
+		entry_gone(s, class);
+}
+
+static void broke(struct sched *s, struct class *class, const char *cause, uint64_t by)
+{
+	struct class_link *l = class_link(class);
+
+	l->broken = cause;
+	l->broken_by = by;
+	s->stats.broken++;
+	entry_gone(s, class);
+}
+
+void planner_recheck(struct sched *s, uint32_t node, const char *cause, uint64_t by)
+{
+	struct plan_entry *e;
+
+	while ((e = plan_broken(s->scene.plan, node))) {
+		struct class *class = e->owner;
+
+		broke(s, class, cause, by);
+		wake(s, class);
+	}
+}
+
+/* Is there room for one more, or for a better one? */
+static bool make_room(struct sched *s, struct class *class)
+{
+	struct class_link *l = class_link(class);
+	uint32_t depth = s->scene.conf->partitions[l->partition].plan_depth;
+	struct plan_entry *worst = NULL;
+	size_t i;
+
+	if (plan_count_of(s->scene.plan, l->partition) < depth)
+		return true;
+	for (i = 0; i < plan_count(s->scene.plan); i++) {
+		struct plan_entry *e = plan_at(s->scene.plan, i);
+
+		if (e->partition == l->partition && (!worst || key_before(worst->key, e->key)))
+			worst = e;
+	}
+	if (!worst || !key_before(l->key, worst->key))
+		return false;
+	broke(s, worst->owner, "Priority", job_id(class_head(class)));
+	return true;
+}
+
+static void enter(struct sched *s, struct class *class, const struct plan_want *want,
+        struct plan_entry *found)
+{
+	struct class_link *l = class_link(class);
+	struct plan_entry *e = plan_add(s->scene.plan, class, want, found);
+	size_t i;
+
+	l->entry = e;
+	if (l->broken) {
+		l->cause = l->broken;
+		l->cause_job = l->broken_by;
+	} else if (l->planned && e->start > l->planned + WORTH_MOVING) {
+		s->stats.unexplained++;
+	}
+	l->broken = NULL;
+	l->planned = e->start;
+	for (i = 0; i < e->places.n && l->entry == e; i++)
+		planner_recheck(s, e->places.v[i].node, "Priority", job_id(class_head(class)));
+}
+
+bool planner_plan(struct sched *s, struct class *class)
+{
+	struct plan_want want = want_of(s, class, false);
+	struct plan_entry found;
+
+	if (class_link(class)->entry || !make_room(s, class) ||
+	        !find_start(s, class, &want, &found))
+		return false;
+	enter(s, class, &want, &found);
+	return true;
+}
+
+void planner_tell(struct sched *s, struct class *class, struct sched_pick *pick)
+{
+	struct class_link *l = class_link(class);
+
+	(void)s;
+	pick->job = heap_first(l->queue);
+	pick->planned = l->entry ? l->entry->start : PLAN_FAR;
+}
+
+/* --- victims --------------------------------------------------------------------------------- */
+
+static bool nobody_preempts(const struct sched *s)
+{
+	const struct conf *conf = s->scene.conf;
+	size_t p;
+
+	for (p = 0; p < conf->n_partitions; p++) {
+		if (conf->partitions[p].preempt_mode != CONF_PREEMPT_OFF)
+			return false;
+	}
+	return true;
+}
+
+static void retry_at(struct sched *s, struct class *class, usec_t when)
+{
+	class_link(class)->retry = when;
+	if (when < s->retry)
+		s->retry = when;
+}
+
+bool planner_preempt(struct sched *s, struct class *class, struct sched_pick *pick)
+{
+	struct class_link *l = class_link(class);
+	struct contender who = sched_contender(s, class);
+	struct plan_want want = want_of(s, class, false);
+	usec_t retry = INT64_MAX;
+	uint32_t cursor = 0;
+	bool found = false;
+
+	l->retry = INT64_MAX;
+	if ((l->entry && l->entry->claim) || nobody_preempts(s))
+		return false;
+	if (s->searches >= MAX_SEARCHES) {
+		retry_at(s, class, s->ordered + ORDER_EVERY);
+		return false;
+	}
+	s->searches++;
+	while (!found && next_open(s, class, &cursor, &want.find)) {
+		preemption_clear(&s->victims);
+		found = preempt_find(&s->scene, &who, &want, &s->victims);
+		retry = s->victims.retry < retry ? s->victims.retry : retry;
+	}
+	if (!found) {
+		retry_at(s, class, retry);
+		return false;
+	}
+	planner_drop(s, class);
+	enter(s, class, &want, &s->victims.entry);
+	pick->victims = s->victims.victims;
+	pick->n_victims = s->victims.n;
+	planner_tell(s, class, pick);
+	return true;
+}
+
+/* --- moving up ------------------------------------------------------------------------------- */
+
+/* The entry of the lowest rank that is not below `rank`. */
+static struct plan_entry *by_rank(const struct plan *plan, size_t rank)
+{
+	struct plan_entry *best = NULL;
+	size_t i;
+
+	for (i = 0; i < plan_count(plan); i++) {
+		struct plan_entry *e = plan_at(plan, i);
+
+		if (e->rank != UINT32_MAX && e->rank >= rank && (!best || e->rank < best->rank))
+			best = e;
+	}
+	return best;
+}
+
+/* Take it out, look for something earlier, put one of both back. */
+static bool move_up(struct sched *s, struct class *class)
+{
+	struct class_link *l = class_link(class);
+	struct plan_want want = want_of(s, class, !l->entry->rose), same;
+	struct plan_entry found, old = *l->entry;
+	struct plan *plan = s->scene.plan;
+	bool earlier;
+
+	old.places.v = xmemdup(old.places.v, old.places.n * sizeof(*old.places.v));
+	old.places.size = old.places.n;
+	same = want;
+	same.find.alternative = old.places.alternative;
+	same.find.type = old.places.type;
+	plan_remove(plan, l->entry);
+	earlier = find_start(s, class, &want, &found) && found.start + WORTH_MOVING <= old.start;
+	if (!earlier) {
+		l->entry = plan_add(plan, class, &same, &old);
+		l->entry->rank = old.rank;
+		places_free(&found.places);
+		return false;
+	}
+	enter(s, class, &want, &found);
+	if (l->entry)
+		l->entry->rank = old.rank;
+	s->stats.moved_up++;
+	for (size_t i = 0; i < old.places.n; i++)
+		sched_node_freed(s, old.places.v[i].node);
+	places_free(&old.places);
+	return true;
+}
+
+bool planner_compress(struct sched *s, struct class **moved)
+{
+	struct plan_entry *e = by_rank(s->scene.plan, s->compress);
+	struct class *class;
+	size_t i;
+
+	*moved = NULL;
+	if (!e)
+		return false;
+	s->compress = e->rank + 1;
+	class = e->owner;
+	for (i = 0; class_link(class)->entry == e && i < e->places.n; i++)
+		planner_recheck(s, e->places.v[i].node, "a run ended late", 0);
+	if (class_link(class)->entry != e || e->claim || e->start <= s->scene.now.mono)
+		return true;
+	if (move_up(s, class))
+		*moved = class;
+	return true;
+}
+
+static int by_class_key(const void *x, const void *y)
+{
+	struct heap_key a = class_link(*(struct class *const *)x)->key,
+	                b = class_link(*(struct class *const *)y)->key;
+
+	return key_before(a, b) ? -1 : key_before(b, a);
+}
+
+/* Classes that wait for capacity and have no plan, though there is room in it: the best ones. */
+static void refill(struct sched *s)
+{
+	const struct conf *conf = s->scene.conf;
+	uint32_t *room = xcalloc(conf->n_partitions, sizeof(*room));
+	struct class **v = xcalloc(classes_count(s->classes), sizeof(struct class *)), *class;
+	size_t cursor = 0, n = 0, i;
+
+	for (i = 0; i < conf->n_partitions; i++) {
+		size_t count = plan_count_of(s->scene.plan, (uint32_t)i);
+
+		room[i] = conf->partitions[i].plan_depth > count
+		                  ? conf->partitions[i].plan_depth - (uint32_t)count
+		                  : 0;
+	}
+	while ((class = classes_each(s->classes, &cursor))) {
+		const struct class_link *l = class_link(class);
+
+		if (l->slot == HEAP_NOWHERE && !l->entry && l->partition != CONF_NONE &&
+		        room[l->partition] &&
+		        (l->last.verdict == VERDICT_BLOCKED || l->last.verdict == VERDICT_PLANNED))
+			v[n++] = class;
+	}
+	qsort(v, n, sizeof(struct class *), by_class_key);
+	for (i = 0; i < n; i++) {
+		uint32_t partition = class_link(v[i])->partition;
+
+		if (room[partition]) {
+			room[partition]--;
+			wake(s, v[i]);
+		}
+	}
+	free(room);
+	free(v);
+}
+
+void planner_ordered(struct sched *s)
+{
+	struct plan *plan = s->scene.plan;
+	bool rose = false;
+	size_t i;
+
+	for (i = 0; i < plan_count(plan); i++)
+		plan_at(plan, i)->key = class_link(plan_at(plan, i)->owner)->key;
+	plan_sort(plan);
+	for (i = 0; i < plan_count(plan); i++)
+		rose |= plan_at(plan, i)->rose;
+	s->searches = 0;
+	if (!s->early && !rose)
+		return;
+	s->early = false;
+	s->compress = 0;
+	s->compressing = true;
+	refill(s);
+}

@@ -1,0 +1,339 @@
+/* preempt.c - see preempt.h */
+#include "ctld/core/preempt.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "common/xalloc.h"
+
+#define USEC_PER_S  ((usec_t)1000000)
+#define END_MARGIN  (5 * USEC_PER_S)
+#define MAX_ON_NODE 256
+
+const char *preempt_reason_name(enum preempt_reason reason)
+{
+	static const char *const names[] = { [PREEMPT_NOT] = "",
+		[PREEMPT_TIER] = "tier",
+		[PREEMPT_QOS] = "qos",
+		[PREEMPT_RECLAIM] = "reclaim" };
+
+	return names[reason];
+}
+
+void preemption_clear(struct preemption *p)
+{
+	free(p->victims);
+	places_free(&p->entry.places);
+	memset(p, 0, sizeof(*p));
+}
+
+usec_t preempt_delay(const struct conf *conf)
+{
+	uint32_t longest = 0;
+	size_t p;
+
+	for (p = 0; p < conf->n_partitions; p++) {
+		if (conf->partitions[p].grace_s > longest)
+			longest = conf->partitions[p].grace_s;
+	}
+	return longest * USEC_PER_S + END_MARGIN;
+}
+
+/* --- who may --------------------------------------------------------------------------------- */
+
+static bool qos_preempts(const struct conf *conf, uint32_t x, uint32_t y)
+{
+	size_t i;
+
+	if (x == CONF_NONE || y == CONF_NONE)
+		return false;
+	for (i = 0; i < conf->qos[x].n_preempts; i++) {
+		if (conf->qos[x].preempts[i] == y)
+			return true;
+	}
+	return false;
+}
+
+static uint32_t qos_level(const struct conf *conf, uint32_t qos)
+{
+	return qos == CONF_NONE ? 0 : conf->qos[qos].level;
+}
+
+enum preempt_reason preempt_may(const struct scene *sc, const struct contender *who,
+        const struct held *v, uint16_t type, uint32_t gpus)
+{
+	const struct conf *conf = sc->conf;
+	uint32_t mine = conf->partitions[who->partition].tier, theirs;
+
+	if (v->lost_cause || v->stopping || v->partition == CONF_NONE ||
+	        conf->partitions[v->partition].preempt_mode == CONF_PREEMPT_OFF)
+		return PREEMPT_NOT;
+	theirs = conf->partitions[v->partition].tier;
+	if (mine != theirs)
+		return mine > theirs ? PREEMPT_TIER : PREEMPT_NOT;
+	if (qos_preempts(conf, who->qos, v->qos))
+		return PREEMPT_QOS;
+	if (qos_level(conf, v->qos) > qos_level(conf, who->qos) ||
+	        qos_preempts(conf, v->qos, who->qos))
+		return PREEMPT_NOT;
+	if (v->type != type || !v->gpus || !gpus)
+		return PREEMPT_NOT;
+	return quota_reclaims(gates_quota(sc->gates), who->account, v->account, type, gpus)
+	               ? PREEMPT_RECLAIM
+	               : PREEMPT_NOT;
+}
+
+/* --- the cheapest on one node ---------------------------------------------------------------- */
+
+/* Sums of costs must order as their parts do: each kind outweighs all below it. */
+static double cost_of(const struct scene *sc, const struct held *v)
+{
+	const struct conf *conf = sc->conf;
+	double over = v->type == TYPE_NONE
+	                      ? 0
+	                      : quota_over(gates_quota(sc->gates), v->account, v->type, 0);
+	double tier = conf->partitions[v->partition].tier;
+	double qos = v->qos == CONF_NONE ? 0 : conf->qos[v->qos].priority;
+	double work = v->work < 1e8 ? v->work : 1e8;
+
+	return 1e21 / (1 + over) + 1e16 * tier + 1e9 * (qos + 65536) + work + 1;
+}
+
+struct candidate {
+	struct held held;
+	enum preempt_reason reason;
+	double cost;
+	bool chosen;
+};
+
+static int by_cost(const void *x, const void *y)
+{
+	const struct candidate *a = x, *b = y;
+
+	if (a->cost != b->cost)
+		return a->cost < b->cost ? -1 : 1;
+	return a->held.job > b->held.job ? -1 : a->held.job < b->held.job; /* newest first */
+}
+
+static bool met(const struct plan_room *room, const struct plan_part *part)
+{
+	return room->gpus >= (int64_t)part->gpus && room->cpus >= (int64_t)part->cpus &&
+	       room->mem_mb >= (int64_t)part->mem_mb;
+}
+
+static void add_held(struct plan_room *room, const struct held *v, uint16_t type, int sign)
+{
+	room->gpus += v->type == type ? sign * (int64_t)v->gpus : 0;
+	room->cpus += sign * (int64_t)v->cpus;
+	room->mem_mb += sign * (int64_t)v->mem_mb;
+}
+
+struct search {
+	const struct scene *scene;
+	const struct contender *who;
+	const struct plan_want *want;
+	usec_t start, retry;
+	uint32_t gpus; /* of the whole job */
+	struct candidate v[MAX_ON_NODE];
+	size_t n;
+};
+
+/* Who might be stopped on the node. */
+static void gather(struct search *s, uint32_t node)
+{
+	struct held held[MAX_ON_NODE];
+	size_t n = plan_held(s->scene->plan, node, held, MAX_ON_NODE), i;
+
+	s->n = 0;
+	for (i = 0; i < n && i < MAX_ON_NODE; i++) {
+		enum preempt_reason why;
+
+		/* What ends by then is in the room already. */
+		if (held[i].end <= s->start)
+			continue;
+		why = preempt_may(s->scene, s->who, &held[i], s->want->find.type, s->gpus);
+		if (why == PREEMPT_NOT)
+			continue;
+		if (held[i].protected_until > s->scene->now.mono) {
+			if (held[i].protected_until < s->retry)
+				s->retry = held[i].protected_until;
+			continue;
+		}
+		s->v[s->n++] =
+		        (struct candidate){ held[i], why, cost_of(s->scene, &held[i]), false };
+	}
+	qsort(s->v, s->n, sizeof(s->v[0]), by_cost);
+}
+
+/* Choose until there is room. What is reclaimed must still be over quota when its turn comes. */
+static bool choose(struct search *s, struct plan_room *room, const struct plan_part *part)
+{
+	struct gates *gates = s->scene->gates;
+	uint16_t type = s->want->find.type;
+	size_t i;
+
+	for (i = 0; i < s->n && !met(room, part); i++) {
+		struct candidate *c = &s->v[i];
+
+		if (c->reason == PREEMPT_RECLAIM &&
+		        !quota_reclaims(gates_quota(gates), s->who->account, c->held.account, type,
+		                s->gpus))
+			continue;
+		c->chosen = true;
+		add_held(room, &c->held, type, 1);
+		if (c->held.path)
+			gates_release(gates, c->held.path, c->held.need);
+	}
+	for (i = 0; i < s->n; i++) {
+		if (s->v[i].chosen && s->v[i].held.path)
+			gates_take(gates, s->v[i].held.path, s->v[i].held.need);
+	}
+	return met(room, part);
+}
+
+static void let_go(struct search *s, struct plan_room *room, const struct plan_part *part)
+{
+	size_t i;
+
+	for (i = s->n; i--;) {
+		struct candidate *c = &s->v[i];
+
+		if (!c->chosen)
+			continue;
+		add_held(room, &c->held, s->want->find.type, -1);
+		if (met(room, part))
+			c->chosen = false;
+		else
+			add_held(room, &c->held, s->want->find.type, 1);
+	}
+}
+
+/* The cost of making room on the node; below 0: it cannot be. The chosen are in s->v. */
+static double node_cost(struct search *s, uint32_t node)
+{
+	struct plan *plan = s->scene->plan;
+	struct plan_part part = plan_part(plan, s->want, node);
+	usec_t end = s->want->length >= PLAN_FAR ? PLAN_FAR * 2 : s->start + s->want->length;
+	struct plan_room room;
+	double cost = 0;
+	size_t i;
+
+	s->n = 0;
+	plan_room(plan, node, s->want->find.type, s->start, end, s->want->key, false, &room);
+	if (met(&room, &part))
+		return 0;
+	gather(s, node);
+	if (!choose(s, &room, &part))
+		return -1;
+	let_go(s, &room, &part);
+	for (i = 0; i < s->n; i++)
+		cost += s->v[i].chosen ? s->v[i].cost : 0;
+	return cost;
+}
+
+/* --- the cheapest nodes ---------------------------------------------------------------------- */
+
+struct offer {
+	double cost;
+	uint32_t node;
+	bool required;
+};
+
+static int by_offer(const void *x, const void *y)
+{
+	const struct offer *a = x, *b = y;
+
+	if (a->required != b->required)
+		return a->required ? -1 : 1;
+	if (a->cost != b->cost)
+		return a->cost < b->cost ? -1 : 1;
+	return a->node < b->node ? -1 : a->node > b->node;
+}
+
+static void add_victims(struct search *s, struct preemption *out)
+{
+	size_t i, k;
+
+	for (i = 0; i < s->n; i++) {
+		if (!s->v[i].chosen)
+			continue;
+		/* A gang may be met on several nodes. */
+		for (k = 0; k < out->n && out->victims[k].job != s->v[i].held.job; k++)
+			;
+		if (k < out->n)
+			continue;
+		if (out->n == out->size) {
+			out->size = out->size ? out->size * 2 : 8;
+			out->victims = xrealloc(out->victims, out->size, sizeof(*out->victims));
+		}
+		out->victims[out->n++] =
+		        (struct preempt_victim){ s->v[i].held.job, s->v[i].reason, s->v[i].cost };
+	}
+}
+
+/* The wanted gang with parts of equal size, on as few nodes as it may have. */
+static struct plan_want equal_parts(const struct plan_want *want, struct request *shape)
+{
+	struct plan_want even = *want;
+	uint32_t a = want->find.alternative;
+
+	*shape = *want->ask.gpus;
+	if (shape->n && !shape->per_node && shape->nodes_min > 1) {
+		shape->v[a].count = (shape->v[a].count + shape->nodes_min - 1) / shape->nodes_min;
+		shape->per_node = true;
+	}
+	even.ask.gpus = shape;
+	return even;
+}
+
+bool preempt_find(const struct scene *sc, const struct contender *who, const struct plan_want *want,
+        struct preemption *out)
+{
+	const struct conf_partition *p = &sc->conf->partitions[want->partition];
+	struct search s = { .scene = sc, .who = who, .retry = INT64_MAX };
+	struct offer *offers = xcalloc(p->n_nodes, sizeof(*offers));
+	struct request shape;
+	struct plan_want even = equal_parts(want, &shape);
+	uint32_t nodes = shape.nodes_min;
+	double sum = 0;
+	size_t i, n = 0;
+	bool found;
+
+	memset(out, 0, sizeof(*out));
+	s.want = &even;
+	s.start = sc->now.mono + preempt_delay(sc->conf);
+	s.gpus = shape.n ? shape.v[want->find.alternative].count : 0;
+	if (shape.per_node)
+		s.gpus *= nodes;
+	for (i = 0; i < p->n_nodes; i++) {
+		double cost;
+
+		if (!plan_may_use(sc->plan, &even, p->nodes[i]))
+			continue;
+		cost = node_cost(&s, p->nodes[i]);
+		if (cost >= 0)
+			offers[n++] = (struct offer){ cost, p->nodes[i],
+				request_requires(&shape, p->nodes[i]) };
+	}
+	qsort(offers, n, sizeof(*offers), by_offer);
+	for (i = 0; i < nodes && n >= nodes; i++)
+		sum += offers[i].cost;
+	found = sum > 0;
+	for (i = 0; i < nodes && found; i++) {
+		struct plan_part part = plan_part(sc->plan, &even, offers[i].node);
+		struct place place;
+
+		node_cost(&s, offers[i].node);
+		add_victims(&s, out);
+		place = plan_place(&even, offers[i].node, &part);
+		places_add(&out->entry.places, &place);
+	}
+	out->entry.start = s.start;
+	out->entry.end = want->length >= PLAN_FAR ? PLAN_FAR * 2 : s.start + want->length;
+	out->entry.places.type = want->find.type;
+	out->entry.places.alternative = want->find.alternative;
+	out->entry.claim = true;
+	out->retry = s.retry;
+	free(offers);
+	return found;
+}

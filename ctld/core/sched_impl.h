@@ -1,0 +1,75 @@
+/* sched_impl.h - the inside of the scheduler, for sched.c, park.c and planner.c */
+#ifndef CTLD_CORE_SCHED_IMPL_H
+#define CTLD_CORE_SCHED_IMPL_H
+
+#include "ctld/core/sched.h"
+
+#define ORDER_EVERY ((usec_t)1000000) /* at most so often are all classes ordered anew */
+
+/* Kept names of one list of the configuration, by number. */
+struct names {
+	const char **v;
+	size_t n;
+};
+
+struct sched {
+	struct strings *strings;
+	struct accounts *accounts;
+	struct scene scene; /* conf, ledger, gates, plan, now */
+	plan_held_fn *held;
+	void *arg;
+	struct classes *classes;
+	struct heap *ready;
+	struct names partitions, account_names, qos_names;
+	struct waiter **waiting; /* for capacity: [set * kinds + kind] */
+	size_t kinds;            /* GPU types, any, none */
+	struct waiter **gated;   /* by gate; [n_gated - 1] waits for any of them */
+	size_t n_gated;
+	struct places places; /* of the last pick */
+	struct preemption victims;
+	uint64_t cluster_gpus, cluster_cpus;
+	bool quotas;    /* some account has one */
+	usec_t ordered; /* mono: when classes were last ordered */
+	usec_t ordered_wall;
+	usec_t gates_tried;      /* mono: when limits over time were last looked at */
+	bool disordered;         /* and since then something has happened that makes a difference */
+	size_t compress;         /* entries still to be moved up */
+	bool compressing, early; /* early: something ended early, or an entry has gone */
+	unsigned searches;       /* for victims, since the last ordering */
+	usec_t retry;            /* the earliest of all classes */
+	struct sched_stats stats;
+	uint64_t positions_of; /* the ordering that positions were counted for */
+	bool in_pass;
+};
+
+/* --- park.c ---------------------------------------------------------------------------------- */
+
+void park_configure(struct sched *s); /* new lists; all classes must be out of the old ones */
+void park_free(struct sched *s);
+void park(struct sched *s, struct class *class); /* by its last decision */
+void unpark(struct class *class);                /* out of all lists */
+void wake(struct sched *s, struct class *class); /* to be tried again */
+
+/* --- planner.c ------------------------------------------------------------------------------- */
+
+/* Give the head of a blocked class a planned start, if it is among the best. True: it has a new
+ * one. */
+bool planner_plan(struct sched *s, struct class *class);
+/* It has started, gone or changed: its place is for others. */
+void planner_drop(struct sched *s, struct class *class);
+/* Whoever has no room on the node any more loses his planned start, and is tried again. */
+void planner_recheck(struct sched *s, uint32_t node, const char *cause, uint64_t by);
+/* Look for victims. True: *pick says whom. */
+bool planner_preempt(struct sched *s, struct class *class, struct sched_pick *pick);
+/* The keys have changed. */
+void planner_ordered(struct sched *s);
+/* Move one entry up. False: all are done. *moved: the class that has another one now, or NULL. */
+bool planner_compress(struct sched *s, struct class **moved);
+/* Fill *pick with what is planned for the class. */
+void planner_tell(struct sched *s, struct class *class, struct sched_pick *pick);
+
+/* --- sched.c --------------------------------------------------------------------------------- */
+
+struct heap_key class_key(struct sched *s, struct class *class);
+
+#endif
