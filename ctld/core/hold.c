@@ -80,7 +80,7 @@ static void need_of_runs(const struct core *core, const struct job *job, struct 
 
 		if (i->id.attempt != job_info(job)->attempt || i->state == RUN_STRAY)
 			continue;
-		if (type == TYPE_GONE)
+		if (type == TYPE_GONE || type == TYPE_NONE)
 			place.gpus = 0; /* no gate counts what the configuration does not know */
 		else
 			places.type = type;
