@@ -52,8 +52,9 @@ struct class_link {
 	uint64_t broken_by; /* the job that did, or 0 */
 	const char *cause;  /* why its entry is not the first one; NULL: it is */
 	uint64_t cause_job;
-	usec_t retry; /* mono: when to look for victims again; INT64_MAX */
-	bool waking;  /* while a list is searched */
+	uint64_t ahead; /* which entries stood before it when it was parked: a hash */
+	usec_t retry;   /* mono: when to look for victims again; INT64_MAX */
+	bool waking;    /* while a list is searched */
 	struct class *next_waking;
 	/* One for each alternative and kind of list: capacity first, then gates; linked while
 	 * parked. */

@@ -69,6 +69,7 @@ void park(struct sched *s, struct class *class)
 	const struct request *gpus = class_info(class)->gpus;
 	uint32_t a, n = l->n_waiters / 2, gate;
 
+	l->ahead = planner_ahead(s, l->key);
 	for (a = 0; a < n; a++) {
 		uint16_t type = gpus->n ? gpus->v[a].number : TYPE_NONE;
 
@@ -149,15 +150,13 @@ static void choose_fitting(
 	}
 }
 
-void sched_node_freed(struct sched *s, uint32_t node)
+void wake_fitting(struct sched *s, uint32_t node)
 {
 	const struct conf_node *conf = &s->scene.conf->nodes[node];
 	struct class *chosen = NULL;
 	size_t n, i, g;
 	const uint32_t *sets = ledger_node_sets(s->scene.ledger, node, &n);
 
-	sched_node_changed(s, node, "a node was lost");
-	s->early = true;
 	for (i = 0; i < n; i++) {
 		struct waiter **lists = &s->waiting[sets[i] * s->kinds];
 
@@ -168,6 +167,13 @@ void sched_node_freed(struct sched *s, uint32_t node)
 		choose_fitting(s, &chosen, lists[kind_number(s, TYPE_NONE)], node);
 	}
 	wake_chosen(s, chosen);
+}
+
+void sched_node_freed(struct sched *s, uint32_t node)
+{
+	sched_node_changed(s, node, "a node was lost");
+	s->early = true;
+	wake_fitting(s, node);
 }
 
 void sched_gates_released(struct sched *s, const uint32_t *gates, size_t n)

@@ -150,6 +150,11 @@ static usec_t slot_start(const struct plan *p, const struct plan_slot *slot)
 	return slot->entry->start > p->now ? slot->entry->start : p->now;
 }
 
+static usec_t slot_end(const struct plan *p, const struct plan_slot *slot)
+{
+	return slot->entry->end + (slot_start(p, slot) - slot->entry->start);
+}
+
 static void add_now(const struct plan *p, uint32_t node, uint16_t type, struct plan_room *room)
 {
 	uint64_t mask = ledger_gpus_of(p->ledger, node, type) & ~ledger_gpus_used(p->ledger, node);
@@ -174,7 +179,7 @@ static void room_at(struct plan *p, const struct spot *s, uint32_t node, uint16_
 	}
 	for (slot = s->slots; slot; slot = slot->next) {
 		if (!counts(slot, key, polite) || slot_start(p, slot) > at ||
-		        slot->entry->end <= at)
+		        slot_end(p, slot) <= at)
 			continue;
 		room->gpus -= slot->entry->places.type == type ? slot->gpus : 0;
 		room->cpus -= slot->cpus;
@@ -267,9 +272,11 @@ static usec_t node_earliest(struct plan *p, const struct plan_want *w, uint32_t 
 			best = at;
 	}
 	for (slot = s->slots; slot; slot = slot->next) {
-		if (counts(slot, w->key, w->polite) && slot->entry->end > p->now &&
-		        slot->entry->end < best && fits_from(p, w, node, &part, slot->entry->end))
-			best = slot->entry->end;
+		usec_t end = slot_end(p, slot);
+
+		if (counts(slot, w->key, w->polite) && end < best &&
+		        fits_from(p, w, node, &part, end))
+			best = end;
 	}
 	return best;
 }
@@ -511,7 +518,8 @@ static bool slot_holds(struct plan *p, const struct plan_slot *slot)
 
 	if (!ledger_accepts(p->ledger, slot->node))
 		return false;
-	plan_room(p, slot->node, e->places.type, slot_start(p, slot), e->end, e->key, false, &room);
+	plan_room(p, slot->node, e->places.type, slot_start(p, slot), slot_end(p, slot), e->key,
+	        false, &room);
 	return holds(&room, &part);
 }
 
@@ -584,6 +592,19 @@ void plan_sort(struct plan *p)
 		p->entries[i]->rank = p->entries[i]->index = (uint32_t)i;
 }
 
+/* A run or a start is overdue: what is behind it is put off when the plan is next looked over. */
+static bool is_late(struct plan *p, uint32_t node)
+{
+	const struct spot *s = refreshed(p, node);
+	const struct plan_slot *slot;
+
+	for (slot = s->slots; slot; slot = slot->next) {
+		if (slot->entry->start <= p->now + LATE)
+			return true;
+	}
+	return s->n && s->releases[0].end <= p->now + LATE;
+}
+
 bool plan_check(struct plan *p, char *text, size_t size)
 {
 	size_t i, k;
@@ -592,8 +613,7 @@ bool plan_check(struct plan *p, char *text, size_t size)
 		const struct plan_entry *e = p->entries[i];
 
 		for (k = 0; k < e->places.n; k++) {
-			/* What should start by now may wait for a late end. */
-			if (e->start <= p->now + LATE || slot_holds(p, &e->slots[k]))
+			if (is_late(p, e->slots[k].node) || slot_holds(p, &e->slots[k]))
 				continue;
 			snprintf(text, size, "node %s: what is planned there does not fit",
 			        p->conf->nodes[e->slots[k].node].name);

@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "common/xalloc.h"
+#include "ctld/core/hash.h"
 #include "ctld/core/sched_impl.h"
 
 #define MAX_SEARCHES 32 /* for victims, between two orderings */
@@ -309,6 +310,36 @@ bool planner_compress(struct sched *s, struct class **moved)
 	return true;
 }
 
+uint64_t planner_ahead(const struct sched *s, struct heap_key key)
+{
+	const struct plan *plan = s->scene.plan;
+	uint64_t sum = 0;
+	size_t i;
+
+	for (i = 0; i < plan_count(plan); i++) {
+		const struct plan_entry *e = plan_at(plan, i);
+
+		if (key_before(e->key, key))
+			sum += hash_u64(job_id(class_head(e->owner)), 1);
+	}
+	return sum;
+}
+
+/* Who held back for what was planned for others, and no longer stands behind the same ones. */
+static void wake_risen(struct sched *s)
+{
+	size_t cursor = 0;
+	struct class *class;
+
+	while ((class = classes_each(s->classes, &cursor))) {
+		const struct class_link *l = class_link(class);
+
+		if (l->slot == HEAP_NOWHERE && l->last.verdict == VERDICT_PLANNED &&
+		        l->ahead != planner_ahead(s, l->key))
+			wake(s, class);
+	}
+}
+
 static int by_class_key(const void *x, const void *y)
 {
 	struct heap_key a = class_link(*(struct class *const *)x)->key,
@@ -365,6 +396,7 @@ void planner_ordered(struct sched *s)
 	for (i = 0; i < plan_count(plan); i++)
 		rose |= plan_at(plan, i)->rose;
 	s->searches = 0;
+	wake_risen(s);
 	if (!s->early && !rose)
 		return;
 	s->early = false;

@@ -10,9 +10,10 @@
 #include "ctld/core/sched_impl.h"
 
 #define USEC_PER_S   1000000
-#define MAX_PRIORITY ((INT64_C(1) << 23) - 1)  /* what fits into a key */
-#define GATES_EVERY  ((usec_t)60 * USEC_PER_S) /* limits over a window of time open by themselves \
-	                                        */
+#define MAX_PRIORITY ((INT64_C(1) << 23) - 1) /* what fits into a key */
+#define GATES_EVERY                                                                  \
+	((usec_t)60 * USEC_PER_S) /* limits over a window of time open by themselves \
+	                           */
 
 static void class_moved(void *item, uint32_t index)
 {
@@ -422,6 +423,8 @@ void sched_node_changed(struct sched *s, uint32_t node, const char *cause)
 	if (!plan_first(s->scene.plan, node))
 		return;
 	planner_recheck(s, node, cause, 0);
+	/* What ends earlier than it was thought to leaves room beside what is planned. */
+	wake_fitting(s, node);
 }
 
 /* --- deciding -------------------------------------------------------------------------------- */

@@ -49,6 +49,7 @@ void park_free(struct sched *s);
 void park(struct sched *s, struct class *class); /* by its last decision */
 void unpark(struct class *class);                /* out of all lists */
 void wake(struct sched *s, struct class *class); /* to be tried again */
+void wake_fitting(struct sched *s, uint32_t node); /* those of which a part fits there */
 
 /* --- planner.c ------------------------------------------------------------------------------- */
 
@@ -61,6 +62,8 @@ void planner_drop(struct sched *s, struct class *class);
 void planner_recheck(struct sched *s, uint32_t node, const char *cause, uint64_t by);
 /* Look for victims. True: *pick says whom. */
 bool planner_preempt(struct sched *s, struct class *class, struct sched_pick *pick);
+/* Which entries stand before a key: a hash of their owners. */
+uint64_t planner_ahead(const struct sched *s, struct heap_key key);
 /* The keys have changed. */
 void planner_ordered(struct sched *s);
 /* Move one entry up. False: all are done. *moved: the class that has another one now, or NULL. */
