@@ -39,7 +39,7 @@ struct suggest {
 static bool would_start(struct suggest *s, const struct submit_job *in, char *effect, size_t size)
 {
 	struct core *core = s->core;
-	struct intake t = { .in = in };
+	struct intake t = { .in = in, .updated = job_info(s->job) };
 	struct places places = { 0 };
 	struct imagined im;
 	struct decision d;
