@@ -28,7 +28,7 @@ struct model_run {
 	struct run_report report;
 	bool here; /* the node has a record of it */
 	bool alive;
-	bool killed; /* an EndRun has come */
+	enum end_cause told; /* an EndRun has come */
 	bool counted_start;
 };
 
@@ -44,6 +44,7 @@ struct outgoing {
 	struct effect effect;
 	struct run_id *wanted;
 	uint64_t gpus;
+	uint32_t nodes; /* of the attempt */
 	char incarnation[16];
 };
 
@@ -80,9 +81,7 @@ static struct model_run *find_run(struct model_node *n, struct run_id id)
 	size_t i;
 
 	for (i = 0; i < n->n_runs; i++) {
-		const struct run_id *x = &n->runs[i].report.run;
-
-		if (n->runs[i].here && x->job == id.job && x->attempt == id.attempt)
+		if (n->runs[i].here && run_id_equal(&n->runs[i].report.run, &id))
 			return &n->runs[i];
 	}
 	return NULL;
@@ -117,8 +116,8 @@ static void say(struct model *m, unsigned node, const struct model_run *r)
 	world_apply(m->w, &e);
 }
 
-/* Did this (job, attempt) ever start, anywhere? */
-static void note_start(struct model *m, struct run_id id)
+/* Did this run ever start, anywhere? Does another attempt live, or another rank of it here? */
+static void note_start(struct model *m, unsigned node, struct run_id id)
 {
 	unsigned n;
 	size_t i;
@@ -128,11 +127,11 @@ static void note_start(struct model *m, struct run_id id)
 		for (i = 0; i < m->nodes[n].n_runs; i++) {
 			const struct model_run *r = &m->nodes[n].runs[i];
 
-			if (r->counted_start && r->report.run.job == id.job &&
-			        r->report.run.attempt == id.attempt)
-				fail_msg("run %llu.%u started twice", (unsigned long long)id.job,
-				        id.attempt);
-			if (r->alive && r->report.run.job == id.job && !m->lied)
+			if (r->counted_start && run_id_equal(&r->report.run, &id))
+				fail_msg("run %llu.%u.%u started twice", (unsigned long long)id.job,
+				        id.attempt, id.rank);
+			if (r->alive && r->report.run.job == id.job && !m->lied &&
+			        (r->report.run.attempt != id.attempt || n == node))
 				fail_msg("job %llu has two runs", (unsigned long long)id.job);
 		}
 	}
@@ -163,10 +162,11 @@ static void on_start(struct model *m, unsigned node, const struct outgoing *o)
 			        (unsigned long long)o->effect.run.run.job,
 			        (unsigned long long)n->runs[i].report.run.job);
 	}
-	note_start(m, o->effect.run.run);
+	note_start(m, node, o->effect.run.run);
 	r = new_run(n, o->effect.run.run, REPORT_STARTING);
 	r->alive = r->counted_start = true;
 	r->report.gpus = o->gpus;
+	r->report.nodes = o->nodes;
 	r->report.incarnation = n->incarnation;
 	say(m, node, r);
 }
@@ -189,7 +189,7 @@ static void on_end(struct model *m, unsigned node, const struct effect *e)
 	if (!r)
 		say(m, node, new_run(&m->nodes[node], e->run.run, REPORT_NEVER));
 	else if (r->alive)
-		r->killed = true;
+		r->told = e->run.cause;
 	else
 		say(m, node, r);
 }
@@ -268,8 +268,8 @@ static void run_goes_on(struct model *m, unsigned node)
 	r = &n->runs[i];
 	if (!r->here)
 		return;
-	if (r->alive && r->killed)
-		run_ends(m, r, END_CANCEL);
+	if (r->alive && r->told)
+		run_ends(m, r, r->told);
 	else if (r->report.state == REPORT_STARTING) {
 		r->report.state = REPORT_RUNNING;
 		r->report.start_time = m->w->now.wall;
@@ -305,6 +305,7 @@ static void hook(void *arg, const struct effect *e)
 	if (e->kind == EFFECT_START_RUN) {
 		assert_true(core_run_view(m->w->core, e->run.run, m->w->now, &v));
 		o->gpus = v.gpus;
+		o->nodes = v.n_nodes;
 		snprintf(o->incarnation, sizeof(o->incarnation), "%s", v.incarnation);
 	}
 }
@@ -371,6 +372,11 @@ static void submits(struct model *m)
 	struct submit_job job = world_job(m->w, wants[pick(m, 6)]);
 	uint64_t id;
 
+	if (pick(m, 3) == 0) { /* a gang, which every node can be part of */
+		job.nodes_min = 2 + pick(m, 2);
+		job.nodes_max = job.nodes_min + pick(m, 2);
+		job.gpus_per_node = job.n_gpus;
+	}
 	job.cpus = 1 + pick(m, 4);
 	job.hold = pick(m, 10) == 0;
 	job.requeue = pick(m, 3);
@@ -483,6 +489,15 @@ static bool all_ended(struct model *m)
 	return true;
 }
 
+static void beats(struct model *m, unsigned node)
+{
+	struct core_event e = { .kind = EV_HEARTBEAT };
+
+	e.agent.node = node;
+	e.agent.session = m->nodes[node].session;
+	world_apply(m->w, &e);
+}
+
 static void settle_down(struct model *m)
 {
 	unsigned n, round;
@@ -494,6 +509,7 @@ static void settle_down(struct model *m)
 			world_node(m->w, NODE_RESUME, n, false);
 			if (!m->nodes[n].session)
 				registers(m, n);
+			beats(m, n);
 			for (i = 0; i < m->nodes[n].n_runs + 4; i++)
 				run_goes_on(m, n);
 		}
