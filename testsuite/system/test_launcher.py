@@ -206,6 +206,24 @@ def test_input_append_and_truncate(lau):
     assert lau.output(None, "log") == "new\n"
 
 
+def test_a_rank_of_several_nodes(lau):
+    order = {"run": {"job": 900, "attempt": 1, "rank": 2}, "nnodes": 3, "nodelist": "h[1-3]"}
+    run = lau.submit("echo $GPUSCHED_NODE_RANK/$GPUSCHED_NNODES $GPUSCHED_NODELIST; echo err >&2", order=order,
+                     error=b"%n.err")
+    report = lau.wait_over(run)
+    assert (report["run"]["rank"], report["nnodes"], report["cause"]) == (2, 3, "CAUSE_EXIT")
+    assert lau.output(run, "gpusched-900.out.2") == "2/3 h[1-3]\n"
+    assert lau.output(run, "2.err") == "err\n"
+    # Another rank is another run, with records of its own; one that the attempt does not have is refused.
+    order["run"]["rank"] = 0
+    lau.runs.clear()
+    assert lau.result(lau.submit("exit 3", order=order)) == ("CAUSE_EXIT", 3, 0)
+    assert (lau.dir / "run/runs/900_0_1").is_dir() and (lau.dir / "run/runs/900_0_1_2").is_dir()
+    order["run"]["rank"] = 3
+    lau.runs.clear()
+    assert "rank 3" in lau.wait_over(lau.submit("exit 0", order=order))["detail"]
+
+
 def test_error_to_the_same_name_is_the_same_file(lau):
     run = lau.submit("echo 1; echo 2 >&2; echo 3", output=b"both", error=b"both")
     lau.wait_over(run)
