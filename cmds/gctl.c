@@ -241,6 +241,39 @@ static int do_node_down(struct run *r, struct error *err)
 	return control_nodes(r, GPUSCHED__NODE_CONTROL__VERB__DOWN, why, err);
 }
 
+/* --- partitions ----------------------------------------------------------------------------- */
+
+static const struct {
+	const char *word;
+	Gpusched__PartitionControl__State state;
+} partition_states[] = {
+	{ "up", GPUSCHED__PARTITION_CONTROL__STATE__UP },
+	{ "drain", GPUSCHED__PARTITION_CONTROL__STATE__DRAIN },
+	{ "down", GPUSCHED__PARTITION_CONTROL__STATE__DOWN },
+	{ "inactive", GPUSCHED__PARTITION_CONTROL__STATE__INACTIVE },
+};
+#define N_PARTITION_STATES (sizeof(partition_states) / sizeof(partition_states[0]))
+
+static int do_partition(struct run *r, struct error *err)
+{
+	Gpusched__PartitionControl request = GPUSCHED__PARTITION_CONTROL__INIT;
+	size_t s = 0;
+
+	while (s < N_PARTITION_STATES && strcmp(partition_states[s].word, r->words[1]) != 0)
+		s++;
+	if (s == N_PARTITION_STATES)
+		return error_set(err, ERR_USAGE,
+		        "partition: '%s': would be up, drain, down or inactive", r->words[1]);
+	request.name = (char *)r->words[0];
+	request.state = partition_states[s].state;
+	request.reason = (char *)(r->g->reason ? r->g->reason : "");
+	if (gctl_ask(r, GPUSCHED__MSG_TYPE__MSG_PARTITION_CONTROL, &request.base, false, NULL,
+	            err) < 0)
+		return -1;
+	printf("%s: %s\n", r->words[0], r->words[1]);
+	return EXIT_DONE;
+}
+
 /* --- jobs ----------------------------------------------------------------------------------- */
 
 static int control_these(
@@ -384,6 +417,8 @@ static const struct subcommand subcommands[] = {
 	{ { "node", "down" }, "NODES [REASON...]", 1, GCTL_WORDS_MAX,
 	        TAKES_REASON | TAKES_CONFIRMED_OFF, false, do_node_down,
 	        "Mark nodes down; with --confirmed-off their jobs have ended, too" },
+	{ { "partition" }, "NAME STATE", 2, 2, TAKES_REASON, false, do_partition,
+	        "Make it up, drain, down or inactive, whatever gpusched.conf says" },
 	{ { "hold" }, "ID...", 0, GCTL_WORDS_MAX, TAKES_JOBS | TAKES_REASON, false, do_hold,
 	        "Keep jobs that wait from starting" },
 	{ { "release" }, "ID...", 0, GCTL_WORDS_MAX, TAKES_JOBS | TAKES_REASON, false, do_release,

@@ -40,6 +40,7 @@ static const struct msg_type rows[] = {
 	ROW(LIST_PRIOS, U, NORMAL, "list_prios", list_prios),
 	ROW(LIST_SHARES, U, NORMAL, "list_shares", list_shares),
 	ROW(SHOW_CONFIG, U, NORMAL, "show_config", show_config),
+	ROW(PARTITION_CONTROL, U, NORMAL, "partition_control", partition_control),
 
 	ROW(REPLY, C, NORMAL, "reply", reply),
 	ROW(PONG, C, NORMAL, "pong", pong),

@@ -210,10 +210,10 @@ int admit_partition(const struct core *core, const struct intake *t, struct erro
 	const struct conf_partition *p = &core->conf->partitions[t->partition];
 	bool stays = t->updated && same(p->name, t->updated->partition);
 
-	if (!stays && (p->state == CONF_PARTITION_DRAIN || p->state == CONF_PARTITION_INACTIVE))
+	if (!stays && !partition_takes(core->partitions, t->partition))
 		return error_set(err, ERR_PARTITION_STATE,
 		        "--partition=%s: it takes no jobs, it is %s", p->name,
-		        p->state == CONF_PARTITION_DRAIN ? "drained" : "inactive");
+		        partition_starts(core->partitions, t->partition) ? "drained" : "inactive");
 	if (p->require_gpu && !t->in->n_gpus)
 		return error_set(err, ERR_REQUIRE_GPU,
 		        "partition %s is for jobs with GPUs: --gpus is missing", p->name);

@@ -19,6 +19,7 @@ struct core *core_new(const struct conf *conf, uint64_t seed)
 	core->requests = requests_new(core->strings, conf, seed);
 	core->labels = label_sets_new(core->strings, seed);
 	core->meta = meta_new(core->dirty);
+	core->partitions = partitions_new(core->meta);
 	core->nonces = nonces_new(core->dirty, seed);
 	core->jobs = jobs_new(
 	        core->strings, core->requests, core->labels, core->nonces, core->dirty, seed);
@@ -168,6 +169,7 @@ void core_free(struct core *core)
 	nodes_free(core->nodes);
 	accounts_free(core->accounts);
 	nonces_free(core->nonces);
+	partitions_free(core->partitions);
 	meta_free(core->meta);
 	label_sets_free(core->labels);
 	requests_free(core->requests);
@@ -215,6 +217,7 @@ static apply_fn *const handlers[] = {
 	[EV_SUBMIT] = submit_apply,
 	[EV_JOB_CONTROL] = job_control_apply,
 	[EV_NODE_CONTROL] = node_control_apply,
+	[EV_PARTITION_CONTROL] = partition_control_apply,
 	[EV_WAIT_JOB] = wait_apply,
 	[EV_WAIT_CANCEL] = on_wait_cancel,
 	[EV_AGENT_UP] = agent_up_apply,

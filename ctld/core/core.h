@@ -248,6 +248,7 @@ size_t core_node_runs(const struct core *core, uint32_t node, struct run_id *run
 
 struct partition_view {
 	const struct conf_partition *conf;
+	const char *state; /* "up", "drain", ...: by gctl partition, or as configured */
 	uint32_t nodes_ok, nodes_drain, nodes_down; /* sum: all of its nodes */
 	uint32_t jobs_pending, jobs_running;
 	struct gpu_use gpus[PARTITION_VIEW_GPUS];

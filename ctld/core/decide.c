@@ -232,14 +232,9 @@ enum verdict decide(
 		d->verdict = VERDICT_PARTITION;
 		return d->verdict;
 	}
-	switch (sc->conf->partitions[who->partition].state) {
-	case CONF_PARTITION_DOWN:
-	case CONF_PARTITION_INACTIVE:
+	if (!partition_starts(sc->partitions, who->partition)) {
 		d->verdict = VERDICT_STATE;
 		return d->verdict;
-	case CONF_PARTITION_UP:
-	case CONF_PARTITION_DRAIN:
-		break;
 	}
 	for (a = 0; a < decide_alternatives(&who->ask); a++) {
 		struct gate_block gate = d->gate;

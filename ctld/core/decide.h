@@ -12,6 +12,7 @@
 #define CTLD_CORE_DECIDE_H
 
 #include "ctld/core/gates.h"
+#include "ctld/core/partition.h"
 #include "ctld/core/plan.h"
 
 /* What is decided upon; borrowed. */
@@ -20,6 +21,7 @@ struct scene {
 	struct ledger *ledger;
 	struct gates *gates;
 	struct plan *plan;
+	const struct partitions *partitions;
 	struct clocks now;
 };
 

@@ -105,13 +105,14 @@ enum job_update {
 enum node_verb { NODE_DRAIN = 1, NODE_RESUME, NODE_DOWN };
 
 enum event_kind {
-	EV_SUBMIT,       /* -> EFFECT_SUBMITTED or EFFECT_REPLY */
-	EV_JOB_CONTROL,  /* -> EFFECT_CONTROLLED */
-	EV_NODE_CONTROL, /* -> EFFECT_REPLY */
-	EV_WAIT_JOB,     /* -> EFFECT_JOB_ENDED (at once if it has) or EFFECT_REPLY with an error */
-	EV_WAIT_CANCEL,  /* the waiting session has gone */
-	EV_AGENT_UP,     /* an agent has registered -> EFFECT_REGISTERED or EFFECT_CLOSE_AGENT */
-	EV_AGENT_GONE,   /* its session has ended */
+	EV_SUBMIT,            /* -> EFFECT_SUBMITTED or EFFECT_REPLY */
+	EV_JOB_CONTROL,       /* -> EFFECT_CONTROLLED */
+	EV_NODE_CONTROL,      /* -> EFFECT_REPLY */
+	EV_PARTITION_CONTROL, /* -> EFFECT_REPLY */
+	EV_WAIT_JOB,    /* -> EFFECT_JOB_ENDED (at once if it has) or EFFECT_REPLY with an error */
+	EV_WAIT_CANCEL, /* the waiting session has gone */
+	EV_AGENT_UP,    /* an agent has registered -> EFFECT_REGISTERED or EFFECT_CLOSE_AGENT */
+	EV_AGENT_GONE,  /* its session has ended */
 	EV_HEARTBEAT,
 	EV_RUN_REPORT, /* -> EFFECT_FORGET_RUN once an end is applied */
 	EV_FENCED,     /* the fence program has ended */
@@ -144,6 +145,11 @@ struct core_event {
 			const char *reason;
 			bool confirmed_off;
 		} node;
+		struct {
+			uint32_t partition; /* index into conf.partitions */
+			enum conf_partition_state state;
+			const char *reason;
+		} partition;
 		uint64_t wait; /* WAIT_JOB: the job. WAIT_CANCEL: the reply number */
 		struct {
 			uint32_t node;    /* index into conf.nodes */

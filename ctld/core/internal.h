@@ -8,7 +8,7 @@
  *	admit.c    accounts, QOS, partitions and limits of what is submitted
  *	control.c  EV_JOB_CONTROL, EV_WAIT_JOB
  *	update.c   what JOB_UPDATE changes
- *	operate.c  EV_NODE_CONTROL, fencing
+ *	operate.c  EV_NODE_CONTROL, EV_PARTITION_CONTROL, fencing
  *	agent.c    EV_AGENT_UP, GONE, HEARTBEAT
  *	report.c   EV_RUN_REPORT, and what registrations say of runs
  *	life.c     a job's way from start to end: every job_move() is there
@@ -34,6 +34,7 @@
 #include "ctld/core/ledger.h"
 #include "ctld/core/meta.h"
 #include "ctld/core/node.h"
+#include "ctld/core/partition.h"
 #include "ctld/core/run.h"
 #include "ctld/core/sched.h"
 #include "ctld/core/waiters.h"
@@ -54,6 +55,7 @@ struct core {
 	struct requests *requests;
 	struct label_sets *labels;
 	struct meta *meta;
+	struct partitions *partitions;
 	struct nonces *nonces;
 	struct jobs *jobs;
 	struct runs *runs;
@@ -225,6 +227,7 @@ struct submit_job job_as_asked(const struct job *job);
 void say_places(const struct core *core, const struct places *places, char *text, size_t size);
 void wait_apply(struct core *core, const struct core_event *event);
 void node_control_apply(struct core *core, const struct core_event *event);
+void partition_control_apply(struct core *core, const struct core_event *event);
 void fenced_apply(struct core *core, uint32_t node, bool off);
 void agent_up_apply(struct core *core, const struct core_event *event);
 void agent_gone_apply(struct core *core, uint32_t node, uint64_t session);

@@ -170,9 +170,10 @@ int core_start(struct core *core, struct clocks now, struct error *err)
 	nodes_start(core->nodes, now);
 	core->ledger = ledger_new(core->conf);
 	core->gates = gates_new(core->conf, core->seed);
+	partitions_configure(core->partitions, core->conf);
 	accounts_configure(core->accounts, core->conf, now);
 	sched_now(core->sched, now);
-	sched_configure(core->sched, core->conf, core->ledger, core->gates);
+	sched_configure(core->sched, core->conf, core->ledger, core->gates, core->partitions);
 	for (n = 0; n < core->conf->n_nodes; n++)
 		node_settle(core, nodes_at(core->nodes, (uint32_t)n));
 	v = runs_sorted(core->runs, &n);
@@ -263,8 +264,9 @@ void core_reconfigure(struct core *core, const struct conf *conf, struct clocks 
 	core->ledger = ledger_new(conf);
 	core->gates = gates_new(conf, core->seed);
 	memset(core->gpus_counted, 0, sizeof(core->gpus_counted));
+	partitions_configure(core->partitions, conf);
 	accounts_configure(core->accounts, conf, now);
-	sched_configure(core->sched, conf, core->ledger, core->gates);
+	sched_configure(core->sched, conf, core->ledger, core->gates, core->partitions);
 	admit_count_all(core);
 	ledger_free(old);
 	gates_free(old_gates);

@@ -12,12 +12,19 @@ enum number { EPOCH, NEXT_JOB, NEXT_EVENT, NUMBERS };
 
 static const char *const number_names[NUMBERS] = { "epoch", "next_job", "next_event" };
 
+/* Kept also when it is empty again: a row once written stays. */
+struct said {
+	char *key, *text;
+};
+
 struct meta {
 	struct mark mark;
 	struct dirty *dirty;
 	char *cluster;            /* NULL: a new database */
 	uint64_t number[NUMBERS]; /* durable: the epoch, and where the leases end */
 	uint64_t job, event;      /* the next ones */
+	struct said *said;        /* durable */
+	size_t n_said;
 };
 
 struct meta *meta_new(struct dirty *dirty)
@@ -32,8 +39,15 @@ struct meta *meta_new(struct dirty *dirty)
 
 void meta_free(struct meta *m)
 {
+	size_t i;
+
 	if (!m)
 		return;
+	for (i = 0; i < m->n_said; i++) {
+		free(m->said[i].key);
+		free(m->said[i].text);
+	}
+	free(m->said);
 	free(m->cluster);
 	free(m);
 }
@@ -41,6 +55,49 @@ void meta_free(struct meta *m)
 static bool is(const struct value *v, const char *text)
 {
 	return v->n == strlen(text) && !memcmp(v->p, text, v->n);
+}
+
+static struct said *find_said(const struct meta *m, const char *key, size_t len)
+{
+	size_t i;
+
+	for (i = 0; i < m->n_said; i++) {
+		if (strlen(m->said[i].key) == len && !memcmp(m->said[i].key, key, len))
+			return &m->said[i];
+	}
+	return NULL;
+}
+
+/* Returns whether it is another text than before. */
+static bool say(struct meta *m, const char *key, size_t key_len, const char *text, size_t len)
+{
+	struct said *s = find_said(m, key, key_len);
+
+	if (s && strlen(s->text) == len && !memcmp(s->text, text, len))
+		return false;
+	if (!s) {
+		m->said = xrealloc(m->said, m->n_said + 1, sizeof(*m->said));
+		s = &m->said[m->n_said++];
+		s->key = xstrndup(key, key_len);
+		s->text = NULL;
+	}
+	free(s->text);
+	s->text = xstrndup(text, len);
+	return true;
+}
+
+const char *meta_text(const struct meta *m, const char *key)
+{
+	const struct said *s = find_said(m, key, strlen(key));
+
+	return s ? s->text : "";
+}
+
+void meta_set_text(struct meta *m, const char *key, const char *text)
+{
+	if ((*text || find_said(m, key, strlen(key))) &&
+	        say(m, key, strlen(key), text, strlen(text)))
+		dirty_put(m->dirty, &m->mark);
 }
 
 static int parse(const struct row *row, uint64_t *number, struct error *err)
@@ -72,6 +129,9 @@ int meta_load(struct meta *m, const struct row *row, struct error *err)
 		if (is(key, number_names[n]))
 			return parse(row, &m->number[n], err);
 	}
+	if (key->n > strlen(META_PARTITION) &&
+	        !memcmp(key->p, META_PARTITION, strlen(META_PARTITION)))
+		say(m, key->p, key->n, row->v[COL_META_value].p, row->v[COL_META_value].n);
 	return 0; /* the store's own (schema version) */
 }
 
@@ -137,6 +197,7 @@ size_t meta_rows(const struct meta *m, meta_row_fn *fn, void *arg)
 {
 	struct row row;
 	char text[24];
+	size_t i;
 	int n;
 
 	row_begin(&row, TABLE_META, ROW_PUT);
@@ -149,7 +210,12 @@ size_t meta_rows(const struct meta *m, meta_row_fn *fn, void *arg)
 		row.v[COL_META_value] = value_text(text);
 		fn(arg, &row);
 	}
-	return NUMBERS + 1;
+	for (i = 0; i < m->n_said; i++) {
+		row.v[COL_META_key] = value_text(m->said[i].key);
+		row.v[COL_META_value] = value_text(m->said[i].text);
+		fn(arg, &row);
+	}
+	return NUMBERS + 1 + m->n_said;
 }
 
 static void add_hash(void *arg, const struct row *row)

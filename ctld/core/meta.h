@@ -28,6 +28,11 @@ uint64_t meta_take_event(struct meta *m);
 /* Never be at or below these again. */
 void meta_raise(struct meta *m, uint64_t epoch_above, uint64_t job_above);
 
+/* What operators said of something, by key; "": nothing. Keys begin with one of these. */
+#define META_PARTITION "partition."
+const char *meta_text(const struct meta *m, const char *key);
+void meta_set_text(struct meta *m, const char *key, const char *text);
+
 /* Every row, PUT. */
 typedef void meta_row_fn(void *arg, const struct row *row);
 size_t meta_rows(const struct meta *m, meta_row_fn *fn, void *arg);

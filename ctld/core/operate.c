@@ -170,3 +170,39 @@ void node_control_apply(struct core *core, const struct core_event *e)
 	}
 	effects_done(core->effects, e->caller.reply);
 }
+
+/* --- partitions ------------------------------------------------------------------------------ */
+
+static int check_partition(const struct core *core, const struct core_event *e, struct error *err)
+{
+	if (!e->caller.admin)
+		return error_set(
+		        err, ERR_NOT_PERMITTED, "only administrators may operate partitions");
+	if (core->suspended)
+		return error_set(err, ERR_EPOCH, "%s", core->suspended);
+	if (e->partition.partition >= core->conf->n_partitions)
+		return error_set(
+		        err, ERR_NO_PARTITION, "there is no partition %u", e->partition.partition);
+	if (e->partition.state > CONF_PARTITION_INACTIVE)
+		return error_set(err, ERR_USAGE, "unknown state %d", (int)e->partition.state);
+	return 0;
+}
+
+void partition_control_apply(struct core *core, const struct core_event *e)
+{
+	const char *reason = e->partition.reason ? e->partition.reason : "";
+	struct error err = { 0 };
+	char text[600];
+
+	if (check_partition(core, e, &err) < 0) {
+		effects_reply(core->effects, e->caller.reply, &err);
+		return;
+	}
+	snprintf(text, sizeof(text), "%.255s: %s%s%.300s",
+	        core->conf->partitions[e->partition.partition].name,
+	        partition_state_name(e->partition.state), *reason ? ": " : "", reason);
+	audit_note(core, "partition.state", &e->caller, 0, "", text);
+	partition_set_state(core->partitions, e->partition.partition, e->partition.state);
+	sched_wake_all(core->sched);
+	effects_done(core->effects, e->caller.reply);
+}

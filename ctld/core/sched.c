@@ -341,8 +341,8 @@ static void class_unresolve(struct sched *s, struct class *class)
 	l->text = NULL;
 }
 
-void sched_configure(
-        struct sched *s, const struct conf *conf, struct ledger *ledger, struct gates *gates)
+void sched_configure(struct sched *s, const struct conf *conf, struct ledger *ledger,
+        struct gates *gates, const struct partitions *partitions)
 {
 	size_t cursor = 0;
 	struct class *class;
@@ -354,6 +354,7 @@ void sched_configure(
 	s->scene.conf = conf;
 	s->scene.ledger = ledger;
 	s->scene.gates = gates;
+	s->scene.partitions = partitions;
 	s->scene.plan = plan_new(conf, ledger, s->held, s->arg);
 	plan_now(s->scene.plan, s->scene.now.mono);
 	park_configure(s);

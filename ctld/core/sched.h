@@ -52,8 +52,8 @@ void sched_free(struct sched *s); /* NULL is fine; all jobs must be out */
 
 /* Another configuration (also the first), its ledger and gates: everything is to be tried again.
  * Before the old gates are freed: the paths of the classes go with them. */
-void sched_configure(
-        struct sched *s, const struct conf *conf, struct ledger *ledger, struct gates *gates);
+void sched_configure(struct sched *s, const struct conf *conf, struct ledger *ledger,
+        struct gates *gates, const struct partitions *partitions);
 
 /* The time of all that follows, until it is set again. */
 void sched_now(struct sched *s, struct clocks now);

@@ -466,6 +466,7 @@ bool core_partition_view(const struct core *core, uint32_t p, struct partition_v
 	conf = &core->conf->partitions[p];
 	memset(v, 0, sizeof(*v));
 	v->conf = conf;
+	v->state = partition_state_name(partition_state(core->partitions, p));
 	count = jobs_count_of(core->jobs, conf->name);
 	v->jobs_pending = count ? count->pending : 0;
 	v->jobs_running = count ? count->running : 0;

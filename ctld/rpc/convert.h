@@ -58,6 +58,10 @@ int wire_node_list(char *const *lists, size_t n, const struct conf *conf, struct
 int wire_node_control(const Gpusched__NodeControl *m, const struct conf *conf, struct arena *arena,
         struct core_event *event, struct error *err);
 
+/* All of a PartitionControl. Fills event->partition. */
+int wire_partition_control(const Gpusched__PartitionControl *m, const struct conf *conf,
+        struct core_event *event, struct error *err);
+
 /* --- agents -------------------------------------------------------------------------------- */
 
 int wire_report(const Gpusched__RunReport *m, struct run_report *out, struct error *err);

@@ -58,6 +58,11 @@ FIELD(MAX_WAIT);
 FIELD(GPU_MEM_MIN);
 #undef FIELD
 
+SAME(CONF_PARTITION_UP + 1, PARTITION_CONTROL__STATE__UP);
+SAME(CONF_PARTITION_DRAIN + 1, PARTITION_CONTROL__STATE__DRAIN);
+SAME(CONF_PARTITION_DOWN + 1, PARTITION_CONTROL__STATE__DOWN);
+SAME(CONF_PARTITION_INACTIVE + 1, PARTITION_CONTROL__STATE__INACTIVE);
+
 SAME(NODE_DRAIN, NODE_CONTROL__VERB__DRAIN);
 SAME(NODE_RESUME, NODE_CONTROL__VERB__RESUME);
 SAME(NODE_DOWN, NODE_CONTROL__VERB__DOWN);
@@ -417,6 +422,29 @@ int wire_node_control(const Gpusched__NodeControl *m, const struct conf *conf, s
 	event->node.n = n;
 	event->node.reason = m->reason;
 	event->node.confirmed_off = m->confirmed_off;
+	return 0;
+}
+
+int wire_partition_control(const Gpusched__PartitionControl *m, const struct conf *conf,
+        struct core_event *event, struct error *err)
+{
+	char escaped[80];
+	size_t p = 0;
+
+	if (m->state == GPUSCHED__PARTITION_CONTROL__STATE__NONE)
+		return error_set(err, ERR_USAGE, "a partition's state that is not known here");
+	if (text_check("reason", m->reason, WIRE_TEXT_MAX, err))
+		return -1;
+	while (p < conf->n_partitions && strcmp(conf->partitions[p].name, m->name) != 0)
+		p++;
+	if (p == conf->n_partitions) {
+		text_escape(escaped, sizeof(escaped), m->name, strlen(m->name));
+		return error_set(err, ERR_NO_PARTITION, "no partition '%s'", escaped);
+	}
+	event->kind = EV_PARTITION_CONTROL;
+	event->partition.partition = (uint32_t)p;
+	event->partition.state = (enum conf_partition_state)(m->state - 1);
+	event->partition.reason = m->reason;
 	return 0;
 }
 

@@ -493,12 +493,6 @@ Gpusched__Node *wire_node(const struct core *core, const struct conf *conf, uint
 	return m;
 }
 
-static const char *const partition_states[] = {
-	[CONF_PARTITION_UP] = "up",
-	[CONF_PARTITION_DRAIN] = "drain",
-	[CONF_PARTITION_DOWN] = "down",
-	[CONF_PARTITION_INACTIVE] = "inactive",
-};
 static const char *const preempt_modes[] = {
 	[CONF_PREEMPT_OFF] = "off",
 	[CONF_PREEMPT_REQUEUE] = "requeue",
@@ -515,7 +509,7 @@ Gpusched__Partition *wire_partition(const struct partition_view *view, struct ar
 
 	m->name = view->conf->name;
 	m->is_default = view->conf->is_default;
-	m->state = lend(partition_states[view->conf->state]);
+	m->state = lend(view->state);
 	m->preempt_mode = lend(preempt_modes[view->conf->preempt_mode]);
 	m->min_run_s = view->conf->min_run_s;
 	m->place = lend(places[view->conf->place]);

@@ -1,4 +1,4 @@
-/* node_control.c - MSG_NODE_CONTROL: drain, resume, down */
+/* node_control.c - MSG_NODE_CONTROL: drain, resume, down; MSG_PARTITION_CONTROL */
 #include "ctld/calls.h"
 #include "ctld/core/core.h"
 #include "ctld/ctld.h"
@@ -14,6 +14,24 @@ void rpc_node_control(struct ctld *c, const struct rpc *rpc)
 	struct error err;
 
 	if (wire_node_control((const Gpusched__NodeControl *)rpc->msg, c->conf, c->in, &ev, &err)) {
+		rpc_reply(c, rpc, &err);
+		return;
+	}
+	call = call_new(c, rpc->peer, rpc->id, &ops, NULL);
+	if (!call)
+		return;
+	ev.caller = call_caller(c, call);
+	core_apply(c->core, &ev, rpc->now);
+}
+
+void rpc_partition_control(struct ctld *c, const struct rpc *rpc)
+{
+	struct core_event ev = { 0 };
+	struct call *call;
+	struct error err;
+
+	if (wire_partition_control(
+	            (const Gpusched__PartitionControl *)rpc->msg, c->conf, &ev, &err)) {
 		rpc_reply(c, rpc, &err);
 		return;
 	}

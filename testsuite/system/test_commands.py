@@ -376,6 +376,24 @@ def test_info(cluster):
     assert cluster.run("ginfo", "-p", "nosuch", check=False).returncode == 3
 
 
+def test_partition_states(cluster):
+    def state():
+        return cluster.run("ginfo", "-h", "-p", "long", "-o", "STATE").stdout.strip()
+
+    assert state() == "up"
+    r = cluster.run("gctl", "partition", "long", "down", "--reason", "new switch")
+    assert r.stdout == "long: down\n" and state() == "down"
+    job = cluster.submit("true", "-p", "long", "-t", "5")
+    wait_until(lambda: cluster.job(job).get("reason") == "PartitionDown", "a reason")
+    cluster.run("gctl", "partition", "long", "drain")
+    cluster.wait_state(job, "COMPLETED")
+    r = cluster.run("gsubmit", "-p", "long", "--wrap", "true", check=False)
+    assert r.returncode == 1 and "it takes no jobs, it is drained" in r.stderr
+    assert cluster.run("gctl", "partition", "nosuch", "up", check=False).returncode == 3
+    cluster.run("gctl", "partition", "long", "up")
+    assert state() == "up"
+
+
 def test_show_config(cluster):
     text = cluster.run("gctl", "show", "config").stdout
     assert text.startswith('cluster = "test";') and "  host = " in text and "partitions = (" in text

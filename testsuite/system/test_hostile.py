@@ -110,7 +110,8 @@ def test_others_jobs_are_theirs(cluster):
 
 @pytest.mark.skipif(not ROOT, reason="needs another user")
 def test_administration_is_not_for_everyone(cluster):
-    for argv in (["drain", "n1", "mine"], ["shutdown"], ["reconfigure"], ["node", "down", "n1", "--confirmed-off"]):
+    for argv in (["drain", "n1", "mine"], ["shutdown"], ["reconfigure"], ["node", "down", "n1", "--confirmed-off"],
+                 ["partition", "batch", "down"]):
         r = cluster.run("gctl", *argv, check=False, user="bin")
         assert r.returncode == 5, (argv, r.stdout, r.stderr)
     assert cluster.ctld.alive()
