@@ -580,7 +580,8 @@ void plan_sort(struct plan *p)
 	uint32_t least = UINT32_MAX;
 	size_t i;
 
-	qsort(p->entries, p->n, sizeof(struct plan_entry *), by_key);
+	if (p->n)
+		qsort(p->entries, p->n, sizeof(struct plan_entry *), by_key);
 	for (i = p->n; i--;) {
 		struct plan_entry *e = p->entries[i];
 
