@@ -28,12 +28,34 @@ struct suggest {
 	struct submit_job asked;
 	struct heap_key key; /* the place in the order that it has now */
 	bool planned;        /* and a planned start, which it would give up */
+	bool awaited;        /* by somebody before it, who has none */
 	struct found found[MAX_FOUND];
 	size_t n;
 	char failed[256];
 };
 
 /* --- trying ---------------------------------------------------------------------------------- */
+
+static bool key_before(struct heap_key x, struct heap_key y)
+{
+	return x.a != y.a ? x.a < y.a : x.b < y.b;
+}
+
+/* Is there somebody before it in its partition who has no planned start, for want of depth? */
+static bool others_await(const struct core *core, const struct class *class)
+{
+	const struct class_link *mine = class_link_of(class), *l;
+	const struct class *other;
+	size_t cursor = 0;
+
+	while ((other = sched_each_class(core->sched, &cursor))) {
+		l = class_link_of(other);
+		if (l->partition == mine->partition && !l->entry && key_before(l->key, mine->key) &&
+		        (l->last.verdict == VERDICT_BLOCKED || l->last.verdict == VERDICT_PLANNED))
+			return true;
+	}
+	return false;
+}
 
 /* Would the job start now if it asked for that? *effect says where. */
 static bool would_start(struct suggest *s, const struct submit_job *in, char *effect, size_t size)
@@ -55,8 +77,7 @@ static bool would_start(struct suggest *s, const struct submit_job *in, char *ef
 		imagine(core, &t, s->owner.user, job_id(s->job), job_info(s->job)->submit_time,
 		        &im);
 		/* What it gives up may be taken by whoever stands before its new place. */
-		if (!s->planned || im.who.key.a < s->key.a ||
-		        (im.who.key.a == s->key.a && im.who.key.b <= s->key.b))
+		if (!s->planned || (!s->awaited && !key_before(s->key, im.who.key)))
 			starts = decide(sched_scene(core->sched), &im.who, &places, &d) ==
 			         VERDICT_START;
 		if (starts && effect)
@@ -407,6 +428,7 @@ void suggest(struct core *core, const struct job *job, struct job_why *why)
 	s->asked = job_as_asked(job);
 	s->key = class_link_of(class)->key;
 	s->planned = class_link_of(class)->entry;
+	s->awaited = s->planned && others_await(core, class);
 	try_gpus(s);
 	try_time(s);
 	try_cpus(s);
