@@ -333,7 +333,7 @@ SHOW(gpu_largest)
 
 static const struct view_column part_columns[] = {
 	{ "PARTITION", { "PARTITION", 9, 5, 0 }, "name; * marks the default one", show_part_name },
-	{ "STATE", { "STATE", 5, 4, 0 }, "up, drain, down, inactive", show_part_state },
+	{ "STATE", { "STATE", 5, 0, 0 }, "up, drain, down, inactive", show_part_state },
 	{ "TIMELIMIT", { "TIMELIMIT", 10, 0, TABLE_WHOLE }, "longest time limit", show_part_limit },
 	{ "NODES", { "NODES", 5, 0, NUM }, "nodes", show_part_nodes },
 	{ "OK", { "OK", 2, 0, NUM }, "nodes that take work", show_part_ok },

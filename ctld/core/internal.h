@@ -270,6 +270,9 @@ const char *ask_why(const struct core *core, uint32_t partition, const struct as
 int never_fits(
         const struct core *core, uint32_t partition, const struct ask *ask, struct error *err);
 
+/* By the prices, if it runs to its limit on what it asks for at most; < 0: it has no limit. */
+double job_cost_max(const struct core *core, const struct job_info *info);
+
 void audit_note(struct core *core, const char *kind, const struct caller *caller, uint64_t job,
         const char *node, const char *text);
 

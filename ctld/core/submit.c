@@ -126,7 +126,7 @@ static struct effect *answer(struct core *core, const struct core_event *e, cons
 
 /* Why the first job would not start now. */
 static const struct job_why *test_why(struct core *core, const struct core_event *e,
-        const struct intake *v, const struct imagined *im)
+        const struct intake *v, const struct imagined *im, enum verdict verdict)
 {
 	struct job_why *why = effects_alloc(core->effects, sizeof(*why));
 
@@ -136,7 +136,10 @@ static const struct job_why *test_why(struct core *core, const struct core_event
 		        e->caller.admin ? "JobHeldAdmin" : "JobHeldUser";
 	} else {
 		explain_contender(core, &im->who, NULL, NULL, why);
-		explain_plan(core, &im->who, why);
+		/* Who is held by a gate gets no plan. */
+		if (verdict == VERDICT_START || verdict == VERDICT_PLANNED ||
+		        verdict == VERDICT_BLOCKED)
+			explain_plan(core, &im->who, why);
 	}
 	return why;
 }
@@ -163,6 +166,7 @@ static void answer_test(struct core *core, const struct core_event *e, struct in
 	struct places places = { 0 };
 	struct imagined im;
 	struct decision d;
+	enum verdict verdict;
 
 	fx->submitted.test_only = true;
 	if (!v->info.gpus)
@@ -172,12 +176,14 @@ static void answer_test(struct core *core, const struct core_event *e, struct in
 	v->info.account = v->info.account ? v->info.account : v->in->account;
 	v->info.qos = v->info.qos ? v->info.qos : v->in->qos;
 	imagine(core, v, e->caller.user, meta_next_job(core->meta), core->now.wall, &im);
-	if (!v->in->hold && !sched_busy_before(core->sched, im.who.key) &&
-	        decide(sched_scene(core->sched), &im.who, &places, &d) == VERDICT_START) {
+	verdict = decide(sched_scene(core->sched), &im.who, &places, &d);
+	if (verdict == VERDICT_START && !v->in->hold &&
+	        !sched_busy_before(core->sched, im.who.key)) {
 		test_where(core, &places, fx);
 		fx->submitted.cost_max = explain_cost(core, &v->info, &places);
 	} else {
-		fx->submitted.why = test_why(core, e, v, &im);
+		fx->submitted.why = test_why(core, e, v, &im, verdict);
+		fx->submitted.cost_max = job_cost_max(core, &v->info);
 	}
 	places_free(&places);
 	imagined_clear(core, &im);

@@ -91,7 +91,7 @@ static void view_gpus(const struct job_info *i, struct job_view *v)
 	}
 }
 
-static double cost_max(const struct core *core, const struct job_info *i)
+double job_cost_max(const struct core *core, const struct job_info *i)
 {
 	const struct request *r = i->gpus;
 	uint32_t type = r->n ? r->v[0].number : TYPE_NONE, t;
@@ -180,7 +180,7 @@ static void view(
 		.nodes_max = i->gpus->nodes_max,
 		.gpus_per_node = i->gpus->per_node,
 		.exclusive = i->gpus->exclusive,
-		.cost_max = cost_max(core, i),
+		.cost_max = job_cost_max(core, i),
 		.gpu_mem_min_mb = i->gpus->gpu_mem_min_mb,
 		.constraint = i->gpus->constraint,
 		.prefer = i->gpus->prefer,

@@ -75,6 +75,7 @@ int wire_register(const Gpusched__Register *m, struct arena *arena, struct core_
 Gpusched__Reply *wire_reply(const struct error *err_or_null, struct arena *arena);
 Gpusched__SubmitResult *wire_submitted(
         const struct effect *effect, const struct conf *conf, struct arena *arena);
+/* Borrows nothing of the view itself, which may be the next job's by the time it is packed. */
 Gpusched__Job *wire_job(const struct job_view *view, struct arena *arena);
 /* The runs of its present or last attempt, into its message. */
 #define WIRE_JOB_RUNS 4096 /* at most: one message holds them */

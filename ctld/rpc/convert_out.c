@@ -42,6 +42,16 @@ static char *shown(const char *s, struct arena *arena)
 	return copy;
 }
 
+/* A copy, of what may go before the message does. */
+static char *copied(const char *s, struct arena *arena)
+{
+	size_t size = 4 * strlen(s) + 8;
+	char *copy = take(arena, size);
+
+	text_escape(copy, size, s, strlen(s));
+	return copy;
+}
+
 static ProtobufCBinaryData lend_bytes(const void *p, size_t n)
 {
 	return (ProtobufCBinaryData){ .len = n, .data = (uint8_t *)p };
@@ -266,7 +276,7 @@ Gpusched__Job *wire_job(const struct job_view *view, struct arena *arena)
 	m->partition = shown(view->partition, arena);
 	m->state = lend(view->state);
 	m->reason = shown(view->reason, arena);
-	m->reason_text = shown(view->reason_text, arena);
+	m->reason_text = copied(view->reason_text, arena); /* the view holds it */
 	m->submit_time = view->submit_time;
 	m->start_time = view->start_time;
 	m->end_time = view->end_time;
@@ -283,7 +293,7 @@ Gpusched__Job *wire_job(const struct job_view *view, struct arena *arena)
 	m->n_nodes = view->n_nodes;
 	m->gpus_held = view->gpus_held;
 	m->planned_start_time = view->planned_start;
-	m->planned_nodes = lend(view->planned_nodes);
+	m->planned_nodes = copied(view->planned_nodes, arena);
 	m->position = view->position;
 	m->position_of = view->position_of;
 	m->n_blockers = view->n_blockers;
@@ -352,16 +362,6 @@ Gpusched__PrioWeights *wire_weights(const struct conf *conf, struct arena *arena
 	m->age_max_s = conf->priority.age_max_s;
 	m->half_life_s = conf->priority.half_life_s;
 	return m;
-}
-
-/* A copy: the core's texts may go before the message does. */
-static char *copied(const char *s, struct arena *arena)
-{
-	size_t size = 4 * strlen(s) + 8;
-	char *copy = take(arena, size);
-
-	text_escape(copy, size, s, strlen(s));
-	return copy;
 }
 
 Gpusched__Share *wire_share(const struct share_view *share, struct arena *arena)

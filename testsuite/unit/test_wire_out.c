@@ -180,6 +180,13 @@ static void test_job(void **state)
 	assert_int_equal(back->n_blockers, 2);
 	assert_true(back->cost_max > 8.4 && back->cost_max < 8.6);
 	assert_false(back->cost_unlimited);
+	/* As in a listing: the view is the next job's before the first is packed. */
+	snprintf(v.reason_text, sizeof(v.reason_text), "first");
+	list[0] = wire_job(&v, arena);
+	memset(&v, 'x', sizeof(v));
+	assert_string_equal(list[0]->reason_text, "first");
+	assert_string_equal(list[0]->planned_nodes, "h09");
+	memset(&v, 0, sizeof(v));
 	v.cost_max = -1;
 	assert_true(wire_job(&v, arena)->cost_unlimited);
 }
