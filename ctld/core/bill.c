@@ -78,6 +78,23 @@ static struct assoc *assoc_of(struct core *core, const struct run *run)
 	        job ? job_info(job)->user : uid);
 }
 
+/* Of the time that it ended in. */
+static void bill_hours(struct core *core, const struct run *run, uint64_t used)
+{
+	const struct run_info *i = run_info(run);
+	const struct job *job = run_link_of(run)->job;
+	struct hours_of of = { i->account, job ? job_info(job)->qos : "",
+		job ? job_info(job)->partition : "", i->uid };
+	uint32_t gpus = (uint32_t)__builtin_popcountll(i->gpus);
+	usec_t end = i->end_time;
+
+	if (used > i->billed_us)
+		hours_bill(core->hours, &of, gpus, end - (usec_t)(used - i->billed_us), end,
+		        core->now.wall);
+	else
+		hours_unbill(core->hours, &of, gpus * (i->billed_us - used));
+}
+
 void bill_run(struct core *core, struct run *run)
 {
 	const struct run_info *i = run_info(run);
@@ -95,10 +112,20 @@ void bill_run(struct core *core, struct run *run)
 	assoc = assoc_of(core, run);
 	accounts_bill(core->accounts, assoc, &bill, core->now.wall);
 	assoc_drop(core->accounts, assoc);
+	bill_hours(core, run, used);
 	run_set_billed(core->runs, run, used, cost);
 }
 
 /* --- what is alive --------------------------------------------------------------------------- */
+
+static void meter_hours(struct core *core, const struct run *run, bool on)
+{
+	const struct run_link *l = run_link_of(run);
+	struct hours_of of = { run_info(run)->account, l->qos, l->partition, run_info(run)->uid };
+
+	hours_meter(core->hours, &of, (uint32_t)__builtin_popcountll(run_info(run)->gpus),
+	        l->meter.since, on);
+}
 
 void bill_starts(struct core *core, struct run *run)
 {
@@ -110,7 +137,10 @@ void bill_starts(struct core *core, struct run *run)
 	l->meter = (struct usage_meter){ .rate_u = cost_u(core, run, HOUR_US),
 		.since = core->now.mono - (ago > 0 ? ago : 0) };
 	l->assoc = assoc_of(core, run);
+	l->qos = strings_keep(core->strings, l->job ? job_info(l->job)->qos : "");
+	l->partition = strings_keep(core->strings, l->job ? job_info(l->job)->partition : "");
 	accounts_meter_on(core->accounts, l->assoc, &l->meter);
+	meter_hours(core, run, true);
 }
 
 void bill_stops(struct core *core, struct run *run)
@@ -118,8 +148,26 @@ void bill_stops(struct core *core, struct run *run)
 	struct run_link *l = run_link(run);
 
 	accounts_meter_off(core->accounts, l->assoc, &l->meter);
+	meter_hours(core, run, false);
 	assoc_drop(core->accounts, l->assoc);
+	strings_drop(core->strings, l->qos);
+	strings_drop(core->strings, l->partition);
 	l->assoc = NULL;
+	l->qos = l->partition = NULL;
+}
+
+void bill_reconfigured(struct core *core)
+{
+	size_t cursor = 0;
+	struct node *node;
+
+	hours_configure(core->hours, core->conf, core->now);
+	while ((node = nodes_each(core->nodes, &cursor))) {
+		struct run *run = node_link(node)->runs;
+
+		for (; run; run = run_link(run)->next_of_node)
+			meter_hours(core, run, true);
+	}
 }
 
 /* --- history --------------------------------------------------------------------------------- */

@@ -24,6 +24,7 @@ static const struct schema_column run_schema[] = { RUN_COLUMNS(X) };
 static const struct schema_column nonce_schema[] = { NONCE_COLUMNS(X) };
 static const struct schema_column event_schema[] = { EVENT_COLUMNS(X) };
 static const struct schema_column usage_schema[] = { USAGE_COLUMNS(X) };
+static const struct schema_column hours_schema[] = { HOURS_COLUMNS(X) };
 #undef X
 
 #define X(sym, name, columns) \

@@ -63,6 +63,9 @@ enum event_column { EVENT_COLUMNS(X) COL_EVENT_COUNT };
 #define X(name, type, key) COL_USAGE_##name,
 enum usage_column { USAGE_COLUMNS(X) COL_USAGE_COUNT };
 #undef X
+#define X(name, type, key) COL_HOURS_##name,
+enum hours_column { HOURS_COLUMNS(X) COL_HOURS_COUNT };
+#undef X
 
 const char *row_table_name(enum row_table table);
 size_t row_columns(enum row_table table);

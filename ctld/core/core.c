@@ -26,6 +26,7 @@ struct core *core_new(const struct conf *conf, uint64_t seed)
 	core->runs = runs_new(core->strings, core->dirty, seed);
 	core->nodes = nodes_new(core->strings, core->dirty, seed);
 	core->accounts = accounts_new(core->strings, core->dirty, seed);
+	core->hours = hours_new(core->strings, core->dirty, seed);
 	core->sched =
 	        sched_new(core->strings, core->requests, core->accounts, seed, core_held, core);
 	core->waiters = waiters_new(seed);
@@ -73,11 +74,20 @@ static void encode(const struct mark *mark, struct row *row, enum row_change cha
 	case TABLE_USAGE:
 		assoc_encode((const struct assoc *)mark, row, change);
 		break;
+	case TABLE_HOURS:
+		piece_encode((const struct piece *)mark, row, change);
+		break;
 	case TABLE_META:
 	case TABLE_EVENT:
 	case TABLE_COUNT:
 		break;
 	}
+}
+
+/* What goes is of no interest to history. */
+static bool deletes(const struct mark *mark)
+{
+	return mark->table == TABLE_NONCE || mark->table == TABLE_HOURS;
 }
 
 static void seal_one(void *arg, struct mark *mark, bool put, bool gone)
@@ -88,12 +98,12 @@ static void seal_one(void *arg, struct mark *mark, bool put, bool gone)
 	if (s->sink && mark->table == TABLE_META) {
 		meta_rows(s->core->meta, pass_on, s);
 	} else if (s->sink) {
-		if (put && !(gone && mark->table == TABLE_NONCE)) {
+		if (put && !(gone && deletes(mark))) {
 			encode(mark, &row, ROW_PUT);
 			pass_on(s, &row);
 		}
 		if (gone) {
-			encode(mark, &row, mark->table == TABLE_NONCE ? ROW_DELETE : ROW_RETIRE);
+			encode(mark, &row, deletes(mark) ? ROW_DELETE : ROW_RETIRE);
 			pass_on(s, &row);
 		}
 	}
@@ -114,6 +124,9 @@ static void free_gone(struct core *core, struct mark *mark)
 		break;
 	case TABLE_NONCE:
 		nonce_free((struct nonce *)mark);
+		break;
+	case TABLE_HOURS:
+		piece_free(core->hours, (struct piece *)mark);
 		break;
 	case TABLE_NODE:
 	case TABLE_META:
@@ -168,6 +181,7 @@ void core_free(struct core *core)
 	jobs_free(core->jobs);
 	nodes_free(core->nodes);
 	accounts_free(core->accounts);
+	hours_free(core->hours);
 	nonces_free(core->nonces);
 	partitions_free(core->partitions);
 	meta_free(core->meta);
@@ -239,8 +253,10 @@ static void finish(struct core *core)
 void core_apply(struct core *core, const struct core_event *event, struct clocks now)
 {
 	core->now = now;
-	if (core->started)
+	if (core->started) {
+		gates_time(core->gates, now);
 		sched_now(core->sched, now);
+	}
 	core->n_events++;
 	if ((size_t)event->kind < sizeof(handlers) / sizeof(handlers[0]))
 		handlers[event->kind](core, event);
@@ -277,6 +293,7 @@ bool core_schedule(struct core *core, struct clocks now, unsigned budget)
 	struct sched_pick pick;
 
 	core->now = now;
+	gates_time(core->gates, now);
 	sched_now(core->sched, now);
 	if (core->suspended)
 		return false;
@@ -314,7 +331,8 @@ uint64_t core_change(const struct core *core)
 uint64_t core_hash(const struct core *core)
 {
 	uint64_t sum = meta_hash(core->meta) + nodes_hash(core->nodes) + runs_hash(core->runs) +
-	               nonces_hash(core->nonces) + accounts_hash(core->accounts);
+	               nonces_hash(core->nonces) + accounts_hash(core->accounts) +
+	               hours_hash(core->hours);
 	const struct job *job;
 	struct row row;
 

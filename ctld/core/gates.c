@@ -6,14 +6,18 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "common/units.h"
 #include "common/xalloc.h"
 #include "ctld/core/hash.h"
 #include "ctld/core/table.h"
 
+#define HOUR_US 3600000000ull
+
+static const char *const scope_words[SCOPES] = { "", "QOS ", "partition " };
+
 static void block_text(
         const struct gates *g, const struct gate *gate, uint64_t amount, struct gate_block *block)
 {
-	static const char *const what[SCOPES] = { "", "QOS ", "partition " };
 	char limit[AMOUNT_TEXT], used[AMOUNT_TEXT], more[AMOUNT_TEXT];
 
 	amount_number(used, gate->kind, gate->used);
@@ -27,15 +31,29 @@ static void block_text(
 	}
 	if (gate->part == LIMITS_PER_JOB) {
 		snprintf(block->text, sizeof(block->text),
-		        "%s%.60s: limit %.70s a job, it asks for %.15s", what[gate->scope],
+		        "%s%.60s: limit %.70s a job, it asks for %.15s", scope_words[gate->scope],
 		        scope_name(g->conf, gate->scope, gate->index),
 		        amount_text(limit, g->conf, gate->kind, gate->type, gate->limit), more);
 		return;
 	}
 	snprintf(block->text, sizeof(block->text), "%s%.60s: limit %.70s%s, holds %.15s, +%.15s",
-	        what[gate->scope], scope_name(g->conf, gate->scope, gate->index),
+	        scope_words[gate->scope], scope_name(g->conf, gate->scope, gate->index),
 	        amount_text(limit, g->conf, gate->kind, gate->type, gate->limit),
 	        gate->part == LIMITS_PER_USER ? " a user" : "", used, more);
+}
+
+static void hours_text(
+        const struct gates *g, const struct gate *gate, uint64_t used, struct gate_block *block)
+{
+	char span[UNITS_TEXT];
+
+	snprintf(block->text, sizeof(block->text),
+	        "%s%.60s: limit %llu GPU-hours%s in %s, used %llu", scope_words[gate->scope],
+	        scope_name(g->conf, (enum gate_scope)gate->scope, gate->index),
+	        (unsigned long long)gate->limit, gate->part == LIMITS_PER_USER ? " a user" : "",
+	        duration_format(span, scope_hours_s(g->conf, (enum gate_scope)gate->scope,
+	                                      gate->index, (enum limit_part)gate->part)),
+	        (unsigned long long)used);
 }
 
 /* --- making ---------------------------------------------------------------------------------- */
@@ -293,25 +311,50 @@ static bool gate_at(const struct gates *g, const struct gate_path *path, const s
 /* Does it count what is taken? */
 static bool gate_counts(const struct gate *gate)
 {
-	return gate->part != LIMITS_PER_JOB;
+	return gate->part != LIMITS_PER_JOB && gate->kind != GATE_GPU_HOURS;
 }
 
-static bool gate_open(const struct gate *gate, uint64_t amount)
+/* GPU-hours that are used, whole ones. */
+static uint64_t hours_now(
+        const struct gates *g, const struct gate_path *path, const struct gate *gate)
 {
-	return !amount || gate->used + amount <= gate->limit;
+	_Static_assert((int)SCOPE_ACCOUNT == HOURS_ACCOUNT && (int)SCOPE_QOS == HOURS_QOS &&
+	                       (int)SCOPE_PARTITION == HOURS_PARTITION,
+	        "the same scopes");
+	uint32_t uid = gate->part == LIMITS_PER_USER ? path->uid : HOURS_ALL;
+
+	if (!g->hours)
+		return 0;
+	return hours_used(g->hours, (enum hours_scope)gate->scope, gate->index, uid, g->now) /
+	       HOUR_US;
 }
 
-static void closed(const struct gates *g, uint32_t id, uint64_t amount, struct gate_block *block)
+static bool gate_open(const struct gates *g, const struct gate_path *path, const struct gate *gate,
+        uint64_t amount)
+{
+	uint64_t used = gate->used;
+
+	if (amount && gate->kind == GATE_GPU_HOURS)
+		used = hours_now(g, path, gate);
+	return !amount || used + amount <= gate->limit;
+}
+
+static void closed(const struct gates *g, const struct gate_path *path, uint32_t id,
+        uint64_t amount, struct gate_block *block)
 {
 	const struct gate *gate = &g->v[id];
+	uint64_t used = gate->kind == GATE_GPU_HOURS ? hours_now(g, path, gate) : gate->used;
 
 	*block = (struct gate_block){ .gate = id,
 		.reason = gate->kind == GATE_LICENCE ? "Licenses"
 		                                     : gate_reason((enum gate_scope)gate->scope,
 		                                               (enum limit_part)gate->part,
 		                                               (enum gate_kind)gate->kind),
-		.short_by = gate->used + amount - gate->limit };
-	block_text(g, gate, amount, block);
+		.short_by = used + amount - gate->limit };
+	if (gate->kind == GATE_GPU_HOURS)
+		hours_text(g, gate, used, block);
+	else
+		block_text(g, gate, amount, block);
 }
 
 uint32_t gates_kept(const struct gates *g, uint16_t type)
@@ -349,10 +392,10 @@ size_t gates_check_all(const struct gates *g, const struct gate_path *path, cons
 	uint32_t id;
 
 	for (i = 0; gate_at(g, path, need, i, &id, &amount); i++) {
-		if (gate_open(&g->v[id], amount))
+		if (gate_open(g, path, &g->v[id], amount))
 			continue;
 		if (n < max)
-			closed(g, id, amount, &v[n]);
+			closed(g, path, id, amount, &v[n]);
 		n++;
 	}
 	if (!quota_check(g->quota, path->account, need->type, need->gpus, &kept)) {
@@ -372,10 +415,10 @@ bool gates_check(const struct gates *g, const struct gate_path *path, const stru
 	uint32_t id;
 
 	for (i = 0; gate_at(g, path, need, i, &id, &amount); i++) {
-		if (gate_open(&g->v[id], amount))
+		if (gate_open(g, path, &g->v[id], amount))
 			continue;
 		if (first)
-			closed(g, id, amount, first);
+			closed(g, path, id, amount, first);
 		return false;
 	}
 	if (quota_check(g->quota, path->account, need->type, need->gpus, &kept))
@@ -439,6 +482,16 @@ const uint32_t *gates_of(
 	if (quota_given(g->quota, CONF_ANY_TYPE))
 		found(g, n, gates_kept(g, CONF_ANY_TYPE));
 	return g->found;
+}
+
+void gates_hours(struct gates *g, const struct hours *hours)
+{
+	g->hours = hours;
+}
+
+void gates_time(struct gates *g, struct clocks now)
+{
+	g->now = now;
 }
 
 struct quota *gates_quota(struct gates *g)

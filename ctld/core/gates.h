@@ -9,6 +9,8 @@
  *	          there and in all accounts below) and for each job (`per_job`)
  *	quota     guarantees of others must stay covered (quota.h); its hard limits are limits of
  *	          the account like others
+ *	          and there, what was used within a sliding time (`gpu_hours`, hours.h): while
+ *	          that is at its limit nothing with GPUs starts; what runs goes on
  *	licences  that it asks for
  *
  * Only what the configuration limits is counted. A gate of which a job takes nothing does not hold
@@ -24,6 +26,7 @@
 #define CTLD_CORE_GATES_H
 
 #include "common/conf.h"
+#include "ctld/core/hours.h"
 #include "ctld/core/quota.h"
 #include "ctld/core/requests.h"
 
@@ -54,6 +57,10 @@ struct gate_block {
 
 struct gates *gates_new(const struct conf *conf, uint64_t seed); /* borrowed until gates_free() */
 void gates_free(struct gates *g); /* NULL is fine; its paths must have been freed */
+
+/* What was used within a time changes as time passes: what is known of it (borrowed), and now. */
+void gates_hours(struct gates *g, const struct hours *hours);
+void gates_time(struct gates *g, struct clocks now);
 
 /* The way of the jobs of a user: indices into the configuration, each of them CONF_NONE for none.
  */

@@ -13,6 +13,7 @@ enum gate_kind {
 	GATE_NODES,
 	GATE_RUNNING,
 	GATE_QUEUED,
+	GATE_GPU_HOURS, /* counted by hours.h */
 	GATE_LICENCE,
 	GATE_KEPT, /* guarantees of others, of a GPU type: quota.h; has a number, no counter */
 	GATE_KINDS
@@ -53,6 +54,8 @@ struct gates {
 	uint32_t *unused; /* ids of gates of users who are gone */
 	size_t n_unused, size_unused;
 	struct quota *quota;
+	const struct hours *hours; /* NULL: nothing is known of them */
+	struct clocks now;
 	uint32_t first_licence;
 	uint32_t first_kept;     /* of GPU type 0; the last is of all types */
 	uint32_t *first[SCOPES]; /* of account i: the id of its first gate, of LIMITS_ALL */
@@ -87,6 +90,9 @@ uint64_t need_amount(const struct need *need, enum gate_kind kind, uint16_t type
 bool scope_limit(const struct conf *conf, enum gate_scope scope, uint32_t index,
         enum limit_part part, size_t i, struct limit *limit);
 uint32_t scope_time_s(
+        const struct conf *conf, enum gate_scope scope, uint32_t index, enum limit_part part);
+/* The sliding time of a limit of GPU-hours. */
+uint32_t scope_hours_s(
         const struct conf *conf, enum gate_scope scope, uint32_t index, enum limit_part part);
 /* Is a limit on `queued` given there? */
 bool scope_counts_queued(const struct conf *conf, enum gate_scope scope, uint32_t index);

@@ -15,18 +15,19 @@ static const char *const reasons[SCOPES][LIMIT_PARTS][LIMIT_KINDS] = {
 #define ALL(s)                                                                                \
 	{                                                                                     \
 		s "GrpGRES", s "GrpGRES", s "GrpCpuLimit", s "GrpMemLimit", s "GrpNodeLimit", \
-		        s "GrpJobsLimit", s "GrpSubmitJobsLimit"                              \
+		        s "GrpJobsLimit", s "GrpSubmitJobsLimit", s "GrpGRESMinutes"          \
 	}
 #define PER_JOB(s)                                                                                \
 	{                                                                                         \
 		s "MaxGRESPerJob", s "MaxGRESPerJob", s "MaxCpuPerJobLimit", s "MaxMemoryPerJob", \
-		        s "MaxNodePerJobLimit", s "MaxJobsLimit", s "MaxSubmitJobLimit"           \
+		        s "MaxNodePerJobLimit", s "MaxJobsLimit", s "MaxSubmitJobLimit",          \
+		        s "MaxGRESMinutesPerJob"                                                  \
 	}
 #define PER_USER(s)                                                                             \
 	{                                                                                       \
 		s "MaxGRESPerUser", s "MaxGRESPerUser", s "MaxCpuPerUserLimit",                 \
 		        s "MaxMemoryPerUser", s "MaxNodePerUserLimit", s "MaxJobsPerUserLimit", \
-		        s "MaxSubmitJobPerUserLimit"                                            \
+		        s "MaxSubmitJobPerUserLimit", s "MaxGRESMinutesPerUser"                 \
 	}
 	[SCOPE_ACCOUNT] = { ALL("Assoc"), PER_USER("Assoc"), PER_JOB("Assoc") },
 	[SCOPE_QOS] = { ALL("QOS"), PER_USER("QOS"), PER_JOB("QOS") },
@@ -62,6 +63,7 @@ bool limits_get(const struct conf_limits *l, size_t i, struct limit *limit)
 	n += given(l->nodes, CONF_NONE, GATE_NODES, &v[n]);
 	n += given(l->running, CONF_NONE, GATE_RUNNING, &v[n]);
 	n += given(l->queued, CONF_NONE, GATE_QUEUED, &v[n]);
+	n += given(l->gpu_hours, UINT64_MAX, GATE_GPU_HOURS, &v[n]);
 	if (i - l->gpus.n >= n)
 		return false;
 	*limit = v[i - l->gpus.n];
@@ -83,6 +85,8 @@ uint64_t need_amount(const struct need *need, enum gate_kind kind, uint16_t type
 		return need->nodes;
 	case GATE_RUNNING:
 		return 1;
+	case GATE_GPU_HOURS:
+		return need->gpus > 0;
 	case GATE_QUEUED:
 	case GATE_LICENCE:
 	case GATE_KEPT:
@@ -128,6 +132,12 @@ uint32_t scope_time_s(
         const struct conf *conf, enum gate_scope scope, uint32_t index, enum limit_part part)
 {
 	return group_of(conf, scope, index, part)->time_s;
+}
+
+uint32_t scope_hours_s(
+        const struct conf *conf, enum gate_scope scope, uint32_t index, enum limit_part part)
+{
+	return group_of(conf, scope, index, part)->gpu_hours_window_s;
 }
 
 const char *scope_name(const struct conf *conf, enum gate_scope scope, uint32_t index)
@@ -179,6 +189,7 @@ char *amount_text(char buf[AMOUNT_TEXT], const struct conf *conf, enum gate_kind
 		[GATE_NODES] = "nodes",
 		[GATE_RUNNING] = "running jobs",
 		[GATE_QUEUED] = "jobs",
+		[GATE_GPU_HOURS] = "GPU-hours",
 		[GATE_LICENCE] = "licences",
 	};
 	char number[AMOUNT_TEXT];

@@ -11,15 +11,16 @@
 #define KIND_TIME GATE_KINDS /* beside the kinds of gates */
 
 static const uint16_t codes[SCOPES][GATE_KINDS + 1] = {
-#define CODES(scope)                                          \
-	[SCOPE_##scope] = {                                   \
-		[GATE_GPUS] = ERR_LIMIT_##scope##_GPUS,       \
-		[GATE_GPU_MEM] = ERR_LIMIT_##scope##_GPU_MEM, \
-		[GATE_CPUS] = ERR_LIMIT_##scope##_CPUS,       \
-		[GATE_MEM] = ERR_LIMIT_##scope##_MEM,         \
-		[GATE_NODES] = ERR_LIMIT_##scope##_NODES,     \
-		[GATE_RUNNING] = ERR_LIMIT_##scope##_RUNNING, \
-		[GATE_QUEUED] = ERR_LIMIT_##scope##_QUEUED,   \
+#define CODES(scope)                                              \
+	[SCOPE_##scope] = {                                       \
+		[GATE_GPUS] = ERR_LIMIT_##scope##_GPUS,           \
+		[GATE_GPU_MEM] = ERR_LIMIT_##scope##_GPU_MEM,     \
+		[GATE_CPUS] = ERR_LIMIT_##scope##_CPUS,           \
+		[GATE_MEM] = ERR_LIMIT_##scope##_MEM,             \
+		[GATE_NODES] = ERR_LIMIT_##scope##_NODES,         \
+		[GATE_RUNNING] = ERR_LIMIT_##scope##_RUNNING,     \
+		[GATE_QUEUED] = ERR_LIMIT_##scope##_QUEUED,       \
+		[GATE_GPU_HOURS] = ERR_LIMIT_##scope##_GPU_HOURS, \
 	}
 	CODES(ACCOUNT),
 	CODES(QOS),

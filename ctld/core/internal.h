@@ -30,6 +30,7 @@
 #include "ctld/core/effects.h"
 #include "ctld/core/gates.h"
 #include "ctld/core/heap.h"
+#include "ctld/core/hours.h"
 #include "ctld/core/job.h"
 #include "ctld/core/ledger.h"
 #include "ctld/core/meta.h"
@@ -61,6 +62,7 @@ struct core {
 	struct runs *runs;
 	struct nodes *nodes;
 	struct accounts *accounts;
+	struct hours *hours;
 	struct gates *gates; /* of this configuration; from core_start() on */
 	struct ledger *ledger;
 	struct sched *sched;
@@ -182,6 +184,7 @@ void bill_run(struct core *core, struct run *run);
 /* It is booked, is not any more: until its bill it counts by its meter. */
 void bill_starts(struct core *core, struct run *run);
 void bill_stops(struct core *core, struct run *run);
+void bill_reconfigured(struct core *core); /* the same anew for all that is booked */
 /* It goes to history. */
 void bill_retires(struct core *core, const struct run *run);
 /* All runs of a start; of a check. */

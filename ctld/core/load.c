@@ -30,6 +30,8 @@ int core_load(struct core *core, const struct row *row, struct error *err)
 		return nonces_load(core->nonces, row, err);
 	case TABLE_USAGE:
 		return accounts_load(core->accounts, row, err);
+	case TABLE_HOURS:
+		return hours_load(core->hours, row, err);
 	case TABLE_EVENT:
 	case TABLE_COUNT:
 		break;
@@ -170,6 +172,9 @@ int core_start(struct core *core, struct clocks now, struct error *err)
 	nodes_start(core->nodes, now);
 	core->ledger = ledger_new(core->conf);
 	core->gates = gates_new(core->conf, core->seed);
+	gates_hours(core->gates, core->hours);
+	gates_time(core->gates, now);
+	hours_configure(core->hours, core->conf, now);
 	partitions_configure(core->partitions, core->conf);
 	accounts_configure(core->accounts, core->conf, now);
 	sched_now(core->sched, now);
@@ -264,6 +269,9 @@ void core_reconfigure(struct core *core, const struct conf *conf, struct clocks 
 	core->ledger = ledger_new(conf);
 	core->gates = gates_new(conf, core->seed);
 	memset(core->gpus_counted, 0, sizeof(core->gpus_counted));
+	gates_hours(core->gates, core->hours);
+	gates_time(core->gates, now);
+	bill_reconfigured(core);
 	partitions_configure(core->partitions, conf);
 	accounts_configure(core->accounts, conf, now);
 	sched_configure(core->sched, conf, core->ledger, core->gates, core->partitions);

@@ -131,6 +131,15 @@
 	X(decayed_u, INT, _)    /* cost with half-life decay, as of: */            \
 	X(decayed_time, INT, _) /* us UTC */
 
+#define HOURS_COLUMNS(X) /* GPU time within a sliding time, in pieces (hours.h) */ \
+	X(scope, TEXT, K)       /* account, qos, partition */                      \
+	X(name, TEXT, K)                                                           \
+	X(uid, INT, K)          /* 4294967295: all users together */               \
+	X(start, INT, K)        /* us UTC */                                       \
+	X(end_time, INT, _)                                                        \
+	X(until, INT, _)        /* it is of no use after that */                   \
+	X(gpu_us, INT, _)
+
 /* X(TABLE, name, columns) */
 #define ROW_TABLES(X)                        \
 	X(TABLE_META, meta, META_COLUMNS)    \
@@ -139,7 +148,8 @@
 	X(TABLE_RUN, run, RUN_COLUMNS)       \
 	X(TABLE_NONCE, nonce, NONCE_COLUMNS) \
 	X(TABLE_EVENT, event, EVENT_COLUMNS) \
-	X(TABLE_USAGE, usage, USAGE_COLUMNS)
+	X(TABLE_USAGE, usage, USAGE_COLUMNS) \
+	X(TABLE_HOURS, hours, HOURS_COLUMNS)
 
 #define X(sym, name, columns) sym,
 enum row_table { ROW_TABLES(X) TABLE_COUNT };

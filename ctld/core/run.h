@@ -79,6 +79,7 @@ struct run_link {
 	usec_t started;     /* mono: its start on our own clock */
 	struct assoc *assoc;      /* while it is booked: whom its meter counts for */
 	struct usage_meter meter;
+	const char *qos, *partition; /* kept, while it is booked: whose GPU-hours count too */
 	uint64_t ordered_session; /* in which its StartRun went out; 0: in an earlier life */
 };
 

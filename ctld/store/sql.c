@@ -26,6 +26,8 @@
 #define EVENT_COLS "seq, time, kind, uid, host, job, node, text"
 #define USAGE_COLS "account, uid, user, gpu_us, cpu_us, cost_u, runs, decayed_u, decayed_time"
 
+#define HOURS_COLS "scope, name, uid, start, end_time, until, gpu_us"
+
 /* clang-format off */
 #define JOB_GETS_QOS(table)                                                           \
 	"ALTER TABLE " table " ADD COLUMN qos TEXT NOT NULL DEFAULT '';"                 \
@@ -143,6 +145,13 @@ static const char *const state_steps[] = {
 	RUN_GETS_BILLED("ended_run")
 	"UPDATE run SET account = coalesce((SELECT account FROM job WHERE id = run.job), '');"
 	"PRAGMA user_version = 8;",
+
+	/* What counts for limits of GPU-hours. */
+	"CREATE TABLE hours (scope TEXT NOT NULL, name TEXT NOT NULL, uid INTEGER NOT NULL, "
+		"start INTEGER NOT NULL, end_time INTEGER NOT NULL, until INTEGER NOT NULL, "
+		"gpu_us INTEGER NOT NULL, PRIMARY KEY (scope, name, uid, start)) STRICT, "
+		"WITHOUT ROWID;"
+	"PRAGMA user_version = 9;",
 };
 
 /* history.db. 0x67707568 is "gpuh". */
@@ -253,6 +262,13 @@ const struct sql_table sql_tables[TABLE_COUNT] = {
 		       "VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9)",
 		.del = "DELETE FROM usage WHERE account = ?1 AND uid = ?2",
 		.load = "SELECT " USAGE_COLS " FROM usage ORDER BY account, uid",
+	},
+	[TABLE_HOURS] = {
+		.name = "hours",
+		.put = "INSERT OR REPLACE INTO hours (" HOURS_COLS ") "
+		       "VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7)",
+		.del = "DELETE FROM hours WHERE scope = ?1 AND name = ?2 AND uid = ?3 AND start = ?4",
+		.load = "SELECT " HOURS_COLS " FROM hours ORDER BY scope, name, uid, start",
 	},
 };
 

@@ -21,8 +21,10 @@ static const char conf[] =
         "gpu_types = ( { name = \"h100\"; mem = \"80G\"; price = 3.0; } );\n"
         "nodes = ( { name = \"n[0-1]\"; cpus = 8; mem = \"64G\"; gpus = \"h100:8\"; } );\n"
         "partitions = ( { name = \"batch\"; nodes = \"ALL\"; default = true;\n"
-        "  max_time = \"2-00:00:00\"; default_time = \"1:00:00\"; } );\n"
-        "qos = ( { name = \"normal\"; default = true; },\n"
+        "  max_time = \"2-00:00:00\"; default_time = \"1:00:00\";\n"
+        "  limits = { gpu_hours = \"1000 / 1h\"; }; } );\n"
+        "qos = ( { name = \"normal\"; default = true;\n"
+        "    per_user = { gpu_hours = \"5000 / 10d\"; }; },\n"
         "  { name = \"cheap\"; usage_factor = 0.5; } );\n";
 
 /* What a user used in an account; the tree as of the last start. */
