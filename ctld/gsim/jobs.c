@@ -275,6 +275,7 @@ static void attempt_starts(struct world *w, struct world_job *job, const struct 
 	usec_t limit = (usec_t)view->time_limit_s * USEC_PER_S;
 
 	measures_pass(&w->m, world_now(w));
+	job->attempts++;
 	w->m.waiting--;
 	w->m.running++;
 	job->told = false;
@@ -282,11 +283,13 @@ static void attempt_starts(struct world *w, struct world_job *job, const struct 
 	if (job->started)
 		return;
 	job->started = true;
+	job->start = world_now(w);
 	job->given = names_number(w->names, view->account);
 	job->work = limit && limit < job->duration ? limit : job->duration;
 	measures_started(&w->m, view->account, world_now(w) - job->arrival);
+	job->estimate = view->first_planned ? view->first_planned - w->start.wall : -1;
 	if (view->first_planned)
-		measures_estimated(&w->m, view->first_planned - w->now.wall);
+		measures_estimated(&w->m, job->estimate - job->start);
 }
 
 static void set_end(struct world *w, struct world_run *run, const struct job_view *view)
@@ -394,8 +397,15 @@ static void attempt_ends(struct world *w, struct world_job *job)
 		job->remaining -= job->saved;
 		return;
 	}
-	measures_ended(&w->m, &(struct measured_end){ .state = view.state,
+	measures_ended(&w->m, &(struct measured_end){ .name = job->name,
+	                              .state = view.state,
 	                              .account = names_text(w->names, job->given),
+	                              .partition = view.partition,
+	                              .arrival = job->arrival,
+	                              .start = job->start,
+	                              .estimate = job->estimate,
+	                              .gpus = job->gpus,
+	                              .attempts = job->attempts,
 	                              .completion = world_now(w) - job->arrival,
 	                              .work = job->work,
 	                              .gpu_us = job->gpu_us });

@@ -176,7 +176,7 @@ static int print_report(const struct options *o, const struct report_input *in, 
 }
 
 static int simulate(const struct options *o, const struct conf *conf, struct show *s,
-        struct history *h, FILE *series, struct error *err)
+        struct history *h, FILE *const out[2], struct error *err)
 {
 	struct world *w = world_new(conf, &o->world, err);
 	struct replay_options how = o->replay;
@@ -190,8 +190,10 @@ static int simulate(const struct options *o, const struct conf *conf, struct sho
 
 	if (!w)
 		return -1;
-	if (series)
-		measures_series(world_measures(w), series, o->series_step);
+	if (out[0])
+		measures_series(world_measures(w), out[0], o->series_step);
+	if (out[1])
+		measures_each(world_measures(w), out[1]);
 	how.progress = progress;
 	how.arg = s;
 	s->started = clock_ns(CLOCK_MONOTONIC);
@@ -207,25 +209,42 @@ static int simulate(const struct options *o, const struct conf *conf, struct sho
 	return rc;
 }
 
-static int with_files(
-        const struct options *o, const struct conf *conf, struct show *s, struct error *err)
+static int with_history(const struct options *o, const struct conf *conf, struct show *s,
+        FILE *const out[2], struct error *err)
 {
 	struct history_options once = o->history;
-	FILE *series = o->series ? fopen(o->series, "we") : NULL;
 	struct history *h;
 	int rc;
 
-	if (o->series && !series)
-		return error_set(err, ERR_SYSTEM, "%s: %s", o->series, strerror(errno));
 	if (has_input(o)) {
 		once.bad = show_bad;
 		once.arg = s;
 	}
 	h = history_open(o->files, o->n_files, &once, err);
-	rc = h ? simulate(o, conf, s, h, series, err) : -1;
+	rc = h ? simulate(o, conf, s, h, out, err) : -1;
 	history_close(h);
-	if (series && (ferror(series) | fclose(series)) && rc == 0)
-		rc = error_set(err, ERR_SYSTEM, "%s: %s", o->series, strerror(errno));
+	return rc;
+}
+
+/* With the files that are written besides the report. */
+static int with_files(
+        const struct options *o, const struct conf *conf, struct show *s, struct error *err)
+{
+	const char *const names[2] = { o->series, o->jobs };
+	FILE *out[2] = { NULL };
+	int rc = 0, i;
+
+	for (i = 0; i < 2 && rc == 0; i++) {
+		out[i] = names[i] ? fopen(names[i], "we") : NULL;
+		if (names[i] && !out[i])
+			rc = error_set(err, ERR_SYSTEM, "%s: %s", names[i], strerror(errno));
+	}
+	if (rc == 0)
+		rc = with_history(o, conf, s, out, err);
+	for (i = 0; i < 2; i++) {
+		if (out[i] && (ferror(out[i]) | fclose(out[i])) && rc == 0)
+			rc = error_set(err, ERR_SYSTEM, "%s: %s", names[i], strerror(errno));
+	}
 	return rc;
 }
 

@@ -66,6 +66,46 @@ void measures_pass(struct measures *m, usec_t now)
 	m->now = now;
 }
 
+void measures_each(struct measures *m, FILE *file)
+{
+	m->each = file;
+	fprintf(file,
+	        "job_id,account,partition,gpus,state,attempts,submit_s,start_s,end_s,estimate_s\n");
+}
+
+/* A field of a CSV file. */
+static void put_text(const char *text, FILE *file)
+{
+	if (!strpbrk(text, ",\"")) {
+		fputs(text, file);
+		return;
+	}
+	putc('"', file);
+	for (; *text; text++) {
+		if (*text == '"')
+			putc('"', file);
+		putc(*text, file);
+	}
+	putc('"', file);
+}
+
+static void each(const struct measures *m, const struct measured_end *e)
+{
+	if (!m->each)
+		return;
+	put_text(e->name, m->each);
+	putc(',', m->each);
+	put_text(e->account, m->each);
+	putc(',', m->each);
+	put_text(e->partition, m->each);
+	fprintf(m->each, ",%u,%s,%u,%.15g,%.15g,%.15g,", e->gpus, e->state, e->attempts,
+	        (double)e->arrival / 1e6, (double)e->start / 1e6,
+	        (double)(e->arrival + e->completion) / 1e6);
+	if (e->estimate >= 0)
+		fprintf(m->each, "%.15g", (double)e->estimate / 1e6);
+	putc('\n', m->each);
+}
+
 /* --- jobs ------------------------------------------------------------------------------------ */
 
 static struct account_use *use_of(struct measures *m, const char *account)
@@ -141,6 +181,7 @@ void measures_ended(struct measures *m, const struct measured_end *end)
 	double slowdown = (double)end->completion / (double)work;
 	struct state_use *state = state_of(m, end->state);
 
+	each(m, end);
 	m->ended++;
 	state->jobs++;
 	state->gpu_us += end->gpu_us;

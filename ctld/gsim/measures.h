@@ -58,6 +58,7 @@ struct measures {
 	struct timeline queue, use;
 	FILE *series; /* NULL: none */
 	usec_t series_step, series_next;
+	FILE *each; /* a row for each job that has ended; NULL: none */
 	/* counts */
 	uint64_t jobs, without_duration, skipped_shared, refused, started, ended;
 	uint64_t stopped, preempted, requeued; /* attempts; preempted ones are among the stopped */
@@ -79,6 +80,9 @@ void measures_clear(struct measures *m);
 /* Samples of the levels, every `step` from 0, as rows of a CSV file; borrowed. */
 void measures_series(struct measures *m, FILE *file, usec_t step);
 
+/* A row for each job that has ended; borrowed. */
+void measures_each(struct measures *m, FILE *file);
+
 /* Time passes: the levels have been as they are since m->now. */
 void measures_pass(struct measures *m, usec_t now);
 
@@ -89,9 +93,12 @@ void measures_run_ended(struct measures *m, const char *account, uint64_t gpu_us
 
 /* `work`: the run time that it needed. */
 struct measured_end {
-	const char *state, *account;
+	const char *name, *state, *account, *partition;
+	usec_t arrival, start; /* the first */
+	usec_t estimate;       /* of it, the first; -1: none */
 	usec_t completion, work;
 	uint64_t gpu_us; /* of all its runs */
+	uint32_t gpus, attempts;
 };
 void measures_ended(struct measures *m, const struct measured_end *end);
 

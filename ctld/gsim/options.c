@@ -37,6 +37,7 @@ enum {
 	OPT_JSON,
 	OPT_SERIES,
 	OPT_SERIES_STEP,
+	OPT_JOBS,
 };
 
 static const struct argp_option rows[] = {
@@ -99,6 +100,10 @@ static const struct argp_option rows[] = {
 	{ "series", OPT_SERIES, "FILE", 0,
 	        "Write waiting and running jobs and used GPUs over time to FILE (CSV)", 5 },
 	{ "series-step", OPT_SERIES_STEP, "TIME", 0, "So often (default 10m)", 5 },
+	{ "jobs", OPT_JOBS, "FILE", 0,
+	        "Write a row for each job that has ended to FILE (CSV): when it came, started and "
+	        "ended, and when its start was first planned",
+	        5 },
 	{ "quiet", 'q', NULL, 0, "No progress, and not how long it took", 5 },
 	{ 0 },
 };
@@ -301,6 +306,9 @@ static int take_plain(struct options *o, int key, char *arg)
 	case OPT_SERIES:
 		o->series = arg;
 		return 0;
+	case OPT_JOBS:
+		o->jobs = arg;
+		return 0;
 	case 'q':
 		o->quiet = true;
 		return 0;
@@ -367,9 +375,10 @@ static int agree(const struct options *o, struct error *err)
 				return error_set(err, ERR_USAGE, "%s is there twice", o->files[i]);
 		}
 	}
-	if (o->inflate && (o->replay.fifo || o->series || o->replay.until != WORLD_NEVER))
+	if (o->inflate &&
+	        (o->replay.fifo || o->series || o->jobs || o->replay.until != WORLD_NEVER))
 		return error_set(err, ERR_USAGE,
-		        "--inflate is no replay: without --policy=fifo, --series, --until");
+		        "--inflate is no replay: without --policy=fifo, --series, --jobs, --until");
 	return 0;
 }
 

@@ -17,9 +17,9 @@ struct options {
 	struct history_options history;
 	struct world_options world;
 	struct replay_options replay;
-	const char *time_limit; /* as it was given */
-	unsigned inflate;       /* per cent; 0: a replay */
-	const char *series;
+	const char *time_limit;    /* as it was given */
+	unsigned inflate;          /* per cent; 0: a replay */
+	const char *series, *jobs; /* files to write; NULL: none */
 	usec_t series_step;
 	bool show_config, json, quiet;
 };

@@ -38,8 +38,10 @@ struct world_job {
 	struct world_run *runs;
 	uint32_t given; /* name of the account that the core took */
 	uint64_t gpu_us;
-	usec_t work;        /* run time that it needs: duration, or what its limit leaves of it */
-	usec_t saved;       /* of the present attempt, so that it need not be done again */
+	usec_t work;  /* run time that it needs: duration, or what its limit leaves of it */
+	usec_t saved; /* of the present attempt, so that it need not be done again */
+	usec_t start, estimate; /* the first; estimate -1: none was planned */
+	uint32_t attempts;
 	bool started, told; /* at least once; the present attempt */
 };
 

@@ -37,14 +37,22 @@ def job(submit, duration, gpus, **more):
     return {"submit_s": submit, "duration_s": duration, "gpus": gpus, **more}
 
 
+# Jobs go in the order in which they came.
+PLAIN = """cluster = "c"; controller = { host = "h"; }; gpu_types = ( { name = "g"; } );
+nodes = ( { name = "n[1-%d]"; %s gpus = "g:%d"; } );
+partitions = ( { name = "p"; nodes = "ALL"; default = true; %s } );
+priority = { weights = { age = 0; fair_share = 0; size = 0; partition = 0; qos = 0; wait_target = 0; }; };
+"""
+
+
 @pytest.fixture
 def replay(tmp_path):
     """Replay rows on nodes with 8 GPUs, the core checked after every event; returns the report."""
 
-    def run(rows, *argv, nodes=1, gpus=8):
-        (tmp_path / "nodes.csv").write_text(f"node,count,gpus\nn,{nodes},{gpus}\n")
-        where = [] if "-f" in argv else ["--nodes", tmp_path / "nodes.csv"]
-        return json.loads(gsim(*where, "--checker=1", "--json", *argv, history(tmp_path / "jobs.csv", rows)).stdout)
+    def run(rows, *argv, nodes=1, gpus=8, node="", partition=""):
+        (tmp_path / "conf").write_text(PLAIN % (nodes, node, gpus, partition))
+        return json.loads(gsim("-f", tmp_path / "conf", "--checker=1", "--json", *argv,
+                               history(tmp_path / "jobs.csv", rows)).stdout)
 
     return run
 
@@ -70,10 +78,11 @@ def test_worked_out_by_hand(replay, policy):
 
 
 def test_head_of_the_line(replay):
-    """A short job passes one that does not fit; strictly first in, first out it does not."""
-    rows = [job(0, 100, 4), job(1, 10, 8), job(2, 10, 4)]
-    assert replay(rows, "--policy=fifo")["wait_s"]["mean"] == (0 + 99 + 108) / 3
-    assert replay(rows)["wait_s"]["mean"] == (0 + 99 + 0) / 3
+    """A job passes one that does not fit, if it has ended before that could start; strictly first in, first out none does."""
+    rows = [job(0, 100, 4), job(1, 10, 8), job(2, 10, 4), job(3, 150, 4)]
+    waits = {how: replay(rows, how)["wait_s"]["mean"] * 4 for how in ("--policy=fifo", "--time-limit=none", "--time-limit=exact")}
+    # 0, 100 and then both at 110; without limits nobody knows what would not be in the way
+    assert waits == {"--policy=fifo": 99 + 108 + 107, "--time-limit=none": 99 + 108 + 107, "--time-limit=exact": 99 + 107}
 
 
 def test_lines_of_partitions(tmp_path):
@@ -95,13 +104,10 @@ def test_time_limits(replay):
     assert replay(rows, "--time-limit=exact")["states"] == r["states"]
 
 
-def test_limit_of_the_partition(replay, tmp_path):
+def test_limit_of_the_partition(replay):
     """Nobody asks for more than a partition allows; who needs more ends there."""
-    (tmp_path / "conf").write_text("""cluster = "c"; controller = { host = "h"; };
-        gpu_types = ( { name = "g"; } ); nodes = ( { name = "n"; gpus = "g:8"; } );
-        partitions = ( { name = "p"; nodes = "ALL"; default = true; max_time = "60s"; } );""")
     for how in "none", "exact", "5":
-        r = replay([job(0, 100, 1), job(0, 10, 1)], "-f", tmp_path / "conf", f"--time-limit={how}")
+        r = replay([job(0, 100, 1), job(0, 10, 1)], f"--time-limit={how}", partition='max_time = "60s";')
         assert {s: v["jobs"] for s, v in r["states"].items()} == {"TIMEOUT": 1, "COMPLETED": 1}
         assert r["makespan_s"] == 60
 
@@ -120,7 +126,7 @@ def test_load_and_end(replay):
 
 
 def test_more_nodes(replay):
-    assert replay(ONE_AFTER_ANOTHER, "--add-nodes=1:n")["wait_s"]["most"] == 30
+    assert replay(ONE_AFTER_ANOTHER, "--add-nodes=1:n1")["wait_s"]["most"] == 30
     assert replay(ONE_AFTER_ANOTHER, "--add-nodes=2:other:8")["wait_s"]["most"] == 0
 
 
@@ -138,12 +144,10 @@ def test_parts_of_gpus(replay):
     assert r["gpu_hours"] == pytest.approx(10 / HOUR) and r["jobs"]["skipped_shared"] == 1
 
 
-def test_cpus_are_of_the_job(replay, tmp_path):
-    (tmp_path / "conf").write_text("""cluster = "c"; controller = { host = "h"; };
-        gpu_types = ( { name = "g"; } ); nodes = ( { name = "n"; cpus = 4; mem = "1000M"; gpus = "g:8"; } );
-        partitions = ( { name = "p"; nodes = "ALL"; default = true; } );""")
+def test_cpus_are_of_the_job(replay):
     rows = [job(0, 10, 1, cpus=2.5), job(0, 10, 1, cpus=2), job(0, 10, 1, cpus=1, mem_mb=600), job(0, 10, 1, mem_mb=600)]
-    assert replay(rows, "-f", tmp_path / "conf")["wait_s"]["mean"] == 20 / 4
+    r = replay(rows, "--time-limit=exact", node='cpus = 4; mem = "1000M";')
+    assert r["wait_s"]["mean"] == 20 / 4
 
 
 def fifo_model(rows, gpus):
@@ -173,9 +177,9 @@ def test_against_a_model(replay, seed):
     assert r["jobs"]["ended"] == 500
 
 
-def busy(tmp_path, n=2000):
+def busy(tmp_path, n=300):
     chance = random.Random(7)
-    rows = [job(i * 10, chance.randrange(2000), chance.choice([1, 2, 4, 8]), user=f"u{chance.randrange(20)}",
+    rows = [job(i * 60, chance.randrange(2000), chance.choice([1, 2, 4, 8]), user=f"u{chance.randrange(20)}",
                 group=chance.choice("abc")) for i in range(n)]
     (tmp_path / "nodes.csv").write_text("node,count,cpus,mem_mb,gpus,gpu_type\nx,6,64,512000,8,h100\ny,6,64,512000,4,l40s\n")
     return ["--nodes", tmp_path / "nodes.csv", history(tmp_path / "jobs.csv", rows)]
@@ -244,10 +248,19 @@ def test_wrong_usage(argv, code, text):
 
 def test_series(tmp_path):
     (tmp_path / "nodes.csv").write_text("node,gpus\nn,8\n")
-    gsim("--nodes", tmp_path / "nodes.csv", "--series", tmp_path / "s.csv", "--series-step=50s",
+    gsim("--nodes", tmp_path / "nodes.csv", "--policy=fifo", "--series", tmp_path / "s.csv", "--series-step=50s",
          history(tmp_path / "jobs.csv", ONE_AFTER_ANOTHER))
     assert (tmp_path / "s.csv").read_text().split() == ["time_s,waiting_jobs,running_jobs,used_gpus", "0,0,1,8", "50,3,1,8",
                                                         "100,1,2,8", "150,0,1,8"]
+
+
+def test_each_job(tmp_path):
+    (tmp_path / "nodes.csv").write_text("node,gpus\nn,8\n")
+    rows = [job(1000, 100, 8, job_id='"a,b"'), job(1010, 50, 4, group="x"), job(1020, 10, 4, requested_time_s=5)]
+    gsim("--nodes", tmp_path / "nodes.csv", "--jobs", tmp_path / "j.csv", history(tmp_path / "jobs.csv", rows))
+    got = [line.rsplit(",", 1)[0] for line in (tmp_path / "j.csv").read_text().splitlines()]
+    assert got == ["job_id,account,partition,gpus,state,attempts,submit_s,start_s,end_s",
+                   '"a,b",,all,8,COMPLETED,1,0,0,100', "j2,,all,4,TIMEOUT,1,20,100,105", "j1,x,all,4,COMPLETED,1,10,100,150"]
 
 
 def test_configuration_to_keep(tmp_path):

@@ -490,9 +490,21 @@ static void measures_add_up(void **state)
 	assert_true(m.waiting_us == 40);
 	assert_int_equal(m.most_waiting, 2);
 	/* 25 s for a job that needed 2 s of run time: bounded by 10 s */
-	measures_ended(&m, &(struct measured_end){ "COMPLETED", "a", 25000000, 2000000, 7 });
-	measures_ended(&m, &(struct measured_end){ "TIMEOUT", "a", 5000000, 5000000, 1 });
-	measures_ended(&m, &(struct measured_end){ "COMPLETED", "b", 60000000, 20000000, 5 });
+	measures_ended(&m, &(struct measured_end){ .state = "COMPLETED",
+	                           .account = "a",
+	                           .completion = 25000000,
+	                           .work = 2000000,
+	                           .gpu_us = 7 });
+	measures_ended(&m, &(struct measured_end){ .state = "TIMEOUT",
+	                           .account = "a",
+	                           .completion = 5000000,
+	                           .work = 5000000,
+	                           .gpu_us = 1 });
+	measures_ended(&m, &(struct measured_end){ .state = "COMPLETED",
+	                           .account = "b",
+	                           .completion = 60000000,
+	                           .work = 20000000,
+	                           .gpu_us = 5 });
 	assert_int_equal(samples_percentile(&m.slowdown, 0), SLOWDOWN_UNIT);
 	assert_int_equal(samples_percentile(&m.slowdown, 50), 2500);
 	assert_int_equal(samples_percentile(&m.slowdown, 100), 3000);
@@ -535,7 +547,11 @@ static void shares_follow_the_tree(void **state)
 	measures_run_ended(&m, "right", 40);
 	measures_run_ended(&m, "left", 10);
 	measures_run_ended(&m, "side", 20);
-	measures_ended(&m, &(struct measured_end){ "COMPLETED", "right", 1, 1, 40 });
+	measures_ended(&m, &(struct measured_end){ .state = "COMPLETED",
+	                           .account = "right",
+	                           .completion = 1,
+	                           .work = 1,
+	                           .gpu_us = 40 });
 	v = shares_make(&conf, &m, &n);
 	assert_int_equal(n, LEN(want));
 	for (i = 0; i < n; i++) {
