@@ -366,6 +366,8 @@ static int give_job(const Gpusched__Job *j, struct callback *cb)
 		.planned_nodes = j->planned_nodes,
 		.cost_max = j->cost_unlimited ? -1 : j->cost_max,
 		.gpus_held = j->gpus_held,
+		.checkpoint_time = j->checkpoint_time,
+		.progress = j->progress,
 	};
 
 	return cb->on.job ? cb->on.job(&job, cb->arg) : 0;

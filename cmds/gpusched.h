@@ -207,6 +207,8 @@ struct gpusched_job {
 	const char *planned_nodes;
 	double cost_max; /* by the configured prices, to its time limit; < 0: it has none */
 	uint32_t gpus_held; /* on all its nodes; `node` and gpu_indices are of the first */
+	int64_t checkpoint_time; /* its work up to here is safe, it says; 0: it has not said so */
+	const char *progress;    /* how far it is, in its own words */
 };
 
 /* Return 0 to go on; anything else ends the listing and is returned by it. */

@@ -98,6 +98,7 @@ SHOW_TEXT(host, submit_host)
 SHOW_TEXT(comment, comment)
 SHOW_TIME(submit, submit_time)
 SHOW_TIME(end, end_time)
+SHOW_TIME(checkpoint, checkpoint_time)
 
 static enum table_colour state_colour(const Gpusched__Job *j)
 {
@@ -262,6 +263,12 @@ SHOW(max_wait)
 		view_text(cell, "-");
 }
 
+SHOW(progress)
+{
+	JOB;
+	view_text(cell, j->progress[0] ? j->progress : "-");
+}
+
 SHOW(exit)
 {
 	JOB;
@@ -320,6 +327,9 @@ static const struct view_column columns[] = {
 	{ "POS", { "POS", 4, 0, NUM }, "its place among those that wait in its partition",
 	        show_position },
 	{ "END", { "END", 19, 0, TABLE_WHOLE }, "when it ended", show_end },
+	{ "PROGRESS", { "PROGRESS", 16, 6, 0 }, "how far it is, in its own words", show_progress },
+	{ "CHECKPOINT", { "CHECKPOINT", 19, 0, TABLE_WHOLE }, "up to when its work is safe",
+	        show_checkpoint },
 	{ "COST", { "COST", 9, 0, NUM }, "what it costs at most, by the configured prices",
 	        show_cost },
 	{ "MAXWAIT", { "MAXWAIT", 8, 0, NUM }, "wishes to start within", show_max_wait },

@@ -66,6 +66,8 @@ enum end_cause {
 };
 #define END_CAUSE_LAST END_RECLAIM
 
+#define RUN_PROGRESS_MAX 80 /* bytes of run_report.progress */
+
 /* Numbers equal RunReport.State of gpusched.proto. */
 enum run_report_state { REPORT_STARTING = 1, REPORT_RUNNING, REPORT_ENDED, REPORT_NEVER };
 
@@ -74,7 +76,7 @@ struct run_report {
 	struct run_id run;
 	enum run_report_state state;
 	usec_t start_time, end_time;
-	uint64_t elapsed_us;
+	uint64_t elapsed_us; /* RUNNING, ENDED: since its start */
 	uint32_t exit_code, exit_signal;
 	enum end_cause cause;
 	const char *detail;      /* NEVER and launch failures: what was wrong, for people */
@@ -86,7 +88,9 @@ struct run_report {
 	uint64_t mem_mb;
 	uint64_t cpu_time_us, max_rss_kb;
 	uint32_t uid;
-	uint32_t nodes; /* of its attempt; 0: not said */
+	uint32_t nodes;         /* of its attempt; 0: not said */
+	usec_t checkpoint_time; /* wall: the work up to here is safe; 0: it has not said so */
+	const char *progress;   /* RUNNING: a line of the program's for people */
 };
 
 #endif

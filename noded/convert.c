@@ -132,6 +132,8 @@ static int report_from(const Gpusched__RunReport *r, struct run_report *out, str
 	out->max_rss_kb = r->max_rss_kb;
 	out->uid = r->uid;
 	out->nodes = r->nnodes;
+	out->checkpoint_time = r->checkpoint_time;
+	out->progress = r->progress;
 	return 0;
 }
 
@@ -156,6 +158,8 @@ void convert_report(struct convert *c, const struct run_report *report, Gpusched
 	out->max_rss_kb = report->max_rss_kb;
 	out->uid = report->uid;
 	out->nnodes = report->nodes;
+	out->checkpoint_time = report->checkpoint_time;
+	out->progress = (char *)report->progress;
 	if (!report->gpus)
 		return;
 	out->gpus = take(c, (size_t)__builtin_popcountll(report->gpus), sizeof(*out->gpus));

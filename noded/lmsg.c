@@ -45,8 +45,10 @@ static void list_run(struct lrun *r, void *arg)
 {
 	struct hello_list *list = arg;
 
-	if (r->report && (r->state != LRUN_OVER || list->over++ < HELLO_OVER_MAX))
-		list->v[list->n++] = r->report;
+	if (!r->report || (r->state == LRUN_OVER && list->over++ >= HELLO_OVER_MAX))
+		return;
+	lrun_refresh(r);
+	list->v[list->n++] = r->report;
 }
 
 /* The rest one by one. */

@@ -99,11 +99,11 @@ struct lrun {
 		void *bytes;
 		size_t len;
 	} waiting[LWAIT_KINDS];
-	unsigned looks;          /* how often the timer has looked */
-	struct contain *leaf;    /* LOST */
-	int64_t lost_start_mono; /* LOST: when it was started; 0: not known */
-	struct lsync *sync;      /* the disk copy under way */
-	bool on_disk;            /* SPOOL/exits has a copy */
+	unsigned looks;       /* how often the timer has looked */
+	struct contain *leaf; /* LOST */
+	int64_t start_mono;   /* when the program was executed; 0: not known */
+	struct lsync *sync;   /* the disk copy under way */
+	bool on_disk;         /* SPOOL/exits has a copy */
 };
 
 struct lrun *lrun_find(struct launcher *l, struct run_id id); /* NULL */
@@ -112,8 +112,9 @@ void lrun_remove(struct lrun *r);                             /* from the table;
 void lruns_free(struct launcher *l);
 void lruns_each(struct launcher *l, void (*fn)(struct lrun *r, void *arg), void *arg);
 
-/* Tell the agent what is known. */
+/* Tell the agent what is known; bring its report up to date for that. */
 void lrun_tell(struct lrun *r);
+void lrun_refresh(struct lrun *r);
 
 /* It never was and will never be: written down, and told. `why` for people. */
 void lrun_never(struct lrun *r, const char *why);

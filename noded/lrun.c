@@ -196,10 +196,19 @@ int lrun_dir(const struct lrun *r, bool make)
 	return openat(r->l->runs, r->name, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
 }
 
+/* What is told of it is true now. */
+void lrun_refresh(struct lrun *r)
+{
+	if (r->state == LRUN_RUNNING && r->start_mono > 0)
+		r->report->elapsed_us = (uint64_t)(clock_us(CLOCK_MONOTONIC) - r->start_mono);
+}
+
 void lrun_tell(struct lrun *r)
 {
-	if (r->report)
-		launcher_send(r->l, GPUSCHED__MSG_TYPE__MSG_LAUNCHER_RUN, &r->report->base);
+	if (!r->report)
+		return;
+	lrun_refresh(r);
+	launcher_send(r->l, GPUSCHED__MSG_TYPE__MSG_LAUNCHER_RUN, &r->report->base);
 }
 
 static void timer_fired(evutil_socket_t fd, short what, void *arg);
@@ -432,13 +441,31 @@ static void look_started(struct lrun *r)
 	s = (Gpusched__StartedRecord *)m;
 	r->report->state = GPUSCHED__RUN_REPORT__STATE__RUNNING;
 	r->report->start_time = s->start_time;
-	r->lost_start_mono = s->start_mono;
+	r->start_mono = s->start_mono;
 	p = (struct proc){ (pid_t)s->shepherd, s->shepherd_ticks };
 	protobuf_c_message_free_unpacked(m, NULL);
 	r->state = LRUN_RUNNING;
 	lrun_tell(r);
 	if (r->pidfd < 0 && !r->l->closing)
 		lrun_follow(r, &p);
+}
+
+/* RUNNING: has the program said something new? */
+static void look_at_notes(struct lrun *r)
+{
+	ProtobufCMessage *m;
+	Gpusched__NotesRecord *n;
+
+	if (!read_any(r, RECORD_NOTES, &gpusched__notes_record__descriptor, &m))
+		return;
+	n = (Gpusched__NotesRecord *)m;
+	if (n->checkpoint_time != r->report->checkpoint_time ||
+	        strcmp(n->progress, r->report->progress) != 0) {
+		r->report->checkpoint_time = n->checkpoint_time;
+		lreport_set(&r->report->progress, n->progress);
+		lrun_tell(r);
+	}
+	protobuf_c_message_free_unpacked(m, NULL);
 }
 
 /* A launch that executed nothing does not count as a use of the signature. */
@@ -472,6 +499,8 @@ void lrun_look(struct lrun *r)
 			take_back_use(r);
 		lrun_over(r, (Gpusched__RunReport *)m, false);
 		lrun_tell(r);
+	} else if (r->state == LRUN_RUNNING) {
+		look_at_notes(r);
 	}
 }
 
@@ -482,13 +511,14 @@ static void finish_lost(struct lrun *r)
 	Gpusched__RunReport *report = lreport_copy(r->report);
 	ProtobufCMessage *launch;
 
+	lreport_set(&report->progress, "");
 	report->state = GPUSCHED__RUN_REPORT__STATE__ENDED;
 	report->cause = r->l->fresh && strcmp(report->incarnation, r->l->incarnation) != 0
 	                        ? GPUSCHED__END_CAUSE__CAUSE_NODE_FAIL
 	                        : GPUSCHED__END_CAUSE__CAUSE_LOST;
 	report->end_time = clock_us(CLOCK_REALTIME);
-	if (r->lost_start_mono > 0)
-		report->elapsed_us = (uint64_t)(clock_us(CLOCK_MONOTONIC) - r->lost_start_mono);
+	if (r->start_mono > 0)
+		report->elapsed_us = (uint64_t)(clock_us(CLOCK_MONOTONIC) - r->start_mono);
 	lreport_set(&report->detail,
 	        report->cause == GPUSCHED__END_CAUSE__CAUSE_NODE_FAIL
 	                ? "the node was restarted under it"
@@ -693,7 +723,8 @@ void lrun_signal(struct launcher *l, const Gpusched__SignalRun *order)
 static void remove_records(const struct lrun *r)
 {
 	static const char *const names[] = { RECORD_LAUNCH, RECORD_STARTED, RECORD_EXIT,
-		ORDER_SOCKET, RECORD_LAUNCH ".tmp", RECORD_STARTED ".tmp", RECORD_EXIT ".tmp" };
+		RECORD_NOTES, ORDER_SOCKET, RECORD_LAUNCH ".tmp", RECORD_STARTED ".tmp",
+		RECORD_EXIT ".tmp", RECORD_NOTES ".tmp" };
 	const size_t usual = 3, all = sizeof(names) / sizeof(names[0]);
 	int dir = lrun_dir(r, false);
 	bool gone = dir < 0;

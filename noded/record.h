@@ -7,6 +7,7 @@
  *                            record that can be locked has no shepherd. Its mode tells whether
  *                            the shepherd ever forked: 0600 no, RECORD_MODE_FORKED maybe.
  *   started   StartedRecord  by the shepherd, when the program was executed
+ *   notes     NotesRecord    by the shepherd, when the program has said something of itself
  *   exit      RunReport      by the shepherd (or the launcher, for one that was killed), when
  *                            nothing of the run is left; or the tombstone of one that never was
  *   ctl       socket         orders to the shepherd (order.h)
@@ -32,6 +33,7 @@
 
 #define RECORD_LAUNCH  "launch"
 #define RECORD_STARTED "started"
+#define RECORD_NOTES   "notes"
 #define RECORD_EXIT    "exit"
 
 #define RECORD_MODE_FORKED 0400

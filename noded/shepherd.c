@@ -4,11 +4,11 @@
  *
  * Started by the launcher, with the locked launch record as descriptor 3 and the bound order socket
  * as 4; outlives launcher and agent. It holds no secret, has no network and reads nothing that a
- * user writes but the existence of one file. When it is to end a run is decided in ending.c; here
- * is what that means to do:
+ * user writes but what rundir.h allows. When it is to end a run is decided in ending.c; here is
+ * what that means to do:
  *
  *   start    subreaper, cgroup leaf, child (child.c), `started` record, news
- *   watch    orders, the first process, the leaf, the acknowledgement, the clock
+ *   watch    orders, the first process, the leaf, the acknowledgement, notes.h, the clock
  *   finish   nothing is left; `exit` record by write and rename, news, RUN_DIR and leaf removed
  *
  * Nothing but KILL ends it before its run has ended. If it is killed all the same, the launcher
@@ -42,6 +42,7 @@
 #include "noded/ending.h"
 #include "noded/interrupt.h"
 #include "noded/journal.h"
+#include "noded/notes.h"
 #include "noded/order.h"
 #include "noded/procs.h"
 #include "noded/record.h"
@@ -75,6 +76,10 @@ struct shepherd {
 	Gpusched__EndRun *order; /* the last one; NULL: none */
 	usec_t start_wall, start_mono, kill_next, kill_pause;
 	bool executed, news_wait;
+
+	struct notes notes;
+	usec_t look_next, tell_next; /* at the notes; of them */
+	bool untold;
 };
 
 static usec_t clock_us(clockid_t id)
@@ -244,6 +249,7 @@ static void note_started(struct shepherd *s)
 	/* Without it (a full tmpfs) the run is STARTING for longer; its end will tell. */
 	record_write(s->record_dir, RECORD_STARTED, &r.base, 0, NULL);
 	tell_launcher(s);
+	s->look_next = s->start_mono + NOTES_LOOK;
 	ending_started(&s->ending, s->start_mono);
 }
 
@@ -346,6 +352,34 @@ static void look_for_ack(struct shepherd *s)
 		ending_ack(&s->ending, mono());
 }
 
+static bool wants_notes(const struct shepherd *s)
+{
+	return s->executed && s->ending.phase < ENDING_KILLING;
+}
+
+static void tell_notes(struct shepherd *s, usec_t now)
+{
+	Gpusched__NotesRecord r = GPUSCHED__NOTES_RECORD__INIT;
+
+	r.checkpoint_time = s->notes.checkpoint;
+	r.progress = s->notes.progress;
+	s->tell_next = now + NOTES_PAUSE;
+	s->untold = record_write(s->record_dir, RECORD_NOTES, &r.base, 0, NULL) < 0;
+	if (!s->untold)
+		tell_launcher(s);
+}
+
+static void look_at_notes(struct shepherd *s, usec_t now)
+{
+	if (now >= s->look_next) {
+		s->look_next = now + NOTES_LOOK;
+		s->untold |= notes_look(
+		        &s->notes, s->rundir, &s->owner, s->start_wall, clock_us(CLOCK_REALTIME));
+	}
+	if (s->untold && now >= s->tell_next)
+		tell_notes(s, now);
+}
+
 static bool nothing_left(struct shepherd *s)
 {
 	return s->no_children && contain_is_empty(s->leaf);
@@ -416,6 +450,8 @@ static void act(struct shepherd *s)
 	if ((todo & ENDING_DO_KILL) || (s->ending.phase == ENDING_KILLING && now >= s->kill_next))
 		if (!nothing_left(s))
 			kill_all(s, now);
+	if (wants_notes(s))
+		look_at_notes(s, now);
 	if (s->news_wait)
 		tell_launcher(s);
 }
@@ -428,6 +464,8 @@ static int wait_ms(const struct shepherd *s)
 		next = s->kill_next;
 	if (ending_wants_ack(&s->ending) && s->watch < 0 && now + ACK_POLL < next)
 		next = now + ACK_POLL;
+	if (wants_notes(s) && s->look_next < next)
+		next = s->look_next;
 	if (s->news_wait && now + RETRY_NEWS < next)
 		next = now + RETRY_NEWS;
 	if (next == INT64_MAX)
@@ -491,6 +529,9 @@ static void fill_report(struct shepherd *s, Gpusched__RunReport *r)
 		r->cpu_time_us = cpu_time(s);
 		if (getrusage(RUSAGE_CHILDREN, &ru) == 0)
 			r->max_rss_kb = (uint64_t)ru.ru_maxrss;
+		/* What it saved last of all, before it acknowledged. */
+		notes_look(&s->notes, s->rundir, &s->owner, s->start_wall, r->end_time);
+		r->checkpoint_time = s->notes.checkpoint;
 	}
 	/* How the child of a failed launch ended is our doing and nobody's business. */
 	if (s->main_gone && r->cause != GPUSCHED__END_CAUSE__CAUSE_LAUNCH) {

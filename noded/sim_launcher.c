@@ -15,7 +15,8 @@ struct record {
 	struct run_report report;   /* what is true; its strings are owned */
 	enum run_report_state told; /* what was said last; 0: nothing yet */
 	struct sim_course course;
-	usec_t start, begin_at, end_at; /* mono; NEVER_AT: not by itself, or past */
+	usec_t start, begin_at,
+	        end_at; /* mono; NEVER_AT: not by itself, or past. start: once it ran */
 	usec_t ended;
 	bool ran; /* was RUNNING */
 	uint32_t limit_s, grace_s;
@@ -106,6 +107,7 @@ static struct record *add(
 	r->report.detail = xstrdup(detail);
 	r->report.incarnation = xstrdup(l->incarnation);
 	r->report.gpu_type = xstrdup(gpu_type);
+	r->report.progress = "";
 	r->begin_at = r->end_at = NEVER_AT;
 	*l->last = r;
 	l->last = &r->next;
@@ -211,6 +213,7 @@ static void begin(struct sim_launcher *l, struct record *r, struct clocks now)
 {
 	r->begin_at = NEVER_AT;
 	r->ran = true;
+	r->start = now.mono;
 	r->report.state = REPORT_RUNNING;
 	r->report.start_time = now.wall;
 	l->changed = true;
@@ -224,7 +227,7 @@ static void finish(struct sim_launcher *l, struct record *r, struct clocks now)
 {
 	r->report.state = REPORT_ENDED;
 	r->report.end_time = now.wall;
-	r->report.elapsed_us = (uint64_t)(now.mono - r->start);
+	r->report.elapsed_us = r->ran ? (uint64_t)(now.mono - r->start) : 0;
 	r->report.exit_code = r->ends.exit_code;
 	r->report.exit_signal = r->ends.exit_signal;
 	r->report.cause = r->ends.cause;
@@ -296,7 +299,6 @@ static void start(struct sim_launcher *l, const Gpusched__StartRun *order, struc
 	r->report.state = REPORT_STARTING;
 	r->limit_s = order->time_limit_s;
 	r->grace_s = order->grace_s;
-	r->start = now.mono;
 	r->course = l->world.course ? l->world.course(l->world.arg, order) : course_of_label(order);
 	tell_fact(l, r, now);
 	if (!r->course.begin_after) {
@@ -355,14 +357,22 @@ void sim_launcher_tell(struct sim_launcher *l, const struct agent_effect *effect
 
 /* --- what it says ---------------------------------------------------------------------------- */
 
-static void hello(struct sim_launcher *l, struct agent_event *event)
+/* What is told of it is true now. */
+static const struct run_report *refreshed(struct record *r, struct clocks now)
+{
+	if (r->report.state == REPORT_RUNNING)
+		r->report.elapsed_us = (uint64_t)(now.mono - r->start);
+	return &r->report;
+}
+
+static void hello(struct sim_launcher *l, struct agent_event *event, struct clocks now)
 {
 	size_t n = 0;
 
 	free(l->hello_runs);
 	l->hello_runs = xcalloc(l->n, sizeof(*l->hello_runs));
 	for (struct record *r = l->first; r; r = r->next) {
-		l->hello_runs[n++] = r->report;
+		l->hello_runs[n++] = *refreshed(r, now);
 		r->told = r->report.state;
 	}
 	*event = (struct agent_event){ .kind = AGENT_LAUNCHER_HELLO };
@@ -409,7 +419,7 @@ bool sim_launcher_next(struct sim_launcher *l, struct agent_event *event, struct
 {
 	sim_launcher_pass(l, now);
 	if (l->hello_due) {
-		hello(l, event);
+		hello(l, event, now);
 		return true;
 	}
 	if (!l->changed)
@@ -419,7 +429,7 @@ bool sim_launcher_next(struct sim_launcher *l, struct agent_event *event, struct
 			continue;
 		r->told = next_to_tell(r);
 		*event = (struct agent_event){ .kind = AGENT_LAUNCHER_RUN };
-		event->report = r->report;
+		event->report = *refreshed(r, now);
 		event->report.state = r->told;
 		return true;
 	}

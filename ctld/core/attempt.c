@@ -210,6 +210,18 @@ usec_t attempt_end_time(const struct job *job)
 	return end;
 }
 
+usec_t attempt_checkpoint_time(const struct job *job)
+{
+	const struct run *run = job_run(job);
+	usec_t latest = 0;
+
+	for (; run; run = run_next_rank(run)) {
+		if (run_info(run)->checkpoint_time > latest)
+			latest = run_info(run)->checkpoint_time;
+	}
+	return latest;
+}
+
 /* --- its nodes ------------------------------------------------------------------------------- */
 
 void attempt_name_nodes(struct core *core, struct job *job)

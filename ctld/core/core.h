@@ -116,6 +116,8 @@ struct job_view {
 	uint32_t max_wait_s;
 	const char *nodes;              /* hostlist of the present or last run; "" none */
 	uint32_t n_nodes;               /* in `nodes` */
+	usec_t checkpoint_time;         /* wall: its work up to here is safe, it says; 0: not said */
+	const char *progress;           /* what its program says of itself; "" nothing */
 	uint32_t gpus_held;             /* on all of them; `node` and `gpu_set` are of rank 0 */
 	usec_t planned_start;           /* wall; 0: none is planned */
 	usec_t first_planned;           /* wall; the first it was given, started or not; 0: none */

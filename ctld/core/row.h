@@ -101,7 +101,8 @@
 	X(nodes, INT, _)        /* of the attempt */                                         \
 	X(account, TEXT, _)     /* to which it is billed */                        \
 	X(billed_us, INT, _)    /* so much of elapsed_us has been billed */        \
-	X(cost_u, INT, _)       /* for so much; millionths of the currency */
+	X(cost_u, INT, _)       /* for so much; millionths of the currency */      \
+	X(checkpoint_time, INT, _) /* its work up to here is safe; 0: not known */
 
 #define NONCE_COLUMNS(X) /* (uid, nonce) -> job: a repeated submit is answered, not repeated */ \
 	X(uid, INT, K)                                                             \

@@ -98,6 +98,7 @@ void run_free(struct runs *runs, struct run *run)
 	strings_drop(runs->strings, run->info.incarnation);
 	strings_drop(runs->strings, run->info.detail);
 	strings_drop(runs->strings, run->link.nodes);
+	strings_drop(runs->strings, run->link.progress);
 	strings_drop(runs->strings, run->info.account);
 	free(run);
 }
@@ -174,6 +175,7 @@ static const struct codec_column columns[COL_RUN_COUNT] = {
 	F(account),
 	F(billed_us),
 	F(cost_u),
+	F(checkpoint_time),
 	/* the run's own: state */
 };
 #undef F
@@ -281,6 +283,20 @@ void run_set_start(struct runs *runs, struct run *run, usec_t start_time)
 	dirty_put(runs->dirty, &run->mark);
 }
 
+void run_set_checkpoint(struct runs *runs, struct run *run, usec_t checkpoint_time)
+{
+	if (checkpoint_time <= run->info.checkpoint_time)
+		return;
+	run->info.checkpoint_time = checkpoint_time;
+	dirty_put(runs->dirty, &run->mark);
+}
+
+void run_set_progress(struct runs *runs, struct run *run, const char *progress)
+{
+	if (*progress || run->link.progress)
+		strings_set(runs->strings, &run->link.progress, progress);
+}
+
 void run_set_end(struct runs *runs, struct run *run, const struct run_report *r)
 {
 	struct run_info *i = &run->info;
@@ -294,6 +310,8 @@ void run_set_end(struct runs *runs, struct run *run, const struct run_report *r)
 	i->end_cause = (uint8_t)r->cause;
 	i->cpu_time_us = r->cpu_time_us;
 	i->max_rss_kb = r->max_rss_kb;
+	if (r->checkpoint_time > i->checkpoint_time)
+		i->checkpoint_time = r->checkpoint_time;
 	strings_set(runs->strings, &i->detail, r->detail ? r->detail : "");
 	dirty_put(runs->dirty, &run->mark);
 }

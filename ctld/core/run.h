@@ -57,6 +57,8 @@ struct run_info {
 	uint64_t gpus, mem_mb, epoch, elapsed_us, cpu_time_us, max_rss_kb;
 	uint64_t billed_us, cost_u; /* so much of elapsed_us was billed, for so much (bill.c) */
 	usec_t order_time, start_time, end_time; /* wall */
+	usec_t checkpoint_time; /* wall: its work up to here is safe, it says; 0: it has not said so
+	                         */
 	uint32_t cpus, exit_code, exit_signal, uid;
 	uint32_t nodes;     /* of its attempt: that many ranks */
 	uint8_t state;      /* enum run_state */
@@ -70,6 +72,7 @@ struct run_link {
 	struct run *next_of_job; /* the next rank, or the attempt before */
 	const char *nodes;       /* kept: hostlist of its attempt; NULL: one node, or not the first
 	                            rank */
+	const char *progress;    /* kept: what its program says of itself; NULL: nothing */
 	struct node *node;       /* on which it is booked; NULL: not booked */
 	struct run *next_of_node, *prev_of_node;
 	usec_t began;       /* mono: booked, as far as we know; then `started` */
@@ -104,6 +107,9 @@ struct run *runs_add(struct runs *runs, const struct run_info *info);
 void run_move(struct runs *runs, struct run *run, enum run_state state); /* asserts that it may */
 void run_set_end_wanted(struct runs *runs, struct run *run, enum end_cause cause);
 void run_set_start(struct runs *runs, struct run *run, usec_t start_time);
+/* What its program says of itself. A checkpoint never goes back. */
+void run_set_checkpoint(struct runs *runs, struct run *run, usec_t checkpoint_time);
+void run_set_progress(struct runs *runs, struct run *run, const char *progress); /* not durable */
 /* Take over how it ended from a report. */
 void run_set_end(struct runs *runs, struct run *run, const struct run_report *report);
 void run_set_billed(struct runs *runs, struct run *run, uint64_t billed_us, uint64_t cost_u);

@@ -181,6 +181,7 @@ static void run_over_now(struct core *core, struct run *run, enum run_state stat
 	bool stray = run_info(run)->state == RUN_STRAY;
 
 	unbook(core, run);
+	run_set_progress(core->runs, run, "");
 	run_move(core->runs, run, state);
 	bill_run(core, run);
 	if (run_info(run)->end_cause == END_LAUNCH)
@@ -214,6 +215,8 @@ void run_says_running(struct core *core, struct run *run, const struct run_repor
 			sched_node_changed(core->sched, node_link(run_link(run)->node)->index,
 			        "a run started late");
 	}
+	run_set_checkpoint(core->runs, run, report->checkpoint_time);
+	run_set_progress(core->runs, run, report->progress ? report->progress : "");
 	if (run_info(run)->state != RUN_ORDERED && run_info(run)->state != RUN_STARTING)
 		return;
 	run_move(core->runs, run, RUN_RUNNING);

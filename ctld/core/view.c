@@ -67,6 +67,7 @@ static void view_runs(const struct job *job, struct clocks now, struct job_view 
 	v->nodes = attempt_nodes(first);
 	v->gpu_type = run_info(first)->gpu_type;
 	v->gpu_set = run_info(first)->gpus;
+	v->checkpoint_time = attempt_checkpoint_time(job);
 	if (v->ended)
 		say_ended(attempt_decisive(job), v);
 	for (run = first; run; run = run_next_rank(run)) {
@@ -76,6 +77,8 @@ static void view_runs(const struct job *job, struct clocks now, struct job_view 
 		v->gpus_held += (uint32_t)__builtin_popcountll(run_info(run)->gpus);
 		if (elapsed > v->elapsed_s)
 			v->elapsed_s = elapsed;
+		if (!*v->progress && run_link_of(run)->progress)
+			v->progress = run_link_of(run)->progress;
 		say_unknown(run, v);
 	}
 }
@@ -188,6 +191,7 @@ static void view(
 		.exclude = i->gpus->exclude,
 		.licences = request_licences(i->gpus),
 		.nodes = "",
+		.progress = "",
 	};
 	view_gpus(i, v);
 	if (i->state == JOB_PENDING) {

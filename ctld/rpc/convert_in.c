@@ -467,9 +467,9 @@ static int agent_text(const char *what, const char *s, struct error *err)
 
 static bool numbers_can_be(const Gpusched__RunReport *m)
 {
-	return m->start_time >= 0 && m->end_time >= 0 && m->elapsed_us <= INT64_MAX &&
-	       m->epoch <= INT64_MAX && m->mem_mb <= INT64_MAX && m->cpu_time_us <= INT64_MAX &&
-	       m->max_rss_kb <= INT64_MAX && m->exit_code <= 255 &&
+	return m->start_time >= 0 && m->end_time >= 0 && m->checkpoint_time >= 0 &&
+	       m->elapsed_us <= INT64_MAX && m->epoch <= INT64_MAX && m->mem_mb <= INT64_MAX &&
+	       m->cpu_time_us <= INT64_MAX && m->max_rss_kb <= INT64_MAX && m->exit_code <= 255 &&
 	       m->exit_signal <= WIRE_SIGNAL_MAX && m->nnodes <= CONF_MAX_NODES;
 }
 
@@ -498,7 +498,8 @@ int wire_report(const Gpusched__RunReport *m, struct run_report *out, struct err
 		return bad_agent("a number that cannot be", err);
 	if (agent_text("detail", m->detail, err) ||
 	        agent_text("incarnation", m->incarnation, err) ||
-	        agent_text("GPU type", m->gpu_type, err) || take_gpu_set(m, &r.gpus, err))
+	        agent_text("GPU type", m->gpu_type, err) ||
+	        agent_text("progress", m->progress, err) || take_gpu_set(m, &r.gpus, err))
 		return -1;
 	r.run = (struct run_id){ m->run->job, m->run->task, m->run->attempt, m->run->rank };
 	r.state = (enum run_report_state)m->state;
@@ -518,6 +519,8 @@ int wire_report(const Gpusched__RunReport *m, struct run_report *out, struct err
 	r.max_rss_kb = m->max_rss_kb;
 	r.uid = m->uid;
 	r.nodes = m->nnodes;
+	r.checkpoint_time = m->checkpoint_time;
+	r.progress = m->progress;
 	*out = r;
 	return 0;
 }

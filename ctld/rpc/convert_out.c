@@ -292,6 +292,8 @@ Gpusched__Job *wire_job(const struct job_view *view, struct arena *arena)
 	m->nodes = lend(view->nodes);
 	m->n_nodes = view->n_nodes;
 	m->gpus_held = view->gpus_held;
+	m->checkpoint_time = view->checkpoint_time;
+	m->progress = shown(view->progress, arena);
 	m->planned_start_time = view->planned_start;
 	m->planned_nodes = copied(view->planned_nodes, arena);
 	m->position = view->position;

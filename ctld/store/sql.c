@@ -18,10 +18,10 @@
 	"job, task, attempt, rank, node, state, gpu_type, gpus, cpus, mem_mb, incarnation, epoch, " \
 	"order_time, start_time, end_time, elapsed_us, exit_code, exit_signal, end_wanted, "  \
 	"end_cause, detail, cpu_time_us, max_rss_kb, uid, nodes, account, billed_us, "  \
-	"cost_u"
+	"cost_u, checkpoint_time"
 #define RUN_PLACES                                                                          \
 	"?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13, ?14, ?15, ?16, ?17, ?18, " \
-	"?19, ?20, ?21, ?22, ?23, ?24, ?25, ?26, ?27, ?28"
+	"?19, ?20, ?21, ?22, ?23, ?24, ?25, ?26, ?27, ?28, ?29"
 #define NONCE_COLS "uid, nonce, spec_hash, job, expires"
 #define EVENT_COLS "seq, time, kind, uid, host, job, node, text"
 #define USAGE_COLS "account, uid, user, gpu_us, cpu_us, cost_u, runs, decayed_u, decayed_time"
@@ -152,6 +152,11 @@ static const char *const state_steps[] = {
 		"gpu_us INTEGER NOT NULL, PRIMARY KEY (scope, name, uid, start)) STRICT, "
 		"WITHOUT ROWID;"
 	"PRAGMA user_version = 9;",
+
+	/* Up to when the work of a run is safe. */
+	"ALTER TABLE run ADD COLUMN checkpoint_time INTEGER NOT NULL DEFAULT 0;"
+	"ALTER TABLE ended_run ADD COLUMN checkpoint_time INTEGER NOT NULL DEFAULT 0;"
+	"PRAGMA user_version = 10;",
 };
 
 /* history.db. 0x67707568 is "gpuh". */
@@ -176,6 +181,9 @@ static const char *const history_steps[] = {
 
 	RUN_GETS_BILLED("run")
 	"PRAGMA user_version = 6;",
+
+	"ALTER TABLE run ADD COLUMN checkpoint_time INTEGER NOT NULL DEFAULT 0;"
+	"PRAGMA user_version = 7;",
 };
 /* clang-format on */
 

@@ -31,7 +31,8 @@ static const struct state_row {
 	[AGENT_RUN_DOOMED] = { "DOOMED", TO(STARTING) | TO(RUNNING) | TO(ENDED) | TO(NEVER),
 	        false },
 	[AGENT_RUN_STARTING] = { "STARTING", TO(RUNNING) | TO(ENDED) | TO(NEVER), false },
-	[AGENT_RUN_RUNNING] = { "RUNNING", TO(ENDED), false },
+	/* It may have more to say of itself. */
+	[AGENT_RUN_RUNNING] = { "RUNNING", TO(RUNNING) | TO(ENDED), false },
 	[AGENT_RUN_ENDED] = { "ENDED", TO(FORGOTTEN), true },
 	[AGENT_RUN_NEVER] = { "NEVER", TO(FORGOTTEN), true },
 	[AGENT_RUN_FORGOTTEN] = { "FORGOTTEN", 0, false },
@@ -126,6 +127,14 @@ static void mark_unsent(struct agent *agent, struct run *run)
 	agent->any_unsent = true;
 }
 
+/* What the launcher said of times, as of now. */
+static void run_refresh(struct run *run, struct clocks now)
+{
+	if (run->state == AGENT_RUN_RUNNING)
+		run->report.elapsed_us += (uint64_t)(now.mono - run->heard);
+	run->heard = now.mono;
+}
+
 static void told(struct agent *agent, struct run *run, struct clocks now)
 {
 	run->unsent = false;
@@ -142,8 +151,8 @@ static void told(struct agent *agent, struct run *run, struct clocks now)
 /* A little more than the report needs on the wire. */
 static size_t report_bytes(const struct run_report *r)
 {
-	return 160 + 2 * (size_t)__builtin_popcountll(r->gpus) + strlen(r->detail) +
-	       strlen(r->incarnation) + strlen(r->gpu_type);
+	return 172 + 2 * (size_t)__builtin_popcountll(r->gpus) + strlen(r->detail) +
+	       strlen(r->incarnation) + strlen(r->gpu_type) + strlen(r->progress);
 }
 
 /* Those alive first, then the ends, as many as one message may hold; what does not fit stays unsent
@@ -156,6 +165,7 @@ static size_t gather_reports(struct agent *agent, struct run_report *reports, st
 		for (struct run *run = agent_runs_first(agent->runs); run; run = run->next) {
 			if (ends ? !states[run->state].final : !run_is_alive(run))
 				continue;
+			run_refresh(run, now);
 			bytes += report_bytes(&run->report);
 			if (bytes > AGENT_REGISTER_BYTES) {
 				mark_unsent(agent, run);
@@ -195,6 +205,7 @@ static void send_report(struct agent *agent, struct run *run, struct clocks now)
 {
 	struct agent_effect *e = effect(agent, AGENT_SEND_REPORT);
 
+	run_refresh(run, now);
 	e->session = agent->session;
 	e->report = run->report;
 	told(agent, run, now);
@@ -416,7 +427,8 @@ static void recall(struct agent *agent, struct run_id id)
 		.cause = END_LOST,
 		.detail = "its end was acknowledged before, and is not kept on the node",
 		.incarnation = agent->incarnation,
-		.gpu_type = "" };
+		.gpu_type = "",
+		.progress = "" };
 	struct run *run;
 
 	agent_runs_recall(agent->runs, id);
@@ -466,8 +478,15 @@ static bool report_is_sound(const struct run_report *r)
 	return id_is_sound(r->run) && r->state >= REPORT_STARTING && r->state <= REPORT_NEVER;
 }
 
+/* Of a run that was RUNNING already: is it news? */
+static bool says_more(const struct run_report *old, const struct run_report *new)
+{
+	return new->checkpoint_time != old->checkpoint_time ||
+	       strcmp(new->progress, old->progress) != 0;
+}
+
 /* What the launcher says of a run becomes what we say of it. */
-static void take_report(struct agent *agent, const struct run_report *report)
+static void take_report(struct agent *agent, const struct run_report *report, struct clocks now)
 {
 	struct run_report copy = *report;
 	enum agent_run_state to;
@@ -489,9 +508,13 @@ static void take_report(struct agent *agent, const struct run_report *report)
 	copy.detail = or_empty(copy.detail);
 	copy.incarnation = or_empty(copy.incarnation);
 	copy.gpu_type = or_empty(copy.gpu_type);
+	copy.progress = or_empty(copy.progress);
+	if (to == run->state && !says_more(&run->report, &copy))
+		return;
 	if (run->refusal && to == AGENT_RUN_NEVER)
 		copy.detail = run->refusal;
 	run_set_report(run, &copy);
+	run->heard = now.mono;
 	free(run->refusal);
 	run->refusal = NULL;
 	move(agent, run, to);
@@ -505,9 +528,8 @@ static void take_report(struct agent *agent, const struct run_report *report)
 
 static void on_launcher_run(struct agent *agent, const struct agent_event *event, struct clocks now)
 {
-	(void)now;
 	if (agent->launcher_up)
-		take_report(agent, &event->report);
+		take_report(agent, &event->report, now);
 }
 
 static void lose_launcher(struct agent *agent)
@@ -537,7 +559,6 @@ static void replace(char **at, const char *with)
 static void on_launcher_hello(
         struct agent *agent, const struct agent_event *event, struct clocks now)
 {
-	(void)now;
 	if (agent->launcher_up)
 		lose_launcher(agent);
 	agent->launcher_up = true;
@@ -547,7 +568,7 @@ static void on_launcher_hello(
 	if (event->hello.max_job > agent->max_job)
 		agent->max_job = event->hello.max_job;
 	for (size_t i = 0; i < event->hello.n_runs; i++)
-		take_report(agent, &event->hello.runs[i]);
+		take_report(agent, &event->hello.runs[i], now);
 	/* It may have died before it could write down what we know. */
 	if (agent->max_epoch > event->hello.max_epoch)
 		effect(agent, AGENT_TELL_EPOCH)->epoch = agent->max_epoch;

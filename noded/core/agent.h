@@ -23,6 +23,8 @@
  *    been forgotten is remembered a while (AGENT_REMEMBER names): late copies of old orders start
  *    nothing, and a controller that wants it nevertheless (a restored backup) hears that it ended.
  * 6. A run that the controller does not want is left alone. Only orders end runs.
+ * 7. Of a run that runs the launcher may say more; the latest counts, and goes on when it is news.
+ *    Times that pass are told as of the moment they are told (both clocks are the node's one).
  *
  *        start           launcher says
  *   -----------> ASKED ---------------> STARTING ---> RUNNING ---> ENDED --+

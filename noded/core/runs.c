@@ -54,6 +54,7 @@ static void report_clear(struct run *run)
 	free((char *)run->report.detail);
 	free((char *)run->report.incarnation);
 	free((char *)run->report.gpu_type);
+	free((char *)run->report.progress);
 	memset(&run->report, 0, sizeof(run->report));
 }
 
@@ -128,8 +129,11 @@ struct run *agent_runs_add(struct runs *runs, struct run_id id)
 	*head = run;
 	runs->n++;
 	runs->count[AGENT_RUN_NONE]++;
-	run_set_report(run,
-	        &(struct run_report){ .run = id, .detail = "", .incarnation = "", .gpu_type = "" });
+	run_set_report(run, &(struct run_report){ .run = id,
+	                            .detail = "",
+	                            .incarnation = "",
+	                            .gpu_type = "",
+	                            .progress = "" });
 	return run;
 }
 
@@ -213,6 +217,7 @@ void run_set_report(struct run *run, const struct run_report *report)
 	copy.detail = xstrdup(report->detail);
 	copy.incarnation = xstrdup(report->incarnation);
 	copy.gpu_type = xstrdup(report->gpu_type);
+	copy.progress = xstrdup(report->progress);
 	report_clear(run);
 	run->report = copy;
 }

@@ -16,6 +16,7 @@ struct run {
 	struct run_id id;
 	enum agent_run_state state;
 	struct run_report report; /* as the launcher said it; strings owned */
+	usec_t heard;             /* as of when its times are (mono) */
 	char *refusal;            /* DOOMED: why, if we know better than the launcher; or NULL */
 	bool unsent;              /* changed since the controller was last told */
 	usec_t repeat_at;         /* ENDED, NEVER, told: when to tell again (mono) */

@@ -1,8 +1,10 @@
-"""What a run and its node say to each other while it runs: interruption, acknowledgement."""
+"""What a run and the cluster say to each other while it runs: interruption, ack, checkpoint, progress."""
+
+import time
 
 import pytest
 
-from cluster import wait_until
+from cluster import Cluster, wait_until
 from launcher import Launcher
 
 
@@ -13,8 +15,24 @@ def fixture_lau(request):
     launcher.close()
 
 
+@pytest.fixture(name="cluster", scope="module")
+def fixture_cluster():
+    with Cluster(partitions='( { name = "batch"; nodes = "ALL"; default = true; grace = "3000s"; },'
+                            '  { name = "short"; nodes = "ALL"; grace = "3s"; } )') as c:
+        yield c
+
+
 def there(lau, name):
     wait_until((lau.jobs / name).exists, f"the file {name}")
+
+
+def text_in(cluster, name):
+    path = cluster.dir / "jobs" / name
+    return wait_until(lambda: path.exists() and path.read_text(), f"text in {name}")
+
+
+def values(text):
+    return dict(line.split("=", 1) for line in text.splitlines())
 
 
 # --- acknowledgement ----------------------------------------------------------------------------
@@ -48,3 +66,74 @@ def test_an_order_that_is_said_again_warns_once(lau):
     assert (lau.jobs / "terms").read_text() == "TERM\n"
     why = (lau.jobs / "why").read_text()
     assert "by_user=deploy\n" in why and "by_job=4820\n" in why
+
+
+# --- in a whole cluster -------------------------------------------------------------------------
+
+def test_an_ack_frees_the_gpus_long_before_the_deadline(cluster):
+    """All GPUs of the node; who waits for them starts at once, though the grace is most of an hour."""
+    job = cluster.submit("""
+        trap 'cat $GPUSCHED_INTERRUPT_FILE > ack.why; touch $GPUSCHED_RUN_DIR/ack' TERM
+        echo up > ack.up; while :; do sleep 0.05; done""", "--gpus=4")
+    text_in(cluster, "ack.up")
+    after = cluster.submit("true", "--gpus=4")
+    before = time.time()
+    cluster.run("gcancel", job)
+    why = values(text_in(cluster, "ack.why"))
+    cluster.wait_state(after, "COMPLETED")
+    assert cluster.job(job)["state"] == "CANCELLED"
+    assert why["reason"] == "cancel" and why["then"] == "end" and why["by_user"]
+    assert before + 2999 < int(why["deadline"]) <= time.time() + 3000
+
+
+def test_without_an_ack_it_is_killed_when_its_grace_is_over(cluster):
+    job = cluster.submit("""
+        trap 'cat $GPUSCHED_INTERRUPT_FILE > grace.why' TERM
+        echo $$ > grace.up; while :; do date +%s > grace.last; sleep 0.1; done""", "-p", "short", "--gpus=1")
+    text_in(cluster, "grace.up")
+    cluster.run("gcancel", job)
+    why = values(text_in(cluster, "grace.why"))
+    assert cluster.wait_state(job, "CANCELLED")["exit_signal"] == 9
+    deadline, last = int(why["deadline"]), int((cluster.dir / "jobs/grace.last").read_text())
+    assert deadline - 2 <= last <= deadline + 1  # alive to the last second, and no longer
+
+
+def test_a_job_that_comes_back_knows(cluster):
+    job = cluster.submit("""
+        trap 'cat $GPUSCHED_INTERRUPT_FILE > again.why.$GPUSCHED_RESTART_COUNT; touch $GPUSCHED_RUN_DIR/ack' TERM
+        echo up > again.up.$GPUSCHED_RESTART_COUNT; [ $GPUSCHED_RESTART_COUNT = 1 ] && exit 0
+        while :; do sleep 0.05; done""", "--gpus=1")
+    text_in(cluster, "again.up.0")
+    cluster.run("gctl", "requeue", job)
+    assert values(text_in(cluster, "again.why.0"))["then"] == "requeue"
+    cluster.wait_state(job, "COMPLETED")
+
+
+def test_checkpoint_and_progress_are_seen(cluster):
+    job = cluster.submit("""
+        printf '\\033[1mepoch 1\\nand more\\n' > $GPUSCHED_RUN_DIR/progress
+        touch $GPUSCHED_RUN_DIR/checkpoint; date +%s > note.at
+        while ! [ -e note.go ]; do sleep 0.1; done
+        touch $GPUSCHED_RUN_DIR/checkpoint; date +%s > note.last""", "--gpus=1")
+    seen = wait_until(lambda: (lambda j: j if j.get("checkpoint_time") else None)(cluster.job(job)), "a checkpoint")
+    assert abs(seen["checkpoint_time"] - int(text_in(cluster, "note.at"))) <= 1
+    assert seen["progress"] == "\\x1B[1mepoch 1"
+    assert "\\x1B[1mepoch 1" in cluster.run("gqueue", "-j", job, "-o", "JOBID,PROGRESS").stdout
+    shown = cluster.run("gctl", "show", "job", job).stdout
+    assert "PROGRESS" in shown and "CHECKPOINT" in shown
+    cluster.ctld.kill()  # what is safe is known to a controller that is started again
+    cluster.start_ctld()
+    cluster.wait_nodes()
+    assert cluster.job(job)["checkpoint_time"] == seen["checkpoint_time"]
+    wait_until(lambda: cluster.job(job).get("progress"), "the node to say again what is of the moment")
+    (cluster.dir / "jobs/note.go").touch()
+    end = cluster.wait_state(job, "COMPLETED")
+    assert abs(end["checkpoint_time"] - int(text_in(cluster, "note.last"))) <= 1
+    assert not end.get("progress")
+
+
+def test_progress_that_changes_all_the_time_is_told_now_and_then(lau):
+    """The launcher hears of it at most once in ten seconds, and not at all of what changed in between."""
+    run = lau.submit("i=0; while [ $i -lt 60 ]; do i=$((i+1)); echo $i > $GPUSCHED_RUN_DIR/progress; sleep 0.05; done")
+    lau.wait_over(run)
+    assert len(lau.history[run]) <= 4  # STARTING, RUNNING, once more with progress, ENDED

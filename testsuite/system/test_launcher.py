@@ -689,7 +689,8 @@ def test_stopped_processes_have_their_grace(any_lau):
     run = any_lau.submit("trap 'echo saved > saved; exit 0' TERM; echo $$ > pid; while :; do sleep 0.05; done")
     stat = pathlib.Path(f"/proc/{pid_in(any_lau, 'pid')}/stat")
     any_lau.signal(run, int(signal.SIGSTOP))
-    wait_until(lambda: stat.read_text().rsplit(")", 1)[1].split()[0] == "T", "the program to stop")
+    # D: it waits for the child that it has made with vfork(2), and that is stopped
+    wait_until(lambda: stat.read_text().rsplit(")", 1)[1].split()[0] in "TD", "the program to stop")
     any_lau.end(run, grace=60)
     assert any_lau.result(run) == ("CAUSE_CANCEL", 0, 0)
     assert (any_lau.jobs / "saved").exists()

@@ -5,8 +5,8 @@
  * order. Words: up N / gone N (session), reg N EPOCH[/AGE] [RUN...], start/end/sig/forget N RUN
  * [EPOCH [INC]], hello [RUN=STATE...], lost (launcher), says RUN=STATE, clock SECONDS (advances).
  * Effects: REGISTER[RUN=STATE...], report RUN=STATE, beat, close, tell start/end/sig/forget RUN,
- * epoch E[ age A], note. RUN is "job" or "job.attempt". Orders are of epoch 5 unless said
- * otherwise.
+ * epoch E[ age A], note. RUN is "job" or "job.attempt"; STATE may be followed by @ and the time of
+ * a checkpoint. Orders are of epoch 5 unless said otherwise.
  */
 #include <setjmp.h>
 #include <stdarg.h>
@@ -48,13 +48,14 @@ static struct run_report parse_report(const char *text)
 		.incarnation = INC,
 		.epoch = EPOCH,
 		.gpu_type = "" };
-	const char *name = strchr(text, '=');
+	const char *name = strchr(text, '='), *at = strchr(text, '@');
 
 	assert_non_null(name);
 	for (int i = REPORT_STARTING; i <= REPORT_NEVER; i++) {
-		if (strcmp(name + 1, report_names[i]) == 0)
+		if (strncmp(name + 1, report_names[i], strlen(report_names[i])) == 0)
 			r.state = i;
 	}
+	r.checkpoint_time = at ? atoi(at + 1) : 0;
 	if (r.state == REPORT_ENDED)
 		r.exit_code = (uint32_t)(r.run.job % 100);
 	return r;
@@ -97,6 +98,8 @@ static void print_effect(struct play *p, const struct agent_effect *e)
 		break;
 	case AGENT_SEND_REPORT:
 		put(p, "report %s=%s", id_text(e->report.run), report_names[e->report.state]);
+		if (e->report.checkpoint_time)
+			put(p, "@%lld", (long long)e->report.checkpoint_time);
 		if (e->report.state == REPORT_ENDED && e->report.cause != END_LOST)
 			assert_int_equal(e->report.exit_code, e->report.run.job % 100);
 		break;
@@ -338,6 +341,14 @@ PLAY(copies_of_orders_are_harmless, { "hello", "" }, { "up 1", "REGISTER[]" }, {
         { "forget 1 100 100", "tell forget 100" }, { "says 100=ENDED", "" }, { "start 1 100", "" },
         { "end 1 100", "" })
 
+PLAY(what_it_says_while_it_runs_goes_on, { "hello", "" }, { "up 1", "REGISTER[]" },
+        { "reg 1 5", "" }, { "start 1 100", "tell start 100" },
+        { "says 100=RUNNING", "report 100=RUNNING" }, { "says 100=RUNNING", "" },
+        { "says 100=RUNNING@7", "report 100=RUNNING@7" }, { "says 100=RUNNING@7", "" },
+        { "gone 1", "" }, { "says 100=RUNNING@9", "" }, { "up 2", "REGISTER[100=RUNNING]" },
+        { "reg 2 5 100", "" }, { "says 100=ENDED@9", "report 100=ENDED@9" },
+        { "says 100=RUNNING@11", "" })
+
 PLAY(what_lives_cannot_be_forgotten, { "hello 9=RUNNING", "" }, { "up 1", "REGISTER[9=RUNNING]" },
         { "reg 1 5", "" }, { "forget 1 9", "note" }, { "forget 1 12345", "" },
         { "end 1 9", "tell end 9" })
@@ -380,6 +391,37 @@ PLAY(refused_start, { "hello", "" }, { "up 1", "REGISTER[]" }, { "reg 1 5", "" }
 PLAY(nonsense_is_noted, { "hello", "" }, { "up 1", "REGISTER[]" }, { "reg 1 5 0 5.0", "" },
         { "start 1 0", "note" }, { "start 1 5.0", "note" }, { "end 1 0", "note" },
         { "says 0=RUNNING", "note" }, { "says 7=WHAT", "note" })
+
+/* How long it has run is told as of now, whenever the launcher said it. */
+static void elapsed_goes_on(void **state)
+{
+	struct play p = { .agent = agent_new() };
+	struct run_report r = parse_report("100=RUNNING");
+	struct agent_event e = { .kind = AGENT_LAUNCHER_RUN };
+	const struct agent_effect *effects;
+	size_t n;
+
+	(void)state;
+	agent_apply(p.agent, &(struct agent_event){ .kind = AGENT_LAUNCHER_HELLO },
+	        (struct clocks){ .mono = 0 });
+	agent_effects_clear(p.agent);
+	r.elapsed_us = 3000000;
+	r.progress = "step 1";
+	e.report = r;
+	agent_apply(p.agent, &e, (struct clocks){ .mono = 10000000 });
+	agent_effects_clear(p.agent);
+	for (usec_t s = 1; s <= 2; s++) {
+		agent_apply(p.agent,
+		        &(struct agent_event){ .kind = AGENT_SESSION_UP, .session = (uint64_t)s },
+		        (struct clocks){ .mono = 10000000 + s * 5000000 });
+		effects = agent_effects(p.agent, &n);
+		assert_int_equal(effects[n - 1].kind, AGENT_SEND_REGISTER);
+		assert_int_equal(effects[n - 1].reg.runs[0].elapsed_us, 3000000 + s * 5000000);
+		assert_string_equal(effects[n - 1].reg.runs[0].progress, "step 1");
+		agent_effects_clear(p.agent);
+	}
+	agent_free(p.agent);
+}
 
 static void forgotten_runs_are_limited(void **state)
 {
@@ -532,6 +574,7 @@ int main(void)
 		cmocka_unit_test(higher_epoch_is_kept),
 		cmocka_unit_test(other_incarnation_never),
 		cmocka_unit_test(copies_of_orders_are_harmless),
+		cmocka_unit_test(what_it_says_while_it_runs_goes_on),
 		cmocka_unit_test(what_lives_cannot_be_forgotten),
 		cmocka_unit_test(ends_are_repeated_until_forgotten),
 		cmocka_unit_test(repeats_wait_longer_and_longer),
@@ -541,6 +584,7 @@ int main(void)
 		cmocka_unit_test(newer_session_takes_over),
 		cmocka_unit_test(refused_start),
 		cmocka_unit_test(nonsense_is_noted),
+		cmocka_unit_test(elapsed_goes_on),
 		cmocka_unit_test(forgotten_runs_are_limited),
 		cmocka_unit_test(registration_fits_one_message),
 		cmocka_unit_test(refusals_say_why),

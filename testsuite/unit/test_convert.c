@@ -31,7 +31,9 @@ static void every_field_of_a_report_survives(void **state)
 		.mem_mb = 11,
 		.cpu_time_us = 12,
 		.max_rss_kb = 13,
-		.uid = 14 };
+		.uid = 14,
+		.checkpoint_time = 15,
+		.progress = "71%" };
 	struct convert *c = convert_new();
 	struct agent_event event;
 	struct run_report out;
@@ -48,6 +50,8 @@ static void every_field_of_a_report_survives(void **state)
 	assert_string_equal(out.detail, in.detail);
 	assert_string_equal(out.incarnation, in.incarnation);
 	assert_string_equal(out.gpu_type, in.gpu_type);
+	assert_string_equal(out.progress, in.progress);
+	assert_int_equal(out.checkpoint_time, in.checkpoint_time);
 	assert_int_equal(out.start_time, in.start_time);
 	assert_int_equal(out.end_time, in.end_time);
 	assert_int_equal(out.elapsed_us, in.elapsed_us);

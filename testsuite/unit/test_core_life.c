@@ -43,6 +43,47 @@ static void whole_life(void **state)
 	world_free(w);
 }
 
+/* Checkpoints are kept and never go back; progress is of the moment. */
+static void what_it_says_while_it_runs(void **state)
+{
+	struct world *w = world_simple(1, "h100:4");
+	uint64_t id = world_running(w, false), change;
+	struct run_report r = world_alive(w, id);
+	usec_t saved = w->now.wall;
+
+	(void)state;
+	assert_int_equal(world_view(w, id).checkpoint_time, 0);
+	assert_string_equal(world_view(w, id).progress, "");
+	r.checkpoint_time = saved;
+	r.progress = "epoch 1 of 3";
+	world_say(w, 0, r);
+	assert_int_equal(world_view(w, id).checkpoint_time, saved);
+	assert_string_equal(world_view(w, id).progress, "epoch 1 of 3");
+	change = core_change(w->core);
+	r.progress = "epoch 2 of 3";
+	r.checkpoint_time = saved - 1;
+	world_say(w, 0, r);
+	assert_string_equal(world_view(w, id).progress, "epoch 2 of 3");
+	assert_int_equal(world_view(w, id).checkpoint_time, saved);
+	assert_int_equal(core_change(w->core), change); /* nothing to be kept */
+	world_restart(w);
+	assert_int_equal(world_view(w, id).checkpoint_time, saved);
+	assert_string_equal(world_view(w, id).progress, "");
+	r.elapsed_us = 7000000;
+	world_register(w, 0, "inc1", &r, 1);
+	assert_string_equal(world_view(w, id).progress, "epoch 2 of 3");
+	assert_int_equal(world_view(w, id).elapsed_s, 7);
+	r.state = REPORT_ENDED;
+	r.checkpoint_time = saved + 5; /* its last words */
+	r.end_time = saved + 6;
+	world_say(w, 0, r);
+	assert_string_equal(world_state(w, id), "COMPLETED");
+	assert_int_equal(world_view(w, id).checkpoint_time, saved + 5);
+	assert_string_equal(world_view(w, id).progress, "");
+	world_seal(w);
+	world_free(w);
+}
+
 /* --- reasons --------------------------------------------------------------------------------- */
 
 static void reasons(void **state)
@@ -224,6 +265,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(whole_life),
+		cmocka_unit_test(what_it_says_while_it_runs),
 		cmocka_unit_test(reasons),
 		cmocka_unit_test(clock_jumps),
 		cmocka_unit_test(who_is_next),

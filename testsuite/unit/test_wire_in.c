@@ -520,6 +520,8 @@ static Gpusched__RunReport good_report(void)
 	m.uid = 1000;
 	m.detail = S("over");
 	m.incarnation = S("boot-1");
+	m.checkpoint_time = 4;
+	m.progress = S("step 7");
 	return m;
 }
 
@@ -541,6 +543,8 @@ static void test_report(void **state)
 	assert_string_equal(r.detail, "over");
 	assert_string_equal(r.incarnation, "boot-1");
 	assert_int_equal(r.uid, 1000);
+	assert_int_equal(r.checkpoint_time, 4);
+	assert_string_equal(r.progress, "step 7");
 }
 
 static void no_run(Gpusched__RunReport *m)
@@ -600,6 +604,16 @@ static void signal_65(Gpusched__RunReport *m)
 	m->exit_signal = 65;
 }
 
+static void negative_checkpoint(Gpusched__RunReport *m)
+{
+	m->checkpoint_time = -1;
+}
+
+static void progress_in_lines(Gpusched__RunReport *m)
+{
+	m->progress = S("one\ntwo");
+}
+
 static void long_detail(Gpusched__RunReport *m)
 {
 	m->detail = long_text;
@@ -609,7 +623,8 @@ static void test_report_refused(void **state)
 {
 	static void (*const spoils[])(Gpusched__RunReport *) = { no_run, run_of_no_job,
 		run_of_huge_job, no_attempt, no_state, gpu_64, gpu_twice, negative_time,
-		huge_elapsed, exit_256, signal_65, long_detail };
+		huge_elapsed, exit_256, signal_65, negative_checkpoint, progress_in_lines,
+		long_detail };
 
 	(void)state;
 	memset(long_text, 'x', sizeof(long_text) - 1);
