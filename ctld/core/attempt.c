@@ -35,6 +35,7 @@ void run_attach(struct job *job, struct run *run)
 	run_link(run)->next_of_job = *at;
 	run_link(run)->job = job;
 	*at = run;
+	attempt_checkpoint(job, run);
 }
 
 struct run *job_run(const struct job *job)
@@ -212,14 +213,15 @@ usec_t attempt_end_time(const struct job *job)
 
 usec_t attempt_checkpoint_time(const struct job *job)
 {
-	const struct run *run = job_run(job);
-	usec_t latest = 0;
+	return job_link_of(job)->checkpoint;
+}
 
-	for (; run; run = run_next_rank(run)) {
-		if (run_info(run)->checkpoint_time > latest)
-			latest = run_info(run)->checkpoint_time;
-	}
-	return latest;
+void attempt_checkpoint(struct job *job, const struct run *run)
+{
+	usec_t at = run_info(run)->checkpoint_time;
+
+	if (run_of_present(run) && at > job_link(job)->checkpoint)
+		job_link(job)->checkpoint = at;
 }
 
 /* --- its nodes ------------------------------------------------------------------------------- */

@@ -148,6 +148,17 @@ static usec_t seconds(uint32_t s)
 	return (usec_t)s * USEC_PER_S;
 }
 
+/* So long has the attempt worked since its start or since the last of its ranks' checkpoints: what
+ * would be lost. */
+static double unsafe_s(const struct core *core, const struct job *job, usec_t began)
+{
+	usec_t safe = attempt_checkpoint_time(job), work = core->now.mono - began;
+
+	if (safe && core->now.wall - safe < work)
+		work = core->now.wall - safe;
+	return work < 0 ? 0 : (double)work / USEC_PER_S;
+}
+
 void run_held(const struct core *core, const struct run *run, struct held *h)
 {
 	const struct run_info *i = run_info(run);
@@ -187,8 +198,7 @@ void run_held(const struct core *core, const struct run *run, struct held *h)
 	if (job_link(job)->taken) {
 		h->path = job_link(job)->taken->path;
 		h->need = &job_link(job)->taken->need;
-		h->work = (double)(core->now.mono - began) / USEC_PER_S *
-		          (h->need->gpus ? h->need->gpus : 1);
+		h->work = unsafe_s(core, job, began) * (h->need->gpus ? h->need->gpus : 1);
 	}
 }
 

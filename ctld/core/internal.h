@@ -150,6 +150,7 @@ usec_t attempt_start_time(const struct job *job); /* wall, of the first to run; 
 usec_t attempt_end_time(const struct job *job);   /* wall, of the last; 0: none */
 /* Wall: the work of all its ranks is safe up to here, says any of them; 0: none has said so. */
 usec_t attempt_checkpoint_time(const struct job *job);
+void attempt_checkpoint(struct job *job, const struct run *run); /* this one has said so */
 /* Its runs have become others: know its nodes again. */
 void attempt_name_nodes(struct core *core, struct job *job);
 const char *attempt_nodes(const struct run *run); /* hostlist, in the order of ranks */

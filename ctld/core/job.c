@@ -413,6 +413,7 @@ void job_set_attempt(struct jobs *jobs, struct job *job, uint32_t attempt)
 
 	assert(attempt > i->attempt);
 	i->attempt = attempt;
+	job->link.checkpoint = 0;
 	i->start_time = i->end_time = 0;
 	i->exit_code = i->exit_signal = 0;
 	i->end_cause = END_NONE;

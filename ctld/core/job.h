@@ -103,6 +103,7 @@ struct job_link {
 	struct taken *taken;     /* of the gates, by its present attempt; NULL: nothing (hold.c) */
 	uint32_t slot;           /* its place in the class's queue */
 	bool expired;            /* its signature is too old to be started */
+	usec_t checkpoint;       /* wall: the latest of its present attempt; 0: none */
 	struct job *next;        /* in the list of ended jobs */
 	usec_t ended;            /* mono */
 };

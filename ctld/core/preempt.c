@@ -9,6 +9,7 @@
 #define USEC_PER_S  ((usec_t)1000000)
 #define END_MARGIN  (5 * USEC_PER_S)
 #define MAX_ON_NODE 256
+#define QOS_ABOVE_0 1000001.0 /* makes the lowest priority of a QOS positive */
 
 const char *preempt_reason_name(enum preempt_reason reason)
 {
@@ -85,33 +86,61 @@ enum preempt_reason preempt_may(const struct scene *sc, const struct contender *
 
 /* --- the cheapest on one node ---------------------------------------------------------------- */
 
-/* Sums of costs must order as their parts do: each kind outweighs all below it. */
-static double cost_of(const struct scene *sc, const struct held *v)
+/* What a victim costs; of several, the sums. The first difference decides: a single number for all
+ * of it would have no room for the last. */
+struct cost {
+	double within; /* 1: within quota; less, the more it is over; never 0 */
+	double tier, qos, work;
+};
+
+static struct cost cost_of(const struct scene *sc, const struct held *v)
 {
 	const struct conf *conf = sc->conf;
 	double over = v->type == TYPE_NONE
 	                      ? 0
 	                      : quota_over(gates_quota(sc->gates), v->account, v->type, 0);
-	double tier = conf->partitions[v->partition].tier;
-	double qos = v->qos == CONF_NONE ? 0 : conf->qos[v->qos].priority;
-	double work = v->work < 1e8 ? v->work : 1e8;
 
-	return 1e21 / (1 + over) + 1e16 * tier + 1e9 * (qos + 65536) + work + 1;
+	return (struct cost){ .within = 1 / (1 + over),
+		.tier = conf->partitions[v->partition].tier,
+		.qos = QOS_ABOVE_0 + (v->qos == CONF_NONE ? 0 : conf->qos[v->qos].priority),
+		.work = v->work };
+}
+
+static void cost_add(struct cost *sum, const struct cost *c)
+{
+	sum->within += c->within;
+	sum->tier += c->tier;
+	sum->qos += c->qos;
+	sum->work += c->work;
+}
+
+static int cost_order(const struct cost *x, const struct cost *y)
+{
+	const double of[][2] = { { x->within, y->within }, { x->tier, y->tier }, { x->qos, y->qos },
+		{ x->work, y->work } };
+	size_t i;
+
+	for (i = 0; i < sizeof(of) / sizeof(*of); i++) {
+		if (of[i][0] != of[i][1])
+			return of[i][0] < of[i][1] ? -1 : 1;
+	}
+	return 0;
 }
 
 struct candidate {
 	struct held held;
 	enum preempt_reason reason;
-	double cost;
+	struct cost cost;
 	bool chosen;
 };
 
 static int by_cost(const void *x, const void *y)
 {
 	const struct candidate *a = x, *b = y;
+	int order = cost_order(&a->cost, &b->cost);
 
-	if (a->cost != b->cost)
-		return a->cost < b->cost ? -1 : 1;
+	if (order)
+		return order;
 	return a->held.job > b->held.job ? -1 : a->held.job < b->held.job; /* newest first */
 }
 
@@ -208,33 +237,36 @@ static void let_go(struct search *s, struct plan_room *room, const struct plan_p
 	}
 }
 
-/* The cost of making room on the node; below 0: it cannot be. The chosen are in s->v. */
-static double node_cost(struct search *s, uint32_t node)
+/* Whom to stop so that there is room on the node: the chosen of s->v, and what they cost together.
+ * False: it cannot be. */
+static bool make_room(struct search *s, uint32_t node, struct cost *cost)
 {
 	struct plan *plan = s->scene->plan;
 	struct plan_part part = plan_part(plan, s->want, node);
 	usec_t end = s->want->length >= PLAN_FAR ? PLAN_FAR * 2 : s->start + s->want->length;
 	struct plan_room room;
-	double cost = 0;
 	size_t i;
 
+	*cost = (struct cost){ .within = 0 };
 	s->n = 0;
 	plan_room(plan, node, s->want->find.type, s->start, end, s->want->key, false, &room);
 	if (met(&room, &part))
-		return 0;
+		return true;
 	gather(s, node);
 	if (!choose(s, &room, &part))
-		return -1;
+		return false;
 	let_go(s, &room, &part);
-	for (i = 0; i < s->n; i++)
-		cost += s->v[i].chosen ? s->v[i].cost : 0;
-	return cost;
+	for (i = 0; i < s->n; i++) {
+		if (s->v[i].chosen)
+			cost_add(cost, &s->v[i].cost);
+	}
+	return true;
 }
 
 /* --- the cheapest nodes ---------------------------------------------------------------------- */
 
 struct offer {
-	double cost;
+	struct cost cost;
 	uint32_t node;
 	bool required;
 };
@@ -242,11 +274,12 @@ struct offer {
 static int by_offer(const void *x, const void *y)
 {
 	const struct offer *a = x, *b = y;
+	int order = cost_order(&a->cost, &b->cost);
 
 	if (a->required != b->required)
 		return a->required ? -1 : 1;
-	if (a->cost != b->cost)
-		return a->cost < b->cost ? -1 : 1;
+	if (order)
+		return order;
 	return a->node < b->node ? -1 : a->node > b->node;
 }
 
@@ -267,7 +300,7 @@ static void add_victims(struct search *s, struct preemption *out)
 			out->victims = xrealloc(out->victims, out->size, sizeof(*out->victims));
 		}
 		out->victims[out->n++] =
-		        (struct preempt_victim){ s->v[i].held.job, s->v[i].reason, s->v[i].cost };
+		        (struct preempt_victim){ s->v[i].held.job, s->v[i].reason };
 	}
 }
 
@@ -295,9 +328,8 @@ bool preempt_find(const struct scene *sc, const struct contender *who, const str
 	struct request shape;
 	struct plan_want even = equal_parts(want, &shape);
 	uint32_t nodes = shape.nodes_min;
-	double sum = 0;
 	size_t i, n = 0;
-	bool found;
+	bool found = false;
 
 	memset(out, 0, sizeof(*out));
 	s.want = &even;
@@ -306,24 +338,22 @@ bool preempt_find(const struct scene *sc, const struct contender *who, const str
 	if (shape.per_node)
 		s.gpus *= nodes;
 	for (i = 0; i < p->n_nodes; i++) {
-		double cost;
+		struct cost cost;
 
-		if (!plan_may_use(sc->plan, &even, p->nodes[i]))
-			continue;
-		cost = node_cost(&s, p->nodes[i]);
-		if (cost >= 0)
+		if (plan_may_use(sc->plan, &even, p->nodes[i]) && make_room(&s, p->nodes[i], &cost))
 			offers[n++] = (struct offer){ cost, p->nodes[i],
 				request_requires(&shape, p->nodes[i]) };
 	}
 	qsort(offers, n, sizeof(*offers), by_offer);
+	/* Where no victims are needed there will be room by itself. */
 	for (i = 0; i < nodes && n >= nodes; i++)
-		sum += offers[i].cost;
-	found = sum > 0;
+		found |= offers[i].cost.within > 0;
 	for (i = 0; i < nodes && found; i++) {
+		struct cost cost;
 		struct plan_part part = plan_part(sc->plan, &even, offers[i].node);
 		struct place place;
 
-		node_cost(&s, offers[i].node);
+		make_room(&s, offers[i].node, &cost);
 		add_victims(&s, out);
 		place = plan_place(&even, offers[i].node, &part);
 		places_add(&out->entry.places, &place);

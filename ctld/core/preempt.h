@@ -24,7 +24,6 @@ const char *preempt_reason_name(enum preempt_reason reason); /* "tier", "qos", "
 struct preempt_victim {
 	uint64_t job;
 	enum preempt_reason reason;
-	double cost;
 };
 
 struct preemption {

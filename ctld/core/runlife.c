@@ -180,6 +180,8 @@ static void run_over_now(struct core *core, struct run *run, enum run_state stat
 	struct job *job = run_link(run)->job;
 	bool stray = run_info(run)->state == RUN_STRAY;
 
+	if (job)
+		attempt_checkpoint(job, run);
 	unbook(core, run);
 	run_set_progress(core->runs, run, "");
 	run_move(core->runs, run, state);
@@ -216,6 +218,8 @@ void run_says_running(struct core *core, struct run *run, const struct run_repor
 			        "a run started late");
 	}
 	run_set_checkpoint(core->runs, run, report->checkpoint_time);
+	if (job)
+		attempt_checkpoint(job, run);
 	run_set_progress(core->runs, run, report->progress ? report->progress : "");
 	if (run_info(run)->state != RUN_ORDERED && run_info(run)->state != RUN_STARTING)
 		return;

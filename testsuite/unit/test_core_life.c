@@ -84,6 +84,61 @@ static void what_it_says_while_it_runs(void **state)
 	world_free(w);
 }
 
+/* Who is stopped for another is whoever loses least: of the present attempt, since its start or
+ * since the last checkpoint. */
+static void what_is_safe_is_not_lost(void **state)
+{
+	static const char conf[] =
+	        "cluster = \"test\"; controller = { host = \"h\"; node_timeout = \"1:00:00\"; };\n"
+	        "gpu_types = ( { name = \"h100\"; mem = \"80G\"; } );\n"
+	        "nodes = ( { name = \"n0\"; cpus = 8; mem = \"64G\"; gpus = \"h100:8\"; } );\n"
+	        "partitions = ( { name = \"batch\"; nodes = \"ALL\"; default = true; tier = 1;\n"
+	        "    preempt_mode = \"cancel\"; grace = \"30s\"; min_run = \"0s\"; },\n"
+	        "  { name = \"urgent\"; nodes = \"ALL\"; tier = 2; } );\n";
+	int round;
+
+	(void)state;
+	for (round = 0; round < 3; round++) { /* without, with, with one before a restart */
+		struct world *w = world_new(conf);
+		struct submit_job urgent;
+		struct run_report r;
+		uint64_t old, young, id;
+
+		world_register_all(w);
+		old = world_submit(w, "h100:4");
+		world_run_starts(w, old);
+		world_pass(w, 3000);
+		young = world_submit(w, "h100:4");
+		world_run_starts(w, young);
+		world_pass(w, 500);
+		if (round) {
+			r = world_report(world_run(w, old), REPORT_RUNNING);
+			r.checkpoint_time = w->now.wall;
+			world_say(w, 0, r);
+		}
+		if (round == 2) {
+			struct run_report both[] = { r, r };
+
+			world_restart(w);
+			both[1].run = world_run(w, young);
+			both[0].checkpoint_time = both[1].checkpoint_time = 0; /* not said again */
+			both[0].elapsed_us = 3500000000;
+			both[1].elapsed_us = 500000000;
+			both[0].gpus = 0xf;
+			both[1].gpus = 0xf0;
+			world_register(w, 0, "inc1", both, 2);
+		}
+		world_pass(w, 10);
+		urgent = world_job(w, "h100:4");
+		urgent.partition = "urgent";
+		id = world_submit_job(w, &urgent, 1000);
+		assert_true(id);
+		assert_string_equal(world_state(w, round ? old : young), "COMPLETING");
+		assert_string_equal(world_state(w, round ? young : old), "RUNNING");
+		world_free(w);
+	}
+}
+
 /* --- reasons --------------------------------------------------------------------------------- */
 
 static void reasons(void **state)
@@ -266,6 +321,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(whole_life),
 		cmocka_unit_test(what_it_says_while_it_runs),
+		cmocka_unit_test(what_is_safe_is_not_lost),
 		cmocka_unit_test(reasons),
 		cmocka_unit_test(clock_jumps),
 		cmocka_unit_test(who_is_next),
