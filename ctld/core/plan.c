@@ -8,9 +8,11 @@
 
 #include "common/xalloc.h"
 #include "ctld/core/gang.h"
+#include "ctld/core/soonest.h"
 
 #define MAX_HELD   256               /* runs of one node that are looked at */
 #define MAX_POINTS 64                /* moments that are tried for a gang */
+#define MAX_EQUAL  64                /* nodes that are compared when all are equally early */
 #define LATE       ((usec_t)1000000) /* a run that should have ended will, within */
 
 /* What one entry has on one node. */
@@ -32,7 +34,14 @@ struct spot {
 	struct plan_slot *slots;
 	struct release *releases; /* by end; owned */
 	uint32_t n;
-	bool fresh;
+	bool fresh, changed; /* changed: in the list of those that the orders do not know yet */
+};
+
+/* The nodes of a partition by when they have so many GPUs of a type free, as far as runs go. */
+struct order {
+	uint32_t partition, gpus;
+	uint16_t type;
+	struct soonest *soonest;
 };
 
 struct plan {
@@ -42,6 +51,10 @@ struct plan {
 	void *arg;
 	usec_t now;
 	struct spot *spots; /* by node */
+	uint32_t *changed;  /* nodes */
+	size_t n_changed;
+	struct order *orders; /* made when first wanted */
+	size_t n_orders;
 	struct plan_entry **entries;
 	size_t n, size;
 	uint32_t *counts;                  /* by partition */
@@ -63,6 +76,7 @@ struct plan *plan_new(const struct conf *conf, struct ledger *ledger, plan_held_
 	p->held = held;
 	p->arg = arg;
 	p->spots = xcalloc(conf->n_nodes, sizeof(*p->spots));
+	p->changed = xcalloc(conf->n_nodes, sizeof(*p->changed));
 	p->counts = xcalloc(conf->n_partitions, sizeof(*p->counts));
 	p->candidates = xcalloc(conf->n_nodes, sizeof(*p->candidates));
 	p->moments = xcalloc(conf->n_nodes, sizeof(*p->moments));
@@ -79,6 +93,10 @@ void plan_free(struct plan *p)
 		plan_remove(p, p->entries[p->n - 1]);
 	for (i = 0; i < p->conf->n_nodes; i++)
 		free(p->spots[i].releases);
+	for (i = 0; i < p->n_orders; i++)
+		soonest_free(p->orders[i].soonest);
+	free(p->orders);
+	free(p->changed);
 	free(p->spots);
 	free(p->entries);
 	free(p->counts);
@@ -95,6 +113,10 @@ void plan_now(struct plan *p, usec_t mono)
 void plan_node_changed(struct plan *p, uint32_t node)
 {
 	p->spots[node].fresh = false;
+	if (p->spots[node].changed)
+		return;
+	p->spots[node].changed = true;
+	p->changed[p->n_changed++] = node;
 }
 
 /* --- what a node will have ------------------------------------------------------------------- */
@@ -307,18 +329,97 @@ static void set_found(const struct plan_want *w, usec_t start, struct plan_entry
 	found->places.alternative = w->find.alternative;
 }
 
+/* --- nodes by when they have room ------------------------------------------------------------ */
+
+/* When so many GPUs of the type are free on the node: entries, CPUs and memory may make it later.
+ */
+static usec_t free_at(struct plan *p, uint32_t node, uint16_t type, uint32_t gpus)
+{
+	const struct spot *s = refreshed(p, node);
+	struct plan_room now;
+	int64_t have;
+	uint32_t i;
+
+	if (!ledger_accepts(p->ledger, node))
+		return SOONEST_NEVER;
+	add_now(p, node, type, &now);
+	have = type == TYPE_NONE ? now.cpus > 0 : now.gpus;
+	if (have >= (type == TYPE_NONE ? 1 : (int64_t)gpus))
+		return INT64_MIN;
+	for (i = 0; i < s->n; i++) {
+		have += s->releases[i].type == type ? s->releases[i].gpus : 0;
+		if (type == TYPE_NONE || have >= (int64_t)gpus)
+			return s->releases[i].end;
+	}
+	return SOONEST_NEVER;
+}
+
+static void update_order(struct plan *p, const struct order *o, uint32_t node)
+{
+	const struct conf_partition *conf = &p->conf->partitions[o->partition];
+	size_t low = 0, high = conf->n_nodes;
+
+	while (low < high) {
+		size_t mid = low + (high - low) / 2;
+
+		if (conf->nodes[mid] < node)
+			low = mid + 1;
+		else
+			high = mid;
+	}
+	if (low < conf->n_nodes && conf->nodes[low] == node)
+		soonest_set(o->soonest, low, free_at(p, node, o->type, o->gpus));
+}
+
+static struct soonest *order_for(struct plan *p, const struct plan_want *w)
+{
+	const struct conf_partition *conf = &p->conf->partitions[w->partition];
+	uint32_t gpus = w->ask.gpus->n ? request_part_gpus(w->ask.gpus, w->find.alternative) : 0;
+	struct order *o;
+	size_t i, k;
+
+	for (i = 0; i < p->n_changed; i++) {
+		for (k = 0; k < p->n_orders; k++)
+			update_order(p, &p->orders[k], p->changed[i]);
+		p->spots[p->changed[i]].changed = false;
+	}
+	p->n_changed = 0;
+	for (k = 0; k < p->n_orders; k++) {
+		o = &p->orders[k];
+		if (o->partition == w->partition && o->type == w->find.type && o->gpus == gpus)
+			return o->soonest;
+	}
+	p->orders = xrealloc(p->orders, p->n_orders + 1, sizeof(*p->orders));
+	o = &p->orders[p->n_orders++];
+	*o = (struct order){ w->partition, gpus, w->find.type, soonest_new(conf->n_nodes) };
+	for (i = 0; i < conf->n_nodes; i++)
+		soonest_set(o->soonest, i, free_at(p, conf->nodes[i], o->type, o->gpus));
+	return o->soonest;
+}
+
+/* Of those that are equally early, the one that has the least to offer. */
+static int64_t dislike(const struct plan *p, const struct plan_want *w, uint32_t node)
+{
+	int64_t gpus = __builtin_popcountll(ledger_gpus_of(p->ledger, node, w->find.type));
+
+	return gpus * 65536 + ledger_cpus(p->ledger, node) -
+	       (request_prefers(w->ask.gpus, node) ? (int64_t)1 << 40 : 0);
+}
+
 static bool find_one(struct plan *p, const struct plan_want *w, struct plan_entry *found)
 {
 	const struct conf_partition *conf = &p->conf->partitions[w->partition];
-	usec_t best = INT64_MAX;
+	struct soonest *order = order_for(p, w);
+	usec_t best = INT64_MAX, when;
 	int64_t best_left = INT64_MAX;
-	uint32_t where = 0;
+	uint32_t where = 0, equal = 0;
 	struct plan_part part;
 	struct place place;
-	size_t i;
+	size_t member;
 
-	for (i = 0; i < conf->n_nodes; i++) {
-		uint32_t node = conf->nodes[i];
+	soonest_start(order);
+	while (soonest_next(order, &member, &when) && when <= best && equal < MAX_EQUAL) {
+		uint32_t node = conf->nodes[member];
 		usec_t start;
 		int64_t left;
 
@@ -327,11 +428,8 @@ static bool find_one(struct plan *p, const struct plan_want *w, struct plan_entr
 		start = node_earliest(p, w, node);
 		if (start > best || start == INT64_MAX)
 			continue;
-		/* Of those that are equally early, the one that has the least to offer. */
-		left = __builtin_popcountll(ledger_gpus_of(p->ledger, node, w->find.type));
-		left = left * 65536 + ledger_cpus(p->ledger, node);
-		if (request_prefers(w->ask.gpus, node))
-			left -= (int64_t)1 << 40;
+		left = dislike(p, w, node);
+		equal = start < best ? 0 : equal + 1;
 		if (start < best || left < best_left) {
 			best = start;
 			best_left = left;
@@ -402,33 +500,39 @@ static bool gang_at(
 	return ok;
 }
 
+/* The soonest nodes, more and more of them, until some of them can do it together. */
 static bool find_gang(struct plan *p, const struct plan_want *w, struct plan_entry *found)
 {
 	const struct conf_partition *conf = &p->conf->partitions[w->partition];
+	struct soonest *order = order_for(p, w);
 	uint32_t least = w->ask.gpus->nodes_min;
-	size_t n = 0, i, tried = 0;
+	size_t n = 0, member, tried = 0;
+	usec_t when, latest = INT64_MIN, at;
 
-	for (i = 0; i < conf->n_nodes; i++) {
-		usec_t start;
-
-		if (!plan_may_use(p, w, conf->nodes[i]))
+	soonest_start(order);
+	while (soonest_next(order, &member, &when)) {
+		at = latest > p->now ? latest : p->now;
+		/* All that could be there by then are known. */
+		if (n >= least && when > at && tried < MAX_POINTS) {
+			qsort(p->moments, n, sizeof(*p->moments), by_start);
+			if (gang_at(p, w, n, at, found))
+				return true;
+			tried++;
+		}
+		if (!plan_may_use(p, w, conf->nodes[member]))
 			continue;
-		start = node_earliest(p, w, conf->nodes[i]);
-		if (start != INT64_MAX)
-			p->moments[n++] = (struct moment){ start, conf->nodes[i] };
+		at = node_earliest(p, w, conf->nodes[member]);
+		if (at == INT64_MAX)
+			continue;
+		p->moments[n++] = (struct moment){ at, conf->nodes[member] };
+		latest = at > latest ? at : latest;
 	}
 	if (n < least)
 		return false;
 	qsort(p->moments, n, sizeof(*p->moments), by_start);
-	for (i = least - 1; i < n && tried < MAX_POINTS; i++) {
-		if (i + 1 < n && p->moments[i + 1].start == p->moments[i].start)
-			continue;
-		if (gang_at(p, w, n, p->moments[i].start, found))
-			return true;
-		tried++;
-	}
+	at = latest > p->now ? latest : p->now;
 	/* At the last resort when all that runs and all that is planned has ended. */
-	return gang_at(p, w, n, PLAN_FAR * 2, found);
+	return gang_at(p, w, n, at, found) || gang_at(p, w, n, PLAN_FAR * 2, found);
 }
 
 bool plan_find(struct plan *p, const struct plan_want *want, struct plan_entry *found)

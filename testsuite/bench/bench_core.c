@@ -97,41 +97,24 @@ static void bench_memory(void)
 
 static struct conf *make_conf(size_t nodes)
 {
-	struct conf *c = xcalloc(1, sizeof(*c));
-	size_t i;
+	struct conf_problems problems = { 0 };
+	char *text = xasprintf("cluster = \"bench\";\n"
+	                       "controller = { host = \"h\"; node_timeout = \"1-00:00:00\";\n"
+	                       "\tkeep_ended = \"30-00:00:00\"; max_jobs = 100000000; };\n"
+	                       "gpu_types = ( { name = \"h100\"; } );\n"
+	                       "nodes = ( { name = \"n[0-%zu]\"; cpus = %d; mem = \"%dM\";\n"
+	                       "\tgpus = \"h100:%d\"; } );\n"
+	                       "partitions = ( { name = \"batch\"; nodes = \"ALL\";\n"
+	                       "\tdefault = true; default_time = \"1:00:00\"; } );\n",
+	        nodes - 1, NODE_CPUS, NODE_MEM, NODE_GPUS);
+	struct conf *conf = conf_parse(text, "bench", &problems);
 
-	c->cluster = xstrdup("bench");
-	c->controller.fence = xstrdup("");
-	c->controller.node_timeout_s = 1000000;
-	c->controller.signature_age_s = 14 * 86400;
-	c->controller.keep_ended_s = 1000000;
-	c->gpu_types = xcalloc(1, sizeof(*c->gpu_types));
-	c->gpu_types[0].name = xstrdup("h100");
-	c->n_gpu_types = 1;
-	c->nodes = xcalloc(nodes, sizeof(*c->nodes));
-	c->n_nodes = nodes;
-	c->partitions = xcalloc(1, sizeof(*c->partitions));
-	c->n_partitions = 1;
-	c->partitions[0] = (struct conf_partition){ .name = xstrdup("batch"),
-		.nodes = xcalloc(nodes, sizeof(uint32_t)),
-		.n_nodes = nodes,
-		.node_names = xstrdup("ALL"),
-		.is_default = true,
-		.tier = 1,
-		.default_time_s = 3600,
-		.grace_s = 30 };
-	for (i = 0; i < nodes; i++) {
-		struct conf_node *n = &c->nodes[i];
-
-		n->name = xasprintf("n%zu", i);
-		n->cpus = NODE_CPUS;
-		n->mem_mb = NODE_MEM;
-		n->gpus = xcalloc(1, sizeof(*n->gpus));
-		n->gpus[0].count = NODE_GPUS;
-		n->n_gpus = 1;
-		c->partitions[0].nodes[i] = (uint32_t)i;
+	if (!conf) {
+		conf_problems_print(&problems, stderr);
+		exit(1);
 	}
-	return c;
+	free(text);
+	return conf;
 }
 
 static void agent_up(struct core *core, uint32_t node)
@@ -159,7 +142,8 @@ static void fill_job(struct submit_job *job, char name[32], uint64_t number)
 	snprintf(name, 32, "job-%llu", (unsigned long long)number);
 	memset(job, 0, sizeof(*job));
 	job->name = name;
-	job->partition = job->account = job->array = job->error = "";
+	job->partition = job->account = job->array = job->error = job->qos = "";
+	job->constraint = job->prefer = job->nodelist = job->exclude = job->licences = "";
 	job->submit_host = "login1";
 	job->cwd = "/home/user/project";
 	job->output = "gpusched-%j.out";

@@ -1,0 +1,122 @@
+/* soonest.c - see soonest.h */
+#include "ctld/core/soonest.h"
+
+#include <stdlib.h>
+
+#include "common/xalloc.h"
+
+struct soonest {
+	size_t leaves; /* a power of two; the tree's nodes are 1 .. 2 * leaves - 1 */
+	usec_t *least;
+	/* The front of a walk: a heap of subtrees by (least, number). */
+	uint32_t *front;
+	size_t n, size;
+};
+
+struct soonest *soonest_new(size_t members)
+{
+	struct soonest *s = xcalloc(1, sizeof(*s));
+	size_t i;
+
+	for (s->leaves = 1; s->leaves < members;)
+		s->leaves *= 2;
+	s->least = xcalloc(2 * s->leaves, sizeof(*s->least));
+	for (i = 0; i < 2 * s->leaves; i++)
+		s->least[i] = SOONEST_NEVER;
+	return s;
+}
+
+void soonest_free(struct soonest *s)
+{
+	if (!s)
+		return;
+	free(s->least);
+	free(s->front);
+	free(s);
+}
+
+void soonest_set(struct soonest *s, size_t member, usec_t when)
+{
+	size_t i = s->leaves + member;
+
+	if (s->least[i] == when)
+		return;
+	s->least[i] = when;
+	for (i /= 2; i; i /= 2) {
+		usec_t a = s->least[2 * i], b = s->least[2 * i + 1], least = a < b ? a : b;
+
+		if (s->least[i] == least)
+			break;
+		s->least[i] = least;
+	}
+}
+
+/* Among equals the one that holds the lowest member: subtrees are compared by their first leaf. */
+static size_t first_leaf(const struct soonest *s, uint32_t tree)
+{
+	size_t i = tree;
+
+	while (i < s->leaves)
+		i *= 2;
+	return i;
+}
+
+static bool before(const struct soonest *s, uint32_t x, uint32_t y)
+{
+	if (s->least[x] != s->least[y])
+		return s->least[x] < s->least[y];
+	return first_leaf(s, x) < first_leaf(s, y);
+}
+
+static void push(struct soonest *s, uint32_t tree)
+{
+	size_t i = s->n++;
+
+	if (s->n > s->size) {
+		s->size = s->size ? 2 * s->size : 64;
+		s->front = xrealloc(s->front, s->size, sizeof(*s->front));
+	}
+	for (; i && before(s, tree, s->front[(i - 1) / 2]); i = (i - 1) / 2)
+		s->front[i] = s->front[(i - 1) / 2];
+	s->front[i] = tree;
+}
+
+static uint32_t pop(struct soonest *s)
+{
+	uint32_t top = s->front[0], last = s->front[--s->n];
+	size_t i = 0, child;
+
+	for (; (child = 2 * i + 1) < s->n; i = child) {
+		if (child + 1 < s->n && before(s, s->front[child + 1], s->front[child]))
+			child++;
+		if (!before(s, s->front[child], last))
+			break;
+		s->front[i] = s->front[child];
+	}
+	s->front[i] = last;
+	return top;
+}
+
+void soonest_start(struct soonest *s)
+{
+	s->n = 0;
+	push(s, 1);
+}
+
+bool soonest_next(struct soonest *s, size_t *member, usec_t *when)
+{
+	while (s->n) {
+		uint32_t tree = pop(s);
+
+		if (s->least[tree] == SOONEST_NEVER)
+			return false;
+		if (tree >= s->leaves) {
+			*member = tree - s->leaves;
+			*when = s->least[tree];
+			return true;
+		}
+		push(s, 2 * tree);
+		push(s, 2 * tree + 1);
+	}
+	return false;
+}
