@@ -150,6 +150,52 @@ def test_cpus_are_of_the_job(replay):
     assert r["wait_s"]["mean"] == 20 / 4
 
 
+SHARES = """cluster = "c"; controller = { host = "h"; }; gpu_types = ( { name = "g"; } );
+nodes = ( { name = "n"; gpus = "g:8"; } ); partitions = ( { name = "p"; nodes = "ALL"; default = true; } );
+accounts = ( { name = "big"; shares = 3; members = [ "*" ]; }, { name = "small"; shares = 1; members = [ "*" ]; } );
+priority = { weights = { age = 0; fair_share = 1000; size = 0; partition = 0; qos = 0; wait_target = 0; }; };
+"""
+
+
+def test_promised_and_received(tmp_path):
+    """Two accounts that always have jobs waiting get what their shares promise; an unknown one is refused."""
+    (tmp_path / "conf").write_text(SHARES)
+    rows = [job(0, 100, 1, group=name, user=name) for i in range(1600) for name in ("big", "small")]
+    rows.append(job(0, 100, 1, group="other"))
+    r = json.loads(gsim("-f", tmp_path / "conf", "--json", "--until=20000s", history(tmp_path / "jobs.csv", rows)).stdout)
+    assert [(a["account"], a["promised"]) for a in r["accounts"]] == [("big", 0.75), ("small", 0.25)]
+    assert [a["received"] for a in r["accounts"]] == pytest.approx([0.75, 0.25], abs=0.01)
+    assert r["jobs"]["refused"] == 1 and r["gpu_allocation"] == 1
+
+
+TIERS = """cluster = "c"; controller = { host = "h"; }; gpu_types = ( { name = "g"; } );
+nodes = ( { name = "n"; gpus = "g:8"; } );
+partitions = ( { name = "low"; nodes = "ALL"; default = true; tier = 1; preempt_mode = "requeue"; grace = "30s"; },
+               { name = "high"; nodes = "ALL"; tier = 10; } );
+"""
+
+
+@pytest.mark.parametrize("how,started,ended,lost_s", [
+    ([], 100, 1150, 100),                                   # all of it again, from 150 on
+    (["--checkpoint"], 100, 1050, 0),                       # 900 s are left at 150
+    (["--end-delay=20s"], 120, 1170, 120),
+    (["--end-delay=20s", "--checkpoint"], 120, 1070, 20),   # what was done after it was told to end is lost
+    (["--end-delay=100s"], 130, 1180, 130),                 # at most its grace
+])
+def test_preemption(tmp_path, how, started, ended, lost_s):
+    """The lower tier's job makes room at 100 for one of 50 s, and runs again."""
+    (tmp_path / "conf").write_text(TIERS)
+    rows = [job(0, 1000, 8, group="low"), job(100, 50, 8, group="high")]
+    r = json.loads(gsim("-f", tmp_path / "conf", "--json", "--checker=1", "--partition-column=group", "--account-column=none",
+                        "--jobs", tmp_path / "j.csv", *how, history(tmp_path / "jobs.csv", rows)).stdout)
+    assert (r["preemptions"], r["requeues"], r["makespan_s"]) == (1, 1, ended)
+    assert r["gpu_hours_lost"] == pytest.approx(lost_s * 8 / HOUR)
+    assert r["gpu_utilisation"] == pytest.approx((r["gpu_hours"] * HOUR - lost_s * 8) / (8 * ended))
+    assert [line.split(",")[:9] for line in (tmp_path / "j.csv").read_text().splitlines()[1:]] == [
+        ["j1", "", "high", "8", "COMPLETED", "1", "100", str(started), str(started + 50)],
+        ["j0", "", "low", "8", "COMPLETED", "2", "0", "0", str(ended)]]
+
+
 def fifo_model(rows, gpus):
     """One node, one line: who starts when."""
     waits, free, now, ends = [], gpus, 0, []
