@@ -66,3 +66,17 @@ def test_same_token_same_job(cluster):
     assert a == b
     r = cluster.run("gsubmit", "--token", "again", stdin="#!/bin/sh\nfalse\n", check=False)
     assert r.returncode == 1 and "token" in r.stderr
+
+
+def test_how_long_it_has_run_outlives_the_daemons(cluster):
+    """By the node's clock: a controller that comes new hears it when the node registers."""
+    job = cluster.submit("exec sleep 600")
+    wait_until(lambda: cluster.job(job)["elapsed_s"] >= 3, "three seconds")
+    cluster.ctld.kill()
+    cluster.agents["n1"].kill()
+    cluster.start_ctld()
+    cluster.start_agent("n1")
+    cluster.wait_nodes()
+    assert cluster.job(job)["elapsed_s"] >= 3
+    cluster.run("gcancel", job)
+    cluster.wait_state(job, "CANCELLED")
