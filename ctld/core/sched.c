@@ -251,6 +251,20 @@ void sched_priority(
 	prio_parts(s->scene.conf, f, i->nice, parts);
 }
 
+/* Who gave something back is less over quota. He may have been woken before he did: a node is free
+ * before its job's gates are. */
+static void rekey_ready(struct sched *s)
+{
+	size_t cursor = 0;
+	struct class *class;
+
+	s->released = false;
+	while ((class = classes_each(s->classes, &cursor))) {
+		if (class_link(class)->slot != HEAP_NOWHERE)
+			heap_rekey(s->ready, class_link(class)->slot, class_key(s, class));
+	}
+}
+
 /* All classes anew. */
 static void order_all(struct sched *s)
 {
@@ -260,7 +274,7 @@ static void order_all(struct sched *s)
 
 	s->ordered = s->scene.now.mono;
 	s->ordered_wall = s->scene.now.wall;
-	s->disordered = false;
+	s->disordered = s->released = false;
 	s->stats.orderings++;
 	if (accounts_stale(s->accounts))
 		accounts_rank(s->accounts, s->scene.now);
@@ -464,7 +478,7 @@ static enum sched_step try_class(struct sched *s, struct class *class, struct sc
 
 enum sched_step sched_step(struct sched *s, struct sched_pick *pick)
 {
-	struct class *class = heap_first(s->ready);
+	struct class *class;
 	bool due = s->disordered || s->early || s->retry <= s->scene.now.mono;
 
 	memset(pick, 0, sizeof(*pick));
@@ -472,6 +486,9 @@ enum sched_step sched_step(struct sched *s, struct sched_pick *pick)
 		order_all(s);
 		return SCHED_BLOCKED;
 	}
+	if (s->released)
+		rekey_ready(s);
+	class = heap_first(s->ready);
 	if (class && s->quotas) {
 		/* Who has started something meanwhile may be further over quota. */
 		struct heap_key old = heap_first_key(s->ready), key = class_key(s, class);

@@ -29,6 +29,7 @@ struct sched {
 	struct preemption victims;
 	uint64_t cluster_gpus, cluster_cpus;
 	bool quotas;    /* some account has one */
+	bool released;  /* some GPUs of one, since keys of ready classes were made */
 	usec_t ordered; /* mono: when classes were last ordered */
 	usec_t ordered_wall;
 	usec_t gates_tried;      /* mono: when limits over time were last looked at */

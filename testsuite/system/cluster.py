@@ -39,7 +39,7 @@ class Failed(AssertionError):
 
 
 def wait_until(condition, what, timeout=DEADLINE):
-    """Call `condition` until it returns something true, which is returned."""
+    """Call `condition` until it returns something true, which is returned. `what` is a text, or makes one then."""
     end = time.monotonic() + timeout
     pause = 0.005
     while True:
@@ -47,7 +47,8 @@ def wait_until(condition, what, timeout=DEADLINE):
         if value:
             return value
         if time.monotonic() > end:
-            raise Failed(f"waited {timeout:.0f} s for: {what}; last value: {value!r}")
+            text = what() if callable(what) else what
+            raise Failed(f"waited {timeout:.0f} s for: {text}; last value: {value!r}")
         time.sleep(pause)
         pause = min(pause * 1.5, 0.1)
 
@@ -109,8 +110,9 @@ class Daemon:
 
 class Cluster:
     def __init__(self, nodes=("n1",), gpus="demo:4", cpus=16, controller="", partitions=None, node_defaults="",
-                 start=True, munge_from=None, tmpfs=None):
-        """Extra text for the controller group, or a whole partitions list, in gpusched.conf syntax.
+                 start=True, munge_from=None, tmpfs=None, policy="", hardware=""):
+        """Extra text for the controller group, or a whole partitions list, in gpusched.conf syntax;
+        `policy` is more sections (accounts, QOS), `hardware` stands for the nodes and types of GPUs.
         The agents' records go to a folder in `tmpfs`, as on a real node; without it they are with everything else."""
         self.dir = pathlib.Path(tempfile.mkdtemp(prefix="gpusched-test-"))
         self.dir.chmod(0o755)
@@ -119,6 +121,7 @@ class Cluster:
         self.port = free_port()
         self.ctld_user = unprivileged()
         self.controller_extra, self.node_defaults = controller, node_defaults
+        self.policy, self.hardware = policy, hardware
         self.partitions = partitions or \
             '( { name = "batch"; nodes = "ALL"; default = true; max_time = "1-00:00:00"; grace = "2s"; } )'
         self.ctld = self.munged = None
@@ -159,16 +162,17 @@ class Cluster:
         types = f'gpu_types = ( {{ name = "{gpu_type}"; mem = "80G"; }} );' if gpu_type else ""
         gpus = f'gpus = "{self.gpus}";' if self.gpus else ""
         nodes = ", ".join(f'{{ name = "{n}"; cpus = {self.cpus}; {gpus} }}' for n in self.nodes)
+        hardware = self.hardware or f"{types}\nnodes = ( {nodes} );"
         agent = "root" if ROOT else self.ctld_user.pw_name
         return f"""
 cluster = "test";
 controller = {{ host = "127.0.0.1"; listen = "127.0.0.1"; port = {self.port};
   user = "{self.ctld_user.pw_name}"; agent_user = "{agent}"; state_dir = "{self.dir}/state"; pid_file = "";
   munge_socket = "{self.socket}"; {self.controller_extra} }};
-{types}
+{hardware}
 {self.node_defaults}
-nodes = ( {nodes} );
 partitions = {self.partitions};
+{self.policy}
 """
 
     def write_conf(self, text=None):
