@@ -191,6 +191,16 @@ def test_no_more_victims_than_needed(judged, jobs):
     assert jobs.told() == [small]
 
 
+def test_what_a_checkpoint_made_safe_is_not_lost(judged, jobs):
+    c, _ = judged
+    first, *later = fill(jobs, RED, account="red")
+    wait_until(lambda: min(c.job(j)["elapsed_s"] for j in later) >= 3, "work that would be lost")
+    jobs.say("mark", first)
+    wait_until(lambda: c.job(first).get("checkpoint_time"), lambda: f"the mark: {c.job(first)}")
+    jobs.submit(GREEN, "-p", "urgent", *WHOLE, account="rest")
+    assert jobs.wait_told(first, *later)[0] == first
+
+
 def test_a_gang_makes_room_as_a_whole(judged, jobs):
     c, _ = judged
     gang = jobs.submit(RED, "--nodes=3", "--gpus-per-node=h100:8", "--time=60", account="red")
