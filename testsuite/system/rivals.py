@@ -31,10 +31,13 @@ class Rivals:
     def __init__(self, cluster, judge=None):
         self.c, self.judge, self.ids = cluster, judge, []
 
+    @staticmethod
+    def who(user):
+        return {"user": user} if ROOT else {}
+
     def submit(self, user, *options, script=SCRIPT, account=None):
-        who = {"user": user} if ROOT else {}
         named = [f"--account={account}"] if account else []
-        job = self.c.submit(script, "--output=/dev/null", *named, *options, **who)
+        job = self.c.submit(script, "--output=/dev/null", *named, *options, **self.who(user))
         self.ids.append(job)
         if self.judge:
             self.judge.fact(f"submit {job} 0 rival-{job}")
