@@ -243,6 +243,9 @@ bool core_job_prio(const struct core *core, uint64_t id, struct clocks now, stru
 
 bool core_share_next(const struct core *core, size_t *cursor, struct share_view *v)
 {
+	/* Who came since the last ranking belongs in the tree too. */
+	if (!*cursor && accounts_stale(core->accounts))
+		accounts_rank(core->accounts, core->now);
 	return accounts_next(core->accounts, cursor, v);
 }
 

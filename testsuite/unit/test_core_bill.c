@@ -86,6 +86,28 @@ static void one_run(void **state)
 	world_free(w);
 }
 
+/* Whose first run has just ended stands in the tree, also when nothing is to be scheduled. */
+static void listed_at_once(void **state)
+{
+	struct world *w = world_new(conf);
+	struct share_view v;
+	size_t cursor = 0;
+	uint64_t id, sum = 0, users = 0;
+
+	(void)state;
+	world_register_all(w);
+	id = started(w, "h100:2", "", "");
+	world_pass(w, 60);
+	world_run_ends(w, id, 0);
+	while (core_share_next(w->core, &cursor, &v)) {
+		sum += *v.user ? 0 : v.depth ? 0 : v.gpu_us;
+		users += *v.user ? v.gpu_us : 0;
+	}
+	assert_int_equal(users, 120 * S);
+	assert_int_equal(sum, users);
+	world_free(w);
+}
+
 static void late_and_truer(void **state)
 {
 	struct world *w = world_new(conf);
@@ -255,6 +277,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(one_run),
+		cmocka_unit_test(listed_at_once),
 		cmocka_unit_test(late_and_truer),
 		cmocka_unit_test(strays_pay),
 		cmocka_unit_test(attempts),
