@@ -432,6 +432,9 @@ static char *say_job(const Gpusched__WhyResult *r)
 
 		strbuf_addf(&s, " has waited %s.",
 		        duration_format(waited, us > 0 ? (uint64_t)(us / USEC_PER_S) : 0));
+		/* Whoever sees his job wait again asks for this first. */
+		if (j->attempt && *j->comment)
+			strbuf_addf(&s, " It ran before: %s.", j->comment);
 		return strbuf_take(&s);
 	}
 	strbuf_addf(&s, " does not wait: it is %s", j->state);
