@@ -282,11 +282,11 @@ static uint64_t times(uint64_t each, uint32_t n, uint64_t most)
 	return each && n > most / each ? most : each * n;
 }
 
-/* The least that an alternative takes. */
-static struct need need_of(const struct core *core, const struct job_info *i, uint32_t a)
+/* The least that an alternative takes, of a type that it may have. */
+static struct need need_of(
+        const struct core *core, const struct job_info *i, uint32_t a, uint16_t type)
 {
 	const struct request *r = i->gpus;
-	uint16_t type = r->n ? r->v[a].number : TYPE_NONE;
 	struct need need = { .type = type,
 		.gpus = r->n ? request_all_gpus(r, a, r->nodes_min) : 0,
 		.cpus = (uint32_t)times(i->cpus, r->nodes_min, UINT32_MAX),
@@ -304,19 +304,24 @@ int admit_limits(
         struct core *core, const struct caller *caller, const struct intake *t, struct error *err)
 {
 	struct gate_path *path = path_of(core, t, caller->uid);
-	const struct request *r = t->info.gpus;
+	struct ask ask = { .gpus = t->info.gpus };
 	struct error other;
-	uint32_t a = 0;
-	int rc;
+	uint32_t a, cursor;
+	uint16_t type;
+	int rc = 1;
 
 	/* If none may, the best liked says why. */
-	do {
-		struct need need = need_of(core, &t->info, a);
+	for (a = 0; rc && a < decide_alternatives(&ask); a++) {
+		for (cursor = 0;
+		        rc && decide_types(sched_scene(core->sched), &ask, a, &cursor, &type);) {
+			struct need need = need_of(core, &t->info, a, type);
 
-		rc = gates_submit(core->gates, path, &need, t->info.time_limit_s, a ? &other : err);
-	} while (rc < 0 && ++a < r->n);
+			rc = gates_submit(core->gates, path, &need, t->info.time_limit_s,
+			        rc < 0 ? &other : err);
+		}
+	}
 	gate_path_free(core->gates, path);
-	return rc;
+	return rc < 0 ? -1 : 0;
 }
 
 /* --- counting -------------------------------------------------------------------------------- */
