@@ -1,7 +1,9 @@
-/* explain.c - everything that holds a waiting job, and what would start it now
+/* explain.c - everything that holds a waiting job
  *
- * Blockers are of that alternative which the fewest hold, so that taking any one of several away
- * does not start the job. What would start it is in suggest.c.
+ * Blockers are of that alternative which the fewest hold. Each is something that must go: of
+ * several, taking one away does not start the job; a single one taken away does. So whoever stands
+ * before it counts only if he would really take what the job needs when all the rest is gone: that
+ * is tried (whatif.h). What would start it is in suggest.c.
  */
 #include <stdio.h>
 #include <stdlib.h>
@@ -11,6 +13,7 @@
 #include "common/xalloc.h"
 #include "ctld/core/explain.h"
 #include "ctld/core/intake.h"
+#include "ctld/core/whatif.h"
 
 /* --- adding ---------------------------------------------------------------------------------- */
 
@@ -24,11 +27,6 @@ static struct why_blocker *add(struct job_why *why, const char *reason)
 	memset(b, 0, sizeof(*b));
 	b->reason = reason;
 	return b;
-}
-
-static bool key_before(struct heap_key x, struct heap_key y)
-{
-	return x.a != y.a ? x.a < y.a : x.b < y.b;
 }
 
 static usec_t wall_of(const struct core *core, usec_t mono)
@@ -55,6 +53,31 @@ static bool held_back(struct core *core, const struct job *job, struct job_why *
 
 /* --- capacity -------------------------------------------------------------------------------- */
 
+/* Whose case it is. */
+struct wait {
+	struct core *core;
+	const struct contender *who;
+	const struct class *class; /* its own; NULL: it is only imagined */
+	uint32_t before;           /* jobs of its class that come first */
+};
+
+#define MAX_ENDERS 16
+
+/* One alternative with one type, and what holds it. */
+struct option {
+	uint32_t alternative;
+	uint16_t type;
+	struct need need; /* at the place that is free; else the least */
+	size_t n_gates;
+	bool resources, planned;
+	bool found; /* with resources: there will be a place, at `entry` */
+	struct plan_entry entry;
+	struct job *enders[MAX_ENDERS]; /* who must end until then */
+	size_t n_enders;
+	uint64_t ahead[WHATIF_NAMED]; /* with planned: who takes it first */
+	size_t n_ahead;
+};
+
 static bool any_place(void *arg, const struct place *place)
 {
 	(void)arg, (void)place;
@@ -62,29 +85,13 @@ static bool any_place(void *arg, const struct place *place)
 }
 
 /* Is there a place now, whatever is planned? */
-static bool fits_now(const struct scene *sc, const struct contender *who, uint32_t a, uint16_t type)
+static bool fits_now(const struct wait *w, const struct option *o, struct places *places)
 {
-	struct find find = { .alternative = a, .type = type, .test = any_place };
-	struct places places = { 0 };
-	bool fits = ledger_find(
-	        sc->ledger, ledger_set_of(sc->ledger, who->partition), &who->ask, &find, &places);
+	const struct scene *sc = sched_scene(w->core->sched);
+	struct find find = { .alternative = o->alternative, .type = o->type, .test = any_place };
 
-	places_free(&places);
-	return fits;
-}
-
-/* The same, and without delaying what is planned for somebody before it. */
-static bool fits_beside_plan(
-        const struct scene *sc, const struct contender *who, uint32_t a, uint16_t type)
-{
-	struct decide_look look = { sc, who, false, false };
-	struct find find = { .alternative = a, .type = type, .test = decide_test, .arg = &look };
-	struct places places = { 0 };
-	bool fits = ledger_find(
-	        sc->ledger, ledger_set_of(sc->ledger, who->partition), &who->ask, &find, &places);
-
-	places_free(&places);
-	return fits;
+	return ledger_find(sc->ledger, ledger_set_of(sc->ledger, w->who->partition), &w->who->ask,
+	        &find, places);
 }
 
 static struct plan_want want_alone(
@@ -97,29 +104,85 @@ static struct plan_want want_alone(
 		.length = who->length }; /* of the first of all keys: nobody is before it */
 }
 
-/* The runs that end first on the nodes of an entry until it has room there: "4731 must end". */
-static void say_ends(
-        const struct scene *sc, const struct plan_entry *entry, char *text, size_t size)
+struct ending {
+	struct job *job;
+	usec_t end;
+};
+
+static int by_ending(const void *x, const void *y)
 {
-	size_t i, k, n, used = 0, named = 0;
-	struct held held[64];
+	const struct ending *a = x, *b = y;
 
-	text[0] = '\0';
-	for (i = 0; i < entry->places.n; i++) {
-		const struct place *p = &entry->places.v[i];
+	if (a->end != b->end)
+		return a->end < b->end ? -1 : 1;
+	return job_id(a->job) < job_id(b->job) ? -1 : 1;
+}
 
-		n = plan_held(sc->plan, p->node, held, 64);
-		for (k = 0; k < n && k < 64 && used + 24 < size; k++) {
-			char id[24];
+static bool fits_without(
+        const struct wait *w, const struct option *o, const struct ending *v, size_t n, size_t but)
+{
+	struct places places = { 0 };
+	struct whatif wi;
+	bool fits;
+	size_t i;
 
-			snprintf(id, sizeof(id), "%llu", (unsigned long long)held[k].job);
-			if (held[k].end > entry->start || strstr(text, id))
-				continue;
-			used += (size_t)snprintf(
-			        text + used, size - used, "%s%s", named++ ? ", " : "", id);
+	whatif_begin(&wi, w->core);
+	for (i = 0; i < n; i++) {
+		if (i != but)
+			whatif_over(&wi, v[i].job);
+	}
+	fits = fits_now(w, o, &places);
+	whatif_end(&wi);
+	places_free(&places);
+	return fits;
+}
+
+/* The jobs on the nodes of the entry that must end for it: no more than is needed. */
+static void find_enders(const struct wait *w, struct option *o)
+{
+	struct ending v[MAX_ENDERS];
+	size_t n = 0, i, k;
+
+	for (i = 0; i < o->entry.places.n; i++) {
+		uint32_t index = o->entry.places.v[i].node;
+		struct run *run = node_link(nodes_at(w->core->nodes, index))->runs;
+
+		for (; run; run = run_link(run)->next_of_node) {
+			struct job *job = run_link(run)->job;
+			struct held held;
+
+			run_held(w->core, run, &held);
+			for (k = 0; k < n && v[k].job != job; k++)
+				;
+			if (job && held.end <= o->entry.start && k == n && n < MAX_ENDERS)
+				v[n++] = (struct ending){ job, held.end };
 		}
 	}
-	if (named && used < size)
+	qsort(v, n, sizeof(v[0]), by_ending);
+	/* The last to end first: who ends early is not what it waits for. */
+	for (k = n; k--;) {
+		if (!fits_without(w, o, v, n, k))
+			continue;
+		memmove(&v[k], &v[k + 1], (--n - k) * sizeof(v[0]));
+	}
+	for (o->n_enders = 0; o->n_enders < n; o->n_enders++)
+		o->enders[o->n_enders] = v[o->n_enders].job;
+}
+
+/* "4690, 4731 must end" */
+static void say_enders(struct job *const *jobs, size_t n, char *text, size_t size)
+{
+	size_t used = strlen(text), i;
+
+	for (i = 0; i < n && used < size; i++) {
+		if (size - used < 48 && i + 1 < n) {
+			used += (size_t)snprintf(text + used, size - used, " and %zu more", n - i);
+			break;
+		}
+		used += (size_t)snprintf(text + used, size - used, "%s%llu", i ? ", " : "",
+		        (unsigned long long)job_id(jobs[i]));
+	}
+	if (n && used < size)
 		snprintf(text + used, size - used, " must end");
 }
 
@@ -163,155 +226,168 @@ void say_places(const struct core *core, const struct places *places, char *text
 		snprintf(text + used, size - used, ")");
 }
 
-static void say_resources(struct core *core, const struct contender *who, uint32_t a, uint16_t type,
-        struct job_why *why)
+/* --- one alternative ------------------------------------------------------------------------- */
+
+/* What it would take: where there is a place, exactly that, or as few nodes as may be. */
+static void need_of(const struct wait *w, struct option *o, struct places *places)
 {
-	const struct scene *sc = sched_scene(core->sched);
-	struct plan_want want = want_alone(sc, who, a, type);
-	struct plan_entry entry = { 0 };
-	char text[256], nodes[80];
+	const struct scene *sc = sched_scene(w->core->sched);
+	const struct request *r = w->who->ask.gpus;
+
+	if (o->resources) {
+		decide_need(sc, &w->who->ask, o->alternative, o->type, &o->need);
+		return;
+	}
+	if (r->per_node && places->n > r->nodes_min)
+		places->n = r->nodes_min;
+	decide_need_of(sc, &w->who->ask, places, &o->need);
+}
+
+static size_t gates_of_option(const struct wait *w, const struct option *o, struct gate_block *v)
+{
+	return gates_check_all(w->core->gates, w->who->path, &o->need, v, v ? WHY_BLOCKERS : 0);
+}
+
+static void weigh(const struct wait *w, struct option *o)
+{
+	const struct scene *sc = sched_scene(w->core->sched);
+	struct plan_want want = want_alone(sc, w->who, o->alternative, o->type);
+	struct places places = { 0 };
+
+	o->resources = !fits_now(w, o, &places);
+	need_of(w, o, &places);
+	o->n_gates = gates_of_option(w, o, NULL);
+	places_free(&places);
+	if (!o->resources)
+		return;
+	o->found = plan_find(sc->plan, &want, &o->entry);
+	if (o->found)
+		find_enders(w, o);
+}
+
+/* If all else were gone: would somebody before it take what it needs? */
+static void try_order(const struct wait *w, struct option *o)
+{
+	struct gate_block v[WHY_BLOCKERS];
+	struct whatif wi;
+	size_t n, i;
+
+	if (o->resources && !o->found)
+		return;
+	n = gates_of_option(w, o, v);
+	whatif_begin(&wi, w->core);
+	for (i = 0; i < n && i < WHY_BLOCKERS; i++)
+		whatif_lift(&wi, &v[i]);
+	for (i = 0; i < o->n_enders; i++)
+		whatif_over(&wi, o->enders[i]);
+	/* It cannot start: if nothing else holds it, the order does. */
+	o->planned = !whatif_starts(&wi, w->who, w->class, w->before) || (!n && !o->resources);
+	o->n_ahead = wi.n_ahead;
+	memcpy(o->ahead, wi.ahead, sizeof(o->ahead));
+	whatif_end(&wi);
+}
+
+static size_t weight(const struct option *o)
+{
+	return o->n_gates + o->resources;
+}
+
+/* Is the first nearer to a start, apart from the order? */
+static bool nearer(const struct option *x, const struct option *y)
+{
+	bool x_never = x->resources && !x->found, y_never = y->resources && !y->found;
+
+	return x_never != y_never ? y_never : weight(x) < weight(y);
+}
+
+#define MAX_OPTIONS 4 /* of which the order is tried */
+
+/* The alternative and type that the fewest things hold. False: no type is left. */
+static bool best_option(const struct wait *w, struct option *best)
+{
+	const struct scene *sc = sched_scene(w->core->sched);
+	unsigned tried = 0;
+	uint32_t a, cursor;
+	uint16_t type;
+
+	memset(best, 0, sizeof(*best));
+	for (a = 0; a < decide_alternatives(&w->who->ask); a++) {
+		for (cursor = 0; decide_types(sc, &w->who->ask, a, &cursor, &type);) {
+			struct option o = { .alternative = a, .type = type };
+			bool better;
+
+			weigh(w, &o);
+			better = !tried || nearer(&o, best) || (!nearer(best, &o) && best->planned);
+			if (better && tried++ < MAX_OPTIONS) {
+				try_order(w, &o);
+				better = tried == 1 || nearer(&o, best) || !o.planned;
+			}
+			places_free(better ? &best->entry.places : &o.entry.places);
+			if (better)
+				*best = o;
+		}
+	}
+	return tried;
+}
+
+uint32_t explain_count(struct core *core, const struct class *class)
+{
+	struct contender who = sched_contender(core->sched, class);
+	struct wait w = { core, &who, class, 0 };
+	struct option o;
+	uint32_t n = 1;
+
+	if (best_option(&w, &o))
+		n = (uint32_t)(weight(&o) + o.planned);
+	places_free(&o.entry.places);
+	return n;
+}
+
+/* --- in words -------------------------------------------------------------------------------- */
+
+static void say_resources(const struct wait *w, const struct option *o, struct job_why *why)
+{
+	char text[256], nodes[64];
 	struct why_blocker *b =
-	        add(why, ask_why(core, who->partition, &who->ask, text, sizeof(text)));
+	        add(why, ask_why(w->core, w->who->partition, &w->who->ask, text, sizeof(text)));
+	size_t used;
 
 	if (!b)
 		return;
 	snprintf(b->text, sizeof(b->text), "%s", text);
-	if (plan_find(sc->plan, &want, &entry)) {
-		b->clears = wall_of(core, entry.start);
-		hostlist_of(core, &entry.places, nodes, sizeof(nodes));
-		say_ends(sc, &entry, text, sizeof(text));
-		snprintf(b->clears_text, sizeof(b->clears_text), "on %.60s%s%.60s", nodes,
-		        *text ? ", " : "", text);
-	}
-	places_free(&entry.places);
+	if (!o->found)
+		return;
+	b->clears = wall_of(w->core, o->entry.start);
+	hostlist_of(w->core, &o->entry.places, nodes, sizeof(nodes));
+	used = (size_t)snprintf(
+	        b->clears_text, sizeof(b->clears_text), "on %s%s", nodes, o->n_enders ? ", " : "");
+	if (used < sizeof(b->clears_text))
+		say_enders(o->enders, o->n_enders, b->clears_text, sizeof(b->clears_text));
 }
 
-/* --- who goes first -------------------------------------------------------------------------- */
-
-struct ahead {
-	uint64_t jobs[4];
-	size_t n, named;
-};
-
-static void note_ahead(struct ahead *ahead, const struct class *class)
+static void say_priority(const struct wait *w, const struct option *o, struct job_why *why)
 {
-	if (ahead->named < 4)
-		ahead->jobs[ahead->named++] = job_id(class_head(class));
-	ahead->n++;
-}
-
-/* Classes before it that wait for capacity of the same nodes. */
-static void find_ahead(const struct core *core, const struct contender *who, struct ahead *ahead)
-{
-	struct plan *plan = sched_scene(core->sched)->plan;
-	size_t i;
-
-	memset(ahead, 0, sizeof(*ahead));
-	for (i = 0; i < plan_count(plan); i++) {
-		const struct plan_entry *e = plan_at(plan, i);
-
-		if (e->partition == who->partition && key_before(e->key, who->key))
-			note_ahead(ahead, e->owner);
-	}
-}
-
-static void say_priority(const struct core *core, const struct contender *who,
-        const struct job *job, const struct job *head, struct job_why *why)
-{
-	const struct conf_partition *p = &core->conf->partitions[who->partition];
+	const struct conf_partition *p = &w->core->conf->partitions[w->who->partition];
 	struct why_blocker *b = add(why, "Priority");
-	struct ahead ahead;
 	size_t used, i;
 
 	if (!b)
 		return;
-	if (head != job) {
+	if (w->before) {
 		snprintf(b->text, sizeof(b->text), "waits behind job %llu, which asks for the same",
-		        (unsigned long long)job_id(head));
+		        (unsigned long long)job_id(class_head(w->class)));
 		return;
 	}
-	find_ahead(core, who, &ahead);
-	used = job ? (size_t)snprintf(b->text, sizeof(b->text), "number %u of %u in %.60s",
-	                     why->position, why->of, p->name)
-	           : (size_t)snprintf(b->text, sizeof(b->text), "in %.60s", p->name);
-	for (i = 0; i < ahead.named && used < sizeof(b->text); i++)
+	used = w->class && why->position
+	               ? (size_t)snprintf(b->text, sizeof(b->text), "number %u of %u in %.60s",
+	                         why->position, why->of, p->name)
+	               : (size_t)snprintf(b->text, sizeof(b->text), "in %.60s", p->name);
+	for (i = 0; i < o->n_ahead && i < WHATIF_NAMED && used < sizeof(b->text); i++)
 		used += (size_t)snprintf(b->text + used, sizeof(b->text) - used, "%s%llu",
-		        i ? ", " : ", after ", (unsigned long long)ahead.jobs[i]);
-	if (ahead.n > ahead.named && used < sizeof(b->text))
+		        i ? ", " : ", after ", (unsigned long long)o->ahead[i]);
+	if (o->n_ahead > WHATIF_NAMED && used < sizeof(b->text))
 		snprintf(b->text + used, sizeof(b->text) - used, " and %zu more",
-		        ahead.n - ahead.named);
-}
-
-/* Let the runs of a found entry's nodes that end by its start be over; ledger_undo() takes it back.
- */
-static void imagine_ends(struct core *core, const struct plan_entry *entry)
-{
-	struct held held;
-	size_t i;
-
-	for (i = 0; i < entry->places.n; i++) {
-		uint32_t node = entry->places.v[i].node;
-		struct run *run = node_link(nodes_at(core->nodes, node))->runs;
-
-		for (; run; run = run_link(run)->next_of_node) {
-			struct place place = run_place(run);
-
-			run_held(core, run, &held);
-			if (held.end <= entry->start)
-				ledger_release(core->ledger, &place);
-		}
-	}
-}
-
-/* If what must end had ended: would somebody before it take the place? Tried, and undone. */
-static bool others_would_take(
-        struct core *core, const struct contender *who, uint32_t a, uint16_t type)
-{
-	const struct scene *sc = sched_scene(core->sched);
-	struct plan_want want = want_alone(sc, who, a, type);
-	struct plan_entry entry = { 0 };
-	struct places places = { 0 };
-	struct decision d;
-	bool taken = false;
-	size_t i;
-
-	if (!plan_find(sc->plan, &want, &entry)) {
-		places_free(&entry.places);
-		return false;
-	}
-	ledger_mark(core->ledger);
-	imagine_ends(core, &entry);
-	for (i = 0; i < plan_count(sc->plan) && !taken; i++) {
-		const struct plan_entry *e = plan_at(sc->plan, i);
-
-		if (key_before(e->key, who->key)) {
-			struct contender other = sched_contender(core->sched, e->owner);
-
-			taken = decide(sc, &other, &places, &d) == VERDICT_START;
-		}
-	}
-	if (!taken)
-		taken = decide(sc, who, &places, &d) == VERDICT_PLANNED;
-	ledger_undo(core->ledger);
-	places_free(&places);
-	places_free(&entry.places);
-	return taken;
-}
-
-/* --- gates ----------------------------------------------------------------------------------- */
-
-struct ending {
-	struct job *job;
-	usec_t end;
-};
-
-static int by_ending(const void *x, const void *y)
-{
-	const struct ending *a = x, *b = y;
-
-	if (a->end != b->end)
-		return a->end < b->end ? -1 : 1;
-	return job_id(a->job) < job_id(b->job) ? -1 : 1;
+		        o->n_ahead - WHATIF_NAMED);
 }
 
 static usec_t job_ends(struct core *core, const struct job *job)
@@ -329,11 +405,10 @@ static usec_t job_ends(struct core *core, const struct job *job)
 	return end;
 }
 
-static bool still_held(const struct core *core, const struct contender *who,
-        const struct need *need, uint32_t gate)
+static bool still_held(const struct wait *w, const struct need *need, uint32_t gate)
 {
 	struct gate_block v[WHY_BLOCKERS];
-	size_t n = gates_check_all(core->gates, who->path, need, v, WHY_BLOCKERS), i;
+	size_t n = gates_check_all(w->core->gates, w->who->path, need, v, WHY_BLOCKERS), i;
 
 	for (i = 0; i < n && i < WHY_BLOCKERS; i++) {
 		if (v[i].gate == gate)
@@ -342,112 +417,76 @@ static bool still_held(const struct core *core, const struct contender *who,
 	return false;
 }
 
-#define MAX_ENDINGS 256
+/* Into the first `max` by end. */
+static void note_ending(struct ending *v, size_t *n, size_t max, const struct ending *e)
+{
+	size_t i;
+
+	for (i = 0; i < *n; i++) {
+		if (v[i].job == e->job)
+			return;
+	}
+	if (*n == max && by_ending(e, &v[max - 1]) > 0)
+		return;
+	i = *n < max ? (*n)++ : max - 1;
+	for (; i && by_ending(e, &v[i - 1]) < 0; i--)
+		v[i] = v[i - 1];
+	v[i] = *e;
+}
 
 /* When will the gate let it through? The jobs that hold it end one after another; tried, undone. */
-static void say_gate_clears(struct core *core, const struct contender *who, const struct need *need,
-        uint32_t gate, struct why_blocker *b)
+static void say_gate_clears(
+        const struct wait *w, const struct option *o, uint32_t gate, struct why_blocker *b)
 {
-	struct ending v[MAX_ENDINGS];
-	size_t n = 0, i, k, used = 0;
-	struct job *job;
+	struct core *core = w->core;
+	struct ending v[WHATIF_OVER];
+	struct job *jobs[WHATIF_OVER];
+	struct whatif wi;
+	size_t n = 0, i;
 	bool held = true;
 
-	for (job = jobs_next(core->jobs, 0); job && n < MAX_ENDINGS;
-	        job = jobs_next(core->jobs, job_id(job))) {
-		if (job_takes_gate(core, job, gate))
-			v[n++] = (struct ending){ job, job_ends(core, job) };
-	}
-	qsort(v, n, sizeof(v[0]), by_ending);
-	for (i = 0; i < n && held; i++) {
-		job_imagine_over(core, v[i].job, true);
-		held = still_held(core, who, need, gate);
-		if (used + 24 < sizeof(b->clears_text))
-			used += (size_t)snprintf(b->clears_text + used,
-			        sizeof(b->clears_text) - used, "%s%llu", i ? ", " : "",
-			        (unsigned long long)job_id(v[i].job));
-	}
-	for (k = i; k--;)
-		job_imagine_over(core, v[k].job, false);
-	if (held) {
-		b->clears_text[0] = '\0';
-		return;
-	}
-	b->clears = wall_of(core, v[i - 1].end);
-	if (used + 10 < sizeof(b->clears_text))
-		snprintf(b->clears_text + used, sizeof(b->clears_text) - used, " must end");
-}
+	for (i = 0; i < core->conf->n_nodes; i++) {
+		struct run *run = node_link(nodes_at(core->nodes, (uint32_t)i))->runs;
 
-/* --- one alternative ------------------------------------------------------------------------- */
+		for (; run; run = run_link(run)->next_of_node) {
+			struct ending e = { .job = run_link(run)->job };
 
-struct option {
-	uint32_t alternative;
-	uint16_t type;
-	size_t gates; /* that hold it */
-	bool resources, planned;
-};
-
-static size_t weigh(const struct option *o)
-{
-	return o->gates + o->resources + o->planned;
-}
-
-/* The alternative and type that the fewest things hold. False: no type is left. */
-static bool best_option(struct core *core, const struct contender *who, struct option *best)
-{
-	const struct scene *sc = sched_scene(core->sched);
-	bool found = false;
-	uint32_t a, cursor;
-	uint16_t type;
-
-	for (a = 0; a < decide_alternatives(&who->ask); a++) {
-		for (cursor = 0; decide_types(sc, &who->ask, a, &cursor, &type);) {
-			struct option o = { .alternative = a, .type = type };
-			struct need need;
-
-			decide_need(sc, &who->ask, a, type, &need);
-			o.gates = gates_check_all(core->gates, who->path, &need, NULL, 0);
-			o.resources = !fits_now(sc, who, a, type);
-			o.planned = o.resources ? others_would_take(core, who, a, type)
-			                        : !fits_beside_plan(sc, who, a, type);
-			if (!found || weigh(&o) < weigh(best))
-				*best = o;
-			found = true;
+			if (!e.job || !job_takes_gate(core, e.job, gate))
+				continue;
+			e.end = job_ends(core, e.job);
+			note_ending(v, &n, WHATIF_OVER, &e);
 		}
 	}
-	return found;
+	whatif_begin(&wi, core);
+	for (i = 0; i < n && held; i++) {
+		jobs[i] = v[i].job;
+		whatif_over(&wi, jobs[i]);
+		held = still_held(w, &o->need, gate);
+	}
+	whatif_end(&wi);
+	if (held)
+		return;
+	b->clears = wall_of(core, v[i - 1].end);
+	say_enders(jobs, i, b->clears_text, sizeof(b->clears_text));
 }
 
-uint32_t explain_count(const struct core *core, const struct contender *who)
+static void say_option(const struct wait *w, const struct option *o, struct job_why *why)
 {
-	struct option o;
-
-	/* It tries on the ledger, and undoes: nothing is changed. */
-	return best_option((struct core *)(uintptr_t)core, who, &o) ? (uint32_t)weigh(&o) : 1;
-}
-
-static void say_option(struct core *core, const struct contender *who, const struct job *job,
-        const struct job *head, const struct option *o, struct job_why *why)
-{
-	const struct scene *sc = sched_scene(core->sched);
 	struct gate_block v[WHY_BLOCKERS];
-	struct need need;
-	size_t n, i;
+	size_t n = gates_of_option(w, o, v), i;
 
-	decide_need(sc, &who->ask, o->alternative, o->type, &need);
-	n = gates_check_all(core->gates, who->path, &need, v, WHY_BLOCKERS);
 	for (i = 0; i < n && i < WHY_BLOCKERS; i++) {
 		struct why_blocker *b = add(why, v[i].reason);
 
 		if (!b)
 			return;
 		snprintf(b->text, sizeof(b->text), "%s", v[i].text);
-		say_gate_clears(core, who, &need, v[i].gate, b);
+		say_gate_clears(w, o, v[i].gate, b);
 	}
 	if (o->resources)
-		say_resources(core, who, o->alternative, o->type, why);
-	if (o->planned || head != job)
-		say_priority(core, who, job, head, why);
+		say_resources(w, o, why);
+	if (o->planned)
+		say_priority(w, o, why);
 }
 
 /* --- what is only imagined ------------------------------------------------------------------- */
@@ -502,17 +541,16 @@ static void say_plan(const struct core *core, const struct job *job, const struc
 		snprintf(why->planned_why, sizeof(why->planned_why), "%s", l->cause);
 }
 
-void explain_contender(struct core *core, const struct contender *who, const struct job *job,
-        const struct job *head, struct job_why *why)
+void explain_contender(struct core *core, const struct contender *who, const struct class *class,
+        uint32_t before, struct job_why *why)
 {
+	struct wait w = { core, who, class, before };
 	struct why_blocker *b;
-	struct option o;
+	struct option o = { 0 };
 	struct places places = { 0 };
 	struct decision d;
 
 	switch (decide(sched_scene(core->sched), who, &places, &d)) {
-	case VERDICT_START:
-		break;
 	case VERDICT_PARTITION:
 		b = add(why, "BadConstraints");
 		snprintf(b->text, sizeof(b->text), "its partition is no longer configured");
@@ -527,9 +565,10 @@ void explain_contender(struct core *core, const struct contender *who, const str
 		        core->conf->partitions[who->partition].name);
 		break;
 	default:
-		if (best_option(core, who, &o))
-			say_option(core, who, job, head, &o, why);
+		if (best_option(&w, &o))
+			say_option(&w, &o, why);
 	}
+	places_free(&o.entry.places);
 	places_free(&places);
 }
 
@@ -601,7 +640,7 @@ bool core_job_why(struct core *core, uint64_t id, struct clocks now, struct job_
 	if (!sched_idle(core->sched))
 		return true;
 	who = sched_contender(core->sched, class);
-	explain_contender(core, &who, job, class_head(class), why);
+	explain_contender(core, &who, class, sched_before(class, id), why);
 	say_plan(core, job, class, why);
 	suggest(core, job, why);
 	return true;

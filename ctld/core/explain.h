@@ -4,10 +4,10 @@
 
 #include "ctld/core/internal.h"
 
-/* Add all that holds a contender: a waiting job at the head of its class, one behind it (`head`),
- * or one that is only imagined (both NULL). */
-void explain_contender(struct core *core, const struct contender *who, const struct job *job,
-        const struct job *head, struct job_why *why);
+/* Add all that holds a contender: the head of a class, a job behind `before` others of it, or one
+ * that is only imagined (`class` NULL, 0). */
+void explain_contender(struct core *core, const struct contender *who, const struct class *class,
+        uint32_t before, struct job_why *why);
 
 void hostlist_of(const struct core *core, const struct places *places, char *text, size_t size);
 
@@ -17,8 +17,9 @@ void explain_plan(struct core *core, const struct contender *who, struct job_why
 double explain_cost(
         const struct core *core, const struct job_info *info, const struct places *places);
 
-/* How many things hold a contender: as many as explain_contender() would add. */
-uint32_t explain_count(const struct core *core, const struct contender *who);
+/* How many things hold the head of a class: as many as explain_contender() would add. It tries on
+ * the ledger, and undoes. */
+uint32_t explain_count(struct core *core, const struct class *class);
 
 /* A job that is not there, or a waiting one that asked for something else: as checked by
  * intake_fill(). imagined_clear() afterwards. */

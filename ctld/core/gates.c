@@ -454,6 +454,23 @@ void gates_release(struct gates *g, const struct gate_path *path, const struct n
 	quota_release(g->quota, path->account, need->type, need->gpus);
 }
 
+void gates_lift(struct gates *g, const struct gate_block *block, bool lift)
+{
+	const struct gate like = g->v[block->gate];
+	size_t i;
+
+	if (like.kind == GATE_KEPT)
+		quota_lift(g->quota, like.type, (uint32_t)block->short_by, lift);
+	for (i = 0; i < g->n && like.kind != GATE_KEPT; i++) {
+		struct gate *gate = &g->v[i];
+
+		if (gate->kind == like.kind && gate->scope == like.scope &&
+		        gate->part == like.part && gate->type == like.type &&
+		        gate->index == like.index)
+			gate->limit += lift ? block->short_by : -block->short_by;
+	}
+}
+
 static void found(struct gates *g, size_t *n, uint32_t id)
 {
 	if (*n == g->size_found) {

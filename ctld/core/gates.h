@@ -79,6 +79,10 @@ size_t gates_check_all(const struct gates *g, const struct gate_path *path, cons
 void gates_take(struct gates *g, const struct gate_path *path, const struct need *need);
 void gates_release(struct gates *g, const struct gate_path *path, const struct need *need);
 
+/* As if the limit of a block were wider by what it lacked (for all users alike), or no longer: for
+ * whoever wonders. */
+void gates_lift(struct gates *g, const struct gate_block *block, bool lift);
+
 /* The gates of which `need` takes something: who waits on one of these may have become startable
  * when it was released. Valid until the next call. Ids are less than gates_count(), which may grow
  * with a new path; an id means the same gate while a path leads through it. */

@@ -135,6 +135,8 @@ void job_imagine_over(struct core *core, struct job *job, bool over)
 {
 	const struct taken *t = job_link(job)->taken;
 
+	if (!t)
+		return;
 	if (over)
 		gates_release(core->gates, t->path, &t->need);
 	else
@@ -210,6 +212,8 @@ size_t core_held(void *arg, uint32_t index, struct held *v, size_t max)
 	size_t n = 0;
 
 	for (run = node_link_of(node)->runs; run; run = run_link_of(run)->next_of_node) {
+		if (run_link_of(run)->imagined_over)
+			continue;
 		if (n < max)
 			run_held(core, run, &v[n]);
 		n++;

@@ -272,6 +272,8 @@ void core_reconfigure(struct core *core, const struct conf *conf, struct clocks 
 	gates_hours(core->gates, core->hours);
 	gates_time(core->gates, now);
 	bill_reconfigured(core);
+	for (i = 0; i < conf->n_nodes; i++)
+		node_link(nodes_at(core->nodes, i))->counted = 0;
 	partitions_configure(core->partitions, conf);
 	accounts_configure(core->accounts, conf, now);
 	sched_configure(core->sched, conf, core->ledger, core->gates, core->partitions);
@@ -284,7 +286,6 @@ void core_reconfigure(struct core *core, const struct conf *conf, struct clocks 
 	for (i = 0; i < conf->n_nodes; i++) {
 		struct node *node = nodes_at(core->nodes, i);
 
-		node_link(node)->counted = 0;
 		if (node_link(node)->session)
 			node_compare(core, node);
 		node_worry(core, node);

@@ -163,6 +163,8 @@ static bool counts(const struct plan_slot *slot, struct heap_key key, bool polit
 {
 	struct heap_key other = slot->entry->key;
 
+	if (slot->entry->idle)
+		return false;
 	return key_before(other, key) || (polite && key_before(key, other));
 }
 
@@ -554,7 +556,7 @@ struct plan_entry *plan_add(
 	e->slots = xcalloc(e->places.n, sizeof(*e->slots));
 	e->index = (uint32_t)p->n;
 	e->rank = UINT32_MAX;
-	e->rose = false;
+	e->rose = e->idle = false;
 	memset(&found->places, 0, sizeof(found->places));
 	for (i = 0; i < e->places.n; i++) {
 		const struct place *place = &e->places.v[i];

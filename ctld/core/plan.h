@@ -58,6 +58,7 @@ struct plan_entry {
 	/* the plan's own */
 	uint32_t index, rank;
 	bool rose; /* it has passed another since it was planned */
+	bool idle; /* counts for nothing, while somebody only wonders */
 	struct plan_slot *slots;
 };
 

@@ -163,6 +163,11 @@ void quota_capacity(struct quota *q, uint16_t type, uint32_t total)
 	q->capacity[type] = total;
 }
 
+void quota_lift(struct quota *q, uint16_t type, uint32_t gpus, bool lift)
+{
+	q->capacity[type_slot(q->conf, type)] += lift ? gpus : -gpus;
+}
+
 static void hold(struct quota *q, uint32_t account, uint32_t dim, uint32_t gpus, bool more)
 {
 	struct cell *c;

@@ -35,6 +35,10 @@ void quota_free(struct quota *q);                 /* NULL is fine */
  * that do not. Without it there are none. */
 void quota_capacity(struct quota *q, uint16_t type, uint32_t total);
 
+/* As if there were so many more (of CONF_ANY_TYPE: in all) than quota_capacity() says, or no longer:
+ * for whoever wonders. */
+void quota_lift(struct quota *q, uint16_t type, uint32_t gpus, bool lift);
+
 /* Exact inverses. `account` CONF_NONE: held by nobody who has a quota. */
 void quota_take(struct quota *q, uint32_t account, uint16_t type, uint32_t gpus);
 void quota_release(struct quota *q, uint32_t account, uint16_t type, uint32_t gpus);

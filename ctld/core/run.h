@@ -79,6 +79,7 @@ struct run_link {
 	usec_t end_by;      /* mono: it was told to end, and will have; 0: it was not */
 	uint64_t booked;    /* the GPUs it holds in the ledger: all of info.gpus, unless stray */
 	bool started_known; /* `started` is set */
+	bool imagined_over; /* only while whatif.h wonders */
 	usec_t started;     /* mono: its start on our own clock */
 	struct assoc *assoc;      /* while it is booked: whom its meter counts for */
 	struct usage_meter meter;

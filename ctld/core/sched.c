@@ -560,6 +560,11 @@ struct class *sched_each_class(const struct sched *s, size_t *cursor)
 	return classes_each(s->classes, cursor);
 }
 
+size_t sched_class_count(const struct sched *s)
+{
+	return classes_count(s->classes);
+}
+
 uint32_t sched_before(const struct class *class, uint64_t id)
 {
 	const struct heap *queue = class_link_of(class)->queue;

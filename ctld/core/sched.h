@@ -107,6 +107,7 @@ struct sched_stats {
 };
 void sched_stats(const struct sched *s, struct sched_stats *stats);
 struct class *sched_each_class(const struct sched *s, size_t *cursor); /* for checks and verdicts */
+size_t sched_class_count(const struct sched *s);
 /* The place of a class's head in the order of its partition, from 1, and of how many jobs: as of
  * the last ordering; 0: it has come since. */
 void sched_position(struct sched *s, const struct class *class, uint32_t *position, uint32_t *of);

@@ -135,7 +135,7 @@ static const struct job_why *test_why(struct core *core, const struct core_event
 		why->blockers[why->n_blockers++].reason =
 		        e->caller.admin ? "JobHeldAdmin" : "JobHeldUser";
 	} else {
-		explain_contender(core, &im->who, NULL, NULL, why);
+		explain_contender(core, &im->who, NULL, 0, why);
 		/* Who is held by a gate gets no plan. */
 		if (verdict == VERDICT_START || verdict == VERDICT_PLANNED ||
 		        verdict == VERDICT_BLOCKED)

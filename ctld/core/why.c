@@ -143,7 +143,6 @@ const char *ask_why(
 static void judge(const struct core *core, struct class *class)
 {
 	struct class_link *l = class_link(class);
-	struct contender who = sched_contender(core->sched, class);
 	struct ask ask = class_ask(class);
 
 	l->n_blockers = 1;
@@ -169,7 +168,7 @@ static void judge(const struct core *core, struct class *class)
 	case VERDICT_GATE:
 		l->reason = l->last.gate.reason;
 		snprintf(l->text, TEXT_SIZE, "%s", l->last.gate.text);
-		l->n_blockers = explain_count(core, &who);
+		l->n_blockers = explain_count((struct core *)(uintptr_t)core, class);
 		break;
 	case VERDICT_PLANNED:
 		l->reason = "Priority";

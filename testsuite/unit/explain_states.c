@@ -197,7 +197,7 @@ static void put_policy(struct state *s)
 	put(s, " );\n");
 }
 
-/* The same text each time, but for the knobs. */
+/* The same text each time, but for the knobs. The order does not change while time passes. */
 static void print_conf(struct state *s)
 {
 	uint64_t random = s->random;
@@ -205,6 +205,7 @@ static void print_conf(struct state *s)
 	s->random = s->seed * 0x9e3779b97f4a7c15 + 77;
 	s->text[0] = '\0';
 	put(s, "cluster = \"test\"; controller = { host = \"h\"; };\n"
+	       "priority = { weights = { age = 0; fair_share = 0; }; };\n"
 	       "gpu_types = ( { name = \"h100\"; mem = \"80G\"; },"
 	       " { name = \"l40s\"; mem = \"48G\"; } );\n");
 	put_nodes(s);
@@ -301,7 +302,10 @@ static void say_runs(struct state *s, uint64_t job, bool ended)
 	while (core_job_run_next(s->w->core, job, &rank, s->w->now, &v)) {
 		for (n = 0; n < s->n_nodes && strcmp(s->w->conf->nodes[n].name, v.node); n++)
 			;
-		world_say(s->w, n, report_of(s, &v, ended));
+		world_apply(s->w, &(struct core_event){ .kind = EV_RUN_REPORT,
+		                          .run = { .node = n,
+		                                  .session = world_session(s->w, n),
+		                                  .report = report_of(s, &v, ended) } });
 	}
 }
 
@@ -350,6 +354,7 @@ static void do_something(struct state *s)
 		say_runs(s, job, false);
 	else if (what == 9 && !strcmp(world_state(s->w, job), "RUNNING"))
 		say_runs(s, job, true);
+	world_schedule(s->w);
 }
 
 void state_make(struct state *s, uint64_t seed)

@@ -44,7 +44,7 @@ struct knob *state_knob(struct state *s, const char *text);
 /* Reconfigure with the knobs as they are now. */
 void state_reconfigure(struct state *s);
 
-/* The run is over, on all of its nodes. */
+/* The job ends, on all of its nodes; nothing is scheduled yet. */
 void state_end(struct state *s, uint64_t job);
 uint32_t state_uid(const struct state *s, uint64_t job);
 

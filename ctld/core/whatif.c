@@ -1,0 +1,295 @@
+/* whatif.c - see whatif.h */
+#include "ctld/core/whatif.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "common/xalloc.h"
+
+#define PLAN_WORK 16384 /* nodes that are looked at for plans */
+
+/* A start that was tried. */
+struct start {
+	const struct gate_path *path;
+	struct need need;
+	struct plan_entry *entry; /* that it had planned; NULL */
+};
+
+struct trial {
+	struct whatif *w;
+	struct start starts[WHATIF_STARTS];
+	size_t n;
+	struct plan_entry *planned[WHATIF_PLANS]; /* that they would get */
+	size_t n_planned;
+	struct plan_entry *gone[WHATIF_PLANS]; /* that they would lose */
+	size_t n_gone;
+	size_t plans; /* that may be made: each looks at all nodes */
+	bool full;
+};
+
+void whatif_begin(struct whatif *w, struct core *core)
+{
+	memset(w, 0, sizeof(*w));
+	w->core = core;
+	ledger_mark(core->ledger);
+}
+
+/* --- over ------------------------------------------------------------------------------------ */
+
+static void set_over(struct core *core, struct job *job, bool over)
+{
+	struct run *run;
+
+	for (run = job_link(job)->runs; run; run = run_link(run)->next_of_job) {
+		const struct node *node = run_link(run)->node;
+		struct place place;
+
+		if (!node || run_over(run))
+			continue;
+		run_link(run)->imagined_over = over;
+		plan_node_changed(sched_scene(core->sched)->plan, node_link_of(node)->index);
+		if (!over)
+			continue; /* ledger_undo() books it again */
+		place = run_place(run);
+		ledger_release(core->ledger, &place);
+	}
+	job_imagine_over(core, job, over);
+}
+
+bool whatif_over(struct whatif *w, struct job *job)
+{
+	size_t i;
+
+	for (i = 0; i < w->n_over; i++) {
+		if (w->over[i] == job)
+			return true;
+	}
+	if (w->n_over == WHATIF_OVER)
+		return false;
+	w->over[w->n_over++] = job;
+	set_over(w->core, job, true);
+	return true;
+}
+
+void whatif_lift(struct whatif *w, const struct gate_block *block)
+{
+	if (w->n_lifted == WHY_BLOCKERS)
+		return;
+	w->lifted[w->n_lifted++] = *block;
+	gates_lift(w->core->gates, block, true);
+}
+
+void whatif_end(struct whatif *w)
+{
+	ledger_undo(w->core->ledger);
+	while (w->n_lifted)
+		gates_lift(w->core->gates, &w->lifted[--w->n_lifted], false);
+	while (w->n_over)
+		set_over(w->core, w->over[--w->n_over], false);
+}
+
+/* --- who goes first -------------------------------------------------------------------------- */
+
+static bool key_before(struct heap_key x, struct heap_key y)
+{
+	return x.a != y.a ? x.a < y.a : x.b < y.b;
+}
+
+static int by_key(const void *x, const void *y)
+{
+	struct heap_key a = class_link(*(struct class *const *)x)->key,
+	                b = class_link(*(struct class *const *)y)->key;
+
+	return key_before(a, b) ? -1 : key_before(b, a);
+}
+
+/* All classes before a key, best first. Caller frees. */
+static struct class **classes_before(
+        const struct core *core, struct heap_key key, const struct class *but, size_t *n)
+{
+	struct class **v = xcalloc(sched_class_count(core->sched) + 1, sizeof(*v)), *class;
+	size_t cursor = 0;
+
+	*n = 0;
+	while ((class = sched_each_class(core->sched, &cursor))) {
+		if (class != but && key_before(class_link(class)->key, key))
+			v[(*n)++] = class;
+	}
+	qsort(v, *n, sizeof(struct class *), by_key);
+	return v;
+}
+
+static void note_ahead(struct whatif *w, const struct class *class)
+{
+	if (w->n_ahead < WHATIF_NAMED)
+		w->ahead[w->n_ahead] = job_id(class_head(class));
+	w->n_ahead++;
+}
+
+/* Who has something planned, of those that would not start. */
+static void note_planned(struct whatif *w, const struct contender *who)
+{
+	const struct plan *plan = sched_scene(w->core->sched)->plan;
+	size_t i;
+
+	for (i = 0; i < plan_count(plan); i++) {
+		const struct plan_entry *e = plan_at(plan, i);
+
+		if (e->partition == who->partition && key_before(e->key, who->key))
+			note_ahead(w, e->owner);
+	}
+}
+
+/* The earliest start of all alternatives that no gate holds. */
+static bool find_start(const struct scene *sc, const struct contender *who, struct plan_want *want,
+        struct plan_entry *best)
+{
+	struct plan_entry this = { 0 };
+	struct find find = { 0 };
+	bool found = false;
+	uint32_t cursor;
+	struct need need;
+
+	for (; find.alternative < decide_alternatives(&who->ask); find.alternative++) {
+		for (cursor = 0;
+		        decide_types(sc, &who->ask, find.alternative, &cursor, &find.type);) {
+			decide_need(sc, &who->ask, find.alternative, find.type, &need);
+			want->find = find;
+			if (gates_check(sc->gates, who->path, &need, NULL) &&
+			        plan_find(sc->plan, want, &this) &&
+			        (!found || this.start < best->start)) {
+				struct plan_entry swap = *best;
+
+				*best = this;
+				this = swap;
+				found = true;
+			}
+		}
+	}
+	places_free(&this.places);
+	if (found)
+		want->find = (struct find){ .alternative = best->places.alternative,
+			.type = best->places.type };
+	return found;
+}
+
+static void set_aside(struct trial *t, struct plan_entry *entry)
+{
+	entry->idle = true;
+	t->gone[t->n_gone++] = entry;
+}
+
+/* Who does not start gets a planned start. */
+static void plan_class(struct trial *t, struct class *class, const struct contender *who)
+{
+	const struct scene *sc = sched_scene(t->w->core->sched);
+	uint32_t depth = sc->conf->partitions[who->partition].plan_depth;
+	const struct plan_entry *old = class_link(class)->entry;
+	struct plan_entry entry = { 0 };
+	struct plan_want want = { .ask = who->ask,
+		.set = ledger_set_of(sc->ledger, who->partition),
+		.partition = who->partition,
+		.length = who->length,
+		.key = who->key };
+
+	/* It has one already: entries move up only later, when all have had their chance. */
+	if ((old && !old->idle) || t->n_planned == t->plans ||
+	        plan_count_of(sc->plan, who->partition) >= depth + t->n_gone)
+		return;
+	if (find_start(sc, who, &want, &entry))
+		t->planned[t->n_planned++] = plan_add(sc->plan, class, &want, &entry);
+	places_free(&entry.places);
+}
+
+/* A new configuration makes all plans anew. */
+static void drop_plans(struct trial *t)
+{
+	const struct plan *plan = sched_scene(t->w->core->sched)->plan;
+	size_t i;
+
+	if (!t->w->n_lifted || plan_count(plan) > t->plans)
+		return;
+	for (i = 0; i < plan_count(plan); i++)
+		set_aside(t, plan_at(plan, i));
+}
+
+/* Let up to so many jobs of a class start, one after another. */
+static void try_class(struct trial *t, struct class *class, uint32_t jobs)
+{
+	struct core *core = t->w->core;
+	const struct scene *sc = sched_scene(core->sched);
+	struct contender who = sched_contender(core->sched, class);
+	struct places places = { 0 };
+	struct decision d;
+	size_t i, n = t->n;
+
+	for (; jobs && decide(sc, &who, &places, &d) == VERDICT_START; jobs--) {
+		struct start *s = &t->starts[t->n];
+
+		if (t->n == WHATIF_STARTS) {
+			t->full = true;
+			break;
+		}
+		t->n++;
+		*s = (struct start){ who.path, d.need, class_link(class)->entry };
+		gates_take(core->gates, s->path, &s->need);
+		for (i = 0; i < places.n; i++)
+			ledger_take(core->ledger, &places.v[i]);
+		if (s->entry && s->entry->idle)
+			s->entry = NULL;
+		if (s->entry)
+			s->entry->idle = true;
+	}
+	if (t->n > n)
+		note_ahead(t->w, class);
+	if (!jobs || t->full)
+		return places_free(&places);
+	/* A gate that is narrower now takes its planned start away. */
+	if (d.verdict == VERDICT_BLOCKED || d.verdict == VERDICT_PLANNED)
+		plan_class(t, class, &who);
+	else if (class_link(class)->entry && !class_link(class)->entry->idle &&
+	         t->n_gone < WHATIF_PLANS)
+		set_aside(t, class_link(class)->entry);
+	places_free(&places);
+}
+
+bool whatif_starts(
+        struct whatif *w, const struct contender *who, const struct class *class, uint32_t before)
+{
+	struct core *core = w->core;
+	struct trial *t = xcalloc(1, sizeof(*t));
+	struct places places = { 0 };
+	struct decision d;
+	struct class **v;
+	bool starts;
+	size_t n, i;
+
+	t->w = w;
+	t->plans = core->conf->n_nodes > PLAN_WORK / WHATIF_PLANS ? PLAN_WORK / core->conf->n_nodes
+	                                                          : WHATIF_PLANS;
+	ledger_mark(core->ledger);
+	drop_plans(t);
+	v = classes_before(core, who->key, class, &n);
+	for (i = 0; i < n && i < WHATIF_TRIES && !t->full; i++)
+		try_class(t, v[i], (uint32_t)heap_count(class_link(v[i])->queue));
+	if (class && before)
+		try_class(t, (struct class *)(uintptr_t) class, before);
+	starts = n <= WHATIF_TRIES && !t->full &&
+	         decide(sched_scene(core->sched), who, &places, &d) == VERDICT_START;
+	if (!starts && !w->n_ahead)
+		note_planned(w, who);
+	while (t->n_planned)
+		plan_remove(sched_scene(core->sched)->plan, t->planned[--t->n_planned]);
+	while (t->n_gone)
+		t->gone[--t->n_gone]->idle = false;
+	ledger_undo(core->ledger);
+	while (t->n--) {
+		gates_release(core->gates, t->starts[t->n].path, &t->starts[t->n].need);
+		if (t->starts[t->n].entry)
+			t->starts[t->n].entry->idle = false;
+	}
+	places_free(&places);
+	free(v);
+	free(t);
+	return starts;
+}
