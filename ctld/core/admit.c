@@ -326,8 +326,7 @@ int admit_limits(
 
 /* --- counting -------------------------------------------------------------------------------- */
 
-static struct gate_path *path_by_name(
-        const struct core *core, struct gates *gates, const struct job_info *i)
+struct gate_path *admit_path(const struct core *core, struct gates *gates, const struct job_info *i)
 {
 	return gates_path(gates, accounts_find(core->accounts, i->account), i->uid,
 	        find_qos(core->conf, i->qos), sched_partition(core->sched, i->partition));
@@ -335,7 +334,7 @@ static struct gate_path *path_by_name(
 
 static void count(const struct core *core, struct gates *gates, const struct job_info *i, int delta)
 {
-	struct gate_path *path = path_by_name(core, gates, i);
+	struct gate_path *path = admit_path(core, gates, i);
 
 	gates_queued(gates, path, delta);
 	gate_path_free(gates, path);
@@ -371,8 +370,8 @@ int admit_check(const struct core *core, struct error *err)
 
 	count_jobs(core, anew);
 	for (; job && rc == 0; job = jobs_next(core->jobs, job_id(job))) {
-		struct gate_path *x = path_by_name(core, core->gates, job_info(job));
-		struct gate_path *y = path_by_name(core, anew, job_info(job));
+		struct gate_path *x = admit_path(core, core->gates, job_info(job));
+		struct gate_path *y = admit_path(core, anew, job_info(job));
 		uint64_t is = gates_queued_now(core->gates, x), should = gates_queued_now(anew, y);
 
 		gate_path_free(core->gates, x);

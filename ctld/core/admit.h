@@ -32,6 +32,10 @@ int admit_time(struct core *core, struct intake *t, struct error *err);
 int admit_limits(
         struct core *core, const struct caller *caller, const struct intake *t, struct error *err);
 
+/* The way of a job through gates of this configuration. */
+struct gate_path *admit_path(
+        const struct core *core, struct gates *gates, const struct job_info *i);
+
 /* --- jobs that have not ended, for the limit `queued` ---------------------------------------- */
 
 void admit_count(struct core *core, const struct job_info *info, int delta);

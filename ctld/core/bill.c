@@ -14,7 +14,7 @@
 #include <string.h>
 
 #include "common/xalloc.h"
-#include "ctld/core/internal.h"
+#include "ctld/core/admit.h"
 #include "ctld/core/usage.h"
 
 /* A node may say what it likes: 35 years, of any number of GPUs, still fit in the sums. */
@@ -78,6 +78,24 @@ static struct assoc *assoc_of(struct core *core, const struct run *run)
 	        job ? job_info(job)->user : uid);
 }
 
+/* Who waits for less use may start now: a run that never was costs nothing, a late record is truer,
+ * clocks differ. */
+static void look_again(struct core *core, const struct run *run)
+{
+	const struct job *job = run_link_of(run)->job;
+	const struct run_info *i = run_info(run);
+	struct job_info anybody = {
+		.account = i->account, .uid = i->uid, .qos = "", .partition = ""
+	};
+	struct gate_path *path = admit_path(core, core->gates, job ? job_info(job) : &anybody);
+	const uint32_t *gates;
+	size_t n;
+
+	gates = gates_of_hours(core->gates, path, &n);
+	sched_gates_released(core->sched, gates, n);
+	gate_path_free(core->gates, path);
+}
+
 /* Of the time that it ended in. */
 static void bill_hours(struct core *core, const struct run *run, uint64_t used)
 {
@@ -88,11 +106,14 @@ static void bill_hours(struct core *core, const struct run *run, uint64_t used)
 	uint32_t gpus = (uint32_t)__builtin_popcountll(i->gpus);
 	usec_t end = i->end_time;
 
+	if (!hours_limited(core->hours))
+		return;
 	if (used > i->billed_us)
 		hours_bill(core->hours, &of, gpus, end - (usec_t)(used - i->billed_us), end,
 		        core->now.wall);
 	else
 		hours_unbill(core->hours, &of, gpus * (i->billed_us - used));
+	look_again(core, run);
 }
 
 void bill_run(struct core *core, struct run *run)
@@ -118,13 +139,17 @@ void bill_run(struct core *core, struct run *run)
 
 /* --- what is alive --------------------------------------------------------------------------- */
 
-static void meter_hours(struct core *core, const struct run *run, bool on)
+static void meter_hours(struct core *core, struct run *run, bool on)
 {
-	const struct run_link *l = run_link_of(run);
+	struct run_link *l = run_link(run);
 	struct hours_of of = { run_info(run)->account, l->qos, l->partition, run_info(run)->uid };
 
-	hours_meter(core->hours, &of, (uint32_t)__builtin_popcountll(run_info(run)->gpus),
-	        l->meter.since, on);
+	uint32_t gpus = (uint32_t)__builtin_popcountll(run_info(run)->gpus);
+
+	if (on)
+		l->hours_since = hours_meter_on(core->hours, &of, gpus, l->meter.since);
+	else
+		hours_meter_off(core->hours, &of, gpus, l->hours_since);
 }
 
 void bill_starts(struct core *core, struct run *run)
@@ -149,6 +174,8 @@ void bill_stops(struct core *core, struct run *run)
 
 	accounts_meter_off(core->accounts, l->assoc, &l->meter);
 	meter_hours(core, run, false);
+	if (hours_limited(core->hours))
+		look_again(core, run);
 	assoc_drop(core->accounts, l->assoc);
 	strings_drop(core->strings, l->qos);
 	strings_drop(core->strings, l->partition);

@@ -253,10 +253,8 @@ static void finish(struct core *core)
 void core_apply(struct core *core, const struct core_event *event, struct clocks now)
 {
 	core->now = now;
-	if (core->started) {
-		gates_time(core->gates, now);
+	if (core->started)
 		sched_now(core->sched, now);
-	}
 	core->n_events++;
 	if ((size_t)event->kind < sizeof(handlers) / sizeof(handlers[0]))
 		handlers[event->kind](core, event);
@@ -293,7 +291,6 @@ bool core_schedule(struct core *core, struct clocks now, unsigned budget)
 	struct sched_pick pick;
 
 	core->now = now;
-	gates_time(core->gates, now);
 	sched_now(core->sched, now);
 	if (core->suspended)
 		return false;

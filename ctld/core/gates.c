@@ -325,8 +325,7 @@ static uint64_t hours_now(
 
 	if (!g->hours)
 		return 0;
-	return hours_used(g->hours, (enum hours_scope)gate->scope, gate->index, uid, g->now) /
-	       HOUR_US;
+	return hours_used(g->hours, (enum hours_scope)gate->scope, gate->index, uid) / HOUR_US;
 }
 
 static bool gate_open(const struct gates *g, const struct gate_path *path, const struct gate *gate,
@@ -501,19 +500,32 @@ const uint32_t *gates_of(
 	return g->found;
 }
 
-void gates_hours(struct gates *g, const struct hours *hours)
+void gates_hours(struct gates *g, struct hours *hours)
 {
 	g->hours = hours;
 }
 
 void gates_time(struct gates *g, struct clocks now)
 {
-	g->now = now;
+	if (g->hours)
+		hours_time(g->hours, now);
 }
 
 struct quota *gates_quota(struct gates *g)
 {
 	return g->quota;
+}
+
+const uint32_t *gates_of_hours(struct gates *g, const struct gate_path *path, size_t *n)
+{
+	uint32_t i;
+
+	*n = 0;
+	for (i = 0; i < path->n; i++) {
+		if (g->v[path->ids[i]].kind == GATE_GPU_HOURS)
+			found(g, n, path->ids[i]);
+	}
+	return g->found;
 }
 
 size_t gates_count(const struct gates *g)

@@ -58,8 +58,9 @@ struct gate_block {
 struct gates *gates_new(const struct conf *conf, uint64_t seed); /* borrowed until gates_free() */
 void gates_free(struct gates *g); /* NULL is fine; its paths must have been freed */
 
-/* What was used within a time changes as time passes: what is known of it (borrowed), and now. */
-void gates_hours(struct gates *g, const struct hours *hours);
+/* What was used within a sliding time (borrowed). With each gates_time() some of it is forgotten:
+ * who waits at such a gate may have become startable. */
+void gates_hours(struct gates *g, struct hours *hours);
 void gates_time(struct gates *g, struct clocks now);
 
 /* The way of the jobs of a user: indices into the configuration, each of them CONF_NONE for none.
@@ -88,6 +89,9 @@ void gates_lift(struct gates *g, const struct gate_block *block, bool lift);
  * with a new path; an id means the same gate while a path leads through it. */
 const uint32_t *gates_of(
         struct gates *g, const struct gate_path *path, const struct need *need, size_t *n);
+/* The same of limits of GPU-hours. Those are not released; but when a run is billed, what it used
+ * may be less than it was taken for. */
+const uint32_t *gates_of_hours(struct gates *g, const struct gate_path *path, size_t *n);
 size_t gates_count(const struct gates *g);
 
 /* The guarantees: to tell it the capacity (then whoever waits on gates_kept() may have become

@@ -54,8 +54,7 @@ struct gates {
 	uint32_t *unused; /* ids of gates of users who are gone */
 	size_t n_unused, size_unused;
 	struct quota *quota;
-	const struct hours *hours; /* NULL: nothing is known of them */
-	struct clocks now;
+	struct hours *hours; /* NULL: nothing is known of them */
 	uint32_t first_licence;
 	uint32_t first_kept;     /* of GPU type 0; the last is of all types */
 	uint32_t *first[SCOPES]; /* of account i: the id of its first gate, of LIMITS_ALL */

@@ -42,6 +42,7 @@ struct hours {
 	const char *scopes[HOURS_SCOPES]; /* their names, kept */
 	struct table *windows;
 	bool limited; /* some limit is given */
+	struct clocks now;
 };
 
 static const char *const scope_names[HOURS_SCOPES] = { "account", "qos", "partition" };
@@ -180,12 +181,12 @@ static struct piece *piece_at(struct hours *h, struct window *w, usec_t time, us
 	return p;
 }
 
-static void forget_old(struct hours *h, struct window *w, usec_t wall)
+static void forget_old(struct hours *h, struct window *w)
 {
 	size_t i, left = 0;
 
 	for (i = 0; i < w->n; i++) {
-		if (w->v[i]->until > wall)
+		if (w->v[i]->until > h->now.wall)
 			w->v[left++] = w->v[i];
 		else
 			dirty_gone(h->dirty, &w->v[i]->mark);
@@ -235,6 +236,7 @@ void hours_configure(struct hours *h, const struct conf *conf, struct clocks now
 	int s;
 
 	h->conf = conf;
+	h->now = now;
 	h->limited = false;
 	for (s = 0; s < HOURS_SCOPES; s++) {
 		for (i = 0; i < scope_size(conf, (enum hours_scope)s); i++)
@@ -243,8 +245,18 @@ void hours_configure(struct hours *h, const struct conf *conf, struct clocks now
 	}
 	while ((w = table_each(h->windows, &cursor))) {
 		w->gpus = w->gpus_since = 0;
-		forget_old(h, w, now.wall);
+		forget_old(h, w);
 	}
+}
+
+bool hours_limited(const struct hours *h)
+{
+	return h->limited;
+}
+
+void hours_time(struct hours *h, struct clocks now)
+{
+	h->now = now;
 }
 
 /* Each limited window that a run counts in. */
@@ -298,7 +310,7 @@ static void spread(struct hours *h, struct window *w, usec_t span, void *arg)
 	const struct bill *b = arg;
 	usec_t at = b->begin > b->wall - span ? b->begin : b->wall - span;
 
-	forget_old(h, w, b->wall);
+	forget_old(h, w);
 	while (at < b->end) {
 		struct piece *p = piece_at(h, w, at, span);
 		usec_t to = p->end < b->end ? p->end : b->end;
@@ -364,16 +376,25 @@ static void turn(struct hours *h, struct window *w, usec_t span, void *arg)
 	w->gpus_since += m->on ? since : -since;
 }
 
-void hours_meter(struct hours *h, const struct hours_of *of, uint32_t gpus, usec_t since, bool on)
+usec_t hours_meter_on(struct hours *h, const struct hours_of *of, uint32_t gpus, usec_t since)
 {
-	struct meter meter = { gpus, since, on };
+	/* One that began later than now would count against the others. */
+	struct meter meter = { gpus, since < h->now.mono ? since : h->now.mono, true };
+
+	if (gpus)
+		each_window(h, of, turn, &meter);
+	return meter.since;
+}
+
+void hours_meter_off(struct hours *h, const struct hours_of *of, uint32_t gpus, usec_t since)
+{
+	struct meter meter = { gpus, since, false };
 
 	if (gpus)
 		each_window(h, of, turn, &meter);
 }
 
-uint64_t hours_used(const struct hours *h, enum hours_scope scope, uint32_t index, uint32_t uid,
-        struct clocks now)
+uint64_t hours_used(const struct hours *h, enum hours_scope scope, uint32_t index, uint32_t uid)
 {
 	usec_t span = span_of(h->conf, scope, index, uid != HOURS_ALL);
 	const struct window *w = span ? find(h, scope, name_of(h->conf, scope, index), uid) : NULL;
@@ -383,9 +404,9 @@ uint64_t hours_used(const struct hours *h, enum hours_scope scope, uint32_t inde
 	if (!w)
 		return 0;
 	for (i = 0; i < w->n; i++)
-		sum += w->v[i]->end > now.wall - span ? w->v[i]->gpu_us : 0;
+		sum += w->v[i]->end > h->now.wall - span ? w->v[i]->gpu_us : 0;
 	/* No run counts for longer than that. */
-	running = w->gpus * (uint64_t)now.mono - w->gpus_since;
+	running = w->gpus * (uint64_t)h->now.mono - w->gpus_since;
 	most = w->gpus * (uint64_t)span;
 	if ((int64_t)running > 0)
 		sum += running < most ? running : most;

@@ -5,6 +5,9 @@
  * older than the time, so up to a 32nd too long and never too short. A run is spread over the
  * pieces in which it ran when it is billed; until then it counts by what it has used so far.
  *
+ * Time goes on here by hours_time() alone. Between two of these the use only grows, unless a bill
+ * is corrected: so whoever waits for it to fall need only be looked at then.
+ *
  * Only what is limited is kept. A limit that is new, or longer than before, begins with what is
  * known. Pieces are durable (TABLE_HOURS) and belong to names, not to a configuration.
  */
@@ -28,6 +31,8 @@ void hours_free(struct hours *h); /* NULL is fine */
 /* Another configuration (also the first); borrowed until the next. Whatever runs is to be metered
  * again. */
 void hours_configure(struct hours *h, const struct conf *conf, struct clocks now);
+void hours_time(struct hours *h, struct clocks now);
+bool hours_limited(const struct hours *h); /* is anything? */
 
 /* Who ran: names, "" none; with an account all above it are meant. */
 struct hours_of {
@@ -41,13 +46,14 @@ void hours_bill(struct hours *h, const struct hours_of *of, uint32_t gpus, usec_
 /* It was less than billed by so much. */
 void hours_unbill(struct hours *h, const struct hours_of *of, uint64_t gpu_us);
 
-/* So many GPUs are in use since `since` (mono); the same values take them off again. */
-void hours_meter(struct hours *h, const struct hours_of *of, uint32_t gpus, usec_t since, bool on);
+/* So many GPUs are in use since `since` (mono). Returns since when they count, to take them off
+ * again with. */
+usec_t hours_meter_on(struct hours *h, const struct hours_of *of, uint32_t gpus, usec_t since);
+void hours_meter_off(struct hours *h, const struct hours_of *of, uint32_t gpus, usec_t since);
 
 /* GPU-microseconds within the time of the limit of an account, QOS or partition, of a user or of
  * HOURS_ALL; 0 where nothing is limited. */
-uint64_t hours_used(const struct hours *h, enum hours_scope scope, uint32_t index, uint32_t uid,
-        struct clocks now);
+uint64_t hours_used(const struct hours *h, enum hours_scope scope, uint32_t index, uint32_t uid);
 
 /* --- rows ------------------------------------------------------------------------------------ */
 

@@ -84,6 +84,7 @@ struct run_link {
 	struct assoc *assoc;      /* while it is booked: whom its meter counts for */
 	struct usage_meter meter;
 	const char *qos, *partition; /* kept, while it is booked: whose GPU-hours count too */
+	usec_t hours_since;          /* since when */
 	uint64_t ordered_session; /* in which its StartRun went out; 0: in an earlier life */
 };
 

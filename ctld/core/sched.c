@@ -279,8 +279,10 @@ static void order_all(struct sched *s)
 	if (accounts_stale(s->accounts))
 		accounts_rank(s->accounts, s->scene.now);
 	s->retry = INT64_MAX;
-	if (gates_too)
+	if (gates_too) {
 		s->gates_tried = s->scene.now.mono;
+		gates_time(s->scene.gates, s->scene.now);
+	}
 	while ((class = classes_each(s->classes, &cursor))) {
 		struct class_link *l = class_link(class);
 		struct heap_key key = class_key(s, class);

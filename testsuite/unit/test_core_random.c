@@ -57,8 +57,40 @@ struct model {
 	uint64_t *jobs;
 	size_t n_jobs;
 	unsigned long starts;
-	bool lied;  /* an operator or fence program was wrong about a node */
-	bool quiet; /* no more faults */
+	unsigned conf; /* of policies[] */
+	bool lied;     /* an operator or fence program was wrong about a node */
+	bool quiet;    /* no more faults */
+};
+
+#define HEAD                                                                \
+	"cluster = \"test\"; controller = { host = \"h\"; };\n"             \
+	"gpu_types = ( { name = \"h100\"; mem = \"80G\"; price = 2.0; },\n" \
+	"  { name = \"l40s\"; mem = \"48G\"; } );\n"                        \
+	"nodes = ( { name = \"n[0-3]\"; cpus = 8; mem = \"64G\"; gpus = \"h100:4\"; } );\n"
+#define PARTITION                                                               \
+	"partitions = ( { name = \"batch\"; nodes = \"ALL\"; default = true;\n" \
+	"  max_time = \"2-00:00:00\"; default_time = \"1:00:00\";\n"
+
+/* No policy at all; accounts, QOS, quotas and limits of each kind, none of which could keep a job
+ * from starting for ever; others, and fewer accounts. */
+static const char *const policies[] = {
+	HEAD PARTITION "} );\n",
+	HEAD PARTITION "preempt_mode = \"requeue\"; limits = { running = 7; };\n"
+	               "per_user = { gpu_hours = \"1 / 1h\"; }; } );\n"
+	               "qos = ( { name = \"normal\"; default = true; },\n"
+	               "  { name = \"high\"; priority = 50; preempts = [ \"normal\" ];\n"
+	               "    per_user = { gpus = \"any:12\"; }; } );\n"
+	               "accounts = ( { name = \"research\"; shares = 2;\n"
+	               "    quota = { guaranteed = \"h100:12\"; weight = 2.0; }; },\n"
+	               "  { name = \"vision\"; parent = \"research\"; members = [ \"*\" ];\n"
+	               "    quota = { guaranteed = \"h100:8\"; }; },\n"
+	               "  { name = \"guest\"; members = [ \"*\" ]; limits = { queued = 100000; };\n"
+	               "    per_user = { running = 3; }; } );\n",
+	HEAD PARTITION "per_user = { queued = 100000; cpus = 24; }; } );\n"
+	               "qos = ( { name = \"high\"; default = true; usage_factor = 2.0; } );\n"
+	               "accounts = ( { name = \"guest\"; members = [ \"*\" ];\n"
+	               "    limits = { gpu_hours = \"1 / 60s\"; }; } );\n"
+	               "priority = { half_life = \"10m\"; };\n",
 };
 
 static uint64_t next_random(struct model *m)
@@ -382,6 +414,8 @@ static void submits(struct model *m)
 	job.requeue = pick(m, 3);
 	job.max_attempts = pick(m, 4);
 	job.nice = (int32_t)pick(m, 3);
+	job.account = m->conf == 1 && pick(m, 2) ? "guest" : "";
+	job.qos = m->conf && pick(m, 3) == 0 ? "high" : "";
 	id = world_submit_job(m->w, &job, 1000 + pick(m, 2));
 	assert_int_not_equal(id, 0);
 	m->jobs = xrealloc(m->jobs, m->n_jobs + 1, sizeof(*m->jobs));
@@ -422,7 +456,11 @@ static void fault(struct model *m)
 {
 	unsigned node = pick(m, NODES);
 
-	switch (pick(m, 6)) {
+	switch (pick(m, m->conf ? 7 : 6)) {
+	case 6:
+		m->conf = 3 - m->conf;
+		world_reconfigure(m->w, policies[m->conf]);
+		break;
 	case 0:
 		loses_session(m, node);
 		break;
@@ -505,6 +543,8 @@ static void settle_down(struct model *m)
 
 	m->quiet = true;
 	for (round = 0; round < 400 && !all_ended(m); round++) {
+		if (m->conf)
+			world_pass(m->w, 600); /* GPU-hours are forgotten */
 		for (n = 0; n < NODES; n++) {
 			world_node(m->w, NODE_RESUME, n, false);
 			if (!m->nodes[n].session)
@@ -536,7 +576,8 @@ static unsigned long history(uint64_t seed)
 	struct model m = { .random = seed * 0x9e3779b97f4a7c15ull + 1 };
 	unsigned i;
 
-	m.w = world_simple(NODES, "h100:4");
+	m.conf = seed % 2;
+	m.w = world_new(policies[m.conf]);
 	m.w->hook = hook;
 	m.w->hook_arg = &m;
 	for (i = 0; i < NODES; i++)
