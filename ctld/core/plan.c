@@ -13,6 +13,7 @@
 #define MAX_HELD   256               /* runs of one node that are looked at */
 #define MAX_POINTS 64                /* moments that are tried for a gang */
 #define MAX_EQUAL  64                /* nodes that are compared when all are equally early */
+#define MAX_SPLITS 8                 /* numbers of nodes that equal parts are tried on */
 #define LATE       ((usec_t)1000000) /* a run that should have ended will, within */
 
 /* What one entry has on one node. */
@@ -537,9 +538,63 @@ static bool find_gang(struct plan *p, const struct plan_want *w, struct plan_ent
 	return gang_at(p, w, n, at, found) || gang_at(p, w, n, PLAN_FAR * 2, found);
 }
 
+struct plan_want plan_equal_parts(
+        const struct plan_want *want, uint32_t nodes, struct request *shape)
+{
+	struct plan_want equal = *want;
+	uint32_t a = want->find.alternative;
+
+	*shape = *want->ask.gpus;
+	if (shape->n && !shape->per_node && shape->nodes_max > 1) {
+		shape->v[a].count = (shape->v[a].count + nodes - 1) / nodes;
+		shape->per_node = true;
+		shape->nodes_min = shape->nodes_max = nodes;
+	}
+	equal.ask.gpus = shape;
+	return equal;
+}
+
+/* A node that can give something now may be able to give enough only later: where the parts may
+ * differ, the first moments of the nodes are not all there are. Equal parts on few nodes have
+ * theirs among them. */
+static bool find_equal(struct plan *p, const struct plan_want *w, struct plan_entry *found)
+{
+	const struct request *r = w->ask.gpus;
+	uint32_t n;
+
+	for (n = r->nodes_min; n <= r->nodes_max && n < r->nodes_min + MAX_SPLITS; n++) {
+		struct request shape;
+		struct plan_want equal = plan_equal_parts(w, n, &shape);
+
+		if ((n > 1 ? find_gang(p, &equal, found) : find_one(p, &equal, found)) &&
+		        found->start < PLAN_FAR)
+			return true;
+	}
+	return false;
+}
+
 bool plan_find(struct plan *p, const struct plan_want *want, struct plan_entry *found)
 {
-	return want->ask.gpus->nodes_max > 1 ? find_gang(p, want, found) : find_one(p, want, found);
+	const struct request *r = want->ask.gpus;
+	struct plan_entry equal = { .start = INT64_MAX };
+	struct places places;
+	bool ok;
+
+	if (r->nodes_max <= 1)
+		return find_one(p, want, found);
+	ok = find_gang(p, want, found);
+	if (!r->n || r->per_node || (ok && found->start <= p->now))
+		return ok;
+	if (find_equal(p, want, &equal) && (!ok || equal.start < found->start)) {
+		places = found->places;
+		found->places = equal.places;
+		equal.places = places;
+		found->start = equal.start;
+		found->end = equal.end;
+		ok = true;
+	}
+	places_free(&equal.places);
+	return ok;
 }
 
 /* --- entries --------------------------------------------------------------------------------- */

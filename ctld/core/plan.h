@@ -85,6 +85,11 @@ void plan_node_changed(struct plan *p, uint32_t node);
 /* The earliest start for it: fills start, end and places of *found. False: nowhere, ever. */
 bool plan_find(struct plan *p, const struct plan_want *want, struct plan_entry *found);
 
+/* The wanted gang with parts of one size on so many nodes, where it could do with parts that
+ * differ; `shape` is room for its request. */
+struct plan_want plan_equal_parts(
+        const struct plan_want *want, uint32_t nodes, struct request *shape);
+
 /* Make it an entry: takes over found->places. */
 struct plan_entry *plan_add(
         struct plan *p, void *owner, const struct plan_want *want, struct plan_entry *found);

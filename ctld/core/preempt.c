@@ -304,21 +304,6 @@ static void add_victims(struct search *s, struct preemption *out)
 	}
 }
 
-/* The wanted gang with parts of equal size, on as few nodes as it may have. */
-static struct plan_want equal_parts(const struct plan_want *want, struct request *shape)
-{
-	struct plan_want even = *want;
-	uint32_t a = want->find.alternative;
-
-	*shape = *want->ask.gpus;
-	if (shape->n && !shape->per_node && shape->nodes_min > 1) {
-		shape->v[a].count = (shape->v[a].count + shape->nodes_min - 1) / shape->nodes_min;
-		shape->per_node = true;
-	}
-	even.ask.gpus = shape;
-	return even;
-}
-
 bool preempt_find(const struct scene *sc, const struct contender *who, const struct plan_want *want,
         struct preemption *out)
 {
@@ -326,7 +311,7 @@ bool preempt_find(const struct scene *sc, const struct contender *who, const str
 	struct search s = { .scene = sc, .who = who, .retry = INT64_MAX };
 	struct offer *offers = xcalloc(p->n_nodes, sizeof(*offers));
 	struct request shape;
-	struct plan_want even = equal_parts(want, &shape);
+	struct plan_want even = plan_equal_parts(want, want->ask.gpus->nodes_min, &shape);
 	uint32_t nodes = shape.nodes_min;
 	size_t i, n = 0;
 	bool found = false;

@@ -85,6 +85,14 @@ def test_head_of_the_line(replay):
     assert waits == {"--policy=fifo": 99 + 108 + 107, "--time-limit=none": 99 + 108 + 107, "--time-limit=exact": 99 + 107}
 
 
+def test_gang_is_planned(replay):
+    """A job for two whole nodes can start when the GPU that is in use is given back, and nobody is let in who would still run then."""
+    r = replay([job(0, 4000, 1), job(282, 300, 16), job(866, 4000, 8), job(900, 1000, 8)], "--time-limit=exact", nodes=2)
+    # 0; at 4000; after that; at once, since it ends before
+    assert r["wait_s"]["mean"] * 4 == (4000 - 282) + (4300 - 866)
+    assert r["estimate_minus_actual_s"]["n"] == 2 and r["jobs"]["late"] == 0
+
+
 def test_lines_of_partitions(tmp_path):
     """Each partition has a line of its own: b's job does not wait behind a's."""
     (tmp_path / "nodes.csv").write_text("node,gpus\na,8\nb,8\n")
