@@ -77,16 +77,21 @@ static int hint_accounts(const struct conf *conf, const struct caller *caller, s
 	return error_hint(err, "accounts that you may use: %s", list);
 }
 
+/* Without -A: the first that lists him, else the default. */
+static uint32_t own_account(const struct conf *conf, const struct caller *caller)
+{
+	uint32_t first = first_of(conf, caller);
+
+	return first == CONF_NONE ? conf->default_account : first;
+}
+
 static int choose(struct core *core, const struct caller *caller, const char *name,
         uint32_t *account, struct error *err)
 {
 	const struct conf *conf = core->conf;
-	uint32_t first = first_of(conf, caller);
 	char buf[80];
 
-	if (first == CONF_NONE)
-		first = conf->default_account;
-	*account = *name ? accounts_find(core->accounts, name) : first;
+	*account = *name ? accounts_find(core->accounts, name) : own_account(conf, caller);
 	if (*name && *account == CONF_NONE) {
 		error_set(err, ERR_NO_ACCOUNT, "--account=%s: there is no such account",
 		        shown(buf, name));
@@ -96,7 +101,8 @@ static int choose(struct core *core, const struct caller *caller, const char *na
 		return error_set(err, ERR_ACCOUNT_MEMBER,
 		        "no account lists %.64s as a member, and there is no default account",
 		        caller->user);
-	if (caller->admin || *account == first || lists(&conf->accounts[*account], caller))
+	if (!*name || caller->admin || lists(&conf->accounts[*account], caller) ||
+	        *account == own_account(conf, caller))
 		return 0;
 	error_set(err, ERR_ACCOUNT_MEMBER, "--account=%s: %.64s is no member of it",
 	        shown(buf, name), caller->user);
