@@ -254,6 +254,16 @@ static void take_again(struct core *core, bool forget)
 	}
 }
 
+/* The new gates have been told of no capacity yet. */
+static void forget_counted(struct core *core)
+{
+	uint32_t i;
+
+	memset(core->gpus_counted, 0, sizeof(core->gpus_counted));
+	for (i = 0; i < core->conf->n_nodes; i++)
+		node_link(nodes_at(core->nodes, i))->counted = 0;
+}
+
 void core_reconfigure(struct core *core, const struct conf *conf, struct clocks now)
 {
 	struct ledger *old = core->ledger;
@@ -268,7 +278,7 @@ void core_reconfigure(struct core *core, const struct conf *conf, struct clocks 
 	nodes_configure(core->nodes, conf, now.mono);
 	core->ledger = ledger_new(conf);
 	core->gates = gates_new(conf, core->seed);
-	memset(core->gpus_counted, 0, sizeof(core->gpus_counted));
+	forget_counted(core);
 	gates_hours(core->gates, core->hours);
 	gates_time(core->gates, now);
 	bill_reconfigured(core);
