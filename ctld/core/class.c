@@ -45,9 +45,13 @@ uint32_t class_length(uint32_t s)
 	return (s + step - 1) / step * step;
 }
 
-usec_t class_length_us(uint32_t length_s)
+usec_t class_length_us(uint32_t length_s, const struct conf_partition *partition)
 {
-	return length_s ? (usec_t)length_s * 1000000 : PLAN_FAR;
+	usec_t grace_s = partition ? partition->grace_s : 0;
+
+	if (!length_s)
+		return PLAN_FAR;
+	return PLAN_START_TAKES + ((usec_t)length_s + grace_s) * 1000000 + PLAN_END_TAKES;
 }
 
 struct ask class_ask(const struct class *class)

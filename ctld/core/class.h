@@ -77,7 +77,9 @@ const struct job *class_head(const struct class *class);
 
 /* A time limit as classes count it: rounded up by at most an eighth. 0 stays 0: none. */
 uint32_t class_length(uint32_t time_limit_s);
-usec_t class_length_us(uint32_t length_s); /* PLAN_FAR: no limit */
+/* How long a place is taken, from the order to the end of the grace time; PLAN_FAR: no limit. The
+ * partition may be NULL. */
+usec_t class_length_us(uint32_t length_s, const struct conf_partition *partition);
 
 struct classes *classes_new(struct strings *strings, struct requests *requests, uint64_t seed);
 void classes_free(struct classes *cs); /* NULL is fine; its jobs must be out */

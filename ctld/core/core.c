@@ -278,6 +278,7 @@ static void do_pick(struct core *core, enum sched_step step, const struct sched_
 	case SCHED_PREEMPT:
 		for (i = 0; i < pick->n_victims; i++)
 			job_preempt(core, &pick->victims[i], pick->job);
+		sched_claim(core->sched, pick);
 		job_note_plan(core, pick->job, pick->planned);
 		break;
 	case SCHED_PLANNED:

@@ -249,3 +249,14 @@ enum verdict decide(
 	}
 	return d->verdict;
 }
+
+bool decide_wants_capacity(const struct decision *d)
+{
+	size_t a;
+
+	for (a = 0; a < MAX_GPU_ALTERNATIVES; a++) {
+		if (d->capacity[a])
+			return true;
+	}
+	return false;
+}

@@ -59,6 +59,9 @@ struct decision {
 enum verdict decide(const struct scene *scene, const struct contender *who, struct places *out,
         struct decision *d);
 
+/* Has it an alternative that waits for capacity, whatever holds the others? */
+bool decide_wants_capacity(const struct decision *d);
+
 /* A ledger_test: does the place delay what is planned? */
 struct decide_look {
 	const struct scene *scene;

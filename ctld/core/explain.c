@@ -508,7 +508,8 @@ void imagine(struct core *core, const struct intake *t, const char *user, uint64
 		.partition = t->partition,
 		.account = sched_account(core->sched, i->account),
 		.qos = sched_qos(core->sched, i->qos),
-		.length = class_length_us(im->info.length_s) };
+		.length = class_length_us(im->info.length_s,
+		        t->partition == CONF_NONE ? NULL : &core->conf->partitions[t->partition]) };
 	im->path = gates_path(core->gates, im->who.account, i->uid, im->who.qos, im->who.partition);
 	im->who.path = im->path;
 	im->who.key = sched_key(core->sched, &im->who, assoc, &im->info, id, submit_time);

@@ -11,9 +11,6 @@
 #include "common/xalloc.h"
 #include "ctld/core/internal.h"
 
-#define START_MARGIN (10 * USEC_PER_S) /* from the order to the start */
-#define END_MARGIN   (5 * USEC_PER_S)  /* from the kill to the word of the node */
-
 struct taken {
 	struct gate_path *path;
 	struct need need;
@@ -191,8 +188,8 @@ void run_held(const struct core *core, const struct run *run, struct held *h)
 		return;
 	p = &core->conf->partitions[h->partition];
 	if (!run_link_of(run)->end_by && j->time_limit_s && j->state != JOB_SUSPENDED)
-		h->end = began + seconds(j->time_limit_s) + seconds(p->grace_s) + END_MARGIN +
-		         (run_link_of(run)->started_known ? 0 : START_MARGIN);
+		h->end = began + seconds(j->time_limit_s) + seconds(p->grace_s) + PLAN_END_TAKES +
+		         (run_link_of(run)->started_known ? 0 : PLAN_START_TAKES);
 	min_run = h->qos == CONF_NONE ? CONF_NONE : core->conf->qos[h->qos].min_run_s;
 	min_run = min_run == CONF_NONE ? p->min_run_s : min_run;
 	h->lost_cause = h->stopping || j->state == JOB_COMPLETING;
@@ -226,7 +223,7 @@ void run_stopping(struct core *core, struct run *run, uint32_t grace_s)
 {
 	struct node *node = run_link(run)->node;
 
-	run_link(run)->end_by = core->now.mono + seconds(grace_s) + END_MARGIN;
+	run_link(run)->end_by = core->now.mono + seconds(grace_s) + PLAN_END_TAKES;
 	if (node && node_link(node)->index != NODE_LEFT)
 		sched_node_changed(core->sched, node_link(node)->index, "a run ended late");
 }

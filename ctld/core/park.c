@@ -182,7 +182,7 @@ void sched_gates_released(struct sched *s, const uint32_t *gates, size_t n)
 	const struct waiter *w;
 	size_t i;
 
-	s->released = s->quotas;
+	s->held_changed = s->quotas;
 	if (!s->n_gated)
 		return;
 	for (i = 0; i <= n; i++) {

@@ -159,14 +159,15 @@ static bool key_before(struct heap_key x, struct heap_key y)
 	return x.a != y.a ? x.a < y.a : x.b < y.b;
 }
 
-/* Its own entry never counts against whoever asks. */
+/* Its own entry never counts against whoever asks. A claim counts against all but higher tiers. */
 static bool counts(const struct plan_slot *slot, struct heap_key key, bool polite)
 {
 	struct heap_key other = slot->entry->key;
+	bool booked = slot->entry->claim && key.a >> 48 >= other.a >> 48;
 
 	if (slot->entry->idle)
 		return false;
-	return key_before(other, key) || (polite && key_before(key, other));
+	return key_before(other, key) || ((polite || booked) && key_before(key, other));
 }
 
 /* What was planned for before now and has not started holds its place now. */

@@ -11,6 +11,10 @@
  * order (keys, smaller first) decides who is looked at when something new comes: whoever asks with
  * a key sees the entries before it and pushes those behind it aside.
  *
+ * A *claim* is an entry that victims were told to end for. Whatever its place in the order, it
+ * gives way to higher tiers only: a victim that comes back and stands before it would take the
+ * place that it has just left, and be stopped again, and so on for ever.
+ *
  * Conservative backfilling (Mu'alem and Feitelson, IEEE TPDS 12(6), 2001) with a bounded number of
  * entries; an entry is only ever replaced by an earlier one, unless it was broken.
  *
@@ -25,6 +29,10 @@
 #include "ctld/core/ledger.h"
 
 #define PLAN_FAR ((usec_t)1 << 60) /* mono: when something without a time limit ends */
+
+/* What a node takes from the order to the start, and from the kill to its word of the end. */
+#define PLAN_START_TAKES ((usec_t)10000000)
+#define PLAN_END_TAKES   ((usec_t)5000000)
 
 struct plan;
 

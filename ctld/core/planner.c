@@ -20,13 +20,13 @@ static bool key_before(struct heap_key x, struct heap_key y)
 static struct plan_want want_of(struct sched *s, struct class *class, bool polite)
 {
 	struct class_link *l = class_link(class);
+	const struct conf_partition *p = &s->scene.conf->partitions[l->partition];
 
 	return (struct plan_want){ .ask = class_ask(class),
 		.set = ledger_set_of(s->scene.ledger, l->partition),
 		.partition = l->partition,
-		.find = { .spread = s->scene.conf->partitions[l->partition].place ==
-		                    CONF_PLACE_SPREAD },
-		.length = class_length_us(class_info(class)->length_s),
+		.find = { .spread = p->place == CONF_PLACE_SPREAD },
+		.length = class_length_us(class_info(class)->length_s, p),
 		.key = l->key,
 		.polite = polite };
 }
@@ -50,6 +50,16 @@ static bool next_open(struct sched *s, struct class *class, uint32_t *cursor, st
 	return false;
 }
 
+/* Do the gates let it have just these places? Whole nodes may be more than it asked for. */
+static bool passes(struct sched *s, struct class *class, const struct places *places)
+{
+	struct ask ask = class_ask(class);
+	struct need need;
+
+	decide_need_of(&s->scene, &ask, places, &need);
+	return gates_check(s->scene.gates, class_link(class)->path, &need, NULL);
+}
+
 /* The earliest of all alternatives; the better liked of two that are equally early. */
 static bool find_start(
         struct sched *s, struct class *class, struct plan_want *want, struct plan_entry *best)
@@ -60,7 +70,8 @@ static bool find_start(
 
 	memset(best, 0, sizeof(*best));
 	while (next_open(s, class, &cursor, &want->find)) {
-		if (!plan_find(s->scene.plan, want, &this) || (found && this.start >= best->start))
+		if (!plan_find(s->scene.plan, want, &this) ||
+		        (found && this.start >= best->start) || !passes(s, class, &this.places))
 			continue;
 		if (found) {
 			struct plan_entry swap = *best;
@@ -101,6 +112,31 @@ void planner_drop(struct sched *s, struct class *class)
 		entry_gone(s, class);
 }
 
+/* What holds a class that waits for no capacity, in a word. */
+static const char *closed_by(const struct decision *d)
+{
+	switch (d->verdict) {
+	case VERDICT_GATE:
+		return d->gate.reason;
+	case VERDICT_STATE:
+		return "PartitionDown";
+	default:
+		return "reconfigured";
+	}
+}
+
+void planner_close(struct sched *s, struct class *class)
+{
+	struct class_link *l = class_link(class);
+
+	if (!l->entry || (decide_wants_capacity(&l->last) && passes(s, class, &l->entry->places)))
+		return;
+	l->broken = closed_by(&l->last);
+	l->broken_by = 0;
+	s->stats.broken++;
+	entry_gone(s, class);
+}
+
 static void broke(struct sched *s, struct class *class, const char *cause, uint64_t by)
 {
 	struct class_link *l = class_link(class);
@@ -123,25 +159,27 @@ void planner_recheck(struct sched *s, uint32_t node, const char *cause, uint64_t
 	}
 }
 
-/* Is there room for one more, or for a better one? */
-static bool make_room(struct sched *s, struct class *class)
+/* Is there room for one more, or for a better one? *worst: who would have to go; NULL: nobody. */
+static bool has_room(struct sched *s, struct class *class, struct class **out)
 {
 	struct class_link *l = class_link(class);
 	uint32_t depth = s->scene.conf->partitions[l->partition].plan_depth;
 	struct plan_entry *worst = NULL;
 	size_t i;
 
+	*out = NULL;
 	if (plan_count_of(s->scene.plan, l->partition) < depth)
 		return true;
 	for (i = 0; i < plan_count(s->scene.plan); i++) {
 		struct plan_entry *e = plan_at(s->scene.plan, i);
 
-		if (e->partition == l->partition && (!worst || key_before(worst->key, e->key)))
+		if (e->partition == l->partition && !e->claim &&
+		        (!worst || key_before(worst->key, e->key)))
 			worst = e;
 	}
 	if (!worst || !key_before(l->key, worst->key))
 		return false;
-	broke(s, worst->owner, "Priority", job_id(class_head(class)));
+	*out = worst->owner;
 	return true;
 }
 
@@ -169,10 +207,13 @@ bool planner_plan(struct sched *s, struct class *class)
 {
 	struct plan_want want = want_of(s, class, false);
 	struct plan_entry found;
+	struct class *worst;
 
-	if (class_link(class)->entry || !make_room(s, class) ||
+	if (class_link(class)->entry || !has_room(s, class, &worst) ||
 	        !find_start(s, class, &want, &found))
 		return false;
+	if (worst)
+		broke(s, worst, "Priority", job_id(class_head(class)));
 	enter(s, class, &want, &found);
 	return true;
 }
@@ -234,11 +275,20 @@ bool planner_preempt(struct sched *s, struct class *class, struct sched_pick *pi
 		return false;
 	}
 	planner_drop(s, class);
-	enter(s, class, &want, &s->victims.entry);
+	planner_tell(s, class, pick);
 	pick->victims = s->victims.victims;
 	pick->n_victims = s->victims.n;
-	planner_tell(s, class, pick);
+	pick->planned = s->victims.entry.start;
 	return true;
+}
+
+void planner_claim(struct sched *s, struct class *class)
+{
+	struct plan_want want = want_of(s, class, false);
+
+	want.find.alternative = s->victims.entry.places.alternative;
+	want.find.type = s->victims.entry.places.type;
+	enter(s, class, &want, &s->victims.entry);
 }
 
 /* --- moving up ------------------------------------------------------------------------------- */
@@ -319,7 +369,7 @@ uint64_t planner_ahead(const struct sched *s, struct heap_key key)
 	for (i = 0; i < plan_count(plan); i++) {
 		const struct plan_entry *e = plan_at(plan, i);
 
-		if (key_before(e->key, key))
+		if (e->claim || key_before(e->key, key))
 			sum += hash_u64(job_id(class_head(e->owner)), 1);
 	}
 	return sum;
@@ -367,8 +417,7 @@ static void refill(struct sched *s)
 		const struct class_link *l = class_link(class);
 
 		if (l->slot == HEAP_NOWHERE && !l->entry && l->partition != CONF_NONE &&
-		        room[l->partition] &&
-		        (l->last.verdict == VERDICT_BLOCKED || l->last.verdict == VERDICT_PLANNED))
+		        room[l->partition] && decide_wants_capacity(&l->last))
 			v[n++] = class;
 	}
 	qsort(v, n, sizeof(struct class *), by_class_key);

@@ -7,8 +7,8 @@
 #include "common/xalloc.h"
 
 #define USEC_PER_S  ((usec_t)1000000)
-#define END_MARGIN  (5 * USEC_PER_S)
 #define MAX_ON_NODE 256
+#define MAX_SPARED  64        /* victims of a gang; of more all are taken */
 #define QOS_ABOVE_0 1000001.0 /* makes the lowest priority of a QOS positive */
 
 const char *preempt_reason_name(enum preempt_reason reason)
@@ -37,7 +37,7 @@ usec_t preempt_delay(const struct conf *conf)
 		if (conf->partitions[p].grace_s > longest)
 			longest = conf->partitions[p].grace_s;
 	}
-	return longest * USEC_PER_S + END_MARGIN;
+	return longest * USEC_PER_S + PLAN_END_TAKES;
 }
 
 /* --- who may --------------------------------------------------------------------------------- */
@@ -304,6 +304,45 @@ static void add_victims(struct search *s, struct preemption *out)
 	}
 }
 
+/* What the node has when the victims have ended, all but one. */
+static bool met_without(struct search *s, const struct preemption *out, uint32_t node, size_t but)
+{
+	struct plan *plan = s->scene->plan;
+	struct plan_part part = plan_part(plan, s->want, node);
+	usec_t end = s->want->length >= PLAN_FAR ? PLAN_FAR * 2 : s->start + s->want->length;
+	struct held held[MAX_ON_NODE];
+	size_t n = plan_held(plan, node, held, MAX_ON_NODE), i, k;
+	struct plan_room room;
+
+	plan_room(plan, node, s->want->find.type, s->start, end, s->want->key, false, &room);
+	for (i = 0; i < n && i < MAX_ON_NODE; i++) {
+		for (k = 0; k < out->n && out->victims[k].job != held[i].job; k++)
+			;
+		if (k < out->n && k != but && held[i].end > s->start)
+			add_held(&room, &held[i], s->want->find.type, 1);
+	}
+	return met(&room, &part);
+}
+
+/* A gang that must go for one node leaves others too: whom that makes unnecessary stays. The nodes
+ * come with the cheapest first, and so do the victims of each. */
+static void spare(struct search *s, struct preemption *out)
+{
+	size_t v, i;
+
+	for (v = out->n; v--;) {
+		for (i = 0; i < out->entry.places.n; i++) {
+			if (!met_without(s, out, out->entry.places.v[i].node, v))
+				break;
+		}
+		if (i < out->entry.places.n)
+			continue;
+		out->n--;
+		memmove(&out->victims[v], &out->victims[v + 1],
+		        (out->n - v) * sizeof(*out->victims));
+	}
+}
+
 bool preempt_find(const struct scene *sc, const struct contender *who, const struct plan_want *want,
         struct preemption *out)
 {
@@ -343,6 +382,8 @@ bool preempt_find(const struct scene *sc, const struct contender *who, const str
 		place = plan_place(&even, offers[i].node, &part);
 		places_add(&out->entry.places, &place);
 	}
+	if (found && nodes > 1)
+		spare(&s, out);
 	out->entry.start = s.start;
 	out->entry.end = want->length >= PLAN_FAR ? PLAN_FAR * 2 : s.start + want->length;
 	out->entry.places.type = want->find.type;

@@ -213,13 +213,14 @@ struct contender sched_contender(const struct sched *s, const struct class *clas
 {
 	const struct class_link *l = class_link_of(class);
 
-	(void)s;
 	return (struct contender){ .ask = class_ask(class),
 		.path = l->path,
 		.partition = l->partition,
 		.account = l->account,
 		.qos = l->qos,
-		.length = class_length_us(class_info(class)->length_s),
+		.length = class_length_us(class_info(class)->length_s,
+		        l->partition == CONF_NONE ? NULL
+		                                  : &s->scene.conf->partitions[l->partition]),
 		.key = l->key };
 }
 
@@ -251,20 +252,6 @@ void sched_priority(
 	prio_parts(s->scene.conf, f, i->nice, parts);
 }
 
-/* Who gave something back is less over quota. He may have been woken before he did: a node is free
- * before its job's gates are. */
-static void rekey_ready(struct sched *s)
-{
-	size_t cursor = 0;
-	struct class *class;
-
-	s->released = false;
-	while ((class = classes_each(s->classes, &cursor))) {
-		if (class_link(class)->slot != HEAP_NOWHERE)
-			heap_rekey(s->ready, class_link(class)->slot, class_key(s, class));
-	}
-}
-
 /* All classes anew. */
 static void order_all(struct sched *s)
 {
@@ -274,7 +261,7 @@ static void order_all(struct sched *s)
 
 	s->ordered = s->scene.now.mono;
 	s->ordered_wall = s->scene.now.wall;
-	s->disordered = s->released = false;
+	s->disordered = s->held_changed = false;
 	s->stats.orderings++;
 	if (accounts_stale(s->accounts))
 		accounts_rank(s->accounts, s->scene.now);
@@ -457,18 +444,14 @@ static enum sched_step try_class(struct sched *s, struct class *class, struct sc
 		pick->job = heap_first(l->queue);
 		pick->places = &s->places;
 		pick->need = l->last.need;
+		s->held_changed = s->quotas;
 		return SCHED_PICKED;
 	}
 	heap_remove(s->ready, l->slot);
 	park(s, class);
-	switch (l->last.verdict) {
-	case VERDICT_BLOCKED:
-	case VERDICT_PLANNED:
-		break;
-	default:
-		planner_drop(s, class);
+	planner_close(s, class);
+	if (!decide_wants_capacity(&l->last))
 		return SCHED_BLOCKED;
-	}
 	if (planner_preempt(s, class, pick))
 		step = SCHED_PREEMPT;
 	else if (planner_plan(s, class))
@@ -476,6 +459,23 @@ static enum sched_step try_class(struct sched *s, struct class *class, struct sc
 	if (step == SCHED_PLANNED)
 		planner_tell(s, class, pick);
 	return step;
+}
+
+/* Somebody holds more or less, and is further over quota or not so far: those who are to be tried,
+ * and those for whom something is planned, stand elsewhere. Who is ready may have been woken before
+ * that: a node is free before its job's gates are. */
+static void rekey_over(struct sched *s)
+{
+	size_t cursor = 0, i;
+	struct class *class;
+
+	s->held_changed = false;
+	for (i = 0; i < plan_count(s->scene.plan); i++)
+		class_key(s, plan_at(s->scene.plan, i)->owner);
+	while ((class = classes_each(s->classes, &cursor))) {
+		if (class_link(class)->slot != HEAP_NOWHERE)
+			heap_rekey(s->ready, class_link(class)->slot, class_key(s, class));
+	}
 }
 
 enum sched_step sched_step(struct sched *s, struct sched_pick *pick)
@@ -488,18 +488,9 @@ enum sched_step sched_step(struct sched *s, struct sched_pick *pick)
 		order_all(s);
 		return SCHED_BLOCKED;
 	}
-	if (s->released)
-		rekey_ready(s);
+	if (s->held_changed)
+		rekey_over(s);
 	class = heap_first(s->ready);
-	if (class && s->quotas) {
-		/* Who has started something meanwhile may be further over quota. */
-		struct heap_key old = heap_first_key(s->ready), key = class_key(s, class);
-
-		if (key.a != old.a) {
-			heap_rekey(s->ready, class_link(class)->slot, key);
-			return SCHED_BLOCKED;
-		}
-	}
 	if (class) {
 		s->in_pass = true;
 		return try_class(s, class, pick);
@@ -514,6 +505,11 @@ enum sched_step sched_step(struct sched *s, struct sched_pick *pick)
 		return SCHED_PLANNED;
 	}
 	return SCHED_IDLE;
+}
+
+void sched_claim(struct sched *s, const struct sched_pick *pick)
+{
+	planner_claim(s, job_link(pick->job)->class);
 }
 
 bool sched_idle(const struct sched *s)

@@ -74,6 +74,8 @@ void sched_wake_all(struct sched *s);
 
 /* Do the next thing. */
 enum sched_step sched_step(struct sched *s, struct sched_pick *pick);
+/* The victims of a PREEMPT have been told to end, and until when: the places are the job's. */
+void sched_claim(struct sched *s, const struct sched_pick *pick);
 bool sched_idle(const struct sched *s);
 /* Is somebody of a better key still to be tried? */
 bool sched_busy_before(const struct sched *s, struct heap_key key);

@@ -28,9 +28,9 @@ struct sched {
 	struct places places; /* of the last pick */
 	struct preemption victims;
 	uint64_t cluster_gpus, cluster_cpus;
-	bool quotas;    /* some account has one */
-	bool released;  /* some GPUs of one, since keys of ready classes were made */
-	usec_t ordered; /* mono: when classes were last ordered */
+	bool quotas;       /* some account has one */
+	bool held_changed; /* and what is held has changed since keys were worked out */
+	usec_t ordered;    /* mono: when classes were last ordered */
 	usec_t ordered_wall;
 	usec_t gates_tried;      /* mono: when limits over time were last looked at */
 	bool disordered;         /* and since then something has happened that makes a difference */
@@ -47,9 +47,9 @@ struct sched {
 
 void park_configure(struct sched *s); /* new lists; all classes must be out of the old ones */
 void park_free(struct sched *s);
-void park(struct sched *s, struct class *class); /* by its last decision */
-void unpark(struct class *class);                /* out of all lists */
-void wake(struct sched *s, struct class *class); /* to be tried again */
+void park(struct sched *s, struct class *class);   /* by its last decision */
+void unpark(struct class *class);                  /* out of all lists */
+void wake(struct sched *s, struct class *class);   /* to be tried again */
 void wake_fitting(struct sched *s, uint32_t node); /* those of which a part fits there */
 
 /* --- planner.c ------------------------------------------------------------------------------- */
@@ -59,10 +59,15 @@ void wake_fitting(struct sched *s, uint32_t node); /* those of which a part fits
 bool planner_plan(struct sched *s, struct class *class);
 /* It has started, gone or changed: its place is for others. */
 void planner_drop(struct sched *s, struct class *class);
+/* If a limit or the like holds it now, or that alternative of it that is planned: it gives up its
+ * planned start for that cause. */
+void planner_close(struct sched *s, struct class *class);
 /* Whoever has no room on the node any more loses his planned start, and is tried again. */
 void planner_recheck(struct sched *s, uint32_t node, const char *cause, uint64_t by);
 /* Look for victims. True: *pick says whom. */
 bool planner_preempt(struct sched *s, struct class *class, struct sched_pick *pick);
+/* They have been told: what they leave is the class's. */
+void planner_claim(struct sched *s, struct class *class);
 /* Which entries stand before a key: a hash of their owners. */
 uint64_t planner_ahead(const struct sched *s, struct heap_key key);
 /* The keys have changed. */
