@@ -317,6 +317,8 @@ void world_apply(struct world *w, const struct core_event *event)
 	core_apply(w->core, event, w->now);
 	collect(w);
 	check(w);
+	if (w->settled)
+		w->settled(w->hook_arg, false);
 }
 
 void world_schedule(struct world *w)
@@ -324,9 +326,11 @@ void world_schedule(struct world *w)
 	bool more;
 
 	do {
-		more = core_schedule(w->core, w->now, 7);
+		more = core_schedule(w->core, w->now, w->settled ? 1 : 7);
 		collect(w);
 		check(w);
+		if (w->settled)
+			w->settled(w->hook_arg, true);
 	} while (more);
 }
 
@@ -382,6 +386,8 @@ void world_reconfigure(struct world *w, const char *text)
 	collect(w);
 	conf_free(old);
 	check(w);
+	if (w->settled)
+		w->settled(w->hook_arg, false);
 	world_schedule(w);
 }
 

@@ -35,6 +35,9 @@ struct world {
 	void (*hook)(void *arg, const struct effect *effect);
 	void *hook_arg;
 	bool unchecked; /* for big worlds: core_check() only in world_seal() */
+	/* Called after each event and, slices then being as small as can be, after each step of the
+	 * scheduler; with hook_arg. May be NULL. */
+	void (*settled)(void *arg, bool scheduled);
 };
 
 /* A cluster from the text of a configuration; started, its nodes not heard of yet. */
