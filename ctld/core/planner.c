@@ -199,7 +199,8 @@ static void enter(struct sched *s, struct class *class, const struct plan_want *
 	}
 	l->broken = NULL;
 	l->planned = e->start;
-	for (i = 0; i < e->places.n && l->entry == e; i++)
+	/* It may go itself, and its places with it. */
+	for (i = 0; l->entry == e && i < e->places.n; i++)
 		planner_recheck(s, e->places.v[i].node, "Priority", job_id(class_head(class)));
 }
 
