@@ -227,8 +227,9 @@ void job_control_apply(struct core *core, const struct core_event *event);
 /* Other demands of a PENDING job. `what` names what was changed: "gpus, time". */
 int job_update(struct core *core, struct job *job, const struct core_event *event, char *what,
         size_t size, struct error *err);
-/* The submit that would make this job. Its niceness was judged when it was given. */
-struct submit_job job_as_asked(const struct job *job);
+/* The submit that would make this job; CPUs and memory 0 where they are what its partition gives for
+ * each GPU. Its niceness was judged when it was given. */
+struct submit_job job_as_asked(const struct core *core, const struct job *job);
 /* "h07 with h100:4 (GPUs 2,3,6,7)", "n[1-2] with h100:16". */
 void say_places(const struct core *core, const struct places *places, char *text, size_t size);
 void wait_apply(struct core *core, const struct core_event *event);

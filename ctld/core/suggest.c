@@ -170,14 +170,14 @@ static void set_cpus(struct submit_job *in, uint64_t cpus)
 static void try_cpus(struct suggest *s)
 {
 	struct submit_job in = s->asked;
-	uint64_t cpus = nearest(s, &s->asked, set_cpus, s->asked.cpus);
+	uint64_t cpus = nearest(s, &s->asked, set_cpus, job_info(s->job)->cpus);
 	char option[128];
 
 	if (!cpus)
 		return;
 	set_cpus(&in, cpus);
 	snprintf(option, sizeof(option), "--cpus-per-task=%u", in.cpus);
-	keep(s, &in, less(cpus, s->asked.cpus), option);
+	keep(s, &in, less(cpus, job_info(s->job)->cpus), option);
 }
 
 static void set_mem(struct submit_job *in, uint64_t mem_mb)
@@ -188,14 +188,14 @@ static void set_mem(struct submit_job *in, uint64_t mem_mb)
 static void try_mem(struct suggest *s)
 {
 	struct submit_job in = s->asked;
-	uint64_t mem = nearest(s, &s->asked, set_mem, s->asked.mem_mb);
+	uint64_t mem = nearest(s, &s->asked, set_mem, job_info(s->job)->mem_mb);
 	char option[128];
 
 	if (!mem)
 		return;
 	set_mem(&in, mem);
 	snprintf(option, sizeof(option), "--mem=%lluM", (unsigned long long)mem);
-	keep(s, &in, less(mem, s->asked.mem_mb), option);
+	keep(s, &in, less(mem, job_info(s->job)->mem_mb), option);
 }
 
 /* --- GPUs ------------------------------------------------------------------------------------ */
@@ -425,7 +425,7 @@ void suggest(struct core *core, const struct job *job, struct job_why *why)
 	s->core = core;
 	s->job = job;
 	s->owner = (struct caller){ .uid = i->uid, .user = i->user, .host = "" };
-	s->asked = job_as_asked(job);
+	s->asked = job_as_asked(core, job);
 	s->key = class_link_of(class)->key;
 	s->planned = class_link_of(class)->entry;
 	s->awaited = s->planned && others_await(core, class);

@@ -45,7 +45,25 @@ static const struct {
 };
 #define N_MEMBERS (sizeof(members) / sizeof(members[0]))
 
-struct submit_job job_as_asked(const struct job *job)
+/* CPUs and memory that are what its partition gives for each GPU were not asked for: they follow
+ * the GPUs. */
+static void leave_to_defaults(const struct core *core, const struct job *job, struct submit_job *in)
+{
+	const struct job_info *i = job_info(job);
+	uint32_t partition = job_partition(core, job);
+	struct submit_job nothing = { .n_gpus = in->n_gpus };
+	struct intake t = { .in = &nothing, .partition = partition, .info = { .gpus = i->gpus } };
+
+	if (partition == CONF_NONE || !in->n_gpus)
+		return;
+	admit_defaults(core, &t);
+	if (core->conf->partitions[partition].per_gpu_cpus && t.info.cpus == i->cpus)
+		in->cpus = 0;
+	if (core->conf->partitions[partition].per_gpu_mem_mb && t.info.mem_mb == i->mem_mb)
+		in->mem_mb = 0;
+}
+
+struct submit_job job_as_asked(const struct core *core, const struct job *job)
 {
 	const struct job_info *i = job_info(job);
 	const struct request *r = i->gpus;
@@ -86,6 +104,7 @@ struct submit_job job_as_asked(const struct job *job)
 
 	for (a = 0; a < r->n; a++)
 		in.gpus[a] = (struct gpu_request){ r->v[a].type, r->v[a].count };
+	leave_to_defaults(core, job, &in);
 	return in;
 }
 
@@ -114,7 +133,7 @@ int job_update(struct core *core, struct job *job, const struct core_event *e, c
 {
 	const struct job_info *i = job_info(job);
 	struct caller owner = { .uid = i->uid, .admin = e->caller.admin, .user = i->user };
-	struct submit_job in = job_as_asked(job);
+	struct submit_job in = job_as_asked(core, job);
 	struct intake t = { .in = &in, .updated = i };
 	uint64_t unknown = e->job.fields & ~lay_over(&in, e->job.change, e->job.fields, what, size);
 

@@ -90,6 +90,36 @@ static void partitions_count(void **state)
 	world_free(w);
 }
 
+/* CPUs and memory for each GPU follow the GPUs; what was asked for stays. */
+static void follows_the_gpus(void **state)
+{
+	static const char per_gpu[] =
+	        "cluster = \"lab\"; controller = { host = \"h\"; };\n"
+	        "gpu_types = ( { name = \"h100\"; mem = \"80G\"; }, { name = \"l40s\"; } );\n"
+	        "nodes = ( { name = \"n0\"; cpus = 8; mem = \"64G\"; gpus = \"h100:4\"; } );\n"
+	        "partitions = ( { name = \"batch\"; nodes = \"n0\"; default = true;\n"
+	        "    per_gpu = { cpus = 2; mem = \"8G\"; }; } );\n";
+	struct submit_job change = { .gpus = { { "h100", 2 } }, .n_gpus = 1 }, job;
+	struct world *w = world_new(per_gpu);
+	uint64_t all, some;
+
+	(void)state;
+	job = world_job(w, "h100:4");
+	job.cpus = 0;
+	all = world_submit_job(w, &job, OWNER);
+	job = world_job(w, "h100:4");
+	job.cpus = 7;
+	some = world_submit_job(w, &job, OWNER);
+	assert_int_equal(world_view(w, all).cpus, 8);
+	assert_int_equal(update(w, world_user(OWNER), all, &change, UPDATE_GPUS), 1);
+	assert_int_equal(world_view(w, all).cpus, 4);
+	assert_int_equal(world_view(w, all).mem_mb, 16384);
+	assert_int_equal(update(w, world_user(OWNER), some, &change, UPDATE_GPUS), 1);
+	assert_int_equal(world_view(w, some).cpus, 7);
+	assert_int_equal(world_view(w, some).mem_mb, 16384);
+	world_free(w);
+}
+
 /* What a submit would refuse is refused, and nothing of it is done. */
 static void all_or_nothing(void **state)
 {
@@ -305,6 +335,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(starts_at_once),
+		cmocka_unit_test(follows_the_gpus),
 		cmocka_unit_test(partitions_count),
 		cmocka_unit_test(all_or_nothing),
 		cmocka_unit_test(only_what_is_named),
