@@ -159,6 +159,9 @@ static void fill_job(struct submit_job *job, char name[32], uint64_t number)
 	memcpy(job->spec_hash, &number, sizeof(number));
 }
 
+/* Each user's jobs are of so many classes. */
+static size_t shapes = 1;
+
 /* Jobs come in runs of BATCH from one of CLASSES users. */
 static void submit_batch(struct core *core, uint64_t *number, size_t n)
 {
@@ -173,6 +176,7 @@ static void submit_batch(struct core *core, uint64_t *number, size_t n)
 		fill_job(&jobs[i], names[i], *number + i);
 		jobs[i].gpus[0].count = 1u << class % 4;
 		jobs[i].cpus = jobs[i].gpus[0].count;
+		jobs[i].nice = (int32_t)((*number + i) % shapes);
 	}
 	snprintf(user, sizeof(user), "user%llu", (unsigned long long)class);
 	e.caller.uid = 1000 + (uint32_t) class;
@@ -339,6 +343,30 @@ static void bench_listing(struct core *core)
 		n++;
 	}
 	figure("listing_per_job", (double)(now_ns() - start) / (double)n, "ns");
+}
+
+/* Why jobs wait, spread over the queue. */
+static void bench_why(struct core *core)
+{
+	double took[50];
+	struct job_view v;
+	struct job_why why;
+	struct core_stats stats;
+	uint64_t after = 0, step;
+	size_t n = 0;
+
+	core_stats(core, &stats);
+	step = stats.jobs / (sizeof(took) / sizeof(took[0])) + 1;
+	while (n < sizeof(took) / sizeof(took[0]) && core_job_next(core, after, clocks_now(), &v)) {
+		long long start = cpu_ns();
+
+		if (core_job_why(core, v.id, clocks_now(), &why))
+			took[n++] = (double)(cpu_ns() - start);
+		after = v.id + step;
+	}
+	figure("why_classes", (double)stats.classes, "");
+	if (n)
+		percentiles("why", took, n);
 }
 
 struct loader {
@@ -521,9 +549,11 @@ int main(int argc, char **argv)
 	struct error err;
 
 	if (jobs < BATCH || nodes < 1 || nodes > CONF_MAX_NODES) {
-		fprintf(stderr, "usage: bench_core [FOLDER [JOBS [NODES]]]\n");
+		fprintf(stderr, "usage: bench_core [FOLDER [JOBS [NODES [CLASSES]]]]\n");
 		return 2;
 	}
+	shapes = argc > 4 ? strtoul(argv[4], NULL, 10) / CLASSES : 1;
+	shapes = shapes ? shapes : 1;
 	bench_memory();
 	conf = make_conf(nodes);
 	core = core_new(conf, 1);
@@ -536,6 +566,7 @@ int main(int argc, char **argv)
 	bench_events(core);
 	bench_passes(core);
 	bench_listing(core);
+	bench_why(core);
 	bench_load(core, conf);
 	core_free(core);
 	conf_free(conf);
