@@ -270,6 +270,30 @@ static void bench_fill(struct core *core, size_t nodes)
 	figure("fill_per_start", (double)(now_ns() - start) / 1e3 / (double)stats.started, "us");
 }
 
+/* Why jobs wait, spread over the queue. */
+static void bench_why(struct core *core)
+{
+	double took[50];
+	struct job_view v;
+	struct job_why why;
+	struct core_stats stats;
+	uint64_t after = 0, step;
+	size_t n = 0;
+
+	core_stats(core, &stats);
+	step = stats.jobs / (sizeof(took) / sizeof(took[0])) + 1;
+	while (n < sizeof(took) / sizeof(took[0]) && core_job_next(core, after, clocks_now(), &v)) {
+		long long start = cpu_ns();
+
+		if (core_job_why(core, v.id, clocks_now(), &why))
+			took[n++] = (double)(cpu_ns() - start);
+		after = v.id + step;
+	}
+	figure("why_classes", (double)stats.classes, "");
+	if (n)
+		percentiles("why", took, n);
+}
+
 /* A run ends; its GPUs are given away again: report in, decisions out. */
 static void bench_events(struct core *core)
 {
@@ -343,30 +367,6 @@ static void bench_listing(struct core *core)
 		n++;
 	}
 	figure("listing_per_job", (double)(now_ns() - start) / (double)n, "ns");
-}
-
-/* Why jobs wait, spread over the queue. */
-static void bench_why(struct core *core)
-{
-	double took[50];
-	struct job_view v;
-	struct job_why why;
-	struct core_stats stats;
-	uint64_t after = 0, step;
-	size_t n = 0;
-
-	core_stats(core, &stats);
-	step = stats.jobs / (sizeof(took) / sizeof(took[0])) + 1;
-	while (n < sizeof(took) / sizeof(took[0]) && core_job_next(core, after, clocks_now(), &v)) {
-		long long start = cpu_ns();
-
-		if (core_job_why(core, v.id, clocks_now(), &why))
-			took[n++] = (double)(cpu_ns() - start);
-		after = v.id + step;
-	}
-	figure("why_classes", (double)stats.classes, "");
-	if (n)
-		percentiles("why", took, n);
 }
 
 struct loader {
@@ -563,10 +563,10 @@ int main(int argc, char **argv)
 	}
 	bench_submits(core, jobs);
 	bench_fill(core, nodes);
+	bench_why(core);
 	bench_events(core);
 	bench_passes(core);
 	bench_listing(core);
-	bench_why(core);
 	bench_load(core, conf);
 	core_free(core);
 	conf_free(conf);
