@@ -84,8 +84,8 @@ def test_without_a_limit_nothing_passes(cluster, jobs):
     one, two, gang = blocked(cluster, jobs)
     endless = jobs.submit(RED, "--gpus=1", "--time=unlimited")
     wait_until(lambda: cluster.job(endless)["reason"], "a reason")
-    # As many as are left beside it, for as long as that is.
-    fits = jobs.running(RED, "--gpus=1", "--time=119")
+    # As many as are left beside it, for as long as that is; grace and rounding count too.
+    fits = jobs.running(RED, "--gpus=1", "--time=60")
     assert cluster.state(endless) == "PENDING" and cluster.state(gang) == "PENDING"
     jobs.end(one, two, fits)
     jobs.wait_up(gang, ranks=2)
