@@ -65,6 +65,7 @@ static const struct msg_type rows[] = {
 	ROW(END_RUN, C | L, NORMAL, "end_run", end_run),
 	ROW(SIGNAL_RUN, C | L, NORMAL, "signal_run", signal_run),
 	ROW(FORGET_RUN, C | L, NORMAL, "forget_run", forget_run),
+	ROW(SUSPEND_RUN, C | L, NORMAL, "suspend_run", suspend_run),
 
 	ROW(LAUNCHER_HELLO, R, JOB, "launcher_hello", launcher_hello),
 	ROW(LAUNCHER_RUN, R, NORMAL, "launcher_run", run_report),

@@ -61,7 +61,7 @@ enum end_cause {
 	END_LOST,
 	END_OUT_OF_MEMORY,
 	END_DRAIN,
-	END_PEER, /* another run of its attempt ended badly */
+	END_PEER,    /* another run of its attempt ended badly */
 	END_RECLAIM, /* preempted: its GPUs are guaranteed to another account */
 };
 #define END_CAUSE_LAST END_RECLAIM
@@ -91,6 +91,8 @@ struct run_report {
 	uint32_t nodes;         /* of its attempt; 0: not said */
 	usec_t checkpoint_time; /* wall: the work up to here is safe; 0: it has not said so */
 	const char *progress;   /* RUNNING: a line of the program's for people */
+	bool suspended;         /* RUNNING: every process of it is stopped */
+	uint64_t suspended_us;  /* so much of elapsed_us */
 };
 
 #endif

@@ -427,6 +427,45 @@ void contain_kill(struct contain *c)
 	send_signal(c, SIGKILL, false);
 }
 
+/* --- stopping it ------------------------------------------------------------------------------ */
+
+static bool is_frozen(const struct contain *c)
+{
+	char buf[256];
+
+	return read_small(c->events, buf, sizeof(buf)) <= 0 || strstr(buf, "frozen 1");
+}
+
+/* What is not stopped may be forking: until a look finds nothing that runs. */
+static bool stop_all(struct contain *c)
+{
+	struct proc *list;
+	size_t n = list_of(c, &list);
+	bool all = true;
+
+	for (size_t i = 0; i < n; i++) {
+		if (proc_is_stopped(list[i].pid))
+			continue;
+		all = false;
+		procs_signal(&list[i], 1, SIGSTOP, false, still_inside, c);
+	}
+	free(list);
+	return all;
+}
+
+bool contain_suspend(struct contain *c)
+{
+	if (c->dirfd >= 0 && write_word(c->dirfd, "cgroup.freeze", "1") == 0)
+		return is_frozen(c);
+	return stop_all(c);
+}
+
+void contain_resume(struct contain *c)
+{
+	if (c->dirfd < 0 || write_word(c->dirfd, "cgroup.freeze", "0") < 0)
+		send_signal(c, SIGCONT, false);
+}
+
 bool contain_is_empty(struct contain *c)
 {
 	struct proc *list;

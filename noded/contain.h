@@ -66,11 +66,18 @@ size_t contain_signal(struct contain *c, int sig);
 /* The same, only to processes that await it, whichever it is: a warning that kills nobody. */
 size_t contain_warn(struct contain *c, int sig);
 
+/* Stop all that is in it, what is forked meanwhile too: with the cgroup's freezer, or with STOP to
+ * every process. True when all of it is stopped. Call it again until then; and, where
+ * contain_events_fd() has none, now and then afterwards, since anybody may continue a process of
+ * his. KILL works all the same. */
+bool contain_suspend(struct contain *c);
+void contain_resume(struct contain *c);
+
 /* Is no process in it? With a subreaper: has this process no living descendants? */
 bool contain_is_empty(struct contain *c);
 
-/* A descriptor that polls POLLPRI when contain_is_empty() may have changed; -1: there is none, look
- * after each SIGCHLD. */
+/* A descriptor that polls POLLPRI when contain_is_empty() or contain_suspend() may have changed;
+ * -1: there is none, look after each SIGCHLD. */
 int contain_events_fd(const struct contain *c);
 
 uint64_t contain_cpu_time_us(const struct contain *c); /* 0: not known */

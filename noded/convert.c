@@ -134,6 +134,8 @@ static int report_from(const Gpusched__RunReport *r, struct run_report *out, str
 	out->nodes = r->nnodes;
 	out->checkpoint_time = r->checkpoint_time;
 	out->progress = r->progress;
+	out->suspended = r->suspended;
+	out->suspended_us = r->suspended_us;
 	return 0;
 }
 
@@ -160,6 +162,8 @@ void convert_report(struct convert *c, const struct run_report *report, Gpusched
 	out->nnodes = report->nodes;
 	out->checkpoint_time = report->checkpoint_time;
 	out->progress = (char *)report->progress;
+	out->suspended = report->suspended;
+	out->suspended_us = report->suspended_us;
 	if (!report->gpus)
 		return;
 	out->gpus = take(c, (size_t)__builtin_popcountll(report->gpus), sizeof(*out->gpus));
@@ -270,6 +274,18 @@ static int signal_event(struct convert *c, const ProtobufCMessage *msg, struct a
 	return 0;
 }
 
+static int suspend_event(struct convert *c, const ProtobufCMessage *msg, struct agent_event *event,
+        struct error *err)
+{
+	const Gpusched__SuspendRun *m = (const Gpusched__SuspendRun *)msg;
+
+	(void)c;
+	(void)err;
+	event->kind = AGENT_SUSPEND;
+	event->suspend = (struct agent_suspend){ id_from(m->run), m->epoch, m->suspend };
+	return 0;
+}
+
 static int forget_event(struct convert *c, const ProtobufCMessage *msg, struct agent_event *event,
         struct error *err)
 {
@@ -292,6 +308,7 @@ static const struct event_row {
 	{ GPUSCHED__MSG_TYPE__MSG_START_RUN, start_event },
 	{ GPUSCHED__MSG_TYPE__MSG_END_RUN, end_event },
 	{ GPUSCHED__MSG_TYPE__MSG_SIGNAL_RUN, signal_event },
+	{ GPUSCHED__MSG_TYPE__MSG_SUSPEND_RUN, suspend_event },
 	{ GPUSCHED__MSG_TYPE__MSG_FORGET_RUN, forget_event },
 };
 
@@ -406,6 +423,19 @@ static const ProtobufCMessage *signal_message(
 	return &m->base;
 }
 
+static const ProtobufCMessage *suspend_message(
+        struct convert *c, const struct agent_effect *effect, const struct node_facts *facts)
+{
+	Gpusched__SuspendRun *m = take(c, 1, sizeof(*m));
+
+	(void)facts;
+	gpusched__suspend_run__init(m);
+	m->run = id_to(c, effect->suspend.run);
+	m->epoch = effect->suspend.epoch;
+	m->suspend = effect->suspend.suspend;
+	return &m->base;
+}
+
 static const ProtobufCMessage *forget_message(
         struct convert *c, const struct agent_effect *effect, const struct node_facts *facts)
 {
@@ -444,6 +474,7 @@ const ProtobufCMessage *convert_effect(struct convert *c, const struct agent_eff
 		[AGENT_TELL_START] = { GPUSCHED__MSG_TYPE__MSG_START_RUN, start_message },
 		[AGENT_TELL_END] = { GPUSCHED__MSG_TYPE__MSG_END_RUN, end_message },
 		[AGENT_TELL_SIGNAL] = { GPUSCHED__MSG_TYPE__MSG_SIGNAL_RUN, signal_message },
+		[AGENT_TELL_SUSPEND] = { GPUSCHED__MSG_TYPE__MSG_SUSPEND_RUN, suspend_message },
 		[AGENT_TELL_FORGET] = { GPUSCHED__MSG_TYPE__MSG_FORGET_RUN, forget_message },
 		[AGENT_TELL_EPOCH] = { GPUSCHED__MSG_TYPE__MSG_LAUNCHER_EPOCH, epoch_message },
 	};

@@ -7,12 +7,14 @@
 
 void ending_init(struct ending *e, const struct ending_limits *limits)
 {
-	*e = (struct ending){ .limits = *limits, .phase = ENDING_LAUNCHING, .deadline = NEVER };
+	*e = (struct ending){
+		.limits = *limits, .phase = ENDING_LAUNCHING, .deadline = NEVER, .paused = NEVER
+	};
 }
 
 static usec_t limit_at(const struct ending *e)
 {
-	if (e->phase == ENDING_LAUNCHING || e->limits.limit == 0)
+	if (e->phase == ENDING_LAUNCHING || e->limits.limit == 0 || e->paused != NEVER)
 		return NEVER;
 	return e->started + e->limits.limit;
 }
@@ -29,6 +31,7 @@ static void kill_all(struct ending *e)
 {
 	if (e->phase >= ENDING_KILLING)
 		return;
+	e->paused = NEVER;
 	e->phase = ENDING_KILLING;
 	e->deadline = NEVER;
 	e->todo |= ENDING_DO_KILL;
@@ -55,6 +58,22 @@ static void interrupt(struct ending *e, enum end_cause cause, int sig, usec_t gr
 		e->todo &= ~(unsigned)ENDING_DO_SIGNAL;
 		kill_all(e);
 	}
+}
+
+void ending_pause(struct ending *e, usec_t now)
+{
+	if (e->phase == ENDING_RUNNING && e->paused == NEVER)
+		e->paused = now;
+}
+
+void ending_go_on(struct ending *e, usec_t now)
+{
+	if (e->paused == NEVER)
+		return;
+	e->started += now - e->paused;
+	e->paused = NEVER;
+	if (e->phase == ENDING_RUNNING && e->warned)
+		e->todo |= ENDING_DO_INTERRUPT;
 }
 
 void ending_started(struct ending *e, usec_t now)
@@ -131,6 +150,7 @@ void ending_order(struct ending *e, enum end_cause cause, int signal, usec_t gra
 		interrupt(e, cause, signal, grace, now);
 		break;
 	case ENDING_RUNNING:
+		ending_go_on(e, now);
 		interrupt(e, cause, signal, grace, now);
 		break;
 	default: /* it is over */

@@ -22,6 +22,9 @@
  *   agent was away, and the controller cannot know) is nothing: a second signal makes many a
  *   program give up what the first made it save.
  * - A run whose main process was gone before the first order or limit ended by itself.
+ * - While it is paused its time limit stands still, and comes later by so much: what was written of
+ * a deadline is written anew when it goes on. Only RUNNING is paused: what is to end must be able
+ * to react.
  */
 #ifndef NODED_ENDING_H
 #define NODED_ENDING_H
@@ -61,7 +64,8 @@ struct ending {
 	enum ending_phase phase;
 	enum end_cause cause;     /* END_NONE until something other than the program ends it */
 	int signal;               /* of the last DO_WARN or DO_SIGNAL */
-	usec_t started, deadline; /* deadline: INT64_MAX: none */
+	usec_t started, deadline; /* started: later by all pauses. deadline: INT64_MAX: none */
+	usec_t paused;            /* since when; INT64_MAX: it is not */
 	bool warned, ackable;
 	unsigned todo;
 };
@@ -76,6 +80,9 @@ void ending_empty(struct ending *e);                 /* no process of it is left
 void ending_ack(struct ending *e, usec_t now);       /* the owner says: end me now */
 void ending_clock(struct ending *e, usec_t now);     /* time has passed */
 void ending_order(struct ending *e, enum end_cause cause, int signal, usec_t grace, usec_t now);
+
+void ending_pause(struct ending *e, usec_t now);
+void ending_go_on(struct ending *e, usec_t now);
 
 unsigned ending_take(struct ending *e);     /* enum ending_do bits; then there are none */
 usec_t ending_next(const struct ending *e); /* when ending_clock() is wanted; INT64_MAX: never */

@@ -11,8 +11,8 @@
  *
  *      launcher                        agent
  *      LauncherHello  ------------->           every run that is not forgotten, as found
- *                     <-------------  StartRun, EndRun, SignalRun, ForgetRun, LauncherEpoch
- *      RunReport (LAUNCHER_RUN) --->           whenever the state of a run has changed
+ *                     <-------------  StartRun, EndRun, SignalRun, SuspendRun, ForgetRun,
+ * LauncherEpoch RunReport (LAUNCHER_RUN) --->           whenever the state of a run has changed
  *                     <-------------  LauncherCred: a hello's payload
  *      LauncherCred   ------------->           the credential, or the error
  *

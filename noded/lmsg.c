@@ -119,6 +119,17 @@ static int on_signal(struct launcher *l, const struct frame *f, struct error *er
 	return 0;
 }
 
+static int on_suspend(struct launcher *l, const struct frame *f, struct error *err)
+{
+	const Gpusched__SuspendRun *m =
+	        (const Gpusched__SuspendRun *)msg_unpack(f->type, f->body, f->len, l->arena, err);
+
+	if (!m || !run_named(m->run))
+		return m ? error_set(err, ERR_USAGE, "no run") : -1;
+	lrun_suspend(l, m);
+	return 0;
+}
+
 static int on_forget(struct launcher *l, const struct frame *f, struct error *err)
 {
 	const Gpusched__ForgetRun *m =
@@ -206,6 +217,7 @@ static const struct {
 	{ GPUSCHED__MSG_TYPE__MSG_START_RUN, on_start },
 	{ GPUSCHED__MSG_TYPE__MSG_END_RUN, on_end },
 	{ GPUSCHED__MSG_TYPE__MSG_SIGNAL_RUN, on_signal },
+	{ GPUSCHED__MSG_TYPE__MSG_SUSPEND_RUN, on_suspend },
 	{ GPUSCHED__MSG_TYPE__MSG_FORGET_RUN, on_forget },
 	{ GPUSCHED__MSG_TYPE__MSG_LAUNCHER_CRED, on_cred },
 	{ GPUSCHED__MSG_TYPE__MSG_LAUNCHER_EPOCH, on_epoch },

@@ -80,7 +80,7 @@ enum lrun_state {
 	LRUN_OVER, /* ended or never was: told until forgotten */
 };
 
-enum lwait_kind { LWAIT_SIGNAL, LWAIT_END, LWAIT_KINDS };
+enum lwait_kind { LWAIT_SUSPEND, LWAIT_SIGNAL, LWAIT_END, LWAIT_KINDS };
 
 struct lrun {
 	struct launcher *l;
@@ -99,11 +99,13 @@ struct lrun {
 		void *bytes;
 		size_t len;
 	} waiting[LWAIT_KINDS];
-	unsigned looks;       /* how often the timer has looked */
-	struct contain *leaf; /* LOST */
-	int64_t start_mono;   /* when the program was executed; 0: not known */
-	struct lsync *sync;   /* the disk copy under way */
-	bool on_disk;         /* SPOOL/exits has a copy */
+	unsigned looks;        /* how often the timer has looked */
+	struct contain *leaf;  /* LOST */
+	int64_t start_mono;    /* when the program was executed; 0: not known */
+	uint64_t suspended_us; /* as in its NotesRecord */
+	int64_t suspended_mono;
+	struct lsync *sync; /* the disk copy under way */
+	bool on_disk;       /* SPOOL/exits has a copy */
 };
 
 struct lrun *lrun_find(struct launcher *l, struct run_id id); /* NULL */
@@ -137,6 +139,7 @@ void lrun_look(struct lrun *r);
 
 void lrun_end(struct launcher *l, const Gpusched__EndRun *order);
 void lrun_signal(struct launcher *l, const Gpusched__SignalRun *order);
+void lrun_suspend(struct launcher *l, const Gpusched__SuspendRun *order);
 void lrun_forget(struct launcher *l, struct run_id id);
 
 /* A descriptor of its record directory, made if need be; -1 with errno. */

@@ -199,8 +199,15 @@ int lrun_dir(const struct lrun *r, bool make)
 /* What is told of it is true now. */
 void lrun_refresh(struct lrun *r)
 {
-	if (r->state == LRUN_RUNNING && r->start_mono > 0)
-		r->report->elapsed_us = (uint64_t)(clock_us(CLOCK_MONOTONIC) - r->start_mono);
+	usec_t now = clock_us(CLOCK_MONOTONIC);
+
+	if ((r->state != LRUN_RUNNING && r->state != LRUN_LOST) || r->start_mono <= 0)
+		return;
+	r->report->elapsed_us = (uint64_t)(now - r->start_mono);
+	r->report->suspended = r->suspended_mono > 0;
+	r->report->suspended_us = r->suspended_us;
+	if (r->suspended_mono > 0)
+		r->report->suspended_us += (uint64_t)(now - r->suspended_mono);
 }
 
 void lrun_tell(struct lrun *r)
@@ -460,7 +467,10 @@ static void look_at_notes(struct lrun *r)
 		return;
 	n = (Gpusched__NotesRecord *)m;
 	if (n->checkpoint_time != r->report->checkpoint_time ||
+	        n->suspended_mono != r->suspended_mono || n->suspended_us != r->suspended_us ||
 	        strcmp(n->progress, r->report->progress) != 0) {
+		r->suspended_us = n->suspended_us;
+		r->suspended_mono = n->suspended_mono;
 		r->report->checkpoint_time = n->checkpoint_time;
 		lreport_set(&r->report->progress, n->progress);
 		lrun_tell(r);
@@ -508,17 +518,18 @@ void lrun_look(struct lrun *r)
 
 static void finish_lost(struct lrun *r)
 {
-	Gpusched__RunReport *report = lreport_copy(r->report);
+	Gpusched__RunReport *report;
 	ProtobufCMessage *launch;
 
+	lrun_refresh(r);
+	report = lreport_copy(r->report);
+	report->suspended = false;
 	lreport_set(&report->progress, "");
 	report->state = GPUSCHED__RUN_REPORT__STATE__ENDED;
 	report->cause = r->l->fresh && strcmp(report->incarnation, r->l->incarnation) != 0
 	                        ? GPUSCHED__END_CAUSE__CAUSE_NODE_FAIL
 	                        : GPUSCHED__END_CAUSE__CAUSE_LOST;
 	report->end_time = clock_us(CLOCK_REALTIME);
-	if (r->start_mono > 0)
-		report->elapsed_us = (uint64_t)(clock_us(CLOCK_MONOTONIC) - r->start_mono);
 	lreport_set(&report->detail,
 	        report->cause == GPUSCHED__END_CAUSE__CAUSE_NODE_FAIL
 	                ? "the node was restarted under it"
@@ -717,6 +728,17 @@ void lrun_signal(struct launcher *l, const Gpusched__SignalRun *order)
 		return;
 	if (r && (r->state == LRUN_STARTING || r->state == LRUN_RUNNING))
 		pass_on(r, LWAIT_SIGNAL, GPUSCHED__MSG_TYPE__MSG_SIGNAL_RUN, &order->base);
+}
+
+void lrun_suspend(struct launcher *l, const Gpusched__SuspendRun *order)
+{
+	struct run_id id = lrun_id(order->run);
+	struct lrun *r = lrun_find(l, id);
+
+	if (!epoch_counts(l, order->epoch, id, order->suspend ? "suspension" : "resumption"))
+		return;
+	if (r && (r->state == LRUN_STARTING || r->state == LRUN_RUNNING))
+		pass_on(r, LWAIT_SUSPEND, GPUSCHED__MSG_TYPE__MSG_SUSPEND_RUN, &order->base);
 }
 
 /* What is there of every run, and only if that was not all, what a killed process may have left. */

@@ -111,6 +111,7 @@ static void (*const carry_out[AGENT_EFFECT_COUNT])(
 	[AGENT_TELL_START] = tell_start,
 	[AGENT_TELL_END] = tell_launcher,
 	[AGENT_TELL_SIGNAL] = tell_launcher,
+	[AGENT_TELL_SUSPEND] = tell_launcher,
 	[AGENT_TELL_FORGET] = tell_forget,
 	[AGENT_TELL_EPOCH] = tell_launcher,
 	[AGENT_NOTE] = note,

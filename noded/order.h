@@ -4,7 +4,7 @@
  * makes and the shepherd inherits, so that an order can wait there from the very beginning:
  *
  *      +-------------+----------+-------------------------------+
- *      | u16 version | u16 type | EndRun or SignalRun, protobuf |   network byte order
+ *      | u16 version | u16 type | EndRun, ..., protobuf         |   network byte order
  *      +-------------+----------+-------------------------------+
  *
  * News: one datagram with the run's id, as text, to RUNDIR/notify: "look at the records". It may be

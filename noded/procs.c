@@ -18,6 +18,7 @@
 #include "common/xalloc.h"
 
 #define STAT_MAX    1024
+#define STATUS_MAX  8192
 #define ENVIRON_MAX (4 * 1024 * 1024)
 
 #define FORKED_NOT_EXECUTED \
@@ -77,6 +78,47 @@ uint64_t proc_ticks(pid_t pid)
 	struct stat_line st;
 
 	return read_stat(pid, &st) == 0 ? st.ticks : 0;
+}
+
+/* The field of proc(5) status, as a number of the base; 0 if it is not there. */
+static uint64_t status_number(const char *status, const char *field, int base)
+{
+	const char *p = strstr(status, field);
+
+	return p ? strtoull(p + strlen(field), NULL, base) : 0;
+}
+
+static ssize_t read_status(pid_t pid, char *buf, size_t size)
+{
+	char path[64];
+
+	snprintf(path, sizeof(path), "/proc/%d/status", (int)pid);
+	return read_file(path, buf, size);
+}
+
+bool proc_is_stopped(pid_t pid)
+{
+	char buf[STATUS_MAX];
+	const char *state;
+	uint64_t pending;
+
+	if (read_status(pid, buf, sizeof(buf)) <= 0)
+		return true; /* there is none any more */
+	state = strstr(buf, "\nState:\t");
+	if (!state)
+		return false;
+	pending = status_number(buf, "\nSigPnd:", 16) | status_number(buf, "\nShdPnd:", 16);
+	switch (state[strlen("\nState:\t")]) {
+	case 'T':
+	case 't':
+	case 'Z':
+	case 'X':
+		return true;
+	case 'D':
+		return pending >> (SIGSTOP - 1) & 1;
+	default:
+		return false;
+	}
 }
 
 int proc_open(struct proc p)
@@ -234,19 +276,13 @@ bool signal_is_for_all(int sig)
 
 bool proc_awaits(pid_t pid, int sig)
 {
-	static const char *const fields[] = { "\nSigBlk:", "\nSigCgt:" };
-	char path[64], buf[8192];
+	char buf[STATUS_MAX];
 
-	snprintf(path, sizeof(path), "/proc/%d/status", (int)pid);
-	if (sig < 1 || sig > 64 || read_file(path, buf, sizeof(buf)) <= 0)
+	if (sig < 1 || sig > 64 || read_status(pid, buf, sizeof(buf)) <= 0)
 		return false;
-	for (size_t i = 0; i < 2; i++) {
-		const char *p = strstr(buf, fields[i]);
-
-		if (p && (strtoull(p + strlen(fields[i]), NULL, 16) >> (sig - 1) & 1))
-			return true;
-	}
-	return false;
+	return (status_number(buf, "\nSigBlk:", 16) | status_number(buf, "\nSigCgt:", 16)) >>
+	               (sig - 1) &
+	       1;
 }
 
 size_t procs_signal(const struct proc *list, size_t n, int sig, bool only_awaiting,

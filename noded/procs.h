@@ -27,6 +27,10 @@ uint64_t proc_ticks(pid_t pid);
 /* Has this process, which may be a zombie, called execve(2) since it was forked? */
 bool proc_executed(pid_t pid);
 
+/* Does it execute nothing more until it is continued: is it stopped, or dead, or in the kernel with
+ * a SIGSTOP that is waiting for its return (as the parent of a stopped child of vfork(2))? */
+bool proc_is_stopped(pid_t pid);
+
 /* A pidfd of exactly this process (close-on-exec), or -1 with errno ESRCH. */
 int proc_open(struct proc p);
 

@@ -9,7 +9,8 @@
  *
  *   start    subreaper, cgroup leaf, child (child.c), `started` record, news
  *   watch    orders, the first process, the leaf, the acknowledgement, notes.h, the clock
- *   finish   nothing is left; `exit` record by write and rename, news, RUN_DIR and leaf removed
+ *   suspend  while it runs: all of it stopped, its time limit with it, until it is to go on or to
+ * end finish   nothing is left; `exit` record by write and rename, news, RUN_DIR and leaf removed
  *
  * Nothing but KILL ends it before its run has ended. If it is killed all the same, the launcher
  * finds its lock on the launch record gone and reports the run as lost.
@@ -55,6 +56,8 @@
 #define ACK_POLL     ((usec_t)200000) /* where inotify(7) has no watch left for us */
 #define RETRY_RECORD 100              /* ms between tries to write the exit record */
 #define RETRY_NEWS   ((usec_t)50000)
+#define HOLD_RETRY   ((usec_t)20000)   /* until what does not stop at once is looked at again */
+#define HOLD_AGAIN   ((usec_t)1000000) /* and what anybody may continue */
 
 struct shepherd {
 	const char *id;
@@ -80,6 +83,9 @@ struct shepherd {
 	struct notes notes;
 	usec_t look_next, tell_next; /* at the notes; of them */
 	bool untold;
+
+	bool hold, holding; /* it is to be suspended; something of it was stopped for that */
+	usec_t held, held_us, hold_next; /* mono: since when all is stopped, 0: not; before that */
 };
 
 static usec_t clock_us(clockid_t id)
@@ -319,6 +325,13 @@ static void obey_end(struct shepherd *s, Gpusched__EndRun *o)
 	s->order = o;
 }
 
+/* What is suspended goes on by its own order alone. */
+static void obey_signal(struct shepherd *s, int sig)
+{
+	if (s->executed && !(s->holding && sig == SIGCONT))
+		contain_signal(s->leaf, sig);
+}
+
 static void obey(struct shepherd *s)
 {
 	ProtobufCMessage *m;
@@ -328,15 +341,18 @@ static void obey(struct shepherd *s)
 	while ((r = order_receive(SHEPHERD_CTL_FD, &type, &m, NULL)) != 0) {
 		if (r < 0)
 			continue; /* of a version that we do not know; the launcher may repeat it */
-		if (type == GPUSCHED__MSG_TYPE__MSG_SIGNAL_RUN) {
-			Gpusched__SignalRun *sr = (Gpusched__SignalRun *)m;
-
-			if (s->executed)
-				contain_signal(s->leaf, (int)sr->signal);
-			protobuf_c_message_free_unpacked(m, NULL);
+		switch (type) {
+		case GPUSCHED__MSG_TYPE__MSG_SIGNAL_RUN:
+			obey_signal(s, (int)((Gpusched__SignalRun *)m)->signal);
+			break;
+		case GPUSCHED__MSG_TYPE__MSG_SUSPEND_RUN:
+			s->hold = ((Gpusched__SuspendRun *)m)->suspend;
+			break;
+		default:
+			obey_end(s, (Gpusched__EndRun *)m);
 			continue;
 		}
-		obey_end(s, (Gpusched__EndRun *)m);
+		protobuf_c_message_free_unpacked(m, NULL);
 	}
 }
 
@@ -363,6 +379,8 @@ static void tell_notes(struct shepherd *s, usec_t now)
 
 	r.checkpoint_time = s->notes.checkpoint;
 	r.progress = s->notes.progress;
+	r.suspended_us = (uint64_t)s->held_us;
+	r.suspended_mono = s->held;
 	s->tell_next = now + NOTES_PAUSE;
 	s->untold = record_write(s->record_dir, RECORD_NOTES, &r.base, 0, NULL) < 0;
 	if (!s->untold)
@@ -429,6 +447,43 @@ static void kill_all(struct shepherd *s, usec_t now)
 	s->kill_next = now + s->kill_pause;
 }
 
+static void hold(struct shepherd *s, usec_t now)
+{
+	bool all;
+
+	if (s->held && now < s->hold_next)
+		return;
+	s->holding = true;
+	all = contain_suspend(s->leaf);
+	s->hold_next = now + (all ? HOLD_AGAIN : HOLD_RETRY);
+	if (!all || s->held)
+		return;
+	s->held = now;
+	ending_pause(&s->ending, now);
+	tell_notes(s, now);
+}
+
+static void release(struct shepherd *s, usec_t now)
+{
+	contain_resume(s->leaf);
+	s->holding = false;
+	if (!s->held)
+		return;
+	s->held_us += now - s->held;
+	s->held = 0;
+	ending_go_on(&s->ending, now);
+	tell_notes(s, now);
+}
+
+/* What is to end must be able to react, whatever else it was ordered. */
+static void hold_or_release(struct shepherd *s, usec_t now)
+{
+	if (s->hold && s->ending.phase == ENDING_RUNNING)
+		hold(s, now);
+	else if (s->holding)
+		release(s, now);
+}
+
 static void act(struct shepherd *s)
 {
 	usec_t now = mono();
@@ -447,6 +502,7 @@ static void act(struct shepherd *s)
 		contain_signal(s->leaf, s->ending.signal);
 		contain_signal(s->leaf, SIGCONT); /* what is stopped could not save anything */
 	}
+	hold_or_release(s, now);
 	if ((todo & ENDING_DO_KILL) || (s->ending.phase == ENDING_KILLING && now >= s->kill_next))
 		if (!nothing_left(s))
 			kill_all(s, now);
@@ -466,6 +522,8 @@ static int wait_ms(const struct shepherd *s)
 		next = now + ACK_POLL;
 	if (wants_notes(s) && s->look_next < next)
 		next = s->look_next;
+	if (s->holding && (!s->held || contain_events_fd(s->leaf) < 0) && s->hold_next < next)
+		next = s->hold_next;
 	if (s->news_wait && now + RETRY_NEWS < next)
 		next = now + RETRY_NEWS;
 	if (next == INT64_MAX)
@@ -492,8 +550,10 @@ static void watch(struct shepherd *s)
 			{ .fd = s->signals, .events = POLLIN },
 			{ .fd = s->tell, .events = POLLIN },
 			{ .fd = s->watch, .events = POLLIN },
-			/* Of interest only when something is to end. */
-			{ .fd = ending ? contain_events_fd(s->leaf) : -1, .events = POLLPRI },
+			/* Of interest only when something is to end or to stop. */
+			{ .fd = ending || (s->holding && !s->held) ? contain_events_fd(s->leaf)
+			                                           : -1,
+			        .events = POLLPRI },
 		};
 		poll(p, sizeof(p) / sizeof(p[0]), wait_ms(s));
 		hear_child(s);
@@ -532,6 +592,7 @@ static void fill_report(struct shepherd *s, Gpusched__RunReport *r)
 		/* What it saved last of all, before it acknowledged. */
 		notes_look(&s->notes, s->rundir, &s->owner, s->start_wall, r->end_time);
 		r->checkpoint_time = s->notes.checkpoint;
+		r->suspended_us = (uint64_t)s->held_us;
 	}
 	/* How the child of a failed launch ended is our doing and nobody's business. */
 	if (s->main_gone && r->cause != GPUSCHED__END_CAUSE__CAUSE_LAUNCH) {
@@ -567,7 +628,7 @@ static void finish(struct shepherd *s)
 	unlinkat(s->record_dir, ORDER_SOCKET, 0);
 }
 
-static void release(struct shepherd *s)
+static void clean_up(struct shepherd *s)
 {
 	contain_free(s->leaf);
 	contain_free(s->strays);
@@ -594,6 +655,6 @@ int main(int argc, char **argv)
 	start(&s);
 	watch(&s);
 	finish(&s);
-	release(&s);
+	clean_up(&s);
 	return 0;
 }

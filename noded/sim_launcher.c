@@ -20,6 +20,10 @@ struct record {
 	usec_t ended;
 	bool ran; /* was RUNNING */
 	uint32_t limit_s, grace_s;
+	bool hold, ending; /* it is to be suspended, now or once it runs; was told to end */
+	bool told_suspended;
+	usec_t since; /* mono: of the present suspension */
+	usec_t left;  /* from the suspension to end_at; NEVER_AT: no such */
 	struct {
 		uint32_t exit_code, exit_signal;
 		enum end_cause cause;
@@ -208,6 +212,37 @@ static void stop_at(
 		end_at(l, r, at + (usec_t)grace_s * SECOND, cause, 0, SIGKILL_NUMBER);
 }
 
+/* What is told of it is true now. */
+static const struct run_report *refreshed(struct record *r, struct clocks now)
+{
+	if (r->report.state == REPORT_RUNNING)
+		r->report.elapsed_us = (uint64_t)(now.mono - r->start);
+	if (r->report.suspended) {
+		r->report.suspended_us += (uint64_t)(now.mono - r->since);
+		r->since = now.mono;
+	}
+	return &r->report;
+}
+
+/* What runs is stopped, or goes on. */
+static void suspend(struct sim_launcher *l, struct record *r, bool suspend, struct clocks now)
+{
+	if (r->report.state != REPORT_RUNNING || r->report.suspended == suspend)
+		return;
+	if (suspend) {
+		r->since = now.mono;
+		r->left = r->end_at == NEVER_AT ? NEVER_AT : r->end_at - now.mono;
+		r->end_at = NEVER_AT;
+	} else {
+		refreshed(r, now);
+		r->end_at = r->left == NEVER_AT ? NEVER_AT : now.mono + r->left;
+		due(l, r->end_at);
+	}
+	r->report.suspended = suspend;
+	l->changed = true;
+	tell_fact(l, r, now);
+}
+
 /* STARTING has become RUNNING. */
 static void begin(struct sim_launcher *l, struct record *r, struct clocks now)
 {
@@ -221,10 +256,13 @@ static void begin(struct sim_launcher *l, struct record *r, struct clocks now)
 	        r->course.exit_signal);
 	if (r->limit_s)
 		stop_at(l, r, now.mono + (usec_t)r->limit_s * SECOND, END_TIME_LIMIT, r->grace_s);
+	suspend(l, r, r->hold, now);
 }
 
 static void finish(struct sim_launcher *l, struct record *r, struct clocks now)
 {
+	refreshed(r, now);
+	r->report.suspended = false;
 	r->report.state = REPORT_ENDED;
 	r->report.end_time = now.wall;
 	r->report.elapsed_us = r->ran ? (uint64_t)(now.mono - r->start) : 0;
@@ -315,12 +353,26 @@ static void end(struct sim_launcher *l, const struct agent_end *end, struct cloc
 
 	if (end->epoch < l->max_epoch)
 		return;
-	if (!r)
+	if (!r) {
 		never(l, end->run, end->epoch, END_NONE, "ended before it was started");
-	else if (alive(r))
+	} else if (alive(r)) {
+		suspend(l, r, false, now); /* it must be able to react */
+		r->hold = false;
+		r->ending = true;
 		stop_at(l, r, now.mono, end->cause, end->grace_s);
-	else
+	} else {
 		say_again(l, r);
+	}
+}
+
+static void hold(struct sim_launcher *l, const struct agent_suspend *s, struct clocks now)
+{
+	struct record *r = find(l, s->run);
+
+	if (s->epoch < l->max_epoch || !r || !alive(r) || r->ending)
+		return;
+	r->hold = s->suspend;
+	suspend(l, r, s->suspend, now);
 }
 
 static void forget(struct sim_launcher *l, struct run_id id)
@@ -343,6 +395,9 @@ void sim_launcher_tell(struct sim_launcher *l, const struct agent_effect *effect
 	case AGENT_TELL_END:
 		end(l, &effect->end, now);
 		break;
+	case AGENT_TELL_SUSPEND:
+		hold(l, &effect->suspend, now);
+		break;
 	case AGENT_TELL_FORGET:
 		forget(l, effect->forget);
 		break;
@@ -357,14 +412,6 @@ void sim_launcher_tell(struct sim_launcher *l, const struct agent_effect *effect
 
 /* --- what it says ---------------------------------------------------------------------------- */
 
-/* What is told of it is true now. */
-static const struct run_report *refreshed(struct record *r, struct clocks now)
-{
-	if (r->report.state == REPORT_RUNNING)
-		r->report.elapsed_us = (uint64_t)(now.mono - r->start);
-	return &r->report;
-}
-
 static void hello(struct sim_launcher *l, struct agent_event *event, struct clocks now)
 {
 	size_t n = 0;
@@ -374,6 +421,7 @@ static void hello(struct sim_launcher *l, struct agent_event *event, struct cloc
 	for (struct record *r = l->first; r; r = r->next) {
 		l->hello_runs[n++] = *refreshed(r, now);
 		r->told = r->report.state;
+		r->told_suspended = r->report.suspended;
 	}
 	*event = (struct agent_event){ .kind = AGENT_LAUNCHER_HELLO };
 	event->hello.incarnation = l->incarnation;
@@ -425,9 +473,11 @@ bool sim_launcher_next(struct sim_launcher *l, struct agent_event *event, struct
 	if (!l->changed)
 		return false;
 	for (struct record *r = l->first; r; r = r->next) {
-		if (r->told == r->report.state)
+		if (r->told != r->report.state)
+			r->told = next_to_tell(r);
+		else if (r->told_suspended == r->report.suspended)
 			continue;
-		r->told = next_to_tell(r);
+		r->told_suspended = r->report.suspended;
 		*event = (struct agent_event){ .kind = AGENT_LAUNCHER_RUN };
 		event->report = *refreshed(r, now);
 		event->report.state = r->told;

@@ -4,7 +4,8 @@
  * anything: a run starts and ends when its simulated time has come, or ends when it is told to.
  * Used by `gnoded --simulate`, by the agent's random test and by the fault simulation; pure: no
  * clock, no chance, no I/O. Like the real one it refuses lower epochs, other incarnations and GPUs
- * that another run holds, keeps tombstones, and tells again what it is asked for again.
+ * that another run holds, keeps tombstones, and tells again what it is asked for again. What is
+ * suspended neither ends by itself nor at its limit, which both come later by as much.
  *
  * How a run goes, its world says. Where that says nothing, the job does with the label
  * `sim=SECONDS[:EXIT]` (SECONDS may have a fraction, EXIT is 0..255): without it a run ends at once
@@ -37,7 +38,8 @@ struct sim_world {
 	/* How it will go. NULL: as its label says. */
 	struct sim_course (*course)(void *arg, const Gpusched__StartRun *order);
 	/* What really happened, as opposed to what is told: REPORT_STARTING when a run is started,
-	 * REPORT_ENDED when it has ended (END_NODE_FAIL: with its node). NULL: nobody asks. */
+	 * REPORT_RUNNING when it was suspended or goes on, REPORT_ENDED when it has ended
+	 * (END_NODE_FAIL: with its node). NULL: nobody asks. */
 	void (*fact)(void *arg, const struct run_report *report, struct clocks now);
 	void *arg;
 };

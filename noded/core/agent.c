@@ -130,8 +130,12 @@ static void mark_unsent(struct agent *agent, struct run *run)
 /* What the launcher said of times, as of now. */
 static void run_refresh(struct run *run, struct clocks now)
 {
-	if (run->state == AGENT_RUN_RUNNING)
-		run->report.elapsed_us += (uint64_t)(now.mono - run->heard);
+	uint64_t passed = (uint64_t)(now.mono - run->heard);
+
+	if (run->state == AGENT_RUN_RUNNING) {
+		run->report.elapsed_us += passed;
+		run->report.suspended_us += run->report.suspended ? passed : 0;
+	}
 	run->heard = now.mono;
 }
 
@@ -151,7 +155,7 @@ static void told(struct agent *agent, struct run *run, struct clocks now)
 /* A little more than the report needs on the wire. */
 static size_t report_bytes(const struct run_report *r)
 {
-	return 172 + 2 * (size_t)__builtin_popcountll(r->gpus) + strlen(r->detail) +
+	return 190 + 2 * (size_t)__builtin_popcountll(r->gpus) + strlen(r->detail) +
 	       strlen(r->incarnation) + strlen(r->gpu_type) + strlen(r->progress);
 }
 
@@ -355,17 +359,30 @@ static void on_end(struct agent *agent, const struct agent_event *event, struct 
 	}
 }
 
+/* Is it with the launcher, not known to be over? */
+static bool may_be_alive(const struct agent *agent, struct run_id id)
+{
+	const struct run *run = agent_runs_find(agent->runs, id);
+
+	return run && (run->state == AGENT_RUN_ASKED || run_is_alive(run));
+}
+
+static void on_suspend(struct agent *agent, const struct agent_event *event, struct clocks now)
+{
+	const struct agent_suspend *s = &event->suspend;
+
+	(void)now;
+	if (order_counts(agent, event, s->run, s->epoch) && may_be_alive(agent, s->run))
+		effect(agent, AGENT_TELL_SUSPEND)->suspend = *s;
+}
+
 static void on_signal(struct agent *agent, const struct agent_event *event, struct clocks now)
 {
 	struct agent_effect *e;
-	struct run *run;
 
 	(void)now;
-	if (!order_counts(agent, event, event->signal.run, event->signal.epoch))
-		return;
-	run = agent_runs_find(agent->runs, event->signal.run);
-	if (!run || (run->state != AGENT_RUN_ASKED && run->state != AGENT_RUN_STARTING &&
-	                    run->state != AGENT_RUN_RUNNING))
+	if (!order_counts(agent, event, event->signal.run, event->signal.epoch) ||
+	        !may_be_alive(agent, event->signal.run))
 		return;
 	e = effect(agent, AGENT_TELL_SIGNAL);
 	e->signal.run = event->signal.run;
@@ -481,8 +498,8 @@ static bool report_is_sound(const struct run_report *r)
 /* Of a run that was RUNNING already: is it news? */
 static bool says_more(const struct run_report *old, const struct run_report *new)
 {
-	return new->checkpoint_time != old->checkpoint_time ||
-	       strcmp(new->progress, old->progress) != 0;
+	return new->checkpoint_time != old->checkpoint_time || new->suspended != old->suspended ||
+	       new->suspended_us != old->suspended_us || strcmp(new->progress, old->progress) != 0;
 }
 
 /* What the launcher says of a run becomes what we say of it. */
@@ -656,6 +673,7 @@ void agent_apply(struct agent *agent, const struct agent_event *event, struct cl
 		[AGENT_START] = on_start,
 		[AGENT_END] = on_end,
 		[AGENT_SIGNAL] = on_signal,
+		[AGENT_SUSPEND] = on_suspend,
 		[AGENT_FORGET] = on_forget,
 		[AGENT_CLOCK] = on_clock,
 	};

@@ -65,6 +65,7 @@ enum agent_event_kind {
 	AGENT_START,
 	AGENT_END,
 	AGENT_SIGNAL,
+	AGENT_SUSPEND,
 	AGENT_FORGET,
 	/* time has passed: heartbeats and repeats */
 	AGENT_CLOCK,
@@ -81,6 +82,13 @@ struct agent_end {
 	const char *by_user, *by_account, *by_qos;
 	uint64_t by_job;
 	bool requeue;
+};
+
+/* What a SuspendRun says. */
+struct agent_suspend {
+	struct run_id run;
+	uint64_t epoch;
+	bool suspend; /* false: it goes on */
 };
 
 struct agent_event {
@@ -114,6 +122,7 @@ struct agent_event {
 			uint64_t epoch;
 			uint32_t signal;
 		} signal;
+		struct agent_suspend suspend;
 		struct {
 			const struct run_id *runs;
 			size_t n;
@@ -133,6 +142,7 @@ enum agent_effect_kind {
 	AGENT_TELL_START, /* pass the order on, as it came */
 	AGENT_TELL_END,
 	AGENT_TELL_SIGNAL,
+	AGENT_TELL_SUSPEND,
 	AGENT_TELL_FORGET,
 	AGENT_TELL_EPOCH, /* keep this as the highest epoch seen, and what its controller allows */
 	/* to whoever reads the log */
@@ -163,6 +173,7 @@ struct agent_effect {
 			uint64_t epoch;
 			uint32_t signal;
 		} signal;
+		struct agent_suspend suspend;
 		struct run_id forget;
 		struct {
 			uint64_t epoch, signature_age_s;

@@ -67,8 +67,8 @@ static uint64_t hash_run(uint64_t h, const struct run *run)
 		run->state, run->unsent, (uint64_t)run->repeat_at, (uint64_t)run->repeat_wait,
 		(uint64_t)r->start_time, (uint64_t)r->end_time, r->elapsed_us, r->exit_code,
 		r->exit_signal, r->cause, r->epoch, r->gpus, r->cpus, r->mem_mb, r->cpu_time_us,
-		r->max_rss_kb, r->uid, r->nodes, (uint64_t)r->checkpoint_time,
-		(uint64_t)run->heard };
+		r->max_rss_kb, r->uid, r->nodes, (uint64_t)r->checkpoint_time, (uint64_t)run->heard,
+		r->suspended, r->suspended_us };
 
 	for (size_t i = 0; i < sizeof(numbers) / sizeof(*numbers); i++)
 		h = hash_number(h, numbers[i]);

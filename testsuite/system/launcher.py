@@ -245,6 +245,11 @@ class Launcher:
     def signal(self, run, number, epoch=1):
         self.send("MSG_SIGNAL_RUN", {"run": {"job": run[0], "attempt": run[1]}, "epoch": epoch, "signal": number})
 
+    def suspend(self, run, stop=True, epoch=1):
+        """Order it; wait until the launcher says that it is so."""
+        self.send("MSG_SUSPEND_RUN", {"run": {"job": run[0], "attempt": run[1]}, "epoch": epoch, "suspend": stop})
+        self.wait(lambda: self.runs.get(run, {}).get("suspended", False) == stop, f"{run} to be suspended: {stop}")
+
     def forget(self, *runs):
         self.send("MSG_FORGET_RUN", {"runs": [{"job": j, "attempt": a} for j, a in runs]})
 

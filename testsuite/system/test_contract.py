@@ -1,11 +1,13 @@
-"""What a run and the cluster say to each other while it runs: interruption, ack, checkpoint, progress."""
+"""What a run and the cluster say to each other while it runs: interruption, ack, checkpoint, suspension."""
 
+import os
+import signal
 import time
 
 import pytest
 
-from cluster import Cluster, wait_until
-from launcher import Launcher
+from cluster import Cluster, live_for, wait_until
+from launcher import Job, Launcher, alive
 
 
 @pytest.fixture(name="lau", params=["", "none"], ids=["best", "subreaper"])
@@ -137,3 +139,123 @@ def test_progress_that_changes_all_the_time_is_told_now_and_then(lau):
     run = lau.submit("i=0; while [ $i -lt 60 ]; do i=$((i+1)); echo $i > $GPUSCHED_RUN_DIR/progress; sleep 0.05; done")
     lau.wait_over(run)
     assert len(lau.history[run]) <= 4  # STARTING, RUNNING, once more with progress, ENDED
+
+
+# --- suspension, at the launcher ----------------------------------------------------------------
+
+COUNT = "n=0; while :; do n=$((n+1)); echo $n > count.new; mv count.new count; sleep 0.01; done"
+
+
+def stands_still(lau):
+    """A program that is stopped writes nothing; what it had under way was over before that was said."""
+    before = (lau.jobs / "count").read_text()
+    live_for(0.3)
+    return (lau.jobs / "count").read_text() == before
+
+
+def counts(lau):
+    before = (lau.jobs / "count").read_text()
+    wait_until(lambda: (lau.jobs / "count").read_text() != before, "the program to count")
+
+
+def test_suspended_it_does_nothing_and_then_goes_on(lau):
+    run = lau.submit(f"setsid sh -c '{COUNT}'", order={"time_limit_s": 3600})
+    there(lau, "count")
+    for _ in range(3):
+        counts(lau)
+        lau.suspend(run)
+        assert stands_still(lau)
+        lau.suspend(run, False)
+    counts(lau)
+    lau.end(run)
+    r = lau.wait_over(run)
+    assert 900_000 <= r["suspended_us"] < r["elapsed_us"]
+    assert not r.get("suspended")
+
+
+def test_suspended_time_is_not_of_the_limit(lau):
+    """Two seconds of running are one before, and one behind, three that do not count."""
+    run = lau.submit(COUNT, order={"time_limit_s": 2, "grace_s": 1})
+    there(lau, "count")
+    lau.suspend(run)
+    live_for(3)
+    assert stands_still(lau) and lau.state(run) == "RUNNING"
+    lau.suspend(run, False)
+    counts(lau)
+    assert lau.result(run)[0] == "CAUSE_TIME_LIMIT"
+    r = lau.runs[run]
+    assert r["suspended_us"] >= 3_000_000 and r["elapsed_us"] - r["suspended_us"] >= 1_900_000
+
+
+def test_what_is_suspended_reacts_to_its_end(lau):
+    run = lau.submit(f"trap 'cat $GPUSCHED_INTERRUPT_FILE > why; exit 7' TERM; {COUNT}")
+    there(lau, "count")
+    lau.suspend(run)
+    lau.end(run, cause="CAUSE_PREEMPT", grace=3000)
+    assert lau.result(run) == ("CAUSE_PREEMPT", 7, 0)
+    assert "reason=preempt" in (lau.jobs / "why").read_text()
+
+
+@pytest.mark.parametrize("how", ["end", "kill"])
+def test_what_is_suspended_can_be_killed(lau, how):
+    run = lau.submit(f"trap '' TERM; echo $$ > pid; {COUNT}")
+    there(lau, "count")
+    pid = int((lau.jobs / "pid").read_text())
+    lau.suspend(run)
+    if how == "end":
+        lau.end(run, grace=0)
+        assert lau.result(run) == ("CAUSE_CANCEL", 0, 9)
+    else:
+        os.kill(pid, signal.SIGKILL)
+        assert lau.result(run) == ("CAUSE_EXIT", 0, 9)
+    assert not alive(pid)
+
+
+def test_a_suspension_outlives_the_launcher(lau):
+    run = lau.submit(COUNT)
+    there(lau, "count")
+    lau.suspend(run)
+    lau.restart()
+    lau.wait_running(run)
+    assert lau.runs[run]["suspended"] and stands_still(lau)
+    assert lau.runs[run]["suspended_us"] < lau.runs[run]["elapsed_us"]
+    lau.suspend(run, False)
+    counts(lau)
+    lau.kill()
+    lau.start()
+    lau.wait_running(run)
+    assert not lau.runs[run].get("suspended") and lau.runs[run]["suspended_us"] >= 300_000
+
+
+def test_a_shepherd_killed_over_a_suspended_run_leaves_nothing(lau):
+    run = lau.submit(f"echo $$ > pid; {COUNT}")
+    there(lau, "count")
+    lau.suspend(run)
+    os.kill(lau.shepherd(run), signal.SIGKILL)
+    r = lau.wait_over(run)
+    assert r["cause"] == "CAUSE_LOST" and 0 < r["suspended_us"] <= r["elapsed_us"]
+    assert not alive(int((lau.jobs / "pid").read_text()))
+
+
+def test_suspended_before_it_runs(lau):
+    """The order comes as early as it can: the program is stopped as soon as it has begun."""
+    run = lau.start_run(Job(lau.munge, lau.owner(), f"#!/bin/sh\n{COUNT}\n", cwd=str(lau.jobs)))
+    lau.wait_state(run, "STARTING", "RUNNING")
+    lau.suspend(run)
+    assert lau.history[run][:2] == ["STARTING", "RUNNING"]
+    lau.suspend(run, False)
+    there(lau, "count")
+    counts(lau)
+
+
+def test_continued_from_outside_it_is_stopped_again(lau):
+    run = lau.submit(f"echo $$ > pid; {COUNT}")
+    there(lau, "count")
+    pid = int((lau.jobs / "pid").read_text())
+    lau.suspend(run)
+    lau.signal(run, int(signal.SIGCONT))
+    assert stands_still(lau)
+    os.kill(pid, signal.SIGCONT)  # as its owner may, from another session
+    wait_until(lambda: stands_still(lau), "it to be stopped again")
+    lau.suspend(run, False)
+    counts(lau)

@@ -2,11 +2,11 @@
  *
  * Each test plays a script: lines of "what happens -> what the core wants done". An agent is told
  * the event on the left, and the effects that come out must be exactly those on the right, in
- * order. Words: up N / gone N (session), reg N EPOCH[/AGE] [RUN...], start/end/sig/forget N RUN
- * [EPOCH [INC]], hello [RUN=STATE...], lost (launcher), says RUN=STATE, clock SECONDS (advances).
- * Effects: REGISTER[RUN=STATE...], report RUN=STATE, beat, close, tell start/end/sig/forget RUN,
- * epoch E[ age A], note. RUN is "job" or "job.attempt"; STATE may be followed by @ and the time of
- * a checkpoint. Orders are of epoch 5 unless said otherwise.
+ * order. Words: up N / gone N (session), reg N EPOCH[/AGE] [RUN...], start/end/sig/stop/cont/forget
+ * N RUN [EPOCH [INC]], hello [RUN=STATE...], lost (launcher), says RUN=STATE, clock SECONDS
+ * (advances). Effects: REGISTER[RUN=STATE...], report RUN=STATE, beat, close, tell
+ * start/end/sig/forget RUN, epoch E[ age A], note. RUN is "job" or "job.attempt"; STATE may be
+ * followed by @ and the time of a checkpoint. Orders are of epoch 5 unless said otherwise.
  */
 #include <setjmp.h>
 #include <stdarg.h>
@@ -119,6 +119,9 @@ static void print_effect(struct play *p, const struct agent_effect *e)
 	case AGENT_TELL_SIGNAL:
 		put(p, "tell sig %s", id_text(e->signal.run));
 		break;
+	case AGENT_TELL_SUSPEND:
+		put(p, "tell %s %s", e->suspend.suspend ? "stop" : "cont", id_text(e->suspend.run));
+		break;
 	case AGENT_TELL_FORGET:
 		put(p, "tell forget %s", id_text(e->forget));
 		break;
@@ -213,6 +216,11 @@ static struct agent_event parse(struct play *p, char *line)
 		e.signal.run = parse_id(words[1]);
 		e.signal.epoch = n > 2 ? strtoull(words[2], NULL, 10) : EPOCH;
 		e.signal.signal = 10;
+	} else if (strcmp(verb, "stop") == 0 || strcmp(verb, "cont") == 0) {
+		e.kind = AGENT_SUSPEND;
+		e.suspend.run = parse_id(words[1]);
+		e.suspend.epoch = n > 2 ? strtoull(words[2], NULL, 10) : EPOCH;
+		e.suspend.suspend = strcmp(verb, "stop") == 0;
 	} else if (strcmp(verb, "forget") == 0) {
 		for (size_t i = 1; i < n; i++)
 			ids[i - 1] = parse_id(words[i]);
@@ -349,6 +357,15 @@ PLAY(what_it_says_while_it_runs_goes_on, { "hello", "" }, { "up 1", "REGISTER[]"
         { "reg 2 5 100", "" }, { "says 100=ENDED@9", "report 100=ENDED@9" },
         { "says 100=RUNNING@11", "" })
 
+PLAY(suspended_by_order, { "hello", "" }, { "up 1", "REGISTER[]" }, { "stop 1 100", "" },
+        { "reg 1 5", "" }, { "stop 1 100", "" }, /* nothing is known of it: it never was */
+        { "start 1 100", "tell start 100" }, { "stop 1 100", "tell stop 100" },
+        { "cont 1 100", "tell cont 100" }, { "says 100=RUNNING", "report 100=RUNNING" },
+        { "stop 1 100 4", "note" }, { "stop 2 100", "" },
+        { "stop 1 100 6", "epoch 6, tell stop 100" }, { "stop 1 0 6", "note" },
+        { "says 100=ENDED", "report 100=ENDED" }, { "cont 1 100 6", "" },
+        { "forget 1 100", "tell forget 100" }, { "stop 1 100 6", "" })
+
 PLAY(what_lives_cannot_be_forgotten, { "hello 9=RUNNING", "" }, { "up 1", "REGISTER[9=RUNNING]" },
         { "reg 1 5", "" }, { "forget 1 9", "note" }, { "forget 1 12345", "" },
         { "end 1 9", "tell end 9" })
@@ -406,6 +423,8 @@ static void elapsed_goes_on(void **state)
 	        (struct clocks){ .mono = 0 });
 	agent_effects_clear(p.agent);
 	r.elapsed_us = 3000000;
+	r.suspended = true;
+	r.suspended_us = 1000000;
 	r.progress = "step 1";
 	e.report = r;
 	agent_apply(p.agent, &e, (struct clocks){ .mono = 10000000 });
@@ -417,6 +436,7 @@ static void elapsed_goes_on(void **state)
 		effects = agent_effects(p.agent, &n);
 		assert_int_equal(effects[n - 1].kind, AGENT_SEND_REGISTER);
 		assert_int_equal(effects[n - 1].reg.runs[0].elapsed_us, 3000000 + s * 5000000);
+		assert_int_equal(effects[n - 1].reg.runs[0].suspended_us, 1000000 + s * 5000000);
 		assert_string_equal(effects[n - 1].reg.runs[0].progress, "step 1");
 		agent_effects_clear(p.agent);
 	}
@@ -575,6 +595,7 @@ int main(void)
 		cmocka_unit_test(other_incarnation_never),
 		cmocka_unit_test(copies_of_orders_are_harmless),
 		cmocka_unit_test(what_it_says_while_it_runs_goes_on),
+		cmocka_unit_test(suspended_by_order),
 		cmocka_unit_test(what_lives_cannot_be_forgotten),
 		cmocka_unit_test(ends_are_repeated_until_forgotten),
 		cmocka_unit_test(repeats_wait_longer_and_longer),

@@ -133,6 +133,8 @@ static const ProtobufCMessageDescriptor *descriptor(unsigned type)
 		return &gpusched__end_run__descriptor;
 	case GPUSCHED__MSG_TYPE__MSG_SIGNAL_RUN:
 		return &gpusched__signal_run__descriptor;
+	case GPUSCHED__MSG_TYPE__MSG_SUSPEND_RUN:
+		return &gpusched__suspend_run__descriptor;
 	default:
 		return &gpusched__forget_run__descriptor;
 	}

@@ -11,6 +11,7 @@
 #include <poll.h>
 #include <signal.h>
 #include <stdio.h>
+#include <sys/mman.h>
 #include <sys/prctl.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -285,6 +286,78 @@ static void signals_by_the_rule(void **state)
 	reap_all();
 }
 
+static volatile unsigned *forks; /* counted by all processes */
+
+static void fork_for_ever(void)
+{
+	for (;;) {
+		pid_t pid = fork();
+
+		if (pid == 0) {
+			__atomic_add_fetch(forks, 1, __ATOMIC_SEQ_CST);
+			_exit(0);
+		}
+		if (pid > 0)
+			waitpid(pid, NULL, 0);
+	}
+}
+
+/* A daemon that forks, and a shell, which uses vfork(2) and so waits for children that are stopped.
+ */
+static void start_forkers(void)
+{
+	leave_a_daemon();
+	if (fork() == 0)
+		fork_for_ever();
+	if (fork() == 0) {
+		execl("/bin/sh", "sh", "-c", "while :; do /bin/true; done", (char *)NULL);
+		_exit(1);
+	}
+}
+
+static void suspend_all(struct contain *c)
+{
+	struct pollfd p = { .fd = contain_events_fd(c), .events = POLLPRI };
+
+	while (!contain_suspend(c))
+		poll(&p, p.fd >= 0, 10);
+}
+
+static void await_forks(unsigned beyond)
+{
+	while (*forks <= beyond)
+		poll(NULL, 0, 1);
+}
+
+/* Nothing of it runs, however much was forking, and it goes on where it was; dead it is at any
+ * time. */
+static void suspended_and_resumed(void **state)
+{
+	struct fixture *f = *state;
+	unsigned seen;
+
+	forks = mmap(
+	        NULL, sizeof(*forks), PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+	assert_true(forks != MAP_FAILED);
+	child(start_forkers, f->leaf);
+	for (int round = 0; round < 20; round++) {
+		await_forks(*forks + 3);
+		suspend_all(f->leaf);
+		assert_true(contain_suspend(f->leaf));
+		seen = *forks;
+		for (int i = 0; i < 5; i++) {
+			poll(NULL, 0, 2);
+			assert_int_equal(*forks, seen);
+		}
+		assert_false(contain_is_empty(f->leaf));
+		if (round < 19)
+			contain_resume(f->leaf);
+	}
+	kill_all(f->leaf);
+	assert_true(contain_is_empty(f->leaf));
+	munmap((void *)forks, sizeof(*forks));
+}
+
 /* Others' processes are not touched. */
 static void only_what_is_inside(void **state)
 {
@@ -354,6 +427,7 @@ int main(void)
 		cmocka_unit_test(marked_by_their_environment),
 		BOTH(all_that_was_started_dies),
 		BOTH(signals_by_the_rule),
+		BOTH(suspended_and_resumed),
 		cmocka_unit_test_setup_teardown(only_what_is_inside, make_best, unmake),
 		BOTH(leaves_are_found_again),
 		cmocka_unit_test(a_path_that_was_asked_for_must_work),

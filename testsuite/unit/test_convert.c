@@ -33,7 +33,9 @@ static void every_field_of_a_report_survives(void **state)
 		.max_rss_kb = 13,
 		.uid = 14,
 		.checkpoint_time = 15,
-		.progress = "71%" };
+		.progress = "71%",
+		.suspended = true,
+		.suspended_us = 16 };
 	struct convert *c = convert_new();
 	struct agent_event event;
 	struct run_report out;
@@ -52,6 +54,8 @@ static void every_field_of_a_report_survives(void **state)
 	assert_string_equal(out.gpu_type, in.gpu_type);
 	assert_string_equal(out.progress, in.progress);
 	assert_int_equal(out.checkpoint_time, in.checkpoint_time);
+	assert_true(out.suspended);
+	assert_int_equal(out.suspended_us, in.suspended_us);
 	assert_int_equal(out.start_time, in.start_time);
 	assert_int_equal(out.end_time, in.end_time);
 	assert_int_equal(out.elapsed_us, in.elapsed_us);
@@ -107,12 +111,33 @@ static void an_end_survives(void **state)
 	convert_free(c);
 }
 
+static void suspensions_go_both_ways(void **state)
+{
+	struct agent_effect in = { .kind = AGENT_TELL_SUSPEND,
+		.suspend = { { 1, 2, 3, 4 }, 5, true } };
+	struct convert *c = convert_new();
+	struct agent_event event;
+	const ProtobufCMessage *m;
+	unsigned type;
+
+	(void)state;
+	m = convert_effect(c, &in, NULL, &type);
+	assert_int_equal(type, GPUSCHED__MSG_TYPE__MSG_SUSPEND_RUN);
+	assert_int_equal(convert_event(c, type, m, 9, &event, NULL), 0);
+	assert_int_equal(event.kind, AGENT_SUSPEND);
+	assert_true(run_id_equal(&event.suspend.run, &in.suspend.run));
+	assert_int_equal(event.suspend.epoch, 5);
+	assert_true(event.suspend.suspend);
+	convert_free(c);
+}
+
 /* A run without an id is run 0, which the core refuses; it must not crash here. */
 static void missing_ids_are_zero(void **state)
 {
 	Gpusched__StartRun start = GPUSCHED__START_RUN__INIT;
 	Gpusched__EndRun end = GPUSCHED__END_RUN__INIT;
 	Gpusched__SignalRun sig = GPUSCHED__SIGNAL_RUN__INIT;
+	Gpusched__SuspendRun stop = GPUSCHED__SUSPEND_RUN__INIT;
 	Gpusched__RunReport report = GPUSCHED__RUN_REPORT__INIT;
 	struct convert *c = convert_new();
 	struct agent_event event;
@@ -125,6 +150,8 @@ static void missing_ids_are_zero(void **state)
 	assert_int_equal(event.end.run.job, 0);
 	assert_int_equal(convert_event(c, T(SIGNAL_RUN), &sig.base, 1, &event, NULL), 0);
 	assert_int_equal(event.signal.run.job, 0);
+	assert_int_equal(convert_event(c, T(SUSPEND_RUN), &stop.base, 1, &event, NULL), 0);
+	assert_int_equal(event.suspend.run.job, 0);
 	report.state = GPUSCHED__RUN_REPORT__STATE__RUNNING;
 	assert_int_equal(convert_event(c, T(LAUNCHER_RUN), &report.base, 1, &event, NULL), 0);
 	assert_int_equal(event.report.run.job, 0);
@@ -313,6 +340,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(every_field_of_a_report_survives),
 		cmocka_unit_test(an_end_survives),
+		cmocka_unit_test(suspensions_go_both_ways),
 		cmocka_unit_test(missing_ids_are_zero),
 		cmocka_unit_test(what_cannot_be_is_refused),
 		cmocka_unit_test(simulated_runs_go_as_labelled),

@@ -16,7 +16,7 @@
 #define LEN(a) (sizeof(a) / sizeof((a)[0]))
 #define S      ((usec_t)1000000)
 
-enum what { STARTED, FAILED, MAIN_GONE, EMPTY, ACK, CLOCK, ORDER };
+enum what { STARTED, FAILED, MAIN_GONE, EMPTY, ACK, CLOCK, PAUSE, GO_ON, ORDER };
 
 /* One thing that happens, and what must come of it. */
 struct step {
@@ -149,6 +149,44 @@ static const struct story stories[] = {
 	                { MAIN_GONE, 100 * S, 0, 0, 0, 0, ENDING_LAUNCHING, 0, 0 },
 	                { ACK, 100 * S, 0, 0, 0, 0, ENDING_LAUNCHING, 0, 0 } },
 	        4 },
+	{ "a pause does not count", { .limit = 60 * S, .grace = 10 * S }, END_TIME_LIMIT,
+	        { { PAUSE, 0, 0, 0, 0, 0, ENDING_LAUNCHING, 0, 0 },
+	                { STARTED, 0, 0, 0, 0, 0, ENDING_RUNNING, 0, 60 * S },
+	                { PAUSE, 50 * S, 0, 0, 0, 0, ENDING_RUNNING, 0, INT64_MAX },
+	                { PAUSE, 55 * S, 0, 0, 0, 0, ENDING_RUNNING, 0, INT64_MAX },
+	                { CLOCK, 900 * S, 0, 0, 0, 0, ENDING_RUNNING, 0, INT64_MAX },
+	                { GO_ON, 1000 * S, 0, 0, 0, 0, ENDING_RUNNING, 0, 1010 * S },
+	                { GO_ON, 1001 * S, 0, 0, 0, 0, ENDING_RUNNING, 0, 1010 * S },
+	                { CLOCK, 1009 * S, 0, 0, 0, 0, ENDING_RUNNING, 0, 1010 * S },
+	                { CLOCK, 1010 * S, 0, 0, 0, I | G, ENDING_GRACE, SIGTERM, 1020 * S },
+	                { PAUSE, 1011 * S, 0, 0, 0, 0, ENDING_GRACE, 0, 1020 * S },
+	                { CLOCK, 1020 * S, 0, 0, 0, K, ENDING_KILLING, 0, INT64_MAX } },
+	        11 },
+	{ "a pause moves the deadline that was told", { .limit = 60 * S, .warn_before = 20 * S },
+	        END_NONE,
+	        { { STARTED, 0, 0, 0, 0, 0, ENDING_RUNNING, 0, 40 * S },
+	                { PAUSE, 30 * S, 0, 0, 0, 0, ENDING_RUNNING, 0, INT64_MAX },
+	                { GO_ON, 31 * S, 0, 0, 0, 0, ENDING_RUNNING, 0, 41 * S },
+	                { CLOCK, 41 * S, 0, 0, 0, I | W, ENDING_RUNNING, 0, 61 * S },
+	                { PAUSE, 42 * S, 0, 0, 0, 0, ENDING_RUNNING, 0, INT64_MAX },
+	                { GO_ON, 52 * S, 0, 0, 0, I, ENDING_RUNNING, 0, 71 * S },
+	                { MAIN_GONE, 53 * S, 0, 0, 0, K, ENDING_KILLING, 0, INT64_MAX } },
+	        7 },
+	{ "what is paused can be ended, by its own grace", { .limit = 60 * S, .grace = 10 * S },
+	        END_CANCEL,
+	        { { STARTED, 0, 0, 0, 0, 0, ENDING_RUNNING, 0, 60 * S },
+	                { PAUSE, 50 * S, 0, 0, 0, 0, ENDING_RUNNING, 0, INT64_MAX },
+	                { ORDER, 500 * S, END_CANCEL, 0, 5 * S, I | G, ENDING_GRACE, SIGTERM,
+	                        505 * S },
+	                { GO_ON, 501 * S, 0, 0, 0, 0, ENDING_GRACE, 0, 505 * S },
+	                { CLOCK, 505 * S, 0, 0, 0, K, ENDING_KILLING, 0, 0 } },
+	        5 },
+	{ "what is paused can die", { .limit = 60 * S }, END_NONE,
+	        { { STARTED, 0, 0, 0, 0, 0, ENDING_RUNNING, 0, 60 * S },
+	                { PAUSE, 1 * S, 0, 0, 0, 0, ENDING_RUNNING, 0, INT64_MAX },
+	                { MAIN_GONE, 99 * S, 0, 0, 0, K, ENDING_KILLING, 0, INT64_MAX },
+	                { GO_ON, 99 * S, 0, 0, 0, 0, ENDING_KILLING, 0, INT64_MAX } },
+	        4 },
 	{ "an endless grace", { 0 }, END_CANCEL,
 	        { { STARTED, 5 * S, 0, 0, 0, 0, ENDING_RUNNING, 0, 0 },
 	                { ORDER, 9 * S, END_CANCEL, 0, INT64_MAX, I | G, ENDING_GRACE, 0,
@@ -176,6 +214,12 @@ static void apply(struct ending *e, const struct step *s)
 		break;
 	case CLOCK:
 		ending_clock(e, s->at);
+		break;
+	case PAUSE:
+		ending_pause(e, s->at);
+		break;
+	case GO_ON:
+		ending_go_on(e, s->at);
 		break;
 	case ORDER:
 		ending_order(e, s->cause, s->signal, s->grace, s->at);
