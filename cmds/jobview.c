@@ -253,6 +253,16 @@ SHOW(cost)
 		view_text(cell, "-");
 }
 
+SHOW(suspended)
+{
+	JOB;
+
+	if (j->suspended_s)
+		view_duration(cell, j->suspended_s);
+	else
+		view_text(cell, "-");
+}
+
 SHOW(max_wait)
 {
 	JOB;
@@ -303,7 +313,7 @@ static const struct view_column columns[] = {
 	{ "ST", { "ST", 2, 0, TABLE_WHOLE }, "state, short: PD R CG CD F CA TO NF ...", show_code },
 	{ "STATE", { "STATE", 11, 4, 0 }, "state: PENDING RUNNING COMPLETED FAILED ...",
 	        show_state },
-	{ "TIME", { "TIME", 11, 7, NUM }, "time it has run", show_time },
+	{ "TIME", { "TIME", 11, 7, NUM }, "time it has run, without suspensions", show_time },
 	{ "GPUS", { "GPUS", 8, 4, 0 }, "GPUs that it holds or asks for", show_gpus },
 	{ "NODELIST(REASON)", { "NODELIST(REASON)", 0, 8, 0 }, "its nodes, or why it waits",
 	        show_where },
@@ -328,6 +338,8 @@ static const struct view_column columns[] = {
 	        show_position },
 	{ "END", { "END", 19, 0, TABLE_WHOLE }, "when it ended", show_end },
 	{ "PROGRESS", { "PROGRESS", 16, 6, 0 }, "how far it is, in its own words", show_progress },
+	{ "SUSPENDED", { "SUSPENDED", 11, 7, NUM }, "for how long it was suspended",
+	        show_suspended },
 	{ "CHECKPOINT", { "CHECKPOINT", 19, 0, TABLE_WHOLE }, "up to when its work is safe",
 	        show_checkpoint },
 	{ "COST", { "COST", 9, 0, NUM }, "what it costs at most, by the configured prices",

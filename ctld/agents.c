@@ -148,6 +148,16 @@ void agents_signal_run(struct ctld *c, const struct effect *effect, struct clock
 	        &wire_signal_run(effect, &facts, c->out)->base);
 }
 
+void agents_suspend_run(struct ctld *c, const struct effect *effect, struct clocks now)
+{
+	struct wire_facts facts = facts_of(c);
+
+	(void)now;
+	arena_reset(c->out, WIRE_ARENA_CAP);
+	order(c, effect->session, GPUSCHED__MSG_TYPE__MSG_SUSPEND_RUN,
+	        &wire_suspend_run(effect, &facts, c->out)->base);
+}
+
 void agents_forget_run(struct ctld *c, const struct effect *effect, struct clocks now)
 {
 	(void)now;

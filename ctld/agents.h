@@ -36,6 +36,7 @@ void agents_close(struct ctld *c, const struct effect *effect, struct clocks now
 void agents_start_run(struct ctld *c, const struct effect *effect, struct clocks now);
 void agents_end_run(struct ctld *c, const struct effect *effect, struct clocks now);
 void agents_signal_run(struct ctld *c, const struct effect *effect, struct clocks now);
+void agents_suspend_run(struct ctld *c, const struct effect *effect, struct clocks now);
 void agents_forget_run(struct ctld *c, const struct effect *effect, struct clocks now);
 
 #endif

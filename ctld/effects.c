@@ -52,6 +52,7 @@ static effect_fn *const table[] = {
 	[EFFECT_START_RUN] = agents_start_run,
 	[EFFECT_END_RUN] = agents_end_run,
 	[EFFECT_SIGNAL_RUN] = agents_signal_run,
+	[EFFECT_SUSPEND_RUN] = agents_suspend_run,
 	[EFFECT_FORGET_RUN] = agents_forget_run,
 	[EFFECT_FENCE] = fence,
 	[EFFECT_JOB_CHANGED] = job_changed,

@@ -147,8 +147,12 @@ static void answer(struct core *core, struct node *node)
 	fx->registered.wanted = wanted;
 	fx->registered.n = n;
 	for (run = l->runs; run; run = run_link(run)->next_of_node) {
-		if (run_info(run)->end_wanted)
+		const struct run_info *ri = run_info(run);
+
+		if (ri->end_wanted)
 			end_run_order(core, run, &(struct stop){ 0 });
+		else if (ri->suspend_wanted != (ri->suspend_time != 0))
+			suspend_run_order(core, run);
 	}
 }
 

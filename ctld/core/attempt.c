@@ -156,6 +156,19 @@ bool attempt_runs(const struct job *job)
 	return !run && attempt_whole(job);
 }
 
+bool attempt_suspended(const struct job *job)
+{
+	const struct run *run = job_run(job);
+	bool any = false;
+
+	for (; run; run = run_next_rank(run)) {
+		if (run_lives(run) && !run_info(run)->suspend_time)
+			return false;
+		any |= run_lives(run);
+	}
+	return any;
+}
+
 bool attempt_asked(const struct job *job)
 {
 	const struct run *run = job_run(job);

@@ -33,7 +33,8 @@ static int check_runs_of(const struct job *job, struct error *err)
 		if (run->id.rank >= run->nodes)
 			return BROKEN(err, "job %llu: rank %u of %u", id, run->id.rank, run->nodes);
 		if (run->id.attempt == i->attempt && !run_lives(r) && !run_ended_well(r) &&
-		        (i->state == JOB_CONFIGURING || i->state == JOB_RUNNING))
+		        (i->state == JOB_CONFIGURING || i->state == JOB_RUNNING ||
+		                i->state == JOB_SUSPENDED))
 			return BROKEN(err, "job %llu is %s, and its rank %u is %s", id,
 			        job_state_name(i->state), run->id.rank, run_state_name(run->state));
 		if (!next || run_info(next)->id.attempt != run->id.attempt)
@@ -69,8 +70,10 @@ static int check_job(const struct core *core, const struct job *job, struct erro
 		return BROKEN(err, "job %llu ended before it started", id);
 	if (!i->nonce || i->nonce->job != i->id || i->nonce->uid != i->uid)
 		return BROKEN(err, "job %llu: its nonce is of another", id);
-	if ((i->state == JOB_RUNNING) && !attempt_runs(job))
-		return BROKEN(err, "job %llu is RUNNING, and not all of its runs are", id);
+	if ((i->state == JOB_RUNNING || i->state == JOB_SUSPENDED) &&
+	        (!attempt_runs(job) || attempt_suspended(job) != (i->state == JOB_SUSPENDED)))
+		return BROKEN(err, "job %llu is %s, and not all of its runs are", id,
+		        job_state_name(i->state));
 	return check_runs_of(job, err);
 }
 
@@ -148,6 +151,9 @@ static int check_run(const struct core *core, const struct run *run, struct erro
 		        err, "run %llu.%u.%u has lost its job", id, i->id.attempt, i->id.rank);
 	if (!l->job && i->state != RUN_STRAY)
 		return BROKEN(err, "run %llu.%u.%u has no job", id, i->id.attempt, i->id.rank);
+	if ((i->suspend_time && i->state != RUN_RUNNING) || (run_over(run) && i->suspend_wanted))
+		return BROKEN(err, "run %llu.%u.%u is suspended and %s", id, i->id.attempt,
+		        i->id.rank, run_state_name(i->state));
 	if (i->end_time && i->end_time < i->start_time)
 		return BROKEN(err, "run %llu.%u.%u ended before it started", id, i->id.attempt,
 		        i->id.rank);

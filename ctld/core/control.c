@@ -130,12 +130,46 @@ static int send_signal(struct control *c, struct error *err)
 	return 0;
 }
 
+/* Is any of its runs to be suspended? Then it is, or will be. */
+static bool is_held(const struct job *job)
+{
+	const struct run *run = job_run(job);
+
+	while (run && !(run_lives(run) && run_info(run)->suspend_wanted))
+		run = run_next_rank(run);
+	return run;
+}
+
+static int suspend_job(struct control *c, struct error *err)
+{
+	enum job_state state = job_info(c->job)->state;
+
+	if (state != JOB_RUNNING && state != JOB_SUSPENDED)
+		return wrong_state(c->job, "suspended", err);
+	if (!is_held(c->job))
+		remember(c, "suspended");
+	job_suspend(c->core, c->job, true);
+	return 0;
+}
+
+static int resume_job(struct control *c, struct error *err)
+{
+	enum job_state state = job_info(c->job)->state;
+
+	if (state != JOB_SUSPENDED && !(state == JOB_RUNNING && is_held(c->job)))
+		return wrong_state(c->job, "resumed", err);
+	if (is_held(c->job))
+		remember(c, "resumed");
+	job_suspend(c->core, c->job, false);
+	return 0;
+}
+
 static int requeue(struct control *c, struct error *err)
 {
 	const struct job_info *i = job_info(c->job);
 	uint32_t starts = job_starts(c->job);
 
-	if (i->state != JOB_RUNNING && i->state != JOB_CONFIGURING)
+	if (i->state != JOB_RUNNING && i->state != JOB_SUSPENDED && i->state != JOB_CONFIGURING)
 		return wrong_state(c->job, "requeued", err);
 	if (starts >= i->max_attempts)
 		return error_set(err, ERR_JOB_STATE,
@@ -144,9 +178,8 @@ static int requeue(struct control *c, struct error *err)
 		        (unsigned long long)i->id, starts, i->max_attempts);
 	remember(c, "requeued");
 	job_stop(c->core, c->job,
-	        &(struct stop){ .cause = END_CANCEL,
-	                .by_user = c->event->caller.user,
-	                .requeue = true });
+	        &(struct stop){
+	                .cause = END_CANCEL, .by_user = c->event->caller.user, .requeue = true });
 	return 0;
 }
 
@@ -163,12 +196,6 @@ static int update(struct control *c, struct error *err)
 	return 0;
 }
 
-static int not_yet(struct control *c, struct error *err)
-{
-	return error_set(err, ERR_JOB_STATE, "job %llu: this controller cannot do that to a job",
-	        (unsigned long long)job_id(c->job));
-}
-
 static const struct {
 	const char *kind; /* in the audit trail */
 	int (*apply)(struct control *c, struct error *err);
@@ -178,8 +205,8 @@ static const struct {
 	[JOB_RELEASE] = { "job.release", release },
 	[JOB_SIGNAL] = { "job.signal", send_signal },
 	[JOB_REQUEUE] = { "job.requeue", requeue },
-	[JOB_SUSPEND] = { "job.suspend", not_yet },
-	[JOB_RESUME] = { "job.resume", not_yet },
+	[JOB_SUSPEND] = { "job.suspend", suspend_job },
+	[JOB_RESUME] = { "job.resume", resume_job },
 	[JOB_UPDATE] = { "job.update", update },
 };
 

@@ -377,6 +377,7 @@ void core_stats(const struct core *core, struct core_stats *stats)
 		.jobs_pending = jobs_count_in(core->jobs, JOB_PENDING),
 		.jobs_running = jobs_count_in(core->jobs, JOB_CONFIGURING) +
 		                jobs_count_in(core->jobs, JOB_RUNNING) +
+		                jobs_count_in(core->jobs, JOB_SUSPENDED) +
 		                jobs_count_in(core->jobs, JOB_COMPLETING),
 		.runs = runs_count(core->runs),
 		.classes = sched.classes,

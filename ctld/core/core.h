@@ -114,18 +114,19 @@ struct job_view {
 	uint64_t gpu_mem_min_mb;
 	const char *constraint, *prefer, *nodelist, *exclude, *licences; /* "" not given */
 	uint32_t max_wait_s;
-	const char *nodes;              /* hostlist of the present or last run; "" none */
-	uint32_t n_nodes;               /* in `nodes` */
-	usec_t checkpoint_time;         /* wall: its work up to here is safe, it says; 0: not said */
-	const char *progress;           /* what its program says of itself; "" nothing */
-	uint32_t gpus_held;             /* on all of them; `node` and `gpu_set` are of rank 0 */
-	usec_t planned_start;           /* wall; 0: none is planned */
-	usec_t first_planned;           /* wall; the first it was given, started or not; 0: none */
-	char planned_nodes[128];        /* hostlist; "" none */
+	const char *nodes;       /* hostlist of the present or last run; "" none */
+	uint32_t n_nodes;        /* in `nodes` */
+	uint64_t suspended_s;    /* so long was its present or last run; not in elapsed_s */
+	usec_t checkpoint_time;  /* wall: its work up to here is safe, it says; 0: not said */
+	const char *progress;    /* what its program says of itself; "" nothing */
+	uint32_t gpus_held;      /* on all of them; `node` and `gpu_set` are of rank 0 */
+	usec_t planned_start;    /* wall; 0: none is planned */
+	usec_t first_planned;    /* wall; the first it was given, started or not; 0: none */
+	char planned_nodes[128]; /* hostlist; "" none */
 	/* Among those that wait in its partition; 0: behind another that asks for the same. */
 	uint32_t position, position_of;
-	uint32_t n_blockers;            /* reasons that hold it, `reason` being the first */
-	double cost_max;                /* by the prices, if it runs to its limit; < 0: no limit */
+	uint32_t n_blockers; /* reasons that hold it, `reason` being the first */
+	double cost_max;     /* by the prices, if it runs to its limit; < 0: no limit */
 };
 
 /* The first job with an id above `after`, in id order. False: none. O(log n) or better. */

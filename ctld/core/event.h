@@ -193,6 +193,7 @@ enum effect_kind {
 	EFFECT_START_RUN,   /* to an agent; the world adds signed bytes, script, credential */
 	EFFECT_END_RUN,
 	EFFECT_SIGNAL_RUN,
+	EFFECT_SUSPEND_RUN,
 	EFFECT_FORGET_RUN,
 	EFFECT_FENCE,       /* start the site's fence program for a node */
 	EFFECT_JOB_CHANGED, /* a job's state changed (watchers; the log at debug level) */
@@ -251,7 +252,8 @@ struct effect {
 			const char *by_account, *by_qos;
 			uint64_t by_job;
 			bool requeue; /* END_RUN */
-		} run; /* START_RUN (details: core_run_view), END_RUN, SIGNAL_RUN, FORGET_RUN */
+			bool suspend; /* SUSPEND_RUN; false: it goes on */
+		} run;                /* START_RUN (details: core_run_view), *_RUN */
 	};
 };
 

@@ -149,9 +149,10 @@ static usec_t seconds(uint32_t s)
 
 /* So long has the attempt worked since its start or since the last of its ranks' checkpoints: what
  * would be lost. */
-static double unsafe_s(const struct core *core, const struct job *job, usec_t began)
+static double unsafe_s(const struct core *core, const struct run *run)
 {
-	usec_t safe = attempt_checkpoint_time(job), work = core->now.mono - began;
+	usec_t safe = attempt_checkpoint_time(run_link_of(run)->job);
+	usec_t work = (usec_t)run_worked_us(run, core->now);
 
 	if (safe && core->now.wall - safe < work)
 		work = core->now.wall - safe;
@@ -187,8 +188,9 @@ void run_held(const struct core *core, const struct run *run, struct held *h)
 	if (h->partition == CONF_NONE)
 		return;
 	p = &core->conf->partitions[h->partition];
-	if (!run_link_of(run)->end_by && j->time_limit_s && j->state != JOB_SUSPENDED)
-		h->end = began + seconds(j->time_limit_s) + seconds(p->grace_s) + PLAN_END_TAKES +
+	if (!run_link_of(run)->end_by && j->time_limit_s && !i->suspend_time)
+		h->end = began + (usec_t)i->suspended_us + seconds(j->time_limit_s) +
+		         seconds(p->grace_s) + PLAN_END_TAKES +
 		         (run_link_of(run)->started_known ? 0 : PLAN_START_TAKES);
 	min_run = h->qos == CONF_NONE ? CONF_NONE : core->conf->qos[h->qos].min_run_s;
 	min_run = min_run == CONF_NONE ? p->min_run_s : min_run;
@@ -197,7 +199,7 @@ void run_held(const struct core *core, const struct run *run, struct held *h)
 	if (job_link(job)->taken) {
 		h->path = job_link(job)->taken->path;
 		h->need = &job_link(job)->taken->need;
-		h->work = unsafe_s(core, job, began) * (h->need->gpus ? h->need->gpus : 1);
+		h->work = unsafe_s(core, run) * (h->need->gpus ? h->need->gpus : 1);
 	}
 }
 

@@ -111,7 +111,11 @@ void job_cancel_pending(struct core *core, struct job *job);
 /* Will it be started again when its present attempt has ended? */
 bool job_comes_again(const struct job *job);
 
-/* For runlife.c: a run of its present attempt runs; a run of it is over. */
+/* Its runs are to be suspended, or to go on. It is SUSPENDED when all that live are. */
+void job_suspend(struct core *core, struct job *job, bool suspend);
+
+/* For runlife.c: a run of its present attempt runs, is suspended or goes on; a run of it is over.
+ */
 void job_runs(struct core *core, struct job *job);
 void job_run_over(struct core *core, struct job *job, const struct run *run);
 /* Is the unknown run of a report one of this job's, so that the job goes on with it? It does. */
@@ -139,10 +143,12 @@ bool run_lives(const struct run *run);      /* neither over nor a stray */
 bool run_ended_well(const struct run *run); /* by itself, with exit code 0 */
 
 /* Of the present or last attempt: does any run live? Are all its ranks known? Do or did all run,
- * and none ended badly? Was its end asked for, by an operator or by the scheduler? */
+ * and none ended badly? Are all that live suspended? Was its end asked for, by an operator or by
+ * the scheduler? */
 bool attempt_lives(const struct job *job);
 bool attempt_whole(const struct job *job);
 bool attempt_runs(const struct job *job);
+bool attempt_suspended(const struct job *job);
 bool attempt_asked(const struct job *job);
 /* The run by which the job is judged. */
 const struct run *attempt_decisive(const struct job *job);
@@ -164,6 +170,8 @@ void run_book(struct core *core, struct run *run, struct node *node);
 void run_hold(struct core *core, struct run *run); /* of a linked run: in another ledger */
 /* Its end is wanted: tell the node, if it can be told now. */
 void end_run_order(struct core *core, struct run *run, const struct stop *stop);
+/* What is wanted of it is not what its node says: the same. */
+void suspend_run_order(struct core *core, const struct run *run);
 
 /* The node's word: the run's program runs, the run has a record, it has ended, never was. */
 void run_says_starting(struct core *core, struct run *run, const struct run_report *report);

@@ -166,10 +166,29 @@ void job_adopts(struct core *core, struct job *job, struct run *run)
 
 void job_runs(struct core *core, struct job *job)
 {
-	if (job_info(job)->state != JOB_CONFIGURING || !attempt_runs(job))
-		return;
-	job_set_start(core->jobs, job, attempt_start_time(job));
-	move(core, job, JOB_RUNNING);
+	if (job_info(job)->state == JOB_CONFIGURING && attempt_runs(job)) {
+		job_set_start(core->jobs, job, attempt_start_time(job));
+		move(core, job, JOB_RUNNING);
+	}
+	if (job_info(job)->state == JOB_RUNNING && attempt_suspended(job))
+		move(core, job, JOB_SUSPENDED);
+	else if (job_info(job)->state == JOB_SUSPENDED && !attempt_suspended(job))
+		move(core, job, JOB_RUNNING);
+}
+
+void job_suspend(struct core *core, struct job *job, bool suspend)
+{
+	struct run *run;
+
+	for (run = job_run(job); run; run = run_next_rank(run)) {
+		const struct run_info *i = run_info(run);
+
+		if (!run_lives(run) ||
+		        (i->suspend_wanted == suspend && (i->suspend_time != 0) == suspend))
+			continue;
+		run_set_suspend_wanted(core->runs, run, suspend);
+		suspend_run_order(core, run);
+	}
 }
 
 /* --- the end --------------------------------------------------------------------------------- */

@@ -102,7 +102,10 @@
 	X(account, TEXT, _)     /* to which it is billed */                        \
 	X(billed_us, INT, _)    /* so much of elapsed_us has been billed */        \
 	X(cost_u, INT, _)       /* for so much; millionths of the currency */      \
-	X(checkpoint_time, INT, _) /* its work up to here is safe; 0: not known */
+	X(checkpoint_time, INT, _) /* its work up to here is safe; 0: not known */ \
+	X(suspend_wanted, INT, _) /* 1: it is to be stopped for a while */         \
+	X(suspend_time, INT, _) /* since when it is; 0: it is not */               \
+	X(suspended_us, INT, _) /* so much of elapsed_us */
 
 #define NONCE_COLUMNS(X) /* (uid, nonce) -> job: a repeated submit is answered, not repeated */ \
 	X(uid, INT, K)                                                             \

@@ -65,6 +65,27 @@ bool run_started(const struct run *run)
 	       run->info.end_cause != END_LAUNCH;
 }
 
+static uint64_t beyond(uint64_t us, uint64_t part)
+{
+	return us > part ? us - part : 0;
+}
+
+uint64_t run_worked_us(const struct run *run, struct clocks now)
+{
+	const struct run_info *i = &run->info;
+	usec_t elapsed = 0;
+
+	if (i->suspend_time)
+		return i->elapsed_us;
+	if (run_over(run))
+		return beyond(i->elapsed_us, i->suspended_us);
+	if (run->link.started_known)
+		elapsed = now.mono - run->link.started;
+	else if (i->start_time)
+		elapsed = now.wall - i->start_time;
+	return elapsed < 0 ? 0 : beyond((uint64_t)elapsed, i->suspended_us);
+}
+
 static uint64_t id_hash(const struct run_id *id, uint64_t seed)
 {
 	return hash_u64(id->job,
@@ -176,6 +197,9 @@ static const struct codec_column columns[COL_RUN_COUNT] = {
 	F(billed_us),
 	F(cost_u),
 	F(checkpoint_time),
+	F(suspend_wanted),
+	F(suspend_time),
+	F(suspended_us),
 	/* the run's own: state */
 };
 #undef F
@@ -202,10 +226,14 @@ static int decode_own(struct run *run, const struct row *row, struct error *err)
 	for (s = 0; s < RUN_STATE_COUNT; s++) {
 		if (strlen(run_states[s].name) == v->n && !memcmp(run_states[s].name, v->p, v->n)) {
 			run->info.state = (uint8_t)s;
-			return 0;
+			break;
 		}
 	}
-	return row_error(row, COL_RUN_state, err, "no such state");
+	if (s == RUN_STATE_COUNT)
+		return row_error(row, COL_RUN_state, err, "no such state");
+	if (run->info.suspend_time && s != RUN_RUNNING)
+		return row_error(row, COL_RUN_suspend_time, err, "it does not run");
+	return 0;
 }
 
 int runs_load(struct runs *runs, const struct row *row, struct error *err)
@@ -283,6 +311,27 @@ void run_set_start(struct runs *runs, struct run *run, usec_t start_time)
 	dirty_put(runs->dirty, &run->mark);
 }
 
+void run_set_suspend_wanted(struct runs *runs, struct run *run, bool wanted)
+{
+	if (run->info.suspend_wanted == wanted)
+		return;
+	run->info.suspend_wanted = wanted;
+	dirty_put(runs->dirty, &run->mark);
+}
+
+void run_set_suspended(struct runs *runs, struct run *run, const struct run_report *r, usec_t wall)
+{
+	struct run_info *i = &run->info;
+
+	if (r->suspended ? i->suspend_time != 0
+	                 : !i->suspend_time && i->suspended_us == r->suspended_us)
+		return;
+	i->suspend_time = r->suspended ? (wall ? wall : 1) : 0;
+	i->elapsed_us = r->suspended ? beyond(r->elapsed_us, r->suspended_us) : 0;
+	i->suspended_us = r->suspended_us;
+	dirty_put(runs->dirty, &run->mark);
+}
+
 void run_set_checkpoint(struct runs *runs, struct run *run, usec_t checkpoint_time)
 {
 	if (checkpoint_time <= run->info.checkpoint_time)
@@ -305,6 +354,9 @@ void run_set_end(struct runs *runs, struct run *run, const struct run_report *r)
 	/* Wall clocks jump; nothing is ever shown to end before it began. */
 	i->end_time = r->end_time < i->start_time ? i->start_time : r->end_time;
 	i->elapsed_us = r->elapsed_us;
+	i->suspended_us = r->suspended_us;
+	i->suspend_time = 0;
+	i->suspend_wanted = false;
 	i->exit_code = r->exit_code;
 	i->exit_signal = r->exit_signal;
 	i->end_cause = (uint8_t)r->cause;

@@ -15,7 +15,8 @@
  * its end changes nothing but itself.
  *
  * `end_wanted` stands beside the state: an EndRun is due; it is sent in every session of the node
- * until the run has ended.
+ * until the run has ended. So does `suspend_wanted`: as long as the node says something else, it is
+ * told in every session. `suspend_time` is what the node says of a RUNNING run.
  *
  * Runs are owned by `struct runs`; a job links its own, a node those that are booked on it.
  */
@@ -54,16 +55,21 @@ struct run_info {
 	struct run_id id;
 	const char *node, *gpu_type, *incarnation, *detail;
 	const char *account; /* to which it is billed */
+	/* elapsed_us: from start to end; while it is suspended, for how long it has worked. */
 	uint64_t gpus, mem_mb, epoch, elapsed_us, cpu_time_us, max_rss_kb;
 	uint64_t billed_us, cost_u; /* so much of elapsed_us was billed, for so much (bill.c) */
 	usec_t order_time, start_time, end_time; /* wall */
 	usec_t checkpoint_time; /* wall: its work up to here is safe, it says; 0: it has not said so
 	                         */
 	uint32_t cpus, exit_code, exit_signal, uid;
-	uint32_t nodes;     /* of its attempt: that many ranks */
-	uint8_t state;      /* enum run_state */
-	uint8_t end_wanted; /* enum end_cause */
-	uint8_t end_cause;  /* enum end_cause, as reported */
+	uint32_t nodes;        /* of its attempt: that many ranks */
+	usec_t suspend_time;   /* wall: since when all of it is stopped; 0: it is not */
+	uint64_t suspended_us; /* so much of elapsed_us; while it lives, of the times that are over
+	                        */
+	uint8_t state;         /* enum run_state */
+	bool suspend_wanted;   /* it is to be stopped */
+	uint8_t end_wanted;    /* enum end_cause */
+	uint8_t end_cause;     /* enum end_cause, as reported */
 };
 
 /* Volatile. */
@@ -93,6 +99,8 @@ struct run_link *run_link(struct run *run);
 const struct run_link *run_link_of(const struct run *run);
 bool run_over(const struct run *run);    /* ENDED or NEVER */
 bool run_started(const struct run *run); /* the launcher had a record of it */
+/* For how long it has worked: since its start, and while it was not suspended. */
+uint64_t run_worked_us(const struct run *run, struct clocks now);
 
 struct runs *runs_new(struct strings *strings, struct dirty *dirty, uint64_t seed);
 void runs_free(struct runs *runs);                                /* NULL is fine */
@@ -109,6 +117,10 @@ struct run *runs_add(struct runs *runs, const struct run_info *info);
 void run_move(struct runs *runs, struct run *run, enum run_state state); /* asserts that it may */
 void run_set_end_wanted(struct runs *runs, struct run *run, enum end_cause cause);
 void run_set_start(struct runs *runs, struct run *run, usec_t start_time);
+void run_set_suspend_wanted(struct runs *runs, struct run *run, bool wanted);
+/* What its node says: suspended, as of `wall`, or not; what else is in the report. */
+void run_set_suspended(
+        struct runs *runs, struct run *run, const struct run_report *report, usec_t wall);
 /* What its program says of itself. A checkpoint never goes back. */
 void run_set_checkpoint(struct runs *runs, struct run *run, usec_t checkpoint_time);
 void run_set_progress(struct runs *runs, struct run *run, const char *progress); /* not durable */

@@ -113,6 +113,14 @@ void end_run_order(struct core *core, struct run *run, const struct stop *stop)
 	e->run.requeue = job && run_of_present(run) && run_lives(run) && job_comes_again(job);
 }
 
+void suspend_run_order(struct core *core, const struct run *run)
+{
+	struct effect *e = order(core, EFFECT_SUSPEND_RUN, run, run_link_of(run)->node);
+
+	if (e)
+		e->run.suspend = run_info(run)->suspend_wanted;
+}
+
 /* The node may drop its record, once the end is committed here. */
 static void forget_order(struct core *core, const struct run *run, const struct node *node)
 {
@@ -205,6 +213,31 @@ void run_says_starting(struct core *core, struct run *run, const struct run_repo
 		run_move(core->runs, run, RUN_STARTING);
 }
 
+static void run_runs(struct core *core, struct run *run, const struct run_report *report)
+{
+	run_move(core->runs, run, RUN_RUNNING);
+	if (run_link(run)->node) {
+		node_link(run_link(run)->node)->launch_failures = 0;
+		node_link(run_link(run)->node)->others_failed = false;
+	}
+	run_set_start(core->runs, run, report->start_time ? report->start_time : core->now.wall);
+}
+
+/* It is suspended, or goes on: its time limit comes later. */
+static void run_suspends(struct core *core, struct run *run, const struct run_report *report)
+{
+	const struct node *node = run_link_of(run)->node;
+	bool was = run_info(run)->suspend_time != 0;
+
+	run_set_suspended(core->runs, run, report, core->now.wall);
+	/* An older order took its time, and the one that took it back was lost with a session. */
+	if (was != report->suspended && run_info(run)->suspend_wanted != report->suspended)
+		suspend_run_order(core, run);
+	if (was != report->suspended && node && node_link_of(node)->index != NODE_LEFT)
+		sched_node_changed(
+		        core->sched, node_link_of(node)->index, "a job was suspended or resumed");
+}
+
 void run_says_running(struct core *core, struct run *run, const struct run_report *report)
 {
 	struct job *job = run_link(run)->job;
@@ -221,14 +254,11 @@ void run_says_running(struct core *core, struct run *run, const struct run_repor
 	if (job)
 		attempt_checkpoint(job, run);
 	run_set_progress(core->runs, run, report->progress ? report->progress : "");
-	if (run_info(run)->state != RUN_ORDERED && run_info(run)->state != RUN_STARTING)
+	if (run_info(run)->state == RUN_ORDERED || run_info(run)->state == RUN_STARTING)
+		run_runs(core, run, report);
+	if (run_info(run)->state != RUN_RUNNING)
 		return;
-	run_move(core->runs, run, RUN_RUNNING);
-	if (run_link(run)->node) {
-		node_link(run_link(run)->node)->launch_failures = 0;
-		node_link(run_link(run)->node)->others_failed = false;
-	}
-	run_set_start(core->runs, run, report->start_time ? report->start_time : core->now.wall);
+	run_suspends(core, run, report);
 	if (job && run_of_present(run))
 		job_runs(core, job);
 }
@@ -293,6 +323,8 @@ void run_gone(struct core *core, struct run *run, enum end_cause cause, const ch
 		end.elapsed_us = (uint64_t)(core->now.mono - run_link(run)->started);
 	else if (i->start_time && core->now.wall > i->start_time)
 		end.elapsed_us = (uint64_t)(core->now.wall - i->start_time);
+	if (i->start_time && end.elapsed_us > run_worked_us(run, core->now))
+		end.suspended_us = end.elapsed_us - run_worked_us(run, core->now);
 	run_set_end(core->runs, run, &end);
 	run_over_now(core, run, RUN_ENDED);
 }
@@ -343,8 +375,10 @@ struct run *run_adopt(struct core *core, struct node *node, const struct run_rep
 	bool ours = job && job_takes(job, r);
 	struct run *run;
 
-	if (ours)
+	if (ours) {
 		info.state = RUN_ORDERED;
+		info.suspend_wanted = r->suspended;
+	}
 	run = runs_add(core->runs, &info);
 	if (job)
 		run_attach(job, run);

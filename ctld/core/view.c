@@ -17,16 +17,15 @@ static const char *const ended_reasons[JOB_STATE_COUNT] = {
 
 static uint64_t run_elapsed_s(const struct run *run, struct clocks now)
 {
-	const struct run_info *i = run_info(run);
-	usec_t elapsed = 0;
+	return run_worked_us(run, now) / (uint64_t)USEC_PER_S;
+}
 
-	if (run_over(run))
-		return i->elapsed_us / (uint64_t)USEC_PER_S;
-	if (run_link_of(run)->started_known)
-		elapsed = now.mono - run_link_of(run)->started;
-	else if (i->start_time)
-		elapsed = now.wall - i->start_time;
-	return elapsed < 0 ? 0 : (uint64_t)(elapsed / USEC_PER_S);
+static uint64_t run_suspended_s(const struct run *run, struct clocks now)
+{
+	const struct run_info *i = run_info(run);
+	usec_t since = i->suspend_time ? now.wall - i->suspend_time : 0;
+
+	return (i->suspended_us + (uint64_t)(since < 0 ? 0 : since)) / (uint64_t)USEC_PER_S;
 }
 
 /* How the run ended by which the job is judged; of several, which one it was. */
@@ -77,6 +76,8 @@ static void view_runs(const struct job *job, struct clocks now, struct job_view 
 		v->gpus_held += (uint32_t)__builtin_popcountll(run_info(run)->gpus);
 		if (elapsed > v->elapsed_s)
 			v->elapsed_s = elapsed;
+		if (run_suspended_s(run, now) > v->suspended_s)
+			v->suspended_s = run_suspended_s(run, now);
 		if (!*v->progress && run_link_of(run)->progress)
 			v->progress = run_link_of(run)->progress;
 		say_unknown(run, v);
@@ -273,7 +274,7 @@ static void view_run(
 	*v = (struct run_view){
 		.id = i->id,
 		.node = i->node,
-		.state = run_state_name(i->state),
+		.state = i->suspend_time ? job_state_name(JOB_SUSPENDED) : run_state_name(i->state),
 		.gpu_type = i->gpu_type,
 		.incarnation = i->incarnation,
 		.nodes = attempt_nodes(run),

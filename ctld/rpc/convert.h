@@ -118,6 +118,8 @@ Gpusched__EndRun *wire_end_run(
         const struct effect *effect, const struct wire_facts *facts, struct arena *arena);
 Gpusched__SignalRun *wire_signal_run(
         const struct effect *effect, const struct wire_facts *facts, struct arena *arena);
+Gpusched__SuspendRun *wire_suspend_run(
+        const struct effect *effect, const struct wire_facts *facts, struct arena *arena);
 Gpusched__ForgetRun *wire_forget_run(const struct run_id *runs, size_t n, struct arena *arena);
 
 /* --- small parts --------------------------------------------------------------------------- */

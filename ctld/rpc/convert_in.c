@@ -468,8 +468,9 @@ static int agent_text(const char *what, const char *s, struct error *err)
 static bool numbers_can_be(const Gpusched__RunReport *m)
 {
 	return m->start_time >= 0 && m->end_time >= 0 && m->checkpoint_time >= 0 &&
-	       m->elapsed_us <= INT64_MAX && m->epoch <= INT64_MAX && m->mem_mb <= INT64_MAX &&
-	       m->cpu_time_us <= INT64_MAX && m->max_rss_kb <= INT64_MAX && m->exit_code <= 255 &&
+	       m->elapsed_us <= INT64_MAX && m->suspended_us <= INT64_MAX &&
+	       m->epoch <= INT64_MAX && m->mem_mb <= INT64_MAX && m->cpu_time_us <= INT64_MAX &&
+	       m->max_rss_kb <= INT64_MAX && m->exit_code <= 255 &&
 	       m->exit_signal <= WIRE_SIGNAL_MAX && m->nnodes <= CONF_MAX_NODES;
 }
 
@@ -521,6 +522,8 @@ int wire_report(const Gpusched__RunReport *m, struct run_report *out, struct err
 	r.nodes = m->nnodes;
 	r.checkpoint_time = m->checkpoint_time;
 	r.progress = m->progress;
+	r.suspended = m->suspended;
+	r.suspended_us = m->suspended_us;
 	*out = r;
 	return 0;
 }

@@ -292,6 +292,7 @@ Gpusched__Job *wire_job(const struct job_view *view, struct arena *arena)
 	m->nodes = lend(view->nodes);
 	m->n_nodes = view->n_nodes;
 	m->gpus_held = view->gpus_held;
+	m->suspended_s = view->suspended_s;
 	m->checkpoint_time = view->checkpoint_time;
 	m->progress = shown(view->progress, arena);
 	m->planned_start_time = view->planned_start;
@@ -640,6 +641,17 @@ Gpusched__SignalRun *wire_signal_run(
 	m->run = run_name(effect->run.run, arena);
 	m->epoch = facts->epoch;
 	m->signal = effect->run.signal;
+	return m;
+}
+
+Gpusched__SuspendRun *wire_suspend_run(
+        const struct effect *effect, const struct wire_facts *facts, struct arena *arena)
+{
+	Gpusched__SuspendRun *m = NEW(Gpusched__SuspendRun, GPUSCHED__SUSPEND_RUN__INIT, arena);
+
+	m->run = run_name(effect->run.run, arena);
+	m->epoch = facts->epoch;
+	m->suspend = effect->run.suspend;
 	return m;
 }
 

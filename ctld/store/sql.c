@@ -18,10 +18,10 @@
 	"job, task, attempt, rank, node, state, gpu_type, gpus, cpus, mem_mb, incarnation, epoch, " \
 	"order_time, start_time, end_time, elapsed_us, exit_code, exit_signal, end_wanted, "  \
 	"end_cause, detail, cpu_time_us, max_rss_kb, uid, nodes, account, billed_us, "  \
-	"cost_u, checkpoint_time"
+	"cost_u, checkpoint_time, suspend_wanted, suspend_time, suspended_us"
 #define RUN_PLACES                                                                          \
 	"?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13, ?14, ?15, ?16, ?17, ?18, " \
-	"?19, ?20, ?21, ?22, ?23, ?24, ?25, ?26, ?27, ?28, ?29"
+	"?19, ?20, ?21, ?22, ?23, ?24, ?25, ?26, ?27, ?28, ?29, ?30, ?31, ?32"
 #define NONCE_COLS "uid, nonce, spec_hash, job, expires"
 #define EVENT_COLS "seq, time, kind, uid, host, job, node, text"
 #define USAGE_COLS "account, uid, user, gpu_us, cpu_us, cost_u, runs, decayed_u, decayed_time"
@@ -71,6 +71,10 @@
 	"end_wanted INTEGER NOT NULL, end_cause INTEGER NOT NULL, detail TEXT NOT NULL, "    \
 	"cpu_time_us INTEGER NOT NULL, max_rss_kb INTEGER NOT NULL, uid INTEGER NOT NULL, "  \
 	"PRIMARY KEY (job, task, attempt, rank)"
+#define RUN_GETS_SUSPENDED(table)                                                            \
+	"ALTER TABLE " table " ADD COLUMN suspend_wanted INTEGER NOT NULL DEFAULT 0;"        \
+	"ALTER TABLE " table " ADD COLUMN suspend_time INTEGER NOT NULL DEFAULT 0;"          \
+	"ALTER TABLE " table " ADD COLUMN suspended_us INTEGER NOT NULL DEFAULT 0;"
 #define EVENT_TABLE_1                                                                        \
 	"seq INTEGER PRIMARY KEY, time INTEGER NOT NULL, kind TEXT NOT NULL, "               \
 	"uid INTEGER NOT NULL, host TEXT NOT NULL, job INTEGER NOT NULL, node TEXT NOT NULL, " \
@@ -157,6 +161,11 @@ static const char *const state_steps[] = {
 	"ALTER TABLE run ADD COLUMN checkpoint_time INTEGER NOT NULL DEFAULT 0;"
 	"ALTER TABLE ended_run ADD COLUMN checkpoint_time INTEGER NOT NULL DEFAULT 0;"
 	"PRAGMA user_version = 10;",
+
+	/* Runs can be suspended. */
+	RUN_GETS_SUSPENDED("run")
+	RUN_GETS_SUSPENDED("ended_run")
+	"PRAGMA user_version = 11;",
 };
 
 /* history.db. 0x67707568 is "gpuh". */
@@ -184,6 +193,9 @@ static const char *const history_steps[] = {
 
 	"ALTER TABLE run ADD COLUMN checkpoint_time INTEGER NOT NULL DEFAULT 0;"
 	"PRAGMA user_version = 7;",
+
+	RUN_GETS_SUSPENDED("run")
+	"PRAGMA user_version = 8;",
 };
 /* clang-format on */
 

@@ -27,7 +27,7 @@ struct token {
 struct job {
 	uint64_t id;
 	char token[NAME_LEN + 24];
-	bool submitted, cancelled, retired;
+	bool submitted, cancelled, retired, suspend;
 	char final[NAME_LEN]; /* "" while it has not ended */
 	uint64_t code, signal, attempt;
 	struct run *runs; /* all that were ever heard of */
@@ -44,7 +44,7 @@ struct run {
 	struct job *job;
 	struct run *next; /* of its job */
 	uint64_t nodes, gpus, start, end, code, signal;
-	bool started, ended, rebooted;
+	bool started, ended, rebooted, stopped;
 	UT_hash_handle hh;
 };
 
@@ -256,6 +256,25 @@ static void check_exit(struct checker *c, const struct job *job)
 		check_failed(c, job);
 }
 
+static void fact_suspend(struct checker *c, const struct words *f)
+{
+	job_get(c, f->u[1])->suspend = true;
+}
+
+/* What was stopped may go on by now; what never was is not suspended. */
+static void check_suspended(struct checker *c, const struct job *job, uint64_t attempt)
+{
+	if (!job->suspend)
+		violated(c, "I15: job %" PRIu64 " is SUSPENDED, and nobody asked for it", job->id);
+	for (const struct run *run = job->runs; run; run = run->next) {
+		if (run->key.attempt == attempt && alive(run) && !run->stopped)
+			violated(c,
+			        "I15: job %" PRIu64 " is SUSPENDED, and its rank %" PRIu64
+			        " was never stopped",
+			        job->id, run->key.rank);
+	}
+}
+
 static void fact_state(struct checker *c, const struct words *f)
 {
 	struct job *job = job_get(c, f->u[1]);
@@ -269,6 +288,8 @@ static void fact_state(struct checker *c, const struct words *f)
 			        state);
 		return;
 	}
+	if (!strcmp(state, "SUSPENDED"))
+		check_suspended(c, job, f->u[5]);
 	if (!is_final(state))
 		return;
 	snprintf(job->final, sizeof(job->final), "%s", state);
@@ -394,6 +415,16 @@ static void fact_end(struct checker *c, const struct words *f)
 	run_over(run, node, f->u[8]);
 }
 
+static void fact_stop(struct checker *c, const struct words *f)
+{
+	struct run *run = run_get(c, f->u + 1);
+
+	if (!alive(run))
+		violated(c, "I3: run %" PRIu64 ".%" PRIu64 ".%" PRIu64 " is stopped and not alive",
+		        f->u[1], f->u[2], f->u[3]);
+	run->stopped = true;
+}
+
 static void fact_gone(struct checker *c, const struct words *f)
 {
 	struct run *run = run_get(c, f->u + 1);
@@ -473,11 +504,13 @@ static const struct fact_row {
 } fact_rows[] = {
 	{ "submit", "jjw", fact_submit },
 	{ "cancel", "j", fact_cancel },
+	{ "suspend", "j", fact_suspend },
 	{ "state", "jwjjj", fact_state },
 	{ "unknown", "j", fact_unknown },
 	{ "retired", "j", fact_retired },
 	{ "start", "jjjjjwjxj", fact_start },
 	{ "end", "jjjjwjjj", fact_end },
+	{ "stop", "jjjj", fact_stop },
 	{ "gone", "jjjjwj", fact_gone },
 	{ "reboot", "wj", fact_reboot },
 	{ "usage", "jjjjj", fact_usage },
@@ -598,6 +631,18 @@ size_t checker_violations(const struct checker *c)
 size_t checker_facts(const struct checker *c)
 {
 	return c->n_facts;
+}
+
+size_t checker_stops(const struct checker *c)
+{
+	struct run *run, *tmp;
+	size_t n = 0;
+
+	HASH_ITER(hh, c->runs, run, tmp)
+	{
+		n += run->stopped;
+	}
+	return n;
 }
 
 size_t checker_gangs(const struct checker *c, bool whole)

@@ -21,17 +21,22 @@
  *	I14 an attempt is whole: its ranks agree on how many they are, each has a node of its own,
  *	    and a job is COMPLETED only when every one of them ran and ended well
  *
+ *	I15 a job is shown as SUSPENDED only when a client asked for that, and every rank of that
+ *	    attempt that lives was stopped before
+ *
  * The journal: one fact a line, words separated by blanks, '#' starts a comment. Times are
  * microseconds of one monotonic clock, non-decreasing over `start`, `end`, `reboot` of one node.
  *
  *	submit JOB UID TOKEN             a client was told this id
  *	cancel JOB                       a client was told that it was cancelled
+ *	suspend JOB                      a client asks that it be suspended
  *	state JOB STATE CODE SIGNAL ATTEMPT   a client was shown this
  *	unknown JOB                      a client was told that there is no such job
  *	retired JOB                      JOB ended long enough ago: it may be unknown from now on
  *	start JOB TASK ATTEMPT RANK NODES NODE EPOCH GPUS TIME
  *	                                 a shepherd started it, one of NODES; GPUS is hex
  *	end JOB TASK ATTEMPT RANK NODE CODE SIGNAL TIME    a shepherd saw it end, all of it
+ *	stop JOB TASK ATTEMPT RANK       all of it was stopped, whatever became of it then
  *	gone JOB TASK ATTEMPT RANK NODE TIME
  *	                                 nothing is left of it; how it ended is not known
  *	reboot NODE TIME                 the node went down: what ran there is dead
@@ -66,6 +71,7 @@ void checker_say(struct checker *c, const char *fmt, ...) __attribute__((format(
 size_t checker_violations(const struct checker *c);
 void checker_print(const struct checker *c, FILE *out);
 size_t checker_facts(const struct checker *c);
+size_t checker_stops(const struct checker *c); /* runs that were suspended */
 /* Attempts on several nodes: of which all ranks were started; of which only some were. */
 size_t checker_gangs(const struct checker *c, bool whole);
 

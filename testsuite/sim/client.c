@@ -10,7 +10,7 @@
 #include "common/signedjob.h"
 #include "common/xalloc.h"
 
-enum { SUBMIT, CANCEL, LOOK };
+enum { SUBMIT, CONTROL, LOOK };
 
 static const char script[] = "#!/bin/sh\nexec infer\n";
 
@@ -23,11 +23,16 @@ struct sim_client {
 	uint8_t *bytes; /* and its message, to be repeated as it is */
 	size_t len;
 	int type;
-	uint64_t job; /* CANCEL: which */
+	/* What is to be done to jobs, one after another; CONTROL: the one under way. */
+	struct deed {
+		uint64_t job;
+		Gpusched__JobControl__Verb verb;
+	} * deeds, deed;
+	size_t n_deeds;
 	unsigned submitted;
-	uint64_t *jobs, *to_cancel;
+	uint64_t *jobs;
 	bool *ended;
-	size_t n_jobs, n_cancel;
+	size_t n_jobs;
 	uint64_t answer; /* the id of a SubmitResult */
 	bool look;
 	struct arena *arena;
@@ -122,17 +127,28 @@ static void make_submit(struct sim_client *c)
 	free(bytes);
 }
 
-static void make_cancel(struct sim_client *c)
+static void plan(struct sim_client *c, uint64_t job, Gpusched__JobControl__Verb verb)
 {
+	c->deeds = xrealloc(c->deeds, c->n_deeds + 1, sizeof(*c->deeds));
+	c->deeds[c->n_deeds++] = (struct deed){ job, verb };
+}
+
+/* Any of them, so that a job may be suspended or resumed at any time, or never. */
+static void make_control(struct sim_client *c)
+{
+	size_t i = (size_t)engine_below(c->o.engine, c->n_deeds);
 	Gpusched__JobControl m = GPUSCHED__JOB_CONTROL__INIT;
 	Gpusched__JobFilter filter = GPUSCHED__JOB_FILTER__INIT;
 
-	c->job = c->to_cancel[--c->n_cancel];
-	filter.ids = &c->job;
+	c->deed = c->deeds[i];
+	c->deeds[i] = c->deeds[--c->n_deeds];
+	filter.ids = &c->deed.job;
 	filter.n_ids = 1;
-	m.verb = GPUSCHED__JOB_CONTROL__VERB__CANCEL;
+	m.verb = c->deed.verb;
 	m.filter = &filter;
-	request(c, CANCEL, GPUSCHED__MSG_TYPE__MSG_JOB_CONTROL, &m.base);
+	if (m.verb == GPUSCHED__JOB_CONTROL__VERB__SUSPEND)
+		checker_say(c->o.checker, "suspend %" PRIu64, c->deed.job);
+	request(c, CONTROL, GPUSCHED__MSG_TYPE__MSG_JOB_CONTROL, &m.base);
 }
 
 static void make_look(struct sim_client *c)
@@ -183,9 +199,13 @@ static void seen(struct sim_client *c, const Gpusched__Job *job)
 			continue;
 		checker_say(c->o.checker, "state %" PRIu64 " %s %u %u %u", job->id, job->state,
 		        job->exit_code, job->exit_signal, job->attempt);
+		/* It may be that its last word was to suspend it. */
+		if (c->look && !strcmp(job->state, "SUSPENDED"))
+			plan(c, job->id, GPUSCHED__JOB_CONTROL__VERB__RESUME);
 		c->ended[i] = strcmp(job->state, "PENDING") != 0 &&
 		              strcmp(job->state, "CONFIGURING") != 0 &&
 		              strcmp(job->state, "RUNNING") != 0 &&
+		              strcmp(job->state, "SUSPENDED") != 0 &&
 		              strcmp(job->state, "COMPLETING") != 0;
 	}
 }
@@ -205,14 +225,16 @@ static void answered(struct sim_client *c, const Gpusched__Reply *reply)
 		c->ended[c->n_jobs++] = false;
 		checker_say(c->o.checker, "submit %" PRIu64 " %u n%u", c->answer, c->o.uid,
 		        c->submitted);
-		if (engine_chance(c->o.engine, c->o.cancel_ppm)) {
-			c->to_cancel =
-			        xrealloc(c->to_cancel, c->n_cancel + 1, sizeof(*c->to_cancel));
-			c->to_cancel[c->n_cancel++] = c->answer;
+		if (engine_chance(c->o.engine, c->o.cancel_ppm))
+			plan(c, c->answer, GPUSCHED__JOB_CONTROL__VERB__CANCEL);
+		for (int n = 0; n < 3 && engine_chance(c->o.engine, c->o.suspend_ppm); n++) {
+			plan(c, c->answer, GPUSCHED__JOB_CONTROL__VERB__SUSPEND);
+			plan(c, c->answer, GPUSCHED__JOB_CONTROL__VERB__RESUME);
 		}
 		c->submitted++;
-	} else if (c->kind == CANCEL && reply->code == ERR_NONE) {
-		checker_say(c->o.checker, "cancel %" PRIu64, c->job);
+	} else if (c->kind == CONTROL && reply->code == ERR_NONE &&
+	           c->deed.verb == GPUSCHED__JOB_CONTROL__VERB__CANCEL) {
+		checker_say(c->o.checker, "cancel %" PRIu64, c->deed.job);
 	} else if (c->kind == LOOK) {
 		c->look = false;
 	}
@@ -284,12 +306,12 @@ static void ask(struct sim_client *c)
 static void next(struct sim_client *c)
 {
 	if (!c->asking) {
-		if (c->n_cancel && engine_chance(c->o.engine, 500000))
-			make_cancel(c);
+		if (c->n_deeds && engine_chance(c->o.engine, 500000))
+			make_control(c);
 		else if (c->submitted < c->o.jobs)
 			make_submit(c);
-		else if (c->n_cancel)
-			make_cancel(c);
+		else if (c->n_deeds)
+			make_control(c);
 		else if (c->look)
 			make_look(c);
 		else
@@ -323,7 +345,7 @@ void sim_client_start(struct sim_client *c)
 
 bool sim_client_is_done(const struct sim_client *c)
 {
-	return !c->asking && !c->n_cancel && !c->look && c->submitted == c->o.jobs;
+	return !c->asking && !c->n_deeds && !c->look && c->submitted == c->o.jobs;
 }
 
 void sim_client_look(struct sim_client *c)
@@ -355,6 +377,6 @@ void sim_client_free(struct sim_client *c)
 	free(c->bytes);
 	free(c->jobs);
 	free(c->ended);
-	free(c->to_cancel);
+	free(c->deeds);
 	free(c);
 }

@@ -1,4 +1,4 @@
-/* client.h - a simulated user: submits, cancels and looks, over a network that breaks
+/* client.h - a simulated user: submits, cancels, suspends and looks, over a network that breaks
  *
  * Does what gsubmit, gcancel and gqueue do: every submit carries a nonce and is repeated with the
  * same bytes until it is answered; what was answered is a fact for the checker.
@@ -24,6 +24,7 @@ struct sim_client_options {
 	usec_t pause_low, pause_high;   /* between requests */
 	unsigned cancel_ppm, limit_ppm; /* of the jobs: cancelled; with a short time limit */
 	unsigned gang_ppm;              /* and on several nodes */
+	unsigned suspend_ppm;           /* and suspended and resumed, in any order, up to thrice */
 };
 
 struct sim_client *sim_client_new(const struct sim_client_options *options);

@@ -206,6 +206,10 @@ static void release(struct sim_controller *c, const struct effect *f)
 		put(c, f->session, f->change, GPUSCHED__MSG_TYPE__MSG_SIGNAL_RUN,
 		        wire_signal_run(f, &facts, c->out));
 		break;
+	case EFFECT_SUSPEND_RUN:
+		put(c, f->session, f->change, GPUSCHED__MSG_TYPE__MSG_SUSPEND_RUN,
+		        wire_suspend_run(f, &facts, c->out));
+		break;
 	case EFFECT_FORGET_RUN:
 		put(c, f->session, f->change, GPUSCHED__MSG_TYPE__MSG_FORGET_RUN,
 		        wire_forget_run(&f->run.run, 1, c->out));

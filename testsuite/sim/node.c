@@ -131,7 +131,11 @@ static void happened(void *arg, const struct run_report *r, struct clocks now)
 		        "start %" PRIu64 " %u %u %u %u %s %" PRIu64 " %" PRIx64 " %" PRId64,
 		        r->run.job, r->run.task, r->run.attempt, r->run.rank, r->nodes, n->o.name,
 		        r->epoch, r->gpus, now.mono);
-	else if (r->cause != END_NODE_FAIL) /* the reboot is a fact of its own */
+	else if (r->state == REPORT_RUNNING && r->suspended)
+		checker_say(n->o.checker, "stop %" PRIu64 " %u %u %u", r->run.job, r->run.task,
+		        r->run.attempt, r->run.rank);
+	else if (r->state == REPORT_ENDED &&
+	         r->cause != END_NODE_FAIL) /* the reboot is a fact of its own */
 		checker_say(n->o.checker, "end %" PRIu64 " %u %u %u %s %u %u %" PRId64, r->run.job,
 		        r->run.task, r->run.attempt, r->run.rank, n->o.name, r->exit_code,
 		        r->exit_signal, now.mono);
@@ -261,6 +265,7 @@ static void carry_out(struct sim_node *n)
 		case AGENT_TELL_START:
 		case AGENT_TELL_END:
 		case AGENT_TELL_SIGNAL:
+		case AGENT_TELL_SUSPEND:
 		case AGENT_TELL_FORGET:
 		case AGENT_TELL_EPOCH:
 			sim_launcher_tell(n->launcher, &f[i], engine_now(n->o.engine));

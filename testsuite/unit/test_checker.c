@@ -70,6 +70,13 @@ static const struct {
 	{ "I14", "start 1 0 1 0 2 n1 5 1 10;start 1 0 1 1 2 n1 5 2 20" },
 	{ "I14", "start 1 0 1 0 2 n1 5 1 10;start 1 0 1 1 3 n2 5 1 20" },
 	{ "I14", "start 1 0 1 2 2 n1 5 1 10" },
+	{ "I3", "stop 1 0 1 0" },
+	{ "", GANG "suspend 1;stop 1 0 1 1;state 1 SUSPENDED 0 0 1;end 1 0 1 1 n2 0 0 40;"
+	           "state 1 COMPLETED 0 0 1;quiet" },
+	{ "I15", "start 1 0 1 0 1 n1 5 1 10;stop 1 0 1 0;state 1 SUSPENDED 0 0 1" },
+	{ "I15", "suspend 1;start 1 0 1 0 1 n1 5 1 10;state 1 SUSPENDED 0 0 1" },
+	{ "I15", "suspend 1;start 1 0 1 0 2 n1 5 1 10;start 1 0 1 1 2 n2 5 1 10;stop 1 0 1 1;"
+	         "state 1 SUSPENDED 0 0 1" },
 	{ "I12", "start 1 0 1 0 1 n1 5 1 10;end 1 0 1 0 n1 0 0 20;start 2 0 1 0 1 n1 4 1 30" },
 };
 

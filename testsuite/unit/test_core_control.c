@@ -14,7 +14,7 @@
 
 /* --- every verb in every state --------------------------------------------------------------- */
 
-enum stage { WAITING, HELD, ADMIN_HELD, ORDERED, RUNNING, ENDING, ENDED, STAGES };
+enum stage { WAITING, HELD, ADMIN_HELD, ORDERED, RUNNING, SUSPENDED, ENDING, ENDED, STAGES };
 
 static uint64_t bring_to(struct world *w, enum stage stage)
 {
@@ -28,8 +28,15 @@ static uint64_t bring_to(struct world *w, enum stage stage)
 	id = world_submit_job(w, &job, OWNER);
 	if (stage == ADMIN_HELD)
 		world_control(w, world_admin(), JOB_HOLD, id);
-	if (stage == RUNNING || stage == ENDING || stage == ENDED)
+	if (stage >= RUNNING)
 		world_run_starts(w, id);
+	if (stage == SUSPENDED) {
+		struct run_report r = world_report(world_run(w, id), REPORT_RUNNING);
+
+		world_control(w, world_user(OWNER), JOB_SUSPEND, id);
+		r.suspended = true;
+		world_say(w, 0, r);
+	}
 	if (stage == ENDING)
 		world_control(w, world_user(OWNER), JOB_CANCEL, id);
 	if (stage == ENDED)
@@ -83,6 +90,24 @@ static const struct verb_case verb_cases[] = {
 	{ JOB_REQUEUE, RUNNING, OTHER, ERR_NOT_PERMITTED, "RUNNING" },
 	{ JOB_REQUEUE, ENDING, OWNER, ERR_JOB_STATE, "COMPLETING" },
 	{ JOB_REQUEUE, ENDED, ADMIN, ERR_JOB_STATE, "COMPLETED" },
+	{ JOB_REQUEUE, SUSPENDED, OWNER, 0, "COMPLETING" },
+	{ JOB_CANCEL, SUSPENDED, OWNER, 0, "COMPLETING" },
+	{ JOB_HOLD, SUSPENDED, OWNER, ERR_JOB_STATE, "SUSPENDED" },
+	{ JOB_SIGNAL, SUSPENDED, OWNER, ERR_JOB_STATE, "SUSPENDED" },
+	{ JOB_SUSPEND, WAITING, OWNER, ERR_JOB_STATE, "PENDING" },
+	{ JOB_SUSPEND, ORDERED, OWNER, ERR_JOB_STATE, "CONFIGURING" },
+	{ JOB_SUSPEND, RUNNING, OWNER, 0, "RUNNING" },
+	{ JOB_SUSPEND, RUNNING, ADMIN, 0, "RUNNING" },
+	{ JOB_SUSPEND, RUNNING, OTHER, ERR_NOT_PERMITTED, "RUNNING" },
+	{ JOB_SUSPEND, SUSPENDED, OWNER, 0, "SUSPENDED" },
+	{ JOB_SUSPEND, ENDING, OWNER, ERR_JOB_STATE, "COMPLETING" },
+	{ JOB_SUSPEND, ENDED, OWNER, ERR_JOB_STATE, "COMPLETED" },
+	{ JOB_RESUME, WAITING, OWNER, ERR_JOB_STATE, "PENDING" },
+	{ JOB_RESUME, RUNNING, OWNER, ERR_JOB_STATE, "RUNNING" },
+	{ JOB_RESUME, SUSPENDED, OWNER, 0, "SUSPENDED" },
+	{ JOB_RESUME, SUSPENDED, ADMIN, 0, "SUSPENDED" },
+	{ JOB_RESUME, SUSPENDED, OTHER, ERR_NOT_PERMITTED, "SUSPENDED" },
+	{ JOB_RESUME, ENDING, OWNER, ERR_JOB_STATE, "COMPLETING" },
 };
 
 static void verbs(void **state)

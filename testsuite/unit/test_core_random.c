@@ -29,6 +29,7 @@ struct model_run {
 	bool here; /* the node has a record of it */
 	bool alive;
 	enum end_cause told; /* an EndRun has come */
+	bool hold;           /* a SuspendRun has: it is to be suspended */
 	bool counted_start;
 };
 
@@ -56,7 +57,7 @@ struct model {
 	size_t n_queue, queue_size;
 	uint64_t *jobs;
 	size_t n_jobs;
-	unsigned long starts;
+	unsigned long starts, suspended;
 	unsigned conf; /* of policies[] */
 	bool lied;     /* an operator or fence program was wrong about a node */
 	bool quiet;    /* no more faults */
@@ -206,6 +207,7 @@ static void on_start(struct model *m, unsigned node, const struct outgoing *o)
 static void run_ends(struct model *m, struct model_run *r, enum end_cause cause)
 {
 	r->alive = false;
+	r->report.suspended = false;
 	r->report.state = REPORT_ENDED;
 	r->report.cause = cause;
 	r->report.exit_code = cause == END_EXIT ? pick(m, 2) : 0;
@@ -224,6 +226,28 @@ static void on_end(struct model *m, unsigned node, const struct effect *e)
 		r->told = e->run.cause;
 	else
 		say(m, node, r);
+}
+
+/* All of it is stopped, or goes on, as it was ordered. */
+static void run_suspends(struct model *m, struct model_run *r)
+{
+	r->report.suspended = r->hold;
+	r->report.suspended_us += r->hold ? 0 : pick(m, 1000000);
+	r->report.elapsed_us += r->report.suspended_us;
+	m->suspended += r->hold;
+}
+
+static void on_suspend(struct model *m, unsigned node, const struct effect *e)
+{
+	struct model_run *r = find_run(&m->nodes[node], e->run.run);
+
+	if (!r || !r->alive || r->told)
+		return;
+	r->hold = e->run.suspend;
+	if (r->report.state != REPORT_RUNNING || pick(m, 3) == 0)
+		return; /* it takes a while */
+	run_suspends(m, r);
+	say(m, node, r);
 }
 
 static void on_registered(struct model *m, unsigned node, const struct outgoing *o)
@@ -305,7 +329,9 @@ static void run_goes_on(struct model *m, unsigned node)
 	else if (r->report.state == REPORT_STARTING) {
 		r->report.state = REPORT_RUNNING;
 		r->report.start_time = m->w->now.wall;
-	} else if (r->report.state == REPORT_RUNNING) {
+	} else if (r->report.state == REPORT_RUNNING && r->hold != r->report.suspended) {
+		run_suspends(m, r);
+	} else if (r->report.state == REPORT_RUNNING && !r->report.suspended) {
 		static const enum end_cause causes[] = { END_EXIT, END_EXIT, END_EXIT,
 			END_TIME_LIMIT, END_OUT_OF_MEMORY, END_LOST };
 
@@ -323,7 +349,8 @@ static void hook(void *arg, const struct effect *e)
 	struct run_view v;
 
 	if (e->kind != EFFECT_START_RUN && e->kind != EFFECT_END_RUN &&
-	        e->kind != EFFECT_FORGET_RUN && e->kind != EFFECT_REGISTERED)
+	        e->kind != EFFECT_FORGET_RUN && e->kind != EFFECT_REGISTERED &&
+	        e->kind != EFFECT_SUSPEND_RUN)
 		return;
 	if (m->n_queue == m->queue_size) {
 		m->queue_size = m->queue_size ? m->queue_size * 2 : 64;
@@ -369,6 +396,8 @@ static void deliver(struct model *m)
 				on_end(m, node, &v[i].effect);
 			else if (v[i].effect.kind == EFFECT_FORGET_RUN)
 				on_forget(m, node, &v[i].effect);
+			else if (v[i].effect.kind == EFFECT_SUSPEND_RUN)
+				on_suspend(m, node, &v[i].effect);
 			else
 				on_registered(m, node, &v[i]);
 		}
@@ -425,11 +454,25 @@ static void submits(struct model *m)
 static void controls(struct model *m)
 {
 	static const enum job_verb verbs[] = { JOB_CANCEL, JOB_HOLD, JOB_RELEASE, JOB_SIGNAL,
-		JOB_REQUEUE };
+		JOB_REQUEUE, JOB_SUSPEND, JOB_RESUME };
 
 	if (m->n_jobs)
 		world_control(m->w, pick(m, 2) ? world_user(1000) : world_admin(),
-		        verbs[pick(m, 5)], m->jobs[pick(m, (unsigned)m->n_jobs)]);
+		        verbs[pick(m, 7)], m->jobs[pick(m, (unsigned)m->n_jobs)]);
+}
+
+/* What runs on a node is suspended, what is suspended goes on: most of it. */
+static void suspends(struct model *m, unsigned node)
+{
+	size_t i;
+
+	for (i = 0; i < m->nodes[node].n_runs; i++) {
+		const struct model_run *r = &m->nodes[node].runs[i];
+
+		if (r->alive && r->report.state == REPORT_RUNNING && pick(m, 4))
+			world_control(m->w, world_user(1000), r->hold ? JOB_RESUME : JOB_SUSPEND,
+			        r->report.run.job);
+	}
 }
 
 static void operates(struct model *m)
@@ -486,10 +529,14 @@ static void step(struct model *m)
 {
 	unsigned node = pick(m, NODES);
 
-	switch (pick(m, 10)) {
+	switch (pick(m, 11)) {
 	case 0:
 	case 1:
 		submits(m);
+		break;
+	case 10:
+		suspends(m, node);
+		commit(m);
 		break;
 	case 2:
 		controls(m);
@@ -553,8 +600,10 @@ static void settle_down(struct model *m)
 			for (i = 0; i < m->nodes[n].n_runs + 4; i++)
 				run_goes_on(m, n);
 		}
-		for (i = 0; i < m->n_jobs; i++)
+		for (i = 0; i < m->n_jobs; i++) {
 			world_control(m->w, world_admin(), JOB_RELEASE, m->jobs[i]);
+			world_control(m->w, world_admin(), JOB_RESUME, m->jobs[i]);
+		}
 		commit(m);
 	}
 	if (!all_ended(m)) {
@@ -571,7 +620,11 @@ static void settle_down(struct model *m)
 	}
 }
 
-static unsigned long history(uint64_t seed)
+struct sums {
+	unsigned long starts, suspended;
+};
+
+static void history(uint64_t seed, struct sums *sums)
 {
 	struct model m = { .random = seed * 0x9e3779b97f4a7c15ull + 1 };
 	unsigned i;
@@ -593,7 +646,8 @@ static unsigned long history(uint64_t seed)
 	free(m.queue);
 	free(m.jobs);
 	world_free(m.w);
-	return m.starts;
+	sums->starts += m.starts;
+	sums->suspended += m.suspended;
 }
 
 static void histories(void **state)
@@ -601,17 +655,18 @@ static void histories(void **state)
 	const char *seed = getenv("CORE_SEED"), *cases = getenv("CORE_CASES");
 	uint64_t from = seed ? strtoull(seed, NULL, 10) : 1;
 	uint64_t n = seed ? 1 : cases ? strtoull(cases, NULL, 10) : 150, i;
-	unsigned long starts = 0;
+	struct sums sums = { 0 };
 
 	(void)state;
 	for (i = from; i < from + n; i++) {
 		printf("seed %llu\r", (unsigned long long)i);
 		fflush(stdout);
-		starts += history(i);
+		history(i, &sums);
 	}
-	printf("seeds %llu to %llu: %lu runs started\n", (unsigned long long)from,
-	        (unsigned long long)(from + n - 1), starts);
-	assert_true(starts > n);
+	printf("seeds %llu to %llu: %lu runs started, %lu were suspended\n",
+	        (unsigned long long)from, (unsigned long long)(from + n - 1), sums.starts,
+	        sums.suspended);
+	assert_true(sums.starts > n && (n < 100 || sums.suspended > n / 4));
 }
 
 int main(void)

@@ -522,6 +522,8 @@ static Gpusched__RunReport good_report(void)
 	m.incarnation = S("boot-1");
 	m.checkpoint_time = 4;
 	m.progress = S("step 7");
+	m.suspended = true;
+	m.suspended_us = 6;
 	return m;
 }
 
@@ -545,6 +547,8 @@ static void test_report(void **state)
 	assert_int_equal(r.uid, 1000);
 	assert_int_equal(r.checkpoint_time, 4);
 	assert_string_equal(r.progress, "step 7");
+	assert_true(r.suspended);
+	assert_int_equal(r.suspended_us, 6);
 }
 
 static void no_run(Gpusched__RunReport *m)
@@ -609,6 +613,11 @@ static void negative_checkpoint(Gpusched__RunReport *m)
 	m->checkpoint_time = -1;
 }
 
+static void huge_suspension(Gpusched__RunReport *m)
+{
+	m->suspended_us = UINT64_MAX;
+}
+
 static void progress_in_lines(Gpusched__RunReport *m)
 {
 	m->progress = S("one\ntwo");
@@ -623,8 +632,8 @@ static void test_report_refused(void **state)
 {
 	static void (*const spoils[])(Gpusched__RunReport *) = { no_run, run_of_no_job,
 		run_of_huge_job, no_attempt, no_state, gpu_64, gpu_twice, negative_time,
-		huge_elapsed, exit_256, signal_65, negative_checkpoint, progress_in_lines,
-		long_detail };
+		huge_elapsed, exit_256, signal_65, negative_checkpoint, huge_suspension,
+		progress_in_lines, long_detail };
 
 	(void)state;
 	memset(long_text, 'x', sizeof(long_text) - 1);

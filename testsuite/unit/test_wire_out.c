@@ -129,6 +129,7 @@ static void test_job(void **state)
 		.n_nodes = 2,
 		.gpus_held = 7,
 		.checkpoint_time = 55,
+		.suspended_s = 66,
 		.progress = "71%",
 		.planned_start = 77,
 		.planned_nodes = "h09",
@@ -176,6 +177,7 @@ static void test_job(void **state)
 	assert_string_equal(back->nodes, "h[07-08]");
 	assert_int_equal(back->n_nodes, 2);
 	assert_int_equal(back->checkpoint_time, 55);
+	assert_int_equal(back->suspended_s, 66);
 	assert_string_equal(back->progress, "71%");
 	assert_int_equal(back->planned_start_time, 77);
 	assert_string_equal(back->planned_nodes, "h09");
