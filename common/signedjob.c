@@ -8,6 +8,7 @@
 
 #include <sodium.h>
 
+#include "common/taskset.h"
 #include "common/text.h"
 
 #define SKEW_S 300 /* munge's own default for credentials from the future */
@@ -152,6 +153,20 @@ static int env_check(const ProtobufCBinaryData *v, size_t n, struct error *err)
 	return 0;
 }
 
+static int array_check(const char *text, struct error *err)
+{
+	struct taskset set;
+	uint32_t at_once;
+
+	if (taskset_parse_array(text, &set, &at_once, err)) {
+		if (err)
+			err->code = ERR_JOB_SPEC;
+		return error_wrap(err, "array");
+	}
+	taskset_clear(&set);
+	return 0;
+}
+
 int signedjob_spec_check(const Gpusched__SignedSpec *spec, struct error *err)
 {
 	size_t total = 0;
@@ -175,8 +190,8 @@ int signedjob_spec_check(const Gpusched__SignedSpec *spec, struct error *err)
 	        strings_check("environment entry", spec->env, spec->n_env, &total, err) ||
 	        env_check(spec->env, spec->n_env, err))
 		return -1;
-	if (spec->array[0])
-		return error_set(err, ERR_JOB_SPEC, "array: not possible in this version");
+	if (spec->array[0] && array_check(spec->array, err))
+		return -1;
 	if (spec->tasks_per_node != 1)
 		return error_set(
 		        err, ERR_JOB_SPEC, "tasks per node: %u; must be 1", spec->tasks_per_node);
@@ -272,10 +287,28 @@ int signedjob_check(const struct mcred *cred, const char *cluster, const struct 
 	return 0;
 }
 
-int signedjob_run_check(uint32_t task, uint32_t attempt, struct error *err)
+/* The expression was checked with the spec. */
+static bool is_task(const char *array, uint32_t task)
 {
-	if (task != 0) /* spec_check: it is no array */
-		return error_set(err, ERR_SIGNATURE, "task %u of a job that is no array", task);
+	struct taskset set;
+	uint32_t at_once;
+	bool is;
+
+	if (!*array)
+		return task == 0;
+	if (taskset_parse_array(array, &set, &at_once, NULL))
+		return false;
+	is = taskset_has(&set, task);
+	taskset_clear(&set);
+	return is;
+}
+
+int signedjob_run_check(
+        const Gpusched__SignedSpec *spec, uint32_t task, uint32_t attempt, struct error *err)
+{
+	if (!is_task(spec->array, task))
+		return error_set(err, ERR_SIGNATURE, "task %u of a job that %s", task,
+		        *spec->array ? "was signed for others" : "is no array");
 	if (attempt < 1 || attempt > SIGNEDJOB_ATTEMPT_LAST)
 		return error_set(err, ERR_SIGNATURE, "attempt %u; must be 1 to %d", attempt,
 		        SIGNEDJOB_ATTEMPT_LAST);

@@ -6,6 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "common/taskset.h"
 #include "common/xalloc.h"
 
 #define PATH_DEFAULT "/usr/local/bin:/usr/bin:/bin"
@@ -121,6 +122,45 @@ static char *array_task(const struct jobenv_in *in)
 	return in->spec->array[0] ? number(in->order->run->task) : NULL;
 }
 
+/* One number of the array's set; NULL: it is no array. */
+static char *array_number(const struct jobenv_in *in, uint32_t (*of)(const struct taskset *set))
+{
+	struct taskset set;
+	uint32_t at_once;
+	char *text;
+
+	if (!in->spec->array[0] || taskset_parse_array(in->spec->array, &set, &at_once, NULL))
+		return NULL;
+	text = number(of(&set));
+	taskset_clear(&set);
+	return text;
+}
+
+static uint32_t count_of(const struct taskset *set)
+{
+	return set->count;
+}
+
+static char *array_count(const struct jobenv_in *in)
+{
+	return array_number(in, count_of);
+}
+
+static char *array_min(const struct jobenv_in *in)
+{
+	return array_number(in, taskset_first);
+}
+
+static char *array_max(const struct jobenv_in *in)
+{
+	return array_number(in, taskset_last);
+}
+
+static char *array_step(const struct jobenv_in *in)
+{
+	return array_number(in, taskset_step);
+}
+
 static char *node(const struct jobenv_in *in)
 {
 	return xstrdup(in->node);
@@ -228,6 +268,10 @@ static const struct row rows[] = {
 	{ "GPUSCHED_RESTART_COUNT", restarts, false },
 	{ "GPUSCHED_ARRAY_JOB_ID", array_job, false },
 	{ "GPUSCHED_ARRAY_TASK_ID", array_task, false },
+	{ "GPUSCHED_ARRAY_TASK_COUNT", array_count, false },
+	{ "GPUSCHED_ARRAY_TASK_MIN", array_min, false },
+	{ "GPUSCHED_ARRAY_TASK_MAX", array_max, false },
+	{ "GPUSCHED_ARRAY_TASK_STEP", array_step, false },
 	{ "GPUSCHED_NODELIST", nodelist, false },
 	{ "GPUSCHED_NNODES", nnodes, false },
 	{ "GPUSCHED_NODE", node, false },

@@ -489,8 +489,8 @@ static void take_back_use(struct lrun *r)
 		return;
 	launch = (Gpusched__LaunchRecord *)m;
 	if (launch->nonce.len == USES_NONCE_LEN && launch->report &&
-	        uses_add(r->l->uses, launch->report->uid, launch->nonce.data, launch->signed_at, -1,
-	                &err) < 0)
+	        uses_add(r->l->uses, launch->report->uid, launch->nonce.data, r->id.task,
+	                launch->signed_at, -1, &err) < 0)
 		log_warning("run %s: %s", r->name, err.text);
 	protobuf_c_message_free_unpacked(m, NULL);
 }

@@ -336,7 +336,8 @@ static int launch_in(struct lstart *s, const struct asked_user *user, const stru
 	if (launch < 0)
 		return -1;
 	FAILPOINT(launcher_after_record);
-	if (uses_add(l->uses, user->uid, s->spec->nonce.data, s->signed_at, 1, err) < 0)
+	if (uses_add(l->uses, user->uid, s->spec->nonce.data, s->run->id.task, s->signed_at, 1,
+	            err) < 0)
 		goto out;
 	if (rundir_make(l->spool_runs, s->run->name, &owner, s->order->script.data,
 	            s->order->script.len, err) < 0 ||
@@ -347,7 +348,8 @@ static int launch_in(struct lstart *s, const struct asked_user *user, const stru
 	FAILPOINT(launcher_after_spawn);
 take_back:
 	if (r < 0)
-		uses_add(l->uses, user->uid, s->spec->nonce.data, s->signed_at, -1, NULL);
+		uses_add(l->uses, user->uid, s->spec->nonce.data, s->run->id.task, s->signed_at, -1,
+		        NULL);
 out:
 	close(launch);
 	if (ctl >= 0)
@@ -429,11 +431,11 @@ static int check_gpus(struct lstart *s, struct error *err)
 }
 
 /* How often the owner allowed this signature to be used. Starts count, not the attempt's number:
- * orders may have been lost. Arrays, when they come, count each task. */
+ * orders may have been lost. Of an array each task has its own. */
 static int check_uses(struct lstart *s, struct error *err)
 {
 	uint64_t allowed = s->spec->max_attempts;
-	uint32_t used = uses_of(s->l->uses, s->spec->uid, s->spec->nonce.data);
+	uint32_t used = uses_of(s->l->uses, s->spec->uid, s->spec->nonce.data, s->run->id.task);
 
 	if (used < allowed)
 		return 0;
@@ -501,7 +503,7 @@ static int check_job(struct lstart *s, const struct mcred *cred, struct error *e
 	        signedjob_cred_age(cred, (int64_t)time(NULL), age_allowed(s->l), err) < 0 ||
 	        signedjob_check(cred, s->l->options.cluster, &job, s->spec_arena, &s->spec, &hash,
 	                err) < 0 ||
-	        signedjob_run_check(o->run->task, o->run->attempt, err) < 0 ||
+	        signedjob_run_check(s->spec, o->run->task, o->run->attempt, err) < 0 ||
 	        signedjob_script_check(o->script.data, o->script.len, MSG_SCRIPT_MAX, err) < 0)
 		return -1;
 	s->signed_at = cred->encode_time;

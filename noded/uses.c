@@ -14,12 +14,16 @@
 #include "common/xalloc.h"
 
 #define ROW_LEN   40
+#define TASK_BITS 24   /* of the signing time's 64 in a row */
+#define GROUP     64   /* tasks of one entry */
 #define ROWS_IDLE 4096 /* a file of so many rows more than entries is not worth rewriting */
 
 struct use {
 	uint8_t nonce[USES_NONCE_LEN];
 	uid_t uid;
-	int32_t count;
+	uint32_t group; /* task / GROUP */
+	uint32_t n;     /* counts: 1, or GROUP once another task than the first is used */
+	uint16_t *counts;
 	int64_t signed_at;
 };
 
@@ -50,12 +54,14 @@ static int entry_order(const void *a, const void *b)
 
 	if (x->uid != y->uid)
 		return x->uid < y->uid ? -1 : 1;
+	if (x->group != y->group)
+		return x->group < y->group ? -1 : 1;
 	return memcmp(x->nonce, y->nonce, USES_NONCE_LEN);
 }
 
-static struct use *find(const struct uses *u, uid_t uid, const uint8_t *nonce)
+static struct use *find(const struct uses *u, uid_t uid, const uint8_t *nonce, uint32_t task)
 {
-	struct use key = { .uid = uid };
+	struct use key = { .uid = uid, .group = task / GROUP };
 	struct use **at;
 
 	memcpy(key.nonce, nonce, USES_NONCE_LEN);
@@ -63,41 +69,68 @@ static struct use *find(const struct uses *u, uid_t uid, const uint8_t *nonce)
 	return at ? *at : NULL;
 }
 
-static void count(struct uses *u, uid_t uid, const uint8_t *nonce, int64_t signed_at, int change)
+static void use_free(void *item)
 {
-	struct use *e = find(u, uid, nonce);
+	struct use *e = item;
+
+	free(e->counts);
+	free(e);
+}
+
+static void count(struct uses *u, uid_t uid, const uint8_t *nonce, uint32_t task, int64_t signed_at,
+        int change)
+{
+	struct use *e = find(u, uid, nonce, task);
+	uint32_t i = task % GROUP, n = i ? GROUP : 1;
+	int32_t now;
 
 	if (!e) {
 		e = xcalloc(1, sizeof(*e));
 		e->uid = uid;
+		e->group = task / GROUP;
 		memcpy(e->nonce, nonce, USES_NONCE_LEN);
 		e->signed_at = signed_at;
 		tsearch(e, &u->tree, entry_order);
 		u->entries++;
 	}
-	e->count += change;
-	if (e->count < 0)
-		e->count = 0;
+	if (n > e->n) {
+		e->counts = xrealloc(e->counts, n, sizeof(*e->counts));
+		memset(e->counts + e->n, 0, (n - e->n) * sizeof(*e->counts));
+		e->n = n;
+	}
+	now = e->counts[i] + change;
+	e->counts[i] = (uint16_t)(now < 0 ? 0 : now > UINT16_MAX ? UINT16_MAX : now);
+}
+
+static uint32_t used(const struct use *e)
+{
+	uint32_t n = 0, i;
+
+	for (i = 0; i < e->n; i++)
+		n += e->counts[i] != 0;
+	return n;
 }
 
 /* --- the file --------------------------------------------------------------------------------- */
 
-static void row_pack(const struct use *e, int32_t change, uint8_t row[ROW_LEN])
+static void row_pack(const struct use *e, uint32_t task, int32_t change, uint8_t row[ROW_LEN])
 {
 	memcpy(row, e->nonce, USES_NONCE_LEN);
 	put_u32(row + 16, (uint32_t)e->uid);
 	put_u32(row + 20, (uint32_t)change);
-	put_u64(row + 24, (uint64_t)e->signed_at);
+	put_u64(row + 24, (uint64_t)task << (64 - TASK_BITS) | (uint64_t)e->signed_at);
 	put_u64(row + 32, fnv(row, 32));
 }
 
 static void row_take(struct uses *u, const uint8_t row[ROW_LEN], int64_t oldest)
 {
-	int64_t signed_at = (int64_t)get_u64(row + 24);
+	uint64_t both = get_u64(row + 24);
+	int64_t signed_at = (int64_t)(both & (UINT64_MAX >> TASK_BITS));
 
 	u->rows++;
 	if (get_u64(row + 32) == fnv(row, 32) && signed_at >= oldest)
-		count(u, (uid_t)get_u32(row + 16), row, signed_at, (int32_t)get_u32(row + 20));
+		count(u, (uid_t)get_u32(row + 16), row, (uint32_t)(both >> (64 - TASK_BITS)),
+		        signed_at, (int32_t)get_u32(row + 20));
 }
 
 static int write_row(int fd, const uint8_t row[ROW_LEN])
@@ -159,21 +192,34 @@ static struct list list_of(const struct uses *u)
 	return l;
 }
 
+static int write_entry(int fd, const struct use *e, size_t *rows)
+{
+	uint8_t row[ROW_LEN];
+
+	for (uint32_t i = 0; i < e->n; i++) {
+		if (!e->counts[i])
+			continue;
+		row_pack(e, e->group * GROUP + i, e->counts[i], row);
+		if (write_row(fd, row) < 0)
+			return -1;
+		(*rows)++;
+	}
+	return 0;
+}
+
 static int rewrite(struct uses *u, struct error *err)
 {
 	static const char tmp[] = USES_FILE ".tmp";
 	struct list l = list_of(u);
-	uint8_t row[ROW_LEN];
+	size_t rows = 0;
 	int fd, r = 0;
 
 	unlinkat(u->dirfd, tmp, 0);
 	fd = openat(u->dirfd, tmp, O_RDWR | O_CREAT | O_EXCL | O_APPEND | O_CLOEXEC, 0600);
 	if (fd < 0)
 		r = -1;
-	for (size_t i = 0; i < l.n && r == 0; i++) {
-		row_pack(l.v[i], l.v[i]->count, row);
-		r = write_row(fd, row);
-	}
+	for (size_t i = 0; i < l.n && r == 0; i++)
+		r = write_entry(fd, l.v[i], &rows);
 	free(l.v);
 	/* Synced, so that a power loss does not leave the new name with nothing in it. */
 	if (r < 0 || fsync(fd) < 0 || renameat(u->dirfd, tmp, u->dirfd, USES_FILE) < 0) {
@@ -185,23 +231,28 @@ static int rewrite(struct uses *u, struct error *err)
 	}
 	close(u->fd);
 	u->fd = fd;
-	u->rows = u->entries;
+	u->rows = rows;
 	return 0;
 }
 
 int uses_prune(struct uses *u, int64_t oldest, struct error *err)
 {
 	struct list l = list_of(u);
+	size_t rows = 0; /* that are needed */
 
 	for (size_t i = 0; i < l.n; i++) {
-		if (l.v[i]->signed_at >= oldest && l.v[i]->count > 0)
+		uint32_t n = used(l.v[i]);
+
+		rows += n;
+		if (l.v[i]->signed_at >= oldest && n > 0)
 			continue;
+		rows -= n;
 		tdelete(l.v[i], &u->tree, entry_order);
-		free(l.v[i]);
+		use_free(l.v[i]);
 		u->entries--;
 	}
 	free(l.v);
-	return u->rows > 2 * u->entries + ROWS_IDLE ? rewrite(u, err) : 0;
+	return u->rows > 2 * rows + ROWS_IDLE ? rewrite(u, err) : 0;
 }
 
 /* --- the rest --------------------------------------------------------------------------------- */
@@ -224,30 +275,31 @@ void uses_free(struct uses *u)
 		return;
 	if (u->fd >= 0)
 		close(u->fd);
-	tdestroy(u->tree, free);
+	tdestroy(u->tree, use_free);
 	free(u);
 }
 
-int uses_add(struct uses *u, uid_t uid, const uint8_t nonce[USES_NONCE_LEN], int64_t signed_at,
-        int change, struct error *err)
+int uses_add(struct uses *u, uid_t uid, const uint8_t nonce[USES_NONCE_LEN], uint32_t task,
+        int64_t signed_at, int change, struct error *err)
 {
 	struct use e = { .uid = uid, .signed_at = signed_at };
 	uint8_t row[ROW_LEN];
 
 	memcpy(e.nonce, nonce, USES_NONCE_LEN);
-	row_pack(&e, change, row);
+	row_pack(&e, task, change, row);
 	if (write_row(u->fd, row) < 0)
 		return failed(err, "write");
 	u->rows++;
-	count(u, uid, nonce, signed_at, change);
+	count(u, uid, nonce, task, signed_at, change);
 	return 0;
 }
 
-uint32_t uses_of(const struct uses *u, uid_t uid, const uint8_t nonce[USES_NONCE_LEN])
+uint32_t uses_of(
+        const struct uses *u, uid_t uid, const uint8_t nonce[USES_NONCE_LEN], uint32_t task)
 {
-	const struct use *e = find(u, uid, nonce);
+	const struct use *e = find(u, uid, nonce, task);
 
-	return e ? (uint32_t)e->count : 0;
+	return e && task % GROUP < e->n ? e->counts[task % GROUP] : 0;
 }
 
 size_t uses_entries(const struct uses *u)

@@ -1,15 +1,18 @@
 /* uses.h - how often a signature was used on this node
  *
  * A taken-over controller can repeat what a user signed. So the launcher counts, for each (uid,
- * nonce), the runs that it started, and refuses more than the owner allowed. The counts are in a
- * file on disk (not synced: what a power loss may take is the last seconds') and in memory; entries
- * are dropped when the signature is too old to be used anyway.
+ * nonce, task), the runs that it started, and refuses more than the owner allowed. The counts are
+ * in a file on disk (not synced: what a power loss may take is the last seconds') and in memory;
+ * entries are dropped when the signature is too old to be used anyway.
  *
  * The file is a list of rows of 40 bytes, each a change of one count, network byte order:
  *
  *      +----------+---------+--------------+---------------------+------------------+
  *      | 16 nonce | u32 uid | i32 change   | u64 signed at (UTC) | u64 checksum     |
  *      +----------+---------+--------------+---------------------+------------------+
+ *
+ * The highest 24 bits of the time are the task. In memory 64 tasks that are neighbours share one
+ * entry: an array of a million tasks costs what ten thousand jobs do.
  *
  * Rows that do not fit are skipped. It is written anew, shorter, when it has grown.
  */
@@ -34,10 +37,11 @@ void uses_free(struct uses *u); /* NULL is fine */
 
 /* Count one more, or (change -1) take one back: it was used and nothing was executed. -1 with
  * ERR_SYSTEM or ERR_NO_SPACE, and nothing is counted. */
-int uses_add(struct uses *u, uid_t uid, const uint8_t nonce[USES_NONCE_LEN], int64_t signed_at,
-        int change, struct error *err);
+int uses_add(struct uses *u, uid_t uid, const uint8_t nonce[USES_NONCE_LEN], uint32_t task,
+        int64_t signed_at, int change, struct error *err);
 
-uint32_t uses_of(const struct uses *u, uid_t uid, const uint8_t nonce[USES_NONCE_LEN]);
+uint32_t uses_of(
+        const struct uses *u, uid_t uid, const uint8_t nonce[USES_NONCE_LEN], uint32_t task);
 
 size_t uses_entries(const struct uses *u);
 

@@ -179,11 +179,15 @@ static void arrays_name_their_task(void **state)
 
 	(void)state;
 	init(&f, nothing);
-	f.spec.array = "0-9";
+	f.spec.array = "1-9:3%2";
 	f.run.task = 7;
 	env = jobenv_make(&f.in, NULL);
 	assert_value(env, "GPUSCHED_ARRAY_JOB_ID", "4812");
 	assert_value(env, "GPUSCHED_ARRAY_TASK_ID", "7");
+	assert_value(env, "GPUSCHED_ARRAY_TASK_COUNT", "3");
+	assert_value(env, "GPUSCHED_ARRAY_TASK_MIN", "1");
+	assert_value(env, "GPUSCHED_ARRAY_TASK_MAX", "7");
+	assert_value(env, "GPUSCHED_ARRAY_TASK_STEP", "3");
 	jobenv_free(env);
 }
 

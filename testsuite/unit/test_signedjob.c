@@ -364,7 +364,7 @@ static void bad_env_empty(Gpusched__SignedSpec *s)
 
 static void bad_array(Gpusched__SignedSpec *s)
 {
-	s->array = (char *)(uintptr_t) "0-9";
+	s->array = (char *)(uintptr_t) "9-0";
 }
 
 static void bad_tasks(Gpusched__SignedSpec *s)
@@ -523,15 +523,23 @@ static void test_scripts(void **state)
 
 static void test_runs(void **state)
 {
+	const Gpusched__SignedSpec plain = GPUSCHED__SIGNED_SPEC__INIT;
+	Gpusched__SignedSpec array = GPUSCHED__SIGNED_SPEC__INIT;
 	struct error err;
 
 	(void)state;
-	assert_int_equal(signedjob_run_check(0, 1, &err), 0);
-	assert_int_equal(signedjob_run_check(0, SIGNEDJOB_ATTEMPT_LAST, &err), 0);
-	assert_int_equal(signedjob_run_check(0, SIGNEDJOB_ATTEMPT_LAST + 1, &err), -1);
+	array.array = (char *)(uintptr_t) "1-9:2%3";
+	assert_int_equal(signedjob_run_check(&array, 7, 1, &err), 0);
+	assert_int_equal(signedjob_run_check(&array, 0, 1, &err), -1);
 	assert_int_equal(err.code, ERR_SIGNATURE);
-	assert_int_equal(signedjob_run_check(0, 0, &err), -1);
-	assert_int_equal(signedjob_run_check(1, 1, &err), -1);
+	assert_int_equal(signedjob_run_check(&array, 8, 1, &err), -1);
+	assert_int_equal(signedjob_run_check(&array, 11, 1, &err), -1);
+	assert_int_equal(signedjob_run_check(&plain, 0, 1, &err), 0);
+	assert_int_equal(signedjob_run_check(&plain, 0, SIGNEDJOB_ATTEMPT_LAST, &err), 0);
+	assert_int_equal(signedjob_run_check(&plain, 0, SIGNEDJOB_ATTEMPT_LAST + 1, &err), -1);
+	assert_int_equal(err.code, ERR_SIGNATURE);
+	assert_int_equal(signedjob_run_check(&plain, 0, 0, &err), -1);
+	assert_int_equal(signedjob_run_check(&plain, 1, 1, &err), -1);
 }
 
 int main(void)
