@@ -39,6 +39,8 @@ struct snapshot {
 	        (double)s->tick.stall_us / 1e3)                                                    \
 	X("loop.stall_ever", "ms", "longest stall of the loop since the start",                    \
 	        (double)s->tick.stall_ever_us / 1e3)                                               \
+	X("loop.work_ever", "ms", "the most processor time between two looks at the sockets",      \
+	        (double)s->tick.work_ever_us / 1e3)                                                \
 	X("loop.busy", "%", "of the time since the start spent in ticks", s->busy_percent)         \
 	X("loop.ticks", "", "ticks", s->tick.ticks)                                                \
 	X("loop.events", "", "things that happened, taken by ticks", s->tick.events)               \

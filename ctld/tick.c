@@ -38,6 +38,7 @@ struct tick {
 	struct event *late;  /* for what nobody waits for: TICK_LATE_MS */
 	usec_t timer_due;    /* what `timer` is set to; INT64_MAX: not set */
 	usec_t woken;        /* since when a tick is due; 0: it is not */
+	usec_t woken_cpu;    /* the loop's processor time then */
 	uint64_t sealed;     /* the change of the batch in flight */
 	bool beating, again,
 	        later; /* a tick runs; it wants another; that one is in the next round */
@@ -54,6 +55,15 @@ usec_t ctld_mono(void)
 	struct timespec ts;
 
 	clock_gettime(CLOCK_MONOTONIC, &ts);
+	return (usec_t)ts.tv_sec * 1000000 + ts.tv_nsec / 1000;
+}
+
+/* Processor time of the calling thread: the loop's. */
+static usec_t cpu_time(void)
+{
+	struct timespec ts;
+
+	clock_gettime(CLOCK_THREAD_CPUTIME_ID, &ts);
 	return (usec_t)ts.tv_sec * 1000000 + ts.tv_nsec / 1000;
 }
 
@@ -80,6 +90,7 @@ void tick_wake(struct tick *t)
 	if (t->beating || t->woken)
 		return;
 	t->woken = ctld_mono();
+	t->woken_cpu = cpu_time();
 	if (t->later)
 		event_add(t->beat, &next_round);
 	else
@@ -259,6 +270,7 @@ static void set_timer(struct tick *t)
 static void note_stall(struct tick *t, usec_t begin, usec_t end)
 {
 	uint64_t stall = (uint64_t)(end - (t->woken ? t->woken : begin));
+	uint64_t work = t->woken ? (uint64_t)(cpu_time() - t->woken_cpu) : 0;
 
 	t->stats.ticks++;
 	t->stats.busy_us += (uint64_t)(end - begin);
@@ -271,6 +283,8 @@ static void note_stall(struct tick *t, usec_t begin, usec_t end)
 		t->stats.stall_us = stall;
 	if (stall > t->stats.stall_ever_us)
 		t->stats.stall_ever_us = stall;
+	if (work > t->stats.work_ever_us)
+		t->stats.work_ever_us = work;
 }
 
 static void on_beat(evutil_socket_t fd, short what, void *arg)

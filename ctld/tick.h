@@ -66,8 +66,9 @@ struct tick_stats {
 	uint64_t commits, rows, max_rows;   /* rows of one batch, the most */
 	uint64_t batch_bytes;
 	uint64_t stall_us, stall_ever_us; /* the longest of the last minute or two, and ever */
-	uint64_t busy_us;                 /* spent in ticks */
-	uint64_t pauses;                  /* times that reading stopped: too many dirty bytes */
+	uint64_t work_ever_us; /* processor time of the loop from wish to end of a tick */
+	uint64_t busy_us;      /* spent in ticks */
+	uint64_t pauses;       /* times that reading stopped: too many dirty bytes */
 	size_t inbox;
 };
 void tick_stats(const struct tick *t, struct tick_stats *out);
