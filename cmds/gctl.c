@@ -215,7 +215,7 @@ static int control_nodes(
 		rc = text_check("the reason", request.reason, CONTROL_REASON_MAX, err);
 	if (rc >= 0 && verb != GPUSCHED__NODE_CONTROL__VERB__RESUME && !*request.reason) {
 		error_set(err, ERR_USAGE, "why? A reason is needed");
-		rc = error_hint(err, "gctl drain %s 'ECC errors'", r->words[0]);
+		rc = error_hint(err, "add it behind the nodes, or as --reason=TEXT");
 	}
 	if (rc >= 0)
 		rc = gctl_ask(
@@ -239,6 +239,11 @@ static int do_node_down(struct run *r, struct error *err)
 	const char *why = r->g->confirmed_off ? "confirmed off" : "declared down";
 
 	return control_nodes(r, GPUSCHED__NODE_CONTROL__VERB__DOWN, why, err);
+}
+
+static int do_node_clear(struct run *r, struct error *err)
+{
+	return control_nodes(r, GPUSCHED__NODE_CONTROL__VERB__CLEAR, NULL, err);
 }
 
 /* --- partitions ----------------------------------------------------------------------------- */
@@ -417,6 +422,8 @@ static const struct subcommand subcommands[] = {
 	{ { "node", "down" }, "NODES [REASON...]", 1, GCTL_WORDS_MAX,
 	        TAKES_REASON | TAKES_CONFIRMED_OFF, false, do_node_down,
 	        "Mark nodes down; with --confirmed-off their jobs have ended, too" },
+	{ { "node", "clear" }, "NODES REASON...", 1, GCTL_WORDS_MAX, TAKES_REASON, false,
+	        do_node_clear, "End what runs there of no job that is known" },
 	{ { "partition" }, "NAME STATE", 2, 2, TAKES_REASON, false, do_partition,
 	        "Make it up, drain, down or inactive, whatever gpusched.conf says" },
 	{ { "hold" }, "ID...", 0, GCTL_WORDS_MAX, TAKES_JOBS | TAKES_REASON, false, do_hold,
@@ -570,7 +577,7 @@ static const struct subcommand *find(const struct gctl *g, size_t *used, struct 
 		error_set(err, ERR_USAGE,
 		        "show: would be show job, show node, show partition or show config");
 	else if (!strcmp(first, "node"))
-		error_set(err, ERR_USAGE, "node: would be node down");
+		error_set(err, ERR_USAGE, "node: would be node down or node clear");
 	else
 		error_set(err, ERR_USAGE, "'%s': no such subcommand%s%s%s", shown,
 		        near ? "; did you mean " : "", near ? near : "", near ? "?" : "");

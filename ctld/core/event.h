@@ -102,7 +102,7 @@ enum job_update {
 	UPDATE_ALL = (1 << 17) - 1,
 };
 
-enum node_verb { NODE_DRAIN = 1, NODE_RESUME, NODE_DOWN };
+enum node_verb { NODE_DRAIN = 1, NODE_RESUME, NODE_DOWN, NODE_CLEAR };
 
 enum event_kind {
 	EV_SUBMIT,            /* -> EFFECT_SUBMITTED or EFFECT_REPLY */

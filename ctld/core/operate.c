@@ -112,6 +112,20 @@ static int down(struct core *core, struct node *node, const struct core_event *e
 	return 0;
 }
 
+/* What is there of no attempt that is known. The agent hears of it now or when it registers. */
+static int clear(struct core *core, struct node *node, const struct core_event *e)
+{
+	struct run *run = node_link(node)->runs;
+
+	for (; run; run = run_link(run)->next_of_node) {
+		if (run_info(run)->state != RUN_STRAY)
+			continue;
+		run_set_end_wanted(core->runs, run, END_CANCEL);
+		end_run_order(core, run, &(struct stop){ .by_user = e->caller.user });
+	}
+	return 0;
+}
+
 static const struct {
 	const char *kind;
 	bool reason; /* one is needed */
@@ -120,6 +134,7 @@ static const struct {
 	[NODE_DRAIN] = { "node.drain", true, drain },
 	[NODE_RESUME] = { "node.resume", false, resume },
 	[NODE_DOWN] = { "node.down", true, down },
+	[NODE_CLEAR] = { "node.clear", true, clear },
 };
 
 /* Everything is checked before anything is done. */
@@ -131,7 +146,7 @@ static int check(const struct core *core, const struct core_event *e, struct err
 		return error_set(err, ERR_NOT_PERMITTED, "only administrators may operate nodes");
 	if (core->suspended)
 		return error_set(err, ERR_EPOCH, "%s", core->suspended);
-	if (e->node.verb < NODE_DRAIN || e->node.verb > NODE_DOWN)
+	if (e->node.verb < NODE_DRAIN || e->node.verb > NODE_CLEAR)
 		return error_set(err, ERR_USAGE, "unknown verb %d", (int)e->node.verb);
 	if (verbs[e->node.verb].reason && (!e->node.reason || !*e->node.reason))
 		return error_set(err, ERR_USAGE, "a reason is needed");

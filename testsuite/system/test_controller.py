@@ -283,8 +283,13 @@ def test_restored_backup_gives_no_orders_until_it_is_told_to():
         assert len(c.shepherds()) == 1
         node = json.loads(c.run("ginfo", "--nodes", "--json").stdout)["nodes"][0]
         assert node["gpus"][0]["free"] == 3
-        for pid in c.shepherds():
-            os.kill(pid, signal.SIGKILL)
+        assert "no job that is known" in c.run("gctl", "show", "node", "n1").stdout
+        # Until an administrator says that it is not wanted.
+        r = c.run("gctl", "node", "clear", "n1", check=False)
+        assert r.returncode == 2 and "reason" in r.stderr
+        c.run("gctl", "node", "clear", "n1", "of before the backup")
+        wait_until(lambda: json.loads(c.run("ginfo", "--nodes", "--json").stdout)["nodes"][0]["gpus"][0]["free"] == 4, "its end")
+        assert not c.shepherds()
 
 
 # --- the disk ------------------------------------------------------------------------------------

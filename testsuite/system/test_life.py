@@ -80,3 +80,34 @@ def test_how_long_it_has_run_outlives_the_daemons(cluster):
     assert cluster.job(job)["elapsed_s"] >= 3
     cluster.run("gcancel", job)
     cluster.wait_state(job, "CANCELLED")
+
+
+def test_suspended_job_stands_still_and_keeps_its_gpus(cluster):
+    job = cluster.submit("while sleep 0.05; do echo tick; done", "--gpus=4", "--output=ticks.out", "--time=0:20")
+    cluster.wait_state(job, "RUNNING")
+    ticks = cluster.dir / "jobs/ticks.out"
+    wait_until(lambda: ticks.exists() and ticks.stat().st_size, "its first tick")
+    cluster.run("gctl", "suspend", job)
+    cluster.wait_state(job, "SUSPENDED")
+    size, elapsed = ticks.stat().st_size, cluster.job(job)["elapsed_s"]
+    waits = cluster.submit("true", "--gpus=1")
+    assert cluster.job(waits)["reason"] == "Resources"  # a stopped process keeps its GPU memory
+    # It is so for the controller and the agent that come after, too.
+    cluster.ctld.kill()
+    cluster.agents["n1"].kill()
+    cluster.start_ctld()
+    cluster.start_agent("n1")
+    cluster.wait_nodes()
+    assert cluster.wait_state(job, "SUSPENDED")["elapsed_s"] == elapsed
+    assert ticks.stat().st_size == size
+    r = cluster.run("gctl", "suspend", waits, check=False)
+    assert r.returncode == 1 and "suspended" in r.stderr
+    cluster.run("gctl", "resume", job)
+    cluster.wait_state(job, "RUNNING")
+    wait_until(lambda: ticks.stat().st_size > size, "the next tick")
+    # What is suspended can be cancelled, and goes at once.
+    cluster.run("gctl", "suspend", job)
+    cluster.wait_state(job, "SUSPENDED")
+    cluster.run("gcancel", job)
+    cluster.wait_state(job, "CANCELLED")
+    cluster.wait_state(waits, "COMPLETED")

@@ -460,6 +460,15 @@ static void adopts(void **state)
 	world_restart(w);
 	world_register(w, 0, "inc1", &r, 1);
 	assert_int_equal(world_node_view(w, 0).gpus[0].free, 2);
+	/* Nothing ends it but the word of an administrator; the agent may be told again. */
+	world_clear(w);
+	assert_int_equal(world_node(w, NODE_CLEAR, 0, false), ERR_NONE);
+	assert_int_equal(world_effect(w, EFFECT_END_RUN)->run.run.job, 5);
+	assert_string_equal(world_state(w, id), "PENDING");
+	world_restart(w);
+	world_clear(w);
+	world_register(w, 0, "inc1", &r, 1);
+	assert_int_equal(world_effect(w, EFFECT_END_RUN)->run.run.job, 5);
 	/* The agent has no record of it any more. */
 	world_gone(w, 0);
 	world_register(w, 0, "inc1", NULL, 0);
