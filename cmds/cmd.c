@@ -48,19 +48,34 @@ int cmd_fail(const struct cmd *cmd, const struct error *err)
 	return error_exit_status(err->code);
 }
 
-void cmd_advise(const struct cmd *cmd, const char *fmt, ...)
+static void print_note(const struct cmd *cmd, const char *kind, const char *fmt, va_list ap)
 {
 	char text[1024], *plain;
+
+	vsnprintf(text, sizeof(text), fmt, ap);
+	plain = text_escape_dup(text);
+	fprintf(stderr, "%s: %s%s\n", cmd->name, kind, plain);
+	free(plain);
+}
+
+void cmd_advise(const struct cmd *cmd, const char *fmt, ...)
+{
 	va_list ap;
 
 	if (!isatty(STDERR_FILENO))
 		return;
 	va_start(ap, fmt);
-	vsnprintf(text, sizeof(text), fmt, ap);
+	print_note(cmd, "", fmt, ap);
 	va_end(ap);
-	plain = text_escape_dup(text);
-	fprintf(stderr, "%s: %s\n", cmd->name, plain);
-	free(plain);
+}
+
+void cmd_warn(const struct cmd *cmd, const char *fmt, ...)
+{
+	va_list ap;
+
+	va_start(ap, fmt);
+	print_note(cmd, "warning: ", fmt, ap);
+	va_end(ap);
 }
 
 static void tell(const struct error *why, void *arg)

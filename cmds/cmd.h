@@ -1,7 +1,8 @@
 /* cmd.h - what all commands do alike: options, --help, errors, exit status
  *
  * An error is one line on stderr, "COMMAND: error: TEXT", and perhaps a line "hint: ...". The exit
- * status comes from its code (common/error.h). Advice goes to stderr too, but only to a terminal.
+ * status comes from its code (common/error.h). Warnings go to stderr as errors do. Advice goes to
+ * stderr too, but only to a terminal.
  */
 #ifndef CMDS_CMD_H
 #define CMDS_CMD_H
@@ -38,6 +39,9 @@ int cmd_fail(const struct cmd *cmd, const struct error *err);
 
 /* One line of advice, if stderr is a terminal. */
 void cmd_advise(const struct cmd *cmd, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
+
+/* One line that must not be missed, whatever stderr is: "COMMAND: warning: ...". */
+void cmd_warn(const struct cmd *cmd, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
 
 /* Say it that way when a client has to try again. `cmd` is borrowed as long as the client lives. */
 void cmd_tell_retry(const struct cmd *cmd, struct client *c);

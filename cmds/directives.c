@@ -7,8 +7,20 @@
 
 #include "common/xalloc.h"
 
+/* How lines of one mark are read. */
+struct dialect {
+	const char *mark;
+	bool sbatch;
+};
+
+static const struct dialect dialects[] = {
+	[DIRECTIVES_GPUSCHED] = { "#GPUSCHED", false },
+	[DIRECTIVES_SBATCH] = { "#SBATCH", true },
+};
+
 /* The words of one line: each is a piece of `text`. */
 struct words {
+	const struct dialect *dialect;
 	char *text;
 	char *v[DIRECTIVES_WORDS_MAX + 1];
 	size_t n;
@@ -41,17 +53,17 @@ static bool has_mark(const char *s, const char *end, const char *mark, size_t ma
 }
 
 /* Take one word from *s; its bytes go to *out, which is moved behind its NUL. */
-static int take_word(const char **s, const char *end, char **out, struct error *err)
+static int take_word(const char **s, const char *end, bool sbatch, char **out, struct error *err)
 {
 	const char *p = *s;
 	char quote = 0;
 
-	for (; p < end && (quote || !blank(*p)); p++) {
+	for (; p < end && (quote || (!blank(*p) && !(sbatch && *p == '#'))); p++) {
 		if (quote ? *p == quote : (*p == '\'' || *p == '"')) {
 			quote = quote ? 0 : *p;
 			continue;
 		}
-		if (*p == '\\' && quote != '\'') {
+		if (*p == '\\' && (sbatch || quote != '\'')) {
 			if (++p == end)
 				return error_set(err, ERR_USAGE,
 				        "a backslash at the end; a directive is one line");
@@ -79,7 +91,7 @@ static int split(const char *s, const char *end, struct words *w, struct error *
 			return error_set(
 			        err, ERR_USAGE, "more than %d words", DIRECTIVES_WORDS_MAX);
 		w->v[w->n++] = out;
-		if (take_word(&s, end, &out, err) < 0)
+		if (take_word(&s, end, w->dialect->sbatch, &out, err) < 0)
 			return -1;
 	}
 	w->v[w->n] = NULL;
@@ -87,17 +99,18 @@ static int split(const char *s, const char *end, struct words *w, struct error *
 }
 
 /* A line with the mark: `s` is behind it. */
-static int read_directive(
-        const char *s, const char *end, const char *mark, struct words *w, struct error *err)
+static int read_directive(const char *s, const char *end, struct words *w, struct error *err)
 {
+	const struct dialect *d = w->dialect;
+
 	if ((size_t)(end - s) > DIRECTIVES_LINE_MAX)
 		return error_set(
 		        err, ERR_USAGE, "a directive of more than %d bytes", DIRECTIVES_LINE_MAX);
 	if (memchr(s, '\0', (size_t)(end - s)))
 		return error_set(err, ERR_USAGE, "a NUL byte in a directive");
-	if (s < end && !blank(*s)) {
-		error_set(err, ERR_USAGE, "'%s' needs a blank behind it", mark);
-		return error_hint(err, "%s --gpus=1", mark);
+	if (s < end && !blank(*s) && !(d->sbatch && *s == '-')) {
+		error_set(err, ERR_USAGE, "'%s' needs a blank behind it", d->mark);
+		return error_hint(err, "%s --gpus=1", d->mark);
 	}
 	/* Unquoting only shortens; each word gets a NUL in place of a blank, the last one extra. */
 	w->text = xrealloc(w->text, (size_t)(end - s) + 1, 1);
@@ -117,15 +130,21 @@ static unsigned find_late(
 	return 0;
 }
 
-int directives_scan(const char *script, size_t len, const char *mark, directives_on_line *on_line,
-        void *arg, unsigned *late, struct error *err)
+const char *directives_mark(enum directives_of of)
 {
-	const char *s = script, *end = script + len;
+	return dialects[of].mark;
+}
+
+int directives_scan(const char *script, size_t len, enum directives_of of,
+        directives_on_line *on_line, void *arg, unsigned *late, struct error *err)
+{
+	const char *s = script, *end = script + len, *mark = dialects[of].mark;
 	size_t mark_len = strlen(mark);
 	struct words *w = xcalloc(1, sizeof(*w));
 	unsigned line = 1;
 	int rc = 0;
 
+	w->dialect = &dialects[of];
 	for (; s < end && !rc; line++) {
 		const char *e = line_end(s, end);
 
@@ -135,7 +154,7 @@ int directives_scan(const char *script, size_t len, const char *mark, directives
 			error_set(err, ERR_USAGE, "the line ends as in DOS (CR LF)");
 			rc = error_hint(err, "sed -i 's/\\r$//' SCRIPT");
 		} else if (has_mark(s, e, mark, mark_len)) {
-			rc = read_directive(s + mark_len, e, mark, w, err);
+			rc = read_directive(s + mark_len, e, w, err);
 			if (!rc && w->n)
 				rc = on_line(arg, line, w->n, w->v, err);
 		}

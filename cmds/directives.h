@@ -15,6 +15,11 @@
  * backslash takes the next character as it is; a # that begins a word begins a comment. A quote
  * that is not closed on its line is an error.
  *
+ * Lines that begin with #SBATCH are read as sbatch reads them, which differs: a blank behind the
+ * mark may miss where an option follows at once ("#SBATCH--time=5"), a backslash takes the next
+ * character as it is also in '...', and a # outside of quotes begins a comment wherever it stands
+ * ("--comment=a#b" is "--comment=a").
+ *
  * Pure; foreign bytes: any input is fine, with NUL bytes too (they are refused inside directives).
  */
 #ifndef CMDS_DIRECTIVES_H
@@ -24,7 +29,8 @@
 
 #include "common/error.h"
 
-#define DIRECTIVES_MARK      "#GPUSCHED"
+enum directives_of { DIRECTIVES_GPUSCHED, DIRECTIVES_SBATCH };
+
 #define DIRECTIVES_LINE_MAX  65536 /* bytes of one directive */
 #define DIRECTIVES_WORDS_MAX 1024  /* words of one directive */
 
@@ -37,7 +43,9 @@ typedef int directives_on_line(
  * that begins with the mark but stands behind the first command (0: none): it is not read, and
  * its author should know. ERR_USAGE; its text begins with the line's number ("3: ..."). `late` may
  * be NULL. */
-int directives_scan(const char *script, size_t len, const char *mark, directives_on_line *on_line,
-        void *arg, unsigned *late, struct error *err);
+int directives_scan(const char *script, size_t len, enum directives_of of,
+        directives_on_line *on_line, void *arg, unsigned *late, struct error *err);
+
+const char *directives_mark(enum directives_of of); /* "#GPUSCHED" */
 
 #endif

@@ -1,6 +1,7 @@
 /* gpus.c - see gpus.h */
 #include "cmds/gpus.h"
 
+#include <ctype.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -67,6 +68,35 @@ int gpus_parse(const char *text, struct gpus *out, struct error *err)
 	}
 	*out = found;
 	return 0;
+}
+
+static int only_gpus(struct error *err)
+{
+	error_set(
+	        err, ERR_USAGE, "would be gpu:COUNT or gpu:TYPE:COUNT; there is no other resource");
+	return error_hint(err, "a part of a GPU cannot be asked for; features are --constraint");
+}
+
+int gpus_from_gres(const char *text, char *out, size_t size, struct error *err)
+{
+	const char *s = strncmp(text, "gres:", 5) ? text : text + 5;
+	struct gpus gpus;
+	int n;
+
+	if (!strcmp(s, "none"))
+		return snprintf(out, size, "0") > 0 ? 0 : -1;
+	if (strncmp(s, "gpu", 3) || (s[3] && s[3] != ':'))
+		return only_gpus(err);
+	s += s[3] ? 4 : 3;
+	if (!*s)
+		n = snprintf(out, size, "1");
+	else if (!strchr(s, ':') && !isdigit((unsigned char)*s))
+		n = snprintf(out, size, "%s:1", s);
+	else
+		n = snprintf(out, size, "%s", s);
+	if (n < 0 || (size_t)n >= size)
+		return only_gpus(err);
+	return gpus_parse(out, &gpus, err);
 }
 
 char *gpus_format(char *buf, size_t size, Gpusched__GpuCount *const *v, size_t n)

@@ -10,13 +10,16 @@
 #include <jansson.h>
 
 #include "cmds/cmd.h"
+#include "cmds/directives.h"
 #include "cmds/export.h"
 #include "cmds/gpusched.h"
 #include "cmds/jsonout.h"
 #include "cmds/options.h"
+#include "cmds/sbatch.h"
 #include "cmds/script.h"
 #include "cmds/submit.h"
 #include "cmds/table.h"
+#include "cmds/tasks.h"
 #include "cmds/whyview.h"
 #include "common/text.h"
 #include "common/xalloc.h"
@@ -26,6 +29,7 @@ extern char **environ;
 #define KEY_BASE      0x200 /* of options without a letter: KEY_BASE + index of the row */
 #define WAIT_RETRY_MS (15 * 60 * 1000) /* --wait sits out a controller that is away so long */
 #define SIGNAL_STATUS 128
+#define OUTPUT_SLURM  "slurm-%j.out" /* where what was written for Slurm looks for it */
 
 /* --- the command line --------------------------------------------------------------------------
  */
@@ -88,7 +92,7 @@ static const char examples[] =
         "  python embed.py --resume\n"
         "\n"
         "The command line goes before GSUBMIT_* variables (GSUBMIT_TIME=2:00:00), these before "
-        "#GPUSCHED lines.\n"
+        "#GPUSCHED lines, these before #SBATCH lines.\n"
         "\n"
         "Examples:\n"
         "  gsubmit --gpus=1 job.sh input.json\n"
@@ -165,27 +169,55 @@ static int read_script(const struct gsubmit *g, struct script *script, struct er
 	return script_read(g->script ? g->script : "-", script, err);
 }
 
+static void on_ignored(void *arg, unsigned line, const char *text)
+{
+	cmd_warn(&cmd, "%s:%u: %s", (const char *)arg, line, text);
+}
+
+/* The head of the script: #SBATCH lines, and then #GPUSCHED lines. */
+static int gather_script(
+        const char *name, const struct script *script, struct submit_options *o, struct error *err)
+{
+	unsigned late[2] = { 0, 0 };
+
+	if (sbatch_from_script(
+	            o, script->text, script->len, on_ignored, (void *)name, &late[0], err) < 0)
+		return blame_script(name, err);
+	o->source++;
+	if (options_from_script(o, script->text, script->len, &late[1], err) < 0)
+		return blame_script(name, err);
+	o->source++;
+	for (int i = 0; i < 2; i++)
+		if (late[i])
+			cmd_advise(&cmd, "%s:%u: %s behind the first command is not read", name,
+			        late[i],
+			        directives_mark(i ? DIRECTIVES_GPUSCHED : DIRECTIVES_SBATCH));
+	return 0;
+}
+
 /* All sources, the weakest first. */
 static int gather(const struct gsubmit *g, const struct script *script, struct submit_options *o,
         struct error *err)
 {
 	const char *name = g->script ? g->script : "standard input";
-	unsigned late = 0;
 
 	if (script_check(script, err) < 0)
 		return blame_script(g->checked.wrap ? "--wrap" : name, err);
-	if (!g->checked.wrap && options_from_script(o, script->text, script->len, &late, err) < 0)
-		return blame_script(name, err);
-	if (late)
-		cmd_advise(
-		        &cmd, "%s:%u: #GPUSCHED behind the first command is not read", name, late);
+	if (!g->checked.wrap && gather_script(name, script, o, err) < 0)
+		return -1;
 	if (options_from_environment(o, environ, err) < 0)
 		return -1;
+	o->source++;
 	for (size_t i = 0; i < g->n_given; i++)
 		if (options_set(o, g->given[i].row, g->given[i].value, err) < 0)
 			return -1;
 	if (o->test_only && o->wait)
 		return error_set(err, ERR_USAGE, "--test-only: there is nothing to --wait for");
+	if (tasks_settle(o, err) < 0)
+		return -1;
+	if (o->slurm_env && o->nodes_max > 1)
+		cmd_warn(&cmd, "%s: it is started on each of its nodes, not on the first alone",
+		        name);
 	return 0;
 }
 
@@ -264,7 +296,7 @@ static int make_job(const struct gsubmit *g, const struct submit_options *o,
 	s->name = job->name;
 	s->cwd = job->cwd;
 	s->input = o->input;
-	s->output = o->output;
+	s->output = o->output ? o->output : o->slurm_env ? OUTPUT_SLURM : NULL;
 	s->error = o->error;
 	s->append = o->append;
 	options_ask(o, s);

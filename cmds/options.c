@@ -105,6 +105,7 @@ static int take_gpus(struct submit_options *o, const struct option_row *row, con
 	if (gpus_parse(value, &gpus, err) < 0)
 		return -1;
 	o->gpus_per_node = per_node;
+	o->gpus_per_task = false;
 	return take_text(o, row, value);
 }
 
@@ -118,6 +119,25 @@ static int set_gpus_per_node(struct submit_options *o, const struct option_row *
         const char *value, struct error *err)
 {
 	return take_gpus(o, row, value, true, err);
+}
+
+static int set_gpus_per_task(struct submit_options *o, const struct option_row *row,
+        const char *value, struct error *err)
+{
+	if (take_gpus(o, row, value, false, err) < 0)
+		return -1;
+	o->gpus_per_task = true;
+	return 0;
+}
+
+static int set_gres(struct submit_options *o, const struct option_row *row, const char *value,
+        struct error *err)
+{
+	char gpus[256];
+
+	if (gpus_from_gres(value, gpus, sizeof(gpus), err) < 0)
+		return -1;
+	return take_gpus(o, row, gpus, true, err);
 }
 
 /* "4" or "2-8" */
@@ -148,12 +168,41 @@ static int set_export(struct submit_options *o, const struct option_row *row, co
 	return take_text(o, row, value);
 }
 
-static int set_cpus(struct submit_options *o, const struct option_row *row, const char *value,
+static int set_tasks(struct submit_options *o, const struct option_row *row, const char *value,
         struct error *err)
 {
 	uint64_t n;
 
 	if (count_parse(value, 1, 1000000, &n, err) < 0)
+		return -1;
+	*FIELD(o, row, uint32_t) = (uint32_t)n;
+	return 0;
+}
+
+/* One of the options that exclude each other: what a weaker source said in another way is gone. */
+static int say_one(struct submit_options *o, const struct option_row *row, enum options_one one,
+        struct error *err)
+{
+	const char *other = o->said[one].option;
+
+	if (other && o->said[one].source == o->source && strcmp(other, row->name))
+		return error_set(err, ERR_USAGE, "cannot be together with --%s", other);
+	o->said[one].option = row->name;
+	o->said[one].source = o->source;
+	if (one == OPTIONS_ONE_CPUS)
+		o->cpus = o->cpus_per_gpu = 0;
+	else
+		o->mem_mb = o->mem_per_cpu_mb = o->mem_per_gpu_mb = 0;
+	return 0;
+}
+
+static int set_cpus(struct submit_options *o, const struct option_row *row, const char *value,
+        struct error *err)
+{
+	uint64_t n;
+
+	if (count_parse(value, 1, 1000000, &n, err) < 0 ||
+	        say_one(o, row, OPTIONS_ONE_CPUS, err) < 0)
 		return -1;
 	*FIELD(o, row, uint32_t) = (uint32_t)n;
 	return 0;
@@ -168,6 +217,8 @@ static int set_mem(struct submit_options *o, const struct option_row *row, const
 		return -1;
 	if (!mb)
 		return error_set(err, ERR_USAGE, "must be more than nothing");
+	if (say_one(o, row, OPTIONS_ONE_MEM, err) < 0)
+		return -1;
 	*FIELD(o, row, uint64_t) = mb;
 	return 0;
 }
@@ -301,6 +352,11 @@ static const struct option_row rows[] = {
 	{ "export", 0, OPTION_WHAT, EVERYWHERE, "LIST", set_export, AT(export),
 	        "Variables that the job gets: ALL (default), NONE, or NAME and NAME=VALUE with "
 	        "commas between" },
+	{ "slurm-env", 0, OPTION_WHAT, EVERYWHERE, NULL, set_flag, AT(slurm_env),
+	        "The job sees SLURM_* variables, and writes slurm-%j.out (default with #SBATCH "
+	        "lines)" },
+	{ "no-slurm-env", 0, OPTION_WHAT, EVERYWHERE, NULL, unset_flag, AT(slurm_env),
+	        "It does not (default without)" },
 	{ "chdir", 'D', OPTION_WHAT, EVERYWHERE, "DIR", set_path, AT(chdir),
 	        "Run in DIR (default: where gsubmit is run)" },
 	{ "label", 0, OPTION_WHAT, EVERYWHERE, "KEY=VALUE", set_label, AT(labels),
@@ -316,14 +372,30 @@ static const struct option_row rows[] = {
 	        "'|' between, best liked first: 'h100:2|l40s:4'" },
 	{ "gpus-per-node", 0, OPTION_NEEDS, EVERYWHERE, "[TYPE:]COUNT", set_gpus_per_node, AT(gpus),
 	        "GPUs on each node; in place of --gpus" },
+	{ "gpus-per-task", 0, OPTION_NEEDS, EVERYWHERE, "[TYPE:]COUNT", set_gpus_per_task, AT(gpus),
+	        "GPUs for each of --ntasks; in place of --gpus" },
+	{ "gres", 0, OPTION_NEEDS, EVERYWHERE, "gpu:[TYPE:]COUNT", set_gres, AT(gpus),
+	        "The same as --gpus-per-node, as sbatch has it" },
 	{ "gpu-mem-min", 0, OPTION_NEEDS, EVERYWHERE, "SIZE", set_gpu_mem, AT(gpu_mem_min_mb),
 	        "Only GPUs with so much memory by name: 80G" },
 	{ "nodes", 'N', OPTION_NEEDS, EVERYWHERE, "N[-M]", set_nodes, AT(nodes_min),
 	        "So many nodes, or as many of N to M as fit (default 1); all start, or none" },
 	{ "cpus-per-task", 'c', OPTION_NEEDS, EVERYWHERE, "COUNT", set_cpus, AT(cpus),
-	        "CPUs on each node (default 1, or what the partition gives for each GPU)" },
+	        "CPUs for each task: on each node, unless there are --ntasks (default 1, or what "
+	        "the "
+	        "partition gives for each GPU)" },
+	{ "ntasks", 'n', OPTION_NEEDS, EVERYWHERE, "COUNT", set_tasks, AT(ntasks),
+	        "So many tasks, which the script starts itself; on one node, or one on each" },
+	{ "ntasks-per-node", 0, OPTION_NEEDS, EVERYWHERE, "COUNT", set_tasks, AT(ntasks_per_node),
+	        "So many tasks on each node" },
+	{ "cpus-per-gpu", 0, OPTION_NEEDS, EVERYWHERE, "COUNT", set_cpus, AT(cpus_per_gpu),
+	        "CPUs for each GPU; in place of --cpus-per-task" },
 	{ "mem", 0, OPTION_NEEDS, EVERYWHERE, "SIZE", set_mem, AT(mem_mb),
 	        "Host memory on each node: 16G; a bare number is MiB" },
+	{ "mem-per-cpu", 0, OPTION_NEEDS, EVERYWHERE, "SIZE", set_mem, AT(mem_per_cpu_mb),
+	        "Host memory for each CPU; in place of --mem" },
+	{ "mem-per-gpu", 0, OPTION_NEEDS, EVERYWHERE, "SIZE", set_mem, AT(mem_per_gpu_mb),
+	        "Host memory for each GPU; in place of --mem" },
 	{ "time", 't', OPTION_NEEDS, EVERYWHERE, "TIME", set_time, AT(time_limit_s),
 	        "Time limit: MINUTES, M:S, H:M:S, D-H:M:S, 90s, 2h or unlimited" },
 
@@ -370,7 +442,7 @@ static const struct option_row rows[] = {
 
 	{ "wait", 'W', OPTION_ANSWER, EVERYWHERE, NULL, set_flag, AT(wait),
 	        "Wait for the end of the job and exit as it did" },
-	{ "parsable", 0, OPTION_ANSWER, OPTION_IN_ENV, NULL, set_flag, AT(parsable),
+	{ "parsable", 0, OPTION_ANSWER, EVERYWHERE, NULL, set_flag, AT(parsable),
 	        "Print the job id alone" },
 	{ "json", 0, OPTION_ANSWER, OPTION_IN_ENV, NULL, set_flag, AT(json), "Answer in JSON" },
 	{ "test-only", 0, OPTION_ANSWER, 0, NULL, set_flag, AT(test_only),
@@ -574,7 +646,7 @@ static int on_line(void *arg, unsigned line, size_t n, char **words, struct erro
 int options_from_script(
         struct submit_options *o, const char *script, size_t len, unsigned *late, struct error *err)
 {
-	return directives_scan(script, len, DIRECTIVES_MARK, on_line, o, late, err);
+	return directives_scan(script, len, DIRECTIVES_GPUSCHED, on_line, o, late, err);
 }
 
 /* --- variables ------------------------------------------------------------------------------ */

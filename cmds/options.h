@@ -6,10 +6,13 @@
  *
  * Sources, the strongest last, are applied one after another to one struct submit_options:
  *
- *	built in  ->  #GPUSCHED directives  ->  GSUBMIT_* variables  ->  command line
+ *	built in  ->  #SBATCH (sbatch.h)  ->  #GPUSCHED  ->  GSUBMIT_* variables  ->  command line
  *
  * A later one replaces what an earlier one set; labels are replaced key by key. Every value is
- * checked where it stands, also if a stronger source replaces it.
+ * checked where it stands, also if a stronger source replaces it. Options that exclude each other
+ * (--mem and --mem-per-cpu) are an error in one source; of two sources the stronger one counts.
+ * When all are in, tasks.h makes of tasks and of what is given for each GPU what a node is asked
+ * for.
  *
  * To add an option: a row in options.c, a setter if none fits, a field here, its use in gsubmit.c,
  * a test, the manual (man/gsubmit.1).
@@ -29,6 +32,9 @@
 #define OPTIONS_TEXT_MAX   255  /* bytes of a name, a label's key or value, a token */
 #define OPTIONS_PATH_MAX   4095 /* PATH_MAX without its NUL */
 
+/* What can be said in one way only. */
+enum options_one { OPTIONS_ONE_CPUS, OPTIONS_ONE_MEM, OPTIONS_ONES };
+
 /* The value of each option; texts are owned, NULL: not given. */
 struct submit_options {
 	char *name, *partition, *account, *qos, *gpus, *input, *output, *error, *chdir, *export,
@@ -36,17 +42,27 @@ struct submit_options {
 	char *constraint, *prefer, *nodelist, *exclude, *licences; /* "": given, and none */
 	uint64_t mem_mb;                                           /* 0: not given */
 	uint64_t gpu_mem_min_mb;                                   /* 0: any */
-	uint32_t cpus;                                             /* 0: not given */
-	uint32_t nodes_min, nodes_max;                             /* 0: not given */
-	uint32_t time_limit_s; /* 0: not given; UINT32_MAX: none */
-	uint32_t max_wait_s;   /* 0: none */
-	bool gpus_per_node;    /* `gpus` are a node's, else the whole job's */
+	uint32_t cpus;         /* of a task, of a node; 0: not given */
+	uint32_t cpus_per_gpu; /* 0: not given, as all of these */
+	uint64_t mem_per_cpu_mb, mem_per_gpu_mb;
+	uint32_t ntasks, ntasks_per_node;
+	uint32_t nodes_min, nodes_max; /* 0: not given */
+	uint32_t time_limit_s;         /* 0: not given; UINT32_MAX: none */
+	uint32_t max_wait_s;           /* 0: none */
+	bool gpus_per_node;            /* `gpus` are a node's, else the whole job's */
+	bool gpus_per_task;            /* they are a task's */
+	bool slurm_env;                /* the job sees SLURM_* variables too */
 	bool exclusive;
 	uint32_t warn_signal, warn_before_s;
 	int32_t nice;
 	bool hold, no_requeue, append, wait, parsable, json, test_only;
 	char *labels[OPTIONS_LABELS_MAX + 1]; /* "key=value", NULL behind the last */
 	size_t n_labels;
+	unsigned source; /* counted up by who applies one */
+	struct {
+		const char *option; /* that said it last; NULL: none */
+		unsigned source;
+	} said[OPTIONS_ONES];
 };
 
 enum option_where {

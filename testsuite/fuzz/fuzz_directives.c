@@ -1,14 +1,16 @@
 /* fuzz_directives.c - scripts with #GPUSCHED lines from any bytes
  *
- * Words come from lines in order, none behind the first command; what is set by directives is what
- * the same words set on a command line; an error is one plain line that begins with a line number
- * of the script.
+ * With #SBATCH lines too. Words come from lines in order, none behind the first command; what is
+ * set by directives is what the same words set on a command line; an error is one plain line that
+ * begins with a line number of the script.
  */
 #include <string.h>
 
 #include "cmds/directives.h"
 #include "cmds/options.h"
+#include "cmds/sbatch.h"
 #include "cmds/script.h"
+#include "cmds/tasks.h"
 #include "common/text.h"
 #include "testsuite/fuzz/fuzz.h"
 
@@ -44,6 +46,32 @@ static unsigned lines(const uint8_t *data, size_t n)
 	return count;
 }
 
+static void on_ignored(void *arg, unsigned line, const char *text)
+{
+	FUZZ_CHECK(line >= 1 && line <= *(unsigned *)arg);
+	FUZZ_CHECK(text_plain_prefix(text, strlen(text)) == strlen(text));
+}
+
+static void check_error(const struct error *err, unsigned last)
+{
+	FUZZ_CHECK(strtoul(err->text, NULL, 10) >= 1 && strtoul(err->text, NULL, 10) <= last);
+	FUZZ_CHECK(text_plain_prefix(err->text, strlen(err->text)) == strlen(err->text));
+}
+
+/* Whatever it asks for, it comes out or is refused in words. */
+static void try_sbatch(const struct script *script, unsigned last)
+{
+	struct submit_options o;
+	struct error err = { .text = "" };
+
+	options_init(&o);
+	if (sbatch_from_script(&o, script->text, script->len, on_ignored, &last, NULL, &err) < 0)
+		check_error(&err, last);
+	else if (tasks_settle(&o, &err) < 0)
+		FUZZ_CHECK(err.code == ERR_USAGE && *err.text);
+	options_clear(&o);
+}
+
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t n)
 {
 	struct script script = { malloc(n + 1), n };
@@ -55,17 +83,16 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t n)
 	FUZZ_CHECK(script.text);
 	memcpy(script.text, data, n);
 	script.text[n] = '\0';
-	if (directives_scan(script.text, n, DIRECTIVES_MARK, on_line, &seen, &late, &err) == 0) {
+	if (directives_scan(script.text, n, DIRECTIVES_GPUSCHED, on_line, &seen, &late, &err) ==
+	        0) {
 		FUZZ_CHECK(seen.bytes <= n);
 		FUZZ_CHECK(!late || (late > seen.last && late <= lines(data, n)));
 	}
 	options_init(&o);
-	if (options_from_script(&o, script.text, n, NULL, &err) < 0) {
-		FUZZ_CHECK(strtoul(err.text, NULL, 10) >= 1);
-		FUZZ_CHECK(strtoul(err.text, NULL, 10) <= lines(data, n));
-		FUZZ_CHECK(text_plain_prefix(err.text, strlen(err.text)) == strlen(err.text));
-	}
+	if (options_from_script(&o, script.text, n, NULL, &err) < 0)
+		check_error(&err, lines(data, n));
 	options_clear(&o);
+	try_sbatch(&script, lines(data, n));
 	if (script_check(&script, &err) == 0)
 		FUZZ_CHECK(n >= 2 && !memchr(data, '\0', n));
 	script_clear(&script);

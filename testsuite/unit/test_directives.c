@@ -86,7 +86,7 @@ static void test_scan(void **state)
 		struct seen seen = { "" };
 		struct error err = { .code = ERR_NONE };
 		unsigned late = 77;
-		int rc = directives_scan(copy, len, DIRECTIVES_MARK, on_line, &seen, &late, &err);
+		int rc = directives_scan(copy, len, DIRECTIVES_GPUSCHED, on_line, &seen, &late, &err);
 
 		if (scans[i].error) {
 			assert_int_equal(rc, -1);
@@ -113,10 +113,10 @@ static void test_nul_and_limits(void **state)
 
 	(void)state;
 	assert_int_equal(
-	        directives_scan(nul, sizeof(nul) - 1, DIRECTIVES_MARK, on_line, &seen, NULL, &err),
+	        directives_scan(nul, sizeof(nul) - 1, DIRECTIVES_GPUSCHED, on_line, &seen, NULL, &err),
 	        -1);
 	assert_string_equal(err.text, "2: a NUL byte in a directive");
-	assert_int_equal(directives_scan(after, sizeof(after) - 1, DIRECTIVES_MARK, on_line, &seen,
+	assert_int_equal(directives_scan(after, sizeof(after) - 1, DIRECTIVES_GPUSCHED, on_line, &seen,
 	                         NULL, &err),
 	        0);
 	assert_string_equal(seen.text, "2[-H]");
@@ -124,12 +124,12 @@ static void test_nul_and_limits(void **state)
 	memset(big, ' ', 200000);
 	memcpy(big, "#GPUSCHED ", 10);
 	assert_int_equal(
-	        directives_scan(big, 200000, DIRECTIVES_MARK, on_line, &seen, NULL, &err), -1);
+	        directives_scan(big, 200000, DIRECTIVES_GPUSCHED, on_line, &seen, NULL, &err), -1);
 	assert_string_equal(err.text, "1: a directive of more than 65536 bytes");
 	for (size_t i = 10; i < 4000; i += 2)
 		big[i] = 'x';
 	assert_int_equal(
-	        directives_scan(big, 4000, DIRECTIVES_MARK, on_line, &seen, NULL, &err), -1);
+	        directives_scan(big, 4000, DIRECTIVES_GPUSCHED, on_line, &seen, NULL, &err), -1);
 	assert_string_equal(err.text, "1: more than 1024 words");
 	free(big);
 }

@@ -1,0 +1,391 @@
+/* sbatch.c - see sbatch.h */
+#include "cmds/sbatch.h"
+
+#include <stdbool.h>
+#include <string.h>
+#include <strings.h>
+
+#include "cmds/directives.h"
+#include "common/text.h"
+
+/* --- values that become others -------------------------------------------------------------- */
+
+static const char *no_limit(const char *value, struct error *err)
+{
+	(void)err;
+	return value[strspn(value, "0")] ? value : "unlimited";
+}
+
+static const char *no_file(const char *value, struct error *err)
+{
+	(void)err;
+	return strcasecmp(value, "none") ? value : "/dev/null";
+}
+
+static const char *one_partition(const char *value, struct error *err)
+{
+	if (!strchr(value, ','))
+		return value;
+	error_set(err, ERR_USAGE, "a job is in one partition");
+	return NULL;
+}
+
+static const char *whole_nodes(const char *value, struct error *err)
+{
+	if (!value)
+		return "yes";
+	error_set(err, ERR_USAGE, "nodes cannot be kept for one user's jobs; would be alone");
+	return NULL;
+}
+
+static const char *some_memory(const char *value, struct error *err)
+{
+	if (value[strspn(value, "0")])
+		return value;
+	error_set(err, ERR_USAGE, "all memory of a node is not an amount");
+	error_hint(err, "--exclusive gives all that a node has");
+	return NULL;
+}
+
+static const char *no_reservation(const char *value, struct error *err)
+{
+	if (!strchr(value, ':') || !strncasecmp(value, "B:", 2))
+		return value;
+	error_set(err, ERR_USAGE, "would be [B:]SIGNAL[@SECONDS]; there are no reservations");
+	return NULL;
+}
+
+/* --- the table ------------------------------------------------------------------------------ */
+
+#define PLACEMENT "where processes run on a node is left to the kernel and to the script"
+#define NO_MAIL   "there is no mail"
+#define LATER     "not possible in this version"
+
+static const struct sbatch_row rows[] = {
+	{ "account", 'A', SBATCH_ARG, SBATCH_SAME, "", NULL },
+	{ "acctg-freq", 0, SBATCH_ARG, SBATCH_IGNORED, "use is measured anyway", NULL },
+	{ "array", 'a', SBATCH_ARG, SBATCH_REFUSED, LATER, NULL },
+	{ "batch", 0, SBATCH_ARG, SBATCH_REFUSED, "there is no node that differs from the others",
+	        NULL },
+	{ "bb", 0, SBATCH_ARG, SBATCH_REFUSED, "there are no burst buffers", NULL },
+	{ "bbf", 0, SBATCH_ARG, SBATCH_REFUSED, "there are no burst buffers", NULL },
+	{ "begin", 'b', SBATCH_ARG, SBATCH_REFUSED, LATER, NULL },
+	{ "chdir", 'D', SBATCH_ARG, SBATCH_SAME, "", NULL },
+	{ "cluster-constraint", 0, SBATCH_ARG, SBATCH_REFUSED, "there is one cluster", NULL },
+	{ "clusters", 'M', SBATCH_ARG, SBATCH_REFUSED,
+	        "there is one cluster; GPUSCHED_CONTROLLER names another", NULL },
+	{ "comment", 0, SBATCH_ARG, SBATCH_IGNORED, "a --label can hold it", NULL },
+	{ "constraint", 'C', SBATCH_ARG, SBATCH_SAME, "", NULL },
+	{ "container", 0, SBATCH_ARG, SBATCH_REFUSED, "the script has to start the container",
+	        NULL },
+	{ "contiguous", 0, SBATCH_NO_ARG, SBATCH_IGNORED,
+	        "nodes are chosen as close together as the topology allows", NULL },
+	{ "core-spec", 'S', SBATCH_ARG, SBATCH_IGNORED, PLACEMENT, NULL },
+	{ "cores-per-socket", 0, SBATCH_ARG, SBATCH_REFUSED,
+	        "nodes are chosen by features: --constraint", NULL },
+	{ "cpu-freq", 0, SBATCH_ARG, SBATCH_IGNORED, "frequencies are left to the node", NULL },
+	{ "cpus-per-gpu", 0, SBATCH_ARG, SBATCH_SAME, "", NULL },
+	{ "cpus-per-task", 'c', SBATCH_ARG, SBATCH_SAME, "", NULL },
+	{ "deadline", 0, SBATCH_ARG, SBATCH_REFUSED, LATER, NULL },
+	{ "delay-boot", 0, SBATCH_ARG, SBATCH_IGNORED, "no node is booted for a job", NULL },
+	{ "dependency", 'd', SBATCH_ARG, SBATCH_REFUSED, LATER, NULL },
+	{ "distribution", 'm', SBATCH_ARG, SBATCH_IGNORED, PLACEMENT, NULL },
+	{ "error", 'e', SBATCH_ARG, SBATCH_BECOMES, "the same; none is /dev/null", no_file },
+	{ "exclude", 'x', SBATCH_ARG, SBATCH_SAME, "", NULL },
+	{ "exclusive", 0, SBATCH_ARG_MAY_MISS, SBATCH_BECOMES,
+	        "the same without a value; with one it is refused", whole_nodes },
+	{ "export", 0, SBATCH_ARG, SBATCH_SAME, "", NULL },
+	{ "export-file", 0, SBATCH_ARG, SBATCH_REFUSED, "--export names variables", NULL },
+	{ "extra-node-info", 'B', SBATCH_ARG, SBATCH_REFUSED,
+	        "nodes are chosen by features: --constraint", NULL },
+	{ "get-user-env", 0, SBATCH_ARG_MAY_MISS, SBATCH_IGNORED,
+	        "the environment is that of gsubmit, by --export", NULL },
+	{ "gid", 0, SBATCH_ARG, SBATCH_REFUSED, "a job is of who submits it", NULL },
+	{ "gpu-bind", 0, SBATCH_ARG, SBATCH_IGNORED, PLACEMENT, NULL },
+	{ "gpu-freq", 0, SBATCH_ARG, SBATCH_IGNORED, "frequencies are left to the node", NULL },
+	{ "gpus", 'G', SBATCH_ARG, SBATCH_SAME, "", NULL },
+	{ "gpus-per-node", 0, SBATCH_ARG, SBATCH_SAME, "", NULL },
+	{ "gpus-per-socket", 0, SBATCH_ARG, SBATCH_REFUSED, "--gpus-per-node says how many", NULL },
+	{ "gpus-per-task", 0, SBATCH_ARG, SBATCH_SAME, "", NULL },
+	{ "gres", 0, SBATCH_ARG, SBATCH_SAME, "", NULL },
+	{ "gres-flags", 0, SBATCH_ARG, SBATCH_IGNORED, PLACEMENT, NULL },
+	{ "hint", 0, SBATCH_ARG, SBATCH_IGNORED, PLACEMENT, NULL },
+	{ "hold", 'H', SBATCH_NO_ARG, SBATCH_SAME, "", NULL },
+	{ "ignore-pbs", 0, SBATCH_NO_ARG, SBATCH_IGNORED, "lines for PBS are never read", NULL },
+	{ "input", 'i', SBATCH_ARG, SBATCH_BECOMES, "the same; none is /dev/null", no_file },
+	{ "job-name", 'J', SBATCH_ARG, SBATCH_SAME, "", NULL },
+	{ "kill-on-invalid-dep", 0, SBATCH_ARG, SBATCH_REFUSED, LATER, NULL },
+	{ "licenses", 'L', SBATCH_ARG, SBATCH_SAME, "", NULL },
+	{ "mail-type", 0, SBATCH_ARG, SBATCH_IGNORED, NO_MAIL, NULL },
+	{ "mail-user", 0, SBATCH_ARG, SBATCH_IGNORED, NO_MAIL, NULL },
+	{ "mcs-label", 0, SBATCH_ARG, SBATCH_REFUSED, "there are no labels of security", NULL },
+	{ "mem", 0, SBATCH_ARG, SBATCH_BECOMES, "the same; 0, which is all memory, is refused",
+	        some_memory },
+	{ "mem-bind", 0, SBATCH_ARG, SBATCH_IGNORED, PLACEMENT, NULL },
+	{ "mem-per-cpu", 0, SBATCH_ARG, SBATCH_SAME, "", NULL },
+	{ "mem-per-gpu", 0, SBATCH_ARG, SBATCH_SAME, "", NULL },
+	{ "mincpus", 0, SBATCH_ARG, SBATCH_REFUSED, "--cpus-per-task says how many", NULL },
+	{ "network", 0, SBATCH_ARG, SBATCH_IGNORED, "networks are not scheduled", NULL },
+	{ "nice", 0, SBATCH_ARG_MAY_MISS, SBATCH_SAME, "", NULL },
+	{ "no-kill", 'k', SBATCH_ARG_MAY_MISS, SBATCH_REFUSED,
+	        "a job ends on all of its nodes when one fails", NULL },
+	{ "no-requeue", 0, SBATCH_NO_ARG, SBATCH_SAME, "", NULL },
+	{ "nodefile", 'F', SBATCH_ARG, SBATCH_REFUSED, "--nodelist names nodes", NULL },
+	{ "nodelist", 'w', SBATCH_ARG, SBATCH_SAME, "", NULL },
+	{ "nodes", 'N', SBATCH_ARG, SBATCH_SAME, "", NULL },
+	{ "ntasks", 'n', SBATCH_ARG, SBATCH_SAME, "", NULL },
+	{ "ntasks-per-core", 0, SBATCH_ARG, SBATCH_IGNORED, PLACEMENT, NULL },
+	{ "ntasks-per-gpu", 0, SBATCH_ARG, SBATCH_REFUSED, "--ntasks says how many", NULL },
+	{ "ntasks-per-node", 0, SBATCH_ARG, SBATCH_SAME, "", NULL },
+	{ "ntasks-per-socket", 0, SBATCH_ARG, SBATCH_IGNORED, PLACEMENT, NULL },
+	{ "open-mode", 0, SBATCH_ARG, SBATCH_SAME, "", NULL },
+	{ "output", 'o', SBATCH_ARG, SBATCH_BECOMES, "the same; none is /dev/null", no_file },
+	{ "overcommit", 'O', SBATCH_NO_ARG, SBATCH_IGNORED, "each task gets its CPUs", NULL },
+	{ "oversubscribe", 's', SBATCH_NO_ARG, SBATCH_IGNORED, "the job gets CPUs of its own",
+	        NULL },
+	{ "parsable", 0, SBATCH_NO_ARG, SBATCH_SAME, "", NULL },
+	{ "partition", 'p', SBATCH_ARG, SBATCH_BECOMES, "the same; a list is refused",
+	        one_partition },
+	{ "power", 0, SBATCH_ARG, SBATCH_IGNORED, "power is not managed", NULL },
+	{ "prefer", 0, SBATCH_ARG, SBATCH_SAME, "", NULL },
+	{ "priority", 0, SBATCH_ARG, SBATCH_REFUSED, "--nice moves a job", NULL },
+	{ "profile", 0, SBATCH_ARG, SBATCH_IGNORED, "use is measured anyway", NULL },
+	{ "propagate", 0, SBATCH_ARG_MAY_MISS, SBATCH_IGNORED, "limits are those of the node",
+	        NULL },
+	{ "qos", 'q', SBATCH_ARG, SBATCH_SAME, "", NULL },
+	{ "quiet", 'Q', SBATCH_NO_ARG, SBATCH_IGNORED, "gsubmit prints one line", NULL },
+	{ "reboot", 0, SBATCH_NO_ARG, SBATCH_REFUSED, "no node is booted for a job", NULL },
+	{ "requeue", 0, SBATCH_NO_ARG, SBATCH_SAME, "", NULL },
+	{ "reservation", 0, SBATCH_ARG, SBATCH_REFUSED, "there are no reservations", NULL },
+	{ "signal", 0, SBATCH_ARG, SBATCH_BECOMES, "the same; R: is refused", no_reservation },
+	{ "sockets-per-node", 0, SBATCH_ARG, SBATCH_REFUSED,
+	        "nodes are chosen by features: --constraint", NULL },
+	{ "spread-job", 0, SBATCH_NO_ARG, SBATCH_IGNORED, "--nodes says on how many", NULL },
+	{ "switches", 0, SBATCH_ARG, SBATCH_IGNORED,
+	        "nodes are chosen as close together as the topology allows", NULL },
+	{ "test-only", 0, SBATCH_NO_ARG, SBATCH_REFUSED, "only on the command line", NULL },
+	{ "thread-spec", 0, SBATCH_ARG, SBATCH_IGNORED, PLACEMENT, NULL },
+	{ "threads-per-core", 0, SBATCH_ARG, SBATCH_IGNORED, PLACEMENT, NULL },
+	{ "time", 't', SBATCH_ARG, SBATCH_BECOMES, "the same; 0 is unlimited", no_limit },
+	{ "time-min", 0, SBATCH_ARG, SBATCH_IGNORED, "a job keeps the time it asks for", NULL },
+	{ "tmp", 0, SBATCH_ARG, SBATCH_REFUSED, "space on local disks is not known", NULL },
+	{ "uid", 0, SBATCH_ARG, SBATCH_REFUSED, "a job is of who submits it", NULL },
+	{ "use-min-nodes", 0, SBATCH_NO_ARG, SBATCH_IGNORED, "--nodes says on how many", NULL },
+	{ "verbose", 'v', SBATCH_NO_ARG, SBATCH_IGNORED, "gsubmit --test-only tells more", NULL },
+	{ "wait", 'W', SBATCH_NO_ARG, SBATCH_SAME, "", NULL },
+	{ "wait-all-nodes", 0, SBATCH_ARG, SBATCH_IGNORED, "all nodes are there when it starts",
+	        NULL },
+	{ "wckey", 0, SBATCH_ARG, SBATCH_IGNORED, "a --label can hold it", NULL },
+	{ "wrap", 0, SBATCH_ARG, SBATCH_REFUSED, "only on the command line", NULL },
+};
+#define N_ROWS (sizeof(rows) / sizeof(rows[0]))
+
+const struct sbatch_row *sbatch_rows(size_t *n)
+{
+	*n = N_ROWS;
+	return rows;
+}
+
+static const struct option_row *ours(const struct sbatch_row *row)
+{
+	const struct option_row *o = option_by_name(row->name, strlen(row->name));
+
+	return o && (o->where & OPTION_IN_SCRIPT) ? o : NULL;
+}
+
+enum sbatch_kind sbatch_kind(const struct sbatch_row *row)
+{
+	return row->kind >= SBATCH_IGNORED && ours(row) ? SBATCH_SAME : row->kind;
+}
+
+/* --- words ---------------------------------------------------------------------------------- */
+
+struct scan {
+	struct submit_options *o;
+	sbatch_warn *warn;
+	void *arg;
+	unsigned line;
+};
+
+static int no_such_option(const char *word, const char *why, struct error *err)
+{
+	char shown[80];
+
+	text_escape(shown, sizeof(shown), word, strlen(word));
+	return error_set(err, ERR_USAGE, "'%s': %s", shown, why);
+}
+
+/* By its name or the beginning of one name alone. NULL with `err`. */
+static const struct sbatch_row *find_long(const char *word, size_t len, struct error *err)
+{
+	const struct sbatch_row *found = NULL;
+
+	for (size_t i = 0; i < N_ROWS; i++) {
+		if (strncmp(rows[i].name, word + 2, len))
+			continue;
+		if (!rows[i].name[len])
+			return &rows[i];
+		if (found) {
+			no_such_option(word, "could be several options", err);
+			error_hint(err, "--%s or --%s", found->name, rows[i].name);
+			return NULL;
+		}
+		found = &rows[i];
+	}
+	if (!found)
+		no_such_option(word, "neither sbatch nor gsubmit has such an option", err);
+	return found;
+}
+
+static const struct sbatch_row *find_letter(const char *word, char letter, struct error *err)
+{
+	for (size_t i = 0; i < N_ROWS; i++)
+		if (rows[i].letter == letter)
+			return &rows[i];
+	no_such_option(word, "neither sbatch nor gsubmit has such an option", err);
+	return NULL;
+}
+
+static int set_ours(struct submit_options *o, const struct sbatch_row *row, const char *value,
+        struct error *err)
+{
+	const struct option_row *option = ours(row);
+	char shown[80];
+	const char *taken = value;
+
+	if (row->convert) {
+		taken = row->convert(value, err);
+		if (!taken) {
+			text_escape(shown, sizeof(shown), value, strlen(value));
+			return error_wrap(err, "--%s=%s", row->name, shown);
+		}
+	}
+	return options_set(o, option, taken, err);
+}
+
+static int set(
+        const struct scan *s, const struct sbatch_row *row, const char *value, struct error *err)
+{
+	char text[256];
+
+	switch (sbatch_kind(row)) {
+	case SBATCH_SAME:
+	case SBATCH_BECOMES:
+		return set_ours(s->o, row, value, err);
+	case SBATCH_REFUSED:
+		return error_set(err, ERR_USAGE, "--%s: %s", row->name, row->text);
+	default:
+		snprintf(text, sizeof(text), "--%s is ignored: %s", row->name, row->text);
+		s->warn(s->arg, s->line, text);
+		return 0;
+	}
+}
+
+/* `value` stands with the option, or is NULL and may be the next word. Returns the words used. */
+static int give(const struct scan *s, const struct sbatch_row *row, const char *value, size_t n,
+        char **words, struct error *err)
+{
+	int used = 1;
+
+	if (value && row->arg == SBATCH_NO_ARG)
+		return error_set(err, ERR_USAGE, "--%s: has no value", row->name);
+	if (!value && row->arg == SBATCH_ARG) {
+		if (n < 2)
+			return error_set(
+			        err, ERR_USAGE, "--%s: needs a value on its line", row->name);
+		value = words[1];
+		used = 2;
+	}
+	return set(s, row, value, err) < 0 ? -1 : used;
+}
+
+static int long_word(const struct scan *s, size_t n, char **words, struct error *err)
+{
+	size_t len = strcspn(words[0] + 2, "=");
+	const struct sbatch_row *row = find_long(words[0], len, err);
+
+	if (!row)
+		return -1;
+	return give(s, row, words[0][2 + len] ? words[0] + 2 + len + 1 : NULL, n, words, err);
+}
+
+static int short_word(const struct scan *s, size_t n, char **words, struct error *err)
+{
+	for (const char *p = words[0] + 1; *p; p++) {
+		const struct sbatch_row *row = find_letter(words[0], *p, err);
+
+		if (!row)
+			return -1;
+		if (row->arg == SBATCH_ARG)
+			return give(s, row, p[1] ? p + 1 : NULL, n, words, err);
+		if (set(s, row, NULL, err) < 0)
+			return -1;
+	}
+	return 1;
+}
+
+static int refuse_parts(struct error *err)
+{
+	error_set(err, ERR_USAGE, "a heterogeneous job; all nodes of a job get the same");
+	return error_hint(err, "submit a job for each part");
+}
+
+static int on_line(void *arg, unsigned line, size_t n, char **words, struct error *err)
+{
+	struct scan *s = arg;
+
+	s->line = line;
+	for (size_t i = 0; i < n;) {
+		const char *w = words[i];
+		int used;
+
+		if (!strcmp(w, "hetjob") || !strcmp(w, "packjob") || !strcmp(w, ":"))
+			return refuse_parts(err);
+		if (!strncmp(w, "--", 2) && w[2] && w[2] != '=')
+			used = long_word(s, n - i, words + i, err);
+		else if (w[0] == '-' && w[1] && w[1] != '-')
+			used = short_word(s, n - i, words + i, err);
+		else
+			used = no_such_option(w, "no option", err);
+		if (used < 0)
+			return -1;
+		i += (size_t)used;
+	}
+	s->o->slurm_env = true;
+	return 0;
+}
+
+int sbatch_from_script(struct submit_options *o, const char *script, size_t len, sbatch_warn *warn,
+        void *arg, unsigned *late, struct error *err)
+{
+	struct scan s = { .o = o, .warn = warn, .arg = arg };
+
+	return directives_scan(script, len, DIRECTIVES_SBATCH, on_line, &s, late, err);
+}
+
+/* --- the manual ----------------------------------------------------------------------------- */
+
+static void manual_kind(FILE *out, enum sbatch_kind kind, const char *title)
+{
+	fprintf(out, ".Pp\n%s\n.Bl -tag -width Ds -compact\n", title);
+	for (size_t i = 0; i < N_ROWS; i++)
+		if (sbatch_kind(&rows[i]) == kind)
+			fprintf(out, ".It Cm --%s\n%s\n", rows[i].name, rows[i].text);
+	fprintf(out, ".El\n");
+}
+
+void sbatch_manual(FILE *out)
+{
+	const char *between = ".Pp\nAs they are:\n";
+
+	for (size_t i = 0; i < N_ROWS; i++) {
+		if (sbatch_kind(&rows[i]) != SBATCH_SAME)
+			continue;
+		fprintf(out, "%s.Cm --%s", between, rows[i].name);
+		between = " ,\n";
+	}
+	fprintf(out, " .\n");
+	manual_kind(out, SBATCH_BECOMES, "As something else:");
+	manual_kind(out, SBATCH_IGNORED, "Ignored, with a warning:");
+	manual_kind(out, SBATCH_REFUSED, "Refused:");
+}

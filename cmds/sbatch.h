@@ -1,0 +1,57 @@
+/* sbatch.h - scripts that were written for Slurm: their #SBATCH lines
+ *
+ * One row for each option of sbatch(1): most mean here what they mean there and are set by the
+ * table of options.h; some become something else; what changes nothing that a job could notice is
+ * left out with a warning; what a job could not do without is refused. An option that options.h
+ * knows goes there, whatever the row says: so a new option of ours needs no change here. The manual
+ * lists the rows (a test compares).
+ *
+ * Long options may be abbreviated as far as they stay clear. A word that is no option, for sbatch
+ * too an error, and a line that makes the job heterogeneous are refused.
+ *
+ * Pure; foreign bytes.
+ */
+#ifndef CMDS_SBATCH_H
+#define CMDS_SBATCH_H
+
+#include <stddef.h>
+#include <stdio.h>
+
+#include "cmds/options.h"
+#include "common/error.h"
+
+enum sbatch_kind {
+	SBATCH_SAME,    /* as our option of that name */
+	SBATCH_BECOMES, /* something else: `text` */
+	SBATCH_IGNORED, /* with a warning, because `text` */
+	SBATCH_REFUSED, /* because `text` */
+};
+
+enum sbatch_arg { SBATCH_NO_ARG, SBATCH_ARG, SBATCH_ARG_MAY_MISS };
+
+struct sbatch_row {
+	const char *name;
+	char letter; /* or 0 */
+	enum sbatch_arg arg;
+	enum sbatch_kind kind;
+	const char *text;
+	/* SBATCH_BECOMES: the value to set our option of that name to, or NULL with `err`. NULL: as
+	 * it is. */
+	const char *(*convert)(const char *value, struct error *err);
+};
+
+const struct sbatch_row *sbatch_rows(size_t *n);
+enum sbatch_kind sbatch_kind(const struct sbatch_row *row); /* with options.h's say */
+
+/* What is ignored. `text` is one plain line. */
+typedef void sbatch_warn(void *arg, unsigned line, const char *text);
+
+/* Apply the #SBATCH lines of a script. Where there is at least one, the job is one that sees
+ * SLURM_* variables. As options_from_script() otherwise. */
+int sbatch_from_script(struct submit_options *o, const char *script, size_t len, sbatch_warn *warn,
+        void *arg, unsigned *late, struct error *err);
+
+/* The list of the manual, as mdoc(7). */
+void sbatch_manual(FILE *out);
+
+#endif

@@ -1,0 +1,162 @@
+/* tasks.c - see tasks.h */
+#include "cmds/tasks.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+
+#include "cmds/gpus.h"
+#include "common/hostlist.h"
+#include "common/xalloc.h"
+
+#define CPUS_MAX  1000000
+#define GPUS_TEXT (GPUS_ALTERNATIVES_MAX * (GPUS_TYPE_MAX + 16))
+
+static int count_host(const char *name, void *arg)
+{
+	(void)name;
+	++*(uint32_t *)arg;
+	return 0;
+}
+
+/* How many nodes there will be at least and at most. */
+static void count_nodes(const struct submit_options *o, uint32_t *min, uint32_t *max)
+{
+	uint32_t named = 0;
+
+	if (o->nodelist && *o->nodelist)
+		hostlist_each(o->nodelist, HOSTLIST_MAX, count_host, &named, NULL);
+	*min = o->nodes_min ? o->nodes_min : named ? named : 1;
+	*max = o->nodes_max ? o->nodes_max : *min;
+}
+
+/* Tasks that need more nodes than one ask for them, as in sbatch: 2 tasks with 1 on each node. */
+static void spread(struct submit_options *o)
+{
+	uint32_t n = o->ntasks, per = o->ntasks_per_node;
+
+	if (n && per && !o->nodes_min && !o->nodelist)
+		o->nodes_min = o->nodes_max = n / per + (n % per != 0);
+}
+
+/* Tasks on each node: 0 if nothing was said of tasks. */
+static int tasks_on_node(const struct submit_options *o, uint32_t *tasks, struct error *err)
+{
+	uint32_t min, max;
+
+	count_nodes(o, &min, &max);
+	*tasks = o->ntasks_per_node && (max > 1 || !o->ntasks) ? o->ntasks_per_node : o->ntasks;
+	if (max == 1 || !*tasks)
+		return 0;
+	if (o->ntasks_per_node > 1 || (o->ntasks && (min != max || o->ntasks != max))) {
+		error_set(err, ERR_USAGE, "--ntasks%s=%u: a job on %u nodes has one task on each",
+		        o->ntasks_per_node > 1 ? "-per-node" : "",
+		        o->ntasks_per_node > 1 ? o->ntasks_per_node : o->ntasks, max);
+		return error_hint(err, "the script is started once on each node");
+	}
+	*tasks = 1;
+	return 0;
+}
+
+static int multiply_gpus(struct submit_options *o, uint32_t tasks, struct error *err)
+{
+	struct gpus g;
+	char text[GPUS_TEXT] = "0";
+	size_t used = 0;
+
+	if (gpus_parse(o->gpus, &g, err) < 0)
+		return -1;
+	for (size_t i = 0; i < g.n; i++)
+		used += (size_t)snprintf(text + used, sizeof(text) - used, "%s%s:%llu",
+		        i ? "|" : "", *g.v[i].type ? g.v[i].type : "any",
+		        (unsigned long long)g.v[i].count * tasks);
+	if (gpus_parse(text, &g, err) < 0)
+		return error_wrap(err, "--gpus-per-task=%s for %u tasks", o->gpus, tasks);
+	free(o->gpus);
+	o->gpus = xstrdup(text);
+	o->gpus_per_node = true;
+	o->gpus_per_task = false;
+	return 0;
+}
+
+/* GPUs of a node, where `option` is given for each of them. */
+static int gpus_on_node(
+        const struct submit_options *o, const char *option, uint32_t *count, struct error *err)
+{
+	struct gpus g = { .n = 0 };
+	uint32_t min, max;
+
+	if (o->gpus && gpus_parse(o->gpus, &g, err) < 0)
+		return -1;
+	if (!g.n)
+		return error_set(err, ERR_USAGE, "%s: the job asks for no GPU", option);
+	for (size_t i = 1; i < g.n; i++)
+		if (g.v[i].count != g.v[0].count)
+			return error_set(err, ERR_USAGE,
+			        "%s: the alternatives of --gpus=%s differ in number", option,
+			        o->gpus);
+	*count = g.v[0].count;
+	count_nodes(o, &min, &max);
+	if (o->gpus_per_node || max == 1)
+		return 0;
+	if (min != max || *count % max) {
+		error_set(err, ERR_USAGE, "%s: --gpus=%s cannot be shared equally by the nodes",
+		        option, o->gpus);
+		return error_hint(err, "--gpus-per-node says how many each has");
+	}
+	*count /= max;
+	return 0;
+}
+
+static int multiply(const char *option, uint64_t each, uint64_t n, uint64_t most, uint64_t *out,
+        struct error *err)
+{
+	if (each > most / n)
+		return error_set(err, ERR_USAGE, "%s=%llu times %llu: too much", option,
+		        (unsigned long long)each, (unsigned long long)n);
+	*out = each * n;
+	return 0;
+}
+
+static int settle_cpus(struct submit_options *o, uint32_t tasks, struct error *err)
+{
+	uint32_t gpus;
+	uint64_t cpus = o->cpus;
+
+	if (o->cpus_per_gpu) {
+		if (gpus_on_node(o, "--cpus-per-gpu", &gpus, err) < 0 ||
+		        multiply("--cpus-per-gpu", o->cpus_per_gpu, gpus, CPUS_MAX, &cpus, err) < 0)
+			return -1;
+	} else if (tasks > 1 || (tasks && o->cpus) || o->mem_per_cpu_mb) {
+		if (multiply("--cpus-per-task", o->cpus ? o->cpus : 1, tasks ? tasks : 1, CPUS_MAX,
+		            &cpus, err) < 0)
+			return -1;
+	}
+	o->cpus = (uint32_t)cpus;
+	return 0;
+}
+
+static int settle_mem(struct submit_options *o, struct error *err)
+{
+	uint32_t gpus;
+
+	if (o->mem_per_cpu_mb)
+		return multiply(
+		        "--mem-per-cpu", o->mem_per_cpu_mb, o->cpus, INT64_MAX, &o->mem_mb, err);
+	if (!o->mem_per_gpu_mb)
+		return 0;
+	if (gpus_on_node(o, "--mem-per-gpu", &gpus, err) < 0)
+		return -1;
+	return multiply("--mem-per-gpu", o->mem_per_gpu_mb, gpus, INT64_MAX, &o->mem_mb, err);
+}
+
+int tasks_settle(struct submit_options *o, struct error *err)
+{
+	uint32_t tasks;
+
+	spread(o);
+	if (tasks_on_node(o, &tasks, err) < 0)
+		return -1;
+	if (o->gpus_per_task && multiply_gpus(o, tasks ? tasks : 1, err) < 0)
+		return -1;
+	return settle_cpus(o, tasks, err) < 0 ? -1 : settle_mem(o, err);
+}

@@ -1,0 +1,425 @@
+/* test_sbatch.c - cmds/sbatch.h, cmds/tasks.h: what #SBATCH lines ask for
+ *
+ *	test_sbatch --manual	prints what man/gsubmit.1 must hold
+ */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <cmocka.h>
+
+#include "cmds/sbatch.h"
+#include "cmds/tasks.h"
+#include "common/xalloc.h"
+
+#define LEN(a) (sizeof(a) / sizeof((a)[0]))
+
+struct seen {
+	char text[1024];
+};
+
+static void on_warning(void *arg, unsigned line, const char *text)
+{
+	struct seen *seen = arg;
+	size_t used = strlen(seen->text);
+
+	snprintf(seen->text + used, sizeof(seen->text) - used, "%u: %s;", line, text);
+}
+
+/* What there is of it, in the words of gsubmit. */
+static void show(const struct submit_options *o, char *out, size_t size)
+{
+	const struct {
+		const char *name, *text;
+		unsigned long long n;
+	} fields[] = {
+		{ "J", o->name, 0 },
+		{ "p", o->partition, 0 },
+		{ "A", o->account, 0 },
+		{ "q", o->qos, 0 },
+		{ o->gpus_per_task         ? "G/task"
+		        : o->gpus_per_node ? "G/node"
+		                           : "G",
+		        o->gpus, 0 },
+		{ "i", o->input, 0 },
+		{ "o", o->output, 0 },
+		{ "e", o->error, 0 },
+		{ "D", o->chdir, 0 },
+		{ "export", o->export, 0 },
+		{ "C", o->constraint, 0 },
+		{ "w", o->nodelist, 0 },
+		{ "x", o->exclude, 0 },
+		{ "L", o->licences, 0 },
+		{ "c", NULL, o->cpus },
+		{ "c/gpu", NULL, o->cpus_per_gpu },
+		{ "n", NULL, o->ntasks },
+		{ "n/node", NULL, o->ntasks_per_node },
+		{ "mem", NULL, o->mem_mb },
+		{ "mem/cpu", NULL, o->mem_per_cpu_mb },
+		{ "mem/gpu", NULL, o->mem_per_gpu_mb },
+		{ "N", NULL, o->nodes_min },
+		{ "N max", NULL, o->nodes_max },
+		{ "t", NULL, o->time_limit_s },
+		{ "sig", NULL, o->warn_signal },
+		{ "before", NULL, o->warn_before_s },
+		{ "nice", NULL, (unsigned long long)o->nice },
+		{ "hold", NULL, o->hold },
+		{ "no-requeue", NULL, o->no_requeue },
+		{ "append", NULL, o->append },
+		{ "wait", NULL, o->wait },
+		{ "exclusive", NULL, o->exclusive },
+		{ "parsable", NULL, o->parsable },
+	};
+	size_t used = 0;
+
+	out[0] = '\0';
+	for (size_t i = 0; i < LEN(fields); i++) {
+		const char *sep = used ? " " : "";
+
+		if (fields[i].text)
+			used += (size_t)snprintf(out + used, size - used, "%s%s=%s", sep,
+			        fields[i].name, fields[i].text);
+		else if (fields[i].n)
+			used += (size_t)snprintf(out + used, size - used, "%s%s=%llu", sep,
+			        fields[i].name, fields[i].n);
+	}
+}
+
+/* --- the lines ------------------------------------------------------------------------------ */
+
+static const struct {
+	const char *head;        /* of the script */
+	const char *set, *error; /* NULL: not that */
+	const char *warned;
+	unsigned late;
+} lines[] = {
+	/* as sites publish them */
+	{ "#SBATCH --job-name=train   # name\n#SBATCH --partition=gpu\n#SBATCH --gres=gpu:h100:2\n"
+	  "#SBATCH --cpus-per-task=8\n#SBATCH --mem=64G\n#SBATCH --time=1-12:00:00\n"
+	  "#SBATCH --output=logs/%x-%j.out\n#SBATCH --error=logs/%x-%j.err\n",
+	        "J=train p=gpu G/node=h100:2 o=logs/%x-%j.out e=logs/%x-%j.err c=8 mem=65536 "
+	        "t=129600",
+	        NULL, "", 0 },
+	{ "#SBATCH -J t -p gpu -A vision -q high -t 30 -N 2 -c4 -G2 -o a -e b -i c -D /d -H -W\n",
+	        "J=t p=gpu A=vision q=high G=2 i=c o=a e=b D=/d c=4 N=2 N max=2 t=1800 hold=1 "
+	        "wait=1",
+	        NULL, "", 0 },
+	{ "#SBATCH -n4 --mem-per-cpu=2G --ntasks-per-node 4 -C a100 -w h1 -x h2 -L x:1\n",
+	        "C=a100 w=h1 x=h2 L=x:1 n=4 n/node=4 mem/cpu=2048", NULL, "", 0 },
+	{ "#SBATCH --gpus-per-task=a100:1 --cpus-per-gpu=4 --mem-per-gpu 32G\n",
+	        "G/task=a100:1 c/gpu=4 mem/gpu=32768", NULL, "", 0 },
+	{ "#SBATCH --gpus-per-node=4 --exclusive --nice --open-mode=append --no-requeue\n",
+	        "G/node=4 nice=100 no-requeue=1 append=1 exclusive=1", NULL, "", 0 },
+	{ "#SBATCH --export=ALL,A=1 --signal=B:USR1@60 --parsable --nice=5 --requeue\n",
+	        "export=ALL,A=1 sig=10 before=60 nice=5 parsable=1", NULL, "", 0 },
+	/* where lines are read, and where not */
+	{ "#SBATCH -J a\n\n  # x\n#SBATCH -c 2\ntrue\n#SBATCH -J b\n", "J=a c=2", NULL, "", 7 },
+	{ "set -e\n#SBATCH -J b\n", "", NULL, "", 3 },
+	{ "##SBATCH -J a\n# SBATCH -J b\n #SBATCH -J c\n#sbatch -J d\n", "", NULL, "", 0 },
+	{ "#SBATCH--time=5\n", "t=300", NULL, "", 0 },
+	{ "#SBATCHES -J a\n", NULL, "2: '#SBATCH' needs a blank behind it", "", 0 },
+	{ "#SBATCH\n#SBATCH \t\n#SBATCH # -J x\n", "", NULL, "", 0 },
+	{ "#SBATCH -J last", "J=last", NULL, "", 0 },
+	{ "#SBATCH -J a\r\n", NULL, "2: the line ends as in DOS (CR LF)", "", 0 },
+	{ "#GPUSCHED -J ours\n#SBATCH -c 2\n", "c=2", NULL, "", 0 },
+	/* quotes: a # outside of them ends the line, a backslash is one also inside */
+	{ "#SBATCH --job-name=\"two words\" -o 'a # b'\n", "J=two words o=a # b", NULL, "", 0 },
+	{ "#SBATCH -J a#b --time=3\n", "J=a", NULL, "", 0 },
+	{ "#SBATCH -J 'a \\b'\n", "J=a b", NULL, "", 0 },
+	{ "#SBATCH -J \"a\n#SBATCH b\"\n", NULL, "2: the quote \" is not closed on this line", "",
+	        0 },
+	/* abbreviations */
+	{ "#SBATCH --part=p --job-n x --ntasks=2 --exc=h1\n", NULL,
+	        "2: '--exc=h1': could be several options", "", 0 },
+	{ "#SBATCH --part=p --job-n x --ntasks=2 --exclud=h1\n", "J=x p=p x=h1 n=2", NULL, "", 0 },
+	{ "#SBATCH --cpus=2\n", NULL, "2: '--cpus=2': could be several options", "", 0 },
+	{ "#SBATCH --mem=2G\n", "mem=2048", NULL, "", 0 }, /* whole, though others begin so */
+	/* values */
+	{ "#SBATCH -t 0\n", "t=4294967295", NULL, "", 0 },
+	{ "#SBATCH -t infinite\n", "t=4294967295", NULL, "", 0 },
+	{ "#SBATCH -t 1:30\n", "t=90", NULL, "", 0 },
+	{ "#SBATCH -t 2:0:0\n", "t=7200", NULL, "", 0 },
+	{ "#SBATCH -t 2-0\n", "t=172800", NULL, "", 0 },
+	{ "#SBATCH -t 1-2:3\n", "t=93780", NULL, "", 0 },
+	{ "#SBATCH --mem=2GB\n", "mem=2048", NULL, "", 0 },
+	{ "#SBATCH --mem=4096\n", "mem=4096", NULL, "", 0 },
+	{ "#SBATCH --mem=0\n", NULL, "2: --mem=0: all memory of a node is not an amount", "", 0 },
+	{ "#SBATCH -o none -e NONE -i none\n", "i=/dev/null o=/dev/null e=/dev/null", NULL, "", 0 },
+	{ "#SBATCH -o %x.%u.%N.%j.%A.%a.%%\n", "o=%x.%u.%N.%j.%A.%a.%%", NULL, "", 0 },
+	{ "#SBATCH --gres=gpu\n", "G/node=1", NULL, "", 0 },
+	{ "#SBATCH --gres=gpu:2\n", "G/node=2", NULL, "", 0 },
+	{ "#SBATCH --gres=gpu:h100\n", "G/node=h100:1", NULL, "", 0 },
+	{ "#SBATCH --gres=gres:gpu:1g.10gb:1\n", "G/node=1g.10gb:1", NULL, "", 0 },
+	{ "#SBATCH --gres=none\n", "G/node=0", NULL, "", 0 },
+	{ "#SBATCH --gres=shard:2\n", NULL,
+	        "2: --gres=shard:2: would be gpu:COUNT or gpu:TYPE:COUNT; there is no other "
+	        "resource",
+	        "", 0 },
+	{ "#SBATCH --gres=gpu:1,nvme:1\n", NULL, "", "", 0 },
+	{ "#SBATCH --gres=gpu:a:1,gpu:b:1\n", NULL, "", "", 0 },
+	{ "#SBATCH -c=2\n", NULL, "", "", 0 },
+	{ "#SBATCH -p a,b\n", NULL, "2: --partition=a,b: a job is in one partition", "", 0 },
+	{ "#SBATCH --exclusive=user\n", NULL, "", "", 0 },
+	{ "#SBATCH --signal=R:USR1@60\n", NULL, "", "", 0 },
+	{ "#SBATCH --job-name\n#SBATCH x\n", NULL, "2: --job-name: needs a value on its line", "",
+	        0 },
+	{ "#SBATCH --hold=yes\n", NULL, "2: --hold: has no value", "", 0 },
+	/* what cannot be together, and the later one where it can */
+	{ "#SBATCH --mem=1G\n#SBATCH --mem-per-cpu=1G\n", NULL,
+	        "3: --mem-per-cpu=1G: cannot be together with --mem", "", 0 },
+	{ "#SBATCH --cpus-per-gpu=2 -c 3\n", NULL,
+	        "2: --cpus-per-task=3: cannot be together with --cpus-per-gpu", "", 0 },
+	{ "#SBATCH --mem=1G\n#SBATCH --mem=2G\n", "mem=2048", NULL, "", 0 },
+	{ "#SBATCH -G 4 --gres=gpu:2\n", "G/node=2", NULL, "", 0 },
+	/* nothing of ours */
+	{ "#SBATCH --mail-type=END --mail-user a@b -c 2\n", "c=2", NULL,
+	        "2: --mail-type is ignored: there is no mail;"
+	        "2: --mail-user is ignored: there is no mail;",
+	        0 },
+	{ "#SBATCH -sO --contiguous\n", "", NULL,
+	        "2: --oversubscribe is ignored: the job gets CPUs of its own;"
+	        "2: --overcommit is ignored: each task gets its CPUs;"
+	        "2: --contiguous is ignored: nodes are chosen as close together as the topology "
+	        "allows;",
+	        0 },
+	{ "#SBATCH --tmp=10G\n", NULL, "2: --tmp: space on local disks is not known", "", 0 },
+	{ "#SBATCH --wrap=x\n", NULL, "2: --wrap: only on the command line", "", 0 },
+	{ "#SBATCH --nosuch=1\n", NULL,
+	        "2: '--nosuch=1': neither sbatch nor gsubmit has such an option", "", 0 },
+	{ "#SBATCH -Z\n", NULL, "2: '-Z': neither sbatch nor gsubmit has such an option", "", 0 },
+	{ "#SBATCH --time = 5\n", NULL, "", "", 0 },
+	{ "#SBATCH -c 2 stray\n", NULL, "2: 'stray': no option", "", 0 },
+	{ "#SBATCH -\n", NULL, "2: '-': no option", "", 0 },
+	{ "#SBATCH --\n", NULL, "2: '--': no option", "", 0 },
+	{ "#SBATCH -c 1\n#SBATCH hetjob\n#SBATCH -c 2\n", NULL,
+	        "3: a heterogeneous job; all nodes of a job get the same", "", 0 },
+	{ "#SBATCH -c 1 : -c 2\n", NULL, "2: a heterogeneous job; all nodes of a job get the same",
+	        "", 0 },
+	{ "#SBATCH packjob\n", NULL, "2: a heterogeneous job; all nodes of a job get the same", "",
+	        0 },
+};
+
+static void test_lines(void **state)
+{
+	char shown[1024];
+
+	(void)state;
+	for (size_t i = 0; i < LEN(lines); i++) {
+		char *script = xasprintf("#!/bin/bash\n%s", lines[i].head);
+		struct submit_options o;
+		struct seen seen = { "" };
+		struct error err = { .code = ERR_NONE };
+		unsigned late = 0;
+		int rc;
+
+		options_init(&o);
+		rc = sbatch_from_script(&o, script, strlen(script), on_warning, &seen, &late, &err);
+		if (lines[i].error) {
+			if (rc != -1)
+				fail_msg("accepted: %s", script);
+			assert_int_equal(err.code, ERR_USAGE);
+			if (*lines[i].error)
+				assert_string_equal(err.text, lines[i].error);
+		} else {
+			assert_string_equal(err.text, "");
+			assert_int_equal(rc, 0);
+			show(&o, shown, sizeof(shown));
+			assert_string_equal(shown, lines[i].set);
+			assert_string_equal(seen.text, lines[i].warned);
+			assert_int_equal(late, lines[i].late);
+			assert_int_equal(o.slurm_env, *lines[i].set || *lines[i].warned);
+		}
+		options_clear(&o);
+		free(script);
+	}
+}
+
+/* --- what a node is asked for --------------------------------------------------------------- */
+
+static const struct {
+	const char *words; /* with blanks between */
+	const char *set, *error;
+} sums[] = {
+	{ "-n 4", "c=4 n=4", NULL },
+	{ "-n 1", "n=1", NULL }, /* the partition may give more */
+	{ "-n 4 -c 2", "c=8 n=4", NULL },
+	{ "-c 2", "c=2", NULL },
+	{ "--ntasks-per-node=4 -c 2", "c=8 n/node=4", NULL },
+	{ "-n 4 --mem-per-cpu=2G", "c=4 n=4 mem=8192 mem/cpu=2048", NULL },
+	{ "--mem-per-cpu=2G", "c=1 mem=2048 mem/cpu=2048", NULL },
+	{ "-G 2 --mem-per-gpu=10G --cpus-per-gpu=7", "G=2 c=14 c/gpu=7 mem=20480 mem/gpu=10240",
+	        NULL },
+	{ "-N 2 -G a:4 --cpus-per-gpu=3", "G=a:4 c=6 c/gpu=3 N=2 N max=2", NULL },
+	{ "-N 2 --gpus-per-node=4 --cpus-per-gpu=3", "G/node=4 c=12 c/gpu=3 N=2 N max=2", NULL },
+	{ "-w h[1-2] -G 4 --cpus-per-gpu=3", "G=4 w=h[1-2] c=6 c/gpu=3", NULL },
+	{ "-n 2 --gpus-per-task=a:2", "G/node=a:4 c=2 n=2", NULL },
+	{ "-n 2 --gpus-per-task=a:2|b:1", "G/node=a:4|b:2 c=2 n=2", NULL },
+	{ "--gpus-per-task=2", "G/node=any:2", NULL },
+	{ "-N 2 -n 2 --gpus-per-task=1 -c 4", "G/node=any:1 c=4 n=2 N=2 N max=2", NULL },
+	{ "-N 2 --ntasks-per-node=1", "n/node=1 N=2 N max=2", NULL },
+	{ "-n 2 --ntasks-per-node=1", "n=2 n/node=1 N=2 N max=2", NULL },
+	{ "-N 2-4", "N=2 N max=4", NULL },
+	{ "-N 2 -n 4", NULL, "--ntasks=4: a job on 2 nodes has one task on each" },
+	{ "-n 8 --ntasks-per-node=4", NULL,
+	        "--ntasks-per-node=4: a job on 2 nodes has one task on each" },
+	{ "-N 2-4 -n 2", NULL, "--ntasks=2: a job on 4 nodes has one task on each" },
+	{ "--cpus-per-gpu=2", NULL, "--cpus-per-gpu: the job asks for no GPU" },
+	{ "--mem-per-gpu=2G -G 0", NULL, "--mem-per-gpu: the job asks for no GPU" },
+	{ "-G a:1|b:2 --cpus-per-gpu=2", NULL,
+	        "--cpus-per-gpu: the alternatives of --gpus=a:1|b:2 differ in number" },
+	{ "-N 2 -G 3 --cpus-per-gpu=2", NULL,
+	        "--cpus-per-gpu: --gpus=3 cannot be shared equally by the nodes" },
+	{ "-n 1000000 -c 1000000", NULL, "--cpus-per-task=1000000 times 1000000: too much" },
+	{ "-n 1000000 --gpus-per-task=2", NULL, "" },
+};
+
+static size_t split(char *text, char **words, size_t max)
+{
+	size_t n = 0;
+
+	for (char *w = strtok(text, " "); w && n < max; w = strtok(NULL, " "))
+		words[n++] = w;
+	return n;
+}
+
+static void test_sums(void **state)
+{
+	char shown[1024];
+
+	(void)state;
+	for (size_t i = 0; i < LEN(sums); i++) {
+		char *text = xstrdup(sums[i].words), *words[16];
+		struct submit_options o;
+		struct error err = { .code = ERR_NONE };
+		int rc;
+
+		options_init(&o);
+		assert_int_equal(options_from_words(&o, split(text, words, 16), words, &err), 0);
+		rc = tasks_settle(&o, &err);
+		if (sums[i].error) {
+			if (rc != -1)
+				fail_msg("accepted: %s", sums[i].words);
+			assert_int_equal(err.code, ERR_USAGE);
+			if (*sums[i].error)
+				assert_string_equal(err.text, sums[i].error);
+		} else {
+			assert_string_equal(err.text, "");
+			assert_int_equal(rc, 0);
+			show(&o, shown, sizeof(shown));
+			assert_string_equal(shown, sums[i].set);
+		}
+		options_clear(&o);
+		free(text);
+	}
+}
+
+/* #SBATCH gives way to #GPUSCHED, also where two options say the same in different ways. */
+static void test_precedence(void **state)
+{
+	static const char script[] =
+	        "#!/bin/bash\n"
+	        "#GPUSCHED --mem=1G -J ours --no-slurm-env\n"
+	        "#SBATCH --mem-per-cpu=9G -J theirs -c 3 --cpus-per-task=2 -p gpu\n";
+	static char *cli[] = { "--cpus-per-gpu=5", "-G2" };
+	struct submit_options o;
+	struct error err = { .code = ERR_NONE };
+	char shown[256];
+
+	(void)state;
+	options_init(&o);
+	assert_int_equal(
+	        sbatch_from_script(&o, script, sizeof(script) - 1, on_warning, NULL, NULL, &err),
+	        0);
+	assert_true(o.slurm_env);
+	o.source++;
+	assert_int_equal(options_from_script(&o, script, sizeof(script) - 1, NULL, &err), 0);
+	assert_false(o.slurm_env);
+	o.source++;
+	assert_int_equal(options_from_words(&o, LEN(cli), cli, &err), 0);
+	show(&o, shown, sizeof(shown));
+	assert_string_equal(shown, "J=ours p=gpu G=2 c/gpu=5 mem=1024");
+	assert_int_equal(tasks_settle(&o, &err), 0);
+	assert_int_equal(o.cpus, 10);
+	options_clear(&o);
+}
+
+/* --- the table ------------------------------------------------------------------------------ */
+
+static void test_table(void **state)
+{
+	size_t n;
+	const struct sbatch_row *rows = sbatch_rows(&n);
+
+	(void)state;
+	for (size_t i = 0; i < n; i++) {
+		const struct option_row *ours = option_by_name(rows[i].name, strlen(rows[i].name));
+		bool taken = sbatch_kind(&rows[i]) <= SBATCH_BECOMES;
+
+		if (i)
+			assert_true(strcmp(rows[i - 1].name, rows[i].name) < 0);
+		/* what is taken there is, under the same letter; the others say why not */
+		if (taken && (!ours || !(ours->where & OPTION_IN_SCRIPT)))
+			fail_msg("--%s", rows[i].name);
+		if (taken && ours && ours->letter != rows[i].letter)
+			fail_msg("--%s: -%c", rows[i].name, rows[i].letter);
+		assert_int_equal(rows[i].kind == SBATCH_SAME, !*rows[i].text);
+		assert_int_equal(rows[i].kind == SBATCH_BECOMES, rows[i].convert != NULL);
+		for (size_t k = 0; rows[i].letter && k < i; k++)
+			assert_int_not_equal(rows[k].letter, rows[i].letter);
+	}
+}
+
+#define BEGIN ".\\\" options of sbatch: begin\n"
+#define END   ".\\\" options of sbatch: end\n"
+
+static char *read_all(FILE *f)
+{
+	char *text = xcalloc(1, 262144);
+
+	text[fread(text, 1, 262143, f)] = '\0';
+	fclose(f);
+	return text;
+}
+
+static void test_manual(void **state)
+{
+	FILE *man = fopen(TOP_SRCDIR "/man/gsubmit.1", "r"), *list = tmpfile();
+	char *text, *want, *begin, *end;
+
+	(void)state;
+	assert_non_null(man);
+	assert_non_null(list);
+	sbatch_manual(list);
+	rewind(list);
+	text = read_all(man);
+	want = read_all(list);
+	begin = strstr(text, BEGIN);
+	assert_non_null(begin);
+	begin += strlen(BEGIN);
+	end = strstr(begin, END);
+	assert_non_null(end);
+	*end = '\0';
+	assert_string_equal(begin, want);
+	free(text);
+	free(want);
+}
+
+int main(int argc, char **argv)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(test_lines),
+		cmocka_unit_test(test_sums),
+		cmocka_unit_test(test_precedence),
+		cmocka_unit_test(test_table),
+		cmocka_unit_test(test_manual),
+	};
+
+	if (argc > 1 && !strcmp(argv[1], "--manual")) {
+		sbatch_manual(stdout);
+		return 0;
+	}
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
