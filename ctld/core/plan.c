@@ -61,6 +61,7 @@ struct plan {
 	uint32_t *counts;                  /* by partition */
 	struct gang_candidate *candidates; /* scratch, one for each node */
 	struct moment *moments;            /* the same */
+	struct steps steps;                /* scratch, of one node */
 };
 
 struct moment {
@@ -103,6 +104,7 @@ void plan_free(struct plan *p)
 	free(p->counts);
 	free(p->candidates);
 	free(p->moments);
+	steps_free(&p->steps);
 	free(p);
 }
 
@@ -198,7 +200,9 @@ static void room_at(struct plan *p, const struct spot *s, uint32_t node, uint16_
 	uint32_t i;
 
 	add_now(p, node, type, room);
-	for (i = 0; i < s->n && release_end(p, &s->releases[i]) <= at; i++) {
+	for (i = 0; i < s->n && s->releases[i].end <= at; i++) {
+		if (release_end(p, &s->releases[i]) > at)
+			continue;
 		room->gpus += s->releases[i].type == type ? s->releases[i].gpus : 0;
 		room->cpus += s->releases[i].cpus;
 		room->mem_mb += (int64_t)s->releases[i].mem_mb;
@@ -268,43 +272,53 @@ static bool holds(const struct plan_room *room, const struct plan_part *part)
 	       room->mem_mb >= (int64_t)part->mem_mb;
 }
 
-static bool fits_from(struct plan *p, const struct plan_want *w, uint32_t node,
-        const struct plan_part *part, usec_t start)
+/* What runs on the node, as steps up; the level is that of now. */
+static struct plan_room begin_steps(struct plan *p, uint32_t node, uint16_t type)
 {
-	struct plan_room room;
+	const struct spot *s = refreshed(p, node);
+	struct plan_room level;
+	uint32_t i;
 
-	plan_room(p, node, w->find.type, start, after(start, w->length), w->key, w->polite, &room);
-	return holds(&room, part);
+	add_now(p, node, type, &level);
+	steps_clear(&p->steps);
+	for (i = 0; i < s->n; i++)
+		steps_add(&p->steps, release_end(p, &s->releases[i]),
+		        (struct plan_room){ s->releases[i].type == type ? s->releases[i].gpus : 0,
+		                s->releases[i].cpus, (int64_t)s->releases[i].mem_mb });
+	return level;
 }
 
-/* The earliest start on one node; INT64_MAX: never. Room only grows where a run or an entry ends.
- */
+/* Not if it comes after something without a limit, and has none itself: both end PLAN_FAR * 2. */
+static bool has_length(const struct plan *p, const struct plan_slot *slot)
+{
+	return slot_start(p, slot) < slot_end(p, slot);
+}
+
+static void add_slot(struct plan *p, const struct plan_slot *slot, uint16_t type)
+{
+	int64_t gpus = slot->entry->places.type == type ? slot->gpus : 0;
+	int64_t cpus = slot->cpus, mem_mb = (int64_t)slot->mem_mb;
+
+	if (!has_length(p, slot))
+		return;
+	steps_add(&p->steps, slot_start(p, slot), (struct plan_room){ -gpus, -cpus, -mem_mb });
+	steps_add(&p->steps, slot_end(p, slot), (struct plan_room){ gpus, cpus, mem_mb });
+}
+
+/* The earliest start on one node; INT64_MAX: never. */
 static usec_t node_earliest(struct plan *p, const struct plan_want *w, uint32_t node)
 {
 	struct plan_part part = plan_part(p, w, node);
-	const struct spot *s = refreshed(p, node);
+	const struct plan_room need = { part.gpus, part.cpus, (int64_t)part.mem_mb };
+	struct plan_room level = begin_steps(p, node, w->find.type);
 	const struct plan_slot *slot;
-	usec_t best = INT64_MAX;
-	uint32_t i;
 
-	if (fits_from(p, w, node, &part, p->now))
-		return p->now;
-	for (i = 0; i < s->n && best == INT64_MAX; i++) {
-		usec_t at = release_end(p, &s->releases[i]);
-
-		if (i + 1 < s->n && release_end(p, &s->releases[i + 1]) == at)
-			continue;
-		if (fits_from(p, w, node, &part, at))
-			best = at;
+	for (slot = p->spots[node].slots; slot; slot = slot->next) {
+		if (counts(slot, w->key, w->polite))
+			add_slot(p, slot, w->find.type);
 	}
-	for (slot = s->slots; slot; slot = slot->next) {
-		usec_t end = slot_end(p, slot);
-
-		if (counts(slot, w->key, w->polite) && end < best &&
-		        fits_from(p, w, node, &part, end))
-			best = end;
-	}
-	return best;
+	return steps_earliest(&p->steps, p->now, level, &need,
+	        w->length >= PLAN_FAR ? INT64_MAX : w->length, PLAN_FAR * 2);
 }
 
 bool plan_may_use(const struct plan *p, const struct plan_want *w, uint32_t node)
@@ -685,11 +699,32 @@ static bool slot_holds(struct plan *p, const struct plan_slot *slot)
 	return holds(&room, &part);
 }
 
+/* Have all of them room together? False: look at each. */
+static bool all_hold(struct plan *p, uint32_t node)
+{
+	static const struct plan_room nothing = { 0, 0, 0 };
+	const struct plan_slot *slot = p->spots[node].slots;
+	uint16_t type = slot ? slot->entry->places.type : TYPE_NONE;
+	struct plan_room level;
+
+	if (!slot || !ledger_accepts(p->ledger, node))
+		return !slot;
+	level = begin_steps(p, node, type);
+	for (; slot; slot = slot->next) {
+		if (slot->entry->places.type != type || !has_length(p, slot))
+			return false;
+		add_slot(p, slot, type);
+	}
+	return steps_earliest(&p->steps, p->now, level, &nothing, INT64_MAX, INT64_MAX) == p->now;
+}
+
 struct plan_entry *plan_broken(struct plan *p, uint32_t node)
 {
 	struct plan_entry *worst = NULL;
 	const struct plan_slot *slot;
 
+	if (all_hold(p, node))
+		return NULL;
 	for (slot = p->spots[node].slots; slot; slot = slot->next) {
 		if (!slot_holds(p, slot) && (!worst || key_before(slot->entry->key, worst->key)))
 			worst = slot->entry;

@@ -27,6 +27,7 @@
 #include "ctld/core/gates.h"
 #include "ctld/core/heap.h"
 #include "ctld/core/ledger.h"
+#include "ctld/core/steps.h"
 
 #define PLAN_FAR ((usec_t)1 << 60) /* mono: when something without a time limit ends */
 
@@ -115,9 +116,6 @@ struct plan_entry *plan_broken(struct plan *p, uint32_t node);
 const struct plan_entry *plan_first(const struct plan *p, uint32_t node);
 
 /* What the node has left for a key, at every moment from `start` to `end`. */
-struct plan_room {
-	int64_t gpus, cpus, mem_mb; /* below 0: short of so much */
-};
 void plan_room(struct plan *p, uint32_t node, uint16_t type, usec_t start, usec_t end,
         struct heap_key key, bool polite, struct plan_room *room);
 
