@@ -27,6 +27,9 @@ static const char *const basics[] = { "HOME", "LANG", "LOGNAME", "PATH", "SHELL"
 static const char *const ours_kept[] = { "GPUSCHED_CONTROLLER", "GPUSCHED_CLUSTER",
 	"GPUSCHED_CONTROLLER_USER", "GPUSCHED_CONF", "GPUSCHED_MUNGE_SOCKET", "GPUSCHED_RETRY" };
 
+/* Likewise of Slurm's: what its commands read. The others speak of the job that we are in. */
+static const char *const slurms_kept[] = { "SLURM_CONF", "SLURM_JWT", "SLURM_TIME_FORMAT" };
+
 #define COUNT(a) (sizeof(a) / sizeof((a)[0]))
 
 static void rule_clear(struct rule *r)
@@ -119,16 +122,24 @@ static bool same_name(const char *entry, const char *name, size_t len)
 	return !strncmp(entry, name, len) && entry[len] == '=';
 }
 
+static bool is_one_of(const char *entry, const char *const *names, size_t n)
+{
+	for (size_t i = 0; i < n; i++)
+		if (same_name(entry, names[i], strlen(names[i])))
+			return true;
+	return false;
+}
+
+/* The variables of another job. */
 static bool never_exported(const char *entry)
 {
 	if (!strchr(entry, '=') || entry[0] == '=' || same_name(entry, "_", 1))
 		return true;
-	if (strncmp(entry, "GPUSCHED_", 9))
-		return false;
-	for (size_t i = 0; i < COUNT(ours_kept); i++)
-		if (same_name(entry, ours_kept[i], strlen(ours_kept[i])))
-			return false;
-	return true;
+	if (!strncmp(entry, "GPUSCHED_", 9))
+		return !is_one_of(entry, ours_kept, COUNT(ours_kept));
+	if (!strncmp(entry, "SLURM_", 6) || !strncmp(entry, "SLURMD_", 7))
+		return !is_one_of(entry, slurms_kept, COUNT(slurms_kept));
+	return false;
 }
 
 static const struct item *find_item(const struct rule *r, const char *entry)
@@ -139,14 +150,6 @@ static const struct item *find_item(const struct rule *r, const char *entry)
 	return NULL;
 }
 
-static bool is_basic(const char *entry)
-{
-	for (size_t i = 0; i < COUNT(basics); i++)
-		if (same_name(entry, basics[i], strlen(basics[i])))
-			return true;
-	return false;
-}
-
 /* Does this variable of the environment go along as it is? */
 static bool goes_along(const struct rule *r, const char *entry)
 {
@@ -154,7 +157,7 @@ static bool goes_along(const struct rule *r, const char *entry)
 
 	if (never_exported(entry) || (item && item->has_value))
 		return false;
-	return r->all || item || is_basic(entry);
+	return r->all || item || is_one_of(entry, basics, COUNT(basics));
 }
 
 /* Is the i-th item, NAME=VALUE, the last with its name? */

@@ -17,6 +17,7 @@
 #include "cmds/options.h"
 #include "cmds/sbatch.h"
 #include "cmds/script.h"
+#include "cmds/slurmenv.h"
 #include "cmds/submit.h"
 #include "cmds/table.h"
 #include "cmds/tasks.h"
@@ -213,11 +214,6 @@ static int gather(const struct gsubmit *g, const struct script *script, struct s
 			return -1;
 	if (o->test_only && o->wait)
 		return error_set(err, ERR_USAGE, "--test-only: there is nothing to --wait for");
-	if (tasks_settle(o, err) < 0)
-		return -1;
-	if (o->slurm_env && o->nodes_max > 1)
-		cmd_warn(&cmd, "%s: it is started on each of its nodes, not on the first alone",
-		        name);
 	return 0;
 }
 
@@ -227,7 +223,7 @@ static int gather(const struct gsubmit *g, const struct script *script, struct s
 /* What the spec borrows from. */
 struct job {
 	struct gpusched_spec spec;
-	char **env;
+	char **env, **slurm_env;
 	char *cwd, *name;
 	char token[40];
 };
@@ -274,8 +270,8 @@ static char *default_name(const struct gsubmit *g)
 	return xstrdup(text);
 }
 
-static int make_job(const struct gsubmit *g, const struct submit_options *o,
-        const struct script *script, struct job *job, struct error *err)
+static int make_job(const struct gsubmit *g, struct submit_options *o, const struct script *script,
+        struct job *job, struct error *err)
 {
 	struct gpusched_spec *s = &job->spec;
 	const char *missing;
@@ -288,11 +284,18 @@ static int make_job(const struct gsubmit *g, const struct submit_options *o,
 	job->env = export_apply(o->export ? o->export : "ALL", environ, &missing);
 	if (*missing)
 		cmd_advise(&cmd, "--export: %s is not set", missing);
+	if (o->slurm_env)
+		job->slurm_env = slurmenv_add(job->env, o);
+	if (tasks_settle(o, err) < 0)
+		return -1;
+	if (o->slurm_env && o->nodes_max > 1)
+		cmd_warn(&cmd, "%s: it is started on each of its nodes, not on the first alone",
+		        g->script ? g->script : "the script");
 	job->name = o->name ? xstrdup(o->name) : default_name(g);
 	s->script = script->text;
 	s->script_len = script->len;
 	s->args = (const char *const *)g->args;
-	s->env = (const char *const *)job->env;
+	s->env = (const char *const *)(job->slurm_env ? job->slurm_env : job->env);
 	s->name = job->name;
 	s->cwd = job->cwd;
 	s->input = o->input;
@@ -566,6 +569,7 @@ int main(int argc, char **argv)
 	options_clear(&o);
 	options_clear(&g->checked);
 	script_clear(&script);
+	free(job.slurm_env);
 	free(job.env);
 	free(job.cwd);
 	free(job.name);

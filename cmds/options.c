@@ -105,7 +105,7 @@ static int take_gpus(struct submit_options *o, const struct option_row *row, con
 	if (gpus_parse(value, &gpus, err) < 0)
 		return -1;
 	o->gpus_per_node = per_node;
-	o->gpus_per_task = false;
+	o->gpus_per_task = o->gres = false;
 	return take_text(o, row, value);
 }
 
@@ -135,9 +135,11 @@ static int set_gres(struct submit_options *o, const struct option_row *row, cons
 {
 	char gpus[256];
 
-	if (gpus_from_gres(value, gpus, sizeof(gpus), err) < 0)
+	if (gpus_from_gres(value, gpus, sizeof(gpus), err) < 0 ||
+	        take_gpus(o, row, gpus, true, err) < 0)
 		return -1;
-	return take_gpus(o, row, gpus, true, err);
+	o->gres = true;
+	return 0;
 }
 
 /* "4" or "2-8" */

@@ -51,6 +51,7 @@ struct submit_options {
 	uint32_t max_wait_s;           /* 0: none */
 	bool gpus_per_node;            /* `gpus` are a node's, else the whole job's */
 	bool gpus_per_task;            /* they are a task's */
+	bool gres;                     /* a node\'s, in the words of --gres */
 	bool slurm_env;                /* the job sees SLURM_* variables too */
 	bool exclusive;
 	uint32_t warn_signal, warn_before_s;

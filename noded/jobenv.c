@@ -29,6 +29,9 @@ static const char *const command_names[] = {
 	"GPUSCHED_RETRY",
 };
 
+/* Whose presence in the owner's environment asks for Slurm's names too. */
+#define SLURM_MARK "SLURM_JOB_ID"
+
 /* --- values: malloc'd, NULL: the variable is not there ---------------------------------------- */
 
 typedef char *value_fn(const struct jobenv_in *in);
@@ -230,6 +233,74 @@ static char *interrupt_file(const struct jobenv_in *in)
 	return xasprintf("%s/%s", in->run_dir, JOBENV_INTERRUPT_FILE);
 }
 
+/* Slurm's ways: what is empty is not there. */
+static char *if_any(const char *text)
+{
+	return *text ? xstrdup(text) : NULL;
+}
+
+static char *slurm_account(const struct jobenv_in *in)
+{
+	return if_any(in->order->account);
+}
+
+static char *slurm_qos(const struct jobenv_in *in)
+{
+	return if_any(in->order->qos);
+}
+
+static char *slurm_restarts(const struct jobenv_in *in)
+{
+	return in->order->run->attempt > 1 ? restarts(in) : NULL;
+}
+
+static char *slurm_gpus(const struct jobenv_in *in)
+{
+	return in->order->n_gpus ? gpu_list(in) : NULL;
+}
+
+static char *slurm_gpu_count(const struct jobenv_in *in)
+{
+	return in->order->n_gpus ? number(in->order->n_gpus) : NULL;
+}
+
+static char *slurm_mem(const struct jobenv_in *in)
+{
+	return in->order->mem_mb ? number(in->order->mem_mb) : NULL;
+}
+
+/* What each of the nodes has, as Slurm has it: "8", "8(x2)". */
+static char *each_node(const struct jobenv_in *in, uint32_t what)
+{
+	return in->order->nnodes > 1 ? xasprintf("%u(x%u)", what, in->order->nnodes) : number(what);
+}
+
+static char *slurm_cpus_each(const struct jobenv_in *in)
+{
+	return each_node(in, in->order->cpus);
+}
+
+static char *slurm_tasks_each(const struct jobenv_in *in)
+{
+	return each_node(in, 1);
+}
+
+static char *slurm_uid(const struct jobenv_in *in)
+{
+	return number(in->spec->uid);
+}
+
+static char *slurm_gid(const struct jobenv_in *in)
+{
+	return number(in->spec->gid);
+}
+
+static char *slurm_zero(const struct jobenv_in *in)
+{
+	(void)in;
+	return number(0);
+}
+
 static char *home(const struct jobenv_in *in)
 {
 	return xstrdup(in->home);
@@ -248,51 +319,94 @@ static char *path(const struct jobenv_in *in)
 
 /* --- the table -------------------------------------------------------------------------------- */
 
+enum when {
+	OURS,             /* whatever the owner says */
+	IF_MISSING,       /* only where the owner's environment has none */
+	SLURM,            /* as OURS, where the owner asks for Slurm's names */
+	SLURM_IF_MISSING, /* likewise as IF_MISSING */
+};
+
 struct row {
 	const char *name;
 	value_fn *value;
-	bool if_missing; /* only where the owner's environment has none */
+	enum when when;
 };
 
 static const struct row rows[] = {
-	{ "CUDA_VISIBLE_DEVICES", gpu_list, false },
-	{ "CUDA_DEVICE_ORDER", pci_order, false },
-	{ "NVIDIA_VISIBLE_DEVICES", nvidia_devices, false },
-	{ "GPUSCHED_JOB_ID", job_id, false },
-	{ "GPUSCHED_JOB_NAME", job_name, false },
-	{ "GPUSCHED_CLUSTER", cluster, false },
-	{ "GPUSCHED_USER", user, false },
-	{ "GPUSCHED_ACCOUNT", account, false },
-	{ "GPUSCHED_PARTITION", partition, false },
-	{ "GPUSCHED_QOS", qos, false },
-	{ "GPUSCHED_RESTART_COUNT", restarts, false },
-	{ "GPUSCHED_ARRAY_JOB_ID", array_job, false },
-	{ "GPUSCHED_ARRAY_TASK_ID", array_task, false },
-	{ "GPUSCHED_ARRAY_TASK_COUNT", array_count, false },
-	{ "GPUSCHED_ARRAY_TASK_MIN", array_min, false },
-	{ "GPUSCHED_ARRAY_TASK_MAX", array_max, false },
-	{ "GPUSCHED_ARRAY_TASK_STEP", array_step, false },
-	{ "GPUSCHED_NODELIST", nodelist, false },
-	{ "GPUSCHED_NNODES", nnodes, false },
-	{ "GPUSCHED_NODE", node, false },
-	{ "GPUSCHED_NODE_RANK", node_rank, false },
-	{ "GPUSCHED_CPUS", cpus, false },
-	{ "GPUSCHED_MEM_MB", mem, false },
-	{ "GPUSCHED_GPUS", gpu_list, false },
-	{ "GPUSCHED_GPU_COUNT", gpu_count, false },
-	{ "GPUSCHED_GPU_TYPE", gpu_type, false },
-	{ "GPUSCHED_GPU_MEM_MB", gpu_mem, false },
-	{ "GPUSCHED_START_TIME", start_time, false },
-	{ "GPUSCHED_END_TIME", end_time, false },
-	{ "GPUSCHED_SUBMIT_DIR", submit_dir, false },
-	{ "GPUSCHED_SUBMIT_HOST", submit_host, false },
-	{ "GPUSCHED_RUN_DIR", run_dir, false },
-	{ "GPUSCHED_INTERRUPT_FILE", interrupt_file, false },
-	{ "HOME", home, true },
-	{ "USER", user, true },
-	{ "LOGNAME", user, true },
-	{ "SHELL", shell, true },
-	{ "PATH", path, true },
+	{ "CUDA_VISIBLE_DEVICES", gpu_list, OURS },
+	{ "CUDA_DEVICE_ORDER", pci_order, OURS },
+	{ "NVIDIA_VISIBLE_DEVICES", nvidia_devices, OURS },
+	{ "GPUSCHED_JOB_ID", job_id, OURS },
+	{ "GPUSCHED_JOB_NAME", job_name, OURS },
+	{ "GPUSCHED_CLUSTER", cluster, OURS },
+	{ "GPUSCHED_USER", user, OURS },
+	{ "GPUSCHED_ACCOUNT", account, OURS },
+	{ "GPUSCHED_PARTITION", partition, OURS },
+	{ "GPUSCHED_QOS", qos, OURS },
+	{ "GPUSCHED_RESTART_COUNT", restarts, OURS },
+	{ "GPUSCHED_ARRAY_JOB_ID", array_job, OURS },
+	{ "GPUSCHED_ARRAY_TASK_ID", array_task, OURS },
+	{ "GPUSCHED_ARRAY_TASK_COUNT", array_count, OURS },
+	{ "GPUSCHED_ARRAY_TASK_MIN", array_min, OURS },
+	{ "GPUSCHED_ARRAY_TASK_MAX", array_max, OURS },
+	{ "GPUSCHED_ARRAY_TASK_STEP", array_step, OURS },
+	{ "GPUSCHED_NODELIST", nodelist, OURS },
+	{ "GPUSCHED_NNODES", nnodes, OURS },
+	{ "GPUSCHED_NODE", node, OURS },
+	{ "GPUSCHED_NODE_RANK", node_rank, OURS },
+	{ "GPUSCHED_CPUS", cpus, OURS },
+	{ "GPUSCHED_MEM_MB", mem, OURS },
+	{ "GPUSCHED_GPUS", gpu_list, OURS },
+	{ "GPUSCHED_GPU_COUNT", gpu_count, OURS },
+	{ "GPUSCHED_GPU_TYPE", gpu_type, OURS },
+	{ "GPUSCHED_GPU_MEM_MB", gpu_mem, OURS },
+	{ "GPUSCHED_START_TIME", start_time, OURS },
+	{ "GPUSCHED_END_TIME", end_time, OURS },
+	{ "GPUSCHED_SUBMIT_DIR", submit_dir, OURS },
+	{ "GPUSCHED_SUBMIT_HOST", submit_host, OURS },
+	{ "GPUSCHED_RUN_DIR", run_dir, OURS },
+	{ "GPUSCHED_INTERRUPT_FILE", interrupt_file, OURS },
+	{ "HOME", home, IF_MISSING },
+	{ "USER", user, IF_MISSING },
+	{ "LOGNAME", user, IF_MISSING },
+	{ "SHELL", shell, IF_MISSING },
+	{ "PATH", path, IF_MISSING },
+	{ SLURM_MARK, job_id, SLURM },
+	{ "SLURM_JOBID", job_id, SLURM },
+	{ "SLURM_JOB_NAME", job_name, SLURM },
+	{ "SLURM_CLUSTER_NAME", cluster, SLURM },
+	{ "SLURM_JOB_USER", user, SLURM },
+	{ "SLURM_JOB_UID", slurm_uid, SLURM },
+	{ "SLURM_JOB_GID", slurm_gid, SLURM },
+	{ "SLURM_JOB_ACCOUNT", slurm_account, SLURM },
+	{ "SLURM_JOB_PARTITION", partition, SLURM },
+	{ "SLURM_JOB_QOS", slurm_qos, SLURM },
+	{ "SLURM_RESTART_COUNT", slurm_restarts, SLURM },
+	{ "SLURM_ARRAY_JOB_ID", array_job, SLURM },
+	{ "SLURM_ARRAY_TASK_ID", array_task, SLURM },
+	{ "SLURM_ARRAY_TASK_COUNT", array_count, SLURM },
+	{ "SLURM_ARRAY_TASK_MIN", array_min, SLURM },
+	{ "SLURM_ARRAY_TASK_MAX", array_max, SLURM },
+	{ "SLURM_ARRAY_TASK_STEP", array_step, SLURM },
+	{ "SLURM_JOB_NODELIST", nodelist, SLURM },
+	{ "SLURM_NODELIST", nodelist, SLURM },
+	{ "SLURM_JOB_NUM_NODES", nnodes, SLURM },
+	{ "SLURM_NNODES", nnodes, SLURM },
+	{ "SLURMD_NODENAME", node, SLURM },
+	{ "SLURM_NODEID", node_rank, SLURM },
+	{ "SLURM_PROCID", node_rank, SLURM },
+	{ "SLURM_GTIDS", node_rank, SLURM },
+	{ "SLURM_LOCALID", slurm_zero, SLURM },
+	{ "SLURM_TASKS_PER_NODE", slurm_tasks_each, SLURM_IF_MISSING },
+	{ "SLURM_CPUS_ON_NODE", cpus, SLURM },
+	{ "SLURM_JOB_CPUS_PER_NODE", slurm_cpus_each, SLURM },
+	{ "SLURM_MEM_PER_NODE", slurm_mem, SLURM },
+	{ "SLURM_JOB_GPUS", slurm_gpus, SLURM },
+	{ "SLURM_GPUS_ON_NODE", slurm_gpu_count, SLURM },
+	{ "SLURM_JOB_START_TIME", start_time, SLURM },
+	{ "SLURM_JOB_END_TIME", end_time, SLURM },
+	{ "SLURM_SUBMIT_DIR", submit_dir, SLURM },
+	{ "SLURM_SUBMIT_HOST", submit_host, SLURM },
 };
 #define N_ROWS (sizeof(rows) / sizeof(rows[0]))
 
@@ -337,8 +451,30 @@ void jobenv_free(char **env)
 	free(env);
 }
 
+static bool asks_for_slurm(const struct jobenv_in *in)
+{
+	size_t len = strlen(SLURM_MARK);
+
+	for (size_t i = 0; i < in->spec->n_env; i++) {
+		const ProtobufCBinaryData *e = &in->spec->env[i];
+
+		if (e->len > len && !memcmp(e->data, SLURM_MARK, len) && e->data[len] == '=')
+			return true;
+	}
+	return false;
+}
+
+static bool is_slurms(const char *entry)
+{
+	for (size_t i = 0; i < N_ROWS; i++)
+		if (rows[i].when == SLURM && name_is(entry, rows[i].name))
+			return true;
+	return false;
+}
+
 /* The owner's entries, as signed. */
-static int take_owner(const struct jobenv_in *in, char **env, size_t *n, struct error *err)
+static int take_owner(
+        const struct jobenv_in *in, bool slurm, char **env, size_t *n, struct error *err)
 {
 	for (size_t i = 0; i < in->spec->n_env; i++) {
 		const ProtobufCBinaryData *e = &in->spec->env[i];
@@ -350,7 +486,7 @@ static int take_owner(const struct jobenv_in *in, char **env, size_t *n, struct 
 			        err, ERR_JOB_SPEC, "environment: entry %zu is not NAME=value", i);
 		env[*n] = xstrndup(s, e->len);
 		/* Of a name that comes twice the first counts, as for getenv(3). */
-		if (jobenv_is_ours(env[*n]))
+		if (jobenv_is_ours(env[*n]) || (slurm && is_slurms(env[*n])))
 			free(env[*n]);
 		else
 			(*n)++;
@@ -364,7 +500,8 @@ static int add_row(
 {
 	char *value;
 
-	if (row->if_missing && jobenv_get(env, row->name))
+	if ((row->when == IF_MISSING || row->when == SLURM_IF_MISSING) &&
+	        jobenv_get(env, row->name))
 		return 0;
 	value = row->value(in);
 	if (!value)
@@ -386,12 +523,13 @@ static int add_row(
 char **jobenv_make(const struct jobenv_in *in, struct error *err)
 {
 	char **env = xcalloc(in->spec->n_env + N_ROWS + 1, sizeof(*env));
+	bool slurm = asks_for_slurm(in);
 	size_t n = 0;
 
-	if (take_owner(in, env, &n, err) < 0)
+	if (take_owner(in, slurm, env, &n, err) < 0)
 		goto fail;
 	for (size_t i = 0; i < N_ROWS; i++)
-		if (add_row(&rows[i], in, env, &n, err) < 0)
+		if ((slurm || rows[i].when < SLURM) && add_row(&rows[i], in, env, &n, err) < 0)
 			goto fail;
 	return env;
 fail:

@@ -7,6 +7,10 @@
  * jobenv.c is one variable: its name, when it is there, its value. To add one: a row, a line in
  * interface and manual, a row in test_jobenv.c.
  *
+ * A job whose signed environment has SLURM_JOB_ID, whatever its value, sees Slurm's names besides
+ * ours: rows of the same table. Which of sbatch's options were given is not known here; what Slurm
+ * tells of them (SLURM_NTASKS, SLURM_GPUS) the client puts there (cmds/slurmenv.h).
+ *
  * Values that come from the controller are not signed; none may hold a control character, so that
  * `env` and files made from it keep one variable a line.
  *

@@ -10,7 +10,7 @@
 #include "noded/jobenv.h"
 
 #define LEN(a) (sizeof(a) / sizeof((a)[0]))
-#define MAX    64
+#define MAX    128
 
 struct fixture {
 	Gpusched__RunId run;
@@ -191,6 +191,107 @@ static void arrays_name_their_task(void **state)
 	jobenv_free(env);
 }
 
+/* Slurm's names, for a job that asks for them; one that does not sees none. */
+static void slurms_names(void **state)
+{
+	static const char *const asks[] = { "SLURM_JOB_ID=", "SLURM_NTASKS=8",
+		"SLURM_TASKS_PER_NODE=8", "SLURM_JOB_UID=0", "SLURM_NODELIST=lie",
+		"SLURMD_NODENAME=lie", "SLURM_OTHER=kept", NULL };
+	static const char *const asks_not[] = { "SLURM_JOB_IDS=1", "SLURM_NODELIST=kept", NULL };
+	static const struct {
+		const char *name, *value;
+	} want[] = {
+		{ "SLURM_JOB_ID", "4812" },
+		{ "SLURM_JOBID", "4812" },
+		{ "SLURM_JOB_NAME", "embed" },
+		{ "SLURM_CLUSTER_NAME", "atlas" },
+		{ "SLURM_JOB_USER", "ana" },
+		{ "SLURM_JOB_UID", "1001" },
+		{ "SLURM_JOB_GID", "1002" },
+		{ "SLURM_JOB_ACCOUNT", "vision" },
+		{ "SLURM_JOB_PARTITION", "batch" },
+		{ "SLURM_JOB_QOS", NULL },
+		{ "SLURM_RESTART_COUNT", "2" },
+		{ "SLURM_ARRAY_JOB_ID", NULL },
+		{ "SLURM_ARRAY_TASK_ID", NULL },
+		{ "SLURM_JOB_NODELIST", "h[05-08]" },
+		{ "SLURM_NODELIST", "h[05-08]" },
+		{ "SLURM_JOB_NUM_NODES", "4" },
+		{ "SLURM_NNODES", "4" },
+		{ "SLURMD_NODENAME", "h07" },
+		{ "SLURM_NODEID", "2" },
+		{ "SLURM_PROCID", "2" },
+		{ "SLURM_GTIDS", "2" },
+		{ "SLURM_LOCALID", "0" },
+		{ "SLURM_NTASKS", "8" },
+		{ "SLURM_TASKS_PER_NODE", "8" },
+		{ "SLURM_CPUS_ON_NODE", "14" },
+		{ "SLURM_JOB_CPUS_PER_NODE", "14(x4)" },
+		{ "SLURM_MEM_PER_NODE", "1024" },
+		{ "SLURM_JOB_GPUS", "0,2,3,10" },
+		{ "SLURM_GPUS_ON_NODE", "4" },
+		{ "SLURM_JOB_START_TIME", "1795255320" },
+		{ "SLURM_JOB_END_TIME", "1795258920" },
+		{ "SLURM_SUBMIT_DIR", "/home/ana/work" },
+		{ "SLURM_SUBMIT_HOST", "login1" },
+		{ "SLURM_OTHER", "kept" },
+	};
+	struct fixture f;
+	char **env;
+	size_t there = 0, n = 0;
+
+	(void)state;
+	init(&f, asks);
+	f.spec.uid = 1001;
+	f.spec.gid = 1002;
+	env = jobenv_make(&f.in, NULL);
+	assert_non_null(env);
+	for (size_t i = 0; i < LEN(want); i++) {
+		assert_value(env, want[i].name, want[i].value);
+		there += want[i].value != NULL;
+	}
+	for (char **e = env; *e; e++)
+		n += !strncmp(*e, "SLURM", 5);
+	assert_int_equal(n, there);
+	jobenv_free(env);
+
+	init(&f, asks_not);
+	env = jobenv_make(&f.in, NULL);
+	assert_value(env, "SLURM_JOB_ID", NULL);
+	assert_value(env, "SLURM_NODELIST", "kept");
+	jobenv_free(env);
+}
+
+static void slurms_names_on_one_node(void **state)
+{
+	static const char *const asks[] = { "SLURM_JOB_ID=7", NULL };
+	struct fixture f;
+	char **env;
+
+	(void)state;
+	init(&f, asks);
+	f.order.nnodes = 0;
+	f.order.n_gpus = 0;
+	f.order.account = "";
+	f.order.mem_mb = 0;
+	f.run.attempt = 1;
+	f.run.task = 3;
+	f.spec.array = "1-3";
+	env = jobenv_make(&f.in, NULL);
+	assert_value(env, "SLURM_JOB_ID", "4812");
+	assert_value(env, "SLURM_JOB_CPUS_PER_NODE", "14");
+	assert_value(env, "SLURM_TASKS_PER_NODE", "1");
+	assert_value(env, "SLURM_JOB_ACCOUNT", NULL);
+	assert_value(env, "SLURM_MEM_PER_NODE", NULL);
+	assert_value(env, "SLURM_JOB_GPUS", NULL);
+	assert_value(env, "SLURM_GPUS_ON_NODE", NULL);
+	assert_value(env, "SLURM_RESTART_COUNT", NULL);
+	assert_value(env, "SLURM_ARRAY_JOB_ID", "4812");
+	assert_value(env, "SLURM_ARRAY_TASK_ID", "3");
+	assert_value(env, "SLURM_ARRAY_TASK_COUNT", "3");
+	jobenv_free(env);
+}
+
 /* What the owner may say and what he may not. */
 static void the_owner_is_heard_but_not_about_us(void **state)
 {
@@ -285,6 +386,8 @@ int main(void)
 		cmocka_unit_test(all_that_is_ours),
 		cmocka_unit_test(without_gpus_and_limit),
 		cmocka_unit_test(arrays_name_their_task),
+		cmocka_unit_test(slurms_names),
+		cmocka_unit_test(slurms_names_on_one_node),
 		cmocka_unit_test(the_owner_is_heard_but_not_about_us),
 		cmocka_unit_test(malformed_entries_are_refused),
 		cmocka_unit_test(control_characters_are_refused),

@@ -12,6 +12,7 @@
 #include <cmocka.h>
 
 #include "cmds/sbatch.h"
+#include "cmds/slurmenv.h"
 #include "cmds/tasks.h"
 #include "common/xalloc.h"
 
@@ -346,6 +347,51 @@ static void test_precedence(void **state)
 	options_clear(&o);
 }
 
+/* What sbatch tells a job of its options, and when. */
+static const struct {
+	const char *words, *set;
+} envs[] = {
+	{ "-J x", "PATH=/bin SLURM_JOB_ID=" },
+	{ "-n 4 -c 2", "PATH=/bin SLURM_JOB_ID= SLURM_NTASKS=4 SLURM_NPROCS=4 "
+	               "SLURM_TASKS_PER_NODE=4 SLURM_CPUS_PER_TASK=2" },
+	{ "--ntasks-per-node=2 --mem-per-cpu=1G",
+	        "PATH=/bin SLURM_JOB_ID= SLURM_NTASKS=2 SLURM_NPROCS=2 SLURM_NTASKS_PER_NODE=2 "
+	        "SLURM_TASKS_PER_NODE=2 SLURM_MEM_PER_CPU=1024" },
+	{ "-N 2 -n 2", "PATH=/bin SLURM_JOB_ID= SLURM_NTASKS=2 SLURM_NPROCS=2" },
+	{ "-G h100:2 --cpus-per-gpu=3 --mem-per-gpu=1G",
+	        "PATH=/bin SLURM_JOB_ID= SLURM_CPUS_PER_GPU=3 SLURM_MEM_PER_GPU=1024 "
+	        "SLURM_GPUS=h100:2" },
+	{ "-G a:1|b:2", "PATH=/bin SLURM_JOB_ID=" },
+	{ "--gpus-per-node=2", "PATH=/bin SLURM_JOB_ID= SLURM_GPUS_PER_NODE=2" },
+	{ "--gpus-per-task=2", "PATH=/bin SLURM_JOB_ID= SLURM_GPUS_PER_TASK=2" },
+	{ "--gres=gpu:2", "PATH=/bin SLURM_JOB_ID=" },
+	{ "--export=ALL,A=1", "PATH=/bin SLURM_JOB_ID= SLURM_EXPORT_ENV=ALL,A=1" },
+};
+
+static void test_environment(void **state)
+{
+	char *const base[] = { "PATH=/bin", NULL };
+	char shown[1024];
+
+	(void)state;
+	for (size_t i = 0; i < LEN(envs); i++) {
+		char *text = xstrdup(envs[i].words), *words[16], **env;
+		struct submit_options o;
+		size_t used = 0;
+
+		options_init(&o);
+		assert_int_equal(options_from_words(&o, split(text, words, 16), words, NULL), 0);
+		env = slurmenv_add(base, &o);
+		for (char **e = env; *e; e++)
+			used += (size_t)snprintf(shown + used, sizeof(shown) - used, "%s%s",
+			        e == env ? "" : " ", *e);
+		assert_string_equal(shown, envs[i].set);
+		free(env);
+		options_clear(&o);
+		free(text);
+	}
+}
+
 /* --- the table ------------------------------------------------------------------------------ */
 
 static void test_table(void **state)
@@ -413,6 +459,7 @@ int main(int argc, char **argv)
 		cmocka_unit_test(test_lines),
 		cmocka_unit_test(test_sums),
 		cmocka_unit_test(test_precedence),
+		cmocka_unit_test(test_environment),
 		cmocka_unit_test(test_table),
 		cmocka_unit_test(test_manual),
 	};

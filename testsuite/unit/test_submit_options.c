@@ -143,14 +143,14 @@ static void test_signals(void **state)
 
 static char *const sample_env[] = { "HOME=/h", "PATH=/bin", "USER=ana", "A=1", "_=/usr/bin/x",
 	"B=two\nlines", "GPUSCHED_JOB_ID=7", "GPUSCHED_CONF=/c", "BASH_FUNC_f%%=() { :; }", "AB=3",
-	"odd", "=x", NULL };
+	"odd", "=x", "SLURM_JOB_ID=3", "SLURM_CONF=/s", "SLURMD_NODENAME=n", NULL };
 
 static const struct {
 	const char *rule, *env, *missing; /* env: joined with '|'; NULL: refused */
 } export_rows[] = {
 	{ "ALL",
 	        "HOME=/h|PATH=/bin|USER=ana|A=1|B=two\nlines|GPUSCHED_CONF=/c|"
-	        "BASH_FUNC_f%%=() { :; }|AB=3",
+	        "BASH_FUNC_f%%=() { :; }|AB=3|SLURM_CONF=/s",
 	        "" },
 	{ "NONE", "HOME=/h|PATH=/bin|USER=ana", "" },
 	{ "A", "HOME=/h|PATH=/bin|USER=ana|A=1", "" },
@@ -162,10 +162,12 @@ static const struct {
 	{ "X=a=b", "HOME=/h|PATH=/bin|USER=ana|X=a=b", "" },
 	{ "PATH=/mine,HOME", "HOME=/h|USER=ana|PATH=/mine", "" },
 	{ "GPUSCHED_JOB_ID,GPUSCHED_CONF", "HOME=/h|PATH=/bin|USER=ana|GPUSCHED_CONF=/c", "" },
+	{ "SLURM_JOB_ID,SLURM_CONF", "HOME=/h|PATH=/bin|USER=ana|SLURM_CONF=/s", "" },
+	{ "SLURM_X=1", "HOME=/h|PATH=/bin|USER=ana|SLURM_X=1", "" },
 	{ "NOTHING,A", "HOME=/h|PATH=/bin|USER=ana|A=1", "NOTHING" },
 	{ "ALL,A=5",
 	        "HOME=/h|PATH=/bin|USER=ana|B=two\nlines|GPUSCHED_CONF=/c|"
-	        "BASH_FUNC_f%%=() { :; }|AB=3|A=5",
+	        "BASH_FUNC_f%%=() { :; }|AB=3|SLURM_CONF=/s|A=5",
 	        "" },
 	{ "", NULL, NULL },
 	{ ",", NULL, NULL },
