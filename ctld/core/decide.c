@@ -85,19 +85,62 @@ bool decide_test(void *arg, const struct place *place)
 }
 
 /* A gang of a range of sizes may be too large for a limit: then as many as it allows. */
-static bool shrink_to_gates(
-        const struct scene *sc, const struct contender *who, struct places *out, struct decision *d)
+bool decide_fits_gates(const struct scene *sc, const struct contender *who, struct places *places,
+        struct decision *d)
 {
 	const struct request *r = who->ask.gpus;
 
 	for (;;) {
-		decide_need_of(sc, &who->ask, out, &d->need);
+		decide_need_of(sc, &who->ask, places, &d->need);
 		if (gates_check(sc->gates, who->path, &d->need, &d->gate))
 			return true;
-		if (out->n <= r->nodes_min || !r->per_node)
+		if (places->n <= r->nodes_min || !r->per_node)
 			return false;
-		out->n--;
+		places->n--;
 	}
+}
+
+static bool larger(const struct place *x, const struct place *y)
+{
+	if (x->mem_mb != y->mem_mb)
+		return x->mem_mb > y->mem_mb;
+	if (x->cpus != y->cpus)
+		return x->cpus > y->cpus;
+	return __builtin_popcountll(x->gpus) > __builtin_popcountll(y->gpus);
+}
+
+bool decide_unfit(struct decide_unfit *unfit, struct find *find, const struct ask *ask,
+        const struct places *places)
+{
+	const struct place *most = &places->v[0];
+	size_t i;
+
+	if (!ask->gpus->exclusive || unfit->n == MAX_UNFIT)
+		return false;
+	for (i = 1; i < places->n; i++) {
+		if (larger(&places->v[i], most))
+			most = &places->v[i];
+	}
+	unfit->v[unfit->n++] = *most;
+	find->unfit = unfit->v;
+	find->n_unfit = unfit->n;
+	return true;
+}
+
+/* A place now: first without touching what is planned for others. */
+static bool find_now(const struct scene *sc, const struct contender *who, struct find *find,
+        struct decide_look *look, struct places *out)
+{
+	uint32_t set = ledger_set_of(sc->ledger, who->partition);
+
+	look->polite = true;
+	look->refused = false;
+	if (ledger_find(sc->ledger, set, &who->ask, find, out))
+		return true;
+	if (!look->refused)
+		return false;
+	look->polite = look->refused = false;
+	return ledger_find(sc->ledger, set, &who->ask, find, out);
 }
 
 static enum verdict try_type(const struct scene *sc, const struct contender *who, uint32_t a,
@@ -110,22 +153,84 @@ static enum verdict try_type(const struct scene *sc, const struct contender *who
 		.spread = p->place == CONF_PLACE_SPREAD,
 		.test = decide_test,
 		.arg = &look };
-	uint32_t set = ledger_set_of(sc->ledger, who->partition);
+	struct decide_unfit unfit = { .n = 0 };
 	struct need need;
 	bool found;
 
 	decide_need(sc, &who->ask, a, type, &need);
 	if (!gates_check(sc->gates, who->path, &need, &d->gate))
 		return VERDICT_GATE;
-	found = ledger_find(sc->ledger, set, &who->ask, &find, out);
-	if (!found && look.refused) {
-		look.polite = false;
-		look.refused = false;
-		found = ledger_find(sc->ledger, set, &who->ask, &find, out);
+	while ((found = find_now(sc, who, &find, &look, out))) {
+		if (decide_fits_gates(sc, who, out, d))
+			return VERDICT_START;
+		if (!decide_unfit(&unfit, &find, &who->ask, out))
+			break;
 	}
-	if (!found)
+	if (!found && !unfit.n)
 		return look.refused ? VERDICT_PLANNED : VERDICT_BLOCKED;
-	return shrink_to_gates(sc, who, out, d) ? VERDICT_START : VERDICT_GATE;
+	d->capacity[a] = true; /* other places might be less */
+	return VERDICT_GATE;
+}
+
+/* --- later ----------------------------------------------------------------------------------- */
+
+bool decide_next_open(
+        const struct scene *sc, const struct contender *who, uint32_t *cursor, struct find *find)
+{
+	struct need need;
+
+	while (find->alternative < decide_alternatives(&who->ask)) {
+		while (decide_types(sc, &who->ask, find->alternative, cursor, &find->type)) {
+			decide_need(sc, &who->ask, find->alternative, find->type, &need);
+			if (gates_check(sc->gates, who->path, &need, NULL))
+				return true;
+		}
+		find->alternative++;
+		*cursor = 0;
+	}
+	return false;
+}
+
+static bool later(const struct scene *sc, const struct contender *who, struct plan_want *want,
+        struct plan_entry *found)
+{
+	struct decide_unfit unfit = { .n = 0 };
+	struct decision d;
+	bool ok = false;
+
+	while (!ok && plan_find(sc->plan, want, found)) {
+		ok = decide_fits_gates(sc, who, &found->places, &d);
+		if (!ok && !decide_unfit(&unfit, &want->find, &who->ask, &found->places))
+			break;
+	}
+	want->find.n_unfit = 0;
+	return ok;
+}
+
+bool decide_later(const struct scene *sc, const struct contender *who, struct plan_want *want,
+        struct plan_entry *best)
+{
+	struct plan_entry this = { 0 };
+	uint32_t cursor = 0;
+	bool found = false;
+
+	memset(best, 0, sizeof(*best));
+	want->find.alternative = 0;
+	while (decide_next_open(sc, who, &cursor, &want->find)) {
+		struct plan_entry swap = *best;
+
+		if (!later(sc, who, want, &this) || (found && this.start >= best->start))
+			continue;
+		*best = this;
+		this = swap;
+		found = true;
+	}
+	places_free(&this.places);
+	if (!found)
+		places_free(&best->places);
+	want->find.alternative = best->places.alternative;
+	want->find.type = best->places.type;
+	return found;
 }
 
 /* --- all of them ----------------------------------------------------------------------------- */
@@ -210,6 +315,7 @@ static enum verdict try_alternative(const struct scene *sc, const struct contend
 			continue;
 		}
 		note_block(d, a, v, this.gate.gate);
+		d->capacity[a] |= this.capacity[a];
 		if (v == VERDICT_GATE)
 			gate = this.gate;
 		if (weight(v) > weight(best))

@@ -77,6 +77,30 @@ bool decide_types(const struct scene *scene, const struct ask *ask, uint32_t alt
         uint32_t *cursor, uint16_t *type);
 uint32_t decide_alternatives(const struct ask *ask); /* at least 1 */
 
+/* The next (alternative, type) whose least need the gates allow: start with find->alternative and
+ * *cursor 0. */
+bool decide_next_open(const struct scene *scene, const struct contender *who, uint32_t *cursor,
+        struct find *find);
+
+/* Do the gates allow just these places? They may be more than was asked for: of a range of nodes as
+ * many stay as may be; of whole nodes others can be sought with decide_unfit(). */
+bool decide_fits_gates(const struct scene *scene, const struct contender *who,
+        struct places *places, struct decision *d);
+
+/* The largest of these whole nodes is not to be found again. False: nothing else can be. */
+#define MAX_UNFIT 16
+struct decide_unfit {
+	struct place v[MAX_UNFIT];
+	size_t n;
+};
+bool decide_unfit(struct decide_unfit *unfit, struct find *find, const struct ask *ask,
+        const struct places *places);
+
+/* The earliest start of all alternatives and types, at places that the gates allow; the better
+ * liked of two that are equally early. Sets want->find. */
+bool decide_later(const struct scene *scene, const struct contender *who, struct plan_want *want,
+        struct plan_entry *best);
+
 /* What it needs of the gates: the least, before it has a place; then exactly. */
 void decide_need(const struct scene *scene, const struct ask *ask, uint32_t alternative,
         uint16_t type, struct need *need);

@@ -14,6 +14,8 @@
 struct taken {
 	struct gate_path *path;
 	struct need need;
+	uint32_t account;
+	bool leaving; /* it was told to end */
 };
 
 uint16_t gpu_type_number(const struct conf *conf, const char *name)
@@ -38,14 +40,37 @@ static struct gate_path *path_of(struct core *core, const struct job *job)
 	        sched_partition_kept(core->sched, i->partition));
 }
 
+/* What is kept for others is kept no longer when the last of them has it. */
+static void kept_changed(struct core *core, const struct need *need)
+{
+	const uint32_t gates[] = { gates_kept(core->gates, need->type),
+		gates_kept(core->gates, CONF_ANY_TYPE) };
+
+	sched_gates_released(core->sched, gates, sizeof(gates) / sizeof(*gates));
+}
+
 void job_take(struct core *core, struct job *job, const struct need *need)
 {
+	const struct quota *quota = gates_quota(core->gates);
 	struct taken *t = xcalloc(1, sizeof(*t));
+	bool kept = quota_keeps(quota, need->type);
 
+	t->account = sched_account_kept(core->sched, job_info(job)->account);
 	t->path = path_of(core, job);
 	t->need = *need;
 	gates_take(core->gates, t->path, &t->need);
 	job_link(job)->taken = t;
+	if (kept && !quota_keeps(quota, need->type))
+		kept_changed(core, need);
+}
+
+/* It will give back what it holds, or not after all. */
+static void leave(struct core *core, struct taken *t, bool leaving)
+{
+	if (t->leaving == leaving)
+		return;
+	t->leaving = leaving;
+	quota_leaving(gates_quota(core->gates), t->account, t->need.type, t->need.gpus, leaving);
 }
 
 void job_give_back(struct core *core, struct job *job)
@@ -56,6 +81,7 @@ void job_give_back(struct core *core, struct job *job)
 
 	if (!t)
 		return;
+	leave(core, t, false);
 	gates_release(core->gates, t->path, &t->need);
 	gates = gates_of(core->gates, t->path, &t->need, &n);
 	sched_gates_released(core->sched, gates, n);
@@ -91,6 +117,7 @@ static void need_of_runs(const struct core *core, const struct job *job, struct 
 
 void job_take_again(struct core *core, struct job *job)
 {
+	const struct run *run;
 	struct need need;
 
 	if (job_link(job)->taken || job_info(job)->state == JOB_PENDING ||
@@ -98,6 +125,10 @@ void job_take_again(struct core *core, struct job *job)
 		return;
 	need_of_runs(core, job, &need);
 	job_take(core, job, &need);
+	for (run = job_link_of(job)->runs; run; run = run_link_of(run)->next_of_job) {
+		if (run_of_present(run) && !run_over(run) && run_info(run)->end_wanted != END_NONE)
+			leave(core, job_link(job)->taken, true);
+	}
 }
 
 void job_forget_taken(struct core *core, struct job *job)
@@ -106,6 +137,7 @@ void job_forget_taken(struct core *core, struct job *job)
 
 	if (!t)
 		return;
+	leave(core, t, false);
 	gates_release(core->gates, t->path, &t->need);
 	gate_path_free(core->gates, t->path);
 	free(t);
@@ -224,7 +256,10 @@ size_t core_held(void *arg, uint32_t index, struct held *v, size_t max)
 void run_stopping(struct core *core, struct run *run, uint32_t grace_s)
 {
 	struct node *node = run_link(run)->node;
+	struct job *job = run_link(run)->job;
 
+	if (job && run_of_present(run) && job_link(job)->taken)
+		leave(core, job_link(job)->taken, true);
 	run_link(run)->end_by = core->now.mono + seconds(grace_s) + PLAN_END_TAKES;
 	if (node && node_link(node)->index != NODE_LEFT)
 		sched_node_changed(core->sched, node_link(node)->index, "a run ended late");

@@ -379,13 +379,38 @@ static struct place place_at(const struct search *s, uint32_t node, uint32_t gpu
 	return (struct place){ node, s->ask->cpus, s->ask->mem_mb, lowest(mask, gpus), s->type };
 }
 
+static bool as_large(const struct place *x, const struct place *y)
+{
+	return x->cpus >= y->cpus && x->mem_mb >= y->mem_mb &&
+	       __builtin_popcountll(x->gpus) >= __builtin_popcountll(y->gpus);
+}
+
+bool find_refuses(const struct find *find, const struct ask *ask, const struct place *whole)
+{
+	size_t i;
+
+	for (i = 0; i < find->n_unfit; i++) {
+		if (whole->node == find->unfit[i].node ||
+		        (ask->gpus->nodes_max == 1 && as_large(whole, &find->unfit[i])))
+			return true;
+	}
+	return false;
+}
+
+static bool empty_and_fit(const struct search *s, uint32_t node)
+{
+	struct place whole = place_at(s, node, s->gpus);
+
+	return empty(&s->l->nodes[node]) && !find_refuses(s->find, s->ask, &whole);
+}
+
 /* Beside the set of nodes that the request allows. */
 static bool may_use(void *arg, uint32_t node)
 {
 	const struct search *s = arg;
 	const struct request *r = s->ask->gpus;
 
-	return (!r->exclusive || empty(&s->l->nodes[node])) &&
+	return (!r->exclusive || empty_and_fit(s, node)) &&
 	       (!s->preferred_only || request_prefers(r, node));
 }
 

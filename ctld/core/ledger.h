@@ -101,7 +101,12 @@ struct find {
 	bool spread;
 	ledger_test *test; /* asked only for nodes set aside; NULL: none of them may be used */
 	void *arg;
+	/* Of an exclusive job: whole nodes that the gates do not let it have; on one node it can
+	 * have none that is as large either. */
+	const struct place *unfit;
+	size_t n_unfit;
 };
+bool find_refuses(const struct find *find, const struct ask *ask, const struct place *whole);
 
 /* The best places in `set` now for all of the job, or false. One node: preferred nodes first, then
  * the order above; spread: the most free GPUs (without GPUs: still the fewest), then the most free

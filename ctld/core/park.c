@@ -171,7 +171,8 @@ void wake_fitting(struct sched *s, uint32_t node)
 
 void sched_node_freed(struct sched *s, uint32_t node)
 {
-	sched_node_changed(s, node, "a node was lost");
+	sched_node_changed(s, node,
+	        ledger_accepts(s->scene.ledger, node) ? "a run ended late" : "a node was lost");
 	s->early = true;
 	wake_fitting(s, node);
 }

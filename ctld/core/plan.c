@@ -321,14 +321,6 @@ static usec_t node_earliest(struct plan *p, const struct plan_want *w, uint32_t 
 	        w->length >= PLAN_FAR ? INT64_MAX : w->length, PLAN_FAR * 2);
 }
 
-bool plan_may_use(const struct plan *p, const struct plan_want *w, uint32_t node)
-{
-	const struct request *r = w->ask.gpus;
-
-	return ledger_accepts(p->ledger, node) && request_allows(r, node) &&
-	       ledger_could_fit_part(p->ledger, node, &w->ask, w->find.alternative, w->find.type);
-}
-
 struct place plan_place(const struct plan_want *w, uint32_t node, const struct plan_part *part)
 {
 	/* Which GPUs is decided at the start: only their number counts here. */
@@ -337,6 +329,22 @@ struct place plan_place(const struct plan_want *w, uint32_t node, const struct p
 		.mem_mb = part->mem_mb,
 		.gpus = part->gpus >= 64 ? UINT64_MAX : (1ull << part->gpus) - 1,
 		.type = w->find.type };
+}
+
+bool plan_may_use(const struct plan *p, const struct plan_want *w, uint32_t node)
+{
+	const struct request *r = w->ask.gpus;
+	struct plan_part part;
+	struct place place;
+
+	if (!ledger_accepts(p->ledger, node) || !request_allows(r, node) ||
+	        !ledger_could_fit_part(p->ledger, node, &w->ask, w->find.alternative, w->find.type))
+		return false;
+	if (!w->find.n_unfit)
+		return true;
+	part = plan_part(p, w, node);
+	place = plan_place(w, node, &part);
+	return !find_refuses(&w->find, &w->ask, &place);
 }
 
 static void set_found(const struct plan_want *w, usec_t start, struct plan_entry *found)
@@ -653,12 +661,10 @@ struct plan_entry *plan_add(
 	return e;
 }
 
-void plan_remove(struct plan *p, struct plan_entry *e)
+void plan_shrink(struct plan *p, struct plan_entry *e, size_t n)
 {
-	size_t i;
-
-	for (i = 0; i < e->places.n; i++) {
-		struct plan_slot *slot = &e->slots[i];
+	while (e->places.n > n) {
+		struct plan_slot *slot = &e->slots[--e->places.n];
 
 		*slot->back = slot->next;
 		if (slot->next)
@@ -666,6 +672,11 @@ void plan_remove(struct plan *p, struct plan_entry *e)
 		if (!p->spots[slot->node].slots)
 			ledger_set_aside(p->ledger, slot->node, false);
 	}
+}
+
+void plan_remove(struct plan *p, struct plan_entry *e)
+{
+	plan_shrink(p, e, 0);
 	p->counts[e->partition]--;
 	p->entries[e->index] = p->entries[--p->n];
 	p->entries[e->index]->index = e->index;
@@ -742,6 +753,13 @@ const struct plan_entry *plan_first(const struct plan *p, uint32_t node)
 			first = slot->entry;
 	}
 	return first;
+}
+
+usec_t plan_first_end(struct plan *p, uint32_t node)
+{
+	const struct spot *s = refreshed(p, node);
+
+	return s->n ? s->releases[0].end : PLAN_FAR;
 }
 
 size_t plan_held(const struct plan *p, uint32_t node, struct held *v, size_t max)

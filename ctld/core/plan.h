@@ -75,7 +75,7 @@ struct plan_entry {
 struct plan_want {
 	struct ask ask;
 	uint32_t set, partition;
-	struct find find; /* alternative, type, spread; the test is not used */
+	struct find find; /* alternative, type, spread, unfit; the test is not used */
 	usec_t length;    /* PLAN_FAR: no time limit */
 	struct heap_key key;
 	bool polite; /* respect entries behind the key too */
@@ -103,6 +103,7 @@ struct plan_want plan_equal_parts(
 struct plan_entry *plan_add(
         struct plan *p, void *owner, const struct plan_want *want, struct plan_entry *found);
 void plan_remove(struct plan *p, struct plan_entry *entry);
+void plan_shrink(struct plan *p, struct plan_entry *entry, size_t n); /* to its first n places */
 
 /* May a run of this key take the place from now until `end`? `polite`: without pushing any entry
  * aside. */
@@ -118,6 +119,9 @@ const struct plan_entry *plan_first(const struct plan *p, uint32_t node);
 /* What the node has left for a key, at every moment from `start` to `end`. */
 void plan_room(struct plan *p, uint32_t node, uint16_t type, usec_t start, usec_t end,
         struct heap_key key, bool polite, struct plan_room *room);
+
+/* When the first of its runs ends, or should have. */
+usec_t plan_first_end(struct plan *p, uint32_t node);
 
 /* The runs on a node, as the plan was told. */
 size_t plan_held(const struct plan *p, uint32_t node, struct held *v, size_t max);

@@ -31,63 +31,13 @@ static struct plan_want want_of(struct sched *s, struct class *class, bool polit
 		.polite = polite };
 }
 
-/* The next (alternative, type) of a class that no gate holds. Start with a, cursor 0. */
-static bool next_open(struct sched *s, struct class *class, uint32_t *cursor, struct find *find)
-{
-	const struct class_link *l = class_link_of(class);
-	struct ask ask = class_ask(class);
-	struct need need;
-
-	while (find->alternative < decide_alternatives(&ask)) {
-		while (decide_types(&s->scene, &ask, find->alternative, cursor, &find->type)) {
-			decide_need(&s->scene, &ask, find->alternative, find->type, &need);
-			if (gates_check(s->scene.gates, l->path, &need, NULL))
-				return true;
-		}
-		find->alternative++;
-		*cursor = 0;
-	}
-	return false;
-}
-
-/* Do the gates let it have just these places? Whole nodes may be more than it asked for. */
-static bool passes(struct sched *s, struct class *class, const struct places *places)
-{
-	struct ask ask = class_ask(class);
-	struct need need;
-
-	decide_need_of(&s->scene, &ask, places, &need);
-	return gates_check(s->scene.gates, class_link(class)->path, &need, NULL);
-}
-
-/* The earliest of all alternatives; the better liked of two that are equally early. */
+/* The earliest start that the gates allow. */
 static bool find_start(
         struct sched *s, struct class *class, struct plan_want *want, struct plan_entry *best)
 {
-	struct plan_entry this = { 0 };
-	uint32_t cursor = 0;
-	bool found = false;
+	struct contender who = sched_contender(s, class);
 
-	memset(best, 0, sizeof(*best));
-	while (next_open(s, class, &cursor, &want->find)) {
-		if (!plan_find(s->scene.plan, want, &this) ||
-		        (found && this.start >= best->start) || !passes(s, class, &this.places))
-			continue;
-		if (found) {
-			struct plan_entry swap = *best;
-
-			*best = this;
-			this = swap;
-		} else {
-			*best = this;
-			memset(&this, 0, sizeof(this));
-		}
-		found = true;
-	}
-	places_free(&this.places);
-	want->find.alternative = best->places.alternative;
-	want->find.type = best->places.type;
-	return found;
+	return decide_later(&s->scene, &who, want, best);
 }
 
 /* --- entries --------------------------------------------------------------------------------- */
@@ -125,13 +75,40 @@ static const char *closed_by(const struct decision *d)
 	}
 }
 
+/* What it no longer needs is for others. */
+static void shrink(struct sched *s, struct plan_entry *e, size_t n)
+{
+	struct places places = e->places;
+	size_t i;
+
+	places.v = xmemdup(places.v, places.n * sizeof(*places.v));
+	plan_shrink(s->scene.plan, e, n);
+	for (i = n; i < places.n; i++)
+		sched_node_freed(s, places.v[i].node);
+	free(places.v);
+}
+
 void planner_close(struct sched *s, struct class *class)
 {
 	struct class_link *l = class_link(class);
+	struct contender who = sched_contender(s, class);
+	const char *cause;
+	struct places may;
+	struct decision d;
 
-	if (!l->entry || (decide_wants_capacity(&l->last) && passes(s, class, &l->entry->places)))
+	if (!l->entry)
 		return;
-	l->broken = closed_by(&l->last);
+	may = l->entry->places;
+	if (!decide_wants_capacity(&l->last)) {
+		cause = closed_by(&l->last);
+	} else if (!decide_fits_gates(&s->scene, &who, &may, &d)) {
+		cause = d.gate.reason;
+	} else {
+		if (may.n < l->entry->places.n)
+			shrink(s, l->entry, may.n);
+		return;
+	}
+	l->broken = cause;
 	l->broken_by = 0;
 	s->stats.broken++;
 	entry_gone(s, class);
@@ -191,6 +168,10 @@ static void enter(struct sched *s, struct class *class, const struct plan_want *
 	size_t i;
 
 	l->entry = e;
+	if (!l->broken && l->planned && l->planned <= s->scene.now.mono) {
+		l->broken = "a run ended late"; /* or it would have started */
+		l->broken_by = 0;
+	}
 	if (l->broken) {
 		l->cause = l->broken;
 		l->cause_job = l->broken_by;
@@ -249,6 +230,52 @@ static void retry_at(struct sched *s, struct class *class, usec_t when)
 		s->retry = when;
 }
 
+/* What others have been stopped for counts as theirs: nobody may reclaim more than he is guaranteed
+ * by asking twice. */
+static void count_claims(struct sched *s, bool count)
+{
+	size_t i;
+
+	for (i = 0; s->quotas && i < plan_count(s->scene.plan); i++) {
+		const struct plan_entry *e = plan_at(s->scene.plan, i);
+		struct ask ask = class_ask(e->owner);
+		struct need need;
+
+		if (!e->claim)
+			continue;
+		decide_need_of(&s->scene, &ask, &e->places, &need);
+		quota_coming(gates_quota(s->scene.gates), class_link_of(e->owner)->account,
+		        need.type, need.gpus, count);
+	}
+}
+
+/* For places of one kind that the gates allow. */
+static bool find_victims(
+        struct sched *s, const struct contender *who, struct plan_want *want, usec_t *retry)
+{
+	struct decide_unfit unfit = { .n = 0 };
+	const struct places *places = &s->victims.entry.places;
+	struct decision d;
+	bool found, ok = false;
+
+	do {
+		preemption_clear(&s->victims);
+		found = preempt_find(&s->scene, who, want, &s->victims);
+		*retry = s->victims.retry < *retry ? s->victims.retry : *retry;
+		ok = found && decide_fits_gates(&s->scene, who, &s->victims.entry.places, &d);
+	} while (found && !ok && decide_unfit(&unfit, &want->find, &who->ask, places));
+	want->find.n_unfit = 0;
+	return ok;
+}
+
+/* It can have its planned start before anybody has ended. */
+static bool starts_soon(const struct sched *s, const struct plan_entry *e)
+{
+	usec_t now = s->scene.now.mono;
+
+	return e->start > now && e->start <= now + preempt_delay(s->scene.conf);
+}
+
 bool planner_preempt(struct sched *s, struct class *class, struct sched_pick *pick)
 {
 	struct class_link *l = class_link(class);
@@ -261,16 +288,19 @@ bool planner_preempt(struct sched *s, struct class *class, struct sched_pick *pi
 	l->retry = INT64_MAX;
 	if ((l->entry && l->entry->claim) || nobody_preempts(s))
 		return false;
+	if (l->entry && starts_soon(s, l->entry)) {
+		retry_at(s, class, l->entry->start + ORDER_EVERY);
+		return false;
+	}
 	if (s->searches >= MAX_SEARCHES) {
 		retry_at(s, class, s->ordered + ORDER_EVERY);
 		return false;
 	}
 	s->searches++;
-	while (!found && next_open(s, class, &cursor, &want.find)) {
-		preemption_clear(&s->victims);
-		found = preempt_find(&s->scene, &who, &want, &s->victims);
-		retry = s->victims.retry < retry ? s->victims.retry : retry;
-	}
+	count_claims(s, true);
+	while (!found && decide_next_open(&s->scene, &who, &cursor, &want.find))
+		found = find_victims(s, &who, &want, &retry);
+	count_claims(s, false);
 	if (!found) {
 		retry_at(s, class, retry);
 		return false;
@@ -397,6 +427,38 @@ static int by_class_key(const void *x, const void *y)
 	                b = class_link(*(struct class *const *)y)->key;
 
 	return key_before(a, b) ? -1 : key_before(b, a);
+}
+
+static int by_entry_key(const void *x, const void *y)
+{
+	struct heap_key a = (*(struct plan_entry *const *)x)->key,
+	                b = (*(struct plan_entry *const *)y)->key;
+
+	return key_before(a, b) ? -1 : key_before(b, a);
+}
+
+/* The same at once, of those only for whom something is planned themselves. */
+void planner_rekeyed(struct sched *s)
+{
+	size_t n = plan_count(s->scene.plan), i;
+	struct plan_entry **v = xcalloc(n ? n : 1, sizeof(struct plan_entry *));
+	uint64_t ahead = 0;
+
+	for (i = 0; i < n; i++) {
+		v[i] = plan_at(s->scene.plan, i);
+		class_key(s, v[i]->owner);
+		ahead += v[i]->claim ? hash_u64(job_id(class_head(v[i]->owner)), 1) : 0;
+	}
+	qsort(v, n, sizeof(struct plan_entry *), by_entry_key);
+	for (i = 0; i < n; i++) {
+		const struct class_link *l = class_link_of(v[i]->owner);
+
+		if (l->slot == HEAP_NOWHERE && l->last.verdict == VERDICT_PLANNED &&
+		        l->ahead != ahead)
+			wake(s, v[i]->owner);
+		ahead += v[i]->claim ? 0 : hash_u64(job_id(class_head(v[i]->owner)), 1);
+	}
+	free(v);
 }
 
 /* Classes that wait for capacity and have no plan, though there is room in it: the best ones. */

@@ -8,7 +8,6 @@
 
 #define USEC_PER_S  ((usec_t)1000000)
 #define MAX_ON_NODE 256
-#define MAX_SPARED  64        /* victims of a gang; of more all are taken */
 #define QOS_ABOVE_0 1000001.0 /* makes the lowest priority of a QOS positive */
 
 const char *preempt_reason_name(enum preempt_reason reason)
@@ -165,20 +164,36 @@ struct search {
 	uint32_t gpus; /* of the whole job */
 	struct candidate v[MAX_ON_NODE];
 	size_t n;
+	struct preemption *out;
+	struct gone *gone; /* what the victims in `out` hold of the gates; owned */
 };
+
+struct gone {
+	const struct gate_path *path; /* NULL: nothing */
+	const struct need *need;
+};
+
+static bool is_victim(const struct preemption *out, uint64_t job, size_t *index)
+{
+	for (*index = 0; *index < out->n; (*index)++) {
+		if (out->victims[*index].job == job)
+			return true;
+	}
+	return false;
+}
 
 /* Who might be stopped on the node. */
 static void gather(struct search *s, uint32_t node)
 {
 	struct held held[MAX_ON_NODE];
-	size_t n = plan_held(s->scene->plan, node, held, MAX_ON_NODE), i;
+	size_t n = plan_held(s->scene->plan, node, held, MAX_ON_NODE), i, at;
 
 	s->n = 0;
 	for (i = 0; i < n && i < MAX_ON_NODE; i++) {
 		enum preempt_reason why;
 
 		/* What ends by then is in the room already. */
-		if (held[i].end <= s->start)
+		if (held[i].end <= s->start || is_victim(s->out, held[i].job, &at))
 			continue;
 		why = preempt_may(s->scene, s->who, &held[i], s->want->find.type, s->gpus);
 		if (why == PREEMPT_NOT)
@@ -192,6 +207,23 @@ static void gather(struct search *s, uint32_t node)
 		        (struct candidate){ held[i], why, cost_of(s->scene, &held[i]), false };
 	}
 	qsort(s->v, s->n, sizeof(s->v[0]), by_cost);
+}
+
+/* Released, and back where that would close the gates for the contender: what the victim's account
+ * keeps for itself it would have to leave free. */
+static bool release(struct search *s, const struct held *v)
+{
+	struct gates *gates = s->scene->gates;
+	struct need need;
+
+	if (!v->path)
+		return true;
+	decide_need(s->scene, &s->want->ask, s->want->find.alternative, s->want->find.type, &need);
+	gates_release(gates, v->path, v->need);
+	if (gates_check(gates, s->who->path, &need, NULL))
+		return true;
+	gates_take(gates, v->path, v->need);
+	return false;
 }
 
 /* Choose until there is room. What is reclaimed must still be over quota when its turn comes. */
@@ -208,10 +240,10 @@ static bool choose(struct search *s, struct plan_room *room, const struct plan_p
 		        !quota_reclaims(gates_quota(gates), s->who->account, c->held.account, type,
 		                s->gpus))
 			continue;
+		if (!release(s, &c->held))
+			continue;
 		c->chosen = true;
 		add_held(room, &c->held, type, 1);
-		if (c->held.path)
-			gates_release(gates, c->held.path, c->held.need);
 	}
 	for (i = 0; i < s->n; i++) {
 		if (s->v[i].chosen && s->v[i].held.path)
@@ -237,20 +269,45 @@ static void let_go(struct search *s, struct plan_room *room, const struct plan_p
 	}
 }
 
-/* Whom to stop so that there is room on the node: the chosen of s->v, and what they cost together.
- * False: it cannot be. */
-static bool make_room(struct search *s, uint32_t node, struct cost *cost)
+/* It should have ended long ago: nobody knows when it will, and nobody is stopped to wait for it.
+ */
+static bool stuck(const struct scene *sc, const struct held *v)
+{
+	return v->end + PREEMPT_STUCK <= sc->now.mono;
+}
+
+/* What the node has when the victims that were found so far have ended, all but one. */
+static bool met_without(
+        struct search *s, uint32_t node, size_t but, struct plan_room *room, struct plan_part *part)
 {
 	struct plan *plan = s->scene->plan;
-	struct plan_part part = plan_part(plan, s->want, node);
 	usec_t end = s->want->length >= PLAN_FAR ? PLAN_FAR * 2 : s->start + s->want->length;
+	struct held held[MAX_ON_NODE];
+	bool late = plan_first_end(plan, node) + PREEMPT_STUCK <= s->scene->now.mono;
+	size_t n = late || s->out->n ? plan_held(plan, node, held, MAX_ON_NODE) : 0, i, at;
+
+	*part = plan_part(plan, s->want, node);
+	plan_room(plan, node, s->want->find.type, s->start, end, s->want->key, false, room);
+	for (i = 0; i < n && i < MAX_ON_NODE; i++) {
+		if (stuck(s->scene, &held[i]))
+			add_held(room, &held[i], s->want->find.type, -1);
+		if (held[i].end > s->start && is_victim(s->out, held[i].job, &at) && at != but)
+			add_held(room, &held[i], s->want->find.type, 1);
+	}
+	return met(room, part);
+}
+
+/* Whom else to stop so that there is room on the node: the chosen of s->v, and what they cost
+ * together. False: it cannot be. */
+static bool make_room(struct search *s, uint32_t node, struct cost *cost)
+{
+	struct plan_part part;
 	struct plan_room room;
 	size_t i;
 
 	*cost = (struct cost){ .within = 0 };
 	s->n = 0;
-	plan_room(plan, node, s->want->find.type, s->start, end, s->want->key, false, &room);
-	if (met(&room, &part))
+	if (met_without(s, node, SIZE_MAX, &room, &part))
 		return true;
 	gather(s, node);
 	if (!choose(s, &room, &part))
@@ -283,56 +340,55 @@ static int by_offer(const void *x, const void *y)
 	return a->node < b->node ? -1 : a->node > b->node;
 }
 
-static void add_victims(struct search *s, struct preemption *out)
+/* From now on they count as gone: of their gates too, so that whoever is asked to give back on the
+ * next node is still over his quota then. */
+static void add_victims(struct search *s)
 {
-	size_t i, k;
+	struct preemption *out = s->out;
+	size_t i;
 
 	for (i = 0; i < s->n; i++) {
+		const struct held *held = &s->v[i].held;
+
 		if (!s->v[i].chosen)
-			continue;
-		/* A gang may be met on several nodes. */
-		for (k = 0; k < out->n && out->victims[k].job != s->v[i].held.job; k++)
-			;
-		if (k < out->n)
 			continue;
 		if (out->n == out->size) {
 			out->size = out->size ? out->size * 2 : 8;
 			out->victims = xrealloc(out->victims, out->size, sizeof(*out->victims));
+			s->gone = xrealloc(s->gone, out->size, sizeof(*s->gone));
 		}
-		out->victims[out->n++] =
-		        (struct preempt_victim){ s->v[i].held.job, s->v[i].reason };
+		s->gone[out->n] = (struct gone){ held->path, held->need };
+		out->victims[out->n++] = (struct preempt_victim){ held->job, s->v[i].reason };
+		if (held->path)
+			gates_release(s->scene->gates, held->path, held->need);
 	}
 }
 
-/* What the node has when the victims have ended, all but one. */
-static bool met_without(struct search *s, const struct preemption *out, uint32_t node, size_t but)
+/* They are all back. */
+static void imagine_no_more(struct search *s)
 {
-	struct plan *plan = s->scene->plan;
-	struct plan_part part = plan_part(plan, s->want, node);
-	usec_t end = s->want->length >= PLAN_FAR ? PLAN_FAR * 2 : s->start + s->want->length;
-	struct held held[MAX_ON_NODE];
-	size_t n = plan_held(plan, node, held, MAX_ON_NODE), i, k;
-	struct plan_room room;
+	size_t i;
 
-	plan_room(plan, node, s->want->find.type, s->start, end, s->want->key, false, &room);
-	for (i = 0; i < n && i < MAX_ON_NODE; i++) {
-		for (k = 0; k < out->n && out->victims[k].job != held[i].job; k++)
-			;
-		if (k < out->n && k != but && held[i].end > s->start)
-			add_held(&room, &held[i], s->want->find.type, 1);
+	for (i = 0; i < s->out->n; i++) {
+		if (s->gone[i].path)
+			gates_take(s->scene->gates, s->gone[i].path, s->gone[i].need);
 	}
-	return met(&room, &part);
+	free(s->gone);
+	s->gone = NULL;
 }
 
 /* A gang that must go for one node leaves others too: whom that makes unnecessary stays. The nodes
  * come with the cheapest first, and so do the victims of each. */
-static void spare(struct search *s, struct preemption *out)
+static void spare(struct search *s)
 {
+	struct preemption *out = s->out;
+	struct plan_room room;
+	struct plan_part part;
 	size_t v, i;
 
 	for (v = out->n; v--;) {
 		for (i = 0; i < out->entry.places.n; i++) {
-			if (!met_without(s, out, out->entry.places.v[i].node, v))
+			if (!met_without(s, out->entry.places.v[i].node, v, &room, &part))
 				break;
 		}
 		if (i < out->entry.places.n)
@@ -343,17 +399,57 @@ static void spare(struct search *s, struct preemption *out)
 	}
 }
 
+/* What each node would cost by itself, the cheapest first. */
+static size_t find_offers(struct search *s, const struct conf_partition *p, struct offer *offers)
+{
+	size_t i, n = 0;
+
+	for (i = 0; i < p->n_nodes; i++) {
+		struct cost cost;
+
+		if (plan_may_use(s->scene->plan, s->want, p->nodes[i]) &&
+		        make_room(s, p->nodes[i], &cost))
+			offers[n++] = (struct offer){ cost, p->nodes[i],
+				request_requires(s->want->ask.gpus, p->nodes[i]) };
+	}
+	qsort(offers, n, sizeof(*offers), by_offer);
+	return n;
+}
+
+/* So many of them that can be had together. Where no victims are needed there will be room by
+ * itself. */
+static bool take_offers(struct search *s, const struct offer *offers, size_t n, uint32_t nodes)
+{
+	struct places *places = &s->out->entry.places;
+	size_t i;
+
+	for (i = 0; i < n && places->n < nodes; i++) {
+		struct plan_part part = plan_part(s->scene->plan, s->want, offers[i].node);
+		struct place place = plan_place(s->want, offers[i].node, &part);
+		struct cost cost;
+
+		if (make_room(s, offers[i].node, &cost)) {
+			add_victims(s);
+			places_add(places, &place);
+		} else if (offers[i].required) {
+			break;
+		}
+	}
+	imagine_no_more(s);
+	return places->n == nodes && s->out->n;
+}
+
 bool preempt_find(const struct scene *sc, const struct contender *who, const struct plan_want *want,
         struct preemption *out)
 {
 	const struct conf_partition *p = &sc->conf->partitions[want->partition];
-	struct search s = { .scene = sc, .who = who, .retry = INT64_MAX };
+	struct search s = { .scene = sc, .who = who, .retry = INT64_MAX, .out = out };
 	struct offer *offers = xcalloc(p->n_nodes, sizeof(*offers));
 	struct request shape;
 	struct plan_want even = plan_equal_parts(want, want->ask.gpus->nodes_min, &shape);
 	uint32_t nodes = shape.nodes_min;
-	size_t i, n = 0;
-	bool found = false;
+	bool found;
+	size_t n;
 
 	memset(out, 0, sizeof(*out));
 	s.want = &even;
@@ -361,29 +457,10 @@ bool preempt_find(const struct scene *sc, const struct contender *who, const str
 	s.gpus = shape.n ? shape.v[want->find.alternative].count : 0;
 	if (shape.per_node)
 		s.gpus *= nodes;
-	for (i = 0; i < p->n_nodes; i++) {
-		struct cost cost;
-
-		if (plan_may_use(sc->plan, &even, p->nodes[i]) && make_room(&s, p->nodes[i], &cost))
-			offers[n++] = (struct offer){ cost, p->nodes[i],
-				request_requires(&shape, p->nodes[i]) };
-	}
-	qsort(offers, n, sizeof(*offers), by_offer);
-	/* Where no victims are needed there will be room by itself. */
-	for (i = 0; i < nodes && n >= nodes; i++)
-		found |= offers[i].cost.within > 0;
-	for (i = 0; i < nodes && found; i++) {
-		struct cost cost;
-		struct plan_part part = plan_part(sc->plan, &even, offers[i].node);
-		struct place place;
-
-		make_room(&s, offers[i].node, &cost);
-		add_victims(&s, out);
-		place = plan_place(&even, offers[i].node, &part);
-		places_add(&out->entry.places, &place);
-	}
+	n = find_offers(&s, p, offers);
+	found = n >= nodes && take_offers(&s, offers, n, nodes);
 	if (found && nodes > 1)
-		spare(&s, out);
+		spare(&s);
 	out->entry.start = s.start;
 	out->entry.end = want->length >= PLAN_FAR ? PLAN_FAR * 2 : s.start + want->length;
 	out->entry.places.type = want->find.type;

@@ -14,9 +14,14 @@
 #define NO_DIM UINT32_MAX
 #define DIMS   2 /* that one job can be in: its type, all types */
 
+struct sum {
+	uint32_t all, below; /* here and below; by children */
+};
+
 struct cell {
 	uint32_t guaranteed, keeps;
-	uint32_t held;        /* here and below */
+	uint32_t held; /* here and below */
+	struct sum leaving, coming;
 	uint32_t below;       /* guaranteed to children */
 	uint32_t held_below;  /* by children */
 	uint64_t reserve;     /* what must stay free for it */
@@ -206,6 +211,52 @@ void quota_release(struct quota *q, uint32_t account, uint16_t type, uint32_t gp
 	hold_all(q, account, type, gpus, false);
 }
 
+static void add(struct sum *sum, struct sum *above, uint32_t gpus, bool more)
+{
+	assert(more || sum->all >= gpus);
+	sum->all += more ? gpus : -gpus;
+	if (above)
+		above->below += more ? gpus : -gpus;
+}
+
+static void count(
+        struct quota *q, uint32_t account, uint16_t type, uint32_t gpus, bool more, bool leaving)
+{
+	uint32_t dims[DIMS], n = dims_of(q, type, dims), i, a;
+	struct cell *c, *up;
+
+	for (i = 0; i < n; i++) {
+		for (c = cell(q, account, dims[i]), a = account; a != CONF_NONE; c = up) {
+			a = parent_of(q, a);
+			up = cell(q, a, dims[i]);
+			add(leaving ? &c->leaving : &c->coming,
+			        leaving ? &up->leaving : &up->coming, gpus, more);
+		}
+		add(leaving ? &c->leaving : &c->coming, NULL, gpus, more);
+	}
+}
+
+void quota_leaving(struct quota *q, uint32_t account, uint16_t type, uint32_t gpus, bool leaving)
+{
+	count(q, account, type, gpus, leaving, true);
+}
+
+void quota_coming(struct quota *q, uint32_t account, uint16_t type, uint32_t gpus, bool coming)
+{
+	count(q, account, type, gpus, coming, false);
+}
+
+bool quota_keeps(const struct quota *q, uint16_t type)
+{
+	uint32_t dims[DIMS], n = dims_of(q, type, dims), i;
+
+	for (i = 0; i < n; i++) {
+		if (cell(q, CONF_NONE, dims[i])->reserve_sum)
+			return true;
+	}
+	return false;
+}
+
 /* --- may it? --------------------------------------------------------------------------------- */
 
 static uint16_t type_of(const struct quota *q, uint32_t dim)
@@ -284,7 +335,7 @@ bool quota_check(const struct quota *q, uint32_t account, uint16_t type, uint32_
 
 /* One member of a cohort: an account, or what is held directly in the account above. */
 struct member {
-	uint32_t guaranteed, held;
+	uint32_t guaranteed, held, leaving, coming;
 	double weight;
 };
 
@@ -300,11 +351,12 @@ static bool member_of(
 	if (child != CONF_NONE) {
 		const struct cell *c = cell(q, child, dim);
 
-		*m = (struct member){ c->guaranteed, c->held,
+		*m = (struct member){ c->guaranteed, c->held, c->leaving.all, c->coming.all,
 			q->conf->accounts[child].quota.weight };
 	} else {
 		*m = (struct member){ up->guaranteed > up->below ? up->guaranteed - up->below : 0,
-			up->held - up->held_below, 1 };
+			up->held - up->held_below, up->leaving.all - up->leaving.below,
+			up->coming.all - up->coming.below, 1 };
 	}
 	return true;
 }
@@ -404,10 +456,10 @@ bool quota_reclaims(
 	for (i = 0; i < n; i++) {
 		if (!member_of(q, a, side, dims[i], &mine))
 			continue;
-		if ((uint64_t)mine.held + gpus > mine.guaranteed)
+		if ((uint64_t)mine.held + mine.coming + gpus > mine.guaranteed)
 			return false;
 		member_of(q, a, other, dims[i], &theirs);
-		over |= theirs.held > theirs.guaranteed;
+		over |= theirs.held > (uint64_t)theirs.guaranteed + theirs.leaving;
 	}
 	return over;
 }

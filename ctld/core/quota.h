@@ -35,13 +35,22 @@ void quota_free(struct quota *q);                 /* NULL is fine */
  * that do not. Without it there are none. */
 void quota_capacity(struct quota *q, uint16_t type, uint32_t total);
 
-/* As if there were so many more (of CONF_ANY_TYPE: in all) than quota_capacity() says, or no longer:
- * for whoever wonders. */
+/* As if there were so many more (of CONF_ANY_TYPE: in all) than quota_capacity() says, or no
+ * longer: for whoever wonders. */
 void quota_lift(struct quota *q, uint16_t type, uint32_t gpus, bool lift);
 
 /* Exact inverses. `account` CONF_NONE: held by nobody who has a quota. */
 void quota_take(struct quota *q, uint32_t account, uint16_t type, uint32_t gpus);
 void quota_release(struct quota *q, uint32_t account, uint16_t type, uint32_t gpus);
+
+/* Of what is held: so much will be given back, because it was told to end; and so much more will be
+ * held, because others were told to end for it. Only quota_reclaims() asks. Exact inverses. */
+void quota_leaving(struct quota *q, uint32_t account, uint16_t type, uint32_t gpus, bool leaving);
+void quota_coming(struct quota *q, uint32_t account, uint16_t type, uint32_t gpus, bool coming);
+
+/* Must anything be kept free of this type, or of all types together? When no longer, whoever waits
+ * on gates_kept() may have become startable. */
+bool quota_keeps(const struct quota *q, uint16_t type);
 
 /* Why not: what is free is kept for others. It passes when borrowers have given back. */
 struct quota_block {
@@ -62,9 +71,9 @@ bool quota_check(const struct quota *q, uint32_t account, uint16_t type, uint32_
 double quota_over(const struct quota *q, uint32_t account, uint16_t type, uint32_t gpus);
 
 /* May a job in `account` take so many back from one in `victim`? Where the ways from the root to
- * the two part, the account's side must stay within its guarantee with them, and the victim's side
- * be over its own now (of the type, or of all types: within in both, over in one). So nobody can
- * take back what was taken back from him. */
+ * the two part, the account's side must stay within its guarantee with them and with what is coming
+ * to it, and the victim's side be over its own now, without what is leaving (of the type, or of all
+ * types: within in both, over in one). So nobody can take back what was taken back from him. */
 bool quota_reclaims(
         const struct quota *q, uint32_t account, uint32_t victim, uint16_t type, uint32_t gpus);
 

@@ -466,12 +466,11 @@ static enum sched_step try_class(struct sched *s, struct class *class, struct sc
  * that: a node is free before its job's gates are. */
 static void rekey_over(struct sched *s)
 {
-	size_t cursor = 0, i;
+	size_t cursor = 0;
 	struct class *class;
 
 	s->held_changed = false;
-	for (i = 0; i < plan_count(s->scene.plan); i++)
-		class_key(s, plan_at(s->scene.plan, i)->owner);
+	planner_rekeyed(s);
 	while ((class = classes_each(s->classes, &cursor))) {
 		if (class_link(class)->slot != HEAP_NOWHERE)
 			heap_rekey(s->ready, class_link(class)->slot, class_key(s, class));

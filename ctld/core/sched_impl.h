@@ -72,6 +72,8 @@ void planner_claim(struct sched *s, struct class *class);
 uint64_t planner_ahead(const struct sched *s, struct heap_key key);
 /* The keys have changed. */
 void planner_ordered(struct sched *s);
+/* What is held has changed, and with it perhaps the keys of entries. */
+void planner_rekeyed(struct sched *s);
 /* Move one entry up. False: all are done. *moved: the class that has another one now, or NULL. */
 bool planner_compress(struct sched *s, struct class **moved);
 /* Fill *pick with what is planned for the class. */

@@ -140,39 +140,6 @@ static void note_planned(struct whatif *w, const struct contender *who)
 	}
 }
 
-/* The earliest start of all alternatives that no gate holds. */
-static bool find_start(const struct scene *sc, const struct contender *who, struct plan_want *want,
-        struct plan_entry *best)
-{
-	struct plan_entry this = { 0 };
-	struct find find = { 0 };
-	bool found = false;
-	uint32_t cursor;
-	struct need need;
-
-	for (; find.alternative < decide_alternatives(&who->ask); find.alternative++) {
-		for (cursor = 0;
-		        decide_types(sc, &who->ask, find.alternative, &cursor, &find.type);) {
-			decide_need(sc, &who->ask, find.alternative, find.type, &need);
-			want->find = find;
-			if (gates_check(sc->gates, who->path, &need, NULL) &&
-			        plan_find(sc->plan, want, &this) &&
-			        (!found || this.start < best->start)) {
-				struct plan_entry swap = *best;
-
-				*best = this;
-				this = swap;
-				found = true;
-			}
-		}
-	}
-	places_free(&this.places);
-	if (found)
-		want->find = (struct find){ .alternative = best->places.alternative,
-			.type = best->places.type };
-	return found;
-}
-
 static void set_aside(struct trial *t, struct plan_entry *entry)
 {
 	entry->idle = true;
@@ -196,7 +163,7 @@ static void plan_class(struct trial *t, struct class *class, const struct conten
 	if ((old && !old->idle) || t->n_planned == t->plans ||
 	        plan_count_of(sc->plan, who->partition) >= depth + t->n_gone)
 		return;
-	if (find_start(sc, who, &want, &entry))
+	if (decide_later(sc, who, &want, &entry))
 		t->planned[t->n_planned++] = plan_add(sc->plan, class, &want, &entry);
 	places_free(&entry.places);
 }

@@ -125,6 +125,7 @@ static void is_told(struct lab *lab, const struct effect *e)
 	lab->stops[lab->n_stops++] = (struct lab_stop){ e->run.run, e->run.cause, e->run.by_job,
 		e->run.grace_s, e->run.requeue };
 	r->told = lab->w->now.mono;
+	r->grace = (usec_t)e->run.grace_s * LAB_SECOND;
 	r->cause = e->run.cause;
 	if (lab->w->now.mono + takes < r->ends || lab->endless)
 		r->ends = lab->w->now.mono + takes;

@@ -25,7 +25,7 @@ struct lab_run {
 	uint16_t type; /* LAB_NO_GPU */
 	uint64_t gpus, mem_mb;
 	usec_t ordered, starts, ends; /* mono: starts and ends are the node's own plans */
-	usec_t told;                  /* mono: to end; 0: not */
+	usec_t told, grace;           /* mono: to end; 0: not; within which time */
 	enum end_cause cause;
 	bool running, over;
 };
@@ -59,9 +59,10 @@ struct lab_job {
 	struct lab_seen now, before; /* before the last step of the scheduler */
 	struct lab_run runs[LAB_NODES];
 	size_t n_runs;
-	uint32_t attempt; /* that the runs are of */
-	bool started;     /* at least once */
-	bool claims;      /* runs were told to end for it, and it has not started yet */
+	uint32_t attempt;   /* that the runs are of */
+	bool started;       /* at least once */
+	uint64_t forgotten; /* could have started: the number of the next ordering then; 0: no */
+	bool claims;        /* runs were told to end for it, and it has not started yet */
 };
 
 struct lab_stop { /* a run was told to end */

@@ -4,7 +4,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define NODE_TAKES  (5 * LAB_SECOND)  /* to say that a run has ended */
+#define NODE_TAKES  (5 * LAB_SECOND) /* to say that a run has ended */
+#define STUCK       (60 * LAB_SECOND)
 #define START_TAKES (10 * LAB_SECOND) /* from the order to the start */
 
 lab_set rules_one(const struct lab *lab, const struct lab_job *j)
@@ -41,7 +42,7 @@ usec_t rules_end(const struct lab *lab, const struct lab_job *j, const struct la
 	usec_t grace = (usec_t)lab->w->conf->partitions[j->partition].grace_s * LAB_SECOND;
 
 	if (r->told)
-		return r->told + grace + NODE_TAKES;
+		return r->told + r->grace + NODE_TAKES; /* what it was told then */
 	if (!j->time_s)
 		return INT64_MAX;
 	return (r->running ? r->starts : r->ordered + START_TAKES) +
@@ -71,8 +72,10 @@ void rules_room(const struct lab *lab, usec_t at, lab_set gone, struct room *roo
 			const struct lab_run *r = &j->runs[k];
 			usec_t end = rules_end(lab, j, r);
 
-			/* What is overdue ends, but not now. */
-			if (r->over || (at > lab->w->now.mono && end <= at) ||
+			/* What is overdue ends, but not now; after a minute nobody counts on it. */
+			if (r->over ||
+			        (at > lab->w->now.mono && end <= at &&
+			                end + STUCK > lab->w->now.mono) ||
 			        (gone & rules_one(lab, j)))
 				continue;
 			room->v[r->node].empty = false;
