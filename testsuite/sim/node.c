@@ -16,7 +16,7 @@
 
 /* How often a signature was used here: as noded/uses.h. */
 struct use {
-	uint32_t uid, n;
+	uint32_t uid, task, n;
 	uint8_t nonce[SIGNEDJOB_NONCE_LEN];
 	struct use *next;
 };
@@ -54,17 +54,18 @@ void sim_program(uint64_t job, uint32_t rank, uint32_t *code, uint32_t *signal)
 
 /* --- the launcher's world -------------------------------------------------------------------- */
 
-static struct use *use_of(struct sim_node *n, const Gpusched__SignedSpec *spec)
+static struct use *use_of(struct sim_node *n, const Gpusched__SignedSpec *spec, uint32_t task)
 {
 	struct use *u = n->uses;
 
-	while (u &&
-	        (u->uid != spec->uid || memcmp(u->nonce, spec->nonce.data, sizeof(u->nonce)) != 0))
+	while (u && (u->uid != spec->uid || u->task != task ||
+	                    memcmp(u->nonce, spec->nonce.data, sizeof(u->nonce)) != 0))
 		u = u->next;
 	if (u)
 		return u;
 	u = xcalloc(1, sizeof(*u));
 	u->uid = spec->uid;
+	u->task = task;
 	memcpy(u->nonce, spec->nonce.data, sizeof(u->nonce));
 	u->next = n->uses;
 	n->uses = u;
@@ -72,9 +73,10 @@ static struct use *use_of(struct sim_node *n, const Gpusched__SignedSpec *spec)
 }
 
 /* As often as its owner signed; the use is counted. */
-static int take_use(struct sim_node *n, const Gpusched__SignedSpec *spec, struct error *err)
+static int take_use(
+        struct sim_node *n, const Gpusched__SignedSpec *spec, uint32_t task, struct error *err)
 {
-	struct use *u = use_of(n, spec);
+	struct use *u = use_of(n, spec, task);
 
 	if (u->n >= spec->max_attempts)
 		return error_set(err, ERR_SIGNATURE, "started %u times here already", u->n);
@@ -98,8 +100,8 @@ static int accept_order(void *arg, const Gpusched__StartRun *order, struct error
 	if (n->o.mcred->decode(n->o.mcred, text, &cred, err) == 0 &&
 	        signedjob_cred_check(&cred, err) >= 0 &&
 	        signedjob_check(&cred, n->o.cluster, &job, arena, &spec, &hash, err) == 0 &&
-	        signedjob_run_check(order->run->task, order->run->attempt, err) == 0 &&
-	        take_use(n, spec, err) == 0)
+	        signedjob_run_check(spec, order->run->task, order->run->attempt, err) == 0 &&
+	        take_use(n, spec, order->run->task, err) == 0)
 		rc = 0;
 	mcred_clear(&cred);
 	arena_free(arena);
