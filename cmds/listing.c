@@ -18,6 +18,9 @@ bool listing_take(struct listing *l, int key, const char *value)
 	case LISTING_KEY_SORT:
 		l->sort = value;
 		return true;
+	case LISTING_KEY_CSV:
+		l->csv = true;
+		return true;
 	case LISTING_KEY_JSON:
 		l->json = true;
 		return true;
@@ -31,9 +34,12 @@ int listing_check(struct listing *l, const struct view_kind *kind, struct error 
 	struct table_style style = table_style_for(stdout);
 	const char *columns = l->columns ? l->columns : l->longer ? kind->longer : NULL;
 
+	if (l->csv && l->json)
+		return error_set(err, ERR_USAGE, "--csv and --json: only one of the two");
 	if (l->columns && !isatty(STDOUT_FILENO))
 		style.width = 0;
 	style.heading = !l->no_heading;
+	style.csv = l->csv;
 	l->view = view_new(kind, columns, l->sort, &style, err);
 	return l->view ? 0 : -1;
 }
@@ -49,6 +55,12 @@ void listing_add(struct listing *l, const void *object, const ProtobufCMessage *
 		view_add(l->view, object);
 	else if (message)
 		jsonout_message(&l->out, message);
+}
+
+void listing_add_total(struct listing *l, const void *object)
+{
+	if (!l->json && !l->csv && !l->no_heading)
+		view_add_last(l->view, object);
 }
 
 void listing_end(struct listing *l, const struct error *err, bool whole)

@@ -13,7 +13,7 @@
 #include "cmds/jsonout.h"
 #include "cmds/view.h"
 
-enum { LISTING_KEY_SORT = 0x6000, LISTING_KEY_JSON };
+enum { LISTING_KEY_SORT = 0x6000, LISTING_KEY_JSON, LISTING_KEY_CSV };
 
 #define LISTING_ROW(name, key, value, help, group) \
 	{                                          \
@@ -21,19 +21,22 @@ enum { LISTING_KEY_SORT = 0x6000, LISTING_KEY_JSON };
 	}
 
 /* Rows of a command's argp_option table; `group` as there. */
-#define LISTING_OPTIONS(g)                                                                      \
-	LISTING_ROW(NULL, 0, NULL, "What is shown:", g),                                        \
-	        LISTING_ROW("format", 'o', "COLUMNS", "These columns, with commas between", g), \
-	        LISTING_ROW("long", 'l', NULL, "More columns", g),                              \
-	        LISTING_ROW("sort", LISTING_KEY_SORT, "COLUMNS",                                \
-	                "In the order of these columns; -COLUMN the other way round", g),       \
-	        LISTING_ROW("noheader", 'h', NULL, "No heading", g),                            \
+#define LISTING_OPTIONS(g)                                                                \
+	LISTING_ROW(NULL, 0, NULL, "What is shown:", g),                                  \
+	        LISTING_ROW("format", 'o', "COLUMNS",                                     \
+	                "These columns, with commas between; NAME%20 is 20 wide", g),     \
+	        LISTING_ROW("long", 'l', NULL, "More columns", g),                        \
+	        LISTING_ROW("sort", LISTING_KEY_SORT, "COLUMNS",                          \
+	                "In the order of these columns; -COLUMN the other way round", g), \
+	        LISTING_ROW("noheader", 'h', NULL, "No heading", g),                      \
+	        LISTING_ROW("csv", LISTING_KEY_CSV, NULL,                                 \
+	                "Values with commas between, nothing cut", g),                    \
 	        LISTING_ROW("json", LISTING_KEY_JSON, NULL, "All there is to know, as JSON", g)
 
 /* Begins as { 0 }. */
 struct listing {
 	const char *columns, *sort; /* borrowed of the command line */
-	bool longer, no_heading, json;
+	bool longer, no_heading, json, csv;
 	struct view *view;
 	struct jsonout out;
 };
@@ -50,6 +53,10 @@ void listing_begin(struct listing *l, const char *cluster, const char *name);
 /* One line of the table, or `message` in JSON; NULL: an object of several lines, this is not its
  * first. */
 void listing_add(struct listing *l, const void *object, const ProtobufCMessage *message);
+
+/* A line of sums below the table; only listing_end() may follow. There is none where -h, --csv or
+ * --json say that a program reads it. */
+void listing_add_total(struct listing *l, const void *object);
 
 /* `err` NULL: all is well. Otherwise JSON ends with it, and the table is shown only if what there
  * is of it is whole. */

@@ -130,6 +130,14 @@ static size_t fit(const char *text, unsigned width, unsigned *used)
 
 /* --- layout --------------------------------------------------------------------------------- */
 
+/* Is it shown as wide as it is? */
+static bool is_whole(const struct table *t, size_t column)
+{
+	unsigned flags = t->columns[column].flags;
+
+	return !(flags & TABLE_FIXED) && ((flags & TABLE_WHOLE) || !t->style.width);
+}
+
 static unsigned min_width(const struct table_column *c)
 {
 	return c->min ? c->min : c->width ? c->width : 1;
@@ -160,7 +168,7 @@ static unsigned *widest(struct table *t)
 	unsigned *best = NULL;
 
 	for (size_t i = 0; i < t->n; i++)
-		if (!(t->columns[i].flags & TABLE_WHOLE) &&
+		if (!(t->columns[i].flags & (TABLE_WHOLE | TABLE_FIXED)) &&
 		        t->widths[i] > min_width(&t->columns[i]) && (!best || t->widths[i] > *best))
 			best = &t->widths[i];
 	return best;
@@ -171,7 +179,8 @@ static void shrink(struct table *t, const unsigned *needs)
 	unsigned have = total(t, t->n);
 
 	for (size_t i = 0; i < t->n && have > t->style.width; i++) {
-		unsigned spare = t->widths[i] > needs[i] ? t->widths[i] - needs[i] : 0;
+		bool fixed = t->columns[i].flags & TABLE_FIXED;
+		unsigned spare = t->widths[i] > needs[i] && !fixed ? t->widths[i] - needs[i] : 0;
 
 		if (spare > have - t->style.width)
 			spare = have - t->style.width;
@@ -193,6 +202,8 @@ static void widen(struct table *t, size_t i, unsigned need, unsigned *spare)
 {
 	unsigned more = need > t->widths[i] ? need - t->widths[i] : 0;
 
+	if (t->columns[i].flags & TABLE_FIXED)
+		return;
 	if (more > *spare)
 		more = *spare;
 	t->widths[i] += more;
@@ -230,7 +241,7 @@ static void settle(struct table *t)
 	find_needs(t, needs);
 	for (size_t i = 0; i < t->n; i++) {
 		const struct table_column *c = &t->columns[i];
-		bool whole = (c->flags & TABLE_WHOLE) || !t->style.width;
+		bool whole = is_whole(t, i);
 
 		t->widths[i] = whole && needs[i] > c->width ? needs[i] : c->width;
 		if (!c->width && !whole)
@@ -264,7 +275,7 @@ static void print_cell(const struct table *t, size_t column, const struct cell *
 	const char *text = cell->text;
 	const struct table_column *c = &t->columns[column];
 	unsigned room = t->widths[column], used = cell->width;
-	bool whole = (c->flags & TABLE_WHOLE) || !t->style.width;
+	bool whole = is_whole(t, column);
 	bool cut = cell->width > room && !whole;
 	size_t bytes = cut ? fit(text, room - 1, &used) : strlen(text);
 	bool coloured = t->style.colour && cell->colour != TABLE_PLAIN && bytes;
@@ -320,6 +331,45 @@ static void print_heading(const struct table *t)
 	free(row);
 }
 
+/* --- values with commas between ------------------------------------------------------------- */
+
+static void csv_value(const struct table *t, size_t column, const char *text)
+{
+	FILE *out = t->style.out;
+	bool quoted = strpbrk(text, ",\"\r\n") || text[0] == ' ';
+
+	if (quoted)
+		putc('"', out);
+	for (; *text; text++) {
+		if (*text == '"')
+			putc('"', out);
+		putc(*text, out);
+	}
+	if (quoted)
+		putc('"', out);
+	putc(column + 1 == t->n ? '\n' : ',', out);
+}
+
+static void csv_heading(const struct table *t)
+{
+	for (size_t i = 0; t->style.heading && i < t->n; i++)
+		csv_value(t, i, t->columns[i].heading);
+}
+
+static void csv_cell(struct table *t, const char *text)
+{
+	char *plain = text_escape_dup(text);
+
+	csv_value(t, t->n_cells, plain);
+	free(plain);
+	if (++t->n_cells == t->n) {
+		t->n_cells = 0;
+		t->rows++;
+	}
+}
+
+/* --- lines ---------------------------------------------------------------------------------- */
+
 /* Settle the layout if need be and print all whole rows. */
 static void flush(struct table *t)
 {
@@ -341,7 +391,7 @@ static void flush(struct table *t)
 
 struct table_style table_style_for(FILE *out)
 {
-	struct table_style style = { out, DEFAULT_WIDTH, true, false };
+	struct table_style style = { .out = out, .width = DEFAULT_WIDTH, .heading = true };
 	const char *term = getenv("TERM"), *no_color = getenv("NO_COLOR");
 	struct winsize size;
 
@@ -364,13 +414,20 @@ struct table *table_new(
 	t->widths = xcalloc(n, sizeof(*t->widths));
 	t->room = n * TABLE_SAMPLE;
 	t->cells = xcalloc(t->room, sizeof(*t->cells));
+	if (t->style.csv)
+		csv_heading(t);
 	return t;
 }
 
 void table_cell(struct table *t, const char *text, enum table_colour colour)
 {
-	struct cell *cell = &t->cells[t->n_cells++];
+	struct cell *cell;
 
+	if (t->style.csv) {
+		csv_cell(t, text);
+		return;
+	}
+	cell = &t->cells[t->n_cells++];
 	cell->text = printable(text, &cell->width);
 	cell->colour = colour;
 	if (t->n_cells % t->n)
@@ -384,7 +441,7 @@ void table_drop(struct table *t)
 {
 	if (!t)
 		return;
-	for (size_t i = 0; i < t->n_cells; i++)
+	for (size_t i = 0; !t->style.csv && i < t->n_cells; i++)
 		free(t->cells[i].text);
 	free(t->cells);
 	free(t->widths);
@@ -395,7 +452,8 @@ size_t table_end(struct table *t)
 {
 	size_t rows = t->rows;
 
-	flush(t);
+	if (!t->style.csv)
+		flush(t);
 	table_drop(t);
 	return rows;
 }

@@ -27,6 +27,7 @@
 enum table_flags {
 	TABLE_RIGHT = 1 << 0, /* aligned to the right: numbers */
 	TABLE_WHOLE = 1 << 1, /* never cut: ids, numbers, times */
+	TABLE_FIXED = 1 << 2, /* exactly `width`, come what may: somebody said so */
 };
 
 struct table_column {
@@ -42,6 +43,7 @@ struct table_style {
 	FILE *out;
 	unsigned width; /* 0: no limit */
 	bool heading, colour;
+	bool csv; /* values with commas between (RFC 4180, LF), as they come: no layout at all */
 };
 
 struct table;

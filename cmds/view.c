@@ -12,6 +12,8 @@
 #include "common/units.h"
 #include "common/xalloc.h"
 
+#define WIDTH_MAX 1000
+
 /* One value of a row that is kept back. */
 struct value {
 	char *text;
@@ -69,19 +71,52 @@ static int no_such_column(
 	return near ? -1 : error_hint(err, "--help lists the columns");
 }
 
-/* Find the columns of a list; with `turned` a "-" may stand before each. */
+/* The length of "NAME" in "NAME%20", and in *width the 20; -1: no width. */
+static int cut_width(const char *name, size_t *len, unsigned *width, struct error *err)
+{
+	const char *percent = memchr(name, '%', *len);
+	unsigned value = 0;
+	char shown[80];
+
+	*width = 0;
+	if (!percent)
+		return 0;
+	for (const char *c = percent + 1; c < name + *len; c++) {
+		if (*c < '0' || *c > '9' || value > WIDTH_MAX) {
+			value = 0;
+			break;
+		}
+		value = value * 10 + (unsigned)(*c - '0');
+	}
+	if (value < 1 || value > WIDTH_MAX) {
+		text_escape(shown, sizeof(shown), name, *len);
+		return error_set(err, ERR_USAGE, "'%s': want a width of 1 to %d, as in NAME%%20",
+		        shown, WIDTH_MAX);
+	}
+	*width = value;
+	*len = (size_t)(percent - name);
+	return 0;
+}
+
+/* Find the columns of a list; with `turned` a "-" may stand before each, else a width behind it. */
 static int select_columns(const struct view_kind *kind, const char *list,
-        const struct view_column **out, bool *turned, size_t *n, struct error *err)
+        const struct view_column **out, bool *turned, unsigned *widths, size_t *n,
+        struct error *err)
 {
 	for (const char *s = list;;) {
-		size_t len = strcspn(s, ",");
+		size_t len = strcspn(s, ","), name = len;
 		bool minus = turned && *s == '-';
+		unsigned width = 0;
 
 		if (*n == VIEW_COLUMNS_MAX)
 			return error_set(err, ERR_USAGE, "more than %d columns", VIEW_COLUMNS_MAX);
-		out[*n] = find(kind, s + minus, len - minus);
+		if (widths && cut_width(s, &name, &width, err) < 0)
+			return -1;
+		out[*n] = find(kind, s + minus, name - minus);
 		if (!out[*n])
-			return no_such_column(kind, s + minus, len - minus, err);
+			return no_such_column(kind, s + minus, name - minus, err);
+		if (widths)
+			widths[*n] = width;
 		if (turned)
 			turned[*n] = minus;
 		++*n;
@@ -250,16 +285,23 @@ struct view *view_new(const struct view_kind *kind, const char *columns, const c
         const struct table_style *style, struct error *err)
 {
 	struct view *v = xcalloc(1, sizeof(*v));
+	unsigned widths[VIEW_COLUMNS_MAX];
 
 	v->kind = kind;
-	if (select_columns(kind, columns ? columns : kind->standard, v->shown, NULL, &v->n_shown,
-	            err) < 0 ||
-	        (sort && select_columns(kind, sort, v->sort, v->turned, &v->n_sort, err) < 0)) {
+	if (select_columns(kind, columns ? columns : kind->standard, v->shown, NULL, widths,
+	            &v->n_shown, err) < 0 ||
+	        (sort && select_columns(kind, sort, v->sort, v->turned, NULL, &v->n_sort, err) <
+	                         0)) {
 		free(v);
 		return NULL;
 	}
-	for (size_t i = 0; i < v->n_shown; i++)
+	for (size_t i = 0; i < v->n_shown; i++) {
 		v->layout[i] = v->shown[i]->table;
+		if (!widths[i])
+			continue;
+		v->layout[i].width = v->layout[i].min = widths[i];
+		v->layout[i].flags = (v->layout[i].flags & TABLE_RIGHT) | TABLE_FIXED;
+	}
 	v->holds = v->n_sort || kind->rank;
 	v->table = table_new(style, v->layout, v->n_shown);
 	return v;
@@ -281,6 +323,13 @@ void view_add(struct view *v, const void *object)
 		show(v->shown[i], object, &cell);
 		table_cell(v->table, cell.text, cell.colour);
 	}
+}
+
+void view_add_last(struct view *v, const void *object)
+{
+	release(v, true);
+	v->holds = false;
+	view_add(v, object);
 }
 
 size_t view_end(struct view *v)

@@ -50,13 +50,15 @@ struct view_kind {
 
 struct view;
 
-/* Columns by their names, with commas between, in either case. Several columns may be named twice.
- * NULL: the standard ones. `sort`: names with commas between, "-" before one turns it round; NULL:
- * as above. NULL with ERR_USAGE. `kind` is borrowed. */
+/* Columns by their names, with commas between, in either case; NAME%20 is 20 wide. Several columns
+ * may be named twice. NULL: the standard ones. `sort`: names with commas between, "-" before one
+ * turns it round; NULL: as above. NULL with ERR_USAGE. `kind` is borrowed. */
 struct view *view_new(const struct view_kind *kind, const char *columns, const char *sort,
         const struct table_style *style, struct error *err);
 
 void view_add(struct view *v, const void *object);
+/* The same, below all others whatever their order: a sum. Only view_end() may follow. */
+void view_add_last(struct view *v, const void *object);
 
 /* Print what is left and free the view. Returns the number of objects. */
 size_t view_end(struct view *v);

@@ -28,6 +28,7 @@
 #include "ctld/gate.h"
 #include "ctld/peers.h"
 #include "ctld/reload.h"
+#include "ctld/rpc/acct.h"
 #include "ctld/rpc/rpc.h"
 #include "ctld/store/store.h"
 #include "ctld/tick.h"
@@ -232,7 +233,9 @@ static int make_parts(struct ctld *c, struct error *err)
 	c->fence = fence_new(c);
 	c->reload = reload_new(c, rpc_reconfigured);
 	c->tick = tick_new(c, err);
-	return c->tick ? 0 : -1;
+	if (c->tick)
+		c->acct = acct_new(c, err);
+	return c->acct ? 0 : -1;
 }
 
 static int listen_for_peers(struct ctld *c, struct error *err)
@@ -329,6 +332,7 @@ void ctld_free(struct ctld *c)
 	worker_pool_free(c->pool);
 	worker_pool_free(c->aside);
 	peers_free(c->peers);
+	acct_free(c->acct);
 	tick_free(c->tick);
 	store_close(c->store);
 	blobs_free(c->blobs);

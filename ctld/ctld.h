@@ -15,6 +15,7 @@
  *	users     login names, looked up in workers
  *	fence     the site's program that makes sure a node is off
  *	reload    the configuration, read again
+ *	acct      walks over all jobs there are and were (rpc/acct.h)
  *	stats     the figures of `gctl stats`
  *
  * One thread runs all of it. `struct ctld` is made and freed by main.c; parts are handed it and use
@@ -32,6 +33,7 @@
 #include "common/error.h"
 #include "common/run.h"
 
+struct acct;
 struct agents;
 struct blobs;
 struct core;
@@ -83,6 +85,7 @@ struct ctld {
 	struct users *users;
 	struct fence *fence;
 	struct reload *reload;
+	struct acct *acct;
 
 	struct arena *in;  /* for one message that is being decoded */
 	struct arena *out; /* for one message that is being made */

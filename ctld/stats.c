@@ -14,6 +14,7 @@
 #include "ctld/ctld.h"
 #include "ctld/gate.h"
 #include "ctld/peers.h"
+#include "ctld/rpc/acct.h"
 #include "ctld/store/store.h"
 #include "ctld/tick.h"
 
@@ -25,6 +26,7 @@ struct snapshot {
 	struct session_stats sessions;
 	struct store_stats store;
 	struct core_stats core;
+	struct acct_stats acct;
 	struct worker_stats pool, aside;
 	double uptime_s, memory_mb, dirty_bytes, mean_commit_us, mean_batch_rows, busy_percent;
 	double free_mb, calls;
@@ -94,6 +96,9 @@ struct snapshot {
 	X("workers.refused", "", "refused: too many waited", s->pool.refused)                      \
 	X("workers.names_done", "", "jobs of the threads for names and files", s->aside.done)      \
 	X("workers.names_queued", "", "waiting for one now", s->aside.queued)                      \
+	X("acct.walks", "", "questions about jobs of all times", s->acct.walks)                    \
+	X("acct.jobs", "", "jobs told in answer to them", s->acct.jobs)                            \
+	X("acct.open", "", "questions under way now", s->acct.open)                                \
 	X("log.lost", "", "records of the log that could not be written", log_lost())              \
 	X("core.change", "", "changes of state", s->core.change)                                   \
 	X("core.next_job", "", "the next job's id", s->core.next_job)                              \
@@ -148,6 +153,7 @@ static void take_snapshot(struct ctld *c, struct snapshot *s)
 	s->mean_batch_rows = s->tick.commits ? (double)s->tick.rows / (double)s->tick.commits : 0;
 	s->busy_percent = age > 0 ? 100.0 * (double)s->tick.busy_us / (double)age : 0;
 	s->free_mb = (double)store_free_mb(c->store);
+	acct_stats(c->acct, &s->acct);
 	s->calls = (double)calls_count(c->calls);
 }
 

@@ -20,6 +20,7 @@
 #include "ctld/effects.h"
 #include "ctld/gate.h"
 #include "ctld/peers.h"
+#include "ctld/rpc/acct.h"
 #include "ctld/store/store.h"
 
 #define WINDOW_US 60000000 /* of the longest stall */
@@ -309,6 +310,7 @@ static void on_beat(evutil_socket_t fd, short what, void *arg)
 		more = core_schedule(t->c->core, now, TICK_SCHEDULE);
 	effects_carry_out(t->c, now);
 	seal(t);
+	acct_look(t->c->acct);
 	pause_or_go_on(t);
 	note_stall(t, now.mono, ctld_mono());
 	t->woken = 0;

@@ -15,6 +15,7 @@
 
 #include "common/xalloc.h"
 #include "ctld/core/admit.h"
+#include "ctld/core/codec.h"
 #include "ctld/core/usage.h"
 
 /* A node may say what it likes: 35 years, of any number of GPUs, still fit in the sums. */
@@ -58,7 +59,7 @@ static double qos_factor(const struct core *core, const struct run *run)
 	return 1;
 }
 
-static uint64_t cost_u(const struct core *core, const struct run *run, uint64_t us)
+uint64_t bill_cost_u(const struct core *core, const struct run *run, uint64_t us)
 {
 	const struct run_info *i = run_info(run);
 
@@ -125,7 +126,7 @@ void bill_run(struct core *core, struct run *run)
 
 	if (used == i->billed_us)
 		return;
-	cost = cost_u(core, run, used);
+	cost = bill_cost_u(core, run, used);
 	bill = (struct usage_bill){ .gpu_us = gpu_us(i, used) - gpu_us(i, i->billed_us),
 		.cpu_us = (int64_t)(i->cpus * used) - (int64_t)(i->cpus * i->billed_us),
 		.cost_u = (int64_t)cost - (int64_t)i->cost_u,
@@ -159,7 +160,7 @@ void bill_starts(struct core *core, struct run *run)
 	usec_t began = i->start_time ? i->start_time : i->order_time;
 	usec_t ago = began ? core->now.wall - began : 0;
 
-	l->meter = (struct usage_meter){ .rate_u = cost_u(core, run, HOUR_US),
+	l->meter = (struct usage_meter){ .rate_u = bill_cost_u(core, run, HOUR_US),
 		.since = core->now.mono - (ago > 0 ? ago : 0) };
 	l->assoc = assoc_of(core, run);
 	l->qos = strings_keep(core->strings, l->job ? job_info(l->job)->qos : "");
@@ -283,4 +284,43 @@ int bill_check(const struct core *core, struct run *const *v, size_t n, struct e
 			return bad(assoc, err, "not the sum of his runs");
 	}
 	return 0;
+}
+
+/* --- looking --------------------------------------------------------------------------------- */
+
+/* A run that is alive has used what it holds since its start, also while it was suspended. */
+static void row_as_if_ended(
+        const struct core *core, const struct run *run, struct clocks now, struct row *row)
+{
+	const struct run_info *i = run_info(run);
+	uint64_t suspended = i->suspended_us, held;
+
+	if (i->suspend_time && now.wall > i->suspend_time)
+		suspended += (uint64_t)(now.wall - i->suspend_time);
+	held = run_worked_us(run, now) + suspended;
+	row->v[COL_RUN_elapsed_us] = value_int((int64_t)held);
+	row->v[COL_RUN_suspended_us] = value_int((int64_t)suspended);
+	row->v[COL_RUN_billed_us] = value_int((int64_t)held);
+	row->v[COL_RUN_cost_u] = value_int((int64_t)bill_cost_u(core, run, held));
+}
+
+size_t core_job_rows(const struct core *core, uint64_t id, struct clocks now, core_row_sink *sink,
+        void *arg)
+{
+	const struct job *job = jobs_find(core->jobs, id);
+	const struct run *run;
+	struct row row;
+	size_t n = 1;
+
+	if (!job)
+		return 0;
+	job_encode(job, &row, ROW_PUT);
+	sink(arg, &row);
+	for (run = job_link_of(job)->runs; run; run = run_link_of(run)->next_of_job, n++) {
+		run_encode(run, &row, ROW_PUT);
+		if (run_info(run)->state == RUN_RUNNING)
+			row_as_if_ended(core, run, now, &row);
+		sink(arg, &row);
+	}
+	return n;
 }

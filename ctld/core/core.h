@@ -220,6 +220,12 @@ bool core_run_view(
 bool core_job_run_next(const struct core *core, uint64_t job, uint32_t *rank, struct clocks now,
         struct run_view *view);
 
+/* The rows of a job and of all its runs in memory, as they would be stored if what is alive had ended
+ * now: what it has used until now stands in the row of a running one, as if it had been billed.
+ * Returns how many; 0: no such job. */
+size_t core_job_rows(const struct core *core, uint64_t id, struct clocks now, core_row_sink *sink,
+        void *arg);
+
 struct gpu_use {
 	const char *type;
 	uint32_t total, free, largest; /* largest: the most that one job can get on one node now */

@@ -198,6 +198,8 @@ void bill_stops(struct core *core, struct run *run);
 void bill_reconfigured(struct core *core); /* the same anew for all that is booked */
 /* It goes to history. */
 void bill_retires(struct core *core, const struct run *run);
+/* What a run costs for so long, at the present prices; millionths. */
+uint64_t bill_cost_u(const struct core *core, const struct run *run, uint64_t us);
 /* All runs of a start; of a check. */
 int bill_start(struct core *core, struct run *const *v, size_t n, struct error *err);
 int bill_check(const struct core *core, struct run *const *v, size_t n, struct error *err);

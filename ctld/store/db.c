@@ -223,13 +223,14 @@ static int checkpoint(struct db *db, int mode, struct error *err)
 	return 0;
 }
 
-static int db_prepare_file(struct db *db, bool unclean, struct error *err)
+static int db_prepare_file(struct db *db, bool unclean, bool shared, struct error *err)
 {
+	const struct sql_setting *locking = shared ? &sql_shared_locking : &sql_settings[0];
 	long long version;
 
 	sqlite3_extended_result_codes(db->handle, 1);
 	sqlite3_db_config(db->handle, SQLITE_DBCONFIG_DEFENSIVE, 1, NULL);
-	if (db_set(db, &sql_settings[0], err) < 0 || db_recognise(db, &version, err) < 0)
+	if (db_set(db, locking, err) < 0 || db_recognise(db, &version, err) < 0)
 		return -1;
 	for (size_t i = 1; i < sql_n_settings; i++)
 		if (db_set(db, &sql_settings[i], err) < 0)
@@ -256,7 +257,40 @@ int db_open(struct db *db, const char *path, const char *vfs, const struct sql_s
 	        vfs);
 	if (rc != SQLITE_OK)
 		db_error(db, rc, "open", err);
-	else if (db_prepare_file(db, unclean, err) == 0)
+	else if (db_prepare_file(db, unclean, schema->shared && !vfs, err) == 0)
+		return 0;
+	db_close(db);
+	return -1;
+}
+
+/* Nothing is written: no schema is brought up to date, no log is moved. */
+static int db_prepare_reading(struct db *db, struct error *err)
+{
+	long long version;
+
+	sqlite3_extended_result_codes(db->handle, 1);
+	sqlite3_db_config(db->handle, SQLITE_DBCONFIG_DEFENSIVE, 1, NULL);
+	sqlite3_db_config(db->handle, SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE, 1, NULL);
+	sqlite3_busy_timeout(db->handle, 1000);
+	if (db_recognise(db, &version, err) < 0)
+		return -1;
+	if (version != db->schema->version)
+		return error_set(err, ERR_VERSION, "%s: has schema version %lld, not %d",
+		        db->schema->file, version, db->schema->version);
+	return 0;
+}
+
+int db_open_reading(
+        struct db *db, const char *path, const struct sql_schema *schema, struct error *err)
+{
+	int rc;
+
+	*db = (struct db){ .schema = schema };
+	rc = sqlite3_open_v2(path, &db->handle,
+	        SQLITE_OPEN_READONLY | SQLITE_OPEN_NOMUTEX | SQLITE_OPEN_EXRESCODE, NULL);
+	if (rc != SQLITE_OK)
+		db_error(db, rc, "open", err);
+	else if (db_prepare_reading(db, err) == 0)
 		return 0;
 	db_close(db);
 	return -1;

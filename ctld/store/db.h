@@ -25,6 +25,11 @@ struct db {
  * On failure nothing is left open. */
 int db_open(struct db *db, const char *path, const char *vfs, const struct sql_schema *schema,
         struct error *err);
+/* One more connection to a shared file that is open already in this process and at its present
+ * version. It never writes and never moves the log, so that what is known of logs that two
+ * connections write to does not concern it. */
+int db_open_reading(
+        struct db *db, const char *path, const struct sql_schema *schema, struct error *err);
 /* All statements must have been finalized. */
 void db_close(struct db *db);
 /* A write or sync has failed: closing must not try any more of them. */

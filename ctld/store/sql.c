@@ -196,6 +196,15 @@ static const char *const history_steps[] = {
 
 	RUN_GETS_SUSPENDED("run")
 	"PRAGMA user_version = 8;",
+
+	/* What is asked for: the jobs of a time, of a user, of an account; who did what. */
+	"CREATE INDEX job_by_time ON job (end_time);"
+	"CREATE INDEX job_by_user ON job (user, end_time);"
+	"CREATE INDEX job_by_account ON job (account, end_time);"
+	"CREATE INDEX event_by_time ON event (time);"
+	"CREATE INDEX event_by_job ON event (job, time) WHERE job > 0;"
+	"CREATE INDEX event_by_user ON event (uid, time);"
+	"PRAGMA user_version = 9;",
 };
 /* clang-format on */
 
@@ -212,6 +221,7 @@ const struct sql_schema sql_history_schema = {
 	.file = "history.db",
 	.application_id = 0x67707568,
 	.steps = history_steps,
+	.shared = true,
 	.version = LENGTH(history_steps),
 };
 
@@ -296,6 +306,14 @@ const struct sql_table sql_tables[TABLE_COUNT] = {
 const char *const sql_statements[SQL_STATEMENT_COUNT] = { SQL_STATEMENTS(X) };
 #undef X
 
+#define COLS_TABLE_JOB   "SELECT " JOB_COLS " FROM job"
+#define COLS_TABLE_RUN   "SELECT " RUN_COLS " FROM run"
+#define COLS_TABLE_EVENT "SELECT " EVENT_COLS " FROM event"
+#define X(sym, table, condition) [sym] = COLS_##table " WHERE " condition,
+const char *const sql_past[SQL_PAST_COUNT] = { SQL_PAST(X) };
+#undef X
+
+const struct sql_setting sql_shared_locking = { "PRAGMA locking_mode = NORMAL", "normal" };
 const struct sql_setting sql_settings[] = {
 	{ "PRAGMA locking_mode = EXCLUSIVE", "exclusive" },
 	{ "PRAGMA journal_mode = WAL", "wal" },

@@ -19,6 +19,7 @@ struct sql_schema {
 	int application_id; /* in the file's head: tells our databases from others */
 	const char *const *steps;
 	int version; /* the number of steps: the present version */
+	bool shared; /* other connections of this process may read it */
 };
 extern const struct sql_schema sql_state_schema, sql_history_schema;
 
@@ -64,6 +65,29 @@ enum sql_statement { SQL_STATEMENTS(X) SQL_STATEMENT_COUNT };
 #undef X
 extern const char *const sql_statements[SQL_STATEMENT_COUNT];
 
+/* X(symbol, table, condition): what is read of history.db (past.h). Each is a slice through an index,
+ * and goes on behind the row that the one before ended with; the last parameter is how many. */
+#define SQL_PAST(X)                                                                              \
+	X(PAST_JOB, TABLE_JOB, "id = ?1 LIMIT ?2")                                               \
+	X(PAST_JOBS, TABLE_JOB, "(end_time, id) > (?1, ?2) ORDER BY end_time, id LIMIT ?3")      \
+	X(PAST_JOBS_OF_USER, TABLE_JOB,                                                          \
+	        "user = ?1 AND (end_time, id) > (?2, ?3) ORDER BY end_time, id LIMIT ?4")        \
+	X(PAST_JOBS_OF_ACCOUNT, TABLE_JOB,                                                       \
+	        "account = ?1 AND (end_time, id) > (?2, ?3) ORDER BY end_time, id LIMIT ?4")     \
+	X(PAST_RUNS, TABLE_RUN,                                                                  \
+	        "job = ?1 AND (task, attempt, rank) > (?2, ?3, ?4) "                             \
+	        "ORDER BY task, attempt, rank LIMIT ?5")                                         \
+	X(PAST_EVENTS, TABLE_EVENT, "(time, seq) > (?1, ?2) ORDER BY time, seq LIMIT ?3")        \
+	X(PAST_EVENTS_OF_JOB, TABLE_EVENT,                                                       \
+	        "job = ?1 AND (time, seq) > (?2, ?3) ORDER BY time, seq LIMIT ?4")               \
+	X(PAST_EVENTS_OF_USER, TABLE_EVENT,                                                      \
+	        "uid = ?1 AND (time, seq) > (?2, ?3) ORDER BY time, seq LIMIT ?4")
+
+#define X(sym, table, condition) sym,
+enum sql_past { SQL_PAST(X) SQL_PAST_COUNT };
+#undef X
+extern const char *const sql_past[SQL_PAST_COUNT];
+
 /* What a fresh connection is told, in this order, and what it must answer ("" nothing is asked).
  * locking_mode comes before anything that touches the file: WAL then needs no shared memory. */
 struct sql_setting {
@@ -71,6 +95,7 @@ struct sql_setting {
 };
 extern const struct sql_setting sql_settings[];
 extern const size_t sql_n_settings;
+extern const struct sql_setting sql_shared_locking; /* of a shared file: instead of the first */
 
 extern const char sql_version[], sql_application_id[], sql_quick_check[], sql_page_count[];
 extern const char sql_table_info[]; /* for tests: columns of table ?1 */

@@ -26,6 +26,7 @@
 #include "ctld/store/work.h"
 
 #define QUIET_US          500000            /* without a commit for so long: time for chores */
+#define FLUSH_LOOK_US     2000              /* at most so long until a flush goes on */
 #define WANTED_KEEP       (4 * 1024 * 1024) /* a larger buffer for blobs is not kept */
 #define SYNCHRONOUS_QUIET 16                /* the same without a clock: every so many commits */
 
@@ -42,6 +43,14 @@ struct commit {
 	struct error error;
 };
 
+/* The flush under way. */
+struct flushing {
+	store_done_fn *done; /* NULL: none */
+	void *arg;
+	bool failed;
+	struct error error;
+};
+
 /* The backup under way, passed in the same way. */
 struct copying {
 	struct backup *backup; /* NULL: the path was no good */
@@ -53,6 +62,7 @@ struct copying {
 
 struct store {
 	struct work *work; /* the thread's, once there is one */
+	bool flush_begun;  /* likewise */
 	bool synchronous;
 	/* the loop's side */
 	struct event *wakeup;
@@ -60,12 +70,13 @@ struct store {
 	struct store_batch *spare;
 	struct commit commit;
 	struct copying copying;
+	struct flushing flushing;
 	pthread_t thread;
 	bool has_thread;
 	/* between them */
 	pthread_mutex_t lock;
 	pthread_cond_t wake;
-	enum phase phase, copying_phase;
+	enum phase phase, copying_phase, flushing_phase;
 	bool closing;
 	struct store_stats stats;
 };
@@ -115,6 +126,15 @@ static bool do_backup_slice(struct store *store)
 	return rc <= 0;
 }
 
+/* Returns whether all is in history.db, or never will be. */
+static bool do_flush_slice(struct store *store)
+{
+	int rc = work_flush(store->work, &store->flushing.error);
+
+	store->flushing.failed = rc < 0;
+	return rc <= 0;
+}
+
 static void wake_loop(struct store *store)
 {
 	uint64_t one = 1;
@@ -154,22 +174,35 @@ static void wait_for_work(struct store *store, uint64_t until_us)
 static void rest(struct store *store, uint64_t last_commit)
 {
 	bool copying = store->copying_phase == PHASE_ASKED, did, copied = false;
+	bool flushing = store->flushing_phase == PHASE_ASKED, flushed = false;
 	uint64_t now = now_us(), quiet_at = last_commit + QUIET_US, until = 0;
 
 	pthread_mutex_unlock(&store->lock);
-	did = work_chore(store->work, now >= quiet_at);
+	if (flushing && !store->flush_begun)
+		work_flush_begin(store->work);
+	did = work_chore(store->work, flushing || now >= quiet_at);
+	if (flushing)
+		flushed = do_flush_slice(store);
+	store->flush_begun = flushing && !flushed;
 	if (copying)
 		copied = do_backup_slice(store);
 	if (work_has_chore(store->work))
 		until = now >= quiet_at ? now + QUIET_US : quiet_at;
+	if (store->flush_begun)
+		until = now + FLUSH_LOOK_US;
 	pthread_mutex_lock(&store->lock);
 	work_stats(store->work, &store->stats);
+	if (flushed) {
+		store->flushing_phase = PHASE_FINISHED;
+		wake_loop(store);
+	}
 	if (copied) {
 		store->copying_phase = PHASE_FINISHED;
 		wake_loop(store);
 	}
 	if (!did && !copying && store->phase != PHASE_ASKED &&
-	        store->copying_phase != PHASE_ASKED && !store->closing)
+	        store->copying_phase != PHASE_ASKED &&
+	        (store->flush_begun || store->flushing_phase != PHASE_ASKED) && !store->closing)
 		wait_for_work(store, until);
 }
 
@@ -248,6 +281,15 @@ static void finish_backup(struct store *store)
 	c.done(c.arg, &none, c.failed ? &c.error : NULL);
 }
 
+static void finish_flush(struct store *store)
+{
+	const struct store_result none = { 0 };
+	struct flushing f = store->flushing;
+
+	store->flushing = (struct flushing){ 0 };
+	f.done(f.arg, &none, f.failed ? &f.error : NULL);
+}
+
 /* If `phase` says finished, make it idle and say so. */
 static bool take_finished(struct store *store, enum phase *phase)
 {
@@ -273,6 +315,8 @@ static void on_wakeup(evutil_socket_t fd, short what, void *arg)
 		finish_commit(store);
 	if (take_finished(store, &store->copying_phase))
 		finish_backup(store);
+	if (take_finished(store, &store->flushing_phase))
+		finish_flush(store);
 }
 
 bool store_busy(const struct store *store)
@@ -338,6 +382,21 @@ void store_backup(struct store *store, const char *path, store_done_fn *done, vo
 	while (!do_backup_slice(store))
 		;
 	finish_backup(store);
+}
+
+void store_flush(struct store *store, store_done_fn *done, void *arg)
+{
+	assert(!store->flushing.done);
+	store->flushing.done = done;
+	store->flushing.arg = arg;
+	if (!store->synchronous) {
+		ask(store, &store->flushing_phase);
+		return;
+	}
+	work_flush_begin(store->work);
+	while (!do_flush_slice(store))
+		work_chore(store->work, true);
+	finish_flush(store);
 }
 
 struct store_batch *store_batch_new(struct store *store)

@@ -88,6 +88,11 @@ uint64_t store_free_mb(const struct store *store);
  * copy. */
 void store_backup(struct store *store, const char *path, store_done_fn *done, void *arg);
 
+/* Have all that has ended, and the events, moved to history.db that committed batches brought so
+ * far; meanwhile commits go on. One at a time. `done` is called on the loop with an empty result;
+ * an error (the move stands still) is no reason to end the process. store_close() tells nobody. */
+void store_flush(struct store *store, store_done_fn *done, void *arg);
+
 struct store_stats {
 	uint64_t commits, rows, bytes, last_commit_us, max_commit_us, sum_commit_us, wal_pages;
 	uint64_t history_rows;   /* moved since the start */

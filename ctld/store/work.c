@@ -27,6 +27,7 @@
 
 /* A slice is read in about half a millisecond, between two commits. */
 #define HISTORY_SLICE_ROWS 256
+#define HISTORY_FLUSH_ROWS 1024 /* of a slice that somebody waits for */
 #define HISTORY_SOON_ROWS  1024 /* as many wait before a moment that is not quiet is used */
 
 #define RESERVE_AGAIN_MB 256 /* so much must be free before a used reserve is made again */
@@ -40,6 +41,9 @@ struct work {
 	bool is_copied;      /* the slice is in history.db, and still in state.db */
 	bool history_broken; /* the move has stopped; rows wait in state.db */
 	bool history_full;   /* the last try found the disk full */
+	/* Somebody waits until history.db has all that has ended: for a slice that takes the
+	 * last of it, and then for that slice. */
+	enum { FLUSH_NONE, FLUSH_WANTED, FLUSH_LAST, FLUSH_DONE } flush;
 	struct error history_error;
 	uint64_t history_rows;
 	bool is_broken; /* a write or sync failed: no more of them */
@@ -175,6 +179,8 @@ static void look_at_history(struct work *work)
 	if (state == HISTORY_COPIED) {
 		work->is_copied = true;
 		work->history_full = false;
+		if (work->flush == FLUSH_LAST)
+			work->flush = FLUSH_DONE;
 	} else if (state == HISTORY_FAILED) {
 		work->history_error = err;
 		work->history_full = err.code == ERR_NO_SPACE;
@@ -200,16 +206,19 @@ static bool chore_delete(struct work *work, bool quiet)
 
 static bool chore_slice(struct work *work, bool quiet)
 {
+	unsigned max = work->flush ? HISTORY_FLUSH_ROWS : HISTORY_SLICE_ROWS;
 	struct error err;
 
 	if (work->history_broken || history_look(work->history, &err) != HISTORY_IDLE ||
 	        (work->history_full && !quiet) ||
 	        state_ended(work->state) < (quiet ? 1 : HISTORY_SOON_ROWS))
 		return false;
-	if (state_slice(work->state, work->slice, HISTORY_SLICE_ROWS, &err) < 0) {
+	if (state_slice(work->state, work->slice, max, &err) < 0) {
 		break_down(work, &err);
 		return false;
 	}
+	if (work->flush == FLUSH_WANTED && work->slice->n_rows < max)
+		work->flush = FLUSH_LAST;
 	if (history_give(work->history, work->slice, &work->history_error) < 0) {
 		work->history_broken = true;
 		return false;
@@ -227,6 +236,24 @@ static bool chore_reserve(struct work *work, bool quiet)
 	free_mb = home_free_mb(work->home);
 	return free_mb != UINT64_MAX && free_mb >= RESERVE_AGAIN_MB &&
 	       home_make_reserve(work->home);
+}
+
+void work_flush_begin(struct work *work)
+{
+	work->flush = FLUSH_WANTED;
+}
+
+int work_flush(struct work *work, struct error *err)
+{
+	if (work->is_broken || work->history_broken || work->history_full) {
+		*err = work->is_broken ? work->broken : work->history_error;
+		work->flush = FLUSH_NONE;
+		return error_wrap(err, "what ended last is not in history.db yet");
+	}
+	if (state_ended(work->state) > 0 && work->flush != FLUSH_DONE)
+		return 1;
+	work->flush = FLUSH_NONE;
+	return 0;
 }
 
 bool work_chore(struct work *work, bool quiet)

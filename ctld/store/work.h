@@ -30,6 +30,12 @@ bool work_chore(struct work *work, bool quiet);
 /* May one become due by waiting? */
 bool work_has_chore(const struct work *work);
 
+/* From now on chores move what has ended to history.db, until work_flush() (asked after each)
+ * says that all of it is there that had been committed when it began. 1: not yet; 0: it is; -1: the
+ * move stands still. */
+void work_flush_begin(struct work *work);
+int work_flush(struct work *work, struct error *err);
+
 /* One slice of a backup, as backup_step(). */
 struct backup;
 int work_backup(struct work *work, struct backup *backup, struct error *err);

@@ -30,7 +30,7 @@ BIN = {
     "gnoded": BUILD / "noded/gnoded",
     "munged": shutil.which("munged") or "/usr/sbin/munged",
 }
-for _c in ("gsubmit", "gqueue", "gcancel", "ginfo", "gctl", "gprio", "gshare"):
+for _c in ("gsubmit", "gqueue", "gcancel", "ginfo", "gctl", "gprio", "gshare", "gacct"):
     BIN[_c] = BUILD / "cmds" / _c
 
 

@@ -325,7 +325,7 @@ static void test_every_width(void **state)
 	for (unsigned width = 1; width < 250; width++) {
 		for (size_t k = 0; k < LEN(kinds); k++) {
 			FILE *f = fmemopen(text, 1 << 20, "w");
-			struct table_style style = { f, width, true, false };
+			struct table_style style = { f, width, true, false, false };
 			struct view *v = view_new(kinds[k].kind, NULL, NULL, &style, NULL);
 			size_t lines = 0;
 
@@ -351,7 +351,7 @@ static void test_long_listing(void **state)
 {
 	char *text = calloc(1, 1 << 20), *at;
 	FILE *f = fmemopen(text, 1 << 20, "w");
-	struct table_style style = { f, 80, false, false };
+	struct table_style style = { f, 80, false, false, false };
 	struct view *v = view_new(&job_kind, "jobid", NULL, &style, NULL);
 	Gpusched__Job job = jobs[2];
 
@@ -376,7 +376,7 @@ static void test_bad_lists(void **state)
 		{ "", "'': no such column" },
 		{ "JOBID,x\ny", "'x\\x0Ay': no such column" },
 	};
-	struct table_style style = { stdout, 80, true, false };
+	struct table_style style = { stdout, 80, true, false, false };
 	struct error err;
 
 	(void)state;

@@ -1,0 +1,175 @@
+/* gacct.c - what jobs used, of the past and of now */
+#include <locale.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "cmds/acctopt.h"
+#include "cmds/acctview.h"
+#include "cmds/cmd.h"
+#include "cmds/listing.h"
+#include "cmds/when.h"
+#include "common/xalloc.h"
+
+enum { KEY_RUNS = 0x200 };
+
+struct gacct {
+	struct acctopt which;
+	struct listing listing;
+	bool runs;
+	bool *seen; /* which of the ids were found */
+	Gpusched__Acct total;
+};
+
+static const struct argp_option options[] = {
+	ACCTOPT_OPTIONS(1),
+	LISTING_OPTIONS(2),
+	{ "runs", KEY_RUNS, NULL, 0, "A line for each run of each attempt", 2 },
+	{ "duplicates", 'D', NULL, OPTION_ALIAS, NULL, 2 },
+	{ 0 },
+};
+
+static int take(int key, char *value, struct argp_state *state, void *input, struct error *err)
+{
+	struct gacct *g = input;
+	int taken;
+	(void)state;
+
+	if (key == KEY_RUNS || key == 'D') {
+		g->runs = true;
+		return 0;
+	}
+	taken = acctopt_take(&g->which, key, value, err);
+	if (taken)
+		return taken < 0 ? -1 : 0;
+	return listing_take(&g->listing, key, value) ? 0 : cmd_no_argument(value, err);
+}
+
+static void more_help(FILE *out)
+{
+	fputs("\nColumns:\n", out);
+	view_print_columns(&acct_kind, out);
+	fputs("\nColumns of --runs:\n", out);
+	view_print_columns(&acct_run_kind, out);
+}
+
+static const struct cmd cmd = {
+	.name = "gacct",
+	.arguments = "",
+	.about = "List what jobs used: those that have ended, and those that run, until now.",
+	.examples =
+	        "Without --since and --jobs: those that ran or ended today. TIME is 2026-11-21, "
+	        "2026-11-21T09:30, 09:30, today, yesterday or now-2h. Jobs that wait and never ran "
+	        "are gqueue's; -s PENDING lists them here too.\n"
+	        "\n"
+	        "Examples:\n"
+	        "  gacct --me --since=yesterday\n"
+	        "  gacct -S 2026-11-01 -E 2026-12-01 -A vision -s FAILED,TIMEOUT\n"
+	        "  gacct -j 4812 --long\n"
+	        "  gacct -j 4812 --runs               every attempt on every node\n"
+	        "  gacct -L project=x -S now-30d --csv -o JOBID,USER,GPU-S,COST\n"
+	        "  gacct --sort=-GPU-H -o JOBID,NAME%30,USER,GPU-H | head\n"
+	        "\n"
+	        "Exit status: 0 done; 2 usage; 3 no such job; 4 the controller was not reached.",
+	.options = options,
+	.take = take,
+	.more_help = more_help,
+};
+
+static void show(struct gacct *g, const Gpusched__Acct *job)
+{
+	for (size_t i = 0; i < g->which.filter.ids.n; i++)
+		if (g->which.filter.ids.v[i] == job->id)
+			g->seen[i] = true;
+	acct_total_add(&g->total, job);
+	if (!g->runs) {
+		listing_add(&g->listing, job, &job->base);
+		return;
+	}
+	for (size_t i = 0; i < job->n_runs; i++) {
+		struct acct_run_line line = { job, job->runs[i] };
+
+		listing_add(&g->listing, &line, i ? NULL : &job->base);
+	}
+}
+
+static int on_chunk(unsigned type, const ProtobufCMessage *m, void *arg, struct error *err)
+{
+	const Gpusched__AcctChunk *chunk = (const Gpusched__AcctChunk *)m;
+
+	if (type != GPUSCHED__MSG_TYPE__MSG_ACCT_CHUNK)
+		return error_set(err, ERR_PROTOCOL, "not a list of what jobs used");
+	for (size_t i = 0; i < chunk->n_jobs; i++)
+		show(arg, chunk->jobs[i]);
+	return 0;
+}
+
+static int list(struct gacct *g, struct client *c, struct error *err)
+{
+	Gpusched__JobFilter filter;
+	Gpusched__ListAcct request;
+	struct client_call call = { .type = GPUSCHED__MSG_TYPE__MSG_LIST_ACCT,
+		.request = &request.base,
+		.on_chunk = on_chunk,
+		.arg = g,
+		.repeatable = true };
+
+	acctopt_message(&g->which, when_today(when_now()), &filter, &request);
+	request.with_runs = g->runs;
+	return client_call(c, &call, err);
+}
+
+/* Ids that were asked for by number and are not there. */
+static int demand_seen(const struct gacct *g, struct error *err)
+{
+	const struct cmd_ids *ids = &g->which.filter.ids;
+
+	for (size_t i = 0; i < ids->n; i++)
+		if (!g->seen[i])
+			return error_set(err, ERR_NO_JOB,
+			        "job %llu: not known, never ran, or not selected by the other "
+			        "options",
+			        (unsigned long long)ids->v[i]);
+	return 0;
+}
+
+static int run(struct gacct *g, struct error *err)
+{
+	const struct view_kind *kind = g->runs ? &acct_run_kind : &acct_kind;
+	struct client *c = NULL;
+	int rc;
+
+	if (listing_check(&g->listing, kind, err) == 0)
+		c = client_new(NULL, err);
+	if (!c) {
+		listing_drop(&g->listing);
+		return -1;
+	}
+	cmd_tell_retry(&cmd, c);
+	g->seen = xcalloc(g->which.filter.ids.n, sizeof(*g->seen));
+	listing_begin(&g->listing, client_conf(c)->cluster, "jobs");
+	rc = list(g, c, err);
+	if (rc >= 0 && !g->runs)
+		listing_add_total(&g->listing, &g->total);
+	if (rc >= 0)
+		rc = demand_seen(g, err);
+	listing_end(&g->listing, rc < 0 ? err : NULL, rc < 0 && err->code == ERR_NO_JOB);
+	client_free(c);
+	free(g->seen);
+	return rc;
+}
+
+int main(int argc, char **argv)
+{
+	struct gacct g = { .total = GPUSCHED__ACCT__INIT };
+	struct error err = { .code = ERR_NONE };
+	int status;
+
+	setlocale(LC_ALL, "");
+	status = cmd_parse(&cmd, argc, argv, &g);
+	if (status == CMD_GO_ON) {
+		status = run(&g, &err) < 0 ? cmd_fail(&cmd, &err) : EXIT_DONE;
+		status = cmd_finish(&cmd, status);
+	}
+	acctopt_clear(&g.which);
+	return status;
+}

@@ -1,0 +1,117 @@
+/* when.c - see when.h */
+#include "cmds/when.h"
+
+#include <stdio.h>
+#include <string.h>
+#include <strings.h>
+#include <time.h>
+
+#include "common/units.h"
+
+#define SECOND 1000000
+
+int64_t when_now(void)
+{
+	struct timespec ts;
+
+	clock_gettime(CLOCK_REALTIME, &ts);
+	return (int64_t)ts.tv_sec * SECOND + ts.tv_nsec / 1000;
+}
+
+/* A day before or after the present one, at `hour`. */
+static int64_t day(int64_t now, int days, int hour)
+{
+	time_t s = (time_t)(now / SECOND);
+	struct tm tm;
+
+	if (!localtime_r(&s, &tm))
+		return 0;
+	tm.tm_mday += days;
+	tm.tm_hour = hour;
+	tm.tm_min = tm.tm_sec = 0;
+	tm.tm_isdst = -1;
+	return (int64_t)mktime(&tm) * SECOND;
+}
+
+int64_t when_today(int64_t now)
+{
+	return day(now, 0, 0);
+}
+
+static int wrong(struct error *err)
+{
+	return error_set(err, ERR_USAGE,
+	        "want a moment: 2026-11-21, 2026-11-21T09:30:15, 09:30, today, yesterday, now-2h");
+}
+
+/* "HH:MM" or "HH:MM:SS", all of the text. */
+static int clock_of(const char *text, struct tm *tm)
+{
+	int n = 0;
+
+	tm->tm_sec = 0;
+	if (sscanf(text, "%2d:%2d%n", &tm->tm_hour, &tm->tm_min, &n) < 2)
+		return -1;
+	if (text[n] == ':') {
+		int more = 0;
+
+		if (sscanf(text + n, ":%2d%n", &tm->tm_sec, &more) < 1)
+			return -1;
+		n += more;
+	}
+	return text[n] || tm->tm_hour < 0 || tm->tm_hour > 23 || tm->tm_min < 0 ||
+	                       tm->tm_min > 59 || tm->tm_sec < 0 || tm->tm_sec > 59
+	               ? -1
+	               : 0;
+}
+
+/* A date with or without a clock, or a clock alone. */
+static int absolute(const char *text, int64_t now, int64_t *us, struct error *err)
+{
+	time_t s = (time_t)(now / SECOND);
+	struct tm tm, was;
+	int n = 0;
+
+	if (!localtime_r(&s, &tm))
+		return wrong(err);
+	if (sscanf(text, "%4d-%2d-%2d%n", &tm.tm_year, &tm.tm_mon, &tm.tm_mday, &n) == 3) {
+		tm.tm_year -= 1900;
+		tm.tm_mon--;
+		tm.tm_hour = tm.tm_min = tm.tm_sec = 0;
+		if (text[n] && ((text[n] != 'T' && text[n] != ' ') || clock_of(text + n + 1, &tm)))
+			return wrong(err);
+	} else if (clock_of(text, &tm)) {
+		return wrong(err);
+	}
+	was = tm;
+	tm.tm_isdst = -1;
+	s = mktime(&tm);
+	if (tm.tm_mday != was.tm_mday || tm.tm_mon != was.tm_mon || tm.tm_year != was.tm_year)
+		return error_set(err, ERR_USAGE, "there is no such day");
+	*us = (int64_t)s * SECOND;
+	return 0;
+}
+
+int when_parse(const char *text, int64_t now, int64_t *us, struct error *err)
+{
+	static const struct {
+		const char *name;
+		int days, hour; /* hour -1: this moment */
+	} words[] = { { "now", 0, -1 }, { "today", 0, 0 }, { "midnight", 0, 0 },
+		{ "yesterday", -1, 0 }, { "noon", 0, 12 } };
+	size_t len = strcspn(text, "-");
+	uint64_t ago = 0;
+
+	for (size_t i = 0; i < sizeof(words) / sizeof(words[0]); i++) {
+		if (strlen(words[i].name) != len || strncasecmp(text, words[i].name, len) != 0)
+			continue;
+		if (text[len] && duration_parse(text + len + 1, DURATION_BARE_S, &ago, err) < 0)
+			return -1;
+		*us = words[i].hour < 0 ? now : day(now, words[i].days, words[i].hour);
+		if (ago > (uint64_t)*us / SECOND)
+			return error_set(err, ERR_USAGE, "that is before 1970");
+		*us -= (int64_t)ago * SECOND;
+		return 0;
+	}
+	return absolute(text, now, us, err);
+}

@@ -1,0 +1,383 @@
+/* acct.c - see acct.h */
+#include "ctld/rpc/acct.h"
+
+#include <assert.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/queue.h>
+
+#include "common/worker.h"
+#include "common/xalloc.h"
+#include "ctld/core/core.h"
+#include "ctld/ctld.h"
+#include "ctld/gate.h"
+#include "ctld/peers.h"
+#include "ctld/rpc/acct_record.h"
+#include "ctld/rpc/convert.h"
+#include "ctld/store/past.h"
+#include "ctld/tick.h"
+
+#define SLICE_VISITS 4000   /* jobs of the core looked at, as in list_jobs.c */
+#define SLICE_JOBS   200    /* of them made into messages */
+#define QUEUED_MAX   100000 /* walks that wait for the thread: those of all peers */
+
+enum phase {
+	WALK_LIVING,
+	WALK_COMMIT, /* waits for its change to be committed */
+	WALK_FLUSH,  /* waits for history.db to have it */
+	WALK_PAST,
+};
+
+struct walk {
+	LIST_ENTRY(walk) next;
+	struct acct *acct;
+	uint64_t call; /* its number; 0: nobody wants it any more */
+	uid_t uid;
+	struct acct_query *query;
+	const struct acct_taker *taker;
+	void *data;
+	enum phase phase;
+	struct filter_walk living;
+	uint64_t *given; /* ids, ascending: of jobs of the core */
+	size_t n_given, room;
+	uint64_t change;      /* what the core said was told under it */
+	struct error missing; /* why the answer is not whole; code ERR_NONE: it is */
+	struct store_batch *batch;
+	struct arena *arena;
+	/* the thread's while it works */
+	struct worker_job *job; /* NULL: it does not */
+	bool ready;             /* a slice of the past is there */
+	struct past_cursor cursor;
+	uint64_t n_jobs; /* that the taker got */
+	struct error error;
+	bool failed;
+};
+
+struct acct {
+	struct ctld *c;
+	struct worker_pool *pool; /* one thread */
+	struct past *past;        /* its own */
+	LIST_HEAD(, walk) walks;
+	bool flushing;
+	struct acct_stats stats;
+};
+
+struct acct *acct_new(struct ctld *c, struct error *err)
+{
+	struct worker_limits limits = {
+		.threads = 1, .max_queued = QUEUED_MAX, .max_per_key = ACCT_WALKS_MAX
+	};
+	struct acct *a = xcalloc(1, sizeof(*a));
+
+	a->c = c;
+	LIST_INIT(&a->walks);
+	a->past = past_open(c->conf->controller.state_dir, err);
+	if (a->past)
+		a->pool = worker_pool_new(c->base, &limits, err);
+	if (a->pool)
+		return a;
+	acct_free(a);
+	return NULL;
+}
+
+static void walk_free(struct walk *w)
+{
+	LIST_REMOVE(w, next);
+	w->acct->stats.open--;
+	w->taker->free(w->data);
+	acct_query_free(w->query);
+	batch_free(w->batch);
+	arena_free(w->arena);
+	free(w->given);
+	free(w);
+}
+
+void acct_free(struct acct *a)
+{
+	struct walk *w;
+
+	if (!a)
+		return;
+	worker_pool_free(a->pool);
+	while ((w = LIST_FIRST(&a->walks)))
+		walk_free(w);
+	past_close(a->past);
+	free(a);
+}
+
+void acct_stats(const struct acct *a, struct acct_stats *out)
+{
+	*out = a->stats;
+}
+
+uint32_t acct_only(const struct ctld *c, const struct peer *peer)
+{
+	(void)c;
+	(void)peer;
+	return UINT32_MAX;
+}
+
+/* --- giving --------------------------------------------------------------------------------- */
+
+static bool was_given(const struct walk *w, uint64_t id)
+{
+	size_t lo = 0, hi = w->n_given;
+
+	while (lo < hi) {
+		size_t mid = (lo + hi) / 2;
+
+		if (w->given[mid] == id)
+			return true;
+		if (w->given[mid] < id)
+			lo = mid + 1;
+		else
+			hi = mid;
+	}
+	return false;
+}
+
+static void note_given(struct walk *w, uint64_t id)
+{
+	if (w->n_given == w->room) {
+		w->room = w->room ? 2 * w->room : 256;
+		w->given = xrealloc(w->given, w->room, sizeof(*w->given));
+	}
+	w->given[w->n_given++] = id;
+}
+
+/* The jobs of the batch that fit, to the taker. */
+static void give(struct walk *w)
+{
+	struct acct_reader reader = { .batch = w->batch, .arena = w->arena };
+	Gpusched__Acct *job;
+
+	while ((job = acct_next(&reader))) {
+		if (!acct_query_fits(w->query, job))
+			continue;
+		if (w->phase == WALK_LIVING)
+			note_given(w, job->id);
+		else if (was_given(w, job->id))
+			continue;
+		w->n_jobs++;
+		w->taker->job(w->data, job);
+	}
+}
+
+static void forget_slice(struct walk *w)
+{
+	batch_reset(w->batch);
+	arena_reset(w->arena, WIRE_ARENA_CAP);
+}
+
+static void finish(struct ctld *c, struct call *call, struct walk *w, const struct error *err)
+{
+	struct error last = w->missing;
+
+	w->acct->stats.jobs += w->n_jobs;
+	if (err)
+		last = *err;
+	else if (w->taker->end && w->taker->end(c, call, w->data, &last) < 0)
+		assert(last.code != ERR_NONE);
+	call_done(c, call, last.code == ERR_NONE ? NULL : &last);
+}
+
+/* --- the core ------------------------------------------------------------------------------- */
+
+static void keep_row(void *arg, const struct row *row)
+{
+	store_batch_row(arg, row);
+}
+
+static void slice_living(struct ctld *c, struct call *call, struct walk *w, struct clocks now)
+{
+	unsigned budget = SLICE_VISITS, n = 0;
+	struct job_view view;
+	int found = 1;
+
+	while (n < SLICE_JOBS && (found = filter_next(acct_query_filter(w->query), &w->living,
+	                                  c->core, now, &budget, &view)) > 0) {
+		core_job_rows(c->core, view.id, now, keep_row, w->batch);
+		n++;
+	}
+	give(w);
+	if (w->taker->slice)
+		w->taker->slice(c, call, w->data);
+	forget_slice(w);
+	if (found != 0) {
+		call_go_on(c, call);
+		return;
+	}
+	w->phase = WALK_COMMIT;
+	w->change = core_change(c->core);
+	tick_wake(c->tick);
+}
+
+/* --- from the core to history --------------------------------------------------------------- */
+
+static void flushed(void *arg, const struct store_result *result, const struct error *err)
+{
+	struct acct *a = arg;
+	struct walk *w;
+
+	(void)result;
+	a->flushing = false;
+	LIST_FOREACH (w, &a->walks, next) {
+		struct call *call = w->call ? call_find(a->c, w->call) : NULL;
+
+		if (w->phase != WALK_FLUSH)
+			continue;
+		w->phase = WALK_PAST;
+		if (err)
+			w->missing = *err;
+		if (call)
+			call_go_on(a->c, call);
+	}
+	acct_look(a);
+}
+
+void acct_look(struct acct *a)
+{
+	bool any = false;
+	struct walk *w;
+
+	if (a->flushing)
+		return;
+	LIST_FOREACH (w, &a->walks, next)
+		if (w->phase == WALK_COMMIT && w->change <= gate_committed(a->c->gate)) {
+			w->phase = WALK_FLUSH;
+			any = true;
+		}
+	if (!any)
+		return;
+	a->flushing = true;
+	store_flush(a->c->store, flushed, a);
+}
+
+/* --- history -------------------------------------------------------------------------------- */
+
+static void work_run(void *arg)
+{
+	struct walk *w = arg;
+
+	w->failed = past_jobs(w->acct->past, acct_query_past(w->query), &w->cursor, PAST_SLICE,
+	                    w->batch, &w->error) < 0;
+	if (!w->failed)
+		give(w);
+}
+
+static void work_done(void *arg)
+{
+	struct walk *w = arg;
+	struct call *call = w->call ? call_find(w->acct->c, w->call) : NULL;
+
+	w->job = NULL;
+	w->ready = true;
+	if (call)
+		call_go_on(w->acct->c, call);
+	else
+		walk_free(w);
+}
+
+static void work_drop(void *arg)
+{
+	struct walk *w = arg;
+
+	w->job = NULL;
+	if (!w->call)
+		walk_free(w);
+}
+
+static const struct worker_ops work_ops = { work_run, work_done, work_drop };
+
+static void slice_past(struct ctld *c, struct call *call, struct walk *w)
+{
+	struct error err;
+
+	if (w->ready) {
+		w->ready = false;
+		if (w->failed) {
+			finish(c, call, w, &w->error);
+			return;
+		}
+		if (w->taker->slice)
+			w->taker->slice(c, call, w->data);
+		forget_slice(w);
+		if (w->cursor.end) {
+			finish(c, call, w, NULL);
+			return;
+		}
+	}
+	w->job = worker_submit(w->acct->pool, w->uid, &work_ops, w, &err);
+	if (!w->job)
+		finish(c, call, w, &err);
+}
+
+/* --- the walk as a call --------------------------------------------------------------------- */
+
+static void slice(struct ctld *c, struct call *call, struct clocks now)
+{
+	struct walk *w = call->data;
+
+	if (w->phase == WALK_LIVING)
+		slice_living(c, call, w, now);
+	else if (w->phase == WALK_PAST && !w->job)
+		slice_past(c, call, w);
+}
+
+/* The call has ended, one way or the other. */
+static void walk_drop(void *data)
+{
+	struct walk *w = data;
+
+	w->call = 0;
+	if (w->job)
+		worker_cancel(w->job); /* frees it, now or when the thread has done its slice */
+	else
+		walk_free(w);
+}
+
+static const struct call_ops walk_ops = { .slice = slice, .free = walk_drop };
+
+static unsigned walks_of(const struct acct *a, uid_t uid)
+{
+	const struct walk *w;
+	unsigned n = 0;
+
+	LIST_FOREACH (w, &a->walks, next)
+		n += w->uid == uid && w->call;
+	return n;
+}
+
+void acct_walk(struct ctld *c, const struct rpc *rpc, struct acct_query *query,
+        const struct acct_taker *taker, void *data)
+{
+	struct acct *a = c->acct;
+	struct error err;
+	struct call *call;
+	struct walk *w;
+
+	if (walks_of(a, rpc->peer->uid) >= ACCT_WALKS_MAX) {
+		error_set(&err, ERR_BUSY, "%d questions of yours about the past are under way",
+		        ACCT_WALKS_MAX);
+		rpc_reply(c, rpc, &err);
+		taker->free(data);
+		acct_query_free(query);
+		return;
+	}
+	w = xcalloc(1, sizeof(*w));
+	w->acct = a;
+	w->uid = rpc->peer->uid;
+	w->query = query;
+	w->taker = taker;
+	w->data = data;
+	w->batch = batch_new();
+	w->arena = arena_new(WIRE_ARENA_CAP);
+	LIST_INSERT_HEAD(&a->walks, w, next);
+	a->stats.walks++;
+	a->stats.open++;
+	call = call_new(c, rpc->peer, rpc->id, &walk_ops, w);
+	if (!call)
+		return;
+	w->call = call->number;
+	call_go_on(c, call);
+}

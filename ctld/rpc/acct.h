@@ -1,0 +1,62 @@
+/* acct.h - walks over all jobs there are and were, each exactly once
+ *
+ * A job goes one way: it is in the core, then on its way to history (in state.db, and nowhere to be
+ * looked at), then in history.db. A walk follows it:
+ *
+ *	1. the jobs of the core in order of id, a slice a tick; ids that were given are kept
+ *	2. it waits until the change of that moment is committed, and until what had ended by then
+ *	   has arrived in history.db (store_flush())
+ *	3. the jobs of history.db, in slices, by a thread of its own with a connection of its own;
+ *	   without those that were given in 1
+ *
+ * What leaves the core while the walk is under way is in history by 3, and what was given in 1 is
+ * not given again. All runs of a job leave the core together with it.
+ *
+ * Walks wait for each other at 3 only for a slice at a time, user by user; a user has few at once.
+ * If what has ended cannot be moved to history the walk goes on with what is there, and its end
+ * says so.
+ */
+#ifndef CTLD_RPC_ACCT_H
+#define CTLD_RPC_ACCT_H
+
+#include "common/arena.h"
+#include "ctld/calls.h"
+#include "ctld/rpc/acct_query.h"
+#include "ctld/rpc/rpc.h"
+
+struct acct;
+
+struct acct *acct_new(struct ctld *c, struct error *err);
+void acct_free(struct acct *a); /* before the store is closed; NULL is fine */
+
+/* A tick is over: walks may go on whose change has been committed. */
+void acct_look(struct acct *a);
+
+struct acct_stats {
+	uint64_t walks, jobs; /* begun; given */
+	unsigned open;
+};
+void acct_stats(const struct acct *a, struct acct_stats *out);
+
+/* Who wants the jobs. `data` is handed to each. */
+struct acct_taker {
+	/* The next job; it lives until slice() has returned. Called on the loop or in the thread,
+	 * never twice at a time. */
+	void (*job)(void *data, Gpusched__Acct *job);
+	/* On the loop, after some jobs: send what is to be sent of them. May be NULL. */
+	void (*slice)(struct ctld *c, struct call *call, void *data);
+	/* On the loop: there are no more; send what is left. May be NULL. 0, or -1 with `err`. */
+	int (*end)(struct ctld *c, struct call *call, void *data, struct error *err);
+	void (*free)(void *data);
+};
+
+#define ACCT_WALKS_MAX 4 /* of a user at a time */
+
+/* Begin a walk, and answer `rpc` at its end. Takes query and data over. */
+void acct_walk(struct ctld *c, const struct rpc *rpc, struct acct_query *query,
+        const struct acct_taker *taker, void *data);
+
+/* The one user whose jobs the caller may be told of, for acct_query_new(). */
+uint32_t acct_only(const struct ctld *c, const struct peer *peer);
+
+#endif

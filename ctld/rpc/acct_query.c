@@ -1,0 +1,262 @@
+/* acct_query.c - see acct_query.h */
+#include "ctld/rpc/acct_query.h"
+
+#include <stdlib.h>
+#include <string.h>
+#include <strings.h>
+
+#include "common/text.h"
+#include "common/xalloc.h"
+#include "ctld/core/codec.h"
+
+/* So many users or accounts are looked up one by one; of more, all of the time is read. */
+#define KEYS_MAX 64
+
+struct names {
+	char **v;
+	size_t n;
+};
+
+struct acct_query {
+	struct filter *filter; /* without nodes: those are the runs' */
+	struct filter *nodes;  /* NULL: not restricted */
+	struct names users, accounts, qos, labels;
+	int64_t since, until;
+	uint32_t only;
+	bool pending, has_states;
+	struct past_query past;
+};
+
+static bool names_have(const struct names *names, const char *name)
+{
+	for (size_t i = 0; i < names->n; i++)
+		if (!strcmp(names->v[i], name))
+			return true;
+	return false;
+}
+
+/* Each once. */
+static void names_add(struct names *names, const char *name)
+{
+	if (names_have(names, name))
+		return;
+	names->v = xrealloc(names->v, names->n + 1, sizeof(*names->v));
+	names->v[names->n++] = xstrdup(name);
+}
+
+static void names_take(struct names *names, char *const *v, size_t n)
+{
+	for (size_t i = 0; i < n; i++)
+		names_add(names, v[i]);
+}
+
+static void names_clear(struct names *names)
+{
+	for (size_t i = 0; i < names->n; i++)
+		free(names->v[i]);
+	free(names->v);
+}
+
+static bool names_fit(const struct names *names, const char *name)
+{
+	return names->n == 0 || names_have(names, name);
+}
+
+/* --- making one ----------------------------------------------------------------------------- */
+
+/* An account and all below it; one that is not configured (any more) stands for itself. */
+static void add_account(struct acct_query *q, const struct conf *conf, const char *name)
+{
+	size_t i, last;
+
+	names_add(&q->accounts, name);
+	for (i = 0; i < conf->n_accounts; i++)
+		if (!strcmp(conf->accounts[i].name, name))
+			break;
+	if (i == conf->n_accounts)
+		return;
+	last = i + 1;
+	while (last < conf->n_accounts && conf->accounts[last].depth > conf->accounts[i].depth)
+		names_add(&q->accounts, conf->accounts[last++].name);
+}
+
+/* The filter of jobs twice: without nodes, and with nothing but them. */
+static int take_filter(struct acct_query *q, const Gpusched__JobFilter *m, struct error *err)
+{
+	Gpusched__JobFilter most = GPUSCHED__JOB_FILTER__INIT, nodes = GPUSCHED__JOB_FILTER__INIT;
+
+	if (m)
+		most = *m;
+	most.include_ended = nodes.include_ended = true;
+	nodes.nodes = most.nodes;
+	nodes.n_nodes = most.n_nodes;
+	most.n_nodes = 0;
+	q->filter = filter_new(&most, err);
+	if (!q->filter)
+		return -1;
+	if (nodes.n_nodes) {
+		q->nodes = filter_new(&nodes, err);
+		if (!q->nodes)
+			return -1;
+	}
+	q->has_states = most.n_states > 0;
+	for (size_t i = 0; i < most.n_states; i++)
+		q->pending = q->pending || !strcasecmp(most.states[i], "PENDING") ||
+		             !strcasecmp(most.states[i], "PD");
+	names_take(&q->users, most.users, most.n_users);
+	return 0;
+}
+
+/* What of a row of history.db can be told before its runs are read. */
+static bool wants(void *arg, const struct row *row)
+{
+	const struct acct_query *q = arg;
+	struct job_view job = {
+		.id = (uint64_t)row->v[COL_JOB_id].i,
+		.user = row->v[COL_JOB_user].p,
+		.partition = row->v[COL_JOB_partition].p,
+		.name = row->v[COL_JOB_name].p,
+		.state = row->v[COL_JOB_state].p,
+		.ended = true,
+	};
+
+	return (q->only == UINT32_MAX || row->v[COL_JOB_uid].i == q->only) &&
+	       row->v[COL_JOB_end_time].i >= q->since &&
+	       (!q->until || row->v[COL_JOB_submit_time].i < q->until) &&
+	       names_fit(&q->accounts, row->v[COL_JOB_account].p) &&
+	       names_fit(&q->qos, row->v[COL_JOB_qos].p) && filter_fits(q->filter, &job);
+}
+
+static void plan_past(struct acct_query *q)
+{
+	struct past_query *past = &q->past;
+	size_t n_ids;
+	const uint64_t *ids = filter_ids(q->filter, &n_ids);
+
+	past->since = q->since;
+	past->wants = wants;
+	past->arg = q;
+	past->by = PAST_BY_TIME;
+	if (n_ids) {
+		past->by = PAST_BY_ID;
+		past->ids = ids;
+		past->n = n_ids;
+	} else if (q->users.n && q->users.n <= KEYS_MAX) {
+		past->by = PAST_BY_USER;
+		past->keys = q->users.v;
+		past->n = q->users.n;
+	} else if (q->accounts.n && q->accounts.n <= KEYS_MAX) {
+		past->by = PAST_BY_ACCOUNT;
+		past->keys = q->accounts.v;
+		past->n = q->accounts.n;
+	}
+}
+
+struct acct_query *acct_query_new(
+        const Gpusched__ListAcct *m, const struct conf *conf, uint32_t only, struct error *err)
+{
+	static const Gpusched__ListAcct all = GPUSCHED__LIST_ACCT__INIT;
+	struct acct_query *q = xcalloc(1, sizeof(*q));
+
+	if (!m)
+		m = &all;
+	q->only = only;
+	q->since = m->since_time;
+	q->until = m->until_time;
+	if (take_filter(q, m->filter, err) < 0) {
+		acct_query_free(q);
+		return NULL;
+	}
+	for (size_t i = 0; i < m->n_accounts; i++)
+		add_account(q, conf, m->accounts[i]);
+	names_take(&q->qos, m->qos, m->n_qos);
+	names_take(&q->labels, m->labels, m->n_labels);
+	if (q->until && q->until <= q->since) {
+		acct_query_free(q);
+		error_set(err, ERR_USAGE, "--until is not later than --since");
+		return NULL;
+	}
+	plan_past(q);
+	return q;
+}
+
+void acct_query_free(struct acct_query *q)
+{
+	if (!q)
+		return;
+	filter_free(q->filter);
+	filter_free(q->nodes);
+	names_clear(&q->users);
+	names_clear(&q->accounts);
+	names_clear(&q->qos);
+	names_clear(&q->labels);
+	free(q);
+}
+
+/* --- using it ------------------------------------------------------------------------------- */
+
+const struct filter *acct_query_filter(const struct acct_query *q)
+{
+	return q->filter;
+}
+
+const struct past_query *acct_query_past(const struct acct_query *q)
+{
+	return &q->past;
+}
+
+void acct_query_window(const struct acct_query *q, int64_t *since, int64_t *until)
+{
+	*since = q->since;
+	*until = q->until;
+}
+
+/* Every label that is asked for: "key", or "key=value". */
+static bool labels_fit(const struct acct_query *q, const Gpusched__Acct *job)
+{
+	for (size_t i = 0; i < q->labels.n; i++) {
+		const char *want = q->labels.v[i], *value = strchr(want, '=');
+		size_t len = value ? (size_t)(value - want) : strlen(want);
+		bool found = false;
+
+		for (size_t k = 0; k < job->n_labels && !found; k++) {
+			const Gpusched__KeyValue *label = job->labels[k];
+
+			found = strlen(label->key) == len && !strncmp(label->key, want, len) &&
+			        (!value || !strcmp(label->value, value + 1));
+		}
+		if (!found)
+			return false;
+	}
+	return true;
+}
+
+/* Did it run, or end, at any time of the window? With states: in one of them, if it is an end. */
+static bool time_fits(const struct acct_query *q, const Gpusched__Acct *job)
+{
+	int64_t end = job->end_time;
+	int64_t begin = job->first_start_time ? job->first_start_time
+	                : end                 ? end
+	                                      : job->submit_time;
+
+	if (end && (end < q->since || (q->has_states && q->until && end >= q->until)))
+		return false;
+	return !q->until || begin < q->until;
+}
+
+bool acct_query_fits(const struct acct_query *q, const Gpusched__Acct *job)
+{
+	struct job_view nodes = {
+		.user = "", .partition = "", .name = "", .ended = true, .state = job->state
+	};
+	bool waits = !strcmp(job->state, "PENDING");
+
+	if ((q->only != UINT32_MAX && job->uid != q->only) ||
+	        (waits && !q->pending && !job->runs_billed) ||
+	        !names_fit(&q->accounts, job->account) || !names_fit(&q->qos, job->qos))
+		return false;
+	nodes.n_nodes = job->n_nodes;
+	nodes.nodes = nodes.node = job->nodes;
+	return time_fits(q, job) && labels_fit(q, job) &&
+	       (!q->nodes || (job->n_nodes && filter_fits(q->nodes, &nodes)));
+}

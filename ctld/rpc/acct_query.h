@@ -1,0 +1,32 @@
+/* acct_query.h - which jobs accounting is asked about
+ *
+ * The one meaning of ListAcct. Once made it is only read, by the loop and by the thread that reads
+ * history.
+ */
+#ifndef CTLD_RPC_ACCT_QUERY_H
+#define CTLD_RPC_ACCT_QUERY_H
+
+#include "common/conf.h"
+#include "common/error.h"
+#include "common/gpusched.pb-c.h"
+#include "ctld/rpc/filter.h"
+#include "ctld/store/past.h"
+
+struct acct_query;
+
+/* `m` NULL: all. `only`: the one uid whose jobs may be told; UINT32_MAX: all. Copies what it keeps;
+ * accounts are looked up in `conf` for what is below them. ERR_USAGE. */
+struct acct_query *acct_query_new(
+        const Gpusched__ListAcct *m, const struct conf *conf, uint32_t only, struct error *err);
+void acct_query_free(struct acct_query *q); /* NULL is fine */
+
+/* What of the core comes into question; acct_query_fits() decides. */
+const struct filter *acct_query_filter(const struct acct_query *q);
+/* The same of history.db, through the index that leaves least. */
+const struct past_query *acct_query_past(const struct acct_query *q);
+
+bool acct_query_fits(const struct acct_query *q, const Gpusched__Acct *job);
+void acct_query_window(
+        const struct acct_query *q, int64_t *since, int64_t *until); /* us; 0: open */
+
+#endif

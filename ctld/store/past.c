@@ -1,0 +1,218 @@
+/* past.c - see past.h */
+#include "config.h"
+
+#include "ctld/store/past.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "common/xalloc.h"
+#include "ctld/core/codec.h"
+#include "ctld/store/db.h"
+
+#define SLICE_RUNS 3000 /* runs that end a slice of jobs early */
+
+struct past {
+	struct db db;
+	sqlite3_stmt *slices[SQL_PAST_COUNT];
+	sqlite3_stmt *begin, *commit;
+};
+
+struct past *past_open(const char *dir, struct error *err)
+{
+	struct past *past = xcalloc(1, sizeof(*past));
+	char path[4096];
+	bool ok;
+
+	snprintf(path, sizeof(path), "%s/history.db", dir);
+	if (db_open_reading(&past->db, path, &sql_history_schema, err) < 0) {
+		free(past);
+		return NULL;
+	}
+	past->begin = db_prepare(&past->db, "BEGIN", err);
+	ok = past->begin;
+	if (ok)
+		past->commit = db_prepare(&past->db, sql_statements[SQL_COMMIT], err);
+	ok = ok && past->commit;
+	for (int i = 0; ok && i < SQL_PAST_COUNT; i++) {
+		past->slices[i] = db_prepare(&past->db, sql_past[i], err);
+		ok = past->slices[i] != NULL;
+	}
+	if (ok)
+		return past;
+	past_close(past);
+	return NULL;
+}
+
+void past_close(struct past *past)
+{
+	if (!past)
+		return;
+	for (int i = 0; i < SQL_PAST_COUNT; i++)
+		sqlite3_finalize(past->slices[i]);
+	sqlite3_finalize(past->begin);
+	sqlite3_finalize(past->commit);
+	db_close(&past->db);
+	free(past);
+}
+
+/* --- runs ----------------------------------------------------------------------------------- */
+
+/* All runs of a job behind its row. */
+static int add_runs(
+        struct past *past, int64_t job, struct store_batch *out, unsigned *n, struct error *err)
+{
+	sqlite3_stmt *stmt = past->slices[PAST_RUNS];
+	struct row row = { .table = TABLE_RUN };
+	int rc;
+
+	sqlite3_bind_int64(stmt, 1, job);
+	for (int i = 2; i <= 4; i++)
+		sqlite3_bind_int64(stmt, i, -1);
+	sqlite3_bind_int64(stmt, 5, -1); /* no limit */
+	while ((rc = sqlite3_step(stmt)) == SQLITE_ROW) {
+		db_row(stmt, &row);
+		store_batch_row(out, &row);
+		++*n;
+	}
+	sqlite3_reset(stmt);
+	return rc == SQLITE_DONE ? 0 : db_error(&past->db, rc, "read", err);
+}
+
+/* --- jobs ----------------------------------------------------------------------------------- */
+
+struct slice {
+	struct past *past;
+	const struct past_query *query;
+	struct past_cursor *cursor;
+	struct store_batch *out;
+	unsigned left, runs; /* jobs that may still be looked at; runs that were read */
+};
+
+/* The statement for what stands at the cursor, bound. */
+static sqlite3_stmt *bind_jobs(const struct slice *s)
+{
+	static const enum sql_past statements[] = {
+		[PAST_BY_TIME] = PAST_JOBS,
+		[PAST_BY_USER] = PAST_JOBS_OF_USER,
+		[PAST_BY_ACCOUNT] = PAST_JOBS_OF_ACCOUNT,
+		[PAST_BY_ID] = PAST_JOB,
+	};
+	const struct past_query *q = s->query;
+	sqlite3_stmt *stmt = s->past->slices[statements[q->by]];
+	int at = 1;
+
+	if (q->by == PAST_BY_ID) {
+		sqlite3_bind_int64(stmt, at++, (int64_t)q->ids[s->cursor->at]);
+	} else {
+		if (q->by != PAST_BY_TIME)
+			sqlite3_bind_text(stmt, at++, q->keys[s->cursor->at], -1, SQLITE_STATIC);
+		sqlite3_bind_int64(stmt, at++, s->cursor->begun ? s->cursor->time : q->since);
+		sqlite3_bind_int64(stmt, at++, s->cursor->begun ? s->cursor->id : -1);
+	}
+	sqlite3_bind_int64(stmt, at, s->left);
+	return stmt;
+}
+
+/* Read on at the present key. 1: it has more, 0: it is done with. */
+static int read_key(struct slice *s, struct error *err)
+{
+	sqlite3_stmt *stmt = bind_jobs(s);
+	struct row row = { .table = TABLE_JOB };
+	int rc = SQLITE_DONE, result = 0;
+
+	while (s->left && s->runs < SLICE_RUNS && (rc = sqlite3_step(stmt)) == SQLITE_ROW) {
+		db_row(stmt, &row);
+		s->left--;
+		s->cursor->begun = true;
+		s->cursor->id = row.v[0].i;
+		s->cursor->time = row.v[COL_JOB_end_time].i;
+		if (!s->query->wants(s->query->arg, &row))
+			continue;
+		store_batch_row(s->out, &row);
+		if (add_runs(s->past, row.v[0].i, s->out, &s->runs, err) < 0) {
+			result = -1;
+			break;
+		}
+	}
+	sqlite3_reset(stmt);
+	if (result < 0)
+		return -1;
+	if (rc != SQLITE_DONE && rc != SQLITE_ROW)
+		return db_error(&s->past->db, rc, "read", err);
+	return s->query->by != PAST_BY_ID && (!s->left || s->runs >= SLICE_RUNS);
+}
+
+static int read_jobs(struct slice *s, struct error *err)
+{
+	struct past_cursor *cursor = s->cursor;
+	size_t n = s->query->by == PAST_BY_TIME ? 1 : s->query->n;
+
+	while (cursor->at < n && s->left && s->runs < SLICE_RUNS) {
+		int more = read_key(s, err);
+
+		if (more < 0)
+			return -1;
+		if (more)
+			break;
+		cursor->at++;
+		cursor->begun = false;
+		s->left -= s->left > 0; /* also a key without jobs costs something */
+	}
+	cursor->end = cursor->at == n;
+	return 0;
+}
+
+/* A slice sees one moment, and ends before it returns. */
+static int within_transaction(struct past *past, int (*read)(struct slice *, struct error *),
+        struct slice *s, struct error *err)
+{
+	int rc = db_run(&past->db, past->begin, NULL, err);
+
+	if (rc < 0)
+		return -1;
+	rc = read(s, err);
+	if (db_run(&past->db, past->commit, NULL, rc < 0 ? NULL : err) < 0)
+		rc = -1;
+	return rc;
+}
+
+int past_jobs(struct past *past, const struct past_query *query, struct past_cursor *cursor,
+        unsigned max, struct store_batch *out, struct error *err)
+{
+	struct slice s = { past, query, cursor, out, max, 0 };
+
+	return within_transaction(past, read_jobs, &s, err);
+}
+
+/* --- events --------------------------------------------------------------------------------- */
+
+int past_events(struct past *past, const struct past_events *query, struct past_cursor *cursor,
+        unsigned max, struct store_batch *out, struct error *err)
+{
+	enum sql_past which = query->job         ? PAST_EVENTS_OF_JOB
+	                      : query->uid >= -1 ? PAST_EVENTS_OF_USER
+	                                         : PAST_EVENTS;
+	sqlite3_stmt *stmt = past->slices[which];
+	struct row row = { .table = TABLE_EVENT };
+	unsigned n = 0;
+	int at = 1, rc;
+
+	if (which != PAST_EVENTS)
+		sqlite3_bind_int64(stmt, at++, query->job ? (int64_t)query->job : query->uid);
+	sqlite3_bind_int64(stmt, at++, cursor->begun ? cursor->time : query->since);
+	sqlite3_bind_int64(stmt, at++, cursor->begun ? cursor->id : -1);
+	sqlite3_bind_int64(stmt, at, max);
+	while ((rc = sqlite3_step(stmt)) == SQLITE_ROW) {
+		db_row(stmt, &row);
+		cursor->begun = true;
+		cursor->id = row.v[0].i;
+		cursor->time = row.v[1].i;
+		store_batch_row(out, &row);
+		n++;
+	}
+	sqlite3_reset(stmt);
+	cursor->end = n < max;
+	return rc == SQLITE_DONE ? 0 : db_error(&past->db, rc, "read", err);
+}

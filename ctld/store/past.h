@@ -1,0 +1,65 @@
+/* past.h - reading history.db, in slices
+ *
+ * A connection of its own beside the one that writes: WAL keeps the two apart. A slice is one
+ * short transaction through an index, so no reader ever holds back the log for long; the next slice
+ * goes on behind the last row of the one before, and what is written meanwhile is seen or not.
+ *
+ * For one thread at a time. Rows come by value, as they were stored: of each job that is wanted its
+ * own row, then those of its runs in order of their keys.
+ */
+#ifndef CTLD_STORE_PAST_H
+#define CTLD_STORE_PAST_H
+
+#include "ctld/store/batch.h"
+
+struct past;
+
+/* history.db of a state directory that this process has open. */
+struct past *past_open(const char *dir, struct error *err);
+void past_close(struct past *past); /* NULL is fine */
+
+enum past_by {
+	PAST_BY_TIME,    /* in order of their end */
+	PAST_BY_USER,    /* user by user, each in order of the end */
+	PAST_BY_ACCOUNT, /* likewise */
+	PAST_BY_ID,
+};
+
+/* Which jobs; borrowed. Keys and ids must each be there once. */
+struct past_query {
+	enum past_by by;
+	char *const *keys; /* users, accounts */
+	const uint64_t *ids;
+	size_t n;      /* of keys or ids */
+	int64_t since; /* ended then or later; us UTC */
+	/* Is the job wanted, by its row? Else its runs are not read. Called while a slice is read,
+	 * by the thread that reads it. */
+	bool (*wants)(void *arg, const struct row *job);
+	void *arg;
+};
+
+/* Begins as { 0 }. */
+struct past_cursor {
+	size_t at; /* which of the keys or ids */
+	bool begun, end;
+	int64_t time;
+	int64_t id;
+};
+
+#define PAST_SLICE 1000 /* rows of jobs or events looked at; some 2 us each, a run 3 us */
+
+/* The next slice, into `out` (appended). cursor->end: there is no more. */
+int past_jobs(struct past *past, const struct past_query *query, struct past_cursor *cursor,
+        unsigned max, struct store_batch *out, struct error *err);
+
+/* Events in order of time; of a job (0: of all), else of a user (-2: of all; -1: the controller's
+ * own). */
+struct past_events {
+	uint64_t job;
+	int64_t uid;
+	int64_t since;
+};
+int past_events(struct past *past, const struct past_events *query, struct past_cursor *cursor,
+        unsigned max, struct store_batch *out, struct error *err);
+
+#endif

@@ -1,0 +1,163 @@
+"""Accounting: each job exactly once wherever it is, sums that agree to the microsecond, and who may ask what."""
+
+import csv
+import io
+import json
+import time
+
+import pytest
+from cluster import Cluster, wait_until
+from rivals import BLUE, GREEN, RED, Rivals
+
+PARTITIONS = """(
+  { name = "batch"; nodes = "ALL"; default = true; preempt_mode = "requeue"; grace = "1s"; min_run = "0s"; },
+  { name = "urgent"; nodes = "ALL"; tier = 10; preempt_mode = "off"; grace = "1s"; }
+)"""
+POLICY = f"""
+prices = {{ currency = "EUR"; cpu = 0.5; }};
+accounts = (
+  {{ name = "lab"; shares = 3; }},
+  {{ name = "red"; parent = "lab"; shares = 1; members = [ "{RED}" ]; }},
+  {{ name = "blue"; parent = "lab"; shares = 1; members = [ "{BLUE}" ]; }},
+  {{ name = "rest"; shares = 1; members = [ "*" ]; }}
+);
+"""
+
+
+@pytest.fixture(scope="module")
+def cluster():
+    with Cluster(nodes=("n1", "n2"), gpus="h100:8", cpus=64, partitions=PARTITIONS, policy=POLICY,
+                 controller='keep_ended = "1s";') as c:
+        yield c
+
+
+@pytest.fixture(name="jobs")
+def fixture_jobs(cluster):
+    rivals = Rivals(cluster)
+    yield rivals
+    rivals.clear()
+
+
+def acct(c, *options):
+    return {j["id"]: j for j in acct_list(c, *options)}
+
+
+def acct_list(c, *options):
+    return json.loads(c.run("gacct", "--json", *options).stdout)["jobs"]
+
+
+def shares(c):
+    return json.loads(c.run("gshare", "--json").stdout)["shares"]
+
+
+def wait_ended(c, ids):
+    """They have ended; they may be history already."""
+    wait_until(lambda: set(ids) <= set(acct(c, "-S", "now-1h", "-s", "CD,F,CA,TO,PR")), f"{ids} to end")
+
+
+def in_history(c, ids):
+    """They have left the controller's memory."""
+    return wait_until(lambda: not set(ids) & set(c.jobs("--all")), "jobs to become history")
+
+
+def test_sums_agree_whatever_is_killed(cluster, jobs):
+    """Ended, cancelled, requeued and preempted jobs, in memory and in history: gacct says what gshare says."""
+    c = cluster
+    ids = []
+    for n in range(6):
+        user, account = ((RED, "red"), (BLUE, "blue"), (GREEN, "rest"))[n % 3]
+        ids.append(jobs.submit(user, f"--gpus={n % 4 + 1}", "--time=60", account=account, script=f"sleep 0.3; exit {n % 2}"))
+        c.ctld.kill()
+        c.start_ctld()
+    wait_ended(c, ids)
+    cancelled = jobs.running(BLUE, "--gpus=1", account="blue")
+    c.run("gcancel", cancelled)
+    requeued = jobs.running(RED, "--gpus=2", account="red")
+    c.run("gctl", "requeue", requeued)
+    jobs.wait_up(requeued, attempt=2)
+    victims = [jobs.running(GREEN, "--gpus=8", account="rest") for _ in range(1)]
+    urgent = jobs.running(BLUE, "-p", "urgent", "--gpus=8", account="blue")
+    jobs.end(requeued, urgent, *victims)
+    ids += [cancelled, requeued, urgent, *victims]
+    wait_ended(c, ids)
+    c.ctld.kill()
+    c.start_ctld()
+    c.wait_nodes()
+
+    def agree(have):
+        usage = {(s["account"], s["user"]): s for s in shares(c) if s["user"]}
+        for key, s in usage.items():
+            runs = [r for j in have.values() for r in j["runs"] if (r["account"], j["user"]) == key]
+            assert sum(r["gpu_us"] for r in runs) == s["gpu_us"], key
+            assert sum(r["held_us"] * r["cpus"] for r in runs) == s["cpu_us"], key
+            assert sum(r["cost"] for r in runs) == pytest.approx(s["cost"], abs=1e-6), key
+        assert sum(j["gpu_us"] for j in have.values()) == sum(s["gpu_us"] for s in usage.values()) > 0
+        assert set(ids) <= set(have)
+
+    agree(acct(c, "--runs"))
+    in_history(c, ids)
+    have = acct(c, "--runs")
+    agree(have)
+    assert have[requeued]["attempts"] == have[requeued]["runs_billed"] >= 2
+    assert have[requeued]["gpu_us"] > have[requeued]["runs"][-1]["gpu_us"] > 0
+    assert have[cancelled]["state"] == "CANCELLED" and "cancelled by" in have[cancelled]["comment"]
+    assert have[ids[0]]["exit_code"] == 0 and have[ids[1]]["exit_code"] == 1 and have[ids[1]]["state"] == "FAILED"
+    c.ctld.kill()
+    c.start_ctld()
+    again = acct(c, "--runs")
+    assert {i: j["gpu_us"] for i, j in again.items()} == {i: j["gpu_us"] for i, j in have.items()}
+
+
+def test_each_job_exactly_once_on_its_way(cluster, jobs):
+    """Asked again and again while jobs end and become history: never twice, never missing."""
+    c = cluster
+    ids = [jobs.submit(RED, "--gpus=1", account="red", script="sleep 0.2") for _ in range(20)]
+    wait_ended(c, ids)
+    asked = 0
+    while set(ids) & set(c.jobs("--all")) or asked < 5:
+        have = [j["id"] for j in acct_list(c, "-u", RED)]
+        assert len(have) == len(set(have))
+        assert set(ids) <= set(have)
+        asked += 1
+    total = c.run("gacct", "-j", ",".join(map(str, ids))).stdout.splitlines()[-1].split()
+    assert total[:3] == ["total", "20", "jobs"]
+
+
+def test_which_jobs_and_columns(cluster, jobs):
+    c = cluster
+    one = jobs.submit(RED, "--gpus=2", "--label=project=x", "-J", "one,two", account="red", script="exit 3")
+    two = jobs.running(BLUE, "--gpus=h100:1", account="blue")
+    waits = jobs.submit(GREEN, "--hold", account="rest")
+    wait_ended(c, [one])
+    for _ in range(2):  # in memory, then in history
+        assert set(acct(c, "-A", "lab")) >= {one, two}
+        assert one in acct(c, "-L", "project=x", "-s", "F") and one not in acct(c, "-L", "project=y")
+        assert one in acct(c, "-L", "project") and two not in acct(c, "-L", "project")
+        assert one not in acct(c, "-A", "blue") and one not in acct(c, "-s", "COMPLETED")
+        assert two in acct(c, "-s", "R") and one not in acct(c, "-s", "R")
+        assert one not in acct(c, "-E", "yesterday") and one in acct(c, "-S", "yesterday")
+        assert one not in acct(c, "-S", "2020-01-01", "-E", "2020-02-01")
+        assert waits not in acct(c) and waits in acct(c, "-s", "PD")
+        node = acct(c, "-j", one)[one]["nodes"]
+        assert one in acct(c, "-N", node) and one not in acct(c, "-N", "n1" if node == "n2" else "n2")
+        rows = list(csv.DictReader(io.StringIO(c.run("gacct", "-j", one, "--csv", "-o", "JOBID,NAME,EXIT,LABELS,GPUS").stdout)))
+        assert rows == [{"JOBID": str(one), "NAME": "one,two", "EXIT": "3:0", "LABELS": "project=x", "GPUS": "h100:2"}]
+        assert c.run("gacct", "-h", "-j", one, "-o", "NAME%3").stdout == "on+\n"
+        in_history(c, [one])
+    running = acct(c, "-j", two)[two]
+    wait_until(lambda: acct(c, "-j", two)[two]["gpu_us"] > running["gpu_us"] > 0, "a running job to use more and more")
+    assert c.run("gacct", "-j", "999999", check=False).returncode == 3
+    assert c.run("gacct", "-S", "2026-02-30", check=False).returncode == 2
+    runs = c.run("gacct", "-j", one, "--runs", "-h", "-o", "JOBID,ATTEMPT,CAUSE,EXIT").stdout.split()
+    assert runs == [str(one), "1", "exit", "3:0"]
+
+
+def test_the_loop_does_not_wait_for_questions(cluster, jobs):
+    """A user's many questions are answered, or he is told to come back; others go on."""
+    c = cluster
+    job = jobs.running(RED, "--gpus=1", account="red")
+    end = time.monotonic() + 2
+    while time.monotonic() < end:
+        assert job in acct(c, "-S", "2020-01-01")
+    stats = {s["name"]: s["value"] for s in json.loads(c.run("gctl", "stats", "--json").stdout)["stats"]}
+    assert stats["acct.walks"] > 0 and stats["acct.open"] == 0
