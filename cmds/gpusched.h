@@ -122,6 +122,11 @@ struct gpusched_spec {
 	bool exclusive;                /* alone on its nodes, with all they have */
 	const char *licences;          /* "trtllm:2,other" */
 	uint32_t max_wait_s;           /* wishes to start within; 0: the QOS's */
+	int64_t begin_time;            /* not before; microseconds of UTC; 0: at once */
+	int64_t deadline_time;         /* it must have ended by then; 0: whenever */
+	const char *dependency;        /* "afterok:12:13,singleton": gsubmit(1); NULL: none */
+	int32_t kill_invalid_dep;      /* when that can never come true: 0 as configured, 1 it is
+	                                * cancelled, 2 it waits */
 };
 #define GPUSCHED_UNLIMITED UINT32_MAX
 #define GPUSCHED_GROUP_MAX 64

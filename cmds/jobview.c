@@ -99,6 +99,8 @@ SHOW_TEXT(comment, comment)
 SHOW_TIME(submit, submit_time)
 SHOW_TIME(end, end_time)
 SHOW_TIME(checkpoint, checkpoint_time)
+SHOW_TIME(begin, begin_time)
+SHOW_TIME(deadline, deadline_time)
 
 static enum table_colour state_colour(const Gpusched__Job *j)
 {
@@ -273,6 +275,12 @@ SHOW(max_wait)
 		view_text(cell, "-");
 }
 
+SHOW(dependency)
+{
+	JOB;
+	view_text(cell, j->dependency[0] ? j->dependency : "-");
+}
+
 SHOW(progress)
 {
 	JOB;
@@ -342,6 +350,11 @@ static const struct view_column columns[] = {
 	        show_suspended },
 	{ "CHECKPOINT", { "CHECKPOINT", 19, 0, TABLE_WHOLE }, "up to when its work is safe",
 	        show_checkpoint },
+	{ "BEGIN", { "BEGIN", 19, 0, TABLE_WHOLE }, "it is not to start before", show_begin },
+	{ "DEADLINE", { "DEADLINE", 19, 0, TABLE_WHOLE }, "it must have ended by then",
+	        show_deadline },
+	{ "DEPENDENCY", { "DEPENDENCY", 20, 6, 0 }, "what it still waits for, of other jobs",
+	        show_dependency },
 	{ "COST", { "COST", 9, 0, NUM }, "what it costs at most, by the configured prices",
 	        show_cost },
 	{ "MAXWAIT", { "MAXWAIT", 8, 0, NUM }, "wishes to start within", show_max_wait },

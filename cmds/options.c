@@ -5,11 +5,14 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <time.h>
 
 #include "cmds/directives.h"
 #include "cmds/export.h"
 #include "cmds/gpus.h"
 #include "cmds/sig.h"
+#include "cmds/begin.h"
+#include "common/depend.h"
 #include "common/hostlist.h"
 #include "common/text.h"
 #include "common/units.h"
@@ -261,6 +264,43 @@ static int set_max_wait(struct submit_options *o, const struct option_row *row, 
 	return 0;
 }
 
+/* Nothing is a value too: whenever. */
+static int set_when(struct submit_options *o, const struct option_row *row, const char *value,
+        struct error *err)
+{
+	struct timespec now;
+
+	*FIELD(o, row, int64_t) = 0;
+	if (!*value)
+		return 0;
+	clock_gettime(CLOCK_REALTIME, &now);
+	return begin_parse(value, (int64_t)now.tv_sec * 1000000 + now.tv_nsec / 1000,
+	        FIELD(o, row, int64_t), err);
+}
+
+static int set_dependency(struct submit_options *o, const struct option_row *row, const char *value,
+        struct error *err)
+{
+	struct depend depend;
+
+	if (depend_parse(value, false, &depend, err) < 0)
+		return -1;
+	depend_clear(&depend);
+	return take_text(o, row, value);
+}
+
+static int set_kill_invalid(struct submit_options *o, const struct option_row *row,
+        const char *value, struct error *err)
+{
+	bool yes = !strcasecmp(value, "yes");
+
+	if (!yes && strcasecmp(value, "no"))
+		return error_set(err, ERR_USAGE, "would be yes or no");
+	*FIELD(o, row, uint32_t) =
+	        yes ? GPUSCHED__KILL_INVALID__KILL_YES : GPUSCHED__KILL_INVALID__KILL_NO;
+	return 0;
+}
+
 static int set_signal(struct submit_options *o, const struct option_row *row, const char *value,
         struct error *err)
 {
@@ -420,6 +460,15 @@ static const struct option_row rows[] = {
 	{ "max-wait", 0, OPTION_NEEDS, EVERYWHERE, "TIME", set_max_wait, AT(max_wait_s),
 	        "Wishes to start within TIME: its priority climbs as that nears" },
 
+	{ "begin", 'b', OPTION_LIFE, EVERYWHERE, "TIME", set_when, AT(begin_time),
+	        "Not before: now+2hours, 16:00, tomorrow, 2027-01-31T16:00" },
+	{ "deadline", 0, OPTION_LIFE, EVERYWHERE, "TIME", set_when, AT(deadline_time),
+	        "End it (DEADLINE) when it cannot have ended by then" },
+	{ "dependency", 'd', OPTION_LIFE, EVERYWHERE, "LIST", set_dependency, AT(dependency),
+	        "Wait for other jobs: after:ID[+MINUTES], afterok:ID, afternotok:ID, afterany:ID, "
+	        "singleton; ',' all of them, '?' any" },
+	{ "kill-on-invalid-dep", 0, OPTION_LIFE, EVERYWHERE, "yes|no", set_kill_invalid,
+	        AT(kill_invalid), "Cancel the job when its dependency can never come true" },
 	{ "hold", 'H', OPTION_LIFE, EVERYWHERE, NULL, set_flag, AT(hold),
 	        "Wait until `gctl release` says to go" },
 	{ "nice", 0, OPTION_LIFE, EVERYWHERE | OPTION_ARG_MAY_MISS, "N", set_nice, AT(nice),
@@ -483,7 +532,7 @@ void options_clear(struct submit_options *o)
 {
 	char *texts[] = { o->name, o->partition, o->account, o->qos, o->gpus, o->input, o->output,
 		o->error, o->chdir, o->export, o->token, o->wrap, o->constraint, o->prefer,
-		o->nodelist, o->exclude, o->licences };
+		o->nodelist, o->exclude, o->licences, o->dependency };
 
 	for (size_t i = 0; i < sizeof(texts) / sizeof(texts[0]); i++)
 		free(texts[i]);
@@ -535,6 +584,10 @@ void options_ask(const struct submit_options *o, struct gpusched_spec *s)
 	s->exclusive = o->exclusive;
 	s->licences = o->licences;
 	s->max_wait_s = o->max_wait_s;
+	s->begin_time = o->begin_time;
+	s->deadline_time = o->deadline_time;
+	s->dependency = o->dependency;
+	s->kill_invalid_dep = (int32_t)o->kill_invalid;
 	s->hold = o->hold;
 	s->no_requeue = o->no_requeue;
 	s->warn_signal = o->warn_signal;

@@ -53,6 +53,9 @@ struct submit_options {
 	bool gpus_per_task;            /* they are a task's */
 	bool gres;                     /* a node\'s, in the words of --gres */
 	bool slurm_env;                /* the job sees SLURM_* variables too */
+	int64_t begin_time, deadline_time; /* us UTC; 0: whenever */
+	char *dependency;      /* "": given, and none */
+	uint32_t kill_invalid; /* Gpusched__KillInvalid */
 	bool exclusive;
 	uint32_t warn_signal, warn_before_s;
 	int32_t nice;

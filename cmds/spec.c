@@ -12,6 +12,7 @@
 
 #include "cmds/gpus.h"
 #include "cmds/submit.h"
+#include "common/depend.h"
 #include "common/text.h"
 #include "common/xalloc.h"
 
@@ -174,6 +175,7 @@ static int add_texts(Gpusched__JobRequest *r, const struct gpusched_spec *s, str
 		{ "nodelist", s->nodelist, HOSTS_BYTES, &r->nodelist },
 		{ "exclude", s->exclude, HOSTS_BYTES, &r->exclude },
 		{ "licences", s->licences, TEXT_BYTES, &r->licences },
+		{ "dependency", s->dependency, DEPEND_TEXT_MAX, &r->dependency },
 	};
 	char host[256] = "";
 
@@ -214,6 +216,9 @@ Gpusched__JobRequest *spec_request(const struct gpusched_spec *s, struct error *
 	r->gpu_mem_min_mb = s->gpu_mem_min_mb;
 	r->exclusive = s->exclusive;
 	r->max_wait_s = s->max_wait_s;
+	r->begin_time = s->begin_time;
+	r->deadline_time = s->deadline_time;
+	r->kill_invalid_dep = (Gpusched__KillInvalid)s->kill_invalid_dep;
 	return r;
 }
 

@@ -41,6 +41,10 @@ static const struct {
 	{ "licences", FIELD(LICENCES) },
 	{ "max-wait", FIELD(MAX_WAIT) },
 	{ "nice", FIELD(NICE) },
+	{ "begin", FIELD(BEGIN) },
+	{ "deadline", FIELD(DEADLINE) },
+	{ "dependency", FIELD(DEPENDENCY) },
+	{ "kill-on-invalid-dep", FIELD(KILL_INVALID_DEP) },
 };
 #define N_CHANGES  (sizeof(changes) / sizeof(changes[0]))
 #define KEY_REASON 0x100

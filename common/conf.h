@@ -202,6 +202,7 @@ struct conf_controller {
 	uint32_t signature_age_s;  /* how old a job's signature may be at a start */
 	uint32_t max_jobs;         /* jobs held in memory */
 	uint64_t max_script_kb;
+	bool kill_invalid_dep; /* cancel jobs whose dependency can never come true */
 	uint32_t keep_ended_s; /* ended jobs stay visible to gqueue --all for so long */
 	uint64_t min_free_mb;  /* below: submits are refused */
 	uint32_t workers;      /* helper threads */

@@ -191,6 +191,8 @@ static const struct conf_key controller_keys[] = {
 	        .reload = true, .help = "the largest job script" },
 	{ "keep_ended", CONF_TIME, "5m", .unit = S, .min = 0, .max = 30 * DAY, CTL(keep_ended_s),
 	        .reload = true, .help = "how long gqueue --all shows a job that has ended" },
+	{ "kill_invalid_dep", CONF_BOOL, "false", CTL(kill_invalid_dep), .reload = true,
+	        .help = "cancel jobs whose dependency can never come true, unless they say" },
 	{ "min_free", CONF_SIZE, "256M", .unit = MIB, .min = 0, .max = TIB_M, CTL(min_free_mb),
 	        .reload = true, .help = "with less room in state_dir, submits are refused" },
 	{ "workers", CONF_COUNT, "4", .min = 1, .max = 64, CTL(workers),

@@ -63,8 +63,9 @@ enum end_cause {
 	END_DRAIN,
 	END_PEER,    /* another run of its attempt ended badly */
 	END_RECLAIM, /* preempted: its GPUs are guaranteed to another account */
+	END_DEADLINE,
 };
-#define END_CAUSE_LAST END_RECLAIM
+#define END_CAUSE_LAST END_DEADLINE
 
 #define RUN_PROGRESS_MAX 80 /* bytes of run_report.progress */
 

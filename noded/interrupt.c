@@ -14,6 +14,7 @@ static const char *const reasons[] = {
 	[END_DRAIN] = "drain",
 	[END_PEER] = "peer",
 	[END_RECLAIM] = "reclaim",
+	[END_DEADLINE] = "deadline",
 };
 
 const char *interrupt_reason(enum end_cause cause)

@@ -8,6 +8,7 @@
 
 #include "common/xalloc.h"
 #include "ctld/core/admit.h"
+#include "ctld/core/depends.h"
 
 #define BROKEN(err, ...) error_set(err, ERR_INTERNAL, __VA_ARGS__)
 
@@ -54,7 +55,7 @@ static int check_job(const struct core *core, const struct job *job, struct erro
 	unsigned long long id = i->id;
 	const struct run *run = job_run(job);
 	bool waits = i->state == JOB_PENDING, ended = job_state_ended(i->state);
-	bool runs = attempt_lives(job);
+	bool runs = attempt_lives(job), eligible;
 
 	if (i->id >= meta_next_job(core->meta))
 		return BROKEN(err, "job %llu: its id was not handed out", id);
@@ -62,7 +63,11 @@ static int check_job(const struct core *core, const struct job *job, struct erro
 		return BROKEN(err, "job %llu is %s, and its run is %s", id,
 		        job_state_name(i->state),
 		        run ? run_state_name(run_info(run)->state) : "not there");
-	if ((l->class != NULL) != (waits && !i->hold && !l->expired && !job_stray(job)))
+	/* Who is not to begin yet has an alarm; the wall clock may have been set back since. */
+	eligible = waits && !i->hold && !l->expired && !job_stray(job) && !depends_open(job);
+	if (eligible && !l->class && i->begin_time && l->alarm != HEAP_NOWHERE)
+		eligible = false;
+	if ((l->class != NULL) != eligible)
 		return BROKEN(err, "job %llu is %s a class", id, l->class ? "in" : "in not");
 	if (l->class && heap_at(class_link(l->class)->queue, l->slot) != job)
 		return BROKEN(err, "job %llu is not where its class has it", id);
@@ -74,6 +79,13 @@ static int check_job(const struct core *core, const struct job *job, struct erro
 	        (!attempt_runs(job) || attempt_suspended(job) != (i->state == JOB_SUSPENDED)))
 		return BROKEN(err, "job %llu is %s, and not all of its runs are", id,
 		        job_state_name(i->state));
+	if (namesakes_check(job, ended, !waits && !ended, err) < 0 ||
+	        depends_check_job(core, job, err) < 0)
+		return -1;
+	if (l->alarm != HEAP_NOWHERE && heap_at(core->alarms, l->alarm) != job)
+		return BROKEN(err, "job %llu is not where the alarms have it", id);
+	if (i->deadline && !ended && i->state != JOB_COMPLETING && l->alarm == HEAP_NOWHERE)
+		return BROKEN(err, "job %llu has a deadline and no alarm", id);
 	return check_runs_of(job, err);
 }
 

@@ -5,7 +5,7 @@
 
 #include "common/xalloc.h"
 #include "ctld/core/codec.h"
-#include "ctld/core/internal.h"
+#include "ctld/core/depends.h"
 
 struct core *core_new(const struct conf *conf, uint64_t seed)
 {
@@ -33,6 +33,8 @@ struct core *core_new(const struct conf *conf, uint64_t seed)
 	core->audit = audit_new();
 	core->effects = effects_new();
 	core->worries = heap_new(node_moved);
+	core->alarms = heap_new(job_alarm_moved);
+	core->namesakes = namesakes_new(seed);
 	return core;
 }
 
@@ -167,6 +169,8 @@ void core_free(struct core *core)
 	if (!core)
 		return;
 	drain(core, NULL, NULL);
+	for (job = jobs_next(core->jobs, 0); job; job = jobs_next(core->jobs, job_id(job)))
+		depends_forget(core, jobs_find(core->jobs, job_id(job)));
 	for (job = core->gates ? jobs_next(core->jobs, 0) : NULL; job;
 	        job = jobs_next(core->jobs, job_id(job)))
 		job_forget_taken(core, jobs_find(core->jobs, job_id(job)));
@@ -177,6 +181,8 @@ void core_free(struct core *core)
 	gates_free(core->gates);
 	ledger_free(core->ledger);
 	heap_free(core->worries);
+	heap_free(core->alarms);
+	namesakes_free(core->namesakes);
 	runs_free(core->runs);
 	jobs_free(core->jobs);
 	nodes_free(core->nodes);
@@ -261,6 +267,9 @@ void core_apply(struct core *core, const struct core_event *event, struct clocks
 	finish(core);
 }
 
+/* One call of core_schedule() tells so many jobs of the end of another. */
+#define SETTLE_SLICE 256
+
 static void do_pick(struct core *core, enum sched_step step, const struct sched_pick *pick)
 {
 	size_t i;
@@ -290,11 +299,13 @@ static void do_pick(struct core *core, enum sched_step step, const struct sched_
 bool core_schedule(struct core *core, struct clocks now, unsigned budget)
 {
 	struct sched_pick pick;
+	bool settling;
 
 	core->now = now;
 	sched_now(core->sched, now);
 	if (core->suspended)
 		return false;
+	settling = depends_settle(core, SETTLE_SLICE);
 	for (; budget; budget--) {
 		enum sched_step step = sched_step(core->sched, &pick);
 
@@ -303,7 +314,7 @@ bool core_schedule(struct core *core, struct clocks now, unsigned budget)
 		do_pick(core, step, &pick);
 	}
 	finish(core);
-	return !sched_idle(core->sched);
+	return settling || core->settle_first || !sched_idle(core->sched);
 }
 
 usec_t core_next_timer(const struct core *core)

@@ -116,6 +116,8 @@ struct job_view {
 	uint32_t max_wait_s;
 	const char *nodes;       /* hostlist of the present or last run; "" none */
 	uint32_t n_nodes;        /* in `nodes` */
+	usec_t begin_time, deadline; /* wall; 0: none */
+	char dependency[512];    /* what has not come true; "..." at its end: cut */
 	uint64_t suspended_s;    /* so long was its present or last run; not in elapsed_s */
 	usec_t checkpoint_time;  /* wall: its work up to here is safe, it says; 0: not said */
 	const char *progress;    /* what its program says of itself; "" nothing */

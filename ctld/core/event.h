@@ -36,6 +36,9 @@ struct gpu_request {
 #define MAX_GPU_ALTERNATIVES 8
 #define TIME_LIMIT_NONE      UINT32_MAX /* --time=unlimited */
 
+/* A job whose dependency can never come true is ended, or waits for somebody to change it. */
+enum kill_invalid { KILL_AS_CONFIGURED, KILL_YES, KILL_NO };
+
 /* One job of a submit. Signature, hashes and sizes were checked by ctld/rpc. */
 struct submit_job {
 	const char *name, *partition, *account, *submit_host; /* "" where not given */
@@ -47,6 +50,7 @@ struct submit_job {
 	const char *nodelist;   /* hostlist: on all of these */
 	const char *exclude;    /* hostlist: on none of these */
 	const char *licences;   /* "trtllm:2,other" */
+	const char *depends;    /* "afterok:12,singleton"; NULL: none, UPDATE: as it is */
 	uint32_t gid;
 	struct gpu_request gpus[MAX_GPU_ALTERNATIVES]; /* best liked first */
 	size_t n_gpus;
@@ -58,6 +62,8 @@ struct submit_job {
 	uint32_t cpus;                 /* on each node; 0: default */
 	uint64_t mem_mb;               /* on each node; 0: default */
 	uint32_t time_limit_s;         /* 0: default; TIME_LIMIT_NONE: none */
+	usec_t begin_time, deadline;   /* wall; not before, not after; 0: whenever */
+	uint8_t kill_invalid;          /* enum kill_invalid */
 	uint32_t warn_signal, warn_before_s;
 	uint32_t max_attempts; /* that the launcher began; 0 counts as 1 */
 	bool hold, requeue;
@@ -99,7 +105,10 @@ enum job_update {
 	UPDATE_EXCLUSIVE = 1 << 14,
 	UPDATE_MAX_WAIT = 1 << 15,
 	UPDATE_GPU_MEM_MIN = 1 << 16,
-	UPDATE_ALL = (1 << 17) - 1,
+	UPDATE_BEGIN = 1 << 20,
+	UPDATE_DEADLINE = 1 << 21,
+	UPDATE_DEPENDENCY = 1 << 22,
+	UPDATE_KILL_INVALID_DEP = 1 << 23,
 };
 
 enum node_verb { NODE_DRAIN = 1, NODE_RESUME, NODE_DOWN, NODE_CLEAR };

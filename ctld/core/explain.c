@@ -48,6 +48,8 @@ static bool held_back(struct core *core, const struct job *job, struct job_why *
 	reason = job_why(core, job, core->now, text, sizeof(text));
 	b = add(why, *reason ? reason : "None");
 	snprintf(b->text, sizeof(b->text), "%s", text);
+	if (!strcmp(reason, "BeginTime"))
+		b->clears = job_info(job)->begin_time;
 	return true;
 }
 

@@ -2,10 +2,12 @@
 #include "ctld/core/intake.h"
 
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "common/text.h"
 #include "ctld/core/admit.h"
+#include "ctld/core/conditions.h"
 
 #define MAX_NICE      2147483645 /* as Slurm has it */
 #define MAX_NAME      255
@@ -102,7 +104,8 @@ int intake_fill(struct core *core, const struct caller *caller, struct intake *t
 		return -1;
 	admit_defaults(core, t);
 	ask = (struct ask){ i->gpus, i->cpus, i->mem_mb };
-	if (never_fits(core, t->partition, &ask, err) < 0 || admit_limits(core, caller, t, err) < 0)
+	if (never_fits(core, t->partition, &ask, err) < 0 || conditions_take(core, t, err) < 0 ||
+	        admit_limits(core, caller, t, err) < 0)
 		return -1;
 	i->labels = labels_keep(core->labels, in->labels, in->n_labels, err);
 	if (!i->labels)
@@ -119,6 +122,8 @@ void intake_clear(struct core *core, struct intake *t)
 	if (t->counted)
 		admit_count(core, &t->info, -1);
 	t->counted = false;
+	free(t->depends);
+	t->depends = NULL;
 	requests_drop(core->requests, t->info.gpus);
 	labels_drop(core->labels, t->info.labels);
 	t->info.gpus = NULL;

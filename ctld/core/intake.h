@@ -16,13 +16,14 @@ struct intake {
 	const struct job_info *updated; /* the job that is to be so; NULL: a new one */
 	uint32_t partition;             /* index into conf.partitions */
 	uint32_t account, qos;          /* indices; CONF_NONE: none */
+	char *depends;                  /* owned: what it waits for, as kept; NULL: as it is */
 	bool counted;                   /* as one that has not ended, for the limit `queued` */
 	struct job_info info;           /* what intake_fill() says; gpus and labels are counted */
 };
 
 /* Check `in` and fill in the indices, and of info: account, qos, gpus, labels, cpus, mem_mb,
- * time_limit_s. A job that passed counts among those that wait until intake_clear(), which ends it
- * either way. -1 with `err`: refused. */
+ * time_limit_s, and the conditions (conditions.h). A job that passed counts among those that wait
+ * until intake_clear(), which ends it either way. -1 with `err`: refused. */
 int intake_fill(
         struct core *core, const struct caller *caller, struct intake *t, struct error *err);
 

@@ -5,6 +5,8 @@
  *	load.c     from rows to a living core; another configuration
  *	intake.c   what is asked for, checked (intake.h)
  *	submit.c   EV_SUBMIT, --test-only
+ *	conditions.c  when it may begin, what it waits for
+ *	depends.c  jobs that wait for other jobs
  *	admit.c    accounts, QOS, partitions and limits of what is submitted
  *	control.c  EV_JOB_CONTROL, EV_WAIT_JOB
  *	update.c   what JOB_UPDATE changes
@@ -34,6 +36,7 @@
 #include "ctld/core/job.h"
 #include "ctld/core/ledger.h"
 #include "ctld/core/meta.h"
+#include "ctld/core/namesakes.h"
 #include "ctld/core/node.h"
 #include "ctld/core/partition.h"
 #include "ctld/core/run.h"
@@ -71,6 +74,9 @@ struct core {
 	struct audit *audit;
 	struct effects *effects;
 	struct heap *worries; /* unknown nodes, by when something is due */
+	struct heap *alarms;  /* jobs, by the wall time at which something is due */
+	struct namesakes *namesakes;
+	struct job *settle_first, *settle_last; /* depends.h */
 
 	struct job *ended_first, *ended_last; /* in the order of link.ended */
 	uint64_t disk_free_mb;
@@ -106,6 +112,10 @@ void job_start(
         struct core *core, struct job *job, const struct places *places, const struct need *need);
 /* Tell its present attempt to end: COMPLETING until all of it has. */
 void job_stop(struct core *core, struct job *job, const struct stop *stop);
+/* Wall: when a job with a deadline must have started, or, running, ended. */
+usec_t job_last_chance(const struct job *job);
+/* Its alarm: it may begin, a delay is over, its deadline has come. */
+void job_alarmed(struct core *core, struct job *job);
 /* A PENDING job ends without having run. */
 void job_cancel_pending(struct core *core, struct job *job);
 /* Will it be started again when its present attempt has ended? */
@@ -237,8 +247,8 @@ void job_control_apply(struct core *core, const struct core_event *event);
 /* Other demands of a PENDING job. `what` names what was changed: "gpus, time". */
 int job_update(struct core *core, struct job *job, const struct core_event *event, char *what,
         size_t size, struct error *err);
-/* The submit that would make this job; CPUs and memory 0 where they are what its partition gives for
- * each GPU. Its niceness was judged when it was given. */
+/* The submit that would make this job; CPUs and memory 0 where they are what its partition gives
+ * for each GPU. Its niceness was judged when it was given. */
 struct submit_job job_as_asked(const struct core *core, const struct job *job);
 /* "h07 with h100:4 (GPUs 2,3,6,7)", "n[1-2] with h100:16". */
 void say_places(const struct core *core, const struct places *places, char *text, size_t size);
@@ -258,6 +268,9 @@ void node_compare(struct core *core, struct node *node);
 /* The fence or the silence of an unknown node has changed: see when something is due. */
 void node_worry(struct core *core, struct node *node);
 void node_moved(void *item, uint32_t index);
+/* See when something is due of a job. */
+void job_alarm(struct core *core, struct job *job);
+void job_alarm_moved(void *item, uint32_t index);
 void timers_apply(struct core *core);
 usec_t timers_next(const struct core *core);
 

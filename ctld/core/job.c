@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "common/depend.h"
 #include "common/xalloc.h"
 #include "ctld/core/codec.h"
 #include "ctld/core/hash.h"
@@ -152,7 +153,8 @@ static const struct codec_column columns[COL_JOB_COUNT] = {
 	F(mem_mb), F(time_limit_s), F(warn_signal), F(warn_before_s), F(requeue), F(nice),
 	F(submit_host), F(cwd), F(output), F(error), F(array), F(sign_time), F(submit_time),
 	F(start_time), F(end_time), F(attempt), F(max_attempts), F(exit_code), F(exit_signal),
-	F(end_cause), F(comment), F(qos), F(max_wait_s), F(planned_start),
+	F(end_cause), F(comment), F(qos), F(max_wait_s), F(planned_start), F(begin_time),
+	F(deadline), F(depends), F(kill_invalid),
 	/* the job's own: state, gpus, place, labels, nonce, spec_hash */
 };
 #undef F
@@ -214,6 +216,7 @@ static int decode_own(struct jobs *jobs, struct job *job, const struct row *row,
 	const struct value *v = row->v;
 	char buf[MAX_LABEL_BYTES];
 	struct job_info *i = &job->info;
+	struct depend depend;
 
 	if (decode_state(job, row, err) < 0)
 		return -1;
@@ -221,6 +224,11 @@ static int decode_own(struct jobs *jobs, struct job *job, const struct row *row,
 		return row_error(row, COL_JOB_hold, err, "no such kind of hold");
 	if (i->end_cause > END_CAUSE_LAST)
 		return row_error(row, COL_JOB_end_cause, err, "no such cause");
+	if (i->kill_invalid > KILL_NO)
+		return row_error(row, COL_JOB_kill_invalid, err, "no such choice");
+	if (depend_parse(i->depends, true, &depend, err) < 0)
+		return row_error(row, COL_JOB_depends, err, "not as it is kept");
+	depend_clear(&depend);
 	if (v[COL_JOB_nonce].n != NONCE_BYTES)
 		return row_error(row, COL_JOB_nonce, err, "wrong length");
 	if (v[COL_JOB_spec_hash].n != HASH_BYTES)
@@ -240,7 +248,7 @@ static struct job *job_blank(void)
 	struct job *job = xcalloc(1, sizeof(*job));
 
 	job->mark.table = TABLE_JOB;
-	job->link.slot = HEAP_NOWHERE;
+	job->link.slot = job->link.alarm = HEAP_NOWHERE;
 	return job;
 }
 
@@ -264,11 +272,12 @@ fail:
 }
 
 /* The job's texts, for those who do the same to each. */
-#define TEXTS 11
+#define TEXTS 12
 static const char **job_text(struct job_info *i, size_t n)
 {
 	const char **texts[TEXTS] = { &i->user, &i->account, &i->partition, &i->name,
-		&i->submit_host, &i->cwd, &i->output, &i->error, &i->array, &i->comment, &i->qos };
+		&i->submit_host, &i->cwd, &i->output, &i->error, &i->array, &i->comment, &i->qos,
+		&i->depends };
 
 	return texts[n];
 }
@@ -383,6 +392,9 @@ void job_set_asked(struct jobs *jobs, struct job *job, const struct job_info *as
 	job->info.nice = asked->nice;
 	strings_set(jobs->strings, &job->info.qos, asked->qos ? asked->qos : "");
 	job->info.max_wait_s = asked->max_wait_s;
+	job->info.begin_time = asked->begin_time;
+	job->info.deadline = asked->deadline;
+	job->info.kill_invalid = asked->kill_invalid;
 	count_in(jobs, job);
 	dirty_put(jobs->dirty, &job->mark);
 }
@@ -390,6 +402,20 @@ void job_set_asked(struct jobs *jobs, struct job *job, const struct job_info *as
 void job_set_planned(struct jobs *jobs, struct job *job, usec_t planned_start)
 {
 	job->info.planned_start = planned_start;
+	dirty_put(jobs->dirty, &job->mark);
+}
+
+void job_set_depends(struct jobs *jobs, struct job *job, const char *depends)
+{
+	if (strings_set(jobs->strings, &job->info.depends, depends))
+		dirty_put(jobs->dirty, &job->mark);
+}
+
+void job_set_begin(struct jobs *jobs, struct job *job, usec_t begin_time)
+{
+	if (job->info.begin_time == begin_time)
+		return;
+	job->info.begin_time = begin_time;
 	dirty_put(jobs->dirty, &job->mark);
 }
 
@@ -441,7 +467,7 @@ void job_set_end(struct jobs *jobs, struct job *job, usec_t end_time, uint32_t e
 void jobs_retire(struct jobs *jobs, struct job *job)
 {
 	assert(job_state_ended(job->info.state));
-	assert(!job->link.runs && !job->link.class);
+	assert(!job->link.runs && !job->link.class && !job->link.depends && !job->link.awaited);
 	jobs->in_state[job->info.state]--;
 	idmap_remove(jobs->map, job->info.id);
 	nonces_job_gone(jobs->nonces, job->info.nonce);

@@ -66,6 +66,9 @@ struct jobs;
 struct run;
 struct class;
 struct taken;
+struct depends;
+struct awaited;
+struct name_set;
 
 /* Durable. Texts are kept (strings.h). */
 struct job_info {
@@ -83,9 +86,14 @@ struct job_info {
 	uint32_t cpus, time_limit_s, warn_signal, warn_before_s;
 	uint32_t attempt, max_attempts, exit_code, exit_signal;
 	int32_t nice;
-	uint8_t state;     /* enum job_state */
-	uint8_t hold;      /* enum job_hold */
-	uint8_t end_cause; /* enum end_cause: END_CANCEL while RUNNING: it is not to come back */
+	/* Not before this (wall), not after that; 0: whenever. What it waits for: depends.h, ""
+	 * nothing. */
+	usec_t begin_time, deadline;
+	const char *depends;
+	uint8_t kill_invalid; /* enum kill_invalid: when that can never come true */
+	uint8_t state;        /* enum job_state */
+	uint8_t hold;         /* enum job_hold */
+	uint8_t end_cause;    /* enum end_cause: END_CANCEL while RUNNING: it is not to come back */
 	bool requeue;
 };
 
@@ -104,8 +112,13 @@ struct job_link {
 	uint32_t slot;           /* its place in the class's queue */
 	bool expired;            /* its signature is too old to be started */
 	usec_t checkpoint;       /* wall: the latest of its present attempt; 0: none */
-	struct job *next;        /* in the list of ended jobs */
-	usec_t ended;            /* mono */
+	struct depends *depends; /* what it still waits for; NULL: nothing */
+	struct awaited *awaited; /* who waits for it; NULL: never anybody */
+	struct name_set *namesakes; /* namesakes.h; NULL: it has ended */
+	struct job *name_before, *name_after;
+	uint32_t alarm;   /* in the heap of alarms; HEAP_NOWHERE */
+	struct job *next; /* in the list of ended jobs */
+	usec_t ended;     /* mono */
 };
 
 const struct job_info *job_info(const struct job *job);
@@ -114,6 +127,12 @@ const struct job_link *job_link_of(const struct job *job);
 static inline uint64_t job_id(const struct job *job)
 {
 	return job_info(job)->id;
+}
+
+/* Wall: since when it could have run, had there been room. Its age counts from there. */
+static inline usec_t job_waits_since(const struct job_info *info)
+{
+	return info->begin_time > info->submit_time ? info->begin_time : info->submit_time;
 }
 
 struct jobs *jobs_new(struct strings *strings, struct requests *requests, struct label_sets *labels,
@@ -137,9 +156,11 @@ struct job *jobs_add(struct jobs *jobs, const struct job_info *info);
 void job_move(struct jobs *jobs, struct job *job, enum job_state state); /* asserts that it may */
 void job_set_hold(struct jobs *jobs, struct job *job, enum job_hold hold);
 /* What is asked for: takes over the counted `asked->gpus`; copies partition, account, cpus, mem_mb,
- * time_limit_s, nice. The job must be out of the scheduler. */
+ * time_limit_s, nice, begin_time, deadline, kill_invalid. The job must be out of the scheduler. */
 void job_set_asked(struct jobs *jobs, struct job *job, const struct job_info *asked);
 void job_set_planned(struct jobs *jobs, struct job *job, usec_t planned_start);
+void job_set_depends(struct jobs *jobs, struct job *job, const char *depends);
+void job_set_begin(struct jobs *jobs, struct job *job, usec_t begin_time);
 void job_set_comment(struct jobs *jobs, struct job *job, const char *comment);
 void job_set_end_cause(struct jobs *jobs, struct job *job, enum end_cause cause);
 /* A run of this attempt is ordered: forgets what the last one left behind. */

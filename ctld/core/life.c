@@ -15,6 +15,7 @@
 #include "common/hostlist.h"
 #include "common/xalloc.h"
 #include "ctld/core/admit.h"
+#include "ctld/core/depends.h"
 
 /* --- counting and telling -------------------------------------------------------------------- */
 
@@ -23,9 +24,37 @@ uint32_t job_partition(const struct core *core, const struct job *job)
 	return sched_partition_kept(core->sched, job_info(job)->partition);
 }
 
+static bool is_active(const struct job *job)
+{
+	const struct job_info *i = job_info(job);
+
+	return i->state != JOB_PENDING && !job_state_ended((enum job_state)i->state);
+}
+
+/* Of jobs of one name the first may be one that waits until it is alone. */
+static void tell_namesakes(struct core *core, struct job *job, bool was_active)
+{
+	struct job *first;
+
+	if (is_active(job) != was_active)
+		namesakes_active(job, was_active ? -1 : 1);
+	first = namesakes_first(job);
+	if (job_state_ended((enum job_state)job_info(job)->state)) {
+		first = first == job ? job_link(job)->name_after : first;
+		namesakes_remove(core->namesakes, job);
+	}
+	if (first && first != job && job_link(first)->depends)
+		job_consider(core, first);
+}
+
 static void move(struct core *core, struct job *job, enum job_state state)
 {
+	bool was_active = is_active(job);
+
 	job_move(core->jobs, job, state);
+	tell_namesakes(core, job, was_active);
+	depends_tell(core, job);
+	job_alarm(core, job);
 	effects_add(core->effects, EFFECT_JOB_CHANGED)->job = job_id(job);
 }
 
@@ -76,12 +105,14 @@ void job_consider(struct core *core, struct job *job)
 {
 	const struct job_info *i = job_info(job);
 	bool eligible = i->state == JOB_PENDING && i->hold == HOLD_NONE &&
-	                !job_link(job)->expired && !job_stray(job);
+	                !job_link(job)->expired && !job_stray(job) && !depends_open(job) &&
+	                i->begin_time <= core->now.wall;
 
 	if (!eligible)
 		job_withdraw(core, job);
 	else if (!job_link(job)->class)
 		sched_add(core->sched, job);
+	job_alarm(core, job);
 }
 
 /* --- the start ------------------------------------------------------------------------------- */
@@ -209,6 +240,7 @@ static void job_end(struct core *core, struct job *job, enum job_state state)
 	uint64_t reply;
 
 	job_withdraw(core, job);
+	depends_detach(core, job);
 	job_give_back(core, job);
 	move(core, job, state);
 	admit_count(core, job_info(job), -1);
@@ -229,6 +261,40 @@ void job_cancel_pending(struct core *core, struct job *job)
 	job_end(core, job, JOB_CANCELLED);
 }
 
+usec_t job_last_chance(const struct job *job)
+{
+	const struct job_info *i = job_info(job);
+
+	return i->state == JOB_PENDING ? i->deadline - (usec_t)i->time_limit_s * USEC_PER_S
+	                               : i->deadline;
+}
+
+static void miss_deadline(struct core *core, struct job *job)
+{
+	bool waits = job_info(job)->state == JOB_PENDING;
+	const char *text = waits ? "it can no longer end by its deadline" : "its deadline has come";
+
+	job_set_comment(core->jobs, job, text);
+	audit_note(core, "job.deadline", NULL, job_id(job), "", text);
+	if (!waits) {
+		job_stop(core, job, &(struct stop){ .cause = END_DEADLINE });
+		return;
+	}
+	job_set_end_cause(core->jobs, job, END_DEADLINE);
+	job_set_end(core->jobs, job, core->now.wall, 0, 0);
+	job_end(core, job, JOB_DEADLINE);
+}
+
+void job_alarmed(struct core *core, struct job *job)
+{
+	if (job_info(job)->deadline && job_last_chance(job) <= core->now.wall)
+		miss_deadline(core, job);
+	else
+		depends_delays(core, job);
+	if (job_info(job)->state == JOB_PENDING)
+		job_consider(core, job);
+}
+
 /* What becomes of a job whose attempt ended for this cause, when nobody asked for it. */
 static const struct {
 	enum job_state state;
@@ -246,6 +312,7 @@ static const struct {
 	[END_DRAIN] = { JOB_NODE_FAIL, true },
 	[END_PEER] = { JOB_NODE_FAIL, true },
 	[END_RECLAIM] = { JOB_PREEMPTED, true },
+	[END_DEADLINE] = { JOB_DEADLINE, false },
 };
 
 static bool not_launched(const struct run *run)
@@ -422,8 +489,9 @@ void jobs_retire_old(struct core *core)
 			core->ended_last = NULL;
 		for (run = l->runs; run && run_over(run); run = run_link(run)->next_of_job)
 			;
-		if (run) {
-			/* An attempt that was given up is still alive somewhere. */
+		if (run || depends_wanted(job)) {
+			/* An attempt that was given up is still alive somewhere; somebody who waits
+			 * for it has not been told yet. */
 			job_list_ended(core, job, core->now.mono);
 			if (job == last)
 				break;
@@ -433,6 +501,7 @@ void jobs_retire_old(struct core *core)
 			l->runs = run_link(run)->next_of_job;
 			run_retire(core, run);
 		}
+		depends_forget(core, job);
 		jobs_retire(core->jobs, job);
 		if (job == last)
 			break;

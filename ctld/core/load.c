@@ -10,6 +10,7 @@
 #include "common/xalloc.h"
 #include "ctld/core/admit.h"
 #include "ctld/core/codec.h"
+#include "ctld/core/depends.h"
 
 int core_load(struct core *core, const struct row *row, struct error *err)
 {
@@ -137,6 +138,17 @@ static void list_ended(struct core *core)
 	free(v);
 }
 
+static void name_job(struct core *core, struct job *job)
+{
+	enum job_state state = (enum job_state)job_info(job)->state;
+
+	if (job_state_ended(state))
+		return;
+	namesakes_add(core->namesakes, job);
+	if (state != JOB_PENDING)
+		namesakes_active(job, 1);
+}
+
 static int take_jobs(struct core *core, struct error *err)
 {
 	struct job *job;
@@ -145,11 +157,16 @@ static int take_jobs(struct core *core, struct error *err)
 		if (check_job(core, job, err) < 0)
 			return -1;
 		attempt_name_nodes(core, job);
+		name_job(core, job);
+		depends_attach(core, job);
 		if (job_info(job)->state == JOB_PENDING && job_signature_old(core, job))
 			job_expires(core, job);
 		job_take_again(core, job);
-		job_consider(core, job);
+		job_alarm(core, job);
 	}
+	/* When all are known by their names. */
+	for (job = jobs_next(core->jobs, 0); job; job = jobs_next(core->jobs, job_id(job)))
+		job_consider(core, job);
 	list_ended(core);
 	return 0;
 }

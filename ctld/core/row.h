@@ -71,7 +71,11 @@
 	X(place, TEXT, _)       /* on which nodes: shape.h; "" one, whichever */   \
 	X(qos, TEXT, _)                                                            \
 	X(max_wait_s, INT, _)   /* wished for by the job itself; 0: none */        \
-	X(planned_start, INT, _) /* the first that it was given; 0: none yet */
+	X(planned_start, INT, _) /* the first that it was given; 0: none yet */            \
+	X(begin_time, INT, _)   /* not before; us UTC; 0: at once */               \
+	X(deadline, INT, _)     /* not after; us UTC; 0: whenever */               \
+	X(depends, TEXT, _)     /* what it waits for: common/depend.h, as kept */  \
+	X(kill_invalid, INT, _) /* when that can never come true; enum kill_invalid */
 
 #define RUN_COLUMNS(X)                                                             \
 	X(job, INT, K)                                                             \
@@ -159,7 +163,7 @@
 enum row_table { ROW_TABLES(X) TABLE_COUNT };
 #undef X
 
-#define ROW_MAX_COLUMNS 40
+#define ROW_MAX_COLUMNS 64
 
 enum value_type { VALUE_INT, VALUE_TEXT, VALUE_BLOB };
 

@@ -230,8 +230,8 @@ struct heap_key class_key(struct sched *s, struct class *class)
 	const struct job *head = class_head(class);
 	struct contender who = sched_contender(s, class);
 
-	l->key = sched_key(
-	        s, &who, l->assoc, class_info(class), job_id(head), job_info(head)->submit_time);
+	l->key = sched_key(s, &who, l->assoc, class_info(class), job_id(head),
+	        job_waits_since(job_info(head)));
 	if (l->entry)
 		l->entry->key = l->key;
 	return l->key;
@@ -248,7 +248,8 @@ void sched_priority(
 	struct contender who = { .partition = sched_partition_kept(s, i->partition),
 		.qos = sched_qos_kept(s, i->qos) };
 
-	factors_of(s, &who, class ? class_link_of(class)->assoc : NULL, &info, i->submit_time, f);
+	factors_of(
+	        s, &who, class ? class_link_of(class)->assoc : NULL, &info, job_waits_since(i), f);
 	prio_parts(s->scene.conf, f, i->nice, parts);
 }
 

@@ -9,6 +9,8 @@
 #include <string.h>
 
 #include "common/xalloc.h"
+#include "ctld/core/conditions.h"
+#include "ctld/core/depends.h"
 #include "ctld/core/explain.h"
 #include "ctld/core/intake.h"
 
@@ -54,6 +56,8 @@ static void intake_commit(struct core *core, const struct caller *caller, struct
 	t->info.gpus = NULL;
 	t->info.labels = NULL;
 	t->counted = false;
+	namesakes_add(core->namesakes, job);
+	depends_attach(core, job);
 	if (job_signature_old(core, job))
 		job_expires(core, job);
 	job_consider(core, job);
@@ -129,11 +133,14 @@ static const struct job_why *test_why(struct core *core, const struct core_event
         const struct intake *v, const struct imagined *im, enum verdict verdict)
 {
 	struct job_why *why = effects_alloc(core->effects, sizeof(*why));
+	struct why_blocker condition;
 
 	memset(why, 0, sizeof(*why));
 	if (v->in->hold) {
 		why->blockers[why->n_blockers++].reason =
 		        e->caller.admin ? "JobHeldAdmin" : "JobHeldUser";
+	} else if (conditions_hold(core, v, &condition)) {
+		why->blockers[why->n_blockers++] = condition;
 	} else {
 		explain_contender(core, &im->who, NULL, 0, why);
 		/* Who is held by a gate gets no plan. */
@@ -166,6 +173,7 @@ static void answer_test(struct core *core, const struct core_event *e, struct in
 	struct places places = { 0 };
 	struct imagined im;
 	struct decision d;
+	struct why_blocker condition;
 	enum verdict verdict;
 
 	fx->submitted.test_only = true;
@@ -177,7 +185,7 @@ static void answer_test(struct core *core, const struct core_event *e, struct in
 	v->info.qos = v->info.qos ? v->info.qos : v->in->qos;
 	imagine(core, v, e->caller.user, meta_next_job(core->meta), core->now.wall, &im);
 	verdict = decide(sched_scene(core->sched), &im.who, &places, &d);
-	if (verdict == VERDICT_START && !v->in->hold &&
+	if (verdict == VERDICT_START && !v->in->hold && !conditions_hold(core, v, &condition) &&
 	        !sched_busy_before(core->sched, im.who.key)) {
 		test_where(core, &places, fx);
 		fx->submitted.cost_max = explain_cost(core, &v->info, &places);

@@ -74,7 +74,7 @@ static bool would_start(struct suggest *s, const struct submit_job *in, char *ef
 		/* intake_fill() says the rest; these it leaves to whoever takes the job in. */
 		t.info.account = t.info.account ? t.info.account : in->account;
 		t.info.qos = t.info.qos ? t.info.qos : in->qos;
-		imagine(core, &t, s->owner.user, job_id(s->job), job_info(s->job)->submit_time,
+		imagine(core, &t, s->owner.user, job_id(s->job), job_waits_since(job_info(s->job)),
 		        &im);
 		/* What it gives up may be taken by whoever stands before its new place. */
 		if (!s->planned || (!s->awaited && !key_before(s->key, im.who.key)))

@@ -1,10 +1,11 @@
 /* timers.c - EV_CLOCK: nodes not heard of, fences to repeat, jobs and nonces to forget
  *
- * All on the monotonic clock.
+ * All on the monotonic clock, but what people gave a time for: that is as of the wall clock, which
+ * may be set, and so is looked at every minute.
  */
 #include <stdio.h>
 
-#include "ctld/core/internal.h"
+#include "ctld/core/depends.h"
 
 static usec_t seconds(uint32_t s)
 {
@@ -90,6 +91,66 @@ static void unknown_nodes(struct core *core)
 	}
 }
 
+/* --- jobs ------------------------------------------------------------------------------------ */
+
+#define WALL_LOOKED_AT (60 * USEC_PER_S)
+
+void job_alarm_moved(void *item, uint32_t index)
+{
+	job_link(item)->alarm = index;
+}
+
+/* Wall; INT64_MAX: nothing is due. */
+static usec_t job_due(const struct core *core, const struct job *job)
+{
+	const struct job_info *i = job_info(job);
+	bool waits = i->state == JOB_PENDING;
+	usec_t due = waits ? depends_due(job) : INT64_MAX;
+
+	if (i->state == JOB_COMPLETING || job_state_ended((enum job_state)i->state))
+		return INT64_MAX;
+	if (i->deadline && job_last_chance(job) < due)
+		due = job_last_chance(job);
+	if (waits && i->begin_time > core->now.wall && i->begin_time < due)
+		due = i->begin_time;
+	return due < 0 ? 0 : due;
+}
+
+void job_alarm(struct core *core, struct job *job)
+{
+	struct job_link *l = job_link(job);
+	usec_t due = job_due(core, job);
+
+	if (l->alarm != HEAP_NOWHERE)
+		heap_remove(core->alarms, l->alarm);
+	if (due != INT64_MAX)
+		heap_put(core->alarms, (struct heap_key){ (uint64_t)due, job_id(job) }, job);
+}
+
+static void alarmed_jobs(struct core *core)
+{
+	struct job *job;
+	unsigned n;
+
+	for (n = 0; n < TIMER_SLICE && (job = heap_first(core->alarms)); n++) {
+		if (heap_first_key(core->alarms).a > (uint64_t)core->now.wall)
+			break;
+		job_alarmed(core, job);
+	}
+}
+
+static usec_t next_alarm(const struct core *core)
+{
+	usec_t in;
+
+	if (!heap_first(core->alarms))
+		return INT64_MAX;
+	in = (usec_t)heap_first_key(core->alarms).a - core->now.wall;
+	return core->now.mono + (in < 0 ? 0 : in < WALL_LOOKED_AT ? in : WALL_LOOKED_AT);
+}
+
+/* --- all ------------------------------------------------------------------------------------- */
+
 void timers_apply(struct core *core)
 {
 	struct node *node;
@@ -103,6 +164,7 @@ void timers_apply(struct core *core)
 	if (core->suspended)
 		return;
 	unknown_nodes(core);
+	alarmed_jobs(core);
 	if (core->expired_wall && core->now.wall < core->expired_wall)
 		jobs_unexpire(core);
 	jobs_retire_old(core);
@@ -120,6 +182,8 @@ usec_t timers_next(const struct core *core)
 		t = (usec_t)heap_first_key(core->worries).a;
 		next = t < next ? t : next;
 	}
+	t = next_alarm(core);
+	next = t < next ? t : next;
 	if (core->ended_first) {
 		t = job_link(core->ended_first)->ended +
 		    seconds(core->conf->controller.keep_ended_s);

@@ -8,6 +8,7 @@
 #include <string.h>
 
 #include "ctld/core/admit.h"
+#include "ctld/core/depends.h"
 
 #define MEMBER(bit, name, member)                                     \
 	{                                                             \
@@ -42,6 +43,10 @@ static const struct {
 	MEMBER(UPDATE_QOS, "qos", qos),
 	MEMBER(UPDATE_MAX_WAIT, "max-wait", max_wait_s),
 	MEMBER(UPDATE_LICENCES, "licences", licences),
+	MEMBER(UPDATE_BEGIN, "begin", begin_time),
+	MEMBER(UPDATE_DEADLINE, "deadline", deadline),
+	MEMBER(UPDATE_DEPENDENCY, "dependency", depends),
+	MEMBER(UPDATE_KILL_INVALID_DEP, "kill-on-invalid-dep", kill_invalid),
 };
 #define N_MEMBERS (sizeof(members) / sizeof(members[0]))
 
@@ -96,6 +101,9 @@ struct submit_job job_as_asked(const struct core *core, const struct job *job)
 		.warn_signal = i->warn_signal,
 		.warn_before_s = i->warn_before_s,
 		.max_attempts = i->max_attempts,
+		.begin_time = i->begin_time,
+		.deadline = i->deadline,
+		.kill_invalid = i->kill_invalid,
 		.requeue = i->requeue,
 		.labels = i->labels->v,
 		.n_labels = i->labels->n,
@@ -159,6 +167,11 @@ int job_update(struct core *core, struct job *job, const struct core_event *e, c
 	job_set_asked(core->jobs, job, &t.info);
 	t.info.gpus = NULL; /* the job has it now, and counts */
 	t.counted = false;
+	if (t.depends) {
+		depends_detach(core, job);
+		job_set_depends(core->jobs, job, t.depends);
+		depends_attach(core, job);
+	}
 	job_consider(core, job);
 	intake_clear(core, &t);
 	return 0;

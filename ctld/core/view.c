@@ -2,6 +2,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "ctld/core/depends.h"
 #include "ctld/core/explain.h"
 
 /* --- jobs ------------------------------------------------------------------------------------ */
@@ -193,7 +194,10 @@ static void view(
 		.licences = request_licences(i->gpus),
 		.nodes = "",
 		.progress = "",
+		.begin_time = i->begin_time,
+		.deadline = i->deadline,
 	};
+	depends_say(i->depends, v->dependency, sizeof(v->dependency));
 	view_gpus(i, v);
 	if (i->state == JOB_PENDING) {
 		v->reason = job_why(core, job, now, v->reason_text, sizeof(v->reason_text));

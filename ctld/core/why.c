@@ -10,6 +10,7 @@
 
 #include "common/units.h"
 #include "common/xalloc.h"
+#include "ctld/core/conditions.h"
 #include "ctld/core/explain.h"
 
 #define TEXT_SIZE 256
@@ -231,6 +232,9 @@ const char *job_why(
 		snprintf(text, size, "its signature is too old: its owner must sign it again");
 		return "SignatureExpired";
 	}
+	reason = conditions_why(core, job, text, size);
+	if (reason)
+		return reason;
 	stray = job_stray(job);
 	if (stray) {
 		snprintf(text, size, "attempt %u is still alive on %.80s%s",

@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "common/hostlist.h"
+#include "common/depend.h"
 #include "common/text.h"
 #include "common/xalloc.h"
 
@@ -22,6 +23,7 @@ SAME(END_OUT_OF_MEMORY, END_CAUSE__CAUSE_OUT_OF_MEMORY);
 SAME(END_DRAIN, END_CAUSE__CAUSE_DRAIN);
 SAME(END_PEER, END_CAUSE__CAUSE_PEER);
 SAME(END_RECLAIM, END_CAUSE__CAUSE_RECLAIM);
+SAME(END_DEADLINE, END_CAUSE__CAUSE_DEADLINE);
 
 SAME(REPORT_STARTING, RUN_REPORT__STATE__STARTING);
 SAME(REPORT_RUNNING, RUN_REPORT__STATE__RUNNING);
@@ -56,6 +58,10 @@ FIELD(LICENCES);
 FIELD(EXCLUSIVE);
 FIELD(MAX_WAIT);
 FIELD(GPU_MEM_MIN);
+FIELD(BEGIN);
+FIELD(DEADLINE);
+FIELD(DEPENDENCY);
+FIELD(KILL_INVALID_DEP);
 #undef FIELD
 
 SAME(CONF_PARTITION_UP + 1, PARTITION_CONTROL__STATE__UP);
@@ -161,6 +167,10 @@ static int check_numbers(const Gpusched__JobRequest *r, struct error *err)
 		        r->nodes_min, r->nodes_max);
 	if (r->max_wait_s > INT32_MAX)
 		return above("seconds of waiting", r->max_wait_s, INT32_MAX, err);
+	if (r->begin_time < 0 || r->deadline_time < 0)
+		return error_set(err, ERR_USAGE, "begin, deadline: times from 1970 on");
+	if (r->kill_invalid_dep < 0 || (int)r->kill_invalid_dep > KILL_NO)
+		return error_set(err, ERR_USAGE, "kill_invalid_dep: no such choice");
 	if (r->gpu_mem_min_mb > WIRE_MEM_MB_MAX)
 		return above("memory of a GPU in MiB", r->gpu_mem_min_mb, WIRE_MEM_MB_MAX, err);
 	if (r->nice > WIRE_NICE_MAX || r->nice < -WIRE_NICE_MAX)
@@ -184,6 +194,7 @@ static int check_texts(const Gpusched__JobRequest *r, struct error *err)
 		{ "nodelist", r->nodelist, WIRE_HOSTS_MAX },
 		{ "exclude", r->exclude, WIRE_HOSTS_MAX },
 		{ "licences", r->licences, WIRE_TEXT_MAX },
+		{ "dependency", r->dependency, DEPEND_TEXT_MAX },
 	};
 
 	for (size_t i = 0; i < sizeof(texts) / sizeof(texts[0]); i++)
@@ -215,6 +226,10 @@ static int take_request(const Gpusched__JobRequest *r, struct arena *arena, stru
 	take_places(r, out);
 	out->qos = r->qos;
 	out->max_wait_s = r->max_wait_s;
+	out->begin_time = r->begin_time;
+	out->deadline = r->deadline_time;
+	out->depends = r->dependency;
+	out->kill_invalid = (uint8_t)r->kill_invalid_dep;
 	out->partition = r->partition;
 	out->account = r->account;
 	out->submit_host = r->submit_host;

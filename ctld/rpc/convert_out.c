@@ -262,6 +262,9 @@ static void fill_request(Gpusched__Job *m, const struct job_view *view, struct a
 	m->exclude = shown(view->exclude, arena);
 	m->licences = shown(view->licences, arena);
 	m->max_wait_s = view->max_wait_s;
+	m->begin_time = view->begin_time;
+	m->deadline_time = view->deadline;
+	m->dependency = copied(view->dependency, arena);
 }
 
 Gpusched__Job *wire_job(const struct job_view *view, struct arena *arena)

@@ -9,11 +9,11 @@
 	"time_limit_s, warn_signal, warn_before_s, requeue, nice, labels, submit_host, cwd, " \
 	"output, error, array, nonce, spec_hash, sign_time, submit_time, start_time, "        \
 	"end_time, attempt, max_attempts, exit_code, exit_signal, end_cause, comment, place, "  \
-	"qos, max_wait_s, planned_start"
+	"qos, max_wait_s, planned_start, begin_time, deadline, depends, kill_invalid"
 #define JOB_PLACES                                                                          \
 	"?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13, ?14, ?15, ?16, ?17, ?18, " \
 	"?19, ?20, ?21, ?22, ?23, ?24, ?25, ?26, ?27, ?28, ?29, ?30, ?31, ?32, ?33, ?34, ?35, ?36, " \
-	"?37, ?38, ?39"
+	"?37, ?38, ?39, ?40, ?41, ?42, ?43"
 #define RUN_COLS                                                                              \
 	"job, task, attempt, rank, node, state, gpu_type, gpus, cpus, mem_mb, incarnation, epoch, " \
 	"order_time, start_time, end_time, elapsed_us, exit_code, exit_signal, end_wanted, "  \
@@ -33,6 +33,11 @@
 	"ALTER TABLE " table " ADD COLUMN qos TEXT NOT NULL DEFAULT '';"                 \
 	"ALTER TABLE " table " ADD COLUMN max_wait_s INTEGER NOT NULL DEFAULT 0;"        \
 	"ALTER TABLE " table " ADD COLUMN planned_start INTEGER NOT NULL DEFAULT 0;"
+#define JOB_GETS_DEPENDS(table)                                                       \
+	"ALTER TABLE " table " ADD COLUMN begin_time INTEGER NOT NULL DEFAULT 0;"        \
+	"ALTER TABLE " table " ADD COLUMN deadline INTEGER NOT NULL DEFAULT 0;"          \
+	"ALTER TABLE " table " ADD COLUMN depends TEXT NOT NULL DEFAULT '';"             \
+	"ALTER TABLE " table " ADD COLUMN kill_invalid INTEGER NOT NULL DEFAULT 0;"
 #define RUN_GETS_BILLED(table)                                                               \
 	"ALTER TABLE " table " ADD COLUMN account TEXT NOT NULL DEFAULT '';"                 \
 	"ALTER TABLE " table " ADD COLUMN billed_us INTEGER NOT NULL DEFAULT 0;"             \
@@ -166,6 +171,11 @@ static const char *const state_steps[] = {
 	RUN_GETS_SUSPENDED("run")
 	RUN_GETS_SUSPENDED("ended_run")
 	"PRAGMA user_version = 11;",
+
+	/* When jobs may begin, and what they wait for. */
+	JOB_GETS_DEPENDS("job")
+	JOB_GETS_DEPENDS("ended_job")
+	"PRAGMA user_version = 12;",
 };
 
 /* history.db. 0x67707568 is "gpuh". */
@@ -205,6 +215,9 @@ static const char *const history_steps[] = {
 	"CREATE INDEX event_by_job ON event (job, time) WHERE job > 0;"
 	"CREATE INDEX event_by_user ON event (uid, time);"
 	"PRAGMA user_version = 9;",
+
+	JOB_GETS_DEPENDS("job")
+	"PRAGMA user_version = 10;",
 };
 /* clang-format on */
 

@@ -30,7 +30,9 @@ struct job {
 	bool submitted, cancelled, retired, suspend;
 	char final[NAME_LEN]; /* "" while it has not ended */
 	uint64_t code, signal, attempt;
-	struct run *runs; /* all that were ever heard of */
+	struct run *runs;            /* all that were ever heard of */
+	const struct job *waits_for; /* before it may start; NULL: nobody */
+	char waits[16];              /* in which way: "afterok" */
 	UT_hash_handle hh;
 };
 
@@ -302,6 +304,53 @@ static void fact_state(struct checker *c, const struct words *f)
 		        job->id, state, lives->key.attempt, lives->node);
 }
 
+/* The first start of a job; 0: it never ran. The last end. */
+static uint64_t first_start(const struct job *job)
+{
+	uint64_t first = 0;
+
+	for (const struct run *run = job->runs; run; run = run->next)
+		if (run->started && (!first || run->start < first))
+			first = run->start;
+	return first;
+}
+
+static uint64_t last_end(const struct job *job)
+{
+	uint64_t last = 0;
+
+	for (const struct run *run = job->runs; run; run = run->next)
+		if (run->end > last)
+			last = run->end;
+	return last;
+}
+
+static void fact_waits(struct checker *c, const struct words *f)
+{
+	struct job *job = job_get(c, f->u[1]);
+
+	job->waits_for = job_get(c, f->u[3]);
+	snprintf(job->waits, sizeof(job->waits), "%s", f->w[2]);
+}
+
+/* When all is over: what ran had a right to. */
+static void check_waited(struct checker *c, const struct job *job)
+{
+	const struct job *on = job->waits_for;
+	bool well = on && !strcmp(on->final, "COMPLETED");
+	uint64_t start = first_start(job);
+
+	if (!on || !start)
+		return;
+	if ((!strcmp(job->waits, "afterok") && !well) ||
+	        (!strcmp(job->waits, "afternotok") && well))
+		violated(c, "I16: job %" PRIu64 " was to run %s %" PRIu64 ", which is %s", job->id,
+		        job->waits, on->id, on->final);
+	if (!strcmp(job->waits, "after") ? start < first_start(on) : start < last_end(on))
+		violated(c, "I16: job %" PRIu64 " started before it might, %s %" PRIu64, job->id,
+		        job->waits, on->id);
+}
+
 static void fact_unknown(struct checker *c, const struct words *f)
 {
 	struct job *job = job_get(c, f->u[1]);
@@ -491,6 +540,7 @@ static void fact_quiet(struct checker *c, const struct words *f)
 			        job->id);
 		else if (job->cancelled && !strcmp(job->final, "NODE_FAIL"))
 			continue; /* the cancel met a dead node: ended either way */
+		check_waited(c, job);
 		if (lives)
 			violated(c, "I8: job %" PRIu64 " has ended and run %" PRIu64 " lives",
 			        job->id, lives->key.attempt);
@@ -505,6 +555,7 @@ static const struct fact_row {
 	{ "submit", "jjw", fact_submit },
 	{ "cancel", "j", fact_cancel },
 	{ "suspend", "j", fact_suspend },
+	{ "waits", "jwj", fact_waits },
 	{ "state", "jwjjj", fact_state },
 	{ "unknown", "j", fact_unknown },
 	{ "retired", "j", fact_retired },

@@ -24,12 +24,15 @@
  *	I15 a job is shown as SUSPENDED only when a client asked for that, and every rank of that
  *	    attempt that lives was stopped before
  *
+ *	I16 a job that waits for another starts only when that has started or ended as it must
+ *
  * The journal: one fact a line, words separated by blanks, '#' starts a comment. Times are
  * microseconds of one monotonic clock, non-decreasing over `start`, `end`, `reboot` of one node.
  *
  *	submit JOB UID TOKEN             a client was told this id
  *	cancel JOB                       a client was told that it was cancelled
  *	suspend JOB                      a client asks that it be suspended
+ *	waits JOB TYPE OTHER             a client submitted it with such a dependency
  *	state JOB STATE CODE SIGNAL ATTEMPT   a client was shown this
  *	unknown JOB                      a client was told that there is no such job
  *	retired JOB                      JOB ended long enough ago: it may be unknown from now on

@@ -34,6 +34,10 @@ struct sim_client {
 	bool *ended;
 	size_t n_jobs;
 	uint64_t answer; /* the id of a SubmitResult */
+	/* Of the submit under way; 0: it waits for no job. */
+	uint64_t waits_for;
+	const char *waits_type;
+	char waits[80];
 	bool look;
 	struct arena *arena;
 };
@@ -75,6 +79,32 @@ static void choose_request(
 		gpus->count *= nodes;
 }
 
+/* Another job, the end of which it waits for; one of a name of which one runs at a time; some time.
+ */
+static void choose_conditions(
+        struct sim_client *c, Gpusched__SignedSpec *spec, Gpusched__JobRequest *req)
+{
+	static const char *const types[] = { "after", "afterok", "afternotok", "afterany" };
+	struct engine *e = c->o.engine;
+
+	c->waits_for = 0;
+	if (!engine_chance(e, c->o.wait_ppm))
+		return;
+	req->kill_invalid_dep = GPUSCHED__KILL_INVALID__KILL_YES;
+	if (c->n_jobs && engine_chance(e, 700000)) {
+		c->waits_for = c->jobs[engine_below(e, c->n_jobs)];
+		c->waits_type = types[engine_below(e, 4)];
+		snprintf(c->waits, sizeof(c->waits), "%s:%" PRIu64 "%s", c->waits_type,
+		        c->waits_for, engine_chance(e, 200000) ? ",singleton" : "");
+		req->dependency = c->waits;
+	} else if (engine_chance(e, 500000)) {
+		spec->name = (char *)"alone";
+		req->dependency = (char *)"singleton";
+	} else {
+		req->begin_time = engine_now(e).wall + (int64_t)engine_between(e, 0, 60 * SEC);
+	}
+}
+
 static void make_submit(struct sim_client *c)
 {
 	static const uint32_t attempts[] = { 1, 2, 1000, 1000 };
@@ -102,6 +132,7 @@ static void make_submit(struct sim_client *c)
 	spec.max_attempts = attempts[c->submitted % 4];
 	spec.tasks_per_node = 1;
 	choose_request(c, &req, &gpus);
+	choose_conditions(c, &spec, &req);
 	req.gpus = alternatives;
 	req.n_gpus = gpus.count ? 1 : 0;
 	req.time_limit_s = engine_chance(e, c->o.limit_ppm) ? 2 : 0;
@@ -225,6 +256,9 @@ static void answered(struct sim_client *c, const Gpusched__Reply *reply)
 		c->ended[c->n_jobs++] = false;
 		checker_say(c->o.checker, "submit %" PRIu64 " %u n%u", c->answer, c->o.uid,
 		        c->submitted);
+		if (c->waits_for)
+			checker_say(c->o.checker, "waits %" PRIu64 " %s %" PRIu64, c->answer,
+			        c->waits_type, c->waits_for);
 		if (engine_chance(c->o.engine, c->o.cancel_ppm))
 			plan(c, c->answer, GPUSCHED__JOB_CONTROL__VERB__CANCEL);
 		for (int n = 0; n < 3 && engine_chance(c->o.engine, c->o.suspend_ppm); n++) {

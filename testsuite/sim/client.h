@@ -24,6 +24,7 @@ struct sim_client_options {
 	usec_t pause_low, pause_high;   /* between requests */
 	unsigned cancel_ppm, limit_ppm; /* of the jobs: cancelled; with a short time limit */
 	unsigned gang_ppm;              /* and on several nodes */
+	unsigned wait_ppm;              /* and for others, or for a time */
 	unsigned suspend_ppm;           /* and suspended and resumed, in any order, up to thrice */
 };
 

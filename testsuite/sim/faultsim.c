@@ -48,6 +48,7 @@ struct mix {
 	usec_t kill, power, agent, reboot, stall, jump;
 	bool fence;
 	unsigned gang_ppm;    /* of the jobs are on several nodes */
+	unsigned wait_ppm;    /* wait for others, or for a time */
 	unsigned suspend_ppm; /* of them are suspended for a while */
 	struct link_faults faults;
 };
@@ -89,6 +90,7 @@ static struct mix mix_choose(struct engine *e)
 	m.fence = engine_chance(e, 300000);
 	m.gang_ppm = engine_chance(e, 700000) ? 400000 : 0;
 	m.suspend_ppm = engine_chance(e, 600000) ? 300000 : 0;
+	m.wait_ppm = engine_chance(e, 600000) ? 400000 : 0;
 	m.faults.twice_ppm = engine_chance(e, 500000) ? 50000 : 0;
 	m.faults.break_ppm = engine_chance(e, 500000) ? 20000 : 0;
 	if (engine_chance(e, 200000))
@@ -299,6 +301,7 @@ static void make_clients(struct sim *s, unsigned jobs)
 			.pause_high = 10 * SEC,
 			.cancel_ppm = 150000,
 			.suspend_ppm = s->mix.suspend_ppm,
+			.wait_ppm = s->mix.wait_ppm,
 			.limit_ppm = 100000 };
 
 		s->clients[i] = sim_client_new(&o);

@@ -1,0 +1,215 @@
+/* depend.c - see depend.h */
+#include "common/depend.h"
+
+#include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "common/strbuf.h"
+#include "common/text.h"
+#include "common/xalloc.h"
+
+#define X(sym, word, ids) [sym] = { word, ids },
+static const struct {
+	const char *word;
+	bool ids;
+} types[DEPEND_TYPE_COUNT] = { DEPEND_TYPES(X) };
+#undef X
+
+const char *depend_type_name(enum depend_type type)
+{
+	return types[type].word;
+}
+
+/* --- reading --------------------------------------------------------------------------------- */
+
+struct reader {
+	const char *p;
+	bool kept;
+	struct depend *d;
+	struct error *err;
+};
+
+static int bad(const struct reader *r, const char *at, const char *what)
+{
+	char shown[60];
+	size_t n = strcspn(at, ",?");
+
+	text_escape(shown, sizeof(shown), at, n < 24 ? n : 24);
+	return error_set(r->err, ERR_USAGE, "'%s': %s", shown, what);
+}
+
+/* Digits, at least one, not above `max`. */
+static int number(struct reader *r, uint64_t max, uint64_t *out)
+{
+	const char *start = r->p;
+	uint64_t n = 0;
+
+	for (; *r->p >= '0' && *r->p <= '9'; r->p++) {
+		unsigned digit = (unsigned)(*r->p - '0');
+
+		if (n > (max - digit) / 10)
+			return bad(r, start, "too large a number");
+		n = n * 10 + digit;
+	}
+	if (r->p == start)
+		return bad(r, start, "a number is missing");
+	*out = n;
+	return 0;
+}
+
+static int add(struct reader *r, const struct depend_term *term)
+{
+	struct depend *d = r->d;
+
+	if (d->n == DEPEND_TERMS_MAX)
+		return error_set(r->err, ERR_USAGE, "more than %d jobs", DEPEND_TERMS_MAX);
+	if (!(d->n & (d->n - 1)))
+		d->v = xrealloc(d->v, d->n ? 2 * d->n : 1, sizeof(*d->v));
+	d->v[d->n++] = *term;
+	return 0;
+}
+
+/* "12", "12_7", "12+5"; kept: "12+5@1795250000", "12!" */
+static int read_id(struct reader *r, enum depend_type type)
+{
+	struct depend_term term = { .type = type, .task = DEPEND_NO_TASK };
+	const char *start = r->p;
+	uint64_t n;
+
+	if (number(r, INT64_MAX, &term.job) < 0)
+		return -1;
+	if (!term.job)
+		return bad(r, start, "job ids begin at 1");
+	if (*r->p == '_') {
+		r->p++;
+		if (number(r, DEPEND_NO_TASK - 1, &n) < 0)
+			return -1;
+		term.task = (uint32_t)n;
+	}
+	if (*r->p == '+') {
+		if (type != DEPEND_AFTER)
+			return bad(r, start, "only after takes minutes: after:ID+MINUTES");
+		r->p++;
+		if (number(r, DEPEND_DELAY_MAX, &n) < 0)
+			return -1;
+		term.delay = (uint32_t)n;
+	}
+	if (r->kept && *r->p == '@') {
+		r->p++;
+		if (number(r, INT64_MAX / 1000000, &n) < 0)
+			return -1;
+		term.at = (int64_t)n;
+	}
+	if (r->kept && *r->p == '!') {
+		r->p++;
+		term.never = true;
+	}
+	if (*r->p && !strchr(":,?", *r->p))
+		return bad(r, start, "want ID, or several as in afterok:12:13");
+	return add(r, &term);
+}
+
+static int read_type(struct reader *r)
+{
+	size_t n = strcspn(r->p, ":,?!");
+	const char *start = r->p;
+	enum depend_type t = 0;
+
+	while (t < DEPEND_TYPE_COUNT &&
+	        (strlen(types[t].word) != n || strncmp(types[t].word, r->p, n)))
+		t++;
+	if (t == DEPEND_TYPE_COUNT)
+		return bad(r, start,
+		        "want after, afterok, afternotok, afterany, aftercorr or singleton");
+	r->p += n;
+	if (!types[t].ids) {
+		if (*r->p && !strchr(",?", *r->p))
+			return bad(r, start, "takes no ids");
+		return add(r, &(struct depend_term){ .type = t, .task = DEPEND_NO_TASK });
+	}
+	if (*r->p != ':')
+		return bad(r, start, "needs the ids of jobs, as in afterok:12");
+	while (*r->p == ':') {
+		r->p++;
+		if (read_id(r, t) < 0)
+			return -1;
+	}
+	return 0;
+}
+
+static int read_all(struct reader *r)
+{
+	char between = 0;
+
+	while (read_type(r) == 0) {
+		if (!*r->p)
+			return 0;
+		if (*r->p != ',' && *r->p != '?')
+			return bad(r, r->p, "want ',' or '?' here");
+		if (between && *r->p != between)
+			return error_set(
+			        r->err, ERR_USAGE, "',' (all) and '?' (any) cannot be mixed");
+		between = *r->p++;
+		r->d->any = between == '?';
+	}
+	return -1;
+}
+
+int depend_parse(const char *text, bool kept, struct depend *d, struct error *err)
+{
+	struct reader r = { .p = text, .kept = kept, .d = d, .err = err };
+
+	*d = (struct depend){ .v = NULL };
+	if (!*text)
+		return 0;
+	if (strlen(text) > DEPEND_TEXT_MAX)
+		return error_set(err, ERR_USAGE, "at most %d bytes", DEPEND_TEXT_MAX);
+	if (read_all(&r) == 0)
+		return 0;
+	depend_clear(d);
+	return -1;
+}
+
+void depend_clear(struct depend *d)
+{
+	free(d->v);
+	*d = (struct depend){ .v = NULL };
+}
+
+/* --- writing --------------------------------------------------------------------------------- */
+
+static void write_term(struct strbuf *out, const struct depend_term *t, bool kept)
+{
+	if (t->job)
+		strbuf_addf(out, ":%" PRIu64, t->job);
+	if (t->task != DEPEND_NO_TASK)
+		strbuf_addf(out, "_%" PRIu32, t->task);
+	if (t->delay)
+		strbuf_addf(out, "+%" PRIu32, t->delay);
+	if (kept && t->at)
+		strbuf_addf(out, "@%" PRId64, t->at);
+	if (t->never)
+		strbuf_adds(out, kept ? "!" : "(failed)");
+}
+
+char *depend_format(const struct depend *d, bool kept)
+{
+	struct strbuf out = { .s = NULL };
+	const struct depend_term *last = NULL;
+
+	for (size_t i = 0; i < d->n; i++) {
+		const struct depend_term *t = &d->v[i];
+		bool follows = last && last->type == t->type && t->job && !d->any;
+
+		if (t->met)
+			continue;
+		if (last && !follows)
+			strbuf_adds(&out, d->any ? "?" : ",");
+		if (!follows)
+			strbuf_adds(&out, types[t->type].word);
+		write_term(&out, t, kept);
+		last = t;
+	}
+	return strbuf_take(&out);
+}

@@ -1,0 +1,589 @@
+/* depends.c - see depends.h */
+#include "ctld/core/depends.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "common/depend.h"
+#include "common/xalloc.h"
+#include "ctld/core/namesakes.h"
+
+/* So many jobs are looked at to find a circle; what reaches further is refused. */
+#define CIRCLE_STEPS 20000
+
+/* One open term. */
+struct edge {
+	struct job *who;
+	uint32_t term;
+	struct edge *next, **back; /* in a list of the job that it names; back NULL: in none */
+};
+
+struct depends {
+	struct depend d;
+	struct edge *edges; /* one for each term */
+	bool never;
+	bool singleton; /* a term of that type is open */
+};
+
+struct awaited {
+	struct edge *starts, *ends; /* who waits for its start, for its end */
+	struct job *next;           /* in the queue of those to be settled */
+	bool queued, lost;          /* lost: a term of its own names a job that is not there */
+};
+
+static usec_t seconds_wall(int64_t s)
+{
+	return (usec_t)s * USEC_PER_S;
+}
+
+/* --- what a term makes of a job -------------------------------------------------------------- */
+
+enum fate { OPEN, MET, NEVER };
+
+/* When it started first in its present attempt, or ended without: 0: neither yet. */
+static usec_t began(const struct job *job)
+{
+	const struct job_info *i = job_info(job);
+
+	return i->start_time ? i->start_time : job_state_ended(i->state) ? i->end_time : 0;
+}
+
+/* The job has started or ended: what becomes of the term? */
+static enum fate fate_of(struct depend_term *t, const struct job *on, usec_t now)
+{
+	enum job_state state = (enum job_state)job_info(on)->state;
+	bool ended = job_state_ended(state);
+
+	switch (t->type) {
+	case DEPEND_AFTER:
+		if (!t->at && began(on) && t->delay)
+			t->at = began(on) / USEC_PER_S + (int64_t)t->delay * 60;
+		if (!began(on))
+			return OPEN;
+		return !t->delay || seconds_wall(t->at) <= now ? MET : OPEN;
+	case DEPEND_AFTEROK:
+	case DEPEND_AFTERCORR: /* of a job that is no array */
+		return !ended ? OPEN : state == JOB_COMPLETED ? MET : NEVER;
+	case DEPEND_AFTERNOTOK:
+		return !ended ? OPEN : state == JOB_COMPLETED ? NEVER : MET;
+	case DEPEND_AFTERANY:
+		return ended ? MET : OPEN;
+	case DEPEND_SINGLETON:
+	case DEPEND_TYPE_COUNT:
+		break;
+	}
+	return OPEN;
+}
+
+static bool is_open(const struct depend_term *t)
+{
+	return !t->met && !t->never;
+}
+
+/* --- edges ----------------------------------------------------------------------------------- */
+
+static struct awaited *awaited_of(struct job *job)
+{
+	struct job_link *l = job_link(job);
+
+	if (!l->awaited)
+		l->awaited = xcalloc(1, sizeof(*l->awaited));
+	return l->awaited;
+}
+
+static void queue(struct core *core, struct job *job)
+{
+	struct awaited *a = awaited_of(job);
+
+	if (a->queued)
+		return;
+	a->queued = true;
+	a->next = NULL;
+	if (core->settle_last)
+		job_link(core->settle_last)->awaited->next = job;
+	else
+		core->settle_first = job;
+	core->settle_last = job;
+}
+
+static void unhang(struct edge *e)
+{
+	if (!e->back)
+		return;
+	*e->back = e->next;
+	if (e->next)
+		e->next->back = e->back;
+	e->back = NULL;
+	e->next = NULL;
+}
+
+/* A term that is open and whose job has yet to start or to end. */
+static void hang(struct core *core, struct edge *e, const struct depend_term *t)
+{
+	struct job *on = jobs_find(core->jobs, t->job);
+	struct edge **list;
+
+	if (!on) {
+		awaited_of(e->who)->lost = true;
+		queue(core, e->who);
+		return;
+	}
+	list = t->type == DEPEND_AFTER ? &awaited_of(on)->starts : &awaited_of(on)->ends;
+	e->next = *list;
+	e->back = list;
+	if (e->next)
+		e->next->back = &e->next;
+	*list = e;
+	if (job_state_ended(job_info(on)->state) || (t->type == DEPEND_AFTER && began(on)))
+		queue(core, on);
+}
+
+void depends_attach(struct core *core, struct job *job)
+{
+	const struct job_info *i = job_info(job);
+	struct depends *p;
+	struct error err;
+	uint32_t n;
+
+	if (!*i->depends || job_state_ended(i->state))
+		return;
+	p = xcalloc(1, sizeof(*p));
+	if (depend_parse(i->depends, true, &p->d, &err) < 0) {
+		/* jobs_load() has read it, depends_check() written it. */
+		free(p);
+		return;
+	}
+	job_link(job)->depends = p;
+	p->edges = xcalloc(p->d.n, sizeof(*p->edges));
+	for (n = 0; n < p->d.n; n++) {
+		const struct depend_term *t = &p->d.v[n];
+
+		p->edges[n] = (struct edge){ .who = job, .term = n };
+		p->never |= t->never && !p->d.any;
+		p->singleton |= t->type == DEPEND_SINGLETON;
+		if (t->job && !t->never && !t->at)
+			hang(core, &p->edges[n], t);
+	}
+}
+
+void depends_detach(struct core *core, struct job *job)
+{
+	struct job_link *l = job_link(job);
+	struct depends *p = l->depends;
+	size_t n;
+	(void)core;
+
+	if (!p)
+		return;
+	l->depends = NULL;
+	for (n = 0; n < p->d.n; n++)
+		unhang(&p->edges[n]);
+	depend_clear(&p->d);
+	free(p->edges);
+	free(p);
+}
+
+void depends_forget(struct core *core, struct job *job)
+{
+	depends_detach(core, job);
+	free(job_link(job)->awaited);
+	job_link(job)->awaited = NULL;
+}
+
+bool depends_wanted(const struct job *job)
+{
+	const struct awaited *a = job_link_of(job)->awaited;
+
+	return a && (a->queued || a->starts || a->ends);
+}
+
+/* --- settling -------------------------------------------------------------------------------- */
+
+static void end_never(struct core *core, struct job *job)
+{
+	char text[300], why[200];
+	const char *reason = depends_why(core, job, why, sizeof(why));
+
+	snprintf(text, sizeof(text), "%s: %s", reason, why);
+	job_set_comment(core->jobs, job, text);
+	audit_note(core, "job.cancel", NULL, job_id(job), "", text);
+	job_cancel_pending(core, job);
+}
+
+static bool kills(const struct core *core, const struct job *job)
+{
+	uint8_t choice = job_info(job)->kill_invalid;
+
+	return choice == KILL_AS_CONFIGURED ? core->conf->controller.kill_invalid_dep
+	                                    : choice == KILL_YES;
+}
+
+/* A term has been decided: what now? */
+static void weigh(struct core *core, struct job *job)
+{
+	struct depends *p = job_link(job)->depends;
+	size_t n, open = 0, met = 0, never = 0;
+	char *text;
+
+	for (n = 0; n < p->d.n; n++) {
+		open += is_open(&p->d.v[n]);
+		met += p->d.v[n].met;
+		never += p->d.v[n].never;
+	}
+	if (p->d.any ? met : !open && !never) {
+		depends_detach(core, job);
+		job_set_depends(core->jobs, job, "");
+		/* It is as old as its chance to run. */
+		if (job_info(job)->begin_time < core->now.wall)
+			job_set_begin(core->jobs, job, core->now.wall);
+		job_consider(core, job);
+		return;
+	}
+	p->never = p->d.any ? !open : never;
+	text = depend_format(&p->d, true);
+	job_set_depends(core->jobs, job, text);
+	free(text);
+	if (p->never && kills(core, job) && job_info(job)->state == JOB_PENDING)
+		end_never(core, job);
+	else
+		job_consider(core, job);
+}
+
+static void decide_term(struct core *core, struct edge *e, const struct job *on)
+{
+	struct depend_term *t = &job_link(e->who)->depends->d.v[e->term];
+	enum fate fate = on ? fate_of(t, on, core->now.wall) : NEVER;
+
+	unhang(e);
+	t->met = fate == MET;
+	t->never = fate == NEVER;
+	/* OPEN: its delay runs, which is its alarm's matter. */
+	weigh(core, e->who);
+}
+
+/* Terms that name no job in memory can no more come true: the rows were not written together. */
+static void settle_lost(struct core *core, struct job *job)
+{
+	struct depends *p = job_link(job)->depends;
+	size_t n, lost = 0;
+
+	for (n = 0; p && n < p->d.n; n++) {
+		struct depend_term *t = &p->d.v[n];
+
+		if (!is_open(t) || !t->job || t->at || p->edges[n].back)
+			continue;
+		t->never = true;
+		lost++;
+	}
+	if (lost)
+		weigh(core, job);
+}
+
+/* The first edge that can be decided. */
+static struct edge *due_edge(const struct job *job)
+{
+	const struct awaited *a = job_link_of(job)->awaited;
+
+	if (a->starts && began(job))
+		return a->starts;
+	return job_state_ended(job_info(job)->state) ? a->ends : NULL;
+}
+
+bool depends_settle(struct core *core, unsigned budget)
+{
+	for (; core->settle_first && budget; budget--) {
+		struct job *job = core->settle_first;
+		struct awaited *a = job_link(job)->awaited;
+		struct edge *e;
+
+		if (a->lost) {
+			a->lost = false;
+			settle_lost(core, job);
+		} else if ((e = due_edge(job))) {
+			decide_term(core, e, job);
+		} else {
+			core->settle_first = a->next;
+			if (!a->next)
+				core->settle_last = NULL;
+			a->queued = false;
+		}
+	}
+	return core->settle_first;
+}
+
+void depends_tell(struct core *core, struct job *job)
+{
+	const struct awaited *a = job_link(job)->awaited;
+
+	if (a && (a->starts || a->ends))
+		queue(core, job);
+}
+
+/* --- waiting --------------------------------------------------------------------------------- */
+
+bool depends_open(const struct job *job)
+{
+	const struct depends *p = job_link_of(job)->depends;
+	size_t n;
+
+	if (!p)
+		return false;
+	if (!p->singleton || !namesakes_first_and_idle(job))
+		return true;
+	for (n = 0; n < p->d.n && !p->d.any; n++) {
+		if (!p->d.v[n].met && p->d.v[n].type != DEPEND_SINGLETON)
+			return true;
+	}
+	return false;
+}
+
+bool depends_never(const struct job *job)
+{
+	const struct depends *p = job_link_of(job)->depends;
+
+	return p && p->never;
+}
+
+usec_t depends_due(const struct job *job)
+{
+	const struct depends *p = job_link_of(job)->depends;
+	usec_t due = INT64_MAX;
+	size_t n;
+
+	for (n = 0; p && n < p->d.n; n++) {
+		if (is_open(&p->d.v[n]) && p->d.v[n].at && seconds_wall(p->d.v[n].at) < due)
+			due = seconds_wall(p->d.v[n].at);
+	}
+	return due;
+}
+
+void depends_delays(struct core *core, struct job *job)
+{
+	struct depends *p = job_link(job)->depends;
+	bool any = false;
+	size_t n;
+
+	for (n = 0; p && n < p->d.n; n++) {
+		struct depend_term *t = &p->d.v[n];
+
+		if (!is_open(t) || !t->at || seconds_wall(t->at) > core->now.wall)
+			continue;
+		t->met = any = true;
+	}
+	if (any)
+		weigh(core, job);
+}
+
+/* "afterok: job 12 is RUNNING" */
+static size_t say_term(const struct core *core, const struct job *job, const struct depend_term *t,
+        char *text, size_t size)
+{
+	const struct job *on = t->job ? jobs_find(core->jobs, t->job) : namesakes_first(job);
+	unsigned long long id = on ? job_id(on) : t->job;
+	int n;
+
+	if (t->never && !on)
+		n = snprintf(
+		        text, size, "%s: job %llu ended otherwise", depend_type_name(t->type), id);
+	else if (t->at)
+		n = snprintf(text, size, "%s+%u: job %llu has started", depend_type_name(t->type),
+		        t->delay, id);
+	else if (!t->job && (!on || on == job))
+		n = snprintf(
+		        text, size, "%s: another job of this name runs", depend_type_name(t->type));
+	else
+		n = snprintf(text, size, "%s: job %llu is %s", depend_type_name(t->type), id,
+		        on ? job_state_name(job_info(on)->state) : "not known");
+	return n < 0 || (size_t)n >= size ? size : (size_t)n;
+}
+
+const char *depends_why(const struct core *core, const struct job *job, char *text, size_t size)
+{
+	const struct depends *p = job_link_of(job)->depends;
+	size_t n, used = 0, said = 0, of = 0;
+
+	text[0] = '\0';
+	for (n = 0; n < p->d.n; n++) {
+		const struct depend_term *t = &p->d.v[n];
+
+		if (t->met || t->never != p->never)
+			continue;
+		of++;
+		/* Room for the longest term and for how many more there are. */
+		if (used + 100 > size)
+			continue;
+		if (said++)
+			used += (size_t)snprintf(
+			        text + used, size - used, p->d.any ? " or " : ", ");
+		used += say_term(core, job, t, text + used, size - used);
+	}
+	if (of > said)
+		snprintf(text + used, size - used, ", and %zu more", of - said);
+	return p->never ? "DependencyNeverSatisfied" : "Dependency";
+}
+
+void depends_say(const char *kept, char *text, size_t size)
+{
+	struct depend d = { .v = NULL };
+	char *all;
+
+	text[0] = '\0';
+	if (!*kept || depend_parse(kept, true, &d, NULL) < 0)
+		return;
+	all = depend_format(&d, false);
+	depend_clear(&d);
+	if ((size_t)snprintf(text, size, "%s", all) >= size)
+		memcpy(text + size - 4, "...", 4);
+	free(all);
+}
+
+/* --- asking ---------------------------------------------------------------------------------- */
+
+/* Jobs still to be looked at for a circle. */
+struct search {
+	const struct job *for_job;
+	const struct job **v;
+	size_t n, size, seen;
+};
+
+static bool push(struct search *s, const struct job *job)
+{
+	if (job == s->for_job)
+		return true;
+	if (s->n == s->size) {
+		s->size = s->size ? 2 * s->size : 64;
+		s->v = xrealloc(s->v, s->size, sizeof(*s->v));
+	}
+	s->v[s->n++] = job;
+	return false;
+}
+
+/* All that this one waits for. True: for_job is among them. */
+static bool push_all(const struct core *core, struct search *s, const struct job *job)
+{
+	const struct depends *p = job_link_of(job)->depends;
+	const struct job *other;
+	size_t n;
+
+	for (n = 0; p && n < p->d.n; n++) {
+		const struct depend_term *t = &p->d.v[n];
+
+		if (!is_open(t) || t->at)
+			continue;
+		other = t->job ? jobs_find(core->jobs, t->job) : NULL;
+		if (other && push(s, other))
+			return true;
+		for (other = t->job ? NULL : job_link_of(job)->name_before;
+		        other && s->seen + s->n < CIRCLE_STEPS;
+		        other = job_link_of(other)->name_before) {
+			if (push(s, other))
+				return true;
+		}
+	}
+	return false;
+}
+
+static int check_circle(
+        const struct core *core, const struct job *job, const struct depend *d, struct error *err)
+{
+	struct search s = { .for_job = job };
+	bool circle = false;
+	size_t n;
+
+	for (n = 0; n < d->n && !circle; n++) {
+		const struct job *on = d->v[n].job ? jobs_find(core->jobs, d->v[n].job) : NULL;
+
+		circle = on && push(&s, on);
+	}
+	for (n = 0; n < d->n && !circle; n++) {
+		const struct job *other = d->v[n].job ? NULL : job_link_of(job)->name_before;
+
+		for (; other && !circle && s.n < CIRCLE_STEPS;
+		        other = job_link_of(other)->name_before)
+			circle = push(&s, other);
+	}
+	while (s.n && !circle && s.seen++ < CIRCLE_STEPS)
+		circle = push_all(core, &s, s.v[--s.n]);
+	n = s.n;
+	free(s.v);
+	if (circle)
+		return error_set(err, ERR_JOB_SPEC,
+		        "job %llu would wait for itself, over others that wait for it",
+		        (unsigned long long)job_id(job));
+	return n ? error_set(err, ERR_JOB_SPEC,
+	                   "more than %d jobs would have to be looked at for a circle",
+	                   CIRCLE_STEPS)
+	         : 0;
+}
+
+static int check_term(const struct core *core, const struct job *job, const struct depend_term *t,
+        struct error *err)
+{
+	unsigned long long id = t->job;
+
+	if (!t->job)
+		return 0;
+	if (job && t->job == job_id(job))
+		return error_set(err, ERR_JOB_SPEC, "job %llu cannot wait for itself", id);
+	if (t->task != DEPEND_NO_TASK)
+		return error_set(
+		        err, ERR_JOB_SPEC, "%llu_%u: job %llu is no array", id, t->task, id);
+	if (jobs_find(core->jobs, t->job))
+		return 0;
+	if (t->job >= meta_next_job(core->meta))
+		return error_set(err, ERR_NO_JOB, "there is no job %llu", id);
+	error_set(err, ERR_NO_JOB, "job %llu is not known (any more)", id);
+	return error_hint(err, "a job that has ended is known for controller.keep_ended, %u s",
+	        core->conf->controller.keep_ended_s);
+}
+
+int depends_check(const struct core *core, const struct job *job, const char *text, char **kept,
+        struct error *err)
+{
+	struct depend d;
+	size_t n;
+	int rc = 0;
+
+	*kept = NULL;
+	if (depend_parse(text, false, &d, err) < 0) {
+		err->code = ERR_JOB_SPEC;
+		return error_wrap(err, "--dependency");
+	}
+	for (n = 0; n < d.n && rc == 0; n++)
+		rc = check_term(core, job, &d.v[n], err);
+	if (rc == 0 && job)
+		rc = check_circle(core, job, &d, err);
+	if (rc == 0)
+		*kept = depend_format(&d, true);
+	depend_clear(&d);
+	return rc < 0 ? error_wrap(err, "--dependency") : 0;
+}
+
+/* --- invariants ------------------------------------------------------------------------------ */
+
+int depends_check_job(const struct core *core, const struct job *job, struct error *err)
+{
+	const struct job_info *i = job_info(job);
+	const struct depends *p = job_link_of(job)->depends;
+	unsigned long long id = i->id;
+	size_t n;
+
+	if ((p != NULL) != (*i->depends && !job_state_ended(i->state)))
+		return error_set(err, ERR_INTERNAL, "job %llu: its row waits, and it does %s", id,
+		        p ? "too" : "not");
+	for (n = 0; p && n < p->d.n; n++) {
+		const struct depend_term *t = &p->d.v[n];
+		const struct job *on = t->job ? jobs_find(core->jobs, t->job) : NULL;
+		bool hangs = is_open(t) && t->job && !t->at;
+
+		if (hangs != (p->edges[n].back != NULL) && !(hangs && !on))
+			return error_set(err, ERR_INTERNAL, "job %llu: its term %zu %s", id, n,
+			        hangs ? "hangs on nothing" : "hangs and is decided");
+		if (hangs && on && job_state_ended(job_info(on)->state) &&
+		        !job_link_of(on)->awaited->queued)
+			return error_set(err, ERR_INTERNAL, "job %llu: nobody tells it of job %llu",
+			        id, (unsigned long long)job_id(on));
+	}
+	return 0;
+}

@@ -1,0 +1,54 @@
+/* depends.h - jobs that wait for other jobs
+ *
+ * What a job waits for is text in its row (common/depend.h), with what has become of each term. As
+ * long as a term is open an edge hangs on the job that it names. When that job starts or ends, it
+ * is put into a queue, and depends_settle() lets its edges come true one by one, in slices: a job
+ * that a hundred thousand wait for stalls nobody. Until then it stays in memory; so every term is
+ * decided by a job that is there, and what was decided is in the row of who waits. Nothing is ever
+ * searched.
+ *
+ * singleton is decided by the jobs of one user with one name (namesakes.h), at any time anew.
+ *
+ * Edges, queue and names are volatile: a start makes them from the rows.
+ */
+#ifndef CTLD_CORE_DEPENDS_H
+#define CTLD_CORE_DEPENDS_H
+
+#include "ctld/core/internal.h"
+
+/* May a job wait for this? `job` NULL: a new one. Each id must be of a job in memory, not its own,
+ * and none may wait for `job`, over whichever others. What has come true already counts as well as
+ * what may still; a job that has gone to history is not known any more and refused. The text as
+ * rows keep it goes to *kept (owned by the caller). */
+int depends_check(const struct core *core, const struct job *job, const char *text, char **kept,
+        struct error *err);
+
+/* Its text is new, or from a row: hang its edges, where it has not ended. */
+void depends_attach(struct core *core, struct job *job);
+/* It waits for nothing any more: it has ended, or gets another text. */
+void depends_detach(struct core *core, struct job *job);
+/* It goes to history, or the core goes: nobody waits for it. */
+void depends_forget(struct core *core, struct job *job);
+
+/* It has started or ended: who waits for that will know. */
+void depends_tell(struct core *core, struct job *job);
+/* Settle at most so many edges; true if there are more. */
+bool depends_settle(struct core *core, unsigned budget);
+/* Does anybody still have to be told of it? Then it must stay in memory. */
+bool depends_wanted(const struct job *job);
+
+/* Does it have to wait? Can it never start? */
+bool depends_open(const struct job *job);
+bool depends_never(const struct job *job);
+usec_t depends_due(const struct job *job); /* wall: when a delay ends; INT64_MAX: none runs */
+void depends_delays(struct core *core, struct job *job); /* some have perhaps ended */
+
+/* "Dependency" or "DependencyNeverSatisfied", and for people which jobs, and how they are. */
+const char *depends_why(const struct core *core, const struct job *job, char *text, size_t size);
+
+/* For people: what has not come true of a text as kept; cut with "...". */
+void depends_say(const char *kept, char *text, size_t size);
+
+int depends_check_job(const struct core *core, const struct job *job, struct error *err);
+
+#endif

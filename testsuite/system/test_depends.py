@@ -1,0 +1,112 @@
+"""Jobs that wait for a time, for other jobs, to be alone; deadlines; through restarts of the controller."""
+
+import time
+
+import pytest
+from cluster import Cluster, wait_until
+
+
+@pytest.fixture(name="c")
+def fixture_c():
+    with Cluster(nodes=("n1",)) as c:
+        yield c
+
+
+def gate(c, name):
+    """A script that runs until the gate is opened, with the exit code that is written there."""
+    path = c.dir / "jobs" / name
+    return path, f"while [ ! -s {path} ]; do sleep 0.05; done\nexit $(cat {path})\n"
+
+
+def wait_reason(c, job, reason):
+    wait_until(lambda: c.job(job)["reason"] == reason, f"job {job} waits with {reason}")
+
+
+def refused(c, *options):
+    r = c.run("gsubmit", *options, stdin="#!/bin/sh\n", check=False)
+    assert r.returncode in (1, 2, 3) and r.stderr.startswith("gsubmit: error: "), (options, r.stdout, r.stderr)
+    return r.stderr
+
+
+def restart(c):
+    c.ctld.kill()
+    c.start_ctld()
+
+
+def test_dependencies(c):
+    good, script = gate(c, "good")
+    first = c.submit(script)
+    bad, script = gate(c, "bad")
+    second = c.submit(script)
+    quick = "exit 0"
+    ok = c.submit(quick, f"--dependency=afterok:{first}")
+    both = c.submit(quick, "-d", f"afterok:{first},afternotok:{second}")
+    either = c.submit(quick, "-d", f"afterok:{second}?afterany:{first}")
+    vain = c.submit(quick, "-d", f"afterok:{second}")
+    gone = c.submit(quick, "-d", f"afterok:{second}", "--kill-on-invalid-dep=yes")
+    started = c.submit(quick, "-d", f"after:{first}")
+    c.wait_state(started, "COMPLETED")
+    wait_reason(c, ok, "Dependency")
+    c.wait_state(first, "RUNNING")
+    why = c.run("gqueue", "--why", str(both)).stdout
+    assert f"afterok: job {first} is RUNNING" in why and f"afternotok: job {second} is " in why
+    assert c.job(both)["dependency"] == f"afterok:{first},afternotok:{second}"
+    restart(c)
+    good.write_text("0")
+    c.wait_state(ok, "COMPLETED")
+    c.wait_state(either, "COMPLETED")
+    assert c.job(both)["dependency"] == f"afternotok:{second}"
+    bad.write_text("3")
+    c.wait_state(both, "COMPLETED")
+    wait_reason(c, vain, "DependencyNeverSatisfied")
+    c.wait_state(gone, "CANCELLED")
+    restart(c)
+    wait_reason(c, vain, "DependencyNeverSatisfied")
+    assert "(failed)" in c.run("gqueue", "--noheader", "-o", "DEPENDENCY", "-j", str(vain)).stdout
+    # Who waits in vain can wait for something else.
+    assert c.run("gctl", "update", str(vain), f"--dependency=afterok:{vain}", check=False).returncode == 1
+    c.run("gctl", "update", str(vain), f"--dependency=afterany:{second}")
+    c.wait_state(vain, "COMPLETED")
+    assert "there is no job" in refused(c, "-d", "afterok:999999")
+    assert "cannot be mixed" in refused(c, "-d", f"afterok:{first},afterok:{second}?afterok:{ok}")
+    assert "want after" in refused(c, "-d", "sometime")
+
+
+def test_one_at_a_time(c):
+    path, script = gate(c, "gate")
+    first = c.submit(script, "-J", "alone", "-d", "singleton")
+    c.wait_state(first, "RUNNING")
+    others = [c.submit("true", "-J", "alone", "-d", "singleton") for _ in range(3)]
+    for job in others:
+        wait_reason(c, job, "Dependency")
+    path.write_text("0")
+    for job in others:
+        c.wait_state(job, "COMPLETED")
+    jobs = c.jobs()
+    order = [jobs[j] for j in [first, *others]]
+    for before, after in zip(order, order[1:]):
+        assert after["start_time"] >= before["start_time"]
+
+
+def test_begin_and_deadline(c):
+    now = time.time()
+    later = c.submit("true", "--begin=now+1hour")
+    soon = c.submit("true", "--begin=now+2")
+    wait_reason(c, later, "BeginTime")
+    restart(c)
+    c.wait_state(soon, "COMPLETED")
+    assert c.job(soon)["start_time"] / 1e6 >= now + 2 - 0.1
+    wait_reason(c, later, "BeginTime")
+    assert "not to begin for" in c.run("gqueue", "--why", str(later)).stdout
+    c.run("gctl", "update", str(later), "--begin=now")
+    c.wait_state(later, "COMPLETED")
+    path, script = gate(c, "never")
+    runs = c.submit(script, "--time=unlimited", "--deadline=now+3")
+    waits = c.submit("true", "--time=30", "--begin=now+1hour", "--deadline=now+2hours")
+    c.run("gctl", "update", str(waits), "--deadline=now+31minutes", "--begin=now", "--time=30", "--dependency",
+          f"afterok:{runs}")
+    c.wait_state(runs, "DEADLINE")
+    assert not path.exists()
+    assert "are left" in refused(c, "--time=30", "--deadline=now+29minutes")
+    assert "no time" in refused(c, "--begin=whenever")
+    wait_reason(c, waits, "DependencyNeverSatisfied")
