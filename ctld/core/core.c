@@ -169,6 +169,9 @@ void core_free(struct core *core)
 	if (!core)
 		return;
 	drain(core, NULL, NULL);
+	/* Who waits lets go before what it hangs on goes. */
+	for (job = jobs_next(core->jobs, 0); job; job = jobs_next(core->jobs, job_id(job)))
+		depends_detach(core, jobs_find(core->jobs, job_id(job)));
 	for (job = jobs_next(core->jobs, 0); job; job = jobs_next(core->jobs, job_id(job)))
 		depends_forget(core, jobs_find(core->jobs, job_id(job)));
 	for (job = core->gates ? jobs_next(core->jobs, 0) : NULL; job;
