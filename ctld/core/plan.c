@@ -10,10 +10,11 @@
 #include "ctld/core/gang.h"
 #include "ctld/core/soonest.h"
 
-#define MAX_HELD   256               /* runs of one node that are looked at */
-#define MAX_POINTS 64                /* moments that are tried for a gang */
-#define MAX_EQUAL  64                /* nodes that are compared when all are equally early */
-#define MAX_SPLITS 8                 /* numbers of nodes that equal parts are tried on */
+#define MAX_HELD   256 /* runs of one node that are looked at */
+#define MAX_POINTS 64  /* moments that are tried for a gang */
+#define MAX_EQUAL  64  /* nodes that are compared when all are equally early */
+#define MAX_LATE   256 /* nodes that are looked at and would be too late to be of use */
+#define MAX_SPLITS 8   /* numbers of nodes that equal parts are tried on */
 #define LATE       ((usec_t)1000000) /* a run that should have ended will, within */
 
 /* What one entry has on one node. */
@@ -432,19 +433,25 @@ static int64_t dislike(const struct plan *p, const struct plan_want *w, uint32_t
 	       (request_prefers(w->ask.gpus, node) ? (int64_t)1 << 40 : 0);
 }
 
+static usec_t latest_of_use(const struct plan_want *w)
+{
+	return w->before ? w->before - 1 : INT64_MAX;
+}
+
 static bool find_one(struct plan *p, const struct plan_want *w, struct plan_entry *found)
 {
 	const struct conf_partition *conf = &p->conf->partitions[w->partition];
 	struct soonest *order = order_for(p, w);
-	usec_t best = INT64_MAX, when;
+	usec_t best = latest_of_use(w), when;
 	int64_t best_left = INT64_MAX;
-	uint32_t where = 0, equal = 0;
+	uint32_t where = UINT32_MAX, equal = 0, late = 0;
 	struct plan_part part;
 	struct place place;
 	size_t member;
 
 	soonest_start(order);
-	while (soonest_next(order, &member, &when) && when <= best && equal < MAX_EQUAL) {
+	while (soonest_next(order, &member, &when) && when <= best && equal < MAX_EQUAL &&
+	        late < MAX_LATE) {
 		uint32_t node = conf->nodes[member];
 		usec_t start;
 		int64_t left;
@@ -452,17 +459,18 @@ static bool find_one(struct plan *p, const struct plan_want *w, struct plan_entr
 		if (!plan_may_use(p, w, node))
 			continue;
 		start = node_earliest(p, w, node);
+		late += w->before && start >= w->before;
 		if (start > best || start == INT64_MAX)
 			continue;
 		left = dislike(p, w, node);
 		equal = start < best ? 0 : equal + 1;
-		if (start < best || left < best_left) {
+		if (start < best || left < best_left || where == UINT32_MAX) {
 			best = start;
 			best_left = left;
 			where = node;
 		}
 	}
-	if (best == INT64_MAX)
+	if (where == UINT32_MAX)
 		return false;
 	set_found(w, best, found);
 	part = plan_part(p, w, where);
@@ -536,7 +544,7 @@ static bool find_gang(struct plan *p, const struct plan_want *w, struct plan_ent
 	usec_t when, latest = INT64_MIN, at;
 
 	soonest_start(order);
-	while (soonest_next(order, &member, &when)) {
+	while (soonest_next(order, &member, &when) && when <= latest_of_use(w)) {
 		at = latest > p->now ? latest : p->now;
 		/* All that could be there by then are known. */
 		if (n >= least && when > at && tried < MAX_POINTS) {
@@ -548,7 +556,7 @@ static bool find_gang(struct plan *p, const struct plan_want *w, struct plan_ent
 		if (!plan_may_use(p, w, conf->nodes[member]))
 			continue;
 		at = node_earliest(p, w, conf->nodes[member]);
-		if (at == INT64_MAX)
+		if (at == INT64_MAX || at > latest_of_use(w))
 			continue;
 		p->moments[n++] = (struct moment){ at, conf->nodes[member] };
 		latest = at > latest ? at : latest;
@@ -558,7 +566,8 @@ static bool find_gang(struct plan *p, const struct plan_want *w, struct plan_ent
 	qsort(p->moments, n, sizeof(*p->moments), by_start);
 	at = latest > p->now ? latest : p->now;
 	/* At the last resort when all that runs and all that is planned has ended. */
-	return gang_at(p, w, n, at, found) || gang_at(p, w, n, PLAN_FAR * 2, found);
+	return gang_at(p, w, n, at, found) ||
+	       (latest_of_use(w) >= PLAN_FAR * 2 && gang_at(p, w, n, PLAN_FAR * 2, found));
 }
 
 struct plan_want plan_equal_parts(

@@ -78,7 +78,8 @@ struct plan_want {
 	struct find find; /* alternative, type, spread, unfit; the test is not used */
 	usec_t length;    /* PLAN_FAR: no time limit */
 	struct heap_key key;
-	bool polite; /* respect entries behind the key too */
+	usec_t before; /* only an earlier start is of use; 0: any */
+	bool polite;   /* respect entries behind the key too */
 };
 
 struct plan *plan_new(

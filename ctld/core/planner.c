@@ -354,7 +354,8 @@ static bool move_up(struct sched *s, struct class *class)
 	same.find.alternative = old.places.alternative;
 	same.find.type = old.places.type;
 	plan_remove(plan, l->entry);
-	earlier = find_start(s, class, &want, &found) && found.start + WORTH_MOVING <= old.start;
+	want.before = old.start - WORTH_MOVING + 1;
+	earlier = find_start(s, class, &want, &found);
 	if (!earlier) {
 		l->entry = plan_add(plan, class, &same, &old);
 		l->entry->rank = old.rank;
@@ -384,7 +385,8 @@ bool planner_compress(struct sched *s, struct class **moved)
 	class = e->owner;
 	for (i = 0; class_link(class)->entry == e && i < e->places.n; i++)
 		planner_recheck(s, e->places.v[i].node, "a run ended late", 0);
-	if (class_link(class)->entry != e || e->claim || e->start <= s->scene.now.mono)
+	if (class_link(class)->entry != e || e->claim ||
+	        e->start <= s->scene.now.mono + WORTH_MOVING)
 		return true;
 	if (move_up(s, class))
 		*moved = class;
