@@ -231,11 +231,14 @@ int state_slice(struct state *state, struct store_batch *slice, unsigned max, st
 	struct row row = { .change = ROW_RETIRE };
 
 	batch_reset(slice);
-	for (int t = 0; t < TABLE_COUNT && slice->n_rows < max; t++) {
+	/* Runs first: a job comes when there are none left, its own among them, so that who reads
+	 * history.db never sees a job without what it used. */
+	for (int i = -1; i < TABLE_COUNT && slice->n_rows < max; i++) {
+		int t = i < 0 ? TABLE_RUN : i;
 		sqlite3_stmt *stmt = state->tables[t][TABLE_ENDED_SLICE];
 		int rc;
 
-		if (!stmt)
+		if (!stmt || i == TABLE_RUN)
 			continue;
 		row.table = t;
 		sqlite3_bind_int64(stmt, 1, (int64_t)(max - slice->n_rows));

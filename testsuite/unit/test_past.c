@@ -209,7 +209,7 @@ static size_t count_events(struct place *p, const struct past_events *query, uns
 	struct past_cursor cursor = { 0 };
 	struct batch_item item;
 	size_t offset = 0, n = 0;
-	int64_t last = -1;
+	int64_t last = 0;
 	struct error err;
 
 	while (!cursor.end)
