@@ -421,8 +421,11 @@ static size_t find_offers(struct search *s, const struct conf_partition *p, stru
 static bool take_offers(struct search *s, const struct offer *offers, size_t n, uint32_t nodes)
 {
 	struct places *places = &s->out->entry.places;
+	struct need need;
+	bool found;
 	size_t i;
 
+	places->type = s->want->find.type;
 	for (i = 0; i < n && places->n < nodes; i++) {
 		struct plan_part part = plan_part(s->scene->plan, s->want, offers[i].node);
 		struct place place = plan_place(s->want, offers[i].node, &part);
@@ -435,8 +438,11 @@ static bool take_offers(struct search *s, const struct offer *offers, size_t n, 
 			break;
 		}
 	}
+	decide_need_of(s->scene, &s->want->ask, places, &need);
+	found = places->n == nodes && s->out->n &&
+	        gates_check(s->scene->gates, s->who->path, &need, NULL);
 	imagine_no_more(s);
-	return places->n == nodes && s->out->n;
+	return found;
 }
 
 bool preempt_find(const struct scene *sc, const struct contender *who, const struct plan_want *want,
