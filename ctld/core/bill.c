@@ -47,13 +47,12 @@ static uint16_t type_of(const struct core *core, const char *name)
 	return TYPE_GONE;
 }
 
-static double qos_factor(const struct core *core, const struct run *run)
+double qos_factor(const struct core *core, const char *name)
 {
-	const struct job *job = run_link_of(run)->job;
 	size_t q;
 
-	for (q = 0; job && q < core->conf->n_qos; q++) {
-		if (!strcmp(core->conf->qos[q].name, job_info(job)->qos))
+	for (q = 0; q < core->conf->n_qos; q++) {
+		if (!strcmp(core->conf->qos[q].name, name))
 			return core->conf->qos[q].usage_factor;
 	}
 	return 1;
@@ -62,10 +61,11 @@ static double qos_factor(const struct core *core, const struct run *run)
 uint64_t bill_cost_u(const struct core *core, const struct run *run, uint64_t us)
 {
 	const struct run_info *i = run_info(run);
+	const struct job *job = run_link_of(run)->job;
 
 	return usage_cost_u(core->conf, type_of(core, i->gpu_type),
 	        (uint32_t)__builtin_popcountll(i->gpus), i->cpus, i->mem_mb, us,
-	        qos_factor(core, run));
+	        job ? qos_factor(core, job_info(job)->qos) : 1);
 }
 
 /* One more reference. */

@@ -127,7 +127,9 @@ struct job_view {
 	char planned_nodes[128]; /* hostlist; "" none */
 	/* Among those that wait in its partition; 0: behind another that asks for the same. */
 	uint32_t position, position_of;
-	uint32_t n_blockers; /* reasons that hold it, `reason` being the first */
+	/* Reasons that hold it, `reason` being the first. Of jobs that no limit holds those of a few
+	 * classes a second are counted, the others keep the number that they had: at first 1. */
+	uint32_t n_blockers;
 	double cost_max;     /* by the prices, if it runs to its limit; < 0: no limit */
 };
 

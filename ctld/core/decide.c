@@ -168,7 +168,7 @@ static enum verdict try_type(const struct scene *sc, const struct contender *who
 	}
 	if (!found && !unfit.n)
 		return look.refused ? VERDICT_PLANNED : VERDICT_BLOCKED;
-	d->capacity[a] = true; /* other places might be less */
+	d->other[a] = true;
 	return VERDICT_GATE;
 }
 
@@ -191,20 +191,69 @@ bool decide_next_open(
 	return false;
 }
 
-static bool later(const struct scene *sc, const struct contender *who, struct plan_want *want,
+#define MAX_ENDING 64 /* runs that end before a planned start */
+
+/* The same when what must end for it has: what those keep for themselves must stay free then. */
+static bool fits_gates_then(const struct scene *sc, const struct contender *who,
+        const struct plan_entry *e, const struct need *need)
+{
+	struct held v[MAX_ENDING];
+	uint64_t jobs[MAX_ENDING];
+	size_t n = 0, i, k, at;
+	bool fits;
+
+	if (!quota_any_kept(gates_quota(sc->gates)))
+		return true;
+	for (i = 0; i < e->places.n && n < MAX_ENDING; i++) {
+		size_t runs = plan_held(sc->plan, e->places.v[i].node, v + n, MAX_ENDING - n);
+		size_t end = n + (runs < MAX_ENDING - n ? runs : MAX_ENDING - n);
+
+		for (k = n; k < end; k++) {
+			for (at = 0; at < n && jobs[at] != v[k].job; at++)
+				;
+			if (at < n || v[k].end > e->start || !v[k].path)
+				continue;
+			jobs[n] = v[k].job;
+			v[n++] = v[k];
+		}
+	}
+	for (i = 0; i < n; i++)
+		gates_release(sc->gates, v[i].path, v[i].need);
+	fits = gates_check(sc->gates, who->path, need, NULL);
+	for (i = 0; i < n; i++)
+		gates_take(sc->gates, v[i].path, v[i].need);
+	return fits;
+}
+
+/* A total on fewer nodes may pass where it did not, though later. */
+static bool on_fewer(struct plan_want *want, const struct places *places, struct request *shape)
+{
+	const struct request *r = want->ask.gpus;
+
+	if (!r->n || r->per_node || r->exclusive || places->n <= r->nodes_min)
+		return false;
+	*shape = *r;
+	shape->nodes_max = (uint32_t)places->n - 1;
+	want->ask.gpus = shape;
+	return true;
+}
+
+static bool later(const struct scene *sc, const struct contender *who, const struct plan_want *want,
         struct plan_entry *found)
 {
 	struct decide_unfit unfit = { .n = 0 };
+	struct plan_want this = *want;
+	struct request shape;
 	struct decision d;
-	bool ok = false;
 
-	while (!ok && plan_find(sc->plan, want, found)) {
-		ok = decide_fits_gates(sc, who, &found->places, &d);
-		if (!ok && !decide_unfit(&unfit, &want->find, &who->ask, &found->places))
+	while (plan_find(sc->plan, &this, found)) {
+		if (decide_fits_gates(sc, who, &found->places, &d))
+			return fits_gates_then(sc, who, found, &d.need);
+		if (!decide_unfit(&unfit, &this.find, &who->ask, &found->places) &&
+		        !on_fewer(&this, &found->places, &shape))
 			break;
 	}
-	want->find.n_unfit = 0;
-	return ok;
+	return false;
 }
 
 bool decide_later(const struct scene *sc, const struct contender *who, struct plan_want *want,
@@ -315,7 +364,7 @@ static enum verdict try_alternative(const struct scene *sc, const struct contend
 			continue;
 		}
 		note_block(d, a, v, this.gate.gate);
-		d->capacity[a] |= this.capacity[a];
+		d->other[a] |= this.other[a];
 		if (v == VERDICT_GATE)
 			gate = this.gate;
 		if (weight(v) > weight(best))
@@ -361,7 +410,7 @@ bool decide_wants_capacity(const struct decision *d)
 	size_t a;
 
 	for (a = 0; a < MAX_GPU_ALTERNATIVES; a++) {
-		if (d->capacity[a])
+		if (d->capacity[a] || d->other[a])
 			return true;
 	}
 	return false;

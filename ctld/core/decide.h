@@ -49,7 +49,8 @@ struct decision {
 	struct gate_block gate;                 /* of VERDICT_GATE: the first that was met */
 	uint32_t gate_of[MAX_GPU_ALTERNATIVES]; /* by alternative: that holds it; DECIDE_NO_GATE */
 	bool capacity[MAX_GPU_ALTERNATIVES];    /* by alternative: waits for capacity or the plan */
-	struct need need;                       /* of VERDICT_START: what is to be taken */
+	bool other[MAX_GPU_ALTERNATIVES]; /* has a place that is too much for a gate: for another */
+	struct need need;                 /* of VERDICT_START: what is to be taken */
 };
 
 #define DECIDE_NO_GATE  UINT32_MAX
@@ -59,7 +60,7 @@ struct decision {
 enum verdict decide(const struct scene *scene, const struct contender *who, struct places *out,
         struct decision *d);
 
-/* Has it an alternative that waits for capacity, whatever holds the others? */
+/* Has it an alternative that waits for capacity or another place, whatever holds the others? */
 bool decide_wants_capacity(const struct decision *d);
 
 /* A ledger_test: does the place delay what is planned? */

@@ -620,7 +620,7 @@ double explain_cost(
 		if (gpus)
 			sum += core->conf->gpu_types[places->type].price * gpus;
 	}
-	return sum * hours;
+	return sum * hours * qos_factor(core, info->qos);
 }
 
 bool core_job_why(struct core *core, uint64_t id, struct clocks now, struct job_why *why)

@@ -84,6 +84,8 @@ struct core {
 	usec_t expired_wall; /* the earliest wall time at which a signature was too old; 0: none was
 	                      */
 	char *suspended;     /* owned; why; NULL: not */
+	usec_t counts_since;  /* mono: since then `counts` classes had their blockers counted (why.c) */
+	unsigned counts;
 	uint64_t ledger_seen; /* grows with every booking and node change: dates verdicts */
 	uint64_t n_events, n_started, n_ended;
 };
@@ -210,6 +212,8 @@ void bill_reconfigured(struct core *core); /* the same anew for all that is book
 void bill_retires(struct core *core, const struct run *run);
 /* What a run costs for so long, at the present prices; millionths. */
 uint64_t bill_cost_u(const struct core *core, const struct run *run, uint64_t us);
+/* What the cost of a job of that QOS counts; 1 of one that there is not. */
+double qos_factor(const struct core *core, const char *name);
 /* All runs of a start; of a check. */
 int bill_start(struct core *core, struct run *const *v, size_t n, struct error *err);
 int bill_check(const struct core *core, struct run *const *v, size_t n, struct error *err);

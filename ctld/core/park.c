@@ -73,7 +73,7 @@ void park(struct sched *s, struct class *class)
 	for (a = 0; a < n; a++) {
 		uint16_t type = gpus->n ? gpus->v[a].number : TYPE_NONE;
 
-		if (l->last.capacity[a] && type != TYPE_GONE)
+		if ((l->last.capacity[a] || l->last.other[a]) && type != TYPE_GONE)
 			join(&s->waiting[ledger_set_of(s->scene.ledger, l->partition) * s->kinds +
 			                 kind_number(s, type)],
 			        &l->waiters[a]);

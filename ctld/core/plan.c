@@ -586,6 +586,21 @@ struct plan_want plan_equal_parts(
 	return equal;
 }
 
+void plan_trim(const struct plan_want *want, struct places *places)
+{
+	const struct request *r = want->ask.gpus;
+	uint32_t sum = 0, total = r->n ? r->v[want->find.alternative].count : 0;
+	size_t i;
+
+	if (!r->n || r->per_node || r->exclusive)
+		return;
+	for (i = 0; i < places->n; i++)
+		sum += (uint32_t)__builtin_popcountll(places->v[i].gpus);
+	/* Fewer than there are places, and then each has two or more. */
+	for (i = places->n; sum > total && i--; sum--)
+		places->v[i].gpus >>= 1;
+}
+
 /* A node that can give something now may be able to give enough only later: where the parts may
  * differ, the first moments of the nodes are not all there are. Equal parts on few nodes have
  * theirs among them. */
@@ -599,8 +614,10 @@ static bool find_equal(struct plan *p, const struct plan_want *w, struct plan_en
 		struct plan_want equal = plan_equal_parts(w, n, &shape);
 
 		if ((n > 1 ? find_gang(p, &equal, found) : find_one(p, &equal, found)) &&
-		        found->start < PLAN_FAR)
+		        found->start < PLAN_FAR) {
+			plan_trim(w, &found->places);
 			return true;
+		}
 	}
 	return false;
 }

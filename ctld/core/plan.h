@@ -99,6 +99,8 @@ bool plan_find(struct plan *p, const struct plan_want *want, struct plan_entry *
  * differ; `shape` is room for its request. */
 struct plan_want plan_equal_parts(
         const struct plan_want *want, uint32_t nodes, struct request *shape);
+/* Equal parts come to more than the total that is wanted: the last ones are made smaller. */
+void plan_trim(const struct plan_want *want, struct places *places);
 
 /* Make it an entry: takes over found->places. */
 struct plan_entry *plan_add(

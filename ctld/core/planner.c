@@ -298,8 +298,11 @@ bool planner_preempt(struct sched *s, struct class *class, struct sched_pick *pi
 	}
 	s->searches++;
 	count_claims(s, true);
-	while (!found && decide_next_open(&s->scene, &who, &cursor, &want.find))
-		found = find_victims(s, &who, &want, &retry);
+	while (!found && decide_next_open(&s->scene, &who, &cursor, &want.find)) {
+		/* What is free would do, but for a limit of its own: nobody is stopped for that. */
+		if (l->last.capacity[want.find.alternative])
+			found = find_victims(s, &who, &want, &retry);
+	}
 	count_claims(s, false);
 	if (!found) {
 		retry_at(s, class, retry);
@@ -393,6 +396,68 @@ bool planner_compress(struct sched *s, struct class **moved)
 	return true;
 }
 
+/* Which entries stand before a key is asked for all classes at once: entries by key, each with the
+ * sum of those before it. */
+struct ahead {
+	struct heap_key key;
+	uint64_t own, before;
+};
+
+struct aheads {
+	struct ahead *v; /* owned */
+	size_t n;
+	uint64_t claims; /* stand before everybody */
+};
+
+static int by_ahead_key(const void *x, const void *y)
+{
+	const struct ahead *a = x, *b = y;
+
+	return key_before(a->key, b->key) ? -1 : key_before(b->key, a->key);
+}
+
+static uint64_t owner_hash(const struct plan_entry *e)
+{
+	return hash_u64(job_id(class_head(e->owner)), 1);
+}
+
+static struct aheads aheads_make(const struct sched *s)
+{
+	size_t n = plan_count(s->scene.plan), i;
+	struct aheads all = { .v = xcalloc(n ? n : 1, sizeof(*all.v)) };
+	uint64_t sum = 0;
+
+	for (i = 0; i < n; i++) {
+		const struct plan_entry *e = plan_at(s->scene.plan, i);
+
+		if (e->claim)
+			all.claims += owner_hash(e);
+		else
+			all.v[all.n++] = (struct ahead){ .key = e->key, .own = owner_hash(e) };
+	}
+	qsort(all.v, all.n, sizeof(*all.v), by_ahead_key);
+	for (i = 0; i < all.n; i++) {
+		all.v[i].before = sum;
+		sum += all.v[i].own;
+	}
+	return all;
+}
+
+static uint64_t ahead_of(const struct aheads *all, struct heap_key key)
+{
+	size_t low = 0, high = all->n;
+
+	while (low < high) {
+		size_t mid = low + (high - low) / 2;
+
+		if (key_before(all->v[mid].key, key))
+			low = mid + 1;
+		else
+			high = mid;
+	}
+	return all->claims + (low ? all->v[low - 1].before + all->v[low - 1].own : 0);
+}
+
 uint64_t planner_ahead(const struct sched *s, struct heap_key key)
 {
 	const struct plan *plan = s->scene.plan;
@@ -403,24 +468,50 @@ uint64_t planner_ahead(const struct sched *s, struct heap_key key)
 		const struct plan_entry *e = plan_at(plan, i);
 
 		if (e->claim || key_before(e->key, key))
-			sum += hash_u64(job_id(class_head(e->owner)), 1);
+			sum += owner_hash(e);
 	}
 	return sum;
 }
 
 /* Who held back for what was planned for others, and no longer stands behind the same ones. */
-static void wake_risen(struct sched *s)
+static void wake_if_risen(struct sched *s, struct class *class, const struct aheads *all)
 {
+	const struct class_link *l = class_link(class);
+
+	if (l->slot == HEAP_NOWHERE && l->last.verdict == VERDICT_PLANNED &&
+	        l->ahead != ahead_of(all, l->key))
+		wake(s, class);
+}
+
+void planner_wake_risen(struct sched *s)
+{
+	struct aheads all = aheads_make(s);
 	size_t cursor = 0;
 	struct class *class;
 
-	while ((class = classes_each(s->classes, &cursor))) {
-		const struct class_link *l = class_link(class);
+	s->risen = false;
+	while ((class = classes_each(s->classes, &cursor)))
+		wake_if_risen(s, class, &all);
+	free(all.v);
+}
 
-		if (l->slot == HEAP_NOWHERE && l->last.verdict == VERDICT_PLANNED &&
-		        l->ahead != planner_ahead(s, l->key))
-			wake(s, class);
+void planner_rekeyed(struct sched *s)
+{
+	const struct plan *plan = s->scene.plan;
+	struct aheads all;
+	size_t i;
+
+	for (i = 0; i < plan_count(plan); i++) {
+		struct plan_entry *e = plan_at(plan, i);
+		struct heap_key old = e->key;
+
+		class_key(s, e->owner);
+		s->risen |= key_before(old, e->key);
 	}
+	all = aheads_make(s);
+	for (i = 0; i < plan_count(plan); i++)
+		wake_if_risen(s, plan_at(plan, i)->owner, &all);
+	free(all.v);
 }
 
 static int by_class_key(const void *x, const void *y)
@@ -429,38 +520,6 @@ static int by_class_key(const void *x, const void *y)
 	                b = class_link(*(struct class *const *)y)->key;
 
 	return key_before(a, b) ? -1 : key_before(b, a);
-}
-
-static int by_entry_key(const void *x, const void *y)
-{
-	struct heap_key a = (*(struct plan_entry *const *)x)->key,
-	                b = (*(struct plan_entry *const *)y)->key;
-
-	return key_before(a, b) ? -1 : key_before(b, a);
-}
-
-/* The same at once, of those only for whom something is planned themselves. */
-void planner_rekeyed(struct sched *s)
-{
-	size_t n = plan_count(s->scene.plan), i;
-	struct plan_entry **v = xcalloc(n ? n : 1, sizeof(struct plan_entry *));
-	uint64_t ahead = 0;
-
-	for (i = 0; i < n; i++) {
-		v[i] = plan_at(s->scene.plan, i);
-		class_key(s, v[i]->owner);
-		ahead += v[i]->claim ? hash_u64(job_id(class_head(v[i]->owner)), 1) : 0;
-	}
-	qsort(v, n, sizeof(struct plan_entry *), by_entry_key);
-	for (i = 0; i < n; i++) {
-		const struct class_link *l = class_link_of(v[i]->owner);
-
-		if (l->slot == HEAP_NOWHERE && l->last.verdict == VERDICT_PLANNED &&
-		        l->ahead != ahead)
-			wake(s, v[i]->owner);
-		ahead += v[i]->claim ? 0 : hash_u64(job_id(class_head(v[i]->owner)), 1);
-	}
-	free(v);
 }
 
 /* Classes that wait for capacity and have no plan, though there is room in it: the best ones. */
@@ -510,7 +569,7 @@ void planner_ordered(struct sched *s)
 	for (i = 0; i < plan_count(plan); i++)
 		rose |= plan_at(plan, i)->rose;
 	s->searches = 0;
-	wake_risen(s);
+	planner_wake_risen(s);
 	if (!s->early && !rose)
 		return;
 	s->early = false;

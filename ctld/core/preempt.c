@@ -467,6 +467,7 @@ bool preempt_find(const struct scene *sc, const struct contender *who, const str
 	found = n >= nodes && take_offers(&s, offers, n, nodes);
 	if (found && nodes > 1)
 		spare(&s);
+	plan_trim(want, &out->entry.places);
 	out->entry.start = s.start;
 	out->entry.end = want->length >= PLAN_FAR ? PLAN_FAR * 2 : s.start + want->length;
 	out->entry.places.type = want->find.type;

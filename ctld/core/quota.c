@@ -36,6 +36,7 @@ struct quota {
 	uint32_t n_dims;
 	uint32_t *capacity; /* of a type; the last: of all types */
 	struct cell *cells; /* [account][dimension] */
+	bool any_kept;
 };
 
 static struct cell *cell(const struct quota *q, uint32_t account, uint32_t dim)
@@ -106,6 +107,7 @@ static void fill_account(struct quota *q, uint32_t account)
 		it->keeps = it->guaranteed > c->lend.v[i].count
 		                    ? it->guaranteed - c->lend.v[i].count
 		                    : 0;
+		q->any_kept |= it->keeps > 0;
 	}
 }
 
@@ -462,6 +464,11 @@ bool quota_reclaims(
 		over |= theirs.held > (uint64_t)theirs.guaranteed + theirs.leaving;
 	}
 	return over;
+}
+
+bool quota_any_kept(const struct quota *q)
+{
+	return q->any_kept;
 }
 
 bool quota_given(const struct quota *q, uint16_t type)

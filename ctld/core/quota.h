@@ -77,6 +77,7 @@ double quota_over(const struct quota *q, uint32_t account, uint16_t type, uint32
 bool quota_reclaims(
         const struct quota *q, uint32_t account, uint32_t victim, uint16_t type, uint32_t gpus);
 
+bool quota_any_kept(const struct quota *q); /* does anybody keep what he does not lend? */
 bool quota_given(const struct quota *q, uint16_t type); /* has anybody a guarantee of it? */
 
 /* What the account is promised, and what it and all below it hold; for listings. CONF_NONE: what

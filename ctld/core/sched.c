@@ -497,6 +497,10 @@ enum sched_step sched_step(struct sched *s, struct sched_pick *pick)
 	}
 	s->stats.passes += s->in_pass;
 	s->in_pass = false;
+	if (s->risen) {
+		planner_wake_risen(s);
+		return SCHED_BLOCKED;
+	}
 	if (s->compressing) {
 		s->compressing = planner_compress(s, &class);
 		if (!class)
@@ -514,7 +518,7 @@ void sched_claim(struct sched *s, const struct sched_pick *pick)
 
 bool sched_idle(const struct sched *s)
 {
-	return !heap_count(s->ready) && !s->compressing;
+	return !heap_count(s->ready) && !s->compressing && !s->held_changed && !s->risen;
 }
 
 bool sched_busy_before(const struct sched *s, struct heap_key key)

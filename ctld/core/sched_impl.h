@@ -36,6 +36,7 @@ struct sched {
 	bool disordered;         /* and since then something has happened that makes a difference */
 	size_t compress;         /* entries still to be moved up */
 	bool compressing, early; /* early: something ended early, or an entry has gone */
+	bool risen;              /* entries have gone back in the order: others may pass now */
 	unsigned searches;       /* for victims, since the last ordering */
 	usec_t retry;            /* the earliest of all classes */
 	struct sched_stats stats;
@@ -72,8 +73,10 @@ void planner_claim(struct sched *s, struct class *class);
 uint64_t planner_ahead(const struct sched *s, struct heap_key key);
 /* The keys have changed. */
 void planner_ordered(struct sched *s);
-/* What is held has changed, and with it perhaps the keys of entries. */
+/* What is held has changed, and with it perhaps the keys of entries: wakes those with an entry that
+ * have passed others; who else may have is for planner_wake_risen(), once a pass. */
 void planner_rekeyed(struct sched *s);
+void planner_wake_risen(struct sched *s);
 /* Move one entry up. False: all are done. *moved: the class that has another one now, or NULL. */
 bool planner_compress(struct sched *s, struct class **moved);
 /* Fill *pick with what is planned for the class. */

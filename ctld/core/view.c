@@ -111,7 +111,7 @@ double job_cost_max(const struct core *core, const struct job_info *i)
 	sum = price * (r->n ? request_all_gpus(r, 0, r->nodes_max) : 0);
 	sum += core->conf->prices.cpu * i->cpus * r->nodes_max;
 	sum += core->conf->prices.mem_gb * (double)i->mem_mb / 1024 * r->nodes_max;
-	return sum * i->time_limit_s / 3600;
+	return sum * qos_factor(core, i->qos) * i->time_limit_s / 3600;
 }
 
 static void view_waiting(const struct core *core, const struct job *job, struct job_view *v)

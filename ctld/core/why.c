@@ -140,13 +140,29 @@ const char *ask_why(
 	return "Resources";
 }
 
+#define COUNTS 4 /* a second, of classes that no limit holds: it is work, and a listing has many \
+	          */
+
+/* All that holds it; what was counted last where there is no time. */
+static void count_blockers(
+        struct core *core, struct class_link *l, struct class *class, struct clocks now)
+{
+	if (now.mono - core->counts_since >= USEC_PER_S) {
+		core->counts_since = now.mono;
+		core->counts = 0;
+	}
+	if (core->counts++ < COUNTS)
+		l->n_blockers = explain_count(core, class);
+	else if (l->text_of != l->last.verdict || !l->n_blockers)
+		l->n_blockers = 1;
+}
+
 /* How many things hold the class, and the first of them. Limits, then nodes, then the order. */
-static void judge(const struct core *core, struct class *class)
+static void judge(const struct core *core, struct class *class, struct clocks now)
 {
 	struct class_link *l = class_link(class);
 	struct ask ask = class_ask(class);
 
-	l->n_blockers = 1;
 	switch (l->last.verdict) {
 	case VERDICT_NONE:
 	case VERDICT_START:
@@ -156,15 +172,18 @@ static void judge(const struct core *core, struct class *class)
 	case VERDICT_PARTITION:
 		l->reason = "BadConstraints";
 		snprintf(l->text, TEXT_SIZE, "its partition is no longer configured");
+		l->n_blockers = 1;
 		break;
 	case VERDICT_TYPE:
 		l->reason = "BadConstraints";
 		snprintf(l->text, TEXT_SIZE, "its GPU type is no longer configured");
+		l->n_blockers = 1;
 		break;
 	case VERDICT_STATE:
 		l->reason = "PartitionDown";
 		snprintf(l->text, TEXT_SIZE, "partition %.40s starts nothing now",
 		        core->conf->partitions[l->partition].name);
+		l->n_blockers = 1;
 		break;
 	case VERDICT_GATE:
 		l->reason = l->last.gate.reason;
@@ -174,9 +193,11 @@ static void judge(const struct core *core, struct class *class)
 	case VERDICT_PLANNED:
 		l->reason = "Priority";
 		snprintf(l->text, TEXT_SIZE, "what is free is planned for jobs before it");
+		count_blockers((struct core *)(uintptr_t)core, l, class, now);
 		break;
 	case VERDICT_BLOCKED:
 		l->reason = ask_why(core, l->partition, &ask, l->text, TEXT_SIZE);
+		count_blockers((struct core *)(uintptr_t)core, l, class, now);
 		break;
 	}
 }
@@ -191,7 +212,7 @@ static const char *class_why(
 		if (!l->text)
 			l->text = xcalloc(TEXT_SIZE, 1);
 		l->text[0] = '\0';
-		judge(core, class);
+		judge(core, class, now);
 		l->text_made = core->ledger_seen;
 		l->text_mono = now.mono;
 		l->text_of = l->last.verdict;

@@ -86,6 +86,33 @@ static void one_run(void **state)
 	world_free(w);
 }
 
+/* What it may cost at most is in the same money. */
+static void estimates(void **state)
+{
+	struct world *w = world_new(conf);
+	struct submit_job job = world_job(w, "h100:2");
+	struct core_event e = { .kind = EV_SUBMIT,
+		.caller = world_user(1000),
+		.submit = { .jobs = &job, .n = 1, .test_only = true } };
+	uint64_t id;
+
+	(void)state;
+	job.qos = "cheap";
+	job.time_limit_s = 7200;
+	job.hold = true;
+	id = world_submit_job(w, &job, 1000);
+	assert_float_equal(world_view(w, id).cost_max, 0.5 * 2 * (2 * 3 + 0.1), 1e-6);
+	job = world_job(w, "h100:2");
+	job.qos = "cheap";
+	job.time_limit_s = 7200;
+	world_register_all(w);
+	world_clear(w);
+	world_apply(w, &e);
+	assert_float_equal(world_effect(w, EFFECT_SUBMITTED)->submitted.cost_max,
+	        0.5 * 2 * (2 * 3 + 0.1), 1e-6);
+	world_free(w);
+}
+
 /* Whose first run has just ended stands in the tree, also when nothing is to be scheduled. */
 static void listed_at_once(void **state)
 {
@@ -274,6 +301,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(one_run),
+		cmocka_unit_test(estimates),
 		cmocka_unit_test(listed_at_once),
 		cmocka_unit_test(late_and_truer),
 		cmocka_unit_test(strays_pay),

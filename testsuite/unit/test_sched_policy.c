@@ -421,33 +421,52 @@ static bool passed_by(struct lab *lab, const struct lab_job *k)
 	return lab->n_stops;
 }
 
-/* Whole nodes come with more than was asked for: would these be over a limit now? */
-static bool whole_nodes_closed(struct lab *lab, const struct lab_job *k)
+/* All of the nodes that were planned, or what is asked for on so many. */
+static struct amounts amounts_planned(
+        struct lab *lab, const struct lab_job *k, size_t want, uint16_t type)
 {
-	uint16_t type;
+	uint32_t nodes = (uint32_t)__builtin_popcount(k->before.plan_nodes);
+	struct amounts all = rules_least(lab, k, want, type, nodes);
 	size_t i, g;
 
-	for (type = 0; k->exclusive && type <= lab->w->conf->n_gpu_types; type++) {
-		struct amounts all = { .type = type == lab->w->conf->n_gpu_types ? LAB_NO_GPU
-			                                                         : type,
-			.licences = k->licences };
+	if (!k->exclusive)
+		return all;
+	all.gpus = all.cpus = 0;
+	all.mem_mb = 0;
+	for (i = 0; i < lab->n_nodes; i++) {
+		const struct conf_node *n = &lab->w->conf->nodes[i];
 
-		for (i = 0; i < lab->n_nodes; i++) {
-			const struct conf_node *n = &lab->w->conf->nodes[i];
+		if (!(k->before.plan_nodes >> i & 1))
+			continue;
+		all.cpus += n->cpus;
+		all.mem_mb += n->mem_mb;
+		for (g = 0; g < n->n_gpus; g++)
+			all.gpus += n->gpus[g].type == type ? n->gpus[g].count : 0;
+	}
+	all.gpu_mem_mb = all.gpus ? all.gpus * lab->w->conf->gpu_types[type].mem_mb : 0;
+	return all;
+}
 
-			if (!(k->before.plan_nodes >> i & 1))
+/* Whole nodes, and a total on several, come with more than the least: would these be over a limit
+ * now? Of a range of nodes with so much each some can go. */
+static bool places_closed(struct lab *lab, const struct lab_job *k)
+{
+	uint16_t type, t;
+	size_t a;
+
+	if (!k->exclusive && (k->per_node || k->nodes_max == k->nodes_min))
+		return false;
+	for (a = 0; a < (k->n_wants ? k->n_wants : 1); a++) {
+		for (type = 0; type <= lab->w->conf->n_gpu_types; type++) {
+			struct amounts all;
+
+			t = type == lab->w->conf->n_gpu_types ? LAB_NO_GPU : type;
+			if (!rules_type(lab, k, a, t))
 				continue;
-			all.nodes++;
-			all.cpus += n->cpus;
-			all.mem_mb += n->mem_mb;
-			for (g = 0; g < n->n_gpus; g++)
-				all.gpus += n->gpus[g].type == all.type ? n->gpus[g].count : 0;
+			all = amounts_planned(lab, k, a, t);
+			if (rules_limit(lab, k, &all, 0) || rules_lends_kept(lab, k, &all, 0))
+				return true;
 		}
-		if (all.gpus)
-			all.gpu_mem_mb = all.gpus * lab->w->conf->gpu_types[type].mem_mb;
-		if ((k->n_wants > 0) == (all.gpus > 0) &&
-		        (rules_limit(lab, k, &all, 0) || rules_lends_kept(lab, k, &all, 0)))
-			return true;
 	}
 	return false;
 }
@@ -488,7 +507,7 @@ static void check_plans(struct lab *lab)
 			continue;
 		}
 		if ((strcmp(k->now.reason, "Resources") && strcmp(k->now.reason, "Priority")) ||
-		        whole_nodes_closed(lab, k)) {
+		        places_closed(lab, k)) {
 			lab->seen.closed++;
 			continue;
 		}
@@ -717,6 +736,11 @@ static const struct {
 	{ 4316, "as 3568" },
 	{ 6027, "as 2910" },
 	{ 6944, "as 1868, with whole nodes" },
+	{ 10737, "victims for a job that only a limit of its own kept from starting" },
+	{ 11863, "equal parts counted for more than the total at a gate" },
+	{ 14349, "what was held changed with the last start, and nobody looked" },
+	{ 15820, "a plan that its owner's guarantee forbids once others have ended" },
+	{ 11035, "a total of GPUs on fewer nodes, where a limit on nodes allows no more" },
 	{ 8962, "a run is late on the node of a plan when another starts there" },
 };
 
