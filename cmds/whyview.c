@@ -294,11 +294,15 @@ static void print_changes(const struct layout *l, const Gpusched__Why *why)
 		print_cells(l->out, &cells[0], 1);
 		print_cells(l->out, &cells[1], 1);
 	}
-	if (!*why->tried)
+	if (!*why->tried && !why->cut_short)
 		return;
 	if (!why->n_changes)
 		putc('\n', l->out);
-	text = xasprintf("Tried without success: %s.", why->tried);
+	text = xasprintf("%s%s%s%s", *why->tried ? "Tried without success: " : "", why->tried,
+	        *why->tried ? "." : "",
+	        !why->cut_short ? ""
+	        : *why->tried   ? " There was more to try; the search was cut short."
+	                        : "There was more to try than could be: the search was cut short.");
 	print_wrapped(l->out, text, l->width, 0);
 	free(text);
 }

@@ -164,7 +164,8 @@ struct job_why {
 	char planned_why[256]; /* a listed cause if it is later than the first; "" */
 	struct why_change changes[WHY_CHANGES]; /* each alone would start it now; smallest first */
 	size_t n_changes;
-	char tried[256]; /* what was tried without success; "" nothing was */
+	char tried[512]; /* what was tried without success; "" nothing was */
+	bool cut_short;  /* there was more to try */
 };
 
 /* Why a PENDING job waits. Changes are tried on the ledger itself, and undone. False: no such job,

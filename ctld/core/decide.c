@@ -94,7 +94,7 @@ bool decide_fits_gates(const struct scene *sc, const struct contender *who, stru
 		decide_need_of(sc, &who->ask, places, &d->need);
 		if (gates_check(sc->gates, who->path, &d->need, &d->gate))
 			return true;
-		if (places->n <= r->nodes_min || !r->per_node)
+		if (places->n <= r->nodes_min || (r->n && !r->per_node))
 			return false;
 		places->n--;
 	}

@@ -13,6 +13,7 @@
 #include "common/xalloc.h"
 #include "ctld/core/explain.h"
 #include "ctld/core/intake.h"
+#include "ctld/core/suggest.h"
 #include "ctld/core/whatif.h"
 
 /* --- adding ---------------------------------------------------------------------------------- */
@@ -240,7 +241,7 @@ static void need_of(const struct wait *w, struct option *o, struct places *place
 		decide_need(sc, &w->who->ask, o->alternative, o->type, &o->need);
 		return;
 	}
-	if (r->per_node && places->n > r->nodes_min)
+	if ((r->per_node || !r->n) && places->n > r->nodes_min)
 		places->n = r->nodes_min;
 	decide_need_of(sc, &w->who->ask, places, &o->need);
 }
@@ -525,23 +526,43 @@ void imagined_clear(struct core *core, struct imagined *im)
 
 /* --- all of it ------------------------------------------------------------------------------- */
 
+static void say_cause(const char *cause, uint64_t by, char *text, size_t size)
+{
+	if (by)
+		snprintf(text, size, "%s: job %llu", cause, (unsigned long long)by);
+	else
+		snprintf(text, size, "%s", cause);
+}
+
+/* Who else has one that it would need? */
+static void say_no_plan(const struct core *core, const struct class *class, struct job_why *why)
+{
+	const struct class_link *l = class_link_of(class);
+	const struct conf_partition *p = &core->conf->partitions[l->partition];
+
+	if (l->broken)
+		say_cause(l->broken, l->broken_by, why->planned_why, sizeof(why->planned_why));
+	else if ((l->last.verdict == VERDICT_BLOCKED || l->last.verdict == VERDICT_PLANNED) &&
+	         plan_count_of(sched_scene(core->sched)->plan, l->partition) >= p->plan_depth)
+		snprintf(why->planned_why, sizeof(why->planned_why),
+		        "only the first %u that wait for room in %.60s have one", p->plan_depth,
+		        p->name);
+}
+
 static void say_plan(const struct core *core, const struct job *job, const struct class *class,
         struct job_why *why)
 {
 	const struct class_link *l = class_link_of(class);
 
 	why->first_planned = job_info(job)->planned_start;
-	if (class_head(class) != job || !l->entry)
+	if (class_head(class) != job || l->partition == CONF_NONE)
 		return;
+	if (!l->entry)
+		return say_no_plan(core, class, why);
 	why->planned_start = wall_of(core, l->entry->start);
 	hostlist_of(core, &l->entry->places, why->planned_nodes, sizeof(why->planned_nodes));
-	if (!l->cause)
-		return;
-	if (l->cause_job)
-		snprintf(why->planned_why, sizeof(why->planned_why), "%s: job %llu", l->cause,
-		        (unsigned long long)l->cause_job);
-	else
-		snprintf(why->planned_why, sizeof(why->planned_why), "%s", l->cause);
+	if (l->cause)
+		say_cause(l->cause, l->cause_job, why->planned_why, sizeof(why->planned_why));
 }
 
 void explain_contender(struct core *core, const struct contender *who, const struct class *class,
@@ -625,7 +646,7 @@ double explain_cost(
 
 bool core_job_why(struct core *core, uint64_t id, struct clocks now, struct job_why *why)
 {
-	const struct job *job = jobs_find(core->jobs, id);
+	struct job *job = jobs_find(core->jobs, id);
 	struct class *class;
 	struct contender who;
 

@@ -33,7 +33,4 @@ void imagine(struct core *core, const struct intake *t, const char *user, uint64
         usec_t submit_time, struct imagined *out);
 void imagined_clear(struct core *core, struct imagined *im);
 
-/* Add the smallest single changes that would start a waiting job now (suggest.c). */
-void suggest(struct core *core, const struct job *job, struct job_why *why);
-
 #endif

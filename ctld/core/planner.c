@@ -42,7 +42,8 @@ static bool find_start(
 
 /* --- entries --------------------------------------------------------------------------------- */
 
-static void entry_gone(struct sched *s, struct class *class)
+/* Whoever lost his place there with it, or before it, did so for the same cause. */
+static void entry_gone(struct sched *s, struct class *class, const char *cause, uint64_t by)
 {
 	struct class_link *l = class_link(class);
 	struct places places = l->entry->places;
@@ -51,15 +52,19 @@ static void entry_gone(struct sched *s, struct class *class)
 	places.v = xmemdup(places.v, places.n * sizeof(*places.v));
 	plan_remove(s->scene.plan, l->entry);
 	l->entry = NULL;
-	for (i = 0; i < places.n; i++)
-		sched_node_freed(s, places.v[i].node);
+	for (i = 0; i < places.n; i++) {
+		plan_node_changed(s->scene.plan, places.v[i].node);
+		planner_recheck(s, places.v[i].node, cause, by);
+		wake_fitting(s, places.v[i].node);
+	}
+	s->early = true;
 	free(places.v);
 }
 
 void planner_drop(struct sched *s, struct class *class)
 {
 	if (class_link(class)->entry)
-		entry_gone(s, class);
+		entry_gone(s, class, "Priority", 0);
 }
 
 /* What holds a class that waits for no capacity, in a word. */
@@ -111,7 +116,7 @@ void planner_close(struct sched *s, struct class *class)
 	l->broken = cause;
 	l->broken_by = 0;
 	s->stats.broken++;
-	entry_gone(s, class);
+	entry_gone(s, class, l->broken, 0);
 }
 
 static void broke(struct sched *s, struct class *class, const char *cause, uint64_t by)
@@ -121,7 +126,7 @@ static void broke(struct sched *s, struct class *class, const char *cause, uint6
 	l->broken = cause;
 	l->broken_by = by;
 	s->stats.broken++;
-	entry_gone(s, class);
+	entry_gone(s, class, cause, by);
 }
 
 void planner_recheck(struct sched *s, uint32_t node, const char *cause, uint64_t by)

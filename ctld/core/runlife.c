@@ -45,7 +45,7 @@ void run_hold(struct core *core, struct run *run)
 	place = run_place(run);
 	ledger_take(core->ledger, &place);
 	node_count_gpus(core, run_link(run)->node);
-	sched_node_changed(core->sched, index, "Priority");
+	sched_node_taken(core->sched, index, run_info(run)->id.job);
 }
 
 static void unbook(struct core *core, struct run *run)

@@ -422,14 +422,24 @@ void sched_remove(struct sched *s, struct job *job)
 	}
 }
 
-void sched_node_changed(struct sched *s, uint32_t node, const char *cause)
+static void node_changed(struct sched *s, uint32_t node, const char *cause, uint64_t by)
 {
 	plan_node_changed(s->scene.plan, node);
 	if (!plan_first(s->scene.plan, node))
 		return;
-	planner_recheck(s, node, cause, 0);
+	planner_recheck(s, node, cause, by);
 	/* What ends earlier than it was thought to leaves room beside what is planned. */
 	wake_fitting(s, node);
+}
+
+void sched_node_changed(struct sched *s, uint32_t node, const char *cause)
+{
+	node_changed(s, node, cause, 0);
+}
+
+void sched_node_taken(struct sched *s, uint32_t node, uint64_t by)
+{
+	node_changed(s, node, "Priority", by);
 }
 
 /* --- deciding -------------------------------------------------------------------------------- */

@@ -62,7 +62,9 @@ void sched_now(struct sched *s, struct clocks now);
 void sched_add(struct sched *s, struct job *job);
 void sched_remove(struct sched *s, struct job *job);
 
-/* Something was booked on the node, or ends at another time, or it takes no more work: whoever has
+/* The job has taken something there: who has no room any more loses his planned start to it. */
+void sched_node_taken(struct sched *s, uint32_t node, uint64_t by);
+/* Something on the node ends at another time, or it takes no more work: whoever has
  * no room there any more loses his planned start for that cause, a literal. */
 void sched_node_changed(struct sched *s, uint32_t node, const char *cause);
 /* Something on that node has become free, or it accepts work again. */

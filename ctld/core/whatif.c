@@ -79,9 +79,17 @@ void whatif_lift(struct whatif *w, const struct gate_block *block)
 	gates_lift(w->core->gates, block, true);
 }
 
+void whatif_aside(struct whatif *w, struct plan_entry *entry)
+{
+	w->aside = entry;
+	entry->idle = true;
+}
+
 void whatif_end(struct whatif *w)
 {
 	ledger_undo(w->core->ledger);
+	if (w->aside)
+		w->aside->idle = false;
 	while (w->n_lifted)
 		gates_lift(w->core->gates, &w->lifted[--w->n_lifted], false);
 	while (w->n_over)
@@ -119,6 +127,16 @@ static struct class **classes_before(
 	return v;
 }
 
+size_t whatif_before(const struct whatif *w, const struct contender *who, const struct class *but)
+{
+	const struct class *class;
+	size_t cursor = 0, n = 0;
+
+	while ((class = sched_each_class(w->core->sched, &cursor)))
+		n += class != but && key_before(class_link_of(class)->key, who->key);
+	return n;
+}
+
 static void note_ahead(struct whatif *w, const struct class *class)
 {
 	if (w->n_ahead < WHATIF_NAMED)
@@ -146,6 +164,17 @@ static void set_aside(struct trial *t, struct plan_entry *entry)
 	t->gone[t->n_gone++] = entry;
 }
 
+/* Entries of a partition that count no more. */
+static size_t given_up(const struct trial *t, uint32_t partition)
+{
+	const struct plan_entry *aside = t->w->aside;
+	size_t n = aside && aside->partition == partition, i;
+
+	for (i = 0; i < t->n_gone; i++)
+		n += t->gone[i]->partition == partition;
+	return n;
+}
+
 /* Who does not start gets a planned start. */
 static void plan_class(struct trial *t, struct class *class, const struct contender *who)
 {
@@ -161,7 +190,7 @@ static void plan_class(struct trial *t, struct class *class, const struct conten
 
 	/* It has one already: entries move up only later, when all have had their chance. */
 	if ((old && !old->idle) || t->n_planned == t->plans ||
-	        plan_count_of(sc->plan, who->partition) >= depth + t->n_gone)
+	        plan_count_of(sc->plan, who->partition) >= depth + given_up(t, who->partition))
 		return;
 	if (decide_later(sc, who, &want, &entry))
 		t->planned[t->n_planned++] = plan_add(sc->plan, class, &want, &entry);

@@ -20,6 +20,7 @@ struct whatif {
 	size_t n_over;
 	struct gate_block lifted[WHY_BLOCKERS];
 	size_t n_lifted;
+	struct plan_entry *aside;     /* by whatif_aside(); NULL */
 	uint64_t ahead[WHATIF_NAMED]; /* of whatif_starts(): whose place it would have to take */
 	size_t n_ahead;               /* all of them */
 };
@@ -29,6 +30,11 @@ void whatif_begin(struct whatif *w, struct core *core);
 bool whatif_over(struct whatif *w, struct job *job);
 /* The gate is as much wider as it lacked. */
 void whatif_lift(struct whatif *w, const struct gate_block *block);
+/* A planned start is given up, and left to others. One at most. */
+void whatif_aside(struct whatif *w, struct plan_entry *entry);
+/* How many classes stand before it, its own left out. */
+size_t whatif_before(
+        const struct whatif *w, const struct contender *who, const struct class *class);
 /* Would a contender start, after all who stand before it had their chance? `class` is its own, of
  * which `before` jobs come first (NULL and 0: none). False too if there are too many to try. */
 bool whatif_starts(

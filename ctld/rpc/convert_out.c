@@ -169,6 +169,7 @@ static Gpusched__Why *wire_why(const struct job_why *why, struct arena *arena)
 	m->planned_nodes = shown(why->planned_nodes, arena);
 	m->planned_why = shown(why->planned_why, arena);
 	m->tried = shown(why->tried, arena);
+	m->cut_short = why->cut_short;
 	return m;
 }
 

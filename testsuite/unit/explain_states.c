@@ -90,7 +90,7 @@ static void draw_conf(struct state *s)
 	for (i = 0; i < s->n_licences; i++)
 		s->knobs[s->n_knobs++] =
 		        (struct knob){ "licences", i, "", "count", "", 1 + pick(s, 4) };
-	for (i = 0; i < s->n_accounts && chance(s, 30); i++)
+	for (i = 0; i < s->n_accounts && chance(s, 30); i++, s->quotas = true)
 		s->knobs[s->n_knobs++] =
 		        (struct knob){ "accounts", i, "quota", "guaranteed", "h100", 1 };
 }
@@ -323,8 +323,7 @@ uint32_t state_uid(const struct state *s, uint64_t job)
 	return s->uids[i];
 }
 
-/* Time goes on, and all nodes are heard of. */
-static void pass(struct state *s, unsigned seconds)
+void state_pass(struct state *s, unsigned seconds)
 {
 	unsigned at;
 	uint32_t n;
@@ -341,6 +340,24 @@ static void pass(struct state *s, unsigned seconds)
 	}
 }
 
+void state_go_on(struct state *s)
+{
+	size_t i;
+
+	for (i = 0; i < s->n_jobs; i++) {
+		struct job_view v;
+
+		if (!core_job_view(s->w->core, s->jobs[i], s->w->now, &v) || v.ended)
+			continue;
+		if (!strcmp(v.state, "CONFIGURING"))
+			say_runs(s, s->jobs[i], false);
+		else if (!strcmp(v.state, "RUNNING") && v.time_limit_s &&
+		         s->w->now.wall >= v.start_time + v.time_limit_s * (usec_t)1000000)
+			say_runs(s, s->jobs[i], true);
+	}
+	world_schedule(s->w);
+}
+
 static void do_something(struct state *s)
 {
 	unsigned what = pick(s, 10);
@@ -349,7 +366,7 @@ static void do_something(struct state *s)
 	if (what < 6 || !job)
 		draw_job(s);
 	else if (what == 6)
-		pass(s, 1 + pick(s, 300));
+		state_pass(s, 1 + pick(s, 300));
 	else if (!strcmp(world_state(s->w, job), "CONFIGURING"))
 		say_runs(s, job, false);
 	else if (what == 9 && !strcmp(world_state(s->w, job), "RUNNING"))

@@ -29,6 +29,7 @@ struct state {
 	unsigned n_nodes, n_accounts, n_qos, n_partitions, n_licences;
 	struct knob knobs[STATE_KNOBS];
 	size_t n_knobs;
+	bool quotas; /* some account has a guarantee */
 	uint64_t jobs[STATE_JOBS]; /* that were taken, in the order of their submits */
 	uint32_t uids[STATE_JOBS];
 	size_t n_jobs;
@@ -44,6 +45,10 @@ struct knob *state_knob(struct state *s, const char *text);
 /* Reconfigure with the knobs as they are now. */
 void state_reconfigure(struct state *s);
 
+/* Time goes on, and all nodes are heard of. */
+void state_pass(struct state *s, unsigned seconds);
+/* What was to start runs; what has reached its time limit ends. */
+void state_go_on(struct state *s);
 /* The job ends, on all of its nodes; nothing is scheduled yet. */
 void state_end(struct state *s, uint64_t job);
 uint32_t state_uid(const struct state *s, uint64_t job);

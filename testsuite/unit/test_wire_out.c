@@ -205,7 +205,8 @@ static struct job_why some_why(void)
 		.first_planned = 4,
 		.planned_nodes = "h[07-08]",
 		.planned_why = "a node was lost",
-		.tried = "shorter --time" };
+		.tried = "shorter --time",
+		.cut_short = true };
 
 	why.blockers[0] = (struct why_blocker){ .reason = "AssocGrpGRES",
 		.text = "vision\x1b: limit h100:32",
@@ -236,6 +237,7 @@ static void check_why(const Gpusched__Why *back)
 	assert_string_equal(back->changes[0]->option, "--gpus=h100:4");
 	assert_string_equal(back->changes[0]->effect, "on h07");
 	assert_string_equal(back->tried, "shorter --time");
+	assert_true(back->cut_short);
 }
 
 static void test_why(void **state)

@@ -1,0 +1,326 @@
+/* test_suggest.c - what would start a job, proved on random states by trying everything
+ *
+ * For waiting jobs of random states (explain_ask.h) core_job_why() is asked, and then:
+ *	- every suggestion, typed in as it is printed, starts the job in the next pass;
+ *	- no smaller change of the same kind (suggest.h) does: each is tried;
+ *	- of a kind of which nothing is suggested no change at all does, whether that is said or
+ *not.
+ */
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <setjmp.h>
+#include <cmocka.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "common/units.h"
+#include "ctld/core/suggest.h"
+#include "testsuite/unit/explain_ask.h"
+
+static unsigned long suggested, asked, tried, wrong;
+
+static void complain(struct state *s, uint64_t job, const char *what, const char *option)
+{
+	wrong++;
+	print_message("state %llu, job %llu: %s: %s\n", (unsigned long long)s->seed,
+	        (unsigned long long)job, what, option);
+}
+
+static void suggestions_start_it(struct state *s, uint64_t job, const struct job_why *why)
+{
+	static const char *const outcomes[] = { "is refused", "does not start it",
+		"preempts somebody", "starts it" };
+	size_t i;
+
+	asked++;
+	for (i = 0; i < why->n_changes; i++) {
+		enum ask_outcome o = ask_try(s, job, why->changes[i].option);
+
+		if (o != ASK_STARTS)
+			complain(s, job, outcomes[o], why->changes[i].option);
+		suggested++;
+	}
+}
+
+static void every_suggestion_starts_the_job(void **state)
+{
+	(void)state;
+	suggested = asked = wrong = 0;
+	ask_each(suggestions_start_it);
+	print_message("%lu suggestions for %lu jobs\n", suggested, asked);
+	assert_int_equal(wrong, 0);
+	if (ask_all())
+		assert_true(suggested > 200);
+}
+
+/* --- all changes of a kind, smallest first --------------------------------------------------- */
+
+struct question {
+	struct state *s;
+	uint64_t job;
+	const struct job_why *why;
+	struct job_view view;
+	const char *kind; /* as `tried` says it; "" */
+	bool found;       /* something of this kind was suggested, or started */
+};
+
+static bool is_suggested(const struct question *q, const char *option)
+{
+	size_t i;
+
+	for (i = 0; i < q->why->n_changes; i++) {
+		if (!strcmp(q->why->changes[i].option, option))
+			return true;
+	}
+	return false;
+}
+
+/* One change, larger than all that were tried of its kind. True: that is the end of them. */
+static bool next_change(struct question *q, const char *fmt, ...)
+{
+	char option[128];
+	va_list ap;
+
+	va_start(ap, fmt);
+	vsnprintf(option, sizeof(option), fmt, ap);
+	va_end(ap);
+	if (is_suggested(q, option)) {
+		q->found = true;
+		return true;
+	}
+	tried++;
+	if (ask_try(q->s, q->job, option) != ASK_STARTS || !ask_left_to_it(q->s, q->job, option))
+		return false;
+	/* Only so many are shown. */
+	if (q->why->n_changes < WHY_CHANGES)
+		complain(q->s, q->job, "not suggested, but starts it", option);
+	q->found = true;
+	return true;
+}
+
+/* Is that said to have been tried in vain? "fewer --gpus" of "fewer --gpus, --qos=high". */
+static bool is_claimed(const struct job_why *why, const char *kind)
+{
+	size_t len = strlen(kind);
+	const char *p = why->tried;
+
+	while ((p = strstr(p, kind))) {
+		bool starts = p == why->tried || !strncmp(p - 2, ", ", 2);
+
+		if (starts && (!p[len] || p[len] == ','))
+			return true;
+		p++;
+	}
+	return false;
+}
+
+static void end_kind(struct question *q, const char *kind)
+{
+	if (q->found && is_claimed(q->why, kind))
+		complain(q->s, q->job, "said to be in vain", kind);
+	q->found = false;
+}
+
+static const char *gpus_option(const struct question *q)
+{
+	return q->view.gpus_per_node ? "--gpus-per-node" : "--gpus";
+}
+
+/* From so many GPUs downwards. */
+static void each_count(struct question *q, const char *before, const char *type, uint32_t from)
+{
+	uint32_t count;
+
+	for (count = from; count; count--) {
+		if (next_change(q, "%s%s=%s%s%u", before, gpus_option(q), type, *type ? ":" : "",
+		            count))
+			return;
+	}
+}
+
+static void each_gpus(struct question *q)
+{
+	const struct job_view *v = &q->view;
+	const struct conf *conf = q->s->w->conf;
+	uint32_t a;
+	size_t t;
+
+	for (a = 0; a < v->n_gpus; a++)
+		each_count(q, "", v->gpus[a].type, v->gpus[a].count - 1);
+	end_kind(q, "fewer --gpus");
+	for (t = 0; v->n_gpus && *v->gpus[0].type && t < conf->n_gpu_types; t++) {
+		for (a = 0; a < v->n_gpus && strcmp(v->gpus[a].type, conf->gpu_types[t].name); a++)
+			;
+		if (a == v->n_gpus)
+			each_count(q, "", conf->gpu_types[t].name, v->gpus[0].count);
+	}
+	end_kind(q, "other GPU types");
+}
+
+/* All minutes up to there are tried; of more, some, and in the usual states of most. */
+#define MINUTES       400
+#define MINUTES_USUAL 20
+
+static void each_time(struct question *q)
+{
+	uint32_t limit = q->view.time_limit_s ? q->view.time_limit_s : 10 * 365 * 86400u;
+	uint32_t minutes = (limit + 59) / 60;
+	uint32_t all = ask_all() ? MINUTES_USUAL : MINUTES;
+	char text[UNITS_TEXT];
+
+	while (minutes > 1) {
+		minutes -= minutes > all ? 1 + minutes / 40 : 1;
+		if (next_change(q, "--time=%s", duration_format(text, minutes * 60)))
+			break;
+	}
+	end_kind(q, "shorter --time");
+}
+
+static void each_cpus(struct question *q)
+{
+	uint32_t cpus;
+
+	for (cpus = q->view.cpus; cpus-- > 1;) {
+		if (next_change(q, "--cpus-per-task=%u", cpus))
+			break;
+	}
+	end_kind(q, "fewer --cpus-per-task");
+}
+
+static void each_mem(struct question *q)
+{
+	uint64_t step = q->view.mem_mb > SUGGEST_MEM_COARSE ? SUGGEST_MEM_STEP_COARSE
+	                                                    : SUGGEST_MEM_STEP,
+	         mem;
+	char text[UNITS_TEXT];
+
+	for (mem = q->view.mem_mb ? (q->view.mem_mb - 1) / step * step : 0; mem; mem -= step) {
+		if (next_change(q, "--mem=%s", size_format_exact(text, mem * 1024 * 1024)))
+			break;
+	}
+	end_kind(q, "less --mem");
+}
+
+static void each_nodes(struct question *q)
+{
+	const struct job_view *v = &q->view;
+	uint32_t n, most = v->nodes_max ? v->nodes_max : 1;
+
+	for (n = most + 1; v->n_gpus && !v->gpus_per_node && n <= v->gpus[0].count &&
+	                   n <= most + SUGGEST_NODES;
+	        n++) {
+		if (next_change(q, "--nodes=%u-%u", v->nodes_min ? v->nodes_min : 1, n))
+			break;
+	}
+	end_kind(q, "more --nodes");
+	for (n = v->nodes_min; n-- > 1;) {
+		if (next_change(q, "--nodes=%u", n))
+			break;
+	}
+	end_kind(q, "fewer --nodes");
+}
+
+static void each_name(struct question *q)
+{
+	const struct conf *conf = q->s->w->conf;
+	char kind[128];
+	size_t i;
+
+	for (i = 0; i < conf->n_qos; i++) {
+		snprintf(kind, sizeof(kind), "--qos=%s", conf->qos[i].name);
+		if (strcmp(conf->qos[i].name, q->view.qos))
+			next_change(q, "%s", kind);
+		end_kind(q, kind);
+	}
+	for (i = 0; i < conf->n_accounts; i++) {
+		snprintf(kind, sizeof(kind), "--account=%s", conf->accounts[i].name);
+		if (strcmp(conf->accounts[i].name, q->view.account))
+			next_change(q, "%s", kind);
+		end_kind(q, kind);
+	}
+}
+
+static void each_partition(struct question *q)
+{
+	const struct conf *conf = q->s->w->conf;
+	bool any = false;
+	char option[128];
+	size_t p, t;
+
+	for (p = 0; p < conf->n_partitions; p++) {
+		if (!strcmp(conf->partitions[p].name, q->view.partition))
+			continue;
+		snprintf(option, sizeof(option), "--partition=%s ", conf->partitions[p].name);
+		q->found = false;
+		next_change(q, "--partition=%s", conf->partitions[p].name);
+		for (t = 0; t < conf->n_gpu_types && q->view.n_gpus && !q->found; t++) {
+			each_count(q, option, conf->gpu_types[t].name, q->view.gpus[0].count);
+			any |= q->found;
+			q->found = false;
+		}
+		any |= q->found;
+	}
+	q->found = any;
+	end_kind(q, "other partitions");
+}
+
+static void each_drop(struct question *q)
+{
+	const struct {
+		bool asked;
+		const char *option;
+	} drops[] = {
+		{ *q->view.constraint, "--constraint=" },
+		{ *q->view.nodelist, "--nodelist=" },
+		{ *q->view.exclude, "--exclude=" },
+		{ *q->view.licences, "--licenses=" },
+		{ q->view.gpu_mem_min_mb, "--gpu-mem-min=0" },
+		{ q->view.exclusive, "--exclusive=no" },
+	};
+	size_t i;
+
+	for (i = 0; i < sizeof(drops) / sizeof(drops[0]); i++) {
+		if (drops[i].asked)
+			next_change(q, "%s", drops[i].option);
+		end_kind(q, drops[i].option);
+	}
+}
+
+static void nothing_smaller(struct state *s, uint64_t job, const struct job_why *why)
+{
+	struct question q = { .s = s, .job = job, .why = why };
+
+	asked++;
+	suggested += why->n_changes;
+	assert_true(core_job_view(s->w->core, job, s->w->now, &q.view));
+	each_gpus(&q);
+	each_time(&q);
+	each_cpus(&q);
+	each_mem(&q);
+	each_nodes(&q);
+	each_name(&q);
+	each_partition(&q);
+	each_drop(&q);
+}
+
+static void no_smaller_change_starts_it(void **state)
+{
+	(void)state;
+	suggested = asked = tried = wrong = 0;
+	ask_each(nothing_smaller);
+	print_message(
+	        "%lu suggestions for %lu jobs, %lu other changes tried\n", suggested, asked, tried);
+	assert_int_equal(wrong, 0);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(every_suggestion_starts_the_job),
+		cmocka_unit_test(no_smaller_change_starts_it),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
