@@ -161,17 +161,17 @@ static void each_gpus(struct question *q)
 
 /* All minutes up to there are tried; of more, some, and in the usual states of most. */
 #define MINUTES       400
-#define MINUTES_USUAL 20
+#define MINUTES_USUAL 10
 
 static void each_time(struct question *q)
 {
 	uint32_t limit = q->view.time_limit_s ? q->view.time_limit_s : 10 * 365 * 86400u;
 	uint32_t minutes = (limit + 59) / 60;
-	uint32_t all = ask_all() ? MINUTES_USUAL : MINUTES;
+	uint32_t all = ask_all() ? MINUTES_USUAL : MINUTES, part = ask_all() ? 8 : 40;
 	char text[UNITS_TEXT];
 
 	while (minutes > 1) {
-		minutes -= minutes > all ? 1 + minutes / 40 : 1;
+		minutes -= minutes > all ? 1 + minutes / part : 1;
 		if (next_change(q, "--time=%s", duration_format(text, minutes * 60)))
 			break;
 	}
