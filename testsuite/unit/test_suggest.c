@@ -163,15 +163,32 @@ static void each_gpus(struct question *q)
 #define MINUTES       400
 #define MINUTES_USUAL 10
 
+/* The time limit that is suggested, in minutes; 0: none is. */
+static uint32_t suggested_minutes(const struct question *q)
+{
+	struct typed t;
+	size_t i;
+
+	for (i = 0; i < q->why->n_changes; i++) {
+		if (strncmp(q->why->changes[i].option, "--time=", 7))
+			continue;
+		type_in(&t, q->why->changes[i].option);
+		return t.change.time_limit_s / 60;
+	}
+	return 0;
+}
+
 static void each_time(struct question *q)
 {
 	uint32_t limit = q->view.time_limit_s ? q->view.time_limit_s : 10 * 365 * 86400u;
 	uint32_t minutes = (limit + 59) / 60;
 	uint32_t all = ask_all() ? MINUTES_USUAL : MINUTES, part = ask_all() ? 8 : 40;
+	uint32_t found = suggested_minutes(q);
 	char text[UNITS_TEXT];
 
 	while (minutes > 1) {
 		minutes -= minutes > all ? 1 + minutes / part : 1;
+		minutes = minutes < found ? found : minutes;
 		if (next_change(q, "--time=%s", duration_format(text, minutes * 60)))
 			break;
 	}
