@@ -36,7 +36,7 @@ int listing_check(struct listing *l, const struct view_kind *kind, struct error 
 
 	if (l->csv && l->json)
 		return error_set(err, ERR_USAGE, "--csv and --json: only one of the two");
-	if (l->columns && !isatty(STDOUT_FILENO))
+	if (l->columns && !l->fitted && !isatty(STDOUT_FILENO))
 		style.width = 0;
 	style.heading = !l->no_heading;
 	style.csv = l->csv;

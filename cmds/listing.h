@@ -37,6 +37,7 @@ enum { LISTING_KEY_SORT = 0x6000, LISTING_KEY_JSON, LISTING_KEY_CSV };
 struct listing {
 	const char *columns, *sort; /* borrowed of the command line */
 	bool longer, no_heading, json, csv;
+	bool fitted; /* `columns` are the command's own: into a pipe the table is cut as usual */
 	struct view *view;
 	struct jsonout out;
 };

@@ -42,6 +42,7 @@ static const struct msg_type rows[] = {
 	ROW(SHOW_CONFIG, U, NORMAL, "show_config", show_config),
 	ROW(PARTITION_CONTROL, U, NORMAL, "partition_control", partition_control),
 	ROW(LIST_ACCT, U, NORMAL, "list_acct", list_acct),
+	ROW(REPORT, U, NORMAL, "report", report),
 
 	ROW(REPLY, C, NORMAL, "reply", reply),
 	ROW(PONG, C, NORMAL, "pong", pong),
@@ -57,6 +58,7 @@ static const struct msg_type rows[] = {
 	ROW(SHARE_CHUNK, C, MANY, "share_chunk", share_chunk),
 	ROW(CONFIG_CHUNK, C, MANY, "config_chunk", config_chunk),
 	ROW(ACCT_CHUNK, C, MANY, "acct_chunk", acct_chunk),
+	ROW(REPORT_CHUNK, C, MANY, "report_chunk", report_chunk),
 
 	ROW(REGISTER, A, JOB, "register", register),
 	ROW(RUN_REPORT, A, NORMAL, "run_report", run_report),

@@ -30,7 +30,7 @@ BIN = {
     "gnoded": BUILD / "noded/gnoded",
     "munged": shutil.which("munged") or "/usr/sbin/munged",
 }
-for _c in ("gsubmit", "gqueue", "gcancel", "ginfo", "gctl", "gprio", "gshare", "gacct"):
+for _c in ("gsubmit", "gqueue", "gcancel", "ginfo", "gctl", "gprio", "gshare", "gacct", "greport"):
     BIN[_c] = BUILD / "cmds" / _c
 
 

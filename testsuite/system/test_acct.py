@@ -94,6 +94,10 @@ def test_sums_agree_whatever_is_killed(cluster, jobs):
         assert sum(j["gpu_us"] for j in have.values()) == sum(s["gpu_us"] for s in usage.values()) > 0
         assert set(ids) <= set(have)
 
+    def reported(*by):
+        lines = json.loads(c.run("greport", "use", "--json", *[f"--by={b}" for b in by]).stdout)["report"]
+        return {tuple(r["keys"] if "keys" in r else []): r for r in lines}
+
     agree(acct(c, "--runs"))
     in_history(c, ids)
     have = acct(c, "--runs")
@@ -102,6 +106,16 @@ def test_sums_agree_whatever_is_killed(cluster, jobs):
     assert have[requeued]["gpu_us"] > have[requeued]["runs"][-1]["gpu_us"] > 0
     assert have[cancelled]["state"] == "CANCELLED" and "cancelled by" in have[cancelled]["comment"]
     assert have[ids[0]]["exit_code"] == 0 and have[ids[1]]["exit_code"] == 1 and have[ids[1]]["state"] == "FAILED"
+    usage = {s["account"]: s["gpu_us"] for s in shares(c) if not s["user"]}
+    lines = reported("account")
+    assert {a: lines[(a,)]["gpu_us"] for a in ("lab", "red", "blue", "rest")} == usage
+    for by in (["user"], ["gpu"], ["day"], ["account", "user"], ["day", "gpu"], ["label:project"]):
+        assert reported(*by)[()]["gpu_us"] == lines[()]["gpu_us"] == usage["lab"] + usage["rest"]
+    assert reported("user")[(RED,)]["gpu_us"] == usage["red"] or RED == BLUE
+    assert lines[()]["jobs"] == len(have) == lines[("lab",)]["jobs"] + lines[("rest",)]["jobs"]
+    assert sum(r["cost"] for k, r in reported("day").items() if k) == pytest.approx(sum(j["cost"] for j in have.values()))
+    assert lines[()]["started"] == len(have) and lines[()]["wait_max_s"] == max(j.get("wait_s", 0) for j in have.values())
+    assert c.run("greport", "use").stdout.splitlines()[-1].split()[0] == "all"
     c.ctld.kill()
     c.start_ctld()
     again = acct(c, "--runs")

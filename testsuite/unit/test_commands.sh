@@ -45,7 +45,7 @@ expect() {
 
 # --- usage ------------------------------------------------------------------------------------
 
-for c in gsubmit gqueue gcancel ginfo gctl gprio gshare gacct; do
+for c in gsubmit gqueue gcancel ginfo gctl gprio gshare gacct greport; do
 	expect 0 "Examples:" $c --help
 	expect 0 "Exit status:" $c --help
 	expect 0 "Usage: $c" $c --usage
@@ -81,6 +81,10 @@ expect 2 "--since=2026-02-30: there is no such day" gacct -S 2026-02-30
 expect 2 "want a moment" gacct -S tomorow
 expect 2 "--until=now-5x" gacct -E now-5x
 expect 2 "--label=" gacct -L ,
+expect 2 "which report?" greport
+expect 2 "want one of use" greport idle
+expect 2 "--by: want account" greport use --by=label:
+expect 2 "at most 4" greport use --by=user,day,gpu,state,qos
 expect 2 "--csv and --json" gacct --csv --json
 expect 2 "did you mean GPU-H?" gacct -o GPU_H
 expect 2 "want a width" gacct -o NAME%0
@@ -144,7 +148,7 @@ expect 125 "nothing to --wait for" gsubmit --test-only --wait "$dir/good.sh"
 
 # --- no controller ------------------------------------------------------------------------------
 
-for c in "gsubmit --wrap true" "gqueue" "gcancel 1" "ginfo" "ginfo -N" "gprio" "gshare" "gacct" "gctl ping" "gctl stats" \
+for c in "gsubmit --wrap true" "gqueue" "gcancel 1" "ginfo" "ginfo -N" "gprio" "gshare" "gacct" "greport use" "gctl ping" "gctl stats" \
 	"gctl show job 1" "gctl hold 1" "gctl drain n1 why"; do
 	# shellcheck disable=SC2086
 	expect 4 "munge" $c
@@ -186,7 +190,7 @@ letters() {
 documented_letters() {
 	grep '^\.It Fl' "$src/man/$1.1" | sed -n 's/^\.It Fl \([A-Za-z]\) ,.*/\1/p' | sort -u
 }
-for c in gsubmit gqueue gcancel ginfo gctl gprio gshare gacct; do
+for c in gsubmit gqueue gcancel ginfo gctl gprio gshare gacct greport; do
 	checked=$((checked + 1))
 	long_options $c | sort -u >"$dir/have"
 	documented $c >"$dir/told"
@@ -199,12 +203,12 @@ done
 
 # Columns (upper case, two blanks in front) and subcommands.
 columns() {
-	"cmds/$1" --help | sed -n '/^Columns/,$s/^  \([A-Z][A-Z()-]*\)  .*/\1/p' | sort
+	"cmds/$1" --help | sed -n '/^Columns/,$s/^  \([A-Z][A-Z0-9()-]*\)  .*/\1/p' | sort
 }
 documented_columns() {
-	sed -n '/^\.Ss Columns/,/^\.S[hs] [^C]/s/^\.It Cm \([A-Z()-]*\)$/\1/p' "$src/man/$1.1" | sort
+	sed -n '/^\.Ss Columns/,/^\.S[hs] [^C]/s/^\.It Cm \([A-Z0-9()-]*\)$/\1/p' "$src/man/$1.1" | sort
 }
-for c in gqueue ginfo gprio gshare gacct; do
+for c in gqueue ginfo gprio gshare gacct greport; do
 	checked=$((checked + 1))
 	columns $c >"$dir/have"
 	documented_columns $c >"$dir/told"
@@ -240,7 +244,7 @@ if command -v "${CC:-cc}" >/dev/null && [ -f .libs/libgpusched.so ] && ! ldd .li
 fi
 
 if command -v mandoc >/dev/null; then
-	for m in gsubmit.1 gqueue.1 gcancel.1 ginfo.1 gctl.1 gprio.1 gshare.1 gacct.1 gpusched.3; do
+	for m in gsubmit.1 gqueue.1 gcancel.1 ginfo.1 gctl.1 gprio.1 gshare.1 gacct.1 greport.1 gpusched.3; do
 		checked=$((checked + 1))
 		mandoc -Tlint "$src/man/$m" 2>&1 | grep -v "mandoc.db\|referenced manual not found" >"$dir/lint"
 		[ ! -s "$dir/lint" ] || fail "$(cat "$dir/lint")"

@@ -1,0 +1,501 @@
+/* greport.c - what was used, what it cost, how long jobs waited: in groups */
+#include <ctype.h>
+#include <inttypes.h>
+#include <locale.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "cmds/acctopt.h"
+#include "cmds/cmd.h"
+#include "cmds/listing.h"
+#include "cmds/when.h"
+#include "common/text.h"
+#include "common/units.h"
+#include "common/xalloc.h"
+
+#define BY_MAX 4
+#define LONGER ",GPU-S,CPU-H,CPUTIME,WAIT-MAX,TARGETS" /* --long: these too */
+
+/* What is shown of each group, behind what it is a group of. */
+static const struct report {
+	const char *name, *columns, *help;
+} reports[] = {
+	{ "use", "SHARE,USED,JOBS,GPU-H,IDLE-H,EFF,WAIT-P50,WAIT-P95,IN-TARGET,COST",
+	        "GPU-hours, against shares; how long jobs waited; cost" },
+	{ "wait", "STARTED,WAIT-P50,WAIT-P95,WAIT-MAX,TARGETS,IN-TARGET",
+	        "how long jobs waited, and how many no longer than they wished" },
+	{ "cost", "JOBS,GPU-H,CPU-H,COST,PART", "hours, cost, and the part of all cost" },
+};
+#define N_REPORTS (sizeof(reports) / sizeof(reports[0]))
+
+struct greport {
+	struct acctopt which;
+	struct listing listing;
+	const struct report *report;
+	struct cmd_list by;
+	Gpusched__ReportLine **lines; /* kept until the last says the sums */
+	size_t n, room;
+};
+
+/* --- columns -------------------------------------------------------------------------------- */
+
+struct line {
+	const struct greport *g;
+	const Gpusched__ReportLine *m;
+	double all_cost;
+	bool indent; /* accounts stand as deep as they are in the tree */
+};
+
+#define NUM        TABLE_RIGHT | TABLE_WHOLE
+#define SHOW(name) static void show_##name(const void *object, struct view_cell *cell)
+#define LINE                              \
+	const struct line *line = object; \
+	const Gpusched__ReportLine *m = line->m
+
+static void show_key(const char *name, const struct line *line, struct view_cell *cell)
+{
+	size_t len = strlen(name);
+
+	for (size_t i = 0; i < line->g->by.n; i++) {
+		const char *by = line->g->by.v[i];
+
+		if (strncmp(by, name, len) != 0 || (by[len] && by[len] != ':'))
+			continue;
+		if (!line->m->n_keys) /* all together */
+			view_text(cell, i ? "" : "all");
+		else if (line->indent && !strcmp(name, "account"))
+			view_printf(cell, "%*s%s", (int)(line->m->depth % 32 * 2), "",
+			        line->m->keys[i]);
+		else
+			view_text(cell, line->m->keys[i][0] ? line->m->keys[i] : "-");
+		return;
+	}
+}
+
+#define SHOW_KEY(name)                         \
+	SHOW(name)                             \
+	{                                      \
+		show_key(#name, object, cell); \
+	}
+SHOW_KEY(account)
+SHOW_KEY(user)
+SHOW_KEY(partition)
+SHOW_KEY(qos)
+SHOW_KEY(gpu)
+SHOW_KEY(state)
+SHOW_KEY(day)
+SHOW_KEY(label)
+
+static void view_real(struct view_cell *cell, double value)
+{
+	view_printf(cell, "%.2f", value);
+	cell->is_number = true;
+	cell->number = value >= 9e12 ? INT64_MAX : (int64_t)(value * 1e6);
+}
+
+static void view_percent(struct view_cell *cell, double part, int digits)
+{
+	view_printf(cell, "%.*f%%", digits, 100 * part);
+	cell->is_number = true;
+	cell->number = (int64_t)(part * 1e9);
+}
+
+SHOW(share)
+{
+	LINE;
+
+	if (m->share > 0)
+		view_percent(cell, m->share, 0);
+	else
+		view_text(cell, m->n_keys ? "-" : "");
+}
+
+SHOW(used)
+{
+	LINE;
+	view_percent(cell, m->used, 0);
+}
+
+SHOW(jobs)
+{
+	LINE;
+	view_number(cell, (int64_t)m->jobs);
+}
+
+SHOW(gpu_hours)
+{
+	LINE;
+	view_real(cell, (double)m->gpu_us / 3.6e9);
+}
+
+SHOW(gpu_seconds)
+{
+	LINE;
+	view_printf(cell, "%" PRIu64 ".%06" PRIu64, m->gpu_us / 1000000, m->gpu_us % 1000000);
+	cell->is_number = true;
+	cell->number = (int64_t)m->gpu_us;
+}
+
+SHOW(cpu_hours)
+{
+	LINE;
+	view_real(cell, (double)m->cpu_us / 3.6e9);
+}
+
+SHOW(cpu_time)
+{
+	LINE;
+	view_duration(cell, m->cpu_time_us / 1000000);
+}
+
+SHOW(cost)
+{
+	LINE;
+	view_real(cell, m->cost);
+}
+
+SHOW(part)
+{
+	LINE;
+
+	if (line->all_cost > 0)
+		view_percent(cell, m->cost / line->all_cost, 1);
+	else
+		view_text(cell, "-");
+}
+
+SHOW(started)
+{
+	LINE;
+	view_number(cell, (int64_t)m->started);
+}
+
+static void view_wait(struct view_cell *cell, const Gpusched__ReportLine *m, uint64_t wait_s)
+{
+	if (m->started)
+		view_duration(cell, wait_s);
+	else
+		view_text(cell, "-");
+}
+
+SHOW(wait_p50)
+{
+	LINE;
+	view_wait(cell, m, m->wait_p50_s);
+}
+
+SHOW(wait_p95)
+{
+	LINE;
+	view_wait(cell, m, m->wait_p95_s);
+}
+
+SHOW(wait_max)
+{
+	LINE;
+	view_wait(cell, m, m->wait_max_s);
+}
+
+SHOW(targets)
+{
+	LINE;
+	view_number(cell, (int64_t)m->targets);
+}
+
+SHOW(in_target)
+{
+	LINE;
+
+	if (m->targets)
+		view_percent(cell, (double)m->in_target / (double)m->targets, 1);
+	else
+		view_text(cell, "-");
+}
+
+/* Nothing measures it: what is not known is not 0. */
+SHOW(not_known)
+{
+	(void)object;
+	view_text(cell, "-");
+}
+
+static const struct view_column columns[] = {
+	{ "ACCOUNT", { "ACCOUNT", 12, 7, 0 }, "account, below the one that it belongs to",
+	        show_account },
+	{ "USER", { "USER", 8, 4, 0 }, "user", show_user },
+	{ "PARTITION", { "PARTITION", 9, 5, 0 }, "partition", show_partition },
+	{ "QOS", { "QOS", 8, 4, 0 }, "quality of service", show_qos },
+	{ "GPU", { "GPU", 8, 4, 0 }, "type of GPU; -: none", show_gpu },
+	{ "STATE", { "STATE", 9, 4, 0 }, "state of the job", show_state },
+	{ "DAY", { "DAY", 10, 0, TABLE_WHOLE }, "day, in the controller's time zone", show_day },
+	{ "LABEL", { "LABEL", 10, 5, 0 }, "value of the label; -: it has none", show_label },
+	{ "SHARE", { "SHARE", 5, 0, NUM }, "the account's part of the shares of its siblings",
+	        show_share },
+	{ "USED", { "USED", 4, 0, NUM },
+	        "its part of the GPU time: by account, of its siblings'; else of all", show_used },
+	{ "JOBS", { "JOBS", 6, 0, NUM }, "jobs that ran", show_jobs },
+	{ "GPU-H", { "GPU-H", 7, 0, NUM }, "GPU-hours", show_gpu_hours },
+	{ "IDLE-H", { "IDLE-H", 6, 0, NUM }, "of them idle while held: not known yet",
+	        show_not_known },
+	{ "EFF", { "EFF", 3, 0, NUM }, "compute use while the GPUs were held: not known yet",
+	        show_not_known },
+	{ "GPU-S", { "GPU-S", 12, 0, NUM }, "GPU-seconds, in full", show_gpu_seconds },
+	{ "CPU-H", { "CPU-H", 7, 0, NUM }, "CPU-hours held", show_cpu_hours },
+	{ "CPUTIME", { "CPUTIME", 8, 0, NUM }, "CPU time that programs used; of what has ended",
+	        show_cpu_time },
+	{ "COST", { "COST", 8, 0, NUM }, "what that cost, by the prices of then", show_cost },
+	{ "PART", { "PART", 6, 0, NUM }, "part of all cost", show_part },
+	{ "STARTED", { "STARTED", 7, 0, NUM }, "jobs that first started; the waits are theirs",
+	        show_started },
+	{ "WAIT-P50", { "WAIT-P50", 8, 0, NUM }, "half of them waited no longer", show_wait_p50 },
+	{ "WAIT-P95", { "WAIT-P95", 8, 0, NUM }, "95 of 100 waited no longer", show_wait_p95 },
+	{ "WAIT-MAX", { "WAIT-MAX", 8, 0, NUM }, "the longest wait", show_wait_max },
+	{ "TARGETS", { "TARGETS", 7, 0, NUM }, "those that wished to start within a time",
+	        show_targets },
+	{ "IN-TARGET", { "IN-TARGET", 9, 0, NUM }, "how many of those did", show_in_target },
+};
+
+static const struct view_kind kind = {
+	.columns = columns,
+	.n = sizeof(columns) / sizeof(columns[0]),
+	.standard = "ACCOUNT",
+};
+
+/* --- the command line ----------------------------------------------------------------------- */
+
+static const struct argp_option options[] = {
+	{ "by", 'b', "LIST", 0,
+	        "A line for each of these: account, user, partition, qos, gpu, state, day, "
+	        "label:KEY; several, for each of their combinations",
+	        1 },
+	ACCTOPT_OPTIONS(2),
+	LISTING_OPTIONS(3),
+	{ 0 },
+};
+
+static int take_report(struct greport *g, const char *name, struct error *err)
+{
+	char shown[80];
+
+	for (size_t i = 0; i < N_REPORTS && !g->report; i++)
+		if (!strcmp(reports[i].name, name)) {
+			g->report = &reports[i];
+			return 0;
+		}
+	text_escape(shown, sizeof(shown), name, strlen(name));
+	return error_set(err, ERR_USAGE, "'%s': want one of use, wait and cost", shown);
+}
+
+static int take(int key, char *value, struct argp_state *state, void *input, struct error *err)
+{
+	struct greport *g = input;
+	int taken;
+	(void)state;
+
+	if (key == ARGP_KEY_ARG)
+		return take_report(g, value, err);
+	if (key == 'b')
+		return cmd_list_add(&g->by, value, err) < 0 ? error_wrap(err, "--by=%s", value) : 0;
+	taken = acctopt_take(&g->which, key, value, err);
+	if (taken)
+		return taken < 0 ? -1 : 0;
+	return listing_take(&g->listing, key, value) ? 0 : cmd_no_argument(value, err);
+}
+
+static void more_help(FILE *out)
+{
+	fputs("\nColumns:\n", out);
+	view_print_columns(&kind, out);
+}
+
+static const struct cmd cmd = {
+	.name = "greport",
+	.arguments = "use|wait|cost",
+	.about = "Report what was used, what it cost and how long jobs waited, by account or "
+	         "something else.",
+	.examples = "Without --since: of today. Use is cut to the window, and by day to days. An "
+	            "account "
+	            "counts what is used in those below it.\n"
+	            "\n"
+	            "Examples:\n"
+	            "  greport use --since=2026-11-01 --until=2026-12-01\n"
+	            "  greport use --by=account,user -A research -S now-30d\n"
+	            "  greport wait --by=qos,day -S now-7d\n"
+	            "  greport cost --by=label:project -S 2026-11-01 --csv\n"
+	            "\n"
+	            "Exit status: 0 done; 2 usage; 4 the controller was not reached.",
+	.options = options,
+	.take = take,
+	.more_help = more_help,
+};
+
+/* --- the report ----------------------------------------------------------------------------- */
+
+/* Lines come whole and few: they are kept until the last, which has the sums. */
+static int on_chunk(unsigned type, const ProtobufCMessage *m, void *arg, struct error *err)
+{
+	const Gpusched__ReportChunk *chunk = (const Gpusched__ReportChunk *)m;
+	struct greport *g = arg;
+
+	if (type != GPUSCHED__MSG_TYPE__MSG_REPORT_CHUNK)
+		return error_set(err, ERR_PROTOCOL, "not a report");
+	for (size_t i = 0; i < chunk->n_lines; i++) {
+		const Gpusched__ReportLine *line = chunk->lines[i];
+		size_t len = gpusched__report_line__get_packed_size(line);
+		uint8_t *bytes = xcalloc(1, len + 1);
+
+		if (line->n_keys && line->n_keys != g->by.n) {
+			free(bytes);
+			return error_set(err, ERR_PROTOCOL, "not the report that was asked for");
+		}
+		gpusched__report_line__pack(line, bytes);
+		if (g->n == g->room) {
+			g->room = g->room ? 2 * g->room : 64;
+			g->lines = xrealloc(g->lines, g->room, sizeof(*g->lines));
+		}
+		g->lines[g->n] = gpusched__report_line__unpack(NULL, len, bytes);
+		free(bytes);
+		if (!g->lines[g->n++])
+			return error_set(err, ERR_SYSTEM, "out of memory");
+	}
+	return 0;
+}
+
+static int ask(struct greport *g, struct client *c, struct error *err)
+{
+	Gpusched__JobFilter filter;
+	Gpusched__ListAcct jobs;
+	Gpusched__Report request = GPUSCHED__REPORT__INIT;
+	struct client_call call = { .type = GPUSCHED__MSG_TYPE__MSG_REPORT,
+		.request = &request.base,
+		.on_chunk = on_chunk,
+		.arg = g,
+		.timeout_ms = -1, /* it comes as a whole */
+		.repeatable = true };
+
+	acctopt_message(&g->which, when_today(when_now()), &filter, &jobs);
+	request.jobs = &jobs;
+	request.by = g->by.v;
+	request.n_by = g->by.n;
+	return client_call(c, &call, err);
+}
+
+/* The line of all together is the last, below whatever order. */
+static void show(struct greport *g)
+{
+	const Gpusched__ReportLine *all = g->n ? g->lines[g->n - 1] : NULL;
+	struct line line = { .g = g, .all_cost = all ? all->cost : 0 };
+
+	line.indent = !g->listing.csv && !g->listing.sort;
+	for (size_t i = 0; i < g->n; i++) {
+		line.m = g->lines[i];
+		if (line.m->n_keys)
+			listing_add(&g->listing, &line, &line.m->base);
+		else if (!g->listing.json)
+			listing_add_total(&g->listing, &line);
+		else
+			listing_add(&g->listing, &line, &line.m->base);
+	}
+}
+
+/* "ACCOUNT,USER,SHARE,...": what they are groups of, and what the report shows of them. */
+static char *standard_columns(const struct greport *g)
+{
+	char *names = xstrdup(""), *more;
+	bool label = false;
+
+	for (size_t i = 0; i < g->by.n; i++) {
+		size_t len = strcspn(g->by.v[i], ":");
+		char upper[40];
+		size_t n = 0;
+
+		if (!strncmp(g->by.v[i], "label:", 6)) {
+			if (label)
+				continue;
+			label = true;
+		}
+		for (; n < len && n < sizeof(upper) - 1; n++)
+			upper[n] = (char)toupper((unsigned char)g->by.v[i][n]);
+		upper[n] = '\0';
+		more = xasprintf("%s%s,", names, upper);
+		free(names);
+		names = more;
+	}
+	more = xasprintf("%s%s%s", names, g->report->columns, g->listing.longer ? LONGER : "");
+	free(names);
+	return more;
+}
+
+static int check(struct greport *g, char **names, struct error *err)
+{
+	if (!g->report) {
+		error_set(err, ERR_USAGE, "which report?");
+		return error_hint(err, "greport use, greport wait or greport cost");
+	}
+	if (!g->by.n && cmd_list_add(&g->by, "account", err) < 0)
+		return -1;
+	if (g->by.n > BY_MAX)
+		return error_set(err, ERR_USAGE, "--by: at most %d things", BY_MAX);
+	for (size_t i = 0; i < g->by.n; i++) {
+		bool known = !strncmp(g->by.v[i], "label:", 6) && g->by.v[i][6];
+
+		for (const char *const *b = (const char *const[]){ "account", "user", "partition",
+		             "qos", "gpu", "state", "day", NULL };
+		        *b; b++)
+			known = known || !strcmp(*b, g->by.v[i]);
+		if (!known)
+			return error_set(err, ERR_USAGE,
+			        "--by: want account, user, partition, qos, gpu, state, day or "
+			        "label:KEY");
+	}
+	*names = standard_columns(g);
+	if (!g->listing.columns) {
+		g->listing.columns = *names;
+		g->listing.fitted = true;
+	}
+	return listing_check(&g->listing, &kind, err);
+}
+
+static int run(struct greport *g, struct error *err)
+{
+	char *names = NULL;
+	struct client *c = NULL;
+	int rc;
+
+	if (check(g, &names, err) == 0)
+		c = client_new(NULL, err);
+	if (!c) {
+		listing_drop(&g->listing);
+		free(names);
+		return -1;
+	}
+	cmd_tell_retry(&cmd, c);
+	listing_begin(&g->listing, client_conf(c)->cluster, "report");
+	rc = ask(g, c, err);
+	if (rc >= 0)
+		show(g);
+	listing_end(&g->listing, rc < 0 ? err : NULL, false);
+	client_free(c);
+	free(names);
+	return rc;
+}
+
+int main(int argc, char **argv)
+{
+	struct greport g = { .n = 0 };
+	struct error err = { .code = ERR_NONE };
+	int status;
+
+	setlocale(LC_ALL, "");
+	status = cmd_parse(&cmd, argc, argv, &g);
+	if (status == CMD_GO_ON) {
+		status = run(&g, &err) < 0 ? cmd_fail(&cmd, &err) : EXIT_DONE;
+		status = cmd_finish(&cmd, status);
+	}
+	for (size_t i = 0; i < g.n; i++)
+		gpusched__report_line__free_unpacked(g.lines[i], NULL);
+	free(g.lines);
+	cmd_list_clear(&g.by);
+	acctopt_clear(&g.which);
+	return status;
+}
