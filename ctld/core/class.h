@@ -37,8 +37,10 @@ struct class_info {
 };
 
 struct class_link {
-	struct heap *queue; /* jobs by id; never empty */
-	uint32_t slot;      /* in the heap of ready classes; HEAP_NOWHERE: parked */
+	struct heap *queue;  /* jobs by id; never empty */
+	uint32_t slot;       /* in the heap of ready classes; HEAP_NOWHERE: parked */
+	uint32_t stirred;    /* parked, in the heap of those that a node has room for again */
+	uint32_t stirred_by; /* that node; SCHED_SEVERAL */
 	/* Of the present configuration; CONF_NONE. */
 	uint32_t partition, account, qos;
 	struct gate_path *path;

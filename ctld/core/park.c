@@ -69,7 +69,8 @@ void park(struct sched *s, struct class *class)
 	const struct request *gpus = class_info(class)->gpus;
 	uint32_t a, n = l->n_waiters / 2, gate;
 
-	l->ahead = planner_ahead(s, l->key);
+	if (l->last.verdict == VERDICT_PLANNED)
+		l->ahead = planner_ahead(s, l->key);
 	for (a = 0; a < n; a++) {
 		uint16_t type = gpus->n ? gpus->v[a].number : TYPE_NONE;
 
@@ -86,11 +87,13 @@ void park(struct sched *s, struct class *class)
 	}
 }
 
-void unpark(struct class *class)
+void unpark(struct sched *s, struct class *class)
 {
 	struct class_link *l = class_link(class);
 	uint32_t a;
 
+	if (l->stirred != HEAP_NOWHERE)
+		heap_remove(s->stirred, l->stirred);
 	for (a = 0; a < l->n_waiters; a++) {
 		struct waiter *w = &l->waiters[a];
 
@@ -108,7 +111,7 @@ void wake(struct sched *s, struct class *class)
 {
 	if (class_link(class)->slot != HEAP_NOWHERE)
 		return;
-	unpark(class);
+	unpark(s, class);
 	heap_put(s->ready, class_key(s, class), class);
 }
 
@@ -136,9 +139,21 @@ static void wake_chosen(struct sched *s, struct class *chosen)
 	}
 }
 
+/* To be tried when it is its turn: by then others before it may have taken what there is. */
+static void stir(struct sched *s, struct class *class, uint32_t node)
+{
+	struct class_link *l = class_link(class);
+
+	if (l->stirred == HEAP_NOWHERE) {
+		l->stirred_by = node;
+		heap_put(s->stirred, l->key, class);
+	} else if (l->stirred_by != node) {
+		l->stirred_by = SCHED_SEVERAL;
+	}
+}
+
 /* Those of one list of which a part fits on the node. */
-static void choose_fitting(
-        struct sched *s, struct class **chosen, const struct waiter *list, uint32_t node)
+static void stir_fitting(struct sched *s, const struct waiter *list, uint32_t node)
 {
 	const struct waiter *w;
 
@@ -146,14 +161,13 @@ static void choose_fitting(
 		struct ask ask = class_ask(w->class);
 
 		if (ledger_fits_part(s->scene.ledger, node, &ask, w->alternative))
-			choose(chosen, w->class);
+			stir(s, w->class, node);
 	}
 }
 
 void wake_fitting(struct sched *s, uint32_t node)
 {
 	const struct conf_node *conf = &s->scene.conf->nodes[node];
-	struct class *chosen = NULL;
 	size_t n, i, g;
 	const uint32_t *sets = ledger_node_sets(s->scene.ledger, node, &n);
 
@@ -161,12 +175,39 @@ void wake_fitting(struct sched *s, uint32_t node)
 		struct waiter **lists = &s->waiting[sets[i] * s->kinds];
 
 		for (g = 0; g < conf->n_gpus; g++)
-			choose_fitting(s, &chosen, lists[conf->gpus[g].type], node);
+			stir_fitting(s, lists[conf->gpus[g].type], node);
 		if (conf->n_gpus)
-			choose_fitting(s, &chosen, lists[kind_number(s, TYPE_ANY)], node);
-		choose_fitting(s, &chosen, lists[kind_number(s, TYPE_NONE)], node);
+			stir_fitting(s, lists[kind_number(s, TYPE_ANY)], node);
+		stir_fitting(s, lists[kind_number(s, TYPE_NONE)], node);
 	}
-	wake_chosen(s, chosen);
+}
+
+static bool still_fits(const struct sched *s, const struct class *class)
+{
+	const struct class_link *l = class_link_of(class);
+	struct ask ask = class_ask(class);
+	uint32_t a;
+
+	if (l->stirred_by == SCHED_SEVERAL)
+		return true;
+	for (a = 0; a < l->n_waiters / 2; a++) {
+		if (l->waiters[a].back && ledger_fits_part(s->scene.ledger, l->stirred_by, &ask, a))
+			return true;
+	}
+	return false;
+}
+
+void wake_stirred(struct sched *s)
+{
+	struct class *class;
+
+	/* Nobody stirred is before the first of them. */
+	while ((class = heap_first(s->stirred)) && !sched_busy_before(s, class_link(class)->key)) {
+		if (still_fits(s, class))
+			wake(s, class);
+		else
+			heap_remove(s->stirred, class_link(class)->stirred);
+	}
 }
 
 void sched_node_freed(struct sched *s, uint32_t node)

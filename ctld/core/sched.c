@@ -20,6 +20,11 @@ static void class_moved(void *item, uint32_t index)
 	class_link(item)->slot = index;
 }
 
+static void stirred_moved(void *item, uint32_t index)
+{
+	class_link(item)->stirred = index;
+}
+
 struct sched *sched_new(struct strings *strings, struct requests *requests,
         struct accounts *accounts, uint64_t seed, plan_held_fn *held, void *arg)
 {
@@ -31,6 +36,7 @@ struct sched *sched_new(struct strings *strings, struct requests *requests,
 	s->arg = arg;
 	s->classes = classes_new(strings, requests, seed);
 	s->ready = heap_new(class_moved);
+	s->stirred = heap_new(stirred_moved);
 	s->retry = INT64_MAX;
 	s->ordered = INT64_MIN / 2;
 	return s;
@@ -129,6 +135,7 @@ void sched_free(struct sched *s)
 		assoc_drop(s->accounts, class_link(class)->assoc);
 	}
 	heap_free(s->ready);
+	heap_free(s->stirred);
 	plan_free(s->scene.plan);
 	classes_free(s->classes);
 	names_drop(s, &s->partitions);
@@ -282,6 +289,8 @@ static void order_all(struct sched *s)
 			wake(s, class);
 		else if (l->retry < s->retry)
 			s->retry = l->retry;
+		if (l->stirred != HEAP_NOWHERE)
+			heap_rekey(s->stirred, l->stirred, key);
 	}
 	planner_ordered(s);
 }
@@ -327,7 +336,7 @@ static void class_unresolve(struct sched *s, struct class *class)
 {
 	struct class_link *l = class_link(class);
 
-	unpark(class);
+	unpark(s, class);
 	if (l->slot != HEAP_NOWHERE)
 		heap_remove(s->ready, l->slot);
 	if (l->entry) {
@@ -392,6 +401,8 @@ void sched_add(struct sched *s, struct job *job)
 
 		if (l->slot != HEAP_NOWHERE)
 			heap_rekey(s->ready, l->slot, key);
+		else if (l->stirred != HEAP_NOWHERE)
+			heap_rekey(s->stirred, l->stirred, key);
 	}
 	s->disordered = true;
 }
@@ -405,7 +416,7 @@ void sched_remove(struct sched *s, struct job *job)
 	heap_remove(l->queue, job_link(job)->slot);
 	job_link(job)->class = NULL;
 	if (!heap_count(l->queue)) {
-		unpark(class);
+		unpark(s, class);
 		planner_drop(s, class);
 		if (l->slot != HEAP_NOWHERE)
 			heap_remove(s->ready, l->slot);
@@ -477,15 +488,27 @@ static enum sched_step try_class(struct sched *s, struct class *class, struct sc
  * that: a node is free before its job's gates are. */
 static void rekey_over(struct sched *s)
 {
-	size_t cursor = 0;
-	struct class *class;
+	struct class **v;
+	size_t ready, n, i;
 
 	s->held_changed = false;
 	planner_rekeyed(s);
-	while ((class = classes_each(s->classes, &cursor))) {
-		if (class_link(class)->slot != HEAP_NOWHERE)
-			heap_rekey(s->ready, class_link(class)->slot, class_key(s, class));
+	ready = heap_count(s->ready);
+	n = ready + heap_count(s->stirred);
+	v = xcalloc(n ? n : 1, sizeof(struct class *));
+	for (i = 0; i < n; i++)
+		v[i] = i < ready ? heap_at(s->ready, (uint32_t)i)
+		                 : heap_at(s->stirred, (uint32_t)(i - ready));
+	for (i = 0; i < n; i++) {
+		struct class_link *l = class_link(v[i]);
+		struct heap_key key = class_key(s, v[i]);
+
+		if (l->slot != HEAP_NOWHERE)
+			heap_rekey(s->ready, l->slot, key);
+		else
+			heap_rekey(s->stirred, l->stirred, key);
 	}
+	free(v);
 }
 
 enum sched_step sched_step(struct sched *s, struct sched_pick *pick)
@@ -500,6 +523,7 @@ enum sched_step sched_step(struct sched *s, struct sched_pick *pick)
 	}
 	if (s->held_changed)
 		rekey_over(s);
+	wake_stirred(s);
 	class = heap_first(s->ready);
 	if (class) {
 		s->in_pass = true;
@@ -528,17 +552,23 @@ void sched_claim(struct sched *s, const struct sched_pick *pick)
 
 bool sched_idle(const struct sched *s)
 {
-	return !heap_count(s->ready) && !s->compressing && !s->held_changed && !s->risen;
+	return !heap_count(s->ready) && !heap_count(s->stirred) && !s->compressing &&
+	       !s->held_changed && !s->risen;
+}
+
+static bool first_before(const struct heap *h, struct heap_key key)
+{
+	struct heap_key first;
+
+	if (!heap_count(h))
+		return false;
+	first = heap_first_key(h);
+	return first.a != key.a ? first.a < key.a : first.b < key.b;
 }
 
 bool sched_busy_before(const struct sched *s, struct heap_key key)
 {
-	struct heap_key first;
-
-	if (!heap_count(s->ready))
-		return false;
-	first = heap_first_key(s->ready);
-	return first.a != key.a ? first.a < key.a : first.b < key.b;
+	return first_before(s->ready, key) || first_before(s->stirred, key);
 }
 
 usec_t sched_next(const struct sched *s)
@@ -654,7 +684,7 @@ bool sched_check(struct sched *s, char *text, size_t size)
 		struct decision d;
 		enum verdict v;
 
-		if (l->slot != HEAP_NOWHERE)
+		if (l->slot != HEAP_NOWHERE || l->stirred != HEAP_NOWHERE)
 			continue;
 		v = decide(&s->scene, &who, &places, &d);
 		places_free(&places);

@@ -4,7 +4,8 @@
 
 #include "ctld/core/sched.h"
 
-#define ORDER_EVERY ((usec_t)1000000) /* at most so often are all classes ordered anew */
+#define SCHED_SEVERAL UINT32_MAX        /* nodes */
+#define ORDER_EVERY   ((usec_t)1000000) /* at most so often are all classes ordered anew */
 
 /* Kept names of one list of the configuration, by number. */
 struct names {
@@ -20,6 +21,7 @@ struct sched {
 	void *arg;
 	struct classes *classes;
 	struct heap *ready;
+	struct heap *stirred; /* parked ones by key, each to be woken in its turn */
 	struct names partitions, account_names, qos_names;
 	struct waiter **waiting; /* for capacity: [set * kinds + kind] */
 	size_t kinds;            /* GPU types, any, none */
@@ -49,9 +51,11 @@ struct sched {
 void park_configure(struct sched *s); /* new lists; all classes must be out of the old ones */
 void park_free(struct sched *s);
 void park(struct sched *s, struct class *class);   /* by its last decision */
-void unpark(struct class *class);                  /* out of all lists */
+void unpark(struct sched *s, struct class *class); /* out of all lists */
 void wake(struct sched *s, struct class *class);   /* to be tried again */
 void wake_fitting(struct sched *s, uint32_t node); /* those of which a part fits there */
+/* Those of them whose turn it is, and of which a part still fits. */
+void wake_stirred(struct sched *s);
 
 /* --- planner.c ------------------------------------------------------------------------------- */
 
