@@ -422,6 +422,14 @@ static char *say_request(const Gpusched__Job *j)
 	return strbuf_take(&s);
 }
 
+static bool is_blocker(const Gpusched__Why *why, const char *text)
+{
+	for (size_t i = 0; i < why->n_blockers; i++)
+		if (!strcmp(why->blockers[i]->text, text))
+			return true;
+	return false;
+}
+
 static char *say_job(const Gpusched__WhyResult *r)
 {
 	const Gpusched__Job *j = r->job;
@@ -437,8 +445,8 @@ static char *say_job(const Gpusched__WhyResult *r)
 		strbuf_addf(&s, " has waited %s.",
 		        duration_format(waited, us > 0 ? (uint64_t)(us / USEC_PER_S) : 0));
 		/* Whoever sees his job wait again asks for this first. */
-		if (j->attempt && *j->comment)
-			strbuf_addf(&s, " It ran before: %s.", j->comment);
+		if (j->attempt && *j->comment && !is_blocker(r->why, j->comment))
+			strbuf_addf(&s, " Noted last: %s.", j->comment);
 		return strbuf_take(&s);
 	}
 	strbuf_addf(&s, " does not wait: it is %s", j->state);

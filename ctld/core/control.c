@@ -75,7 +75,7 @@ static int hold(struct control *c, struct error *err)
 
 	if (i->state != JOB_PENDING)
 		return wrong_state(c->job, "held", err);
-	if (i->hold >= want)
+	if (i->hold == want || i->hold == HOLD_ADMIN)
 		return 0;
 	remember(c, "held");
 	job_set_hold(c->core->jobs, c->job, want);
@@ -192,7 +192,8 @@ static int update(struct control *c, struct error *err)
 	if (job_update(c->core, c->job, c->event, c->what, sizeof(c->what), err) < 0)
 		return error_wrap(err, "job %llu", (unsigned long long)job_id(c->job));
 	snprintf(done, sizeof(done), "updated (%s)", c->what);
-	remember(c, done);
+	if (!job_info(c->job)->hold) /* else its comment says who holds it and why */
+		remember(c, done);
 	return 0;
 }
 

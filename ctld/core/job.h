@@ -58,8 +58,10 @@ const char *job_state_code(enum job_state state);
 bool job_state_ended(enum job_state state);
 bool job_state_may(enum job_state from, enum job_state to);
 
-/* Who holds a job: only the same or a higher one may release it. */
-enum job_hold { HOLD_NONE, HOLD_USER, HOLD_ADMIN };
+/* Who holds a job: only the same or a higher one may release it. HOLD_SELF: nobody asked for it;
+ * how its last attempt ended is the reason, and its owner may release it. The job's comment says
+ * more, as long as it is held. */
+enum job_hold { HOLD_NONE, HOLD_USER, HOLD_ADMIN, HOLD_SELF };
 
 struct job;
 struct jobs;

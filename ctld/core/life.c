@@ -369,7 +369,7 @@ static void job_again(struct core *core, struct job *job)
 /* Hold it, and say why. */
 static void hold_back(struct core *core, struct job *job, const struct run *run, const char *text)
 {
-	job_set_hold(core->jobs, job, HOLD_USER);
+	job_set_hold(core->jobs, job, HOLD_SELF);
 	job_set_comment(core->jobs, job, text);
 	audit_note(core, "job.hold", NULL, job_id(job), run_info(run)->node, text);
 }

@@ -140,8 +140,9 @@ const char *ask_why(
 	return "Resources";
 }
 
-#define COUNTS 4 /* a second, of classes that no limit holds: it is work, and a listing has many \
-	          */
+#define COUNTS                                                                            \
+	4 /* a second, of classes that no limit holds: it is work, and a listing has many \
+	   */
 
 /* All that holds it; what was counted last where there is no time. */
 static void count_blockers(
@@ -228,10 +229,13 @@ static const char *held_why(const struct job *job, char *text, size_t size)
 	const struct job_info *i = job_info(job);
 	const struct run *last = attempt_decisive(job);
 
-	snprintf(text, size, "%.*s", (int)size - 1, i->comment);
+	snprintf(text, size, "%.*s", (int)size - 1,
+	        *i->comment ? i->comment : "submitted with --hold");
 	if (i->hold == HOLD_ADMIN)
 		return "JobHeldAdmin";
-	return last && run_info(last)->end_cause == END_LAUNCH ? "JobLaunchFailure" : "JobHeldUser";
+	return i->hold == HOLD_SELF && last && run_info(last)->end_cause == END_LAUNCH
+	               ? "JobLaunchFailure"
+	               : "JobHeldUser";
 }
 
 const char *job_why(

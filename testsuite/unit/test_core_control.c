@@ -252,6 +252,30 @@ static void attempts_run_out(void **state)
 }
 
 /* Three launches fail: held, with what was wrong; released it may try again. */
+/* Held by itself, then by its owner: each reason is its own. */
+static void held_after_failed_launches(struct world *w, uint64_t id)
+{
+	const struct submit_job smaller = { .time_limit_s = 60 };
+	struct core_event e = { .kind = EV_JOB_CONTROL,
+		.caller = world_user(OWNER),
+		.job = { .verb = JOB_UPDATE,
+		        .ids = &id,
+		        .n = 1,
+		        .reason = "",
+		        .change = &smaller,
+		        .fields = UPDATE_TIME } };
+
+	world_apply(w, &e);
+	assert_int_equal(w->done, 1);
+	assert_string_equal(world_view(w, id).reason_text,
+	        "launch failed 3 times, the last on n0: no such directory");
+	assert_int_equal(world_control(w, world_user(OWNER), JOB_HOLD, id), 1);
+	assert_string_equal(world_reason(w, id), "JobHeldUser");
+	assert_string_equal(world_view(w, id).reason_text, "held by ana from login1");
+	world_seal(w);
+	assert_string_equal(world_reason(w, id), "JobHeldUser");
+}
+
 static void launches_fail(void **state)
 {
 	struct world *w = world_simple(1, "h100:2");
@@ -274,6 +298,7 @@ static void launches_fail(void **state)
 	        "launch failed 3 times, the last on n0: no such directory");
 	world_restart(w);
 	assert_string_equal(world_reason(w, id), "JobLaunchFailure");
+	held_after_failed_launches(w, id);
 	world_register_all(w);
 	assert_int_equal(world_control(w, world_user(OWNER), JOB_RELEASE, id), 1);
 	assert_int_equal(world_view(w, id).attempt, 4);
