@@ -232,10 +232,23 @@ static void print_blocker(const struct layout *l, size_t i, const Gpusched__Bloc
 	free(clears);
 }
 
+/* The codes of causes as words: "Priority: job 17", "AssocGrpGRES". */
+static char *say_cause(const char *why)
+{
+	if (!strncmp(why, "Priority: ", 10))
+		return xasprintf("%s stood before it and came in between", why + 10);
+	if (!strcmp(why, "Priority"))
+		return xstrdup("somebody who stood before it came in between");
+	if (*why && !strchr(why, ' ') && strcmp(why, "reconfigured"))
+		return xasprintf("then %s held it", why);
+	return xstrdup(why);
+}
+
 static void print_plan(const struct layout *l, const Gpusched__Why *why)
 {
 	char when[WHY_TIME_TEXT], first[WHY_TIME_TEXT];
 	struct strbuf text = { 0 };
+	char *cause = say_cause(why->planned_why);
 
 	if (why->planned_start_time) {
 		strbuf_addf(&text, "%s%s%s or earlier; no backfilled job can delay it",
@@ -245,13 +258,14 @@ static void print_plan(const struct layout *l, const Gpusched__Why *why)
 		        why->planned_start_time > why->first_planned_start_time)
 			strbuf_addf(&text, " (first planned for %s%s%s)",
 			        why_time(first, why->first_planned_start_time, l->now),
-			        *why->planned_why ? ": " : "", why->planned_why);
+			        *why->planned_why ? "; " : "", cause);
 	} else if (*why->planned_why) {
-		strbuf_addf(&text, "none: %s", why->planned_why);
+		strbuf_addf(&text, "none: %s", cause);
 	}
 	if (text.len)
 		print_labelled(l, "PLANNED START", text.s);
 	strbuf_free(&text);
+	free(cause);
 }
 
 /* Where it stands, unless one of the reasons says so. */

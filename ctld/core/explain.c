@@ -49,6 +49,12 @@ static bool held_back(struct core *core, const struct job *job, struct job_why *
 	reason = job_why(core, job, core->now, text, sizeof(text));
 	b = add(why, *reason ? reason : "None");
 	snprintf(b->text, sizeof(b->text), "%s", text);
+	if (job_info(job)->hold == HOLD_ADMIN)
+		snprintf(
+		        b->clears_text, sizeof(b->clears_text), "an administrator must release it");
+	else if (job_info(job)->hold)
+		snprintf(b->clears_text, sizeof(b->clears_text), "gctl release %llu",
+		        (unsigned long long)job_id(job));
 	if (!strcmp(reason, "BeginTime"))
 		b->clears = job_info(job)->begin_time;
 	return true;
@@ -540,7 +546,10 @@ static void say_no_plan(const struct core *core, const struct class *class, stru
 	const struct class_link *l = class_link_of(class);
 	const struct conf_partition *p = &core->conf->partitions[l->partition];
 
-	if (l->broken)
+	if (l->last.verdict == VERDICT_GATE)
+		snprintf(why->planned_why, sizeof(why->planned_why),
+		        "nobody knows when the limit will let it through");
+	else if (l->broken)
 		say_cause(l->broken, l->broken_by, why->planned_why, sizeof(why->planned_why));
 	else if ((l->last.verdict == VERDICT_BLOCKED || l->last.verdict == VERDICT_PLANNED) &&
 	         plan_count_of(sched_scene(core->sched)->plan, l->partition) >= p->plan_depth)

@@ -23,10 +23,9 @@ static void block_text(
 	amount_number(used, gate->kind, gate->used);
 	amount_number(more, gate->kind, amount);
 	if (gate->kind == GATE_LICENCE) {
-		snprintf(block->text, sizeof(block->text),
-		        "%.60s: %llu licences, %.15s in use, +%.15s",
-		        g->conf->licences[gate->type].name, (unsigned long long)gate->limit, used,
-		        more);
+		snprintf(block->text, sizeof(block->text), "%.60s: %s, %.15s in use, +%.15s",
+		        g->conf->licences[gate->type].name,
+		        amount_text(limit, g->conf, GATE_LICENCE, 0, gate->limit), used, more);
 		return;
 	}
 	if (gate->part == LIMITS_PER_JOB) {

@@ -4,6 +4,7 @@
  * and amount_text() here, an error code in gates_submit.c, the key in common/conf_keys.c.
  */
 #include <stdio.h>
+#include <string.h>
 
 #include "common/units.h"
 #include "ctld/core/gates_impl.h"
@@ -199,6 +200,9 @@ char *amount_text(char buf[AMOUNT_TEXT], const struct conf *conf, enum gate_kind
 		snprintf(buf, AMOUNT_TEXT, "%.60s:%.30s",
 		        type == CONF_ANY_TYPE ? "any" : conf->gpu_types[type].name, number);
 	else
-		snprintf(buf, AMOUNT_TEXT, "%.40s %s", number, names[kind]);
+		snprintf(buf, AMOUNT_TEXT, "%.40s %.*s", number,
+		        (int)strlen(names[kind]) -
+		                (amount == 1 && kind != GATE_MEM && kind != GATE_GPU_MEM),
+		        names[kind]);
 	return buf;
 }

@@ -24,6 +24,7 @@ struct trial {
 	struct plan_entry *gone[WHATIF_PLANS]; /* that they would lose */
 	size_t n_gone;
 	size_t plans; /* that may be made: each looks at all nodes */
+	bool woken[WHATIF_TRIES];
 	bool full;
 };
 
@@ -209,8 +210,46 @@ static void drop_plans(struct trial *t)
 		set_aside(t, plan_at(plan, i));
 }
 
+static bool part_fits(const struct core *core, const struct ask *ask, uint32_t node)
+{
+	uint32_t a;
+
+	for (a = 0; node != NODE_LEFT && a < decide_alternatives(ask); a++) {
+		if (ledger_fits_part(core->ledger, node, ask, a))
+			return true;
+	}
+	return false;
+}
+
+/* Would the scheduler look at the class again? Else it keeps what is planned for it, even if a
+ * limit holds it by now. */
+static bool wakes(const struct whatif *w, struct class *class)
+{
+	struct ask ask = class_ask(class);
+	size_t i;
+
+	if (w->n_lifted) /* a new configuration: all are */
+		return true;
+	for (i = 0; w->aside && i < w->aside->places.n; i++) {
+		if (part_fits(w->core, &ask, w->aside->places.v[i].node))
+			return true;
+	}
+	for (i = 0; i < w->n_over; i++) {
+		const struct run *run = job_link(w->over[i])->runs;
+
+		for (; run; run = run_link_of(run)->next_of_job) {
+			const struct node *node = run_link_of(run)->node;
+
+			if (node && !run_over(run) &&
+			        part_fits(w->core, &ask, node_link_of(node)->index))
+				return true;
+		}
+	}
+	return false;
+}
+
 /* Let up to so many jobs of a class start, one after another. */
-static void try_class(struct trial *t, struct class *class, uint32_t jobs)
+static void try_class(struct trial *t, struct class *class, uint32_t jobs, bool woken)
 {
 	struct core *core = t->w->core;
 	const struct scene *sc = sched_scene(core->sched);
@@ -243,7 +282,7 @@ static void try_class(struct trial *t, struct class *class, uint32_t jobs)
 	/* A gate that is narrower now takes its planned start away. */
 	if (d.verdict == VERDICT_BLOCKED || d.verdict == VERDICT_PLANNED)
 		plan_class(t, class, &who);
-	else if (class_link(class)->entry && !class_link(class)->entry->idle &&
+	else if (woken && class_link(class)->entry && !class_link(class)->entry->idle &&
 	         t->n_gone < WHATIF_PLANS)
 		set_aside(t, class_link(class)->entry);
 	places_free(&places);
@@ -266,10 +305,12 @@ bool whatif_starts(
 	ledger_mark(core->ledger);
 	drop_plans(t);
 	v = classes_before(core, who->key, class, &n);
+	for (i = 0; i < n && i < WHATIF_TRIES; i++)
+		t->woken[i] = !class_link(v[i])->entry || wakes(w, v[i]);
 	for (i = 0; i < n && i < WHATIF_TRIES && !t->full; i++)
-		try_class(t, v[i], (uint32_t)heap_count(class_link(v[i])->queue));
+		try_class(t, v[i], (uint32_t)heap_count(class_link(v[i])->queue), t->woken[i]);
 	if (class && before)
-		try_class(t, (struct class *)(uintptr_t) class, before);
+		try_class(t, (struct class *)(uintptr_t) class, before, true);
 	starts = n <= WHATIF_TRIES && !t->full &&
 	         decide(sched_scene(core->sched), who, &places, &d) == VERDICT_START;
 	if (!starts && !w->n_ahead)

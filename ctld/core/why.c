@@ -17,13 +17,25 @@
 
 /* --- what a set of nodes has ----------------------------------------------------------------- */
 
+#define NAMED 2
+
+/* Nodes of a kind, and the first of them. */
+struct named {
+	uint32_t n, first[NAMED];
+};
+
+struct spare {
+	uint32_t node, gpus;
+};
+
 struct tally {
-	uint32_t could;                           /* nodes that could run it if they were empty */
-	uint32_t accepting;                       /* of all nodes of the partition */
-	uint32_t drained, down, unknown, invalid; /* of those that could */
+	uint32_t could;     /* nodes that could run it if they were empty */
+	uint32_t accepting; /* of all nodes of the partition */
+	struct named drained, down, unknown, invalid; /* of those that could */
 	uint32_t no_gpus, no_cpus,
 	        no_mem; /* of those that could and accept work: the first thing short */
 	uint32_t fits;
+	struct spare most[NAMED]; /* of no_gpus: who has the most free, most first */
 };
 
 static bool could_fit(const struct ledger *l, uint32_t node, const struct ask *ask, uint32_t a)
@@ -43,6 +55,43 @@ static bool any_alternative(const struct ledger *l, uint32_t node, const struct 
 	return false;
 }
 
+static void note(struct named *named, uint32_t node)
+{
+	if (named->n < NAMED)
+		named->first[named->n] = node;
+	named->n++;
+}
+
+/* How many GPUs has it free that the first alternative could take? */
+static uint32_t free_gpus(const struct core *core, const struct request *r, uint32_t node)
+{
+	const struct conf_node *conf = &core->conf->nodes[node];
+	uint64_t mask = 0;
+	size_t g;
+
+	for (g = 0; g < conf->n_gpus; g++) {
+		if (request_type_ok(r, core->conf, 0, conf->gpus[g].type))
+			mask |= ledger_gpus_of(core->ledger, node, conf->gpus[g].type);
+	}
+	return (uint32_t)__builtin_popcountll(mask & ~ledger_gpus_used(core->ledger, node));
+}
+
+static void note_spare(
+        const struct core *core, const struct request *r, uint32_t node, struct tally *t)
+{
+	struct spare spare = { node, free_gpus(core, r, node) };
+	size_t i;
+
+	for (i = 0; i < NAMED; i++) {
+		if (spare.gpus > t->most[i].gpus) {
+			struct spare less = t->most[i];
+
+			t->most[i] = spare;
+			spare = less;
+		}
+	}
+}
+
 static void tally_node(const struct core *core, uint32_t n, const struct ask *ask, struct tally *t)
 {
 	const struct node *node = nodes_at(core->nodes, n);
@@ -55,17 +104,18 @@ static void tally_node(const struct core *core, uint32_t n, const struct ask *as
 	t->could++;
 	if (!accepts) {
 		if (node_info(node)->down)
-			t->down++;
+			note(&t->down, n);
 		else if (node_link_of(node)->hearing != NODE_HEARD)
-			t->unknown++;
+			note(&t->unknown, n);
 		else if (*node_link_of(node)->invalid)
-			t->invalid++;
+			note(&t->invalid, n);
 		else
-			t->drained++;
+			note(&t->drained, n);
 	} else if (any_alternative(core->ledger, n, ask, ledger_fits_part)) {
 		t->fits++;
 	} else if (!any_alternative(core->ledger, n, &gpus_only, ledger_fits_part)) {
 		t->no_gpus++;
+		note_spare(core, ask->gpus, n, t);
 	} else if (ledger_cpus_free(core->ledger, n) < ask->cpus) {
 		t->no_cpus++;
 	} else {
@@ -81,21 +131,66 @@ static void add(char *text, size_t size, uint32_t n, const char *one, const char
 		snprintf(text + used, size - used, ", %u %s", n, n == 1 ? one : many);
 }
 
-/* "15 nodes have fewer free, 1 is drained" */
-static void say_tally(const struct tally *t, char *text, size_t size)
+/* ", 2 are drained (h12, h13)" */
+static void add_named(const struct core *core, char *text, size_t size, const struct named *named,
+        const char *one, const char *many)
+{
+	size_t used, i;
+
+	add(text, size, named->n, one, many);
+	used = strlen(text);
+	for (i = 0; i < named->n && i < NAMED && used < size; i++)
+		used += (size_t)snprintf(text + used, size - used, "%s%.20s", i ? ", " : " (",
+		        core->conf->nodes[named->first[i]].name);
+	if (named->n && used < size)
+		snprintf(text + used, size - used, "%s)", named->n > NAMED ? ", ..." : "");
+}
+
+/* " (h07 4, h03 2)" */
+static void add_most(const struct core *core, char *text, size_t size, const struct tally *t)
+{
+	size_t used = strlen(text), i;
+
+	for (i = 0; i < NAMED && t->most[i].gpus && used < size; i++)
+		used += (size_t)snprintf(text + used, size - used, "%s%.20s %u", i ? ", " : " (",
+		        core->conf->nodes[t->most[i].node].name, t->most[i].gpus);
+	if (i && used < size)
+		snprintf(text + used, size - used, ")");
+}
+
+/* "15 nodes have fewer free (h07 4, h03 2), 1 is drained (h12)" */
+static void say_tally(
+        const struct core *core, const struct tally *t, bool gang, char *text, size_t size)
 {
 	char list[TEXT_SIZE] = "";
 
+	if (gang)
+		add(list, sizeof(list), t->fits, "node has room for a part",
+		        "nodes have room for parts");
 	add(list, sizeof(list), t->no_gpus, "node has fewer free", "nodes have fewer free");
+	add_most(core, list, sizeof(list), t);
 	add(list, sizeof(list), t->no_cpus, "node has too few free CPUs",
 	        "nodes have too few free CPUs");
 	add(list, sizeof(list), t->no_mem, "node has too little free memory",
 	        "nodes have too little free memory");
-	add(list, sizeof(list), t->drained, "is drained", "are drained");
-	add(list, sizeof(list), t->down, "is down", "are down");
-	add(list, sizeof(list), t->unknown, "is not heard of", "are not heard of");
-	add(list, sizeof(list), t->invalid, "is invalid", "are invalid");
+	add_named(core, list, sizeof(list), &t->drained, "is drained", "are drained");
+	add_named(core, list, sizeof(list), &t->down, "is down", "are down");
+	add_named(core, list, sizeof(list), &t->unknown, "is not heard of", "are not heard of");
+	add_named(core, list, sizeof(list), &t->invalid, "is invalid", "are invalid");
 	snprintf(text, size, "%.*s", (int)size - 1, *list ? list + 2 : "being tried");
+}
+
+/* "one node", "each of 2 nodes", "2 to 4 nodes" */
+static void say_nodes(const struct request *r, char *text, size_t size)
+{
+	const char *each = r->per_node || !r->n ? "each of " : "";
+
+	if (r->nodes_max <= 1)
+		snprintf(text, size, "one node");
+	else if (r->nodes_min < r->nodes_max)
+		snprintf(text, size, "%s%u to %u nodes", each, r->nodes_min, r->nodes_max);
+	else
+		snprintf(text, size, "%s%u nodes", each, r->nodes_max);
 }
 
 /* "h100:4", "2 CPUs", "2 CPUs and 64G" */
@@ -118,7 +213,7 @@ const char *ask_why(
         const struct core *core, uint32_t partition, const struct ask *ask, char *text, size_t size)
 {
 	const struct conf_partition *p = &core->conf->partitions[partition];
-	char want[80], has[100];
+	char want[60], where[40], has[170];
 	struct tally t = { 0 };
 	struct error err;
 	size_t i;
@@ -126,16 +221,17 @@ const char *ask_why(
 	for (i = 0; i < p->n_nodes; i++)
 		tally_node(core, p->nodes[i], ask, &t);
 	say_ask(ask, want, sizeof(want));
-	say_tally(&t, has, sizeof(has));
+	say_tally(core, &t, ask->gpus->nodes_max > 1, has, sizeof(has));
+	say_nodes(ask->gpus, where, sizeof(where));
 	if (!t.could) {
 		never_fits(core, partition, ask, &err);
 		snprintf(text, size, "%.*s", (int)size - 1, err.text);
 		return "BadConstraints";
 	}
-	snprintf(text, size, "needs %s on one node of %.40s: %s", want, p->name, has);
+	snprintf(text, size, "needs %s on %s of %.24s: %s", want, where, p->name, has);
 	if (!t.accepting)
 		return "PartitionDown";
-	if (t.drained + t.down + t.unknown + t.invalid == t.could)
+	if (t.drained.n + t.down.n + t.unknown.n + t.invalid.n == t.could)
 		return "ReqNodeNotAvail";
 	return "Resources";
 }

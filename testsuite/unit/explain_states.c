@@ -433,7 +433,8 @@ static void say_knob(const struct knob *k, char *text, size_t size)
 	snprintf(amount, sizeof(amount), "%s:%u", k->type, k->value);
 	for (i = 0; i < 3; i++) {
 		if (!strcmp(k->key, words[i].key))
-			snprintf(amount, sizeof(amount), "%u %s", k->value, words[i].words);
+			snprintf(amount, sizeof(amount), "%u %.*s", k->value,
+			        (int)strlen(words[i].words) - (k->value == 1), words[i].words);
 	}
 	snprintf(text, size, "%s%s: limit %s%s", what, name_of(k), amount,
 	        strcmp(k->part, "per_user") ? ", " : " a user,");

@@ -158,7 +158,7 @@ static void reasons(void **state)
 	assert_string_equal(world_reason(w, a), "Resources");
 	assert_string_equal(world_view(w, a).reason_text,
 	        "needs h100:2 on one node of batch: 2 nodes have "
-	        "fewer free, 1 is drained, 1 is not heard of");
+	        "fewer free (n0 1, n1 1), 1 is drained (n2), 1 is not heard of (n3)");
 	assert_string_equal(world_reason(w, b), "Priority");
 	c = world_submit(w, "h100:4");
 	assert_string_equal(world_reason(w, c), "Resources");
@@ -172,8 +172,9 @@ static void reasons(void **state)
 		world_node(w, NODE_DOWN, n, false);
 	world_pass(w, 2);
 	assert_string_equal(world_reason(w, b), "PartitionDown");
-	assert_string_equal(world_view(w, b).reason_text,
-	        "needs h100:2 on one node of batch: 1 is drained, 2 are down, 1 is not heard of");
+	assert_string_equal(
+	        world_view(w, b).reason_text, "needs h100:2 on one node of batch: 1 is drained "
+	                                      "(n2), 2 are down (n0, n1), 1 is not heard of (n3)");
 	world_free(w);
 }
 

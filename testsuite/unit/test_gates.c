@@ -425,7 +425,7 @@ static void at_submit(void **state)
 	        "job could never start");
 	gates_release(g, path, &four);
 	refused(g, path, (struct need){ .type = TYPE_NONE, .cpus = 1 }, 60, "limit.partition.cpus",
-	        "1 CPUs: partition batch is for jobs of at least 4 CPUs");
+	        "1 CPU: partition batch is for jobs of at least 4 CPUs");
 	refused(g, path,
 	        (struct need){
 	                .type = TYPE_NONE, .cpus = 4, .licences = &licence, .n_licences = 1 },
