@@ -50,6 +50,7 @@ int control_jobs(const struct cmd *cmd, const struct control *control, const str
 	request.verb = control->verb;
 	request.filter = &selected;
 	request.signal = control->signal;
+	request.script_only = control->script_only;
 	request.reason = (char *)(control->reason ? control->reason : "");
 	request.change = (Gpusched__JobRequest *)control->change;
 	request.fields = (Gpusched__JobControl__Field *)control->fields;

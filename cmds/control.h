@@ -12,6 +12,7 @@ struct control {
 	Gpusched__JobControl__Verb verb;
 	const char *done; /* "Cancelled": "Cancelled 3 jobs" */
 	uint32_t signal;  /* verb SIGNAL */
+	bool script_only; /* verb SIGNAL: not to what the script has started */
 	const char *reason;
 	const Gpusched__JobRequest *change; /* verb UPDATE */
 	const Gpusched__JobControl__Field *fields;

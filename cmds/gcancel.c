@@ -17,6 +17,7 @@ struct gcancel {
 	struct filter filter;
 	uint32_t signal;
 	const char *signal_text, *reason;
+	bool batch, full;
 };
 
 static const struct argp_option options[] = {
@@ -32,6 +33,8 @@ static const struct argp_option options[] = {
 	{ "nodes", 'w', "NODES", 0, "On these nodes: n[01-04],m1", 1 },
 	{ NULL, 0, NULL, 0, "What is done:", 2 },
 	{ "signal", 's', "SIGNAL", 0, "Send this signal, and cancel nothing: USR1, HUP, 12", 2 },
+	{ "batch", 'b', NULL, 0, "To the script alone, not to what it has started", 2 },
+	{ "full", 'f', NULL, 0, "To the script and all that it has started (default)", 2 },
 	{ "reason", KEY_REASON, "TEXT", 0, "Kept with the job, next to who did it", 2 },
 	{ 0 },
 };
@@ -67,6 +70,12 @@ static int take(int key, char *value, struct argp_state *state, void *input, str
 		if (sig_parse(value, &g->signal, err) < 0)
 			return error_wrap(err, "--signal=%s", value);
 		return 0;
+	case 'b':
+		g->batch = true;
+		return 0;
+	case 'f':
+		g->full = true;
+		return 0;
 	case KEY_REASON:
 		return take_reason(g, value, err);
 	default:
@@ -86,7 +95,7 @@ static const struct cmd cmd = {
 	        "  gcancel 4812 4813\n"
 	        "  gcancel --me -t PENDING\n"
 	        "  gcancel -n embed --reason='wrong model'\n"
-	        "  gcancel --signal=USR1 4812\n"
+	        "  gcancel --signal=USR1 --batch 4812\n"
 	        "\n"
 	        "Exit status: 0 done; 1 refused (it has ended already); 2 usage; 3 no such job; 4 "
 	        "the "
@@ -114,6 +123,10 @@ static int run(struct gcancel *g, struct error *err)
 		error_set(err, ERR_USAGE, "which jobs?");
 		return error_hint(err, "gcancel ID..., or gcancel --me for all of your own");
 	}
+	if ((g->batch || g->full) && !g->signal)
+		return error_set(err, ERR_USAGE, "--batch and --full say where a --signal goes");
+	if (g->batch && g->full)
+		return error_set(err, ERR_USAGE, "--batch and --full exclude each other");
 	if (restrict_to_own(&g->filter, err) < 0)
 		return -1;
 	if (g->signal) {
@@ -121,6 +134,7 @@ static int run(struct gcancel *g, struct error *err)
 
 		control.verb = GPUSCHED__JOB_CONTROL__VERB__SIGNAL;
 		control.signal = g->signal;
+		control.script_only = g->batch;
 		snprintf(done, sizeof(done), "Sent %s to", name ? name : g->signal_text);
 		control.done = done;
 	}

@@ -127,6 +127,12 @@ struct gpusched_spec {
 	const char *dependency;        /* "afterok:12:13,singleton": gsubmit(1); NULL: none */
 	int32_t kill_invalid_dep;      /* when that can never come true: 0 as configured, 1 it is
 	                                * cancelled, 2 it waits */
+	const char *comment;           /* a remark for people */
+	const char *mail_type;         /* "BEGIN,END", "ALL": gsubmit(1) */
+	const char *mail_user;         /* an address; NULL: the user's name */
+	const char *requeue_on;        /* "exit:75,signal:9" */
+	uint32_t requeue_delay_s;      /* before it runs again after a failure */
+	uint32_t max_attempts;         /* starts at most; 0: 100, or 1 with no_requeue */
 };
 #define GPUSCHED_UNLIMITED UINT32_MAX
 #define GPUSCHED_GROUP_MAX 64

@@ -99,6 +99,10 @@ SHOW_TEXT(comment, comment)
 SHOW_TIME(submit, submit_time)
 SHOW_TIME(end, end_time)
 SHOW_TIME(checkpoint, checkpoint_time)
+SHOW_TEXT(remark, remark)
+SHOW_TEXT(mail_type, mail_type)
+SHOW_TEXT(mail_user, mail_user)
+SHOW_TEXT(requeue_on, requeue_on)
 SHOW_TIME(begin, begin_time)
 SHOW_TIME(deadline, deadline_time)
 
@@ -350,6 +354,11 @@ static const struct view_column columns[] = {
 	        show_suspended },
 	{ "CHECKPOINT", { "CHECKPOINT", 19, 0, TABLE_WHOLE }, "up to when its work is safe",
 	        show_checkpoint },
+	{ "REMARK", { "REMARK", 16, 6, 0 }, "what its owner says of it: --comment", show_remark },
+	{ "MAILTYPE", { "MAILTYPE", 12, 6, 0 }, "of what mail is sent", show_mail_type },
+	{ "MAILUSER", { "MAILUSER", 16, 6, 0 }, "to whom, if not to its owner", show_mail_user },
+	{ "REQUEUEON", { "REQUEUEON", 16, 6, 0 }, "ends after which it is run again",
+	        show_requeue_on },
 	{ "BEGIN", { "BEGIN", 19, 0, TABLE_WHOLE }, "it is not to start before", show_begin },
 	{ "DEADLINE", { "DEADLINE", 19, 0, TABLE_WHOLE }, "it must have ended by then",
 	        show_deadline },

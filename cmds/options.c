@@ -12,7 +12,10 @@
 #include "cmds/gpus.h"
 #include "cmds/sig.h"
 #include "cmds/begin.h"
+#include "common/comeback.h"
 #include "common/depend.h"
+#include "common/mailwish.h"
+#include "common/strbuf.h"
 #include "common/hostlist.h"
 #include "common/text.h"
 #include "common/units.h"
@@ -289,6 +292,77 @@ static int set_dependency(struct submit_options *o, const struct option_row *row
 	return take_text(o, row, value);
 }
 
+static int set_remark(struct submit_options *o, const struct option_row *row, const char *value,
+        struct error *err)
+{
+	if (strlen(value) > OPTIONS_REMARK_MAX)
+		return error_set(err, ERR_USAGE, "at most %d bytes", OPTIONS_REMARK_MAX);
+	if (text_plain_prefix(value, strlen(value)) != strlen(value))
+		return error_set(err, ERR_USAGE, "must be UTF-8 text without control characters");
+	return take_text(o, row, value);
+}
+
+static int set_mail_type(struct submit_options *o, const struct option_row *row, const char *value,
+        struct error *err)
+{
+	char text[MAIL_TEXT_MAX];
+	uint32_t types;
+
+	if (mailwish_parse(value, &types, err) < 0)
+		return -1;
+	return take_text(o, row, mailwish_format(text, types));
+}
+
+static int set_mail_user(struct submit_options *o, const struct option_row *row, const char *value,
+        struct error *err)
+{
+	return mailwish_check_address(value, err) < 0 ? -1 : take_text(o, row, value);
+}
+
+/* Signals go by number: names are the node's. */
+static int set_requeue_on(struct submit_options *o, const struct option_row *row, const char *value,
+        struct error *err)
+{
+	struct strbuf text = { .s = NULL };
+	const char *p = value;
+	char *all;
+	int rc = 0;
+
+	while (*p && rc == 0) {
+		size_t n = strcspn(p, ",");
+		uint32_t sig;
+		char name[16];
+
+		snprintf(name, sizeof(name), "%.*s", n > 7 && n < 7 + sizeof(name) ? (int)n - 7 : 0,
+		        n > 7 ? p + 7 : "");
+		if (!strncmp(p, "signal:", 7) && (rc = sig_parse(name, &sig, err)) == 0)
+			strbuf_addf(&text, "signal:%u", sig);
+		else if (rc == 0)
+			strbuf_add(&text, p, n);
+		p += n;
+		if (*p)
+			strbuf_add(&text, p++, 1);
+	}
+	all = strbuf_take(&text);
+	if (rc == 0)
+		rc = comeback_check(all, err);
+	if (rc == 0)
+		take_text(o, row, all);
+	free(all);
+	return rc;
+}
+
+static int set_attempts(struct submit_options *o, const struct option_row *row, const char *value,
+        struct error *err)
+{
+	uint64_t n;
+
+	if (count_parse(value, 1, OPTIONS_ATTEMPTS_MAX, &n, err) < 0)
+		return -1;
+	*FIELD(o, row, uint32_t) = (uint32_t)n;
+	return 0;
+}
+
 static int set_kill_invalid(struct submit_options *o, const struct option_row *row,
         const char *value, struct error *err)
 {
@@ -469,6 +543,18 @@ static const struct option_row rows[] = {
 	        "singleton; ',' all of them, '?' any" },
 	{ "kill-on-invalid-dep", 0, OPTION_LIFE, EVERYWHERE, "yes|no", set_kill_invalid,
 	        AT(kill_invalid), "Cancel the job when its dependency can never come true" },
+	{ "comment", 0, OPTION_LIFE, EVERYWHERE, "TEXT", set_remark, AT(remark),
+	        "A remark that is kept with the job" },
+	{ "mail-type", 0, OPTION_LIFE, EVERYWHERE, "LIST", set_mail_type, AT(mail_type),
+	        "Send mail: BEGIN, END, FAIL, REQUEUE, INVALID_DEPEND, TIME_LIMIT, ALL or NONE" },
+	{ "mail-user", 0, OPTION_LIFE, EVERYWHERE, "ADDRESS", set_mail_user, AT(mail_user),
+	        "To this address (default: the user's name)" },
+	{ "requeue-on", 0, OPTION_LIFE, EVERYWHERE, "LIST", set_requeue_on, AT(requeue_on),
+	        "Run it again after these ends: exit:75,exit:80-90,signal:KILL" },
+	{ "requeue-delay", 0, OPTION_LIFE, EVERYWHERE, "TIME", set_max_wait, AT(requeue_delay_s),
+	        "Wait so long before it runs again after a failure, twice as long each time" },
+	{ "max-attempts", 0, OPTION_LIFE, EVERYWHERE, "COUNT", set_attempts, AT(max_attempts),
+	        "Start it at most so often (default 100)" },
 	{ "hold", 'H', OPTION_LIFE, EVERYWHERE, NULL, set_flag, AT(hold),
 	        "Wait until `gctl release` says to go" },
 	{ "nice", 0, OPTION_LIFE, EVERYWHERE | OPTION_ARG_MAY_MISS, "N", set_nice, AT(nice),
@@ -525,14 +611,15 @@ const struct option_row *option_by_letter(char letter)
 
 void options_init(struct submit_options *o)
 {
-	*o = (struct submit_options){ .cpus = 0 };
+	*o = (struct submit_options){ .requeue_delay_s = REQUEUE_DELAY_DEFAULT };
 }
 
 void options_clear(struct submit_options *o)
 {
 	char *texts[] = { o->name, o->partition, o->account, o->qos, o->gpus, o->input, o->output,
 		o->error, o->chdir, o->export, o->token, o->wrap, o->constraint, o->prefer,
-		o->nodelist, o->exclude, o->licences, o->dependency };
+		o->nodelist, o->exclude, o->licences, o->dependency, o->remark, o->mail_user,
+		o->mail_type, o->requeue_on };
 
 	for (size_t i = 0; i < sizeof(texts) / sizeof(texts[0]); i++)
 		free(texts[i]);
@@ -587,6 +674,14 @@ void options_ask(const struct submit_options *o, struct gpusched_spec *s)
 	s->begin_time = o->begin_time;
 	s->deadline_time = o->deadline_time;
 	s->dependency = o->dependency;
+	s->comment = o->remark;
+	s->mail_type = o->mail_type;
+	s->mail_user = o->mail_user;
+	s->requeue_on = o->requeue_on;
+	s->requeue_delay_s = o->requeue_delay_s;
+	if (o->requeue_delay_s == REQUEUE_DELAY_DEFAULT)
+		s->requeue_delay_s = o->requeue_on && *o->requeue_on ? REQUEUE_DELAY_S : 0;
+	s->max_attempts = o->max_attempts;
 	s->kill_invalid_dep = (int32_t)o->kill_invalid;
 	s->hold = o->hold;
 	s->no_requeue = o->no_requeue;

@@ -30,6 +30,10 @@
 #define OPTIONS_ENV_PREFIX "GSUBMIT_"
 #define OPTIONS_LABELS_MAX 64
 #define OPTIONS_TEXT_MAX   255  /* bytes of a name, a label's key or value, a token */
+#define OPTIONS_REMARK_MAX 1024
+#define OPTIONS_ATTEMPTS_MAX 1000
+#define REQUEUE_DELAY_DEFAULT UINT32_MAX
+#define REQUEUE_DELAY_S    10 /* with --requeue-on: a job that fails at once is not run in a loop */
 #define OPTIONS_PATH_MAX   4095 /* PATH_MAX without its NUL */
 
 /* What can be said in one way only. */
@@ -54,6 +58,9 @@ struct submit_options {
 	bool gres;                     /* a node\'s, in the words of --gres */
 	bool slurm_env;                /* the job sees SLURM_* variables too */
 	int64_t begin_time, deadline_time; /* us UTC; 0: whenever */
+	char *remark, *mail_user, *mail_type, *requeue_on; /* NULL: not given */
+	uint32_t requeue_delay_s; /* REQUEUE_DELAY_DEFAULT: not given */
+	uint32_t max_attempts;    /* 0: not given */
 	char *dependency;      /* "": given, and none */
 	uint32_t kill_invalid; /* Gpusched__KillInvalid */
 	bool exclusive;

@@ -55,10 +55,37 @@ static const char *no_reservation(const char *value, struct error *err)
 	return NULL;
 }
 
+/* Slurm's words for what there is not are left out. */
+static const char *known_mail(const char *value, struct error *err)
+{
+	static const char *const unknown[] = { "STAGE_OUT", "ARRAY_TASKS", "TIME_LIMIT_50",
+		"TIME_LIMIT_80", "TIME_LIMIT_90" };
+	static char left[256];
+	size_t used = 0;
+
+	(void)err;
+	if (strlen(value) >= sizeof(left))
+		return value; /* refused as it is */
+	for (const char *p = value; *p;) {
+		size_t n = strcspn(p, ","), i = 0;
+
+		while (i < 5 && (strlen(unknown[i]) != n || strncasecmp(unknown[i], p, n) != 0))
+			i++;
+		if (i == 5) {
+			left[used] = ',';
+			memcpy(left + used + (used > 0), p, n);
+			used += n + (used > 0);
+		}
+		p += n;
+		p += *p == ',';
+	}
+	left[used] = '\0';
+	return used ? left : "NONE";
+}
+
 /* --- the table ------------------------------------------------------------------------------ */
 
 #define PLACEMENT "where processes run on a node is left to the kernel and to the script"
-#define NO_MAIL   "there is no mail"
 #define LATER     "not possible in this version"
 
 static const struct sbatch_row rows[] = {
@@ -74,7 +101,7 @@ static const struct sbatch_row rows[] = {
 	{ "cluster-constraint", 0, SBATCH_ARG, SBATCH_REFUSED, "there is one cluster", NULL },
 	{ "clusters", 'M', SBATCH_ARG, SBATCH_REFUSED,
 	        "there is one cluster; GPUSCHED_CONTROLLER names another", NULL },
-	{ "comment", 0, SBATCH_ARG, SBATCH_IGNORED, "a --label can hold it", NULL },
+	{ "comment", 0, SBATCH_ARG, SBATCH_SAME, "", NULL },
 	{ "constraint", 'C', SBATCH_ARG, SBATCH_SAME, "", NULL },
 	{ "container", 0, SBATCH_ARG, SBATCH_REFUSED, "the script has to start the container",
 	        NULL },
@@ -116,8 +143,9 @@ static const struct sbatch_row rows[] = {
 	{ "job-name", 'J', SBATCH_ARG, SBATCH_SAME, "", NULL },
 	{ "kill-on-invalid-dep", 0, SBATCH_ARG, SBATCH_SAME, "", NULL },
 	{ "licenses", 'L', SBATCH_ARG, SBATCH_SAME, "", NULL },
-	{ "mail-type", 0, SBATCH_ARG, SBATCH_IGNORED, NO_MAIL, NULL },
-	{ "mail-user", 0, SBATCH_ARG, SBATCH_IGNORED, NO_MAIL, NULL },
+	{ "mail-type", 0, SBATCH_ARG, SBATCH_BECOMES, "the same; what is not known is left out",
+	        known_mail },
+	{ "mail-user", 0, SBATCH_ARG, SBATCH_SAME, "", NULL },
 	{ "mcs-label", 0, SBATCH_ARG, SBATCH_REFUSED, "there are no labels of security", NULL },
 	{ "mem", 0, SBATCH_ARG, SBATCH_BECOMES, "the same; 0, which is all memory, is refused",
 	        some_memory },

@@ -22,6 +22,7 @@
 /* Bytes of names, of texts, of host lists: what the controller takes. */
 #define WORD_BYTES  255
 #define TEXT_BYTES  511
+#define REMARK_BYTES 1024
 #define HOSTS_BYTES 4095
 
 static ProtobufCBinaryData bytes_of(const char *text)
@@ -104,7 +105,9 @@ static int sign_part(const struct gpusched_spec *s, const char *cluster, Protobu
 	spec.error = bytes_of(s->error);
 	spec.append = s->append;
 	spec.tasks_per_node = 1;
-	spec.max_attempts = s->no_requeue ? 1 : SUBMIT_ATTEMPTS;
+	spec.max_attempts = s->no_requeue      ? 1
+	                    : s->max_attempts ? s->max_attempts
+	                                      : SUBMIT_ATTEMPTS;
 	spec.umask = s->umask < 0 ? present_umask() : (uint32_t)s->umask;
 	if (signedjob_script_check(s->script, s->script_len, MSG_SCRIPT_MAX, err) >= 0 &&
 	        signedjob_spec_check(&spec, err) >= 0) {
@@ -176,6 +179,10 @@ static int add_texts(Gpusched__JobRequest *r, const struct gpusched_spec *s, str
 		{ "exclude", s->exclude, HOSTS_BYTES, &r->exclude },
 		{ "licences", s->licences, TEXT_BYTES, &r->licences },
 		{ "dependency", s->dependency, DEPEND_TEXT_MAX, &r->dependency },
+		{ "comment", s->comment, REMARK_BYTES, &r->remark },
+		{ "mail_type", s->mail_type, WORD_BYTES, &r->mail_type },
+		{ "mail_user", s->mail_user, WORD_BYTES, &r->mail_user },
+		{ "requeue_on", s->requeue_on, WORD_BYTES, &r->requeue_on },
 	};
 	char host[256] = "";
 
@@ -217,6 +224,7 @@ Gpusched__JobRequest *spec_request(const struct gpusched_spec *s, struct error *
 	r->exclusive = s->exclusive;
 	r->max_wait_s = s->max_wait_s;
 	r->begin_time = s->begin_time;
+	r->requeue_delay_s = s->requeue_delay_s;
 	r->deadline_time = s->deadline_time;
 	r->kill_invalid_dep = (Gpusched__KillInvalid)s->kill_invalid_dep;
 	return r;

@@ -194,6 +194,7 @@ struct conf_controller {
 	char *log;          /* "stderr", "syslog" or a path */
 	char *log_level;    /* error, warning, info, debug */
 	char *munge_socket; /* "": munge's own default */
+	char *mail_program; /* called: PROGRAM -s SUBJECT ADDRESS; "": none */
 	char *fence;        /* program to make sure a node is off; "": none. Called: FENCE NODE */
 	uint32_t fence_timeout_s;
 	uint32_t heartbeat_ms;

@@ -25,6 +25,7 @@
 #include "ctld/calls.h"
 #include "ctld/core/core.h"
 #include "ctld/fence.h"
+#include "ctld/mail.h"
 #include "ctld/gate.h"
 #include "ctld/peers.h"
 #include "ctld/reload.h"
@@ -231,6 +232,7 @@ static int make_parts(struct ctld *c, struct error *err)
 	c->agents = agents_new(c->conf);
 	c->users = users_new(c->aside, peers_user_known, c);
 	c->fence = fence_new(c);
+	c->mail = mail_new(c);
 	c->reload = reload_new(c, rpc_reconfigured);
 	c->tick = tick_new(c, err);
 	if (c->tick)
@@ -329,6 +331,7 @@ void ctld_free(struct ctld *c)
 	reload_free(c->reload);
 	users_free(c->users);
 	fence_free(c->fence);
+	mail_free(c->mail);
 	worker_pool_free(c->pool);
 	worker_pool_free(c->aside);
 	peers_free(c->peers);

@@ -39,6 +39,7 @@ struct blobs;
 struct core;
 struct event_base;
 struct fence;
+struct mail;
 struct gate;
 struct mcred_ops;
 struct peers;
@@ -84,6 +85,7 @@ struct ctld {
 	struct blobs *blobs;
 	struct users *users;
 	struct fence *fence;
+	struct mail *mail;
 	struct reload *reload;
 	struct acct *acct;
 

@@ -3,12 +3,16 @@
 
 #include <assert.h>
 #include <stddef.h>
+#include <stdio.h>
 
 #include "common/log.h"
+#include "common/mailwish.h"
+#include "common/units.h"
 #include "ctld/agents.h"
 #include "ctld/core/core.h"
 #include "ctld/ctld.h"
 #include "ctld/fence.h"
+#include "ctld/mail.h"
 #include "ctld/calls.h"
 
 typedef void effect_fn(struct ctld *c, const struct effect *effect, struct clocks now);
@@ -33,6 +37,30 @@ static void fence(struct ctld *c, const struct effect *effect, struct clocks now
 	fence_node(c->fence, effect->node);
 }
 
+/* "job 12 (embed) COMPLETED, exit 0:0, ran 1:30:00" */
+static void mail(struct ctld *c, const struct effect *effect, struct clocks now)
+{
+	char subject[512], ran[UNITS_TEXT];
+	struct job_view v;
+	int n;
+
+	if (!core_job_view(c->core, effect->mail.job, now, &v))
+		return;
+	n = snprintf(subject, sizeof(subject), "gpusched %s: job %llu (%.80s) ", c->conf->cluster,
+	        (unsigned long long)v.id, v.name);
+	if (effect->mail.type == MAIL_BEGIN)
+		snprintf(subject + n, sizeof(subject) - (size_t)n, "began on %.200s", v.nodes);
+	else if (effect->mail.type == MAIL_REQUEUE)
+		snprintf(subject + n, sizeof(subject) - (size_t)n, "was requeued");
+	else if (effect->mail.type == MAIL_INVALID_DEPEND)
+		snprintf(subject + n, sizeof(subject) - (size_t)n,
+		        "can never start: dependency %.200s", v.dependency);
+	else
+		snprintf(subject + n, sizeof(subject) - (size_t)n, "%s, exit %u:%u, ran %s",
+		        v.state, v.exit_code, v.exit_signal, duration_format(ran, v.elapsed_s));
+	mail_send(c->mail, effect->change, *v.mail_user ? v.mail_user : v.user, subject);
+}
+
 static void job_changed(struct ctld *c, const struct effect *effect, struct clocks now)
 {
 	struct job_view view;
@@ -55,6 +83,7 @@ static effect_fn *const table[] = {
 	[EFFECT_SUSPEND_RUN] = agents_suspend_run,
 	[EFFECT_FORGET_RUN] = agents_forget_run,
 	[EFFECT_FENCE] = fence,
+	[EFFECT_MAIL] = mail,
 	[EFFECT_JOB_CHANGED] = job_changed,
 };
 

@@ -19,6 +19,7 @@
 #include "ctld/ctld.h"
 #include "ctld/effects.h"
 #include "ctld/gate.h"
+#include "ctld/mail.h"
 #include "ctld/peers.h"
 #include "ctld/rpc/acct.h"
 #include "ctld/store/store.h"
@@ -181,6 +182,7 @@ static void on_committed(void *arg, const struct store_result *result, const str
 	FAILPOINT(ctld_before_release);
 	t->releasing = gate_release(t->c->gate, t->sealed);
 	FAILPOINT(ctld_after_release);
+	mail_committed(t->c->mail);
 	peers_output_moved(t->c->peers);
 	tick_wake(t); /* what became dirty meanwhile is the next batch */
 }
@@ -224,6 +226,7 @@ static void seal(struct tick *t)
 	t->sealed = core_change(c->core);
 	if (core_dirty_bytes(c->core) == 0 && blobs_is_clean(c->blobs)) {
 		t->releasing = gate_release(c->gate, t->sealed); /* all is durable as it is */
+		mail_committed(c->mail);
 		return;
 	}
 	if (may_wait(t))

@@ -272,6 +272,7 @@ static int signal_event(struct convert *c, const ProtobufCMessage *msg, struct a
 	event->signal.run = id_from(m->run);
 	event->signal.epoch = m->epoch;
 	event->signal.signal = m->signal;
+	event->signal.script_only = m->script_only;
 	return 0;
 }
 
@@ -421,6 +422,7 @@ static const ProtobufCMessage *signal_message(
 	m->run = id_to(c, effect->signal.run);
 	m->epoch = effect->signal.epoch;
 	m->signal = effect->signal.signal;
+	m->script_only = effect->signal.script_only;
 	return &m->base;
 }
 

@@ -326,10 +326,17 @@ static void obey_end(struct shepherd *s, Gpusched__EndRun *o)
 }
 
 /* What is suspended goes on by its own order alone. */
-static void obey_signal(struct shepherd *s, int sig)
+static void obey_signal(struct shepherd *s, const Gpusched__SignalRun *order)
 {
-	if (s->executed && !(s->holding && sig == SIGCONT))
+	int sig = (int)order->signal;
+
+	if (!s->executed || (s->holding && sig == SIGCONT))
+		return;
+	/* Our own child, not reaped yet: the number is still its. */
+	if (!order->script_only)
 		contain_signal(s->leaf, sig);
+	else if (!s->main_gone)
+		kill(s->main, sig);
 }
 
 static void obey(struct shepherd *s)
@@ -343,7 +350,7 @@ static void obey(struct shepherd *s)
 			continue; /* of a version that we do not know; the launcher may repeat it */
 		switch (type) {
 		case GPUSCHED__MSG_TYPE__MSG_SIGNAL_RUN:
-			obey_signal(s, (int)((Gpusched__SignalRun *)m)->signal);
+			obey_signal(s, (Gpusched__SignalRun *)m);
 			break;
 		case GPUSCHED__MSG_TYPE__MSG_SUSPEND_RUN:
 			s->hold = ((Gpusched__SuspendRun *)m)->suspend;

@@ -126,6 +126,7 @@ static int send_signal(struct control *c, struct error *err)
 		e->session = node_link_of(node)->session;
 		e->run.run = run_info(run)->id;
 		e->run.signal = c->event->job.signal;
+		e->run.script_only = c->event->job.script_only;
 	}
 	return 0;
 }
@@ -187,7 +188,7 @@ static int update(struct control *c, struct error *err)
 {
 	char done[240];
 
-	if (job_info(c->job)->state != JOB_PENDING)
+	if (job_state_ended((enum job_state)job_info(c->job)->state))
 		return wrong_state(c->job, "updated", err);
 	if (job_update(c->core, c->job, c->event, c->what, sizeof(c->what), err) < 0)
 		return error_wrap(err, "job %llu", (unsigned long long)job_id(c->job));

@@ -114,9 +114,11 @@ struct job_view {
 	uint64_t gpu_mem_min_mb;
 	const char *constraint, *prefer, *nodelist, *exclude, *licences; /* "" not given */
 	uint32_t max_wait_s;
-	const char *nodes;       /* hostlist of the present or last run; "" none */
-	uint32_t n_nodes;        /* in `nodes` */
+	const char *nodes;           /* hostlist of the present or last run; "" none */
+	uint32_t n_nodes;            /* in `nodes` */
 	usec_t begin_time, deadline; /* wall; 0: none */
+	const char *remark, *mail_user, *requeue_on;
+	uint32_t mail_types, requeue_delay_s;
 	char dependency[512];    /* what has not come true; "..." at its end: cut */
 	uint64_t suspended_s;    /* so long was its present or last run; not in elapsed_s */
 	usec_t checkpoint_time;  /* wall: its work up to here is safe, it says; 0: not said */
@@ -225,11 +227,11 @@ bool core_run_view(
 bool core_job_run_next(const struct core *core, uint64_t job, uint32_t *rank, struct clocks now,
         struct run_view *view);
 
-/* The rows of a job and of all its runs in memory, as they would be stored if what is alive had ended
- * now: what it has used until now stands in the row of a running one, as if it had been billed.
- * Returns how many; 0: no such job. */
-size_t core_job_rows(const struct core *core, uint64_t id, struct clocks now, core_row_sink *sink,
-        void *arg);
+/* The rows of a job and of all its runs in memory, as they would be stored if what is alive had
+ * ended now: what it has used until now stands in the row of a running one, as if it had been
+ * billed. Returns how many; 0: no such job. */
+size_t core_job_rows(
+        const struct core *core, uint64_t id, struct clocks now, core_row_sink *sink, void *arg);
 
 struct gpu_use {
 	const char *type;

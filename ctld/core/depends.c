@@ -6,8 +6,10 @@
 #include <string.h>
 
 #include "common/depend.h"
+#include "common/mailwish.h"
 #include "common/xalloc.h"
 #include "ctld/core/namesakes.h"
+#include "ctld/core/wishes.h"
 
 /* So many jobs are looked at to find a circle; what reaches further is refused. */
 #define CIRCLE_STEPS 20000
@@ -224,6 +226,7 @@ static void weigh(struct core *core, struct job *job)
 {
 	struct depends *p = job_link(job)->depends;
 	size_t n, open = 0, met = 0, never = 0;
+	bool was_never;
 	char *text;
 
 	for (n = 0; n < p->d.n; n++) {
@@ -240,7 +243,10 @@ static void weigh(struct core *core, struct job *job)
 		job_consider(core, job);
 		return;
 	}
+	was_never = p->never;
 	p->never = p->d.any ? !open : never;
+	if (p->never && !was_never)
+		wish_mail(core, job, MAIL_INVALID_DEPEND);
 	text = depend_format(&p->d, true);
 	job_set_depends(core->jobs, job, text);
 	free(text);

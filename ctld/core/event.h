@@ -54,16 +54,20 @@ struct submit_job {
 	uint32_t gid;
 	struct gpu_request gpus[MAX_GPU_ALTERNATIVES]; /* best liked first */
 	size_t n_gpus;
-	uint32_t nodes_min, nodes_max; /* 0: one node; max 0: as min. With as many as fit */
-	bool gpus_per_node;            /* counts in `gpus` are a node's, else the whole job's */
-	uint64_t gpu_mem_min_mb;       /* a GPU's nominal memory; 0: any */
-	bool exclusive;                /* alone on its nodes, with all they have */
-	uint32_t max_wait_s;           /* wishes to start within; 0: the QOS's */
-	uint32_t cpus;                 /* on each node; 0: default */
-	uint64_t mem_mb;               /* on each node; 0: default */
-	uint32_t time_limit_s;         /* 0: default; TIME_LIMIT_NONE: none */
-	usec_t begin_time, deadline;   /* wall; not before, not after; 0: whenever */
-	uint8_t kill_invalid;          /* enum kill_invalid */
+	uint32_t nodes_min, nodes_max;  /* 0: one node; max 0: as min. With as many as fit */
+	bool gpus_per_node;             /* counts in `gpus` are a node's, else the whole job's */
+	uint64_t gpu_mem_min_mb;        /* a GPU's nominal memory; 0: any */
+	bool exclusive;                 /* alone on its nodes, with all they have */
+	uint32_t max_wait_s;            /* wishes to start within; 0: the QOS's */
+	uint32_t cpus;                  /* on each node; 0: default */
+	uint64_t mem_mb;                /* on each node; 0: default */
+	uint32_t time_limit_s;          /* 0: default; TIME_LIMIT_NONE: none */
+	const char *remark, *mail_user; /* NULL: none */
+	const char *requeue_on;         /* common/comeback.h; NULL: none */
+	uint32_t requeue_delay_s;
+	uint32_t mail_types;         /* common/mailwish.h */
+	usec_t begin_time, deadline; /* wall; not before, not after; 0: whenever */
+	uint8_t kill_invalid;        /* enum kill_invalid */
 	uint32_t warn_signal, warn_before_s;
 	uint32_t max_attempts; /* that the launcher began; 0 counts as 1 */
 	bool hold, requeue;
@@ -109,6 +113,11 @@ enum job_update {
 	UPDATE_DEADLINE = 1 << 21,
 	UPDATE_DEPENDENCY = 1 << 22,
 	UPDATE_KILL_INVALID_DEP = 1 << 23,
+	UPDATE_REMARK = 1 << 24,
+	UPDATE_MAIL_TYPE = 1 << 25,
+	UPDATE_MAIL_USER = 1 << 26,
+	UPDATE_REQUEUE_ON = 1 << 27,
+	UPDATE_REQUEUE_DELAY = 1 << 28,
 };
 
 enum node_verb { NODE_DRAIN = 1, NODE_RESUME, NODE_DOWN, NODE_CLEAR };
@@ -143,6 +152,7 @@ struct core_event {
 			const uint64_t *ids; /* chosen by the world through a filter */
 			size_t n;
 			uint32_t signal;
+			bool script_only; /* SIGNAL: not to what it started */
 			const char *reason;
 			const struct submit_job *change; /* UPDATE: as in a submit */
 			uint64_t fields;                 /* UPDATE: bits of enum job_update */
@@ -204,6 +214,7 @@ enum effect_kind {
 	EFFECT_SIGNAL_RUN,
 	EFFECT_SUSPEND_RUN,
 	EFFECT_FORGET_RUN,
+	EFFECT_MAIL,        /* to the job's owner, of what became of it */
 	EFFECT_FENCE,       /* start the site's fence program for a node */
 	EFFECT_JOB_CHANGED, /* a job's state changed (watchers; the log at debug level) */
 };
@@ -251,6 +262,10 @@ struct effect {
 			const struct run_id *wanted;
 			size_t n;
 		} registered;
+		struct {
+			uint64_t job;
+			uint32_t type; /* enum mail_type */
+		} mail;
 		const char *text; /* CLOSE_AGENT */
 		struct {
 			struct run_id run;
@@ -260,9 +275,10 @@ struct effect {
 			const char *by_user;  /* END_RUN; on whose behalf, "" and 0 for none */
 			const char *by_account, *by_qos;
 			uint64_t by_job;
-			bool requeue; /* END_RUN */
-			bool suspend; /* SUSPEND_RUN; false: it goes on */
-		} run;                /* START_RUN (details: core_run_view), *_RUN */
+			bool requeue;     /* END_RUN */
+			bool suspend;     /* SUSPEND_RUN; false: it goes on */
+			bool script_only; /* SIGNAL_RUN */
+		} run;                    /* START_RUN (details: core_run_view), *_RUN */
 	};
 };
 

@@ -8,6 +8,7 @@
 #include "common/text.h"
 #include "ctld/core/admit.h"
 #include "ctld/core/conditions.h"
+#include "ctld/core/wishes.h"
 
 #define MAX_NICE      2147483645 /* as Slurm has it */
 #define MAX_NAME      255
@@ -94,7 +95,8 @@ int intake_fill(struct core *core, const struct caller *caller, struct intake *t
 	struct job_info *i = &t->info;
 	struct ask ask;
 
-	if (check_texts(in, err) < 0 || check_numbers(in, caller, err) < 0 ||
+	if (check_texts(in, err) < 0 || wishes_take(in, i, err) < 0 ||
+	        check_numbers(in, caller, err) < 0 ||
 	        find_partition(core, in->partition, &t->partition, err) < 0 ||
 	        admit_account(core, caller, t, err) < 0 || admit_qos(core, t, err) < 0 ||
 	        admit_partition(core, t, err) < 0 || admit_time(core, t, err) < 0)

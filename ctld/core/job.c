@@ -154,7 +154,8 @@ static const struct codec_column columns[COL_JOB_COUNT] = {
 	F(submit_host), F(cwd), F(output), F(error), F(array), F(sign_time), F(submit_time),
 	F(start_time), F(end_time), F(attempt), F(max_attempts), F(exit_code), F(exit_signal),
 	F(end_cause), F(comment), F(qos), F(max_wait_s), F(planned_start), F(begin_time),
-	F(deadline), F(depends), F(kill_invalid),
+	F(deadline), F(depends), F(kill_invalid), F(remark), F(mail_types), F(mail_user),
+	F(requeue_on), F(requeue_delay_s),
 	/* the job's own: state, gpus, place, labels, nonce, spec_hash */
 };
 #undef F
@@ -272,12 +273,12 @@ fail:
 }
 
 /* The job's texts, for those who do the same to each. */
-#define TEXTS 12
+#define TEXTS 15
 static const char **job_text(struct job_info *i, size_t n)
 {
 	const char **texts[TEXTS] = { &i->user, &i->account, &i->partition, &i->name,
 		&i->submit_host, &i->cwd, &i->output, &i->error, &i->array, &i->comment, &i->qos,
-		&i->depends };
+		&i->depends, &i->remark, &i->mail_user, &i->requeue_on };
 
 	return texts[n];
 }
@@ -416,6 +417,18 @@ void job_set_begin(struct jobs *jobs, struct job *job, usec_t begin_time)
 	if (job->info.begin_time == begin_time)
 		return;
 	job->info.begin_time = begin_time;
+	dirty_put(jobs->dirty, &job->mark);
+}
+
+void job_set_wishes(struct jobs *jobs, struct job *job, const struct job_info *wished)
+{
+	struct job_info *i = &job->info;
+
+	strings_set(jobs->strings, &i->remark, wished->remark);
+	strings_set(jobs->strings, &i->mail_user, wished->mail_user);
+	strings_set(jobs->strings, &i->requeue_on, wished->requeue_on);
+	i->mail_types = wished->mail_types;
+	i->requeue_delay_s = wished->requeue_delay_s;
 	dirty_put(jobs->dirty, &job->mark);
 }
 

@@ -13,9 +13,11 @@
 #include <string.h>
 
 #include "common/hostlist.h"
+#include "common/mailwish.h"
 #include "common/xalloc.h"
 #include "ctld/core/admit.h"
 #include "ctld/core/depends.h"
+#include "ctld/core/wishes.h"
 
 /* --- counting and telling -------------------------------------------------------------------- */
 
@@ -50,11 +52,13 @@ static void tell_namesakes(struct core *core, struct job *job, bool was_active)
 static void move(struct core *core, struct job *job, enum job_state state)
 {
 	bool was_active = is_active(job);
+	enum job_state from = (enum job_state)job_info(job)->state;
 
 	job_move(core->jobs, job, state);
 	tell_namesakes(core, job, was_active);
 	depends_tell(core, job);
 	job_alarm(core, job);
+	wish_mail_moved(core, job, from);
 	effects_add(core->effects, EFFECT_JOB_CHANGED)->job = job_id(job);
 }
 
@@ -328,7 +332,8 @@ static bool comes_again(const struct job *job, const struct run *decisive)
 	if (i->end_cause != END_NONE || job_starts(job) >= i->max_attempts)
 		return false;
 	return attempt_asked(job) || not_launched(decisive) || !attempt_whole(job) ||
-	       (outcomes[run_info(decisive)->end_cause].again && i->requeue);
+	       (outcomes[run_info(decisive)->end_cause].again && i->requeue) ||
+	       wish_again(job, decisive);
 }
 
 bool job_comes_again(const struct job *job)
@@ -441,8 +446,11 @@ static void job_after_attempt(struct core *core, struct job *job)
 	} else if (again && not_launched(run)) {
 		job_not_launched(core, job, run);
 	} else if (again) {
-		if (!attempt_asked(job))
+		if (!attempt_asked(job)) {
 			say_requeued(core, job, run);
+			wish_delay(core, job);
+		}
+		wish_mail(core, job, MAIL_REQUEUE);
 		job_again(core, job);
 	} else {
 		enum job_state state = end_state(job, run);

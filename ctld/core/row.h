@@ -75,7 +75,12 @@
 	X(begin_time, INT, _)   /* not before; us UTC; 0: at once */               \
 	X(deadline, INT, _)     /* not after; us UTC; 0: whenever */               \
 	X(depends, TEXT, _)     /* what it waits for: common/depend.h, as kept */  \
-	X(kill_invalid, INT, _) /* when that can never come true; enum kill_invalid */
+	X(kill_invalid, INT, _) /* when that can never come true; enum kill_invalid */ \
+	X(remark, TEXT, _)      /* its owner's, for people */                      \
+	X(mail_types, INT, _)   /* common/mailwish.h */                            \
+	X(mail_user, TEXT, _)                                                      \
+	X(requeue_on, TEXT, _)  /* common/comeback.h */                            \
+	X(requeue_delay_s, INT, _)
 
 #define RUN_COLUMNS(X)                                                             \
 	X(job, INT, K)                                                             \

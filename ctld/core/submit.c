@@ -41,6 +41,7 @@ static void intake_finish(struct core *core, const struct caller *caller, struct
 	i->max_attempts = in->max_attempts ? in->max_attempts : 1;
 	i->nice = in->nice;
 	i->requeue = in->requeue;
+
 	i->hold = !in->hold ? HOLD_NONE : caller->admin ? HOLD_ADMIN : HOLD_USER;
 	i->nonce =
 	        nonces_add(core->nonces, caller->uid, in->nonce, in->spec_hash, i->id, core->now);

@@ -9,6 +9,7 @@
 
 #include "ctld/core/admit.h"
 #include "ctld/core/depends.h"
+#include "ctld/core/wishes.h"
 
 #define MEMBER(bit, name, member)                                     \
 	{                                                             \
@@ -46,6 +47,11 @@ static const struct {
 	MEMBER(UPDATE_BEGIN, "begin", begin_time),
 	MEMBER(UPDATE_DEADLINE, "deadline", deadline),
 	MEMBER(UPDATE_DEPENDENCY, "dependency", depends),
+	MEMBER(UPDATE_REMARK, "comment", remark),
+	MEMBER(UPDATE_MAIL_TYPE, "mail-type", mail_types),
+	MEMBER(UPDATE_MAIL_USER, "mail-user", mail_user),
+	MEMBER(UPDATE_REQUEUE_ON, "requeue-on", requeue_on),
+	MEMBER(UPDATE_REQUEUE_DELAY, "requeue-delay", requeue_delay_s),
 	MEMBER(UPDATE_KILL_INVALID_DEP, "kill-on-invalid-dep", kill_invalid),
 };
 #define N_MEMBERS (sizeof(members) / sizeof(members[0]))
@@ -104,6 +110,11 @@ struct submit_job job_as_asked(const struct core *core, const struct job *job)
 		.begin_time = i->begin_time,
 		.deadline = i->deadline,
 		.kill_invalid = i->kill_invalid,
+		.remark = i->remark,
+		.mail_types = i->mail_types,
+		.mail_user = i->mail_user,
+		.requeue_on = i->requeue_on,
+		.requeue_delay_s = i->requeue_delay_s,
 		.requeue = i->requeue,
 		.labels = i->labels->v,
 		.n_labels = i->labels->n,
@@ -136,6 +147,18 @@ static uint64_t lay_over(struct submit_job *in, const struct submit_job *change,
 	return known;
 }
 
+/* They concern nobody but the owner. */
+static int update_wishes(
+        struct core *core, struct job *job, const struct submit_job *in, struct error *err)
+{
+	struct job_info wished;
+
+	if (wishes_take(in, &wished, err) < 0)
+		return -1;
+	job_set_wishes(core->jobs, job, &wished);
+	return 0;
+}
+
 int job_update(struct core *core, struct job *job, const struct core_event *e, char *what,
         size_t size, struct error *err)
 {
@@ -150,6 +173,11 @@ int job_update(struct core *core, struct job *job, const struct core_event *e, c
 	if (unknown)
 		return error_set(err, ERR_JOB_SPEC, "it cannot be changed in that way (%llx)",
 		        (unsigned long long)unknown);
+	if (!(e->job.fields & ~(uint64_t)UPDATE_WISHES))
+		return update_wishes(core, job, &in, err);
+	if (i->state != JOB_PENDING)
+		return error_set(err, ERR_JOB_STATE, "it cannot be updated in that way: it is %s",
+		        job_state_name((enum job_state)i->state));
 	if (e->caller.uid == i->uid) {
 		owner.groups = e->caller.groups;
 		owner.n_groups = e->caller.n_groups;
@@ -162,9 +190,11 @@ int job_update(struct core *core, struct job *job, const struct core_event *e, c
 		return -1;
 	}
 	t.info.max_wait_s = in.max_wait_s;
+
 	t.info.nice = e->job.fields & UPDATE_NICE ? in.nice : i->nice;
 	job_withdraw(core, job);
 	job_set_asked(core->jobs, job, &t.info);
+	job_set_wishes(core->jobs, job, &t.info);
 	t.info.gpus = NULL; /* the job has it now, and counts */
 	t.counted = false;
 	if (t.depends) {

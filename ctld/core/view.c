@@ -196,6 +196,11 @@ static void view(
 		.progress = "",
 		.begin_time = i->begin_time,
 		.deadline = i->deadline,
+		.remark = i->remark,
+		.mail_user = i->mail_user,
+		.mail_types = i->mail_types,
+		.requeue_on = i->requeue_on,
+		.requeue_delay_s = i->requeue_delay_s,
 	};
 	depends_say(i->depends, v->dependency, sizeof(v->dependency));
 	view_gpus(i, v);

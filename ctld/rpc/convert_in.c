@@ -6,7 +6,9 @@
 #include <string.h>
 
 #include "common/hostlist.h"
+#include "common/comeback.h"
 #include "common/depend.h"
+#include "common/mailwish.h"
 #include "common/text.h"
 #include "common/xalloc.h"
 
@@ -62,6 +64,11 @@ FIELD(BEGIN);
 FIELD(DEADLINE);
 FIELD(DEPENDENCY);
 FIELD(KILL_INVALID_DEP);
+FIELD(REMARK);
+FIELD(MAIL_TYPE);
+FIELD(MAIL_USER);
+FIELD(REQUEUE_ON);
+FIELD(REQUEUE_DELAY);
 #undef FIELD
 
 SAME(CONF_PARTITION_UP + 1, PARTITION_CONTROL__STATE__UP);
@@ -195,6 +202,10 @@ static int check_texts(const Gpusched__JobRequest *r, struct error *err)
 		{ "exclude", r->exclude, WIRE_HOSTS_MAX },
 		{ "licences", r->licences, WIRE_TEXT_MAX },
 		{ "dependency", r->dependency, DEPEND_TEXT_MAX },
+		{ "comment", r->remark, WIRE_HOSTS_MAX },
+		{ "mail_type", r->mail_type, WIRE_NAME_MAX },
+		{ "mail_user", r->mail_user, MAIL_ADDRESS_MAX },
+		{ "requeue_on", r->requeue_on, COMEBACK_TEXT_MAX },
 	};
 
 	for (size_t i = 0; i < sizeof(texts) / sizeof(texts[0]); i++)
@@ -228,6 +239,12 @@ static int take_request(const Gpusched__JobRequest *r, struct arena *arena, stru
 	out->max_wait_s = r->max_wait_s;
 	out->begin_time = r->begin_time;
 	out->deadline = r->deadline_time;
+	if (*r->mail_type && mailwish_parse(r->mail_type, &out->mail_types, err))
+		return -1;
+	out->mail_user = r->mail_user;
+	out->remark = r->remark;
+	out->requeue_on = r->requeue_on;
+	out->requeue_delay_s = r->requeue_delay_s;
 	out->depends = r->dependency;
 	out->kill_invalid = (uint8_t)r->kill_invalid_dep;
 	out->partition = r->partition;
@@ -327,6 +344,7 @@ int wire_job_control(const Gpusched__JobControl *m, struct arena *arena, struct 
 	event->kind = EV_JOB_CONTROL;
 	event->job.verb = (enum job_verb)m->verb;
 	event->job.signal = m->signal;
+	event->job.script_only = m->script_only;
 	event->job.reason = m->reason;
 	return 0;
 }

@@ -11,6 +11,7 @@
 #include <string.h>
 #include <time.h>
 
+#include "common/mailwish.h"
 #include "common/text.h"
 
 static void *take(struct arena *arena, size_t size)
@@ -232,6 +233,8 @@ Gpusched__SubmitResult *wire_submitted(
 
 static void fill_request(Gpusched__Job *m, const struct job_view *view, struct arena *arena)
 {
+	char mail[MAIL_TEXT_MAX];
+
 	m->gpus = take(arena, view->n_gpus * sizeof(*m->gpus));
 	m->n_gpus = view->n_gpus;
 	for (size_t i = 0; i < view->n_gpus; i++) {
@@ -266,6 +269,11 @@ static void fill_request(Gpusched__Job *m, const struct job_view *view, struct a
 	m->begin_time = view->begin_time;
 	m->deadline_time = view->deadline;
 	m->dependency = copied(view->dependency, arena);
+	m->remark = shown(view->remark, arena);
+	m->mail_type = copied(mailwish_format(mail, view->mail_types), arena);
+	m->mail_user = lend(view->mail_user);
+	m->requeue_on = lend(view->requeue_on);
+	m->requeue_delay_s = view->requeue_delay_s;
 }
 
 Gpusched__Job *wire_job(const struct job_view *view, struct arena *arena)
@@ -645,6 +653,7 @@ Gpusched__SignalRun *wire_signal_run(
 	m->run = run_name(effect->run.run, arena);
 	m->epoch = facts->epoch;
 	m->signal = effect->run.signal;
+	m->script_only = effect->run.script_only;
 	return m;
 }
 

@@ -9,11 +9,12 @@
 	"time_limit_s, warn_signal, warn_before_s, requeue, nice, labels, submit_host, cwd, " \
 	"output, error, array, nonce, spec_hash, sign_time, submit_time, start_time, "        \
 	"end_time, attempt, max_attempts, exit_code, exit_signal, end_cause, comment, place, "  \
-	"qos, max_wait_s, planned_start, begin_time, deadline, depends, kill_invalid"
+	"qos, max_wait_s, planned_start, begin_time, deadline, depends, kill_invalid, " \
+	"remark, mail_types, mail_user, requeue_on, requeue_delay_s"
 #define JOB_PLACES                                                                          \
 	"?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13, ?14, ?15, ?16, ?17, ?18, " \
 	"?19, ?20, ?21, ?22, ?23, ?24, ?25, ?26, ?27, ?28, ?29, ?30, ?31, ?32, ?33, ?34, ?35, ?36, " \
-	"?37, ?38, ?39, ?40, ?41, ?42, ?43"
+	"?37, ?38, ?39, ?40, ?41, ?42, ?43, ?44, ?45, ?46, ?47, ?48"
 #define RUN_COLS                                                                              \
 	"job, task, attempt, rank, node, state, gpu_type, gpus, cpus, mem_mb, incarnation, epoch, " \
 	"order_time, start_time, end_time, elapsed_us, exit_code, exit_signal, end_wanted, "  \
@@ -38,6 +39,12 @@
 	"ALTER TABLE " table " ADD COLUMN deadline INTEGER NOT NULL DEFAULT 0;"          \
 	"ALTER TABLE " table " ADD COLUMN depends TEXT NOT NULL DEFAULT '';"             \
 	"ALTER TABLE " table " ADD COLUMN kill_invalid INTEGER NOT NULL DEFAULT 0;"
+#define JOB_GETS_WISHES(table)                                                        \
+	"ALTER TABLE " table " ADD COLUMN remark TEXT NOT NULL DEFAULT '';"              \
+	"ALTER TABLE " table " ADD COLUMN mail_types INTEGER NOT NULL DEFAULT 0;"        \
+	"ALTER TABLE " table " ADD COLUMN mail_user TEXT NOT NULL DEFAULT '';"           \
+	"ALTER TABLE " table " ADD COLUMN requeue_on TEXT NOT NULL DEFAULT '';"          \
+	"ALTER TABLE " table " ADD COLUMN requeue_delay_s INTEGER NOT NULL DEFAULT 0;"
 #define RUN_GETS_BILLED(table)                                                               \
 	"ALTER TABLE " table " ADD COLUMN account TEXT NOT NULL DEFAULT '';"                 \
 	"ALTER TABLE " table " ADD COLUMN billed_us INTEGER NOT NULL DEFAULT 0;"             \
@@ -176,6 +183,11 @@ static const char *const state_steps[] = {
 	JOB_GETS_DEPENDS("job")
 	JOB_GETS_DEPENDS("ended_job")
 	"PRAGMA user_version = 12;",
+
+	/* Remarks, mail, and when to run again. */
+	JOB_GETS_WISHES("job")
+	JOB_GETS_WISHES("ended_job")
+	"PRAGMA user_version = 13;",
 };
 
 /* history.db. 0x67707568 is "gpuh". */
@@ -218,6 +230,9 @@ static const char *const history_steps[] = {
 
 	JOB_GETS_DEPENDS("job")
 	"PRAGMA user_version = 10;",
+
+	JOB_GETS_WISHES("job")
+	"PRAGMA user_version = 11;",
 };
 /* clang-format on */
 

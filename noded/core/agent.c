@@ -388,6 +388,7 @@ static void on_signal(struct agent *agent, const struct agent_event *event, stru
 	e->signal.run = event->signal.run;
 	e->signal.epoch = event->signal.epoch;
 	e->signal.signal = event->signal.signal;
+	e->signal.script_only = event->signal.script_only;
 }
 
 static void on_forget(struct agent *agent, const struct agent_event *event, struct clocks now)

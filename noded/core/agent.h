@@ -121,6 +121,7 @@ struct agent_event {
 			struct run_id run;
 			uint64_t epoch;
 			uint32_t signal;
+			bool script_only;
 		} signal;
 		struct agent_suspend suspend;
 		struct {
@@ -172,6 +173,7 @@ struct agent_effect {
 			struct run_id run;
 			uint64_t epoch;
 			uint32_t signal;
+			bool script_only;
 		} signal;
 		struct agent_suspend suspend;
 		struct run_id forget;

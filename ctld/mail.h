@@ -1,0 +1,30 @@
+/* mail.h - tells owners by mail what becomes of their jobs
+ *
+ * The site's program (controller.mail_program) is called as `PROGRAM -s SUBJECT ADDRESS`, as
+ * mail(1) is, with a fixed environment, nothing on its standard input, as the controller's user, in
+ * a process group of its own, and never through a shell. Mails wait until what they tell is on
+ * disk. The loop waits for none of them: MAIL_AT_ONCE programs run at a time, each for
+ * MAIL_TIMEOUT_S at most; when MAIL_WAITING_MAX wait, further mails are dropped and the log says
+ * how many.
+ */
+#ifndef CTLD_MAIL_H
+#define CTLD_MAIL_H
+
+#include <stdint.h>
+
+#define MAIL_AT_ONCE     4
+#define MAIL_WAITING_MAX 1000
+#define MAIL_TIMEOUT_S   60
+
+struct ctld;
+struct mail;
+
+struct mail *mail_new(struct ctld *c);
+void mail_free(struct mail *m); /* kills what runs; NULL is fine */
+
+/* A mail to `address`, when `change` is committed. Without a program nothing is done. */
+void mail_send(struct mail *m, uint64_t change, const char *address, const char *subject);
+/* Something was committed. */
+void mail_committed(struct mail *m);
+
+#endif
