@@ -116,6 +116,8 @@ void job_start(
 void job_stop(struct core *core, struct job *job, const struct stop *stop);
 /* Wall: when a job with a deadline must have started, or, running, ended. */
 usec_t job_last_chance(const struct job *job);
+/* Of its time limit, < 0: none; for one that has it. */
+usec_t job_time_left(const struct core *core, const struct job *job);
 /* Its alarm: it may begin, a delay is over, its deadline has come. */
 void job_alarmed(struct core *core, struct job *job);
 /* A PENDING job ends without having run. */

@@ -155,7 +155,7 @@ static const struct codec_column columns[COL_JOB_COUNT] = {
 	F(start_time), F(end_time), F(attempt), F(max_attempts), F(exit_code), F(exit_signal),
 	F(end_cause), F(comment), F(qos), F(max_wait_s), F(planned_start), F(begin_time),
 	F(deadline), F(depends), F(kill_invalid), F(remark), F(mail_types), F(mail_user),
-	F(requeue_on), F(requeue_delay_s),
+	F(requeue_on), F(requeue_delay_s), F(limit_cut),
 	/* the job's own: state, gpus, place, labels, nonce, spec_hash */
 };
 #undef F
@@ -400,6 +400,13 @@ void job_set_asked(struct jobs *jobs, struct job *job, const struct job_info *as
 	dirty_put(jobs->dirty, &job->mark);
 }
 
+void job_cut_limit(struct jobs *jobs, struct job *job, uint32_t time_limit_s)
+{
+	job->info.time_limit_s = time_limit_s;
+	job->info.limit_cut = true;
+	dirty_put(jobs->dirty, &job->mark);
+}
+
 void job_set_planned(struct jobs *jobs, struct job *job, usec_t planned_start)
 {
 	job->info.planned_start = planned_start;
@@ -452,6 +459,7 @@ void job_set_attempt(struct jobs *jobs, struct job *job, uint32_t attempt)
 
 	assert(attempt > i->attempt);
 	i->attempt = attempt;
+	i->limit_cut = false;
 	job->link.checkpoint = 0;
 	i->start_time = i->end_time = 0;
 	i->exit_code = i->exit_signal = 0;

@@ -289,10 +289,34 @@ static void miss_deadline(struct core *core, struct job *job)
 	job_end(core, job, JOB_DEADLINE);
 }
 
+usec_t job_time_left(const struct core *core, const struct job *job)
+{
+	usec_t left = (usec_t)job_info(job)->time_limit_s * USEC_PER_S, most = 0;
+	const struct run *run;
+
+	for (run = job_run(job); run; run = run_next_rank(run)) {
+		usec_t worked = (usec_t)run_worked_us(run, core->now);
+
+		most = run_lives(run) && worked > most ? worked : most;
+	}
+	return left - most;
+}
+
+/* Its node would perhaps let it run longer. */
+static void cut_short(struct core *core, struct job *job)
+{
+	if (!job_info(job)->limit_cut || job_time_left(core, job) > 0)
+		job_alarm(core, job);
+	else
+		job_stop(core, job, &(struct stop){ .cause = END_TIME_LIMIT });
+}
+
 void job_alarmed(struct core *core, struct job *job)
 {
 	if (job_info(job)->deadline && job_last_chance(job) <= core->now.wall)
 		miss_deadline(core, job);
+	else if (job_info(job)->state != JOB_PENDING)
+		cut_short(core, job);
 	else
 		depends_delays(core, job);
 	if (job_info(job)->state == JOB_PENDING)

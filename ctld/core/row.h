@@ -80,7 +80,8 @@
 	X(mail_types, INT, _)   /* common/mailwish.h */                            \
 	X(mail_user, TEXT, _)                                                      \
 	X(requeue_on, TEXT, _)  /* common/comeback.h */                            \
-	X(requeue_delay_s, INT, _)
+	X(requeue_delay_s, INT, _)                                                 \
+	X(limit_cut, INT, _)    /* 1: time_limit_s was shortened while it ran */
 
 #define RUN_COLUMNS(X)                                                             \
 	X(job, INT, K)                                                             \

@@ -7,6 +7,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "common/units.h"
 #include "ctld/core/admit.h"
 #include "ctld/core/depends.h"
 #include "ctld/core/wishes.h"
@@ -159,6 +160,33 @@ static int update_wishes(
 	return 0;
 }
 
+/* Of a job that runs: its node keeps the limit that it was told, so only a shorter one can count.
+ */
+static int update_limit(struct core *core, struct job *job, uint32_t limit_s, struct error *err)
+{
+	const struct job_info *i = job_info(job);
+	char is[UNITS_TEXT];
+	struct run *run;
+
+	if (i->state == JOB_COMPLETING)
+		return error_set(err, ERR_JOB_STATE, "it is being ended");
+	if (!limit_s || limit_s == TIME_LIMIT_NONE ||
+	        (i->time_limit_s && limit_s >= i->time_limit_s))
+		return error_set(err, ERR_JOB_STATE,
+		        "--time: it runs, and its time limit of %s can only be made shorter",
+		        duration_format(is, i->time_limit_s ? i->time_limit_s : DURATION_FOREVER));
+	job_cut_limit(core->jobs, job, limit_s);
+	for (run = job_run(job); run; run = run_next_rank(run)) {
+		const struct node *node = run_link_of(run)->node;
+
+		if (run_lives(run) && node && node_link_of(node)->index != NODE_LEFT)
+			sched_node_changed(
+			        core->sched, node_link_of(node)->index, "a run ended late");
+	}
+	job_alarm(core, job);
+	return 0;
+}
+
 int job_update(struct core *core, struct job *job, const struct core_event *e, char *what,
         size_t size, struct error *err)
 {
@@ -175,6 +203,8 @@ int job_update(struct core *core, struct job *job, const struct core_event *e, c
 		        (unsigned long long)unknown);
 	if (!(e->job.fields & ~(uint64_t)UPDATE_WISHES))
 		return update_wishes(core, job, &in, err);
+	if (i->state != JOB_PENDING && e->job.fields == UPDATE_TIME)
+		return update_limit(core, job, in.time_limit_s, err);
 	if (i->state != JOB_PENDING)
 		return error_set(err, ERR_JOB_STATE, "it cannot be updated in that way: it is %s",
 		        job_state_name((enum job_state)i->state));
@@ -190,7 +220,6 @@ int job_update(struct core *core, struct job *job, const struct core_event *e, c
 		return -1;
 	}
 	t.info.max_wait_s = in.max_wait_s;
-
 	t.info.nice = e->job.fields & UPDATE_NICE ? in.nice : i->nice;
 	job_withdraw(core, job);
 	job_set_asked(core->jobs, job, &t.info);

@@ -10,11 +10,11 @@
 	"output, error, array, nonce, spec_hash, sign_time, submit_time, start_time, "        \
 	"end_time, attempt, max_attempts, exit_code, exit_signal, end_cause, comment, place, "  \
 	"qos, max_wait_s, planned_start, begin_time, deadline, depends, kill_invalid, " \
-	"remark, mail_types, mail_user, requeue_on, requeue_delay_s"
+	"remark, mail_types, mail_user, requeue_on, requeue_delay_s, limit_cut"
 #define JOB_PLACES                                                                          \
 	"?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13, ?14, ?15, ?16, ?17, ?18, " \
 	"?19, ?20, ?21, ?22, ?23, ?24, ?25, ?26, ?27, ?28, ?29, ?30, ?31, ?32, ?33, ?34, ?35, ?36, " \
-	"?37, ?38, ?39, ?40, ?41, ?42, ?43, ?44, ?45, ?46, ?47, ?48"
+	"?37, ?38, ?39, ?40, ?41, ?42, ?43, ?44, ?45, ?46, ?47, ?48, ?49"
 #define RUN_COLS                                                                              \
 	"job, task, attempt, rank, node, state, gpu_type, gpus, cpus, mem_mb, incarnation, epoch, " \
 	"order_time, start_time, end_time, elapsed_us, exit_code, exit_signal, end_wanted, "  \
@@ -44,7 +44,8 @@
 	"ALTER TABLE " table " ADD COLUMN mail_types INTEGER NOT NULL DEFAULT 0;"        \
 	"ALTER TABLE " table " ADD COLUMN mail_user TEXT NOT NULL DEFAULT '';"           \
 	"ALTER TABLE " table " ADD COLUMN requeue_on TEXT NOT NULL DEFAULT '';"          \
-	"ALTER TABLE " table " ADD COLUMN requeue_delay_s INTEGER NOT NULL DEFAULT 0;"
+	"ALTER TABLE " table " ADD COLUMN requeue_delay_s INTEGER NOT NULL DEFAULT 0;"   \
+	"ALTER TABLE " table " ADD COLUMN limit_cut INTEGER NOT NULL DEFAULT 0;"
 #define RUN_GETS_BILLED(table)                                                               \
 	"ALTER TABLE " table " ADD COLUMN account TEXT NOT NULL DEFAULT '';"                 \
 	"ALTER TABLE " table " ADD COLUMN billed_us INTEGER NOT NULL DEFAULT 0;"             \
