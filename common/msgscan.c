@@ -7,7 +7,7 @@
 #include "common/msg.h"
 #include "common/text.h"
 
-#define MAX_FIELDS 64 /* of one message; checked by test_msg */
+#define MAX_FIELDS 128 /* of one message; checked by test_msg */
 #define MAX_DEPTH  8
 
 /* How many elements a repeated field may have. The arena limits what they may cost; these limits

@@ -1,0 +1,81 @@
+"""Remarks, mail through the site's program, running again after chosen ends, signals to the script alone."""
+
+import pytest
+from cluster import Cluster, wait_until
+
+
+@pytest.fixture(name="c")
+def fixture_c(tmp_path_factory):
+    folder = tmp_path_factory.mktemp("mail")
+    folder.chmod(0o777)
+    for parent in folder.parents[:2]:
+        parent.chmod(parent.stat().st_mode | 0o755)
+    program = folder / "mail"
+    # Several run at a time: each adds its lines at once.
+    program.write_text(f'#!/bin/sh\nenv >{folder}/env\nprintf "%s\\n%s\\n%s\\n\\n" "$@" >>{folder}/sent\n')
+    program.chmod(0o755)
+    with Cluster(nodes=("n1",), controller=f'mail_program = "{program}";') as c:
+        c.mails = folder
+        yield c
+
+
+def sent(c):
+    path = c.mails / "sent"
+    return [m.split("\n") for m in path.read_text().split("\n\n") if m] if path.exists() else []
+
+
+def test_mail(c):
+    good = c.submit("true", "--mail-type=END", "--mail-user=ana@example.org", "-J", "good $(id)")
+    c.wait_state(good, "COMPLETED")
+    wait_until(lambda: len(sent(c)) == 1, "a mail of the end")
+    (option, subject, address), = sent(c)
+    assert option == "-s" and address == "ana@example.org"
+    assert f"job {good} (good $(id)) COMPLETED, exit 0:0, ran " in subject
+    # Nothing of the controller's own environment.
+    names = {line.split("=")[0] for line in (c.mails / "env").read_text().splitlines()}
+    assert names <= {"PATH", "LC_ALL", "PWD", "SHLVL", "_", "OLDPWD"}, names
+    quiet = c.submit("true", "--mail-type=FAIL")
+    bad = c.submit("exit 4", "--mail-type=BEGIN,FAIL", "--mail-user=bo")
+    c.wait_state(quiet, "COMPLETED")
+    c.wait_state(bad, "FAILED")
+    wait_until(lambda: len(sent(c)) == 3, "two mails more")
+    assert all(str(bad) in m[1] and m[2] == "bo" for m in sent(c)[1:])
+    for address in ("-oX", "a b", "a;b", "$(id)", "a@b@c"):
+        r = c.run("gsubmit", f"--mail-user={address}", stdin="#!/bin/sh\n", check=False)
+        assert r.returncode == 2 and "no address" in r.stderr
+
+
+def test_comment(c):
+    job = c.submit("true", "-H", "--comment=the third seed")
+    assert c.job(job)["remark"] == "the third seed"
+    c.run("gctl", "update", job, "--comment=the fourth seed")
+    assert c.run("gqueue", "--noheader", "-o", "REMARK", "-j", job).stdout.strip().startswith("the fourth")
+
+
+def test_runs_again(c):
+    job = c.submit("echo $GPUSCHED_RESTART_COUNT >>starts\n[ $(wc -l <starts) -ge 3 ] || exit 75",
+                   "--requeue-on=exit:75", "--requeue-delay=0")
+    c.wait_state(job, "COMPLETED")
+    assert (c.dir / "jobs/starts").read_text() == "0\n1\n2\n"
+    job = c.submit("kill -KILL $$", "--requeue-on=signal:KILL", "--requeue-delay=0", "--max-attempts=2")
+    c.wait_state(job, "FAILED")
+    assert c.job(job)["attempt"] == 2
+    job = c.submit("exit 75", "--requeue-on=exit:75", "--requeue-delay=1:00:00")
+    wait_until(lambda: c.job(job)["reason"] == "BeginTime", "the job to wait after its failure")
+    r = c.run("gsubmit", "--requeue-on=75", stdin="#!/bin/sh\n", check=False)
+    assert r.returncode == 2 and "want exit:CODE" in r.stderr
+
+
+def test_signal_to_the_script_alone(c):
+    script = ('trap "echo script >>got; exit 3" USR1\n'
+              '(trap "echo child >>got" USR1; touch ready; while :; do sleep 0.05; done) &\n'
+              'while :; do sleep 0.05; done')
+    job = c.submit(script)
+    wait_until(lambda: (c.dir / "jobs/ready").exists(), "the script to wait for its signal")
+    c.wait_state(job, "RUNNING")
+    c.run("gcancel", "-s", "USR1", "--batch", job)
+    c.wait_state(job, "FAILED")
+    assert (c.dir / "jobs/got").read_text() == "script\n"
+    assert c.job(job)["exit_code"] == 3
+    r = c.run("gcancel", "--batch", job, check=False)
+    assert r.returncode == 2 and "--signal" in r.stderr
