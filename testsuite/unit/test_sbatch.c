@@ -176,10 +176,8 @@ static const struct {
 	{ "#SBATCH --mem=1G\n#SBATCH --mem=2G\n", "mem=2048", NULL, "", 0 },
 	{ "#SBATCH -G 4 --gres=gpu:2\n", "G/node=2", NULL, "", 0 },
 	/* nothing of ours */
-	{ "#SBATCH --mail-type=END --mail-user a@b -c 2\n", "c=2", NULL,
-	        "2: --mail-type is ignored: there is no mail;"
-	        "2: --mail-user is ignored: there is no mail;",
-	        0 },
+	{ "#SBATCH --mail-type=END,ARRAY_TASKS,TIME_LIMIT_80 --mail-user a@b -c 2\n", "c=2", NULL,
+	        "", 0 },
 	{ "#SBATCH -sO --contiguous\n", "", NULL,
 	        "2: --oversubscribe is ignored: the job gets CPUs of its own;"
 	        "2: --overcommit is ignored: each task gets its CPUs;"
