@@ -382,6 +382,23 @@ static int do_shutdown(struct run *r, struct error *err)
 	return EXIT_DONE;
 }
 
+static int do_backup(struct run *r, struct error *err)
+{
+	Gpusched__Backup request = GPUSCHED__BACKUP__INIT;
+	struct client_call call = { .type = GPUSCHED__MSG_TYPE__MSG_BACKUP,
+		.request = &request.base,
+		.timeout_ms = -1 }; /* it takes as long as it takes */
+
+	if (r->words[0][0] != '/')
+		return error_set(err, ERR_USAGE,
+		        "backup: the path must be absolute: the controller writes it, on its host");
+	request.path = (char *)r->words[0];
+	if (client_call(r->client, &call, err) < 0)
+		return -1;
+	printf("%s is whole; gctld --verify checks it\n", r->words[0]);
+	return EXIT_DONE;
+}
+
 static int do_list_errors(struct run *r, struct error *err)
 {
 	(void)r, (void)err;
@@ -438,6 +455,8 @@ static const struct subcommand subcommands[] = {
 	        "Change what waiting jobs ask for: gctl update --help" },
 	{ { "reconfigure" }, "", 0, 0, 0, false, do_reconfigure,
 	        "Read gpusched.conf again: all of it, or nothing" },
+	{ { "backup" }, "FILE", 1, 1, 0, false, do_backup,
+	        "Copy the controller's living state, on its host" },
 	{ { "shutdown" }, "", 0, 0, 0, false, do_shutdown, "End the controller; jobs run on" },
 	{ { "list-errors" }, "", 0, 0, 0, true, do_list_errors,
 	        "Codes of errors, with exit status and meaning" },

@@ -43,6 +43,7 @@ static const struct msg_type rows[] = {
 	ROW(PARTITION_CONTROL, U, NORMAL, "partition_control", partition_control),
 	ROW(LIST_ACCT, U, NORMAL, "list_acct", list_acct),
 	ROW(REPORT, U, NORMAL, "report", report),
+	ROW(BACKUP, U, NORMAL, "backup", backup),
 
 	ROW(REPLY, C, NORMAL, "reply", reply),
 	ROW(PONG, C, NORMAL, "pong", pong),

@@ -18,13 +18,14 @@
 #include "common/xalloc.h"
 #include "ctld/become.h"
 #include "ctld/ctld.h"
+#include "ctld/verify.h"
 
 #define DEFAULT_CONF SYSCONFDIR "/gpusched/gpusched.conf"
 
-enum action { RUN, TEST_CONFIG, SHOW_CONFIG, LIST_KEYS, LIST_FAILPOINTS };
+enum action { RUN, TEST_CONFIG, SHOW_CONFIG, LIST_KEYS, LIST_FAILPOINTS, VERIFY };
 
 struct options {
-	const char *conf;
+	const char *conf, *verify;
 	enum action action;
 	bool detach, takeover;
 };
@@ -37,6 +38,7 @@ enum {
 	OPT_LIST_KEYS,
 	OPT_LIST_FAILPOINTS,
 	OPT_TAKEOVER,
+	OPT_VERIFY,
 };
 
 static const struct argp_option option_rows[] = {
@@ -51,6 +53,8 @@ static const struct argp_option option_rows[] = {
 	        "Check the configuration (or FILE), report all mistakes, and exit", 1 },
 	{ "show-config", OPT_SHOW_CONFIG, NULL, 0,
 	        "Print every value as it takes effect, defaults included, and exit", 1 },
+	{ "verify", OPT_VERIFY, "FILE", 0,
+	        "Check a backup of the state with all that a start checks, and exit", 1 },
 	{ "list-keys", OPT_LIST_KEYS, NULL, 0, "Print all keys of the configuration and exit", 1 },
 	{ "list-failpoints", OPT_LIST_FAILPOINTS, NULL, 0,
 	        "Print the names of the points at which tests can kill a daemon and exit", 1 },
@@ -79,6 +83,10 @@ static error_t parse_option(int key, char *arg, struct argp_state *state)
 		break;
 	case OPT_SHOW_CONFIG:
 		o->action = SHOW_CONFIG;
+		break;
+	case OPT_VERIFY:
+		o->action = VERIFY;
+		o->verify = arg;
 		break;
 	case OPT_LIST_KEYS:
 		o->action = LIST_KEYS;
@@ -172,6 +180,26 @@ static void fail(const struct error *err)
 		fprintf(stderr, "hint: %s\n", err->hint);
 }
 
+static int verify(const struct options *o)
+{
+	struct conf *conf = read_conf(o->conf);
+	struct error err;
+	char *told;
+	int rc;
+
+	if (!conf)
+		return EXIT_REFUSED;
+	rc = verify_state(conf, o->verify, &told, &err);
+	conf_free(conf);
+	if (rc < 0) {
+		fail(&err);
+		return EXIT_REFUSED;
+	}
+	puts(told);
+	free(told);
+	return EXIT_DONE;
+}
+
 /* Become who we are to be, and say what happens where we are to say it. */
 static int settle(const struct conf *conf, struct pidfile **pidfile, struct error *err)
 {
@@ -242,6 +270,7 @@ static int (*const actions[])(const struct options *o) = {
 	[SHOW_CONFIG] = show_config,
 	[LIST_KEYS] = list_keys,
 	[LIST_FAILPOINTS] = list_failpoints,
+	[VERIFY] = verify,
 };
 
 int main(int argc, char **argv)

@@ -287,7 +287,9 @@ int db_open_reading(
 
 	*db = (struct db){ .schema = schema };
 	rc = sqlite3_open_v2(path, &db->handle,
-	        SQLITE_OPEN_READONLY | SQLITE_OPEN_NOMUTEX | SQLITE_OPEN_EXRESCODE, NULL);
+	        SQLITE_OPEN_READONLY | SQLITE_OPEN_NOMUTEX | SQLITE_OPEN_EXRESCODE |
+	                SQLITE_OPEN_URI,
+	        NULL);
 	if (rc != SQLITE_OK)
 		db_error(db, rc, "open", err);
 	else if (db_prepare_reading(db, err) == 0)

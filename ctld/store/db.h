@@ -26,7 +26,7 @@ struct db {
 int db_open(struct db *db, const char *path, const char *vfs, const struct sql_schema *schema,
         struct error *err);
 /* One more connection to a shared file that is open already in this process and at its present
- * version. It never writes and never moves the log, so that what is known of logs that two
+ * version, or one to a file that nobody has open (a URI with immutable=1). It never writes and never moves the log, so that what is known of logs that two
  * connections write to does not concern it. */
 int db_open_reading(
         struct db *db, const char *path, const struct sql_schema *schema, struct error *err);

@@ -361,6 +361,7 @@ const size_t sql_n_settings = LENGTH(sql_settings);
 const char sql_version[] = "PRAGMA user_version";
 const char sql_application_id[] = "PRAGMA application_id";
 const char sql_quick_check[] = "PRAGMA quick_check(1)";
+const char sql_integrity_check[] = "PRAGMA integrity_check(1)";
 const char sql_page_count[] = "PRAGMA page_count";
 const char sql_table_info[] = "SELECT name, type, pk FROM pragma_table_info(?1) ORDER BY cid";
 const char sql_cluster_get[] = "SELECT value FROM meta WHERE key = 'cluster'";

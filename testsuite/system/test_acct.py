@@ -3,10 +3,12 @@
 import csv
 import io
 import json
+import os
+import subprocess
 import time
 
 import pytest
-from cluster import Cluster, wait_until
+from cluster import BIN, ROOT, Cluster, wait_until
 from rivals import BLUE, GREEN, RED, Rivals
 
 PARTITIONS = """(
@@ -175,3 +177,50 @@ def test_the_loop_does_not_wait_for_questions(cluster, jobs):
         assert job in acct(c, "-S", "2020-01-01")
     stats = {s["name"]: s["value"] for s in json.loads(c.run("gctl", "stats", "--json").stdout)["stats"]}
     assert stats["acct.walks"] > 0 and stats["acct.open"] == 0
+
+
+# --- backups -----------------------------------------------------------------------------------
+
+def verify(c, path):
+    return subprocess.run([BIN["gctld"], "--config", c.conf, "--verify", path], capture_output=True, text=True, check=False)
+
+
+def test_backup_is_verified_and_restored(tmp_path):
+    with Cluster(nodes=("n1",), controller='keep_ended = "1h";') as c:
+        done = [c.submit("true", "--gpus=1") for _ in range(5)]
+        for job in done:
+            c.wait_state(job, "COMPLETED")
+        waits = c.submit("true", "--hold", "--gpus=2")
+        copy = c.dir / "state/copy of 100%.db"
+        c.run("gctl", "backup", copy)
+        assert c.run("gctl", "backup", copy, check=False).returncode == 1  # never replaced
+        assert c.run("gctl", "backup", "copy.db", check=False).returncode == 2
+        if ROOT:
+            assert c.run("gctl", "backup", c.dir / "state/other.db", check=False, user="games").returncode == 5
+        later = c.submit("sleep 600", "--gpus=1")
+        c.wait_state(later, "RUNNING")
+        used = sum(s["gpu_us"] for s in shares(c) if s["user"])
+        good = verify(c, copy)
+        assert good.returncode == 0 and "good: 6 jobs" in good.stdout, good.stderr
+        assert sorted(p.name for p in (c.dir / "state").glob("copy*")) == [copy.name]  # nothing was left beside it
+        # What is wrong is said: a page, a file of something else, no file, another cluster's.
+        bytes_of = bytearray(copy.read_bytes())
+        half = len(bytes_of) // 2 // 4096 * 4096
+        bytes_of[half:half + 4096] = os.urandom(4096)
+        (tmp_path / "bad.db").write_bytes(bytes_of)
+        (tmp_path / "text.db").write_text("nothing of the kind\n" * 100)
+        for name in ("bad.db", "text.db", "none.db"):
+            r = verify(c, tmp_path / name)
+            assert r.returncode == 1 and name in r.stderr, (name, r)
+        c.ctld.kill()
+        moved = c.dir / "moved.db"
+        copy.rename(moved)
+        for f in (c.dir / "state").iterdir():
+            f.unlink()
+        moved.rename(c.dir / "state/state.db")
+        c.start_ctld("--takeover")
+        assert set(acct(c, "-s", "CD")) == set(done) and c.state(waits) == "PENDING"
+        assert sum(s["gpu_us"] for s in shares(c) if s["user"]) == used == sum(j["gpu_us"] for j in acct(c).values())
+        new = c.submit("true", "--gpus=1")
+        assert new > later
+        c.wait_state(new, "COMPLETED")

@@ -82,6 +82,7 @@ expect 2 "want a moment" gacct -S tomorow
 expect 2 "--until=now-5x" gacct -E now-5x
 expect 2 "--label=" gacct -L ,
 expect 2 "which report?" greport
+expect 2 "backup: 0 arguments" gctl backup
 expect 2 "want one of use" greport idle
 expect 2 "--by: want account" greport use --by=label:
 expect 2 "at most 4" greport use --by=user,day,gpu,state,qos

@@ -1,0 +1,85 @@
+/* verify.c - see verify.h */
+#include "config.h"
+
+#include "ctld/store/verify.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "common/strbuf.h"
+#include "common/xalloc.h"
+#include "ctld/store/db.h"
+
+/* Immutable: no log and no shared memory are made beside a file that is only looked at. */
+static char *uri_of(const char *path)
+{
+	struct strbuf uri = { 0 };
+
+	strbuf_adds(&uri, "file:");
+	for (; *path; path++) {
+		if (strchr("%?#", *path))
+			strbuf_addf(&uri, "%%%02x", (unsigned char)*path);
+		else
+			strbuf_addf(&uri, "%c", *path);
+	}
+	strbuf_adds(&uri, "?immutable=1");
+	return strbuf_take(&uri);
+}
+
+/* "ok", or what is wrong first. */
+static int check_pages(const struct db *db, struct error *err)
+{
+	sqlite3_stmt *stmt = db_prepare(db, sql_integrity_check, err);
+	int rc, result = -1;
+
+	if (!stmt)
+		return -1;
+	rc = sqlite3_step(stmt);
+	if (rc == SQLITE_ROW) {
+		const char *said = (const char *)sqlite3_column_text(stmt, 0);
+
+		result = said && !strcmp(said, "ok")
+		                 ? 0
+		                 : error_set(err, ERR_SYSTEM, "damaged: %s", said ? said : "");
+	} else {
+		db_error(db, rc, "check", err);
+	}
+	sqlite3_finalize(stmt);
+	return result;
+}
+
+static int read_table(
+        const struct db *db, enum row_table table, store_row_fn *take, void *arg, struct error *err)
+{
+	sqlite3_stmt *stmt = db_prepare(db, sql_tables[table].load, err);
+	struct row row = { .table = table, .change = ROW_PUT };
+	int rc, result = 0;
+
+	if (!stmt)
+		return -1;
+	while ((rc = sqlite3_step(stmt)) == SQLITE_ROW && result == 0) {
+		db_row(stmt, &row);
+		result = take(arg, &row, err);
+	}
+	if (result == 0 && rc != SQLITE_DONE)
+		result = db_error(db, rc, "read", err);
+	sqlite3_finalize(stmt);
+	return result < 0 ? error_wrap(err, "table '%s'", sql_tables[table].name) : 0;
+}
+
+int store_verify(const char *path, store_row_fn *take, void *arg, struct error *err)
+{
+	char *uri = uri_of(path);
+	struct db db;
+	int rc = db_open_reading(&db, uri, &sql_state_schema, err);
+
+	free(uri);
+	if (rc < 0)
+		return error_wrap(err, "%s", path);
+	rc = check_pages(&db, err);
+	for (int t = 0; rc == 0 && t < TABLE_COUNT; t++)
+		if (sql_tables[t].load)
+			rc = read_table(&db, t, take, arg, err);
+	db_close(&db);
+	return rc < 0 ? error_wrap(err, "%s", path) : 0;
+}
