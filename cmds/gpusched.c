@@ -4,6 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "cmds/bulk.h"
 #include "cmds/client.h"
 #include "cmds/gpus.h"
 #include "cmds/submit.h"
@@ -192,6 +193,20 @@ int gpusched_submit(struct gpusched *g, const struct gpusched_spec *specs, size_
 		return give_error(&answer.error, err);
 	memcpy(ids, answer.ids, n * sizeof(*ids));
 	return 0;
+}
+
+int gpusched_submit_bulk(struct gpusched *g, const struct gpusched_spec *specs, size_t n,
+        const char *token, uint64_t *ids, size_t *bad, struct gpusched_error *err)
+{
+	struct error why;
+
+	if (submit_under_way(g->submits)) {
+		error_set(&why, ERR_USAGE, "answers of submits are still to be received");
+		return give_error(&why, err);
+	}
+	return bulk_submit(g->client, g->submits, specs, n, token, ids, bad, &why) < 0
+	               ? give_error(&why, err)
+	               : 0;
 }
 
 int gpusched_submit_send(struct gpusched *g, const struct gpusched_spec *specs, size_t n,

@@ -148,6 +148,13 @@ void gpusched_spec_init(struct gpusched_spec *spec);
 int gpusched_submit(struct gpusched *g, const struct gpusched_spec *specs, size_t n, uint64_t *ids,
         struct gpusched_error *err);
 
+/* Submit any number of jobs (up to a million): all are accepted, in one commit, or none. They are
+ * signed and sent in groups, many at a time. `token` is as above, for all of them together: specs
+ * without one of their own get TOKEN/INDEX; NULL is a fresh one. Of a job that is refused *bad (if
+ * not NULL) is the index, else it is `n`. */
+int gpusched_submit_bulk(struct gpusched *g, const struct gpusched_spec *specs, size_t n,
+        const char *token, uint64_t *ids, size_t *bad, struct gpusched_error *err);
+
 /* Would it be accepted, and would it start now? Nothing is kept. */
 struct gpusched_verdict {
 	bool would_start_now;
@@ -216,8 +223,8 @@ struct gpusched_job {
 	uint32_t position;             /* among those that wait in its partition; 0: not known */
 	int64_t planned_start;         /* microseconds of UTC; 0: none */
 	const char *planned_nodes;
-	double cost_max; /* by the configured prices, to its time limit; < 0: it has none */
-	uint32_t gpus_held; /* on all its nodes; `node` and gpu_indices are of the first */
+	double cost_max;         /* by the configured prices, to its time limit; < 0: it has none */
+	uint32_t gpus_held;      /* on all its nodes; `node` and gpu_indices are of the first */
 	int64_t checkpoint_time; /* its work up to here is safe, it says; 0: it has not said so */
 	const char *progress;    /* how far it is, in its own words */
 };

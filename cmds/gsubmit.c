@@ -13,6 +13,7 @@
 #include "cmds/directives.h"
 #include "cmds/export.h"
 #include "cmds/gpusched.h"
+#include "cmds/gsubmit.h"
 #include "cmds/jsonout.h"
 #include "cmds/options.h"
 #include "cmds/sbatch.h"
@@ -35,19 +36,6 @@ extern char **environ;
 /* --- the command line --------------------------------------------------------------------------
  */
 
-struct given {
-	const struct option_row *row;
-	char *value;
-};
-
-struct gsubmit {
-	struct given given[512]; /* in order: applied after weaker sources */
-	size_t n_given;
-	struct submit_options checked; /* all of it at once, to refuse what is wrong at once */
-	char *script;                  /* NULL: --wrap or standard input */
-	char **args;                   /* of the script, NULL-terminated */
-};
-
 static const struct option_row *row_of(int key)
 {
 	size_t n;
@@ -63,7 +51,7 @@ static int take(int key, char *value, struct argp_state *state, void *input, str
 
 	if (key == ARGP_KEY_ARG) {
 		g->script = value;
-		g->args = state->argv + state->next;
+		g->args = (const char *const *)(state->argv + state->next);
 		state->next = state->argc;
 		return 0;
 	}
@@ -131,7 +119,7 @@ static struct argp_option *make_options(void)
 	return o;
 }
 
-static struct cmd cmd = {
+struct cmd gsubmit_cmd = {
 	.name = "gsubmit",
 	.arguments = "[SCRIPT [ARGUMENT...]]",
 	.about = "Submit a batch job.",
@@ -142,6 +130,11 @@ static struct cmd cmd = {
 
 /* --- the script and its options -----------------------------------------------------------------
  */
+
+static const char *script_name(const struct gsubmit *g)
+{
+	return g->script ? g->script : "standard input";
+}
 
 /* "job.sh:3: ..." for a text that begins with a line's number, else "job.sh: ...". */
 static int blame_script(const char *name, struct error *err)
@@ -166,45 +159,50 @@ static int read_script(const struct gsubmit *g, struct script *script, struct er
 		return 0;
 	}
 	if (!g->script && isatty(STDIN_FILENO))
-		cmd_advise(&cmd, "reading the script from the terminal, to its end (Ctrl-D)");
+		cmd_advise(
+		        &gsubmit_cmd, "reading the script from the terminal, to its end (Ctrl-D)");
 	return script_read(g->script ? g->script : "-", script, err);
 }
 
 static void on_ignored(void *arg, unsigned line, const char *text)
 {
-	cmd_warn(&cmd, "%s:%u: %s", (const char *)arg, line, text);
+	const struct gsubmit *g = arg;
+
+	if (!g->quiet)
+		cmd_warn(&gsubmit_cmd, "%s:%u: %s", script_name(g), line, text);
 }
 
 /* The head of the script: #SBATCH lines, and then #GPUSCHED lines. */
-static int gather_script(
-        const char *name, const struct script *script, struct submit_options *o, struct error *err)
+static int gather_script(const struct gsubmit *g, const struct script *script,
+        struct submit_options *o, struct error *err)
 {
+	const char *name = script_name(g);
 	unsigned late[2] = { 0, 0 };
 
-	if (sbatch_from_script(
-	            o, script->text, script->len, on_ignored, (void *)name, &late[0], err) < 0)
+	if (sbatch_from_script(o, script->text, script->len, on_ignored, (void *)g, &late[0], err) <
+	        0)
 		return blame_script(name, err);
 	o->source++;
 	if (options_from_script(o, script->text, script->len, &late[1], err) < 0)
 		return blame_script(name, err);
 	o->source++;
 	for (int i = 0; i < 2; i++)
-		if (late[i])
-			cmd_advise(&cmd, "%s:%u: %s behind the first command is not read", name,
-			        late[i],
+		if (late[i] && !g->quiet)
+			cmd_advise(&gsubmit_cmd, "%s:%u: %s behind the first command is not read",
+			        name, late[i],
 			        directives_mark(i ? DIRECTIVES_GPUSCHED : DIRECTIVES_SBATCH));
 	return 0;
 }
 
 /* All sources, the weakest first. */
-static int gather(const struct gsubmit *g, const struct script *script, struct submit_options *o,
+int gsubmit_gather(const struct gsubmit *g, const struct script *script, struct submit_options *o,
         struct error *err)
 {
-	const char *name = g->script ? g->script : "standard input";
+	const char *name = script_name(g);
 
 	if (script_check(script, err) < 0)
 		return blame_script(g->checked.wrap ? "--wrap" : name, err);
-	if (!g->checked.wrap && gather_script(name, script, o, err) < 0)
+	if (!g->checked.wrap && gather_script(g, script, o, err) < 0)
 		return -1;
 	if (options_from_environment(o, environ, err) < 0)
 		return -1;
@@ -220,16 +218,8 @@ static int gather(const struct gsubmit *g, const struct script *script, struct s
 /* --- the job ------------------------------------------------------------------------------------
  */
 
-/* What the spec borrows from. */
-struct job {
-	struct gpusched_spec spec;
-	char **env, **slurm_env;
-	char *cwd, *name;
-	char token[40];
-};
-
 /* A text of 20 letters and digits: 100 bits. */
-static int make_token(char *token, struct error *err)
+int gsubmit_make_token(char token[GSUBMIT_TOKEN], struct error *err)
 {
 	static const char letters[] = "abcdefghijklmnopqrstuvwxyz234567";
 	unsigned char random[20];
@@ -270,7 +260,7 @@ static char *default_name(const struct gsubmit *g)
 	return xstrdup(text);
 }
 
-static int make_job(const struct gsubmit *g, struct submit_options *o, const struct script *script,
+int gsubmit_make_job(const struct gsubmit *g, struct submit_options *o, const struct script *script,
         struct job *job, struct error *err)
 {
 	struct gpusched_spec *s = &job->spec;
@@ -279,22 +269,25 @@ static int make_job(const struct gsubmit *g, struct submit_options *o, const str
 	gpusched_spec_init(s);
 	if (make_cwd(o->chdir, &job->cwd, err) < 0)
 		return -1;
-	if (!o->token && make_token(job->token, err) < 0)
+	if (!o->token && !job->bulk && gsubmit_make_token(job->token, err) < 0)
 		return -1;
-	job->env = export_apply(o->export ? o->export : "ALL", environ, &missing);
-	if (*missing)
-		cmd_advise(&cmd, "--export: %s is not set", missing);
+	if (!job->env) {
+		job->env = export_apply(o->export ? o->export : "ALL", environ, &missing);
+		if (*missing)
+			cmd_advise(&gsubmit_cmd, "--export: %s is not set", missing);
+	}
 	if (o->slurm_env)
 		job->slurm_env = slurmenv_add(job->env, o);
 	if (tasks_settle(o, err) < 0)
 		return -1;
-	if (o->slurm_env && o->nodes_max > 1)
-		cmd_warn(&cmd, "%s: it is started on each of its nodes, not on the first alone",
+	if (o->slurm_env && o->nodes_max > 1 && !g->quiet)
+		cmd_warn(&gsubmit_cmd,
+		        "%s: it is started on each of its nodes, not on the first alone",
 		        g->script ? g->script : "the script");
 	job->name = o->name ? xstrdup(o->name) : default_name(g);
 	s->script = script->text;
 	s->script_len = script->len;
-	s->args = (const char *const *)g->args;
+	s->args = g->args;
 	s->env = (const char *const *)(job->slurm_env ? job->slurm_env : job->env);
 	s->name = job->name;
 	s->cwd = job->cwd;
@@ -303,14 +296,22 @@ static int make_job(const struct gsubmit *g, struct submit_options *o, const str
 	s->error = o->error;
 	s->append = o->append;
 	options_ask(o, s);
-	s->token = o->token ? o->token : job->token;
+	s->token = job->bulk ? NULL : o->token ? o->token : job->token;
 	return 0;
+}
+
+void gsubmit_clear_job(struct job *job)
+{
+	free(job->slurm_env);
+	free(job->env);
+	free(job->cwd);
+	free(job->name);
 }
 
 /* --- answers ------------------------------------------------------------------------------------
  */
 
-static void take_error(const struct gpusched_error *from, struct error *to)
+void gsubmit_take_error(const struct gpusched_error *from, struct error *to)
 {
 	error_set(to, from->code, "%s", from->text);
 	error_hint(to, "%s", from->hint);
@@ -318,10 +319,10 @@ static void take_error(const struct gpusched_error *from, struct error *to)
 		error_hint(to, "--export=NONE or --export=NAME,... exports less");
 }
 
-static void tell(const struct gpusched_error *why, void *arg)
+void gsubmit_tell(const struct gpusched_error *why, void *arg)
 {
 	(void)arg;
-	cmd_advise(&cmd, "%s; trying again", why->text);
+	cmd_advise(&gsubmit_cmd, "%s; trying again", why->text);
 }
 
 static void print_submitted(const struct submit_options *o, struct gpusched *g, uint64_t id)
@@ -363,7 +364,7 @@ static int on_waiting(const struct gpusched_job *job, void *arg)
 		snprintf(held, sizeof(held), "%" PRIu32 " things", job->n_blockers);
 	else
 		snprintf(held, sizeof(held), "%.60s", job->reason);
-	cmd_advise(&cmd, "%sheld by %s: gqueue --why %" PRIu64, plan, held, job->id);
+	cmd_advise(&gsubmit_cmd, "%sheld by %s: gqueue --why %" PRIu64, plan, held, job->id);
 	return 0;
 }
 
@@ -437,7 +438,7 @@ static int test(const struct submit_options *o, const struct job *job, struct er
 
 	if (!c)
 		return -1;
-	cmd_tell_retry(&cmd, c);
+	cmd_tell_retry(&gsubmit_cmd, c);
 	jsonout_begin(&json, stdout, client_conf(c)->cluster, "jobs");
 	rc = submit_test(c, &job->spec, on_verdict, o->json ? &json : NULL, err);
 	if (o->json && rc >= 0)
@@ -475,7 +476,7 @@ static int wait_for(struct gpusched *g, uint64_t id, struct error *err)
 		gpusched_set_retry(g, WAIT_RETRY_MS);
 	if (gpusched_wait(g, &id, 1, on_end, &status, &why) >= 0)
 		return status;
-	take_error(&why, err);
+	gsubmit_take_error(&why, err);
 	return error_wrap(err, "waiting for job %llu", (unsigned long long)id);
 }
 
@@ -483,11 +484,14 @@ static int wait_for(struct gpusched *g, uint64_t id, struct error *err)
  */
 
 /* A repeat with this token can never submit twice. */
-static void print_token(const struct job *job, const struct error *err)
+static void print_token(
+        const struct submit_options *o, const struct job *job, const struct error *err)
 {
-	if (error_exit_status(err->code) == EXIT_NO_CONTROLLER)
+	const char *token = o->token ? o->token : job->token;
+
+	if (*token && error_exit_status(err->code) == EXIT_NO_CONTROLLER)
 		fprintf(stderr, "to try again, and never submit twice: gsubmit --token=%s ...\n",
-		        job->spec.token);
+		        token);
 }
 
 static int submit(struct gpusched *g, const struct submit_options *o, const struct job *job,
@@ -496,9 +500,9 @@ static int submit(struct gpusched *g, const struct submit_options *o, const stru
 	struct gpusched_error why;
 	uint64_t id;
 
-	gpusched_on_retry(g, tell, NULL);
+	gpusched_on_retry(g, gsubmit_tell, NULL);
 	if (gpusched_submit(g, &job->spec, 1, &id, &why) < 0) {
-		take_error(&why, err);
+		gsubmit_take_error(&why, err);
 		return -1;
 	}
 	print_submitted(o, g, id);
@@ -522,14 +526,16 @@ static int run(const struct gsubmit *g, struct submit_options *o, struct script 
 	struct gpusched_error why;
 	int rc;
 
-	if (read_script(g, script, err) < 0 || gather(g, script, o, err) < 0 ||
-	        make_job(g, o, script, job, err) < 0)
+	if (g->checked.bulk)
+		return gsubmit_bulk(g, job->token, err);
+	if (read_script(g, script, err) < 0 || gsubmit_gather(g, script, o, err) < 0 ||
+	        gsubmit_make_job(g, o, script, job, err) < 0)
 		return -1;
 	if (o->test_only)
 		return test(o, job, err);
 	gpusched = gpusched_open(NULL, &why);
 	if (!gpusched) {
-		take_error(&why, err);
+		gsubmit_take_error(&why, err);
 		return -1;
 	}
 	rc = submit(gpusched, o, job, err);
@@ -549,30 +555,26 @@ int main(int argc, char **argv)
 
 	options_init(&o);
 	options_init(&g->checked);
-	cmd.options = options;
-	status = cmd_parse(&cmd, argc, argv, g);
+	gsubmit_cmd.options = options;
+	status = cmd_parse(&gsubmit_cmd, argc, argv, g);
 	if (status == CMD_GO_ON) {
 		status = run(g, &o, &script, &job, &err);
 		if (status < 0) {
-			status = cmd_fail(&cmd, &err);
+			status = cmd_fail(&gsubmit_cmd, &err);
 			if (o.json || g->checked.json)
 				print_error_json(&err);
-			if (job.spec.token)
-				print_token(&job, &err);
+			print_token(&g->checked, &job, &err);
 			if (o.wait || g->checked.wait)
 				status = EXIT_OWN_FAILURE;
 		}
-		status = cmd_finish(&cmd, status);
+		status = cmd_finish(&gsubmit_cmd, status);
 	} else if (g->checked.wait && status) {
 		status = EXIT_OWN_FAILURE;
 	}
 	options_clear(&o);
 	options_clear(&g->checked);
 	script_clear(&script);
-	free(job.slurm_env);
-	free(job.env);
-	free(job.cwd);
-	free(job.name);
+	gsubmit_clear_job(&job);
 	free(options);
 	free(g);
 	return status;

@@ -465,6 +465,8 @@ static const struct option_row rows[] = {
 	        "Name of the job (default: the script's)" },
 	{ "wrap", 0, OPTION_WHAT, 0, "COMMAND", set_command, AT(wrap),
 	        "Run COMMAND with sh instead of a script" },
+	{ "bulk", 0, OPTION_WHAT, 0, "FILE", set_path, AT(bulk),
+	        "Submit the jobs of FILE, one JSON object a line: all or none" },
 	{ "export", 0, OPTION_WHAT, EVERYWHERE, "LIST", set_export, AT(export),
 	        "Variables that the job gets: ALL (default), NONE, or NAME and NAME=VALUE with "
 	        "commas between" },
@@ -617,7 +619,7 @@ void options_init(struct submit_options *o)
 void options_clear(struct submit_options *o)
 {
 	char *texts[] = { o->name, o->partition, o->account, o->qos, o->gpus, o->input, o->output,
-		o->error, o->chdir, o->export, o->token, o->wrap, o->constraint, o->prefer,
+		o->error, o->chdir, o->export, o->token, o->wrap, o->bulk, o->constraint, o->prefer,
 		o->nodelist, o->exclude, o->licences, o->dependency, o->remark, o->mail_user,
 		o->mail_type, o->requeue_on };
 

@@ -11,17 +11,17 @@
 #include "common/text.h"
 #include "common/xalloc.h"
 
-/* Read up to one byte more than a script may have. -1: errno. */
-static ssize_t read_all(int fd, char **text)
+/* Read up to one byte more than `max`. -1: errno. */
+static ssize_t read_all(int fd, size_t max, char **text)
 {
 	size_t cap = 16384, len = 0;
 	struct stat st;
 	char *buf;
 
 	if (fstat(fd, &st) == 0 && S_ISREG(st.st_mode) && st.st_size > 0)
-		cap = st.st_size < SCRIPT_MAX ? (size_t)st.st_size + 2 : SCRIPT_MAX + 2;
+		cap = (size_t)st.st_size < max ? (size_t)st.st_size + 2 : max + 2;
 	buf = xrealloc(NULL, cap, 1);
-	while (len <= SCRIPT_MAX) {
+	while (len <= max) {
 		ssize_t n;
 
 		if (len + 1 >= cap) {
@@ -44,7 +44,7 @@ static ssize_t read_all(int fd, char **text)
 	return (ssize_t)len;
 }
 
-int script_read(const char *path, struct script *out, struct error *err)
+int script_read_max(const char *path, size_t max, struct script *out, struct error *err)
 {
 	int from_stdin = !strcmp(path, "-");
 	int fd = from_stdin ? STDIN_FILENO : open(path, O_RDONLY | O_CLOEXEC | O_NOCTTY);
@@ -54,7 +54,7 @@ int script_read(const char *path, struct script *out, struct error *err)
 
 	text_escape(shown, sizeof(shown), path, strlen(path));
 	if (fd >= 0)
-		len = read_all(fd, &text);
+		len = read_all(fd, max, &text);
 	saved = errno;
 	if (fd >= 0 && !from_stdin)
 		close(fd);
@@ -64,16 +64,20 @@ int script_read(const char *path, struct script *out, struct error *err)
 			error_hint(err, "to run a command without a script: --wrap='COMMAND'");
 		return -1;
 	}
-	if (len > SCRIPT_MAX) {
+	if ((size_t)len > max) {
 		free(text);
-		error_set(err, ERR_JOB_SPEC, "script '%s': more than %d MiB", shown,
-		        SCRIPT_MAX / 1048576);
+		error_set(err, ERR_JOB_SPEC, "script '%s': more than %zu MiB", shown, max >> 20);
 		return error_hint(
 		        err, "put data into files of their own and have the script read them");
 	}
 	out->text = text;
 	out->len = (size_t)len;
 	return 0;
+}
+
+int script_read(const char *path, struct script *out, struct error *err)
+{
+	return script_read_max(path, SCRIPT_MAX, out, err);
 }
 
 void script_wrap(const char *command, struct script *out)

@@ -21,6 +21,7 @@ struct group {
 	struct signedjob_hash *hashes;
 	size_t n;
 	time_t signed_at;
+	bool part; /* of a bulk */
 	bool done;
 	uint64_t *ids; /* n of them, once accepted */
 	struct error error;
@@ -117,14 +118,15 @@ static int pack(
 }
 
 static int make_group(struct submit_queue *q, const struct gpusched_spec *specs, size_t n,
-        struct group *g, struct error *err)
+        uint64_t bulk, struct group *g, struct error *err)
 {
 	struct spec_group made;
 	int rc;
 
 	if (spec_group_make(specs, n, client_conf(q->client)->cluster, &made, err) < 0)
 		return -1;
-	*g = (struct group){ .id = q->last_id + 1, .n = n };
+	*g = (struct group){ .id = q->last_id + 1, .n = n, .part = bulk != 0 };
+	made.submit.bulk = bulk;
 	g->hashes = xmemdup(made.hashes, n * sizeof(*made.hashes));
 	rc = pack(q, g, &made.submit, err);
 	spec_group_clear(&made);
@@ -215,6 +217,12 @@ static struct group *add(struct submit_queue *q)
 int submit_send(struct submit_queue *q, const struct gpusched_spec *specs, size_t n, uint64_t tag,
         struct error *err)
 {
+	return submit_send_part(q, specs, n, tag, 0, err);
+}
+
+int submit_send_part(struct submit_queue *q, const struct gpusched_spec *specs, size_t n,
+        uint64_t tag, uint64_t bulk, struct error *err)
+{
 	struct group g;
 	struct error why;
 	struct dial *d;
@@ -222,7 +230,7 @@ int submit_send(struct submit_queue *q, const struct gpusched_spec *specs, size_
 	if (submit_under_way(q) >= GPUSCHED_PIPELINE_MAX)
 		return error_set(
 		        err, ERR_BUSY, "%d submits wait for their answer", GPUSCHED_PIPELINE_MAX);
-	if (make_group(q, specs, n, &g, err) < 0)
+	if (make_group(q, specs, n, bulk, &g, err) < 0)
 		return -1;
 	d = ready(q, &why);
 	if (!d) {
@@ -265,7 +273,7 @@ static int on_reply(
 	struct error why = { .code = ERR_NONE };
 	struct dial *d;
 
-	if (dial_reply_error(r, &why) >= 0 && !g->ids)
+	if (dial_reply_error(r, &why) >= 0 && !g->ids && !g->part)
 		return error_set(err, ERR_PROTOCOL, "a submit was answered without its ids");
 	if ((why.code == ERR_BUSY && client_pause(q->client, &why)) ||
 	        (why.code == ERR_MUNGE_CLOCK && is_old(g) && sign_again(q, g, err) >= 0)) {

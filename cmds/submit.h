@@ -30,6 +30,10 @@ size_t submit_under_way(const struct submit_queue *q); /* groups without an answ
 int submit_send(struct submit_queue *q, const struct gpusched_spec *specs, size_t n, uint64_t tag,
         struct error *err);
 
+/* The same of a part of a bulk (bulk.h): its answer has no ids. */
+int submit_send_part(struct submit_queue *q, const struct gpusched_spec *specs, size_t n,
+        uint64_t tag, uint64_t bulk, struct error *err);
+
 struct submit_answer {
 	uint64_t tag;
 	const uint64_t *ids; /* of the queue, until the next call */

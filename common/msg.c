@@ -41,6 +41,7 @@ static const struct msg_type rows[] = {
 	ROW(LIST_SHARES, U, NORMAL, "list_shares", list_shares),
 	ROW(SHOW_CONFIG, U, NORMAL, "show_config", show_config),
 	ROW(PARTITION_CONTROL, U, NORMAL, "partition_control", partition_control),
+	ROW(SUBMIT_BULK, U, NORMAL, "submit_bulk", submit_bulk),
 	ROW(LIST_ACCT, U, NORMAL, "list_acct", list_acct),
 	ROW(REPORT, U, NORMAL, "report", report),
 	ROW(BACKUP, U, NORMAL, "backup", backup),
@@ -58,6 +59,7 @@ static const struct msg_type rows[] = {
 	ROW(PRIO_CHUNK, C, MANY, "prio_chunk", prio_chunk),
 	ROW(SHARE_CHUNK, C, MANY, "share_chunk", share_chunk),
 	ROW(CONFIG_CHUNK, C, MANY, "config_chunk", config_chunk),
+	ROW(BULK_RESULT, C, MANY, "bulk_result", bulk_result),
 	ROW(ACCT_CHUNK, C, MANY, "acct_chunk", acct_chunk),
 	ROW(REPORT_CHUNK, C, MANY, "report_chunk", report_chunk),
 

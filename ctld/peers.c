@@ -16,6 +16,7 @@
 #include "ctld/byid.h"
 #include "ctld/calls.h"
 #include "ctld/rpc/convert.h"
+#include "ctld/rpc/bulk.h"
 #include "ctld/rpc/rpc.h"
 #include "ctld/tick.h"
 #include "ctld/users.h"
@@ -42,6 +43,7 @@ static void peer_free(struct ctld *c, struct peer *peer, struct clocks now)
 {
 	calls_drop(c, peer, now);
 	rpc_submits_orphan(peer);
+	bulk_drop(c, peer);
 	free(peer->node_name);
 	free(peer);
 }

@@ -26,6 +26,7 @@ struct ctld;
 struct peers;
 struct call;
 struct submit;
+struct bulk;
 
 #define PEER_WORK_MAX       128         /* frames waiting and submits in the works */
 #define PEER_WORK_BYTES_MAX (8 << 20)   /* of them */
@@ -48,6 +49,7 @@ struct peer {
 	unsigned n_calls;
 	LIST_HEAD(, call) calls;
 	STAILQ_HEAD(, submit) submits; /* with the workers, in order of arrival (rpc/submit.c) */
+	struct bulk *bulk; /* parts that wait for the rest (rpc/bulk.h); NULL: none */
 };
 
 struct peers *peers_new(struct ctld *c);

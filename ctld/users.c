@@ -37,6 +37,7 @@ struct user {
 	struct groups groups;
 	usec_t good_until;
 	size_t bytes;
+	size_t bulk; /* of parts of bulks */
 	struct worker_job *job; /* a lookup under way */
 	STAILQ_HEAD(, waiter) waiters;
 };
@@ -316,4 +317,11 @@ size_t users_add_bytes(struct users *u, uid_t uid, ptrdiff_t bytes)
 	struct user *user = user_of(u, uid);
 
 	return user->bytes += (size_t)bytes;
+}
+
+size_t users_add_bulk(struct users *u, uid_t uid, ptrdiff_t bytes)
+{
+	struct user *user = user_of(u, uid);
+
+	return user->bulk += (size_t)bytes;
 }

@@ -38,6 +38,7 @@ struct gpu_request {
 
 /* A job whose dependency can never come true is ended, or waits for somebody to change it. */
 enum kill_invalid { KILL_AS_CONFIGURED, KILL_YES, KILL_NO };
+#define SUBMIT_JOBS_MAX 1000000 /* of one event: a bulk; the protocol's Submit has 64 */
 
 /* One job of a submit. Signature, hashes and sizes were checked by ctld/rpc. */
 struct submit_job {

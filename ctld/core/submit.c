@@ -14,8 +14,6 @@
 #include "ctld/core/explain.h"
 #include "ctld/core/intake.h"
 
-#define MAX_SUBMIT 1024 /* jobs of one event; the protocol allows 64 */
-
 /* --- taking in ------------------------------------------------------------------------------- */
 
 /* What was checked, and the rest. Texts are borrowed: jobs_add() copies them. */
@@ -66,11 +64,33 @@ static void intake_commit(struct core *core, const struct caller *caller, struct
 	effects_add(core->effects, EFFECT_JOB_CHANGED)->job = t->info.id;
 }
 
+static int compare_nonces(const void *x, const void *y)
+{
+	const struct submit_job *const *a = x, *const *b = y;
+
+	return memcmp((*a)->nonce, (*b)->nonce, NONCE_BYTES);
+}
+
+static bool same_nonce_twice(const struct core_event *e)
+{
+	const struct submit_job **v = xcalloc(e->submit.n, sizeof(*v));
+	bool twice = false;
+	size_t i;
+
+	for (i = 0; i < e->submit.n; i++)
+		v[i] = &e->submit.jobs[i];
+	qsort(v, e->submit.n, sizeof(*v), compare_nonces);
+	for (i = 1; i < e->submit.n && !twice; i++)
+		twice = compare_nonces(&v[i - 1], &v[i]) == 0;
+	free(v);
+	return twice;
+}
+
 /* Look up the nonces: which jobs are repeats? */
 static int find_known(struct core *core, const struct core_event *e, struct intake *v,
         size_t *n_new, struct error *err)
 {
-	size_t i, k;
+	size_t i;
 
 	*n_new = 0;
 	for (i = 0; i < e->submit.n; i++) {
@@ -81,12 +101,9 @@ static int find_known(struct core *core, const struct core_event *e, struct inta
 			        "the token was used for job %llu, whose specification is another",
 			        (unsigned long long)v[i].known->job);
 		*n_new += !v[i].known;
-		for (k = 0; k < i; k++) {
-			if (!memcmp(v[i].in->nonce, v[k].in->nonce, NONCE_BYTES))
-				return error_set(err, ERR_JOB_SPEC,
-				        "two jobs of one submit have the same token");
-		}
 	}
+	if (same_nonce_twice(e))
+		return error_set(err, ERR_JOB_SPEC, "two jobs of one submit have the same token");
 	return 0;
 }
 
@@ -205,9 +222,9 @@ static int submit(
 
 	if (core->suspended)
 		return error_set(err, ERR_EPOCH, "%s", core->suspended);
-	if (!e->submit.n || e->submit.n > MAX_SUBMIT)
+	if (!e->submit.n || e->submit.n > SUBMIT_JOBS_MAX)
 		return error_set(err, ERR_JOB_SPEC, "a submit of %zu jobs; 1 to %d are possible",
-		        e->submit.n, MAX_SUBMIT);
+		        e->submit.n, SUBMIT_JOBS_MAX);
 	if (find_known(core, e, v, &n_new, err) < 0 || check_room(core, n_new, err) < 0)
 		return -1;
 	for (i = 0; i < e->submit.n; i++) {

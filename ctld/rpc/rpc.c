@@ -22,6 +22,7 @@ struct row {
 static const struct row rows[] = {
 	ROW(PING, RPC_USER, false, rpc_ping),
 	ROW(SUBMIT, RPC_USER, true, rpc_submit),
+	ROW(SUBMIT_BULK, RPC_USER, false, rpc_submit_bulk),
 	ROW(JOB_CONTROL, RPC_USER, false, rpc_job_control), /* the core checks the owner */
 	ROW(LIST_JOBS, RPC_USER, false, rpc_list_jobs),
 	ROW(LIST_NODES, RPC_USER, false, rpc_list_nodes),

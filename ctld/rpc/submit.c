@@ -18,32 +18,16 @@
 #include "ctld/ctld.h"
 #include "ctld/peers.h"
 #include "ctld/rpc/convert.h"
+#include "ctld/rpc/bulk.h"
 #include "ctld/rpc/rpc.h"
+#include "ctld/rpc/submit.h"
 #include "ctld/tick.h"
 #include "ctld/users.h"
 
 #define USER_BYTES_MAX      ((size_t)64 << 20)               /* in the works, of one user */
 #define SPEC_ARENA_CAP(len) (((size_t)4 << 20) + 24 * (len)) /* decoded specs, of all jobs */
 
-/* One submit, from its frame to the core's answer. The worker touches this and nothing else. */
-struct submit {
-	STAILQ_ENTRY(submit) next; /* of its peer, until it is applied */
-	bool ready, orphan;        /* the worker is through with it; the peer has gone */
-	struct ctld *c;
-	uint64_t session, id;
-	uid_t uid;
-	bool admin;
-	char *cluster;
-	uint64_t max_script;
-	uint8_t *body;
-	size_t len;
-	struct arena *arena, *specs;
-	Gpusched__Submit *msg;   /* in `arena` */
-	struct submit_job *jobs; /* in `specs` */
-	struct error error;      /* code 0: none */
-};
-
-static void submit_free(void *arg)
+void submit_free(void *arg)
 {
 	struct submit *s = arg;
 
@@ -176,19 +160,19 @@ static void run(void *arg)
 
 /* --- on the loop --------------------------------------------------------------------------- */
 
-/* What was signed, for the store and for launches. */
-static void keep_blobs(struct ctld *c, const struct submit *s, const struct effect *effect)
+void submit_keep_blobs(
+        struct ctld *c, const struct submit *s, const uint64_t *ids, const bool *known)
 {
-	struct store_blob *v = xcalloc(effect->submitted.n, sizeof(*v));
+	struct store_blob *v = xcalloc(s->msg->n_jobs, sizeof(*v));
 	size_t n = 0;
 
-	for (size_t i = 0; i < effect->submitted.n; i++) {
+	for (size_t i = 0; i < s->msg->n_jobs; i++) {
 		const Gpusched__SubmitJob *job = s->msg->jobs[i];
 
-		if (effect->submitted.known[i])
+		if (known[i])
 			continue;
 		v[n++] = (struct store_blob){
-			.job = effect->submitted.ids[i],
+			.job = ids[i],
 			.spec = job->spec.data,
 			.spec_len = job->spec.len,
 			.script = job->script.data,
@@ -213,7 +197,7 @@ static void answered(struct ctld *c, struct call *call, const struct effect *eff
 	peers_send(c, call->session, GPUSCHED__MSG_TYPE__MSG_SUBMIT_RESULT, call->id,
 	        &wire_submitted(effect, c->conf, c->out)->base);
 	if (!effect->submitted.test_only)
-		keep_blobs(c, s, effect);
+		submit_keep_blobs(c, s, effect->submitted.ids, effect->submitted.known);
 	call_done(c, call, NULL);
 }
 
@@ -237,8 +221,14 @@ static void apply(struct ctld *c, void *arg, struct clocks now)
 		return;
 	}
 	if (s->error.code) {
+		if (s->msg && s->msg->bulk)
+			bulk_drop(c, peer);
 		peers_reply(c, s->session, s->id, &s->error);
 		submit_free(s);
+		return;
+	}
+	if (s->msg->bulk) {
+		bulk_stage(c, peer, s);
 		return;
 	}
 	call = call_new(c, peer, s->id, &submit_ops, s);

@@ -10,6 +10,7 @@ import pathlib
 import shutil
 import signal
 import socket
+import stat
 import subprocess
 import sys
 import tempfile
@@ -56,7 +57,8 @@ def available():
 
 
 class Slurm:
-    def __init__(self):
+    def __init__(self, conf=CONF, gres=""):
+        """Texts of slurm.conf and gres.conf; {dir}/gpu0 to gpu3 stand for devices."""
         self.dir = pathlib.Path(tempfile.mkdtemp(prefix="slurm-bench-"))
         self.dir.chmod(0o755)
         for d in ("state", "spool", "jobs"):
@@ -64,8 +66,12 @@ class Slurm:
         key = self.dir / "munge.key"
         key.write_bytes(os.urandom(1024))
         key.chmod(0o400)
-        (self.dir / "slurm.conf").write_text(CONF.format(
+        (self.dir / "slurm.conf").write_text(conf.format(
             host=socket.gethostname().split(".")[0], dir=self.dir, port1=free_port(), port2=free_port()))
+        if gres:
+            for i in range(4):
+                os.mknod(self.dir / f"gpu{i}", 0o600 | stat.S_IFCHR, os.makedev(195, i))
+            (self.dir / "gres.conf").write_text(gres.format(dir=self.dir))
         self.env = {**os.environ, "SLURM_CONF": str(self.dir / "slurm.conf")}
         self.daemons = []
         try:

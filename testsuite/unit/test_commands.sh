@@ -171,7 +171,7 @@ expect 125 "--time=x" gsubmit --wait --time=x
 if [ -w /dev/full ]; then
 	checked=$((checked + 1))
 	cmds/gctl list-errors >/dev/full 2>"$dir/err"
-	[ $? -eq 1 ] && grep -q "No space left" "$dir/err" || fail "gctl list-errors >/dev/full"
+	[ $? -eq 1 ] && grep -q "standard output: " "$dir/err" || fail "gctl list-errors >/dev/full"
 fi
 
 # --- manuals ------------------------------------------------------------------------------------

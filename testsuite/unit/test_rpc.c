@@ -19,6 +19,7 @@ static const struct {
 } truth[] = {
 	{ T(PING), 0, 0, ERR_PROTOCOL },
 	{ T(SUBMIT), 0, 0, ERR_PROTOCOL },
+	{ T(SUBMIT_BULK), 0, 0, ERR_PROTOCOL },
 	{ T(JOB_CONTROL), 0, 0, ERR_PROTOCOL },
 	{ T(LIST_JOBS), 0, 0, ERR_PROTOCOL },
 	{ T(LIST_NODES), 0, 0, ERR_PROTOCOL },

@@ -1,0 +1,42 @@
+/* submit.h - a Submit that the workers have read and checked */
+#ifndef CTLD_RPC_SUBMIT_H
+#define CTLD_RPC_SUBMIT_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <sys/queue.h>
+#include <sys/types.h>
+
+#include "common/arena.h"
+#include "common/error.h"
+#include "common/gpusched.pb-c.h"
+#include "ctld/core/event.h"
+
+struct ctld;
+
+/* One submit, from its frame to the core's answer. The worker touches this and nothing else. */
+struct submit {
+	STAILQ_ENTRY(submit) next; /* of its peer, until it is applied; then of its bulk */
+	bool ready, orphan;        /* the worker is through with it; the peer has gone */
+	struct ctld *c;
+	uint64_t session, id;
+	uid_t uid;
+	bool admin;
+	char *cluster;
+	uint64_t max_script;
+	uint8_t *body;
+	size_t len;
+	struct arena *arena, *specs;
+	Gpusched__Submit *msg;   /* in `arena` */
+	struct submit_job *jobs; /* in `specs`; as many as msg->n_jobs */
+	struct error error;      /* code 0: none */
+};
+
+void submit_free(void *submit);
+
+/* What was signed, for the store and for launches; but for those that are known already. */
+void submit_keep_blobs(
+        struct ctld *c, const struct submit *s, const uint64_t *ids, const bool *known);
+
+#endif

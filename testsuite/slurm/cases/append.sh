@@ -1,0 +1,4 @@
+#!/bin/bash
+#SBATCH --open-mode=append
+#SBATCH -o log.txt
+echo second

@@ -1,0 +1,3 @@
+#!/bin/bash
+#SBATCH -J arguments
+printf "<%s>" "$@" | sed "s,^<[^>]*/,<,"; echo

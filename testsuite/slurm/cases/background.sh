@@ -1,0 +1,4 @@
+#!/bin/bash
+#SBATCH -J bg
+(sleep 600) &
+echo started

@@ -1,0 +1,3 @@
+#!/bin/bash
+#SBATCH --output="as\\is-%j.log"
+echo backslash

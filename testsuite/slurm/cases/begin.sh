@@ -1,0 +1,3 @@
+#!/bin/bash
+#SBATCH --begin=now+2
+echo later

@@ -1,0 +1,4 @@
+#!/bin/bash
+#SBATCH -J cancelled
+touch running
+exec sleep 600

@@ -1,0 +1,4 @@
+#!/bin/bash
+#SBATCH --chdir=sub
+#SBATCH -o here.out
+pwd

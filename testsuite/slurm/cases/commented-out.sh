@@ -1,0 +1,6 @@
+#!/bin/bash
+##SBATCH -J off
+# SBATCH -J off
+ #SBATCH -J off
+#SBATCH -J on
+echo "$SLURM_JOB_NAME"

@@ -1,0 +1,3 @@
+#!/bin/bash
+#SBATCH -J depends
+cat first.txt

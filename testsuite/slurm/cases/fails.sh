@@ -1,0 +1,4 @@
+#!/bin/bash
+#SBATCH -J fails
+echo before
+exit 3

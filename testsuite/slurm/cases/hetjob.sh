@@ -1,0 +1,5 @@
+#!/bin/bash
+#SBATCH -n 1
+#SBATCH hetjob
+#SBATCH -n 2
+echo parts

@@ -1,0 +1,3 @@
+#!/bin/bash
+#SBATCH --input=in.txt
+tr a-z A-Z

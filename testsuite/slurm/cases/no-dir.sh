@@ -1,0 +1,3 @@
+#!/bin/bash
+#SBATCH --output=no/such/dir/%j.out
+touch ran

@@ -1,0 +1,3 @@
+#!/bin/bash
+#SBATCH --mem=100
+if [ -z "$CUDA_VISIBLE_DEVICES" ]; then echo on the CPU; fi

@@ -1,0 +1,3 @@
+#!/bin/bash
+#SBATCH -J modules
+module load cuda/12.1

@@ -1,0 +1,3 @@
+#!/bin/bash
+#SBATCH -J no-newline
+echo the end

@@ -1,0 +1,2 @@
+#SBATCH -J none
+echo hello

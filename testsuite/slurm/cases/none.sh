@@ -1,0 +1,4 @@
+#!/bin/bash
+#SBATCH -o none
+echo lost
+touch was-here

@@ -1,0 +1,3 @@
+#!/bin/bash
+#SBATCH --output=job_%8j.log
+echo padded

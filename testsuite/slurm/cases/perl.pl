@@ -1,0 +1,3 @@
+#!/usr/bin/perl -w
+#SBATCH -J perl
+print "perl: $ENV{SLURM_JOB_NAME}\n";

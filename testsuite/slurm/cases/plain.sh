@@ -1,0 +1,2 @@
+#!/bin/sh
+env | grep -c '^HOME='

@@ -1,0 +1,3 @@
+#!/bin/bash
+#SBATCH --job-name="two words" --output='out file.txt'
+echo "$SLURM_JOB_NAME"

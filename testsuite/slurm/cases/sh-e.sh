@@ -1,0 +1,4 @@
+#!/bin/sh -e
+#SBATCH -J sh
+false
+echo never

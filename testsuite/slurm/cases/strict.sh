@@ -1,0 +1,5 @@
+#!/bin/bash
+#SBATCH -J strict
+set -euo pipefail
+false | cat
+echo never

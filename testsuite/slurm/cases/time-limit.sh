@@ -1,0 +1,4 @@
+#!/bin/bash
+#SBATCH --time=1
+echo started
+exec sleep 600

@@ -1,0 +1,90 @@
+"""gsubmit --bulk: many jobs, all accepted or none."""
+
+import json
+
+import pytest
+from cluster import Cluster
+
+
+@pytest.fixture(scope="module")
+def cluster():
+    with Cluster() as c:
+        yield c
+
+
+def lines(n, **more):
+    return [json.dumps({"wrap": f"echo {i}", "job-name": f"job{i}", "hold": True, "output": "/dev/null", **more}) for i in range(n)]
+
+
+def bulk(cluster, rows, *options, check=True, **kw):
+    (cluster.dir / "jobs/bulk.jsonl").write_text("\n".join(rows) + "\n")
+    return cluster.run("gsubmit", "--bulk", "bulk.jsonl", "--parsable", *options, check=check, **kw)
+
+
+def test_all_of_them_in_the_order_of_the_file(cluster):
+    ids = [int(x) for x in bulk(cluster, lines(200)).stdout.split()]
+    assert ids == list(range(ids[0], ids[0] + 200))
+    jobs = cluster.jobs()
+    assert [jobs[i]["name"] for i in ids] == [f"job{i}" for i in range(200)]
+    said = cluster.run("gsubmit", "--bulk", "bulk.jsonl").stdout
+    assert said == f"Submitted 200 batch jobs {ids[-1] + 1}-{ids[-1] + 200}\n"
+    assert len(json.loads(cluster.run("gsubmit", "--bulk", "bulk.jsonl", "--json").stdout)["jobs"]) == 200
+
+
+def test_they_run_with_what_their_lines_say(cluster):
+    (cluster.dir / "jobs/with.sh").write_text("#!/bin/sh\n#SBATCH -J script -c 2\necho $SLURM_JOB_NAME $SLURM_CPUS_PER_TASK $@\n")
+    rows = [json.dumps({"script": "with.sh", "args": ["a b", 7], "output": "bulk-%x.out", "job_name": "line"}),
+            json.dumps({"script": "with.sh", "output": "bulk-%x.out"}),
+            json.dumps({"wrap": "exit 3"})]
+    ids = [int(x) for x in bulk(cluster, rows, "--time=5").stdout.split()]
+    cluster.wait_state(ids[0], "COMPLETED")
+    cluster.wait_state(ids[1], "COMPLETED")
+    assert cluster.wait_state(ids[2], "FAILED")["exit_code"] == 3
+    assert (cluster.dir / "jobs/bulk-line.out").read_text() == "line 2 a b 7\n"
+    assert (cluster.dir / "jobs/bulk-script.out").read_text() == "script 2\n"
+    assert cluster.job(ids[0])["time_limit_s"] == 300
+
+
+@pytest.mark.parametrize("broken, status", [
+    ("{", 2),
+    ('{"wrap": "x", "time": "soon"}', 2),
+    ('{"script": "/no/such/script"}', 1),
+    ('{"wrap": "x", "partition": "none"}', 3),  # the controller finds this one, when all are there
+    ('{"wrap": "x", "gpus": "demo:99"}', 1),
+])
+def test_a_broken_line_is_named_and_nothing_is_accepted(cluster, broken, status):
+    before = set(cluster.jobs())
+    rows = lines(150)
+    rows[76] = broken
+    r = bulk(cluster, rows, check=False)
+    assert r.returncode == status
+    assert r.stderr.startswith("gsubmit: error: bulk.jsonl:77: ")
+    assert r.stdout == ""
+    assert set(cluster.jobs()) == before
+
+
+def test_a_token_names_all_of_them(cluster):
+    first = bulk(cluster, lines(130), "--token=monday").stdout
+    count = len(cluster.jobs())
+    assert bulk(cluster, lines(130), "--token=monday").stdout == first
+    assert len(cluster.jobs()) == count
+    r = bulk(cluster, lines(130, nice=5, chdir="/tmp"), "--token=monday", check=False)
+    assert r.returncode == 1 and "token" in r.stderr
+    more = bulk(cluster, lines(140), "--token=monday").stdout.split()  # ten new ones behind those
+    assert more[:130] == first.split() and len(cluster.jobs()) == count + 10
+
+
+def test_options_that_cannot_be(cluster):
+    for options, text in ((["--wait"], "--wait"), (["--wrap=x"], "--wrap"), (["--test-only"], "--test-only"),
+                          (["job.sh"], "scripts are named in the file")):
+        r = cluster.run("gsubmit", "--bulk", "/dev/null", *options, check=False)
+        assert r.returncode in (2, 125) and text in r.stderr
+    assert "no job in it" in cluster.run("gsubmit", "--bulk", "/dev/null", check=False).stderr
+
+
+def test_accepted_survives_a_kill(cluster):
+    ids = [int(x) for x in bulk(cluster, lines(300)).stdout.split()]
+    cluster.ctld.kill()
+    cluster.start_ctld()
+    jobs = cluster.jobs()
+    assert all(i in jobs for i in ids)
