@@ -7,10 +7,11 @@
 #include "cmds/filter.h"
 #include "cmds/listing.h"
 #include "cmds/views.h"
+#include "cmds/watch.h"
 #include "cmds/whyview.h"
 #include "common/xalloc.h"
 
-enum { KEY_ME = 0x200, KEY_ALL, KEY_START, KEY_WHY };
+enum { KEY_ME = 0x200, KEY_ALL, KEY_START, KEY_WHY, KEY_WATCH, KEY_SINCE };
 
 #define START_COLUMNS "JOBID,PARTITION,NAME,USER,ST,START,POS,SCHEDNODES"
 #define START_ORDER   "START,JOBID"
@@ -18,9 +19,10 @@ enum { KEY_ME = 0x200, KEY_ALL, KEY_START, KEY_WHY };
 struct gqueue {
 	struct filter filter;
 	struct listing listing;
-	bool start, why;
-	bool *seen;     /* which of filter.ids were found */
-	size_t n_shown; /* --why */
+	bool start, why, watch;
+	const char *since; /* borrowed of the command line */
+	bool *seen;        /* which of filter.ids were found */
+	size_t n_shown;    /* --why */
 };
 
 static const struct argp_option options[] = {
@@ -39,6 +41,11 @@ static const struct argp_option options[] = {
 	{ "start", KEY_START, NULL, 0,
 	        "When and where those that wait are planned to start, the first on top", 2 },
 	{ "why", KEY_WHY, "IDS", 0, "Why these wait: all reasons, and what would start them now",
+	        2 },
+	{ "watch", KEY_WATCH, NULL, 0,
+	        "All of them, then each again when it changes, until it is interrupted", 2 },
+	{ "since", KEY_SINCE, "CURSOR", 0,
+	        "With --watch: what has changed since then; now: only what changes from now on",
 	        2 },
 	LISTING_OPTIONS(3),
 	{ 0 },
@@ -74,6 +81,12 @@ static int take(int key, char *value, struct argp_state *state, void *input, str
 	case KEY_WHY:
 		q->why = true;
 		return filter_add(&q->filter, FILTER_IDS, "--why", value, err);
+	case KEY_WATCH:
+		q->watch = true;
+		return 0;
+	case KEY_SINCE:
+		q->since = value;
+		return 0;
 	default:
 		return listing_take(&q->listing, key, value) ? 0 : cmd_no_argument(value, err);
 	}
@@ -101,6 +114,7 @@ static const struct cmd cmd = {
 	        "  gqueue -j 4812 --json\n"
 	        "  gqueue --me --start -o JOBID,NAME,POS,START,COST\n"
 	        "  gqueue --why 4812                  and what to change to start it now\n"
+	        "  gqueue --me --watch --since=now    each change, as it happens\n"
 	        "  gqueue --all --sort=-END -o JOBID,STATE,EXIT,END\n"
 	        "\n"
 	        "Exit status: 0 done; 2 usage; 3 no such job; 4 the controller was not reached.",
@@ -233,6 +247,51 @@ static int run(struct gqueue *q, struct error *err)
 	return rc;
 }
 
+/* --- --watch ---------------------------------------------------------------------------------- */
+
+static int check_watch(const struct gqueue *q, struct watch_from *from, struct error *err)
+{
+	if (q->since && !q->watch)
+		return error_set(err, ERR_USAGE, "--since goes with --watch only");
+	if (q->watch && (q->start || q->why))
+		return error_set(err, ERR_USAGE, "--watch and %s exclude each other",
+		        q->start ? "--start" : "--why");
+	if (q->watch && q->listing.sort)
+		return error_set(err, ERR_USAGE,
+		        "--watch and --sort exclude each other: jobs come as they change");
+	return q->since ? watch_from_parse(q->since, from, err) : 0;
+}
+
+static int watch(struct gqueue *q, const struct watch_from *from, struct error *err)
+{
+	struct client *c = NULL;
+
+	q->listing.stream = true;
+	if (listing_check(&q->listing, &job_kind, err) == 0)
+		c = client_new(NULL, err);
+	if (!c) {
+		listing_drop(&q->listing);
+		return -1;
+	}
+	cmd_tell_retry(&cmd, c);
+	listing_begin(&q->listing, client_conf(c)->cluster, "jobs");
+	watch_jobs(&cmd, c, &q->filter, from, &q->listing, err);
+	listing_end(&q->listing, err, false);
+	client_free(c);
+	return -1;
+}
+
+static int carry_out(struct gqueue *q, struct error *err)
+{
+	struct watch_from from = { 0 };
+
+	if (check_watch(q, &from, err) < 0)
+		return -1;
+	if (q->watch)
+		return watch(q, &from, err);
+	return q->why ? ask_why(q, err) : run(q, err);
+}
+
 int main(int argc, char **argv)
 {
 	struct gqueue q = { .seen = NULL };
@@ -242,8 +301,7 @@ int main(int argc, char **argv)
 	setlocale(LC_ALL, "");
 	status = cmd_parse(&cmd, argc, argv, &q);
 	if (status == CMD_GO_ON) {
-		status = (q.why ? ask_why(&q, &err) : run(&q, &err)) < 0 ? cmd_fail(&cmd, &err)
-		                                                         : EXIT_DONE;
+		status = carry_out(&q, &err) < 0 ? cmd_fail(&cmd, &err) : EXIT_DONE;
 		status = cmd_finish(&cmd, status);
 	}
 	filter_clear(&q.filter);

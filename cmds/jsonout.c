@@ -1,6 +1,8 @@
 /* jsonout.c - see jsonout.h */
 #include "cmds/jsonout.h"
 
+#include <inttypes.h>
+
 #define VERSION 1
 
 static void print(FILE *out, const json_t *value)
@@ -36,15 +38,29 @@ static void begin(struct jsonout *j)
 void jsonout_object(struct jsonout *j, json_t *object)
 {
 	begin(j);
-	fputs(j->n++ ? ",\n" : "\n", j->out);
+	if (j->n++)
+		putc(',', j->out);
+	if (!j->lines)
+		putc('\n', j->out);
 	print(j->out, object);
 	json_decref(object);
+}
+
+void jsonout_part(struct jsonout *j, uint64_t cursor, bool fresh)
+{
+	begin(j);
+	putc(']', j->out);
+	if (cursor)
+		fprintf(j->out, ",\"cursor\":%" PRIu64, cursor);
+	fprintf(j->out, "%s}\n", fresh ? ",\"fresh\":true" : "");
+	j->begun = 0;
+	j->n = 0;
 }
 
 void jsonout_end(struct jsonout *j, const struct error *err)
 {
 	begin(j);
-	fputs(j->n ? "\n]" : "]", j->out);
+	fputs(j->n && !j->lines ? "\n]" : "]", j->out);
 	if (err) {
 		fputs(",\"error\":{\"code\":", j->out);
 		print_text(j->out, error_name(err->code));

@@ -12,7 +12,9 @@
 #ifndef CMDS_JSONOUT_H
 #define CMDS_JSONOUT_H
 
+#include <stdbool.h>
 #include <stddef.h>
+#include <stdint.h>
 #include <stdio.h>
 
 #include <jansson.h>
@@ -24,6 +26,7 @@ struct jsonout {
 	FILE *out;
 	const char *cluster; /* "" if it is not known */
 	const char *what;    /* "jobs" */
+	bool lines;          /* a stream: an object a line, each ended by jsonout_part() */
 	size_t n;
 	int begun;
 };
@@ -31,7 +34,10 @@ struct jsonout {
 /* The texts are borrowed. Nothing is printed before the first object or the end. */
 void jsonout_begin(struct jsonout *j, FILE *out, const char *cluster, const char *what);
 void jsonout_message(struct jsonout *j, const ProtobufCMessage *m);
-void jsonout_object(struct jsonout *j, json_t *object);       /* takes over the reference */
+void jsonout_object(struct jsonout *j, json_t *object); /* takes over the reference */
+
+/* Of a stream: end this object, the next one begins anew. `cursor` 0: left out. */
+void jsonout_part(struct jsonout *j, uint64_t cursor, bool fresh);
 void jsonout_end(struct jsonout *j, const struct error *err); /* err NULL: all went well */
 
 #endif

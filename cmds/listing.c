@@ -47,6 +47,7 @@ int listing_check(struct listing *l, const struct view_kind *kind, struct error 
 void listing_begin(struct listing *l, const char *cluster, const char *name)
 {
 	jsonout_begin(&l->out, stdout, cluster, name);
+	l->out.lines = l->stream;
 }
 
 void listing_add(struct listing *l, const void *object, const ProtobufCMessage *message)
@@ -61,6 +62,15 @@ void listing_add_total(struct listing *l, const void *object)
 {
 	if (!l->json && !l->csv && !l->no_heading)
 		view_add_last(l->view, object);
+}
+
+void listing_part(struct listing *l, uint64_t cursor, bool fresh)
+{
+	if (l->json)
+		jsonout_part(&l->out, cursor, fresh);
+	else
+		view_flush(l->view);
+	fflush(stdout);
 }
 
 void listing_end(struct listing *l, const struct error *err, bool whole)

@@ -38,6 +38,7 @@ struct listing {
 	const char *columns, *sort; /* borrowed of the command line */
 	bool longer, no_heading, json, csv;
 	bool fitted; /* `columns` are the command's own: into a pipe the table is cut as usual */
+	bool stream; /* listing_part() will be called */
 	struct view *view;
 	struct jsonout out;
 };
@@ -58,6 +59,11 @@ void listing_add(struct listing *l, const void *object, const ProtobufCMessage *
 /* A line of sums below the table; only listing_end() may follow. There is none where -h, --csv or
  * --json say that a program reads it. */
 void listing_add_total(struct listing *l, const void *object);
+
+/* A stream that may go on for days: what was added until here is printed now. In JSON each such
+ * part is an object of its own on one line, with `cursor` (0: left out) and `fresh` as in JobChunk.
+ */
+void listing_part(struct listing *l, uint64_t cursor, bool fresh);
 
 /* `err` NULL: all is well. Otherwise JSON ends with it, and the table is shown only if what there
  * is of it is whole. */

@@ -371,10 +371,12 @@ static void csv_cell(struct table *t, const char *text)
 /* --- lines ---------------------------------------------------------------------------------- */
 
 /* Settle the layout if need be and print all whole rows. */
-static void flush(struct table *t)
+void table_flush(struct table *t)
 {
 	size_t i;
 
+	if (t->style.csv)
+		return; /* these are printed as they come */
 	if (!t->settled) {
 		settle(t);
 		if (t->style.heading)
@@ -434,7 +436,7 @@ void table_cell(struct table *t, const char *text, enum table_colour colour)
 		return;
 	t->rows++;
 	if (t->settled || t->n_cells == t->room)
-		flush(t);
+		table_flush(t);
 }
 
 void table_drop(struct table *t)
@@ -452,8 +454,7 @@ size_t table_end(struct table *t)
 {
 	size_t rows = t->rows;
 
-	if (!t->style.csv)
-		flush(t);
+	table_flush(t);
 	table_drop(t);
 	return rows;
 }

@@ -59,6 +59,9 @@ struct table *table_new(
 /* The next cell of the row; each n-th ends it. */
 void table_cell(struct table *t, const char *text, enum table_colour colour);
 
+/* Print what was kept back, now: widths are settled by what is there until here. */
+void table_flush(struct table *t);
+
 /* Print what was kept back (of an empty table: the heading) and free the table. Returns the rows.
  */
 size_t table_end(struct table *t);

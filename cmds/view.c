@@ -332,6 +332,14 @@ void view_add_last(struct view *v, const void *object)
 	view_add(v, object);
 }
 
+void view_flush(struct view *v)
+{
+	if (v->holds)
+		release(v, true);
+	v->holds = false;
+	table_flush(v->table);
+}
+
 size_t view_end(struct view *v)
 {
 	size_t rows;

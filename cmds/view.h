@@ -60,6 +60,9 @@ void view_add(struct view *v, const void *object);
 /* The same, below all others whatever their order: a sum. Only view_end() may follow. */
 void view_add_last(struct view *v, const void *object);
 
+/* Print what was kept back, and everything from now on at once. */
+void view_flush(struct view *v);
+
 /* Print what is left and free the view. Returns the number of objects. */
 size_t view_end(struct view *v);
 

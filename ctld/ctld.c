@@ -34,6 +34,7 @@
 #include "ctld/store/store.h"
 #include "ctld/tick.h"
 #include "ctld/users.h"
+#include "ctld/watch.h"
 
 #define DISK_EVERY_S    5
 #define END_EVERY_MS    5
@@ -234,10 +235,11 @@ static int make_parts(struct ctld *c, struct error *err)
 	c->fence = fence_new(c);
 	c->mail = mail_new(c);
 	c->reload = reload_new(c, rpc_reconfigured);
+	c->watch = watch_new(c, err);
 	c->tick = tick_new(c, err);
 	if (c->tick)
 		c->acct = acct_new(c, err);
-	return c->acct ? 0 : -1;
+	return c->acct && c->watch ? 0 : -1;
 }
 
 static int listen_for_peers(struct ctld *c, struct error *err)
@@ -340,6 +342,7 @@ void ctld_free(struct ctld *c)
 	store_close(c->store);
 	blobs_free(c->blobs);
 	calls_free(c->calls);
+	watch_free(c->watch);
 	agents_free(c->agents);
 	gate_free(c->gate);
 	core_free(c->core);

@@ -49,6 +49,7 @@ struct sessions;
 struct store;
 struct tick;
 struct users;
+struct watch;
 struct worker_pool;
 
 struct event;
@@ -84,6 +85,7 @@ struct ctld {
 	struct agents *agents;
 	struct blobs *blobs;
 	struct users *users;
+	struct watch *watch;
 	struct fence *fence;
 	struct mail *mail;
 	struct reload *reload;

@@ -14,6 +14,7 @@
 #include "ctld/fence.h"
 #include "ctld/mail.h"
 #include "ctld/calls.h"
+#include "ctld/watch.h"
 
 typedef void effect_fn(struct ctld *c, const struct effect *effect, struct clocks now);
 
@@ -65,6 +66,7 @@ static void job_changed(struct ctld *c, const struct effect *effect, struct cloc
 {
 	struct job_view view;
 
+	watch_changed(c->watch, effect->job);
 	if (log_wants(LOG_LEVEL_DEBUG) && core_job_view(c->core, effect->job, now, &view))
 		log_debug("job %llu (%s, uid %u): %s %s %s", (unsigned long long)view.id, view.name,
 		        view.uid, view.state, view.reason, view.node);

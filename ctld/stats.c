@@ -17,6 +17,7 @@
 #include "ctld/rpc/acct.h"
 #include "ctld/store/store.h"
 #include "ctld/tick.h"
+#include "ctld/watch.h"
 
 /* Everything that the rows read, taken at one moment. */
 struct snapshot {
@@ -29,7 +30,7 @@ struct snapshot {
 	struct acct_stats acct;
 	struct worker_stats pool, aside;
 	double uptime_s, memory_mb, dirty_bytes, mean_commit_us, mean_batch_rows, busy_percent;
-	double free_mb, calls;
+	double free_mb, calls, watchers;
 };
 
 /* X(name, unit, help, where it comes from in the snapshot `s`) */
@@ -75,6 +76,7 @@ struct snapshot {
 	X("gate.held_bytes", "B", "bytes of them now", s->gate.held_bytes)                         \
 	X("gate.max_held", "", "the most frames ever held", s->gate.max_held)                      \
 	X("gate.sent", "", "frames released", s->gate.sent)                                        \
+	X("watch.waiting", "", "watchers that know all that has changed", s->watchers)             \
 	X("sessions.open", "", "sessions now", s->sessions.open)                                   \
 	X("sessions.unauthenticated", "", "connections in their handshake now",                    \
 	        s->sessions.unauth)                                                                \
@@ -155,6 +157,7 @@ static void take_snapshot(struct ctld *c, struct snapshot *s)
 	s->free_mb = (double)store_free_mb(c->store);
 	acct_stats(c->acct, &s->acct);
 	s->calls = (double)calls_count(c->calls);
+	s->watchers = (double)watch_count(c->watch);
 }
 
 size_t stats_take(struct ctld *c, struct stat_value out[STATS_MAX])

@@ -230,6 +230,7 @@ static int control_one(struct control *c, uint64_t id, struct error *err)
 	snprintf(
 	        text, sizeof(text), "%s%s%.300s", c->what, *c->what && *reason ? ": " : "", reason);
 	audit_note(c->core, verbs[c->event->job.verb].kind, by, id, "", text);
+	effects_add(c->core->effects, EFFECT_JOB_CHANGED)->job = id;
 	return 0;
 }
 

@@ -217,7 +217,7 @@ enum effect_kind {
 	EFFECT_FORGET_RUN,
 	EFFECT_MAIL,        /* to the job's owner, of what became of it */
 	EFFECT_FENCE,       /* start the site's fence program for a node */
-	EFFECT_JOB_CHANGED, /* a job's state changed (watchers; the log at debug level) */
+	EFFECT_JOB_CHANGED, /* a job's state or what was decided of it (watchers; the debug log) */
 };
 
 struct job_error {

@@ -188,6 +188,11 @@ static bool nodes_fit(const struct filter *f, const struct job_view *job)
 	return hostlist_each(job->nodes, job->n_nodes, is_named, (void *)&f->nodes, NULL) > 0;
 }
 
+void filter_include_ended(struct filter *f)
+{
+	f->include_ended = true;
+}
+
 bool filter_fits(const struct filter *f, const struct job_view *job)
 {
 	return state_fits(f, job) && names_fit(&f->users, job->user) &&

@@ -25,6 +25,9 @@ struct filter;
 struct filter *filter_new(const Gpusched__JobFilter *m, struct error *err);
 void filter_free(struct filter *f); /* NULL is fine */
 
+/* From now on jobs that have ended fit too, unless their state was restricted. */
+void filter_include_ended(struct filter *f);
+
 bool filter_fits(const struct filter *f, const struct job_view *job);
 
 /* Does it name jobs by id and restrict them by nothing else? Then these are the ids, ascending. */

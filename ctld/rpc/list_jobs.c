@@ -6,13 +6,11 @@
 #include "ctld/core/core.h"
 #include "ctld/ctld.h"
 #include "ctld/peers.h"
-#include "ctld/rpc/convert.h"
 #include "ctld/rpc/filter.h"
+#include "ctld/rpc/job_chunk.h"
 #include "ctld/rpc/rpc.h"
 
-#define CHUNK_JOBS   200
-#define CHUNK_BYTES  (512 * 1024) /* packed: half of what a chunk may have */
-#define SLICE_VISITS 4000         /* jobs looked at: some 0.3 us each */
+#define SLICE_VISITS 4000 /* jobs looked at: some 0.3 us each */
 
 struct listing {
 	struct filter *filter;
@@ -43,28 +41,24 @@ static int none_known(const struct listing *l, struct error *err)
 
 static void slice(struct ctld *c, struct call *call, struct clocks now)
 {
-	Gpusched__JobChunk m = GPUSCHED__JOB_CHUNK__INIT;
-	Gpusched__Job *jobs[CHUNK_JOBS];
 	struct listing *l = call->data;
 	unsigned budget = SLICE_VISITS;
 	struct error err = { 0 };
+	struct job_chunk chunk;
 	struct job_view view;
-	size_t bytes = 0;
 	int found = 1;
 
-	m.jobs = jobs;
-	arena_reset(c->out, WIRE_ARENA_CAP);
-	while (m.n_jobs < CHUNK_JOBS && bytes < CHUNK_BYTES) {
+	job_chunk_begin(c, &chunk);
+	while (!job_chunk_full(&chunk)) {
 		found = filter_next(l->filter, &l->walk, c->core, now, &budget, &view);
 		if (found <= 0)
 			break;
-		jobs[m.n_jobs] = wire_job(&view, c->out);
+		job_chunk_add(c, &chunk, &view);
 		if (l->with_runs)
-			wire_job_runs(c->core, now, jobs[m.n_jobs], c->out);
-		bytes += protobuf_c_message_get_packed_size(&jobs[m.n_jobs++]->base);
+			job_chunk_add_runs(c, &chunk, now);
 	}
-	if (m.n_jobs)
-		peers_send(c, call->session, GPUSCHED__MSG_TYPE__MSG_JOB_CHUNK, call->id, &m.base);
+	if (chunk.m.n_jobs)
+		job_chunk_send(c, call, &chunk);
 	if (found != 0)
 		call_go_on(c, call);
 	else

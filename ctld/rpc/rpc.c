@@ -37,6 +37,7 @@ static const struct row rows[] = {
 	ROW(LIST_SHARES, RPC_USER, false, rpc_list_shares),
 	ROW(SHOW_CONFIG, RPC_USER, false, rpc_show_config),
 	ROW(PARTITION_CONTROL, RPC_ADMIN, false, rpc_partition_control),
+	ROW(WATCH_JOBS, RPC_USER, false, rpc_watch_jobs),
 	ROW(LIST_ACCT, RPC_USER, false, rpc_list_acct), /* of whom: acct_only() */
 	ROW(REPORT, RPC_USER, false, rpc_report),
 	ROW(BACKUP, RPC_ADMIN, false, rpc_backup),

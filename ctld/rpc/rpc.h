@@ -58,8 +58,9 @@ void rpc_reply(struct ctld *c, const struct rpc *rpc, const struct error *err);
 typedef void rpc_fn(struct ctld *c, const struct rpc *rpc);
 rpc_fn rpc_submit_bulk;
 rpc_fn rpc_ping, rpc_submit, rpc_job_control, rpc_list_jobs, rpc_list_nodes, rpc_list_partitions,
-        rpc_node_control, rpc_wait_jobs, rpc_stats, rpc_reconfigure, rpc_shutdown, rpc_job_why,
-        rpc_list_prios, rpc_list_shares, rpc_show_config, rpc_partition_control, rpc_list_acct, rpc_report, rpc_backup;
+        rpc_node_control, rpc_wait_jobs, rpc_watch_jobs, rpc_stats, rpc_reconfigure, rpc_shutdown,
+        rpc_job_why, rpc_list_prios, rpc_list_shares, rpc_show_config, rpc_partition_control,
+        rpc_list_acct, rpc_report, rpc_backup;
 rpc_fn rpc_register, rpc_run_report, rpc_heartbeat;
 
 /* The peer goes: nobody waits for its submits any more. */

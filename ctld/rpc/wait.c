@@ -9,7 +9,7 @@
 #include "ctld/core/core.h"
 #include "ctld/ctld.h"
 #include "ctld/peers.h"
-#include "ctld/rpc/convert.h"
+#include "ctld/rpc/job_chunk.h"
 #include "ctld/rpc/rpc.h"
 #include "ctld/tick.h"
 
@@ -52,17 +52,14 @@ static void cancel(struct ctld *c, struct call *call, struct clocks now)
 
 static void tell(struct ctld *c, struct call *call, uint64_t id)
 {
-	Gpusched__JobChunk m = GPUSCHED__JOB_CHUNK__INIT;
+	struct job_chunk chunk;
 	struct job_view view;
-	Gpusched__Job *job;
 
 	if (!core_job_view(c->core, id, ctld_now(), &view))
 		return;
-	arena_reset(c->out, WIRE_ARENA_CAP);
-	job = wire_job(&view, c->out);
-	m.n_jobs = 1;
-	m.jobs = &job;
-	peers_send(c, call->session, GPUSCHED__MSG_TYPE__MSG_JOB_CHUNK, call->id, &m.base);
+	job_chunk_begin(c, &chunk);
+	job_chunk_add(c, &chunk, &view);
+	job_chunk_send(c, call, &chunk);
 }
 
 static void answered(struct ctld *c, struct call *call, const struct effect *effect)

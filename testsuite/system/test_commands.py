@@ -4,6 +4,7 @@ import fcntl
 import json
 import os
 import pty
+import signal
 import struct
 import subprocess
 import termios
@@ -435,3 +436,73 @@ def test_a_closed_pipe_is_quiet(cluster):
         cluster.submit("true", "--hold")
     r = cluster.run("sh", "-c", f"{BIN['gqueue']} | head -n 1")
     assert r.stderr == "" and len(r.stdout.splitlines()) == 1
+
+
+# --- gqueue --watch ------------------------------------------------------------------------------
+
+class Watching:
+    """gqueue --watch --json in the background: what it has told so far."""
+
+    def __init__(self, cluster, *options):
+        self.path = cluster.dir / f"watch-{len(list(cluster.dir.glob('watch-*')))}"
+        self.err = self.path.with_suffix(".err")
+        self.process = subprocess.Popen([BIN["gqueue"], "--watch", "--json", *options], env=cluster.env,
+                                        stdout=self.path.open("w"), stderr=self.err.open("w"))
+
+    def parts(self):
+        return [json.loads(line) for line in self.path.read_text().splitlines(keepends=True) if line.endswith("\n")]
+
+    def states(self, job):
+        return [j["state"] for p in self.parts() for j in p["jobs"] if j["id"] == int(job)]
+
+    def stop(self):
+        self.process.send_signal(signal.SIGINT)
+        assert self.process.wait(30) == 130
+        return self.parts()[-1]["cursor"]
+
+
+def test_watch_tells_each_change_and_goes_on_after_a_break(cluster):
+    before = cluster.submit("exec sleep 600")
+    w = Watching(cluster)
+    wait_until(lambda: w.parts() and w.parts()[-1].get("cursor"), "what there is")
+    assert w.parts()[0]["fresh"] and w.states(before)
+    job = cluster.submit("while [ ! -e watched ]; do sleep 0.05; done")
+    wait_until(lambda: w.states(job)[-1:] == ["RUNNING"], "its start")
+    cursor = w.stop()
+    assert f"--since={cursor}" in w.err.read_text()
+    (cluster.dir / "jobs/watched").touch()
+    cluster.wait_state(job, "COMPLETED")
+    # What happened meanwhile, and nothing else.
+    again = Watching(cluster, f"--since={cursor}")
+    wait_until(lambda: again.states(job) == ["COMPLETED"], "its end")
+    assert not again.states(before) and not any(p.get("fresh") for p in again.parts())
+    # The stream outlives the controller: of another term all is told anew, then the changes.
+    cluster.ctld.kill()
+    cluster.start_ctld()
+    wait_until(lambda: again.parts()[-1].get("fresh") or any(p.get("fresh") for p in again.parts()), "all jobs again")
+    assert again.states(before)
+    cluster.run("gcancel", before)
+    wait_until(lambda: again.states(before)[-1] == "CANCELLED", "its end")
+    again.stop()
+
+
+def test_watch_of_some_jobs_and_states(cluster):
+    starts = Watching(cluster, "-t", "R", "--since=now", "-n", "wanted")
+    wait_until(starts.parts, "its beginning")
+    assert not starts.parts()[0]["jobs"]
+    other = cluster.submit("true", "--job-name=other")
+    job = cluster.submit("exit 3", "--job-name=wanted")
+    cluster.wait_state(job, "FAILED")
+    cluster.wait_state(other, "COMPLETED")
+    mark = cluster.submit("while [ ! -e seen ]; do sleep 0.05; done", "--job-name=wanted")
+    wait_until(lambda: starts.states(mark) == ["RUNNING"], "the last one's start")
+    assert set(starts.states(job)) <= {"RUNNING"} and not starts.states(other)
+    (cluster.dir / "jobs/seen").touch()
+    starts.stop()
+
+
+def test_watch_refuses_what_makes_no_sense(cluster):
+    for options, word in ((["--since=5"], "--watch"), (["--watch", "--sort=NAME"], "--sort"), (["--watch", "--start"], "--start"),
+                          (["--watch", "--since=yesterday"], "since")):
+        r = cluster.run("gqueue", *options, check=False)
+        assert r.returncode == 2 and word in r.stderr, (options, r.stderr)

@@ -1,0 +1,140 @@
+/* watch_jobs.c - MSG_WATCH_JOBS: jobs as they are, then each time they change
+ *
+ * Two parts: all that fit, in order of id (unless the client's cursor is known here: it has them),
+ * then what has changed since the first part began. An answer says how far it goes, once the client
+ * knows all until there.
+ */
+#include <stdlib.h>
+
+#include "common/xalloc.h"
+#include "ctld/calls.h"
+#include "ctld/ctld.h"
+#include "ctld/peers.h"
+#include "ctld/rpc/filter.h"
+#include "ctld/rpc/job_chunk.h"
+#include "ctld/rpc/rpc.h"
+#include "ctld/watch.h"
+
+#define SLICE_VISITS 4000 /* jobs looked at: some 0.3 us each */
+
+struct watching {
+	struct filter *filter;
+	struct filter_walk walk;
+	struct watcher watcher;
+	uint64_t cursor;
+	uint64_t told;       /* the cursor that the client has */
+	bool listing, fresh; /* the first part; nothing of it was told yet */
+};
+
+static void watching_free(void *data)
+{
+	struct watching *w = data;
+
+	filter_free(w->filter);
+	free(w);
+}
+
+static void gone(struct ctld *c, struct call *call, struct clocks now)
+{
+	struct watching *w = call->data;
+
+	(void)now;
+	watch_stop(c->watch, &w->watcher);
+}
+
+static void list(struct ctld *c, struct watching *w, struct job_chunk *chunk, struct clocks now)
+{
+	unsigned budget = SLICE_VISITS;
+	struct job_view view;
+	int found = 1;
+
+	while (!job_chunk_full(chunk)) {
+		found = filter_next(w->filter, &w->walk, c->core, now, &budget, &view);
+		if (found <= 0)
+			break;
+		job_chunk_add(c, chunk, &view);
+	}
+	chunk->m.fresh = w->fresh;
+	w->fresh = false;
+	if (found != 0)
+		return;
+	w->listing = false;
+	filter_include_ended(w->filter); /* that a job has ended is a change */
+}
+
+/* A job that has left memory had ended before, and that was told. */
+static void changes(struct ctld *c, struct call *call, struct job_chunk *chunk, struct clocks now)
+{
+	struct watching *w = call->data;
+	uint64_t ids[WATCH_READ_MAX];
+	struct job_view view;
+	size_t n = watch_read(c->watch, &w->cursor, ids);
+
+	for (size_t i = 0; i < n; i++) {
+		if (!core_job_view(c->core, ids[i], now, &view) || !filter_fits(w->filter, &view))
+			continue;
+		if (job_chunk_full(chunk)) {
+			job_chunk_send(c, call, chunk);
+			job_chunk_begin(c, chunk);
+		}
+		job_chunk_add(c, chunk, &view);
+	}
+}
+
+static void slice(struct ctld *c, struct call *call, struct clocks now)
+{
+	struct watching *w = call->data;
+	struct job_chunk chunk;
+	bool more;
+
+	job_chunk_begin(c, &chunk);
+	if (!w->listing && !watch_knows(c->watch, w->cursor)) {
+		/* So slow a peer that what it missed is not at hand any more. */
+		w->listing = w->fresh = true;
+		w->walk = (struct filter_walk){ 0 };
+		w->cursor = watch_cursor(c->watch);
+	}
+	if (w->listing)
+		list(c, w, &chunk, now);
+	else
+		changes(c, call, &chunk, now);
+	more = w->listing || w->cursor != watch_cursor(c->watch);
+	if (!w->listing)
+		chunk.m.cursor = w->cursor;
+	if (chunk.m.n_jobs || chunk.m.fresh || chunk.m.cursor != w->told) {
+		job_chunk_send(c, call, &chunk);
+		w->told = chunk.m.cursor;
+	}
+	if (more)
+		call_go_on(c, call);
+	else
+		watch_wait(c->watch, &w->watcher, call, w->cursor);
+}
+
+static const struct call_ops watch_ops = { .slice = slice, .gone = gone, .free = watching_free };
+
+void rpc_watch_jobs(struct ctld *c, const struct rpc *rpc)
+{
+	const Gpusched__WatchJobs *m = (const Gpusched__WatchJobs *)rpc->msg;
+	struct filter *filter;
+	struct watching *w;
+	struct call *call;
+	struct error err;
+
+	filter = filter_new(m->filter, &err);
+	if (!filter) {
+		rpc_reply(c, rpc, &err);
+		return;
+	}
+	w = xcalloc(1, sizeof(*w));
+	w->filter = filter;
+	w->cursor = watch_cursor(c->watch);
+	w->listing = w->fresh = !m->only_new && !watch_knows(c->watch, m->since);
+	if (!w->listing) {
+		w->cursor = m->only_new ? w->cursor : m->since;
+		filter_include_ended(w->filter);
+	}
+	call = call_new(c, rpc->peer, rpc->id, &watch_ops, w);
+	if (call)
+		call_go_on(c, call);
+}
