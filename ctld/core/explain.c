@@ -547,12 +547,12 @@ static void say_no_plan(const struct core *core, const struct class *class, stru
 	const struct conf_partition *p = &core->conf->partitions[l->partition];
 
 	if (l->last.verdict == VERDICT_GATE)
-		snprintf(why->planned_why, sizeof(why->planned_why),
-		        "nobody knows when the limit will let it through");
-	else if (l->broken)
+		snprintf(why->planned_why, sizeof(why->planned_why), "a limit holds it");
+	if (l->last.verdict != VERDICT_BLOCKED && l->last.verdict != VERDICT_PLANNED)
+		return;
+	if (l->broken)
 		say_cause(l->broken, l->broken_by, why->planned_why, sizeof(why->planned_why));
-	else if ((l->last.verdict == VERDICT_BLOCKED || l->last.verdict == VERDICT_PLANNED) &&
-	         plan_count_of(sched_scene(core->sched)->plan, l->partition) >= p->plan_depth)
+	else if (plan_count_of(sched_scene(core->sched)->plan, l->partition) >= p->plan_depth)
 		snprintf(why->planned_why, sizeof(why->planned_why),
 		        "only the first %u that wait for room in %.60s have one", p->plan_depth,
 		        p->name);

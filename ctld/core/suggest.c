@@ -82,7 +82,7 @@ static bool left_to_it(struct suggest *s, struct whatif *w, const struct contend
 
 	if (!before && !others)
 		return true;
-	if (!pay(s, (uint32_t)before))
+	if (!pay(s, (uint32_t)before + s->core->conf->n_nodes / BUDGET_NODES))
 		return false;
 	if (!key_before(class_link(s->class)->key, who->key))
 		others = 0;

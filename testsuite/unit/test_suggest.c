@@ -332,11 +332,54 @@ static void no_smaller_change_starts_it(void **state)
 	assert_int_equal(wrong, 0);
 }
 
+/* --- too much to try ------------------------------------------------------------------------- */
+
+#define PARTITIONS 100
+
+static struct world *many_partitions(void)
+{
+	char text[16384];
+	size_t used, p;
+
+	used = (size_t)snprintf(text, sizeof(text), "%s",
+	        "cluster = \"test\"; controller = { host = \"h\"; };\n"
+	        "gpu_types = ( { name = \"h100\"; mem = \"80G\"; } );\n"
+	        "nodes = ( { name = \"n0\"; cpus = 8; mem = \"64G\"; gpus = \"h100:8\"; } );\n"
+	        "partitions = ( { name = \"batch\"; nodes = \"n0\"; default = true; }");
+	for (p = 0; p < PARTITIONS; p++)
+		used += (size_t)snprintf(text + used, sizeof(text) - used,
+		        ", { name = \"p%zu\"; nodes = \"n0\"; }", p);
+	snprintf(text + used, sizeof(text) - used, " );\n");
+	return world_new(text);
+}
+
+/* The budget ends in the middle of the partitions: nothing is claimed of them. */
+static void a_search_that_is_cut_short_says_so(void **state)
+{
+	struct world *w = many_partitions();
+	struct job_why why;
+	uint64_t id;
+
+	(void)state;
+	world_register(w, 0, "inc1", NULL, 0);
+	assert_string_equal(world_state(w, world_submit(w, "h100:6")), "CONFIGURING");
+	id = world_submit(w, "h100:8");
+	world_pass(w, 2);
+	assert_true(core_job_why(w->core, id, w->now, &why));
+	assert_true(why.cut_short);
+	assert_null(strstr(why.tried, "other partitions"));
+	assert_non_null(strstr(why.tried, "shorter --time"));
+	assert_true(why.n_changes > 0);
+	assert_string_equal(why.changes[0].option, "--gpus=h100:2");
+	world_free(w);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(every_suggestion_starts_the_job),
 		cmocka_unit_test(no_smaller_change_starts_it),
+		cmocka_unit_test(a_search_that_is_cut_short_says_so),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
