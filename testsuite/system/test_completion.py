@@ -1,0 +1,74 @@
+"""Completion in bash: options from --help, names from the cluster, nothing from one that is away."""
+
+import shlex
+import shutil
+
+import pytest
+from cluster import TOP, Cluster
+
+SCRIPT = TOP / "etc/completions/gpusched.bash"
+pytestmark = pytest.mark.skipif(not shutil.which("bash"), reason="there is no bash")
+
+
+@pytest.fixture(scope="module")
+def cluster():
+    policy = 'accounts = ( { name = "vision"; shares = 1; members = [ "*" ]; }, { name = "speech"; shares = 1; } );'
+    parts = ('( { name = "batch"; nodes = "ALL"; default = true; max_time = "1:00:00"; }, '
+             '{ name = "big"; nodes = "ALL"; max_time = "1:00:00"; } )')
+    with Cluster(policy=policy, partitions=parts) as c:
+        yield c
+
+
+def complete(cluster, *words, env=None):
+    """What bash would offer for the last of the words."""
+    line = f"""source {shlex.quote(str(SCRIPT))}
+COMP_WORDS=({' '.join(map(shlex.quote, words))}); COMP_CWORD=$((${{#COMP_WORDS[@]}} - 1))
+_gpusched; printf '%s\\n' "${{COMPREPLY[@]}}"
+"""
+    r = cluster.run("bash", "--norc", "-c", line, env=env)
+    assert r.stderr == ""
+    return r.stdout.split()
+
+
+def test_options(cluster):
+    assert set(complete(cluster, "gsubmit", "--gpus")) == {"--gpus=", "--gpus-per-node=", "--gpus-per-task="}
+    assert "--hold" in complete(cluster, "gsubmit", "--")
+    assert complete(cluster, "gqueue", "--nohe") == ["--noheader"]
+    assert "--gpus=" in complete(cluster, "gctl", "update", "--gp")
+
+
+def test_partitions_and_accounts(cluster):
+    assert complete(cluster, "gsubmit", "--partition", "=", "b") == ["batch", "big"]
+    assert complete(cluster, "gsubmit", "--partition", "=") == ["batch", "big"]
+    assert complete(cluster, "gsubmit", "-p", "bi") == ["big"]
+    assert complete(cluster, "gqueue", "-p", "batch,bi") == ["batch,big"]
+    assert complete(cluster, "gsubmit", "-A", "v") == ["vision"]
+    assert sorted(complete(cluster, "gshare", "--accounts", "=", "")) == ["speech", "vision"]
+
+
+def test_jobs(cluster):
+    jobs = sorted(str(cluster.submit("true", "--hold")) for _ in range(2))
+    assert sorted(complete(cluster, "gcancel", "")) == jobs
+    assert sorted(complete(cluster, "gctl", "release", "")) == jobs
+    assert sorted(complete(cluster, "gctl", "show", "job", jobs[0])) == jobs[:1]
+    cluster.run("gcancel", *jobs)
+    for j in jobs:
+        cluster.wait_state(int(j), "CANCELLED")
+    assert complete(cluster, "gcancel", "") == []
+
+
+def test_gctl(cluster):
+    assert complete(cluster, "gctl", "re") == ["reconfigure", "release", "requeue", "resume"]
+    assert "job" in complete(cluster, "gctl", "show", "")
+    assert complete(cluster, "gctl", "drain", "") == ["n1"]
+    assert complete(cluster, "gctl", "partition", "big", "d") == ["drain", "down"]
+
+
+def test_columns_and_files(cluster):
+    assert complete(cluster, "gqueue", "-o", "JOBID,PART") == ["JOBID,PARTITION"]
+    (cluster.dir / "jobs/train.sh").touch()
+    assert complete(cluster, "gsubmit", "tra") == ["train.sh"]
+
+
+def test_a_cluster_that_is_away_completes_nothing(cluster):
+    assert complete(cluster, "gsubmit", "-p", "", env={"GPUSCHED_CONTROLLER": "127.0.0.1:1"}) == []
