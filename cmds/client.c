@@ -40,7 +40,7 @@ static int64_t now_ms(void)
 }
 
 /* A user's name or number. */
-static int find_uid(const char *user, uid_t *uid, struct error *err)
+static int find_uid(const char *user, const char *whose, uid_t *uid, struct error *err)
 {
 	char buf[4096];
 	struct passwd pw, *found;
@@ -53,9 +53,9 @@ static int find_uid(const char *user, uid_t *uid, struct error *err)
 	}
 	rc = getpwnam_r(user, &pw, buf, sizeof(buf), &found);
 	if (!found) {
-		error_set(err, ERR_CONFIG, "the controller's user '%s': %s", user,
+		error_set(err, ERR_CONFIG, "the %s '%s': %s", whose, user,
 		        rc ? strerror(rc) : "no such user on this host");
-		return error_hint(err, "controller.user in the configuration may be a number");
+		return error_hint(err, "in the configuration it may be a number");
 	}
 	*uid = found->pw_uid;
 	return 0;
@@ -84,7 +84,7 @@ struct client *client_new(const char *conf, struct error *err)
 		free(c);
 		return NULL;
 	}
-	if (find_uid(c->conf.controller_user, &c->server_uid, err) < 0 ||
+	if (find_uid(c->conf.controller_user, "controller's user", &c->server_uid, err) < 0 ||
 	        read_retry(&c->retry_ms, err) < 0)
 		goto error;
 	c->mcred = mcred_munge_new(c->conf.munge_socket);
@@ -129,6 +129,11 @@ const struct conf_client *client_conf(const struct client *c)
 const struct mcred_ops *client_mcred(const struct client *c)
 {
 	return c->mcred;
+}
+
+int client_agent_uid(const struct client *c, uid_t *uid, struct error *err)
+{
+	return find_uid(c->conf.agent_user ? c->conf.agent_user : "root", "agents' user", uid, err);
 }
 
 void client_set_retry(struct client *c, int64_t ms)

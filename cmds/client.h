@@ -37,6 +37,9 @@ void client_free(struct client *c); /* NULL is fine */
 const struct conf_client *client_conf(const struct client *c);
 const struct mcred_ops *client_mcred(const struct client *c);
 
+/* Whom the agents run as, by this host's user database. */
+int client_agent_uid(const struct client *c, uid_t *uid, struct error *err);
+
 /* For how long to try again; < 0: for ever. Until then GPUSCHED_RETRY or CLIENT_RETRY_MS. */
 void client_set_retry(struct client *c, int64_t ms);
 

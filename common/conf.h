@@ -280,6 +280,7 @@ struct conf_client {
 	char *host;
 	uint32_t port;
 	char *controller_user;
+	char *agent_user;   /* whom the agents run as: greetings to runs are for it */
 	char *munge_socket; /* "": default */
 };
 int conf_client_load(const char *path_or_null, struct conf_client *client, struct error *err);

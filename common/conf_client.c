@@ -25,6 +25,7 @@ static const struct {
 	{ "controller", "host", "controller.host", "GPUSCHED_CONTROLLER" },
 	{ "controller", "port", "controller.port", NULL },
 	{ "controller", "user", "controller.user", "GPUSCHED_CONTROLLER_USER" },
+	{ "controller", "agent_user", "controller.agent_user", NULL },
 	{ "controller", "munge_socket", "controller.munge_socket", "GPUSCHED_MUNGE_SOCKET" },
 };
 #define N_WANTED (sizeof(wanted) / sizeof(wanted[0]))
@@ -153,6 +154,10 @@ static int complete(struct conf *conf, struct conf *file, const char *path, stru
 		conf->controller.user = file->controller.user;
 		file->controller.user = NULL;
 	}
+	if (!conf->controller.agent_user) {
+		conf->controller.agent_user = file->controller.agent_user;
+		file->controller.agent_user = NULL;
+	}
 	if (!conf->controller.munge_socket) {
 		conf->controller.munge_socket = file->controller.munge_socket;
 		file->controller.munge_socket = NULL;
@@ -211,6 +216,7 @@ int conf_client_load(const char *path_or_null, struct conf_client *client, struc
 		.host = conf.controller.host,
 		.port = conf.controller.port,
 		.controller_user = conf.controller.user,
+		.agent_user = conf.controller.agent_user,
 		.munge_socket = conf.controller.munge_socket };
 	return 0;
 }
@@ -220,6 +226,7 @@ void conf_client_clear(struct conf_client *client)
 	free(client->cluster);
 	free(client->host);
 	free(client->controller_user);
+	free(client->agent_user);
 	free(client->munge_socket);
 	*client = (struct conf_client){ 0 };
 }

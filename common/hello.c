@@ -19,27 +19,53 @@
 
 static const uint8_t magic[MAGIC_LEN] = { 'G', 'P', 'U', 'S', 'C', 'H', 'E', 'D' };
 
-_Static_assert(TAG_LEN == 16, "the tag has a fixed length");
+_Static_assert(
+        TAG_LEN == 16 && sizeof(HELLO_ATTACH_TAG) == sizeof(HELLO_TAG), "tags have a fixed length");
+
+static bool is_attach(const char *role)
+{
+	return strcmp(role, "attach") == 0;
+}
+
+static const char *tag_of(const char *role)
+{
+	return is_attach(role) ? HELLO_ATTACH_TAG : HELLO_TAG;
+}
 
 /* --- the payload ------------------------------------------------------------------------------ */
+
+/* "" for nobody; NODE; for a stream NODE/RUN. */
+static bool is_node(const char *role, const char *node)
+{
+	const char *slash = strchr(node, '/');
+
+	if (!is_attach(role))
+		return strlen(node) <= HELLO_NAME_MAX && !strpbrk(node, "@/");
+	return slash && slash > node && slash - node <= HELLO_NAME_MAX && slash[1] &&
+	       strlen(slash + 1) <= HELLO_RUN_MAX && !strpbrk(slash + 1, "@/") &&
+	       !strchr(node, '@');
+}
 
 /* ROLE@CLUSTER or ROLE@CLUSTER/NODE. */
 static int destination(const struct hello_to *to, char out[HELLO_DEST_MAX + 1], struct error *err)
 {
 	const char *node = to->node ? to->node : "";
 
-	if (strcmp(to->role, "controller") != 0 && strcmp(to->role, "agent") != 0)
+	if (strcmp(to->role, "controller") != 0 && strcmp(to->role, "agent") != 0 &&
+	        !is_attach(to->role))
 		return error_set(err, ERR_INTERNAL, "unknown role '%s'", to->role);
 	if (!*to->cluster || strlen(to->cluster) > HELLO_NAME_MAX || strpbrk(to->cluster, "@/"))
 		return error_set(err, ERR_USAGE, "'%s' cannot be a cluster's id", to->cluster);
-	if (strlen(node) > HELLO_NAME_MAX || strpbrk(node, "@/"))
-		return error_set(err, ERR_USAGE, "'%s' cannot be a node's name", node);
+	if (!is_node(to->role, node))
+		return error_set(err, ERR_USAGE, "'%s' cannot be a %s", node,
+		        is_attach(to->role) ? "run on a node" : "node's name");
 	snprintf(out, HELLO_DEST_MAX + 1, "%s@%s%s%s", to->role, to->cluster, *node ? "/" : "",
 	        node);
 	return 0;
 }
 
 struct payload {
+	const char *tag;
 	unsigned version;
 	uint8_t psk[NOISE_PSK_LEN];
 	char cluster[HELLO_NAME_MAX + 1];
@@ -59,7 +85,7 @@ static size_t payload_put(uint8_t out[PAYLOAD_MAX], const struct payload *pl)
 {
 	uint8_t *p = out;
 
-	memcpy(p, HELLO_TAG, TAG_LEN);
+	memcpy(p, pl->tag, TAG_LEN);
 	p += TAG_LEN;
 	put_u16(p, HELLO_VERSION);
 	memcpy(p + 2, pl->psk, NOISE_PSK_LEN);
@@ -84,12 +110,15 @@ static const uint8_t *get_text(const uint8_t *p, const uint8_t *end, char *out, 
 	return p + n;
 }
 
-static int payload_get(const uint8_t *p, size_t len, struct payload *pl, struct error *err)
+static int payload_get(
+        const uint8_t *p, size_t len, const char *role, struct payload *pl, struct error *err)
 {
 	const uint8_t *end = p + len;
 
-	if (len < TAG_LEN + 2 + NOISE_PSK_LEN || memcmp(p, HELLO_TAG, TAG_LEN) != 0)
-		return error_set(err, ERR_AUTH, "the credential was not made for a connection");
+	if (len < TAG_LEN + 2 + NOISE_PSK_LEN || memcmp(p, tag_of(role), TAG_LEN) != 0)
+		return error_set(err, ERR_AUTH, "the credential was not made for a %s",
+		        is_attach(role) ? "stream" : "connection");
+	pl->tag = tag_of(role);
 	p += TAG_LEN;
 	pl->version = get_u16(p);
 	if (pl->version != HELLO_VERSION)
@@ -113,7 +142,7 @@ int hello_payload_check(
 
 	if (destination(to, dest, err) < 0)
 		return -1;
-	r = payload_get(payload, len, &pl, err);
+	r = payload_get(payload, len, to->role, &pl, err);
 	if (r == 0 && (strcmp(pl.cluster, to->cluster) != 0 || strcmp(pl.dest, dest) != 0))
 		r = error_set(err, ERR_AUTH, "a hello to %s, not to %s", pl.dest, dest);
 	sodium_memzero(&pl, sizeof(pl));
@@ -144,6 +173,7 @@ struct hello *hello_new(const struct hello_to *to, struct error *err)
 		error_set(err, ERR_SYSTEM, "out of memory");
 		return NULL;
 	}
+	h->pl.tag = tag_of(to->role);
 	memcpy(h->pl.dest, dest, sizeof(dest));
 	memcpy(h->pl.cluster, to->cluster, strlen(to->cluster));
 	randombytes_buf(h->pl.psk, sizeof(h->pl.psk));
@@ -380,7 +410,7 @@ static int check_credential(const struct mcred *mc, const struct hello_rules *ru
 		        (unsigned)rules->self);
 	if (!mc->aes256)
 		return error_set(err, ERR_AUTH, "the credential is not encrypted with AES-256");
-	if (payload_get(mc->payload, mc->len, pl, err) < 0)
+	if (payload_get(mc->payload, mc->len, rules->role, pl, err) < 0)
 		return -1;
 	if (mcred_demand_fresh(mc, err) < 0)
 		return -1;
@@ -413,6 +443,23 @@ static int shake_hands(const uint8_t *bytes, size_t cred_len, const struct paylo
 	return 0;
 }
 
+int hello_credential(const void *bytes, size_t len, char out[HELLO_CRED_MAX + 1], struct error *err)
+{
+	size_t need, c;
+	int r = hello_peek(bytes, len, &need, err);
+
+	if (r < 0)
+		return -1;
+	if (r == 0 || need != len)
+		return error_set(err, ERR_PROTOCOL, "a greeting of the wrong length");
+	c = get_u32((const uint8_t *)bytes + 12);
+	memcpy(out, (const uint8_t *)bytes + HEAD_LEN, c);
+	out[c] = '\0';
+	if (strlen(out) != c)
+		return error_set(err, ERR_PROTOCOL, "a credential with a NUL in it");
+	return 0;
+}
+
 int hello_accept(const void *bytes, size_t len, const struct hello_rules *rules,
         const struct mcred_ops *mcred, struct hello_peer *peer, struct noise **noise,
         uint8_t answer[HELLO_ANSWER_MAX], size_t *answer_len, struct error *err)
@@ -421,24 +468,13 @@ int hello_accept(const void *bytes, size_t len, const struct hello_rules *rules,
 	struct hello_peer who;
 	struct payload pl;
 	struct mcred mc;
-	size_t need, c;
 	int r;
 
-	r = hello_peek(bytes, len, &need, err);
-	if (r < 0)
-		return -1;
-	if (r == 0 || need != len)
-		return error_set(err, ERR_PROTOCOL, "a greeting of the wrong length");
-	c = get_u32((const uint8_t *)bytes + 12);
-	memcpy(cred, (const uint8_t *)bytes + HEAD_LEN, c);
-	cred[c] = '\0';
-	if (strlen(cred) != c)
-		return error_set(err, ERR_PROTOCOL, "a credential with a NUL in it");
-	if (mcred->decode(mcred, cred, &mc, err) < 0)
+	if (hello_credential(bytes, len, cred, err) < 0 || mcred->decode(mcred, cred, &mc, err) < 0)
 		return -1;
 	r = check_credential(&mc, rules, &pl, &who, err);
 	if (r == 0)
-		r = shake_hands(bytes, c, &pl, noise, answer, err);
+		r = shake_hands(bytes, strlen(cred), &pl, noise, answer, err);
 	if (r == 0) {
 		*peer = who;
 		*answer_len = ANSWER_HEAD + MSG2_LEN;

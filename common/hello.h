@@ -39,7 +39,8 @@
  *      +----------------------+-------------+---------+----------------+--------------------+
  *
  * The destination is "controller@CLUSTER" for user requests, "controller@CLUSTER/NODE" for the
- * agent of a node, "agent@CLUSTER/NODE" for a stream to an agent. Pure but for randomness and the
+ * agent of a node, "attach@CLUSTER/NODE/RUN" for a stream to a run on a node. The last has a tag of
+ * its own, gpusched-attach1: neither passes for the other. Pure but for randomness and the
  * mcred_ops that are passed in.
  */
 #ifndef COMMON_HELLO_H
@@ -55,19 +56,21 @@
 #include "common/noise.h"
 
 #define HELLO_TAG         "gpusched-hello-1" /* 16 bytes, no NUL */
+#define HELLO_ATTACH_TAG  "gpusched-attach1" /* of role "attach" */
 #define HELLO_VERSION     1
 #define HELLO_CRED_MAX    8192
-#define HELLO_NAME_MAX    255                       /* cluster, node */
-#define HELLO_DEST_MAX    (16 + 2 * HELLO_NAME_MAX) /* ROLE@CLUSTER/NODE */
+#define HELLO_NAME_MAX    255 /* cluster, node */
+#define HELLO_RUN_MAX     63  /* the run's name, JOB_TASK_ATTEMPT */
+#define HELLO_DEST_MAX    (16 + 2 * HELLO_NAME_MAX + 1 + HELLO_RUN_MAX)
 #define HELLO_ANSWER_MAX  (12 + NOISE_HANDSHAKE_EXTRA)
 #define HELLO_CONFIRM_LEN (2 + NOISE_TAG_LEN)
 #define HELLO_MAX         (16 + HELLO_CRED_MAX + 2 + NOISE_HANDSHAKE_EXTRA)
 
 /* Whom to greet. `node` "" or NULL: as a user. Borrowed for the call. */
 struct hello_to {
-	const char *role; /* "controller" or "agent" */
+	const char *role; /* "controller", "agent" or "attach" */
 	const char *cluster;
-	const char *node;
+	const char *node; /* role "attach": NODE/RUN, the run by its name (noded/record.h) */
 };
 
 /* --- the client ---------------------------------------------------------------------------- */
@@ -113,7 +116,7 @@ int hello_payload_check(
 struct hello_rules {
 	const char *role;
 	const char *cluster;
-	const char *node; /* of role "agent": its own; role "controller": NULL */
+	const char *node; /* role "agent": its own; "attach": NODE/RUN; "controller": NULL */
 	uid_t self;       /* credentials must be restricted to it */
 };
 
@@ -128,6 +131,10 @@ struct hello_peer {
  * caller reports: nothing may follow yet); 0: no, it will be at least *need bytes; -1 with
  * ERR_PROTOCOL or ERR_VERSION. Cheap. */
 int hello_peek(const void *bytes, size_t len, size_t *need, struct error *err);
+
+/* The credential of a complete hello, NUL-terminated. -1 with ERR_PROTOCOL. */
+int hello_credential(
+        const void *bytes, size_t len, char out[HELLO_CRED_MAX + 1], struct error *err);
 
 /* Check a complete hello and answer it: munge decode, X25519; blocks. On success *peer, *noise (the
  * caller's, in transport) and the answer, of *answer_len bytes. On failure `err` says why (for the

@@ -46,6 +46,7 @@ static const struct msg_type rows[] = {
 	ROW(LIST_ACCT, U, NORMAL, "list_acct", list_acct),
 	ROW(REPORT, U, NORMAL, "report", report),
 	ROW(BACKUP, U, NORMAL, "backup", backup),
+	ROW(STREAM_OPEN, U | C, NORMAL, "stream_open", stream_open),
 
 	ROW(REPLY, C, NORMAL, "reply", reply),
 	ROW(PONG, C, NORMAL, "pong", pong),
@@ -75,10 +76,15 @@ static const struct msg_type rows[] = {
 	ROW(FORGET_RUN, C | L, NORMAL, "forget_run", forget_run),
 	ROW(SUSPEND_RUN, C | L, NORMAL, "suspend_run", suspend_run),
 
+	ROW(STREAM_DATA, U | A | C, NORMAL, "stream_data", stream_data),
+	ROW(STREAM_CREDIT, U | A | C, NORMAL, "stream_credit", stream_credit),
+	ROW(STREAM_CLOSE, U | A | C, NORMAL, "stream_close", stream_close),
+
 	ROW(LAUNCHER_HELLO, R, JOB, "launcher_hello", launcher_hello),
 	ROW(LAUNCHER_RUN, R, NORMAL, "launcher_run", run_report),
 	ROW(LAUNCHER_CRED, L | R, NORMAL, "launcher_cred", launcher_cred),
 	ROW(LAUNCHER_EPOCH, L, NORMAL, "launcher_epoch", launcher_epoch),
+	ROW(LAUNCHER_STREAM, L | R, NORMAL, "launcher_stream", launcher_stream),
 };
 
 #define N_ROWS (sizeof(rows) / sizeof(rows[0]))

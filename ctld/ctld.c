@@ -32,6 +32,7 @@
 #include "ctld/rpc/acct.h"
 #include "ctld/rpc/rpc.h"
 #include "ctld/store/store.h"
+#include "ctld/streams.h"
 #include "ctld/tick.h"
 #include "ctld/users.h"
 #include "ctld/watch.h"
@@ -229,6 +230,7 @@ static int make_parts(struct ctld *c, struct error *err)
 	c->gate = gate_new(peers_gate_send, c);
 	c->blobs = blobs_new();
 	c->calls = calls_new();
+	c->streams = streams_new();
 	c->peers = peers_new(c);
 	c->agents = agents_new(c->conf);
 	c->users = users_new(c->aside, peers_user_known, c);
@@ -330,6 +332,7 @@ void ctld_free(struct ctld *c)
 		if (c->events[i])
 			event_free(c->events[i]);
 	sessions_free(c->sessions);
+	c->sessions = NULL;
 	reload_free(c->reload);
 	users_free(c->users);
 	fence_free(c->fence);
@@ -343,6 +346,7 @@ void ctld_free(struct ctld *c)
 	blobs_free(c->blobs);
 	calls_free(c->calls);
 	watch_free(c->watch);
+	streams_free(c->streams);
 	agents_free(c->agents);
 	gate_free(c->gate);
 	core_free(c->core);

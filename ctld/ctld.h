@@ -12,6 +12,7 @@
  *	gate      holds every frame until what it tells is on disk
  *	agents    which session speaks for which node; launches and their signed bytes
  *	blobs     the signed bytes of jobs, on their way to the store and just used
+ *	streams   relays between clients and runs: bytes that nobody here can read
  *	users     login names, looked up in workers
  *	fence     the site's program that makes sure a node is off
  *	reload    the configuration, read again
@@ -47,6 +48,7 @@ struct reload;
 struct calls;
 struct sessions;
 struct store;
+struct streams;
 struct tick;
 struct users;
 struct watch;
@@ -82,6 +84,7 @@ struct ctld {
 	struct gate *gate;
 	struct peers *peers;
 	struct calls *calls;
+	struct streams *streams;
 	struct agents *agents;
 	struct blobs *blobs;
 	struct users *users;

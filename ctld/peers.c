@@ -18,6 +18,7 @@
 #include "ctld/rpc/convert.h"
 #include "ctld/rpc/bulk.h"
 #include "ctld/rpc/rpc.h"
+#include "ctld/streams.h"
 #include "ctld/tick.h"
 #include "ctld/users.h"
 
@@ -42,6 +43,7 @@ struct peers *peers_new(struct ctld *c)
 static void peer_free(struct ctld *c, struct peer *peer, struct clocks now)
 {
 	calls_drop(c, peer, now);
+	streams_drop(c, peer);
 	rpc_submits_orphan(peer);
 	bulk_drop(c, peer);
 	free(peer->node_name);
@@ -153,6 +155,7 @@ static void on_opened(struct session *s, void *arg)
 	memcpy(peer->address, sp->address, sizeof(peer->address));
 	peer->node = UINT32_MAX;
 	LIST_INIT(&peer->calls);
+	LIST_INIT(&peer->streams);
 	STAILQ_INIT(&peer->submits);
 	session_set_data(s, peer);
 	byid_put(c->peers->map, peer->session, peer);

@@ -27,6 +27,7 @@ struct peers;
 struct call;
 struct submit;
 struct bulk;
+struct stream;
 
 #define PEER_WORK_MAX       128         /* frames waiting and submits in the works */
 #define PEER_WORK_BYTES_MAX (8 << 20)   /* of them */
@@ -48,6 +49,8 @@ struct peer {
 	size_t held;             /* bytes of answers at the gate */
 	unsigned n_calls;
 	LIST_HEAD(, call) calls;
+	LIST_HEAD(, stream) streams; /* that begin or end here (rpc/stream.c) */
+	unsigned n_streams;
 	STAILQ_HEAD(, submit) submits; /* with the workers, in order of arrival (rpc/submit.c) */
 	struct bulk *bulk; /* parts that wait for the rest (rpc/bulk.h); NULL: none */
 };

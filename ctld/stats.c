@@ -16,6 +16,7 @@
 #include "ctld/peers.h"
 #include "ctld/rpc/acct.h"
 #include "ctld/store/store.h"
+#include "ctld/streams.h"
 #include "ctld/tick.h"
 #include "ctld/watch.h"
 
@@ -29,6 +30,7 @@ struct snapshot {
 	struct core_stats core;
 	struct acct_stats acct;
 	struct worker_stats pool, aside;
+	struct streams_stats streams;
 	double uptime_s, memory_mb, dirty_bytes, mean_commit_us, mean_batch_rows, busy_percent;
 	double free_mb, calls, watchers;
 };
@@ -91,6 +93,11 @@ struct snapshot {
 	X("sessions.bytes_in", "B", "bytes received", s->sessions.bytes_in)                        \
 	X("sessions.bytes_out", "B", "bytes sent", s->sessions.bytes_out)                          \
 	X("sessions.input_held", "B", "of large frames in the making now", s->sessions.input_held) \
+	X("streams.open", "", "streams between clients and runs now", s->streams.open)             \
+	X("streams.opened", "", "streams opened", s->streams.opened)                               \
+	X("streams.bytes", "B", "bytes of them passed on", s->streams.bytes)                       \
+	X("streams.cut_off", "", "streams cut off: an end did not keep to the rules",              \
+	        s->streams.cut_off)                                                                \
 	X("calls.open", "", "requests being answered now", s->calls)                               \
 	X("workers.done", "", "jobs of the helper threads: munge, keys", s->pool.done)             \
 	X("workers.queued", "", "waiting for one now", s->pool.queued)                             \
@@ -144,6 +151,7 @@ static void take_snapshot(struct ctld *c, struct snapshot *s)
 	blobs_stats(c->blobs, &s->blobs);
 	sessions_stats(c->sessions, &s->sessions);
 	store_stats(c->store, &s->store);
+	streams_stats(c->streams, &s->streams);
 	core_stats(c->core, &s->core);
 	worker_pool_stats(c->pool, &s->pool);
 	worker_pool_stats(c->aside, &s->aside);

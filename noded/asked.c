@@ -33,7 +33,7 @@ struct cred_entry {
 	struct asked *a;
 	char *text;
 	size_t len;
-	bool known;
+	bool known, once;
 	uint64_t used; /* for dropping the one not used for longest */
 	struct mcred cred;
 	struct cred_waiter *waiters;
@@ -233,7 +233,10 @@ static void decode_done(void *arg)
 		e->cred = j->cred;
 		j->result = -1; /* moved */
 		cred_answer(e, NULL);
-		make_room(e->a);
+		if (e->once)
+			cred_drop(e);
+		else
+			make_room(e->a);
 	} else if (j->err.code == ERR_MUNGE_DOWN && now_s() < e->give_up) {
 		if (!e->retry)
 			e->retry = evtimer_new(e->a->base, retry_now, e);
@@ -244,20 +247,27 @@ static void decode_done(void *arg)
 	decode_drop(j);
 }
 
-void asked_cred(struct asked *a, const void *bytes, size_t len, asked_cred_fn *fn, void *arg)
+static void ask(
+        struct asked *a, const void *bytes, size_t len, bool once, asked_cred_fn *fn, void *arg)
 {
 	struct cred_entry key = { .text = (char *)(uintptr_t)bytes, .len = len };
 	struct cred_entry **at = len ? tfind(&key, &a->creds, cred_order) : NULL, *e;
 	struct cred_waiter *w;
 	struct error err;
 
+	if (at && (once || (*at)->once)) {
+		error_set(&err, ERR_MUNGE_REPLAY, "the credential was used before");
+		fn(NULL, &err, arg);
+		return;
+	}
 	if (at && (*at)->known) {
 		(*at)->used = ++a->clock;
 		fn(&(*at)->cred, NULL, arg);
 		return;
 	}
 	if (len == 0 || len > MCRED_TEXT_MAX || memchr(bytes, '\0', len)) {
-		error_set(&err, ERR_SIGNATURE, "the job's credential is not text of a credential");
+		error_set(&err, ERR_SIGNATURE, "%s credential is not text of a credential",
+		        once ? "the" : "the job's");
 		fn(NULL, &err, arg);
 		return;
 	}
@@ -272,12 +282,23 @@ void asked_cred(struct asked *a, const void *bytes, size_t len, asked_cred_fn *f
 	*e = (struct cred_entry){ .a = a,
 		.text = xstrndup(bytes, len),
 		.len = len,
+		.once = once,
 		.used = ++a->clock,
 		.waiters = w,
 		.give_up = now_s() + ASKED_MUNGE_PATIENCE_S };
 	tsearch(e, &a->creds, cred_order);
 	a->n_creds++;
 	decode_start(e);
+}
+
+void asked_cred(struct asked *a, const void *bytes, size_t len, asked_cred_fn *fn, void *arg)
+{
+	ask(a, bytes, len, false, fn, arg);
+}
+
+void asked_cred_once(struct asked *a, const void *bytes, size_t len, asked_cred_fn *fn, void *arg)
+{
+	ask(a, bytes, len, true, fn, arg);
 }
 
 /* --- users ------------------------------------------------------------------------------------ */

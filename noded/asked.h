@@ -38,6 +38,10 @@ typedef void asked_cred_fn(const struct mcred *cred, const struct error *err, vo
 
 void asked_cred(struct asked *a, const void *bytes, size_t len, asked_cred_fn *fn, void *arg);
 
+/* The same for a credential that may be used once: it is not remembered, and one that is known or
+ * being asked for is answered with ERR_MUNGE_REPLAY. */
+void asked_cred_once(struct asked *a, const void *bytes, size_t len, asked_cred_fn *fn, void *arg);
+
 struct asked_user {
 	char *name, *home, *shell;
 	uid_t uid;

@@ -6,6 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/prctl.h>
+#include <sys/socket.h>
 #include <sys/syscall.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -19,6 +20,7 @@
 #include "noded/bridge.h"
 #include "noded/inventory.h"
 #include "noded/node.h"
+#include "noded/relay.h"
 #include "noded/supervise.h"
 
 enum { N_SIGNALS = 3 };
@@ -30,6 +32,8 @@ struct gnoded {
 	struct worker_pool *pool;
 	struct net *net;
 	struct bridge *bridge;
+	struct relay *relay;
+	struct event *streams; /* descriptors from the launcher */
 	struct node *node;
 	struct event *signals[N_SIGNALS];
 	int ready_fd; /* -1: nobody waits any more */
@@ -61,7 +65,101 @@ static void ask_credential(
 	bridge_ask_credential(g->bridge, session, payload, len, restrict_uid);
 }
 
-static const struct node_launcher launcher = { .tell = tell, .credential = ask_credential };
+/* --- streams --------------------------------------------------------------------------------- */
+
+static void relay_send(void *arg, unsigned type, const ProtobufCMessage *message)
+{
+	struct gnoded *g = arg;
+
+	node_send_stream(g->node, type, message);
+}
+
+static bool relay_full(void *arg)
+{
+	struct gnoded *g = arg;
+
+	return node_is_full(g->node);
+}
+
+static void relay_ask(void *arg, unsigned type, const ProtobufCMessage *message)
+{
+	struct gnoded *g = arg;
+
+	bridge_send(g->bridge, type, message);
+}
+
+static const struct relay_ops relay_ops = {
+	.send = relay_send, .full = relay_full, .ask = relay_ask
+};
+
+static void take_stream(void *arg, unsigned type, const ProtobufCMessage *message)
+{
+	struct gnoded *g = arg;
+
+	relay_message(g->relay, type, message);
+}
+
+static void stream_room(void *arg)
+{
+	struct gnoded *g = arg;
+
+	relay_room(g->relay);
+}
+
+static void stream_lost(void *arg)
+{
+	struct gnoded *g = arg;
+
+	relay_lost(g->relay);
+}
+
+/* The launcher grants a stream: its number, with the socket to gtap. */
+static void on_granted(evutil_socket_t fd, short what, void *arg)
+{
+	union {
+		char bytes[CMSG_SPACE(sizeof(int))];
+		struct cmsghdr align;
+	} control;
+	uint64_t stream = 0;
+	struct iovec iov = { &stream, sizeof(stream) };
+	struct gnoded *g = arg;
+	int got;
+
+	(void)what;
+	for (;;) {
+		struct msghdr m = { .msg_iov = &iov,
+			.msg_iovlen = 1,
+			.msg_control = control.bytes,
+			.msg_controllen = sizeof(control.bytes) };
+		ssize_t n = recvmsg(fd, &m, MSG_DONTWAIT | MSG_CMSG_CLOEXEC);
+		struct cmsghdr *c = n > 0 ? CMSG_FIRSTHDR(&m) : NULL;
+
+		if (n == 0)
+			event_del(g->streams); /* the bridge tells of the launcher's end */
+		if (n <= 0)
+			return;
+		if (!c || c->cmsg_type != SCM_RIGHTS || c->cmsg_len != CMSG_LEN(sizeof(int)))
+			continue;
+		memcpy(&got, CMSG_DATA(c), sizeof(got));
+		relay_granted(g->relay, stream, got);
+	}
+}
+
+static void on_refused(struct gnoded *g, const Gpusched__LauncherStream *m)
+{
+	struct error why;
+
+	error_set(&why, m->error < ERR_COUNT ? (int)m->error : ERR_INTERNAL, "%s", m->error_text);
+	relay_refused(g->relay, m->stream, &why);
+}
+
+static const struct node_launcher launcher = {
+	.tell = tell,
+	.credential = ask_credential,
+	.stream = take_stream,
+	.stream_room = stream_room,
+	.stream_lost = stream_lost,
+};
 
 /* --- launcher to node ------------------------------------------------------------------------ */
 
@@ -87,6 +185,10 @@ static int on_message(void *arg, unsigned type, const ProtobufCMessage *message,
 {
 	struct gnoded *g = arg;
 
+	if (type == GPUSCHED__MSG_TYPE__MSG_LAUNCHER_STREAM) {
+		on_refused(g, (const Gpusched__LauncherStream *)message);
+		return 0;
+	}
 	if (type == GPUSCHED__MSG_TYPE__MSG_LAUNCHER_HELLO)
 		say_hello(g, (const Gpusched__LauncherHello *)message);
 	return node_launcher_message(g->node, type, message, err);
@@ -176,6 +278,11 @@ static int make(struct gnoded *g, struct error *err)
 		return -1;
 	config.base = g->base;
 	config.net = g->net;
+	g->relay = relay_new(g->base, &relay_ops, g);
+	g->streams =
+	        event_new(g->base, g->options->streams_fd, EV_READ | EV_PERSIST, on_granted, g);
+	if (!g->streams || event_add(g->streams, NULL) < 0)
+		abort();
 	g->node = node_new(&config);
 	g->bridge = bridge_new(g->base, g->options->launcher_fd, &bridge_ops, g);
 	return 0;
@@ -184,6 +291,10 @@ static int make(struct gnoded *g, struct error *err)
 static void unmake(struct gnoded *g)
 {
 	node_free(g->node);
+	relay_free(g->relay);
+	if (g->streams)
+		event_free(g->streams);
+	close(g->options->streams_fd);
 	net_free(g->net);
 	worker_pool_free(g->pool);
 	if (g->bridge)

@@ -15,6 +15,7 @@ struct gnoded_options {
 	const struct conf_client *client; /* where the controller is */
 	struct node_facts facts;          /* name, version, inventory */
 	int launcher_fd;                  /* taken over */
+	int streams_fd;                   /* of launcher_fork(): descriptors for streams */
 	pid_t launcher_pid;
 	int ready_fd; /* for daemon_ready(), or -1; taken over */
 };

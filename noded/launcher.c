@@ -113,6 +113,8 @@ static void launcher_free(struct launcher *l)
 	uses_free(l->uses);
 	contain_root_free(l->contain);
 	close_if(l->news);
+	close_if(l->streams);
+	close_if(l->outputs);
 	close_if(l->exits);
 	close_if(l->spool_runs);
 	close_if(l->runs);
@@ -129,7 +131,9 @@ static struct launcher *launcher_new(const struct launcher_options *options, str
 {
 	struct launcher *l = xcalloc(1, sizeof(*l));
 
-	l->lock = l->rundir = l->runs = l->spool = l->spool_runs = l->exits = l->news = -1;
+	l->lock = l->rundir = l->runs = l->spool = l->spool_runs = l->exits = l->outputs = l->news =
+	        -1;
+	l->streams = -1;
 	l->root = geteuid() == 0;
 	copy_options(&l->options, options);
 	if (access(l->options.shepherd, X_OK) < 0)
@@ -270,7 +274,7 @@ static int start(struct launcher *l, int sock, struct error *err)
 static void become_launcher(const struct launcher *l, int sock)
 {
 	int keep[] = { sock, l->lock, l->rundir, l->runs, l->spool, l->spool_runs, l->exits,
-		log_keep() };
+		l->outputs, l->streams, log_keep() };
 	struct sigaction ign = { .sa_handler = SIG_IGN };
 	int high = 2;
 
@@ -316,32 +320,57 @@ static _Noreturn void launcher_main(struct launcher *l, int sock)
 	exit(r < 0 ? EXIT_FAILURE : EXIT_SUCCESS);
 }
 
-int launcher_fork(const struct launcher_options *options, pid_t *pid, struct error *err)
+/* The agent's ends are ours[0] and, if there are streams, ours[1]. */
+static int make_pairs(struct launcher *l, bool streams, int ours[2], int *its, struct error *err)
+{
+	int pair[2];
+
+	if (socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0, pair) < 0)
+		return fail(err, "cannot make a pair of sockets for", "the launcher");
+	ours[0] = pair[0];
+	*its = pair[1];
+	if (!streams)
+		return 0;
+	if (socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC | SOCK_NONBLOCK, 0, pair) < 0) {
+		close(ours[0]);
+		close(*its);
+		return fail(err, "cannot make a pair of sockets for", "streams");
+	}
+	ours[1] = pair[0];
+	l->streams = pair[1];
+	return 0;
+}
+
+int launcher_fork(
+        const struct launcher_options *options, int *streams, pid_t *pid, struct error *err)
 {
 	struct launcher *l = launcher_new(options, err);
-	int pair[2];
+	int ours[2] = { -1, -1 }, its = -1;
 	pid_t child;
 
 	if (!l)
 		return -1;
-	if (socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0, pair) < 0) {
-		fail(err, "cannot make a pair of sockets for", "the launcher");
+	if (make_pairs(l, streams != NULL, ours, &its, err) < 0) {
 		launcher_free(l);
 		return -1;
 	}
 	child = fork();
 	if (child == 0) {
-		close(pair[0]);
-		launcher_main(l, pair[1]);
+		close(ours[0]);
+		close_if(ours[1]);
+		launcher_main(l, its);
 	}
-	close(pair[1]);
+	close(its);
 	if (child < 0) {
 		fail(err, "cannot fork", "the launcher");
-		close(pair[0]);
+		close(ours[0]);
+		close_if(ours[1]);
 	}
 	launcher_free(l); /* the lock is the child's */
 	if (child < 0)
 		return -1;
 	*pid = child;
-	return pair[0];
+	if (streams)
+		*streams = ours[1];
+	return ours[0];
 }

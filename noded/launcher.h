@@ -15,6 +15,8 @@
  * LauncherEpoch RunReport (LAUNCHER_RUN) --->           whenever the state of a run has changed
  *                     <-------------  LauncherCred: a hello's payload
  *      LauncherCred   ------------->           the credential, or the error
+ *                     <-------------  LauncherStream: a client's greeting to a run
+ *      LauncherStream ------------->           the error, or a descriptor on the second pair
  *
  * StartRun is answered with STARTING, then RUNNING, then ENDED, or with NEVER and what was wrong; a
  * StartRun of a run that is known already is answered with its present state and starts nothing.
@@ -33,6 +35,7 @@
  *   SPOOL/runs/ID     the run's RUN_DIR, private to its owner: script, interrupt, ack. On a file
  *                     system that allows to execute, which /run often does not.
  *   SPOOL/exits/ID    copies of exit records that nobody acknowledged within a second, synced
+ *   SPOOL/outputs/ID  whose a run is and where its output went (lstream.c)
  *   SPOOL/state       highest epoch and job id; SPOOL/starts: how often a signature was used
  */
 #ifndef NODED_LAUNCHER_H
@@ -62,9 +65,12 @@ struct launcher_options {
 };
 
 /* Prepare directories and lock, then fork the launcher. Returns the agent's end of the socket pair
- * (close-on-exec, not blocking) and the child in *pid, or -1 with ERR_SYSTEM or ERR_USAGE and what
- * is wrong. Call it early: before threads, an event base or descriptors that the launcher must not
- * have (it closes all but 0, 1, 2). Options are copied where needed. */
-int launcher_fork(const struct launcher_options *options, pid_t *pid, struct error *err);
+ * (close-on-exec, not blocking), that of the pair for streams in *streams (NULL: none), on which
+ * come datagrams of a stream's number with a descriptor, and the child in *pid, or -1 with
+ * ERR_SYSTEM or ERR_USAGE and what is wrong. Call it early: before threads, an event base or
+ * descriptors that the launcher must not have (it closes all but 0, 1, 2). Options are copied where
+ * needed. */
+int launcher_fork(
+        const struct launcher_options *options, int *streams, pid_t *pid, struct error *err);
 
 #endif

@@ -155,6 +155,17 @@ static int on_epoch(struct launcher *l, const struct frame *f, struct error *err
 	return 0;
 }
 
+static int on_stream(struct launcher *l, const struct frame *f, struct error *err)
+{
+	const Gpusched__LauncherStream *m = (const Gpusched__LauncherStream *)msg_unpack(
+	        f->type, f->body, f->len, l->arena, err);
+
+	if (!m || !run_named(m->run))
+		return m ? error_set(err, ERR_USAGE, "no run") : -1;
+	lstream_ask(l, m);
+	return 0;
+}
+
 /* A question of the network half for a credential, while munge has it. */
 struct cred_ask {
 	struct launcher *l;
@@ -221,6 +232,7 @@ static const struct {
 	{ GPUSCHED__MSG_TYPE__MSG_FORGET_RUN, on_forget },
 	{ GPUSCHED__MSG_TYPE__MSG_LAUNCHER_CRED, on_cred },
 	{ GPUSCHED__MSG_TYPE__MSG_LAUNCHER_EPOCH, on_epoch },
+	{ GPUSCHED__MSG_TYPE__MSG_LAUNCHER_STREAM, on_stream },
 };
 
 static int dispatch(struct launcher *l, const struct frame *f, struct error *err)

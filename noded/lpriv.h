@@ -5,6 +5,7 @@
  *   lmsg.c      messages of and for the network half
  *   lrun.c      runs: what is known of each, from records and orders to reports
  *   lstart.c    StartRun, from the first check to the shepherd
+ *   lstream.c   streams to runs: gtap for who may have one
  *   lscan.c     at the start: what records, shepherds and cgroups are there
  *   asked.c     munge and user database, without blocking       uses.c  counts of signatures
  *
@@ -44,7 +45,9 @@ struct launcher {
 	struct launcher_options options; /* strings are our own */
 	bool root;
 	char *runs_path, *spool_runs_path; /* absolute */
-	int lock, rundir, runs, spool, spool_runs, exits;
+	int lock, rundir, runs, spool, spool_runs, exits, outputs;
+	int streams;         /* to the network half: descriptors; -1: none */
+	uint64_t remembered; /* runs, in `outputs` */
 	char boot_id[64], incarnation[96];
 	bool fresh; /* the incarnation is new: whatever ran is dead or must be */
 
@@ -162,6 +165,12 @@ void lstart_free_dropped(struct launcher *l); /* when no answer will come any mo
 
 /* Fill the table. Blocks until nothing of an older incarnation is left. */
 int lscan(struct launcher *l, struct error *err);
+
+/* --- streams (lstream.c) ---------------------------------------------------------------------- */
+
+/* A run is being started: whose it is and where its output will be. */
+void lstream_remember(struct launcher *l, const char *name, const Gpusched__LaunchRecord *r);
+void lstream_ask(struct launcher *l, const Gpusched__LauncherStream *m);
 
 /* --- places (lplace.c) ------------------------------------------------------------------------ */
 

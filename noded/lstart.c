@@ -240,6 +240,7 @@ static int write_record(const struct lstart *s, const struct asked_user *user,
 	r.warn_signal = o->warn_signal;
 	r.warn_before_s = o->warn_before_s;
 	r.grace_s = o->grace_s;
+	lstream_remember(s->l, s->run->name, &r);
 	return record_write(dir, RECORD_LAUNCH, &r.base, RECORD_LOCK, err);
 }
 

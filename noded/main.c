@@ -121,7 +121,8 @@ static int work(void *arg, unsigned nth)
 	struct error err;
 
 	pidfile_leave(s->pidfile); /* the supervisor's */
-	gnoded.launcher_fd = launcher_fork(&launcher, &gnoded.launcher_pid, &err);
+	gnoded.launcher_fd =
+	        launcher_fork(&launcher, &gnoded.streams_fd, &gnoded.launcher_pid, &err);
 	if (gnoded.launcher_fd < 0 || privilege_drop(o->user, &err) < 0) {
 		log_error("%s", err.text);
 		if (o->daemon) /* whoever has started us waits for the word */

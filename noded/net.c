@@ -191,9 +191,19 @@ static void on_closed(struct session *s, const struct error *why, void *arg)
 	link_lost(link, why);
 }
 
+static void on_writable(struct session *s, void *arg)
+{
+	struct link *link = session_data(s);
+
+	(void)arg;
+	if (link->ops->writable)
+		link->ops->writable(link->arg, link->session);
+}
+
 static const struct session_ops session_ops = {
 	.opened = on_opened,
 	.frame = on_frame,
+	.writable = on_writable,
 	.closed = on_closed,
 };
 
@@ -329,6 +339,13 @@ int link_send(struct link *link, uint64_t session, unsigned type, const Protobuf
 	struct session *s = session_find(link->net->sessions, session);
 
 	return s ? session_send(s, type, 0, message, err) : 0;
+}
+
+bool link_full(const struct link *link, uint64_t session)
+{
+	struct session *s = session_find(link->net->sessions, session);
+
+	return s && session_full(s);
 }
 
 void link_credential(

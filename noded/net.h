@@ -39,6 +39,8 @@ struct link_ops {
 	/* It was up and is no more, or (session 0) could not be made up; it will be tried again in
 	 * `retry_ms`. */
 	void (*down)(void *arg, uint64_t session, const struct error *why, unsigned retry_ms);
+	/* It was full (link_full) and takes more now. NULL: nobody asks. */
+	void (*writable)(void *arg, uint64_t session);
 	/* Make a credential of a hello's payload and hand it to link_credential(), now or later.
 	 * NULL: made by the net itself, through munge. */
 	void (*credential)(void *arg, uint64_t session, const void *payload, size_t len,
@@ -68,6 +70,9 @@ void link_is_good(struct link *link);
 /* Queue a message. -1: it cannot be packed (ERR_PROTOCOL). A session that is gone is no error. */
 int link_send(struct link *link, uint64_t session, unsigned type, const ProtobufCMessage *message,
         struct error *err);
+
+/* Does much wait to be sent? What can wait should, until writable(). */
+bool link_full(const struct link *link, uint64_t session);
 
 /* The credential that was asked for, or NULL and why not. A session that is gone is no error. */
 void link_credential(

@@ -20,6 +20,7 @@ struct node {
 	struct convert *convert; /* of the event at hand and its effects */
 	struct link *link;
 	struct event *timer;
+	uint64_t session; /* that is up; 0: none */
 	bool applying;
 	char trouble[sizeof(((struct error *)0)->text)]; /* last logged; "" none */
 };
@@ -90,11 +91,20 @@ static void tell_forget(struct node *node, const struct agent_effect *effect)
 	tell_launcher(node, effect);
 }
 
+static void lose_streams(struct node *node)
+{
+	node->session = 0;
+	if (node->config.launcher->stream_lost)
+		node->config.launcher->stream_lost(node->config.arg);
+}
+
 static void close_session(struct node *node, const struct agent_effect *effect)
 {
 	log_msg(node->config.quiet ? LOG_LEVEL_DEBUG : LOG_LEVEL_WARNING,
 	        "node %s: session closed: %s", node->config.facts->node, effect->text);
 	link_close(node->link, effect->session);
+	if (node->session == effect->session)
+		lose_streams(node);
 }
 
 static void note(struct node *node, const struct agent_effect *effect)
@@ -157,6 +167,7 @@ static void on_timer(evutil_socket_t fd, short what, void *arg)
 
 static void on_up(void *arg, uint64_t session)
 {
+	((struct node *)arg)->session = session;
 	apply(arg, &(struct agent_event){ .kind = AGENT_SESSION_UP, .session = session });
 }
 
@@ -174,16 +185,65 @@ static void log_registered(struct node *node, uint64_t epoch)
 	        (unsigned long long)epoch);
 }
 
+void node_send_stream(struct node *node, unsigned type, const ProtobufCMessage *message)
+{
+	struct error err;
+
+	if (node->session && link_send(node->link, node->session, type, message, &err) < 0)
+		log_error("node %s: %s", node->config.facts->node, err.text);
+}
+
+bool node_is_full(const struct node *node)
+{
+	return link_full(node->link, node->session);
+}
+
+static bool is_stream(unsigned type)
+{
+	return type == GPUSCHED__MSG_TYPE__MSG_STREAM_OPEN ||
+	       (type >= GPUSCHED__MSG_TYPE__MSG_STREAM_DATA &&
+	               type <= GPUSCHED__MSG_TYPE__MSG_STREAM_CLOSE);
+}
+
+static void take_stream(struct node *node, unsigned type, const ProtobufCMessage *message)
+{
+	Gpusched__StreamClose m = GPUSCHED__STREAM_CLOSE__INIT;
+	char none[] = "this node only pretends: nothing runs there";
+
+	if (node->config.launcher->stream) {
+		node->config.launcher->stream(node->config.arg, type, message);
+	} else if (type == GPUSCHED__MSG_TYPE__MSG_STREAM_OPEN) {
+		m.stream = ((const Gpusched__StreamOpen *)message)->stream;
+		m.code = ERR_NODE_STATE;
+		m.text = none;
+		node_send_stream(node, GPUSCHED__MSG_TYPE__MSG_STREAM_CLOSE, &m.base);
+	}
+}
+
+static void on_writable(void *arg, uint64_t session)
+{
+	struct node *node = arg;
+
+	(void)session;
+	if (node->config.launcher->stream_room)
+		node->config.launcher->stream_room(node->config.arg);
+}
+
 static void on_message(void *arg, uint64_t session, unsigned type, const ProtobufCMessage *message)
 {
 	struct node *node = arg;
 	struct agent_event event;
 	struct error err;
 
+	if (is_stream(type)) {
+		take_stream(node, type, message);
+		return;
+	}
 	if (convert_event(node->convert, type, message, session, &event, &err) < 0) {
 		log_error("node %s: from the controller: %s", node->config.facts->node, err.text);
 		convert_clear(node->convert);
 		link_close(node->link, session);
+		lose_streams(node);
 		apply(node,
 		        &(struct agent_event){ .kind = AGENT_SESSION_GONE, .session = session });
 		return;
@@ -205,6 +265,8 @@ static void on_down(void *arg, uint64_t session, const struct error *why, unsign
 	        why->hint, retry_ms);
 	memcpy(node->trouble, why->text, sizeof(node->trouble));
 	if (session)
+		lose_streams(node);
+	if (session)
 		apply(node,
 		        &(struct agent_event){ .kind = AGENT_SESSION_GONE, .session = session });
 }
@@ -218,11 +280,15 @@ static void on_credential(
 }
 
 static const struct link_ops net_credential = {
-	.up = on_up, .message = on_message, .down = on_down
+	.up = on_up, .message = on_message, .down = on_down, .writable = on_writable
 };
 
 static const struct link_ops own_credential = {
-	.up = on_up, .message = on_message, .down = on_down, .credential = on_credential
+	.up = on_up,
+	.message = on_message,
+	.down = on_down,
+	.writable = on_writable,
+	.credential = on_credential,
 };
 
 /* --- the launcher ---------------------------------------------------------------------------- */

@@ -25,6 +25,10 @@ struct node_launcher {
 	/* link_ops.credential; NULL: the net makes its own. */
 	void (*credential)(void *arg, uint64_t session, const void *payload, size_t len,
 	        uint32_t restrict_uid);
+	/* MSG_STREAM_* from the controller; NULL: there are no streams here. */
+	void (*stream)(void *arg, unsigned type, const ProtobufCMessage *message);
+	void (*stream_room)(void *arg); /* node_is_full() no longer */
+	void (*stream_lost)(void *arg); /* the session is gone, and with it all streams */
 };
 
 struct node_config {
@@ -50,6 +54,10 @@ int node_launcher_message(
 /* The launcher's answer for a credential; see link_credential(). */
 void node_credential(
         struct node *node, uint64_t session, const char *credential, const struct error *err);
+
+/* MSG_STREAM_* to the controller, in the present session; does much wait to be sent? */
+void node_send_stream(struct node *node, unsigned type, const ProtobufCMessage *message);
+bool node_is_full(const struct node *node);
 
 /* Why the last connection failed or was lost; "" once it is registered. */
 const char *node_trouble(const struct node *node);

@@ -44,6 +44,11 @@ static const struct row rows[] = {
 	ROW(REGISTER, RPC_AGENT, false, rpc_register),
 	ROW(RUN_REPORT, RPC_AGENT, false, rpc_run_report),
 	ROW(HEARTBEAT, RPC_AGENT, false, rpc_heartbeat),
+	ROW(STREAM_OPEN, RPC_USER, false,
+	        rpc_stream_open), /* the owner's; the launcher checks too */
+	ROW(STREAM_DATA, RPC_BOTH, false, rpc_stream_data),
+	ROW(STREAM_CREDIT, RPC_BOTH, false, rpc_stream_credit),
+	ROW(STREAM_CLOSE, RPC_BOTH, false, rpc_stream_close),
 };
 
 static const struct row *row_of(unsigned type)
@@ -65,7 +70,7 @@ int rpc_permitted(unsigned type, bool agent, bool admin, struct error *err)
 {
 	enum rpc_role role = rpc_role(type);
 
-	if (role == RPC_NOBODY || agent != (role == RPC_AGENT))
+	if (role == RPC_NOBODY || (role != RPC_BOTH && agent != (role == RPC_AGENT)))
 		return error_set(err, ERR_PROTOCOL, "a message of type %u (%s) from %s", type,
 		        msg_name(type), agent ? "an agent" : "a user");
 	if (role == RPC_ADMIN && !admin)

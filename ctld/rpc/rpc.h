@@ -28,6 +28,7 @@ enum rpc_role {
 	RPC_USER,   /* any user's session */
 	RPC_ADMIN,  /* root, the controller's user */
 	RPC_AGENT,  /* the agent of a node */
+	RPC_BOTH,   /* any user's session, and agents */
 };
 
 /* The role that a message type asks for. */
@@ -62,6 +63,7 @@ rpc_fn rpc_ping, rpc_submit, rpc_job_control, rpc_list_jobs, rpc_list_nodes, rpc
         rpc_job_why, rpc_list_prios, rpc_list_shares, rpc_show_config, rpc_partition_control,
         rpc_list_acct, rpc_report, rpc_backup;
 rpc_fn rpc_register, rpc_run_report, rpc_heartbeat;
+rpc_fn rpc_stream_open, rpc_stream_data, rpc_stream_credit, rpc_stream_close;
 
 /* The peer goes: nobody waits for its submits any more. */
 void rpc_submits_orphan(struct peer *peer);

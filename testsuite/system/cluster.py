@@ -32,6 +32,8 @@ BIN = {
 }
 for _c in ("gsubmit", "gqueue", "gcancel", "ginfo", "gctl", "gprio", "gshare", "gacct", "greport"):
     BIN[_c] = BUILD / "cmds" / _c
+BIN["glog"] = BUILD / "cmds/glog"
+BIN["stream_hostile"] = BUILD / "testsuite/system/stream_hostile"
 
 
 class Failed(AssertionError):

@@ -59,7 +59,7 @@ int main(int argc, char **argv)
 	o.cgroup = argv[8];
 	o.allow_root = atoi(argv[9]);
 	o.signature_age_s = (uint64_t)atoll(argv[10]);
-	launcher = launcher_fork(&o, &pid, &err);
+	launcher = launcher_fork(&o, NULL, &pid, &err);
 	if (launcher < 0) {
 		fprintf(stderr, "launcher_host: error: %s\n", err.text);
 		return 1;

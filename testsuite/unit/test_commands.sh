@@ -45,7 +45,7 @@ expect() {
 
 # --- usage ------------------------------------------------------------------------------------
 
-for c in gsubmit gqueue gcancel ginfo gctl gprio gshare gacct greport; do
+for c in gsubmit gqueue gcancel ginfo gctl gprio gshare gacct greport glog; do
 	expect 0 "Examples:" $c --help
 	expect 0 "Exit status:" $c --help
 	expect 0 "Usage: $c" $c --usage
@@ -90,6 +90,11 @@ expect 2 "--csv and --json" gacct --csv --json
 expect 2 "did you mean GPU-H?" gacct -o GPU_H
 expect 2 "want a width" gacct -o NAME%0
 expect 2 "want a width" gqueue -o NAME%x
+expect 2 "which job?" glog
+expect 2 "JOB=x" glog x
+expect 2 "one job at a time" glog 1 2
+expect 2 "--lines=-1" glog -n -1 1
+expect 2 "--rank=5000000000" glog --rank=5000000000 1
 expect 2 "which jobs?" gcancel
 expect 2 "ID=x" gcancel x
 expect 2 "--signal=FOO" gcancel -s FOO 1
@@ -149,7 +154,7 @@ expect 125 "nothing to --wait for" gsubmit --test-only --wait "$dir/good.sh"
 
 # --- no controller ------------------------------------------------------------------------------
 
-for c in "gsubmit --wrap true" "gqueue" "gcancel 1" "ginfo" "ginfo -N" "gprio" "gshare" "gacct" "greport use" "gctl ping" "gctl stats" \
+for c in "gsubmit --wrap true" "gqueue" "gcancel 1" "ginfo" "ginfo -N" "gprio" "gshare" "gacct" "greport use" "glog 1" "gctl ping" "gctl stats" \
 	"gctl show job 1" "gctl hold 1" "gctl drain n1 why"; do
 	# shellcheck disable=SC2086
 	expect 4 "munge" $c
@@ -191,7 +196,7 @@ letters() {
 documented_letters() {
 	grep '^\.It Fl' "$src/man/$1.1" | sed -n 's/^\.It Fl \([A-Za-z]\) ,.*/\1/p' | sort -u
 }
-for c in gsubmit gqueue gcancel ginfo gctl gprio gshare gacct greport; do
+for c in gsubmit gqueue gcancel ginfo gctl gprio gshare gacct greport glog; do
 	checked=$((checked + 1))
 	long_options $c | sort -u >"$dir/have"
 	documented $c >"$dir/told"
@@ -245,7 +250,7 @@ if command -v "${CC:-cc}" >/dev/null && [ -f .libs/libgpusched.so ] && ! ldd .li
 fi
 
 if command -v mandoc >/dev/null; then
-	for m in gsubmit.1 gqueue.1 gcancel.1 ginfo.1 gctl.1 gprio.1 gshare.1 gacct.1 greport.1 gpusched.3; do
+	for m in gsubmit.1 gqueue.1 gcancel.1 ginfo.1 gctl.1 gprio.1 gshare.1 gacct.1 greport.1 glog.1 gpusched.3; do
 		checked=$((checked + 1))
 		mandoc -Tlint "$src/man/$m" 2>&1 | grep -v "mandoc.db\|referenced manual not found" >"$dir/lint"
 		[ ! -s "$dir/lint" ] || fail "$(cat "$dir/lint")"

@@ -435,6 +435,54 @@ static void test_payload_check(void **state)
 	hello_free(h);
 }
 
+/* A greeting to a run is none to a session, nor to another run or node; and the other way round. */
+static void test_streams_are_apart(void **state)
+{
+	static const struct hello_to to_run = { "attach", "c1", "n7/12_0_1" };
+	static const struct hello_rules run_rules = { "attach", "c1", "n7/12_0_1", CTL_UID };
+	static const struct hello_rules others[] = {
+		{ "attach", "c1", "n7/12_0_2", CTL_UID },
+		{ "attach", "c1", "n7/12_0_1_0", CTL_UID },
+		{ "attach", "c1", "n8/12_0_1", CTL_UID },
+		{ "controller", "c1", NULL, CTL_UID },
+		{ "agent", "c1", "n7", CTL_UID },
+	};
+	uint8_t bytes[HELLO_MAX], answer[HELLO_ANSWER_MAX];
+	char cred[HELLO_CRED_MAX + 1];
+	struct hello_peer peer;
+	struct noise *n;
+	struct hello *h;
+	size_t len, size;
+	struct error err;
+	struct world w;
+
+	(void)state;
+	for (size_t i = 0; i < sizeof(others) / sizeof(others[0]); i++) {
+		world_new(&w);
+		h = greet(&w, &to_run, bytes, &len);
+		assert_int_equal(hello_accept(bytes, len, &others[i], w.server, &peer, &n, answer,
+		                         &size, &err),
+		        -1);
+		assert_int_equal(err.code, ERR_AUTH);
+		hello_free(h);
+		world_free(&w);
+	}
+	world_new(&w);
+	h = greet(&w, &to_agent, bytes, &len);
+	assert_int_equal(
+	        hello_accept(bytes, len, &run_rules, w.server, &peer, &n, answer, &size, &err), -1);
+	hello_free(h);
+	h = greet(&w, &to_run, bytes, &len);
+	assert_int_equal(hello_credential(bytes, len, cred, &err), 0);
+	assert_int_equal(hello_credential(bytes, len - 1, cred, &err), -1);
+	assert_int_equal(
+	        hello_accept(bytes, len, &run_rules, w.server, &peer, &n, answer, &size, &err), 0);
+	assert_int_equal(peer.uid, USER_UID);
+	noise_free(n);
+	hello_free(h);
+	world_free(&w);
+}
+
 static void test_names(void **state)
 {
 	static const struct hello_to bad[] = {
@@ -443,6 +491,12 @@ static void test_names(void **state)
 		{ "controller", "a@b", NULL },
 		{ "controller", "c1", "n/1" },
 		{ "root", "c1", NULL },
+		{ "attach", "c1", NULL },
+		{ "attach", "c1", "n1" },
+		{ "attach", "c1", "/1_0_1" },
+		{ "attach", "c1", "n1/" },
+		{ "attach", "c1", "n1/1_0_1/x" },
+		{ "attach", "c1", "n1@x/1_0_1" },
 	};
 
 	(void)state;
@@ -462,6 +516,7 @@ int main(void)
 		cmocka_unit_test(test_answers),
 		cmocka_unit_test(test_refusals),
 		cmocka_unit_test(test_payload_check),
+		cmocka_unit_test(test_streams_are_apart),
 		cmocka_unit_test(test_names),
 	};
 

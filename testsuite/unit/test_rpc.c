@@ -41,6 +41,10 @@ static const struct {
 	{ T(REGISTER), ERR_PROTOCOL, ERR_PROTOCOL, 0 },
 	{ T(RUN_REPORT), ERR_PROTOCOL, ERR_PROTOCOL, 0 },
 	{ T(HEARTBEAT), ERR_PROTOCOL, ERR_PROTOCOL, 0 },
+	{ T(STREAM_OPEN), 0, 0, ERR_PROTOCOL },
+	{ T(STREAM_DATA), 0, 0, 0 },
+	{ T(STREAM_CREDIT), 0, 0, 0 },
+	{ T(STREAM_CLOSE), 0, 0, 0 },
 };
 
 static int verdict(unsigned type, bool agent, bool admin)
@@ -84,8 +88,8 @@ static void test_the_frames_table_agrees(void **state)
 		bool from_user = types[i].from & MSG_BY_USER;
 		bool from_agent = types[i].from & MSG_BY_AGENT;
 
-		if (from_user != (role == RPC_USER || role == RPC_ADMIN) ||
-		        from_agent != (role == RPC_AGENT))
+		if (from_user != (role == RPC_USER || role == RPC_ADMIN || role == RPC_BOTH) ||
+		        from_agent != (role == RPC_AGENT || role == RPC_BOTH))
 			fail_msg("%s", types[i].name);
 	}
 }

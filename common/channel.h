@@ -1,0 +1,78 @@
+/* channel.h - what is said inside a stream: encrypted messages on a stream of bytes
+ *
+ * After the handshake (hello.h, role "attach") both sides of a stream send Noise messages, each of
+ * which is one message of the channel; its plaintext begins with its kind:
+ *
+ *      +--------+--------------------------------------------+
+ *      | u16 n  | n bytes: ciphertext of (u8 kind, data), tag |   n <= CHANNEL_DATA_MAX + 17
+ *      +--------+--------------------------------------------+
+ *
+ * A pure codec: bytes in, messages out. What each kind means is said below; who may send it is for
+ * the reader to check.
+ */
+#ifndef COMMON_CHANNEL_H
+#define COMMON_CHANNEL_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+#include "common/error.h"
+#include "common/noise.h"
+
+/* Of the hops between client and node (gpusched.proto, Streams). */
+#define STREAM_WINDOW    (256 * 1024) /* bytes on their way in one direction, at most */
+#define STREAM_CHUNK_MAX (48 * 1024)  /* of one StreamData */
+
+#define CHANNEL_DATA_MAX (32 * 1024)
+#define CHANNEL_WIRE_MAX (2 + 1 + CHANNEL_DATA_MAX + NOISE_TAG_LEN)
+
+enum channel_kind {
+	/* from the client */
+	CHANNEL_LOG = 1,    /* struct channel_log: show what the run has written. The first */
+	CHANNEL_FINISH = 2, /* the run has ended: what is there now is all */
+	/* from the run's side */
+	CHANNEL_OUT = 16, /* bytes of its standard output */
+	CHANNEL_ERR = 17, /* of its standard error */
+	CHANNEL_END = 18, /* u16 error_code, text; the last */
+};
+
+struct channel;
+
+/* Takes `noise` over, which is in transport. Never NULL. */
+struct channel *channel_new(struct noise *noise);
+void channel_free(struct channel *c); /* wipes; NULL is fine */
+
+/* A message as bytes for the wire: returns how many. len <= CHANNEL_DATA_MAX. 0 with `err`. */
+size_t channel_seal(struct channel *c, unsigned kind, const void *data, size_t len,
+        uint8_t out[CHANNEL_WIRE_MAX], struct error *err);
+
+/* Bytes from the wire; returns how many of them were taken: not all, if there is no room. Take the
+ * messages with channel_next() before more is given. */
+size_t channel_feed(struct channel *c, const void *bytes, size_t len);
+
+struct channel_message {
+	unsigned kind;
+	const uint8_t *data; /* of the channel, until the next call */
+	size_t len;
+};
+
+/* 1: *out; 0: more bytes are needed; -1 with ERR_PROTOCOL: the stream is dead. */
+int channel_next(struct channel *c, struct channel_message *out, struct error *err);
+
+/* --- the parts of messages ------------------------------------------------------------------ */
+
+#define CHANNEL_LOG_LEN 10
+struct channel_log {
+	uint8_t error;  /* standard error, where that is a file of its own */
+	uint8_t follow; /* until CHANNEL_FINISH */
+	uint64_t lines; /* of its end; UINT64_MAX: all */
+};
+void channel_put_log(uint8_t out[CHANNEL_LOG_LEN], const struct channel_log *log);
+int channel_get_log(const struct channel_message *m, struct channel_log *log, struct error *err);
+
+/* CHANNEL_END; returns its length, at most CHANNEL_END_MAX. Reading it fills `why`. */
+#define CHANNEL_END_MAX 600
+size_t channel_put_end(uint8_t out[CHANNEL_END_MAX], const struct error *why);
+int channel_get_end(const struct channel_message *m, struct error *why, struct error *err);
+
+#endif

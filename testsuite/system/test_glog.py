@@ -1,0 +1,268 @@
+"""Following a job's output from any host: what comes, who may ask, what a hostile owner can do."""
+
+import os
+import subprocess
+
+import pytest
+from cluster import BIN, ROOT, Cluster, live_for, wait_until
+
+
+@pytest.fixture(scope="module")
+def cluster():
+    with Cluster(nodes=("n1", "n2")) as c:
+        yield c
+
+
+class Follower:
+    """A glog -f that runs, its output in a file."""
+
+    def __init__(self, cluster, *args, user=None):
+        self.path = cluster.dir / f"log/follow-{os.urandom(4).hex()}"
+        kw = {"user": cluster.ctld_user.pw_uid, "group": cluster.ctld_user.pw_gid, "extra_groups": []} if user else {}
+        with open(self.path, "wb") as out:
+            self.p = subprocess.Popen([str(BIN["glog"]), *map(str, args)], stdin=subprocess.DEVNULL, stdout=out,
+                                      stderr=subprocess.PIPE, env=cluster.env, **kw)
+
+    def text(self):
+        return self.path.read_text()
+
+    def end(self):
+        err = self.p.communicate(timeout=60)[1].decode()
+        return self.p.returncode, self.text(), err
+
+
+def taps():
+    """Every gtap there is."""
+    found = []
+    for p in os.listdir("/proc"):
+        try:
+            if p.isdigit() and os.readlink(f"/proc/{p}/exe").endswith("/gtap"):
+                found.append(int(p))
+        except OSError:
+            pass
+    return found
+
+
+def test_follows_to_the_end_of_the_job(cluster):
+    job = cluster.submit("echo first; while [ ! -e follow-go ]; do sleep 0.05; done; echo last; exit 3")
+    cluster.wait_state(job, "RUNNING")
+    f = Follower(cluster, "-f", job)
+    wait_until(lambda: f.text() == "first\n", "what is there already")
+    (cluster.dir / "jobs/follow-go").touch()
+    assert f.end() == (0, "first\nlast\n", "")
+    assert cluster.wait_state(job, "FAILED")["exit_code"] == 3
+
+
+def test_all_of_it_or_its_end_of_jobs_that_have_ended(cluster):
+    job = cluster.submit("seq 1 20000; echo trouble >&2", "--error=%j.err")
+    cluster.wait_state(job, "COMPLETED")
+    everything = "".join(f"{i}\n" for i in range(1, 20001))
+    assert cluster.run("glog", job).stdout == everything
+    assert cluster.run("glog", "-f", job).stdout == everything
+    assert cluster.run("glog", "-n", 3, job).stdout == "19998\n19999\n20000\n"
+    assert cluster.run("glog", "-n", 0, job).stdout == ""
+    assert cluster.run("glog", "-n", 99999, job).stdout == everything
+    assert cluster.run("glog", "--stderr", job).stdout == "trouble\n"
+    # Also when the agent has forgotten the run and was started anew; not when the file is gone.
+    cluster.agents["n1"].kill()
+    cluster.agents["n2"].kill()
+    for n in cluster.nodes:
+        cluster.start_agent(n)
+    cluster.wait_nodes()
+    wait_until(lambda: cluster.run("glog", job, check=False).stdout == everything, "the agent to serve it again")
+    os.unlink(cluster.dir / f"jobs/gpusched-{job}.out")
+    r = cluster.run("glog", job, check=False)
+    assert r.returncode == 1 and "No such file" in r.stderr and r.stdout == ""
+
+
+def test_a_gang_by_rank_and_node(cluster):
+    job = cluster.submit("echo rank $GPUSCHED_NODE_RANK", "--nodes=2", "--output=gang-%j-%t.out")
+    cluster.wait_state(job, "COMPLETED")
+    assert cluster.run("glog", job).stdout == "rank 0\n"
+    assert cluster.run("glog", "--rank=1", job).stdout == "rank 1\n"
+    nodes = {cluster.run("glog", "--node", n, job).stdout for n in cluster.nodes}
+    assert nodes == {"rank 0\n", "rank 1\n"}
+    assert cluster.run("glog", "--rank=2", job, check=False).returncode == 2
+
+
+def test_what_is_not_there(cluster):
+    assert cluster.run("glog", 999999, check=False).returncode == 3
+    assert cluster.run("glog", check=False).returncode == 2
+    job = cluster.submit("true", "--hold")
+    r = cluster.run("glog", job, check=False)
+    assert r.returncode == 1 and "not started" in r.stderr
+    cluster.run("gcancel", job)
+
+
+@pytest.mark.skipif(not ROOT, reason="needs several users")
+def test_only_the_owner_and_root(cluster):
+    user = "nobody"
+    job = cluster.submit("umask 077; echo secret", user=user)
+    cluster.wait_state(job, "COMPLETED")
+    assert cluster.run("glog", job, user=user).stdout == "secret\n"
+    assert cluster.run("glog", job).stdout == "secret\n"  # root, who reads as the owner
+    r = cluster.run("glog", job, user="mail", check=False)
+    assert r.returncode == 5 and r.stdout == ""
+    # The controller's own user may open streams at the controller; the node refuses it all the same.
+    r = cluster.run("glog", job, user=cluster.ctld_user.pw_name, check=False)
+    assert r.returncode == 5 and r.stdout == "" and "not of uid" in r.stderr
+
+
+HOSTILE = {
+    # by the controller, or by gtap, that finds no confirmation in it: whoever is first
+    "flood": ("closed protocol: more bytes than were asked for", "closed ok:"),
+    "long-chunk": "closed protocol: more bytes than were asked for",
+    "false-credit": "closed protocol: credit for what never came",
+    "junk": "closed ok:",
+    "twice": "session: ",
+    "many": "closed busy: at most 4 streams",
+    "replay": "closed munge.replay: ",
+    "other-run": "closed auth",
+    "other-node": "closed auth",
+    "session-hello": "closed auth",
+    "unrestricted": "closed auth",
+    "cut-hello": "closed protocol: ",
+    "spoiled-hello": "closed ok:",
+}
+
+
+@pytest.mark.parametrize("mode", HOSTILE)
+def test_clients_that_break_the_rules(cluster, mode):
+    """Each is cut off, and nothing of anybody else's is: a follower goes on, no gtap is left."""
+    others = set(taps())  # of anybody's tests on this host
+    job = cluster.submit("echo up; while [ ! -e hostile-go ]; do sleep 0.05; done; echo down")
+    cluster.wait_state(job, "RUNNING")
+    good = Follower(cluster, "-f", job)
+    wait_until(lambda: good.text() == "up\n", "the good one's stream")
+    r = cluster.run(BIN["stream_hostile"], mode, job, 1, cluster.job(job)["node"])
+    assert r.stdout.startswith(HOSTILE[mode]), r.stdout
+    wait_until(lambda: stat(cluster, "streams.open") == 1, "only the good one to be left")
+    wait_until(lambda: len(set(taps()) - others) == 1, "only the good one's gtap to be left")
+    (cluster.dir / "jobs/hostile-go").touch()
+    assert good.end() == (0, "up\ndown\n", "")
+    (cluster.dir / "jobs/hostile-go").unlink()
+
+
+@pytest.mark.skipif(not ROOT, reason="needs several users")
+def test_reads_with_the_rights_of_the_owner_only(cluster):
+    """What the owner puts in the place of his output is his to choose; root opens none of it."""
+    secret = cluster.dir / "jobs/roots-own"
+    secret.write_text("root only\n")
+    secret.chmod(0o600)
+    job = cluster.submit("echo mine", "--output=hostile-%j.out", user="nobody")
+    cluster.wait_state(job, "COMPLETED")
+    out = cluster.dir / f"jobs/hostile-{job}.out"
+    out.unlink()
+    out.symlink_to(secret)
+    r = cluster.run("glog", job, check=False)  # asked by root
+    assert r.returncode == 1 and r.stdout == "" and "Permission denied" in r.stderr
+    out.unlink()
+    os.mkfifo(out)
+    r = cluster.run("glog", job, check=False)
+    assert r.returncode == 1 and "no regular file" in r.stderr
+    out.unlink()
+    out.symlink_to("/dev/zero")
+    r = cluster.run("glog", job, check=False)
+    assert r.returncode == 1 and "no regular file" in r.stderr
+
+
+def test_a_slow_reader_holds_up_nobody_and_nothing_grows(cluster):
+    job = cluster.submit("head -c 40000000 /dev/zero", "--output=big-%j.out")
+    cluster.wait_state(job, "COMPLETED")
+    before = {p.pid: rss(p.pid) for p in [cluster.ctld, *children_of(cluster)]}
+    slow = subprocess.Popen([str(BIN["glog"]), str(job)], stdout=subprocess.PIPE, env=cluster.env)
+    slow.stdout.read(1)
+    wait_until(lambda: stat(cluster, "streams.open") == 1, "the stream to be open")
+    passed = stat(cluster, "streams.bytes")
+    quick = cluster.run("glog", job).stdout
+    assert len(quick) == 40000000
+    assert stat(cluster, "streams.bytes") - passed >= 40000000
+    after = {pid: rss(pid) for pid in before}
+    # What waits is not looked at again and again either.
+    used = {pid: cpu_ticks(pid) for pid in before}
+    live_for(1)
+    assert all(cpu_ticks(pid) - used[pid] < 50 for pid in before)
+    assert all(after[p] - before[p] < 16 << 20 for p in before), (before, after)
+    assert len(slow.stdout.read()) == 39999999
+    assert slow.wait() == 0
+
+
+def test_the_death_of_any_part_is_noticed(cluster):
+    job = cluster.submit("echo up; exec sleep 600")
+    cluster.wait_state(job, "RUNNING")
+    others = set(taps())
+
+    def try_once():
+        f = Follower(cluster, "-f", job)
+        wait_until(lambda: f.text() == "up\n" or f.p.poll() is not None, "the first line")
+        return f if f.text() else f.end() and None
+
+    def followed():
+        """Refused as long as the agent has not registered again."""
+        return wait_until(try_once, "a stream to be possible")
+
+    f = followed()
+    mine = wait_until(lambda: set(taps()) - others, "its gtap")
+    f.p.kill()
+    f.end()
+    wait_until(lambda: not mine & set(taps()), "gtap to end with its client")
+    f = followed()
+    for pid in set(taps()) - others:
+        os.kill(pid, 9)
+    assert f.end()[0] == 4
+    f = followed()
+    node = cluster.job(job)["node"]
+    cluster.agents[node].kill()
+    assert f.end()[0] == 4
+    cluster.start_agent(node)
+    cluster.wait_nodes()
+    wait_until(lambda: not set(taps()) - others, "gtap to end with the agent")
+    f = followed()
+    cluster.ctld.kill()
+    assert f.end()[0] == 4
+    cluster.start_ctld()
+    cluster.wait_nodes()
+    wait_until(lambda: not set(taps()) - others, "gtap to end with the controller")
+    assert cluster.state(job) == "RUNNING"  # all of that is nothing to the job
+    cluster.run("gcancel", job)
+
+
+def rss(pid):
+    with open(f"/proc/{pid}/status") as f:
+        return next(int(line.split()[1]) << 10 for line in f if line.startswith("VmRSS"))
+
+
+def cpu_ticks(pid):
+    with open(f"/proc/{pid}/stat") as f:
+        return sum(map(int, f.read().rsplit(")", 1)[1].split()[11:13]))
+
+
+class Process:
+    def __init__(self, pid):
+        self.pid = pid
+
+
+def children_of(cluster):
+    """The processes of the agents: supervisor, both halves."""
+    found, todo = [], [a.pid for a in cluster.agents.values()]
+    while todo:
+        pid = todo.pop()
+        found.append(Process(pid))
+        with open(f"/proc/{pid}/task/{pid}/children") as f:
+            todo += [int(p) for p in f.read().split() if not is_shepherd(p)]
+    return found
+
+
+def is_shepherd(pid):
+    try:
+        return os.readlink(f"/proc/{pid}/exe").endswith(("gshepherd", "gtap"))
+    except OSError:
+        return True
+
+
+def stat(cluster, name):
+    for line in cluster.run("gctl", "stats").stdout.splitlines():
+        words = line.split()
+        if words and words[0] == name:
+            return float(words[1].replace(",", ""))
+    raise AssertionError(name)
