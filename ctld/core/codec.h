@@ -66,6 +66,9 @@ enum usage_column { USAGE_COLUMNS(X) COL_USAGE_COUNT };
 #define X(name, type, key) COL_HOURS_##name,
 enum hours_column { HOURS_COLUMNS(X) COL_HOURS_COUNT };
 #undef X
+#define X(name, type, key) COL_FATE_##name,
+enum fate_column { FATE_COLUMNS(X) COL_FATE_COUNT };
+#undef X
 
 const char *row_table_name(enum row_table table);
 size_t row_columns(enum row_table table);

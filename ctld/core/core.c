@@ -34,6 +34,7 @@ struct core *core_new(const struct conf *conf, uint64_t seed)
 	core->effects = effects_new();
 	core->worries = heap_new(node_moved);
 	core->alarms = heap_new(job_alarm_moved);
+	core->fates = fates_new(core->dirty);
 	core->namesakes = namesakes_new(seed);
 	return core;
 }
@@ -79,6 +80,9 @@ static void encode(const struct mark *mark, struct row *row, enum row_change cha
 	case TABLE_HOURS:
 		piece_encode((const struct piece *)mark, row, change);
 		break;
+	case TABLE_FATE:
+		fate_page_encode((const struct fate_page *)mark, row, change);
+		break;
 	case TABLE_META:
 	case TABLE_EVENT:
 	case TABLE_COUNT:
@@ -89,7 +93,8 @@ static void encode(const struct mark *mark, struct row *row, enum row_change cha
 /* What goes is of no interest to history. */
 static bool deletes(const struct mark *mark)
 {
-	return mark->table == TABLE_NONCE || mark->table == TABLE_HOURS;
+	return mark->table == TABLE_NONCE || mark->table == TABLE_HOURS ||
+	       mark->table == TABLE_FATE;
 }
 
 static void seal_one(void *arg, struct mark *mark, bool put, bool gone)
@@ -129,6 +134,9 @@ static void free_gone(struct core *core, struct mark *mark)
 		break;
 	case TABLE_HOURS:
 		piece_free(core->hours, (struct piece *)mark);
+		break;
+	case TABLE_FATE:
+		fate_page_free((struct fate_page *)mark);
 		break;
 	case TABLE_NODE:
 	case TABLE_META:
@@ -185,6 +193,7 @@ void core_free(struct core *core)
 	ledger_free(core->ledger);
 	heap_free(core->worries);
 	heap_free(core->alarms);
+	fates_free(core->fates);
 	namesakes_free(core->namesakes);
 	runs_free(core->runs);
 	jobs_free(core->jobs);
@@ -344,7 +353,7 @@ uint64_t core_hash(const struct core *core)
 {
 	uint64_t sum = meta_hash(core->meta) + nodes_hash(core->nodes) + runs_hash(core->runs) +
 	               nonces_hash(core->nonces) + accounts_hash(core->accounts) +
-	               hours_hash(core->hours);
+	               hours_hash(core->hours) + fates_hash(core->fates);
 	const struct job *job;
 	struct row row;
 

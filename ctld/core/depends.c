@@ -41,7 +41,7 @@ static usec_t seconds_wall(int64_t s)
 
 /* --- what a term makes of a job -------------------------------------------------------------- */
 
-enum fate { OPEN, MET, NEVER };
+enum outcome { OPEN, MET, NEVER };
 
 /* When it started first in its present attempt, or ended without: 0: neither yet. */
 static usec_t began(const struct job *job)
@@ -52,7 +52,7 @@ static usec_t began(const struct job *job)
 }
 
 /* The job has started or ended: what becomes of the term? */
-static enum fate fate_of(struct depend_term *t, const struct job *on, usec_t now)
+static enum outcome outcome_of(struct depend_term *t, const struct job *on, usec_t now)
 {
 	enum job_state state = (enum job_state)job_info(on)->state;
 	bool ended = job_state_ended(state);
@@ -146,6 +146,7 @@ void depends_attach(struct core *core, struct job *job)
 	const struct job_info *i = job_info(job);
 	struct depends *p;
 	struct error err;
+	size_t open = 0;
 	uint32_t n;
 
 	if (!*i->depends || job_state_ended(i->state))
@@ -162,10 +163,17 @@ void depends_attach(struct core *core, struct job *job)
 		const struct depend_term *t = &p->d.v[n];
 
 		p->edges[n] = (struct edge){ .who = job, .term = n };
+		open += is_open(t);
 		p->never |= t->never && !p->d.any;
 		p->singleton |= t->type == DEPEND_SINGLETON;
 		if (t->job && !t->never && !t->at)
 			hang(core, &p->edges[n], t);
+	}
+	p->never |= !open;
+	/* From its beginning: it is judged with the others. */
+	if (p->never && core->started) {
+		awaited_of(job)->lost = true;
+		queue(core, job);
 	}
 }
 
@@ -259,11 +267,11 @@ static void weigh(struct core *core, struct job *job)
 static void decide_term(struct core *core, struct edge *e, const struct job *on)
 {
 	struct depend_term *t = &job_link(e->who)->depends->d.v[e->term];
-	enum fate fate = on ? fate_of(t, on, core->now.wall) : NEVER;
+	enum outcome outcome = on ? outcome_of(t, on, core->now.wall) : NEVER;
 
 	unhang(e);
-	t->met = fate == MET;
-	t->never = fate == NEVER;
+	t->met = outcome == MET;
+	t->never = outcome == NEVER;
 	/* OPEN: its delay runs, which is its alarm's matter. */
 	weigh(core, e->who);
 }
@@ -282,7 +290,7 @@ static void settle_lost(struct core *core, struct job *job)
 		t->never = true;
 		lost++;
 	}
-	if (lost)
+	if (p && (lost || p->never))
 		weigh(core, job);
 }
 
@@ -523,10 +531,19 @@ static int check_circle(
 	         : 0;
 }
 
-static int check_term(const struct core *core, const struct job *job, const struct depend_term *t,
-        struct error *err)
+/* Of a job that is in history: it has started and ended, and how is known. */
+static void decide_past(struct depend_term *t, bool well)
+{
+	t->met = t->type == DEPEND_AFTER || t->type == DEPEND_AFTERANY ||
+	         (t->type == DEPEND_AFTERNOTOK) != well;
+	t->never = !t->met;
+}
+
+static int check_term(
+        const struct core *core, const struct job *job, struct depend_term *t, struct error *err)
 {
 	unsigned long long id = t->job;
+	enum fate fate;
 
 	if (!t->job)
 		return 0;
@@ -539,15 +556,19 @@ static int check_term(const struct core *core, const struct job *job, const stru
 		return 0;
 	if (t->job >= meta_next_job(core->meta))
 		return error_set(err, ERR_NO_JOB, "there is no job %llu", id);
-	error_set(err, ERR_NO_JOB, "job %llu is not known (any more)", id);
-	return error_hint(err, "a job that has ended is known for controller.keep_ended, %u s",
-	        core->conf->controller.keep_ended_s);
+	fate = fates_find(core->fates, t->job);
+	if (fate == FATE_UNKNOWN)
+		return error_set(err, ERR_NO_JOB,
+		        "job %llu is not known: it never was, or has ended too long ago", id);
+	decide_past(t, fate == FATE_WELL);
+	return 0;
 }
 
 int depends_check(const struct core *core, const struct job *job, const char *text, char **kept,
         struct error *err)
 {
 	struct depend d;
+	bool met = false;
 	size_t n;
 	int rc = 0;
 
@@ -560,8 +581,10 @@ int depends_check(const struct core *core, const struct job *job, const char *te
 		rc = check_term(core, job, &d.v[n], err);
 	if (rc == 0 && job)
 		rc = check_circle(core, job, &d, err);
+	for (n = 0; n < d.n; n++)
+		met |= d.v[n].met && d.any;
 	if (rc == 0)
-		*kept = depend_format(&d, true);
+		*kept = met ? xstrdup("") : depend_format(&d, true);
 	depend_clear(&d);
 	return rc < 0 ? error_wrap(err, "--dependency") : 0;
 }

@@ -16,10 +16,10 @@
 
 #include "ctld/core/internal.h"
 
-/* May a job wait for this? `job` NULL: a new one. Each id must be of a job in memory, not its own,
- * and none may wait for `job`, over whichever others. What has come true already counts as well as
- * what may still; a job that has gone to history is not known any more and refused. The text as
- * rows keep it goes to *kept (owned by the caller). */
+/* May a job wait for this? `job` NULL: a new one. Each id must be of a job in memory, or of one in
+ * history of which is known how it ended (fates.h): that decides its term at once. Not its own, and
+ * none may wait for `job`, over whichever others. The text as rows keep it goes to *kept (owned by
+ * the caller). */
 int depends_check(const struct core *core, const struct job *job, const char *text, char **kept,
         struct error *err);
 

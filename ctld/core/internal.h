@@ -30,6 +30,7 @@
 #include "ctld/core/audit.h"
 #include "ctld/core/core.h"
 #include "ctld/core/effects.h"
+#include "ctld/core/fates.h"
 #include "ctld/core/gates.h"
 #include "ctld/core/heap.h"
 #include "ctld/core/hours.h"
@@ -76,6 +77,7 @@ struct core {
 	struct heap *worries; /* unknown nodes, by when something is due */
 	struct heap *alarms;  /* jobs, by the wall time at which something is due */
 	struct namesakes *namesakes;
+	struct fates *fates;
 	struct job *settle_first, *settle_last; /* depends.h */
 
 	struct job *ended_first, *ended_last; /* in the order of link.ended */

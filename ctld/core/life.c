@@ -534,6 +534,7 @@ void jobs_retire_old(struct core *core)
 			run_retire(core, run);
 		}
 		depends_forget(core, job);
+		fates_put(core->fates, job_id(job), job_info(job)->state == JOB_COMPLETED);
 		jobs_retire(core->jobs, job);
 		if (job == last)
 			break;

@@ -33,6 +33,8 @@ int core_load(struct core *core, const struct row *row, struct error *err)
 		return accounts_load(core->accounts, row, err);
 	case TABLE_HOURS:
 		return hours_load(core->hours, row, err);
+	case TABLE_FATE:
+		return fates_load(core->fates, row, err);
 	case TABLE_EVENT:
 	case TABLE_COUNT:
 		break;

@@ -154,6 +154,10 @@
 	X(until, INT, _)        /* it is of no use after that */                   \
 	X(gpu_us, INT, _)
 
+#define FATE_COLUMNS(X) /* how jobs ended that are in history (fates.h) */         \
+	X(page, INT, K)         /* of so many ids */                               \
+	X(bits, BLOB, _)        /* two each: 1 COMPLETED, 2 otherwise, 0 not known */
+
 /* X(TABLE, name, columns) */
 #define ROW_TABLES(X)                        \
 	X(TABLE_META, meta, META_COLUMNS)    \
@@ -163,7 +167,8 @@
 	X(TABLE_NONCE, nonce, NONCE_COLUMNS) \
 	X(TABLE_EVENT, event, EVENT_COLUMNS) \
 	X(TABLE_USAGE, usage, USAGE_COLUMNS) \
-	X(TABLE_HOURS, hours, HOURS_COLUMNS)
+	X(TABLE_HOURS, hours, HOURS_COLUMNS) \
+	X(TABLE_FATE, fate, FATE_COLUMNS)
 
 #define X(sym, name, columns) sym,
 enum row_table { ROW_TABLES(X) TABLE_COUNT };

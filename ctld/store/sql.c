@@ -27,6 +27,7 @@
 #define EVENT_COLS "seq, time, kind, uid, host, job, node, text"
 #define USAGE_COLS "account, uid, user, gpu_us, cpu_us, cost_u, runs, decayed_u, decayed_time"
 
+#define FATE_COLS "page, bits"
 #define HOURS_COLS "scope, name, uid, start, end_time, until, gpu_us"
 
 /* clang-format off */
@@ -189,6 +190,10 @@ static const char *const state_steps[] = {
 	JOB_GETS_WISHES("job")
 	JOB_GETS_WISHES("ended_job")
 	"PRAGMA user_version = 13;",
+
+	/* How jobs ended that are in history. */
+	"CREATE TABLE fate (page INTEGER PRIMARY KEY, bits BLOB NOT NULL) STRICT;"
+	"PRAGMA user_version = 14;",
 };
 
 /* history.db. 0x67707568 is "gpuh". */
@@ -328,6 +333,12 @@ const struct sql_table sql_tables[TABLE_COUNT] = {
 		       "VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7)",
 		.del = "DELETE FROM hours WHERE scope = ?1 AND name = ?2 AND uid = ?3 AND start = ?4",
 		.load = "SELECT " HOURS_COLS " FROM hours ORDER BY scope, name, uid, start",
+	},
+	[TABLE_FATE] = {
+		.name = "fate",
+		.put = "INSERT OR REPLACE INTO fate (" FATE_COLS ") VALUES (?1, ?2)",
+		.del = "DELETE FROM fate WHERE page = ?1",
+		.load = "SELECT " FATE_COLS " FROM fate ORDER BY page",
 	},
 };
 

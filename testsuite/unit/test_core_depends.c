@@ -440,11 +440,6 @@ static void refused(void **state)
 	assert_non_null(strstr(w->error.text, "is no array"));
 	assert_int_equal(submit_after(w, "afterok"), 0);
 	assert_int_equal(w->error.code, ERR_JOB_SPEC);
-	/* In history. */
-	end(w, ended, 0);
-	pass(w, w->conf->controller.keep_ended_s + 1);
-	assert_int_equal(submit_after(w, "afterok:%llu", U(ended)), 0);
-	assert_non_null(strstr(w->error.text, "not known"));
 	/* Itself, a circle, a circle over a singleton. */
 	a = submit_after(w, "afterok:%llu", U(first));
 	b = submit_after(w, "afterok:%llu", U(a));
@@ -459,6 +454,45 @@ static void refused(void **state)
 	assert_non_null(strstr(w->error.text, "would wait for itself"));
 	assert_int_equal(update(w, a, (struct submit_job){ .depends = "" }, UPDATE_DEPENDENCY), 1);
 	is(w, a, "CONFIGURING", "");
+	world_free(w);
+}
+
+/* Of jobs in history is known how they ended; not of ids that were never used. */
+static void after_what_is_in_history(void **state)
+{
+	struct world *w = ready();
+	uint64_t good = world_submit(w, "h100:1"), bad = world_submit(w, "h100:1"), lives, id;
+	struct submit_job job = world_job(w, "h100:1");
+	char text[60];
+
+	(void)state;
+	end(w, good, 0);
+	end(w, bad, 3);
+	pass(w, w->conf->controller.keep_ended_s + 1);
+	assert_string_equal(world_state(w, good), "none");
+	world_restart(w);
+	world_register_all(w);
+	lives = world_submit(w, "h100:1");
+	is(w, submit_after(w, "afterok:%llu,afterany:%llu,after:%llu+5", U(good), U(bad), U(bad)),
+	        "CONFIGURING", "");
+	is(w, submit_after(w, "afternotok:%llu", U(bad)), "CONFIGURING", "");
+	is(w, submit_after(w, "afterok:%llu?afterok:%llu", U(lives), U(good)), "CONFIGURING", "");
+	is(w, submit_after(w, "afterok:%llu?afterok:%llu", U(lives), U(bad)), "PENDING",
+	        "Dependency");
+	id = submit_after(w, "afterok:%llu:%llu", U(lives), U(bad));
+	is(w, id, "PENDING", "DependencyNeverSatisfied");
+	assert_non_null(strstr(why_of(w, id).blockers[0].text, "ended otherwise"));
+	is(w, submit_after(w, "afternotok:%llu?afterok:%llu", U(good), U(bad)), "PENDING",
+	        "DependencyNeverSatisfied");
+	snprintf(text, sizeof(text), "afterok:%llu", U(bad));
+	job.depends = text;
+	job.kill_invalid = KILL_YES;
+	is(w, submit(w, &job), "CANCELLED", "");
+	/* A restart goes on behind the ids that were leased. */
+	assert_int_equal(submit_after(w, "afterany:%llu", U(bad + 100)), 0);
+	assert_non_null(strstr(w->error.text, "not known"));
+	world_restart(w);
+	is(w, id, "PENDING", "DependencyNeverSatisfied");
 	world_free(w);
 }
 
@@ -625,6 +659,7 @@ int main(void)
 		cmocka_unit_test(never_is_ended_where_that_is_wished),
 		cmocka_unit_test(never_as_configured),
 		cmocka_unit_test(refused),
+		cmocka_unit_test(after_what_is_in_history),
 		cmocka_unit_test(changed_while_it_waits),
 		cmocka_unit_test(one_at_a_time),
 		cmocka_unit_test(alone_among_all_of_its_name),
