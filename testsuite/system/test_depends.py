@@ -110,3 +110,17 @@ def test_begin_and_deadline(c):
     assert "are left" in refused(c, "--time=30", "--deadline=now+29minutes")
     assert "no time" in refused(c, "--begin=whenever")
     wait_reason(c, waits, "DependencyNeverSatisfied")
+
+
+def test_after_jobs_in_history():
+    with Cluster(nodes=("n1",), controller='keep_ended = "1s";') as c:
+        good = c.submit("true")
+        bad = c.submit("exit 3")
+        wait_until(lambda: not {good, bad} & set(c.jobs()), "both jobs to be in history")
+        restart(c)
+        last = c.submit("true", "-d", f"afterok:{good},afternotok:{bad},after:{bad}")
+        wait_until(lambda: last not in c.jobs() or c.state(last) == "COMPLETED", "what had come true to count")
+        vain = c.submit("true", "-d", f"afterok:{bad}")
+        wait_reason(c, vain, "DependencyNeverSatisfied")
+        assert "ended otherwise" in c.run("gqueue", "--why", str(vain)).stdout
+        assert "not known" in refused(c, "-d", f"afterany:{bad + 50}")
