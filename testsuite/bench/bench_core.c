@@ -2,7 +2,8 @@
  *
  * Prints lines "NAME VALUE UNIT", first what this machine's memory can do: the core does nothing
  * but follow pointers. No I/O, no threads: what the daemon adds comes on top.
- * usage: bench_core [FOLDER [JOBS [NODES]]] (the folder is for the runner; nothing is written)
+ * usage: bench_core [FOLDER [JOBS [NODES [CLASSES]]]] (the folder is for the runner; nothing is
+ * written), or bench_core --curve [NODES]: how the times depend on the queue
  */
 #include <malloc.h>
 #include <stdio.h>
@@ -159,16 +160,16 @@ static void fill_job(struct submit_job *job, char name[32], uint64_t number)
 	memcpy(job->spec_hash, &number, sizeof(number));
 }
 
-/* Each user's jobs are of so many classes. */
-static size_t shapes = 1;
+/* Jobs come from so many users; each user's are of so many classes. */
+static size_t users = CLASSES, shapes = 1;
 
-/* Jobs come in runs of BATCH from one of CLASSES users. */
+/* Jobs come in runs of BATCH from one user. */
 static void submit_batch(struct core *core, uint64_t *number, size_t n)
 {
 	static char names[BATCH][32];
 	static struct submit_job jobs[BATCH];
 	char user[32];
-	uint64_t class = *number / BATCH % CLASSES;
+	uint64_t class = *number / BATCH % users, round = *number / BATCH / users;
 	struct core_event e = { .kind = EV_SUBMIT, .submit = { .jobs = jobs, .n = n } };
 	size_t i;
 
@@ -176,7 +177,7 @@ static void submit_batch(struct core *core, uint64_t *number, size_t n)
 		fill_job(&jobs[i], names[i], *number + i);
 		jobs[i].gpus[0].count = 1u << class % 4;
 		jobs[i].cpus = jobs[i].gpus[0].count;
-		jobs[i].nice = (int32_t)((*number + i) % shapes);
+		jobs[i].nice = (int32_t)((round * BATCH + i) % shapes);
 	}
 	snprintf(user, sizeof(user), "user%llu", (unsigned long long)class);
 	e.caller.uid = 1000 + (uint32_t) class;
@@ -294,6 +295,21 @@ static void bench_why(struct core *core)
 		percentiles("why", took, n);
 }
 
+static void end_run(struct core *core, const struct run *run)
+{
+	struct core_event e = { .kind = EV_RUN_REPORT };
+
+	e.run.node = node_link(run_link_of(run)->node)->index;
+	e.run.session = 1 + e.run.node;
+	e.run.report = (struct run_report){ .run = run_info(run)->id,
+		.state = REPORT_ENDED,
+		.cause = END_EXIT,
+		.detail = "",
+		.incarnation = "inc",
+		.gpu_type = "" };
+	core_apply(core, &e, clocks_now());
+}
+
 /* A run ends; its GPUs are given away again: report in, decisions out. */
 static void bench_events(struct core *core)
 {
@@ -308,21 +324,12 @@ static void bench_events(struct core *core)
 	for (i = 0; i < EVENTS && i < n; i++) {
 		size_t k = i + next_random() % (n - i);
 		struct run *run = runs[k];
-		struct core_event e = { .kind = EV_RUN_REPORT };
 		long long start, cpu;
 
 		runs[k] = runs[i];
-		e.run.node = node_link(run_link(run)->node)->index;
-		e.run.session = 1 + e.run.node;
-		e.run.report = (struct run_report){ .run = run_info(run)->id,
-			.state = REPORT_ENDED,
-			.cause = END_EXIT,
-			.detail = "",
-			.incarnation = "inc",
-			.gpu_type = "" };
 		start = now_ns();
 		cpu = cpu_ns();
-		core_apply(core, &e, clocks_now());
+		end_run(core, run);
 		while (core_schedule(core, clocks_now(), 256))
 			;
 		cpu = cpu_ns() - cpu;
@@ -352,6 +359,120 @@ static void bench_passes(struct core *core)
 		took[i] = (double)(now_ns() - start);
 	}
 	percentiles("full_pass", took, i);
+}
+
+/* --- the curve ------------------------------------------------------------------------------- */
+
+#define CURVE_EVENTS 500
+#define CURVE_PASSES 5
+
+/* All in processor time: what waits for a core beside others says nothing of the queue. */
+struct curve {
+	double event[CURVE_EVENTS], pass[CURVE_PASSES];
+	long long slice; /* the longest: nobody is served meanwhile */
+};
+
+static double sliced(struct core *core, struct curve *c)
+{
+	long long start = cpu_ns(), now, last = start;
+	bool more;
+
+	do {
+		more = core_schedule(core, clocks_now(), 256);
+		core_effects_clear(core);
+		now = cpu_ns();
+		c->slice = now - last > c->slice ? now - last : c->slice;
+		last = now;
+	} while (more);
+	return (double)(now - start);
+}
+
+/* Every GPU is taken, and so many wait. */
+static void curve_fill(struct core *core, size_t nodes, size_t jobs)
+{
+	struct core_stats stats;
+	uint64_t number = 0;
+	size_t i;
+
+	for (i = 0; i < nodes; i++)
+		agent_up(core, (uint32_t)i);
+	do {
+		submit_batch(core, &number, BATCH);
+		schedule(core);
+		core_stats(core, &stats);
+	} while (stats.started == number || number < nodes * 2);
+	jobs += stats.started;
+	while (number < jobs)
+		submit_batch(core, &number, jobs - number < BATCH ? jobs - number : BATCH);
+	schedule(core);
+}
+
+static void curve_measure(struct core *core, struct curve *c)
+{
+	size_t n, i, bytes = 0;
+	struct run **runs = runs_sorted(core->runs, &n);
+
+	core_seal(core, count_row, &bytes);
+	for (i = 0; i < CURVE_EVENTS && i < n; i++) {
+		size_t k = i + next_random() % (n - i);
+		const struct run *run = runs[k];
+		long long start = cpu_ns();
+
+		runs[k] = runs[i];
+		end_run(core, run);
+		c->event[i] = (double)(cpu_ns() - start);
+		c->event[i] += sliced(core, c);
+	}
+	free(runs);
+	for (i = 0; i < CURVE_PASSES; i++) {
+		sched_wake_all(core->sched);
+		c->pass[i] = sliced(core, c);
+	}
+}
+
+static void curve_point(const struct conf *conf, size_t nodes, size_t jobs, size_t classes)
+{
+	struct core *core = core_new(conf, 1);
+	struct curve c = { .slice = 0 };
+	struct core_stats stats;
+	char name[80];
+	struct error err;
+
+	users = classes < CLASSES ? classes : CLASSES;
+	shapes = classes / users;
+	if (core_start(core, clocks_now(), &err) < 0) {
+		fprintf(stderr, "bench_core: error: %s\n", err.text);
+		exit(1);
+	}
+	curve_fill(core, nodes, jobs);
+	core_stats(core, &stats);
+	curve_measure(core, &c);
+	snprintf(name, sizeof(name), "curve_%zu_%zu_classes", jobs, classes);
+	figure(name, (double)stats.classes, "");
+	snprintf(name, sizeof(name), "curve_%zu_%zu_event", jobs, classes);
+	percentiles(name, c.event, CURVE_EVENTS);
+	snprintf(name, sizeof(name), "curve_%zu_%zu_pass", jobs, classes);
+	percentiles(name, c.pass, CURVE_PASSES);
+	snprintf(name, sizeof(name), "curve_%zu_%zu_slice_longest", jobs, classes);
+	figure(name, (double)c.slice / 1e3, "us");
+	core_free(core);
+}
+
+static int curve(size_t nodes)
+{
+	static const size_t jobs[] = { 1000, 10000, 100000, 1000000 },
+	                    classes[] = { 1, 100, 10000 };
+	struct conf *conf = make_conf(nodes);
+	size_t i, k;
+
+	for (i = 0; i < sizeof(classes) / sizeof(classes[0]); i++) {
+		for (k = 0; k < sizeof(jobs) / sizeof(jobs[0]); k++) {
+			if (jobs[k] >= classes[i])
+				curve_point(conf, nodes, jobs[k], classes[i]);
+		}
+	}
+	conf_free(conf);
+	return 0;
 }
 
 /* --- the rest -------------------------------------------------------------------------------- */
@@ -542,12 +663,15 @@ static void bench_places(size_t nodes)
 
 int main(int argc, char **argv)
 {
-	size_t jobs = argc > 2 ? strtoul(argv[2], NULL, 10) : 1000000;
+	bool wants_curve = argc > 1 && !strcmp(argv[1], "--curve");
+	size_t jobs = argc > 2 && !wants_curve ? strtoul(argv[2], NULL, 10) : 1000000;
 	size_t nodes = argc > 3 ? strtoul(argv[3], NULL, 10) : 10000;
 	struct conf *conf;
 	struct core *core;
 	struct error err;
 
+	if (wants_curve)
+		return curve(argc > 2 ? strtoul(argv[2], NULL, 10) : 10000);
 	if (jobs < BATCH || nodes < 1 || nodes > CONF_MAX_NODES) {
 		fprintf(stderr, "usage: bench_core [FOLDER [JOBS [NODES [CLASSES]]]]\n");
 		return 2;

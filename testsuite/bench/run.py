@@ -294,6 +294,19 @@ def bench_programs(res):
             res.add(f"{name}: {fig}", value, unit)
 
 
+def bench_curve(res):
+    """What one event and a full pass cost, whatever waits: 10,000 nodes x 8 GPUs, all taken."""
+    progress("the curve over the queue")
+    r = subprocess.run([BENCH / "bench_core", "--curve"], capture_output=True, text=True, check=True, timeout=3600)
+    found = figures(r.stdout)
+    for point in sorted({tuple(map(int, name.split("_")[1:3])) for name in found}, key=lambda p: (p[1], p[0])):
+        ms = {k: found[f"curve_{point[0]}_{point[1]}_{k}"][0] / 1000
+              for k in ("event_p50", "event_p99", "event_longest", "pass_p50", "slice_longest")}
+        res.add(f"{point[0]:,} wait in {point[1]:,} classes: one event, p99", ms["event_p99"], "ms", "10 ms",
+                f"p50 {ms['event_p50']:.3g}, longest {ms['event_longest']:.3g}; full pass {ms['pass_p50']:.3g} of 250 ms; "
+                f"longest slice {ms['slice_longest']:.3g}")
+
+
 def write_history(path, jobs, load):
     """Jobs that keep 8,000 GPUs about `load` busy: 200 users, 10 accounts, log-normal run times (median 400 s)."""
     chance = random.Random(1)
@@ -335,7 +348,7 @@ def bench_session(res, c):
         res.add(f"bench_session: {fig}", value, unit)
 
 
-SECTIONS = ("sessions", "submits", "jobs", "latency", "queue", "idle", "simulated", "programs", "gsim", "slurm")
+SECTIONS = ("sessions", "submits", "jobs", "latency", "queue", "idle", "simulated", "programs", "curve", "gsim", "slurm")
 
 
 def main():
@@ -373,6 +386,8 @@ def main():
         bench_simulated(res, args.nodes)
     if "programs" in only:
         bench_programs(res)
+    if "curve" in only:
+        bench_curve(res)
     if "gsim" in only:
         bench_gsim(res)
     model = re.search(r"model name\s*: (.*)", pathlib.Path("/proc/cpuinfo").read_text())
