@@ -23,10 +23,23 @@ struct history {
 	uint64_t bad;
 };
 
-static const struct history_reader *reader_of(const char *path)
+static const struct {
+	const char *name;
+	const struct history_reader *reader;
+} formats[] = {
+	{ "csv", &history_csv },
+	{ "accounting", &history_accounting },
+};
+
+const struct history_reader *history_format(const char *name)
 {
-	(void)path;
-	return &history_csv;
+	size_t i;
+
+	for (i = 0; i < sizeof(formats) / sizeof(formats[0]); i++) {
+		if (!strcmp(formats[i].name, name))
+			return formats[i].reader;
+	}
+	return NULL;
 }
 
 struct history *history_open(
@@ -40,7 +53,7 @@ struct history *history_open(
 		struct source *s = &h->v[h->n];
 
 		s->path = paths[h->n];
-		s->reader = reader_of(s->path);
+		s->reader = o->reader ? o->reader : &history_csv;
 		s->state = s->reader->open(s->path, o, err);
 		if (!s->state) {
 			history_close(h);

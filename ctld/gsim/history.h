@@ -7,7 +7,7 @@
  * A job that is older than the one above it in its file is a broken row too: what streams cannot be
  * sorted.
  *
- * To add a kind: a struct history_reader, and the line in reader_of() (history.c) that chooses it.
+ * To add a kind: a struct history_reader, and its row in formats (history.c).
  */
 #ifndef GSIM_HISTORY_H
 #define GSIM_HISTORY_H
@@ -36,10 +36,14 @@ struct history_job {
 	unsigned long line; /* of its file, for messages */
 };
 
+struct history_reader;
+
 struct history_options {
+	const struct history_reader *reader;           /* NULL: history_csv */
 	const char *account_column, *partition_column; /* NULL: none */
 	bool skip_bad;
-	/* A broken row; the text begins "FILE:LINE: ". May be NULL. */
+	/* A broken row; the text begins "FILE:LINE: ", or the number of the job there. May be
+	 * NULL. */
 	void (*bad)(void *arg, const struct error *err);
 	void *arg;
 };
@@ -53,7 +57,11 @@ struct history_reader {
 	void (*close)(void *reader);
 };
 
-extern const struct history_reader history_csv; /* csvjobs.c */
+extern const struct history_reader history_csv;        /* csvjobs.c */
+extern const struct history_reader history_accounting; /* acctjobs.c */
+
+/* By the name that people use; NULL: there is none. */
+const struct history_reader *history_format(const char *name);
 
 struct history;
 

@@ -22,6 +22,7 @@ enum {
 	OPT_ADD_NODES,
 	OPT_SHOW_CONFIG,
 	OPT_ACCOUNT_COLUMN,
+	OPT_FORMAT,
 	OPT_PARTITION_COLUMN,
 	OPT_SKIP_BAD,
 	OPT_SCALE_LOAD,
@@ -55,6 +56,8 @@ static const struct argp_option rows[] = {
 	{ "show-config", OPT_SHOW_CONFIG, NULL, 0,
 	        "Print the configuration that all this makes, to keep and edit, and exit", 1 },
 	{ NULL, 0, NULL, 0, "The history:", 2 },
+	{ "format", OPT_FORMAT, "FORMAT", 0,
+	        "csv, or accounting: FILE is the history.db of a controller (default csv)", 2 },
 	{ "account-column", OPT_ACCOUNT_COLUMN, "COLUMN", 0,
 	        "The column that names the jobs' accounts (default: group; none: no account)", 2 },
 	{ "partition-column", OPT_PARTITION_COLUMN, "COLUMN", 0,
@@ -235,6 +238,9 @@ static int take_history(struct options *o, int key, char *arg, struct error *err
 	case OPT_PARTITION_COLUMN:
 		o->history.partition_column = column(arg);
 		return 0;
+	case OPT_FORMAT:
+		o->history.reader = history_format(arg);
+		return o->history.reader ? 0 : error_set(err, ERR_USAGE, "csv or accounting");
 	case OPT_SKIP_BAD:
 		o->history.skip_bad = true;
 		return 0;
@@ -367,6 +373,10 @@ static int agree(const struct options *o, struct error *err)
 		return error_hint(err,
 		        "gsim --nodes %.100s --show-config > new.conf, and edit that", o->nodes);
 	}
+	if (o->history.reader == &history_accounting && (o->nodes || o->history.partition_column))
+		return error_set(err, ERR_USAGE,
+		        "--format=accounting: jobs go to their own partitions: without --nodes and "
+		        "--partition-column");
 	if (!o->n_files && !o->show_config)
 		return error_set(err, ERR_USAGE, "which history? See gsim --help");
 	for (i = 0; i < o->n_files; i++) {

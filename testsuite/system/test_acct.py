@@ -4,11 +4,12 @@ import csv
 import io
 import json
 import os
+import sqlite3
 import subprocess
 import time
 
 import pytest
-from cluster import BIN, ROOT, Cluster, wait_until
+from cluster import BIN, BUILD, ROOT, Cluster, wait_until
 from rivals import BLUE, GREEN, RED, Rivals
 
 PARTITIONS = """(
@@ -177,6 +178,32 @@ def test_the_loop_does_not_wait_for_questions(cluster, jobs):
         assert job in acct(c, "-S", "2020-01-01")
     stats = {s["name"]: s["value"] for s in json.loads(c.run("gctl", "stats", "--json").stdout)["stats"]}
     assert stats["acct.walks"] > 0 and stats["acct.open"] == 0
+
+
+def test_replayed(cluster, jobs):
+    """What has become history is a history that gsim replays, on the configuration that it was made with."""
+    c = cluster
+    ids = [jobs.submit(user, f"--gpus={n}", "--time=60", account=account, script="sleep 0.2")
+           for n, (user, account) in enumerate(((RED, "red"), (BLUE, "blue"), (GREEN, "rest")), 1)]
+    wait_ended(c, ids)
+    in_history(c, ids)
+
+    def moved():
+        with sqlite3.connect(f"file:{c.dir}/state/history.db?mode=ro", uri=True) as db:
+            return {i for i, in db.execute("SELECT id FROM job")}
+
+    wait_until(lambda: set(ids) <= moved(), "jobs to be in history.db")
+    r = subprocess.run([BUILD / "ctld/gsim/gsim", "--quiet", "--json", "-f", c.conf, "--format=accounting", "--checker=1",
+                        f"--jobs={c.dir}/replayed", c.dir / "state/history.db"], capture_output=True, text=True, check=True)
+    have = acct(c, "--runs")
+    with open(c.dir / "replayed") as f:
+        replayed = {int(row["job_id"]): row for row in csv.DictReader(f)}
+    for n, i in enumerate(ids, 1):
+        row = replayed[i]
+        held = sum(run["held_us"] for run in have[i]["runs"]) / 1e6
+        assert (row["account"], row["partition"], int(row["gpus"])) == (have[i]["account"], "batch", n)
+        assert float(row["end_s"]) - float(row["start_s"]) == pytest.approx(held, abs=0.001)
+    assert json.loads(r.stdout)["jobs"]["ended"] == len(replayed)
 
 
 # --- backups -----------------------------------------------------------------------------------

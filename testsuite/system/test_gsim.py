@@ -8,6 +8,7 @@ import json
 import os
 import pathlib
 import random
+import sqlite3
 import subprocess
 
 import pytest
@@ -282,6 +283,53 @@ def test_broken_rows(tmp_path):
     assert json.loads(gsim(*argv, "--skip-bad", "-", input=bad.read_text()).stdout)["jobs"]["ended"] == 50
 
 
+def accounting(path, jobs):
+    """What gsim reads of a controller's history.db. Jobs: id, submit_s, account, partition, asked, runs of (attempt, GPUs, s)."""
+    with sqlite3.connect(path) as db:
+        db.execute("PRAGMA application_id = 0x67707568")
+        db.execute("CREATE TABLE job (id INTEGER PRIMARY KEY, submit_time INTEGER, user TEXT, account TEXT, partition TEXT, "
+                   "time_limit_s INTEGER, gpus TEXT, attempt INTEGER)")
+        db.execute("CREATE TABLE run (job INTEGER, attempt INTEGER, gpus INTEGER, cpus INTEGER, mem_mb INTEGER, elapsed_us INTEGER)")
+        for number, submit, account, partition, asked, runs in jobs:
+            db.execute("INSERT INTO job VALUES (?, ?, 'ann', ?, ?, 600, ?, ?)",
+                       (number, submit * 1000000, account, partition, asked, max([r[0] for r in runs], default=0)))
+            db.executemany("INSERT INTO run VALUES (?, ?, ?, 1, 100, ?)",
+                           [(number, a, (1 << n) - 1 << 1, s * 1000000) for a, n, s in runs])
+    db.close()
+    return path
+
+
+def test_accounting(tmp_path):
+    """A job is what its last attempt had, in its own partition and account; broken rows are named by the job's number."""
+    (tmp_path / "conf").write_text(
+        'cluster = "c"; controller = { host = "h"; }; gpu_types = ( { name = "g"; }, { name = "x"; } );\n'
+        'nodes = ( { name = "n[1-3]"; gpus = "g:8"; } );\n'
+        'accounts = ( { name = "red"; members = [ "*" ]; }, { name = "blue"; members = [ "*" ]; } );\n'
+        'partitions = ( { name = "p"; nodes = "n1"; default = true; }, { name = "q"; nodes = "n[2-3]"; } );\n')
+    jobs = [(7, 1000, "red", "p", "g:8", [(1, 8, 5), (2, 8, 100)]),
+            (8, 1010, "blue", "p", "x:4|g:4", [(1, 4, 50)]),
+            (9, 1020, "red", "q", "g:4", [(1, 2, 30), (1, 2, 30)]),
+            (11, 1030, "red", "p", "g:1", []),
+            (12, 1030, "red", "gone", "g:1", [(1, 1, 1)])]
+    argv = ["-f", tmp_path / "conf", "--format=accounting", "--checker=1", "--json"]
+    r = json.loads(gsim(*argv, f"--jobs={tmp_path}/each", accounting(tmp_path / "history.db", jobs)).stdout)
+    rows = [line.split(",") for line in (tmp_path / "each").read_text().splitlines()]
+    each = {row[0]: dict(zip(rows[0], row)) for row in rows[1:]}
+    assert {(n, e["account"], e["partition"], e["gpus"]) for n, e in each.items()} == {
+        ("7", "red", "p", "8"), ("8", "blue", "p", "4"), ("9", "red", "q", "4")}
+    assert [float(each[n]["start_s"]) for n in "789"] == [0, 100, 20]
+    assert [float(each[n]["end_s"]) for n in "789"] == [100, 150, 50]
+    assert r["jobs"]["refused"] == 1 and r["jobs"]["ended"] == 3
+    bad = accounting(tmp_path / "bad.db", [*jobs, (13, 1040, "red", "p", "g:1", [(1, 1, -5)])])
+    r = gsim(*argv, bad, check=False)
+    assert r.returncode == 1 and f"{bad}:13: elapsed_us of its runs: -5000000 cannot be" in r.stderr and r.stdout == ""
+    assert json.loads(gsim(*argv, "--skip-bad", bad).stdout)["jobs"]["bad_rows"] == 1
+    sqlite3.connect(tmp_path / "other.db").execute("CREATE TABLE t (a)").connection.close()
+    for name, text in ("other.db", "not the history.db of a controller"), ("conf", "not a database"), ("none", "unable to open"):
+        r = gsim(*argv, tmp_path / name, check=False)
+        assert r.returncode == 1 and text in r.stderr
+
+
 @pytest.mark.parametrize("argv,code,text", [
     ([], 2, "which history?"),
     (["--config=a", "--nodes=b", "c"], 2, "both say what the cluster is"),
@@ -292,6 +340,8 @@ def test_broken_rows(tmp_path):
     (["--inflate=130", "--policy=fifo", "a"], 2, "--inflate is no replay"),
     (["--until=5", "a"], 2, "--until=5"),
     (["a", "a"], 2, "a is there twice"),
+    (["--format=json", "a"], 2, "--format=json: csv or accounting"),
+    (["--format=accounting", "--nodes=b", "a"], 2, "jobs go to their own partitions"),
     (["--config=/nowhere/conf", "a"], 1, "/nowhere/conf"),
     (["--nodes=/nowhere/nodes", "a"], 1, "/nowhere/nodes"),
 ])
