@@ -11,6 +11,7 @@
 
 #include "cmds/cmd.h"
 #include "cmds/control.h"
+#include "cmds/events.h"
 #include "cmds/filter.h"
 #include "cmds/gctl.h"
 #include "cmds/jsonout.h"
@@ -342,6 +343,13 @@ static int do_update(struct run *r, struct error *err)
 	return error_hint(err, "gctl update ID... --gpus=h100:4");
 }
 
+static int do_events(struct run *r, struct error *err)
+{
+	(void)r;
+	error_set(err, ERR_USAGE, "events: its options stand behind it");
+	return error_hint(err, "gctl events --job=4812");
+}
+
 /* --- the controller itself ------------------------------------------------------------------ */
 
 static int on_reconfigured(unsigned type, const ProtobufCMessage *m, void *arg, struct error *err)
@@ -453,6 +461,8 @@ static const struct subcommand subcommands[] = {
 	        "Stop jobs that run where they are; they keep their GPUs" },
 	{ { "update" }, "ID... OPTION...", 0, GCTL_WORDS_MAX, TAKES_REASON, true, do_update,
 	        "Change what waiting jobs ask for: gctl update --help" },
+	{ { "events" }, "[OPTION...]", 0, GCTL_WORDS_MAX, TAKES_JSON, true, do_events,
+	        "Who changed what, when, from where and why: gctl events --help" },
 	{ { "reconfigure" }, "", 0, 0, 0, false, do_reconfigure,
 	        "Read gpusched.conf again: all of it, or nothing" },
 	{ { "backup" }, "FILE", 1, 1, 0, false, do_backup,
@@ -654,6 +664,8 @@ int main(int argc, char **argv)
 	setlocale(LC_ALL, "");
 	if (argc > 1 && !strcmp(argv[1], "update"))
 		return update_main(argc - 1, argv + 1);
+	if (argc > 1 && !strcmp(argv[1], "events"))
+		return events_main(argc - 1, argv + 1);
 	g = xcalloc(1, sizeof(*g));
 	status = cmd_parse(&cmd, argc, argv, g);
 	if (status == CMD_GO_ON) {

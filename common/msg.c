@@ -46,6 +46,7 @@ static const struct msg_type rows[] = {
 	ROW(LIST_ACCT, U, NORMAL, "list_acct", list_acct),
 	ROW(REPORT, U, NORMAL, "report", report),
 	ROW(BACKUP, U, NORMAL, "backup", backup),
+	ROW(LIST_EVENTS, U, NORMAL, "list_events", list_events),
 	ROW(STREAM_OPEN, U | C, NORMAL, "stream_open", stream_open),
 
 	ROW(REPLY, C, NORMAL, "reply", reply),
@@ -64,6 +65,7 @@ static const struct msg_type rows[] = {
 	ROW(BULK_RESULT, C, MANY, "bulk_result", bulk_result),
 	ROW(ACCT_CHUNK, C, MANY, "acct_chunk", acct_chunk),
 	ROW(REPORT_CHUNK, C, MANY, "report_chunk", report_chunk),
+	ROW(EVENT_CHUNK, C, MANY, "event_chunk", event_chunk),
 
 	ROW(REGISTER, A, JOB, "register", register),
 	ROW(RUN_REPORT, A, NORMAL, "run_report", run_report),

@@ -8,6 +8,7 @@
 
 #include "common/worker.h"
 #include "common/xalloc.h"
+#include "ctld/core/codec.h"
 #include "ctld/core/core.h"
 #include "ctld/ctld.h"
 #include "ctld/gate.h"
@@ -33,7 +34,9 @@ struct walk {
 	struct acct *acct;
 	uint64_t call; /* its number; 0: nobody wants it any more */
 	uid_t uid;
-	struct acct_query *query;
+	struct acct_query *query; /* NULL: events are asked for */
+	struct past_events events;
+	uint32_t owner; /* whose the job of the events must be; UINT32_MAX: no matter, or it is */
 	const struct acct_taker *taker;
 	void *data;
 	enum phase phase;
@@ -188,6 +191,13 @@ static void keep_row(void *arg, const struct row *row)
 	store_batch_row(arg, row);
 }
 
+static void leave_living(struct ctld *c, struct walk *w)
+{
+	w->phase = WALK_COMMIT;
+	w->change = core_change(c->core);
+	tick_wake(c->tick);
+}
+
 static void slice_living(struct ctld *c, struct call *call, struct walk *w, struct clocks now)
 {
 	unsigned budget = SLICE_VISITS, n = 0;
@@ -207,9 +217,7 @@ static void slice_living(struct ctld *c, struct call *call, struct walk *w, stru
 		call_go_on(c, call);
 		return;
 	}
-	w->phase = WALK_COMMIT;
-	w->change = core_change(c->core);
-	tick_wake(c->tick);
+	leave_living(c, w);
 }
 
 /* --- from the core to history --------------------------------------------------------------- */
@@ -255,10 +263,56 @@ void acct_look(struct acct *a)
 
 /* --- history -------------------------------------------------------------------------------- */
 
+static bool note_owner(void *arg, const struct row *job)
+{
+	*(int64_t *)arg = job->v[COL_JOB_uid].i;
+	return false;
+}
+
+/* Of a job that is history: is it his? */
+static int check_owner(struct walk *w, struct error *err)
+{
+	int64_t uid = -1;
+	const struct past_query query = {
+		.by = PAST_BY_ID, .ids = &w->events.job, .n = 1, .wants = note_owner, .arg = &uid
+	};
+	struct past_cursor cursor = { 0 };
+
+	if (w->owner == UINT32_MAX)
+		return 0;
+	if (past_jobs(w->acct->past, &query, &cursor, 1, w->batch, err) < 0)
+		return -1;
+	if (uid < 0)
+		return error_set(err, ERR_NO_JOB, "no job %llu", (unsigned long long)w->events.job);
+	if (uid != w->owner)
+		return error_set(err, ERR_NOT_PERMITTED,
+		        "job %llu is not yours; what happened to it is for its owner and "
+		        "administrators",
+		        (unsigned long long)w->events.job);
+	w->owner = UINT32_MAX;
+	return 0;
+}
+
+static void events_run(struct walk *w)
+{
+	struct batch_item item;
+	size_t offset = 0;
+
+	w->failed =
+	        check_owner(w, &w->error) < 0 || past_events(w->acct->past, &w->events, &w->cursor,
+	                                                 PAST_SLICE, w->batch, &w->error) < 0;
+	while (!w->failed && batch_next(w->batch, &offset, &item))
+		w->taker->event(w->data, &item.row, w->arena);
+}
+
 static void work_run(void *arg)
 {
 	struct walk *w = arg;
 
+	if (!w->query) {
+		events_run(w);
+		return;
+	}
 	w->failed = past_jobs(w->acct->past, acct_query_past(w->query), &w->cursor, PAST_SLICE,
 	                    w->batch, &w->error) < 0;
 	if (!w->failed)
@@ -318,7 +372,9 @@ static void slice(struct ctld *c, struct call *call, struct clocks now)
 {
 	struct walk *w = call->data;
 
-	if (w->phase == WALK_LIVING)
+	if (w->phase == WALK_LIVING && !w->query)
+		leave_living(c, w);
+	else if (w->phase == WALK_LIVING)
 		slice_living(c, call, w, now);
 	else if (w->phase == WALK_PAST && !w->job)
 		slice_past(c, call, w);
@@ -348,8 +404,7 @@ static unsigned walks_of(const struct acct *a, uid_t uid)
 	return n;
 }
 
-void acct_walk(struct ctld *c, const struct rpc *rpc, struct acct_query *query,
-        const struct acct_taker *taker, void *data)
+static void begin(struct ctld *c, const struct rpc *rpc, const struct walk *from)
 {
 	struct acct *a = c->acct;
 	struct error err;
@@ -360,16 +415,13 @@ void acct_walk(struct ctld *c, const struct rpc *rpc, struct acct_query *query,
 		error_set(&err, ERR_BUSY, "%d questions of yours about the past are under way",
 		        ACCT_WALKS_MAX);
 		rpc_reply(c, rpc, &err);
-		taker->free(data);
-		acct_query_free(query);
+		from->taker->free(from->data);
+		acct_query_free(from->query);
 		return;
 	}
-	w = xcalloc(1, sizeof(*w));
+	w = xmemdup(from, sizeof(*from));
 	w->acct = a;
 	w->uid = rpc->peer->uid;
-	w->query = query;
-	w->taker = taker;
-	w->data = data;
 	w->batch = batch_new();
 	w->arena = arena_new(WIRE_ARENA_CAP);
 	LIST_INSERT_HEAD(&a->walks, w, next);
@@ -380,4 +432,22 @@ void acct_walk(struct ctld *c, const struct rpc *rpc, struct acct_query *query,
 		return;
 	w->call = call->number;
 	call_go_on(c, call);
+}
+
+void acct_walk(struct ctld *c, const struct rpc *rpc, struct acct_query *query,
+        const struct acct_taker *taker, void *data)
+{
+	const struct walk from = { .query = query, .taker = taker, .data = data };
+
+	begin(c, rpc, &from);
+}
+
+void acct_walk_events(struct ctld *c, const struct rpc *rpc, const struct past_events *events,
+        uint32_t owner, const struct acct_taker *taker, void *data)
+{
+	const struct walk from = {
+		.events = *events, .owner = owner, .taker = taker, .data = data
+	};
+
+	begin(c, rpc, &from);
 }

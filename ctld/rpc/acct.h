@@ -38,8 +38,10 @@ struct acct_stats {
 };
 void acct_stats(const struct acct *a, struct acct_stats *out);
 
-/* Who wants the jobs. `data` is handed to each. */
+/* Who wants the jobs, or the events. `data` is handed to each. */
 struct acct_taker {
+	/* The next event, likewise; only for acct_walk_events(). */
+	void (*event)(void *data, const struct row *row, struct arena *arena);
 	/* The next job; it lives until slice() has returned. Called on the loop or in the thread,
 	 * never twice at a time. */
 	void (*job)(void *data, Gpusched__Acct *job);
@@ -55,6 +57,11 @@ struct acct_taker {
 /* Begin a walk, and answer `rpc` at its end. Takes query and data over. */
 void acct_walk(struct ctld *c, const struct rpc *rpc, struct acct_query *query,
         const struct acct_taker *taker, void *data);
+
+/* The same of events: 2 and 3 alone, since none is kept in the core. `owner` other than UINT32_MAX:
+ * only if the job that they are asked of is this user's. Copies `events`. */
+void acct_walk_events(struct ctld *c, const struct rpc *rpc, const struct past_events *events,
+        uint32_t owner, const struct acct_taker *taker, void *data);
 
 /* The one user whose jobs the caller may be told of, for acct_query_new(). */
 uint32_t acct_only(const struct ctld *c, const struct peer *peer);

@@ -68,7 +68,9 @@ static void listing_free(void *data)
 	free(l);
 }
 
-static const struct acct_taker listing_taker = { take_job, send_slice, NULL, listing_free };
+static const struct acct_taker listing_taker = {
+	.job = take_job, .slice = send_slice, .free = listing_free
+};
 
 void rpc_list_acct(struct ctld *c, const struct rpc *rpc)
 {

@@ -40,7 +40,9 @@ static void drop_sums(void *data)
 	sums_free(data);
 }
 
-static const struct acct_taker report_taker = { add_job, NULL, send_lines, drop_sums };
+static const struct acct_taker report_taker = {
+	.job = add_job, .end = send_lines, .free = drop_sums
+};
 
 void rpc_report(struct ctld *c, const struct rpc *rpc)
 {

@@ -41,6 +41,7 @@ static const struct row rows[] = {
 	ROW(LIST_ACCT, RPC_USER, false, rpc_list_acct), /* of whom: acct_only() */
 	ROW(REPORT, RPC_USER, false, rpc_report),
 	ROW(BACKUP, RPC_ADMIN, false, rpc_backup),
+	ROW(LIST_EVENTS, RPC_USER, false, rpc_list_events), /* it checks whose */
 	ROW(REGISTER, RPC_AGENT, false, rpc_register),
 	ROW(RUN_REPORT, RPC_AGENT, false, rpc_run_report),
 	ROW(HEARTBEAT, RPC_AGENT, false, rpc_heartbeat),

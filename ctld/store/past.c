@@ -191,9 +191,9 @@ int past_jobs(struct past *past, const struct past_query *query, struct past_cur
 int past_events(struct past *past, const struct past_events *query, struct past_cursor *cursor,
         unsigned max, struct store_batch *out, struct error *err)
 {
-	enum sql_past which = query->job         ? PAST_EVENTS_OF_JOB
-	                      : query->uid >= -1 ? PAST_EVENTS_OF_USER
-	                                         : PAST_EVENTS;
+	enum sql_past which = query->job                   ? PAST_EVENTS_OF_JOB
+	                      : query->uid != PAST_ANYBODY ? PAST_EVENTS_OF_USER
+	                                                   : PAST_EVENTS;
 	sqlite3_stmt *stmt = past->slices[which];
 	struct row row = { .table = TABLE_EVENT };
 	unsigned n = 0;
@@ -208,9 +208,10 @@ int past_events(struct past *past, const struct past_events *query, struct past_
 		db_row(stmt, &row);
 		cursor->begun = true;
 		cursor->id = row.v[0].i;
-		cursor->time = row.v[1].i;
-		store_batch_row(out, &row);
+		cursor->time = row.v[COL_EVENT_time].i;
 		n++;
+		if (query->uid == PAST_ANYBODY || row.v[COL_EVENT_uid].i == query->uid)
+			store_batch_row(out, &row);
 	}
 	sqlite3_reset(stmt);
 	cursor->end = n < max;

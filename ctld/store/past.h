@@ -52,7 +52,9 @@ struct past_cursor {
 int past_jobs(struct past *past, const struct past_query *query, struct past_cursor *cursor,
         unsigned max, struct store_batch *out, struct error *err);
 
-/* Events in order of time; of a job (0: of all), else of a user (-2: of all; -1: the controller's
+#define PAST_ANYBODY (-2)
+
+/* Events in order of time; of a job (0: of all) and of a user (PAST_ANYBODY; -1: the controller's
  * own). */
 struct past_events {
 	uint64_t job;

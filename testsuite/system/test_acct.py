@@ -206,6 +206,43 @@ def test_replayed(cluster, jobs):
     assert json.loads(r.stdout)["jobs"]["ended"] == len(replayed)
 
 
+# --- the audit trail ---------------------------------------------------------------------------
+
+def events(c, *options, **kw):
+    return json.loads(c.run("gctl", "events", "--json", *options, **kw).stdout)["events"]
+
+
+def test_who_did_what(cluster, jobs):
+    """What was just done is there at once, in order, with who, from where and why; and stays when the controller is killed."""
+    c = cluster
+    job = jobs.running(RED, "--gpus=1", account="red")
+    c.run("gctl", "drain", "n2", "fan is loud")
+    c.run("gcancel", job, "--reason=wrong input")
+    have = events(c, "--job", job)
+    assert [e["kind"] for e in have] == ["job.submit", "job.cancel"]
+    assert have[1]["uid"] == os.geteuid() and "wrong input" in have[1]["text"] and "127.0.0.1" in have[1]["host"]
+    assert [e["seq"] for e in have] == sorted(e["seq"] for e in have)
+    drained = events(c, "--kind=node.drain", "-w", "n2")
+    assert drained and "fan is loud" in drained[-1]["text"] and not events(c, "--kind=node.drain", "-w", "n1")
+    assert {e["kind"].split(".")[0] for e in events(c, "-k", "node")} == {"node"}
+    mine = events(c, "--me", "--since=now-1h")
+    assert have[1]["seq"] in [e["seq"] for e in mine] and all(e["uid"] == os.geteuid() for e in mine)
+    assert not events(c, "--until=now-1h", "--since=now-2h")
+    if ROOT:
+        assert [e["seq"] for e in events(c, "--job", job, user=RED)] == [e["seq"] for e in have]
+        assert c.run("gctl", "events", "--job", job, user=GREEN, check=False).returncode == 5
+        assert c.run("gctl", "events", user=RED, check=False).returncode == 5
+        assert all(e["kind"] for e in events(c, "--me", user=RED))
+        in_history(c, [job])
+        assert [e["seq"] for e in events(c, "--job", job, user=RED)] == [e["seq"] for e in have]
+        assert c.run("gctl", "events", "--job", job, user=GREEN, check=False).returncode == 5
+        assert c.run("gctl", "events", "--job", "99999999", user=GREEN, check=False).returncode == 3
+    c.ctld.kill()
+    c.start_ctld()
+    assert [e["seq"] for e in events(c, "--job", job)] == [e["seq"] for e in have]
+    c.run("gctl", "resume", "n2")
+
+
 # --- backups -----------------------------------------------------------------------------------
 
 def verify(c, path):

@@ -33,7 +33,7 @@ expect() {
 	where=$dir/out
 	if [ "$status" -ne 0 ]; then
 		where=$dir/err
-		head -n 1 "$dir/err" | grep -q "^$command\( update\)\?: error: " ||
+		head -n 1 "$dir/err" | grep -q "^$command\( update\| events\)\?: error: " ||
 			fail "$command $*: no error line: $(cat "$dir/err")"
 		[ "${json:-}" ] || [ ! -s "$dir/out" ] || fail "$command $*: prints $(cat "$dir/out")"
 	fi
@@ -119,6 +119,12 @@ expect 2 "--gpus=h100" gctl update 1 --gpus=h100
 expect 2 "no such option" gctl update 1 --job-name=x
 expect 2 "ID=h1" gctl update h1 --gpus=1
 expect 2 "stand behind it" gctl --reason=x update 1
+expect 0 "Examples:" gctl events --help
+expect 2 "no such user here" gctl events --by=no.such.user
+expect 2 "--job=x" gctl events --job=x
+expect 2 "--since=never" gctl events --since=never
+expect 2 "did you mean EVENT?" gctl events -o EVENTS
+expect 2 "stand behind it" gctl --json events
 expect 2 "one list of nodes" gctl resume n1 n2
 expect 2 "which jobs?" gctl suspend
 

@@ -228,10 +228,14 @@ static void test_events(void **state)
 
 	commit_jobs(p, 1, JOBS + 1);
 	flush(p);
-	assert_int_equal(count_events(p, &(struct past_events){ .uid = -2 }, 7), JOBS);
-	assert_int_equal(count_events(p, &(struct past_events){ .uid = -2, .since = 300 }, 50), 1);
+	assert_int_equal(count_events(p, &(struct past_events){ .uid = PAST_ANYBODY }, 7), JOBS);
+	assert_int_equal(
+	        count_events(p, &(struct past_events){ .uid = PAST_ANYBODY, .since = 300 }, 50), 1);
 	assert_int_equal(count_events(p, &(struct past_events){ .uid = 1 }, 50), JOBS / 3);
-	assert_int_equal(count_events(p, &(struct past_events){ .uid = -2, .job = 17 }, 50), 1);
+	assert_int_equal(
+	        count_events(p, &(struct past_events){ .uid = PAST_ANYBODY, .job = 17 }, 50), 1);
+	assert_int_equal(count_events(p, &(struct past_events){ .uid = 2, .job = 17 }, 50), 1);
+	assert_int_equal(count_events(p, &(struct past_events){ .uid = 1, .job = 17 }, 50), 0);
 }
 
 /* A reader does not hinder the writer, and sees what came meanwhile or not; never half of it. */
