@@ -348,7 +348,35 @@ def bench_session(res, c):
         res.add(f"bench_session: {fig}", value, unit)
 
 
-SECTIONS = ("sessions", "submits", "jobs", "latency", "queue", "idle", "simulated", "programs", "curve", "gsim", "slurm")
+def family(pid):
+    """A process and all below it."""
+    found = [pid]
+    for p in found:
+        found += map(int, pathlib.Path(f"/proc/{p}/task/{p}/children").read_text().split())
+    return found
+
+
+def bench_stream(res, mib=1024):
+    """A job's output through glog: how fast, whole, and at what cost of memory to those it passes."""
+    progress("streams")
+    with Cluster() as c:
+        job = c.submit(f"head -c {mib << 20} /dev/urandom")
+        c.wait_state(job, "COMPLETED", timeout=300)
+        pids = [c.ctld.pid, *family(c.agents["n1"].pid)]
+        before = {p: rss_kb(p) for p in pids}
+        start = time.monotonic()
+        with subprocess.Popen([BIN["glog"], str(job)], stdout=subprocess.PIPE, env=c.env) as glog:
+            got = subprocess.run(["sha256sum"], stdin=glog.stdout, capture_output=True, check=True).stdout.split()[0]
+        took = time.monotonic() - start
+        want = subprocess.run(["sha256sum", c.dir / f"jobs/gpusched-{job}.out"], capture_output=True, check=True)
+        if glog.returncode or got != want.stdout.split()[0]:
+            raise RuntimeError(f"glog: exit {glog.returncode}, or the bytes differ")
+        res.add(f"stream: {mib} MiB of a job's output through glog", mib / took, "MiB/s")
+        res.add("stream: growth of controller and agent meanwhile", max(rss_kb(p) - before[p] for p in pids) / 1024,
+                "MiB", beside="the largest of them")
+
+
+SECTIONS = ("sessions", "stream", "submits", "jobs", "latency", "queue", "idle", "simulated", "programs", "curve", "gsim", "slurm")
 
 
 def main():
@@ -373,6 +401,8 @@ def main():
             bench_session(res, c)
         if "submits" in only:
             bench_submits(res, c, m)
+    if "stream" in only:
+        bench_stream(res)
     if "jobs" in only:
         bench_jobs(res, m, slurm_figures)
     if "latency" in only:
