@@ -150,11 +150,12 @@ static bool keep(struct suggest *s, const struct submit_job *in, double size, co
 /* Nothing of a kind starts it, whatever was tried. */
 static void fail(struct suggest *s, const char *kind)
 {
-	size_t used = strlen(s->failed), more = strlen(kind) + (used ? 2 : 0);
+	size_t used = strlen(s->failed), n = strlen(kind), gap = used ? 2 : 0;
 
-	if (!s->spent && used + more < sizeof(s->failed))
-		snprintf(
-		        s->failed + used, sizeof(s->failed) - used, "%s%s", used ? ", " : "", kind);
+	if (s->spent || used + gap + n >= sizeof(s->failed))
+		return;
+	memcpy(s->failed + used, ", ", gap);
+	memcpy(s->failed + used + gap, kind, n + 1);
 }
 
 /* --- numbers: the nearest that is enough ----------------------------------------------------- */
