@@ -280,7 +280,7 @@ def bench_simulated(res, nodes):
 
 
 def bench_programs(res):
-    for name in ("bench_core", "bench_store"):
+    for name in ("bench_core", "bench_store", "bench_past"):
         path = BENCH / name
         if not path.exists():
             res.missing.append((name, "not built"))

@@ -1,0 +1,222 @@
+/* bench_past.c - questions about the past of a large history.db, while it is written to
+ *
+ * Prints lines "NAME VALUE UNIT". Makes a history of JOBS jobs of 20 users over a year, one run
+ * each, and asks for one user's last day: alone, and while slices of ended jobs are committed
+ * without a pause.
+ * usage: bench_past FOLDER [JOBS]
+ */
+#include <pthread.h>
+#include <stdatomic.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+
+#include "common/xalloc.h"
+#include "ctld/core/codec.h"
+#include "ctld/store/batch.h"
+#include "ctld/store/db.h"
+#include "ctld/store/history.h"
+#include "ctld/store/past.h"
+#include "testsuite/unit/store_fixture.h"
+
+#define USERS      20
+#define YEAR       (365 * 86400LL * 1000000)
+#define DAY        (86400LL * 1000000)
+#define NOW        (1800000000LL * 1000000)
+#define SLICE      256
+#define TIMES      20000 /* at most */
+#define MEASURE_MS 1000
+
+static double now_ms(void)
+{
+	struct timespec t;
+
+	clock_gettime(CLOCK_MONOTONIC, &t);
+	return (double)t.tv_sec * 1e3 + (double)t.tv_nsec / 1e6;
+}
+
+static void die(const char *what)
+{
+	fprintf(stderr, "bench_past: error: %s\n", what);
+	exit(1);
+}
+
+static void say(const char *name, double value, const char *unit)
+{
+	printf("%-28s %12.3f %s\n", name, value, unit);
+	fflush(stdout);
+}
+
+static char user_names[USERS][16];
+
+static void text(struct row *row, size_t column, const char *s)
+{
+	row->v[column] = (struct value){ .type = VALUE_TEXT, .p = s, .n = strlen(s) };
+}
+
+/* Job `id` of `jobs` and its run: as large as usual ones are. */
+static void put_job(struct store_batch *batch, uint64_t id, uint64_t jobs)
+{
+	struct fixture_room room;
+	struct row row;
+
+	fixture_row(&row, &room, TABLE_RUN, id, 0);
+	row.v[COL_RUN_attempt].i = 1;
+	store_batch_row(batch, &row);
+	fixture_row(&row, &room, TABLE_JOB, id, 0);
+	text(&row, COL_JOB_user, user_names[id * 7919 % USERS]);
+	text(&row, COL_JOB_account, id % 3 ? "research" : "serving");
+	row.v[COL_JOB_end_time].i =
+	        NOW - YEAR + (int64_t)((double)YEAR * (double)id / (double)jobs);
+	store_batch_row(batch, &row);
+}
+
+static void give(struct history *history, struct store_batch *batch)
+{
+	struct error err;
+
+	if (history_give(history, batch, &err) < 0 || history_look(history, &err) != HISTORY_COPIED)
+		die(err.text);
+	history_rest(history);
+	batch_reset(batch);
+}
+
+static void fill(struct history *history, uint64_t jobs)
+{
+	struct store_batch *batch = batch_new();
+
+	for (uint64_t id = 1; id <= jobs; id++) {
+		put_job(batch, id, jobs);
+		if (id % 20000 == 0 || id == jobs)
+			give(history, batch);
+	}
+	batch_free(batch);
+}
+
+static bool want(void *arg, const struct row *row)
+{
+	++*(size_t *)arg;
+	return row->n > 0;
+}
+
+/* One user's last day, all slices. */
+static double ask(struct past *past, const char *user, size_t *jobs)
+{
+	char *keys[] = { (char *)user };
+	const struct past_query query = { .by = PAST_BY_USER,
+		.keys = keys,
+		.n = 1,
+		.since = NOW - DAY,
+		.wants = want,
+		.arg = jobs };
+	struct store_batch *batch = batch_new();
+	struct past_cursor cursor = { 0 };
+	double begin = now_ms();
+	struct error err;
+
+	*jobs = 0;
+	while (!cursor.end) {
+		batch_reset(batch);
+		if (past_jobs(past, &query, &cursor, PAST_SLICE, batch, &err) < 0)
+			die(err.text);
+	}
+	begin = now_ms() - begin;
+	batch_free(batch);
+	return begin;
+}
+
+static int compare(const void *a, const void *b)
+{
+	double x = *(const double *)a, y = *(const double *)b;
+
+	return (x > y) - (x < y);
+}
+
+static void measure(struct past *past, const char *name)
+{
+	static double ms[TIMES];
+	size_t jobs = 0, asked = 0, n;
+	double begin = now_ms();
+	char line[64];
+
+	for (; asked < TIMES && now_ms() - begin < MEASURE_MS; asked++) {
+		ms[asked] = ask(past, user_names[asked * 17 % USERS], &n);
+		jobs += n;
+	}
+	qsort(ms, asked, sizeof(*ms), compare);
+	snprintf(line, sizeof(line), "past_%s_p50", name);
+	say(line, ms[asked / 2], "ms");
+	snprintf(line, sizeof(line), "past_%s_max", name);
+	say(line, ms[asked - 1], "ms");
+	snprintf(line, sizeof(line), "past_%s_jobs", name);
+	say(line, (double)jobs / (double)asked, "");
+}
+
+/* The writer beside the questions. */
+struct writer {
+	struct history *history;
+	uint64_t jobs;
+	atomic_bool stop;
+	uint64_t commits;
+	double ms;
+};
+
+static void *write_on(void *arg)
+{
+	struct store_batch *batch = batch_new();
+	struct writer *w = arg;
+	uint64_t id = w->jobs;
+	double begin = now_ms();
+
+	while (!w->stop) {
+		for (int i = 0; i < SLICE / 2; i++)
+			put_job(batch, ++id, w->jobs);
+		give(w->history, batch);
+		w->commits++;
+	}
+	w->ms = now_ms() - begin;
+	batch_free(batch);
+	return NULL;
+}
+
+int main(int argc, char **argv)
+{
+	uint64_t jobs = argc > 2 ? strtoull(argv[2], NULL, 10) : 200000;
+	struct writer w = { .jobs = jobs };
+	struct history *history;
+	struct past *past;
+	pthread_t thread;
+	double begin;
+	struct error err;
+	char *path;
+
+	if (argc < 2 || !jobs)
+		die("usage: bench_past FOLDER [JOBS]");
+	for (size_t i = 0; i < USERS; i++)
+		snprintf(user_names[i], sizeof(user_names[i]), "user%zu", i);
+	path = xasprintf("%s/history.db", argv[1]);
+	history = history_open(path, NULL, NULL, NULL, &err);
+	if (!history)
+		die(err.text);
+	begin = now_ms();
+	fill(history, jobs);
+	say("past_jobs", (double)jobs, "");
+	say("past_fill", (double)jobs / (now_ms() - begin) * 1e3, "jobs/s");
+	past = past_open(argv[1], &err);
+	if (!past)
+		die(err.text);
+	measure(past, "first"); /* most of it is not in SQLite's memory */
+	measure(past, "alone");
+	w.history = history;
+	if (pthread_create(&thread, NULL, write_on, &w) != 0)
+		die("no thread");
+	measure(past, "written");
+	w.stop = true;
+	pthread_join(thread, NULL);
+	say("past_commits", (double)w.commits / w.ms * 1e3, "/s");
+	past_close(past);
+	history_close(history);
+	free(path);
+	return 0;
+}
