@@ -335,6 +335,7 @@ void ctld_free(struct ctld *c)
 	c->sessions = NULL;
 	reload_free(c->reload);
 	users_free(c->users);
+	c->users = NULL; /* bulks that go with their peers look */
 	fence_free(c->fence);
 	mail_free(c->mail);
 	worker_pool_free(c->pool);

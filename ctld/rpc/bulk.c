@@ -17,8 +17,8 @@
 STAILQ_HEAD(parts, submit);
 
 struct bulk {
-	struct users *users; /* where its bytes count */
-	uid_t uid;
+	struct ctld *c;
+	uid_t uid;       /* whose bytes they are */
 	uint64_t number; /* as its sender calls it */
 	struct parts parts;
 	size_t n_parts, n_jobs, bytes;
@@ -32,7 +32,8 @@ static void bulk_free(void *arg)
 
 	if (!b)
 		return;
-	users_add_bulk(b->users, b->uid, -(ptrdiff_t)b->bytes);
+	if (b->c->users)
+		users_add_bulk(b->c->users, b->uid, -(ptrdiff_t)b->bytes);
 	while ((s = STAILQ_FIRST(&b->parts))) {
 		STAILQ_REMOVE_HEAD(&b->parts, next);
 		submit_free(s);
@@ -58,7 +59,7 @@ static struct bulk *bulk_of(struct ctld *c, struct peer *peer, uint64_t number)
 		return b;
 	bulk_drop(c, peer);
 	b = peer->bulk = xcalloc(1, sizeof(*b));
-	b->users = c->users;
+	b->c = c;
 	b->uid = peer->uid;
 	b->number = number;
 	STAILQ_INIT(&b->parts);

@@ -3,7 +3,7 @@
 import json
 
 import pytest
-from cluster import Cluster
+from cluster import BIN, Cluster, Daemon, wait_until
 
 
 @pytest.fixture(scope="module")
@@ -88,3 +88,36 @@ def test_accepted_survives_a_kill(cluster):
     cluster.start_ctld()
     jobs = cluster.jobs()
     assert all(i in jobs for i in ids)
+
+
+def start_bulk(c, n, **env):
+    """A bulk under way: some of its parts are with the controller."""
+    (c.dir / "jobs/many.jsonl").write_text("\n".join(lines(n)))
+    before = done_by_workers(c)
+    d = Daemon("gsubmit", [BIN["gsubmit"], "--bulk", c.dir / "jobs/many.jsonl", "--export=NONE", "--chdir=/tmp"],
+               c.dir / "log/gsubmit.log", {**c.env, **env})
+    wait_until(lambda: not d.alive() or done_by_workers(c) > before + 5, "parts to arrive")
+    return d
+
+
+def done_by_workers(c):
+    stats = json.loads(c.run("gctl", "stats", "--json").stdout)
+    return next(s["value"] for s in stats["stats"] if s["name"] == "workers.done")
+
+
+def test_all_or_none_when_the_sender_is_killed():
+    with Cluster() as c:
+        start_bulk(c, 6000).kill()
+        assert len(c.jobs()) in (0, 6000)
+        assert len(bulk(c, lines(70)).stdout.split()) == 70  # and nothing of it is in the way
+        start_bulk(c, 6000).kill()
+        assert c.ctld.stop() == 0
+
+
+def test_all_once_when_the_controller_is_killed_meanwhile():
+    with Cluster() as c:
+        d = start_bulk(c, 6000, GPUSCHED_RETRY="60s")
+        c.ctld.kill()
+        c.start_ctld()
+        assert d.wait() == 0
+        assert len(c.jobs()) == 6000
