@@ -143,6 +143,38 @@ static bool find_now(const struct scene *sc, const struct contender *who, struct
 	return ledger_find(sc->ledger, set, &who->ask, find, out);
 }
 
+static bool overlaps(const struct scene *sc, const struct contender *who, size_t i)
+{
+	const struct plan_entry *e = plan_at(sc->plan, i);
+	usec_t now = sc->now.mono;
+	usec_t end = who->length >= PLAN_FAR ? PLAN_FAR * 2 : now + who->length;
+
+	/* What was promised to it, too, is promised: one of them must go first. */
+	if (who->due && who->key.a >> 48 <= e->key.a >> 48)
+		return false;
+	return e->path && e->start < end && plan_before(e, who->key);
+}
+
+/* The gates must do for it and for all that is planned before it and starts before it has ended.
+ * What runs now is taken to run on. */
+static bool yields(const struct scene *sc, const struct contender *who, struct decision *d)
+{
+	size_t n = plan_count(sc->plan), i;
+
+	for (i = 0; i < n; i++) {
+		if (overlaps(sc, who, i))
+			gates_reserve(sc->gates, plan_at(sc->plan, i)->path,
+			        &plan_at(sc->plan, i)->need, true);
+	}
+	d->yields = !gates_check(sc->gates, who->path, &d->need, &d->gate);
+	for (i = 0; i < n; i++) {
+		if (overlaps(sc, who, i))
+			gates_reserve(sc->gates, plan_at(sc->plan, i)->path,
+			        &plan_at(sc->plan, i)->need, false);
+	}
+	return d->yields;
+}
+
 static enum verdict try_type(const struct scene *sc, const struct contender *who, uint32_t a,
         uint16_t type, struct places *out, struct decision *d)
 {
@@ -162,7 +194,7 @@ static enum verdict try_type(const struct scene *sc, const struct contender *who
 		return VERDICT_GATE;
 	while ((found = find_now(sc, who, &find, &look, out))) {
 		if (decide_fits_gates(sc, who, out, d))
-			return VERDICT_START;
+			return yields(sc, who, d) ? VERDICT_PLANNED : VERDICT_START;
 		if (!decide_unfit(&unfit, &find, &who->ask, out))
 			break;
 	}
@@ -248,7 +280,8 @@ static bool later(const struct scene *sc, const struct contender *who, const str
 
 	while (plan_find(sc->plan, &this, found)) {
 		if (decide_fits_gates(sc, who, &found->places, &d))
-			return fits_gates_then(sc, who, found, &d.need);
+			return fits_gates_then(sc, who, found, &d.need) &&
+			       (found->start > sc->now.mono || !yields(sc, who, &d));
 		if (!decide_unfit(&unfit, &this.find, &who->ask, &found->places) &&
 		        !on_fewer(&this, &found->places, &shape))
 			break;
@@ -347,7 +380,10 @@ static enum verdict try_alternative(const struct scene *sc, const struct contend
 
 	while (decide_types(sc, &who->ask, a, &cursor, &type)) {
 		struct decision this = *d;
-		enum verdict v = try_type(sc, who, a, type, &other, &this);
+		enum verdict v;
+
+		this.yields = false;
+		v = try_type(sc, who, a, type, &other, &this);
 
 		if (v == VERDICT_START) {
 			struct rank rank = rank_of(sc, who, &other);
@@ -363,8 +399,9 @@ static enum verdict try_alternative(const struct scene *sc, const struct contend
 			best = v;
 			continue;
 		}
-		note_block(d, a, v, this.gate.gate);
+		note_block(d, a, this.yields ? VERDICT_GATE : v, this.gate.gate);
 		d->other[a] |= this.other[a];
+		d->yields |= this.yields;
 		if (v == VERDICT_GATE)
 			gate = this.gate;
 		if (weight(v) > weight(best))

@@ -6,7 +6,8 @@
  *
  * Alternatives in their order; of a request for any type, the type whose node has the least to
  * spare. For each: the gates (gates.h), then a place now (ledger.h) that delays no planned start
- * (plan.h) - first without touching any, then over those that stand behind it.
+ * (plan.h) - first without touching any, then over those that stand behind it. At last: would what
+ * it takes of the gates be missing where a planned start before it needs it, before it has ended?
  */
 #ifndef CTLD_CORE_DECIDE_H
 #define CTLD_CORE_DECIDE_H
@@ -31,6 +32,7 @@ struct contender {
 	uint32_t partition, account, qos; /* numbers in the configuration; CONF_NONE */
 	usec_t length;                    /* at most; PLAN_FAR */
 	struct heap_key key;              /* its place in the order */
+	bool due; /* its own planned start has come, or others were stopped for it */
 };
 
 enum verdict {
@@ -51,6 +53,7 @@ struct decision {
 	bool capacity[MAX_GPU_ALTERNATIVES];    /* by alternative: waits for capacity or the plan */
 	bool other[MAX_GPU_ALTERNATIVES]; /* has a place that is too much for a gate: for another */
 	struct need need;                 /* of VERDICT_START: what is to be taken */
+	bool yields;                      /* it has a place, and leaves a gate to a planned start */
 };
 
 #define DECIDE_NO_GATE  UINT32_MAX

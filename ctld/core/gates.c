@@ -452,6 +452,19 @@ void gates_release(struct gates *g, const struct gate_path *path, const struct n
 	quota_release(g->quota, path->account, need->type, need->gpus);
 }
 
+void gates_reserve(
+        struct gates *g, const struct gate_path *path, const struct need *need, bool reserve)
+{
+	uint64_t amount;
+	uint32_t id;
+	size_t i;
+
+	for (i = 0; gate_at(g, path, need, i, &id, &amount); i++) {
+		if (gate_counts(&g->v[id]))
+			g->v[id].used += reserve ? amount : -amount;
+	}
+}
+
 void gates_lift(struct gates *g, const struct gate_block *block, bool lift)
 {
 	const struct gate like = g->v[block->gate];

@@ -80,6 +80,11 @@ size_t gates_check_all(const struct gates *g, const struct gate_path *path, cons
 void gates_take(struct gates *g, const struct gate_path *path, const struct need *need);
 void gates_release(struct gates *g, const struct gate_path *path, const struct need *need);
 
+/* As if a planned start had taken it: of all gates but those of quotas, because what it will have
+ * is not free yet. */
+void gates_reserve(
+        struct gates *g, const struct gate_path *path, const struct need *need, bool reserve);
+
 /* As if the limit of a block were wider by what it lacked (for all users alike), or no longer: for
  * whoever wonders. */
 void gates_lift(struct gates *g, const struct gate_block *block, bool lift);

@@ -16,7 +16,7 @@ void node_settle(struct core *core, struct node *node)
 	ledger_accept(core->ledger, index, accept);
 	node_count_gpus(core, node);
 	if (accept)
-		sched_node_freed(core->sched, index);
+		sched_node_returned(core->sched, index);
 	else
 		sched_node_changed(core->sched, index, "a node was lost");
 }

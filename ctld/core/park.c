@@ -218,22 +218,35 @@ void sched_node_freed(struct sched *s, uint32_t node)
 	wake_fitting(s, node);
 }
 
-void sched_gates_released(struct sched *s, const uint32_t *gates, size_t n)
+void sched_node_returned(struct sched *s, uint32_t node)
+{
+	sched_node_freed(s, node);
+	s->replan = true;
+}
+
+void wake_at_gates(struct sched *s, const uint32_t *gates, size_t n, enum verdict only)
 {
 	struct class *chosen = NULL;
 	const struct waiter *w;
 	size_t i;
 
-	s->held_changed = s->quotas;
 	if (!s->n_gated)
 		return;
 	for (i = 0; i <= n; i++) {
 		size_t list = i < n ? gates[i] : s->n_gated - 1;
 
-		for (w = list < s->n_gated ? s->gated[list] : NULL; w; w = w->next)
-			choose(&chosen, w->class);
+		for (w = list < s->n_gated ? s->gated[list] : NULL; w; w = w->next) {
+			if (only == VERDICT_NONE || class_link(w->class)->last.verdict == only)
+				choose(&chosen, w->class);
+		}
 	}
 	wake_chosen(s, chosen);
+}
+
+void sched_gates_released(struct sched *s, const uint32_t *gates, size_t n)
+{
+	s->held_changed = s->quotas;
+	wake_at_gates(s, gates, n, VERDICT_NONE);
 }
 
 void sched_wake_all(struct sched *s)

@@ -163,14 +163,18 @@ static bool key_before(struct heap_key x, struct heap_key y)
 }
 
 /* Its own entry never counts against whoever asks. A claim counts against all but higher tiers. */
+bool plan_before(const struct plan_entry *e, struct heap_key key)
+{
+	bool booked = e->claim && key.a >> 48 >= e->key.a >> 48;
+
+	return !e->idle && (key_before(e->key, key) || (booked && key_before(key, e->key)));
+}
+
 static bool counts(const struct plan_slot *slot, struct heap_key key, bool polite)
 {
-	struct heap_key other = slot->entry->key;
-	bool booked = slot->entry->claim && key.a >> 48 >= other.a >> 48;
+	const struct plan_entry *e = slot->entry;
 
-	if (slot->entry->idle)
-		return false;
-	return key_before(other, key) || ((polite || booked) && key_before(key, other));
+	return plan_before(e, key) || (polite && !e->idle && key_before(key, e->key));
 }
 
 /* What was planned for before now and has not started holds its place now. */

@@ -64,6 +64,9 @@ struct plan_entry {
 	struct places places;
 	uint32_t partition;
 	bool claim; /* victims were told to end for it */
+	/* What it will take of the gates; whoever adds it says so. NULL: nothing. */
+	const struct gate_path *path;
+	struct need need;
 	/* the plan's own */
 	uint32_t index, rank;
 	bool rose; /* it has passed another since it was planned */
@@ -107,6 +110,9 @@ struct plan_entry *plan_add(
         struct plan *p, void *owner, const struct plan_want *want, struct plan_entry *found);
 void plan_remove(struct plan *p, struct plan_entry *entry);
 void plan_shrink(struct plan *p, struct plan_entry *entry, size_t n); /* to its first n places */
+
+/* Does it stand before a key? */
+bool plan_before(const struct plan_entry *entry, struct heap_key key);
 
 /* May a run of this key take the place from now until `end`? `polite`: without pushing any entry
  * aside. */

@@ -42,16 +42,39 @@ static bool find_start(
 
 /* --- entries --------------------------------------------------------------------------------- */
 
+/* What it will take of the gates: those who leave that to it look there. */
+static void note_need(struct sched *s, struct plan_entry *e)
+{
+	struct ask ask = class_ask(e->owner);
+
+	e->path = class_link(e->owner)->path;
+	decide_need_of(&s->scene, &ask, &e->places, &e->need);
+}
+
+static void wake_yielding(struct sched *s, const struct gate_path *path, const struct need *need)
+{
+	const uint32_t *gates;
+	size_t n;
+
+	if (!path)
+		return;
+	gates = gates_of(s->scene.gates, path, need, &n);
+	wake_at_gates(s, gates, n, VERDICT_PLANNED);
+}
+
 /* Whoever lost his place there with it, or before it, did so for the same cause. */
 static void entry_gone(struct sched *s, struct class *class, const char *cause, uint64_t by)
 {
 	struct class_link *l = class_link(class);
 	struct places places = l->entry->places;
+	const struct gate_path *path = l->entry->path;
+	struct need need = l->entry->need;
 	size_t i;
 
 	places.v = xmemdup(places.v, places.n * sizeof(*places.v));
 	plan_remove(s->scene.plan, l->entry);
 	l->entry = NULL;
+	wake_yielding(s, path, &need);
 	for (i = 0; i < places.n; i++) {
 		plan_node_changed(s->scene.plan, places.v[i].node);
 		planner_recheck(s, places.v[i].node, cause, by);
@@ -87,7 +110,9 @@ static void shrink(struct sched *s, struct plan_entry *e, size_t n)
 	size_t i;
 
 	places.v = xmemdup(places.v, places.n * sizeof(*places.v));
+	wake_yielding(s, e->path, &e->need);
 	plan_shrink(s->scene.plan, e, n);
+	note_need(s, e);
 	for (i = n; i < places.n; i++)
 		sched_node_freed(s, places.v[i].node);
 	free(places.v);
@@ -104,7 +129,7 @@ void planner_close(struct sched *s, struct class *class)
 	if (!l->entry)
 		return;
 	may = l->entry->places;
-	if (!decide_wants_capacity(&l->last)) {
+	if (!decide_wants_capacity(&l->last) && l->last.verdict != VERDICT_PLANNED) {
 		cause = closed_by(&l->last);
 	} else if (!decide_fits_gates(&s->scene, &who, &may, &d)) {
 		cause = d.gate.reason;
@@ -173,6 +198,7 @@ static void enter(struct sched *s, struct class *class, const struct plan_want *
 	size_t i;
 
 	l->entry = e;
+	note_need(s, e);
 	if (!l->broken && l->planned && l->planned <= s->scene.now.mono) {
 		l->broken = "a run ended late"; /* or it would have started */
 		l->broken_by = 0;
@@ -228,7 +254,7 @@ static bool nobody_preempts(const struct sched *s)
 	return true;
 }
 
-static void retry_at(struct sched *s, struct class *class, usec_t when)
+void planner_retry_at(struct sched *s, struct class *class, usec_t when)
 {
 	class_link(class)->retry = when;
 	if (when < s->retry)
@@ -294,11 +320,11 @@ bool planner_preempt(struct sched *s, struct class *class, struct sched_pick *pi
 	if ((l->entry && l->entry->claim) || nobody_preempts(s))
 		return false;
 	if (l->entry && starts_soon(s, l->entry)) {
-		retry_at(s, class, l->entry->start + ORDER_EVERY);
+		planner_retry_at(s, class, l->entry->start + ORDER_EVERY);
 		return false;
 	}
 	if (s->searches >= MAX_SEARCHES) {
-		retry_at(s, class, s->ordered + ORDER_EVERY);
+		planner_retry_at(s, class, s->ordered + ORDER_EVERY);
 		return false;
 	}
 	s->searches++;
@@ -310,7 +336,7 @@ bool planner_preempt(struct sched *s, struct class *class, struct sched_pick *pi
 	}
 	count_claims(s, false);
 	if (!found) {
-		retry_at(s, class, retry);
+		planner_retry_at(s, class, retry);
 		return false;
 	}
 	planner_drop(s, class);
@@ -367,9 +393,11 @@ static bool move_up(struct sched *s, struct class *class)
 	if (!earlier) {
 		l->entry = plan_add(plan, class, &same, &old);
 		l->entry->rank = old.rank;
+		note_need(s, l->entry);
 		places_free(&found.places);
 		return false;
 	}
+	wake_yielding(s, old.path, &old.need);
 	enter(s, class, &want, &found);
 	if (l->entry)
 		l->entry->rank = old.rank;
@@ -527,8 +555,7 @@ static int by_class_key(const void *x, const void *y)
 	return key_before(a, b) ? -1 : key_before(b, a);
 }
 
-/* Classes that wait for capacity and have no plan, though there is room in it: the best ones. */
-static void refill(struct sched *s)
+void planner_refill(struct sched *s)
 {
 	const struct conf *conf = s->scene.conf;
 	uint32_t *room = xcalloc(conf->n_partitions, sizeof(*room));
@@ -580,5 +607,6 @@ void planner_ordered(struct sched *s)
 	s->early = false;
 	s->compress = 0;
 	s->compressing = true;
-	refill(s);
+	s->replan = false;
+	planner_refill(s);
 }

@@ -276,6 +276,11 @@ static bool stuck(const struct scene *sc, const struct held *v)
 	return v->end + PREEMPT_STUCK <= sc->now.mono;
 }
 
+static bool has_stuck(const struct search *s, uint32_t node)
+{
+	return plan_first_end(s->scene->plan, node) + PREEMPT_STUCK <= s->scene->now.mono;
+}
+
 /* What the node has when the victims that were found so far have ended, all but one. */
 static bool met_without(
         struct search *s, uint32_t node, size_t but, struct plan_room *room, struct plan_part *part)
@@ -283,7 +288,7 @@ static bool met_without(
 	struct plan *plan = s->scene->plan;
 	usec_t end = s->want->length >= PLAN_FAR ? PLAN_FAR * 2 : s->start + s->want->length;
 	struct held held[MAX_ON_NODE];
-	bool late = plan_first_end(plan, node) + PREEMPT_STUCK <= s->scene->now.mono;
+	bool late = has_stuck(s, node);
 	size_t n = late || s->out->n ? plan_held(plan, node, held, MAX_ON_NODE) : 0, i, at;
 
 	*part = plan_part(plan, s->want, node);
@@ -309,6 +314,8 @@ static bool make_room(struct search *s, uint32_t node, struct cost *cost)
 	s->n = 0;
 	if (met_without(s, node, SIZE_MAX, &room, &part))
 		return true;
+	if (has_stuck(s, node))
+		return false; /* whoever is stopped there has a place again before it ends */
 	gather(s, node);
 	if (!choose(s, &room, &part))
 		return false;
@@ -417,14 +424,16 @@ static size_t find_offers(struct search *s, const struct conf_partition *p, stru
 }
 
 /* So many of them that can be had together. Where no victims are needed there will be room by
- * itself. */
-static bool take_offers(struct search *s, const struct offer *offers, size_t n, uint32_t nodes)
+ * itself. *failed: the first that could not be had beside those before it; n: none. */
+static bool take_offers(
+        struct search *s, const struct offer *offers, size_t n, uint32_t nodes, size_t *failed)
 {
 	struct places *places = &s->out->entry.places;
 	struct need need;
 	bool found;
 	size_t i;
 
+	*failed = n;
 	places->type = s->want->find.type;
 	for (i = 0; i < n && places->n < nodes; i++) {
 		struct plan_part part = plan_part(s->scene->plan, s->want, offers[i].node);
@@ -434,15 +443,40 @@ static bool take_offers(struct search *s, const struct offer *offers, size_t n, 
 		if (make_room(s, offers[i].node, &cost)) {
 			add_victims(s);
 			places_add(places, &place);
-		} else if (offers[i].required) {
-			break;
+			continue;
 		}
+		*failed = *failed < n ? *failed : i;
+		if (offers[i].required)
+			break;
 	}
 	decide_need_of(s->scene, &s->want->ask, places, &need);
 	found = places->n == nodes && s->out->n &&
 	        gates_check(s->scene->gates, s->who->path, &need, NULL);
 	imagine_no_more(s);
 	return found;
+}
+
+#define MAX_ORDERS 4 /* of offers, in which they are tried */
+
+/* Who has least to choose from chooses first. */
+static bool take_some(struct search *s, struct offer *offers, size_t n, uint32_t nodes)
+{
+	unsigned tries;
+	size_t failed;
+
+	for (tries = 0; tries < MAX_ORDERS; tries++) {
+		struct offer first;
+
+		preemption_clear(s->out);
+		if (take_offers(s, offers, n, nodes, &failed))
+			return true;
+		if (failed == n)
+			return false;
+		first = offers[failed];
+		memmove(&offers[1], &offers[0], failed * sizeof(*offers));
+		offers[0] = first;
+	}
+	return false;
 }
 
 bool preempt_find(const struct scene *sc, const struct contender *who, const struct plan_want *want,
@@ -464,7 +498,7 @@ bool preempt_find(const struct scene *sc, const struct contender *who, const str
 	if (shape.per_node)
 		s.gpus *= nodes;
 	n = find_offers(&s, p, offers);
-	found = n >= nodes && take_offers(&s, offers, n, nodes);
+	found = n >= nodes && take_some(&s, offers, n, nodes);
 	if (found && nodes > 1)
 		spare(&s);
 	plan_trim(want, &out->entry.places);

@@ -38,7 +38,7 @@ struct sched *sched_new(struct strings *strings, struct requests *requests,
 	s->ready = heap_new(class_moved);
 	s->stirred = heap_new(stirred_moved);
 	s->retry = INT64_MAX;
-	s->ordered = INT64_MIN / 2;
+	s->ordered = s->replanned = INT64_MIN / 2;
 	return s;
 }
 
@@ -225,6 +225,7 @@ struct contender sched_contender(const struct sched *s, const struct class *clas
 		.partition = l->partition,
 		.account = l->account,
 		.qos = l->qos,
+		.due = l->entry && (l->entry->claim || l->entry->start <= s->scene.now.mono),
 		.length = class_length_us(class_info(class)->length_s,
 		        l->partition == CONF_NONE ? NULL
 		                                  : &s->scene.conf->partitions[l->partition]),
@@ -352,6 +353,7 @@ static void class_unresolve(struct sched *s, struct class *class)
 	l->assoc = NULL;
 	free(l->text);
 	l->text = NULL;
+	l->last.verdict = VERDICT_NONE;
 }
 
 void sched_configure(struct sched *s, const struct conf *conf, struct ledger *ledger,
@@ -472,12 +474,16 @@ static enum sched_step try_class(struct sched *s, struct class *class, struct sc
 	heap_remove(s->ready, l->slot);
 	park(s, class);
 	planner_close(s, class);
-	if (!decide_wants_capacity(&l->last))
-		return SCHED_BLOCKED;
-	if (planner_preempt(s, class, pick))
-		step = SCHED_PREEMPT;
-	else if (planner_plan(s, class))
-		step = SCHED_PLANNED;
+	l->retry = INT64_MAX;
+	if (decide_wants_capacity(&l->last)) {
+		if (!l->last.yields && planner_preempt(s, class, pick))
+			step = SCHED_PREEMPT;
+		else if (planner_plan(s, class))
+			step = SCHED_PLANNED;
+	}
+	/* Who leaves a gate to others now need not when his own time has come. */
+	if (l->entry && l->last.verdict == VERDICT_PLANNED && l->entry->start < l->retry)
+		planner_retry_at(s, class, l->entry->start);
 	if (step == SCHED_PLANNED)
 		planner_tell(s, class, pick);
 	return step;
@@ -511,6 +517,11 @@ static void rekey_over(struct sched *s)
 	free(v);
 }
 
+static bool replan_due(const struct sched *s)
+{
+	return s->replan && s->scene.now.mono - s->replanned >= REPLAN_EVERY;
+}
+
 enum sched_step sched_step(struct sched *s, struct sched_pick *pick)
 {
 	struct class *class;
@@ -519,6 +530,12 @@ enum sched_step sched_step(struct sched *s, struct sched_pick *pick)
 	memset(pick, 0, sizeof(*pick));
 	if (due && s->scene.now.mono - s->ordered >= ORDER_EVERY) {
 		order_all(s);
+		return SCHED_BLOCKED;
+	}
+	if (replan_due(s)) {
+		s->replan = false;
+		s->replanned = s->scene.now.mono;
+		planner_refill(s);
 		return SCHED_BLOCKED;
 	}
 	if (s->held_changed)
@@ -553,7 +570,7 @@ void sched_claim(struct sched *s, const struct sched_pick *pick)
 bool sched_idle(const struct sched *s)
 {
 	return !heap_count(s->ready) && !heap_count(s->stirred) && !s->compressing &&
-	       !s->held_changed && !s->risen;
+	       !s->held_changed && !s->risen && !replan_due(s);
 }
 
 static bool first_before(const struct heap *h, struct heap_key key)
@@ -577,6 +594,8 @@ usec_t sched_next(const struct sched *s)
 
 	if (!classes_count(s->classes))
 		return INT64_MAX;
+	if (s->replan && s->replanned + REPLAN_EVERY < order)
+		return s->replanned + REPLAN_EVERY;
 	if (s->early || s->disordered)
 		return order;
 	return s->retry == INT64_MAX ? INT64_MAX : s->retry > order ? s->retry : order;
@@ -629,15 +648,14 @@ static int by_key(const void *x, const void *y)
 	return a->key.b < b->key.b ? -1 : a->key.b > b->key.b;
 }
 
-/* Positions of all classes, once after each ordering. */
+/* Positions of all classes. */
 static void count_positions(struct sched *s)
 {
 	size_t n = 0, i, k, end, cursor = 0;
 	struct class **v, *class;
 
-	if (s->positions_of == s->stats.orderings)
-		return;
 	s->positions_of = s->stats.orderings;
+	s->positions_mono = s->scene.now.mono;
 	v = xcalloc(classes_count(s->classes), sizeof(struct class *));
 	while ((class = classes_each(s->classes, &cursor)))
 		v[n++] = class;
@@ -659,7 +677,11 @@ static void count_positions(struct sched *s)
 
 void sched_position(struct sched *s, const struct class *class, uint32_t *position, uint32_t *of)
 {
-	count_positions(s);
+	bool missing = !class_link_of(class)->position &&
+	               s->scene.now.mono - s->positions_mono >= COUNT_EVERY;
+
+	if (s->positions_of != s->stats.orderings || missing)
+		count_positions(s);
 	*position = class_link_of(class)->position;
 	*of = class_link_of(class)->position_of;
 }

@@ -69,6 +69,8 @@ void sched_node_taken(struct sched *s, uint32_t node, uint64_t by);
 void sched_node_changed(struct sched *s, uint32_t node, const char *cause);
 /* Something on that node has become free, or it accepts work again. */
 void sched_node_freed(struct sched *s, uint32_t node);
+/* It accepts work, and perhaps did not: what could be planned there is, before anything starts. */
+void sched_node_returned(struct sched *s, uint32_t node);
 /* Something was released at these gates. */
 void sched_gates_released(struct sched *s, const uint32_t *gates, size_t n);
 /* Try every class again. */
@@ -112,8 +114,9 @@ struct sched_stats {
 void sched_stats(const struct sched *s, struct sched_stats *stats);
 struct class *sched_each_class(const struct sched *s, size_t *cursor); /* for checks and verdicts */
 size_t sched_class_count(const struct sched *s);
-/* The place of a class's head in the order of its partition, from 1, and of how many jobs: as of
- * the last ordering; 0: it has come since. */
+/* The place of a class's head in the order of its partition, from 1, and of how many jobs: as they
+ * were counted last, after an ordering or because somebody had come; 0: it has come since, a moment
+ * ago. */
 void sched_position(struct sched *s, const struct class *class, uint32_t *position, uint32_t *of);
 /* How many jobs of the class come before a job of it. Looks at all. */
 uint32_t sched_before(const struct class *class, uint64_t id);

@@ -4,7 +4,9 @@
 
 #include "ctld/core/sched.h"
 
-#define SCHED_SEVERAL UINT32_MAX        /* nodes */
+#define SCHED_SEVERAL UINT32_MAX       /* nodes */
+#define COUNT_EVERY   ((usec_t)100000) /* and positions counted because somebody has come */
+#define REPLAN_EVERY  ((usec_t)50000)  /* at most so often are plans made because a node returned */
 #define ORDER_EVERY   ((usec_t)1000000) /* at most so often are all classes ordered anew */
 
 /* Kept names of one list of the configuration, by number. */
@@ -38,11 +40,14 @@ struct sched {
 	bool disordered;         /* and since then something has happened that makes a difference */
 	size_t compress;         /* entries still to be moved up */
 	bool compressing, early; /* early: something ended early, or an entry has gone */
+	bool replan;             /* a node has returned */
+	usec_t replanned;        /* mono: when plans were last made for that */
 	bool risen;              /* entries have gone back in the order: others may pass now */
 	unsigned searches;       /* for victims, since the last ordering */
 	usec_t retry;            /* the earliest of all classes */
 	struct sched_stats stats;
 	uint64_t positions_of; /* the ordering that positions were counted for */
+	usec_t positions_mono; /* and when that was */
 	bool in_pass;
 };
 
@@ -53,6 +58,8 @@ void park_free(struct sched *s);
 void park(struct sched *s, struct class *class);   /* by its last decision */
 void unpark(struct sched *s, struct class *class); /* out of all lists */
 void wake(struct sched *s, struct class *class);   /* to be tried again */
+/* Who waits at these gates; with that verdict only, or VERDICT_NONE: all. */
+void wake_at_gates(struct sched *s, const uint32_t *gates, size_t n, enum verdict only);
 void wake_fitting(struct sched *s, uint32_t node); /* those of which a part fits there */
 /* Those of them whose turn it is, and of which a part still fits. */
 void wake_stirred(struct sched *s);
@@ -69,10 +76,14 @@ void planner_drop(struct sched *s, struct class *class);
 void planner_close(struct sched *s, struct class *class);
 /* Whoever has no room on the node any more loses his planned start, and is tried again. */
 void planner_recheck(struct sched *s, uint32_t node, const char *cause, uint64_t by);
+/* It is to be tried again then, at an ordering. */
+void planner_retry_at(struct sched *s, struct class *class, usec_t when);
 /* Look for victims. True: *pick says whom. */
 bool planner_preempt(struct sched *s, struct class *class, struct sched_pick *pick);
 /* They have been told: what they leave is the class's. */
 void planner_claim(struct sched *s, struct class *class);
+/* Try those again that have no planned start though there is room for one: the best ones. */
+void planner_refill(struct sched *s);
 /* Which entries stand before a key: a hash of their owners. */
 uint64_t planner_ahead(const struct sched *s, struct heap_key key);
 /* The keys have changed. */

@@ -193,8 +193,13 @@ static void plan_class(struct trial *t, struct class *class, const struct conten
 	if ((old && !old->idle) || t->n_planned == t->plans ||
 	        plan_count_of(sc->plan, who->partition) >= depth + given_up(t, who->partition))
 		return;
-	if (decide_later(sc, who, &want, &entry))
-		t->planned[t->n_planned++] = plan_add(sc->plan, class, &want, &entry);
+	if (decide_later(sc, who, &want, &entry)) {
+		struct plan_entry *e = plan_add(sc->plan, class, &want, &entry);
+
+		e->path = who->path;
+		decide_need_of(sc, &who->ask, &e->places, &e->need);
+		t->planned[t->n_planned++] = e;
+	}
 	places_free(&entry.places);
 }
 

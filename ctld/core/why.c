@@ -236,9 +236,9 @@ const char *ask_why(
 	return "Resources";
 }
 
-#define COUNTS                                                                            \
-	4 /* a second, of classes that no limit holds: it is work, and a listing has many \
-	   */
+/* Classes a second of which it is counted though no limit holds them: it is work, and a listing has
+ * many. */
+#define COUNTS 4
 
 /* All that holds it; what was counted last where there is no time. */
 static void count_blockers(
@@ -248,7 +248,8 @@ static void count_blockers(
 		core->counts_since = now.mono;
 		core->counts = 0;
 	}
-	if (core->counts++ < COUNTS)
+	/* Who is to be tried again was judged under what is no more. */
+	if (l->slot == HEAP_NOWHERE && core->counts++ < COUNTS)
 		l->n_blockers = explain_count(core, class);
 	else if (l->text_of != l->last.verdict || !l->n_blockers)
 		l->n_blockers = 1;

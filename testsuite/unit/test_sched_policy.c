@@ -703,7 +703,7 @@ static void cases(void **state)
 	       "%lu behind a limit), %lu victims of %lu judged searches\n",
 	        (unsigned long long)from, (unsigned long long)(from + n - 1), starts, gangs, passed,
 	        planned, late, closed, preempted, judged);
-	assert_true(seed || (starts > 10 * n && preempted > n / 4 && planned > 5 * n));
+	assert_true(seed || first || (starts > 10 * n && preempted > n / 4 && planned > 5 * n));
 }
 
 /* Cases that were wrong once, beyond the first ones. */
@@ -740,6 +740,9 @@ static const struct {
 	{ 11863, "equal parts counted for more than the total at a gate" },
 	{ 14349, "what was held changed with the last start, and nobody looked" },
 	{ 15820, "a plan that its owner's guarantee forbids once others have ended" },
+	{ 42, "a claim and a plan before it waited for each other at a gate" },
+	{ 1286, "nobody tried again who had left a gate to others until his own time" },
+	{ 24365, "as 1228: the victim took the place of a run that does not end" },
 	{ 11035, "a total of GPUs on fewer nodes, where a limit on nodes allows no more" },
 	{ 8962, "a run is late on the node of a plan when another starts there" },
 };

@@ -1,0 +1,218 @@
+/* test_sched_cases.c - what the scheduler owes, one small cluster a promise
+ *
+ * Beside the random histories of test_sched_policy.c: things that they meet seldom.
+ */
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <setjmp.h>
+#include <cmocka.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "testsuite/unit/core_world.h"
+
+#define HEAD                                                                           \
+	"cluster = \"test\"; controller = { host = \"h\"; node_timeout = \"1d\"; };\n" \
+	"gpu_types = ( { name = \"h100\"; mem = \"80G\"; } );\n"                       \
+	"licences = ( { name = \"lic\"; count = 2; } );\n"
+#define NODES(n) \
+	"nodes = ( { name = \"n[0-" n "]\"; cpus = 8; mem = \"64G\"; gpus = \"h100:8\"; } );\n"
+#define PARTITIONS                                                                        \
+	"partitions = ( { name = \"batch\"; nodes = \"ALL\"; default = true; tier = 1;\n" \
+	"    preempt_mode = \"requeue\"; min_run = \"0s\"; grace = \"10s\";\n"            \
+	"    max_time = \"unlimited\"; },\n"                                              \
+	"  { name = \"urgent\"; nodes = \"ALL\"; tier = 9; max_time = \"unlimited\"; } );\n"
+
+static uint64_t submit(struct world *w, const char *gpus, const char *partition,
+        const char *account, uint32_t time_s)
+{
+	struct submit_job job = world_job(w, gpus);
+
+	job.partition = partition;
+	job.account = account;
+	job.time_limit_s = time_s;
+	job.requeue = true;
+	job.max_attempts = 9;
+	return world_submit_job(w, &job, 1000);
+}
+
+static void runs(struct world *w, uint64_t job)
+{
+	assert_string_equal(world_reason(w, job), "");
+	assert_string_equal(world_state(w, job), "CONFIGURING");
+	world_run_starts(w, job);
+}
+
+static void is_over(struct world *w, uint64_t job)
+{
+	struct run_report r = world_report(world_run(w, job), REPORT_ENDED);
+
+	r.cause = END_PREEMPT;
+	world_say(w, world_node_of(w, job), r);
+}
+
+static bool stops(struct world *w, uint64_t job)
+{
+	return !strcmp(world_state(w, job), "COMPLETING");
+}
+
+/* --- reclaiming for a gang ------------------------------------------------------------------- */
+
+/* b lends what it is guaranteed. a is over its own by 4: not by what a gang of b would like on two
+ * nodes, of which each by itself could be had. */
+static void victims_of_a_gang(void **state)
+{
+	struct world *w = world_new(HEAD NODES("1") PARTITIONS
+	        "accounts = ( { name = \"a\"; members = [ \"*\" ];\n"
+	        "    quota = { guaranteed = \"h100:8\"; }; },\n"
+	        "  { name = \"b\"; members = [ \"*\" ]; quota = { guaranteed = \"h100:8\"; }; },\n"
+	        "  { name = \"c\"; members = [ \"*\" ]; } );\n");
+	struct submit_job gang;
+	uint64_t a[3], c, b;
+	unsigned i, n = 0;
+
+	(void)state;
+	world_register_all(w);
+	c = submit(w, "h100:4", "batch", "c", 9000);
+	runs(w, c);
+	for (i = 0; i < 3; i++) {
+		a[i] = submit(w, "h100:4", "batch", "a", 9000);
+		runs(w, a[i]);
+	}
+	world_pass(w, 5);
+	gang = world_job(w, "h100:4");
+	gang.account = "b";
+	gang.nodes_min = gang.nodes_max = 2;
+	gang.gpus_per_node = true;
+	gang.time_limit_s = 600;
+	b = world_submit_job(w, &gang, 1000);
+	world_pass(w, 2);
+	for (i = 0; i < 3; i++)
+		n += stops(w, a[i]);
+	/* One of a's, and c's, which is guaranteed nothing. */
+	assert_int_equal(n, 1);
+	assert_true(stops(w, c));
+	assert_string_equal(world_state(w, b), "PENDING");
+	world_free(w);
+}
+
+/* --- gates and planned starts ---------------------------------------------------------------- */
+
+static uint64_t with_licences(
+        struct world *w, const char *gpus, uint32_t time_s, const char *licences, int nice)
+{
+	struct submit_job job = world_job(w, gpus);
+
+	job.time_limit_s = time_s;
+	job.licences = licences;
+	job.nice = nice;
+	return world_submit_job(w, &job, 1000);
+}
+
+static void licences_of_a_plan(void **state)
+{
+	struct world *w = world_new(HEAD NODES("1") PARTITIONS);
+	uint64_t one, two, planned, lasts, brief, without;
+
+	(void)state;
+	world_register_all(w);
+	one = submit(w, "h100:8", "batch", "", 1000);
+	two = submit(w, "h100:4", "batch", "", 5000);
+	runs(w, one);
+	runs(w, two);
+	/* Waits for the first to end; there are two licences. */
+	planned = with_licences(w, "h100:8", 3600, "lic:2", 0);
+	assert_true(world_view(w, planned).planned_start != 0);
+	/* Beside the second there is room; but it would hold the licence too long. */
+	lasts = with_licences(w, "h100:1", 4000, "lic:1", 5);
+	assert_string_equal(world_state(w, lasts), "PENDING");
+	assert_string_equal(world_reason(w, lasts), "Priority");
+	brief = with_licences(w, "h100:1", 300, "lic:1", 6);
+	runs(w, brief);
+	without = with_licences(w, "h100:1", 4000, "", 7);
+	runs(w, without);
+	world_run_ends(w, brief, 0);
+	assert_string_equal(world_state(w, lasts), "PENDING");
+	/* When the planned one has gone, nothing holds it. */
+	world_control(w, world_admin(), JOB_CANCEL, planned);
+	assert_string_equal(world_state(w, lasts), "CONFIGURING");
+	world_free(w);
+}
+
+/* --- a class's jobs, one after another ------------------------------------------------------- */
+
+static void each_gets_victims(void **state)
+{
+	struct world *w = world_new(HEAD NODES("2") PARTITIONS);
+	uint64_t low[3], high[3];
+	unsigned i, k, running;
+
+	(void)state;
+	world_register_all(w);
+	for (i = 0; i < 3; i++) {
+		low[i] = submit(w, "h100:8", "batch", "", 90000);
+		runs(w, low[i]);
+	}
+	for (i = 0; i < 3; i++)
+		high[i] = submit(w, "h100:8", "urgent", "", 9000);
+	for (i = 0; i < 3; i++) {
+		unsigned stopping = 0, which = 0;
+
+		for (k = 0; k < 3; k++) {
+			stopping += stops(w, low[k]);
+			which = stops(w, low[k]) ? k : which;
+		}
+		assert_int_equal(stopping, 1);
+		is_over(w, low[which]);
+		/* Its place is taken, and the next one's victim is told in the same pass. */
+		for (k = running = 0; k < 3; k++)
+			running += strcmp(world_state(w, high[k]), "PENDING") != 0;
+		assert_int_equal(running, i + 1);
+	}
+	world_free(w);
+}
+
+/* --- a node that returns --------------------------------------------------------------------- */
+
+/* What was planned on it is planned again before something is started that would delay it. */
+static void plans_come_first(void **state)
+{
+	struct world *w = world_new(HEAD NODES("0") PARTITIONS);
+	struct run_report alive[2];
+	uint64_t brief, middle, all, lasts;
+
+	(void)state;
+	world_register_all(w);
+	brief = submit(w, "h100:4", "batch", "", 3000);
+	middle = submit(w, "h100:4", "batch", "", 2000);
+	runs(w, brief);
+	runs(w, middle);
+	all = submit(w, "h100:8", "batch", "", 600);
+	lasts = with_licences(w, "h100:4", 90000, "", 9);
+	assert_true(world_view(w, all).planned_start != 0);
+	world_pass(w, 5);
+	alive[0] = world_alive(w, brief);
+	alive[1] = world_alive(w, middle);
+	world_gone(w, 0);
+	world_pass(w, 5);
+	assert_int_equal(world_view(w, all).planned_start, 0);
+	/* It is heard again, and within the same second a run on it ends. */
+	world_register(w, 0, "inc1", alive, 2);
+	world_run_ends(w, brief, 0);
+	assert_string_equal(world_state(w, lasts), "PENDING");
+	assert_true(world_view(w, all).planned_start != 0);
+	world_free(w);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(victims_of_a_gang),
+		cmocka_unit_test(licences_of_a_plan),
+		cmocka_unit_test(each_gets_victims),
+		cmocka_unit_test(plans_come_first),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
