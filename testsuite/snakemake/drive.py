@@ -35,7 +35,7 @@ def check(condition, what):
 
 def main():
     prepare()
-    with Cluster(nodes=("n1", "n2"), cpus=16) as c:
+    with Cluster(nodes=("n1", "n2"), cpus=16, controller='keep_ended = "2h";') as c:
         work = c.dir / "jobs"
         shutil.copy(HERE / "Snakefile", work)
         (work / "logs").mkdir(mode=0o777)
