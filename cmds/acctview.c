@@ -68,7 +68,7 @@ SHOW(id)
 	JOB;
 
 	if (j->id)
-		view_number(cell, (int64_t)j->id);
+		view_job(cell, j->id, j->tasks, j->several);
 	else
 		view_text(cell, "total");
 }
@@ -321,7 +321,13 @@ void acct_total_add(Gpusched__Acct *total, const Gpusched__Acct *job)
 		view_number(cell, (int64_t)value); \
 	}
 
-RUN_NUMBER(id, JOB_OF(r, line)->id)
+SHOW(run_id)
+{
+	RUN;
+	(void)r;
+	view_job(cell, line->job->id, line->job->tasks, line->job->several);
+}
+
 RUN_TEXT(name, JOB_OF(r, line)->name)
 RUN_TEXT(user, JOB_OF(r, line)->user)
 RUN_TEXT(account, r->account)

@@ -8,6 +8,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "common/taskset.h"
 #include "common/text.h"
 #include "common/units.h"
 #include "common/xalloc.h"
@@ -275,26 +276,75 @@ void cmd_list_clear(struct cmd_list *list)
 	*list = (struct cmd_list){ .n = 0 };
 }
 
+/* "7", "3-9,12", "[3-9,12]" of `len` bytes. */
+static int add_some(
+        struct cmd_ids *ids, uint64_t id, const char *tasks, size_t len, struct error *err)
+{
+	Gpusched__JobTasks *t = xcalloc(1, sizeof(*t));
+	struct taskset set;
+
+	gpusched__job_tasks__init(t);
+	if (len >= 2 && *tasks == '[' && tasks[len - 1] == ']') {
+		tasks++;
+		len -= 2;
+	}
+	t->job = id;
+	t->tasks = xstrndup(tasks, len);
+	ids->some = xrealloc(ids->some, ids->n_some + 1, sizeof(*ids->some));
+	ids->some[ids->n_some++] = t;
+	if (taskset_parse(t->tasks, &set, err) < 0)
+		return -1;
+	taskset_clear(&set);
+	return 0;
+}
+
+/* One of `len` bytes: "123", "123_7", "123_[3-9,12]". */
+static int add_id(struct cmd_ids *ids, const char *text, size_t len, struct error *err)
+{
+	const char *line = memchr(text, '_', len);
+	char *number = xstrndup(text, line ? (size_t)(line - text) : len);
+	uint64_t id = 0;
+	int rc = count_parse(number, 1, ((uint64_t)1 << 40) - 1, &id, NULL);
+
+	free(number);
+	if (rc < 0)
+		return error_set(err, ERR_USAGE,
+		        "would be a job id (123, 123_7, 123_[3-9,12]), or several with commas "
+		        "between");
+	ids->v = xrealloc(ids->v, ids->n + 1, sizeof(*ids->v));
+	ids->v[ids->n++] = id;
+	if (line)
+		return add_some(ids, id, line + 1, len - (size_t)(line + 1 - text), err);
+	ids->whole = xrealloc(ids->whole, ids->n_whole + 1, sizeof(*ids->whole));
+	ids->whole[ids->n_whole++] = id;
+	return 0;
+}
+
 int cmd_ids_add(struct cmd_ids *ids, const char *text, struct error *err)
 {
-	struct cmd_list parts = { .n = 0 };
-	int rc = cmd_list_add(&parts, text, NULL);
+	const char *start = text;
+	bool inside = false;
 
-	for (size_t i = 0; i < parts.n && rc >= 0; i++) {
-		uint64_t id = 0;
-
-		rc = count_parse(parts.v[i], 1, (uint64_t)1 << 53, &id, NULL);
-		ids->v = xrealloc(ids->v, ids->n + 1, sizeof(*ids->v));
-		ids->v[ids->n++] = id;
+	for (;; text++) {
+		inside = *text == '[' || (inside && *text != ']');
+		if (*text && (*text != ',' || inside))
+			continue;
+		if (add_id(ids, start, (size_t)(text - start), err) < 0)
+			return -1;
+		if (!*text)
+			return 0;
+		start = text + 1;
 	}
-	cmd_list_clear(&parts);
-	return rc >= 0 ? 0
-	               : error_set(err, ERR_USAGE,
-	                         "would be a job id, or several with commas between");
 }
 
 void cmd_ids_clear(struct cmd_ids *ids)
 {
+	for (size_t i = 0; i < ids->n_some; i++) {
+		free(ids->some[i]->tasks);
+		free(ids->some[i]);
+	}
+	free(ids->some);
+	free(ids->whole);
 	free(ids->v);
 	*ids = (struct cmd_ids){ .n = 0 };
 }

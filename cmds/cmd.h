@@ -15,6 +15,7 @@
 
 #include "cmds/client.h"
 #include "common/error.h"
+#include "common/gpusched.pb-c.h"
 
 struct cmd {
 	const char *name;
@@ -61,12 +62,17 @@ struct cmd_list {
 int cmd_list_add(struct cmd_list *list, const char *text, struct error *err);
 void cmd_list_clear(struct cmd_list *list);
 
+/* Jobs by number; of an array perhaps only some tasks: 123_7, 123_[3-9,12]. */
 struct cmd_ids {
-	uint64_t *v;
+	uint64_t *v; /* all of them */
 	size_t n;
+	uint64_t *whole; /* those that are meant as a whole */
+	size_t n_whole;
+	Gpusched__JobTasks **some; /* the others */
+	size_t n_some;
 };
 
-/* Job ids with commas between. */
+/* Ids with commas between. */
 int cmd_ids_add(struct cmd_ids *ids, const char *text, struct error *err);
 void cmd_ids_clear(struct cmd_ids *ids);
 

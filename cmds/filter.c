@@ -81,8 +81,10 @@ bool filter_is_empty(const struct filter *f)
 void filter_message(const struct filter *f, Gpusched__JobFilter *out)
 {
 	gpusched__job_filter__init(out);
-	out->ids = f->ids.v;
-	out->n_ids = f->ids.n;
+	out->ids = f->ids.whole;
+	out->n_ids = f->ids.n_whole;
+	out->tasks = f->ids.some;
+	out->n_tasks = f->ids.n_some;
 	out->users = f->lists[FILTER_USERS].v;
 	out->n_users = f->lists[FILTER_USERS].n;
 	out->partitions = f->lists[FILTER_PARTITIONS].v;

@@ -94,7 +94,7 @@ struct gpusched_spec {
 	const char *name;
 	const char *cwd;    /* absolute; NULL: the process's present one */
 	const char *input;  /* NULL: /dev/null */
-	const char *output; /* NULL: gpusched-%j.out */
+	const char *output; /* NULL: gpusched-%j.out, of an array gpusched-%A_%a.out */
 	const char *error;  /* NULL: goes where output goes */
 	bool append;        /* add to output files instead of emptying them */
 	const char *partition;
@@ -133,6 +133,7 @@ struct gpusched_spec {
 	const char *requeue_on;        /* "exit:75,signal:9" */
 	uint32_t requeue_delay_s;      /* before it runs again after a failure */
 	uint32_t max_attempts;         /* starts at most; 0: 100, or 1 with no_requeue */
+	const char *array;             /* "0-9999:2%50"; NULL: it is no array */
 };
 #define GPUSCHED_UNLIMITED UINT32_MAX
 #define GPUSCHED_GROUP_MAX 64

@@ -190,8 +190,10 @@ static int ask_why(struct gqueue *q, struct error *err)
 	if (!c)
 		return -1;
 	cmd_tell_retry(&cmd, c);
-	request.ids = q->filter.ids.v;
-	request.n_ids = q->filter.ids.n;
+	request.ids = q->filter.ids.whole;
+	request.n_ids = q->filter.ids.n_whole;
+	request.tasks = q->filter.ids.some;
+	request.n_tasks = q->filter.ids.n_some;
 	jsonout_begin(&q->listing.out, stdout, client_conf(c)->cluster, "jobs");
 	rc = client_call(c, &call, err);
 	if (q->listing.json)

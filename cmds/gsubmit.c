@@ -28,10 +28,11 @@
 
 extern char **environ;
 
-#define KEY_BASE      0x200 /* of options without a letter: KEY_BASE + index of the row */
-#define WAIT_RETRY_MS (15 * 60 * 1000) /* --wait sits out a controller that is away so long */
-#define SIGNAL_STATUS 128
-#define OUTPUT_SLURM  "slurm-%j.out" /* where what was written for Slurm looks for it */
+#define KEY_BASE           0x200 /* of options without a letter: KEY_BASE + index of the row */
+#define WAIT_RETRY_MS      (15 * 60 * 1000) /* --wait sits out a controller that is away so long */
+#define SIGNAL_STATUS      128
+#define OUTPUT_SLURM       "slurm-%j.out" /* where what was written for Slurm looks for it */
+#define OUTPUT_SLURM_ARRAY "slurm-%A_%a.out"
 
 /* --- the command line --------------------------------------------------------------------------
  */
@@ -292,7 +293,10 @@ int gsubmit_make_job(const struct gsubmit *g, struct submit_options *o, const st
 	s->name = job->name;
 	s->cwd = job->cwd;
 	s->input = o->input;
-	s->output = o->output ? o->output : o->slurm_env ? OUTPUT_SLURM : NULL;
+	s->array = o->array;
+	s->output = o->output;
+	if (!o->output && o->slurm_env)
+		s->output = o->array ? OUTPUT_SLURM_ARRAY : OUTPUT_SLURM;
 	s->error = o->error;
 	s->append = o->append;
 	options_ask(o, s);

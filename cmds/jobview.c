@@ -76,7 +76,24 @@ static bool is_pending(const Gpusched__Job *j)
 		view_time(cell, j->field); \
 	}
 
-SHOW_NUMBER(id, id)
+SHOW(id)
+{
+	JOB;
+	view_job(cell, j->id, j->tasks, j->several);
+}
+
+SHOW(array)
+{
+	JOB;
+	view_text(cell, j->array[0] ? j->array : "-");
+}
+
+SHOW(tasks)
+{
+	JOB;
+	view_text(cell, j->tasks[0] ? j->tasks : "-");
+}
+
 SHOW_TEXT(partition, partition)
 SHOW_TEXT(name, name)
 SHOW_TEXT(user, user)
@@ -318,7 +335,10 @@ SHOW(labels)
 #define NUM TABLE_RIGHT | TABLE_WHOLE
 
 static const struct view_column columns[] = {
-	{ "JOBID", { "JOBID", 7, 0, NUM }, "the job's id", show_id },
+	{ "JOBID", { "JOBID", 7, 0, NUM },
+	        "the job's id; of an array the task, or in brackets those that wait", show_id },
+	{ "ARRAY", { "ARRAY", 10, 6, 0 }, "the tasks of the array, as submitted", show_array },
+	{ "TASKS", { "TASKS", 10, 6, 0 }, "the tasks in this line", show_tasks },
 	{ "PARTITION", { "PARTITION", 9, 5, 0 }, "partition", show_partition },
 	{ "NAME", { "NAME", 10, 5, 0 }, "name", show_name },
 	{ "USER", { "USER", 8, 4, 0 }, "owner", show_user },

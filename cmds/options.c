@@ -17,6 +17,7 @@
 #include "common/mailwish.h"
 #include "common/strbuf.h"
 #include "common/hostlist.h"
+#include "common/taskset.h"
 #include "common/text.h"
 #include "common/units.h"
 #include "common/xalloc.h"
@@ -375,6 +376,20 @@ static int set_kill_invalid(struct submit_options *o, const struct option_row *r
 	return 0;
 }
 
+static int set_array(struct submit_options *o, const struct option_row *row, const char *value,
+        struct error *err)
+{
+	struct taskset set;
+	uint32_t at_once;
+
+	if (taskset_parse_array(value, &set, &at_once, err) < 0)
+		return -1;
+	taskset_clear(&set);
+	free(*FIELD(o, row, char *));
+	*FIELD(o, row, char *) = xstrdup(value);
+	return 0;
+}
+
 static int set_signal(struct submit_options *o, const struct option_row *row, const char *value,
         struct error *err)
 {
@@ -475,6 +490,8 @@ static const struct option_row rows[] = {
 	        "lines)" },
 	{ "no-slurm-env", 0, OPTION_WHAT, EVERYWHERE, NULL, unset_flag, AT(slurm_env),
 	        "It does not (default without)" },
+	{ "array", 'a', OPTION_WHAT, EVERYWHERE, "SET", set_array, AT(array),
+	        "A job of many tasks: 0-9, 1,3,5-7, 0-15:4; with %N at most N run at a time" },
 	{ "chdir", 'D', OPTION_WHAT, EVERYWHERE, "DIR", set_path, AT(chdir),
 	        "Run in DIR (default: where gsubmit is run)" },
 	{ "label", 0, OPTION_WHAT, EVERYWHERE, "KEY=VALUE", set_label, AT(labels),
@@ -621,7 +638,7 @@ void options_clear(struct submit_options *o)
 	char *texts[] = { o->name, o->partition, o->account, o->qos, o->gpus, o->input, o->output,
 		o->error, o->chdir, o->export, o->token, o->wrap, o->bulk, o->constraint, o->prefer,
 		o->nodelist, o->exclude, o->licences, o->dependency, o->remark, o->mail_user,
-		o->mail_type, o->requeue_on };
+		o->mail_type, o->requeue_on, o->array };
 
 	for (size_t i = 0; i < sizeof(texts) / sizeof(texts[0]); i++)
 		free(texts[i]);

@@ -42,7 +42,7 @@ enum options_one { OPTIONS_ONE_CPUS, OPTIONS_ONE_MEM, OPTIONS_ONES };
 /* The value of each option; texts are owned, NULL: not given. */
 struct submit_options {
 	char *name, *partition, *account, *qos, *gpus, *input, *output, *error, *chdir, *export,
-	        *token, *wrap, *bulk;
+	        *token, *wrap, *bulk, *array;
 	char *constraint, *prefer, *nodelist, *exclude, *licences; /* "": given, and none */
 	uint64_t mem_mb;                                           /* 0: not given */
 	uint64_t gpu_mem_min_mb;                                   /* 0: any */

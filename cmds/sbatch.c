@@ -91,7 +91,7 @@ static const char *known_mail(const char *value, struct error *err)
 static const struct sbatch_row rows[] = {
 	{ "account", 'A', SBATCH_ARG, SBATCH_SAME, "", NULL },
 	{ "acctg-freq", 0, SBATCH_ARG, SBATCH_IGNORED, "use is measured anyway", NULL },
-	{ "array", 'a', SBATCH_ARG, SBATCH_REFUSED, LATER, NULL },
+	{ "array", 'a', SBATCH_ARG, SBATCH_SAME, "", NULL },
 	{ "batch", 0, SBATCH_ARG, SBATCH_REFUSED, "there is no node that differs from the others",
 	        NULL },
 	{ "bb", 0, SBATCH_ARG, SBATCH_REFUSED, "there are no burst buffers", NULL },

@@ -16,8 +16,9 @@
 #include "common/text.h"
 #include "common/xalloc.h"
 
-#define TOKEN_PREFIX   "gpusched-token-1" /* so that a token hashes to nothing else */
-#define DEFAULT_OUTPUT "gpusched-%j.out"
+#define TOKEN_PREFIX         "gpusched-token-1" /* so that a token hashes to nothing else */
+#define DEFAULT_OUTPUT       "gpusched-%j.out"
+#define DEFAULT_OUTPUT_ARRAY "gpusched-%A_%a.out"
 
 /* Bytes of names, of texts, of host lists: what the controller takes. */
 #define WORD_BYTES  255
@@ -101,7 +102,10 @@ static int sign_part(const struct gpusched_spec *s, const char *cluster, Protobu
 	spec.env = bytes_list(s->env, spec.n_env);
 	spec.cwd = bytes_of(s->cwd ? s->cwd : cwd);
 	spec.input = bytes_of(s->input);
-	spec.output = bytes_of(s->output ? s->output : DEFAULT_OUTPUT);
+	spec.array = (char *)(s->array ? s->array : "");
+	spec.output = bytes_of(s->output       ? s->output
+	                       : spec.array[0] ? DEFAULT_OUTPUT_ARRAY
+	                                       : DEFAULT_OUTPUT);
 	spec.error = bytes_of(s->error);
 	spec.append = s->append;
 	spec.tasks_per_node = 1;

@@ -12,7 +12,9 @@
 #include "cmds/control.h"
 #include "cmds/options.h"
 #include "cmds/spec.h"
+#include "common/taskset.h"
 #include "common/text.h"
+#include "common/units.h"
 #include "common/xalloc.h"
 
 #define FIELD(name) GPUSCHED__JOB_CONTROL__FIELD__##name
@@ -51,16 +53,18 @@ static const struct {
 	{ "dependency", FIELD(DEPENDENCY) },
 	{ "kill-on-invalid-dep", FIELD(KILL_INVALID_DEP) },
 };
-#define N_CHANGES  (sizeof(changes) / sizeof(changes[0]))
-#define KEY_REASON 0x100
-#define KEY_BASE   0x200 /* KEY_BASE + index of the change, where there is no letter */
+#define N_CHANGES    (sizeof(changes) / sizeof(changes[0]))
+#define KEY_REASON   0x100
+#define KEY_THROTTLE 0x101
+#define KEY_BASE     0x200 /* KEY_BASE + index of the change, where there is no letter */
 
 struct update {
 	struct filter filter;
 	struct submit_options options;
-	Gpusched__JobControl__Field fields[N_CHANGES];
+	Gpusched__JobControl__Field fields[N_CHANGES + 1];
 	size_t n_fields;
 	const char *reason;
+	uint64_t throttle; /* of an array; 0: any number */
 };
 
 static const struct option_row *row_of(size_t change)
@@ -99,6 +103,10 @@ static int take(int key, char *value, struct argp_state *state, void *input, str
 		u->reason = value;
 		return text_check("--reason", value, CONTROL_REASON_MAX, err);
 	}
+	if (key == KEY_THROTTLE) {
+		add_field(u, FIELD(ARRAY_THROTTLE));
+		return count_parse(value, 0, TASK_MAX, &u->throttle, err);
+	}
 	change = change_of(key);
 	if (options_set(&u->options, row_of(change), value, err) < 0)
 		return -1;
@@ -108,7 +116,7 @@ static int take(int key, char *value, struct argp_state *state, void *input, str
 
 static struct argp_option *make_options(void)
 {
-	struct argp_option *o = xcalloc(N_CHANGES + 2, sizeof(*o));
+	struct argp_option *o = xcalloc(N_CHANGES + 3, sizeof(*o));
 
 	for (size_t i = 0; i < N_CHANGES; i++) {
 		const struct option_row *row = row_of(i);
@@ -124,13 +132,18 @@ static struct argp_option *make_options(void)
 		.key = KEY_REASON,
 		.arg = "TEXT",
 		.doc = "Kept with the job, next to who changed it" };
+	o[N_CHANGES + 1] = (struct argp_option){ .name = "array-throttle",
+		.key = KEY_THROTTLE,
+		.arg = "N",
+		.doc = "At most N tasks of the array run at a time, 0: any number; also while it "
+		       "runs" };
 	return o;
 }
 
 static struct cmd cmd = {
 	.name = "gctl update",
 	.arguments = "ID...",
-	.about = "Change what waiting jobs ask for.",
+	.about = "Change what waiting jobs ask for, and how many tasks of an array run at a time.",
 	.examples =
 	        "The options are gsubmit's. All changes of a job are made, or none: a change is "
 	        "refused where gsubmit would refuse the job as a whole. What gqueue --why says "
@@ -140,6 +153,8 @@ static struct cmd cmd = {
 	        "  gctl update 4812 --gpus=h100:4\n"
 	        "  gctl update 4812 4813 --partition=small --gpus=l40s:5 --time=2:00:00\n"
 	        "  gctl update 4812 --constraint= --nice=50\n"
+	        "  gctl update 4812_[100-199] --time=30\n"
+	        "  gctl update 4812 --array-throttle=20\n"
 	        "\n"
 	        "Exit status: 0 done; 1 refused; 2 usage; 3 no such job, partition or GPU type; 4 "
 	        "the controller was not reached; 5 not permitted.",
@@ -168,6 +183,7 @@ static int run(const struct update *u, struct error *err)
 	change = spec_request(&spec, err);
 	if (!change)
 		return -1;
+	change->array_throttle = (uint32_t)u->throttle;
 	control.change = change;
 	status = control_jobs(&cmd, &control, &u->filter);
 	gpusched__job_request__free_unpacked(change, NULL);

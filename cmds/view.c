@@ -147,6 +147,34 @@ void view_number(struct view_cell *cell, int64_t number)
 	cell->number = number;
 }
 
+#define TASKS_SHOWN 14 /* of several */
+
+const char *view_job_text(char buf[VIEW_JOB_TEXT], uint64_t id, const char *tasks, bool several)
+{
+	size_t shown = strlen(tasks);
+
+	if (!several || !*tasks) {
+		snprintf(buf, VIEW_JOB_TEXT, "%" PRIu64 "%s%.12s", id, *tasks ? "_" : "", tasks);
+		return buf;
+	}
+	if (shown > TASKS_SHOWN) {
+		/* Whole ranges, if one fits. */
+		for (shown = TASKS_SHOWN - 3; shown && tasks[shown - 1] != ','; shown--)
+			;
+		shown = shown ? shown : TASKS_SHOWN - 3;
+	}
+	snprintf(buf, VIEW_JOB_TEXT, "%" PRIu64 "_[%.*s%s]", id, (int)shown, tasks,
+	        tasks[shown] ? "..." : "");
+	return buf;
+}
+
+void view_job(struct view_cell *cell, uint64_t id, const char *tasks, bool several)
+{
+	view_job_text(cell->buf, id, tasks, several);
+	cell->text = cell->buf;
+	cell->number = (int64_t)id;
+}
+
 void view_printf(struct view_cell *cell, const char *fmt, ...)
 {
 	va_list ap;

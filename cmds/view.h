@@ -78,6 +78,10 @@ void view_print_record(const struct view_kind *kind, const void *object, FILE *o
 /* Values of cells. */
 void view_text(struct view_cell *cell, const char *text);
 void view_number(struct view_cell *cell, int64_t number);
+/* A job's id: "4812", "4812_7", and of several tasks "4812_[3-9,12]", cut to a readable length. */
+void view_job(struct view_cell *cell, uint64_t id, const char *tasks, bool several);
+#define VIEW_JOB_TEXT 40
+const char *view_job_text(char buf[VIEW_JOB_TEXT], uint64_t id, const char *tasks, bool several);
 void view_printf(struct view_cell *cell, const char *fmt, ...)
         __attribute__((format(printf, 2, 3)));
 void view_time(struct view_cell *cell, int64_t us); /* local; 0: "-" */

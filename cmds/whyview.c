@@ -7,6 +7,7 @@
 #include <time.h>
 
 #include "cmds/table.h"
+#include "cmds/view.h"
 #include "common/strbuf.h"
 #include "common/text.h"
 #include "common/units.h"
@@ -447,10 +448,11 @@ static bool is_blocker(const Gpusched__Why *why, const char *text)
 static char *say_job(const Gpusched__WhyResult *r)
 {
 	const Gpusched__Job *j = r->job;
-	char waited[UNITS_TEXT], when[WHY_TIME_TEXT];
+	char waited[UNITS_TEXT], when[WHY_TIME_TEXT], label[VIEW_JOB_TEXT];
 	struct strbuf s = { 0 };
 
-	strbuf_addf(&s, "Job %" PRIu64 " %s (%s%s%s, partition %s%s%s)", j->id, j->name, j->user,
+	strbuf_addf(&s, "Job %s %s (%s%s%s, partition %s%s%s)",
+	        view_job_text(label, j->id, j->tasks, j->several), j->name, j->user,
 	        *j->account ? ", account " : "", j->account, j->partition, *j->qos ? ", QOS " : "",
 	        j->qos);
 	if (r->why) {

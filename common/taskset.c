@@ -49,6 +49,13 @@ static void append(struct taskset *set, struct task_range r)
 	set->count += range_count(&r);
 }
 
+/* Is the second the first's continuation? */
+static bool goes_on(const struct task_range *r, const struct task_range *next)
+{
+	return next->first == r->last + r->step &&
+	       (next->step == r->step || (next->first == next->last && r->first != r->last));
+}
+
 /* In order, and neighbours as one: 1,2,3 is 1-3. */
 static void settle(struct taskset *set)
 {
@@ -59,8 +66,7 @@ static void settle(struct taskset *set)
 	for (i = set->at; i < set->n; i++) {
 		struct task_range *last = n > set->at ? &set->v[n - 1] : NULL;
 
-		if (last && last->step == 1 && set->v[i].step == 1 &&
-		        set->v[i].first == last->last + 1)
+		if (last && goes_on(last, &set->v[i]))
 			last->last = set->v[i].last;
 		else
 			set->v[n++] = set->v[i];
@@ -410,6 +416,20 @@ void taskset_take(struct taskset *set, const struct taskset *what, struct taskse
 	*set = left;
 	settle(set);
 	settle(taken);
+}
+
+void taskset_add(struct taskset *set, const struct taskset *more)
+{
+	struct taskset new, both;
+	size_t i;
+
+	taskset_copy(&new, more);
+	taskset_take(&new, set, &both);
+	for (i = new.at; i < new.n; i++)
+		append(set, new.v[i]);
+	settle(set);
+	taskset_clear(&new);
+	taskset_clear(&both);
 }
 
 /* --- writing --------------------------------------------------------------------------------- */

@@ -50,7 +50,9 @@ uint32_t taskset_last(const struct taskset *set);
 uint32_t taskset_step(const struct taskset *set); /* of a set that is one range; else 1 */
 uint32_t taskset_before(const struct taskset *set, uint32_t task); /* so many are lower */
 
-/* Take a task out; it must be there. */
+/* Put in what is not there yet. */
+void taskset_add(struct taskset *set, const struct taskset *more);
+/* Take a task out, if it is there. */
 void taskset_remove(struct taskset *set, uint32_t task);
 /* Take out what is also in `what`, and make that *taken. */
 void taskset_take(struct taskset *set, const struct taskset *what, struct taskset *taken);

@@ -272,7 +272,7 @@ void agents_start_run(struct ctld *c, const struct effect *effect, struct clocks
 	struct run_view run;
 	struct launch *l;
 
-	if (!core_run_view(c->core, id, now, &run) || !core_job_view(c->core, id.job, now, &job)) {
+	if (!core_run_view(c->core, id, now, &run) || !core_job_view(c->core, core_run_ref(c->core, id), now, &job)) {
 		log_debug("job %llu: its launch was overtaken by its end",
 		        (unsigned long long)id.job);
 		return;

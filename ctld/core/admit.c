@@ -322,7 +322,7 @@ int admit_limits(
 		        rc && decide_types(sched_scene(core->sched), &ask, a, &cursor, &type);) {
 			struct need need = need_of(core, &t->info, a, type);
 
-			rc = gates_submit(core->gates, path, &need, t->info.time_limit_s,
+			rc = gates_submit(core->gates, path, &need, t->info.time_limit_s, t->weight,
 			        rc < 0 ? &other : err);
 		}
 	}
@@ -356,9 +356,9 @@ static void count_jobs(const struct core *core, struct gates *gates)
 {
 	const struct job *job;
 
-	for (job = jobs_next(core->jobs, 0); job; job = jobs_next(core->jobs, job_id(job))) {
+	for (job = jobs_next(core->jobs, 0); job; job = jobs_next(core->jobs, job_ref(job))) {
 		if (!job_state_ended(job_info(job)->state))
-			count(core, gates, job_info(job), 1);
+			count(core, gates, job_info(job), (int)job_weight(job));
 	}
 }
 
@@ -375,7 +375,7 @@ int admit_check(const struct core *core, struct error *err)
 	int rc = 0;
 
 	count_jobs(core, anew);
-	for (; job && rc == 0; job = jobs_next(core->jobs, job_id(job))) {
+	for (; job && rc == 0; job = jobs_next(core->jobs, job_ref(job))) {
 		struct gate_path *x = admit_path(core, core->gates, job_info(job));
 		struct gate_path *y = admit_path(core, anew, job_info(job));
 		uint64_t is = gates_queued_now(core->gates, x), should = gates_queued_now(anew, y);

@@ -304,10 +304,11 @@ static void row_as_if_ended(
 	row->v[COL_RUN_cost_u] = value_int((int64_t)bill_cost_u(core, run, held));
 }
 
-size_t core_job_rows(const struct core *core, uint64_t id, struct clocks now, core_row_sink *sink,
+size_t core_job_rows(const struct core *core, uint64_t ref, struct clocks now, core_row_sink *sink,
         void *arg)
 {
-	const struct job *job = jobs_find(core->jobs, id);
+	uint32_t before;
+	const struct job *job = job_or_waiting(core, ref, &before);
 	const struct run *run;
 	struct row row;
 	size_t n = 1;

@@ -9,6 +9,8 @@
 #include "common/xalloc.h"
 #include "ctld/core/admit.h"
 #include "ctld/core/depends.h"
+#include "ctld/core/array.h"
+#include "ctld/core/idmap.h"
 
 #define BROKEN(err, ...) error_set(err, ERR_INTERNAL, __VA_ARGS__)
 
@@ -48,6 +50,67 @@ static int check_runs_of(const struct job *job, struct error *err)
 	return 0;
 }
 
+/* Each task of the set that was signed waits under one record, or had one: none is lost, none
+ * twice. */
+static int check_array(const struct job *own, struct error *err)
+{
+	const struct array *a = job_link_of(own)->array;
+	uint32_t waiting = job_weight(own), live = 0, running = 0, alone = 0, ended = 0, at_once;
+	const struct job *p, *w;
+	struct taskset all, taken;
+	size_t listed = 0, pending = job_info(own)->state == JOB_PENDING;
+	int rc = 0;
+
+	if (taskset_parse_array(job_info(own)->array, &all, &at_once, err) < 0)
+		return -1;
+	for (w = a->waiting; w; w = job_link_of(w)->next_waiting)
+		listed++;
+	if (job_tasks(own)->count) {
+		struct taskset copy;
+
+		taskset_copy(&copy, &all);
+		taskset_take(&copy, job_tasks(own), &taken);
+		if (taken.count != waiting)
+			rc = BROKEN(err, "array %llu has tasks that were not signed",
+			        (unsigned long long)job_id(own));
+		taskset_clear(&copy);
+		taskset_clear(&taken);
+	}
+	for (p = idmap_next(a->parts, 0); p && rc == 0;
+	        p = idmap_next(a->parts, job_info(p)->part)) {
+		enum job_state s = job_info(p)->state;
+
+		if (job_link_of(p)->own != own || !job_weight(p))
+			rc = BROKEN(err, "array %llu: a part of another, or of nothing",
+			        (unsigned long long)job_id(own));
+		if (job_tasks(own)->count &&
+		        (job_tasks(p) ? taskset_meets(job_tasks(own), job_tasks(p))
+		                      : taskset_has(job_tasks(own), job_task(p))))
+			rc = BROKEN(err, "array %llu: a task stands under two records",
+			        (unsigned long long)job_id(own));
+		live += !job_state_ended(s);
+		running += !job_state_ended(s) && s != JOB_PENDING;
+		pending += s == JOB_PENDING;
+		alone += job_state_ended(s) ? 0 : job_weight(p);
+		ended += job_state_ended(s) ? job_weight(p) : 0;
+	}
+	if (rc == 0 && (live != a->live || running != a->running || listed != pending))
+		rc = BROKEN(err,
+		        "array %llu counts %u live parts of %u, %u running of %u, %zu that wait of "
+		        "%zu",
+		        (unsigned long long)job_id(own), a->live, live, a->running, running, listed,
+		        pending);
+	if (rc == 0 && (waiting + alone + a->ended != all.count || a->ended < ended))
+		rc = BROKEN(err, "array %llu of %u tasks: %u wait, %u have records, %u have ended",
+		        (unsigned long long)job_id(own), all.count, waiting, alone, a->ended);
+	if (rc == 0 && job_state_ended(job_info(own)->state) != (a->ended == all.count))
+		rc = BROKEN(err, "array %llu is %s, and %u of its %u tasks have ended",
+		        (unsigned long long)job_id(own), job_state_name(job_info(own)->state),
+		        a->ended, all.count);
+	taskset_clear(&all);
+	return rc;
+}
+
 static int check_job(const struct core *core, const struct job *job, struct error *err)
 {
 	const struct job_info *i = job_info(job);
@@ -55,7 +118,7 @@ static int check_job(const struct core *core, const struct job *job, struct erro
 	unsigned long long id = i->id;
 	const struct run *run = job_run(job);
 	bool waits = i->state == JOB_PENDING, ended = job_state_ended(i->state);
-	bool runs = attempt_lives(job), eligible;
+	bool runs = attempt_lives(job), eligible, active;
 
 	if (i->id >= meta_next_job(core->meta))
 		return BROKEN(err, "job %llu: its id was not handed out", id);
@@ -64,7 +127,8 @@ static int check_job(const struct core *core, const struct job *job, struct erro
 		        job_state_name(i->state),
 		        run ? run_state_name(run_info(run)->state) : "not there");
 	/* Who is not to begin yet has an alarm; the wall clock may have been set back since. */
-	eligible = waits && !i->hold && !l->expired && !job_stray(job) && !depends_open(job);
+	eligible = waits && !i->hold && !l->expired && !job_stray(job) && job_weight(job) &&
+	           !array_full(job) && !depends_open(job_own(job));
 	if (eligible && !l->class && i->begin_time && l->alarm != HEAP_NOWHERE)
 		eligible = false;
 	if ((l->class != NULL) != eligible)
@@ -79,26 +143,46 @@ static int check_job(const struct core *core, const struct job *job, struct erro
 	        (!attempt_runs(job) || attempt_suspended(job) != (i->state == JOB_SUSPENDED)))
 		return BROKEN(err, "job %llu is %s, and not all of its runs are", id,
 		        job_state_name(i->state));
-	if (namesakes_check(job, ended, !waits && !ended, err) < 0 ||
-	        depends_check_job(core, job, err) < 0)
+	if (job_link_of(job)->array && check_array(job, err) < 0)
+		return -1;
+	/* Of an array its own record is meant, by its name and by what it waits for. */
+	active = job_link_of(job)->array ? job_link_of(job)->array->running : !waits && !ended;
+	if (!i->part && (namesakes_check(job, ended, active, err) < 0 ||
+	                        depends_check_job(core, job, err) < 0))
 		return -1;
 	if (l->alarm != HEAP_NOWHERE && heap_at(core->alarms, l->alarm) != job)
 		return BROKEN(err, "job %llu is not where the alarms have it", id);
-	if (i->deadline && !ended && i->state != JOB_COMPLETING && l->alarm == HEAP_NOWHERE)
+	if (i->deadline && !ended && i->state != JOB_COMPLETING && job_weight(job) &&
+	        l->alarm == HEAP_NOWHERE)
 		return BROKEN(err, "job %llu has a deadline and no alarm", id);
 	return check_runs_of(job, err);
 }
 
+static int check_ended(const struct ended *list, bool parts, struct error *err)
+{
+	const struct job *job;
+	size_t n = 0;
+
+	for (job = list->first; job; job = job_link_of(job)->next, n++) {
+		if (!job_state_ended(job_info(job)->state) || (job_info(job)->part != 0) != parts)
+			return BROKEN(err, "job %llu is listed as ended",
+			        (unsigned long long)job_id(job));
+	}
+	if (n != list->n)
+		return BROKEN(err, "%zu jobs are listed as ended, %zu are counted", n, list->n);
+	return 0;
+}
+
 static int check_jobs(const struct core *core, struct error *err)
 {
-	size_t in_state[JOB_STATE_COUNT] = { 0 }, listed = 0, ended = 0;
+	size_t in_state[JOB_STATE_COUNT] = { 0 }, ended = 0;
 	const struct job *job;
 	int s;
 
-	for (job = jobs_next(core->jobs, 0); job; job = jobs_next(core->jobs, job_id(job))) {
+	for (job = jobs_next(core->jobs, 0); job; job = jobs_next(core->jobs, job_ref(job))) {
 		if (check_job(core, job, err) < 0)
 			return -1;
-		in_state[job_info(job)->state]++;
+		in_state[job_info(job)->state] += job_weight(job);
 		ended += job_state_ended(job_info(job)->state);
 	}
 	for (s = 0; s < JOB_STATE_COUNT; s++) {
@@ -106,14 +190,12 @@ static int check_jobs(const struct core *core, struct error *err)
 			return BROKEN(err, "%zu jobs are %s, %zu are counted", in_state[s],
 			        job_state_name(s), jobs_count_in(core->jobs, s));
 	}
-	for (job = core->ended_first; job; job = job_link_of(job)->next) {
-		if (!job_state_ended(job_info(job)->state))
-			return BROKEN(err, "job %llu is listed as ended",
-			        (unsigned long long)job_id(job));
-		listed++;
-	}
-	if (listed != ended)
-		return BROKEN(err, "%zu jobs have ended, %zu are listed", ended, listed);
+	if (check_ended(&core->jobs_ended, false, err) < 0 ||
+	        check_ended(&core->tasks_ended, true, err) < 0)
+		return -1;
+	if (core->jobs_ended.n + core->tasks_ended.n != ended)
+		return BROKEN(err, "%zu jobs have ended, %zu are listed", ended,
+		        core->jobs_ended.n + core->tasks_ended.n);
 	return 0;
 }
 
@@ -127,12 +209,12 @@ static int check_counts(const struct core *core, struct error *err)
 	if (!first)
 		return 0;
 	/* Of the partition of the first job: the others are counted by the same code. */
-	for (job = first; job; job = jobs_next(core->jobs, job_id(job))) {
+	for (job = first; job; job = jobs_next(core->jobs, job_ref(job))) {
 		if (job_info(job)->partition != job_info(first)->partition ||
 		        job_state_ended(job_info(job)->state))
 			continue;
-		pending += job_info(job)->state == JOB_PENDING;
-		running += job_info(job)->state != JOB_PENDING;
+		pending += job_info(job)->state == JOB_PENDING ? job_weight(job) : 0;
+		running += job_info(job)->state != JOB_PENDING ? job_weight(job) : 0;
 	}
 	c = jobs_count_of(core->jobs, job_info(first)->partition);
 	if (c->pending != pending || c->running != running)
@@ -158,7 +240,7 @@ static int check_run(const struct core *core, const struct run *run, struct erro
 	if (l->node && i->state != RUN_STRAY && l->booked != i->gpus)
 		return BROKEN(err, "run %llu.%u.%u has GPUs that are not booked for it", id,
 		        i->id.attempt, i->id.rank);
-	if (l->job != jobs_find(core->jobs, i->id.job))
+	if (l->job != jobs_of_run(core->jobs, i->id))
 		return BROKEN(
 		        err, "run %llu.%u.%u has lost its job", id, i->id.attempt, i->id.rank);
 	if (!l->job && i->state != RUN_STRAY)
@@ -246,7 +328,8 @@ static int check_class(struct class *class, struct error *err)
 {
 	const struct class_link *l = class_link(class);
 	size_t n = heap_count(l->queue), i;
-	uint64_t first = UINT64_MAX;
+	struct heap_key first = { UINT64_MAX, UINT64_MAX }, key;
+	uint64_t tasks = 0;
 
 	if (!n)
 		return BROKEN(err, "a class without jobs");
@@ -256,10 +339,17 @@ static int check_class(struct class *class, struct error *err)
 		if (job_link_of(job)->class != class)
 			return BROKEN(err, "job %llu stands in a class that it is not in",
 			        (unsigned long long)job_id(job));
-		first = job_id(job) < first ? job_id(job) : first;
+		key = class_queue_key(job);
+		first = key.a != first.a ? (key.a < first.a ? key : first)
+		                         : (key.b < first.b ? key : first);
+		tasks += job_weight(job);
 	}
-	if (job_id(class_head(class)) != first)
+	key = class_queue_key(class_head(class));
+	if (key.a != first.a || key.b != first.b)
 		return BROKEN(err, "the head of a class is not its first job");
+	if (tasks != l->tasks)
+		return BROKEN(err, "a class has %llu jobs, and %llu are counted",
+		        (unsigned long long)tasks, (unsigned long long)l->tasks);
 	return 0;
 }
 

@@ -59,6 +59,13 @@ struct ask class_ask(const struct class *class)
 	return (struct ask){ class->info.gpus, class->info.cpus, class->info.mem_mb };
 }
 
+struct heap_key class_queue_key(const struct job *job)
+{
+	const struct taskset *tasks = job_tasks(job);
+
+	return (struct heap_key){ job_id(job), tasks ? taskset_first(tasks) : job_task(job) };
+}
+
 const struct job *class_head(const struct class *class)
 {
 	return heap_first(class->link.queue);

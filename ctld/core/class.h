@@ -2,8 +2,8 @@
  *
  * Key: user, account, QOS, partition, request (the whole shape), CPUs, memory, nice, max_wait, time
  * limit (rounded up: class_length()). First in, first out inside: a queue by job id, so that a job
- * that comes back (requeued, released) stands where it stood. If the head of a class cannot start,
- * none of the class can.
+ * that comes back (requeued, released) stands where it stood; of an array, by its first task. If
+ * the head of a class cannot start, none of the class can.
  *
  * A class is READY (in the heap of those to be tried) or PARKED (waits for gates or capacity, with
  * the decision of its last try). Classes are owned by `struct classes` and go when their last job
@@ -37,7 +37,8 @@ struct class_info {
 };
 
 struct class_link {
-	struct heap *queue;  /* jobs by id; never empty */
+	struct heap *queue;  /* jobs by class_queue_key(); never empty */
+	uint64_t tasks;      /* in all of them */
 	uint32_t slot;       /* in the heap of ready classes; HEAP_NOWHERE: parked */
 	uint32_t stirred;    /* parked, in the heap of those that a node has room for again */
 	uint32_t stirred_by; /* that node; SCHED_SEVERAL */
@@ -75,6 +76,8 @@ const struct class_info *class_info(const struct class *class);
 struct class_link *class_link(struct class *class);
 const struct class_link *class_link_of(const struct class *class);
 struct ask class_ask(const struct class *class);
+/* Where a job stands in its class: by id, and of arrays by the first of its tasks. */
+struct heap_key class_queue_key(const struct job *job);
 const struct job *class_head(const struct class *class);
 
 /* A time limit as classes count it: rounded up by at most an eighth. 0 stays 0: none. */

@@ -4,9 +4,12 @@
  * and in the job's comment.
  */
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
-#include "ctld/core/internal.h"
+#include "common/xalloc.h"
+#include "ctld/core/array.h"
+#include "ctld/core/idmap.h"
 
 #define MAX_ERRORS 1000
 
@@ -15,12 +18,15 @@ struct control {
 	const struct core_event *event;
 	struct job *job;
 	char what[200]; /* of an update: what was changed */
+	char label[JOB_LABEL];
 };
 
 static int wrong_state(const struct job *job, const char *verb, struct error *err)
 {
-	return error_set(err, ERR_JOB_STATE, "job %llu cannot be %s: it is %s",
-	        (unsigned long long)job_id(job), verb, job_state_name(job_info(job)->state));
+	char label[JOB_LABEL];
+
+	return error_set(err, ERR_JOB_STATE, "job %s cannot be %s: it is %s", job_label(job, label),
+	        verb, job_state_name(job_info(job)->state));
 }
 
 /* "cancelled by ana from login1: reason" as comment and audit text. */
@@ -93,8 +99,8 @@ static int release(struct control *c, struct error *err)
 		return 0;
 	if (i->hold == HOLD_ADMIN && !c->event->caller.admin)
 		return error_set(err, ERR_NOT_PERMITTED,
-		        "job %llu is held by an administrator, who must release it",
-		        (unsigned long long)i->id);
+		        "job %s is held by an administrator, who must release it",
+		        job_label(c->job, c->label));
 	remember(c, "released");
 	job_set_hold(c->core->jobs, c->job, HOLD_NONE);
 	job_consider(c->core, c->job);
@@ -112,7 +118,7 @@ static int send_signal(struct control *c, struct error *err)
 	for (run = job_run(c->job); run; run = run_next_rank(run)) {
 		if (run_lives(run) && !node_link_of(run_link_of(run)->node)->session)
 			return error_set(err, ERR_NODE_STATE,
-			        "job %llu: its node %s is not connected", (unsigned long long)i->id,
+			        "job %s: its node %s is not connected", job_label(c->job, c->label),
 			        run_info(run)->node);
 	}
 	for (run = job_run(c->job); run; run = run_next_rank(run)) {
@@ -174,9 +180,9 @@ static int requeue(struct control *c, struct error *err)
 		return wrong_state(c->job, "requeued", err);
 	if (starts >= i->max_attempts)
 		return error_set(err, ERR_JOB_STATE,
-		        "job %llu cannot be requeued: it has been started %u times of %u that its "
+		        "job %s cannot be requeued: it has been started %u times of %u that its "
 		        "owner signed",
-		        (unsigned long long)i->id, starts, i->max_attempts);
+		        job_label(c->job, c->label), starts, i->max_attempts);
 	remember(c, "requeued");
 	job_stop(c->core, c->job,
 	        &(struct stop){
@@ -190,48 +196,238 @@ static int update(struct control *c, struct error *err)
 
 	if (job_state_ended((enum job_state)job_info(c->job)->state))
 		return wrong_state(c->job, "updated", err);
+	if (job_info(c->job)->part &&
+	        c->event->job.fields & (UPDATE_DEPENDENCY | UPDATE_KILL_INVALID_DEP))
+		return error_set(err, ERR_JOB_STATE,
+		        "job %s: what it waits for is said of the whole array",
+		        job_label(c->job, c->label));
 	if (job_update(c->core, c->job, c->event, c->what, sizeof(c->what), err) < 0)
-		return error_wrap(err, "job %llu", (unsigned long long)job_id(c->job));
+		return error_wrap(err, "job %s", job_label(c->job, c->label));
 	snprintf(done, sizeof(done), "updated (%s)", c->what);
 	if (!job_info(c->job)->hold) /* else its comment says who holds it and why */
 		remember(c, done);
 	return 0;
 }
 
+/* Would it change a record that waits? Then those it is not for must be told apart first. */
+static bool changes(const struct control *c, const struct job *job)
+{
+	(void)c, (void)job;
+	return true;
+}
+
+static bool changes_hold(const struct control *c, const struct job *job)
+{
+	return job_info(job)->hold < (c->event->caller.admin ? HOLD_ADMIN : HOLD_USER);
+}
+
+static bool changes_held(const struct control *c, const struct job *job)
+{
+	return job_info(job)->hold == HOLD_USER ||
+	       (job_info(job)->hold == HOLD_ADMIN && c->event->caller.admin);
+}
+
+static bool changes_nothing(const struct control *c, const struct job *job)
+{
+	(void)c, (void)job;
+	return false;
+}
+
 static const struct {
 	const char *kind; /* in the audit trail */
 	int (*apply)(struct control *c, struct error *err);
+	bool (*changes)(const struct control *c, const struct job *job);
 } verbs[] = {
-	[JOB_CANCEL] = { "job.cancel", cancel },
-	[JOB_HOLD] = { "job.hold", hold },
-	[JOB_RELEASE] = { "job.release", release },
-	[JOB_SIGNAL] = { "job.signal", send_signal },
-	[JOB_REQUEUE] = { "job.requeue", requeue },
-	[JOB_SUSPEND] = { "job.suspend", suspend_job },
-	[JOB_RESUME] = { "job.resume", resume_job },
-	[JOB_UPDATE] = { "job.update", update },
+	[JOB_CANCEL] = { "job.cancel", cancel, changes },
+	[JOB_HOLD] = { "job.hold", hold, changes_hold },
+	[JOB_RELEASE] = { "job.release", release, changes_held },
+	[JOB_SIGNAL] = { "job.signal", send_signal, changes_nothing },
+	[JOB_REQUEUE] = { "job.requeue", requeue, changes_nothing },
+	[JOB_SUSPEND] = { "job.suspend", suspend_job, changes_nothing },
+	[JOB_RESUME] = { "job.resume", resume_job, changes_nothing },
+	[JOB_UPDATE] = { "job.update", update, changes },
 };
 
-static int control_one(struct control *c, uint64_t id, struct error *err)
+/* --- whose tasks ----------------------------------------------------------------------------- */
+
+/* The records of an array that a verb is for. */
+struct records {
+	struct job **v;
+	size_t n, size;
+};
+
+static void add_record(struct records *r, struct job *job)
+{
+	if (r->n == r->size) {
+		r->size = r->size ? 2 * r->size : 16;
+		r->v = xrealloc(r->v, r->size, sizeof(struct job *));
+	}
+	r->v[r->n++] = job;
+}
+
+/* Those of these tasks, or all (set NULL), that have not ended. */
+static void find_records(const struct job *own, const struct taskset *set, struct records *r)
+{
+	const struct array *a = job_array(own);
+	struct job *job;
+
+	if (job_weight(own) && (!set || taskset_meets(job_tasks(own), set)))
+		add_record(r, (struct job *)(uintptr_t)own);
+	if (set && set->count == 1) {
+		job = idmap_find(a->parts, taskset_first(set) + 1);
+		if (job && !job_state_ended(job_info(job)->state))
+			add_record(r, job);
+	}
+	job = idmap_next(a->parts, set && set->count == 1 ? JOB_PART_RANGES - 1 : 0);
+	for (; job; job = idmap_next(a->parts, job_info(job)->part)) {
+		if (job_state_ended(job_info(job)->state))
+			continue;
+		if (!set || (job_tasks(job) ? taskset_meets(job_tasks(job), set)
+		                            : taskset_has(set, job_task(job))))
+			add_record(r, job);
+	}
+}
+
+static int no_records(const struct job *own, const struct taskset *set, struct error *err)
+{
+	unsigned long long id = job_id(own);
+	char *text;
+
+	if (!set)
+		return error_set(err, ERR_JOB_STATE, "job %llu: it is %s", id,
+		        job_state_ended(job_info(own)->state)
+		                ? job_state_name(job_info(own)->state)
+		                : "an array of which no task is left");
+	text = taskset_text(set);
+	error_set(err, ERR_JOB_STATE, "job %llu_[%.200s]: all of that has ended", id, text);
+	free(text);
+	return -1;
+}
+
+/* Are these tasks of the array? */
+static int check_tasks(const struct job *own, const struct taskset *set, struct error *err)
+{
+	struct taskset all, left, taken;
+	uint32_t at_once, first;
+
+	if (!job_array(own))
+		return error_set(err, ERR_NO_JOB, "job %llu is no array: it has no task %u",
+		        (unsigned long long)job_id(own), taskset_first(set));
+	if (taskset_parse_array(job_info(own)->array, &all, &at_once, err) < 0)
+		return -1;
+	taskset_copy(&left, set);
+	taskset_take(&left, &all, &taken);
+	first = taskset_first(&left);
+	taskset_clear(&all);
+	taskset_clear(&taken);
+	taskset_clear(&left);
+	if (first == TASK_NONE)
+		return 0;
+	return error_set(err, ERR_NO_JOB, "job %llu has no task %u: its array is %.200s",
+	        (unsigned long long)job_id(own), first, job_info(own)->array);
+}
+
+/* It is for each record for itself; whether anything was done says whether it worked. */
+static int control_records(
+        struct control *c, struct job *own, const struct taskset *set, struct error *err)
+{
+	enum job_verb verb = c->event->job.verb;
+	struct records r = { 0 };
+	struct error first = { 0 };
+	size_t done = 0, i;
+
+	find_records(own, set, &r);
+	for (i = 0; i < r.n; i++) {
+		const struct taskset *those = set ? set : job_tasks(r.v[i]);
+
+		c->job = r.v[i];
+		/* What waits is cancelled as a record of its own: its array may go on. */
+		if (job_tasks(c->job) && verbs[verb].changes(c, c->job))
+			c->job = array_split(c->core, c->job, those, verb != JOB_CANCEL);
+		if (verbs[verb].apply(c, err) == 0)
+			done++;
+		else if (!first.code)
+			first = *err;
+	}
+	free(r.v);
+	if (done)
+		return 0;
+	if (!first.code)
+		return no_records(own, set, err);
+	*err = first;
+	return -1;
+}
+
+/* How many may run at a time is the whole array's. Returns what is left of the update. */
+static int update_at_once(struct control *c, struct job *own, struct error *err)
+{
+	uint32_t at_once = c->event->job.change->array_at_once;
+
+	if (!job_array(own))
+		return error_set(err, ERR_JOB_STATE, "job %llu is no array: it has no throttle",
+		        (unsigned long long)job_id(own));
+	if (job_state_ended(job_info(own)->state))
+		return wrong_state(own, "updated", err);
+	if (at_once > TASK_MAX)
+		return error_set(err, ERR_JOB_SPEC, "--array-throttle=%u: want 0 (none) to %d",
+		        at_once, TASK_MAX);
+	array_set_at_once(c->core, own, at_once);
+	snprintf(c->what, sizeof(c->what), "array-throttle");
+	return 0;
+}
+
+static int control_job(struct control *c, struct job *job, uint64_t ref, const struct taskset *set,
+        struct error *err)
+{
+	bool array = job_link(job)->array;
+
+	if (c->event->job.verb == JOB_UPDATE && c->event->job.fields & UPDATE_AT_ONCE) {
+		if (update_at_once(c, job_own(job), err) < 0)
+			return -1;
+		if (c->event->job.fields == UPDATE_AT_ONCE)
+			return 0;
+	}
+	if (set && check_tasks(job, set, err) < 0)
+		return -1;
+	if (array && job_ref_part(ref) == JOB_PART_WAITS) {
+		if (!job_weight(job))
+			return wrong_state(job, "changed", err);
+		return control_records(c, job, job_tasks(job), err);
+	}
+	if (array)
+		return control_records(c, job, set, err);
+	c->job = job;
+	return verbs[c->event->job.verb].apply(c, err);
+}
+
+static int control_one(
+        struct control *c, uint64_t ref, const struct taskset *set, struct error *err)
 {
 	const struct caller *by = &c->event->caller;
 	const char *reason = c->event->job.reason ? c->event->job.reason : "";
-	char text[512];
+	bool waits = job_ref_part(ref) == JOB_PART_WAITS;
+	struct job *job = jobs_find(c->core->jobs, waits ? job_ref_id(ref) : ref);
+	char *tasks = set ? taskset_text(set) : NULL, text[768];
+	int rc;
 
 	c->what[0] = '\0';
-	c->job = jobs_find(c->core->jobs, id);
-	if (!c->job)
-		return error_set(err, ERR_NO_JOB, "there is no job %llu", (unsigned long long)id);
-	if (!by->admin && by->uid != job_info(c->job)->uid)
-		return error_set(err, ERR_NOT_PERMITTED, "job %llu belongs to %.64s, not to %.64s",
-		        (unsigned long long)id, job_info(c->job)->user, by->user);
-	if (verbs[c->event->job.verb].apply(c, err) < 0)
-		return -1;
-	snprintf(
-	        text, sizeof(text), "%s%s%.300s", c->what, *c->what && *reason ? ": " : "", reason);
-	audit_note(c->core, verbs[c->event->job.verb].kind, by, id, "", text);
-	effects_add(c->core->effects, EFFECT_JOB_CHANGED)->job = id;
-	return 0;
+	if (!job)
+		rc = error_set(err, ERR_NO_JOB, "there is no job %s", job_ref_label(ref, c->label));
+	else if (!by->admin && by->uid != job_info(job)->uid)
+		rc = error_set(err, ERR_NOT_PERMITTED, "job %llu belongs to %.64s, not to %.64s",
+		        (unsigned long long)job_id(job), job_info(job)->user, by->user);
+	else
+		rc = control_job(c, job, ref, set, err);
+	if (rc == 0) {
+		snprintf(text, sizeof(text), "%s%.200s%s%s%s%.300s", tasks ? "tasks " : "",
+		        tasks ? tasks : "", tasks && (*c->what || *reason) ? ": " : "", c->what,
+		        *c->what && *reason ? ": " : "", reason);
+		audit_note(c->core, verbs[c->event->job.verb].kind, by, waits ? job_id(job) : ref,
+		        "", text);
+		effects_add(c->core->effects, EFFECT_JOB_CHANGED)->job = ref;
+	}
+	free(tasks);
+	return rc;
 }
 
 void job_control_apply(struct core *core, const struct core_event *e)
@@ -255,7 +451,9 @@ void job_control_apply(struct core *core, const struct core_event *e)
 	}
 	errors = effects_alloc(core->effects, max * sizeof(*errors));
 	for (i = 0; i < e->job.n; i++) {
-		if (control_one(&c, e->job.ids[i], &err) == 0) {
+		const struct taskset *set = e->job.tasks ? e->job.tasks[i] : NULL;
+
+		if (control_one(&c, e->job.ids[i], set, &err) == 0) {
 			done++;
 		} else if (n < max) {
 			errors[n].job = e->job.ids[i];
@@ -272,11 +470,19 @@ void job_control_apply(struct core *core, const struct core_event *e)
 void wait_apply(struct core *core, const struct core_event *e)
 {
 	struct job *job = jobs_find(core->jobs, e->wait);
+	uint32_t part = job_ref_part(e->wait);
 	struct error err = { 0 };
 	struct effect *fx;
+	char label[JOB_LABEL];
 
+	/* Who waits for one task waits for a record. */
+	if (!job && part && part < JOB_PART_RANGES)
+		job = array_of_run(
+		        core, (struct run_id){ .job = job_ref_id(e->wait), .task = part - 1 });
+	if (!job && part && part < JOB_PART_RANGES)
+		job = jobs_stands_in(core->jobs, job_ref_id(e->wait), part - 1);
 	if (!job) {
-		error_set(&err, ERR_NO_JOB, "there is no job %llu", (unsigned long long)e->wait);
+		error_set(&err, ERR_NO_JOB, "there is no job %s", job_ref_label(e->wait, label));
 		effects_reply(core->effects, e->caller.reply, &err);
 	} else if (!job_state_ended(job_info(job)->state)) {
 		waiters_add(core->waiters, e->wait, e->caller.reply);

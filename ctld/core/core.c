@@ -1,10 +1,12 @@
 /* core.c - the wiring: parts made and freed, events dispatched, slices, seals */
 #include "ctld/core/core.h"
 
+#include <stdio.h>
 #include <stdlib.h>
 
 #include "common/xalloc.h"
 #include "ctld/core/codec.h"
+#include "ctld/core/array.h"
 #include "ctld/core/depends.h"
 
 struct core *core_new(const struct conf *conf, uint64_t seed)
@@ -94,7 +96,8 @@ static void encode(const struct mark *mark, struct row *row, enum row_change cha
 static bool deletes(const struct mark *mark)
 {
 	return mark->table == TABLE_NONCE || mark->table == TABLE_HOURS ||
-	       mark->table == TABLE_FATE;
+	       mark->table == TABLE_FATE ||
+	       (mark->table == TABLE_JOB && job_dropped((const struct job *)mark));
 }
 
 static void seal_one(void *arg, struct mark *mark, bool put, bool gone)
@@ -178,13 +181,13 @@ void core_free(struct core *core)
 		return;
 	drain(core, NULL, NULL);
 	/* Who waits lets go before what it hangs on goes. */
-	for (job = jobs_next(core->jobs, 0); job; job = jobs_next(core->jobs, job_id(job)))
-		depends_detach(core, jobs_find(core->jobs, job_id(job)));
-	for (job = jobs_next(core->jobs, 0); job; job = jobs_next(core->jobs, job_id(job)))
-		depends_forget(core, jobs_find(core->jobs, job_id(job)));
+	for (job = jobs_next(core->jobs, 0); job; job = jobs_next(core->jobs, job_ref(job)))
+		depends_detach(core, jobs_find(core->jobs, job_ref(job)));
+	for (job = jobs_next(core->jobs, 0); job; job = jobs_next(core->jobs, job_ref(job)))
+		depends_forget(core, jobs_find(core->jobs, job_ref(job)));
 	for (job = core->gates ? jobs_next(core->jobs, 0) : NULL; job;
-	        job = jobs_next(core->jobs, job_id(job)))
-		job_forget_taken(core, jobs_find(core->jobs, job_id(job)));
+	        job = jobs_next(core->jobs, job_ref(job)))
+		job_forget_taken(core, jobs_find(core->jobs, job_ref(job)));
 	effects_free(core->effects);
 	audit_free(core->audit);
 	waiters_free(core->waiters);
@@ -294,7 +297,7 @@ static void do_pick(struct core *core, enum sched_step step, const struct sched_
 		if (job_signature_old(core, pick->job))
 			job_expires(core, pick->job);
 		else
-			job_start(core, pick->job, pick->places, &pick->need);
+			job_start(core, array_first(core, pick->job), pick->places, &pick->need);
 		break;
 	case SCHED_PREEMPT:
 		for (i = 0; i < pick->n_victims; i++)
@@ -357,7 +360,7 @@ uint64_t core_hash(const struct core *core)
 	const struct job *job;
 	struct row row;
 
-	for (job = jobs_next(core->jobs, 0); job; job = jobs_next(core->jobs, job_id(job))) {
+	for (job = jobs_next(core->jobs, 0); job; job = jobs_next(core->jobs, job_ref(job))) {
 		job_encode(job, &row, ROW_PUT);
 		sum += row_hash(&row);
 	}
@@ -371,18 +374,27 @@ bool core_is_suspended(const struct core *core, const char **text)
 	return core->suspended;
 }
 
-void audit_note(struct core *core, const char *kind, const struct caller *caller, uint64_t job,
+void audit_note(struct core *core, const char *kind, const struct caller *caller, uint64_t ref,
         const char *node, const char *text)
 {
+	char label[JOB_LABEL], with_task[600];
 	struct audit_entry entry = {
 		.kind = kind,
 		.uid = caller ? (int64_t)caller->uid : AUDIT_NOBODY,
 		.host = caller ? caller->host : "",
-		.job = job,
+		.job = job_ref_id(ref),
 		.node = node,
 		.text = text,
 	};
 
+	if (job_ref_part(ref)) {
+		const struct job *job = jobs_find(core->jobs, ref);
+
+		snprintf(with_task, sizeof(with_task), "%s%s%.480s",
+		        job ? job_label(job, label) : job_ref_label(ref, label), *text ? ": " : "",
+		        text);
+		entry.text = with_task;
+	}
 	audit_add(core->audit, meta_take_event(core->meta), core->now.wall, &entry);
 	dirty_touch(core->dirty);
 }

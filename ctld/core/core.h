@@ -84,6 +84,12 @@ int core_check(const struct core *core, struct error *err);
 
 struct job_view {
 	uint64_t id;
+	uint64_t ref;        /* of this record: job.h. What waits of an array has one of its own */
+	const char *array;   /* the set that was signed; "" it is no array */
+	const char *tasks;   /* "7", or "3-9,12" of those that have no record alone; "" no array */
+	bool several;        /* `tasks` may be many, and none of them runs */
+	uint32_t task_count; /* in `tasks` */
+	uint32_t at_once, tasks_running, tasks_ended, tasks_failed; /* of the whole array */
 	uint32_t uid, gid;
 	const char *name, *user, *account, *partition;
 	const char *state;      /* "PENDING" */
@@ -135,10 +141,15 @@ struct job_view {
 	double cost_max;     /* by the prices, if it runs to its limit; < 0: no limit */
 };
 
-/* The first job with an id above `after`, in id order. False: none. O(log n) or better. */
+/* The first job after the one with that ref, in the order of ids; of an array first what waits
+ * without records of its own, as one, then each record. False: none. O(log n) or better. */
 bool core_job_next(
         const struct core *core, uint64_t after, struct clocks now, struct job_view *view);
-bool core_job_view(const struct core *core, uint64_t id, struct clocks now, struct job_view *view);
+/* Of a task that waits without a record of its own: what it waits under. */
+bool core_job_view(const struct core *core, uint64_t ref, struct clocks now, struct job_view *view);
+/* The ref of a task, as far as it has a record; of a run's job. */
+uint64_t core_task_ref(uint64_t id, uint32_t task);
+uint64_t core_run_ref(const struct core *core, struct run_id run);
 
 /* All that holds a job, and what would start it. Lists are in the order to be shown. */
 #define WHY_BLOCKERS 24
@@ -172,7 +183,7 @@ struct job_why {
 
 /* Why a PENDING job waits. Changes are tried on the ledger itself, and undone. False: no such job,
  * or it does not wait. */
-bool core_job_why(struct core *core, uint64_t id, struct clocks now, struct job_why *why);
+bool core_job_why(struct core *core, uint64_t ref, struct clocks now, struct job_why *why);
 
 /* What a job's priority is made of. Points are factors times weights; their sum less `nice` is
  * `total`. */
@@ -185,7 +196,8 @@ struct prio_view {
 	} points;
 };
 /* False: no such job, or it does not wait. */
-bool core_job_prio(const struct core *core, uint64_t id, struct clocks now, struct prio_view *view);
+bool core_job_prio(
+        const struct core *core, uint64_t ref, struct clocks now, struct prio_view *view);
 
 /* The tree of accounts and who uses them, depth first. Start with *cursor 0; false: no more. Good
  * for one walk between two calls that change the core. */
@@ -224,14 +236,14 @@ bool core_run_view(
         const struct core *core, struct run_id id, struct clocks now, struct run_view *view);
 /* The run of the next rank of a job's present or last attempt; *rank is the one to begin with, and
  * goes on. False: no more. */
-bool core_job_run_next(const struct core *core, uint64_t job, uint32_t *rank, struct clocks now,
+bool core_job_run_next(const struct core *core, uint64_t ref, uint32_t *rank, struct clocks now,
         struct run_view *view);
 
 /* The rows of a job and of all its runs in memory, as they would be stored if what is alive had
  * ended now: what it has used until now stands in the row of a running one, as if it had been
  * billed. Returns how many; 0: no such job. */
 size_t core_job_rows(
-        const struct core *core, uint64_t id, struct clocks now, core_row_sink *sink, void *arg);
+        const struct core *core, uint64_t ref, struct clocks now, core_row_sink *sink, void *arg);
 
 struct gpu_use {
 	const char *type;

@@ -16,6 +16,7 @@
 #include "common/conf.h"
 #include "common/error.h"
 #include "common/run.h"
+#include "common/taskset.h"
 
 /* Who asks. `reply` is the world's own number for the request; replies carry it back. */
 struct caller {
@@ -75,6 +76,7 @@ struct submit_job {
 	int32_t nice;
 	const struct label *labels;
 	size_t n_labels;
+	uint32_t array_at_once; /* UPDATE_AT_ONCE; 0: any number */
 	uint8_t nonce[16];
 	uint8_t spec_hash[32];
 	usec_t sign_time;
@@ -119,6 +121,7 @@ enum job_update {
 	UPDATE_MAIL_USER = 1 << 26,
 	UPDATE_REQUEUE_ON = 1 << 27,
 	UPDATE_REQUEUE_DELAY = 1 << 28,
+	UPDATE_AT_ONCE = 1 << 30, /* array_at_once, of a whole array, also when it runs */
 };
 
 enum node_verb { NODE_DRAIN = 1, NODE_RESUME, NODE_DOWN, NODE_CLEAR };
@@ -150,7 +153,11 @@ struct core_event {
 		} submit;
 		struct {
 			enum job_verb verb;
-			const uint64_t *ids; /* chosen by the world through a filter */
+			/* Refs (job.h), chosen by the world through a filter. An array's id is all
+			 * of it. */
+			const uint64_t *ids;
+			/* For each NULL, or an array's id and these tasks of it; NULL: none has. */
+			const struct taskset *const *tasks;
 			size_t n;
 			uint32_t signal;
 			bool script_only; /* SIGNAL: not to what it started */
@@ -170,7 +177,7 @@ struct core_event {
 			enum conf_partition_state state;
 			const char *reason;
 		} partition;
-		uint64_t wait; /* WAIT_JOB: the job. WAIT_CANCEL: the reply number */
+		uint64_t wait; /* WAIT_JOB: the ref. WAIT_CANCEL: the reply number */
 		struct {
 			uint32_t node;    /* index into conf.nodes */
 			uint64_t session; /* the world's number of the session; never 0, never
@@ -221,7 +228,7 @@ enum effect_kind {
 };
 
 struct job_error {
-	uint64_t job;
+	uint64_t job; /* its ref */
 	struct error error;
 };
 
@@ -258,7 +265,7 @@ struct effect {
 			const struct job_error *errors; /* at most 1000 */
 			size_t n;
 		} controlled;
-		uint64_t job; /* JOB_ENDED, JOB_CHANGED */
+		uint64_t job; /* JOB_ENDED, JOB_CHANGED: its ref */
 		struct {
 			const struct run_id *wanted;
 			size_t n;

@@ -124,7 +124,7 @@ static int by_ending(const void *x, const void *y)
 
 	if (a->end != b->end)
 		return a->end < b->end ? -1 : 1;
-	return job_id(a->job) < job_id(b->job) ? -1 : 1;
+	return job_ref(a->job) < job_ref(b->job) ? -1 : 1;
 }
 
 static bool fits_without(
@@ -182,14 +182,15 @@ static void find_enders(const struct wait *w, struct option *o)
 static void say_enders(struct job *const *jobs, size_t n, char *text, size_t size)
 {
 	size_t used = strlen(text), i;
+	char label[JOB_LABEL];
 
 	for (i = 0; i < n && used < size; i++) {
 		if (size - used < 48 && i + 1 < n) {
 			used += (size_t)snprintf(text + used, size - used, " and %zu more", n - i);
 			break;
 		}
-		used += (size_t)snprintf(text + used, size - used, "%s%llu", i ? ", " : "",
-		        (unsigned long long)job_id(jobs[i]));
+		used += (size_t)snprintf(
+		        text + used, size - used, "%s%s", i ? ", " : "", job_label(jobs[i], label));
 	}
 	if (n && used < size)
 		snprintf(text + used, size - used, " must end");
@@ -379,12 +380,13 @@ static void say_priority(const struct wait *w, const struct option *o, struct jo
 	const struct conf_partition *p = &w->core->conf->partitions[w->who->partition];
 	struct why_blocker *b = add(why, "Priority");
 	size_t used, i;
+	char label[JOB_LABEL];
 
 	if (!b)
 		return;
 	if (w->before) {
-		snprintf(b->text, sizeof(b->text), "waits behind job %llu, which asks for the same",
-		        (unsigned long long)job_id(class_head(w->class)));
+		snprintf(b->text, sizeof(b->text), "waits behind job %s, which asks for the same",
+		        job_label(class_head(w->class), label));
 		return;
 	}
 	used = w->class && why->position
@@ -653,13 +655,14 @@ double explain_cost(
 	return sum * hours * qos_factor(core, info->qos);
 }
 
-bool core_job_why(struct core *core, uint64_t id, struct clocks now, struct job_why *why)
+bool core_job_why(struct core *core, uint64_t ref, struct clocks now, struct job_why *why)
 {
-	struct job *job = jobs_find(core->jobs, id);
+	uint32_t before; /* tasks of its record that come before it */
+	struct job *job = (struct job *)(uintptr_t)job_or_waiting(core, ref, &before);
 	struct class *class;
 	struct contender who;
 
-	if (!job || job_info(job)->state != JOB_PENDING)
+	if (!job || job_info(job)->state != JOB_PENDING || !job_weight(job))
 		return false;
 	memset(why, 0, sizeof(*why));
 	core->now = now;
@@ -668,12 +671,12 @@ bool core_job_why(struct core *core, uint64_t id, struct clocks now, struct job_
 		return true;
 	class = job_link_of(job)->class;
 	sched_position(core->sched, class, &why->position, &why->of);
-	why->position += sched_before(class, id);
+	why->position += sched_before(class, job) + before;
 	/* While a pass is under way nothing is settled. */
 	if (!sched_idle(core->sched))
 		return true;
 	who = sched_contender(core->sched, class);
-	explain_contender(core, &who, class, sched_before(class, id), why);
+	explain_contender(core, &who, class, sched_before(class, job) + before, why);
 	say_plan(core, job, class, why);
 	suggest(core, job, why);
 	return true;

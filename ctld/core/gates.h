@@ -106,8 +106,9 @@ uint32_t gates_kept(const struct gates *g, uint16_t type); /* or CONF_ANY_TYPE *
 
 /* --- at submit ------------------------------------------------------------------------------- */
 
-/* Jobs that have not ended, for the limit `queued`: +1 for a new one, -1 when it ends. The path may
- * be another one, of the same user; without any such limit nothing needs to be counted. */
+/* Jobs and tasks that have not ended, for the limit `queued`: +1 for a new one, -1 when it ends.
+ * The path may be another one, of the same user; without any such limit nothing needs to be
+ * counted. */
 void gates_queued(struct gates *g, const struct gate_path *path, int delta);
 bool gates_count_queued(const struct gates *g);
 uint64_t gates_queued_now(
@@ -118,9 +119,9 @@ uint32_t gates_time_s(const struct gates *g, const struct gate_path *path);
 
 /* May such a job be taken in? Refused (limit.SCOPE.WHAT, naming limit, value and use) is what is
  * over a `per_job` or under the partition's `per_job_min`, over a `time`, what alone exceeds a
- * limit and so could never start, and the job too many for `queued`. Of several limits on the same
- * thing the tightest is named. time_s 0: unlimited. */
+ * limit and so could never start, and what is too many for `queued`: so many `jobs` are to come. Of
+ * several limits on the same thing the tightest is named. time_s 0: unlimited. */
 int gates_submit(const struct gates *g, const struct gate_path *path, const struct need *need,
-        uint32_t time_s, struct error *err);
+        uint32_t time_s, uint32_t jobs, struct error *err);
 
 #endif

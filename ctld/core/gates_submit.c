@@ -144,23 +144,27 @@ static int check_least(const struct gates *g, uint32_t partition, const struct n
 	return 0;
 }
 
-static int check_queued(const struct gates *g, const struct gate_path *path, struct error *err)
+static int check_queued(
+        const struct gates *g, const struct gate_path *path, uint32_t jobs, struct error *err)
 {
 	static const char *const whose[SCOPES] = { "account", "QOS", "partition" };
+	char tasks[80] = "";
 	uint32_t i;
 
+	if (jobs > 1)
+		snprintf(tasks, sizeof(tasks), "; this array has %u tasks", jobs);
 	for (i = 0; i < path->n; i++) {
 		const struct gate *gate = &g->v[path->ids[i]];
 
-		if (gate->kind != GATE_QUEUED || gate->used < gate->limit)
+		if (gate->kind != GATE_QUEUED || gate->used + jobs <= gate->limit)
 			continue;
 		error_set(err, codes[gate->scope][GATE_QUEUED],
-		        "%s %.60s has %llu jobs%s that wait or run, and its limit is %llu",
+		        "%s %.60s has %llu jobs%s that wait or run, and its limit is %llu%s",
 		        whose[gate->scope],
 		        scope_name(g->conf, (enum gate_scope)gate->scope, gate->index),
 		        (unsigned long long)gate->used,
 		        gate->part == LIMITS_PER_USER ? " of yours" : "",
-		        (unsigned long long)gate->limit);
+		        (unsigned long long)gate->limit, tasks);
 		return error_hint(err, "submit again when some of them have ended");
 	}
 	return 0;
@@ -198,7 +202,7 @@ uint32_t gates_time_s(const struct gates *g, const struct gate_path *path)
 }
 
 int gates_submit(const struct gates *g, const struct gate_path *path, const struct need *need,
-        uint32_t time_s, struct error *err)
+        uint32_t time_s, uint32_t jobs, struct error *err)
 {
 	struct scope_walk walk = { g->conf, { path->account, path->qos, path->partition }, 0 };
 	struct breach worst = { .kind = -1 };
@@ -216,5 +220,5 @@ int gates_submit(const struct gates *g, const struct gate_path *path, const stru
 		return -1;
 	if (check_licences(g, need, err) < 0)
 		return -1;
-	return check_queued(g, path, err);
+	return check_queued(g, path, jobs, err);
 }

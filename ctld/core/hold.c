@@ -201,7 +201,7 @@ void run_held(const struct core *core, const struct run *run, struct held *h)
 	usec_t began = run_link_of(run)->started_known ? run_link_of(run)->started
 	                                               : run_link_of(run)->began;
 
-	*h = (struct held){ .job = i->id.job,
+	*h = (struct held){ .job = j ? job_ref(job) : i->id.job,
 		.gpus = (uint32_t)__builtin_popcountll(run_link_of(run)->booked),
 		.cpus = i->cpus,
 		.mem_mb = i->mem_mb,
@@ -317,14 +317,14 @@ void job_preempt(struct core *core, const struct preempt_victim *victim, const s
 	const struct job_info *by = job_info(for_job);
 	uint32_t p = job ? job_partition(core, job) : CONF_NONE;
 	bool again;
-	char text[200];
+	char text[260], label[JOB_LABEL];
 
 	if (!job || p == CONF_NONE)
 		return;
 	again = core->conf->partitions[p].preempt_mode == CONF_PREEMPT_REQUEUE &&
 	        job_info(job)->requeue;
-	snprintf(text, sizeof(text), "preempted for job %llu of %.60s (%s)",
-	        (unsigned long long)by->id, by->user, preempt_reason_name(victim->reason));
+	snprintf(text, sizeof(text), "preempted for job %s of %.60s (%s)",
+	        job_label(for_job, label), by->user, preempt_reason_name(victim->reason));
 	job_set_comment(core->jobs, job, text);
 	audit_note(core, "job.preempt", NULL, victim->job, "", text);
 	job_stop(core, job,

@@ -55,26 +55,33 @@ static size_t seek(const struct idmap *m, uint64_t number)
 	return low;
 }
 
-void idmap_add(struct idmap *m, uint64_t id, void *object)
+void idmap_insert(struct idmap *m, uint64_t id, void *object)
 {
+	size_t i = seek(m, id >> PAGE_BITS);
 	struct page *p;
 
-	assert(object && id > m->last);
-	m->last = id;
+	assert(object && id);
+	m->last = id > m->last ? id : m->last;
 	m->count++;
-	if (!m->n || m->pages[m->n - 1].number != id >> PAGE_BITS) {
+	if (i == m->n || m->pages[i].number != id >> PAGE_BITS) {
 		if (m->n == m->size) {
-			m->size = m->size ? m->size * 2 : 16;
+			m->size = m->size ? m->size * 2 : 4;
 			m->pages = xrealloc(m->pages, m->size, sizeof(*m->pages));
 		}
-		p = &m->pages[m->n++];
-		p->number = id >> PAGE_BITS;
-		p->v = xcalloc(PAGE_IDS, sizeof(*p->v));
-		p->used = 0;
+		p = &m->pages[i];
+		memmove(p + 1, p, (m->n++ - i) * sizeof(*p));
+		*p = (struct page){ id >> PAGE_BITS, xcalloc(PAGE_IDS, sizeof(*p->v)), 0 };
 	}
-	p = &m->pages[m->n - 1];
+	p = &m->pages[i];
+	assert(!p->v[id % PAGE_IDS]);
 	p->v[id % PAGE_IDS] = object;
 	p->used++;
+}
+
+void idmap_add(struct idmap *m, uint64_t id, void *object)
+{
+	assert(id > m->last);
+	idmap_insert(m, id, object);
 }
 
 void idmap_remove(struct idmap *m, uint64_t id)

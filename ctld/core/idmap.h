@@ -1,8 +1,9 @@
 /* idmap.h - objects by an id that only grows
  *
- * Ids are added in ascending order and removed in any. Pages of 64 neighbours, the pages in one
- * sorted array: a look-up is a binary search over the pages, the next id above any is found as
- * fast, and dense ids cost 8 bytes each. A page goes when its last id does.
+ * Ids are added in ascending order (in any, where that is worth moving pages) and removed in any.
+ * Pages of 64 neighbours, the pages in one sorted array: a look-up is a binary search over the
+ * pages, the next id above any is found as fast, and dense ids cost 8 bytes each. A page goes when
+ * its last id does.
  */
 #ifndef CTLD_CORE_IDMAP_H
 #define CTLD_CORE_IDMAP_H
@@ -15,10 +16,11 @@ struct idmap;
 struct idmap *idmap_new(void);
 void idmap_free(struct idmap *m); /* NULL is fine; the objects are not touched */
 
-void idmap_add(struct idmap *m, uint64_t id, void *object); /* id > idmap_last() */
-void idmap_remove(struct idmap *m, uint64_t id);            /* must be there */
-void *idmap_find(const struct idmap *m, uint64_t id);       /* NULL: none */
-void *idmap_next(const struct idmap *m, uint64_t after);    /* the first above; NULL: none */
+void idmap_add(struct idmap *m, uint64_t id, void *object);    /* id > idmap_last() */
+void idmap_insert(struct idmap *m, uint64_t id, void *object); /* anywhere; not there yet */
+void idmap_remove(struct idmap *m, uint64_t id);               /* must be there */
+void *idmap_find(const struct idmap *m, uint64_t id);          /* NULL: none */
+void *idmap_next(const struct idmap *m, uint64_t after);       /* the first above; NULL: none */
 
 uint64_t idmap_last(const struct idmap *m); /* the highest ever added; 0: none */
 size_t idmap_count(const struct idmap *m);

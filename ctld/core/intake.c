@@ -71,8 +71,6 @@ static int check_texts(const struct submit_job *in, struct error *err)
 static int check_numbers(
         const struct submit_job *in, const struct caller *caller, struct error *err)
 {
-	if (*in->array)
-		return error_set(err, ERR_JOB_SPEC, "--array: arrays are not supported yet");
 	if (in->warn_signal > MAX_SIGNAL)
 		return error_set(err, ERR_JOB_SPEC, "--signal=%u: signals are 1 to %d",
 		        in->warn_signal, MAX_SIGNAL);
@@ -89,6 +87,24 @@ static int check_numbers(
 
 /* --- taking in ------------------------------------------------------------------------------- */
 
+/* An update is of the tasks that the record has; a new array is all of them. */
+static int take_tasks(struct intake *t, struct error *err)
+{
+	if (t->updated) {
+		t->weight = t->weight ? t->weight : 1;
+		return 0;
+	}
+	t->weight = 1;
+	if (!*t->in->array)
+		return 0;
+	if (taskset_parse_array(t->in->array, &t->tasks, &t->at_once, err) < 0) {
+		err->code = ERR_JOB_SPEC;
+		return error_wrap(err, "--array");
+	}
+	t->weight = t->tasks.count;
+	return 0;
+}
+
 int intake_fill(struct core *core, const struct caller *caller, struct intake *t, struct error *err)
 {
 	const struct submit_job *in = t->in;
@@ -97,6 +113,7 @@ int intake_fill(struct core *core, const struct caller *caller, struct intake *t
 
 	if (check_texts(in, err) < 0 || wishes_take(in, i, err) < 0 ||
 	        check_numbers(in, caller, err) < 0 ||
+	        take_tasks(t, err) < 0 ||
 	        find_partition(core, in->partition, &t->partition, err) < 0 ||
 	        admit_account(core, caller, t, err) < 0 || admit_qos(core, t, err) < 0 ||
 	        admit_partition(core, t, err) < 0 || admit_time(core, t, err) < 0)
@@ -114,7 +131,7 @@ int intake_fill(struct core *core, const struct caller *caller, struct intake *t
 		return -1;
 	i->uid = caller->uid;
 	i->partition = core->conf->partitions[t->partition].name;
-	admit_count(core, i, 1);
+	admit_count(core, i, (int)t->weight);
 	t->counted = true;
 	return 0;
 }
@@ -122,12 +139,13 @@ int intake_fill(struct core *core, const struct caller *caller, struct intake *t
 void intake_clear(struct core *core, struct intake *t)
 {
 	if (t->counted)
-		admit_count(core, &t->info, -1);
+		admit_count(core, &t->info, -(int)t->weight);
 	t->counted = false;
 	free(t->depends);
 	t->depends = NULL;
 	requests_drop(core->requests, t->info.gpus);
 	labels_drop(core->labels, t->info.labels);
+	taskset_clear(&t->tasks);
 	t->info.gpus = NULL;
 	t->info.labels = NULL;
 }

@@ -19,6 +19,9 @@ struct intake {
 	char *depends;                  /* owned: what it waits for, as kept; NULL: as it is */
 	bool counted;                   /* as one that has not ended, for the limit `queued` */
 	struct job_info info;           /* what intake_fill() says; gpus and labels are counted */
+	struct taskset tasks;           /* of an array */
+	uint32_t at_once;
+	uint32_t weight; /* jobs that it counts as: 1, or its tasks */
 };
 
 /* Check `in` and fill in the indices, and of info: account, qos, gpus, labels, cpus, mem_mb,

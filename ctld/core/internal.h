@@ -16,6 +16,7 @@
  *	life.c     a job's way from start to end: every job_move() is there
  *	attempt.c  the runs of one attempt at a job, as a whole
  *	runlife.c  a run's way and its booking: every run_move() is there
+ *	array.c    the tasks of arrays (array.h)
  *	bill.c     what runs used, to the accounts of their users
  *	timers.c   EV_CLOCK
  *	never.c    what could never run, and why not
@@ -49,6 +50,12 @@
 #define TIMER_SLICE          256
 #define NO_PARTITION_GRACE_S 30 /* of runs whose partition is no longer configured */
 
+/* Records that have ended, in the order of link.ended. */
+struct ended {
+	struct job *first, *last;
+	size_t n;
+};
+
 struct core {
 	const struct conf *conf; /* borrowed */
 	uint64_t seed, change;
@@ -80,7 +87,7 @@ struct core {
 	struct fates *fates;
 	struct job *settle_first, *settle_last; /* depends.h */
 
-	struct job *ended_first, *ended_last; /* in the order of link.ended */
+	struct ended jobs_ended, tasks_ended; /* tasks: parts of arrays */
 	uint64_t disk_free_mb;
 	bool takeover;
 	usec_t expired_wall; /* the earliest wall time at which a signature was too old; 0: none was
@@ -122,8 +129,10 @@ usec_t job_last_chance(const struct job *job);
 usec_t job_time_left(const struct core *core, const struct job *job);
 /* Its alarm: it may begin, a delay is over, its deadline has come. */
 void job_alarmed(struct core *core, struct job *job);
-/* A PENDING job ends without having run. */
+/* A PENDING job ends without having run; of an array all that waits. */
 void job_cancel_pending(struct core *core, struct job *job);
+/* Nothing of the array waits or runs any more. */
+void job_end_array(struct core *core, struct job *own, enum job_state state);
 /* Will it be started again when its present attempt has ended? */
 bool job_comes_again(const struct job *job);
 
@@ -298,6 +307,9 @@ bool job_signature_old(const struct core *core, const struct job *job);
 uint32_t job_partition(const struct core *core, const struct job *job);
 void suspend(struct core *core, const char *node, const char *what, uint64_t theirs, uint64_t ours);
 
+/* The record of a ref. A task may wait without one of its own: then what it waits under, and so
+ * many of it come before it. NULL: none. */
+const struct job *job_or_waiting(const struct core *core, uint64_t ref, uint32_t *before);
 /* PENDING job's reason and its text; static strings and `text`. */
 const char *job_why(
         const struct core *core, const struct job *job, struct clocks now, char *text, size_t size);
@@ -311,7 +323,7 @@ int never_fits(
 /* By the prices, if it runs to its limit on what it asks for at most; < 0: it has no limit. */
 double job_cost_max(const struct core *core, const struct job_info *info);
 
-void audit_note(struct core *core, const char *kind, const struct caller *caller, uint64_t job,
+void audit_note(struct core *core, const char *kind, const struct caller *caller, uint64_t ref,
         const char *node, const char *text);
 
 #endif

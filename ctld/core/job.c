@@ -2,6 +2,7 @@
 #include "ctld/core/job.h"
 
 #include <assert.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -13,10 +14,19 @@
 #include "ctld/core/idmap.h"
 #include "ctld/core/table.h"
 
+/* Of a record that may stand for several tasks. */
+struct tasks {
+	struct taskset set;
+	char *text; /* owned; NULL: it is to be written again */
+};
+
 struct job {
 	struct mark mark;
+	bool dropped; /* it had no tasks left: of no interest to history */
 	struct job_info info;
 	struct job_link link;
+	struct tasks *tasks; /* owned; NULL: one job, or one task */
+	char task_text[8];   /* of one task, once it was asked for */
 };
 
 struct jobs {
@@ -25,7 +35,8 @@ struct jobs {
 	struct label_sets *labels;
 	struct nonces *nonces;
 	struct dirty *dirty;
-	struct idmap *map;
+	struct idmap *map; /* by id, part 0 */
+	size_t n_parts;    /* the others */
 	size_t in_state[JOB_STATE_COUNT];
 	struct table *counts; /* struct job_count, owned */
 };
@@ -97,15 +108,50 @@ const struct job_count *jobs_count_of(const struct jobs *jobs, const char *parti
 	return kept ? count_find(jobs, kept) : NULL;
 }
 
-/* Count the job where it stands now, or no longer. */
-static void count(struct job *job, int by)
+static void waits(struct array *a, struct job *job)
 {
-	struct job_count *c = job->link.count;
+	job->link.prev_waiting = NULL;
+	job->link.next_waiting = a->waiting;
+	if (a->waiting)
+		a->waiting->link.prev_waiting = job;
+	a->waiting = job;
+}
 
-	if (job->info.state == JOB_PENDING)
-		c->pending += (uint32_t)by;
-	else if (!job_state_ended(job->info.state))
-		c->running += (uint32_t)by;
+static void waits_no_more(struct array *a, struct job *job)
+{
+	struct job_link *l = &job->link;
+
+	*(l->prev_waiting ? &l->prev_waiting->link.next_waiting : &a->waiting) = l->next_waiting;
+	if (l->next_waiting)
+		l->next_waiting->link.prev_waiting = l->prev_waiting;
+	l->next_waiting = l->prev_waiting = NULL;
+}
+
+/* Count the job where it stands now, or no longer. */
+static void count(struct jobs *jobs, struct job *job, bool in)
+{
+	uint32_t weight = job_weight(job), by = in ? weight : 0 - weight;
+	enum job_state state = job->info.state;
+	struct job_count *c = job->link.count;
+	struct array *a = job_array(job);
+
+	jobs->in_state[state] += in ? weight : 0 - (size_t)weight;
+	if (state == JOB_PENDING)
+		c->pending += by;
+	else if (!job_state_ended(state))
+		c->running += by;
+	if (!a)
+		return;
+	if (job->link.own && !job_state_ended(state)) {
+		a->live += in ? 1 : UINT32_MAX;
+		a->running += state == JOB_PENDING ? 0 : in ? 1 : UINT32_MAX;
+	}
+	if (state != JOB_PENDING)
+		return;
+	if (in)
+		waits(a, job);
+	else
+		waits_no_more(a, job);
 }
 
 /* A job has come. */
@@ -119,14 +165,12 @@ static void count_in(struct jobs *jobs, struct job *job)
 		table_add(jobs->counts, c);
 	}
 	job->link.count = c;
-	jobs->in_state[job->info.state]++;
-	count(job, 1);
+	count(jobs, job, true);
 }
 
 static void count_out(struct jobs *jobs, struct job *job)
 {
-	jobs->in_state[job->info.state]--;
-	count(job, -1);
+	count(jobs, job, false);
 	job->link.count = NULL;
 }
 
@@ -155,14 +199,15 @@ static const struct codec_column columns[COL_JOB_COUNT] = {
 	F(start_time), F(end_time), F(attempt), F(max_attempts), F(exit_code), F(exit_signal),
 	F(end_cause), F(comment), F(qos), F(max_wait_s), F(planned_start), F(begin_time),
 	F(deadline), F(depends), F(kill_invalid), F(remark), F(mail_types), F(mail_user),
-	F(requeue_on), F(requeue_delay_s), F(limit_cut),
-	/* the job's own: state, gpus, place, labels, nonce, spec_hash */
+	F(requeue_on), F(requeue_delay_s), F(limit_cut), F(part),
+	/* the job's own: state, gpus, place, labels, nonce, spec_hash, tasks, and the array's */
 };
 #undef F
 
 void job_encode(const struct job *job, struct row *row, enum row_change change)
 {
 	const struct job_info *i = &job->info;
+	const struct array *a = job->link.array;
 
 	row_begin(row, TABLE_JOB, change);
 	codec_encode(columns, job, row);
@@ -174,6 +219,12 @@ void job_encode(const struct job *job, struct row *row, enum row_change change)
 	row->v[COL_JOB_labels] = value_text(i->labels->text);
 	row->v[COL_JOB_nonce] = value_blob(i->nonce->nonce, NONCE_BYTES);
 	row->v[COL_JOB_spec_hash] = value_blob(i->nonce->spec_hash, HASH_BYTES);
+	row->v[COL_JOB_tasks] = value_text(job_tasks_text(job));
+	row->v[COL_JOB_at_once] = value_int(a ? a->at_once : 0);
+	row->v[COL_JOB_next_part] = value_int(a ? a->next_part : 0);
+	row->v[COL_JOB_tasks_ended] = value_int(a ? a->ended : 0);
+	row->v[COL_JOB_tasks_failed] = value_int(a ? a->failed : 0);
+	row->v[COL_JOB_tasks_cancelled] = value_int(a ? a->cancelled : 0);
 }
 
 static int decode_state(struct job *job, const struct row *row, struct error *err)
@@ -212,6 +263,88 @@ static int decode_request(
 	return job->info.gpus ? 0 : -1;
 }
 
+static int array_number(
+        const struct row *row, enum job_column column, uint32_t max, uint32_t *n, struct error *err)
+{
+	int64_t i = row->v[column].i;
+
+	if (i < 0 || i > max)
+		return row_error(row, column, err, "out of range");
+	*n = (uint32_t)i;
+	return 0;
+}
+
+static struct array *array_blank(void)
+{
+	struct array *a = xcalloc(1, sizeof(*a));
+
+	a->parts = idmap_new();
+	a->next_part = JOB_PART_RANGES;
+	return a;
+}
+
+/* An array's own record. */
+static int decode_array(struct job *job, const struct row *row, struct error *err)
+{
+	struct array *a = job->link.array = array_blank();
+
+	return array_number(row, COL_JOB_at_once, TASK_MAX + 1, &a->at_once, err) < 0 ||
+	                       array_number(row, COL_JOB_next_part, JOB_PART_LAST, &a->next_part,
+	                               err) < 0 ||
+	                       array_number(row, COL_JOB_tasks_ended, TASK_MAX + 1, &a->ended,
+	                               err) < 0 ||
+	                       array_number(row, COL_JOB_tasks_failed, TASK_MAX + 1, &a->failed,
+	                               err) < 0 ||
+	                       array_number(row, COL_JOB_tasks_cancelled, TASK_MAX + 1,
+	                               &a->cancelled, err) < 0
+	               ? -1
+	               : 0;
+}
+
+static int decode_tasks(struct job *job, const struct row *row, struct error *err)
+{
+	const struct value *v = &row->v[COL_JOB_tasks];
+	bool one = job->info.part && job->info.part < JOB_PART_RANGES;
+	char *text;
+	int rc;
+
+	if (!*job->info.array)
+		return v->n || job->info.part ? row_error(row, COL_JOB_tasks, err, "it is no array")
+		                              : 0;
+	if (!job->info.part && decode_array(job, row, err) < 0)
+		return -1;
+	if (one)
+		return 0;
+	job->tasks = xcalloc(1, sizeof(*job->tasks));
+	if (!v->n && !job->info.part)
+		return 0;
+	text = xstrndup(v->p, v->n);
+	rc = taskset_parse(text, &job->tasks->set, err);
+	free(text);
+	return rc < 0 ? row_error(row, COL_JOB_tasks, err, "no tasks") : 0;
+}
+
+static int decode_nonce(
+        struct jobs *jobs, struct job *job, const struct row *row, struct error *err)
+{
+	const struct value *nonce = &row->v[COL_JOB_nonce], *hash = &row->v[COL_JOB_spec_hash];
+	struct job_info *i = &job->info;
+	const struct nonce *of;
+
+	if (!i->part) {
+		i->nonce = nonces_load_job(jobs->nonces, i->uid, nonce->p, hash->p, i->id, err);
+		return i->nonce ? 0 : -1;
+	}
+	job->link.own = idmap_find(jobs->map, i->id);
+	if (!job->link.own || !job->link.own->link.array)
+		return row_error(row, COL_JOB_part, err, "there is no such array");
+	of = job->link.own->info.nonce;
+	if (memcmp(of->nonce, nonce->p, NONCE_BYTES) || memcmp(of->spec_hash, hash->p, HASH_BYTES))
+		return row_error(row, COL_JOB_nonce, err, "not that of its array");
+	i->nonce = of;
+	return 0;
+}
+
 static int decode_own(struct jobs *jobs, struct job *job, const struct row *row, struct error *err)
 {
 	const struct value *v = row->v;
@@ -239,9 +372,7 @@ static int decode_own(struct jobs *jobs, struct job *job, const struct row *row,
 	i->labels = labels_parse(jobs->labels, row_text(&v[COL_JOB_labels], buf, sizeof(buf)), err);
 	if (!i->labels)
 		return -1;
-	i->nonce = nonces_load_job(
-	        jobs->nonces, i->uid, v[COL_JOB_nonce].p, v[COL_JOB_spec_hash].p, i->id, err);
-	return i->nonce ? 0 : -1;
+	return decode_tasks(job, row, err) < 0 ? -1 : decode_nonce(jobs, job, row, err);
 }
 
 static struct job *job_blank(void)
@@ -253,6 +384,27 @@ static struct job *job_blank(void)
 	return job;
 }
 
+/* Into the table it belongs in. -1: it is there. */
+static int take_in(struct jobs *jobs, struct job *job)
+{
+	const struct job_info *i = &job->info;
+
+	if (!i->part) {
+		if (i->id <= idmap_last(jobs->map))
+			return -1;
+		idmap_add(jobs->map, i->id, job);
+	} else {
+		struct idmap *parts = job->link.own->link.array->parts;
+
+		if (idmap_find(parts, i->part))
+			return -1;
+		idmap_insert(parts, i->part, job);
+		jobs->n_parts++;
+	}
+	count_in(jobs, job);
+	return 0;
+}
+
 int jobs_load(struct jobs *jobs, const struct row *row, struct error *err)
 {
 	struct job *job = job_blank();
@@ -260,12 +412,10 @@ int jobs_load(struct jobs *jobs, const struct row *row, struct error *err)
 	if (codec_decode(columns, job, row, jobs->strings, err) < 0 ||
 	        decode_own(jobs, job, row, err) < 0)
 		goto fail;
-	if (job->info.id <= idmap_last(jobs->map)) {
+	if (take_in(jobs, job) < 0) {
 		row_error(row, COL_JOB_id, err, "not above the one before");
 		goto fail;
 	}
-	idmap_add(jobs->map, job->info.id, job);
-	count_in(jobs, job);
 	return 0;
 fail:
 	job_free(jobs, job);
@@ -291,7 +441,25 @@ void job_free(struct jobs *jobs, struct job *job)
 		strings_drop(jobs->strings, *job_text(&job->info, t));
 	requests_drop(jobs->requests, job->info.gpus);
 	labels_drop(jobs->labels, job->info.labels);
+	if (job->tasks) {
+		taskset_clear(&job->tasks->set);
+		free(job->tasks->text);
+		free(job->tasks);
+	}
+	if (job->link.array)
+		idmap_free(job->link.array->parts);
+	free(job->link.array);
 	free(job);
+}
+
+static void free_parts(struct jobs *jobs, struct array *a)
+{
+	struct job *part;
+
+	while ((part = idmap_next(a->parts, 0))) {
+		idmap_remove(a->parts, part->info.part);
+		job_free(jobs, part);
+	}
 }
 
 void jobs_free(struct jobs *jobs)
@@ -304,6 +472,8 @@ void jobs_free(struct jobs *jobs)
 		return;
 	while ((job = idmap_next(jobs->map, 0))) {
 		idmap_remove(jobs->map, job->info.id);
+		if (job->link.array)
+			free_parts(jobs, job->link.array);
 		job_free(jobs, job);
 	}
 	while ((c = table_each(jobs->counts, &cursor))) {
@@ -315,19 +485,53 @@ void jobs_free(struct jobs *jobs)
 	free(jobs);
 }
 
-struct job *jobs_find(const struct jobs *jobs, uint64_t id)
+/* --- finding --------------------------------------------------------------------------------- */
+
+struct job *jobs_find(const struct jobs *jobs, uint64_t ref)
 {
-	return idmap_find(jobs->map, id);
+	struct job *own = idmap_find(jobs->map, job_ref_id(ref));
+	uint32_t part = job_ref_part(ref);
+
+	if (!own || !part)
+		return own;
+	return own->link.array ? idmap_find(own->link.array->parts, part) : NULL;
 }
 
 struct job *jobs_next(const struct jobs *jobs, uint64_t after)
 {
-	return idmap_next(jobs->map, after);
+	struct job *own = idmap_find(jobs->map, job_ref_id(after)), *part = NULL;
+
+	if (own && own->link.array)
+		part = idmap_next(own->link.array->parts, job_ref_part(after));
+	return part ? part : idmap_next(jobs->map, job_ref_id(after));
+}
+
+struct job *jobs_of_run(const struct jobs *jobs, struct run_id id)
+{
+	struct job *own = idmap_find(jobs->map, id.job);
+
+	if (!own || !own->link.array)
+		return own && !id.task ? own : NULL;
+	return id.task <= TASK_MAX ? idmap_find(own->link.array->parts, id.task + 1) : NULL;
+}
+
+struct job *jobs_stands_in(const struct jobs *jobs, uint64_t id, uint32_t task)
+{
+	struct job *own = idmap_find(jobs->map, id), *job;
+
+	if (!own || !own->link.array)
+		return NULL;
+	for (job = own; job; job = idmap_next(own->link.array->parts,
+	                             job->info.part ? job->info.part : JOB_PART_RANGES - 1)) {
+		if (taskset_has(&job->tasks->set, task))
+			return job;
+	}
+	return NULL;
 }
 
 size_t jobs_count(const struct jobs *jobs)
 {
-	return idmap_count(jobs->map);
+	return idmap_count(jobs->map) + jobs->n_parts;
 }
 
 size_t jobs_count_in(const struct jobs *jobs, enum job_state state)
@@ -342,7 +546,7 @@ size_t jobs_bytes(const struct jobs *jobs)
 
 /* --- movers ---------------------------------------------------------------------------------- */
 
-struct job *jobs_add(struct jobs *jobs, const struct job_info *info)
+static struct job *job_made(struct jobs *jobs, const struct job_info *info)
 {
 	struct job *job = job_blank();
 	size_t t;
@@ -354,8 +558,29 @@ struct job *jobs_add(struct jobs *jobs, const struct job_info *info)
 
 		*text = strings_keep(jobs->strings, *text ? *text : "");
 	}
-	idmap_add(jobs->map, info->id, job);
-	count_in(jobs, job);
+	return job;
+}
+
+struct job *jobs_add(struct jobs *jobs, const struct job_info *info)
+{
+	struct job *job = job_made(jobs, info);
+
+	take_in(jobs, job);
+	dirty_put(jobs->dirty, &job->mark);
+	return job;
+}
+
+struct job *jobs_add_array(
+        struct jobs *jobs, const struct job_info *info, struct taskset *tasks, uint32_t at_once)
+{
+	struct job *job = job_made(jobs, info);
+
+	job->link.array = array_blank();
+	job->link.array->at_once = at_once;
+	job->tasks = xcalloc(1, sizeof(*job->tasks));
+	job->tasks->set = *tasks;
+	*tasks = (struct taskset){ 0 };
+	take_in(jobs, job);
 	dirty_put(jobs->dirty, &job->mark);
 	return job;
 }
@@ -363,11 +588,9 @@ struct job *jobs_add(struct jobs *jobs, const struct job_info *info)
 void job_move(struct jobs *jobs, struct job *job, enum job_state state)
 {
 	assert(job_state_may(job->info.state, state));
-	jobs->in_state[job->info.state]--;
-	jobs->in_state[state]++;
-	count(job, -1);
+	count(jobs, job, false);
 	job->info.state = (uint8_t)state;
-	count(job, 1);
+	count(jobs, job, true);
 	dirty_put(jobs->dirty, &job->mark);
 }
 
@@ -485,12 +708,221 @@ void job_set_end(struct jobs *jobs, struct job *job, usec_t end_time, uint32_t e
 	dirty_put(jobs->dirty, &job->mark);
 }
 
+/* Out of what finds and counts it. */
+static void take_out(struct jobs *jobs, struct job *job)
+{
+	assert(!job->link.runs && !job->link.class);
+	count_out(jobs, job);
+	if (job->info.part) {
+		idmap_remove(job->link.own->link.array->parts, job->info.part);
+		jobs->n_parts--;
+	} else {
+		assert(!job->link.array || !idmap_count(job->link.array->parts));
+		idmap_remove(jobs->map, job->info.id);
+		nonces_job_gone(jobs->nonces, job->info.nonce);
+	}
+	dirty_gone(jobs->dirty, &job->mark);
+}
+
 void jobs_retire(struct jobs *jobs, struct job *job)
 {
 	assert(job_state_ended(job->info.state));
-	assert(!job->link.runs && !job->link.class && !job->link.depends && !job->link.awaited);
-	jobs->in_state[job->info.state]--;
-	idmap_remove(jobs->map, job->info.id);
-	nonces_job_gone(jobs->nonces, job->info.nonce);
-	dirty_gone(jobs->dirty, &job->mark);
+	assert(!job->link.depends && !job->link.awaited);
+	take_out(jobs, job);
+}
+
+/* --- arrays ---------------------------------------------------------------------------------- */
+
+uint32_t job_task(const struct job *job)
+{
+	uint32_t part = job->info.part;
+
+	return part && part < JOB_PART_RANGES ? part - 1 : 0;
+}
+
+struct array *job_array(const struct job *job)
+{
+	return job->link.own ? job->link.own->link.array : job->link.array;
+}
+
+struct job *job_own(const struct job *job)
+{
+	return job->link.own ? job->link.own : (struct job *)(uintptr_t)job;
+}
+
+const struct taskset *job_tasks(const struct job *job)
+{
+	return job->tasks ? &job->tasks->set : NULL;
+}
+
+uint32_t job_weight(const struct job *job)
+{
+	return job->tasks ? job->tasks->set.count : 1;
+}
+
+const char *job_tasks_text(const struct job *job)
+{
+	struct job *j = (struct job *)(uintptr_t)job; /* what is written once is kept */
+
+	if (!*job->info.array)
+		return "";
+	if (!job->tasks) {
+		if (!*job->task_text)
+			snprintf(j->task_text, sizeof(j->task_text), "%u", job_task(job));
+		return job->task_text;
+	}
+	if (!job->tasks->text)
+		job->tasks->text = taskset_text(&job->tasks->set);
+	return job->tasks->text;
+}
+
+static const char *label(uint64_t id, const char *tasks, bool several, char buf[JOB_LABEL])
+{
+	int n;
+
+	if (!several) {
+		snprintf(buf, JOB_LABEL, "%llu%s%s", (unsigned long long)id, *tasks ? "_" : "",
+		        tasks);
+		return buf;
+	}
+	n = snprintf(buf, JOB_LABEL, "%llu_[%s]", (unsigned long long)id, tasks);
+	if (n >= JOB_LABEL)
+		memcpy(buf + JOB_LABEL - 5, "...]", 5);
+	return buf;
+}
+
+const char *job_label(const struct job *job, char buf[JOB_LABEL])
+{
+	const char *tasks = job_tasks_text(job);
+
+	return label(job->info.id, tasks, job->tasks && *tasks, buf);
+}
+
+const char *job_ref_label(uint64_t ref, char buf[JOB_LABEL])
+{
+	uint32_t part = job_ref_part(ref);
+	char task[16] = "";
+
+	if (part && part < JOB_PART_RANGES)
+		snprintf(task, sizeof(task), "%u", part - 1);
+	return label(job_ref_id(ref), task, false, buf);
+}
+
+static void tasks_changed(struct jobs *jobs, struct job *job)
+{
+	free(job->tasks->text);
+	job->tasks->text = NULL;
+	dirty_put(jobs->dirty, &job->mark);
+}
+
+/* A record as `from` is; what it has of it is counted again. */
+static struct job *part_made(struct job *from, uint32_t part)
+{
+	struct job *job = job_blank();
+	size_t t;
+
+	job->info = from->info;
+	job->info.part = part;
+	for (t = 0; t < TEXTS; t++)
+		strings_again(*job_text(&job->info, t));
+	requests_again(job->info.gpus);
+	labels_again(job->info.labels);
+	job->link.own = job_own(from);
+	job->link.expired = from->link.expired;
+	return job;
+}
+
+struct job *jobs_split_task(struct jobs *jobs, struct job *from, uint32_t task)
+{
+	struct job *job = part_made(from, task + 1);
+	bool first = taskset_first(&from->tasks->set) == task;
+
+	count(jobs, from, false);
+	taskset_remove(&from->tasks->set, task);
+	count(jobs, from, true);
+	/* What was planned was planned for the first. */
+	if (first)
+		from->info.planned_start = 0;
+	else
+		job->info.planned_start = 0;
+	tasks_changed(jobs, from);
+	take_in(jobs, job);
+	dirty_put(jobs->dirty, &job->mark);
+	return job;
+}
+
+/* Numbers are used again only when four million have been. */
+static uint32_t next_part(struct array *a)
+{
+	uint32_t part = a->next_part;
+
+	if (part < JOB_PART_LAST) {
+		a->next_part++;
+		return part;
+	}
+	for (part = JOB_PART_RANGES; idmap_find(a->parts, part); part++)
+		;
+	return part;
+}
+
+struct job *jobs_split_tasks(struct jobs *jobs, struct job *from, struct taskset *tasks)
+{
+	struct job *own = job_own(from), *job = part_made(from, next_part(own->link.array));
+	struct taskset taken;
+
+	count(jobs, from, false);
+	taskset_take(&from->tasks->set, tasks, &taken);
+	count(jobs, from, true);
+	taskset_clear(tasks);
+	job->tasks = xcalloc(1, sizeof(*job->tasks));
+	job->tasks->set = taken;
+	job->info.planned_start = 0;
+	tasks_changed(jobs, from);
+	dirty_put(jobs->dirty, &own->mark);
+	take_in(jobs, job);
+	dirty_put(jobs->dirty, &job->mark);
+	return job;
+}
+
+void jobs_drop_empty(struct jobs *jobs, struct job *job)
+{
+	assert(job->info.part >= JOB_PART_RANGES && !job_weight(job));
+	job->dropped = true;
+	take_out(jobs, job);
+}
+
+bool job_dropped(const struct job *job)
+{
+	return job->dropped;
+}
+
+void job_set_at_once(struct jobs *jobs, struct job *own, uint32_t at_once)
+{
+	if (own->link.array->at_once == at_once)
+		return;
+	own->link.array->at_once = at_once;
+	dirty_put(jobs->dirty, &own->mark);
+}
+
+void job_add_outcome(struct jobs *jobs, struct job *own, const struct job_info *part)
+{
+	struct job_info *i = &own->info;
+
+	if (part->start_time && (!i->start_time || part->start_time < i->start_time))
+		i->start_time = part->start_time;
+	if (part->exit_code > i->exit_code)
+		i->exit_code = part->exit_code;
+	if (part->exit_signal > i->exit_signal)
+		i->exit_signal = part->exit_signal;
+	dirty_put(jobs->dirty, &own->mark);
+}
+
+void job_count_ended(struct jobs *jobs, struct job *own, uint32_t tasks, enum job_state state)
+{
+	struct array *a = own->link.array;
+
+	a->ended += tasks;
+	a->failed += state == JOB_COMPLETED || state == JOB_CANCELLED ? 0 : tasks;
+	a->cancelled += state == JOB_CANCELLED ? tasks : 0;
+	dirty_put(jobs->dirty, &own->mark);
 }

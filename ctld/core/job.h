@@ -11,15 +11,28 @@
  * PENDING: waits, held or not. CONFIGURING: its present run has been ordered. RUNNING: the node
  *said that the program runs. COMPLETING: its run has been told to end and has not yet. The ended
  *states are final. A job leaves CONFIGURING, RUNNING and COMPLETING only by the word of its node,
- *or when its node is known to be off.
+ *or when its node is known to be off. An array's own record goes from PENDING to its end.
  *
  * Jobs are owned by `struct jobs` and live until jobs_retire().
+ *
+ * An array is one job, PENDING, that stands for all of its tasks that have no record of their own.
+ * A task gets one when it starts, or when it alone is held, changed or cancelled; several tasks
+ * that are treated alike get one together. Such a record is a job like any other, of the same id:
+ * its *part*. It begins as a copy of the record it was split from (array.h), and shares texts,
+ * request and nonce with it. The array's own record ends when all of its parts have.
+ *
+ *	part 0			a job that is no array; an array's own record
+ *	1 + task		that task
+ *	JOB_PART_RANGES...	several tasks
+ *
+ * Id and part together are a *ref*: what names a job in one number. Of part 0 it is the id.
  */
 #ifndef CTLD_CORE_JOB_H
 #define CTLD_CORE_JOB_H
 
 #include "common/error.h"
 #include "common/run.h"
+#include "common/taskset.h"
 #include "ctld/core/dirty.h"
 #include "ctld/core/labels.h"
 #include "ctld/core/nonce.h"
@@ -32,7 +45,8 @@
 	        1u << JOB_DEADLINE)
 #define JOB_STATES(X)                                                                      \
 	X(JOB_PENDING, "PENDING", "PD",                                                    \
-	        1u << JOB_CONFIGURING | 1u << JOB_CANCELLED | 1u << JOB_DEADLINE)          \
+	        1u << JOB_CONFIGURING | 1u << JOB_CANCELLED | 1u << JOB_DEADLINE |         \
+	                1u << JOB_COMPLETED | 1u << JOB_FAILED)                            \
 	X(JOB_CONFIGURING, "CONFIGURING", "CF",                                            \
 	        1u << JOB_PENDING | 1u << JOB_RUNNING | 1u << JOB_COMPLETING | JOB_ENDS)   \
 	X(JOB_RUNNING, "RUNNING", "R",                                                     \
@@ -71,10 +85,30 @@ struct taken;
 struct depends;
 struct awaited;
 struct name_set;
+struct idmap;
+
+#define JOB_REF_BITS    40 /* of the id; above it the part */
+#define JOB_PART_RANGES (1u << 22)
+#define JOB_PART_LAST   ((1u << 23) - 2)
+#define JOB_PART_WAITS  ((1u << 23) - 1) /* in a ref: what waits under an array's own record */
+
+static inline uint64_t job_ref_of(uint64_t id, uint64_t part)
+{
+	return part << JOB_REF_BITS | id;
+}
+static inline uint64_t job_ref_id(uint64_t ref)
+{
+	return ref & ((UINT64_C(1) << JOB_REF_BITS) - 1);
+}
+static inline uint32_t job_ref_part(uint64_t ref)
+{
+	return (uint32_t)(ref >> JOB_REF_BITS);
+}
 
 /* Durable. Texts are kept (strings.h). */
 struct job_info {
 	uint64_t id;
+	uint32_t part;
 	uint32_t uid, gid;
 	const char *user, *account, *partition, *name, *qos;
 	const char *submit_host, *cwd, *output, *error, *array, *comment;
@@ -104,7 +138,18 @@ struct job_info {
 	bool limit_cut; /* its node knows a longer limit than time_limit_s: it is ended here */
 };
 
-/* How many jobs of one partition wait, and have a run. */
+/* Of an array's own record. Durable but for `parts`, `live`, `running` and `waiting`. */
+struct array {
+	struct idmap *parts; /* struct job by part */
+	uint32_t live;       /* parts that have not ended */
+	uint32_t running;    /* parts that have an attempt */
+	struct job *waiting; /* its records that are PENDING, the own one among them */
+	uint32_t at_once;    /* so many may run; 0: any number */
+	uint32_t next_part;
+	uint32_t ended, failed, cancelled; /* tasks; ended: all of them */
+};
+
+/* How many jobs of one partition wait, and have a run; of arrays, tasks. */
 struct job_count {
 	const char *partition; /* kept */
 	uint32_t pending, running;
@@ -117,6 +162,7 @@ struct job_link {
 	struct class *class;     /* in which it waits; NULL: it is not eligible */
 	struct taken *taken;     /* of the gates, by its present attempt; NULL: nothing (hold.c) */
 	uint32_t slot;           /* its place in the class's queue */
+	uint32_t counted;        /* tasks that the class counts for it */
 	bool expired;            /* its signature is too old to be started */
 	usec_t checkpoint;       /* wall: the latest of its present attempt; 0: none */
 	struct depends *depends; /* what it still waits for; NULL: nothing */
@@ -124,8 +170,11 @@ struct job_link {
 	struct name_set *namesakes; /* namesakes.h; NULL: it has ended */
 	struct job *name_before, *name_after;
 	uint32_t alarm;   /* in the heap of alarms; HEAP_NOWHERE */
-	struct job *next; /* in the list of ended jobs */
-	usec_t ended;     /* mono */
+	struct job *next;        /* in the list of ended jobs */
+	usec_t ended;            /* mono */
+	struct array *array;     /* owned; of an array's own record; NULL */
+	struct job *own;         /* of a part: its array's own record; NULL */
+	struct job *next_waiting, *prev_waiting; /* of the array */
 };
 
 const struct job_info *job_info(const struct job *job);
@@ -135,6 +184,26 @@ static inline uint64_t job_id(const struct job *job)
 {
 	return job_info(job)->id;
 }
+static inline uint64_t job_ref(const struct job *job)
+{
+	return job_ref_of(job_info(job)->id, job_info(job)->part);
+}
+/* The task of a part that is one task, as runs name it; 0 of a job that is no array. */
+uint32_t job_task(const struct job *job);
+/* The array of a part or of an array's own record; NULL: it is no array. */
+struct array *job_array(const struct job *job);
+struct job *job_own(const struct job *job); /* the array's own record; itself of other jobs */
+/* The tasks of a record that stands for several, or may; NULL: it is one job or one task. */
+const struct taskset *job_tasks(const struct job *job);
+/* What waits or runs under this record: 1, or its tasks; 0: an array's own without any. */
+uint32_t job_weight(const struct job *job);
+/* "7", "3-9,12"; "" for a job that is no array. Good until its tasks change. */
+const char *job_tasks_text(const struct job *job);
+
+#define JOB_LABEL 96
+/* "4812", "4812_7", "4812_[3-9,12]", and what does not fit ends in "...". Returns buf. */
+const char *job_label(const struct job *job, char buf[JOB_LABEL]);
+const char *job_ref_label(uint64_t ref, char buf[JOB_LABEL]); /* of a record that is gone */
 
 /* Wall: since when it could have run, had there been room. Its age counts from there. */
 static inline usec_t job_waits_since(const struct job_info *info)
@@ -146,8 +215,12 @@ struct jobs *jobs_new(struct strings *strings, struct requests *requests, struct
         struct nonces *nonces, struct dirty *dirty, uint64_t seed);
 void jobs_free(struct jobs *jobs); /* NULL is fine */
 
-struct job *jobs_find(const struct jobs *jobs, uint64_t id);    /* NULL: none */
-struct job *jobs_next(const struct jobs *jobs, uint64_t after); /* in id order; NULL: no more */
+struct job *jobs_find(const struct jobs *jobs, uint64_t ref); /* NULL: none */
+/* In the order of ids, and of parts; NULL: no more. */
+struct job *jobs_next(const struct jobs *jobs, uint64_t after_ref);
+struct job *jobs_of_run(const struct jobs *jobs, struct run_id id);
+/* The record under which a task stands with others, waiting or cancelled; NULL: none. */
+struct job *jobs_stands_in(const struct jobs *jobs, uint64_t id, uint32_t task);
 size_t jobs_count(const struct jobs *jobs);
 size_t jobs_count_in(const struct jobs *jobs, enum job_state state);
 /* The counts of a partition, whether it is configured or not; NULL: it never had a job. */
@@ -159,6 +232,20 @@ size_t jobs_bytes(const struct jobs *jobs);
 /* Take over a new job, PENDING. `info`'s counted members (gpus, labels, nonce) belong to the job
  * afterwards, its texts are copied. The id must be above all others. */
 struct job *jobs_add(struct jobs *jobs, const struct job_info *info);
+/* The same for an array: takes over `tasks`. */
+struct job *jobs_add_array(
+        struct jobs *jobs, const struct job_info *info, struct taskset *tasks, uint32_t at_once);
+/* A record of its own for one task of `from`, or for several (takes over `tasks`, which are in
+ * `from` and not all of it). It is PENDING, and as `from` is. */
+struct job *jobs_split_task(struct jobs *jobs, struct job *from, uint32_t task);
+struct job *jobs_split_tasks(struct jobs *jobs, struct job *from, struct taskset *tasks);
+/* A range that has no task left; freed by the next seal. Out of the scheduler. */
+void jobs_drop_empty(struct jobs *jobs, struct job *job);
+bool job_dropped(const struct job *job);
+void job_set_at_once(struct jobs *jobs, struct job *own, uint32_t at_once);
+/* So many of an array's tasks have ended, in that state. */
+void job_add_outcome(struct jobs *jobs, struct job *own, const struct job_info *part);
+void job_count_ended(struct jobs *jobs, struct job *own, uint32_t tasks, enum job_state state);
 
 void job_move(struct jobs *jobs, struct job *job, enum job_state state); /* asserts that it may */
 void job_set_hold(struct jobs *jobs, struct job *job, enum job_hold hold);

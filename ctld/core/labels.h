@@ -27,6 +27,7 @@ void label_sets_free(struct label_sets *ls); /* NULL is fine */
 const struct labels *labels_keep(
         struct label_sets *ls, const struct label *v, size_t n, struct error *err);
 const struct labels *labels_parse(struct label_sets *ls, const char *text, struct error *err);
+const struct labels *labels_again(const struct labels *l);
 void labels_drop(struct label_sets *ls, const struct labels *l); /* NULL is fine */
 
 #endif

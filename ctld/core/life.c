@@ -16,7 +16,9 @@
 #include "common/mailwish.h"
 #include "common/xalloc.h"
 #include "ctld/core/admit.h"
+#include "ctld/core/array.h"
 #include "ctld/core/depends.h"
+#include "ctld/core/idmap.h"
 #include "ctld/core/wishes.h"
 
 /* --- counting and telling -------------------------------------------------------------------- */
@@ -30,6 +32,8 @@ static bool is_active(const struct job *job)
 {
 	const struct job_info *i = job_info(job);
 
+	if (job_array(job))
+		return job_array(job)->running;
 	return i->state != JOB_PENDING && !job_state_ended((enum job_state)i->state);
 }
 
@@ -51,15 +55,19 @@ static void tell_namesakes(struct core *core, struct job *job, bool was_active)
 
 static void move(struct core *core, struct job *job, enum job_state state)
 {
-	bool was_active = is_active(job);
+	bool was_active = is_active(job), full = array_full(job);
 	enum job_state from = (enum job_state)job_info(job)->state;
 
 	job_move(core->jobs, job, state);
-	tell_namesakes(core, job, was_active);
+	tell_namesakes(core, job_own(job), was_active);
 	depends_tell(core, job);
 	job_alarm(core, job);
-	wish_mail_moved(core, job, from);
-	effects_add(core->effects, EFFECT_JOB_CHANGED)->job = job_id(job);
+	/* Of an array its own record tells. */
+	if (!job_info(job)->part)
+		wish_mail_moved(core, job, from);
+	effects_add(core->effects, EFFECT_JOB_CHANGED)->job = job_ref(job);
+	if (array_full(job) != full)
+		array_reconsider(core, job);
 }
 
 /* --- eligibility ----------------------------------------------------------------------------- */
@@ -89,7 +97,7 @@ void jobs_unexpire(struct core *core)
 	struct job *job;
 
 	core->expired_wall = 0;
-	for (job = jobs_next(core->jobs, 0); job; job = jobs_next(core->jobs, job_id(job))) {
+	for (job = jobs_next(core->jobs, 0); job; job = jobs_next(core->jobs, job_ref(job))) {
 		if (!job_link(job)->expired || job_info(job)->state != JOB_PENDING)
 			continue;
 		job_link(job)->expired = false;
@@ -105,11 +113,12 @@ void job_withdraw(struct core *core, struct job *job)
 		sched_remove(core->sched, job);
 }
 
-void job_consider(struct core *core, struct job *job)
+static void consider(struct core *core, struct job *job)
 {
 	const struct job_info *i = job_info(job);
 	bool eligible = i->state == JOB_PENDING && i->hold == HOLD_NONE &&
-	                !job_link(job)->expired && !job_stray(job) && !depends_open(job) &&
+	                !job_link(job)->expired && job_weight(job) && !array_full(job) &&
+	                !job_stray(job) && !depends_open(job_own(job)) &&
 	                i->begin_time <= core->now.wall;
 
 	if (!eligible)
@@ -117,6 +126,19 @@ void job_consider(struct core *core, struct job *job)
 	else if (!job_link(job)->class)
 		sched_add(core->sched, job);
 	job_alarm(core, job);
+}
+
+void job_consider(struct core *core, struct job *job)
+{
+	struct array *a = job_link(job)->array;
+	struct job *w;
+
+	consider(core, job);
+	/* What its own record waits for holds all of an array. */
+	for (w = a ? a->waiting : NULL; w; w = job_link(w)->next_waiting) {
+		if (w != job)
+			consider(core, w);
+	}
 }
 
 /* --- the start ------------------------------------------------------------------------------- */
@@ -162,8 +184,8 @@ void job_start(
 	for (rank = n; rank-- > 0;) {
 		/* A node is one rank's: whoever chose the places is to see to that. */
 		assert(!rank || seats[rank].place->node != seats[rank - 1].place->node);
-		run_start(core, job, (struct run_id){ job_id(job), 0, attempt, rank }, n,
-		        seats[rank].place);
+		run_start(core, job, (struct run_id){ job_id(job), job_task(job), attempt, rank },
+		        n, seats[rank].place);
 	}
 	attempt_name_nodes(core, job);
 	core->n_started++;
@@ -230,13 +252,13 @@ void job_suspend(struct core *core, struct job *job, bool suspend)
 
 void job_list_ended(struct core *core, struct job *job, usec_t mono)
 {
+	struct ended *list = job_info(job)->part ? &core->tasks_ended : &core->jobs_ended;
+
 	job_link(job)->ended = mono;
 	job_link(job)->next = NULL;
-	if (core->ended_last)
-		job_link(core->ended_last)->next = job;
-	else
-		core->ended_first = job;
-	core->ended_last = job;
+	*(list->last ? &job_link(list->last)->next : &list->first) = job;
+	list->last = job;
+	list->n++;
 }
 
 static void job_end(struct core *core, struct job *job, enum job_state state)
@@ -247,22 +269,50 @@ static void job_end(struct core *core, struct job *job, enum job_state state)
 	depends_detach(core, job);
 	job_give_back(core, job);
 	move(core, job, state);
-	admit_count(core, job_info(job), -1);
+	admit_count(core, job_info(job), -(int)job_weight(job));
 	job_list_ended(core, job, core->now.mono);
-	core->n_ended++;
-	while (waiters_take(core->waiters, job_id(job), &reply)) {
+	core->n_ended += job_weight(job);
+	while (waiters_take(core->waiters, job_ref(job), &reply)) {
 		struct effect *e = effects_add(core->effects, EFFECT_JOB_ENDED);
 
 		e->reply = reply;
-		e->job = job_id(job);
+		e->job = job_ref(job);
 	}
+	if (job_info(job)->part)
+		array_part_ended(core, job);
 }
 
-void job_cancel_pending(struct core *core, struct job *job)
+void job_end_array(struct core *core, struct job *own, enum job_state state)
+{
+	job_set_end(core->jobs, own, core->now.wall, job_info(own)->exit_code,
+	        job_info(own)->exit_signal);
+	job_end(core, own, state);
+}
+
+static void cancel_record(struct core *core, struct job *job)
 {
 	job_set_end_cause(core->jobs, job, END_CANCEL);
 	job_set_end(core->jobs, job, core->now.wall, 0, 0);
 	job_end(core, job, JOB_CANCELLED);
+}
+
+void job_cancel_pending(struct core *core, struct job *job)
+{
+	struct array *a = job_link(job)->array;
+	struct job *w, *next;
+
+	if (!a) {
+		cancel_record(core, job);
+		return;
+	}
+	/* The own record ends with the last of the others. */
+	for (w = a->waiting; w; w = next) {
+		next = job_link(w)->next_waiting;
+		if (w != job)
+			cancel_record(core, w);
+	}
+	if (job_weight(job))
+		cancel_record(core, array_split(core, job, job_tasks(job), false));
 }
 
 usec_t job_last_chance(const struct job *job)
@@ -279,11 +329,13 @@ static void miss_deadline(struct core *core, struct job *job)
 	const char *text = waits ? "it can no longer end by its deadline" : "its deadline has come";
 
 	job_set_comment(core->jobs, job, text);
-	audit_note(core, "job.deadline", NULL, job_id(job), "", text);
+	audit_note(core, "job.deadline", NULL, job_ref(job), "", text);
 	if (!waits) {
 		job_stop(core, job, &(struct stop){ .cause = END_DEADLINE });
 		return;
 	}
+	if (job_tasks(job))
+		job = array_split(core, job, job_tasks(job), false);
 	job_set_end_cause(core->jobs, job, END_DEADLINE);
 	job_set_end(core->jobs, job, core->now.wall, 0, 0);
 	job_end(core, job, JOB_DEADLINE);
@@ -400,7 +452,7 @@ static void hold_back(struct core *core, struct job *job, const struct run *run,
 {
 	job_set_hold(core->jobs, job, HOLD_SELF);
 	job_set_comment(core->jobs, job, text);
-	audit_note(core, "job.hold", NULL, job_id(job), run_info(run)->node, text);
+	audit_note(core, "job.hold", NULL, job_ref(job), run_info(run)->node, text);
 }
 
 /* It could not be started: try again, elsewhere if it comes so, and at last hold it. */
@@ -439,7 +491,7 @@ static void say_requeued(struct core *core, struct job *job, const struct run *r
 	snprintf(text, sizeof(text), "requeued: attempt %u on %.80s: %.180s",
 	        run_info(run)->id.attempt, run_info(run)->node, run_info(run)->detail);
 	job_set_comment(core->jobs, job, text);
-	audit_note(core, "job.requeue", NULL, job_id(job), run_info(run)->node, text);
+	audit_note(core, "job.requeue", NULL, job_ref(job), run_info(run)->node, text);
 }
 
 /* The state in which it ends. */
@@ -504,39 +556,65 @@ void job_run_over(struct core *core, struct job *job, const struct run *run)
 
 /* --- history --------------------------------------------------------------------------------- */
 
-void jobs_retire_old(struct core *core)
+static struct job *take_first(struct ended *list)
+{
+	struct job *job = list->first;
+
+	list->first = job_link(job)->next;
+	if (!list->first)
+		list->last = NULL;
+	list->n--;
+	return job;
+}
+
+/* An attempt that was given up is still alive somewhere, somebody who waits for it has not been
+ * told yet, or parts of the array are here. */
+static bool is_needed(const struct job *job)
+{
+	const struct run *run = job_link_of(job)->runs;
+
+	while (run && run_over(run))
+		run = run_link_of(run)->next_of_job;
+	return run || depends_wanted(job) ||
+	       (job_link_of(job)->array && idmap_count(job_link_of(job)->array->parts));
+}
+
+static void retire(struct core *core, struct job *job)
+{
+	struct run *run;
+
+	while ((run = job_link(job)->runs)) {
+		job_link(job)->runs = run_link(run)->next_of_job;
+		run_retire(core, run);
+	}
+	depends_forget(core, job);
+	/* Of an array its own record says how it ended. */
+	if (!job_info(job)->part)
+		fates_put(core->fates, job_id(job), job_info(job)->state == JOB_COMPLETED);
+	jobs_retire(core->jobs, job);
+}
+
+static void retire_old(struct core *core, struct ended *list, size_t kept)
 {
 	usec_t keep = (usec_t)core->conf->controller.keep_ended_s * USEC_PER_S;
-	struct job *job, *last = core->ended_last;
+	struct job *job, *last = list->last;
 	unsigned n;
 
-	for (n = 0; n < TIMER_SLICE && (job = core->ended_first); n++) {
-		struct job_link *l = job_link(job);
-		struct run *run;
-
-		if (core->now.mono - l->ended < keep)
+	for (n = 0; n < TIMER_SLICE && list->first; n++) {
+		if (core->now.mono - job_link(list->first)->ended < keep && list->n <= kept)
 			break;
-		core->ended_first = l->next;
-		if (!l->next)
-			core->ended_last = NULL;
-		for (run = l->runs; run && run_over(run); run = run_link(run)->next_of_job)
-			;
-		if (run || depends_wanted(job)) {
-			/* An attempt that was given up is still alive somewhere; somebody who waits
-			 * for it has not been told yet. */
+		job = take_first(list);
+		if (is_needed(job))
 			job_list_ended(core, job, core->now.mono);
-			if (job == last)
-				break;
-			continue;
-		}
-		while ((run = l->runs)) {
-			l->runs = run_link(run)->next_of_job;
-			run_retire(core, run);
-		}
-		depends_forget(core, job);
-		fates_put(core->fates, job_id(job), job_info(job)->state == JOB_COMPLETED);
-		jobs_retire(core->jobs, job);
+		else
+			retire(core, job);
 		if (job == last)
 			break;
 	}
+}
+
+void jobs_retire_old(struct core *core)
+{
+	retire_old(core, &core->tasks_ended, ARRAY_ENDED_KEPT);
+	retire_old(core, &core->jobs_ended, SIZE_MAX);
 }

@@ -62,7 +62,7 @@ static int adopt_rows(struct core *core, struct run **v, size_t n, struct error 
 
 	/* Backwards: each is then the first of its job, or near it. */
 	for (i = n; i-- > 0;) {
-		struct job *job = jobs_find(core->jobs, run_info(v[i])->id.job);
+		struct job *job = jobs_of_run(core->jobs, run_info(v[i])->id);
 
 		if (job)
 			run_attach(job, v[i]);
@@ -120,14 +120,10 @@ static int by_end(const void *x, const void *y)
 /* The jobs that have ended, as if each had ended so long ago on our clock. */
 static void list_ended(struct core *core)
 {
-	size_t size = 0, n = 0, i;
-	struct job **v, *job;
-	enum job_state s;
+	size_t n = 0, i;
+	struct job **v = xcalloc(jobs_count(core->jobs), sizeof(struct job *)), *job;
 
-	for (s = 0; s < JOB_STATE_COUNT; s++)
-		size += job_state_ended(s) ? jobs_count_in(core->jobs, s) : 0;
-	v = xcalloc(size, sizeof(struct job *));
-	for (job = jobs_next(core->jobs, 0); job; job = jobs_next(core->jobs, job_id(job))) {
+	for (job = jobs_next(core->jobs, 0); job; job = jobs_next(core->jobs, job_ref(job))) {
 		if (job_state_ended(job_info(job)->state))
 			v[n++] = job;
 	}
@@ -144,10 +140,12 @@ static void name_job(struct core *core, struct job *job)
 {
 	enum job_state state = (enum job_state)job_info(job)->state;
 
-	if (job_state_ended(state))
+	const struct array *a = job_array(job);
+
+	if (job_state_ended(state) || job_info(job)->part)
 		return;
 	namesakes_add(core->namesakes, job);
-	if (state != JOB_PENDING)
+	if (a ? a->running : state != JOB_PENDING)
 		namesakes_active(job, 1);
 }
 
@@ -155,19 +153,21 @@ static int take_jobs(struct core *core, struct error *err)
 {
 	struct job *job;
 
-	for (job = jobs_next(core->jobs, 0); job; job = jobs_next(core->jobs, job_id(job))) {
+	for (job = jobs_next(core->jobs, 0); job; job = jobs_next(core->jobs, job_ref(job))) {
 		if (check_job(core, job, err) < 0)
 			return -1;
 		attempt_name_nodes(core, job);
 		name_job(core, job);
-		depends_attach(core, job);
+		/* A part waits for what its array waits for. */
+		if (!job_info(job)->part)
+			depends_attach(core, job);
 		if (job_info(job)->state == JOB_PENDING && job_signature_old(core, job))
 			job_expires(core, job);
 		job_take_again(core, job);
 		job_alarm(core, job);
 	}
 	/* When all are known by their names. */
-	for (job = jobs_next(core->jobs, 0); job; job = jobs_next(core->jobs, job_id(job)))
+	for (job = jobs_next(core->jobs, 0); job; job = jobs_next(core->jobs, job_ref(job)))
 		job_consider(core, job);
 	list_ended(core);
 	return 0;
@@ -265,7 +265,7 @@ static void take_again(struct core *core, bool forget)
 {
 	struct job *job;
 
-	for (job = jobs_next(core->jobs, 0); job; job = jobs_next(core->jobs, job_id(job))) {
+	for (job = jobs_next(core->jobs, 0); job; job = jobs_next(core->jobs, job_ref(job))) {
 		if (forget)
 			job_forget_taken(core, job);
 		else

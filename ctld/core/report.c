@@ -6,7 +6,7 @@
  */
 #include <string.h>
 
-#include "ctld/core/internal.h"
+#include "ctld/core/array.h"
 
 typedef void says_fn(struct core *core, struct run *run, const struct run_report *report);
 
@@ -34,7 +34,7 @@ static void forget_unknown(struct core *core, const struct node *node, struct ru
 static struct run *unknown(
         struct core *core, struct node *node, const struct run_report *report, bool whole)
 {
-	const struct job *job = jobs_find(core->jobs, report->run.job);
+	const struct job *job = whole ? array_of_run(core, report->run) : NULL;
 
 	if (whole && (states[report->state].alive ||
 	                     (report->state == REPORT_ENDED && job && job_takes(job, report))))

@@ -34,6 +34,7 @@
 
 #define JOB_COLUMNS(X)                                                             \
 	X(id, INT, K)                                                              \
+	X(part, INT, K)         /* of an array: which tasks of it (job.h); else 0 */ \
 	X(uid, INT, _)                                                             \
 	X(gid, INT, _)                                                             \
 	X(user, TEXT, _)                                                           \
@@ -81,7 +82,13 @@
 	X(mail_user, TEXT, _)                                                      \
 	X(requeue_on, TEXT, _)  /* common/comeback.h */                            \
 	X(requeue_delay_s, INT, _)                                                 \
-	X(limit_cut, INT, _)    /* 1: time_limit_s was shortened while it ran */
+	X(limit_cut, INT, _)    /* 1: time_limit_s was shortened while it ran */ \
+	X(tasks, TEXT, _)       /* of an array: those this row stands for; "" none */ \
+	X(at_once, INT, _)      /* the array's own: that many may run; 0: any number */ \
+	X(next_part, INT, _)    /* the array's own: for the next range of tasks */ \
+	X(tasks_ended, INT, _)  /* the array's own, and how: */                    \
+	X(tasks_failed, INT, _)                                                    \
+	X(tasks_cancelled, INT, _)
 
 #define RUN_COLUMNS(X)                                                             \
 	X(job, INT, K)                                                             \

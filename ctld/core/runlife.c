@@ -355,7 +355,7 @@ void run_stray(struct core *core, struct run *run, const struct run_report *repo
 
 struct run *run_adopt(struct core *core, struct node *node, const struct run_report *r)
 {
-	struct job *job = jobs_find(core->jobs, r->run.job);
+	struct job *job = jobs_of_run(core->jobs, r->run);
 	struct run_info info = {
 		.id = r->run,
 		.node = node_info(node)->name,

@@ -391,7 +391,9 @@ void sched_add(struct sched *s, struct job *job)
 
 	assert(!job_link(job)->class);
 	job_link(job)->class = class;
-	heap_put(l->queue, (struct heap_key){ job_id(job), 0 }, job);
+	heap_put(l->queue, class_queue_key(job), job);
+	job_link(job)->counted = job_weight(job);
+	l->tasks += job_weight(job);
 	head = class_head(class) == job;
 	if (empty) {
 		class_resolve(s, class);
@@ -409,6 +411,19 @@ void sched_add(struct sched *s, struct job *job)
 	s->disordered = true;
 }
 
+/* The one that was first in its class is not any more. */
+static void next_head(struct sched *s, struct class *class)
+{
+	struct class_link *l = class_link(class);
+
+	planner_drop(s, class);
+	l->broken = l->cause = NULL;
+	l->planned = 0;
+	/* The next one may have a place where this one's was: it is to be tried. */
+	wake(s, class);
+	heap_rekey(s->ready, l->slot, class_key(s, class));
+}
+
 void sched_remove(struct sched *s, struct job *job)
 {
 	struct class *class = job_link(job)->class;
@@ -417,6 +432,7 @@ void sched_remove(struct sched *s, struct job *job)
 
 	heap_remove(l->queue, job_link(job)->slot);
 	job_link(job)->class = NULL;
+	l->tasks -= job_link(job)->counted;
 	if (!heap_count(l->queue)) {
 		unpark(s, class);
 		planner_drop(s, class);
@@ -426,13 +442,22 @@ void sched_remove(struct sched *s, struct job *job)
 		assoc_drop(s->accounts, l->assoc);
 		classes_remove(s->classes, class);
 	} else if (head) {
-		planner_drop(s, class);
-		l->broken = l->cause = NULL;
-		l->planned = 0;
-		/* The next one may have a place where this one's was: it is to be tried. */
-		wake(s, class);
-		heap_rekey(s->ready, l->slot, class_key(s, class));
+		next_head(s, class);
 	}
+}
+
+void sched_shrunk(struct sched *s, struct job *job)
+{
+	struct class *class = job_link(job)->class;
+	struct class_link *l = class_link(class);
+	bool head = class_head(class) == job;
+	uint32_t weight = job_weight(job);
+
+	l->tasks -= job_link(job)->counted - weight;
+	job_link(job)->counted = weight;
+	heap_rekey(l->queue, job_link(job)->slot, class_queue_key(job));
+	if (head)
+		next_head(s, class);
 }
 
 static void node_changed(struct sched *s, uint32_t node, const char *cause, uint64_t by)
@@ -626,13 +651,19 @@ size_t sched_class_count(const struct sched *s)
 	return classes_count(s->classes);
 }
 
-uint32_t sched_before(const struct class *class, uint64_t id)
+uint32_t sched_before(const struct class *class, const struct job *job)
 {
 	const struct heap *queue = class_link_of(class)->queue;
+	struct heap_key mine = class_queue_key(job);
 	uint32_t n = 0, i;
 
-	for (i = 0; i < heap_count(queue); i++)
-		n += job_id(heap_at(queue, i)) < id;
+	for (i = 0; i < heap_count(queue); i++) {
+		const struct job *other = heap_at(queue, i);
+		struct heap_key key = class_queue_key(other);
+
+		if (key.a < mine.a || (key.a == mine.a && key.b < mine.b))
+			n += job_weight(other);
+	}
 	return n;
 }
 
@@ -667,7 +698,7 @@ static void count_positions(struct sched *s)
 		        end < n && class_link(v[end])->partition == class_link(v[i])->partition;
 		        end++) {
 			class_link(v[end])->position = jobs + 1;
-			jobs += (uint32_t)heap_count(class_link(v[end])->queue);
+			jobs += (uint32_t)class_link(v[end])->tasks;
 		}
 		for (k = i; k < end; k++)
 			class_link(v[k])->position_of = jobs;

@@ -61,6 +61,8 @@ void sched_now(struct sched *s, struct clocks now);
 /* The job has become eligible, is not any more. */
 void sched_add(struct sched *s, struct job *job);
 void sched_remove(struct sched *s, struct job *job);
+/* It stands for fewer tasks than before, and for one at least. */
+void sched_shrunk(struct sched *s, struct job *job);
 
 /* The job has taken something there: who has no room any more loses his planned start to it. */
 void sched_node_taken(struct sched *s, uint32_t node, uint64_t by);
@@ -118,8 +120,8 @@ size_t sched_class_count(const struct sched *s);
  * were counted last, after an ordering or because somebody had come; 0: it has come since, a moment
  * ago. */
 void sched_position(struct sched *s, const struct class *class, uint32_t *position, uint32_t *of);
-/* How many jobs of the class come before a job of it. Looks at all. */
-uint32_t sched_before(const struct class *class, uint64_t id);
+/* How many jobs and tasks of the class come before a job of it. Looks at all. */
+uint32_t sched_before(const struct class *class, const struct job *job);
 bool sched_check(struct sched *s, char *text, size_t size);
 
 #endif

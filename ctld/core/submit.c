@@ -50,7 +50,8 @@ static void intake_commit(struct core *core, const struct caller *caller, struct
 	struct job *job;
 
 	intake_finish(core, caller, t);
-	job = jobs_add(core->jobs, &t->info);
+	job = *t->in->array ? jobs_add_array(core->jobs, &t->info, &t->tasks, t->at_once)
+	                    : jobs_add(core->jobs, &t->info);
 	/* The job has them now, and counts. */
 	t->info.gpus = NULL;
 	t->info.labels = NULL;

@@ -77,7 +77,7 @@ static uint32_t cost_of(const struct suggest *s, const struct submit_job *in)
 /* Who stands before its new place may take what it gives up, and more then: let them try first. */
 static bool left_to_it(struct suggest *s, struct whatif *w, const struct contender *who)
 {
-	uint32_t others = (uint32_t)heap_count(class_link(s->class)->queue) - 1;
+	uint32_t others = (uint32_t)class_link(s->class)->tasks - 1;
 	size_t before = whatif_before(w, who, s->class);
 
 	if (!before && !others)
@@ -116,7 +116,7 @@ static bool starts(struct suggest *s, const struct intake *t, char *effect, size
 /* What would come of it if the job asked for that? *effect says where it starts. */
 static enum answer try(struct suggest *s, const struct submit_job *in, char *effect, size_t size)
 {
-	struct intake t = { .in = in, .updated = job_info(s->job) };
+	struct intake t = { .in = in, .updated = job_info(s->job), .weight = job_weight(s->job) };
 	enum answer answer = REFUSED;
 	struct error err;
 

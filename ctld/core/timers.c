@@ -5,6 +5,7 @@
  */
 #include <stdio.h>
 
+#include "ctld/core/array.h"
 #include "ctld/core/depends.h"
 
 static usec_t seconds(uint32_t s)
@@ -107,7 +108,8 @@ static usec_t job_due(const struct core *core, const struct job *job)
 	bool waits = i->state == JOB_PENDING;
 	usec_t due = waits ? depends_due(job) : INT64_MAX;
 
-	if (i->state == JOB_COMPLETING || job_state_ended((enum job_state)i->state))
+	if (i->state == JOB_COMPLETING || job_state_ended((enum job_state)i->state) ||
+	        !job_weight(job))
 		return INT64_MAX;
 	if (i->limit_cut && (i->state == JOB_RUNNING || i->state == JOB_CONFIGURING))
 		due = core->now.wall + job_time_left(core, job);
@@ -126,7 +128,7 @@ void job_alarm(struct core *core, struct job *job)
 	if (l->alarm != HEAP_NOWHERE)
 		heap_remove(core->alarms, l->alarm);
 	if (due != INT64_MAX)
-		heap_put(core->alarms, (struct heap_key){ (uint64_t)due, job_id(job) }, job);
+		heap_put(core->alarms, (struct heap_key){ (uint64_t)due, job_ref(job) }, job);
 }
 
 static void alarmed_jobs(struct core *core)
@@ -173,6 +175,15 @@ void timers_apply(struct core *core)
 	nonces_expire(core->nonces, core->now, TIMER_SLICE);
 }
 
+static usec_t ended_until(const struct core *core, const struct ended *list, size_t kept)
+{
+	if (!list->first)
+		return INT64_MAX;
+	if (list->n > kept)
+		return core->now.mono;
+	return job_link(list->first)->ended + seconds(core->conf->controller.keep_ended_s);
+}
+
 usec_t timers_next(const struct core *core)
 {
 	const struct node *node = nodes_oldest(core->nodes);
@@ -186,11 +197,10 @@ usec_t timers_next(const struct core *core)
 	}
 	t = next_alarm(core);
 	next = t < next ? t : next;
-	if (core->ended_first) {
-		t = job_link(core->ended_first)->ended +
-		    seconds(core->conf->controller.keep_ended_s);
-		next = t < next ? t : next;
-	}
+	t = ended_until(core, &core->tasks_ended, ARRAY_ENDED_KEPT);
+	next = t < next ? t : next;
+	t = ended_until(core, &core->jobs_ended, SIZE_MAX);
+	next = t < next ? t : next;
 	t = nonces_next(core->nonces);
 	return t < next ? t : next;
 }

@@ -193,10 +193,11 @@ int job_update(struct core *core, struct job *job, const struct core_event *e, c
 	const struct job_info *i = job_info(job);
 	struct caller owner = { .uid = i->uid, .admin = e->caller.admin, .user = i->user };
 	struct submit_job in = job_as_asked(core, job);
-	struct intake t = { .in = &in, .updated = i };
-	uint64_t unknown = e->job.fields & ~lay_over(&in, e->job.change, e->job.fields, what, size);
+	struct intake t = { .in = &in, .updated = i, .weight = job_weight(job) };
+	uint64_t fields = e->job.fields & ~(uint64_t)UPDATE_AT_ONCE;
+	uint64_t unknown = fields & ~lay_over(&in, e->job.change, fields, what, size);
 
-	if (!e->job.fields)
+	if (!fields)
 		return error_set(err, ERR_USAGE, "nothing is to be changed");
 	if (unknown)
 		return error_set(err, ERR_JOB_SPEC, "it cannot be changed in that way (%llx)",
@@ -213,10 +214,10 @@ int job_update(struct core *core, struct job *job, const struct core_event *e, c
 		owner.n_groups = e->caller.n_groups;
 	}
 	/* It counts as what it is to be, or as what it is. */
-	admit_count(core, i, -1);
+	admit_count(core, i, -(int)t.weight);
 	if (intake_fill(core, &owner, &t, err) < 0) {
 		intake_clear(core, &t);
-		admit_count(core, i, 1);
+		admit_count(core, i, (int)t.weight);
 		return -1;
 	}
 	t.info.max_wait_s = in.max_wait_s;

@@ -137,6 +137,22 @@ static void view_waiting(const struct core *core, const struct job *job, struct 
 	hostlist_of(core, &entry->places, v->planned_nodes, sizeof(v->planned_nodes));
 }
 
+static void view_array(const struct job *job, struct job_view *v)
+{
+	const struct array *a = job_array(job);
+
+	if (!a)
+		return;
+	v->several = job_tasks(job);
+	v->task_count = job_weight(job);
+	v->at_once = a->at_once;
+	v->tasks_running = a->running;
+	v->tasks_ended = a->ended;
+	v->tasks_failed = a->failed;
+	if (!job_info(job)->part)
+		v->ref = job_ref_of(job_info(job)->id, JOB_PART_WAITS);
+}
+
 static void view(
         const struct core *core, const struct job *job, struct clocks now, struct job_view *v)
 {
@@ -145,6 +161,10 @@ static void view(
 
 	*v = (struct job_view){
 		.id = i->id,
+		.ref = job_ref(job),
+		.array = i->array,
+		.tasks = job_tasks_text(job),
+		.task_count = 1,
 		.uid = i->uid,
 		.gid = i->gid,
 		.name = i->name,
@@ -204,6 +224,7 @@ static void view(
 	};
 	depends_say(i->depends, v->dependency, sizeof(v->dependency));
 	view_gpus(i, v);
+	view_array(job, v);
 	if (i->state == JOB_PENDING) {
 		v->reason = job_why(core, job, now, v->reason_text, sizeof(v->reason_text));
 		view_waiting(core, job, v);
@@ -215,27 +236,62 @@ static void view(
 		view_runs(job, now, v);
 }
 
+const struct job *job_or_waiting(const struct core *core, uint64_t ref, uint32_t *before)
+{
+	uint32_t part = job_ref_part(ref);
+	const struct job *job =
+	        jobs_find(core->jobs, part == JOB_PART_WAITS ? job_ref_id(ref) : ref);
+
+	*before = 0;
+	if (job || !part || part >= JOB_PART_RANGES)
+		return job;
+	job = jobs_stands_in(core->jobs, job_ref_id(ref), part - 1);
+	if (job)
+		*before = taskset_before(job_tasks(job), part - 1);
+	return job;
+}
+
 bool core_job_next(const struct core *core, uint64_t after, struct clocks now, struct job_view *v)
 {
-	const struct job *job = jobs_next(core->jobs, after);
+	const struct job *job;
+
+	if (job_ref_part(after) == JOB_PART_WAITS)
+		after = job_ref_id(after);
+	job = jobs_next(core->jobs, after);
+	/* An array of which every task has a record is shown by those. */
+	while (job && !job_weight(job))
+		job = jobs_next(core->jobs, job_ref(job));
+	if (job)
+		view(core, job, now, v);
+	return job;
+}
+
+bool core_job_view(const struct core *core, uint64_t ref, struct clocks now, struct job_view *v)
+{
+	uint32_t before;
+	const struct job *job = job_or_waiting(core, ref, &before);
 
 	if (job)
 		view(core, job, now, v);
 	return job;
 }
 
-bool core_job_view(const struct core *core, uint64_t id, struct clocks now, struct job_view *v)
+uint64_t core_task_ref(uint64_t id, uint32_t task)
 {
-	const struct job *job = jobs_find(core->jobs, id);
-
-	if (job)
-		view(core, job, now, v);
-	return job;
+	return job_ref_of(id, (uint64_t)task + 1);
 }
 
-bool core_job_prio(const struct core *core, uint64_t id, struct clocks now, struct prio_view *v)
+uint64_t core_run_ref(const struct core *core, struct run_id id)
 {
-	const struct job *job = jobs_find(core->jobs, id);
+	const struct job *job = jobs_of_run(core->jobs, id);
+
+	return job ? job_ref(job) : id.job;
+}
+
+bool core_job_prio(const struct core *core, uint64_t ref, struct clocks now, struct prio_view *v)
+{
+	uint32_t before;
+	const struct job *job = job_or_waiting(core, ref, &before);
 	struct factors f;
 	struct prio_parts p;
 
@@ -316,10 +372,10 @@ bool core_run_view(const struct core *core, struct run_id id, struct clocks now,
 	return run;
 }
 
-bool core_job_run_next(
-        const struct core *core, uint64_t id, uint32_t *rank, struct clocks now, struct run_view *v)
+bool core_job_run_next(const struct core *core, uint64_t ref, uint32_t *rank, struct clocks now,
+        struct run_view *v)
 {
-	const struct job *job = jobs_find(core->jobs, id);
+	const struct job *job = jobs_find(core->jobs, ref);
 	const struct run *run = job ? job_run(job) : NULL;
 
 	while (run && run_info(run)->id.rank < *rank)

@@ -313,7 +313,7 @@ bool whatif_starts(
 	for (i = 0; i < n && i < WHATIF_TRIES; i++)
 		t->woken[i] = !class_link(v[i])->entry || wakes(w, v[i]);
 	for (i = 0; i < n && i < WHATIF_TRIES && !t->full; i++)
-		try_class(t, v[i], (uint32_t)heap_count(class_link(v[i])->queue), t->woken[i]);
+		try_class(t, v[i], (uint32_t)class_link(v[i])->tasks, t->woken[i]);
 	if (class && before)
 		try_class(t, (struct class *)(uintptr_t) class, before, true);
 	starts = n <= WHATIF_TRIES && !t->full &&

@@ -10,6 +10,7 @@
 
 #include "common/units.h"
 #include "common/xalloc.h"
+#include "ctld/core/array.h"
 #include "ctld/core/conditions.h"
 #include "ctld/core/explain.h"
 
@@ -342,6 +343,7 @@ const char *job_why(
 	const struct run *stray;
 	const struct job *head;
 	const char *words, *reason;
+	char label[JOB_LABEL];
 
 	text[0] = '\0';
 	if (job_info(job)->hold)
@@ -364,13 +366,18 @@ const char *job_why(
 		        run_info(stray)->end_wanted ? ", and was told to end" : "");
 		return "AttemptAlive";
 	}
+	if (array_full(job)) {
+		snprintf(text, size, "%u of its tasks run, and no more may at a time",
+		        job_array(job)->running);
+		return "JobArrayTaskLimit";
+	}
 	if (!class || class_link(class)->last.verdict == VERDICT_NONE)
 		return "";
 	reason = class_why(core, class, now, &words);
 	head = class_head(class);
 	if (head != job && !strcmp(reason, "Resources")) {
-		snprintf(text, size, "waits behind job %llu, which asks for the same",
-		        (unsigned long long)job_id(head));
+		snprintf(text, size, "waits behind job %s, which asks for the same",
+		        job_label(head, label));
 		return "Priority";
 	}
 	snprintf(text, size, "%.*s", (int)size - 1, words);

@@ -22,7 +22,9 @@ static const char query[] =
         "count(r.job), coalesce(sum(bits(r.gpus)), 0), coalesce(sum(r.cpus), 0), "
         "coalesce(sum(r.mem_mb), 0), coalesce(max(r.elapsed_us), -1) "
         "FROM job j LEFT JOIN run r ON r.job = j.id AND r.attempt = j.attempt "
-        "GROUP BY j.id ORDER BY j.submit_time, j.id";
+        "AND r.task = max(j.part - 1, 0) "
+        "WHERE j.part > 0 OR j.array = '' " /* of an array its tasks */
+        "GROUP BY j.id, j.part ORDER BY j.submit_time, j.id, j.part";
 
 struct acctjobs {
 	const char *path; /* borrowed */

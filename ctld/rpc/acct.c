@@ -10,6 +10,7 @@
 #include "common/xalloc.h"
 #include "ctld/core/codec.h"
 #include "ctld/core/core.h"
+#include "ctld/core/job.h"
 #include "ctld/ctld.h"
 #include "ctld/gate.h"
 #include "ctld/peers.h"
@@ -122,6 +123,12 @@ uint32_t acct_only(const struct ctld *c, const struct peer *peer)
 
 /* --- giving --------------------------------------------------------------------------------- */
 
+/* Records in the order in which the core tells them. */
+static uint64_t key_of(const Gpusched__Acct *job)
+{
+	return job->id << (64 - JOB_REF_BITS) | job->part;
+}
+
 static bool was_given(const struct walk *w, uint64_t id)
 {
 	size_t lo = 0, hi = w->n_given;
@@ -155,11 +162,13 @@ static void give(struct walk *w)
 	Gpusched__Acct *job;
 
 	while ((job = acct_next(&reader))) {
-		if (!acct_query_fits(w->query, job))
+		/* The tasks of an array are told; its own record, when it ends, says nothing more.
+		 */
+		if ((job->several && !job->tasks[0]) || !acct_query_fits(w->query, job))
 			continue;
 		if (w->phase == WALK_LIVING)
-			note_given(w, job->id);
-		else if (was_given(w, job->id))
+			note_given(w, key_of(job));
+		else if (was_given(w, key_of(job)))
 			continue;
 		w->n_jobs++;
 		w->taker->job(w->data, job);
@@ -206,7 +215,7 @@ static void slice_living(struct ctld *c, struct call *call, struct walk *w, stru
 
 	while (n < SLICE_JOBS && (found = filter_next(acct_query_filter(w->query), &w->living,
 	                                  c->core, now, &budget, &view)) > 0) {
-		core_job_rows(c->core, view.id, now, keep_row, w->batch);
+		core_job_rows(c->core, view.ref, now, keep_row, w->batch);
 		n++;
 	}
 	give(w);

@@ -25,6 +25,7 @@ struct acct_query {
 	uint32_t only;
 	bool pending, has_states;
 	struct past_query past;
+	uint64_t *ids; /* owned: those of past */
 };
 
 static bool names_have(const struct names *names, const char *name)
@@ -117,6 +118,7 @@ static bool wants(void *arg, const struct row *row)
 		.partition = row->v[COL_JOB_partition].p,
 		.name = row->v[COL_JOB_name].p,
 		.state = row->v[COL_JOB_state].p,
+		.tasks = row->v[COL_JOB_tasks].p,
 		.ended = true,
 	};
 
@@ -131,7 +133,7 @@ static void plan_past(struct acct_query *q)
 {
 	struct past_query *past = &q->past;
 	size_t n_ids;
-	const uint64_t *ids = filter_ids(q->filter, &n_ids);
+	const struct filter_named *named = filter_named(q->filter, &n_ids);
 
 	past->since = q->since;
 	past->wants = wants;
@@ -139,7 +141,10 @@ static void plan_past(struct acct_query *q)
 	past->by = PAST_BY_TIME;
 	if (n_ids) {
 		past->by = PAST_BY_ID;
-		past->ids = ids;
+		q->ids = xcalloc(n_ids, sizeof(*q->ids));
+		for (size_t i = 0; i < n_ids; i++)
+			q->ids[i] = named[i].id;
+		past->ids = q->ids;
 		past->n = n_ids;
 	} else if (q->users.n && q->users.n <= KEYS_MAX) {
 		past->by = PAST_BY_USER;
@@ -184,6 +189,7 @@ void acct_query_free(struct acct_query *q)
 {
 	if (!q)
 		return;
+	free(q->ids);
 	filter_free(q->filter);
 	filter_free(q->nodes);
 	names_clear(&q->users);

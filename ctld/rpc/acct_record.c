@@ -10,6 +10,7 @@
 #include "common/run.h"
 #include "common/text.h"
 #include "ctld/core/codec.h"
+#include "ctld/core/job.h"
 #include "ctld/core/usage.h"
 
 #define USEC_PER_S 1000000
@@ -154,6 +155,10 @@ static Gpusched__Acct *job_of(const struct row *row, struct arena *arena)
 	m->cwd = TEXT(cwd);
 	m->comment = TEXT(comment);
 	m->cause = cause_name(INT(end_cause), arena);
+	m->array = TEXT(array);
+	m->tasks = TEXT(tasks);
+	m->part = (uint32_t)INT(part);
+	m->several = m->array[0] && (!m->part || m->part >= JOB_PART_RANGES);
 	add_labels(m, &row->v[COL_JOB_labels], arena);
 	return m;
 }

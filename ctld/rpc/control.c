@@ -11,6 +11,7 @@
 #include "common/xalloc.h"
 #include "ctld/calls.h"
 #include "ctld/core/core.h"
+#include "ctld/core/job.h"
 #include "ctld/ctld.h"
 #include "ctld/peers.h"
 #include "ctld/rpc/convert.h"
@@ -24,9 +25,10 @@
 struct control {
 	struct filter *filter;
 	struct filter_walk walk;
-	struct arena *arena;     /* owned: the message, which outlives its tick */
-	struct core_event event; /* borrows from it */
-	size_t at;               /* in the ids that are named */
+	struct arena *arena;             /* owned: the message, which outlives its tick */
+	struct core_event event;         /* borrows from it */
+	size_t at;                       /* in the jobs that are named */
+	struct taskset some[SLICE_JOBS]; /* tasks of records that were found */
 	uint32_t done;
 	struct job_error *errors;
 	size_t n_errors;
@@ -66,7 +68,7 @@ static void send_result(struct ctld *c, struct call *call, const struct control 
 	m.errors = xcalloc(ctl->n_errors, sizeof(*m.errors));
 	for (size_t i = 0; i < ctl->n_errors; i++) {
 		gpusched__job_error__init(&errors[i]);
-		errors[i].job = ctl->errors[i].job;
+		errors[i].job = job_ref_id(ctl->errors[i].job);
 		errors[i].code = (uint32_t)ctl->errors[i].error.code;
 		errors[i].text = ctl->errors[i].error.text;
 		m.errors[i] = &errors[i];
@@ -100,45 +102,72 @@ static void answered(struct ctld *c, struct call *call, const struct effect *eff
 		call_go_on(c, call);
 }
 
-/* The next jobs: named, or found. Returns how many; sets ctl->last. */
-static size_t choose(
-        struct ctld *c, struct control *ctl, struct clocks now, uint64_t ids[SLICE_JOBS])
+/* What a verb is for: refs, and which tasks of them (NULL: all). */
+struct chosen {
+	uint64_t ids[SLICE_JOBS];
+	const struct taskset *tasks[SLICE_JOBS];
+	size_t n;
+};
+
+/* A record that was found: of several tasks perhaps only some are meant. */
+static void found_one(struct control *ctl, const struct job_view *job, struct chosen *out)
+{
+	struct taskset all;
+	size_t n = out->n++;
+
+	out->ids[n] = job->ref;
+	out->tasks[n] = NULL;
+	if (!ctl->walk.tasks || !job->several || taskset_parse(job->tasks, &all, NULL))
+		return;
+	taskset_take(&all, ctl->walk.tasks, &ctl->some[n]);
+	taskset_clear(&all);
+	out->ids[n] = job->id;
+	out->tasks[n] = &ctl->some[n];
+}
+
+/* The next jobs: named, or found. Sets ctl->last. */
+static void choose(struct ctld *c, struct control *ctl, struct clocks now, struct chosen *out)
 {
 	unsigned budget = SLICE_VISITS;
 	struct job_view job;
-	size_t n_named, n = 0;
-	const uint64_t *named = filter_only_ids(ctl->filter, &n_named);
+	size_t n_named;
+	const struct filter_named *named = filter_only_named(ctl->filter, &n_named);
 
+	out->n = 0;
 	if (named) {
-		while (n < SLICE_JOBS && ctl->at < n_named)
-			ids[n++] = named[ctl->at++];
+		for (; out->n < SLICE_JOBS && ctl->at < n_named; ctl->at++, out->n++) {
+			out->ids[out->n] = named[ctl->at].id;
+			out->tasks[out->n] = named[ctl->at].some ? &named[ctl->at].tasks : NULL;
+		}
 		ctl->last = ctl->at == n_named;
-		return n;
+		return;
 	}
-	while (n < SLICE_JOBS) {
+	while (out->n < SLICE_JOBS) {
 		int found = filter_next(ctl->filter, &ctl->walk, c->core, now, &budget, &job);
 
 		if (found <= 0) {
 			ctl->last = found == 0;
 			break;
 		}
-		ids[n++] = job.id;
+		found_one(ctl, &job, out);
 	}
-	return n;
 }
 
 static void slice(struct ctld *c, struct call *call, struct clocks now)
 {
 	struct control *ctl = call->data;
 	struct core_event ev = ctl->event;
-	uint64_t ids[SLICE_JOBS];
-	size_t n = choose(c, ctl, now, ids);
+	struct chosen chosen;
 
-	if (n > 0) {
+	choose(c, ctl, now, &chosen);
+	if (chosen.n > 0) {
 		ev.caller = call_caller(c, call);
-		ev.job.ids = ids;
-		ev.job.n = n;
+		ev.job.ids = chosen.ids;
+		ev.job.tasks = chosen.tasks;
+		ev.job.n = chosen.n;
 		core_apply(c->core, &ev, now);
+		for (size_t i = 0; i < chosen.n; i++)
+			taskset_clear(&ctl->some[i]);
 	} else if (ctl->last) {
 		finish(c, call);
 	} else {
@@ -155,8 +184,8 @@ static const struct call_ops control_ops = {
 /* An empty filter is everybody's jobs: never meant, so never done. */
 static int check_filter(const Gpusched__JobFilter *f, struct error *err)
 {
-	if (f && (f->n_ids || f->n_users || f->n_partitions || f->n_states || f->n_names ||
-	                 f->n_nodes))
+	if (f && (f->n_ids || f->n_tasks || f->n_users || f->n_partitions || f->n_states ||
+	                 f->n_names || f->n_nodes))
 		return 0;
 	return error_set(err, ERR_USAGE,
 	        "which jobs? ids, users, partitions, states, names or "

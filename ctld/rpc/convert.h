@@ -79,8 +79,8 @@ Gpusched__SubmitResult *wire_submitted(
 Gpusched__Job *wire_job(const struct job_view *view, struct arena *arena);
 /* The runs of its present or last attempt, into its message. */
 #define WIRE_JOB_RUNS 4096 /* at most: one message holds them */
-void wire_job_runs(
-        const struct core *core, struct clocks now, Gpusched__Job *m, struct arena *arena);
+void wire_job_runs(const struct core *core, struct clocks now, uint64_t ref, Gpusched__Job *m,
+        struct arena *arena);
 
 /* `why` NULL: the job does not wait. */
 Gpusched__WhyResult *wire_why_result(const struct job_view *job, const struct job_why *why,

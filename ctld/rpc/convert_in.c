@@ -258,6 +258,7 @@ static int take_request(const Gpusched__JobRequest *r, struct arena *arena, stru
 	out->hold = r->hold;
 	out->requeue = !r->no_requeue;
 	out->nice = r->nice;
+	out->array_at_once = r->array_throttle;
 	return 0;
 }
 

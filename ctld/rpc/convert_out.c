@@ -315,6 +315,14 @@ Gpusched__Job *wire_job(const struct job_view *view, struct arena *arena)
 	m->cost_unlimited = view->cost_max < 0;
 	m->cost_max = view->cost_max < 0 ? 0 : view->cost_max;
 	fill_request(m, view, arena);
+	m->array = lend(view->array);
+	m->tasks = shown(view->tasks, arena);
+	m->several = view->several;
+	m->task_count = view->task_count;
+	m->array_throttle = view->at_once;
+	m->tasks_running = view->tasks_running;
+	m->tasks_ended = view->tasks_ended;
+	m->tasks_failed = view->tasks_failed;
 	return m;
 }
 
@@ -422,15 +430,15 @@ static Gpusched__JobRun *job_run(const struct run_view *view, struct arena *aren
 	return m;
 }
 
-void wire_job_runs(
-        const struct core *core, struct clocks now, Gpusched__Job *m, struct arena *arena)
+void wire_job_runs(const struct core *core, struct clocks now, uint64_t ref, Gpusched__Job *m,
+        struct arena *arena)
 {
 	size_t room = m->n_nodes < WIRE_JOB_RUNS ? m->n_nodes : WIRE_JOB_RUNS;
 	struct run_view view;
 	uint32_t rank = 0;
 
 	m->runs = take(arena, room * sizeof(*m->runs));
-	while (m->n_runs < room && core_job_run_next(core, m->id, &rank, now, &view))
+	while (m->n_runs < room && core_job_run_next(core, ref, &rank, now, &view))
 		m->runs[m->n_runs++] = job_run(&view, arena);
 }
 

@@ -19,8 +19,8 @@ struct names {
 };
 
 struct filter {
-	uint64_t *ids; /* ascending, each once */
-	size_t n_ids;
+	struct filter_named *named; /* by id, each once */
+	size_t n_named;
 	struct names users, partitions, names, nodes;
 	const char *states[STATES_MAX]; /* long names */
 	size_t n_states;
@@ -66,21 +66,50 @@ static bool names_fit(const struct names *names, const char *name)
 
 /* --- making one ---------------------------------------------------------------------------- */
 
-static int compare_ids(const void *a, const void *b)
+static int compare_named(const void *a, const void *b)
 {
-	const uint64_t *x = a, *y = b;
+	const struct filter_named *x = a, *y = b;
 
-	return (*x > *y) - (*x < *y);
+	return (x->id > y->id) - (x->id < y->id);
 }
 
-static void take_ids(struct filter *f, const uint64_t *ids, size_t n)
+/* What is named twice is one: all of it, or the tasks of both. */
+static void join(struct filter_named *x, struct filter_named *y)
 {
-	f->ids = xmemdup(ids, n * sizeof(*ids));
-	if (n)
-		qsort(f->ids, n, sizeof(*ids), compare_ids);
-	for (size_t i = 0; i < n; i++)
-		if (f->n_ids == 0 || f->ids[i] != f->ids[f->n_ids - 1])
-			f->ids[f->n_ids++] = f->ids[i];
+	if (x->some && y->some)
+		taskset_add(&x->tasks, &y->tasks);
+	else
+		x->some = false;
+	taskset_clear(&y->tasks);
+}
+
+static int take_named(struct filter *f, const Gpusched__JobFilter *m, struct error *err)
+{
+	size_t n = 0, i;
+
+	f->named = xcalloc(m->n_ids + m->n_tasks, sizeof(*f->named));
+	for (i = 0; i < m->n_ids; i++)
+		f->named[f->n_named++].id = m->ids[i];
+	for (i = 0; i < m->n_tasks; i++) {
+		struct filter_named *t = &f->named[f->n_named];
+
+		if (taskset_parse(m->tasks[i]->tasks, &t->tasks, err))
+			return error_wrap(
+			        err, "tasks of job %llu", (unsigned long long)m->tasks[i]->job);
+		t->id = m->tasks[i]->job;
+		t->some = true;
+		f->n_named++;
+	}
+	if (f->n_named)
+		qsort(f->named, f->n_named, sizeof(*f->named), compare_named);
+	for (i = 0; i < f->n_named; i++) {
+		if (n && f->named[i].id == f->named[n - 1].id)
+			join(&f->named[n - 1], &f->named[i]);
+		else
+			f->named[n++] = f->named[i];
+	}
+	f->n_named = n;
+	return 0;
 }
 
 static int take_state(struct filter *f, const char *text, struct error *err)
@@ -130,7 +159,10 @@ struct filter *filter_new(const Gpusched__JobFilter *m, struct error *err)
 	if (!m)
 		return f;
 	f->include_ended = m->include_ended;
-	take_ids(f, m->ids, m->n_ids);
+	if (take_named(f, m, err)) {
+		filter_free(f);
+		return NULL;
+	}
 	names_set(&f->users, m->users, m->n_users);
 	names_set(&f->partitions, m->partitions, m->n_partitions);
 	names_set(&f->names, m->names, m->n_names);
@@ -150,7 +182,9 @@ void filter_free(struct filter *f)
 {
 	if (!f)
 		return;
-	free(f->ids);
+	for (size_t i = 0; i < f->n_named; i++)
+		taskset_clear(&f->named[i].tasks);
+	free(f->named);
 	names_clear(&f->users);
 	names_clear(&f->partitions);
 	names_clear(&f->names);
@@ -170,9 +204,27 @@ static bool state_fits(const struct filter *f, const struct job_view *job)
 	return false;
 }
 
-static bool id_fits(const struct filter *f, uint64_t id)
+/* Is the record of one of these tasks? */
+static bool tasks_fit(const struct taskset *tasks, const struct job_view *job)
 {
-	return f->n_ids == 0 || bsearch(&id, f->ids, f->n_ids, sizeof(id), compare_ids);
+	struct taskset its;
+	bool fit;
+
+	if (taskset_parse(job->tasks, &its, NULL))
+		return false;
+	fit = taskset_meets(&its, tasks);
+	taskset_clear(&its);
+	return fit;
+}
+
+static bool id_fits(const struct filter *f, const struct job_view *job)
+{
+	struct filter_named key = { .id = job->id }, *t;
+
+	if (f->n_named == 0)
+		return true;
+	t = bsearch(&key, f->named, f->n_named, sizeof(key), compare_named);
+	return t && (!t->some || tasks_fit(&t->tasks, job));
 }
 
 static int is_named(const char *node, void *arg)
@@ -197,41 +249,120 @@ bool filter_fits(const struct filter *f, const struct job_view *job)
 {
 	return state_fits(f, job) && names_fit(&f->users, job->user) &&
 	       names_fit(&f->partitions, job->partition) && names_fit(&f->names, job->name) &&
-	       nodes_fit(f, job) && id_fits(f, job->id);
+	       nodes_fit(f, job) && id_fits(f, job);
 }
 
-const uint64_t *filter_ids(const struct filter *f, size_t *n)
+const struct filter_named *filter_named(const struct filter *f, size_t *n)
 {
-	*n = f->n_ids;
-	return f->ids;
+	*n = f->n_named;
+	return f->named;
 }
 
-const uint64_t *filter_only_ids(const struct filter *f, size_t *n)
+const struct filter_named *filter_only_named(const struct filter *f, size_t *n)
 {
 	bool more = f->users.n || f->partitions.n || f->names.n || f->nodes.n || f->n_states;
 
-	*n = more ? 0 : f->n_ids;
-	return *n ? f->ids : NULL;
+	*n = more ? 0 : f->n_named;
+	return *n ? f->named : NULL;
+}
+
+/* The next record of the job that is named. False: there is none any more. */
+static bool next_named(const struct filter *f, struct filter_walk *walk, const struct core *core,
+        struct clocks now, struct job_view *job)
+{
+	const struct filter_named *t = &f->named[walk->at];
+
+	if (!t->id)
+		return false;
+	if (!walk->inside)
+		walk->after = job_ref_of(t->id - 1, JOB_PART_LAST);
+	if (core_job_next(core, walk->after, now, job) && job->id == t->id) {
+		walk->known += !walk->inside;
+		walk->inside = true;
+		walk->tasks = t->some ? &t->tasks : NULL;
+		return true;
+	}
+	/* An array of which nothing is left but its outcome. */
+	walk->known += !walk->inside && core_job_view(core, t->id, now, job);
+	return false;
 }
 
 int filter_next(const struct filter *f, struct filter_walk *walk, const struct core *core,
         struct clocks now, unsigned *budget, struct job_view *job)
 {
 	for (; *budget > 0; (*budget)--) {
-		if (f->n_ids) {
-			if (walk->at == f->n_ids)
+		if (f->n_named) {
+			if (walk->at == f->n_named)
 				return 0;
-			if (!core_job_view(core, f->ids[walk->at++], now, job))
+			if (!next_named(f, walk, core, now, job)) {
+				walk->at++;
+				walk->inside = false;
 				continue;
-			walk->known++;
+			}
 		} else if (!core_job_next(core, walk->after, now, job)) {
 			return 0;
 		}
-		walk->after = job->id;
+		walk->after = job->ref;
 		if (filter_fits(f, job)) {
 			(*budget)--;
 			return 1;
 		}
 	}
 	return -1;
+}
+
+/* --- refs ---------------------------------------------------------------------------------- */
+
+static int compare_refs(const void *a, const void *b)
+{
+	const uint64_t *x = a, *y = b;
+
+	return (*x > *y) - (*x < *y);
+}
+
+static int add_tasks(
+        const Gpusched__JobTasks *t, size_t max, uint64_t **refs, size_t *n, struct error *err)
+{
+	struct taskset set;
+	uint32_t task;
+
+	if (taskset_parse(t->tasks, &set, err))
+		return error_wrap(err, "tasks of job %llu", (unsigned long long)t->job);
+	if (set.count > max - *n) {
+		taskset_clear(&set);
+		return error_set(err, ERR_USAGE, "more than %zu jobs and tasks at once", max);
+	}
+	*refs = xrealloc(*refs, *n + set.count, sizeof(**refs));
+	while ((task = taskset_first(&set)) != TASK_NONE) {
+		(*refs)[(*n)++] = core_task_ref(t->job, task);
+		taskset_remove(&set, task);
+	}
+	taskset_clear(&set);
+	return 0;
+}
+
+int filter_refs(const uint64_t *ids, size_t n_ids, Gpusched__JobTasks *const *tasks, size_t n_tasks,
+        size_t max, uint64_t **refs, size_t *n, struct error *err)
+{
+	size_t all, i;
+
+	*n = 0;
+	*refs = NULL;
+	if (n_ids > max)
+		return error_set(err, ERR_USAGE, "more than %zu jobs and tasks at once", max);
+	*refs = xmemdup(ids, n_ids * sizeof(*ids));
+	*n = n_ids;
+	for (i = 0; i < n_tasks; i++) {
+		if (add_tasks(tasks[i], max, refs, n, err)) {
+			free(*refs);
+			*refs = NULL;
+			return -1;
+		}
+	}
+	if (*n)
+		qsort(*refs, *n, sizeof(**refs), compare_refs);
+	for (i = 0, all = *n, *n = 0; i < all; i++)
+		if (*n == 0 || (*refs)[i] != (*refs)[*n - 1])
+			(*refs)[(*n)++] = (*refs)[i];
+	return 0;
 }

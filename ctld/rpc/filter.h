@@ -4,8 +4,9 @@
  * together; within a field, one of its values must fit. Jobs that have ended are left out unless
  * include_ended says otherwise or a state that is asked for is theirs.
  *
- * A walk visits the jobs that fit in order of id, in slices: the core may change between them, and
- * a job that comes or goes meanwhile is seen or not; none is seen twice.
+ * A walk visits the jobs that fit in order of id, of arrays each record (core_job_next()), in
+ * slices: the core may change between them, and a job that comes or goes meanwhile is seen or not;
+ * none is seen twice.
  */
 #ifndef CTLD_RPC_FILTER_H
 #define CTLD_RPC_FILTER_H
@@ -16,6 +17,7 @@
 
 #include "common/error.h"
 #include "common/gpusched.pb-c.h"
+#include "common/taskset.h"
 #include "ctld/core/core.h"
 
 struct filter;
@@ -30,20 +32,34 @@ void filter_include_ended(struct filter *f);
 
 bool filter_fits(const struct filter *f, const struct job_view *job);
 
-/* Does it name jobs by id and restrict them by nothing else? Then these are the ids, ascending. */
-const uint64_t *filter_only_ids(const struct filter *f, size_t *n);
+/* A job that is named, or some tasks of it. */
+struct filter_named {
+	uint64_t id;
+	bool some; /* `tasks` only */
+	struct taskset tasks;
+};
 
-/* The ids it names, ascending, each once; n 0: it names none, and so restricts to none. */
-const uint64_t *filter_ids(const struct filter *f, size_t *n);
+/* Does it name jobs and restrict them by nothing else? Then these are they, by id. */
+const struct filter_named *filter_only_named(const struct filter *f, size_t *n);
+
+/* The jobs it names, by id, each once; n 0: it names none, and so restricts to none. */
+const struct filter_named *filter_named(const struct filter *f, size_t *n);
 
 struct filter_walk {
-	uint64_t after; /* the last id visited */
-	size_t at;      /* in the ids that are named */
-	size_t known;   /* named ids that exist */
+	uint64_t after;              /* the ref of the last one visited */
+	size_t at;                   /* in the jobs that are named */
+	bool inside;                 /* one record at least of that one was visited */
+	size_t known;                /* named jobs that exist */
+	const struct taskset *tasks; /* of the last one found: only these are meant; NULL: all */
 };
 
 /* The next job that fits: 1; none is left: 0; *budget visits are used up: -1, call again. */
 int filter_next(const struct filter *f, struct filter_walk *walk, const struct core *core,
         struct clocks now, unsigned *budget, struct job_view *job);
+
+/* Ids, and tasks one by one, as refs, ascending and each once. At most `max`, else -1 with
+ * ERR_USAGE; the caller frees *refs. */
+int filter_refs(const uint64_t *ids, size_t n_ids, Gpusched__JobTasks *const *tasks, size_t n_tasks,
+        size_t max, uint64_t **refs, size_t *n, struct error *err);
 
 #endif

@@ -27,12 +27,13 @@ void job_chunk_add(struct ctld *c, struct job_chunk *chunk, const struct job_vie
 	chunk->bytes += protobuf_c_message_get_packed_size(&m->base);
 }
 
-void job_chunk_add_runs(struct ctld *c, struct job_chunk *chunk, struct clocks now)
+void job_chunk_add_runs(
+        struct ctld *c, struct job_chunk *chunk, uint64_t ref, struct clocks now)
 {
 	Gpusched__Job *m = chunk->jobs[chunk->m.n_jobs - 1];
 
 	chunk->bytes -= protobuf_c_message_get_packed_size(&m->base);
-	wire_job_runs(c->core, now, m, c->out);
+	wire_job_runs(c->core, now, ref, m, c->out);
 	chunk->bytes += protobuf_c_message_get_packed_size(&m->base);
 }
 

@@ -24,7 +24,8 @@ void job_chunk_begin(struct ctld *c, struct job_chunk *chunk);
 bool job_chunk_full(const struct job_chunk *chunk);
 void job_chunk_add(struct ctld *c, struct job_chunk *chunk, const struct job_view *job);
 /* What the last one has, or had, on each of its nodes. */
-void job_chunk_add_runs(struct ctld *c, struct job_chunk *chunk, struct clocks now);
+void job_chunk_add_runs(
+        struct ctld *c, struct job_chunk *chunk, uint64_t ref, struct clocks now);
 void job_chunk_send(struct ctld *c, const struct call *call, const struct job_chunk *chunk);
 
 #endif

@@ -7,13 +7,15 @@
 #include "ctld/core/core.h"
 #include "ctld/ctld.h"
 #include "ctld/peers.h"
+#include "ctld/core/job.h"
 #include "ctld/rpc/convert.h"
+#include "ctld/rpc/filter.h"
 #include "ctld/rpc/rpc.h"
 
 #define MAX_JOBS 64
 
 struct asked {
-	uint64_t *ids;
+	uint64_t *ids; /* refs */
 	size_t n, at;
 };
 
@@ -47,35 +49,34 @@ static void slice(struct ctld *c, struct call *call, struct clocks now)
 
 static const struct call_ops why_ops = { .slice = slice, .free = asked_free };
 
-static int check(struct ctld *c, const struct rpc *rpc, struct error *err)
+static int check(struct ctld *c, const struct rpc *rpc, struct asked *a, struct error *err)
 {
 	const Gpusched__JobWhy *m = (const Gpusched__JobWhy *)rpc->msg;
 	struct job_view job;
+	char label[JOB_LABEL];
 
-	if (m->n_ids < 1 || m->n_ids > MAX_JOBS)
-		return error_set(
-		        err, ERR_USAGE, "%zu jobs at once; must be 1 to %d", m->n_ids, MAX_JOBS);
-	for (size_t i = 0; i < m->n_ids; i++)
-		if (!core_job_view(c->core, m->ids[i], rpc->now, &job))
-			return error_set(err, ERR_NO_JOB, "there is no job %llu",
-			        (unsigned long long)m->ids[i]);
+	if (filter_refs(m->ids, m->n_ids, m->tasks, m->n_tasks, MAX_JOBS, &a->ids, &a->n, err))
+		return -1;
+	if (a->n < 1)
+		return error_set(err, ERR_USAGE, "no job is named; must be 1 to %d", MAX_JOBS);
+	for (size_t i = 0; i < a->n; i++)
+		if (!core_job_view(c->core, a->ids[i], rpc->now, &job))
+			return error_set(err, ERR_NO_JOB, "there is no job %s",
+			        job_ref_label(a->ids[i], label));
 	return 0;
 }
 
 void rpc_job_why(struct ctld *c, const struct rpc *rpc)
 {
-	const Gpusched__JobWhy *m = (const Gpusched__JobWhy *)rpc->msg;
-	struct asked *a;
+	struct asked *a = xcalloc(1, sizeof(*a));
 	struct call *call;
 	struct error err;
 
-	if (check(c, rpc, &err)) {
+	if (check(c, rpc, a, &err)) {
+		asked_free(a);
 		rpc_reply(c, rpc, &err);
 		return;
 	}
-	a = xcalloc(1, sizeof(*a));
-	a->ids = xmemdup(m->ids, m->n_ids * sizeof(*a->ids));
-	a->n = m->n_ids;
 	call = call_new(c, rpc->peer, rpc->id, &why_ops, a);
 	if (call)
 		call_go_on(c, call);

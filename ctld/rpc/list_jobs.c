@@ -29,13 +29,13 @@ static void listing_free(void *data)
 /* Ids were named, and there is none of them. */
 static int none_known(const struct listing *l, struct error *err)
 {
-	const uint64_t *ids;
+	const struct filter_named *named;
 	size_t n;
 
-	ids = filter_ids(l->filter, &n);
+	named = filter_named(l->filter, &n);
 	if (n == 0 || l->walk.known > 0)
 		return 0;
-	return error_set(err, ERR_NO_JOB, "no job %llu%s", (unsigned long long)ids[0],
+	return error_set(err, ERR_NO_JOB, "no job %llu%s", (unsigned long long)named[0].id,
 	        n > 1 ? " nor the others" : "");
 }
 
@@ -55,7 +55,7 @@ static void slice(struct ctld *c, struct call *call, struct clocks now)
 			break;
 		job_chunk_add(c, &chunk, &view);
 		if (l->with_runs)
-			job_chunk_add_runs(c, &chunk, now);
+			job_chunk_add_runs(c, &chunk, view.ref, now);
 	}
 	if (chunk.m.n_jobs)
 		job_chunk_send(c, call, &chunk);

@@ -43,7 +43,7 @@ static void slice(struct ctld *c, struct call *call, struct clocks now)
 		found = filter_next(l->filter, &l->walk, c->core, now, &budget, &job);
 		if (found <= 0)
 			break;
-		if (core_job_prio(c->core, job.id, now, &prio))
+		if (core_job_prio(c->core, job.ref, now, &prio))
 			prios[m.n_prios++] = wire_prio(&job, &prio, c->out);
 	}
 	if (!l->begun)

@@ -9,14 +9,16 @@
 #include "ctld/core/core.h"
 #include "ctld/ctld.h"
 #include "ctld/peers.h"
+#include "ctld/rpc/filter.h"
 #include "ctld/rpc/job_chunk.h"
 #include "ctld/rpc/rpc.h"
 #include "ctld/tick.h"
 
 #define SLICE_JOBS 500
+#define MAX_TASKS  10000
 
 struct waiting {
-	uint64_t *ids;
+	uint64_t *ids;  /* refs */
 	size_t n, at;   /* the core knows of those before `at` */
 	size_t to_come; /* ends not yet told */
 };
@@ -96,29 +98,24 @@ static const struct call_ops wait_ops = {
 	.free = waiting_free,
 };
 
-static int compare(const void *a, const void *b)
-{
-	const uint64_t *x = a, *y = b;
-
-	return (*x > *y) - (*x < *y);
-}
-
 void rpc_wait_jobs(struct ctld *c, const struct rpc *rpc)
 {
 	const Gpusched__WaitJobs *m = (const Gpusched__WaitJobs *)rpc->msg;
 	struct waiting *w;
 	struct call *call;
+	struct error err;
 
-	if (m->n_ids == 0) {
+	if (m->n_ids == 0 && m->n_tasks == 0) {
 		rpc_reply(c, rpc, NULL);
 		return;
 	}
 	w = xcalloc(1, sizeof(*w));
-	w->ids = xmemdup(m->ids, m->n_ids * sizeof(*w->ids));
-	qsort(w->ids, m->n_ids, sizeof(*w->ids), compare);
-	for (size_t i = 0; i < m->n_ids; i++)
-		if (w->n == 0 || w->ids[i] != w->ids[w->n - 1])
-			w->ids[w->n++] = w->ids[i];
+	if (filter_refs(m->ids, m->n_ids, m->tasks, m->n_tasks, m->n_ids + MAX_TASKS, &w->ids,
+	            &w->n, &err)) {
+		free(w);
+		rpc_reply(c, rpc, &err);
+		return;
+	}
 	w->to_come = w->n;
 	call = call_new(c, rpc->peer, rpc->id, &wait_ops, w);
 	if (call)

@@ -9,6 +9,7 @@
 
 #include "common/xalloc.h"
 #include "ctld/core/codec.h"
+#include "ctld/core/job.h"
 #include "ctld/store/db.h"
 
 #define SLICE_RUNS 3000 /* runs that end a slice of jobs early */
@@ -59,16 +60,20 @@ void past_close(struct past *past)
 
 /* --- runs ----------------------------------------------------------------------------------- */
 
-/* All runs of a job behind its row. */
-static int add_runs(
-        struct past *past, int64_t job, struct store_batch *out, unsigned *n, struct error *err)
+/* All runs of a job behind its row; of an array only its tasks have any. */
+static int add_runs(struct past *past, const struct row *job, struct store_batch *out, unsigned *n,
+        struct error *err)
 {
 	sqlite3_stmt *stmt = past->slices[PAST_RUNS];
 	struct row row = { .table = TABLE_RUN };
+	int64_t part = job->v[COL_JOB_part].i;
 	int rc;
 
-	sqlite3_bind_int64(stmt, 1, job);
-	for (int i = 2; i <= 4; i++)
+	if (part >= JOB_PART_RANGES || (!part && job->v[COL_JOB_array].n))
+		return 0;
+	sqlite3_bind_int64(stmt, 1, job->v[COL_JOB_id].i);
+	sqlite3_bind_int64(stmt, 2, part ? part - 1 : 0);
+	for (int i = 3; i <= 4; i++)
 		sqlite3_bind_int64(stmt, i, -1);
 	sqlite3_bind_int64(stmt, 5, -1); /* no limit */
 	while ((rc = sqlite3_step(stmt)) == SQLITE_ROW) {
@@ -105,11 +110,13 @@ static sqlite3_stmt *bind_jobs(const struct slice *s)
 
 	if (q->by == PAST_BY_ID) {
 		sqlite3_bind_int64(stmt, at++, (int64_t)q->ids[s->cursor->at]);
+		sqlite3_bind_int64(stmt, at++, s->cursor->begun ? s->cursor->part : -1);
 	} else {
 		if (q->by != PAST_BY_TIME)
 			sqlite3_bind_text(stmt, at++, q->keys[s->cursor->at], -1, SQLITE_STATIC);
 		sqlite3_bind_int64(stmt, at++, s->cursor->begun ? s->cursor->time : q->since);
 		sqlite3_bind_int64(stmt, at++, s->cursor->begun ? s->cursor->id : -1);
+		sqlite3_bind_int64(stmt, at++, s->cursor->begun ? s->cursor->part : -1);
 	}
 	sqlite3_bind_int64(stmt, at, s->left);
 	return stmt;
@@ -126,12 +133,13 @@ static int read_key(struct slice *s, struct error *err)
 		db_row(stmt, &row);
 		s->left--;
 		s->cursor->begun = true;
-		s->cursor->id = row.v[0].i;
+		s->cursor->id = row.v[COL_JOB_id].i;
+		s->cursor->part = row.v[COL_JOB_part].i;
 		s->cursor->time = row.v[COL_JOB_end_time].i;
 		if (!s->query->wants(s->query->arg, &row))
 			continue;
 		store_batch_row(s->out, &row);
-		if (add_runs(s->past, row.v[0].i, s->out, &s->runs, err) < 0) {
+		if (add_runs(s->past, &row, s->out, &s->runs, err) < 0) {
 			result = -1;
 			break;
 		}
@@ -141,7 +149,7 @@ static int read_key(struct slice *s, struct error *err)
 		return -1;
 	if (rc != SQLITE_DONE && rc != SQLITE_ROW)
 		return db_error(&s->past->db, rc, "read", err);
-	return s->query->by != PAST_BY_ID && (!s->left || s->runs >= SLICE_RUNS);
+	return !s->left || s->runs >= SLICE_RUNS;
 }
 
 static int read_jobs(struct slice *s, struct error *err)

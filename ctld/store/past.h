@@ -43,7 +43,7 @@ struct past_cursor {
 	size_t at; /* which of the keys or ids */
 	bool begun, end;
 	int64_t time;
-	int64_t id;
+	int64_t id, part;
 };
 
 #define PAST_SLICE 1000 /* rows of jobs or events looked at; some 2 us each, a run 3 us */

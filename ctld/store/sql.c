@@ -5,16 +5,17 @@
 #define NODE_COLS \
 	"name, drain, down, reason, reason_uid, reason_time, incarnation, boot_id, cpus, mem_mb"
 #define JOB_COLS                                                                              \
-	"id, uid, gid, user, account, partition, name, state, hold, gpus, cpus, mem_mb, "     \
+	"id, part, uid, gid, user, account, partition, name, state, hold, gpus, cpus, mem_mb, " \
 	"time_limit_s, warn_signal, warn_before_s, requeue, nice, labels, submit_host, cwd, " \
 	"output, error, array, nonce, spec_hash, sign_time, submit_time, start_time, "        \
 	"end_time, attempt, max_attempts, exit_code, exit_signal, end_cause, comment, place, "  \
 	"qos, max_wait_s, planned_start, begin_time, deadline, depends, kill_invalid, " \
-	"remark, mail_types, mail_user, requeue_on, requeue_delay_s, limit_cut"
+	"remark, mail_types, mail_user, requeue_on, requeue_delay_s, limit_cut, " \
+	"tasks, at_once, next_part, tasks_ended, tasks_failed, tasks_cancelled"
 #define JOB_PLACES                                                                          \
 	"?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13, ?14, ?15, ?16, ?17, ?18, " \
 	"?19, ?20, ?21, ?22, ?23, ?24, ?25, ?26, ?27, ?28, ?29, ?30, ?31, ?32, ?33, ?34, ?35, ?36, " \
-	"?37, ?38, ?39, ?40, ?41, ?42, ?43, ?44, ?45, ?46, ?47, ?48, ?49"
+	"?37, ?38, ?39, ?40, ?41, ?42, ?43, ?44, ?45, ?46, ?47, ?48, ?49, ?50, ?51, ?52, ?53, ?54, ?55, ?56"
 #define RUN_COLS                                                                              \
 	"job, task, attempt, rank, node, state, gpu_type, gpus, cpus, mem_mb, incarnation, epoch, " \
 	"order_time, start_time, end_time, elapsed_us, exit_code, exit_signal, end_wanted, "  \
@@ -85,6 +86,43 @@
 	"end_wanted INTEGER NOT NULL, end_cause INTEGER NOT NULL, detail TEXT NOT NULL, "    \
 	"cpu_time_us INTEGER NOT NULL, max_rss_kb INTEGER NOT NULL, uid INTEGER NOT NULL, "  \
 	"PRIMARY KEY (job, task, attempt, rank)"
+/* The tasks of an array have rows of their own: the key is no longer the id alone. */
+#define JOB_TABLE_2                                                                          \
+	"id INTEGER NOT NULL, part INTEGER NOT NULL, uid INTEGER NOT NULL, gid INTEGER NOT NULL, " \
+	"user TEXT NOT NULL, account TEXT NOT NULL, partition TEXT NOT NULL, "               \
+	"name TEXT NOT NULL, state TEXT NOT NULL, hold INTEGER NOT NULL, gpus TEXT NOT NULL, " \
+	"cpus INTEGER NOT NULL, mem_mb INTEGER NOT NULL, time_limit_s INTEGER NOT NULL, "    \
+	"warn_signal INTEGER NOT NULL, warn_before_s INTEGER NOT NULL, "                     \
+	"requeue INTEGER NOT NULL, nice INTEGER NOT NULL, labels TEXT NOT NULL, "            \
+	"submit_host TEXT NOT NULL, cwd BLOB NOT NULL, output BLOB NOT NULL, "               \
+	"error BLOB NOT NULL, array TEXT NOT NULL, nonce BLOB NOT NULL, "                    \
+	"spec_hash BLOB NOT NULL, sign_time INTEGER NOT NULL, submit_time INTEGER NOT NULL, " \
+	"start_time INTEGER NOT NULL, end_time INTEGER NOT NULL, attempt INTEGER NOT NULL, " \
+	"max_attempts INTEGER NOT NULL, exit_code INTEGER NOT NULL, "                        \
+	"exit_signal INTEGER NOT NULL, end_cause INTEGER NOT NULL, comment TEXT NOT NULL, "  \
+	"place TEXT NOT NULL, qos TEXT NOT NULL, max_wait_s INTEGER NOT NULL, "              \
+	"planned_start INTEGER NOT NULL, begin_time INTEGER NOT NULL, "                      \
+	"deadline INTEGER NOT NULL, depends TEXT NOT NULL, kill_invalid INTEGER NOT NULL, "  \
+	"remark TEXT NOT NULL, mail_types INTEGER NOT NULL, mail_user TEXT NOT NULL, "       \
+	"requeue_on TEXT NOT NULL, requeue_delay_s INTEGER NOT NULL, "                       \
+	"limit_cut INTEGER NOT NULL, tasks TEXT NOT NULL, at_once INTEGER NOT NULL, "                                    \
+	"next_part INTEGER NOT NULL, tasks_ended INTEGER NOT NULL, "                         \
+	"tasks_failed INTEGER NOT NULL, tasks_cancelled INTEGER NOT NULL, "                  \
+	"PRIMARY KEY (id, part)"
+#define JOB_COLS_1                                                                           \
+	"uid, gid, user, account, partition, name, state, hold, gpus, cpus, mem_mb, "        \
+	"time_limit_s, warn_signal, warn_before_s, requeue, nice, labels, submit_host, cwd, " \
+	"output, error, array, nonce, spec_hash, sign_time, submit_time, start_time, "       \
+	"end_time, attempt, max_attempts, exit_code, exit_signal, end_cause, comment, place, " \
+	"qos, max_wait_s, planned_start, begin_time, deadline, depends, kill_invalid, "      \
+	"remark, mail_types, mail_user, requeue_on, requeue_delay_s, limit_cut"
+#define JOB_GETS_PART(table)                                                                 \
+	"ALTER TABLE " table " RENAME TO job_without_part;"                                  \
+	"CREATE TABLE " table " (" JOB_TABLE_2 ") STRICT, WITHOUT ROWID;"                    \
+	"INSERT INTO " table " (id, part, " JOB_COLS_1 ", tasks, at_once, next_part, "       \
+		"tasks_ended, tasks_failed, tasks_cancelled) "                               \
+		"SELECT id, 0, " JOB_COLS_1 ", '', 0, 0, 0, 0, 0 FROM job_without_part;"     \
+	"DROP TABLE job_without_part;"
 #define RUN_GETS_SUSPENDED(table)                                                            \
 	"ALTER TABLE " table " ADD COLUMN suspend_wanted INTEGER NOT NULL DEFAULT 0;"        \
 	"ALTER TABLE " table " ADD COLUMN suspend_time INTEGER NOT NULL DEFAULT 0;"          \
@@ -194,6 +232,11 @@ static const char *const state_steps[] = {
 	/* How jobs ended that are in history. */
 	"CREATE TABLE fate (page INTEGER PRIMARY KEY, bits BLOB NOT NULL) STRICT;"
 	"PRAGMA user_version = 14;",
+
+	/* Arrays. */
+	JOB_GETS_PART("job")
+	JOB_GETS_PART("ended_job")
+	"PRAGMA user_version = 15;",
 };
 
 /* history.db. 0x67707568 is "gpuh". */
@@ -239,6 +282,12 @@ static const char *const history_steps[] = {
 
 	JOB_GETS_WISHES("job")
 	"PRAGMA user_version = 11;",
+
+	JOB_GETS_PART("job")
+	"CREATE INDEX job_by_time ON job (end_time);"
+	"CREATE INDEX job_by_user ON job (user, end_time);"
+	"CREATE INDEX job_by_account ON job (account, end_time);"
+	"PRAGMA user_version = 12;",
 };
 /* clang-format on */
 
@@ -276,14 +325,14 @@ const struct sql_table sql_tables[TABLE_COUNT] = {
 	[TABLE_JOB] = {
 		.name = "job",
 		.put = "INSERT OR REPLACE INTO job (" JOB_COLS ") VALUES (" JOB_PLACES ")",
-		.del = "DELETE FROM job WHERE id = ?1",
-		.load = "SELECT " JOB_COLS " FROM job ORDER BY id",
+		.del = "DELETE FROM job WHERE id = ?1 AND part = ?2",
+		.load = "SELECT " JOB_COLS " FROM job ORDER BY id, part",
 		.retire = "INSERT OR REPLACE INTO ended_job (" JOB_COLS ") "
-			  "SELECT " JOB_COLS " FROM job WHERE id = ?1",
+			  "SELECT " JOB_COLS " FROM job WHERE id = ?1 AND part = ?2",
 		.ended_put = "INSERT OR REPLACE INTO ended_job (" JOB_COLS ") "
 			     "VALUES (" JOB_PLACES ")",
-		.ended_slice = "SELECT " JOB_COLS " FROM ended_job ORDER BY id LIMIT ?1",
-		.ended_delete = "DELETE FROM ended_job WHERE id = ?1",
+		.ended_slice = "SELECT " JOB_COLS " FROM ended_job ORDER BY id, part LIMIT ?1",
+		.ended_delete = "DELETE FROM ended_job WHERE id = ?1 AND part = ?2",
 		.ended_count = "SELECT count(*) FROM ended_job",
 		.history_put = "INSERT OR IGNORE INTO job (" JOB_COLS ") VALUES (" JOB_PLACES ")",
 	},

@@ -65,22 +65,26 @@ enum sql_statement { SQL_STATEMENTS(X) SQL_STATEMENT_COUNT };
 #undef X
 extern const char *const sql_statements[SQL_STATEMENT_COUNT];
 
-/* X(symbol, table, condition): what is read of history.db (past.h). Each is a slice through an index,
- * and goes on behind the row that the one before ended with; the last parameter is how many. */
-#define SQL_PAST(X)                                                                              \
-	X(PAST_JOB, TABLE_JOB, "id = ?1 LIMIT ?2")                                               \
-	X(PAST_JOBS, TABLE_JOB, "(end_time, id) > (?1, ?2) ORDER BY end_time, id LIMIT ?3")      \
-	X(PAST_JOBS_OF_USER, TABLE_JOB,                                                          \
-	        "user = ?1 AND (end_time, id) > (?2, ?3) ORDER BY end_time, id LIMIT ?4")        \
-	X(PAST_JOBS_OF_ACCOUNT, TABLE_JOB,                                                       \
-	        "account = ?1 AND (end_time, id) > (?2, ?3) ORDER BY end_time, id LIMIT ?4")     \
-	X(PAST_RUNS, TABLE_RUN,                                                                  \
-	        "job = ?1 AND (task, attempt, rank) > (?2, ?3, ?4) "                             \
-	        "ORDER BY task, attempt, rank LIMIT ?5")                                         \
-	X(PAST_EVENTS, TABLE_EVENT, "(time, seq) > (?1, ?2) ORDER BY time, seq LIMIT ?3")        \
-	X(PAST_EVENTS_OF_JOB, TABLE_EVENT,                                                       \
-	        "job = ?1 AND (time, seq) > (?2, ?3) ORDER BY time, seq LIMIT ?4")               \
-	X(PAST_EVENTS_OF_USER, TABLE_EVENT,                                                      \
+/* X(symbol, table, condition): what is read of history.db (past.h). Each is a slice through an
+ * index, and goes on behind the row that the one before ended with; the last parameter is how many.
+ */
+#define SQL_PAST(X)                                                                         \
+	X(PAST_JOB, TABLE_JOB, "id = ?1 AND part > ?2 ORDER BY part LIMIT ?3")              \
+	X(PAST_JOBS, TABLE_JOB,                                                             \
+	        "(end_time, id, part) > (?1, ?2, ?3) ORDER BY end_time, id, part LIMIT ?4") \
+	X(PAST_JOBS_OF_USER, TABLE_JOB,                                                     \
+	        "user = ?1 AND (end_time, id, part) > (?2, ?3, ?4) "                        \
+	        "ORDER BY end_time, id, part LIMIT ?5")                                     \
+	X(PAST_JOBS_OF_ACCOUNT, TABLE_JOB,                                                  \
+	        "account = ?1 AND (end_time, id, part) > (?2, ?3, ?4) "                     \
+	        "ORDER BY end_time, id, part LIMIT ?5")                                     \
+	X(PAST_RUNS, TABLE_RUN,                                                             \
+	        "job = ?1 AND task = ?2 AND (attempt, rank) > (?3, ?4) "                    \
+	        "ORDER BY attempt, rank LIMIT ?5")                                          \
+	X(PAST_EVENTS, TABLE_EVENT, "(time, seq) > (?1, ?2) ORDER BY time, seq LIMIT ?3")   \
+	X(PAST_EVENTS_OF_JOB, TABLE_EVENT,                                                  \
+	        "job = ?1 AND (time, seq) > (?2, ?3) ORDER BY time, seq LIMIT ?4")          \
+	X(PAST_EVENTS_OF_USER, TABLE_EVENT,                                                 \
 	        "uid = ?1 AND (time, seq) > (?2, ?3) ORDER BY time, seq LIMIT ?4")
 
 #define X(sym, table, condition) sym,

@@ -512,7 +512,8 @@ static int row_run(struct state *state, const struct row *row, enum table_statem
 
 static int row_remove(struct state *state, const struct row *row, struct error *err)
 {
-	if (row->table == TABLE_JOB && blob_drop(state, row->v[0].i, err) < 0)
+	/* The tasks of an array have one blob, and it goes with the array's own row. */
+	if (row->table == TABLE_JOB && !row->v[1].i && blob_drop(state, row->v[0].i, err) < 0)
 		return -1;
 	return row_run(state, row, TABLE_DEL, shapes[row->table].n_keys, err);
 }

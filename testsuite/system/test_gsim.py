@@ -287,13 +287,13 @@ def accounting(path, jobs):
     """What gsim reads of a controller's history.db. Jobs: id, submit_s, account, partition, asked, runs of (attempt, GPUs, s)."""
     with sqlite3.connect(path) as db:
         db.execute("PRAGMA application_id = 0x67707568")
-        db.execute("CREATE TABLE job (id INTEGER PRIMARY KEY, submit_time INTEGER, user TEXT, account TEXT, partition TEXT, "
+        db.execute("CREATE TABLE job (id INTEGER PRIMARY KEY, part INTEGER, array TEXT, submit_time INTEGER, user TEXT, account TEXT, partition TEXT, "
                    "time_limit_s INTEGER, gpus TEXT, attempt INTEGER)")
-        db.execute("CREATE TABLE run (job INTEGER, attempt INTEGER, gpus INTEGER, cpus INTEGER, mem_mb INTEGER, elapsed_us INTEGER)")
+        db.execute("CREATE TABLE run (job INTEGER, task INTEGER, attempt INTEGER, gpus INTEGER, cpus INTEGER, mem_mb INTEGER, elapsed_us INTEGER)")
         for number, submit, account, partition, asked, runs in jobs:
-            db.execute("INSERT INTO job VALUES (?, ?, 'ann', ?, ?, 600, ?, ?)",
+            db.execute("INSERT INTO job VALUES (?, 0, '', ?, 'ann', ?, ?, 600, ?, ?)",
                        (number, submit * 1000000, account, partition, asked, max([r[0] for r in runs], default=0)))
-            db.executemany("INSERT INTO run VALUES (?, ?, ?, 1, 100, ?)",
+            db.executemany("INSERT INTO run VALUES (?, 0, ?, ?, 1, 100, ?)",
                            [(number, a, (1 << n) - 1 << 1, s * 1000000) for a, n, s in runs])
     db.close()
     return path

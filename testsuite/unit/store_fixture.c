@@ -90,7 +90,10 @@ void fixture_row(struct row *row, struct fixture_room *room, enum row_table tabl
 
 		v->type = shape->columns[i].type;
 		if (v->type == VALUE_INT) {
-			v->i = is_key ? (int64_t)key : odd_integer(h);
+			/* The second number of a job's key: the row has a blob only with 0. */
+			v->i = !is_key                        ? odd_integer(h)
+			       : table == TABLE_JOB && i == 1 ? 0
+			                                      : (int64_t)key;
 			continue;
 		}
 		v->p = room->bytes[i];

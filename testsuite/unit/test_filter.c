@@ -9,6 +9,7 @@
 
 #include <cmocka.h>
 
+#include "ctld/core/job.h"
 #include "ctld/rpc/filter.h"
 
 #define S(text) ((char *)(uintptr_t)(text))
@@ -57,8 +58,9 @@ bool core_job_next(
 	(void)core;
 	(void)now;
 	for (size_t i = 0; i < N_JOBS; i++)
-		if (jobs[i].id > after) {
+		if (jobs[i].id > job_ref_id(after)) {
 			*view = jobs[i];
+			view->ref = view->id;
 			return true;
 		}
 	return false;
@@ -184,22 +186,22 @@ static void test_only_ids(void **state)
 	static const struct wish more = { .ids = { 9, 4 }, .users = { "ana" } };
 	Gpusched__JobFilter m = message(&named);
 	struct filter *f = filter_new(&m, NULL);
-	const uint64_t *ids;
+	const struct filter_named *ids;
 	size_t n;
 
 	(void)state;
-	ids = filter_only_ids(f, &n);
+	ids = filter_only_named(f, &n);
 	assert_int_equal(n, 2);
-	assert_int_equal(ids[0], 4);
-	assert_int_equal(ids[1], 9);
+	assert_int_equal(ids[0].id, 4);
+	assert_int_equal(ids[1].id, 9);
 	filter_free(f);
 	m = message(&more);
 	f = filter_new(&m, NULL);
-	assert_null(filter_only_ids(f, &n));
+	assert_null(filter_only_named(f, &n));
 	assert_int_equal(n, 0);
-	ids = filter_ids(f, &n);
+	ids = filter_named(f, &n);
 	assert_int_equal(n, 2);
-	assert_int_equal(ids[0], 4);
+	assert_int_equal(ids[0].id, 4);
 	filter_free(f);
 }
 

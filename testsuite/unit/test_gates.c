@@ -195,24 +195,24 @@ static void waiting_jobs_count(void **state)
 	for (int i = 0; i < 2; i++) {
 		path = gates_path(g, s.vision, 7, CONF_NONE, 0);
 		assert_int_equal(gates_time_s(g, path), 900);
-		assert_int_equal(gates_submit(g, path, &need, 60, &err), 0);
+		assert_int_equal(gates_submit(g, path, &need, 60, 1, &err), 0);
 		gates_queued(g, path, 1);
 		gate_path_free(g, path);
 	}
 	path = gates_path(g, s.research, 7, s.normal, 0);
 	assert_int_equal(gates_time_s(g, path), 600);
 	assert_int_equal(gates_queued_now(g, path), 2);
-	assert_int_equal(gates_submit(g, path, &need, 60, &err), -1);
+	assert_int_equal(gates_submit(g, path, &need, 60, 1, &err), -1);
 	assert_string_equal(err.text,
 	        "account research has 2 jobs of yours that wait or run, and its "
 	        "limit is 2");
 	gate_path_free(g, path);
 	path = gates_path(g, s.research, 8, s.normal, 0);
-	assert_int_equal(gates_submit(g, path, &need, 60, &err), 0);
+	assert_int_equal(gates_submit(g, path, &need, 60, 1, &err), 0);
 	gate_path_free(g, path);
 	path = gates_path(g, s.vision, 7, s.normal, 0);
 	gates_queued(g, path, -1);
-	assert_int_equal(gates_submit(g, path, &need, 60, &err), 0);
+	assert_int_equal(gates_submit(g, path, &need, 60, 1, &err), 0);
 	gate_path_free(g, path);
 	gates_free(g);
 	policy_conf_free(s.conf);
@@ -376,7 +376,7 @@ static void refused(struct gates *g, struct gate_path *path, struct need need, u
 {
 	struct error err = { 0 };
 
-	assert_int_equal(gates_submit(g, path, &need, time_s, &err), -1);
+	assert_int_equal(gates_submit(g, path, &need, time_s, 1, &err), -1);
 	assert_string_equal(error_name(err.code), name);
 	assert_string_equal(err.text, text);
 }
@@ -402,7 +402,7 @@ static void at_submit(void **state)
 	policy_licence(s.conf, "trtllm", 2);
 	g = gates_new(s.conf, 1);
 	path = gates_path(g, s.vision, 7, s.normal, 0);
-	assert_int_equal(gates_submit(g, path, &four, 3600, &err), 0);
+	assert_int_equal(gates_submit(g, path, &four, 3600, 1, &err), 0);
 	/* The tightest of three is named. */
 	refused(g, path, gpus(H100, 40), 3600, "limit.account.gpus",
 	        "h100:40: account vision allows at most h100:16 a job, so this job could never "
@@ -432,12 +432,12 @@ static void at_submit(void **state)
 	        60, "limit.licences",
 	        "--licences=trtllm:3: there are 2, so this job could never start");
 	gates_queued(g, path, 1);
-	assert_int_equal(gates_submit(g, path, &four, 3600, &err), 0);
+	assert_int_equal(gates_submit(g, path, &four, 3600, 1, &err), 0);
 	gates_queued(g, path, 1);
 	refused(g, path, four, 3600, "limit.partition.queued",
 	        "partition batch has 2 jobs of yours that wait or run, and its limit is 2");
 	gates_queued(g, path, -1);
-	assert_int_equal(gates_submit(g, path, &four, 3600, &err), 0);
+	assert_int_equal(gates_submit(g, path, &four, 3600, 1, &err), 0);
 	gates_queued(g, path, -1);
 	gate_path_free(g, path);
 	gates_free(g);

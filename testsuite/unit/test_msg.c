@@ -30,7 +30,7 @@ static void test_table(void **state)
 		assert_non_null(protobuf_c_enum_descriptor_get_value(e, rows[i].type));
 		assert_true(rows[i].from != 0 && rows[i].max_len >= MSG_BODY_MAX);
 		assert_true(rows[i].max_len <= MSG_BODY_MAX_JOB);
-		assert_true(rows[i].desc->n_fields <= 64);
+		assert_true(rows[i].desc->n_fields <= 128);
 	}
 	assert_null(msg_type(0));
 	assert_null(msg_type(31));

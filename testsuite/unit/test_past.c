@@ -39,6 +39,7 @@ static void put_job(struct store_batch *batch, uint64_t id)
 
 	fixture_row(&row, &room, TABLE_JOB, id, 0);
 	text(&row, COL_JOB_user, users[id % 3]);
+	text(&row, COL_JOB_array, "");
 	text(&row, COL_JOB_account, id % 2 ? "odd" : "even");
 	row.v[COL_JOB_end_time].i = (int64_t)id / 10;
 	row.change = ROW_RETIRE;

@@ -145,9 +145,10 @@ static int see(void *arg, const struct row *row, struct error *err)
 	assert_int_equal(row->n, fixture_tables[row->table].n_columns);
 	if (row->table == TABLE_JOB) {
 		assert_int_equal(row->v[0].i, 7);
-		assert_memory_equal(row->v[6].p, "one", 3);
-		assert_int_equal(row->v[34].n, 4);
-		seen->job_ok = !memcmp(row->v[34].p, "kept", 4);
+		assert_int_equal(row->v[1].i, 0);
+		assert_memory_equal(row->v[7].p, "one", 3);
+		assert_int_equal(row->v[35].n, 4);
+		seen->job_ok = !memcmp(row->v[35].p, "kept", 4);
 	}
 	return 0;
 }

@@ -191,6 +191,10 @@ static void takes_apart(void **state)
 		taskset_take(&a, &b, &taken);
 		is(&a, x & ~y);
 		is(&taken, x & y);
+		taskset_add(&a, &b);
+		is(&a, x | y);
+		taskset_add(&a, &copy);
+		is(&a, x | y);
 		for (left = x; left;) {
 			uint32_t t = chance(3) ? taskset_first(&copy) : chance(TASKS);
 

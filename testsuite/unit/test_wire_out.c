@@ -144,7 +144,7 @@ static void test_job(void **state)
 
 	(void)state;
 	list[0] = wire_job(&v, arena);
-	wire_job_runs(NULL, (struct clocks){ 0, 0 }, list[0], arena);
+	wire_job_runs(NULL, (struct clocks){ 0, 0 }, v.ref, list[0], arena);
 	chunk.jobs = list;
 	chunk.n_jobs = 1;
 	back = ((Gpusched__JobChunk *)through_the_wire(
