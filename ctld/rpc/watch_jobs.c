@@ -16,6 +16,7 @@
 #include "ctld/watch.h"
 
 #define SLICE_VISITS 4000 /* jobs looked at: some 0.3 us each */
+#define UNTOLD_MAX   4096 /* changes of others until a watcher gets a new cursor */
 
 struct watching {
 	struct filter *filter;
@@ -101,7 +102,7 @@ static void slice(struct ctld *c, struct call *call, struct clocks now)
 	more = w->listing || w->cursor != watch_cursor(c->watch);
 	if (!w->listing)
 		chunk.m.cursor = w->cursor;
-	if (chunk.m.n_jobs || chunk.m.fresh || chunk.m.cursor != w->told) {
+	if (chunk.m.n_jobs || chunk.m.fresh || chunk.m.cursor - w->told > UNTOLD_MAX) {
 		job_chunk_send(c, call, &chunk);
 		w->told = chunk.m.cursor;
 	}

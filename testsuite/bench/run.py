@@ -234,6 +234,24 @@ def bench_idle(res):
         resource.setrlimit(resource.RLIMIT_NOFILE, (soft, hard))
 
 
+def bench_watch(res):
+    """A thousand who watch: of whom nothing changes, and of whom everything does."""
+    with Cluster() as c:
+        n, quiet = 1000, serial(c)
+        for who, text in ((["nobody"], "of another user's jobs"), ([], "of all jobs")):
+            p = subprocess.Popen([BENCH / "bench_watch", str(n), *who], env=c.env, stdin=subprocess.PIPE,
+                                 stdout=subprocess.PIPE, text=True)
+            if p.stdout.readline().strip() != "ready":
+                res.missing.append((f"submit beside {n} watchers {text}", "the watchers did not come up"))
+            else:
+                cpu, t = cpu_s(c.ctld.pid), time.monotonic()
+                busy = serial(c)
+                share = (cpu_s(c.ctld.pid) - cpu) / (time.monotonic() - t) * 100
+                res.add(f"submit beside {n} watchers {text}", 1000 / busy, "ms", "as without" if who else "",
+                        f"{quiet / busy:.2f} x of quiet; the controller took {share:.0f}% of a core")
+            p.communicate()
+
+
 def serial(c):
     return figures(client(c, "serial", "1000"))["submit_serial"][0]
 
@@ -376,7 +394,7 @@ def bench_stream(res, mib=1024):
                 "MiB", beside="the largest of them")
 
 
-SECTIONS = ("sessions", "stream", "submits", "jobs", "latency", "queue", "idle", "simulated", "programs", "curve", "gsim", "slurm")
+SECTIONS = ("sessions", "stream", "submits", "jobs", "latency", "queue", "idle", "watch", "simulated", "programs", "curve", "gsim", "slurm")
 
 
 def main():
@@ -412,6 +430,8 @@ def main():
             bench_queue(res, c)
     if "idle" in only:
         bench_idle(res)
+    if "watch" in only:
+        bench_watch(res)
     if "simulated" in only:
         bench_simulated(res, args.nodes)
     if "programs" in only:
