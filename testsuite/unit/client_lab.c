@@ -335,8 +335,11 @@ void server_stop(void)
 
 int lab_setup(void **state)
 {
-	struct conf_client conf = { xstrdup("c1"), xstrdup("127.0.0.1"), 0, xstrdup("900"),
-		xstrdup("") };
+	struct conf_client conf = { .cluster = xstrdup("c1"),
+		.host = xstrdup("127.0.0.1"),
+		.controller_user = xstrdup("900"),
+		.agent_user = xstrdup("root"),
+		.munge_socket = xstrdup("") };
 
 	(void)state;
 	time_shift = 0;
