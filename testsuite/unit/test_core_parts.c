@@ -490,7 +490,7 @@ static const struct row_case row_cases[] = {
 	{ TABLE_JOB, COL_JOB_state, INT(1), "job 1: state: wrong type" },
 	{ TABLE_JOB, COL_JOB_uid, INT(-1), "job 1: uid: does not fit" },
 	{ TABLE_JOB, COL_JOB_uid, INT(1ll << 32), "job 1: uid: does not fit" },
-	{ TABLE_JOB, COL_JOB_hold, INT(3), "job 1: hold: no such kind of hold" },
+	{ TABLE_JOB, COL_JOB_hold, INT(9), "job 1: hold: no such kind of hold" },
 	{ TABLE_JOB, COL_JOB_requeue, INT(2), "job 1: requeue: does not fit" },
 	{ TABLE_JOB, COL_JOB_nonce, BLOB("short"), "job 1: nonce: wrong length" },
 	{ TABLE_JOB, COL_JOB_spec_hash, BLOB("short"), "job 1: spec_hash: wrong length" },

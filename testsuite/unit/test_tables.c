@@ -42,7 +42,7 @@ static Gpusched__KeyValue *labels[] = { &model };
 	.comment = "", .cpus = 1, .max_attempts = 3, .requeue = 1,                           \
 	.submit_time = 1795250000000000, .qos = "", .nodes = "", .planned_nodes = "",        \
 	.constraint = "", .prefer = "", .nodelist = "", .exclude = "", .licences = "",       \
-	.nodes_min = 1, .nodes_max = 1
+	.nodes_min = 1, .nodes_max = 1, .tasks = ""
 
 #define JOB_INIT .base = PROTOBUF_C_MESSAGE_INIT(&gpusched__job__descriptor), NO_TEXT
 

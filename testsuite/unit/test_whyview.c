@@ -25,11 +25,11 @@ static Gpusched__GpuCount four = { INIT(gpu_count), .type = "l40s", .count = 4 }
 static Gpusched__GpuCount some = { INIT(gpu_count), .type = "", .count = 1 };
 static Gpusched__GpuCount *counts[] = { &eight, &four, &some };
 
-#define JOB                                                                                     \
-	INIT(job), .id = 4812, .name = "embed", .user = "ana", .account = "vision", .qos = "",  \
-	           .partition = "batch", .state = "PENDING", .nodes = "", .constraint = "",     \
-	           .prefer = "", .nodelist = "", .exclude = "", .licences = "", .nodes_min = 1, \
-	           .nodes_max = 1, .submit_time = NOW - 11 * MINUTE - 40000000
+#define JOB                                                                                       \
+	INIT(job), .id = 4812, .name = "embed", .user = "ana", .account = "vision", .qos = "",    \
+	           .partition = "batch", .state = "PENDING", .nodes = "", .tasks = "",            \
+	           .constraint = "", .prefer = "", .nodelist = "", .exclude = "", .licences = "", \
+	           .nodes_min = 1, .nodes_max = 1, .submit_time = NOW - 11 * MINUTE - 40000000
 
 static Gpusched__Job job = { JOB, .n_gpus = 1, .gpus = counts, .cpus = 112, .mem_mb = 1802240,
 	.time_limit_s = 28800 };
