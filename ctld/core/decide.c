@@ -76,7 +76,7 @@ bool decide_test(void *arg, const struct place *place)
 	struct decide_look *look = arg;
 	const struct contender *who = look->who;
 	usec_t now = look->scene->now.mono;
-	usec_t end = who->length >= PLAN_FAR ? PLAN_FAR * 2 : now + who->length;
+	usec_t end = who->length >= PLAN_FAR ? PLAN_FAR * 2 : now + who->length - who->late;
 
 	if (plan_allows(look->scene->plan, place, end, who->key, look->polite))
 		return true;

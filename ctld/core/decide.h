@@ -26,13 +26,18 @@ struct scene {
 	struct clocks now;
 };
 
+/* Somebody looks at what is due a moment later than it was planned: that moment must not cost it
+ * its place before what is planned to begin where it was to end. */
+#define LATE_FORGIVEN (15 * (usec_t)1000000)
+
 struct contender {
 	struct ask ask;
 	const struct gate_path *path;
 	uint32_t partition, account, qos; /* numbers in the configuration; CONF_NONE */
 	usec_t length;                    /* at most; PLAN_FAR */
 	struct heap_key key;              /* its place in the order */
-	bool due; /* its own planned start has come, or others were stopped for it */
+	bool due;    /* its own planned start has come, or others were stopped for it */
+	usec_t late; /* it has come so long ago, LATE_FORGIVEN at most */
 };
 
 enum verdict {

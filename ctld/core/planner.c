@@ -84,10 +84,10 @@ static void entry_gone(struct sched *s, struct class *class, const char *cause, 
 	free(places.v);
 }
 
-void planner_drop(struct sched *s, struct class *class)
+void planner_drop(struct sched *s, struct class *class, uint64_t by)
 {
 	if (class_link(class)->entry)
-		entry_gone(s, class, "Priority", 0);
+		entry_gone(s, class, "Priority", by);
 }
 
 /* What holds a class that waits for no capacity, in a word. */
@@ -339,7 +339,7 @@ bool planner_preempt(struct sched *s, struct class *class, struct sched_pick *pi
 		planner_retry_at(s, class, retry);
 		return false;
 	}
-	planner_drop(s, class);
+	planner_drop(s, class, job_id(class_head(class)));
 	planner_tell(s, class, pick);
 	pick->victims = s->victims.victims;
 	pick->n_victims = s->victims.n;

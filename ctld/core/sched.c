@@ -216,6 +216,13 @@ struct heap_key sched_key(struct sched *s, const struct contender *who, struct a
 		(uint64_t)(MAX_PRIORITY - p) << 40 | (id & ((1ull << 40) - 1)) };
 }
 
+static usec_t late(const struct sched *s, const struct plan_entry *e)
+{
+	usec_t by = e ? s->scene.now.mono - e->start : 0;
+
+	return by < 0 ? 0 : by < LATE_FORGIVEN ? by : LATE_FORGIVEN;
+}
+
 struct contender sched_contender(const struct sched *s, const struct class *class)
 {
 	const struct class_link *l = class_link_of(class);
@@ -225,6 +232,7 @@ struct contender sched_contender(const struct sched *s, const struct class *clas
 		.partition = l->partition,
 		.account = l->account,
 		.qos = l->qos,
+		.late = late(s, l->entry),
 		.due = l->entry && (l->entry->claim || l->entry->start <= s->scene.now.mono),
 		.length = class_length_us(class_info(class)->length_s,
 		        l->partition == CONF_NONE ? NULL
@@ -412,11 +420,11 @@ void sched_add(struct sched *s, struct job *job)
 }
 
 /* The one that was first in its class is not any more. */
-static void next_head(struct sched *s, struct class *class)
+static void next_head(struct sched *s, struct class *class, uint64_t by)
 {
 	struct class_link *l = class_link(class);
 
-	planner_drop(s, class);
+	planner_drop(s, class, by);
 	l->broken = l->cause = NULL;
 	l->planned = 0;
 	/* The next one may have a place where this one's was: it is to be tried. */
@@ -435,14 +443,14 @@ void sched_remove(struct sched *s, struct job *job)
 	l->tasks -= job_link(job)->counted;
 	if (!heap_count(l->queue)) {
 		unpark(s, class);
-		planner_drop(s, class);
+		planner_drop(s, class, job_id(job));
 		if (l->slot != HEAP_NOWHERE)
 			heap_remove(s->ready, l->slot);
 		gate_path_free(s->scene.gates, l->path);
 		assoc_drop(s->accounts, l->assoc);
 		classes_remove(s->classes, class);
 	} else if (head) {
-		next_head(s, class);
+		next_head(s, class, job_id(job));
 	}
 }
 
@@ -457,7 +465,7 @@ void sched_shrunk(struct sched *s, struct job *job)
 	job_link(job)->counted = weight;
 	heap_rekey(l->queue, job_link(job)->slot, class_queue_key(job));
 	if (head)
-		next_head(s, class);
+		next_head(s, class, job_id(job));
 }
 
 static void node_changed(struct sched *s, uint32_t node, const char *cause, uint64_t by)

@@ -69,8 +69,8 @@ void wake_stirred(struct sched *s);
 /* Give the head of a blocked class a planned start, if it is among the best. True: it has a new
  * one. */
 bool planner_plan(struct sched *s, struct class *class);
-/* It has started, gone or changed: its place is for others. */
-void planner_drop(struct sched *s, struct class *class);
+/* The job `by`, its head, has started, gone or changed: its place is for others. */
+void planner_drop(struct sched *s, struct class *class, uint64_t by);
 /* If a limit or the like holds it now, or that alternative of it that is planned: it gives up its
  * planned start for that cause. */
 void planner_close(struct sched *s, struct class *class);
