@@ -27,14 +27,14 @@
 #include "cmds/gpusched.h"
 #include "common/error.h"
 
-#define OPTIONS_ENV_PREFIX "GSUBMIT_"
-#define OPTIONS_LABELS_MAX 64
-#define OPTIONS_TEXT_MAX   255  /* bytes of a name, a label's key or value, a token */
-#define OPTIONS_REMARK_MAX 1024
-#define OPTIONS_ATTEMPTS_MAX 1000
+#define OPTIONS_ENV_PREFIX    "GSUBMIT_"
+#define OPTIONS_LABELS_MAX    64
+#define OPTIONS_TEXT_MAX      255 /* bytes of a name, a label's key or value, a token */
+#define OPTIONS_REMARK_MAX    1024
+#define OPTIONS_ATTEMPTS_MAX  1000
 #define REQUEUE_DELAY_DEFAULT UINT32_MAX
-#define REQUEUE_DELAY_S    10 /* with --requeue-on: a job that fails at once is not run in a loop */
-#define OPTIONS_PATH_MAX   4095 /* PATH_MAX without its NUL */
+#define REQUEUE_DELAY_S       10 /* with --requeue-on: a job that fails at once is not run in a loop */
+#define OPTIONS_PATH_MAX      4095 /* PATH_MAX without its NUL */
 
 /* What can be said in one way only. */
 enum options_one { OPTIONS_ONE_CPUS, OPTIONS_ONE_MEM, OPTIONS_ONES };
@@ -50,19 +50,19 @@ struct submit_options {
 	uint32_t cpus_per_gpu; /* 0: not given, as all of these */
 	uint64_t mem_per_cpu_mb, mem_per_gpu_mb;
 	uint32_t ntasks, ntasks_per_node;
-	uint32_t nodes_min, nodes_max; /* 0: not given */
-	uint32_t time_limit_s;         /* 0: not given; UINT32_MAX: none */
-	uint32_t max_wait_s;           /* 0: none */
-	bool gpus_per_node;            /* `gpus` are a node's, else the whole job's */
-	bool gpus_per_task;            /* they are a task's */
-	bool gres;                     /* a node\'s, in the words of --gres */
-	bool slurm_env;                /* the job sees SLURM_* variables too */
+	uint32_t nodes_min, nodes_max;     /* 0: not given */
+	uint32_t time_limit_s;             /* 0: not given; UINT32_MAX: none */
+	uint32_t max_wait_s;               /* 0: none */
+	bool gpus_per_node;                /* `gpus` are a node's, else the whole job's */
+	bool gpus_per_task;                /* they are a task's */
+	bool gres;                         /* a node's, in the words of --gres */
+	bool slurm_env;                    /* the job sees SLURM_* variables too */
 	int64_t begin_time, deadline_time; /* us UTC; 0: whenever */
 	char *remark, *mail_user, *mail_type, *requeue_on; /* NULL: not given */
-	uint32_t requeue_delay_s; /* REQUEUE_DELAY_DEFAULT: not given */
-	uint32_t max_attempts;    /* 0: not given */
-	char *dependency;      /* "": given, and none */
-	uint32_t kill_invalid; /* Gpusched__KillInvalid */
+	uint32_t requeue_delay_s;                          /* REQUEUE_DELAY_DEFAULT: not given */
+	uint32_t max_attempts;                             /* 0: not given */
+	char *dependency;                                  /* "": given, and none */
+	uint32_t kill_invalid;                             /* Gpusched__KillInvalid */
 	bool exclusive;
 	uint32_t warn_signal, warn_before_s;
 	int32_t nice;
@@ -110,6 +110,9 @@ void options_clear(struct submit_options *o);
  * On failure *o is as before. */
 int options_set(struct submit_options *o, const struct option_row *row, const char *value,
         struct error *err);
+
+/* "OPTION=VALUE: " before the error; value NULL: "OPTION: ". -1. */
+int options_blame(const char *option, const char *value, struct error *err);
 
 /* What they ask of the scheduler, into a spec that borrows from them: all but what is signed. */
 void options_ask(const struct submit_options *o, struct gpusched_spec *spec);

@@ -1,5 +1,5 @@
 /* job.c - see job.h */
-#include "ctld/core/job.h"
+#include "ctld/core/job_impl.h"
 
 #include <assert.h>
 #include <stdio.h>
@@ -13,33 +13,6 @@
 #include "ctld/core/heap.h"
 #include "ctld/core/idmap.h"
 #include "ctld/core/table.h"
-
-/* Of a record that may stand for several tasks. */
-struct tasks {
-	struct taskset set;
-	char *text; /* owned; NULL: it is to be written again */
-};
-
-struct job {
-	struct mark mark;
-	bool dropped; /* it had no tasks left: of no interest to history */
-	struct job_info info;
-	struct job_link link;
-	struct tasks *tasks; /* owned; NULL: one job, or one task */
-	char task_text[8];   /* of one task, once it was asked for */
-};
-
-struct jobs {
-	struct strings *strings;
-	struct requests *requests;
-	struct label_sets *labels;
-	struct nonces *nonces;
-	struct dirty *dirty;
-	struct idmap *map; /* by id, part 0 */
-	size_t n_parts;    /* the others */
-	size_t in_state[JOB_STATE_COUNT];
-	struct table *counts; /* struct job_count, owned */
-};
 
 #define X(sym, name, code, next) [sym] = { name, code, next },
 static const struct {
@@ -127,8 +100,7 @@ static void waits_no_more(struct array *a, struct job *job)
 	l->next_waiting = l->prev_waiting = NULL;
 }
 
-/* Count the job where it stands now, or no longer. */
-static void count(struct jobs *jobs, struct job *job, bool in)
+void jobs_recount(struct jobs *jobs, struct job *job, bool in)
 {
 	uint32_t weight = job_weight(job), by = in ? weight : 0 - weight;
 	enum job_state state = job->info.state;
@@ -165,12 +137,12 @@ static void count_in(struct jobs *jobs, struct job *job)
 		table_add(jobs->counts, c);
 	}
 	job->link.count = c;
-	count(jobs, job, true);
+	jobs_recount(jobs, job, true);
 }
 
 static void count_out(struct jobs *jobs, struct job *job)
 {
-	count(jobs, job, false);
+	jobs_recount(jobs, job, false);
 	job->link.count = NULL;
 }
 
@@ -375,7 +347,7 @@ static int decode_own(struct jobs *jobs, struct job *job, const struct row *row,
 	return decode_tasks(job, row, err) < 0 ? -1 : decode_nonce(jobs, job, row, err);
 }
 
-static struct job *job_blank(void)
+struct job *job_new_blank(void)
 {
 	struct job *job = xcalloc(1, sizeof(*job));
 
@@ -384,8 +356,7 @@ static struct job *job_blank(void)
 	return job;
 }
 
-/* Into the table it belongs in. -1: it is there. */
-static int take_in(struct jobs *jobs, struct job *job)
+int jobs_take_in(struct jobs *jobs, struct job *job)
 {
 	const struct job_info *i = &job->info;
 
@@ -407,12 +378,12 @@ static int take_in(struct jobs *jobs, struct job *job)
 
 int jobs_load(struct jobs *jobs, const struct row *row, struct error *err)
 {
-	struct job *job = job_blank();
+	struct job *job = job_new_blank();
 
 	if (codec_decode(columns, job, row, jobs->strings, err) < 0 ||
 	        decode_own(jobs, job, row, err) < 0)
 		goto fail;
-	if (take_in(jobs, job) < 0) {
+	if (jobs_take_in(jobs, job) < 0) {
 		row_error(row, COL_JOB_id, err, "not above the one before");
 		goto fail;
 	}
@@ -422,11 +393,9 @@ fail:
 	return -1;
 }
 
-/* The job's texts, for those who do the same to each. */
-#define TEXTS 15
-static const char **job_text(struct job_info *i, size_t n)
+const char **job_text(struct job_info *i, size_t n)
 {
-	const char **texts[TEXTS] = { &i->user, &i->account, &i->partition, &i->name,
+	const char **texts[JOB_TEXTS] = { &i->user, &i->account, &i->partition, &i->name,
 		&i->submit_host, &i->cwd, &i->output, &i->error, &i->array, &i->comment, &i->qos,
 		&i->depends, &i->remark, &i->mail_user, &i->requeue_on };
 
@@ -437,7 +406,7 @@ void job_free(struct jobs *jobs, struct job *job)
 {
 	size_t t;
 
-	for (t = 0; t < TEXTS; t++)
+	for (t = 0; t < JOB_TEXTS; t++)
 		strings_drop(jobs->strings, *job_text(&job->info, t));
 	requests_drop(jobs->requests, job->info.gpus);
 	labels_drop(jobs->labels, job->info.labels);
@@ -548,12 +517,12 @@ size_t jobs_bytes(const struct jobs *jobs)
 
 static struct job *job_made(struct jobs *jobs, const struct job_info *info)
 {
-	struct job *job = job_blank();
+	struct job *job = job_new_blank();
 	size_t t;
 
 	job->info = *info;
 	job->info.state = JOB_PENDING;
-	for (t = 0; t < TEXTS; t++) {
+	for (t = 0; t < JOB_TEXTS; t++) {
 		const char **text = job_text(&job->info, t);
 
 		*text = strings_keep(jobs->strings, *text ? *text : "");
@@ -565,7 +534,7 @@ struct job *jobs_add(struct jobs *jobs, const struct job_info *info)
 {
 	struct job *job = job_made(jobs, info);
 
-	take_in(jobs, job);
+	jobs_take_in(jobs, job);
 	dirty_put(jobs->dirty, &job->mark);
 	return job;
 }
@@ -580,7 +549,7 @@ struct job *jobs_add_array(
 	job->tasks = xcalloc(1, sizeof(*job->tasks));
 	job->tasks->set = *tasks;
 	*tasks = (struct taskset){ 0 };
-	take_in(jobs, job);
+	jobs_take_in(jobs, job);
 	dirty_put(jobs->dirty, &job->mark);
 	return job;
 }
@@ -588,9 +557,9 @@ struct job *jobs_add_array(
 void job_move(struct jobs *jobs, struct job *job, enum job_state state)
 {
 	assert(job_state_may(job->info.state, state));
-	count(jobs, job, false);
+	jobs_recount(jobs, job, false);
 	job->info.state = (uint8_t)state;
-	count(jobs, job, true);
+	jobs_recount(jobs, job, true);
 	dirty_put(jobs->dirty, &job->mark);
 }
 
@@ -708,8 +677,7 @@ void job_set_end(struct jobs *jobs, struct job *job, usec_t end_time, uint32_t e
 	dirty_put(jobs->dirty, &job->mark);
 }
 
-/* Out of what finds and counts it. */
-static void take_out(struct jobs *jobs, struct job *job)
+void jobs_take_out(struct jobs *jobs, struct job *job)
 {
 	assert(!job->link.runs && !job->link.class);
 	count_out(jobs, job);
@@ -728,201 +696,5 @@ void jobs_retire(struct jobs *jobs, struct job *job)
 {
 	assert(job_state_ended(job->info.state));
 	assert(!job->link.depends && !job->link.awaited);
-	take_out(jobs, job);
-}
-
-/* --- arrays ---------------------------------------------------------------------------------- */
-
-uint32_t job_task(const struct job *job)
-{
-	uint32_t part = job->info.part;
-
-	return part && part < JOB_PART_RANGES ? part - 1 : 0;
-}
-
-struct array *job_array(const struct job *job)
-{
-	return job->link.own ? job->link.own->link.array : job->link.array;
-}
-
-struct job *job_own(const struct job *job)
-{
-	return job->link.own ? job->link.own : (struct job *)(uintptr_t)job;
-}
-
-const struct taskset *job_tasks(const struct job *job)
-{
-	return job->tasks ? &job->tasks->set : NULL;
-}
-
-uint32_t job_weight(const struct job *job)
-{
-	return job->tasks ? job->tasks->set.count : 1;
-}
-
-const char *job_tasks_text(const struct job *job)
-{
-	struct job *j = (struct job *)(uintptr_t)job; /* what is written once is kept */
-
-	if (!*job->info.array)
-		return "";
-	if (!job->tasks) {
-		if (!*job->task_text)
-			snprintf(j->task_text, sizeof(j->task_text), "%u", job_task(job));
-		return job->task_text;
-	}
-	if (!job->tasks->text)
-		job->tasks->text = taskset_text(&job->tasks->set);
-	return job->tasks->text;
-}
-
-static const char *label(uint64_t id, const char *tasks, bool several, char buf[JOB_LABEL])
-{
-	int n;
-
-	if (!several) {
-		snprintf(buf, JOB_LABEL, "%llu%s%s", (unsigned long long)id, *tasks ? "_" : "",
-		        tasks);
-		return buf;
-	}
-	n = snprintf(buf, JOB_LABEL, "%llu_[%s]", (unsigned long long)id, tasks);
-	if (n >= JOB_LABEL)
-		memcpy(buf + JOB_LABEL - 5, "...]", 5);
-	return buf;
-}
-
-const char *job_label(const struct job *job, char buf[JOB_LABEL])
-{
-	const char *tasks = job_tasks_text(job);
-
-	return label(job->info.id, tasks, job->tasks && *tasks, buf);
-}
-
-const char *job_ref_label(uint64_t ref, char buf[JOB_LABEL])
-{
-	uint32_t part = job_ref_part(ref);
-	char task[16] = "";
-
-	if (part && part < JOB_PART_RANGES)
-		snprintf(task, sizeof(task), "%u", part - 1);
-	return label(job_ref_id(ref), task, false, buf);
-}
-
-static void tasks_changed(struct jobs *jobs, struct job *job)
-{
-	free(job->tasks->text);
-	job->tasks->text = NULL;
-	dirty_put(jobs->dirty, &job->mark);
-}
-
-/* A record as `from` is; what it has of it is counted again. */
-static struct job *part_made(struct job *from, uint32_t part)
-{
-	struct job *job = job_blank();
-	size_t t;
-
-	job->info = from->info;
-	job->info.part = part;
-	for (t = 0; t < TEXTS; t++)
-		strings_again(*job_text(&job->info, t));
-	requests_again(job->info.gpus);
-	labels_again(job->info.labels);
-	job->link.own = job_own(from);
-	job->link.expired = from->link.expired;
-	return job;
-}
-
-struct job *jobs_split_task(struct jobs *jobs, struct job *from, uint32_t task)
-{
-	struct job *job = part_made(from, task + 1);
-	bool first = taskset_first(&from->tasks->set) == task;
-
-	count(jobs, from, false);
-	taskset_remove(&from->tasks->set, task);
-	count(jobs, from, true);
-	/* What was planned was planned for the first. */
-	if (first)
-		from->info.planned_start = 0;
-	else
-		job->info.planned_start = 0;
-	tasks_changed(jobs, from);
-	take_in(jobs, job);
-	dirty_put(jobs->dirty, &job->mark);
-	return job;
-}
-
-/* Numbers are used again only when four million have been. */
-static uint32_t next_part(struct array *a)
-{
-	uint32_t part = a->next_part;
-
-	if (part < JOB_PART_LAST) {
-		a->next_part++;
-		return part;
-	}
-	for (part = JOB_PART_RANGES; idmap_find(a->parts, part); part++)
-		;
-	return part;
-}
-
-struct job *jobs_split_tasks(struct jobs *jobs, struct job *from, struct taskset *tasks)
-{
-	struct job *own = job_own(from), *job = part_made(from, next_part(own->link.array));
-	struct taskset taken;
-
-	count(jobs, from, false);
-	taskset_take(&from->tasks->set, tasks, &taken);
-	count(jobs, from, true);
-	taskset_clear(tasks);
-	job->tasks = xcalloc(1, sizeof(*job->tasks));
-	job->tasks->set = taken;
-	job->info.planned_start = 0;
-	tasks_changed(jobs, from);
-	dirty_put(jobs->dirty, &own->mark);
-	take_in(jobs, job);
-	dirty_put(jobs->dirty, &job->mark);
-	return job;
-}
-
-void jobs_drop_empty(struct jobs *jobs, struct job *job)
-{
-	assert(job->info.part >= JOB_PART_RANGES && !job_weight(job));
-	job->dropped = true;
-	take_out(jobs, job);
-}
-
-bool job_dropped(const struct job *job)
-{
-	return job->dropped;
-}
-
-void job_set_at_once(struct jobs *jobs, struct job *own, uint32_t at_once)
-{
-	if (own->link.array->at_once == at_once)
-		return;
-	own->link.array->at_once = at_once;
-	dirty_put(jobs->dirty, &own->mark);
-}
-
-void job_add_outcome(struct jobs *jobs, struct job *own, const struct job_info *part)
-{
-	struct job_info *i = &own->info;
-
-	if (part->start_time && (!i->start_time || part->start_time < i->start_time))
-		i->start_time = part->start_time;
-	if (part->exit_code > i->exit_code)
-		i->exit_code = part->exit_code;
-	if (part->exit_signal > i->exit_signal)
-		i->exit_signal = part->exit_signal;
-	dirty_put(jobs->dirty, &own->mark);
-}
-
-void job_count_ended(struct jobs *jobs, struct job *own, uint32_t tasks, enum job_state state)
-{
-	struct array *a = own->link.array;
-
-	a->ended += tasks;
-	a->failed += state == JOB_COMPLETED || state == JOB_CANCELLED ? 0 : tasks;
-	a->cancelled += state == JOB_CANCELLED ? tasks : 0;
-	dirty_put(jobs->dirty, &own->mark);
+	jobs_take_out(jobs, job);
 }

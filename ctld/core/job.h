@@ -169,11 +169,11 @@ struct job_link {
 	struct awaited *awaited; /* who waits for it; NULL: never anybody */
 	struct name_set *namesakes; /* namesakes.h; NULL: it has ended */
 	struct job *name_before, *name_after;
-	uint32_t alarm;   /* in the heap of alarms; HEAP_NOWHERE */
-	struct job *next;        /* in the list of ended jobs */
-	usec_t ended;            /* mono */
-	struct array *array;     /* owned; of an array's own record; NULL */
-	struct job *own;         /* of a part: its array's own record; NULL */
+	uint32_t alarm;                          /* in the heap of alarms; HEAP_NOWHERE */
+	struct job *next;                        /* in the list of ended jobs */
+	usec_t ended;                            /* mono */
+	struct array *array;                     /* owned; of an array's own record; NULL */
+	struct job *own;                         /* of a part: its array's own record; NULL */
 	struct job *next_waiting, *prev_waiting; /* of the array */
 };
 

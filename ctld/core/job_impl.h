@@ -1,0 +1,50 @@
+/* job_impl.h - the inside of jobs, for their two files
+ *
+ *	job.c        states, rows, finding, movers
+ *	job_tasks.c  records that stand for tasks of an array
+ */
+#ifndef CTLD_CORE_JOB_IMPL_H
+#define CTLD_CORE_JOB_IMPL_H
+
+#include "ctld/core/job.h"
+
+/* Of a record that may stand for several tasks. */
+struct tasks {
+	struct taskset set;
+	char *text; /* owned; NULL: it is to be written again */
+};
+
+struct job {
+	struct mark mark;
+	bool dropped; /* it had no tasks left: of no interest to history */
+	struct job_info info;
+	struct job_link link;
+	struct tasks *tasks; /* owned; NULL: one job, or one task */
+	char task_text[8];   /* of one task, once it was asked for */
+};
+
+struct jobs {
+	struct strings *strings;
+	struct requests *requests;
+	struct label_sets *labels;
+	struct nonces *nonces;
+	struct dirty *dirty;
+	struct idmap *map; /* by id, part 0 */
+	size_t n_parts;    /* the others */
+	size_t in_state[JOB_STATE_COUNT];
+	struct table *counts; /* struct job_count, owned */
+};
+
+struct job *job_new_blank(void);
+/* Into the table it belongs in. -1: it is there. */
+int jobs_take_in(struct jobs *jobs, struct job *job);
+/* Out of what finds and counts it. */
+void jobs_take_out(struct jobs *jobs, struct job *job);
+/* Around a change of what it is counted by: `in` false before it, true after it. */
+void jobs_recount(struct jobs *jobs, struct job *job, bool in);
+
+/* The job's texts, for those who do the same to each. */
+#define JOB_TEXTS 15
+const char **job_text(struct job_info *i, size_t n);
+
+#endif

@@ -1,0 +1,204 @@
+/* job_tasks.c - job.h: records that stand for tasks of an array */
+#include "ctld/core/job_impl.h"
+
+#include <assert.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "common/xalloc.h"
+#include "ctld/core/idmap.h"
+
+uint32_t job_task(const struct job *job)
+{
+	uint32_t part = job->info.part;
+
+	return part && part < JOB_PART_RANGES ? part - 1 : 0;
+}
+
+struct array *job_array(const struct job *job)
+{
+	return job->link.own ? job->link.own->link.array : job->link.array;
+}
+
+struct job *job_own(const struct job *job)
+{
+	return job->link.own ? job->link.own : (struct job *)(uintptr_t)job;
+}
+
+const struct taskset *job_tasks(const struct job *job)
+{
+	return job->tasks ? &job->tasks->set : NULL;
+}
+
+uint32_t job_weight(const struct job *job)
+{
+	return job->tasks ? job->tasks->set.count : 1;
+}
+
+const char *job_tasks_text(const struct job *job)
+{
+	struct job *j = (struct job *)(uintptr_t)job; /* what is written once is kept */
+
+	if (!*job->info.array)
+		return "";
+	if (!job->tasks) {
+		if (!*job->task_text)
+			snprintf(j->task_text, sizeof(j->task_text), "%u", job_task(job));
+		return job->task_text;
+	}
+	if (!job->tasks->text)
+		job->tasks->text = taskset_text(&job->tasks->set);
+	return job->tasks->text;
+}
+
+static const char *label(uint64_t id, const char *tasks, bool several, char buf[JOB_LABEL])
+{
+	int n;
+
+	if (!several) {
+		snprintf(buf, JOB_LABEL, "%llu%s%s", (unsigned long long)id, *tasks ? "_" : "",
+		        tasks);
+		return buf;
+	}
+	n = snprintf(buf, JOB_LABEL, "%llu_[%s]", (unsigned long long)id, tasks);
+	if (n >= JOB_LABEL)
+		memcpy(buf + JOB_LABEL - 5, "...]", 5);
+	return buf;
+}
+
+const char *job_label(const struct job *job, char buf[JOB_LABEL])
+{
+	const char *tasks = job_tasks_text(job);
+
+	return label(job->info.id, tasks, job->tasks && *tasks, buf);
+}
+
+const char *job_ref_label(uint64_t ref, char buf[JOB_LABEL])
+{
+	uint32_t part = job_ref_part(ref);
+	char task[16] = "";
+
+	if (part && part < JOB_PART_RANGES)
+		snprintf(task, sizeof(task), "%u", part - 1);
+	return label(job_ref_id(ref), task, false, buf);
+}
+
+static void tasks_changed(struct jobs *jobs, struct job *job)
+{
+	free(job->tasks->text);
+	job->tasks->text = NULL;
+	dirty_put(jobs->dirty, &job->mark);
+}
+
+/* A record as `from` is; what it has of it is counted again. */
+static struct job *part_made(struct job *from, uint32_t part)
+{
+	struct job *job = job_new_blank();
+	size_t t;
+
+	job->info = from->info;
+	job->info.part = part;
+	for (t = 0; t < JOB_TEXTS; t++)
+		strings_again(*job_text(&job->info, t));
+	requests_again(job->info.gpus);
+	labels_again(job->info.labels);
+	job->link.own = job_own(from);
+	job->link.expired = from->link.expired;
+	return job;
+}
+
+struct job *jobs_split_task(struct jobs *jobs, struct job *from, uint32_t task)
+{
+	struct job *job = part_made(from, task + 1);
+	bool first = taskset_first(&from->tasks->set) == task;
+
+	jobs_recount(jobs, from, false);
+	taskset_remove(&from->tasks->set, task);
+	jobs_recount(jobs, from, true);
+	/* What was planned was planned for the first. */
+	if (first)
+		from->info.planned_start = 0;
+	else
+		job->info.planned_start = 0;
+	tasks_changed(jobs, from);
+	jobs_take_in(jobs, job);
+	dirty_put(jobs->dirty, &job->mark);
+	return job;
+}
+
+/* Numbers are used again only when four million have been. */
+static uint32_t next_part(struct array *a)
+{
+	uint32_t part = a->next_part;
+
+	if (part < JOB_PART_LAST) {
+		a->next_part++;
+		return part;
+	}
+	for (part = JOB_PART_RANGES; idmap_find(a->parts, part); part++)
+		;
+	return part;
+}
+
+struct job *jobs_split_tasks(struct jobs *jobs, struct job *from, struct taskset *tasks)
+{
+	struct job *own = job_own(from), *job = part_made(from, next_part(own->link.array));
+	struct taskset taken;
+
+	jobs_recount(jobs, from, false);
+	taskset_take(&from->tasks->set, tasks, &taken);
+	jobs_recount(jobs, from, true);
+	taskset_clear(tasks);
+	job->tasks = xcalloc(1, sizeof(*job->tasks));
+	job->tasks->set = taken;
+	job->info.planned_start = 0;
+	tasks_changed(jobs, from);
+	dirty_put(jobs->dirty, &own->mark);
+	jobs_take_in(jobs, job);
+	dirty_put(jobs->dirty, &job->mark);
+	return job;
+}
+
+void jobs_drop_empty(struct jobs *jobs, struct job *job)
+{
+	assert(job->info.part >= JOB_PART_RANGES && !job_weight(job));
+	job->dropped = true;
+	jobs_take_out(jobs, job);
+}
+
+bool job_dropped(const struct job *job)
+{
+	return job->dropped;
+}
+
+void job_set_at_once(struct jobs *jobs, struct job *own, uint32_t at_once)
+{
+	if (own->link.array->at_once == at_once)
+		return;
+	own->link.array->at_once = at_once;
+	dirty_put(jobs->dirty, &own->mark);
+}
+
+void job_add_outcome(struct jobs *jobs, struct job *own, const struct job_info *part)
+{
+	struct job_info *i = &own->info;
+
+	if (part->start_time && (!i->start_time || part->start_time < i->start_time))
+		i->start_time = part->start_time;
+	if (part->exit_code > i->exit_code)
+		i->exit_code = part->exit_code;
+	if (part->exit_signal > i->exit_signal)
+		i->exit_signal = part->exit_signal;
+	dirty_put(jobs->dirty, &own->mark);
+}
+
+void job_count_ended(struct jobs *jobs, struct job *own, uint32_t tasks, enum job_state state)
+{
+	struct array *a = own->link.array;
+
+	a->ended += tasks;
+	a->failed += state == JOB_COMPLETED || state == JOB_CANCELLED ? 0 : tasks;
+	a->cancelled += state == JOB_CANCELLED ? tasks : 0;
+	dirty_put(jobs->dirty, &own->mark);
+}

@@ -1,0 +1,76 @@
+/* plan_impl.h - the inside of a plan, for its two files
+ *
+ *	plan.c       what nodes will have, entries on them
+ *	plan_find.c  where and when something could start
+ */
+#ifndef CTLD_CORE_PLAN_IMPL_H
+#define CTLD_CORE_PLAN_IMPL_H
+
+#include "ctld/core/gang.h"
+#include "ctld/core/plan.h"
+#include "ctld/core/soonest.h"
+
+/* What one entry has on one node. */
+struct plan_slot {
+	struct plan_entry *entry;
+	uint32_t node, gpus, cpus;
+	uint64_t mem_mb;
+	struct plan_slot *next, **back; /* of the node */
+};
+
+struct release {
+	usec_t end;
+	uint64_t mem_mb;
+	uint32_t gpus, cpus;
+	uint16_t type;
+};
+
+struct spot {
+	struct plan_slot *slots;
+	struct release *releases; /* by end; owned */
+	uint32_t n;
+	bool fresh, changed; /* changed: in the list of those that the orders do not know yet */
+};
+
+/* The nodes of a partition by when they have so many GPUs of a type free, as far as runs go. */
+struct order {
+	uint32_t partition, gpus;
+	uint16_t type;
+	struct soonest *soonest;
+};
+
+struct plan {
+	const struct conf *conf;
+	struct ledger *ledger;
+	plan_held_fn *held;
+	void *arg;
+	usec_t now;
+	struct spot *spots; /* by node */
+	uint32_t *changed;  /* nodes */
+	size_t n_changed;
+	struct order *orders; /* made when first wanted */
+	size_t n_orders;
+	struct plan_entry **entries;
+	size_t n, size;
+	uint32_t *counts;                  /* by partition */
+	struct gang_candidate *candidates; /* scratch, one for each node */
+	struct moment *moments;            /* the same */
+	struct steps steps;                /* scratch, of one node */
+};
+
+struct moment {
+	usec_t start;
+	uint32_t node;
+};
+
+/* What is known of a node's runs, as of now. */
+struct spot *plan_spot(struct plan *p, uint32_t node);
+/* Add what is free there now, of that type. */
+void plan_room_now(const struct plan *p, uint32_t node, uint16_t type, struct plan_room *room);
+bool plan_room_holds(const struct plan_room *room, const struct plan_part *part);
+usec_t plan_end_of(usec_t start, usec_t length); /* with PLAN_FAR for what has no limit */
+/* The earliest start on one node; INT64_MAX: never. */
+usec_t plan_node_earliest(struct plan *p, const struct plan_want *w, uint32_t node);
+void plan_set_found(const struct plan_want *w, usec_t start, struct plan_entry *found);
+
+#endif
