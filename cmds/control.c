@@ -7,7 +7,7 @@
 struct result {
 	const struct cmd *cmd;
 	uint32_t done;
-	int status; /* of the first error */
+	int status, code; /* of the first error */
 };
 
 static int on_chunk(unsigned type, const ProtobufCMessage *m, void *arg, struct error *err)
@@ -22,10 +22,12 @@ static int on_chunk(unsigned type, const ProtobufCMessage *m, void *arg, struct 
 		struct error one;
 		int status;
 
-		error_set(&one, (int)r->errors[i]->code, "job %" PRIu64 ": %s", r->errors[i]->job,
-		        r->errors[i]->text);
+		error_set(&one, (int)r->errors[i]->code, "%s", r->errors[i]->text);
 		status = cmd_fail(result->cmd, &one);
-		result->status = result->status ? result->status : status;
+		if (!result->status) {
+			result->status = status;
+			result->code = one.code;
+		}
 	}
 	return 0;
 }
@@ -57,7 +59,8 @@ int control_jobs(const struct cmd *cmd, const struct control *control, const str
 	request.n_fields = control->n_fields;
 	rc = client_call(c, &call, &err);
 	client_free(c);
-	if (rc < 0)
+	/* The answer ends with the first of the errors, which was printed. */
+	if (rc < 0 && !(result.status && err.code == result.code))
 		return cmd_fail(cmd, &err);
 	if (result.done || !result.status)
 		printf("%s %" PRIu32 " job%s\n", control->done, result.done,

@@ -207,7 +207,7 @@ int job_update(struct core *core, struct job *job, const struct core_event *e, c
 	if (i->state != JOB_PENDING && e->job.fields == UPDATE_TIME)
 		return update_limit(core, job, in.time_limit_s, err);
 	if (i->state != JOB_PENDING)
-		return error_set(err, ERR_JOB_STATE, "it cannot be updated in that way: it is %s",
+		return error_set(err, ERR_JOB_STATE, "it cannot be changed in that way: it is %s",
 		        job_state_name((enum job_state)i->state));
 	if (e->caller.uid == i->uid) {
 		owner.groups = e->caller.groups;
