@@ -125,7 +125,7 @@ def test_unknown_objects(cluster):
     assert cluster.run("gctl", "update", 999999, "--gpus=1", check=False).returncode == 3
     many = ",".join(str(i) for i in range(1, 66))
     r = cluster.run("gqueue", "--why", many, check=False)
-    assert r.returncode == 2 and "65 jobs at once; must be 1 to 64" in r.stderr
+    assert r.returncode == 2 and "more than 64 jobs and tasks at once" in r.stderr
     assert cluster.run("gshare", "-A", "nosuch", check=False).returncode == 2
     assert cluster.run("gctl", "show", "node", "nosuch", check=False).returncode == 3
     assert cluster.run("gctl", "drain", "nosuch", "why", check=False).returncode == 3
