@@ -49,7 +49,8 @@ int cmd_fail(const struct cmd *cmd, const struct error *err)
 	return error_exit_status(err->code);
 }
 
-static void print_note(const struct cmd *cmd, const char *kind, const char *fmt, va_list ap)
+static void __attribute__((format(printf, 3, 0)))
+print_note(const struct cmd *cmd, const char *kind, const char *fmt, va_list ap)
 {
 	char text[1024], *plain;
 

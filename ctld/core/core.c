@@ -320,6 +320,8 @@ bool core_schedule(struct core *core, struct clocks now, unsigned budget)
 	sched_now(core->sched, now);
 	if (core->suspended)
 		return false;
+	if (!nodes_expected(core->nodes))
+		sched_patience(core->sched, 0);
 	settling = depends_settle(core, SETTLE_SLICE);
 	for (; budget; budget--) {
 		enum sched_step step = sched_step(core->sched, &pick);

@@ -203,6 +203,9 @@ int core_start(struct core *core, struct clocks now, struct error *err)
 	v = runs_sorted(core->runs, &n);
 	rc = adopt_rows(core, v, n, err);
 	free(v);
+	nodes_expect(core->nodes);
+	if (nodes_expected(core->nodes))
+		sched_patience(core->sched, now.mono + START_PATIENCE);
 	if (rc < 0 || take_jobs(core, err) < 0)
 		return -1;
 	admit_count_all(core);

@@ -24,7 +24,7 @@ struct nodes {
 	struct dirty *dirty;
 	struct table *by_name; /* owns */
 	struct node **at;      /* by index in conf.nodes */
-	size_t n_at, heard;
+	size_t n_at, heard, expected;
 	usec_t mono; /* of the last configuration: new nodes count from then */
 	struct node *oldest, *youngest;
 };
@@ -260,6 +260,8 @@ void node_hear(struct nodes *ns, struct node *node, enum node_hearing hearing, s
 		l->off = false;
 		list_append(ns, node);
 	}
+	ns->expected -= l->expected;
+	l->expected = false;
 	ns->heard += (size_t)(hearing == NODE_HEARD) - (size_t)(l->hearing == NODE_HEARD);
 	l->hearing = hearing;
 }
@@ -275,6 +277,21 @@ void nodes_start(struct nodes *ns, struct clocks now)
 
 	for (node = ns->oldest; node; node = node->link.next)
 		node->link.heard_mono = now.mono;
+}
+
+void nodes_expect(struct nodes *ns)
+{
+	struct node *node;
+
+	for (node = ns->oldest; node; node = node->link.next) {
+		node->link.expected = node->link.runs != NULL;
+		ns->expected += node->link.expected;
+	}
+}
+
+size_t nodes_expected(const struct nodes *ns)
+{
+	return ns->expected;
 }
 
 void node_set_text(struct nodes *ns, const char **field, const char *text)

@@ -74,6 +74,7 @@ struct node_link {
 	uint64_t counted; /* GPUs that count for quotas: all while it accepts work, else those in
 	                     use */
 	enum node_hearing hearing; /* by node_hear() alone */
+	bool expected;             /* nodes_expect() */
 	struct node *prev, *next;  /* in the order of heard_mono, while not UNKNOWN */
 };
 
@@ -116,6 +117,10 @@ void node_hear(struct nodes *ns, struct node *node, enum node_hearing hearing, s
 struct node *nodes_oldest(const struct nodes *ns);
 /* Every node is UNHEARD, as of now. */
 void nodes_start(struct nodes *ns, struct clocks now);
+/* Those that are UNHEARD and have runs booked are expected to come back, until something is heard
+ * of them or was not for too long; how many are left. */
+void nodes_expect(struct nodes *ns);
+size_t nodes_expected(const struct nodes *ns);
 void node_set_text(struct nodes *ns, const char **field, const char *text);
 void node_set_gpus(struct nodes *ns, struct node *node, const struct gpu_request *v, size_t n);
 

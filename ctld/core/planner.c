@@ -323,6 +323,10 @@ bool planner_preempt(struct sched *s, struct class *class, struct sched_pick *pi
 		planner_retry_at(s, class, l->entry->start + ORDER_EVERY);
 		return false;
 	}
+	if (s->patience > s->scene.now.mono) {
+		planner_retry_at(s, class, s->scene.now.mono + ORDER_EVERY);
+		return false;
+	}
 	if (s->searches >= MAX_SEARCHES) {
 		planner_retry_at(s, class, s->ordered + ORDER_EVERY);
 		return false;

@@ -304,6 +304,11 @@ static void order_all(struct sched *s)
 	planner_ordered(s);
 }
 
+void sched_patience(struct sched *s, usec_t until)
+{
+	s->patience = until;
+}
+
 void sched_now(struct sched *s, struct clocks now)
 {
 	s->scene.now = now;

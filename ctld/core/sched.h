@@ -57,6 +57,10 @@ void sched_configure(struct sched *s, const struct conf *conf, struct ledger *le
 
 /* The time of all that follows, until it is set again. */
 void sched_now(struct sched *s, struct clocks now);
+/* Until then (mono) nobody is stopped for others: nodes that had runs when the controller was
+ * started are still to be heard, and with them who was told to end before. */
+#define START_PATIENCE (10 * (usec_t)1000000)
+void sched_patience(struct sched *s, usec_t until);
 
 /* The job has become eligible, is not any more. */
 void sched_add(struct sched *s, struct job *job);

@@ -45,6 +45,7 @@ struct sched {
 	bool risen;              /* entries have gone back in the order: others may pass now */
 	unsigned searches;       /* for victims, since the last ordering */
 	usec_t retry;            /* the earliest of all classes */
+	usec_t patience;         /* mono: until then nobody is stopped */
 	struct sched_stats stats;
 	uint64_t positions_of; /* the ordering that positions were counted for */
 	usec_t positions_mono; /* and when that was */
