@@ -34,7 +34,7 @@ static bool chance(struct state *s, unsigned percent)
 
 /* --- the configuration ----------------------------------------------------------------------- */
 
-static void put(struct state *s, const char *fmt, ...)
+static void __attribute__((format(printf, 2, 3))) put(struct state *s, const char *fmt, ...)
 {
 	size_t used = strlen(s->text);
 	va_list ap;

@@ -313,7 +313,7 @@ static void simulated_runs_go_as_their_world_says(void **state)
 	const struct sim_world world = { .course = slow_and_deaf };
 	struct sim_launcher *l = sim_launcher_new("boot", &world);
 	struct agent_effect end = { .kind = AGENT_TELL_END,
-		.end = { .run = { 1, 0, 1 }, .epoch = 1, .cause = END_CANCEL, .grace_s = 2 } };
+		.end = { .run = { 1, 0, 1, 0 }, .epoch = 1, .cause = END_CANCEL, .grace_s = 2 } };
 	struct agent_event event;
 
 	(void)state;

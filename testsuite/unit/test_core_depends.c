@@ -19,7 +19,8 @@ static uint64_t submit(struct world *w, struct submit_job *job)
 	return world_submit_job(w, job, OWNER);
 }
 
-static uint64_t submit_after(struct world *w, const char *depends, ...)
+static uint64_t __attribute__((format(printf, 2, 3)))
+submit_after(struct world *w, const char *depends, ...)
 {
 	struct submit_job job = world_job(w, "h100:1");
 	char text[300];

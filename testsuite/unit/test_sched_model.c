@@ -73,7 +73,8 @@ static unsigned pick(struct model *m, unsigned n)
 
 /* --- a cluster ------------------------------------------------------------------------------- */
 
-static size_t add(char *text, size_t used, const char *fmt, ...)
+static size_t __attribute__((format(printf, 3, 4)))
+add(char *text, size_t used, const char *fmt, ...)
 {
 	va_list ap;
 

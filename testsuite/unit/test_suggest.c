@@ -78,7 +78,8 @@ static bool is_suggested(const struct question *q, const char *option)
 }
 
 /* One change, larger than all that were tried of its kind. True: that is the end of them. */
-static bool next_change(struct question *q, const char *fmt, ...)
+static bool __attribute__((format(printf, 2, 3)))
+next_change(struct question *q, const char *fmt, ...)
 {
 	char option[128];
 	va_list ap;

@@ -377,7 +377,7 @@ static void test_reply(void **state)
 static void test_start_run_in_two_parts(void **state)
 {
 	struct run_view run = {
-		.id = { 4812, 0, 1 },
+		.id = { 4812, 0, 1, 0 },
 		.node = "h07",
 		.state = "ORDERED",
 		.gpu_type = "h100",
