@@ -392,6 +392,7 @@ static bool move_up(struct sched *s, struct class *class)
 	same.find.alternative = old.places.alternative;
 	same.find.type = old.places.type;
 	plan_remove(plan, l->entry);
+	l->entry = NULL;
 	want.before = old.start - WORTH_MOVING + 1;
 	earlier = find_start(s, class, &want, &found);
 	if (!earlier) {
