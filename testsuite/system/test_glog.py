@@ -4,7 +4,9 @@ import os
 import subprocess
 
 import pytest
-from cluster import BIN, ROOT, Cluster, live_for, wait_until
+from cluster import BIN, BUILD, ROOT, Cluster, live_for, wait_until
+
+SANITIZED = "asan" in BUILD.name
 
 
 @pytest.fixture(scope="module")
@@ -182,7 +184,8 @@ def test_a_slow_reader_holds_up_nobody_and_nothing_grows(cluster):
     used = {pid: cpu_ticks(pid) for pid in before}
     live_for(1)
     assert all(cpu_ticks(pid) - used[pid] < 50 for pid in before)
-    assert all(after[p] - before[p] < 16 << 20 for p in before), (before, after)
+    # (Sanitizers keep what was freed for a while.)
+    assert SANITIZED or all(after[p] - before[p] < 16 << 20 for p in before), (before, after)
     assert len(slow.stdout.read()) == 39999999
     assert slow.wait() == 0
 
