@@ -2,9 +2,7 @@
 #include "ctld/fence.h"
 
 #include <errno.h>
-#include <fcntl.h>
 #include <signal.h>
-#include <spawn.h>
 #include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -21,6 +19,7 @@
 #include "ctld/agents.h"
 #include "ctld/core/core.h"
 #include "ctld/ctld.h"
+#include "ctld/spawn.h"
 #include "ctld/tick.h"
 
 struct program {
@@ -149,27 +148,12 @@ static pid_t spawn(const char *program, const char *node, const char *cluster)
 	char *argv[] = { (char *)program, (char *)node, NULL };
 	char *env[] = { "PATH=/usr/sbin:/usr/bin:/sbin:/bin", "LC_ALL=C", node_var, cluster_var,
 		NULL };
-	posix_spawn_file_actions_t files;
-	posix_spawnattr_t attr;
-	sigset_t none, all;
-	pid_t pid = -1;
+	pid_t pid;
 	int error;
 
 	snprintf(node_var, sizeof(node_var), "GPUSCHED_NODE=%s", node);
 	snprintf(cluster_var, sizeof(cluster_var), "GPUSCHED_CLUSTER=%s", cluster);
-	sigemptyset(&none);
-	sigfillset(&all);
-	posix_spawnattr_init(&attr);
-	posix_spawnattr_setflags(
-	        &attr, POSIX_SPAWN_SETPGROUP | POSIX_SPAWN_SETSIGMASK | POSIX_SPAWN_SETSIGDEF);
-	posix_spawnattr_setsigmask(&attr, &none);
-	posix_spawnattr_setsigdefault(&attr, &all);
-	posix_spawn_file_actions_init(&files);
-	posix_spawn_file_actions_addopen(&files, STDIN_FILENO, "/dev/null", O_RDONLY, 0);
-	posix_spawn_file_actions_addopen(&files, STDOUT_FILENO, "/dev/null", O_WRONLY, 0);
-	error = posix_spawn(&pid, program, &files, &attr, argv, env);
-	posix_spawn_file_actions_destroy(&files);
-	posix_spawnattr_destroy(&attr);
+	error = program_spawn(program, argv, env, &pid);
 	if (error)
 		log_error("node %s: fence program %s: %s", node, program, strerror(error));
 	return error ? -1 : pid;

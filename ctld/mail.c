@@ -2,9 +2,7 @@
 #include "ctld/mail.h"
 
 #include <errno.h>
-#include <fcntl.h>
 #include <signal.h>
-#include <spawn.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -21,6 +19,7 @@
 #include "ctld/core/core.h"
 #include "ctld/ctld.h"
 #include "ctld/gate.h"
+#include "ctld/spawn.h"
 
 struct letter {
 	TAILQ_ENTRY(letter) next;
@@ -133,25 +132,10 @@ static pid_t spawn(const struct letter *l, const char *program)
 	char *argv[] = { (char *)program, (char *)"-s", l->subject, l->address, NULL };
 	char *env[] = { (char *)"PATH=/usr/sbin:/usr/bin:/sbin:/bin", (char *)"LC_ALL=C.UTF-8",
 		NULL };
-	posix_spawn_file_actions_t files;
-	posix_spawnattr_t attr;
-	sigset_t none, all;
-	pid_t pid = -1;
+	pid_t pid;
 	int error;
 
-	sigemptyset(&none);
-	sigfillset(&all);
-	posix_spawnattr_init(&attr);
-	posix_spawnattr_setflags(
-	        &attr, POSIX_SPAWN_SETPGROUP | POSIX_SPAWN_SETSIGMASK | POSIX_SPAWN_SETSIGDEF);
-	posix_spawnattr_setsigmask(&attr, &none);
-	posix_spawnattr_setsigdefault(&attr, &all);
-	posix_spawn_file_actions_init(&files);
-	posix_spawn_file_actions_addopen(&files, STDIN_FILENO, "/dev/null", O_RDONLY, 0);
-	posix_spawn_file_actions_addopen(&files, STDOUT_FILENO, "/dev/null", O_WRONLY, 0);
-	error = posix_spawn(&pid, program, &files, &attr, argv, env);
-	posix_spawn_file_actions_destroy(&files);
-	posix_spawnattr_destroy(&attr);
+	error = program_spawn(program, argv, env, &pid);
 	if (error)
 		log_error("mail program %s: %s", program, strerror(error));
 	return error ? -1 : pid;

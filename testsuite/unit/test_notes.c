@@ -29,7 +29,7 @@ static int place_make(void **state)
 {
 	struct place *p = calloc(1, sizeof(*p));
 
-	strcpy(p->path, "/tmp/test-notes-XXXXXX");
+	snprintf(p->path, sizeof(p->path), "/tmp/test-notes-XXXXXX");
 	assert_non_null(mkdtemp(p->path));
 	p->parent = open(p->path, O_RDONLY | O_DIRECTORY);
 	assert_int_equal(rundir_make(p->parent, ID, &us, "#!x", 3, NULL), 0);
