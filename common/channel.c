@@ -88,15 +88,30 @@ void channel_put_log(uint8_t out[CHANNEL_LOG_LEN], const struct channel_log *log
 	out[0] = log->error;
 	out[1] = log->follow;
 	put_u64(out + 2, log->lines);
+	put_u64(out + 10, log->at);
 }
 
 int channel_get_log(const struct channel_message *m, struct channel_log *log, struct error *err)
 {
 	if (m->kind != CHANNEL_LOG || m->len != CHANNEL_LOG_LEN || m->data[0] > 1 || m->data[1] > 1)
 		return error_set(err, ERR_PROTOCOL, "not a request for a log");
-	*log = (struct channel_log){
-		.error = m->data[0], .follow = m->data[1], .lines = get_u64(m->data + 2)
-	};
+	*log = (struct channel_log){ .error = m->data[0],
+		.follow = m->data[1],
+		.lines = get_u64(m->data + 2),
+		.at = get_u64(m->data + 10) };
+	return 0;
+}
+
+void channel_put_at(uint8_t out[CHANNEL_AT_LEN], uint64_t at)
+{
+	put_u64(out, at);
+}
+
+int channel_get_at(const struct channel_message *m, uint64_t *at, struct error *err)
+{
+	if (m->kind != CHANNEL_AT || m->len != CHANNEL_AT_LEN)
+		return error_set(err, ERR_PROTOCOL, "not a place in a log");
+	*at = get_u64(m->data);
 	return 0;
 }
 

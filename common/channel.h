@@ -34,6 +34,8 @@ enum channel_kind {
 	CHANNEL_OUT = 16, /* bytes of its standard output */
 	CHANNEL_ERR = 17, /* of its standard error */
 	CHANNEL_END = 18, /* u16 error_code, text; the last */
+	CHANNEL_AT = 19,  /* u64: where in the file the next CHANNEL_OUT begins; before the first,
+	                   * and when it goes on elsewhere than behind the last */
 };
 
 struct channel;
@@ -61,14 +63,20 @@ int channel_next(struct channel *c, struct channel_message *out, struct error *e
 
 /* --- the parts of messages ------------------------------------------------------------------ */
 
-#define CHANNEL_LOG_LEN 10
+#define CHANNEL_LOG_LEN 18
+#define CHANNEL_LOG_NEW UINT64_MAX
 struct channel_log {
 	uint8_t error;  /* standard error, where that is a file of its own */
 	uint8_t follow; /* until CHANNEL_FINISH */
 	uint64_t lines; /* of its end; UINT64_MAX: all */
+	uint64_t at;    /* go on at this byte, whatever `lines` says; CHANNEL_LOG_NEW: from there */
 };
 void channel_put_log(uint8_t out[CHANNEL_LOG_LEN], const struct channel_log *log);
 int channel_get_log(const struct channel_message *m, struct channel_log *log, struct error *err);
+
+#define CHANNEL_AT_LEN 8
+void channel_put_at(uint8_t out[CHANNEL_AT_LEN], uint64_t at);
+int channel_get_at(const struct channel_message *m, uint64_t *at, struct error *err);
 
 /* CHANNEL_END; returns its length, at most CHANNEL_END_MAX. Reading it fills `why`. */
 #define CHANNEL_END_MAX 600

@@ -247,6 +247,14 @@ static off_t tail_start(int fd, off_t size, uint64_t lines)
 	return 0;
 }
 
+static void say_at(struct tap *t, off_t at)
+{
+	uint8_t b[CHANNEL_AT_LEN];
+
+	channel_put_at(b, (uint64_t)at);
+	say(t, CHANNEL_AT, b, sizeof(b));
+}
+
 /* Send from `at` to the end; returns the new place. One that became shorter is begun again. */
 static off_t send_rest(struct tap *t, int fd, off_t at)
 {
@@ -255,7 +263,7 @@ static off_t send_rest(struct tap *t, int fd, off_t at)
 	ssize_t n;
 
 	if (fstat(fd, &st) == 0 && st.st_size < at)
-		at = 0;
+		say_at(t, at = 0);
 	while ((n = pread(fd, b, sizeof(b), at)) > 0) {
 		say(t, CHANNEL_OUT, b, (size_t)n);
 		at += n;
@@ -279,8 +287,11 @@ _Noreturn static void show_log(struct tap *t, const struct channel_log *log)
 	}
 	if (fd < 0)
 		end(t, &err);
-	if (log->lines != UINT64_MAX && fstat(fd, &st) == 0)
+	if (log->at != CHANNEL_LOG_NEW)
+		at = log->at > INT64_MAX ? INT64_MAX : (off_t)log->at;
+	else if (log->lines != UINT64_MAX && fstat(fd, &st) == 0)
 		at = tail_start(fd, st.st_size, log->lines);
+	say_at(t, at);
 	while (!finished) {
 		at = send_rest(t, fd, at);
 		finished = hear(t, &m, LOOK_MS);

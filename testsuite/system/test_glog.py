@@ -77,6 +77,55 @@ def test_all_of_it_or_its_end_of_jobs_that_have_ended(cluster):
     assert r.returncode == 1 and "No such file" in r.stderr and r.stdout == ""
 
 
+def test_a_task_of_an_array(cluster):
+    job = cluster.submit("echo task $GPUSCHED_ARRAY_TASK_ID", "--array=3-9:3", "--output=task-%A_%a.out")
+    cluster.wait_state(job, "COMPLETED")
+    assert cluster.run("glog", f"{job}_6").stdout == "task 6\n"
+    assert cluster.run("glog", "-f", f"{job}_9").stdout == "task 9\n"
+    r = cluster.run("glog", job, check=False)
+    assert r.returncode == 2 and "is an array" in r.stderr and f"glog {job}_3" in r.stderr
+    assert cluster.run("glog", f"{job}_4", check=False).returncode == 3
+    for several in (f"{job}_[3,6]", f"{job}_3,{job}_6"):
+        r = cluster.run("glog", several, check=False)
+        assert r.returncode == 2 and "one job or task at a time" in r.stderr
+
+
+def test_waits_for_the_start(cluster):
+    script = "echo up; while [ ! -e wait-go ]; do sleep 0.05; done; echo down"
+    plain = cluster.submit(script, "--hold")
+    array = cluster.submit(script, "--hold", "--array=1-2", "--output=wait-%a.out")
+    which = [str(plain), f"{array}_2"]
+    f = [Follower(cluster, "-f", w) for w in which]
+    wait_until(lambda: stat(cluster, "watch.waiting") == 2, "both to wait")
+    for w in which:
+        cluster.run("gctl", "release", w)
+    for one in f:
+        wait_until(lambda one=one: one.text() == "up\n", "the first line")
+    (cluster.dir / "jobs/wait-go").touch()
+    for one, w in zip(f, which):
+        assert one.end() == (0, "up\ndown\n", f"glog: job {w} is PENDING: waiting for its start\n")
+    # What never starts is said to be so.
+    gone = cluster.submit("true", "--hold")
+    f = Follower(cluster, "-f", gone)
+    wait_until(lambda: stat(cluster, "watch.waiting") == 1, "it to wait")
+    cluster.run("gcancel", gone, f"{array}_1")
+    code, out, err = f.end()
+    assert (code, out) == (1, "") and "is CANCELLED: it has not started" in err
+
+
+def test_follows_a_job_that_is_run_again(cluster):
+    job = cluster.submit("echo attempt $GPUSCHED_RESTART_COUNT; "
+                         "while [ ! -e again-$GPUSCHED_RESTART_COUNT ]; do sleep 0.05; done", "--requeue",
+                         "--output=again-%j.out")
+    cluster.wait_state(job, "RUNNING")
+    f = Follower(cluster, "-f", job)
+    wait_until(lambda: f.text() == "attempt 0\n", "the first attempt")
+    cluster.run("gctl", "requeue", job)
+    wait_until(lambda: f.text() == "attempt 0\nattempt 1\n", "the second attempt")
+    (cluster.dir / "jobs/again-1").touch()
+    assert f.end()[:2] == (0, "attempt 0\nattempt 1\n")
+
+
 def test_a_gang_by_rank_and_node(cluster):
     job = cluster.submit("echo rank $GPUSCHED_NODE_RANK", "--nodes=2", "--output=gang-%j-%t.out")
     cluster.wait_state(job, "COMPLETED")
@@ -190,43 +239,56 @@ def test_a_slow_reader_holds_up_nobody_and_nothing_grows(cluster):
     assert slow.wait() == 0
 
 
-def test_the_death_of_any_part_is_noticed(cluster):
-    job = cluster.submit("echo up; exec sleep 600")
+def test_goes_on_at_the_next_byte_after_a_break(cluster):
+    """Whatever part dies: nothing of the output is missing, and nothing is there twice."""
+    job = cluster.submit("n=0; while [ ! -e break-go ]; do n=$((n+1)); echo line $n; sleep 0.01; done; echo end $n")
     cluster.wait_state(job, "RUNNING")
     others = set(taps())
+    f = Follower(cluster, "-f", job)
 
-    def try_once():
-        f = Follower(cluster, "-f", job)
-        wait_until(lambda: f.text() == "up\n" or f.p.poll() is not None, "the first line")
-        return f if f.text() else f.end() and None
+    def taps_of_it():
+        return set(taps()) - others
 
-    def followed():
-        """Refused as long as the agent has not registered again."""
-        return wait_until(try_once, "a stream to be possible")
+    def more(what):
+        seen = len(f.text())
+        wait_until(lambda: len(f.text()) > seen or f.p.poll() is not None, what)
+        assert f.p.poll() is None, f.end()
 
-    f = followed()
-    mine = wait_until(lambda: set(taps()) - others, "its gtap")
+    def end_taps():
+        pids = wait_until(taps_of_it, "its gtap")
+        for pid in pids:
+            os.kill(pid, 9)
+
+    def restart_agent():
+        node = cluster.job(job)["node"]
+        cluster.agents[node].kill()
+        cluster.start_agent(node)
+        cluster.wait_nodes()
+
+    def restart_ctld():
+        cluster.ctld.kill()
+        cluster.start_ctld()
+        cluster.wait_nodes()
+
+    more("the first lines")
+    for what in (end_taps, restart_agent, restart_ctld):
+        what()
+        more(f"lines after {what.__name__}")
+    assert cluster.state(job) == "RUNNING"  # all of that is nothing to the job
+    (cluster.dir / "jobs/break-go").touch()
+    code, out, err = f.end()
+    assert code == 0, err
+    lines = out.splitlines()
+    assert lines == [f"line {n}" for n in range(1, len(lines))] + [f"end {len(lines) - 1}"]
+    wait_until(lambda: not taps_of_it(), "no gtap to be left")
+    # Its client's death is noticed.
+    job = cluster.submit("echo up; exec sleep 600")
+    cluster.wait_state(job, "RUNNING")
+    f = Follower(cluster, "-f", job)
+    wait_until(lambda: f.text() == "up\n", "the first line")
     f.p.kill()
     f.end()
-    wait_until(lambda: not mine & set(taps()), "gtap to end with its client")
-    f = followed()
-    for pid in set(taps()) - others:
-        os.kill(pid, 9)
-    assert f.end()[0] == 4
-    f = followed()
-    node = cluster.job(job)["node"]
-    cluster.agents[node].kill()
-    assert f.end()[0] == 4
-    cluster.start_agent(node)
-    cluster.wait_nodes()
-    wait_until(lambda: not set(taps()) - others, "gtap to end with the agent")
-    f = followed()
-    cluster.ctld.kill()
-    assert f.end()[0] == 4
-    cluster.start_ctld()
-    cluster.wait_nodes()
-    wait_until(lambda: not set(taps()) - others, "gtap to end with the controller")
-    assert cluster.state(job) == "RUNNING"  # all of that is nothing to the job
+    wait_until(lambda: not taps_of_it(), "gtap to end with its client")
     cluster.run("gcancel", job)
 
 

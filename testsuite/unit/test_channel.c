@@ -145,10 +145,11 @@ static void test_too_long_is_refused_by_its_length(void **state)
 
 static void test_parts(void **state)
 {
-	struct channel_log log = { .error = 1, .follow = 0, .lines = UINT64_MAX - 3 }, got;
+	struct channel_log log = { 1, 0, UINT64_MAX - 3, UINT64_C(1) << 40 }, got;
 	uint8_t b[CHANNEL_END_MAX];
 	struct channel_message m = { .kind = CHANNEL_LOG, .data = b, .len = CHANNEL_LOG_LEN };
 	struct error why, err;
+	uint64_t at;
 
 	(void)state;
 	channel_put_log(b, &log);
@@ -156,6 +157,7 @@ static void test_parts(void **state)
 	assert_int_equal(got.error, 1);
 	assert_int_equal(got.follow, 0);
 	assert_true(got.lines == log.lines);
+	assert_true(got.at == log.at);
 	b[0] = 2;
 	assert_int_equal(channel_get_log(&m, &got, &err), -1);
 	m.len--;
@@ -164,6 +166,15 @@ static void test_parts(void **state)
 	m.len = CHANNEL_LOG_LEN;
 	m.kind = CHANNEL_FINISH;
 	assert_int_equal(channel_get_log(&m, &got, &err), -1);
+
+	channel_put_at(b, UINT64_MAX - 1);
+	m.kind = CHANNEL_AT;
+	assert_int_equal(channel_get_at(&m, &at, &err), -1); /* too long */
+	m.len = CHANNEL_AT_LEN;
+	assert_int_equal(channel_get_at(&m, &at, &err), 0);
+	assert_true(at == UINT64_MAX - 1);
+	m.kind = CHANNEL_OUT;
+	assert_int_equal(channel_get_at(&m, &at, &err), -1);
 
 	error_set(&why, ERR_NO_JOB, "gone\x1b[2J");
 	m.kind = CHANNEL_END;
