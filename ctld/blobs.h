@@ -16,7 +16,7 @@
 
 #include "ctld/store/store.h"
 
-#define BLOBS_KEPT_BYTES ((size_t)16 << 20) /* of those that are in the store already */
+#define BLOBS_KEPT_BYTES ((size_t)8 << 20) /* of those that are in the store already */
 
 struct blobs;
 

@@ -369,22 +369,40 @@ static struct request *request_new(struct requests *rs, const struct shape *s)
 	return r;
 }
 
+static void drop_key(struct requests *rs, const struct key *key)
+{
+	strings_drop(rs->strings, key->text);
+	strings_drop(rs->strings, key->place);
+}
+
+/* The request of these texts, counted once more; NULL: there is none. The key's texts are kept by
+ * then, for a new one. */
+static struct request *find(
+        struct requests *rs, const char *text, const char *place, struct key *key)
+{
+	struct request *r;
+
+	*key = (struct key){ strings_keep(rs->strings, text), strings_keep(rs->strings, place) };
+	r = table_find(rs->table, key_hash(key->text, key->place, table_seed(rs->table)),
+	        request_equal, key);
+	if (!r)
+		return NULL;
+	drop_key(rs, key);
+	r->refs++;
+	return r;
+}
+
 static struct request *keep(struct requests *rs, const struct shape *s)
 {
-	struct key key = { strings_keep(rs->strings, s->text),
-		strings_keep(rs->strings, s->place) };
-	struct request *r = table_find(rs->table,
-	        key_hash(key.text, key.place, table_seed(rs->table)), request_equal, &key);
+	struct key key;
+	struct request *r = find(rs, s->text, s->place, &key);
 
-	if (r) {
-		strings_drop(rs->strings, key.text);
-		strings_drop(rs->strings, key.place);
-	} else {
-		r = request_new(rs, s);
-		r->text = key.text;
-		r->place = key.place;
-		table_add(rs->table, r);
-	}
+	if (r)
+		return r;
+	r = request_new(rs, s);
+	r->text = key.text;
+	r->place = key.place;
+	table_add(rs->table, r);
 	r->refs++;
 	return r;
 }
@@ -408,9 +426,13 @@ const struct request *requests_keep(
 const struct request *requests_parse(
         struct requests *rs, const char *gpus, const char *place, struct error *err)
 {
-	const struct request *r;
+	struct key key;
+	const struct request *r = find(rs, gpus, place, &key);
 	struct shape s;
 
+	if (r)
+		return r;
+	drop_key(rs, &key);
 	if (shape_parse(&s, gpus, place, err) < 0)
 		return NULL;
 	r = keep(rs, &s);

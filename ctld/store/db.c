@@ -66,23 +66,26 @@ int db_bind(const struct db *db, sqlite3_stmt *stmt, int first, const struct val
 	return rc == SQLITE_OK ? 0 : db_error(db, rc, "bind a value", err);
 }
 
+/* A column is asked for once: sqlite3_column_...() of its type, value and length take a mutex each.
+ * The values are "unprotected", and so for a connection's own thread only: this one. */
 void db_row(sqlite3_stmt *stmt, struct row *row)
 {
 	row->n = (size_t)sqlite3_column_count(stmt);
 	assert(row->n <= ROW_MAX_COLUMNS);
 	for (size_t i = 0; i < row->n; i++) {
 		struct value *v = &row->v[i];
-		int type = sqlite3_column_type(stmt, (int)i);
+		sqlite3_value *column = sqlite3_column_value(stmt, (int)i);
+		int type = sqlite3_value_type(column);
 
 		if (type == SQLITE_INTEGER) {
 			v->type = VALUE_INT;
-			v->i = sqlite3_column_int64(stmt, (int)i);
+			v->i = sqlite3_value_int64(column);
 			continue;
 		}
 		v->type = type == SQLITE_TEXT ? VALUE_TEXT : VALUE_BLOB;
-		v->p = type == SQLITE_TEXT ? (const void *)sqlite3_column_text(stmt, (int)i)
-		                           : sqlite3_column_blob(stmt, (int)i);
-		v->n = (size_t)sqlite3_column_bytes(stmt, (int)i);
+		v->p = type == SQLITE_TEXT ? (const void *)sqlite3_value_text(column)
+		                           : sqlite3_value_blob(column);
+		v->n = (size_t)sqlite3_value_bytes(column);
 		if (!v->p)
 			v->p = "";
 	}
