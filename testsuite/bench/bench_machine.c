@@ -7,12 +7,14 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <munge.h>
+#include <sched.h>
 #include <sodium.h>
 #include <spawn.h>
 #include <sqlite3.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
 #include <sys/wait.h>
 #include <time.h>
 #include <unistd.h>
@@ -170,7 +172,7 @@ static void bench_munge(const char *socket)
 		free(out);
 	}
 	printf("munge_encode %.1f us\nmunge_decode %.1f us\n", (double)encode / 1e3 / (double)n,
-		(double)decode / 1e3 / (double)n);
+	        (double)decode / 1e3 / (double)n);
 	munge_ctx_destroy(ctx);
 }
 
@@ -193,6 +195,63 @@ static void bench_x25519(void)
 	printf("x25519_pair_and_product %.1f us\n", (double)(now_ns() - start) / 1e3 / (double)n);
 }
 
+static cpu_set_t all_cpus; /* that this process may use */
+
+static void on_cpu(int cpu)
+{
+	cpu_set_t set;
+
+	CPU_ZERO(&set);
+	CPU_SET(cpu, &set);
+	sched_setaffinity(0, sizeof(set), &set); /* of one CPU: both are there */
+}
+
+/* A byte to a process on another CPU and one back: a request goes through half a dozen of these. */
+static void bench_wake(void)
+{
+	int there[2], back[2];
+	long long start;
+	char byte = 0;
+	long n = 0;
+	pid_t pid;
+
+	if (pipe(there) < 0 || pipe(back) < 0 || (pid = fork()) < 0)
+		die("pipe and fork");
+	if (pid == 0) {
+		on_cpu(1);
+		close(there[1]);
+		while (read(there[0], &byte, 1) == 1 && write(back[1], &byte, 1) == 1)
+			;
+		_exit(0);
+	}
+	on_cpu(0);
+	start = now_ns();
+	while (now_ns() - start < MEASURE_NS / 2) {
+		if (write(there[1], &byte, 1) != 1 || read(back[0], &byte, 1) != 1)
+			die("pipe");
+		n++;
+	}
+	printf("wake_other_cpu_and_back %.1f us\n", (double)(now_ns() - start) / 1e3 / (double)n);
+	close(there[1]);
+	waitpid(pid, NULL, 0);
+	sched_setaffinity(0, sizeof(all_cpus), &all_cpus);
+}
+
+/* Memory that is touched for the first time: most of what starting a process costs. */
+static void bench_fault(void)
+{
+	const size_t size = 64 << 20, page = 4096;
+	long long start = now_ns();
+	char *m = mmap(NULL, size, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+
+	if (m == MAP_FAILED)
+		die("mmap");
+	for (size_t i = 0; i < size; i += page)
+		m[i] = 1;
+	printf("page_fault %.2f us\n", (double)(now_ns() - start) / 1e3 / (double)(size / page));
+	munmap(m, size);
+}
+
 int main(int argc, char **argv)
 {
 	if (argc < 2 || chdir(argv[1]) < 0) {
@@ -201,6 +260,9 @@ int main(int argc, char **argv)
 	}
 	if (sodium_init() < 0)
 		die("sodium_init");
+	sched_getaffinity(0, sizeof(all_cpus), &all_cpus);
+	bench_wake();
+	bench_fault();
 	bench_exec();
 	bench_spawn(1, "spawn_sh_serial");
 	bench_spawn(4, "spawn_sh_four");
