@@ -561,8 +561,9 @@ static const struct cmd cmd = {
 	.arguments = "SUBCOMMAND [ARGUMENT...]",
 	.about = "Ask and steer the controller, its nodes and jobs.",
 	.examples =
-	        "NODES is a list such as n[01-04],m1. Owners hold and release their own jobs; all "
-	        "that changes nodes or the controller is for administrators.\n"
+	        "NODES is a list such as n[01-04],m1. Owners hold and release their own jobs; "
+	        "nodes and partitions are for operators, the controller is for "
+	        "administrators.\n"
 	        "\n"
 	        "Examples:\n"
 	        "  gctl ping\n"

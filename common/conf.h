@@ -87,7 +87,8 @@ struct conf_account {
 	uint32_t depth;  /* 0: under the root */
 	uint32_t shares;
 	uint32_t rank; /* its place in the file: the first that lists a user is his default */
-	struct conf_texts members; /* users, "@group", "*" */
+	struct conf_texts members;      /* users, "@group", "*" */
+	struct conf_texts coordinators; /* the same; of its jobs and of those below it */
 	struct conf_texts required_labels;
 	struct conf_quota quota;
 	struct conf_limits limits, per_user, per_job;
@@ -183,6 +184,13 @@ struct conf_partition {
 	struct conf_limits per_job_min;
 };
 
+/* Who is what besides root and the controller's user, which are administrators. */
+struct conf_roles {
+	struct conf_texts admins, operators; /* users, "@group" */
+	struct conf_texts private_data;
+	bool private_jobs, private_usage; /* it names these: users see their own alone */
+};
+
 struct conf_controller {
 	char *host;
 	uint32_t port;
@@ -212,6 +220,7 @@ struct conf_controller {
 struct conf {
 	char *cluster;
 	struct conf_controller controller;
+	struct conf_roles roles;
 	struct conf_gpu_type *gpu_types;
 	size_t n_gpu_types;
 	struct conf_node *nodes;

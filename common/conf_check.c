@@ -295,6 +295,14 @@ static void check_controller(struct conf_reader *r)
 		        duration_format_exact(b, c->heartbeat_ms));
 }
 
+static void roles_resolve(struct conf_roles *roles)
+{
+	for (size_t i = 0; i < roles->private_data.n; i++) {
+		roles->private_jobs |= !strcmp(roles->private_data.v[i], "jobs");
+		roles->private_usage |= !strcmp(roles->private_data.v[i], "usage");
+	}
+}
+
 void conf_check(struct conf_reader *reader)
 {
 	struct conf_checker c = { .reader = reader };
@@ -305,6 +313,7 @@ void conf_check(struct conf_reader *reader)
 			check_names(reader, &conf_sections[i]);
 	}
 	check_controller(reader);
+	roles_resolve(&conf->roles);
 	check_nodes(&c);
 	conf_check_topology(&c);
 	conf_check_accounts(&c);

@@ -75,14 +75,30 @@ static int check_log_level(const char *value, struct error *err)
 	return error_set(err, ERR_CONFIG, "must be \"error\", \"warning\", \"info\" or \"debug\"");
 }
 
+static int check_who(const char *value, const char *what, struct error *err)
+{
+	value += *value == '@' || *value == '_';
+	return *value ? only(value, "-_.@$\\+", what, err) : error_set(err, ERR_CONFIG, "%s", what);
+}
+
 static int check_member(const char *value, struct error *err)
 {
-	static const char what[] = "must be a user, a Unix group as in \"@staff\", or \"*\"";
-
 	if (!strcmp(value, "*"))
 		return 0;
-	value += *value == '@' || *value == '_';
-	return *value ? only(value, "-_.@$\\+", what, err) : error_set(err, ERR_CONFIG, what);
+	return check_who(value, "must be a user, a Unix group as in \"@staff\", or \"*\"", err);
+}
+
+/* Everybody is no role. */
+static int check_principal(const char *value, struct error *err)
+{
+	return check_who(value, "must be a user, or a Unix group as in \"@staff\"", err);
+}
+
+static int check_private(const char *value, struct error *err)
+{
+	if (strcmp(value, "jobs") != 0 && strcmp(value, "usage") != 0)
+		return error_set(err, ERR_CONFIG, "must be \"jobs\" or \"usage\"");
+	return 0;
 }
 
 /* --- the rows -------------------------------------------------------------------------------- */
@@ -202,6 +218,16 @@ static const struct conf_key controller_keys[] = {
 	        .help = "threads for what blocks: munge, key exchange, names" },
 };
 
+#define ROLE(field) .optional = true, AT(struct conf_roles, field), .reload = true
+static const struct conf_key role_keys[] = {
+	{ "admins", CONF_TEXTS, .min = 1, .max = 64, .check = check_principal, ROLE(admins),
+	        .help = "administrators besides root: users, \"@group\"" },
+	{ "operators", CONF_TEXTS, .min = 1, .max = 64, .check = check_principal, ROLE(operators),
+	        .help = "who operates nodes, partitions and all jobs: users, \"@group\"" },
+	{ "private_data", CONF_TEXTS, .min = 1, .max = 64, .check = check_private,
+	        ROLE(private_data), .help = "of what users see their own alone: jobs, usage" },
+};
+
 static const struct conf_key gpu_type_keys[] = {
 	{ "name", CONF_TEXT, .min = 1, .max = AMOUNT_TYPE_MAX, .check = amount_type_check,
 	        AT(struct conf_gpu_type, name), .reload = true, .help = "what jobs call the type" },
@@ -309,6 +335,9 @@ static const struct conf_key account_keys[] = {
 	        .help = "its part of its parent, among its siblings" },
 	{ "members", CONF_TEXTS, .min = 1, .max = 64, .check = check_member, .optional = true,
 	        ACCT(members), .help = "who may use it: users, \"@group\", or \"*\" for all" },
+	{ "coordinators", CONF_TEXTS, .min = 1, .max = 64, .check = check_principal,
+	        .optional = true, ACCT(coordinators),
+	        .help = "who holds, cancels and ranks its jobs: users, \"@group\"" },
 	{ "required_labels", CONF_TEXTS, .min = 1, .max = 64, .check = check_name, .optional = true,
 	        ACCT(required_labels), .help = "labels that its jobs must have" },
 	{ "quota", IN_GROUP(struct conf_account, quota, quota_group), .reload = true,
@@ -386,6 +415,7 @@ static const struct conf_key licence_keys[] = {
 const struct conf_section conf_sections[] = {
 	{ "", { KEYS(top_keys) }, .at = RAW(conf) },
 	{ "controller", { KEYS(controller_keys) }, .at = RAW(conf) },
+	{ "roles", { KEYS(role_keys) }, .at = RAW(conf.roles) },
 	{ "prices", { KEYS(price_keys) }, .at = RAW(conf.prices) },
 	{ "gpu_types", { KEYS(gpu_type_keys) },
 	        LIST(conf.gpu_types, conf.n_gpu_types, struct conf_gpu_type),

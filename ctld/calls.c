@@ -4,6 +4,7 @@
 #include <stdlib.h>
 
 #include "common/xalloc.h"
+#include "ctld/core/roles.h"
 #include "ctld/ctld.h"
 #include "ctld/byid.h"
 #include "ctld/peers.h"
@@ -80,10 +81,11 @@ struct call *call_find(struct ctld *c, uint64_t number)
 
 struct caller peer_caller(struct ctld *c, const struct peer *peer)
 {
-	struct caller caller = { .uid = peer->uid, .admin = peer->admin, .host = peer->address };
+	struct caller caller = { .uid = peer->uid, .host = peer->address };
 
 	users_name(c->users, peer->uid, &caller.user);
 	caller.groups = users_groups(c->users, peer->uid, &caller.n_groups);
+	caller.role = peer->root ? ROLE_ADMIN : role_of(c->conf, &caller);
 	return caller;
 }
 

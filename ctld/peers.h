@@ -37,7 +37,7 @@ struct stream;
 struct peer {
 	uint64_t session;
 	uid_t uid;
-	bool agent, admin;
+	bool agent, root; /* root: or the controller's user */
 	char address[SESSION_ADDRESS_LEN];
 	/* agents */
 	char *node_name;

@@ -150,12 +150,12 @@ static int check_job(
 	uint64_t job = m->run ? m->run->job : 0;
 	struct job_view view;
 
-	if (!core_job_view(c->core, job, rpc->now, &view))
+	if (!core_job_view(c->core, job, rpc->now, &view) || !rpc_sees(c, rpc, &view))
 		return error_set(err, ERR_NO_JOB, "no job %llu", (unsigned long long)job);
-	if (view.uid != rpc->peer->uid && !rpc->peer->admin)
-		return error_set(err, ERR_NOT_PERMITTED, "job %llu is %s's",
-		        (unsigned long long)job, view.user);
-	return 0;
+	if (verb_permits(VERB_JOB_OUTPUT, rpc_standing(c, rpc, &view)))
+		return 0;
+	verb_refuse(VERB_JOB_OUTPUT, err);
+	return error_wrap(err, "job %llu is %s's", (unsigned long long)job, view.user);
 }
 
 /* The node's session, as the core has it. */

@@ -6,6 +6,7 @@
 
 #include "common/text.h"
 #include "common/units.h"
+#include "ctld/core/roles.h"
 
 #define LIST_SIZE 200
 
@@ -32,19 +33,7 @@ static bool same(const char *x, const char *y)
 
 static bool lists(const struct conf_account *a, const struct caller *caller)
 {
-	size_t i, g;
-
-	for (i = 0; i < a->members.n; i++) {
-		const char *m = a->members.v[i];
-
-		if (same(m, "*") || same(m, caller->user))
-			return true;
-		for (g = 0; *m == '@' && g < caller->n_groups; g++) {
-			if (same(m + 1, caller->groups[g]))
-				return true;
-		}
-	}
-	return false;
+	return caller_listed(&a->members, caller);
 }
 
 /* The first in the file that lists him. */
@@ -101,8 +90,8 @@ static int choose(struct core *core, const struct caller *caller, const char *na
 		return error_set(err, ERR_ACCOUNT_MEMBER,
 		        "no account lists %.64s as a member, and there is no default account",
 		        caller->user);
-	if (!*name || caller->admin || lists(&conf->accounts[*account], caller) ||
-	        *account == own_account(conf, caller))
+	if (!*name || verb_permits(VERB_ANY_ACCOUNT, standing(caller)) ||
+	        lists(&conf->accounts[*account], caller) || *account == own_account(conf, caller))
 		return 0;
 	error_set(err, ERR_ACCOUNT_MEMBER, "--account=%s: %.64s is no member of it",
 	        shown(buf, name), caller->user);

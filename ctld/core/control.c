@@ -1,7 +1,7 @@
-/* control.c - EV_JOB_CONTROL, EV_WAIT_JOB: what owners and administrators do to jobs
+/* control.c - EV_JOB_CONTROL, EV_WAIT_JOB: what is done to jobs by their owners and by others
  *
- * Each job is done or refused for itself. Whoever did it, from where and why is in the audit trail
- * and in the job's comment.
+ * Each job is done or refused for itself; who may is in roles.h. Whoever did it, from where and why
+ * is in the audit trail and in the job's comment.
  */
 #include <stdio.h>
 #include <stdlib.h>
@@ -13,10 +13,22 @@
 
 #define MAX_ERRORS 1000
 
+unsigned job_standing(const struct core *core, const struct caller *caller, const struct job *job)
+{
+	return standing_to(core->conf, caller, job_info(job)->uid,
+	        accounts_find(core->accounts, job_info(job)->account));
+}
+
+bool core_sees(const struct core *core, unsigned standing)
+{
+	return !core->conf->roles.private_jobs || verb_permits(VERB_JOB_SEE, standing);
+}
+
 struct control {
 	struct core *core;
 	const struct core_event *event;
 	struct job *job;
+	unsigned as;    /* how who asks stands to it */
 	char what[200]; /* of an update: what was changed */
 	char label[JOB_LABEL];
 };
@@ -74,17 +86,44 @@ static int cancel(struct control *c, struct error *err)
 	return 0;
 }
 
+/* Each may release what is not above it. */
+static unsigned strength(enum job_hold hold)
+{
+	static const unsigned strengths[] = {
+		[HOLD_NONE] = 0,
+		[HOLD_SELF] = 0,
+		[HOLD_USER] = 1,
+		[HOLD_COORDINATOR] = 2,
+		[HOLD_ADMIN] = 3,
+	};
+
+	return strengths[hold];
+}
+
+static enum job_hold hold_of(const struct control *c)
+{
+	if (c->as & AS_STAFF)
+		return HOLD_ADMIN;
+	return c->as & AS_OWNER ? HOLD_USER : HOLD_COORDINATOR;
+}
+
+static enum verb release_of(enum job_hold hold)
+{
+	if (hold == HOLD_ADMIN)
+		return VERB_JOB_RELEASE_ADMIN;
+	return hold == HOLD_COORDINATOR ? VERB_JOB_RELEASE_COORDINATOR : VERB_JOB_RELEASE;
+}
+
 static int hold(struct control *c, struct error *err)
 {
 	const struct job_info *i = job_info(c->job);
-	enum job_hold want = c->event->caller.admin ? HOLD_ADMIN : HOLD_USER;
 
 	if (i->state != JOB_PENDING)
 		return wrong_state(c->job, "held", err);
-	if (i->hold == want || i->hold == HOLD_ADMIN)
+	if (strength(i->hold) >= strength(hold_of(c)))
 		return 0;
 	remember(c, "held");
-	job_set_hold(c->core->jobs, c->job, want);
+	job_set_hold(c->core->jobs, c->job, hold_of(c));
 	job_consider(c->core, c->job);
 	return 0;
 }
@@ -97,10 +136,10 @@ static int release(struct control *c, struct error *err)
 		return wrong_state(c->job, "released", err);
 	if (i->hold == HOLD_NONE)
 		return 0;
-	if (i->hold == HOLD_ADMIN && !c->event->caller.admin)
-		return error_set(err, ERR_NOT_PERMITTED,
-		        "job %s is held by an administrator, who must release it",
-		        job_label(c->job, c->label));
+	if (!verb_permits(release_of(i->hold), c->as)) {
+		verb_refuse(release_of(i->hold), err);
+		return error_wrap(err, "job %s", job_label(c->job, c->label));
+	}
 	remember(c, "released");
 	job_set_hold(c->core->jobs, c->job, HOLD_NONE);
 	job_consider(c->core, c->job);
@@ -218,13 +257,12 @@ static bool changes(const struct control *c, const struct job *job)
 
 static bool changes_hold(const struct control *c, const struct job *job)
 {
-	return job_info(job)->hold < (c->event->caller.admin ? HOLD_ADMIN : HOLD_USER);
+	return strength(job_info(job)->hold) < strength(hold_of(c));
 }
 
 static bool changes_held(const struct control *c, const struct job *job)
 {
-	return job_info(job)->hold == HOLD_USER ||
-	       (job_info(job)->hold == HOLD_ADMIN && c->event->caller.admin);
+	return job_info(job)->hold && verb_permits(release_of(job_info(job)->hold), c->as);
 }
 
 static bool changes_nothing(const struct control *c, const struct job *job)
@@ -400,6 +438,37 @@ static int control_job(struct control *c, struct job *job, uint64_t ref, const s
 	return verbs[c->event->job.verb].apply(c, err);
 }
 
+/* Not of this one, and where jobs are private not even that it is there. */
+static int refuse(const struct control *c, const struct job *job, enum verb verb, struct error *err)
+{
+	char label[JOB_LABEL];
+
+	if (!core_sees(c->core, c->as))
+		return error_set(
+		        err, ERR_NO_JOB, "there is no job %s", job_ref_label(job_id(job), label));
+	verb_refuse(verb, err);
+	return error_wrap(err, "job %llu belongs to %.64s, not to %.64s",
+	        (unsigned long long)job_id(job), job_info(job)->user, c->event->caller.user);
+}
+
+/* May he do it to this job? */
+static int check_role(struct control *c, const struct job *job, struct error *err)
+{
+	const struct core_event *e = c->event;
+	uint64_t ranks = UPDATE_PARTITION | UPDATE_QOS | UPDATE_NICE;
+	enum verb verb = verb_of_job(e->job.verb);
+
+	c->as = job_standing(c->core, &e->caller, job);
+	if (e->job.verb == JOB_UPDATE && !(e->job.fields & ~ranks))
+		verb = VERB_JOB_RANK;
+	return verb_permits(verb, c->as) ? 0 : refuse(c, job, verb, err);
+}
+
+static bool as_coordinator(const struct control *c)
+{
+	return !(c->as & (AS_OWNER | AS_STAFF));
+}
+
 static int control_one(
         struct control *c, uint64_t ref, const struct taskset *set, struct error *err)
 {
@@ -413,13 +482,13 @@ static int control_one(
 	c->what[0] = '\0';
 	if (!job)
 		rc = error_set(err, ERR_NO_JOB, "there is no job %s", job_ref_label(ref, c->label));
-	else if (!by->admin && by->uid != job_info(job)->uid)
-		rc = error_set(err, ERR_NOT_PERMITTED, "job %llu belongs to %.64s, not to %.64s",
-		        (unsigned long long)job_id(job), job_info(job)->user, by->user);
 	else
+		rc = check_role(c, job, err);
+	if (rc == 0)
 		rc = control_job(c, job, ref, set, err);
 	if (rc == 0) {
-		snprintf(text, sizeof(text), "%s%.200s%s%s%s%.300s", tasks ? "tasks " : "",
+		snprintf(text, sizeof(text), "%s%s%.200s%s%s%s%.300s",
+		        as_coordinator(c) ? "as coordinator: " : "", tasks ? "tasks " : "",
 		        tasks ? tasks : "", tasks && (*c->what || *reason) ? ": " : "", c->what,
 		        *c->what && *reason ? ": " : "", reason);
 		audit_note(c->core, verbs[c->event->job.verb].kind, by, waits ? job_id(job) : ref,
@@ -441,7 +510,7 @@ void job_control_apply(struct core *core, const struct core_event *e)
 
 	if (core->suspended)
 		error_set(&err, ERR_EPOCH, "%s", core->suspended);
-	else if (e->job.verb < JOB_CANCEL || e->job.verb > JOB_UPDATE)
+	else if (verb_of_job(e->job.verb) == VERB_COUNT)
 		error_set(&err, ERR_USAGE, "unknown verb %d", (int)e->job.verb);
 	else if (e->job.verb == JOB_SIGNAL && (e->job.signal < 1 || e->job.signal > 64))
 		error_set(&err, ERR_USAGE, "signal %u: want 1 to 64", e->job.signal);
@@ -481,7 +550,7 @@ void wait_apply(struct core *core, const struct core_event *e)
 		        core, (struct run_id){ .job = job_ref_id(e->wait), .task = part - 1 });
 	if (!job && part && part < JOB_PART_RANGES)
 		job = jobs_stands_in(core->jobs, job_ref_id(e->wait), part - 1);
-	if (!job) {
+	if (!job || !core_sees(core, job_standing(core, &e->caller, job))) {
 		error_set(&err, ERR_NO_JOB, "there is no job %s", job_ref_label(e->wait, label));
 		effects_reply(core->effects, e->caller.reply, &err);
 	} else if (!job_state_ended(job_info(job)->state)) {

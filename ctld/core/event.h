@@ -18,11 +18,14 @@
 #include "common/run.h"
 #include "common/taskset.h"
 
+/* What somebody is, by the configuration (roles.h). */
+enum role { ROLE_USER, ROLE_OPERATOR, ROLE_ADMIN };
+
 /* Who asks. `reply` is the world's own number for the request; replies carry it back. */
 struct caller {
 	uint64_t reply;
 	uint32_t uid;
-	bool admin;                /* root, the controller's user (roles come later) */
+	enum role role;
 	const char *user;          /* login name; "uid N" when the name service knows none */
 	const char *host;          /* where from, for the audit trail */
 	const char *const *groups; /* Unix groups of the user, for membership in accounts */

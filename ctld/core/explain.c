@@ -50,8 +50,11 @@ static bool held_back(struct core *core, const struct job *job, struct job_why *
 	b = add(why, *reason ? reason : "None");
 	snprintf(b->text, sizeof(b->text), "%s", text);
 	if (job_info(job)->hold == HOLD_ADMIN)
-		snprintf(
-		        b->clears_text, sizeof(b->clears_text), "an administrator must release it");
+		snprintf(b->clears_text, sizeof(b->clears_text),
+		        "an operator or administrator must release it");
+	else if (job_info(job)->hold == HOLD_COORDINATOR)
+		snprintf(b->clears_text, sizeof(b->clears_text),
+		        "a coordinator of account %.64s must release it", job_info(job)->account);
 	else if (job_info(job)->hold)
 		snprintf(b->clears_text, sizeof(b->clears_text), "gctl release %llu",
 		        (unsigned long long)job_id(job));

@@ -8,6 +8,7 @@
 #include "common/text.h"
 #include "ctld/core/admit.h"
 #include "ctld/core/conditions.h"
+#include "ctld/core/roles.h"
 #include "ctld/core/wishes.h"
 
 #define MAX_NICE      2147483645 /* as Slurm has it */
@@ -77,9 +78,10 @@ static int check_numbers(
 	if (in->nice < -MAX_NICE || in->nice > MAX_NICE)
 		return error_set(err, ERR_JOB_SPEC, "--nice=%d: want -%d to %d", in->nice, MAX_NICE,
 		        MAX_NICE);
-	if (in->nice < 0 && !caller->admin)
-		return error_set(err, ERR_NOT_PERMITTED,
-		        "--nice=%d: only administrators may raise a job's priority", in->nice);
+	if (in->nice < 0 && !verb_permits(VERB_BOOST, standing(caller))) {
+		verb_refuse(VERB_BOOST, err);
+		return error_wrap(err, "--nice=%d", in->nice);
+	}
 	if (in->mem_mb > INT64_MAX)
 		return error_set(err, ERR_JOB_SPEC, "--mem: too much");
 	return 0;
@@ -112,8 +114,7 @@ int intake_fill(struct core *core, const struct caller *caller, struct intake *t
 	struct ask ask;
 
 	if (check_texts(in, err) < 0 || wishes_take(in, i, err) < 0 ||
-	        check_numbers(in, caller, err) < 0 ||
-	        take_tasks(t, err) < 0 ||
+	        check_numbers(in, caller, err) < 0 || take_tasks(t, err) < 0 ||
 	        find_partition(core, in->partition, &t->partition, err) < 0 ||
 	        admit_account(core, caller, t, err) < 0 || admit_qos(core, t, err) < 0 ||
 	        admit_partition(core, t, err) < 0 || admit_time(core, t, err) < 0)

@@ -41,6 +41,7 @@
 #include "ctld/core/namesakes.h"
 #include "ctld/core/node.h"
 #include "ctld/core/partition.h"
+#include "ctld/core/roles.h"
 #include "ctld/core/run.h"
 #include "ctld/core/sched.h"
 #include "ctld/core/waiters.h"
@@ -259,6 +260,9 @@ uint16_t gpu_type_number(const struct conf *conf, const char *name);
 
 /* --- the rest -------------------------------------------------------------------------------- */
 
+/* How he stands to a job; does one who stands so know that it is there? */
+unsigned job_standing(const struct core *core, const struct caller *caller, const struct job *job);
+bool core_sees(const struct core *core, unsigned standing);
 void submit_apply(struct core *core, const struct core_event *event);
 void job_control_apply(struct core *core, const struct core_event *event);
 /* Other demands of a PENDING job. `what` names what was changed: "gpus, time". */

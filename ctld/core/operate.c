@@ -142,8 +142,8 @@ static int check(const struct core *core, const struct core_event *e, struct err
 {
 	size_t i;
 
-	if (!e->caller.admin)
-		return error_set(err, ERR_NOT_PERMITTED, "only administrators may operate nodes");
+	if (!verb_permits(VERB_NODE, standing(&e->caller)))
+		return verb_refuse(VERB_NODE, err);
 	if (core->suspended)
 		return error_set(err, ERR_EPOCH, "%s", core->suspended);
 	if (e->node.verb < NODE_DRAIN || e->node.verb > NODE_CLEAR)
@@ -190,9 +190,8 @@ void node_control_apply(struct core *core, const struct core_event *e)
 
 static int check_partition(const struct core *core, const struct core_event *e, struct error *err)
 {
-	if (!e->caller.admin)
-		return error_set(
-		        err, ERR_NOT_PERMITTED, "only administrators may operate partitions");
+	if (!verb_permits(VERB_PARTITION, standing(&e->caller)))
+		return verb_refuse(VERB_PARTITION, err);
 	if (core->suspended)
 		return error_set(err, ERR_EPOCH, "%s", core->suspended);
 	if (e->partition.partition >= core->conf->n_partitions)

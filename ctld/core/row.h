@@ -42,7 +42,7 @@
 	X(partition, TEXT, _)                                                      \
 	X(name, TEXT, _)                                                           \
 	X(state, TEXT, _)       /* long name, as users see it */                   \
-	X(hold, INT, _)         /* 0 no, 1 its owner, 2 an administrator, 3 itself */ \
+	X(hold, INT, _)         /* enum job_hold */                           \
 	X(gpus, TEXT, _)        /* "h100:2|l40s:4", "" none; any type: "any:2" */  \
 	X(cpus, INT, _)                                                            \
 	X(mem_mb, INT, _)                                                          \

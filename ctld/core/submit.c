@@ -40,7 +40,7 @@ static void intake_finish(struct core *core, const struct caller *caller, struct
 	i->nice = in->nice;
 	i->requeue = in->requeue;
 
-	i->hold = !in->hold ? HOLD_NONE : caller->admin ? HOLD_ADMIN : HOLD_USER;
+	i->hold = !in->hold ? HOLD_NONE : caller->role != ROLE_USER ? HOLD_ADMIN : HOLD_USER;
 	i->nonce =
 	        nonces_add(core->nonces, caller->uid, in->nonce, in->spec_hash, i->id, core->now);
 }
@@ -157,7 +157,7 @@ static const struct job_why *test_why(struct core *core, const struct core_event
 	memset(why, 0, sizeof(*why));
 	if (v->in->hold) {
 		why->blockers[why->n_blockers++].reason =
-		        e->caller.admin ? "JobHeldAdmin" : "JobHeldUser";
+		        e->caller.role != ROLE_USER ? "JobHeldAdmin" : "JobHeldUser";
 	} else if (conditions_hold(core, v, &condition)) {
 		why->blockers[why->n_blockers++] = condition;
 	} else {

@@ -191,7 +191,7 @@ int job_update(struct core *core, struct job *job, const struct core_event *e, c
         size_t size, struct error *err)
 {
 	const struct job_info *i = job_info(job);
-	struct caller owner = { .uid = i->uid, .admin = e->caller.admin, .user = i->user };
+	struct caller owner = { .uid = i->uid, .role = e->caller.role, .user = i->user };
 	struct submit_job in = job_as_asked(core, job);
 	struct intake t = { .in = &in, .updated = i, .weight = job_weight(job) };
 	uint64_t fields = e->job.fields & ~(uint64_t)UPDATE_AT_ONCE;

@@ -329,7 +329,7 @@ static const char *held_why(const struct job *job, char *text, size_t size)
 
 	snprintf(text, size, "%.*s", (int)size - 1,
 	        *i->comment ? i->comment : "submitted with --hold");
-	if (i->hold == HOLD_ADMIN)
+	if (i->hold == HOLD_ADMIN || i->hold == HOLD_COORDINATOR)
 		return "JobHeldAdmin";
 	return i->hold == HOLD_SELF && last && run_info(last)->end_cause == END_LAUNCH
 	               ? "JobLaunchFailure"

@@ -212,7 +212,7 @@ bool world_submit(struct world *w, struct world_job *job)
 void world_cancel(struct world *w, struct world_job *job)
 {
 	struct core_event e = { .kind = EV_JOB_CONTROL,
-		.caller = { .admin = true, .user = "root", .host = "gsim" },
+		.caller = { .role = ROLE_ADMIN, .user = "root", .host = "gsim" },
 		.job = { .verb = JOB_CANCEL, .ids = &job->id, .n = 1, .reason = "" } };
 
 	world_apply(w, &e);

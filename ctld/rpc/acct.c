@@ -37,7 +37,9 @@ struct walk {
 	uid_t uid;
 	struct acct_query *query; /* NULL: events are asked for */
 	struct past_events events;
-	uint32_t owner; /* whose the job of the events must be; UINT32_MAX: no matter, or it is */
+	struct sight
+	        *sight; /* owned: the job of the events must be in it; NULL: it is, or no matter */
+	bool hidden;    /* else it is as if there were none */
 	const struct acct_taker *taker;
 	void *data;
 	enum phase phase;
@@ -90,6 +92,7 @@ static void walk_free(struct walk *w)
 	w->acct->stats.open--;
 	w->taker->free(w->data);
 	acct_query_free(w->query);
+	sight_free(w->sight);
 	batch_free(w->batch);
 	arena_free(w->arena);
 	free(w->given);
@@ -114,11 +117,12 @@ void acct_stats(const struct acct *a, struct acct_stats *out)
 	*out = a->stats;
 }
 
-uint32_t acct_only(const struct ctld *c, const struct peer *peer)
+struct sight *acct_sight(struct ctld *c, const struct peer *peer)
 {
-	(void)c;
-	(void)peer;
-	return UINT32_MAX;
+	const struct conf_roles *roles = &c->conf->roles;
+	struct caller caller = peer_caller(c, peer);
+
+	return sight_new(c->conf, &caller, roles->private_jobs || roles->private_usage);
 }
 
 /* --- giving --------------------------------------------------------------------------------- */
@@ -272,33 +276,42 @@ void acct_look(struct acct *a)
 
 /* --- history -------------------------------------------------------------------------------- */
 
+struct looked {
+	const struct sight *sight;
+	bool found, his;
+};
+
 static bool note_owner(void *arg, const struct row *job)
 {
-	*(int64_t *)arg = job->v[COL_JOB_uid].i;
+	struct looked *looked = arg;
+
+	looked->found = true;
+	looked->his = sight_has(
+	        looked->sight, (uint32_t)job->v[COL_JOB_uid].i, job->v[COL_JOB_account].p);
 	return false;
 }
 
-/* Of a job that is history: is it his? */
+/* Of a job that is history: is it his to ask about? */
 static int check_owner(struct walk *w, struct error *err)
 {
-	int64_t uid = -1;
+	struct looked looked = { .sight = w->sight };
 	const struct past_query query = {
-		.by = PAST_BY_ID, .ids = &w->events.job, .n = 1, .wants = note_owner, .arg = &uid
+		.by = PAST_BY_ID, .ids = &w->events.job, .n = 1, .wants = note_owner, .arg = &looked
 	};
 	struct past_cursor cursor = { 0 };
 
-	if (w->owner == UINT32_MAX)
+	if (!w->sight)
 		return 0;
 	if (past_jobs(w->acct->past, &query, &cursor, 1, w->batch, err) < 0)
 		return -1;
-	if (uid < 0)
+	if (!looked.found || (!looked.his && w->hidden))
 		return error_set(err, ERR_NO_JOB, "no job %llu", (unsigned long long)w->events.job);
-	if (uid != w->owner)
-		return error_set(err, ERR_NOT_PERMITTED,
-		        "job %llu is not yours; what happened to it is for its owner and "
-		        "administrators",
-		        (unsigned long long)w->events.job);
-	w->owner = UINT32_MAX;
+	if (!looked.his) {
+		verb_refuse(VERB_JOB_EVENTS, err);
+		return error_wrap(err, "job %llu is not yours", (unsigned long long)w->events.job);
+	}
+	sight_free(w->sight);
+	w->sight = NULL;
 	return 0;
 }
 
@@ -426,6 +439,7 @@ static void begin(struct ctld *c, const struct rpc *rpc, const struct walk *from
 		rpc_reply(c, rpc, &err);
 		from->taker->free(from->data);
 		acct_query_free(from->query);
+		sight_free(from->sight);
 		return;
 	}
 	w = xmemdup(from, sizeof(*from));
@@ -452,11 +466,13 @@ void acct_walk(struct ctld *c, const struct rpc *rpc, struct acct_query *query,
 }
 
 void acct_walk_events(struct ctld *c, const struct rpc *rpc, const struct past_events *events,
-        uint32_t owner, const struct acct_taker *taker, void *data)
+        struct sight *sight, const struct acct_taker *taker, void *data)
 {
-	const struct walk from = {
-		.events = *events, .owner = owner, .taker = taker, .data = data
-	};
+	const struct walk from = { .events = *events,
+		.sight = sight,
+		.hidden = c->conf->roles.private_jobs,
+		.taker = taker,
+		.data = data };
 
 	begin(c, rpc, &from);
 }

@@ -58,12 +58,12 @@ struct acct_taker {
 void acct_walk(struct ctld *c, const struct rpc *rpc, struct acct_query *query,
         const struct acct_taker *taker, void *data);
 
-/* The same of events: 2 and 3 alone, since none is kept in the core. `owner` other than UINT32_MAX:
- * only if the job that they are asked of is this user's. Copies `events`. */
+/* The same of events: 2 and 3 alone, since none is kept in the core. `sight`: only if it has the
+ * job that they are asked of; taken over, NULL: whoever's it is. Copies `events`. */
 void acct_walk_events(struct ctld *c, const struct rpc *rpc, const struct past_events *events,
-        uint32_t owner, const struct acct_taker *taker, void *data);
+        struct sight *sight, const struct acct_taker *taker, void *data);
 
-/* The one user whose jobs the caller may be told of, for acct_query_new(). */
-uint32_t acct_only(const struct ctld *c, const struct peer *peer);
+/* Whose jobs the caller may be told of, for acct_query_new(). */
+struct sight *acct_sight(struct ctld *c, const struct peer *peer);
 
 #endif

@@ -22,7 +22,7 @@ struct acct_query {
 	struct filter *nodes;  /* NULL: not restricted */
 	struct names users, accounts, qos, labels;
 	int64_t since, until;
-	uint32_t only;
+	struct sight *sight; /* owned; NULL: all */
 	bool pending, has_states;
 	struct past_query past;
 	uint64_t *ids; /* owned: those of past */
@@ -122,7 +122,7 @@ static bool wants(void *arg, const struct row *row)
 		.ended = true,
 	};
 
-	return (q->only == UINT32_MAX || row->v[COL_JOB_uid].i == q->only) &&
+	return sight_has(q->sight, (uint32_t)row->v[COL_JOB_uid].i, row->v[COL_JOB_account].p) &&
 	       row->v[COL_JOB_end_time].i >= q->since &&
 	       (!q->until || row->v[COL_JOB_submit_time].i < q->until) &&
 	       names_fit(&q->accounts, row->v[COL_JOB_account].p) &&
@@ -157,15 +157,15 @@ static void plan_past(struct acct_query *q)
 	}
 }
 
-struct acct_query *acct_query_new(
-        const Gpusched__ListAcct *m, const struct conf *conf, uint32_t only, struct error *err)
+struct acct_query *acct_query_new(const Gpusched__ListAcct *m, const struct conf *conf,
+        struct sight *sight, struct error *err)
 {
 	static const Gpusched__ListAcct all = GPUSCHED__LIST_ACCT__INIT;
 	struct acct_query *q = xcalloc(1, sizeof(*q));
 
 	if (!m)
 		m = &all;
-	q->only = only;
+	q->sight = sight;
 	q->since = m->since_time;
 	q->until = m->until_time;
 	if (take_filter(q, m->filter, err) < 0) {
@@ -190,6 +190,7 @@ void acct_query_free(struct acct_query *q)
 	if (!q)
 		return;
 	free(q->ids);
+	sight_free(q->sight);
 	filter_free(q->filter);
 	filter_free(q->nodes);
 	names_clear(&q->users);
@@ -257,7 +258,7 @@ bool acct_query_fits(const struct acct_query *q, const Gpusched__Acct *job)
 	};
 	bool waits = !strcmp(job->state, "PENDING");
 
-	if ((q->only != UINT32_MAX && job->uid != q->only) ||
+	if (!sight_has(q->sight, job->uid, job->account) ||
 	        (waits && !q->pending && !job->runs_billed) ||
 	        !names_fit(&q->accounts, job->account) || !names_fit(&q->qos, job->qos))
 		return false;

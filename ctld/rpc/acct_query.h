@@ -10,14 +10,15 @@
 #include "common/error.h"
 #include "common/gpusched.pb-c.h"
 #include "ctld/rpc/filter.h"
+#include "ctld/rpc/sight.h"
 #include "ctld/store/past.h"
 
 struct acct_query;
 
-/* `m` NULL: all. `only`: the one uid whose jobs may be told; UINT32_MAX: all. Copies what it keeps;
+/* `m` NULL: all. `sight`: whose jobs may be told; taken over, NULL: all. Copies what it keeps;
  * accounts are looked up in `conf` for what is below them. ERR_USAGE. */
-struct acct_query *acct_query_new(
-        const Gpusched__ListAcct *m, const struct conf *conf, uint32_t only, struct error *err);
+struct acct_query *acct_query_new(const Gpusched__ListAcct *m, const struct conf *conf,
+        struct sight *sight, struct error *err);
 void acct_query_free(struct acct_query *q); /* NULL is fine */
 
 /* What of the core comes into question; acct_query_fits() decides. */

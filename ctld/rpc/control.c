@@ -207,7 +207,7 @@ void rpc_job_control(struct ctld *c, const struct rpc *rpc)
 	            : NULL;
 	if (m && wire_job_control(m, ctl->arena, &ctl->event, &err) == 0 &&
 	        check_filter(m->filter, &err) == 0)
-		ctl->filter = filter_new(m->filter, &err);
+		ctl->filter = rpc_filter(c, rpc, m->filter, &err);
 	if (!ctl->filter) {
 		control_free(ctl);
 		rpc_reply(c, rpc, &err);

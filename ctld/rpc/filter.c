@@ -25,6 +25,7 @@ struct filter {
 	const char *states[STATES_MAX]; /* long names */
 	size_t n_states;
 	bool include_ended;
+	struct sight *sight; /* owned; NULL: not restricted */
 };
 
 /* What people may write for a state. */
@@ -189,6 +190,7 @@ void filter_free(struct filter *f)
 	names_clear(&f->partitions);
 	names_clear(&f->names);
 	names_clear(&f->nodes);
+	sight_free(f->sight);
 	free(f);
 }
 
@@ -245,9 +247,20 @@ void filter_include_ended(struct filter *f)
 	f->include_ended = true;
 }
 
+void filter_see_only(struct filter *f, struct sight *sight)
+{
+	sight_free(f->sight);
+	f->sight = sight;
+}
+
+static bool sees(const struct filter *f, const struct job_view *job)
+{
+	return sight_has(f->sight, job->uid, job->account);
+}
+
 bool filter_fits(const struct filter *f, const struct job_view *job)
 {
-	return state_fits(f, job) && names_fit(&f->users, job->user) &&
+	return sees(f, job) && state_fits(f, job) && names_fit(&f->users, job->user) &&
 	       names_fit(&f->partitions, job->partition) && names_fit(&f->names, job->name) &&
 	       nodes_fit(f, job) && id_fits(f, job);
 }
@@ -276,14 +289,14 @@ static bool next_named(const struct filter *f, struct filter_walk *walk, const s
 		return false;
 	if (!walk->inside)
 		walk->after = job_ref_of(t->id - 1, JOB_PART_LAST);
-	if (core_job_next(core, walk->after, now, job) && job->id == t->id) {
+	if (core_job_next(core, walk->after, now, job) && job->id == t->id && sees(f, job)) {
 		walk->known += !walk->inside;
 		walk->inside = true;
 		walk->tasks = t->some ? &t->tasks : NULL;
 		return true;
 	}
 	/* An array of which nothing is left but its outcome. */
-	walk->known += !walk->inside && core_job_view(core, t->id, now, job);
+	walk->known += !walk->inside && core_job_view(core, t->id, now, job) && sees(f, job);
 	return false;
 }
 

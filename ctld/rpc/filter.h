@@ -19,6 +19,7 @@
 #include "common/gpusched.pb-c.h"
 #include "common/taskset.h"
 #include "ctld/core/core.h"
+#include "ctld/rpc/sight.h"
 
 struct filter;
 
@@ -29,6 +30,9 @@ void filter_free(struct filter *f); /* NULL is fine */
 
 /* From now on jobs that have ended fit too, unless their state was restricted. */
 void filter_include_ended(struct filter *f);
+
+/* Jobs that are not in it do not fit, and are not there. Takes it over; NULL: all are. */
+void filter_see_only(struct filter *f, struct sight *sight);
 
 bool filter_fits(const struct filter *f, const struct job_view *job);
 

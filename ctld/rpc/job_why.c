@@ -60,7 +60,7 @@ static int check(struct ctld *c, const struct rpc *rpc, struct asked *a, struct 
 	if (a->n < 1)
 		return error_set(err, ERR_USAGE, "no job is named; must be 1 to %d", MAX_JOBS);
 	for (size_t i = 0; i < a->n; i++)
-		if (!core_job_view(c->core, a->ids[i], rpc->now, &job))
+		if (!core_job_view(c->core, a->ids[i], rpc->now, &job) || !rpc_sees(c, rpc, &job))
 			return error_set(err, ERR_NO_JOB, "there is no job %s",
 			        job_ref_label(a->ids[i], label));
 	return 0;

@@ -79,7 +79,7 @@ void rpc_list_acct(struct ctld *c, const struct rpc *rpc)
 	struct listing *l;
 	struct error err;
 
-	query = acct_query_new(m, c->conf, acct_only(c, rpc->peer), &err);
+	query = acct_query_new(m, c->conf, acct_sight(c, rpc->peer), &err);
 	if (!query) {
 		rpc_reply(c, rpc, &err);
 		return;

@@ -121,27 +121,34 @@ static const struct acct_taker taker = {
 	.event = take_event, .slice = send_slice, .free = listing_free
 };
 
-/* May he ask that? *owner: whose the job must be, if the core does not know it. */
+/* May he ask that? *sight: what the job must be in, if the core does not know it. */
 static int check_rights(struct ctld *c, const struct rpc *rpc, const Gpusched__ListEvents *m,
-        uint32_t *owner, struct error *err)
+        struct sight **sight, struct error *err)
 {
+	struct caller caller = peer_caller(c, rpc->peer);
+	unsigned long long id = m->job;
 	struct job_view job;
 
-	*owner = UINT32_MAX;
-	if (rpc->peer->admin || (m->by_uid && m->uid == (int64_t)rpc->peer->uid))
+	*sight = NULL;
+	if (verb_permits(VERB_EVENTS, standing(&caller)) ||
+	        (m->by_uid && m->uid == (int64_t)rpc->peer->uid))
 		return 0;
-	if (!m->job)
-		return error_set(err, ERR_NOT_PERMITTED,
-		        "all events are for administrators; you may ask for your own (--me), and "
-		        "for those of a job of yours (--job)");
-	if (!core_job_view(c->core, m->job, rpc->now, &job))
-		*owner = rpc->peer->uid;
-	else if (job.uid != rpc->peer->uid)
-		return error_set(err, ERR_NOT_PERMITTED,
-		        "job %llu is not yours; what happened to it is for its owner and "
-		        "administrators",
-		        (unsigned long long)m->job);
-	return 0;
+	if (!id) {
+		verb_refuse(VERB_EVENTS, err);
+		return error_hint(err,
+		        "you may ask for your own (--me), and for those of a job of yours "
+		        "(--job)");
+	}
+	if (!core_job_view(c->core, id, rpc->now, &job)) {
+		*sight = sight_new(c->conf, &caller, true);
+		return 0;
+	}
+	if (verb_permits(VERB_JOB_EVENTS, rpc_standing(c, rpc, &job)))
+		return 0;
+	if (!rpc_sees(c, rpc, &job))
+		return error_set(err, ERR_NO_JOB, "no job %llu", id);
+	verb_refuse(VERB_JOB_EVENTS, err);
+	return error_wrap(err, "job %llu is not yours", id);
 }
 
 void rpc_list_events(struct ctld *c, const struct rpc *rpc)
@@ -152,9 +159,9 @@ void rpc_list_events(struct ctld *c, const struct rpc *rpc)
 	};
 	struct listing *l;
 	struct error err;
-	uint32_t owner;
+	struct sight *sight;
 
-	if (check_rights(c, rpc, m, &owner, &err) < 0) {
+	if (check_rights(c, rpc, m, &sight, &err) < 0) {
 		rpc_reply(c, rpc, &err);
 		return;
 	}
@@ -164,5 +171,5 @@ void rpc_list_events(struct ctld *c, const struct rpc *rpc)
 	l->nodes = copy_names(m->nodes, m->n_nodes);
 	l->n_nodes = m->n_nodes;
 	l->until = m->until_time;
-	acct_walk_events(c, rpc, &events, owner, &taker, l);
+	acct_walk_events(c, rpc, &events, sight, &taker, l);
 }

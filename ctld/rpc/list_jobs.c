@@ -75,7 +75,7 @@ void rpc_list_jobs(struct ctld *c, const struct rpc *rpc)
 	struct call *call;
 	struct error err;
 
-	filter = filter_new(m->filter, &err);
+	filter = rpc_filter(c, rpc, m->filter, &err);
 	if (!filter) {
 		rpc_reply(c, rpc, &err);
 		return;

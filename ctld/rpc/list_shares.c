@@ -14,6 +14,7 @@
 #include "ctld/peers.h"
 #include "ctld/rpc/convert.h"
 #include "ctld/rpc/rpc.h"
+#include "ctld/rpc/sight.h"
 
 #define CHUNK_SHARES 200
 
@@ -57,6 +58,8 @@ static const struct call_ops listing_ops = { .slice = slice, .free = listing_fre
  * present row that were not shown yet. */
 struct walk {
 	const Gpusched__ListShares *m;
+	struct sight *sight;      /* owned; NULL: he may see all */
+	const char *user;         /* who asks */
 	bool *found;              /* of m->accounts */
 	uint32_t inside;          /* depth of the account that was asked for; UINT32_MAX: outside */
 	struct share_view *above; /* by depth */
@@ -96,31 +99,44 @@ static void add(struct listing *l, const struct share_view *row)
 	l->shares[l->n++] = wire_share(row, l->arena);
 }
 
-/* An account waits for one of its users to be shown; then those above it are shown first. */
+/* Where usage is private: his own, and all of the accounts that he coordinates. */
+static bool sees(const struct walk *w, const struct share_view *row)
+{
+	return sight_has_account(w->sight, row->account) || strcmp(row->user, w->user) == 0;
+}
+
+static bool wanted(const struct walk *w, const struct share_view *row)
+{
+	return sees(w, row) &&
+	       (w->m->n_users == 0 || (*row->user && named(w->m->users, w->m->n_users, row->user)));
+}
+
+/* An account becomes the last above the rows to come. */
+static void put_above(struct walk *w, const struct share_view *row)
+{
+	while (w->n_above && w->above[w->n_above - 1].depth >= row->depth)
+		w->n_above--;
+	if (w->n_above == w->room) {
+		w->room = w->room ? 2 * w->room : 16;
+		w->above = xrealloc(w->above, w->room, sizeof(*w->above));
+	}
+	w->above[w->n_above++] = *row;
+}
+
+/* An account waits for something in it to be shown; then those above it are shown first. */
 static void add_wanted(struct listing *l, struct walk *w, const struct share_view *row)
 {
-	if (w->m->n_users == 0) {
-		add(l, row);
-		return;
-	}
-	if (!*row->user) {
-		while (w->n_above && w->above[w->n_above - 1].depth >= row->depth)
-			w->n_above--;
-		if (w->n_above == w->room) {
-			w->room = w->room ? 2 * w->room : 16;
-			w->above = xrealloc(w->above, w->room, sizeof(*w->above));
-		}
-		w->above[w->n_above++] = *row;
-		return;
-	}
-	if (!named(w->m->users, w->m->n_users, row->user))
+	if (!*row->user)
+		put_above(w, row);
+	if (!wanted(w, row))
 		return;
 	for (size_t i = 0; i < w->n_above; i++)
 		if (w->above[i].account) {
 			add(l, &w->above[i]);
 			w->above[i].account = NULL; /* is shown */
 		}
-	add(l, row);
+	if (*row->user)
+		add(l, row);
 }
 
 static int check_found(const struct walk *w, struct error *err)
@@ -136,19 +152,22 @@ static int check_found(const struct walk *w, struct error *err)
 	return 0;
 }
 
-static int collect(
-        struct ctld *c, const Gpusched__ListShares *m, struct listing *l, struct error *err)
+static int collect(struct ctld *c, const struct rpc *rpc, struct listing *l, struct error *err)
 {
-	struct walk w = { .m = m, .inside = UINT32_MAX };
+	const Gpusched__ListShares *m = (const Gpusched__ListShares *)rpc->msg;
+	struct caller caller = peer_caller(c, rpc->peer);
+	struct walk w = { .m = m, .inside = UINT32_MAX, .user = caller.user };
 	struct share_view row;
 	size_t cursor = 0;
 	int ret;
 
+	w.sight = sight_new(c->conf, &caller, c->conf->roles.private_usage);
 	w.found = xcalloc(m->n_accounts + 1, sizeof(*w.found));
 	while (core_share_next(c->core, &cursor, &row))
 		if (in_accounts(&w, &row))
 			add_wanted(l, &w, &row);
 	ret = check_found(&w, err);
+	sight_free(w.sight);
 	free(w.found);
 	free(w.above);
 	return ret;
@@ -163,7 +182,7 @@ void rpc_list_shares(struct ctld *c, const struct rpc *rpc)
 	l->arena = arena_new(WIRE_ARENA_CAP);
 	if (!l->arena)
 		error_set(&err, ERR_BUSY, "out of memory");
-	if (!l->arena || collect(c, (const Gpusched__ListShares *)rpc->msg, l, &err)) {
+	if (!l->arena || collect(c, rpc, l, &err)) {
 		listing_free(l);
 		rpc_reply(c, rpc, &err);
 		return;

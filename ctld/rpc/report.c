@@ -52,7 +52,7 @@ void rpc_report(struct ctld *c, const struct rpc *rpc)
 	int64_t since, until;
 	struct error err;
 
-	query = acct_query_new(m->jobs, c->conf, acct_only(c, rpc->peer), &err);
+	query = acct_query_new(m->jobs, c->conf, acct_sight(c, rpc->peer), &err);
 	if (query) {
 		acct_query_window(query, &since, &until);
 		sums = sums_new(m->by, m->n_by, since, until, c->conf, &err);

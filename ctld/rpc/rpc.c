@@ -3,56 +3,57 @@
 
 #include "common/log.h"
 #include "common/msg.h"
+#include "ctld/calls.h"
 #include "ctld/ctld.h"
 #include "ctld/peers.h"
+#include "ctld/rpc/filter.h"
 #include "ctld/users.h"
 
-struct row {
+struct request {
 	uint16_t type;
-	enum rpc_role role;
+	enum verb verb;
 	bool raw; /* decoded by the handler, in a worker */
 	rpc_fn *handle;
 };
 
-#define ROW(type, role, raw, handler)                              \
-	{                                                          \
-		GPUSCHED__MSG_TYPE__MSG_##type, role, raw, handler \
+#define ROW(type, verb, raw, handler)                                     \
+	{                                                                 \
+		GPUSCHED__MSG_TYPE__MSG_##type, VERB_##verb, raw, handler \
 	}
 
-static const struct row rows[] = {
-	ROW(PING, RPC_USER, false, rpc_ping),
-	ROW(SUBMIT, RPC_USER, true, rpc_submit),
-	ROW(SUBMIT_BULK, RPC_USER, false, rpc_submit_bulk),
-	ROW(JOB_CONTROL, RPC_USER, false, rpc_job_control), /* the core checks the owner */
-	ROW(LIST_JOBS, RPC_USER, false, rpc_list_jobs),
-	ROW(LIST_NODES, RPC_USER, false, rpc_list_nodes),
-	ROW(LIST_PARTITIONS, RPC_USER, false, rpc_list_partitions),
-	ROW(NODE_CONTROL, RPC_ADMIN, false, rpc_node_control),
-	ROW(WAIT_JOBS, RPC_USER, false, rpc_wait_jobs),
-	ROW(STATS, RPC_USER, false, rpc_stats),
-	ROW(RECONFIGURE, RPC_ADMIN, false, rpc_reconfigure),
-	ROW(SHUTDOWN, RPC_ADMIN, false, rpc_shutdown),
-	ROW(JOB_WHY, RPC_USER, false, rpc_job_why),
-	ROW(LIST_PRIOS, RPC_USER, false, rpc_list_prios),
-	ROW(LIST_SHARES, RPC_USER, false, rpc_list_shares),
-	ROW(SHOW_CONFIG, RPC_USER, false, rpc_show_config),
-	ROW(PARTITION_CONTROL, RPC_ADMIN, false, rpc_partition_control),
-	ROW(WATCH_JOBS, RPC_USER, false, rpc_watch_jobs),
-	ROW(LIST_ACCT, RPC_USER, false, rpc_list_acct), /* of whom: acct_only() */
-	ROW(REPORT, RPC_USER, false, rpc_report),
-	ROW(BACKUP, RPC_ADMIN, false, rpc_backup),
-	ROW(LIST_EVENTS, RPC_USER, false, rpc_list_events), /* it checks whose */
-	ROW(REGISTER, RPC_AGENT, false, rpc_register),
-	ROW(RUN_REPORT, RPC_AGENT, false, rpc_run_report),
-	ROW(HEARTBEAT, RPC_AGENT, false, rpc_heartbeat),
-	ROW(STREAM_OPEN, RPC_USER, false,
-	        rpc_stream_open), /* the owner's; the launcher checks too */
-	ROW(STREAM_DATA, RPC_BOTH, false, rpc_stream_data),
-	ROW(STREAM_CREDIT, RPC_BOTH, false, rpc_stream_credit),
-	ROW(STREAM_CLOSE, RPC_BOTH, false, rpc_stream_close),
+static const struct request rows[] = {
+	ROW(PING, LOOK, false, rpc_ping),
+	ROW(SUBMIT, SUBMIT, true, rpc_submit),
+	ROW(SUBMIT_BULK, SUBMIT, false, rpc_submit_bulk),
+	ROW(JOB_CONTROL, ASK, false, rpc_job_control),
+	ROW(LIST_JOBS, LIST, false, rpc_list_jobs),
+	ROW(LIST_NODES, LOOK, false, rpc_list_nodes),
+	ROW(LIST_PARTITIONS, LOOK, false, rpc_list_partitions),
+	ROW(NODE_CONTROL, NODE, false, rpc_node_control),
+	ROW(WAIT_JOBS, LIST, false, rpc_wait_jobs),
+	ROW(STATS, LOOK, false, rpc_stats),
+	ROW(RECONFIGURE, RECONFIGURE, false, rpc_reconfigure),
+	ROW(SHUTDOWN, SHUTDOWN, false, rpc_shutdown),
+	ROW(JOB_WHY, LIST, false, rpc_job_why),
+	ROW(LIST_PRIOS, LIST, false, rpc_list_prios),
+	ROW(LIST_SHARES, LIST, false, rpc_list_shares),
+	ROW(SHOW_CONFIG, LOOK, false, rpc_show_config),
+	ROW(PARTITION_CONTROL, PARTITION, false, rpc_partition_control),
+	ROW(WATCH_JOBS, LIST, false, rpc_watch_jobs),
+	ROW(LIST_ACCT, LIST, false, rpc_list_acct),
+	ROW(REPORT, LIST, false, rpc_report),
+	ROW(BACKUP, BACKUP, false, rpc_backup),
+	ROW(LIST_EVENTS, LIST, false, rpc_list_events),
+	ROW(REGISTER, AGENT, false, rpc_register),
+	ROW(RUN_REPORT, AGENT, false, rpc_run_report),
+	ROW(HEARTBEAT, AGENT, false, rpc_heartbeat),
+	ROW(STREAM_OPEN, ASK, false, rpc_stream_open),
+	ROW(STREAM_DATA, STREAM, false, rpc_stream_data),
+	ROW(STREAM_CREDIT, STREAM, false, rpc_stream_credit),
+	ROW(STREAM_CLOSE, STREAM, false, rpc_stream_close),
 };
 
-static const struct row *row_of(unsigned type)
+static const struct request *row_of(unsigned type)
 {
 	for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++)
 		if (rows[i].type == type)
@@ -60,23 +61,23 @@ static const struct row *row_of(unsigned type)
 	return NULL;
 }
 
-enum rpc_role rpc_role(unsigned type)
+enum verb rpc_verb(unsigned type)
 {
-	const struct row *row = row_of(type);
+	const struct request *row = row_of(type);
 
-	return row ? row->role : RPC_NOBODY;
+	return row ? row->verb : VERB_COUNT;
 }
 
-int rpc_permitted(unsigned type, bool agent, bool admin, struct error *err)
+int rpc_permitted(unsigned type, unsigned standing, struct error *err)
 {
-	enum rpc_role role = rpc_role(type);
+	enum verb verb = rpc_verb(type);
+	unsigned who = verb == VERB_COUNT ? 0 : verb_who(verb);
+	bool agent = standing & AS_AGENT;
 
-	if (role == RPC_NOBODY || (role != RPC_BOTH && agent != (role == RPC_AGENT)))
+	if (agent ? !(who & AS_AGENT) : !(who & ~(unsigned)AS_AGENT))
 		return error_set(err, ERR_PROTOCOL, "a message of type %u (%s) from %s", type,
 		        msg_name(type), agent ? "an agent" : "a user");
-	if (role == RPC_ADMIN && !admin)
-		return error_set(err, ERR_NOT_PERMITTED, "%s: administrators only", msg_name(type));
-	return 0;
+	return verb_permits(verb, standing) ? 0 : verb_refuse(verb, err);
 }
 
 /* Who asks is needed by name. An agent, and who was never looked up, has none. */
@@ -85,6 +86,40 @@ static bool is_named(struct ctld *c, const struct peer *peer)
 	const char *name;
 
 	return peer->agent || users_name(c->users, peer->uid, &name) != USER_NOT_KNOWN;
+}
+
+static unsigned standing_of(struct ctld *c, const struct peer *peer)
+{
+	struct caller caller;
+
+	if (peer->agent)
+		return AS_AGENT;
+	caller = peer_caller(c, peer);
+	return standing(&caller);
+}
+
+unsigned rpc_standing(struct ctld *c, const struct rpc *rpc, const struct job_view *job)
+{
+	struct caller caller = peer_caller(c, rpc->peer);
+
+	return standing_to_named(c->conf, &caller, job->uid, job->account);
+}
+
+bool rpc_sees(struct ctld *c, const struct rpc *rpc, const struct job_view *job)
+{
+	return !c->conf->roles.private_jobs ||
+	       verb_permits(VERB_JOB_SEE, rpc_standing(c, rpc, job));
+}
+
+struct filter *rpc_filter(
+        struct ctld *c, const struct rpc *rpc, const Gpusched__JobFilter *m, struct error *err)
+{
+	struct filter *filter = filter_new(m, err);
+	struct caller caller = peer_caller(c, rpc->peer);
+
+	if (filter)
+		filter_see_only(filter, sight_new(c->conf, &caller, c->conf->roles.private_jobs));
+	return filter;
 }
 
 /* Answer a user, close an agent or whoever does not keep to the protocol. */
@@ -100,17 +135,17 @@ void rpc_dispatch(struct ctld *c, struct peer *peer, unsigned type, uint64_t id,
         const uint8_t *body, size_t len, struct clocks now)
 {
 	struct rpc rpc = { .peer = peer, .id = id, .now = now, .body = body, .len = len };
-	const struct row *row = row_of(type);
+	const struct request *row = row_of(type);
 	struct error err;
 
-	if (rpc_permitted(type, peer->agent, peer->admin, &err)) {
-		refuse(c, &rpc, &err);
-		return;
-	}
 	if (!is_named(c, peer)) {
 		error_set(&err, ERR_BUSY, "the controller's name service does not answer");
 		refuse(c, &rpc, &err);
 		users_ask(c->users, peer->uid, peer->session, NULL);
+		return;
+	}
+	if (rpc_permitted(type, standing_of(c, peer), &err)) {
+		refuse(c, &rpc, &err);
 		return;
 	}
 	if (!row->raw) {

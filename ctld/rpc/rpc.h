@@ -1,8 +1,9 @@
-/* rpc.h - one row a message type: who may send it, and what is done with it
+/* rpc.h - one row a message type: which verb it is, and what is done with it
  *
- * Authentication is the session's, the role is checked here, in one place, before a message is even
- * decoded; a handler runs only for those who may. To add a message: see the head of gpusched.proto;
- * the row goes into rpc.c, the handler into a file of its verb.
+ * Authentication is the session's; whether its user may do what he asks is checked here, in one
+ * place (the verb's row in core/roles.h), before a message is even decoded. Of a job the core or
+ * the handler asks the same table again. To add a message: see the head of gpusched.proto; the row
+ * goes into rpc.c, the handler into a file of its verb.
  *
  * A handler answers at once, or makes a call (calls.h) that is answered later. What is wrong with
  * a user's request is answered with a Reply; what no client of ours sends closes the session.
@@ -19,24 +20,19 @@
 #include "common/error.h"
 #include "common/gpusched.pb-c.h"
 #include "common/run.h"
+#include "ctld/core/core.h"
+#include "ctld/core/roles.h"
 
 struct ctld;
+struct filter;
 struct peer;
 
-enum rpc_role {
-	RPC_NOBODY, /* not a message to the controller */
-	RPC_USER,   /* any user's session */
-	RPC_ADMIN,  /* root, the controller's user */
-	RPC_AGENT,  /* the agent of a node */
-	RPC_BOTH,   /* any user's session, and agents */
-};
+/* What a message type asks for; VERB_COUNT: it is no message to the controller. */
+enum verb rpc_verb(unsigned type);
 
-/* The role that a message type asks for. */
-enum rpc_role rpc_role(unsigned type);
-
-/* May a session of this kind send it? 0; -1 with ERR_NOT_PERMITTED (answer it) or ERR_PROTOCOL
- * (close it). */
-int rpc_permitted(unsigned type, bool agent, bool admin, struct error *err);
+/* May a session send it that stands so (bits of enum standing)? 0; -1 with ERR_NOT_PERMITTED
+ * (answer it) or ERR_PROTOCOL (close it). */
+int rpc_permitted(unsigned type, unsigned standing, struct error *err);
 
 /* A frame of a peer, in a tick. */
 void rpc_dispatch(struct ctld *c, struct peer *peer, unsigned type, uint64_t id,
@@ -51,6 +47,14 @@ struct rpc {
 	const uint8_t *body;
 	size_t len;
 };
+
+/* How the caller stands to a job that was found in the core; is he told that it is there? */
+unsigned rpc_standing(struct ctld *c, const struct rpc *rpc, const struct job_view *job);
+bool rpc_sees(struct ctld *c, const struct rpc *rpc, const struct job_view *job);
+
+/* A filter of jobs of now that has only those that the caller is told of. */
+struct filter *rpc_filter(
+        struct ctld *c, const struct rpc *rpc, const Gpusched__JobFilter *m, struct error *err);
 
 void rpc_answer(struct ctld *c, const struct rpc *rpc, unsigned type, const ProtobufCMessage *m);
 void rpc_reply(struct ctld *c, const struct rpc *rpc, const struct error *err);

@@ -74,9 +74,10 @@ static int check_job(struct submit *s, const struct mcred *cred, const Gpusched_
 	if (wire_submit_job(
 	            job->request, spec, &hash, cred ? cred->encode_time : 0, s->specs, out, err))
 		return -1;
-	if (out->nice < 0 && !s->admin)
-		return error_set(err, ERR_NOT_PERMITTED,
-		        "nice: %d; only administrators may go below 0", out->nice);
+	if (out->nice < 0 && !verb_permits(VERB_BOOST, s->standing)) {
+		verb_refuse(VERB_BOOST, err);
+		return error_wrap(err, "--nice=%d", out->nice);
+	}
 	return 0;
 }
 
@@ -304,6 +305,7 @@ static int may_submit(struct ctld *c, const struct peer *peer, struct error *err
 void rpc_submit(struct ctld *c, const struct rpc *rpc)
 {
 	struct peer *peer = rpc->peer;
+	struct caller caller = peer_caller(c, peer);
 	struct error err;
 	struct submit *s;
 
@@ -316,7 +318,7 @@ void rpc_submit(struct ctld *c, const struct rpc *rpc)
 	s->session = peer->session;
 	s->id = rpc->id;
 	s->uid = peer->uid;
-	s->admin = peer->admin;
+	s->standing = standing(&caller);
 	s->cluster = xstrdup(c->conf->cluster);
 	s->max_script = c->conf->controller.max_script_kb * 1024;
 	s->body = xmemdup(rpc->body, rpc->len);

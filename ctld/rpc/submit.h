@@ -22,7 +22,7 @@ struct submit {
 	struct ctld *c;
 	uint64_t session, id;
 	uid_t uid;
-	bool admin;
+	unsigned standing; /* of who asks */
 	char *cluster;
 	uint64_t max_script;
 	uint8_t *body;

@@ -410,7 +410,7 @@ static struct caller caller_of(const struct peer *peer)
 {
 	return (struct caller){ .reply = peer->link,
 		.uid = peer->uid,
-		.admin = peer->uid == 0,
+		.role = peer->uid == 0 ? ROLE_ADMIN : ROLE_USER,
 		.user = "sim",
 		.host = "client" };
 }

@@ -400,7 +400,7 @@ struct caller world_user(uint32_t uid)
 
 struct caller world_admin(void)
 {
-	return (struct caller){ .reply = 77, .admin = true, .user = "root", .host = "head" };
+	return (struct caller){ .reply = 77, .role = ROLE_ADMIN, .user = "root", .host = "head" };
 }
 
 static size_t parse_gpus(const char *text, struct gpu_request *v)

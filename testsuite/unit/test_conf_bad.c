@@ -99,7 +99,17 @@ static const struct {
 	        "c: cluster: must be given\n"
 	        "c:1: clutser: unknown key; did you mean 'cluster'?\n" },
 	{ CTL "nodess = ();\n" NODES PARTS, "c:2: nodess: unknown key; did you mean 'nodes'?\n" },
-	{ CTL "roles = { };\n" NODES PARTS, "c:2: roles: unknown key; see gpusched.conf(5)\n" },
+	{ CTL "federation = { };\n" NODES PARTS,
+	        "c:2: federation: unknown key; see gpusched.conf(5)\n" },
+	{ CTL "roles = { admins = [ \"*\" ];\n operators = [ \"a b\" ];\n"
+	      " private_data = [ \"jobs\", \"node\" ]; };\n" NODES PARTS
+	      "accounts = ( { name = \"a\"; coordinators = [ \"*\" ]; } );\n",
+	        "c:2: roles.admins[0]: \"*\": must be a user, or a Unix group as in \"@staff\"\n"
+	        "c:3: roles.operators[0]: \"a b\": must be a user, or a Unix group as in "
+	        "\"@staff\"\n"
+	        "c:4: roles.private_data[1]: \"node\": must be \"jobs\" or \"usage\"\n"
+	        "c:7: accounts[0].coordinators[0]: \"*\": must be a user, or a Unix group as in "
+	        "\"@staff\"\n" },
 	{ "cluster = \"c\"; controller = { host = \"h\";\n"
 	  "hots = \"x\"; zzz = 1; };\n" NODES PARTS,
 	        "c:2: controller.hots: unknown key; did you mean 'host'?\n"

@@ -59,7 +59,7 @@ static uint64_t submit(struct world *w, const struct who *who, const struct subm
 
 	e.caller = (struct caller){ .reply = 77,
 		.uid = (uint32_t)who->user[0] * 256 + (uint32_t)who->user[1],
-		.admin = who->admin,
+		.role = who->admin ? ROLE_ADMIN : ROLE_USER,
 		.user = who->user,
 		.host = "login1",
 		.groups = groups,
@@ -355,7 +355,7 @@ static void queued(void **state)
 	for (int i = 0; i < 4; i++)
 		jobs[i] = labelled(w, "");
 	e.caller =
-	        (struct caller){ .reply = 77, .uid = 1, .admin = true, .user = "pi", .host = "h" };
+	        (struct caller){ .reply = 77, .uid = 1, .role = ROLE_ADMIN, .user = "pi", .host = "h" };
 	e.submit.jobs = jobs;
 	e.submit.n = 4;
 	world_apply(w, &e);
@@ -380,7 +380,7 @@ static uint32_t update(struct world *w, uint64_t id, const struct who *who, uint
 
 	e.caller = (struct caller){ .reply = 77,
 		.uid = (uint32_t)who->user[0] * 256 + (uint32_t)who->user[1],
-		.admin = who->admin,
+		.role = who->admin ? ROLE_ADMIN : ROLE_USER,
 		.user = who->user,
 		.host = "login1",
 		.groups = groups,

@@ -101,7 +101,7 @@ static const struct refusal refusals[] = {
 	{ .gpus = "",
 	        .nice = -1,
 	        .code = ERR_NOT_PERMITTED,
-	        .text = "--nice=-1: only administrators may raise a job's priority" },
+	        .text = "--nice=-1: only an operator or an administrator may go below a niceness of 0" },
 };
 
 static void refused(void **state)

@@ -10,30 +10,39 @@
 #include <cmocka.h>
 
 #include "ctld/core/job.h"
+#include "ctld/core/roles.c" /* the rest of the core is made up here */
 #include "ctld/rpc/filter.h"
 
 #define S(text) ((char *)(uintptr_t)(text))
 
 static const struct job_view jobs[] = {
 	{ .id = 1,
+	        .uid = 1,
+	        .account = "red",
 	        .user = "ana",
 	        .partition = "batch",
 	        .name = "a",
 	        .state = "PENDING",
 	        .node = "" },
 	{ .id = 3,
+	        .uid = 1,
+	        .account = "blue",
 	        .user = "ana",
 	        .partition = "small",
 	        .name = "b",
 	        .state = "RUNNING",
 	        .node = "n01" },
 	{ .id = 4,
+	        .uid = 2,
+	        .account = "red",
 	        .user = "li",
 	        .partition = "batch",
 	        .name = "a",
 	        .state = "RUNNING",
 	        .node = "n02" },
 	{ .id = 7,
+	        .uid = 2,
+	        .account = "lab",
 	        .user = "li",
 	        .partition = "batch",
 	        .name = "c",
@@ -41,6 +50,8 @@ static const struct job_view jobs[] = {
 	        .node = "n01",
 	        .ended = true },
 	{ .id = 8,
+	        .uid = 3,
+	        .account = "blue",
 	        .user = "marc",
 	        .partition = "batch",
 	        .name = "a",
@@ -180,6 +191,54 @@ static void test_nothing_given(void **state)
 	filter_free(f);
 }
 
+/* What is not in sight is not there: neither found nor known, whatever is asked. */
+static void test_sight(void **state)
+{
+	char *coordinators[] = { S("li") }, *none[] = { S("zoe") };
+	struct conf_account accounts[] = {
+		{ .name = S("lab"), .parent = CONF_NONE, .coordinators = { coordinators, 1 } },
+		{ .name = S("red"), .parent = 0 },
+		{ .name = S("blue"), .parent = CONF_NONE, .coordinators = { none, 1 } },
+	};
+	const struct conf conf = { .accounts = accounts, .n_accounts = 3 };
+	static const struct wish all = { .ended = true }, named = { .ids = { 1, 4, 8 } };
+	static const struct {
+		struct caller caller;
+		const char *all, *named;
+		size_t known;
+	} rows[] = {
+		{ { .uid = 1, .user = "ana" }, "1 3", "1", 1 },
+		{ { .uid = 2, .user = "li" }, "1 4 7", "1 4", 2 },
+		{ { .uid = 9, .user = "zoe" }, "3 8", "", 1 },
+		{ { .uid = 8, .user = "eve" }, "", "", 0 },
+		{ { .uid = 8, .user = "eve", .role = ROLE_OPERATOR }, "1 3 4 7 8", "1 4", 3 },
+		{ { .uid = 8, .user = "eve", .role = ROLE_ADMIN }, "1 3 4 7 8", "1 4", 3 },
+	};
+
+	(void)state;
+	for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
+		Gpusched__JobFilter m = message(&all), n = message(&named);
+		struct filter *f = filter_new(&m, NULL);
+		struct filter_walk known = { 0 };
+		struct job_view view;
+		unsigned budget = 100;
+
+		assert_string_equal(walk(f, 3), "1 3 4 7 8");
+		filter_see_only(f, sight_new(&conf, &rows[i].caller, false));
+		assert_string_equal(walk(f, 3), "1 3 4 7 8");
+		filter_see_only(f, sight_new(&conf, &rows[i].caller, true));
+		assert_string_equal(walk(f, 3), rows[i].all);
+		filter_free(f);
+		f = filter_new(&n, NULL);
+		filter_see_only(f, sight_new(&conf, &rows[i].caller, true));
+		assert_string_equal(walk(f, 3), rows[i].named);
+		while (filter_next(f, &known, NULL, (struct clocks){ 0 }, &budget, &view) > 0)
+			;
+		assert_int_equal(known.known, rows[i].known);
+		filter_free(f);
+	}
+}
+
 static void test_only_ids(void **state)
 {
 	static const struct wish named = { .ids = { 9, 4, 9 } };
@@ -233,6 +292,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_what_fits),
 		cmocka_unit_test(test_nothing_given),
+		cmocka_unit_test(test_sight),
 		cmocka_unit_test(test_only_ids),
 		cmocka_unit_test(test_refused),
 	};

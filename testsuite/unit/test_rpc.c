@@ -1,4 +1,7 @@
-/* test_rpc.c - who may send what: every message type in every role, and no other type */
+/* test_rpc.c - who may send what: every message type as whoever can have a session, and no other
+ * type
+ *
+ * What the verbs of the types permit is in test_roles.c. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -12,65 +15,73 @@
 
 #define T(name) GPUSCHED__MSG_TYPE__MSG_##name
 
-/* The whole truth, by hand: what a user, an administrator and an agent may send. */
+/* The whole truth, by hand: what a user, an operator, an administrator and an agent may send. */
 static const struct {
 	unsigned type;
-	int user, admin, agent; /* 0 or the error */
+	int user, oper, admin, agent; /* 0 or the error */
 } truth[] = {
-	{ T(PING), 0, 0, ERR_PROTOCOL },
-	{ T(SUBMIT), 0, 0, ERR_PROTOCOL },
-	{ T(SUBMIT_BULK), 0, 0, ERR_PROTOCOL },
-	{ T(JOB_CONTROL), 0, 0, ERR_PROTOCOL },
-	{ T(LIST_JOBS), 0, 0, ERR_PROTOCOL },
-	{ T(LIST_NODES), 0, 0, ERR_PROTOCOL },
-	{ T(LIST_PARTITIONS), 0, 0, ERR_PROTOCOL },
-	{ T(NODE_CONTROL), ERR_NOT_PERMITTED, 0, ERR_PROTOCOL },
-	{ T(WAIT_JOBS), 0, 0, ERR_PROTOCOL },
-	{ T(STATS), 0, 0, ERR_PROTOCOL },
-	{ T(RECONFIGURE), ERR_NOT_PERMITTED, 0, ERR_PROTOCOL },
-	{ T(SHUTDOWN), ERR_NOT_PERMITTED, 0, ERR_PROTOCOL },
-	{ T(JOB_WHY), 0, 0, ERR_PROTOCOL },
-	{ T(LIST_PRIOS), 0, 0, ERR_PROTOCOL },
-	{ T(LIST_SHARES), 0, 0, ERR_PROTOCOL },
-	{ T(SHOW_CONFIG), 0, 0, ERR_PROTOCOL },
-	{ T(PARTITION_CONTROL), ERR_NOT_PERMITTED, 0, ERR_PROTOCOL },
-	{ T(WATCH_JOBS), 0, 0, ERR_PROTOCOL },
-	{ T(LIST_ACCT), 0, 0, ERR_PROTOCOL },
-	{ T(REPORT), 0, 0, ERR_PROTOCOL },
-	{ T(BACKUP), ERR_NOT_PERMITTED, 0, ERR_PROTOCOL },
-	{ T(LIST_EVENTS), 0, 0, ERR_PROTOCOL },
-	{ T(REGISTER), ERR_PROTOCOL, ERR_PROTOCOL, 0 },
-	{ T(RUN_REPORT), ERR_PROTOCOL, ERR_PROTOCOL, 0 },
-	{ T(HEARTBEAT), ERR_PROTOCOL, ERR_PROTOCOL, 0 },
-	{ T(STREAM_OPEN), 0, 0, ERR_PROTOCOL },
-	{ T(STREAM_DATA), 0, 0, 0 },
-	{ T(STREAM_CREDIT), 0, 0, 0 },
-	{ T(STREAM_CLOSE), 0, 0, 0 },
+#define FOR_ALL   0, 0, 0, ERR_PROTOCOL
+#define FOR_STAFF ERR_NOT_PERMITTED, 0, 0, ERR_PROTOCOL
+#define FOR_ADMIN ERR_NOT_PERMITTED, ERR_NOT_PERMITTED, 0, ERR_PROTOCOL
+#define FOR_AGENT ERR_PROTOCOL, ERR_PROTOCOL, ERR_PROTOCOL, 0
+	{ T(PING), FOR_ALL },
+	{ T(SUBMIT), FOR_ALL },
+	{ T(SUBMIT_BULK), FOR_ALL },
+	{ T(JOB_CONTROL), FOR_ALL },
+	{ T(LIST_JOBS), FOR_ALL },
+	{ T(LIST_NODES), FOR_ALL },
+	{ T(LIST_PARTITIONS), FOR_ALL },
+	{ T(NODE_CONTROL), FOR_STAFF },
+	{ T(WAIT_JOBS), FOR_ALL },
+	{ T(STATS), FOR_ALL },
+	{ T(RECONFIGURE), FOR_ADMIN },
+	{ T(SHUTDOWN), FOR_ADMIN },
+	{ T(JOB_WHY), FOR_ALL },
+	{ T(LIST_PRIOS), FOR_ALL },
+	{ T(LIST_SHARES), FOR_ALL },
+	{ T(SHOW_CONFIG), FOR_ALL },
+	{ T(PARTITION_CONTROL), FOR_STAFF },
+	{ T(WATCH_JOBS), FOR_ALL },
+	{ T(LIST_ACCT), FOR_ALL },
+	{ T(REPORT), FOR_ALL },
+	{ T(BACKUP), FOR_ADMIN },
+	{ T(LIST_EVENTS), FOR_ALL },
+	{ T(REGISTER), FOR_AGENT },
+	{ T(RUN_REPORT), FOR_AGENT },
+	{ T(HEARTBEAT), FOR_AGENT },
+	{ T(STREAM_OPEN), FOR_ALL },
+	{ T(STREAM_DATA), 0, 0, 0, 0 },
+	{ T(STREAM_CREDIT), 0, 0, 0, 0 },
+	{ T(STREAM_CLOSE), 0, 0, 0, 0 },
 };
 
-static int verdict(unsigned type, bool agent, bool admin)
+static int verdict(unsigned type, unsigned standing)
 {
 	struct error err = { 0 };
-	int ret = rpc_permitted(type, agent, admin, &err);
+	int ret = rpc_permitted(type, standing, &err);
 
 	assert_int_equal(ret, err.code ? -1 : 0);
 	return err.code;
 }
 
-static void test_every_type_in_every_role(void **state)
+static void test_every_type_for_everybody(void **state)
 {
 	(void)state;
 	for (unsigned type = 0; type <= UINT16_MAX; type++) {
-		int user = ERR_PROTOCOL, admin = ERR_PROTOCOL, agent = ERR_PROTOCOL;
+		int user = ERR_PROTOCOL, oper = ERR_PROTOCOL, admin = ERR_PROTOCOL,
+		    agent = ERR_PROTOCOL;
 
 		for (size_t i = 0; i < sizeof(truth) / sizeof(truth[0]); i++)
 			if (truth[i].type == type) {
 				user = truth[i].user;
+				oper = truth[i].oper;
 				admin = truth[i].admin;
 				agent = truth[i].agent;
 			}
-		if (verdict(type, false, false) != user || verdict(type, false, true) != admin ||
-		        verdict(type, true, false) != agent || verdict(type, true, true) != agent)
+		if (verdict(type, AS_USER) != user ||
+		        verdict(type, AS_USER | AS_OPERATOR) != oper ||
+		        verdict(type, AS_USER | AS_ADMIN) != admin ||
+		        verdict(type, AS_AGENT) != agent)
 			fail_msg("type %u (%s)", type, msg_name(type));
 	}
 }
@@ -85,12 +96,13 @@ static void test_the_frames_table_agrees(void **state)
 	(void)state;
 	types = msg_types(&n);
 	for (size_t i = 0; i < n; i++) {
-		enum rpc_role role = rpc_role(types[i].type);
+		enum verb verb = rpc_verb(types[i].type);
+		unsigned who = verb == VERB_COUNT ? 0 : verb_who(verb);
 		bool from_user = types[i].from & MSG_BY_USER;
 		bool from_agent = types[i].from & MSG_BY_AGENT;
 
-		if (from_user != (role == RPC_USER || role == RPC_ADMIN || role == RPC_BOTH) ||
-		        from_agent != (role == RPC_AGENT || role == RPC_BOTH))
+		if (from_user != (bool)(who & (AS_USER | AS_STAFF)) ||
+		        from_agent != (bool)(who & AS_AGENT))
 			fail_msg("%s", types[i].name);
 	}
 }
@@ -98,7 +110,7 @@ static void test_the_frames_table_agrees(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_every_type_in_every_role),
+		cmocka_unit_test(test_every_type_for_everybody),
 		cmocka_unit_test(test_the_frames_table_agrees),
 	};
 

@@ -1,0 +1,27 @@
+/* sight.h - whose jobs a caller may be told of, where the configuration keeps them private
+ *
+ * Made when a request begins, with what the configuration said then; afterwards it is plain data
+ * that any thread may read. The rule is VERB_JOB_SEE's (ctld/core/roles.h): his own, those of the
+ * accounts that he coordinates, all for operators and administrators.
+ */
+#ifndef CTLD_RPC_SIGHT_H
+#define CTLD_RPC_SIGHT_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "common/conf.h"
+#include "ctld/core/event.h"
+
+struct sight;
+
+/* NULL: he may be told of all. `private`: is what he asks for private here? */
+struct sight *sight_new(const struct conf *conf, const struct caller *caller, bool private);
+void sight_free(struct sight *s); /* NULL is fine */
+
+/* NULL has everything. */
+bool sight_has(const struct sight *s, uint32_t uid, const char *account);
+/* Is all of that account, whoever used it, his to see? */
+bool sight_has_account(const struct sight *s, const char *account);
+
+#endif

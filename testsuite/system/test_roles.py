@@ -1,0 +1,159 @@
+"""Who may do what on a living cluster, and what private listings keep from whom: all that tells of jobs."""
+
+import json
+import subprocess
+
+import pytest
+from cluster import BIN, ROOT, Cluster, wait_until
+
+pytestmark = pytest.mark.skipif(not ROOT, reason="needs other users")
+
+# sys is an administrator by his group; the other account's coordinator is nobody here.
+OWNER, OTHER, HEAD, OPERATOR, ADMIN = "games", "mail", "news", "bin", "sys"
+POLICY = f"""
+accounts = (
+  {{ name = "lab"; coordinators = [ "{HEAD}" ]; }},
+  {{ name = "red"; parent = "lab"; members = [ "{OWNER}" ]; }},
+  {{ name = "blue"; members = [ "{OTHER}" ]; coordinators = [ "lp" ]; }}
+);
+default_account = "blue";
+"""
+ROLES = f"""roles = {{ admins = [ "@{ADMIN}" ]; operators = [ "{OPERATOR}" ]; %s }};"""
+
+
+@pytest.fixture(scope="module", name="cluster")
+def fixture_cluster():
+    with Cluster(policy=POLICY + ROLES % "", controller='keep_ended = "1s";') as c:
+        yield c
+
+
+def set_private(c, *what):
+    names = ", ".join(f'"{w}"' for w in what)
+    c.policy = POLICY + ROLES % (f"private_data = [ {names} ];" if what else "")
+    c.write_conf()
+    c.run("gctl", "reconfigure")
+
+
+def status(c, user, *argv):
+    return c.run(*argv, check=False, user=user).returncode
+
+
+def test_coordinator(cluster):
+    c = cluster
+    job = c.submit("sleep 60", "--begin=now+1hour", user=OWNER)
+    assert c.job(job)["account"] == "red"
+    for argv in (["gctl", "update", job, "--nice=10"], ["gctl", "update", job, "--partition=batch"], ["gctl", "hold", job]):
+        assert status(c, OTHER, *argv) == 5, argv
+        assert status(c, HEAD, *argv) == 0, argv
+    assert c.job(job)["reason"] == "JobHeldAdmin"
+    r = c.run("gctl", "release", job, check=False, user=OWNER)
+    assert r.returncode == 5
+    assert "only a coordinator of its account, an operator or an administrator may release" in r.stderr
+    for argv in (["gctl", "update", job, "--cpus=2"], ["gctl", "update", job, "--nice=-1"], ["gctl", "suspend", job]):
+        assert status(c, HEAD, *argv) == 5, argv
+    c.run("gctl", "release", job, user=HEAD)
+    c.run("gctl", "hold", job, user=OPERATOR)
+    assert status(c, HEAD, "gctl", "release", job) == 5
+    c.run("gcancel", job, "--reason=too much", user=HEAD)
+    events = json.loads(c.run("gctl", "events", "--job", job, "--json", user=HEAD).stdout)["events"]
+    assert [e["kind"] for e in events][-1] == "job.cancel"
+    assert events[-1]["text"].startswith("as coordinator: ")
+    assert status(c, OTHER, "gctl", "events", "--job", job) == 5
+
+
+def test_operator_and_administrator(cluster):
+    c = cluster
+    job = c.submit("sleep 60", "--hold", user=OWNER)
+    for user in (OPERATOR, ADMIN):
+        for argv in (["gctl", "drain", "n1", "why"], ["gctl", "resume", "n1"], ["gctl", "partition", "batch", "drain"],
+                     ["gctl", "partition", "batch", "up"], ["gctl", "events"], ["gctl", "update", job, "--cpus=2"],
+                     ["gctl", "update", job, "--nice=-5"]):
+            assert status(c, user, *argv) == 0, (user, argv)
+            assert status(c, HEAD, *argv) == 5, argv
+    r = c.run("gctl", "reconfigure", check=False, user=OPERATOR)
+    assert r.returncode == 5 and "only an administrator may have the configuration read again" in r.stderr
+    assert status(c, ADMIN, "gctl", "reconfigure") == 0
+    assert status(c, OPERATOR, "gctl", "shutdown") == 5
+    c.run("gcancel", job, user=OPERATOR)
+
+
+def ids(c, user, *argv):
+    text = c.run(*argv, "--json", user=user).stdout
+    return {j.get("id", j.get("job")) for jobs in json.loads(text).values() if isinstance(jobs, list) for j in jobs}
+
+
+def test_private_jobs(cluster):
+    c = cluster
+    set_private(c)
+    job = c.submit("sleep 60", "--begin=now+1hour", user=OWNER)
+    old = c.submit("true", user=OWNER)
+    wait_until(lambda: old in ids(c, None, "gacct", "-S", "now-1h", "-s", "CD"), "its end")
+    wait_until(lambda: old not in c.jobs(), "its history")
+    assert job in ids(c, OTHER, "gqueue")
+    set_private(c, "jobs")
+    try:
+        for user, sees in ((OTHER, False), ("lp", False), (OWNER, True), (HEAD, True), (OPERATOR, True), (ADMIN, True), (None, True)):
+            for argv in (["gqueue"], ["gqueue", "--all"], ["gprio"], ["gacct", "-S", "now-1h", "-s", "PD,CD"]):
+                assert (job in ids(c, user, *argv)) == sees, (user, argv)
+            assert (old in ids(c, user, "gacct", "-S", "now-1h")) == sees
+            none = 0 if sees else 3
+            for argv in (["gqueue", "--jobs", job], ["gctl", "show", "job", job], ["gqueue", "--why", job],
+                         ["gprio", "-j", job], ["gctl", "events", "--job", job], ["gctl", "events", "--job", old]):
+                assert status(c, user, *argv) == none, (user, argv)
+            lines = c.run("greport", "use", "--by=user", "-S", "now-1h", user=user).stdout
+            assert (OWNER in lines) == sees, (user, lines)
+        # What cannot be seen cannot be told from what is not there.
+        for argv in (["gcancel"], ["gctl", "hold"], ["gctl", "update", "--nice=3"], ["gqueue", "--why"], ["gcancel", "--signal=USR1"]):
+            told = c.run(*argv, job, check=False, user=OTHER)
+            none = c.run(*argv, 999999, check=False, user=OTHER)
+            assert (told.returncode, told.stderr) == (3, none.stderr.replace("999999", str(job))), argv
+        assert c.state(job) == "PENDING"
+    finally:
+        set_private(c)
+        c.run("gcancel", job)
+
+
+def test_private_watch(cluster):
+    """Others' changes do not reach a watcher; his own do."""
+    c = cluster
+    set_private(c, "jobs")
+    watch = subprocess.Popen([BIN["gqueue"], "--watch", "--json"], env=c.env, stdout=subprocess.PIPE, text=True,
+                             user=OTHER, extra_groups=[])
+    try:
+        hidden = c.submit("true", "--hold", user=OWNER)
+        c.run("gctl", "release", hidden, user=OWNER)
+        mine = c.submit("true", "--hold", user=OTHER)
+        seen = set()
+        for line in watch.stdout:
+            seen |= {j["id"] for j in json.loads(line).get("jobs", [])}
+            if mine in seen:
+                break
+        assert hidden not in seen
+        c.run("gcancel", mine)
+    finally:
+        watch.kill()
+        watch.wait()
+        watch.stdout.close()
+        set_private(c)
+
+
+def test_private_usage(cluster):
+    c = cluster
+    job = c.submit("true", user=OWNER)
+    wait_until(lambda: job in ids(c, None, "gacct", "-S", "now-1h", "-s", "CD"), "its end")
+    c.submit("true", "--hold", user=OTHER)
+
+    def users(user):
+        return {s["user"] for s in json.loads(c.run("gshare", "--json", user=user).stdout)["shares"] if s.get("user")}
+
+    assert OWNER in users(OTHER)
+    set_private(c, "usage")
+    try:
+        assert OWNER in users(OWNER) and OWNER in users(HEAD) and OWNER in users(OPERATOR)
+        assert OWNER not in users(OTHER) and users(OTHER) <= {OTHER}
+        assert job not in ids(c, OTHER, "gacct", "-S", "now-1h")
+        assert job in ids(c, HEAD, "gacct", "-S", "now-1h")
+        live = c.submit("true", "--hold", user=OWNER)
+        assert live in ids(c, OTHER, "gqueue")
+    finally:
+        set_private(c)
