@@ -70,7 +70,7 @@ static int take_job(struct glog *g, const char *value, struct error *err)
 	if (g->ids.n)
 		return error_set(err, ERR_USAGE, "one job at a time, not '%s' too", value);
 	if (cmd_ids_add(&g->ids, value, err) < 0)
-		return error_wrap(err, "JOB '%s'", value);
+		return error_wrap(err, "JOB=%s", value);
 	if (g->ids.n_some && taskset_parse(g->ids.some[0]->tasks, &tasks, err) == 0) {
 		n = tasks.count;
 		taskset_clear(&tasks);

@@ -70,7 +70,7 @@ static int add(struct reader *r, const struct depend_term *term)
 	return 0;
 }
 
-/* "12", "12_7", "12+5"; kept: "12+5@1795250000", "12!" */
+/* "12", "12_7", "12+5"; kept: "12+5@1795250000", "12*", "12!" */
 static int read_id(struct reader *r, enum depend_type type)
 {
 	struct depend_term term = { .type = type, .task = DEPEND_NO_TASK };
@@ -100,6 +100,10 @@ static int read_id(struct reader *r, enum depend_type type)
 		if (number(r, INT64_MAX / 1000000, &n) < 0)
 			return -1;
 		term.at = (int64_t)n;
+	}
+	if (r->kept && type == DEPEND_AFTERCORR && *r->p == '*') {
+		r->p++;
+		term.each = true;
 	}
 	if (r->kept && *r->p == '!') {
 		r->p++;
@@ -189,6 +193,8 @@ static void write_term(struct strbuf *out, const struct depend_term *t, bool kep
 		strbuf_addf(out, "+%" PRIu32, t->delay);
 	if (kept && t->at)
 		strbuf_addf(out, "@%" PRId64, t->at);
+	if (kept && t->each)
+		strbuf_adds(out, "*");
 	if (t->never)
 		strbuf_adds(out, kept ? "!" : "(failed)");
 }

@@ -6,8 +6,9 @@
  * A list of terms: a type, and the ids it is about, each with a colon before it. Each id is a term
  * of its own, whatever stands between. An id may name a task of an array (12_7). Mixing ',' and '?'
  * is refused. The same text with what has become of each term is kept in rows: there an id may be
- * followed by "@SECONDS" (of UTC: the delay ends then) or "!" (it can never come true), and terms
- *that have come true are left out.
+ * followed by "@SECONDS" (of UTC: the delay ends then), "*" (each task of the array waits for the
+ * same task of that one) or "!" (it can never come true), and terms that have come true are left
+ *out.
  *
  * Pure: knows no jobs. Texts of errors say what would be right.
  */
@@ -44,6 +45,7 @@ struct depend_term {
 	uint32_t task;   /* DEPEND_NO_TASK: the whole job */
 	uint32_t delay;  /* after: minutes from its start */
 	int64_t at;      /* seconds of UTC: when the delay is over; 0: it has not started */
+	bool each;       /* aftercorr: decided task by task */
 	bool met, never; /* has come true; can never come true */
 };
 

@@ -95,6 +95,26 @@ void taskset_single(struct taskset *set, uint32_t task)
 	append(set, range_of(task, task, 1));
 }
 
+void taskset_of_bits(struct taskset *set, const uint8_t *bits, uint32_t last)
+{
+	uint32_t t = 0, from;
+
+	*set = (struct taskset){ 0 };
+	while (t <= last) {
+		if (!bits[t / 8] && t % 8 == 0) {
+			t += 8;
+			continue;
+		}
+		from = t;
+		while (t <= last && bits[t / 8] >> t % 8 & 1)
+			t++;
+		if (t > from)
+			append(set, range_of(from, t - 1, 1));
+		else
+			t++;
+	}
+}
+
 /* --- two ranges ------------------------------------------------------------------------------ */
 
 /* The greatest common divisor, and *inverse times a = it, modulo b. */
@@ -206,33 +226,51 @@ static int read_set(const char *text, size_t len, struct taskset *set, struct er
 	const char *p = text, *end = text + len;
 
 	*set = (struct taskset){ 0 };
-	if (len > TASKSET_TEXT_MAX)
-		return error_set(err, ERR_USAGE, "%zu bytes of task numbers; at most %d", len,
-		        TASKSET_TEXT_MAX);
 	for (;;) {
 		const char *comma = memchr(p, ',', (size_t)(end - p));
 		struct task_range r;
 
-		if (read_range(p, (size_t)((comma ? comma : end) - p), &r, err) < 0)
-			goto fail;
+		if (read_range(p, (size_t)((comma ? comma : end) - p), &r, err) < 0) {
+			taskset_clear(set);
+			return -1;
+		}
 		append(set, r);
 		if (!comma)
 			break;
 		p = comma + 1;
 	}
 	qsort(set->v, set->n, sizeof(*set->v), by_first);
-	if (check_twice(set, err) < 0)
-		goto fail;
+	return 0;
+}
+
+/* What people write. */
+static int read_checked(const char *text, size_t len, struct taskset *set, struct error *err)
+{
+	*set = (struct taskset){ 0 };
+	if (len > TASKSET_TEXT_MAX)
+		return error_set(err, ERR_USAGE, "%zu bytes of task numbers; at most %d", len,
+		        TASKSET_TEXT_MAX);
+	if (read_set(text, len, set, err) < 0)
+		return -1;
+	if (check_twice(set, err) < 0) {
+		taskset_clear(set);
+		return -1;
+	}
 	settle(set);
 	return 0;
-fail:
-	taskset_clear(set);
-	return -1;
+}
+
+int taskset_parse_kept(const char *text, struct taskset *set, struct error *err)
+{
+	if (read_set(text, strlen(text), set, err) < 0)
+		return -1;
+	settle(set);
+	return 0;
 }
 
 int taskset_parse(const char *text, struct taskset *set, struct error *err)
 {
-	return read_set(text, strlen(text), set, err);
+	return read_checked(text, strlen(text), set, err);
 }
 
 int taskset_parse_array(const char *text, struct taskset *set, uint32_t *at_once, struct error *err)
@@ -249,7 +287,7 @@ int taskset_parse_array(const char *text, struct taskset *set, uint32_t *at_once
 			return wrong(err, percent, (size_t)(end - percent),
 			        "so many tasks at a time: 1 or more, or no % for no limit");
 	}
-	if (read_set(text, (size_t)((percent ? percent : end) - text), set, err) < 0)
+	if (read_checked(text, (size_t)((percent ? percent : end) - text), set, err) < 0)
 		return -1;
 	*at_once = (uint32_t)n;
 	return 0;
@@ -300,6 +338,11 @@ uint32_t taskset_last(const struct taskset *set)
 uint32_t taskset_step(const struct taskset *set)
 {
 	return set->n - set->at == 1 ? set->v[set->at].step : 1;
+}
+
+size_t taskset_ranges(const struct taskset *set)
+{
+	return set->n - set->at;
 }
 
 uint32_t taskset_before(const struct taskset *set, uint32_t task)

@@ -39,15 +39,20 @@ int taskset_parse(const char *text, struct taskset *set, struct error *err);
 /* The same with %N; *at_once is 0 where there is none. */
 int taskset_parse_array(
         const char *text, struct taskset *set, uint32_t *at_once, struct error *err);
+/* What taskset_text() has written, of any length. */
+int taskset_parse_kept(const char *text, struct taskset *set, struct error *err);
 void taskset_clear(struct taskset *set);
 void taskset_copy(struct taskset *to, const struct taskset *from);
 void taskset_single(struct taskset *set, uint32_t task);
+/* Of bits, from 0 to `last`. */
+void taskset_of_bits(struct taskset *set, const uint8_t *bits, uint32_t last);
 
 bool taskset_has(const struct taskset *set, uint32_t task);
 bool taskset_meets(const struct taskset *x, const struct taskset *y);
 uint32_t taskset_first(const struct taskset *set); /* TASK_NONE: it is empty */
 uint32_t taskset_last(const struct taskset *set);
 uint32_t taskset_step(const struct taskset *set); /* of a set that is one range; else 1 */
+size_t taskset_ranges(const struct taskset *set);
 uint32_t taskset_before(const struct taskset *set, uint32_t task); /* so many are lower */
 
 /* Put in what is not there yet. */

@@ -3,8 +3,7 @@
 
 /* --- records of their own -------------------------------------------------------------------- */
 
-/* Some of its tasks have gone elsewhere. */
-static void shrunk(struct core *core, struct job *job)
+void array_shrunk(struct core *core, struct job *job)
 {
 	if (job_link(job)->class && job_weight(job)) {
 		sched_shrunk(core->sched, job);
@@ -26,7 +25,7 @@ struct job *array_first(struct core *core, struct job *job)
 	if (!tasks)
 		return job;
 	first = jobs_split_task(core->jobs, job, taskset_first(tasks));
-	shrunk(core, job);
+	array_shrunk(core, job);
 	return first;
 }
 
@@ -56,7 +55,7 @@ struct job *array_split(
 	taskset_clear(&left);
 	if (part == job)
 		return job;
-	shrunk(core, job);
+	array_shrunk(core, job);
 	job_consider(core, part);
 	return part;
 }
@@ -71,7 +70,7 @@ struct job *array_of_run(struct core *core, struct run_id id)
 	if (!in || job_info(in)->state != JOB_PENDING)
 		return NULL;
 	job = jobs_split_task(core->jobs, in, id.task);
-	shrunk(core, in);
+	array_shrunk(core, in);
 	job_consider(core, job);
 	return job;
 }

@@ -29,6 +29,9 @@ struct job *array_first(struct core *core, struct job *job);
 struct job *array_split(
         struct core *core, struct job *job, const struct taskset *set, bool keep_own);
 
+/* Some of its tasks have gone to other records. It may be dropped, if it is not the own one. */
+void array_shrunk(struct core *core, struct job *job);
+
 /* As many run as may? */
 bool array_full(const struct job *job);
 /* Its records that wait may start now, or may not. */

@@ -8,7 +8,7 @@
 
 #include "common/xalloc.h"
 #include "ctld/core/admit.h"
-#include "ctld/core/depends.h"
+#include "ctld/core/depends_impl.h"
 #include "ctld/core/array.h"
 #include "ctld/core/idmap.h"
 
@@ -128,7 +128,7 @@ static int check_job(const struct core *core, const struct job *job, struct erro
 		        run ? run_state_name(run_info(run)->state) : "not there");
 	/* Who is not to begin yet has an alarm; the wall clock may have been set back since. */
 	eligible = waits && !i->hold && !l->expired && !job_stray(job) && job_weight(job) &&
-	           !array_full(job) && !depends_open(job_own(job));
+	           !array_full(job) && !depends_open(job);
 	if (eligible && !l->class && i->begin_time && l->alarm != HEAP_NOWHERE)
 		eligible = false;
 	if ((l->class != NULL) != eligible)
@@ -149,6 +149,8 @@ static int check_job(const struct core *core, const struct job *job, struct erro
 	active = job_link_of(job)->array ? job_link_of(job)->array->running : !waits && !ended;
 	if (!i->part && (namesakes_check(job, ended, active, err) < 0 ||
 	                        depends_check_job(core, job, err) < 0))
+		return -1;
+	if (i->part && waits && corr_check(core, job, err) < 0)
 		return -1;
 	if (l->alarm != HEAP_NOWHERE && heap_at(core->alarms, l->alarm) != job)
 		return BROKEN(err, "job %llu is not where the alarms have it", id);

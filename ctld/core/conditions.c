@@ -33,12 +33,13 @@ int conditions_take(struct core *core, struct intake *t, struct error *err)
 {
 	const struct submit_job *in = t->in;
 	const struct job *job = t->updated ? jobs_find(core->jobs, t->updated->id) : NULL;
+	bool array = job ? job_link_of(job)->array != NULL : in->array && *in->array;
 
 	if (check_times(core, t, err) < 0)
 		return -1;
 	if (in->kill_invalid > KILL_NO)
 		return error_set(err, ERR_JOB_SPEC, "--kill-on-invalid-dep: no such choice");
-	if (in->depends && depends_check(core, job, in->depends, &t->depends, err) < 0)
+	if (in->depends && depends_check(core, job, array, in->depends, &t->depends, err) < 0)
 		return -1;
 	t->info.begin_time = in->begin_time;
 	t->info.deadline = in->deadline;

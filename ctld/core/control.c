@@ -229,14 +229,15 @@ static int requeue(struct control *c, struct error *err)
 	return 0;
 }
 
+#define WHOLE_FIELDS (uint64_t)(UPDATE_DEPENDENCY | UPDATE_KILL_INVALID_DEP)
+
 static int update(struct control *c, struct error *err)
 {
 	char done[240];
 
 	if (job_state_ended((enum job_state)job_info(c->job)->state))
 		return wrong_state(c->job, "updated", err);
-	if (job_info(c->job)->part &&
-	        c->event->job.fields & (UPDATE_DEPENDENCY | UPDATE_KILL_INVALID_DEP))
+	if (job_info(c->job)->part && c->event->job.fields & WHOLE_FIELDS)
 		return error_set(err, ERR_JOB_STATE,
 		        "job %s: what it waits for is said of the whole array",
 		        job_label(c->job, c->label));
@@ -427,6 +428,12 @@ static int control_job(struct control *c, struct job *job, uint64_t ref, const s
 	}
 	if (set && check_tasks(job, set, err) < 0)
 		return -1;
+	/* What an array waits for is its own record's, also when all tasks have others. */
+	if (array && !set && !job_weight(job) && c->event->job.verb == JOB_UPDATE &&
+	        !(c->event->job.fields & ~WHOLE_FIELDS)) {
+		c->job = job;
+		return update(c, err);
+	}
 	if (array && job_ref_part(ref) == JOB_PART_WAITS) {
 		if (!job_weight(job))
 			return wrong_state(job, "changed", err);

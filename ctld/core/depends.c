@@ -1,38 +1,18 @@
 /* depends.c - see depends.h */
-#include "ctld/core/depends.h"
+#include "ctld/core/depends_impl.h"
 
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include "common/depend.h"
 #include "common/mailwish.h"
 #include "common/xalloc.h"
+#include "ctld/core/array.h"
 #include "ctld/core/namesakes.h"
 #include "ctld/core/wishes.h"
 
 /* So many jobs are looked at to find a circle; what reaches further is refused. */
 #define CIRCLE_STEPS 20000
-
-/* One open term. */
-struct edge {
-	struct job *who;
-	uint32_t term;
-	struct edge *next, **back; /* in a list of the job that it names; back NULL: in none */
-};
-
-struct depends {
-	struct depend d;
-	struct edge *edges; /* one for each term */
-	bool never;
-	bool singleton; /* a term of that type is open */
-};
-
-struct awaited {
-	struct edge *starts, *ends; /* who waits for its start, for its end */
-	struct job *next;           /* in the queue of those to be settled */
-	bool queued, lost;          /* lost: a term of its own names a job that is not there */
-};
 
 static usec_t seconds_wall(int64_t s)
 {
@@ -40,8 +20,6 @@ static usec_t seconds_wall(int64_t s)
 }
 
 /* --- what a term makes of a job -------------------------------------------------------------- */
-
-enum outcome { OPEN, MET, NEVER };
 
 /* When it started first in its present attempt, or ended without: 0: neither yet. */
 static usec_t began(const struct job *job)
@@ -62,30 +40,30 @@ static enum outcome outcome_of(struct depend_term *t, const struct job *on, usec
 		if (!t->at && began(on) && t->delay)
 			t->at = began(on) / USEC_PER_S + (int64_t)t->delay * 60;
 		if (!began(on))
-			return OPEN;
-		return !t->delay || seconds_wall(t->at) <= now ? MET : OPEN;
+			return DEPEND_OPEN;
+		return !t->delay || seconds_wall(t->at) <= now ? DEPEND_MET : DEPEND_OPEN;
 	case DEPEND_AFTEROK:
-	case DEPEND_AFTERCORR: /* of a job that is no array */
-		return !ended ? OPEN : state == JOB_COMPLETED ? MET : NEVER;
+	case DEPEND_AFTERCORR: /* of jobs that are no arrays; of what has no counterpart */
+		return !ended ? DEPEND_OPEN : state == JOB_COMPLETED ? DEPEND_MET : DEPEND_NEVER;
 	case DEPEND_AFTERNOTOK:
-		return !ended ? OPEN : state == JOB_COMPLETED ? NEVER : MET;
+		return !ended ? DEPEND_OPEN : state == JOB_COMPLETED ? DEPEND_NEVER : DEPEND_MET;
 	case DEPEND_AFTERANY:
-		return ended ? MET : OPEN;
+		return ended ? DEPEND_MET : DEPEND_OPEN;
 	case DEPEND_SINGLETON:
 	case DEPEND_TYPE_COUNT:
 		break;
 	}
-	return OPEN;
+	return DEPEND_OPEN;
 }
 
-static bool is_open(const struct depend_term *t)
+bool depend_term_open(const struct depend_term *t)
 {
 	return !t->met && !t->never;
 }
 
 /* --- edges ----------------------------------------------------------------------------------- */
 
-static struct awaited *awaited_of(struct job *job)
+struct awaited *awaited_of(struct job *job)
 {
 	struct job_link *l = job_link(job);
 
@@ -94,19 +72,35 @@ static struct awaited *awaited_of(struct job *job)
 	return l->awaited;
 }
 
-static void queue(struct core *core, struct job *job)
+static void push_last(struct core *core, struct job *job)
 {
 	struct awaited *a = awaited_of(job);
 
-	if (a->queued)
-		return;
-	a->queued = true;
 	a->next = NULL;
 	if (core->settle_last)
 		job_link(core->settle_last)->awaited->next = job;
 	else
 		core->settle_first = job;
 	core->settle_last = job;
+}
+
+static void pop_first(struct core *core)
+{
+	core->settle_first = job_link(core->settle_first)->awaited->next;
+	if (!core->settle_first)
+		core->settle_last = NULL;
+}
+
+void depends_queue(struct core *core, struct job *job)
+{
+	struct awaited *a = awaited_of(job);
+
+	if (a->queued)
+		return;
+	a->queued = true;
+	if (job_info(job)->part)
+		awaited_of(job_own(job))->parts_queued++;
+	push_last(core, job);
 }
 
 static void unhang(struct edge *e)
@@ -128,17 +122,21 @@ static void hang(struct core *core, struct edge *e, const struct depend_term *t)
 
 	if (!on) {
 		awaited_of(e->who)->lost = true;
-		queue(core, e->who);
+		depends_queue(core, e->who);
 		return;
 	}
-	list = t->type == DEPEND_AFTER ? &awaited_of(on)->starts : &awaited_of(on)->ends;
+	list = t->each                   ? &awaited_of(on)->corrs
+	       : t->type == DEPEND_AFTER ? &awaited_of(on)->starts
+	                                 : &awaited_of(on)->ends;
 	e->next = *list;
 	e->back = list;
 	if (e->next)
 		e->next->back = &e->next;
 	*list = e;
 	if (job_state_ended(job_info(on)->state) || (t->type == DEPEND_AFTER && began(on)))
-		queue(core, on);
+		depends_queue(core, on);
+	if (t->each)
+		corr_hung(core, e, on);
 }
 
 void depends_attach(struct core *core, struct job *job)
@@ -163,9 +161,10 @@ void depends_attach(struct core *core, struct job *job)
 		const struct depend_term *t = &p->d.v[n];
 
 		p->edges[n] = (struct edge){ .who = job, .term = n };
-		open += is_open(t);
+		open += depend_term_open(t);
 		p->never |= t->never && !p->d.any;
 		p->singleton |= t->type == DEPEND_SINGLETON;
+		p->each |= t->each;
 		if (t->job && !t->never && !t->at)
 			hang(core, &p->edges[n], t);
 	}
@@ -173,7 +172,7 @@ void depends_attach(struct core *core, struct job *job)
 	/* From its beginning: it is judged with the others. */
 	if (p->never && core->started) {
 		awaited_of(job)->lost = true;
-		queue(core, job);
+		depends_queue(core, job);
 	}
 }
 
@@ -194,6 +193,14 @@ void depends_detach(struct core *core, struct job *job)
 	free(p);
 }
 
+void depends_set(struct core *core, struct job *job, const char *kept)
+{
+	depends_detach(core, job);
+	job_set_depends(core->jobs, job, kept);
+	corr_retext(core, job);
+	depends_attach(core, job);
+}
+
 void depends_forget(struct core *core, struct job *job)
 {
 	depends_detach(core, job);
@@ -205,46 +212,63 @@ bool depends_wanted(const struct job *job)
 {
 	const struct awaited *a = job_link_of(job)->awaited;
 
-	return a && (a->queued || a->starts || a->ends);
+	return a && (a->queued || a->starts || a->ends || a->corrs);
 }
 
 /* --- settling -------------------------------------------------------------------------------- */
 
-static void end_never(struct core *core, struct job *job)
+void depends_end_never(struct core *core, struct job *job, bool rest_only)
 {
 	char text[300], why[200];
 	const char *reason = depends_why(core, job, why, sizeof(why));
 
+	if (rest_only && job_link(job)->array) {
+		if (!job_weight(job))
+			return;
+		job = array_split(core, job, job_tasks(job), false);
+	}
 	snprintf(text, sizeof(text), "%s: %s", reason, why);
 	job_set_comment(core->jobs, job, text);
-	audit_note(core, "job.cancel", NULL, job_id(job), "", text);
+	audit_note(core, "job.cancel", NULL, job_ref(job), "", text);
 	job_cancel_pending(core, job);
 }
 
-static bool kills(const struct core *core, const struct job *job)
+bool depends_kills(const struct core *core, const struct job *job)
 {
-	uint8_t choice = job_info(job)->kill_invalid;
+	uint8_t choice = job_info(job_own(job))->kill_invalid;
 
 	return choice == KILL_AS_CONFIGURED ? core->conf->controller.kill_invalid_dep
 	                                    : choice == KILL_YES;
+}
+
+/* It can never start; of an array by what is decided task by task only what has no record. */
+static void kill_never(struct core *core, struct job *job, bool each_only)
+{
+	const struct depends *p = job_link(job)->depends;
+
+	if (!depends_kills(core, job) || job_info(job)->state != JOB_PENDING)
+		return;
+	depends_end_never(core, job, p->each && (p->d.any || each_only));
 }
 
 /* A term has been decided: what now? */
 static void weigh(struct core *core, struct job *job)
 {
 	struct depends *p = job_link(job)->depends;
-	size_t n, open = 0, met = 0, never = 0;
+	size_t n, open = 0, met = 0, never = 0, each_never = 0;
 	bool was_never;
 	char *text;
 
 	for (n = 0; n < p->d.n; n++) {
-		open += is_open(&p->d.v[n]);
+		open += depend_term_open(&p->d.v[n]);
 		met += p->d.v[n].met;
 		never += p->d.v[n].never;
+		each_never += p->d.v[n].never && p->d.v[n].each;
 	}
 	if (p->d.any ? met : !open && !never) {
 		depends_detach(core, job);
 		job_set_depends(core->jobs, job, "");
+		corr_retext(core, job);
 		/* It is as old as its chance to run. */
 		if (job_info(job)->begin_time < core->now.wall)
 			job_set_begin(core->jobs, job, core->now.wall);
@@ -258,22 +282,29 @@ static void weigh(struct core *core, struct job *job)
 	text = depend_format(&p->d, true);
 	job_set_depends(core->jobs, job, text);
 	free(text);
-	if (p->never && kills(core, job) && job_info(job)->state == JOB_PENDING)
-		end_never(core, job);
-	else
-		job_consider(core, job);
+	if (p->never)
+		kill_never(core, job, never == each_never);
+	if (job_link(job)->depends && job_link(job)->depends->each)
+		corr_reweigh(core, job);
+	job_consider(core, job);
 }
 
 static void decide_term(struct core *core, struct edge *e, const struct job *on)
 {
 	struct depend_term *t = &job_link(e->who)->depends->d.v[e->term];
-	enum outcome outcome = on ? outcome_of(t, on, core->now.wall) : NEVER;
+	enum outcome outcome = outcome_of(t, on, core->now.wall);
+	struct job *who = e->who;
 
+	if (t->each) {
+		corr_rest(core, who, t->job, outcome);
+		if (!job_link(who)->depends) /* that was the end of it */
+			return;
+	}
 	unhang(e);
-	t->met = outcome == MET;
-	t->never = outcome == NEVER;
+	t->met = outcome == DEPEND_MET;
+	t->never = outcome == DEPEND_NEVER;
 	/* OPEN: its delay runs, which is its alarm's matter. */
-	weigh(core, e->who);
+	weigh(core, who);
 }
 
 /* Terms that name no job in memory can no more come true: the rows were not written together. */
@@ -285,10 +316,13 @@ static void settle_lost(struct core *core, struct job *job)
 	for (n = 0; p && n < p->d.n; n++) {
 		struct depend_term *t = &p->d.v[n];
 
-		if (!is_open(t) || !t->job || t->at || p->edges[n].back)
+		if (!depend_term_open(t) || !t->job || t->at || p->edges[n].back)
 			continue;
 		t->never = true;
 		lost++;
+		if (t->each)
+			corr_rest(core, job, t->job, DEPEND_NEVER);
+		p = job_link(job)->depends;
 	}
 	if (p && (lost || p->never))
 		weigh(core, job);
@@ -301,7 +335,17 @@ static struct edge *due_edge(const struct job *job)
 
 	if (a->starts && began(job))
 		return a->starts;
-	return job_state_ended(job_info(job)->state) ? a->ends : NULL;
+	if (!job_state_ended(job_info(job)->state))
+		return NULL;
+	return a->ends ? a->ends : a->corrs;
+}
+
+static void settle_part(struct core *core, struct job *part)
+{
+	corr_part_ended(core, part);
+	job_link(job_own(part))->awaited->parts_queued--;
+	pop_first(core);
+	job_link(part)->awaited->queued = false;
 }
 
 bool depends_settle(struct core *core, unsigned budget)
@@ -311,15 +355,21 @@ bool depends_settle(struct core *core, unsigned budget)
 		struct awaited *a = job_link(job)->awaited;
 		struct edge *e;
 
-		if (a->lost) {
+		if (job_info(job)->part) {
+			settle_part(core, job);
+		} else if (a->lost) {
 			a->lost = false;
 			settle_lost(core, job);
-		} else if ((e = due_edge(job))) {
+		} else if (a->corrs && corr_gone(core, job)) {
+			continue;
+		} else if ((e = due_edge(job)) && e == a->corrs && a->parts_queued) {
+			/* Task by task first. */
+			pop_first(core);
+			push_last(core, job);
+		} else if (e) {
 			decide_term(core, e, job);
 		} else {
-			core->settle_first = a->next;
-			if (!a->next)
-				core->settle_last = NULL;
+			pop_first(core);
 			a->queued = false;
 		}
 	}
@@ -328,21 +378,28 @@ bool depends_settle(struct core *core, unsigned budget)
 
 void depends_tell(struct core *core, struct job *job)
 {
-	const struct awaited *a = job_link(job)->awaited;
+	const struct awaited *a = job_link(job_own(job))->awaited;
 
-	if (a && (a->starts || a->ends))
-		queue(core, job);
+	if (!a)
+		return;
+	if (!job_info(job)->part ? a->starts || a->ends || a->corrs
+	                         : a->corrs && job_state_ended(job_info(job)->state))
+		depends_queue(core, job);
 }
 
 /* --- waiting --------------------------------------------------------------------------------- */
 
 bool depends_open(const struct job *job)
 {
-	const struct depends *p = job_link_of(job)->depends;
+	const struct job *own = job_own(job);
+	const struct depends *p = job_link_of(own)->depends;
 	size_t n;
 
 	if (!p)
 		return false;
+	if (p->each && job != own)
+		return corr_open(job);
+	job = own;
 	if (!p->singleton || !namesakes_first_and_idle(job))
 		return true;
 	for (n = 0; n < p->d.n && !p->d.any; n++) {
@@ -354,8 +411,10 @@ bool depends_open(const struct job *job)
 
 bool depends_never(const struct job *job)
 {
-	const struct depends *p = job_link_of(job)->depends;
+	const struct depends *p = job_link_of(job_own(job))->depends;
 
+	if (p && p->each && job_info(job)->part)
+		return corr_never(job);
 	return p && p->never;
 }
 
@@ -366,7 +425,8 @@ usec_t depends_due(const struct job *job)
 	size_t n;
 
 	for (n = 0; p && n < p->d.n; n++) {
-		if (is_open(&p->d.v[n]) && p->d.v[n].at && seconds_wall(p->d.v[n].at) < due)
+		if (depend_term_open(&p->d.v[n]) && p->d.v[n].at &&
+		        seconds_wall(p->d.v[n].at) < due)
 			due = seconds_wall(p->d.v[n].at);
 	}
 	return due;
@@ -381,7 +441,7 @@ void depends_delays(struct core *core, struct job *job)
 	for (n = 0; p && n < p->d.n; n++) {
 		struct depend_term *t = &p->d.v[n];
 
-		if (!is_open(t) || !t->at || seconds_wall(t->at) > core->now.wall)
+		if (!depend_term_open(t) || !t->at || seconds_wall(t->at) > core->now.wall)
 			continue;
 		t->met = any = true;
 	}
@@ -403,6 +463,8 @@ static size_t say_term(const struct core *core, const struct job *job, const str
 	else if (t->at)
 		n = snprintf(text, size, "%s+%u: job %llu has started", depend_type_name(t->type),
 		        t->delay, id);
+	else if (t->each && !t->never)
+		n = snprintf(text, size, "aftercorr: each task waits for the same of job %llu", id);
 	else if (!t->job && (!on || on == job))
 		n = snprintf(
 		        text, size, "%s: another job of this name runs", depend_type_name(t->type));
@@ -414,9 +476,12 @@ static size_t say_term(const struct core *core, const struct job *job, const str
 
 const char *depends_why(const struct core *core, const struct job *job, char *text, size_t size)
 {
-	const struct depends *p = job_link_of(job)->depends;
+	const struct depends *p = job_link_of(job_own(job))->depends;
 	size_t n, used = 0, said = 0, of = 0;
 
+	if (p->each && job_info(job)->part && strchr(job_info(job)->depends, '*'))
+		return corr_why(core, job, text, size);
+	job = job_own(job);
 	text[0] = '\0';
 	for (n = 0; n < p->d.n; n++) {
 		const struct depend_term *t = &p->d.v[n];
@@ -437,8 +502,12 @@ const char *depends_why(const struct core *core, const struct job *job, char *te
 	return p->never ? "DependencyNeverSatisfied" : "Dependency";
 }
 
-void depends_say(const char *kept, char *text, size_t size)
+void depends_say(const struct job *job, char *text, size_t size)
 {
+	const struct job *own = job_own(job);
+	const char *kept =
+	        job_info(job_link_of(own)->depends && job_link_of(own)->depends->each ? job : own)
+	                ->depends;
 	struct depend d = { .v = NULL };
 	char *all;
 
@@ -483,7 +552,7 @@ static bool push_all(const struct core *core, struct search *s, const struct job
 	for (n = 0; p && n < p->d.n; n++) {
 		const struct depend_term *t = &p->d.v[n];
 
-		if (!is_open(t) || t->at)
+		if (!depend_term_open(t) || t->at)
 			continue;
 		other = t->job ? jobs_find(core->jobs, t->job) : NULL;
 		if (other && push(s, other))
@@ -539,8 +608,8 @@ static void decide_past(struct depend_term *t, bool well)
 	t->never = !t->met;
 }
 
-static int check_term(
-        const struct core *core, const struct job *job, struct depend_term *t, struct error *err)
+static int check_term(const struct core *core, const struct job *job, bool array,
+        struct depend_term *t, struct error *err)
 {
 	unsigned long long id = t->job;
 	enum fate fate;
@@ -550,8 +619,16 @@ static int check_term(
 	if (job && t->job == job_id(job))
 		return error_set(err, ERR_JOB_SPEC, "job %llu cannot wait for itself", id);
 	if (t->task != DEPEND_NO_TASK)
-		return error_set(
-		        err, ERR_JOB_SPEC, "%llu_%u: job %llu is no array", id, t->task, id);
+		return error_set(err, ERR_JOB_SPEC,
+		        "%llu_%u: a job can wait for all of job %llu, and an array for the same "
+		        "tasks (aftercorr:%llu)",
+		        id, t->task, id, id);
+	t->each = corr_is(core, t, array);
+	if (t->each && corr_many(jobs_find(core->jobs, t->job)))
+		return error_set(err, ERR_JOB_SPEC,
+		        "too many arrays wait for the tasks of job %llu; afterok waits for all of "
+		        "it",
+		        id);
 	if (jobs_find(core->jobs, t->job))
 		return 0;
 	if (t->job >= meta_next_job(core->meta))
@@ -564,8 +641,8 @@ static int check_term(
 	return 0;
 }
 
-int depends_check(const struct core *core, const struct job *job, const char *text, char **kept,
-        struct error *err)
+int depends_check(const struct core *core, const struct job *job, bool array, const char *text,
+        char **kept, struct error *err)
 {
 	struct depend d;
 	bool met = false;
@@ -578,7 +655,7 @@ int depends_check(const struct core *core, const struct job *job, const char *te
 		return error_wrap(err, "--dependency");
 	}
 	for (n = 0; n < d.n && rc == 0; n++)
-		rc = check_term(core, job, &d.v[n], err);
+		rc = check_term(core, job, array, &d.v[n], err);
 	if (rc == 0 && job)
 		rc = check_circle(core, job, &d, err);
 	for (n = 0; n < d.n; n++)
@@ -604,7 +681,7 @@ int depends_check_job(const struct core *core, const struct job *job, struct err
 	for (n = 0; p && n < p->d.n; n++) {
 		const struct depend_term *t = &p->d.v[n];
 		const struct job *on = t->job ? jobs_find(core->jobs, t->job) : NULL;
-		bool hangs = is_open(t) && t->job && !t->at;
+		bool hangs = depend_term_open(t) && t->job && !t->at;
 
 		if (hangs != (p->edges[n].back != NULL) && !(hangs && !on))
 			return error_set(err, ERR_INTERNAL, "job %llu: its term %zu %s", id, n,

@@ -7,6 +7,8 @@
  * decided by a job that is there, and what was decided is in the row of who waits. Nothing is ever
  * searched.
  *
+ * aftercorr of an array on another one is decided task by task (correspond.c).
+ *
  * singleton is decided by the jobs of one user with one name (namesakes.h), at any time anew.
  *
  * Edges, queue and names are volatile: a start makes them from the rows.
@@ -16,15 +18,17 @@
 
 #include "ctld/core/internal.h"
 
-/* May a job wait for this? `job` NULL: a new one. Each id must be of a job in memory, or of one in
- * history of which is known how it ended (fates.h): that decides its term at once. Not its own, and
- * none may wait for `job`, over whichever others. The text as rows keep it goes to *kept (owned by
- * the caller). */
-int depends_check(const struct core *core, const struct job *job, const char *text, char **kept,
-        struct error *err);
+/* May a job (an array?) wait for this? `job` NULL: a new one. Each id must be of a job in memory,
+ * or of one in history of which is known how it ended (fates.h): that decides its term at once. Not
+ * its own, and none may wait for `job`, over whichever others. The text as rows keep it goes to
+ * *kept (owned by the caller). */
+int depends_check(const struct core *core, const struct job *job, bool array, const char *text,
+        char **kept, struct error *err);
 
 /* Its text is new, or from a row: hang its edges, where it has not ended. */
 void depends_attach(struct core *core, struct job *job);
+/* It waits for something else now. */
+void depends_set(struct core *core, struct job *job, const char *kept);
 /* It waits for nothing any more: it has ended, or gets another text. */
 void depends_detach(struct core *core, struct job *job);
 /* It goes to history, or the core goes: nobody waits for it. */
@@ -37,7 +41,7 @@ bool depends_settle(struct core *core, unsigned budget);
 /* Does anybody still have to be told of it? Then it must stay in memory. */
 bool depends_wanted(const struct job *job);
 
-/* Does it have to wait? Can it never start? */
+/* Does it have to wait? Can it never start? Of any record of an array. */
 bool depends_open(const struct job *job);
 bool depends_never(const struct job *job);
 usec_t depends_due(const struct job *job); /* wall: when a delay ends; INT64_MAX: none runs */
@@ -46,8 +50,8 @@ void depends_delays(struct core *core, struct job *job); /* some have perhaps en
 /* "Dependency" or "DependencyNeverSatisfied", and for people which jobs, and how they are. */
 const char *depends_why(const struct core *core, const struct job *job, char *text, size_t size);
 
-/* For people: what has not come true of a text as kept; cut with "...". */
-void depends_say(const char *kept, char *text, size_t size);
+/* For people: what has not come true of what it waits for; cut with "...". */
+void depends_say(const struct job *job, char *text, size_t size);
 
 int depends_check_job(const struct core *core, const struct job *job, struct error *err);
 

@@ -7,6 +7,7 @@
  *	submit.c   EV_SUBMIT, --test-only
  *	conditions.c  when it may begin, what it waits for
  *	depends.c  jobs that wait for other jobs
+ *	correspond.c  tasks that wait for the same tasks of another array
  *	admit.c    accounts, QOS, partitions and limits of what is submitted
  *	control.c  EV_JOB_CONTROL, EV_WAIT_JOB
  *	update.c   what JOB_UPDATE changes
@@ -87,6 +88,7 @@ struct core {
 	struct namesakes *namesakes;
 	struct fates *fates;
 	struct job *settle_first, *settle_last; /* depends.h */
+	uint64_t corr_round;                    /* correspond.c */
 
 	struct ended jobs_ended, tasks_ended; /* tasks: parts of arrays */
 	uint64_t disk_free_mb;

@@ -291,7 +291,7 @@ static int decode_tasks(struct job *job, const struct row *row, struct error *er
 	if (!v->n && !job->info.part)
 		return 0;
 	text = xstrndup(v->p, v->n);
-	rc = taskset_parse(text, &job->tasks->set, err);
+	rc = taskset_parse_kept(text, &job->tasks->set, err);
 	free(text);
 	return rc < 0 ? row_error(row, COL_JOB_tasks, err, "no tasks") : 0;
 }
@@ -511,6 +511,32 @@ size_t jobs_count_in(const struct jobs *jobs, enum job_state state)
 size_t jobs_bytes(const struct jobs *jobs)
 {
 	return idmap_bytes(jobs->map) + jobs_count(jobs) * sizeof(struct job);
+}
+
+bool job_alike(const struct job *a, const struct job *b)
+{
+	const struct job_info *x = &a->info, *y = &b->info;
+	struct row r, s;
+	size_t n;
+
+	if (x->gpus != y->gpus || x->labels != y->labels || x->state != y->state ||
+	        a->link.expired != b->link.expired)
+		return false;
+	row_begin(&r, TABLE_JOB, ROW_PUT);
+	row_begin(&s, TABLE_JOB, ROW_PUT);
+	codec_encode(columns, a, &r);
+	codec_encode(columns, b, &s);
+	for (n = 0; n < COL_JOB_COUNT; n++) {
+		const struct value *v = &r.v[n], *w = &s.v[n];
+		bool text = columns[n].codec == CODEC_TEXT;
+
+		if (columns[n].codec == CODEC_OWN || n == COL_JOB_part || n == COL_JOB_depends ||
+		        n == COL_JOB_planned_start || n == COL_JOB_begin_time)
+			continue;
+		if (text ? v->p != w->p : v->i != w->i) /* a kept text is there once */
+			return false;
+	}
+	return true;
 }
 
 /* --- movers ---------------------------------------------------------------------------------- */

@@ -222,6 +222,8 @@ struct job *jobs_next(const struct jobs *jobs, uint64_t after_ref);
 struct job *jobs_of_run(const struct jobs *jobs, struct run_id id);
 /* The record under which a task stands with others, waiting or cancelled; NULL: none. */
 struct job *jobs_stands_in(const struct jobs *jobs, uint64_t id, uint32_t task);
+/* Are two records of an array treated alike, but for what they wait for and since when? */
+bool job_alike(const struct job *a, const struct job *b);
 size_t jobs_count(const struct jobs *jobs);
 size_t jobs_count_in(const struct jobs *jobs, enum job_state state);
 /* The counts of a partition, whether it is configured or not; NULL: it never had a job. */
@@ -240,6 +242,9 @@ struct job *jobs_add_array(
  * `from` and not all of it). It is PENDING, and as `from` is. */
 struct job *jobs_split_task(struct jobs *jobs, struct job *from, uint32_t task);
 struct job *jobs_split_tasks(struct jobs *jobs, struct job *from, struct taskset *tasks);
+/* From one record that waits to another one, of several tasks, of the same array. */
+void jobs_move_tasks(struct jobs *jobs, struct job *from, struct job *to,
+        struct taskset *tasks); /* taken over */
 /* A range that has no task left; freed by the next seal. Out of the scheduler. */
 void jobs_drop_empty(struct jobs *jobs, struct job *job);
 bool job_dropped(const struct job *job);

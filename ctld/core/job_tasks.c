@@ -160,6 +160,22 @@ struct job *jobs_split_tasks(struct jobs *jobs, struct job *from, struct taskset
 	return job;
 }
 
+void jobs_move_tasks(struct jobs *jobs, struct job *from, struct job *to, struct taskset *tasks)
+{
+	struct taskset taken;
+
+	jobs_recount(jobs, from, false);
+	jobs_recount(jobs, to, false);
+	taskset_take(&from->tasks->set, tasks, &taken);
+	taskset_add(&to->tasks->set, &taken);
+	jobs_recount(jobs, from, true);
+	jobs_recount(jobs, to, true);
+	taskset_clear(&taken);
+	taskset_clear(tasks);
+	tasks_changed(jobs, from);
+	tasks_changed(jobs, to);
+}
+
 void jobs_drop_empty(struct jobs *jobs, struct job *job)
 {
 	assert(job->info.part >= JOB_PART_RANGES && !job_weight(job));

@@ -118,7 +118,7 @@ static void consider(struct core *core, struct job *job)
 	const struct job_info *i = job_info(job);
 	bool eligible = i->state == JOB_PENDING && i->hold == HOLD_NONE &&
 	                !job_link(job)->expired && job_weight(job) && !array_full(job) &&
-	                !job_stray(job) && !depends_open(job_own(job)) &&
+	                !job_stray(job) && !depends_open(job) &&
 	                i->begin_time <= core->now.wall;
 
 	if (!eligible)

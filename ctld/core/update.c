@@ -227,11 +227,8 @@ int job_update(struct core *core, struct job *job, const struct core_event *e, c
 	job_set_wishes(core->jobs, job, &t.info);
 	t.info.gpus = NULL; /* the job has it now, and counts */
 	t.counted = false;
-	if (t.depends) {
-		depends_detach(core, job);
-		job_set_depends(core->jobs, job, t.depends);
-		depends_attach(core, job);
-	}
+	if (t.depends)
+		depends_set(core, job, t.depends);
 	job_consider(core, job);
 	intake_clear(core, &t);
 	return 0;

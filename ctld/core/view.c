@@ -222,7 +222,7 @@ static void view(
 		.requeue_on = i->requeue_on,
 		.requeue_delay_s = i->requeue_delay_s,
 	};
-	depends_say(i->depends, v->dependency, sizeof(v->dependency));
+	depends_say(job, v->dependency, sizeof(v->dependency));
 	view_gpus(i, v);
 	view_array(job, v);
 	if (i->state == JOB_PENDING) {

@@ -117,7 +117,7 @@ static void found_one(struct control *ctl, const struct job_view *job, struct ch
 
 	out->ids[n] = job->ref;
 	out->tasks[n] = NULL;
-	if (!ctl->walk.tasks || !job->several || taskset_parse(job->tasks, &all, NULL))
+	if (!ctl->walk.tasks || !job->several || taskset_parse_kept(job->tasks, &all, NULL))
 		return;
 	taskset_take(&all, ctl->walk.tasks, &ctl->some[n]);
 	taskset_clear(&all);

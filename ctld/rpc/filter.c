@@ -212,7 +212,7 @@ static bool tasks_fit(const struct taskset *tasks, const struct job_view *job)
 	struct taskset its;
 	bool fit;
 
-	if (taskset_parse(job->tasks, &its, NULL))
+	if (taskset_parse_kept(job->tasks, &its, NULL))
 		return false;
 	fit = taskset_meets(&its, tasks);
 	taskset_clear(&its);

@@ -438,7 +438,7 @@ static void refused(void **state)
 	assert_int_equal(submit_after(w, "afterok:%llu", U(ended + 1)), 0);
 	assert_int_equal(w->error.code, ERR_NO_JOB);
 	assert_int_equal(submit_after(w, "afterok:%llu_3", U(first)), 0);
-	assert_non_null(strstr(w->error.text, "is no array"));
+	assert_non_null(strstr(w->error.text, "a job can wait for all of job"));
 	assert_int_equal(submit_after(w, "afterok"), 0);
 	assert_int_equal(w->error.code, ERR_JOB_SPEC);
 	/* Itself, a circle, a circle over a singleton. */

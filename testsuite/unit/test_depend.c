@@ -41,6 +41,26 @@ static void written_as_read(void **state)
 	}
 }
 
+static void task_by_task(void **state)
+{
+	struct depend d;
+	char *text;
+
+	(void)state;
+	assert_int_equal(depend_parse("aftercorr:1*:2*!:3,afterok:4", true, &d, NULL), 0);
+	assert_true(d.v[0].each && d.v[1].each && d.v[1].never && !d.v[2].each && !d.v[3].each);
+	text = depend_format(&d, true);
+	assert_string_equal(text, "aftercorr:1*:2*!:3,afterok:4");
+	free(text);
+	text = depend_format(&d, false);
+	assert_string_equal(text, "aftercorr:1:2(failed):3,afterok:4");
+	free(text);
+	depend_clear(&d);
+	/* Of no other type, and not as people write it. */
+	assert_int_equal(depend_parse("afterok:1*", true, &d, NULL), -1);
+	assert_int_equal(depend_parse("aftercorr:1*", false, &d, NULL), -1);
+}
+
 static void kept_with_what_became_of_it(void **state)
 {
 	struct depend d;
@@ -221,6 +241,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(written_as_read),
+		cmocka_unit_test(task_by_task),
 		cmocka_unit_test(kept_with_what_became_of_it),
 		cmocka_unit_test(refused),
 		cmocka_unit_test(no_more_than_so_many),

@@ -209,12 +209,42 @@ static void takes_apart(void **state)
 	}
 }
 
+/* What is left of a set may take more bytes than people may write. */
+static void kept_of_any_length(void **state)
+{
+	uint8_t map[10000] = { 0 };
+	struct taskset set, again;
+	char *text, *text_again;
+	struct error err;
+
+	(void)state;
+	for (uint32_t t = 0; t < 8 * sizeof(map); t++)
+		if (t % 5 < 2 || t % 7 == 3)
+			map[t / 8] |= (uint8_t)(1U << t % 8);
+	taskset_of_bits(&set, map, 8 * sizeof(map) - 1);
+	for (uint32_t t = 0; t < 8 * sizeof(map); t += 97)
+		assert_int_equal(taskset_has(&set, t), map[t / 8] >> t % 8 & 1);
+	text = taskset_text(&set);
+	assert_true(strlen(text) > TASKSET_TEXT_MAX);
+	assert_int_equal(taskset_parse(text, &again, &err), -1);
+	assert_int_equal(taskset_parse_kept(text, &again, &err), 0);
+	assert_int_equal(again.count, set.count);
+	text_again = taskset_text(&again);
+	assert_string_equal(text_again, text);
+	taskset_clear(&set);
+	assert_int_equal(taskset_parse_kept("1,x", &set, &err), -1);
+	free(text);
+	free(text_again);
+	taskset_clear(&again);
+}
+
 int main(void)
 {
 	static const struct CMUnitTest tests[] = {
 		cmocka_unit_test(reads),
 		cmocka_unit_test(long_lists),
 		cmocka_unit_test(takes_apart),
+		cmocka_unit_test(kept_of_any_length),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
