@@ -4,6 +4,7 @@
 #include <stdlib.h>
 
 #include "common/xalloc.h"
+#include "ctld/core/crowd.h"
 #include "ctld/core/hash.h"
 #include "ctld/core/table.h"
 
@@ -17,6 +18,8 @@ struct classes {
 	struct strings *strings;
 	struct requests *requests;
 	struct table *table;
+	struct class **v; /* by number */
+	size_t n, size;
 };
 
 const struct class_info *class_info(const struct class *class)
@@ -128,8 +131,9 @@ void classes_free(struct classes *cs)
 
 	if (!cs)
 		return;
-	while ((class = table_each(cs->table, &cursor)))
+	while ((class = classes_each(cs, &cursor)))
 		class_free(cs, class);
+	free(cs->v);
 	table_free(cs->table);
 	free(cs);
 }
@@ -164,7 +168,7 @@ struct class *classes_want(struct classes *cs, const struct job_info *job)
 	strings_again(key.partition);
 	requests_again(key.gpus);
 	class->link.queue = heap_new(job_moved);
-	class->link.slot = class->link.stirred = HEAP_NOWHERE;
+	class->link.slot = HEAP_NOWHERE;
 	class->link.partition = class->link.account = class->link.qos = CONF_NONE;
 	class->link.retry = INT64_MAX;
 	alternatives = key.gpus->n ? key.gpus->n : 1;
@@ -173,23 +177,39 @@ struct class *classes_want(struct classes *cs, const struct job_info *job)
 	for (a = 0; a < class->link.n_waiters; a++) {
 		class->link.waiters[a].class = class;
 		class->link.waiters[a].alternative = a % alternatives;
+		class->link.waiters[a].slot = HEAP_NOWHERE;
 	}
+	if (cs->n == cs->size) {
+		cs->size = cs->size ? cs->size * 2 : 64;
+		cs->v = xrealloc(cs->v, cs->size, sizeof(struct class *));
+	}
+	class->link.number = (uint32_t)cs->n;
+	cs->v[cs->n++] = class;
 	table_add(cs->table, class);
 	return class;
 }
 
 void classes_remove(struct classes *cs, struct class *class)
 {
+	struct class *last = cs->v[--cs->n];
+
+	cs->v[class->link.number] = last;
+	last->link.number = class->link.number;
 	table_remove(cs->table, class);
 	class_free(cs, class);
 }
 
 size_t classes_count(const struct classes *cs)
 {
-	return table_count(cs->table);
+	return cs->n;
+}
+
+struct class *classes_at(const struct classes *cs, size_t number)
+{
+	return cs->v[number];
 }
 
 struct class *classes_each(const struct classes *cs, size_t *cursor)
 {
-	return table_each(cs->table, cursor);
+	return *cursor < cs->n ? cs->v[(*cursor)++] : NULL;
 }

@@ -20,12 +20,7 @@
 struct class;
 struct classes;
 
-/* A parked class in the list of those that wait for one thing. */
-struct waiter {
-	struct class *class;
-	uint32_t alternative;
-	struct waiter *next, **back;
-};
+struct waiter; /* crowd.h */
 
 struct class_info {
 	uint32_t uid, cpus, max_wait_s;
@@ -37,11 +32,10 @@ struct class_info {
 };
 
 struct class_link {
-	struct heap *queue;  /* jobs by class_queue_key(); never empty */
-	uint64_t tasks;      /* in all of them */
-	uint32_t slot;       /* in the heap of ready classes; HEAP_NOWHERE: parked */
-	uint32_t stirred;    /* parked, in the heap of those that a node has room for again */
-	uint32_t stirred_by; /* that node; SCHED_SEVERAL */
+	struct heap *queue; /* jobs by class_queue_key(); never empty */
+	uint64_t tasks;     /* in all of them */
+	uint32_t number;    /* among all classes */
+	uint32_t slot;      /* in the heap of ready classes; HEAP_NOWHERE: parked */
 	/* Of the present configuration; CONF_NONE. */
 	uint32_t partition, account, qos;
 	struct gate_path *path;
@@ -94,6 +88,8 @@ struct class *classes_want(struct classes *cs, const struct job_info *job);
 /* Only an empty one, unlinked from everything. */
 void classes_remove(struct classes *cs, struct class *class);
 size_t classes_count(const struct classes *cs);
-struct class *classes_each(const struct classes *cs, size_t *cursor); /* in no order */
+/* By number, from 0. The last one gets the number of one that goes. */
+struct class *classes_at(const struct classes *cs, size_t number);
+struct class *classes_each(const struct classes *cs, size_t *cursor);
 
 #endif

@@ -372,6 +372,7 @@ static enum verdict try_alternative(const struct scene *sc, const struct contend
         struct places *out, struct decision *d)
 {
 	enum verdict best = VERDICT_TYPE;
+	bool nowhere = true;
 	struct gate_block gate = d->gate;
 	struct places other = { 0 };
 	struct rank least = { true, UINT32_MAX, UINT32_MAX, UINT32_MAX };
@@ -400,6 +401,7 @@ static enum verdict try_alternative(const struct scene *sc, const struct contend
 			continue;
 		}
 		note_block(d, a, this.yields ? VERDICT_GATE : v, this.gate.gate);
+		nowhere &= v != VERDICT_GATE && !this.yields;
 		d->other[a] |= this.other[a];
 		d->yields |= this.yields;
 		if (v == VERDICT_GATE)
@@ -409,6 +411,8 @@ static enum verdict try_alternative(const struct scene *sc, const struct contend
 	}
 	places_free(&other);
 	d->gate = gate;
+	if (nowhere && (best == VERDICT_BLOCKED || best == VERDICT_PLANNED))
+		d->nowhere[a] = best;
 	return best;
 }
 

@@ -57,8 +57,11 @@ struct decision {
 	uint32_t gate_of[MAX_GPU_ALTERNATIVES]; /* by alternative: that holds it; DECIDE_NO_GATE */
 	bool capacity[MAX_GPU_ALTERNATIVES];    /* by alternative: waits for capacity or the plan */
 	bool other[MAX_GPU_ALTERNATIVES]; /* has a place that is too much for a gate: for another */
-	struct need need;                 /* of VERDICT_START: what is to be taken */
-	bool yields;                      /* it has a place, and leaves a gate to a planned start */
+	/* By alternative: no node has a place for it (BLOCKED), or beside what is planned for those
+	 * before it (PLANNED), whatever its gates say; VERDICT_NONE: that is not known. */
+	enum verdict nowhere[MAX_GPU_ALTERNATIVES];
+	struct need need; /* of VERDICT_START: what is to be taken */
+	bool yields;      /* it has a place, and leaves a gate to a planned start */
 };
 
 #define DECIDE_NO_GATE  UINT32_MAX

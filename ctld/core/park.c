@@ -1,8 +1,9 @@
 /* park.c - the lists in which classes wait that could not start
  *
  * Over-waking costs a try, under-waking would be a job that waits for ever. So a class stands in
- * the list of every kind of capacity that it could use, and in that of the gate that held it; where
- * several gates held it, in the list that any release wakes.
+ * the crowd (crowd.h) of every alternative that waits for capacity, and in the list of the gate
+ * that held it; where several gates held it, in the list that any release wakes. Crowds with
+ * members stand in lists by node set and kind of GPU.
  */
 #include <stdlib.h>
 
@@ -16,20 +17,50 @@ static size_t kind_number(const struct sched *s, uint16_t type)
 	return type == TYPE_ANY ? s->kinds - 2 : type;
 }
 
+static void free_lists(struct sched *s)
+{
+	size_t i;
+
+	for (i = 0; i < s->n_lists; i++)
+		free(s->lists[i].v);
+	free(s->lists);
+	free(s->gated);
+}
+
 void park_configure(struct sched *s)
 {
-	free(s->waiting);
-	free(s->gated);
+	free_lists(s);
 	s->kinds = s->scene.conf->n_gpu_types + 2;
-	s->waiting = xcalloc(ledger_sets(s->scene.ledger) * s->kinds, sizeof(struct waiter *));
+	s->n_lists = ledger_sets(s->scene.ledger) * s->kinds;
+	s->lists = xcalloc(s->n_lists, sizeof(*s->lists));
 	s->gated = NULL;
 	s->n_gated = 0;
 }
 
 void park_free(struct sched *s)
 {
-	free(s->waiting);
-	free(s->gated);
+	free_lists(s);
+}
+
+void park_resolve(struct sched *s, struct class *class)
+{
+	struct class_link *l = class_link(class);
+	uint32_t a;
+
+	for (a = 0; a < l->n_waiters / 2 && l->partition != CONF_NONE; a++)
+		l->waiters[a].crowd = crowds_join(s->crowds, class, a);
+}
+
+void park_unresolve(struct sched *s, struct class *class)
+{
+	struct class_link *l = class_link(class);
+	uint32_t a;
+
+	for (a = 0; a < l->n_waiters / 2; a++) {
+		if (l->waiters[a].crowd)
+			crowds_leave(s->crowds, l->waiters[a].crowd);
+		l->waiters[a].crowd = NULL;
+	}
 }
 
 /* Gates may have been added. The last list is for any of them: it stays the last. */
@@ -63,6 +94,279 @@ static void join(struct waiter **list, struct waiter *w)
 	*list = w;
 }
 
+static void leave(struct waiter *w)
+{
+	*w->back = w->next;
+	if (w->next)
+		w->next->back = w->back;
+	w->back = NULL;
+	w->next = NULL;
+}
+
+/* --- crowds ---------------------------------------------------------------------------------- */
+
+static void take_seat(struct sched *s, struct crowd *c)
+{
+	uint16_t type = c->gpus->n ? c->gpus->v[c->alternative].number : TYPE_NONE;
+	struct crowd_list *list;
+
+	c->list = (uint32_t)(ledger_set_of(s->scene.ledger, c->partition) * s->kinds +
+	                     kind_number(s, type));
+	list = &s->lists[c->list];
+	if (list->n == list->size) {
+		list->size = list->size ? list->size * 2 : 16;
+		list->v = xrealloc(list->v, list->size, sizeof(*list->v));
+	}
+	c->at = (uint32_t)list->n;
+	list->v[list->n++] =
+	        (struct seat){ .gpus = c->gpus->n ? request_part_gpus(c->gpus, c->alternative) : 0,
+		        .cpus = c->cpus,
+		        .mem_mb = c->mem_mb,
+		        .crowd = c };
+}
+
+static void leave_seat(struct sched *s, struct crowd *c)
+{
+	struct crowd_list *list = &s->lists[c->list];
+
+	list->v[c->at] = list->v[--list->n];
+	list->v[c->at].crowd->at = c->at;
+}
+
+static void forget_note(struct crowd *c)
+{
+	if (!c->back_noted)
+		return;
+	*c->back_noted = c->next_noted;
+	if (c->next_noted)
+		c->next_noted->back_noted = c->back_noted;
+	c->back_noted = NULL;
+	c->next_noted = NULL;
+	c->behind = c->again = false;
+}
+
+static void note(struct sched *s, struct crowd *c, bool behind, bool again)
+{
+	c->behind |= behind;
+	c->again |= again;
+	if (c->back_noted || (!behind && !again))
+		return;
+	c->next_noted = s->noted;
+	c->back_noted = &s->noted;
+	if (c->next_noted)
+		c->next_noted->back_noted = &c->next_noted;
+	s->noted = c;
+}
+
+/* Its best candidate may be another. */
+static void place_stirred(struct sched *s, struct crowd *c)
+{
+	if (!heap_count(c->order))
+		heap_remove(s->stirred, c->stirred);
+	else
+		heap_rekey(s->stirred, c->stirred, heap_first_key(c->order));
+}
+
+static bool is_member(const struct waiter *w)
+{
+	return w->slot != HEAP_NOWHERE || w->back;
+}
+
+static void enter_crowd(struct sched *s, struct waiter *w)
+{
+	struct crowd *c = w->crowd;
+
+	if (!c->n++)
+		take_seat(s, c);
+	if (c->stirred == HEAP_NOWHERE)
+		heap_put(c->order, class_link(w->class)->key, w);
+	else
+		join(&c->done, w);
+}
+
+static void leave_crowd(struct sched *s, struct waiter *w)
+{
+	struct crowd *c = w->crowd;
+
+	if (w->back)
+		leave(w);
+	else
+		heap_remove(c->order, w->slot);
+	if (c->stirred != HEAP_NOWHERE)
+		place_stirred(s, c);
+	if (--c->n)
+		return;
+	forget_note(c);
+	leave_seat(s, c);
+}
+
+/* Who was tried is a candidate again. */
+static void recall(struct crowd *c)
+{
+	while (c->done) {
+		struct waiter *w = c->done;
+
+		leave(w);
+		heap_put(c->order, class_link(w->class)->key, w);
+	}
+}
+
+#define ANY_NODE UINT32_MAX
+
+/* Candidates are to be tried in their turn: by then others before them may have taken it. */
+static void stir(struct sched *s, struct crowd *c, uint32_t node)
+{
+	uint32_t i;
+
+	if (!heap_count(c->order))
+		return;
+	if (c->stirred == HEAP_NOWHERE) {
+		c->n_nodes = 0;
+		heap_put(s->stirred, heap_first_key(c->order), c);
+	} else {
+		place_stirred(s, c);
+	}
+	for (i = 0; i < c->n_nodes && i < CROWD_NODES; i++) {
+		if (c->nodes[i] == node)
+			return;
+	}
+	if (node == ANY_NODE || c->n_nodes >= CROWD_NODES)
+		c->n_nodes = CROWD_NODES + 1;
+	else
+		c->nodes[c->n_nodes++] = node;
+}
+
+static bool still_fits(const struct sched *s, const struct crowd *c)
+{
+	struct ask ask = crowd_ask(c);
+	uint32_t i;
+
+	for (i = 0; i < c->n_nodes && c->n_nodes <= CROWD_NODES; i++) {
+		if (ledger_fits_part(s->scene.ledger, c->nodes[i], &ask, c->alternative))
+			return true;
+	}
+	return c->n_nodes > CROWD_NODES;
+}
+
+void park_rekey(struct sched *s, struct class *class)
+{
+	struct class_link *l = class_link(class);
+	uint32_t a;
+
+	for (a = 0; a < l->n_waiters / 2; a++) {
+		struct waiter *w = &l->waiters[a];
+
+		if (w->slot == HEAP_NOWHERE)
+			continue;
+		heap_rekey(w->crowd->order, w->slot, l->key);
+		if (w->crowd->stirred != HEAP_NOWHERE)
+			place_stirred(s, w->crowd);
+	}
+}
+
+/* Those that nothing fits any more are no longer stirred; of the others each candidate. */
+void park_rekey_stirred(struct sched *s)
+{
+	size_t n = heap_count(s->stirred), i, k, m;
+	struct crowd **v = xcalloc(n ? n : 1, sizeof(struct crowd *));
+
+	for (i = 0; i < n; i++)
+		v[i] = heap_at(s->stirred, (uint32_t)i);
+	for (i = 0; i < n; i++) {
+		struct class **of;
+
+		if (!still_fits(s, v[i])) {
+			heap_remove(s->stirred, v[i]->stirred);
+			continue;
+		}
+		m = heap_count(v[i]->order);
+		of = xcalloc(m, sizeof(struct class *));
+		for (k = 0; k < m; k++)
+			of[k] = ((struct waiter *)heap_at(v[i]->order, (uint32_t)k))->class;
+		for (k = 0; k < m; k++) {
+			if (class_key_over(s, of[k]) != class_link(of[k])->key.a)
+				class_rekey(s, of[k]);
+		}
+		free(of);
+	}
+	free(v);
+}
+
+/* Its own planned start counts against nobody who holds it: it is tried by itself. */
+static void wake_planned(struct sched *s, const struct crowd *c)
+{
+	size_t n = plan_count(s->scene.plan), i;
+	uint32_t a;
+
+	for (i = 0; i < n; i++) {
+		struct class *owner = plan_at(s->scene.plan, i)->owner;
+		struct class_link *l = class_link(owner);
+
+		for (a = 0; a < l->n_waiters / 2; a++) {
+			if (l->waiters[a].crowd != c || l->waiters[a].slot == HEAP_NOWHERE)
+				continue;
+			wake(s, owner);
+			break;
+		}
+	}
+}
+
+bool park_stirred(const struct class *class)
+{
+	const struct class_link *l = class_link_of(class);
+	uint32_t a;
+
+	for (a = 0; a < l->n_waiters / 2; a++) {
+		if (is_member(&l->waiters[a]) && l->waiters[a].crowd->stirred != HEAP_NOWHERE)
+			return true;
+	}
+	return false;
+}
+
+bool park_settle(struct sched *s, struct class *class, bool again)
+{
+	struct class_link *l = class_link(class);
+	bool all = true;
+	uint32_t a;
+
+	for (a = 0; a < l->n_waiters / 2; a++) {
+		struct waiter *w = &l->waiters[a];
+		struct crowd *c = w->crowd;
+
+		if (!c || !is_member(w))
+			continue;
+		if (l->last.nowhere[a] == VERDICT_NONE) {
+			all = false;
+			continue;
+		}
+		note(s, c, l->last.nowhere[a] == VERDICT_PLANNED, again);
+		if (c->stirred == HEAP_NOWHERE)
+			continue;
+		wake_planned(s, c);
+		if (c->stirred != HEAP_NOWHERE)
+			heap_remove(s->stirred, c->stirred);
+		if (again && w->back) {
+			leave(w);
+			heap_put(c->order, l->key, w);
+		}
+	}
+	return all;
+}
+
+void park_stir_noted(struct sched *s)
+{
+	while (s->noted) {
+		struct crowd *c = s->noted;
+
+		if (c->behind)
+			recall(c);
+		forget_note(c);
+		stir(s, c, ANY_NODE);
+	}
+}
+
+/* --- parking --------------------------------------------------------------------------------- */
+
 void park(struct sched *s, struct class *class)
 {
 	struct class_link *l = class_link(class);
@@ -75,9 +379,7 @@ void park(struct sched *s, struct class *class)
 		uint16_t type = gpus->n ? gpus->v[a].number : TYPE_NONE;
 
 		if ((l->last.capacity[a] || l->last.other[a]) && type != TYPE_GONE)
-			join(&s->waiting[ledger_set_of(s->scene.ledger, l->partition) * s->kinds +
-			                 kind_number(s, type)],
-			        &l->waiters[a]);
+			enter_crowd(s, &l->waiters[a]);
 		gate = l->last.gate_of[a];
 		if (gate == DECIDE_NO_GATE)
 			continue;
@@ -90,20 +392,17 @@ void park(struct sched *s, struct class *class)
 void unpark(struct sched *s, struct class *class)
 {
 	struct class_link *l = class_link(class);
-	uint32_t a;
+	uint32_t a, n = l->n_waiters / 2;
 
-	if (l->stirred != HEAP_NOWHERE)
-		heap_remove(s->stirred, l->stirred);
 	for (a = 0; a < l->n_waiters; a++) {
 		struct waiter *w = &l->waiters[a];
 
-		if (!w->back)
+		if (!is_member(w))
 			continue;
-		*w->back = w->next;
-		if (w->next)
-			w->next->back = w->back;
-		w->back = NULL;
-		w->next = NULL;
+		if (a < n)
+			leave_crowd(s, w);
+		else
+			leave(w);
 	}
 }
 
@@ -139,74 +438,63 @@ static void wake_chosen(struct sched *s, struct class *chosen)
 	}
 }
 
-/* To be tried when it is its turn: by then others before it may have taken what there is. */
-static void stir(struct sched *s, struct class *class, uint32_t node)
+/* Those of one list of which a part fits on the node; `least` is what none may need more of. */
+static void stir_fitting(
+        struct sched *s, const struct crowd_list *list, uint32_t node, const struct seat *least)
 {
-	struct class_link *l = class_link(class);
+	size_t i;
 
-	if (l->stirred == HEAP_NOWHERE) {
-		l->stirred_by = node;
-		heap_put(s->stirred, l->key, class);
-	} else if (l->stirred_by != node) {
-		l->stirred_by = SCHED_SEVERAL;
-	}
-}
+	for (i = 0; i < list->n; i++) {
+		const struct seat *seat = &list->v[i];
+		struct ask ask;
 
-/* Those of one list of which a part fits on the node. */
-static void stir_fitting(struct sched *s, const struct waiter *list, uint32_t node)
-{
-	const struct waiter *w;
-
-	for (w = list; w; w = w->next) {
-		struct ask ask = class_ask(w->class);
-
-		if (ledger_fits_part(s->scene.ledger, node, &ask, w->alternative))
-			stir(s, w->class, node);
+		if (seat->gpus > least->gpus || seat->cpus > least->cpus ||
+		        seat->mem_mb > least->mem_mb)
+			continue;
+		ask = crowd_ask(seat->crowd);
+		if (!ledger_fits_part(s->scene.ledger, node, &ask, seat->crowd->alternative))
+			continue;
+		recall(seat->crowd);
+		stir(s, seat->crowd, node);
 	}
 }
 
 void wake_fitting(struct sched *s, uint32_t node)
 {
 	const struct conf_node *conf = &s->scene.conf->nodes[node];
+	const struct ledger *ledger = s->scene.ledger;
 	size_t n, i, g;
-	const uint32_t *sets = ledger_node_sets(s->scene.ledger, node, &n);
+	const uint32_t *sets = ledger_node_sets(ledger, node, &n);
+	struct seat room = { .cpus = ledger_cpus_free(ledger, node),
+		.mem_mb = ledger_mem_free_mb(ledger, node) };
+	uint64_t gpus = 0;
 
+	if (!ledger_accepts(ledger, node))
+		return;
+	for (g = 0; g < conf->n_gpus; g++)
+		gpus |= ledger_gpus_of(ledger, node, conf->gpus[g].type);
+	room.gpus = (uint32_t)__builtin_popcountll(gpus & ~ledger_gpus_used(ledger, node));
 	for (i = 0; i < n; i++) {
-		struct waiter **lists = &s->waiting[sets[i] * s->kinds];
+		const struct crowd_list *lists = &s->lists[sets[i] * s->kinds];
 
 		for (g = 0; g < conf->n_gpus; g++)
-			stir_fitting(s, lists[conf->gpus[g].type], node);
+			stir_fitting(s, &lists[conf->gpus[g].type], node, &room);
 		if (conf->n_gpus)
-			stir_fitting(s, lists[kind_number(s, TYPE_ANY)], node);
-		stir_fitting(s, lists[kind_number(s, TYPE_NONE)], node);
+			stir_fitting(s, &lists[kind_number(s, TYPE_ANY)], node, &room);
+		stir_fitting(s, &lists[kind_number(s, TYPE_NONE)], node, &room);
 	}
-}
-
-static bool still_fits(const struct sched *s, const struct class *class)
-{
-	const struct class_link *l = class_link_of(class);
-	struct ask ask = class_ask(class);
-	uint32_t a;
-
-	if (l->stirred_by == SCHED_SEVERAL)
-		return true;
-	for (a = 0; a < l->n_waiters / 2; a++) {
-		if (l->waiters[a].back && ledger_fits_part(s->scene.ledger, l->stirred_by, &ask, a))
-			return true;
-	}
-	return false;
 }
 
 void wake_stirred(struct sched *s)
 {
-	struct class *class;
+	struct crowd *c;
 
-	/* Nobody stirred is before the first of them. */
-	while ((class = heap_first(s->stirred)) && !sched_busy_before(s, class_link(class)->key)) {
-		if (still_fits(s, class))
-			wake(s, class);
+	/* Nobody stirred is before the best of them. */
+	while ((c = heap_first(s->stirred)) && !sched_busy_before(s, heap_first_key(c->order))) {
+		if (still_fits(s, c))
+			wake(s, ((struct waiter *)heap_first(c->order))->class);
 		else
-			heap_remove(s->stirred, class_link(class)->stirred);
+			heap_remove(s->stirred, c->stirred);
 	}
 }
 

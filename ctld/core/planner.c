@@ -242,23 +242,21 @@ void planner_tell(struct sched *s, struct class *class, struct sched_pick *pick)
 
 /* --- victims --------------------------------------------------------------------------------- */
 
-static bool nobody_preempts(const struct sched *s)
-{
-	const struct conf *conf = s->scene.conf;
-	size_t p;
-
-	for (p = 0; p < conf->n_partitions; p++) {
-		if (conf->partitions[p].preempt_mode != CONF_PREEMPT_OFF)
-			return false;
-	}
-	return true;
-}
-
 void planner_retry_at(struct sched *s, struct class *class, usec_t when)
 {
 	class_link(class)->retry = when;
 	if (when < s->retry)
 		s->retry = when;
+}
+
+bool planner_spent(struct sched *s, struct class *class, bool *again)
+{
+	struct class *worst;
+
+	*again = s->preempts;
+	if (*again && s->searches < MAX_SEARCHES && s->patience <= s->scene.now.mono)
+		return false;
+	return !has_room(s, class, &worst);
 }
 
 /* What others have been stopped for counts as theirs: nobody may reclaim more than he is guaranteed
@@ -317,7 +315,7 @@ bool planner_preempt(struct sched *s, struct class *class, struct sched_pick *pi
 	bool found = false;
 
 	l->retry = INT64_MAX;
-	if ((l->entry && l->entry->claim) || nobody_preempts(s))
+	if ((l->entry && l->entry->claim) || !s->preempts)
 		return false;
 	if (l->entry && starts_soon(s, l->entry)) {
 		planner_retry_at(s, class, l->entry->start + ORDER_EVERY);
@@ -434,17 +432,9 @@ bool planner_compress(struct sched *s, struct class **moved)
 	return true;
 }
 
-/* Which entries stand before a key is asked for all classes at once: entries by key, each with the
- * sum of those before it. */
 struct ahead {
 	struct heap_key key;
 	uint64_t own, before;
-};
-
-struct aheads {
-	struct ahead *v; /* owned */
-	size_t n;
-	uint64_t claims; /* stand before everybody */
 };
 
 static int by_ahead_key(const void *x, const void *y)
@@ -459,7 +449,7 @@ static uint64_t owner_hash(const struct plan_entry *e)
 	return hash_u64(job_id(class_head(e->owner)), 1);
 }
 
-static struct aheads aheads_make(const struct sched *s)
+struct aheads planner_aheads(const struct sched *s)
 {
 	size_t n = plan_count(s->scene.plan), i;
 	struct aheads all = { .v = xcalloc(n ? n : 1, sizeof(*all.v)) };
@@ -511,8 +501,7 @@ uint64_t planner_ahead(const struct sched *s, struct heap_key key)
 	return sum;
 }
 
-/* Who held back for what was planned for others, and no longer stands behind the same ones. */
-static void wake_if_risen(struct sched *s, struct class *class, const struct aheads *all)
+void planner_wake_if_risen(struct sched *s, struct class *class, const struct aheads *all)
 {
 	const struct class_link *l = class_link(class);
 
@@ -523,14 +512,15 @@ static void wake_if_risen(struct sched *s, struct class *class, const struct ahe
 
 void planner_wake_risen(struct sched *s)
 {
-	struct aheads all = aheads_make(s);
+	struct aheads all = planner_aheads(s);
 	size_t cursor = 0;
 	struct class *class;
 
 	s->risen = false;
 	while ((class = classes_each(s->classes, &cursor)))
-		wake_if_risen(s, class, &all);
+		planner_wake_if_risen(s, class, &all);
 	free(all.v);
+	park_stir_noted(s);
 }
 
 void planner_rekeyed(struct sched *s)
@@ -543,12 +533,12 @@ void planner_rekeyed(struct sched *s)
 		struct plan_entry *e = plan_at(plan, i);
 		struct heap_key old = e->key;
 
-		class_key(s, e->owner);
+		class_rekey(s, e->owner);
 		s->risen |= key_before(old, e->key);
 	}
-	all = aheads_make(s);
+	all = planner_aheads(s);
 	for (i = 0; i < plan_count(plan); i++)
-		wake_if_risen(s, plan_at(plan, i)->owner, &all);
+		planner_wake_if_risen(s, plan_at(plan, i)->owner, &all);
 	free(all.v);
 }
 
@@ -564,8 +554,9 @@ void planner_refill(struct sched *s)
 {
 	const struct conf *conf = s->scene.conf;
 	uint32_t *room = xcalloc(conf->n_partitions, sizeof(*room));
-	struct class **v = xcalloc(classes_count(s->classes), sizeof(struct class *)), *class;
+	struct class **v = xcalloc(classes_count(s->classes) + 1, sizeof(struct class *)), *class;
 	size_t cursor = 0, n = 0, i;
+	bool any = false;
 
 	for (i = 0; i < conf->n_partitions; i++) {
 		size_t count = plan_count_of(s->scene.plan, (uint32_t)i);
@@ -573,8 +564,9 @@ void planner_refill(struct sched *s)
 		room[i] = conf->partitions[i].plan_depth > count
 		                  ? conf->partitions[i].plan_depth - (uint32_t)count
 		                  : 0;
+		any |= room[i] > 0;
 	}
-	while ((class = classes_each(s->classes, &cursor))) {
+	while (any && (class = classes_each(s->classes, &cursor))) {
 		const struct class_link *l = class_link(class);
 
 		if (l->slot == HEAP_NOWHERE && !l->entry && l->partition != CONF_NONE &&
@@ -596,18 +588,8 @@ void planner_refill(struct sched *s)
 
 void planner_ordered(struct sched *s)
 {
-	struct plan *plan = s->scene.plan;
-	bool rose = false;
-	size_t i;
-
-	for (i = 0; i < plan_count(plan); i++)
-		plan_at(plan, i)->key = class_link(plan_at(plan, i)->owner)->key;
-	plan_sort(plan);
-	for (i = 0; i < plan_count(plan); i++)
-		rose |= plan_at(plan, i)->rose;
 	s->searches = 0;
-	planner_wake_risen(s);
-	if (!s->early && !rose)
+	if (!s->early && !s->rose)
 		return;
 	s->early = false;
 	s->compress = 0;

@@ -11,9 +11,6 @@
 
 #define USEC_PER_S   1000000
 #define MAX_PRIORITY ((INT64_C(1) << 23) - 1) /* what fits into a key */
-#define GATES_EVERY                                                                  \
-	((usec_t)60 * USEC_PER_S) /* limits over a window of time open by themselves \
-	                           */
 
 static void class_moved(void *item, uint32_t index)
 {
@@ -22,7 +19,7 @@ static void class_moved(void *item, uint32_t index)
 
 static void stirred_moved(void *item, uint32_t index)
 {
-	class_link(item)->stirred = index;
+	((struct crowd *)item)->stirred = index;
 }
 
 struct sched *sched_new(struct strings *strings, struct requests *requests,
@@ -37,6 +34,7 @@ struct sched *sched_new(struct strings *strings, struct requests *requests,
 	s->classes = classes_new(strings, requests, seed);
 	s->ready = heap_new(class_moved);
 	s->stirred = heap_new(stirred_moved);
+	s->crowds = crowds_new(seed);
 	s->retry = INT64_MAX;
 	s->ordered = s->replanned = INT64_MIN / 2;
 	return s;
@@ -133,10 +131,14 @@ void sched_free(struct sched *s)
 	while ((class = classes_each(s->classes, &cursor))) {
 		gate_path_free(s->scene.gates, class_link(class)->path);
 		assoc_drop(s->accounts, class_link(class)->assoc);
+		unpark(s, class);
+		park_unresolve(s, class);
 	}
+	free(s->aheads.v);
 	heap_free(s->ready);
 	heap_free(s->stirred);
 	plan_free(s->scene.plan);
+	crowds_free(s->crowds);
 	classes_free(s->classes);
 	names_drop(s, &s->partitions);
 	names_drop(s, &s->account_names);
@@ -198,12 +200,20 @@ static double over_quota(const struct sched *s, const struct contender *who)
 	return least < 0 ? 0 : least;
 }
 
-struct heap_key sched_key(struct sched *s, const struct contender *who, struct assoc *assoc,
-        const struct class_info *info, uint64_t id, usec_t submit_time)
+/* Tier, and how far over quota. */
+static uint64_t key_over(const struct sched *s, const struct contender *who)
 {
 	const struct conf *conf = s->scene.conf;
 	uint64_t tier = who->partition == CONF_NONE ? 0 : conf->partitions[who->partition].tier;
 	uint64_t over = (uint64_t)over_quota(s, who); /* three levels of 16 bits */
+
+	return (0xffff - tier) << 48 | (over & ((1ull << 48) - 1));
+}
+
+struct heap_key sched_key(struct sched *s, const struct contender *who, struct assoc *assoc,
+        const struct class_info *info, uint64_t id, usec_t submit_time)
+{
+	const struct conf *conf = s->scene.conf;
 	struct factors f;
 	struct prio_parts parts;
 	int64_t p;
@@ -212,7 +222,7 @@ struct heap_key sched_key(struct sched *s, const struct contender *who, struct a
 	prio_parts(conf, &f, info->nice, &parts);
 	p = parts.total;
 	p = p < -MAX_PRIORITY ? -MAX_PRIORITY : p > MAX_PRIORITY ? MAX_PRIORITY : p;
-	return (struct heap_key){ (0xffff - tier) << 48 | (over & ((1ull << 48) - 1)),
+	return (struct heap_key){ key_over(s, who),
 		(uint64_t)(MAX_PRIORITY - p) << 40 | (id & ((1ull << 40) - 1)) };
 }
 
@@ -253,6 +263,27 @@ struct heap_key class_key(struct sched *s, struct class *class)
 	return l->key;
 }
 
+void class_rekey(struct sched *s, struct class *class)
+{
+	struct class_link *l = class_link(class);
+	struct heap_key key = class_key(s, class);
+
+	if (l->slot != HEAP_NOWHERE)
+		heap_rekey(s->ready, l->slot, key);
+	else
+		park_rekey(s, class);
+}
+
+uint64_t class_key_over(const struct sched *s, const struct class *class)
+{
+	const struct class_link *l = class_link_of(class);
+	struct contender who = {
+		.ask = class_ask(class), .partition = l->partition, .account = l->account
+	};
+
+	return key_over(s, &who);
+}
+
 void sched_priority(
         const struct sched *s, const struct job *job, struct factors *f, struct prio_parts *parts)
 {
@@ -267,41 +298,6 @@ void sched_priority(
 	factors_of(
 	        s, &who, class ? class_link_of(class)->assoc : NULL, &info, job_waits_since(i), f);
 	prio_parts(s->scene.conf, f, i->nice, parts);
-}
-
-/* All classes anew. */
-static void order_all(struct sched *s)
-{
-	size_t cursor = 0;
-	struct class *class;
-	bool gates_too = s->scene.now.mono - s->gates_tried >= GATES_EVERY;
-
-	s->ordered = s->scene.now.mono;
-	s->ordered_wall = s->scene.now.wall;
-	s->disordered = s->held_changed = false;
-	s->stats.orderings++;
-	if (accounts_stale(s->accounts))
-		accounts_rank(s->accounts, s->scene.now);
-	s->retry = INT64_MAX;
-	if (gates_too) {
-		s->gates_tried = s->scene.now.mono;
-		gates_time(s->scene.gates, s->scene.now);
-	}
-	while ((class = classes_each(s->classes, &cursor))) {
-		struct class_link *l = class_link(class);
-		struct heap_key key = class_key(s, class);
-
-		if (l->slot != HEAP_NOWHERE)
-			heap_rekey(s->ready, l->slot, key);
-		else if (l->retry <= s->scene.now.mono ||
-		         (gates_too && l->last.verdict == VERDICT_GATE))
-			wake(s, class);
-		else if (l->retry < s->retry)
-			s->retry = l->retry;
-		if (l->stirred != HEAP_NOWHERE)
-			heap_rekey(s->stirred, l->stirred, key);
-	}
-	planner_ordered(s);
 }
 
 void sched_patience(struct sched *s, usec_t until)
@@ -330,6 +326,8 @@ static void measure(struct sched *s, const struct conf *conf)
 	}
 	for (i = 0, s->quotas = false; i < conf->n_accounts; i++)
 		s->quotas |= conf->accounts[i].quota.given;
+	for (i = 0, s->preempts = false; i < conf->n_partitions; i++)
+		s->preempts |= conf->partitions[i].preempt_mode != CONF_PREEMPT_OFF;
 }
 
 static void class_resolve(struct sched *s, struct class *class)
@@ -343,6 +341,7 @@ static void class_resolve(struct sched *s, struct class *class)
 	l->path = gates_path(s->scene.gates, l->account, i->uid, l->qos, l->partition);
 	l->assoc =
 	        accounts_want(s->accounts, i->account, i->uid, job_info(class_head(class))->user);
+	park_resolve(s, class);
 }
 
 /* Out of heap, lists and plan, under the old numbers. */
@@ -360,6 +359,7 @@ static void class_unresolve(struct sched *s, struct class *class)
 		plan_remove(s->scene.plan, l->entry);
 		l->entry = NULL;
 	}
+	park_unresolve(s, class);
 	gate_path_free(s->scene.gates, l->path);
 	l->path = NULL;
 	assoc_drop(s->accounts, l->assoc);
@@ -414,12 +414,8 @@ void sched_add(struct sched *s, struct job *job)
 	} else if (head) {
 		/* What was planned was planned for the one behind it, and will do. */
 		l->planned = 0;
-		struct heap_key key = class_key(s, class);
-
-		if (l->slot != HEAP_NOWHERE)
-			heap_rekey(s->ready, l->slot, key);
-		else if (l->stirred != HEAP_NOWHERE)
-			heap_rekey(s->stirred, l->stirred, key);
+		wake(s, class); /* it may stand before what held it */
+		class_rekey(s, class);
 	}
 	s->disordered = true;
 }
@@ -434,7 +430,7 @@ static void next_head(struct sched *s, struct class *class, uint64_t by)
 	l->planned = 0;
 	/* The next one may have a place where this one's was: it is to be tried. */
 	wake(s, class);
-	heap_rekey(s->ready, l->slot, class_key(s, class));
+	class_rekey(s, class);
 }
 
 void sched_remove(struct sched *s, struct job *job)
@@ -451,6 +447,7 @@ void sched_remove(struct sched *s, struct job *job)
 		planner_drop(s, class, job_id(job));
 		if (l->slot != HEAP_NOWHERE)
 			heap_remove(s->ready, l->slot);
+		park_unresolve(s, class);
 		gate_path_free(s->scene.gates, l->path);
 		assoc_drop(s->accounts, l->assoc);
 		classes_remove(s->classes, class);
@@ -495,6 +492,19 @@ void sched_node_taken(struct sched *s, uint32_t node, uint64_t by)
 
 /* --- deciding -------------------------------------------------------------------------------- */
 
+/* Who comes after it in its crowds has not to be tried. */
+static void settle(struct sched *s, struct class *class)
+{
+	struct class_link *l = class_link(class);
+	bool again;
+
+	if ((!s->preempts && !park_stirred(class)) || !decide_wants_capacity(&l->last) ||
+	        !planner_spent(s, class, &again))
+		return;
+	if (park_settle(s, class, again) && again)
+		l->retry = INT64_MAX; /* the crowds are tried again at that time */
+}
+
 static enum sched_step try_class(struct sched *s, struct class *class, struct sched_pick *pick)
 {
 	struct class_link *l = class_link(class);
@@ -522,37 +532,11 @@ static enum sched_step try_class(struct sched *s, struct class *class, struct sc
 	/* Who leaves a gate to others now need not when his own time has come. */
 	if (l->entry && l->last.verdict == VERDICT_PLANNED && l->entry->start < l->retry)
 		planner_retry_at(s, class, l->entry->start);
+	if (step == SCHED_BLOCKED && !l->entry)
+		settle(s, class);
 	if (step == SCHED_PLANNED)
 		planner_tell(s, class, pick);
 	return step;
-}
-
-/* Somebody holds more or less, and is further over quota or not so far: those who are to be tried,
- * and those for whom something is planned, stand elsewhere. Who is ready may have been woken before
- * that: a node is free before its job's gates are. */
-static void rekey_over(struct sched *s)
-{
-	struct class **v;
-	size_t ready, n, i;
-
-	s->held_changed = false;
-	planner_rekeyed(s);
-	ready = heap_count(s->ready);
-	n = ready + heap_count(s->stirred);
-	v = xcalloc(n ? n : 1, sizeof(struct class *));
-	for (i = 0; i < n; i++)
-		v[i] = i < ready ? heap_at(s->ready, (uint32_t)i)
-		                 : heap_at(s->stirred, (uint32_t)(i - ready));
-	for (i = 0; i < n; i++) {
-		struct class_link *l = class_link(v[i]);
-		struct heap_key key = class_key(s, v[i]);
-
-		if (l->slot != HEAP_NOWHERE)
-			heap_rekey(s->ready, l->slot, key);
-		else
-			heap_rekey(s->stirred, l->stirred, key);
-	}
-	free(v);
 }
 
 static bool replan_due(const struct sched *s)
@@ -566,8 +550,10 @@ enum sched_step sched_step(struct sched *s, struct sched_pick *pick)
 	bool due = s->disordered || s->early || s->retry <= s->scene.now.mono;
 
 	memset(pick, 0, sizeof(*pick));
-	if (due && s->scene.now.mono - s->ordered >= ORDER_EVERY) {
-		order_all(s);
+	if (!s->ordering && due && s->scene.now.mono - s->ordered >= ORDER_EVERY)
+		ordering_begin(s);
+	if (s->ordering) {
+		ordering_step(s);
 		return SCHED_BLOCKED;
 	}
 	if (replan_due(s)) {
@@ -577,7 +563,7 @@ enum sched_step sched_step(struct sched *s, struct sched_pick *pick)
 		return SCHED_BLOCKED;
 	}
 	if (s->held_changed)
-		rekey_over(s);
+		ordering_over(s);
 	wake_stirred(s);
 	class = heap_first(s->ready);
 	if (class) {
@@ -607,8 +593,8 @@ void sched_claim(struct sched *s, const struct sched_pick *pick)
 
 bool sched_idle(const struct sched *s)
 {
-	return !heap_count(s->ready) && !heap_count(s->stirred) && !s->compressing &&
-	       !s->held_changed && !s->risen && !replan_due(s);
+	return !heap_count(s->ready) && !heap_count(s->stirred) && !s->ordering &&
+	       !s->compressing && !s->held_changed && !s->risen && !replan_due(s);
 }
 
 static bool first_before(const struct heap *h, struct heap_key key)
@@ -750,7 +736,7 @@ bool sched_check(struct sched *s, char *text, size_t size)
 		struct decision d;
 		enum verdict v;
 
-		if (l->slot != HEAP_NOWHERE || l->stirred != HEAP_NOWHERE)
+		if (l->slot != HEAP_NOWHERE)
 			continue;
 		v = decide(&s->scene, &who, &places, &d);
 		places_free(&places);

@@ -1,18 +1,38 @@
-/* sched_impl.h - the inside of the scheduler, for sched.c, park.c and planner.c */
+/* sched_impl.h - the inside of the scheduler, for sched.c, ordering.c, park.c and planner.c */
 #ifndef CTLD_CORE_SCHED_IMPL_H
 #define CTLD_CORE_SCHED_IMPL_H
 
+#include "ctld/core/crowd.h"
 #include "ctld/core/sched.h"
 
-#define SCHED_SEVERAL UINT32_MAX       /* nodes */
-#define COUNT_EVERY   ((usec_t)100000) /* and positions counted because somebody has come */
-#define REPLAN_EVERY  ((usec_t)50000)  /* at most so often are plans made because a node returned */
-#define ORDER_EVERY   ((usec_t)1000000) /* at most so often are all classes ordered anew */
+#define COUNT_EVERY  ((usec_t)100000)  /* and positions counted because somebody has come */
+#define REPLAN_EVERY ((usec_t)50000)   /* at most so often are plans made because a node returned */
+#define ORDER_EVERY  ((usec_t)1000000) /* at most so often are all classes ordered anew */
 
 /* Kept names of one list of the configuration, by number. */
 struct names {
 	const char **v;
 	size_t n;
+};
+
+/* Crowds that have members, each with what a part of it needs at least. */
+struct seat {
+	uint32_t gpus, cpus;
+	uint64_t mem_mb;
+	struct crowd *crowd;
+};
+
+struct crowd_list {
+	struct seat *v; /* owned */
+	size_t n, size;
+};
+
+/* Which entries stand before a key is asked for all classes at once: entries by key, each with the
+ * sum of those before it. */
+struct aheads {
+	struct ahead *v; /* owned */
+	size_t n;
+	uint64_t claims; /* stand before everybody */
 };
 
 struct sched {
@@ -23,19 +43,27 @@ struct sched {
 	void *arg;
 	struct classes *classes;
 	struct heap *ready;
-	struct heap *stirred; /* parked ones by key, each to be woken in its turn */
+	struct heap *stirred; /* crowds by their best candidate, to be woken in its turn */
+	struct crowds *crowds;
+	struct crowd *noted; /* those that are behind, or again */
 	struct names partitions, account_names, qos_names;
-	struct waiter **waiting; /* for capacity: [set * kinds + kind] */
-	size_t kinds;            /* GPU types, any, none */
-	struct waiter **gated;   /* by gate; [n_gated - 1] waits for any of them */
+	struct crowd_list *lists; /* [set * kinds + kind] */
+	size_t n_lists, kinds;    /* GPU types, any, none */
+	struct waiter **gated;    /* by gate; [n_gated - 1] waits for any of them */
 	size_t n_gated;
 	struct places places; /* of the last pick */
 	struct preemption victims;
 	uint64_t cluster_gpus, cluster_cpus;
 	bool quotas;       /* some account has one */
+	bool preempts;     /* some partition stops runs for others */
 	bool held_changed; /* and what is held has changed since keys were worked out */
 	usec_t ordered;    /* mono: when classes were last ordered */
 	usec_t ordered_wall;
+	bool ordering; /* that is being done: classes from here on are */
+	size_t order_at;
+	bool gates_too,
+	        rose; /* of this ordering: limits over time are looked at; entries have risen */
+	struct aheads aheads;
 	usec_t gates_tried;      /* mono: when limits over time were last looked at */
 	bool disordered;         /* and since then something has happened that makes a difference */
 	size_t compress;         /* entries still to be moved up */
@@ -56,13 +84,27 @@ struct sched {
 
 void park_configure(struct sched *s); /* new lists; all classes must be out of the old ones */
 void park_free(struct sched *s);
-void park(struct sched *s, struct class *class);   /* by its last decision */
-void unpark(struct sched *s, struct class *class); /* out of all lists */
-void wake(struct sched *s, struct class *class);   /* to be tried again */
+/* The class has numbers of the present configuration; has them no more. */
+void park_resolve(struct sched *s, struct class *class);
+void park_unresolve(struct sched *s, struct class *class);
+void park(struct sched *s, struct class *class);       /* by its last decision */
+void unpark(struct sched *s, struct class *class);     /* out of all lists */
+void park_rekey(struct sched *s, struct class *class); /* its key has changed */
+void wake(struct sched *s, struct class *class);       /* to be tried again */
+/* It was refused, and neither it nor anybody after it gets victims or a planned start now: where
+ * nodes or what is planned on them refused it, its crowds need not be looked at. `again`: at the
+ * next ordering they are to be. True: whoever tries those tries it as well. */
+bool park_settle(struct sched *s, struct class *class, bool again);
+/* Is it in a crowd that has more to be tried? */
+bool park_stirred(const struct class *class);
+/* What refused settled crowds may have changed. */
+void park_stir_noted(struct sched *s);
+/* Candidates of stirred crowds have other keys. */
+void park_rekey_stirred(struct sched *s);
 /* Who waits at these gates; with that verdict only, or VERDICT_NONE: all. */
 void wake_at_gates(struct sched *s, const uint32_t *gates, size_t n, enum verdict only);
 void wake_fitting(struct sched *s, uint32_t node); /* those of which a part fits there */
-/* Those of them whose turn it is, and of which a part still fits. */
+/* The best of them, if it is its turn and a part still fits. */
 void wake_stirred(struct sched *s);
 
 /* --- planner.c ------------------------------------------------------------------------------- */
@@ -72,6 +114,9 @@ void wake_stirred(struct sched *s);
 bool planner_plan(struct sched *s, struct class *class);
 /* The job `by`, its head, has started, gone or changed: its place is for others. */
 void planner_drop(struct sched *s, struct class *class, uint64_t by);
+/* Neither this class nor one after it would be given victims or a planned start now. *again: at the
+ * next ordering it may. */
+bool planner_spent(struct sched *s, struct class *class, bool *again);
 /* If a limit or the like holds it now, or that alternative of it that is planned: it gives up its
  * planned start for that cause. */
 void planner_close(struct sched *s, struct class *class);
@@ -87,7 +132,10 @@ void planner_claim(struct sched *s, struct class *class);
 void planner_refill(struct sched *s);
 /* Which entries stand before a key: a hash of their owners. */
 uint64_t planner_ahead(const struct sched *s, struct heap_key key);
-/* The keys have changed. */
+struct aheads planner_aheads(const struct sched *s); /* the caller frees v */
+/* Who held back for what was planned for others, and no longer stands behind the same ones. */
+void planner_wake_if_risen(struct sched *s, struct class *class, const struct aheads *all);
+/* All keys have changed. */
 void planner_ordered(struct sched *s);
 /* What is held has changed, and with it perhaps the keys of entries: wakes those with an entry that
  * have passed others; who else may have is for planner_wake_risen(), once a pass. */
@@ -98,8 +146,20 @@ bool planner_compress(struct sched *s, struct class **moved);
 /* Fill *pick with what is planned for the class. */
 void planner_tell(struct sched *s, struct class *class, struct sched_pick *pick);
 
+/* --- ordering.c ------------------------------------------------------------------------------ */
+
+/* All classes anew: each step does a few, and nobody is tried until all are. */
+void ordering_begin(struct sched *s);
+void ordering_step(struct sched *s);
+/* Somebody holds more or less, and is further over quota or not so far: those who are to be tried,
+ * and those for whom something is planned, stand elsewhere. */
+void ordering_over(struct sched *s);
+
 /* --- sched.c --------------------------------------------------------------------------------- */
 
 struct heap_key class_key(struct sched *s, struct class *class);
+void class_rekey(struct sched *s, struct class *class); /* the same, and where it stands */
+/* The part of its key that changes with what others hold. */
+uint64_t class_key_over(const struct sched *s, const struct class *class);
 
 #endif

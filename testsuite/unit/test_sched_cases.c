@@ -10,6 +10,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "ctld/core/internal.h"
 #include "testsuite/unit/core_world.h"
 
 #define HEAD                                                                           \
@@ -205,6 +206,131 @@ static void plans_come_first(void **state)
 	world_free(w);
 }
 
+/* --- many who ask for the same ---------------------------------------------------------------- */
+
+#define MANY 200
+
+static uint64_t tries(const struct world *w)
+{
+	struct sched_stats stats;
+
+	sched_stats(w->core->sched, &stats);
+	return stats.tried;
+}
+
+/* Each of a class of its own; the first is the best. */
+static void many_wait(struct world *w, uint32_t time_s, uint64_t ids[MANY])
+{
+	unsigned i;
+
+	for (i = 0; i < MANY; i++) {
+		ids[i] = with_licences(w, "h100:1", time_s, "", 10 + (int)i);
+		assert_string_equal(world_state(w, ids[i]), "PENDING");
+	}
+}
+
+static struct world *one_planned(const char *weights)
+{
+	char text[2048];
+
+	snprintf(text, sizeof(text), "%spriority = { weights = { age = 0; %s; }; };\n",
+	        HEAD NODES("0") "partitions = ( { name = \"batch\"; nodes = \"ALL\";\n"
+	                        "    default = true; plan_depth = 1;\n"
+	                        "    max_time = \"unlimited\"; } );\n",
+	        weights);
+	return world_new(text);
+}
+
+/* The first of them takes what there is, and the others need not be tried to know it. */
+static void one_look_for_all(void **state)
+{
+	struct world *w = one_planned("size = 0");
+	uint64_t small, ids[MANY], before;
+
+	(void)state;
+	world_register_all(w);
+	small = submit(w, "h100:1", "batch", "", 5000);
+	runs(w, small);
+	runs(w, submit(w, "h100:7", "batch", "", 90000));
+	many_wait(w, 3600, ids);
+	world_pass(w, 5);
+	before = tries(w);
+	world_run_ends(w, small, 0);
+	assert_string_equal(world_state(w, ids[0]), "CONFIGURING");
+	assert_string_equal(world_state(w, ids[1]), "PENDING");
+	assert_in_range(tries(w) - before, 1, 5);
+	world_free(w);
+}
+
+/* What is free is planned for somebody before them: the first is refused for all. */
+static void one_is_refused_for_all(void **state)
+{
+	struct world *w = one_planned("size = 0");
+	uint64_t small, all, ids[MANY], before;
+	unsigned i, started = 0;
+
+	(void)state;
+	world_register_all(w);
+	small = submit(w, "h100:2", "batch", "", 5000);
+	runs(w, small);
+	runs(w, submit(w, "h100:6", "batch", "", 6000));
+	all = submit(w, "h100:8", "batch", "", 3600);
+	assert_true(world_view(w, all).planned_start != 0);
+	many_wait(w, 90000, ids);
+	world_pass(w, 5);
+	before = tries(w);
+	world_run_ends(w, small, 0);
+	assert_in_range(tries(w) - before, 1, 5);
+	for (i = 0; i < MANY; i++)
+		assert_string_equal(world_state(w, ids[i]), "PENDING");
+	/* When nothing is planned any more they are not forgotten. */
+	world_control(w, world_admin(), JOB_CANCEL, all);
+	for (i = 0; i < MANY; i++)
+		started += !strcmp(world_state(w, ids[i]), "CONFIGURING");
+	assert_int_equal(started, 2);
+	assert_string_equal(world_state(w, ids[1]), "CONFIGURING");
+	world_free(w);
+}
+
+/* With time the others pass the planned one: of those that nobody has tried the best are started.
+ */
+static void who_rises_is_not_forgotten(void **state)
+{
+	struct world *w = one_planned("size = 0; wait_target = 1000");
+	struct submit_job job;
+	uint64_t small, all, ids[MANY];
+	unsigned i, started = 0;
+
+	(void)state;
+	world_register_all(w);
+	small = submit(w, "h100:2", "batch", "", 5000);
+	runs(w, small);
+	runs(w, submit(w, "h100:6", "batch", "", 60000));
+	all = submit(w, "h100:8", "batch", "", 3600);
+	assert_true(world_view(w, all).planned_start != 0);
+	for (i = 0; i < MANY; i++) {
+		job = world_job(w, "h100:1");
+		job.time_limit_s = 90000;
+		job.nice = 10 + (int)i;
+		job.max_wait_s = 2000;
+		ids[i] = world_submit_job(w, &job, 1000);
+	}
+	world_pass(w, 5);
+	world_run_ends(w, small, 0);
+	assert_string_equal(world_state(w, ids[0]), "PENDING");
+	/* The one that was tried goes. */
+	world_control(w, world_admin(), JOB_CANCEL, ids[0]);
+	world_pass(w, 1000);
+	/* Something changes the order: whoever comes. */
+	with_licences(w, "h100:8", 90000, "", 900);
+	world_pass(w, 2);
+	for (i = 0; i < MANY; i++)
+		started += !strcmp(world_state(w, ids[i]), "CONFIGURING");
+	assert_int_equal(started, 2);
+	assert_string_equal(world_state(w, ids[2]), "CONFIGURING");
+	world_free(w);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -212,6 +338,9 @@ int main(void)
 		cmocka_unit_test(licences_of_a_plan),
 		cmocka_unit_test(each_gets_victims),
 		cmocka_unit_test(plans_come_first),
+		cmocka_unit_test(one_look_for_all),
+		cmocka_unit_test(one_is_refused_for_all),
+		cmocka_unit_test(who_rises_is_not_forgotten),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -1,0 +1,62 @@
+/* crowd.h - parked classes that ask for the same
+ *
+ * Classes of one partition with equal alternatives (same request, CPUs, memory) and the same length
+ * are a *crowd*: whether a node has room for a part is the same for all of them. So what is
+ * released is looked at once a crowd. Where that is enough for a part, the crowd is *stirred*: its
+ * members are candidates in their order, until nothing is left on those nodes.
+ *
+ * A member that was tried since then is no candidate until the crowd is stirred anew. If it was
+ * refused by the nodes, or by what is planned on them for others before it, so are all who come
+ * after it: more is planned before them, never less. Then the crowd is *settled*, without a look at
+ * those. What they were refused for is noted, since it may change without anything being released:
+ *
+ *	behind    what is planned, when the order changes
+ *	again     the number of searches for victims, when that begins anew
+ *
+ * A crowd is kept as long as a class that could be in it.
+ */
+#ifndef CTLD_CORE_CROWD_H
+#define CTLD_CORE_CROWD_H
+
+#include "ctld/core/class.h"
+
+#define CROWD_NODES 8 /* that a stirred crowd remembers; more are any */
+
+/* A parked class in the list of those that wait for one thing: at a gate, or in a crowd. */
+struct waiter {
+	struct class *class;
+	uint32_t alternative;
+	struct waiter *next, **back; /* at a gate; in a crowd of those that were tried */
+	struct crowd *crowd;         /* capacity: from configuration to configuration */
+	uint32_t slot;               /* among the candidates of the crowd */
+};
+
+struct crowd {
+	/* what is equal */
+	uint32_t partition, alternative, cpus, length_s;
+	const struct request *gpus; /* its classes keep it */
+	uint64_t mem_mb;
+
+	uint32_t classes;                     /* parked or not */
+	uint32_t list;                        /* that it stands in while it has members */
+	uint32_t at, n;                       /* the place there; members */
+	struct heap *order;                   /* candidates, waiters by key */
+	struct waiter *done;                  /* those that were tried since it was stirred */
+	uint32_t stirred;                     /* among the stirred crowds; HEAP_NOWHERE */
+	uint32_t nodes[CROWD_NODES], n_nodes; /* why; CROWD_NODES + 1: any */
+	bool behind, again;
+	struct crowd *next_noted, **back_noted; /* if one of these */
+};
+
+struct crowds;
+
+struct crowds *crowds_new(uint64_t seed);
+void crowds_free(struct crowds *cs); /* NULL is fine; it must be empty */
+
+/* The crowd of an alternative, with one class more; and with one less. */
+struct crowd *crowds_join(struct crowds *cs, const struct class *class, uint32_t alternative);
+void crowds_leave(struct crowds *cs, struct crowd *crowd);
+
+struct ask crowd_ask(const struct crowd *crowd);
+
+#endif
