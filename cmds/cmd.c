@@ -350,6 +350,16 @@ void cmd_ids_clear(struct cmd_ids *ids)
 	*ids = (struct cmd_ids){ .n = 0 };
 }
 
+int cmd_job_status(const char *state, uint32_t exit_code, uint32_t exit_signal)
+{
+	int code = (int)(exit_code & 0xff);
+	int by_signal = exit_signal ? 128 + (int)exit_signal : 0;
+
+	if (code || by_signal)
+		return code > by_signal ? code : by_signal;
+	return strcmp(state, "COMPLETED") == 0 ? 0 : EXIT_OWN_FAILURE;
+}
+
 int cmd_no_argument(const char *value, struct error *err)
 {
 	char shown[80];

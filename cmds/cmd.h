@@ -76,6 +76,10 @@ struct cmd_ids {
 int cmd_ids_add(struct cmd_ids *ids, const char *text, struct error *err);
 void cmd_ids_clear(struct cmd_ids *ids);
 
+/* What the end of a job is as an exit status: its own, 128 + signal, EXIT_OWN_FAILURE where it did
+ * not end by itself. Of an array the highest. */
+int cmd_job_status(const char *state, uint32_t exit_code, uint32_t exit_signal);
+
 /* For cmd->take: an argument where there can be none. */
 int cmd_no_argument(const char *value, struct error *err);
 

@@ -393,9 +393,9 @@ static int do_shutdown(struct run *r, struct error *err)
 static int do_backup(struct run *r, struct error *err)
 {
 	Gpusched__Backup request = GPUSCHED__BACKUP__INIT;
-	struct client_call call = { .type = GPUSCHED__MSG_TYPE__MSG_BACKUP,
-		.request = &request.base,
-		.timeout_ms = -1 }; /* it takes as long as it takes */
+	struct client_call call = {
+		.type = GPUSCHED__MSG_TYPE__MSG_BACKUP, .request = &request.base, .timeout_ms = -1
+	}; /* it takes as long as it takes */
 
 	if (r->words[0][0] != '/')
 		return error_set(err, ERR_USAGE,
@@ -457,6 +457,8 @@ static const struct subcommand subcommands[] = {
 	        "Let held jobs start" },
 	{ { "requeue" }, "ID...", 0, GCTL_WORDS_MAX, TAKES_JOBS | TAKES_REASON, false, do_requeue,
 	        "End runs and let the jobs wait again" },
+	{ { "wait" }, "ID...", 1, GCTL_WORDS_MAX, 0, false, gctl_wait,
+	        "Wait until jobs, arrays or tasks have ended; the highest exit status is its own" },
 	{ { "suspend" }, "ID...", 0, GCTL_WORDS_MAX, TAKES_JOBS | TAKES_REASON, false, do_suspend,
 	        "Stop jobs that run where they are; they keep their GPUs" },
 	{ { "update" }, "ID... OPTION...", 0, GCTL_WORDS_MAX, TAKES_REASON, true, do_update,

@@ -46,5 +46,6 @@ int gctl_show_job(struct run *r, struct error *err);
 int gctl_show_node(struct run *r, struct error *err);
 int gctl_show_partition(struct run *r, struct error *err);
 int gctl_show_config(struct run *r, struct error *err);
+int gctl_wait(struct run *r, struct error *err); /* gctl_wait.c */
 
 #endif

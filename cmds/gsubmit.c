@@ -30,7 +30,6 @@ extern char **environ;
 
 #define KEY_BASE           0x200 /* of options without a letter: KEY_BASE + index of the row */
 #define WAIT_RETRY_MS      (15 * 60 * 1000) /* --wait sits out a controller that is away so long */
-#define SIGNAL_STATUS      128
 #define OUTPUT_SLURM       "slurm-%j.out" /* where what was written for Slurm looks for it */
 #define OUTPUT_SLURM_ARRAY "slurm-%A_%a.out"
 
@@ -459,12 +458,7 @@ static int on_end(const struct gpusched_job *job, void *arg)
 {
 	int *status = arg;
 
-	if (job->exit_signal)
-		*status = SIGNAL_STATUS + (int)job->exit_signal;
-	else if (job->exit_code || !strcmp(job->state, "COMPLETED"))
-		*status = (int)job->exit_code & 0xff;
-	else
-		*status = EXIT_OWN_FAILURE; /* it ended otherwise, and not by itself */
+	*status = cmd_job_status(job->state, job->exit_code, job->exit_signal);
 	if (strcmp(job->state, "COMPLETED") && strcmp(job->state, "FAILED"))
 		fprintf(stderr, "gsubmit: job %llu: %s%s%s\n", (unsigned long long)job->id,
 		        job->state, *job->reason_text ? ": " : "", job->reason_text);

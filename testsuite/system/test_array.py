@@ -1,9 +1,10 @@
 """Arrays: one job, many tasks."""
 
 import json
+import subprocess
 
 import pytest
-from cluster import Cluster, wait_until
+from cluster import BIN, Cluster, wait_until
 
 
 @pytest.fixture(scope="module")
@@ -26,6 +27,12 @@ def task(cluster, name):
 
 def texts(cluster, pattern):
     return {p.name: p.read_text() for p in sorted((cluster.dir / "jobs").glob(pattern))}
+
+
+def begin(cluster, command, *args):
+    """A command that goes on beside the test."""
+    return subprocess.Popen([str(BIN[command]), *map(str, args)], stdin=subprocess.DEVNULL, stdout=subprocess.PIPE,
+                            stderr=subprocess.PIPE, text=True, env=cluster.env)
 
 
 def finished(cluster, job, n):
@@ -91,6 +98,43 @@ def test_tasks_outlive_the_controller(cluster):
     assert rows(cluster, job) == before
     (cluster.dir / "jobs/after-restart").touch()
     assert set(finished(cluster, job, 100).values()) == {"COMPLETED"}
+
+
+def test_waiting_for_tasks(cluster):
+    script = "while [ ! -e wait-$GPUSCHED_ARRAY_TASK_ID ]; do sleep 0.02; done; exit $GPUSCHED_ARRAY_TASK_ID"
+    job = cluster.submit(script, "--array=0-5", "--output=/dev/null")
+    waits = {which: begin(cluster, "gctl", "wait", *which.split()) for which in (
+        f"{job}_0", f"{job}_[1-2]", f"{job}_3 {job}_[4-5]", str(job))}
+    wait_until(lambda: list(rows(cluster, job).values()).count("RUNNING") >= 1, "them to run")
+
+    def ends(*tasks):
+        for t in tasks:
+            (cluster.dir / f"jobs/wait-{t}").touch()
+
+    ends(0)
+    assert waits[f"{job}_0"].wait(timeout=40) == 0
+    ends(2)
+    wait_until(lambda: task(cluster, f"{job}_2")["state"] == "FAILED", "task 2 to fail")
+    assert waits[f"{job}_[1-2]"].poll() is None
+    cluster.ctld.kill()  # goes on after a break, with what had not ended
+    cluster.start_ctld()
+    ends(1)
+    assert waits[f"{job}_[1-2]"].wait(timeout=40) == 2
+    ends(3, 4)
+    wait_until(lambda: task(cluster, f"{job}_4")["state"] == "FAILED", "task 4 to fail")
+    assert waits[f"{job}_3 {job}_[4-5]"].poll() is None and waits[str(job)].poll() is None
+    ends(5)
+    assert [w.wait(timeout=40) for w in waits.values()] == [0, 2, 5, 5]
+    assert f"job {job}_4: FAILED" in waits[f"{job}_3 {job}_[4-5]"].communicate()[1]
+    # Also of what has ended already, or never starts.
+    assert cluster.run("gctl", "wait", f"{job}_4", check=False).returncode == 4
+    held = cluster.submit("true", "--array=0-9", "--hold")
+    w = begin(cluster, "gctl", "wait", f"{held}_[2-3]")
+    wait_until(lambda: set(rows(cluster, held)) >= {"2", "3"}, "them to be told apart")
+    cluster.run("gcancel", f"{held}_[0-5]")
+    assert w.wait(timeout=40) == 125
+    assert cluster.run("gctl", "wait", f"{held}_12", check=False).returncode == 3
+    cluster.run("gcancel", held)
 
 
 def test_absurd_sets_are_refused(cluster):
