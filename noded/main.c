@@ -24,10 +24,12 @@
 #include "common/pidfile.h"
 #include "common/xalloc.h"
 #include "noded/gnoded.h"
+#include "noded/gpu/probe.h"
 #include "noded/inventory.h"
 #include "noded/launcher.h"
 #include "noded/options.h"
 #include "noded/privilege.h"
+#include "noded/show.h"
 #include "noded/simulate.h"
 #include "noded/supervise.h"
 
@@ -195,11 +197,26 @@ static int print_test(const struct setup *s)
 	return 0;
 }
 
+/* Without a controller or a configuration. */
+static int print_inventory(struct setup *s, struct error *err)
+{
+	struct gpus *gpus = xcalloc(1, sizeof(*gpus));
+	int status = -1;
+
+	if (find_facts(s, err) == 0 &&
+	        gpu_probe_run("", (unsigned)s->options.gpu_timeout_ms, gpus, err) == 0)
+		status = show_inventory(&s->facts, gpus, s->options.json, stdout, err);
+	free(gpus);
+	return status;
+}
+
 static int run(struct setup *s, struct error *err)
 {
 	const struct options *o = &s->options;
 	int status;
 
+	if (o->inventory)
+		return print_inventory(s, err);
 	if (prepare(s, err) < 0)
 		return -1;
 	if (o->test)

@@ -13,6 +13,7 @@
 #include "common/hostlist.h"
 #include "common/units.h"
 #include "common/xalloc.h"
+#include "noded/gpu/probe.h"
 
 const char *argp_program_version = "gnoded (" PACKAGE_NAME ") " PACKAGE_VERSION;
 
@@ -34,6 +35,9 @@ enum key {
 	KEY_SIMULATE,
 	KEY_NODES,
 	KEY_TEST,
+	KEY_INVENTORY,
+	KEY_JSON,
+	KEY_GPU_TIMEOUT,
 };
 
 /* To add one: a row, a field in options.h, a case below, man/gnoded.8. */
@@ -55,6 +59,8 @@ static const struct argp_option rows[] = {
 	        "ask this munge daemon too about jobs' signatures, while a key is replaced", 2 },
 	{ "signature-age", KEY_SIGNATURE_AGE, "TIME", 0,
 	        "refuse to start what was signed longer ago (default: 14d)", 2 },
+	{ "gpu-timeout", KEY_GPU_TIMEOUT, "TIME", 0,
+	        "give a GPU up that does not answer for so long (default: 20s)", 2 },
 	{ "allow-root", KEY_ALLOW_ROOT, NULL, 0, "run root's jobs too", 2 },
 	{ "user", KEY_USER, "NAME", 0,
 	        "run the half that speaks with the network as this user (default: as root, without "
@@ -67,6 +73,8 @@ static const struct argp_option rows[] = {
 	        "stderr, syslog or a file (default: stderr; with --daemon syslog)", 3 },
 	{ "log-level", KEY_LOG_LEVEL, "LEVEL", 0, "error, warning, info or debug (default: info)",
 	        3 },
+	{ "inventory", KEY_INVENTORY, NULL, 0, "print what this node has, and end", 3 },
+	{ "json", KEY_JSON, NULL, 0, "with --inventory: print it as JSON", 3 },
 	{ "test", KEY_TEST, NULL, 0, "print what would be reported to the controller, and end", 3 },
 	{ "pretend", KEY_PRETEND, "cpus=N,mem=SIZE", 0,
 	        "report this instead of what the node has; for trying and testing", 4 },
@@ -123,6 +131,18 @@ static error_t parse(int key, char *arg, struct argp_state *state)
 		o->simulate = true;
 		check(state, count_parse(arg, 0, HOSTLIST_MAX, &o->simulate_n, &err), "--simulate",
 		        &err);
+		return 0;
+	case KEY_GPU_TIMEOUT:
+		if (duration_parse_ms(arg, DURATION_BARE_REFUSED, &o->gpu_timeout_ms, &err) < 0)
+			argp_error(state, "--gpu-timeout: %s", err.text);
+		else if (o->gpu_timeout_ms < 100 || o->gpu_timeout_ms > 3600000)
+			argp_error(state, "--gpu-timeout: %s: 100ms to 1h is possible", arg);
+		return 0;
+	case KEY_INVENTORY:
+		o->inventory = true;
+		return 0;
+	case KEY_JSON:
+		o->json = true;
 		return 0;
 	case KEY_ALLOW_ROOT:
 		o->allow_root = true;
@@ -196,7 +216,7 @@ void options_parse(struct options *o, int argc, char **argv)
 {
 	struct error err;
 
-	*o = (struct options){ .log_level = "info" };
+	*o = (struct options){ .log_level = "info", .gpu_timeout_ms = PROBE_TIMEOUT_MS };
 	argp_err_exit_status = EXIT_USAGE;
 	argp_parse(&argp, argc, argv, 0, NULL, o);
 	own(o);
@@ -204,6 +224,10 @@ void options_parse(struct options *o, int argc, char **argv)
 		refuse(err.text);
 	if (o->daemon && strcmp(o->log, "stderr") == 0)
 		refuse("--daemon: --log must be syslog or a file");
+	if (o->json && !o->inventory)
+		refuse("--json goes with --inventory");
+	if (o->inventory && o->simulate)
+		refuse("--inventory: a simulated node has nothing");
 	if (o->nodes && !o->simulate)
 		refuse("--nodes goes with --simulate");
 	if (o->simulate && !o->simulate_n && !o->nodes)

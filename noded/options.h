@@ -19,7 +19,9 @@ struct options {
 	const char *shepherd;       /* NULL: found */
 	const char *munge_socket_2; /* NULL: none */
 	uint64_t signature_age_s;   /* 0: the launcher's default */
+	uint64_t gpu_timeout_ms;    /* for one look at the GPUs */
 	bool allow_root, daemon, test;
+	bool inventory, json;
 	bool simulate;
 	uint64_t simulate_n; /* 0: all of `nodes` */
 	const char *nodes;   /* NULL: n1, n2, ... */

@@ -1,0 +1,230 @@
+/* gpus.c - see gpus.h */
+#include "noded/gpu/gpus.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "common/xalloc.h"
+
+bool gpu_is_slot(const struct gpu *gpu)
+{
+	return gpu->kind != GPU_MIG_PARENT && !*gpu->trouble;
+}
+
+const struct gpu *gpus_find(const struct gpus *g, const char *uuid)
+{
+	for (uint32_t i = 0; i < g->n; i++) {
+		if (gpu_is_slot(&g->v[i]) && strcmp(g->v[i].uuid, uuid) == 0)
+			return &g->v[i];
+	}
+	return NULL;
+}
+
+bool gpus_equal(const struct gpus *a, const struct gpus *b)
+{
+	return a->state == b->state && a->n == b->n && strcmp(a->trouble, b->trouble) == 0 &&
+	       strcmp(a->driver, b->driver) == 0 && memcmp(a->v, b->v, a->n * sizeof(*a->v)) == 0;
+}
+
+/* --- making it sound ------------------------------------------------------------------------- */
+
+/* A text of a process that may have crashed while it wrote: ended, printable, and nothing behind
+ * its end. */
+static void clean(char *text, size_t size)
+{
+	size_t n;
+
+	text[size - 1] = '\0';
+	n = strlen(text);
+	memset(text + n, 0, size - n);
+	for (size_t i = 0; i < n; i++) {
+		if ((unsigned char)text[i] < ' ' || (unsigned char)text[i] > '~')
+			text[i] = '?';
+	}
+}
+
+#define CLEAN(text) clean(text, sizeof(text))
+
+static void clean_gpu(struct gpu *gpu)
+{
+	CLEAN(gpu->type);
+	CLEAN(gpu->name);
+	CLEAN(gpu->uuid);
+	CLEAN(gpu->pci);
+	CLEAN(gpu->cpus);
+	CLEAN(gpu->trouble);
+	if ((unsigned)gpu->kind > GPU_MIG)
+		gpu->kind = GPU_WHOLE;
+	if (gpu->n_caps > 2)
+		gpu->n_caps = 2;
+	if (gpu->n_links > GPUS_LINKS)
+		gpu->n_links = GPUS_LINKS;
+	for (uint32_t i = 0; i < gpu->n_links; i++)
+		CLEAN(gpu->links[i]);
+}
+
+static void say(struct gpu *gpu, const char *what, const struct gpu *other)
+{
+	if (!*gpu->trouble)
+		snprintf(gpu->trouble, sizeof(gpu->trouble), "it has the same %s as NVML's GPU %u",
+		        what, other->nvml);
+}
+
+static bool same(const char *a, const char *b)
+{
+	return *a && strcmp(a, b) == 0;
+}
+
+/* Neither of two that say they are one can be trusted to be the one that is meant. */
+static void find_doubles(struct gpus *g)
+{
+	for (uint32_t i = 0; i < g->n; i++) {
+		for (uint32_t k = 0; k < i; k++) {
+			struct gpu *a = &g->v[i], *b = &g->v[k];
+			bool gpus = a->kind != GPU_MIG && b->kind != GPU_MIG;
+			const char *what =
+			        same(a->uuid, b->uuid)         ? "UUID"
+			        : gpus && same(a->pci, b->pci) ? "PCI address"
+			        : gpus && !*a->trouble && !*b->trouble && a->minor == b->minor
+			                ? "device minor"
+			                : NULL;
+
+			if (what) {
+				say(a, what, b);
+				say(b, what, a);
+			}
+		}
+	}
+}
+
+static int by_pci(const void *x, const void *y)
+{
+	const struct gpu *a = x, *b = y;
+	int order = strcmp(a->pci, b->pci);
+
+	if (order == 0)
+		order = (a->nvml > b->nvml) - (a->nvml < b->nvml);
+	if (order == 0)
+		order = (a->kind == GPU_MIG) - (b->kind == GPU_MIG);
+	if (order == 0)
+		order = (a->instance > b->instance) - (a->instance < b->instance);
+	return order ? order : (a->compute > b->compute) - (a->compute < b->compute);
+}
+
+/* By address, if all have one; NVML's own order is the same then, but for what it does not
+ * promise. */
+static void number(struct gpus *g)
+{
+	bool all = true;
+	uint32_t host = 0;
+
+	for (uint32_t i = 0; i < g->n; i++)
+		all = all && *g->v[i].pci;
+	if (all)
+		qsort(g->v, g->n, sizeof(*g->v), by_pci);
+	for (uint32_t i = 0; i < g->n; i++) {
+		if (i && g->v[i].nvml != g->v[i - 1].nvml)
+			host++;
+		g->v[i].host = host;
+	}
+}
+
+static bool links_to(const struct gpu *a, const struct gpu *b)
+{
+	for (uint32_t i = 0; i < a->n_links; i++) {
+		if (strcmp(a->links[i], b->pci) == 0)
+			return true;
+		for (uint32_t k = 0; k < b->n_links; k++) {
+			if (strcmp(a->links[i], GPUS_LINK_SWITCH) == 0 &&
+			        strcmp(b->links[k], GPUS_LINK_SWITCH) == 0)
+				return true;
+		}
+	}
+	return false;
+}
+
+static void find_peers(struct gpus *g)
+{
+	for (uint32_t i = 0; i < g->n; i++) {
+		g->v[i].peers = 0;
+		for (uint32_t k = 0; k < g->n; k++) {
+			if (g->v[k].host != g->v[i].host && g->v[k].host < 64 &&
+			        g->v[k].kind != GPU_MIG && links_to(&g->v[i], &g->v[k]))
+				g->v[i].peers |= 1ULL << g->v[k].host;
+		}
+	}
+}
+
+void gpus_settle(struct gpus *g)
+{
+	if (g->n > GPUS_MAX)
+		g->n = GPUS_MAX;
+	CLEAN(g->trouble);
+	CLEAN(g->driver);
+	for (uint32_t i = 0; i < g->n; i++)
+		clean_gpu(&g->v[i]);
+	number(g);
+	find_doubles(g);
+	find_peers(g);
+}
+
+/* --- messages -------------------------------------------------------------------------------- */
+
+static const char *const ecc_words[] = { "none", "off", "on" };
+
+static void fill(Gpusched__GpuDevice *d, const struct gpu *gpu)
+{
+	gpusched__gpu_device__init(d);
+	d->type = (char *)gpu->type;
+	d->uuid = (char *)gpu->uuid;
+	d->mem_mb = gpu->mem_mb;
+	d->name = (char *)gpu->name;
+	d->pci = (char *)gpu->pci;
+	d->host = gpu->host;
+	d->mig = gpu->kind == GPU_MIG;
+	d->mig_mode = gpu->kind != GPU_WHOLE;
+	d->minor = gpu->minor;
+	d->gpu_instance = gpu->instance;
+	d->compute_instance = gpu->compute;
+	d->numa = gpu->numa;
+	d->cpus = (char *)gpu->cpus;
+	d->ecc = (char *)ecc_words[gpu->ecc <= GPU_ECC_ON ? gpu->ecc : GPU_ECC_NONE];
+	d->power_w = gpu->power_w;
+	d->nvlinks = gpu->n_links;
+	d->trouble = (char *)gpu->trouble;
+	if (gpu->n_caps) {
+		d->caps = xmemdup(gpu->caps, gpu->n_caps * sizeof(*d->caps));
+		d->n_caps = gpu->n_caps;
+	}
+	d->nvlink_peers = xcalloc(64, sizeof(*d->nvlink_peers));
+	for (uint32_t i = 0; i < 64; i++) {
+		if (gpu->peers >> i & 1)
+			d->nvlink_peers[d->n_nvlink_peers++] = i;
+	}
+}
+
+Gpusched__GpuDevice **gpus_messages(const struct gpus *g, size_t *n)
+{
+	Gpusched__GpuDevice **v = xcalloc(g->n + 1, sizeof(*v));
+	uint32_t slot = 0;
+
+	for (uint32_t i = 0; i < g->n; i++) {
+		v[i] = xcalloc(1, sizeof(*v[i]));
+		fill(v[i], &g->v[i]);
+		if (g->v[i].kind != GPU_MIG_PARENT)
+			v[i]->index = slot++;
+	}
+	*n = g->n;
+	return v;
+}
+
+void gpus_messages_free(Gpusched__GpuDevice **v, size_t n)
+{
+	for (size_t i = 0; i < n; i++) {
+		free(v[i]->caps);
+		free(v[i]->nvlink_peers);
+		free(v[i]);
+	}
+	free(v);
+}

@@ -1,0 +1,92 @@
+/* gpus.h - what is known of a node's GPUs, as plain data
+ *
+ * Filled by a process that may hang or crash in the driver's library (probe.h), so everything here
+ * is of a fixed size, without pointers, and is made sound by gpus_settle() before it is believed.
+ *
+ * An entry is one physical GPU, or one MIG instance behind its GPU. What can be given to a run is a
+ * *slot*: a whole GPU that is not in MIG mode, or a MIG instance, which has a type of its own. An
+ * entry with `trouble` is there and cannot be used; the text says why.
+ */
+#ifndef NODED_GPU_GPUS_H
+#define NODED_GPU_GPUS_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "common/amount.h"
+#include "common/gpusched.pb-c.h"
+
+#define GPUS_MAX         256 /* entries; a node has at most 64 slots */
+#define GPUS_HOST_MAX    64  /* physical GPUs */
+#define GPUS_TEXT        96
+#define GPUS_TYPE        (AMOUNT_TYPE_MAX + 1)
+#define GPUS_LINKS       18 /* NVLinks of one GPU (NVML_NVLINK_MAX_LINKS) */
+#define GPUS_LINK_SWITCH "switch"
+
+enum gpu_kind { GPU_WHOLE, GPU_MIG_PARENT, GPU_MIG };
+enum gpu_ecc { GPU_ECC_NONE, GPU_ECC_OFF, GPU_ECC_ON };
+
+struct gpu {
+	enum gpu_kind kind;
+	uint32_t nvml; /* NVML's index of the physical GPU, as found */
+	uint32_t host; /* its number in the order of PCI addresses, as CUDA counts with
+	                  CUDA_DEVICE_ORDER=PCI_BUS_ID; by gpus_settle() */
+	char type[GPUS_TYPE];
+	char name[GPUS_TEXT]; /* the maker's */
+	char uuid[GPUS_TEXT];
+	char pci[GPUS_TEXT]; /* "0000:1b:00.0", as in /sys/bus/pci/devices */
+	uint64_t mem_mb;
+	uint32_t minor;             /* /dev/nvidiaMINOR */
+	uint32_t instance, compute; /* GPU_MIG: ids of GPU instance and compute instance */
+	uint32_t caps[2], n_caps;   /* GPU_MIG: /dev/nvidia-caps/nvidia-capN it needs */
+	int32_t numa;               /* NUMA node; -1: not known */
+	char cpus[GPUS_TEXT];       /* near it, as a list; "": not known */
+	enum gpu_ecc ecc;
+	uint32_t power_w;           /* its limit; 0: not known */
+	uint32_t n_links;           /* active NVLinks */
+	char links[GPUS_LINKS][24]; /* where each goes: a PCI address or GPUS_LINK_SWITCH */
+	uint64_t peers;             /* hosts it reaches by NVLink; by gpus_settle() */
+	char trouble[160];          /* "": it can be used */
+};
+
+enum gpus_state {
+	GPUS_NONE,    /* no GPU of a maker whose library we know */
+	GPUS_FOUND,   /* every GPU was asked; some may be in trouble */
+	GPUS_TROUBLE, /* there are GPUs and they could not be asked: nothing is known of them */
+};
+
+struct gpus {
+	enum gpus_state state;
+	char trouble[300]; /* of GPUS_TROUBLE; of GPUS_NONE: why there are none */
+	char driver[GPUS_TEXT];
+	uint32_t cuda; /* 12040 is 12.4; 0: not known */
+	uint32_t n;
+	struct gpu v[GPUS_MAX];
+};
+
+/* Number the entries, find their NVLink peers, mark those that cannot be two (one UUID, one PCI
+ * address or one device minor twice), and see to it that nothing in it is out of bounds. */
+void gpus_settle(struct gpus *g);
+
+/* May a run be given it? */
+bool gpu_is_slot(const struct gpu *gpu);
+
+/* The slot of that UUID, NULL if there is none. */
+const struct gpu *gpus_find(const struct gpus *g, const char *uuid);
+
+/* Do both say the same? */
+bool gpus_equal(const struct gpus *a, const struct gpus *b);
+
+/* What a product of that name is called in gpusched: a row of a table, or, unknown, its name
+ * without the maker's, in lower case and with "-" for what a type may not contain. "": no name. */
+void gpu_type_of(const char *product, char type[GPUS_TYPE]);
+/* The same of a MIG instance: "1g.10gb" out of "NVIDIA H100 80GB HBM3 MIG 1g.10gb", else out of its
+ * share of the GPU's slices and memory. */
+void gpu_type_of_mig(const char *product, uint32_t slices, uint32_t compute_slices, uint64_t mem_mb,
+        char type[GPUS_TYPE]);
+
+/* For messages and --json. gpus_message_free() frees what gpus_messages() made. */
+Gpusched__GpuDevice **gpus_messages(const struct gpus *g, size_t *n);
+void gpus_messages_free(Gpusched__GpuDevice **v, size_t n);
+
+#endif

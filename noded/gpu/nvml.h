@@ -1,0 +1,89 @@
+/* nvml.h - NVIDIA's management library, as far as we use it
+ *
+ * The library comes with the driver and is opened at run time; no header of NVIDIA's is needed to
+ * build. Declarations follow the NVML API reference (docs.nvidia.com/deploy/nvml-api). Functions
+ * have versions: the newest that we know is taken, else an older one that fills the same part of
+ * what it is given; one that the library lacks is NULL.
+ */
+#ifndef NODED_GPU_NVML_H
+#define NODED_GPU_NVML_H
+
+#include "common/error.h"
+
+/* nvmlReturn_t */
+enum nvml_return {
+	NVML_SUCCESS = 0,
+	NVML_NOT_SUPPORTED = 3,
+	NVML_NOT_FOUND = 6,
+	NVML_DRIVER_NOT_LOADED = 9,
+	NVML_FUNCTION_NOT_FOUND = 13,
+	NVML_GPU_IS_LOST = 15,
+};
+
+typedef struct nvmlDevice_st *nvml_device;
+
+/* nvmlPciInfo_t. Up to `device` all versions agree; later ones are longer. */
+struct nvml_pci {
+	char bus_id_legacy[16];
+	unsigned domain, bus, device, device_id, subsystem_id;
+	char bus_id[32];
+};
+
+struct nvml_memory { /* nvmlMemory_t, in bytes */
+	unsigned long long total, free, used;
+};
+
+struct nvml_attributes { /* nvmlDeviceAttributes_t */
+	unsigned multiprocessors, copy_engines, decoders, encoders, jpeg, ofa;
+	unsigned slices, compute_slices;
+	unsigned long long mem_mb;
+};
+
+enum { NVML_LINK_GPU = 0, NVML_LINK_SWITCH = 2 }; /* nvmlIntNvLinkDeviceType_t */
+
+/* X(name, newest version, oldest version, arguments). The symbol is the name, and from version 2 on
+ * "_vN" behind it. */
+#define NVML_CALLS(X)                                                                         \
+	X(nvmlInit, 2, 1, (void))                                                             \
+	X(nvmlShutdown, 1, 1, (void))                                                         \
+	X(nvmlSystemGetDriverVersion, 1, 1, (char *text, unsigned size))                      \
+	X(nvmlSystemGetCudaDriverVersion, 2, 1, (int *version))                               \
+	X(nvmlDeviceGetCount, 2, 1, (unsigned *count))                                        \
+	X(nvmlDeviceGetHandleByIndex, 2, 1, (unsigned index, nvml_device *device))            \
+	X(nvmlDeviceGetName, 1, 1, (nvml_device device, char *text, unsigned size))           \
+	X(nvmlDeviceGetUUID, 1, 1, (nvml_device device, char *text, unsigned size))           \
+	X(nvmlDeviceGetPciInfo, 3, 1, (nvml_device device, struct nvml_pci * pci))            \
+	X(nvmlDeviceGetMinorNumber, 1, 1, (nvml_device device, unsigned *minor))              \
+	X(nvmlDeviceGetMemoryInfo, 1, 1, (nvml_device device, struct nvml_memory * memory))   \
+	X(nvmlDeviceGetEccMode, 1, 1, (nvml_device device, int *now, int *pending))           \
+	X(nvmlDeviceGetEnforcedPowerLimit, 1, 1, (nvml_device device, unsigned *mw))          \
+	X(nvmlDeviceGetNvLinkState, 1, 1, (nvml_device device, unsigned link, int *active))   \
+	X(nvmlDeviceGetNvLinkRemoteDeviceType, 1, 1,                                          \
+	        (nvml_device device, unsigned link, int *type))                               \
+	X(nvmlDeviceGetNvLinkRemotePciInfo, 2, 1,                                             \
+	        (nvml_device device, unsigned link, struct nvml_pci *pci))                    \
+	X(nvmlDeviceGetMigMode, 1, 1, (nvml_device device, unsigned *now, unsigned *pending)) \
+	X(nvmlDeviceGetMaxMigDeviceCount, 1, 1, (nvml_device device, unsigned *count))        \
+	X(nvmlDeviceGetMigDeviceHandleByIndex, 1, 1,                                          \
+	        (nvml_device device, unsigned index, nvml_device *mig))                       \
+	X(nvmlDeviceGetGpuInstanceId, 1, 1, (nvml_device mig, unsigned *id))                  \
+	X(nvmlDeviceGetComputeInstanceId, 1, 1, (nvml_device mig, unsigned *id))              \
+	X(nvmlDeviceGetAttributes, 2, 2, (nvml_device mig, struct nvml_attributes * a))
+
+struct nvml {
+	void *library;
+	const char *(*nvmlErrorString)(int result); /* NULL: the library lacks it */
+#define X(name, newest, oldest, args) int(*name) args;
+	NVML_CALLS(X)
+#undef X
+};
+
+/* Open libnvidia-ml.so.1 as the dynamic linker finds it. -1 with ERR_SYSTEM: it is not there, or it
+ * is no such library. Nothing was called yet. */
+int nvml_open(struct nvml *nvml, struct error *err);
+void nvml_close(struct nvml *nvml);
+
+/* What a result means; never NULL. */
+const char *nvml_error(const struct nvml *nvml, int result);
+
+#endif

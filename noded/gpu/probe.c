@@ -1,0 +1,291 @@
+/* probe.c - see probe.h */
+#include "noded/gpu/probe.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <poll.h>
+#include <signal.h>
+#include <stddef.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/prctl.h>
+#include <sys/syscall.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "common/xalloc.h"
+#include "noded/gpu/look.h"
+
+#define KILL_WAIT_MS 500 /* a child that is not in the kernel is gone by then */
+
+struct shared {
+	struct gpus gpus;
+	struct look_at at;
+	volatile uint32_t done;
+};
+
+/* A GPU that is not asked, and what hangs in it. */
+struct left_out {
+	struct look_skip skip;
+	int pidfd; /* the child that is still there; -1: none, and the next look asks it again */
+};
+
+struct gpu_probe {
+	const char *root;
+	unsigned timeout_ms;
+	struct shared *shared; /* NULL: no look is under way */
+	pid_t pid;
+	int pipe, pidfd;
+	struct left_out left[GPUS_HOST_MAX];
+	uint32_t n_left;
+};
+
+struct gpu_probe *gpu_probe_new(const char *root, unsigned timeout_ms)
+{
+	struct gpu_probe *p = xcalloc(1, sizeof(*p));
+
+	p->root = root;
+	p->timeout_ms = timeout_ms;
+	p->pipe = p->pidfd = -1;
+	return p;
+}
+
+static bool has_ended(int fd, int ms)
+{
+	struct pollfd ended = { .fd = fd, .events = POLLIN };
+
+	return poll(&ended, 1, ms) == 1;
+}
+
+static void close_if(int *fd)
+{
+	if (*fd >= 0)
+		close(*fd);
+	*fd = -1;
+}
+
+/* --- the child ------------------------------------------------------------------------------- */
+
+/* Of ours only the end of the pipe: one that hangs for ever must hold no socket and no lock. */
+static int leave_all(int keep, int null)
+{
+	dup2(null, 0);
+	dup2(null, 1);
+	dup2(null, 2);
+	if (dup2(keep, 3) < 0)
+		return -1;
+	syscall(SYS_close_range, 4U, ~0U, 0U);
+	return 0;
+}
+
+static _Noreturn void child_main(struct gpu_probe *p, int keep, int null, pid_t parent)
+{
+	struct look_skip skips[GPUS_HOST_MAX];
+	sigset_t none;
+
+	prctl(PR_SET_NAME, "gnoded-gpus");
+	for (int sig = 1; sig < NSIG; sig++)
+		signal(sig, SIG_DFL);
+	sigemptyset(&none);
+	sigprocmask(SIG_SETMASK, &none, NULL);
+	prctl(PR_SET_PDEATHSIG, SIGKILL);
+	/* Whatever becomes of the timeout. */
+	alarm(p->timeout_ms / 1000 + 10);
+	if (getppid() != parent || leave_all(keep, null) < 0)
+		_exit(1);
+	for (uint32_t i = 0; i < p->n_left; i++)
+		skips[i] = p->left[i].skip;
+	look(p->root, skips, p->n_left, &p->shared->gpus, &p->shared->at);
+	p->shared->done = 1;
+	_exit(0);
+}
+
+/* --- the parent ------------------------------------------------------------------------------ */
+
+static void unmap(struct gpu_probe *p)
+{
+	if (p->shared)
+		munmap(p->shared, sizeof(*p->shared));
+	p->shared = NULL;
+}
+
+static int start_child(struct gpu_probe *p, struct error *err)
+{
+	int ends[2] = { -1, -1 }, null = open("/dev/null", O_RDWR | O_CLOEXEC);
+	pid_t parent = getpid();
+
+	p->shared = mmap(NULL, sizeof(*p->shared), PROT_READ | PROT_WRITE,
+	        MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+	if (p->shared == MAP_FAILED)
+		p->shared = NULL;
+	if (null < 0 || !p->shared || pipe2(ends, O_CLOEXEC) < 0)
+		goto error;
+	p->shared->at.gpu = LOOK_NO_GPU;
+	p->pid = fork();
+	if (p->pid < 0)
+		goto error;
+	if (p->pid == 0)
+		child_main(p, ends[1], null, parent);
+	p->pipe = ends[0];
+	p->pidfd = (int)syscall(SYS_pidfd_open, p->pid, 0); /* close-on-exec, pidfd_open(2) */
+	if (p->pidfd < 0)
+		abort(); /* not reaped yet, so it is there */
+	close(ends[1]);
+	close(null);
+	return 0;
+error:
+	error_set(err, ERR_SYSTEM, "cannot look at the GPUs: %s", strerror(errno));
+	for (int i = 0; i < 2; i++)
+		close_if(&ends[i]);
+	close_if(&null);
+	unmap(p);
+	return -1;
+}
+
+/* End the child. True: it is gone. */
+static bool end_child(struct gpu_probe *p)
+{
+	bool gone;
+
+	syscall(SYS_pidfd_send_signal, p->pidfd, SIGKILL, NULL, 0);
+	gone = has_ended(p->pidfd, KILL_WAIT_MS);
+	if (gone)
+		waitpid(p->pid, NULL, WNOHANG);
+	close_if(&p->pipe);
+	return gone;
+}
+
+void gpu_probe_free(struct gpu_probe *p)
+{
+	if (!p)
+		return;
+	if (p->shared)
+		end_child(p);
+	unmap(p);
+	close_if(&p->pidfd);
+	for (uint32_t i = 0; i < p->n_left; i++)
+		close_if(&p->left[i].pidfd);
+	free(p);
+}
+
+/* GPUs whose child is gone are asked again. */
+static void review_left(struct gpu_probe *p)
+{
+	uint32_t n = 0;
+
+	for (uint32_t i = 0; i < p->n_left; i++) {
+		if (p->left[i].pidfd < 0 || has_ended(p->left[i].pidfd, 0))
+			close_if(&p->left[i].pidfd);
+		else
+			p->left[n++] = p->left[i];
+	}
+	p->n_left = n;
+}
+
+int gpu_probe_start(struct gpu_probe *p, struct error *err)
+{
+	review_left(p);
+	return start_child(p, err);
+}
+
+bool gpu_probe_busy(const struct gpu_probe *p)
+{
+	return p->shared != NULL;
+}
+
+int gpu_probe_fd(const struct gpu_probe *p)
+{
+	return p->pipe;
+}
+
+unsigned gpu_probe_timeout_ms(const struct gpu_probe *p)
+{
+	return p->timeout_ms;
+}
+
+/* What it was doing when it ended without having done. */
+static void say_trouble(const struct look_at *at, bool hung, char *text, size_t size)
+{
+	char call[sizeof(at->call)];
+
+	memcpy(call, (const char *)at->call, sizeof(call));
+	call[sizeof(call) - 1] = '\0';
+	snprintf(text, size, "%s %s", *call ? call : "NVML",
+	        hung ? "does not come back" : "crashes");
+}
+
+/* Leave out the GPU that it was busy with. False: it was none, or it is left out already. */
+static bool leave_out(struct gpu_probe *p, const struct look_at *at, bool hung, bool gone)
+{
+	uint32_t gpu = at->gpu;
+	struct left_out *left = &p->left[p->n_left];
+
+	for (uint32_t i = 0; i < p->n_left; i++) {
+		if (p->left[i].skip.gpu == gpu)
+			return false;
+	}
+	if (gpu >= GPUS_HOST_MAX || p->n_left == GPUS_HOST_MAX)
+		return false;
+	left->skip.gpu = gpu;
+	say_trouble(at, hung, left->skip.why, sizeof(left->skip.why));
+	left->pidfd = gone ? -1 : p->pidfd;
+	if (!gone)
+		p->pidfd = -1;
+	p->n_left++;
+	return true;
+}
+
+/* Of the entries only those that there are: the rest is not worth its memory. */
+static void take_copy(struct gpus *to, const struct gpus *from)
+{
+	uint32_t n = from->n < GPUS_MAX ? from->n : GPUS_MAX;
+
+	memcpy(to, from, offsetof(struct gpus, v) + n * sizeof(from->v[0]));
+	to->n = n;
+}
+
+bool gpu_probe_take(struct gpu_probe *p, struct gpus *out)
+{
+	bool hung = !has_ended(p->pipe, 0), done = p->shared->done;
+	struct look_at at = p->shared->at;
+	bool gone = end_child(p);
+	struct error err;
+
+	memset(out, 0, offsetof(struct gpus, v));
+	if (done)
+		take_copy(out, &p->shared->gpus);
+	unmap(p);
+	if (!done && leave_out(p, &at, hung, gone)) {
+		close_if(&p->pidfd);
+		if (start_child(p, &err) == 0)
+			return false;
+	}
+	close_if(&p->pidfd);
+	if (!done) {
+		out->state = GPUS_TROUBLE;
+		say_trouble(&at, hung, out->trouble, sizeof(out->trouble));
+	}
+	if ((unsigned)out->state > GPUS_TROUBLE)
+		out->state = GPUS_TROUBLE;
+	gpus_settle(out);
+	return true;
+}
+
+int gpu_probe_run(const char *root, unsigned timeout_ms, struct gpus *out, struct error *err)
+{
+	struct gpu_probe *p = gpu_probe_new(root, timeout_ms);
+	struct pollfd ended = { .events = POLLIN };
+	int rc = gpu_probe_start(p, err);
+
+	if (rc == 0) {
+		do {
+			ended.fd = gpu_probe_fd(p);
+			while (poll(&ended, 1, (int)timeout_ms) < 0 && errno == EINTR)
+				;
+		} while (!gpu_probe_take(p, out));
+	}
+	gpu_probe_free(p);
+	return rc;
+}

@@ -1,0 +1,161 @@
+/* show.c - see show.h */
+#include "noded/show.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <jansson.h>
+
+#include "common/msgjson.h"
+#include "common/units.h"
+#include "common/xalloc.h"
+
+static void cuda_version(const struct gpus *g, char *text, size_t size)
+{
+	text[0] = '\0';
+	if (g->cuda)
+		snprintf(text, size, "%u.%u", g->cuda / 1000, g->cuda % 1000 / 10);
+}
+
+static bool is_whole(const struct gpus *g)
+{
+	for (uint32_t i = 0; i < g->n; i++) {
+		if (*g->v[i].trouble)
+			return false;
+	}
+	return g->state != GPUS_TROUBLE;
+}
+
+/* --- JSON ------------------------------------------------------------------------------------ */
+
+static int print_json(
+        const struct node_facts *facts, const struct gpus *g, FILE *out, struct error *err)
+{
+	Gpusched__Inventory m = GPUSCHED__INVENTORY__INIT;
+	json_t *all = json_object(), *body;
+	char cuda[24];
+	int rc;
+
+	cuda_version(g, cuda, sizeof(cuda));
+	m.node = (char *)facts->node;
+	m.cpus = facts->cpus;
+	m.mem_mb = facts->mem_mb;
+	m.driver = (char *)g->driver;
+	m.cuda = cuda;
+	if (g->state == GPUS_TROUBLE)
+		m.trouble = (char *)g->trouble;
+	m.gpus = gpus_messages(g, &m.n_gpus);
+	body = msgjson(&m.base, 0);
+	json_object_set_new(all, "version", json_integer(1));
+	rc = body ? json_object_update(all, body) : -1;
+	if (rc == 0)
+		rc = json_dumpf(all, out, JSON_INDENT(2));
+	fputc('\n', out);
+	json_decref(body);
+	json_decref(all);
+	gpus_messages_free(m.gpus, m.n_gpus);
+	return rc < 0 ? error_set(err, ERR_SYSTEM, "cannot print the inventory") : 0;
+}
+
+/* --- for people ------------------------------------------------------------------------------ */
+
+/* "h100:6,1g.10gb:7": the slots, by type in the order of the first. */
+static void print_slots(const struct gpus *g, FILE *out)
+{
+	bool first = true;
+
+	for (uint32_t i = 0; i < g->n; i++) {
+		uint32_t n = 0, before = 0;
+
+		if (!gpu_is_slot(&g->v[i]))
+			continue;
+		for (uint32_t k = 0; k < g->n; k++) {
+			bool same =
+			        gpu_is_slot(&g->v[k]) && strcmp(g->v[k].type, g->v[i].type) == 0;
+
+			before += same && k < i;
+			n += same;
+		}
+		if (before)
+			continue;
+		fprintf(out, "%s%s:%u", first ? "" : ",", g->v[i].type, n);
+		first = false;
+	}
+	fputs(first ? "none\n" : "\n", out);
+}
+
+/* "0,2,3" */
+static void peers_text(uint64_t peers, char *text, size_t size)
+{
+	size_t n = 0;
+
+	text[0] = '\0';
+	for (unsigned i = 0; i < 64 && n < size; i++) {
+		if (peers >> i & 1)
+			n += (size_t)snprintf(text + n, size - n, n ? ",%u" : "%u", i);
+	}
+}
+
+static const char *or_dash(const char *text)
+{
+	return *text ? text : "-";
+}
+
+static void print_device(const struct gpu *gpu, uint32_t slot, FILE *out)
+{
+	static const char *const ecc[] = { "-", "off", "on" };
+	char mem[UNITS_TEXT], peers[200], numa[16] = "-", place[16] = "-";
+
+	if (gpu->numa >= 0)
+		snprintf(numa, sizeof(numa), "%d", gpu->numa);
+	if (gpu->kind != GPU_MIG_PARENT)
+		snprintf(place, sizeof(place), "%u", slot);
+	peers_text(gpu->peers, peers, sizeof(peers));
+	fprintf(out, "%-4s %3u  %-12s %6s  %-12s %4s  %-3s %5uW  %s\n", place, gpu->host,
+	        gpu->kind == GPU_MIG_PARENT ? "(MIG)" : or_dash(gpu->type),
+	        gpu->mem_mb ? size_format_mb(mem, gpu->mem_mb) : "-", or_dash(gpu->pci), numa,
+	        ecc[gpu->ecc <= GPU_ECC_ON ? gpu->ecc : 0], gpu->power_w, or_dash(peers));
+	fprintf(out, "          %s%s%s\n", *gpu->uuid ? gpu->uuid : "(no UUID)",
+	        *gpu->name ? "  " : "", gpu->name);
+	if (*gpu->trouble)
+		fprintf(out, "          trouble: %s\n", gpu->trouble);
+}
+
+static void print_table(const struct node_facts *facts, const struct gpus *g, FILE *out)
+{
+	char mem[UNITS_TEXT], cuda[24];
+	uint32_t slot = 0;
+
+	cuda_version(g, cuda, sizeof(cuda));
+	fprintf(out, "node:    %s%s\ncpus:    %u\nmemory:  %s\n", facts->node,
+	        facts->pretended ? " (pretended)" : "", facts->cpus,
+	        size_format_mb(mem, facts->mem_mb));
+	fprintf(out, "driver:  %s%s%s\n", *g->driver ? g->driver : "none", *cuda ? ", CUDA " : "",
+	        cuda);
+	fputs("gpus:    ", out);
+	print_slots(g, out);
+	if (*g->trouble)
+		fprintf(out, "%s %s\n", g->state == GPUS_TROUBLE ? "trouble:" : "         because",
+		        g->trouble);
+	if (!g->n)
+		return;
+	fputs("\nSLOT GPU  TYPE            MEM  PCI          NUMA  ECC  POWER  NVLINK\n", out);
+	for (uint32_t i = 0; i < g->n; i++) {
+		print_device(&g->v[i], slot, out);
+		slot += g->v[i].kind != GPU_MIG_PARENT;
+	}
+}
+
+int show_inventory(const struct node_facts *facts, const struct gpus *gpus, bool json, FILE *out,
+        struct error *err)
+{
+	if (!json)
+		print_table(facts, gpus, out);
+	else if (print_json(facts, gpus, out, err) < 0)
+		return -1;
+	if (fflush(out) != 0 || ferror(out))
+		return error_set(
+		        err, ERR_SYSTEM, "cannot print the inventory: %s", strerror(errno));
+	return is_whole(gpus) ? EXIT_DONE : EXIT_REFUSED;
+}

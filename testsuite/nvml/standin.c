@@ -1,0 +1,689 @@
+/* standin.c - libnvidia-ml.so.1 over a machine that a file describes: see README
+ *
+ * Only what gpusched calls. Handles are small numbers made pointers, so one that outlives its GPU
+ * is answered with "lost", as by the real one.
+ */
+#include <signal.h>
+#include <stdbool.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+#include <unistd.h>
+
+#define MAX_GPUS  64
+#define MAX_MIG   16
+#define MAX_FACTS 256
+#define TEXT      96
+#define MIB       (1024ull * 1024)
+
+enum {
+	OK = 0,
+	UNINITIALIZED = 1,
+	INVALID = 2,
+	NOT_SUPPORTED = 3,
+	NOT_FOUND = 6,
+	TOO_SMALL = 7,
+	TIMED_OUT = 10,
+	LOST = 15
+};
+
+struct facts {
+	char driver[TEXT];
+	int cuda, init;
+	unsigned n_gpus;
+	struct gpu {
+		char uuid[TEXT], name[TEXT];
+		unsigned domain, bus, device, minor, mem, used, power, compute, memory, temp;
+		unsigned long long energy;
+		int ecc;
+		bool mig, lost;
+		unsigned n_links, links[18];
+		unsigned n_mig;
+		struct mig {
+			char uuid[TEXT], profile[TEXT];
+			unsigned gi, ci, mem, slices, compute_slices;
+		} migs[MAX_MIG];
+	} gpus[MAX_GPUS];
+	unsigned n_processes;
+	struct process {
+		unsigned gpu, pid, mem;
+	} processes[MAX_FACTS];
+	unsigned n_xids;
+	struct xid {
+		unsigned gpu, code, seq;
+	} xids[MAX_FACTS];
+	unsigned n_faults;
+	struct fault {
+		enum { FAIL, HANG, CRASH } kind;
+		char call[TEXT];
+		int gpu; /* -1: any */
+		int result;
+	} faults[MAX_FACTS];
+};
+
+static struct facts facts;
+static bool started;
+
+#define TO_SWITCH UINT32_MAX
+
+/* --- the file -------------------------------------------------------------------------------- */
+
+/* The value of KEY in a line's words, "" if it is not there. */
+static const char *word(const char *line, const char *key)
+{
+	static char value[4][512];
+	static unsigned turn;
+	char *out = value[turn++ % 4];
+	size_t n = strlen(key), len;
+	const char *at = line;
+
+	out[0] = '\0';
+	while ((at = strstr(at, key))) {
+		if (at > line && at[-1] == ' ' && at[n] == '=') {
+			at += n + 1;
+			len = *at == '"' ? strcspn(++at, "\"") : strcspn(at, " \t\n");
+			snprintf(out, sizeof(value[0]), "%.*s", (int)len, at);
+			break;
+		}
+		at += n;
+	}
+	return out;
+}
+
+static int number(const char *line, const char *key, int otherwise)
+{
+	const char *text = word(line, key);
+
+	return *text ? (int)strtol(text, NULL, 0) : otherwise;
+}
+
+static void set(char *to, const char *text)
+{
+	snprintf(to, TEXT, "%.*s", TEXT - 1, text);
+}
+
+static void add_gpu(struct facts *f, const char *line)
+{
+	struct gpu *g = &f->gpus[f->n_gpus];
+
+	if (f->n_gpus == MAX_GPUS)
+		return;
+	set(g->uuid, word(line, "uuid"));
+	set(g->name, word(line, "name"));
+	if (sscanf(word(line, "pci"), "%x:%x:%x", &g->domain, &g->bus, &g->device) != 3)
+		g->bus = f->n_gpus + 1;
+	g->minor = (unsigned)number(line, "minor", (int)f->n_gpus);
+	g->mem = (unsigned)number(line, "mem", 81559);
+	g->used = (unsigned)number(line, "used", 0);
+	g->power = (unsigned)number(line, "power", 700);
+	g->compute = (unsigned)number(line, "compute", 0);
+	g->memory = (unsigned)number(line, "memory", 0);
+	g->temp = (unsigned)number(line, "temp", 35);
+	g->energy = (unsigned long long)number(line, "energy", 0);
+	g->ecc = number(line, "ecc", 1);
+	g->mig = number(line, "mig", 0);
+	g->lost = number(line, "lost", 0);
+	f->n_gpus++;
+}
+
+static void add_mig(struct facts *f, const char *line)
+{
+	unsigned gpu = (unsigned)number(line, "gpu", 0);
+	struct gpu *g = gpu < MAX_GPUS ? &f->gpus[gpu] : NULL;
+	struct mig *m = g && g->n_mig < MAX_MIG ? &g->migs[g->n_mig] : NULL;
+
+	if (!m)
+		return;
+	set(m->uuid, word(line, "uuid"));
+	set(m->profile, word(line, "profile"));
+	m->gi = (unsigned)number(line, "gi", (int)g->n_mig + 1);
+	m->ci = (unsigned)number(line, "ci", 0);
+	m->mem = (unsigned)number(line, "mem", 9856);
+	m->slices = (unsigned)number(line, "slices", 1);
+	m->compute_slices = (unsigned)number(line, "compute_slices", (int)m->slices);
+	g->n_mig++;
+}
+
+static void add_link(struct facts *f, const char *line)
+{
+	unsigned gpu = (unsigned)number(line, "gpu", 0);
+	struct gpu *g = gpu < MAX_GPUS ? &f->gpus[gpu] : NULL;
+	const char *to = word(line, "to");
+
+	if (g && g->n_links < 18)
+		g->links[g->n_links++] =
+		        strcmp(to, "switch") == 0 ? TO_SWITCH : (unsigned)strtoul(to, NULL, 10);
+}
+
+static void add_fault(struct facts *f, const char *line, int kind)
+{
+	struct fault *t = &f->faults[f->n_faults];
+
+	if (f->n_faults == MAX_FACTS)
+		return;
+	t->kind = kind;
+	set(t->call, word(line, "call"));
+	t->gpu = number(line, "gpu", -1);
+	t->result = number(line, "result", 999);
+	f->n_faults++;
+}
+
+static bool begins(const char *line, const char *what)
+{
+	size_t n = strlen(what);
+
+	return strncmp(line, what, n) == 0 && line[n] == ' ';
+}
+
+static void take_line(struct facts *f, const char *line)
+{
+	if (begins(line, "driver")) {
+		set(f->driver, word(line, "version"));
+		f->cuda = number(line, "cuda", 0);
+	} else if (begins(line, "init")) {
+		f->init = number(line, "result", 0);
+	} else if (begins(line, "gpu")) {
+		add_gpu(f, line);
+	} else if (begins(line, "mig")) {
+		add_mig(f, line);
+	} else if (begins(line, "link")) {
+		add_link(f, line);
+	} else if (begins(line, "process") && f->n_processes < MAX_FACTS) {
+		f->processes[f->n_processes++] = (struct process){ (unsigned)number(line, "gpu", 0),
+			(unsigned)number(line, "pid", 0), (unsigned)number(line, "mem", 0) };
+	} else if (begins(line, "xid") && f->n_xids < MAX_FACTS) {
+		f->xids[f->n_xids++] = (struct xid){ (unsigned)number(line, "gpu", 0),
+			(unsigned)number(line, "code", 0), (unsigned)number(line, "seq", 0) };
+	} else if (begins(line, "fail")) {
+		add_fault(f, line, FAIL);
+	} else if (begins(line, "hang")) {
+		add_fault(f, line, HANG);
+	} else if (begins(line, "crash")) {
+		add_fault(f, line, CRASH);
+	}
+}
+
+static void read_facts(void)
+{
+	const char *path = getenv("NVML_STANDIN");
+	FILE *file = path ? fopen(path, "re") : NULL;
+	char line[1024];
+
+	memset(&facts, 0, sizeof(facts));
+	set(facts.driver, "550.54.15");
+	facts.cuda = 12040;
+	if (!file) {
+		facts.init = 9;
+		return;
+	}
+	while (fgets(line, sizeof(line), file)) {
+		line[strcspn(line, "#\n")] = '\0';
+		take_line(&facts, line);
+	}
+	fclose(file);
+}
+
+typedef struct nvmlDevice_st *device_t;
+
+/* --- each call ------------------------------------------------------------------------------- */
+
+static int fault(const char *call, int gpu)
+{
+	for (unsigned i = 0; i < facts.n_faults; i++) {
+		const struct fault *t = &facts.faults[i];
+
+		if ((strcmp(t->call, "*") != 0 && strcmp(t->call, call) != 0) ||
+		        (t->gpu >= 0 && t->gpu != gpu))
+			continue;
+		if (t->kind == FAIL)
+			return t->result;
+		if (t->kind == CRASH)
+			raise(SIGSEGV);
+		for (;;)
+			pause();
+	}
+	return OK;
+}
+
+/* Of a GPU 1 + its number, of an instance 1 + its number in the second byte too. */
+static device_t handle(unsigned gpu, unsigned mig)
+{
+	return (device_t)((uintptr_t)(gpu + 1) | (uintptr_t)mig << 8);
+}
+
+static struct gpu *gpu_of(device_t d)
+{
+	unsigned i = (unsigned)((uintptr_t)d & 0xff);
+
+	return i && i <= facts.n_gpus ? &facts.gpus[i - 1] : NULL;
+}
+
+static struct mig *mig_of(device_t d)
+{
+	unsigned i = (unsigned)((uintptr_t)d >> 8);
+	struct gpu *g = gpu_of(d);
+
+	return g && i && i <= g->n_mig ? &g->migs[i - 1] : NULL;
+}
+
+static bool is_mig(device_t d)
+{
+	return (uintptr_t)d >> 8;
+}
+
+/* Begin a call about a device: `r` is what it has to return at once, if not OK. */
+static int begin(const char *call, device_t d)
+{
+	int r;
+
+	read_facts();
+	if (!started)
+		return UNINITIALIZED;
+	r = fault(call, (int)((uintptr_t)d & 0xff) - 1);
+	if (r != OK || !d)
+		return r;
+	if (!gpu_of(d) || gpu_of(d)->lost || (is_mig(d) && !mig_of(d)))
+		return LOST;
+	return OK;
+}
+
+#define API __attribute__((visibility("default")))
+#define BEGIN(call, device)                   \
+	do {                                  \
+		int r_ = begin(call, device); \
+		if (r_ != OK)                 \
+			return r_;            \
+	} while (0)
+
+static int give(char *to, unsigned size, const char *text)
+{
+	if (strlen(text) >= size)
+		return TOO_SMALL;
+	memcpy(to, text, strlen(text) + 1);
+	return OK;
+}
+
+/* The newest name of a call, and its first. */
+#ifdef STANDIN_OLD
+#define BOTH(name, n, params, args) API int name params;
+#define DEFINE(name, n, params)     API int name params
+#else
+#define BOTH(name, n, params, args)      \
+	API int name params;             \
+	API int name##_v##n params;      \
+	API int name params              \
+	{                                \
+		return name##_v##n args; \
+	}
+#define DEFINE(name, n, params) API int name##_v##n params
+#endif
+
+BOTH(nvmlInit, 2, (void), ())
+DEFINE(nvmlInit, 2, (void))
+{
+	int r;
+
+	read_facts();
+	r = fault("nvmlInit", -1);
+	if (r == OK)
+		r = facts.init;
+	started = r == OK;
+	return r;
+}
+
+API int nvmlShutdown(void);
+API int nvmlShutdown(void)
+{
+	BEGIN("nvmlShutdown", NULL);
+	started = false;
+	return OK;
+}
+
+API const char *nvmlErrorString(int r);
+API const char *nvmlErrorString(int r)
+{
+	return r == OK              ? "Success"
+	       : r == UNINITIALIZED ? "Uninitialized"
+	       : r == NOT_SUPPORTED ? "Not Supported"
+	       : r == NOT_FOUND     ? "Not Found"
+	       : r == 9             ? "Driver Not Loaded"
+	       : r == LOST          ? "GPU is lost"
+	                            : "Unknown Error";
+}
+
+API int nvmlSystemGetDriverVersion(char *text, unsigned size);
+API int nvmlSystemGetDriverVersion(char *text, unsigned size)
+{
+	BEGIN("nvmlSystemGetDriverVersion", NULL);
+	return give(text, size, facts.driver);
+}
+
+BOTH(nvmlSystemGetCudaDriverVersion, 2, (int *version), (version))
+DEFINE(nvmlSystemGetCudaDriverVersion, 2, (int *version))
+{
+	BEGIN("nvmlSystemGetCudaDriverVersion", NULL);
+	*version = facts.cuda;
+	return OK;
+}
+
+BOTH(nvmlDeviceGetCount, 2, (unsigned *count), (count))
+DEFINE(nvmlDeviceGetCount, 2, (unsigned *count))
+{
+	BEGIN("nvmlDeviceGetCount", NULL);
+	*count = facts.n_gpus;
+	return OK;
+}
+
+BOTH(nvmlDeviceGetHandleByIndex, 2, (unsigned index, device_t *d), (index, d))
+DEFINE(nvmlDeviceGetHandleByIndex, 2, (unsigned index, device_t *d))
+{
+	BEGIN("nvmlDeviceGetHandleByIndex", handle(index, 0));
+	*d = handle(index, 0);
+	return OK;
+}
+
+API int nvmlDeviceGetName(device_t d, char *text, unsigned size);
+API int nvmlDeviceGetName(device_t d, char *text, unsigned size)
+{
+	char name[3 * TEXT];
+
+	BEGIN("nvmlDeviceGetName", d);
+	snprintf(name, sizeof(name), "%s", gpu_of(d)->name);
+	if (is_mig(d) && *mig_of(d)->profile)
+		snprintf(name, sizeof(name), "%s MIG %s", gpu_of(d)->name, mig_of(d)->profile);
+	return give(text, size, name);
+}
+
+API int nvmlDeviceGetUUID(device_t d, char *text, unsigned size);
+API int nvmlDeviceGetUUID(device_t d, char *text, unsigned size)
+{
+	BEGIN("nvmlDeviceGetUUID", d);
+	return give(text, size, is_mig(d) ? mig_of(d)->uuid : gpu_of(d)->uuid);
+}
+
+struct pci {
+	char legacy[16];
+	unsigned domain, bus, device, id, subsystem;
+	char bus_id[32];
+};
+
+static void fill_pci(struct pci *p, const struct gpu *g)
+{
+	memset(p, 0, sizeof(*p));
+	snprintf(p->legacy, sizeof(p->legacy), "%04x:%02x:%02x.0", g->domain & 0xffff,
+	        g->bus & 0xff, g->device & 0xff);
+	snprintf(p->bus_id, sizeof(p->bus_id), "%08x:%02x:%02x.0", g->domain, g->bus & 0xff,
+	        g->device & 0xff);
+	p->domain = g->domain;
+	p->bus = g->bus;
+	p->device = g->device;
+}
+
+BOTH(nvmlDeviceGetPciInfo, 3, (device_t d, struct pci *p), (d, p))
+DEFINE(nvmlDeviceGetPciInfo, 3, (device_t d, struct pci *p))
+{
+	BEGIN("nvmlDeviceGetPciInfo", d);
+	fill_pci(p, gpu_of(d));
+	return OK;
+}
+
+API int nvmlDeviceGetMinorNumber(device_t d, unsigned *minor);
+API int nvmlDeviceGetMinorNumber(device_t d, unsigned *minor)
+{
+	BEGIN("nvmlDeviceGetMinorNumber", d);
+	*minor = gpu_of(d)->minor;
+	return OK;
+}
+
+struct memory {
+	unsigned long long total, free, used;
+};
+
+API int nvmlDeviceGetMemoryInfo(device_t d, struct memory *m);
+API int nvmlDeviceGetMemoryInfo(device_t d, struct memory *m)
+{
+	BEGIN("nvmlDeviceGetMemoryInfo", d);
+	m->total = (is_mig(d) ? mig_of(d)->mem : gpu_of(d)->mem) * MIB;
+	m->used = is_mig(d) ? 0 : gpu_of(d)->used * MIB;
+	m->free = m->total - m->used;
+	return OK;
+}
+
+API int nvmlDeviceGetEccMode(device_t d, int *now, int *pending);
+API int nvmlDeviceGetEccMode(device_t d, int *now, int *pending)
+{
+	BEGIN("nvmlDeviceGetEccMode", d);
+	if (gpu_of(d)->ecc < 0)
+		return NOT_SUPPORTED;
+	*now = *pending = gpu_of(d)->ecc;
+	return OK;
+}
+
+API int nvmlDeviceGetEnforcedPowerLimit(device_t d, unsigned *mw);
+API int nvmlDeviceGetEnforcedPowerLimit(device_t d, unsigned *mw)
+{
+	BEGIN("nvmlDeviceGetEnforcedPowerLimit", d);
+	*mw = gpu_of(d)->power * 1000;
+	return OK;
+}
+
+API int nvmlDeviceGetNvLinkState(device_t d, unsigned link, int *active);
+API int nvmlDeviceGetNvLinkState(device_t d, unsigned link, int *active)
+{
+	BEGIN("nvmlDeviceGetNvLinkState", d);
+	if (!gpu_of(d)->n_links)
+		return NOT_SUPPORTED;
+	*active = link < gpu_of(d)->n_links;
+	return OK;
+}
+
+API int nvmlDeviceGetNvLinkRemoteDeviceType(device_t d, unsigned link, int *type);
+API int nvmlDeviceGetNvLinkRemoteDeviceType(device_t d, unsigned link, int *type)
+{
+	BEGIN("nvmlDeviceGetNvLinkRemoteDeviceType", d);
+	if (link >= gpu_of(d)->n_links)
+		return INVALID;
+	*type = gpu_of(d)->links[link] == TO_SWITCH ? 2 : 0;
+	return OK;
+}
+
+BOTH(nvmlDeviceGetNvLinkRemotePciInfo, 2, (device_t d, unsigned link, struct pci *p), (d, link, p))
+DEFINE(nvmlDeviceGetNvLinkRemotePciInfo, 2, (device_t d, unsigned link, struct pci *p))
+{
+	BEGIN("nvmlDeviceGetNvLinkRemotePciInfo", d);
+	if (link >= gpu_of(d)->n_links || gpu_of(d)->links[link] >= facts.n_gpus)
+		return INVALID;
+	fill_pci(p, &facts.gpus[gpu_of(d)->links[link]]);
+	return OK;
+}
+
+/* --- what is in use -------------------------------------------------------------------------- */
+
+struct used {
+	unsigned gpu, memory;
+};
+
+API int nvmlDeviceGetUtilizationRates(device_t d, struct used *u);
+API int nvmlDeviceGetUtilizationRates(device_t d, struct used *u)
+{
+	BEGIN("nvmlDeviceGetUtilizationRates", d);
+	u->gpu = gpu_of(d)->compute;
+	u->memory = gpu_of(d)->memory;
+	return OK;
+}
+
+API int nvmlDeviceGetTotalEnergyConsumption(device_t d, unsigned long long *mj);
+API int nvmlDeviceGetTotalEnergyConsumption(device_t d, unsigned long long *mj)
+{
+	BEGIN("nvmlDeviceGetTotalEnergyConsumption", d);
+	*mj = gpu_of(d)->energy;
+	return OK;
+}
+
+API int nvmlDeviceGetTemperature(device_t d, int sensor, unsigned *c);
+API int nvmlDeviceGetTemperature(device_t d, int sensor, unsigned *c)
+{
+	(void)sensor;
+	BEGIN("nvmlDeviceGetTemperature", d);
+	*c = gpu_of(d)->temp;
+	return OK;
+}
+
+struct process_info {
+	unsigned pid;
+	unsigned long long used;
+	unsigned gi, ci;
+};
+
+#ifndef STANDIN_OLD
+API int nvmlDeviceGetComputeRunningProcesses_v3(
+        device_t d, unsigned *count, struct process_info *v);
+API int nvmlDeviceGetComputeRunningProcesses_v3(device_t d, unsigned *count, struct process_info *v)
+{
+	unsigned n = 0, room = *count;
+
+	BEGIN("nvmlDeviceGetComputeRunningProcesses", d);
+	for (unsigned i = 0; i < facts.n_processes; i++) {
+		if (&facts.gpus[facts.processes[i].gpu] != gpu_of(d))
+			continue;
+		if (n < room)
+			v[n] = (struct process_info){ facts.processes[i].pid,
+				facts.processes[i].mem * MIB, UINT32_MAX, UINT32_MAX };
+		n++;
+	}
+	*count = n;
+	return n > room ? TOO_SMALL : OK;
+}
+
+/* --- MIG ------------------------------------------------------------------------------------- */
+
+API int nvmlDeviceGetMigMode(device_t d, unsigned *now, unsigned *pending);
+API int nvmlDeviceGetMigMode(device_t d, unsigned *now, unsigned *pending)
+{
+	BEGIN("nvmlDeviceGetMigMode", d);
+	*now = *pending = gpu_of(d)->mig;
+	return OK;
+}
+
+API int nvmlDeviceGetMaxMigDeviceCount(device_t d, unsigned *count);
+API int nvmlDeviceGetMaxMigDeviceCount(device_t d, unsigned *count)
+{
+	BEGIN("nvmlDeviceGetMaxMigDeviceCount", d);
+	*count = 7;
+	return OK;
+}
+
+API int nvmlDeviceGetMigDeviceHandleByIndex(device_t d, unsigned index, device_t *mig);
+API int nvmlDeviceGetMigDeviceHandleByIndex(device_t d, unsigned index, device_t *mig)
+{
+	BEGIN("nvmlDeviceGetMigDeviceHandleByIndex", d);
+	if (index >= gpu_of(d)->n_mig || !gpu_of(d)->mig)
+		return NOT_FOUND;
+	*mig = handle((unsigned)((uintptr_t)d & 0xff) - 1, index + 1);
+	return OK;
+}
+
+API int nvmlDeviceGetGpuInstanceId(device_t d, unsigned *id);
+API int nvmlDeviceGetGpuInstanceId(device_t d, unsigned *id)
+{
+	BEGIN("nvmlDeviceGetGpuInstanceId", d);
+	if (!is_mig(d))
+		return NOT_SUPPORTED;
+	*id = mig_of(d)->gi;
+	return OK;
+}
+
+API int nvmlDeviceGetComputeInstanceId(device_t d, unsigned *id);
+API int nvmlDeviceGetComputeInstanceId(device_t d, unsigned *id)
+{
+	BEGIN("nvmlDeviceGetComputeInstanceId", d);
+	if (!is_mig(d))
+		return NOT_SUPPORTED;
+	*id = mig_of(d)->ci;
+	return OK;
+}
+
+struct attributes {
+	unsigned multiprocessors, copy, decoders, encoders, jpeg, ofa, slices, compute_slices;
+	unsigned long long mem_mb;
+};
+
+API int nvmlDeviceGetAttributes_v2(device_t d, struct attributes *a);
+API int nvmlDeviceGetAttributes_v2(device_t d, struct attributes *a)
+{
+	BEGIN("nvmlDeviceGetAttributes", d);
+	if (!is_mig(d))
+		return NOT_SUPPORTED;
+	memset(a, 0, sizeof(*a));
+	a->slices = mig_of(d)->slices;
+	a->compute_slices = mig_of(d)->compute_slices;
+	a->mem_mb = mig_of(d)->mem;
+	return OK;
+}
+
+/* --- events ---------------------------------------------------------------------------------- */
+
+struct event_set {
+	unsigned seq; /* the last that was told */
+	uint64_t gpus;
+};
+
+struct event {
+	device_t device;
+	unsigned long long type, data;
+	unsigned gi, ci;
+};
+
+#define XID_EVENT 8ull /* nvmlEventTypeXidCriticalError */
+
+API int nvmlEventSetCreate(struct event_set **set);
+API int nvmlEventSetCreate(struct event_set **out)
+{
+	BEGIN("nvmlEventSetCreate", NULL);
+	*out = calloc(1, sizeof(**out));
+	return *out ? OK : 20;
+}
+
+API int nvmlEventSetFree(struct event_set *set);
+API int nvmlEventSetFree(struct event_set *events)
+{
+	free(events);
+	return OK;
+}
+
+API int nvmlDeviceRegisterEvents(device_t d, unsigned long long types, struct event_set *set);
+API int nvmlDeviceRegisterEvents(device_t d, unsigned long long types, struct event_set *events)
+{
+	BEGIN("nvmlDeviceRegisterEvents", d);
+	if (types & ~XID_EVENT)
+		return NOT_SUPPORTED;
+	events->gpus |= 1ull << (((uintptr_t)d & 0xff) - 1);
+	return OK;
+}
+
+API int nvmlEventSetWait_v2(struct event_set *set, struct event *e, unsigned ms);
+API int nvmlEventSetWait_v2(struct event_set *events, struct event *e, unsigned ms)
+{
+	const struct timespec tick = { .tv_nsec = 10 * 1000000 };
+
+	for (unsigned waited = 0;; waited += 10) {
+		BEGIN("nvmlEventSetWait", NULL);
+		for (unsigned i = 0; i < facts.n_xids; i++) {
+			const struct xid *x = &facts.xids[i];
+
+			if (x->seq <= events->seq || x->gpu >= MAX_GPUS ||
+			        !(events->gpus >> x->gpu & 1))
+				continue;
+			events->seq = x->seq;
+			*e = (struct event){ handle(x->gpu, 0), XID_EVENT, x->code, UINT32_MAX,
+				UINT32_MAX };
+			return OK;
+		}
+		if (waited >= ms)
+			return TIMED_OUT;
+		nanosleep(&tick, NULL);
+	}
+}
+#endif /* STANDIN_OLD */
