@@ -304,7 +304,8 @@ static int decode_nonce(
 	const struct nonce *of;
 
 	if (!i->part) {
-		i->nonce = nonces_load_job(jobs->nonces, i->uid, nonce->p, hash->p, i->id, err);
+		i->nonce = nonces_load_job(
+		        jobs->nonces, i->uid, nonce->p, hash->p, i->id, i->submit_time, err);
 		return i->nonce ? 0 : -1;
 	}
 	job->link.own = idmap_find(jobs->map, i->id);

@@ -110,7 +110,6 @@ const struct nonce *nonces_add(struct nonces *ns, uint32_t uid, const uint8_t *n
 
 	n->expires = now.wall + NONCE_KEEP;
 	expire_at(ns, n, now.mono + NONCE_KEEP);
-	dirty_put(ns->dirty, &n->mark);
 	return n;
 }
 
@@ -127,6 +126,8 @@ void nonces_job_gone(struct nonces *ns, const struct nonce *nonce)
 	n->job_gone = true;
 	if (n->slot == HEAP_NOWHERE)
 		remove_nonce(ns, n);
+	else
+		dirty_put(ns->dirty, &n->mark);
 }
 
 usec_t nonces_next(const struct nonces *ns)
@@ -148,7 +149,7 @@ void nonces_expire(struct nonces *ns, struct clocks now, unsigned max)
 }
 
 const struct nonce *nonces_load_job(struct nonces *ns, uint32_t uid, const uint8_t *nonce,
-        const uint8_t *spec_hash, uint64_t job, struct error *err)
+        const uint8_t *spec_hash, uint64_t job, usec_t submit_time, struct error *err)
 {
 	struct nonce *n = find(ns, uid, nonce);
 
@@ -157,7 +158,9 @@ const struct nonce *nonces_load_job(struct nonces *ns, uint32_t uid, const uint8
 		        (unsigned long long)n->job, (unsigned long long)job);
 		return NULL;
 	}
-	return add(ns, uid, nonce, spec_hash, job);
+	n = add(ns, uid, nonce, spec_hash, job);
+	n->expires = submit_time + NONCE_KEEP;
+	return n;
 }
 
 int nonces_load(struct nonces *ns, const struct row *row, struct error *err)
@@ -194,6 +197,8 @@ void nonces_start(struct nonces *ns, struct clocks now)
 	while ((n = table_each(ns->table, &cursor))) {
 		usec_t left = n->expires - now.wall;
 
+		if (left <= 0 && !n->job_gone)
+			continue;
 		/* The clock may have been set back while nobody looked. */
 		left = left < 0 ? 0 : left > NONCE_KEEP ? NONCE_KEEP : left;
 		expire_at(ns, n, now.mono + left);

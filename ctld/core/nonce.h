@@ -2,7 +2,8 @@
  *
  * A submit that is repeated with its nonce gets the job id it got the first time; with other bytes
  * it is refused. A nonce is kept as long as its job is in memory and at least NONCE_KEEP after the
- * submit. The job's row carries nonce and hash too, from here: a job borrows its nonce.
+ * submit. A job borrows its nonce, and its row carries nonce and hash; a row of its own has a nonce
+ * only from when its job leaves memory sooner than it expires.
  */
 #ifndef CTLD_CORE_NONCE_H
 #define CTLD_CORE_NONCE_H
@@ -42,10 +43,10 @@ void nonces_job_gone(struct nonces *ns, const struct nonce *nonce);
 void nonces_expire(struct nonces *ns, struct clocks now, unsigned max);
 usec_t nonces_next(const struct nonces *ns);
 
-/* Rows. A job's row may come before its nonce's: then the nonce is made from the job's row, and
- * expires with the job unless its own row says more. */
+/* Rows. A job's row comes before its nonce's: the nonce is made from it, and that it was submitted
+ * then. Earlier versions wrote a row of each nonce beside it. */
 const struct nonce *nonces_load_job(struct nonces *ns, uint32_t uid, const uint8_t *nonce,
-        const uint8_t *spec_hash, uint64_t job, struct error *err);
+        const uint8_t *spec_hash, uint64_t job, usec_t submit_time, struct error *err);
 int nonces_load(struct nonces *ns, const struct row *row, struct error *err);
 void nonces_start(struct nonces *ns, struct clocks now);
 void nonce_encode(const struct nonce *nonce, struct row *row, enum row_change change);
