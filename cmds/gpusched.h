@@ -149,7 +149,7 @@ void gpusched_spec_init(struct gpusched_spec *spec);
 int gpusched_submit(struct gpusched *g, const struct gpusched_spec *specs, size_t n, uint64_t *ids,
         struct gpusched_error *err);
 
-/* Submit any number of jobs (up to a million): all are accepted, in one commit, or none. They are
+/* Submit any number of jobs (up to a million): all are accepted, or none. They are
  * signed and sent in groups, many at a time. `token` is as above, for all of them together: specs
  * without one of their own get TOKEN/INDEX; NULL is a fresh one. Of a job that is refused *bad (if
  * not NULL) is the index, else it is `n`. */

@@ -30,6 +30,7 @@
 #include "ctld/peers.h"
 #include "ctld/reload.h"
 #include "ctld/rpc/acct.h"
+#include "ctld/rpc/bulk.h"
 #include "ctld/rpc/rpc.h"
 #include "ctld/store/store.h"
 #include "ctld/streams.h"
@@ -229,6 +230,7 @@ static int make_parts(struct ctld *c, struct error *err)
 		return error_set(err, ERR_SYSTEM, "out of memory");
 	c->gate = gate_new(peers_gate_send, c);
 	c->blobs = blobs_new();
+	c->bulks = bulks_new(c);
 	c->calls = calls_new();
 	c->streams = streams_new();
 	c->peers = peers_new(c);
@@ -341,6 +343,7 @@ void ctld_free(struct ctld *c)
 	worker_pool_free(c->pool);
 	worker_pool_free(c->aside);
 	peers_free(c->peers);
+	bulks_free(c->bulks);
 	acct_free(c->acct);
 	tick_free(c->tick);
 	store_close(c->store);

@@ -12,6 +12,7 @@
  *	gate      holds every frame until what it tells is on disk
  *	agents    which session speaks for which node; launches and their signed bytes
  *	blobs     the signed bytes of jobs, on their way to the store and just used
+ *	bulks     many jobs at once, on their way into the core in slices (rpc/bulk.h)
  *	streams   relays between clients and runs: bytes that nobody here can read
  *	users     login names, looked up in workers
  *	fence     the site's program that makes sure a node is off
@@ -37,6 +38,7 @@
 struct acct;
 struct agents;
 struct blobs;
+struct bulks;
 struct core;
 struct event_base;
 struct fence;
@@ -87,6 +89,7 @@ struct ctld {
 	struct streams *streams;
 	struct agents *agents;
 	struct blobs *blobs;
+	struct bulks *bulks;
 	struct users *users;
 	struct watch *watch;
 	struct fence *fence;

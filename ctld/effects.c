@@ -14,6 +14,7 @@
 #include "ctld/fence.h"
 #include "ctld/mail.h"
 #include "ctld/calls.h"
+#include "ctld/rpc/bulk.h"
 #include "ctld/watch.h"
 
 typedef void effect_fn(struct ctld *c, const struct effect *effect, struct clocks now);
@@ -75,6 +76,7 @@ static void job_changed(struct ctld *c, const struct effect *effect, struct cloc
 static effect_fn *const table[] = {
 	[EFFECT_REPLY] = answer,
 	[EFFECT_SUBMITTED] = answer,
+	[EFFECT_BULK] = bulk_stepped,
 	[EFFECT_CONTROLLED] = answer,
 	[EFFECT_JOB_ENDED] = answer,
 	[EFFECT_REGISTERED] = agents_registered,

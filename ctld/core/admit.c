@@ -6,6 +6,7 @@
 
 #include "common/text.h"
 #include "common/units.h"
+#include "ctld/core/bulk.h"
 #include "ctld/core/roles.h"
 
 #define LIST_SIZE 200
@@ -344,11 +345,14 @@ void admit_count(struct core *core, const struct job_info *info, int delta)
 static void count_jobs(const struct core *core, struct gates *gates)
 {
 	const struct job *job;
+	size_t cursor = 0;
 
 	for (job = jobs_next(core->jobs, 0); job; job = jobs_next(core->jobs, job_ref(job))) {
 		if (!job_state_ended(job_info(job)->state))
 			count(core, gates, job_info(job), (int)job_weight(job));
 	}
+	while ((job = bulk_next(core, &cursor)))
+		count(core, gates, job_info(job), (int)job_weight(job));
 }
 
 void admit_count_all(struct core *core)

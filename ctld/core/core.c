@@ -7,6 +7,7 @@
 #include "common/xalloc.h"
 #include "ctld/core/codec.h"
 #include "ctld/core/array.h"
+#include "ctld/core/bulk.h"
 #include "ctld/core/depends.h"
 
 struct core *core_new(const struct conf *conf, uint64_t seed)
@@ -180,6 +181,7 @@ void core_free(struct core *core)
 	if (!core)
 		return;
 	drain(core, NULL, NULL);
+	bulk_free(core);
 	/* Who waits lets go before what it hangs on goes. */
 	for (job = jobs_next(core->jobs, 0); job; job = jobs_next(core->jobs, job_ref(job)))
 		depends_detach(core, jobs_find(core->jobs, job_ref(job)));
@@ -250,6 +252,7 @@ static void on_clock(struct core *core, const struct core_event *e)
 typedef void apply_fn(struct core *core, const struct core_event *e);
 static apply_fn *const handlers[] = {
 	[EV_SUBMIT] = submit_apply,
+	[EV_BULK] = bulk_apply,
 	[EV_JOB_CONTROL] = job_control_apply,
 	[EV_NODE_CONTROL] = node_control_apply,
 	[EV_PARTITION_CONTROL] = partition_control_apply,
@@ -358,7 +361,7 @@ uint64_t core_hash(const struct core *core)
 {
 	uint64_t sum = meta_hash(core->meta) + nodes_hash(core->nodes) + runs_hash(core->runs) +
 	               nonces_hash(core->nonces) + accounts_hash(core->accounts) +
-	               hours_hash(core->hours) + fates_hash(core->fates);
+	               hours_hash(core->hours) + fates_hash(core->fates) + bulk_hash(core);
 	const struct job *job;
 	struct row row;
 

@@ -641,11 +641,50 @@ static int check_term(const struct core *core, const struct job *job, bool array
 	return 0;
 }
 
+/* What a row keeps of it. */
+static char *kept_text(const struct depend *d)
+{
+	size_t n, open = 0, met = 0;
+
+	for (n = 0; n < d->n; n++) {
+		open += !d->v[n].met;
+		met += d->v[n].met;
+	}
+	return (d->any ? met : !open) ? xstrdup("") : depend_format(d, true);
+}
+
+void depends_catch_up(struct core *core, struct job *job)
+{
+	struct depend d;
+	struct error err;
+	bool any = false;
+	char *text;
+	size_t n;
+
+	if (!*job_info(job)->depends || depend_parse(job_info(job)->depends, true, &d, &err) < 0)
+		return;
+	for (n = 0; n < d.n; n++) {
+		struct depend_term *t = &d.v[n];
+		enum fate fate = t->job && depend_term_open(t) && !jobs_find(core->jobs, t->job)
+		                         ? fates_find(core->fates, t->job)
+		                         : FATE_UNKNOWN;
+
+		if (fate == FATE_UNKNOWN)
+			continue;
+		decide_past(t, fate == FATE_WELL);
+		any = true;
+	}
+	text = any ? kept_text(&d) : NULL;
+	if (any)
+		job_set_depends(core->jobs, job, text);
+	free(text);
+	depend_clear(&d);
+}
+
 int depends_check(const struct core *core, const struct job *job, bool array, const char *text,
         char **kept, struct error *err)
 {
 	struct depend d;
-	bool met = false;
 	size_t n;
 	int rc = 0;
 
@@ -658,10 +697,8 @@ int depends_check(const struct core *core, const struct job *job, bool array, co
 		rc = check_term(core, job, array, &d.v[n], err);
 	if (rc == 0 && job)
 		rc = check_circle(core, job, &d, err);
-	for (n = 0; n < d.n; n++)
-		met |= d.v[n].met && d.any;
 	if (rc == 0)
-		*kept = met ? xstrdup("") : depend_format(&d, true);
+		*kept = kept_text(&d);
 	depend_clear(&d);
 	return rc < 0 ? error_wrap(err, "--dependency") : 0;
 }

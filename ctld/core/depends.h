@@ -29,6 +29,9 @@ int depends_check(const struct core *core, const struct job *job, bool array, co
 void depends_attach(struct core *core, struct job *job);
 /* It waits for something else now. */
 void depends_set(struct core *core, struct job *job, const char *kept);
+/* It was checked a while ago: what it names and has gone to history since is decided. Before it is
+ * attached. */
+void depends_catch_up(struct core *core, struct job *job);
 /* It waits for nothing any more: it has ended, or gets another text. */
 void depends_detach(struct core *core, struct job *job);
 /* It goes to history, or the core goes: nobody waits for it. */

@@ -42,7 +42,7 @@ struct gpu_request {
 
 /* A job whose dependency can never come true is ended, or waits for somebody to change it. */
 enum kill_invalid { KILL_AS_CONFIGURED, KILL_YES, KILL_NO };
-#define SUBMIT_JOBS_MAX 1000000 /* of one event: a bulk; the protocol's Submit has 64 */
+#define SUBMIT_JOBS_MAX 1000000 /* of one event, or of a bulk; the protocol's Submit has 64 */
 
 /* One job of a submit. Signature, hashes and sizes were checked by ctld/rpc. */
 struct submit_job {
@@ -84,6 +84,9 @@ struct submit_job {
 	uint8_t spec_hash[32];
 	usec_t sign_time;
 };
+
+/* What is to be done with the next jobs of the bulk that is being accepted: bulk.h. */
+enum bulk_step { BULK_CHECK, BULK_MAKE, BULK_SHOW, BULK_UNDO };
 
 enum job_verb {
 	JOB_CANCEL = 1,
@@ -131,6 +134,7 @@ enum node_verb { NODE_DRAIN = 1, NODE_RESUME, NODE_DOWN, NODE_CLEAR };
 
 enum event_kind {
 	EV_SUBMIT,            /* -> EFFECT_SUBMITTED or EFFECT_REPLY */
+	EV_BULK,              /* -> EFFECT_BULK */
 	EV_JOB_CONTROL,       /* -> EFFECT_CONTROLLED */
 	EV_NODE_CONTROL,      /* -> EFFECT_REPLY */
 	EV_PARTITION_CONTROL, /* -> EFFECT_REPLY */
@@ -147,13 +151,19 @@ enum event_kind {
 
 struct core_event {
 	enum event_kind kind;
-	struct caller caller; /* SUBMIT, JOB_CONTROL, NODE_CONTROL, WAIT_JOB */
+	struct caller caller; /* SUBMIT, JOB_CONTROL, NODE_CONTROL, WAIT_JOB; BULK: of CHECK all of
+	                         it, else `reply` */
 	union {
 		struct {
 			const struct submit_job *jobs; /* all or none */
 			size_t n;
 			bool test_only;
 		} submit;
+		struct {
+			enum bulk_step step;
+			const struct submit_job *jobs; /* CHECK */
+			size_t n;                      /* of them; else: so many at most */
+		} bulk;
 		struct {
 			enum job_verb verb;
 			/* Refs (job.h), chosen by the world through a filter. An array's id is all
@@ -216,6 +226,7 @@ struct core_event {
 enum effect_kind {
 	EFFECT_REPLY,     /* error or plain success for caller.reply */
 	EFFECT_SUBMITTED, /* ids; test_only: the verdict */
+	EFFECT_BULK,      /* a step of a bulk was done, or (CHECK) a job refused */
 	EFFECT_CONTROLLED,
 	EFFECT_JOB_ENDED,   /* for a waiter */
 	EFFECT_REGISTERED,  /* to an agent: the wanted set */
@@ -245,7 +256,7 @@ struct job_why; /* core.h */
 struct effect {
 	enum effect_kind kind;
 	uint64_t change;  /* released when this change is committed */
-	uint64_t reply;   /* REPLY, SUBMITTED, CONTROLLED, JOB_ENDED */
+	uint64_t reply;   /* REPLY, SUBMITTED, BULK, CONTROLLED, JOB_ENDED */
 	uint32_t node;    /* to agents: index into conf.nodes */
 	uint64_t session; /* to agents: orders count only within this session */
 	union {
@@ -263,6 +274,16 @@ struct effect {
 			const struct job_why *why; /* why not now */
 			double cost_max; /* by the prices, to its limit; < 0: it has none */
 		} submitted;
+		struct {
+			enum bulk_step step;
+			const struct error *error; /* NULL: none */
+			bool more;                 /* of the same step; CHECK: never */
+			/* MAKE: as in `submitted`; their signed bytes belong into the same commit
+			 */
+			const uint64_t *ids;
+			const bool *known;
+			size_t n;
+		} bulk;
 		struct {
 			uint32_t done;
 			const struct job_error *errors; /* at most 1000 */

@@ -30,6 +30,15 @@ struct intake {
 int intake_fill(
         struct core *core, const struct caller *caller, struct intake *t, struct error *err);
 
+/* The steps of a submit (submit.c), for one job: is it a repeat (t->known); is there room for `n`
+ * more jobs than are in the table; what needs no check, into t->info (texts are borrowed); the job
+ * is in its table and takes its places. */
+int submit_known(
+        const struct core *core, const struct caller *caller, struct intake *t, struct error *err);
+int submit_room(const struct core *core, size_t n, struct error *err);
+void submit_fill(const struct core *core, const struct caller *caller, struct intake *t);
+void submit_joins(struct core *core, struct job *job);
+
 /* Drop what is counted; what was taken over is NULL by then. */
 void intake_clear(struct core *core, struct intake *t);
 

@@ -5,6 +5,7 @@
  *	load.c     from rows to a living core; another configuration
  *	intake.c   what is asked for, checked (intake.h)
  *	submit.c   EV_SUBMIT, --test-only
+ *	bulk.c     EV_BULK
  *	conditions.c  when it may begin, what it waits for
  *	depends.c  jobs that wait for other jobs
  *	correspond.c  tasks that wait for the same tasks of another array
@@ -90,13 +91,18 @@ struct core {
 	struct job *settle_first, *settle_last; /* depends.h */
 	uint64_t corr_round;                    /* correspond.c */
 
+	struct bulk *bulk;   /* that is being accepted; NULL: none (bulk.h) */
+	uint64_t *left_over; /* before the start: jobs whose rows are to be deleted */
+	size_t n_left_over;
+
 	struct ended jobs_ended, tasks_ended; /* tasks: parts of arrays */
 	uint64_t disk_free_mb;
 	bool takeover;
 	usec_t expired_wall; /* the earliest wall time at which a signature was too old; 0: none was
 	                      */
 	char *suspended;     /* owned; why; NULL: not */
-	usec_t counts_since;  /* mono: since then `counts` classes had their blockers counted (why.c) */
+	usec_t counts_since; /* mono: since then `counts` classes had their blockers counted (why.c)
+	                      */
 	unsigned counts;
 	uint64_t ledger_seen; /* grows with every booking and node change: dates verdicts */
 	uint64_t n_events, n_started, n_ended;

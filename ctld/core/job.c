@@ -566,16 +566,47 @@ struct job *jobs_add(struct jobs *jobs, const struct job_info *info)
 	return job;
 }
 
-struct job *jobs_add_array(
+struct job *jobs_stage(
         struct jobs *jobs, const struct job_info *info, struct taskset *tasks, uint32_t at_once)
 {
 	struct job *job = job_made(jobs, info);
 
+	if (!tasks)
+		return job;
 	job->link.array = array_blank();
 	job->link.array->at_once = at_once;
 	job->tasks = xcalloc(1, sizeof(*job->tasks));
 	job->tasks->set = *tasks;
 	*tasks = (struct taskset){ 0 };
+	return job;
+}
+
+void jobs_stage_row(struct jobs *jobs, struct job *job, uint64_t id, usec_t submit_time)
+{
+	job->info.id = id;
+	job->info.submit_time = submit_time;
+	dirty_put(jobs->dirty, &job->mark);
+}
+
+void jobs_show(struct jobs *jobs, struct job *job)
+{
+	idmap_insert(jobs->map, job->info.id, job);
+	count_in(jobs, job);
+}
+
+void jobs_forget(struct jobs *jobs, uint64_t id)
+{
+	struct job *job = job_made(jobs, &(struct job_info){ .id = id });
+
+	job->dropped = true;
+	dirty_gone(jobs->dirty, &job->mark);
+}
+
+struct job *jobs_add_array(
+        struct jobs *jobs, const struct job_info *info, struct taskset *tasks, uint32_t at_once)
+{
+	struct job *job = jobs_stage(jobs, info, tasks, at_once);
+
 	jobs_take_in(jobs, job);
 	dirty_put(jobs->dirty, &job->mark);
 	return job;

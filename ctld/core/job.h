@@ -238,6 +238,14 @@ struct job *jobs_add(struct jobs *jobs, const struct job_info *info);
 /* The same for an array: takes over `tasks`. */
 struct job *jobs_add_array(
         struct jobs *jobs, const struct job_info *info, struct taskset *tasks, uint32_t at_once);
+/* The same in steps, for a bulk (bulk.h): it is made (`tasks` NULL: no array) and is nowhere; it
+ * gets its id and its row; it is found and counted, also below ids that came after it. */
+struct job *jobs_stage(
+        struct jobs *jobs, const struct job_info *info, struct taskset *tasks, uint32_t at_once);
+void jobs_stage_row(struct jobs *jobs, struct job *job, uint64_t id, usec_t submit_time);
+void jobs_show(struct jobs *jobs, struct job *job);
+/* The next seal deletes the row of a job that is not there. */
+void jobs_forget(struct jobs *jobs, uint64_t id);
 /* A record of its own for one task of `from`, or for several (takes over `tasks`, which are in
  * `from` and not all of it). It is PENDING, and as `from` is. */
 struct job *jobs_split_task(struct jobs *jobs, struct job *from, uint32_t task);

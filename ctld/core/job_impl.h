@@ -16,7 +16,7 @@ struct tasks {
 
 struct job {
 	struct mark mark;
-	bool dropped; /* it had no tasks left: of no interest to history */
+	bool dropped; /* of no interest to history: it had no tasks left, or was never there */
 	struct job_info info;
 	struct job_link link;
 	struct tasks *tasks; /* owned; NULL: one job, or one task */

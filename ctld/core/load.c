@@ -9,6 +9,7 @@
 
 #include "common/xalloc.h"
 #include "ctld/core/admit.h"
+#include "ctld/core/bulk.h"
 #include "ctld/core/codec.h"
 #include "ctld/core/depends.h"
 
@@ -24,7 +25,7 @@ int core_load(struct core *core, const struct row *row, struct error *err)
 	case TABLE_NODE:
 		return nodes_load(core->nodes, row, err);
 	case TABLE_JOB:
-		return jobs_load(core->jobs, row, err);
+		return bulk_left_over(core, row) ? 0 : jobs_load(core->jobs, row, err);
 	case TABLE_RUN:
 		return runs_load(core->runs, row, err);
 	case TABLE_NONCE:
@@ -209,6 +210,7 @@ int core_start(struct core *core, struct clocks now, struct error *err)
 	if (rc < 0 || take_jobs(core, err) < 0)
 		return -1;
 	admit_count_all(core);
+	bulk_start(core);
 	nonces_start(core->nonces, now);
 	core->started = true;
 	core->change += dirty_touched(core->dirty);

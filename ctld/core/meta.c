@@ -8,9 +8,10 @@
 #include "common/xalloc.h"
 #include "ctld/core/codec.h"
 
-enum number { EPOCH, NEXT_JOB, NEXT_EVENT, NUMBERS };
+enum number { EPOCH, NEXT_JOB, NEXT_EVENT, BULK_FIRST, BULK_END, NUMBERS };
 
-static const char *const number_names[NUMBERS] = { "epoch", "next_job", "next_event" };
+static const char *const number_names[NUMBERS] = { "epoch", "next_job", "next_event", "bulk_first",
+	"bulk_end" };
 
 /* Kept also when it is empty again: a row once written stays. */
 struct said {
@@ -21,8 +22,9 @@ struct meta {
 	struct mark mark;
 	struct dirty *dirty;
 	char *cluster;            /* NULL: a new database */
-	uint64_t number[NUMBERS]; /* durable: the epoch, and where the leases end */
+	uint64_t number[NUMBERS]; /* durable: the epoch, where the leases end, the open range */
 	uint64_t job, event;      /* the next ones */
+	uint64_t bulk;            /* the next one of the open range */
 	struct said *said;        /* durable */
 	size_t n_said;
 };
@@ -177,6 +179,37 @@ uint64_t meta_take_job(struct meta *m)
 uint64_t meta_take_event(struct meta *m)
 {
 	return take(m, &m->event, &m->number[NEXT_EVENT]);
+}
+
+uint64_t meta_take_bulk(struct meta *m, uint64_t n)
+{
+	uint64_t first = m->job;
+
+	m->job += n;
+	if (m->number[NEXT_JOB] < m->job)
+		m->number[NEXT_JOB] = m->job + LEASE;
+	m->number[BULK_FIRST] = m->bulk = first;
+	m->number[BULK_END] = first + n;
+	dirty_put(m->dirty, &m->mark);
+	return first;
+}
+
+uint64_t meta_bulk_next(struct meta *m)
+{
+	return m->bulk++;
+}
+
+void meta_bulk_over(struct meta *m)
+{
+	if (!m->number[BULK_END])
+		return;
+	m->number[BULK_FIRST] = m->number[BULK_END] = 0;
+	dirty_put(m->dirty, &m->mark);
+}
+
+bool meta_bulk_has(const struct meta *m, uint64_t job)
+{
+	return job >= m->number[BULK_FIRST] && job < m->number[BULK_END];
 }
 
 void meta_raise(struct meta *m, uint64_t epoch_above, uint64_t job_above)

@@ -25,6 +25,12 @@ uint64_t meta_epoch(const struct meta *m);
 uint64_t meta_next_job(const struct meta *m); /* the next one to be handed out */
 uint64_t meta_take_job(struct meta *m);
 uint64_t meta_take_event(struct meta *m);
+/* Ids of a bulk (bulk.h), which follow one another: the range is open, durably, until it is over.
+ * meta_take_bulk() gives the first and meta_bulk_next() all of them, in order. One at a time. */
+uint64_t meta_take_bulk(struct meta *m, uint64_t n);
+uint64_t meta_bulk_next(struct meta *m);
+void meta_bulk_over(struct meta *m);
+bool meta_bulk_has(const struct meta *m, uint64_t job); /* is it in the open range? */
 /* Never be at or below these again. */
 void meta_raise(struct meta *m, uint64_t epoch_above, uint64_t job_above);
 

@@ -12,6 +12,7 @@ struct name_set {
 	uint32_t active;
 	const char *name; /* kept by its jobs */
 	struct job *first, *last;
+	struct job *late; /* the last that came after one of a higher id; NULL: none did */
 };
 
 struct namesakes {
@@ -59,6 +60,22 @@ void namesakes_free(struct namesakes *names)
 	free(names);
 }
 
+/* Behind which it comes; NULL: it is the first. Only a bulk's come after ones of higher ids, in
+ * order: each behind the one before. */
+static struct job *place_of(const struct name_set *s, const struct job *job)
+{
+	struct job *at = s->last, *late = s->late;
+
+	if (at && job_id(at) > job_id(job) && late && job_id(late) < job_id(job)) {
+		for (at = late; job_id(job_link(at)->name_after) < job_id(job);)
+			at = job_link(at)->name_after;
+		return at;
+	}
+	while (at && job_id(at) > job_id(job))
+		at = job_link(at)->name_before;
+	return at;
+}
+
 void namesakes_add(struct namesakes *names, struct job *job)
 {
 	const struct job_info *i = job_info(job);
@@ -73,13 +90,12 @@ void namesakes_add(struct namesakes *names, struct job *job)
 		table_add(names->sets, s);
 	}
 	l->namesakes = s;
-	l->name_before = s->last;
-	l->name_after = NULL;
-	if (s->last)
-		job_link(s->last)->name_after = job;
-	else
-		s->first = job;
-	s->last = job;
+	l->name_before = place_of(s, job);
+	l->name_after = l->name_before ? job_link(l->name_before)->name_after : s->first;
+	*(l->name_before ? &job_link(l->name_before)->name_after : &s->first) = job;
+	*(l->name_after ? &job_link(l->name_after)->name_before : &s->last) = job;
+	if (l->name_after)
+		s->late = job;
 }
 
 void namesakes_remove(struct namesakes *names, struct job *job)
@@ -97,6 +113,8 @@ void namesakes_remove(struct namesakes *names, struct job *job)
 		job_link(l->name_after)->name_before = l->name_before;
 	else
 		s->last = l->name_before;
+	if (s->late == job)
+		s->late = l->name_before;
 	l->namesakes = NULL;
 	l->name_before = l->name_after = NULL;
 	if (s->first)

@@ -103,13 +103,39 @@ static void expire_at(struct nonces *ns, struct nonce *n, usec_t mono)
 	heap_put(ns->expiring, (struct heap_key){ (uint64_t)(mono < 0 ? 0 : mono), n->job }, n);
 }
 
+const struct nonce *nonces_stage(
+        struct nonces *ns, uint32_t uid, const uint8_t *nonce, const uint8_t *spec_hash)
+{
+	return add(ns, uid, nonce, spec_hash, 0);
+}
+
+/* Others only read them. */
+static struct nonce *own(const struct nonce *nonce)
+{
+	return (struct nonce *)(uintptr_t)nonce;
+}
+
+void nonces_settle(struct nonces *ns, const struct nonce *nonce, uint64_t job, struct clocks now)
+{
+	struct nonce *n = own(nonce);
+
+	n->job = job;
+	n->expires = now.wall + NONCE_KEEP;
+	expire_at(ns, n, now.mono + NONCE_KEEP);
+}
+
+void nonces_unstage(struct nonces *ns, const struct nonce *nonce)
+{
+	table_remove(ns->table, own(nonce));
+	free(own(nonce));
+}
+
 const struct nonce *nonces_add(struct nonces *ns, uint32_t uid, const uint8_t *nonce,
         const uint8_t *spec_hash, uint64_t job, struct clocks now)
 {
-	struct nonce *n = add(ns, uid, nonce, spec_hash, job);
+	const struct nonce *n = nonces_stage(ns, uid, nonce, spec_hash);
 
-	n->expires = now.wall + NONCE_KEEP;
-	expire_at(ns, n, now.mono + NONCE_KEEP);
+	nonces_settle(ns, n, job, now);
 	return n;
 }
 
@@ -121,7 +147,7 @@ static void remove_nonce(struct nonces *ns, struct nonce *n)
 
 void nonces_job_gone(struct nonces *ns, const struct nonce *nonce)
 {
-	struct nonce *n = (struct nonce *)(uintptr_t)nonce;
+	struct nonce *n = own(nonce);
 
 	n->job_gone = true;
 	if (n->slot == HEAP_NOWHERE)
@@ -233,6 +259,8 @@ uint64_t nonces_hash(const struct nonces *ns)
 	uint64_t sum = 0;
 
 	while ((n = table_each(ns->table, &cursor))) {
+		if (!n->job_gone)
+			continue; /* it is in its job's row */
 		nonce_encode(n, &row, ROW_PUT);
 		sum += row_hash(&row);
 	}

@@ -36,6 +36,11 @@ void nonces_free(struct nonces *ns); /* NULL is fine */
 const struct nonce *nonces_find(const struct nonces *ns, uint32_t uid, const uint8_t *nonce);
 const struct nonce *nonces_add(struct nonces *ns, uint32_t uid, const uint8_t *nonce,
         const uint8_t *spec_hash, uint64_t job, struct clocks now);
+/* The same for a job that has no id yet: `job` is 0 until it is settled, or it goes again. */
+const struct nonce *nonces_stage(
+        struct nonces *ns, uint32_t uid, const uint8_t *nonce, const uint8_t *spec_hash);
+void nonces_settle(struct nonces *ns, const struct nonce *nonce, uint64_t job, struct clocks now);
+void nonces_unstage(struct nonces *ns, const struct nonce *nonce);
 /* The job has left memory: the nonce goes too, now or when it expires. */
 void nonces_job_gone(struct nonces *ns, const struct nonce *nonce);
 

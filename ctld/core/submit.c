@@ -9,6 +9,7 @@
 #include <string.h>
 
 #include "common/xalloc.h"
+#include "ctld/core/bulk.h"
 #include "ctld/core/conditions.h"
 #include "ctld/core/depends.h"
 #include "ctld/core/explain.h"
@@ -16,13 +17,11 @@
 
 /* --- taking in ------------------------------------------------------------------------------- */
 
-/* What was checked, and the rest. Texts are borrowed: jobs_add() copies them. */
-static void intake_finish(struct core *core, const struct caller *caller, struct intake *t)
+void submit_fill(const struct core *core, const struct caller *caller, struct intake *t)
 {
 	const struct submit_job *in = t->in;
 	struct job_info *i = &t->info;
 
-	i->id = meta_take_job(core->meta);
 	i->gid = in->gid;
 	i->user = caller->user;
 	i->max_wait_s = in->max_wait_s;
@@ -41,28 +40,35 @@ static void intake_finish(struct core *core, const struct caller *caller, struct
 	i->requeue = in->requeue;
 
 	i->hold = !in->hold ? HOLD_NONE : caller->role != ROLE_USER ? HOLD_ADMIN : HOLD_USER;
-	i->nonce =
-	        nonces_add(core->nonces, caller->uid, in->nonce, in->spec_hash, i->id, core->now);
+}
+
+void submit_joins(struct core *core, struct job *job)
+{
+	namesakes_add(core->namesakes, job);
+	depends_attach(core, job);
+	if (job_signature_old(core, job))
+		job_expires(core, job);
+	job_consider(core, job);
+	effects_add(core->effects, EFFECT_JOB_CHANGED)->job = job_id(job);
 }
 
 static void intake_commit(struct core *core, const struct caller *caller, struct intake *t)
 {
+	struct job_info *i = &t->info;
 	struct job *job;
 
-	intake_finish(core, caller, t);
+	submit_fill(core, caller, t);
+	i->id = meta_take_job(core->meta);
+	i->nonce = nonces_add(
+	        core->nonces, caller->uid, t->in->nonce, t->in->spec_hash, i->id, core->now);
 	job = *t->in->array ? jobs_add_array(core->jobs, &t->info, &t->tasks, t->at_once)
 	                    : jobs_add(core->jobs, &t->info);
 	/* The job has them now, and counts. */
 	t->info.gpus = NULL;
 	t->info.labels = NULL;
 	t->counted = false;
-	namesakes_add(core->namesakes, job);
-	depends_attach(core, job);
-	if (job_signature_old(core, job))
-		job_expires(core, job);
-	job_consider(core, job);
+	submit_joins(core, job);
 	audit_note(core, "job.submit", caller, t->info.id, "", t->in->name);
-	effects_add(core->effects, EFFECT_JOB_CHANGED)->job = t->info.id;
 }
 
 static int compare_nonces(const void *x, const void *y)
@@ -87,6 +93,21 @@ static bool same_nonce_twice(const struct core_event *e)
 	return twice;
 }
 
+int submit_known(
+        const struct core *core, const struct caller *caller, struct intake *t, struct error *err)
+{
+	t->known = nonces_find(core->nonces, caller->uid, t->in->nonce);
+	if (!t->known)
+		return 0;
+	if (!t->known->job)
+		return error_set(err, ERR_BUSY, "a bulk with the same token is being accepted");
+	if (memcmp(t->known->spec_hash, t->in->spec_hash, HASH_BYTES))
+		return error_set(err, ERR_TOKEN,
+		        "the token was used for job %llu, whose specification is another",
+		        (unsigned long long)t->known->job);
+	return 0;
+}
+
 /* Look up the nonces: which jobs are repeats? */
 static int find_known(struct core *core, const struct core_event *e, struct intake *v,
         size_t *n_new, struct error *err)
@@ -96,11 +117,8 @@ static int find_known(struct core *core, const struct core_event *e, struct inta
 	*n_new = 0;
 	for (i = 0; i < e->submit.n; i++) {
 		v[i].in = &e->submit.jobs[i];
-		v[i].known = nonces_find(core->nonces, e->caller.uid, v[i].in->nonce);
-		if (v[i].known && memcmp(v[i].known->spec_hash, v[i].in->spec_hash, HASH_BYTES))
-			return error_set(err, ERR_TOKEN,
-			        "the token was used for job %llu, whose specification is another",
-			        (unsigned long long)v[i].known->job);
+		if (submit_known(core, &e->caller, &v[i], err) < 0)
+			return -1;
 		*n_new += !v[i].known;
 	}
 	if (same_nonce_twice(e))
@@ -108,9 +126,10 @@ static int find_known(struct core *core, const struct core_event *e, struct inta
 	return 0;
 }
 
-static int check_room(const struct core *core, size_t n_new, struct error *err)
+int submit_room(const struct core *core, size_t n_new, struct error *err)
 {
 	const struct conf_controller *c = &core->conf->controller;
+	size_t have = jobs_count(core->jobs);
 
 	if (!n_new)
 		return 0;
@@ -118,10 +137,10 @@ static int check_room(const struct core *core, size_t n_new, struct error *err)
 		return error_set(err, ERR_NO_SPACE,
 		        "the controller's disk is nearly full: %llu MiB free, %llu are kept",
 		        (unsigned long long)core->disk_free_mb, (unsigned long long)c->min_free_mb);
-	if (c->max_jobs && jobs_count(core->jobs) + n_new > c->max_jobs)
+	if (c->max_jobs && have + n_new > c->max_jobs)
 		return error_set(err, ERR_LIMIT_JOBS,
-		        "the controller holds %zu jobs; controller.max_jobs is %u",
-		        jobs_count(core->jobs), c->max_jobs);
+		        "the controller holds %zu jobs; controller.max_jobs is %u", have,
+		        c->max_jobs);
 	return 0;
 }
 
@@ -226,7 +245,8 @@ static int submit(
 	if (!e->submit.n || e->submit.n > SUBMIT_JOBS_MAX)
 		return error_set(err, ERR_JOB_SPEC, "a submit of %zu jobs; 1 to %d are possible",
 		        e->submit.n, SUBMIT_JOBS_MAX);
-	if (find_known(core, e, v, &n_new, err) < 0 || check_room(core, n_new, err) < 0)
+	if (find_known(core, e, v, &n_new, err) < 0 ||
+	        submit_room(core, n_new + bulk_count(core), err) < 0)
 		return -1;
 	for (i = 0; i < e->submit.n; i++) {
 		if (v[i].known)

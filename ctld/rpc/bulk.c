@@ -12,34 +12,74 @@
 #include "ctld/peers.h"
 #include "ctld/rpc/rpc.h"
 #include "ctld/rpc/submit.h"
+#include "ctld/tick.h"
 #include "ctld/users.h"
 
 STAILQ_HEAD(parts, submit);
 
 struct bulk {
+	STAILQ_ENTRY(bulk) next;
 	struct ctld *c;
 	uid_t uid;       /* whose bytes they are */
 	uint64_t number; /* as its sender calls it */
 	struct parts parts;
-	size_t n_parts, n_jobs, bytes;
-	struct submit_job *jobs; /* of all parts, for the core */
+	size_t n_jobs;
+	/* In the queue: */
+	uint64_t session, call; /* who waits for it */
+	enum bulk_step step;    /* the next one */
+	struct submit *part;    /* the first that the step has not done */
+	uint64_t *ids;          /* of its jobs, n_ids so far */
+	size_t n_ids;
+	struct error error; /* why it is undone */
 };
 
-static void bulk_free(void *arg)
-{
-	struct bulk *b = arg;
-	struct submit *s;
+struct bulks {
+	struct ctld *c;
+	STAILQ_HEAD(, bulk) queue;       /* the first is in the core */
+	struct submit_job v[BULK_SLICE]; /* for the core: the jobs of a slice */
+};
 
+/* The first part has done what it came for. */
+static void drop_part(struct bulk *b)
+{
+	struct submit *s = STAILQ_FIRST(&b->parts);
+
+	if (b->c->users)
+		users_add_bulk(b->c->users, b->uid, -(ptrdiff_t)s->len);
+	STAILQ_REMOVE_HEAD(&b->parts, next);
+	submit_free(s);
+}
+
+static void bulk_free(struct bulk *b)
+{
 	if (!b)
 		return;
-	if (b->c->users)
-		users_add_bulk(b->c->users, b->uid, -(ptrdiff_t)b->bytes);
-	while ((s = STAILQ_FIRST(&b->parts))) {
-		STAILQ_REMOVE_HEAD(&b->parts, next);
-		submit_free(s);
-	}
-	free(b->jobs);
+	while (!STAILQ_EMPTY(&b->parts))
+		drop_part(b);
+	free(b->ids);
 	free(b);
+}
+
+struct bulks *bulks_new(struct ctld *c)
+{
+	struct bulks *all = xcalloc(1, sizeof(*all));
+
+	all->c = c;
+	STAILQ_INIT(&all->queue);
+	return all;
+}
+
+void bulks_free(struct bulks *all)
+{
+	struct bulk *b;
+
+	if (!all)
+		return;
+	while ((b = STAILQ_FIRST(&all->queue))) {
+		STAILQ_REMOVE_HEAD(&all->queue, next);
+		bulk_free(b);
+	}
+	free(all);
 }
 
 void bulk_drop(struct ctld *c, struct peer *peer)
@@ -93,32 +133,46 @@ void bulk_stage(struct ctld *c, struct peer *peer, struct submit *part)
 		return;
 	}
 	STAILQ_INSERT_TAIL(&b->parts, part, next);
-	b->n_parts++;
 	b->n_jobs += part->msg->n_jobs;
-	b->bytes += part->len;
 	users_add_bulk(c->users, b->uid, (ptrdiff_t)part->len);
 	peers_reply(c, peer->session, part->id, NULL);
 }
 
-/* --- all of it ----------------------------------------------------------------------------- */
+/* --- steps --------------------------------------------------------------------------------- */
 
-static void keep_blobs(struct ctld *c, const struct bulk *b, const struct effect *effect)
+/* Behind the parts of the next slice; *n: their jobs. */
+static struct submit *slice_end(const struct bulk *b, size_t *n)
 {
-	const struct submit *s;
-	size_t at = 0;
+	struct submit *s = b->part;
 
-	STAILQ_FOREACH (s, &b->parts, next) {
-		submit_keep_blobs(c, s, effect->submitted.ids + at, effect->submitted.known + at);
-		at += s->msg->n_jobs;
+	*n = 0;
+	while (s && *n + s->msg->n_jobs <= BULK_SLICE) {
+		*n += s->msg->n_jobs;
+		s = STAILQ_NEXT(s, next);
 	}
+	return s;
 }
 
+static void check(struct ctld *c, struct bulk *b, struct core_event *ev)
+{
+	struct submit *end = slice_end(b, &ev->bulk.n);
+	size_t n = 0;
+
+	ev->caller = peer_caller(c, peers_find(c->peers, b->session));
+	for (; b->part != end; b->part = STAILQ_NEXT(b->part, next)) {
+		memcpy(&c->bulks->v[n], b->part->jobs,
+		        b->part->msg->n_jobs * sizeof(*b->part->jobs));
+		n += b->part->msg->n_jobs;
+	}
+	ev->bulk.jobs = c->bulks->v;
+}
+
+static void go_on(struct ctld *c);
+
 /* The ids as ranges: one, but where some jobs had been there before. */
-static void send_ids(struct ctld *c, const struct call *call, const struct effect *effect)
+static void send_ids(struct ctld *c, const struct call *call, const uint64_t *ids, size_t n)
 {
 	Gpusched__BulkResult m = GPUSCHED__BULK_RESULT__INIT;
-	const uint64_t *ids = effect->submitted.ids;
-	size_t n = effect->submitted.n;
 
 	m.first = xcalloc(n, sizeof(*m.first));
 	m.count = xcalloc(n, sizeof(*m.count));
@@ -135,35 +189,114 @@ static void send_ids(struct ctld *c, const struct call *call, const struct effec
 	free(m.count);
 }
 
-static void answered(struct ctld *c, struct call *call, const struct effect *effect)
+/* All were accepted, or (its error says why) none. */
+static void finish(struct ctld *c, struct bulk *b)
 {
-	if (effect->kind != EFFECT_SUBMITTED) {
-		call_done(c, call, effect->error);
-		return;
-	}
-	send_ids(c, call, effect);
-	keep_blobs(c, call->data, effect);
-	call_done(c, call, NULL);
+	struct call *call = call_find(c, b->call);
+
+	if (call && !b->error.code)
+		send_ids(c, call, b->ids, b->n_ids);
+	if (call)
+		call_done(c, call, b->error.code ? &b->error : NULL);
+	STAILQ_REMOVE_HEAD(&c->bulks->queue, next);
+	bulk_free(b);
 }
 
-static const struct call_ops bulk_ops = { .effect = answered, .free = bulk_free };
-
-static void gather(struct bulk *b)
+static void run_step(struct ctld *c, void *arg, struct clocks now)
 {
-	const struct submit *s;
+	struct bulk *b = STAILQ_FIRST(&c->bulks->queue);
+	struct core_event ev = { .kind = EV_BULK };
+
+	(void)arg;
+	/* Nothing of it is durable: without its session it is not wanted. */
+	if (b->step == BULK_CHECK && !peers_find(c->peers, b->session)) {
+		error_set(&b->error, ERR_BULK, "nobody waits for it any more");
+		if (b->part == STAILQ_FIRST(&b->parts)) {
+			finish(c, b);
+			go_on(c);
+			return;
+		}
+		b->step = BULK_UNDO;
+	}
+	if (b->step == BULK_CHECK)
+		check(c, b, &ev);
+	else if (b->step == BULK_MAKE)
+		slice_end(b, &ev.bulk.n);
+	else
+		ev.bulk.n = BULK_SLICE;
+	ev.bulk.step = b->step;
+	ev.caller.reply = b->call;
+	core_apply(c->core, &ev, now);
+}
+
+static void drop_step(void *arg)
+{
+	(void)arg; /* the queue has it */
+}
+
+static const struct tick_work step_work = { run_step, drop_step };
+
+static void go_on(struct ctld *c)
+{
+	if (!STAILQ_EMPTY(&c->bulks->queue))
+		tick_post(c->tick, &step_work, c->bulks);
+}
+
+static void made(struct ctld *c, struct bulk *b, const struct effect *effect)
+{
 	size_t at = 0;
 
-	b->jobs = xcalloc(b->n_jobs, sizeof(*b->jobs));
-	STAILQ_FOREACH (s, &b->parts, next) {
-		memcpy(b->jobs + at, s->jobs, s->msg->n_jobs * sizeof(*s->jobs));
+	memcpy(b->ids + b->n_ids, effect->bulk.ids, effect->bulk.n * sizeof(*b->ids));
+	b->n_ids += effect->bulk.n;
+	while (at < effect->bulk.n) {
+		const struct submit *s = STAILQ_FIRST(&b->parts);
+
+		submit_keep_blobs(c, s, effect->bulk.ids + at, effect->bulk.known + at);
 		at += s->msg->n_jobs;
+		drop_part(b);
 	}
+	b->part = STAILQ_FIRST(&b->parts);
 }
+
+/* What comes after a step that is done. */
+static enum bulk_step next_step(struct bulk *b, const struct effect *effect)
+{
+	if (effect->bulk.error) {
+		b->error = *effect->bulk.error;
+		return BULK_UNDO;
+	}
+	if (effect->bulk.more)
+		return effect->bulk.step;
+	if (effect->bulk.step == BULK_MAKE)
+		return BULK_SHOW;
+	if (b->part)
+		return BULK_CHECK;
+	b->part = STAILQ_FIRST(&b->parts);
+	b->ids = xcalloc(b->n_jobs, sizeof(*b->ids));
+	return BULK_MAKE;
+}
+
+void bulk_stepped(struct ctld *c, const struct effect *effect, struct clocks now)
+{
+	struct bulk *b = STAILQ_FIRST(&c->bulks->queue);
+	enum bulk_step step = effect->bulk.step;
+
+	(void)now;
+	if (step == BULK_MAKE)
+		made(c, b, effect);
+	if ((step == BULK_SHOW || step == BULK_UNDO) && !effect->bulk.more)
+		finish(c, b);
+	else
+		b->step = next_step(b, effect);
+	go_on(c);
+}
+
+static const struct call_ops bulk_ops = { 0 };
 
 void rpc_submit_bulk(struct ctld *c, const struct rpc *rpc)
 {
 	const Gpusched__SubmitBulk *m = (const Gpusched__SubmitBulk *)rpc->msg;
-	struct core_event ev = { .kind = EV_SUBMIT };
+	bool idle = STAILQ_EMPTY(&c->bulks->queue);
 	struct bulk *b = rpc->peer->bulk;
 	struct error err;
 	struct call *call;
@@ -176,12 +309,16 @@ void rpc_submit_bulk(struct ctld *c, const struct rpc *rpc)
 		return;
 	}
 	rpc->peer->bulk = NULL;
-	gather(b);
-	call = call_new(c, rpc->peer, rpc->id, &bulk_ops, b);
-	if (!call)
+	call = call_new(c, rpc->peer, rpc->id, &bulk_ops, NULL);
+	if (!call) {
+		bulk_free(b);
 		return;
-	ev.caller = call_caller(c, call);
-	ev.submit.jobs = b->jobs;
-	ev.submit.n = b->n_jobs;
-	core_apply(c->core, &ev, rpc->now);
+	}
+	b->session = call->session;
+	b->call = call->number;
+	b->step = BULK_CHECK;
+	b->part = STAILQ_FIRST(&b->parts);
+	STAILQ_INSERT_TAIL(&c->bulks->queue, b, next);
+	if (idle)
+		go_on(c);
 }

@@ -1,10 +1,14 @@
 /* bulk.h - many jobs, all accepted or none
  *
  * Parts of a bulk come as Submits, each checked by the workers like any other. They wait here, with
- * the peer that sent them, until SubmitBulk says how many jobs there are in all. Then one event
- * tells the core, which takes all or none, in one commit. Nothing of a bulk outlives its session or
- * is durable before; whoever loses the connection begins again, and since each job has its nonce, a
- * bulk that was accepted all the same is answered with the ids of then.
+ * the peer that sent them, until SubmitBulk says how many jobs there are in all. Then the bulk
+ * stands in a queue, and the first goes through the core in steps (core/bulk.h), a slice a tick:
+ * whatever else happens is dealt with in between. The answer follows when the last job has its
+ * place.
+ *
+ * Until all were found good nothing is durable, and a bulk goes with its session; from then on it
+ * goes on without it. Whoever loses the connection begins again, and stands in the queue behind
+ * what he sent before; since each job has its nonce, he is answered with the ids of then.
  *
  * A session has one bulk at a time, and a user BULK_BYTES_MAX of them.
  */
@@ -13,17 +17,30 @@
 
 #include <stddef.h>
 
+#include "common/run.h"
+
+struct bulks;
 struct ctld;
+struct effect;
 struct peer;
 struct submit;
 
-#define BULK_BYTES_MAX ((size_t)512 << 20) /* frames of parts, of one user; twice that in memory \
-	                                    */
+#define BULK_BYTES_MAX                                                            \
+	((size_t)512 << 20) /* frames of parts, of one user; twice that in memory \
+	                     */
+/* Jobs of one step: whole parts, so that their signed bytes go with them. */
+#define BULK_SLICE 256
+
+struct bulks *bulks_new(struct ctld *c);
+void bulks_free(struct bulks *all); /* NULL is fine */
 
 /* Take over a part that was checked, and answer it. */
 void bulk_stage(struct ctld *c, struct peer *peer, struct submit *part);
 
 /* Forget what there is of one. */
 void bulk_drop(struct ctld *c, struct peer *peer);
+
+/* EFFECT_BULK */
+void bulk_stepped(struct ctld *c, const struct effect *effect, struct clocks now);
 
 #endif

@@ -254,6 +254,9 @@ int db_open(struct db *db, const char *path, const char *vfs, const struct sql_s
 	int rc;
 
 	*db = (struct db){ .schema = schema };
+	/* Nobody asks how much memory it has, and counting costs a lock each time. The first wins.
+	 */
+	sqlite3_config(SQLITE_CONFIG_MEMSTATUS, 0);
 	rc = sqlite3_open_v2(path, &db->handle,
 	        SQLITE_OPEN_READWRITE | SQLITE_OPEN_CREATE | SQLITE_OPEN_NOMUTEX |
 	                SQLITE_OPEN_EXRESCODE,

@@ -218,6 +218,7 @@ static void release(struct sim_controller *c, const struct effect *f)
 		if (c->o.fence)
 			c->o.fence(c->o.arg, f->node);
 		break;
+	case EFFECT_BULK: /* nobody here submits any */
 	case EFFECT_MAIL:
 	case EFFECT_JOB_ENDED:
 	case EFFECT_JOB_CHANGED:

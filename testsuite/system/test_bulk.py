@@ -4,6 +4,7 @@ import json
 
 import pytest
 from cluster import BIN, Cluster, Daemon, wait_until
+from test_crash import failpoints
 
 
 @pytest.fixture(scope="module")
@@ -100,9 +101,42 @@ def start_bulk(c, n, **env):
     return d
 
 
+def stats(c):
+    return {s["name"]: s["value"] for s in json.loads(c.run("gctl", "stats", "--json").stdout)["stats"]}
+
+
 def done_by_workers(c):
-    stats = json.loads(c.run("gctl", "stats", "--json").stdout)
-    return next(s["value"] for s in stats["stats"] if s["name"] == "workers.done")
+    return stats(c)["workers.done"]
+
+
+def test_the_loop_takes_it_in_slices(cluster):
+    """Three steps of at most 256 jobs a tick, and rows as they come: others are dealt with in between."""
+    n = 6000
+    before = stats(cluster)
+    ids = bulk(cluster, lines(n), "--export=NONE").stdout.split()
+    after = stats(cluster)
+    assert len(ids) == n and int(ids[-1]) - int(ids[0]) == n - 1
+    assert after["loop.ticks"] - before["loop.ticks"] >= 3 * n / 256
+    assert after["store.commits"] - before["store.commits"] > 2
+
+
+@pytest.mark.skipif(not failpoints("gctld"), reason="built without --enable-failpoints")
+@pytest.mark.parametrize("point", [f"{name}:{n}" for name in ("store_before_commit", "store_after_commit") for n in (2, 4)])
+def test_all_or_none_when_killed_at_a_commit(point):
+    """Some of its rows are durable, and the controller dies: nothing of it is there, or all. Asked again, all once."""
+    n = 6000
+    with Cluster(start=False) as c:
+        c.start_munged()
+        c.start_ctld(env={"GPUSCHED_FAILPOINT": point})
+        (c.dir / "jobs/many.jsonl").write_text("\n".join(lines(n)))
+        again = ["gsubmit", "--bulk", "many.jsonl", "--token=once", "--export=NONE", "--parsable"]
+        c.run(*again, check=False, env={"GPUSCHED_RETRY": "0s"})
+        wait_until(lambda: not c.ctld.alive(), f"the controller to die at {point}")
+        c.start_ctld()
+        assert len(c.jobs()) in (0, n)
+        ids = c.run(*again).stdout.split()
+        assert len(set(ids)) == n and len(c.jobs()) == n
+        assert c.run(*again).stdout.split() == ids
 
 
 def test_all_or_none_when_the_sender_is_killed():
