@@ -135,10 +135,11 @@ struct job_view {
 	char planned_nodes[128]; /* hostlist; "" none */
 	/* Among those that wait in its partition; 0: behind another that asks for the same. */
 	uint32_t position, position_of;
-	/* Reasons that hold it, `reason` being the first. Of jobs that no limit holds those of a few
-	 * classes a second are counted, the others keep the number that they had: at first 1. */
+	/* Reasons that hold it, `reason` being the first. Of jobs that no limit holds those of a
+	 * few classes a second are counted, the others keep the number that they had: at first 1.
+	 */
 	uint32_t n_blockers;
-	double cost_max;     /* by the prices, if it runs to its limit; < 0: no limit */
+	double cost_max; /* by the prices, if it runs to its limit; < 0: no limit */
 };
 
 /* The first job after the one with that ref, in the order of ids; of an array first what waits
@@ -181,8 +182,9 @@ struct job_why {
 	bool cut_short;  /* there was more to try */
 };
 
-/* Why a PENDING job waits. Changes are tried on the ledger itself, and undone. False: no such job,
- * or it does not wait. */
+/* Why a PENDING job waits. Changes are tried on the ledger itself, and undone; not while there is
+ * more to schedule: what would start it now may be for others then. False: no such job, or it does
+ * not wait. */
 bool core_job_why(struct core *core, uint64_t ref, struct clocks now, struct job_why *why);
 
 /* What a job's priority is made of. Points are factors times weights; their sum less `nice` is

@@ -658,6 +658,17 @@ double explain_cost(
 	return sum * hours * qos_factor(core, info->qos);
 }
 
+static bool starts_next(const struct core *core, const struct contender *who)
+{
+	struct places places = { 0 };
+	struct decision d;
+	bool starts = !sched_busy_before(core->sched, who->key) &&
+	              decide(sched_scene(core->sched), who, &places, &d) == VERDICT_START;
+
+	places_free(&places);
+	return starts;
+}
+
 bool core_job_why(struct core *core, uint64_t ref, struct clocks now, struct job_why *why)
 {
 	uint32_t before; /* tasks of its record that come before it */
@@ -674,13 +685,16 @@ bool core_job_why(struct core *core, uint64_t ref, struct clocks now, struct job
 		return true;
 	class = job_link_of(job)->class;
 	sched_position(core->sched, class, &why->position, &why->of);
-	why->position += sched_before(class, job) + before;
-	/* While a pass is under way nothing is settled. */
-	if (!sched_idle(core->sched))
-		return true;
+	before += sched_before(class, job);
+	why->position += before;
 	who = sched_contender(core->sched, class);
-	explain_contender(core, &who, class, sched_before(class, job) + before, why);
+	/* While a pass is under way it may be about to start, and what is free may be for others.
+	 */
+	why->cut_short = !sched_idle(core->sched);
+	if (!why->cut_short || !starts_next(core, &who))
+		explain_contender(core, &who, class, before, why);
 	say_plan(core, job, class, why);
-	suggest(core, job, why);
+	if (!why->cut_short)
+		suggest(core, job, why);
 	return true;
 }

@@ -11,8 +11,10 @@
 #include "ctld/rpc/convert.h"
 #include "ctld/rpc/filter.h"
 #include "ctld/rpc/rpc.h"
+#include "ctld/tick.h"
 
 #define MAX_JOBS 64
+#define LOOKS    4 /* slices of the scheduler, at most, before a job is told of */
 
 struct asked {
 	uint64_t *ids; /* refs */
@@ -34,8 +36,12 @@ static void slice(struct ctld *c, struct call *call, struct clocks now)
 	uint64_t id = a->ids[a->at++];
 	struct job_view job;
 	struct job_why why;
+	unsigned looks = 0;
 	bool waits;
 
+	/* Since the last tick something may have happened that nobody has looked at. */
+	while (looks++ < LOOKS && core_schedule(c->core, now, TICK_SCHEDULE))
+		;
 	waits = core_job_why(c->core, id, now, &why);
 	arena_reset(c->out, WIRE_ARENA_CAP);
 	if (core_job_view(c->core, id, now, &job))

@@ -13,6 +13,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "ctld/core/internal.h"
 #include "testsuite/unit/explain_ask.h"
 
 /* --- blockers -------------------------------------------------------------------------------- */
@@ -161,10 +162,74 @@ static void all_blockers_and_no_others(void **state)
 		assert_int_equal(surprises, 0);
 }
 
+/* --- while a pass is under way --------------------------------------------------------------- */
+
+static uint64_t submit_as(struct world *w, const char *account, const char *gpus)
+{
+	struct submit_job job = world_job(w, gpus);
+
+	job.account = account;
+	job.cpus = 1;
+	return world_submit_job(w, &job, 1000);
+}
+
+/* Somebody asks between an event and the pass after it: what holds a job does so all the same. */
+static void asked_before_the_pass(void **state)
+{
+	struct world *w = world_new(
+	        "cluster = \"test\"; controller = { host = \"h\"; };\n"
+	        "gpu_types = ( { name = \"h100\"; mem = \"80G\"; } );\n"
+	        "nodes = ( { name = \"n0\"; cpus = 8; mem = \"64G\"; gpus = \"h100:8\"; } );\n"
+	        "partitions = ( { name = \"batch\"; nodes = \"n0\"; default = true; } );\n"
+	        "accounts = ( { name = \"blue\"; members = [ \"*\" ];\n"
+	        "    limits = { gpus = \"h100:4\"; }; },\n"
+	        "  { name = \"rest\"; members = [ \"*\" ]; } );\n");
+	struct core_event e = { .kind = EV_RUN_REPORT };
+	uint64_t holds, other, held, next;
+	struct job_why why;
+
+	(void)state;
+	world_register(w, 0, "inc1", NULL, 0);
+	holds = submit_as(w, "blue", "h100:3");
+	other = submit_as(w, "rest", "h100:5");
+	world_run_starts(w, holds);
+	world_run_starts(w, other);
+	held = submit_as(w, "blue", "h100:2");
+	next = submit_as(w, "rest", "h100:4");
+	assert_string_equal(world_state(w, held), "PENDING");
+	assert_string_equal(world_state(w, other), "RUNNING");
+	assert_string_equal(world_state(w, next), "PENDING");
+	world_pass(w, 2);
+	e.run.node = 0;
+	e.run.session = world_session(w, 0);
+	e.run.report = world_report(world_run(w, other), REPORT_ENDED);
+	e.run.report.cause = END_EXIT;
+	world_apply(w, &e);
+	assert_string_equal(world_state(w, other), "COMPLETED");
+	assert_false(sched_idle(w->core->sched));
+
+	assert_true(core_job_why(w->core, held, w->now, &why));
+	assert_int_equal(why.n_blockers, 1);
+	assert_string_equal(why.blockers[0].reason, "AssocGrpGRES");
+	assert_int_equal(why.n_changes, 0);
+	assert_true(why.cut_short);
+	/* This one nothing holds, and it has not been tried. */
+	assert_true(core_job_why(w->core, next, w->now, &why));
+	assert_int_equal(why.n_blockers, 0);
+
+	world_schedule(w);
+	assert_true(core_job_why(w->core, held, w->now, &why));
+	assert_string_equal(why.blockers[0].reason, "AssocGrpGRES");
+	assert_true(why.n_changes > 0);
+	assert_string_equal(world_state(w, next), "CONFIGURING");
+	world_free(w);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(all_blockers_and_no_others),
+		cmocka_unit_test(asked_before_the_pass),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
