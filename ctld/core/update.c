@@ -148,6 +148,27 @@ static uint64_t lay_over(struct submit_job *in, const struct submit_job *change,
 	return known;
 }
 
+/* "gpus, time"; what is not known here by its number in the protocol: "field 20". */
+static void name_fields(uint64_t fields, char *text, size_t size)
+{
+	unsigned bit;
+	size_t m, used = 0;
+
+	*text = '\0';
+	for (bit = 0; bit < 64 && used < size; bit++) {
+		if (!(fields >> bit & 1))
+			continue;
+		for (m = 0; m < N_MEMBERS && members[m].field != 1ull << bit; m++)
+			;
+		used += (size_t)snprintf(text + used, size - used, "%s", used ? ", " : "");
+		if (used >= size)
+			break;
+		used += m < N_MEMBERS
+		                ? (size_t)snprintf(text + used, size - used, "%s", members[m].name)
+		                : (size_t)snprintf(text + used, size - used, "field %u", bit + 1);
+	}
+}
+
 /* They concern nobody but the owner. */
 static int update_wishes(
         struct core *core, struct job *job, const struct submit_job *in, struct error *err)
@@ -196,18 +217,24 @@ int job_update(struct core *core, struct job *job, const struct core_event *e, c
 	struct intake t = { .in = &in, .updated = i, .weight = job_weight(job) };
 	uint64_t fields = e->job.fields & ~(uint64_t)UPDATE_AT_ONCE;
 	uint64_t unknown = fields & ~lay_over(&in, e->job.change, fields, what, size);
+	char names[160];
 
 	if (!fields)
 		return error_set(err, ERR_USAGE, "nothing is to be changed");
+	name_fields(unknown ? unknown : fields & ~(uint64_t)UPDATE_WISHES, names, sizeof(names));
 	if (unknown)
-		return error_set(err, ERR_JOB_SPEC, "it cannot be changed in that way (%llx)",
-		        (unsigned long long)unknown);
+		return error_set(err, ERR_JOB_SPEC,
+		        "%s of the update is not known to this controller, which is older than "
+		        "what "
+		        "sent it; nothing was changed",
+		        names);
 	if (!(e->job.fields & ~(uint64_t)UPDATE_WISHES))
 		return update_wishes(core, job, &in, err);
 	if (i->state != JOB_PENDING && e->job.fields == UPDATE_TIME)
 		return update_limit(core, job, in.time_limit_s, err);
 	if (i->state != JOB_PENDING)
-		return error_set(err, ERR_JOB_STATE, "it cannot be changed in that way: it is %s",
+		return error_set(err, ERR_JOB_STATE,
+		        "%s can only be changed while it is PENDING; it is %s", names,
 		        job_state_name((enum job_state)i->state));
 	if (e->caller.uid == i->uid) {
 		owner.groups = e->caller.groups;

@@ -349,7 +349,7 @@ def test_update(cluster):
     assert (j["time_limit_s"], j["nice"], j["gpus"]) == (1200, 7, [])
     assert "updated (gpus, time, nice) by " in j["comment"] and j["comment"].endswith("smaller will do")
     r = cluster.run("gctl", "update", job, "--gpus=1", check=False)
-    assert r.returncode == 1 and r.stderr == f"gctl update: error: job {job}: it cannot be changed in that way: it is RUNNING\n"
+    assert r.returncode == 1 and r.stderr == f"gctl update: error: job {job}: gpus can only be changed while it is PENDING; it is RUNNING\n"
 
 
 def test_drain_and_resume(cluster):

@@ -163,6 +163,23 @@ static void all_or_nothing(void **state)
 	world_free(w);
 }
 
+/* What a newer client may ask for is named as it numbers it. */
+static void fields_to_come(void **state)
+{
+	struct submit_job change = { .cpus = 2 };
+	uint64_t id;
+	struct world *w = waiting(&id);
+
+	(void)state;
+	assert_int_equal(update(w, world_user(OWNER), id, &change,
+	                         UPDATE_CPUS | UINT64_C(1) << 19 | UINT64_C(1) << 60),
+	        0);
+	assert_string_equal(strchr(w->error.text, ':') + 2,
+	        "field 20, field 61 of the update is not known to this controller, which is older "
+	        "than what sent it; nothing was changed");
+	world_free(w);
+}
+
 /* Fields that were not named stay, whatever the change holds. */
 static void only_what_is_named(void **state)
 {
@@ -325,8 +342,11 @@ static void only_while_it_waits(void **state)
 	assert_int_equal(update(w, world_user(OWNER), id, &change, UPDATE_CPUS), 0);
 	assert_int_equal(w->error.code, ERR_JOB_STATE);
 	world_run_starts(w, id);
-	assert_int_equal(update(w, world_admin(), id, &change, UPDATE_CPUS), 0);
+	assert_int_equal(
+	        update(w, world_admin(), id, &change, UPDATE_CPUS | UPDATE_MEM | UPDATE_REMARK), 0);
 	assert_int_equal(w->error.code, ERR_JOB_STATE);
+	assert_string_equal(strchr(w->error.text, ':') + 2,
+	        "cpus, mem can only be changed while it is PENDING; it is RUNNING");
 	assert_int_equal(world_view(w, id).cpus, 1);
 	world_free(w);
 }
@@ -338,6 +358,7 @@ int main(void)
 		cmocka_unit_test(follows_the_gpus),
 		cmocka_unit_test(partitions_count),
 		cmocka_unit_test(all_or_nothing),
+		cmocka_unit_test(fields_to_come),
 		cmocka_unit_test(only_what_is_named),
 		cmocka_unit_test(places_stay),
 		cmocka_unit_test(niceness_of_others),
