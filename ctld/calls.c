@@ -8,7 +8,7 @@
 #include "ctld/ctld.h"
 #include "ctld/byid.h"
 #include "ctld/peers.h"
-#include "ctld/tick.h"
+#include "ctld/turns.h"
 #include "ctld/users.h"
 
 struct calls {
@@ -26,13 +26,15 @@ struct calls *calls_new(void)
 	return r;
 }
 
-static void forget(struct calls *r, struct call *call)
+static void forget(struct ctld *c, struct call *call)
 {
-	byid_take(r->map, call->number);
+	byid_take(c->calls->map, call->number);
 	if (call->stalled)
-		TAILQ_REMOVE(&r->stalled, call, stalled_next);
+		TAILQ_REMOVE(&c->calls->stalled, call, stalled_next);
 	LIST_REMOVE(call, of_peer);
 	call->peer->n_calls--;
+	if (call->size && c->users)
+		users_add_calls(c->users, call->peer->uid, -(ptrdiff_t)call->size);
 	if (call->ops->free)
 		call->ops->free(call->data);
 	free(call);
@@ -46,16 +48,27 @@ void calls_free(struct calls *r)
 	free(r);
 }
 
+static int check_room(struct ctld *c, const struct peer *peer, size_t size, struct error *err)
+{
+	if (peer->n_calls >= PEER_CALLS_MAX)
+		return error_set(err, ERR_BUSY, "%d requests of this session are still open",
+		        PEER_CALLS_MAX);
+	if (size && users_add_calls(c->users, peer->uid, 0) + size > CALLS_BYTES_MAX)
+		return error_set(err, ERR_BUSY,
+		        "the open requests of uid %u hold more than %zu MiB of the controller's "
+		        "memory",
+		        (unsigned)peer->uid, CALLS_BYTES_MAX >> 20);
+	return 0;
+}
+
 struct call *call_new(
         struct ctld *c, struct peer *peer, uint64_t id, const struct call_ops *ops, void *data)
 {
+	size_t size = ops->size ? ops->size(data) : 0;
 	struct call *call;
+	struct error err;
 
-	if (peer->n_calls >= PEER_CALLS_MAX) {
-		struct error err;
-
-		error_set(&err, ERR_BUSY, "%d requests of this session are still open",
-		        PEER_CALLS_MAX);
+	if (check_room(c, peer, size, &err)) {
 		peers_reply(c, peer->session, id, &err);
 		if (ops->free)
 			ops->free(data);
@@ -68,6 +81,9 @@ struct call *call_new(
 	call->ops = ops;
 	call->data = data;
 	call->peer = peer;
+	call->size = size;
+	if (size)
+		users_add_calls(c->users, peer->uid, (ptrdiff_t)size);
 	LIST_INSERT_HEAD(&peer->calls, call, of_peer);
 	peer->n_calls++;
 	byid_put(c->calls->map, call->number, call);
@@ -100,7 +116,7 @@ struct caller call_caller(struct ctld *c, const struct call *call)
 void call_done(struct ctld *c, struct call *call, const struct error *err)
 {
 	peers_reply(c, call->session, call->id, err);
-	forget(c->calls, call);
+	forget(c, call);
 }
 
 /* --- slices -------------------------------------------------------------------------------- */
@@ -132,7 +148,7 @@ void call_go_on(struct ctld *c, struct call *call)
 		return;
 	}
 	call->posted = true;
-	tick_post(c->tick, &slice_work, (void *)(uintptr_t)call->number);
+	turns_post(c->turns, call->peer->uid, &slice_work, (void *)(uintptr_t)call->number);
 }
 
 void calls_room(struct ctld *c)
@@ -156,7 +172,7 @@ void calls_drop(struct ctld *c, struct peer *peer, struct clocks now)
 	while ((call = LIST_FIRST(&peer->calls))) {
 		if (call->ops->gone)
 			call->ops->gone(c, call, now);
-		forget(c->calls, call);
+		forget(c, call);
 	}
 }
 

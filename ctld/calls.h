@@ -3,13 +3,14 @@
  * A request that is not answered at once has a number, which goes into the core as caller.reply and
  * comes back with effects. It ends with call_done(), or with its peer.
  *
- * A long answer is made in slices, one a tick: call_go_on() asks for the next one as soon as the
- * peer has room for it.
+ * A long answer is made in slices, one at a turn of its user (turns.h): call_go_on() asks for the
+ * next one as soon as the peer has room for it.
  */
 #ifndef CTLD_CALLS_H
 #define CTLD_CALLS_H
 
 #include <stdbool.h>
+#include <stddef.h>
 #include <stdint.h>
 #include <sys/queue.h>
 
@@ -30,6 +31,8 @@ struct call_ops {
 	/* The peer has gone; before free(). May be NULL. */
 	void (*gone)(struct ctld *c, struct call *call, struct clocks now);
 	void (*free)(void *data); /* may be NULL */
+	/* Bytes that it holds, roughly; NULL: next to none. */
+	size_t (*size)(const void *data);
 };
 
 struct call {
@@ -41,13 +44,18 @@ struct call {
 	struct peer *peer;
 	LIST_ENTRY(call) of_peer;
 	TAILQ_ENTRY(call) stalled_next;
+	size_t size;
 	bool stalled, posted;
 };
 
 struct calls *calls_new(void);
 void calls_free(struct calls *r); /* after peers; NULL is fine */
 
-/* Takes `data` over. NULL when the peer has too many open: it was answered ERR_BUSY, data freed. */
+/* What all open requests of one user may hold: a wait stays open for days. */
+#define CALLS_BYTES_MAX ((size_t)64 << 20)
+
+/* Takes `data` over. NULL when the peer has too many open, or its user's hold too much: it was
+ * answered ERR_BUSY, data freed. */
 struct call *call_new(
         struct ctld *c, struct peer *peer, uint64_t id, const struct call_ops *ops, void *data);
 struct call *call_find(struct ctld *c, uint64_t number); /* NULL: it has ended */
@@ -59,7 +67,7 @@ struct caller peer_caller(struct ctld *c, const struct peer *peer);
 /* Send the Reply and forget it. */
 void call_done(struct ctld *c, struct call *call, const struct error *err);
 
-/* Ask for slice() in a tick to come, when there is room. */
+/* Ask for slice() at a turn to come, when there is room. */
 void call_go_on(struct ctld *c, struct call *call);
 void calls_room(struct ctld *c); /* for peers_output_moved() */
 

@@ -35,6 +35,7 @@
 #include "ctld/store/store.h"
 #include "ctld/streams.h"
 #include "ctld/tick.h"
+#include "ctld/turns.h"
 #include "ctld/users.h"
 #include "ctld/watch.h"
 
@@ -240,6 +241,7 @@ static int make_parts(struct ctld *c, struct error *err)
 	c->mail = mail_new(c);
 	c->reload = reload_new(c, rpc_reconfigured);
 	c->watch = watch_new(c, err);
+	c->turns = turns_new(c);
 	c->tick = tick_new(c, err);
 	if (c->tick)
 		c->acct = acct_new(c, err);
@@ -346,6 +348,7 @@ void ctld_free(struct ctld *c)
 	bulks_free(c->bulks);
 	acct_free(c->acct);
 	tick_free(c->tick);
+	turns_free(c->turns);
 	store_close(c->store);
 	blobs_free(c->blobs);
 	calls_free(c->calls);

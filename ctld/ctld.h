@@ -5,6 +5,7 @@
  *                                            +-> store (commit) +
  *
  *	peers     who is connected, as whom; fairness among them
+ *	turns     users take turns: whose work goes to the tick
  *	tick      the heartbeat: takes what has happened in bounded slices, seals, commits
  *	rpc/      one row a message type: role and handler; answers
  *	calls     what has been asked and not yet been answered
@@ -52,6 +53,7 @@ struct sessions;
 struct store;
 struct streams;
 struct tick;
+struct turns;
 struct users;
 struct watch;
 struct worker_pool;
@@ -83,6 +85,7 @@ struct ctld {
 	struct sessions *sessions;
 
 	struct tick *tick;
+	struct turns *turns;
 	struct gate *gate;
 	struct peers *peers;
 	struct calls *calls;

@@ -20,6 +20,7 @@
 #include "ctld/rpc/rpc.h"
 #include "ctld/streams.h"
 #include "ctld/tick.h"
+#include "ctld/turns.h"
 #include "ctld/users.h"
 
 #define REFUSED_A_SECOND 5 /* records in the log; the rest is counted */
@@ -202,6 +203,15 @@ static void handle_frame(struct ctld *c, void *arg, struct clocks now)
 	free(w);
 }
 
+/* Agents wait for no user's turn. */
+static void post(struct ctld *c, const struct peer *peer, const struct tick_work *work, void *arg)
+{
+	if (peer->agent)
+		tick_post(c->tick, work, arg);
+	else
+		turns_post(c->turns, peer->uid, work, arg);
+}
+
 static const struct tick_work frame_work_ops = { handle_frame, free };
 
 static void on_frame(struct session *s, const struct frame *f, void *arg)
@@ -217,7 +227,7 @@ static void on_frame(struct session *s, const struct frame *f, void *arg)
 	if (f->len)
 		memcpy(w->body, f->body, f->len);
 	peer_add_work(c, peer, 1, (ptrdiff_t)f->len);
-	tick_post(c->tick, &frame_work_ops, w);
+	post(c, peer, &frame_work_ops, w);
 }
 
 /* --- going away ---------------------------------------------------------------------------- */
@@ -241,13 +251,13 @@ static void drop_gone(void *arg)
 
 static const struct tick_work gone_work = { handle_gone, drop_gone };
 
-/* What it sent before its end is dealt with first: it is in the inbox already. */
+/* What it sent before its end is dealt with first: it waits already. */
 static void has_gone(struct ctld *c, struct peer *peer)
 {
 	if (peer->closed)
 		return;
 	peer->closed = true;
-	tick_post(c->tick, &gone_work, (void *)(uintptr_t)peer->session);
+	post(c, peer, &gone_work, (void *)(uintptr_t)peer->session);
 }
 
 static void on_closed(struct session *s, const struct error *why, void *arg)

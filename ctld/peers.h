@@ -1,9 +1,9 @@
 /* peers.h - who is connected, as whom, and that nobody crowds out the others
  *
  * The controller's side of common/session.h. A peer exists from opened() until the tick has dealt
- * with its end; it is known by its session's number. What it sends waits in the tick's inbox; one
- * that has much waiting or in the works is not read from until that is done (back pressure), so a
- * client that sends request after request is slowed down, not refused.
+ * with its end; it is known by its session's number. What it sends waits for its user's turn
+ * (turns.h); one that has much waiting or in the works is not read from until that is done (back
+ * pressure), so a client that sends request after request is slowed down, not refused.
  *
  * Everything that leaves goes through peers_send(): held by the gate until it is true on disk.
  */
@@ -52,7 +52,7 @@ struct peer {
 	LIST_HEAD(, stream) streams; /* that begin or end here (rpc/stream.c) */
 	unsigned n_streams;
 	STAILQ_HEAD(, submit) submits; /* with the workers, in order of arrival (rpc/submit.c) */
-	struct bulk *bulk; /* parts that wait for the rest (rpc/bulk.h); NULL: none */
+	struct bulk *bulk;             /* parts that wait for the rest (rpc/bulk.h); NULL: none */
 };
 
 struct peers *peers_new(struct ctld *c);

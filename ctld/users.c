@@ -36,8 +36,9 @@ struct user {
 	char name[NAME_MAX_LEN + 1];
 	struct groups groups;
 	usec_t good_until;
-	size_t bytes;
-	size_t bulk; /* of parts of bulks */
+	size_t bytes;           /* of what is in the works */
+	size_t calls;           /* of what is open */
+	size_t bulk;            /* of parts of bulks */
 	struct worker_job *job; /* a lookup under way */
 	STAILQ_HEAD(, waiter) waiters;
 };
@@ -317,6 +318,13 @@ size_t users_add_bytes(struct users *u, uid_t uid, ptrdiff_t bytes)
 	struct user *user = user_of(u, uid);
 
 	return user->bytes += (size_t)bytes;
+}
+
+size_t users_add_calls(struct users *u, uid_t uid, ptrdiff_t bytes)
+{
+	struct user *user = user_of(u, uid);
+
+	return user->calls += (size_t)bytes;
 }
 
 size_t users_add_bulk(struct users *u, uid_t uid, ptrdiff_t bytes)

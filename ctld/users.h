@@ -44,6 +44,9 @@ const char *const *users_groups(struct users *u, uid_t uid, size_t *n_groups);
 /* Bytes of requests of one user that are being worked on: add (or take away) and return the sum. */
 size_t users_add_bytes(struct users *u, uid_t uid, ptrdiff_t bytes);
 
+/* The same of what open requests hold. */
+size_t users_add_calls(struct users *u, uid_t uid, ptrdiff_t bytes);
+
 /* The same of parts of bulks that wait for the rest. */
 size_t users_add_bulk(struct users *u, uid_t uid, ptrdiff_t bytes);
 

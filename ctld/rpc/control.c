@@ -45,6 +45,13 @@ static void control_free(void *data)
 	free(ctl);
 }
 
+static size_t control_size(const void *data)
+{
+	const struct control *ctl = data;
+
+	return sizeof(*ctl) + filter_size(ctl->filter) + arena_used(ctl->arena);
+}
+
 static void add_result(struct control *ctl, const struct effect *effect)
 {
 	size_t room = ERRORS_MAX - ctl->n_errors;
@@ -179,6 +186,7 @@ static const struct call_ops control_ops = {
 	.effect = answered,
 	.slice = slice,
 	.free = control_free,
+	.size = control_size,
 };
 
 /* An empty filter is everybody's jobs: never meant, so never done. */

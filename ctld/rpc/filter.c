@@ -11,6 +11,7 @@
 #include "ctld/core/job.h"
 
 #define STATES_MAX 32
+#define BLOCK_MIN  32 /* what malloc(3) takes for the shortest text */
 
 /* Names in order; empty: anything fits. */
 struct names {
@@ -143,7 +144,7 @@ static int add_node(const char *name, void *arg)
 static int take_nodes(struct filter *f, char *const *lists, size_t n, struct error *err)
 {
 	for (size_t i = 0; i < n; i++) {
-		size_t room = HOSTLIST_MAX - f->nodes.n;
+		size_t room = FILTER_NODES_MAX - f->nodes.n;
 
 		if (hostlist_each(lists[i], room, add_node, &f->nodes, err))
 			return error_wrap(err, "nodes");
@@ -192,6 +193,25 @@ void filter_free(struct filter *f)
 	names_clear(&f->nodes);
 	sight_free(f->sight);
 	free(f);
+}
+
+static size_t names_size(const struct names *names)
+{
+	size_t size = 0;
+
+	for (size_t i = 0; i < names->n; i++)
+		size += sizeof(*names->v) + BLOCK_MIN + strlen(names->v[i]);
+	return size;
+}
+
+size_t filter_size(const struct filter *f)
+{
+	size_t size = sizeof(*f) + names_size(&f->users) + names_size(&f->partitions) +
+	              names_size(&f->names) + names_size(&f->nodes);
+
+	for (size_t i = 0; i < f->n_named; i++)
+		size += sizeof(f->named[i]) + f->named[i].tasks.size * sizeof(*f->named[i].tasks.v);
+	return size;
 }
 
 /* --- using it ------------------------------------------------------------------------------ */

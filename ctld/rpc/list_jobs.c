@@ -26,6 +26,13 @@ static void listing_free(void *data)
 	free(l);
 }
 
+static size_t listing_size(const void *data)
+{
+	const struct listing *l = data;
+
+	return sizeof(*l) + filter_size(l->filter);
+}
+
 /* Ids were named, and there is none of them. */
 static int none_known(const struct listing *l, struct error *err)
 {
@@ -65,7 +72,7 @@ static void slice(struct ctld *c, struct call *call, struct clocks now)
 		call_done(c, call, none_known(l, &err) ? &err : NULL);
 }
 
-static const struct call_ops listing_ops = { .slice = slice, .free = listing_free };
+static const struct call_ops listing_ops = { .slice = slice, .free = listing_free, .size = listing_size };
 
 void rpc_list_jobs(struct ctld *c, const struct rpc *rpc)
 {

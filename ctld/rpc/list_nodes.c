@@ -27,6 +27,13 @@ static void listing_free(void *data)
 	free(l);
 }
 
+static size_t listing_size(const void *data)
+{
+	const struct listing *l = data;
+
+	return sizeof(*l) + (l->nodes ? l->n * sizeof(*l->nodes) : 0);
+}
+
 static const Gpusched__Node *node_message(struct ctld *c, uint32_t node, struct clocks now)
 {
 	const char *by = NULL;
@@ -71,7 +78,7 @@ static void slice(struct ctld *c, struct call *call, struct clocks now)
 		call_done(c, call, NULL);
 }
 
-static const struct call_ops listing_ops = { .slice = slice, .free = listing_free };
+static const struct call_ops listing_ops = { .slice = slice, .free = listing_free, .size = listing_size };
 
 void rpc_list_nodes(struct ctld *c, const struct rpc *rpc)
 {

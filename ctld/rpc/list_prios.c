@@ -27,6 +27,13 @@ static void listing_free(void *data)
 	free(l);
 }
 
+static size_t listing_size(const void *data)
+{
+	const struct listing *l = data;
+
+	return sizeof(*l) + filter_size(l->filter);
+}
+
 static void slice(struct ctld *c, struct call *call, struct clocks now)
 {
 	Gpusched__PrioChunk m = GPUSCHED__PRIO_CHUNK__INIT;
@@ -57,7 +64,7 @@ static void slice(struct ctld *c, struct call *call, struct clocks now)
 		call_done(c, call, NULL);
 }
 
-static const struct call_ops listing_ops = { .slice = slice, .free = listing_free };
+static const struct call_ops listing_ops = { .slice = slice, .free = listing_free, .size = listing_size };
 
 void rpc_list_prios(struct ctld *c, const struct rpc *rpc)
 {

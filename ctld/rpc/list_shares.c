@@ -33,6 +33,13 @@ static void listing_free(void *data)
 	free(l);
 }
 
+static size_t listing_size(const void *data)
+{
+	const struct listing *l = data;
+
+	return sizeof(*l) + l->room * sizeof(*l->shares) + arena_used(l->arena);
+}
+
 static void slice(struct ctld *c, struct call *call, struct clocks now)
 {
 	Gpusched__ShareChunk m = GPUSCHED__SHARE_CHUNK__INIT;
@@ -50,7 +57,7 @@ static void slice(struct ctld *c, struct call *call, struct clocks now)
 		call_done(c, call, NULL);
 }
 
-static const struct call_ops listing_ops = { .slice = slice, .free = listing_free };
+static const struct call_ops listing_ops = { .slice = slice, .free = listing_free, .size = listing_size };
 
 /* --- which of them -------------------------------------------------------------------------- */
 

@@ -29,6 +29,13 @@ static void listing_free(void *data)
 	free(l);
 }
 
+static size_t listing_size(const void *data)
+{
+	const struct listing *l = data;
+
+	return sizeof(*l) + strlen(l->text);
+}
+
 /* The next line without its end, plain: tabs are two blanks. In the arena. */
 static char *take_line(struct ctld *c, struct listing *l)
 {
@@ -65,7 +72,7 @@ static void slice(struct ctld *c, struct call *call, struct clocks now)
 		call_done(c, call, NULL);
 }
 
-static const struct call_ops listing_ops = { .slice = slice, .free = listing_free };
+static const struct call_ops listing_ops = { .slice = slice, .free = listing_free, .size = listing_size };
 
 void rpc_show_config(struct ctld *c, const struct rpc *rpc)
 {

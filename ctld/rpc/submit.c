@@ -21,7 +21,7 @@
 #include "ctld/rpc/bulk.h"
 #include "ctld/rpc/rpc.h"
 #include "ctld/rpc/submit.h"
-#include "ctld/tick.h"
+#include "ctld/turns.h"
 #include "ctld/users.h"
 
 #define USER_BYTES_MAX      ((size_t)64 << 20)               /* in the works, of one user */
@@ -259,7 +259,7 @@ static void done(void *arg)
 	peer = peers_find(c->peers, s->session);
 	while ((s = STAILQ_FIRST(&peer->submits)) && s->ready) {
 		STAILQ_REMOVE_HEAD(&peer->submits, next);
-		tick_post(c->tick, &apply_work, s);
+		turns_post(c->turns, s->uid, &apply_work, s);
 	}
 }
 

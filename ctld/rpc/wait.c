@@ -16,6 +16,7 @@
 
 #define SLICE_JOBS 500
 #define MAX_TASKS  10000
+#define WAITER     128 /* bytes that the core takes for one wait for one job */
 
 struct waiting {
 	uint64_t *ids;  /* refs */
@@ -29,6 +30,13 @@ static void waiting_free(void *data)
 
 	free(w->ids);
 	free(w);
+}
+
+static size_t waiting_size(const void *data)
+{
+	const struct waiting *w = data;
+
+	return sizeof(*w) + w->n * (sizeof(*w->ids) + WAITER);
 }
 
 static void cancel_number(struct ctld *c, void *arg, struct clocks now)
@@ -96,6 +104,7 @@ static const struct call_ops wait_ops = {
 	.slice = slice,
 	.gone = cancel,
 	.free = waiting_free,
+	.size = waiting_size,
 };
 
 void rpc_wait_jobs(struct ctld *c, const struct rpc *rpc)

@@ -35,6 +35,13 @@ static void watching_free(void *data)
 	free(w);
 }
 
+static size_t watching_size(const void *data)
+{
+	const struct watching *w = data;
+
+	return sizeof(*w) + filter_size(w->filter);
+}
+
 static void gone(struct ctld *c, struct call *call, struct clocks now)
 {
 	struct watching *w = call->data;
@@ -112,7 +119,7 @@ static void slice(struct ctld *c, struct call *call, struct clocks now)
 		watch_wait(c->watch, &w->watcher, call, w->cursor);
 }
 
-static const struct call_ops watch_ops = { .slice = slice, .gone = gone, .free = watching_free };
+static const struct call_ops watch_ops = { .slice = slice, .gone = gone, .free = watching_free, .size = watching_size };
 
 void rpc_watch_jobs(struct ctld *c, const struct rpc *rpc)
 {

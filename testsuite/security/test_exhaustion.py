@@ -1,0 +1,116 @@
+"""14: what one user can take from the others (see README.md for what the unit tests cover)."""
+
+import os
+import select
+import socket
+
+import pytest
+from cluster import ROOT, Cluster, wait_until
+from peer import Peer, packed
+
+needs_root = pytest.mark.skipif(not ROOT, reason="needs two users")
+NAMES = {"filter": {"nodes": ["n[1-16384]"]}}
+
+
+@pytest.fixture(scope="module", name="c")
+def fixture_c():
+    with Cluster() as c:
+        yield c
+
+
+def resident_mb(pid):
+    with open(f"/proc/{pid}/statm", "rb") as f:
+        return int(f.read().split()[1]) * os.sysconf("SC_PAGESIZE") >> 20
+
+
+@needs_root
+@pytest.mark.parametrize("kind, value", [
+    ("MSG_WATCH_JOBS", {"filter": {"ids": list(range(1000, 1000 + 16384))}}),
+    ("MSG_WATCH_JOBS", NAMES),
+    ("MSG_WATCH_JOBS", {"filter": {"names": [f"{i:060}" for i in range(1000)]}}),
+], ids=["ids", "nodes", "names"])
+def test_requests_that_stay_open_hold_little(c, kind, value):
+    """A thousand open requests of one session held 2 GB, and a user may have thousands of sessions."""
+    body = packed(kind, value)[16:]
+    before = resident_mb(c.ctld.pid)
+    with Peer(c, user="bin") as thief, Peer(c, user="daemon") as other:
+        refused = 0
+        for number in range(1, 1001):
+            thief.send_bytes(packed(kind, body, number))
+        thief.number = 1000
+        done = thief.send("MSG_PING")
+        while (got := thief.receive())[:2] != ("MSG_PONG", done):
+            if got[0] == "MSG_REPLY":
+                assert "memory" in got[2]["text"]
+                refused += 1
+        assert 0 < refused < 1000
+        assert resident_mb(c.ctld.pid) < before + (500 if "asan" in str(c.env["PATH"]) else 200)
+        # somebody else is not concerned, and the first one's other requests are not either
+        other.send_bytes(packed(kind, body, 7))
+        assert other.receive()[0] == "MSG_JOB_CHUNK"
+        assert thief.call("MSG_LIST_JOBS", {"filter": {"ids": [4711]}})[-1]["code"] != 16
+    with Peer(c, user="bin") as thief:  # what went with its session is given back
+        thief.send_bytes(packed(kind, body, 7))
+        assert thief.receive()[0] == "MSG_JOB_CHUNK"
+
+
+@needs_root
+def test_another_user_is_served_between_the_requests_of_one(c):
+    """Each takes some milliseconds of the loop; the other's one waits for one of them and not for all."""
+    n = 120
+    with Peer(c, user="bin") as thief, Peer(c, user="daemon") as other:
+        body = packed("MSG_LIST_JOBS", {"filter": {"nodes": ["n[1-8000]"]}})[16:]
+        thief.send_bytes(b"".join(packed("MSG_LIST_JOBS", body, i) for i in range(1, n + 1)))
+        assert thief.receive()[0] == "MSG_REPLY"  # it is at them
+        assert other.call("MSG_PING")[-1].get("code", 0) == 0
+        answered = 1
+        while select.select([thief.p.stdout], [], [], 0)[0] or len(thief.buffer) >= 16:
+            assert thief.receive()[0] == "MSG_REPLY"
+            answered += 1
+        assert answered < n / 2
+        for _ in range(answered, n):
+            assert thief.receive()[2].get("code", 0) == 0
+
+
+def test_more_names_than_a_cluster_has(c):
+    with Peer(c) as p:
+        for text in ("n[0-4294967295]", "n[1-99999]", "n[1-16385]", "n[1-400]m[1-400]"):
+            for kind in ("MSG_LIST_JOBS", "MSG_LIST_PRIOS", "MSG_LIST_ACCT", "MSG_WATCH_JOBS"):
+                (reply,) = p.call(kind, {"filter": {"nodes": [text]}})
+                assert reply["code"] == 2 and "16384" in reply["text"], (kind, reply)
+            (reply,) = p.call("MSG_LIST_JOBS", {"filter": {"nodes": ["n[1-16000]", text]}})
+            assert reply["code"] == 2
+
+
+def test_connections_that_say_nothing(c):
+    """More than may be unauthenticated at a time, all from one address: a client still comes in."""
+    silent = []
+    try:
+        for _ in range(1500):
+            s = socket.socket()
+            s.setblocking(False)
+            s.connect_ex(("127.0.0.1", c.port))
+            silent.append(s)
+        c.run("gqueue")  # tries again for some seconds; who has been silent for 250 ms makes room
+    finally:
+        for s in silent:
+            s.close()
+    c.run("gctl", "ping")
+
+
+def test_a_client_that_reads_nothing(c):
+    """Its answers stay where they are; the controller stops reading from it and keeps little."""
+    job = c.submit("true", "--hold")
+    before = resident_mb(c.ctld.pid)
+    with Peer(c) as deaf:
+        one = packed("MSG_SHOW_CONFIG", {}, 1)
+        os.set_blocking(deaf.p.stdin.fileno(), False)
+        end = 200_000
+        while end > 0 and select.select([], [deaf.p.stdin], [], 1)[1]:
+            end -= 1
+            deaf.p.stdin.write(one * 64)
+        assert end > 0, "the controller takes all that one sends"
+        c.run("gctl", "ping")
+        assert resident_mb(c.ctld.pid) < before + 200
+    c.run("gcancel", job)
+    wait_until(lambda: c.run("gctl", "ping").returncode == 0, "the controller")
