@@ -23,7 +23,9 @@ struct trial {
 	size_t n_planned;
 	struct plan_entry *gone[WHATIF_PLANS]; /* that they would lose */
 	size_t n_gone;
-	size_t plans; /* that may be made: each looks at all nodes */
+	size_t plans;    /* that may be made: each looks at all nodes */
+	uint32_t *taken; /* nodes of the starts; owned */
+	size_t n_taken;
 	bool woken[WHATIF_TRIES];
 	bool full;
 };
@@ -253,6 +255,27 @@ static bool wakes(const struct whatif *w, struct class *class)
 	return false;
 }
 
+static void take(struct trial *t, const struct places *places)
+{
+	size_t i;
+
+	t->taken = xrealloc(t->taken, t->n_taken + places->n, sizeof(*t->taken));
+	for (i = 0; i < places->n; i++) {
+		ledger_take(t->w->core->ledger, &places->v[i]);
+		t->taken[t->n_taken++] = places->v[i].node;
+	}
+}
+
+/* Whoever looked for a planned start meanwhile has noted when these nodes are free. */
+static void forget_taken(struct trial *t)
+{
+	struct plan *plan = sched_scene(t->w->core->sched)->plan;
+
+	while (t->n_taken)
+		plan_node_changed(plan, t->taken[--t->n_taken]);
+	free(t->taken);
+}
+
 /* Let up to so many jobs of a class start, one after another. */
 static void try_class(struct trial *t, struct class *class, uint32_t jobs, bool woken)
 {
@@ -261,7 +284,7 @@ static void try_class(struct trial *t, struct class *class, uint32_t jobs, bool 
 	struct contender who = sched_contender(core->sched, class);
 	struct places places = { 0 };
 	struct decision d;
-	size_t i, n = t->n;
+	size_t n = t->n;
 
 	for (; jobs && decide(sc, &who, &places, &d) == VERDICT_START; jobs--) {
 		struct start *s = &t->starts[t->n];
@@ -273,8 +296,7 @@ static void try_class(struct trial *t, struct class *class, uint32_t jobs, bool 
 		t->n++;
 		*s = (struct start){ who.path, d.need, class_link(class)->entry };
 		gates_take(core->gates, s->path, &s->need);
-		for (i = 0; i < places.n; i++)
-			ledger_take(core->ledger, &places.v[i]);
+		take(t, &places);
 		if (s->entry && s->entry->idle)
 			s->entry = NULL;
 		if (s->entry)
@@ -325,6 +347,7 @@ bool whatif_starts(
 	while (t->n_gone)
 		t->gone[--t->n_gone]->idle = false;
 	ledger_undo(core->ledger);
+	forget_taken(t);
 	while (t->n--) {
 		gates_release(core->gates, t->starts[t->n].path, &t->starts[t->n].need);
 		if (t->starts[t->n].entry)
