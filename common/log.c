@@ -68,6 +68,8 @@ static struct {
 	char *wanted;          /* the destination to change to, or NULL; owned */
 	char wanted_ident[32];
 	_Atomic uint64_t lost;
+	bool (*other)(void *arg); /* log_at_abort() */
+	void *other_arg;
 } state = { .lock = PTHREAD_MUTEX_INITIALIZER,
 	.level = LOG_LEVEL_INFO,
 	.work = PTHREAD_COND_INITIALIZER,
@@ -290,8 +292,20 @@ static void on_abort(int sig)
 	(void)sig;
 	if (pthread_equal(pthread_self(), state.writer))
 		return;
-	for (int i = 0; i < LOG_FLUSH_MS / 5 && atomic_load(&state.waiting); i++)
+	for (int i = 0; i < LOG_FLUSH_MS / 5; i++) {
+		bool busy = state.other && state.other(state.other_arg);
+
+		if (!busy && !atomic_load(&state.waiting))
+			break;
 		poll(NULL, 0, 5);
+	}
+}
+
+void log_at_abort(bool (*busy)(void *arg), void *arg)
+{
+	state.other = NULL;
+	state.other_arg = arg;
+	state.other = busy;
 }
 
 int log_start_writer(struct error *err)

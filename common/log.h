@@ -19,6 +19,7 @@
 #ifndef COMMON_LOG_H
 #define COMMON_LOG_H
 
+#include <stdbool.h>
 #include <stdint.h>
 
 #include "common/error.h"
@@ -44,6 +45,10 @@ int log_reopen(struct error *err);
 /* From now on a thread writes. Not before the process has detached: threads do not survive fork().
  * -1 with ERR_SYSTEM. */
 int log_start_writer(struct error *err);
+
+/* At abort(), too, wait while `busy` says so, LOG_FLUSH_MS in all; NULL: for nothing else. It is
+ * called in a handler of SIGABRT. */
+void log_at_abort(bool (*busy)(void *arg), void *arg);
 
 /* Wait until all that was logged so far is written, LOG_FLUSH_MS at most. Before _exit(). */
 void log_flush(void);

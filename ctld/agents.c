@@ -12,6 +12,7 @@
 #include "ctld/core/core.h"
 #include "ctld/ctld.h"
 #include "ctld/gate.h"
+#include "ctld/inputs.h"
 #include "ctld/peers.h"
 #include "ctld/rpc/convert.h"
 #include "ctld/tick.h"
@@ -91,7 +92,7 @@ void agents_gone(struct ctld *c, const struct peer *peer, struct clocks now)
 		return;
 	ev.agent.node = peer->node;
 	ev.agent.session = peer->session;
-	core_apply(c->core, &ev, now);
+	inputs_apply(c, &ev, now);
 }
 
 /* --- orders -------------------------------------------------------------------------------- */
@@ -235,7 +236,7 @@ static void run_never(struct ctld *c, void *arg, struct clocks now)
 		ev.run.report.incarnation = run.incarnation;
 		ev.run.report.epoch = run.epoch;
 		ev.run.report.gpu_type = run.gpu_type;
-		core_apply(c->core, &ev, now);
+		inputs_apply(c, &ev, now);
 	}
 	launch_free(l);
 }
@@ -272,7 +273,8 @@ void agents_start_run(struct ctld *c, const struct effect *effect, struct clocks
 	struct run_view run;
 	struct launch *l;
 
-	if (!core_run_view(c->core, id, now, &run) || !core_job_view(c->core, core_run_ref(c->core, id), now, &job)) {
+	if (!core_run_view(c->core, id, now, &run) ||
+	        !core_job_view(c->core, core_run_ref(c->core, id), now, &job)) {
 		log_debug("job %llu: its launch was overtaken by its end",
 		        (unsigned long long)id.job);
 		return;

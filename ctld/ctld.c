@@ -25,6 +25,7 @@
 #include "ctld/calls.h"
 #include "ctld/core/core.h"
 #include "ctld/fence.h"
+#include "ctld/inputs.h"
 #include "ctld/mail.h"
 #include "ctld/gate.h"
 #include "ctld/peers.h"
@@ -75,7 +76,7 @@ static void apply_disk(struct ctld *c, void *arg, struct clocks now)
 
 	(void)arg;
 	ev.disk_free_mb = store_free_mb(c->store);
-	core_apply(c->core, &ev, now);
+	inputs_apply(c, &ev, now);
 }
 
 static void drop_disk(void *arg)
@@ -165,7 +166,7 @@ static int load_row(void *arg, const struct row *row, struct error *err)
 {
 	struct ctld *c = arg;
 
-	return core_load(c->core, row, err);
+	return inputs_load(c, row, err);
 }
 
 static int load(struct ctld *c, struct error *err)
@@ -181,8 +182,8 @@ static int load(struct ctld *c, struct error *err)
 	if (!c->store)
 		return -1;
 	randombytes_buf(&seed, sizeof(seed));
-	c->core = core_new(c->conf, seed);
-	if (store_load(c->store, load_row, c, err) || core_start(c->core, ctld_now(), err))
+	inputs_core_new(c, seed);
+	if (store_load(c->store, load_row, c, err) || inputs_start(c, ctld_now(), err))
 		return -1;
 	core_stats(c->core, &stats);
 	c->epoch = stats.epoch;
@@ -196,7 +197,7 @@ static void take_over(struct ctld *c)
 	struct core_stats stats;
 
 	core_stats(c->core, &stats);
-	core_takeover(c->core, stats.epoch + TAKEOVER_EPOCHS, stats.next_job + TAKEOVER_JOBS);
+	inputs_takeover(c, stats.epoch + TAKEOVER_EPOCHS, stats.next_job + TAKEOVER_JOBS);
 	core_stats(c->core, &stats);
 	c->epoch = stats.epoch;
 	c->takeover = true;
@@ -281,13 +282,13 @@ static void raise_descriptors(void)
 	}
 }
 
-struct ctld *ctld_new(struct conf *conf, const char *conf_path, bool takeover, struct error *err)
+struct ctld *ctld_new(struct conf *conf, const struct ctld_options *o, struct error *err)
 {
 	struct ctld *c = xcalloc(1, sizeof(*c));
 	gid_t gid;
 
 	c->conf = conf;
-	c->conf_path = xstrdup(conf_path);
+	c->conf_path = xstrdup(o->conf_path);
 	c->self = geteuid();
 	c->start_mono = ctld_mono();
 	if (gethostname(c->host, sizeof(c->host) - 1))
@@ -302,9 +303,11 @@ struct ctld *ctld_new(struct conf *conf, const char *conf_path, bool takeover, s
 		error_wrap(err, "controller.agent_user");
 		goto error;
 	}
-	if (load(c, err) || make_parts(c, err) || listen_for_peers(c, err) || add_events(c, err))
+	c->inputs = inputs_new(o->record, o->record_marks, err);
+	if (!c->inputs || load(c, err) || make_parts(c, err) || listen_for_peers(c, err) ||
+	        add_events(c, err))
 		goto error;
-	if (takeover)
+	if (o->takeover)
 		take_over(c);
 	return c;
 error:
@@ -356,7 +359,9 @@ void ctld_free(struct ctld *c)
 	streams_free(c->streams);
 	agents_free(c->agents);
 	gate_free(c->gate);
+	inputs_end(c);
 	core_free(c->core);
+	inputs_free(c->inputs);
 	mcred_ops_free(c->mcred);
 	arena_free(c->in);
 	arena_free(c->out);

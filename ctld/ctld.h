@@ -9,6 +9,7 @@
  *	tick      the heartbeat: takes what has happened in bounded slices, seals, commits
  *	rpc/      one row a message type: role and handler; answers
  *	calls     what has been asked and not yet been answered
+ *	inputs    the calls that change the core, and their record
  *	effects   what the core wants done: one row a kind
  *	gate      holds every frame until what it tells is on disk
  *	agents    which session speaks for which node; launches and their signed bytes
@@ -45,6 +46,7 @@ struct event_base;
 struct fence;
 struct mail;
 struct gate;
+struct inputs;
 struct mcred_ops;
 struct peers;
 struct reload;
@@ -81,6 +83,7 @@ struct ctld {
 	struct worker_pool
 	        *aside; /* name services, files: a stalled munge must not hold these up */
 	struct core *core;
+	struct inputs *inputs;
 	struct store *store;
 	struct sessions *sessions;
 
@@ -108,8 +111,16 @@ struct ctld {
 struct clocks ctld_now(void);
 usec_t ctld_mono(void);
 
+/* How it is started. */
+struct ctld_options {
+	const char *conf_path;
+	bool takeover;
+	const char *record;    /* a file for inputs.h; NULL: none */
+	uint64_t record_marks; /* a mark there after so many events */
+};
+
 /* Open the state, load it, take charge, listen. Takes `conf` over. NULL with `err`. */
-struct ctld *ctld_new(struct conf *conf, const char *conf_path, bool takeover, struct error *err);
+struct ctld *ctld_new(struct conf *conf, const struct ctld_options *o, struct error *err);
 void ctld_run(struct ctld *c);  /* until ctld_end() */
 void ctld_free(struct ctld *c); /* NULL and half-made ones are fine */
 

@@ -19,6 +19,7 @@
 #include "ctld/agents.h"
 #include "ctld/core/core.h"
 #include "ctld/ctld.h"
+#include "ctld/inputs.h"
 #include "ctld/spawn.h"
 #include "ctld/tick.h"
 
@@ -87,7 +88,7 @@ static void apply_word(struct ctld *c, void *arg, struct clocks now)
 
 	ev.fenced.off = w->off;
 	if (agents_find_node(c->agents, w->node, &ev.fenced.node))
-		core_apply(c->core, &ev, now);
+		inputs_apply(c, &ev, now);
 	free(w);
 }
 

@@ -7,6 +7,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #include <sodium.h>
 
@@ -15,9 +16,11 @@
 #include "common/failpoint.h"
 #include "common/log.h"
 #include "common/pidfile.h"
+#include "common/units.h"
 #include "common/xalloc.h"
 #include "ctld/become.h"
 #include "ctld/ctld.h"
+#include "ctld/recorder.h"
 #include "ctld/verify.h"
 
 #define DEFAULT_CONF SYSCONFDIR "/gpusched/gpusched.conf"
@@ -27,7 +30,8 @@ enum action { RUN, TEST_CONFIG, SHOW_CONFIG, LIST_KEYS, LIST_FAILPOINTS, VERIFY 
 struct options {
 	const char *conf, *verify;
 	enum action action;
-	bool detach, takeover;
+	bool detach;
+	struct ctld_options ctld;
 };
 
 enum {
@@ -38,6 +42,8 @@ enum {
 	OPT_LIST_KEYS,
 	OPT_LIST_FAILPOINTS,
 	OPT_TAKEOVER,
+	OPT_RECORD,
+	OPT_RECORD_MARKS,
 	OPT_VERIFY,
 };
 
@@ -49,6 +55,10 @@ static const struct argp_option option_rows[] = {
 	        "After a restored backup: take charge above every epoch and job id that agents "
 	        "report",
 	        0 },
+	{ "record", OPT_RECORD, "FILE", 0,
+	        "Write all that the scheduler is given to FILE, for gsim to replay", 0 },
+	{ "record-marks", OPT_RECORD_MARKS, "N", 0,
+	        "Write a hash of the whole state there after every N events (default 1000)", 0 },
 	{ "test-config", OPT_TEST_CONFIG, NULL, 0,
 	        "Check the configuration (or FILE), report all mistakes, and exit", 1 },
 	{ "show-config", OPT_SHOW_CONFIG, NULL, 0,
@@ -64,6 +74,7 @@ static const struct argp_option option_rows[] = {
 static error_t parse_option(int key, char *arg, struct argp_state *state)
 {
 	struct options *o = state->input;
+	struct error err;
 
 	switch (key) {
 	case 'f':
@@ -76,7 +87,16 @@ static error_t parse_option(int key, char *arg, struct argp_state *state)
 		o->detach = true;
 		break;
 	case OPT_TAKEOVER:
-		o->takeover = true;
+		o->ctld.takeover = true;
+		break;
+	case OPT_RECORD:
+		o->ctld.record = arg;
+		break;
+	case OPT_RECORD_MARKS:
+		if (count_parse(arg, 1, UINT32_MAX, &o->ctld.record_marks, &err)) {
+			error_wrap(&err, "--record-marks=%s", arg);
+			argp_error(state, "%s", err.text);
+		}
 		break;
 	case OPT_TEST_CONFIG:
 		o->action = TEST_CONFIG;
@@ -212,7 +232,7 @@ static int settle(const struct conf *conf, struct pidfile **pidfile, struct erro
 	return log_start_writer(err);
 }
 
-static int start(const struct options *o, const char *path, struct conf *conf, int ready,
+static int start(const struct ctld_options *o, struct conf *conf, int ready,
         struct pidfile **pidfile, struct error *err)
 {
 	bool log_elsewhere = strcmp(conf->controller.log, "stderr") != 0;
@@ -222,7 +242,7 @@ static int start(const struct options *o, const char *path, struct conf *conf, i
 		conf_free(conf);
 		return -1;
 	}
-	c = ctld_new(conf, path, o->takeover, err);
+	c = ctld_new(conf, o, err);
 	if (!c || pidfile_write(*pidfile, err)) {
 		ctld_free(c);
 		if (log_elsewhere)
@@ -236,23 +256,34 @@ static int start(const struct options *o, const char *path, struct conf *conf, i
 	return 0;
 }
 
+/* `path` from here, also when we have left for the root folder; the caller frees it. */
+static char *absolute(const char *path)
+{
+	char *here = path && *path != '/' ? getcwd(NULL, 0) : NULL;
+	char *full = here ? xasprintf("%s/%s", here, path) : path ? xstrdup(path) : NULL;
+
+	free(here);
+	return full;
+}
+
 static int run(const struct options *o)
 {
-	char *path = realpath(o->conf, NULL);
+	char *path = realpath(o->conf, NULL), *record = absolute(o->ctld.record);
 	struct conf *conf = read_conf(path ? path : o->conf);
+	struct ctld_options how = o->ctld;
 	struct pidfile *pidfile = NULL;
 	int ready = -1, ret = EXIT_REFUSED;
 	struct error err;
 
+	how.conf_path = path;
+	how.record = record;
 	daemon_keep_secrets();
 	if (!conf) {
-		free(path);
-		return EXIT_REFUSED;
-	}
-	if (o->detach && daemon_detach(&ready, &err)) {
+		/* what is wrong was said */
+	} else if (o->detach && daemon_detach(&ready, &err)) {
 		conf_free(conf);
 		fail(&err);
-	} else if (start(o, path, conf, ready, &pidfile, &err)) {
+	} else if (start(&how, conf, ready, &pidfile, &err)) {
 		fail(&err);
 	} else {
 		log_info("ended");
@@ -261,6 +292,7 @@ static int run(const struct options *o)
 	pidfile_close(pidfile);
 	log_close();
 	free(path);
+	free(record);
 	return ret;
 }
 
@@ -275,7 +307,7 @@ static int (*const actions[])(const struct options *o) = {
 
 int main(int argc, char **argv)
 {
-	struct options o = { .conf = DEFAULT_CONF };
+	struct options o = { .conf = DEFAULT_CONF, .ctld.record_marks = RECORDER_MARKS };
 
 	argp_program_version = "gctld (gpusched) " PACKAGE_VERSION;
 	argp_err_exit_status = EXIT_USAGE;

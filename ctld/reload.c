@@ -13,6 +13,7 @@
 #include "ctld/agents.h"
 #include "ctld/core/core.h"
 #include "ctld/ctld.h"
+#include "ctld/inputs.h"
 #include "ctld/tick.h"
 
 #define KEY 1 /* one reading at a time: any queue will do */
@@ -36,6 +37,8 @@ struct reading {
 	struct reload *reload;
 	char *path;
 	struct conf *conf;
+	bool wants_text;
+	char *text; /* of conf, to be recorded */
 	struct conf_problems problems;
 	uid_t agent_uid;
 	struct error error; /* code 0: none */
@@ -47,6 +50,7 @@ static void reading_free(void *arg)
 
 	conf_free(r->conf);
 	conf_problems_clear(&r->problems);
+	free(r->text);
 	free(r->path);
 	free(r);
 }
@@ -75,6 +79,8 @@ static void run_reading(void *arg)
 		problems_as_error(r, &r->error);
 		return;
 	}
+	if (r->wants_text)
+		r->text = inputs_conf_text(r->conf);
 	getpwnam_r(r->conf->controller.agent_user, &entry, buf, sizeof(buf), &found);
 	if (found)
 		r->agent_uid = found->pw_uid;
@@ -101,7 +107,7 @@ static void switch_to(struct ctld *c, struct reading *r, struct clocks now)
 	r->conf = NULL;
 	c->agent_uid = r->agent_uid;
 	c->generation++;
-	core_reconfigure(c->core, c->conf, now);
+	inputs_reconfigure(c, r->text, now);
 	agents_remap(c);
 	if (log_open(c->conf->controller.log, c->conf->controller.log_level, "gctld", &err))
 		log_error("%s; the log stays where it was", err.text);
@@ -177,6 +183,7 @@ void reload_start(struct reload *r, uint64_t call)
 	reading = xcalloc(1, sizeof(*reading));
 	reading->reload = r;
 	reading->path = xstrdup(r->c->conf_path);
+	reading->wants_text = inputs_recorded(r->c->inputs);
 	r->job = worker_submit(r->c->aside, KEY, &reading_ops, reading, &err);
 	if (r->job) {
 		r->reading = true;

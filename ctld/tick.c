@@ -19,6 +19,7 @@
 #include "ctld/ctld.h"
 #include "ctld/effects.h"
 #include "ctld/gate.h"
+#include "ctld/inputs.h"
 #include "ctld/mail.h"
 #include "ctld/peers.h"
 #include "ctld/rpc/acct.h"
@@ -235,7 +236,7 @@ static void seal(struct tick *t)
 	t->is_late = false;
 	FAILPOINT(ctld_before_seal);
 	s.batch = store_batch_new(c->store);
-	core_seal(c->core, seal_row, &s);
+	inputs_seal(c, seal_row, &s);
 	blobs_seal(c->blobs, s.batch);
 	FAILPOINT(ctld_after_seal);
 	t->stats.commits++;
@@ -307,12 +308,13 @@ static void on_beat(evutil_socket_t fd, short what, void *arg)
 	if (core_next_timer(t->c->core) <= now.mono) {
 		struct core_event clock = { .kind = EV_CLOCK };
 
-		core_apply(t->c->core, &clock, now);
+		inputs_apply(t->c, &clock, now);
 	}
 	if (!is_full(t))
-		more = core_schedule(t->c->core, now, TICK_SCHEDULE);
+		more = inputs_schedule(t->c, now, TICK_SCHEDULE);
 	effects_carry_out(t->c, now);
 	seal(t);
+	inputs_tick(t->c);
 	acct_look(t->c->acct);
 	pause_or_go_on(t);
 	note_stall(t, now.mono, ctld_mono());

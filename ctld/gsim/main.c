@@ -8,6 +8,7 @@
 #include <unistd.h>
 
 #include "common/units.h"
+#include "ctld/gsim/again.h"
 #include "ctld/gsim/cluster.h"
 #include "ctld/gsim/options.h"
 #include "ctld/gsim/report.h"
@@ -248,6 +249,38 @@ static int with_files(
 	return rc;
 }
 
+static void progress_bytes(void *arg, uint64_t done, uint64_t size)
+{
+	struct show *s = arg;
+	long long now = clock_ns(CLOCK_MONOTONIC);
+	int full = size ? (int)(done * BAR / size) : 0;
+
+	if (!s->on || now - s->drawn < REDRAW_NS)
+		return;
+	s->drawn = now;
+	fprintf(stderr, "\r[%.*s%*s] %llu of %llu MB \033[K", full,
+	        "##############################", BAR - full, "",
+	        (unsigned long long)(done / 1000000), (unsigned long long)(size / 1000000));
+}
+
+static int run_again(const struct options *o, struct error *err)
+{
+	struct show s = { .on = !o->quiet && isatty(STDERR_FILENO) };
+	struct again_options how = { .json = o->json,
+		.check_every = o->world.check_every,
+		.progress = progress_bytes,
+		.arg = &s };
+	size_t i;
+	int rc = 0;
+
+	for (i = 0; i < o->n_files && rc == 0; i++) {
+		rc = again(o->files[i], &how, stdout, err);
+		if (s.on)
+			fputs("\r\033[K", stderr);
+	}
+	return rc;
+}
+
 static int run(const struct options *o, struct error *err)
 {
 	struct show s = { .on = !o->quiet && isatty(STDERR_FILENO) };
@@ -277,7 +310,7 @@ int main(int argc, char **argv)
 	setlocale(LC_CTYPE, "");
 	status = options_read(&o, argc, argv);
 	if (status < 0)
-		status = run(&o, &err) < 0 ? options_fail(&err) : EXIT_DONE;
+		status = (o.again ? run_again : run)(&o, &err) < 0 ? options_fail(&err) : EXIT_DONE;
 	options_clear(&o);
 	return status;
 }

@@ -34,6 +34,7 @@ enum {
 	OPT_POLICY,
 	OPT_SEED,
 	OPT_INFLATE,
+	OPT_REPLAY,
 	OPT_CHECKER,
 	OPT_JSON,
 	OPT_SERIES,
@@ -96,6 +97,10 @@ static const struct argp_option rows[] = {
 	        "PERCENT "
 	        "of all GPUs, none leaves, and see how much can be given out",
 	        4 },
+	{ "replay", OPT_REPLAY, NULL, 0,
+	        "FILE is a record that gctld wrote: put it through the core again, exactly, and "
+	        "compare what comes of it with what came of it",
+	        4 },
 	{ "checker", OPT_CHECKER, "N", OPTION_ARG_OPTIONAL,
 	        "Check the core's invariants every N events (default 1000). Slow", 4 },
 	{ NULL, 0, NULL, 0, "What is printed:", 5 },
@@ -125,8 +130,11 @@ static const char doc[] =
         "  gsim -f new.conf --scale-load=1.5 --time-limit=3 jobs.csv.gz\n"
         "  gsim -f new.conf --add-nodes=4:h100:8 --json jobs.csv.gz\n"
         "  gsim --nodes nodes.csv --inflate=130% pods.csv.gz\n"
+        "  gsim --replay gctld.record\n"
         "\n"
-        "Exit status: 0 done; 1 a file or row is not as it should be; 2 usage.";
+        "Exit status: 0 done; 1 a file or row is not as it should be, or --replay found a "
+        "difference; "
+        "2 usage.";
 
 const char *argp_program_version = "gsim " PACKAGE_VERSION;
 
@@ -306,6 +314,9 @@ static int take_plain(struct options *o, int key, char *arg)
 	case OPT_SHOW_CONFIG:
 		o->show_config = true;
 		return 0;
+	case OPT_REPLAY:
+		o->again = true;
+		return 0;
 	case OPT_JSON:
 		o->json = true;
 		return 0;
@@ -359,9 +370,20 @@ static error_t parse(int key, char *arg, struct argp_state *state)
 static const struct argp argp = {
 	.options = rows,
 	.parser = parse,
-	.args_doc = "FILE...\n--show-config",
+	.args_doc = "FILE...\n--show-config\n--replay FILE...",
 	.doc = doc,
 };
+
+/* A record says by itself what there was. */
+static int agree_again(const struct options *o, struct error *err)
+{
+	if (o->conf || o->nodes || o->n_add_nodes || o->show_config || o->history.reader ||
+	        o->inflate || o->replay.fifo || o->series || o->jobs)
+		return error_set(err, ERR_USAGE,
+		        "--replay repeats what was: of the options only --checker, --json and "
+		        "--quiet go with it");
+	return 0;
+}
 
 /* What makes no sense together. */
 static int agree(const struct options *o, struct error *err)
@@ -379,6 +401,8 @@ static int agree(const struct options *o, struct error *err)
 		        "--partition-column");
 	if (!o->n_files && !o->show_config)
 		return error_set(err, ERR_USAGE, "which history? See gsim --help");
+	if (o->again && agree_again(o, err) < 0)
+		return -1;
 	for (i = 0; i < o->n_files; i++) {
 		for (k = 0; k < i; k++) {
 			if (!strcmp(o->files[i], o->files[k]))

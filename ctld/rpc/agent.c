@@ -8,6 +8,7 @@
 #include "common/log.h"
 #include "ctld/core/core.h"
 #include "ctld/ctld.h"
+#include "ctld/inputs.h"
 #include "ctld/peers.h"
 #include "ctld/rpc/convert.h"
 #include "ctld/rpc/rpc.h"
@@ -36,7 +37,7 @@ void rpc_register(struct ctld *c, const struct rpc *rpc)
 	rpc->peer->registered = true;
 	ev.agent_up.node = rpc->peer->node;
 	ev.agent_up.session = rpc->peer->session;
-	core_apply(c->core, &ev, rpc->now);
+	inputs_apply(c, &ev, rpc->now);
 }
 
 /* Only a registered agent of a node that is still there is heard. */
@@ -64,7 +65,7 @@ void rpc_run_report(struct ctld *c, const struct rpc *rpc)
 	}
 	ev.run.node = rpc->peer->node;
 	ev.run.session = rpc->peer->session;
-	core_apply(c->core, &ev, rpc->now);
+	inputs_apply(c, &ev, rpc->now);
 }
 
 void rpc_heartbeat(struct ctld *c, const struct rpc *rpc)
@@ -75,5 +76,5 @@ void rpc_heartbeat(struct ctld *c, const struct rpc *rpc)
 		return;
 	ev.agent.node = rpc->peer->node;
 	ev.agent.session = rpc->peer->session;
-	core_apply(c->core, &ev, rpc->now);
+	inputs_apply(c, &ev, rpc->now);
 }

@@ -9,6 +9,7 @@
 #include "ctld/calls.h"
 #include "ctld/core/core.h"
 #include "ctld/ctld.h"
+#include "ctld/inputs.h"
 #include "ctld/peers.h"
 #include "ctld/rpc/rpc.h"
 #include "ctld/rpc/submit.h"
@@ -226,7 +227,7 @@ static void run_step(struct ctld *c, void *arg, struct clocks now)
 		ev.bulk.n = BULK_SLICE;
 	ev.bulk.step = b->step;
 	ev.caller.reply = b->call;
-	core_apply(c->core, &ev, now);
+	inputs_apply(c, &ev, now);
 }
 
 static void drop_step(void *arg)

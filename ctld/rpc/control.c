@@ -13,6 +13,7 @@
 #include "ctld/core/core.h"
 #include "ctld/core/job.h"
 #include "ctld/ctld.h"
+#include "ctld/inputs.h"
 #include "ctld/peers.h"
 #include "ctld/rpc/convert.h"
 #include "ctld/rpc/filter.h"
@@ -172,7 +173,7 @@ static void slice(struct ctld *c, struct call *call, struct clocks now)
 		ev.job.ids = chosen.ids;
 		ev.job.tasks = chosen.tasks;
 		ev.job.n = chosen.n;
-		core_apply(c->core, &ev, now);
+		inputs_apply(c, &ev, now);
 		for (size_t i = 0; i < chosen.n; i++)
 			taskset_clear(&ctl->some[i]);
 	} else if (ctl->last) {

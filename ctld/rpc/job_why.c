@@ -6,6 +6,7 @@
 #include "ctld/calls.h"
 #include "ctld/core/core.h"
 #include "ctld/ctld.h"
+#include "ctld/inputs.h"
 #include "ctld/peers.h"
 #include "ctld/core/job.h"
 #include "ctld/rpc/convert.h"
@@ -40,9 +41,9 @@ static void slice(struct ctld *c, struct call *call, struct clocks now)
 	bool waits;
 
 	/* Since the last tick something may have happened that nobody has looked at. */
-	while (looks++ < LOOKS && core_schedule(c->core, now, TICK_SCHEDULE))
+	while (looks++ < LOOKS && inputs_schedule(c, now, TICK_SCHEDULE))
 		;
-	waits = core_job_why(c->core, id, now, &why);
+	waits = inputs_why(c, id, now, &why);
 	arena_reset(c->out, WIRE_ARENA_CAP);
 	if (core_job_view(c->core, id, now, &job))
 		peers_send(c, call->session, GPUSCHED__MSG_TYPE__MSG_WHY_RESULT, call->id,

@@ -2,6 +2,7 @@
 #include "ctld/calls.h"
 #include "ctld/core/core.h"
 #include "ctld/ctld.h"
+#include "ctld/inputs.h"
 #include "ctld/rpc/convert.h"
 #include "ctld/rpc/rpc.h"
 
@@ -21,7 +22,7 @@ void rpc_node_control(struct ctld *c, const struct rpc *rpc)
 	if (!call)
 		return;
 	ev.caller = call_caller(c, call);
-	core_apply(c->core, &ev, rpc->now);
+	inputs_apply(c, &ev, rpc->now);
 }
 
 void rpc_partition_control(struct ctld *c, const struct rpc *rpc)
@@ -39,5 +40,5 @@ void rpc_partition_control(struct ctld *c, const struct rpc *rpc)
 	if (!call)
 		return;
 	ev.caller = call_caller(c, call);
-	core_apply(c->core, &ev, rpc->now);
+	inputs_apply(c, &ev, rpc->now);
 }

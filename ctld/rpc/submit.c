@@ -16,6 +16,7 @@
 #include "ctld/calls.h"
 #include "ctld/core/core.h"
 #include "ctld/ctld.h"
+#include "ctld/inputs.h"
 #include "ctld/peers.h"
 #include "ctld/rpc/convert.h"
 #include "ctld/rpc/bulk.h"
@@ -239,7 +240,7 @@ static void apply(struct ctld *c, void *arg, struct clocks now)
 	ev.submit.jobs = s->jobs;
 	ev.submit.n = s->msg->n_jobs;
 	ev.submit.test_only = s->msg->test_only;
-	core_apply(c->core, &ev, now);
+	inputs_apply(c, &ev, now);
 }
 
 static const struct tick_work apply_work = { apply, submit_free };

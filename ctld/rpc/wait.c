@@ -8,6 +8,7 @@
 #include "ctld/calls.h"
 #include "ctld/core/core.h"
 #include "ctld/ctld.h"
+#include "ctld/inputs.h"
 #include "ctld/peers.h"
 #include "ctld/rpc/filter.h"
 #include "ctld/rpc/job_chunk.h"
@@ -44,7 +45,7 @@ static void cancel_number(struct ctld *c, void *arg, struct clocks now)
 	struct core_event ev = { .kind = EV_WAIT_CANCEL };
 
 	ev.wait = (uint64_t)(uintptr_t)arg;
-	core_apply(c->core, &ev, now);
+	inputs_apply(c, &ev, now);
 }
 
 static void cancel_never(void *arg)
@@ -93,7 +94,7 @@ static void slice(struct ctld *c, struct call *call, struct clocks now)
 
 	for (unsigned i = 0; i < SLICE_JOBS && w->at < w->n; i++) {
 		ev.wait = w->ids[w->at++];
-		core_apply(c->core, &ev, now);
+		inputs_apply(c, &ev, now);
 	}
 	if (w->at < w->n)
 		call_go_on(c, call);

@@ -1,0 +1,194 @@
+/* inputs.c - see inputs.h */
+#include "config.h"
+
+#include "ctld/inputs.h"
+
+#include <stdlib.h>
+
+#include "common/xalloc.h"
+#include "ctld/core/codec.h"
+#include "ctld/ctld.h"
+#include "ctld/recorder.h"
+#include "ctld/tape/events.h"
+
+struct inputs {
+	struct recorder *recorder; /* NULL: nothing is recorded */
+	uint64_t marks, events;    /* a mark is due after so many; since the last one */
+	bool started;
+};
+
+struct inputs *inputs_new(const char *path, uint64_t marks, struct error *err)
+{
+	struct inputs *in = xcalloc(1, sizeof(*in));
+
+	in->marks = marks;
+	if (path)
+		in->recorder = recorder_open(path, err);
+	if (!path || in->recorder)
+		return in;
+	free(in);
+	return NULL;
+}
+
+void inputs_free(struct inputs *in)
+{
+	if (!in)
+		return;
+	recorder_close(in->recorder);
+	free(in);
+}
+
+bool inputs_recorded(const struct inputs *in)
+{
+	return in->recorder;
+}
+
+uint64_t inputs_bytes(const struct inputs *in)
+{
+	return recorder_bytes(in->recorder);
+}
+
+static void record(const struct ctld *c, const struct tape_record *r)
+{
+	if (c->inputs->recorder)
+		recorder_put(c->inputs->recorder, r);
+}
+
+char *inputs_conf_text(const struct conf *conf)
+{
+	char *text;
+	size_t size;
+	FILE *out = open_memstream(&text, &size);
+
+	if (!out)
+		abort();
+	conf_print(conf, out);
+	if (fclose(out))
+		abort();
+	return text;
+}
+
+/* --- the start ------------------------------------------------------------------------------- */
+
+void inputs_core_new(struct ctld *c, uint64_t seed)
+{
+	struct tape_record r = { .kind = TAPE_START };
+	char *text;
+
+	if (c->inputs->recorder) {
+		text = inputs_conf_text(c->conf);
+		r.start.version = TAPE_VERSION;
+		r.start.format = tape_format();
+		r.start.gpusched = PACKAGE_VERSION;
+		r.start.seed = seed;
+		r.start.conf = text;
+		record(c, &r);
+		free(text);
+	}
+	c->core = core_new(c->conf, seed);
+}
+
+int inputs_load(struct ctld *c, const struct row *row, struct error *err)
+{
+	record(c, &(struct tape_record){ .kind = TAPE_ROW, .row = row });
+	return core_load(c->core, row, err);
+}
+
+int inputs_start(struct ctld *c, struct clocks now, struct error *err)
+{
+	record(c, &(struct tape_record){ .kind = TAPE_STARTED, .now = now });
+	if (core_start(c->core, now, err))
+		return -1;
+	c->inputs->started = true;
+	return 0;
+}
+
+void inputs_takeover(struct ctld *c, uint64_t epoch_above, uint64_t job_above)
+{
+	record(c, &(struct tape_record){
+	                  .kind = TAPE_TAKEOVER, .takeover = { epoch_above, job_above } });
+	core_takeover(c->core, epoch_above, job_above);
+}
+
+/* --- from then on ---------------------------------------------------------------------------- */
+
+void inputs_apply(struct ctld *c, const struct core_event *event, struct clocks now)
+{
+	record(c, &(struct tape_record){ .kind = TAPE_EVENT, .now = now, .event = event });
+	c->inputs->events++;
+	core_apply(c->core, event, now);
+}
+
+bool inputs_schedule(struct ctld *c, struct clocks now, unsigned budget)
+{
+	record(c, &(struct tape_record){ .kind = TAPE_SLICE, .now = now, .budget = budget });
+	return core_schedule(c->core, now, budget);
+}
+
+void inputs_reconfigure(struct ctld *c, const char *text, struct clocks now)
+{
+	record(c, &(struct tape_record){ .kind = TAPE_RECONFIGURE, .now = now, .conf = text });
+	core_reconfigure(c->core, c->conf, now);
+}
+
+bool inputs_why(struct ctld *c, uint64_t ref, struct clocks now, struct job_why *why)
+{
+	record(c, &(struct tape_record){ .kind = TAPE_WHY, .now = now, .ref = ref });
+	return core_job_why(c->core, ref, now, why);
+}
+
+struct sum {
+	core_row_sink *sink;
+	void *arg;
+	uint64_t sum;
+};
+
+static void sum_row(void *arg, const struct row *row)
+{
+	struct sum *s = arg;
+
+	s->sum += row_hash(row);
+	s->sink(s->arg, row);
+}
+
+size_t inputs_seal(struct ctld *c, core_row_sink *sink, void *arg)
+{
+	struct sum s = { sink, arg, 0 };
+	size_t rows;
+
+	if (!c->inputs->recorder)
+		return core_seal(c->core, sink, arg);
+	rows = core_seal(c->core, sum_row, &s);
+	record(c, &(struct tape_record){ .kind = TAPE_SEAL, .seal = { rows, s.sum } });
+	return rows;
+}
+
+static void mark(const struct ctld *c)
+{
+	c->inputs->events = 0;
+	record(c, &(struct tape_record){ .kind = TAPE_MARK, .hash = core_hash(c->core) });
+}
+
+void inputs_tick(struct ctld *c)
+{
+	struct core_stats stats;
+	uint64_t rows;
+
+	if (!c->inputs->recorder)
+		return;
+	if (c->inputs->events >= c->inputs->marks) {
+		core_stats(c->core, &stats);
+		rows = stats.jobs + stats.runs;
+		if (rows <= RECORDER_HASHED && rows <= c->inputs->events)
+			mark(c);
+	}
+	recorder_kick(c->inputs->recorder);
+}
+
+void inputs_end(struct ctld *c)
+{
+	if (!c->inputs || !c->inputs->recorder || !c->inputs->started)
+		return;
+	mark(c);
+	record(c, &(struct tape_record){ .kind = TAPE_END });
+}

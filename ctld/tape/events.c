@@ -1,0 +1,485 @@
+/* events.c - see events.h */
+#include "ctld/tape/events.h"
+
+#include <string.h>
+
+#include "ctld/core/codec.h"
+#include "ctld/core/hash.h"
+
+#define LIST_MAX   10000000 /* of anything: the bytes that are there bound it further */
+#define GROUPS_MAX 65536
+
+/* --- the parts ------------------------------------------------------------------------------- */
+
+static const struct field caller_fields[] = {
+	NUMBER(struct caller, reply),
+	NUMBER(struct caller, uid),
+	NUMBER(struct caller, role),
+	TEXT(struct caller, user),
+	TEXT(struct caller, host),
+	LIST(struct caller, groups, n_groups, GROUPS_MAX, &form_text),
+};
+static const struct form caller_form = FORM("caller", struct caller, caller_fields);
+
+/* Of a step of a bulk but the first only the number of the request is there. */
+static const struct field bulk_caller_fields[] = {
+	NUMBER(struct caller, reply),
+	NUMBER(struct caller, uid),
+	NUMBER(struct caller, role),
+	MAY_TEXT(struct caller, user),
+	MAY_TEXT(struct caller, host),
+	LIST(struct caller, groups, n_groups, GROUPS_MAX, &form_text),
+};
+static const struct form bulk_caller_form = FORM("bulk-caller", struct caller, bulk_caller_fields);
+
+static const struct field gpus_fields[] = {
+	TEXT(struct gpu_request, type),
+	NUMBER(struct gpu_request, count),
+};
+static const struct form gpus_form = FORM("gpus", struct gpu_request, gpus_fields);
+
+static const struct field label_fields[] = {
+	TEXT(struct label, key),
+	TEXT(struct label, value),
+};
+static const struct form label_form = FORM("label", struct label, label_fields);
+
+static const struct field run_id_fields[] = {
+	NUMBER(struct run_id, job),
+	NUMBER(struct run_id, task),
+	NUMBER(struct run_id, attempt),
+	NUMBER(struct run_id, rank),
+};
+static const struct form run_id_form = FORM("run", struct run_id, run_id_fields);
+
+static const struct field range_fields[] = {
+	NUMBER(struct task_range, first),
+	NUMBER(struct task_range, last),
+	NUMBER(struct task_range, step),
+};
+static const struct form range_form = FORM("range", struct task_range, range_fields);
+
+static const struct field tasks_fields[] = {
+	NUMBER(struct taskset, at),
+	NUMBER(struct taskset, count),
+	LIST(struct taskset, v, n, TASK_MAX, &range_form),
+};
+static const struct form tasks_form = FORM("tasks", struct taskset, tasks_fields);
+
+/* What an owner signed is not in an update. */
+static const struct field job_fields[] = {
+	MAY_TEXT(struct submit_job, name),
+	TEXT(struct submit_job, partition),
+	TEXT(struct submit_job, account),
+	TEXT(struct submit_job, submit_host),
+	MAY_TEXT(struct submit_job, array),
+	MAY_TEXT(struct submit_job, cwd),
+	MAY_TEXT(struct submit_job, output),
+	MAY_TEXT(struct submit_job, error),
+	TEXT(struct submit_job, qos),
+	MAY_TEXT(struct submit_job, constraint),
+	MAY_TEXT(struct submit_job, prefer),
+	MAY_TEXT(struct submit_job, nodelist),
+	MAY_TEXT(struct submit_job, exclude),
+	MAY_TEXT(struct submit_job, licences),
+	MAY_TEXT(struct submit_job, depends),
+	NUMBER(struct submit_job, gid),
+	SOME(struct submit_job, gpus, n_gpus, MAX_GPU_ALTERNATIVES, &gpus_form),
+	NUMBER(struct submit_job, nodes_min),
+	NUMBER(struct submit_job, nodes_max),
+	NUMBER(struct submit_job, gpus_per_node),
+	NUMBER(struct submit_job, gpu_mem_min_mb),
+	NUMBER(struct submit_job, exclusive),
+	NUMBER(struct submit_job, max_wait_s),
+	NUMBER(struct submit_job, cpus),
+	NUMBER(struct submit_job, mem_mb),
+	NUMBER(struct submit_job, time_limit_s),
+	MAY_TEXT(struct submit_job, remark),
+	MAY_TEXT(struct submit_job, mail_user),
+	MAY_TEXT(struct submit_job, requeue_on),
+	NUMBER(struct submit_job, requeue_delay_s),
+	NUMBER(struct submit_job, mail_types),
+	NUMBER(struct submit_job, begin_time),
+	NUMBER(struct submit_job, deadline),
+	NUMBER(struct submit_job, kill_invalid),
+	NUMBER(struct submit_job, warn_signal),
+	NUMBER(struct submit_job, warn_before_s),
+	NUMBER(struct submit_job, max_attempts),
+	NUMBER(struct submit_job, hold),
+	NUMBER(struct submit_job, requeue),
+	NUMBER(struct submit_job, nice),
+	LIST(struct submit_job, labels, n_labels, LIST_MAX, &label_form),
+	NUMBER(struct submit_job, array_at_once),
+	RAW(struct submit_job, nonce),
+	RAW(struct submit_job, spec_hash),
+	NUMBER(struct submit_job, sign_time),
+};
+static const struct form job_form = FORM("job", struct submit_job, job_fields);
+
+static const struct field report_fields[] = {
+	PART(struct run_report, run, &run_id_form),
+	NUMBER(struct run_report, state),
+	NUMBER(struct run_report, start_time),
+	NUMBER(struct run_report, end_time),
+	NUMBER(struct run_report, elapsed_us),
+	NUMBER(struct run_report, exit_code),
+	NUMBER(struct run_report, exit_signal),
+	NUMBER(struct run_report, cause),
+	TEXT(struct run_report, detail),
+	TEXT(struct run_report, incarnation),
+	NUMBER(struct run_report, epoch),
+	NUMBER(struct run_report, gpus),
+	TEXT(struct run_report, gpu_type),
+	NUMBER(struct run_report, cpus),
+	NUMBER(struct run_report, mem_mb),
+	NUMBER(struct run_report, cpu_time_us),
+	NUMBER(struct run_report, max_rss_kb),
+	NUMBER(struct run_report, uid),
+	NUMBER(struct run_report, nodes),
+	NUMBER(struct run_report, checkpoint_time),
+	MAY_TEXT(struct run_report, progress),
+	NUMBER(struct run_report, suspended),
+	NUMBER(struct run_report, suspended_us),
+};
+static const struct form report_form = FORM("report", struct run_report, report_fields);
+
+/* --- the events ------------------------------------------------------------------------------ */
+
+#define EV     struct core_event
+#define CALLER PART(EV, caller, &caller_form)
+
+static const struct field submit_fields[] = {
+	CALLER,
+	LIST(EV, submit.jobs, submit.n, SUBMIT_JOBS_MAX, &job_form),
+	NUMBER(EV, submit.test_only),
+};
+
+static const struct field bulk_fields[] = {
+	PART(EV, caller, &bulk_caller_form),
+	NUMBER(EV, bulk.step),
+	MAY_LIST(EV, bulk.jobs, bulk.n, SUBMIT_JOBS_MAX, &job_form),
+};
+
+static const struct field job_control_fields[] = {
+	CALLER,
+	NUMBER(EV, job.verb),
+	LIST(EV, job.ids, job.n, LIST_MAX, &form_u64),
+	REFS(EV, job.tasks, job.n, LIST_MAX, &tasks_form),
+	NUMBER(EV, job.signal),
+	NUMBER(EV, job.script_only),
+	MAY_TEXT(EV, job.reason),
+	MAY(EV, job.change, &job_form),
+	NUMBER(EV, job.fields),
+};
+
+static const struct field node_control_fields[] = {
+	CALLER,
+	NUMBER(EV, node.verb),
+	LIST(EV, node.nodes, node.n, LIST_MAX, &form_u32),
+	MAY_TEXT(EV, node.reason),
+	NUMBER(EV, node.confirmed_off),
+};
+
+static const struct field partition_control_fields[] = {
+	CALLER,
+	NUMBER(EV, partition.partition),
+	NUMBER(EV, partition.state),
+	MAY_TEXT(EV, partition.reason),
+};
+
+static const struct field wait_fields[] = { CALLER, NUMBER(EV, wait) };
+static const struct field wait_cancel_fields[] = { NUMBER(EV, wait) };
+
+static const struct field agent_up_fields[] = {
+	NUMBER(EV, agent_up.node),
+	NUMBER(EV, agent_up.session),
+	TEXT(EV, agent_up.boot_id),
+	TEXT(EV, agent_up.incarnation),
+	TEXT(EV, agent_up.version),
+	TEXT(EV, agent_up.containment),
+	NUMBER(EV, agent_up.cpus),
+	NUMBER(EV, agent_up.mem_mb),
+	LIST(EV, agent_up.gpus, agent_up.n_gpus, LIST_MAX, &gpus_form),
+	NUMBER(EV, agent_up.pretended),
+	LIST(EV, agent_up.runs, agent_up.n_runs, LIST_MAX, &report_form),
+	NUMBER(EV, agent_up.max_epoch),
+	NUMBER(EV, agent_up.max_job),
+};
+
+static const struct field agent_fields[] = {
+	NUMBER(EV, agent.node),
+	NUMBER(EV, agent.session),
+};
+
+static const struct field run_report_fields[] = {
+	NUMBER(EV, run.node),
+	NUMBER(EV, run.session),
+	PART(EV, run.report, &report_form),
+};
+
+static const struct field fenced_fields[] = {
+	NUMBER(EV, fenced.node),
+	NUMBER(EV, fenced.off),
+};
+
+static const struct field disk_free_fields[] = { NUMBER(EV, disk_free_mb) };
+
+static const struct form forms[EVENT_KINDS] = {
+	[EV_SUBMIT] = FORM("submit", EV, submit_fields),
+	[EV_BULK] = FORM("bulk", EV, bulk_fields),
+	[EV_JOB_CONTROL] = FORM("job-control", EV, job_control_fields),
+	[EV_NODE_CONTROL] = FORM("node-control", EV, node_control_fields),
+	[EV_PARTITION_CONTROL] = FORM("partition-control", EV, partition_control_fields),
+	[EV_WAIT_JOB] = FORM("wait-job", EV, wait_fields),
+	[EV_WAIT_CANCEL] = FORM("wait-cancel", EV, wait_cancel_fields),
+	[EV_AGENT_UP] = FORM("agent-up", EV, agent_up_fields),
+	[EV_AGENT_GONE] = FORM("agent-gone", EV, agent_fields),
+	[EV_HEARTBEAT] = FORM("heartbeat", EV, agent_fields),
+	[EV_RUN_REPORT] = FORM("run-report", EV, run_report_fields),
+	[EV_FENCED] = FORM("fenced", EV, fenced_fields),
+	[EV_DISK_FREE] = FORM("disk-free", EV, disk_free_fields),
+	[EV_CLOCK] = { "clock", sizeof(EV), NULL, 0 },
+};
+
+const struct form *event_form(enum event_kind kind)
+{
+	return (size_t)kind < EVENT_KINDS ? &forms[kind] : NULL;
+}
+
+const char *event_name(enum event_kind kind)
+{
+	return (size_t)kind < EVENT_KINDS ? forms[kind].name : "?";
+}
+
+void event_write(const struct core_event *e, struct bytes *out)
+{
+	bytes_u64(out, e->kind);
+	form_write(&forms[e->kind], e, out);
+}
+
+void event_read(struct core_event *e, struct taker *in, struct pool *pool)
+{
+	memset(e, 0, sizeof(*e));
+	e->kind = (enum event_kind)take_up_to(in, EVENT_KINDS - 1);
+	if (!in->bad)
+		form_read(&forms[e->kind], e, in, pool);
+}
+
+/* --- what makes sense ------------------------------------------------------------------------ */
+
+static int no(const struct core_event *e, const char *what, uint64_t value, struct error *err)
+{
+	return error_set(err, ERR_CONFIG, "%s: %s %llu: there is none", event_name(e->kind), what,
+	        (unsigned long long)value);
+}
+
+static int check_caller(const struct core_event *e, struct error *err)
+{
+	return e->caller.role <= ROLE_ADMIN ? 0 : no(e, "role", e->caller.role, err);
+}
+
+static int check_node(
+        const struct core_event *e, const struct conf *conf, uint32_t node, struct error *err)
+{
+	return node < conf->n_nodes ? 0 : no(e, "node", node, err);
+}
+
+static int check_report(const struct core_event *e, const struct run_report *r, struct error *err)
+{
+	if (r->state < REPORT_STARTING || r->state > REPORT_NEVER)
+		return no(e, "state", r->state, err);
+	return r->cause <= END_CAUSE_LAST ? 0 : no(e, "cause", r->cause, err);
+}
+
+static int check_jobs(
+        const struct core_event *e, const struct submit_job *v, size_t n, struct error *err)
+{
+	size_t i;
+
+	for (i = 0; i < n; i++) {
+		const struct submit_job *j = &v[i];
+
+		if (!j->name || !j->array || !j->cwd || !j->output || !j->error)
+			return error_set(err, ERR_CONFIG, "%s: job %zu lacks a text",
+			        event_name(e->kind), i);
+		if (j->kill_invalid > KILL_NO)
+			return no(e, "kill_invalid", j->kill_invalid, err);
+	}
+	return 0;
+}
+
+static int check_submit(const struct core_event *e, const struct conf *conf, struct error *err)
+{
+	(void)conf;
+	return check_jobs(e, e->submit.jobs, e->submit.n, err);
+}
+
+static int check_bulk(const struct core_event *e, const struct conf *conf, struct error *err)
+{
+	(void)conf;
+	if (e->bulk.step > BULK_UNDO)
+		return no(e, "step", e->bulk.step, err);
+	if (e->bulk.step != BULK_CHECK)
+		return 0;
+	if (!e->caller.user || !e->caller.host || !e->bulk.jobs)
+		return error_set(err, ERR_CONFIG, "bulk: a check without jobs or a caller");
+	return check_jobs(e, e->bulk.jobs, e->bulk.n, err);
+}
+
+static int check_job_control(const struct core_event *e, const struct conf *conf, struct error *err)
+{
+	size_t i, r;
+
+	(void)conf;
+	if (e->job.verb < JOB_CANCEL || e->job.verb > JOB_UPDATE)
+		return no(e, "verb", e->job.verb, err);
+	if (e->job.verb == JOB_UPDATE && !e->job.change)
+		return error_set(err, ERR_CONFIG, "job-control: an update without a change");
+	for (i = 0; e->job.tasks && i < e->job.n; i++) {
+		const struct taskset *t = e->job.tasks[i];
+
+		for (r = 0; t && r < t->n; r++) {
+			const struct task_range *x = &t->v[r];
+
+			if (t->at > t->n || x->first > x->last || x->last > TASK_MAX || !x->step)
+				return error_set(err, ERR_CONFIG, "job-control: tasks");
+		}
+	}
+	return 0;
+}
+
+static int check_node_control(
+        const struct core_event *e, const struct conf *conf, struct error *err)
+{
+	size_t i;
+
+	if (e->node.verb < NODE_DRAIN || e->node.verb > NODE_CLEAR)
+		return no(e, "verb", e->node.verb, err);
+	for (i = 0; i < e->node.n; i++) {
+		if (check_node(e, conf, e->node.nodes[i], err))
+			return -1;
+	}
+	return 0;
+}
+
+static int check_partition_control(
+        const struct core_event *e, const struct conf *conf, struct error *err)
+{
+	if (e->partition.partition >= conf->n_partitions)
+		return no(e, "partition", e->partition.partition, err);
+	if (e->partition.state > CONF_PARTITION_INACTIVE)
+		return no(e, "state", e->partition.state, err);
+	return 0;
+}
+
+static int check_agent_up(const struct core_event *e, const struct conf *conf, struct error *err)
+{
+	size_t i;
+
+	if (!e->agent_up.session)
+		return no(e, "session", 0, err);
+	for (i = 0; i < e->agent_up.n_runs; i++) {
+		if (check_report(e, &e->agent_up.runs[i], err))
+			return -1;
+	}
+	return check_node(e, conf, e->agent_up.node, err);
+}
+
+static int check_agent(const struct core_event *e, const struct conf *conf, struct error *err)
+{
+	return check_node(e, conf, e->agent.node, err);
+}
+
+static int check_run_report(const struct core_event *e, const struct conf *conf, struct error *err)
+{
+	return check_node(e, conf, e->run.node, err) ? -1 : check_report(e, &e->run.report, err);
+}
+
+static int check_fenced(const struct core_event *e, const struct conf *conf, struct error *err)
+{
+	return check_node(e, conf, e->fenced.node, err);
+}
+
+typedef int check_fn(const struct core_event *e, const struct conf *conf, struct error *err);
+static check_fn *const checks[EVENT_KINDS] = {
+	[EV_SUBMIT] = check_submit,
+	[EV_BULK] = check_bulk,
+	[EV_JOB_CONTROL] = check_job_control,
+	[EV_NODE_CONTROL] = check_node_control,
+	[EV_PARTITION_CONTROL] = check_partition_control,
+	[EV_AGENT_UP] = check_agent_up,
+	[EV_AGENT_GONE] = check_agent,
+	[EV_HEARTBEAT] = check_agent,
+	[EV_RUN_REPORT] = check_run_report,
+	[EV_FENCED] = check_fenced,
+};
+
+int event_check(const struct core_event *e, const struct conf *conf, struct error *err)
+{
+	if (check_caller(e, err))
+		return -1;
+	return checks[e->kind] ? checks[e->kind](e, conf, err) : 0;
+}
+
+/* --- rows ------------------------------------------------------------------------------------ */
+
+void row_write(const struct row *row, struct bytes *out)
+{
+	size_t i;
+
+	bytes_u64(out, row->table);
+	bytes_u64(out, row->change);
+	bytes_u64(out, row->n);
+	for (i = 0; i < row->n; i++) {
+		const struct value *v = &row->v[i];
+
+		bytes_u64(out, v->type);
+		if (v->type == VALUE_INT) {
+			bytes_i64(out, v->i);
+		} else {
+			bytes_u64(out, v->n);
+			bytes_raw(out, v->p, v->n);
+		}
+	}
+}
+
+void row_read(struct row *row, struct taker *in)
+{
+	size_t i;
+
+	memset(row, 0, sizeof(*row));
+	row->table = (enum row_table)take_up_to(in, TABLE_COUNT - 1);
+	row->change = (enum row_change)take_up_to(in, ROW_RETIRE);
+	row->n = (size_t)take_up_to(in, ROW_MAX_COLUMNS);
+	for (i = 0; i < row->n && !in->bad; i++) {
+		struct value *v = &row->v[i];
+
+		v->type = (enum value_type)take_up_to(in, VALUE_BLOB);
+		if (v->type == VALUE_INT) {
+			v->i = take_i64(in);
+		} else {
+			v->n = (size_t)take_up_to(in, take_left(in));
+			v->p = take_raw(in, v->n);
+		}
+	}
+}
+
+/* --- the format ------------------------------------------------------------------------------ */
+
+uint64_t tape_format(void)
+{
+	uint64_t h = 0;
+	size_t i, c;
+
+	for (i = 0; i < EVENT_KINDS; i++)
+		h = form_hash(&forms[i], h);
+	for (i = 0; i < TABLE_COUNT; i++) {
+		for (c = 0; c < row_columns((enum row_table)i); c++) {
+			const char *name = row_column_name((enum row_table)i, c);
+
+			h = hash_bytes(name, strlen(name), h);
+			h = hash_u64(row_column_type((enum row_table)i, c), h);
+		}
+	}
+	return h;
+}

@@ -1,0 +1,31 @@
+/* events.h - the events of the core as bytes
+ *
+ * One table a kind of event (events.c): which of its fields count. What was read is checked as far
+ * as the core relies on it: numbers of nodes and partitions of the configuration, verbs and states
+ * that there are, texts where it wants texts. So a file that says what cannot be is refused, and
+ * not obeyed.
+ */
+#ifndef CTLD_TAPE_EVENTS_H
+#define CTLD_TAPE_EVENTS_H
+
+#include "common/error.h"
+#include "ctld/core/event.h"
+#include "ctld/core/row.h"
+#include "ctld/tape/form.h"
+
+void event_write(const struct core_event *e, struct bytes *out);
+/* Whether it makes sense is event_check()'s to say. On failure the taker is bad. */
+void event_read(struct core_event *e, struct taker *in, struct pool *pool);
+int event_check(const struct core_event *e, const struct conf *conf, struct error *err);
+
+const char *event_name(enum event_kind kind);
+const struct form *event_form(enum event_kind kind); /* NULL: no such kind */
+#define EVENT_KINDS (EV_CLOCK + 1)
+
+void row_write(const struct row *row, struct bytes *out);
+void row_read(struct row *row, struct taker *in); /* core_load() checks the rest */
+
+/* Of all that is written: another number, and what was written cannot be read here. */
+uint64_t tape_format(void);
+
+#endif

@@ -1,0 +1,130 @@
+/* tape.h - all that went into a core, in a file
+ *
+ * The core decides by what it is given alone: its configuration, the rows it was loaded with, one
+ * seed, and calls with events and clocks. `gctld --record` keeps them, in their order, and whoever
+ * makes the same calls again (player.h) has the same core again, at each point.
+ *
+ *	file     TAPE_MAGIC, frames
+ *	frame    u16 length, u16 check of the length, u32 check of the bytes, 1 to TAPE_FRAME bytes;
+ *	         both checks are of the frame's number too, so none can be missing or stand twice
+ *	record   one frame or several: the first byte of each is the kind, and TAPE_MORE where
+ *	         another follows
+ *	section  what one process wrote: START, ROW..., STARTED, the rest; END where it ended in an
+ *	         orderly way. A file has a section for each start of the controller
+ *
+ * All numbers are little-endian. Clocks are written as what has passed since the record before. A
+ * file whose last record is cut short, or turns into zeros, is as a crash or a power cut left it:
+ *it ends with the record before. All else that does not fit is damage, named by record and offset.
+ *
+ * A kind or a change of one: a row in tape.c; if older versions could misread it, TAPE_VERSION.
+ */
+#ifndef CTLD_TAPE_TAPE_H
+#define CTLD_TAPE_TAPE_H
+
+#include <stdio.h>
+
+#include "common/error.h"
+#include "ctld/core/event.h"
+#include "ctld/core/row.h"
+#include "ctld/tape/bytes.h"
+#include "ctld/tape/form.h"
+
+#define TAPE_MAGIC     "gpusched record\n"
+#define TAPE_MAGIC_LEN 16
+#define TAPE_VERSION   1
+#define TAPE_FRAME     32768
+#define TAPE_HEAD      8    /* bytes of a frame before its own */
+#define TAPE_MORE      0x80 /* in the kind */
+/* A submit of a million jobs is a record of some 300 MB, more with long texts. */
+#define TAPE_RECORD_MAX ((size_t)8 << 30)
+
+enum tape_kind {
+	TAPE_START = 1,   /* core_new() */
+	TAPE_ROW,         /* core_load() */
+	TAPE_STARTED,     /* core_start() */
+	TAPE_TAKEOVER,    /* core_takeover() */
+	TAPE_EVENT,       /* core_apply() */
+	TAPE_SLICE,       /* core_schedule() */
+	TAPE_RECONFIGURE, /* core_reconfigure() */
+	TAPE_WHY,         /* core_job_why(): it tries changes, and undoes them */
+	TAPE_SEAL,        /* core_seal(), and what came of it */
+	TAPE_MARK,        /* what core_hash() was */
+	TAPE_END,         /* nothing is missing */
+};
+#define TAPE_KINDS (TAPE_END + 1)
+
+/* One record. What it points to is the caller's when it is written, and good until the next call
+ * when it is read. */
+struct tape_record {
+	enum tape_kind kind;
+	struct clocks now; /* STARTED, EVENT, SLICE, RECONFIGURE, WHY */
+	union {
+		struct {
+			uint32_t version; /* TAPE_VERSION */
+			uint64_t format;  /* tape_format() */
+			const char *gpusched;
+			uint64_t seed;
+			const char *conf; /* conf_print() */
+		} start;
+		const struct row *row;
+		struct {
+			uint64_t epoch, job;
+		} takeover;
+		const struct core_event *event;
+		uint32_t budget;
+		const char *conf; /* RECONFIGURE */
+		uint64_t ref;     /* WHY */
+		struct {
+			uint64_t rows, sum; /* the sum of row_hash() */
+		} seal;
+		uint64_t hash;
+	};
+};
+
+const char *tape_kind_name(enum tape_kind kind);
+
+/* --- writing ---------------------------------------------------------------------------------- */
+
+/* A frame, to be kept as a whole. */
+typedef void tape_out_fn(void *arg, const void *frame, size_t n);
+
+struct tape_writer {
+	tape_out_fn *out;
+	void *arg;
+	uint64_t frames, records; /* so far in the file; what is to go on: as tape_end() says */
+	struct clocks last;
+	struct bytes b;
+};
+
+void tape_write(struct tape_writer *w, const struct tape_record *r);
+void tape_writer_clear(struct tape_writer *w);
+
+/* --- reading ---------------------------------------------------------------------------------- */
+
+struct tape_reader {
+	const char *path;        /* borrowed; for messages */
+	FILE *f;                 /* borrowed */
+	uint64_t at;             /* read so far, bytes */
+	uint64_t number, offset; /* of the record read last; the first is 1 */
+	uint64_t frames;         /* up to its end */
+	uint64_t end;            /* where it ends */
+	uint64_t torn;           /* at the end of the file: bytes of a record cut short */
+	struct clocks last;
+	struct bytes b;
+	struct pool pool;
+	struct core_event event;
+	struct row row;
+};
+
+/* Begin with the magic. */
+int tape_read_begin(struct tape_reader *r, FILE *f, const char *path, struct error *err);
+/* 1: a record; 0: there are no more; -1 with ERR_CONFIG, "FILE: record N at byte O: ...". */
+int tape_read(struct tape_reader *r, struct tape_record *record, struct error *err);
+void tape_reader_clear(struct tape_reader *r);
+/* The same beginning, for what is found out about a record by others. Returns -1. */
+int tape_wrap(const struct tape_reader *r, struct error *err);
+
+/* Go through all frames, without a look at what the records say: where a file can go on. */
+int tape_scan(struct tape_reader *r, struct error *err);
+
+#endif
