@@ -21,6 +21,7 @@
 #include "common/text.h"
 #include "common/xalloc.h"
 #include "noded/drop.h"
+#include "noded/limits.h"
 #include "noded/record.h"
 #include "noded/rundir.h"
 
@@ -219,6 +220,8 @@ void child_run(const Gpusched__LaunchRecord *launch, int tell, pid_t shepherd)
 
 	reset_process();
 	reset_oom_score();
+	if (limits_enter(launch->limits, launch->n_limits) < 0)
+		fail(&c, "cannot enter the run's cgroups: %s", strerror(errno));
 	become_user(&c);
 	die_with_shepherd(&c, shepherd);
 	enter_directory(&c);

@@ -17,6 +17,9 @@
 #include <unistd.h>
 
 #include "common/xalloc.h"
+#include "noded/cgroupfs.h"
+#include "noded/devfilter.h"
+#include "noded/limits.h"
 #include "noded/procs.h"
 
 #define LEAF_PREFIX "run-"
@@ -25,6 +28,8 @@
 struct contain_root {
 	char *path; /* NULL: subreaper */
 	char why[160];
+	bool devices;
+	struct limits_root *limits;
 };
 
 struct contain {
@@ -32,105 +37,45 @@ struct contain {
 	int dirfd, events; /* -1 */
 };
 
-/* --- small files ------------------------------------------------------------------------------ */
+/* --- words ------------------------------------------------------------------------------------ */
 
-static int write_word(int dirfd, const char *name, const char *word)
+static const char *next_word(const char *words, size_t *len)
 {
-	int fd = openat(dirfd, name, O_WRONLY | O_CLOEXEC | O_NOFOLLOW);
-	ssize_t n;
-	int saved;
-
-	if (fd < 0)
-		return -1;
-	n = write(fd, word, strlen(word));
-	saved = errno;
-	close(fd);
-	errno = saved;
-	return n < 0 ? -1 : 0;
+	words += strspn(words, ", ");
+	*len = strcspn(words, ", ");
+	return *len ? words : NULL;
 }
 
-static ssize_t read_small(int fd, char *buf, size_t size)
+static bool have(const char *words, const char *word, size_t word_len)
 {
-	ssize_t n = pread(fd, buf, size - 1, 0);
+	size_t len = 0;
 
-	buf[n > 0 ? n : 0] = '\0';
-	return n;
+	for (words = next_word(words, &len); words; words = next_word(words + len, &len))
+		if (len == word_len && strncmp(words, word, len) == 0)
+			return true;
+	return false;
 }
 
-/* The number after `key` in a file of "key value" lines. */
-static int read_key(int dirfd, const char *name, const char *key, uint64_t *value)
+bool contain_words_have(const char *words, const char *word)
 {
-	char buf[1024];
-	int fd = openat(dirfd, name, O_RDONLY | O_CLOEXEC);
-	const char *p;
+	return have(words, word, strlen(word));
+}
 
-	if (fd < 0)
-		return -1;
-	read_small(fd, buf, sizeof(buf));
-	close(fd);
-	p = strstr(buf, key);
-	return p && sscanf(p + strlen(key), " %" SCNu64, value) == 1 ? 0 : -1;
+const char *contain_words_lack(const char *want, const char *active)
+{
+	static char lacks[48];
+	size_t len = 0;
+
+	for (want = next_word(want, &len); want; want = next_word(want + len, &len)) {
+		if (have(active, want, len))
+			continue;
+		snprintf(lacks, sizeof(lacks), "%.*s", (int)len, want);
+		return lacks;
+	}
+	return NULL;
 }
 
 /* --- the root --------------------------------------------------------------------------------- */
-
-/* proc(5) mountinfo: "36 35 98:0 ROOT MOUNTPOINT OPTIONS [tags] - TYPE SOURCE SUPER". */
-static char *find_mount(void)
-{
-	FILE *f = fopen("/proc/self/mountinfo", "re");
-	char *line = NULL, *found = NULL;
-	size_t cap = 0;
-
-	while (f && !found && getline(&line, &cap, f) > 0) {
-		char *sep = strstr(line, " - cgroup2 "), *save, *word;
-		int field = 0;
-
-		if (!sep)
-			continue;
-		for (word = strtok_r(line, " ", &save); word && ++field < 5;)
-			word = strtok_r(NULL, " ", &save);
-		if (word)
-			found = xstrdup(word);
-	}
-	free(line);
-	if (f)
-		fclose(f);
-	return found;
-}
-
-/* Our own cgroup below the mount: "/" if it cannot be told. */
-static char *own_cgroup(void)
-{
-	FILE *f = fopen("/proc/self/cgroup", "re");
-	char *line = NULL, *found = NULL;
-	size_t cap = 0;
-
-	while (f && !found && getline(&line, &cap, f) > 0) {
-		line[strcspn(line, "\n")] = '\0';
-		if (strncmp(line, "0::/", 4) == 0 && !strstr(line, "/.."))
-			found = xstrdup(line + 3);
-	}
-	free(line);
-	if (f)
-		fclose(f);
-	return found ? found : xstrdup("/");
-}
-
-/* mkdir -p below the mount point, which exists. */
-static int make_path(char *path, size_t from)
-{
-	for (char *p = path + from; *p; p++) {
-		if (*p != '/' || p == path + from)
-			continue;
-		*p = '\0';
-		if (mkdir(path, 0755) < 0 && errno != EEXIST) {
-			*p = '/';
-			return -1;
-		}
-		*p = '/';
-	}
-	return mkdir(path, 0755) < 0 && errno != EEXIST ? -1 : 0;
-}
 
 /* Does a process that is born in a leaf below `path` die of cgroup.kill? */
 static int try_path(const char *path)
@@ -148,7 +93,7 @@ static int try_path(const char *path)
 			pause();
 	}
 	if (pid > 0) {
-		r = write_word(c->dirfd, "cgroup.kill", "1");
+		r = cgroupfs_write_at(c->dirfd, "cgroup.kill", "1");
 		saved = errno;
 		if (r < 0)
 			kill(pid, SIGKILL);
@@ -167,6 +112,20 @@ static int try_path(const char *path)
 	return r;
 }
 
+/* Needs root, and a kernel that has it. */
+static bool try_filter(const char *path)
+{
+	char *leaf = xasprintf("%s/" LEAF_PREFIX "probe", path);
+	struct contain *c = contain_new(leaf, NULL);
+	bool works = c && devfilter_attach(c->dirfd, NULL, 0, NULL) == 0;
+
+	if (c)
+		contain_remove(c);
+	contain_free(c);
+	free(leaf);
+	return works;
+}
+
 /* As root one root for all agents of the host, whatever cgroup they were started in: a restarted
  * agent must find the leaves again. Others have only what was delegated to them: their own. */
 static char *choose_path(const char *mount, const char *want, const char *tag)
@@ -177,41 +136,44 @@ static char *choose_path(const char *mount, const char *want, const char *tag)
 		return xasprintf("%s/%s", mount, want + (*want == '/'));
 	if (geteuid() == 0)
 		return xasprintf("%s/gpusched/%s", mount, tag);
-	own = own_cgroup();
+	own = cgroupfs_own();
 	path = xasprintf("%s%s/gpusched-%s", mount, strcmp(own, "/") == 0 ? "" : own, tag);
 	free(own);
 	return path;
 }
 
-static int use_cgroup(struct contain_root *root, const char *want, const char *tag)
+static int use_cgroup(
+        struct contain_root *root, const char *want, const char *tag, const char *demanded)
 {
-	char *mount = find_mount(), *path = NULL;
+	char *mount = cgroupfs_mount(), *path = NULL;
 
 	if (!mount) {
 		snprintf(root->why, sizeof(root->why), "no cgroup2 hierarchy is mounted");
 		return -1;
 	}
 	path = choose_path(mount, want, tag);
-	if (make_path(path, strlen(mount) + 1) < 0 || try_path(path) < 0) {
+	if (cgroupfs_make(path, strlen(mount) + 1) < 0 || try_path(path) < 0) {
 		snprintf(root->why, sizeof(root->why), "%.100s: %s", path, strerror(errno));
 		rmdir(path);
 		free(path);
 		path = NULL;
 	}
-	free(mount);
 	root->path = path;
+	root->devices = path && try_filter(path);
+	root->limits = path ? limits_root_new(mount, path, demanded) : NULL;
+	free(mount);
 	return path ? 0 : -1;
 }
 
-struct contain_root *contain_root_new(const char *want, const char *tag, struct error *err)
+struct contain_root *contain_root_new(
+        const char *want, const char *tag, const char *demanded, struct error *err)
 {
 	struct contain_root *root = xcalloc(1, sizeof(*root));
+	bool wanted = !want || strcmp(want, "none") != 0;
 
-	if (want && strcmp(want, "none") == 0) {
+	if (!wanted) {
 		snprintf(root->why, sizeof(root->why), "not wanted");
-		return root;
-	}
-	if (use_cgroup(root, want, tag) < 0 && want && *want) {
+	} else if (use_cgroup(root, want, tag, demanded) < 0 && want && *want) {
 		error_set(err, ERR_SYSTEM, "cgroup '%s' cannot be used: %s", want, root->why);
 		contain_root_free(root);
 		return NULL;
@@ -225,6 +187,7 @@ void contain_root_free(struct contain_root *root)
 		return;
 	if (root->path)
 		rmdir(root->path); /* fails, as it should, while runs are in it */
+	limits_root_free(root->limits);
 	free(root->path);
 	free(root);
 }
@@ -237,6 +200,27 @@ const char *contain_root_kind(const struct contain_root *root)
 const char *contain_root_why(const struct contain_root *root)
 {
 	return root->path ? "" : root->why;
+}
+
+void contain_root_active(const struct contain_root *root, bool filter, char *out, size_t size)
+{
+	size_t n = (size_t)snprintf(
+	        out, size, "%s%s", contain_root_kind(root), filter ? "," CONTAIN_DEVICES : "");
+
+	for (int k = 0; k < LIMIT_KINDS && n < size; k++)
+		if (limits_root_has(root->limits, (enum limit_kind)k))
+			n += (size_t)snprintf(
+			        out + n, size - n, ",%s", limit_name((enum limit_kind)k));
+}
+
+bool contain_root_filters_devices(const struct contain_root *root)
+{
+	return root->devices;
+}
+
+const struct limits_root *contain_root_limits(const struct contain_root *root)
+{
+	return root->limits;
 }
 
 char *contain_root_leaf(const struct contain_root *root, const char *id)
@@ -279,8 +263,8 @@ static struct contain *open_leaf(const char *path)
 	return NULL;
 }
 
-/* A root that stands empty may be tidied away by anybody while its agent lives: then all of the path
- * is made again. */
+/* A root that stands empty may be tidied away by anybody while its agent lives: then all of the
+ * path is made again. */
 static bool make_leaf(const char *path)
 {
 	char *again;
@@ -291,7 +275,7 @@ static bool make_leaf(const char *path)
 	if (errno != ENOENT)
 		return false;
 	again = xstrdup(path);
-	made = make_path(again, 1) == 0;
+	made = cgroupfs_make(again, 1) == 0;
 	free(again);
 	return made;
 }
@@ -326,6 +310,11 @@ void contain_free(struct contain *c)
 		close(c->dirfd);
 	free(c->path);
 	free(c);
+}
+
+int contain_dir(const struct contain *c)
+{
+	return c->dirfd;
 }
 
 pid_t contain_fork(const struct contain *c)
@@ -382,7 +371,7 @@ static bool still_inside(pid_t pid, void *arg)
 	fd = open(path, O_RDONLY | O_CLOEXEC);
 	if (fd < 0)
 		return false;
-	read_small(fd, buf, sizeof(buf));
+	cgroupfs_read(fd, buf, sizeof(buf));
 	close(fd);
 	line = strncmp(buf, "0::", 3) == 0 ? buf : strstr(buf, "\n0::");
 	if (!line || !leaf)
@@ -420,7 +409,7 @@ size_t contain_signal(struct contain *c, int sig)
 
 void contain_kill(struct contain *c)
 {
-	if (c->dirfd >= 0 && write_word(c->dirfd, "cgroup.kill", "1") == 0)
+	if (c->dirfd >= 0 && cgroupfs_write_at(c->dirfd, "cgroup.kill", "1") == 0)
 		return;
 	/* What is stopped cannot fork while we look for the rest. */
 	send_signal(c, SIGSTOP, false);
@@ -433,7 +422,7 @@ static bool is_frozen(const struct contain *c)
 {
 	char buf[256];
 
-	return read_small(c->events, buf, sizeof(buf)) <= 0 || strstr(buf, "frozen 1");
+	return cgroupfs_read(c->events, buf, sizeof(buf)) <= 0 || strstr(buf, "frozen 1");
 }
 
 /* What is not stopped may be forking: until a look finds nothing that runs. */
@@ -455,14 +444,14 @@ static bool stop_all(struct contain *c)
 
 bool contain_suspend(struct contain *c)
 {
-	if (c->dirfd >= 0 && write_word(c->dirfd, "cgroup.freeze", "1") == 0)
+	if (c->dirfd >= 0 && cgroupfs_write_at(c->dirfd, "cgroup.freeze", "1") == 0)
 		return is_frozen(c);
 	return stop_all(c);
 }
 
 void contain_resume(struct contain *c)
 {
-	if (c->dirfd < 0 || write_word(c->dirfd, "cgroup.freeze", "0") < 0)
+	if (c->dirfd < 0 || cgroupfs_write_at(c->dirfd, "cgroup.freeze", "0") < 0)
 		send_signal(c, SIGCONT, false);
 }
 
@@ -473,7 +462,7 @@ bool contain_is_empty(struct contain *c)
 	size_t n;
 
 	if (c->events >= 0) {
-		if (read_small(c->events, buf, sizeof(buf)) <= 0)
+		if (cgroupfs_read(c->events, buf, sizeof(buf)) <= 0)
 			return true; /* ENODEV: the leaf itself is gone */
 		return strstr(buf, "populated 0") != NULL;
 	}
@@ -491,7 +480,7 @@ uint64_t contain_cpu_time_us(const struct contain *c)
 {
 	uint64_t us = 0;
 
-	if (c->dirfd < 0 || read_key(c->dirfd, "cpu.stat", "usage_usec", &us) < 0)
+	if (c->dirfd < 0 || cgroupfs_read_key(c->dirfd, "cpu.stat", "usage_usec", &us) < 0)
 		return 0;
 	return us;
 }

@@ -23,16 +23,34 @@
 
 /* --- the launcher's side: the root below which leaves are made -------------------------------- */
 
-struct contain_root;
+/* What a site may demand: the kind, the filter of devices (devfilter.h), limits.h. */
+#define CONTAIN_DEVICES "devices"
+#define CONTAIN_WORDS   "cgroup2, " CONTAIN_DEVICES ", memory, pids, cpu"
 
-/* `want`: "" or NULL: below our own cgroup's mount, a root named after `tag`; "none": subreaper;
- * else a path below the cgroup2 mount. That cgroups really work is tried with a process, not
- * guessed. If `want` names a path and it does not work: NULL with ERR_SYSTEM. */
-struct contain_root *contain_root_new(const char *want, const char *tag, struct error *err);
+bool contain_words_have(const char *words, const char *word); /* in a list between commas */
+/* The first of the words of `want` that is not in `have`; NULL: all are. Good until the next call.
+ */
+const char *contain_words_lack(const char *want, const char *have);
+
+struct contain_root;
+struct limits_root;
+
+/* `demanded`: CONTAIN_WORDS of the site (limits.h). `want`: "" or NULL: below our own cgroup's
+ * mount, a root named after `tag`; "none": subreaper; else a path below the cgroup2 mount. That
+ * cgroups really work is tried with a process, not guessed. If `want` names a path and it does not
+ * work: NULL with ERR_SYSTEM. */
+struct contain_root *contain_root_new(
+        const char *want, const char *tag, const char *demanded, struct error *err);
 void contain_root_free(struct contain_root *root); /* NULL is fine */
 
 const char *contain_root_kind(const struct contain_root *root); /* "cgroup2", "subreaper" */
 const char *contain_root_why(const struct contain_root *root);  /* "": else why not cgroup2 */
+
+bool contain_root_filters_devices(const struct contain_root *root); /* it could */
+/* What holds a run here: the kind, and with cgroups which of CONTAIN_WORDS, between commas. Each
+ * was tried. `filter`: that of devices is in use. */
+void contain_root_active(const struct contain_root *root, bool filter, char *out, size_t size);
+const struct limits_root *contain_root_limits(const struct contain_root *root);
 
 /* Path of the leaf for a run; "" with a subreaper. The caller frees it. */
 char *contain_root_leaf(const struct contain_root *root, const char *id);
@@ -52,6 +70,8 @@ struct contain *contain_new(const char *path, struct error *err);
 /* A leaf that may be there: NULL with ERR_NO_JOB if it is not. */
 struct contain *contain_open(const char *path, struct error *err);
 void contain_free(struct contain *c); /* does not remove the leaf; NULL is fine */
+
+int contain_dir(const struct contain *c); /* the leaf's directory; -1: there is none */
 
 /* fork(2) into it. Returns as fork does. For processes with one thread only. */
 pid_t contain_fork(const struct contain *c);

@@ -53,6 +53,20 @@ static char *gpu_list(const struct jobenv_in *in)
 	return s;
 }
 
+/* As CUDA counts: those that it can open, from 0. */
+static char *cuda_list(const struct jobenv_in *in)
+{
+	size_t n = in->order->n_gpus, len = 0;
+	char *s;
+
+	if (!in->own_numbers)
+		return gpu_list(in);
+	s = xcalloc(n + 1, 12);
+	for (size_t i = 0; i < n; i++)
+		len += (size_t)snprintf(s + len, 12, i ? ",%zu" : "%zu", i);
+	return s;
+}
+
 /* "void" is how the container runtimes spell "none, and mean it". */
 static char *nvidia_devices(const struct jobenv_in *in)
 {
@@ -333,7 +347,7 @@ struct row {
 };
 
 static const struct row rows[] = {
-	{ "CUDA_VISIBLE_DEVICES", gpu_list, OURS },
+	{ "CUDA_VISIBLE_DEVICES", cuda_list, OURS },
 	{ "CUDA_DEVICE_ORDER", pci_order, OURS },
 	{ "NVIDIA_VISIBLE_DEVICES", nvidia_devices, OURS },
 	{ "GPUSCHED_JOB_ID", job_id, OURS },

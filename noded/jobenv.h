@@ -37,6 +37,7 @@ struct jobenv_in {
 	const char *user, *home, *shell; /* of the node's user database */
 	const char *run_dir;
 	usec_t start_time; /* wall */
+	bool own_numbers;  /* it can open its own GPUs only: GPU programs count from 0 there */
 };
 
 /* A NULL-terminated list that jobenv_free() frees, or NULL with ERR_JOB_SPEC. */

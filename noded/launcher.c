@@ -77,6 +77,9 @@ static void copy_options(struct launcher_options *to, const struct launcher_opti
 		.signature_age_s =
 		        from->signature_age_s ? from->signature_age_s : LAUNCHER_SIGNATURE_AGE_S,
 		.allow_root = from->allow_root,
+		.max_processes = from->max_processes ? from->max_processes : LAUNCHER_MAX_PROCESSES,
+		.devices = from->devices,
+		.containment = or_empty(from->containment),
 	};
 }
 
@@ -112,6 +115,7 @@ static void launcher_free(struct launcher *l)
 	mcred_ops_free(l->second);
 	uses_free(l->uses);
 	contain_root_free(l->contain);
+	grants_free(l->grants);
 	close_if(l->news);
 	close_if(l->streams);
 	close_if(l->outputs);
@@ -206,6 +210,28 @@ static char *contain_tag(const struct launcher *l)
 	return xasprintf("%s.%08x", l->options.node, (unsigned)(h ^ h >> 32));
 }
 
+/* Devices are filtered where the GPUs' files are known, and where the site demands it. */
+static int choose_containment(struct launcher *l, struct error *err)
+{
+	const char *want = l->options.containment;
+	const char *lacks;
+
+	l->grants = grants_new(&l->options.devices, err);
+	if (!l->grants)
+		return -1;
+	l->filter = contain_root_filters_devices(l->contain) &&
+	            (grants_know_gpus(l->grants) || contain_words_have(want, CONTAIN_DEVICES));
+	contain_root_active(l->contain, l->filter, l->active, sizeof(l->active));
+	lacks = contain_words_lack(want, l->active);
+	if (lacks)
+		return error_set(err, ERR_SYSTEM,
+		        "containment: '%.40s' is demanded and cannot be had here; active would be "
+		        "%s%s%s",
+		        lacks, l->active, *contain_root_why(l->contain) ? ": " : "",
+		        contain_root_why(l->contain));
+	return 0;
+}
+
 static int open_parts(struct launcher *l, int sock, struct error *err)
 {
 	struct worker_limits ask = {
@@ -217,8 +243,10 @@ static int open_parts(struct launcher *l, int sock, struct error *err)
 	int64_t oldest = (int64_t)time(NULL) - (int64_t)l->options.signature_age_s;
 	char *tag = contain_tag(l);
 
-	l->contain = contain_root_new(l->options.cgroup, tag, err);
+	l->contain = contain_root_new(l->options.cgroup, tag, l->options.containment, err);
 	free(tag);
+	if (!l->contain || choose_containment(l, err) < 0)
+		return -1;
 	l->base = event_base_new();
 	l->arena = arena_new(MSG_BODY_MAX_JOB);
 	l->reader = frame_reader_new(NULL, MSG_BY_AGENT_LOCAL);
@@ -227,7 +255,7 @@ static int open_parts(struct launcher *l, int sock, struct error *err)
 		l->second = mcred_munge_new(l->options.munge_socket_2);
 	if (!l->base || !l->arena || !l->reader || !l->munge)
 		abort();
-	if (!l->contain || (l->news = order_socket(l->rundir, NOTIFY_SOCKET, err)) < 0 ||
+	if ((l->news = order_socket(l->rundir, NOTIFY_SOCKET, err)) < 0 ||
 	        !(l->pool = worker_pool_new(l->base, &ask, err)) ||
 	        !(l->disk = worker_pool_new(l->base, &disk, err)) ||
 	        !(l->uses = uses_new(l->spool, oldest, err)))
@@ -262,9 +290,9 @@ static int start(struct launcher *l, int sock, struct error *err)
 	event_add(l->news_event, NULL);
 	event_add(l->state_event, &save);
 	log_info("launcher of node %s: %s%s%s%s, %zu runs, incarnation %s%s", l->options.node,
-	        contain_root_kind(l->contain), *contain_root_why(l->contain) ? " (" : "",
-	        contain_root_why(l->contain), *contain_root_why(l->contain) ? ")" : "", l->n_runs,
-	        l->incarnation, l->fresh ? " (new)" : "");
+	        l->active, *contain_root_why(l->contain) ? " (" : "", contain_root_why(l->contain),
+	        *contain_root_why(l->contain) ? ")" : "", l->n_runs, l->incarnation,
+	        l->fresh ? " (new)" : "");
 	lmsg_hello(l);
 	return 0;
 }

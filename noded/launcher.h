@@ -46,7 +46,9 @@
 #include <sys/types.h>
 
 #include "common/error.h"
+#include "noded/grants.h"
 
+#define LAUNCHER_MAX_PROCESSES   16384
 #define LAUNCHER_SIGNATURE_AGE_S (14 * 86400) /* default of signature_age_s */
 
 struct launcher_options {
@@ -62,6 +64,9 @@ struct launcher_options {
 	uint64_t signature_age_s;   /* how old a signature may be; 0: LAUNCHER_SIGNATURE_AGE_S.
 	                             * The controller may ask for less */
 	bool allow_root;            /* run root's jobs (only matters when we are root) */
+	uint64_t max_processes;     /* of one run, threads too; 0: LAUNCHER_MAX_PROCESSES */
+	struct grants_wish devices; /* strings as long as the process, as of `containment` */
+	const char *containment; /* "devices,memory": not to run jobs with less; NULL: whatever */
 };
 
 /* Prepare directories and lock, then fork the launcher. Returns the agent's end of the socket pair

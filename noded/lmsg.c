@@ -69,7 +69,7 @@ void lmsg_hello(struct launcher *l)
 	lruns_each(l, list_run, &list);
 	h.incarnation = l->incarnation;
 	h.boot_id = l->boot_id;
-	h.containment = (char *)(uintptr_t)contain_root_kind(l->contain);
+	h.containment = l->active;
 	h.max_epoch = l->max_epoch;
 	h.max_job = l->max_job;
 	h.n_runs = list.n;

@@ -28,6 +28,7 @@
 #include "common/worker.h"
 #include "noded/asked.h"
 #include "noded/contain.h"
+#include "noded/grants.h"
 #include "noded/launcher.h"
 #include "noded/record.h"
 #include "noded/uses.h"
@@ -62,6 +63,9 @@ struct launcher {
 	struct asked *asked;
 	struct uses *uses;
 	struct contain_root *contain;
+	struct grants *grants;
+	bool filter;     /* runs open their own devices only */
+	char active[96]; /* what holds a run here, as the controller is told */
 
 	uint64_t max_epoch, max_job;
 	uint64_t signature_age_s; /* as the controller said; 0: it has not */

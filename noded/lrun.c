@@ -9,6 +9,7 @@
  */
 #include "config.h"
 
+#include "noded/limits.h"
 #include "noded/journal.h"
 #include "noded/lpriv.h"
 
@@ -534,8 +535,13 @@ static void finish_lost(struct lrun *r)
 	        report->cause == GPUSCHED__END_CAUSE__CAUSE_NODE_FAIL
 	                ? "the node was restarted under it"
 	                : "its shepherd was killed; how the program ended is not known");
-	if (r->leaf)
+	if (r->leaf) {
+		char *leaf = contain_root_leaf(r->l->contain, r->name);
+
+		limits_root_remove(contain_root_limits(r->l->contain), leaf);
 		contain_remove(r->leaf);
+		free(leaf);
+	}
 	contain_free(r->leaf);
 	r->leaf = NULL;
 	if (read_any(r, RECORD_LAUNCH, &gpusched__launch_record__descriptor, &launch)) {

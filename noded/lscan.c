@@ -27,6 +27,7 @@
 
 #include "common/log.h"
 #include "common/xalloc.h"
+#include "noded/limits.h"
 #include "noded/procs.h"
 
 #define EMPTY_WARN_MS 5000 /* say so when something does not die for so long */
@@ -55,8 +56,10 @@ static bool clear_leaf(const struct launcher *l, const char *name)
 		if (waited % EMPTY_WARN_MS == EMPTY_WARN_MS - PAUSE_MS)
 			log_warning("run %s: still waiting for its processes to die", name);
 	}
-	if (c)
+	if (c) {
+		limits_root_remove(contain_root_limits(l->contain), path);
 		contain_remove(c);
+	}
 	contain_free(c);
 	free(path);
 	return had;

@@ -32,6 +32,7 @@
 #include "common/signedjob.h"
 #include "common/xalloc.h"
 #include "noded/jobenv.h"
+#include "noded/limits.h"
 #include "noded/order.h"
 #include "noded/pattern.h"
 #include "noded/rundir.h"
@@ -147,6 +148,10 @@ struct parts {
 	size_t n_env;
 	char *run_dir, *leaf;
 	Gpusched__RunReport *report;
+	Gpusched__RunLimit **limits;
+	size_t n_limits;
+	Gpusched__RunDevice devices[DEVFILTER_MAX], *device_list[DEVFILTER_MAX];
+	size_t n_devices;
 };
 
 static void parts_clear(struct parts *p)
@@ -156,6 +161,7 @@ static void parts_clear(struct parts *p)
 	free(p->run_dir);
 	free(p->leaf);
 	lreport_free(p->report);
+	limits_list_free(p->limits, p->n_limits);
 }
 
 static Gpusched__RunReport *make_report(const struct lstart *s)
@@ -177,6 +183,26 @@ static Gpusched__RunReport *make_report(const struct lstart *s)
 	return lreport_copy(&r);
 }
 
+static int grant_devices(const struct lstart *s, struct parts *p, struct error *err)
+{
+	struct device granted[DEVFILTER_MAX];
+
+	if (!s->l->filter)
+		return 0;
+	if (grants_of(s->l->grants, s->order->gpus, s->order->n_gpus, granted, &p->n_devices, err) <
+	        0)
+		return -1;
+	for (size_t i = 0; i < p->n_devices; i++) {
+		Gpusched__RunDevice *d = p->device_list[i] = &p->devices[i];
+
+		gpusched__run_device__init(d);
+		d->block = granted[i].type == 'b';
+		d->major = granted[i].major;
+		d->minor = granted[i].minor;
+	}
+	return 0;
+}
+
 static int make_parts(
         const struct lstart *s, const struct asked_user *user, struct parts *p, struct error *err)
 {
@@ -191,14 +217,22 @@ static int make_parts(
 		.shell = user->shell,
 	};
 	const char *unset = s->spec->array[0] ? PATTERN_OUTPUT_ARRAY : PATTERN_OUTPUT;
+	const uint64_t values[LIMIT_KINDS] = {
+		[LIMIT_MEMORY] = s->order->mem_mb << 20,
+		[LIMIT_PIDS] = s->l->options.max_processes,
+		[LIMIT_CPU] = s->order->cpus,
+	};
 
 	clock_gettime(CLOCK_REALTIME, &now);
 	p->run_dir = xasprintf("%s/%s", s->l->spool_runs_path, s->run->name);
 	p->leaf = contain_root_leaf(s->l->contain, s->run->name);
 	p->report = make_report(s);
+	p->n_limits = limits_list(contain_root_limits(s->l->contain), p->leaf, values, &p->limits);
 	in.run_dir = p->run_dir;
 	in.start_time = (usec_t)now.tv_sec * 1000000 + now.tv_nsec / 1000;
-	if (expand(s, &s->spec->input, NULL, user->name, false, p->input, err) < 0 ||
+	in.own_numbers = s->l->filter && grants_know_gpus(s->l->grants);
+	if (grant_devices(s, p, err) < 0 ||
+	        expand(s, &s->spec->input, NULL, user->name, false, p->input, err) < 0 ||
 	        expand(s, &s->spec->output, unset, user->name, true, p->output, err) < 0 ||
 	        expand(s, &s->spec->error, NULL, user->name, true, p->error, err) < 0)
 		return -1;
@@ -240,6 +274,11 @@ static int write_record(const struct lstart *s, const struct asked_user *user,
 	r.warn_signal = o->warn_signal;
 	r.warn_before_s = o->warn_before_s;
 	r.grace_s = o->grace_s;
+	r.n_limits = p->n_limits;
+	r.limits = p->limits;
+	r.device_filter = s->l->filter;
+	r.n_devices = p->n_devices;
+	r.devices = (Gpusched__RunDevice **)(uintptr_t)p->device_list;
 	lstream_remember(s->l, s->run->name, &r);
 	return record_write(dir, RECORD_LAUNCH, &r.base, RECORD_LOCK, err);
 }

@@ -116,7 +116,10 @@ static int work(void *arg, unsigned nth)
 		.shepherd = s->shepherd,
 		.cgroup = o->cgroup,
 		.signature_age_s = o->signature_age_s,
-		.allow_root = o->allow_root };
+		.allow_root = o->allow_root,
+		.max_processes = o->max_processes,
+		.devices = o->devices,
+		.containment = o->containment };
 	struct gnoded_options gnoded = {
 		.client = &s->client, .facts = s->facts, .ready_fd = nth ? -1 : s->ready_fd
 	};

@@ -12,6 +12,7 @@
 
 #include "common/hostlist.h"
 #include "common/units.h"
+#include "noded/contain.h"
 #include "common/xalloc.h"
 #include "noded/gpu/probe.h"
 
@@ -31,6 +32,10 @@ enum key {
 	KEY_SHEPHERD,
 	KEY_MUNGE_2,
 	KEY_SIGNATURE_AGE,
+	KEY_CONTAINMENT,
+	KEY_GPU_DEVICES,
+	KEY_DEVICE,
+	KEY_MAX_PROCESSES,
 	KEY_PRETEND,
 	KEY_SIMULATE,
 	KEY_NODES,
@@ -61,6 +66,15 @@ static const struct argp_option rows[] = {
 	        "refuse to start what was signed longer ago (default: 14d)", 2 },
 	{ "gpu-timeout", KEY_GPU_TIMEOUT, "TIME", 0,
 	        "give a GPU up that does not answer for so long (default: 20s)", 2 },
+	{ "containment", KEY_CONTAINMENT, "WORD,...", 0,
+	        "do not start where one of these cannot be had: " CONTAIN_WORDS, 2 },
+	{ "gpu-devices", KEY_GPU_DEVICES, "LIST", 0,
+	        "device files of the GPUs, in order, as in /dev/nvidia[0-7]: a run opens its own",
+	        2 },
+	{ "device", KEY_DEVICE, "FILE", 0,
+	        "a device file that every run may open (may be repeated)", 2 },
+	{ "max-processes", KEY_MAX_PROCESSES, "N", 0,
+	        "processes and threads of one run (default: 16384)", 2 },
 	{ "allow-root", KEY_ALLOW_ROOT, NULL, 0, "run root's jobs too", 2 },
 	{ "user", KEY_USER, "NAME", 0,
 	        "run the half that speaks with the network as this user (default: as root, without "
@@ -109,6 +123,7 @@ static const struct {
 	{ KEY_LOG_LEVEL, offsetof(struct options, log_level) },
 	{ KEY_PRETEND, offsetof(struct options, pretend) },
 	{ KEY_NODES, offsetof(struct options, nodes) },
+	{ KEY_GPU_DEVICES, offsetof(struct options, devices.gpus) },
 };
 
 static error_t parse(int key, char *arg, struct argp_state *state)
@@ -143,6 +158,26 @@ static error_t parse(int key, char *arg, struct argp_state *state)
 		return 0;
 	case KEY_JSON:
 		o->json = true;
+		return 0;
+	case KEY_CONTAINMENT: {
+		const char *unknown = contain_words_lack(arg, CONTAIN_WORDS);
+
+		if (unknown)
+			argp_error(
+			        state, "--containment: no '%s'; there are " CONTAIN_WORDS, unknown);
+		o->containment = arg;
+		return 0;
+	}
+	case KEY_DEVICE:
+		if (*arg != '/')
+			argp_error(state, "--device: '%s' is no absolute path", arg);
+		if (o->devices.n_all == GRANTS_ALL_MAX)
+			argp_error(state, "--device: at most %d", GRANTS_ALL_MAX);
+		o->devices.all[o->devices.n_all++] = arg;
+		return 0;
+	case KEY_MAX_PROCESSES:
+		check(state, count_parse(arg, 1, INT32_MAX, &o->max_processes, &err),
+		        "--max-processes", &err);
 		return 0;
 	case KEY_ALLOW_ROOT:
 		o->allow_root = true;

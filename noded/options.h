@@ -6,6 +6,7 @@
 #include <stdint.h>
 
 #include "common/error.h"
+#include "noded/grants.h"
 
 struct options {
 	char *node, *rundir, *spool; /* owned; paths are absolute */
@@ -20,6 +21,9 @@ struct options {
 	const char *munge_socket_2; /* NULL: none */
 	uint64_t signature_age_s;   /* 0: the launcher's default */
 	uint64_t gpu_timeout_ms;    /* for one look at the GPUs */
+	uint64_t max_processes;     /* 0: the launcher's default */
+	struct grants_wish devices;
+	const char *containment; /* NULL: whatever there is */
 	bool allow_root, daemon, test;
 	bool inventory, json;
 	bool simulate;

@@ -40,9 +40,11 @@
 #include "common/xalloc.h"
 #include "noded/child.h"
 #include "noded/contain.h"
+#include "noded/devfilter.h"
 #include "noded/ending.h"
 #include "noded/interrupt.h"
 #include "noded/journal.h"
+#include "noded/limits.h"
 #include "noded/notes.h"
 #include "noded/order.h"
 #include "noded/procs.h"
@@ -191,6 +193,21 @@ static void launch_failed(struct shepherd *s, const char *why)
 	ending_failed(&s->ending, mono());
 }
 
+/* To its devices and to what was booked for it, before there is anything in the leaf. */
+static int hold_to(const struct shepherd *s, struct error *err)
+{
+	const Gpusched__LaunchRecord *l = s->launch;
+	struct device granted[DEVFILTER_MAX];
+	size_t n = l->n_devices < DEVFILTER_MAX ? l->n_devices : DEVFILTER_MAX;
+
+	for (size_t i = 0; i < n; i++)
+		granted[i] = (struct device){ l->devices[i]->block ? 'b' : 'c',
+			l->devices[i]->major, l->devices[i]->minor };
+	if (l->device_filter && devfilter_attach(contain_dir(s->leaf), granted, n, err) < 0)
+		return -1;
+	return limits_set(l->limits, l->n_limits, err);
+}
+
 static int fork_child(struct shepherd *s)
 {
 	int tell[2];
@@ -227,6 +244,11 @@ static void start(struct shepherd *s)
 	s->strays = contain_new("", NULL);
 	s->leaf = contain_new(path, &err);
 	free(path);
+	if (s->leaf && hold_to(s, &err) < 0) {
+		contain_remove(s->leaf);
+		contain_free(s->leaf);
+		s->leaf = NULL;
+	}
 	if (!s->leaf) {
 		s->leaf = contain_new("", NULL);
 		s->no_children = true;
@@ -583,6 +605,22 @@ static uint64_t cpu_time(const struct shepherd *s)
 	return us;
 }
 
+/* It failed, by itself, and the kernel has killed some of it: that is why. */
+static void blame_memory(struct shepherd *s, Gpusched__RunReport *r)
+{
+	uint64_t kills;
+
+	if (r->cause != GPUSCHED__END_CAUSE__CAUSE_EXIT || (!r->exit_code && !r->exit_signal))
+		return;
+	kills = limits_oom_kills(s->launch->limits, s->launch->n_limits);
+	if (!kills)
+		return;
+	r->cause = GPUSCHED__END_CAUSE__CAUSE_OUT_OF_MEMORY;
+	snprintf(s->detail, sizeof(s->detail),
+	        "it used more than the %llu MiB of memory that were booked for it",
+	        (unsigned long long)s->launch->report->mem_mb);
+}
+
 static void fill_report(struct shepherd *s, Gpusched__RunReport *r)
 {
 	struct rusage ru;
@@ -606,6 +644,8 @@ static void fill_report(struct shepherd *s, Gpusched__RunReport *r)
 		r->exit_code = WIFEXITED(s->status) ? (uint32_t)WEXITSTATUS(s->status) : 0;
 		r->exit_signal = WIFSIGNALED(s->status) ? (uint32_t)WTERMSIG(s->status) : 0;
 	}
+	if (s->executed)
+		blame_memory(s, r);
 	r->detail = s->detail;
 }
 
@@ -630,6 +670,7 @@ static void finish(struct shepherd *s)
 		poll(NULL, 0, RETRY_RECORD);
 	FAILPOINT(shepherd_after_exit_record);
 	tell_launcher(s);
+	limits_remove(s->launch->limits, s->launch->n_limits);
 	contain_remove(s->leaf);
 	rundir_remove(s->spool, s->id);
 	unlinkat(s->record_dir, ORDER_SOCKET, 0);

@@ -626,7 +626,7 @@ def test_daemons_leave_no_core():
 
 @needs_root
 def test_cgroup_cannot_be_left(lau):
-    if lau.hello["containment"] != "cgroup2":
+    if not lau.hello["containment"].startswith("cgroup2"):
         pytest.skip("the host gives no cgroup2")
     run = lau.submit("""
         for f in $(find /sys/fs/cgroup -name cgroup.procs 2>/dev/null); do echo $$ > $f; done 2>/dev/null

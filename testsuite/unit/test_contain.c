@@ -205,7 +205,7 @@ static int make_kind(void **state, const char *want)
 	char tag[64], *path;
 
 	snprintf(tag, sizeof(tag), "test-contain.%d", (int)getpid());
-	f->root = contain_root_new(want, tag, NULL);
+	f->root = contain_root_new(want, tag, "", NULL);
 	assert_non_null(f->root);
 	path = contain_root_leaf(f->root, "1_0_1");
 	f->leaf = contain_new(path, NULL);
@@ -409,7 +409,7 @@ static void a_path_that_was_asked_for_must_work(void **state)
 	struct error err;
 
 	(void)state;
-	assert_null(contain_root_new("cgroup.procs/x", "tag", &err));
+	assert_null(contain_root_new("cgroup.procs/x", "tag", "", &err));
 	assert_int_equal(err.code, ERR_SYSTEM);
 }
 

@@ -1,0 +1,106 @@
+/* grants.c - see grants.h */
+#include "noded/grants.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "common/hostlist.h"
+#include "common/xalloc.h"
+
+#define NVIDIA "/dev/nvidia"
+
+static const char *const nvidia_shared[] = {
+	"/dev/nvidiactl",
+	"/dev/nvidia-uvm",
+	"/dev/nvidia-uvm-tools",
+	"/dev/nvidia-modeset",
+};
+
+struct grants {
+	char **gpus; /* paths, by index */
+	size_t n_gpus;
+	char **all;
+	size_t n_all;
+};
+
+static void list_free(char **v, size_t n)
+{
+	for (size_t i = 0; i < n; i++)
+		free(v[i]);
+	free(v);
+}
+
+/* A host list is of names: what is before the last slash is put before each of them. */
+static int expand(struct grants *g, const char *text, struct error *err)
+{
+	const char *slash = strrchr(text, '/');
+	char **names;
+
+	if (*text != '/' || !slash[1])
+		return error_set(err, ERR_USAGE,
+		        "'%s': want paths of device files, as in /dev/nvidia[0-7]", text);
+	if (hostlist_expand(slash + 1, GRANTS_GPUS_MAX, &names, &g->n_gpus, err) < 0)
+		return -1;
+	g->gpus = xcalloc(g->n_gpus, sizeof(*g->gpus));
+	for (size_t i = 0; i < g->n_gpus; i++)
+		g->gpus[i] = xasprintf("%.*s%s", (int)(slash + 1 - text), text, names[i]);
+	free(names);
+	return 0;
+}
+
+struct grants *grants_new(const struct grants_wish *wish, struct error *err)
+{
+	struct grants *g = xcalloc(1, sizeof(*g));
+
+	if (wish->gpus && *wish->gpus && expand(g, wish->gpus, err) < 0) {
+		grants_free(g);
+		return NULL;
+	}
+	g->all = xcalloc(wish->n_all + 1, sizeof(*g->all));
+	for (g->n_all = 0; g->n_all < wish->n_all; g->n_all++)
+		g->all[g->n_all] = xstrdup(wish->all[g->n_all]);
+	return g;
+}
+
+void grants_free(struct grants *g)
+{
+	if (!g)
+		return;
+	list_free(g->gpus, g->n_gpus);
+	list_free(g->all, g->n_all);
+	free(g);
+}
+
+bool grants_know_gpus(const struct grants *g)
+{
+	return g->n_gpus > 0;
+}
+
+static void grant_if_there(const char *path, struct device *out, size_t *n)
+{
+	if (*n < DEVFILTER_MAX && device_at(path, &out[*n], NULL) == 0)
+		(*n)++;
+}
+
+int grants_of(const struct grants *g, const uint32_t *gpus, size_t n_gpus,
+        struct device out[DEVFILTER_MAX], size_t *n, struct error *err)
+{
+	bool nvidia = false;
+	struct error why;
+
+	*n = 0;
+	for (size_t i = 0; i < n_gpus; i++) {
+		const char *path = gpus[i] < g->n_gpus ? g->gpus[gpus[i]] : NULL;
+
+		if (!path || device_at(path, &out[*n], &why) < 0)
+			return error_set(err, ERR_LAUNCH, "GPU %u: %s", gpus[i],
+			        path ? why.text : "its device file is not known");
+		(*n)++;
+		nvidia |= strncmp(path, NVIDIA, strlen(NVIDIA)) == 0;
+	}
+	for (size_t i = 0; nvidia && i < sizeof(nvidia_shared) / sizeof(*nvidia_shared); i++)
+		grant_if_there(nvidia_shared[i], out, n);
+	for (size_t i = 0; i < g->n_all; i++)
+		grant_if_there(g->all[i], out, n);
+	return 0;
+}

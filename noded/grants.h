@@ -1,0 +1,42 @@
+/* grants.h - which device files a run may open, by the GPUs that it was given
+ *
+ * Where the node knows its GPUs' device files and the kernel's filter works (devfilter.h), a run
+ * opens those of its own GPUs, what every NVIDIA program needs besides (nvidiactl, nvidia-uvm, ...)
+ * if it has any of those, and what the site grants to all. Everything else is denied, and GPU
+ * numbers begin at 0 in each run, since that is how CUDA counts what it can open.
+ *
+ * Where the files are not known nothing is filtered: a filter would keep runs from their own GPUs.
+ */
+#ifndef NODED_GRANTS_H
+#define NODED_GRANTS_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "common/error.h"
+#include "noded/devfilter.h"
+
+#define GRANTS_GPUS_MAX 64
+#define GRANTS_ALL_MAX  64
+
+struct grants_wish {
+	const char *gpus; /* "/dev/nvidia[0-7]", in order of index; NULL: not known */
+	const char *all[GRANTS_ALL_MAX]; /* paths for every run */
+	size_t n_all;
+};
+
+struct grants;
+
+/* NULL with ERR_USAGE: `gpus` is no list of device files. */
+struct grants *grants_new(const struct grants_wish *wish, struct error *err);
+void grants_free(struct grants *g); /* NULL is fine */
+
+bool grants_know_gpus(const struct grants *g);
+
+/* The files are looked at now: drivers make them late. -1 with ERR_LAUNCH: a GPU's file is not
+ * there. What the site grants to all may be missing. */
+int grants_of(const struct grants *g, const uint32_t *gpus, size_t n_gpus,
+        struct device out[DEVFILTER_MAX], size_t *n, struct error *err);
+
+#endif
