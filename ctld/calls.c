@@ -138,15 +138,28 @@ static void drop_slice(void *arg)
 
 static const struct tick_work slice_work = { run_slice, drop_slice };
 
-void call_go_on(struct ctld *c, struct call *call)
+/* May its next slice be made? Else it waits for room. */
+static bool may_go_on(struct ctld *c, struct call *call)
 {
 	if (call->posted || call->stalled)
+		return false;
+	if (peer_has_room(c, call->peer))
+		return true;
+	call->stalled = true;
+	TAILQ_INSERT_TAIL(&c->calls->stalled, call, stalled_next);
+	return false;
+}
+
+void call_slice_now(struct ctld *c, struct call *call)
+{
+	if (may_go_on(c, call))
+		call->ops->slice(c, call, ctld_now());
+}
+
+void call_go_on(struct ctld *c, struct call *call)
+{
+	if (!may_go_on(c, call))
 		return;
-	if (!peer_has_room(c, call->peer)) {
-		call->stalled = true;
-		TAILQ_INSERT_TAIL(&c->calls->stalled, call, stalled_next);
-		return;
-	}
 	call->posted = true;
 	turns_post(c->turns, call->peer->uid, &slice_work, (void *)(uintptr_t)call->number);
 }

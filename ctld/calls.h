@@ -69,6 +69,8 @@ void call_done(struct ctld *c, struct call *call, const struct error *err);
 
 /* Ask for slice() at a turn to come, when there is room. */
 void call_go_on(struct ctld *c, struct call *call);
+/* The same at once. */
+void call_slice_now(struct ctld *c, struct call *call);
 void calls_room(struct ctld *c); /* for peers_output_moved() */
 
 /* All requests of a peer that has gone. */

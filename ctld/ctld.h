@@ -30,6 +30,7 @@
 
 #include <stdbool.h>
 #include <stdint.h>
+#include <sys/queue.h>
 #include <sys/types.h>
 
 #include "common/arena.h"
@@ -98,6 +99,7 @@ struct ctld {
 	struct bulks *bulks;
 	struct users *users;
 	struct watch *watch;
+	LIST_HEAD(, watch_group) watch_groups; /* of watchers who want the same */
 	struct fence *fence;
 	struct mail *mail;
 	struct reload *reload;

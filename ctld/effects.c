@@ -15,6 +15,7 @@
 #include "ctld/mail.h"
 #include "ctld/calls.h"
 #include "ctld/rpc/bulk.h"
+#include "ctld/rpc/filter.h"
 #include "ctld/watch.h"
 
 typedef void effect_fn(struct ctld *c, const struct effect *effect, struct clocks now);
@@ -67,7 +68,8 @@ static void job_changed(struct ctld *c, const struct effect *effect, struct cloc
 {
 	struct job_view view;
 
-	watch_changed(c->watch, effect->job);
+	watch_changed(c->watch, effect->job,
+	        filter_user(core_job_user(c->core, effect->job)));
 	if (log_wants(LOG_LEVEL_DEBUG) && core_job_view(c->core, effect->job, now, &view))
 		log_debug("job %llu (%s, uid %u): %s %s %s", (unsigned long long)view.id, view.name,
 		        view.uid, view.state, view.reason, view.node);

@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "common/failpoint.h"
+#include "common/frame.h"
 #include "common/log.h"
 #include "common/xalloc.h"
 #include "ctld/agents.h"
@@ -327,6 +328,21 @@ void peers_send(
 	}
 	peer->held += len;
 	gate_put(c->gate, session, core_change(c->core), bytes, len);
+}
+
+void peers_send_packed(struct ctld *c, uint64_t session, unsigned type, uint64_t id,
+        const uint8_t *body, size_t len)
+{
+	struct peer *peer = peers_find(c->peers, session);
+	uint8_t *bytes;
+
+	if (!peer || peer->closed)
+		return;
+	bytes = xcalloc(FRAME_HEADER_LEN + len, 1);
+	frame_put_header(bytes, type, id, (uint32_t)len);
+	memcpy(bytes + FRAME_HEADER_LEN, body, len);
+	peer->held += FRAME_HEADER_LEN + len;
+	gate_put(c->gate, session, core_change(c->core), bytes, FRAME_HEADER_LEN + len);
 }
 
 void peers_reply(struct ctld *c, uint64_t session, uint64_t id, const struct error *err)

@@ -75,6 +75,10 @@ void peers_send(
 /* The Reply that ends an answer; `err` NULL or ERR_NONE: done. */
 void peers_reply(struct ctld *c, uint64_t session, uint64_t id, const struct error *err);
 
+/* The same of a message that is packed already; copied. */
+void peers_send_packed(struct ctld *c, uint64_t session, unsigned type, uint64_t id,
+        const uint8_t *body, size_t len);
+
 /* May more be produced for it now? */
 bool peer_has_room(struct ctld *c, const struct peer *peer);
 

@@ -12,27 +12,77 @@
 /* A cursor is the term's epoch above the number of the change in it. */
 #define TERM_BITS 40
 
+struct change {
+	uint64_t job;
+	uint32_t user;
+};
+
+TAILQ_HEAD(watchers, watcher);
+
 struct watch {
 	struct ctld *c;
-	uint64_t *ids; /* a ring of `size`: the last changes, up to number `n` */
+	struct change *changes; /* a ring of `size`: the last ones, up to number `n` */
 	uint64_t n;
-	size_t size; /* a power of two */
-	struct event *timer;
-	TAILQ_HEAD(, watcher) watchers;
+	size_t size;                  /* a power of two */
+	uint64_t round;               /* changes before this number are told in the present one */
+	struct event *timer, *pace;   /* the next round; the next watchers of this one */
+	struct watchers waiting, due; /* for the next round; to be woken in this one */
 	size_t n_watchers;
+	bool waking;
+	size_t sent; /* bytes, since the last rest */
 };
+
+static void set_timer(struct watch *w)
+{
+	static const struct timeval every = { .tv_usec = WATCH_EVERY_MS * 1000 };
+
+	if (!event_pending(w->timer, EV_TIMEOUT, NULL))
+		event_add(w->timer, &every);
+}
+
+static void rest(struct watch *w, usec_t worked)
+{
+	usec_t us = WATCH_REST * (worked + (usec_t)(w->sent / WATCH_SENDS));
+	struct timeval tv = { us / 1000000, us % 1000000 };
+
+	w->sent = 0;
+	event_add(w->pace, &tv);
+}
+
+static void on_pace(evutil_socket_t fd, short what, void *arg)
+{
+	struct watch *w = arg;
+	usec_t begin = ctld_mono(), worked = 0;
+	struct watcher *watcher;
+
+	(void)fd;
+	(void)what;
+	w->waking = true;
+	while (worked + (usec_t)(w->sent / WATCH_SENDS) < WATCH_WORK_US &&
+	        (watcher = TAILQ_FIRST(&w->due))) {
+		watch_stop(w, watcher);
+		call_slice_now(w->c, watcher->call);
+		worked = ctld_mono() - begin;
+	}
+	w->waking = false;
+	if (!TAILQ_EMPTY(&w->due))
+		rest(w, worked);
+	else if (w->n_watchers && w->n != w->round)
+		set_timer(w);
+}
 
 static void on_timer(evutil_socket_t fd, short what, void *arg)
 {
 	struct watch *w = arg;
 	struct watcher *watcher;
 
-	(void)fd;
-	(void)what;
-	while ((watcher = TAILQ_FIRST(&w->watchers))) {
-		watch_stop(w, watcher);
-		call_go_on(w->c, watcher->call);
-	}
+	if (!TAILQ_EMPTY(&w->due))
+		return; /* the end of this round sets it again */
+	w->round = w->n;
+	TAILQ_FOREACH (watcher, &w->waiting, next)
+		watcher->due = true;
+	TAILQ_CONCAT(&w->due, &w->waiting, next);
+	on_pace(fd, what, w);
 }
 
 struct watch *watch_new(struct ctld *c, struct error *err)
@@ -41,10 +91,12 @@ struct watch *watch_new(struct ctld *c, struct error *err)
 
 	w->c = c;
 	w->size = 1024;
-	w->ids = xcalloc(w->size, sizeof(*w->ids));
-	TAILQ_INIT(&w->watchers);
+	w->changes = xcalloc(w->size, sizeof(*w->changes));
+	TAILQ_INIT(&w->waiting);
+	TAILQ_INIT(&w->due);
 	w->timer = evtimer_new(c->base, on_timer, w);
-	if (!w->timer) {
+	w->pace = evtimer_new(c->base, on_pace, w);
+	if (!w->timer || !w->pace) {
 		watch_free(w);
 		error_set(err, ERR_SYSTEM, "event loop: out of memory");
 		return NULL;
@@ -58,34 +110,28 @@ void watch_free(struct watch *w)
 		return;
 	if (w->timer)
 		event_free(w->timer);
-	free(w->ids);
+	if (w->pace)
+		event_free(w->pace);
+	free(w->changes);
 	free(w);
-}
-
-static void set_timer(struct watch *w)
-{
-	static const struct timeval every = { .tv_usec = WATCH_EVERY_MS * 1000 };
-
-	if (!event_pending(w->timer, EV_TIMEOUT, NULL))
-		event_add(w->timer, &every);
 }
 
 static void grow(struct watch *w)
 {
-	uint64_t *ids = xcalloc(w->size * 2, sizeof(*ids));
+	struct change *changes = xcalloc(w->size * 2, sizeof(*changes));
 
 	for (uint64_t i = w->n - w->size; i < w->n; i++)
-		ids[i & (w->size * 2 - 1)] = w->ids[i & (w->size - 1)];
-	free(w->ids);
-	w->ids = ids;
+		changes[i & (w->size * 2 - 1)] = w->changes[i & (w->size - 1)];
+	free(w->changes);
+	w->changes = changes;
 	w->size *= 2;
 }
 
-void watch_changed(struct watch *w, uint64_t job)
+void watch_changed(struct watch *w, uint64_t job, uint32_t user)
 {
 	if (w->n >= w->size && w->size < WATCH_KEPT)
 		grow(w);
-	w->ids[w->n++ & (w->size - 1)] = job;
+	w->changes[w->n++ & (w->size - 1)] = (struct change){ job, user };
 	if (w->n_watchers)
 		set_timer(w);
 }
@@ -98,6 +144,11 @@ static uint64_t cursor_of(const struct watch *w, uint64_t n)
 uint64_t watch_cursor(const struct watch *w)
 {
 	return cursor_of(w, w->n);
+}
+
+uint64_t watch_round(const struct watch *w)
+{
+	return cursor_of(w, w->round);
 }
 
 bool watch_knows(const struct watch *w, uint64_t cursor)
@@ -125,18 +176,19 @@ static bool add(struct seen *seen, uint64_t id)
 	return true;
 }
 
-size_t watch_read(const struct watch *w, uint64_t *cursor, uint64_t ids[WATCH_READ_MAX])
+size_t watch_read(const struct watch *w, uint64_t *cursor, struct watch_change v[WATCH_READ_MAX])
 {
-	uint64_t at = *cursor - cursor_of(w, 0);
-	uint64_t end = w->n - at > WATCH_READ_MAX ? at + WATCH_READ_MAX : w->n;
+	uint64_t at = *cursor - cursor_of(w, 0), end = at > w->round ? at : w->round;
 	struct seen seen = { { 0 } };
 	size_t n = 0;
 
+	end = end - at > WATCH_READ_MAX ? at + WATCH_READ_MAX : end;
 	for (; at < end; at++) {
-		uint64_t id = w->ids[at & (w->size - 1)];
+		const struct change *change = &w->changes[at & (w->size - 1)];
 
-		if (add(&seen, id))
-			ids[n++] = id;
+		if (add(&seen, change->job))
+			v[n++] = (struct watch_change){ change->job, cursor_of(w, at + 1),
+				change->user };
 	}
 	*cursor = cursor_of(w, end);
 	return n;
@@ -144,12 +196,21 @@ size_t watch_read(const struct watch *w, uint64_t *cursor, uint64_t ids[WATCH_RE
 
 void watch_wait(struct watch *w, struct watcher *watcher, struct call *call, uint64_t cursor)
 {
+	static const struct timeval at_once = { 0, 0 };
+
 	watcher->call = call;
 	watcher->waiting = true;
-	TAILQ_INSERT_TAIL(&w->watchers, watcher, next);
+	watcher->due = cursor < watch_round(w);
 	w->n_watchers++;
-	if (cursor != watch_cursor(w))
-		set_timer(w);
+	if (!watcher->due) {
+		TAILQ_INSERT_TAIL(&w->waiting, watcher, next);
+		if (cursor != watch_cursor(w))
+			set_timer(w);
+		return;
+	}
+	TAILQ_INSERT_TAIL(&w->due, watcher, next);
+	if (!w->waking && !event_pending(w->pace, EV_TIMEOUT, NULL))
+		event_add(w->pace, &at_once);
 }
 
 void watch_stop(struct watch *w, struct watcher *watcher)
@@ -157,8 +218,16 @@ void watch_stop(struct watch *w, struct watcher *watcher)
 	if (!watcher->waiting)
 		return;
 	watcher->waiting = false;
-	TAILQ_REMOVE(&w->watchers, watcher, next);
+	if (watcher->due)
+		TAILQ_REMOVE(&w->due, watcher, next);
+	else
+		TAILQ_REMOVE(&w->waiting, watcher, next);
 	w->n_watchers--;
+}
+
+void watch_sent(struct watch *w, size_t bytes)
+{
+	w->sent += bytes;
 }
 
 size_t watch_count(const struct watch *w)

@@ -6,8 +6,12 @@
  * everything must be told anew.
  *
  * Only ids are kept here: a watcher is told what its jobs are by then, so a job that has changed
- * many times in between is told once. Watchers are woken together, WATCH_EVERY_MS after the first
- * change they do not know: ten thousand changes a second cost each of them ten answers.
+ * many times in between is told once.
+ *
+ * Watchers are told in rounds: one begins WATCH_EVERY_MS after the first change that somebody waits
+ * for, and is about all changes until then. They are woken one after another for WATCH_WORK_US,
+ * then everybody else has the loop for WATCH_REST times as long; so all of them together have a
+ * quarter of it at most, and the more there is to be told, the less often they are.
  */
 #ifndef CTLD_WATCH_H
 #define CTLD_WATCH_H
@@ -23,34 +27,48 @@ struct ctld;
 struct call;
 struct watch;
 
-#define WATCH_KEPT     (1U << 18) /* changes: 2 MiB, once there were as many */
+#define WATCH_KEPT     (1U << 18) /* changes: 4 MiB, once there were as many */
 #define WATCH_EVERY_MS 100
 #define WATCH_READ_MAX 256
+#define WATCH_WORK_US  500
+#define WATCH_REST     3
+/* What is told has still to be encrypted and sent, later: so many bytes a microsecond. */
+#define WATCH_SENDS 400
 
 struct watch *watch_new(struct ctld *c, struct error *err);
 void watch_free(struct watch *w); /* after the calls; NULL is fine */
 
-void watch_changed(struct watch *w, uint64_t job);
+/* `user`: filter_user() of its user. */
+void watch_changed(struct watch *w, uint64_t job, uint32_t user);
 
 /* Behind the last change. Never 0. */
 uint64_t watch_cursor(const struct watch *w);
+/* Behind the last change of the present round. */
+uint64_t watch_round(const struct watch *w);
 /* Are all changes behind `cursor` at hand? */
 bool watch_knows(const struct watch *w, uint64_t cursor);
 
-/* The jobs of the next WATCH_READ_MAX changes behind *cursor, each once, in the order of their
- * first change; moves *cursor. Returns how many; *cursor == watch_cursor(): that was all. Only for
- * one that is known. */
-size_t watch_read(const struct watch *w, uint64_t *cursor, uint64_t ids[WATCH_READ_MAX]);
+struct watch_change {
+	uint64_t job, cursor; /* behind it */
+	uint32_t user;
+};
 
-/* Go on with the call (call_go_on) when there are changes behind `cursor`: at once if there are,
- * but not more often than WATCH_EVERY_MS. Begins zeroed. */
+/* The next WATCH_READ_MAX changes of this round behind *cursor, each job once, in the order of
+ * their first change; moves *cursor. Only for one that is known. Returns how many. */
+size_t watch_read(const struct watch *w, uint64_t *cursor, struct watch_change v[WATCH_READ_MAX]);
+
+/* The slice of its call is made (call_slice_now) when there are changes of a round behind `cursor`:
+ * in this one, or in the next. Begins zeroed. */
 struct watcher {
 	struct call *call;
 	TAILQ_ENTRY(watcher) next;
-	bool waiting;
+	bool waiting, due;
 };
 void watch_wait(struct watch *w, struct watcher *watcher, struct call *call, uint64_t cursor);
 void watch_stop(struct watch *w, struct watcher *watcher); /* if it waits */
+
+/* A watcher was sent so much. */
+void watch_sent(struct watch *w, size_t bytes);
 
 size_t watch_count(const struct watch *w); /* that wait now */
 

@@ -146,6 +146,8 @@ struct job_view {
  * without records of its own, as one, then each record. False: none. O(log n) or better. */
 bool core_job_next(
         const struct core *core, uint64_t after, struct clocks now, struct job_view *view);
+/* Its user's name alone; "": no such job. */
+const char *core_job_user(const struct core *core, uint64_t ref);
 /* Of a task that waits without a record of its own: what it waits under. */
 bool core_job_view(const struct core *core, uint64_t ref, struct clocks now, struct job_view *view);
 /* The ref of a task, as far as it has a record; of a run's job. */

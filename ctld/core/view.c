@@ -276,6 +276,14 @@ bool core_job_view(const struct core *core, uint64_t ref, struct clocks now, str
 	return job;
 }
 
+const char *core_job_user(const struct core *core, uint64_t ref)
+{
+	uint32_t before;
+	const struct job *job = job_or_waiting(core, ref, &before);
+
+	return job ? job_info(job)->user : "";
+}
+
 uint64_t core_task_ref(uint64_t id, uint32_t task)
 {
 	return job_ref_of(id, (uint64_t)task + 1);

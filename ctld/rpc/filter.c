@@ -23,6 +23,7 @@ struct filter {
 	struct filter_named *named; /* by id, each once */
 	size_t n_named;
 	struct names users, partitions, names, nodes;
+	uint32_t *user_hashes;          /* filter_user() of each of `users` */
 	const char *states[STATES_MAX]; /* long names */
 	size_t n_states;
 	bool include_ended;
@@ -166,6 +167,9 @@ struct filter *filter_new(const Gpusched__JobFilter *m, struct error *err)
 		return NULL;
 	}
 	names_set(&f->users, m->users, m->n_users);
+	f->user_hashes = xcalloc(f->users.n, sizeof(*f->user_hashes));
+	for (size_t i = 0; i < f->users.n; i++)
+		f->user_hashes[i] = filter_user(f->users.v[i]);
 	names_set(&f->partitions, m->partitions, m->n_partitions);
 	names_set(&f->names, m->names, m->n_names);
 	for (size_t i = 0; i < m->n_states; i++)
@@ -188,6 +192,7 @@ void filter_free(struct filter *f)
 		taskset_clear(&f->named[i].tasks);
 	free(f->named);
 	names_clear(&f->users);
+	free(f->user_hashes);
 	names_clear(&f->partitions);
 	names_clear(&f->names);
 	names_clear(&f->nodes);
@@ -271,6 +276,33 @@ void filter_see_only(struct filter *f, struct sight *sight)
 {
 	sight_free(f->sight);
 	f->sight = sight;
+}
+
+bool filter_sees_all(const struct filter *f)
+{
+	return !f->sight;
+}
+
+/* FNV-1a */
+uint32_t filter_user(const char *name)
+{
+	uint32_t hash = 2166136261u;
+
+	for (; *name; name++)
+		hash = (hash ^ (uint8_t)*name) * 16777619u;
+	return hash;
+}
+
+bool filter_may_fit(const struct filter *f, uint64_t ref, uint32_t user)
+{
+	struct filter_named key = { .id = job_ref_id(ref) };
+	size_t i;
+
+	if (f->n_named && !bsearch(&key, f->named, f->n_named, sizeof(key), compare_named))
+		return false;
+	for (i = 0; i < f->users.n && f->user_hashes[i] != user; i++)
+		;
+	return i < f->users.n || f->users.n == 0;
 }
 
 static bool sees(const struct filter *f, const struct job_view *job)

@@ -13,13 +13,15 @@
 #include "ctld/rpc/filter.h"
 #include "ctld/rpc/job_chunk.h"
 #include "ctld/rpc/rpc.h"
+#include "ctld/rpc/watch_group.h"
 #include "ctld/watch.h"
 
 #define SLICE_VISITS 4000 /* jobs looked at: some 0.3 us each */
 #define UNTOLD_MAX   4096 /* changes of others until a watcher gets a new cursor */
 
 struct watching {
-	struct filter *filter;
+	struct filter *filter;     /* of the first part */
+	struct watch_group *group; /* of the second */
 	struct filter_walk walk;
 	struct watcher watcher;
 	uint64_t cursor;
@@ -32,6 +34,7 @@ static void watching_free(void *data)
 	struct watching *w = data;
 
 	filter_free(w->filter);
+	watch_group_leave(w->group);
 	free(w);
 }
 
@@ -50,52 +53,50 @@ static void gone(struct ctld *c, struct call *call, struct clocks now)
 	watch_stop(c->watch, &w->watcher);
 }
 
-static void list(struct ctld *c, struct watching *w, struct job_chunk *chunk, struct clocks now)
+/* The next jobs of the first part. */
+static void list(struct ctld *c, struct call *call, struct clocks now)
 {
+	struct watching *w = call->data;
 	unsigned budget = SLICE_VISITS;
+	struct job_chunk chunk;
 	struct job_view view;
 	int found = 1;
 
-	while (!job_chunk_full(chunk)) {
+	job_chunk_begin(c, &chunk);
+	while (!job_chunk_full(&chunk)) {
 		found = filter_next(w->filter, &w->walk, c->core, now, &budget, &view);
 		if (found <= 0)
 			break;
-		job_chunk_add(c, chunk, &view);
+		job_chunk_add(c, &chunk, &view);
 	}
-	chunk->m.fresh = w->fresh;
+	w->listing = found != 0;
+	chunk.m.fresh = w->fresh;
 	w->fresh = false;
-	if (found != 0)
+	chunk.m.cursor = w->listing ? 0 : w->cursor;
+	if (!chunk.m.n_jobs && !chunk.m.fresh && !chunk.m.cursor)
 		return;
-	w->listing = false;
-	filter_include_ended(w->filter); /* that a job has ended is a change */
+	job_chunk_send(c, call, &chunk);
+	w->told = chunk.m.cursor;
 }
 
-/* A job that has left memory had ended before, and that was told. */
-static void changes(struct ctld *c, struct call *call, struct job_chunk *chunk, struct clocks now)
+static void changes(struct ctld *c, struct call *call, struct clocks now)
 {
 	struct watching *w = call->data;
-	uint64_t ids[WATCH_READ_MAX];
-	struct job_view view;
-	size_t n = watch_read(c->watch, &w->cursor, ids);
+	const struct told *told = watch_group_tell(c, w->group, w->cursor, now);
 
-	for (size_t i = 0; i < n; i++) {
-		if (!core_job_view(c->core, ids[i], now, &view) || !filter_fits(w->filter, &view))
-			continue;
-		if (job_chunk_full(chunk)) {
-			job_chunk_send(c, call, chunk);
-			job_chunk_begin(c, chunk);
-		}
-		job_chunk_add(c, chunk, &view);
-	}
+	w->cursor = told->to;
+	if (!told->n_jobs && w->cursor - w->told <= UNTOLD_MAX)
+		return;
+	peers_send_packed(c, call->session, GPUSCHED__MSG_TYPE__MSG_JOB_CHUNK, call->id, told->body,
+	        told->len);
+	watch_sent(c->watch, told->len);
+	w->told = w->cursor;
 }
 
 static void slice(struct ctld *c, struct call *call, struct clocks now)
 {
 	struct watching *w = call->data;
-	struct job_chunk chunk;
-	bool more;
 
-	job_chunk_begin(c, &chunk);
 	if (!w->listing && !watch_knows(c->watch, w->cursor)) {
 		/* So slow a peer that what it missed is not at hand any more. */
 		w->listing = w->fresh = true;
@@ -103,17 +104,10 @@ static void slice(struct ctld *c, struct call *call, struct clocks now)
 		w->cursor = watch_cursor(c->watch);
 	}
 	if (w->listing)
-		list(c, w, &chunk, now);
+		list(c, call, now);
 	else
-		changes(c, call, &chunk, now);
-	more = w->listing || w->cursor != watch_cursor(c->watch);
-	if (!w->listing)
-		chunk.m.cursor = w->cursor;
-	if (chunk.m.n_jobs || chunk.m.fresh || chunk.m.cursor - w->told > UNTOLD_MAX) {
-		job_chunk_send(c, call, &chunk);
-		w->told = chunk.m.cursor;
-	}
-	if (more)
+		changes(c, call, now);
+	if (w->listing)
 		call_go_on(c, call);
 	else
 		watch_wait(c->watch, &w->watcher, call, w->cursor);
@@ -136,12 +130,11 @@ void rpc_watch_jobs(struct ctld *c, const struct rpc *rpc)
 	}
 	w = xcalloc(1, sizeof(*w));
 	w->filter = filter;
+	w->group = watch_group_join(c, rpc, m->filter, rpc_filter(c, rpc, m->filter, &err));
 	w->cursor = watch_cursor(c->watch);
 	w->listing = w->fresh = !m->only_new && !watch_knows(c->watch, m->since);
-	if (!w->listing) {
+	if (!w->listing)
 		w->cursor = m->only_new ? w->cursor : m->since;
-		filter_include_ended(w->filter);
-	}
 	call = call_new(c, rpc->peer, rpc->id, &watch_ops, w);
 	if (call)
 		call_go_on(c, call);

@@ -238,6 +238,7 @@ def bench_watch(res):
     """A thousand who watch: of whom nothing changes, and of whom everything does."""
     with Cluster() as c:
         n, quiet = 1000, serial(c)
+        bare = cpu_of_submits(c)
         for who, text in ((["nobody"], "of another user's jobs"), ([], "of all jobs")):
             p = subprocess.Popen([BENCH / "bench_watch", str(n), *who], env=c.env, stdin=subprocess.PIPE,
                                  stdout=subprocess.PIPE, text=True)
@@ -249,7 +250,16 @@ def bench_watch(res):
                 share = (cpu_s(c.ctld.pid) - cpu) / (time.monotonic() - t) * 100
                 res.add(f"submit beside {n} watchers {text}", 1000 / busy, "ms", "as without" if who else "",
                         f"{quiet / busy:.2f} x of quiet; the controller took {share:.0f}% of a core")
+                res.add(f"controller's processor time, a pipelined submit beside {n} watchers {text}", cpu_of_submits(c), "ms",
+                        "as without", f"{bare:.3g} ms without them")
             p.communicate()
+
+
+def cpu_of_submits(c, n=10000):
+    """Milliseconds of the controller's processor time for each."""
+    before = cpu_s(c.ctld.pid)
+    client(c, "pipelined", str(n))
+    return (cpu_s(c.ctld.pid) - before) * 1000 / n
 
 
 def serial(c):

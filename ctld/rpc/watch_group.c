@@ -1,0 +1,128 @@
+/* watch_group.c - see watch_group.h */
+#include "ctld/rpc/watch_group.h"
+
+#include <stdlib.h>
+#include <string.h>
+#include <sys/queue.h>
+
+#include "common/xalloc.h"
+#include "ctld/ctld.h"
+#include "ctld/peers.h"
+#include "ctld/rpc/filter.h"
+#include "ctld/rpc/job_chunk.h"
+#include "ctld/rpc/rpc.h"
+#include "ctld/watch.h"
+
+#define TOLD_KEPT 4
+
+struct watch_group {
+	LIST_ENTRY(watch_group) next;
+	unsigned watchers;
+	struct filter *filter; /* of changes: that a job has ended is one */
+	/* What they have in common: */
+	uint8_t *asked; /* the filter, packed */
+	size_t n_asked;
+	int64_t uid;         /* who sees less than all of it; -1: anybody */
+	uint64_t generation; /* of the configuration that says so */
+
+	uint64_t round;              /* of which `told` is */
+	struct told told[TOLD_KEPT]; /* from == 0: none */
+	unsigned next_told;
+};
+
+struct watch_group *watch_group_join(
+        struct ctld *c, const struct rpc *rpc, const Gpusched__JobFilter *m, struct filter *filter)
+{
+	size_t n = m ? protobuf_c_message_get_packed_size(&m->base) : 0;
+	uint8_t *asked = xcalloc(n + 1, 1);
+	int64_t uid = filter_sees_all(filter) ? -1 : (int64_t)rpc->peer->uid;
+	struct watch_group *g;
+
+	if (m)
+		protobuf_c_message_pack(&m->base, asked);
+	LIST_FOREACH (g, &c->watch_groups, next)
+		if (g->n_asked == n && g->uid == uid && g->generation == c->generation &&
+		        !memcmp(g->asked, asked, n))
+			break;
+	if (g) {
+		free(asked);
+		filter_free(filter);
+		g->watchers++;
+		return g;
+	}
+	g = xcalloc(1, sizeof(*g));
+	g->watchers = 1;
+	g->filter = filter;
+	filter_include_ended(filter);
+	g->asked = asked;
+	g->n_asked = n;
+	g->uid = uid;
+	g->generation = c->generation;
+	LIST_INSERT_HEAD(&c->watch_groups, g, next);
+	return g;
+}
+
+static void forget_told(struct watch_group *g)
+{
+	for (unsigned i = 0; i < TOLD_KEPT; i++) {
+		free(g->told[i].body);
+		g->told[i] = (struct told){ 0 };
+	}
+}
+
+void watch_group_leave(struct watch_group *g)
+{
+	if (--g->watchers)
+		return;
+	LIST_REMOVE(g, next);
+	forget_told(g);
+	filter_free(g->filter);
+	free(g->asked);
+	free(g);
+}
+
+/* A job that has left memory had ended before, and that was told. */
+static void make(struct ctld *c, struct watch_group *g, struct told *t, struct clocks now)
+{
+	struct watch_change v[WATCH_READ_MAX];
+	struct job_chunk chunk;
+	struct job_view view;
+	size_t n, i;
+
+	job_chunk_begin(c, &chunk);
+	n = watch_read(c->watch, &t->to, v);
+	for (i = 0; i < n; i++) {
+		if (!filter_may_fit(g->filter, v[i].job, v[i].user) ||
+		        !core_job_view(c->core, v[i].job, now, &view) ||
+		        !filter_fits(g->filter, &view))
+			continue;
+		job_chunk_add(c, &chunk, &view);
+		if (job_chunk_full(&chunk)) {
+			t->to = v[i].cursor;
+			break;
+		}
+	}
+	chunk.m.cursor = t->to;
+	t->n_jobs = chunk.m.n_jobs;
+	t->len = protobuf_c_message_get_packed_size(&chunk.m.base);
+	t->body = xcalloc(t->len, 1);
+	protobuf_c_message_pack(&chunk.m.base, t->body);
+}
+
+const struct told *watch_group_tell(
+        struct ctld *c, struct watch_group *g, uint64_t from, struct clocks now)
+{
+	struct told *t;
+
+	if (g->round != watch_round(c->watch))
+		forget_told(g);
+	g->round = watch_round(c->watch);
+	for (unsigned i = 0; i < TOLD_KEPT; i++)
+		if (g->told[i].from == from)
+			return &g->told[i];
+	t = &g->told[g->next_told++ % TOLD_KEPT];
+	free(t->body);
+	*t = (struct told){ .from = from, .to = from };
+	make(c, g, t, now);
+	return t;
+}
