@@ -7,15 +7,17 @@ comes back is decoded with the schema of proto.py.
 import contextlib
 import os
 import pwd
+import re
 import select
 import struct
 import subprocess
 import time
 
-from cluster import BUILD, DEADLINE, Failed
+from cluster import BUILD, DEADLINE, TOP, Failed
 from proto import BODY, SCHEMA_OF, TYPES
 
 HEAD = struct.Struct(">IHHQ")
+ERRORS = {name: i for i, name in enumerate(re.findall(r"X\((ERR_\w+)", (TOP / "common/error.h").read_text()))}
 NAMES = {number: name for name, number in TYPES.items()}
 
 
