@@ -1,15 +1,15 @@
-/* acctjobs.c - histories out of the accounting of a controller: its history.db
+/* acctjobs.c - histories out of the accounting of a controller: its history.db; see acctjobs.h
  *
  * A job is what its last attempt had; one that never ran has no duration. The file is only read.
  */
-#include <sqlite3.h>
+#include "ctld/gsim/acctjobs.h"
+
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "common/text.h"
 #include "common/xalloc.h"
-#include "ctld/gsim/history.h"
 
 #define APPLICATION 0x67707568 /* "gpuh" */
 #define MAX_NAME    255
@@ -26,6 +26,14 @@ static const char query[] =
         "WHERE j.part > 0 OR j.array = '' " /* of an array its tasks */
         "GROUP BY j.id, j.part ORDER BY j.submit_time, j.id, j.part";
 
+const char acct_schema[] =
+        "CREATE TABLE job (id INTEGER, part INTEGER, submit_time INTEGER, user TEXT, account TEXT, "
+        "partition TEXT, time_limit_s INTEGER, gpus TEXT, array TEXT, attempt INTEGER, state TEXT, "
+        "PRIMARY KEY (id, part)) WITHOUT ROWID;"
+        "CREATE TABLE run (job INTEGER, task INTEGER, attempt INTEGER, rank INTEGER, gpus INTEGER, "
+        "cpus INTEGER, mem_mb INTEGER, elapsed_us INTEGER, PRIMARY KEY (job, task, attempt, rank)) "
+        "WITHOUT ROWID";
+
 struct acctjobs {
 	const char *path; /* borrowed */
 	sqlite3 *db;
@@ -34,7 +42,7 @@ struct acctjobs {
 	char name[24], types[MAX_NAME + 1];
 };
 
-static void acct_close(void *reader)
+void acct_close(void *reader)
 {
 	struct acctjobs *a = reader;
 
@@ -43,26 +51,9 @@ static void acct_close(void *reader)
 	free(a);
 }
 
-static int database_error(const struct acctjobs *a, struct error *err)
+static int database_error(sqlite3 *db, const char *path, struct error *err)
 {
-	return error_set(err, ERR_SYSTEM, "%s: %s", a->path, sqlite3_errmsg(a->db));
-}
-
-static int check_kind(struct acctjobs *a, struct error *err)
-{
-	sqlite3_stmt *s = NULL;
-	int kind = 0;
-
-	if (sqlite3_prepare_v2(a->db, "PRAGMA application_id", -1, &s, NULL) != SQLITE_OK ||
-	        sqlite3_step(s) != SQLITE_ROW) {
-		sqlite3_finalize(s);
-		return database_error(a, err);
-	}
-	kind = sqlite3_column_int(s, 0);
-	sqlite3_finalize(s);
-	if (kind == APPLICATION)
-		return 0;
-	return error_set(err, ERR_CONFIG, "%s: not the history.db of a controller", a->path);
+	return error_set(err, ERR_SYSTEM, "%s: %s", path, sqlite3_errmsg(db));
 }
 
 /* The GPUs of a run are a set: one bit for each. */
@@ -72,23 +63,49 @@ static void count_bits(sqlite3_context *c, int n, sqlite3_value **v)
 	sqlite3_result_int(c, __builtin_popcountll((uint64_t)sqlite3_value_int64(v[0])));
 }
 
-static void *acct_open(const char *path, const struct history_options *o, struct error *err)
+void *acct_begin(sqlite3 *db, const char *path, const struct history_options *o, struct error *err)
 {
 	struct acctjobs *a = xcalloc(1, sizeof(*a));
 
 	a->path = path;
 	a->accounts = o->account_column;
-	if (sqlite3_open_v2(path, &a->db, SQLITE_OPEN_READONLY, NULL) != SQLITE_OK ||
-	        sqlite3_busy_timeout(a->db, 10000) != SQLITE_OK) {
-		database_error(a, err);
-	} else if (check_kind(a, err) == 0) {
-		if (sqlite3_create_function(a->db, "bits", 1, SQLITE_UTF8 | SQLITE_DETERMINISTIC,
-		            NULL, count_bits, NULL, NULL) == SQLITE_OK &&
-		        sqlite3_prepare_v2(a->db, query, -1, &a->rows, NULL) == SQLITE_OK)
-			return a;
-		database_error(a, err);
-	}
+	a->db = db;
+	if (sqlite3_create_function(db, "bits", 1, SQLITE_UTF8 | SQLITE_DETERMINISTIC, NULL,
+	            count_bits, NULL, NULL) == SQLITE_OK &&
+	        sqlite3_prepare_v2(db, query, -1, &a->rows, NULL) == SQLITE_OK)
+		return a;
+	database_error(db, path, err);
 	acct_close(a);
+	return NULL;
+}
+
+static int check_kind(sqlite3 *db, const char *path, struct error *err)
+{
+	sqlite3_stmt *s = NULL;
+	int kind = 0;
+
+	if (sqlite3_prepare_v2(db, "PRAGMA application_id", -1, &s, NULL) != SQLITE_OK ||
+	        sqlite3_step(s) != SQLITE_ROW) {
+		sqlite3_finalize(s);
+		return database_error(db, path, err);
+	}
+	kind = sqlite3_column_int(s, 0);
+	sqlite3_finalize(s);
+	if (kind == APPLICATION)
+		return 0;
+	return error_set(err, ERR_CONFIG, "%s: not the history.db of a controller", path);
+}
+
+static void *acct_open(const char *path, const struct history_options *o, struct error *err)
+{
+	sqlite3 *db = NULL;
+
+	if (sqlite3_open_v2(path, &db, SQLITE_OPEN_READONLY, NULL) != SQLITE_OK ||
+	        sqlite3_busy_timeout(db, 10000) != SQLITE_OK)
+		database_error(db, path, err);
+	else if (check_kind(db, path, err) == 0)
+		return acct_begin(db, path, o, err);
+	sqlite3_close(db);
 	return NULL;
 }
 
@@ -176,7 +193,7 @@ static int read_row(struct acctjobs *a, struct history_job *job, struct error *e
 	return 0;
 }
 
-static enum history_result acct_next(void *reader, struct history_job *job, struct error *err)
+enum history_result acct_next(void *reader, struct history_job *job, struct error *err)
 {
 	struct acctjobs *a = reader;
 	int r = sqlite3_step(a->rows);
@@ -184,7 +201,7 @@ static enum history_result acct_next(void *reader, struct history_job *job, stru
 	if (r == SQLITE_DONE)
 		return HISTORY_END;
 	if (r != SQLITE_ROW) {
-		database_error(a, err);
+		database_error(a->db, a->path, err);
 		return HISTORY_FAILED;
 	}
 	*job = (struct history_job){ .group = "",

@@ -29,6 +29,7 @@ static const struct {
 } formats[] = {
 	{ "csv", &history_csv },
 	{ "accounting", &history_accounting },
+	{ "record", &history_record },
 };
 
 const struct history_reader *history_format(const char *name)

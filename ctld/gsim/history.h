@@ -59,6 +59,7 @@ struct history_reader {
 
 extern const struct history_reader history_csv;        /* csvjobs.c */
 extern const struct history_reader history_accounting; /* acctjobs.c */
+extern const struct history_reader history_record;     /* recordjobs.c */
 
 /* By the name that people use; NULL: there is none. */
 const struct history_reader *history_format(const char *name);

@@ -58,7 +58,9 @@ static const struct argp_option rows[] = {
 	        "Print the configuration that all this makes, to keep and edit, and exit", 1 },
 	{ NULL, 0, NULL, 0, "The history:", 2 },
 	{ "format", OPT_FORMAT, "FORMAT", 0,
-	        "csv, or accounting: FILE is the history.db of a controller (default csv)", 2 },
+	        "csv (the default); accounting: FILE is the history.db of a controller; record: "
+	        "what gctld recorded",
+	        2 },
 	{ "account-column", OPT_ACCOUNT_COLUMN, "COLUMN", 0,
 	        "The column that names the jobs' accounts (default: group; none: no account)", 2 },
 	{ "partition-column", OPT_PARTITION_COLUMN, "COLUMN", 0,
@@ -248,7 +250,8 @@ static int take_history(struct options *o, int key, char *arg, struct error *err
 		return 0;
 	case OPT_FORMAT:
 		o->history.reader = history_format(arg);
-		return o->history.reader ? 0 : error_set(err, ERR_USAGE, "csv or accounting");
+		return o->history.reader ? 0
+		                         : error_set(err, ERR_USAGE, "csv, accounting or record");
 	case OPT_SKIP_BAD:
 		o->history.skip_bad = true;
 		return 0;
@@ -395,10 +398,12 @@ static int agree(const struct options *o, struct error *err)
 		return error_hint(err,
 		        "gsim --nodes %.100s --show-config > new.conf, and edit that", o->nodes);
 	}
-	if (o->history.reader == &history_accounting && (o->nodes || o->history.partition_column))
+	if ((o->history.reader == &history_accounting || o->history.reader == &history_record) &&
+	        (o->nodes || o->history.partition_column))
 		return error_set(err, ERR_USAGE,
-		        "--format=accounting: jobs go to their own partitions: without --nodes and "
-		        "--partition-column");
+		        "--format=%s: jobs go to their own partitions: without --nodes and "
+		        "--partition-column",
+		        o->history.reader == &history_record ? "record" : "accounting");
 	if (!o->n_files && !o->show_config)
 		return error_set(err, ERR_USAGE, "which history? See gsim --help");
 	if (o->again && agree_again(o, err) < 0)

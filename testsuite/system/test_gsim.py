@@ -340,7 +340,7 @@ def test_accounting(tmp_path):
     (["--inflate=130", "--policy=fifo", "a"], 2, "--inflate is no replay"),
     (["--until=5", "a"], 2, "--until=5"),
     (["a", "a"], 2, "a is there twice"),
-    (["--format=json", "a"], 2, "--format=json: csv or accounting"),
+    (["--format=json", "a"], 2, "--format=json: csv, accounting or record"),
     (["--format=accounting", "--nodes=b", "a"], 2, "jobs go to their own partitions"),
     (["--config=/nowhere/conf", "a"], 1, "/nowhere/conf"),
     (["--nodes=/nowhere/nodes", "a"], 1, "/nowhere/nodes"),

@@ -119,6 +119,7 @@ def fixture_record():
         c.wait_nodes("idle", "mixed", "allocated", "drained", "draining")
         second_life(c, *told)
         assert c.ctld.stop() == 0
+        path.with_suffix(".conf").write_text(c.conf_text())
         yield path
 
 
@@ -147,6 +148,26 @@ def test_another_event_is_found(record, tmp_path):
     assert words[2] == f"{changed}:" and words[3] == "record", r.stderr
     assert number < int(words[4]) < number + 10, "the next that says what came of it"
     assert "what has changed is not the same" in r.stderr
+
+
+def test_as_a_history(record, tmp_path):
+    """The jobs of the record, on the cluster as it was and on one where nobody waits."""
+    conf = record.with_suffix(".conf")
+    r = gsim("--format=record", "--json", "--checker=1", f"--jobs={tmp_path}/each", "-f", conf, record)
+    assert r.returncode == 0, r.stderr
+    r = json.loads(r.stdout)
+    # 13 jobs and tasks; of those that were cancelled one had never run
+    assert r["jobs"]["submitted"] == 12 and r["jobs"]["without_duration"] == 1
+    assert r["jobs"]["ended"] == 12 and r["wait_s"]["most"] > 0
+    rows = [line.split(",") for line in (tmp_path / "each").read_text().splitlines()]
+    gpus = sorted(int(row[rows[0].index("gpus")]) for row in rows[1:])
+    assert gpus == [0] + [1] * 6 + [2] * 2 + [4] * 3
+    urgent = [row for row in rows[1:] if row[rows[0].index("partition")] == "urgent"]
+    assert len(urgent) == 1
+    r = json.loads(gsim("--format=record", "--json", "-f", conf, "--add-nodes=20:n1", record).stdout)
+    assert r["wait_s"]["most"] == 0 and r["jobs"]["ended"] == 12
+    r = gsim("--format=record", "--nodes", conf, record)
+    assert r.returncode == 2 and "--format=record: jobs go to their own partitions" in r.stderr
 
 
 def test_cut_short_and_damaged(record, tmp_path):
