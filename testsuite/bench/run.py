@@ -15,6 +15,7 @@ import pathlib
 import platform
 import random
 import re
+import statistics
 import subprocess
 import sys
 import tempfile
@@ -127,6 +128,28 @@ def bench_submits(res, c, m):
     bare = (time.monotonic() - t) / n * 1000
     res.add("one gsubmit, whole process", v, "ms", "4 ms", f"bare exec the same way {bare:.2f} ms, {v / bare:.1f} x")
     bench_bulk(res, c)
+
+
+def submits_of(*options):
+    """Of a cluster of its own: per second one after another and pipelined, the controller's processor time a job (us)."""
+    with Cluster(start=False) as c:
+        c.start_munged()
+        c.start_ctld(*(f"{o}={c.dir}/state/record" for o in options))
+        before = cpu_s(c.ctld.pid)
+        f = {**figures(client(c, "serial", "3000")), **figures(client(c, "pipelined", "20000"))}
+        cpu = (cpu_s(c.ctld.pid) - before) / 23000 * 1e6
+        size = (c.dir / "state/record").stat().st_size / 23000 if options else 0
+        return f["submit_serial"][0], f["submit_pipelined"][0], cpu, size
+
+
+def bench_record(res, pairs=5):
+    """What `gctld --record` costs: pairs in turns, the medians."""
+    runs = [(submits_of(), submits_of("--record")) for _ in range(pairs)]
+    names = ("submits one after another, --record", "submits pipelined, --record", "controller's processor time a submit, --record")
+    for i, (name, unit) in enumerate(zip(names, ("/s", "/s", "us"))):
+        without, recorded = (statistics.median(r[k][i] for r in runs) for k in (0, 1))
+        res.add(name, recorded, unit, beside=f"without {without:.4g} {unit}; medians of {pairs} pairs in turns")
+    res.add("record: bytes a submit", statistics.median(r[1][3] for r in runs), "B")
 
 
 def cancel_all(c):
@@ -404,7 +427,7 @@ def bench_stream(res, mib=1024):
                 "MiB", beside="the largest of them")
 
 
-SECTIONS = ("sessions", "stream", "submits", "jobs", "latency", "queue", "idle", "watch", "simulated", "programs", "curve", "gsim", "slurm")
+SECTIONS = ("sessions", "stream", "submits", "record", "jobs", "latency", "queue", "idle", "watch", "simulated", "programs", "curve", "gsim", "slurm")
 
 
 def main():
@@ -431,6 +454,8 @@ def main():
             bench_submits(res, c, m)
     if "stream" in only:
         bench_stream(res)
+    if "record" in only:
+        bench_record(res)
     if "jobs" in only:
         bench_jobs(res, m, slurm_figures)
     if "latency" in only:
