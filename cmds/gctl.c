@@ -21,7 +21,7 @@
 #include "common/text.h"
 #include "common/xalloc.h"
 
-enum { KEY_REASON = 0x200, KEY_JSON, KEY_CONFIRMED_OFF };
+enum { KEY_REASON = 0x200, KEY_JSON, KEY_CONFIRMED_OFF, KEY_SCRIPT, KEY_ENV };
 
 #define NODES_SHOWN 16 /* after a change: more are only counted */
 
@@ -31,6 +31,7 @@ enum takes {
 	TAKES_JOBS = 1 << 1, /* --user and so on */
 	TAKES_REASON = 1 << 2,
 	TAKES_CONFIRMED_OFF = 1 << 3,
+	TAKES_SCRIPT = 1 << 4, /* --script, --env */
 };
 
 static const struct cmd cmd;
@@ -432,8 +433,8 @@ static const struct subcommand subcommands[] = {
 	{ { "ping" }, "", 0, 0, TAKES_JSON, false, do_ping, "Does the controller answer?" },
 	{ { "stats" }, "", 0, 0, TAKES_JSON, false, do_stats,
 	        "The controller's own figures: loop, commits, queue, sessions" },
-	{ { "show", "job" }, "ID...", 1, GCTL_WORDS_MAX, TAKES_JSON, false, gctl_show_job,
-	        "All about jobs" },
+	{ { "show", "job" }, "ID...", 1, GCTL_WORDS_MAX, TAKES_JSON | TAKES_SCRIPT, false,
+	        gctl_show_job, "All about jobs; with --script or --env what they run" },
 	{ { "show", "node" }, "[NODES...]", 0, GCTL_WORDS_MAX, TAKES_JSON, false, gctl_show_node,
 	        "All about nodes" },
 	{ { "show", "partition" }, "[NAME...]", 0, GCTL_WORDS_MAX, TAKES_JSON, false,
@@ -479,6 +480,8 @@ static const struct subcommand subcommands[] = {
 
 static const struct argp_option options[] = {
 	{ "json", KEY_JSON, NULL, 0, "Answer in JSON (ping, stats, show)", 1 },
+	{ "script", KEY_SCRIPT, NULL, 0, "The script alone, as it was submitted (show job)", 1 },
+	{ "env", KEY_ENV, NULL, 0, "Its environment alone (show job)", 1 },
 	{ "reason", KEY_REASON, "TEXT", 0, "Kept with what is changed, next to who did it", 1 },
 	{ "confirmed-off", KEY_CONFIRMED_OFF, NULL, 0,
 	        "I have seen to it that nothing runs there any more (node down)", 1 },
@@ -501,6 +504,9 @@ static unsigned option_takes(int key)
 		return TAKES_REASON;
 	case KEY_CONFIRMED_OFF:
 		return TAKES_CONFIRMED_OFF;
+	case KEY_SCRIPT:
+	case KEY_ENV:
+		return TAKES_SCRIPT;
 	default:
 		return TAKES_JOBS;
 	}
@@ -531,6 +537,12 @@ static int take(int key, char *value, struct argp_state *state, void *input, str
 		return text_check("--reason", value, CONTROL_REASON_MAX, err);
 	case KEY_CONFIRMED_OFF:
 		g->confirmed_off = true;
+		return 0;
+	case KEY_SCRIPT:
+		g->script = true;
+		return 0;
+	case KEY_ENV:
+		g->env = true;
 		return 0;
 	case 'u':
 		return filter_add(&g->filter, FILTER_USERS, "--user", value, err);

@@ -13,7 +13,7 @@
 struct gctl {
 	struct filter filter;
 	const char *reason;
-	bool json, confirmed_off;
+	bool json, confirmed_off, script, env;
 	unsigned given; /* which options, for the table of subcommands */
 	const char *words[GCTL_WORDS_MAX];
 	size_t n_words;

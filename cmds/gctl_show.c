@@ -2,11 +2,14 @@
 #include "cmds/gctl.h"
 
 #include <inttypes.h>
+#include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "cmds/views.h"
 #include "common/hostlist.h"
 #include "common/text.h"
+#include "common/xalloc.h"
 
 /* One more object: as a record of its own, or in the JSON list. */
 static void show_object(
@@ -83,6 +86,81 @@ static int end_show(struct run *r, int rc, struct error *err)
 	return rc < 0 ? -1 : EXIT_DONE;
 }
 
+/* --- what a job runs ------------------------------------------------------------------------ */
+
+/* As it is; on a terminal only what cannot steer it. */
+static void print_bytes(const void *bytes, size_t n)
+{
+	const char *p = bytes, *end = p + n;
+
+	if (!isatty(STDOUT_FILENO)) {
+		fwrite(bytes, 1, n, stdout);
+		return;
+	}
+	while (p < end) {
+		const char *stop = p;
+		char *line, *plain;
+
+		while (stop < end && *stop != '\n' && *stop != '\t')
+			stop++;
+		line = xstrndup(p, (size_t)(stop - p));
+		plain = text_escape_dup(line);
+		fputs(plain, stdout);
+		if (stop < end)
+			putchar(*stop);
+		free(plain);
+		free(line);
+		p = stop + 1;
+	}
+}
+
+static int print_env(const Gpusched__ScriptResult *m, struct error *err)
+{
+	Gpusched__SignedSpec *spec = gpusched__signed_spec__unpack(NULL, m->spec.len, m->spec.data);
+
+	if (!spec)
+		return gctl_wrong_answer(err);
+	for (size_t i = 0; i < spec->n_env; i++) {
+		print_bytes(spec->env[i].data, spec->env[i].len);
+		putchar('\n');
+	}
+	gpusched__signed_spec__free_unpacked(spec, NULL);
+	return 0;
+}
+
+static int on_script(unsigned type, const ProtobufCMessage *m, void *arg, struct error *err)
+{
+	const Gpusched__ScriptResult *result = (const Gpusched__ScriptResult *)m;
+	struct run *r = arg;
+
+	if (type != GPUSCHED__MSG_TYPE__MSG_SCRIPT_RESULT)
+		return gctl_wrong_answer(err);
+	if (r->g->env)
+		return print_env(result, err);
+	print_bytes(result->script.data, result->script.len);
+	return 0;
+}
+
+/* One after another; tasks have the script of their array. */
+static int show_scripts(struct run *r, struct error *err)
+{
+	Gpusched__JobFilter filter;
+	Gpusched__ShowScript request = GPUSCHED__SHOW_SCRIPT__INIT;
+
+	if (r->g->json || (r->g->script && r->g->env))
+		return error_set(err, ERR_USAGE, "show job: %s and %s exclude each other",
+		        r->g->script ? "--script" : "--env", r->g->json ? "--json" : "--env");
+	filter_message(&r->g->filter, &filter);
+	for (size_t i = 0; i < filter.n_ids + filter.n_tasks; i++) {
+		request.job =
+		        i < filter.n_ids ? filter.ids[i] : filter.tasks[i - filter.n_ids]->job;
+		if (gctl_ask(r, GPUSCHED__MSG_TYPE__MSG_SHOW_SCRIPT, &request.base, true, on_script,
+		            err) < 0)
+			return -1;
+	}
+	return EXIT_DONE;
+}
+
 int gctl_show_job(struct run *r, struct error *err)
 {
 	Gpusched__JobFilter filter;
@@ -93,6 +171,8 @@ int gctl_show_job(struct run *r, struct error *err)
 	for (size_t i = 0; i < r->n; i++)
 		if (filter_add(f, FILTER_IDS, "ID", r->words[i], err) < 0)
 			return -1;
+	if (r->g->script || r->g->env)
+		return show_scripts(r, err);
 	f->ended = true;
 	filter_message(f, &filter);
 	request.filter = &filter;

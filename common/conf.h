@@ -213,6 +213,7 @@ struct conf_controller {
 	uint64_t max_script_kb;
 	bool kill_invalid_dep; /* cancel jobs whose dependency can never come true */
 	uint32_t keep_ended_s; /* ended jobs stay visible to gqueue --all for so long */
+	uint32_t keep_scripts_s; /* scripts and environments are erased so long after the end */
 	uint64_t min_free_mb;  /* below: submits are refused */
 	uint32_t workers;      /* helper threads */
 };

@@ -39,6 +39,7 @@ struct blobs {
 	struct entries pending, kept;
 	struct wants wanted, asked; /* for the next batch; in the batch in flight, in its order */
 	size_t pending_bytes;
+	bool erase;
 	struct blobs_stats stats;
 };
 
@@ -198,11 +199,16 @@ void blobs_want(struct blobs *b, uint64_t job, blobs_got_fn *got, void *arg)
 	STAILQ_INSERT_TAIL(&b->wanted, w, next);
 }
 
+void blobs_erase(struct blobs *b)
+{
+	b->erase = true;
+}
+
 /* --- for the tick -------------------------------------------------------------------------- */
 
 bool blobs_is_clean(const struct blobs *b)
 {
-	return TAILQ_EMPTY(&b->pending) && STAILQ_EMPTY(&b->wanted);
+	return TAILQ_EMPTY(&b->pending) && STAILQ_EMPTY(&b->wanted) && !b->erase;
 }
 
 void blobs_seal(struct blobs *b, struct store_batch *batch)
@@ -226,6 +232,7 @@ void blobs_seal(struct blobs *b, struct store_batch *batch)
 		b->stats.reads++;
 	}
 	STAILQ_CONCAT(&b->asked, &b->wanted);
+	b->erase = false;
 }
 
 void blobs_arrived(struct blobs *b, const struct store_result *result)

@@ -35,6 +35,9 @@ const struct store_blob *blobs_get(struct blobs *b, uint64_t job);
 typedef void blobs_got_fn(void *arg, const struct store_blob *blob);
 void blobs_want(struct blobs *b, uint64_t job, blobs_got_fn *got, void *arg);
 
+/* Have the next batch erase what is due, even if it has nothing else to do. */
+void blobs_erase(struct blobs *b);
+
 /* --- for the tick -------------------------------------------------------------------------- */
 bool blobs_is_clean(const struct blobs *b); /* nothing for the next batch */
 void blobs_seal(struct blobs *b, struct store_batch *batch);

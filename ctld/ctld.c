@@ -77,6 +77,8 @@ static void apply_disk(struct ctld *c, void *arg, struct clocks now)
 	(void)arg;
 	ev.disk_free_mb = store_free_mb(c->store);
 	inputs_apply(c, &ev, now);
+	if (c->conf->controller.keep_scripts_s) /* else they go with their jobs */
+		blobs_erase(c->blobs);
 }
 
 static void drop_disk(void *arg)

@@ -217,7 +217,7 @@ static bool may_wait(struct tick *t)
 	return true;
 }
 
-static void seal(struct tick *t)
+static void seal(struct tick *t, struct clocks now)
 {
 	struct ctld *c = t->c;
 	struct sealing s = { 0 };
@@ -238,6 +238,7 @@ static void seal(struct tick *t)
 	s.batch = store_batch_new(c->store);
 	inputs_seal(c, seal_row, &s);
 	blobs_seal(c->blobs, s.batch);
+	store_batch_erase(s.batch, now.wall - (usec_t)c->conf->controller.keep_scripts_s * 1000000);
 	FAILPOINT(ctld_after_seal);
 	t->stats.commits++;
 	t->stats.rows += s.rows;
@@ -313,7 +314,7 @@ static void on_beat(evutil_socket_t fd, short what, void *arg)
 	if (!is_full(t))
 		more = inputs_schedule(t->c, now, TICK_SCHEDULE);
 	effects_carry_out(t->c, now);
-	seal(t);
+	seal(t, now);
 	inputs_tick(t->c);
 	acct_look(t->c->acct);
 	pause_or_go_on(t);

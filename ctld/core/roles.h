@@ -65,6 +65,7 @@ enum standing {
 	        AS_COORDINATOR | AS_STAFF)                                                     \
 	X(VERB_JOB_RELEASE_ADMIN, "release what an operator or administrator holds", AS_STAFF) \
 	X(VERB_JOB_OUTPUT, "follow its output", AS_OWNER | AS_ADMIN)                           \
+	X(VERB_JOB_SCRIPT, "read its script and environment", AS_OWNER | AS_ADMIN)             \
 	X(VERB_JOB_EVENTS, "see what happened to it", AS_OWNER | AS_COORDINATOR | AS_STAFF)    \
 	/* what else a request may hold */                                                     \
 	X(VERB_EVENTS, "see everybody's events", AS_STAFF)                                     \

@@ -44,6 +44,7 @@ static const struct request rows[] = {
 	ROW(REPORT, LIST, false, rpc_report),
 	ROW(BACKUP, BACKUP, false, rpc_backup),
 	ROW(LIST_EVENTS, LIST, false, rpc_list_events),
+	ROW(SHOW_SCRIPT, ASK, false, rpc_show_script),
 	ROW(REGISTER, AGENT, false, rpc_register),
 	ROW(RUN_REPORT, AGENT, false, rpc_run_report),
 	ROW(HEARTBEAT, AGENT, false, rpc_heartbeat),

@@ -61,7 +61,7 @@ void rpc_reply(struct ctld *c, const struct rpc *rpc, const struct error *err);
 
 /* The handlers, a file each. */
 typedef void rpc_fn(struct ctld *c, const struct rpc *rpc);
-rpc_fn rpc_submit_bulk;
+rpc_fn rpc_submit_bulk, rpc_show_script;
 rpc_fn rpc_ping, rpc_submit, rpc_job_control, rpc_list_jobs, rpc_list_nodes, rpc_list_partitions,
         rpc_node_control, rpc_wait_jobs, rpc_watch_jobs, rpc_stats, rpc_reconfigure, rpc_shutdown,
         rpc_job_why, rpc_list_prios, rpc_list_shares, rpc_show_config, rpc_partition_control,

@@ -25,6 +25,7 @@ struct store_batch *batch_new(void)
 	struct store_batch *batch = xcalloc(1, sizeof(*batch));
 
 	batch->last.head = SIZE_MAX;
+	batch->erase_before = INT64_MAX;
 	return batch;
 }
 
@@ -44,6 +45,7 @@ void batch_reset(struct store_batch *batch)
 		batch->cap = 0;
 	}
 	batch->len = batch->n_rows = batch->n_blobs = batch->n_wanted = 0;
+	batch->erase_before = INT64_MAX;
 	batch->last.head = SIZE_MAX;
 }
 
@@ -158,6 +160,11 @@ void store_batch_blob(struct store_batch *batch, const struct store_blob *blob)
 	}
 	batch->len += need;
 	batch->n_blobs++;
+}
+
+void store_batch_erase(struct store_batch *batch, int64_t before)
+{
+	batch->erase_before = before;
 }
 
 void store_batch_want_blob(struct store_batch *batch, uint64_t job, void *tag)

@@ -237,6 +237,12 @@ static const char *const state_steps[] = {
 	JOB_GETS_PART("job")
 	JOB_GETS_PART("ended_job")
 	"PRAGMA user_version = 15;",
+
+	/* The signed bytes may outlive their job for a while. */
+	"ALTER TABLE blob ADD COLUMN uid INTEGER NOT NULL DEFAULT 0;"
+	"ALTER TABLE blob ADD COLUMN ended INTEGER NOT NULL DEFAULT 0;"
+	"CREATE INDEX blob_by_end ON blob (ended) WHERE ended > 0;"
+	"PRAGMA user_version = 16;",
 };
 
 /* history.db. 0x67707568 is "gpuh". */
@@ -412,7 +418,7 @@ const struct sql_setting sql_settings[] = {
 	{ "PRAGMA mmap_size = 0", "" },
 	{ "PRAGMA temp_store = MEMORY", "" },
 	{ "PRAGMA cache_size = -4096", "" },
-	{ "PRAGMA secure_delete = FAST", "" },
+	{ "PRAGMA secure_delete = ON", "" },
 	{ "PRAGMA cell_size_check = ON", "" },
 	{ "PRAGMA trusted_schema = OFF", "" },
 };

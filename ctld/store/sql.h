@@ -48,8 +48,16 @@ extern const struct sql_table sql_tables[TABLE_COUNT];
 	/* blobs: small or unshared bytes in the row, shared ones as numbered pieces */    \
 	X(SQL_BLOB_PUT, "INSERT INTO blob (job, script_piece, credential_piece, spec, "    \
 	                "script, credential) VALUES (?1, ?2, ?3, ?4, ?5, ?6)")             \
-	X(SQL_BLOB_GET, "SELECT script_piece, credential_piece, spec, script, credential " \
-	                "FROM blob WHERE job = ?1")                                        \
+	X(SQL_BLOB_GET, "SELECT script_piece, credential_piece, spec, script, credential, " \
+	                "uid, ended FROM blob WHERE job = ?1")                             \
+	/* of a job that has ended, and is kept for a while: whose, since when */           \
+	X(SQL_BLOB_END, "UPDATE blob SET uid = ?2, ended = max(?3, 1) WHERE job = ?1")     \
+	X(SQL_BLOB_END_OF_JOB, "UPDATE blob SET (uid, ended) = (SELECT uid, "              \
+	                       "max(end_time, 1) FROM job WHERE id = ?1 AND part = 0) "    \
+	                       "WHERE job = ?1 AND EXISTS "                                \
+	                       "(SELECT 1 FROM job WHERE id = ?1 AND part = 0)")           \
+	X(SQL_BLOB_DUE, "SELECT job FROM blob WHERE ended > 0 AND ended <= ?1 "            \
+	                "ORDER BY ended LIMIT 1")                                          \
 	X(SQL_BLOB_DROP, "DELETE FROM blob WHERE job = ?1 "                                \
 	                 "RETURNING script_piece, credential_piece")                       \
 	X(SQL_PIECE_MAX, "SELECT coalesce(max(id), 0) FROM piece")                         \

@@ -17,6 +17,7 @@
 
 #include "common/failpoint.h"
 #include "common/xalloc.h"
+#include "ctld/core/codec.h"
 
 #define SHARE_SCRIPT_MIN 512  /* bytes; a smaller script stays in the row */
 #define RECENT_SCRIPTS   1024 /* a power of two */
@@ -43,6 +44,7 @@ struct state {
 	sqlite3_stmt *other[SQL_STATEMENT_COUNT];
 	uint64_t ended;
 	int64_t last_piece;
+	int64_t erase_before;                   /* of the batch that is applied */
 	int64_t script_piece, credential_piece; /* of the blob before, while a batch is applied */
 	struct recent_script recent[RECENT_SCRIPTS];
 };
@@ -453,6 +455,8 @@ static int blob_read(struct state *state, struct blob_set *set, uint64_t job, st
 	rc = sqlite3_step(stmt);
 	if (rc == SQLITE_ROW) {
 		blob->spec_len = (size_t)sqlite3_column_bytes(stmt, 2);
+		blob->uid = (uint32_t)sqlite3_column_int64(stmt, 5);
+		blob->ended = sqlite3_column_int64(stmt, 6);
 		blob->spec = set_keep(set, sqlite3_column_blob(stmt, 2), blob->spec_len);
 		if (set_keep_part(state, set, stmt, 0, 3, &blob->script, &blob->script_len, err) <
 		                0 ||
@@ -498,6 +502,43 @@ static void set_settle(struct blob_set *set)
 	}
 }
 
+/* Erase what is due of jobs that are gone. */
+static int blobs_erase(struct state *state, struct error *err)
+{
+	sqlite3_stmt *stmt = state->other[SQL_BLOB_DUE];
+	int rc = SQLITE_ROW;
+
+	for (int n = 0; n < STORE_ERASED_MAX && rc == SQLITE_ROW; n++) {
+		int64_t job;
+
+		sqlite3_bind_int64(stmt, 1, state->erase_before);
+		rc = sqlite3_step(stmt);
+		job = rc == SQLITE_ROW ? sqlite3_column_int64(stmt, 0) : 0;
+		sqlite3_reset(stmt);
+		if (rc == SQLITE_ROW && blob_drop(state, job, err) < 0)
+			return -1;
+	}
+	return rc == SQLITE_ROW || rc == SQLITE_DONE ? 0 : db_error(&state->db, rc, "read", err);
+}
+
+/* The job's row goes: its bytes too, unless they are kept for a while. */
+static int blob_leave(struct state *state, const struct row *row, struct error *err)
+{
+	bool whole = row->n == shapes[TABLE_JOB].n_columns;
+	sqlite3_stmt *stmt = state->other[whole ? SQL_BLOB_END : SQL_BLOB_END_OF_JOB];
+
+	if (row->change != ROW_RETIRE || state->erase_before == INT64_MAX)
+		return blob_drop(state, row->v[COL_JOB_id].i, err);
+	if (whole && row->v[COL_JOB_end_time].i <= state->erase_before)
+		return blob_drop(state, row->v[COL_JOB_id].i, err);
+	sqlite3_bind_int64(stmt, 1, row->v[COL_JOB_id].i);
+	if (whole) {
+		sqlite3_bind_int64(stmt, 2, row->v[COL_JOB_uid].i);
+		sqlite3_bind_int64(stmt, 3, row->v[COL_JOB_end_time].i);
+	}
+	return db_run(&state->db, stmt, NULL, err);
+}
+
 /* ---- writing ---- */
 
 static int row_run(struct state *state, const struct row *row, enum table_statement which, size_t n,
@@ -513,7 +554,7 @@ static int row_run(struct state *state, const struct row *row, enum table_statem
 static int row_remove(struct state *state, const struct row *row, struct error *err)
 {
 	/* The tasks of an array have one blob, and it goes with the array's own row. */
-	if (row->table == TABLE_JOB && !row->v[1].i && blob_drop(state, row->v[0].i, err) < 0)
+	if (row->table == TABLE_JOB && !row->v[COL_JOB_part].i && blob_leave(state, row, err) < 0)
 		return -1;
 	return row_run(state, row, TABLE_DEL, shapes[row->table].n_keys, err);
 }
@@ -563,12 +604,15 @@ static int batch_apply(struct state *state, const struct store_batch *batch,
 	int result = 0;
 
 	state->script_piece = state->credential_piece = 0;
+	state->erase_before = batch->erase_before;
 	while (result == 0 && batch_next(batch, &offset, &item)) {
 		if (item.kind == BATCH_ROW)
 			result = row_apply(state, &item.row, err);
 		else if (item.kind == BATCH_BLOB)
 			result = blob_put(state, &item, err);
 	}
+	if (result == 0)
+		result = blobs_erase(state, err);
 	/* Wishes come last: they see what the batch brought. */
 	for (offset = 0; result == 0 && batch->n_wanted && batch_next(batch, &offset, &item);)
 		if (item.kind == BATCH_WANT)

@@ -52,6 +52,9 @@ struct store_blob {
 	uint64_t job;
 	const void *spec, *script, *credential;
 	size_t spec_len, script_len, credential_len;
+	/* Of a job that is gone; read, never written: */
+	uint32_t uid;
+	int64_t ended; /* wall us; 0: the job is there */
 };
 
 /* A batch is filled on the loop, copies everything, and belongs to the store once committed. */
@@ -60,6 +63,11 @@ void store_batch_row(struct store_batch *batch, const struct row *row);
 void store_batch_blob(struct store_batch *batch, const struct store_blob *blob);
 /* Ask for a job's blob together with the commit, for a start that waits on it. */
 void store_batch_want_blob(struct store_batch *batch, uint64_t job, void *tag);
+/* The bytes of jobs that ended before that time (wall us) go; those of a job that is retired and
+ * ended later stay, for so long. Without it those of every retired job go with it. A batch erases
+ * STORE_ERASED_MAX of those that had stayed, the longest ended first. */
+#define STORE_ERASED_MAX 256
+void store_batch_erase(struct store_batch *batch, int64_t before);
 size_t store_batch_bytes(const struct store_batch *batch);
 bool store_batch_empty(const struct store_batch *batch);
 

@@ -157,3 +157,47 @@ def test_private_usage(cluster):
         assert live in ids(c, OTHER, "gqueue")
     finally:
         set_private(c)
+
+
+def test_scripts(cluster):
+    """Scripts and environments are for the owner and administrators, and are erased in the file too."""
+    c = cluster
+    job = c.submit("sleep 60 # secret-of-games", "--hold", user=OWNER, env={"API_KEY": "key-of-games"})
+    for user in (OWNER, ADMIN, None):
+        assert c.run("gctl", "show", "job", "--script", job, user=user).stdout == "#!/bin/sh\nsleep 60 # secret-of-games\n"
+        assert "API_KEY=key-of-games" in c.run("gctl", "show", "job", "--env", job, user=user).stdout.splitlines()
+    for user in (OTHER, HEAD, OPERATOR):
+        for what in ("--script", "--env"):
+            r = c.run("gctl", "show", "job", what, job, check=False, user=user)
+            assert r.returncode == 5 and "games" not in r.stdout
+            assert "only its owner or an administrator may read its script" in r.stderr
+    assert status(c, OWNER, "gctl", "show", "job", "--script", 999999) == 3
+    assert status(c, OWNER, "gctl", "show", "job", "--script", "--env", job) == 2
+    set_private(c, "jobs")
+    assert status(c, OTHER, "gctl", "show", "job", "--script", job) == 3
+    set_private(c)
+
+    # It outlives its job by what is configured.
+    c.controller_extra = 'keep_ended = "1s"; keep_scripts = "1h";'
+    set_private(c)
+    c.run("gcancel", job, user=OWNER)
+    wait_until(lambda: job not in c.jobs(), "it to be forgotten")
+    for user, want in ((OWNER, 0), (ADMIN, 0), (None, 0), (OTHER, 3), (OPERATOR, 3), (HEAD, 3)):
+        assert status(c, user, "gctl", "show", "job", "--script", job) == want, user
+    c.ctld.stop()
+    c.start_ctld()
+    c.wait_nodes()
+    assert "secret-of-games" in c.run("gctl", "show", "job", "--script", job, user=OWNER).stdout
+    c.controller_extra = 'keep_ended = "1s"; keep_scripts = "2s";'
+    set_private(c)
+    wait_until(lambda: status(c, OWNER, "gctl", "show", "job", "--script", job) == 3, "it to be erased")
+    c.ctld.stop()
+    try:
+        for name in ("state.db", "history.db"):
+            data = (c.dir / "state" / name).read_bytes()
+            assert b"secret-of-games" not in data and b"key-of-games" not in data, name
+    finally:
+        c.controller_extra = 'keep_ended = "1s";'
+        c.write_conf()
+        c.start_ctld()
+        c.wait_nodes()

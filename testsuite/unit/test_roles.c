@@ -43,6 +43,7 @@ static const struct {
 	{ VERB_JOB_RELEASE_COORDINATOR, "CPA" },
 	{ VERB_JOB_RELEASE_ADMIN, "PA" },
 	{ VERB_JOB_OUTPUT, "OA" },
+	{ VERB_JOB_SCRIPT, "OA" },
 	{ VERB_JOB_EVENTS, "OCPA" },
 	{ VERB_EVENTS, "PA" },
 	{ VERB_BOOST, "PA" },

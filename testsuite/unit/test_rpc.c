@@ -46,6 +46,7 @@ static const struct {
 	{ T(REPORT), FOR_ALL },
 	{ T(BACKUP), FOR_ADMIN },
 	{ T(LIST_EVENTS), FOR_ALL },
+	{ T(SHOW_SCRIPT), FOR_ALL },
 	{ T(REGISTER), FOR_AGENT },
 	{ T(RUN_REPORT), FOR_AGENT },
 	{ T(HEARTBEAT), FOR_AGENT },

@@ -185,10 +185,10 @@ static void test_blobs(void **state)
 	struct store *store = fixture_open(p->dir, NULL, false, p->base);
 	static char script[200000];
 	struct store_blob want[5] = {
-		{ 1, "spec one", "small", "cred", 8, 5, 4 },
-		{ 2, "spec two", script, "cred", 8, sizeof(script), 4 },
-		{ 3, "spec three", script, "cred", 10, sizeof(script), 4 },
-		{ 4, "s\0pec", "", "", 5, 0, 0 },
+		{ 1, "spec one", "small", "cred", 8, 5, 4, 0, 0 },
+		{ 2, "spec two", script, "cred", 8, sizeof(script), 4, 0, 0 },
+		{ 3, "spec three", script, "cred", 10, sizeof(script), 4, 0, 0 },
+		{ 4, "s\0pec", "", "", 5, 0, 0, 0, 0 },
 		{ .job = 99 },
 	};
 	const struct store_blob none[5] = { { .job = 1 }, { .job = 2 }, { .job = 3 }, { .job = 4 },
@@ -229,6 +229,50 @@ static void test_blobs(void **state)
 		change(batch, TABLE_JOB, job, ROW_DELETE);
 	assert_int_equal(fixture_commit(store, p->base, batch, NULL, NULL, &err), 0);
 	check_blobs(p, store, none);
+	store_close(store);
+}
+
+/* What the owner of a job signed stays for as long as it is to, and then goes. */
+static void test_kept_blobs(void **state)
+{
+	struct place *p = *state;
+	struct store *store = fixture_open(p->dir, NULL, false, p->base);
+	struct store_blob want[5] = {
+		{ 1, "spec one", "script", "cred", 8, 6, 4, 0, 0 },
+		{ 2, "spec two", "script", "cred", 8, 6, 4, 0, 0 },
+		{ 3, "spec three", "script", "cred", 10, 6, 4, 0, 0 },
+		{ 4, "spec four", "script", "cred", 9, 6, 4, 0, 0 },
+		{ .job = 99 },
+	};
+	struct store_batch *batch;
+	struct error err;
+
+	assert_non_null(store);
+	batch = store_batch_new(store);
+	for (size_t i = 0; i < 4; i++) {
+		store_batch_blob(batch, &want[i]);
+		put(batch, TABLE_JOB, want[i].job, 0);
+	}
+	assert_int_equal(fixture_commit(store, p->base, batch, NULL, NULL, &err), 0);
+	/* all that ends from now on is kept */
+	batch = store_batch_new(store);
+	store_batch_erase(batch, INT64_MIN);
+	change(batch, TABLE_JOB, 1, ROW_RETIRE);
+	change(batch, TABLE_JOB, 2, ROW_RETIRE);
+	change(batch, TABLE_JOB, 3, ROW_DELETE);
+	assert_int_equal(fixture_commit(store, p->base, batch, NULL, NULL, &err), 0);
+	store_close(store);
+	store = fixture_open(p->dir, NULL, false, p->base);
+	want[2] = (struct store_blob){ .job = 3 };
+	batch = store_batch_new(store);
+	store_batch_erase(batch, INT64_MIN);
+	for (size_t i = 0; i < 5; i++)
+		store_batch_want_blob(batch, want[i].job, (void *)(uintptr_t)(1000 + i));
+	assert_int_equal(fixture_commit(store, p->base, batch, look_at_blobs, want, &err), 0);
+	/* and nothing any more: what is there is the job that is */
+	want[0] = (struct store_blob){ .job = 1 };
+	want[1] = (struct store_blob){ .job = 2 };
+	check_blobs(p, store, want);
 	store_close(store);
 }
 
@@ -654,6 +698,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test_setup_teardown(test_round_trip, set_up, tear_down),
 		cmocka_unit_test_setup_teardown(test_blobs, set_up, tear_down),
+		cmocka_unit_test_setup_teardown(test_kept_blobs, set_up, tear_down),
 		cmocka_unit_test_setup_teardown(test_second_is_refused, set_up, tear_down),
 		cmocka_unit_test_setup_teardown(test_other_cluster_is_refused, set_up, tear_down),
 		cmocka_unit_test_setup_teardown(test_loose_modes_are_refused, set_up, tear_down),

@@ -1,0 +1,111 @@
+/* show_script.c - MSG_SHOW_SCRIPT: what the owner of a job signed, to him and to administrators
+ *
+ * Of a job that the core has forgotten the store still knows whose it was, until the bytes are
+ * erased; what is not his is then as if it were not there. A session has one at a time: it may be
+ * large.
+ */
+#include <stdlib.h>
+
+#include "common/xalloc.h"
+#include "ctld/blobs.h"
+#include "ctld/calls.h"
+#include "ctld/ctld.h"
+#include "ctld/peers.h"
+#include "ctld/rpc/rpc.h"
+
+/* Somebody waits for the store; his call may be gone by then. */
+struct asked {
+	struct ctld *c;
+	uint64_t session, call, job;
+	bool permitted; /* the core knew the job */
+};
+
+static void send_script(struct ctld *c, struct call *call, const struct store_blob *blob)
+{
+	Gpusched__ScriptResult m = GPUSCHED__SCRIPT_RESULT__INIT;
+
+	m.job = blob->job;
+	m.script.data = (uint8_t *)(uintptr_t)blob->script;
+	m.script.len = blob->script_len;
+	m.spec.data = (uint8_t *)(uintptr_t)blob->spec;
+	m.spec.len = blob->spec_len;
+	peers_send(c, call->session, GPUSCHED__MSG_TYPE__MSG_SCRIPT_RESULT, call->id, &m.base);
+	call_done(c, call, NULL);
+}
+
+/* Of a job that was gone nobody knew the owner before. One that has come since is nobody's here. */
+static bool may_have(
+        const struct asked *asked, const struct peer *peer, const struct store_blob *blob)
+{
+	struct caller caller = peer_caller(asked->c, peer);
+
+	return asked->permitted ||
+	       (blob->ended && verb_permits(VERB_JOB_SCRIPT,
+	                               standing_to(asked->c->conf, &caller, blob->uid, CONF_NONE)));
+}
+
+static void got(void *arg, const struct store_blob *blob)
+{
+	struct asked *asked = arg;
+	struct peer *peer = blob ? peers_find(asked->c->peers, asked->session) : NULL;
+	struct call *call = peer ? call_find(asked->c, asked->call) : NULL;
+	struct error err;
+
+	if (peer)
+		peer->script_asked = false;
+	if (call && blob->spec && may_have(asked, peer, blob)) {
+		send_script(asked->c, call, blob);
+	} else if (call) {
+		error_set(&err, ERR_NO_JOB, "there is no job %llu, or its script was erased",
+		        (unsigned long long)asked->job);
+		call_done(asked->c, call, &err);
+	}
+	free(asked);
+}
+
+static const struct call_ops script_ops = { .free = free };
+
+/* What is neither refused nor permitted here has its owner checked by got(). */
+static int check(
+        struct ctld *c, const struct rpc *rpc, uint64_t job, bool *permitted, struct error *err)
+{
+	struct job_view view;
+
+	if (rpc->peer->script_asked)
+		return error_set(err, ERR_BUSY, "a script at a time: another is on its way");
+	*permitted = core_job_view(c->core, job, rpc->now, &view);
+	if (!*permitted)
+		return 0;
+	if (!rpc_sees(c, rpc, &view))
+		return error_set(err, ERR_NO_JOB, "there is no job %llu, or its script was erased",
+		        (unsigned long long)job);
+	if (verb_permits(VERB_JOB_SCRIPT, rpc_standing(c, rpc, &view)))
+		return 0;
+	verb_refuse(VERB_JOB_SCRIPT, err);
+	return error_wrap(err, "job %llu is %s's", (unsigned long long)job, view.user);
+}
+
+void rpc_show_script(struct ctld *c, const struct rpc *rpc)
+{
+	const Gpusched__ShowScript *m = (const Gpusched__ShowScript *)rpc->msg;
+	struct asked *asked;
+	struct call *call;
+	struct error err;
+	bool permitted;
+
+	if (check(c, rpc, m->job, &permitted, &err) < 0) {
+		rpc_reply(c, rpc, &err);
+		return;
+	}
+	call = call_new(c, rpc->peer, rpc->id, &script_ops, NULL);
+	if (!call)
+		return;
+	asked = xcalloc(1, sizeof(*asked));
+	asked->c = c;
+	asked->session = rpc->peer->session;
+	asked->call = call->number;
+	asked->permitted = permitted;
+	asked->job = m->job;
+	rpc->peer->script_asked = true;
+	blobs_want(c->blobs, m->job, got, asked);
+}
