@@ -115,6 +115,66 @@ int channel_get_at(const struct channel_message *m, uint64_t *at, struct error *
 	return 0;
 }
 
+void channel_put_attach(uint8_t out[CHANNEL_ATTACH_LEN], const struct channel_attach *a)
+{
+	out[0] = a->resume;
+	put_u64(out + 1, a->out);
+	put_u64(out + 9, a->err);
+	put_u16(out + 17, a->rows);
+	put_u16(out + 19, a->cols);
+}
+
+int channel_get_attach(const struct channel_message *m, struct channel_attach *a, struct error *err)
+{
+	if (m->kind != CHANNEL_ATTACH || m->len != CHANNEL_ATTACH_LEN || m->data[0] > 1)
+		return error_set(err, ERR_PROTOCOL, "not a client that attaches");
+	*a = (struct channel_attach){ .resume = m->data[0],
+		.out = get_u64(m->data + 1),
+		.err = get_u64(m->data + 9),
+		.rows = get_u16(m->data + 17),
+		.cols = get_u16(m->data + 19) };
+	return 0;
+}
+
+void channel_put_taken(uint8_t out[CHANNEL_TAKEN_LEN], const struct channel_taken *t)
+{
+	put_u64(out, t->out);
+	put_u64(out + 8, t->err);
+}
+
+int channel_get_taken(const struct channel_message *m, struct channel_taken *t, struct error *err)
+{
+	if (m->kind != CHANNEL_TAKEN || m->len != CHANNEL_TAKEN_LEN)
+		return error_set(err, ERR_PROTOCOL, "not what was taken");
+	*t = (struct channel_taken){ get_u64(m->data), get_u64(m->data + 8) };
+	return 0;
+}
+
+void channel_put_attached(uint8_t out[CHANNEL_ATTACHED_LEN], const struct channel_attached *a)
+{
+	out[0] = a->pty;
+	out[1] = a->in_ended;
+	put_u64(out + 2, a->in);
+	put_u64(out + 10, a->in_taken);
+	put_u64(out + 18, a->out);
+	put_u64(out + 26, a->err);
+}
+
+int channel_get_attached(
+        const struct channel_message *m, struct channel_attached *a, struct error *err)
+{
+	if (m->kind != CHANNEL_ATTACHED || m->len != CHANNEL_ATTACHED_LEN || m->data[0] > 1 ||
+	        m->data[1] > 1)
+		return error_set(err, ERR_PROTOCOL, "not the answer to a client that attaches");
+	*a = (struct channel_attached){ .pty = m->data[0],
+		.in_ended = m->data[1],
+		.in = get_u64(m->data + 2),
+		.in_taken = get_u64(m->data + 10),
+		.out = get_u64(m->data + 18),
+		.err = get_u64(m->data + 26) };
+	return 0;
+}
+
 size_t channel_put_end(uint8_t out[CHANNEL_END_MAX], const struct error *why)
 {
 	size_t n = strlen(why->text);

@@ -30,12 +30,23 @@ enum channel_kind {
 	/* from the client */
 	CHANNEL_LOG = 1,    /* struct channel_log: show what the run has written. The first */
 	CHANNEL_FINISH = 2, /* the run has ended: what is there now is all */
+	/* from the client of an interactive run (noded/hold.h), the first of them instead of LOG */
+	CHANNEL_ATTACH = 3, /* struct channel_attach: give me its input and output */
+	CHANNEL_IN = 4, /* bytes of its standard input; CHANNEL_IN_MAX without an answer at most */
+	CHANNEL_IN_END = 5,  /* and their end */
+	CHANNEL_TAKEN = 6,   /* struct channel_taken: so much of the output has arrived */
+	CHANNEL_SIGNAL = 7,  /* u8: send it to all of the run */
+	CHANNEL_WINDOW = 8,  /* u16 rows, u16 columns: the terminal's new size */
+	CHANNEL_CLOSED = 9,  /* u8: nobody takes its standard output (1) or error (2) any more */
+	CHANNEL_DETACH = 10, /* the client goes, and the run is to go on */
 	/* from the run's side */
 	CHANNEL_OUT = 16, /* bytes of its standard output */
 	CHANNEL_ERR = 17, /* of its standard error */
 	CHANNEL_END = 18, /* u16 error_code, text; the last */
 	CHANNEL_AT = 19,  /* u64: where in the file the next CHANNEL_OUT begins; before the first,
 	                   * and when it goes on elsewhere than behind the last */
+	CHANNEL_ATTACHED = 24, /* struct channel_attached: answers CHANNEL_ATTACH */
+	CHANNEL_IN_TAKEN = 25, /* u64: so much of the input has gone to the program, of all times */
 };
 
 struct channel;
@@ -77,6 +88,39 @@ int channel_get_log(const struct channel_message *m, struct channel_log *log, st
 #define CHANNEL_AT_LEN 8
 void channel_put_at(uint8_t out[CHANNEL_AT_LEN], uint64_t at);
 int channel_get_at(const struct channel_message *m, uint64_t *at, struct error *err);
+
+/* All counts are of bytes since the run began, so that a client whose connection broke can go on
+ * where it was: what it had not yet said to have taken is kept for it. */
+#define CHANNEL_IN_MAX     (64 * 1024)
+#define CHANNEL_ATTACH_LEN 21
+struct channel_attach {
+	uint8_t resume; /* as the client that it was: from here on. Else from where the last was */
+	uint64_t out, err;   /* resume: so much it has */
+	uint16_t rows, cols; /* 0: not known */
+};
+void channel_put_attach(uint8_t out[CHANNEL_ATTACH_LEN], const struct channel_attach *attach);
+int channel_get_attach(
+        const struct channel_message *m, struct channel_attach *attach, struct error *err);
+
+#define CHANNEL_TAKEN_LEN 16
+struct channel_taken {
+	uint64_t out, err;
+};
+void channel_put_taken(uint8_t out[CHANNEL_TAKEN_LEN], const struct channel_taken *taken);
+int channel_get_taken(
+        const struct channel_message *m, struct channel_taken *taken, struct error *err);
+
+#define CHANNEL_ATTACHED_LEN 34
+struct channel_attached {
+	uint8_t pty, in_ended; /* the input's end was told already */
+	uint64_t in;           /* so much input has come: the next is to begin there */
+	uint64_t in_taken;     /* as in CHANNEL_IN_TAKEN */
+	uint64_t out, err;     /* here the output begins that follows */
+};
+void channel_put_attached(
+        uint8_t out[CHANNEL_ATTACHED_LEN], const struct channel_attached *attached);
+int channel_get_attached(
+        const struct channel_message *m, struct channel_attached *attached, struct error *err);
 
 /* CHANNEL_END; returns its length, at most CHANNEL_END_MAX. Reading it fills `why`. */
 #define CHANNEL_END_MAX 600

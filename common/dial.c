@@ -483,6 +483,11 @@ int dial_flush(struct dial *d, int timeout_ms, struct error *err)
 	return n < 0 ? -1 : 0;
 }
 
+bool dial_is_sending(const struct dial *d)
+{
+	return bytes_used(&d->plain) > 0 || bytes_used(&d->out) > 0;
+}
+
 /* A frame out of what was read already. 1, 0, -1 as frame_reader_next(). */
 static int next_frame(struct dial *d, struct frame *out, struct error *err)
 {

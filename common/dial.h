@@ -72,6 +72,9 @@ int dial_call(struct dial *d, const struct dial_call *call, struct error *err);
 /* A Reply as an error: 0 if its code is 0. */
 int dial_reply_error(const Gpusched__Reply *reply, struct error *err);
 
+/* Is there something that the network has not taken yet? Then writable means dial_recv() too. */
+bool dial_is_sending(const struct dial *d);
+
 int dial_fd(const struct dial *d); /* to poll together with others; readable means dial_recv() */
 
 /* May the same be tried again: is it a failure that passes by itself (busy, unreachable, timeout)?

@@ -167,13 +167,50 @@ static int array_check(const char *text, struct error *err)
 	return 0;
 }
 
+/* Who does not know of it must not take it for an ordinary job: it has a version of its own. */
+static int version_check(const Gpusched__SignedSpec *spec, struct error *err)
+{
+	uint32_t want = spec->interactive ? SIGNEDJOB_INTERACTIVE : SIGNEDJOB_VERSION;
+
+	if (spec->version != SIGNEDJOB_VERSION && spec->version != SIGNEDJOB_INTERACTIVE)
+		return error_set(err, ERR_JOB_SPEC,
+		        "version %u of a signed job; %d and %d are known here", spec->version,
+		        SIGNEDJOB_VERSION, SIGNEDJOB_INTERACTIVE);
+	if (spec->version != want)
+		return error_set(err, ERR_JOB_SPEC, "version %u of a signed job that is %s",
+		        spec->version, spec->interactive ? "interactive" : "not interactive");
+	return 0;
+}
+
+static int interactive_check(const Gpusched__SignedSpec *spec, struct error *err)
+{
+	const Gpusched__Interactive *i = spec->interactive;
+
+	if (i->kind != GPUSCHED__INTERACTIVE__KIND__PIPES &&
+	        i->kind != GPUSCHED__INTERACTIVE__KIND__PTY)
+		return error_set(err, ERR_JOB_SPEC, "interactive: kind %d", (int)i->kind);
+	if (i->rows > SIGNEDJOB_WINDOW_MAX || i->cols > SIGNEDJOB_WINDOW_MAX)
+		return error_set(err, ERR_JOB_SPEC,
+		        "interactive: a terminal of %u x %u; at most %d", i->rows, i->cols,
+		        SIGNEDJOB_WINDOW_MAX);
+	if (i->patience_s == 0)
+		return error_set(err, ERR_JOB_SPEC, "interactive: patience must not be 0");
+	if (spec->array[0])
+		return error_set(err, ERR_JOB_SPEC, "interactive: an array cannot be");
+	if (spec->input.len || spec->output.len || spec->error.len)
+		return error_set(err, ERR_JOB_SPEC, "interactive: has no files");
+	if (spec->max_attempts != 1)
+		return error_set(err, ERR_JOB_SPEC, "interactive: attempts: %u; must be 1",
+		        spec->max_attempts);
+	return 0;
+}
+
 int signedjob_spec_check(const Gpusched__SignedSpec *spec, struct error *err)
 {
 	size_t total = 0;
 
-	if (spec->version != SIGNEDJOB_VERSION)
-		return error_set(err, ERR_JOB_SPEC, "version %u of a signed job; %d is known here",
-		        spec->version, SIGNEDJOB_VERSION);
+	if (version_check(spec, err))
+		return -1;
 	if (spec->nonce.len != SIGNEDJOB_NONCE_LEN)
 		return error_set(err, ERR_JOB_SPEC, "nonce: %zu bytes; must be %d", spec->nonce.len,
 		        SIGNEDJOB_NONCE_LEN);
@@ -200,7 +237,7 @@ int signedjob_spec_check(const Gpusched__SignedSpec *spec, struct error *err)
 		        spec->max_attempts, SIGNEDJOB_ATTEMPTS_MAX);
 	if (spec->umask > 0777)
 		return error_set(err, ERR_JOB_SPEC, "umask: %o; must be 0 to 777", spec->umask);
-	return 0;
+	return spec->interactive ? interactive_check(spec, err) : 0;
 }
 
 int signedjob_script_check(const void *script, size_t len, uint64_t max, struct error *err)

@@ -32,6 +32,7 @@
 #define SIGNEDJOB_TAG         "gpusched-job-1"
 #define SIGNEDJOB_TAG_LEN     14 /* no NUL */
 #define SIGNEDJOB_VERSION     1
+#define SIGNEDJOB_INTERACTIVE 2 /* the version of a spec that is interactive, and of no other */
 #define SIGNEDJOB_HASH_LEN    32
 #define SIGNEDJOB_NONCE_LEN   16
 #define SIGNEDJOB_MAX         MSG_SUBMIT_JOBS
@@ -43,6 +44,7 @@
 #define SIGNEDJOB_ARGS_MAX     (1024 * 1024) /* arguments and environment together: half of ARG_MAX */
 #define SIGNEDJOB_ATTEMPTS_MAX 1000
 #define SIGNEDJOB_ATTEMPT_LAST 1000000           /* orders lost once a second for eleven days */
+#define SIGNEDJOB_WINDOW_MAX   65535             /* rows or columns */
 #define SIGNEDJOB_SPEC_MAX     (2 * 1024 * 1024) /* a whole spec, serialised */
 
 struct signedjob_hash {

@@ -12,6 +12,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/ioctl.h>
 #include <sys/prctl.h>
 #include <sys/stat.h>
 #include <sys/syscall.h>
@@ -31,6 +32,7 @@
 
 struct child {
 	const Gpusched__LaunchRecord *launch;
+	const struct child_ends *ends;
 	int tell;
 };
 
@@ -145,6 +147,26 @@ static void put_stream(const struct child *c, int fd, int as)
 		fail(c, "cannot redirect descriptor %d: %s", as, strerror(errno));
 }
 
+static void close_others(const struct child *c)
+{
+	if (syscall(SYS_close_range, 3, ~0U, CLOSE_RANGE_CLOEXEC) < 0)
+		fail(c, "cannot close descriptors: %s", strerror(errno));
+}
+
+/* Out of the way first: where they are now may be where another is to be. */
+static void take_ends(const struct child *c)
+{
+	int fds[3];
+
+	for (size_t i = 0; i < 3; i++)
+		fds[i] = fcntl(c->ends->fds[c->ends->n == 1 ? 0 : i], F_DUPFD_CLOEXEC, 3);
+	if (c->ends->n == 1 && ioctl(fds[0], TIOCSCTTY, 0) < 0)
+		fail(c, "cannot have the terminal: %s", strerror(errno));
+	for (size_t i = 0; i < 3; i++)
+		put_stream(c, fds[i], (int)i);
+	close_others(c);
+}
+
 static void open_streams(const struct child *c)
 {
 	const Gpusched__LaunchRecord *l = c->launch;
@@ -162,8 +184,7 @@ static void open_streams(const struct child *c)
 	free(in);
 	free(out);
 	free(err);
-	if (syscall(SYS_close_range, 3, ~0U, CLOSE_RANGE_CLOEXEC) < 0)
-		fail(c, "cannot close descriptors: %s", strerror(errno));
+	close_others(c);
 }
 
 /* --- the program ------------------------------------------------------------------------------ */
@@ -214,9 +235,10 @@ static void reset_oom_score(void)
 	close(fd);
 }
 
-void child_run(const Gpusched__LaunchRecord *launch, int tell, pid_t shepherd)
+void child_run(const Gpusched__LaunchRecord *launch, const struct child_ends *ends, int tell,
+        pid_t shepherd)
 {
-	struct child c = { .launch = launch, .tell = tell };
+	struct child c = { .launch = launch, .ends = ends, .tell = tell };
 
 	reset_process();
 	reset_oom_score();
@@ -225,6 +247,9 @@ void child_run(const Gpusched__LaunchRecord *launch, int tell, pid_t shepherd)
 	become_user(&c);
 	die_with_shepherd(&c, shepherd);
 	enter_directory(&c);
-	open_streams(&c);
+	if (ends->n)
+		take_ends(&c);
+	else
+		open_streams(&c);
 	execute(&c);
 }

@@ -16,7 +16,15 @@
 
 #define CHILD_TELL_MAX 512
 
+/* Input, output and error of an interactive run, as ghold has made them: of a terminal one for all
+ * three. */
+struct child_ends {
+	int fds[3];
+	size_t n; /* 3, or 1: a terminal, which becomes the controlling one; 0: files */
+};
+
 /* Never returns. `tell`: the pipe's end to write to, close-on-exec. `shepherd`: our parent. */
-_Noreturn void child_run(const Gpusched__LaunchRecord *launch, int tell, pid_t shepherd);
+_Noreturn void child_run(const Gpusched__LaunchRecord *launch, const struct child_ends *ends,
+        int tell, pid_t shepherd);
 
 #endif

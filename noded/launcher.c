@@ -119,6 +119,7 @@ static void launcher_free(struct launcher *l)
 	close_if(l->news);
 	close_if(l->streams);
 	close_if(l->outputs);
+	close_if(l->holds);
 	close_if(l->exits);
 	close_if(l->spool_runs);
 	close_if(l->runs);
@@ -302,7 +303,7 @@ static int start(struct launcher *l, int sock, struct error *err)
 static void become_launcher(const struct launcher *l, int sock)
 {
 	int keep[] = { sock, l->lock, l->rundir, l->runs, l->spool, l->spool_runs, l->exits,
-		l->outputs, l->streams, log_keep() };
+		l->outputs, l->holds, l->streams, log_keep() };
 	struct sigaction ign = { .sa_handler = SIG_IGN };
 	int high = 2;
 

@@ -6,6 +6,8 @@
  *   lrun.c      runs: what is known of each, from records and orders to reports
  *   lstart.c    StartRun, from the first check to the shepherd
  *   lstream.c   streams to runs: gtap for who may have one
+ *   lhold.c     interactive runs: ghold, which has the other end of their input and output
+ *   lspawn.c    starting all of these
  *   lscan.c     at the start: what records, shepherds and cgroups are there
  *   asked.c     munge and user database, without blocking       uses.c  counts of signatures
  *
@@ -46,7 +48,7 @@ struct launcher {
 	struct launcher_options options; /* strings are our own */
 	bool root;
 	char *runs_path, *spool_runs_path; /* absolute */
-	int lock, rundir, runs, spool, spool_runs, exits, outputs;
+	int lock, rundir, runs, spool, spool_runs, exits, outputs, holds;
 	int streams;         /* to the network half: descriptors; -1: none */
 	uint64_t remembered; /* runs, in `outputs` */
 	char boot_id[64], incarnation[96];
@@ -175,6 +177,29 @@ int lscan(struct launcher *l, struct error *err);
 /* A run is being started: whose it is and where its output will be. */
 void lstream_remember(struct launcher *l, const char *name, const Gpusched__LaunchRecord *r);
 void lstream_ask(struct launcher *l, const Gpusched__LauncherStream *m);
+/* What gtap and ghold need to know of a run's owner; borrows. */
+void lstream_owner(const Gpusched__LaunchRecord *r, Gpusched__OutputRecord *out);
+
+/* --- interactive runs (lhold.c) --------------------------------------------------------------- */
+
+/* Start ghold for a run that is about to be: returns what its shepherd is to inherit; -1. */
+int lhold_start(struct launcher *l, const char *name, const Gpusched__LaunchRecord *r,
+        const Gpusched__Interactive *what, struct error *err);
+
+/* --- processes (lspawn.c) --------------------------------------------------------------------- */
+
+/* Started with the descriptors as 3, 4, ... (-1: nothing there), 0 to 2 on /dev/null, no signals
+ * blocked, in a session of its own. They stay the caller's. -1 with ERR_LAUNCH. */
+#define LSPAWN_FDS 4
+int lspawn(const char *path, char *const argv[], const int *fds, size_t n, pid_t *pid,
+        struct error *err);
+
+/* The same of a program beside the shepherd's that has no arguments. */
+int lspawn_helper(const struct launcher *l, const char *name, const int *fds, size_t n,
+        struct error *err);
+
+/* A message as a descriptor that only the process will have to which it is given. -1 with `err`. */
+int lspawn_grant(const ProtobufCMessage *m, struct error *err);
 
 /* --- places (lplace.c) ------------------------------------------------------------------------ */
 

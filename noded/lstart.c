@@ -17,9 +17,6 @@
 #include "noded/lpriv.h"
 
 #include <errno.h>
-#include <fcntl.h>
-#include <spawn.h>
-#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -36,7 +33,6 @@
 #include "noded/order.h"
 #include "noded/pattern.h"
 #include "noded/rundir.h"
-#include "noded/shepherd.h"
 
 #define ARENA_CAP                                                                      \
 	(16 * 1024 * 1024) /* order and spec decoded: some 5 MiB at most, and pointers \
@@ -216,7 +212,9 @@ static int make_parts(
 		.home = user->home,
 		.shell = user->shell,
 	};
-	const char *unset = s->spec->array[0] ? PATTERN_OUTPUT_ARRAY : PATTERN_OUTPUT;
+	const char *unset = s->spec->interactive ? NULL
+	                    : s->spec->array[0]  ? PATTERN_OUTPUT_ARRAY
+	                                         : PATTERN_OUTPUT;
 	const uint64_t values[LIMIT_KINDS] = {
 		[LIMIT_MEMORY] = s->order->mem_mb << 20,
 		[LIMIT_PIDS] = s->l->options.max_processes,
@@ -243,124 +241,55 @@ static int make_parts(
 	return 0;
 }
 
-/* Returns a descriptor that holds the record's lock. */
-static int write_record(const struct lstart *s, const struct asked_user *user,
-        const struct parts *p, int dir, struct error *err)
+static void fill_record(const struct lstart *s, const struct asked_user *user,
+        const struct parts *p, Gpusched__LaunchRecord *r)
 {
 	const Gpusched__StartRun *o = s->order;
-	Gpusched__LaunchRecord r = GPUSCHED__LAUNCH_RECORD__INIT;
 
-	r.report = p->report;
-	r.user = user->name;
-	r.gid = s->spec->gid;
-	r.n_groups = user->n_groups;
-	r.groups = user->groups;
-	r.switch_user = s->l->root;
-	r.nonce = s->spec->nonce;
-	r.signed_at = s->signed_at;
-	set_bytes(&r.run_dir, p->run_dir);
-	set_bytes(&r.cgroup, p->leaf);
-	r.n_args = s->spec->n_args;
-	r.args = s->spec->args;
-	r.n_env = p->n_env;
-	r.env = p->env_list;
-	r.cwd = s->spec->cwd;
-	set_bytes(&r.input, p->input);
-	set_bytes(&r.output, p->output);
-	set_bytes(&r.error, p->error);
-	r.append = s->spec->append;
-	r.umask = s->spec->umask;
-	r.time_limit_s = o->time_limit_s;
-	r.warn_signal = o->warn_signal;
-	r.warn_before_s = o->warn_before_s;
-	r.grace_s = o->grace_s;
-	r.n_limits = p->n_limits;
-	r.limits = p->limits;
-	r.device_filter = s->l->filter;
-	r.n_devices = p->n_devices;
-	r.devices = (Gpusched__RunDevice **)(uintptr_t)p->device_list;
-	lstream_remember(s->l, s->run->name, &r);
-	return record_write(dir, RECORD_LAUNCH, &r.base, RECORD_LOCK, err);
+	gpusched__launch_record__init(r);
+	r->report = p->report;
+	r->user = user->name;
+	r->gid = s->spec->gid;
+	r->n_groups = user->n_groups;
+	r->groups = user->groups;
+	r->switch_user = s->l->root;
+	r->nonce = s->spec->nonce;
+	r->signed_at = s->signed_at;
+	set_bytes(&r->run_dir, p->run_dir);
+	set_bytes(&r->cgroup, p->leaf);
+	r->n_args = s->spec->n_args;
+	r->args = s->spec->args;
+	r->n_env = p->n_env;
+	r->env = p->env_list;
+	r->cwd = s->spec->cwd;
+	set_bytes(&r->input, p->input);
+	set_bytes(&r->output, p->output);
+	set_bytes(&r->error, p->error);
+	r->append = s->spec->append;
+	r->umask = s->spec->umask;
+	r->time_limit_s = o->time_limit_s;
+	r->warn_signal = o->warn_signal;
+	r->warn_before_s = o->warn_before_s;
+	r->grace_s = o->grace_s;
+	r->interactive = s->spec->interactive != NULL;
+	r->n_limits = p->n_limits;
+	r->limits = p->limits;
+	r->device_filter = s->l->filter;
+	r->n_devices = p->n_devices;
+	r->devices = (Gpusched__RunDevice **)(uintptr_t)p->device_list;
 }
 
 /* --- the shepherd ----------------------------------------------------------------------------- */
 
-/* Nothing of ours; tests reach into shepherds through failpoints and sanitizer options. */
-static void shepherd_env(char *env[8])
-{
-	static const char *const passed[] = {
-#ifdef ENABLE_FAILPOINTS
-		"GPUSCHED_FAILPOINT",
-		"GPUSCHED_JOURNAL",
-#endif
-#ifdef __SANITIZE_ADDRESS__
-		"ASAN_OPTIONS",
-		"UBSAN_OPTIONS",
-		"LSAN_OPTIONS",
-#endif
-		NULL,
-	};
-	size_t n = 0;
-
-	for (const char *const *name = passed; *name; name++)
-		if (getenv(*name))
-			env[n++] = xasprintf("%s=%s", *name, getenv(*name));
-	env[n++] = xstrdup("PATH=/usr/bin:/bin");
-	env[n] = NULL;
-}
-
-/* Moves the descriptors away from where the shepherd wants them, then there. */
-static int spawn_with(const struct launcher *l, char *const argv[], int launch, int ctl, pid_t *pid)
-{
-	posix_spawn_file_actions_t fa;
-	posix_spawnattr_t attr;
-	sigset_t set;
-	char *env[8];
-	int e;
-
-	posix_spawn_file_actions_init(&fa);
-	posix_spawnattr_init(&attr);
-	posix_spawn_file_actions_addopen(&fa, 0, "/dev/null", O_RDWR, 0);
-	posix_spawn_file_actions_adddup2(&fa, 0, 1);
-	posix_spawn_file_actions_adddup2(&fa, 0, 2);
-	posix_spawn_file_actions_adddup2(&fa, launch, SHEPHERD_LAUNCH_FD);
-	posix_spawn_file_actions_adddup2(&fa, ctl, SHEPHERD_CTL_FD);
-	sigfillset(&set);
-	posix_spawnattr_setsigdefault(&attr, &set);
-	sigemptyset(&set);
-	posix_spawnattr_setsigmask(&attr, &set);
-	posix_spawnattr_setflags(
-	        &attr, POSIX_SPAWN_SETSIGDEF | POSIX_SPAWN_SETSIGMASK | POSIX_SPAWN_SETSID);
-	shepherd_env(env);
-	e = posix_spawn(pid, l->options.shepherd, &fa, &attr, argv, env);
-	for (char **v = env; *v; v++)
-		free(*v);
-	posix_spawnattr_destroy(&attr);
-	posix_spawn_file_actions_destroy(&fa);
-	return e;
-}
-
-static int spawn_shepherd(
-        const struct lstart *s, int launch, int ctl, pid_t *pid, struct error *err)
+static int spawn_shepherd(const struct lstart *s, const int fds[3], pid_t *pid, struct error *err)
 {
 	char name[] = "gshepherd";
 	char *path = xasprintf("%s/%s", s->l->runs_path, s->run->name);
 	char *argv[] = { name, path, NULL };
-	int high_launch = fcntl(launch, F_DUPFD_CLOEXEC, 16);
-	int high_ctl = fcntl(ctl, F_DUPFD_CLOEXEC, 16);
-	int e = high_launch < 0 || high_ctl < 0
-	                ? errno
-	                : spawn_with(s->l, argv, high_launch, high_ctl, pid);
+	int r = lspawn(s->l->options.shepherd, argv, fds, 3, pid, err);
 
-	if (high_launch >= 0)
-		close(high_launch);
-	if (high_ctl >= 0)
-		close(high_ctl);
 	free(path);
-	if (e)
-		return error_set(err, ERR_LAUNCH, "cannot start the shepherd '%s': %s",
-		        s->l->options.shepherd, strerror(e));
-	return 0;
+	return r;
 }
 
 /* All that leaves something behind. What it leaves when it fails is removed by the caller. */
@@ -369,11 +298,14 @@ static int launch_in(struct lstart *s, const struct asked_user *user, const stru
 {
 	struct launcher *l = s->l;
 	struct rundir_owner owner = { .change = l->root, .uid = user->uid, .gid = user->gid };
-	int launch, ctl = -1, r = -1;
+	int fds[3] = { -1, -1, -1 }, r = -1; /* shepherd.h */
+	Gpusched__LaunchRecord record;
 
+	fill_record(s, user, p, &record);
 	FAILPOINT(launcher_before_record);
-	launch = write_record(s, user, p, dir, err);
-	if (launch < 0)
+	lstream_remember(l, s->run->name, &record);
+	fds[0] = record_write(dir, RECORD_LAUNCH, &record.base, RECORD_LOCK, err);
+	if (fds[0] < 0)
 		return -1;
 	FAILPOINT(launcher_after_record);
 	if (uses_add(l->uses, user->uid, s->spec->nonce.data, s->run->id.task, s->signed_at, 1,
@@ -381,19 +313,21 @@ static int launch_in(struct lstart *s, const struct asked_user *user, const stru
 		goto out;
 	if (rundir_make(l->spool_runs, s->run->name, &owner, s->order->script.data,
 	            s->order->script.len, err) < 0 ||
-	        (ctl = order_socket(dir, ORDER_SOCKET, err)) < 0)
+	        (fds[1] = order_socket(dir, ORDER_SOCKET, err)) < 0 ||
+	        (record.interactive && (fds[2] = lhold_start(l, s->run->name, &record,
+	                                        s->spec->interactive, err)) < 0))
 		goto take_back;
 	FAILPOINT(launcher_before_spawn);
-	r = spawn_shepherd(s, launch, ctl, pid, err);
+	r = spawn_shepherd(s, fds, pid, err);
 	FAILPOINT(launcher_after_spawn);
 take_back:
 	if (r < 0)
 		uses_add(l->uses, user->uid, s->spec->nonce.data, s->run->id.task, s->signed_at, -1,
 		        NULL);
 out:
-	close(launch);
-	if (ctl >= 0)
-		close(ctl);
+	for (size_t i = 0; i < 3; i++)
+		if (fds[i] >= 0)
+			close(fds[i]);
 	return r;
 }
 
@@ -547,6 +481,8 @@ static int check_job(struct lstart *s, const struct mcred *cred, struct error *e
 	        signedjob_script_check(o->script.data, o->script.len, MSG_SCRIPT_MAX, err) < 0)
 		return -1;
 	s->signed_at = cred->encode_time;
+	if (s->spec->interactive && o->nnodes > 1)
+		return error_set(err, ERR_LAUNCH, "an interactive job on %u nodes", o->nnodes);
 	return check_user(s, err);
 }
 

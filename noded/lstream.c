@@ -11,20 +11,15 @@
 #include "noded/lpriv.h"
 
 #include <errno.h>
-#include <fcntl.h>
-#include <libgen.h>
-#include <signal.h>
-#include <spawn.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/mman.h>
 #include <sys/socket.h>
 #include <unistd.h>
 
 #include "common/hello.h"
 #include "common/log.h"
 #include "common/xalloc.h"
-#include "noded/tap.h"
+#include "noded/holdio.h"
 
 #define LOUTPUTS_MAX 10000
 #define PRUNE_EACH   1000 /* runs remembered */
@@ -85,19 +80,26 @@ static void prune(struct launcher *l)
 		prune_free(p); /* the next time */
 }
 
+void lstream_owner(const Gpusched__LaunchRecord *r, Gpusched__OutputRecord *o)
+{
+	gpusched__output_record__init(o);
+	o->uid = r->report->uid;
+	o->gid = r->gid;
+	o->n_groups = r->n_groups;
+	o->groups = r->groups;
+	o->switch_user = r->switch_user;
+	o->cwd = r->cwd;
+	o->output = r->output;
+	o->error = r->error;
+	o->interactive = r->interactive;
+}
+
 void lstream_remember(struct launcher *l, const char *name, const Gpusched__LaunchRecord *r)
 {
-	Gpusched__OutputRecord o = GPUSCHED__OUTPUT_RECORD__INIT;
+	Gpusched__OutputRecord o;
 	struct error err;
 
-	o.uid = r->report->uid;
-	o.gid = r->gid;
-	o.n_groups = r->n_groups;
-	o.groups = r->groups;
-	o.switch_user = r->switch_user;
-	o.cwd = r->cwd;
-	o.output = r->output;
-	o.error = r->error;
+	lstream_owner(r, &o);
 	if (record_write(l->outputs, name, &o.base, 0, &err) < 0)
 		log_warning("run %s: its output cannot be followed: %s", name, err.text);
 	if (l->remembered++ % PRUNE_EACH == 0)
@@ -105,69 +107,6 @@ void lstream_remember(struct launcher *l, const char *name, const Gpusched__Laun
 }
 
 /* --- gtap ------------------------------------------------------------------------------------- */
-
-/* The grant as a descriptor that only gtap will have. */
-static int grant_file(const Gpusched__TapGrant *g, struct error *err)
-{
-	size_t len = protobuf_c_message_get_packed_size(&g->base), done = 0;
-	uint8_t *b = xcalloc(1, len + 1);
-	int fd = memfd_create("gtap", MFD_CLOEXEC);
-	ssize_t n = 0;
-
-	protobuf_c_message_pack(&g->base, b);
-	for (; fd >= 0 && done < len; done += (size_t)n) {
-		n = write(fd, b + done, len - done);
-		if (n <= 0) {
-			close(fd);
-			fd = -1;
-		}
-	}
-	explicit_bzero(b, len);
-	free(b);
-	if (fd < 0 || lseek(fd, 0, SEEK_SET) < 0)
-		return error_set(err, ERR_SYSTEM, "memory for a stream: %s", strerror(errno));
-	return fd;
-}
-
-static int spawn_tap(const struct launcher *l, int sock, int grant, struct error *err)
-{
-	char *dir = xstrdup(l->options.shepherd), *path = xasprintf("%s/gtap", dirname(dir));
-	char name[] = "gtap", where[] = "PATH=/usr/bin:/bin";
-	char *argv[] = { name, NULL }, *env[] = { where, NULL };
-	int high_sock = fcntl(sock, F_DUPFD_CLOEXEC, 16);
-	int high_grant = fcntl(grant, F_DUPFD_CLOEXEC, 16), e;
-	posix_spawn_file_actions_t fa;
-	posix_spawnattr_t attr;
-	sigset_t set;
-	pid_t pid;
-
-	posix_spawn_file_actions_init(&fa);
-	posix_spawnattr_init(&attr);
-	posix_spawn_file_actions_addopen(&fa, 0, "/dev/null", O_RDWR, 0);
-	posix_spawn_file_actions_adddup2(&fa, 0, 1);
-	posix_spawn_file_actions_adddup2(&fa, 0, 2);
-	posix_spawn_file_actions_adddup2(&fa, high_sock, TAP_SOCKET_FD);
-	posix_spawn_file_actions_adddup2(&fa, high_grant, TAP_GRANT_FD);
-	sigfillset(&set);
-	posix_spawnattr_setsigdefault(&attr, &set);
-	sigemptyset(&set);
-	posix_spawnattr_setsigmask(&attr, &set);
-	posix_spawnattr_setflags(
-	        &attr, POSIX_SPAWN_SETSIGDEF | POSIX_SPAWN_SETSIGMASK | POSIX_SPAWN_SETSID);
-	e = high_sock < 0 || high_grant < 0 ? errno
-	                                    : posix_spawn(&pid, path, &fa, &attr, argv, env);
-	posix_spawnattr_destroy(&attr);
-	posix_spawn_file_actions_destroy(&fa);
-	if (high_sock >= 0)
-		close(high_sock);
-	if (high_grant >= 0)
-		close(high_grant);
-	if (e)
-		error_set(err, ERR_SYSTEM, "cannot start '%s': %s", path, strerror(e));
-	free(path);
-	free(dir);
-	return e ? -1 : 0;
-}
 
 /* A descriptor for the network half, with the stream's number. */
 static int hand_over(const struct launcher *l, uint64_t stream, int fd, struct error *err)
@@ -245,11 +184,24 @@ static Gpusched__OutputRecord *find_output(const struct lask *ask, struct error 
 	return got == 1 ? (Gpusched__OutputRecord *)m : NULL;
 }
 
+/* The way to its input and output, for nobody but the owner. -1 and `why` where there is none. */
+static int open_hold(const struct lask *ask, const struct mcred *cred,
+        const Gpusched__OutputRecord *run, struct error *why)
+{
+	if (!run->interactive)
+		return error_set(why, ERR_JOB_STATE, "it is not interactive");
+	if (cred->uid != run->uid)
+		return error_set(
+		        why, ERR_NOT_PERMITTED, "its input and output are its owner's alone");
+	return holdio_connect(ask->l->holds, ask->name, why);
+}
+
 static int start_tap(const struct lask *ask, const struct mcred *cred, Gpusched__OutputRecord *run,
         struct error *err)
 {
 	Gpusched__TapGrant g = GPUSCHED__TAP_GRANT__INIT;
-	int pair[2], grant, rc = -1;
+	struct error why = { .code = ERR_NONE };
+	int pair[2], fds[3], rc = -1;
 
 	g.run = run;
 	g.hello = (ProtobufCBinaryData){ ask->len, (uint8_t *)(uintptr_t)ask->hello };
@@ -257,15 +209,23 @@ static int start_tap(const struct lask *ask, const struct mcred *cred, Gpusched_
 	g.cluster = (char *)(uintptr_t)ask->l->options.cluster;
 	g.node = (char *)(uintptr_t)ask->l->options.node;
 	g.name = (char *)(uintptr_t)ask->name;
-	if (socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, pair) < 0)
-		return error_set(err, ERR_SYSTEM, "socketpair: %s", strerror(errno));
-	grant = grant_file(&g, err);
-	if (grant >= 0 && spawn_tap(ask->l, pair[1], grant, err) == 0)
+	fds[2] = open_hold(ask, cred, run, &why);
+	g.no_attach = why.code ? why.text : g.no_attach;
+	if (socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, pair) < 0) {
+		error_set(err, ERR_SYSTEM, "socketpair: %s", strerror(errno));
+		goto out;
+	}
+	fds[0] = pair[1];
+	fds[1] = lspawn_grant(&g.base, err);
+	if (fds[1] >= 0 && lspawn_helper(ask->l, "gtap", fds, 3, err) == 0)
 		rc = hand_over(ask->l, ask->stream, pair[0], err);
-	if (grant >= 0)
-		close(grant);
+	if (fds[1] >= 0)
+		close(fds[1]);
 	close(pair[0]);
 	close(pair[1]);
+out:
+	if (fds[2] >= 0)
+		close(fds[2]);
 	return rc;
 }
 

@@ -282,6 +282,19 @@ static void on_credit(struct relay *r, const Gpusched__StreamCredit *m)
 	pump(c);
 }
 
+/* The client has gone. Its last words may be what is to become of the run: what gtap can take at
+ * once it gets. */
+static void on_close(struct conn *c)
+{
+	struct evbuffer *out = c->bev ? bufferevent_get_output(c->bev) : NULL;
+
+	if (out && evbuffer_get_length(out)) {
+		evbuffer_unfreeze(out, 1);
+		evbuffer_write(out, bufferevent_getfd(c->bev));
+	}
+	conn_free(c);
+}
+
 void relay_message(struct relay *r, unsigned type, const ProtobufCMessage *message)
 {
 	struct conn *c;
@@ -299,7 +312,7 @@ void relay_message(struct relay *r, unsigned type, const ProtobufCMessage *messa
 	case GPUSCHED__MSG_TYPE__MSG_STREAM_CLOSE:
 		c = find(r, ((const Gpusched__StreamClose *)message)->stream);
 		if (c)
-			conn_free(c);
+			on_close(c);
 		break;
 	}
 }

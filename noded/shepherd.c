@@ -28,6 +28,7 @@
 #include <sys/inotify.h>
 #include <sys/prctl.h>
 #include <sys/resource.h>
+#include <sys/socket.h>
 #include <sys/signalfd.h>
 #include <sys/stat.h>
 #include <sys/syscall.h>
@@ -42,6 +43,8 @@
 #include "noded/contain.h"
 #include "noded/devfilter.h"
 #include "noded/ending.h"
+#include "noded/ends.h"
+#include "noded/hold.h"
 #include "noded/interrupt.h"
 #include "noded/journal.h"
 #include "noded/limits.h"
@@ -58,6 +61,7 @@
 #define ACK_POLL     ((usec_t)200000) /* where inotify(7) has no watch left for us */
 #define RETRY_RECORD 100              /* ms between tries to write the exit record */
 #define RETRY_NEWS   ((usec_t)50000)
+#define SIGNAL_LAST  64
 #define HOLD_RETRY   ((usec_t)20000)   /* until what does not stop at once is looked at again */
 #define HOLD_AGAIN   ((usec_t)1000000) /* and what anybody may continue */
 
@@ -69,6 +73,8 @@ struct shepherd {
 	struct rundir_owner owner;
 	struct contain *leaf, *strays; /* strays: our descendants outside of the leaf */
 	int signals, tell, watch;      /* signalfd; the child's pipe, then -1; inotify or -1 */
+	int hold_fd;                   /* to ghold, -1: it is not interactive, or ghold has gone */
+	struct child_ends ends;
 
 	pid_t main;
 	bool main_gone, no_children;
@@ -126,9 +132,10 @@ static void prepare_process(void)
 #ifndef __SANITIZE_ADDRESS__ /* the leak checker looks into its own process by ptrace(2) */
 	prctl(PR_SET_DUMPABLE, 0, 0, 0, 0);
 #endif
-	syscall(SYS_close_range, SHEPHERD_CTL_FD + 1, ~0U, 0);
+	syscall(SYS_close_range, SHEPHERD_HOLD_FD + 1, ~0U, 0);
 	fcntl(SHEPHERD_LAUNCH_FD, F_SETFD, FD_CLOEXEC);
 	fcntl(SHEPHERD_CTL_FD, F_SETFD, FD_CLOEXEC);
+	fcntl(SHEPHERD_HOLD_FD, F_SETFD, FD_CLOEXEC);
 	fd = open("/proc/self/oom_score_adj", O_WRONLY | O_CLOEXEC);
 	if (fd >= 0) { /* where it is not permitted we are as killable as any */
 		n = write(fd, "-1000", 5);
@@ -169,6 +176,10 @@ static int read_launch(struct shepherd *s)
 	s->launch = (Gpusched__LaunchRecord *)m;
 	if (!s->launch->report || !s->launch->report->run)
 		return -1;
+	if (s->launch->interactive)
+		s->hold_fd = SHEPHERD_HOLD_FD;
+	else
+		close(SHEPHERD_HOLD_FD); /* there is none */
 	s->owner = (struct rundir_owner){ .change = s->launch->switch_user,
 		.uid = s->launch->report->uid,
 		.gid = s->launch->gid };
@@ -220,8 +231,10 @@ static int fork_child(struct shepherd *s)
 	FAILPOINT(shepherd_before_fork);
 	s->main = contain_fork(s->leaf);
 	if (s->main == 0)
-		child_run(s->launch, tell[1], getppid());
+		child_run(s->launch, &s->ends, tell[1], getppid());
 	close(tell[1]);
+	for (size_t i = 0; i < s->ends.n; i++)
+		close(s->ends.fds[i]);
 	if (s->main < 0) {
 		close(tell[0]);
 		return -1;
@@ -253,6 +266,9 @@ static void start(struct shepherd *s)
 		s->leaf = contain_new("", NULL);
 		s->no_children = true;
 		launch_failed(s, err.text);
+	} else if (s->launch->interactive && ends_take(s->hold_fd, &s->ends) < 0) {
+		s->no_children = true;
+		launch_failed(s, "the terminal or the pipes for it could not be made");
 	} else if (fork_child(s) < 0) {
 		snprintf(why, sizeof(why), "cannot start a process: %s", strerror(errno));
 		s->no_children = true;
@@ -382,6 +398,35 @@ static void obey(struct shepherd *s)
 			continue;
 		}
 		protobuf_c_message_free_unpacked(m, NULL);
+	}
+}
+
+/* From a process of the owner: it may do to the run what the owner may, and is believed nothing. */
+static void hear_hold(struct shepherd *s)
+{
+	Gpusched__SignalRun order = GPUSCHED__SIGNAL_RUN__INIT;
+	struct hold_note note;
+	ssize_t n;
+
+	while (s->hold_fd >= 0) {
+		n = recv(s->hold_fd, &note, sizeof(note), MSG_DONTWAIT);
+		if (n < 0 && (errno == EAGAIN || errno == EINTR))
+			return;
+		if (n == sizeof(note) && note.news == HOLD_SIGNAL && note.signal <= SIGNAL_LAST) {
+			order.signal = note.signal;
+			obey_signal(s, &order);
+			continue;
+		}
+		if (s->ending.phase <= ENDING_RUNNING)
+			snprintf(s->detail, sizeof(s->detail), "%s",
+			        n == sizeof(note) && note.news == HOLD_LOST
+			                ? "its client was lost, and none came in its place"
+			                : "what held its input and output has ended");
+		ending_order(&s->ending, END_CANCEL, 0, s->launch->grace_s * SECOND, mono());
+		if (n != sizeof(note)) {
+			close(s->hold_fd);
+			s->hold_fd = -1;
+		}
 	}
 }
 
@@ -579,6 +624,7 @@ static void watch(struct shepherd *s)
 			{ .fd = s->signals, .events = POLLIN },
 			{ .fd = s->tell, .events = POLLIN },
 			{ .fd = s->watch, .events = POLLIN },
+			{ .fd = s->hold_fd, .events = POLLIN },
 			/* Of interest only when something is to end or to stop. */
 			{ .fd = ending || (s->holding && !s->held) ? contain_events_fd(s->leaf)
 			                                           : -1,
@@ -588,6 +634,7 @@ static void watch(struct shepherd *s)
 		hear_child(s);
 		reap(s);
 		obey(s);
+		hear_hold(s);
 		look_for_ack(s);
 	}
 }
@@ -687,7 +734,7 @@ static void clean_up(struct shepherd *s)
 
 int main(int argc, char **argv)
 {
-	struct shepherd s = { .tell = -1, .watch = -1 };
+	struct shepherd s = { .tell = -1, .watch = -1, .hold_fd = -1 };
 
 	if (argc == 2 && strcmp(argv[1], "--version") == 0)
 		return puts("gshepherd (gpusched) " PACKAGE_VERSION) < 0;

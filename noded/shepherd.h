@@ -1,12 +1,13 @@
 /* shepherd.h - what gshepherd inherits from the launcher
  *
  * It is started as `gshepherd RUNDIR/runs/ID` with an environment of no meaning, 0 to 2 on
- * /dev/null, and these two.
+ * /dev/null, and these.
  */
 #ifndef NODED_SHEPHERD_H
 #define NODED_SHEPHERD_H
 
 #define SHEPHERD_LAUNCH_FD 3 /* the launch record, locked: the lock is the shepherd's life */
 #define SHEPHERD_CTL_FD    4 /* the order socket, bound */
+#define SHEPHERD_HOLD_FD   5 /* of an interactive run: to ghold (hold.h) */
 
 #endif

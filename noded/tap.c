@@ -1,9 +1,10 @@
 /* tap.c - gtap; see tap.h
  *
- *   greeting, answer, confirmation     hello.h; until the client has confirmed nothing is opened
- *   CHANNEL_LOG                        the file is opened, its end (or all of it) sent; if asked
- * to, what is added is sent as it comes, until CHANNEL_FINISH                     the run has
- * ended: the rest, and CHANNEL_END
+ *   greeting, answer, confirmation   hello.h; until the client has confirmed nothing is opened
+ *   CHANNEL_LOG      the file is opened, its end (or all of it) sent; if asked to, what is added
+ *                    is sent as it comes, until
+ *   CHANNEL_FINISH   the run has ended: the rest, and CHANNEL_END
+ *   CHANNEL_ATTACH   instead of CHANNEL_LOG, of an interactive run: tapio.h
  *
  * It does one thing at a time and may block on its socket: nobody else waits for it.
  */
@@ -16,20 +17,18 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/prctl.h>
 #include <sys/stat.h>
-#include <sys/syscall.h>
 #include <unistd.h>
 
 #include "common/channel.h"
 #include "common/gpusched.pb-c.h"
 #include "common/hello.h"
 #include "common/xalloc.h"
-#include "noded/drop.h"
+#include "noded/grant.h"
 #include "noded/record.h"
 #include "noded/tap.h"
+#include "noded/tapio.h"
 
-#define GRANT_MAX   (1024 * 1024)
 #define GREETING_MS 10000 /* for the client's confirmation and its first request */
 #define LOOK_MS     200   /* between two looks at a file that is followed */
 #define BLOCK       CHANNEL_DATA_MAX
@@ -38,43 +37,6 @@ struct tap {
 	Gpusched__TapGrant *grant;
 	struct channel *channel;
 };
-
-/* --- becoming the owner ----------------------------------------------------------------------- */
-
-static Gpusched__TapGrant *read_grant(void)
-{
-	uint8_t *b = xcalloc(1, GRANT_MAX);
-	size_t n = 0;
-	ssize_t got;
-	Gpusched__TapGrant *g;
-
-	while ((got = read(TAP_GRANT_FD, b + n, GRANT_MAX - n)) > 0)
-		n += (size_t)got;
-	close(TAP_GRANT_FD);
-	g = got < 0 ? NULL : gpusched__tap_grant__unpack(NULL, n, b);
-	explicit_bzero(b, n);
-	free(b);
-	return g && g->run ? g : NULL;
-}
-
-static int become_owner(const Gpusched__OutputRecord *r)
-{
-	struct drop_to to = {
-		.uid = r->uid, .gid = r->gid, .groups = r->groups, .n_groups = r->n_groups
-	};
-	struct error err;
-
-	syscall(SYS_close_range, TAP_GRANT_FD, ~0U, 0);
-	if ((r->switch_user ? drop_privileges(&drop_system_calls, &to, &err)
-	                    : drop_prove(&drop_system_calls, &to, &err)) < 0 ||
-	        prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) < 0)
-		return -1;
-#ifndef __SANITIZE_ADDRESS__ /* the leak checker looks into its own process by ptrace(2) */
-	/* The owner's other processes need not see a client's keys. */
-	prctl(PR_SET_DUMPABLE, 0, 0, 0, 0);
-#endif
-	return 0;
-}
 
 /* --- the socket ------------------------------------------------------------------------------- */
 
@@ -209,7 +171,10 @@ static int open_log(const Gpusched__OutputRecord *r, bool error_file, struct err
 	struct stat st;
 	int fd = -1;
 
-	if (path[0] != '/' && chdir(cwd) < 0) {
+	if (r->interactive) {
+		errno = 0; /* it will not come */
+		error_set(err, ERR_SYSTEM, "its output went to its client (grun), not to a file");
+	} else if (path[0] != '/' && chdir(cwd) < 0) {
 		error_set(err, ERR_SYSTEM, "cannot enter '%s': %s", cwd, strerror(errno));
 	} else if ((fd = open(path, O_RDONLY | O_NOCTTY | O_NONBLOCK | O_CLOEXEC)) < 0 ||
 	           fstat(fd, &st) < 0) {
@@ -318,11 +283,19 @@ int main(int argc, char **argv)
 		return 2;
 	}
 	signal(SIGPIPE, SIG_IGN);
-	t.grant = read_grant();
-	if (!t.grant || become_owner(t.grant->run) < 0 || greet(&t) < 0)
+	t.grant = (Gpusched__TapGrant *)grant_read(TAP_GRANT_FD, &gpusched__tap_grant__descriptor);
+	if (!t.grant || !t.grant->run || grant_become_owner(t.grant->run, TAP_HOLD_FD + 1) < 0)
 		return EXIT_FAILURE;
-	if (!hear(&t, &m, GREETING_MS))
+	if (*t.grant->no_attach)
+		close(TAP_HOLD_FD);
+	if (greet(&t) < 0 || !hear(&t, &m, GREETING_MS))
 		return EXIT_FAILURE;
+	if (m.kind == CHANNEL_ATTACH && !*t.grant->no_attach)
+		tapio_relay(t.channel, &m);
+	if (m.kind == CHANNEL_ATTACH) {
+		error_set(&err, ERR_JOB_STATE, "%s", t.grant->no_attach);
+		end(&t, &err);
+	}
 	if (channel_get_log(&m, &log, &err) < 0)
 		end(&t, &err);
 	show_log(&t, &log);

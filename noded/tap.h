@@ -11,5 +11,6 @@
 
 #define TAP_SOCKET_FD 3
 #define TAP_GRANT_FD  4
+#define TAP_HOLD_FD   5 /* to ghold, unless TapGrant.no_attach says why not */
 
 #endif

@@ -560,7 +560,10 @@ void wait_apply(struct core *core, const struct core_event *e)
 	if (!job || !core_sees(core, job_standing(core, &e->caller, job))) {
 		error_set(&err, ERR_NO_JOB, "there is no job %s", job_ref_label(e->wait, label));
 		effects_reply(core->effects, e->caller.reply, &err);
-	} else if (!job_state_ended(job_info(job)->state)) {
+	} else if (e->kind == EV_WAIT_START && (job_info(job)->state == JOB_PENDING ||
+	                                               job_info(job)->state == JOB_CONFIGURING)) {
+		waiters_add(core->starters, e->wait, e->caller.reply);
+	} else if (e->kind == EV_WAIT_JOB && !job_state_ended(job_info(job)->state)) {
 		waiters_add(core->waiters, e->wait, e->caller.reply);
 	} else {
 		fx = effects_add(core->effects, EFFECT_JOB_ENDED);

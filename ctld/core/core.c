@@ -33,6 +33,7 @@ struct core *core_new(const struct conf *conf, uint64_t seed)
 	core->sched =
 	        sched_new(core->strings, core->requests, core->accounts, seed, core_held, core);
 	core->waiters = waiters_new(seed);
+	core->starters = waiters_new(seed);
 	core->audit = audit_new();
 	core->effects = effects_new();
 	core->worries = heap_new(node_moved);
@@ -193,6 +194,7 @@ void core_free(struct core *core)
 	effects_free(core->effects);
 	audit_free(core->audit);
 	waiters_free(core->waiters);
+	waiters_free(core->starters);
 	sched_free(core->sched);
 	gates_free(core->gates);
 	ledger_free(core->ledger);
@@ -221,6 +223,7 @@ void core_free(struct core *core)
 static void on_wait_cancel(struct core *core, const struct core_event *e)
 {
 	waiters_cancel(core->waiters, e->wait);
+	waiters_cancel(core->starters, e->wait);
 }
 
 static void on_agent_gone(struct core *core, const struct core_event *e)
@@ -257,6 +260,7 @@ static apply_fn *const handlers[] = {
 	[EV_NODE_CONTROL] = node_control_apply,
 	[EV_PARTITION_CONTROL] = partition_control_apply,
 	[EV_WAIT_JOB] = wait_apply,
+	[EV_WAIT_START] = wait_apply,
 	[EV_WAIT_CANCEL] = on_wait_cancel,
 	[EV_AGENT_UP] = agent_up_apply,
 	[EV_AGENT_GONE] = on_agent_gone,

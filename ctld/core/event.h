@@ -139,6 +139,7 @@ enum event_kind {
 	EV_NODE_CONTROL,      /* -> EFFECT_REPLY */
 	EV_PARTITION_CONTROL, /* -> EFFECT_REPLY */
 	EV_WAIT_JOB,    /* -> EFFECT_JOB_ENDED (at once if it has) or EFFECT_REPLY with an error */
+	EV_WAIT_START,  /* the same as soon as it runs, has ended or could not be started */
 	EV_WAIT_CANCEL, /* the waiting session has gone */
 	EV_AGENT_UP,    /* an agent has registered -> EFFECT_REGISTERED or EFFECT_CLOSE_AGENT */
 	EV_AGENT_GONE,  /* its session has ended */
@@ -228,7 +229,7 @@ enum effect_kind {
 	EFFECT_SUBMITTED, /* ids; test_only: the verdict */
 	EFFECT_BULK,      /* a step of a bulk was done, or (CHECK) a job refused */
 	EFFECT_CONTROLLED,
-	EFFECT_JOB_ENDED,   /* for a waiter */
+	EFFECT_JOB_ENDED,   /* for a waiter; of EV_WAIT_START: it runs, or did not start */
 	EFFECT_REGISTERED,  /* to an agent: the wanted set */
 	EFFECT_CLOSE_AGENT, /* superseded or refused: text says why */
 	EFFECT_START_RUN,   /* to an agent; the world adds signed bytes, script, credential */

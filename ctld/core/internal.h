@@ -81,7 +81,7 @@ struct core {
 	struct ledger *ledger;
 	struct sched *sched;
 	uint32_t gpus_counted[CONF_MAX_GPU_TYPES]; /* for quotas: accepting work, or in use */
-	struct waiters *waiters;
+	struct waiters *waiters, *starters; /* for the end of a job, for its start */
 	struct audit *audit;
 	struct effects *effects;
 	struct heap *worries; /* unknown nodes, by when something is due */

@@ -221,11 +221,24 @@ void job_adopts(struct core *core, struct job *job, struct run *run)
 	job_take_again(core, job);
 }
 
+static void tell_waiters(struct core *core, struct waiters *waiters, const struct job *job)
+{
+	uint64_t reply;
+
+	while (waiters_take(waiters, job_ref(job), &reply)) {
+		struct effect *e = effects_add(core->effects, EFFECT_JOB_ENDED);
+
+		e->reply = reply;
+		e->job = job_ref(job);
+	}
+}
+
 void job_runs(struct core *core, struct job *job)
 {
 	if (job_info(job)->state == JOB_CONFIGURING && attempt_runs(job)) {
 		job_set_start(core->jobs, job, attempt_start_time(job));
 		move(core, job, JOB_RUNNING);
+		tell_waiters(core, core->starters, job);
 	}
 	if (job_info(job)->state == JOB_RUNNING && attempt_suspended(job))
 		move(core, job, JOB_SUSPENDED);
@@ -263,7 +276,6 @@ void job_list_ended(struct core *core, struct job *job, usec_t mono)
 
 static void job_end(struct core *core, struct job *job, enum job_state state)
 {
-	uint64_t reply;
 
 	job_withdraw(core, job);
 	depends_detach(core, job);
@@ -272,12 +284,8 @@ static void job_end(struct core *core, struct job *job, enum job_state state)
 	admit_count(core, job_info(job), -(int)job_weight(job));
 	job_list_ended(core, job, core->now.mono);
 	core->n_ended += job_weight(job);
-	while (waiters_take(core->waiters, job_ref(job), &reply)) {
-		struct effect *e = effects_add(core->effects, EFFECT_JOB_ENDED);
-
-		e->reply = reply;
-		e->job = job_ref(job);
-	}
+	tell_waiters(core, core->waiters, job);
+	tell_waiters(core, core->starters, job);
 	if (job_info(job)->part)
 		array_part_ended(core, job);
 }
@@ -444,6 +452,7 @@ static void job_again(struct core *core, struct job *job)
 	job_give_back(core, job);
 	job_set_end_cause(core->jobs, job, END_NONE);
 	move(core, job, JOB_PENDING);
+	tell_waiters(core, core->starters, job);
 	job_consider(core, job);
 }
 
@@ -465,6 +474,10 @@ static void job_not_launched(struct core *core, struct job *job, const struct ru
 		snprintf(text, sizeof(text), "launch failed %u times, the last on %s: %.180s",
 		        failures, run_info(run)->node, run_info(run)->detail);
 		hold_back(core, job, run, text);
+	} else if (*run_info(run)->detail) {
+		snprintf(text, sizeof(text), "not started on %.80s: %.180s", run_info(run)->node,
+		        run_info(run)->detail);
+		job_set_comment(core->jobs, job, text);
 	}
 	job_again(core, job);
 }

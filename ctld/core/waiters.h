@@ -1,4 +1,4 @@
-/* waiters.h - who waits for the end of which job (--wait)
+/* waiters.h - who waits for the end of which job (--wait), or for its start (grun)
  *
  * Sessions are the world's: a waiter is the number of its request. One request may wait for many
  * jobs. Volatile: after a restart the client asks again.

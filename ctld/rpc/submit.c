@@ -75,6 +75,8 @@ static int check_job(struct submit *s, const struct mcred *cred, const Gpusched_
 	if (wire_submit_job(
 	            job->request, spec, &hash, cred ? cred->encode_time : 0, s->specs, out, err))
 		return -1;
+	if (spec->interactive && (out->nodes_min > 1 || out->nodes_max > 1))
+		return error_set(err, ERR_USAGE, "interactive: on one node only");
 	if (out->nice < 0 && !verb_permits(VERB_BOOST, s->standing)) {
 		verb_refuse(VERB_BOOST, err);
 		return error_wrap(err, "--nice=%d", out->nice);

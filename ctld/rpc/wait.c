@@ -1,4 +1,4 @@
-/* wait.c - MSG_WAIT_JOBS: told of each job's end as it comes
+/* wait.c - MSG_WAIT_JOBS: told of each job's end (or start) as it comes
  *
  * The core keeps who waits for what; all jobs of a request wait under the call's number.
  */
@@ -22,7 +22,8 @@
 struct waiting {
 	uint64_t *ids;  /* refs */
 	size_t n, at;   /* the core knows of those before `at` */
-	size_t to_come; /* ends not yet told */
+	size_t to_come; /* ends (or starts) not yet told */
+	bool start;     /* it is their start that counts */
 };
 
 static void waiting_free(void *data)
@@ -90,7 +91,8 @@ static void answered(struct ctld *c, struct call *call, const struct effect *eff
 static void slice(struct ctld *c, struct call *call, struct clocks now)
 {
 	struct waiting *w = call->data;
-	struct core_event ev = { .kind = EV_WAIT_JOB, .caller = call_caller(c, call) };
+	struct core_event ev = { .kind = w->start ? EV_WAIT_START : EV_WAIT_JOB,
+		.caller = call_caller(c, call) };
 
 	for (unsigned i = 0; i < SLICE_JOBS && w->at < w->n; i++) {
 		ev.wait = w->ids[w->at++];
@@ -127,6 +129,7 @@ void rpc_wait_jobs(struct ctld *c, const struct rpc *rpc)
 		return;
 	}
 	w->to_come = w->n;
+	w->start = m->until_started;
 	call = call_new(c, rpc->peer, rpc->id, &wait_ops, w);
 	if (call)
 		call_go_on(c, call);

@@ -231,6 +231,7 @@ static const struct form forms[EVENT_KINDS] = {
 	[EV_NODE_CONTROL] = FORM("node-control", EV, node_control_fields),
 	[EV_PARTITION_CONTROL] = FORM("partition-control", EV, partition_control_fields),
 	[EV_WAIT_JOB] = FORM("wait-job", EV, wait_fields),
+	[EV_WAIT_START] = FORM("wait-start", EV, wait_fields),
 	[EV_WAIT_CANCEL] = FORM("wait-cancel", EV, wait_cancel_fields),
 	[EV_AGENT_UP] = FORM("agent-up", EV, agent_up_fields),
 	[EV_AGENT_GONE] = FORM("agent-gone", EV, agent_fields),

@@ -189,6 +189,44 @@ static void test_parts(void **state)
 	assert_int_equal(channel_get_end(&m, &why, &err), -1);
 }
 
+static void test_parts_of_an_attached_client(void **state)
+{
+	struct channel_attach attach = { 1, 1ULL << 40, 3, 24, 65535 }, got;
+	struct channel_taken taken = { UINT64_MAX, 7 }, got_taken;
+	struct channel_attached attached = { 1, 0, 5, 4, 1ULL << 50, 6 }, got_attached;
+	uint8_t b[CHANNEL_END_MAX];
+	struct channel_message m = { .kind = CHANNEL_ATTACH, .data = b, .len = CHANNEL_ATTACH_LEN };
+	struct error err;
+
+	(void)state;
+	channel_put_attach(b, &attach);
+	assert_int_equal(channel_get_attach(&m, &got, &err), 0);
+	assert_true(got.resume && got.out == attach.out && got.err == 3);
+	assert_true(got.rows == 24 && got.cols == 65535);
+	b[0] = 2;
+	assert_int_equal(channel_get_attach(&m, &got, &err), -1);
+	m.len++;
+	assert_int_equal(channel_get_attach(&m, &got, &err), -1);
+
+	m = (struct channel_message){ CHANNEL_TAKEN, b, CHANNEL_TAKEN_LEN };
+	channel_put_taken(b, &taken);
+	assert_int_equal(channel_get_taken(&m, &got_taken, &err), 0);
+	assert_true(got_taken.out == UINT64_MAX && got_taken.err == 7);
+	m.len--;
+	assert_int_equal(channel_get_taken(&m, &got_taken, &err), -1);
+
+	m = (struct channel_message){ CHANNEL_ATTACHED, b, CHANNEL_ATTACHED_LEN };
+	channel_put_attached(b, &attached);
+	assert_int_equal(channel_get_attached(&m, &got_attached, &err), 0);
+	assert_true(got_attached.pty && !got_attached.in_ended);
+	assert_true(got_attached.in == 5 && got_attached.in_taken == 4);
+	assert_true(got_attached.out == 1ULL << 50 && got_attached.err == 6);
+	b[1] = 2;
+	assert_int_equal(channel_get_attached(&m, &got_attached, &err), -1);
+	m.kind = CHANNEL_ATTACH;
+	assert_int_equal(channel_get_attached(&m, &got_attached, &err), -1);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -197,6 +235,7 @@ int main(void)
 		cmocka_unit_test(test_out_of_order_twice_and_reflected),
 		cmocka_unit_test(test_too_long_is_refused_by_its_length),
 		cmocka_unit_test(test_parts),
+		cmocka_unit_test(test_parts_of_an_attached_client),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -438,6 +438,48 @@ static void waits(void **state)
 	world_free(w);
 }
 
+/* Told when it runs, and when it could not be started: not of its end, if that comes later. */
+static void waits_for_the_start(void **state)
+{
+	struct world *w = world_simple(1, "h100:2");
+	struct core_event wait = { .kind = EV_WAIT_START, .caller = world_user(OWNER) };
+	struct core_event leave = { .kind = EV_WAIT_CANCEL };
+	struct run_report refused;
+	uint64_t a, b;
+
+	(void)state;
+	a = world_submit(w, "h100:2");
+	b = world_submit(w, "h100:2");
+	wait.wait = a;
+	wait.caller.reply = 5;
+	world_apply(w, &wait);
+	wait.caller.reply = 6;
+	world_apply(w, &wait);
+	leave.wait = 6;
+	world_apply(w, &leave);
+	world_register_all(w);
+	assert_string_equal(world_state(w, a), "CONFIGURING");
+	assert_null(world_effect(w, EFFECT_JOB_ENDED));
+	world_run_starts(w, a);
+	assert_int_equal(world_effect_count(w, EFFECT_JOB_ENDED), 1);
+	assert_int_equal(world_effect(w, EFFECT_JOB_ENDED)->reply, 5);
+	world_clear(w);
+	world_apply(w, &wait); /* it runs already */
+	assert_int_equal(world_effect(w, EFFECT_JOB_ENDED)->reply, 6);
+	world_clear(w);
+	wait.wait = b;
+	world_apply(w, &wait);
+	world_run_ends(w, a, 0);
+	assert_null(world_effect(w, EFFECT_JOB_ENDED));
+	refused = world_report(world_run(w, b), REPORT_NEVER);
+	refused.cause = END_LAUNCH;
+	refused.detail = "no such folder";
+	world_say(w, 0, refused);
+	assert_int_equal(world_effect_count(w, EFFECT_JOB_ENDED), 1);
+	assert_int_equal(world_effect(w, EFFECT_JOB_ENDED)->job, b);
+	world_free(w);
+}
+
 /* --- signatures ------------------------------------------------------------------------------ */
 
 static void signature_expires(void **state)
@@ -476,6 +518,7 @@ int main(void)
 		cmocka_unit_test(requeue_then_cancel),
 		cmocka_unit_test(requeued),
 		cmocka_unit_test(waits),
+		cmocka_unit_test(waits_for_the_start),
 		cmocka_unit_test(signature_expires),
 	};
 

@@ -170,6 +170,23 @@ static void test_bytes_from_before_the_grant_arrive(void **state)
 	assert_int_equal(relay_count(w->relay), 0);
 }
 
+static void test_last_words_arrive(void **state)
+{
+	struct world *w = *state;
+	int tap;
+
+	open_stream(w, 5);
+	tap = grant(w, 5);
+	turn(w);
+	data(w, 5, 1000);
+	close_stream(w, 5);
+	assert_int_equal(relay_count(w->relay), 0);
+	assert_int_equal(read_all(tap), 1000);
+	turn(w);
+	assert_int_equal(read(tap, &(char){ 0 }, 1), 0); /* and then the end */
+	close(tap);
+}
+
 static void test_no_more_than_the_window_is_held(void **state)
 {
 	struct world *w = *state;
@@ -302,6 +319,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test_setup_teardown(
 		        test_bytes_from_before_the_grant_arrive, make, unmake),
+		cmocka_unit_test_setup_teardown(test_last_words_arrive, make, unmake),
 		cmocka_unit_test_setup_teardown(test_no_more_than_the_window_is_held, make, unmake),
 		cmocka_unit_test_setup_teardown(test_without_credit_nothing_is_sent, make, unmake),
 		cmocka_unit_test_setup_teardown(test_a_slow_one_holds_up_no_other, make, unmake),

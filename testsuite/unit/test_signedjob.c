@@ -542,6 +542,93 @@ static void test_runs(void **state)
 	assert_int_equal(signedjob_run_check(&plain, 1, 1, &err), -1);
 }
 
+/* --- interactive -------------------------------------------------------------------------- */
+
+static void make_interactive(struct fixture *f, Gpusched__Interactive *i)
+{
+	gpusched__interactive__init(i);
+	i->kind = GPUSCHED__INTERACTIVE__KIND__PTY;
+	i->rows = 24;
+	i->cols = 80;
+	i->patience_s = 30;
+	f->spec.interactive = i;
+	f->spec.version = SIGNEDJOB_INTERACTIVE;
+	f->spec.output.len = 0;
+	f->spec.max_attempts = 1;
+}
+
+static void odd_version(Gpusched__SignedSpec *s)
+{
+	s->version =
+	        SIGNEDJOB_VERSION; /* who knows no other must not take it for an ordinary one */
+}
+
+static void odd_version_alone(Gpusched__SignedSpec *s)
+{
+	s->interactive = NULL;
+}
+
+static void odd_kind(Gpusched__SignedSpec *s)
+{
+	s->interactive->kind = (Gpusched__Interactive__Kind)3;
+}
+
+static void odd_no_kind(Gpusched__SignedSpec *s)
+{
+	s->interactive->kind = GPUSCHED__INTERACTIVE__KIND__NONE;
+}
+
+static void odd_window(Gpusched__SignedSpec *s)
+{
+	s->interactive->cols = 65536;
+}
+
+static void odd_patience(Gpusched__SignedSpec *s)
+{
+	s->interactive->patience_s = 0;
+}
+
+static void odd_array(Gpusched__SignedSpec *s)
+{
+	s->array = (char *)(uintptr_t) "0-3";
+}
+
+static void odd_output(Gpusched__SignedSpec *s)
+{
+	s->output = bytes_of("file");
+}
+
+static void odd_attempts(Gpusched__SignedSpec *s)
+{
+	s->max_attempts = 2;
+}
+
+static void test_interactive(void **state)
+{
+	static void (*const odd[])(Gpusched__SignedSpec * s) = { odd_version, odd_version_alone,
+		odd_kind, odd_no_kind, odd_window, odd_patience, odd_array, odd_output,
+		odd_attempts };
+	Gpusched__Interactive i;
+	struct fixture f;
+	struct error err;
+
+	(void)state;
+	fixture_init(&f);
+	make_interactive(&f, &i);
+	sign(&f);
+	assert_int_equal(check(&f, &err), 3);
+	fixture_clear(&f);
+	for (size_t n = 0; n < sizeof(odd) / sizeof(odd[0]); n++) {
+		fixture_init(&f);
+		make_interactive(&f, &i);
+		odd[n](&f.spec);
+		sign(&f);
+		if (check(&f, &err) != -1 || err.code != ERR_JOB_SPEC)
+			fail_msg("%zu: code %d %s", n, err.code, err.text);
+		fixture_clear(&f);
+	}
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -553,6 +640,7 @@ int main(void)
 		cmocka_unit_test(test_fresh_and_age),
 		cmocka_unit_test(test_scripts),
 		cmocka_unit_test(test_runs),
+		cmocka_unit_test(test_interactive),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
