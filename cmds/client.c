@@ -141,6 +141,11 @@ void client_set_retry(struct client *c, int64_t ms)
 	c->retry_ms = ms;
 }
 
+int64_t client_retry(const struct client *c)
+{
+	return c->retry_ms;
+}
+
 void client_on_retry(struct client *c, void (*tell)(const struct error *why, void *arg), void *arg)
 {
 	c->tell = tell;

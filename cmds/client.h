@@ -42,6 +42,7 @@ int client_agent_uid(const struct client *c, uid_t *uid, struct error *err);
 
 /* For how long to try again; < 0: for ever. Until then GPUSCHED_RETRY or CLIENT_RETRY_MS. */
 void client_set_retry(struct client *c, int64_t ms);
+int64_t client_retry(const struct client *c);
 
 /* Called once in each stretch of failures that lasts more than a second, before the pause. */
 void client_on_retry(struct client *c, void (*tell)(const struct error *why, void *arg), void *arg);

@@ -134,6 +134,10 @@ struct gpusched_spec {
 	uint32_t requeue_delay_s;      /* before it runs again after a failure */
 	uint32_t max_attempts;         /* starts at most; 0: 100, or 1 with no_requeue */
 	const char *array;             /* "0-9999:2%50"; NULL: it is no array */
+	/* Its input and output are a client's, as grun(1) has them, and it has no files: 1 through
+	 * pipes, 2 through a terminal of rows x cols. Started once, on one node, and ended when it
+	 * had no client for patience_s (0: 30; GPUSCHED_UNLIMITED: it goes on). */
+	uint32_t interactive, rows, cols, patience_s;
 };
 #define GPUSCHED_UNLIMITED UINT32_MAX
 #define GPUSCHED_GROUP_MAX 64

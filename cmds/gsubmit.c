@@ -28,21 +28,12 @@
 
 extern char **environ;
 
-#define KEY_BASE           0x200 /* of options without a letter: KEY_BASE + index of the row */
 #define WAIT_RETRY_MS      (15 * 60 * 1000) /* --wait sits out a controller that is away so long */
-#define OUTPUT_SLURM       "slurm-%j.out" /* where what was written for Slurm looks for it */
+#define OUTPUT_SLURM       "slurm-%j.out"   /* where what was written for Slurm looks for it */
 #define OUTPUT_SLURM_ARRAY "slurm-%A_%a.out"
 
 /* --- the command line --------------------------------------------------------------------------
  */
-
-static const struct option_row *row_of(int key)
-{
-	size_t n;
-	const struct option_row *rows = option_rows(&n);
-
-	return key >= KEY_BASE ? &rows[key - KEY_BASE] : option_by_letter((char)key);
-}
 
 static int take(int key, char *value, struct argp_state *state, void *input, struct error *err)
 {
@@ -55,7 +46,7 @@ static int take(int key, char *value, struct argp_state *state, void *input, str
 		state->next = state->argc;
 		return 0;
 	}
-	row = row_of(key);
+	row = options_by_key(key);
 	if (g->n_given == sizeof(g->given) / sizeof(g->given[0]))
 		return error_set(err, ERR_USAGE, "more than %zu options", g->n_given);
 	if (options_set(&g->checked, row, value, err) < 0)
@@ -93,31 +84,6 @@ static const char examples[] =
         "Exit status: 0 submitted; 1 refused; 2 usage; 3 no such partition or GPU type; 4 the "
         "controller was not reached (then --token=TOKEN, which is printed, makes a repeat safe); 5 "
         "not permitted. With --wait: the job's own, 128 + signal, or 125 for a failure of gsubmit.";
-
-/* The rows as argp wants them, under their headings. */
-static struct argp_option *make_options(void)
-{
-	size_t n, at = 0;
-	const struct option_row *rows = option_rows(&n);
-	struct argp_option *o = xcalloc(n * 2 + 1, sizeof(*o));
-	int group = -1;
-
-	for (size_t i = 0; i < n; i++) {
-		if ((int)rows[i].group != group) {
-			group = (int)rows[i].group;
-			o[at++] = (struct argp_option){ .doc = group_names[group],
-				.group = group + 1 };
-		}
-		o[at++] = (struct argp_option){ .name = rows[i].name,
-			.key = rows[i].letter ? rows[i].letter : KEY_BASE + (int)i,
-			.arg = rows[i].arg,
-			.flags = (rows[i].where & OPTION_ARG_MAY_MISS ? OPTION_ARG_OPTIONAL : 0) |
-			         (rows[i].where & OPTION_IS_ALIAS ? OPTION_ALIAS : 0),
-			.doc = rows[i].help,
-			.group = group + 1 };
-	}
-	return o;
-}
 
 struct cmd gsubmit_cmd = {
 	.name = "gsubmit",
@@ -177,7 +143,7 @@ static int gather_script(const struct gsubmit *g, const struct script *script,
         struct submit_options *o, struct error *err)
 {
 	const char *name = script_name(g);
-	unsigned late[2] = { 0, 0 };
+	unsigned late[2] = { 0, 0 }, srun;
 
 	if (sbatch_from_script(o, script->text, script->len, on_ignored, (void *)g, &late[0], err) <
 	        0)
@@ -191,6 +157,12 @@ static int gather_script(const struct gsubmit *g, const struct script *script,
 			cmd_advise(&gsubmit_cmd, "%s:%u: %s behind the first command is not read",
 			        name, late[i],
 			        directives_mark(i ? DIRECTIVES_GPUSCHED : DIRECTIVES_SBATCH));
+	srun = g->quiet ? 0 : sbatch_finds_srun(script->text, script->len);
+	if (srun)
+		cmd_warn(&gsubmit_cmd,
+		        "%s:%u: srun is not there in a job; what it starts on one node runs "
+		        "without it: leave the word away",
+		        name, srun);
 	return 0;
 }
 
@@ -543,7 +515,7 @@ static int run(const struct gsubmit *g, struct submit_options *o, struct script 
 
 int main(int argc, char **argv)
 {
-	struct argp_option *options = make_options();
+	struct argp_option *options = options_for_argp(group_names, NULL, NULL);
 	struct gsubmit *g = xcalloc(1, sizeof(*g));
 	struct submit_options o;
 	struct script script = { .len = 0 };

@@ -20,6 +20,7 @@
 #ifndef CMDS_OPTIONS_H
 #define CMDS_OPTIONS_H
 
+#include <argp.h>
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
@@ -102,6 +103,14 @@ const struct option_row *option_rows(size_t *n);
 /* NULL: no such option. */
 const struct option_row *option_by_name(const char *name, size_t len);
 const struct option_row *option_by_letter(char letter);
+
+/* The rows (of `has`, NULL: all) as argp wants them, under a heading for each enum option_group, in
+ * a table that the caller frees; behind *count (may be NULL) there is room for OPTIONS_OWN_MAX of
+ * his own. */
+#define OPTIONS_OWN_MAX 16
+struct argp_option *options_for_argp(
+        const char *const *headings, bool (*has)(const struct option_row *row), size_t *count);
+const struct option_row *options_by_key(int key); /* argp's key, of such a table */
 
 void options_init(struct submit_options *o);
 void options_clear(struct submit_options *o);

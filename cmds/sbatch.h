@@ -51,6 +51,9 @@ typedef void sbatch_warn(void *arg, unsigned line, const char *text);
 int sbatch_from_script(struct submit_options *o, const char *script, size_t len, sbatch_warn *warn,
         void *arg, unsigned *late, struct error *err);
 
+/* The first line of a script for a shell that calls srun, which is not there; 0: none does. */
+unsigned sbatch_finds_srun(const char *script, size_t len);
+
 /* The list of the manual, as mdoc(7). */
 void sbatch_manual(FILE *out);
 

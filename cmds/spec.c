@@ -19,12 +19,13 @@
 #define TOKEN_PREFIX         "gpusched-token-1" /* so that a token hashes to nothing else */
 #define DEFAULT_OUTPUT       "gpusched-%j.out"
 #define DEFAULT_OUTPUT_ARRAY "gpusched-%A_%a.out"
+#define PATIENCE_S           30
 
 /* Bytes of names, of texts, of host lists: what the controller takes. */
-#define WORD_BYTES  255
-#define TEXT_BYTES  511
+#define WORD_BYTES   255
+#define TEXT_BYTES   511
 #define REMARK_BYTES 1024
-#define HOSTS_BYTES 4095
+#define HOSTS_BYTES  4095
 
 static ProtobufCBinaryData bytes_of(const char *text)
 {
@@ -76,11 +77,26 @@ static uint32_t present_umask(void)
 
 /* --- what is signed ------------------------------------------------------------------------- */
 
+static void sign_interactive(
+        const struct gpusched_spec *s, Gpusched__Interactive *i, Gpusched__SignedSpec *spec)
+{
+	gpusched__interactive__init(i);
+	i->kind = (Gpusched__Interactive__Kind)s->interactive;
+	i->rows = s->rows;
+	i->cols = s->cols;
+	i->patience_s = s->patience_s ? s->patience_s : PATIENCE_S;
+	spec->interactive = i;
+	spec->version = SIGNEDJOB_INTERACTIVE;
+	spec->output = bytes_of(s->output);
+	spec->max_attempts = 1;
+}
+
 static int sign_part(const struct gpusched_spec *s, const char *cluster, ProtobufCBinaryData *out,
         struct error *err)
 {
 	Gpusched__SignedSpec spec = GPUSCHED__SIGNED_SPEC__INIT;
 	struct signedjob_hash script = signedjob_hash(s->script, s->script_len);
+	Gpusched__Interactive interactive;
 	uint8_t nonce[SIGNEDJOB_NONCE_LEN];
 	char cwd[PATH_MAX];
 	int rc = -1;
@@ -109,10 +125,10 @@ static int sign_part(const struct gpusched_spec *s, const char *cluster, Protobu
 	spec.error = bytes_of(s->error);
 	spec.append = s->append;
 	spec.tasks_per_node = 1;
-	spec.max_attempts = s->no_requeue      ? 1
-	                    : s->max_attempts ? s->max_attempts
-	                                      : SUBMIT_ATTEMPTS;
+	spec.max_attempts = s->no_requeue ? 1 : s->max_attempts ? s->max_attempts : SUBMIT_ATTEMPTS;
 	spec.umask = s->umask < 0 ? present_umask() : (uint32_t)s->umask;
+	if (s->interactive)
+		sign_interactive(s, &interactive, &spec);
 	if (signedjob_script_check(s->script, s->script_len, MSG_SCRIPT_MAX, err) >= 0 &&
 	        signedjob_spec_check(&spec, err) >= 0) {
 		out->len = gpusched__signed_spec__get_packed_size(&spec);

@@ -61,11 +61,11 @@ _gpusched_value() { # COMMAND OPTION
     case $2 in
     --partition | --partitions | -p) _gpusched_offer "$(_gpusched_partitions)" ;;
     --account | --accounts | -A) _gpusched_offer "$(_gpusched_accounts)" ;;
-    --jobs | -j | --why | --dependency) _gpusched_offer "$(_gpusched_jobs)" ;;
+    --jobs | -j | --why | --dependency | --attach) _gpusched_offer "$(_gpusched_jobs)" ;;
     --nodelist | --exclude | -w | -x) _gpusched_offer "$(_gpusched_nodes)" ;;
     --user | --users | -u) _gpusched_offer "$(_gpusched_users | sort -u)" ;;
     --states | -t)
-        [ "$1" != gsubmit ] || return 1
+        case $1 in gsubmit | grun) return 1 ;; esac
         _gpusched_offer "PENDING CONFIGURING RUNNING SUSPENDED COMPLETED FAILED CANCELLED TIMEOUT NODE_FAIL PREEMPTED" ;;
     --format | --sort | -o)
         if [ "$1" = gsubmit ]; then _gpusched_files; else _gpusched_offer "$(_gpusched_columns "$1")"; fi ;;
@@ -82,7 +82,8 @@ _gpusched_value() { # COMMAND OPTION
 _gpusched_argument() { # COMMAND
     case $1 in
     gsubmit) _gpusched_files ;;
-    gcancel | gqueue | gprio) _gpusched_offer "$(_gpusched_jobs)" ;;
+    grun) mapfile -t COMPREPLY < <(compgen -c -- "$cur"; compgen -f -- "$cur") ;;
+    gcancel | gqueue | gprio | glog) _gpusched_offer "$(_gpusched_jobs)" ;;
     gctl)
         case $COMP_CWORD:${COMP_WORDS[1]} in
         1:*) _gpusched_offer "$(_gpusched_subcommands)" ;;
@@ -128,4 +129,4 @@ _gpusched() {
     return 0
 }
 
-complete -F _gpusched gsubmit gqueue gcancel ginfo gctl gprio gshare gacct greport
+complete -F _gpusched gsubmit gqueue gcancel ginfo gctl gprio gshare gacct greport glog grun

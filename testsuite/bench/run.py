@@ -15,6 +15,7 @@ import pathlib
 import platform
 import random
 import re
+import shutil
 import statistics
 import subprocess
 import sys
@@ -427,7 +428,27 @@ def bench_stream(res, mib=1024):
                 "MiB", beside="the largest of them")
 
 
-SECTIONS = ("sessions", "stream", "submits", "record", "jobs", "latency", "queue", "idle", "watch", "simulated", "programs", "curve", "gsim", "slurm")
+def bench_grun(res, n=40):
+    """From the start of grun to the first byte that its command writes, on an idle node; srun where Slurm is set up."""
+    progress("grun")
+
+    def first_byte(argv, env):
+        start = time.monotonic()
+        with subprocess.Popen([*argv, "echo", "x"], stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, env=env) as p:
+            p.stdout.read(1)
+            took = time.monotonic() - start
+        if p.returncode:
+            raise RuntimeError(f"{argv[0]}: exit {p.returncode}")
+        return took * 1000
+
+    with Cluster() as c:
+        res.add("grun: to the first byte of output, median", statistics.median(first_byte([str(BIN["grun"])], c.env)
+                                                                               for _ in range(n)), "ms")
+    if shutil.which("srun") and subprocess.run(["sinfo"], capture_output=True, check=False).returncode == 0:
+        res.add("srun: the same", statistics.median(first_byte(["srun"], os.environ) for _ in range(n)), "ms")
+
+
+SECTIONS = ("sessions", "stream", "grun", "submits", "record", "jobs", "latency", "queue", "idle", "watch", "simulated", "programs", "curve", "gsim", "slurm")
 
 
 def main():
@@ -456,6 +477,8 @@ def main():
         bench_stream(res)
     if "record" in only:
         bench_record(res)
+    if "grun" in only:
+        bench_grun(res)
     if "jobs" in only:
         bench_jobs(res, m, slurm_figures)
     if "latency" in only:

@@ -33,6 +33,7 @@ BIN = {
 for _c in ("gsubmit", "gqueue", "gcancel", "ginfo", "gctl", "gprio", "gshare", "gacct", "greport"):
     BIN[_c] = BUILD / "cmds" / _c
 BIN["glog"] = BUILD / "cmds/glog"
+BIN["grun"] = BUILD / "cmds/grun"
 BIN["stream_hostile"] = BUILD / "testsuite/system/stream_hostile"
 
 

@@ -45,13 +45,15 @@ expect() {
 
 # --- usage ------------------------------------------------------------------------------------
 
-for c in gsubmit gqueue gcancel ginfo gctl gprio gshare gacct greport glog; do
+for c in gsubmit gqueue gcancel ginfo gctl gprio gshare gacct greport glog grun; do
 	expect 0 "Examples:" $c --help
 	expect 0 "Exit status:" $c --help
 	expect 0 "Usage: $c" $c --usage
 	expect 0 "$c (gpusched) " $c --version
-	expect 2 "no such option" $c --nosuch
-	expect 2 "$c --help" $c --nosuch
+	usage=2
+	[ $c != grun ] || usage=125 # what is less may be the command's own
+	expect $usage "no such option" $c --nosuch
+	expect $usage "$c --help" $c --nosuch
 done
 expect 2 "did you mean --partition?" gqueue --partitoin=x
 expect 2 "did you mean --job-name?" gsubmit --jobname=x
@@ -95,6 +97,15 @@ expect 2 "JOB=x" glog x
 expect 2 "one job at a time" glog 1 2
 expect 2 "--lines=-1" glog -n -1 1
 expect 2 "--rank=5000000000" glog --rank=5000000000 1
+expect 125 "which command?" grun
+expect 125 "no such option" grun --output=x true
+expect 125 "--nodes=2" grun -N 2 true
+expect 125 "no command to run" grun --attach=1 true
+expect 125 "--attach=0" grun --attach=0
+expect 125 "either the one or the other" grun --detach-on-loss --loss-timeout=5 true
+expect 125 "--loss-timeout=0" grun --loss-timeout=0 true
+expect 125 "--immediate=x" grun --immediate=x true
+expect 125 "--time=-5" grun --time=-5 true
 expect 2 "which jobs?" gcancel
 expect 2 "ID=x" gcancel x
 expect 2 "--signal=FOO" gcancel -s FOO 1
@@ -160,6 +171,7 @@ expect 125 "nothing to --wait for" gsubmit --test-only --wait "$dir/good.sh"
 
 # --- no controller ------------------------------------------------------------------------------
 
+expect 125 "munge" grun true
 for c in "gsubmit --wrap true" "gqueue" "gcancel 1" "ginfo" "ginfo -N" "gprio" "gshare" "gacct" "greport use" "glog 1" "gctl ping" "gctl stats" \
 	"gctl show job 1" "gctl hold 1" "gctl drain n1 why"; do
 	# shellcheck disable=SC2086
@@ -202,7 +214,7 @@ letters() {
 documented_letters() {
 	grep '^\.It Fl' "$src/man/$1.1" | sed -n 's/^\.It Fl \([A-Za-z]\) ,.*/\1/p' | sort -u
 }
-for c in gsubmit gqueue gcancel ginfo gctl gprio gshare gacct greport glog; do
+for c in gsubmit gqueue gcancel ginfo gctl gprio gshare gacct greport glog grun; do
 	checked=$((checked + 1))
 	long_options $c | sort -u >"$dir/have"
 	documented $c >"$dir/told"
@@ -256,7 +268,7 @@ if command -v "${CC:-cc}" >/dev/null && [ -f .libs/libgpusched.so ] && ! ldd .li
 fi
 
 if command -v mandoc >/dev/null; then
-	for m in gsubmit.1 gqueue.1 gcancel.1 ginfo.1 gctl.1 gprio.1 gshare.1 gacct.1 greport.1 glog.1 gpusched.3; do
+	for m in gsubmit.1 gqueue.1 gcancel.1 ginfo.1 gctl.1 gprio.1 gshare.1 gacct.1 greport.1 glog.1 grun.1 gpusched.3; do
 		checked=$((checked + 1))
 		mandoc -Tlint "$src/man/$m" 2>&1 | grep -v "mandoc.db\|referenced manual not found" >"$dir/lint"
 		[ ! -s "$dir/lint" ] || fail "$(cat "$dir/lint")"

@@ -451,6 +451,27 @@ static void test_manual(void **state)
 	free(want);
 }
 
+static void test_calls_of_srun(void **state)
+{
+	static const struct {
+		const char *script;
+		unsigned line;
+	} rows[] = {
+		{ "#!/bin/bash\n#SBATCH -n 1\nsrun ./x\nsrun ./y\n", 3 },
+		{ "#!/bin/sh\n\t srun", 2 },
+		{ "#!/bin/sh\nsrun\t-n 1 x\n", 2 },
+		{ "#!/bin/sh\n# srun x\necho srun\nsrunner\n", 0 },
+		{ "#!/usr/bin/python3\nsrun = 1\n", 0 },
+		{ "#!/bin/sh", 0 },
+		{ "", 0 },
+	};
+
+	(void)state;
+	for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++)
+		assert_int_equal(
+		        sbatch_finds_srun(rows[i].script, strlen(rows[i].script)), rows[i].line);
+}
+
 int main(int argc, char **argv)
 {
 	const struct CMUnitTest tests[] = {
@@ -460,6 +481,7 @@ int main(int argc, char **argv)
 		cmocka_unit_test(test_environment),
 		cmocka_unit_test(test_table),
 		cmocka_unit_test(test_manual),
+		cmocka_unit_test(test_calls_of_srun),
 	};
 
 	if (argc > 1 && !strcmp(argv[1], "--manual")) {
