@@ -1,6 +1,7 @@
 /* events.c - gctl events: who changed what, when, from where and why */
 #include "cmds/events.h"
 
+#include <errno.h>
 #include <inttypes.h>
 #include <pwd.h>
 #include <stdlib.h>
@@ -8,21 +9,26 @@
 #include <unistd.h>
 
 #include "cmds/cmd.h"
+#include "cmds/farewell.h"
 #include "cmds/filter.h"
 #include "cmds/listing.h"
 #include "cmds/when.h"
 #include "common/text.h"
 #include "common/units.h"
 
-enum { KEY_BY = 0x200, KEY_ME, KEY_SINCE, KEY_UNTIL };
+enum { KEY_BY = 0x200, KEY_ME, KEY_SINCE, KEY_UNTIL, KEY_FOLLOW };
 
 struct events {
 	struct listing listing;
 	struct filter filter; /* nodes alone */
 	struct cmd_list kinds;
 	uint64_t job;
-	bool by_uid;
+	bool by_uid, follow;
 	int64_t uid, since, until;
+	uint64_t cursor; /* what came later; 0: by time */
+	uint64_t shown;  /* the highest number */
+	bool again;      /* after a break */
+	struct client *client;
 };
 
 /* --- columns -------------------------------------------------------------------------------- */
@@ -125,9 +131,13 @@ static const struct argp_option options[] = {
 	{ "job", 'j', "ID", 0, "What happened to this job", 1 },
 	{ "nodes", 'w', "NODES", 0, "What happened to these nodes", 1 },
 	{ "kind", 'k', "LIST", 0, "Of these kinds: job.cancel, or job for all about jobs", 1 },
-	{ "since", KEY_SINCE, "TIME", 0, "From then on; else of today, or of all time of a job",
+	{ "since", KEY_SINCE, "TIME|CURSOR", 0,
+	        "From then on, or behind the event of that number; else of today, or of all time "
+	        "of a "
+	        "job",
 	        1 },
 	{ "until", KEY_UNTIL, "TIME", 0, "Before then", 1 },
+	{ "follow", KEY_FOLLOW, NULL, 0, "Then what comes, as it happens, until interrupted", 1 },
 	LISTING_OPTIONS(2),
 	{ 0 },
 };
@@ -161,6 +171,14 @@ static int wrap(int rc, const char *option, const char *value, struct error *err
 	return error_wrap(err, "%s=%s", option, shown);
 }
 
+/* Digits alone are the number of an event. */
+static int take_since(struct events *e, const char *value, struct error *err)
+{
+	if (*value && !value[strspn(value, "0123456789")])
+		return count_parse(value, 1, INT64_MAX, &e->cursor, err);
+	return when_parse(value, when_now(), &e->since, err);
+}
+
 static int take(int key, char *value, struct argp_state *state, void *input, struct error *err)
 {
 	struct events *e = input;
@@ -180,9 +198,12 @@ static int take(int key, char *value, struct argp_state *state, void *input, str
 	case 'k':
 		return wrap(cmd_list_add(&e->kinds, value, err), "--kind", value, err);
 	case KEY_SINCE:
-		return wrap(when_parse(value, when_now(), &e->since, err), "--since", value, err);
+		return wrap(take_since(e, value, err), "--since", value, err);
 	case KEY_UNTIL:
 		return wrap(when_parse(value, when_now(), &e->until, err), "--until", value, err);
+	case KEY_FOLLOW:
+		e->follow = true;
+		return 0;
 	default:
 		return listing_take(&e->listing, key, value) ? 0 : cmd_no_argument(value, err);
 	}
@@ -206,6 +227,7 @@ static const struct cmd cmd = {
 	        "  gctl events --by=ana --since=today\n"
 	        "  gctl events --job=4812\n"
 	        "  gctl events --kind=node,partition --since=now-7d\n"
+	        "  gctl events --follow --json --since=88120\n"
 	        "\n"
 	        "Exit status: 0 done; 2 usage; 3 no such job; 4 the controller was not reached; 5 "
 	        "not permitted.",
@@ -221,8 +243,54 @@ static int on_chunk(unsigned type, const ProtobufCMessage *m, void *arg, struct 
 
 	if (type != GPUSCHED__MSG_TYPE__MSG_EVENT_CHUNK)
 		return error_set(err, ERR_PROTOCOL, "not a list of events");
-	for (size_t i = 0; i < chunk->n_events; i++)
+	for (size_t i = 0; i < chunk->n_events; i++) {
+		uint64_t seq = chunk->events[i]->seq;
+
+		if (e->again && seq <= e->shown)
+			continue;
+		e->shown = seq > e->shown ? seq : e->shown;
 		listing_add(&e->listing, chunk->events[i], &chunk->events[i]->base);
+	}
+	if (!chunk->cursor)
+		return 0;
+	e->cursor = chunk->cursor;
+	listing_part(&e->listing, e->cursor, false);
+	farewell_say("gctl: to go on from here: events --follow --since=%" PRIu64, e->cursor);
+	client_worked(e->client);
+	if (!getenv(CLIENT_RETRY_VARIABLE))
+		client_set_retry(e->client, -1); /* it was there, and will be again */
+	return ferror(stdout) ? error_set(err, ERR_SYSTEM, "output: %s", strerror(errno)) : 0;
+}
+
+/* Until it fails. Another connection goes on at the last cursor; what has been shown since is not
+ * shown again. */
+static int follow(struct events *e, struct client_call *call, struct error *err)
+{
+	Gpusched__ListEvents *request = (Gpusched__ListEvents *)(uintptr_t)call->request;
+	struct error why = { .code = ERR_NONE };
+
+	farewell_begin();
+	request->follow = true;
+	call->timeout_ms = -1;
+	call->repeatable = false;
+	do {
+		request->after_seq = e->cursor;
+		if (client_call(e->client, call, &why) == 0)
+			error_set(&why, ERR_PROTOCOL, "the controller has ended the stream");
+		e->again = true;
+	} while (client_pause(e->client, &why));
+	*err = why;
+	return -1;
+}
+
+static int check(const struct events *e, struct error *err)
+{
+	if (e->follow && e->until)
+		return error_set(err, ERR_USAGE, "--follow and --until exclude each other");
+	if (e->follow && e->listing.sort)
+		return error_set(err, ERR_USAGE, "--follow and --sort exclude each other");
+	if (e->follow && e->listing.csv)
+		return error_set(err, ERR_USAGE, "--follow and --csv exclude each other");
 	return 0;
 }
 
@@ -237,13 +305,15 @@ static int run(struct events *e, struct error *err)
 	struct client *c = NULL;
 	int rc;
 
-	if (listing_check(&e->listing, &kind, err) == 0)
+	e->listing.stream = e->follow;
+	if (check(e, err) == 0 && listing_check(&e->listing, &kind, err) == 0)
 		c = client_new(NULL, err);
 	if (!c) {
 		listing_drop(&e->listing);
 		return -1;
 	}
 	cmd_tell_retry(&cmd, c);
+	e->client = c;
 	request.job = e->job;
 	request.by_uid = e->by_uid;
 	request.uid = e->uid;
@@ -254,7 +324,8 @@ static int run(struct events *e, struct error *err)
 	request.nodes = e->filter.lists[FILTER_NODES].v;
 	request.n_nodes = e->filter.lists[FILTER_NODES].n;
 	listing_begin(&e->listing, client_conf(c)->cluster, "events");
-	rc = client_call(c, &call, err);
+	request.after_seq = e->cursor;
+	rc = e->follow ? follow(e, &call, err) : client_call(c, &call, err);
 	listing_end(&e->listing, rc < 0 ? err : NULL, false);
 	client_free(c);
 	return rc;

@@ -3,11 +3,10 @@
 
 #include <errno.h>
 #include <inttypes.h>
-#include <signal.h>
 #include <stdlib.h>
 #include <string.h>
-#include <unistd.h>
 
+#include "cmds/farewell.h"
 #include "common/dial.h"
 #include "common/gpusched.pb-c.h"
 #include "common/units.h"
@@ -21,36 +20,11 @@ struct watch {
 	bool fresh; /* of this part, which may come in several chunks */
 };
 
-/* What the handler says: the other of the two is being written. */
-static char farewell[2][96];
-static volatile sig_atomic_t farewell_at;
-
-static void on_signal(int number)
-{
-	const char *text = farewell[farewell_at];
-
-	if (write(STDERR_FILENO, text, strlen(text)) < 0)
-		_exit(128 + number);
-	_exit(128 + number);
-}
-
-static void handle_signals(void)
-{
-	struct sigaction sa = { .sa_handler = on_signal };
-
-	sigaction(SIGINT, &sa, NULL);
-	sigaction(SIGTERM, &sa, NULL);
-}
-
 static void note_cursor(struct watch *w, uint64_t cursor)
 {
-	int other = !farewell_at;
-
 	w->cursor = cursor;
 	w->only_new = false;
-	snprintf(farewell[other], sizeof(farewell[other]),
-	        "\n%s: to go on from here: --watch --since=%" PRIu64 "\n", w->cmd->name, cursor);
-	farewell_at = other;
+	farewell_say("%s: to go on from here: --watch --since=%" PRIu64, w->cmd->name, cursor);
 }
 
 int watch_from_parse(const char *text, struct watch_from *from, struct error *err)
@@ -108,7 +82,7 @@ int watch_jobs(const struct cmd *cmd, struct client *c, const struct filter *fil
 		.timeout_ms = -1 };
 	struct error why = { .code = ERR_NONE };
 
-	handle_signals();
+	farewell_begin();
 	filter_message(filter, &selected);
 	request.filter = &selected;
 	do {

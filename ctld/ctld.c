@@ -317,10 +317,25 @@ error:
 	return NULL;
 }
 
+/* From here on events are those of this controller. */
+static void note_start(struct ctld *c)
+{
+	struct core_event ev = { .kind = EV_NOTE };
+	char text[100];
+
+	snprintf(text, sizeof(text), "gctld %s, epoch %llu%s", PACKAGE_VERSION,
+	        (unsigned long long)c->epoch, c->takeover ? ", takeover" : "");
+	ev.note.kind = "controller.start";
+	ev.note.text = text;
+	ev.note.nobody = true;
+	core_apply(c->core, &ev, ctld_now());
+}
+
 void ctld_run(struct ctld *c)
 {
 	struct core_stats stats;
 
+	note_start(c);
 	core_stats(c->core, &stats);
 	log_info(
 	        "gctld %s: cluster %s, epoch %llu, state in %s, %llu jobs, listening on %s port %u",

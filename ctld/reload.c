@@ -8,15 +8,18 @@
 #include <string.h>
 
 #include "common/log.h"
+#include "common/strbuf.h"
 #include "common/worker.h"
 #include "common/xalloc.h"
 #include "ctld/agents.h"
+#include "ctld/calls.h"
 #include "ctld/core/core.h"
 #include "ctld/ctld.h"
 #include "ctld/inputs.h"
 #include "ctld/tick.h"
 
-#define KEY 1 /* one reading at a time: any queue will do */
+#define NOTE_TEXT 500 /* bytes of the audit event; the log has all of it */
+#define KEY       1   /* one reading at a time: any queue will do */
 
 struct calls_list {
 	uint64_t *v;
@@ -121,6 +124,30 @@ static void tell_all(struct reload *r, char *const *lines, int n, const struct e
 	r->now.n = 0;
 }
 
+/* Who asked for it: the first that waits for the answer, else the controller itself. */
+static void note(
+        struct ctld *c, const struct reload *r, char *const *lines, int n, struct clocks now)
+{
+	struct call *call = r->now.n ? call_find(c, r->now.v[0]) : NULL;
+	struct core_event ev = { .kind = EV_NOTE };
+	struct strbuf text = { .s = NULL };
+	char *all;
+
+	strbuf_addf(&text, "%d change%s", n, n == 1 ? "" : "s");
+	for (int i = 0; i < n && text.len < NOTE_TEXT; i++)
+		strbuf_addf(&text, "%s%s", i ? ", " : ": ", lines[i]);
+	all = strbuf_take(&text);
+	if (strlen(all) > NOTE_TEXT)
+		memcpy(all + NOTE_TEXT - 3, "...", 4);
+	ev.note.kind = "controller.reconfigure";
+	ev.note.text = all;
+	ev.note.nobody = !call;
+	if (call)
+		ev.caller = call_caller(c, call);
+	core_apply(c->core, &ev, now);
+	free(all);
+}
+
 static void apply(struct ctld *c, void *arg, struct clocks now)
 {
 	struct reading *reading = arg;
@@ -140,6 +167,7 @@ static void apply(struct ctld *c, void *arg, struct clocks now)
 		log_info("%s read again: %d changes", reading->path, n);
 		for (int i = 0; i < n; i++)
 			log_info("%s", lines[i]);
+		note(c, r, lines, n, now);
 		tell_all(r, lines, n, NULL);
 	}
 	for (int i = 0; i < n; i++)

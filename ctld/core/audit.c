@@ -16,7 +16,7 @@ struct line {
 
 struct audit {
 	struct line *v;
-	size_t n, size, bytes;
+	size_t n, size, touched;
 	struct scratch *scratch;
 };
 
@@ -46,14 +46,23 @@ void audit_add(struct audit *a, uint64_t seq, usec_t wall, const struct audit_en
 		a->v = xrealloc(a->v, a->size, sizeof(*a->v));
 	}
 	line = &a->v[a->n++];
+	a->touched++;
 	line->seq = seq;
 	line->job = e->job;
 	line->wall = wall;
 	line->uid = e->uid;
-	line->kind = e->kind;
+	line->kind = scratch_text(a->scratch, e->kind);
 	line->host = scratch_text(a->scratch, e->host ? e->host : "");
 	line->node = scratch_text(a->scratch, e->node ? e->node : "");
 	line->text = scratch_text(a->scratch, e->text ? e->text : "");
+}
+
+size_t audit_touched(struct audit *a)
+{
+	size_t n = a->touched;
+
+	a->touched = 0;
+	return n;
 }
 
 size_t audit_seal(struct audit *a, core_row_sink *sink, void *arg)

@@ -12,7 +12,7 @@
 
 struct audit;
 struct audit_entry {
-	const char *kind; /* a literal: "job.submit" */
+	const char *kind; /* "job.submit" */
 	int64_t uid;
 	const char *host;
 	uint64_t job;
@@ -24,6 +24,8 @@ void audit_free(struct audit *a); /* NULL is fine */
 
 /* `seq` is unique and grows. */
 void audit_add(struct audit *a, uint64_t seq, usec_t wall, const struct audit_entry *entry);
+/* So many since it was asked last: each is a change. */
+size_t audit_touched(struct audit *a);
 /* Hand out the rows and forget them; returns how many. */
 size_t audit_seal(struct audit *a, core_row_sink *sink, void *arg);
 size_t audit_bytes(const struct audit *a);

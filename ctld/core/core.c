@@ -246,6 +246,11 @@ static void on_disk_free(struct core *core, const struct core_event *e)
 	core->disk_free_mb = e->disk_free_mb;
 }
 
+static void on_note(struct core *core, const struct core_event *e)
+{
+	audit_note(core, e->note.kind, e->note.nobody ? NULL : &e->caller, 0, "", e->note.text);
+}
+
 static void on_clock(struct core *core, const struct core_event *e)
 {
 	(void)e;
@@ -268,13 +273,14 @@ static apply_fn *const handlers[] = {
 	[EV_RUN_REPORT] = run_report_apply,
 	[EV_FENCED] = on_fenced,
 	[EV_DISK_FREE] = on_disk_free,
+	[EV_NOTE] = on_note,
 	[EV_CLOCK] = on_clock,
 };
 
 /* What was changed counts from now on, and effects wait for it. */
 static void finish(struct core *core)
 {
-	core->change += dirty_touched(core->dirty);
+	core->change += dirty_touched(core->dirty) + audit_touched(core->audit);
 	effects_number(core->effects, core->change);
 }
 
@@ -354,6 +360,11 @@ const struct effect *core_effects(const struct core *core, size_t *n)
 void core_effects_clear(struct core *core)
 {
 	effects_clear(core->effects);
+}
+
+uint64_t core_last_event(const struct core *core)
+{
+	return meta_last_event(core->meta);
 }
 
 uint64_t core_change(const struct core *core)

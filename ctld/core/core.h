@@ -52,6 +52,9 @@ usec_t core_next_timer(const struct core *core);
 const struct effect *core_effects(const struct core *core, size_t *n);
 void core_effects_clear(struct core *core);
 
+/* The number of the last audit event; those of one commit are all below those of the next. */
+uint64_t core_last_event(const struct core *core);
+
 /* The number of the last change of state: grows with every event that changed a durable field. */
 uint64_t core_change(const struct core *core);
 

@@ -147,13 +147,14 @@ enum event_kind {
 	EV_RUN_REPORT, /* -> EFFECT_FORGET_RUN once an end is applied */
 	EV_FENCED,     /* the fence program has ended */
 	EV_DISK_FREE,  /* free space of the state directory */
+	EV_NOTE,       /* something was done that the core has no part in: for the audit trail */
 	EV_CLOCK,      /* time has passed: timers */
 };
 
 struct core_event {
 	enum event_kind kind;
-	struct caller caller; /* SUBMIT, JOB_CONTROL, NODE_CONTROL, WAIT_JOB; BULK: of CHECK all of
-	                         it, else `reply` */
+	struct caller caller; /* SUBMIT, JOB_CONTROL, NODE_CONTROL, WAIT_JOB, NOTE; BULK: of CHECK
+	                         all of it, else `reply` */
 	union {
 		struct {
 			const struct submit_job *jobs; /* all or none */
@@ -191,6 +192,11 @@ struct core_event {
 			enum conf_partition_state state;
 			const char *reason;
 		} partition;
+		struct {
+			const char *kind; /* "controller.backup" */
+			const char *text;
+			bool nobody; /* the controller itself did it, not the caller */
+		} note;
 		uint64_t wait; /* WAIT_JOB: the ref. WAIT_CANCEL: the reply number */
 		struct {
 			uint32_t node;    /* index into conf.nodes */

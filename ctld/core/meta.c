@@ -212,6 +212,11 @@ bool meta_bulk_has(const struct meta *m, uint64_t job)
 	return job >= m->number[BULK_FIRST] && job < m->number[BULK_END];
 }
 
+uint64_t meta_last_event(const struct meta *m)
+{
+	return m->event - 1;
+}
+
 void meta_raise(struct meta *m, uint64_t epoch_above, uint64_t job_above)
 {
 	if (m->number[EPOCH] <= epoch_above) {

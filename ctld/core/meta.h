@@ -31,6 +31,8 @@ uint64_t meta_take_bulk(struct meta *m, uint64_t n);
 uint64_t meta_bulk_next(struct meta *m);
 void meta_bulk_over(struct meta *m);
 bool meta_bulk_has(const struct meta *m, uint64_t job); /* is it in the open range? */
+/* The last that was taken. */
+uint64_t meta_last_event(const struct meta *m);
 /* Never be at or below these again. */
 void meta_raise(struct meta *m, uint64_t epoch_above, uint64_t job_above);
 

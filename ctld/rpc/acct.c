@@ -6,6 +6,8 @@
 #include <string.h>
 #include <sys/queue.h>
 
+#include <event2/event.h>
+
 #include "common/worker.h"
 #include "common/xalloc.h"
 #include "ctld/core/codec.h"
@@ -28,6 +30,7 @@ enum phase {
 	WALK_COMMIT, /* waits for its change to be committed */
 	WALK_FLUSH,  /* waits for history.db to have it */
 	WALK_PAST,
+	WALK_WAIT, /* who follows: for new events */
 };
 
 struct walk {
@@ -39,7 +42,9 @@ struct walk {
 	struct past_events events;
 	struct sight
 	        *sight; /* owned: the job of the events must be in it; NULL: it is, or no matter */
-	bool hidden;    /* else it is as if there were none */
+	bool follow;
+	uint64_t upto; /* who follows: of events by time only those up to here */
+	bool hidden;   /* else it is as if there were none */
 	const struct acct_taker *taker;
 	void *data;
 	enum phase phase;
@@ -65,19 +70,28 @@ struct acct {
 	struct past *past;        /* its own */
 	LIST_HEAD(, walk) walks;
 	bool flushing;
+	struct event *news; /* timer: there are new events for who follows */
+	size_t n_waiting;   /* walks in WALK_WAIT */
+	uint64_t told;      /* the last event when they began to wait, or later */
 	struct acct_stats stats;
 };
 
+static void on_news(evutil_socket_t fd, short what, void *arg);
+
 struct acct *acct_new(struct ctld *c, struct error *err)
 {
-	struct worker_limits limits = {
-		.threads = 1, .max_queued = QUEUED_MAX, .max_per_key = ACCT_WALKS_MAX
-	};
+	struct worker_limits limits = { .threads = 1,
+		.max_queued = QUEUED_MAX,
+		.max_per_key = ACCT_WALKS_MAX + ACCT_FOLLOW_MAX };
 	struct acct *a = xcalloc(1, sizeof(*a));
 
 	a->c = c;
 	LIST_INIT(&a->walks);
-	a->past = past_open(c->conf->controller.state_dir, err);
+	a->news = evtimer_new(c->base, on_news, a);
+	if (!a->news)
+		error_set(err, ERR_SYSTEM, "event loop: out of memory");
+	else
+		a->past = past_open(c->conf->controller.state_dir, err);
 	if (a->past)
 		a->pool = worker_pool_new(c->base, &limits, err);
 	if (a->pool)
@@ -89,6 +103,7 @@ struct acct *acct_new(struct ctld *c, struct error *err)
 static void walk_free(struct walk *w)
 {
 	LIST_REMOVE(w, next);
+	w->acct->n_waiting -= w->phase == WALK_WAIT;
 	w->acct->stats.open--;
 	w->taker->free(w->data);
 	acct_query_free(w->query);
@@ -108,6 +123,8 @@ void acct_free(struct acct *a)
 	worker_pool_free(a->pool);
 	while ((w = LIST_FIRST(&a->walks)))
 		walk_free(w);
+	if (a->news)
+		event_free(a->news);
 	past_close(a->past);
 	free(a);
 }
@@ -208,6 +225,7 @@ static void leave_living(struct ctld *c, struct walk *w)
 {
 	w->phase = WALK_COMMIT;
 	w->change = core_change(c->core);
+	w->upto = core_last_event(c->core);
 	tick_wake(c->tick);
 }
 
@@ -256,11 +274,36 @@ static void flushed(void *arg, const struct store_result *result, const struct e
 	acct_look(a);
 }
 
+static void on_news(evutil_socket_t fd, short what, void *arg)
+{
+	struct acct *a = arg;
+	struct walk *w;
+
+	(void)fd;
+	(void)what;
+	a->n_waiting = 0;
+	LIST_FOREACH (w, &a->walks, next)
+		if (w->phase == WALK_WAIT)
+			leave_living(a->c, w);
+}
+
+static void look_for_news(struct acct *a)
+{
+	static const struct timeval soon = { .tv_usec = ACCT_FOLLOW_MS * 1000 };
+
+	if (a->n_waiting && core_last_event(a->c->core) != a->told &&
+	        !event_pending(a->news, EV_TIMEOUT, NULL)) {
+		a->told = core_last_event(a->c->core);
+		event_add(a->news, &soon);
+	}
+}
+
 void acct_look(struct acct *a)
 {
 	bool any = false;
 	struct walk *w;
 
+	look_for_news(a);
 	if (a->flushing)
 		return;
 	LIST_FOREACH (w, &a->walks, next)
@@ -323,8 +366,13 @@ static void events_run(struct walk *w)
 	w->failed =
 	        check_owner(w, &w->error) < 0 || past_events(w->acct->past, &w->events, &w->cursor,
 	                                                 PAST_SLICE, w->batch, &w->error) < 0;
-	while (!w->failed && batch_next(w->batch, &offset, &item))
-		w->taker->event(w->data, &item.row, w->arena);
+	while (!w->failed && batch_next(w->batch, &offset, &item)) {
+		uint64_t seq = (uint64_t)item.row.v[COL_EVENT_seq].i;
+
+		/* What is above is told by number, next time. */
+		if (!w->follow || seq <= w->upto)
+			w->taker->event(w->data, &item.row, w->arena);
+	}
 }
 
 static void work_run(void *arg)
@@ -365,6 +413,20 @@ static void work_drop(void *arg)
 
 static const struct worker_ops work_ops = { work_run, work_done, work_drop };
 
+/* All up to `upto` is told. */
+static void wait_for_news(struct ctld *c, struct call *call, struct walk *w)
+{
+	w->taker->caught_up(c, call, w->data, w->upto);
+	w->events.by_seq = true;
+	w->events.after = w->upto;
+	w->cursor = (struct past_cursor){ 0 };
+	w->phase = WALK_WAIT;
+	w->acct->n_waiting++;
+	/* The others that wait are told the earlier for it, and of nothing twice. */
+	w->acct->told = w->upto;
+	look_for_news(w->acct);
+}
+
 static void slice_past(struct ctld *c, struct call *call, struct walk *w)
 {
 	struct error err;
@@ -378,6 +440,10 @@ static void slice_past(struct ctld *c, struct call *call, struct walk *w)
 		if (w->taker->slice)
 			w->taker->slice(c, call, w->data);
 		forget_slice(w);
+		if (w->cursor.end && w->follow && w->missing.code == ERR_NONE) {
+			wait_for_news(c, call, w);
+			return;
+		}
 		if (w->cursor.end) {
 			finish(c, call, w, NULL);
 			return;
@@ -416,13 +482,13 @@ static void walk_drop(void *data)
 
 static const struct call_ops walk_ops = { .slice = slice, .free = walk_drop };
 
-static unsigned walks_of(const struct acct *a, uid_t uid)
+static unsigned walks_of(const struct acct *a, uid_t uid, bool follow)
 {
 	const struct walk *w;
 	unsigned n = 0;
 
 	LIST_FOREACH (w, &a->walks, next)
-		n += w->uid == uid && w->call;
+		n += w->uid == uid && w->call && w->follow == follow;
 	return n;
 }
 
@@ -432,10 +498,11 @@ static void begin(struct ctld *c, const struct rpc *rpc, const struct walk *from
 	struct error err;
 	struct call *call;
 	struct walk *w;
+	unsigned max = from->follow ? ACCT_FOLLOW_MAX : ACCT_WALKS_MAX;
 
-	if (walks_of(a, rpc->peer->uid) >= ACCT_WALKS_MAX) {
-		error_set(&err, ERR_BUSY, "%d questions of yours about the past are under way",
-		        ACCT_WALKS_MAX);
+	if (walks_of(a, rpc->peer->uid, from->follow) >= max) {
+		error_set(
+		        &err, ERR_BUSY, "%u questions of yours about the past are under way", max);
 		rpc_reply(c, rpc, &err);
 		from->taker->free(from->data);
 		acct_query_free(from->query);
@@ -466,9 +533,10 @@ void acct_walk(struct ctld *c, const struct rpc *rpc, struct acct_query *query,
 }
 
 void acct_walk_events(struct ctld *c, const struct rpc *rpc, const struct past_events *events,
-        struct sight *sight, const struct acct_taker *taker, void *data)
+        bool follow, struct sight *sight, const struct acct_taker *taker, void *data)
 {
 	const struct walk from = { .events = *events,
+		.follow = follow,
 		.sight = sight,
 		.hidden = c->conf->roles.private_jobs,
 		.taker = taker,

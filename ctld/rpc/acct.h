@@ -12,6 +12,10 @@
  * What leaves the core while the walk is under way is in history by 3, and what was given in 1 is
  * not given again. All runs of a job leave the core together with it.
  *
+ * A walk over events may follow them: when it is through it waits until there are new ones, then
+ *takes 2 and 3 again, behind the number that it came to. So each event is told once, in order, also
+ *to who comes again with that number after a break; and nobody looks in vain.
+ *
  * Walks wait for each other at 3 only for a slice at a time, user by user; a user has few at once.
  * If what has ended cannot be moved to history the walk goes on with what is there, and its end
  * says so.
@@ -47,21 +51,26 @@ struct acct_taker {
 	void (*job)(void *data, Gpusched__Acct *job);
 	/* On the loop, after some jobs: send what is to be sent of them. May be NULL. */
 	void (*slice)(struct ctld *c, struct call *call, void *data);
+	/* On the loop, who follows: all events up to this number are told. */
+	void (*caught_up)(struct ctld *c, struct call *call, void *data, uint64_t seq);
 	/* On the loop: there are no more; send what is left. May be NULL. 0, or -1 with `err`. */
 	int (*end)(struct ctld *c, struct call *call, void *data, struct error *err);
 	void (*free)(void *data);
 };
 
-#define ACCT_WALKS_MAX 4 /* of a user at a time */
+#define ACCT_WALKS_MAX  4   /* of a user at a time */
+#define ACCT_FOLLOW_MAX 8   /* besides, that follow events */
+#define ACCT_FOLLOW_MS  200 /* new events are told together, so often at most */
 
 /* Begin a walk, and answer `rpc` at its end. Takes query and data over. */
 void acct_walk(struct ctld *c, const struct rpc *rpc, struct acct_query *query,
         const struct acct_taker *taker, void *data);
 
-/* The same of events: 2 and 3 alone, since none is kept in the core. `sight`: only if it has the
- * job that they are asked of; taken over, NULL: whoever's it is. Copies `events`. */
+/* The same of events: 2 and 3 alone, since none is kept in the core. `follow`: then what comes.
+ * `sight`: only if it has the job that they are asked of; taken over, NULL: whoever's it is. Copies
+ * `events`. */
 void acct_walk_events(struct ctld *c, const struct rpc *rpc, const struct past_events *events,
-        struct sight *sight, const struct acct_taker *taker, void *data);
+        bool follow, struct sight *sight, const struct acct_taker *taker, void *data);
 
 /* Whose jobs the caller may be told of, for acct_query_new(). */
 struct sight *acct_sight(struct ctld *c, const struct peer *peer);

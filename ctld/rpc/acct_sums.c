@@ -278,11 +278,13 @@ struct use {
 static void add_use(struct sums *s, struct group *g, const void *what)
 {
 	const struct use *use = what;
+	/* Of an array each task is one. */
+	uint64_t record = use->job->id << 23 | use->job->part;
 	(void)s;
 
-	if (g->last != use->job->id)
+	if (g->last != record)
 		g->jobs++;
-	g->last = use->job->id;
+	g->last = record;
 	g->gpu_us += use->gpu_us;
 	g->cpu_us += use->cpu_us;
 	g->cpu_time_us += use->cpu_time_us;

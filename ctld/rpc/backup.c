@@ -65,6 +65,7 @@ void rpc_backup(struct ctld *c, const struct rpc *rpc)
 	if (!call)
 		return;
 	users_name(c->users, rpc->peer->uid, &name);
+	rpc_note(c, rpc, "controller.backup", m->path);
 	log_info("backup to %s asked for by %s at %s", m->path, name, rpc->peer->address);
 	asked = xcalloc(1, sizeof(*asked));
 	*asked = (struct asked){ c, call->number, xstrdup(m->path) };

@@ -27,8 +27,7 @@ void job_chunk_add(struct ctld *c, struct job_chunk *chunk, const struct job_vie
 	chunk->bytes += protobuf_c_message_get_packed_size(&m->base);
 }
 
-void job_chunk_add_runs(
-        struct ctld *c, struct job_chunk *chunk, uint64_t ref, struct clocks now)
+void job_chunk_add_runs(struct ctld *c, struct job_chunk *chunk, uint64_t ref, struct clocks now)
 {
 	Gpusched__Job *m = chunk->jobs[chunk->m.n_jobs - 1];
 

@@ -11,6 +11,7 @@
 #include "ctld/rpc/acct.h"
 
 #define CHUNK_EVENTS 250
+#define UNTOLD_MAX   4096 /* events of others until who follows gets a new cursor */
 
 struct listing {
 	char **kinds, **nodes; /* owned copies */
@@ -18,6 +19,8 @@ struct listing {
 	int64_t until;
 	Gpusched__Event **events; /* of the present slice */
 	size_t n, room;
+	bool told;       /* some, since the last cursor */
+	uint64_t cursor; /* the last one */
 };
 
 static char **copy_names(char *const *v, size_t n)
@@ -104,7 +107,21 @@ static void send_slice(struct ctld *c, struct call *call, void *data)
 		peers_send(
 		        c, call->session, GPUSCHED__MSG_TYPE__MSG_EVENT_CHUNK, call->id, &m.base);
 	}
+	l->told |= l->n > 0;
 	l->n = 0;
+}
+
+/* Not after every event of others: who comes again with an old cursor is told nothing twice. */
+static void send_cursor(struct ctld *c, struct call *call, void *data, uint64_t seq)
+{
+	Gpusched__EventChunk m = GPUSCHED__EVENT_CHUNK__INIT;
+	struct listing *l = data;
+
+	if (!l->told && l->cursor && seq - l->cursor < UNTOLD_MAX)
+		return;
+	l->told = false;
+	m.cursor = l->cursor = seq;
+	peers_send(c, call->session, GPUSCHED__MSG_TYPE__MSG_EVENT_CHUNK, call->id, &m.base);
 }
 
 static void listing_free(void *data)
@@ -118,7 +135,7 @@ static void listing_free(void *data)
 }
 
 static const struct acct_taker taker = {
-	.event = take_event, .slice = send_slice, .free = listing_free
+	.event = take_event, .slice = send_slice, .caught_up = send_cursor, .free = listing_free
 };
 
 /* May he ask that? *sight: what the job must be in, if the core does not know it. */
@@ -151,18 +168,32 @@ static int check_rights(struct ctld *c, const struct rpc *rpc, const Gpusched__L
 	return error_wrap(err, "job %llu is not yours", id);
 }
 
+/* Of a restored backup numbers are lower than what people may have seen. */
+static int check_cursor(const struct ctld *c, const Gpusched__ListEvents *m, struct error *err)
+{
+	if (m->after_seq <= core_last_event(c->core))
+		return 0;
+	return error_set(err, ERR_USAGE, "no event has the number %llu yet: the last one is %llu",
+	        (unsigned long long)m->after_seq, (unsigned long long)core_last_event(c->core));
+}
+
 void rpc_list_events(struct ctld *c, const struct rpc *rpc)
 {
 	const Gpusched__ListEvents *m = (const Gpusched__ListEvents *)rpc->msg;
 	struct past_events events = {
-		.job = m->job, .uid = m->by_uid ? m->uid : PAST_ANYBODY, .since = m->since_time
+		.job = m->job,
+		.uid = m->by_uid ? m->uid : PAST_ANYBODY,
+		.since = m->since_time,
+		.by_seq = m->after_seq,
+		.after = m->after_seq,
 	};
 	struct listing *l;
 	struct error err;
 	struct sight *sight;
 
-	if (check_rights(c, rpc, m, &sight, &err) < 0) {
+	if (check_rights(c, rpc, m, &sight, &err) < 0 || check_cursor(c, m, &err) < 0) {
 		rpc_reply(c, rpc, &err);
+		sight_free(sight);
 		return;
 	}
 	l = xcalloc(1, sizeof(*l));
@@ -171,5 +202,5 @@ void rpc_list_events(struct ctld *c, const struct rpc *rpc)
 	l->nodes = copy_names(m->nodes, m->n_nodes);
 	l->n_nodes = m->n_nodes;
 	l->until = m->until_time;
-	acct_walk_events(c, rpc, &events, sight, &taker, l);
+	acct_walk_events(c, rpc, &events, m->follow, sight, &taker, l);
 }

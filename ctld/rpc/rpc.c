@@ -12,46 +12,50 @@
 struct request {
 	uint16_t type;
 	enum verb verb;
-	bool raw; /* decoded by the handler, in a worker */
+	bool raw;          /* decoded by the handler, in a worker */
+	const char *event; /* the kind of the audit events that it leaves; NULL: changes nothing */
 	rpc_fn *handle;
 };
 
-#define ROW(type, verb, raw, handler)                                     \
-	{                                                                 \
-		GPUSCHED__MSG_TYPE__MSG_##type, VERB_##verb, raw, handler \
+#define ROW(type, verb, raw, event, handler)                                     \
+	{                                                                        \
+		GPUSCHED__MSG_TYPE__MSG_##type, VERB_##verb, raw, event, handler \
 	}
+#define NOTHING NULL
+/* What an agent tells is nobody's doing: what comes of it is told as the controller's own. */
+#define BY_NODE NULL
 
 static const struct request rows[] = {
-	ROW(PING, LOOK, false, rpc_ping),
-	ROW(SUBMIT, SUBMIT, true, rpc_submit),
-	ROW(SUBMIT_BULK, SUBMIT, false, rpc_submit_bulk),
-	ROW(JOB_CONTROL, ASK, false, rpc_job_control),
-	ROW(LIST_JOBS, LIST, false, rpc_list_jobs),
-	ROW(LIST_NODES, LOOK, false, rpc_list_nodes),
-	ROW(LIST_PARTITIONS, LOOK, false, rpc_list_partitions),
-	ROW(NODE_CONTROL, NODE, false, rpc_node_control),
-	ROW(WAIT_JOBS, LIST, false, rpc_wait_jobs),
-	ROW(STATS, LOOK, false, rpc_stats),
-	ROW(RECONFIGURE, RECONFIGURE, false, rpc_reconfigure),
-	ROW(SHUTDOWN, SHUTDOWN, false, rpc_shutdown),
-	ROW(JOB_WHY, LIST, false, rpc_job_why),
-	ROW(LIST_PRIOS, LIST, false, rpc_list_prios),
-	ROW(LIST_SHARES, LIST, false, rpc_list_shares),
-	ROW(SHOW_CONFIG, LOOK, false, rpc_show_config),
-	ROW(PARTITION_CONTROL, PARTITION, false, rpc_partition_control),
-	ROW(WATCH_JOBS, LIST, false, rpc_watch_jobs),
-	ROW(LIST_ACCT, LIST, false, rpc_list_acct),
-	ROW(REPORT, LIST, false, rpc_report),
-	ROW(BACKUP, BACKUP, false, rpc_backup),
-	ROW(LIST_EVENTS, LIST, false, rpc_list_events),
-	ROW(SHOW_SCRIPT, ASK, false, rpc_show_script),
-	ROW(REGISTER, AGENT, false, rpc_register),
-	ROW(RUN_REPORT, AGENT, false, rpc_run_report),
-	ROW(HEARTBEAT, AGENT, false, rpc_heartbeat),
-	ROW(STREAM_OPEN, ASK, false, rpc_stream_open),
-	ROW(STREAM_DATA, STREAM, false, rpc_stream_data),
-	ROW(STREAM_CREDIT, STREAM, false, rpc_stream_credit),
-	ROW(STREAM_CLOSE, STREAM, false, rpc_stream_close),
+	ROW(PING, LOOK, false, NOTHING, rpc_ping),
+	ROW(SUBMIT, SUBMIT, true, "job.submit", rpc_submit),
+	ROW(SUBMIT_BULK, SUBMIT, false, "job.submit", rpc_submit_bulk),
+	ROW(JOB_CONTROL, ASK, false, "job", rpc_job_control),
+	ROW(LIST_JOBS, LIST, false, NOTHING, rpc_list_jobs),
+	ROW(LIST_NODES, LOOK, false, NOTHING, rpc_list_nodes),
+	ROW(LIST_PARTITIONS, LOOK, false, NOTHING, rpc_list_partitions),
+	ROW(NODE_CONTROL, NODE, false, "node", rpc_node_control),
+	ROW(WAIT_JOBS, LIST, false, NOTHING, rpc_wait_jobs),
+	ROW(STATS, LOOK, false, NOTHING, rpc_stats),
+	ROW(RECONFIGURE, RECONFIGURE, false, "controller.reconfigure", rpc_reconfigure),
+	ROW(SHUTDOWN, SHUTDOWN, false, "controller.shutdown", rpc_shutdown),
+	ROW(JOB_WHY, LIST, false, NOTHING, rpc_job_why),
+	ROW(LIST_PRIOS, LIST, false, NOTHING, rpc_list_prios),
+	ROW(LIST_SHARES, LIST, false, NOTHING, rpc_list_shares),
+	ROW(SHOW_CONFIG, LOOK, false, NOTHING, rpc_show_config),
+	ROW(PARTITION_CONTROL, PARTITION, false, "partition.state", rpc_partition_control),
+	ROW(WATCH_JOBS, LIST, false, NOTHING, rpc_watch_jobs),
+	ROW(LIST_ACCT, LIST, false, NOTHING, rpc_list_acct),
+	ROW(REPORT, LIST, false, NOTHING, rpc_report),
+	ROW(BACKUP, BACKUP, false, "controller.backup", rpc_backup),
+	ROW(LIST_EVENTS, LIST, false, NOTHING, rpc_list_events),
+	ROW(SHOW_SCRIPT, ASK, false, NOTHING, rpc_show_script),
+	ROW(REGISTER, AGENT, false, BY_NODE, rpc_register),
+	ROW(RUN_REPORT, AGENT, false, BY_NODE, rpc_run_report),
+	ROW(HEARTBEAT, AGENT, false, BY_NODE, rpc_heartbeat),
+	ROW(STREAM_OPEN, ASK, false, NOTHING, rpc_stream_open),
+	ROW(STREAM_DATA, STREAM, false, NOTHING, rpc_stream_data),
+	ROW(STREAM_CREDIT, STREAM, false, NOTHING, rpc_stream_credit),
+	ROW(STREAM_CLOSE, STREAM, false, NOTHING, rpc_stream_close),
 };
 
 static const struct request *row_of(unsigned type)
@@ -67,6 +71,22 @@ enum verb rpc_verb(unsigned type)
 	const struct request *row = row_of(type);
 
 	return row ? row->verb : VERB_COUNT;
+}
+
+const char *rpc_event(unsigned type)
+{
+	const struct request *row = row_of(type);
+
+	return row ? row->event : NULL;
+}
+
+void rpc_note(struct ctld *c, const struct rpc *rpc, const char *kind, const char *text)
+{
+	struct core_event ev = { .kind = EV_NOTE, .caller = peer_caller(c, rpc->peer) };
+
+	ev.note.kind = kind;
+	ev.note.text = text;
+	core_apply(c->core, &ev, rpc->now);
 }
 
 int rpc_permitted(unsigned type, unsigned standing, struct error *err)

@@ -30,6 +30,10 @@ struct peer;
 /* What a message type asks for; VERB_COUNT: it is no message to the controller. */
 enum verb rpc_verb(unsigned type);
 
+/* The kind of audit events that a change by it leaves ("job": all of job.*); NULL: it changes
+ * nothing. */
+const char *rpc_event(unsigned type);
+
 /* May a session send it that stands so (bits of enum standing)? 0; -1 with ERR_NOT_PERMITTED
  * (answer it) or ERR_PROTOCOL (close it). */
 int rpc_permitted(unsigned type, unsigned standing, struct error *err);
@@ -47,6 +51,9 @@ struct rpc {
 	const uint8_t *body;
 	size_t len;
 };
+
+/* An audit event for what the core has no part in. */
+void rpc_note(struct ctld *c, const struct rpc *rpc, const char *kind, const char *text);
 
 /* How the caller stands to a job that was found in the core; is he told that it is there? */
 unsigned rpc_standing(struct ctld *c, const struct rpc *rpc, const struct job_view *job);

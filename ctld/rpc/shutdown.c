@@ -11,6 +11,7 @@ void rpc_shutdown(struct ctld *c, const struct rpc *rpc)
 
 	users_name(c->users, rpc->peer->uid, &name);
 	log_info("shutdown asked for by %s at %s", name, rpc->peer->address);
+	rpc_note(c, rpc, "controller.shutdown", "");
 	rpc_reply(c, rpc, NULL);
 	ctld_end(c);
 }

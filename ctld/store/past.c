@@ -199,7 +199,8 @@ int past_jobs(struct past *past, const struct past_query *query, struct past_cur
 int past_events(struct past *past, const struct past_events *query, struct past_cursor *cursor,
         unsigned max, struct store_batch *out, struct error *err)
 {
-	enum sql_past which = query->job                   ? PAST_EVENTS_OF_JOB
+	enum sql_past which = query->by_seq                ? PAST_EVENTS_AFTER
+	                      : query->job                 ? PAST_EVENTS_OF_JOB
 	                      : query->uid != PAST_ANYBODY ? PAST_EVENTS_OF_USER
 	                                                   : PAST_EVENTS;
 	sqlite3_stmt *stmt = past->slices[which];
@@ -207,10 +208,14 @@ int past_events(struct past *past, const struct past_events *query, struct past_
 	unsigned n = 0;
 	int at = 1, rc;
 
-	if (which != PAST_EVENTS)
+	if (which == PAST_EVENTS_OF_JOB || which == PAST_EVENTS_OF_USER)
 		sqlite3_bind_int64(stmt, at++, query->job ? (int64_t)query->job : query->uid);
-	sqlite3_bind_int64(stmt, at++, cursor->begun ? cursor->time : query->since);
-	sqlite3_bind_int64(stmt, at++, cursor->begun ? cursor->id : -1);
+	if (which != PAST_EVENTS_AFTER)
+		sqlite3_bind_int64(stmt, at++, cursor->begun ? cursor->time : query->since);
+	sqlite3_bind_int64(stmt, at++,
+	        cursor->begun   ? cursor->id
+	        : query->by_seq ? (int64_t)query->after
+	                        : -1);
 	sqlite3_bind_int64(stmt, at, max);
 	while ((rc = sqlite3_step(stmt)) == SQLITE_ROW) {
 		db_row(stmt, &row);
@@ -218,7 +223,8 @@ int past_events(struct past *past, const struct past_events *query, struct past_
 		cursor->id = row.v[0].i;
 		cursor->time = row.v[COL_EVENT_time].i;
 		n++;
-		if (query->uid == PAST_ANYBODY || row.v[COL_EVENT_uid].i == query->uid)
+		if ((query->uid == PAST_ANYBODY || row.v[COL_EVENT_uid].i == query->uid) &&
+		        (!query->job || row.v[COL_EVENT_job].i == (int64_t)query->job))
 			store_batch_row(out, &row);
 	}
 	sqlite3_reset(stmt);

@@ -55,11 +55,13 @@ int past_jobs(struct past *past, const struct past_query *query, struct past_cur
 #define PAST_ANYBODY (-2)
 
 /* Events in order of time; of a job (0: of all) and of a user (PAST_ANYBODY; -1: the controller's
- * own). */
+ * own). With `by_seq` in order of their numbers, only those above `after`. */
 struct past_events {
 	uint64_t job;
 	int64_t uid;
 	int64_t since;
+	bool by_seq;
+	uint64_t after;
 };
 int past_events(struct past *past, const struct past_events *query, struct past_cursor *cursor,
         unsigned max, struct store_batch *out, struct error *err);

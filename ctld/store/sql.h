@@ -90,6 +90,7 @@ extern const char *const sql_statements[SQL_STATEMENT_COUNT];
 	        "job = ?1 AND task = ?2 AND (attempt, rank) > (?3, ?4) "                    \
 	        "ORDER BY attempt, rank LIMIT ?5")                                          \
 	X(PAST_EVENTS, TABLE_EVENT, "(time, seq) > (?1, ?2) ORDER BY time, seq LIMIT ?3")   \
+	X(PAST_EVENTS_AFTER, TABLE_EVENT, "seq > ?1 ORDER BY seq LIMIT ?2")                 \
 	X(PAST_EVENTS_OF_JOB, TABLE_EVENT,                                                  \
 	        "job = ?1 AND (time, seq) > (?2, ?3) ORDER BY time, seq LIMIT ?4")          \
 	X(PAST_EVENTS_OF_USER, TABLE_EVENT,                                                 \

@@ -224,6 +224,14 @@ static const struct field fenced_fields[] = {
 
 static const struct field disk_free_fields[] = { NUMBER(EV, disk_free_mb) };
 
+/* What the controller did by itself has no caller. */
+static const struct field note_fields[] = {
+	PART(EV, caller, &bulk_caller_form),
+	TEXT(EV, note.kind),
+	TEXT(EV, note.text),
+	NUMBER(EV, note.nobody),
+};
+
 static const struct form forms[EVENT_KINDS] = {
 	[EV_SUBMIT] = FORM("submit", EV, submit_fields),
 	[EV_BULK] = FORM("bulk", EV, bulk_fields),
@@ -239,6 +247,7 @@ static const struct form forms[EVENT_KINDS] = {
 	[EV_RUN_REPORT] = FORM("run-report", EV, run_report_fields),
 	[EV_FENCED] = FORM("fenced", EV, fenced_fields),
 	[EV_DISK_FREE] = FORM("disk-free", EV, disk_free_fields),
+	[EV_NOTE] = FORM("note", EV, note_fields),
 	[EV_CLOCK] = { "clock", sizeof(EV), NULL, 0 },
 };
 

@@ -4,6 +4,8 @@ import csv
 import io
 import json
 import os
+import pwd
+import signal
 import sqlite3
 import subprocess
 import time
@@ -241,6 +243,117 @@ def test_who_did_what(cluster, jobs):
     c.start_ctld()
     assert [e["seq"] for e in events(c, "--job", job)] == [e["seq"] for e in have]
     c.run("gctl", "resume", "n2")
+
+
+class Watcher:
+    """A gctl events --follow --json beside the test."""
+
+    def __init__(self, c, *options, user=None):
+        kw = {}
+        if user:
+            p = pwd.getpwnam(user)
+            kw = {"user": p.pw_uid, "group": p.pw_gid, "extra_groups": []}
+        self.path = c.dir / f"log/events-{os.urandom(4).hex()}"
+        with open(self.path, "w") as out:
+            self.p = subprocess.Popen([str(BIN["gctl"]), "events", "--follow", "--json", *options], stdin=subprocess.DEVNULL,
+                                      stdout=out, stderr=subprocess.PIPE, text=True, env=c.env, **kw)
+
+    def parts(self):
+        """What came in whole lines."""
+        return [json.loads(line) for line in self.path.read_text().splitlines(keepends=True) if line.endswith("\n")]
+
+    def events(self):
+        return [e for part in self.parts() for e in part["events"]]
+
+    def until(self, kind):
+        wait_until(lambda: kind in [e["kind"] for e in self.events()] or self.p.poll() is not None, f"a {kind}")
+        assert self.p.poll() is None, self.p.communicate()[1]
+
+    def stop(self):
+        self.p.send_signal(signal.SIGINT)
+        said = self.p.communicate(timeout=40)[1]
+        assert self.p.returncode == 130 and "to go on from here: events --follow --since=" in said
+        return said.split("--since=")[1].strip()
+
+
+def test_every_change_is_told_as_it_happens(tmp_path):
+    """Each request that changes something, by the table of testsuite/unit/test_rpc.c: who, when, what, from where, why."""
+    with Cluster(nodes=("n1", "n2")) as c:
+        w = Watcher(c)
+        w.until("controller.start")
+        running = c.submit("sleep 600")
+        c.wait_state(running, "RUNNING")
+        held = c.submit("true", "--begin=now+1hour")
+        bulk = c.dir / "bulk.jsonl"
+        bulk.write_text('{"wrap": "true", "hold": true}\n')
+        c.run("gsubmit", "--bulk", bulk)
+        did = [("job.submit", [])]
+        for kind, command in [
+                ("job.hold", ["gctl", "hold", held, "--reason=because"]),
+                ("job.release", ["gctl", "release", held, "--reason=because"]),
+                ("job.suspend", ["gctl", "suspend", running, "--reason=because"]),
+                ("job.resume", ["gctl", "resume", running, "--reason=because"]),
+                ("job.signal", ["gcancel", "--signal=CONT", running, "--reason=because"]),
+                ("job.update", ["gctl", "update", running, "--comment=x", "--reason=because"]),
+                ("job.requeue", ["gctl", "requeue", running, "--reason=because"]),
+                ("job.cancel", ["gcancel", running, "--reason=because"]),
+                ("node.drain", ["gctl", "drain", "n2", "because"]),
+                ("node.resume", ["gctl", "resume", "n2", "--reason=because"]),
+                ("node.down", ["gctl", "node", "down", "n2", "because"]),
+                ("node.clear", ["gctl", "node", "clear", "n1", "because"]),
+                ("partition.state", ["gctl", "partition", "batch", "drain", "--reason=because"]),
+                ("controller.reconfigure", ["gctl", "reconfigure"]),
+                ("controller.backup", ["gctl", "backup", c.dir / "state/because.db"])]:
+            if kind == "job.suspend":
+                c.wait_state(running, "RUNNING")
+            if kind in ("job.signal", "job.requeue"):
+                c.wait_state(running, "RUNNING")
+            if kind == "job.resume":
+                c.wait_state(running, "SUSPENDED")
+            c.run(*command)
+            did.append((kind, command))
+            w.until(kind)
+        have = w.events()
+        for kind, command in did:
+            one = [e for e in have if e["kind"] == kind][-1]
+            assert one["uid"] == os.geteuid() and "127.0.0.1" in one["host"] and one["time"] > 0, one
+            assert "because" not in str(command[-1:]) or "because" in one["text"], one
+        assert [e["kind"] for e in have].count("job.submit") == 3
+        c.run("gctl", "partition", "batch", "up")
+        # It goes on after a break, and one from its cursor, or from the middle, has exactly the rest.
+        middle = next(p["cursor"] for p in w.parts() if p["cursor"])
+        c.ctld.kill()
+        c.start_ctld()
+        wait_until(lambda: [e["kind"] for e in w.events()].count("controller.start") == 2, "the second start")
+        last = c.submit("true", "--hold")
+        wait_until(lambda: last in [e["job"] for e in w.events()], "what came after the break")
+        seqs = [e["seq"] for e in w.events()]
+        assert seqs == sorted(set(seqs)) and seqs == [e["seq"] for e in events(c, "--since=yesterday")]
+        rest = Watcher(c, f"--since={middle}")
+        wait_until(lambda: last in [e["job"] for e in rest.events()], "the rest")
+        assert [e["seq"] for e in rest.events()] == [s for s in seqs if s > middle]
+        assert [e["seq"] for e in events(c, f"--since={middle}")] == [s for s in seqs if s > middle]
+        only = Watcher(c, "--kind=node", "--since=1")
+        c.run("gctl", "resume", "n2")
+        wait_until(lambda: len(only.events()) == 5, "all about nodes")
+        rest.p.kill()
+        only.p.kill()
+        c.run("gctl", "shutdown")
+        assert c.ctld.wait() == 0
+        c.start_ctld()
+        w.until("controller.shutdown")
+        assert int(w.stop()) >= seqs[-1]
+        assert c.run("gctl", "events", "--since=999999999999", check=False).returncode == 2
+        for bad in (["--until=now"], ["--sort=TIME"]):
+            r = c.run("gctl", "events", "--follow", *bad, check=False)
+            assert r.returncode == 2 and "--follow" in r.stderr and bad[0].split("=")[0] in r.stderr
+        if ROOT:
+            assert c.run("gctl", "events", "--follow", user=RED, check=False).returncode == 5
+            mine = Watcher(c, "--me", user=RED)
+            c.submit("true", "--hold", user=RED)
+            mine.until("job.submit")
+            assert {e["uid"] for e in mine.events()} == {pwd.getpwnam(RED).pw_uid}
+            mine.p.kill()
 
 
 # --- backups -----------------------------------------------------------------------------------

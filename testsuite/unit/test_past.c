@@ -237,6 +237,18 @@ static void test_events(void **state)
 	        count_events(p, &(struct past_events){ .uid = PAST_ANYBODY, .job = 17 }, 50), 1);
 	assert_int_equal(count_events(p, &(struct past_events){ .uid = 2, .job = 17 }, 50), 1);
 	assert_int_equal(count_events(p, &(struct past_events){ .uid = 1, .job = 17 }, 50), 0);
+	/* By number: nothing behind the last, all but the first ten, those of one user or job. */
+	for (unsigned max = 7; max <= JOBS + 1; max += JOBS / 2) {
+		struct past_events by_seq = { .uid = PAST_ANYBODY, .by_seq = true };
+
+		assert_int_equal(count_events(p, &by_seq, max), JOBS);
+		by_seq.after = 10;
+		assert_int_equal(count_events(p, &by_seq, max), JOBS - 10);
+		by_seq.job = 17;
+		assert_int_equal(count_events(p, &by_seq, max), 1);
+		by_seq.after = 17;
+		assert_int_equal(count_events(p, &by_seq, max), 0);
+	}
 }
 
 /* A reader does not hinder the writer, and sees what came meanwhile or not; never half of it. */

@@ -7,6 +7,7 @@
 #include <stddef.h>
 #include <stdint.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include <cmocka.h>
 
@@ -87,6 +88,46 @@ static void test_every_type_for_everybody(void **state)
 	}
 }
 
+/* Every request that changes something leaves an event, of this kind. All others only look, or are
+ * what nodes tell. */
+static void test_what_changes_leaves_an_event(void **state)
+{
+	static const struct {
+		unsigned type;
+		const char *event;
+	} changes[] = {
+		{ T(SUBMIT), "job.submit" },
+		{ T(SUBMIT_BULK), "job.submit" },
+		{ T(JOB_CONTROL), "job" },
+		{ T(NODE_CONTROL), "node" },
+		{ T(PARTITION_CONTROL), "partition.state" },
+		{ T(RECONFIGURE), "controller.reconfigure" },
+		{ T(BACKUP), "controller.backup" },
+		{ T(SHUTDOWN), "controller.shutdown" },
+	};
+	static const unsigned looks[] = { T(PING), T(LIST_JOBS), T(LIST_NODES), T(LIST_PARTITIONS),
+		T(WAIT_JOBS), T(STATS), T(JOB_WHY), T(LIST_PRIOS), T(LIST_SHARES), T(SHOW_CONFIG),
+		T(WATCH_JOBS), T(LIST_ACCT), T(REPORT), T(LIST_EVENTS), T(SHOW_SCRIPT),
+		T(STREAM_OPEN), T(STREAM_DATA), T(STREAM_CREDIT), T(STREAM_CLOSE), T(REGISTER),
+		T(RUN_REPORT), T(HEARTBEAT) };
+
+	(void)state;
+	for (unsigned type = 0; type <= UINT16_MAX; type++) {
+		const char *event = NULL;
+		bool known = false;
+
+		for (size_t i = 0; i < sizeof(changes) / sizeof(changes[0]); i++)
+			if (changes[i].type == type)
+				event = changes[i].event;
+		for (size_t i = 0; i < sizeof(looks) / sizeof(looks[0]); i++)
+			known |= looks[i] == type;
+		if ((rpc_verb(type) != VERB_COUNT) != (known || event))
+			fail_msg("%s: does it change anything?", msg_name(type));
+		if (!event != !rpc_event(type) || (event && strcmp(event, rpc_event(type)) != 0))
+			fail_msg("%s: %s", msg_name(type), rpc_event(type));
+	}
+}
+
 /* The two tables, of frames and of handlers, say the same: nothing that a frame reader lets in is
  * without a row here, and nothing here can never come. */
 static void test_the_frames_table_agrees(void **state)
@@ -112,6 +153,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_every_type_for_everybody),
+		cmocka_unit_test(test_what_changes_leaves_an_event),
 		cmocka_unit_test(test_the_frames_table_agrees),
 	};
 
