@@ -39,7 +39,9 @@ static void greeting(const uint8_t *data, size_t size)
 {
 	static const struct mcred_ops munge = { .decode = vouch };
 	static const struct hello_rules rules = { "controller", "c1", NULL, SELF },
-	                                agent = { "agent", "c1", "n1", SELF };
+	                                agent = { "agent", "c1", "n1", SELF },
+	                                attach = { "attach", "c1", "n1/7_0_1", SELF };
+	static const struct hello_rules *const all[] = { &rules, &agent, &attach };
 	uint8_t answer[HELLO_ANSWER_MAX];
 	struct hello_peer peer;
 	struct noise *noise = NULL;
@@ -49,9 +51,8 @@ static void greeting(const uint8_t *data, size_t size)
 	/* What is complete stays so with more bytes, and is not so with fewer. */
 	FUZZ_CHECK(n <= 0 || (need <= size && hello_peek(data, need - 1, &len, NULL) == 0));
 	FUZZ_CHECK(n != 0 || need > size);
-	for (int i = 0; i < 2; i++) {
-		if (hello_accept(data, size, i ? &agent : &rules, &munge, &peer, &noise, answer,
-		            &len, NULL) < 0)
+	for (size_t i = 0; i < sizeof(all) / sizeof(all[0]); i++) {
+		if (hello_accept(data, size, all[i], &munge, &peer, &noise, answer, &len, NULL) < 0)
 			continue;
 		FUZZ_CHECK(n == 1 && need == size);
 		FUZZ_CHECK(noise_in_transport(noise) && peer.uid == 1000);
