@@ -13,6 +13,7 @@
 #include "ctld/core/core.h"
 #include "ctld/ctld.h"
 #include "ctld/gate.h"
+#include "ctld/inputs.h"
 #include "ctld/peers.h"
 #include "ctld/rpc/acct.h"
 #include "ctld/store/store.h"
@@ -109,6 +110,7 @@ struct snapshot {
 	X("acct.jobs", "", "jobs told in answer to them", s->acct.jobs)                            \
 	X("acct.open", "", "questions under way now", s->acct.open)                                \
 	X("log.lost", "", "records of the log that could not be written", log_lost())              \
+	X("record.bytes", "B", "written by --record", inputs_bytes(c->inputs))                     \
 	X("core.change", "", "changes of state", s->core.change)                                   \
 	X("core.next_job", "", "the next job's id", s->core.next_job)                              \
 	X("core.jobs", "", "jobs in memory now", s->core.jobs)                                     \

@@ -2,12 +2,13 @@
 
 import json
 import os
+import random
 import stat
 import struct
 import subprocess
 
 import pytest
-from cluster import BUILD, Cluster, wait_until
+from cluster import BIN, BUILD, Cluster, Daemon, live_for, wait_until
 
 GSIM = BUILD / "ctld/gsim/gsim"
 PARTITIONS = """(
@@ -118,6 +119,8 @@ def fixture_record():
         c.start_ctld(f"--record={path}", "--record-marks=5")
         c.wait_nodes("idle", "mixed", "allocated", "drained", "draining")
         second_life(c, *told)
+        stats = {s["name"]: s["value"] for s in json.loads(c.run("gctl", "stats", "--json").stdout)["stats"]}
+        assert 1000 < stats["record.bytes"] < path.stat().st_size
         assert c.ctld.stop() == 0
         path.with_suffix(".conf").write_text(c.conf_text())
         yield path
@@ -192,3 +195,34 @@ def test_wrong_uses(record, tmp_path):
     assert r.returncode == 1 and "not a record of gctld" in r.stderr
     r = gsim("--replay", tmp_path / "none")
     assert r.returncode == 1 and "No such file" in r.stderr
+
+
+def test_killed_again_and_again():
+    """Many nodes and jobs, people who look at them all the time, and a controller that is killed meanwhile: one file, all the same."""
+    chance = random.Random(7)
+    with Cluster(nodes=[f"s{i:02}" for i in range(1, 41)], gpus="demo:8", cpus=64, partitions=PARTITIONS, start=False) as c:
+        path = c.dir / "state/record"
+        c.start_munged()
+        c.start_ctld(f"--record={path}", "--record-marks=100")
+        c.agents["simulated"] = Daemon("gnoded --simulate", [BIN["gnoded"], "--simulate=0", "--nodes=s[01-40]"],
+                                       c.dir / "log/simulate.log", c.env)
+        c.wait_nodes()
+        last = None
+        for life in range(4):
+            rows = [json.dumps({"wrap": "true", "gpus": str(chance.choice((0, 1, 2, 4, 8))), "time": chance.randint(1, 60),
+                                "label": f"sim={chance.random() * 2:.2f}"}) for _ in range(200)]
+            (c.dir / "jobs/bulk.jsonl").write_text("\n".join(rows))
+            c.run("gsubmit", "--bulk", "bulk.jsonl", "--export=NONE")
+            last = c.submit("true", "--gpus=8", "-p", "urgent", "--label", "sim=0.1")
+            for _ in range(5):
+                c.run("gqueue", check=False)
+                c.run("gqueue", "--why", last, check=False)
+                live_for(chance.random() / 10)
+            if life < 3:
+                c.ctld.kill()
+                c.start_ctld(f"--record={path}", "--record-marks=100")
+        wait_until(lambda: not c.run("gqueue", "--noheader").stdout, "an empty queue")
+        assert c.ctld.stop() == 0
+        r = replay(path)
+        assert r["sections"] == 4 and r["ended_in_order"] and r["equal_to_record"] == r["records"] - 1
+        assert r["events"] > 2000 and r["rows"] > 2000
