@@ -383,6 +383,7 @@ static struct conf *make_conf(void)
 	struct conf *conf = conf_parse(conf_text, "test", &problems);
 
 	assert_non_null(conf);
+	conf_problems_clear(&problems);
 	return conf;
 }
 
