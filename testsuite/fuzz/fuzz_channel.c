@@ -31,11 +31,17 @@ static void pair(struct channel **a, struct channel **b)
 static void read_parts(const struct channel_message *m)
 {
 	struct error err = { .text = "" }, why;
+	struct channel_attached attached;
+	struct channel_attach attach;
+	struct channel_taken taken;
 	struct channel_log log;
 	uint64_t at;
 
 	FUZZ_CHECK(channel_get_log(m, &log, &err) == 0 || *err.text);
 	FUZZ_CHECK(channel_get_at(m, &at, &err) == 0 || *err.text);
+	FUZZ_CHECK(channel_get_attach(m, &attach, &err) == 0 || *err.text);
+	FUZZ_CHECK(channel_get_taken(m, &taken, &err) == 0 || *err.text);
+	FUZZ_CHECK(channel_get_attached(m, &attached, &err) == 0 || *err.text);
 	if (channel_get_end(m, &why, &err) == 0)
 		FUZZ_CHECK(text_plain_prefix(why.text, strlen(why.text)) == strlen(why.text));
 }
