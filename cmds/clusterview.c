@@ -171,6 +171,12 @@ SHOW(node_containment)
 	view_text(cell, n->containment);
 }
 
+SHOW(node_gpu_note)
+{
+	NODE;
+	view_text(cell, *n->gpu_note ? n->gpu_note : "-");
+}
+
 static const struct view_column node_columns[] = {
 	{ "NODE", { "NODE", 10, 4, 0 }, "name", show_node_name },
 	{ "STATE", { "STATE", 9, 4, 0 }, "idle, mixed, allocated, draining, drained, unknown, down",
@@ -193,6 +199,8 @@ static const struct view_column node_columns[] = {
 	{ "VERSION", { "VERSION", 8, 4, 0 }, "its agent's version", show_node_version },
 	{ "CONTAINMENT", { "CONTAINMENT", 12, 4, 0 }, "what holds its jobs in",
 	        show_node_containment },
+	{ "GPU-NOTE", { "GPU-NOTE", 24, 8, 0 }, "how its GPUs differ from the configuration",
+	        show_node_gpu_note },
 };
 
 const struct view_kind node_kind = {

@@ -88,6 +88,7 @@ static const struct msg_type rows[] = {
 	ROW(LAUNCHER_RUN, R, NORMAL, "launcher_run", run_report),
 	ROW(LAUNCHER_CRED, L | R, NORMAL, "launcher_cred", launcher_cred),
 	ROW(LAUNCHER_EPOCH, L, NORMAL, "launcher_epoch", launcher_epoch),
+	ROW(LAUNCHER_GPUS, R, JOB, "launcher_gpus", inventory),
 	ROW(LAUNCHER_STREAM, L | R, NORMAL, "launcher_stream", launcher_stream),
 };
 

@@ -352,6 +352,12 @@ static const ProtobufCMessage *register_message(
 	m->max_epoch = effect->reg.max_epoch;
 	m->max_job = effect->reg.max_job;
 	m->pretended = facts->pretended;
+	if (facts->inventory) {
+		m->gpus = facts->inventory->gpus;
+		m->n_gpus = facts->inventory->n_gpus;
+		m->gpus_asked = facts->inventory->asked;
+		m->gpu_trouble = facts->inventory->trouble;
+	}
 	m->runs = take(c, effect->reg.n_runs, sizeof(*m->runs));
 	m->n_runs = effect->reg.n_runs;
 	for (size_t i = 0; i < m->n_runs; i++) {

@@ -29,6 +29,7 @@ struct node_facts {
 	bool pretended; /* told on the command line, not found */
 	double load;
 	uint64_t mem_free_mb;
+	const Gpusched__Inventory *inventory; /* its GPUs; NULL: they are as configured */
 };
 
 /* A message of the controller (on `session`) or of the launcher (session 0) as an event. It borrows

@@ -35,6 +35,7 @@ struct gnoded {
 	struct relay *relay;
 	struct event *streams; /* descriptors from the launcher */
 	struct node *node;
+	Gpusched__Inventory *inventory; /* as the launcher told last; owned */
 	struct event *signals[N_SIGNALS];
 	int ready_fd; /* -1: nobody waits any more */
 	int status;
@@ -181,6 +182,23 @@ static void say_hello(struct gnoded *g, const Gpusched__LauncherHello *hello)
 	free(status);
 }
 
+/* A copy of its own: the message is gone with the call. */
+static void keep_inventory(struct gnoded *g, const Gpusched__Inventory *m)
+{
+	size_t len = m ? gpusched__inventory__get_packed_size(m) : 0;
+	uint8_t *bytes = xcalloc(1, len + 1);
+
+	if (g->inventory)
+		gpusched__inventory__free_unpacked(g->inventory, NULL);
+	g->inventory = NULL;
+	if (m) {
+		gpusched__inventory__pack(m, bytes);
+		g->inventory = gpusched__inventory__unpack(NULL, len, bytes);
+	}
+	g->facts.inventory = g->inventory;
+	free(bytes);
+}
+
 static int on_message(void *arg, unsigned type, const ProtobufCMessage *message, struct error *err)
 {
 	struct gnoded *g = arg;
@@ -191,6 +209,14 @@ static int on_message(void *arg, unsigned type, const ProtobufCMessage *message,
 	}
 	if (type == GPUSCHED__MSG_TYPE__MSG_LAUNCHER_HELLO)
 		say_hello(g, (const Gpusched__LauncherHello *)message);
+	if (type == GPUSCHED__MSG_TYPE__MSG_LAUNCHER_HELLO)
+		keep_inventory(g, ((const Gpusched__LauncherHello *)message)->inventory);
+	if (type == GPUSCHED__MSG_TYPE__MSG_LAUNCHER_GPUS) {
+		keep_inventory(g, (const Gpusched__Inventory *)message);
+		log_info("the GPUs have changed; registering again");
+		node_register_again(g->node);
+		return 0;
+	}
 	return node_launcher_message(g->node, type, message, err);
 }
 
@@ -291,6 +317,7 @@ static int make(struct gnoded *g, struct error *err)
 static void unmake(struct gnoded *g)
 {
 	node_free(g->node);
+	keep_inventory(g, NULL);
 	relay_free(g->relay);
 	if (g->streams)
 		event_free(g->streams);

@@ -82,25 +82,39 @@ static void grant_if_there(const char *path, struct device *out, size_t *n)
 		(*n)++;
 }
 
-int grants_of(const struct grants *g, const uint32_t *gpus, size_t n_gpus,
+int grants_of_files(const struct grants *g, const char *const *paths, size_t n_paths,
         struct device out[DEVFILTER_MAX], size_t *n, struct error *err)
 {
 	bool nvidia = false;
 	struct error why;
 
 	*n = 0;
-	for (size_t i = 0; i < n_gpus; i++) {
-		const char *path = gpus[i] < g->n_gpus ? g->gpus[gpus[i]] : NULL;
-
-		if (!path || device_at(path, &out[*n], &why) < 0)
-			return error_set(err, ERR_LAUNCH, "GPU %u: %s", gpus[i],
-			        path ? why.text : "its device file is not known");
+	for (size_t i = 0; i < n_paths; i++) {
+		if (*n == DEVFILTER_MAX)
+			return error_set(err, ERR_LAUNCH, "more than %d device files of GPUs",
+			        DEVFILTER_MAX);
+		if (device_at(paths[i], &out[*n], &why) < 0)
+			return error_set(err, ERR_LAUNCH, "a GPU: %s", why.text);
 		(*n)++;
-		nvidia |= strncmp(path, NVIDIA, strlen(NVIDIA)) == 0;
+		nvidia |= strncmp(paths[i], NVIDIA, strlen(NVIDIA)) == 0;
 	}
 	for (size_t i = 0; nvidia && i < sizeof(nvidia_shared) / sizeof(*nvidia_shared); i++)
 		grant_if_there(nvidia_shared[i], out, n);
 	for (size_t i = 0; i < g->n_all; i++)
 		grant_if_there(g->all[i], out, n);
 	return 0;
+}
+
+int grants_of(const struct grants *g, const uint32_t *gpus, size_t n_gpus,
+        struct device out[DEVFILTER_MAX], size_t *n, struct error *err)
+{
+	const char *paths[GRANTS_GPUS_MAX];
+
+	for (size_t i = 0; i < n_gpus; i++) {
+		if (i == GRANTS_GPUS_MAX || gpus[i] >= g->n_gpus)
+			return error_set(
+			        err, ERR_LAUNCH, "GPU %u: its device file is not known", gpus[i]);
+		paths[i] = g->gpus[gpus[i]];
+	}
+	return grants_of_files(g, paths, n_gpus, out, n, err);
 }

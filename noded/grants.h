@@ -39,4 +39,8 @@ bool grants_know_gpus(const struct grants *g);
 int grants_of(const struct grants *g, const uint32_t *gpus, size_t n_gpus,
         struct device out[DEVFILTER_MAX], size_t *n, struct error *err);
 
+/* The same for GPUs whose files were found (lgpus.c), MIG instances' too. */
+int grants_of_files(const struct grants *g, const char *const *paths, size_t n_paths,
+        struct device out[DEVFILTER_MAX], size_t *n, struct error *err);
+
 #endif

@@ -41,16 +41,23 @@ static char *number(uint64_t v)
 	return xasprintf("%" PRIu64, v);
 }
 
-/* "0,2,3" */
+/* "0,2,3": of GPUs that were found the host's numbers, and of MIG instances, which have none, the
+ * UUIDs; else those that the configuration gives. */
 static char *gpu_list(const struct jobenv_in *in)
 {
-	size_t n = in->order->n_gpus;
-	char *s = xcalloc(n + 1, 12);
-	size_t len = 0;
+	char *list = xstrdup("");
 
-	for (size_t i = 0; i < n; i++)
-		len += (size_t)snprintf(s + len, 12, i ? ",%u" : "%u", in->order->gpus[i]);
-	return s;
+	for (size_t i = 0; i < in->order->n_gpus; i++) {
+		const struct jobenv_gpu *gpu = in->gpus ? &in->gpus[i] : NULL;
+		const char *comma = i ? "," : "";
+		char *longer = gpu && gpu->mig ? xasprintf("%s%s%s", list, comma, gpu->uuid)
+		                               : xasprintf("%s%s%u", list, comma,
+		                                         gpu ? gpu->host : in->order->gpus[i]);
+
+		free(list);
+		list = longer;
+	}
+	return list;
 }
 
 /* As CUDA counts: those that it can open, from 0. */
@@ -59,7 +66,7 @@ static char *cuda_list(const struct jobenv_in *in)
 	size_t n = in->order->n_gpus, len = 0;
 	char *s;
 
-	if (!in->own_numbers)
+	if (!in->own_numbers || (n && in->gpus && in->gpus[0].mig)) /* all are of one type */
 		return gpu_list(in);
 	s = xcalloc(n + 1, 12);
 	for (size_t i = 0; i < n; i++)
@@ -67,10 +74,26 @@ static char *cuda_list(const struct jobenv_in *in)
 	return s;
 }
 
-/* "void" is how the container runtimes spell "none, and mean it". */
+/* "GPU-6f1c...,GPU-8a02..." */
+static char *gpu_uuids(const struct jobenv_in *in)
+{
+	char *list = in->gpus ? xstrdup("") : NULL;
+
+	for (size_t i = 0; list && i < in->order->n_gpus; i++) {
+		char *longer = xasprintf("%s%s%s", list, i ? "," : "", in->gpus[i].uuid);
+
+		free(list);
+		list = longer;
+	}
+	return list;
+}
+
+/* "void" is how the container runtimes spell "none, and mean it"; UUIDs they know as well. */
 static char *nvidia_devices(const struct jobenv_in *in)
 {
-	return in->order->n_gpus ? gpu_list(in) : xstrdup("void");
+	if (!in->order->n_gpus)
+		return xstrdup("void");
+	return in->gpus ? gpu_uuids(in) : gpu_list(in);
 }
 
 static char *pci_order(const struct jobenv_in *in)
@@ -372,6 +395,7 @@ static const struct row rows[] = {
 	{ "GPUSCHED_MEM_MB", mem, OURS },
 	{ "GPUSCHED_GPUS", gpu_list, OURS },
 	{ "GPUSCHED_GPU_COUNT", gpu_count, OURS },
+	{ "GPUSCHED_GPU_UUIDS", gpu_uuids, OURS },
 	{ "GPUSCHED_GPU_TYPE", gpu_type, OURS },
 	{ "GPUSCHED_GPU_MEM_MB", gpu_mem, OURS },
 	{ "GPUSCHED_START_TIME", start_time, OURS },

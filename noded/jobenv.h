@@ -28,6 +28,13 @@
 
 #define JOBENV_INTERRUPT_FILE "interrupt" /* in RUN_DIR */
 
+/* A GPU that was found, not only configured. */
+struct jobenv_gpu {
+	uint32_t host; /* its number on the host, as CUDA counts; a MIG instance's GPU */
+	bool mig;      /* CUDA knows MIG instances by their UUID alone */
+	const char *uuid;
+};
+
 /* Borrowed for the call. */
 struct jobenv_in {
 	const Gpusched__StartRun *order;
@@ -38,6 +45,7 @@ struct jobenv_in {
 	const char *run_dir;
 	usec_t start_time; /* wall */
 	bool own_numbers;  /* it can open its own GPUs only: GPU programs count from 0 there */
+	const struct jobenv_gpu *gpus; /* the order's; NULL: they are as configured */
 };
 
 /* A NULL-terminated list that jobenv_free() frees, or NULL with ERR_JOB_SPEC. */

@@ -76,6 +76,8 @@ static void copy_options(struct launcher_options *to, const struct launcher_opti
 		.cgroup = xstrdup(or_empty(from->cgroup)),
 		.signature_age_s =
 		        from->signature_age_s ? from->signature_age_s : LAUNCHER_SIGNATURE_AGE_S,
+		.gpu_timeout_ms = from->gpu_timeout_ms,
+		.gpu_recheck_s = from->gpu_recheck_s,
 		.allow_root = from->allow_root,
 		.max_processes = from->max_processes ? from->max_processes : LAUNCHER_MAX_PROCESSES,
 		.devices = from->devices,
@@ -97,6 +99,7 @@ static void launcher_free(struct launcher *l)
 	lruns_free(l);
 	worker_pool_free(l->pool);
 	worker_pool_free(l->disk);
+	lgpus_free(l->gpus);
 	if (l->news_event)
 		event_free(l->news_event);
 	if (l->state_event)
@@ -294,7 +297,7 @@ static int start(struct launcher *l, int sock, struct error *err)
 	        l->active, *contain_root_why(l->contain) ? " (" : "", contain_root_why(l->contain),
 	        *contain_root_why(l->contain) ? ")" : "", l->n_runs, l->incarnation,
 	        l->fresh ? " (new)" : "");
-	lmsg_hello(l);
+	lgpus_start(l);
 	return 0;
 }
 

@@ -17,6 +17,7 @@
  *      LauncherCred   ------------->           the credential, or the error
  *                     <-------------  LauncherStream: a client's greeting to a run
  *      LauncherStream ------------->           the error, or a descriptor on the second pair
+ *      LAUNCHER_GPUS  ------------->           Inventory: the GPUs are not what the hello said
  *
  * StartRun is answered with STARTING, then RUNNING, then ENDED, or with NEVER and what was wrong; a
  * StartRun of a run that is known already is answered with its present state and starts nothing.
@@ -63,6 +64,8 @@ struct launcher_options {
 	                             * below the cgroup2 mount, delegated to us */
 	uint64_t signature_age_s;   /* how old a signature may be; 0: LAUNCHER_SIGNATURE_AGE_S.
 	                             * The controller may ask for less */
+	uint64_t gpu_timeout_ms;    /* for one look at the GPUs; 0: PROBE_TIMEOUT_MS */
+	uint64_t gpu_recheck_s;     /* between two; 0: there is only one */
 	bool allow_root;            /* run root's jobs (only matters when we are root) */
 	uint64_t max_processes;     /* of one run, threads too; 0: LAUNCHER_MAX_PROCESSES */
 	struct grants_wish devices; /* strings as long as the process, as of `containment` */

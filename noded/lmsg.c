@@ -63,6 +63,7 @@ static void tell_rest(struct lrun *r, void *arg)
 void lmsg_hello(struct launcher *l)
 {
 	Gpusched__LauncherHello h = GPUSCHED__LAUNCHER_HELLO__INIT;
+	Gpusched__Inventory inventory;
 	struct hello_list list = { .v = xcalloc(l->n_runs + 1, sizeof(*list.v)) };
 	char version[] = PACKAGE_VERSION;
 
@@ -75,7 +76,10 @@ void lmsg_hello(struct launcher *l)
 	h.n_runs = list.n;
 	h.runs = list.v;
 	h.version = version;
+	lgpus_fill(l->gpus, &inventory);
+	h.inventory = &inventory;
 	launcher_send(l, GPUSCHED__MSG_TYPE__MSG_LAUNCHER_HELLO, &h.base);
+	lgpus_clear(&inventory);
 	free(list.v);
 	list.over = 0;
 	lruns_each(l, tell_rest, &list);

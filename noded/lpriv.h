@@ -5,6 +5,7 @@
  *   lmsg.c      messages of and for the network half
  *   lrun.c      runs: what is known of each, from records and orders to reports
  *   lstart.c    StartRun, from the first check to the shepherd
+ *   lgpus.c     what GPUs there are, and which of them an order means
  *   lstream.c   streams to runs: gtap for who may have one
  *   lhold.c     interactive runs: ghold, which has the other end of their input and output
  *   lspawn.c    starting all of these
@@ -31,6 +32,7 @@
 #include "noded/asked.h"
 #include "noded/contain.h"
 #include "noded/grants.h"
+#include "noded/jobenv.h"
 #include "noded/launcher.h"
 #include "noded/record.h"
 #include "noded/uses.h"
@@ -42,6 +44,7 @@ struct event;
 struct event_base;
 struct bufferevent;
 struct frame_reader;
+struct lgpus;
 struct lstart;
 
 struct launcher {
@@ -68,6 +71,7 @@ struct launcher {
 	struct grants *grants;
 	bool filter;     /* runs open their own devices only */
 	char active[96]; /* what holds a run here, as the controller is told */
+	struct lgpus *gpus;
 
 	uint64_t max_epoch, max_job;
 	uint64_t signature_age_s; /* as the controller said; 0: it has not */
@@ -171,6 +175,24 @@ void lstart_free_dropped(struct launcher *l); /* when no answer will come any mo
 
 /* Fill the table. Blocks until nothing of an older incarnation is left. */
 int lscan(struct launcher *l, struct error *err);
+
+/* --- GPUs (lgpus.c) --------------------------------------------------------------------------- */
+
+/* Look at them, in the background; then, and only then, lmsg_hello(). Sets l->gpus. */
+struct lgpus *lgpus_start(struct launcher *l);
+void lgpus_free(struct lgpus *g); /* NULL is fine */
+
+/* As last found; lgpus_clear() frees what lgpus_fill() made. */
+void lgpus_fill(const struct lgpus *g, Gpusched__Inventory *m);
+void lgpus_clear(Gpusched__Inventory *m);
+
+/* The GPUs that an order names by UUID, in its order: *out is the caller's to free, its texts are
+ * good until the next look; NULL if it names none so. -1 with ERR_LAUNCH: one is not there. */
+int lgpus_find(const struct lgpus *g, const Gpusched__StartRun *order, struct jobenv_gpu **out,
+        struct error *err);
+/* The device files of those (grants.h). */
+int lgpus_grants(const struct lgpus *g, const Gpusched__StartRun *order,
+        struct device out[DEVFILTER_MAX], size_t *n, struct error *err);
 
 /* --- streams (lstream.c) ---------------------------------------------------------------------- */
 

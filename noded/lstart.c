@@ -8,7 +8,7 @@
  *   job           signed by it, for this cluster, the script too (signedjob.h)
  *   run           task and attempt are what the owner allowed; not used up (uses.c)
  *   user          may be served here, exists with this uid (asked.c)
- *   GPUs          held by no other run
+ *   GPUs          held by no other run, and there
  *
  * Then: record, count, RUN_DIR, socket, shepherd. Every refusal is NEVER, final for this attempt.
  */
@@ -143,6 +143,7 @@ struct parts {
 	ProtobufCBinaryData *env_list;
 	size_t n_env;
 	char *run_dir, *leaf;
+	struct jobenv_gpu *gpus;
 	Gpusched__RunReport *report;
 	Gpusched__RunLimit **limits;
 	size_t n_limits;
@@ -156,6 +157,7 @@ static void parts_clear(struct parts *p)
 	free(p->env_list);
 	free(p->run_dir);
 	free(p->leaf);
+	free(p->gpus);
 	lreport_free(p->report);
 	limits_list_free(p->limits, p->n_limits);
 }
@@ -185,8 +187,9 @@ static int grant_devices(const struct lstart *s, struct parts *p, struct error *
 
 	if (!s->l->filter)
 		return 0;
-	if (grants_of(s->l->grants, s->order->gpus, s->order->n_gpus, granted, &p->n_devices, err) <
-	        0)
+	if ((p->gpus ? lgpus_grants(s->l->gpus, s->order, granted, &p->n_devices, err)
+	             : grants_of(s->l->grants, s->order->gpus, s->order->n_gpus, granted,
+	                       &p->n_devices, err)) < 0)
 		return -1;
 	for (size_t i = 0; i < p->n_devices; i++) {
 		Gpusched__RunDevice *d = p->device_list[i] = &p->devices[i];
@@ -226,9 +229,12 @@ static int make_parts(
 	p->leaf = contain_root_leaf(s->l->contain, s->run->name);
 	p->report = make_report(s);
 	p->n_limits = limits_list(contain_root_limits(s->l->contain), p->leaf, values, &p->limits);
+	if (lgpus_find(s->l->gpus, s->order, &p->gpus, err) < 0)
+		return -1;
+	in.gpus = p->gpus;
 	in.run_dir = p->run_dir;
 	in.start_time = (usec_t)now.tv_sec * 1000000 + now.tv_nsec / 1000;
-	in.own_numbers = s->l->filter && grants_know_gpus(s->l->grants);
+	in.own_numbers = s->l->filter && (p->gpus || grants_know_gpus(s->l->grants));
 	if (grant_devices(s, p, err) < 0 ||
 	        expand(s, &s->spec->input, NULL, user->name, false, p->input, err) < 0 ||
 	        expand(s, &s->spec->output, unset, user->name, true, p->output, err) < 0 ||

@@ -116,6 +116,8 @@ static int work(void *arg, unsigned nth)
 		.shepherd = s->shepherd,
 		.cgroup = o->cgroup,
 		.signature_age_s = o->signature_age_s,
+		.gpu_timeout_ms = o->gpu_timeout_ms,
+		.gpu_recheck_s = o->gpu_recheck_s,
 		.allow_root = o->allow_root,
 		.max_processes = o->max_processes,
 		.devices = o->devices,

@@ -291,6 +291,17 @@ static const struct link_ops own_credential = {
 	.credential = on_credential,
 };
 
+void node_register_again(struct node *node)
+{
+	uint64_t session = node->session;
+
+	if (!session)
+		return;
+	link_close(node->link, session);
+	lose_streams(node);
+	apply(node, &(struct agent_event){ .kind = AGENT_SESSION_GONE, .session = session });
+}
+
 /* --- the launcher ---------------------------------------------------------------------------- */
 
 void node_event(struct node *node, const struct agent_event *event)

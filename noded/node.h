@@ -47,6 +47,9 @@ void node_free(struct node *node); /* NULL is fine */
 
 /* Something happened at the launcher: an event, or a message that is one. -1: it is none, and the
  * launcher should be given up (ERR_PROTOCOL). */
+/* What the node has is not what it registered with: register again, in a session of its own. */
+void node_register_again(struct node *node);
+
 void node_event(struct node *node, const struct agent_event *event);
 int node_launcher_message(
         struct node *node, unsigned type, const ProtobufCMessage *message, struct error *err);

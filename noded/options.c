@@ -43,6 +43,7 @@ enum key {
 	KEY_INVENTORY,
 	KEY_JSON,
 	KEY_GPU_TIMEOUT,
+	KEY_GPU_RECHECK,
 };
 
 /* To add one: a row, a field in options.h, a case below, man/gnoded.8. */
@@ -75,6 +76,8 @@ static const struct argp_option rows[] = {
 	        "a device file that every run may open (may be repeated)", 2 },
 	{ "max-processes", KEY_MAX_PROCESSES, "N", 0,
 	        "processes and threads of one run (default: 16384)", 2 },
+	{ "gpu-recheck", KEY_GPU_RECHECK, "TIME", 0,
+	        "look at the GPUs again so often; 0s: only at the start (default: 10m)", 2 },
 	{ "allow-root", KEY_ALLOW_ROOT, NULL, 0, "run root's jobs too", 2 },
 	{ "user", KEY_USER, "NAME", 0,
 	        "run the half that speaks with the network as this user (default: as root, without "
@@ -152,6 +155,12 @@ static error_t parse(int key, char *arg, struct argp_state *state)
 			argp_error(state, "--gpu-timeout: %s", err.text);
 		else if (o->gpu_timeout_ms < 100 || o->gpu_timeout_ms > 3600000)
 			argp_error(state, "--gpu-timeout: %s: 100ms to 1h is possible", arg);
+		return 0;
+	case KEY_GPU_RECHECK:
+		check(state, duration_parse(arg, DURATION_BARE_REFUSED, &o->gpu_recheck_s, &err),
+		        "--gpu-recheck", &err);
+		if (o->gpu_recheck_s > 30 * 86400)
+			argp_error(state, "--gpu-recheck: %s: 0s to 30d is possible", arg);
 		return 0;
 	case KEY_INVENTORY:
 		o->inventory = true;
@@ -251,7 +260,9 @@ void options_parse(struct options *o, int argc, char **argv)
 {
 	struct error err;
 
-	*o = (struct options){ .log_level = "info", .gpu_timeout_ms = PROBE_TIMEOUT_MS };
+	*o = (struct options){
+		.log_level = "info", .gpu_timeout_ms = PROBE_TIMEOUT_MS, .gpu_recheck_s = 600
+	};
 	argp_err_exit_status = EXIT_USAGE;
 	argp_parse(&argp, argc, argv, 0, NULL, o);
 	own(o);

@@ -24,6 +24,7 @@ struct options {
 	uint64_t max_processes;     /* 0: the launcher's default */
 	struct grants_wish devices;
 	const char *containment; /* NULL: whatever there is */
+	uint64_t gpu_recheck_s;  /* between two; 0: never again */
 	bool allow_root, daemon, test;
 	bool inventory, json;
 	bool simulate;

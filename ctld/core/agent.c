@@ -14,6 +14,7 @@
 
 #include "common/units.h"
 #include "common/xalloc.h"
+#include "ctld/core/devices.h"
 #include "ctld/core/internal.h"
 
 void suspend(struct core *core, const char *node, const char *what, uint64_t theirs, uint64_t ours)
@@ -50,26 +51,15 @@ static size_t say_short(char *text, size_t size, size_t used, const char *what, 
 	                      used ? ", " : "", what, found, wanted);
 }
 
-static uint32_t found_gpus(const struct node_link *l, const char *type)
-{
-	uint32_t n = 0;
-	size_t i;
-
-	for (i = 0; i < l->n_gpus; i++) {
-		if (!strcmp(l->gpus[i].type, type))
-			n += l->gpus[i].count;
-	}
-	return n;
-}
-
-/* What is less than the configuration demands, exactly, is the node's `invalid`. */
+/* What is less than the configuration demands, exactly, is the node's `invalid`; of GPUs, one by
+ * one, its gpus_out. */
 void node_compare(struct core *core, struct node *node)
 {
 	struct node_link *l = node_link(node);
 	const struct node_info *i = node_info(node);
 	const struct conf_node *conf = &core->conf->nodes[l->index];
 	char text[300] = "", found[UNITS_TEXT], wanted[UNITS_TEXT];
-	size_t used = 0, g;
+	size_t used = 0;
 
 	if (i->cpus < conf->cpus) {
 		snprintf(found, sizeof(found), "%u", i->cpus);
@@ -81,17 +71,11 @@ void node_compare(struct core *core, struct node *node)
 		snprintf(wanted, sizeof(wanted), "%lluM", (unsigned long long)conf->mem_mb);
 		used = say_short(text, sizeof(text), used, "memory", found, wanted);
 	}
-	for (g = 0; g < conf->n_gpus && l->n_gpus; g++) {
-		const char *type = core->conf->gpu_types[conf->gpus[g].type].name;
-		uint32_t n = found_gpus(l, type);
-
-		if (n >= conf->gpus[g].count)
-			continue;
-		snprintf(found, sizeof(found), "%u", n);
-		snprintf(wanted, sizeof(wanted), "%u", conf->gpus[g].count);
-		used = say_short(text, sizeof(text), used, type, found, wanted);
-	}
+	if (conf->n_gpus && *l->gpu_trouble && used + 1 < sizeof(text))
+		snprintf(text + used, sizeof(text) - used, "%sGPUs: %s", used ? ", " : "",
+		        l->gpu_trouble);
 	node_set_text(core->nodes, &l->invalid, text);
+	devices_bind(core, node);
 }
 
 /* --- registration ---------------------------------------------------------------------------- */
@@ -175,6 +159,9 @@ void agent_up_apply(struct core *core, const struct core_event *e)
 	node_set_text(core->nodes, &l->version, e->agent_up.version);
 	node_set_text(core->nodes, &l->containment, e->agent_up.containment);
 	node_set_gpus(core->nodes, node, e->agent_up.gpus, e->agent_up.n_gpus);
+	l->gpus_asked = e->agent_up.gpus_asked;
+	node_set_text(core->nodes, &l->gpu_trouble,
+	        e->agent_up.gpu_trouble ? e->agent_up.gpu_trouble : "");
 	l->pretended = e->agent_up.pretended;
 	if (!core->suspended) {
 		end_old_incarnation(core, node, e);

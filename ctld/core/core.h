@@ -231,6 +231,7 @@ struct run_view {
 	const char *nodes; /* hostlist of its attempt, in the order of ranks */
 	uint32_t n_nodes;  /* of its attempt */
 	uint64_t gpus;
+	const char *gpu_uuids; /* of the node, by index (devices.h) */
 	uint32_t cpus, grace_s, uid;
 	uint64_t mem_mb, epoch, gpu_mem_mb; /* gpu_mem_mb: nominal, each */
 	usec_t order_time, start_time, end_time;
@@ -273,7 +274,8 @@ struct node_view {
 	size_t n_gpus;
 	const char *boot_id, *version, *containment;
 	bool pretended;
-	uint64_t session; /* 0: not connected */
+	const char *gpu_note; /* how its GPUs differ from what is demanded; "" */
+	uint64_t session;     /* 0: not connected */
 	size_t n_runs;
 };
 bool core_node_view(

@@ -329,8 +329,7 @@ static struct rank rank_of(
 	uint32_t node = places->v[0].node;
 
 	return (struct rank){ !request_prefers(who->ask.gpus, node),
-		(uint32_t)__builtin_popcountll(ledger_gpus_of(sc->ledger, node, places->type) &
-		                               ~ledger_gpus_used(sc->ledger, node)),
+		(uint32_t)__builtin_popcountll(ledger_gpus_free(sc->ledger, node, places->type)),
 		ledger_cpus_free(sc->ledger, node), node };
 }
 

@@ -151,6 +151,12 @@ enum event_kind {
 	EV_CLOCK,      /* time has passed: timers */
 };
 
+/* A GPU that an agent found, or a MIG instance. */
+struct gpu_found {
+	const char *type, *uuid;
+	const char *trouble; /* why it cannot be used; NULL or "": it can */
+};
+
 struct core_event {
 	enum event_kind kind;
 	struct caller caller; /* SUBMIT, JOB_CONTROL, NODE_CONTROL, WAIT_JOB, NOTE; BULK: of CHECK
@@ -205,9 +211,12 @@ struct core_event {
 			const char *boot_id, *incarnation, *version, *containment;
 			uint32_t cpus;
 			uint64_t mem_mb;
-			/* GPUs that it found, by type; none: as configured. */
-			const struct gpu_request *gpus;
+			/* GPUs that it found, if it has looked; else they are as
+			 * configured. */
+			const struct gpu_found *gpus;
 			size_t n_gpus;
+			bool gpus_asked;
+			const char *gpu_trouble; /* it could not look; NULL or "" */
 			bool pretended;
 			const struct run_report *runs; /* all runs alive or not yet forgotten */
 			size_t n_runs;

@@ -278,8 +278,9 @@ void node_count_gpus(struct core *core, struct node *node)
 	if (l->index == NODE_LEFT)
 		return;
 	conf = &core->conf->nodes[l->index];
-	now = ledger_accepts(core->ledger, l->index) ? UINT64_MAX
-	                                             : ledger_gpus_used(core->ledger, l->index);
+	now = ledger_gpus_used(core->ledger, l->index);
+	if (ledger_accepts(core->ledger, l->index))
+		now |= ~l->gpus_out;
 	if (now == l->counted)
 		return;
 	for (g = 0; g < conf->n_gpus; g++) {

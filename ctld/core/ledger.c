@@ -15,7 +15,7 @@ struct record {
 	const struct conf_node *conf;
 	uint32_t cpus, cpus_used;
 	uint64_t mem, mem_used;
-	uint64_t used; /* GPUs */
+	uint64_t used, out; /* GPUs */
 	bool accept, aside;
 	uint32_t *sets; /* owned */
 	size_t n_sets;
@@ -164,9 +164,9 @@ uint64_t ledger_gpus_of(const struct ledger *l, uint32_t node, uint16_t type)
 	return mask;
 }
 
-static uint64_t gpus_free(const struct ledger *l, uint32_t node, uint16_t type)
+uint64_t ledger_gpus_free(const struct ledger *l, uint32_t node, uint16_t type)
 {
-	return ledger_gpus_of(l, node, type) & ~l->nodes[node].used;
+	return ledger_gpus_of(l, node, type) & ~(l->nodes[node].used | l->nodes[node].out);
 }
 
 static uint32_t count(uint64_t mask)
@@ -182,8 +182,8 @@ static void settle(struct ledger *l, uint32_t node)
 
 	for (i = 0; i < r->n_slots; i++) {
 		const struct capacity_slot *s = &r->slots[i];
-		uint64_t mask =
-		        s->type == TYPE_NONE ? all_gpus(r) & ~r->used : gpus_free(l, node, s->type);
+		uint64_t mask = s->type == TYPE_NONE ? all_gpus(r) & ~(r->used | r->out)
+		                                     : ledger_gpus_free(l, node, s->type);
 
 		if (r->accept)
 			capacity_put(l->sets[s->set], s, count(mask), cpus_free(r), mem_free(r),
@@ -199,6 +199,14 @@ void ledger_inventory(struct ledger *l, uint32_t node, uint32_t cpus, uint64_t m
 
 	r->cpus = r->conf->cpus ? r->conf->cpus : cpus;
 	r->mem = r->conf->mem_mb ? r->conf->mem_mb : mem_mb;
+	settle(l, node);
+}
+
+void ledger_gpus_out(struct ledger *l, uint32_t node, uint64_t out)
+{
+	if (l->nodes[node].out == out)
+		return;
+	l->nodes[node].out = out;
 	settle(l, node);
 }
 
@@ -318,7 +326,7 @@ bool ledger_fits_part(const struct ledger *l, uint32_t node, const struct ask *a
 
 	return r->accept && cpus_free(r) >= ask->cpus && mem_free(r) >= ask->mem_mb &&
 	       (!ask->gpus->exclusive || empty(r)) && request_allows(ask->gpus, node) &&
-	       has_part(l, node, ask->gpus, a, TYPE_ANY, r->used);
+	       has_part(l, node, ask->gpus, a, TYPE_ANY, r->used | r->out);
 }
 
 bool ledger_could_fit_part(
@@ -372,7 +380,7 @@ struct search {
 static struct place place_at(const struct search *s, uint32_t node, uint32_t gpus)
 {
 	const struct record *r = &s->l->nodes[node];
-	uint64_t mask = gpus ? gpus_free(s->l, node, s->type) : 0;
+	uint64_t mask = gpus ? ledger_gpus_free(s->l, node, s->type) : 0;
 
 	if (s->ask->gpus->exclusive)
 		return (struct place){ node, r->cpus, r->mem, mask, s->type };
@@ -677,8 +685,9 @@ bool ledger_check(const struct ledger *l, char *text, size_t size)
 
 		for (i = 0; i < r->n_slots; i++) {
 			const struct capacity_slot *s = &r->slots[i];
-			uint64_t mask = s->type == TYPE_NONE ? all_gpus(r) & ~r->used
-			                                     : gpus_free(l, (uint32_t)n, s->type);
+			uint64_t mask = s->type == TYPE_NONE
+			                        ? all_gpus(r) & ~(r->used | r->out)
+			                        : ledger_gpus_free(l, (uint32_t)n, s->type);
 
 			if (capacity_stands(l->sets[s->set], s, r->accept, count(mask),
 			            cpus_free(r), mem_free(r), r->aside))

@@ -57,6 +57,8 @@ void ledger_free(struct ledger *l);                 /* NULL is fine */
 
 /* What the agent found; counts where the configuration says nothing. */
 void ledger_inventory(struct ledger *l, uint32_t node, uint32_t cpus, uint64_t mem_mb);
+/* GPUs that are not there or in trouble: counted, never given. They may be booked. */
+void ledger_gpus_out(struct ledger *l, uint32_t node, uint64_t out);
 void ledger_accept(struct ledger *l, uint32_t node, bool accept); /* new nodes do not */
 bool ledger_accepts(const struct ledger *l, uint32_t node);
 
@@ -67,6 +69,8 @@ uint32_t ledger_cpus_free(const struct ledger *l, uint32_t node);
 uint64_t ledger_mem_free_mb(const struct ledger *l, uint32_t node);
 uint64_t ledger_gpus_of(const struct ledger *l, uint32_t node, uint16_t type); /* bit set, all */
 uint64_t ledger_gpus_used(const struct ledger *l, uint32_t node);              /* bit set */
+/* Those of a type that can be given away: not used, not out. */
+uint64_t ledger_gpus_free(const struct ledger *l, uint32_t node, uint16_t type);
 
 /* The sets that a node is in. */
 const uint32_t *ledger_node_sets(const struct ledger *l, uint32_t node, size_t *n);

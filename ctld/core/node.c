@@ -82,6 +82,9 @@ static void node_free(struct nodes *ns, struct node *node)
 	strings_drop(s, node->info.reason);
 	strings_drop(s, node->info.incarnation);
 	strings_drop(s, node->info.boot_id);
+	strings_drop(s, node->info.gpus);
+	strings_drop(s, node->link.gpu_trouble);
+	strings_drop(s, node->link.gpu_note);
 	strings_drop(s, node->link.version);
 	strings_drop(s, node->link.containment);
 	strings_drop(s, node->link.invalid);
@@ -148,6 +151,9 @@ struct node *nodes_want(struct nodes *ns, const char *name)
 	node->info.reason = strings_keep(ns->strings, "");
 	node->info.incarnation = strings_keep(ns->strings, "");
 	node->info.boot_id = strings_keep(ns->strings, "");
+	node->info.gpus = strings_keep(ns->strings, "");
+	node->link.gpu_trouble = strings_keep(ns->strings, "");
+	node->link.gpu_note = strings_keep(ns->strings, "");
 	node->link.version = strings_keep(ns->strings, "");
 	node->link.containment = strings_keep(ns->strings, "");
 	node->link.invalid = strings_keep(ns->strings, "");
@@ -245,6 +251,12 @@ void node_set_registered(struct nodes *ns, struct node *node, const char *incarn
 		changed(ns, node);
 }
 
+void node_set_devices(struct nodes *ns, struct node *node, const char *gpus)
+{
+	if (strings_set(ns->strings, &node->info.gpus, gpus))
+		changed(ns, node);
+}
+
 /* --- volatile -------------------------------------------------------------------------------- */
 
 void node_hear(struct nodes *ns, struct node *node, enum node_hearing hearing, struct clocks now)
@@ -299,19 +311,23 @@ void node_set_text(struct nodes *ns, const char **field, const char *text)
 	strings_set(ns->strings, field, text);
 }
 
-void node_set_gpus(struct nodes *ns, struct node *node, const struct gpu_request *v, size_t n)
+void node_set_gpus(struct nodes *ns, struct node *node, const struct gpu_found *v, size_t n)
 {
 	struct node_link *l = &node->link;
 	size_t i;
 
-	for (i = 0; i < l->n_gpus; i++)
+	for (i = 0; i < l->n_gpus; i++) {
 		strings_drop(ns->strings, l->gpus[i].type);
+		strings_drop(ns->strings, l->gpus[i].uuid);
+		strings_drop(ns->strings, l->gpus[i].trouble);
+	}
 	free(l->gpus);
 	l->gpus = n ? xcalloc(n, sizeof(*l->gpus)) : NULL;
 	l->n_gpus = n;
 	for (i = 0; i < n; i++) {
 		l->gpus[i].type = strings_keep(ns->strings, v[i].type);
-		l->gpus[i].count = v[i].count;
+		l->gpus[i].uuid = strings_keep(ns->strings, v[i].uuid);
+		l->gpus[i].trouble = strings_keep(ns->strings, v[i].trouble ? v[i].trouble : "");
 	}
 }
 
@@ -350,7 +366,7 @@ void node_unlink_run(struct run *run)
 
 #define F(field) [COL_NODE_##field] = COLUMN(struct node, info.field)
 static const struct codec_column columns[COL_NODE_COUNT] = { F(name), F(drain), F(down), F(reason),
-	F(reason_uid), F(reason_time), F(incarnation), F(boot_id), F(cpus), F(mem_mb) };
+	F(reason_uid), F(reason_time), F(incarnation), F(boot_id), F(cpus), F(mem_mb), F(gpus) };
 #undef F
 
 void node_encode(const struct node *node, struct row *row, enum row_change change)

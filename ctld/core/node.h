@@ -41,16 +41,16 @@ struct run;
 /* Durable. Texts are kept. */
 struct node_info {
 	const char *name, *reason, *incarnation, *boot_id;
+	const char *gpus; /* UUIDs of its GPUs by index, with "," between (devices.h) */
 	uint32_t reason_uid, cpus;
 	uint64_t mem_mb;
 	usec_t reason_time;
 	bool drain, down;
 };
 
-/* GPUs of one type that the agent found. */
-struct node_gpus {
-	const char *type; /* kept */
-	uint32_t count;
+/* A GPU that the agent found; all kept. */
+struct node_gpu {
+	const char *type, *uuid, *trouble;
 };
 
 /* Volatile; the texts are owned by the node and set through node_set_text(). */
@@ -67,9 +67,13 @@ struct node_link {
 	bool others_failed;                          /* of more than one user */
 	uint32_t launch_failures, failed_uid;        /* in a row; whose was the last */
 	const char *version, *containment, *invalid; /* kept; invalid "": it is as demanded */
-	struct node_gpus *gpus;                      /* as registered, by type; owned */
-	size_t n_gpus;                               /* 0: as configured */
-	struct run *runs;                            /* booked here */
+	struct node_gpu *gpus;                       /* as registered; owned */
+	size_t n_gpus;
+	bool gpus_asked;         /* they are all that it has; else GPUs are as configured */
+	const char *gpu_trouble; /* kept; "": they could be asked */
+	const char *gpu_note;    /* kept; how they differ from the configuration */
+	uint64_t gpus_out;       /* indices that have no GPU, or one in trouble */
+	struct run *runs;        /* booked here */
 	uint32_t n_runs, n_strays;
 	uint64_t counted; /* GPUs that count for quotas: all while it accepts work, else those in
 	                     use */
@@ -108,6 +112,7 @@ void node_set_admin(struct nodes *ns, struct node *node, bool drain, bool down, 
         uint32_t uid, usec_t wall);
 void node_set_registered(struct nodes *ns, struct node *node, const char *incarnation,
         const char *boot_id, uint32_t cpus, uint64_t mem_mb);
+void node_set_devices(struct nodes *ns, struct node *node, const char *gpus);
 
 /* --- volatile -------------------------------------------------------------------------------- */
 
@@ -122,7 +127,7 @@ void nodes_start(struct nodes *ns, struct clocks now);
 void nodes_expect(struct nodes *ns);
 size_t nodes_expected(const struct nodes *ns);
 void node_set_text(struct nodes *ns, const char **field, const char *text);
-void node_set_gpus(struct nodes *ns, struct node *node, const struct gpu_request *v, size_t n);
+void node_set_gpus(struct nodes *ns, struct node *node, const struct gpu_found *v, size_t n);
 
 void node_link_run(struct node *node, struct run *run);
 void node_unlink_run(struct run *run);

@@ -13,6 +13,7 @@ void node_settle(struct core *core, struct node *node)
 	if (index == NODE_LEFT)
 		return;
 	ledger_inventory(core->ledger, index, node_info(node)->cpus, node_info(node)->mem_mb);
+	ledger_gpus_out(core->ledger, index, node_link(node)->gpus_out);
 	ledger_accept(core->ledger, index, accept);
 	node_count_gpus(core, node);
 	if (accept)

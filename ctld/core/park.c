@@ -472,8 +472,8 @@ void wake_fitting(struct sched *s, uint32_t node)
 	if (!ledger_accepts(ledger, node))
 		return;
 	for (g = 0; g < conf->n_gpus; g++)
-		gpus |= ledger_gpus_of(ledger, node, conf->gpus[g].type);
-	room.gpus = (uint32_t)__builtin_popcountll(gpus & ~ledger_gpus_used(ledger, node));
+		gpus |= ledger_gpus_free(ledger, node, conf->gpus[g].type);
+	room.gpus = (uint32_t)__builtin_popcountll(gpus);
 	for (i = 0; i < n; i++) {
 		const struct crowd_list *lists = &s->lists[sets[i] * s->kinds];
 

@@ -131,9 +131,9 @@ static usec_t slot_end(const struct plan *p, const struct plan_slot *slot)
 
 void plan_room_now(const struct plan *p, uint32_t node, uint16_t type, struct plan_room *room)
 {
-	uint64_t mask = ledger_gpus_of(p->ledger, node, type) & ~ledger_gpus_used(p->ledger, node);
-
-	room->gpus = type == TYPE_NONE ? 0 : __builtin_popcountll(mask);
+	room->gpus = type == TYPE_NONE
+	                     ? 0
+	                     : __builtin_popcountll(ledger_gpus_free(p->ledger, node, type));
 	room->cpus = ledger_cpus_free(p->ledger, node);
 	room->mem_mb = (int64_t)ledger_mem_free_mb(p->ledger, node);
 }

@@ -30,7 +30,8 @@
 	X(incarnation, TEXT, _) /* of the last registration */      \
 	X(boot_id, TEXT, _)                                         \
 	X(cpus, INT, _)         /* as the agent found them */       \
-	X(mem_mb, INT, _)
+	X(mem_mb, INT, _)                                           \
+	X(gpus, TEXT, _)        /* which GPU has which index (devices.h) */
 
 #define JOB_COLUMNS(X)                                                             \
 	X(id, INT, K)                                                              \

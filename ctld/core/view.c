@@ -353,6 +353,7 @@ static void view_run(
 		.nodes = attempt_nodes(run),
 		.n_nodes = i->nodes,
 		.gpus = i->gpus,
+		.gpu_uuids = run_link_of(run)->node ? node_info(run_link_of(run)->node)->gpus : "",
 		.cpus = i->cpus,
 		.grace_s =
 		        p == CONF_NONE ? NO_PARTITION_GRACE_S : core->conf->partitions[p].grace_s,
@@ -407,7 +408,7 @@ static const char *node_state(const struct core *core, const struct node *node)
 	const struct node_info *i = node_info(node);
 	const struct node_link *l = node_link_of(node);
 	const struct conf_node *conf = &core->conf->nodes[l->index];
-	uint64_t all = 0;
+	uint64_t all = 0, free = 0;
 	size_t g;
 
 	if (i->down)
@@ -420,10 +421,11 @@ static const char *node_state(const struct core *core, const struct node *node)
 		return l->n_runs ? "draining" : "drained";
 	if (!l->n_runs)
 		return "idle";
-	for (g = 0; g < conf->n_gpus; g++)
+	for (g = 0; g < conf->n_gpus; g++) {
 		all |= ledger_gpus_of(core->ledger, l->index, conf->gpus[g].type);
-	if (all ? !(all & ~ledger_gpus_used(core->ledger, l->index))
-	        : !ledger_cpus_free(core->ledger, l->index))
+		free |= ledger_gpus_free(core->ledger, l->index, conf->gpus[g].type);
+	}
+	if (all ? !free : !ledger_cpus_free(core->ledger, l->index))
 		return "allocated";
 	return "mixed";
 }
@@ -443,6 +445,8 @@ static const char *node_reason(const struct node *node)
 		return "not heard of";
 	if (*l->invalid)
 		return l->invalid;
+	if (*l->gpu_note && !l->n_strays)
+		return l->gpu_note;
 	return l->n_strays ? "a run here is of no job that is known: it holds what it has" : "";
 }
 
@@ -461,7 +465,7 @@ static void view_node_gpus(const struct core *core, uint32_t n, struct node_view
 		if (k < v->n_gpus)
 			continue;
 		use->total = bits(all);
-		use->free = bits(all & ~ledger_gpus_used(core->ledger, n));
+		use->free = bits(ledger_gpus_free(core->ledger, n, conf->gpus[g].type));
 		use->largest = ledger_accepts(core->ledger, n) ? use->free : 0;
 		use->largest_node = use->largest ? v->name : "";
 		v->n_gpus++;
@@ -492,6 +496,7 @@ bool core_node_view(const struct core *core, uint32_t n, struct clocks now, stru
 		.version = l->version,
 		.containment = l->containment,
 		.pretended = l->pretended,
+		.gpu_note = l->gpu_note,
 		.session = l->session,
 		.n_runs = l->n_runs,
 	};

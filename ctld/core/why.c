@@ -72,9 +72,9 @@ static uint32_t free_gpus(const struct core *core, const struct request *r, uint
 
 	for (g = 0; g < conf->n_gpus; g++) {
 		if (request_type_ok(r, core->conf, 0, conf->gpus[g].type))
-			mask |= ledger_gpus_of(core->ledger, node, conf->gpus[g].type);
+			mask |= ledger_gpus_free(core->ledger, node, conf->gpus[g].type);
 	}
-	return (uint32_t)__builtin_popcountll(mask & ~ledger_gpus_used(core->ledger, node));
+	return (uint32_t)__builtin_popcountll(mask);
 }
 
 static void note_spare(

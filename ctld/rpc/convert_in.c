@@ -11,6 +11,7 @@
 #include "common/mailwish.h"
 #include "common/text.h"
 #include "common/xalloc.h"
+#include "ctld/core/devices.h"
 
 #define SAME(core, wire) static_assert((int)(core) == (int)GPUSCHED__##wire, #wire)
 SAME(END_NONE, END_CAUSE__CAUSE_NONE);
@@ -563,33 +564,44 @@ int wire_report(const Gpusched__RunReport *m, struct run_report *out, struct err
 	return 0;
 }
 
-/* The devices that it found, counted by type. */
+#define MAX_DEVICES 256 /* of one node, with those that are no slots */
+
+/* Its UUIDs are kept in lists with "," between. */
+static int device_text(const Gpusched__GpuDevice *d, struct error *err)
+{
+	if (strlen(d->uuid) >= DEVICE_UUID_MAX || strpbrk(d->uuid, ", "))
+		return bad_agent("a GPU's UUID that cannot be", err);
+	return agent_text("GPU type", d->type, err) || agent_text("UUID", d->uuid, err) ||
+	                       agent_text("trouble", d->trouble, err)
+	               ? -1
+	               : 0;
+}
+
+/* The slots that it found. */
 static int take_devices(const Gpusched__Register *m, struct arena *arena, struct core_event *event,
         struct error *err)
 {
-	struct gpu_request *found = arena_alloc(arena, (m->n_gpus + 1) * sizeof(*found));
-	uint64_t seen = 0;
+	struct gpu_found *found = arena_alloc(arena, (m->n_gpus + 1) * sizeof(*found));
 	size_t n = 0;
 
-	if (!found)
-		return bad_agent("more GPUs than can be read", err);
+	if (!found || m->n_gpus > MAX_DEVICES)
+		return bad_agent("more GPUs than can be", err);
 	for (size_t i = 0; i < m->n_gpus; i++) {
 		const Gpusched__GpuDevice *d = m->gpus[i];
-		size_t k = 0;
 
-		if (d->index >= CONF_MAX_GPUS_PER_NODE || seen >> d->index & 1)
-			return bad_agent("a GPU index that cannot be", err);
-		seen |= 1ULL << d->index;
-		if (agent_text("GPU type", d->type, err))
+		if (device_text(d, err) < 0)
 			return -1;
-		while (k < n && strcmp(found[k].type, d->type) != 0)
-			k++;
-		if (k == n)
-			found[n++] = (struct gpu_request){ d->type, 0 };
-		found[k].count++;
+		for (size_t k = 0; k < n && *d->uuid && !*d->trouble; k++) {
+			if (!*found[k].trouble && strcmp(found[k].uuid, d->uuid) == 0)
+				return bad_agent("a GPU twice", err);
+		}
+		if (d->mig || !d->mig_mode)
+			found[n++] = (struct gpu_found){ d->type, d->uuid, d->trouble };
 	}
 	event->agent_up.gpus = found;
 	event->agent_up.n_gpus = n;
+	event->agent_up.gpus_asked = m->gpus_asked;
+	event->agent_up.gpu_trouble = m->gpu_trouble;
 	return 0;
 }
 
@@ -601,7 +613,8 @@ int wire_register(const Gpusched__Register *m, struct arena *arena, struct core_
 	if (agent_text("boot id", m->boot_id, err) ||
 	        agent_text("incarnation", m->incarnation, err) ||
 	        agent_text("version", m->version, err) ||
-	        agent_text("containment", m->containment, err))
+	        agent_text("containment", m->containment, err) ||
+	        agent_text("trouble", m->gpu_trouble, err))
 		return -1;
 	if (!m->incarnation[0])
 		return bad_agent("no incarnation", err);

@@ -13,6 +13,7 @@
 
 #include "common/mailwish.h"
 #include "common/text.h"
+#include "ctld/core/devices.h"
 
 static void *take(struct arena *arena, size_t size)
 {
@@ -513,6 +514,7 @@ Gpusched__Node *wire_node(const struct core *core, const struct conf *conf, uint
 	m->agent_version = shown(view->version, arena);
 	m->containment = shown(view->containment, arena);
 	m->pretended = view->pretended;
+	m->gpu_note = shown(view->gpu_note, arena);
 	return m;
 }
 
@@ -596,6 +598,27 @@ Gpusched__Registered *wire_registered(
 	return m;
 }
 
+/* None, unless all are known. */
+static char **uuids_of(const struct run_view *run, size_t *n, struct arena *arena)
+{
+	char **v = take(arena, CONF_MAX_GPUS_PER_NODE * sizeof(*v));
+	char uuid[DEVICE_UUID_MAX];
+
+	*n = 0;
+	for (uint32_t i = 0; i < CONF_MAX_GPUS_PER_NODE; i++) {
+		if (!(run->gpus >> i & 1))
+			continue;
+		device_uuid(run->gpu_uuids, i, uuid);
+		if (!*uuid) {
+			*n = 0;
+			break;
+		}
+		v[*n] = take(arena, sizeof(uuid));
+		memcpy(v[(*n)++], uuid, sizeof(uuid));
+	}
+	return v;
+}
+
 Gpusched__StartRun *wire_start_run(
         const struct run_view *run, const struct job_view *job, struct arena *arena)
 {
@@ -609,6 +632,7 @@ Gpusched__StartRun *wire_start_run(
 	m->partition = shown(job->partition, arena);
 	m->qos = shown(job->qos, arena);
 	m->gpus = indices(run->gpus, &m->n_gpus, arena);
+	m->gpu_uuids = uuids_of(run, &m->n_gpu_uuids, arena);
 	m->gpu_type = shown(run->gpu_type, arena);
 	m->gpu_mem_mb = run->gpu_mem_mb;
 	m->cpus = run->cpus;

@@ -3,7 +3,7 @@
 
 #define META_COLS "key, value"
 #define NODE_COLS \
-	"name, drain, down, reason, reason_uid, reason_time, incarnation, boot_id, cpus, mem_mb"
+	"name, drain, down, reason, reason_uid, reason_time, incarnation, boot_id, cpus, mem_mb, gpus"
 #define JOB_COLS                                                                              \
 	"id, part, uid, gid, user, account, partition, name, state, hold, gpus, cpus, mem_mb, " \
 	"time_limit_s, warn_signal, warn_before_s, requeue, nice, labels, submit_host, cwd, " \
@@ -243,6 +243,10 @@ static const char *const state_steps[] = {
 	"ALTER TABLE blob ADD COLUMN ended INTEGER NOT NULL DEFAULT 0;"
 	"CREATE INDEX blob_by_end ON blob (ended) WHERE ended > 0;"
 	"PRAGMA user_version = 16;",
+
+	/* Which GPU has which index. */
+	"ALTER TABLE node ADD COLUMN gpus TEXT NOT NULL DEFAULT '';"
+	"PRAGMA user_version = 17;",
 };
 
 /* history.db. 0x67707568 is "gpuh". */
@@ -324,7 +328,7 @@ const struct sql_table sql_tables[TABLE_COUNT] = {
 	[TABLE_NODE] = {
 		.name = "node",
 		.put = "INSERT OR REPLACE INTO node (" NODE_COLS ") "
-		       "VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10)",
+		       "VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11)",
 		.del = "DELETE FROM node WHERE name = ?1",
 		.load = "SELECT " NODE_COLS " FROM node ORDER BY name",
 	},

@@ -38,6 +38,13 @@ static const struct field gpus_fields[] = {
 };
 static const struct form gpus_form = FORM("gpus", struct gpu_request, gpus_fields);
 
+static const struct field found_fields[] = {
+	TEXT(struct gpu_found, type),
+	TEXT(struct gpu_found, uuid),
+	MAY_TEXT(struct gpu_found, trouble),
+};
+static const struct form found_form = FORM("gpu", struct gpu_found, found_fields);
+
 static const struct field label_fields[] = {
 	TEXT(struct label, key),
 	TEXT(struct label, value),
@@ -199,7 +206,9 @@ static const struct field agent_up_fields[] = {
 	TEXT(EV, agent_up.containment),
 	NUMBER(EV, agent_up.cpus),
 	NUMBER(EV, agent_up.mem_mb),
-	LIST(EV, agent_up.gpus, agent_up.n_gpus, LIST_MAX, &gpus_form),
+	LIST(EV, agent_up.gpus, agent_up.n_gpus, LIST_MAX, &found_form),
+	NUMBER(EV, agent_up.gpus_asked),
+	MAY_TEXT(EV, agent_up.gpu_trouble),
 	NUMBER(EV, agent_up.pretended),
 	LIST(EV, agent_up.runs, agent_up.n_runs, LIST_MAX, &report_form),
 	NUMBER(EV, agent_up.max_epoch),

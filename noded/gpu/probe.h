@@ -10,7 +10,9 @@
  * Who probes: the launcher, as root, because a node's first call of NVML may have to make the
  * device nodes; and `gnoded --inventory`, as whoever calls it. The network half never loads it.
  *
- * Not for use with threads around: it forks.
+ * The child is forked, not executed. Where there are threads it relies on glibc, whose fork(2) leaves
+ * memory allocation and the dynamic linker usable in the child; should it hang all the same, that is
+ * a look that does not come back.
  */
 #ifndef NODED_GPU_PROBE_H
 #define NODED_GPU_PROBE_H

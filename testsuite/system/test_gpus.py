@@ -1,10 +1,11 @@
 """GPUs that are found: NVML's stand-in (testsuite/nvml) plays the machine."""
 
+import contextlib
 import json
 import subprocess
 
 import pytest
-from cluster import BIN, BUILD
+from cluster import BIN, BUILD, Cluster, wait_until
 
 STANDIN = BUILD / "testsuite/nvml"
 
@@ -79,3 +80,142 @@ def test_inventory_without(machine):
     r = subprocess.run([BIN["gnoded"], "--json"], text=True, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE,
                        stderr=subprocess.PIPE, check=False)
     assert r.returncode == 2 and "--json goes with --inventory" in r.stderr
+
+
+# --- whole clusters -------------------------------------------------------------------------------
+
+PRINT = 'echo "$CUDA_VISIBLE_DEVICES $GPUSCHED_GPUS $GPUSCHED_GPU_UUIDS"'
+
+
+TYPES = "gpu_types = ( " + ", ".join(f'{{ name = "{t}"; mem = "{m}G"; }}' for t, m in
+                                     (("h100", 80), ("1g.10gb", 10), ("3g.40gb", 40))) + " );"
+
+
+@contextlib.contextmanager
+def cluster(machine, gpus, valid=True):
+    """A cluster of one node that has that machine."""
+    node_conf = f'nodes = ( {{ name = "gpu04"; gpus = "{gpus}"; }} );'
+    with Cluster(nodes=("gpu04",), start=False, hardware=f"{TYPES}\n{node_conf}") as c:
+        c.start_munged()
+        c.start_ctld()
+        start_agent(c, machine)
+        if valid:
+            c.wait_nodes()
+        yield c
+
+
+def start_agent(c, machine):
+    c.start_agent("gpu04", "--gpu-recheck=1s", "--gpu-timeout=1s", env=machine.env)
+
+
+def node(c):
+    return json.loads(c.run("ginfo", "-N", "--json").stdout)["nodes"][0]
+
+
+def wait_note(c, note):
+    return wait_until(lambda: node(c)["gpu_note"] == note, f"'{note}' instead of '{node(c)['gpu_note']}'")
+
+
+def output(c, job):
+    c.wait_state(job, "COMPLETED")
+    return (c.dir / f"jobs/gpusched-{job}.out").read_text().strip()
+
+
+def test_found_and_bound(machine):
+    machine.set(h100(3), h100(1), h100(2), h100(0))
+    with cluster(machine, "h100:4") as c:
+        assert node(c)["gpu_note"] == ""
+        held = c.submit("while [ ! -e go ]; do sleep 0.05; done", "--gpus=h100:1")
+        c.wait_state(held, "RUNNING")
+        # Bound in the order of PCI addresses.
+        assert output(c, c.submit(PRINT, "--gpus=h100:2")) == "1,2 1,2 GPU-1,GPU-2"
+        (c.dir / "jobs/go").touch()
+        c.wait_state(held, "COMPLETED")
+
+
+def test_mig_by_uuid(machine):
+    machine.set(h100(0), h100(1, "mig=1"), mig(1, 1), mig(1, 2))
+    with cluster(machine, "h100:1,1g.10gb:2") as c:
+        assert node(c)["gpu_note"] == ""
+        assert output(c, c.submit(PRINT, "--gpus=1g.10gb:2")) == \
+            "MIG-1-1,MIG-1-2 MIG-1-1,MIG-1-2 MIG-1-1,MIG-1-2"
+        assert output(c, c.submit(PRINT, "--gpus=h100:1")) == "0 0 GPU-0"
+
+
+def test_fewer_than_demanded(machine):
+    machine.set(*[h100(i) for i in range(7)])
+    with cluster(machine, "h100:8") as c:
+        assert node(c)["gpu_note"] == "7 of 8 h100"
+        assert node(c)["state"] == "idle"
+        wide = c.submit("true", "--gpus=h100:8")
+        assert output(c, c.submit(PRINT, "--gpus=h100:7")).startswith("0,1,2,3,4,5,6 ")
+        assert c.state(wide) == "PENDING"
+        machine.set(*[h100(i) for i in range(8)])
+        c.wait_state(wide, "COMPLETED")
+
+
+def test_vanishing(machine):
+    """A GPU goes while jobs run: its neighbours keep their numbers, jobs go on, it comes back."""
+    machine.set(*[h100(i) for i in range(4)])
+    with cluster(machine, "h100:4") as c:
+        held = c.submit("while [ ! -e go ]; do sleep 0.05; done; " + PRINT, "--gpus=h100:4")
+        c.wait_state(held, "RUNNING")
+        machine.set(h100(0), h100(2), h100(3))
+        wait_note(c, "3 of 4 h100, GPU-1 missing")
+        assert "GPU-1 missing" in c.run("ginfo", "-N", "-o", "NODE,REASON").stdout
+        assert c.state(held) == "RUNNING"
+        (c.dir / "jobs/go").touch()
+        assert output(c, held) == "0,1,2,3 0,1,2,3 GPU-0,GPU-1,GPU-2,GPU-3"
+        # CUDA counts those that are there.
+        assert output(c, c.submit(PRINT, "--gpus=h100:3")) == "0,1,2 0,1,2 GPU-0,GPU-2,GPU-3"
+        for again in (c.agents["gpu04"], c.ctld):
+            again.stop()
+        c.start_ctld()
+        start_agent(c, machine)
+        c.wait_nodes()
+        wait_note(c, "3 of 4 h100, GPU-1 missing")
+        machine.set(*[h100(i) for i in range(4)])
+        wait_note(c, "")
+        assert output(c, c.submit(PRINT, "--gpus=h100:4")) == "0,1,2,3 0,1,2,3 GPU-0,GPU-1,GPU-2,GPU-3"
+
+
+def test_one_in_trouble(machine):
+    """A GPU that hangs NVML: the others are given, the agent lives."""
+    machine.set(h100(0), h100(1), "hang call=nvmlDeviceGetMemoryInfo gpu=0")
+    with cluster(machine, "h100:2") as c:
+        assert node(c)["gpu_note"] == "1 of 2 h100, a GPU: nvmlDeviceGetMemoryInfo does not come back"
+        assert output(c, c.submit(PRINT, "--gpus=h100:1")) == "1 1 GPU-1"
+        machine.set(h100(0), h100(1), "crash call=nvmlDeviceGetName gpu=1")
+        wait_note(c, "1 of 2 h100, GPU-1 missing, a GPU: nvmlDeviceGetName crashes")
+        assert output(c, c.submit(PRINT, "--gpus=h100:1")) == "0 0 GPU-0"
+
+
+def test_none_can_be_asked(machine):
+    machine.set(h100(0), "fail call=nvmlInit result=999")
+    with cluster(machine, "h100:1", valid=False) as c:
+        wait_until(lambda: node(c)["state"] == "invalid", "the node to be invalid")
+        assert node(c)["reason"] == "GPUs: nvmlInit: Unknown Error"
+        job = c.submit(PRINT, "--gpus=h100:1")
+        machine.set(h100(0))
+        assert output(c, job) == "0 0 GPU-0"
+
+
+def test_layout_changed(machine):
+    """Another MIG layout under a running job: its instance is given to nobody else."""
+    machine.set(h100(0, "mig=1"), mig(0, 1), mig(0, 2), mig(0, 3))
+    with cluster(machine, "1g.10gb:3") as c:
+        held = c.submit("while [ ! -e go ]; do sleep 0.05; done; " + PRINT, "--gpus=1g.10gb:1")
+        c.wait_state(held, "RUNNING")
+        machine.set(h100(0, "mig=1"), mig(0, 1), mig(0, 9, "3g.40gb"))
+        wait_note(c, "1 of 3 1g.10gb, MIG-0-2 missing, MIG-0-3 missing, 1 3g.40gb not configured")
+        wait = c.submit(PRINT, "--gpus=1g.10gb:1")
+        (c.dir / "jobs/go").touch()
+        assert output(c, held) == "MIG-0-1 MIG-0-1 MIG-0-1"
+        assert output(c, wait) == "MIG-0-1 MIG-0-1 MIG-0-1"
+
+
+def test_configured_without_hardware(machine):
+    machine.env["LD_LIBRARY_PATH"] = ""
+    with cluster(machine, "h100:2") as c:
+        assert node(c)["gpu_note"] == ""
+        assert output(c, c.submit(PRINT, "--gpus=h100:2")) == "0,1 0,1"  # no UUIDs

@@ -172,6 +172,36 @@ static void without_gpus_and_limit(void **state)
 	jobenv_free(env);
 }
 
+/* GPUs that were found: the host's numbers, MIG instances by UUID. */
+static void found_gpus(void **state)
+{
+	static const struct jobenv_gpu whole[] = { { 4, false, "GPU-a" }, { 6, false, "GPU-b" } };
+	static const struct jobenv_gpu mig[] = { { 1, true, "MIG-a" }, { 1, true, "MIG-b" } };
+	struct fixture f;
+	char **env;
+
+	(void)state;
+	init(&f, nothing);
+	f.order.n_gpus = 2;
+	f.in.gpus = whole;
+	env = jobenv_make(&f.in, NULL);
+	assert_value(env, "CUDA_VISIBLE_DEVICES", "4,6");
+	assert_value(env, "CUDA_DEVICE_ORDER", "PCI_BUS_ID");
+	assert_value(env, "GPUSCHED_GPUS", "4,6");
+	assert_value(env, "GPUSCHED_GPU_UUIDS", "GPU-a,GPU-b");
+	assert_value(env, "NVIDIA_VISIBLE_DEVICES", "GPU-a,GPU-b");
+	jobenv_free(env);
+	f.in.gpus = mig;
+	env = jobenv_make(&f.in, NULL);
+	assert_value(env, "CUDA_VISIBLE_DEVICES", "MIG-a,MIG-b");
+	assert_value(env, "GPUSCHED_GPU_UUIDS", "MIG-a,MIG-b");
+	jobenv_free(env);
+	f.in.gpus = NULL;
+	env = jobenv_make(&f.in, NULL);
+	assert_value(env, "GPUSCHED_GPU_UUIDS", NULL);
+	jobenv_free(env);
+}
+
 static void arrays_name_their_task(void **state)
 {
 	struct fixture f;
@@ -385,6 +415,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(all_that_is_ours),
 		cmocka_unit_test(without_gpus_and_limit),
+		cmocka_unit_test(found_gpus),
 		cmocka_unit_test(arrays_name_their_task),
 		cmocka_unit_test(slurms_names),
 		cmocka_unit_test(slurms_names_on_one_node),

@@ -654,10 +654,13 @@ static void test_register(void **state)
 	Gpusched__RunReport report = good_report(), *runs[] = { &report, &report };
 	Gpusched__Register m = GPUSCHED__REGISTER__INIT;
 	Gpusched__GpuDevice devices[3], *found[3];
+	char long_uuid[100];
 	struct core_event ev = { 0 };
 	struct error err;
 
 	(void)state;
+	memset(long_uuid, 'x', sizeof(long_uuid) - 1);
+	long_uuid[sizeof(long_uuid) - 1] = '\0';
 	m.boot_id = S("b");
 	m.incarnation = S("b-1");
 	m.version = S("1");
@@ -678,21 +681,37 @@ static void test_register(void **state)
 	for (uint32_t i = 0; i < 3; i++) {
 		gpusched__gpu_device__init(&devices[i]);
 		devices[i].index = 2 * i;
-		devices[i].type = S(i == 1 ? "l40s" : "h100");
+		devices[i].type = S(i == 2 ? "1g.10gb" : "h100");
+		devices[i].uuid = S(i == 0 ? "GPU-0" : i == 1 ? "GPU-1" : "MIG-2");
+		devices[i].mig_mode = i > 0;
+		devices[i].mig = i == 2;
 		found[i] = &devices[i];
 	}
 	m.gpus = found;
 	m.n_gpus = 3;
+	m.gpus_asked = true;
 	assert_int_equal(wire_register(&m, arena, &ev, &err), 0);
-	assert_int_equal(ev.agent_up.n_gpus, 2);
+	assert_int_equal(ev.agent_up.n_gpus, 2); /* the GPU in MIG mode is none */
+	assert_true(ev.agent_up.gpus_asked);
 	assert_string_equal(ev.agent_up.gpus[0].type, "h100");
-	assert_int_equal(ev.agent_up.gpus[0].count, 2);
-	assert_int_equal(ev.agent_up.gpus[1].count, 1);
-	devices[2].index = 2;
+	assert_string_equal(ev.agent_up.gpus[0].uuid, "GPU-0");
+	assert_string_equal(ev.agent_up.gpus[1].type, "1g.10gb");
+	devices[2].uuid = S("GPU-0");
 	assert_int_equal(wire_register(&m, arena, &ev, &err), -1);
-	devices[2].index = 64;
+	devices[2].trouble = S("the same UUID"); /* two in trouble may be one */
+	assert_int_equal(wire_register(&m, arena, &ev, &err), 0);
+	assert_string_equal(ev.agent_up.gpus[1].trouble, "the same UUID");
+	devices[2].uuid = S("GPU-0,GPU-1");
+	assert_int_equal(wire_register(&m, arena, &ev, &err), -1);
+	devices[2].uuid = long_uuid;
+	assert_int_equal(wire_register(&m, arena, &ev, &err), -1);
+	devices[2].uuid = S("GPU-2");
+	devices[2].trouble = S("\033[2J");
 	assert_int_equal(wire_register(&m, arena, &ev, &err), -1);
 	m.n_gpus = 0;
+	m.gpu_trouble = S("two\nlines");
+	assert_int_equal(wire_register(&m, arena, &ev, &err), -1);
+	m.gpu_trouble = S("");
 	m.max_job = UINT64_MAX;
 	assert_int_equal(wire_register(&m, arena, &ev, &err), -1);
 	m.max_job = 9;

@@ -385,6 +385,7 @@ static void test_start_run_in_two_parts(void **state)
 		.nodes = "h[07-08]",
 		.n_nodes = 2,
 		.gpus = 5,
+		.gpu_uuids = "GPU-a,GPU-b,GPU-c",
 		.cpus = 8,
 		.grace_s = 30,
 		.mem_mb = 100,
@@ -425,6 +426,8 @@ static void test_start_run_in_two_parts(void **state)
 	assert_string_equal(back->user, "ana");
 	assert_int_equal(back->n_gpus, 2);
 	assert_int_equal(back->gpus[1], 2);
+	assert_int_equal(back->n_gpu_uuids, 2);
+	assert_string_equal(back->gpu_uuids[1], "GPU-c");
 	assert_int_equal(back->gpu_mem_mb, 81920);
 	assert_int_equal(back->time_limit_s, 60);
 	assert_string_equal(back->nodelist, "h[07-08]");

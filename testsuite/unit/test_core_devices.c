@@ -1,0 +1,257 @@
+/* test_core_devices.c - which GPU has which index: bound, kept, missing, replaced */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#include "ctld/core/devices.h"
+#include "testsuite/unit/core_world.h"
+
+/* "h100/GPU-a;l40s/GPU-b/its trouble": what an agent finds; NULL: it has nothing to ask. */
+static void find_with(
+        struct world *w, const char *found, const struct run_report *runs, size_t n_runs)
+{
+	struct core_event e = { .kind = EV_AGENT_UP };
+	struct gpu_found gpus[64];
+	char text[2048];
+	char *save = NULL;
+	size_t n = 0;
+
+	snprintf(text, sizeof(text), "%s", found ? found : "");
+	for (char *word = strtok_r(text, ";", &save); word; word = strtok_r(NULL, ";", &save)) {
+		char *uuid = strchr(word, '/') + 1, *trouble = strchr(uuid, '/');
+
+		uuid[-1] = '\0';
+		if (trouble)
+			*trouble++ = '\0';
+		gpus[n++] = (struct gpu_found){ word, uuid, trouble };
+	}
+	e.agent_up.session = w->next_session++;
+	e.agent_up.boot_id = "boot";
+	e.agent_up.incarnation = "inc1";
+	e.agent_up.version = e.agent_up.containment = "";
+	e.agent_up.cpus = 8;
+	e.agent_up.mem_mb = 65536;
+	e.agent_up.gpus = gpus;
+	e.agent_up.n_gpus = n;
+	e.agent_up.gpus_asked = found != NULL;
+	e.agent_up.runs = runs;
+	e.agent_up.n_runs = n_runs;
+	world_apply(w, &e);
+	world_schedule(w);
+}
+
+static void find(struct world *w, const char *found)
+{
+	find_with(w, found, NULL, 0);
+}
+
+static const char *note(struct world *w)
+{
+	return world_node_view(w, 0).gpu_note;
+}
+
+static uint32_t usable(struct world *w, const char *type)
+{
+	struct node_view v = world_node_view(w, 0);
+
+	for (size_t i = 0; i < v.n_gpus; i++) {
+		if (strcmp(v.gpus[i].type, type) == 0)
+			return v.gpus[i].free;
+	}
+	return 0;
+}
+
+static const char *uuids_of(struct world *w, uint64_t job)
+{
+	static char text[400];
+	struct run_view v;
+	char uuid[DEVICE_UUID_MAX];
+	size_t n = 0;
+
+	assert_true(core_run_view(w->core, world_run(w, job), w->now, &v));
+	text[0] = '\0';
+	for (uint32_t i = 0; i < 64; i++) {
+		if (!(v.gpus >> i & 1))
+			continue;
+		device_uuid(v.gpu_uuids, i, uuid);
+		n += (size_t)snprintf(text + n, sizeof(text) - n, n ? ",%s" : "%s", uuid);
+	}
+	return text;
+}
+
+static const struct {
+	const char *demanded, *found, *note;
+	uint32_t h100, l40s;
+} cases[] = {
+	{ "h100:2", NULL, "", 2, 0 },
+	{ "h100:2", "h100/GPU-a;h100/GPU-b", "", 2, 0 },
+	{ "h100:2", "h100/GPU-a", "1 of 2 h100", 1, 0 },
+	{ "h100:2", "", "0 of 2 h100", 0, 0 },
+	{ "h100:2", "l40s/GPU-a;l40s/GPU-b", "0 of 2 h100, 2 l40s not configured", 0, 0 },
+	{ "h100:2", "h100/GPU-a;h100/GPU-b;h100/GPU-c", "1 h100 not configured", 2, 0 },
+	{ "h100:2", "h100/GPU-a;h100/GPU-b/nvmlX: GPU is lost",
+	        "1 of 2 h100, GPU-b: nvmlX: GPU is lost", 1, 0 },
+	{ "h100:1,l40s:1", "l40s/GPU-b;h100/GPU-a", "", 1, 1 },
+	{ "h100:1,l40s:1", "l40s/GPU-b;//nvmlX crashes", "0 of 1 h100, a GPU: nvmlX crashes", 0,
+	        1 },
+};
+
+static void demanded(void **state)
+{
+	(void)state;
+	for (size_t i = 0; i < sizeof(cases) / sizeof(*cases); i++) {
+		struct world *w = world_simple(1, cases[i].demanded);
+
+		find(w, cases[i].found);
+		assert_string_equal(note(w), cases[i].note);
+		assert_string_equal(world_node_view(w, 0).reason, cases[i].note);
+		assert_int_equal(usable(w, "h100"), cases[i].h100);
+		assert_int_equal(usable(w, "l40s"), cases[i].l40s);
+		world_free(w);
+	}
+}
+
+/* A GPU that vanishes takes nobody's index with it, also over a restart; it comes back. */
+static void missing(void **state)
+{
+	struct world *w = world_simple(1, "h100:4");
+	uint64_t two, wide;
+
+	(void)state;
+	find(w, "h100/GPU-a;h100/GPU-b;h100/GPU-c;h100/GPU-d");
+	assert_string_equal(note(w), "");
+	world_restart(w);
+	find(w, "h100/GPU-a;h100/GPU-c;h100/GPU-d");
+	assert_string_equal(note(w), "3 of 4 h100, GPU-b missing");
+	assert_int_equal(usable(w, "h100"), 3);
+	two = world_submit(w, "h100:2");
+	assert_string_equal(uuids_of(w, two), "GPU-a,GPU-c");
+	wide = world_submit(w, "h100:4"); /* it could: the GPU may come back */
+	assert_string_equal(world_state(w, wide), "PENDING");
+	world_run_starts(w, two);
+	world_run_ends(w, two, 0);
+	assert_string_equal(world_state(w, wide), "PENDING");
+	find(w, "h100/GPU-d;h100/GPU-b;h100/GPU-a;h100/GPU-c");
+	assert_string_equal(note(w), "");
+	assert_string_equal(uuids_of(w, wide), "GPU-a,GPU-b,GPU-c,GPU-d");
+	assert_string_equal(world_node_view(w, 0).state, "allocated");
+	world_free(w);
+}
+
+/* Another card of the type gets the index of the one that is missing; not while a run is there. */
+static void replaced(void **state)
+{
+	struct world *w = world_simple(1, "h100:2");
+	uint64_t job, next;
+	struct run_report alive;
+
+	(void)state;
+	find(w, "h100/GPU-a;h100/GPU-b");
+	job = world_submit(w, "h100:1");
+	assert_string_equal(uuids_of(w, job), "GPU-a");
+	world_run_starts(w, job);
+	alive = world_alive(w, job);
+	find_with(w, "h100/GPU-b;h100/GPU-new", &alive, 1);
+	assert_string_equal(note(w), "1 of 2 h100, GPU-a missing, 1 h100 not configured");
+	assert_string_equal(uuids_of(w, job), "GPU-a");
+	next = world_submit(w, "h100:1");
+	assert_string_equal(uuids_of(w, next), "GPU-b");
+	world_run_ends(w, job, 0);
+	find(w, "h100/GPU-b;h100/GPU-new");
+	assert_string_equal(note(w), "");
+	world_free(w);
+}
+
+#define MIG_CONF(gpus)                                                                    \
+	"cluster = \"test\"; controller = { host = \"h\"; };\n"                           \
+	"gpu_types = ( { name = \"h100\"; }, { name = \"l40s\"; } );\n"                   \
+	"nodes = ( { name = \"n0\"; cpus = 8; mem = \"64G\"; gpus = \"" gpus "\"; } );\n" \
+	"partitions = ( { name = \"batch\"; nodes = \"ALL\"; default = true; } );\n"
+
+/* (MIG profiles under the names that the world knows.) Another layout under a run: its instance
+ * stays its own, whatever its index is called now. */
+static void layout_changed(void **state)
+{
+	struct world *w = world_new(MIG_CONF("h100:4"));
+	uint64_t job, wide;
+	struct run_report alive;
+
+	(void)state;
+	find(w, "h100/MIG-1;h100/MIG-2;h100/MIG-3;h100/MIG-4");
+	job = world_submit(w, "h100:1");
+	assert_string_equal(uuids_of(w, job), "MIG-1");
+	world_run_starts(w, job);
+	alive = world_alive(w, job);
+	find_with(w, "h100/MIG-1;l40s/MIG-9", &alive, 1);
+	assert_string_equal(note(w), "1 of 4 h100, MIG-2 missing, MIG-3 missing, MIG-4 missing, "
+	                             "1 l40s not configured");
+	assert_int_equal(usable(w, "h100"), 0);
+	world_reconfigure(w, MIG_CONF("l40s:1,h100:1"));
+	/* The run sits on index 0, which is called l40s now. */
+	assert_int_equal(usable(w, "l40s"), 0);
+	assert_int_equal(usable(w, "h100"), 0);
+	assert_string_equal(uuids_of(w, job), "MIG-1");
+	wide = world_submit(w, "l40s:1");
+	assert_string_equal(world_state(w, wide), "PENDING");
+	world_run_ends(w, job, 0);
+	find(w, "h100/MIG-1;l40s/MIG-9");
+	assert_string_equal(note(w), "");
+	assert_string_equal(uuids_of(w, wide), "MIG-9");
+	world_free(w);
+}
+
+/* What had GPUs and finds nothing to ask has lost them; without them in the configuration it never
+ * had any. */
+static void driver_gone(void **state)
+{
+	struct world *w = world_new(MIG_CONF("h100:2"));
+
+	(void)state;
+	find(w, "h100/MIG-1");
+	find(w, NULL);
+	assert_string_equal(note(w), "0 of 2 h100, MIG-1 missing");
+	world_reconfigure(w, MIG_CONF(""));
+	assert_string_equal(note(w), "");
+	world_reconfigure(w, MIG_CONF("h100:2"));
+	assert_string_equal(note(w), "");
+	assert_int_equal(usable(w, "h100"), 2);
+	world_free(w);
+}
+
+static void lists(void **state)
+{
+	char uuid[DEVICE_UUID_MAX], text[300];
+
+	(void)state;
+	device_uuid("a,,c", 0, uuid);
+	assert_string_equal(uuid, "a");
+	device_uuid("a,,c", 1, uuid);
+	assert_string_equal(uuid, "");
+	device_uuid("a,,c", 2, uuid);
+	assert_string_equal(uuid, "c");
+	device_uuid("a,,c", 3, uuid);
+	assert_string_equal(uuid, "");
+	device_uuid("", 0, uuid);
+	assert_string_equal(uuid, "");
+	memset(text, 'x', sizeof(text) - 1);
+	text[sizeof(text) - 1] = '\0';
+	device_uuid(text, 0, uuid); /* of a damaged row */
+	assert_string_equal(uuid, "");
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(demanded),
+		cmocka_unit_test(missing),
+		cmocka_unit_test(replaced),
+		cmocka_unit_test(layout_changed),
+		cmocka_unit_test(driver_gone),
+		cmocka_unit_test(lists),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
