@@ -124,6 +124,22 @@ static bool user_equal(const void *item, const void *key)
 	return a->scope == b->scope && a->index == b->index && a->uid == b->uid;
 }
 
+static uint64_t path_hash(const void *item, uint64_t seed)
+{
+	const struct gate_path *p = item;
+
+	return hash_u64((uint64_t)p->account << 32 | p->uid,
+	        hash_u64((uint64_t)p->qos << 32 | p->partition, seed));
+}
+
+static bool path_equal(const void *item, const void *key)
+{
+	const struct gate_path *a = item, *b = key;
+
+	return a->account == b->account && a->uid == b->uid && a->qos == b->qos &&
+	       a->partition == b->partition;
+}
+
 struct gates *gates_new(const struct conf *conf, uint64_t seed)
 {
 	const size_t count[SCOPES] = { conf->n_accounts, conf->n_qos, conf->n_partitions };
@@ -133,6 +149,7 @@ struct gates *gates_new(const struct conf *conf, uint64_t seed)
 
 	g->conf = conf;
 	g->users = table_new(user_hash, seed);
+	g->paths = table_new(path_hash, seed);
 	for (s = 0; s < SCOPES; s++) {
 		g->first[s] = xcalloc(count[s], sizeof(**g->first));
 		for (i = 0; i < count[s]; i++) {
@@ -172,6 +189,7 @@ void gates_free(struct gates *g)
 	for (s = 0; s < SCOPES; s++)
 		free(g->first[s]);
 	table_free(g->users);
+	table_free(g->paths);
 	quota_free(g->quota);
 	free(g->v);
 	free(g->unused);
@@ -262,15 +280,23 @@ static void path_pass(
 struct gate_path *gates_path(
         struct gates *g, uint32_t account, uint32_t uid, uint32_t qos, uint32_t partition)
 {
-	struct gate_path *path = xcalloc(1, sizeof(*path));
+	struct gate_path want = {
+		.account = account, .uid = uid, .qos = qos, .partition = partition
+	};
+	struct gate_path *path =
+	        table_find(g->paths, path_hash(&want, table_seed(g->paths)), path_equal, &want);
 	struct scope_walk walk = { g->conf, { account, qos, partition }, 0 };
 	enum gate_scope scope;
 	uint32_t index;
 
-	path->account = account;
-	path->uid = uid;
-	path->qos = qos;
-	path->partition = partition;
+	if (path) {
+		path->refs++;
+		return path;
+	}
+	path = xcalloc(1, sizeof(*path));
+	*path = want;
+	path->refs = 1;
+	table_add(g->paths, path);
 	while (scope_next(&walk, &scope, &index))
 		path_pass(g, path, scope, index);
 	return path;
@@ -280,8 +306,9 @@ void gate_path_free(struct gates *g, struct gate_path *path)
 {
 	uint32_t i;
 
-	if (!path)
+	if (!path || --path->refs)
 		return;
+	table_remove(g->paths, path);
 	for (i = 0; i < path->n_users; i++)
 		user_drop(g, path->users[i]);
 	free(path->users);

@@ -60,6 +60,7 @@ struct gates {
 	uint32_t *first[SCOPES]; /* of account i: the id of its first gate, of LIMITS_ALL */
 	bool queued;             /* some limit on that is given */
 	struct table *users;     /* struct user_scope */
+	struct table *paths;     /* struct gate_path */
 	uint32_t *found;         /* of gates_of() */
 	size_t size_found;
 };
@@ -71,8 +72,10 @@ struct user_scope {
 	uint32_t ids[];
 };
 
+/* One for all who go the same way. */
 struct gate_path {
 	uint32_t account, uid, qos, partition;
+	uint32_t refs;
 	uint32_t n_users, n;
 	struct user_scope **users; /* owned array, counted entries */
 	uint32_t *ids;             /* owned */

@@ -63,13 +63,13 @@ struct run_info {
 	                         */
 	uint32_t cpus, exit_code, exit_signal, uid;
 	uint32_t nodes;        /* of its attempt: that many ranks */
-	usec_t suspend_time;   /* wall: since when all of it is stopped; 0: it is not */
-	uint64_t suspended_us; /* so much of elapsed_us; while it lives, of the times that are over
-	                        */
 	uint8_t state;         /* enum run_state */
 	bool suspend_wanted;   /* it is to be stopped */
 	uint8_t end_wanted;    /* enum end_cause */
 	uint8_t end_cause;     /* enum end_cause, as reported */
+	usec_t suspend_time;   /* wall: since when all of it is stopped; 0: it is not */
+	uint64_t suspended_us; /* so much of elapsed_us; while it lives, of the times that are over
+	                        */
 };
 
 /* Volatile. */
@@ -81,17 +81,17 @@ struct run_link {
 	const char *progress;    /* kept: what its program says of itself; NULL: nothing */
 	struct node *node;       /* on which it is booked; NULL: not booked */
 	struct run *next_of_node, *prev_of_node;
-	usec_t began;       /* mono: booked, as far as we know; then `started` */
-	usec_t end_by;      /* mono: it was told to end, and will have; 0: it was not */
-	uint64_t booked;    /* the GPUs it holds in the ledger: all of info.gpus, unless stray */
-	bool started_known; /* `started` is set */
-	bool imagined_over; /* only while whatif.h wonders */
-	usec_t started;     /* mono: its start on our own clock */
-	struct assoc *assoc;      /* while it is booked: whom its meter counts for */
+	usec_t began;        /* mono: booked, as far as we know; then `started` */
+	usec_t end_by;       /* mono: it was told to end, and will have; 0: it was not */
+	uint64_t booked;     /* the GPUs it holds in the ledger: all of info.gpus, unless stray */
+	bool started_known;  /* `started` is set */
+	bool imagined_over;  /* only while whatif.h wonders */
+	usec_t started;      /* mono: its start on our own clock */
+	struct assoc *assoc; /* while it is booked: whom its meter counts for */
 	struct usage_meter meter;
 	const char *qos, *partition; /* kept, while it is booked: whose GPU-hours count too */
 	usec_t hours_since;          /* since when */
-	uint64_t ordered_session; /* in which its StartRun went out; 0: in an earlier life */
+	uint64_t ordered_session;    /* in which its StartRun went out; 0: in an earlier life */
 };
 
 const struct run_info *run_info(const struct run *run);

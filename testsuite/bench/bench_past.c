@@ -2,7 +2,8 @@
  *
  * Prints lines "NAME VALUE UNIT". Makes a history of JOBS jobs of 20 users over a year, one run
  * each, and asks for one user's last day: alone, and while slices of ended jobs are committed
- * without a pause.
+ * without a pause. A history that is there already is filled up to JOBS; one that has as many, or
+ * JOBS 0, is only asked.
  * usage: bench_past FOLDER [JOBS]
  */
 #include <pthread.h>
@@ -11,6 +12,8 @@
 #include <stdlib.h>
 #include <string.h>
 #include <time.h>
+
+#include <sqlite3.h>
 
 #include "common/xalloc.h"
 #include "ctld/core/codec.h"
@@ -55,7 +58,15 @@ static void text(struct row *row, size_t column, const char *s)
 	row->v[column] = (struct value){ .type = VALUE_TEXT, .p = s, .n = strlen(s) };
 }
 
-/* Job `id` of `jobs` and its run: as large as usual ones are. */
+/* As long as usual: names, paths. */
+static void shorten(struct row *row)
+{
+	for (size_t i = 0; i < row->n; i++)
+		if (row->v[i].type == VALUE_TEXT && row->v[i].n > 20)
+			row->v[i].n = 20;
+}
+
+/* Job `id` of `jobs` and its run. */
 static void put_job(struct store_batch *batch, uint64_t id, uint64_t jobs)
 {
 	struct fixture_room room;
@@ -63,8 +74,10 @@ static void put_job(struct store_batch *batch, uint64_t id, uint64_t jobs)
 
 	fixture_row(&row, &room, TABLE_RUN, id, 0);
 	row.v[COL_RUN_attempt].i = 1;
+	shorten(&row);
 	store_batch_row(batch, &row);
 	fixture_row(&row, &room, TABLE_JOB, id, 0);
+	shorten(&row);
 	text(&row, COL_JOB_user, user_names[id * 7919 % USERS]);
 	text(&row, COL_JOB_account, id % 3 ? "research" : "serving");
 	row.v[COL_JOB_end_time].i =
@@ -82,11 +95,31 @@ static void give(struct history *history, struct store_batch *batch)
 	batch_reset(batch);
 }
 
-static void fill(struct history *history, uint64_t jobs)
+/* The jobs that are there, and when the last of them ended. */
+static uint64_t there(const char *path, int64_t *last)
+{
+	sqlite3_stmt *stmt = NULL;
+	sqlite3 *db = NULL;
+	uint64_t jobs;
+
+	if (sqlite3_open_v2(path, &db, SQLITE_OPEN_READONLY, NULL) != SQLITE_OK ||
+	        sqlite3_prepare_v2(db,
+	                "SELECT (SELECT max(id) FROM job), (SELECT max(end_time) FROM job)", -1,
+	                &stmt, NULL) != SQLITE_OK ||
+	        sqlite3_step(stmt) != SQLITE_ROW)
+		die("the history cannot be read");
+	jobs = (uint64_t)sqlite3_column_int64(stmt, 0);
+	*last = sqlite3_column_int64(stmt, 1);
+	sqlite3_finalize(stmt);
+	sqlite3_close(db);
+	return jobs;
+}
+
+static void fill(struct history *history, uint64_t have, uint64_t jobs)
 {
 	struct store_batch *batch = batch_new();
 
-	for (uint64_t id = 1; id <= jobs; id++) {
+	for (uint64_t id = have + 1; id <= jobs; id++) {
 		put_job(batch, id, jobs);
 		if (id % 20000 == 0 || id == jobs)
 			give(history, batch);
@@ -101,13 +134,13 @@ static bool want(void *arg, const struct row *row)
 }
 
 /* One user's last day, all slices. */
-static double ask(struct past *past, const char *user, size_t *jobs)
+static double ask(struct past *past, const char *user, int64_t last, size_t *jobs)
 {
 	char *keys[] = { (char *)user };
 	const struct past_query query = { .by = PAST_BY_USER,
 		.keys = keys,
 		.n = 1,
-		.since = NOW - DAY,
+		.since = last - DAY,
 		.wants = want,
 		.arg = jobs };
 	struct store_batch *batch = batch_new();
@@ -133,7 +166,7 @@ static int compare(const void *a, const void *b)
 	return (x > y) - (x < y);
 }
 
-static void measure(struct past *past, const char *name)
+static void measure(struct past *past, const char *name, int64_t last)
 {
 	static double ms[TIMES];
 	size_t jobs = 0, asked = 0, n;
@@ -141,7 +174,7 @@ static void measure(struct past *past, const char *name)
 	char line[64];
 
 	for (; asked < TIMES && now_ms() - begin < MEASURE_MS; asked++) {
-		ms[asked] = ask(past, user_names[asked * 17 % USERS], &n);
+		ms[asked] = ask(past, user_names[asked * 17 % USERS], last, &n);
 		jobs += n;
 	}
 	qsort(ms, asked, sizeof(*ms), compare);
@@ -182,16 +215,17 @@ static void *write_on(void *arg)
 
 int main(int argc, char **argv)
 {
-	uint64_t jobs = argc > 2 ? strtoull(argv[2], NULL, 10) : 200000;
-	struct writer w = { .jobs = jobs };
+	uint64_t jobs = argc > 2 ? strtoull(argv[2], NULL, 10) : 200000, have;
+	struct writer w = { 0 };
 	struct history *history;
 	struct past *past;
 	pthread_t thread;
-	double begin;
 	struct error err;
+	int64_t last;
+	double begin;
 	char *path;
 
-	if (argc < 2 || !jobs)
+	if (argc < 2)
 		die("usage: bench_past FOLDER [JOBS]");
 	for (size_t i = 0; i < USERS; i++)
 		snprintf(user_names[i], sizeof(user_names[i]), "user%zu", i);
@@ -200,18 +234,24 @@ int main(int argc, char **argv)
 	if (!history)
 		die(err.text);
 	begin = now_ms();
-	fill(history, jobs);
-	say("past_jobs", (double)jobs, "");
-	say("past_fill", (double)jobs / (now_ms() - begin) * 1e3, "jobs/s");
+	have = there(path, &last);
+	if (have < jobs) {
+		fill(history, have, jobs);
+		say("past_fill", (double)(jobs - have) / (now_ms() - begin) * 1e3, "jobs/s");
+	}
+	w.jobs = there(path, &last);
+	if (!w.jobs)
+		die("the history is empty");
+	say("past_jobs", (double)w.jobs, "");
 	past = past_open(argv[1], &err);
 	if (!past)
 		die(err.text);
-	measure(past, "first"); /* most of it is not in SQLite's memory */
-	measure(past, "alone");
+	measure(past, "first", last); /* most of it is not in SQLite's memory */
+	measure(past, "alone", last);
 	w.history = history;
 	if (pthread_create(&thread, NULL, write_on, &w) != 0)
 		die("no thread");
-	measure(past, "written");
+	measure(past, "written", last);
 	w.stop = true;
 	pthread_join(thread, NULL);
 	say("past_commits", (double)w.commits / w.ms * 1e3, "/s");

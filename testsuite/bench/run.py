@@ -228,6 +228,71 @@ def bench_queue(res, c):
     progress(log.splitlines()[-1] if log else "")
 
 
+def gqueue_times(c):
+    """The command, through a pipe: ms to its first line, to its end, and how many lines."""
+    t = time.monotonic()
+    with subprocess.Popen([BIN["gqueue"], "--noheader"], env=c.env, stdout=subprocess.PIPE) as p:
+        p.stdout.readline()
+        first = time.monotonic() - t
+        rows = 1 + sum(chunk.count(b"\n") for chunk in iter(lambda: p.stdout.read(1 << 16), b""))
+    return first * 1000, (time.monotonic() - t) * 1000, rows
+
+
+def bench_different(res):
+    """gqueue on 100,000 jobs that wait and are all different."""
+    with Cluster() as c:
+        n = 100000
+        rows = (json.dumps({"wrap": f"./ocr page-{i}.png", "job-name": f"page{i}", "time": 1 + i % 1000, "cpus-per-task": 1 + i % 7,
+                            "hold": i % 3 == 0}) for i in range(n))
+        (c.dir / "jobs/bulk.jsonl").write_text("\n".join(rows))
+        c.agents["n1"].stop()
+        c.run("gsubmit", "--bulk", "bulk.jsonl", "--export=NONE", timeout=300)
+        first, whole, got = min((gqueue_times(c) for _ in range(3)), key=lambda v: v[1])
+        res.add(f"gqueue, {n} different waiting jobs, whole", whole, "ms", "400 ms, first row in 50 ms",
+                f"first row {first:.1f} ms, {got} rows; the whole command")
+
+
+def bench_arrays(res, m):
+    """A million tasks in one request; an array end to end; what a started task costs."""
+    with Cluster(cpus=64, tmpfs=TMPFS) as c:
+        script = c.dir / "jobs/true.sh"
+        script.write_text("#!/bin/sh\nexit 0\n")
+        before, t = rss_kb(c.ctld.pid), time.monotonic()
+        c.run("gsubmit", "--array=0-999999", "--hold", "--output=/dev/null", script)
+        res.add("an array of a million tasks accepted, whole gsubmit", (time.monotonic() - t) * 1000, "ms", "1 s",
+                f"the controller grew by {rss_kb(c.ctld.pid) - before} KiB")
+        n = 2000
+        t = time.monotonic()
+        c.run("gsubmit", f"--array=1-{n}", "--output=/dev/null", script)
+        wait_until(lambda: not c.run("gqueue", "--noheader", "--state", "RUNNING,CONFIGURING,COMPLETING").stdout and
+                   stat(c, "core.jobs_pending") <= 1000000, "all tasks to end", 300)
+        v = n / (time.monotonic() - t)
+        res.add(f"an array of {n} trivial tasks end to end, one node", v, "/s", "600/s",
+                f"{v / m['spawn_sh_four'][0]:.2f} of the spawn limit")
+
+
+def bench_started_tasks(res):
+    """The controller's memory for tasks that run: many at once, on simulated nodes."""
+    nodes, each = 400, 128
+    names = f"n[001-{nodes}]"
+    with Cluster(nodes=["x"], start=False) as c:
+        text = re.sub(r"nodes = \( \{.*?\} \);", f'nodes = ( {{ name = "{names}"; cpus = {each}; }} );', c.conf_text(), 1)
+        c.write_conf(text)
+        c.start_munged()
+        c.start_ctld()
+        c.agents["sim"] = Daemon("gnoded --simulate", [
+            BIN["gnoded"], "--foreground", "--simulate", str(nodes), "--nodes", names, "--rundir", c.dir / "run-sim", "--spool",
+            c.dir / "spool-sim", "--pretend", f"cpus={each},mem=1T"], c.dir / "log/sim.log", c.env)
+        wait_until(lambda: stat(c, "core.nodes_up") == nodes, f"{nodes} nodes to register", 300)
+        script = c.dir / "jobs/true.sh"
+        script.write_text("#!/bin/sh\nexit 0\n")
+        before, n = rss_kb(c.ctld.pid), nodes * each
+        c.run("gsubmit", "--array=0-999999", "--label", "sim=86400", "--mem=1M", "--output=/dev/null", script)
+        wait_until(lambda: stat(c, "core.jobs_running") == n and stat(c, "store.dirty") == 0, f"{n} tasks to run", 300)
+        res.add("memory for each started task of an array", (rss_kb(c.ctld.pid) - before) * 1024 / n, "B", "1 KiB",
+                f"{n} run; the controller's resident memory, buffers of sessions and SQLite included")
+
+
 def bench_idle(res):
     with Cluster() as c:
         ctld0, agent0 = cpu_s(c.ctld.pid), cpu_s(c.agents["n1"].pid)
@@ -331,8 +396,23 @@ def bench_simulated(res, nodes):
                     f"the loop's own processor time never above {work:.2g} ms; the rest is waiting for a core beside the nodes")
 
 
+def bench_past(res, jobs):
+    """One user's last day among so many ended jobs. GPUSCHED_BENCH_PAST names a folder that keeps such a history."""
+    kept = os.environ.get("GPUSCHED_BENCH_PAST")
+    with tempfile.TemporaryDirectory(prefix="gpusched-bench-") as folder:
+        r = subprocess.run([BENCH / "bench_past", kept or folder, str(jobs)], capture_output=True, text=True, check=False)
+    if r.returncode:
+        res.missing.append(("one user's last day in history", f"exit {r.returncode}: {r.stderr}"))
+        return
+    f = {name: v[0] for name, v in figures(r.stdout + "\n").items()}
+    n = {w[0]: float(w[1]) for w in (line.split() for line in r.stdout.splitlines()) if len(w) == 2}
+    for name, text in (("first", "the first questions of all"), ("alone", "nothing else"), ("written", "while history is written")):
+        res.add(f"one user's last day in {n['past_jobs']:,.0f} ended jobs, {text}, longest", f[f"past_{name}_max"], "ms",
+                "100 ms in ten million", f"p50 {f[f'past_{name}_p50']:.3g} ms, {n[f'past_{name}_jobs']:.0f} jobs")
+
+
 def bench_programs(res):
-    for name in ("bench_core", "bench_store", "bench_past"):
+    for name in ("bench_core", "bench_store"):
         path = BENCH / name
         if not path.exists():
             res.missing.append((name, "not built"))
@@ -448,7 +528,8 @@ def bench_grun(res, n=40):
         res.add("srun: the same", statistics.median(first_byte(["srun"], os.environ) for _ in range(n)), "ms")
 
 
-SECTIONS = ("sessions", "stream", "grun", "submits", "record", "jobs", "latency", "queue", "idle", "watch", "simulated", "programs", "curve", "gsim", "slurm")
+SECTIONS = ("sessions", "stream", "grun", "submits", "record", "jobs", "arrays", "latency", "queue", "different", "idle", "watch", "simulated",
+            "programs", "past", "curve", "gsim", "slurm")
 
 
 def main():
@@ -456,6 +537,7 @@ def main():
     ap.add_argument("--write", metavar="FILE", help="put the table into this file, between its marks")
     ap.add_argument("--only", help=f"comma-separated: {','.join(SECTIONS)}")
     ap.add_argument("--nodes", type=int, default=12500, help="simulated nodes (default 12500)")
+    ap.add_argument("--past", type=int, default=200000, help="ended jobs in the history that is asked (default 200000)")
     args = ap.parse_args()
     only = args.only.split(",") if args.only else SECTIONS
     res = Results()
@@ -481,11 +563,16 @@ def main():
         bench_grun(res)
     if "jobs" in only:
         bench_jobs(res, m, slurm_figures)
+    if "arrays" in only:
+        bench_arrays(res, m)
+        bench_started_tasks(res)
     if "latency" in only:
         bench_latency(res, slurm_figures)
     if "queue" in only:
         with Cluster() as c:
             bench_queue(res, c)
+    if "different" in only:
+        bench_different(res)
     if "idle" in only:
         bench_idle(res)
     if "watch" in only:
@@ -494,6 +581,8 @@ def main():
         bench_simulated(res, args.nodes)
     if "programs" in only:
         bench_programs(res)
+    if "past" in only:
+        bench_past(res, args.past)
     if "curve" in only:
         bench_curve(res)
     if "gsim" in only:

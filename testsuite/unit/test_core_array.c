@@ -430,6 +430,50 @@ static void a_million_tasks(void **state)
 	world_free(w);
 }
 
+static void no_row(void *arg, const struct row *row)
+{
+	(void)arg;
+	(void)row;
+}
+
+static size_t in_use(struct world *w)
+{
+	struct mallinfo2 info;
+
+	core_seal(w->core, no_row, NULL);
+	free(w->effects);
+	w->effects = NULL;
+	w->n_effects = w->effects_size = 0;
+	info = mallinfo2();
+	return info.uordblks + info.hblkhd;
+}
+
+#define STARTED 8000
+static void memory_of_started_tasks(void **state)
+{
+	struct world *w = world_simple(STARTED / 8, "");
+	struct submit_job job = world_job(w, "");
+	struct core_stats stats;
+	size_t before, each;
+
+	(void)state;
+	w->unchecked = true;
+	world_register_all(w);
+	before = in_use(w);
+	job.array = "0-999999";
+	job.cpus = 1;
+	job.mem_mb = 1;
+	assert_int_not_equal(world_submit_job(w, &job, 1000), 0);
+	core_stats(w->core, &stats);
+	assert_int_equal(stats.runs, STARTED);
+	each = (in_use(w) - before) / STARTED;
+	printf("%zu bytes for each of %d started tasks\n", each, STARTED);
+	if (each <= 0)
+		return;           /* a sanitizer's allocator tells nothing */
+	assert_true(each <= 1024);
+	world_free(w);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -443,6 +487,7 @@ int main(void)
 		cmocka_unit_test(limits_count_tasks),
 		cmocka_unit_test(tasks_are_adopted),
 		cmocka_unit_test(a_million_tasks),
+		cmocka_unit_test(memory_of_started_tasks),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
