@@ -8,8 +8,9 @@
 
 #include "common/xalloc.h"
 
-#define MAX_HELD 256               /* runs of one node that are looked at */
-#define LATE     ((usec_t)1000000) /* a run that should have ended will, within */
+#define MAX_HELD  256                       /* runs of one node that are looked at */
+#define LATE      ((usec_t)1000000)         /* a run that should have ended will, within */
+#define LATE_MOST ((usec_t)64 * PLAN_STUCK) /* one that is stuck is not counted out for longer */
 
 struct plan *plan_new(const struct conf *conf, struct ledger *ledger, plan_held_fn *held, void *arg)
 {
@@ -92,10 +93,23 @@ struct spot *plan_spot(struct plan *p, uint32_t node)
 	return s;
 }
 
-/* A run that is overdue ends soon, but has not. */
+usec_t plan_run_end(const struct plan *p, usec_t end)
+{
+	usec_t step = PLAN_STUCK;
+
+	if (end > p->now)
+		return end;
+	if (end + PLAN_STUCK > p->now)
+		return p->now + LATE;
+	/* As long again as it is overdue; by steps, so that what is planned behind it stays. */
+	while (end + step <= p->now && step < LATE_MOST)
+		step *= 2;
+	return end + step > p->now ? end + step : end + ((p->now - end) / step + 1) * step;
+}
+
 static usec_t release_end(const struct plan *p, const struct release *r)
 {
-	return r->end <= p->now ? p->now + LATE : r->end;
+	return plan_run_end(p, r->end);
 }
 
 static bool key_before(struct heap_key x, struct heap_key y)

@@ -129,6 +129,13 @@ const struct plan_entry *plan_first(const struct plan *p, uint32_t node);
 void plan_room(struct plan *p, uint32_t node, uint16_t type, usec_t start, usec_t end,
         struct heap_key key, bool polite, struct plan_room *room);
 
+/* When a run ends that is to end then. Until it is overdue by PLAN_STUCK that is a matter of
+ * moments. Then nobody knows, and it is taken to need as long again: it ends at twice, four times,
+ * eight times, ... PLAN_STUCK, from 64 times on at each next 64. So what is planned behind it is
+ * put off a few times, not each second, and meanwhile what is free beside it can be used. */
+#define PLAN_STUCK ((usec_t)60000000)
+usec_t plan_run_end(const struct plan *p, usec_t end);
+
 /* When the first of its runs ends, or should have. */
 usec_t plan_first_end(struct plan *p, uint32_t node);
 

@@ -166,6 +166,15 @@ void planner_recheck(struct sched *s, uint32_t node, const char *cause, uint64_t
 	}
 }
 
+void planner_late(struct sched *s, struct class *class)
+{
+	struct plan_entry *e = class_link(class)->entry;
+	size_t i;
+
+	for (i = 0; !e->claim && class_link(class)->entry == e && i < e->places.n; i++)
+		planner_recheck(s, e->places.v[i].node, "a run ended late", 0);
+}
+
 /* Is there room for one more, or for a better one? *worst: who would have to go; NULL: nobody. */
 static bool has_room(struct sched *s, struct class *class, struct class **out)
 {

@@ -273,12 +273,12 @@ static void let_go(struct search *s, struct plan_room *room, const struct plan_p
  */
 static bool stuck(const struct scene *sc, const struct held *v)
 {
-	return v->end + PREEMPT_STUCK <= sc->now.mono;
+	return v->end + PLAN_STUCK <= sc->now.mono;
 }
 
 static bool has_stuck(const struct search *s, uint32_t node)
 {
-	return plan_first_end(s->scene->plan, node) + PREEMPT_STUCK <= s->scene->now.mono;
+	return plan_first_end(s->scene->plan, node) + PLAN_STUCK <= s->scene->now.mono;
 }
 
 /* What the node has when the victims that were found so far have ended, all but one. */
@@ -294,7 +294,7 @@ static bool met_without(
 	*part = plan_part(plan, s->want, node);
 	plan_room(plan, node, s->want->find.type, s->start, end, s->want->key, false, room);
 	for (i = 0; i < n && i < MAX_ON_NODE; i++) {
-		if (stuck(s->scene, &held[i]))
+		if (stuck(s->scene, &held[i]) && plan_run_end(plan, held[i].end) <= s->start)
 			add_held(room, &held[i], s->want->find.type, -1);
 		if (held[i].end > s->start && is_victim(s->out, held[i].job, &at) && at != but)
 			add_held(room, &held[i], s->want->find.type, 1);

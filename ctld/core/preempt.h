@@ -9,7 +9,7 @@
  * The victim's partition says whether it may be stopped at all (preempt_mode); what has run for
  * less than its min_run is left alone.
  *
- * What is late by more than a minute (PREEMPT_STUCK) is not counted on: nobody is stopped to wait
+ * What is late by more than a minute (PLAN_STUCK) is not counted on: nobody is stopped to wait
  * beside it.
  *
  * Victims are the cheapest set that suffices: over quota first, then lowest tier, lowest QOS
@@ -20,8 +20,6 @@
 #define CTLD_CORE_PREEMPT_H
 
 #include "ctld/core/decide.h"
-
-#define PREEMPT_STUCK ((usec_t)60000000)
 
 enum preempt_reason { PREEMPT_NOT, PREEMPT_TIER, PREEMPT_QOS, PREEMPT_RECLAIM };
 const char *preempt_reason_name(enum preempt_reason reason); /* "tier", "qos", "reclaim" */

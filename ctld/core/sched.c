@@ -10,6 +10,7 @@
 #include "ctld/core/sched_impl.h"
 
 #define USEC_PER_S   1000000
+#define LOOK_AGAIN   ((usec_t)5 * USEC_PER_S) /* at who should have started; then twice, ... */
 #define MAX_PRIORITY ((INT64_C(1) << 23) - 1) /* what fits into a key */
 
 static void class_moved(void *item, uint32_t index)
@@ -492,6 +493,21 @@ void sched_node_taken(struct sched *s, uint32_t node, uint64_t by)
 
 /* --- deciding -------------------------------------------------------------------------------- */
 
+/* When a planned start has come it is looked at again: who leaves a gate to others need not any
+ * more; and what it waits for is late, so that it has another start. */
+static void look_at_start(struct sched *s, struct class *class)
+{
+	struct class_link *l = class_link(class);
+	usec_t start = l->entry->start, late = s->scene.now.mono - start;
+
+	if (late >= 0 && l->last.verdict == VERDICT_BLOCKED) {
+		start += late < LOOK_AGAIN ? LOOK_AGAIN : 2 * late;
+		planner_late(s, class);
+	}
+	if (l->entry && start < l->retry && start < PLAN_FAR)
+		planner_retry_at(s, class, start);
+}
+
 /* Who comes after it in its crowds has not to be tried. */
 static void settle(struct sched *s, struct class *class)
 {
@@ -529,9 +545,8 @@ static enum sched_step try_class(struct sched *s, struct class *class, struct sc
 		else if (planner_plan(s, class))
 			step = SCHED_PLANNED;
 	}
-	/* Who leaves a gate to others now need not when his own time has come. */
-	if (l->entry && l->last.verdict == VERDICT_PLANNED && l->entry->start < l->retry)
-		planner_retry_at(s, class, l->entry->start);
+	if (l->entry)
+		look_at_start(s, class);
 	if (step == SCHED_BLOCKED && !l->entry)
 		settle(s, class);
 	if (step == SCHED_PLANNED)

@@ -122,6 +122,8 @@ bool planner_spent(struct sched *s, struct class *class, bool *again);
 void planner_close(struct sched *s, struct class *class);
 /* Whoever has no room on the node any more loses his planned start, and is tried again. */
 void planner_recheck(struct sched *s, uint32_t node, const char *cause, uint64_t by);
+/* Its start has come, and it has not: if there is no room it loses it, and is tried again. */
+void planner_late(struct sched *s, struct class *class);
 /* It is to be tried again then, at an ordering. */
 void planner_retry_at(struct sched *s, struct class *class, usec_t when);
 /* Look for victims. True: *pick says whom. */

@@ -331,6 +331,41 @@ static void who_rises_is_not_forgotten(void **state)
 	world_free(w);
 }
 
+/* --- a run that does not end ----------------------------------------------------------------- */
+
+#define OVERDUE 600 /* seconds */
+
+/* What is planned behind it is put off a few times, and what is free beside it is of use. */
+static void a_run_that_is_stuck(void **state)
+{
+	struct world *w = one_planned("size = 0");
+	uint64_t all, brief, lasts;
+	usec_t planned = 0, next;
+	unsigned s, moved = 0;
+
+	(void)state;
+	world_register_all(w);
+	runs(w, submit(w, "h100:4", "batch", "", 1000));
+	all = submit(w, "h100:8", "batch", "", 3600);
+	planned = world_view(w, all).planned_start;
+	assert_true(planned > w->now.wall);
+	world_pass(w, (double)(planned - w->now.wall) / 1e6 + 70);
+	brief = with_licences(w, "h100:4", 60, "", 90);
+	lasts = with_licences(w, "h100:4", 600, "", 91);
+	assert_string_equal(world_state(w, lasts), "PENDING");
+	for (s = 70; s < OVERDUE; s++) {
+		world_pass(w, 1);
+		next = world_view(w, all).planned_start;
+		moved += next != planned;
+		planned = next;
+		assert_string_equal(world_state(w, all), "PENDING");
+	}
+	/* At twice, four times, eight times and sixteen times a minute. */
+	assert_in_range(moved, 1, 8);
+	assert_string_not_equal(world_state(w, brief), "PENDING");
+	world_free(w);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -341,6 +376,7 @@ int main(void)
 		cmocka_unit_test(one_look_for_all),
 		cmocka_unit_test(one_is_refused_for_all),
 		cmocka_unit_test(who_rises_is_not_forgotten),
+		cmocka_unit_test(a_run_that_is_stuck),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
