@@ -342,6 +342,8 @@ bool core_schedule(struct core *core, struct clocks now, unsigned budget)
 		if (step == SCHED_IDLE)
 			break;
 		do_pick(core, step, &pick);
+		if (pick.searched)
+			break; /* as long as a slice may be */
 	}
 	finish(core);
 	return settling || core->settle_first || !sched_idle(core->sched);

@@ -7,6 +7,7 @@
 #ifndef CTLD_CORE_HEAP_H
 #define CTLD_CORE_HEAP_H
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
@@ -27,6 +28,10 @@ void heap_free(struct heap *h); /* NULL is fine; the items are not told */
 void heap_put(struct heap *h, struct heap_key key, void *item);
 void heap_remove(struct heap *h, uint32_t index);
 void heap_rekey(struct heap *h, uint32_t index, struct heap_key key);
+
+/* Only those that are to be kept, in O(n). */
+typedef bool heap_keep_fn(void *arg, void *item);
+void heap_keep(struct heap *h, heap_keep_fn *keep, void *arg);
 
 void *heap_first(const struct heap *h);               /* NULL: empty */
 struct heap_key heap_first_key(const struct heap *h); /* not of an empty heap */

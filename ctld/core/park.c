@@ -248,6 +248,11 @@ static bool still_fits(const struct sched *s, const struct crowd *c)
 	return c->n_nodes > CROWD_NODES;
 }
 
+static bool keep_stirred(void *arg, void *item)
+{
+	return still_fits(arg, item);
+}
+
 void park_rekey(struct sched *s, struct class *class)
 {
 	struct class_link *l = class_link(class);
@@ -267,18 +272,17 @@ void park_rekey(struct sched *s, struct class *class)
 /* Those that nothing fits any more are no longer stirred; of the others each candidate. */
 void park_rekey_stirred(struct sched *s)
 {
-	size_t n = heap_count(s->stirred), i, k, m;
-	struct crowd **v = xcalloc(n ? n : 1, sizeof(struct crowd *));
+	size_t n, i, k, m;
+	struct crowd **v;
 
+	heap_keep(s->stirred, keep_stirred, s);
+	n = heap_count(s->stirred);
+	v = xcalloc(n ? n : 1, sizeof(struct crowd *));
 	for (i = 0; i < n; i++)
 		v[i] = heap_at(s->stirred, (uint32_t)i);
 	for (i = 0; i < n; i++) {
 		struct class **of;
 
-		if (!still_fits(s, v[i])) {
-			heap_remove(s->stirred, v[i]->stirred);
-			continue;
-		}
 		m = heap_count(v[i]->order);
 		of = xcalloc(m, sizeof(struct class *));
 		for (k = 0; k < m; k++)
@@ -353,8 +357,25 @@ bool park_settle(struct sched *s, struct class *class, bool again)
 	return all;
 }
 
+bool park_note_behind(struct sched *s, struct class *class)
+{
+	struct class_link *l = class_link(class);
+	bool any = false;
+	uint32_t a;
+
+	for (a = 0; a < l->n_waiters / 2; a++) {
+		if (l->last.nowhere[a] != VERDICT_PLANNED || !is_member(&l->waiters[a]))
+			continue;
+		note(s, l->waiters[a].crowd, true, false);
+		any = true;
+	}
+	return any;
+}
+
 void park_stir_noted(struct sched *s)
 {
+	/* Keys of candidates are to be as of now. */
+	s->held_changed |= s->noted && s->quotas;
 	while (s->noted) {
 		struct crowd *c = s->noted;
 
@@ -489,12 +510,13 @@ void wake_stirred(struct sched *s)
 {
 	struct crowd *c;
 
-	/* Nobody stirred is before the best of them. */
+	/* Nobody stirred is before the best of them. When what it was stirred for has gone, that is
+	 * so for most of the others. */
 	while ((c = heap_first(s->stirred)) && !sched_busy_before(s, heap_first_key(c->order))) {
 		if (still_fits(s, c))
 			wake(s, ((struct waiter *)heap_first(c->order))->class);
 		else
-			heap_remove(s->stirred, c->stirred);
+			heap_keep(s->stirred, keep_stirred, s);
 	}
 }
 

@@ -9,7 +9,10 @@
 #include "ctld/core/hash.h"
 #include "ctld/core/sched_impl.h"
 
-#define MAX_SEARCHES 32 /* for victims, between two orderings */
+/* For victims, between two orderings. Each looks at what runs on all nodes of a partition. */
+#define MAX_SEARCHES 32
+#define MIN_SEARCHES 4
+#define SEARCH_NODES 40000 /* in all of them, if that is not fewer than MIN_SEARCHES */
 #define WORTH_MOVING ((usec_t)1000000)
 
 static bool key_before(struct heap_key x, struct heap_key y)
@@ -258,12 +261,21 @@ void planner_retry_at(struct sched *s, struct class *class, usec_t when)
 		s->retry = when;
 }
 
+static bool searched_enough(const struct sched *s, const struct class *class)
+{
+	size_t nodes = s->scene.conf->partitions[class_link_of(class)->partition].n_nodes;
+	size_t may = nodes ? SEARCH_NODES / nodes : MAX_SEARCHES;
+
+	may = may < MIN_SEARCHES ? MIN_SEARCHES : may;
+	return s->searches >= may || s->searches >= MAX_SEARCHES;
+}
+
 bool planner_spent(struct sched *s, struct class *class, bool *again)
 {
 	struct class *worst;
 
 	*again = s->preempts;
-	if (*again && s->searches < MAX_SEARCHES && s->patience <= s->scene.now.mono)
+	if (*again && !searched_enough(s, class) && s->patience <= s->scene.now.mono)
 		return false;
 	return !has_room(s, class, &worst);
 }
@@ -334,11 +346,12 @@ bool planner_preempt(struct sched *s, struct class *class, struct sched_pick *pi
 		planner_retry_at(s, class, s->scene.now.mono + ORDER_EVERY);
 		return false;
 	}
-	if (s->searches >= MAX_SEARCHES) {
+	if (searched_enough(s, class)) {
 		planner_retry_at(s, class, s->ordered + ORDER_EVERY);
 		return false;
 	}
 	s->searches++;
+	pick->searched = true;
 	count_claims(s, true);
 	while (!found && decide_next_open(&s->scene, &who, &cursor, &want.find)) {
 		/* What is free would do, but for a limit of its own: nobody is stopped for that. */
@@ -514,8 +527,11 @@ void planner_wake_if_risen(struct sched *s, struct class *class, const struct ah
 {
 	const struct class_link *l = class_link(class);
 
-	if (l->slot == HEAP_NOWHERE && l->last.verdict == VERDICT_PLANNED &&
-	        l->ahead != ahead_of(all, l->key))
+	if (l->slot != HEAP_NOWHERE || l->last.verdict != VERDICT_PLANNED ||
+	        l->ahead == ahead_of(all, l->key))
+		return;
+	/* Whom nodes refused is tried in the order of his crowd, until one is refused for all. */
+	if (l->entry || l->last.yields || !park_note_behind(s, class))
 		wake(s, class);
 }
 

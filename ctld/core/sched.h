@@ -36,6 +36,7 @@ struct sched_pick {
 	const struct preempt_victim *victims; /* PREEMPT: to be stopped for the job */
 	size_t n_victims;
 	usec_t planned; /* PLANNED, PREEMPT: mono; PLAN_FAR or more: nobody knows when */
+	bool searched;  /* for victims: it has taken long */
 };
 
 enum sched_step {

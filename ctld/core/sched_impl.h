@@ -97,6 +97,9 @@ void wake(struct sched *s, struct class *class);       /* to be tried again */
 bool park_settle(struct sched *s, struct class *class, bool again);
 /* Is it in a crowd that has more to be tried? */
 bool park_stirred(const struct class *class);
+/* What refused it may have changed, for its crowds. False: it is in none that it waits in for that.
+ */
+bool park_note_behind(struct sched *s, struct class *class);
 /* What refused settled crowds may have changed. */
 void park_stir_noted(struct sched *s);
 /* Candidates of stirred crowds have other keys. */

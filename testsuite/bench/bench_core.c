@@ -3,7 +3,8 @@
  * Prints lines "NAME VALUE UNIT", first what this machine's memory can do: the core does nothing
  * but follow pointers. No I/O, no threads: what the daemon adds comes on top.
  * usage: bench_core [FOLDER [JOBS [NODES [CLASSES]]]] (the folder is for the runner; nothing is
- * written), or bench_core --curve [NODES]: how the times depend on the queue
+ * written), or bench_core --curve [NODES [KIND]]: how the times depend on the queue (only rows of
+ * that kind: "own_", "quota_", ...)
  */
 #include <malloc.h>
 #include <stdio.h>
@@ -96,7 +97,7 @@ static void bench_memory(void)
 
 /* --- the cluster ----------------------------------------------------------------------------- */
 
-static struct conf *make_conf(size_t nodes)
+static struct conf *make_conf_with(size_t nodes, const char *policy, const char *partition)
 {
 	struct conf_problems problems = { 0 };
 	char *text = xasprintf("cluster = \"bench\";\n"
@@ -106,14 +107,45 @@ static struct conf *make_conf(size_t nodes)
 	                       "nodes = ( { name = \"n[0-%zu]\"; cpus = %d; mem = \"%dM\";\n"
 	                       "\tgpus = \"h100:%d\"; } );\n"
 	                       "partitions = ( { name = \"batch\"; nodes = \"ALL\";\n"
-	                       "\tdefault = true; default_time = \"1:00:00\"; } );\n",
-	        nodes - 1, NODE_CPUS, NODE_MEM, NODE_GPUS);
+	                       "\tdefault = true; default_time = \"1:00:00\"; %s } );\n%s",
+	        nodes - 1, NODE_CPUS, NODE_MEM, NODE_GPUS, partition, policy);
 	struct conf *conf = conf_parse(text, "bench", &problems);
 
 	if (!conf) {
 		conf_problems_print(&problems, stderr);
 		exit(1);
 	}
+	free(text);
+	return conf;
+}
+
+static struct conf *make_conf(size_t nodes)
+{
+	return make_conf_with(nodes, "", "");
+}
+
+/* Cohorts of so many accounts, each of them guaranteed the same; all of it is lent and taken back.
+ */
+#define COHORT 100
+
+static struct conf *make_quotas(size_t nodes, size_t accounts)
+{
+	size_t size = accounts * 160 + 64, used, i;
+	char *text = xcalloc(size, 1);
+	struct conf *conf;
+
+	used = (size_t)snprintf(text, size, "accounts = ( ");
+	for (i = 0; i < accounts / COHORT; i++)
+		used += (size_t)snprintf(text + used, size - used,
+		        "%s{ name = \"c%zu\"; quota = { guaranteed = \"h100:%zu\"; }; }",
+		        i ? ",\n" : "", i, nodes * NODE_GPUS * COHORT / accounts);
+	for (i = 0; i < accounts; i++)
+		used += (size_t)snprintf(text + used, size - used,
+		        ",\n{ name = \"a%zu\"; parent = \"c%zu\"; members = [ \"user%zu\" ];\n"
+		        "\tquota = { guaranteed = \"h100:%zu\"; }; }",
+		        i, i / COHORT, i, nodes * NODE_GPUS / accounts);
+	snprintf(text + used, size - used, " );\n");
+	conf = make_conf_with(nodes, text, "preempt_mode = \"requeue\"; min_run = \"0s\";");
 	free(text);
 	return conf;
 }
@@ -162,6 +194,7 @@ static void fill_job(struct submit_job *job, char name[32], uint64_t number)
 
 /* Jobs come from so many users; each user's are of so many classes. */
 static size_t users = CLASSES, shapes = 1;
+static bool own_asks; /* and each of these asks for memory of its own */
 
 /* Jobs come in runs of BATCH from one user. */
 static void submit_batch(struct core *core, uint64_t *number, size_t n)
@@ -178,6 +211,8 @@ static void submit_batch(struct core *core, uint64_t *number, size_t n)
 		jobs[i].gpus[0].count = 1u << class % 4;
 		jobs[i].cpus = jobs[i].gpus[0].count;
 		jobs[i].nice = (int32_t)((round * BATCH + i) % shapes);
+		if (own_asks)
+			jobs[i].mem_mb += class * shapes + (round * BATCH + i) % shapes;
 	}
 	snprintf(user, sizeof(user), "user%llu", (unsigned long long)class);
 	e.caller.uid = 1000 + (uint32_t) class;
@@ -387,12 +422,15 @@ static double sliced(struct core *core, struct curve *c)
 	return (double)(now - start);
 }
 
-/* Every GPU is taken, and so many wait. */
-static void curve_fill(struct core *core, size_t nodes, size_t jobs)
+/* Every GPU is taken, with quotas by half of the users, and so many wait. */
+static void curve_fill(struct core *core, size_t nodes, size_t jobs, bool borrow)
 {
 	struct core_stats stats;
 	uint64_t number = 0;
-	size_t i;
+	size_t i, all = users;
+
+	if (borrow)
+		users /= 2;
 
 	for (i = 0; i < nodes; i++)
 		agent_up(core, (uint32_t)i);
@@ -401,6 +439,7 @@ static void curve_fill(struct core *core, size_t nodes, size_t jobs)
 		schedule(core);
 		core_stats(core, &stats);
 	} while (stats.started == number || number < nodes * 2);
+	users = all;
 	jobs += stats.started;
 	while (number < jobs)
 		submit_batch(core, &number, jobs - number < BATCH ? jobs - number : BATCH);
@@ -430,48 +469,80 @@ static void curve_measure(struct core *core, struct curve *c)
 	}
 }
 
-static void curve_point(const struct conf *conf, size_t nodes, size_t jobs, size_t classes)
+/* One row: so many jobs in so many classes. */
+struct curve_row {
+	const char *name;
+	size_t jobs, classes;
+	size_t accounts; /* with quotas, of which half of the users borrow what the others reclaim
+	                  */
+	bool own_asks;
+};
+
+static const struct curve_row curve_rows[] = {
+	{ "", 1000, 1, 0, false },
+	{ "", 10000, 1, 0, false },
+	{ "", 100000, 1, 0, false },
+	{ "", 1000000, 1, 0, false },
+	{ "", 1000, 100, 0, false },
+	{ "", 10000, 100, 0, false },
+	{ "", 100000, 100, 0, false },
+	{ "", 1000000, 100, 0, false },
+	{ "", 10000, 10000, 0, false },
+	{ "", 100000, 10000, 0, false },
+	{ "", 1000000, 10000, 0, false },
+	{ "own_", 100000, 10000, 0, true },
+	{ "quota_", 10000, 100, 100, false },
+	{ "quota_", 1000000, 100, 100, false },
+	{ "quota_", 100000, 10000, 100, false },
+	{ "quota_", 1000000, 10000, 100, false },
+	{ "quotas_", 1000000, 10000, 1000, false },
+};
+
+static void curve_point(const struct conf *conf, size_t nodes, const struct curve_row *row)
 {
 	struct core *core = core_new(conf, 1);
 	struct curve c = { .slice = 0 };
 	struct core_stats stats;
-	char name[80];
+	char name[80], figure_name[120];
 	struct error err;
 
-	users = classes < CLASSES ? classes : CLASSES;
-	shapes = classes / users;
+	users = row->classes < CLASSES ? row->classes : row->accounts ? row->accounts : CLASSES;
+	shapes = row->classes / users;
+	own_asks = row->own_asks;
 	if (core_start(core, clocks_now(), &err) < 0) {
 		fprintf(stderr, "bench_core: error: %s\n", err.text);
 		exit(1);
 	}
-	curve_fill(core, nodes, jobs);
+	curve_fill(core, nodes, row->jobs, row->accounts > 0);
 	core_stats(core, &stats);
 	curve_measure(core, &c);
-	snprintf(name, sizeof(name), "curve_%zu_%zu_classes", jobs, classes);
-	figure(name, (double)stats.classes, "");
-	snprintf(name, sizeof(name), "curve_%zu_%zu_event", jobs, classes);
-	percentiles(name, c.event, CURVE_EVENTS);
-	snprintf(name, sizeof(name), "curve_%zu_%zu_pass", jobs, classes);
-	percentiles(name, c.pass, CURVE_PASSES);
-	snprintf(name, sizeof(name), "curve_%zu_%zu_slice_longest", jobs, classes);
-	figure(name, (double)c.slice / 1e3, "us");
+	snprintf(name, sizeof(name), "curve_%s%zu_%zu", row->name, row->jobs, row->classes);
+	snprintf(figure_name, sizeof(figure_name), "%s_classes", name);
+	figure(figure_name, (double)stats.classes, "");
+	snprintf(figure_name, sizeof(figure_name), "%s_event", name);
+	percentiles(figure_name, c.event, CURVE_EVENTS);
+	snprintf(figure_name, sizeof(figure_name), "%s_pass", name);
+	percentiles(figure_name, c.pass, CURVE_PASSES);
+	snprintf(figure_name, sizeof(figure_name), "%s_slice_longest", name);
+	figure(figure_name, (double)c.slice / 1e3, "us");
 	core_free(core);
+	own_asks = false;
 }
 
-static int curve(size_t nodes)
+static int curve(size_t nodes, const char *only)
 {
-	static const size_t jobs[] = { 1000, 10000, 100000, 1000000 },
-	                    classes[] = { 1, 100, 10000 };
-	struct conf *conf = make_conf(nodes);
-	size_t i, k;
+	struct conf *conf;
+	size_t i;
 
-	for (i = 0; i < sizeof(classes) / sizeof(classes[0]); i++) {
-		for (k = 0; k < sizeof(jobs) / sizeof(jobs[0]); k++) {
-			if (jobs[k] >= classes[i])
-				curve_point(conf, nodes, jobs[k], classes[i]);
-		}
+	for (i = 0; i < sizeof(curve_rows) / sizeof(curve_rows[0]); i++) {
+		const struct curve_row *row = &curve_rows[i];
+
+		if (only && strcmp(only, row->name) != 0)
+			continue;
+		conf = row->accounts ? make_quotas(nodes, row->accounts) : make_conf(nodes);
+		curve_point(conf, nodes, row);
+		conf_free(conf);
 	}
-	conf_free(conf);
 	return 0;
 }
 
@@ -671,7 +742,8 @@ int main(int argc, char **argv)
 	struct error err;
 
 	if (wants_curve)
-		return curve(argc > 2 ? strtoul(argv[2], NULL, 10) : 10000);
+		return curve(
+		        argc > 2 ? strtoul(argv[2], NULL, 10) : 10000, argc > 3 ? argv[3] : NULL);
 	if (jobs < BATCH || nodes < 1 || nodes > CONF_MAX_NODES) {
 		fprintf(stderr, "usage: bench_core [FOLDER [JOBS [NODES [CLASSES]]]]\n");
 		return 2;

@@ -113,11 +113,17 @@ static void item_moved(void *item, uint32_t index)
 	((struct item *)item)->slot = index;
 }
 
+static bool is_even(void *arg, void *item)
+{
+	(*(size_t *)arg)++;
+	return ((const struct item *)item)->key % 2 == 0;
+}
+
 static void heaps(void **state)
 {
 	struct item *v = xcalloc(ITEMS, sizeof(*v));
 	struct heap *h = heap_new(item_moved);
-	size_t i, round;
+	size_t i, round, asked = 0, odd = 0, n;
 	uint64_t last = 0;
 
 	(void)state;
@@ -140,6 +146,14 @@ static void heaps(void **state)
 		for (i = 0; i < ITEMS; i++)
 			assert_true(v[i].slot == HEAP_NOWHERE || v[i].key >= first->key);
 	}
+	n = heap_count(h);
+	for (i = 0; i < ITEMS; i++)
+		odd += v[i].slot != HEAP_NOWHERE && v[i].key % 2;
+	heap_keep(h, is_even, &asked);
+	assert_int_equal(asked, n);
+	assert_int_equal(heap_count(h), n - odd);
+	for (i = 0; i < ITEMS; i++)
+		assert_true(v[i].slot == HEAP_NOWHERE || v[i].key % 2 == 0);
 	for (i = 0; heap_first(h); i++) {
 		struct item *x = heap_first(h);
 
