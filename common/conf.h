@@ -214,6 +214,7 @@ struct conf_controller {
 	bool kill_invalid_dep; /* cancel jobs whose dependency can never come true */
 	uint32_t keep_ended_s; /* ended jobs stay visible to gqueue --all for so long */
 	uint32_t keep_scripts_s; /* scripts and environments are erased so long after the end */
+	uint32_t keep_history_s, keep_events_s; /* in history.db; 0: for ever */
 	uint64_t min_free_mb;  /* below: submits are refused */
 	uint32_t workers;      /* helper threads */
 };

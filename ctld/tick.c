@@ -217,9 +217,16 @@ static bool may_wait(struct tick *t)
 	return true;
 }
 
+/* Before when what is kept for so long (0: for ever) is too old. */
+static int64_t too_old(struct clocks now, uint32_t keep_s)
+{
+	return keep_s ? now.wall - (usec_t)keep_s * 1000000 : INT64_MIN;
+}
+
 static void seal(struct tick *t, struct clocks now)
 {
 	struct ctld *c = t->c;
+	const struct conf_controller *keep = &c->conf->controller;
 	struct sealing s = { 0 };
 
 	if (t->in_flight || store_busy(c->store))
@@ -238,7 +245,9 @@ static void seal(struct tick *t, struct clocks now)
 	s.batch = store_batch_new(c->store);
 	inputs_seal(c, seal_row, &s);
 	blobs_seal(c->blobs, s.batch);
-	store_batch_erase(s.batch, now.wall - (usec_t)c->conf->controller.keep_scripts_s * 1000000);
+	store_batch_erase(s.batch, now.wall - (usec_t)keep->keep_scripts_s * 1000000);
+	store_batch_trim(s.batch, (struct store_trim){ too_old(now, keep->keep_history_s),
+	                                  too_old(now, keep->keep_events_s) });
 	FAILPOINT(ctld_after_seal);
 	t->stats.commits++;
 	t->stats.rows += s.rows;

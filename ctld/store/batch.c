@@ -26,6 +26,7 @@ struct store_batch *batch_new(void)
 
 	batch->last.head = SIZE_MAX;
 	batch->erase_before = INT64_MAX;
+	batch->trim = (struct store_trim){ INT64_MIN, INT64_MIN };
 	return batch;
 }
 
@@ -46,6 +47,7 @@ void batch_reset(struct store_batch *batch)
 	}
 	batch->len = batch->n_rows = batch->n_blobs = batch->n_wanted = 0;
 	batch->erase_before = INT64_MAX;
+	batch->trim = (struct store_trim){ INT64_MIN, INT64_MIN };
 	batch->last.head = SIZE_MAX;
 }
 
@@ -165,6 +167,11 @@ void store_batch_blob(struct store_batch *batch, const struct store_blob *blob)
 void store_batch_erase(struct store_batch *batch, int64_t before)
 {
 	batch->erase_before = before;
+}
+
+void store_batch_trim(struct store_batch *batch, struct store_trim before)
+{
+	batch->trim = before;
 }
 
 void store_batch_want_blob(struct store_batch *batch, uint64_t job, void *tag)

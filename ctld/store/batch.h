@@ -17,6 +17,7 @@ struct store_batch {
 	uint8_t *bytes;
 	size_t len, cap;
 	size_t n_rows, n_blobs, n_wanted;
+	struct store_trim trim;
 	int64_t erase_before; /* INT64_MAX: all that has ended */
 	struct {
 		size_t head; /* SIZE_MAX: none yet */

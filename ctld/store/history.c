@@ -17,7 +17,7 @@
 
 struct history {
 	struct db db;
-	sqlite3_stmt *put[TABLE_COUNT], *begin, *commit, *rollback;
+	sqlite3_stmt *put[TABLE_COUNT], *trims[SQL_TRIM_COUNT], *begin, *commit, *rollback;
 	history_wake_fn *wake;
 	void *arg;
 	pthread_t thread;
@@ -28,6 +28,7 @@ struct history {
 	enum history_state state;
 	bool closing;
 	const struct store_batch *slice;
+	struct store_trim trim; /* that goes with the slice */
 	struct error error;
 };
 
@@ -46,11 +47,56 @@ static int insert_all(struct history *history, const struct store_batch *slice, 
 	return 0;
 }
 
+/* The job that ended first, if it is too old: 1; none is: 0. */
+static int trim_find(struct history *history, int64_t *id, int64_t *part, struct error *err)
+{
+	sqlite3_stmt *stmt = history->trims[TRIM_FIND];
+	int rc;
+
+	sqlite3_bind_int64(stmt, 1, history->trim.jobs);
+	rc = sqlite3_step(stmt);
+	if (rc == SQLITE_ROW) {
+		*id = sqlite3_column_int64(stmt, 0);
+		*part = sqlite3_column_int64(stmt, 1);
+	} else if (rc != SQLITE_DONE) {
+		db_error(&history->db, rc, "read", err);
+	}
+	sqlite3_reset(stmt);
+	return rc == SQLITE_ROW ? 1 : rc == SQLITE_DONE ? 0 : -1;
+}
+
+static int trim_two(
+        struct history *history, enum sql_trim which, int64_t a, int64_t b, struct error *err)
+{
+	sqlite3_bind_int64(history->trims[which], 1, a);
+	sqlite3_bind_int64(history->trims[which], 2, b);
+	return db_run(&history->db, history->trims[which], NULL, err);
+}
+
+/* What is too old goes: jobs with their runs, events. */
+static int trim_all(struct history *history, struct error *err)
+{
+	int64_t id, part;
+	int found = 1;
+
+	for (int n = 0; history->trim.jobs > 0 && n < STORE_TRIMMED_MAX; n++) {
+		found = trim_find(history, &id, &part, err);
+		if (found <= 0)
+			break;
+		if (trim_two(history, TRIM_JOB, id, part, err) < 0 ||
+		        trim_two(history, TRIM_RUNS, id, part ? part - 1 : 0, err) < 0)
+			return -1;
+	}
+	if (found < 0 || history->trim.events <= 0)
+		return found < 0 ? -1 : 0;
+	return trim_two(history, TRIM_EVENTS, history->trim.events, STORE_TRIMMED_MAX, err);
+}
+
 static int copy(struct history *history, const struct store_batch *slice, struct error *err)
 {
 	if (db_run(&history->db, history->begin, NULL, err) < 0)
 		return -1;
-	if (insert_all(history, slice, err) == 0) {
+	if (insert_all(history, slice, err) == 0 && trim_all(history, err) == 0) {
 		FAILPOINT(history_before_commit);
 		if (db_run(&history->db, history->commit, NULL, err) == 0) {
 			FAILPOINT(history_after_commit);
@@ -109,10 +155,12 @@ static int start_thread(struct history *history, struct error *err)
 	return 0;
 }
 
-int history_give(struct history *history, const struct store_batch *slice, struct error *err)
+int history_give(struct history *history, const struct store_batch *slice, struct store_trim trim,
+        struct error *err)
 {
 	assert(history->state == HISTORY_IDLE);
 	if (!history->wake) {
+		history->trim = trim;
 		history->slice = slice;
 		history->state =
 		        copy(history, slice, &history->error) < 0 ? HISTORY_FAILED : HISTORY_COPIED;
@@ -122,6 +170,7 @@ int history_give(struct history *history, const struct store_batch *slice, struc
 		return -1;
 	pthread_mutex_lock(&history->lock);
 	history->slice = slice;
+	history->trim = trim;
 	history->state = HISTORY_WORKING;
 	pthread_cond_signal(&history->work);
 	pthread_mutex_unlock(&history->lock);
@@ -156,6 +205,11 @@ static int prepare_all(struct history *history, struct error *err)
 			continue;
 		history->put[t] = db_prepare(&history->db, sql_tables[t].history_put, err);
 		if (!history->put[t])
+			return -1;
+	}
+	for (int t = 0; t < SQL_TRIM_COUNT; t++) {
+		history->trims[t] = db_prepare(&history->db, sql_trims[t], err);
+		if (!history->trims[t])
 			return -1;
 	}
 	history->begin = db_prepare(&history->db, sql_statements[SQL_BEGIN], err);
@@ -196,6 +250,8 @@ void history_close(struct history *history)
 	}
 	for (int t = 0; t < TABLE_COUNT; t++)
 		sqlite3_finalize(history->put[t]);
+	for (int t = 0; t < SQL_TRIM_COUNT; t++)
+		sqlite3_finalize(history->trims[t]);
 	sqlite3_finalize(history->begin);
 	sqlite3_finalize(history->commit);
 	sqlite3_finalize(history->rollback);

@@ -4,6 +4,9 @@
  * has been committed here. A slice that comes twice (a crash between the two) changes nothing: what
  * is there stays. A thread of its own does the copying, so that it never delays a commit.
  *
+ * With a slice goes what is too old to be kept: in the same transaction, so a crash finds all of it
+ * or nothing changed, and a slice at a time, so nobody who reads waits for long.
+ *
  * The thread works on one slice at a time. All calls come from one thread, the store's.
  */
 #ifndef CTLD_STORE_HISTORY_H
@@ -27,8 +30,10 @@ struct history *history_open(
         const char *path, const char *vfs, history_wake_fn *wake, void *arg, struct error *err);
 void history_close(struct history *history); /* finishes what it has begun; NULL is fine */
 
-/* Hand a slice over; only when idle. It is borrowed until history_rest(). */
-int history_give(struct history *history, const struct store_batch *slice, struct error *err);
+/* Hand a slice over, and what is too old by now; only when idle. It is borrowed until
+ * history_rest(). */
+int history_give(struct history *history, const struct store_batch *slice, struct store_trim trim,
+        struct error *err);
 
 /* How far is it? FAILED: the reason is in `err` (ERR_NO_SPACE: worth another try). */
 enum history_state history_look(struct history *history, struct error *err);

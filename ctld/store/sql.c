@@ -412,6 +412,10 @@ const char *const sql_statements[SQL_STATEMENT_COUNT] = { SQL_STATEMENTS(X) };
 const char *const sql_past[SQL_PAST_COUNT] = { SQL_PAST(X) };
 #undef X
 
+#define X(sym, text) [sym] = text,
+const char *const sql_trims[SQL_TRIM_COUNT] = { SQL_TRIMS(X) };
+#undef X
+
 const struct sql_setting sql_shared_locking = { "PRAGMA locking_mode = NORMAL", "normal" };
 const struct sql_setting sql_settings[] = {
 	{ "PRAGMA locking_mode = EXCLUSIVE", "exclusive" },

@@ -101,6 +101,21 @@ enum sql_past { SQL_PAST(X) SQL_PAST_COUNT };
 #undef X
 extern const char *const sql_past[SQL_PAST_COUNT];
 
+/* X(symbol, text): what goes from history.db when it is too old: the first such job (parameter: the
+ * time) and its runs, ?2 events. */
+#define SQL_TRIMS(X)                                                                             \
+	X(TRIM_FIND, "SELECT id, part FROM job WHERE end_time > 0 AND end_time < ?1 "            \
+	             "ORDER BY end_time LIMIT 1")                                                \
+	X(TRIM_JOB, "DELETE FROM job WHERE id = ?1 AND part = ?2")                               \
+	X(TRIM_RUNS, "DELETE FROM run WHERE job = ?1 AND task = ?2")                             \
+	X(TRIM_EVENTS, "DELETE FROM event WHERE seq IN (SELECT seq FROM event WHERE time < ?1 "  \
+	               "ORDER BY time LIMIT ?2)")
+
+#define X(sym, text) sym,
+enum sql_trim { SQL_TRIMS(X) SQL_TRIM_COUNT };
+#undef X
+extern const char *const sql_trims[SQL_TRIM_COUNT];
+
 /* What a fresh connection is told, in this order, and what it must answer ("" nothing is asked).
  * locking_mode comes before anything that touches the file: WAL then needs no shared memory. */
 struct sql_setting {

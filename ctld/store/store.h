@@ -68,6 +68,13 @@ void store_batch_want_blob(struct store_batch *batch, uint64_t job, void *tag);
  * STORE_ERASED_MAX of those that had stayed, the longest ended first. */
 #define STORE_ERASED_MAX 256
 void store_batch_erase(struct store_batch *batch, int64_t before);
+/* Jobs that ended, and events, before these times (wall us; INT64_MIN: none) leave history.db,
+ * along with whatever moves there next: up to STORE_TRIMMED_MAX of each with a slice. */
+#define STORE_TRIMMED_MAX 1000
+struct store_trim {
+	int64_t jobs, events;
+};
+void store_batch_trim(struct store_batch *batch, struct store_trim before);
 size_t store_batch_bytes(const struct store_batch *batch);
 bool store_batch_empty(const struct store_batch *batch);
 

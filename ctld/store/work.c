@@ -45,6 +45,7 @@ struct work {
 	 * last of it, and then for that slice. */
 	enum { FLUSH_NONE, FLUSH_WANTED, FLUSH_LAST, FLUSH_DONE } flush;
 	struct error history_error;
+	struct store_trim trim; /* of the last batch */
 	uint64_t history_rows;
 	bool is_broken; /* a write or sync failed: no more of them */
 	struct error broken;
@@ -127,6 +128,8 @@ int work_commit(struct work *work, const struct store_batch *batch, struct blob_
 		*err = work->broken;
 		return -1;
 	}
+	if (batch)
+		work->trim = batch->trim;
 	rc = state_commit(work->state, batch, copied(work), wanted, err);
 	if (rc < 0 && err->code == ERR_NO_SPACE && home_has_reserve(work->home)) {
 		home_drop_reserve(work->home);
@@ -219,7 +222,7 @@ static bool chore_slice(struct work *work, bool quiet)
 	}
 	if (work->flush == FLUSH_WANTED && work->slice->n_rows < max)
 		work->flush = FLUSH_LAST;
-	if (history_give(work->history, work->slice, &work->history_error) < 0) {
+	if (history_give(work->history, work->slice, work->trim, &work->history_error) < 0) {
 		work->history_broken = true;
 		return false;
 	}

@@ -89,7 +89,8 @@ static void give(struct history *history, struct store_batch *batch)
 {
 	struct error err;
 
-	if (history_give(history, batch, &err) < 0 || history_look(history, &err) != HISTORY_COPIED)
+	if (history_give(history, batch, (struct store_trim){ 0 }, &err) < 0 ||
+	        history_look(history, &err) != HISTORY_COPIED)
 		die(err.text);
 	history_rest(history);
 	batch_reset(batch);
