@@ -328,7 +328,7 @@ static void note_start(struct ctld *c)
 	ev.note.kind = "controller.start";
 	ev.note.text = text;
 	ev.note.nobody = true;
-	core_apply(c->core, &ev, ctld_now());
+	inputs_apply(c, &ev, ctld_now());
 }
 
 void ctld_run(struct ctld *c)
@@ -376,9 +376,8 @@ void ctld_free(struct ctld *c)
 	streams_free(c->streams);
 	agents_free(c->agents);
 	gate_free(c->gate);
-	inputs_end(c);
-	core_free(c->core);
 	inputs_free(c->inputs);
+	c->core = NULL;
 	mcred_ops_free(c->mcred);
 	arena_free(c->in);
 	arena_free(c->out);

@@ -82,8 +82,8 @@ struct ctld {
 	struct mcred_ops *mcred;
 	struct worker_pool *pool; /* munge and key exchange */
 	struct worker_pool
-	        *aside; /* name services, files: a stalled munge must not hold these up */
-	struct core *core;
+	        *aside;          /* name services, files: a stalled munge must not hold these up */
+	const struct core *core; /* inputs.h changes it, and nobody else: they are recorded */
 	struct inputs *inputs;
 	struct store *store;
 	struct sessions *sessions;

@@ -12,6 +12,7 @@
 #include "ctld/core/core.h"
 #include "ctld/ctld.h"
 #include "ctld/fence.h"
+#include "ctld/inputs.h"
 #include "ctld/mail.h"
 #include "ctld/calls.h"
 #include "ctld/rpc/bulk.h"
@@ -68,8 +69,7 @@ static void job_changed(struct ctld *c, const struct effect *effect, struct cloc
 {
 	struct job_view view;
 
-	watch_changed(c->watch, effect->job,
-	        filter_user(core_job_user(c->core, effect->job)));
+	watch_changed(c->watch, effect->job, filter_user(core_job_user(c->core, effect->job)));
 	if (log_wants(LOG_LEVEL_DEBUG) && core_job_view(c->core, effect->job, now, &view))
 		log_debug("job %llu (%s, uid %u): %s %s %s", (unsigned long long)view.id, view.name,
 		        view.uid, view.state, view.reason, view.node);
@@ -119,6 +119,6 @@ void effects_carry_out(struct ctld *c, struct clocks now)
 		assert((size_t)effects[i].kind < sizeof(table) / sizeof(table[0]));
 		table[effects[i].kind](c, &effects[i], now);
 	}
-	core_effects_clear(c->core);
+	inputs_effects_clear(c);
 	note_suspended(c);
 }

@@ -12,6 +12,7 @@
 #include "ctld/tape/events.h"
 
 struct inputs {
+	struct core *core;         /* owned; NULL: not yet */
 	struct recorder *recorder; /* NULL: nothing is recorded */
 	uint64_t marks, events;    /* a mark is due after so many; since the last one */
 	bool started;
@@ -30,10 +31,27 @@ struct inputs *inputs_new(const char *path, uint64_t marks, struct error *err)
 	return NULL;
 }
 
+static void put(struct inputs *in, const struct tape_record *r)
+{
+	if (in->recorder)
+		recorder_put(in->recorder, r);
+}
+
+static void mark(struct inputs *in)
+{
+	in->events = 0;
+	put(in, &(struct tape_record){ .kind = TAPE_MARK, .hash = core_hash(in->core) });
+}
+
 void inputs_free(struct inputs *in)
 {
 	if (!in)
 		return;
+	if (in->started && in->recorder) {
+		mark(in);
+		put(in, &(struct tape_record){ .kind = TAPE_END });
+	}
+	core_free(in->core);
 	recorder_close(in->recorder);
 	free(in);
 }
@@ -50,8 +68,7 @@ uint64_t inputs_bytes(const struct inputs *in)
 
 static void record(const struct ctld *c, const struct tape_record *r)
 {
-	if (c->inputs->recorder)
-		recorder_put(c->inputs->recorder, r);
+	put(c->inputs, r);
 }
 
 char *inputs_conf_text(const struct conf *conf)
@@ -85,19 +102,20 @@ void inputs_core_new(struct ctld *c, uint64_t seed)
 		record(c, &r);
 		free(text);
 	}
-	c->core = core_new(c->conf, seed);
+	c->inputs->core = core_new(c->conf, seed);
+	c->core = c->inputs->core;
 }
 
 int inputs_load(struct ctld *c, const struct row *row, struct error *err)
 {
 	record(c, &(struct tape_record){ .kind = TAPE_ROW, .row = row });
-	return core_load(c->core, row, err);
+	return core_load(c->inputs->core, row, err);
 }
 
 int inputs_start(struct ctld *c, struct clocks now, struct error *err)
 {
 	record(c, &(struct tape_record){ .kind = TAPE_STARTED, .now = now });
-	if (core_start(c->core, now, err))
+	if (core_start(c->inputs->core, now, err))
 		return -1;
 	c->inputs->started = true;
 	return 0;
@@ -107,7 +125,7 @@ void inputs_takeover(struct ctld *c, uint64_t epoch_above, uint64_t job_above)
 {
 	record(c, &(struct tape_record){
 	                  .kind = TAPE_TAKEOVER, .takeover = { epoch_above, job_above } });
-	core_takeover(c->core, epoch_above, job_above);
+	core_takeover(c->inputs->core, epoch_above, job_above);
 }
 
 /* --- from then on ---------------------------------------------------------------------------- */
@@ -116,25 +134,25 @@ void inputs_apply(struct ctld *c, const struct core_event *event, struct clocks 
 {
 	record(c, &(struct tape_record){ .kind = TAPE_EVENT, .now = now, .event = event });
 	c->inputs->events++;
-	core_apply(c->core, event, now);
+	core_apply(c->inputs->core, event, now);
 }
 
 bool inputs_schedule(struct ctld *c, struct clocks now, unsigned budget)
 {
 	record(c, &(struct tape_record){ .kind = TAPE_SLICE, .now = now, .budget = budget });
-	return core_schedule(c->core, now, budget);
+	return core_schedule(c->inputs->core, now, budget);
 }
 
 void inputs_reconfigure(struct ctld *c, const char *text, struct clocks now)
 {
 	record(c, &(struct tape_record){ .kind = TAPE_RECONFIGURE, .now = now, .conf = text });
-	core_reconfigure(c->core, c->conf, now);
+	core_reconfigure(c->inputs->core, c->conf, now);
 }
 
 bool inputs_why(struct ctld *c, uint64_t ref, struct clocks now, struct job_why *why)
 {
 	record(c, &(struct tape_record){ .kind = TAPE_WHY, .now = now, .ref = ref });
-	return core_job_why(c->core, ref, now, why);
+	return core_job_why(c->inputs->core, ref, now, why);
 }
 
 struct sum {
@@ -157,16 +175,15 @@ size_t inputs_seal(struct ctld *c, core_row_sink *sink, void *arg)
 	size_t rows;
 
 	if (!c->inputs->recorder)
-		return core_seal(c->core, sink, arg);
-	rows = core_seal(c->core, sum_row, &s);
+		return core_seal(c->inputs->core, sink, arg);
+	rows = core_seal(c->inputs->core, sum_row, &s);
 	record(c, &(struct tape_record){ .kind = TAPE_SEAL, .seal = { rows, s.sum } });
 	return rows;
 }
 
-static void mark(const struct ctld *c)
+void inputs_effects_clear(struct ctld *c)
 {
-	c->inputs->events = 0;
-	record(c, &(struct tape_record){ .kind = TAPE_MARK, .hash = core_hash(c->core) });
+	core_effects_clear(c->inputs->core);
 }
 
 void inputs_tick(struct ctld *c)
@@ -180,15 +197,7 @@ void inputs_tick(struct ctld *c)
 		core_stats(c->core, &stats);
 		rows = stats.jobs + stats.runs;
 		if (rows <= RECORDER_HASHED && rows <= c->inputs->events)
-			mark(c);
+			mark(c->inputs);
 	}
 	recorder_kick(c->inputs->recorder);
-}
-
-void inputs_end(struct ctld *c)
-{
-	if (!c->inputs || !c->inputs->recorder || !c->inputs->started)
-		return;
-	mark(c);
-	record(c, &(struct tape_record){ .kind = TAPE_END });
 }

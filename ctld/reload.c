@@ -144,7 +144,7 @@ static void note(
 	ev.note.nobody = !call;
 	if (call)
 		ev.caller = call_caller(c, call);
-	core_apply(c->core, &ev, now);
+	inputs_apply(c, &ev, now);
 	free(all);
 }
 

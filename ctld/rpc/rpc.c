@@ -5,6 +5,7 @@
 #include "common/msg.h"
 #include "ctld/calls.h"
 #include "ctld/ctld.h"
+#include "ctld/inputs.h"
 #include "ctld/peers.h"
 #include "ctld/rpc/filter.h"
 #include "ctld/users.h"
@@ -86,7 +87,7 @@ void rpc_note(struct ctld *c, const struct rpc *rpc, const char *kind, const cha
 
 	ev.note.kind = kind;
 	ev.note.text = text;
-	core_apply(c->core, &ev, rpc->now);
+	inputs_apply(c, &ev, rpc->now);
 }
 
 int rpc_permitted(unsigned type, unsigned standing, struct error *err)
