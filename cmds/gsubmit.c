@@ -134,8 +134,12 @@ static void on_ignored(void *arg, unsigned line, const char *text)
 {
 	const struct gsubmit *g = arg;
 
-	if (!g->quiet)
+	if (g->quiet)
+		return;
+	if (line)
 		cmd_warn(&gsubmit_cmd, "%s:%u: %s", script_name(g), line, text);
+	else
+		cmd_warn(&gsubmit_cmd, "SBATCH_* variables: %s", text);
 }
 
 /* The head of the script: #SBATCH lines, and then #GPUSCHED lines. */
@@ -176,6 +180,9 @@ int gsubmit_gather(const struct gsubmit *g, const struct script *script, struct 
 		return blame_script(g->checked.wrap ? "--wrap" : name, err);
 	if (!g->checked.wrap && gather_script(g, script, o, err) < 0)
 		return -1;
+	if (sbatch_from_environment(o, environ, on_ignored, (void *)(uintptr_t)g, err) < 0)
+		return -1;
+	o->source++;
 	if (options_from_environment(o, environ, err) < 0)
 		return -1;
 	o->source++;

@@ -1,6 +1,7 @@
 /* sbatch.c - see sbatch.h */
 #include "cmds/sbatch.h"
 
+#include <ctype.h>
 #include <stdbool.h>
 #include <string.h>
 #include <strings.h>
@@ -389,6 +390,127 @@ int sbatch_from_script(struct submit_options *o, const char *script, size_t len,
 	struct scan s = { .o = o, .warn = warn, .arg = arg };
 
 	return directives_scan(script, len, DIRECTIVES_SBATCH, on_line, &s, late, err);
+}
+
+/* --- variables ------------------------------------------------------------------------------ */
+
+#define ENV_PREFIX "SBATCH_"
+
+/* What sbatch(1) reads, and which option it is, where that is not the same in small letters. */
+static const struct {
+	const char *name, *option;
+} variables[] = {
+	{ "ACCOUNT", NULL },
+	{ "ACCTG_FREQ", NULL },
+	{ "ARRAY_INX", "array" },
+	{ "BATCH", NULL },
+	{ "CLUSTERS", NULL },
+	{ "CONSTRAINT", NULL },
+	{ "CONTAINER", NULL },
+	{ "CORE_SPEC", NULL },
+	{ "CPUS_PER_GPU", NULL },
+	{ "DEBUG", "verbose" },
+	{ "DELAY_BOOT", NULL },
+	{ "DISTRIBUTION", NULL },
+	{ "ERROR", NULL },
+	{ "EXCLUSIVE", NULL },
+	{ "EXPORT", NULL },
+	{ "GET_USER_ENV", NULL },
+	{ "GPUS", NULL },
+	{ "GPUS_PER_NODE", NULL },
+	{ "GPUS_PER_TASK", NULL },
+	{ "GPU_BIND", NULL },
+	{ "GPU_FREQ", NULL },
+	{ "GRES", NULL },
+	{ "GRES_FLAGS", NULL },
+	{ "HINT", NULL },
+	{ "IGNORE_PBS", NULL },
+	{ "INPUT", NULL },
+	{ "JOB_NAME", NULL },
+	{ "MEM_BIND", NULL },
+	{ "MEM_PER_CPU", NULL },
+	{ "MEM_PER_GPU", NULL },
+	{ "MEM_PER_NODE", "mem" },
+	{ "NETWORK", NULL },
+	{ "NO_KILL", NULL },
+	{ "NO_REQUEUE", NULL },
+	{ "OPEN_MODE", NULL },
+	{ "OUTPUT", NULL },
+	{ "OVERCOMMIT", NULL },
+	{ "PARTITION", NULL },
+	{ "POWER", NULL },
+	{ "PROFILE", NULL },
+	{ "QOS", NULL },
+	{ "REQUEUE", NULL },
+	{ "REQ_SWITCH", "switches" },
+	{ "RESERVATION", NULL },
+	{ "SIGNAL", NULL },
+	{ "SPREAD_JOB", NULL },
+	{ "THREADS_PER_CORE", NULL },
+	{ "THREAD_SPEC", NULL },
+	{ "TIMELIMIT", "time" },
+	{ "USE_MIN_NODES", NULL },
+	{ "WAIT", NULL },
+	{ "WAIT_ALL_NODES", NULL },
+	{ "WCKEY", NULL },
+};
+#define N_VARIABLES (sizeof(variables) / sizeof(variables[0]))
+
+static const struct sbatch_row *row_of_variable(size_t v)
+{
+	const char *name = variables[v].option ? variables[v].option : variables[v].name;
+	size_t i, k;
+
+	for (i = 0; i < N_ROWS; i++) {
+		for (k = 0; name[k] && rows[i].name[k] == (name[k] == '_' ? '-' : tolower(name[k]));
+		        k++)
+			;
+		if (!name[k] && !rows[i].name[k])
+			return &rows[i];
+	}
+	return NULL; /* an option that sbatch has no more */
+}
+
+/* Of an option without a value: empty, yes, or a number that is not 0. */
+static bool is_yes(const char *value)
+{
+	return !*value || !strcmp(value, "yes") ||
+	       (value[strspn(value, "0")] && !value[strspn(value, "0123456789")]);
+}
+
+static int from_variable(const struct scan *s, size_t v, const char *value, struct error *err)
+{
+	const struct sbatch_row *row = row_of_variable(v);
+	int rc;
+
+	if (!row || (row->arg == SBATCH_NO_ARG && !is_yes(value)))
+		return 0;
+	if (row->arg == SBATCH_NO_ARG || (row->arg == SBATCH_ARG_MAY_MISS && !*value))
+		value = NULL;
+	rc = set(s, row, value, err);
+	return rc < 0 ? error_wrap(err, ENV_PREFIX "%s", variables[v].name) : 0;
+}
+
+int sbatch_from_environment(struct submit_options *o, char *const *environment, sbatch_warn *warn,
+        void *arg, struct error *err)
+{
+	struct scan s = { .o = o, .warn = warn, .arg = arg };
+
+	for (size_t i = 0; environment[i]; i++) {
+		const char *name = environment[i] + strlen(ENV_PREFIX);
+		size_t len, v = 0;
+
+		if (strncmp(environment[i], ENV_PREFIX, strlen(ENV_PREFIX)) != 0)
+			continue;
+		len = strcspn(name, "=");
+		while (v < N_VARIABLES && (strlen(variables[v].name) != len ||
+		                                  strncmp(variables[v].name, name, len) != 0))
+			v++;
+		/* What sbatch does not read is somebody else's. */
+		if (v < N_VARIABLES && name[len] && from_variable(&s, v, name + len + 1, err) < 0)
+			return -1;
+	}
+	return 0;
 }
 
 /* --- the manual ----------------------------------------------------------------------------- */

@@ -54,6 +54,12 @@ int sbatch_from_script(struct submit_options *o, const char *script, size_t len,
 /* The first line of a script for a shell that calls srun, which is not there; 0: none does. */
 unsigned sbatch_finds_srun(const char *script, size_t len);
 
+/* Apply the SBATCH_* variables that sbatch(1) reads; others are nothing to us. Warnings have line
+ * 0.
+ */
+int sbatch_from_environment(struct submit_options *o, char *const *environment, sbatch_warn *warn,
+        void *arg, struct error *err);
+
 /* The list of the manual, as mdoc(7). */
 void sbatch_manual(FILE *out);
 

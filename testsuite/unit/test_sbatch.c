@@ -472,6 +472,56 @@ static void test_calls_of_srun(void **state)
 		        sbatch_finds_srun(rows[i].script, strlen(rows[i].script)), rows[i].line);
 }
 
+static void variables_as_sbatch_reads_them(void **state)
+{
+	static const struct {
+		char *env[4];
+		const char *want, *error;
+	} cases[] = {
+		{ { (char *)"SBATCH_TIMELIMIT=90", (char *)"SBATCH_PARTITION=p1" }, "t=5400 p=p1 ",
+		        NULL },
+		{ { (char *)"SBATCH_NO_REQUEUE=", (char *)"SBATCH_MEM_PER_NODE=2G" },
+		        "mem=2048 once ", NULL },
+		{ { (char *)"SBATCH_NO_REQUEUE=0", (char *)"SBATCH_WAIT=7" }, "wait ", NULL },
+		{ { (char *)"SBATCH_WAIT=no", (char *)"SBATCH_NTASKS=4", (char *)"SBATCHX=1" }, "",
+		        NULL },
+		{ { (char *)"SBATCH_ARRAY_INX=1-3", (char *)"SBATCH_HINT=x" }, "a=1-3 warned ",
+		        NULL },
+		{ { (char *)"SBATCH_TIMELIMIT=soon" }, NULL, "SBATCH_TIMELIMIT" },
+		{ { (char *)"SBATCH_CLUSTERS=x" }, NULL, "SBATCH_CLUSTERS" },
+	};
+
+	(void)state;
+	for (size_t i = 0; i < LEN(cases); i++) {
+		struct submit_options o;
+		struct seen seen = { "" };
+		struct error err;
+		char have[200] = "";
+		size_t n = 0;
+		int rc;
+
+		options_init(&o);
+		rc = sbatch_from_environment(&o, cases[i].env, on_warning, &seen, &err);
+		assert_int_equal(rc, cases[i].error ? -1 : 0);
+		if (cases[i].error)
+			assert_non_null(strstr(err.text, cases[i].error));
+		if (o.time_limit_s)
+			n += (size_t)snprintf(have + n, sizeof(have) - n, "t=%u ", o.time_limit_s);
+		if (o.mem_mb)
+			n += (size_t)snprintf(
+			        have + n, sizeof(have) - n, "mem=%u ", (unsigned)o.mem_mb);
+		n += (size_t)snprintf(have + n, sizeof(have) - n, "%s%s%s", o.partition ? "p=" : "",
+		        o.partition ? o.partition : "", o.partition ? " " : "");
+		n += (size_t)snprintf(have + n, sizeof(have) - n, "%s%s%s", o.array ? "a=" : "",
+		        o.array ? o.array : "", o.array ? " " : "");
+		snprintf(have + n, sizeof(have) - n, "%s%s%s", o.no_requeue ? "once " : "",
+		        o.wait ? "wait " : "", *seen.text ? "warned " : "");
+		if (cases[i].want)
+			assert_string_equal(have, cases[i].want);
+		options_clear(&o);
+	}
+}
+
 int main(int argc, char **argv)
 {
 	const struct CMUnitTest tests[] = {
@@ -482,6 +532,7 @@ int main(int argc, char **argv)
 		cmocka_unit_test(test_table),
 		cmocka_unit_test(test_manual),
 		cmocka_unit_test(test_calls_of_srun),
+		cmocka_unit_test(variables_as_sbatch_reads_them),
 	};
 
 	if (argc > 1 && !strcmp(argv[1], "--manual")) {
