@@ -4,6 +4,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <linux/bpf.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
@@ -41,6 +42,20 @@ int device_at(const char *path, struct device *out, struct error *err)
 		.major = major(st.st_rdev),
 		.minor = minor(st.st_rdev) };
 	return 0;
+}
+
+int device_major(const char *driver)
+{
+	FILE *f = fopen("/proc/devices", "re");
+	char line[128], name[64];
+	int found = -1, number;
+
+	while (f && found < 0 && fgets(line, sizeof(line), f) && strncmp(line, "Block", 5) != 0)
+		if (sscanf(line, "%d %63s", &number, name) == 2 && strcmp(name, driver) == 0)
+			found = number;
+	if (f)
+		fclose(f);
+	return found;
 }
 
 /* --- the program ------------------------------------------------------------------------------ */

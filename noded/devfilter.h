@@ -29,6 +29,10 @@ struct device {
 /* The device file at `path`; ERR_SYSTEM: it is not there, ERR_USAGE: it is none. */
 int device_at(const char *path, struct device *out, struct error *err);
 
+/* The number that the kernel has given to a driver of character devices (proc_devices(5)); -1: it
+ * is not loaded. */
+int device_major(const char *driver);
+
 /* From now on nothing in the cgroup, whose directory is open as `cgroup`, opens another device. -1
  * with ERR_SYSTEM: no filter is active then. */
 int devfilter_attach(int cgroup, const struct device *granted, size_t n, struct error *err);

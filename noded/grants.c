@@ -7,7 +7,8 @@
 #include "common/hostlist.h"
 #include "common/xalloc.h"
 
-#define NVIDIA "/dev/nvidia"
+#define NVIDIA       "/dev/nvidia"
+#define NVIDIA_MAJOR 195 /* the driver's own, registered with the kernel */
 
 static const char *const nvidia_shared[] = {
 	"/dev/nvidiactl",
@@ -82,39 +83,58 @@ static void grant_if_there(const char *path, struct device *out, size_t *n)
 		(*n)++;
 }
 
-int grants_of_files(const struct grants *g, const char *const *paths, size_t n_paths,
-        struct device out[DEVFILTER_MAX], size_t *n, struct error *err)
+static int add(struct device out[DEVFILTER_MAX], size_t *n, struct device d, struct error *err)
 {
-	bool nvidia = false;
-	struct error why;
+	if (*n == DEVFILTER_MAX)
+		return error_set(
+		        err, ERR_LAUNCH, "more than %d device files of GPUs", DEVFILTER_MAX);
+	out[(*n)++] = d;
+	return 0;
+}
 
-	*n = 0;
-	for (size_t i = 0; i < n_paths; i++) {
-		if (*n == DEVFILTER_MAX)
-			return error_set(err, ERR_LAUNCH, "more than %d device files of GPUs",
-			        DEVFILTER_MAX);
-		if (device_at(paths[i], &out[*n], &why) < 0)
-			return error_set(err, ERR_LAUNCH, "a GPU: %s", why.text);
-		(*n)++;
-		nvidia |= strncmp(paths[i], NVIDIA, strlen(NVIDIA)) == 0;
-	}
+static void add_shared(
+        const struct grants *g, bool nvidia, struct device out[DEVFILTER_MAX], size_t *n)
+{
 	for (size_t i = 0; nvidia && i < sizeof(nvidia_shared) / sizeof(*nvidia_shared); i++)
 		grant_if_there(nvidia_shared[i], out, n);
 	for (size_t i = 0; i < g->n_all; i++)
 		grant_if_there(g->all[i], out, n);
-	return 0;
 }
 
 int grants_of(const struct grants *g, const uint32_t *gpus, size_t n_gpus,
         struct device out[DEVFILTER_MAX], size_t *n, struct error *err)
 {
-	const char *paths[GRANTS_GPUS_MAX];
+	bool nvidia = false;
+	struct device d;
+	struct error why;
 
+	*n = 0;
 	for (size_t i = 0; i < n_gpus; i++) {
-		if (i == GRANTS_GPUS_MAX || gpus[i] >= g->n_gpus)
-			return error_set(
-			        err, ERR_LAUNCH, "GPU %u: its device file is not known", gpus[i]);
-		paths[i] = g->gpus[gpus[i]];
+		const char *path = gpus[i] < g->n_gpus ? g->gpus[gpus[i]] : NULL;
+
+		if (!path || device_at(path, &d, &why) < 0)
+			return error_set(err, ERR_LAUNCH, "GPU %u: %s", gpus[i],
+			        path ? why.text : "its device file is not known");
+		if (add(out, n, d, err) < 0)
+			return -1;
+		nvidia |= strncmp(path, NVIDIA, strlen(NVIDIA)) == 0;
 	}
-	return grants_of_files(g, paths, n_gpus, out, n, err);
+	add_shared(g, nvidia, out, n);
+	return 0;
+}
+
+int grants_of_nvidia(const struct grants *g, const struct grants_nvidia *found,
+        struct device out[DEVFILTER_MAX], size_t *n, struct error *err)
+{
+	int caps = found->n_caps ? device_major("nvidia-caps") : -1;
+
+	*n = 0;
+	for (size_t i = 0; i < found->n_minors; i++)
+		if (add(out, n, (struct device){ 'c', NVIDIA_MAJOR, found->minors[i] }, err) < 0)
+			return -1;
+	for (size_t i = 0; caps >= 0 && i < found->n_caps; i++)
+		if (add(out, n, (struct device){ 'c', (uint32_t)caps, found->caps[i] }, err) < 0)
+			return -1;
+	add_shared(g, found->n_minors > 0, out, n);
+	return 0;
 }

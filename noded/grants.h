@@ -39,8 +39,13 @@ bool grants_know_gpus(const struct grants *g);
 int grants_of(const struct grants *g, const uint32_t *gpus, size_t n_gpus,
         struct device out[DEVFILTER_MAX], size_t *n, struct error *err);
 
-/* The same for GPUs whose files were found (lgpus.c), MIG instances' too. */
-int grants_of_files(const struct grants *g, const char *const *paths, size_t n_paths,
+/* The same for NVIDIA's GPUs that were found (lgpus.c): minors of the GPUs, and of the capabilities
+ * of MIG instances. Their device files need not be there yet. */
+struct grants_nvidia {
+	const uint32_t *minors, *caps;
+	size_t n_minors, n_caps;
+};
+int grants_of_nvidia(const struct grants *g, const struct grants_nvidia *found,
         struct device out[DEVFILTER_MAX], size_t *n, struct error *err);
 
 #endif

@@ -214,7 +214,14 @@ static char *contain_tag(const struct launcher *l)
 	return xasprintf("%s.%08x", l->options.node, (unsigned)(h ^ h >> 32));
 }
 
-/* Devices are filtered where the GPUs' files are known, and where the site demands it. */
+void launcher_filter_devices(struct launcher *l)
+{
+	l->filter = contain_root_filters_devices(l->contain);
+	contain_root_active(l->contain, l->filter, l->active, sizeof(l->active));
+}
+
+/* Devices are filtered where the GPUs' files are known, found by us or named (lgpus.c), and where
+ * the site demands it. */
 static int choose_containment(struct launcher *l, struct error *err)
 {
 	const char *want = l->options.containment;
@@ -223,9 +230,9 @@ static int choose_containment(struct launcher *l, struct error *err)
 	l->grants = grants_new(&l->options.devices, err);
 	if (!l->grants)
 		return -1;
-	l->filter = contain_root_filters_devices(l->contain) &&
-	            (grants_know_gpus(l->grants) || contain_words_have(want, CONTAIN_DEVICES));
-	contain_root_active(l->contain, l->filter, l->active, sizeof(l->active));
+	contain_root_active(l->contain, false, l->active, sizeof(l->active));
+	if (grants_know_gpus(l->grants) || contain_words_have(want, CONTAIN_DEVICES))
+		launcher_filter_devices(l);
 	lacks = contain_words_lack(want, l->active);
 	if (lacks)
 		return error_set(err, ERR_SYSTEM,

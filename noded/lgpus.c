@@ -96,6 +96,8 @@ static void take(struct lgpus *g)
 	g->next = old;
 	if (changed) {
 		log_gpus(g->now);
+		if (g->now->state == GPUS_FOUND)
+			launcher_filter_devices(g->l);
 		tell(g);
 	}
 	look_again_later(g);
@@ -213,8 +215,9 @@ int lgpus_find(const struct lgpus *g, const Gpusched__StartRun *order, struct jo
 int lgpus_grants(const struct lgpus *g, const Gpusched__StartRun *order,
         struct device out[DEVFILTER_MAX], size_t *n, struct error *err)
 {
-	size_t room = 3 * order->n_gpu_uuids + 1, n_paths = 0;
-	char **paths = xcalloc(room, sizeof(*paths));
+	uint32_t *minors = xcalloc(order->n_gpu_uuids + 1, sizeof(*minors));
+	uint32_t *caps = xcalloc(order->n_gpu_uuids + 1, sizeof(g->now->v->caps));
+	struct grants_nvidia found = { .minors = minors, .caps = caps };
 	int rc;
 
 	for (size_t i = 0; i < order->n_gpu_uuids; i++) {
@@ -222,13 +225,12 @@ int lgpus_grants(const struct lgpus *g, const Gpusched__StartRun *order,
 
 		if (!gpu) /* lgpus_find() has found it */
 			continue;
-		paths[n_paths++] = xasprintf("/dev/nvidia%u", gpu->minor);
+		minors[found.n_minors++] = gpu->minor;
 		for (uint32_t k = 0; k < gpu->n_caps; k++)
-			paths[n_paths++] = xasprintf("/dev/nvidia-caps/nvidia-cap%u", gpu->caps[k]);
+			caps[found.n_caps++] = gpu->caps[k];
 	}
-	rc = grants_of_files(g->l->grants, (const char *const *)paths, n_paths, out, n, err);
-	for (size_t i = 0; i < n_paths; i++)
-		free(paths[i]);
-	free(paths);
+	rc = grants_of_nvidia(g->l->grants, &found, out, n, err);
+	free(minors);
+	free(caps);
 	return rc;
 }

@@ -182,6 +182,9 @@ int lscan(struct launcher *l, struct error *err);
 struct lgpus *lgpus_start(struct launcher *l);
 void lgpus_free(struct lgpus *g); /* NULL is fine */
 
+/* From now on runs open their own devices only, if that can be had (launcher.c). */
+void launcher_filter_devices(struct launcher *l);
+
 /* As last found; lgpus_clear() frees what lgpus_fill() made. */
 void lgpus_fill(const struct lgpus *g, Gpusched__Inventory *m);
 void lgpus_clear(Gpusched__Inventory *m);
