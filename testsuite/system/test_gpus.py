@@ -2,6 +2,8 @@
 
 import contextlib
 import json
+import os
+import stat
 import subprocess
 
 import pytest
@@ -121,6 +123,33 @@ def output(c, job):
     return (c.dir / f"jobs/gpusched-{job}.out").read_text().strip()
 
 
+def cuda(c, hosts):
+    """What CUDA_VISIBLE_DEVICES is for these: under a device filter numbers begin at 0."""
+    filtered = "devices" in node(c)["containment"].split(",")
+    return ",".join(str(i) for i in range(len(hosts.split(",")))) if filtered else hosts
+
+
+# Files that stand for NVIDIA's: no driver has the number here, so what is granted fails with ENXIO.
+DEVICES = r"""python3 -c 'import os
+for f in sorted(os.listdir("{dev}")):
+    try: os.open("{dev}/" + f, os.O_RDWR)
+    except OSError as e: print(f, e.errno)'"""
+
+
+def test_found_gpus_switch_the_filter_on(machine):
+    machine.set(h100(1).replace("minor=1", "minor=5"), h100(0).replace("minor=0", "minor=4"))
+    with cluster(machine, "h100:2") as c:
+        if "devices" not in node(c)["containment"].split(","):
+            pytest.skip("no device filter without root")
+        dev = c.dir / "dev"
+        dev.mkdir(mode=0o755)
+        for i in range(4, 7):
+            os.mknod(dev / str(i), stat.S_IFCHR | 0o666, os.makedev(195, i))
+            (dev / str(i)).chmod(0o666)
+        assert output(c, c.submit(DEVICES.format(dev=dev), "--gpus=h100:1")) == "4 6\n5 1\n6 1"
+        assert output(c, c.submit(DEVICES.format(dev=dev))) == "4 1\n5 1\n6 1"
+
+
 def test_found_and_bound(machine):
     machine.set(h100(3), h100(1), h100(2), h100(0))
     with cluster(machine, "h100:4") as c:
@@ -128,7 +157,7 @@ def test_found_and_bound(machine):
         held = c.submit("while [ ! -e go ]; do sleep 0.05; done", "--gpus=h100:1")
         c.wait_state(held, "RUNNING")
         # Bound in the order of PCI addresses.
-        assert output(c, c.submit(PRINT, "--gpus=h100:2")) == "1,2 1,2 GPU-1,GPU-2"
+        assert output(c, c.submit(PRINT, "--gpus=h100:2")) == f"{cuda(c, '1,2')} 1,2 GPU-1,GPU-2"
         (c.dir / "jobs/go").touch()
         c.wait_state(held, "COMPLETED")
 
@@ -184,7 +213,7 @@ def test_one_in_trouble(machine):
     machine.set(h100(0), h100(1), "hang call=nvmlDeviceGetMemoryInfo gpu=0")
     with cluster(machine, "h100:2") as c:
         assert node(c)["gpu_note"] == "1 of 2 h100, a GPU: nvmlDeviceGetMemoryInfo does not come back"
-        assert output(c, c.submit(PRINT, "--gpus=h100:1")) == "1 1 GPU-1"
+        assert output(c, c.submit(PRINT, "--gpus=h100:1")) == f"{cuda(c, '1')} 1 GPU-1"
         machine.set(h100(0), h100(1), "crash call=nvmlDeviceGetName gpu=1")
         wait_note(c, "1 of 2 h100, GPU-1 missing, a GPU: nvmlDeviceGetName crashes")
         assert output(c, c.submit(PRINT, "--gpus=h100:1")) == "0 0 GPU-0"
