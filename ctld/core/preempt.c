@@ -171,6 +171,7 @@ struct search {
 struct gone {
 	const struct gate_path *path; /* NULL: nothing */
 	const struct need *need;
+	uint32_t account;
 };
 
 static bool is_victim(const struct preemption *out, uint64_t job, size_t *index)
@@ -364,7 +365,7 @@ static void add_victims(struct search *s)
 			out->victims = xrealloc(out->victims, out->size, sizeof(*out->victims));
 			s->gone = xrealloc(s->gone, out->size, sizeof(*s->gone));
 		}
-		s->gone[out->n] = (struct gone){ held->path, held->need };
+		s->gone[out->n] = (struct gone){ held->path, held->need, held->account };
 		out->victims[out->n++] = (struct preempt_victim){ held->job, s->v[i].reason };
 		if (held->path)
 			gates_release(s->scene->gates, held->path, held->need);
@@ -380,8 +381,35 @@ static void imagine_no_more(struct search *s)
 		if (s->gone[i].path)
 			gates_take(s->scene->gates, s->gone[i].path, s->gone[i].need);
 	}
-	free(s->gone);
-	s->gone = NULL;
+}
+
+/* Is who is asked to give back a borrower still when all who go for other reasons are gone, and
+ * those before him? Who had gone over quota by what goes anyway owes nothing. */
+static bool all_owe(struct search *s)
+{
+	struct gates *gates = s->scene->gates;
+	struct preemption *out = s->out;
+	bool owe = true;
+	size_t i;
+
+	for (i = 0; i < out->n; i++) {
+		if (s->gone[i].path)
+			gates_release(gates, s->gone[i].path, s->gone[i].need);
+	}
+	for (i = out->n; i--;) {
+		const struct gone *gone = &s->gone[i];
+
+		if (out->victims[i].reason != PREEMPT_RECLAIM || !gone->path)
+			continue;
+		gates_take(gates, gone->path, gone->need);
+		owe &= quota_reclaims(gates_quota(gates), s->who->account, gone->account,
+		        s->want->find.type, s->gpus);
+	}
+	for (i = 0; i < out->n; i++) {
+		if (out->victims[i].reason != PREEMPT_RECLAIM && s->gone[i].path)
+			gates_take(gates, s->gone[i].path, s->gone[i].need);
+	}
+	return owe;
 }
 
 /* A gang that must go for one node leaves others too: whom that makes unnecessary stays. The nodes
@@ -403,6 +431,7 @@ static void spare(struct search *s)
 		out->n--;
 		memmove(&out->victims[v], &out->victims[v + 1],
 		        (out->n - v) * sizeof(*out->victims));
+		memmove(&s->gone[v], &s->gone[v + 1], (out->n - v) * sizeof(*s->gone));
 	}
 }
 
@@ -501,6 +530,8 @@ bool preempt_find(const struct scene *sc, const struct contender *who, const str
 	found = n >= nodes && take_some(&s, offers, n, nodes);
 	if (found && nodes > 1)
 		spare(&s);
+	found = found && all_owe(&s);
+	free(s.gone);
 	plan_trim(want, &out->entry.places);
 	out->entry.start = s.start;
 	out->entry.end = want->length >= PLAN_FAR ? PLAN_FAR * 2 : s.start + want->length;

@@ -745,6 +745,8 @@ static const struct {
 	{ 24365, "as 1228: the victim took the place of a run that does not end" },
 	{ 11035, "a total of GPUs on fewer nodes, where a limit on nodes allows no more" },
 	{ 8962, "a run is late on the node of a plan when another starts there" },
+	{ 30216, "reclaimed from whom others' rights had brought below his guarantee already" },
+	{ 30696, "as 30216" },
 };
 
 static void known_cases(void **state)
