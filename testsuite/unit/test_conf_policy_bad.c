@@ -50,8 +50,8 @@ static const struct {
 	        "c:5: qos[0].name: must be given\n"
 	        "c:5: licences[0].count: must be given\n" },
 	/* keys of what is not there yet are unknown, not skipped */
-	{ PART("") ACCT("coordinators = [ \"ana\" ];"),
-	        "c:5: accounts[0].coordinators: unknown key; see gpusched.conf(5)\n" },
+	{ PART("") ACCT("sponsors = [ \"ana\" ];"),
+	        "c:5: accounts[0].sponsors: unknown key; see gpusched.conf(5)\n" },
 	/* lists of texts */
 	{ PART("") ACCT("members = \"ana\";"),
 	        "c:5: accounts[0].members: \"ana\": must be a list of "
