@@ -159,7 +159,7 @@ void agent_up_apply(struct core *core, const struct core_event *e)
 	node_set_text(core->nodes, &l->version, e->agent_up.version);
 	node_set_text(core->nodes, &l->containment, e->agent_up.containment);
 	node_set_gpus(core->nodes, node, e->agent_up.gpus, e->agent_up.n_gpus);
-	l->gpus_asked = e->agent_up.gpus_asked;
+	l->gpus_asked = e->agent_up.gpus_asked || e->agent_up.n_gpus;
 	node_set_text(core->nodes, &l->gpu_trouble,
 	        e->agent_up.gpu_trouble ? e->agent_up.gpu_trouble : "");
 	l->pretended = e->agent_up.pretended;
