@@ -10,6 +10,7 @@
 #include "noded/lpriv.h"
 
 #include <event2/event.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -141,7 +142,8 @@ static void look(struct lgpus *g)
 		return;
 	}
 	g->now->state = GPUS_TROUBLE;
-	strncpy(g->now->trouble, err.text, sizeof(g->now->trouble) - 1);
+	snprintf(g->now->trouble, sizeof(g->now->trouble), "%.*s", (int)sizeof(g->now->trouble) - 1,
+	        err.text);
 	tell(g);
 	look_again_later(g);
 }

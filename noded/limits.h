@@ -30,7 +30,8 @@ struct limits_root;
 
 /* Below `v2`, the root of the leaves at PATH below the mount `mount`, or in v1's hierarchies at the
  * same PATH. Makes the directories. Each is tried, not guessed. `demanded`: words of
- * a site (contain.h); v1's cpu is only used where it is among them. A root that is NULL has none.
+ * a site (contain.h); of v1 only memory is used where it is not among them. A root that is NULL has
+ * none.
  */
 struct limits_root *limits_root_new(const char *mount, const char *v2, const char *demanded);
 void limits_root_free(struct limits_root *root); /* removes what is empty; NULL is fine */

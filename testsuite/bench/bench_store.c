@@ -216,9 +216,13 @@ static void fill(struct run *run, struct store_batch *batch)
 
 	for (unsigned i = 0; i < run->jobs_a_commit; i++) {
 		uint64_t id = ++run->next;
-		const struct store_blob blob = { id, run->texts.spec,
-			"#!/bin/sh\nexec infer \"$@\"\n", run->texts.credential,
-			sizeof(run->texts.spec), 26, sizeof(run->texts.credential) };
+		const struct store_blob blob = { .job = id,
+			.spec = run->texts.spec,
+			.spec_len = sizeof(run->texts.spec),
+			.script = "#!/bin/sh\nexec infer \"$@\"\n",
+			.script_len = 26,
+			.credential = run->texts.credential,
+			.credential_len = sizeof(run->texts.credential) };
 
 		job_row(&row, &run->texts, id);
 		store_batch_row(batch, &row);

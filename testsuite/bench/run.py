@@ -431,10 +431,12 @@ def bench_curve(res):
     progress("the curve over the queue")
     r = subprocess.run([BENCH / "bench_core", "--curve"], capture_output=True, text=True, check=True, timeout=3600)
     found = figures(r.stdout)
-    for point in sorted({tuple(map(int, name.split("_")[1:3])) for name in found}, key=lambda p: (p[1], p[0])):
-        ms = {k: found[f"curve_{point[0]}_{point[1]}_{k}"][0] / 1000
-              for k in ("event_p50", "event_p99", "event_longest", "pass_p50", "slice_longest")}
-        res.add(f"{point[0]:,} wait in {point[1]:,} classes: one event, p99", ms["event_p99"], "ms", "10 ms",
+    what = {"": "", "own": ", each asks for something else", "quota": ", with quotas", "quotac": ", with quotas"}
+    names = (re.match(r"curve_(?:([a-z]+)_)?(\d+)_(\d+)_", name) for name in found)
+    points = {(m[1] or "", int(m[2]), int(m[3])): m[0] for m in names}
+    for (kind, jobs, classes), name in sorted(points.items(), key=lambda p: (p[0][0], p[0][2], p[0][1])):
+        ms = {k: found[name + k][0] / 1000 for k in ("event_p50", "event_p99", "event_longest", "pass_p50", "slice_longest")}
+        res.add(f"{jobs:,} wait in {classes:,} classes{what.get(kind, ', ' + kind)}: one event, p99", ms["event_p99"], "ms", "10 ms",
                 f"p50 {ms['event_p50']:.3g}, longest {ms['event_longest']:.3g}; full pass {ms['pass_p50']:.3g} of 250 ms; "
                 f"longest slice {ms['slice_longest']:.3g}")
 

@@ -51,7 +51,9 @@ def fixture_box():
             os.chmod(dev / f"gpu{i}", 0o666)
         os.mknod(dev / "site", stat.S_IFCHR | 0o666, os.makedev(MAJOR, 77))
         os.chmod(dev / "site", 0o666)
-        start(c, "--gpu-devices", f"{dev}/gpu[0-3]", "--device", dev / "site", "--max-processes", "60")
+        v2 = pathlib.Path("/sys/fs/cgroup/cgroup.controllers")
+        pids = pathlib.Path("/sys/fs/cgroup/pids").exists() or (v2.exists() and "pids" in v2.read_text())
+        start(c, *(["--containment=pids"] if pids else []), "--gpu-devices", f"{dev}/gpu[0-3]", "--device", dev / "site", "--max-processes", "60")
         if "devices" not in active(c):
             pytest.skip("this kernel has no device filter for cgroups")
         yield c
