@@ -431,7 +431,7 @@ def bench_curve(res):
     progress("the curve over the queue")
     r = subprocess.run([BENCH / "bench_core", "--curve"], capture_output=True, text=True, check=True, timeout=3600)
     found = figures(r.stdout)
-    what = {"": "", "own": ", each asks for something else", "quota": ", with quotas", "quotac": ", with quotas"}
+    what = {"": "", "own": ", each asks for something else", "quota": ", quotas of 100 accounts", "quotas": ", of 1,000"}
     names = (re.match(r"curve_(?:([a-z]+)_)?(\d+)_(\d+)_", name) for name in found)
     points = {(m[1] or "", int(m[2]), int(m[3])): m[0] for m in names}
     for (kind, jobs, classes), name in sorted(points.items(), key=lambda p: (p[0][0], p[0][2], p[0][1])):
