@@ -534,7 +534,7 @@ void sched_node_returned(struct sched *s, uint32_t node)
 	s->replan = true;
 }
 
-void wake_at_gates(struct sched *s, const uint32_t *gates, size_t n, enum verdict only)
+void wake_at_gates(struct sched *s, const uint32_t *gates, size_t n, bool yielding)
 {
 	struct class *chosen = NULL;
 	const struct waiter *w;
@@ -546,7 +546,7 @@ void wake_at_gates(struct sched *s, const uint32_t *gates, size_t n, enum verdic
 		size_t list = i < n ? gates[i] : s->n_gated - 1;
 
 		for (w = list < s->n_gated ? s->gated[list] : NULL; w; w = w->next) {
-			if (only == VERDICT_NONE || class_link(w->class)->last.verdict == only)
+			if (!yielding || class_link(w->class)->last.yields)
 				choose(&chosen, w->class);
 		}
 	}
@@ -556,7 +556,7 @@ void wake_at_gates(struct sched *s, const uint32_t *gates, size_t n, enum verdic
 void sched_gates_released(struct sched *s, const uint32_t *gates, size_t n)
 {
 	s->held_changed = s->quotas;
-	wake_at_gates(s, gates, n, VERDICT_NONE);
+	wake_at_gates(s, gates, n, false);
 }
 
 void sched_wake_all(struct sched *s)

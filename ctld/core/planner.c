@@ -62,7 +62,7 @@ static void wake_yielding(struct sched *s, const struct gate_path *path, const s
 	if (!path)
 		return;
 	gates = gates_of(s->scene.gates, path, need, &n);
-	wake_at_gates(s, gates, n, VERDICT_PLANNED);
+	wake_at_gates(s, gates, n, true);
 }
 
 /* Whoever lost his place there with it, or before it, did so for the same cause. */

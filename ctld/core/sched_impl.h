@@ -104,8 +104,8 @@ bool park_note_behind(struct sched *s, struct class *class);
 void park_stir_noted(struct sched *s);
 /* Candidates of stirred crowds have other keys. */
 void park_rekey_stirred(struct sched *s);
-/* Who waits at these gates; with that verdict only, or VERDICT_NONE: all. */
-void wake_at_gates(struct sched *s, const uint32_t *gates, size_t n, enum verdict only);
+/* Who waits at these gates; `yielding`: only who leaves one to a planned start. */
+void wake_at_gates(struct sched *s, const uint32_t *gates, size_t n, bool yielding);
 void wake_fitting(struct sched *s, uint32_t node); /* those of which a part fits there */
 /* The best of them, if it is its turn and a part still fits. */
 void wake_stirred(struct sched *s);

@@ -747,6 +747,7 @@ static const struct {
 	{ 8962, "a run is late on the node of a plan when another starts there" },
 	{ 30216, "reclaimed from whom others' rights had brought below his guarantee already" },
 	{ 30696, "as 30216" },
+	{ 35797, "who left a gate to a plan that went, and was held at another, was not woken" },
 };
 
 static void known_cases(void **state)
