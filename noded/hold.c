@@ -575,11 +575,12 @@ int main(int argc, char **argv)
 	begin_patience(h);
 	while (!h->over || h->client.fd >= 0 || h->deadline != NO_MOMENT) {
 		serve(h);
-		/* A client that has all of it may go, and so may we. */
-		if (h->told_end && is_taken(&h->out) && is_taken(&h->err))
+		/* A client that has all of it may go, and so may we, once the word of that is out:
+		 * output that it refused may still be before it on the way. */
+		if (h->told_end && is_taken(&h->out) && is_taken(&h->err) &&
+		        !(holdio_events(&h->client, false) & POLLOUT))
 			break;
 	}
-	holdio_write(&h->client);
 	free(h);
 	protobuf_c_message_free_unpacked(&g->base, NULL);
 	return EXIT_SUCCESS;
