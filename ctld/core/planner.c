@@ -174,7 +174,9 @@ void planner_late(struct sched *s, struct class *class)
 	struct plan_entry *e = class_link(class)->entry;
 	size_t i;
 
-	for (i = 0; !e->claim && class_link(class)->entry == e && i < e->places.n; i++)
+	if (e->claim)
+		return;
+	for (i = 0; class_link(class)->entry == e && i < e->places.n; i++) /* it may be gone */
 		planner_recheck(s, e->places.v[i].node, "a run ended late", 0);
 }
 
