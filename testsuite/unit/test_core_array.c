@@ -468,9 +468,7 @@ static void memory_of_started_tasks(void **state)
 	assert_int_equal(stats.runs, STARTED);
 	each = (in_use(w) - before) / STARTED;
 	printf("%zu bytes for each of %d started tasks\n", each, STARTED);
-	if (each <= 0)
-		return;           /* a sanitizer's allocator tells nothing */
-	assert_true(each <= 1024);
+	assert_true(each <= 1024); /* 0: a sanitizer's allocator tells nothing */
 	world_free(w);
 }
 
