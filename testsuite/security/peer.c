@@ -59,7 +59,8 @@ static void hear(struct dial *d)
 
 static struct dial *come_in(uid_t controller, const char *node)
 {
-	struct conf_client conf;
+	static struct conf_client conf; /* these two as long as the process */
+	static struct mcred_ops *mcred;
 	struct dial_to to = { .server_uid = controller, .node = node };
 	struct dial *d = NULL;
 	struct error err;
@@ -68,7 +69,7 @@ static struct dial *come_in(uid_t controller, const char *node)
 		to.host = conf.host;
 		to.port = conf.port;
 		to.cluster = conf.cluster;
-		to.mcred = mcred_munge_new(conf.munge_socket);
+		to.mcred = mcred = mcred_munge_new(conf.munge_socket);
 		d = dial_open(&to, &err);
 	}
 	if (!d)
