@@ -60,16 +60,16 @@ static void hear(struct dial *d)
 static struct dial *come_in(uid_t controller, const char *node)
 {
 	static struct conf_client conf; /* these two as long as the process */
-	static struct mcred_ops *mcred;
-	struct dial_to to = { .server_uid = controller, .node = node };
+	static struct dial_to to;
 	struct dial *d = NULL;
 	struct error err;
 
+	to = (struct dial_to){ .server_uid = controller, .node = node };
 	if (conf_client_load(NULL, &conf, &err) == 0) {
 		to.host = conf.host;
 		to.port = conf.port;
 		to.cluster = conf.cluster;
-		to.mcred = mcred = mcred_munge_new(conf.munge_socket);
+		to.mcred = mcred_munge_new(conf.munge_socket);
 		d = dial_open(&to, &err);
 	}
 	if (!d)
