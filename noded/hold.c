@@ -552,7 +552,7 @@ static void serve(struct hold *h)
 int main(int argc, char **argv)
 {
 	struct hold *h;
-	Gpusched__HoldGrant *g;
+	static Gpusched__HoldGrant *g; /* good until the process is gone */
 
 	if (argc == 2 && strcmp(argv[1], "--version") == 0)
 		return puts("ghold (gpusched) " PACKAGE_VERSION) < 0;

@@ -270,7 +270,7 @@ _Noreturn static void show_log(struct tap *t, const struct channel_log *log)
 
 int main(int argc, char **argv)
 {
-	struct tap t = { .channel = NULL };
+	static struct tap t; /* good until the process is gone, however it ends */
 	struct channel_message m;
 	struct channel_log log;
 	struct error err;
