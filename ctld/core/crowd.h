@@ -13,7 +13,11 @@
  *	behind    what is planned, when the order changes
  *	again     the number of searches for victims, when that begins anew
  *
- * A crowd is kept as long as a class that could be in it.
+ * What of a key changes with what others hold, how far over quota somebody is, is the same for all
+ * of a crowd whose jobs are of one account: they are a *camp*. So it is worked out once a camp, and
+ * members of a camp stand by the rest of their keys.
+ *
+ * Crowds and camps are kept as long as a class that could be in them.
  */
 #ifndef CTLD_CORE_CROWD_H
 #define CTLD_CORE_CROWD_H
@@ -27,8 +31,17 @@ struct waiter {
 	struct class *class;
 	uint32_t alternative;
 	struct waiter *next, **back; /* at a gate; in a crowd of those that were tried */
-	struct crowd *crowd;         /* capacity: from configuration to configuration */
-	uint32_t slot;               /* among the candidates of the crowd */
+	struct camp *camp;           /* capacity: from configuration to configuration */
+	uint32_t slot;               /* among the candidates of the camp */
+};
+
+struct camp {
+	struct crowd *crowd;
+	uint32_t account;   /* CONF_NONE where nobody has a quota: one camp for all */
+	uint32_t classes;   /* parked or not */
+	uint64_t over;      /* the first word of its members' keys, when last looked at */
+	struct heap *order; /* candidates, waiters by the second word */
+	uint32_t slot;      /* among those of the crowd that have candidates */
 };
 
 struct crowd {
@@ -37,10 +50,10 @@ struct crowd {
 	const struct request *gpus; /* its classes keep it */
 	uint64_t mem_mb;
 
-	uint32_t classes;                     /* parked or not */
+	uint32_t camps;
 	uint32_t list;                        /* that it stands in while it has members */
 	uint32_t at, n;                       /* the place there; members */
-	struct heap *order;                   /* candidates, waiters by key */
+	struct heap *order;                   /* camps with candidates, by the first of them */
 	struct waiter *done;                  /* those that were tried since it was stirred */
 	uint32_t stirred;                     /* among the stirred crowds; HEAP_NOWHERE */
 	uint32_t nodes[CROWD_NODES], n_nodes; /* why; CROWD_NODES + 1: any */
@@ -53,9 +66,21 @@ struct crowds;
 struct crowds *crowds_new(uint64_t seed);
 void crowds_free(struct crowds *cs); /* NULL is fine; it must be empty */
 
-/* The crowd of an alternative, with one class more; and with one less. */
-struct crowd *crowds_join(struct crowds *cs, const struct class *class, uint32_t alternative);
-void crowds_leave(struct crowds *cs, struct crowd *crowd);
+/* The camp of an alternative, with one class more; and with one less. */
+struct camp *crowds_join(
+        struct crowds *cs, const struct class *class, uint32_t alternative, bool quotas);
+void crowds_leave(struct crowds *cs, struct camp *camp);
+
+/* The waiter is a candidate; no longer; has another key. */
+void crowd_put(struct waiter *w);
+void crowd_take(struct waiter *w);
+void crowd_rekey(struct waiter *w);
+/* The camp's members have another first word. */
+void camp_rekey(struct camp *camp, uint64_t over);
+
+/* The best candidate; NULL: there is none. Its key; only if there is one. */
+struct waiter *crowd_first(const struct crowd *crowd);
+struct heap_key crowd_first_key(const struct crowd *crowd);
 
 struct ask crowd_ask(const struct crowd *crowd);
 

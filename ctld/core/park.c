@@ -48,7 +48,7 @@ void park_resolve(struct sched *s, struct class *class)
 	uint32_t a;
 
 	for (a = 0; a < l->n_waiters / 2 && l->partition != CONF_NONE; a++)
-		l->waiters[a].crowd = crowds_join(s->crowds, class, a);
+		l->waiters[a].camp = crowds_join(s->crowds, class, a, s->quotas);
 }
 
 void park_unresolve(struct sched *s, struct class *class)
@@ -57,9 +57,9 @@ void park_unresolve(struct sched *s, struct class *class)
 	uint32_t a;
 
 	for (a = 0; a < l->n_waiters / 2; a++) {
-		if (l->waiters[a].crowd)
-			crowds_leave(s->crowds, l->waiters[a].crowd);
-		l->waiters[a].crowd = NULL;
+		if (l->waiters[a].camp)
+			crowds_leave(s->crowds, l->waiters[a].camp);
+		l->waiters[a].camp = NULL;
 	}
 }
 
@@ -164,7 +164,7 @@ static void place_stirred(struct sched *s, struct crowd *c)
 	if (!heap_count(c->order))
 		heap_remove(s->stirred, c->stirred);
 	else
-		heap_rekey(s->stirred, c->stirred, heap_first_key(c->order));
+		heap_rekey(s->stirred, c->stirred, crowd_first_key(c));
 }
 
 static bool is_member(const struct waiter *w)
@@ -174,24 +174,26 @@ static bool is_member(const struct waiter *w)
 
 static void enter_crowd(struct sched *s, struct waiter *w)
 {
-	struct crowd *c = w->crowd;
+	struct crowd *c = w->camp->crowd;
 
 	if (!c->n++)
 		take_seat(s, c);
-	if (c->stirred == HEAP_NOWHERE)
-		heap_put(c->order, class_link(w->class)->key, w);
-	else
+	if (c->stirred != HEAP_NOWHERE) {
 		join(&c->done, w);
+		return;
+	}
+	crowd_put(w);
+	camp_rekey(w->camp, class_link(w->class)->key.a);
 }
 
 static void leave_crowd(struct sched *s, struct waiter *w)
 {
-	struct crowd *c = w->crowd;
+	struct crowd *c = w->camp->crowd;
 
 	if (w->back)
 		leave(w);
 	else
-		heap_remove(c->order, w->slot);
+		crowd_take(w);
 	if (c->stirred != HEAP_NOWHERE)
 		place_stirred(s, c);
 	if (--c->n)
@@ -207,7 +209,7 @@ static void recall(struct crowd *c)
 		struct waiter *w = c->done;
 
 		leave(w);
-		heap_put(c->order, class_link(w->class)->key, w);
+		crowd_put(w);
 	}
 }
 
@@ -222,7 +224,7 @@ static void stir(struct sched *s, struct crowd *c, uint32_t node)
 		return;
 	if (c->stirred == HEAP_NOWHERE) {
 		c->n_nodes = 0;
-		heap_put(s->stirred, heap_first_key(c->order), c);
+		heap_put(s->stirred, crowd_first_key(c), c);
 	} else {
 		place_stirred(s, c);
 	}
@@ -263,13 +265,13 @@ void park_rekey(struct sched *s, struct class *class)
 
 		if (w->slot == HEAP_NOWHERE)
 			continue;
-		heap_rekey(w->crowd->order, w->slot, l->key);
-		if (w->crowd->stirred != HEAP_NOWHERE)
-			place_stirred(s, w->crowd);
+		crowd_rekey(w);
+		if (w->camp->crowd->stirred != HEAP_NOWHERE)
+			place_stirred(s, w->camp->crowd);
 	}
 }
 
-/* Those that nothing fits any more are no longer stirred; of the others each candidate. */
+/* Those that nothing fits any more are no longer stirred; of the others each camp. */
 void park_rekey_stirred(struct sched *s)
 {
 	size_t n, i, k, m;
@@ -281,17 +283,19 @@ void park_rekey_stirred(struct sched *s)
 	for (i = 0; i < n; i++)
 		v[i] = heap_at(s->stirred, (uint32_t)i);
 	for (i = 0; i < n; i++) {
-		struct class **of;
+		struct camp **of;
 
 		m = heap_count(v[i]->order);
-		of = xcalloc(m, sizeof(struct class *));
+		of = xcalloc(m, sizeof(struct camp *));
 		for (k = 0; k < m; k++)
-			of[k] = ((struct waiter *)heap_at(v[i]->order, (uint32_t)k))->class;
+			of[k] = heap_at(v[i]->order, (uint32_t)k);
 		for (k = 0; k < m; k++) {
-			if (class_key_over(s, of[k]) != class_link(of[k])->key.a)
-				class_rekey(s, of[k]);
+			const struct waiter *w = heap_first(of[k]->order);
+
+			camp_rekey(of[k], class_key_over(s, w->class));
 		}
 		free(of);
+		place_stirred(s, v[i]);
 	}
 	free(v);
 }
@@ -307,7 +311,7 @@ static void wake_planned(struct sched *s, const struct crowd *c)
 		struct class_link *l = class_link(owner);
 
 		for (a = 0; a < l->n_waiters / 2; a++) {
-			if (l->waiters[a].crowd != c || l->waiters[a].slot == HEAP_NOWHERE)
+			if (l->waiters[a].slot == HEAP_NOWHERE || l->waiters[a].camp->crowd != c)
 				continue;
 			wake(s, owner);
 			break;
@@ -321,7 +325,7 @@ bool park_stirred(const struct class *class)
 	uint32_t a;
 
 	for (a = 0; a < l->n_waiters / 2; a++) {
-		if (is_member(&l->waiters[a]) && l->waiters[a].crowd->stirred != HEAP_NOWHERE)
+		if (is_member(&l->waiters[a]) && l->waiters[a].camp->crowd->stirred != HEAP_NOWHERE)
 			return true;
 	}
 	return false;
@@ -335,10 +339,11 @@ bool park_settle(struct sched *s, struct class *class, bool again)
 
 	for (a = 0; a < l->n_waiters / 2; a++) {
 		struct waiter *w = &l->waiters[a];
-		struct crowd *c = w->crowd;
+		struct crowd *c;
 
-		if (!c || !is_member(w))
+		if (!is_member(w) || !w->camp)
 			continue;
+		c = w->camp->crowd;
 		if (l->last.nowhere[a] == VERDICT_NONE) {
 			all = false;
 			continue;
@@ -351,7 +356,7 @@ bool park_settle(struct sched *s, struct class *class, bool again)
 			heap_remove(s->stirred, c->stirred);
 		if (again && w->back) {
 			leave(w);
-			heap_put(c->order, l->key, w);
+			crowd_put(w);
 		}
 	}
 	return all;
@@ -366,7 +371,7 @@ bool park_note_behind(struct sched *s, struct class *class)
 	for (a = 0; a < l->n_waiters / 2; a++) {
 		if (l->last.nowhere[a] != VERDICT_PLANNED || !is_member(&l->waiters[a]))
 			continue;
-		note(s, l->waiters[a].crowd, true, false);
+		note(s, l->waiters[a].camp->crowd, true, false);
 		any = true;
 	}
 	return any;
@@ -512,9 +517,9 @@ void wake_stirred(struct sched *s)
 
 	/* Nobody stirred is before the best of them. When what it was stirred for has gone, that is
 	 * so for most of the others. */
-	while ((c = heap_first(s->stirred)) && !sched_busy_before(s, heap_first_key(c->order))) {
+	while ((c = heap_first(s->stirred)) && !sched_busy_before(s, crowd_first_key(c))) {
 		if (still_fits(s, c))
-			wake(s, ((struct waiter *)heap_first(c->order))->class);
+			wake(s, crowd_first(c)->class);
 		else
 			heap_keep(s->stirred, keep_stirred, s);
 	}
