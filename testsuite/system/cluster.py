@@ -80,7 +80,7 @@ class Daemon:
         with open(log, "ab") as out:
             self.process = subprocess.Popen(
                 [str(a) for a in argv], stdin=subprocess.DEVNULL, stdout=out, stderr=out, env=env,
-                start_new_session=True)
+                start_new_session=True, cwd=pathlib.Path(log).parent)
         self.pid = self.process.pid
 
     def alive(self):
@@ -245,6 +245,18 @@ partitions = {self.partitions};
         wait_until(lambda: all(self.node_states().get(n) in want for n in names), f"{names} to be {sorted(want)}")
 
     # --- commands ------------------------------------------------------------------------------
+
+    def processes(self, program):
+        """The pids of that program in this cluster, of whatever daemon's children: they work below its folder."""
+        found = set()
+        for pid in filter(str.isdigit, os.listdir("/proc")):
+            try:
+                if (os.readlink(f"/proc/{pid}/exe").endswith("/" + program)
+                        and os.readlink(f"/proc/{pid}/cwd").startswith(f"{self.dir}/")):
+                    found.add(int(pid))
+            except OSError:
+                pass
+        return found
 
     def run(self, command, *args, check=True, user=None, stdin=None, env=None, cwd=None, timeout=DEADLINE):
         """Run one of our commands (or any program); returns the CompletedProcess with text output."""

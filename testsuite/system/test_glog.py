@@ -33,18 +33,6 @@ class Follower:
         return self.p.returncode, self.text(), err
 
 
-def taps():
-    """Every gtap there is."""
-    found = []
-    for p in os.listdir("/proc"):
-        try:
-            if p.isdigit() and os.readlink(f"/proc/{p}/exe").endswith("/gtap"):
-                found.append(int(p))
-        except OSError:
-            pass
-    return found
-
-
 def test_follows_to_the_end_of_the_job(cluster):
     job = cluster.submit("echo first; while [ ! -e follow-go ]; do sleep 0.05; done; echo last; exit 3")
     cluster.wait_state(job, "RUNNING")
@@ -180,7 +168,6 @@ HOSTILE = {
 @pytest.mark.parametrize("mode", HOSTILE)
 def test_clients_that_break_the_rules(cluster, mode):
     """Each is cut off, and nothing of anybody else's is: a follower goes on, no gtap is left."""
-    others = set(taps())  # of anybody's tests on this host
     job = cluster.submit("echo up; while [ ! -e hostile-go ]; do sleep 0.05; done; echo down")
     cluster.wait_state(job, "RUNNING")
     good = Follower(cluster, "-f", job)
@@ -188,7 +175,7 @@ def test_clients_that_break_the_rules(cluster, mode):
     r = cluster.run(BIN["stream_hostile"], mode, job, 1, cluster.job(job)["node"])
     assert r.stdout.startswith(HOSTILE[mode]), r.stdout
     wait_until(lambda: stat(cluster, "streams.open") == 1, "only the good one to be left")
-    wait_until(lambda: len(set(taps()) - others) == 1, "only the good one's gtap to be left")
+    wait_until(lambda: len(cluster.processes("gtap")) == 1, "only the good one's gtap to be left")
     (cluster.dir / "jobs/hostile-go").touch()
     assert good.end() == (0, "up\ndown\n", "")
     (cluster.dir / "jobs/hostile-go").unlink()
@@ -243,11 +230,7 @@ def test_goes_on_at_the_next_byte_after_a_break(cluster):
     """Whatever part dies: nothing of the output is missing, and nothing is there twice."""
     job = cluster.submit("n=0; while [ ! -e break-go ]; do n=$((n+1)); echo line $n; sleep 0.01; done; echo end $n")
     cluster.wait_state(job, "RUNNING")
-    others = set(taps())
     f = Follower(cluster, "-f", job)
-
-    def taps_of_it():
-        return set(taps()) - others
 
     def more(what):
         seen = len(f.text())
@@ -255,7 +238,7 @@ def test_goes_on_at_the_next_byte_after_a_break(cluster):
         assert f.p.poll() is None, f.end()
 
     def end_taps():
-        pids = wait_until(taps_of_it, "its gtap")
+        pids = wait_until(lambda: cluster.processes("gtap"), "its gtap")
         for pid in pids:
             os.kill(pid, 9)
 
@@ -280,7 +263,7 @@ def test_goes_on_at_the_next_byte_after_a_break(cluster):
     assert code == 0, err
     lines = out.splitlines()
     assert lines == [f"line {n}" for n in range(1, len(lines))] + [f"end {len(lines) - 1}"]
-    wait_until(lambda: not taps_of_it(), "no gtap to be left")
+    wait_until(lambda: not cluster.processes("gtap"), "no gtap to be left")
     # Its client's death is noticed.
     job = cluster.submit("echo up; exec sleep 600")
     cluster.wait_state(job, "RUNNING")
@@ -288,7 +271,7 @@ def test_goes_on_at_the_next_byte_after_a_break(cluster):
     wait_until(lambda: f.text() == "up\n", "the first line")
     f.p.kill()
     f.end()
-    wait_until(lambda: not taps_of_it(), "gtap to end with its client")
+    wait_until(lambda: not cluster.processes("gtap"), "gtap to end with its client")
     cluster.run("gcancel", job)
 
 

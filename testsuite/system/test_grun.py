@@ -113,18 +113,6 @@ def new_job(cluster, before):
     return wait_until(lambda: set(cluster.jobs()) - before, "the job to be there").pop()
 
 
-def processes(name):
-    """Those of that program that there are."""
-    found = set()
-    for p in os.listdir("/proc"):
-        try:
-            if p.isdigit() and os.readlink(f"/proc/{p}/exe").endswith("/" + name):
-                found.add(int(p))
-        except OSError:
-            pass
-    return found
-
-
 # --- what passes ----------------------------------------------------------------------------------
 
 
@@ -183,7 +171,7 @@ def test_large_binary_both_ways_in_little_memory(cluster):
     if not SANITIZED:
         for pid, was in before.items():
             assert peak(pid) - was < 12 * MIB, f"{pid} grew by {peak(pid) - was}"
-        for pid in {p.pid} | processes("ghold") | processes("gtap"):
+        for pid in {p.pid} | cluster.processes("ghold") | cluster.processes("gtap"):
             assert peak(pid) < 24 * MIB, f"{pid} has {peak(pid)}"
     p.stdin.close()
     assert p.wait(DEADLINE) == 0 and p.stdout.read() == b""
@@ -240,9 +228,9 @@ def test_nothing_of_ours_is_left_open(cluster):
 
 
 def test_nobody_is_left_behind(cluster):
-    before = processes("ghold") | processes("gtap")
+    before = cluster.processes("ghold") | cluster.processes("gtap")
     cluster.run("grun", "true")
-    wait_until(lambda: not (processes("ghold") | processes("gtap")) - before, "ghold and gtap to end")
+    wait_until(lambda: not (cluster.processes("ghold") | cluster.processes("gtap")) - before, "ghold and gtap to end")
 
 
 # --- signals --------------------------------------------------------------------------------------
@@ -504,11 +492,11 @@ def test_shepherd_killed(own):
 
 
 def test_ghold_killed(cluster):
-    others = processes("ghold")
+    others = cluster.processes("ghold")
     c = Client(cluster, "sh", "-c", "echo up; while :; do sleep 1; done")
     c.wait_out("up")
     job = last_job(cluster)
-    for pid in processes("ghold") - others:
+    for pid in cluster.processes("ghold") - others:
         os.kill(pid, signal.SIGKILL)
     cluster.wait_state(job, "CANCELLED", "FAILED")
     assert c.end()[0] != 0
