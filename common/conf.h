@@ -40,6 +40,8 @@ struct conf_gpu_type {
 	char *name;
 	uint64_t mem_mb; /* nominal memory of one; 0: not given */
 	double price;    /* of one for an hour */
+	char *match;     /* what its makers call it, with "*" and "?"; "": not given */
+	char *mig_of;    /* it is a MIG instance of GPUs of that type; "": a whole GPU */
 };
 
 /* Names and the like; owned. */
@@ -151,8 +153,8 @@ struct conf_node {
 	char *name;
 	uint32_t cpus;
 	uint64_t mem_mb;
-	struct conf_gpu_count *gpus;
-	size_t n_gpus; /* entries, not devices */
+	struct conf_gpu_count *gpus; /* NULL: as the agent finds them; without entries: none */
+	size_t n_gpus;               /* entries, not devices */
 	struct conf_texts features;
 	uint32_t leaf; /* index into conf.switches; CONF_NONE */
 };

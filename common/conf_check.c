@@ -29,6 +29,31 @@ static void check_names(struct conf_reader *r, const struct conf_section *sectio
 	free(names.v);
 }
 
+/* --- GPU types ------------------------------------------------------------------------------- */
+
+/* A profile is of a type that there is, and that is a whole GPU's. */
+static void check_mig_of(struct conf_reader *r, size_t i)
+{
+	const struct conf *conf = &r->raw.conf;
+	const char *of = conf->gpu_types[i].mig_of;
+	size_t k;
+
+	if (!of || !*of)
+		return;
+	for (k = 0; k < conf->n_gpu_types; k++) {
+		const struct conf_gpu_type *t = &conf->gpu_types[k];
+
+		if (!t->name || strcmp(t->name, of))
+			continue;
+		if (!t->mig_of || !*t->mig_of)
+			return;
+		break;
+	}
+	conf_reader_problem(r, conf_setting_at(r, "gpu_types", i, "mig_of"),
+	        "gpu_types[%zu].mig_of: \"%s\": must be the name of %s", i, of,
+	        k < conf->n_gpu_types ? "a whole GPU's type" : "another type in gpu_types");
+}
+
 /* --- nodes ----------------------------------------------------------------------------------- */
 
 static void node_add(struct conf *conf, const struct conf_node *entry, const char *name)
@@ -314,6 +339,8 @@ void conf_check(struct conf_reader *reader)
 	}
 	check_controller(reader);
 	roles_resolve(&conf->roles);
+	for (size_t i = 0; i < conf->n_gpu_types; i++)
+		check_mig_of(reader, i);
 	check_nodes(&c);
 	conf_check_topology(&c);
 	conf_check_accounts(&c);

@@ -11,6 +11,7 @@
 #include "common/xalloc.h"
 
 #define GPU_HOURS_MAX 1000000000
+#define NO_GPUS       "none" /* whatever the node has */
 
 /* The index of a type in conf.gpu_types, or -1. */
 static int type_find(const struct conf *conf, const char *type, struct error *err)
@@ -56,6 +57,18 @@ static size_t *n_gpus_at(const struct conf_key *key, const void *base)
 	return (size_t *)((char *)base + key->n_at);
 }
 
+/* NULL: as they are found; none of them is something else. */
+static void gpus_set(
+        const struct conf_key *key, void *base, const struct conf_gpu_count *v, size_t n)
+{
+	struct conf_gpu_count *copy = v ? xcalloc(n ? n : 1, sizeof(*v)) : NULL;
+
+	if (n)
+		memcpy(copy, v, n * sizeof(*v));
+	*gpus_at(key, base) = copy;
+	*n_gpus_at(key, base) = n;
+}
+
 static int gpus_add(const char *type, uint32_t count, void *arg)
 {
 	struct gpus *gpus = arg;
@@ -82,10 +95,9 @@ static int gpus_read(const struct conf_key *key, const char *text, const struct 
 {
 	struct gpus gpus = { .conf = conf, .err = err, .max = (uint32_t)key->max };
 
-	if (*text && amount_each(text, gpus_add, &gpus, err) < 0)
+	if (*text && strcmp(text, NO_GPUS) && amount_each(text, gpus_add, &gpus, err) < 0)
 		return -1;
-	*n_gpus_at(key, base) = gpus.n;
-	*gpus_at(key, base) = gpus.n ? xmemdup(gpus.v, gpus.n * sizeof(gpus.v[0])) : NULL;
+	gpus_set(key, base, *text ? gpus.v : NULL, gpus.n);
 	return 0;
 }
 
@@ -94,6 +106,8 @@ static void gpus_print(
 {
 	const struct conf_gpu_count *v = *gpus_at(key, base);
 
+	if (v && !*n_gpus_at(key, base))
+		strbuf_adds(out, NO_GPUS);
 	for (size_t i = 0; i < *n_gpus_at(key, base); i++)
 		strbuf_addf(
 		        out, "%s%s:%u", i ? "," : "", conf->gpu_types[v[i].type].name, v[i].count);
@@ -101,11 +115,7 @@ static void gpus_print(
 
 static void gpus_copy(const struct conf_key *key, const void *from, void *to)
 {
-	size_t n = *n_gpus_at(key, from);
-
-	*n_gpus_at(key, to) = n;
-	*gpus_at(key, to) =
-	        n ? xmemdup(*gpus_at(key, from), n * sizeof(struct conf_gpu_count)) : NULL;
+	gpus_set(key, to, *gpus_at(key, from), *n_gpus_at(key, from));
 }
 
 static void gpus_clear(const struct conf_key *key, void *base)

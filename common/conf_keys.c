@@ -245,6 +245,10 @@ static const struct conf_key gpu_type_keys[] = {
 	        .help = "nominal memory of one GPU; 0: not given" },
 	{ "price", CONF_REAL, "0", .unit = 1, .max = PRICE_MAX, AT(struct conf_gpu_type, price),
 	        .reload = true, .help = "what one GPU costs for an hour" },
+	{ "match", CONF_TEXT, "", .max = 96, AT(struct conf_gpu_type, match), .reload = true,
+	        .help = "GPUs that are found under such a name are of this type; with * and ?" },
+	{ "mig_of", CONF_TEXT, "", .max = AMOUNT_TYPE_MAX, AT(struct conf_gpu_type, mig_of),
+	        .reload = true, .help = "it is a MIG profile of GPUs of that type" },
 };
 
 /* node_defaults has the same keys without the name. */
@@ -258,7 +262,7 @@ static const struct conf_key node_keys[] = {
 	        .help = "host memory of the node; 0: as the agent finds it" },
 	{ "gpus", CONF_GPUS, "", .max = CONF_MAX_GPUS_PER_NODE, AT(struct conf_node, gpus),
 	        .n_at = offsetof(struct conf_node, n_gpus), .reload = true,
-	        .help = "GPUs of the node by type, in the order of their indices" },
+	        .help = "GPUs of the node by type, by index; empty: as the agent finds them" },
 	{ "features", CONF_TEXTS, .min = 1, .max = 64, .check = check_name, .optional = true,
 	        AT(struct conf_node, features), .reload = true,
 	        .help = "what jobs can ask for with --constraint and --prefer" },

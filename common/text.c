@@ -189,3 +189,26 @@ const char *text_nearest(const char *word, const char *const *names)
 	}
 	return best;
 }
+
+bool text_like(const char *pattern, const char *s)
+{
+	const char *star = NULL, *from = NULL; /* behind the last "*", and what it stands for ends */
+
+	while (*s) {
+		if (*pattern == '*') {
+			star = ++pattern;
+			from = s;
+		} else if (*pattern == '?' || *pattern == *s) {
+			pattern++;
+			s++;
+		} else if (star) {
+			pattern = star;
+			s = ++from;
+		} else {
+			return false;
+		}
+	}
+	while (*pattern == '*')
+		pattern++;
+	return !*pattern;
+}

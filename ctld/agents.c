@@ -99,7 +99,7 @@ void agents_gone(struct ctld *c, const struct peer *peer, struct clocks now)
 
 static struct wire_facts facts_of(const struct ctld *c)
 {
-	return (struct wire_facts){ c->conf, c->epoch };
+	return (struct wire_facts){ core_conf(c->core), c->epoch };
 }
 
 static void order(struct ctld *c, uint64_t session, unsigned type, const ProtobufCMessage *m)

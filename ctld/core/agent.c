@@ -75,6 +75,7 @@ void node_compare(struct core *core, struct node *node)
 		snprintf(text + used, sizeof(text) - used, "%sGPUs: %s", used ? ", " : "",
 		        l->gpu_trouble);
 	node_set_text(core->nodes, &l->invalid, text);
+	hardware_take(core, node);
 	devices_bind(core, node);
 }
 
@@ -165,6 +166,7 @@ void agent_up_apply(struct core *core, const struct core_event *e)
 	l->pretended = e->agent_up.pretended;
 	if (!core->suspended) {
 		end_old_incarnation(core, node, e);
+		l->rebooted |= strcmp(node_info(node)->boot_id, e->agent_up.boot_id) != 0;
 		node_set_registered(core->nodes, node, e->agent_up.incarnation, e->agent_up.boot_id,
 		        e->agent_up.cpus, e->agent_up.mem_mb);
 		node_compare(core, node);

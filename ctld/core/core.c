@@ -14,7 +14,8 @@ struct core *core_new(const struct conf *conf, uint64_t seed)
 {
 	struct core *core = xcalloc(1, sizeof(*core));
 
-	core->conf = conf;
+	core->given = core->conf = conf;
+	core->hardware_due = INT64_MAX;
 	core->seed = seed;
 	core->disk_free_mb = UINT64_MAX;
 	core->dirty = dirty_new();
@@ -214,6 +215,7 @@ void core_free(struct core *core)
 	requests_free(core->requests);
 	strings_free(core->strings);
 	dirty_free(core->dirty);
+	hardware_free(core->hardware);
 	free(core->suspended);
 	free(core);
 }

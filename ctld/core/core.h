@@ -71,6 +71,9 @@ uint64_t core_hash(const struct core *core);
  * reason; runs go on. After it returns the old conf is no longer referred to, and node and
  * partition indices are those of the new one; agents of nodes that left are closed. */
 void core_reconfigure(struct core *core, const struct conf *conf, struct clocks now);
+/* The same with the GPUs that were found, where it leaves them open. Until the next call that
+ * changes the core; nodes and partitions have the same indices. */
+const struct conf *core_conf(const struct core *core);
 
 /* An agent reported an epoch or job id above ours (a restored backup): no orders go out. `text`
  * says so in one line. `gctld --takeover` calls core_takeover() after core_start(): both are raised

@@ -220,9 +220,16 @@ void devices_bind(struct core *core, struct node *node)
 	uint64_t out = 0;
 	size_t i;
 
-	begin(&b, core, node);
-	if (*l->gpu_trouble) /* they are as they were: nothing is known */
+	if (l->stale) { /* indices may be of other types already */
+		l->gpus_out = UINT64_MAX;
 		return;
+	}
+	begin(&b, core, node);
+	if (*l->gpu_trouble) { /* they are as they were: nothing is known */
+		if (!b.n)
+			node_set_text(core->nodes, &l->gpu_note, l->gpu_trouble);
+		return;
+	}
 	bind(&b);
 	write_list(&b, list, sizeof(list));
 	if (l->gpus_asked || *list) {

@@ -155,6 +155,10 @@ enum event_kind {
 struct gpu_found {
 	const char *type, *uuid;
 	const char *trouble; /* why it cannot be used; NULL or "": it can */
+	const char *name;    /* its maker's; NULL or "": not told */
+	const char *of;      /* of a MIG instance: its GPU's type; NULL or "": not told */
+	uint64_t mem_mb;
+	bool mig;
 };
 
 struct core_event {

@@ -13,6 +13,7 @@
  *	control.c  EV_JOB_CONTROL, EV_WAIT_JOB
  *	update.c   what JOB_UPDATE changes
  *	operate.c  EV_NODE_CONTROL, EV_PARTITION_CONTROL, fencing
+ *	hardware.c GPUs that are taken as found (hardware.h)
  *	agent.c    EV_AGENT_UP, GONE, HEARTBEAT
  *	report.c   EV_RUN_REPORT, and what registrations say of runs
  *	life.c     a job's way from start to end: every job_move() is there
@@ -36,6 +37,7 @@
 #include "ctld/core/fates.h"
 #include "ctld/core/gates.h"
 #include "ctld/core/heap.h"
+#include "ctld/core/hardware.h"
 #include "ctld/core/hours.h"
 #include "ctld/core/job.h"
 #include "ctld/core/ledger.h"
@@ -60,7 +62,10 @@ struct ended {
 };
 
 struct core {
-	const struct conf *conf; /* borrowed */
+	const struct conf *given; /* borrowed */
+	const struct conf *conf;  /* the same with what was found (hardware.h) */
+	struct hardware *hardware;
+	usec_t hardware_made, hardware_due; /* mono; made 0: at the start; due INT64_MAX: not */
 	uint64_t seed, change;
 	struct clocks now; /* of the present call */
 	bool started;
@@ -292,6 +297,8 @@ void run_report_apply(struct core *core, const struct core_event *event);
 /* `whole`: it is part of a registration, which says all there is. */
 void report_apply(
         struct core *core, struct node *node, const struct run_report *report, bool whole);
+/* Nodes have turned out to have other GPUs: the whole core by another configuration. */
+void core_rehardware(struct core *core);
 /* Compare what a node registered with what the configuration demands. */
 void node_compare(struct core *core, struct node *node);
 /* The fence or the silence of an unknown node has changed: see when something is due. */

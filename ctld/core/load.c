@@ -187,6 +187,8 @@ int core_start(struct core *core, struct clocks now, struct error *err)
 		return error_set(err, ERR_INTERNAL, "started twice");
 	if (meta_start(core->meta, core->conf->cluster, err) < 0)
 		return -1;
+	core->hardware = hardware_new(core->given, core->nodes);
+	core->conf = hardware_conf(core->hardware);
 	requests_resolve(core->requests, core->conf);
 	nodes_configure(core->nodes, core->conf, now.mono);
 	nodes_start(core->nodes, now);
@@ -288,16 +290,43 @@ static void forget_counted(struct core *core)
 		node_link(nodes_at(core->nodes, i))->counted = 0;
 }
 
-void core_reconfigure(struct core *core, const struct conf *conf, struct clocks now)
+const struct conf *core_conf(const struct core *core)
+{
+	return core->conf;
+}
+
+/* The new conf has what is known of hardware: look at each node with it. */
+static void settle_nodes(struct core *core)
+{
+	uint32_t i;
+
+	for (i = 0; i < core->conf->n_nodes; i++)
+		node_link(nodes_at(core->nodes, i))->stale = false;
+	for (i = 0; i < core->conf->n_nodes; i++) {
+		struct node *node = nodes_at(core->nodes, i);
+
+		if (node_link(node)->session)
+			node_compare(core, node);
+		node_worry(core, node);
+		node_settle(core, node);
+	}
+}
+
+/* From core->conf to core->given with what was found. */
+static void reconfigure(struct core *core)
 {
 	struct ledger *old = core->ledger;
 	struct gates *old_gates = core->gates;
+	struct hardware *old_hardware = core->hardware;
+	struct clocks now = core->now;
+	const struct conf *conf;
 	uint32_t i;
 
-	core->now = now;
-	sched_now(core->sched, now);
 	take_again(core, true);
-	core->conf = conf;
+	core->hardware = hardware_new(core->given, core->nodes);
+	core->hardware_due = INT64_MAX;
+	core->hardware_made = now.mono;
+	core->conf = conf = hardware_conf(core->hardware);
 	requests_resolve(core->requests, conf);
 	nodes_configure(core->nodes, conf, now.mono);
 	core->ledger = ledger_new(conf);
@@ -317,14 +346,21 @@ void core_reconfigure(struct core *core, const struct conf *conf, struct clocks 
 	book_again(core);
 	take_again(core, false);
 	close_left(core);
-	for (i = 0; i < conf->n_nodes; i++) {
-		struct node *node = nodes_at(core->nodes, i);
+	settle_nodes(core);
+	hardware_free(old_hardware);
+}
 
-		if (node_link(node)->session)
-			node_compare(core, node);
-		node_worry(core, node);
-		node_settle(core, node);
-	}
+void core_rehardware(struct core *core)
+{
+	reconfigure(core);
+}
+
+void core_reconfigure(struct core *core, const struct conf *conf, struct clocks now)
+{
+	core->now = now;
+	sched_now(core->sched, now);
+	core->given = conf;
+	reconfigure(core);
 	core->change += dirty_touched(core->dirty);
 	effects_number(core->effects, core->change);
 }

@@ -83,6 +83,7 @@ static void node_free(struct nodes *ns, struct node *node)
 	strings_drop(s, node->info.incarnation);
 	strings_drop(s, node->info.boot_id);
 	strings_drop(s, node->info.gpus);
+	strings_drop(s, node->info.found);
 	strings_drop(s, node->link.gpu_trouble);
 	strings_drop(s, node->link.gpu_note);
 	strings_drop(s, node->link.version);
@@ -152,6 +153,7 @@ struct node *nodes_want(struct nodes *ns, const char *name)
 	node->info.incarnation = strings_keep(ns->strings, "");
 	node->info.boot_id = strings_keep(ns->strings, "");
 	node->info.gpus = strings_keep(ns->strings, "");
+	node->info.found = strings_keep(ns->strings, "");
 	node->link.gpu_trouble = strings_keep(ns->strings, "");
 	node->link.gpu_note = strings_keep(ns->strings, "");
 	node->link.version = strings_keep(ns->strings, "");
@@ -257,6 +259,12 @@ void node_set_devices(struct nodes *ns, struct node *node, const char *gpus)
 		changed(ns, node);
 }
 
+void node_set_found(struct nodes *ns, struct node *node, const char *found)
+{
+	if (strings_set(ns->strings, &node->info.found, found))
+		changed(ns, node);
+}
+
 /* --- volatile -------------------------------------------------------------------------------- */
 
 void node_hear(struct nodes *ns, struct node *node, enum node_hearing hearing, struct clocks now)
@@ -320,14 +328,24 @@ void node_set_gpus(struct nodes *ns, struct node *node, const struct gpu_found *
 		strings_drop(ns->strings, l->gpus[i].type);
 		strings_drop(ns->strings, l->gpus[i].uuid);
 		strings_drop(ns->strings, l->gpus[i].trouble);
+		strings_drop(ns->strings, l->gpus[i].told);
+		strings_drop(ns->strings, l->gpus[i].name);
+		strings_drop(ns->strings, l->gpus[i].of);
 	}
 	free(l->gpus);
 	l->gpus = n ? xcalloc(n, sizeof(*l->gpus)) : NULL;
 	l->n_gpus = n;
 	for (i = 0; i < n; i++) {
-		l->gpus[i].type = strings_keep(ns->strings, v[i].type);
-		l->gpus[i].uuid = strings_keep(ns->strings, v[i].uuid);
-		l->gpus[i].trouble = strings_keep(ns->strings, v[i].trouble ? v[i].trouble : "");
+		struct strings *s = ns->strings;
+
+		l->gpus[i] = (struct node_gpu){ .type = strings_keep(s, v[i].type),
+			.uuid = strings_keep(s, v[i].uuid),
+			.trouble = strings_keep(s, v[i].trouble ? v[i].trouble : ""),
+			.told = strings_keep(s, v[i].type),
+			.name = strings_keep(s, v[i].name ? v[i].name : ""),
+			.of = strings_keep(s, v[i].of ? v[i].of : ""),
+			.mem_mb = v[i].mem_mb,
+			.mig = v[i].mig };
 	}
 }
 
@@ -366,7 +384,7 @@ void node_unlink_run(struct run *run)
 
 #define F(field) [COL_NODE_##field] = COLUMN(struct node, info.field)
 static const struct codec_column columns[COL_NODE_COUNT] = { F(name), F(drain), F(down), F(reason),
-	F(reason_uid), F(reason_time), F(incarnation), F(boot_id), F(cpus), F(mem_mb), F(gpus) };
+	F(reason_uid), F(reason_time), F(incarnation), F(boot_id), F(cpus), F(mem_mb), F(gpus), F(found) };
 #undef F
 
 void node_encode(const struct node *node, struct row *row, enum row_change change)

@@ -41,16 +41,21 @@ struct run;
 /* Durable. Texts are kept. */
 struct node_info {
 	const char *name, *reason, *incarnation, *boot_id;
-	const char *gpus; /* UUIDs of its GPUs by index, with "," between (devices.h) */
+	const char *gpus;  /* UUIDs of its GPUs by index, with "," between (devices.h) */
+	const char *found; /* its GPUs, where they are taken as found (hardware.h) */
 	uint32_t reason_uid, cpus;
 	uint64_t mem_mb;
 	usec_t reason_time;
 	bool drain, down;
 };
 
-/* A GPU that the agent found; all kept. */
+/* A GPU that the agent found; texts are kept. */
 struct node_gpu {
-	const char *type, *uuid, *trouble;
+	const char *type; /* by the configuration (hardware.h), else as told */
+	const char *uuid, *trouble;
+	const char *told, *name, *of; /* as in struct gpu_found */
+	uint64_t mem_mb;
+	bool mig;
 };
 
 /* Volatile; the texts are owned by the node and set through node_set_text(). */
@@ -69,6 +74,8 @@ struct node_link {
 	const char *version, *containment, *invalid; /* kept; invalid "": it is as demanded */
 	struct node_gpu *gpus;                       /* as registered; owned */
 	size_t n_gpus;
+	bool rebooted;           /* since its GPUs were last taken as found */
+	bool stale;              /* core->conf does not know yet what was found */
 	bool gpus_asked;         /* they are all that it has; else GPUs are as configured */
 	const char *gpu_trouble; /* kept; "": they could be asked */
 	const char *gpu_note;    /* kept; how they differ from the configuration */
@@ -113,6 +120,7 @@ void node_set_admin(struct nodes *ns, struct node *node, bool drain, bool down, 
 void node_set_registered(struct nodes *ns, struct node *node, const char *incarnation,
         const char *boot_id, uint32_t cpus, uint64_t mem_mb);
 void node_set_devices(struct nodes *ns, struct node *node, const char *gpus);
+void node_set_found(struct nodes *ns, struct node *node, const char *found);
 
 /* --- volatile -------------------------------------------------------------------------------- */
 

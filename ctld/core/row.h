@@ -31,7 +31,8 @@
 	X(boot_id, TEXT, _)                                         \
 	X(cpus, INT, _)         /* as the agent found them */       \
 	X(mem_mb, INT, _)                                           \
-	X(gpus, TEXT, _)        /* which GPU has which index (devices.h) */
+	X(gpus, TEXT, _)        /* which GPU has which index (devices.h) */ \
+	X(found, TEXT, _)       /* GPUs taken as found, by index (hardware.h) */
 
 #define JOB_COLUMNS(X)                                                             \
 	X(id, INT, K)                                                              \

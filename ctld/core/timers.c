@@ -1,4 +1,5 @@
-/* timers.c - EV_CLOCK: nodes not heard of, fences to repeat, jobs and nonces to forget
+/* timers.c - EV_CLOCK: nodes not heard of, fences to repeat, hardware that was found, jobs and
+ * nonces to forget
  *
  * All on the monotonic clock, but what people gave a time for: that is as of the wall clock, which
  * may be set, and so is looked at every minute.
@@ -167,6 +168,8 @@ void timers_apply(struct core *core)
 	}
 	if (core->suspended)
 		return;
+	if (core->hardware_due <= core->now.mono)
+		core_rehardware(core);
 	unknown_nodes(core);
 	alarmed_jobs(core);
 	if (core->expired_wall && core->now.wall < core->expired_wall)
@@ -191,6 +194,7 @@ usec_t timers_next(const struct core *core)
 
 	if (core->suspended)
 		return next;
+	next = core->hardware_due < next ? core->hardware_due : next;
 	if (heap_first(core->worries)) {
 		t = (usec_t)heap_first_key(core->worries).a;
 		next = t < next ? t : next;

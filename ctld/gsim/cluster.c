@@ -350,7 +350,9 @@ static uint32_t want_type(struct conf *conf, const char *name, struct error *err
 	}
 	conf->gpu_types =
 	        xrealloc(conf->gpu_types, conf->n_gpu_types + 1, sizeof(*conf->gpu_types));
-	conf->gpu_types[conf->n_gpu_types] = (struct conf_gpu_type){ .name = xstrdup(name) };
+	conf->gpu_types[conf->n_gpu_types] = (struct conf_gpu_type){
+		.name = xstrdup(name), .match = xstrdup(""), .mig_of = xstrdup("")
+	};
 	return (uint32_t)conf->n_gpu_types++;
 }
 

@@ -571,10 +571,23 @@ static int device_text(const Gpusched__GpuDevice *d, struct error *err)
 {
 	if (strlen(d->uuid) >= DEVICE_UUID_MAX || strpbrk(d->uuid, ", "))
 		return bad_agent("a GPU's UUID that cannot be", err);
+	if (d->mem_mb > WIRE_MEM_MB_MAX)
+		return bad_agent("a GPU's memory that cannot be", err);
 	return agent_text("GPU type", d->type, err) || agent_text("UUID", d->uuid, err) ||
+	                       agent_text("name", d->name, err) ||
 	                       agent_text("trouble", d->trouble, err)
 	               ? -1
 	               : 0;
+}
+
+/* The type of the GPU that a MIG instance is on. */
+static const char *parent_type(const Gpusched__Register *m, const Gpusched__GpuDevice *mig)
+{
+	for (size_t i = 0; i < m->n_gpus; i++) {
+		if (!m->gpus[i]->mig && m->gpus[i]->host == mig->host)
+			return m->gpus[i]->type;
+	}
+	return "";
 }
 
 /* The slots that it found. */
@@ -596,7 +609,13 @@ static int take_devices(const Gpusched__Register *m, struct arena *arena, struct
 				return bad_agent("a GPU twice", err);
 		}
 		if (d->mig || !d->mig_mode)
-			found[n++] = (struct gpu_found){ d->type, d->uuid, d->trouble };
+			found[n++] = (struct gpu_found){ .type = d->type,
+				.uuid = d->uuid,
+				.trouble = d->trouble,
+				.name = d->name,
+				.of = d->mig ? parent_type(m, d) : "",
+				.mem_mb = d->mem_mb,
+				.mig = d->mig };
 	}
 	event->agent_up.gpus = found;
 	event->agent_up.n_gpus = n;

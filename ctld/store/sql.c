@@ -3,7 +3,8 @@
 
 #define META_COLS "key, value"
 #define NODE_COLS \
-	"name, drain, down, reason, reason_uid, reason_time, incarnation, boot_id, cpus, mem_mb, gpus"
+	"name, drain, down, reason, reason_uid, reason_time, incarnation, boot_id, cpus, mem_mb, gpus, " \
+	"found"
 #define JOB_COLS                                                                              \
 	"id, part, uid, gid, user, account, partition, name, state, hold, gpus, cpus, mem_mb, " \
 	"time_limit_s, warn_signal, warn_before_s, requeue, nice, labels, submit_host, cwd, " \
@@ -247,6 +248,10 @@ static const char *const state_steps[] = {
 	/* Which GPU has which index. */
 	"ALTER TABLE node ADD COLUMN gpus TEXT NOT NULL DEFAULT '';"
 	"PRAGMA user_version = 17;",
+
+	/* GPUs of a node that the configuration says nothing of. */
+	"ALTER TABLE node ADD COLUMN found TEXT NOT NULL DEFAULT '';"
+	"PRAGMA user_version = 18;",
 };
 
 /* history.db. 0x67707568 is "gpuh". */
@@ -328,7 +333,7 @@ const struct sql_table sql_tables[TABLE_COUNT] = {
 	[TABLE_NODE] = {
 		.name = "node",
 		.put = "INSERT OR REPLACE INTO node (" NODE_COLS ") "
-		       "VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11)",
+		       "VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12)",
 		.del = "DELETE FROM node WHERE name = ?1",
 		.load = "SELECT " NODE_COLS " FROM node ORDER BY name",
 	},

@@ -42,6 +42,10 @@ static const struct field found_fields[] = {
 	TEXT(struct gpu_found, type),
 	TEXT(struct gpu_found, uuid),
 	MAY_TEXT(struct gpu_found, trouble),
+	MAY_TEXT(struct gpu_found, name),
+	MAY_TEXT(struct gpu_found, of),
+	NUMBER(struct gpu_found, mem_mb),
+	NUMBER(struct gpu_found, mig),
 };
 static const struct form found_form = FORM("gpu", struct gpu_found, found_fields);
 

@@ -171,6 +171,23 @@ def test_mig_by_uuid(machine):
         assert output(c, c.submit(PRINT, "--gpus=h100:1")) == "0 0 GPU-0"
 
 
+def test_taken_as_found(machine):
+    """Nobody has written what the node has: neither GPUs nor their types."""
+    machine.set(h100(0), h100(1, "mig=1"), mig(1, 1), mig(1, 2),
+                'gpu uuid=GPU-9 name="NVIDIA Odd 9000" pci=0:20:0 minor=9 mem=8192')
+    hardware = 'gpu_types = ( { name = "big"; match = "NVIDIA H100*"; } );\nnodes = ( { name = "gpu04"; } );'
+    with Cluster(nodes=("gpu04",), start=False, hardware=hardware) as c:
+        c.start_munged()
+        c.start_ctld()
+        start_agent(c, machine)
+        c.wait_nodes()
+        wait_until(lambda: [(g["type"], g["total"]) for g in node(c)["gpus"]] ==
+                   [("big", 1), ("1g.10gb", 2), ("odd-9000", 1)], "what the node has")
+        assert node(c)["gpu_note"] == ""
+        jobs = [c.submit(PRINT, f"--gpus={g}") for g in ("big:1", "1g.10gb:2", "odd-9000:1")]
+        assert [output(c, j).split()[-1] for j in jobs] == ["GPU-0", "MIG-1-1,MIG-1-2", "GPU-9"]
+
+
 def test_fewer_than_demanded(machine):
     machine.set(*[h100(i) for i in range(7)])
     with cluster(machine, "h100:8") as c:

@@ -25,8 +25,12 @@ struct conf *policy_conf(void)
 	conf->cluster = xstrdup("test");
 	conf->gpu_types = xcalloc(POLICY_TYPES, sizeof(*conf->gpu_types));
 	conf->n_gpu_types = POLICY_TYPES;
-	conf->gpu_types[H100] = (struct conf_gpu_type){ xstrdup("h100"), 80 * 1024, 2.5 };
-	conf->gpu_types[L40S] = (struct conf_gpu_type){ xstrdup("l40s"), 48 * 1024, 0.9 };
+	conf->gpu_types[H100] = (struct conf_gpu_type){
+		.name = xstrdup("h100"), .mem_mb = 80 * 1024, .price = 2.5
+	};
+	conf->gpu_types[L40S] = (struct conf_gpu_type){
+		.name = xstrdup("l40s"), .mem_mb = 48 * 1024, .price = 0.9
+	};
 	conf->default_account = conf->default_qos = CONF_NONE;
 	policy_partition(conf, "batch");
 	return conf;

@@ -143,12 +143,12 @@ static const char whole[] =
         "cluster = \"atlas\";\n"
         "controller: { host = \"head1\"; port = 0x1C98; user: \"root\", max_jobs = 5L;\n"
         "  heartbeat = \"500ms\"; unknown_is_off = \"1:00:00\"; fence = \"/bin/a \\\"b\\\\c\"; }\n"
-        "gpu_types = ( { name = \"h100\"; mem = \"80G\"; }, { name = \"1g.10gb\"; mem = \"10G\"; } "
-        ");\n"
+        "gpu_types = ( { name = \"h100\"; mem = \"80G\"; match = \"NVIDIA H100*\"; },\n"
+        "{ name = \"1g.10gb\"; mem = \"10G\"; mig_of = \"h100\"; } );\n"
         "node_defaults = { cpus = 64; mem = \"1T\"; gpus = \"h100:8\"; };\n"
         "nodes = ( { name = \"h[10,01-03]\"; cpus = 128; mem = \"2T\"; },\n"
         "  { name = \"m[1-2]\"; gpus = \"1g.10gb:7,h100:1\"; }, { name = \"x\"; gpus = \"\"; mem = "
-        "\"0\"; } );\n"
+        "\"0\"; }, { name = \"y\"; gpus = \"none\"; } );\n"
         "partitions = ( { name = \"batch\"; nodes = \"m2,h[01-03]\"; default = TRUE; tier = +10;\n"
         "    default_time = \"4:00:00\"; max_time = \"2-00:00:00\"; grace = \"120s\";\n"
         "    default_mem = \"4G\"; },\n"
@@ -169,7 +169,7 @@ static void values(void **state)
 	assert_string_equal(conf->controller.fence, "/bin/a \"b\\c");
 	assert_int_equal(conf->gpu_types[0].mem_mb, 80 * 1024);
 	/* In the file's order; of a list in the list's. */
-	assert_int_equal(conf->n_nodes, 7);
+	assert_int_equal(conf->n_nodes, 8);
 	assert_string_equal(n[0].name, "h10");
 	assert_string_equal(n[1].name, "h01");
 	assert_string_equal(n[6].name, "x");
@@ -186,6 +186,11 @@ static void values(void **state)
 	assert_int_equal(n[5].gpus[0].type, 1);
 	assert_int_equal(n[5].gpus[0].count, 7);
 	assert_int_equal(n[6].n_gpus, 0);
+	assert_null(n[6].gpus); /* as found; else none: */
+	assert_int_equal(n[7].n_gpus, 0);
+	assert_non_null(n[7].gpus);
+	assert_string_equal(conf->gpu_types[0].match, "NVIDIA H100*");
+	assert_string_equal(conf->gpu_types[1].mig_of, "h100");
 	assert_int_equal(conf->default_partition, 0);
 	assert_int_equal(p[0].n_nodes, 4);
 	assert_int_equal(p[0].nodes[0], 1);
@@ -196,7 +201,7 @@ static void values(void **state)
 	assert_int_equal(p[0].default_time_s, 14400);
 	assert_int_equal(p[0].max_time_s, 172800);
 	assert_int_equal(p[0].default_mem_mb, 4096);
-	assert_int_equal(p[1].n_nodes, 7);
+	assert_int_equal(p[1].n_nodes, 8);
 	assert_int_equal(p[1].max_time_s, CONF_NO_LIMIT);
 	assert_int_equal(p[1].grace_s, 0);
 	conf_free(conf);

@@ -300,6 +300,12 @@ static const struct {
 	        "c:3: partitions[0].default: \"true\": must be true or false, without quotes\n" },
 	{ CTL NODES "partitions = ( { name = \"p\"; nodes = \"ALL\"; default = 1; } );\n",
 	        "c:3: partitions[0].default: 1: must be true or false, without quotes\n" },
+	/* gpu_types */
+	{ CTL "gpu_types = ( { name = \"a\"; mig_of = \"b\"; } );\n" NODES PARTS,
+	        "c:2: gpu_types[0].mig_of: \"b\": must be the name of another type in "
+	        "gpu_types\n" },
+	{ CTL "gpu_types = ( { name = \"a\"; mig_of = \"a\"; } );\n" NODES PARTS,
+	        "c:2: gpu_types[0].mig_of: \"a\": must be the name of a whole GPU's type\n" },
 	/* gpus */
 	{ CTL GPUS "nodes = ( { name = \"n1\"; gpus = \"h10:8\"; } );\n" PARTS,
 	        "c:3: nodes[0].gpus: \"h10:8\": no GPU type 'h10'; did you mean 'h100'?\n" },

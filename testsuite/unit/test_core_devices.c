@@ -9,11 +9,29 @@
 #include "ctld/core/devices.h"
 #include "testsuite/unit/core_world.h"
 
+static const char *boot = "boot";
+
+static struct core_event find_event(struct world *w, const struct gpu_found *gpus, size_t n)
+{
+	struct core_event e = { .kind = EV_AGENT_UP };
+
+	e.agent_up.session = w->next_session++;
+	e.agent_up.boot_id = boot;
+	e.agent_up.incarnation = "inc1";
+	e.agent_up.version = e.agent_up.containment = "";
+	e.agent_up.cpus = 8;
+	e.agent_up.mem_mb = 65536;
+	e.agent_up.gpus = gpus;
+	e.agent_up.n_gpus = n;
+	e.agent_up.gpus_asked = true;
+	return e;
+}
+
 /* "h100/GPU-a;l40s/GPU-b/its trouble": what an agent finds; NULL: it has nothing to ask. */
 static void find_with(
         struct world *w, const char *found, const struct run_report *runs, size_t n_runs)
 {
-	struct core_event e = { .kind = EV_AGENT_UP };
+	struct core_event e;
 	struct gpu_found gpus[64];
 	char text[2048];
 	char *save = NULL;
@@ -26,16 +44,9 @@ static void find_with(
 		uuid[-1] = '\0';
 		if (trouble)
 			*trouble++ = '\0';
-		gpus[n++] = (struct gpu_found){ word, uuid, trouble };
+		gpus[n++] = (struct gpu_found){ .type = word, .uuid = uuid, .trouble = trouble };
 	}
-	e.agent_up.session = w->next_session++;
-	e.agent_up.boot_id = "boot";
-	e.agent_up.incarnation = "inc1";
-	e.agent_up.version = e.agent_up.containment = "";
-	e.agent_up.cpus = 8;
-	e.agent_up.mem_mb = 65536;
-	e.agent_up.gpus = gpus;
-	e.agent_up.n_gpus = n;
+	e = find_event(w, gpus, n);
 	e.agent_up.gpus_asked = found != NULL;
 	e.agent_up.runs = runs;
 	e.agent_up.n_runs = n_runs;
@@ -221,6 +232,188 @@ static void driver_gone(void **state)
 	world_free(w);
 }
 
+/* --- taken as found -------------------------------------------------------------------------- */
+
+#define OPEN_CONF(types, more)                                           \
+	"cluster = \"test\"; controller = { host = \"h\"; };\n" types    \
+	"nodes = ( { name = \"n0\"; " more " }, { name = \"n1\"; } );\n" \
+	"partitions = ( { name = \"batch\"; nodes = \"ALL\"; default = true; } );\n"
+
+static uint32_t total(struct world *w, const char *type)
+{
+	struct node_view v = world_node_view(w, 0);
+
+	for (size_t i = 0; i < v.n_gpus; i++) {
+		if (strcmp(v.gpus[i].type, type) == 0)
+			return v.gpus[i].total;
+	}
+	return 0;
+}
+
+/* What nobody has written is what is there, also after a restart and before the agent is heard. */
+static void as_found(void **state)
+{
+	struct world *w = world_new(OPEN_CONF("", ""));
+	uint64_t job;
+
+	(void)state;
+	find(w, "h100/GPU-a;h100/GPU-b;l40s/GPU-c");
+	world_pass(w, 0.1);
+	assert_string_equal(note(w), "");
+	assert_int_equal(world_node_view(w, 0).cpus, 8);
+	assert_int_equal(usable(w, "h100"), 2);
+	assert_int_equal(usable(w, "l40s"), 1);
+	world_restart(w);
+	assert_int_equal(total(w, "h100"), 2);
+	job = world_submit(w, "l40s:1");
+	assert_string_equal(world_state(w, job), "PENDING");
+	find(w, "h100/GPU-a;h100/GPU-b;l40s/GPU-c");
+	assert_string_equal(uuids_of(w, job), "GPU-c");
+	/* More of them, and another kind. */
+	find(w, "h100/GPU-a;x9/GPU-d;h100/GPU-b;l40s/GPU-c");
+	assert_int_equal(usable(w, "h100"), 0); /* until the core knows of it */
+	world_pass(w, 1.1);
+	assert_int_equal(usable(w, "h100"), 2);
+	assert_int_equal(usable(w, "x9"), 1);
+	assert_string_equal(uuids_of(w, job), "GPU-c");
+	world_free(w);
+}
+
+/* Who is missing is told of until the node was rebooted; then it is as found. */
+static void found_and_lost(void **state)
+{
+	struct world *w = world_new(OPEN_CONF("", ""));
+	uint64_t job;
+	struct run_report alive;
+
+	(void)state;
+	find(w, "h100/GPU-a;h100/GPU-b;h100/GPU-c");
+	world_pass(w, 0.1);
+	find(w, "h100/GPU-a;h100/GPU-c/off the bus");
+	world_pass(w, 1.1);
+	assert_string_equal(note(w), "1 of 3 h100, GPU-b missing, GPU-c: off the bus");
+	assert_int_equal(usable(w, "h100"), 1);
+	find(w, NULL);
+	assert_string_equal(note(w), "0 of 3 h100, GPU-a missing, GPU-b missing, GPU-c missing");
+	find(w, "h100/GPU-a;h100/GPU-b;h100/GPU-c");
+	assert_string_equal(note(w), "");
+	job = world_submit(w, "h100:3");
+	world_run_starts(w, job);
+	world_run_ends(w, job, 0);
+	job = world_submit(w, "h100:1");
+	assert_string_equal(uuids_of(w, job), "GPU-a");
+	world_run_starts(w, job);
+	alive = world_alive(w, job);
+	boot = "boot2";
+	find_with(w, "h100/GPU-c;h100/GPU-b", &alive, 1); /* its incarnation is the old one */
+	world_pass(w, 1.1);
+	assert_string_equal(note(w), "2 of 3 h100, GPU-a missing");
+	world_run_ends(w, job, 0);
+	boot = "boot3";
+	find(w, "h100/GPU-c;h100/GPU-b");
+	world_pass(w, 1.1);
+	assert_string_equal(note(w), "");
+	assert_int_equal(total(w, "h100"), 2);
+	boot = "boot";
+	world_free(w);
+}
+
+/* Another MIG layout: what is gone is gone, unless a run is on it. */
+static void found_layout(void **state)
+{
+	struct world *w = world_new(OPEN_CONF("", ""));
+	uint64_t job, next;
+	struct run_report alive;
+
+	(void)state;
+	find(w, "1g/MIG-1;1g/MIG-2;1g/MIG-3");
+	world_pass(w, 0.1);
+	job = world_submit(w, "1g:1");
+	assert_string_equal(uuids_of(w, job), "MIG-1");
+	world_run_starts(w, job);
+	alive = world_alive(w, job);
+	find_with(w, "3g/MIG-8;1g/MIG-9", &alive, 1);
+	world_pass(w, 1.1);
+	assert_string_equal(note(w), "1 of 2 1g, MIG-1 missing");
+	assert_string_equal(uuids_of(w, job), "MIG-1");
+	next = world_submit(w, "1g:1");
+	assert_string_equal(uuids_of(w, next), "MIG-9");
+	assert_int_equal(usable(w, "3g"), 1);
+	world_free(w);
+}
+
+/* Written and not, one after the other, under a run. */
+static void found_or_written(void **state)
+{
+	struct world *w = world_new(
+	        OPEN_CONF("gpu_types = ( { name = \"h100\"; } );\n", "gpus = \"h100:2\"; "));
+	uint64_t job;
+
+	(void)state;
+	find(w, "h100/GPU-a;h100/GPU-b;l40s/GPU-c");
+	assert_string_equal(note(w), "1 l40s not configured");
+	job = world_submit(w, "h100:1");
+	assert_string_equal(uuids_of(w, job), "GPU-a");
+	world_run_starts(w, job);
+	world_reconfigure(w, OPEN_CONF("gpu_types = ( { name = \"h100\"; } );\n", ""));
+	world_pass(w, 1.1);
+	assert_string_equal(note(w), "");
+	assert_int_equal(total(w, "l40s"), 1);
+	assert_int_equal(usable(w, "h100"), 1);
+	assert_string_equal(uuids_of(w, job), "GPU-a");
+	world_reconfigure(w, OPEN_CONF("", "gpus = \"none\"; "));
+	world_pass(w, 1.1);
+	assert_int_equal(total(w, "h100"), 0);
+	assert_string_equal(note(w), "2 h100 not configured, 1 l40s not configured");
+	world_run_ends(w, job, 0);
+	world_free(w);
+}
+
+#define NAMED                                                            \
+	"gpu_types = ( { name = \"big\"; match = \"NVIDIA H100*\"; },\n" \
+	"{ name = \"slow\"; match = \"*L40S\"; },\n"                     \
+	"{ name = \"1g\"; mig_of = \"big\"; match = \"*1g.10gb\"; },\n"  \
+	"{ name = \"3g.40gb\"; mig_of = \"big\"; },\n"                   \
+	"{ name = \"2g.20gb\"; mig_of = \"slow\"; match = \"*\"; } );\n"
+
+/* Types by their makers' names. */
+static void named(void **state)
+{
+	static const struct gpu_found gpus[] = {
+		{ .type = "h100", .uuid = "GPU-a", .name = "NVIDIA H100 80GB HBM3" },
+		{ .type = "l40s", .uuid = "GPU-b", .name = "NVIDIA L40S" },
+		{ .type = "1g.10gb",
+		        .uuid = "MIG-1",
+		        .name = "NVIDIA H100 80GB HBM3 MIG 1g.10gb",
+		        .of = "h100",
+		        .mig = true },
+		{ .type = "3g.40gb",
+		        .uuid = "MIG-2",
+		        .name = "NVIDIA H100 80GB HBM3",
+		        .of = "h100",
+		        .mig = true },
+		{ .type = "1g.5gb",
+		        .uuid = "MIG-3",
+		        .name = "NVIDIA A100 MIG 1g.5gb",
+		        .of = "a100",
+		        .mig = true },
+		{ .type = "odd:", .uuid = "GPU-c", .name = "" },
+	};
+	struct world *w = world_new(OPEN_CONF(NAMED, ""));
+	struct core_event e = find_event(w, gpus, sizeof(gpus) / sizeof(*gpus));
+
+	(void)state;
+	world_apply(w, &e);
+	world_pass(w, 0.1);
+	assert_int_equal(usable(w, "big"), 1);
+	assert_int_equal(usable(w, "slow"), 1);
+	assert_int_equal(usable(w, "1g"), 1);
+	assert_int_equal(usable(w, "3g.40gb"), 1);
+	assert_int_equal(usable(w, "1g.5gb"), 1);
+	assert_string_equal(note(w), "1 odd: not configured");
+	world_free(w);
+}
+
 static void lists(void **state)
 {
 	char uuid[DEVICE_UUID_MAX], text[300];
@@ -250,6 +443,11 @@ int main(void)
 		cmocka_unit_test(replaced),
 		cmocka_unit_test(layout_changed),
 		cmocka_unit_test(driver_gone),
+		cmocka_unit_test(as_found),
+		cmocka_unit_test(found_and_lost),
+		cmocka_unit_test(found_layout),
+		cmocka_unit_test(found_or_written),
+		cmocka_unit_test(named),
 		cmocka_unit_test(lists),
 	};
 

@@ -128,6 +128,31 @@ static void trim_both_ends(void **state)
 	assert_string_equal(text_trim(c), "");
 }
 
+static void likeness(void **state)
+{
+	static const struct {
+		const char *pattern, *text;
+		bool like;
+	} patterns[] = {
+		{ "", "", true },
+		{ "", "a", false },
+		{ "*", "", true },
+		{ "a", "a", true },
+		{ "a", "ab", false },
+		{ "?", "", false },
+		{ "a?c", "abc", true },
+		{ "NVIDIA H100*", "NVIDIA H100 80GB HBM3", true },
+		{ "*H100", "NVIDIA H100 80GB", false },
+		{ "*ab*ab", "abxabab", true },
+		{ "*ab*ab", "abxba", false },
+		{ "a**?", "ab", true },
+	};
+
+	(void)state;
+	for (size_t i = 0; i < sizeof(patterns) / sizeof(*patterns); i++)
+		assert_int_equal(text_like(patterns[i].pattern, patterns[i].text), patterns[i].like);
+}
+
 static void nearest_word(void **state)
 {
 	static const char *const names[] = { "max_time", "name", "nodes", "cpus", "gpus", NULL };
@@ -166,6 +191,7 @@ int main(void)
 		cmocka_unit_test(escape_dup_takes_any_length),
 		cmocka_unit_test(check_refuses),
 		cmocka_unit_test(trim_both_ends),
+		cmocka_unit_test(likeness),
 		cmocka_unit_test(nearest_word),
 	};
 

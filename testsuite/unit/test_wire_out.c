@@ -442,7 +442,8 @@ static void test_start_run_in_two_parts(void **state)
 
 static void test_orders(void **state)
 {
-	struct conf_gpu_type types[] = { { S("h100"), 81920, 0 }, { S("l40s"), 49152, 0 } };
+	struct conf_gpu_type types[] = { { .name = S("h100"), .mem_mb = 81920 },
+		{ .name = S("l40s"), .mem_mb = 49152 } };
 	struct conf_gpu_count counts[] = { { 1, 2 }, { 0, 1 } };
 	struct conf conf = small_conf();
 	struct wire_facts facts = { &conf, 12 };
