@@ -458,6 +458,8 @@ static const struct subcommand subcommands[] = {
 	        "Let held jobs start" },
 	{ { "requeue" }, "ID...", 0, GCTL_WORDS_MAX, TAKES_JOBS | TAKES_REASON, false, do_requeue,
 	        "End runs and let the jobs wait again" },
+	{ { "resign" }, "ID...", 1, GCTL_WORDS_MAX, 0, false, gctl_resign,
+	        "Sign your jobs anew, so that they start although they waited for long" },
 	{ { "wait" }, "ID...", 1, GCTL_WORDS_MAX, 0, false, gctl_wait,
 	        "Wait until jobs, arrays or tasks have ended; the highest exit status is its own" },
 	{ { "suspend" }, "ID...", 0, GCTL_WORDS_MAX, TAKES_JOBS | TAKES_REASON, false, do_suspend,

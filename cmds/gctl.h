@@ -46,6 +46,7 @@ int gctl_show_job(struct run *r, struct error *err);
 int gctl_show_node(struct run *r, struct error *err);
 int gctl_show_partition(struct run *r, struct error *err);
 int gctl_show_config(struct run *r, struct error *err);
-int gctl_wait(struct run *r, struct error *err); /* gctl_wait.c */
+int gctl_wait(struct run *r, struct error *err);   /* gctl_wait.c */
+int gctl_resign(struct run *r, struct error *err); /* gctl_resign.c */
 
 #endif

@@ -25,6 +25,16 @@ struct group {
 
 TAILQ_HEAD(entries, entry);
 
+/* Jobs that were signed anew. */
+struct signing {
+	STAILQ_ENTRY(signing) next;
+	size_t n, len;
+	uint64_t *jobs;
+	uint8_t *credential;
+};
+
+STAILQ_HEAD(signings, signing);
+
 struct want {
 	STAILQ_ENTRY(want) next;
 	uint64_t job;
@@ -37,8 +47,9 @@ STAILQ_HEAD(wants, want);
 struct blobs {
 	struct byid *map;
 	struct entries pending, kept;
+	struct signings signings;
 	struct wants wanted, asked; /* for the next batch; in the batch in flight, in its order */
-	size_t pending_bytes;
+	size_t pending_bytes, pending_signings;
 	bool erase;
 	struct blobs_stats stats;
 };
@@ -52,6 +63,7 @@ struct blobs *blobs_new(void)
 	b->map = byid_new();
 	TAILQ_INIT(&b->pending);
 	TAILQ_INIT(&b->kept);
+	STAILQ_INIT(&b->signings);
 	STAILQ_INIT(&b->wanted);
 	STAILQ_INIT(&b->asked);
 	return b;
@@ -74,6 +86,14 @@ static void forget(struct blobs *b, struct entry *e)
 		free(g);
 }
 
+static void signing_free(struct blobs *b, struct signing *s)
+{
+	STAILQ_REMOVE(&b->signings, s, signing, next);
+	free(s->jobs);
+	free(s->credential);
+	free(s);
+}
+
 static void wants_clear(struct wants *wants)
 {
 	struct want *w;
@@ -93,6 +113,8 @@ void blobs_free(struct blobs *b)
 		forget(b, TAILQ_FIRST(&b->pending));
 	while (!TAILQ_EMPTY(&b->kept))
 		forget(b, TAILQ_FIRST(&b->kept));
+	while (!STAILQ_EMPTY(&b->signings))
+		signing_free(b, STAILQ_FIRST(&b->signings));
 	wants_clear(&b->wanted);
 	wants_clear(&b->asked);
 	byid_free(b->map);
@@ -173,6 +195,28 @@ void blobs_put(struct blobs *b, const struct store_blob *v, size_t n)
 	b->pending_bytes += size;
 }
 
+/* What is pending goes out as it came, with the new credential behind it. */
+void blobs_sign(struct blobs *b, const uint64_t *jobs, size_t n, const void *credential, size_t len)
+{
+	struct signing *s;
+
+	if (n == 0)
+		return;
+	s = xcalloc(1, sizeof(*s));
+	s->n = n;
+	s->jobs = xmemdup(jobs, n * sizeof(*jobs));
+	s->len = len;
+	s->credential = xmemdup(credential, len);
+	STAILQ_INSERT_TAIL(&b->signings, s, next);
+	b->pending_signings += len + n * sizeof(*jobs);
+	for (size_t i = 0; i < n; i++) {
+		struct entry *e = byid_get(b->map, jobs[i]);
+
+		if (e && !e->pending)
+			forget(b, e);
+	}
+}
+
 /* --- using them ------------------------------------------------------------------------------ */
 
 const struct store_blob *blobs_get(struct blobs *b, uint64_t job)
@@ -208,7 +252,23 @@ void blobs_erase(struct blobs *b)
 
 bool blobs_is_clean(const struct blobs *b)
 {
-	return TAILQ_EMPTY(&b->pending) && STAILQ_EMPTY(&b->wanted) && !b->erase;
+	return TAILQ_EMPTY(&b->pending) && STAILQ_EMPTY(&b->signings) && STAILQ_EMPTY(&b->wanted) &&
+	       !b->erase;
+}
+
+static void seal_signing(struct blobs *b, struct store_batch *batch, struct signing *s)
+{
+	for (size_t i = 0; i < s->n; i++) {
+		struct store_blob blob = {
+			.job = s->jobs[i], .credential = s->credential, .credential_len = s->len
+		};
+		struct entry *e = byid_get(b->map, s->jobs[i]);
+
+		store_batch_sign(batch, &blob);
+		if (e)
+			forget(b, e);
+	}
+	signing_free(b, s);
 }
 
 void blobs_seal(struct blobs *b, struct store_batch *batch)
@@ -224,7 +284,9 @@ void blobs_seal(struct blobs *b, struct store_batch *batch)
 		b->stats.kept++;
 	}
 	b->stats.kept_bytes += b->pending_bytes; /* whole groups: they were put at once */
-	b->pending_bytes = 0;
+	b->pending_bytes = b->pending_signings = 0;
+	while (!STAILQ_EMPTY(&b->signings))
+		seal_signing(b, batch, STAILQ_FIRST(&b->signings));
 	while (b->stats.kept_bytes > BLOBS_KEPT_BYTES)
 		forget(b, TAILQ_FIRST(&b->kept));
 	STAILQ_FOREACH (w, &b->wanted, next) {
@@ -249,7 +311,7 @@ void blobs_arrived(struct blobs *b, const struct store_result *result)
 
 size_t blobs_pending_bytes(const struct blobs *b)
 {
-	return b->pending_bytes;
+	return b->pending_bytes + b->pending_signings;
 }
 
 void blobs_stats(const struct blobs *b, struct blobs_stats *out)

@@ -27,6 +27,10 @@ void blobs_free(struct blobs *b); /* NULL is fine */
  * credential that is the same as that of the job before is there once. */
 void blobs_put(struct blobs *b, const struct store_blob *v, size_t n);
 
+/* Another credential for jobs that are there; it goes into the next batch. */
+void blobs_sign(
+        struct blobs *b, const uint64_t *jobs, size_t n, const void *credential, size_t len);
+
 /* Those of a job, if they are at hand; borrowed until the next call. */
 const struct store_blob *blobs_get(struct blobs *b, uint64_t job);
 

@@ -93,6 +93,8 @@ static void count(struct uses *u, uid_t uid, const uint8_t *nonce, uint32_t task
 		tsearch(e, &u->tree, entry_order);
 		u->entries++;
 	}
+	if (signed_at > e->signed_at) /* signed anew: it can be used for longer */
+		e->signed_at = signed_at;
 	if (n > e->n) {
 		e->counts = xrealloc(e->counts, n, sizeof(*e->counts));
 		memset(e->counts + e->n, 0, (n - e->n) * sizeof(*e->counts));

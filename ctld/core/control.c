@@ -249,6 +249,41 @@ static int update(struct control *c, struct error *err)
 	return 0;
 }
 
+static bool is_signed(const struct core_event *e, const struct job *job)
+{
+	size_t i = 0;
+
+	while (i < e->job.n_hashes &&
+	        memcmp(e->job.hashes[i].b, job_info(job)->nonce->spec_hash, HASH_BYTES) != 0)
+		i++;
+	return i < e->job.n_hashes;
+}
+
+/* A signature is of all that was signed: of an array, of all its tasks. */
+static int resign(struct control *c, struct error *err)
+{
+	const struct core_event *e = c->event;
+	struct job *own = job_own(c->job), *part;
+	const struct job_info *i = job_info(own);
+	struct idmap *parts = job_array(own) ? job_array(own)->parts : NULL;
+
+	if (job_state_ended((enum job_state)i->state))
+		return wrong_state(own, "signed again", err);
+	if (!is_signed(e, own))
+		return error_set(err, ERR_SIGNATURE, "job %llu is not what was signed",
+		        (unsigned long long)i->id);
+	if (e->job.sign_time < i->sign_time)
+		return error_set(err, ERR_SIGNATURE, "job %llu has a newer signature",
+		        (unsigned long long)i->id);
+	job_signed(c->core, own, e->job.sign_time);
+	for (part = parts ? idmap_next(parts, 0) : NULL; part;
+	        part = idmap_next(parts, job_info(part)->part)) {
+		if (!job_state_ended((enum job_state)job_info(part)->state))
+			job_signed(c->core, part, e->job.sign_time);
+	}
+	return 0;
+}
+
 /* Would it change a record that waits? Then those it is not for must be told apart first. */
 static bool changes(const struct control *c, const struct job *job)
 {
@@ -285,6 +320,7 @@ static const struct {
 	[JOB_SUSPEND] = { "job.suspend", suspend_job, changes_nothing },
 	[JOB_RESUME] = { "job.resume", resume_job, changes_nothing },
 	[JOB_UPDATE] = { "job.update", update, changes },
+	[JOB_RESIGN] = { "job.resign", resign, changes_nothing },
 };
 
 /* --- whose tasks ----------------------------------------------------------------------------- */
@@ -425,6 +461,10 @@ static int control_job(struct control *c, struct job *job, uint64_t ref, const s
 			return -1;
 		if (c->event->job.fields == UPDATE_AT_ONCE)
 			return 0;
+	}
+	if (c->event->job.verb == JOB_RESIGN) {
+		c->job = job;
+		return resign(c, err);
 	}
 	if (set && check_tasks(job, set, err) < 0)
 		return -1;

@@ -85,6 +85,11 @@ struct submit_job {
 	usec_t sign_time;
 };
 
+/* Of a job's serialised spec. */
+struct spec_hash {
+	uint8_t b[32];
+};
+
 /* What is to be done with the next jobs of the bulk that is being accepted: bulk.h. */
 enum bulk_step { BULK_CHECK, BULK_MAKE, BULK_SHOW, BULK_UNDO };
 
@@ -97,6 +102,7 @@ enum job_verb {
 	JOB_SUSPEND,
 	JOB_RESUME,
 	JOB_UPDATE,
+	JOB_RESIGN, /* by MSG_RESIGN, not by a JobControl */
 };
 
 /* What a JOB_UPDATE changes: these fields of event.job.change, and no others. */
@@ -189,6 +195,10 @@ struct core_event {
 			const char *reason;
 			const struct submit_job *change; /* UPDATE: as in a submit */
 			uint64_t fields;                 /* UPDATE: bits of enum job_update */
+			/* RESIGN: what a fresh credential of the caller's signs, and since when. */
+			const struct spec_hash *hashes;
+			size_t n_hashes;
+			usec_t sign_time;
 		} job;
 		struct {
 			enum node_verb verb;

@@ -86,7 +86,7 @@ struct core {
 	struct ledger *ledger;
 	struct sched *sched;
 	uint32_t gpus_counted[CONF_MAX_GPU_TYPES]; /* for quotas: accepting work, or in use */
-	struct waiters *waiters, *starters; /* for the end of a job, for its start */
+	struct waiters *waiters, *starters;        /* for the end of a job, for its start */
 	struct audit *audit;
 	struct effects *effects;
 	struct heap *worries; /* unknown nodes, by when something is due */
@@ -321,6 +321,8 @@ void node_fence(struct core *core, struct node *node);
 /* A signature that was too old by a clock that was wrong is looked at again. */
 void job_expires(struct core *core, struct job *job);
 void jobs_unexpire(struct core *core);
+/* Its owner has signed it anew. */
+void job_signed(struct core *core, struct job *job, usec_t sign_time);
 /* Is an order of this job's too near to the end of its signature? */
 bool job_signature_old(const struct core *core, const struct job *job);
 uint32_t job_partition(const struct core *core, const struct job *job);

@@ -657,6 +657,14 @@ void job_cut_limit(struct jobs *jobs, struct job *job, uint32_t time_limit_s)
 	dirty_put(jobs->dirty, &job->mark);
 }
 
+void job_set_signed(struct jobs *jobs, struct job *job, usec_t sign_time)
+{
+	if (job->info.sign_time == sign_time)
+		return;
+	job->info.sign_time = sign_time;
+	dirty_put(jobs->dirty, &job->mark);
+}
+
 void job_set_planned(struct jobs *jobs, struct job *job, usec_t planned_start)
 {
 	job->info.planned_start = planned_start;

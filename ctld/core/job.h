@@ -268,6 +268,8 @@ void job_set_hold(struct jobs *jobs, struct job *job, enum job_hold hold);
 void job_set_asked(struct jobs *jobs, struct job *job, const struct job_info *asked);
 /* A shorter time limit of its present attempt. */
 void job_cut_limit(struct jobs *jobs, struct job *job, uint32_t time_limit_s);
+/* Its owner has signed it once more, then (wall). */
+void job_set_signed(struct jobs *jobs, struct job *job, usec_t sign_time);
 void job_set_planned(struct jobs *jobs, struct job *job, usec_t planned_start);
 void job_set_depends(struct jobs *jobs, struct job *job, const char *depends);
 void job_set_begin(struct jobs *jobs, struct job *job, usec_t begin_time);

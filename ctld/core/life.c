@@ -92,6 +92,15 @@ void job_expires(struct core *core, struct job *job)
 	job_consider(core, job);
 }
 
+void job_signed(struct core *core, struct job *job, usec_t sign_time)
+{
+	job_set_signed(core->jobs, job, sign_time);
+	if (!job_link(job)->expired || job_signature_old(core, job))
+		return;
+	job_link(job)->expired = false;
+	job_consider(core, job);
+}
+
 void jobs_unexpire(struct core *core)
 {
 	struct job *job;
@@ -118,8 +127,7 @@ static void consider(struct core *core, struct job *job)
 	const struct job_info *i = job_info(job);
 	bool eligible = i->state == JOB_PENDING && i->hold == HOLD_NONE &&
 	                !job_link(job)->expired && job_weight(job) && !array_full(job) &&
-	                !job_stray(job) && !depends_open(job) &&
-	                i->begin_time <= core->now.wall;
+	                !job_stray(job) && !depends_open(job) && i->begin_time <= core->now.wall;
 
 	if (!eligible)
 		job_withdraw(core, job);

@@ -37,6 +37,7 @@ static const enum verb job_verbs[] = {
 	[JOB_SUSPEND] = VERB_JOB_SUSPEND,
 	[JOB_RESUME] = VERB_JOB_RESUME,
 	[JOB_UPDATE] = VERB_JOB_UPDATE,
+	[JOB_RESIGN] = VERB_JOB_RESIGN,
 };
 
 /* --- who asks -------------------------------------------------------------------------------- */

@@ -61,6 +61,7 @@ enum standing {
 	X(VERB_JOB_RANK, "change its partition, QOS or niceness",                              \
 	        AS_OWNER | AS_COORDINATOR | AS_STAFF)                                          \
 	X(VERB_JOB_UPDATE, "change what else it asks for", AS_OWNER | AS_STAFF)                \
+	X(VERB_JOB_RESIGN, "sign it anew", AS_OWNER)                                           \
 	X(VERB_JOB_RELEASE_COORDINATOR, "release what a coordinator holds",                    \
 	        AS_COORDINATOR | AS_STAFF)                                                     \
 	X(VERB_JOB_RELEASE_ADMIN, "release what an operator or administrator holds", AS_STAFF) \

@@ -353,7 +353,8 @@ const char *job_why(
 		return "ControllerSuspended";
 	}
 	if (job_link_of(job)->expired) {
-		snprintf(text, size, "its signature is too old: its owner must sign it again");
+		snprintf(text, size,
+		        "its signature is too old; its owner must sign it anew: gctl resign");
 		return "SignatureExpired";
 	}
 	reason = conditions_why(core, job, text, size);

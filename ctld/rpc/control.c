@@ -66,33 +66,35 @@ static void add_result(struct control *ctl, const struct effect *effect)
 	ctl->n_errors += n;
 }
 
-static void send_result(struct ctld *c, struct call *call, const struct control *ctl)
+void rpc_controlled(
+        struct ctld *c, struct call *call, uint32_t done, const struct job_error *errors, size_t n)
 {
 	Gpusched__JobControlResult m = GPUSCHED__JOB_CONTROL_RESULT__INIT;
-	Gpusched__JobError *errors = xcalloc(ctl->n_errors, sizeof(*errors));
+	Gpusched__JobError *v = xcalloc(n, sizeof(*v));
+	size_t i;
 
-	m.done = ctl->done;
-	m.n_errors = ctl->n_errors;
-	m.errors = xcalloc(ctl->n_errors, sizeof(*m.errors));
-	for (size_t i = 0; i < ctl->n_errors; i++) {
-		gpusched__job_error__init(&errors[i]);
-		errors[i].job = job_ref_id(ctl->errors[i].job);
-		errors[i].code = (uint32_t)ctl->errors[i].error.code;
-		errors[i].text = ctl->errors[i].error.text;
-		m.errors[i] = &errors[i];
+	m.done = done;
+	m.n_errors = n;
+	m.errors = xcalloc(n, sizeof(*m.errors));
+	for (i = 0; i < n; i++) {
+		gpusched__job_error__init(&v[i]);
+		v[i].job = job_ref_id(errors[i].job);
+		v[i].code = (uint32_t)errors[i].error.code;
+		v[i].text = (char *)errors[i].error.text;
+		m.errors[i] = &v[i];
 	}
 	peers_send(c, call->session, GPUSCHED__MSG_TYPE__MSG_JOB_CONTROL_RESULT, call->id, &m.base);
 	free(m.errors);
-	free(errors);
+	free(v);
+	/* nothing done and one fault: that fault is the answer */
+	call_done(c, call, done == 0 && n == 1 ? &errors[0].error : NULL);
 }
 
 static void finish(struct ctld *c, struct call *call)
 {
-	struct control *ctl = call->data;
+	const struct control *ctl = call->data;
 
-	send_result(c, call, ctl);
-	/* nothing done and one fault: that fault is the answer */
-	call_done(c, call, ctl->done == 0 && ctl->n_errors == 1 ? &ctl->errors[0].error : NULL);
+	rpc_controlled(c, call, ctl->done, ctl->errors, ctl->n_errors);
 }
 
 static void answered(struct ctld *c, struct call *call, const struct effect *effect)

@@ -49,6 +49,7 @@ static const struct request rows[] = {
 	ROW(REPORT, LIST, false, NOTHING, rpc_report),
 	ROW(BACKUP, BACKUP, false, "controller.backup", rpc_backup),
 	ROW(LIST_EVENTS, LIST, false, NOTHING, rpc_list_events),
+	ROW(RESIGN, ASK, false, "job.resign", rpc_resign),
 	ROW(SHOW_SCRIPT, ASK, false, NOTHING, rpc_show_script),
 	ROW(REGISTER, AGENT, false, BY_NODE, rpc_register),
 	ROW(RUN_REPORT, AGENT, false, BY_NODE, rpc_run_report),

@@ -23,6 +23,7 @@
 #include "ctld/core/core.h"
 #include "ctld/core/roles.h"
 
+struct call;
 struct ctld;
 struct filter;
 struct peer;
@@ -66,9 +67,13 @@ struct filter *rpc_filter(
 void rpc_answer(struct ctld *c, const struct rpc *rpc, unsigned type, const ProtobufCMessage *m);
 void rpc_reply(struct ctld *c, const struct rpc *rpc, const struct error *err);
 
+/* The end of a request that was for jobs: what was done, what refused and why. */
+void rpc_controlled(
+        struct ctld *c, struct call *call, uint32_t done, const struct job_error *errors, size_t n);
+
 /* The handlers, a file each. */
 typedef void rpc_fn(struct ctld *c, const struct rpc *rpc);
-rpc_fn rpc_submit_bulk, rpc_show_script;
+rpc_fn rpc_submit_bulk, rpc_show_script, rpc_resign;
 rpc_fn rpc_ping, rpc_submit, rpc_job_control, rpc_list_jobs, rpc_list_nodes, rpc_list_partitions,
         rpc_node_control, rpc_wait_jobs, rpc_watch_jobs, rpc_stats, rpc_reconfigure, rpc_shutdown,
         rpc_job_why, rpc_list_prios, rpc_list_shares, rpc_show_config, rpc_partition_control,

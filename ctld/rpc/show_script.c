@@ -29,6 +29,8 @@ static void send_script(struct ctld *c, struct call *call, const struct store_bl
 	m.script.len = blob->script_len;
 	m.spec.data = (uint8_t *)(uintptr_t)blob->spec;
 	m.spec.len = blob->spec_len;
+	m.credential.data = (uint8_t *)(uintptr_t)blob->credential;
+	m.credential.len = blob->credential_len;
 	peers_send(c, call->session, GPUSCHED__MSG_TYPE__MSG_SCRIPT_RESULT, call->id, &m.base);
 	call_done(c, call, NULL);
 }

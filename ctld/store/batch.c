@@ -5,6 +5,7 @@
  *		then 8 bytes of integer, or 4 bytes of length and the bytes
  *	blob	head {BATCH_BLOB, script share, credential share, 0}, the job, three lengths of 4
  *		bytes, spec, script, credential
+ *	sign	the same, BATCH_SIGN, without spec and script
  *	want	head {BATCH_WANT, 0, 0, 0}, the job, the tag
  */
 #include "ctld/store/batch.h"
@@ -130,7 +131,7 @@ static bool same_as_last(
 	       !memcmp(batch->bytes + offset, p, n);
 }
 
-void store_batch_blob(struct store_batch *batch, const struct store_blob *blob)
+static void put_blob(struct store_batch *batch, enum batch_kind kind, const struct store_blob *blob)
 {
 	bool script = same_as_last(
 	        batch, batch->last.script, batch->last.script_len, blob->script, blob->script_len);
@@ -146,7 +147,7 @@ void store_batch_blob(struct store_batch *batch, const struct store_blob *blob)
 	if (credential)
 		batch->bytes[batch->last.head + HEAD_B] |= SHARE_NEXT;
 	batch->last.head = batch->len;
-	p = put_head(p, BATCH_BLOB, script ? SHARE_LAST : 0, credential ? SHARE_LAST : 0, 0);
+	p = put_head(p, kind, script ? SHARE_LAST : 0, credential ? SHARE_LAST : 0, 0);
 	p = put_u64(p, blob->job);
 	p = put_len(put_len(put_len(p, blob->spec_len), script_len), credential_len);
 	p = put_bytes(p, blob->spec, blob->spec_len);
@@ -162,6 +163,20 @@ void store_batch_blob(struct store_batch *batch, const struct store_blob *blob)
 	}
 	batch->len += need;
 	batch->n_blobs++;
+}
+
+void store_batch_blob(struct store_batch *batch, const struct store_blob *blob)
+{
+	put_blob(batch, BATCH_BLOB, blob);
+}
+
+void store_batch_sign(struct store_batch *batch, const struct store_blob *blob)
+{
+	struct store_blob signature = { .job = blob->job,
+		.credential = blob->credential,
+		.credential_len = blob->credential_len };
+
+	put_blob(batch, BATCH_SIGN, &signature);
 }
 
 void store_batch_erase(struct store_batch *batch, int64_t before)
@@ -261,6 +276,7 @@ bool batch_next(const struct store_batch *batch, size_t *offset, struct batch_it
 		p = get_row(p, head, &item->row);
 		break;
 	case BATCH_BLOB:
+	case BATCH_SIGN:
 		p = get_blob(p, head, item);
 		break;
 	case BATCH_WANT:

@@ -26,7 +26,7 @@ struct store_batch {
 	struct store_batch *next; /* in the store's list of those to be used again */
 };
 
-enum batch_kind { BATCH_ROW, BATCH_BLOB, BATCH_WANT };
+enum batch_kind { BATCH_ROW, BATCH_BLOB, BATCH_SIGN, BATCH_WANT };
 
 /* How a script or a credential relates to its neighbours of the same batch. */
 enum batch_share {
@@ -37,7 +37,7 @@ enum batch_share {
 struct batch_item {
 	enum batch_kind kind;
 	struct row row;         /* BATCH_ROW; values point into the batch */
-	struct store_blob blob; /* BATCH_BLOB; BATCH_WANT: the job alone */
+	struct store_blob blob; /* BATCH_BLOB; SIGN: job, credential; WANT: the job alone */
 	unsigned script_share, credential_share;
 	void *tag; /* BATCH_WANT */
 };

@@ -41,31 +41,34 @@ struct sql_table {
 extern const struct sql_table sql_tables[TABLE_COUNT];
 
 /* X(symbol, text): all other statements that are prepared and kept, on state.db */
-#define SQL_STATEMENTS(X)                                                                  \
-	X(SQL_BEGIN, "BEGIN IMMEDIATE")                                                    \
-	X(SQL_COMMIT, "COMMIT")                                                            \
-	X(SQL_ROLLBACK, "ROLLBACK")                                                        \
-	/* blobs: small or unshared bytes in the row, shared ones as numbered pieces */    \
-	X(SQL_BLOB_PUT, "INSERT INTO blob (job, script_piece, credential_piece, spec, "    \
-	                "script, credential) VALUES (?1, ?2, ?3, ?4, ?5, ?6)")             \
+#define SQL_STATEMENTS(X)                                                                   \
+	X(SQL_BEGIN, "BEGIN IMMEDIATE")                                                     \
+	X(SQL_COMMIT, "COMMIT")                                                             \
+	X(SQL_ROLLBACK, "ROLLBACK")                                                         \
+	/* blobs: small or unshared bytes in the row, shared ones as numbered pieces */     \
+	X(SQL_BLOB_PUT, "INSERT INTO blob (job, script_piece, credential_piece, spec, "     \
+	                "script, credential) VALUES (?1, ?2, ?3, ?4, ?5, ?6)")              \
 	X(SQL_BLOB_GET, "SELECT script_piece, credential_piece, spec, script, credential, " \
-	                "uid, ended FROM blob WHERE job = ?1")                             \
+	                "uid, ended FROM blob WHERE job = ?1")                              \
 	/* of a job that has ended, and is kept for a while: whose, since when */           \
-	X(SQL_BLOB_END, "UPDATE blob SET uid = ?2, ended = max(?3, 1) WHERE job = ?1")     \
-	X(SQL_BLOB_END_OF_JOB, "UPDATE blob SET (uid, ended) = (SELECT uid, "              \
-	                       "max(end_time, 1) FROM job WHERE id = ?1 AND part = 0) "    \
-	                       "WHERE job = ?1 AND EXISTS "                                \
-	                       "(SELECT 1 FROM job WHERE id = ?1 AND part = 0)")           \
-	X(SQL_BLOB_DUE, "SELECT job FROM blob WHERE ended > 0 AND ended <= ?1 "            \
-	                "ORDER BY ended LIMIT 1")                                          \
-	X(SQL_BLOB_DROP, "DELETE FROM blob WHERE job = ?1 "                                \
-	                 "RETURNING script_piece, credential_piece")                       \
-	X(SQL_PIECE_MAX, "SELECT coalesce(max(id), 0) FROM piece")                         \
-	X(SQL_PIECE_PUT, "INSERT INTO piece (id, refs) VALUES (?1, 1)")                    \
-	X(SQL_PIECE_DATA_PUT, "INSERT INTO piece_data (id, data) VALUES (?1, ?2)")         \
-	X(SQL_PIECE_REF, "UPDATE piece SET refs = refs + ?2 WHERE id = ?1 RETURNING refs") \
-	X(SQL_PIECE_DROP, "DELETE FROM piece WHERE id = ?1")                               \
-	X(SQL_PIECE_DATA_DROP, "DELETE FROM piece_data WHERE id = ?1")                     \
+	X(SQL_BLOB_END, "UPDATE blob SET uid = ?2, ended = max(?3, 1) WHERE job = ?1")      \
+	X(SQL_BLOB_END_OF_JOB, "UPDATE blob SET (uid, ended) = (SELECT uid, "               \
+	                       "max(end_time, 1) FROM job WHERE id = ?1 AND part = 0) "     \
+	                       "WHERE job = ?1 AND EXISTS "                                 \
+	                       "(SELECT 1 FROM job WHERE id = ?1 AND part = 0)")            \
+	X(SQL_BLOB_DUE, "SELECT job FROM blob WHERE ended > 0 AND ended <= ?1 "             \
+	                "ORDER BY ended LIMIT 1")                                           \
+	X(SQL_BLOB_DROP, "DELETE FROM blob WHERE job = ?1 "                                 \
+	                 "RETURNING script_piece, credential_piece")                        \
+	X(SQL_BLOB_SIGNED_BY, "SELECT credential_piece FROM blob WHERE job = ?1")           \
+	X(SQL_BLOB_SIGN, "UPDATE blob SET credential_piece = ?2, credential = ?3 "          \
+	                 "WHERE job = ?1")                                                  \
+	X(SQL_PIECE_MAX, "SELECT coalesce(max(id), 0) FROM piece")                          \
+	X(SQL_PIECE_PUT, "INSERT INTO piece (id, refs) VALUES (?1, 1)")                     \
+	X(SQL_PIECE_DATA_PUT, "INSERT INTO piece_data (id, data) VALUES (?1, ?2)")          \
+	X(SQL_PIECE_REF, "UPDATE piece SET refs = refs + ?2 WHERE id = ?1 RETURNING refs")  \
+	X(SQL_PIECE_DROP, "DELETE FROM piece WHERE id = ?1")                                \
+	X(SQL_PIECE_DATA_DROP, "DELETE FROM piece_data WHERE id = ?1")                      \
 	X(SQL_PIECE_DATA_GET, "SELECT data FROM piece_data WHERE id = ?1")
 
 #define X(sym, text) sym,
@@ -103,12 +106,12 @@ extern const char *const sql_past[SQL_PAST_COUNT];
 
 /* X(symbol, text): what goes from history.db when it is too old: the first such job (parameter: the
  * time) and its runs, ?2 events. */
-#define SQL_TRIMS(X)                                                                             \
-	X(TRIM_FIND, "SELECT id, part FROM job WHERE end_time > 0 AND end_time < ?1 "            \
-	             "ORDER BY end_time LIMIT 1")                                                \
-	X(TRIM_JOB, "DELETE FROM job WHERE id = ?1 AND part = ?2")                               \
-	X(TRIM_RUNS, "DELETE FROM run WHERE job = ?1 AND task = ?2")                             \
-	X(TRIM_EVENTS, "DELETE FROM event WHERE seq IN (SELECT seq FROM event WHERE time < ?1 "  \
+#define SQL_TRIMS(X)                                                                            \
+	X(TRIM_FIND, "SELECT id, part FROM job WHERE end_time > 0 AND end_time < ?1 "           \
+	             "ORDER BY end_time LIMIT 1")                                               \
+	X(TRIM_JOB, "DELETE FROM job WHERE id = ?1 AND part = ?2")                              \
+	X(TRIM_RUNS, "DELETE FROM run WHERE job = ?1 AND task = ?2")                            \
+	X(TRIM_EVENTS, "DELETE FROM event WHERE seq IN (SELECT seq FROM event WHERE time < ?1 " \
 	               "ORDER BY time LIMIT ?2)")
 
 #define X(sym, text) sym,

@@ -396,6 +396,31 @@ static int blob_put(struct state *state, const struct batch_item *item, struct e
 	return run(state, SQL_BLOB_PUT, NULL, err);
 }
 
+/* The piece that was its credential goes, unless others have it too. Of a job that has gone nothing
+ * is left to sign; a piece that the next one is to share stays for that. */
+static int blob_sign(struct state *state, const struct batch_item *item, struct error *err)
+{
+	int64_t job = (int64_t)item->blob.job, before = -1;
+	struct part credential = { 0, item->blob.credential, item->blob.credential_len };
+	sqlite3_stmt *sign = state->other[SQL_BLOB_SIGN];
+
+	state->script_piece = 0;
+	if (part_place(state, &credential, item->credential_share, &state->credential_piece, false,
+	            err) < 0 ||
+	        run_ints(state, SQL_BLOB_SIGNED_BY, job, 0, &before, err) < 0)
+		return -1;
+	sqlite3_bind_int64(sign, 1, job);
+	sqlite3_bind_int64(sign, 2, credential.piece);
+	sqlite3_bind_blob64(sign, 3, credential.p, credential.n, SQLITE_STATIC);
+	if (db_run(&state->db, sign, NULL, err) < 0)
+		return -1;
+	if (before < 0)
+		return item->credential_share & SHARE_NEXT
+		               ? 0
+		               : piece_unref(state, credential.piece, err);
+	return piece_unref(state, before, err);
+}
+
 void blob_set_clear(struct blob_set *set)
 {
 	free(set->v);
@@ -610,6 +635,8 @@ static int batch_apply(struct state *state, const struct store_batch *batch,
 			result = row_apply(state, &item.row, err);
 		else if (item.kind == BATCH_BLOB)
 			result = blob_put(state, &item, err);
+		else if (item.kind == BATCH_SIGN)
+			result = blob_sign(state, &item, err);
 	}
 	if (result == 0)
 		result = blobs_erase(state, err);

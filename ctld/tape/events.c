@@ -171,6 +171,9 @@ static const struct field bulk_fields[] = {
 	MAY_LIST(EV, bulk.jobs, bulk.n, SUBMIT_JOBS_MAX, &job_form),
 };
 
+static const struct field hash_fields[] = { RAW(struct spec_hash, b) };
+static const struct form hash_form = FORM("hash", struct spec_hash, hash_fields);
+
 static const struct field job_control_fields[] = {
 	CALLER,
 	NUMBER(EV, job.verb),
@@ -181,6 +184,8 @@ static const struct field job_control_fields[] = {
 	MAY_TEXT(EV, job.reason),
 	MAY(EV, job.change, &job_form),
 	NUMBER(EV, job.fields),
+	LIST(EV, job.hashes, job.n_hashes, LIST_MAX, &hash_form),
+	NUMBER(EV, job.sign_time),
 };
 
 static const struct field node_control_fields[] = {
@@ -354,7 +359,7 @@ static int check_job_control(const struct core_event *e, const struct conf *conf
 	size_t i, r;
 
 	(void)conf;
-	if (e->job.verb < JOB_CANCEL || e->job.verb > JOB_UPDATE)
+	if (e->job.verb < JOB_CANCEL || e->job.verb > JOB_RESIGN)
 		return no(e, "verb", e->job.verb, err);
 	if (e->job.verb == JOB_UPDATE && !e->job.change)
 		return error_set(err, ERR_CONFIG, "job-control: an update without a change");

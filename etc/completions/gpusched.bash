@@ -88,7 +88,7 @@ _gpusched_argument() { # COMMAND
         case $COMP_CWORD:${COMP_WORDS[1]} in
         1:*) _gpusched_offer "$(_gpusched_subcommands)" ;;
         2:show | 2:node) _gpusched_offer "$(_gpusched_subcommands "${COMP_WORDS[1]}")" ;;
-        *:hold | *:release | *:requeue | *:suspend | *:update) _gpusched_offer "$(_gpusched_jobs)" ;;
+        *:hold | *:release | *:requeue | *:resign | *:suspend | *:update) _gpusched_offer "$(_gpusched_jobs)" ;;
         *:drain | *:resume | *:node) _gpusched_offer "$(_gpusched_nodes)" ;;
         2:partition) _gpusched_offer "$(_gpusched_partitions)" ;;
         3:partition) _gpusched_offer "up drain down inactive" ;;

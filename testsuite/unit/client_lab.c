@@ -107,8 +107,7 @@ static struct noise *greet(struct server *s, int fd)
 	return NULL;
 }
 
-static bool answer(
-        int fd, struct noise *noise, unsigned type, uint64_t id, const ProtobufCMessage *m)
+bool lab_answer(int fd, struct noise *noise, unsigned type, uint64_t id, const ProtobufCMessage *m)
 {
 	uint8_t *frame, *sealed;
 	size_t len;
@@ -124,13 +123,13 @@ static bool answer(
 	return ok;
 }
 
-static bool reply(int fd, struct noise *noise, uint64_t id, int code, const char *text)
+bool lab_reply(int fd, struct noise *noise, uint64_t id, int code, const char *text)
 {
 	Gpusched__Reply r = GPUSCHED__REPLY__INIT;
 
 	r.code = (uint32_t)code;
 	r.text = (char *)text;
-	return answer(fd, noise, T(REPLY), id, &r.base);
+	return lab_answer(fd, noise, T(REPLY), id, &r.base);
 }
 
 /* The id of a job, the same for the same nonce; 0 and a fault for the same nonce with other bytes.
@@ -191,25 +190,26 @@ static bool on_submit(
 	if (act == DROP_BEFORE)
 		return false;
 	if (act == BUSY)
-		return reply(fd, noise, id, ERR_BUSY, "busy");
+		return lab_reply(fd, noise, id, ERR_BUSY, "busy");
 	if (act == REFUSE)
-		return reply(fd, noise, id, ERR_JOB_NEVER, "never");
+		return lab_reply(fd, noise, id, ERR_JOB_NEVER, "never");
 	if (act == EXPIRED)
-		return reply(fd, noise, id, ERR_MUNGE_CLOCK, "expired");
+		return lab_reply(fd, noise, id, ERR_MUNGE_CLOCK, "expired");
 	if (submit->test_only) {
 		result.would_start_now = true;
 		result.node = (char *)"h07";
-		return answer(fd, noise, T(SUBMIT_RESULT), id, &result.base) &&
-		       reply(fd, noise, id, 0, "");
+		return lab_answer(fd, noise, T(SUBMIT_RESULT), id, &result.base) &&
+		       lab_reply(fd, noise, id, 0, "");
 	}
 	code = take(s, submit, ids);
 	if (act == DROP_AFTER)
 		return false;
 	if (code)
-		return reply(fd, noise, id, code, "the server says no");
+		return lab_reply(fd, noise, id, code, "the server says no");
 	result.job_ids = ids;
 	result.n_job_ids = submit->n_jobs;
-	return answer(fd, noise, T(SUBMIT_RESULT), id, &result.base) && reply(fd, noise, id, 0, "");
+	return lab_answer(fd, noise, T(SUBMIT_RESULT), id, &result.base) &&
+	       lab_reply(fd, noise, id, 0, "");
 }
 
 /* Two chunks of one job each. */
@@ -223,11 +223,12 @@ static bool on_list(struct server *s, int fd, struct noise *noise, uint64_t id)
 	chunk.n_jobs = 1;
 	chunk.jobs = jobs;
 	job.id = 1;
-	if (act == DROP_BEFORE || !answer(fd, noise, T(JOB_CHUNK), id, &chunk.base) ||
+	if (act == DROP_BEFORE || !lab_answer(fd, noise, T(JOB_CHUNK), id, &chunk.base) ||
 	        act == CUT_LIST)
 		return false;
 	job.id = 2;
-	return answer(fd, noise, T(JOB_CHUNK), id, &chunk.base) && reply(fd, noise, id, 0, "");
+	return lab_answer(fd, noise, T(JOB_CHUNK), id, &chunk.base) &&
+	       lab_reply(fd, noise, id, 0, "");
 }
 
 static bool on_frame(struct server *s, int fd, struct noise *noise, const struct frame *f)
@@ -240,8 +241,10 @@ static bool on_frame(struct server *s, int fd, struct noise *noise, const struct
 		go_on = on_submit(s, fd, noise, f->id, (Gpusched__Submit *)m);
 	else if (m && f->type == T(LIST_JOBS))
 		go_on = on_list(s, fd, noise, f->id);
+	else if (m && s->other)
+		go_on = s->other(fd, noise, f->type, f->id, m);
 	else if (m)
-		go_on = reply(fd, noise, f->id, ERR_NOT_PERMITTED, "not here");
+		go_on = lab_reply(fd, noise, f->id, ERR_NOT_PERMITTED, "not here");
 	arena_free(arena);
 	return go_on;
 }
@@ -298,7 +301,7 @@ static void *server_main(void *arg)
 
 /* --- the laboratory --------------------------------------------------------------------------- */
 
-static struct fake_munge *host;
+struct fake_munge *lab_host;
 struct server server;
 struct client *client;
 
@@ -343,12 +346,13 @@ int lab_setup(void **state)
 
 	(void)state;
 	time_shift = 0;
-	host = fake_munge_new(1);
-	server = (struct server){ .munge = fake_munge_client(host, SERVER_UID, SERVER_UID) };
+	lab_host = fake_munge_new(1);
+	server = (struct server){ .munge = fake_munge_client(lab_host, SERVER_UID, SERVER_UID) };
 	server.jobs = xcalloc(JOBS_MAX, sizeof(*server.jobs));
 	server_start();
 	conf.port = (uint32_t)server.port;
-	client = client_new_with(&conf, fake_munge_client(host, geteuid(), getegid()), SERVER_UID);
+	client = client_new_with(
+	        &conf, fake_munge_client(lab_host, geteuid(), getegid()), SERVER_UID);
 	return 0;
 }
 
@@ -360,7 +364,7 @@ int lab_teardown(void **state)
 		server_stop();
 	assert_string_equal(server.fault.text, "");
 	mcred_ops_free(server.munge);
-	fake_munge_free(host);
+	fake_munge_free(lab_host);
 	free(server.jobs);
 	return 0;
 }
@@ -378,6 +382,11 @@ void fill(struct gpusched_spec *spec)
 	spec->args = args;
 	spec->name = "test";
 	spec->gpus = "h100:2|4";
+}
+
+struct mcred_ops *lab_munge(uid_t uid, gid_t gid)
+{
+	return fake_munge_client(lab_host, uid, gid);
 }
 
 void plan(size_t n, const enum act *acts)

@@ -30,6 +30,7 @@
 enum act { ANSWER, DROP_BEFORE, DROP_AFTER, BUSY, REFUSE, EXPIRED, CUT_LIST };
 
 struct job;
+struct noise;
 
 struct server {
 	int listener, port;
@@ -42,6 +43,9 @@ struct server {
 	struct job *jobs; /* taken; index + 1 is the id */
 	volatile size_t n_jobs;
 	size_t submits, repeats, connections;
+	/* Other requests; NULL: refused. False: the connection ends. */
+	bool (*other)(
+	        int fd, struct noise *noise, unsigned type, uint64_t id, const ProtobufCMessage *m);
 	struct error fault; /* what a client did wrong */
 };
 
@@ -56,6 +60,14 @@ int lab_teardown(void **state); /* fails if a client did something wrong */
 /* The client must have given up its connection before a stop: the server serves one at a time. */
 void server_start(void);
 void server_stop(void);
+
+/* For server.other: parts of the answer, and its end. */
+bool lab_answer(int fd, struct noise *noise, unsigned type, uint64_t id, const ProtobufCMessage *m);
+bool lab_reply(int fd, struct noise *noise, uint64_t id, int code, const char *text);
+
+/* A process of that user on the host of client and server. */
+struct mcred_ops *lab_munge(uid_t uid, gid_t gid);
+extern struct fake_munge *lab_host;
 
 /* What the server does with the next `n` submits or lists. */
 void plan(size_t n, const enum act *acts);

@@ -16,14 +16,20 @@
 
 /* A store that only notes what it is asked for. */
 struct store_batch {
-	uint64_t blobs[64], wants[64];
+	uint64_t blobs[64], signed_anew[64], wants[64];
 	void *tags[64];
-	size_t n_blobs, n_wants;
+	size_t n_blobs, n_signed, n_wants;
 };
 
 void store_batch_blob(struct store_batch *batch, const struct store_blob *blob)
 {
 	batch->blobs[batch->n_blobs++] = blob->job;
+}
+
+void store_batch_sign(struct store_batch *batch, const struct store_blob *blob)
+{
+	assert_memory_equal(blob->credential, "MUNGE:y:", blob->credential_len);
+	batch->signed_anew[batch->n_signed++] = blob->job;
 }
 
 void store_batch_want_blob(struct store_batch *batch, uint64_t job, void *tag)
@@ -151,6 +157,39 @@ static void test_a_group_goes_together(void **state)
 	free(bytes);
 }
 
+/* What was signed anew is not at hand with its old signature, wherever it is. */
+static void test_signed_anew(void **state)
+{
+	struct store_batch batch = { .n_blobs = 0 };
+	const uint64_t jobs[] = { 1, 2, 3 };
+	struct blobs *b = blobs_new();
+	char cred[] = "MUNGE:y:";
+
+	(void)state;
+	put(b, 1, "one", 3);
+	put(b, 4, "four", 4);
+	blobs_seal(b, &batch);
+	put(b, 2, "two", 3);
+	blobs_sign(b, jobs, 0, cred, 8);
+	assert_non_null(blobs_get(b, 1));
+	blobs_sign(b, jobs, 3, cred, 8);
+	memset(cred, 0, sizeof(cred)); /* it is a copy */
+	assert_false(blobs_is_clean(b));
+	assert_null(blobs_get(b, 1));
+	batch.n_blobs = 0;
+	blobs_seal(b, &batch);
+	assert_int_equal(batch.n_blobs, 1);
+	assert_int_equal(batch.n_signed, 3);
+	assert_memory_equal(batch.signed_anew, jobs, sizeof(jobs));
+	assert_null(blobs_get(b, 2));
+	assert_non_null(blobs_get(b, 4));
+	assert_true(blobs_is_clean(b));
+	assert_int_equal(blobs_pending_bytes(b), 0);
+	put(b, 5, "five", 4);
+	blobs_sign(b, jobs, 3, "MUNGE:y:", 8);
+	blobs_free(b);
+}
+
 struct got {
 	uint64_t job;
 	int calls;
@@ -243,6 +282,7 @@ int main(void)
 		cmocka_unit_test(test_new_jobs),
 		cmocka_unit_test(test_old_ones_go),
 		cmocka_unit_test(test_a_group_goes_together),
+		cmocka_unit_test(test_signed_anew),
 		cmocka_unit_test(test_reading),
 		cmocka_unit_test(test_numbers_to_pointers),
 	};

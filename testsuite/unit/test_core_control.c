@@ -6,6 +6,7 @@
 #include <cmocka.h>
 #include <string.h>
 
+#include "ctld/core/job.h"
 #include "testsuite/unit/core_world.h"
 
 #define OWNER 1000
@@ -505,6 +506,93 @@ static void signature_expires(void **state)
 	world_free(w);
 }
 
+/* A job of user 1000 or of another, and an array of which a task runs and one was told apart. */
+static uint32_t resign(struct world *w, uint32_t uid, uint64_t id, uint8_t hash, usec_t when)
+{
+	struct spec_hash hashes[2] = { { { 0xee } } };
+	struct core_event e = { .kind = EV_JOB_CONTROL,
+		.caller = world_user(uid),
+		.job = { .verb = JOB_RESIGN,
+		        .ids = &id,
+		        .n = 1,
+		        .hashes = hashes,
+		        .n_hashes = 2,
+		        .sign_time = when } };
+
+	memset(hashes[1].b, hash, sizeof(hashes[1].b));
+	w->error = (struct error){ 0 };
+	world_apply(w, &e);
+	world_pass(w, 1);
+	return w->done;
+}
+
+static uint64_t signed_job(struct world *w, uint8_t hash, const char *array)
+{
+	struct submit_job job = world_job(w, "h100:2");
+
+	memset(job.spec_hash, hash, sizeof(job.spec_hash));
+	job.array = array;
+	return world_submit_job(w, &job, OWNER);
+}
+
+static uint32_t hold_task(struct world *w, uint64_t array, uint32_t task)
+{
+	struct taskset set;
+	const struct taskset *sets[] = { &set };
+	struct core_event e = { .kind = EV_JOB_CONTROL,
+		.caller = world_user(OWNER),
+		.job = { .verb = JOB_HOLD, .ids = &array, .tasks = sets, .n = 1, .reason = "" } };
+
+	taskset_single(&set, task);
+	world_apply(w, &e);
+	taskset_clear(&set);
+	return w->done;
+}
+
+static void signed_anew(void **state)
+{
+	struct world *w = world_simple(1, "h100:2");
+	usec_t age = (usec_t)w->conf->controller.signature_age_s * 1000000;
+	uint64_t first, second, array;
+
+	(void)state;
+	world_register_all(w);
+	first = signed_job(w, 1, "");
+	second = signed_job(w, 2, "");
+	array = signed_job(w, 3, "0-3");
+	world_run_starts(w, first);
+	w->now.wall += age;
+	world_run_ends(w, first, 0);
+	assert_string_equal(world_reason(w, second), "SignatureExpired");
+	assert_string_equal(world_reason(w, array), "SignatureExpired");
+
+	/* not by another, not with other bytes, not for what has ended, not with an older one */
+	assert_int_equal(resign(w, OWNER + 1, second, 2, w->now.wall), 0);
+	assert_int_equal(w->error.code, ERR_NOT_PERMITTED);
+	assert_int_equal(resign(w, OWNER, second, 1, w->now.wall), 0);
+	assert_int_equal(w->error.code, ERR_SIGNATURE);
+	assert_int_equal(resign(w, OWNER, first, 1, w->now.wall), 0);
+	assert_int_equal(w->error.code, ERR_JOB_STATE);
+	assert_int_equal(resign(w, OWNER, second, 2, w->now.wall - 3 * age), 0);
+	assert_int_equal(w->error.code, ERR_SIGNATURE);
+	/* nor does one help that is too old itself */
+	assert_int_equal(resign(w, OWNER, second, 2, w->now.wall - age), 1);
+	assert_string_equal(world_reason(w, second), "SignatureExpired");
+
+	assert_int_equal(resign(w, OWNER, second, 2, w->now.wall), 1);
+	assert_string_equal(world_state(w, second), "CONFIGURING");
+	world_run_starts(w, second);
+	world_run_ends(w, second, 0);
+	/* an array: what is left of it and what was told apart */
+	assert_int_equal(hold_task(w, array, 1), 1);
+	assert_int_equal(resign(w, OWNER, array, 3, w->now.wall), 1);
+	assert_int_equal(world_view(w, array).tasks_running, 1);
+	assert_int_equal(world_control(w, world_user(OWNER), JOB_RELEASE, array), 1);
+	world_restart(w);
+	assert_string_not_equal(world_reason(w, job_ref_of(array, 2)), "SignatureExpired");
+	world_free(w);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -520,6 +608,7 @@ int main(void)
 		cmocka_unit_test(waits),
 		cmocka_unit_test(waits_for_the_start),
 		cmocka_unit_test(signature_expires),
+		cmocka_unit_test(signed_anew),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -224,6 +224,21 @@ static void test_blobs(void **state)
 	store = fixture_open(p->dir, NULL, false, p->base);
 	check_blobs(p, store, want);
 
+	/* two get another signature, and what has gone stays away */
+	batch = store_batch_new(store);
+	for (size_t i = 0; i < 3; i++) {
+		struct store_blob again = { .job = want[i].job, .credential = "third" };
+
+		again.credential_len = 5;
+		if (i == 1)
+			assert_null(want[i].spec);
+		else
+			want[i].credential = "third", want[i].credential_len = 5;
+		store_batch_sign(batch, &again);
+	}
+	assert_int_equal(fixture_commit(store, p->base, batch, NULL, NULL, &err), 0);
+	check_blobs(p, store, want);
+
 	batch = store_batch_new(store);
 	for (uint64_t job = 1; job <= 4; job++)
 		change(batch, TABLE_JOB, job, ROW_DELETE);

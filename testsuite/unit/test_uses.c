@@ -124,6 +124,21 @@ static void outlives_the_process(void **state)
 	uses_free(u);
 }
 
+/* A younger signature of the same job is the same job's: what was used stays used. */
+static void signed_anew(void **state)
+{
+	struct uses *u = open_uses(*state, 0);
+
+	uses_add(u, 1000, a, 0, 50, 1, NULL);
+	uses_add(u, 1000, a, 0, 90, 1, NULL);
+	uses_add(u, 1000, a, 0, 50, 1, NULL);
+	assert_int_equal(uses_prune(u, 60, NULL), 0);
+	assert_int_equal(uses_of(u, 1000, a, 0), 3);
+	assert_int_equal(uses_prune(u, 91, NULL), 0);
+	assert_int_equal(uses_entries(u), 0);
+	uses_free(u);
+}
+
 /* A torn tail, rubbish in the middle: the rest counts, and rows that follow stay in step. */
 static void damage_is_skipped(void **state)
 {
@@ -189,6 +204,7 @@ int main(void)
 		TEST(counts_by_user_and_nonce),
 		TEST(counts_by_task),
 		TEST(outlives_the_process),
+		TEST(signed_anew),
 		TEST(damage_is_skipped),
 		TEST(a_grown_file_is_written_anew),
 		TEST(a_directory_that_cannot_be_used_is_an_error),

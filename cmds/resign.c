@@ -1,0 +1,234 @@
+/* resign.c - see resign.h */
+#include "cmds/resign.h"
+
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "common/arena.h"
+#include "common/signedjob.h"
+#include "common/xalloc.h"
+
+#define SPEC_ARENA_CAP (((size_t)4 << 20) + 24 * (size_t)SIGNEDJOB_SPEC_MAX)
+
+/* One that was checked and is to be signed. */
+struct checked {
+	uint64_t job;
+	char *name; /* owned */
+	int64_t before;
+	struct error error; /* the controller's; code 0: none */
+};
+
+/* Those that get one credential. */
+struct group {
+	struct client *client;
+	struct checked v[SIGNEDJOB_MAX];
+	struct signedjob_hash hashes[SIGNEDJOB_MAX];
+	size_t n;
+	uint64_t asked; /* the job that is being fetched */
+	bool got;
+	struct error error; /* what is wrong with it; code 0: nothing */
+	struct arena *arena;
+};
+
+/* --- what is to be signed ---------------------------------------------------------------------
+ */
+
+/* munge vouches for who made a credential that has expired or was seen before, too. */
+static int check(struct group *g, const Gpusched__ScriptResult *m, const struct mcred *cred,
+        struct error *err)
+{
+	struct signedjob job = { m->spec.data, m->spec.len, m->script.data, m->script.len };
+	Gpusched__SignedSpec *spec;
+
+	if (cred->uid != geteuid())
+		return error_set(err, ERR_SIGNATURE, "it was signed by uid %u, and you are uid %u",
+		        (unsigned)cred->uid, (unsigned)geteuid());
+	if (cred->gid != getegid())
+		return error_set(err, ERR_SIGNATURE,
+		        "it was signed with group %u, and yours is %u: see newgrp(1)",
+		        (unsigned)cred->gid, (unsigned)getegid());
+	arena_reset(g->arena, SPEC_ARENA_CAP);
+	if (signedjob_cred_check(cred, err) < 0 ||
+	        signedjob_check(cred, client_conf(g->client)->cluster, &job, g->arena, &spec,
+	                &g->hashes[g->n], err) < 0)
+		return -1;
+	g->v[g->n++] = (struct checked){
+		.job = m->job, .name = xstrdup(spec->name), .before = cred->encode_time
+	};
+	return 0;
+}
+
+static int decode_and_check(struct group *g, const Gpusched__ScriptResult *m, struct error *err)
+{
+	const struct mcred_ops *ops = client_mcred(g->client);
+	struct mcred cred;
+	char *text;
+	int rc;
+
+	if (m->job != g->asked)
+		return error_set(err, ERR_PROTOCOL, "the controller answers with another job");
+	if (m->credential.len == 0)
+		return error_set(err, ERR_SIGNATURE, "the controller shows no signature of it");
+	if (m->credential.len > MCRED_TEXT_MAX ||
+	        memchr(m->credential.data, '\0', m->credential.len))
+		return error_set(err, ERR_SIGNATURE, "its signature is no munge credential");
+	text = xstrndup((const char *)m->credential.data, m->credential.len);
+	rc = ops->decode(ops, text, &cred, err);
+	free(text);
+	if (rc < 0)
+		return -1;
+	rc = check(g, m, &cred, err);
+	mcred_clear(&cred);
+	return rc;
+}
+
+static int on_script(unsigned type, const ProtobufCMessage *m, void *arg, struct error *err)
+{
+	struct group *g = arg;
+
+	if (type != GPUSCHED__MSG_TYPE__MSG_SCRIPT_RESULT || g->got)
+		return error_set(err, ERR_PROTOCOL, "not an answer to a request for a script");
+	g->got = true;
+	if (decode_and_check(g, (const Gpusched__ScriptResult *)m, &g->error) == 0)
+		g->error.code = ERR_NONE;
+	return 0;
+}
+
+/* 0: it is in the group, or g->error says why it is not; -1: it makes no sense to go on. */
+static int fetch(struct group *g, uint64_t job, struct error *err)
+{
+	Gpusched__ShowScript request = GPUSCHED__SHOW_SCRIPT__INIT;
+	struct client_call call = { .type = GPUSCHED__MSG_TYPE__MSG_SHOW_SCRIPT,
+		.request = &request.base,
+		.on_chunk = on_script,
+		.arg = g,
+		.repeatable = true };
+	struct error why;
+
+	request.job = g->asked = job;
+	g->got = false;
+	if (client_call(g->client, &call, &why) < 0) {
+		if (why.code != ERR_NO_JOB && why.code != ERR_NOT_PERMITTED) {
+			*err = why;
+			return -1;
+		}
+		g->error = why;
+	} else if (!g->got) {
+		return error_set(err, ERR_PROTOCOL, "the controller answers without the job");
+	}
+	return 0;
+}
+
+/* --- signing ----------------------------------------------------------------------------------
+ */
+
+static int on_result(unsigned type, const ProtobufCMessage *m, void *arg, struct error *err)
+{
+	const Gpusched__JobControlResult *r = (const Gpusched__JobControlResult *)m;
+	struct group *g = arg;
+
+	if (type != GPUSCHED__MSG_TYPE__MSG_JOB_CONTROL_RESULT)
+		return error_set(err, ERR_PROTOCOL, "not an answer to a signature");
+	g->got = true;
+	for (size_t e = 0; e < r->n_errors; e++)
+		for (size_t i = 0; i < g->n; i++)
+			if (g->v[i].job == r->errors[e]->job)
+				error_set(&g->v[i].error, (int)r->errors[e]->code, "%s",
+				        r->errors[e]->text);
+	return 0;
+}
+
+static int send_signed(struct group *g, const char *cred, struct error *err)
+{
+	Gpusched__Resign request = GPUSCHED__RESIGN__INIT;
+	struct client_call call = { .type = GPUSCHED__MSG_TYPE__MSG_RESIGN,
+		.request = &request.base,
+		.on_chunk = on_result,
+		.arg = g,
+		.repeatable = true };
+	uint64_t jobs[SIGNEDJOB_MAX];
+	struct error why;
+
+	for (size_t i = 0; i < g->n; i++)
+		jobs[i] = g->v[i].job;
+	request.credential = (ProtobufCBinaryData){ strlen(cred), (uint8_t *)(uintptr_t)cred };
+	request.jobs = jobs;
+	request.n_jobs = g->n;
+	g->got = false;
+	if (client_call(g->client, &call, &why) < 0 && !g->got) {
+		*err = why;
+		return -1;
+	}
+	return g->got ? 0 : error_set(err, ERR_PROTOCOL, "a signature without an answer");
+}
+
+static int sign(struct group *g, struct error *err)
+{
+	const struct mcred_ops *ops = client_mcred(g->client);
+	uint8_t payload[SIGNEDJOB_PAYLOAD_MAX];
+	size_t len = signedjob_payload(g->hashes, g->n, payload);
+	char *cred;
+	int rc;
+
+	if (ops->encode(ops, payload, len, MCRED_ANY_UID, &cred, err) < 0)
+		return -1;
+	rc = send_signed(g, cred, err);
+	free(cred);
+	return rc;
+}
+
+static void group_clear(struct group *g)
+{
+	for (size_t i = 0; i < g->n; i++)
+		free(g->v[i].name);
+	g->n = 0;
+}
+
+/* Sign what is there; returns how many jobs that were. */
+static int flush(struct group *g, void (*tell)(const struct resigned *r, void *arg), void *arg,
+        struct error *err)
+{
+	int done = 0;
+
+	if (g->n == 0)
+		return 0;
+	if (sign(g, err) < 0)
+		return -1;
+	for (size_t i = 0; i < g->n; i++) {
+		const struct checked *v = &g->v[i];
+		struct resigned r = { v->job, v->name, v->before, NULL };
+
+		if (v->error.code)
+			r = (struct resigned){ v->job, "", 0, &v->error };
+		else
+			done++;
+		tell(&r, arg);
+	}
+	group_clear(g);
+	return done;
+}
+
+int resign_jobs(struct client *c, const uint64_t *jobs, size_t n,
+        void (*tell)(const struct resigned *r, void *arg), void *arg, struct error *err)
+{
+	struct group *g = xcalloc(1, sizeof(*g));
+	int done = 0, rc = 0;
+
+	g->client = c;
+	g->arena = arena_new(SPEC_ARENA_CAP);
+	for (size_t i = 0; i < n && rc >= 0; i++) {
+		g->error.code = ERR_NONE;
+		rc = fetch(g, jobs[i], err);
+		if (rc >= 0 && g->error.code)
+			tell(&(struct resigned){ jobs[i], "", 0, &g->error }, arg);
+		if (rc >= 0 && (g->n == SIGNEDJOB_MAX || i + 1 == n)) {
+			rc = flush(g, tell, arg, err);
+			done += rc < 0 ? 0 : rc;
+		}
+	}
+	group_clear(g);
+	arena_free(g->arena);
+	free(g);
+	return rc < 0 ? -1 : done;
+}
