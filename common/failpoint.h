@@ -41,6 +41,8 @@
 	X(launcher_before_spawn, "everything is there, the shepherd is not")                   \
 	X(launcher_after_spawn, "the shepherd was started, nobody was told")                   \
 	X(launcher_before_told, "the launcher has read of an end and told nobody")             \
+	X(shepherd_before_epilog, "nothing is left of the run, the epilog has not begun")      \
+	X(shepherd_after_epilog, "the epilog has ended, there is no exit record")              \
 	X(shepherd_before_fork, "the shepherd is about to fork the user's process")            \
 	X(shepherd_before_exec, "the user's process is about to execute")                      \
 	X(shepherd_before_started, "the program was executed, there is no record of it")       \

@@ -94,6 +94,7 @@ struct run_report {
 	const char *progress;   /* RUNNING: a line of the program's for people */
 	bool suspended;         /* RUNNING: every process of it is stopped */
 	uint64_t suspended_us;  /* so much of elapsed_us */
+	const char *node_trouble; /* ENDED: why the node is to be drained; NULL or "": it is not */
 };
 
 #endif

@@ -7,6 +7,7 @@
 #include <fcntl.h>
 #include <limits.h>
 #include <linux/close_range.h>
+#include <poll.h>
 #include <signal.h>
 #include <stdarg.h>
 #include <stdio.h>
@@ -16,6 +17,7 @@
 #include <sys/prctl.h>
 #include <sys/stat.h>
 #include <sys/syscall.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 #include "common/failpoint.h"
@@ -23,6 +25,7 @@
 #include "common/xalloc.h"
 #include "noded/drop.h"
 #include "noded/limits.h"
+#include "noded/program.h"
 #include "noded/record.h"
 #include "noded/rundir.h"
 
@@ -222,6 +225,45 @@ static _Noreturn void execute(const struct child *c)
 	explain_exec(c, script, errno);
 }
 
+/* --- the site's program before it ------------------------------------------------------------- */
+
+/* Should it hang, the shepherd kills all that is in the run once it is told. */
+static void wait_for(const struct child *c, pid_t pid, uint64_t timeout_ms)
+{
+	struct pollfd p = { .fd = (int)syscall(SYS_pidfd_open, pid, 0), .events = POLLIN };
+	int status, ms = timeout_ms > INT_MAX ? INT_MAX : (int)timeout_ms;
+
+	if (p.fd < 0 || poll(&p, 1, ms) < 0)
+		fail(c, "cannot wait for the task prolog: %s", strerror(errno));
+	close(p.fd);
+	if (waitpid(pid, &status, WNOHANG) != pid)
+		fail(c, "the task prolog has not ended after %d s", ms / 1000);
+	if (WIFSIGNALED(status))
+		fail(c, "the task prolog was ended by signal %d", WTERMSIG(status));
+	if (WEXITSTATUS(status))
+		fail(c, "the task prolog ended with exit code %d", WEXITSTATUS(status));
+}
+
+static void run_before(const struct child *c)
+{
+	const Gpusched__RunProgram *p = program_of(c->launch, PROGRAM_TASK_PROLOG);
+	char *path, *argv[2] = { NULL, NULL };
+	pid_t pid;
+
+	if (!p)
+		return;
+	path = argv[0] = record_string(&p->path);
+	pid = fork();
+	if (pid < 0)
+		fail(c, "cannot start the task prolog: %s", strerror(errno));
+	if (pid == 0) {
+		execve(path, argv, list_of(c->launch->env, c->launch->n_env, NULL));
+		_exit(EXIT_CHILD);
+	}
+	free(path);
+	wait_for(c, pid, p->timeout_ms);
+}
+
 /* As root only, and before root is gone; of no importance where it is not possible. */
 static void reset_oom_score(void)
 {
@@ -235,21 +277,48 @@ static void reset_oom_score(void)
 	close(fd);
 }
 
+void child_reset(void)
+{
+	reset_process();
+	reset_oom_score();
+}
+
+static void become_job(const struct child *c, pid_t shepherd)
+{
+	if (limits_enter(c->launch->limits, c->launch->n_limits) < 0)
+		fail(c, "cannot enter the run's cgroups: %s", strerror(errno));
+	become_user(c);
+	die_with_shepherd(c, shepherd);
+	enter_directory(c);
+}
+
 void child_run(const Gpusched__LaunchRecord *launch, const struct child_ends *ends, int tell,
         pid_t shepherd)
 {
 	struct child c = { .launch = launch, .ends = ends, .tell = tell };
 
-	reset_process();
-	reset_oom_score();
-	if (limits_enter(launch->limits, launch->n_limits) < 0)
-		fail(&c, "cannot enter the run's cgroups: %s", strerror(errno));
-	become_user(&c);
-	die_with_shepherd(&c, shepherd);
-	enter_directory(&c);
+	child_reset();
+	become_job(&c, shepherd);
 	if (ends->n)
 		take_ends(&c);
 	else
 		open_streams(&c);
+	run_before(&c);
 	execute(&c);
+}
+
+void child_run_after(const Gpusched__LaunchRecord *launch, const char *path)
+{
+	struct child c = { .launch = launch, .tell = STDERR_FILENO };
+	char *program = xstrdup(path), *argv[] = { program, NULL }, *out;
+
+	become_job(&c, getppid());
+	if (!launch->interactive) {
+		out = record_string(&launch->output);
+		put_stream(&c, open_stream(&c, "output", out, O_WRONLY | O_CREAT | O_APPEND),
+		        STDOUT_FILENO);
+		free(out);
+	}
+	execve(program, argv, list_of(launch->env, launch->n_env, NULL));
+	fail(&c, "cannot be executed: %s", strerror(errno));
 }

@@ -2,9 +2,9 @@
  *
  * In this order, and each step checked: session, signals, oom score; the user's ids, proved
  * (drop.h); no new privileges; umask; working directory; only now, as the user, input, output and
- * error; descriptors; execve(2) of the script. What went wrong is told, as text, through a pipe
- * that closes itself on execution: nothing told and the end of file is either execution or a
- * violent death, which proc_executed() tells apart.
+ * error; descriptors; the site's task prolog (program.h); execve(2) of the script. What went wrong
+ * is told, as text, through a pipe that closes itself on execution: nothing told and the end of
+ * file is either execution or a violent death, which proc_executed() tells apart.
  */
 #ifndef NODED_CHILD_H
 #define NODED_CHILD_H
@@ -22,6 +22,13 @@ struct child_ends {
 	int fds[3];
 	size_t n; /* 3, or 1: a terminal, which becomes the controlling one; 0: files */
 };
+
+/* What is not the job's affair: handlers, blocked signals, our session, our OOM score. */
+void child_reset(void);
+
+/* Never returns: the site's program for the owner after his job (program.h), as the job was, after
+ * child_reset(). What it says goes to the job's output, what is wrong to descriptor 2. */
+_Noreturn void child_run_after(const Gpusched__LaunchRecord *launch, const char *path);
 
 /* Never returns. `tell`: the pipe's end to write to, close-on-exec. `shepherd`: our parent. */
 _Noreturn void child_run(const Gpusched__LaunchRecord *launch, const struct child_ends *ends,

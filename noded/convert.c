@@ -135,6 +135,7 @@ static int report_from(const Gpusched__RunReport *r, struct run_report *out, str
 	out->nodes = r->nnodes;
 	out->checkpoint_time = r->checkpoint_time;
 	out->progress = r->progress;
+	out->node_trouble = r->node_trouble;
 	out->suspended = r->suspended;
 	out->suspended_us = r->suspended_us;
 	return 0;
@@ -163,6 +164,7 @@ void convert_report(struct convert *c, const struct run_report *report, Gpusched
 	out->nnodes = report->nodes;
 	out->checkpoint_time = report->checkpoint_time;
 	out->progress = (char *)report->progress;
+	out->node_trouble = (char *)report->node_trouble;
 	out->suspended = report->suspended;
 	out->suspended_us = report->suspended_us;
 	if (!report->gpus)
@@ -357,6 +359,7 @@ static const ProtobufCMessage *register_message(
 		m->n_gpus = facts->inventory->n_gpus;
 		m->gpus_asked = facts->inventory->asked;
 		m->gpu_trouble = facts->inventory->trouble;
+		m->health = facts->inventory->health;
 	}
 	m->runs = take(c, effect->reg.n_runs, sizeof(*m->runs));
 	m->n_runs = effect->reg.n_runs;

@@ -213,7 +213,7 @@ static int on_message(void *arg, unsigned type, const ProtobufCMessage *message,
 		keep_inventory(g, ((const Gpusched__LauncherHello *)message)->inventory);
 	if (type == GPUSCHED__MSG_TYPE__MSG_LAUNCHER_GPUS) {
 		keep_inventory(g, (const Gpusched__Inventory *)message);
-		log_info("the GPUs have changed; registering again");
+		log_info("the GPUs or the node's health have changed; registering again");
 		node_register_again(g->node);
 		return 0;
 	}

@@ -82,7 +82,11 @@ static void copy_options(struct launcher_options *to, const struct launcher_opti
 		.max_processes = from->max_processes ? from->max_processes : LAUNCHER_MAX_PROCESSES,
 		.devices = from->devices,
 		.containment = or_empty(from->containment),
+		.program_timeout_ms =
+		        from->program_timeout_ms ? from->program_timeout_ms : PROGRAM_TIMEOUT_MS,
+		.health_interval_s = from->health_interval_s,
 	};
+	memcpy(to->programs, from->programs, sizeof(to->programs));
 }
 
 static void close_if(int fd)
@@ -100,6 +104,7 @@ static void launcher_free(struct launcher *l)
 	worker_pool_free(l->pool);
 	worker_pool_free(l->disk);
 	lgpus_free(l->gpus);
+	lhealth_free(l->checks);
 	if (l->news_event)
 		event_free(l->news_event);
 	if (l->state_event)
@@ -135,6 +140,16 @@ static void launcher_free(struct launcher *l)
 	free(l);
 }
 
+/* Who can change what root runs is root. */
+static int check_programs(const struct launcher *l, struct error *err)
+{
+	for (int k = 0; k < PROGRAM_KINDS; k++)
+		if (l->options.programs[k] &&
+		        program_check(l->options.programs[k], l->root, err) < 0)
+			return error_wrap(err, "%s", program_name((enum program_kind)k));
+	return 0;
+}
+
 static struct launcher *launcher_new(const struct launcher_options *options, struct error *err)
 {
 	struct launcher *l = xcalloc(1, sizeof(*l));
@@ -146,7 +161,8 @@ static struct launcher *launcher_new(const struct launcher_options *options, str
 	copy_options(&l->options, options);
 	if (access(l->options.shepherd, X_OK) < 0)
 		fail(err, "cannot execute the shepherd", l->options.shepherd);
-	else if (lplace_make(l, err) == 0 && lplace_lock(l, err) == 0)
+	else if (check_programs(l, err) == 0 && lplace_make(l, err) == 0 &&
+	         lplace_lock(l, err) == 0)
 		return l;
 	launcher_free(l);
 	return NULL;
@@ -304,6 +320,7 @@ static int start(struct launcher *l, int sock, struct error *err)
 	        l->active, *contain_root_why(l->contain) ? " (" : "", contain_root_why(l->contain),
 	        *contain_root_why(l->contain) ? ")" : "", l->n_runs, l->incarnation,
 	        l->fresh ? " (new)" : "");
+	l->checks = lhealth_start(l);
 	lgpus_start(l);
 	return 0;
 }

@@ -48,6 +48,7 @@
 
 #include "common/error.h"
 #include "noded/grants.h"
+#include "noded/program.h"
 
 #define LAUNCHER_MAX_PROCESSES   16384
 #define LAUNCHER_SIGNATURE_AGE_S (14 * 86400) /* default of signature_age_s */
@@ -67,6 +68,9 @@ struct launcher_options {
 	uint64_t gpu_timeout_ms;    /* for one look at the GPUs; 0: PROBE_TIMEOUT_MS */
 	uint64_t gpu_recheck_s;     /* between two; 0: there is only one */
 	bool allow_root;            /* run root's jobs (only matters when we are root) */
+	const char *programs[PROGRAM_KINDS]; /* the site's; NULL: none. As long as the process */
+	uint64_t program_timeout_ms;         /* of each; 0: PROGRAM_TIMEOUT_MS */
+	uint64_t health_interval_s;          /* between two health checks; 0: there is only one */
 	uint64_t max_processes;     /* of one run, threads too; 0: LAUNCHER_MAX_PROCESSES */
 	struct grants_wish devices; /* strings as long as the process, as of `containment` */
 	const char *containment; /* "devices,memory": not to run jobs with less; NULL: whatever */

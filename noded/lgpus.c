@@ -39,6 +39,7 @@ void lgpus_fill(const struct lgpus *g, Gpusched__Inventory *m)
 	if (g->now->state == GPUS_TROUBLE)
 		m->trouble = g->now->trouble;
 	m->gpus = gpus_messages(g->now, &m->n_gpus);
+	m->health = g->l->health;
 }
 
 void lgpus_clear(Gpusched__Inventory *m)
@@ -76,6 +77,12 @@ static void tell(struct lgpus *g)
 	lgpus_fill(g, &m);
 	launcher_send(g->l, GPUSCHED__MSG_TYPE__MSG_LAUNCHER_GPUS, &m.base);
 	lgpus_clear(&m);
+}
+
+void lgpus_tell(struct launcher *l)
+{
+	if (l->gpus && l->gpus->known)
+		tell(l->gpus);
 }
 
 /* --- looking --------------------------------------------------------------------------------- */

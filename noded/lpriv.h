@@ -4,7 +4,9 @@
  *   lplace.c    directories, lock, incarnation, what is remembered
  *   lmsg.c      messages of and for the network half
  *   lrun.c      runs: what is known of each, from records and orders to reports
+ *   llost.c     those whose shepherd was killed
  *   lstart.c    StartRun, from the first check to the shepherd
+ *   lhealth.c   is the node well: the site's health check
  *   lgpus.c     what GPUs there are, and which of them an order means
  *   lstream.c   streams to runs: gtap for who may have one
  *   lhold.c     interactive runs: ghold, which has the other end of their input and output
@@ -22,6 +24,7 @@
 #include <stddef.h>
 #include <stdint.h>
 #include <sys/types.h>
+#include <time.h>
 
 #include "common/arena.h"
 #include "common/error.h"
@@ -34,6 +37,7 @@
 #include "noded/grants.h"
 #include "noded/jobenv.h"
 #include "noded/launcher.h"
+#include "noded/program.h"
 #include "noded/record.h"
 #include "noded/uses.h"
 
@@ -45,6 +49,7 @@ struct event_base;
 struct bufferevent;
 struct frame_reader;
 struct lgpus;
+struct lhealth;
 struct lstart;
 
 struct launcher {
@@ -72,6 +77,8 @@ struct launcher {
 	bool filter;     /* runs open their own devices only */
 	char active[96]; /* what holds a run here, as the controller is told */
 	struct lgpus *gpus;
+	struct lhealth *checks;           /* NULL: the site has none */
+	char health[PROGRAM_TROUBLE_MAX]; /* what its check found wrong; "": nothing */
 
 	uint64_t max_epoch, max_job;
 	uint64_t signature_age_s; /* as the controller said; 0: it has not */
@@ -144,8 +151,18 @@ void lrun_follow(struct lrun *r, const struct proc *p);
 /* It is over, with this report, which is taken over. */
 void lrun_over(struct lrun *r, Gpusched__RunReport *report, bool on_disk);
 
-/* Its shepherd is gone and left no exit record. */
+/* Its shepherd is gone and left no exit record (llost.c). */
 void lrun_lost(struct lrun *r);
+void lrun_lost_look(struct lrun *r); /* LOST: the timer's */
+
+/* For lrun.c and llost.c. */
+usec_t lrun_clock_us(clockid_t id);
+bool lrun_read(const struct lrun *r, const char *name, const ProtobufCMessageDescriptor *desc,
+        ProtobufCMessage **m); /* false: there is none; a torn one is logged */
+void lrun_write_exit(struct lrun *r, const Gpusched__RunReport *report);
+void lrun_take_back_use(struct lrun *r); /* of a launch that executed nothing */
+void lrun_set_timer(struct lrun *r, unsigned ms);
+void lrun_stop_following(struct lrun *r);
 
 /* Look at the records again. */
 void lrun_look(struct lrun *r);
@@ -182,6 +199,9 @@ int lscan(struct launcher *l, struct error *err);
 struct lgpus *lgpus_start(struct launcher *l);
 void lgpus_free(struct lgpus *g); /* NULL is fine */
 
+/* What is told of the node besides has changed: tell it all again, if it was told before. */
+void lgpus_tell(struct launcher *l);
+
 /* From now on runs open their own devices only, if that can be had (launcher.c). */
 void launcher_filter_devices(struct launcher *l);
 
@@ -196,6 +216,12 @@ int lgpus_find(const struct lgpus *g, const Gpusched__StartRun *order, struct jo
 /* The device files of those (grants.h). */
 int lgpus_grants(const struct lgpus *g, const Gpusched__StartRun *order,
         struct device out[DEVFILTER_MAX], size_t *n, struct error *err);
+
+/* --- the health check (lhealth.c) ------------------------------------------------------------- */
+
+/* Check the node now and every now and then, where the site has a check: l->health. */
+struct lhealth *lhealth_start(struct launcher *l);
+void lhealth_free(struct lhealth *h); /* NULL is fine */
 
 /* --- streams (lstream.c) ---------------------------------------------------------------------- */
 
@@ -220,8 +246,8 @@ int lspawn(const char *path, char *const argv[], const int *fds, size_t n, pid_t
         struct error *err);
 
 /* The same of a program beside the shepherd's that has no arguments. */
-int lspawn_helper(const struct launcher *l, const char *name, const int *fds, size_t n,
-        struct error *err);
+int lspawn_helper(
+        const struct launcher *l, const char *name, const int *fds, size_t n, struct error *err);
 
 /* A message as a descriptor that only the process will have to which it is given. -1 with `err`. */
 int lspawn_grant(const ProtobufCMessage *m, struct error *err);

@@ -33,14 +33,13 @@
 #include "noded/order.h"
 #include "noded/procs.h"
 #include "noded/rundir.h"
+#include "noded/shepherd.h"
 
-#define FIND_MS     50   /* until a shepherd that is not known yet is looked for again */
-#define LOST_MS     5    /* until what KILL has left is looked at again: doubling, */
-#define LOST_MS_MAX 1000 /* up to this */
-#define SYNC_MS     1000 /* an end that nobody acknowledged in this time goes to disk */
-#define KEY_DISK    1
+#define FIND_MS  50   /* until a shepherd that is not known yet is looked for again */
+#define SYNC_MS  1000 /* an end that nobody acknowledged in this time goes to disk */
+#define KEY_DISK 1
 
-static usec_t clock_us(clockid_t id)
+usec_t lrun_clock_us(clockid_t id)
 {
 	struct timespec t;
 
@@ -129,7 +128,7 @@ struct lrun *lrun_add(struct launcher *l, struct run_id id)
 	return r;
 }
 
-static void stop_following(struct lrun *r)
+void lrun_stop_following(struct lrun *r)
 {
 	if (r->life)
 		event_free(r->life);
@@ -144,7 +143,7 @@ static void run_free(void *node)
 	struct lrun *r = node;
 
 	lstart_free(r->start);
-	stop_following(r);
+	lrun_stop_following(r);
 	if (r->timer)
 		event_free(r->timer);
 	contain_free(r->leaf);
@@ -200,7 +199,7 @@ int lrun_dir(const struct lrun *r, bool make)
 /* What is told of it is true now. */
 void lrun_refresh(struct lrun *r)
 {
-	usec_t now = clock_us(CLOCK_MONOTONIC);
+	usec_t now = lrun_clock_us(CLOCK_MONOTONIC);
 
 	if ((r->state != LRUN_RUNNING && r->state != LRUN_LOST) || r->start_mono <= 0)
 		return;
@@ -221,7 +220,7 @@ void lrun_tell(struct lrun *r)
 
 static void timer_fired(evutil_socket_t fd, short what, void *arg);
 
-static void set_timer(struct lrun *r, unsigned ms)
+void lrun_set_timer(struct lrun *r, unsigned ms)
 {
 	struct timeval t = { .tv_sec = ms / 1000, .tv_usec = ms % 1000 * 1000 };
 
@@ -310,7 +309,7 @@ static void sync_start(struct lrun *r)
 	r->sync = s;
 	if (!worker_submit(r->l->disk, KEY_DISK, &sync_ops, s, NULL)) {
 		sync_free(s);
-		set_timer(r, SYNC_MS);
+		lrun_set_timer(r, SYNC_MS);
 	}
 }
 
@@ -321,14 +320,14 @@ void lrun_over(struct lrun *r, Gpusched__RunReport *report, bool on_disk)
 	r->state = LRUN_OVER;
 	r->gpus = 0;
 	r->on_disk = on_disk;
-	stop_following(r);
+	lrun_stop_following(r);
 	if (!on_disk)
-		set_timer(r, SYNC_MS);
+		lrun_set_timer(r, SYNC_MS);
 }
 
 /* Write the exit record ourselves, for lack of a shepherd. Not being able to is no reason to keep
  * the end to ourselves: it goes to the disk too. */
-static void write_exit(struct lrun *r, const Gpusched__RunReport *report)
+void lrun_write_exit(struct lrun *r, const Gpusched__RunReport *report)
 {
 	int dir = lrun_dir(r, true);
 	struct error err;
@@ -351,7 +350,7 @@ void lrun_never(struct lrun *r, const char *why)
 	lreport_set(&report->detail, why);
 	lstart_free(r->start);
 	r->start = NULL;
-	write_exit(r, report);
+	lrun_write_exit(r, report);
 	log_info("run %s: never started: %s", r->name, why);
 	lrun_over(r, report, false);
 	lrun_tell(r);
@@ -365,7 +364,7 @@ static void shepherd_gone(evutil_socket_t fd, short what, void *arg)
 
 	(void)fd;
 	(void)what;
-	stop_following(r);
+	lrun_stop_following(r);
 	lrun_look(r);
 	if (r->state == LRUN_STARTING || r->state == LRUN_RUNNING)
 		lrun_lost(r);
@@ -389,7 +388,7 @@ void lrun_started(struct lrun *r, Gpusched__RunReport *report, pid_t shepherd)
 	if (pidfd >= 0)
 		follow_pidfd(r, pidfd); /* our child, not waited for yet: the id is still its own */
 	else
-		set_timer(r, FIND_MS);
+		lrun_set_timer(r, FIND_MS);
 }
 
 /* Does anybody hold the lock of the launch record? */
@@ -420,10 +419,10 @@ void lrun_follow(struct lrun *r, const struct proc *p)
 	if (pidfd >= 0)
 		follow_pidfd(r, pidfd);
 	else
-		set_timer(r, FIND_MS); /* it has not told who it is, but it lives */
+		lrun_set_timer(r, FIND_MS); /* it has not told who it is, but it lives */
 }
 
-static bool read_any(const struct lrun *r, const char *name, const ProtobufCMessageDescriptor *desc,
+bool lrun_read(const struct lrun *r, const char *name, const ProtobufCMessageDescriptor *desc,
         ProtobufCMessage **m)
 {
 	int dir = lrun_dir(r, false);
@@ -444,7 +443,7 @@ static void look_started(struct lrun *r)
 	Gpusched__StartedRecord *s;
 	struct proc p;
 
-	if (!read_any(r, RECORD_STARTED, &gpusched__started_record__descriptor, &m))
+	if (!lrun_read(r, RECORD_STARTED, &gpusched__started_record__descriptor, &m))
 		return;
 	s = (Gpusched__StartedRecord *)m;
 	r->report->state = GPUSCHED__RUN_REPORT__STATE__RUNNING;
@@ -464,7 +463,7 @@ static void look_at_notes(struct lrun *r)
 	ProtobufCMessage *m;
 	Gpusched__NotesRecord *n;
 
-	if (!read_any(r, RECORD_NOTES, &gpusched__notes_record__descriptor, &m))
+	if (!lrun_read(r, RECORD_NOTES, &gpusched__notes_record__descriptor, &m))
 		return;
 	n = (Gpusched__NotesRecord *)m;
 	if (n->checkpoint_time != r->report->checkpoint_time ||
@@ -480,13 +479,13 @@ static void look_at_notes(struct lrun *r)
 }
 
 /* A launch that executed nothing does not count as a use of the signature. */
-static void take_back_use(struct lrun *r)
+void lrun_take_back_use(struct lrun *r)
 {
 	ProtobufCMessage *m;
 	Gpusched__LaunchRecord *launch;
 	struct error err;
 
-	if (!read_any(r, RECORD_LAUNCH, &gpusched__launch_record__descriptor, &m))
+	if (!lrun_read(r, RECORD_LAUNCH, &gpusched__launch_record__descriptor, &m))
 		return;
 	launch = (Gpusched__LaunchRecord *)m;
 	if (launch->nonce.len == USES_NONCE_LEN && launch->report &&
@@ -504,118 +503,15 @@ void lrun_look(struct lrun *r)
 		look_started(r); /* told as RUNNING first, even if it has ended since */
 	if (r->state != LRUN_STARTING && r->state != LRUN_RUNNING)
 		return;
-	if (read_any(r, RECORD_EXIT, &gpusched__run_report__descriptor, &m)) {
+	if (lrun_read(r, RECORD_EXIT, &gpusched__run_report__descriptor, &m)) {
 		FAILPOINT(launcher_before_told);
 		if (((Gpusched__RunReport *)m)->cause == GPUSCHED__END_CAUSE__CAUSE_LAUNCH)
-			take_back_use(r);
+			lrun_take_back_use(r);
 		lrun_over(r, (Gpusched__RunReport *)m, false);
 		lrun_tell(r);
 	} else if (r->state == LRUN_RUNNING) {
 		look_at_notes(r);
 	}
-}
-
-/* --- lost ------------------------------------------------------------------------------------- */
-
-static void finish_lost(struct lrun *r)
-{
-	Gpusched__RunReport *report;
-	ProtobufCMessage *launch;
-
-	lrun_refresh(r);
-	report = lreport_copy(r->report);
-	report->suspended = false;
-	lreport_set(&report->progress, "");
-	report->state = GPUSCHED__RUN_REPORT__STATE__ENDED;
-	report->cause = r->l->fresh && strcmp(report->incarnation, r->l->incarnation) != 0
-	                        ? GPUSCHED__END_CAUSE__CAUSE_NODE_FAIL
-	                        : GPUSCHED__END_CAUSE__CAUSE_LOST;
-	report->end_time = clock_us(CLOCK_REALTIME);
-	lreport_set(&report->detail,
-	        report->cause == GPUSCHED__END_CAUSE__CAUSE_NODE_FAIL
-	                ? "the node was restarted under it"
-	                : "its shepherd was killed; how the program ended is not known");
-	if (r->leaf) {
-		char *leaf = contain_root_leaf(r->l->contain, r->name);
-
-		limits_root_remove(contain_root_limits(r->l->contain), leaf);
-		contain_remove(r->leaf);
-		free(leaf);
-	}
-	contain_free(r->leaf);
-	r->leaf = NULL;
-	if (read_any(r, RECORD_LAUNCH, &gpusched__launch_record__descriptor, &launch)) {
-		journal_gone((Gpusched__LaunchRecord *)launch);
-		protobuf_c_message_free_unpacked(launch, NULL);
-	}
-	write_exit(r, report);
-	lrun_remove_rundir(r->l, r->name);
-	lrun_over(r, report, false);
-	lrun_tell(r);
-}
-
-/* Kill whatever carries the run's directory in its environment. True if there was nothing. */
-static bool sweep(const struct lrun *r)
-{
-	char *mark = xasprintf("GPUSCHED_RUN_DIR=%s/%s", r->l->spool_runs_path, r->name);
-	struct proc *list;
-	size_t n = procs_marked(mark, &list);
-
-	procs_signal(list, n, SIGKILL, false, NULL, NULL);
-	free(list);
-	free(mark);
-	return n == 0;
-}
-
-static void lost_look(struct lrun *r)
-{
-	bool empty;
-	unsigned ms = LOST_MS << (r->looks < 8 ? r->looks : 8);
-
-	if (r->leaf) {
-		empty = contain_is_empty(r->leaf);
-		if (!empty)
-			contain_kill(r->leaf);
-	} else {
-		empty = sweep(r);
-	}
-	if (empty) {
-		finish_lost(r);
-		return;
-	}
-	r->looks++;
-	set_timer(r, ms < LOST_MS_MAX ? ms : LOST_MS_MAX);
-}
-
-static bool was_forked(const struct lrun *r)
-{
-	int dir = lrun_dir(r, false);
-	struct stat st = { 0 };
-	bool forked = dir >= 0 && fstatat(dir, RECORD_LAUNCH, &st, 0) == 0 &&
-	              (st.st_mode & 0777) == RECORD_MODE_FORKED;
-
-	if (dir >= 0)
-		close(dir);
-	return forked;
-}
-
-void lrun_lost(struct lrun *r)
-{
-	char *path;
-
-	if (r->state == LRUN_STARTING && !was_forked(r)) {
-		take_back_use(r);
-		lrun_remove_rundir(r->l, r->name);
-		lrun_never(r, "the node's agent or the shepherd was killed before it was started");
-		return;
-	}
-	log_warning("run %s: its shepherd is gone; killing what is left", r->name);
-	r->state = LRUN_LOST;
-	r->looks = 0;
-	path = contain_root_leaf(r->l->contain, r->name);
-	r->leaf = contain_open(path, NULL);
-	free(path);
-	lost_look(r);
 }
 
 static void send_waiting(struct lrun *r)
@@ -631,7 +527,7 @@ static void send_waiting(struct lrun *r)
 			dir = lrun_dir(r, false);
 		if (dir >= 0 && order_send(dir, ORDER_SOCKET, w->bytes, w->len) < 0 &&
 		        (errno == EAGAIN || errno == ENOBUFS)) {
-			set_timer(r, FIND_MS);
+			lrun_set_timer(r, FIND_MS);
 			break;
 		}
 		/* Sent; or nobody is there: its end is on the way, or the timer finds out. */
@@ -651,7 +547,7 @@ static void timer_fired(evutil_socket_t fd, short what, void *arg)
 	(void)what;
 	switch (r->state) {
 	case LRUN_LOST:
-		lost_look(r);
+		lrun_lost_look(r);
 		break;
 	case LRUN_OVER:
 		sync_start(r);
@@ -751,8 +647,8 @@ void lrun_suspend(struct launcher *l, const Gpusched__SuspendRun *order)
 static void remove_records(const struct lrun *r)
 {
 	static const char *const names[] = { RECORD_LAUNCH, RECORD_STARTED, RECORD_EXIT,
-		RECORD_NOTES, ORDER_SOCKET, RECORD_LAUNCH ".tmp", RECORD_STARTED ".tmp",
-		RECORD_EXIT ".tmp", RECORD_NOTES ".tmp" };
+		RECORD_NOTES, RECORD_AFTER, ORDER_SOCKET, RECORD_AFTER ".tmp", RECORD_LAUNCH ".tmp",
+		RECORD_STARTED ".tmp", RECORD_EXIT ".tmp", RECORD_NOTES ".tmp" };
 	const size_t usual = 3, all = sizeof(names) / sizeof(names[0]);
 	int dir = lrun_dir(r, false);
 	bool gone = dir < 0;

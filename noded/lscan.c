@@ -222,10 +222,15 @@ static int take_copy(struct run_id id, const char *name, void *arg)
 
 static bool lives(struct launcher *l, const char *name)
 {
+	char base[RECORD_ID_MAX] = "";
+	const char *site = strstr(name, PROGRAM_LEAF); /* of its programs of the site */
 	struct run_id id;
 	struct lrun *r;
 
-	if (record_id_parse(name, &id) < 0)
+	if (strlen(name) >= sizeof(base))
+		return false;
+	memcpy(base, name, site ? (size_t)(site - name) : strlen(name));
+	if (record_id_parse(base, &id) < 0)
 		return false;
 	r = lrun_find(l, id);
 	return r && r->state != LRUN_OVER;

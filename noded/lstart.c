@@ -147,6 +147,8 @@ struct parts {
 	Gpusched__RunReport *report;
 	Gpusched__RunLimit **limits;
 	size_t n_limits;
+	Gpusched__RunProgram programs[PROGRAM_KINDS], *program_list[PROGRAM_KINDS];
+	size_t n_programs;
 	Gpusched__RunDevice devices[DEVFILTER_MAX], *device_list[DEVFILTER_MAX];
 	size_t n_devices;
 };
@@ -202,6 +204,22 @@ static int grant_devices(const struct lstart *s, struct parts *p, struct error *
 	return 0;
 }
 
+/* All but the health check, which goes with no run. */
+static void add_programs(const struct launcher *l, struct parts *p)
+{
+	for (int k = 0; k < PROGRAM_HEALTH; k++) {
+		Gpusched__RunProgram *m = &p->programs[p->n_programs];
+
+		if (!l->options.programs[k])
+			continue;
+		gpusched__run_program__init(m);
+		m->kind = (uint32_t)k;
+		m->timeout_ms = l->options.program_timeout_ms;
+		set_bytes(&m->path, l->options.programs[k]);
+		p->program_list[p->n_programs++] = m;
+	}
+}
+
 static int make_parts(
         const struct lstart *s, const struct asked_user *user, struct parts *p, struct error *err)
 {
@@ -229,6 +247,7 @@ static int make_parts(
 	p->leaf = contain_root_leaf(s->l->contain, s->run->name);
 	p->report = make_report(s);
 	p->n_limits = limits_list(contain_root_limits(s->l->contain), p->leaf, values, &p->limits);
+	add_programs(s->l, p);
 	if (lgpus_find(s->l->gpus, s->order, &p->gpus, err) < 0)
 		return -1;
 	in.gpus = p->gpus;
@@ -280,6 +299,9 @@ static void fill_record(const struct lstart *s, const struct asked_user *user,
 	r->interactive = s->spec->interactive != NULL;
 	r->n_limits = p->n_limits;
 	r->limits = p->limits;
+	r->n_programs = p->n_programs;
+	r->programs = (Gpusched__RunProgram **)(uintptr_t)p->program_list;
+	r->node = (char *)(uintptr_t)s->l->options.node;
 	r->device_filter = s->l->filter;
 	r->n_devices = p->n_devices;
 	r->devices = (Gpusched__RunDevice **)(uintptr_t)p->device_list;

@@ -121,12 +121,15 @@ static int work(void *arg, unsigned nth)
 		.allow_root = o->allow_root,
 		.max_processes = o->max_processes,
 		.devices = o->devices,
-		.containment = o->containment };
+		.containment = o->containment,
+		.program_timeout_ms = o->program_timeout_ms,
+		.health_interval_s = o->health_interval_s };
 	struct gnoded_options gnoded = {
 		.client = &s->client, .facts = s->facts, .ready_fd = nth ? -1 : s->ready_fd
 	};
 	struct error err;
 
+	memcpy(launcher.programs, o->programs, sizeof(launcher.programs));
 	pidfile_leave(s->pidfile); /* the supervisor's */
 	gnoded.launcher_fd =
 	        launcher_fork(&launcher, &gnoded.streams_fd, &gnoded.launcher_pid, &err);

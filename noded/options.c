@@ -44,6 +44,9 @@ enum key {
 	KEY_JSON,
 	KEY_GPU_TIMEOUT,
 	KEY_GPU_RECHECK,
+	KEY_PROGRAM, /* and PROGRAM_KINDS more */
+	KEY_PROGRAM_TIMEOUT = KEY_PROGRAM + PROGRAM_KINDS,
+	KEY_HEALTH_INTERVAL,
 };
 
 /* To add one: a row, a field in options.h, a case below, man/gnoded.8. */
@@ -78,6 +81,21 @@ static const struct argp_option rows[] = {
 	        "processes and threads of one run (default: 16384)", 2 },
 	{ "gpu-recheck", KEY_GPU_RECHECK, "TIME", 0,
 	        "look at the GPUs again so often; 0s: only at the start (default: 10m)", 2 },
+	{ "prolog", KEY_PROGRAM + PROGRAM_PROLOG, "FILE", 0, "run this as root before each run",
+	        2 },
+	{ "epilog", KEY_PROGRAM + PROGRAM_EPILOG, "FILE", 0, "run this as root after each run", 2 },
+	{ "task-prolog", KEY_PROGRAM + PROGRAM_TASK_PROLOG, "FILE", 0,
+	        "run this as the owner right before each job's script", 2 },
+	{ "task-epilog", KEY_PROGRAM + PROGRAM_TASK_EPILOG, "FILE", 0,
+	        "run this as the owner when nothing is left of his job", 2 },
+	{ "scrub", KEY_PROGRAM + PROGRAM_SCRUB, "FILE", 0,
+	        "run this as root to clear a run's GPUs, last of all", 2 },
+	{ "program-timeout", KEY_PROGRAM_TIMEOUT, "TIME", 0,
+	        "how long each of these and of the health check may take (default: 60s)", 2 },
+	{ "health-check", KEY_PROGRAM + PROGRAM_HEALTH, "FILE", 0,
+	        "start nothing on the node while this program fails", 2 },
+	{ "health-interval", KEY_HEALTH_INTERVAL, "TIME", 0,
+	        "between two health checks (default: 5m)", 2 },
 	{ "allow-root", KEY_ALLOW_ROOT, NULL, 0, "run root's jobs too", 2 },
 	{ "user", KEY_USER, "NAME", 0,
 	        "run the half that speaks with the network as this user (default: as root, without "
@@ -108,6 +126,16 @@ static void check(struct argp_state *state, int rc, const char *option, const st
 		argp_error(state, "%s: %s", option, err->text);
 }
 
+static void take_ms(struct argp_state *state, const char *option, const char *arg, uint64_t *ms)
+{
+	struct error err;
+
+	if (duration_parse_ms(arg, DURATION_BARE_REFUSED, ms, &err) < 0)
+		argp_error(state, "%s: %s", option, err.text);
+	else if (*ms < 100 || *ms > 3600000)
+		argp_error(state, "%s: %s: 100ms to 1h is possible", option, arg);
+}
+
 /* Options that are one string: key, where it goes. */
 static const struct {
 	int key;
@@ -127,6 +155,14 @@ static const struct {
 	{ KEY_PRETEND, offsetof(struct options, pretend) },
 	{ KEY_NODES, offsetof(struct options, nodes) },
 	{ KEY_GPU_DEVICES, offsetof(struct options, devices.gpus) },
+	{ KEY_PROGRAM + PROGRAM_PROLOG, offsetof(struct options, programs[PROGRAM_PROLOG]) },
+	{ KEY_PROGRAM + PROGRAM_TASK_PROLOG,
+	        offsetof(struct options, programs[PROGRAM_TASK_PROLOG]) },
+	{ KEY_PROGRAM + PROGRAM_TASK_EPILOG,
+	        offsetof(struct options, programs[PROGRAM_TASK_EPILOG]) },
+	{ KEY_PROGRAM + PROGRAM_EPILOG, offsetof(struct options, programs[PROGRAM_EPILOG]) },
+	{ KEY_PROGRAM + PROGRAM_SCRUB, offsetof(struct options, programs[PROGRAM_SCRUB]) },
+	{ KEY_PROGRAM + PROGRAM_HEALTH, offsetof(struct options, programs[PROGRAM_HEALTH]) },
 };
 
 static error_t parse(int key, char *arg, struct argp_state *state)
@@ -151,16 +187,23 @@ static error_t parse(int key, char *arg, struct argp_state *state)
 		        &err);
 		return 0;
 	case KEY_GPU_TIMEOUT:
-		if (duration_parse_ms(arg, DURATION_BARE_REFUSED, &o->gpu_timeout_ms, &err) < 0)
-			argp_error(state, "--gpu-timeout: %s", err.text);
-		else if (o->gpu_timeout_ms < 100 || o->gpu_timeout_ms > 3600000)
-			argp_error(state, "--gpu-timeout: %s: 100ms to 1h is possible", arg);
+		take_ms(state, "--gpu-timeout", arg, &o->gpu_timeout_ms);
 		return 0;
 	case KEY_GPU_RECHECK:
 		check(state, duration_parse(arg, DURATION_BARE_REFUSED, &o->gpu_recheck_s, &err),
 		        "--gpu-recheck", &err);
 		if (o->gpu_recheck_s > 30 * 86400)
 			argp_error(state, "--gpu-recheck: %s: 0s to 30d is possible", arg);
+		return 0;
+	case KEY_PROGRAM_TIMEOUT:
+		take_ms(state, "--program-timeout", arg, &o->program_timeout_ms);
+		return 0;
+	case KEY_HEALTH_INTERVAL:
+		check(state,
+		        duration_parse(arg, DURATION_BARE_REFUSED, &o->health_interval_s, &err),
+		        "--health-interval", &err);
+		if (o->health_interval_s < 1 || o->health_interval_s > 30 * 86400)
+			argp_error(state, "--health-interval: %s: 1s to 30d is possible", arg);
 		return 0;
 	case KEY_INVENTORY:
 		o->inventory = true;
@@ -260,9 +303,11 @@ void options_parse(struct options *o, int argc, char **argv)
 {
 	struct error err;
 
-	*o = (struct options){
-		.log_level = "info", .gpu_timeout_ms = PROBE_TIMEOUT_MS, .gpu_recheck_s = 600
-	};
+	*o = (struct options){ .log_level = "info",
+		.gpu_timeout_ms = PROBE_TIMEOUT_MS,
+		.gpu_recheck_s = 600,
+		.program_timeout_ms = PROGRAM_TIMEOUT_MS,
+		.health_interval_s = 300 };
 	argp_err_exit_status = EXIT_USAGE;
 	argp_parse(&argp, argc, argv, 0, NULL, o);
 	own(o);

@@ -7,6 +7,7 @@
 
 #include "common/error.h"
 #include "noded/grants.h"
+#include "noded/program.h"
 
 struct options {
 	char *node, *rundir, *spool; /* owned; paths are absolute */
@@ -23,8 +24,10 @@ struct options {
 	uint64_t gpu_timeout_ms;    /* for one look at the GPUs */
 	uint64_t max_processes;     /* 0: the launcher's default */
 	struct grants_wish devices;
-	const char *containment; /* NULL: whatever there is */
-	uint64_t gpu_recheck_s;  /* between two; 0: never again */
+	const char *containment;             /* NULL: whatever there is */
+	uint64_t gpu_recheck_s;              /* between two; 0: never again */
+	const char *programs[PROGRAM_KINDS]; /* of the site; NULL: none */
+	uint64_t program_timeout_ms, health_interval_s;
 	bool allow_root, daemon, test;
 	bool inventory, json;
 	bool simulate;

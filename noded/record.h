@@ -10,6 +10,8 @@
  *   notes     NotesRecord    by the shepherd, when the program has said something of itself
  *   exit      RunReport      by the shepherd (or the launcher, for one that was killed), when
  *                            nothing of the run is left; or the tombstone of one that never was
+ *   after     AfterRecord    by the shepherd that ran what comes after a run in place of one that
+ *                            was killed (site.h)
  *   ctl       socket         orders to the shepherd (order.h)
  *
  * Files are written under another name and renamed, so there is the whole of a record or none.
@@ -35,6 +37,7 @@
 #define RECORD_STARTED "started"
 #define RECORD_NOTES   "notes"
 #define RECORD_EXIT    "exit"
+#define RECORD_AFTER   "after"
 
 #define RECORD_MODE_FORKED 0400
 

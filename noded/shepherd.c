@@ -51,9 +51,11 @@
 #include "noded/notes.h"
 #include "noded/order.h"
 #include "noded/procs.h"
+#include "noded/program.h"
 #include "noded/record.h"
 #include "noded/rundir.h"
 #include "noded/shepherd.h"
+#include "noded/site.h"
 
 #define SECOND       ((usec_t)1000000)
 #define KILL_FIRST   ((usec_t)5000)   /* between one look at what KILL has left and the next: */
@@ -87,6 +89,8 @@ struct shepherd {
 	Gpusched__EndRun *order; /* the last one; NULL: none */
 	usec_t start_wall, start_mono, kill_next, kill_pause;
 	bool executed, news_wait;
+	bool begun; /* the site's prolog or the user's process: what comes after a run is due */
+	char trouble[PROGRAM_TROUBLE_MAX]; /* why the node is to be drained; "": it is not */
 
 	struct notes notes;
 	usec_t look_next, tell_next; /* at the notes; of them */
@@ -219,14 +223,77 @@ static int hold_to(const struct shepherd *s, struct error *err)
 	return limits_set(l->limits, l->n_limits, err);
 }
 
+/* From here on there may be something that needs what comes after a run: see record.h. */
+static void begin(struct shepherd *s)
+{
+	s->begun = true;
+	fchmod(SHEPHERD_LAUNCH_FD, RECORD_MODE_FORKED);
+}
+
+/* --- programs of the site ----------------------------------------------------------------------
+ */
+
+static void obey(struct shepherd *s);
+static void hear_hold(struct shepherd *s);
+
+static bool still_launching(void *arg)
+{
+	struct shepherd *s = arg;
+
+	obey(s);
+	hear_hold(s);
+	return s->ending.phase == ENDING_LAUNCHING;
+}
+
+/* Orders come too late for what has ended. */
+static bool to_its_end(void *arg)
+{
+	struct shepherd *s = arg;
+
+	obey(s);
+	hear_hold(s);
+	return true;
+}
+
+/* True: the user's process may be started. */
+static bool run_prolog(struct shepherd *s)
+{
+	if (program_of(s->launch, PROGRAM_PROLOG)) {
+		begin(s);
+		if (program_run_of(s->launch, PROGRAM_PROLOG, still_launching, s, s->trouble) ==
+		        PROGRAM_FAILED)
+			launch_failed(s, s->trouble);
+	}
+	return s->ending.phase == ENDING_LAUNCHING;
+}
+
+static void run_after(struct shepherd *s)
+{
+	char trouble[PROGRAM_TROUBLE_MAX];
+
+	if (!s->begun)
+		return;
+	FAILPOINT(shepherd_before_epilog);
+	if (s->executed &&
+	        program_run_of(s->launch, PROGRAM_TASK_EPILOG, to_its_end, s, trouble) ==
+	                PROGRAM_FAILED &&
+	        !*s->detail)
+		memcpy(s->detail, trouble, sizeof(trouble));
+	if (program_run_after(s->launch, to_its_end, s, trouble) == PROGRAM_FAILED && !*s->trouble)
+		memcpy(s->trouble, trouble, sizeof(trouble));
+	FAILPOINT(shepherd_after_epilog);
+}
+
+/* --- start, on ---------------------------------------------------------------------------------
+ */
+
 static int fork_child(struct shepherd *s)
 {
 	int tell[2];
 
 	if (pipe2(tell, O_CLOEXEC) < 0)
 		return -1;
-	/* From here on there may be something of the user's: see record.h. */
-	fchmod(SHEPHERD_LAUNCH_FD, RECORD_MODE_FORKED);
+	begin(s);
 	journal_start(s->launch);
 	FAILPOINT(shepherd_before_fork);
 	s->main = contain_fork(s->leaf);
@@ -269,6 +336,8 @@ static void start(struct shepherd *s)
 	} else if (s->launch->interactive && ends_take(s->hold_fd, &s->ends) < 0) {
 		s->no_children = true;
 		launch_failed(s, "the terminal or the pipes for it could not be made");
+	} else if (!run_prolog(s)) {
+		s->no_children = true;
 	} else if (fork_child(s) < 0) {
 		snprintf(why, sizeof(why), "cannot start a process: %s", strerror(errno));
 		s->no_children = true;
@@ -693,7 +762,6 @@ static void fill_report(struct shepherd *s, Gpusched__RunReport *r)
 	}
 	if (s->executed)
 		blame_memory(s, r);
-	r->detail = s->detail;
 }
 
 /* Or was the record directory removed, tmpfs cleared under us? Then there is nobody to tell. */
@@ -709,6 +777,9 @@ static void finish(struct shepherd *s)
 	Gpusched__RunReport r = *s->launch->report; /* borrows its strings */
 
 	fill_report(s, &r);
+	run_after(s);
+	r.detail = s->detail;
+	r.node_trouble = s->trouble;
 	if (s->main > 0)
 		journal_end(s->launch, r.exit_code, r.exit_signal);
 	FAILPOINT(shepherd_before_exit_record);
@@ -738,6 +809,10 @@ int main(int argc, char **argv)
 
 	if (argc == 2 && strcmp(argv[1], "--version") == 0)
 		return puts("gshepherd (gpusched) " PACKAGE_VERSION) < 0;
+	if (argc > 2 && strcmp(argv[argc - 1], SHEPHERD_AGAIN) == 0)
+		return site_again(argv[1]);
+	if (argc > 2 && strcmp(argv[1], SHEPHERD_CHECK) == 0)
+		return site_check(argc - 2, argv + 2);
 	if (argc != 2 || argv[1][0] != '/') {
 		fprintf(stderr, "usage: gshepherd RECORD-DIRECTORY\n"
 		                "Started by gnoded for each run; not for use by hand.\n");

@@ -10,4 +10,11 @@
 #define SHEPHERD_CTL_FD    4 /* the order socket, bound */
 #define SHEPHERD_HOLD_FD   5 /* of an interactive run: to ghold (hold.h) */
 
+/* Other duties (site.h): `gshepherd RUNDIR/runs/ID again`, with the locked launch record alone, and
+ * `gshepherd check PATH MILLISECONDS NODE LEAF`, whose result goes to SHEPHERD_RESULT_FD. */
+#define SHEPHERD_AGAIN     "again"
+#define SHEPHERD_CHECK     "check"
+#define SHEPHERD_RESULT_FD 3
+#define SHEPHERD_CHECK_OK  "ok" /* else it is what is wrong */
+
 #endif

@@ -112,6 +112,7 @@ static struct record *add(
 	r->report.incarnation = xstrdup(l->incarnation);
 	r->report.gpu_type = xstrdup(gpu_type);
 	r->report.progress = "";
+	r->report.node_trouble = "";
 	r->begin_at = r->end_at = NEVER_AT;
 	*l->last = r;
 	l->last = &r->next;

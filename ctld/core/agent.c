@@ -79,6 +79,18 @@ void node_compare(struct core *core, struct node *node)
 	devices_bind(core, node);
 }
 
+/* Nothing is started on a node whose own check fails, until it says otherwise: it tells in each
+ * registration, so nothing of it is kept. */
+static void take_health(struct core *core, struct node *node, const char *health)
+{
+	if (!health)
+		health = "";
+	if (strcmp(node_link(node)->health, health) != 0)
+		audit_note(core, "node.health", NULL, 0, node_info(node)->name,
+		        *health ? health : "its check finds nothing wrong any more");
+	node_set_text(core->nodes, &node_link(node)->health, health);
+}
+
 /* --- registration ---------------------------------------------------------------------------- */
 
 static int refuse_agent(struct core *core, const struct core_event *e)
@@ -164,6 +176,7 @@ void agent_up_apply(struct core *core, const struct core_event *e)
 	node_set_text(core->nodes, &l->gpu_trouble,
 	        e->agent_up.gpu_trouble ? e->agent_up.gpu_trouble : "");
 	l->pretended = e->agent_up.pretended;
+	take_health(core, node, e->agent_up.health);
 	if (!core->suspended) {
 		end_old_incarnation(core, node, e);
 		l->rebooted |= strcmp(node_info(node)->boot_id, e->agent_up.boot_id) != 0;

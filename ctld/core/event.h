@@ -231,6 +231,7 @@ struct core_event {
 			size_t n_gpus;
 			bool gpus_asked;
 			const char *gpu_trouble; /* it could not look; NULL or "" */
+			const char *health;      /* what its own check found; NULL or "" */
 			bool pretended;
 			const struct run_report *runs; /* all runs alive or not yet forgotten */
 			size_t n_runs;

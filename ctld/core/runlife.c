@@ -175,6 +175,16 @@ static void node_not_launched(struct core *core, const struct run *run)
 	node_settle(core, node);
 }
 
+/* A program of the site failed there: what comes next would fail too, or find what was left. */
+static void node_in_trouble(struct core *core, struct node *node, const char *trouble)
+{
+	if (!trouble || !*trouble || !node || node_info(node)->drain)
+		return;
+	node_set_admin(core->nodes, node, true, node_info(node)->down, trouble, 0, core->now.wall);
+	audit_note(core, "node.drain", NULL, 0, node_info(node)->name, trouble);
+	node_settle(core, node);
+}
+
 void run_retire(struct core *core, struct run *run)
 {
 	bill_retires(core, run);
@@ -271,6 +281,8 @@ void run_says_ended(struct core *core, struct run *run, const struct run_report 
 		node = nodes_find(core->nodes, run_info(run)->node);
 	forget_order(core, run, node);
 	if (!run_over(run)) {
+		/* Before its job is looked at again, which must not go there. */
+		node_in_trouble(core, node, report->node_trouble);
 		run_set_end(core->runs, run, report);
 		run_over_now(core, run, RUN_ENDED);
 	} else if (run_info(run)->state == RUN_ENDED && run_info(run)->end_cause == END_NODE_FAIL &&

@@ -417,7 +417,7 @@ static const char *node_state(const struct core *core, const struct node *node)
 		return "unknown";
 	if (*l->invalid)
 		return "invalid";
-	if (i->drain)
+	if (i->drain || *l->health)
 		return l->n_runs ? "draining" : "drained";
 	if (!l->n_runs)
 		return "idle";
@@ -445,6 +445,8 @@ static const char *node_reason(const struct node *node)
 		return "not heard of";
 	if (*l->invalid)
 		return l->invalid;
+	if (*l->health)
+		return l->health;
 	if (*l->gpu_note && !l->n_strays)
 		return l->gpu_note;
 	return l->n_strays ? "a run here is of no job that is known: it holds what it has" : "";
@@ -533,8 +535,8 @@ static void count_nodes(
 
 		if (node_accepts(node))
 			v->nodes_ok++;
-		else if (node_link_of(node)->hearing == NODE_HEARD && node_info(node)->drain &&
-		         !node_info(node)->down)
+		else if (node_link_of(node)->hearing == NODE_HEARD && !node_info(node)->down &&
+		         (node_info(node)->drain || *node_link_of(node)->health))
 			v->nodes_drain++;
 		else
 			v->nodes_down++;

@@ -536,7 +536,8 @@ int wire_report(const Gpusched__RunReport *m, struct run_report *out, struct err
 	if (agent_text("detail", m->detail, err) ||
 	        agent_text("incarnation", m->incarnation, err) ||
 	        agent_text("GPU type", m->gpu_type, err) ||
-	        agent_text("progress", m->progress, err) || take_gpu_set(m, &r.gpus, err))
+	        agent_text("progress", m->progress, err) ||
+	        agent_text("trouble", m->node_trouble, err) || take_gpu_set(m, &r.gpus, err))
 		return -1;
 	r.run = (struct run_id){ m->run->job, m->run->task, m->run->attempt, m->run->rank };
 	r.state = (enum run_report_state)m->state;
@@ -558,6 +559,7 @@ int wire_report(const Gpusched__RunReport *m, struct run_report *out, struct err
 	r.nodes = m->nnodes;
 	r.checkpoint_time = m->checkpoint_time;
 	r.progress = m->progress;
+	r.node_trouble = m->node_trouble;
 	r.suspended = m->suspended;
 	r.suspended_us = m->suspended_us;
 	*out = r;
@@ -621,6 +623,7 @@ static int take_devices(const Gpusched__Register *m, struct arena *arena, struct
 	event->agent_up.n_gpus = n;
 	event->agent_up.gpus_asked = m->gpus_asked;
 	event->agent_up.gpu_trouble = m->gpu_trouble;
+	event->agent_up.health = m->health;
 	return 0;
 }
 
@@ -633,7 +636,8 @@ int wire_register(const Gpusched__Register *m, struct arena *arena, struct core_
 	        agent_text("incarnation", m->incarnation, err) ||
 	        agent_text("version", m->version, err) ||
 	        agent_text("containment", m->containment, err) ||
-	        agent_text("trouble", m->gpu_trouble, err))
+	        agent_text("trouble", m->gpu_trouble, err) ||
+	        agent_text("health", m->health, err))
 		return -1;
 	if (!m->incarnation[0])
 		return bad_agent("no incarnation", err);

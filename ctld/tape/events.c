@@ -151,6 +151,7 @@ static const struct field report_fields[] = {
 	MAY_TEXT(struct run_report, progress),
 	NUMBER(struct run_report, suspended),
 	NUMBER(struct run_report, suspended_us),
+	MAY_TEXT(struct run_report, node_trouble),
 };
 static const struct form report_form = FORM("report", struct run_report, report_fields);
 
@@ -218,6 +219,7 @@ static const struct field agent_up_fields[] = {
 	LIST(EV, agent_up.gpus, agent_up.n_gpus, LIST_MAX, &found_form),
 	NUMBER(EV, agent_up.gpus_asked),
 	MAY_TEXT(EV, agent_up.gpu_trouble),
+	MAY_TEXT(EV, agent_up.health),
 	NUMBER(EV, agent_up.pretended),
 	LIST(EV, agent_up.runs, agent_up.n_runs, LIST_MAX, &report_form),
 	NUMBER(EV, agent_up.max_epoch),

@@ -156,7 +156,8 @@ static void told(struct agent *agent, struct run *run, struct clocks now)
 static size_t report_bytes(const struct run_report *r)
 {
 	return 190 + 2 * (size_t)__builtin_popcountll(r->gpus) + strlen(r->detail) +
-	       strlen(r->incarnation) + strlen(r->gpu_type) + strlen(r->progress);
+	       strlen(r->incarnation) + strlen(r->gpu_type) + strlen(r->progress) +
+	       strlen(r->node_trouble);
 }
 
 /* Those alive first, then the ends, as many as one message may hold; what does not fit stays unsent
@@ -446,7 +447,8 @@ static void recall(struct agent *agent, struct run_id id)
 		.detail = "its end was acknowledged before, and is not kept on the node",
 		.incarnation = agent->incarnation,
 		.gpu_type = "",
-		.progress = "" };
+		.progress = "",
+		.node_trouble = "" };
 	struct run *run;
 
 	agent_runs_recall(agent->runs, id);
@@ -527,6 +529,7 @@ static void take_report(struct agent *agent, const struct run_report *report, st
 	copy.incarnation = or_empty(copy.incarnation);
 	copy.gpu_type = or_empty(copy.gpu_type);
 	copy.progress = or_empty(copy.progress);
+	copy.node_trouble = or_empty(copy.node_trouble);
 	if (to == run->state && !says_more(&run->report, &copy))
 		return;
 	if (run->refusal && to == AGENT_RUN_NEVER)

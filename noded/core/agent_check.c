@@ -76,6 +76,7 @@ static uint64_t hash_run(uint64_t h, const struct run *run)
 	h = hash_text(h, or_empty(r->incarnation));
 	h = hash_text(h, or_empty(r->gpu_type));
 	h = hash_text(h, or_empty(r->progress));
+	h = hash_text(h, or_empty(r->node_trouble));
 	return hash_text(h, or_empty(run->refusal));
 }
 

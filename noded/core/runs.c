@@ -55,6 +55,7 @@ static void report_clear(struct run *run)
 	free((char *)run->report.incarnation);
 	free((char *)run->report.gpu_type);
 	free((char *)run->report.progress);
+	free((char *)run->report.node_trouble);
 	memset(&run->report, 0, sizeof(run->report));
 }
 
@@ -133,7 +134,8 @@ struct run *agent_runs_add(struct runs *runs, struct run_id id)
 	                            .detail = "",
 	                            .incarnation = "",
 	                            .gpu_type = "",
-	                            .progress = "" });
+	                            .progress = "",
+	                            .node_trouble = "" });
 	return run;
 }
 
@@ -218,6 +220,7 @@ void run_set_report(struct run *run, const struct run_report *report)
 	copy.incarnation = xstrdup(report->incarnation);
 	copy.gpu_type = xstrdup(report->gpu_type);
 	copy.progress = xstrdup(report->progress);
+	copy.node_trouble = xstrdup(report->node_trouble);
 	report_clear(run);
 	run->report = copy;
 }

@@ -591,6 +591,8 @@ POINTS = {  # where: what may be told in the end
     "shepherd_before_fork": {"LOST"},
     "shepherd_before_exec": {"LAUNCH"},
     "shepherd_before_started": {"LOST"},
+    "shepherd_before_epilog": {"LOST"},
+    "shepherd_after_epilog": {"LOST"},
     "shepherd_before_exit_record": {"LOST"},
     "shepherd_after_exit_record": {"EXIT"},
     "shepherd_before_news": {"LOST"},

@@ -1,0 +1,154 @@
+/* lhealth.c - the site's health check; see lpriv.h, site.h
+ *
+ * Until the first one has ended the node is not known to be well. What a check finds is told with
+ * the GPUs, in the hello and whenever it has changed.
+ */
+#include "config.h"
+
+#include "noded/lpriv.h"
+
+#include <errno.h>
+#include <event2/event.h>
+#include <fcntl.h>
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "common/log.h"
+#include "common/xalloc.h"
+#include "noded/shepherd.h"
+
+#define LEAF      "health"
+#define FIRST     "the health check has not ended yet"
+#define NO_RESULT "the health check was killed"
+
+struct lhealth {
+	struct launcher *l;
+	struct event *next, *said; /* said: NULL: none is under way */
+	int fd;
+	char text[PROGRAM_TROUBLE_MAX];
+	size_t len;
+};
+
+static void later(struct lhealth *h)
+{
+	struct timeval tv = { .tv_sec = (time_t)h->l->options.health_interval_s };
+
+	if (tv.tv_sec)
+		evtimer_add(h->next, &tv);
+}
+
+static void take(struct lhealth *h, const char *found)
+{
+	struct launcher *l = h->l;
+
+	later(h);
+	if (strcmp(l->health, found) == 0)
+		return;
+	if (*found)
+		log_error("nothing is started here: %s", found);
+	else
+		log_info("the health check finds nothing wrong");
+	snprintf(l->health, sizeof(l->health), "%s", found);
+	lgpus_tell(l);
+}
+
+static void close_result(struct lhealth *h)
+{
+	if (h->said)
+		event_free(h->said);
+	if (h->fd >= 0)
+		close(h->fd);
+	h->said = NULL;
+	h->fd = -1;
+}
+
+static void result_come(evutil_socket_t fd, short what, void *arg)
+{
+	struct lhealth *h = arg;
+	ssize_t n;
+
+	(void)what;
+	while ((n = read(fd, h->text + h->len, sizeof(h->text) - 1 - h->len)) > 0)
+		h->len += (size_t)n;
+	if (n < 0 && errno == EAGAIN)
+		return;
+	h->text[h->len] = '\0';
+	close_result(h);
+	take(h, strcmp(h->text, SHEPHERD_CHECK_OK) == 0 ? "" : *h->text ? h->text : NO_RESULT);
+}
+
+static int spawn(struct lhealth *h, int fd, struct error *err)
+{
+	struct launcher *l = h->l;
+	char *path = xstrdup(l->options.programs[PROGRAM_HEALTH]);
+	char *ms = xasprintf("%" PRIu64, l->options.program_timeout_ms);
+	char *node = xstrdup(l->options.node), *leaf = contain_root_leaf(l->contain, LEAF);
+	char name[] = "gshepherd", check[] = SHEPHERD_CHECK;
+	char *argv[] = { name, check, path, ms, node, leaf, NULL };
+	pid_t pid;
+	int rc = lspawn(l->options.shepherd, argv, &fd, 1, &pid, err);
+
+	free(leaf);
+	free(node);
+	free(ms);
+	free(path);
+	return rc;
+}
+
+static void check(struct lhealth *h)
+{
+	struct error err;
+	int fds[2];
+
+	h->len = 0;
+	if (pipe2(fds, O_CLOEXEC | O_NONBLOCK) < 0) {
+		take(h, "no health check: there is no pipe");
+		return;
+	}
+	h->fd = fds[0];
+	if (spawn(h, fds[1], &err) < 0) {
+		close_result(h);
+		take(h, err.text);
+	} else {
+		h->said = event_new(h->l->base, h->fd, EV_READ | EV_PERSIST, result_come, h);
+		if (!h->said || event_add(h->said, NULL) < 0)
+			abort();
+	}
+	close(fds[1]);
+}
+
+static void due(evutil_socket_t fd, short what, void *arg)
+{
+	(void)fd;
+	(void)what;
+	check(arg);
+}
+
+struct lhealth *lhealth_start(struct launcher *l)
+{
+	struct lhealth *h;
+
+	if (!l->options.programs[PROGRAM_HEALTH])
+		return NULL;
+	h = xcalloc(1, sizeof(*h));
+	h->l = l;
+	h->fd = -1;
+	h->next = evtimer_new(l->base, due, h);
+	if (!h->next)
+		abort();
+	snprintf(l->health, sizeof(l->health), "%s", FIRST);
+	check(h);
+	return h;
+}
+
+void lhealth_free(struct lhealth *h)
+{
+	if (!h)
+		return;
+	close_result(h);
+	event_free(h->next);
+	free(h);
+}

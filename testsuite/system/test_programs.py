@@ -1,0 +1,191 @@
+"""The site's programs around runs: prolog, epilog, those of the owner, scrub, the health check.
+
+One cluster of two nodes for all: files in its folder tell the programs what to do next.
+"""
+
+import json
+import os
+import pathlib
+import signal
+
+import pytest
+
+from cluster import Cluster, wait_until
+from launcher import alive
+
+TRACE = """#!/bin/sh
+dir={dir}
+say() {{ echo "{kind} $*" >> $dir/jobs/trace-${{GPUSCHED_JOB_ID:-none}}; chmod 666 $dir/jobs/trace-* 2>/dev/null || :; }}
+say begins
+{body}
+if [ -e $dir/{kind}.env ]; then rm $dir/{kind}.env; env | sort > $dir/{kind}.seen; fi
+if [ -e $dir/{kind}.fails ] && rm $dir/{kind}.fails; then echo "no licence"; echo more; exit 3; fi
+if [ -e $dir/{kind}.hangs ] && rm $dir/{kind}.hangs; then
+    (setsid sh -c "trap '' TERM; echo \\$\\$ > $dir/{kind}.pid; exec sleep 1000" &)
+    exec sleep 1000
+fi
+while [ -e $dir/{kind}.waits ]; do sleep 0.02; done
+say ends
+"""
+ONCE = 'exec 9>>$dir/jobs/lock; flock -n 9 || say overlaps'
+HEALTH = """#!/bin/sh
+[ ! -e {dir}/sick-$GPUSCHED_NODE ] || {{ echo "fan 3"; exit 1; }}
+"""
+
+
+@pytest.fixture(name="box", scope="module")
+def fixture_box():
+    with Cluster(start=False, nodes=("n1", "n2")) as c:
+        options = ["--program-timeout=1s", "--health-interval=1s"]
+        for kind in ("prolog", "epilog", "scrub", "task-prolog", "task-epilog", "health-check"):
+            path = c.dir / f"{kind}.sh"
+            text = HEALTH if kind == "health-check" else TRACE
+            path.write_text(text.format(dir=c.dir, kind=kind, body=ONCE if kind == "epilog" else ""))
+            path.chmod(0o755)
+            options += [f"--{kind}", path]
+        c.start_munged()
+        c.start_ctld()
+        for node in c.nodes:
+            c.start_agent(node, *options)
+        c.wait_nodes()
+        yield c
+
+
+def run(c, script, *options):
+    return c.submit(script, "--output=%j.out", *options, user=c.ctld_user.pw_name)
+
+
+def trace(c, job):
+    return (c.dir / f"jobs/trace-{job}").read_text().splitlines()
+
+
+def drained(c):
+    nodes = json.loads(c.run("ginfo", "--nodes", "--json").stdout)["nodes"]
+    return {n["name"]: n["reason"] for n in nodes if n["state"] in ("drained", "draining")}
+
+
+def wait_drained(c, text):
+    (name, reason), = wait_until(lambda: drained(c), "a node to be drained").items()
+    assert text in reason
+    c.run("gctl", "resume", name)
+    c.wait_nodes()
+
+
+ALL = [f"{kind} {what}" for kind in ("prolog", "task-prolog", "job", "task-epilog", "epilog", "scrub")
+       for what in ("begins", "ends")]
+
+
+def test_in_this_order(box):
+    job = run(box, 't=trace-$GPUSCHED_JOB_ID; echo "job begins" >> $t; echo "job ends" >> $t', "--gpus=1")
+    box.wait_state(job, "COMPLETED")
+    assert trace(box, job) == ALL
+    assert not drained(box)
+
+
+def test_root_s_programs_have_this_environment_and_no_other(box):
+    kinds = ("prolog", "epilog", "scrub")
+    for kind in kinds:
+        (box.dir / f"{kind}.env").touch()
+    env = {"LD_PRELOAD": "/nowhere.so", "BASH_ENV": "/nowhere", "ENV": "/nowhere", "IFS": "/", "PS4": "x",
+           "GPUSCHED_EVIL": "1", "GPUSCHED_UID": "0", "BASH_FUNC_x%%": "() { :; }", "LONG": "x" * 100000, "LINES": "a\nb"}
+    job = box.submit("true", "--gpus=2", "--export=ALL", "--output=/dev/null", user=box.ctld_user.pw_name, env=env)
+    box.wait_state(job, "COMPLETED", "FAILED")
+    for kind in kinds:
+        seen = dict(line.split("=", 1) for line in (box.dir / f"{kind}.seen").read_text().splitlines())
+        assert seen.pop("PWD") == "/"  # the shell's own
+        gpus, node = seen.pop("GPUSCHED_GPUS"), seen.pop("GPUSCHED_NODE")
+        assert len(set(gpus.split(","))) == 2 and node in box.nodes
+        assert seen == {"PATH": "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin",
+                        "GPUSCHED_JOB_ID": str(job), "GPUSCHED_UID": str(box.ctld_user.pw_uid)}
+
+
+def test_no_gpus_nothing_to_scrub(box):
+    job = run(box, "true")
+    box.wait_state(job, "COMPLETED")
+    assert "scrub begins" not in trace(box, job) and trace(box, job)[-1] == "epilog ends"
+
+
+def test_a_prolog_that_fails_drains_the_node_and_the_job_goes_elsewhere(box):
+    (box.dir / "prolog.fails").touch()
+    job = run(box, "echo $GPUSCHED_NODE")
+    box.wait_state(job, "COMPLETED")
+    where, = drained(box)
+    assert (box.dir / f"jobs/{job}.out").read_text().strip() not in ("", where)
+    assert trace(box, job)[:4] == ["prolog begins", "epilog begins", "epilog ends", "prolog begins"]
+    wait_drained(box, "prolog ended with exit code 3: no licence")
+
+
+def test_a_prolog_that_forks_and_hangs_is_killed_with_all_that_it_started(box):
+    (box.dir / "prolog.hangs").touch()
+    job = run(box, "true")
+    box.wait_state(job, "COMPLETED")
+    assert not alive(int((box.dir / "prolog.pid").read_text()))
+    wait_drained(box, "prolog was killed after 1 s")
+
+
+def test_an_epilog_that_fails_drains_the_node_and_the_job_has_ended(box):
+    (box.dir / "epilog.fails").touch()
+    job = run(box, "exit 7")
+    assert box.wait_state(job, "FAILED")["exit_code"] == 7
+    wait_drained(box, "epilog ended with exit code 3: no licence")
+
+
+def test_the_owner_s_program_fails_and_the_node_stays(box):
+    (box.dir / "task-prolog.fails").touch()
+    (box.dir / "task-prolog.fails").chmod(0o666)
+    box.dir.chmod(0o777)  # the owner's program removes it
+    job = run(box, "true")
+    box.wait_state(job, "COMPLETED")
+    box.dir.chmod(0o755)
+    assert trace(box, job).count("task-prolog begins") == 2 and not drained(box)
+    assert "the task prolog ended with exit code 3" in box.run("gctl", "show", "job", job).stdout
+
+
+def test_cancelled_in_its_prolog(box):
+    (box.dir / "prolog.waits").touch()
+    job = run(box, "true")
+    wait_until(lambda: (box.dir / f"jobs/trace-{job}").exists(), "the prolog")
+    box.run("gcancel", job)
+    box.wait_state(job, "CANCELLED")
+    wait_until(lambda: trace(box, job) == ["prolog begins", "epilog begins", "epilog ends"], "the epilog alone")
+    (box.dir / "prolog.waits").unlink()
+    assert not drained(box)
+
+
+@pytest.mark.parametrize("when", ["job", "prolog", "epilog"])
+def test_a_killed_shepherd_s_epilog_is_run_all_the_same(box, when):
+    (box.dir / f"{when}.waits").touch()
+    job = run(box, f"echo job begins >> trace-$GPUSCHED_JOB_ID; while [ -e {box.dir}/job.waits ]; do sleep 0.02; done",
+              "--no-requeue")
+    wait_until(lambda: (box.dir / f"jobs/trace-{job}").exists() and f"{when} begins" in trace(box, job), "its begin")
+    pid, = box.shepherds()
+    os.kill(pid, signal.SIGKILL)
+    wait_until(lambda: "epilog ends" in trace(box, job) if when != "epilog" else
+               trace(box, job).count("epilog begins") == 2, "another epilog")
+    (box.dir / f"{when}.waits").unlink()
+    box.wait_state(job, "NODE_FAIL", "FAILED", "COMPLETED")
+    assert trace(box, job).count("epilog ends") >= 1 and "epilog overlaps" not in trace(box, job)
+    assert not drained(box)
+
+
+def test_a_node_that_is_not_well_is_left_alone_until_it_is(box):
+    (box.dir / "sick-n1").touch()
+    wait_until(lambda: drained(box) == {"n1": "health check ended with exit code 1: fan 3"}, "n1 to be drained")
+    job = run(box, "true", "--nodelist=n1")
+    assert "n1" in box.run("gqueue", "--why", job).stdout
+    (box.dir / "sick-n1").unlink()
+    box.wait_state(job, "COMPLETED")
+    assert not drained(box)
+    wait_until(lambda: "fan 3" in box.run("gctl", "events", "--since=now-1h").stdout, "the event")
+
+
+def test_what_others_can_change_is_not_run_as_root(box):
+    if os.geteuid() != 0:
+        pytest.skip("programs are run as the agent's user here")
+    loose = pathlib.Path(box.dir / "loose.sh")
+    loose.write_text("#!/bin/sh\n")
+    for mode, text in ((0o777, "can be changed by others"), (0o644, "denied"), (0o755, "is not root's")):
+        loose.chmod(mode)
+        os.chown(loose, box.ctld_user.pw_uid if mode == 0o755 else 0, 0)
+        r = box.run(*box.agent_argv("n1")[:1], *box.agent_argv("n3")[1:], "--prolog", loose, check=False)
+        assert r.returncode and text in r.stdout + r.stderr, r.stderr
