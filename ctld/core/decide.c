@@ -84,11 +84,37 @@ bool decide_test(void *arg, const struct place *place)
 	return false;
 }
 
-/* A gang of a range of sizes may be too large for a limit: then as many as it allows. */
+/* Which of the places gives most to what a gate counts, and can be left out; n: none. */
+static size_t heaviest(const struct scene *sc, const struct contender *who,
+        const struct places *places, const struct gate_block *gate)
+{
+	uint64_t most = 0;
+	size_t best = places->n, i;
+
+	for (i = 0; i < places->n; i++) {
+		const struct places one = { .v = &places->v[i], .n = 1, .type = places->type };
+		struct need need;
+		uint64_t weight;
+
+		if (request_requires(who->ask.gpus, places->v[i].node))
+			continue;
+		decide_need_of(sc, &who->ask, &one, &need);
+		weight = gates_amount(sc->gates, gate, &need);
+		if (best < places->n && weight < most)
+			continue;
+		most = weight;
+		best = i;
+	}
+	return best;
+}
+
+/* A gang of a range of sizes may be too large for a limit: then as many as it allows, without those
+ * that give most of what is limited. */
 bool decide_fits_gates(const struct scene *sc, const struct contender *who, struct places *places,
         struct decision *d)
 {
 	const struct request *r = who->ask.gpus;
+	size_t i;
 
 	for (;;) {
 		decide_need_of(sc, &who->ask, places, &d->need);
@@ -96,32 +122,38 @@ bool decide_fits_gates(const struct scene *sc, const struct contender *who, stru
 			return true;
 		if (places->n <= r->nodes_min || (r->n && !r->per_node))
 			return false;
+		i = heaviest(sc, who, places, &d->gate);
+		if (i == places->n)
+			return false;
 		places->n--;
+		memmove(&places->v[i], &places->v[i + 1], (places->n - i) * sizeof(*places->v));
 	}
 }
 
-static bool larger(const struct place *x, const struct place *y)
+size_t decide_fits_first(const struct scene *sc, const struct contender *who, struct places places,
+        struct decision *d)
 {
-	if (x->mem_mb != y->mem_mb)
-		return x->mem_mb > y->mem_mb;
-	if (x->cpus != y->cpus)
-		return x->cpus > y->cpus;
-	return __builtin_popcountll(x->gpus) > __builtin_popcountll(y->gpus);
+	const struct request *r = who->ask.gpus;
+
+	for (;; places.n--) {
+		decide_need_of(sc, &who->ask, &places, &d->need);
+		if (gates_check(sc->gates, who->path, &d->need, &d->gate))
+			return places.n;
+		if (places.n <= r->nodes_min || (r->n && !r->per_node) ||
+		        request_requires(r, places.v[places.n - 1].node))
+			return 0;
+	}
 }
 
-bool decide_unfit(struct decide_unfit *unfit, struct find *find, const struct ask *ask,
-        const struct places *places)
+bool decide_unfit(const struct scene *sc, const struct contender *who,
+        const struct gate_block *gate, const struct places *places, struct decide_unfit *unfit,
+        struct find *find)
 {
-	const struct place *most = &places->v[0];
-	size_t i;
+	size_t most = heaviest(sc, who, places, gate);
 
-	if (!ask->gpus->exclusive || unfit->n == MAX_UNFIT)
+	if (!who->ask.gpus->exclusive || unfit->n == MAX_UNFIT || most == places->n)
 		return false;
-	for (i = 1; i < places->n; i++) {
-		if (larger(&places->v[i], most))
-			most = &places->v[i];
-	}
-	unfit->v[unfit->n++] = *most;
+	unfit->v[unfit->n++] = places->v[most];
 	find->unfit = unfit->v;
 	find->n_unfit = unfit->n;
 	return true;
@@ -155,9 +187,10 @@ static bool overlaps(const struct scene *sc, const struct contender *who, size_t
 	return e->path && e->start < end && plan_before(e, who->key);
 }
 
-/* The gates must do for it and for all that is planned before it and starts before it has ended.
- * What runs now is taken to run on. */
-static bool yields(const struct scene *sc, const struct contender *who, struct decision *d)
+/* The gates must do for it and for all that is planned before it and starts before it has ended; of
+ * a range of nodes, with as many of them as that leaves. What runs now is taken to run on. */
+static bool yields(const struct scene *sc, const struct contender *who, struct places *places,
+        struct decision *d)
 {
 	size_t n = plan_count(sc->plan), i;
 
@@ -166,13 +199,20 @@ static bool yields(const struct scene *sc, const struct contender *who, struct d
 			gates_reserve(sc->gates, plan_at(sc->plan, i)->path,
 			        &plan_at(sc->plan, i)->need, true);
 	}
-	d->yields = !gates_check(sc->gates, who->path, &d->need, &d->gate);
+	d->yields = !decide_fits_gates(sc, who, places, d);
 	for (i = 0; i < n; i++) {
 		if (overlaps(sc, who, i))
 			gates_reserve(sc->gates, plan_at(sc->plan, i)->path,
 			        &plan_at(sc->plan, i)->need, false);
 	}
 	return d->yields;
+}
+
+/* It waits for that gate. */
+static void note_gate(struct decision *d, uint32_t a, uint32_t gate)
+{
+	d->gate_of[a] =
+	        d->gate_of[a] == DECIDE_NO_GATE || d->gate_of[a] == gate ? gate : DECIDE_ANY_GATE;
 }
 
 static enum verdict try_type(const struct scene *sc, const struct contender *who, uint32_t a,
@@ -187,21 +227,28 @@ static enum verdict try_type(const struct scene *sc, const struct contender *who
 		.arg = &look };
 	struct decide_unfit unfit = { .n = 0 };
 	struct need need;
-	bool found;
+	bool found, yielded = false;
 
 	decide_need(sc, &who->ask, a, type, &need);
 	if (!gates_check(sc->gates, who->path, &need, &d->gate))
 		return VERDICT_GATE;
 	while ((found = find_now(sc, who, &find, &look, out))) {
-		if (decide_fits_gates(sc, who, out, d))
-			return yields(sc, who, d) ? VERDICT_PLANNED : VERDICT_START;
-		if (!decide_unfit(&unfit, &find, &who->ask, out))
+		if (decide_fits_gates(sc, who, out, d)) {
+			if (!yields(sc, who, out, d))
+				return VERDICT_START;
+			yielded = true;
+		}
+		note_gate(d, a, d->gate.gate);
+		d->planned |= look.refused;
+		if (!decide_unfit(sc, who, &d->gate, out, &unfit, &find))
 			break;
 	}
+	d->planned |= look.refused || yielded;
 	if (!found && !unfit.n)
 		return look.refused ? VERDICT_PLANNED : VERDICT_BLOCKED;
-	d->other[a] = true;
-	return VERDICT_GATE;
+	d->yields = yielded;
+	d->other[a] = !yielded || unfit.n;
+	return yielded ? VERDICT_PLANNED : VERDICT_GATE;
 }
 
 /* --- later ----------------------------------------------------------------------------------- */
@@ -281,8 +328,9 @@ static bool later(const struct scene *sc, const struct contender *who, const str
 	while (plan_find(sc->plan, &this, found)) {
 		if (decide_fits_gates(sc, who, &found->places, &d))
 			return fits_gates_then(sc, who, found, &d.need) &&
-			       (found->start > sc->now.mono || !yields(sc, who, &d));
-		if (!decide_unfit(&unfit, &this.find, &who->ask, &found->places) &&
+			       (found->start > sc->now.mono ||
+			               !yields(sc, who, &found->places, &d));
+		if (!decide_unfit(sc, who, &d.gate, &found->places, &unfit, &this.find) &&
 		        !on_fewer(&this, &found->places, &shape))
 			break;
 	}
@@ -359,9 +407,7 @@ static int weight(enum verdict v)
 static void note_block(struct decision *d, uint32_t a, enum verdict v, uint32_t gate)
 {
 	if (v == VERDICT_GATE)
-		d->gate_of[a] = d->gate_of[a] == DECIDE_NO_GATE || d->gate_of[a] == gate
-		                        ? gate
-		                        : DECIDE_ANY_GATE;
+		note_gate(d, a, gate);
 	else if (v != VERDICT_TYPE)
 		d->capacity[a] = true;
 }
@@ -399,10 +445,12 @@ static enum verdict try_alternative(const struct scene *sc, const struct contend
 			best = v;
 			continue;
 		}
+		d->gate_of[a] = this.gate_of[a];
 		note_block(d, a, this.yields ? VERDICT_GATE : v, this.gate.gate);
 		nowhere &= v != VERDICT_GATE && !this.yields;
 		d->other[a] |= this.other[a];
 		d->yields |= this.yields;
+		d->planned |= this.planned;
 		if (v == VERDICT_GATE)
 			gate = this.gate;
 		if (weight(v) > weight(best))

@@ -62,6 +62,7 @@ struct decision {
 	enum verdict nowhere[MAX_GPU_ALTERNATIVES];
 	struct need need; /* of VERDICT_START: what is to be taken */
 	bool yields;      /* it has a place, and leaves a gate to a planned start */
+	bool planned;     /* some place is planned for others before it, whatever the verdict */
 };
 
 #define DECIDE_NO_GATE  UINT32_MAX
@@ -95,18 +96,25 @@ bool decide_next_open(const struct scene *scene, const struct contender *who, ui
         struct find *find);
 
 /* Do the gates allow just these places? They may be more than was asked for: of a range of nodes as
- * many stay as may be; of whole nodes others can be sought with decide_unfit(). */
+ * many stay as may be, without those that have most of what is short; of whole nodes others can be
+ * sought with decide_unfit(). */
 bool decide_fits_gates(const struct scene *scene, const struct contender *who,
         struct places *places, struct decision *d);
+/* How many of the first ones do they allow? 0: not even the fewest that it needs. */
+size_t decide_fits_first(const struct scene *scene, const struct contender *who,
+        struct places places, struct decision *d);
 
-/* The largest of these whole nodes is not to be found again. False: nothing else can be. */
+/* The one of these whole nodes that has most of what was short at the gate is not to be found
+ * again. So where one thing is limited, the nodes with the least of it are found in the end. False:
+ * nothing else can be found. */
 #define MAX_UNFIT 16
 struct decide_unfit {
 	struct place v[MAX_UNFIT];
 	size_t n;
 };
-bool decide_unfit(struct decide_unfit *unfit, struct find *find, const struct ask *ask,
-        const struct places *places);
+bool decide_unfit(const struct scene *scene, const struct contender *who,
+        const struct gate_block *gate, const struct places *places, struct decide_unfit *unfit,
+        struct find *find);
 
 /* The earliest start of all alternatives and types, at places that the gates allow; the better
  * liked of two that are equally early. Sets want->find. */

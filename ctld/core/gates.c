@@ -453,6 +453,16 @@ bool gates_check(const struct gates *g, const struct gate_path *path, const stru
 	return false;
 }
 
+uint64_t gates_amount(
+        const struct gates *g, const struct gate_block *block, const struct need *need)
+{
+	const struct gate *gate = &g->v[block->gate];
+
+	if (gate->kind == GATE_KEPT)
+		return need->gpus;
+	return need_amount(need, (enum gate_kind)gate->kind, gate->type);
+}
+
 void gates_take(struct gates *g, const struct gate_path *path, const struct need *need)
 {
 	uint64_t amount;

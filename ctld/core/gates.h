@@ -76,6 +76,10 @@ bool gates_check(const struct gates *g, const struct gate_path *path, const stru
 size_t gates_check_all(const struct gates *g, const struct gate_path *path, const struct need *need,
         struct gate_block *v, size_t max);
 
+/* How much of a need counts at the gate of a block. */
+uint64_t gates_amount(
+        const struct gates *g, const struct gate_block *block, const struct need *need);
+
 /* Exact inverses. Whoever only wonders takes and releases too. */
 void gates_take(struct gates *g, const struct gate_path *path, const struct need *need);
 void gates_release(struct gates *g, const struct gate_path *path, const struct need *need);

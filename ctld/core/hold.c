@@ -40,7 +40,7 @@ static struct gate_path *path_of(struct core *core, const struct job *job)
 	        sched_partition_kept(core->sched, i->partition));
 }
 
-/* What is kept for others is kept no longer when the last of them has it. */
+/* What is kept for others is kept no longer when they have it. */
 static void kept_changed(struct core *core, const struct need *need)
 {
 	const uint32_t gates[] = { gates_kept(core->gates, need->type),
@@ -53,14 +53,14 @@ void job_take(struct core *core, struct job *job, const struct need *need)
 {
 	const struct quota *quota = gates_quota(core->gates);
 	struct taken *t = xcalloc(1, sizeof(*t));
-	bool kept = quota_keeps(quota, need->type);
+	uint64_t kept = quota_keeps(quota, need->type);
 
 	t->account = sched_account_kept(core->sched, job_info(job)->account);
 	t->path = path_of(core, job);
 	t->need = *need;
 	gates_take(core->gates, t->path, &t->need);
 	job_link(job)->taken = t;
-	if (kept && !quota_keeps(quota, need->type))
+	if (quota_keeps(quota, need->type) < kept)
 		kept_changed(core, need);
 }
 

@@ -222,6 +222,7 @@ static void stir(struct sched *s, struct crowd *c, uint32_t node)
 
 	if (!heap_count(c->order))
 		return;
+	s->held_changed |= s->quotas; /* keys of candidates are to be as of now */
 	if (c->stirred == HEAP_NOWHERE) {
 		c->n_nodes = 0;
 		heap_put(s->stirred, crowd_first_key(c), c);
@@ -379,8 +380,6 @@ bool park_note_behind(struct sched *s, struct class *class)
 
 void park_stir_noted(struct sched *s)
 {
-	/* Keys of candidates are to be as of now. */
-	s->held_changed |= s->noted && s->quotas;
 	while (s->noted) {
 		struct crowd *c = s->noted;
 
@@ -399,7 +398,7 @@ void park(struct sched *s, struct class *class)
 	const struct request *gpus = class_info(class)->gpus;
 	uint32_t a, n = l->n_waiters / 2, gate;
 
-	if (l->last.verdict == VERDICT_PLANNED)
+	if (l->last.planned)
 		l->ahead = planner_ahead(s, l->key);
 	for (a = 0; a < n; a++) {
 		uint16_t type = gpus->n ? gpus->v[a].number : TYPE_NONE;

@@ -126,20 +126,20 @@ void planner_close(struct sched *s, struct class *class)
 	struct class_link *l = class_link(class);
 	struct contender who = sched_contender(s, class);
 	const char *cause;
-	struct places may;
 	struct decision d;
+	size_t n;
 
 	if (!l->entry)
 		return;
-	may = l->entry->places;
 	if (!decide_wants_capacity(&l->last) && l->last.verdict != VERDICT_PLANNED) {
 		cause = closed_by(&l->last);
-	} else if (!decide_fits_gates(&s->scene, &who, &may, &d)) {
-		cause = d.gate.reason;
 	} else {
-		if (may.n < l->entry->places.n)
-			shrink(s, l->entry, may.n);
-		return;
+		n = decide_fits_first(&s->scene, &who, l->entry->places, &d);
+		if (n && n < l->entry->places.n)
+			shrink(s, l->entry, n);
+		if (n)
+			return;
+		cause = d.gate.reason;
 	}
 	l->broken = cause;
 	l->broken_by = 0;
@@ -315,7 +315,8 @@ static bool find_victims(
 		found = preempt_find(&s->scene, who, want, &s->victims);
 		*retry = s->victims.retry < *retry ? s->victims.retry : *retry;
 		ok = found && decide_fits_gates(&s->scene, who, &s->victims.entry.places, &d);
-	} while (found && !ok && decide_unfit(&unfit, &want->find, &who->ask, places));
+	} while (
+	        found && !ok && decide_unfit(&s->scene, who, &d.gate, places, &unfit, &want->find));
 	want->find.n_unfit = 0;
 	return ok;
 }
@@ -529,8 +530,7 @@ void planner_wake_if_risen(struct sched *s, struct class *class, const struct ah
 {
 	const struct class_link *l = class_link(class);
 
-	if (l->slot != HEAP_NOWHERE || l->last.verdict != VERDICT_PLANNED ||
-	        l->ahead == ahead_of(all, l->key))
+	if (l->slot != HEAP_NOWHERE || !l->last.planned || l->ahead == ahead_of(all, l->key))
 		return;
 	/* Whom nodes refused is tried in the order of his crowd, until one is refused for all. */
 	if (l->entry || l->last.yields || !park_note_behind(s, class))

@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "common/xalloc.h"
+#include "ctld/core/gang.h"
 
 #define USEC_PER_S  ((usec_t)1000000)
 #define MAX_ON_NODE 256
@@ -452,6 +453,56 @@ static size_t find_offers(struct search *s, const struct conf_partition *p, stru
 	return n;
 }
 
+/* A total on several nodes need not come in equal parts: is it there by then, if nobody is stopped?
+ */
+static bool total_anyway(struct search *s, const struct plan_want *total)
+{
+	const struct request *r = total->ask.gpus;
+	const struct conf_partition *p = &s->scene->conf->partitions[total->partition];
+	const struct plan_want *even = s->want;
+	struct gang_candidate *v;
+	struct gang_choice choice = { 0 };
+	struct places places = { .type = total->find.type };
+	struct plan_room room;
+	struct plan_part part;
+	struct need need;
+	size_t i, n = 0;
+	bool ok;
+
+	if (!r->n || r->per_node || r->nodes_max == 1)
+		return false;
+	v = xcalloc(p->n_nodes, sizeof(*v));
+	s->want = total;
+	for (i = 0; i < p->n_nodes; i++) {
+		uint32_t node = p->nodes[i];
+
+		if (!plan_may_use(s->scene->plan, total, node) ||
+		        !met_without(s, node, SIZE_MAX, &room, &part))
+			continue;
+		v[n++] = (struct gang_candidate){ .node = node,
+			.leaf = s->scene->conf->nodes[node].leaf,
+			.gpus = (uint32_t)room.gpus,
+			.required = request_requires(r, node),
+			.preferred = request_prefers(r, node) };
+	}
+	s->want = even;
+	ok = gang_choose(r, total->find.alternative, total->find.spread, v, n, &choice);
+	for (i = 0; i < choice.n; i++) {
+		struct place place;
+
+		part = plan_part(s->scene->plan, total, choice.v[i].node);
+		part.gpus = choice.v[i].gpus;
+		place = plan_place(total, choice.v[i].node, &part);
+		places_add(&places, &place);
+	}
+	decide_need_of(s->scene, &total->ask, &places, &need);
+	ok = ok && gates_check(s->scene->gates, s->who->path, &need, NULL);
+	gang_choice_free(&choice);
+	places_free(&places);
+	free(v);
+	return ok;
+}
+
 /* So many of them that can be had together. Where no victims are needed there will be room by
  * itself. *failed: the first that could not be had beside those before it; n: none. */
 static bool take_offers(
@@ -517,7 +568,7 @@ bool preempt_find(const struct scene *sc, const struct contender *who, const str
 	struct request shape;
 	struct plan_want even = plan_equal_parts(want, want->ask.gpus->nodes_min, &shape);
 	uint32_t nodes = shape.nodes_min;
-	bool found;
+	bool found, anyway;
 	size_t n;
 
 	memset(out, 0, sizeof(*out));
@@ -526,8 +577,11 @@ bool preempt_find(const struct scene *sc, const struct contender *who, const str
 	s.gpus = shape.n ? shape.v[want->find.alternative].count : 0;
 	if (shape.per_node)
 		s.gpus *= nodes;
-	n = find_offers(&s, p, offers);
+	anyway = total_anyway(&s, want);
+	n = anyway ? 0 : find_offers(&s, p, offers);
 	found = n >= nodes && take_some(&s, offers, n, nodes);
+	if (anyway || (n >= nodes && out->entry.places.n == nodes && !out->n))
+		s.retry = s.start < s.retry ? s.start : s.retry; /* or it should have been */
 	if (found && nodes > 1)
 		spare(&s);
 	found = found && all_owe(&s);

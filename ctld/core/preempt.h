@@ -33,7 +33,8 @@ struct preemption {
 	struct preempt_victim *victims; /* owned */
 	size_t n, size;
 	struct plan_entry entry; /* where and by when it can start then */
-	usec_t retry;            /* mono: when somebody's protection ends; INT64_MAX */
+	usec_t retry;            /* mono: when somebody's protection ends, or there should have been
+	                            room without anybody being stopped; INT64_MAX */
 };
 void preemption_clear(struct preemption *p);
 

@@ -26,6 +26,7 @@ struct cell {
 	uint32_t held_below;  /* by children */
 	uint64_t reserve;     /* what must stay free for it */
 	uint64_t reserve_sum; /* of its children */
+	uint32_t keepers;     /* children that have one */
 	bool cohort;          /* some child has a guarantee */
 };
 
@@ -118,6 +119,15 @@ static uint64_t reserve_of(const struct cell *c, uint32_t held, uint64_t below)
 	return own > below ? own : below;
 }
 
+static void set_reserve(struct cell *c, struct cell *above)
+{
+	above->reserve_sum -= c->reserve;
+	above->keepers -= c->reserve > 0;
+	c->reserve = reserve_of(c, c->held, c->reserve_sum);
+	above->reserve_sum += c->reserve;
+	above->keepers += c->reserve > 0;
+}
+
 struct quota *quota_new(const struct conf *conf)
 {
 	struct quota *q = xcalloc(1, sizeof(*q));
@@ -144,8 +154,7 @@ struct quota *quota_new(const struct conf *conf)
 		for (d = 0; d < q->n_dims; d++) {
 			struct cell *c = cell(q, (uint32_t)i, d);
 
-			c->reserve = reserve_of(c, 0, c->reserve_sum);
-			cell(q, parent_of(q, (uint32_t)i), d)->reserve_sum += c->reserve;
+			set_reserve(c, cell(q, parent_of(q, (uint32_t)i), d));
 		}
 	}
 	return q;
@@ -186,9 +195,7 @@ static void hold(struct quota *q, uint32_t account, uint32_t dim, uint32_t gpus,
 		assert(more || c->held >= gpus);
 		c->held += more ? gpus : -gpus;
 		above->held_below += more ? gpus : -gpus;
-		above->reserve_sum -= c->reserve;
-		c->reserve = reserve_of(c, c->held, c->reserve_sum);
-		above->reserve_sum += c->reserve;
+		set_reserve(c, above);
 	}
 	c = cell(q, CONF_NONE, dim);
 	assert(more || c->held >= gpus);
@@ -248,15 +255,19 @@ void quota_coming(struct quota *q, uint32_t account, uint16_t type, uint32_t gpu
 	count(q, account, type, gpus, coming, false);
 }
 
-bool quota_keeps(const struct quota *q, uint16_t type)
+#define SEVERAL ((uint64_t)1 << 32)
+
+uint64_t quota_keeps(const struct quota *q, uint16_t type)
 {
 	uint32_t dims[DIMS], n = dims_of(q, type, dims), i;
+	uint64_t sum = 0;
 
 	for (i = 0; i < n; i++) {
-		if (cell(q, CONF_NONE, dims[i])->reserve_sum)
-			return true;
+		const struct cell *root = cell(q, CONF_NONE, dims[i]);
+
+		sum += root->keepers > 1 ? SEVERAL : root->reserve_sum;
 	}
-	return false;
+	return sum;
 }
 
 /* --- may it? --------------------------------------------------------------------------------- */

@@ -48,9 +48,12 @@ void quota_release(struct quota *q, uint32_t account, uint16_t type, uint32_t gp
 void quota_leaving(struct quota *q, uint32_t account, uint16_t type, uint32_t gpus, bool leaving);
 void quota_coming(struct quota *q, uint32_t account, uint16_t type, uint32_t gpus, bool coming);
 
-/* Must anything be kept free of this type, or of all types together? When no longer, whoever waits
- * on gates_kept() may have become startable. */
-bool quota_keeps(const struct quota *q, uint16_t type);
+/* How much must be kept free of this type and of all types together, as far as that is for one of
+ * the uppermost accounts alone. When it is less, whoever waits on gates_kept() may have become
+ * startable: nothing may be kept any more but for himself, and it is for the ledger to say what is
+ * free. (A gang of which a node is lost holds all of its GPUs until it has ended; so less may be
+ * free here than there.) */
+uint64_t quota_keeps(const struct quota *q, uint16_t type);
 
 /* Why not: what is free is kept for others. It passes when borrowers have given back. */
 struct quota_block {

@@ -13,6 +13,19 @@ static double story_time(usec_t mono)
 	return mono >= PLAN_FAR ? -1 : (double)(mono - 5000 * LAB_SECOND) / 1e6;
 }
 
+/* What the core takes the end of a run to be. */
+static usec_t core_end(const struct lab *lab, const struct lab_job *j, const struct lab_run *r)
+{
+	struct held v[64];
+	size_t n = plan_held(sched_scene(lab->w->core->sched)->plan, r->node, v, 64), i;
+
+	for (i = 0; i < n && i < 64; i++) {
+		if (v[i].job == j->id)
+			return v[i].end;
+	}
+	return PLAN_FAR;
+}
+
 void tell_order(const struct lab *lab)
 {
 	size_t cursor = 0, i, k;
@@ -44,9 +57,11 @@ void tell_order(const struct lab *lab)
 			const struct lab_run *r = &lab->jobs[i].runs[k];
 
 			if (!r->over)
-				printf("    run of %llu on n%u: GPUs %llx, %uc, until %.3f%s\n",
+				printf("    run of %llu on n%u: GPUs %llx, %uc, until %.3f (%.3f)"
+				       "%s\n",
 				        ID(&lab->jobs[i]), r->node, (unsigned long long)r->gpus,
 				        r->cpus, story_time(rules_end(lab, &lab->jobs[i], r)),
+				        story_time(core_end(lab, &lab->jobs[i], r)),
 				        r->told ? ", told to end" : "");
 		}
 	}

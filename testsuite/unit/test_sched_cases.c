@@ -366,6 +366,55 @@ static void a_run_that_is_stuck(void **state)
 	world_free(w);
 }
 
+/* --- limits on what a gang gets -------------------------------------------------------------- */
+
+static uint64_t gang_of_a(struct world *w, uint32_t least, uint32_t most, bool whole)
+{
+	struct submit_job job = world_job(w, "h100:1");
+
+	job.account = "a";
+	job.nodes_min = least;
+	job.nodes_max = most;
+	job.gpus_per_node = true;
+	job.exclusive = whole;
+	job.nodelist = whole ? "" : "n2";
+	job.time_limit_s = 600;
+	return world_submit_job(w, &job, 1000);
+}
+
+/* Fewer nodes than there are, and the one that was asked for is one of them. */
+static void a_required_node_stays(void **state)
+{
+	struct world *w =
+	        world_new(HEAD NODES("2") PARTITIONS "accounts = ( { name = \"a\"; members = [ "
+	                                             "\"*\" ]; limits = { nodes = 2; }; } );\n");
+	struct job_view v;
+
+	(void)state;
+	world_register_all(w);
+	v = world_view(w, gang_of_a(w, 1, 3, false));
+	assert_int_equal(v.n_nodes, 2);
+	assert_string_equal(v.nodes, "n[0,2]");
+	world_free(w);
+}
+
+/* Of whole nodes those with fewer CPUs, though they have more of everything else. */
+static void whole_nodes_within_a_limit(void **state)
+{
+	struct world *w = world_new(HEAD
+	        "nodes = ( { name = \"n0\"; cpus = 8; mem = \"16G\"; gpus = \"h100:1\"; },\n"
+	        "  { name = \"n[1-2]\"; cpus = 4; mem = \"64G\"; gpus = \"h100:2\"; } "
+	        ");\n" PARTITIONS
+	        "accounts = ( { name = \"a\"; members = [ \"*\" ]; limits = { cpus = 8; }; } );\n");
+	struct job_view v;
+
+	(void)state;
+	world_register_all(w);
+	v = world_view(w, gang_of_a(w, 2, 2, true));
+	assert_string_equal(v.nodes, "n[1-2]");
+	world_free(w);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -377,6 +426,8 @@ int main(void)
 		cmocka_unit_test(one_is_refused_for_all),
 		cmocka_unit_test(who_rises_is_not_forgotten),
 		cmocka_unit_test(a_run_that_is_stuck),
+		cmocka_unit_test(a_required_node_stays),
+		cmocka_unit_test(whole_nodes_within_a_limit),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
