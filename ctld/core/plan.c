@@ -44,6 +44,7 @@ void plan_free(struct plan *p)
 	free(p->changed);
 	free(p->spots);
 	free(p->entries);
+	free(p->ranked);
 	free(p->counts);
 	free(p->candidates);
 	free(p->moments);
@@ -371,6 +372,8 @@ void plan_shrink(struct plan *p, struct plan_entry *e, size_t n)
 void plan_remove(struct plan *p, struct plan_entry *e)
 {
 	plan_shrink(p, e, 0);
+	if (e->rank != UINT32_MAX)
+		p->ranked[e->rank] = NULL;
 	p->counts[e->partition]--;
 	p->entries[e->index] = p->entries[--p->n];
 	p->entries[e->index]->index = e->index;
@@ -498,8 +501,27 @@ void plan_sort(struct plan *p)
 		e->rose |= e->rank != UINT32_MAX && least < e->rank;
 		least = e->rank < least ? e->rank : least;
 	}
-	for (i = 0; i < p->n; i++)
-		p->entries[i]->rank = p->entries[i]->index = (uint32_t)i;
+	p->ranked = xrealloc(p->ranked, p->n ? p->n : 1, sizeof(struct plan_entry *));
+	p->n_ranked = p->n;
+	for (i = 0; i < p->n; i++) {
+		p->entries[i]->index = (uint32_t)i;
+		plan_rank(p, p->entries[i], (uint32_t)i);
+	}
+}
+
+struct plan_entry *plan_by_rank(const struct plan *p, size_t rank)
+{
+	for (; rank < p->n_ranked; rank++) {
+		if (p->ranked[rank])
+			return p->ranked[rank];
+	}
+	return NULL;
+}
+
+void plan_rank(struct plan *p, struct plan_entry *e, uint32_t rank)
+{
+	e->rank = rank;
+	p->ranked[rank] = e;
 }
 
 /* A run or a start is overdue: what is behind it is put off when the plan is next looked over. */

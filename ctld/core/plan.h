@@ -156,8 +156,13 @@ size_t plan_count(const struct plan *p);
 size_t plan_count_of(const struct plan *p, uint32_t partition);
 struct plan_entry *plan_at(const struct plan *p, size_t i); /* in no order, unless just sorted */
 
-/* The keys have changed: note who has passed whom, order the entries. */
+/* The keys have changed: note who has passed whom, order the entries. Their places in that order
+ * are their ranks, until the next time; what is added meanwhile has none. */
 void plan_sort(struct plan *p);
+/* The entry of the lowest rank that is not below `rank`; NULL: there is none. */
+struct plan_entry *plan_by_rank(const struct plan *p, size_t rank);
+/* It replaces the one that had this rank and has gone. */
+void plan_rank(struct plan *p, struct plan_entry *entry, uint32_t rank);
 
 /* Do all entries fit together? For checks. */
 bool plan_check(struct plan *p, char *text, size_t size);

@@ -52,6 +52,8 @@ struct plan {
 	size_t n_orders;
 	struct plan_entry **entries;
 	size_t n, size;
+	struct plan_entry **ranked; /* as they were sorted last; NULL: gone since */
+	size_t n_ranked;
 	uint32_t *counts;                  /* by partition */
 	struct gang_candidate *candidates; /* scratch, one for each node */
 	struct moment *moments;            /* the same */

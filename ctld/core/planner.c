@@ -385,60 +385,41 @@ void planner_claim(struct sched *s, struct class *class)
 
 /* --- moving up ------------------------------------------------------------------------------- */
 
-/* The entry of the lowest rank that is not below `rank`. */
-static struct plan_entry *by_rank(const struct plan *plan, size_t rank)
-{
-	struct plan_entry *best = NULL;
-	size_t i;
-
-	for (i = 0; i < plan_count(plan); i++) {
-		struct plan_entry *e = plan_at(plan, i);
-
-		if (e->rank != UINT32_MAX && e->rank >= rank && (!best || e->rank < best->rank))
-			best = e;
-	}
-	return best;
-}
-
-/* Take it out, look for something earlier, put one of both back. */
+/* Its own entry never counts against it: it goes only if there is something earlier. */
 static bool move_up(struct sched *s, struct class *class)
 {
 	struct class_link *l = class_link(class);
-	struct plan_want want = want_of(s, class, !l->entry->rose), same;
-	struct plan_entry found, old = *l->entry;
-	struct plan *plan = s->scene.plan;
-	bool earlier;
+	struct plan_want want = want_of(s, class, !l->entry->rose);
+	struct plan_entry found, *e = l->entry;
+	struct places old;
+	uint32_t rank = e->rank;
+	size_t i;
 
-	old.places.v = xmemdup(old.places.v, old.places.n * sizeof(*old.places.v));
-	old.places.size = old.places.n;
-	same = want;
-	same.find.alternative = old.places.alternative;
-	same.find.type = old.places.type;
-	plan_remove(plan, l->entry);
-	l->entry = NULL;
-	want.before = old.start - WORTH_MOVING + 1;
-	earlier = find_start(s, class, &want, &found);
-	if (!earlier) {
-		l->entry = plan_add(plan, class, &same, &old);
-		l->entry->rank = old.rank;
-		note_need(s, l->entry);
+	want.before = e->start - WORTH_MOVING + 1;
+	if (!find_start(s, class, &want, &found)) {
+		e->rose = false;
+		note_need(s, e);
 		places_free(&found.places);
 		return false;
 	}
-	wake_yielding(s, old.path, &old.need);
+	old = e->places;
+	old.v = xmemdup(old.v, old.n * sizeof(*old.v));
+	wake_yielding(s, e->path, &e->need);
+	plan_remove(s->scene.plan, e);
+	l->entry = NULL;
 	enter(s, class, &want, &found);
 	if (l->entry)
-		l->entry->rank = old.rank;
+		plan_rank(s->scene.plan, l->entry, rank);
 	s->stats.moved_up++;
-	for (size_t i = 0; i < old.places.n; i++)
-		sched_node_freed(s, old.places.v[i].node);
-	places_free(&old.places);
+	for (i = 0; i < old.n; i++)
+		sched_node_freed(s, old.v[i].node);
+	free(old.v);
 	return true;
 }
 
 bool planner_compress(struct sched *s, struct class **moved)
 {
-	struct plan_entry *e = by_rank(s->scene.plan, s->compress);
+	struct plan_entry *e = plan_by_rank(s->scene.plan, s->compress);
 	struct class *class;
 	size_t i;
 

@@ -6,7 +6,8 @@
 #include "common/xalloc.h"
 
 struct soonest {
-	size_t leaves; /* a power of two; the tree's nodes are 1 .. 2 * leaves - 1 */
+	size_t leaves;  /* a power of two; the tree's nodes are 1 .. 2 * leaves - 1 */
+	uint32_t depth; /* of the leaves */
 	usec_t *least;
 	/* The front of a walk: a heap of subtrees by (least, number). */
 	uint32_t *front;
@@ -18,7 +19,7 @@ struct soonest *soonest_new(size_t members)
 	struct soonest *s = xcalloc(1, sizeof(*s));
 	size_t i;
 
-	for (s->leaves = 1; s->leaves < members;)
+	for (s->leaves = 1; s->leaves < members; s->depth++)
 		s->leaves *= 2;
 	s->least = xcalloc(2 * s->leaves, sizeof(*s->least));
 	for (i = 0; i < 2 * s->leaves; i++)
@@ -54,11 +55,7 @@ void soonest_set(struct soonest *s, size_t member, usec_t when)
 /* Among equals the one that holds the lowest member: subtrees are compared by their first leaf. */
 static size_t first_leaf(const struct soonest *s, uint32_t tree)
 {
-	size_t i = tree;
-
-	while (i < s->leaves)
-		i *= 2;
-	return i;
+	return (size_t)tree << (s->depth - (31 - (uint32_t)__builtin_clz(tree)));
 }
 
 static bool before(const struct soonest *s, uint32_t x, uint32_t y)
