@@ -37,19 +37,21 @@ static bool is_active(const struct job *job)
 	return i->state != JOB_PENDING && !job_state_ended((enum job_state)i->state);
 }
 
-/* Of jobs of one name the first may be one that waits until it is alone. */
+/* Of jobs of one name the first may be one that waits until it is alone; of an array, until none of
+ * its own tasks runs either. */
 static void tell_namesakes(struct core *core, struct job *job, bool was_active)
 {
+	bool changed = is_active(job) != was_active;
 	struct job *first;
 
-	if (is_active(job) != was_active)
+	if (changed)
 		namesakes_active(job, was_active ? -1 : 1);
 	first = namesakes_first(job);
 	if (job_state_ended((enum job_state)job_info(job)->state)) {
 		first = first == job ? job_link(job)->name_after : first;
 		namesakes_remove(core->namesakes, job);
 	}
-	if (first && first != job && job_link(first)->depends)
+	if (first && job_link(first)->depends && (first != job || (changed && job_array(job))))
 		job_consider(core, first);
 }
 

@@ -1,7 +1,7 @@
 /* namesakes.h - the jobs of one user with one name that have not ended, in order of id
  *
  * For --dependency=singleton: of such a set one job at a time. A singleton may start when it is the
- * first and none of them has an attempt.
+ * first and none of them has an attempt: of an array, one task at a time.
  */
 #ifndef CTLD_CORE_NAMESAKES_H
 #define CTLD_CORE_NAMESAKES_H

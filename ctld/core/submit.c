@@ -44,7 +44,13 @@ void submit_fill(const struct core *core, const struct caller *caller, struct in
 
 void submit_joins(struct core *core, struct job *job)
 {
+	struct job *behind;
+
 	namesakes_add(core->namesakes, job);
+	/* A bulk's may come before one that was the first of its name. */
+	behind = job_link(job)->name_after;
+	if (behind && job_link(behind)->depends)
+		job_consider(core, behind);
 	depends_attach(core, job);
 	if (job_signature_old(core, job))
 		job_expires(core, job);

@@ -332,11 +332,36 @@ static void what_they_wait_for_has_gone(void **state)
 	world_free(w);
 }
 
+/* Somebody who was the first of his name when they got their ids is behind them once they are
+ * shown. */
+static void before_one_that_could_start(void **state)
+{
+	struct bulk_of b;
+	struct world *w = begin(&b, 100);
+	struct submit_job job = world_job(w, "h100:1");
+	struct job_view v;
+	uint64_t id;
+
+	(void)state;
+	check_all(&b);
+	all_of(&b, BULK_MAKE);
+	job.name = b.names[0];
+	job.depends = "singleton";
+	id = world_submit_job(w, &job, 1000);
+	assert_true(id > b.ids[0] && core_job_view(w->core, id, w->now, &v));
+	assert_string_not_equal(v.reason, "Dependency");
+	all_of(&b, BULK_SHOW);
+	assert_true(core_job_view(w->core, id, w->now, &v));
+	assert_string_equal(v.reason, "Dependency");
+	world_free(w);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(crash_anywhere),
 		cmocka_unit_test(others_in_between),
+		cmocka_unit_test(before_one_that_could_start),
 		cmocka_unit_test(refused),
 		cmocka_unit_test(counts_meanwhile),
 		cmocka_unit_test(what_they_wait_for_has_gone),

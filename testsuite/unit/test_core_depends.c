@@ -562,6 +562,30 @@ static void one_at_a_time(void **state)
 	world_free(w);
 }
 
+static void an_arrays_tasks_one_at_a_time(void **state)
+{
+	struct world *w = ready();
+	struct submit_job job = world_job(w, "h100:1");
+	struct job_view v = { 0 };
+	uint64_t a;
+
+	(void)state;
+	job.name = "x";
+	job.depends = "singleton";
+	job.array = "0-2";
+	a = world_submit_job(w, &job, OWNER);
+	for (uint32_t task = 0; task < 3; task++) {
+		struct run_id run = { .job = a, .task = task, .attempt = 1 };
+
+		assert_true(core_job_view(w->core, core_run_ref(w->core, run), w->now, &v));
+		assert_string_equal(v.state, "CONFIGURING");
+		assert_int_equal(v.tasks_running, 1);
+		world_say(w, 0, world_report(run, REPORT_ENDED));
+		world_schedule(w);
+	}
+	world_free(w);
+}
+
 static void alone_among_all_of_its_name(void **state)
 {
 	struct world *w = ready();
@@ -663,6 +687,7 @@ int main(void)
 		cmocka_unit_test(after_what_is_in_history),
 		cmocka_unit_test(changed_while_it_waits),
 		cmocka_unit_test(one_at_a_time),
+		cmocka_unit_test(an_arrays_tasks_one_at_a_time),
 		cmocka_unit_test(alone_among_all_of_its_name),
 		cmocka_unit_test(overtaken),
 		cmocka_unit_test(many_wait_for_one),
