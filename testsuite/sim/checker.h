@@ -3,8 +3,8 @@
  * The one judge of all tests: the fault simulation calls it directly, the tests with real daemons
  * write a journal of facts and run the program `checker` on it. Facts come from the two ends that
  * know: what clients were told (submit, cancel, state) and what really happened on the nodes, from
- *the shepherds' own records (start, end, reboot, left). The controller's word about itself counts
- *for nothing.
+ * the shepherds' own records (start, end, reboot, left). The controller's word about itself counts
+ * for nothing.
  *
  * Judged, each with its number:
  *	I1  an acknowledged submit or cancel is never forgotten
@@ -24,16 +24,31 @@
  *	I15 a job is shown as SUSPENDED only when a client asked for that, and every rank of that
  *	    attempt that lives was stopped before
  *
- *	I16 a job that waits for another starts only when that has started or ended as it must
+ *	I16 a job that waits for others starts only when they have started or ended as they must,
+ *	    does start then, and else ends or waits for ever, as its owner wants it; of those of one
+ *	    name of which one is to run at a time no two do
+ *	I17 of an array no more tasks run at a time than its owner said, and none that it has not
+ *	I18 a job has no more attempts than its owner signed; after an end from which it is to come
+ *	    back it does, and not too soon
+ *	I19 what ran was promised to somebody: of a bulk that was refused or lost nothing runs
+ *	I20 no job starts before its time, and none misses a deadline that it has not
  *
  * The journal: one fact a line, words separated by blanks, '#' starts a comment. Times are
  * microseconds of one monotonic clock, non-decreasing over `start`, `end`, `reboot` of one node.
  *
  *	submit JOB UID TOKEN             a client was told this id
- *	cancel JOB                       a client was told that it was cancelled
- *	suspend JOB                      a client asks that it be suspended
- *	waits JOB TYPE OTHER             a client submitted it with such a dependency
- *	state JOB STATE CODE SIGNAL ATTEMPT   a client was shown this
+ *	array JOB TASKS N                it is an array of these tasks, "0-9:2,12", N at a time (0:
+ *any number) throttle JOB N                   a client asks for N at a time waits JOB TYPE OTHER a
+ *client submitted it with such a dependency; OTHER may be a task, 12_3 any JOB one of these is
+ *enough stays JOB                        it is to wait when they can never come true, not to end
+ *	alone JOB NAME                   it is a singleton, of that name
+ *	attempts JOB N                   so many may be started
+ *	comeback JOB LOW HIGH DELAY      it runs again after these exit codes; DELAY, then twice
+ *that begin JOB TIME                   not before that deadline JOB                     it has one
+ *	kill JOB, suspend JOB            a client asks that it be cancelled, suspended; of JOB_TASK
+ *					 that task
+ *	cancel JOB                       a client was told that it was cancelled; of JOB_TASK
+ *likewise state JOB STATE CODE SIGNAL ATTEMPT   a client was shown this; of an array JOB_TASK
  *	unknown JOB                      a client was told that there is no such job
  *	retired JOB                      JOB ended long enough ago: it may be unknown from now on
  *	start JOB TASK ATTEMPT RANK NODES NODE EPOCH GPUS TIME

@@ -7,15 +7,28 @@
 #include <string.h>
 
 #include "common/msg.h"
-#include "common/signedjob.h"
+#include "common/taskset.h"
 #include "common/xalloc.h"
 
-enum { SUBMIT, CONTROL, LOOK };
+/* Of a bulk first its jobs are sent, then all are asked for. */
+enum { SUBMIT, PART, ALL, CONTROL, LOOK };
 
-static const char script[] = "#!/bin/sh\nexec infer\n";
+/* What is to be done to a job, or to some tasks of an array. */
+struct deed {
+	uint64_t job;
+	Gpusched__JobControl__Verb verb;
+	char tasks[48];   /* "": all of it */
+	uint32_t at_once; /* UPDATE */
+};
+
+struct known {
+	struct work_known job;
+	uint32_t over; /* of its tasks, at this look: ended, or will never be more than waiting */
+};
 
 struct sim_client {
 	struct sim_client_options o;
+	struct work_owner owner;
 	uint64_t link;
 	uint64_t turn; /* of the request under way: later answers and timeouts are of another */
 	bool asking;
@@ -23,21 +36,14 @@ struct sim_client {
 	uint8_t *bytes; /* and its message, to be repeated as it is */
 	size_t len;
 	int type;
-	/* What is to be done to jobs, one after another; CONTROL: the one under way. */
-	struct deed {
-		uint64_t job;
-		Gpusched__JobControl__Verb verb;
-	} * deeds, deed;
+	struct work *work;        /* until it is answered */
+	uint64_t bulk;            /* its number in this session */
+	struct deed *deeds, deed; /* one after another; CONTROL: the one under way */
 	size_t n_deeds;
-	unsigned submitted;
-	uint64_t *jobs;
-	bool *ended;
-	size_t n_jobs;
-	uint64_t answer; /* the id of a SubmitResult */
-	/* Of the submit under way; 0: it waits for no job. */
-	uint64_t waits_for;
-	const char *waits_type;
-	char waits[80];
+	unsigned tokens, submitted; /* of the latter's jobs and tasks */
+	struct known *known;
+	size_t n_known, n_bulks, n_in_bulks, n_tasks;
+	uint64_t answer[WORK_BULK]; /* ids */
 	bool look;
 	struct arena *arena;
 };
@@ -59,126 +65,142 @@ static void request(struct sim_client *c, int kind, unsigned type, const Protobu
 	c->asking = true;
 }
 
-/* One node, or a gang of a number or a range of nodes, with GPUs by node or in all. */
-static void choose_request(
-        struct sim_client *c, Gpusched__JobRequest *req, Gpusched__GpuCount *gpus)
-{
-	struct engine *e = c->o.engine;
-	uint32_t nodes;
+/* --- requests -------------------------------------------------------------------------------- */
 
-	gpus->type = (char *)"";
-	gpus->count = (uint32_t)engine_between(e, 0, c->o.max_gpus + 1);
-	if (!engine_chance(e, c->o.gang_ppm))
-		return;
-	nodes = (uint32_t)engine_between(e, 2, c->o.max_nodes + 1);
-	req->nodes_min = nodes;
-	req->nodes_max = engine_chance(e, 300000) ? c->o.max_nodes : 0;
-	gpus->count = (uint32_t)engine_between(e, 0, 3);
-	req->gpus_per_node = gpus->count && engine_chance(e, 500000);
-	if (!req->gpus_per_node)
-		gpus->count *= nodes;
+static void make_part(struct sim_client *c)
+{
+	c->work->submit->bulk = ++c->bulk;
+	request(c, PART, GPUSCHED__MSG_TYPE__MSG_SUBMIT, &c->work->submit->base);
 }
 
-/* Another job, the end of which it waits for; one of a name of which one runs at a time; some time.
- */
-static void choose_conditions(
-        struct sim_client *c, Gpusched__SignedSpec *spec, Gpusched__JobRequest *req)
+static void make_all(struct sim_client *c)
 {
-	static const char *const types[] = { "after", "afterok", "afternotok", "afterany" };
-	struct engine *e = c->o.engine;
+	Gpusched__SubmitBulk m = GPUSCHED__SUBMIT_BULK__INIT;
 
-	c->waits_for = 0;
-	if (!engine_chance(e, c->o.wait_ppm))
-		return;
-	req->kill_invalid_dep = GPUSCHED__KILL_INVALID__KILL_YES;
-	if (c->n_jobs && engine_chance(e, 700000)) {
-		c->waits_for = c->jobs[engine_below(e, c->n_jobs)];
-		c->waits_type = types[engine_below(e, 4)];
-		snprintf(c->waits, sizeof(c->waits), "%s:%" PRIu64 "%s", c->waits_type,
-		        c->waits_for, engine_chance(e, 200000) ? ",singleton" : "");
-		req->dependency = c->waits;
-	} else if (engine_chance(e, 500000)) {
-		spec->name = (char *)"alone";
-		req->dependency = (char *)"singleton";
-	} else {
-		req->begin_time = engine_now(e).wall + (int64_t)engine_between(e, 0, 60 * SEC);
-	}
+	m.bulk = c->bulk;
+	m.jobs = c->work->n;
+	request(c, ALL, GPUSCHED__MSG_TYPE__MSG_SUBMIT_BULK, &m.base);
+}
+
+/* The jobs that it knows, as far as the next may wait for them. */
+static struct work_known *awaitable(const struct sim_client *c, size_t *n)
+{
+	struct work_known *v = xcalloc(c->n_known + 1, sizeof(*v));
+
+	for (*n = 0; *n < c->n_known; ++*n)
+		v[*n] = c->known[*n].job;
+	return v;
 }
 
 static void make_submit(struct sim_client *c)
 {
-	static const uint32_t attempts[] = { 1, 2, 1000, 1000 };
-	struct engine *e = c->o.engine;
-	Gpusched__SignedSpec spec = GPUSCHED__SIGNED_SPEC__INIT;
-	Gpusched__JobRequest req = GPUSCHED__JOB_REQUEST__INIT;
-	Gpusched__SubmitJob job = GPUSCHED__SUBMIT_JOB__INIT, *jobs[1] = { &job };
-	Gpusched__Submit m = GPUSCHED__SUBMIT__INIT;
-	Gpusched__GpuCount gpus = GPUSCHED__GPU_COUNT__INIT, *alternatives[1] = { &gpus };
-	struct signedjob_hash script_hash = signedjob_hash(script, sizeof(script) - 1), hash;
-	uint8_t nonce[SIGNEDJOB_NONCE_LEN] = { 0 }, payload[SIGNEDJOB_PAYLOAD_MAX], *bytes;
-	struct error err;
-	char *cred;
-	size_t len;
+	size_t n;
+	struct work_known *known = awaitable(c, &n);
 
-	memcpy(nonce, &c->submitted, sizeof(c->submitted));
-	spec.version = SIGNEDJOB_VERSION;
-	spec.cluster = (char *)(uintptr_t)c->o.cluster;
-	spec.nonce = (ProtobufCBinaryData){ sizeof(nonce), nonce };
-	spec.uid = spec.gid = c->o.uid;
-	spec.script_hash = (ProtobufCBinaryData){ sizeof(script_hash.b), script_hash.b };
-	spec.name = (char *)"sim";
-	spec.cwd = (ProtobufCBinaryData){ 1, (uint8_t *)(uintptr_t) "/" };
-	spec.output = (ProtobufCBinaryData){ 9, (uint8_t *)(uintptr_t) "/dev/null" };
-	spec.max_attempts = attempts[c->submitted % 4];
-	spec.tasks_per_node = 1;
-	choose_request(c, &req, &gpus);
-	choose_conditions(c, &spec, &req);
-	req.gpus = alternatives;
-	req.n_gpus = gpus.count ? 1 : 0;
-	req.time_limit_s = engine_chance(e, c->o.limit_ppm) ? 2 : 0;
-	req.submit_host = (char *)"client";
-	req.no_requeue = spec.max_attempts == 1;
-	len = gpusched__signed_spec__get_packed_size(&spec);
-	bytes = xcalloc(len, 1);
-	gpusched__signed_spec__pack(&spec, bytes);
-	hash = signedjob_hash(bytes, len);
-	if (c->o.mcred->encode(c->o.mcred, payload, signedjob_payload(&hash, 1, payload),
-	            MCRED_ANY_UID, &cred, &err) < 0) {
-		fprintf(stderr, "client: %s\n", err.text);
-		abort();
-	}
-	job.spec = (ProtobufCBinaryData){ len, bytes };
-	job.script = (ProtobufCBinaryData){ sizeof(script) - 1, (uint8_t *)(uintptr_t)script };
-	job.request = &req;
-	m.credential = (ProtobufCBinaryData){ strlen(cred), (uint8_t *)cred };
-	m.jobs = jobs;
-	m.n_jobs = 1;
-	request(c, SUBMIT, GPUSCHED__MSG_TYPE__MSG_SUBMIT, &m.base);
-	free(cred);
-	free(bytes);
+	c->work = work_new(
+	        c->o.engine, &c->o.mix, &c->owner, c->tokens, c->o.jobs - c->submitted, known, n);
+	free(known);
+	if (c->work->bulk)
+		make_part(c);
+	else
+		request(c, SUBMIT, GPUSCHED__MSG_TYPE__MSG_SUBMIT, &c->work->submit->base);
 }
 
 static void plan(struct sim_client *c, uint64_t job, Gpusched__JobControl__Verb verb)
 {
 	c->deeds = xrealloc(c->deeds, c->n_deeds + 1, sizeof(*c->deeds));
-	c->deeds[c->n_deeds++] = (struct deed){ job, verb };
+	c->deeds[c->n_deeds++] = (struct deed){ job, verb, "", 0 };
+}
+
+/* Some of its tasks, perhaps such as it has not. */
+static void plan_tasks(struct sim_client *c, uint64_t job, Gpusched__JobControl__Verb verb)
+{
+	uint64_t first = engine_below(c->o.engine, 6);
+
+	plan(c, job, verb);
+	snprintf(c->deeds[c->n_deeds - 1].tasks, sizeof(c->deed.tasks), "%" PRIu64 "-%" PRIu64,
+	        first, first + engine_below(c->o.engine, 5));
+}
+
+/* What is done to a new job of so many tasks, sooner or later. */
+static void plan_deeds(struct sim_client *c, uint64_t job, uint32_t tasks)
+{
+	struct engine *e = c->o.engine;
+
+	if (engine_chance(e, c->o.cancel_ppm))
+		plan(c, job, GPUSCHED__JOB_CONTROL__VERB__CANCEL);
+	if (engine_chance(e, c->o.requeue_ppm))
+		plan(c, job, GPUSCHED__JOB_CONTROL__VERB__REQUEUE);
+	for (int n = 0; n < 3 && engine_chance(e, c->o.suspend_ppm); n++) {
+		plan(c, job, GPUSCHED__JOB_CONTROL__VERB__SUSPEND);
+		plan(c, job, GPUSCHED__JOB_CONTROL__VERB__RESUME);
+	}
+	if (tasks < 2)
+		return;
+	if (engine_chance(e, 2 * c->o.cancel_ppm))
+		plan_tasks(c, job, GPUSCHED__JOB_CONTROL__VERB__CANCEL);
+	if (engine_chance(e, 2 * c->o.cancel_ppm)) {
+		plan_tasks(c, job, GPUSCHED__JOB_CONTROL__VERB__HOLD);
+		plan_tasks(c, job, GPUSCHED__JOB_CONTROL__VERB__RELEASE);
+	}
+	if (engine_chance(e, c->o.cancel_ppm)) {
+		plan(c, job, GPUSCHED__JOB_CONTROL__VERB__UPDATE);
+		c->deeds[c->n_deeds - 1].at_once = (uint32_t)engine_between(e, 0, 4);
+	}
+}
+
+/* The deed, as a fact of all its tasks. */
+static void say_deed(struct sim_client *c, const char *fact)
+{
+	struct taskset set;
+	struct error err;
+
+	if (!c->deed.tasks[0]) {
+		checker_say(c->o.checker, "%s %" PRIu64, fact, c->deed.job);
+		return;
+	}
+	if (taskset_parse(c->deed.tasks, &set, &err) < 0)
+		abort();
+	for (; set.count; taskset_remove(&set, taskset_first(&set)))
+		checker_say(
+		        c->o.checker, "%s %" PRIu64 "_%u", fact, c->deed.job, taskset_first(&set));
+	taskset_clear(&set);
 }
 
 /* Any of them, so that a job may be suspended or resumed at any time, or never. */
 static void make_control(struct sim_client *c)
 {
+	static Gpusched__JobControl__Field at_once = GPUSCHED__JOB_CONTROL__FIELD__ARRAY_THROTTLE;
 	size_t i = (size_t)engine_below(c->o.engine, c->n_deeds);
 	Gpusched__JobControl m = GPUSCHED__JOB_CONTROL__INIT;
 	Gpusched__JobFilter filter = GPUSCHED__JOB_FILTER__INIT;
+	Gpusched__JobTasks tasks = GPUSCHED__JOB_TASKS__INIT, *some[1] = { &tasks };
+	Gpusched__JobRequest change = GPUSCHED__JOB_REQUEST__INIT;
 
 	c->deed = c->deeds[i];
 	c->deeds[i] = c->deeds[--c->n_deeds];
-	filter.ids = &c->deed.job;
-	filter.n_ids = 1;
 	m.verb = c->deed.verb;
 	m.filter = &filter;
+	if (c->deed.tasks[0]) {
+		tasks.job = c->deed.job;
+		tasks.tasks = c->deed.tasks;
+		filter.tasks = some;
+		filter.n_tasks = 1;
+	} else {
+		filter.ids = &c->deed.job;
+		filter.n_ids = 1;
+	}
+	if (m.verb == GPUSCHED__JOB_CONTROL__VERB__UPDATE) {
+		change.array_throttle = c->deed.at_once;
+		m.change = &change;
+		m.fields = &at_once;
+		m.n_fields = 1;
+		checker_say(c->o.checker, "throttle %" PRIu64 " %u", c->deed.job, c->deed.at_once);
+	}
 	if (m.verb == GPUSCHED__JOB_CONTROL__VERB__SUSPEND)
-		checker_say(c->o.checker, "suspend %" PRIu64, c->deed.job);
+		say_deed(c, "suspend");
+	if (m.verb == GPUSCHED__JOB_CONTROL__VERB__CANCEL)
+		say_deed(c, "kill");
 	request(c, CONTROL, GPUSCHED__MSG_TYPE__MSG_JOB_CONTROL, &m.base);
 }
 
@@ -222,58 +244,141 @@ static void timed_out(void *arg, void **own)
 	pause_then_next(c);
 }
 
+/* --- answers --------------------------------------------------------------------------------- */
+
+static bool has_ended(const char *state)
+{
+	static const char *const open[] = { "PENDING", "CONFIGURING", "RUNNING", "SUSPENDED",
+		"COMPLETING" };
+
+	for (size_t i = 0; i < sizeof(open) / sizeof(open[0]); i++)
+		if (!strcmp(state, open[i]))
+			return false;
+	return true;
+}
+
+static void say_state(const struct sim_client *c, const Gpusched__Job *job)
+{
+	struct taskset set;
+	struct error err;
+
+	if (!*job->array) {
+		checker_say(c->o.checker, "state %" PRIu64 " %s %u %u %u", job->id, job->state,
+		        job->exit_code, job->exit_signal, job->attempt);
+		return;
+	}
+	if (taskset_parse_kept(job->tasks, &set, &err) < 0) {
+		fprintf(stderr, "client: the tasks of a job: %s\n", err.text);
+		abort();
+	}
+	for (; set.count; taskset_remove(&set, taskset_first(&set)))
+		checker_say(c->o.checker, "state %" PRIu64 "_%u %s %u %u %u", job->id,
+		        taskset_first(&set), job->state, job->exit_code, job->exit_signal,
+		        job->attempt);
+	taskset_clear(&set);
+}
+
 /* Facts of a look; a job that is not in the list any more has been retired or was lost. */
 static void seen(struct sim_client *c, const Gpusched__Job *job)
 {
-	for (size_t i = 0; i < c->n_jobs; i++) {
-		if (c->jobs[i] != job->id)
+	for (size_t i = 0; i < c->n_known; i++) {
+		struct known *k = &c->known[i];
+
+		if (k->job.id != job->id)
 			continue;
-		checker_say(c->o.checker, "state %" PRIu64 " %s %u %u %u", job->id, job->state,
-		        job->exit_code, job->exit_signal, job->attempt);
-		/* It may be that its last word was to suspend it. */
+		say_state(c, job);
+		/* It may be that its last word was to suspend it, or to hold it. */
 		if (c->look && !strcmp(job->state, "SUSPENDED"))
 			plan(c, job->id, GPUSCHED__JOB_CONTROL__VERB__RESUME);
-		c->ended[i] = strcmp(job->state, "PENDING") != 0 &&
-		              strcmp(job->state, "CONFIGURING") != 0 &&
-		              strcmp(job->state, "RUNNING") != 0 &&
-		              strcmp(job->state, "SUSPENDED") != 0 &&
-		              strcmp(job->state, "COMPLETING") != 0;
+		if (c->look && !strcmp(job->reason, "JobHeldUser"))
+			plan(c, job->id, GPUSCHED__JOB_CONTROL__VERB__RELEASE);
+		if (has_ended(job->state) ||
+		        (k->job.stays && !strcmp(job->reason, "DependencyNeverSatisfied")))
+			k->over += *job->array ? job->task_count : 1;
+	}
+}
+
+/* Its jobs are promised: the checker and the next submits know them. */
+static void know(struct sim_client *c)
+{
+	const struct work *w = c->work;
+
+	c->known = xrealloc(c->known, c->n_known + w->n, sizeof(*c->known));
+	for (size_t i = 0; i < w->n; i++) {
+		work_tell(w, i, c->answer[i], c->o.uid, c->o.checker);
+		c->known[c->n_known++] =
+		        (struct known){ { c->answer[i], w->jobs[i].tasks, w->jobs[i].stays }, 0 };
+		plan_deeds(c, c->answer[i], w->jobs[i].tasks);
+		c->n_tasks += w->jobs[i].tasks > 1 ? w->jobs[i].tasks : 0;
+	}
+	c->n_bulks += w->bulk;
+	c->n_in_bulks += w->bulk ? w->n : 0;
+}
+
+static void submit_done(struct sim_client *c)
+{
+	for (size_t i = 0; i < c->work->n; i++) {
+		c->tokens++;
+		c->submitted += c->work->jobs[i].tasks;
+	}
+	work_free(c->work);
+	c->work = NULL;
+	c->asking = false;
+}
+
+static void submit_answered(struct sim_client *c, const Gpusched__Reply *reply)
+{
+	if (reply->code == ERR_MUNGE_CLOCK) {
+		/* It took too long: signed anew, the same bytes with the same nonce. */
+		work_sign(c->work, &c->owner);
+		if (c->kind == SUBMIT)
+			request(c, SUBMIT, GPUSCHED__MSG_TYPE__MSG_SUBMIT, &c->work->submit->base);
+		else
+			make_part(c);
+	} else if (reply->code == ERR_BULK || reply->code == ERR_BUSY) {
+		make_part(c);
+	} else if (reply->code != ERR_NONE && c->work->may_fail) {
+		submit_done(c);
+	} else if (reply->code != ERR_NONE || (c->kind != PART && c->work->must_fail)) {
+		fprintf(stderr, "client: a submit was %s: %s\n",
+		        reply->code ? "refused" : "accepted", reply->text);
+		abort();
+	} else if (c->kind == PART) {
+		make_all(c);
+	} else {
+		know(c);
+		submit_done(c);
 	}
 }
 
 static void answered(struct sim_client *c, const Gpusched__Reply *reply)
 {
-	if (c->kind == SUBMIT && reply->code == ERR_MUNGE_CLOCK) {
-		/* It took too long: signed anew, the same bytes with the same nonce. */
-	} else if (c->kind == SUBMIT) {
-		if (reply->code != ERR_NONE) {
-			fprintf(stderr, "client: a submit was refused: %s\n", reply->text);
-			abort();
-		}
-		c->jobs = xrealloc(c->jobs, c->n_jobs + 1, sizeof(*c->jobs));
-		c->ended = xrealloc(c->ended, c->n_jobs + 1, sizeof(*c->ended));
-		c->jobs[c->n_jobs] = c->answer;
-		c->ended[c->n_jobs++] = false;
-		checker_say(c->o.checker, "submit %" PRIu64 " %u n%u", c->answer, c->o.uid,
-		        c->submitted);
-		if (c->waits_for)
-			checker_say(c->o.checker, "waits %" PRIu64 " %s %" PRIu64, c->answer,
-			        c->waits_type, c->waits_for);
-		if (engine_chance(c->o.engine, c->o.cancel_ppm))
-			plan(c, c->answer, GPUSCHED__JOB_CONTROL__VERB__CANCEL);
-		for (int n = 0; n < 3 && engine_chance(c->o.engine, c->o.suspend_ppm); n++) {
-			plan(c, c->answer, GPUSCHED__JOB_CONTROL__VERB__SUSPEND);
-			plan(c, c->answer, GPUSCHED__JOB_CONTROL__VERB__RESUME);
-		}
-		c->submitted++;
-	} else if (c->kind == CONTROL && reply->code == ERR_NONE &&
-	           c->deed.verb == GPUSCHED__JOB_CONTROL__VERB__CANCEL) {
-		checker_say(c->o.checker, "cancel %" PRIu64, c->deed.job);
-	} else if (c->kind == LOOK) {
-		c->look = false;
+	if (c->kind == SUBMIT || c->kind == PART || c->kind == ALL) {
+		submit_answered(c, reply);
+	} else {
+		c->asking = false;
+		if (c->kind == LOOK)
+			c->look = false;
+		else if (reply->code == ERR_NONE &&
+		         c->deed.verb == GPUSCHED__JOB_CONTROL__VERB__CANCEL)
+			say_deed(c, "cancel");
 	}
-	c->asking = false;
 	pause_then_next(c);
+}
+
+/* The ids of a bulk, as ranges. */
+static void take_ids(struct sim_client *c, const Gpusched__BulkResult *m)
+{
+	size_t n = 0;
+
+	for (size_t i = 0; i < m->n_first; i++)
+		for (uint64_t id = m->first[i]; id < m->first[i] + m->count[i] && n < WORK_BULK;
+		        id++)
+			c->answer[n++] = id;
+	if (n != c->work->n) {
+		fprintf(stderr, "client: %zu ids for a bulk of %zu\n", n, c->work->n);
+		abort();
+	}
 }
 
 static void on_message(void *owner, uint64_t link, int type, const void *bytes, size_t n)
@@ -292,7 +397,10 @@ static void on_message(void *owner, uint64_t link, int type, const void *bytes, 
 	}
 	switch (type) {
 	case GPUSCHED__MSG_TYPE__MSG_SUBMIT_RESULT:
-		c->answer = ((Gpusched__SubmitResult *)m)->job_ids[0];
+		c->answer[0] = ((Gpusched__SubmitResult *)m)->job_ids[0];
+		break;
+	case GPUSCHED__MSG_TYPE__MSG_BULK_RESULT:
+		take_ids(c, (const void *)m);
 		break;
 	case GPUSCHED__MSG_TYPE__MSG_JOB_CHUNK:
 		chunk = (const void *)m;
@@ -324,13 +432,19 @@ static void ask(struct sim_client *c)
 {
 	struct turn *t;
 
-	if (!c->link)
+	if (!c->link) {
 		c->link =
 		        sim_controller_connect(c->o.controller, -1, c->o.uid, &client_link_ops, c);
+		/* What was sent before has gone with the session. */
+		if (c->kind == ALL)
+			make_part(c);
+	}
 	if (!c->link) {
 		pause_then_next(c);
 		return;
 	}
+	for (size_t i = 0; c->kind == LOOK && i < c->n_known; i++)
+		c->known[i].over = 0;
 	link_send(c->o.engine, c->link, SIDE_NODE, c->type, c->bytes, c->len);
 	t = xcalloc(1, sizeof(*t));
 	t->turn = c->turn;
@@ -368,6 +482,7 @@ struct sim_client *sim_client_new(const struct sim_client_options *options)
 	struct sim_client *c = xcalloc(1, sizeof(*c));
 
 	c->o = *options;
+	c->owner = (struct work_owner){ options->cluster, options->uid, options->mcred };
 	c->arena = arena_new(1 << 20);
 	return c;
 }
@@ -379,7 +494,7 @@ void sim_client_start(struct sim_client *c)
 
 bool sim_client_is_done(const struct sim_client *c)
 {
-	return !c->asking && !c->n_deeds && !c->look && c->submitted == c->o.jobs;
+	return !c->asking && !c->n_deeds && !c->look && c->submitted >= c->o.jobs;
 }
 
 void sim_client_look(struct sim_client *c)
@@ -391,16 +506,19 @@ void sim_client_look(struct sim_client *c)
 
 bool sim_client_all_ended(const struct sim_client *c)
 {
-	for (size_t i = 0; i < c->n_jobs; i++) {
-		if (!c->ended[i])
+	for (size_t i = 0; i < c->n_known; i++) {
+		if (c->known[i].over < c->known[i].job.tasks)
 			return false;
 	}
 	return true;
 }
 
-size_t sim_client_jobs(const struct sim_client *c)
+void sim_client_count(const struct sim_client *c, struct sim_client_count *count)
 {
-	return c->n_jobs;
+	count->jobs += c->n_known;
+	count->tasks += c->n_tasks;
+	count->bulks += c->n_bulks;
+	count->in_bulks += c->n_in_bulks;
 }
 
 void sim_client_free(struct sim_client *c)
@@ -408,9 +526,9 @@ void sim_client_free(struct sim_client *c)
 	if (!c)
 		return;
 	arena_free(c->arena);
+	work_free(c->work);
 	free(c->bytes);
-	free(c->jobs);
-	free(c->ended);
+	free(c->known);
 	free(c->deeds);
 	free(c);
 }

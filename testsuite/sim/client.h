@@ -7,6 +7,7 @@
 #define TESTSUITE_SIM_CLIENT_H
 
 #include "testsuite/sim/controller.h"
+#include "testsuite/sim/workload.h"
 
 struct sim_client;
 
@@ -17,15 +18,17 @@ struct sim_client_options {
 	const char *cluster;
 	uint32_t uid;
 	const struct mcred_ops *mcred; /* as this uid */
-	uint32_t controller_uid;
-	unsigned jobs;                  /* how many it submits */
-	unsigned max_gpus;              /* of one job on one node */
-	unsigned max_nodes;             /* of a gang */
-	usec_t pause_low, pause_high;   /* between requests */
-	unsigned cancel_ppm, limit_ppm; /* of the jobs: cancelled; with a short time limit */
-	unsigned gang_ppm;              /* and on several nodes */
-	unsigned wait_ppm;              /* and for others, or for a time */
-	unsigned suspend_ppm;           /* and suspended and resumed, in any order, up to thrice */
+	unsigned jobs;                 /* how many jobs and tasks it submits */
+	struct workload_mix mix;
+	usec_t pause_low, pause_high; /* between requests */
+	/* Of the jobs: cancelled, and some tasks of arrays cancelled, held and released; requeued;
+	 * suspended and resumed, in any order, up to thrice. */
+	unsigned cancel_ppm, requeue_ppm, suspend_ppm;
+};
+
+/* What it was promised. */
+struct sim_client_count {
+	uint64_t jobs, in_bulks, bulks, tasks; /* tasks: of arrays */
 };
 
 struct sim_client *sim_client_new(const struct sim_client_options *options);
@@ -35,8 +38,9 @@ void sim_client_start(struct sim_client *c);
 bool sim_client_is_done(const struct sim_client *c);
 /* Look at all jobs once more, until answered; then sim_client_is_done() is true again. */
 void sim_client_look(struct sim_client *c);
-/* Were all jobs that it was told of seen to have ended, at the last look? */
+/* Were all jobs that it was told of seen to have ended, or to wait for ever, at the last look? */
 bool sim_client_all_ended(const struct sim_client *c);
-size_t sim_client_jobs(const struct sim_client *c);
+/* Adds to it. */
+void sim_client_count(const struct sim_client *c, struct sim_client_count *count);
 
 #endif

@@ -8,70 +8,30 @@
 #include <string.h>
 
 #include "common/msg.h"
-#include "common/signedjob.h"
+#include "common/taskset.h"
 #include "common/xalloc.h"
 #include "ctld/core/core.h"
 #include "ctld/gate.h"
 #include "ctld/rpc/convert.h"
 #include "ctld/store/batch.h"
 #include "ctld/store/store.h"
+#include "testsuite/sim/controller_impl.h"
 
 #define SCHEDULE_BUDGET 16 /* small, so that slices end in the middle of things */
-
-struct peer {
-	uint64_t link;
-	int node; /* -1: a user */
-	uint32_t uid;
-	bool open;
-};
-
-/* A start that waits for its signed bytes. */
-struct pending_start {
-	struct gate_slot *slot;
-	uint8_t *bytes; /* the order, packed, without them */
-	size_t len;
-	struct pending_start *next;
-};
-
-struct blob {
-	struct store_blob b;
-	struct blob *next;
-};
-
-struct sim_controller {
-	struct sim_controller_options o;
-	struct core *core; /* NULL: it is down */
-	struct store *store;
-	struct gate *gate;
-	struct arena *in, *out, *spec;
-	unsigned life;
-	struct peer *peers;
-	size_t n_peers;
-	struct blob *blobs;           /* for the next batch */
-	struct pending_start *starts; /* wanted with the next batch */
-	struct pending_start *wanted; /* wanted with the batch in flight */
-	struct store_batch *in_flight;
-	uint64_t sealed_change, sealed_hash;
-	uint64_t committed_hash;
-	bool has_committed;
-	usec_t timer;
-	struct sim_controller_stats stats;
-};
 
 struct life {
 	unsigned life;
 };
 
 static const struct link_ops controller_link_ops;
-static void tick(struct sim_controller *c);
 
-static void bug(const char *what, const struct error *err)
+void sim_bug(const char *what, const struct error *err)
 {
 	fprintf(stderr, "simulated controller: %s: %s\n", what, err ? err->text : "");
 	abort();
 }
 
-static struct peer *peer_get(struct sim_controller *c, uint64_t link)
+struct peer *sim_peer(struct sim_controller *c, uint64_t link)
 {
 	for (size_t i = 0; i < c->n_peers; i++) {
 		if (c->peers[i].link == link && c->peers[i].open)
@@ -88,7 +48,7 @@ static uint8_t *pack(unsigned type, const ProtobufCMessage *m, size_t *len)
 	uint8_t *bytes;
 
 	if (msg_packed_size(type, m, &err) < 0)
-		bug(msg_name(type), &err);
+		sim_bug(msg_name(type), &err);
 	*len = 2 + protobuf_c_message_get_packed_size(m);
 	bytes = xcalloc(*len, 1);
 	memcpy(bytes, &(uint16_t){ (uint16_t)type }, 2);
@@ -102,11 +62,11 @@ static void gate_sends(void *arg, uint64_t session, const uint8_t *frames, size_
 	uint16_t type;
 
 	memcpy(&type, frames, 2);
-	if (peer_get(c, session))
+	if (sim_peer(c, session))
 		link_send(c->o.engine, session, SIDE_CONTROLLER, type, frames + 2, len - 2);
 }
 
-static void put(struct sim_controller *c, uint64_t session, uint64_t change, unsigned type,
+void sim_put(struct sim_controller *c, uint64_t session, uint64_t change, unsigned type,
         const void *message)
 {
 	size_t len;
@@ -115,10 +75,9 @@ static void put(struct sim_controller *c, uint64_t session, uint64_t change, uns
 	gate_put(c->gate, session, change, bytes, len);
 }
 
-static void put_reply(
-        struct sim_controller *c, uint64_t link, uint64_t change, const struct error *err)
+void sim_reply(struct sim_controller *c, uint64_t link, uint64_t change, const struct error *err)
 {
-	put(c, link, change, GPUSCHED__MSG_TYPE__MSG_REPLY, wire_reply(err, c->out));
+	sim_put(c, link, change, GPUSCHED__MSG_TYPE__MSG_REPLY, wire_reply(err, c->out));
 }
 
 static void put_start(struct sim_controller *c, const struct effect *f)
@@ -129,8 +88,9 @@ static void put_start(struct sim_controller *c, const struct effect *f)
 	Gpusched__StartRun *m;
 
 	if (!core_run_view(c->core, f->run.run, engine_now(c->o.engine), &run) ||
-	        !core_job_view(c->core, f->run.run.job, engine_now(c->o.engine), &job))
-		bug("a start of a run that is not there", NULL);
+	        !core_job_view(
+	                c->core, core_run_ref(c->core, f->run.run), engine_now(c->o.engine), &job))
+		sim_bug("a start of a run that is not there", NULL);
 	m = wire_start_run(&run, &job, c->out);
 	p->bytes = pack(GPUSCHED__MSG_TYPE__MSG_START_RUN, &m->base, &p->len);
 	p->slot = gate_reserve(c->gate, f->session, f->change);
@@ -150,17 +110,17 @@ static void reply_job_list(struct sim_controller *c, uint64_t link)
 
 	chunk.jobs = jobs;
 	while (core_job_next(c->core, after, engine_now(c->o.engine), &view)) {
-		after = view.id;
+		after = view.ref;
 		jobs[chunk.n_jobs++] = wire_job(&view, c->out);
 		if (chunk.n_jobs == 100) {
-			put(c, link, core_change(c->core), GPUSCHED__MSG_TYPE__MSG_JOB_CHUNK,
+			sim_put(c, link, core_change(c->core), GPUSCHED__MSG_TYPE__MSG_JOB_CHUNK,
 			        &chunk);
 			chunk.n_jobs = 0;
 		}
 	}
 	if (chunk.n_jobs)
-		put(c, link, core_change(c->core), GPUSCHED__MSG_TYPE__MSG_JOB_CHUNK, &chunk);
-	put_reply(c, link, core_change(c->core), NULL);
+		sim_put(c, link, core_change(c->core), GPUSCHED__MSG_TYPE__MSG_JOB_CHUNK, &chunk);
+	sim_reply(c, link, core_change(c->core), NULL);
 }
 
 static void release(struct sim_controller *c, const struct effect *f)
@@ -173,23 +133,23 @@ static void release(struct sim_controller *c, const struct effect *f)
 	facts.epoch = stats.epoch;
 	switch (f->kind) {
 	case EFFECT_REPLY:
-		put_reply(c, f->reply, f->change, f->error);
+		sim_reply(c, f->reply, f->change, f->error);
 		break;
 	case EFFECT_SUBMITTED:
-		put(c, f->reply, f->change, GPUSCHED__MSG_TYPE__MSG_SUBMIT_RESULT,
+		sim_put(c, f->reply, f->change, GPUSCHED__MSG_TYPE__MSG_SUBMIT_RESULT,
 		        wire_submitted(f, c->o.conf, c->out));
-		put_reply(c, f->reply, f->change, NULL);
+		sim_reply(c, f->reply, f->change, NULL);
 		break;
 	case EFFECT_CONTROLLED:
-		put_reply(c, f->reply, f->change,
+		sim_reply(c, f->reply, f->change,
 		        f->controlled.n ? &f->controlled.errors[0].error : NULL);
 		break;
 	case EFFECT_REGISTERED:
-		put(c, f->session, f->change, GPUSCHED__MSG_TYPE__MSG_REGISTERED,
+		sim_put(c, f->session, f->change, GPUSCHED__MSG_TYPE__MSG_REGISTERED,
 		        wire_registered(f, &facts, c->out));
 		break;
 	case EFFECT_CLOSE_AGENT:
-		peer = peer_get(c, f->session);
+		peer = sim_peer(c, f->session);
 		if (peer) {
 			peer->open = false;
 			link_drop_end(c->o.engine, f->session, SIDE_CONTROLLER, SEC);
@@ -199,26 +159,28 @@ static void release(struct sim_controller *c, const struct effect *f)
 		put_start(c, f);
 		break;
 	case EFFECT_END_RUN:
-		put(c, f->session, f->change, GPUSCHED__MSG_TYPE__MSG_END_RUN,
+		sim_put(c, f->session, f->change, GPUSCHED__MSG_TYPE__MSG_END_RUN,
 		        wire_end_run(f, &facts, c->out));
 		break;
 	case EFFECT_SIGNAL_RUN:
-		put(c, f->session, f->change, GPUSCHED__MSG_TYPE__MSG_SIGNAL_RUN,
+		sim_put(c, f->session, f->change, GPUSCHED__MSG_TYPE__MSG_SIGNAL_RUN,
 		        wire_signal_run(f, &facts, c->out));
 		break;
 	case EFFECT_SUSPEND_RUN:
-		put(c, f->session, f->change, GPUSCHED__MSG_TYPE__MSG_SUSPEND_RUN,
+		sim_put(c, f->session, f->change, GPUSCHED__MSG_TYPE__MSG_SUSPEND_RUN,
 		        wire_suspend_run(f, &facts, c->out));
 		break;
 	case EFFECT_FORGET_RUN:
-		put(c, f->session, f->change, GPUSCHED__MSG_TYPE__MSG_FORGET_RUN,
+		sim_put(c, f->session, f->change, GPUSCHED__MSG_TYPE__MSG_FORGET_RUN,
 		        wire_forget_run(&f->run.run, 1, c->out));
 		break;
 	case EFFECT_FENCE:
 		if (c->o.fence)
 			c->o.fence(c->o.arg, f->node);
 		break;
-	case EFFECT_BULK: /* nobody here submits any */
+	case EFFECT_BULK:
+		sim_bulk_stepped(c, f);
+		break;
 	case EFFECT_MAIL:
 	case EFFECT_JOB_ENDED:
 	case EFFECT_JOB_CHANGED:
@@ -256,7 +218,7 @@ static void check_hash(struct sim_controller *c, const struct core *loaded)
 		return;
 	c->stats.hash_checks++;
 	if (core_hash(loaded) != c->committed_hash)
-		bug("the database gives another core than the one that was committed", NULL);
+		sim_bug("the database gives another core than the one that was committed", NULL);
 }
 
 /* What a controller would find that started now: the core that was sealed, able to start and with
@@ -267,10 +229,10 @@ static void check_commit(struct sim_controller *c)
 	struct error err;
 
 	if (store_load(c->store, load_row, other, &err) < 0)
-		bug("load after a commit", &err);
+		sim_bug("load after a commit", &err);
 	check_hash(c, other);
 	if (core_start(other, engine_now(c->o.engine), &err) < 0 || core_check(other, &err) < 0)
-		bug("a restart after a commit", &err);
+		sim_bug("a restart after a commit", &err);
 	core_free(other);
 }
 
@@ -279,7 +241,7 @@ static void committed(void *arg, const struct store_result *result, const struct
 	struct sim_controller *c = arg;
 
 	if (err)
-		bug("commit", err);
+		sim_bug("commit", err);
 	c->stats.commits++;
 	c->in_flight = NULL;
 	c->committed_hash = c->sealed_hash;
@@ -290,7 +252,7 @@ static void committed(void *arg, const struct store_result *result, const struct
 		size_t len;
 
 		if (!result->blobs[i].spec)
-			bug("a start without its signed bytes", NULL);
+			sim_bug("a start without its signed bytes", NULL);
 		m = wire_start_bytes(&result->blobs[i], c->out);
 		len = protobuf_c_message_get_packed_size(&m->base);
 		p->bytes = xrealloc(p->bytes, p->len + len, 1);
@@ -313,8 +275,8 @@ static void commit_due(void *arg, void **own)
 		return;
 	store_commit(c->store, c->in_flight, committed, c);
 	if (c->in_flight)
-		bug("a synchronous commit did not end", NULL);
-	tick(c);
+		sim_bug("a synchronous commit did not end", NULL);
+	sim_tick(c);
 }
 
 static void seal(struct sim_controller *c)
@@ -364,7 +326,7 @@ static void clock_fires(void *arg, void **own)
 		return;
 	c->timer = INT64_MAX;
 	core_apply(c->core, &ev, engine_now(c->o.engine));
-	tick(c);
+	sim_tick(c);
 }
 
 static void arm(struct sim_controller *c)
@@ -391,7 +353,7 @@ static void drain_effects(struct sim_controller *c)
 	core_effects_clear(c->core);
 }
 
-static void tick(struct sim_controller *c)
+void sim_tick(struct sim_controller *c)
 {
 	struct error err;
 
@@ -400,113 +362,51 @@ static void tick(struct sim_controller *c)
 		drain_effects(c);
 	drain_effects(c);
 	if (core_check(c->core, &err) < 0)
-		bug("invariant", &err);
+		sim_bug("invariant", &err);
 	seal(c);
 	arm(c);
 }
 
 /* --- in -------------------------------------------------------------------------------------- */
 
-static struct caller caller_of(const struct peer *peer)
+/* Of one job, or of some tasks of one array. */
+static int take_control(struct sim_controller *c, const struct peer *peer,
+        const Gpusched__JobControl *m, struct error *err)
 {
-	return (struct caller){ .reply = peer->link,
-		.uid = peer->uid,
-		.role = peer->uid == 0 ? ROLE_ADMIN : ROLE_USER,
-		.user = "sim",
-		.host = "client" };
-}
+	struct core_event ev = { .kind = EV_JOB_CONTROL, .caller = sim_caller(peer) };
+	struct taskset set = { 0 };
+	const struct taskset *some[1] = { &set };
 
-static void keep_blob(struct sim_controller *c, uint64_t job, const Gpusched__Submit *m, size_t i)
-{
-	const Gpusched__SubmitJob *j = m->jobs[i];
-	struct blob *b = xcalloc(1, sizeof(*b));
-	uint8_t *copy = xcalloc(j->spec.len + j->script.len + m->credential.len + 1, 1);
-
-	memcpy(copy, j->spec.data, j->spec.len);
-	memcpy(copy + j->spec.len, j->script.data, j->script.len);
-	memcpy(copy + j->spec.len + j->script.len, m->credential.data, m->credential.len);
-	b->b = (struct store_blob){ .job = job,
-		.spec = copy,
-		.spec_len = j->spec.len,
-		.script = copy + j->spec.len,
-		.script_len = j->script.len,
-		.credential = copy + j->spec.len + j->script.len,
-		.credential_len = m->credential.len };
-	b->next = c->blobs;
-	c->blobs = b;
-}
-
-/* What ctld/rpc does with a Submit, a worker's part included. */
-static int take_submit(struct sim_controller *c, const struct peer *peer, const Gpusched__Submit *m,
-        struct error *err)
-{
-	struct submit_job jobs[MSG_SUBMIT_JOBS];
-	struct core_event ev = { .kind = EV_SUBMIT, .caller = caller_of(peer) };
-	struct mcred cred = { 0 };
-	char *text = xcalloc(m->credential.len + 1, 1);
-	const struct effect *effects;
-	size_t n;
-	int rc = -1;
-
-	memcpy(text, m->credential.data, m->credential.len);
-	arena_reset(c->spec, 1 << 20);
-	if (c->o.mcred->decode(c->o.mcred, text, &cred, err) < 0 ||
-	        signedjob_cred_check(&cred, err) < 0 || signedjob_cred_fresh(&cred, err) < 0)
-		goto end;
-	if (cred.uid != peer->uid) {
-		error_set(err, ERR_SIGNATURE, "signed by another user");
-		goto end;
+	if (wire_job_control(m, c->spec, &ev, err) < 0)
+		return -1;
+	ev.job.ids = m->filter->ids;
+	ev.job.n = m->filter->n_ids;
+	if (m->filter->n_tasks) {
+		if (taskset_parse(m->filter->tasks[0]->tasks, &set, err) < 0)
+			return -1;
+		ev.job.ids = &m->filter->tasks[0]->job;
+		ev.job.tasks = some;
+		ev.job.n = 1;
 	}
-	for (size_t i = 0; i < m->n_jobs; i++) {
-		struct signedjob job = { m->jobs[i]->spec.data, m->jobs[i]->spec.len,
-			m->jobs[i]->script.data, m->jobs[i]->script.len };
-		Gpusched__SignedSpec *spec;
-		struct signedjob_hash hash;
-
-		if (signedjob_check(&cred, c->o.conf->cluster, &job, c->spec, &spec, &hash, err) <
-		                0 ||
-		        wire_submit_job(m->jobs[i]->request, spec, &hash, cred.encode_time, c->spec,
-		                &jobs[i], err) < 0)
-			goto end;
-	}
-	ev.submit.jobs = jobs;
-	ev.submit.n = m->n_jobs;
 	core_apply(c->core, &ev, engine_now(c->o.engine));
-	effects = core_effects(c->core, &n);
-	for (size_t e = 0; e < n; e++) {
-		for (size_t i = 0;
-		        effects[e].kind == EFFECT_SUBMITTED && i < effects[e].submitted.n; i++) {
-			if (!effects[e].submitted.known[i])
-				keep_blob(c, effects[e].submitted.ids[i], m, i);
-		}
-	}
-	rc = 0;
-end:
-	mcred_clear(&cred);
-	free(text);
-	return rc;
+	taskset_clear(&set);
+	return 0;
 }
 
 static int take_user(struct sim_controller *c, const struct peer *peer, unsigned type,
         const ProtobufCMessage *m, struct error *err)
 {
-	struct core_event ev = { .kind = EV_JOB_CONTROL, .caller = caller_of(peer) };
-	const Gpusched__JobControl *control = (const void *)m;
-
 	switch (type) {
 	case GPUSCHED__MSG_TYPE__MSG_SUBMIT:
-		return take_submit(c, peer, (const void *)m, err);
+		return sim_take_submit(c, peer, (const void *)m, err);
+	case GPUSCHED__MSG_TYPE__MSG_SUBMIT_BULK:
+		return sim_take_bulk(c, peer, (const void *)m, err);
 	case GPUSCHED__MSG_TYPE__MSG_LIST_JOBS:
 		arena_reset(c->out, WIRE_ARENA_CAP);
 		reply_job_list(c, peer->link);
 		return 0;
 	case GPUSCHED__MSG_TYPE__MSG_JOB_CONTROL:
-		if (wire_job_control(control, c->spec, &ev, err) < 0)
-			return -1;
-		ev.job.ids = control->filter->ids;
-		ev.job.n = control->filter->n_ids;
-		core_apply(c->core, &ev, engine_now(c->o.engine));
-		return 0;
+		return take_control(c, peer, (const void *)m, err);
 	default:
 		return error_set(err, ERR_PROTOCOL, "message %s", msg_name(type));
 	}
@@ -547,7 +447,7 @@ static int take_agent(struct sim_controller *c, const struct peer *peer, unsigne
 static void on_message(void *owner, uint64_t link, int type, const void *bytes, size_t n)
 {
 	struct sim_controller *c = owner;
-	struct peer *peer = c->core ? peer_get(c, link) : NULL;
+	struct peer *peer = c->core ? sim_peer(c, link) : NULL;
 	ProtobufCMessage *m;
 	struct error err;
 	int rc;
@@ -556,23 +456,23 @@ static void on_message(void *owner, uint64_t link, int type, const void *bytes, 
 		return;
 	m = msg_unpack((unsigned)type, bytes, n, c->in, &err);
 	if (!m)
-		bug(msg_name((unsigned)type), &err);
+		sim_bug(msg_name((unsigned)type), &err);
 	arena_reset(c->spec, 1 << 20);
 	rc = peer->node < 0 ? take_user(c, peer, (unsigned)type, m, &err)
 	                    : take_agent(c, peer, (unsigned)type, m, &err);
 	if (rc < 0 && peer->node >= 0)
-		bug("an agent's message", &err);
+		sim_bug("an agent's message", &err);
 	if (rc < 0) {
 		arena_reset(c->out, WIRE_ARENA_CAP);
-		put_reply(c, link, core_change(c->core), &err);
+		sim_reply(c, link, core_change(c->core), &err);
 	}
-	tick(c);
+	sim_tick(c);
 }
 
 static void on_gone(void *owner, uint64_t link)
 {
 	struct sim_controller *c = owner;
-	struct peer *peer = c->core ? peer_get(c, link) : NULL;
+	struct peer *peer = c->core ? sim_peer(c, link) : NULL;
 	struct core_event ev = { .kind = EV_AGENT_GONE };
 
 	if (!peer)
@@ -583,7 +483,7 @@ static void on_gone(void *owner, uint64_t link)
 	ev.agent.node = (uint32_t)peer->node;
 	ev.agent.session = link;
 	core_apply(c->core, &ev, engine_now(c->o.engine));
-	tick(c);
+	sim_tick(c);
 }
 
 static const struct link_ops controller_link_ops = { on_message, on_gone };
@@ -617,7 +517,7 @@ void sim_controller_fenced(struct sim_controller *c, unsigned node, bool off)
 	if (!c->core)
 		return;
 	core_apply(c->core, &ev, engine_now(c->o.engine));
-	tick(c);
+	sim_tick(c);
 }
 
 /* --- its life -------------------------------------------------------------------------------- */
@@ -649,16 +549,16 @@ void sim_controller_start(struct sim_controller *c)
 	c->stats.restarts++;
 	c->store = store_open(&so, NULL, &err);
 	if (!c->store)
-		bug("store_open", &err);
+		sim_bug("store_open", &err);
 	c->core = core_new(c->o.conf, c->life);
 	if (store_load(c->store, load_row, c->core, &err) < 0)
-		bug("load", &err);
+		sim_bug("load", &err);
 	check_hash(c, c->core);
 	if (core_start(c->core, engine_now(c->o.engine), &err) < 0)
-		bug("core_start", &err);
+		sim_bug("core_start", &err);
 	c->gate = gate_new(gate_sends, c);
 	core_apply(c->core, &ev, engine_now(c->o.engine));
-	tick(c);
+	sim_tick(c);
 }
 
 static void forget_unsent(struct sim_controller *c)
@@ -680,7 +580,7 @@ static void committed_unheard(void *arg, const struct store_result *result, cons
 
 	(void)result;
 	if (err)
-		bug("commit", err);
+		sim_bug("commit", err);
 	c->in_flight = NULL;
 	c->committed_hash = c->sealed_hash;
 	c->has_committed = true;
@@ -695,6 +595,7 @@ void sim_controller_crash(struct sim_controller *c, bool power)
 			link_drop_end(c->o.engine, c->peers[i].link, SIDE_CONTROLLER, 5 * SEC);
 	}
 	c->n_peers = 0;
+	sim_bulks_free(c);
 	forget_unsent(c);
 	/* Whether the commit made it or not: the world must be whole either way. */
 	if (c->in_flight && engine_chance(c->o.engine, 500000))
@@ -724,12 +625,12 @@ void sim_controller_print(const struct sim_controller *c, FILE *out)
 	if (core_is_suspended(c->core, &why))
 		fprintf(out, "suspended: %s\n", why);
 	while (core_job_next(c->core, after, engine_now(c->o.engine), &v)) {
-		after = v.id;
+		after = v.ref;
 		if (v.ended)
 			continue;
-		fprintf(out, "job %" PRIu64 " %s (%s: %s) attempt %u of %u on '%s' %s\n", v.id,
-		        v.state, v.reason, v.reason_text, v.attempt, v.max_attempts, v.node,
-		        v.comment);
+		fprintf(out, "job %" PRIu64 "%s%s %s (%s: %s) attempt %u of %u on '%s' %s\n", v.id,
+		        *v.tasks ? "_" : "", v.tasks, v.state, v.reason, v.reason_text, v.attempt,
+		        v.max_attempts, v.node, v.comment);
 	}
 }
 

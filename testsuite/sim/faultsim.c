@@ -47,9 +47,8 @@ static const char conf_text[] =
 struct mix {
 	usec_t kill, power, agent, reboot, stall, jump;
 	bool fence;
-	unsigned gang_ppm;    /* of the jobs are on several nodes */
-	unsigned wait_ppm;    /* wait for others, or for a time */
-	unsigned suspend_ppm; /* of them are suspended for a while */
+	unsigned suspend_ppm; /* of the jobs are suspended for a while */
+	struct workload_mix work;
 	struct link_faults faults;
 };
 
@@ -88,9 +87,16 @@ static struct mix mix_choose(struct engine *e)
 	m.stall = engine_chance(e, 400000) ? engine_between(e, 5 * SEC, 60 * SEC) : 0;
 	m.jump = engine_chance(e, 300000) ? engine_between(e, 20 * SEC, 100 * SEC) : 0;
 	m.fence = engine_chance(e, 300000);
-	m.gang_ppm = engine_chance(e, 700000) ? 400000 : 0;
 	m.suspend_ppm = engine_chance(e, 600000) ? 300000 : 0;
-	m.wait_ppm = engine_chance(e, 600000) ? 400000 : 0;
+	m.work = (struct workload_mix){ .max_gpus = 4,
+		.max_nodes = NODES,
+		.gang_ppm = engine_chance(e, 700000) ? 400000 : 0,
+		.array_ppm = engine_chance(e, 700000) ? 200000 : 0,
+		.bulk_ppm = engine_chance(e, 600000) ? 100000 : 0,
+		.wait_ppm = engine_chance(e, 600000) ? 400000 : 0,
+		.again_ppm = engine_chance(e, 600000) ? 300000 : 0,
+		.limit_ppm = 100000,
+		.clocks_jump = m.jump != 0 };
 	m.faults.twice_ppm = engine_chance(e, 500000) ? 50000 : 0;
 	m.faults.break_ppm = engine_chance(e, 500000) ? 20000 : 0;
 	if (engine_chance(e, 200000))
@@ -292,17 +298,13 @@ static void make_clients(struct sim *s, unsigned jobs)
 			.cluster = s->conf->cluster,
 			.uid = 1000 + i,
 			.mcred = s->client_mcred[i],
-			.controller_uid = CONTROLLER_UID,
 			.jobs = jobs,
-			.max_gpus = 4,
-			.max_nodes = NODES,
-			.gang_ppm = s->mix.gang_ppm,
+			.mix = s->mix.work,
 			.pause_low = MS,
 			.pause_high = 10 * SEC,
 			.cancel_ppm = 150000,
-			.suspend_ppm = s->mix.suspend_ppm,
-			.wait_ppm = s->mix.wait_ppm,
-			.limit_ppm = 100000 };
+			.requeue_ppm = 50000,
+			.suspend_ppm = s->mix.suspend_ppm };
 
 		s->clients[i] = sim_client_new(&o);
 		sim_client_start(s->clients[i]);
@@ -405,7 +407,8 @@ static void calm(struct sim *s)
 }
 
 struct totals {
-	uint64_t jobs, faults, facts, commits, restarts, simulated_s, whole, in_part, stops;
+	struct sim_client_count clients;
+	uint64_t faults, facts, commits, restarts, simulated_s, whole, in_part, stops;
 };
 
 static uint64_t run_seed(uint64_t seed, const char *dir, struct totals *t)
@@ -426,7 +429,7 @@ static uint64_t run_seed(uint64_t seed, const char *dir, struct totals *t)
 	hash = engine_trace_hash(s.engine);
 	sim_controller_stats(s.controller, &stats);
 	for (unsigned i = 0; i < CLIENTS; i++)
-		t->jobs += sim_client_jobs(s.clients[i]);
+		sim_client_count(s.clients[i], &t->clients);
 	t->faults += s.faults;
 	t->facts += checker_facts(s.checker);
 	t->whole += checker_gangs(s.checker, true);
@@ -482,13 +485,18 @@ int main(int argc, char **argv)
 			fail(seed, "the same seed gave another history");
 	}
 	rmdir(dir);
-	printf("%" PRIu64 " seeds from %" PRIu64 ": %" PRIu64 " jobs, %" PRIu64 " faults, %" PRIu64
+	printf("%" PRIu64 " seeds from %" PRIu64 ": %" PRIu64 " jobs, %" PRIu64
+	       " of them in %" PRIu64 " bulks, %" PRIu64 " tasks, %" PRIu64 " faults, %" PRIu64
 	       " restarts, %" PRIu64 " commits, %" PRIu64 " facts, %" PRIu64 " gangs and %" PRIu64
 	       " that never were whole, %" PRIu64 " suspended runs, %" PRIu64
 	       " simulated hours in %ld s\n",
-	        n, first, t.jobs, t.faults, t.restarts, t.commits, t.facts, t.whole, t.in_part,
-	        t.stops, t.simulated_s / 3600, (long)(time(NULL) - start));
-	if (n >= SEEDS_THAT_TELL && (!t.whole || !t.in_part || !t.stops))
-		fail(first, "no gang ran, none was broken, or no run suspended: nothing was shown");
+	        n, first, t.clients.jobs, t.clients.in_bulks, t.clients.bulks, t.clients.tasks,
+	        t.faults, t.restarts, t.commits, t.facts, t.whole, t.in_part, t.stops,
+	        t.simulated_s / 3600, (long)(time(NULL) - start));
+	if (n >= SEEDS_THAT_TELL &&
+	        (!t.whole || !t.in_part || !t.stops || !t.clients.bulks || !t.clients.tasks))
+		fail(first,
+		        "no gang ran, none was broken, no run suspended, or there was no bulk or "
+		        "array: nothing was shown");
 	return 0;
 }

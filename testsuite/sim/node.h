@@ -3,9 +3,9 @@
  * The agent's core, its messages (really encoded) and its rules are the product's own, and so is
  * the launcher that only seems to run something (noded/sim_launcher.h). Its world is here: what was
  * signed is verified and its uses are counted; "programs" last a while and end with a code that
- * only the job's id decides; the checker is told what really happened. Faults: the agent is killed
- * and started again (runs go on), the node is rebooted (runs die, records in tmpfs are gone),
- * messages are cut off.
+ * only their job, task, attempt and rank decide; the checker is told what really happened. Faults:
+ * the agent is killed and started again (runs go on), the node is rebooted (runs die, records in
+ * tmpfs are gone), messages are cut off.
  */
 #ifndef TESTSUITE_SIM_NODE_H
 #define TESTSUITE_SIM_NODE_H
@@ -43,10 +43,6 @@ void sim_node_start(struct sim_node *n);      /* the agent comes up; nothing if 
 void sim_node_kill_agent(struct sim_node *n); /* kill -9 of agent and launcher; shepherds go on */
 void sim_node_reboot(struct sim_node *n);     /* power off; sim_node_start() boots it */
 uint64_t sim_node_link(const struct sim_node *n); /* 0: none */
-
-/* The exit code and signal that a job's program ends with on the node of a rank, unless something
- * ends it: the truth. */
-void sim_program(uint64_t job, uint32_t rank, uint32_t *code, uint32_t *signal);
 
 /* Its runs' records, for whoever looks into a failed seed. */
 void sim_node_print(const struct sim_node *n, FILE *out);

@@ -19,6 +19,29 @@
 	"submit 1 1 a;start 1 0 1 0 2 n1 5 1 10;start 1 0 1 1 2 n2 5 1 10;" \
 	"end 1 0 1 0 n1 0 0 30;"
 
+/* Task 0 of 0, 4, 8 runs. */
+#define ARRAY(at_once) "submit 1 1 a;array 1 0-8:4 " at_once ";start 1 0 1 0 1 n1 5 1 10;"
+
+#define FIRST(type) "submit 1 1 a;submit 2 1 b;waits 2 " type " 1;start 1 0 1 0 1 n1 5 1 10;"
+#define SECOND(at)  "start 2 0 1 0 1 n2 5 1 " #at ";end 2 0 1 0 n2 0 0 70;state 2 COMPLETED 0 0 1;"
+#define OVER        "state 1 COMPLETED 0 0 1;quiet"
+
+/* Task 0 of job 1 went well, task 4 did not. */
+#define CORR                                                                         \
+	"submit 1 1 a;array 1 0,4 0;submit 2 1 b;array 2 0,4 0;waits 2 aftercorr 1;" \
+	"start 1 0 1 0 1 n1 5 1 10;end 1 0 1 0 n1 0 0 20;state 1_0 COMPLETED 0 0 1;" \
+	"start 1 4 1 0 1 n1 5 1 30;end 1 4 1 0 n1 2 0 40;state 1_4 FAILED 2 0 1;"
+
+#define TWO(from, to)                                             \
+	"start 1 0 1 0 1 n1 5 1 10;start 2 0 1 0 1 n2 5 1 " #from \
+	";end 1 0 1 0 n1 0 0 20;end 2 0 1 0 n2 0 0 " #to          \
+	";state 1 COMPLETED 0 0 1;state 2 COMPLETED 0 0 1;quiet"
+
+/* Its first of two attempts has ended so that it comes back, 100 later. */
+#define BACK                                                                      \
+	"submit 1 1 a;attempts 1 2;comeback 1 3 5 100;start 1 0 1 0 1 n1 5 1 10;" \
+	"end 1 0 1 0 n1 3 0 20;"
+
 static const struct {
 	const char *expect; /* "" clean, else the invariant of the first violation */
 	const char *facts;  /* separated by ';' */
@@ -78,6 +101,67 @@ static const struct {
 	{ "I15", "suspend 1;start 1 0 1 0 2 n1 5 1 10;start 1 0 1 1 2 n2 5 1 10;stop 1 0 1 1;"
 	         "state 1 SUSPENDED 0 0 1" },
 	{ "I12", "start 1 0 1 0 1 n1 5 1 10;end 1 0 1 0 n1 0 0 20;start 2 0 1 0 1 n1 4 1 30" },
+	/* arrays */
+	{ "", ARRAY("0") "start 1 4 1 0 1 n1 5 2 10;end 1 4 1 0 n1 3 0 30;state 1_4 FAILED 3 0 1;"
+	                 "end 1 0 1 0 n1 0 0 40;state 1_0 COMPLETED 0 0 1;kill 1_8;cancel 1_8;"
+	                 "state 1_8 CANCELLED 0 0 0;quiet" },
+	{ "", ARRAY("1") "end 1 0 1 0 n1 0 0 20;start 1 4 1 0 1 n2 5 1 30" },
+	{ "", ARRAY("1") "throttle 1 2;start 1 4 1 0 1 n2 5 1 30" },
+	{ "I3", ARRAY("0") "start 1 0 2 0 1 n2 5 1 20" },
+	{ "I5", ARRAY("0") "state 1_8 CANCELLED 0 0 0;start 1 8 1 0 1 n2 5 1 20" },
+	{ "I7", ARRAY("0") "state 1_4 COMPLETED 0 0 1" },
+	{ "I9", ARRAY("0") "state 1_4 CANCELLED 0 0 0;end 1 0 1 0 n1 0 0 20;"
+	                   "state 1_0 COMPLETED 0 0 1;quiet" },
+	{ "I17", ARRAY("1") "start 1 4 1 0 1 n2 5 1 30" },
+	{ "I17", ARRAY("2") "throttle 1 1;start 1 4 1 0 1 n2 5 1 30;start 1 8 1 0 1 n2 5 2 30" },
+	{ "I17", ARRAY("0") "start 1 3 1 0 1 n2 5 1 30" },
+	/* job 2 waits for job 1 */
+	{ "", FIRST("afterok") "end 1 0 1 0 n1 0 0 50;" SECOND(60) OVER },
+	{ "I16", FIRST("afterok") "end 1 0 1 0 n1 0 0 50;" SECOND(40) OVER },
+	{ "I16", FIRST("afternotok") "end 1 0 1 0 n1 0 0 50;" SECOND(60) OVER },
+	{ "I16", FIRST("afterok") "end 1 0 1 0 n1 0 0 50;state 2 CANCELLED 0 0 0;" OVER },
+	{ "", FIRST("afternotok") "end 1 0 1 0 n1 0 0 50;state 2 CANCELLED 0 0 0;" OVER },
+	{ "", FIRST("afterok") "end 1 0 1 0 n1 0 0 50;kill 2;state 2 CANCELLED 0 0 0;" OVER },
+	{ "", FIRST("afternotok") "stays 2;end 1 0 1 0 n1 0 0 50;" OVER },
+	{ "I16",
+	        FIRST("afternotok") "stays 2;end 1 0 1 0 n1 0 0 50;state 2 CANCELLED 0 0 0;" OVER },
+	{ "I9", FIRST("afterok") "stays 2;end 1 0 1 0 n1 0 0 50;" OVER },
+	{ "I9", FIRST("afternotok") "end 1 0 1 0 n1 0 0 50;" OVER },
+	{ "", FIRST("after") "end 1 0 1 0 n1 0 0 50;" SECOND(20) OVER },
+	{ "I16", FIRST("after") "end 1 0 1 0 n1 0 0 50;" SECOND(5) OVER },
+	{ "", FIRST("afternotok") "any 2;waits 2 afterany 1;end 1 0 1 0 n1 0 0 50;" SECOND(60)
+	                OVER },
+	{ "I16", FIRST("afternotok") "any 2;waits 2 afterany 1;end 1 0 1 0 n1 0 0 50;" SECOND(40)
+	                 OVER },
+	/* the tasks of 2 wait for those of 1 */
+	{ "", CORR "start 2 0 1 0 1 n2 5 1 50;end 2 0 1 0 n2 0 0 60;state 2_0 COMPLETED 0 0 1;"
+	           "state 2_4 CANCELLED 0 0 0;quiet" },
+	{ "I16", CORR "start 2 4 1 0 1 n2 5 1 50;end 2 4 1 0 n2 0 0 60;state 2_4 COMPLETED 0 0 1;"
+	              "state 2_0 CANCELLED 0 0 0;quiet" },
+	{ "", "alone 1 x;alone 2 x;submit 1 7 a;submit 2 7 b;" TWO(20, 30) },
+	{ "", "alone 1 x;alone 2 x;submit 1 7 a;submit 2 8 b;" TWO(15, 30) },
+	{ "I16", "alone 1 x;alone 2 x;submit 1 7 a;submit 2 7 b;" TWO(15, 30) },
+	{ "I16", "submit 1 7 a;array 1 0-1 0;alone 1 x;start 1 0 1 0 1 n1 5 1 10;"
+	         "start 1 1 1 0 1 n2 5 1 15;end 1 0 1 0 n1 0 0 20;end 1 1 1 0 n2 0 0 30;"
+	         "state 1_0 COMPLETED 0 0 1;state 1_1 COMPLETED 0 0 1;quiet" },
+	/* coming back, begin, deadline, promises */
+	{ "", BACK "start 1 0 2 0 1 n1 5 1 120;end 1 0 2 0 n1 3 0 130;state 1 FAILED 3 0 2;quiet" },
+	{ "I18", BACK "start 1 0 2 0 1 n1 5 1 119;" },
+	{ "I18", BACK "state 1 FAILED 3 0 1;quiet" },
+	{ "", BACK "state 1 TIMEOUT 3 0 1;quiet" },
+	{ "I18",
+	        BACK "start 1 0 2 0 1 n1 5 1 120;end 1 0 2 0 n1 3 0 130;start 1 0 3 0 1 n1 5 1 400;"
+	             "end 1 0 3 0 n1 0 0 430;state 1 COMPLETED 0 0 3;quiet" },
+	{ "I18", "attempts 1 3;" BACK
+	         "attempts 1 3;start 1 0 2 0 1 n1 5 1 120;end 1 0 2 0 n1 3 0 130;"
+	         "start 1 0 3 0 1 n1 5 1 329" },
+	{ "", BACK "reboot n1 30;start 1 0 2 0 1 n1 5 1 40" },
+	{ "I1", "submit 1 1 a;cancel 1;start 1 0 1 0 1 n1 5 1 10;end 1 0 1 0 n1 0 0 20;"
+	        "start 1 0 2 0 1 n1 5 1 30" },
+	{ "I20", "submit 1 1 a;begin 1 20;start 1 0 1 0 1 n1 5 1 19" },
+	{ "I20", "submit 1 1 a;state 1 DEADLINE 0 0 0" },
+	{ "", "submit 1 1 a;deadline 1;state 1 DEADLINE 0 0 0;quiet" },
+	{ "I19", "start 1 0 1 0 1 n1 5 1 10;end 1 0 1 0 n1 0 0 20;quiet" },
 };
 
 static void check_case(size_t i)

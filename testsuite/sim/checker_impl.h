@@ -1,0 +1,148 @@
+/* checker_impl.h - the inside of checker.h, for its files
+ *
+ *	checker.c	facts of clients, the table of facts, what must hold when all is over
+ *	checker_runs.c	facts of nodes: what really ran, where and when
+ *	checker_waits.c	what a job asked for before it may start, and before it may start again
+ *
+ * A job is one or many tasks; a job that is no array has the task 0 alone. What is said of a whole
+ * array is said of each of its tasks.
+ */
+#ifndef TESTSUITE_SIM_CHECKER_IMPL_H
+#define TESTSUITE_SIM_CHECKER_IMPL_H
+
+#include <stdint.h>
+#include <uthash.h>
+
+#include "testsuite/sim/checker.h"
+
+#define NAME_LEN  64
+#define MAX_GPUS  64
+#define MAX_WORDS 10
+#define ALL_TASKS UINT64_MAX
+
+struct token {
+	char name[NAME_LEN + 24]; /* UID/TOKEN */
+	uint64_t job;
+	UT_hash_handle hh;
+};
+
+/* One thing that a job waits for. */
+struct term {
+	char type[16]; /* "afterok" */
+	struct job *on;
+	uint64_t task; /* of it; ALL_TASKS */
+};
+
+struct job {
+	uint64_t id, uid;
+	char token[NAME_LEN + 24];
+	char name[NAME_LEN]; /* one of that name at a time; "" any number */
+	bool submitted, retired, array;
+	uint64_t *set; /* of an array: its tasks */
+	size_t n_set;
+	uint64_t at_once; /* so many of them may run at a time; 0: any number */
+	struct term *terms;
+	size_t n_terms;
+	bool any, stays;    /* one of them is enough; it waits for ever rather than end */
+	uint64_t attempts;  /* may be started; 0: any number */
+	uint64_t low, high; /* exit codes after which it runs again; 0: none */
+	uint64_t delay;     /* before the second, doubled each time */
+	uint64_t begin;     /* no start before this */
+	bool deadline;      /* it has one */
+	struct task *tasks; /* all that were ever heard of */
+	UT_hash_handle hh;
+};
+
+struct task_key {
+	uint64_t job, task;
+};
+
+struct task {
+	struct task_key key;
+	struct job *job;
+	struct task *next;             /* of its job */
+	bool cancelled, kill, suspend; /* acknowledged; asked for */
+	char final[NAME_LEN];          /* "" while it has not ended */
+	uint64_t code, signal, attempt;
+	uint64_t since_cancel; /* attempts that were started after it was acknowledged */
+	struct run *runs;      /* all that were ever heard of */
+	UT_hash_handle hh;
+};
+
+struct run_key {
+	uint64_t job, task, attempt, rank;
+};
+
+struct run {
+	struct run_key key;
+	char node[NAME_LEN];
+	struct task *task;
+	struct run *next; /* of its task */
+	uint64_t nodes, gpus, start, end, code, signal;
+	bool started, ended, rebooted, stopped;
+	UT_hash_handle hh;
+};
+
+struct node {
+	char name[NAME_LEN];
+	struct run *holder[MAX_GPUS];
+	uint64_t epoch, last, boot; /* the last reboot */
+	UT_hash_handle hh;
+};
+
+struct checker {
+	struct job *jobs;
+	struct task *tasks;
+	struct run *runs;
+	struct node *nodes;
+	struct token *tokens;
+	char **violations;
+	size_t n_violations, n_facts;
+};
+
+/* The words of a fact by position: as they are; numbers; tasks, for a word "12_3". */
+struct words {
+	const char *w[MAX_WORDS];
+	uint64_t u[MAX_WORDS];
+	uint64_t task[MAX_WORDS]; /* ALL_TASKS: none was named */
+};
+typedef void fact_fn(struct checker *c, const struct words *f);
+
+void *checker_need(void *p); /* aborts without memory */
+void checker_violated(struct checker *c, const char *fmt, ...)
+        __attribute__((format(printf, 2, 3)));
+
+struct job *checker_job(struct checker *c, uint64_t id);
+struct task *checker_task(struct checker *c, uint64_t job, uint64_t task);
+/* "12", "12_3". Good until the fourth call from now. */
+const char *task_label(const struct task *task);
+static inline bool run_alive(const struct run *run)
+{
+	return run->started && !run->ended;
+}
+const struct run *task_alive(const struct task *task); /* NULL: none of its runs */
+uint64_t task_first_start(const struct task *task);    /* 0: it never ran */
+uint64_t task_last_end(const struct task *task);
+/* Calls fn for each task that was submitted. */
+void job_each_task(struct checker *c, struct job *job, void (*fn)(struct checker *, struct task *));
+
+/* --- checker_runs.c -------------------------------------------------------------------------- */
+
+fact_fn fact_start, fact_end, fact_stop, fact_gone, fact_reboot, fact_usage, fact_left;
+
+/* --- checker_waits.c ------------------------------------------------------------------------- */
+
+fact_fn fact_array, fact_throttle, fact_waits, fact_any, fact_stays, fact_alone, fact_attempts,
+        fact_comeback, fact_begin, fact_deadline;
+
+/* A run has started: might it? */
+void waits_started(struct checker *c, const struct run *run);
+/* It is shown as ended in this way: may it be? */
+void waits_ended(struct checker *c, const struct task *task);
+/* When all is over: what ran had a right to, and what could have run did. */
+void waits_over(struct checker *c, struct task *task);
+/* It has not ended, and need not: it may wait for ever. */
+bool waits_for_ever(struct checker *c, const struct task *task);
+void waits_free(struct job *job);
+
+#endif

@@ -1,0 +1,82 @@
+/* controller_impl.h - the inside of controller.h, for its files
+ *
+ *	controller.c		the tick, commits, agents, its life
+ *	controller_submit.c	what ctld/rpc does with submits and bulks
+ */
+#ifndef TESTSUITE_SIM_CONTROLLER_IMPL_H
+#define TESTSUITE_SIM_CONTROLLER_IMPL_H
+
+#include "common/arena.h"
+#include "common/gpusched.pb-c.h"
+#include "ctld/core/core.h"
+#include "ctld/gate.h"
+#include "ctld/store/store.h"
+#include "testsuite/sim/controller.h"
+
+struct sim_bulk;
+
+struct peer {
+	uint64_t link;
+	int node; /* -1: a user */
+	uint32_t uid;
+	bool open;
+};
+
+/* A start that waits for its signed bytes. */
+struct pending_start {
+	struct gate_slot *slot;
+	uint8_t *bytes; /* the order, packed, without them */
+	size_t len;
+	struct pending_start *next;
+};
+
+struct blob {
+	struct store_blob b;
+	struct blob *next;
+};
+
+struct sim_controller {
+	struct sim_controller_options o;
+	struct core *core; /* NULL: it is down */
+	struct store *store;
+	struct gate *gate;
+	struct arena *in, *out, *spec;
+	unsigned life;
+	struct peer *peers;
+	size_t n_peers;
+	struct blob *blobs;           /* for the next batch */
+	struct pending_start *starts; /* wanted with the next batch */
+	struct pending_start *wanted; /* wanted with the batch in flight */
+	struct store_batch *in_flight;
+	uint64_t sealed_change, sealed_hash;
+	uint64_t committed_hash;
+	bool has_committed;
+	usec_t timer;
+	/* Parts that wait to be asked for, and bulks in the order in which they were; the first of
+	 * those is in the core. */
+	struct sim_bulk *parts, *bulks;
+	struct sim_controller_stats stats;
+};
+
+void sim_bug(const char *what, const struct error *err) __attribute__((noreturn));
+struct peer *sim_peer(struct sim_controller *c, uint64_t link); /* NULL: it has gone */
+struct caller sim_caller(const struct peer *peer);
+void sim_tick(struct sim_controller *c);
+
+/* To a peer, once that change is committed. */
+void sim_put(struct sim_controller *c, uint64_t session, uint64_t change, unsigned type,
+        const void *message);
+void sim_reply(struct sim_controller *c, uint64_t link, uint64_t change, const struct error *err);
+
+/* --- controller_submit.c --------------------------------------------------------------------- */
+
+int sim_take_submit(struct sim_controller *c, const struct peer *peer, const Gpusched__Submit *m,
+        struct error *err);
+/* All parts of it are here (one, in this world): it goes through the core in slices, one after
+ * another and behind other bulks. */
+int sim_take_bulk(struct sim_controller *c, const struct peer *peer, const Gpusched__SubmitBulk *m,
+        struct error *err);
+void sim_bulk_stepped(struct sim_controller *c, const struct effect *effect);
+void sim_bulks_free(struct sim_controller *c);
+
+#endif
