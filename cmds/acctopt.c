@@ -49,9 +49,17 @@ int acctopt_take(struct acctopt *o, int key, const char *value, struct error *er
 		return take_filter(o, FILTER_NODES, "--nodes", value, err);
 	case 'j':
 		return take_filter(o, FILTER_IDS, "--jobs", value, err);
+	case ACCTOPT_KEY_FILE:
+		o->file = value;
+		return 1;
 	default:
 		return 0;
 	}
+}
+
+struct client *acctopt_client(const struct acctopt *o, struct error *err)
+{
+	return o->file ? client_new_file(o->file, err) : client_new(NULL, err);
 }
 
 void acctopt_message(
@@ -68,7 +76,7 @@ void acctopt_message(
 	m->n_qos = o->qos.n;
 	m->labels = o->labels.v;
 	m->n_labels = o->labels.n;
-	m->since_time = o->since || o->filter.ids.n ? o->since : since;
+	m->since_time = o->since || o->filter.ids.n || o->file ? o->since : since;
 	m->until_time = o->until;
 }
 

@@ -6,6 +6,7 @@
 
 enum {
 	ACCTOPT_KEY_ME = 0x5000,
+	ACCTOPT_KEY_FILE,
 };
 
 #define ACCTOPT_ROW(name, key, value, help, group) \
@@ -31,22 +32,30 @@ enum {
 	        ACCTOPT_ROW("label", 'L', "LIST", "With all these labels: KEY or KEY=VALUE", g),  \
 	        ACCTOPT_ROW("nodes", 'N', "NODES", "Whose last attempt was on these nodes", g),   \
 	        { "nodelist", 0, NULL, OPTION_ALIAS, NULL, g },                                   \
-	        ACCTOPT_ROW("jobs", 'j', "IDS", "With these ids, whenever they ran", g)
+	        ACCTOPT_ROW("jobs", 'j', "IDS", "With these ids, whenever they ran", g),          \
+	        ACCTOPT_ROW("file", ACCTOPT_KEY_FILE, "FILE",                                     \
+	                "In this file, of gctl archive or a copy of history.db; asks no "         \
+	                "controller",                                                             \
+	                g)
 
 /* Begins as { 0 }. */
 struct acctopt {
 	struct filter filter;
 	struct cmd_list accounts, qos, labels;
 	int64_t since, until; /* us; 0: not said */
+	const char *file;     /* borrowed of the command line; NULL: none */
 };
 
 /* For cmd->take: 1 taken, 0 it is none of these, -1 with `err`. */
 int acctopt_take(struct acctopt *o, int key, const char *value, struct error *err);
 
-/* As messages that borrow from the options and from each other. Where no --since and no ids were
- * given, it is `since`, or before that the day that --until is in. */
+/* As messages that borrow from the options and from each other. Where no --since, no ids and no
+ * file were given, it is `since`, or before that the day that --until is in. */
 void acctopt_message(
         const struct acctopt *o, int64_t since, Gpusched__JobFilter *filter, Gpusched__ListAcct *m);
+
+/* Whom to ask: the file, or the controller. NULL with `err`. */
+struct client *acctopt_client(const struct acctopt *o, struct error *err);
 
 void acctopt_clear(struct acctopt *o);
 

@@ -9,6 +9,7 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "cmds/pastfile.h"
 #include "common/backoff.h"
 #include "common/units.h"
 #include "common/xalloc.h"
@@ -21,7 +22,8 @@ struct client {
 	struct conf_client conf;
 	struct mcred_ops *mcred;
 	uid_t server_uid;
-	struct dial *dial; /* NULL: not connected */
+	struct dial *dial;     /* NULL: not connected */
+	struct pastfile *file; /* what is asked instead of a controller; NULL: none */
 	uint64_t generation;
 	struct backoff backoff;
 	int64_t retry_ms;
@@ -98,6 +100,21 @@ error:
 	return NULL;
 }
 
+struct client *client_new_file(const char *path, struct error *err)
+{
+	struct client *c = xcalloc(1, sizeof(*c));
+
+	c->failing_since_ms = -1;
+	c->file = pastfile_open(path, err);
+	if (c->file) {
+		c->conf.cluster = xstrdup(pastfile_cluster(c->file));
+		return c;
+	}
+	error_wrap(err, "--file=%s", path);
+	client_free(c);
+	return NULL;
+}
+
 struct client *client_new_with(
         const struct conf_client *conf, struct mcred_ops *mcred, uid_t server_uid)
 {
@@ -116,6 +133,7 @@ void client_free(struct client *c)
 	if (!c)
 		return;
 	dial_close(c->dial);
+	pastfile_close(c->file);
 	mcred_ops_free(c->mcred);
 	conf_client_clear(&c->conf);
 	free(c);
@@ -256,6 +274,8 @@ static bool is_answer(const struct error *err)
 
 int client_call(struct client *c, const struct client_call *call, struct error *err)
 {
+	if (c->file)
+		return pastfile_call(c->file, call, err);
 	for (;;) {
 		struct counted counted = { .call = call };
 		struct dial_call dc = { call->type, call->request, count_chunk, &counted,

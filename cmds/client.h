@@ -28,6 +28,10 @@ struct client;
 /* `conf` as in conf_client_load(). Does not connect. NULL with `err`. */
 struct client *client_new(const char *conf, struct error *err);
 
+/* One that asks a file of the past (pastfile.h) instead: a single client_call(), of what is asked
+ * about the past. */
+struct client *client_new_file(const char *path, struct error *err);
+
 /* The same from its parts, for tests: takes over what `conf` holds, and `mcred`. */
 struct client *client_new_with(
         const struct conf_client *conf, struct mcred_ops *mcred, uid_t server_uid);

@@ -16,7 +16,7 @@
 #include "common/text.h"
 #include "common/units.h"
 
-enum { KEY_BY = 0x200, KEY_ME, KEY_SINCE, KEY_UNTIL, KEY_FOLLOW };
+enum { KEY_BY = 0x200, KEY_ME, KEY_SINCE, KEY_UNTIL, KEY_FOLLOW, KEY_FILE };
 
 struct events {
 	struct listing listing;
@@ -25,9 +25,10 @@ struct events {
 	uint64_t job;
 	bool by_uid, follow;
 	int64_t uid, since, until;
-	uint64_t cursor; /* what came later; 0: by time */
-	uint64_t shown;  /* the highest number */
-	bool again;      /* after a break */
+	uint64_t cursor;  /* what came later; 0: by time */
+	uint64_t shown;   /* the highest number */
+	bool again;       /* after a break */
+	const char *file; /* what is asked instead of the controller; NULL: none */
 	struct client *client;
 };
 
@@ -138,6 +139,8 @@ static const struct argp_option options[] = {
 	        1 },
 	{ "until", KEY_UNTIL, "TIME", 0, "Before then", 1 },
 	{ "follow", KEY_FOLLOW, NULL, 0, "Then what comes, as it happens, until interrupted", 1 },
+	{ "file", KEY_FILE, "FILE", 0,
+	        "In this file, of gctl archive or a copy of history.db; asks no controller", 1 },
 	LISTING_OPTIONS(2),
 	{ 0 },
 };
@@ -201,6 +204,9 @@ static int take(int key, char *value, struct argp_state *state, void *input, str
 		return wrap(take_since(e, value, err), "--since", value, err);
 	case KEY_UNTIL:
 		return wrap(when_parse(value, when_now(), &e->until, err), "--until", value, err);
+	case KEY_FILE:
+		e->file = value;
+		return 0;
 	case KEY_FOLLOW:
 		e->follow = true;
 		return 0;
@@ -228,6 +234,7 @@ static const struct cmd cmd = {
 	        "  gctl events --job=4812\n"
 	        "  gctl events --kind=node,partition --since=now-7d\n"
 	        "  gctl events --follow --json --since=88120\n"
+	        "  gctl events --file=/srv/2025.db --job=4812\n"
 	        "\n"
 	        "Exit status: 0 done; 2 usage; 3 no such job; 4 the controller was not reached; 5 "
 	        "not permitted.",
@@ -285,6 +292,8 @@ static int follow(struct events *e, struct client_call *call, struct error *err)
 
 static int check(const struct events *e, struct error *err)
 {
+	if (e->follow && e->file)
+		return error_set(err, ERR_USAGE, "--follow and --file exclude each other");
 	if (e->follow && e->until)
 		return error_set(err, ERR_USAGE, "--follow and --until exclude each other");
 	if (e->follow && e->listing.sort)
@@ -307,7 +316,7 @@ static int run(struct events *e, struct error *err)
 
 	e->listing.stream = e->follow;
 	if (check(e, err) == 0 && listing_check(&e->listing, &kind, err) == 0)
-		c = client_new(NULL, err);
+		c = e->file ? client_new_file(e->file, err) : client_new(NULL, err);
 	if (!c) {
 		listing_drop(&e->listing);
 		return -1;
@@ -317,7 +326,7 @@ static int run(struct events *e, struct error *err)
 	request.job = e->job;
 	request.by_uid = e->by_uid;
 	request.uid = e->uid;
-	request.since_time = e->since || e->job ? e->since : when_today(when_now());
+	request.since_time = e->since || e->job || e->file ? e->since : when_today(when_now());
 	request.until_time = e->until;
 	request.kinds = e->kinds.v;
 	request.n_kinds = e->kinds.n;

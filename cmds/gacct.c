@@ -57,7 +57,8 @@ static const struct cmd cmd = {
 	.arguments = "",
 	.about = "List what jobs used: those that have ended, and those that run, until now.",
 	.examples =
-	        "Without --since and --jobs: those that ran or ended today. TIME is 2026-11-21, "
+	        "Without --since, --jobs and --file: those that ran or ended today. TIME is "
+	        "2026-11-21, "
 	        "2026-11-21T09:30, 09:30, today, yesterday or now-2h. Jobs that wait and never ran "
 	        "are gqueue's; -s PENDING lists them here too.\n"
 	        "\n"
@@ -67,6 +68,7 @@ static const struct cmd cmd = {
 	        "  gacct -j 4812 --long\n"
 	        "  gacct -j 4812 --runs               every attempt on every node\n"
 	        "  gacct -L project=x -S now-30d --csv -o JOBID,USER,GPU-S,COST\n"
+	        "  gacct --file=/srv/2025.db -A vision\n"
 	        "  gacct --sort=-GPU-H -o JOBID,NAME%30,USER,GPU-H | head\n"
 	        "\n"
 	        "Exit status: 0 done; 2 usage; 3 no such job; 4 the controller was not reached.",
@@ -139,7 +141,7 @@ static int run(struct gacct *g, struct error *err)
 	int rc;
 
 	if (listing_check(&g->listing, kind, err) == 0)
-		c = client_new(NULL, err);
+		c = acctopt_client(&g->which, err);
 	if (!c) {
 		listing_drop(&g->listing);
 		return -1;

@@ -21,7 +21,16 @@
 #include "common/text.h"
 #include "common/xalloc.h"
 
-enum { KEY_REASON = 0x200, KEY_JSON, KEY_CONFIRMED_OFF, KEY_SCRIPT, KEY_ENV };
+enum {
+	KEY_REASON = 0x200,
+	KEY_JSON,
+	KEY_CONFIRMED_OFF,
+	KEY_SCRIPT,
+	KEY_ENV,
+	KEY_BEFORE,
+	KEY_OLDER_THAN,
+	KEY_DELETE
+};
 
 #define NODES_SHOWN 16 /* after a change: more are only counted */
 
@@ -32,6 +41,7 @@ enum takes {
 	TAKES_REASON = 1 << 2,
 	TAKES_CONFIRMED_OFF = 1 << 3,
 	TAKES_SCRIPT = 1 << 4, /* --script, --env */
+	TAKES_AGE = 1 << 5,    /* --before, --older-than, --delete */
 };
 
 static const struct cmd cmd;
@@ -472,6 +482,8 @@ static const struct subcommand subcommands[] = {
 	        "Read gpusched.conf again: all of it, or nothing" },
 	{ { "backup" }, "FILE", 1, 1, 0, false, do_backup,
 	        "Copy the controller's living state, on its host" },
+	{ { "archive" }, "FILE", 1, 1, TAKES_AGE, false, gctl_archive,
+	        "Take what is old out of the history into a file, on the controller's host" },
 	{ { "shutdown" }, "", 0, 0, 0, false, do_shutdown, "End the controller; jobs run on" },
 	{ { "list-errors" }, "", 0, 0, 0, true, do_list_errors,
 	        "Codes of errors, with exit status and meaning" },
@@ -487,6 +499,11 @@ static const struct argp_option options[] = {
 	{ "reason", KEY_REASON, "TEXT", 0, "Kept with what is changed, next to who did it", 1 },
 	{ "confirmed-off", KEY_CONFIRMED_OFF, NULL, 0,
 	        "I have seen to it that nothing runs there any more (node down)", 1 },
+	{ "before", KEY_BEFORE, "TIME", 0, "What ended and happened before then (archive)", 1 },
+	{ "older-than", KEY_OLDER_THAN, "DURATION", 0,
+	        "What ended and happened longer ago (archive)", 1 },
+	{ "delete", KEY_DELETE, NULL, 0, "It leaves the history, once it is in the file (archive)",
+	        1 },
 	{ NULL, 0, NULL, 0, "Which jobs, besides ids (hold, release, requeue, suspend):", 2 },
 	{ "user", 'u', "LIST", 0, "Of these users", 2 },
 	{ "partition", 'p', "LIST", 0, "In these partitions", 2 },
@@ -509,6 +526,10 @@ static unsigned option_takes(int key)
 	case KEY_SCRIPT:
 	case KEY_ENV:
 		return TAKES_SCRIPT;
+	case KEY_BEFORE:
+	case KEY_OLDER_THAN:
+	case KEY_DELETE:
+		return TAKES_AGE;
 	default:
 		return TAKES_JOBS;
 	}
@@ -545,6 +566,15 @@ static int take(int key, char *value, struct argp_state *state, void *input, str
 		return 0;
 	case KEY_ENV:
 		g->env = true;
+		return 0;
+	case KEY_BEFORE:
+		g->before = value;
+		return 0;
+	case KEY_OLDER_THAN:
+		g->older_than = value;
+		return 0;
+	case KEY_DELETE:
+		g->remove = true;
 		return 0;
 	case 'u':
 		return filter_add(&g->filter, FILTER_USERS, "--user", value, err);

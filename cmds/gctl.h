@@ -13,7 +13,8 @@
 struct gctl {
 	struct filter filter;
 	const char *reason;
-	bool json, confirmed_off, script, env;
+	const char *before, *older_than;
+	bool json, confirmed_off, script, env, remove;
 	unsigned given; /* which options, for the table of subcommands */
 	const char *words[GCTL_WORDS_MAX];
 	size_t n_words;
@@ -46,7 +47,8 @@ int gctl_show_job(struct run *r, struct error *err);
 int gctl_show_node(struct run *r, struct error *err);
 int gctl_show_partition(struct run *r, struct error *err);
 int gctl_show_config(struct run *r, struct error *err);
-int gctl_wait(struct run *r, struct error *err);   /* gctl_wait.c */
-int gctl_resign(struct run *r, struct error *err); /* gctl_resign.c */
+int gctl_wait(struct run *r, struct error *err);    /* gctl_wait.c */
+int gctl_resign(struct run *r, struct error *err);  /* gctl_resign.c */
+int gctl_archive(struct run *r, struct error *err); /* gctl_archive.c */
 
 #endif

@@ -313,7 +313,8 @@ static const struct cmd cmd = {
 	.arguments = "use|wait|cost",
 	.about = "Report what was used, what it cost and how long jobs waited, by account or "
 	         "something else.",
-	.examples = "Without --since: of today. Use is cut to the window, and by day to days. An "
+	.examples = "Without --since and --file: of today. Use is cut to the window, and by day to "
+	            "days. An "
 	            "account "
 	            "counts what is used in those below it.\n"
 	            "\n"
@@ -463,7 +464,7 @@ static int run(struct greport *g, struct error *err)
 	int rc;
 
 	if (check(g, &names, err) == 0)
-		c = client_new(NULL, err);
+		c = acctopt_client(&g->which, err);
 	if (!c) {
 		listing_drop(&g->listing);
 		free(names);

@@ -26,6 +26,10 @@
 	X(history_after_commit, "a slice is in both databases")                                \
 	X(history_before_delete, "a copied slice is deleted from state.db, not committed")     \
 	X(history_after_delete, "a slice has moved")                                           \
+	X(archive_before_commit, "a slice is in the archive, not committed")                   \
+	X(archive_after_commit, "a slice is in the archive and in history.db")                 \
+	X(archive_before_drop, "an archived slice is deleted from history.db, not committed")  \
+	X(archive_after_drop, "an archived slice has left history.db")                         \
 	X(ctld_before_apply, "something has happened, the core has not seen it")               \
 	X(ctld_after_apply, "the core has applied an event, nothing is sealed")                \
 	X(ctld_before_seal, "rows are dirty, no batch has them")                               \

@@ -49,6 +49,7 @@ static const struct msg_type rows[] = {
 	ROW(REPORT, U, NORMAL, "report", report),
 	ROW(BACKUP, U, NORMAL, "backup", backup),
 	ROW(LIST_EVENTS, U, NORMAL, "list_events", list_events),
+	ROW(ARCHIVE, U, NORMAL, "archive", archive),
 	ROW(STREAM_OPEN, U | C, NORMAL, "stream_open", stream_open),
 
 	ROW(REPLY, C, NORMAL, "reply", reply),
@@ -69,6 +70,7 @@ static const struct msg_type rows[] = {
 	ROW(ACCT_CHUNK, C, MANY, "acct_chunk", acct_chunk),
 	ROW(REPORT_CHUNK, C, MANY, "report_chunk", report_chunk),
 	ROW(EVENT_CHUNK, C, MANY, "event_chunk", event_chunk),
+	ROW(ARCHIVE_RESULT, C, NORMAL, "archive_result", archive_result),
 
 	ROW(REGISTER, A, JOB, "register", register),
 	ROW(RUN_REPORT, A, NORMAL, "run_report", run_report),

@@ -25,7 +25,8 @@
 #include "ctld/rpc/acct.h"
 #include "ctld/store/store.h"
 
-#define WINDOW_US 60000000 /* of the longest stall */
+#define WINDOW_US  60000000 /* of the longest stall */
+#define AGE_LOOK_S 60       /* at most so long until what is too old is looked for */
 
 struct item {
 	STAILQ_ENTRY(item) next;
@@ -39,6 +40,7 @@ struct tick {
 	struct event *beat;  /* made active by hand */
 	struct event *timer; /* for core_next_timer() */
 	struct event *late;  /* for what nobody waits for: TICK_LATE_MS */
+	struct event *age;   /* for what becomes too old */
 	usec_t timer_due;    /* what `timer` is set to; INT64_MAX: not set */
 	usec_t woken;        /* since when a tick is due; 0: it is not */
 	usec_t woken_cpu;    /* the loop's processor time then */
@@ -48,6 +50,7 @@ struct tick {
 	bool in_flight, reading_paused;
 	bool releasing; /* the gate has more that is due */
 	bool is_late;   /* what nobody waits for has waited long enough */
+	bool is_older;  /* what is kept for a time may be too old by now */
 	usec_t window;
 	uint64_t stall_before; /* the longest stall of the window before */
 	struct tick_stats stats;
@@ -223,24 +226,41 @@ static int64_t too_old(struct clocks now, uint32_t keep_s)
 	return keep_s ? now.wall - (usec_t)keep_s * 1000000 : INT64_MIN;
 }
 
+/* How soon to look again for what has become too old, where nothing else is committed: a tenth of
+ * the time that it is kept. */
+static struct timeval age_look(const struct conf_controller *keep)
+{
+	const uint32_t kept[] = { keep->keep_history_s, keep->keep_events_s, keep->keep_scripts_s };
+	struct timeval tv = { .tv_sec = AGE_LOOK_S };
+
+	for (size_t i = 0; i < sizeof(kept) / sizeof(kept[0]); i++)
+		if (kept[i] && kept[i] / 10 < tv.tv_sec)
+			tv.tv_sec = kept[i] >= 10 ? kept[i] / 10 : 1;
+	return tv;
+}
+
 static void seal(struct tick *t, struct clocks now)
 {
 	struct ctld *c = t->c;
 	const struct conf_controller *keep = &c->conf->controller;
 	struct sealing s = { 0 };
+	struct timeval look;
 
 	if (t->in_flight || store_busy(c->store))
 		return;
 	t->sealed = core_change(c->core);
-	if (core_dirty_bytes(c->core) == 0 && blobs_is_clean(c->blobs)) {
+	if (core_dirty_bytes(c->core) == 0 && blobs_is_clean(c->blobs) && !t->is_older) {
 		t->releasing = gate_release(c->gate, t->sealed); /* all is durable as it is */
 		mail_committed(c->mail);
 		return;
 	}
-	if (may_wait(t))
+	if (!t->is_older && may_wait(t))
 		return;
 	event_del(t->late);
 	t->is_late = false;
+	t->is_older = false;
+	look = age_look(keep);
+	event_add(t->age, &look);
 	FAILPOINT(ctld_before_seal);
 	s.batch = store_batch_new(c->store);
 	inputs_seal(c, seal_row, &s);
@@ -349,6 +369,16 @@ static void on_late(evutil_socket_t fd, short what, void *arg)
 	tick_wake(t);
 }
 
+static void on_age(evutil_socket_t fd, short what, void *arg)
+{
+	struct tick *t = arg;
+
+	(void)fd;
+	(void)what;
+	t->is_older = true;
+	tick_wake(t);
+}
+
 static void on_timer(evutil_socket_t fd, short what, void *arg)
 {
 	struct tick *t = arg;
@@ -382,7 +412,8 @@ struct tick *tick_new(struct ctld *c, struct error *err)
 	t->beat = event_new(c->base, -1, 0, on_beat, t);
 	t->timer = evtimer_new(c->base, on_timer, t);
 	t->late = evtimer_new(c->base, on_late, t);
-	if (!t->beat || !t->timer || !t->late) {
+	t->age = evtimer_new(c->base, on_age, t);
+	if (!t->beat || !t->timer || !t->late || !t->age) {
 		tick_free(t);
 		error_set(err, ERR_SYSTEM, "event loop: out of memory");
 		return NULL;
@@ -407,5 +438,7 @@ void tick_free(struct tick *t)
 		event_free(t->timer);
 	if (t->late)
 		event_free(t->late);
+	if (t->age)
+		event_free(t->age);
 	free(t);
 }

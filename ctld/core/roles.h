@@ -45,6 +45,7 @@ enum standing {
 	X(VERB_RECONFIGURE, "have the configuration read again", AS_ADMIN)                     \
 	X(VERB_SHUTDOWN, "stop the controller", AS_ADMIN)                                      \
 	X(VERB_BACKUP, "back the database up", AS_ADMIN)                                       \
+	X(VERB_ARCHIVE, "take what is old out of the history", AS_ADMIN)                       \
 	X(VERB_NODE, "operate nodes", AS_STAFF)                                                \
 	X(VERB_PARTITION, "operate partitions", AS_STAFF)                                      \
 	X(VERB_AGENT, "speak for a node", AS_AGENT)                                            \

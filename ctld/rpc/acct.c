@@ -183,9 +183,7 @@ static void give(struct walk *w)
 	Gpusched__Acct *job;
 
 	while ((job = acct_next(&reader))) {
-		/* The tasks of an array are told; its own record, when it ends, says nothing more.
-		 */
-		if ((job->several && !job->tasks[0]) || !acct_query_fits(w->query, job))
+		if (!acct_query_fits(w->query, job))
 			continue;
 		if (w->phase == WALK_LIVING)
 			note_given(w, key_of(job));
@@ -202,14 +200,46 @@ static void forget_slice(struct walk *w)
 	arena_reset(w->arena, WIRE_ARENA_CAP);
 }
 
+/* Where a taker's answers go. */
+struct asker {
+	struct ctld *c;
+	struct call *call;
+};
+
+static void send_to(void *to, unsigned type, const ProtobufCMessage *m)
+{
+	struct asker *asker = to;
+
+	peers_send(asker->c, asker->call->session, type, asker->call->id, m);
+}
+
+static struct acct_out out_of(struct asker *asker)
+{
+	return (struct acct_out){
+		.currency = asker->c->conf->prices.currency, .send = send_to, .to = asker
+	};
+}
+
+static void end_slice(struct ctld *c, struct call *call, struct walk *w)
+{
+	struct asker asker = { c, call };
+	struct acct_out out = out_of(&asker);
+
+	if (w->taker->slice)
+		w->taker->slice(&out, w->data);
+	forget_slice(w);
+}
+
 static void finish(struct ctld *c, struct call *call, struct walk *w, const struct error *err)
 {
 	struct error last = w->missing;
+	struct asker asker = { c, call };
+	struct acct_out out = out_of(&asker);
 
 	w->acct->stats.jobs += w->n_jobs;
 	if (err)
 		last = *err;
-	else if (w->taker->end && w->taker->end(c, call, w->data, &last) < 0)
+	else if (w->taker->end && w->taker->end(&out, w->data, &last) < 0)
 		assert(last.code != ERR_NONE);
 	call_done(c, call, last.code == ERR_NONE ? NULL : &last);
 }
@@ -241,9 +271,7 @@ static void slice_living(struct ctld *c, struct call *call, struct walk *w, stru
 		n++;
 	}
 	give(w);
-	if (w->taker->slice)
-		w->taker->slice(c, call, w->data);
-	forget_slice(w);
+	end_slice(c, call, w);
 	if (found != 0) {
 		call_go_on(c, call);
 		return;
@@ -378,7 +406,14 @@ static void events_run(struct walk *w)
 static void work_run(void *arg)
 {
 	struct walk *w = arg;
+	int rc;
 
+	if (w->taker->work) {
+		rc = w->taker->work(w->data, &w->error);
+		w->failed = rc < 0;
+		w->cursor.end = rc == 0;
+		return;
+	}
 	if (!w->query) {
 		events_run(w);
 		return;
@@ -416,7 +451,10 @@ static const struct worker_ops work_ops = { work_run, work_done, work_drop };
 /* All up to `upto` is told. */
 static void wait_for_news(struct ctld *c, struct call *call, struct walk *w)
 {
-	w->taker->caught_up(c, call, w->data, w->upto);
+	struct asker asker = { c, call };
+	struct acct_out out = out_of(&asker);
+
+	w->taker->caught_up(&out, w->data, w->upto);
 	w->events.by_seq = true;
 	w->events.after = w->upto;
 	w->cursor = (struct past_cursor){ 0 };
@@ -437,9 +475,7 @@ static void slice_past(struct ctld *c, struct call *call, struct walk *w)
 			finish(c, call, w, &w->error);
 			return;
 		}
-		if (w->taker->slice)
-			w->taker->slice(c, call, w->data);
-		forget_slice(w);
+		end_slice(c, call, w);
 		if (w->cursor.end && w->follow && w->missing.code == ERR_NONE) {
 			wait_for_news(c, call, w);
 			return;
@@ -542,5 +578,21 @@ void acct_walk_events(struct ctld *c, const struct rpc *rpc, const struct past_e
 		.taker = taker,
 		.data = data };
 
+	begin(c, rpc, &from);
+}
+
+void acct_work(struct ctld *c, const struct rpc *rpc, const struct acct_taker *taker, void *data)
+{
+	const struct walk from = { .taker = taker, .data = data };
+	struct error err;
+	struct walk *w;
+
+	LIST_FOREACH (w, &c->acct->walks, next)
+		if (w->taker == taker) {
+			error_set(&err, ERR_BUSY, "another one is under way");
+			rpc_reply(c, rpc, &err);
+			taker->free(data);
+			return;
+		}
 	begin(c, rpc, &from);
 }

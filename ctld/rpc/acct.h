@@ -23,9 +23,8 @@
 #ifndef CTLD_RPC_ACCT_H
 #define CTLD_RPC_ACCT_H
 
-#include "common/arena.h"
 #include "ctld/calls.h"
-#include "ctld/rpc/acct_query.h"
+#include "ctld/rpc/acct_take.h"
 #include "ctld/rpc/rpc.h"
 
 struct acct;
@@ -42,22 +41,6 @@ struct acct_stats {
 };
 void acct_stats(const struct acct *a, struct acct_stats *out);
 
-/* Who wants the jobs, or the events. `data` is handed to each. */
-struct acct_taker {
-	/* The next event, likewise; only for acct_walk_events(). */
-	void (*event)(void *data, const struct row *row, struct arena *arena);
-	/* The next job; it lives until slice() has returned. Called on the loop or in the thread,
-	 * never twice at a time. */
-	void (*job)(void *data, Gpusched__Acct *job);
-	/* On the loop, after some jobs: send what is to be sent of them. May be NULL. */
-	void (*slice)(struct ctld *c, struct call *call, void *data);
-	/* On the loop, who follows: all events up to this number are told. */
-	void (*caught_up)(struct ctld *c, struct call *call, void *data, uint64_t seq);
-	/* On the loop: there are no more; send what is left. May be NULL. 0, or -1 with `err`. */
-	int (*end)(struct ctld *c, struct call *call, void *data, struct error *err);
-	void (*free)(void *data);
-};
-
 #define ACCT_WALKS_MAX  4   /* of a user at a time */
 #define ACCT_FOLLOW_MAX 8   /* besides, that follow events */
 #define ACCT_FOLLOW_MS  200 /* new events are told together, so often at most */
@@ -71,6 +54,10 @@ void acct_walk(struct ctld *c, const struct rpc *rpc, struct acct_query *query,
  * `events`. */
 void acct_walk_events(struct ctld *c, const struct rpc *rpc, const struct past_events *events,
         bool follow, struct sight *sight, const struct acct_taker *taker, void *data);
+
+/* Something else with history.db, once it has what had ended by now: 2, then taker->work() until it
+ * is done, a slice at a time. ERR_BUSY: that taker has one under way. */
+void acct_work(struct ctld *c, const struct rpc *rpc, const struct acct_taker *taker, void *data);
 
 /* Whose jobs the caller may be told of, for acct_query_new(). */
 struct sight *acct_sight(struct ctld *c, const struct peer *peer);

@@ -258,6 +258,9 @@ bool acct_query_fits(const struct acct_query *q, const Gpusched__Acct *job)
 	};
 	bool waits = !strcmp(job->state, "PENDING");
 
+	/* The tasks of an array are told; its own record, when it ends, says nothing more. */
+	if (job->several && !job->tasks[0])
+		return false;
 	if (!sight_has(q->sight, job->uid, job->account) ||
 	        (waits && !q->pending && !job->runs_billed) ||
 	        !names_fit(&q->accounts, job->account) || !names_fit(&q->qos, job->qos))

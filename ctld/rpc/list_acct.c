@@ -1,82 +1,11 @@
-/* list_acct.c - MSG_LIST_ACCT: jobs of the past and of now, in chunks */
-#include <stdlib.h>
-
-#include "common/xalloc.h"
+/* list_acct.c - MSG_LIST_ACCT and MSG_REPORT: what jobs used, one by one or in groups */
 #include "ctld/ctld.h"
-#include "ctld/peers.h"
 #include "ctld/rpc/acct.h"
-
-#define CHUNK_JOBS  200
-#define CHUNK_BYTES ((size_t)512 * 1024) /* packed: half of what a chunk may have */
-#define RUNS_MAX    2048                 /* of a job, so that it fits: the latest */
-
-struct listing {
-	bool with_runs;
-	Gpusched__Acct **jobs; /* of the present slice */
-	size_t n, room;
-};
-
-static void take_job(void *data, Gpusched__Acct *job)
-{
-	struct listing *l = data;
-
-	if (l->n == l->room) {
-		l->room = l->room ? 2 * l->room : 256;
-		l->jobs = xrealloc(l->jobs, l->room, sizeof(*l->jobs));
-	}
-	if (!l->with_runs) {
-		job->n_runs = 0;
-	} else if (job->n_runs > RUNS_MAX) {
-		job->runs += job->n_runs - RUNS_MAX;
-		job->n_runs = RUNS_MAX;
-	}
-	l->jobs[l->n++] = job;
-}
-
-static void send_slice(struct ctld *c, struct call *call, void *data)
-{
-	Gpusched__AcctChunk m = GPUSCHED__ACCT_CHUNK__INIT;
-	struct listing *l = data;
-	size_t at = 0, bytes = 0;
-
-	m.currency = c->conf->prices.currency;
-	for (size_t i = 0; i < l->n; i++) {
-		size_t size = protobuf_c_message_get_packed_size(&l->jobs[i]->base);
-
-		if (i > at && (i - at == CHUNK_JOBS || bytes + size > CHUNK_BYTES)) {
-			m.jobs = l->jobs + at;
-			m.n_jobs = i - at;
-			peers_send(c, call->session, GPUSCHED__MSG_TYPE__MSG_ACCT_CHUNK, call->id,
-			        &m.base);
-			at = i;
-			bytes = 0;
-		}
-		bytes += size;
-	}
-	m.jobs = l->jobs + at;
-	m.n_jobs = l->n - at;
-	if (m.n_jobs)
-		peers_send(c, call->session, GPUSCHED__MSG_TYPE__MSG_ACCT_CHUNK, call->id, &m.base);
-	l->n = 0;
-}
-
-static void listing_free(void *data)
-{
-	struct listing *l = data;
-
-	free(l->jobs);
-	free(l);
-}
-
-static const struct acct_taker listing_taker = {
-	.job = take_job, .slice = send_slice, .free = listing_free
-};
 
 void rpc_list_acct(struct ctld *c, const struct rpc *rpc)
 {
 	const Gpusched__ListAcct *m = (const Gpusched__ListAcct *)rpc->msg;
 	struct acct_query *query;
-	struct listing *l;
 	struct error err;
 
 	query = acct_query_new(m, c->conf, acct_sight(c, rpc->peer), &err);
@@ -84,7 +13,23 @@ void rpc_list_acct(struct ctld *c, const struct rpc *rpc)
 		rpc_reply(c, rpc, &err);
 		return;
 	}
-	l = xcalloc(1, sizeof(*l));
-	l->with_runs = m->with_runs;
-	acct_walk(c, rpc, query, &listing_taker, l);
+	acct_walk(c, rpc, query, &acct_listing, acct_listing_data(m));
+}
+
+void rpc_report(struct ctld *c, const struct rpc *rpc)
+{
+	const Gpusched__Report *m = (const Gpusched__Report *)rpc->msg;
+	struct acct_query *query;
+	void *data = NULL;
+	struct error err;
+
+	query = acct_query_new(m->jobs, c->conf, acct_sight(c, rpc->peer), &err);
+	if (query)
+		data = acct_report_data(m, query, c->conf, &err);
+	if (!data) {
+		acct_query_free(query);
+		rpc_reply(c, rpc, &err);
+		return;
+	}
+	acct_walk(c, rpc, query, &acct_report, data);
 }

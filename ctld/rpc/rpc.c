@@ -48,6 +48,7 @@ static const struct request rows[] = {
 	ROW(LIST_ACCT, LIST, false, NOTHING, rpc_list_acct),
 	ROW(REPORT, LIST, false, NOTHING, rpc_report),
 	ROW(BACKUP, BACKUP, false, "controller.backup", rpc_backup),
+	ROW(ARCHIVE, ARCHIVE, false, "controller.archive", rpc_archive),
 	ROW(LIST_EVENTS, LIST, false, NOTHING, rpc_list_events),
 	ROW(RESIGN, ASK, false, "job.resign", rpc_resign),
 	ROW(SHOW_SCRIPT, ASK, false, NOTHING, rpc_show_script),

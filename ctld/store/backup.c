@@ -3,7 +3,6 @@
 
 #include <errno.h>
 #include <fcntl.h>
-#include <libgen.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -71,18 +70,6 @@ static int begin(struct backup *backup, const struct db *from, struct error *err
 	return 0;
 }
 
-static int sync_folder(const char *path)
-{
-	char *copy = xstrdup(path);
-	int fd = open(dirname(copy), O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-	int rc = fd < 0 ? -1 : fsync(fd);
-
-	if (fd >= 0)
-		close(fd);
-	free(copy);
-	return rc;
-}
-
 static int complete(struct backup *backup, struct error *err)
 {
 	int rc = sqlite3_backup_finish(backup->copy);
@@ -92,9 +79,10 @@ static int complete(struct backup *backup, struct error *err)
 		backup->to = NULL;
 	if (rc != SQLITE_OK)
 		return fail(backup, backup->path, sqlite3_errstr(rc), err);
-	if (renameat2(AT_FDCWD, backup->partial, AT_FDCWD, backup->path, RENAME_NOREPLACE) < 0 ||
-	        sync_folder(backup->path) < 0)
+	if (renameat2(AT_FDCWD, backup->partial, AT_FDCWD, backup->path, RENAME_NOREPLACE) < 0)
 		return fail(backup, backup->path, strerror(errno), err);
+	if (db_sync_folder(backup->path, err) < 0)
+		return error_wrap(err, "backup '%s'", backup->path);
 	backup->is_begun = false;
 	return 0;
 }

@@ -2,8 +2,17 @@
 #include "ctld/store/db.h"
 
 #include <assert.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <libgen.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "common/strbuf.h"
+#include "common/xalloc.h"
 
 /* quick_check reads the whole file; after an unclean end that is done up to this size (64 MiB). */
 #define CHECK_MAX_PAGES 16384
@@ -91,9 +100,7 @@ void db_row(sqlite3_stmt *stmt, struct row *row)
 	}
 }
 
-/* Run one text that answers at most one value; keep it as text in `answer`. */
-static int db_ask(
-        const struct db *db, const char *text, char *answer, size_t size, struct error *err)
+int db_ask(const struct db *db, const char *text, char *answer, size_t size, struct error *err)
 {
 	sqlite3_stmt *stmt = db_prepare(db, text, err);
 	int rc;
@@ -145,8 +152,13 @@ static int db_recognise(const struct db *db, long long *version, struct error *e
 	if (db_ask_number(db, sql_application_id, &id, err) < 0 ||
 	        db_ask_number(db, sql_version, version, err) < 0)
 		return -1;
-	if (*version == 0 && id == 0)
-		return 0;
+	if (*version == 0 && id == 0) {
+		if (db_ask_number(db, sql_n_things, &id, err) < 0)
+			return -1;
+		if (id == 0)
+			return 0;
+		id = 0;
+	}
 	if (id != db->schema->application_id)
 		return error_set(
 		        err, ERR_SYSTEM, "%s: not a database of gpusched", db->schema->file);
@@ -302,6 +314,112 @@ int db_open_reading(
 		return 0;
 	db_close(db);
 	return -1;
+}
+
+/* --- files that lie somewhere --------------------------------------------------------------- */
+
+char *db_uri(const char *path, const char *how)
+{
+	struct strbuf uri = { 0 };
+
+	strbuf_adds(&uri, "file:");
+	for (; *path; path++) {
+		if (strchr("%?#", *path))
+			strbuf_addf(&uri, "%%%02x", (unsigned char)*path);
+		else
+			strbuf_addf(&uri, "%c", *path);
+	}
+	strbuf_addf(&uri, "?%s", how);
+	return strbuf_take(&uri);
+}
+
+/* A copy in a file of SQLite's own, which is gone with the connection. */
+static int db_copy_newer(struct db *db, long long version, struct error *err)
+{
+	struct db copy = { .schema = db->schema };
+	sqlite3_backup *backup = NULL;
+	int rc = sqlite3_open_v2("", &copy.handle,
+	        SQLITE_OPEN_READWRITE | SQLITE_OPEN_CREATE | SQLITE_OPEN_NOMUTEX, NULL);
+
+	if (rc == SQLITE_OK)
+		backup = sqlite3_backup_init(copy.handle, "main", db->handle, "main");
+	rc = backup ? sqlite3_backup_step(backup, -1) : SQLITE_ERROR;
+	sqlite3_backup_finish(backup);
+	sqlite3_close(db->handle);
+	*db = copy;
+	if (rc != SQLITE_DONE)
+		return db_error(db, rc, "copy", err);
+	return db_migrate(db, version, err);
+}
+
+int db_open_file(
+        struct db *db, const char *path, const struct sql_schema *schema, struct error *err)
+{
+	/* Without a log no file is made beside what is only looked at. */
+	char *wal = xasprintf("%s-wal", path);
+	struct stat st;
+	char *uri = db_uri(path, stat(wal, &st) == 0 && st.st_size ? "mode=ro" : "immutable=1");
+	long long version;
+	int rc;
+
+	*db = (struct db){ .schema = schema };
+	rc = sqlite3_open_v2(uri, &db->handle,
+	        SQLITE_OPEN_READONLY | SQLITE_OPEN_NOMUTEX | SQLITE_OPEN_EXRESCODE |
+	                SQLITE_OPEN_URI,
+	        NULL);
+	free(uri);
+	free(wal);
+	if (rc != SQLITE_OK)
+		rc = db_error(db, rc, "open", err);
+	else
+		rc = db_recognise(db, &version, err);
+	sqlite3_busy_timeout(db->handle, 1000);
+	if (rc == 0 && version == 0)
+		rc = error_set(err, ERR_SYSTEM, "nothing is in it");
+	if (rc == 0 && version < schema->version)
+		rc = db_copy_newer(db, version, err);
+	if (rc == 0)
+		return 0;
+	db_close(db);
+	return error_wrap(err, "%s", path);
+}
+
+int db_sync_folder(const char *path, struct error *err)
+{
+	char *copy = xstrdup(path);
+	int fd = open(dirname(copy), O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	int rc = fd < 0 ? -1 : fsync(fd);
+
+	if (rc < 0)
+		error_set(err, ERR_SYSTEM, "%s: %s", copy, strerror(errno));
+	if (fd >= 0)
+		close(fd);
+	free(copy);
+	return rc;
+}
+
+int db_cluster(const struct db *db, const char *cluster, struct error *err)
+{
+	char owner[256];
+	struct value v = { .type = VALUE_TEXT, .p = cluster, .n = strlen(cluster) };
+	sqlite3_stmt *put;
+	int rc;
+
+	if (db_ask(db, sql_cluster_get, owner, sizeof(owner), err) < 0)
+		return -1;
+	if (owner[0]) {
+		if (!strcmp(owner, cluster))
+			return 0;
+		return error_set(err, ERR_CLUSTER,
+		        "%s: belongs to cluster '%s', the configuration says '%s'",
+		        db->schema->file, owner, cluster);
+	}
+	put = db_prepare(db, sql_cluster_put, err);
+	rc = put ? db_bind(db, put, 1, &v, 1, err) : -1;
+	if (rc == 0)
+		rc = db_run(db, put, NULL, err);
+	sqlite3_finalize(put);
+	return rc;
 }
 
 void db_close(struct db *db)

@@ -26,9 +26,17 @@ struct db {
 int db_open(struct db *db, const char *path, const char *vfs, const struct sql_schema *schema,
         struct error *err);
 /* One more connection to a shared file that is open already in this process and at its present
- * version, or one to a file that nobody has open (a URI with immutable=1). It never writes and never moves the log, so that what is known of logs that two
- * connections write to does not concern it. */
+ * version, or one to a file that nobody has open (a URI with immutable=1). It never writes and
+ * never moves the log, so that what is known of logs that two connections write to does not concern
+ * it. */
 int db_open_reading(
+        struct db *db, const char *path, const struct sql_schema *schema, struct error *err);
+/* `path` as a URI with a parameter of SQLite's, for db_open_reading(). Caller frees. */
+char *db_uri(const char *path, const char *how);
+/* The same of a file that lies somewhere: whole as it is, or with the log of who was killed or is
+ * still writing beside it. One of an older version is brought up to date in a copy that goes with
+ * the connection. */
+int db_open_file(
         struct db *db, const char *path, const struct sql_schema *schema, struct error *err);
 /* All statements must have been finalized. */
 void db_close(struct db *db);
@@ -42,11 +50,20 @@ sqlite3_stmt *db_prepare(const struct db *db, const char *text, struct error *er
  * reset it. */
 int db_run(const struct db *db, sqlite3_stmt *stmt, int64_t *number, struct error *err);
 
+/* Run one text that answers at most one value; keep it as text in `answer` ("": none). */
+int db_ask(const struct db *db, const char *text, char *answer, size_t size, struct error *err);
+
 /* Bind values from parameter `first` on; the bytes are borrowed until the statement is reset. */
 int db_bind(const struct db *db, sqlite3_stmt *stmt, int first, const struct value *v, size_t n,
         struct error *err);
 /* The row a statement stands on, as values borrowed until its next step. */
 void db_row(sqlite3_stmt *stmt, struct row *row);
+
+/* Whose data is it? Written where nothing says it yet; another cluster's is refused. */
+int db_cluster(const struct db *db, const char *cluster, struct error *err);
+
+/* A new name in the folder of `path` is there after a power cut. */
+int db_sync_folder(const char *path, struct error *err);
 
 /* Move the log into the database. A full disk is no failure: the log stays. */
 int db_checkpoint(struct db *db, struct error *err);

@@ -15,20 +15,31 @@
 
 #define CHECKPOINT_PAGES 1000
 
+/* Rows that somebody waits to see gone. */
+struct drop {
+	const struct store_batch *rows;
+	struct error error;
+	bool done, failed;
+};
+
 struct history {
 	struct db db;
-	sqlite3_stmt *put[TABLE_COUNT], *trims[SQL_TRIM_COUNT], *begin, *commit, *rollback;
+	sqlite3_stmt *put[TABLE_COUNT], *del[TABLE_COUNT], *trims[SQL_TRIM_COUNT];
+	sqlite3_stmt *begin, *commit, *rollback;
 	history_wake_fn *wake;
 	void *arg;
 	pthread_t thread;
-	bool has_thread;
-	/* between the store's thread and ours */
+	/* between the store's thread and ours, and whoever drops */
 	pthread_mutex_t lock;
-	pthread_cond_t work;
+	pthread_cond_t work, dropped;
+	bool has_thread;
+	bool is_broken; /* a write or sync failed: no more of them */
+	struct drop *drop;
 	enum history_state state;
 	bool closing;
 	const struct store_batch *slice;
 	struct store_trim trim; /* that goes with the slice */
+	bool has_more;          /* as old as that, after the last slice */
 	struct error error;
 };
 
@@ -77,9 +88,9 @@ static int trim_two(
 static int trim_all(struct history *history, struct error *err)
 {
 	int64_t id, part;
-	int found = 1;
+	int found = 1, n = 0;
 
-	for (int n = 0; history->trim.jobs > 0 && n < STORE_TRIMMED_MAX; n++) {
+	for (; history->trim.jobs > 0 && n < STORE_TRIMMED_MAX; n++) {
 		found = trim_find(history, &id, &part, err);
 		if (found <= 0)
 			break;
@@ -87,29 +98,93 @@ static int trim_all(struct history *history, struct error *err)
 		        trim_two(history, TRIM_RUNS, id, part ? part - 1 : 0, err) < 0)
 			return -1;
 	}
+	history->has_more = n == STORE_TRIMMED_MAX;
 	if (found < 0 || history->trim.events <= 0)
 		return found < 0 ? -1 : 0;
-	return trim_two(history, TRIM_EVENTS, history->trim.events, STORE_TRIMMED_MAX, err);
+	if (trim_two(history, TRIM_EVENTS, history->trim.events, STORE_TRIMMED_MAX, err) < 0)
+		return -1;
+	if (sqlite3_changes(history->db.handle) == STORE_TRIMMED_MAX)
+		history->has_more = true;
+	return 0;
+}
+
+/* It could not be written: nothing of it is. */
+static int give_up(struct history *history, const struct error *err)
+{
+	if (!sqlite3_get_autocommit(history->db.handle))
+		db_run(&history->db, history->rollback, NULL, NULL);
+	if (err->code != ERR_NO_SPACE) {
+		db_abandon(&history->db);
+		history->is_broken = true;
+	}
+	return -1;
+}
+
+static int begin(struct history *history, struct error *err)
+{
+	if (history->is_broken)
+		return error_set(err, ERR_SYSTEM, "history.db: an earlier write failed");
+	return db_run(&history->db, history->begin, NULL, err);
+}
+
+static int make_room(struct history *history, struct error *err)
+{
+	return history->db.wal_pages < CHECKPOINT_PAGES ? 0 : db_checkpoint(&history->db, err);
 }
 
 static int copy(struct history *history, const struct store_batch *slice, struct error *err)
 {
-	if (db_run(&history->db, history->begin, NULL, err) < 0)
+	if (begin(history, err) < 0)
 		return -1;
-	if (insert_all(history, slice, err) == 0 && trim_all(history, err) == 0) {
-		FAILPOINT(history_before_commit);
-		if (db_run(&history->db, history->commit, NULL, err) == 0) {
-			FAILPOINT(history_after_commit);
-			if (history->db.wal_pages < CHECKPOINT_PAGES)
-				return 0;
-			return db_checkpoint(&history->db, err);
-		}
+	if (insert_all(history, slice, err) < 0 || trim_all(history, err) < 0)
+		return give_up(history, err);
+	FAILPOINT(history_before_commit);
+	if (db_run(&history->db, history->commit, NULL, err) < 0)
+		return give_up(history, err);
+	FAILPOINT(history_after_commit);
+	return make_room(history, err) < 0 ? give_up(history, err) : 0;
+}
+
+static int delete_all(struct history *history, const struct store_batch *rows, struct error *err)
+{
+	struct batch_item item;
+	size_t offset = 0;
+
+	while (batch_next(rows, &offset, &item)) {
+		sqlite3_stmt *del = history->del[item.row.table];
+		size_t n_keys = (size_t)sqlite3_bind_parameter_count(del);
+
+		if (db_bind(&history->db, del, 1, item.row.v, n_keys, err) < 0 ||
+		        db_run(&history->db, del, NULL, err) < 0)
+			return -1;
 	}
-	if (!sqlite3_get_autocommit(history->db.handle))
-		db_run(&history->db, history->rollback, NULL, NULL);
-	if (err->code != ERR_NO_SPACE)
-		db_abandon(&history->db);
-	return -1;
+	return 0;
+}
+
+static int drop_all(struct history *history, const struct store_batch *rows, struct error *err)
+{
+	if (begin(history, err) < 0)
+		return -1;
+	if (delete_all(history, rows, err) < 0)
+		return give_up(history, err);
+	FAILPOINT(archive_before_drop);
+	if (db_run(&history->db, history->commit, NULL, err) < 0)
+		return give_up(history, err);
+	FAILPOINT(archive_after_drop);
+	return make_room(history, err) < 0 ? give_up(history, err) : 0;
+}
+
+/* Under the lock, which it leaves meanwhile. */
+static void do_drop(struct history *history)
+{
+	struct drop *drop = history->drop;
+
+	pthread_mutex_unlock(&history->lock);
+	drop->failed = drop_all(history, drop->rows, &drop->error) < 0;
+	pthread_mutex_lock(&history->lock);
+	history->drop = NULL;
+	drop->done = true;
+	pthread_cond_broadcast(&history->dropped);
 }
 
 static void *history_thread(void *arg)
@@ -119,7 +194,11 @@ static void *history_thread(void *arg)
 	int rc;
 
 	pthread_mutex_lock(&history->lock);
-	while (history->state == HISTORY_WORKING || !history->closing) {
+	while (history->state == HISTORY_WORKING || history->drop || !history->closing) {
+		if (history->state != HISTORY_WORKING && history->drop) {
+			do_drop(history);
+			continue;
+		}
 		if (history->state != HISTORY_WORKING) {
 			pthread_cond_wait(&history->work, &history->lock);
 			continue;
@@ -158,6 +237,8 @@ static int start_thread(struct history *history, struct error *err)
 int history_give(struct history *history, const struct store_batch *slice, struct store_trim trim,
         struct error *err)
 {
+	int rc;
+
 	assert(history->state == HISTORY_IDLE);
 	if (!history->wake) {
 		history->trim = trim;
@@ -166,15 +247,40 @@ int history_give(struct history *history, const struct store_batch *slice, struc
 		        copy(history, slice, &history->error) < 0 ? HISTORY_FAILED : HISTORY_COPIED;
 		return 0;
 	}
-	if (start_thread(history, err) < 0)
-		return -1;
 	pthread_mutex_lock(&history->lock);
-	history->slice = slice;
-	history->trim = trim;
-	history->state = HISTORY_WORKING;
-	pthread_cond_signal(&history->work);
+	rc = start_thread(history, err);
+	if (rc == 0) {
+		history->slice = slice;
+		history->trim = trim;
+		history->state = HISTORY_WORKING;
+		pthread_cond_signal(&history->work);
+	}
 	pthread_mutex_unlock(&history->lock);
-	return 0;
+	return rc;
+}
+
+int history_drop(struct history *history, const struct store_batch *rows, struct error *err)
+{
+	struct drop drop = { .rows = rows };
+	int rc;
+
+	if (!history->wake)
+		return drop_all(history, rows, err);
+	pthread_mutex_lock(&history->lock);
+	rc = start_thread(history, err);
+	while (rc == 0 && history->drop)
+		pthread_cond_wait(&history->dropped, &history->lock);
+	if (rc == 0) {
+		history->drop = &drop;
+		pthread_cond_signal(&history->work);
+		while (!drop.done)
+			pthread_cond_wait(&history->dropped, &history->lock);
+	}
+	pthread_mutex_unlock(&history->lock);
+	if (!drop.failed)
+		return rc;
+	*err = drop.error;
+	return -1;
 }
 
 enum history_state history_look(struct history *history, struct error *err)
@@ -187,6 +293,11 @@ enum history_state history_look(struct history *history, struct error *err)
 		*err = history->error;
 	pthread_mutex_unlock(&history->lock);
 	return state;
+}
+
+bool history_has_more(const struct history *history)
+{
+	return history->has_more;
 }
 
 void history_rest(struct history *history)
@@ -204,7 +315,9 @@ static int prepare_all(struct history *history, struct error *err)
 		if (!sql_tables[t].history_put)
 			continue;
 		history->put[t] = db_prepare(&history->db, sql_tables[t].history_put, err);
-		if (!history->put[t])
+		if (history->put[t])
+			history->del[t] = db_prepare(&history->db, sql_tables[t].del, err);
+		if (!history->del[t])
 			return -1;
 	}
 	for (int t = 0; t < SQL_TRIM_COUNT; t++) {
@@ -218,8 +331,8 @@ static int prepare_all(struct history *history, struct error *err)
 	return history->begin && history->commit && history->rollback ? 0 : -1;
 }
 
-struct history *history_open(
-        const char *path, const char *vfs, history_wake_fn *wake, void *arg, struct error *err)
+struct history *history_open(const char *path, const char *vfs, const char *cluster,
+        history_wake_fn *wake, void *arg, struct error *err)
 {
 	struct history *history = xcalloc(1, sizeof(*history));
 
@@ -231,7 +344,8 @@ struct history *history_open(
 	history->arg = arg;
 	pthread_mutex_init(&history->lock, NULL);
 	pthread_cond_init(&history->work, NULL);
-	if (prepare_all(history, err) == 0)
+	pthread_cond_init(&history->dropped, NULL);
+	if (db_cluster(&history->db, cluster, err) == 0 && prepare_all(history, err) == 0)
 		return history;
 	history_close(history);
 	return NULL;
@@ -248,8 +362,10 @@ void history_close(struct history *history)
 		pthread_mutex_unlock(&history->lock);
 		pthread_join(history->thread, NULL);
 	}
-	for (int t = 0; t < TABLE_COUNT; t++)
+	for (int t = 0; t < TABLE_COUNT; t++) {
 		sqlite3_finalize(history->put[t]);
+		sqlite3_finalize(history->del[t]);
+	}
 	for (int t = 0; t < SQL_TRIM_COUNT; t++)
 		sqlite3_finalize(history->trims[t]);
 	sqlite3_finalize(history->begin);
@@ -257,6 +373,7 @@ void history_close(struct history *history)
 	sqlite3_finalize(history->rollback);
 	db_close(&history->db);
 	pthread_cond_destroy(&history->work);
+	pthread_cond_destroy(&history->dropped);
 	pthread_mutex_destroy(&history->lock);
 	free(history);
 }

@@ -7,7 +7,10 @@
  * With a slice goes what is too old to be kept: in the same transaction, so a crash finds all of it
  * or nothing changed, and a slice at a time, so nobody who reads waits for long.
  *
- * The thread works on one slice at a time. All calls come from one thread, the store's.
+ * What was archived leaves in the same way, slice by slice between those that come.
+ *
+ * The thread works on one slice at a time. All calls come from one thread, the store's, but
+ * history_drop().
  */
 #ifndef CTLD_STORE_HISTORY_H
 #define CTLD_STORE_HISTORY_H
@@ -26,18 +29,24 @@ enum history_state {
 /* `wake` (from the history's thread) says that history_look() has news. NULL: no thread,
  * history_give() does the work itself. */
 typedef void history_wake_fn(void *arg);
-struct history *history_open(
-        const char *path, const char *vfs, history_wake_fn *wake, void *arg, struct error *err);
+struct history *history_open(const char *path, const char *vfs, const char *cluster,
+        history_wake_fn *wake, void *arg, struct error *err);
 void history_close(struct history *history); /* finishes what it has begun; NULL is fine */
 
-/* Hand a slice over, and what is too old by now; only when idle. It is borrowed until
- * history_rest(). */
+/* Hand a slice (an empty one is fine), and what is too old by now; only when idle. It is borrowed
+ * until history_rest(). */
 int history_give(struct history *history, const struct store_batch *slice, struct store_trim trim,
         struct error *err);
 
 /* How far is it? FAILED: the reason is in `err` (ERR_NO_SPACE: worth another try). */
 enum history_state history_look(struct history *history, struct error *err);
+/* After COPIED: is there more that is too old than goes with one slice? */
+bool history_has_more(const struct history *history);
 /* After COPIED or FAILED: the slice is the caller's again, the next may come. */
 void history_rest(struct history *history);
+
+/* Delete these rows, in one transaction. Returns when that is durable. From a thread that may wait:
+ * any but the loop's and the store's. */
+int history_drop(struct history *history, const struct store_batch *rows, struct error *err);
 
 #endif

@@ -20,17 +20,12 @@ struct past {
 	sqlite3_stmt *begin, *commit;
 };
 
-struct past *past_open(const char *dir, struct error *err)
+static struct past *past_new(const struct db *db, struct error *err)
 {
 	struct past *past = xcalloc(1, sizeof(*past));
-	char path[4096];
 	bool ok;
 
-	snprintf(path, sizeof(path), "%s/history.db", dir);
-	if (db_open_reading(&past->db, path, &sql_history_schema, err) < 0) {
-		free(past);
-		return NULL;
-	}
+	past->db = *db;
 	past->begin = db_prepare(&past->db, "BEGIN", err);
 	ok = past->begin;
 	if (ok)
@@ -44,6 +39,28 @@ struct past *past_open(const char *dir, struct error *err)
 		return past;
 	past_close(past);
 	return NULL;
+}
+
+struct past *past_open(const char *dir, struct error *err)
+{
+	char *path = xasprintf("%s/history.db", dir);
+	struct db db;
+	int rc = db_open_reading(&db, path, &sql_history_schema, err);
+
+	free(path);
+	return rc < 0 ? NULL : past_new(&db, err);
+}
+
+struct past *past_open_file(const char *path, struct error *err)
+{
+	struct db db;
+
+	return db_open_file(&db, path, &sql_history_schema, err) < 0 ? NULL : past_new(&db, err);
+}
+
+int past_cluster(const struct past *past, char *name, size_t size, struct error *err)
+{
+	return db_ask(&past->db, sql_cluster_get, name, size, err);
 }
 
 void past_close(struct past *past)
@@ -219,6 +236,8 @@ int past_events(struct past *past, const struct past_events *query, struct past_
 	sqlite3_bind_int64(stmt, at, max);
 	while ((rc = sqlite3_step(stmt)) == SQLITE_ROW) {
 		db_row(stmt, &row);
+		if (query->until && !query->by_seq && row.v[COL_EVENT_time].i >= query->until)
+			break;
 		cursor->begun = true;
 		cursor->id = row.v[0].i;
 		cursor->time = row.v[COL_EVENT_time].i;
@@ -229,5 +248,5 @@ int past_events(struct past *past, const struct past_events *query, struct past_
 	}
 	sqlite3_reset(stmt);
 	cursor->end = n < max;
-	return rc == SQLITE_DONE ? 0 : db_error(&past->db, rc, "read", err);
+	return rc == SQLITE_DONE || rc == SQLITE_ROW ? 0 : db_error(&past->db, rc, "read", err);
 }

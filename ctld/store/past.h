@@ -16,7 +16,12 @@ struct past;
 
 /* history.db of a state directory that this process has open. */
 struct past *past_open(const char *dir, struct error *err);
+/* A file like it: of `gctl archive`, or a copy of a history.db. */
+struct past *past_open_file(const char *path, struct error *err);
 void past_close(struct past *past); /* NULL is fine */
+
+/* Whose it is; "" where nothing says so. */
+int past_cluster(const struct past *past, char *name, size_t size, struct error *err);
 
 enum past_by {
 	PAST_BY_TIME,    /* in order of their end */
@@ -60,6 +65,7 @@ struct past_events {
 	uint64_t job;
 	int64_t uid;
 	int64_t since;
+	int64_t until; /* only those before; 0: all */
 	bool by_seq;
 	uint64_t after;
 };

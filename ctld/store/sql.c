@@ -303,6 +303,10 @@ static const char *const history_steps[] = {
 	"CREATE INDEX job_by_user ON job (user, end_time);"
 	"CREATE INDEX job_by_account ON job (account, end_time);"
 	"PRAGMA user_version = 12;",
+
+	/* Whose history it is: files of it lie about. */
+	"CREATE TABLE meta (key TEXT NOT NULL PRIMARY KEY, value TEXT NOT NULL) STRICT, WITHOUT ROWID;"
+	"PRAGMA user_version = 13;",
 };
 /* clang-format on */
 
@@ -437,6 +441,7 @@ const struct sql_setting sql_settings[] = {
 };
 const size_t sql_n_settings = LENGTH(sql_settings);
 
+const char sql_n_things[] = "SELECT count(*) FROM sqlite_master";
 const char sql_version[] = "PRAGMA user_version";
 const char sql_application_id[] = "PRAGMA application_id";
 const char sql_quick_check[] = "PRAGMA quick_check(1)";

@@ -128,6 +128,7 @@ extern const struct sql_setting sql_settings[];
 extern const size_t sql_n_settings;
 extern const struct sql_setting sql_shared_locking; /* of a shared file: instead of the first */
 
+extern const char sql_n_things[]; /* tables and so on: 0 in an empty file */
 extern const char sql_version[], sql_application_id[], sql_quick_check[], sql_page_count[];
 extern const char sql_integrity_check[];
 extern const char sql_table_info[]; /* for tests: columns of table ?1 */

@@ -107,37 +107,6 @@ static int prepare_all(struct state *state, struct error *err)
 	return 0;
 }
 
-static int check_cluster(struct state *state, const char *cluster, struct error *err)
-{
-	sqlite3_stmt *get = db_prepare(&state->db, sql_cluster_get, err), *put;
-	int rc, result = -1;
-
-	if (!get)
-		return -1;
-	rc = sqlite3_step(get);
-	if (rc == SQLITE_ROW) {
-		const char *known = (const char *)sqlite3_column_text(get, 0);
-
-		result = known && !strcmp(known, cluster)
-		                 ? 0
-		                 : error_set(err, ERR_CLUSTER,
-		                           "%s: belongs to cluster '%s', the configuration says "
-		                           "'%s'",
-		                           state->db.schema->file, known ? known : "", cluster);
-	} else if (rc != SQLITE_DONE) {
-		db_error(&state->db, rc, "read", err);
-	} else {
-		put = db_prepare(&state->db, sql_cluster_put, err);
-		if (put) {
-			sqlite3_bind_text(put, 1, cluster, -1, SQLITE_STATIC);
-			result = db_run(&state->db, put, NULL, err);
-		}
-		sqlite3_finalize(put);
-	}
-	sqlite3_finalize(get);
-	return result;
-}
-
 static int count_ended(struct state *state, struct error *err)
 {
 	for (int t = 0; t < TABLE_COUNT; t++) {
@@ -167,7 +136,7 @@ struct state *state_open(const char *path, const char *vfs, const char *cluster,
 		free(state);
 		return NULL;
 	}
-	if (check_cluster(state, cluster, err) < 0 || prepare_all(state, err) < 0 ||
+	if (db_cluster(&state->db, cluster, err) < 0 || prepare_all(state, err) < 0 ||
 	        count_ended(state, err) < 0 ||
 	        run(state, SQL_PIECE_MAX, &state->last_piece, err) < 0) {
 		state_close(state);

@@ -319,6 +319,11 @@ static void on_wakeup(evutil_socket_t fd, short what, void *arg)
 		finish_flush(store);
 }
 
+int store_drop_past(struct store *store, const struct store_batch *rows, struct error *err)
+{
+	return history_drop(work_history(store->work), rows, err);
+}
+
 bool store_busy(const struct store *store)
 {
 	return store->commit.batch != NULL;

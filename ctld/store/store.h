@@ -72,7 +72,8 @@ void store_batch_want_blob(struct store_batch *batch, uint64_t job, void *tag);
 #define STORE_ERASED_MAX 256
 void store_batch_erase(struct store_batch *batch, int64_t before);
 /* Jobs that ended, and events, before these times (wall us; INT64_MIN: none) leave history.db,
- * along with whatever moves there next: up to STORE_TRIMMED_MAX of each with a slice. */
+ * along with whatever moves there next, or when nothing moves: up to STORE_TRIMMED_MAX of each at a
+ * time. */
 #define STORE_TRIMMED_MAX 1000
 struct store_trim {
 	int64_t jobs, events;
@@ -110,6 +111,10 @@ void store_backup(struct store *store, const char *path, store_done_fn *done, vo
  * far; meanwhile commits go on. One at a time. `done` is called on the loop with an empty result;
  * an error (the move stands still) is no reason to end the process. store_close() tells nobody. */
 void store_flush(struct store *store, store_done_fn *done, void *arg);
+
+/* Delete rows of history.db (their keys are enough), in one transaction by its own thread. Returns
+ * when that is durable: for a helper thread, which must have ended before store_close(). */
+int store_drop_past(struct store *store, const struct store_batch *rows, struct error *err);
 
 struct store_stats {
 	uint64_t commits, rows, bytes, last_commit_us, max_commit_us, sum_commit_us, wal_pages;

@@ -6,25 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "common/strbuf.h"
-#include "common/xalloc.h"
 #include "ctld/store/db.h"
-
-/* Immutable: no log and no shared memory are made beside a file that is only looked at. */
-static char *uri_of(const char *path)
-{
-	struct strbuf uri = { 0 };
-
-	strbuf_adds(&uri, "file:");
-	for (; *path; path++) {
-		if (strchr("%?#", *path))
-			strbuf_addf(&uri, "%%%02x", (unsigned char)*path);
-		else
-			strbuf_addf(&uri, "%c", *path);
-	}
-	strbuf_adds(&uri, "?immutable=1");
-	return strbuf_take(&uri);
-}
 
 /* "ok", or what is wrong first. */
 static int check_pages(const struct db *db, struct error *err)
@@ -69,7 +51,7 @@ static int read_table(
 
 int store_verify(const char *path, store_row_fn *take, void *arg, struct error *err)
 {
-	char *uri = uri_of(path);
+	char *uri = db_uri(path, "immutable=1"); /* no log is made beside it */
 	struct db db;
 	int rc = db_open_reading(&db, uri, &sql_state_schema, err);
 

@@ -46,6 +46,7 @@ struct work {
 	enum { FLUSH_NONE, FLUSH_WANTED, FLUSH_LAST, FLUSH_DONE } flush;
 	struct error history_error;
 	struct store_trim trim; /* of the last batch */
+	bool trim_due;          /* has not been looked for in history.db yet */
 	uint64_t history_rows;
 	bool is_broken; /* a write or sync failed: no more of them */
 	struct error broken;
@@ -63,8 +64,8 @@ struct work *work_open(
 		work->state = state_open(
 		        home_state_path(work->home), options->vfs, options->cluster, err);
 	if (work->state)
-		work->history =
-		        history_open(home_history_path(work->home), options->vfs, wake, arg, err);
+		work->history = history_open(home_history_path(work->home), options->vfs,
+		        options->cluster, wake, arg, err);
 	if (work->history)
 		return work;
 	work_close(work);
@@ -80,6 +81,11 @@ void work_close(struct work *work)
 	home_close(work->home);
 	batch_free(work->slice);
 	free(work);
+}
+
+struct history *work_history(const struct work *work)
+{
+	return work->history;
 }
 
 int work_load(struct work *work, store_row_fn *take, void *arg, struct error *err)
@@ -128,8 +134,10 @@ int work_commit(struct work *work, const struct store_batch *batch, struct blob_
 		*err = work->broken;
 		return -1;
 	}
-	if (batch)
+	if (batch) {
 		work->trim = batch->trim;
+		work->trim_due = true;
+	}
 	rc = state_commit(work->state, batch, copied(work), wanted, err);
 	if (rc < 0 && err->code == ERR_NO_SPACE && home_has_reserve(work->home)) {
 		home_drop_reserve(work->home);
@@ -182,6 +190,7 @@ static void look_at_history(struct work *work)
 	if (state == HISTORY_COPIED) {
 		work->is_copied = true;
 		work->history_full = false;
+		work->trim_due = work->trim_due || history_has_more(work->history);
 		if (work->flush == FLUSH_LAST)
 			work->flush = FLUSH_DONE;
 	} else if (state == HISTORY_FAILED) {
@@ -207,6 +216,18 @@ static bool chore_delete(struct work *work, bool quiet)
 	return !work->is_copied;
 }
 
+/* To the history's thread; true if it has done it at once. */
+static bool give_slice(struct work *work)
+{
+	work->trim_due = false;
+	if (history_give(work->history, work->slice, work->trim, &work->history_error) < 0) {
+		work->history_broken = true;
+		return false;
+	}
+	look_at_history(work);
+	return work->is_copied;
+}
+
 static bool chore_slice(struct work *work, bool quiet)
 {
 	unsigned max = work->flush ? HISTORY_FLUSH_ROWS : HISTORY_SLICE_ROWS;
@@ -222,12 +243,19 @@ static bool chore_slice(struct work *work, bool quiet)
 	}
 	if (work->flush == FLUSH_WANTED && work->slice->n_rows < max)
 		work->flush = FLUSH_LAST;
-	if (history_give(work->history, work->slice, work->trim, &work->history_error) < 0) {
-		work->history_broken = true;
+	return give_slice(work);
+}
+
+/* What is too old goes along with what moves; where nothing moves, by itself. */
+static bool chore_trim(struct work *work, bool quiet)
+{
+	struct error err;
+
+	if (!quiet || !work->trim_due || work->history_broken || work->history_full ||
+	        state_ended(work->state) > 0 || history_look(work->history, &err) != HISTORY_IDLE)
 		return false;
-	}
-	look_at_history(work);
-	return work->is_copied;
+	batch_reset(work->slice);
+	return give_slice(work);
 }
 
 static bool chore_reserve(struct work *work, bool quiet)
@@ -262,7 +290,7 @@ int work_flush(struct work *work, struct error *err)
 bool work_chore(struct work *work, bool quiet)
 {
 	static bool (*const chores[])(struct work *, bool) = { chore_checkpoint, chore_delete,
-		chore_slice, chore_reserve };
+		chore_slice, chore_trim, chore_reserve };
 
 	if (!work->is_copied)
 		look_at_history(work);
@@ -277,7 +305,7 @@ bool work_has_chore(const struct work *work)
 	if (work->is_broken)
 		return false;
 	return log_pages(work) >= CHECKPOINT_QUIET_PAGES || work->is_copied ||
-	       !home_has_reserve(work->home) ||
+	       !home_has_reserve(work->home) || (work->trim_due && !work->history_broken) ||
 	       (state_ended(work->state) > 0 && !work->history_broken);
 }
 

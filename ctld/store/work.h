@@ -14,7 +14,8 @@ struct work;
 /* `wake` as for history_open(): a chore may have become due. */
 struct work *work_open(
         const struct store_options *options, history_wake_fn *wake, void *arg, struct error *err);
-void work_close(struct work *work); /* NULL is fine */
+void work_close(struct work *work);                    /* NULL is fine */
+struct history *work_history(const struct work *work); /* for history_drop() */
 
 int work_load(struct work *work, store_row_fn *take, void *arg, struct error *err);
 

@@ -231,7 +231,7 @@ int main(int argc, char **argv)
 	for (size_t i = 0; i < USERS; i++)
 		snprintf(user_names[i], sizeof(user_names[i]), "user%zu", i);
 	path = xasprintf("%s/history.db", argv[1]);
-	history = history_open(path, NULL, NULL, NULL, &err);
+	history = history_open(path, NULL, "bench", NULL, NULL, &err);
 	if (!history)
 		die(err.text);
 	begin = now_ms();

@@ -61,7 +61,7 @@ def with_text(message, way, data):
 
 def requests_with(data):
     for kind in USERS:
-        if kind in ("MSG_SHUTDOWN", "MSG_BACKUP"):
+        if kind in ("MSG_SHUTDOWN", "MSG_BACKUP", "MSG_ARCHIVE"):
             continue
         for way in texts_of(message_of(kind)):
             yield kind, way, with_text(message_of(kind), way, data)

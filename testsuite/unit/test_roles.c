@@ -26,6 +26,7 @@ static const struct {
 	{ VERB_RECONFIGURE, "A" },
 	{ VERB_SHUTDOWN, "A" },
 	{ VERB_BACKUP, "A" },
+	{ VERB_ARCHIVE, "A" },
 	{ VERB_NODE, "PA" },
 	{ VERB_PARTITION, "PA" },
 	{ VERB_AGENT, "G" },

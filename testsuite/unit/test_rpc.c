@@ -46,6 +46,7 @@ static const struct {
 	{ T(LIST_ACCT), FOR_ALL },
 	{ T(REPORT), FOR_ALL },
 	{ T(BACKUP), FOR_ADMIN },
+	{ T(ARCHIVE), FOR_ADMIN },
 	{ T(LIST_EVENTS), FOR_ALL },
 	{ T(SHOW_SCRIPT), FOR_ALL },
 	{ T(RESIGN), FOR_ALL },
@@ -105,6 +106,7 @@ static void test_what_changes_leaves_an_event(void **state)
 		{ T(PARTITION_CONTROL), "partition.state" },
 		{ T(RECONFIGURE), "controller.reconfigure" },
 		{ T(BACKUP), "controller.backup" },
+		{ T(ARCHIVE), "controller.archive" },
 		{ T(SHUTDOWN), "controller.shutdown" },
 	};
 	static const unsigned looks[] = { T(PING), T(LIST_JOBS), T(LIST_NODES), T(LIST_PARTITIONS),

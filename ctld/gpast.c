@@ -1,0 +1,246 @@
+/* gpast.c - answers what gacct, greport and gctl events ask of a file: an archive, or a copy of
+ * history.db
+ *
+ *	gpast FILE
+ *
+ * Started by the command (cmds/pastfile.h), as its user: what he may read he is told. In frames in
+ * the clear (common/frame.h) it says on its standard output whose file it is (Pong), takes one
+ * request from its standard input, and answers it as the controller would.
+ */
+#include "config.h"
+
+#include <errno.h>
+#include <locale.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "common/frame.h"
+#include "common/msg.h"
+#include "common/xalloc.h"
+#include "ctld/rpc/acct_record.h"
+#include "ctld/rpc/acct_take.h"
+#include "ctld/rpc/convert.h"
+
+/* --- frames --------------------------------------------------------------------------------- */
+
+/* Who asks reads with the table of messages, as from a controller. */
+static void send_frame(void *to, unsigned type, const ProtobufCMessage *m)
+{
+	struct error err;
+	uint8_t *bytes;
+	size_t len;
+	(void)to;
+
+	if (msg_pack_frame(type, 1, m, &bytes, &len, &err) < 0) {
+		fprintf(stderr, "gpast: %s\n", err.text);
+		exit(EXIT_OWN_FAILURE);
+	}
+	if (fwrite(bytes, 1, len, stdout) != len)
+		exit(EXIT_OWN_FAILURE); /* nobody listens any more */
+	free(bytes);
+}
+
+static void reply(const struct error *err)
+{
+	Gpusched__Reply m = GPUSCHED__REPLY__INIT;
+
+	if (err) {
+		m.code = (uint32_t)err->code;
+		m.text = (char *)err->text;
+		m.hint = (char *)err->hint;
+	}
+	send_frame(NULL, GPUSCHED__MSG_TYPE__MSG_REPLY, &m.base);
+	fflush(stdout);
+}
+
+/* The request; its body lives in `reader`. */
+static int read_request(struct frame_reader *reader, struct frame *out, struct error *err)
+{
+	char buf[4096];
+	size_t used;
+	ssize_t n;
+	int rc;
+
+	while ((rc = frame_reader_next(reader, out, err)) == 0) {
+		n = read(STDIN_FILENO, buf, sizeof(buf));
+		if (n < 0 && errno == EINTR)
+			continue;
+		if (n <= 0)
+			return error_set(err, ERR_PROTOCOL, "no request came");
+		if (frame_reader_feed(reader, buf, (size_t)n, &used, err) < 0)
+			return -1;
+	}
+	return rc < 0 ? -1 : 0;
+}
+
+/* --- walks ---------------------------------------------------------------------------------- */
+
+struct walk {
+	struct past *past;
+	struct store_batch *batch;
+	struct arena *arena;
+	struct acct_out out;
+	struct conf *conf; /* NULL: this host has none */
+};
+
+static int walk_jobs(struct walk *w, const struct acct_query *query, const struct acct_taker *taker,
+        void *data, struct error *err)
+{
+	struct past_cursor cursor = { 0 };
+
+	while (!cursor.end) {
+		struct acct_reader reader = { .batch = w->batch, .arena = w->arena };
+		Gpusched__Acct *job;
+
+		batch_reset(w->batch);
+		arena_reset(w->arena, WIRE_ARENA_CAP);
+		if (past_jobs(w->past, acct_query_past(query), &cursor, PAST_SLICE, w->batch, err) <
+		        0)
+			return -1;
+		while ((job = acct_next(&reader)))
+			if (acct_query_fits(query, job))
+				taker->job(data, job);
+		if (taker->slice)
+			taker->slice(&w->out, data);
+	}
+	return taker->end ? taker->end(&w->out, data, err) : 0;
+}
+
+static int answer_acct(struct walk *w, const ProtobufCMessage *m, struct error *err)
+{
+	const Gpusched__ListAcct *request = (const Gpusched__ListAcct *)m;
+	struct acct_query *query = acct_query_new(request, w->conf, NULL, err);
+	void *data;
+	int rc;
+
+	if (!query)
+		return -1;
+	data = acct_listing_data(request);
+	rc = walk_jobs(w, query, &acct_listing, data, err);
+	acct_listing.free(data);
+	acct_query_free(query);
+	return rc;
+}
+
+static int answer_report(struct walk *w, const ProtobufCMessage *m, struct error *err)
+{
+	const Gpusched__Report *request = (const Gpusched__Report *)m;
+	struct acct_query *query = acct_query_new(request->jobs, w->conf, NULL, err);
+	void *data = query ? acct_report_data(request, query, w->conf, err) : NULL;
+	int rc = data ? walk_jobs(w, query, &acct_report, data, err) : -1;
+
+	if (data)
+		acct_report.free(data);
+	acct_query_free(query);
+	return rc;
+}
+
+static int answer_events(struct walk *w, const ProtobufCMessage *m, struct error *err)
+{
+	const Gpusched__ListEvents *request = (const Gpusched__ListEvents *)m;
+	struct past_cursor cursor = { 0 };
+	struct past_events which;
+	void *data = acct_events_data(request, &which);
+	int rc = 0;
+
+	while (rc == 0 && !cursor.end) {
+		struct batch_item item;
+		size_t offset = 0;
+
+		batch_reset(w->batch);
+		arena_reset(w->arena, WIRE_ARENA_CAP);
+		rc = past_events(w->past, &which, &cursor, PAST_SLICE, w->batch, err);
+		while (rc == 0 && batch_next(w->batch, &offset, &item))
+			acct_events.event(data, &item.row, w->arena);
+		acct_events.slice(&w->out, data);
+	}
+	acct_events.free(data);
+	return rc;
+}
+
+static int answer(struct walk *w, unsigned type, const ProtobufCMessage *m, struct error *err)
+{
+	switch (type) {
+	case GPUSCHED__MSG_TYPE__MSG_LIST_ACCT:
+		return answer_acct(w, m, err);
+	case GPUSCHED__MSG_TYPE__MSG_REPORT:
+		return answer_report(w, m, err);
+	case GPUSCHED__MSG_TYPE__MSG_LIST_EVENTS:
+		return answer_events(w, m, err);
+	default:
+		return error_set(
+		        err, ERR_PROTOCOL, "a %s cannot be answered from a file", msg_name(type));
+	}
+}
+
+/* --- the program ---------------------------------------------------------------------------- */
+
+/* Accounts are a tree, and there is a currency, where this host has the configuration; else each
+ * account stands for itself. */
+static struct conf *find_conf(void)
+{
+	static const char nothing[] = "cluster = \"none\"; controller = { host = \"none\"; };";
+	const char *path = getenv("GPUSCHED_CONF");
+	struct conf_problems problems = { 0 };
+	struct conf *conf =
+	        conf_load(path ? path : SYSCONFDIR "/gpusched/gpusched.conf", &problems);
+
+	conf_problems_clear(&problems);
+	if (!conf)
+		conf = conf_parse(nothing, "none", &problems);
+	conf_problems_clear(&problems);
+	return conf;
+}
+
+static int serve(struct walk *w, const char *path, struct error *err)
+{
+	struct frame_reader *reader = frame_reader_new(NULL, MSG_BY_USER);
+	struct arena *arena = arena_new(WIRE_ARENA_CAP);
+	Gpusched__Pong pong = GPUSCHED__PONG__INIT;
+	const ProtobufCMessage *m = NULL;
+	char cluster[256] = "";
+	struct frame frame;
+	int rc = -1;
+
+	w->past = past_open_file(path, err);
+	if (w->past && past_cluster(w->past, cluster, sizeof(cluster), err) == 0) {
+		pong.cluster = cluster;
+		pong.version = PACKAGE_VERSION;
+		send_frame(NULL, GPUSCHED__MSG_TYPE__MSG_PONG, &pong.base);
+		fflush(stdout);
+		rc = read_request(reader, &frame, err);
+	}
+	if (rc == 0)
+		m = msg_unpack(frame.type, frame.body, frame.len, arena, err);
+	if (m)
+		rc = answer(w, frame.type, m, err);
+	past_close(w->past);
+	arena_free(arena);
+	frame_reader_free(reader);
+	return m ? rc : -1;
+}
+
+int main(int argc, char **argv)
+{
+	struct walk w = { .out = { .send = send_frame } };
+	struct error err = { .code = ERR_NONE };
+	int rc;
+
+	setlocale(LC_ALL, "");
+	if (argc != 2) {
+		fputs("usage: gpast FILE; gacct --file=FILE starts it\n", stderr);
+		return EXIT_USAGE;
+	}
+	w.conf = find_conf();
+	w.out.currency = w.conf->prices.currency;
+	w.batch = batch_new();
+	w.arena = arena_new(WIRE_ARENA_CAP);
+	rc = serve(&w, argv[1], &err);
+	reply(rc < 0 ? &err : NULL);
+	batch_free(w.batch);
+	arena_free(w.arena);
+	conf_free(w.conf);
+	return rc < 0 ? error_exit_status(err.code) : EXIT_SUCCESS;
+}

@@ -1,0 +1,154 @@
+/* acct_events.c - the audit trail, in chunks */
+#include <stdlib.h>
+#include <string.h>
+
+#include "common/text.h"
+#include "common/xalloc.h"
+#include "ctld/core/codec.h"
+#include "ctld/rpc/acct_take.h"
+
+#define CHUNK_EVENTS 250
+#define UNTOLD_MAX   4096 /* events of others until who follows gets a new cursor */
+
+struct listing {
+	char **kinds, **nodes; /* owned copies */
+	size_t n_kinds, n_nodes;
+	int64_t until;
+	Gpusched__Event **events; /* of the present slice */
+	size_t n, room;
+	bool told;       /* some, since the last cursor */
+	uint64_t cursor; /* the last one */
+};
+
+static char **copy_names(char *const *v, size_t n)
+{
+	char **copy = xcalloc(n, sizeof(*copy));
+
+	for (size_t i = 0; i < n; i++)
+		copy[i] = xstrdup(v[i]);
+	return copy;
+}
+
+static void free_names(char **v, size_t n)
+{
+	for (size_t i = 0; i < n; i++)
+		free(v[i]);
+	free(v);
+}
+
+static char *text(const struct value *v, struct arena *arena)
+{
+	size_t size = 4 * v->n + 8;
+	char *copy = arena_alloc(arena, size);
+
+	if (!copy)
+		abort();
+	text_escape(copy, size, v->p, v->n);
+	return copy;
+}
+
+/* "job" stands for all that begins with "job." */
+static bool kind_fits(const struct listing *l, const char *kind)
+{
+	for (size_t i = 0; i < l->n_kinds; i++) {
+		size_t len = strlen(l->kinds[i]);
+
+		if (!strncmp(kind, l->kinds[i], len) && (!kind[len] || kind[len] == '.'))
+			return true;
+	}
+	return l->n_kinds == 0;
+}
+
+static bool node_fits(const struct listing *l, const char *node)
+{
+	for (size_t i = 0; i < l->n_nodes; i++)
+		if (!strcmp(l->nodes[i], node))
+			return true;
+	return l->n_nodes == 0;
+}
+
+static void take_event(void *data, const struct row *row, struct arena *arena)
+{
+	const struct value *v = row->v;
+	struct listing *l = data;
+	Gpusched__Event *m = arena_alloc(arena, sizeof(*m));
+
+	if (!m)
+		abort();
+	gpusched__event__init(m);
+	m->kind = text(&v[COL_EVENT_kind], arena);
+	m->node = text(&v[COL_EVENT_node], arena);
+	m->time = v[COL_EVENT_time].i;
+	if ((l->until && m->time >= l->until) || !kind_fits(l, m->kind) || !node_fits(l, m->node))
+		return;
+	m->seq = (uint64_t)v[COL_EVENT_seq].i;
+	m->uid = v[COL_EVENT_uid].i;
+	m->host = text(&v[COL_EVENT_host], arena);
+	m->job = (uint64_t)v[COL_EVENT_job].i;
+	m->text = text(&v[COL_EVENT_text], arena);
+	if (l->n == l->room) {
+		l->room = l->room ? 2 * l->room : 256;
+		l->events = xrealloc(l->events, l->room, sizeof(*l->events));
+	}
+	l->events[l->n++] = m;
+}
+
+static void send_slice(const struct acct_out *out, void *data)
+{
+	Gpusched__EventChunk m = GPUSCHED__EVENT_CHUNK__INIT;
+	struct listing *l = data;
+
+	for (size_t at = 0; at < l->n; at += m.n_events) {
+		m.events = l->events + at;
+		m.n_events = l->n - at < CHUNK_EVENTS ? l->n - at : CHUNK_EVENTS;
+		out->send(out->to, GPUSCHED__MSG_TYPE__MSG_EVENT_CHUNK, &m.base);
+	}
+	l->told |= l->n > 0;
+	l->n = 0;
+}
+
+/* Not after every event of others: who comes again with an old cursor is told nothing twice. */
+static void send_cursor(const struct acct_out *out, void *data, uint64_t seq)
+{
+	Gpusched__EventChunk m = GPUSCHED__EVENT_CHUNK__INIT;
+	struct listing *l = data;
+
+	if (!l->told && l->cursor && seq - l->cursor < UNTOLD_MAX)
+		return;
+	l->told = false;
+	m.cursor = l->cursor = seq;
+	out->send(out->to, GPUSCHED__MSG_TYPE__MSG_EVENT_CHUNK, &m.base);
+}
+
+static void listing_free(void *data)
+{
+	struct listing *l = data;
+
+	free_names(l->kinds, l->n_kinds);
+	free_names(l->nodes, l->n_nodes);
+	free(l->events);
+	free(l);
+}
+
+const struct acct_taker acct_events = {
+	.event = take_event, .slice = send_slice, .caught_up = send_cursor, .free = listing_free
+};
+
+void *acct_events_data(const Gpusched__ListEvents *m, struct past_events *which)
+{
+	struct listing *l = xcalloc(1, sizeof(*l));
+
+	*which = (struct past_events){
+		.job = m->job,
+		.uid = m->by_uid ? m->uid : PAST_ANYBODY,
+		.since = m->since_time,
+		.by_seq = m->after_seq,
+		.after = m->after_seq,
+	};
+	l->kinds = copy_names(m->kinds, m->n_kinds);
+	l->n_kinds = m->n_kinds;
+	l->nodes = copy_names(m->nodes, m->n_nodes);
+	l->n_nodes = m->n_nodes;
+	l->until = m->until_time;
+	return l;
+}

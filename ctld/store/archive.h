@@ -1,0 +1,34 @@
+/* archive.h - what is old in history.db, into a file of its own
+ *
+ * The file is a history.db like the first: the same schema, for past_open_file(). Rows come in
+ * slices, each a transaction that is durable before the slice is told of; so whoever deletes there
+ * what was told here loses nothing, wherever he is killed. What is in the file already stays as it
+ * is: to do it again with the same file goes on where it was, and tells nothing twice.
+ *
+ * For one thread at a time.
+ */
+#ifndef CTLD_STORE_ARCHIVE_H
+#define CTLD_STORE_ARCHIVE_H
+
+#include "ctld/store/batch.h"
+
+struct archive;
+
+/* Into `path` (absolute): a new file (mode 0600), or one that was made like this of the same
+ * cluster. From history.db of a state directory that this process has open: the jobs with their
+ * runs, and the events, that ended and were before `before` (wall us). NULL with `err`. */
+struct archive *archive_open(const char *dir, const char *path, int64_t before, struct error *err);
+
+/* The next slice; `moved` (emptied first) has its rows. 1: there is more; 0: that was all; -1. */
+int archive_step(struct archive *archive, struct store_batch *moved, struct error *err);
+
+/* How many it was until now. */
+struct archive_counts {
+	uint64_t jobs, runs, events;
+};
+struct archive_counts archive_counts(const struct archive *archive);
+
+/* The log goes into the file. NULL is fine. */
+void archive_close(struct archive *archive);
+
+#endif
