@@ -31,7 +31,7 @@ def test_what_is_named_exists(row):
             path, function = name.split(":")
             text = (SUITE / path).read_text()
             assert re.search(rf"^static void {function}\(", text, re.M) and \
-                re.search(rf"cmocka_unit_test\w*\(\s*{function}\b", text), name
+                re.search(rf"(cmocka_unit_test\w*|CLIENT_TEST)\(\s*{function}\b", text), name
         else:
             kind, target = name.split("/")
             assert kind == "fuzz" and (SUITE / f"fuzz/fuzz_{target}.c").exists() and \

@@ -58,7 +58,7 @@ def test_jobs(cluster):
 
 
 def test_gctl(cluster):
-    assert complete(cluster, "gctl", "re") == ["reconfigure", "release", "requeue", "resume"]
+    assert complete(cluster, "gctl", "re") == ["reconfigure", "release", "requeue", "resign", "resume"]
     assert "job" in complete(cluster, "gctl", "show", "")
     assert complete(cluster, "gctl", "drain", "") == ["n1"]
     assert complete(cluster, "gctl", "partition", "big", "d") == ["drain", "down"]
