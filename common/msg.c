@@ -75,6 +75,7 @@ static const struct msg_type rows[] = {
 	ROW(REGISTER, A, JOB, "register", register),
 	ROW(RUN_REPORT, A, NORMAL, "run_report", run_report),
 	ROW(HEARTBEAT, A, NORMAL, "heartbeat", heartbeat),
+	ROW(RUNS_USED, A, MANY, "runs_used", runs_used),
 
 	ROW(REGISTERED, C, MANY, "registered", registered),
 	ROW(START_RUN, C | L, JOB, "start_run", start_run),
@@ -92,6 +93,7 @@ static const struct msg_type rows[] = {
 	ROW(LAUNCHER_CRED, L | R, NORMAL, "launcher_cred", launcher_cred),
 	ROW(LAUNCHER_EPOCH, L, NORMAL, "launcher_epoch", launcher_epoch),
 	ROW(LAUNCHER_GPUS, R, JOB, "launcher_gpus", inventory),
+	ROW(LAUNCHER_USED, R, MANY, "launcher_used", runs_used),
 	ROW(LAUNCHER_STREAM, L | R, NORMAL, "launcher_stream", launcher_stream),
 };
 

@@ -72,6 +72,20 @@ enum end_cause {
 /* Numbers equal RunReport.State of gpusched.proto. */
 enum run_report_state { REPORT_STARTING = 1, REPORT_RUNNING, REPORT_ENDED, REPORT_NEVER };
 
+/* What a run has used on its node, and uses now: the message RunUsed. What is not known is 0. */
+struct run_used {
+	uint64_t cpu_time_us;
+	uint64_t mem_now_mb, mem_peak_mb; /* host memory of all its processes */
+	uint64_t read_bytes, written_bytes;
+	/* GPU-time, summed over its GPUs: known, busy (an integral), under RUN_USED_IDLE_PCT */
+	uint64_t gpu_seen_us, gpu_busy_us, gpu_idle_us;
+	uint64_t gpu_mem_now_mb, gpu_mem_peak_mb; /* the most on one of its GPUs */
+	uint64_t energy_mj;
+	uint32_t gpu_now_pct; /* mean of its GPUs; known if gpu_seen_us */
+};
+
+#define RUN_USED_IDLE_PCT 5
+
 /* One run as its node knows it. */
 struct run_report {
 	struct run_id run;
@@ -89,12 +103,13 @@ struct run_report {
 	uint64_t mem_mb;
 	uint64_t cpu_time_us, max_rss_kb;
 	uint32_t uid;
-	uint32_t nodes;         /* of its attempt; 0: not said */
-	usec_t checkpoint_time; /* wall: the work up to here is safe; 0: it has not said so */
-	const char *progress;   /* RUNNING: a line of the program's for people */
-	bool suspended;         /* RUNNING: every process of it is stopped */
-	uint64_t suspended_us;  /* so much of elapsed_us */
+	uint32_t nodes;           /* of its attempt; 0: not said */
+	usec_t checkpoint_time;   /* wall: the work up to here is safe; 0: it has not said so */
+	const char *progress;     /* RUNNING: a line of the program's for people */
+	bool suspended;           /* RUNNING: every process of it is stopped */
+	uint64_t suspended_us;    /* so much of elapsed_us */
 	const char *node_trouble; /* ENDED: why the node is to be drained; NULL or "": it is not */
+	struct run_used used;     /* ENDED */
 };
 
 #endif

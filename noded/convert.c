@@ -4,6 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "common/runused.h"
 #include "common/xalloc.h"
 
 /* The numbers of both worlds are the same; a shift would be silent otherwise. */
@@ -138,6 +139,7 @@ static int report_from(const Gpusched__RunReport *r, struct run_report *out, str
 	out->node_trouble = r->node_trouble;
 	out->suspended = r->suspended;
 	out->suspended_us = r->suspended_us;
+	run_used_from_message(r->used, &out->used);
 	return 0;
 }
 
@@ -167,6 +169,10 @@ void convert_report(struct convert *c, const struct run_report *report, Gpusched
 	out->node_trouble = (char *)report->node_trouble;
 	out->suspended = report->suspended;
 	out->suspended_us = report->suspended_us;
+	if (report->state == REPORT_ENDED) {
+		out->used = take(c, 1, sizeof(*out->used));
+		run_used_to_message(&report->used, out->used);
+	}
 	if (!report->gpus)
 		return;
 	out->gpus = take(c, (size_t)__builtin_popcountll(report->gpus), sizeof(*out->gpus));

@@ -207,6 +207,10 @@ static int on_message(void *arg, unsigned type, const ProtobufCMessage *message,
 		on_refused(g, (const Gpusched__LauncherStream *)message);
 		return 0;
 	}
+	if (type == GPUSCHED__MSG_TYPE__MSG_LAUNCHER_USED) {
+		node_send_used(g->node, message);
+		return 0;
+	}
 	if (type == GPUSCHED__MSG_TYPE__MSG_LAUNCHER_HELLO)
 		say_hello(g, (const Gpusched__LauncherHello *)message);
 	if (type == GPUSCHED__MSG_TYPE__MSG_LAUNCHER_HELLO)

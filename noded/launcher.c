@@ -78,6 +78,7 @@ static void copy_options(struct launcher_options *to, const struct launcher_opti
 		        from->signature_age_s ? from->signature_age_s : LAUNCHER_SIGNATURE_AGE_S,
 		.gpu_timeout_ms = from->gpu_timeout_ms,
 		.gpu_recheck_s = from->gpu_recheck_s,
+		.sample_ms = from->sample_ms,
 		.allow_root = from->allow_root,
 		.max_processes = from->max_processes ? from->max_processes : LAUNCHER_MAX_PROCESSES,
 		.devices = from->devices,
@@ -105,6 +106,7 @@ static void launcher_free(struct launcher *l)
 	worker_pool_free(l->disk);
 	lgpus_free(l->gpus);
 	lhealth_free(l->checks);
+	lwatch_free(l->watch);
 	if (l->news_event)
 		event_free(l->news_event);
 	if (l->state_event)
@@ -287,6 +289,7 @@ static int open_parts(struct launcher *l, int sock, struct error *err)
 	        !(l->disk = worker_pool_new(l->base, &disk, err)) ||
 	        !(l->uses = uses_new(l->spool, oldest, err)))
 		return -1;
+	l->watch = lwatch_new(l);
 	l->asked = asked_new(l->base, l->pool, l->munge, l->second);
 	l->agent = bufferevent_socket_new(l->base, sock, BEV_OPT_CLOSE_ON_FREE);
 	l->news_event = event_new(l->base, l->news, EV_READ | EV_PERSIST, news_come, l);

@@ -18,6 +18,7 @@
  *                     <-------------  LauncherStream: a client's greeting to a run
  *      LauncherStream ------------->           the error, or a descriptor on the second pair
  *      LAUNCHER_GPUS  ------------->           Inventory: the GPUs are not what the hello said
+ *      LAUNCHER_USED  ------------->           what runs use now
  *
  * StartRun is answered with STARTING, then RUNNING, then ENDED, or with NEVER and what was wrong; a
  * StartRun of a run that is known already is answered with its present state and starts nothing.
@@ -67,6 +68,7 @@ struct launcher_options {
 	                             * The controller may ask for less */
 	uint64_t gpu_timeout_ms;    /* for one look at the GPUs; 0: PROBE_TIMEOUT_MS */
 	uint64_t gpu_recheck_s;     /* between two; 0: there is only one */
+	uint64_t sample_ms;         /* between two looks at what runs use; 0: there is none */
 	bool allow_root;            /* run root's jobs (only matters when we are root) */
 	const char *programs[PROGRAM_KINDS]; /* the site's; NULL: none. As long as the process */
 	uint64_t program_timeout_ms;         /* of each; 0: PROGRAM_TIMEOUT_MS */

@@ -106,6 +106,7 @@ static void take(struct lgpus *g)
 		log_gpus(g->now);
 		if (g->now->state == GPUS_FOUND)
 			launcher_filter_devices(g->l);
+		lwatch_gpus_changed(g->l);
 		tell(g);
 	}
 	look_again_later(g);

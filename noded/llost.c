@@ -19,6 +19,7 @@
 #include <unistd.h>
 
 #include "common/log.h"
+#include "common/runused.h"
 #include "common/xalloc.h"
 #include "noded/journal.h"
 #include "noded/limits.h"
@@ -39,6 +40,18 @@ static void take_after(const struct lrun *r, Gpusched__RunReport *report)
 	protobuf_c_message_free_unpacked(m, NULL);
 }
 
+/* What it used, as far as it was seen. */
+static void add_used(Gpusched__RunReport *report, const struct run_used *used)
+{
+	if (!used)
+		return;
+	/* As protobuf-c would have: it is freed with the report. */
+	free(report->used);
+	report->used = xcalloc(1, sizeof(*report->used));
+	run_used_to_message(used, report->used);
+	report->cpu_time_us = used->cpu_time_us;
+}
+
 static void finish_lost(struct lrun *r)
 {
 	Gpusched__RunReport *report;
@@ -48,6 +61,7 @@ static void finish_lost(struct lrun *r)
 	report = lreport_copy(r->report);
 	report->suspended = false;
 	lreport_set(&report->progress, "");
+	add_used(report, lwatch_used(r));
 	report->state = GPUSCHED__RUN_REPORT__STATE__ENDED;
 	report->cause = r->l->fresh && strcmp(report->incarnation, r->l->incarnation) != 0
 	                        ? GPUSCHED__END_CAUSE__CAUSE_NODE_FAIL

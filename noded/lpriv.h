@@ -8,6 +8,7 @@
  *   lstart.c    StartRun, from the first check to the shepherd
  *   lhealth.c   is the node well: the site's health check
  *   lgpus.c     what GPUs there are, and which of them an order means
+ *   lwatch.c    what runs use
  *   lstream.c   streams to runs: gtap for who may have one
  *   lhold.c     interactive runs: ghold, which has the other end of their input and output
  *   lspawn.c    starting all of these
@@ -51,6 +52,8 @@ struct frame_reader;
 struct lgpus;
 struct lhealth;
 struct lstart;
+struct lused;
+struct lwatch;
 
 struct launcher {
 	struct launcher_options options; /* strings are our own */
@@ -79,6 +82,7 @@ struct launcher {
 	struct lgpus *gpus;
 	struct lhealth *checks;           /* NULL: the site has none */
 	char health[PROGRAM_TROUBLE_MAX]; /* what its check found wrong; "": nothing */
+	struct lwatch *watch;
 
 	uint64_t max_epoch, max_job;
 	uint64_t signature_age_s; /* as the controller said; 0: it has not */
@@ -122,6 +126,8 @@ struct lrun {
 	unsigned looks;        /* how often the timer has looked */
 	struct contain *leaf;  /* LOST */
 	int64_t start_mono;    /* when the program was executed; 0: not known */
+	pid_t shepherd;        /* RUNNING */
+	struct lused *used;    /* what it uses (lwatch.c); NULL: it was not looked at yet */
 	uint64_t suspended_us; /* as in its NotesRecord */
 	int64_t suspended_mono;
 	struct lsync *sync; /* the disk copy under way */
@@ -222,6 +228,17 @@ int lgpus_grants(const struct lgpus *g, const Gpusched__StartRun *order,
 /* Check the node now and every now and then, where the site has a check: l->health. */
 struct lhealth *lhealth_start(struct launcher *l);
 void lhealth_free(struct lhealth *h); /* NULL is fine */
+
+/* --- watching (lwatch.c) ---------------------------------------------------------------------- */
+
+struct lwatch *lwatch_new(struct launcher *l);
+void lwatch_free(struct lwatch *w); /* NULL is fine */
+
+void lwatch_started(struct launcher *l);      /* a run runs: look at it soon */
+void lwatch_gpus_changed(struct launcher *l); /* what is asked about them is asked anew */
+/* What a run has used so far; NULL: that is not known. */
+const struct run_used *lwatch_used(const struct lrun *r);
+void lused_free(struct lused *u); /* NULL is fine */
 
 /* --- streams (lstream.c) ---------------------------------------------------------------------- */
 

@@ -148,6 +148,7 @@ static void run_free(void *node)
 		event_free(r->timer);
 	contain_free(r->leaf);
 	lreport_free(r->report);
+	lused_free(r->used);
 	for (int k = 0; k < LWAIT_KINDS; k++)
 		free(r->waiting[k].bytes);
 	free(r);
@@ -450,8 +451,10 @@ static void look_started(struct lrun *r)
 	r->report->start_time = s->start_time;
 	r->start_mono = s->start_mono;
 	p = (struct proc){ (pid_t)s->shepherd, s->shepherd_ticks };
+	r->shepherd = p.pid;
 	protobuf_c_message_free_unpacked(m, NULL);
 	r->state = LRUN_RUNNING;
+	lwatch_started(r->l);
 	lrun_tell(r);
 	if (r->pidfd < 0 && !r->l->closing)
 		lrun_follow(r, &p);
@@ -647,8 +650,9 @@ void lrun_suspend(struct launcher *l, const Gpusched__SuspendRun *order)
 static void remove_records(const struct lrun *r)
 {
 	static const char *const names[] = { RECORD_LAUNCH, RECORD_STARTED, RECORD_EXIT,
-		RECORD_NOTES, RECORD_AFTER, ORDER_SOCKET, RECORD_AFTER ".tmp", RECORD_LAUNCH ".tmp",
-		RECORD_STARTED ".tmp", RECORD_EXIT ".tmp", RECORD_NOTES ".tmp" };
+		RECORD_USED, RECORD_NOTES, RECORD_AFTER, ORDER_SOCKET, RECORD_AFTER ".tmp",
+		RECORD_LAUNCH ".tmp", RECORD_STARTED ".tmp", RECORD_EXIT ".tmp",
+		RECORD_NOTES ".tmp", RECORD_USED ".tmp" };
 	const size_t usual = 3, all = sizeof(names) / sizeof(names[0]);
 	int dir = lrun_dir(r, false);
 	bool gone = dir < 0;

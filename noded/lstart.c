@@ -305,6 +305,10 @@ static void fill_record(const struct lstart *s, const struct asked_user *user,
 	r->device_filter = s->l->filter;
 	r->n_devices = p->n_devices;
 	r->devices = (Gpusched__RunDevice **)(uintptr_t)p->device_list;
+	if (p->gpus) {
+		r->n_gpu_uuids = o->n_gpu_uuids;
+		r->gpu_uuids = o->gpu_uuids;
+	}
 }
 
 /* --- the shepherd ----------------------------------------------------------------------------- */

@@ -118,6 +118,7 @@ static int work(void *arg, unsigned nth)
 		.signature_age_s = o->signature_age_s,
 		.gpu_timeout_ms = o->gpu_timeout_ms,
 		.gpu_recheck_s = o->gpu_recheck_s,
+		.sample_ms = o->sample_ms,
 		.allow_root = o->allow_root,
 		.max_processes = o->max_processes,
 		.devices = o->devices,

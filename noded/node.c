@@ -193,6 +193,15 @@ void node_send_stream(struct node *node, unsigned type, const ProtobufCMessage *
 		log_error("node %s: %s", node->config.facts->node, err.text);
 }
 
+void node_send_used(struct node *node, const ProtobufCMessage *message)
+{
+	struct agent_stats stats;
+
+	agent_stats(node->agent, &stats);
+	if (stats.registered && !stats.stale && !node_is_full(node))
+		node_send_stream(node, GPUSCHED__MSG_TYPE__MSG_RUNS_USED, message);
+}
+
 bool node_is_full(const struct node *node)
 {
 	return link_full(node->link, node->session);

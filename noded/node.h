@@ -62,6 +62,10 @@ void node_credential(
 void node_send_stream(struct node *node, unsigned type, const ProtobufCMessage *message);
 bool node_is_full(const struct node *node);
 
+/* What its runs use now (RunsUsed), if it is registered and its link is not full: lost otherwise, the
+ * next comes soon. */
+void node_send_used(struct node *node, const ProtobufCMessage *message);
+
 /* Why the last connection failed or was lost; "" once it is registered. */
 const char *node_trouble(const struct node *node);
 

@@ -47,6 +47,7 @@ enum key {
 	KEY_PROGRAM, /* and PROGRAM_KINDS more */
 	KEY_PROGRAM_TIMEOUT = KEY_PROGRAM + PROGRAM_KINDS,
 	KEY_HEALTH_INTERVAL,
+	KEY_SAMPLE,
 };
 
 /* To add one: a row, a field in options.h, a case below, man/gnoded.8. */
@@ -96,6 +97,8 @@ static const struct argp_option rows[] = {
 	        "start nothing on the node while this program fails", 2 },
 	{ "health-interval", KEY_HEALTH_INTERVAL, "TIME", 0,
 	        "between two health checks (default: 5m)", 2 },
+	{ "sample-every", KEY_SAMPLE, "TIME", 0,
+	        "look so often at what runs use; 0s: never (default: 10s)", 2 },
 	{ "allow-root", KEY_ALLOW_ROOT, NULL, 0, "run root's jobs too", 2 },
 	{ "user", KEY_USER, "NAME", 0,
 	        "run the half that speaks with the network as this user (default: as root, without "
@@ -205,6 +208,13 @@ static error_t parse(int key, char *arg, struct argp_state *state)
 		if (o->health_interval_s < 1 || o->health_interval_s > 30 * 86400)
 			argp_error(state, "--health-interval: %s: 1s to 30d is possible", arg);
 		return 0;
+	case KEY_SAMPLE:
+		if (duration_parse_ms(arg, DURATION_BARE_REFUSED, &o->sample_ms, &err) < 0)
+			argp_error(state, "--sample-every: %s", err.text);
+		else if (o->sample_ms && (o->sample_ms < 100 || o->sample_ms > 3600000))
+			argp_error(
+			        state, "--sample-every: %s: 0s, or 100ms to 1h is possible", arg);
+		return 0;
 	case KEY_INVENTORY:
 		o->inventory = true;
 		return 0;
@@ -307,7 +317,8 @@ void options_parse(struct options *o, int argc, char **argv)
 		.gpu_timeout_ms = PROBE_TIMEOUT_MS,
 		.gpu_recheck_s = 600,
 		.program_timeout_ms = PROGRAM_TIMEOUT_MS,
-		.health_interval_s = 300 };
+		.health_interval_s = 300,
+		.sample_ms = 10000 };
 	argp_err_exit_status = EXIT_USAGE;
 	argp_parse(&argp, argc, argv, 0, NULL, o);
 	own(o);

@@ -28,6 +28,7 @@ struct options {
 	uint64_t gpu_recheck_s;              /* between two; 0: never again */
 	const char *programs[PROGRAM_KINDS]; /* of the site; NULL: none */
 	uint64_t program_timeout_ms, health_interval_s;
+	uint64_t sample_ms; /* between two looks at what runs use; 0: never */
 	bool allow_root, daemon, test;
 	bool inventory, json;
 	bool simulate;

@@ -8,6 +8,7 @@
  *                            the shepherd ever forked: 0600 no, RECORD_MODE_FORKED maybe.
  *   started   StartedRecord  by the shepherd, when the program was executed
  *   notes     NotesRecord    by the shepherd, when the program has said something of itself
+ *   used      RunUsed        by the launcher, of what it samples (lwatch.c)
  *   exit      RunReport      by the shepherd (or the launcher, for one that was killed), when
  *                            nothing of the run is left; or the tombstone of one that never was
  *   after     AfterRecord    by the shepherd that ran what comes after a run in place of one that
@@ -38,6 +39,7 @@
 #define RECORD_NOTES   "notes"
 #define RECORD_EXIT    "exit"
 #define RECORD_AFTER   "after"
+#define RECORD_USED    "used"
 
 #define RECORD_MODE_FORKED 0400
 

@@ -38,6 +38,7 @@
 
 #include "common/failpoint.h"
 #include "common/gpusched.pb-c.h"
+#include "common/runused.h"
 #include "common/xalloc.h"
 #include "noded/child.h"
 #include "noded/contain.h"
@@ -48,6 +49,7 @@
 #include "noded/interrupt.h"
 #include "noded/journal.h"
 #include "noded/limits.h"
+#include "noded/meter.h"
 #include "noded/notes.h"
 #include "noded/order.h"
 #include "noded/procs.h"
@@ -56,6 +58,7 @@
 #include "noded/rundir.h"
 #include "noded/shepherd.h"
 #include "noded/site.h"
+#include "noded/used.h"
 
 #define SECOND       ((usec_t)1000000)
 #define KILL_FIRST   ((usec_t)5000)   /* between one look at what KILL has left and the next: */
@@ -75,7 +78,8 @@ struct shepherd {
 	struct rundir_owner owner;
 	struct contain *leaf, *strays; /* strays: our descendants outside of the leaf */
 	int signals, tell, watch;      /* signalfd; the child's pipe, then -1; inotify or -1 */
-	int hold_fd;                   /* to ghold, -1: it is not interactive, or ghold has gone */
+	int io;      /* our own proc_pid_io(5), of all that we have waited for too */
+	int hold_fd; /* to ghold, -1: it is not interactive, or ghold has gone */
 	struct child_ends ends;
 
 	pid_t main;
@@ -123,7 +127,7 @@ static void tell_launcher(struct shepherd *s)
 /* --- start ------------------------------------------------------------------------------------ */
 
 /* Only stdin, stdout and stderr and what the launcher gave us. */
-static void prepare_process(void)
+static void prepare_process(struct shepherd *s)
 {
 	sigset_t all;
 	int fd;
@@ -133,10 +137,11 @@ static void prepare_process(void)
 	sigfillset(&all);
 	sigprocmask(SIG_SETMASK, &all, NULL);
 	prctl(PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0);
+	syscall(SYS_close_range, SHEPHERD_HOLD_FD + 1, ~0U, 0);
+	s->io = open("/proc/self/io", O_RDONLY | O_CLOEXEC); /* only root may, after what follows */
 #ifndef __SANITIZE_ADDRESS__ /* the leak checker looks into its own process by ptrace(2) */
 	prctl(PR_SET_DUMPABLE, 0, 0, 0, 0);
 #endif
-	syscall(SYS_close_range, SHEPHERD_HOLD_FD + 1, ~0U, 0);
 	fcntl(SHEPHERD_LAUNCH_FD, F_SETFD, FD_CLOEXEC);
 	fcntl(SHEPHERD_CTL_FD, F_SETFD, FD_CLOEXEC);
 	fcntl(SHEPHERD_HOLD_FD, F_SETFD, FD_CLOEXEC);
@@ -737,7 +742,41 @@ static void blame_memory(struct shepherd *s, Gpusched__RunReport *r)
 	        (unsigned long long)s->launch->report->mem_mb);
 }
 
-static void fill_report(struct shepherd *s, Gpusched__RunReport *r)
+/* What the launcher has sampled, and what the kernel knows better, now that all of it is over. */
+static void fill_used(const struct shepherd *s, Gpusched__RunReport *r, Gpusched__RunUsed *used)
+{
+	char *leaf = record_string(&s->launch->cgroup), *memory = NULL;
+	struct meter m = { .mem_peak_kb = r->max_rss_kb };
+	ProtobufCMessage *seen = NULL;
+	struct run_used u;
+
+	for (size_t i = 0; i < s->launch->n_limits && !memory; i++)
+		if (s->launch->limits[i]->kind == LIMIT_MEMORY && s->launch->limits[i]->own_leaf)
+			memory = record_string(&s->launch->limits[i]->dir);
+	if (record_read(s->record_dir, RECORD_USED, &gpusched__run_used__descriptor, &seen, NULL) !=
+	        1)
+		seen = NULL;
+	run_used_from_message((Gpusched__RunUsed *)seen, &u);
+	meter_cgroups(leaf, memory, &m);
+	m.cpu_us = r->cpu_time_us;
+	if (s->io >= 0)
+		meter_io_of(s->io, &m);
+	used_add_meter(&u, &m);
+	u.mem_now_mb = u.gpu_mem_now_mb = u.gpu_now_pct = 0;
+	r->cpu_time_us = u.cpu_time_us;
+	if (r->max_rss_kb < m.mem_peak_kb)
+		r->max_rss_kb = m.mem_peak_kb;
+	if (r->max_rss_kb < u.mem_peak_mb * 1024)
+		r->max_rss_kb = u.mem_peak_mb * 1024;
+	run_used_to_message(&u, used);
+	r->used = used;
+	if (seen)
+		protobuf_c_message_free_unpacked(seen, NULL);
+	free(leaf);
+	free(memory);
+}
+
+static void fill_report(struct shepherd *s, Gpusched__RunReport *r, Gpusched__RunUsed *used)
 {
 	struct rusage ru;
 
@@ -750,6 +789,7 @@ static void fill_report(struct shepherd *s, Gpusched__RunReport *r)
 		r->cpu_time_us = cpu_time(s);
 		if (getrusage(RUSAGE_CHILDREN, &ru) == 0)
 			r->max_rss_kb = (uint64_t)ru.ru_maxrss;
+		fill_used(s, r, used);
 		/* What it saved last of all, before it acknowledged. */
 		notes_look(&s->notes, s->rundir, &s->owner, s->start_wall, r->end_time);
 		r->checkpoint_time = s->notes.checkpoint;
@@ -775,8 +815,9 @@ static bool is_there(const struct shepherd *s)
 static void finish(struct shepherd *s)
 {
 	Gpusched__RunReport r = *s->launch->report; /* borrows its strings */
+	Gpusched__RunUsed used;
 
-	fill_report(s, &r);
+	fill_report(s, &r, &used);
 	run_after(s);
 	r.detail = s->detail;
 	r.node_trouble = s->trouble;
@@ -805,7 +846,7 @@ static void clean_up(struct shepherd *s)
 
 int main(int argc, char **argv)
 {
-	struct shepherd s = { .tell = -1, .watch = -1, .hold_fd = -1 };
+	struct shepherd s = { .tell = -1, .watch = -1, .hold_fd = -1, .io = -1 };
 
 	if (argc == 2 && strcmp(argv[1], "--version") == 0)
 		return puts("gshepherd (gpusched) " PACKAGE_VERSION) < 0;
@@ -818,7 +859,7 @@ int main(int argc, char **argv)
 		                "Started by gnoded for each run; not for use by hand.\n");
 		return 2;
 	}
-	prepare_process();
+	prepare_process(&s);
 	if (read_launch(&s) < 0 || open_places(&s, argv[1]) < 0)
 		return 1;
 	init_ending(&s);

@@ -273,6 +273,7 @@ static apply_fn *const handlers[] = {
 	[EV_AGENT_GONE] = on_agent_gone,
 	[EV_HEARTBEAT] = on_heartbeat,
 	[EV_RUN_REPORT] = run_report_apply,
+	[EV_RUNS_USED] = runs_used_apply,
 	[EV_FENCED] = on_fenced,
 	[EV_DISK_FREE] = on_disk_free,
 	[EV_NOTE] = on_note,

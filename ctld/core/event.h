@@ -151,6 +151,7 @@ enum event_kind {
 	EV_AGENT_GONE,  /* its session has ended */
 	EV_HEARTBEAT,
 	EV_RUN_REPORT, /* -> EFFECT_FORGET_RUN once an end is applied */
+	EV_RUNS_USED,  /* what runs use now: shown, and kept until they end */
 	EV_FENCED,     /* the fence program has ended */
 	EV_DISK_FREE,  /* free space of the state directory */
 	EV_NOTE,       /* something was done that the core has no part in: for the audit trail */
@@ -165,6 +166,12 @@ struct gpu_found {
 	const char *of;      /* of a MIG instance: its GPU's type; NULL or "": not told */
 	uint64_t mem_mb;
 	bool mig;
+};
+
+/* What a run has used so far, as its node says. */
+struct run_use {
+	struct run_id run;
+	struct run_used used;
 };
 
 struct core_event {
@@ -246,6 +253,12 @@ struct core_event {
 			uint64_t session;
 			struct run_report report;
 		} run;
+		struct {
+			uint32_t node;
+			uint64_t session;
+			const struct run_use *runs;
+			size_t n;
+		} used;
 		struct {
 			uint32_t node;
 			bool off; /* true: the program reported success, the node is off */

@@ -15,7 +15,7 @@
  *	operate.c  EV_NODE_CONTROL, EV_PARTITION_CONTROL, fencing
  *	hardware.c GPUs that are taken as found (hardware.h)
  *	agent.c    EV_AGENT_UP, GONE, HEARTBEAT
- *	report.c   EV_RUN_REPORT, and what registrations say of runs
+ *	report.c   EV_RUN_REPORT, EV_RUNS_USED, and what registrations say of runs
  *	life.c     a job's way from start to end: every job_move() is there
  *	attempt.c  the runs of one attempt at a job, as a whole
  *	runlife.c  a run's way and its booking: every run_move() is there
@@ -294,6 +294,7 @@ void agent_up_apply(struct core *core, const struct core_event *event);
 void agent_gone_apply(struct core *core, uint32_t node, uint64_t session);
 void heartbeat_apply(struct core *core, uint32_t node, uint64_t session);
 void run_report_apply(struct core *core, const struct core_event *event);
+void runs_used_apply(struct core *core, const struct core_event *event);
 /* `whole`: it is part of a registration, which says all there is. */
 void report_apply(
         struct core *core, struct node *node, const struct run_report *report, bool whole);

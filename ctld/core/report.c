@@ -79,3 +79,20 @@ void run_report_apply(struct core *core, const struct core_event *e)
 	heartbeat_apply(core, e->run.node, e->run.session);
 	report_apply(core, node, &e->run.report, false);
 }
+
+void runs_used_apply(struct core *core, const struct core_event *e)
+{
+	struct node *node = nodes_at(core->nodes, e->used.node);
+
+	if (!node || !e->used.session || node_link(node)->session != e->used.session ||
+	        core->suspended)
+		return;
+	heartbeat_apply(core, e->used.node, e->used.session);
+	for (size_t i = 0; i < e->used.n; i++) {
+		struct run *run = runs_find(core->runs, e->used.runs[i].run);
+
+		/* Only the node it was ordered to may speak for a run. */
+		if (run && run_info(run)->node == node_info(node)->name && !run_over(run))
+			run_set_used(run, &e->used.runs[i].used);
+	}
+}

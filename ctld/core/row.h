@@ -124,7 +124,14 @@
 	X(checkpoint_time, INT, _) /* its work up to here is safe; 0: not known */ \
 	X(suspend_wanted, INT, _) /* 1: it is to be stopped for a while */         \
 	X(suspend_time, INT, _) /* since when it is; 0: it is not */               \
-	X(suspended_us, INT, _) /* so much of elapsed_us */
+	X(suspended_us, INT, _) /* so much of elapsed_us */                        \
+	X(read_bytes, INT, _)   /* what it used all in all: struct run_used */     \
+	X(written_bytes, INT, _)                                                   \
+	X(gpu_seen_us, INT, _)                                                     \
+	X(gpu_busy_us, INT, _)                                                     \
+	X(gpu_idle_us, INT, _)                                                     \
+	X(gpu_mem_peak_mb, INT, _)                                                 \
+	X(energy_mj, INT, _)
 
 #define NONCE_COLUMNS(X) /* (uid, nonce) -> job: a repeated submit is answered, not repeated */ \
 	X(uid, INT, K)                                                             \

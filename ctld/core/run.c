@@ -167,7 +167,8 @@ struct run **runs_sorted(const struct runs *runs, size_t *n)
 
 /* --- rows ------------------------------------------------------------------------------------ */
 
-#define F(field) [COL_RUN_##field] = COLUMN(struct run, info.field)
+#define F(field)    [COL_RUN_##field] = COLUMN(struct run, info.field)
+#define USED(field) [COL_RUN_##field] = COLUMN(struct run, info.used.field)
 static const struct codec_column columns[COL_RUN_COUNT] = {
 	[COL_RUN_job] = COLUMN(struct run, info.id.job),
 	[COL_RUN_task] = COLUMN(struct run, info.id.task),
@@ -200,9 +201,17 @@ static const struct codec_column columns[COL_RUN_COUNT] = {
 	F(suspend_wanted),
 	F(suspend_time),
 	F(suspended_us),
+	USED(read_bytes),
+	USED(written_bytes),
+	USED(gpu_seen_us),
+	USED(gpu_busy_us),
+	USED(gpu_idle_us),
+	USED(gpu_mem_peak_mb),
+	USED(energy_mj),
 	/* the run's own: state */
 };
 #undef F
+#undef USED
 
 void run_encode(const struct run *run, struct row *row, enum row_change change)
 {
@@ -346,6 +355,11 @@ void run_set_progress(struct runs *runs, struct run *run, const char *progress)
 		strings_set(runs->strings, &run->link.progress, progress);
 }
 
+void run_set_used(struct run *run, const struct run_used *used)
+{
+	run->link.used = *used;
+}
+
 void run_set_end(struct runs *runs, struct run *run, const struct run_report *r)
 {
 	struct run_info *i = &run->info;
@@ -362,6 +376,7 @@ void run_set_end(struct runs *runs, struct run *run, const struct run_report *r)
 	i->end_cause = (uint8_t)r->cause;
 	i->cpu_time_us = r->cpu_time_us;
 	i->max_rss_kb = r->max_rss_kb;
+	i->used = r->used;
 	if (r->checkpoint_time > i->checkpoint_time)
 		i->checkpoint_time = r->checkpoint_time;
 	strings_set(runs->strings, &i->detail, r->detail ? r->detail : "");

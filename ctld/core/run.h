@@ -70,6 +70,7 @@ struct run_info {
 	usec_t suspend_time;   /* wall: since when all of it is stopped; 0: it is not */
 	uint64_t suspended_us; /* so much of elapsed_us; while it lives, of the times that are over
 	                        */
+	struct run_used used;  /* once it has ended; some of it has columns */
 };
 
 /* Volatile. */
@@ -91,6 +92,7 @@ struct run_link {
 	struct usage_meter meter;
 	const char *qos, *partition; /* kept, while it is booked: whose GPU-hours count too */
 	usec_t hours_since;          /* since when */
+	struct run_used used;        /* while it runs, as its node said last */
 	uint64_t ordered_session;    /* in which its StartRun went out; 0: in an earlier life */
 };
 
@@ -124,6 +126,7 @@ void run_set_suspended(
 /* What its program says of itself. A checkpoint never goes back. */
 void run_set_checkpoint(struct runs *runs, struct run *run, usec_t checkpoint_time);
 void run_set_progress(struct runs *runs, struct run *run, const char *progress); /* not durable */
+void run_set_used(struct run *run, const struct run_used *used);                 /* not durable */
 /* Take over how it ended from a report. */
 void run_set_end(struct runs *runs, struct run *run, const struct run_report *report);
 void run_set_billed(struct runs *runs, struct run *run, uint64_t billed_us, uint64_t cost_u);

@@ -327,7 +327,10 @@ void run_gone(struct core *core, struct run *run, enum end_cause cause, const ch
 	struct run_report end = { .start_time = i->start_time,
 		.end_time = core->now.wall,
 		.cause = cause,
-		.detail = why };
+		.detail = why,
+		.cpu_time_us = run_link(run)->used.cpu_time_us,
+		.max_rss_kb = run_link(run)->used.mem_peak_mb * 1024,
+		.used = run_link(run)->used };
 
 	if (run_over(run))
 		return;

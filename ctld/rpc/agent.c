@@ -1,4 +1,4 @@
-/* agent.c - what agents send: REGISTER, RUN_REPORT, HEARTBEAT
+/* agent.c - what agents send: REGISTER, RUN_REPORT, HEARTBEAT, RUNS_USED
  *
  * An agent that sends what it may not, or that cannot be, is closed: it comes back and registers,
  * which puts right whatever was wrong between us.
@@ -76,5 +76,21 @@ void rpc_heartbeat(struct ctld *c, const struct rpc *rpc)
 		return;
 	ev.agent.node = rpc->peer->node;
 	ev.agent.session = rpc->peer->session;
+	inputs_apply(c, &ev, rpc->now);
+}
+
+void rpc_runs_used(struct ctld *c, const struct rpc *rpc)
+{
+	struct core_event ev = { 0 };
+	struct error err;
+
+	if (!is_heard(c, rpc))
+		return;
+	if (wire_runs_used((const Gpusched__RunsUsed *)rpc->msg, c->in, &ev, &err)) {
+		peer_expel(c, rpc->peer, &err);
+		return;
+	}
+	ev.used.node = rpc->peer->node;
+	ev.used.session = rpc->peer->session;
 	inputs_apply(c, &ev, rpc->now);
 }

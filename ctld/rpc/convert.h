@@ -66,6 +66,10 @@ int wire_partition_control(const Gpusched__PartitionControl *m, const struct con
 
 int wire_report(const Gpusched__RunReport *m, struct run_report *out, struct error *err);
 
+/* Fills event->used but for node and session. */
+int wire_runs_used(const Gpusched__RunsUsed *m, struct arena *arena, struct core_event *event,
+        struct error *err);
+
 /* Fills event->agent_up but for node and session. */
 int wire_register(const Gpusched__Register *m, struct arena *arena, struct core_event *event,
         struct error *err);

@@ -9,6 +9,7 @@
 #include "common/comeback.h"
 #include "common/depend.h"
 #include "common/mailwish.h"
+#include "common/runused.h"
 #include "common/text.h"
 #include "common/xalloc.h"
 #include "ctld/core/devices.h"
@@ -510,6 +511,16 @@ static bool numbers_can_be(const Gpusched__RunReport *m)
 	       m->exit_signal <= WIRE_SIGNAL_MAX && m->nnodes <= CONF_MAX_NODES;
 }
 
+static bool used_can_be(const Gpusched__RunUsed *m)
+{
+	return m->cpu_time_us <= INT64_MAX && m->mem_now_mb <= INT64_MAX / 1024 &&
+	       m->mem_peak_mb <= INT64_MAX / 1024 && m->read_bytes <= INT64_MAX &&
+	       m->written_bytes <= INT64_MAX && m->gpu_seen_us <= INT64_MAX &&
+	       m->gpu_busy_us <= m->gpu_seen_us && m->gpu_idle_us <= m->gpu_seen_us &&
+	       m->gpu_mem_now_mb <= INT64_MAX && m->gpu_mem_peak_mb <= INT64_MAX &&
+	       m->energy_mj <= INT64_MAX && m->gpu_now_pct <= 100;
+}
+
 static int take_gpu_set(const Gpusched__RunReport *m, uint64_t *set, struct error *err)
 {
 	*set = 0;
@@ -531,7 +542,7 @@ int wire_report(const Gpusched__RunReport *m, struct run_report *out, struct err
 		return bad_agent("a run that has no name", err);
 	if (m->state == GPUSCHED__RUN_REPORT__STATE__NONE)
 		return bad_agent("a run in no state", err);
-	if (!numbers_can_be(m))
+	if (!numbers_can_be(m) || (m->used && !used_can_be(m->used)))
 		return bad_agent("a number that cannot be", err);
 	if (agent_text("detail", m->detail, err) ||
 	        agent_text("incarnation", m->incarnation, err) ||
@@ -562,7 +573,30 @@ int wire_report(const Gpusched__RunReport *m, struct run_report *out, struct err
 	r.node_trouble = m->node_trouble;
 	r.suspended = m->suspended;
 	r.suspended_us = m->suspended_us;
+	run_used_from_message(m->used, &r.used);
 	*out = r;
+	return 0;
+}
+
+int wire_runs_used(const Gpusched__RunsUsed *m, struct arena *arena, struct core_event *event,
+        struct error *err)
+{
+	struct run_use *runs = arena_alloc(arena, (m->n_runs + 1) * sizeof(*runs));
+
+	if (!runs)
+		return bad_agent("more runs than can be", err);
+	for (size_t i = 0; i < m->n_runs; i++) {
+		const Gpusched__RunUsed *u = m->runs[i];
+
+		if (!u->run || !used_can_be(u))
+			return bad_agent("use that cannot be", err);
+		runs[i].run =
+		        (struct run_id){ u->run->job, u->run->task, u->run->attempt, u->run->rank };
+		run_used_from_message(u, &runs[i].used);
+	}
+	event->kind = EV_RUNS_USED;
+	event->used.runs = runs;
+	event->used.n = m->n_runs;
 	return 0;
 }
 

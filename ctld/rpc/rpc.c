@@ -55,6 +55,7 @@ static const struct request rows[] = {
 	ROW(REGISTER, AGENT, false, BY_NODE, rpc_register),
 	ROW(RUN_REPORT, AGENT, false, BY_NODE, rpc_run_report),
 	ROW(HEARTBEAT, AGENT, false, BY_NODE, rpc_heartbeat),
+	ROW(RUNS_USED, AGENT, false, BY_NODE, rpc_runs_used),
 	ROW(STREAM_OPEN, ASK, false, NOTHING, rpc_stream_open),
 	ROW(STREAM_DATA, STREAM, false, NOTHING, rpc_stream_data),
 	ROW(STREAM_CREDIT, STREAM, false, NOTHING, rpc_stream_credit),

@@ -21,10 +21,12 @@
 	"job, task, attempt, rank, node, state, gpu_type, gpus, cpus, mem_mb, incarnation, epoch, " \
 	"order_time, start_time, end_time, elapsed_us, exit_code, exit_signal, end_wanted, "  \
 	"end_cause, detail, cpu_time_us, max_rss_kb, uid, nodes, account, billed_us, "  \
-	"cost_u, checkpoint_time, suspend_wanted, suspend_time, suspended_us"
+	"cost_u, checkpoint_time, suspend_wanted, suspend_time, suspended_us, " \
+	"read_bytes, written_bytes, gpu_seen_us, gpu_busy_us, gpu_idle_us, gpu_mem_peak_mb, energy_mj"
 #define RUN_PLACES                                                                          \
 	"?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13, ?14, ?15, ?16, ?17, ?18, " \
-	"?19, ?20, ?21, ?22, ?23, ?24, ?25, ?26, ?27, ?28, ?29, ?30, ?31, ?32"
+	"?19, ?20, ?21, ?22, ?23, ?24, ?25, ?26, ?27, ?28, ?29, ?30, ?31, ?32, ?33, ?34, ?35, ?36, " \
+	"?37, ?38, ?39"
 #define NONCE_COLS "uid, nonce, spec_hash, job, expires"
 #define EVENT_COLS "seq, time, kind, uid, host, job, node, text"
 #define USAGE_COLS "account, uid, user, gpu_us, cpu_us, cost_u, runs, decayed_u, decayed_time"
@@ -128,6 +130,14 @@
 	"ALTER TABLE " table " ADD COLUMN suspend_wanted INTEGER NOT NULL DEFAULT 0;"        \
 	"ALTER TABLE " table " ADD COLUMN suspend_time INTEGER NOT NULL DEFAULT 0;"          \
 	"ALTER TABLE " table " ADD COLUMN suspended_us INTEGER NOT NULL DEFAULT 0;"
+#define RUN_GETS_USED(table)                                                                 \
+	"ALTER TABLE " table " ADD COLUMN read_bytes INTEGER NOT NULL DEFAULT 0;"            \
+	"ALTER TABLE " table " ADD COLUMN written_bytes INTEGER NOT NULL DEFAULT 0;"         \
+	"ALTER TABLE " table " ADD COLUMN gpu_seen_us INTEGER NOT NULL DEFAULT 0;"           \
+	"ALTER TABLE " table " ADD COLUMN gpu_busy_us INTEGER NOT NULL DEFAULT 0;"           \
+	"ALTER TABLE " table " ADD COLUMN gpu_idle_us INTEGER NOT NULL DEFAULT 0;"           \
+	"ALTER TABLE " table " ADD COLUMN gpu_mem_peak_mb INTEGER NOT NULL DEFAULT 0;"       \
+	"ALTER TABLE " table " ADD COLUMN energy_mj INTEGER NOT NULL DEFAULT 0;"
 #define EVENT_TABLE_1                                                                        \
 	"seq INTEGER PRIMARY KEY, time INTEGER NOT NULL, kind TEXT NOT NULL, "               \
 	"uid INTEGER NOT NULL, host TEXT NOT NULL, job INTEGER NOT NULL, node TEXT NOT NULL, " \
@@ -252,6 +262,11 @@ static const char *const state_steps[] = {
 	/* GPUs of a node that the configuration says nothing of. */
 	"ALTER TABLE node ADD COLUMN found TEXT NOT NULL DEFAULT '';"
 	"PRAGMA user_version = 18;",
+
+	/* What runs used of their GPUs. */
+	RUN_GETS_USED("run")
+	RUN_GETS_USED("ended_run")
+	"PRAGMA user_version = 19;",
 };
 
 /* history.db. 0x67707568 is "gpuh". */
@@ -307,6 +322,9 @@ static const char *const history_steps[] = {
 	/* Whose history it is: files of it lie about. */
 	"CREATE TABLE meta (key TEXT NOT NULL PRIMARY KEY, value TEXT NOT NULL) STRICT, WITHOUT ROWID;"
 	"PRAGMA user_version = 13;",
+
+	RUN_GETS_USED("run")
+	"PRAGMA user_version = 14;",
 };
 /* clang-format on */
 

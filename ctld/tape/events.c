@@ -127,6 +127,22 @@ static const struct field job_fields[] = {
 };
 static const struct form job_form = FORM("job", struct submit_job, job_fields);
 
+static const struct field used_fields[] = {
+	NUMBER(struct run_used, cpu_time_us),
+	NUMBER(struct run_used, mem_now_mb),
+	NUMBER(struct run_used, mem_peak_mb),
+	NUMBER(struct run_used, read_bytes),
+	NUMBER(struct run_used, written_bytes),
+	NUMBER(struct run_used, gpu_seen_us),
+	NUMBER(struct run_used, gpu_busy_us),
+	NUMBER(struct run_used, gpu_idle_us),
+	NUMBER(struct run_used, gpu_mem_now_mb),
+	NUMBER(struct run_used, gpu_mem_peak_mb),
+	NUMBER(struct run_used, energy_mj),
+	NUMBER(struct run_used, gpu_now_pct),
+};
+static const struct form used_form = FORM("used", struct run_used, used_fields);
+
 static const struct field report_fields[] = {
 	PART(struct run_report, run, &run_id_form),
 	NUMBER(struct run_report, state),
@@ -152,6 +168,7 @@ static const struct field report_fields[] = {
 	NUMBER(struct run_report, suspended),
 	NUMBER(struct run_report, suspended_us),
 	MAY_TEXT(struct run_report, node_trouble),
+	PART(struct run_report, used, &used_form),
 };
 static const struct form report_form = FORM("report", struct run_report, report_fields);
 
@@ -237,6 +254,18 @@ static const struct field run_report_fields[] = {
 	PART(EV, run.report, &report_form),
 };
 
+static const struct field run_use_fields[] = {
+	PART(struct run_use, run, &run_id_form),
+	PART(struct run_use, used, &used_form),
+};
+static const struct form run_use_form = FORM("run-use", struct run_use, run_use_fields);
+
+static const struct field runs_used_fields[] = {
+	NUMBER(EV, used.node),
+	NUMBER(EV, used.session),
+	LIST(EV, used.runs, used.n, LIST_MAX, &run_use_form),
+};
+
 static const struct field fenced_fields[] = {
 	NUMBER(EV, fenced.node),
 	NUMBER(EV, fenced.off),
@@ -265,6 +294,7 @@ static const struct form forms[EVENT_KINDS] = {
 	[EV_AGENT_GONE] = FORM("agent-gone", EV, agent_fields),
 	[EV_HEARTBEAT] = FORM("heartbeat", EV, agent_fields),
 	[EV_RUN_REPORT] = FORM("run-report", EV, run_report_fields),
+	[EV_RUNS_USED] = FORM("runs-used", EV, runs_used_fields),
 	[EV_FENCED] = FORM("fenced", EV, fenced_fields),
 	[EV_DISK_FREE] = FORM("disk-free", EV, disk_free_fields),
 	[EV_NOTE] = FORM("note", EV, note_fields),
@@ -425,6 +455,11 @@ static int check_run_report(const struct core_event *e, const struct conf *conf,
 	return check_node(e, conf, e->run.node, err) ? -1 : check_report(e, &e->run.report, err);
 }
 
+static int check_runs_used(const struct core_event *e, const struct conf *conf, struct error *err)
+{
+	return check_node(e, conf, e->used.node, err);
+}
+
 static int check_fenced(const struct core_event *e, const struct conf *conf, struct error *err)
 {
 	return check_node(e, conf, e->fenced.node, err);
@@ -441,6 +476,7 @@ static check_fn *const checks[EVENT_KINDS] = {
 	[EV_AGENT_GONE] = check_agent,
 	[EV_HEARTBEAT] = check_agent,
 	[EV_RUN_REPORT] = check_run_report,
+	[EV_RUNS_USED] = check_runs_used,
 	[EV_FENCED] = check_fenced,
 };
 

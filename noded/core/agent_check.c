@@ -68,7 +68,9 @@ static uint64_t hash_run(uint64_t h, const struct run *run)
 		(uint64_t)r->start_time, (uint64_t)r->end_time, r->elapsed_us, r->exit_code,
 		r->exit_signal, r->cause, r->epoch, r->gpus, r->cpus, r->mem_mb, r->cpu_time_us,
 		r->max_rss_kb, r->uid, r->nodes, (uint64_t)r->checkpoint_time, (uint64_t)run->heard,
-		r->suspended, r->suspended_us };
+		r->suspended, r->suspended_us, r->used.mem_peak_mb, r->used.read_bytes,
+		r->used.written_bytes, r->used.gpu_seen_us, r->used.gpu_busy_us,
+		r->used.gpu_idle_us, r->used.gpu_mem_peak_mb, r->used.energy_mj };
 
 	for (size_t i = 0; i < sizeof(numbers) / sizeof(*numbers); i++)
 		h = hash_number(h, numbers[i]);

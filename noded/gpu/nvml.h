@@ -15,6 +15,7 @@ enum nvml_return {
 	NVML_SUCCESS = 0,
 	NVML_NOT_SUPPORTED = 3,
 	NVML_NOT_FOUND = 6,
+	NVML_INSUFFICIENT_SIZE = 7,
 	NVML_DRIVER_NOT_LOADED = 9,
 	NVML_FUNCTION_NOT_FOUND = 13,
 	NVML_GPU_IS_LOST = 15,
@@ -39,36 +40,76 @@ struct nvml_attributes { /* nvmlDeviceAttributes_t */
 	unsigned long long mem_mb;
 };
 
+struct nvml_utilization { /* nvmlUtilization_t, in percent */
+	unsigned gpu, memory;
+};
+
+/* nvmlProcessInfo_t of the calls' version 2 and 3 */
+struct nvml_process {
+	unsigned pid;
+	unsigned long long used; /* bytes; NVML_NO_VALUE */
+	unsigned gpu_instance, compute_instance;
+};
+#define NVML_NO_VALUE (~0ull)
+
+struct nvml_process_use { /* nvmlProcessUtilizationSample_t, in percent */
+	unsigned pid;
+	unsigned long long time;
+	unsigned sm, memory, encoder, decoder;
+};
+
+enum { NVML_GPU_UTILIZATION_SAMPLES = 1 };                   /* nvmlSamplingType_t */
+enum { NVML_DOUBLE, NVML_UINT, NVML_ULONG, NVML_ULONGLONG }; /* nvmlValueType_t */
+struct nvml_sample {                                         /* nvmlSample_t */
+	unsigned long long time;
+	union {
+		double d;
+		unsigned u;
+		unsigned long ul;
+		unsigned long long ull;
+	} value;
+};
+
 enum { NVML_LINK_GPU = 0, NVML_LINK_SWITCH = 2 }; /* nvmlIntNvLinkDeviceType_t */
 
 /* X(name, newest version, oldest version, arguments). The symbol is the name, and from version 2 on
  * "_vN" behind it. */
-#define NVML_CALLS(X)                                                                         \
-	X(nvmlInit, 2, 1, (void))                                                             \
-	X(nvmlShutdown, 1, 1, (void))                                                         \
-	X(nvmlSystemGetDriverVersion, 1, 1, (char *text, unsigned size))                      \
-	X(nvmlSystemGetCudaDriverVersion, 2, 1, (int *version))                               \
-	X(nvmlDeviceGetCount, 2, 1, (unsigned *count))                                        \
-	X(nvmlDeviceGetHandleByIndex, 2, 1, (unsigned index, nvml_device *device))            \
-	X(nvmlDeviceGetName, 1, 1, (nvml_device device, char *text, unsigned size))           \
-	X(nvmlDeviceGetUUID, 1, 1, (nvml_device device, char *text, unsigned size))           \
-	X(nvmlDeviceGetPciInfo, 3, 1, (nvml_device device, struct nvml_pci * pci))            \
-	X(nvmlDeviceGetMinorNumber, 1, 1, (nvml_device device, unsigned *minor))              \
-	X(nvmlDeviceGetMemoryInfo, 1, 1, (nvml_device device, struct nvml_memory * memory))   \
-	X(nvmlDeviceGetEccMode, 1, 1, (nvml_device device, int *now, int *pending))           \
-	X(nvmlDeviceGetEnforcedPowerLimit, 1, 1, (nvml_device device, unsigned *mw))          \
-	X(nvmlDeviceGetNvLinkState, 1, 1, (nvml_device device, unsigned link, int *active))   \
-	X(nvmlDeviceGetNvLinkRemoteDeviceType, 1, 1,                                          \
-	        (nvml_device device, unsigned link, int *type))                               \
-	X(nvmlDeviceGetNvLinkRemotePciInfo, 2, 1,                                             \
-	        (nvml_device device, unsigned link, struct nvml_pci *pci))                    \
-	X(nvmlDeviceGetMigMode, 1, 1, (nvml_device device, unsigned *now, unsigned *pending)) \
-	X(nvmlDeviceGetMaxMigDeviceCount, 1, 1, (nvml_device device, unsigned *count))        \
-	X(nvmlDeviceGetMigDeviceHandleByIndex, 1, 1,                                          \
-	        (nvml_device device, unsigned index, nvml_device *mig))                       \
-	X(nvmlDeviceGetGpuInstanceId, 1, 1, (nvml_device mig, unsigned *id))                  \
-	X(nvmlDeviceGetComputeInstanceId, 1, 1, (nvml_device mig, unsigned *id))              \
-	X(nvmlDeviceGetAttributes, 2, 2, (nvml_device mig, struct nvml_attributes * a))
+#define NVML_CALLS(X)                                                                             \
+	X(nvmlInit, 2, 1, (void))                                                                 \
+	X(nvmlShutdown, 1, 1, (void))                                                             \
+	X(nvmlSystemGetDriverVersion, 1, 1, (char *text, unsigned size))                          \
+	X(nvmlSystemGetCudaDriverVersion, 2, 1, (int *version))                                   \
+	X(nvmlDeviceGetCount, 2, 1, (unsigned *count))                                            \
+	X(nvmlDeviceGetHandleByIndex, 2, 1, (unsigned index, nvml_device *device))                \
+	X(nvmlDeviceGetName, 1, 1, (nvml_device device, char *text, unsigned size))               \
+	X(nvmlDeviceGetUUID, 1, 1, (nvml_device device, char *text, unsigned size))               \
+	X(nvmlDeviceGetPciInfo, 3, 1, (nvml_device device, struct nvml_pci * pci))                \
+	X(nvmlDeviceGetMinorNumber, 1, 1, (nvml_device device, unsigned *minor))                  \
+	X(nvmlDeviceGetMemoryInfo, 1, 1, (nvml_device device, struct nvml_memory * memory))       \
+	X(nvmlDeviceGetEccMode, 1, 1, (nvml_device device, int *now, int *pending))               \
+	X(nvmlDeviceGetEnforcedPowerLimit, 1, 1, (nvml_device device, unsigned *mw))              \
+	X(nvmlDeviceGetNvLinkState, 1, 1, (nvml_device device, unsigned link, int *active))       \
+	X(nvmlDeviceGetNvLinkRemoteDeviceType, 1, 1,                                              \
+	        (nvml_device device, unsigned link, int *type))                                   \
+	X(nvmlDeviceGetNvLinkRemotePciInfo, 2, 1,                                                 \
+	        (nvml_device device, unsigned link, struct nvml_pci *pci))                        \
+	X(nvmlDeviceGetMigMode, 1, 1, (nvml_device device, unsigned *now, unsigned *pending))     \
+	X(nvmlDeviceGetMaxMigDeviceCount, 1, 1, (nvml_device device, unsigned *count))            \
+	X(nvmlDeviceGetMigDeviceHandleByIndex, 1, 1,                                              \
+	        (nvml_device device, unsigned index, nvml_device *mig))                           \
+	X(nvmlDeviceGetGpuInstanceId, 1, 1, (nvml_device mig, unsigned *id))                      \
+	X(nvmlDeviceGetComputeInstanceId, 1, 1, (nvml_device mig, unsigned *id))                  \
+	X(nvmlDeviceGetAttributes, 2, 2, (nvml_device mig, struct nvml_attributes * a))           \
+	X(nvmlDeviceGetUtilizationRates, 1, 1, (nvml_device device, struct nvml_utilization * u)) \
+	X(nvmlDeviceGetSamples, 1, 1,                                                             \
+	        (nvml_device device, int kind, unsigned long long since, int *type, unsigned *n,  \
+	                struct nvml_sample *v))                                                   \
+	X(nvmlDeviceGetComputeRunningProcesses, 3, 2,                                             \
+	        (nvml_device device, unsigned *n, struct nvml_process *v))                        \
+	X(nvmlDeviceGetProcessUtilization, 1, 1,                                                  \
+	        (nvml_device device, struct nvml_process_use * v, unsigned *n,                    \
+	                unsigned long long since))                                                \
+	X(nvmlDeviceGetTotalEnergyConsumption, 1, 1, (nvml_device device, unsigned long long *mj))
 
 struct nvml {
 	void *library;

@@ -37,6 +37,7 @@ struct facts {
 		char uuid[TEXT], name[TEXT];
 		unsigned domain, bus, device, minor, mem, used, power, compute, memory, temp;
 		unsigned long long energy;
+		unsigned watts;
 		int ecc;
 		bool mig, lost;
 		unsigned n_links, links[18];
@@ -48,7 +49,8 @@ struct facts {
 	} gpus[MAX_GPUS];
 	unsigned n_processes;
 	struct process {
-		unsigned gpu, pid, mem;
+		unsigned gpu, pid, mem, sm;
+		int mig; /* -1: not in one */
 	} processes[MAX_FACTS];
 	unsigned n_xids;
 	struct xid {
@@ -122,6 +124,7 @@ static void add_gpu(struct facts *f, const char *line)
 	g->memory = (unsigned)number(line, "memory", 0);
 	g->temp = (unsigned)number(line, "temp", 35);
 	g->energy = (unsigned long long)number(line, "energy", 0);
+	g->watts = (unsigned)number(line, "watts", 0);
 	g->ecc = number(line, "ecc", 1);
 	g->mig = number(line, "mig", 0);
 	g->lost = number(line, "lost", 0);
@@ -192,7 +195,8 @@ static void take_line(struct facts *f, const char *line)
 		add_link(f, line);
 	} else if (begins(line, "process") && f->n_processes < MAX_FACTS) {
 		f->processes[f->n_processes++] = (struct process){ (unsigned)number(line, "gpu", 0),
-			(unsigned)number(line, "pid", 0), (unsigned)number(line, "mem", 0) };
+			(unsigned)number(line, "pid", 0), (unsigned)number(line, "mem", 0),
+			(unsigned)number(line, "sm", 0), number(line, "mig", -1) };
 	} else if (begins(line, "xid") && f->n_xids < MAX_FACTS) {
 		f->xids[f->n_xids++] = (struct xid){ (unsigned)number(line, "gpu", 0),
 			(unsigned)number(line, "code", 0), (unsigned)number(line, "seq", 0) };
@@ -505,6 +509,65 @@ struct used {
 	unsigned gpu, memory;
 };
 
+static unsigned long long now_us(void)
+{
+	struct timespec t;
+
+	clock_gettime(CLOCK_MONOTONIC, &t);
+	return (unsigned long long)t.tv_sec * 1000000 + (unsigned long long)t.tv_nsec / 1000;
+}
+
+struct sample {
+	unsigned long long time;
+	union {
+		double d;
+		unsigned u;
+		unsigned long long ull;
+	} value;
+};
+
+/* Two, the newer one of this moment. */
+API int nvmlDeviceGetSamples(device_t d, int kind, unsigned long long since, int *type,
+        unsigned *count, struct sample *v);
+API int nvmlDeviceGetSamples(device_t d, int kind, unsigned long long since, int *type,
+        unsigned *count, struct sample *v)
+{
+	(void)since;
+	BEGIN("nvmlDeviceGetSamples", d);
+	if (kind != 1 || *count < 2)
+		return INVALID;
+	*type = 1;
+	*count = 2;
+	v[0] = (struct sample){ now_us() - 1, { .ull = gpu_of(d)->compute } };
+	v[1] = (struct sample){ now_us(), { .ull = gpu_of(d)->compute } };
+	return OK;
+}
+
+struct process_use {
+	unsigned pid;
+	unsigned long long time;
+	unsigned sm, memory, encoder, decoder;
+};
+
+API int nvmlDeviceGetProcessUtilization(
+        device_t d, struct process_use *v, unsigned *count, unsigned long long since);
+API int nvmlDeviceGetProcessUtilization(
+        device_t d, struct process_use *v, unsigned *count, unsigned long long since)
+{
+	unsigned n = 0, room = *count;
+
+	(void)since;
+	BEGIN("nvmlDeviceGetProcessUtilization", d);
+	for (unsigned i = 0; i < facts.n_processes && n < room; i++) {
+		if (&facts.gpus[facts.processes[i].gpu] == gpu_of(d))
+			v[n++] = (struct process_use){ .pid = facts.processes[i].pid,
+				.time = now_us(),
+				.sm = facts.processes[i].sm };
+	}
+	*count = n;
+	return n ? OK : NOT_FOUND;
+}
+
 API int nvmlDeviceGetUtilizationRates(device_t d, struct used *u);
 API int nvmlDeviceGetUtilizationRates(device_t d, struct used *u)
 {
@@ -518,7 +581,7 @@ API int nvmlDeviceGetTotalEnergyConsumption(device_t d, unsigned long long *mj);
 API int nvmlDeviceGetTotalEnergyConsumption(device_t d, unsigned long long *mj)
 {
 	BEGIN("nvmlDeviceGetTotalEnergyConsumption", d);
-	*mj = gpu_of(d)->energy;
+	*mj = gpu_of(d)->energy + now_us() / 1000 * gpu_of(d)->watts;
 	return OK;
 }
 
@@ -546,7 +609,8 @@ API int nvmlDeviceGetComputeRunningProcesses_v3(device_t d, unsigned *count, str
 
 	BEGIN("nvmlDeviceGetComputeRunningProcesses", d);
 	for (unsigned i = 0; i < facts.n_processes; i++) {
-		if (&facts.gpus[facts.processes[i].gpu] != gpu_of(d))
+		if (&facts.gpus[facts.processes[i].gpu] != gpu_of(d) ||
+		        (is_mig(d) && facts.processes[i].mig != (int)((uintptr_t)d >> 8) - 1))
 			continue;
 		if (n < room)
 			v[n] = (struct process_info){ facts.processes[i].pid,

@@ -1,0 +1,244 @@
+/* sample.c - see sample.h */
+#include "noded/gpu/sample.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "common/xalloc.h"
+#include "noded/gpu/nvml.h"
+
+#define SAMPLES_MAX 256 /* of the driver's: it keeps some 100 */
+#define MIB         (1024 * 1024)
+
+struct slot {
+	nvml_device device;
+	uint32_t gpu; /* NVML's index */
+	bool mig;
+	char uuid[GPUS_TEXT];
+	unsigned long long seen, procs_seen; /* the driver's time of the last sample */
+};
+
+struct gpu_sampling {
+	struct nvml nvml;
+	struct look_at *at;
+	uint32_t gpu; /* the one at hand */
+	uint32_t n;
+	struct slot slots[GPUS_MAX];
+};
+
+static void asking(struct gpu_sampling *s, const char *call)
+{
+	snprintf(s->at->call, sizeof(s->at->call), "%s", call);
+	s->at->gpu = s->gpu;
+}
+
+#define ASK(s, call, ...)  \
+	(asking(s, #call), \
+	        (s)->nvml.call ? (s)->nvml.call(__VA_ARGS__) : (int)NVML_FUNCTION_NOT_FOUND)
+
+/* --- which there are ------------------------------------------------------------------------- */
+
+static void add(struct gpu_sampling *s, nvml_device device, bool mig)
+{
+	struct slot *slot = &s->slots[s->n];
+
+	*slot = (struct slot){ .device = device, .gpu = s->gpu, .mig = mig };
+	if (ASK(s, nvmlDeviceGetUUID, device, slot->uuid, sizeof(slot->uuid)) == NVML_SUCCESS)
+		s->n++;
+}
+
+static void find_instances(struct gpu_sampling *s, nvml_device device)
+{
+	nvml_device mig = NULL;
+	unsigned n = 0;
+
+	if (ASK(s, nvmlDeviceGetMaxMigDeviceCount, device, &n) != NVML_SUCCESS)
+		n = 0;
+	for (unsigned i = 0; i < n && s->n < GPUS_MAX; i++) {
+		if (ASK(s, nvmlDeviceGetMigDeviceHandleByIndex, device, i, &mig) == NVML_SUCCESS)
+			add(s, mig, true);
+	}
+}
+
+static void find(struct gpu_sampling *s)
+{
+	unsigned now = 0, pending;
+	nvml_device device = NULL;
+
+	if (ASK(s, nvmlDeviceGetHandleByIndex, s->gpu, &device) != NVML_SUCCESS)
+		return;
+	if (ASK(s, nvmlDeviceGetMigMode, device, &now, &pending) == NVML_SUCCESS && now)
+		find_instances(s, device);
+	else
+		add(s, device, false);
+}
+
+struct gpu_sampling *gpu_sampling_new(uint64_t skip, struct look_at *at)
+{
+	struct gpu_sampling *s = xcalloc(1, sizeof(*s));
+	unsigned n = 0;
+
+	s->at = at;
+	s->gpu = LOOK_NO_GPU;
+	if (nvml_open(&s->nvml, NULL) < 0) {
+		free(s);
+		return NULL;
+	}
+	if (ASK(s, nvmlInit) == NVML_SUCCESS && ASK(s, nvmlDeviceGetCount, &n) == NVML_SUCCESS) {
+		for (s->gpu = 0; s->gpu < n && s->gpu < GPUS_HOST_MAX && s->n < GPUS_MAX;
+		        s->gpu++) {
+			if (!(skip >> s->gpu & 1))
+				find(s);
+		}
+		s->gpu = LOOK_NO_GPU;
+		return s;
+	}
+	nvml_close(&s->nvml); /* what is asked last is what did not work */
+	free(s);
+	return NULL;
+}
+
+void gpu_sampling_free(struct gpu_sampling *s)
+{
+	if (!s)
+		return;
+	ASK(s, nvmlShutdown);
+	nvml_close(&s->nvml);
+	free(s);
+}
+
+/* --- what they do ---------------------------------------------------------------------------- */
+
+static double value_of(const struct nvml_sample *v, int type)
+{
+	switch (type) {
+	case NVML_UINT:
+		return v->value.u;
+	case NVML_ULONG:
+		return (double)v->value.ul;
+	case NVML_ULONGLONG:
+		return (double)v->value.ull;
+	default:
+		return v->value.d;
+	}
+}
+
+static uint32_t thousandths(double percent)
+{
+	return percent <= 0 ? 0 : percent >= 100 ? USE_FULL : (uint32_t)(percent * 10 + 0.5);
+}
+
+/* The mean of the driver's samples since our last. */
+static bool take_samples(struct gpu_sampling *s, struct slot *slot, struct gpu_use *use)
+{
+	static struct nvml_sample v[SAMPLES_MAX];
+	unsigned n = SAMPLES_MAX, counted = 0;
+	int type = NVML_UINT;
+	double sum = 0;
+
+	if (ASK(s, nvmlDeviceGetSamples, slot->device, NVML_GPU_UTILIZATION_SAMPLES, slot->seen,
+	            &type, &n, v) != NVML_SUCCESS)
+		return false;
+	for (unsigned i = 0; i < n && i < SAMPLES_MAX; i++) {
+		if (v[i].time <= slot->seen)
+			continue;
+		sum += value_of(&v[i], type);
+		counted++;
+	}
+	for (unsigned i = 0; i < n && i < SAMPLES_MAX; i++) {
+		if (v[i].time > slot->seen)
+			slot->seen = v[i].time;
+	}
+	if (counted)
+		use->compute = thousandths(sum / counted);
+	return counted > 0;
+}
+
+static void take_compute(struct gpu_sampling *s, struct slot *slot, struct gpu_use *use)
+{
+	struct nvml_utilization u = { 0 };
+
+	if (!take_samples(s, slot, use)) {
+		if (ASK(s, nvmlDeviceGetUtilizationRates, slot->device, &u) != NVML_SUCCESS)
+			return;
+		use->compute = thousandths(u.gpu);
+	}
+	use->known |= USE_COMPUTE;
+}
+
+static void take_processes(struct gpu_sampling *s, const struct slot *slot, struct gpu_use *use)
+{
+	struct nvml_process v[USE_PROCS];
+	unsigned n = USE_PROCS;
+
+	memset(v, 0, sizeof(v));
+	if (ASK(s, nvmlDeviceGetComputeRunningProcesses, slot->device, &n, v) != NVML_SUCCESS ||
+	        n > USE_PROCS)
+		return;
+	for (unsigned i = 0; i < n; i++) {
+		if (v[i].used == NVML_NO_VALUE) /* as in a container's own namespace */
+			return;
+		use->procs[i] = (struct gpu_proc){ v[i].pid, USE_NOT_KNOWN, v[i].used / MIB };
+	}
+	use->n_procs = n;
+	use->known |= USE_PROCESSES;
+}
+
+/* Who has how much of it. The driver tells what each did between two looks of its own. */
+static void take_shares(struct gpu_sampling *s, struct slot *slot, struct gpu_use *use)
+{
+	static struct nvml_process_use v[SAMPLES_MAX];
+	unsigned n = SAMPLES_MAX;
+	int r = ASK(s, nvmlDeviceGetProcessUtilization, slot->device, v, &n, slot->procs_seen);
+
+	if (r != NVML_SUCCESS && r != NVML_NOT_FOUND) /* nobody did anything */
+		return;
+	for (uint32_t p = 0; p < use->n_procs; p++) {
+		unsigned sum = 0, counted = 0;
+
+		for (unsigned i = 0; r == NVML_SUCCESS && i < n && i < SAMPLES_MAX; i++) {
+			if (v[i].pid != use->procs[p].pid)
+				continue;
+			sum += v[i].sm;
+			counted++;
+		}
+		use->procs[p].compute = counted ? thousandths((double)sum / counted) : 0;
+	}
+	for (unsigned i = 0; r == NVML_SUCCESS && i < n && i < SAMPLES_MAX; i++) {
+		if (v[i].time > slot->procs_seen)
+			slot->procs_seen = v[i].time;
+	}
+}
+
+static void take_slot(struct gpu_sampling *s, struct slot *slot, struct gpu_use *use)
+{
+	struct nvml_memory memory = { 0 };
+	unsigned long long energy = 0;
+
+	memset(use, 0, sizeof(*use));
+	memcpy(use->uuid, slot->uuid, sizeof(use->uuid));
+	s->gpu = slot->gpu;
+	if (ASK(s, nvmlDeviceGetMemoryInfo, slot->device, &memory) == NVML_SUCCESS) {
+		use->used_mb = memory.used / MIB;
+		use->known |= USE_MEMORY;
+	}
+	take_processes(s, slot, use);
+	if (slot->mig)
+		return;
+	take_compute(s, slot, use);
+	if (use->n_procs > 1)
+		take_shares(s, slot, use);
+	if (ASK(s, nvmlDeviceGetTotalEnergyConsumption, slot->device, &energy) == NVML_SUCCESS) {
+		use->energy_mj = energy;
+		use->known |= USE_ENERGY;
+	}
+}
+
+void gpu_sampling_take(struct gpu_sampling *s, struct gpu_uses *out)
+{
+	for (uint32_t i = 0; i < s->n; i++)
+		take_slot(s, &s->slots[i], &out->v[i]);
+	out->n = s->n;
+	s->gpu = LOOK_NO_GPU;
+}

@@ -1,0 +1,304 @@
+/* sampler.c - see sampler.h */
+#include "noded/gpu/sampler.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <poll.h>
+#include <signal.h>
+#include <stddef.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/prctl.h>
+#include <sys/resource.h>
+#include <sys/socket.h>
+#include <sys/syscall.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "common/xalloc.h"
+
+#define KILL_WAIT_MS 500
+
+struct shared {
+	struct gpu_uses uses;
+	struct look_at at;
+	uint64_t cpu_us; /* of the last answer */
+};
+
+/* A child that is in the kernel for ever, and the GPU that it is at. */
+struct stuck {
+	uint32_t gpu;
+	int pidfd;
+};
+
+struct gpu_sampler {
+	struct shared *shared; /* NULL: there is no child */
+	struct gpu_uses *answer;
+	pid_t pid;
+	int sock, pidfd;
+	bool asked;
+	uint64_t left_out; /* NVML's indices */
+	struct stuck stuck[GPUS_HOST_MAX];
+	uint32_t n_stuck;
+};
+
+struct gpu_sampler *gpu_sampler_new(void)
+{
+	struct gpu_sampler *s = xcalloc(1, sizeof(*s));
+
+	s->sock = s->pidfd = -1;
+	return s;
+}
+
+static void close_if(int *fd)
+{
+	if (*fd >= 0)
+		close(*fd);
+	*fd = -1;
+}
+
+static bool readable(int fd, int ms)
+{
+	struct pollfd p = { .fd = fd, .events = POLLIN };
+
+	return poll(&p, 1, ms) == 1;
+}
+
+/* --- the child ------------------------------------------------------------------------------- */
+
+static uint64_t cpu_us(void)
+{
+	struct rusage ru;
+
+	getrusage(RUSAGE_SELF, &ru);
+	return (uint64_t)(ru.ru_utime.tv_sec + ru.ru_stime.tv_sec) * 1000000 +
+	       (uint64_t)(ru.ru_utime.tv_usec + ru.ru_stime.tv_usec);
+}
+
+/* Of ours only the socket: one that hangs for ever must hold nothing else. */
+static int leave_all(int keep, int null)
+{
+	dup2(null, 0);
+	dup2(null, 1);
+	dup2(null, 2);
+	if (dup2(keep, 3) < 0)
+		return -1;
+	syscall(SYS_close_range, 4U, ~0U, 0U);
+	return 3;
+}
+
+static _Noreturn void child_main(
+        struct shared *shared, uint64_t skip, int sock, int null, pid_t parent)
+{
+	struct gpu_sampling *sampling;
+	sigset_t none;
+	uint64_t before = cpu_us();
+	char c;
+
+	prctl(PR_SET_NAME, "gnoded-watch");
+	for (int sig = 1; sig < NSIG; sig++)
+		signal(sig, SIG_DFL);
+	signal(SIGPIPE, SIG_IGN);
+	sigemptyset(&none);
+	sigprocmask(SIG_SETMASK, &none, NULL);
+	prctl(PR_SET_PDEATHSIG, SIGKILL);
+	sock = leave_all(sock, null);
+	if (getppid() != parent || sock < 0)
+		_exit(1);
+	sampling = gpu_sampling_new(skip, &shared->at);
+	while (sampling && read(sock, &c, 1) == 1) {
+		gpu_sampling_take(sampling, &shared->uses);
+		shared->cpu_us = cpu_us() - before;
+		before += shared->cpu_us;
+		if (write(sock, &c, 1) != 1)
+			break;
+	}
+	_exit(0);
+}
+
+/* --- the parent ------------------------------------------------------------------------------ */
+
+static void unmap(struct gpu_sampler *s)
+{
+	if (s->shared)
+		munmap(s->shared, sizeof(*s->shared));
+	s->shared = NULL;
+}
+
+static uint64_t not_to_be_asked(struct gpu_sampler *s)
+{
+	uint64_t skip = s->left_out;
+	uint32_t n = 0;
+
+	for (uint32_t i = 0; i < s->n_stuck; i++) {
+		if (readable(s->stuck[i].pidfd, 0)) {
+			close(s->stuck[i].pidfd);
+			continue;
+		}
+		skip |= (uint64_t)1 << s->stuck[i].gpu;
+		s->stuck[n++] = s->stuck[i];
+	}
+	s->n_stuck = n;
+	return skip;
+}
+
+static int start_child(struct gpu_sampler *s, struct error *err)
+{
+	uint64_t skip = not_to_be_asked(s);
+	int ends[2] = { -1, -1 }, null = open("/dev/null", O_RDWR | O_CLOEXEC);
+	pid_t parent = getpid();
+
+	s->shared = mmap(NULL, sizeof(*s->shared), PROT_READ | PROT_WRITE,
+	        MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+	if (s->shared == MAP_FAILED)
+		s->shared = NULL;
+	if (null < 0 || !s->shared || socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, ends) < 0)
+		goto error;
+	s->shared->at.gpu = LOOK_NO_GPU;
+	s->pid = fork();
+	if (s->pid < 0)
+		goto error;
+	if (s->pid == 0)
+		child_main(s->shared, skip, ends[1], null, parent);
+	s->sock = ends[0];
+	s->pidfd = (int)syscall(SYS_pidfd_open, s->pid, 0); /* close-on-exec, pidfd_open(2) */
+	if (s->pidfd < 0)
+		abort(); /* not reaped yet, so it is there */
+	close(ends[1]);
+	close(null);
+	return 0;
+error:
+	error_set(err, ERR_SYSTEM, "cannot watch the GPUs: %s", strerror(errno));
+	close_if(&ends[0]);
+	close_if(&ends[1]);
+	close_if(&null);
+	unmap(s);
+	return -1;
+}
+
+/* End the child. False: it is in the kernel, and its pidfd is still ours. */
+static bool end_child(struct gpu_sampler *s)
+{
+	bool gone = true;
+
+	if (!s->shared)
+		return true;
+	syscall(SYS_pidfd_send_signal, s->pidfd, SIGKILL, NULL, 0);
+	gone = readable(s->pidfd, KILL_WAIT_MS);
+	if (gone) {
+		waitpid(s->pid, NULL, WNOHANG);
+		close_if(&s->pidfd);
+	}
+	close_if(&s->sock);
+	s->asked = false;
+	unmap(s);
+	return gone;
+}
+
+/* What it was at when it hung or crashed. */
+static void give_up(struct gpu_sampler *s, bool hung, char *trouble, size_t size)
+{
+	struct look_at at = s->shared->at;
+
+	at.call[sizeof(at.call) - 1] = '\0';
+	snprintf(trouble, size, "%s %s", *at.call ? at.call : "NVML",
+	        hung ? "does not come back" : "crashes or ends");
+	if (at.gpu < GPUS_HOST_MAX)
+		s->left_out |= (uint64_t)1 << at.gpu;
+	if (end_child(s))
+		return;
+	if (at.gpu < GPUS_HOST_MAX && s->n_stuck < GPUS_HOST_MAX)
+		s->stuck[s->n_stuck++] = (struct stuck){ at.gpu, s->pidfd };
+	else
+		close(s->pidfd);
+	s->pidfd = -1;
+}
+
+int gpu_sampler_ask(struct gpu_sampler *s, struct error *err)
+{
+	if (!s->shared && start_child(s, err) < 0)
+		return -1;
+	/* One that has gone is found out by reading. */
+	if (send(s->sock, "?", 1, MSG_NOSIGNAL | MSG_DONTWAIT) < 0 && errno != EPIPE)
+		return error_set(err, ERR_SYSTEM, "cannot watch the GPUs: %s", strerror(errno));
+	s->asked = true;
+	return 0;
+}
+
+bool gpu_sampler_asked(const struct gpu_sampler *s)
+{
+	return s->asked;
+}
+
+int gpu_sampler_fd(const struct gpu_sampler *s)
+{
+	return s->sock;
+}
+
+static void make_sound(struct gpu_uses *u)
+{
+	if (u->n > GPUS_MAX)
+		u->n = GPUS_MAX;
+	for (uint32_t i = 0; i < u->n; i++) {
+		struct gpu_use *g = &u->v[i];
+
+		g->uuid[sizeof(g->uuid) - 1] = '\0';
+		if (g->n_procs > USE_PROCS)
+			g->n_procs = USE_PROCS;
+		if (g->compute > USE_FULL)
+			g->compute = USE_FULL;
+	}
+}
+
+const struct gpu_uses *gpu_sampler_take(struct gpu_sampler *s, char *trouble, size_t size)
+{
+	bool hung;
+	char c;
+
+	trouble[0] = '\0';
+	s->asked = false;
+	if (!s->shared)
+		return NULL;
+	if (recv(s->sock, &c, 1, MSG_DONTWAIT) == 1) {
+		uint32_t n = s->shared->uses.n;
+
+		n = n > GPUS_MAX ? GPUS_MAX : n;
+		s->answer = xrealloc(
+		        s->answer, 1, offsetof(struct gpu_uses, v) + n * sizeof(s->answer->v[0]));
+		s->answer->n = n;
+		memcpy(s->answer->v, s->shared->uses.v, n * sizeof(s->answer->v[0]));
+		make_sound(s->answer);
+		return s->answer;
+	}
+	hung = !readable(s->sock, 0);
+	give_up(s, hung, trouble, size);
+	return NULL;
+}
+
+uint64_t gpu_sampler_cost_us(const struct gpu_sampler *s)
+{
+	return s->shared ? s->shared->cpu_us : 0;
+}
+
+void gpu_sampler_rest(struct gpu_sampler *s)
+{
+	if (s->shared && !end_child(s)) {
+		close(s->pidfd);
+		s->pidfd = -1;
+	}
+	free(s->answer);
+	s->answer = NULL;
+	s->left_out = 0;
+}
+
+void gpu_sampler_free(struct gpu_sampler *s)
+{
+	if (!s)
+		return;
+	gpu_sampler_rest(s);
+	for (uint32_t i = 0; i < s->n_stuck; i++)
+		close(s->stuck[i].pidfd);
+	free(s);
+}

@@ -1,0 +1,436 @@
+/* test_sample.c - what runs use: the sampler over simulated machines, the sums, the counters of
+ * processes
+ *
+ * The library is the stand-in of testsuite/nvml, found as the real one is: the test starts itself
+ * again with LD_LIBRARY_PATH.
+ */
+#include <poll.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <cmocka.h>
+
+#include "noded/gpu/sampler.h"
+#include "noded/meter.h"
+#include "noded/used.h"
+
+#define LONG_MS  20000 /* never waited for */
+#define SHORT_MS 300   /* for what hangs */
+
+static char root[] = "/tmp/test_sample.XXXXXX";
+static char facts[64];
+static struct gpu_sampler *sampler;
+static char trouble[160];
+
+#define MACHINE                                                                            \
+	"gpu uuid=GPU-a name=\"NVIDIA H100\" mem=81559 used=1500 compute=40 energy=5000\n" \
+	"gpu uuid=GPU-b name=\"NVIDIA H100\" mem=81559 mig=1\n"                            \
+	"gpu uuid=GPU-c name=\"NVIDIA L40S\" mem=46068 used=900 compute=90 energy=100\n"   \
+	"mig gpu=1 gi=7 ci=0 uuid=MIG-1 profile=1g.10gb mem=9856\n"                        \
+	"mig gpu=1 gi=8 ci=0 uuid=MIG-2 profile=1g.10gb mem=9856\n"                        \
+	"process gpu=0 pid=11 mem=1000\n"                                                  \
+	"process gpu=1 pid=22 mem=200 mig=1\n"                                             \
+	"process gpu=2 pid=33 mem=300 sm=60\n"                                             \
+	"process gpu=2 pid=44 mem=400 sm=25\n"
+
+static void machine(const char *text, const char *more)
+{
+	FILE *f = fopen(facts, "w");
+
+	assert_non_null(f);
+	fprintf(f, "%s%s", text, more);
+	fclose(f);
+}
+
+static const struct gpu_uses *take(int ms)
+{
+	struct pollfd p = { .events = POLLIN };
+	struct error err;
+
+	assert_int_equal(gpu_sampler_ask(sampler, &err), 0);
+	assert_true(gpu_sampler_asked(sampler));
+	p.fd = gpu_sampler_fd(sampler);
+	poll(&p, 1, ms);
+	return gpu_sampler_take(sampler, trouble, sizeof(trouble));
+}
+
+static const struct gpu_use *of(const struct gpu_uses *u, const char *uuid)
+{
+	for (uint32_t i = 0; u && i < u->n; i++) {
+		if (strcmp(u->v[i].uuid, uuid) == 0)
+			return &u->v[i];
+	}
+	return NULL;
+}
+
+static int begin(void **state)
+{
+	(void)state;
+	sampler = gpu_sampler_new();
+	return 0;
+}
+
+static int end(void **state)
+{
+	(void)state;
+	gpu_sampler_free(sampler);
+	return 0;
+}
+
+/* --- the sampler ------------------------------------------------------------------------------ */
+
+static void test_all(void **state)
+{
+	const struct gpu_uses *u;
+	const struct gpu_use *g;
+
+	(void)state;
+	machine(MACHINE, "");
+	u = take(LONG_MS);
+	assert_non_null(u);
+	assert_int_equal(u->n, 4);
+	g = of(u, "GPU-a");
+	assert_int_equal(g->known, USE_COMPUTE | USE_MEMORY | USE_PROCESSES | USE_ENERGY);
+	assert_int_equal(g->compute, 400);
+	assert_int_equal(g->used_mb, 1500);
+	assert_int_equal(g->energy_mj, 5000);
+	assert_int_equal(g->n_procs, 1);
+	assert_int_equal(g->procs[0].pid, 11);
+	assert_int_equal(g->procs[0].mem_mb, 1000);
+	assert_int_equal(g->procs[0].compute, USE_NOT_KNOWN);
+	g = of(u, "GPU-c");
+	assert_int_equal(g->n_procs, 2);
+	assert_int_equal(g->procs[0].compute, 600);
+	assert_int_equal(g->procs[1].compute, 250);
+	g = of(u, "MIG-1");
+	assert_int_equal(g->known, USE_MEMORY | USE_PROCESSES);
+	assert_int_equal(g->n_procs, 0);
+	assert_int_equal(of(u, "MIG-2")->procs[0].pid, 22);
+
+	/* The same child, the machine of now. */
+	machine("gpu uuid=GPU-a name=\"NVIDIA H100\" mem=81559 compute=3\n", "");
+	u = take(LONG_MS);
+	assert_int_equal(of(u, "GPU-a")->compute, 30);
+	assert_int_equal(of(u, "GPU-c")->known, 0);
+	assert_true(gpu_sampler_cost_us(sampler) < 1000000);
+}
+
+static const struct {
+	const char *call;
+	uint32_t known; /* of GPU 0 all the same */
+} calls[] = {
+	{ "nvmlDeviceGetSamples", USE_COMPUTE | USE_MEMORY | USE_PROCESSES | USE_ENERGY },
+	{ "nvmlDeviceGetMemoryInfo", USE_COMPUTE | USE_PROCESSES | USE_ENERGY },
+	{ "nvmlDeviceGetComputeRunningProcesses", USE_COMPUTE | USE_MEMORY | USE_ENERGY },
+	{ "nvmlDeviceGetTotalEnergyConsumption", USE_COMPUTE | USE_MEMORY | USE_PROCESSES },
+};
+
+static void test_failing(void **state)
+{
+	char more[128];
+
+	(void)state;
+	for (size_t i = 0; i < sizeof(calls) / sizeof(calls[0]); i++) {
+		const struct gpu_use *g;
+
+		snprintf(more, sizeof(more), "fail call=%s result=3\n", calls[i].call);
+		machine(MACHINE, more);
+		g = of(take(LONG_MS), "GPU-a");
+		assert_non_null(g);
+		assert_int_equal(g->known, calls[i].known);
+		assert_true(!(g->known & USE_COMPUTE) || g->compute == 400);
+	}
+}
+
+/* The GPU in which a call hangs or crashes is left out; the others are known. */
+static void test_hang_and_crash(void **state)
+{
+	static const char *const how[] = { "hang", "crash" };
+	char more[128];
+
+	(void)state;
+	for (size_t i = 0; i < 2; i++) {
+		snprintf(more, sizeof(more), "%s call=nvmlDeviceGetTotalEnergyConsumption gpu=0\n",
+		        how[i]);
+		machine(MACHINE, more);
+		assert_null(take(SHORT_MS));
+		assert_non_null(strstr(trouble, "nvmlDeviceGetTotalEnergyConsumption"));
+		assert_non_null(strstr(trouble, i ? "crashes" : "does not come back"));
+		assert_null(of(take(LONG_MS), "GPU-a"));
+		assert_string_equal(trouble, "");
+		assert_non_null(of(take(LONG_MS), "GPU-c"));
+		machine(MACHINE, "");
+		gpu_sampler_rest(sampler);
+		assert_non_null(of(take(LONG_MS), "GPU-a"));
+		gpu_sampler_rest(sampler);
+	}
+	machine("", "init result=9\n");
+	assert_null(take(LONG_MS));
+	assert_non_null(strstr(trouble, "nvmlInit"));
+}
+
+/* --- sums --------------------------------------------------------------------------------------
+ */
+
+#define HOUR 3600000000ull
+
+static struct gpu_uses uses = { .n = 3,
+	.v = { { .uuid = "A",
+	               .known = USE_COMPUTE | USE_MEMORY | USE_PROCESSES | USE_ENERGY,
+	               .compute = 800,
+	               .used_mb = 900,
+	               .energy_mj = 1000,
+	               .n_procs = 1,
+	               .procs = { { 5, USE_NOT_KNOWN, 700 } } },
+	        { .uuid = "B",
+	                .known = USE_COMPUTE | USE_MEMORY | USE_ENERGY,
+	                .compute = 20,
+	                .used_mb = 300,
+	                .energy_mj = 50 },
+	        { .uuid = "M", .known = USE_MEMORY | USE_PROCESSES, .used_mb = 40 } } };
+
+static void test_sums(void **state)
+{
+	struct run_used u = { 0 };
+	struct used_gpu gpus[] = { { .uuid = "A" }, { .uuid = "B" }, { .uuid = "gone" } };
+	const bool alone[] = { true, true, true };
+	const struct used_pids none = { NULL, 0 };
+
+	(void)state;
+	/* The first look says what is now, of no time and no energy before it. */
+	used_add_gpus(&u, gpus, alone, 3, &uses, none, 0);
+	assert_int_equal(u.gpu_seen_us, 0);
+	assert_int_equal(u.energy_mj, 0);
+	assert_int_equal(u.gpu_now_pct, 41);
+	assert_int_equal(u.gpu_mem_now_mb, 700);
+	uses.v[0].energy_mj = 1500;
+	uses.v[0].procs[0].mem_mb = 600;
+	used_add_gpus(&u, gpus, alone, 3, &uses, none, HOUR);
+	assert_int_equal(u.gpu_seen_us, 2 * HOUR);
+	assert_int_equal(u.gpu_busy_us, HOUR * 82 / 100);
+	assert_int_equal(u.gpu_idle_us, HOUR);
+	assert_int_equal(u.energy_mj, 500);
+	assert_int_equal(u.gpu_mem_now_mb, 600);
+	assert_int_equal(u.gpu_mem_peak_mb, 700);
+	/* A driver that was loaded again counts from 0. */
+	uses.v[0].energy_mj = 10;
+	used_add_gpus(&u, gpus, alone, 3, &uses, none, HOUR);
+	assert_int_equal(u.energy_mj, 500);
+}
+
+static void test_mig(void **state)
+{
+	struct run_used u = { 0 };
+	struct used_gpu gpu = { .uuid = "M" };
+	const bool alone = true;
+
+	(void)state;
+	used_add_gpus(&u, &gpu, &alone, 1, &uses, (struct used_pids){ NULL, 0 }, HOUR);
+	assert_int_equal(u.gpu_seen_us, 0); /* nobody says what it does */
+	assert_int_equal(u.gpu_mem_now_mb, 0);
+}
+
+/* Two runs on one GPU: each has what its own processes do. */
+static void test_shared(void **state)
+{
+	static const struct gpu_uses shared = { .n = 1,
+		.v = { { .uuid = "S",
+		        .known = USE_COMPUTE | USE_MEMORY | USE_PROCESSES | USE_ENERGY,
+		        .compute = 900,
+		        .used_mb = 5000,
+		        .energy_mj = 70,
+		        .n_procs = 3,
+		        .procs = { { 7, 600, 100 }, { 8, 300, 200 }, { 9, 50, 400 } } } } };
+	const uint32_t mine[] = { 7, 9 };
+	struct used_gpu gpu = { .uuid = "S" };
+	struct run_used u = { 0 };
+	const bool alone = false;
+
+	(void)state;
+	used_add_gpus(&u, &gpu, &alone, 1, &shared, (struct used_pids){ mine, 2 }, HOUR);
+	assert_int_equal(u.gpu_now_pct, 65);
+	assert_int_equal(u.gpu_mem_now_mb, 500);
+	assert_int_equal(gpu.mem_mb, 500);
+	assert_int_equal(u.energy_mj, 0);
+	/* A run without a process on it does nothing. */
+	used_add_gpus(&u, &gpu, &alone, 1, &shared, (struct used_pids){ mine, 0 }, HOUR);
+	assert_int_equal(u.gpu_now_pct, 0);
+	assert_int_equal(u.gpu_idle_us, HOUR);
+}
+
+static void test_meter_sums(void **state)
+{
+	struct run_used u = { 0 }, told;
+
+	(void)state;
+	used_add_meter(&u, &(struct meter){ .cpu_us = 5000000, .mem_kb = 4096, .read_bytes = 9 });
+	told = u;
+	assert_false(used_differ(&told, &u));
+	/* What a process that has ended took with it is not given back. */
+	used_add_meter(
+	        &u, &(struct meter){ .cpu_us = 4000000, .mem_kb = 1024, .mem_peak_kb = 8192 });
+	assert_int_equal(u.cpu_time_us, 5000000);
+	assert_int_equal(u.mem_now_mb, 1);
+	assert_int_equal(u.mem_peak_mb, 8);
+	assert_int_equal(u.read_bytes, 9);
+	assert_true(used_differ(&told, &u));
+}
+
+/* --- processes ---------------------------------------------------------------------------------
+ */
+
+/* A child and its own child, which hold 32 MiB and have used CPU time. */
+static _Noreturn void burn(int ready)
+{
+	volatile unsigned sum = 0;
+	void *mem = mmap(NULL, 32 << 20, PROT_READ | PROT_WRITE,
+	        MAP_PRIVATE | MAP_ANONYMOUS | MAP_POPULATE, -1, 0);
+	struct meter m = { 0 };
+	uint32_t *pids;
+
+	if (mem == MAP_FAILED || fork() < 0)
+		_exit(1);
+	do { /* until the clock that we read has moved */
+		struct meter_scan *s = meter_scan_new();
+
+		for (unsigned i = 0; i < 10000000; i++)
+			sum += i;
+		while (meter_scan_step(s, 100))
+			;
+		m = (struct meter){ 0 };
+		meter_scan_run(s, getppid(), &m, &pids);
+		free(pids);
+		meter_scan_free(s);
+	} while (m.cpu_us < 50000);
+	if (write(ready, "x", 1) != 1)
+		_exit(1);
+	pause();
+	_exit(0);
+}
+
+static void test_processes(void **state)
+{
+	struct meter m = { 0 }, known = { .cpu_known = true, .mem_known = true, .cpu_us = 7 };
+	struct meter_scan *s;
+	int ready[2];
+	uint32_t *pids;
+	char c[2];
+	pid_t child;
+
+	(void)state;
+	assert_int_equal(pipe(ready), 0);
+	child = fork();
+	if (child == 0) {
+		setpgid(0, 0);
+		burn(ready[1]);
+	}
+	for (int i = 0; i < 2; i++)
+		assert_int_equal(read(ready[0], c, 1), 1);
+	s = meter_scan_new();
+	assert_non_null(s);
+	while (meter_scan_step(s, 7))
+		;
+	assert_int_equal(meter_scan_run(s, getpid(), &m, &pids), 2);
+	assert_true(pids[0] < pids[1]);
+	assert_true(pids[0] == (uint32_t)child || pids[1] == (uint32_t)child);
+	free(pids);
+	assert_true(m.cpu_us >= 50000);
+	assert_true(m.mem_kb > 32 * 1024);
+	assert_int_equal(meter_scan_run(s, getpid(), &known, &pids), 2);
+	assert_int_equal(known.cpu_us, 7);
+	free(pids);
+	assert_int_equal(meter_scan_run(s, 1 << 30, &m, &pids), 0);
+	assert_null(pids);
+	meter_scan_free(s);
+	kill(-child, SIGKILL);
+	waitpid(child, NULL, 0);
+	close(ready[0]);
+	close(ready[1]);
+}
+
+static void put(const char *name, const char *text)
+{
+	char path[128];
+	FILE *f;
+
+	snprintf(path, sizeof(path), "%s/%s", root, name);
+	f = fopen(path, "w");
+	assert_non_null(f);
+	fputs(text, f);
+	fclose(f);
+}
+
+static void test_cgroups(void **state)
+{
+	struct meter m = { 0 };
+	uint32_t *pids;
+
+	(void)state;
+	meter_cgroups("/nowhere", "", &m);
+	assert_false(m.cpu_known || m.mem_known);
+	put("cpu.stat", "usage_usec 12345\nuser_usec 1\n");
+	put("cgroup.procs", "30\n9\n");
+	meter_cgroups(root, NULL, &m);
+	assert_true(m.cpu_known && !m.mem_known);
+	assert_int_equal(m.cpu_us, 12345);
+	put("memory.usage_in_bytes", "2097152\n");
+	put("memory.max_usage_in_bytes", "4194304\n");
+	meter_cgroups(root, root, &m);
+	assert_int_equal(m.mem_kb, 2048);
+	assert_int_equal(m.mem_peak_kb, 4096);
+	put("memory.current", "1048576\n"); /* an older kernel's: no peak */
+	m = (struct meter){ 0 };
+	meter_cgroups(root, NULL, &m);
+	assert_int_equal(m.mem_kb, 1024);
+	assert_int_equal(m.mem_peak_kb, 0);
+	assert_int_equal(meter_pids(root, &pids), 2);
+	assert_int_equal(pids[0], 9);
+	free(pids);
+}
+
+static void clear(void)
+{
+	char command[64];
+
+	snprintf(command, sizeof(command), "rm -rf %s", root);
+	if (system(command) != 0)
+		fprintf(stderr, "%s is left\n", root);
+}
+
+int main(int argc, char **argv)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test_setup_teardown(test_all, begin, end),
+		cmocka_unit_test_setup_teardown(test_failing, begin, end),
+		cmocka_unit_test_setup_teardown(test_hang_and_crash, begin, end),
+		cmocka_unit_test(test_sums),
+		cmocka_unit_test(test_mig),
+		cmocka_unit_test(test_shared),
+		cmocka_unit_test(test_meter_sums),
+		cmocka_unit_test(test_processes),
+		cmocka_unit_test(test_cgroups),
+	};
+	int failed;
+
+	(void)argc;
+	if (!getenv("NVML_STANDIN")) {
+		setenv("NVML_STANDIN", "/nonexistent", 1);
+		setenv("LD_LIBRARY_PATH", STANDINS, 1);
+		execv("/proc/self/exe", argv);
+		return 99;
+	}
+	if (!mkdtemp(root))
+		return 99;
+	snprintf(facts, sizeof(facts), "%s/machine", root);
+	setenv("NVML_STANDIN", facts, 1);
+	failed = cmocka_run_group_tests(tests, NULL, NULL);
+	clear();
+	return failed;
+}
