@@ -32,32 +32,15 @@ static bool same(const char *x, const char *y)
 
 /* --- accounts -------------------------------------------------------------------------------- */
 
-static bool lists(const struct conf_account *a, const struct caller *caller)
+static int hint_accounts(const struct core *core, const struct caller *caller, struct error *err)
 {
-	return caller_listed(&a->members, caller);
-}
-
-/* The first in the file that lists him. */
-static uint32_t first_of(const struct conf *conf, const struct caller *caller)
-{
-	uint32_t best = CONF_NONE, i;
-
-	for (i = 0; i < conf->n_accounts; i++) {
-		if (lists(&conf->accounts[i], caller) &&
-		        (best == CONF_NONE || conf->accounts[i].rank < conf->accounts[best].rank))
-			best = i;
-	}
-	return best;
-}
-
-static int hint_accounts(const struct conf *conf, const struct caller *caller, struct error *err)
-{
+	const struct conf *conf = core->conf;
 	char list[LIST_SIZE] = "";
 	size_t used = 0;
 	uint32_t i;
 
 	for (i = 0; i < conf->n_accounts; i++) {
-		if (lists(&conf->accounts[i], caller))
+		if (members_lists(core->members, i, caller))
 			list_add(list, &used, conf->accounts[i].name);
 	}
 	if (!used && conf->default_account != CONF_NONE)
@@ -68,35 +51,35 @@ static int hint_accounts(const struct conf *conf, const struct caller *caller, s
 }
 
 /* Without -A: the first that lists him, else the default. */
-static uint32_t own_account(const struct conf *conf, const struct caller *caller)
+static uint32_t own_account(const struct core *core, const struct caller *caller)
 {
-	uint32_t first = first_of(conf, caller);
+	uint32_t first = members_first(core->members, caller);
 
-	return first == CONF_NONE ? conf->default_account : first;
+	return first == CONF_NONE ? core->conf->default_account : first;
 }
 
 static int choose(struct core *core, const struct caller *caller, const char *name,
         uint32_t *account, struct error *err)
 {
-	const struct conf *conf = core->conf;
 	char buf[80];
 
-	*account = *name ? accounts_find(core->accounts, name) : own_account(conf, caller);
+	*account = *name ? accounts_find(core->accounts, name) : own_account(core, caller);
 	if (*name && *account == CONF_NONE) {
 		error_set(err, ERR_NO_ACCOUNT, "--account=%s: there is no such account",
 		        shown(buf, name));
-		return hint_accounts(conf, caller, err);
+		return hint_accounts(core, caller, err);
 	}
 	if (*account == CONF_NONE)
 		return error_set(err, ERR_ACCOUNT_MEMBER,
 		        "no account lists %.64s as a member, and there is no default account",
 		        caller->user);
 	if (!*name || verb_permits(VERB_ANY_ACCOUNT, standing(caller)) ||
-	        lists(&conf->accounts[*account], caller) || *account == own_account(conf, caller))
+	        members_lists(core->members, *account, caller) ||
+	        *account == own_account(core, caller))
 		return 0;
 	error_set(err, ERR_ACCOUNT_MEMBER, "--account=%s: %.64s is no member of it",
 	        shown(buf, name), caller->user);
-	return hint_accounts(conf, caller, err);
+	return hint_accounts(core, caller, err);
 }
 
 static int check_labels(const struct core *core, const struct intake *t, struct error *err)

@@ -198,6 +198,7 @@ void core_free(struct core *core)
 	waiters_free(core->starters);
 	sched_free(core->sched);
 	gates_free(core->gates);
+	members_free(core->members);
 	ledger_free(core->ledger);
 	heap_free(core->worries);
 	heap_free(core->alarms);

@@ -20,6 +20,7 @@
  *	attempt.c  the runs of one attempt at a job, as a whole
  *	runlife.c  a run's way and its booking: every run_move() is there
  *	array.c    the tasks of arrays (array.h)
+ *	members.c  which accounts list a user (members.h)
  *	bill.c     what runs used, to the accounts of their users
  *	timers.c   EV_CLOCK
  *	never.c    what could never run, and why not
@@ -38,6 +39,7 @@
 #include "ctld/core/gates.h"
 #include "ctld/core/heap.h"
 #include "ctld/core/hardware.h"
+#include "ctld/core/members.h"
 #include "ctld/core/hours.h"
 #include "ctld/core/job.h"
 #include "ctld/core/ledger.h"
@@ -82,7 +84,8 @@ struct core {
 	struct nodes *nodes;
 	struct accounts *accounts;
 	struct hours *hours;
-	struct gates *gates; /* of this configuration; from core_start() on */
+	struct gates *gates;     /* of this configuration; from core_start() on */
+	struct members *members; /* the same */
 	struct ledger *ledger;
 	struct sched *sched;
 	uint32_t gpus_counted[CONF_MAX_GPU_TYPES]; /* for quotas: accepting work, or in use */

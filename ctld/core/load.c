@@ -194,6 +194,7 @@ int core_start(struct core *core, struct clocks now, struct error *err)
 	nodes_start(core->nodes, now);
 	core->ledger = ledger_new(core->conf);
 	core->gates = gates_new(core->conf, core->seed);
+	core->members = members_new(core->conf, core->seed);
 	gates_hours(core->gates, core->hours);
 	gates_time(core->gates, now);
 	hours_configure(core->hours, core->conf, now);
@@ -331,6 +332,8 @@ static void reconfigure(struct core *core)
 	nodes_configure(core->nodes, conf, now.mono);
 	core->ledger = ledger_new(conf);
 	core->gates = gates_new(conf, core->seed);
+	members_free(core->members);
+	core->members = members_new(conf, core->seed);
 	forget_counted(core);
 	gates_hours(core->gates, core->hours);
 	gates_time(core->gates, now);
