@@ -8,6 +8,7 @@
 #include <limits.h>
 #include <linux/close_range.h>
 #include <poll.h>
+#include <sched.h>
 #include <signal.h>
 #include <stdarg.h>
 #include <stdio.h>
@@ -25,8 +26,10 @@
 #include "common/xalloc.h"
 #include "noded/drop.h"
 #include "noded/limits.h"
+#include "noded/private.h"
 #include "noded/program.h"
 #include "noded/record.h"
+#include "noded/rlimits.h"
 #include "noded/rundir.h"
 
 #define KERNEL_SIGNALS 64
@@ -283,10 +286,61 @@ void child_reset(void)
 	reset_oom_score();
 }
 
+/* "0-15,32-47"; false: it is no such list. */
+static bool parse_cpus(const char *list, cpu_set_t *set)
+{
+	char *at = NULL;
+
+	CPU_ZERO(set);
+	for (; *list; list = at + (*at == ',')) {
+		unsigned long first = strtoul(list, &at, 10), last = first;
+
+		if (at == list)
+			return false;
+		if (*at == '-')
+			last = strtoul(at + 1, &at, 10);
+		if (last >= CPU_SETSIZE || (*at && *at != ','))
+			return false;
+		for (unsigned long cpu = first; cpu <= last; cpu++)
+			CPU_SET(cpu, set);
+	}
+	return true;
+}
+
+/* On the CPUs near its GPUs, if what was booked fits there: a kindness, not a limit. */
+static void near_gpus(const Gpusched__LaunchRecord *l)
+{
+	char *list = record_string(&l->near_cpus);
+	cpu_set_t near, now, both;
+
+	if (*list && parse_cpus(list, &near) && sched_getaffinity(0, sizeof(now), &now) == 0) {
+		CPU_AND(&both, &near, &now);
+		if (CPU_COUNT(&both) > 0 && (uint32_t)CPU_COUNT(&both) >= l->report->cpus)
+			sched_setaffinity(0, sizeof(both), &both);
+	}
+	free(list);
+}
+
+/* As root, where that is needed: what the owner must not be able to do. */
+static void be_apart(const struct child *c)
+{
+	const Gpusched__LaunchRecord *l = c->launch;
+	char *dir = record_string(&l->private_dir);
+	const char *what;
+
+	if (l->private_kinds && private_enter(l->private_kinds, dir, &what) < 0)
+		fail(c, "cannot have a private %s: %s", what, strerror(errno));
+	free(dir);
+	near_gpus(l);
+	if (rlimits_set(l->rlimits, l->n_rlimits, &what) < 0)
+		fail(c, "cannot set the limit %s: %s", what, strerror(errno));
+}
+
 static void become_job(const struct child *c, pid_t shepherd)
 {
 	if (limits_enter(c->launch->limits, c->launch->n_limits) < 0)
 		fail(c, "cannot enter the run's cgroups: %s", strerror(errno));
+	be_apart(c);
 	become_user(c);
 	die_with_shepherd(c, shepherd);
 	enter_directory(c);

@@ -1,6 +1,7 @@
 /* child.h - from a forked process of ours to the user's program
  *
- * In this order, and each step checked: session, signals, oom score; the user's ids, proved
+ * In this order, and each step checked: session, signals, oom score; what is
+ * private, near CPUs, limits (private.h, rlimits.h); the user's ids, proved
  * (drop.h); no new privileges; umask; working directory; only now, as the user, input, output and
  * error; descriptors; the site's task prolog (program.h); execve(2) of the script. What went wrong
  * is told, as text, through a pipe that closes itself on execution: nothing told and the end of

@@ -20,12 +20,13 @@
 #include <sys/types.h>
 
 #include "common/error.h"
+#include "noded/private.h"
 
 /* --- the launcher's side: the root below which leaves are made -------------------------------- */
 
 /* What a site may demand: the kind, the filter of devices (devfilter.h), limits.h. */
 #define CONTAIN_DEVICES "devices"
-#define CONTAIN_WORDS   "cgroup2, " CONTAIN_DEVICES ", memory, pids, cpu"
+#define CONTAIN_WORDS   "cgroup2, " CONTAIN_DEVICES ", memory, pids, cpu, " PRIVATE_WORDS
 
 bool contain_words_have(const char *words, const char *word); /* in a list between commas */
 /* The first of the words of `want` that is not in `have`; NULL: all are. Good until the next call.

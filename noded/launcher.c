@@ -86,6 +86,9 @@ static void copy_options(struct launcher_options *to, const struct launcher_opti
 		.program_timeout_ms =
 		        from->program_timeout_ms ? from->program_timeout_ms : PROGRAM_TIMEOUT_MS,
 		.health_interval_s = from->health_interval_s,
+		.private_kinds = from->private_kinds,
+		.rlimits = from->rlimits,
+		.n_rlimits = from->n_rlimits,
 	};
 	memcpy(to->programs, from->programs, sizeof(to->programs));
 }
@@ -130,6 +133,7 @@ static void launcher_free(struct launcher *l)
 	close_if(l->streams);
 	close_if(l->outputs);
 	close_if(l->holds);
+	close_if(l->private_dir);
 	close_if(l->exits);
 	close_if(l->spool_runs);
 	close_if(l->runs);
@@ -138,6 +142,7 @@ static void launcher_free(struct launcher *l)
 	close_if(l->lock);
 	free(l->runs_path);
 	free(l->spool_runs_path);
+	free(l->private_path);
 	free_options(&l->options);
 	free(l);
 }
@@ -158,7 +163,7 @@ static struct launcher *launcher_new(const struct launcher_options *options, str
 
 	l->lock = l->rundir = l->runs = l->spool = l->spool_runs = l->exits = l->outputs = l->news =
 	        -1;
-	l->streams = -1;
+	l->streams = l->private_dir = -1;
 	l->root = geteuid() == 0;
 	copy_options(&l->options, options);
 	if (access(l->options.shepherd, X_OK) < 0)
@@ -232,10 +237,36 @@ static char *contain_tag(const struct launcher *l)
 	return xasprintf("%s.%08x", l->options.node, (unsigned)(h ^ h >> 32));
 }
 
+static void say_active(struct launcher *l)
+{
+	size_t n;
+
+	contain_root_active(l->contain, l->filter, l->active, sizeof(l->active));
+	for (int k = 0; k < PRIVATE_KINDS; k++) {
+		n = strlen(l->active);
+		if (l->private_kinds & 1u << k)
+			snprintf(l->active + n, sizeof(l->active) - n, ",%s",
+			        private_name((enum private_kind)k));
+	}
+}
+
 void launcher_filter_devices(struct launcher *l)
 {
 	l->filter = contain_root_filters_devices(l->contain);
-	contain_root_active(l->contain, l->filter, l->active, sizeof(l->active));
+	say_active(l);
+}
+
+static void try_private(struct launcher *l)
+{
+	char *probe = xasprintf("%s/probe", l->private_path);
+	uint32_t wanted = l->options.private_kinds;
+
+	l->private_kinds = private_works(wanted, probe);
+	for (int k = 0; k < PRIVATE_KINDS; k++)
+		if (wanted & ~l->private_kinds & 1u << k)
+			log_warning("runs share '%s': a private one cannot be had here",
+			        private_name((enum private_kind)k));
+	free(probe);
 }
 
 /* Devices are filtered where the GPUs' files are known, found by us or named (lgpus.c), and where
@@ -248,7 +279,8 @@ static int choose_containment(struct launcher *l, struct error *err)
 	l->grants = grants_new(&l->options.devices, err);
 	if (!l->grants)
 		return -1;
-	contain_root_active(l->contain, false, l->active, sizeof(l->active));
+	try_private(l);
+	say_active(l);
 	if (grants_know_gpus(l->grants) || contain_words_have(want, CONTAIN_DEVICES))
 		launcher_filter_devices(l);
 	lacks = contain_words_lack(want, l->active);
@@ -333,7 +365,7 @@ static int start(struct launcher *l, int sock, struct error *err)
 static void become_launcher(const struct launcher *l, int sock)
 {
 	int keep[] = { sock, l->lock, l->rundir, l->runs, l->spool, l->spool_runs, l->exits,
-		l->outputs, l->holds, l->streams, log_keep() };
+		l->outputs, l->holds, l->private_dir, l->streams, log_keep() };
 	struct sigaction ign = { .sa_handler = SIG_IGN };
 	int high = 2;
 

@@ -49,7 +49,9 @@
 
 #include "common/error.h"
 #include "noded/grants.h"
+#include "noded/private.h"
 #include "noded/program.h"
+#include "noded/rlimits.h"
 
 #define LAUNCHER_MAX_PROCESSES   16384
 #define LAUNCHER_SIGNATURE_AGE_S (14 * 86400) /* default of signature_age_s */
@@ -73,6 +75,9 @@ struct launcher_options {
 	const char *programs[PROGRAM_KINDS]; /* the site's; NULL: none. As long as the process */
 	uint64_t program_timeout_ms;         /* of each; 0: PROGRAM_TIMEOUT_MS */
 	uint64_t health_interval_s;          /* between two health checks; 0: there is only one */
+	uint32_t private_kinds;              /* bits of enum private_kind */
+	const Gpusched__RunRlimit *rlimits;  /* the site's; as long as the process */
+	size_t n_rlimits;                    /* at most RLIMITS_MAX */
 	uint64_t max_processes;     /* of one run, threads too; 0: LAUNCHER_MAX_PROCESSES */
 	struct grants_wish devices; /* strings as long as the process, as of `containment` */
 	const char *containment; /* "devices,memory": not to run jobs with less; NULL: whatever */

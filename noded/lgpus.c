@@ -222,6 +222,22 @@ int lgpus_find(const struct lgpus *g, const Gpusched__StartRun *order, struct jo
 	return 0;
 }
 
+char *lgpus_near(const struct lgpus *g, const Gpusched__StartRun *order)
+{
+	char *all = xstrdup(""), *more;
+
+	for (size_t i = 0; i < order->n_gpu_uuids; i++) {
+		const struct gpu *gpu = gpus_find(g->now, order->gpu_uuids[i]);
+
+		if (!gpu || !*gpu->cpus)
+			continue;
+		more = xasprintf("%s%s%s", all, *all ? "," : "", gpu->cpus);
+		free(all);
+		all = more;
+	}
+	return all;
+}
+
 int lgpus_grants(const struct lgpus *g, const Gpusched__StartRun *order,
         struct device out[DEVFILTER_MAX], size_t *n, struct error *err)
 {

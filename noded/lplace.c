@@ -84,6 +84,8 @@ int lplace_make(struct launcher *l, struct error *err)
 	        (l->spool_runs = open_sub_dir(
 	                 l->spool, o->spool, "runs", 0711, &l->spool_runs_path, err)) < 0 ||
 	        (l->exits = open_sub_dir(l->spool, o->spool, "exits", 0700, NULL, err)) < 0 ||
+	        (l->private_dir = open_sub_dir(
+	                 l->spool, o->spool, PRIVATE_DIR, 0700, &l->private_path, err)) < 0 ||
 	        (l->outputs = open_sub_dir(l->spool, o->spool, "outputs", 0700, NULL, err)) < 0 ||
 	        (l->holds = open_sub_dir(l->rundir, o->rundir, "holds", 0700, NULL, err)) < 0)
 		return -1;

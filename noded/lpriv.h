@@ -77,8 +77,11 @@ struct launcher {
 	struct uses *uses;
 	struct contain_root *contain;
 	struct grants *grants;
-	bool filter;     /* runs open their own devices only */
-	char active[96]; /* what holds a run here, as the controller is told */
+	bool filter;            /* runs open their own devices only */
+	uint32_t private_kinds; /* of those that were asked for */
+	char *private_path;     /* absolute */
+	int private_dir;
+	char active[160]; /* what holds a run here, as the controller is told */
 	struct lgpus *gpus;
 	struct lhealth *checks;           /* NULL: the site has none */
 	char health[PROGRAM_TROUBLE_MAX]; /* what its check found wrong; "": nothing */
@@ -181,7 +184,7 @@ void lrun_forget(struct launcher *l, struct run_id id);
 /* A descriptor of its record directory, made if need be; -1 with errno. */
 int lrun_dir(const struct lrun *r, bool make);
 
-/* Remove RUN_DIR in the background. */
+/* Remove RUN_DIR and its private directories in the background. */
 void lrun_remove_rundir(struct launcher *l, const char *name);
 
 struct run_id lrun_id(const Gpusched__RunId *id);
@@ -219,6 +222,8 @@ void lgpus_clear(Gpusched__Inventory *m);
  * good until the next look; NULL if it names none so. -1 with ERR_LAUNCH: one is not there. */
 int lgpus_find(const struct lgpus *g, const Gpusched__StartRun *order, struct jobenv_gpu **out,
         struct error *err);
+/* The CPUs near those, as a list; "": not known. The caller frees it. */
+char *lgpus_near(const struct lgpus *g, const Gpusched__StartRun *order);
 /* The device files of those (grants.h). */
 int lgpus_grants(const struct lgpus *g, const Gpusched__StartRun *order,
         struct device out[DEVFILTER_MAX], size_t *n, struct error *err);

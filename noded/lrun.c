@@ -244,17 +244,23 @@ static void removal_run(void *arg)
 
 static const struct worker_ops removal_ops = { removal_run, free, free };
 
-void lrun_remove_rundir(struct launcher *l, const char *name)
+static void remove_from(struct launcher *l, int parent, const char *name)
 {
 	struct removal *m;
 
-	if (faccessat(l->spool_runs, name, F_OK, AT_SYMLINK_NOFOLLOW) < 0)
+	if (faccessat(parent, name, F_OK, AT_SYMLINK_NOFOLLOW) < 0)
 		return;
 	m = xcalloc(1, sizeof(*m));
-	m->parent = l->spool_runs;
+	m->parent = parent;
 	memcpy(m->name, name, strlen(name) + 1);
 	if (!worker_submit(l->disk, KEY_DISK, &removal_ops, m, NULL))
 		free(m); /* found again at the next start */
+}
+
+void lrun_remove_rundir(struct launcher *l, const char *name)
+{
+	remove_from(l, l->spool_runs, name);
+	remove_from(l, l->private_dir, name);
 }
 
 /* --- over ------------------------------------------------------------------------------------- */

@@ -263,5 +263,7 @@ int lscan(struct launcher *l, struct error *err)
 	        record_scan(l->exits, take_copy, l, err) < 0)
 		return -1;
 	contain_root_each(l->contain, clear_orphan, l);
+	if (record_scan(l->private_dir, remove_orphan_dir, l, err) < 0)
+		return -1;
 	return record_scan(l->spool_runs, remove_orphan_dir, l, err) < 0 ? -1 : 0;
 }

@@ -142,7 +142,8 @@ struct parts {
 	char **env;
 	ProtobufCBinaryData *env_list;
 	size_t n_env;
-	char *run_dir, *leaf;
+	char *run_dir, *leaf, *private_dir, *near;
+	const Gpusched__RunRlimit *rlimit_list[RLIMITS_MAX];
 	struct jobenv_gpu *gpus;
 	Gpusched__RunReport *report;
 	Gpusched__RunLimit **limits;
@@ -159,6 +160,8 @@ static void parts_clear(struct parts *p)
 	free(p->env_list);
 	free(p->run_dir);
 	free(p->leaf);
+	free(p->private_dir);
+	free(p->near);
 	free(p->gpus);
 	lreport_free(p->report);
 	limits_list_free(p->limits, p->n_limits);
@@ -247,6 +250,12 @@ static int make_parts(
 	p->leaf = contain_root_leaf(s->l->contain, s->run->name);
 	p->report = make_report(s);
 	p->n_limits = limits_list(contain_root_limits(s->l->contain), p->leaf, values, &p->limits);
+	p->private_dir = s->l->private_kinds & 1u << PRIVATE_TMP
+	                         ? xasprintf("%s/%s", s->l->private_path, s->run->name)
+	                         : xstrdup("");
+	p->near = lgpus_near(s->l->gpus, s->order);
+	for (size_t i = 0; i < s->l->options.n_rlimits; i++)
+		p->rlimit_list[i] = &s->l->options.rlimits[i];
 	add_programs(s->l, p);
 	if (lgpus_find(s->l->gpus, s->order, &p->gpus, err) < 0)
 		return -1;
@@ -299,6 +308,11 @@ static void fill_record(const struct lstart *s, const struct asked_user *user,
 	r->interactive = s->spec->interactive != NULL;
 	r->n_limits = p->n_limits;
 	r->limits = p->limits;
+	r->private_kinds = s->l->private_kinds;
+	set_bytes(&r->private_dir, p->private_dir);
+	set_bytes(&r->near_cpus, p->near);
+	r->n_rlimits = s->l->options.n_rlimits;
+	r->rlimits = (Gpusched__RunRlimit **)(uintptr_t)p->rlimit_list;
 	r->n_programs = p->n_programs;
 	r->programs = (Gpusched__RunProgram **)(uintptr_t)p->program_list;
 	r->node = (char *)(uintptr_t)s->l->options.node;

@@ -130,6 +130,9 @@ static int work(void *arg, unsigned nth)
 	};
 	struct error err;
 
+	launcher.private_kinds = o->private_kinds;
+	launcher.rlimits = o->rlimits;
+	launcher.n_rlimits = o->n_rlimits;
 	memcpy(launcher.programs, o->programs, sizeof(launcher.programs));
 	pidfile_leave(s->pidfile); /* the supervisor's */
 	gnoded.launcher_fd =

@@ -48,6 +48,8 @@ enum key {
 	KEY_PROGRAM_TIMEOUT = KEY_PROGRAM + PROGRAM_KINDS,
 	KEY_HEALTH_INTERVAL,
 	KEY_SAMPLE,
+	KEY_PRIVATE,
+	KEY_RLIMIT,
 };
 
 /* To add one: a row, a field in options.h, a case below, man/gnoded.8. */
@@ -99,6 +101,11 @@ static const struct argp_option rows[] = {
 	        "between two health checks (default: 5m)", 2 },
 	{ "sample-every", KEY_SAMPLE, "TIME", 0,
 	        "look so often at what runs use; 0s: never (default: 10s)", 2 },
+	{ "private", KEY_PRIVATE, "WORD,...", 0,
+	        "what a run shares with no other: " PRIVATE_WORDS " (default: nothing)", 2 },
+	{ "rlimit", KEY_RLIMIT, "NAME=SOFT[:HARD]", 0,
+	        "a resource limit of jobs' processes, as in nofile=1024:524288 (may be repeated)",
+	        2 },
 	{ "allow-root", KEY_ALLOW_ROOT, NULL, 0, "run root's jobs too", 2 },
 	{ "user", KEY_USER, "NAME", 0,
 	        "run the half that speaks with the network as this user (default: as root, without "
@@ -214,6 +221,15 @@ static error_t parse(int key, char *arg, struct argp_state *state)
 		else if (o->sample_ms && (o->sample_ms < 100 || o->sample_ms > 3600000))
 			argp_error(
 			        state, "--sample-every: %s: 0s, or 100ms to 1h is possible", arg);
+		return 0;
+	case KEY_PRIVATE:
+		check(state, private_parse(arg, &o->private_kinds, &err), "--private", &err);
+		return 0;
+	case KEY_RLIMIT:
+		if (o->n_rlimits == RLIMITS_MAX)
+			argp_error(state, "--rlimit: at most %d", RLIMITS_MAX);
+		check(state, rlimits_parse(arg, &o->rlimits[o->n_rlimits++], &err), "--rlimit",
+		        &err);
 		return 0;
 	case KEY_INVENTORY:
 		o->inventory = true;

@@ -7,7 +7,9 @@
 
 #include "common/error.h"
 #include "noded/grants.h"
+#include "noded/private.h"
 #include "noded/program.h"
+#include "noded/rlimits.h"
 
 struct options {
 	char *node, *rundir, *spool; /* owned; paths are absolute */
@@ -29,6 +31,9 @@ struct options {
 	const char *programs[PROGRAM_KINDS]; /* of the site; NULL: none */
 	uint64_t program_timeout_ms, health_interval_s;
 	uint64_t sample_ms; /* between two looks at what runs use; 0: never */
+	uint32_t private_kinds; /* bits of enum private_kind */
+	Gpusched__RunRlimit rlimits[RLIMITS_MAX];
+	size_t n_rlimits;
 	bool allow_root, daemon, test;
 	bool inventory, json;
 	bool simulate;

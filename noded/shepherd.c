@@ -52,6 +52,7 @@
 #include "noded/meter.h"
 #include "noded/notes.h"
 #include "noded/order.h"
+#include "noded/private.h"
 #include "noded/procs.h"
 #include "noded/program.h"
 #include "noded/record.h"
@@ -228,6 +229,27 @@ static int hold_to(const struct shepherd *s, struct error *err)
 	return limits_set(l->limits, l->n_limits, err);
 }
 
+static int make_private(const struct shepherd *s, struct error *err)
+{
+	char *dir = record_string(&s->launch->private_dir);
+	int r = *dir ? private_make(dir, s->owner.uid, s->owner.gid, err) : 0;
+
+	free(dir);
+	return r;
+}
+
+static void remove_private(const struct shepherd *s)
+{
+	char *dir = record_string(&s->launch->private_dir);
+	int parent = *dir ? open_dir(AT_FDCWD, dirname(dir)) : -1;
+
+	if (parent >= 0) {
+		rundir_remove(parent, s->id);
+		close(parent);
+	}
+	free(dir);
+}
+
 /* From here on there may be something that needs what comes after a run: see record.h. */
 static void begin(struct shepherd *s)
 {
@@ -329,7 +351,7 @@ static void start(struct shepherd *s)
 	s->strays = contain_new("", NULL);
 	s->leaf = contain_new(path, &err);
 	free(path);
-	if (s->leaf && hold_to(s, &err) < 0) {
+	if (s->leaf && (hold_to(s, &err) < 0 || make_private(s, &err) < 0)) {
 		contain_remove(s->leaf);
 		contain_free(s->leaf);
 		s->leaf = NULL;
@@ -832,6 +854,7 @@ static void finish(struct shepherd *s)
 	limits_remove(s->launch->limits, s->launch->n_limits);
 	contain_remove(s->leaf);
 	rundir_remove(s->spool, s->id);
+	remove_private(s);
 	unlinkat(s->record_dir, ORDER_SOCKET, 0);
 }
 
