@@ -5,7 +5,7 @@
  * exactly the same jobs, in the same order, in the same places. So nothing that fits is left
  * waiting, nobody is passed by, and what is woken is enough.
  *
- * SCHED_SEED=n runs that case alone, SCHED_CASES=n so many.
+ * SCHED_SEED=n runs that case alone, SCHED_CASES=n so many, from SCHED_FIRST=n on.
  */
 #include <stdarg.h>
 #include <stddef.h>
@@ -407,15 +407,21 @@ static void node_changes(struct model *m)
 	}
 }
 
+/* Up to this seed core_check() is asked after each event, then once a step: it takes most of the
+ * time. */
+#define CHECKED 2000
+
 static void one_case(uint64_t seed, unsigned long *starts, unsigned long *waits)
 {
 	static struct model m;
+	struct error err;
 	unsigned i;
 
 	memset(&m, 0, sizeof(m));
 	m.random = seed * 0x9e3779b97f4a7c15ull + 1;
 	m.variety = pick(&m, 4);
 	make_cluster(&m);
+	m.w->unchecked = seed > CHECKED;
 	for (i = 0; i < m.n_nodes; i++) {
 		m.nodes[i].heard = true;
 		world_register(m.w, i, "inc1", NULL, 0);
@@ -430,6 +436,8 @@ static void one_case(uint64_t seed, unsigned long *starts, unsigned long *waits)
 		else
 			node_changes(&m);
 		compare(&m);
+		if (m.w->unchecked && core_check(m.w->core, &err) < 0)
+			fail_msg("%s", err.text);
 	}
 	*starts += m.starts;
 	*waits += m.waits;
@@ -439,7 +447,8 @@ static void one_case(uint64_t seed, unsigned long *starts, unsigned long *waits)
 static void cases(void **state)
 {
 	const char *seed = getenv("SCHED_SEED"), *cases_wanted = getenv("SCHED_CASES");
-	uint64_t from = seed ? strtoull(seed, NULL, 10) : 1;
+	const char *first = getenv("SCHED_FIRST");
+	uint64_t from = seed ? strtoull(seed, NULL, 10) : first ? strtoull(first, NULL, 10) : 1;
 	uint64_t n = seed ? 1 : cases_wanted ? strtoull(cases_wanted, NULL, 10) : 2000, i;
 	unsigned long starts = 0, waits = 0;
 
