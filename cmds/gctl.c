@@ -199,6 +199,39 @@ static int on_changed(unsigned type, const ProtobufCMessage *m, void *arg, struc
 	return 0;
 }
 
+/* The GPU that was meant: its index, or its UUID or the beginning of that. */
+static bool is_meant(const struct run *r, const Gpusched__NodeGpu *g)
+{
+	char index[16];
+
+	snprintf(index, sizeof(index), "%" PRIu32, g->index);
+	return !strcmp(index, r->gpu) || (*g->uuid && !strncmp(g->uuid, r->gpu, strlen(r->gpu)));
+}
+
+static int on_gpu_changed(unsigned type, const ProtobufCMessage *m, void *arg, struct error *err)
+{
+	const Gpusched__NodeChunk *chunk = (const Gpusched__NodeChunk *)m;
+	struct run *r = arg;
+
+	if (type != GPUSCHED__MSG_TYPE__MSG_NODE_CHUNK)
+		return gctl_wrong_answer(err);
+	for (size_t i = 0; i < chunk->n_nodes; i++) {
+		const Gpusched__Node *n = chunk->nodes[i];
+
+		for (size_t k = 0; k < n->n_devices; k++) {
+			const Gpusched__NodeGpu *g = n->devices[k];
+
+			if (!is_meant(r, g) || r->seen++ >= NODES_SHOWN)
+				continue;
+			printf("%s:%" PRIu32 ": %s", n->name, g->index, g->state);
+			if (g->n_runs)
+				printf(", %zu job%s on it", g->n_runs, g->n_runs == 1 ? "" : "s");
+			putchar('\n');
+		}
+	}
+	return 0;
+}
+
 /* --reason, or the words behind the nodes. */
 static char *join_reason(const struct run *r)
 {
@@ -215,12 +248,18 @@ static int control_nodes(
         struct run *r, Gpusched__NodeControl__Verb verb, const char *no_reason, struct error *err)
 {
 	Gpusched__NodeControl request = GPUSCHED__NODE_CONTROL__INIT;
-	char *reason = join_reason(r);
+	char *reason = join_reason(r), *nodes = xstrdup(r->words[0]);
+	char *gpu = strchr(nodes, ':'); /* no node's name has one */
 	struct cmd_list names = { .n = 0 };
-	int rc = gctl_expand_nodes(r->words, 1, &names, err);
+	int rc;
 
+	if (gpu)
+		*gpu++ = '\0';
+	rc = gctl_expand_nodes((const char *const *)&nodes, 1, &names, err);
+	r->gpu = gpu ? gpu : "";
 	request.verb = verb;
-	request.nodes = (char *)r->words[0];
+	request.nodes = nodes;
+	request.gpu = (char *)r->gpu;
 	request.reason = *reason || !no_reason ? reason : (char *)no_reason;
 	request.confirmed_off = r->g->confirmed_off;
 	if (rc >= 0)
@@ -233,11 +272,12 @@ static int control_nodes(
 		rc = gctl_ask(
 		        r, GPUSCHED__MSG_TYPE__MSG_NODE_CONTROL, &request.base, false, NULL, err);
 	if (rc >= 0)
-		rc = gctl_list_nodes(r, &names, on_changed, err);
+		rc = gctl_list_nodes(r, &names, gpu ? on_gpu_changed : on_changed, err);
 	if (rc >= 0 && r->seen > NODES_SHOWN)
 		printf("and %zu more\n", r->seen - NODES_SHOWN);
 	cmd_list_clear(&names);
 	free(reason);
+	free(nodes);
 	return rc < 0 ? -1 : EXIT_DONE;
 }
 
@@ -451,9 +491,9 @@ static const struct subcommand subcommands[] = {
 	        gctl_show_partition, "All about partitions" },
 	{ { "show", "config" }, "[SECTION...]", 0, GCTL_WORDS_MAX, 0, false, gctl_show_config,
 	        "The configuration in force: all of it, or accounts, qos, partitions, ..." },
-	{ { "drain" }, "NODES REASON...", 1, GCTL_WORDS_MAX, TAKES_REASON, false, do_drain,
+	{ { "drain" }, "NODES[:GPU] REASON...", 1, GCTL_WORDS_MAX, TAKES_REASON, false, do_drain,
 	        "Start nothing new there; what runs goes on" },
-	{ { "resume" }, "NODES | ID...", 1, GCTL_WORDS_MAX, TAKES_REASON, false, do_resume,
+	{ { "resume" }, "NODES[:GPU] | ID...", 1, GCTL_WORDS_MAX, TAKES_REASON, false, do_resume,
 	        "Let nodes take work again; let suspended jobs go on" },
 	{ { "node", "down" }, "NODES [REASON...]", 1, GCTL_WORDS_MAX,
 	        TAKES_REASON | TAKES_CONFIRMED_OFF, false, do_node_down,

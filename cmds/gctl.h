@@ -29,6 +29,7 @@ struct run {
 	struct jsonout out;
 	size_t seen;
 	bool inside; /* a section that was asked for */
+	const char *gpu; /* of a node, that was changed */
 };
 
 /* Each part of an answer; `arg` is the struct run. */

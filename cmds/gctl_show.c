@@ -43,14 +43,35 @@ static int on_jobs(unsigned type, const ProtobufCMessage *m, void *arg, struct e
 	return 0;
 }
 
+/* A line for each GPU that is not given to jobs. */
+static void show_bad_gpus(const Gpusched__Node *n)
+{
+	for (size_t i = 0; i < n->n_devices; i++) {
+		const Gpusched__NodeGpu *g = n->devices[i];
+		struct view_cell since = { .text = "" };
+
+		if (!strcmp(g->state, "free") || !strcmp(g->state, "whole"))
+			continue;
+		view_time(&since, g->since);
+		printf("%-16s  %" PRIu32 " %s%s%s%s%s", "GPU", g->index, g->uuid,
+		        *g->uuid ? " " : "", g->state, *g->reason ? ": " : "", g->reason);
+		if (g->since)
+			printf(" [%s%s%s]", g->reason_by, *g->reason_by ? " " : "", since.text);
+		putchar('\n');
+	}
+}
+
 static int on_nodes(unsigned type, const ProtobufCMessage *m, void *arg, struct error *err)
 {
 	const Gpusched__NodeChunk *chunk = (const Gpusched__NodeChunk *)m;
 
 	if (type != GPUSCHED__MSG_TYPE__MSG_NODE_CHUNK)
 		return gctl_wrong_answer(err);
-	for (size_t i = 0; i < chunk->n_nodes; i++)
+	for (size_t i = 0; i < chunk->n_nodes; i++) {
 		show_object(arg, &node_kind, chunk->nodes[i], &chunk->nodes[i]->base);
+		if (!((struct run *)arg)->g->json)
+			show_bad_gpus(chunk->nodes[i]);
+	}
 	return 0;
 }
 
@@ -210,6 +231,7 @@ int gctl_list_nodes(
 
 	request.names = names->v;
 	request.n_names = names->n;
+	request.devices = true;
 	return gctl_ask(r, GPUSCHED__MSG_TYPE__MSG_LIST_NODES, &request.base, true, on_chunk, err);
 }
 

@@ -11,12 +11,15 @@
 
 struct ginfo {
 	struct cmd_list partitions, nodes; /* asked for; empty: all */
-	bool by_node;
+	bool by_node, by_gpu;
 	struct listing listing;
 };
 
+enum { KEY_GPUS = 0x7000 };
+
 static const struct argp_option options[] = {
 	{ NULL, 0, NULL, 0, "What is listed:", 1 },
+	{ "gpus", KEY_GPUS, NULL, 0, "The GPUs of nodes, one by one", 1 },
 	{ "nodes", 'N', NULL, 0, "Nodes instead of partitions", 1 },
 	{ "partition", 'p', "LIST", 0, "These partitions (with -N: their nodes)", 1 },
 	{ "nodelist", 'n', "NODES", 0, "These nodes: n[01-04],m1; implies -N", 1 },
@@ -49,10 +52,14 @@ static int take(int key, char *value, struct argp_state *state, void *input, str
 	case 'N':
 		g->by_node = true;
 		return 0;
+	case KEY_GPUS:
+		g->by_node = g->by_gpu = true;
+		return 0;
 	case 'p':
 		return cmd_list_add(&g->partitions, value, err) < 0 ? error_wrap(err, "--partition")
 		                                                    : 0;
 	case 'n':
+	case ARGP_KEY_ARG:
 		return take_nodes(g, value, err);
 	default:
 		return listing_take(&g->listing, key, value) ? 0 : cmd_no_argument(value, err);
@@ -65,12 +72,14 @@ static void more_help(FILE *out)
 	view_print_columns(&partition_kind, out);
 	fputs("\nColumns of nodes:\n", out);
 	view_print_columns(&node_kind, out);
+	fputs("\nColumns of GPUs:\n", out);
+	view_print_columns(&gpu_kind, out);
 }
 
 static const struct cmd cmd = {
 	.name = "ginfo",
-	.arguments = "",
-	.about = "List partitions or nodes, and what is free in them.",
+	.arguments = "[NODES]",
+	.about = "List partitions, nodes or GPUs, and what is free in them.",
 	.examples =
 	        "A partition has a line for each type of GPU. LARGEST is the most that one job can "
 	        "get on one node now: less than FREE where what is free is scattered.\n"
@@ -79,6 +88,7 @@ static const struct cmd cmd = {
 	        "  ginfo\n"
 	        "  ginfo -N -p batch\n"
 	        "  ginfo -n h[01-04] -o NODE,STATE,GPUS,REASON\n"
+	        "  ginfo --gpus h04\n"
 	        "  ginfo -N --json\n"
 	        "\n"
 	        "Exit status: 0 done; 2 usage; 3 no such partition or node; 4 the controller was "
@@ -135,6 +145,18 @@ static bool wanted(const struct ginfo *g, const Gpusched__Node *node)
 	return !g->partitions.n;
 }
 
+/* In JSON each node has the list of its own. */
+static void add_gpus(struct ginfo *g, const Gpusched__Node *node)
+{
+	if (g->listing.json && !node->n_devices)
+		listing_add(&g->listing, NULL, &node->base);
+	for (size_t i = 0; i < node->n_devices; i++) {
+		struct gpu_line line = { node, node->devices[i] };
+
+		listing_add(&g->listing, &line, i ? NULL : &node->base);
+	}
+}
+
 static int on_nodes(unsigned type, const ProtobufCMessage *m, void *arg, struct error *err)
 {
 	const Gpusched__NodeChunk *chunk = (const Gpusched__NodeChunk *)m;
@@ -143,7 +165,11 @@ static int on_nodes(unsigned type, const ProtobufCMessage *m, void *arg, struct 
 	if (type != GPUSCHED__MSG_TYPE__MSG_NODE_CHUNK)
 		return error_set(err, ERR_PROTOCOL, "not a list of nodes");
 	for (size_t i = 0; i < chunk->n_nodes; i++) {
-		if (wanted(g, chunk->nodes[i]))
+		if (!wanted(g, chunk->nodes[i]))
+			continue;
+		if (g->by_gpu)
+			add_gpus(g, chunk->nodes[i]);
+		else
 			listing_add(&g->listing, chunk->nodes[i], &chunk->nodes[i]->base);
 	}
 	return 0;
@@ -180,6 +206,7 @@ static int list_nodes(struct ginfo *g, struct client *c, struct error *err)
 
 	request.names = g->nodes.v;
 	request.n_names = g->nodes.n;
+	request.devices = g->by_gpu;
 	return check_partitions(g, c, err) < 0 ? -1 : client_call(c, &call, err);
 }
 
@@ -188,7 +215,11 @@ static int run(struct ginfo *g, struct error *err)
 	struct client *c = NULL;
 	int rc;
 
-	if (listing_check(&g->listing, g->by_node ? &node_kind : &partition_kind, err) == 0)
+	const struct view_kind *kind = g->by_gpu    ? &gpu_kind
+	                               : g->by_node ? &node_kind
+	                                            : &partition_kind;
+
+	if (listing_check(&g->listing, kind, err) == 0)
 		c = client_new(NULL, err);
 	if (!c) {
 		listing_drop(&g->listing);

@@ -14,6 +14,7 @@
 extern const struct view_kind job_kind;       /* of Gpusched__Job */
 extern const struct view_kind node_kind;      /* of Gpusched__Node */
 extern const struct view_kind partition_kind; /* of struct partition_line */
+extern const struct view_kind gpu_kind;       /* of struct gpu_line */
 
 extern const struct view_kind prio_kind;   /* of Gpusched__Prio, with its parts */
 extern const struct view_kind weight_kind; /* of struct weight_line */
@@ -33,6 +34,12 @@ struct partition_line {
 	size_t gpu;
 };
 size_t partition_lines(const Gpusched__Partition *partition);
+
+/* One GPU of a node. */
+struct gpu_line {
+	const Gpusched__Node *node;
+	const Gpusched__NodeGpu *gpu;
+};
 
 /* Job states as users know them. */
 struct job_state {

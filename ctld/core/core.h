@@ -20,7 +20,9 @@
 #ifndef CTLD_CORE_CORE_H
 #define CTLD_CORE_CORE_H
 
+#include "ctld/core/devices.h"
 #include "ctld/core/event.h"
+#include "ctld/core/health.h"
 #include "ctld/core/row.h"
 
 struct core;
@@ -283,6 +285,21 @@ struct node_view {
 };
 bool core_node_view(
         const struct core *core, uint32_t node, struct clocks now, struct node_view *view);
+
+/* One GPU of a node. */
+struct gpu_view {
+	uint32_t index;
+	const char *type, *state; /* free whole draining drained missing trouble */
+	char uuid[DEVICE_UUID_MAX];
+	uint32_t uid;   /* drained: by whom */
+	bool by_nobody; /* drained: by no operator */
+	usec_t since, recheck; /* wall; 0: none */
+	char reason[GPU_REASON_MAX];
+};
+/* False: it has no such index, and none above it. */
+bool core_gpu_view(const struct core *core, uint32_t node, uint32_t index, struct gpu_view *view);
+size_t core_gpu_runs(
+        const struct core *core, uint32_t node, uint32_t index, struct run_id *runs, size_t max);
 /* Up to `max` runs of a node; returns how many there are. */
 size_t core_node_runs(const struct core *core, uint32_t node, struct run_id *runs, size_t max);
 

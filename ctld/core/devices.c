@@ -5,6 +5,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "ctld/core/health.h"
 #include "ctld/core/internal.h"
 
 #define NOTE_MAX 400
@@ -13,7 +14,9 @@ struct slot {
 	char uuid[DEVICE_UUID_MAX];
 	const char *type;
 	const struct node_gpu *gpu; /* NULL: it is missing */
-	bool booked;
+	bool told;                  /* the agent has told what there is */
+	bool booked, drained;
+	struct gpu_drain drain; /* if so */
 };
 
 struct binding {
@@ -47,6 +50,7 @@ static void begin(struct binding *b, const struct core *core, const struct node 
 			s->type = core->conf->gpu_types[conf->gpus[g].type].name;
 			s->booked = used >> b->n & 1;
 			device_uuid(node_info(node)->gpus, (uint32_t)b->n, s->uuid);
+			s->drained = gpu_drained(node, (uint32_t)b->n, &s->drain);
 			b->n++;
 		}
 	}
@@ -126,7 +130,7 @@ static void bind(struct binding *b)
 
 static bool is_well(const struct slot *s)
 {
-	return s->gpu && !*s->gpu->trouble;
+	return !s->drained && (!s->told || (s->gpu && !*s->gpu->trouble));
 }
 
 __attribute__((format(printf, 2, 3))) static void say(char note[NOTE_MAX], const char *format, ...)
@@ -164,9 +168,12 @@ static void say_type(const struct binding *b, size_t first, char note[NOTE_MAX])
 	for (i = first; i < b->n; i++) {
 		const struct slot *s = &b->slots[i];
 
-		if (strcmp(s->type, type) || is_well(s) || !*s->uuid)
+		if (strcmp(s->type, type) || is_well(s) || (!*s->uuid && !s->drained))
 			continue;
-		if (s->gpu)
+		if (s->drained)
+			say(note, "%s%s drained: %s", *s->uuid ? "" : "GPU ",
+			        *s->uuid ? s->uuid : s->drain.gpu + 1, s->drain.reason);
+		else if (s->gpu)
 			say(note, "%s: %s", s->uuid, s->gpu->trouble);
 		else
 			say(note, "%s missing", s->uuid);
@@ -225,6 +232,8 @@ void devices_bind(struct core *core, struct node *node)
 		return;
 	}
 	begin(&b, core, node);
+	if (!l->session) /* the next registration says what there is */
+		return;
 	if (*l->gpu_trouble) { /* they are as they were: nothing is known */
 		if (!b.n)
 			node_set_text(core->nodes, &l->gpu_note, l->gpu_trouble);
@@ -232,13 +241,14 @@ void devices_bind(struct core *core, struct node *node)
 	}
 	bind(&b);
 	write_list(&b, list, sizeof(list));
-	if (l->gpus_asked || *list) {
-		for (i = 0; i < b.n; i++) {
-			out |= is_well(&b.slots[i]) ? 0 : 1ULL << i;
-			say_type(&b, i, note);
-		}
-		say_others(&b, note);
+	for (i = 0; i < b.n; i++)
+		b.slots[i].told = l->gpus_asked || *list;
+	for (i = 0; i < b.n; i++) {
+		out |= is_well(&b.slots[i]) ? 0 : 1ULL << i;
+		say_type(&b, i, note);
 	}
+	if (l->gpus_asked || *list)
+		say_others(&b, note);
 	l->gpus_out = out;
 	node_set_devices(core->nodes, node, list);
 	if (!strcmp(note, l->gpu_note))

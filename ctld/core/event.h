@@ -211,6 +211,8 @@ struct core_event {
 			enum node_verb verb;
 			const uint32_t *nodes; /* indices into conf.nodes */
 			size_t n;
+			const char *gpu; /* DRAIN, RESUME: of that GPU (health.h); NULL or "": of
+			                    the node */
 			const char *reason;
 			bool confirmed_off;
 		} node;

@@ -14,6 +14,8 @@
  *	update.c   what JOB_UPDATE changes
  *	operate.c  EV_NODE_CONTROL, EV_PARTITION_CONTROL, fencing
  *	hardware.c GPUs that are taken as found (hardware.h)
+ *	health.c   GPUs that are drained (health.h)
+ *	gpuview.c  the GPUs of a node for listings
  *	agent.c    EV_AGENT_UP, GONE, HEARTBEAT
  *	report.c   EV_RUN_REPORT, EV_RUNS_USED, and what registrations say of runs
  *	life.c     a job's way from start to end: every job_move() is there

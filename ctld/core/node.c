@@ -85,6 +85,7 @@ static void node_free(struct nodes *ns, struct node *node)
 	strings_drop(s, node->info.boot_id);
 	strings_drop(s, node->info.gpus);
 	strings_drop(s, node->info.found);
+	strings_drop(s, node->info.health);
 	strings_drop(s, node->link.gpu_trouble);
 	strings_drop(s, node->link.health);
 	strings_drop(s, node->link.gpu_note);
@@ -156,6 +157,7 @@ struct node *nodes_want(struct nodes *ns, const char *name)
 	node->info.boot_id = strings_keep(ns->strings, "");
 	node->info.gpus = strings_keep(ns->strings, "");
 	node->info.found = strings_keep(ns->strings, "");
+	node->info.health = strings_keep(ns->strings, "");
 	node->link.gpu_trouble = strings_keep(ns->strings, "");
 	node->link.health = strings_keep(ns->strings, "");
 	node->link.gpu_note = strings_keep(ns->strings, "");
@@ -265,6 +267,12 @@ void node_set_devices(struct nodes *ns, struct node *node, const char *gpus)
 void node_set_found(struct nodes *ns, struct node *node, const char *found)
 {
 	if (strings_set(ns->strings, &node->info.found, found))
+		changed(ns, node);
+}
+
+void node_set_health(struct nodes *ns, struct node *node, const char *health)
+{
+	if (strings_set(ns->strings, &node->info.health, health))
 		changed(ns, node);
 }
 
@@ -387,7 +395,7 @@ void node_unlink_run(struct run *run)
 
 #define F(field) [COL_NODE_##field] = COLUMN(struct node, info.field)
 static const struct codec_column columns[COL_NODE_COUNT] = { F(name), F(drain), F(down), F(reason),
-	F(reason_uid), F(reason_time), F(incarnation), F(boot_id), F(cpus), F(mem_mb), F(gpus), F(found) };
+	F(reason_uid), F(reason_time), F(incarnation), F(boot_id), F(cpus), F(mem_mb), F(gpus), F(found), F(health) };
 #undef F
 
 void node_encode(const struct node *node, struct row *row, enum row_change change)

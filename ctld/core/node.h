@@ -42,6 +42,7 @@ struct run;
 struct node_info {
 	const char *name, *reason, *incarnation, *boot_id;
 	const char *gpus;  /* UUIDs of its GPUs by index, with "," between (devices.h) */
+	const char *health; /* those of its GPUs that are drained (health.h) */
 	const char *found; /* its GPUs, where they are taken as found (hardware.h) */
 	uint32_t reason_uid, cpus;
 	uint64_t mem_mb;
@@ -122,6 +123,7 @@ void node_set_registered(struct nodes *ns, struct node *node, const char *incarn
         const char *boot_id, uint32_t cpus, uint64_t mem_mb);
 void node_set_devices(struct nodes *ns, struct node *node, const char *gpus);
 void node_set_found(struct nodes *ns, struct node *node, const char *found);
+void node_set_health(struct nodes *ns, struct node *node, const char *health);
 
 /* --- volatile -------------------------------------------------------------------------------- */
 

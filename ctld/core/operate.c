@@ -2,6 +2,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "ctld/core/health.h"
 #include "ctld/core/internal.h"
 
 void node_settle(struct core *core, struct node *node)
@@ -84,8 +85,31 @@ void fenced_apply(struct core *core, uint32_t index, bool off)
 
 /* --- verbs ----------------------------------------------------------------------------------- */
 
+/* The one that was asked for; it was checked. */
+static uint32_t asked_gpu(
+        const struct core *core, const struct node *node, const struct core_event *e)
+{
+	struct error err;
+	uint32_t index = 0;
+
+	(void)gpu_index(core, node, e->node.gpu, &index, &err);
+	return index;
+}
+
+static bool of_gpu(const struct core_event *e)
+{
+	return e->node.gpu && *e->node.gpu;
+}
+
 static int drain(struct core *core, struct node *node, const struct core_event *e)
 {
+	struct gpu_drain drain = { .uid = e->caller.uid, .since = core->now.wall };
+
+	if (of_gpu(e)) {
+		snprintf(drain.reason, sizeof(drain.reason), "%s", e->node.reason);
+		gpu_drain(core, node, asked_gpu(core, node, e), &drain);
+		return 0;
+	}
 	node_set_admin(core->nodes, node, true, node_info(node)->down, e->node.reason,
 	        e->caller.uid, core->now.wall);
 	node_settle(core, node);
@@ -94,6 +118,10 @@ static int drain(struct core *core, struct node *node, const struct core_event *
 
 static int resume(struct core *core, struct node *node, const struct core_event *e)
 {
+	if (of_gpu(e)) {
+		gpu_return(core, node, asked_gpu(core, node, e));
+		return 0;
+	}
 	if (!node_info(node)->drain && !node_info(node)->down)
 		return 0;
 	node_set_admin(core->nodes, node, false, false, "", e->caller.uid, core->now.wall);
@@ -141,6 +169,7 @@ static const struct {
 /* Everything is checked before anything is done. */
 static int check(const struct core *core, const struct core_event *e, struct error *err)
 {
+	uint32_t index;
 	size_t i;
 
 	if (!verb_permits(VERB_NODE, standing(&e->caller)))
@@ -151,11 +180,15 @@ static int check(const struct core *core, const struct core_event *e, struct err
 		return error_set(err, ERR_USAGE, "unknown verb %d", (int)e->node.verb);
 	if (verbs[e->node.verb].reason && (!e->node.reason || !*e->node.reason))
 		return error_set(err, ERR_USAGE, "a reason is needed");
+	if (of_gpu(e) && e->node.verb != NODE_DRAIN && e->node.verb != NODE_RESUME)
+		return error_set(err, ERR_USAGE, "a GPU can be drained and resumed");
 	for (i = 0; i < e->node.n; i++) {
 		const struct node *node = nodes_at(core->nodes, e->node.nodes[i]);
 
 		if (!node)
 			return error_set(err, ERR_NO_NODE, "there is no node %u", e->node.nodes[i]);
+		if (of_gpu(e) && gpu_index(core, node, e->node.gpu, &index, err) < 0)
+			return -1;
 		if (e->node.confirmed_off && node_link_of(node)->hearing == NODE_HEARD)
 			return error_set(err, ERR_NODE_STATE,
 			        "node %s is not off: its agent is connected and was heard just now",
@@ -178,8 +211,10 @@ void node_control_apply(struct core *core, const struct core_event *e)
 		const char *reason = e->node.reason ? e->node.reason : "";
 		char text[400];
 
-		snprintf(text, sizeof(text), "%s%.300s",
-		        e->node.confirmed_off ? "confirmed off: " : "", reason);
+		snprintf(text, sizeof(text), "%s%.*s%s%.260s",
+		        e->node.confirmed_off ? "confirmed off: " : "",
+		        of_gpu(e) ? DEVICE_UUID_MAX : 0, of_gpu(e) ? e->node.gpu : "",
+		        of_gpu(e) && *reason ? ": " : "", reason);
 		audit_note(
 		        core, verbs[e->node.verb].kind, &e->caller, 0, node_info(node)->name, text);
 		verbs[e->node.verb].apply(core, node, e);

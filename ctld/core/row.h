@@ -32,7 +32,8 @@
 	X(cpus, INT, _)         /* as the agent found them */       \
 	X(mem_mb, INT, _)                                           \
 	X(gpus, TEXT, _)        /* which GPU has which index (devices.h) */ \
-	X(found, TEXT, _)       /* GPUs taken as found, by index (hardware.h) */
+	X(found, TEXT, _)       /* GPUs taken as found, by index (hardware.h) */ \
+	X(health, TEXT, _)      /* GPUs that are drained (health.h) */
 
 #define JOB_COLUMNS(X)                                                             \
 	X(id, INT, K)                                                              \

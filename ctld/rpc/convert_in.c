@@ -451,9 +451,11 @@ int wire_node_control(const Gpusched__NodeControl *m, const struct conf *conf, s
 		return error_set(err, ERR_USAGE, "a reason is needed");
 	if (m->confirmed_off && m->verb != GPUSCHED__NODE_CONTROL__VERB__DOWN)
 		return error_set(err, ERR_USAGE, "confirmed-off goes with down only");
-	if (wire_node_list(&m->nodes, 1, conf, arena, &nodes, &n, err))
+	if (text_check("GPU", m->gpu, DEVICE_UUID_MAX, err) ||
+	        wire_node_list(&m->nodes, 1, conf, arena, &nodes, &n, err))
 		return -1;
 	event->kind = EV_NODE_CONTROL;
+	event->node.gpu = m->gpu;
 	event->node.verb = (enum node_verb)m->verb;
 	event->node.nodes = nodes;
 	event->node.n = n;

@@ -444,6 +444,8 @@ void wire_job_runs(const struct core *core, struct clocks now, uint64_t ref, Gpu
 }
 
 /* "broken fan [ana@2026-11-21T10:09:00Z]" */
+#define GPU_RUNS_SHOWN 64
+
 static char *reason_of(const struct node_view *view, const char *by, struct arena *arena)
 {
 	time_t t = (time_t)(view->reason_time / 1000000);
@@ -515,6 +517,30 @@ Gpusched__Node *wire_node(const struct core *core, const struct conf *conf, uint
 	m->containment = shown(view->containment, arena);
 	m->pretended = view->pretended;
 	m->gpu_note = shown(view->gpu_note, arena);
+	return m;
+}
+
+Gpusched__NodeGpu *wire_node_gpu(const struct core *core, uint32_t node, const struct gpu_view *view,
+        const char *by, struct arena *arena)
+{
+	Gpusched__NodeGpu *m = NEW(Gpusched__NodeGpu, GPUSCHED__NODE_GPU__INIT, arena);
+	struct run_id runs[GPU_RUNS_SHOWN];
+	char who[32] = "";
+
+	if (view->since && !view->by_nobody && !by) {
+		snprintf(who, sizeof(who), "uid %u", view->uid);
+		by = who;
+	}
+	m->index = view->index;
+	m->type = lend(view->type);
+	m->uuid = copied(view->uuid, arena);
+	m->state = lend(view->state);
+	m->reason = copied(view->reason, arena);
+	m->reason_by = by ? copied(by, arena) : lend("");
+	m->since = view->since;
+	m->recheck = view->recheck;
+	m->n_runs = core_gpu_runs(core, node, view->index, runs, GPU_RUNS_SHOWN);
+	m->runs = run_names(runs, m->n_runs, arena);
 	return m;
 }
 

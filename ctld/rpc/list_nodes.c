@@ -17,6 +17,7 @@ struct listing {
 	uint64_t generation; /* of the configuration whose numbers these are */
 	uint32_t *nodes;     /* NULL: all */
 	size_t n, at;
+	bool devices;
 };
 
 static void listing_free(void *data)
@@ -34,16 +35,41 @@ static size_t listing_size(const void *data)
 	return sizeof(*l) + (l->nodes ? l->n * sizeof(*l->nodes) : 0);
 }
 
-static const Gpusched__Node *node_message(struct ctld *c, uint32_t node, struct clocks now)
+static const char *user_name(struct ctld *c, uint32_t uid)
+{
+	const char *by = NULL;
+
+	if (users_name(c->users, uid, &by) == USER_NOT_KNOWN)
+		by = uid == c->self ? "controller" : NULL;
+	return by;
+}
+
+/* Each GPU of a node. */
+static void add_devices(struct ctld *c, uint32_t node, Gpusched__Node *m)
+{
+	struct gpu_view view;
+
+	m->devices = arena_alloc(c->out, CONF_MAX_GPUS_PER_NODE * sizeof(*m->devices));
+	for (uint32_t i = 0; m->devices && core_gpu_view(c->core, node, i, &view); i++)
+		m->devices[m->n_devices++] = wire_node_gpu(c->core, node, &view,
+		        view.since && !view.by_nobody ? user_name(c, view.uid) : NULL, c->out);
+}
+
+static const Gpusched__Node *node_message(
+        struct ctld *c, const struct listing *l, uint32_t node, struct clocks now)
 {
 	const char *by = NULL;
 	struct node_view view;
+	Gpusched__Node *m;
 
 	if (!core_node_view(c->core, node, now, &view))
 		return NULL;
-	if (view.reason[0] && users_name(c->users, view.reason_uid, &by) == USER_NOT_KNOWN)
-		by = view.reason_uid == c->self ? "controller" : NULL;
-	return wire_node(c->core, c->conf, node, &view, by, c->out);
+	if (view.reason[0])
+		by = user_name(c, view.reason_uid);
+	m = wire_node(c->core, c->conf, node, &view, by, c->out);
+	if (l->devices)
+		add_devices(c, node, m);
+	return m;
 }
 
 static void slice(struct ctld *c, struct call *call, struct clocks now)
@@ -63,7 +89,7 @@ static void slice(struct ctld *c, struct call *call, struct clocks now)
 	arena_reset(c->out, WIRE_ARENA_CAP);
 	for (; l->at < l->n && m.n_nodes < CHUNK_NODES && bytes < CHUNK_BYTES; l->at++) {
 		uint32_t node = l->nodes ? l->nodes[l->at] : (uint32_t)l->at;
-		const Gpusched__Node *one = node_message(c, node, now);
+		const Gpusched__Node *one = node_message(c, l, node, now);
 
 		if (!one)
 			continue;
@@ -78,7 +104,9 @@ static void slice(struct ctld *c, struct call *call, struct clocks now)
 		call_done(c, call, NULL);
 }
 
-static const struct call_ops listing_ops = { .slice = slice, .free = listing_free, .size = listing_size };
+static const struct call_ops listing_ops = {
+	.slice = slice, .free = listing_free, .size = listing_size
+};
 
 void rpc_list_nodes(struct ctld *c, const struct rpc *rpc)
 {
@@ -97,6 +125,7 @@ void rpc_list_nodes(struct ctld *c, const struct rpc *rpc)
 	l->generation = c->generation;
 	l->nodes = nodes ? xmemdup(nodes, n * sizeof(*nodes)) : NULL;
 	l->n = n;
+	l->devices = m->devices;
 	call = call_new(c, rpc->peer, rpc->id, &listing_ops, l);
 	if (call)
 		call_go_on(c, call);

@@ -4,7 +4,7 @@
 #define META_COLS "key, value"
 #define NODE_COLS \
 	"name, drain, down, reason, reason_uid, reason_time, incarnation, boot_id, cpus, mem_mb, gpus, " \
-	"found"
+	"found, health"
 #define JOB_COLS                                                                              \
 	"id, part, uid, gid, user, account, partition, name, state, hold, gpus, cpus, mem_mb, " \
 	"time_limit_s, warn_signal, warn_before_s, requeue, nice, labels, submit_host, cwd, " \
@@ -267,6 +267,10 @@ static const char *const state_steps[] = {
 	RUN_GETS_USED("run")
 	RUN_GETS_USED("ended_run")
 	"PRAGMA user_version = 19;",
+
+	/* GPUs that are drained one by one. */
+	"ALTER TABLE node ADD COLUMN health TEXT NOT NULL DEFAULT '';"
+	"PRAGMA user_version = 20;",
 };
 
 /* history.db. 0x67707568 is "gpuh". */
@@ -355,7 +359,7 @@ const struct sql_table sql_tables[TABLE_COUNT] = {
 	[TABLE_NODE] = {
 		.name = "node",
 		.put = "INSERT OR REPLACE INTO node (" NODE_COLS ") "
-		       "VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12)",
+		       "VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13)",
 		.del = "DELETE FROM node WHERE name = ?1",
 		.load = "SELECT " NODE_COLS " FROM node ORDER BY name",
 	},

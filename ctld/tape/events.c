@@ -210,6 +210,7 @@ static const struct field node_control_fields[] = {
 	CALLER,
 	NUMBER(EV, node.verb),
 	LIST(EV, node.nodes, node.n, LIST_MAX, &form_u32),
+	MAY_TEXT(EV, node.gpu),
 	MAY_TEXT(EV, node.reason),
 	NUMBER(EV, node.confirmed_off),
 };

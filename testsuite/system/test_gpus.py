@@ -265,3 +265,31 @@ def test_configured_without_hardware(machine):
     with cluster(machine, "h100:2") as c:
         assert node(c)["gpu_note"] == ""
         assert output(c, c.submit(PRINT, "--gpus=h100:2")) == "0,1 0,1"  # no UUIDs
+
+
+def gpus(c):
+    told = json.loads(c.run("ginfo", "--gpus", "gpu04", "--json").stdout)
+    return told["nodes"][0]["devices"]
+
+
+def test_drained_one_by_one(machine):
+    machine.set(*[h100(i) for i in range(3)])
+    with cluster(machine, "h100:3") as c:
+        held = c.submit("while [ ! -e go ]; do sleep 0.05; done", "--gpus=h100:1")
+        c.wait_state(held, "RUNNING")
+        assert c.run("gctl", "drain", "gpu04:GPU-0", "ECC", "errors").stdout == "gpu04:0: draining, 1 job on it\n"
+        assert c.run("gctl", "drain", "gpu04:2", "fan").stdout == "gpu04:2: drained\n"
+        assert [g["state"] for g in gpus(c)] == ["draining", "free", "drained"]
+        assert output(c, c.submit(PRINT, "--gpus=h100:1")).endswith(" GPU-1")
+        assert "gpu04:2" in c.run("ginfo", "--gpus").stdout
+        assert "GPU-2 drained: fan" in c.run("gctl", "show", "node", "gpu04").stdout
+        assert c.run("gctl", "drain", "gpu04:9", "x", check=False).returncode == 3
+        wide = c.submit(PRINT, "--gpus=h100:2")
+        c.ctld.stop()
+        c.start_ctld()
+        c.wait_nodes()
+        assert [g["reason"] for g in gpus(c)] == ["ECC errors", "", "fan"]
+        assert c.run("gctl", "resume", "gpu04:GPU-2").stdout == "gpu04:2: free\n" or c.state(wide) != "PENDING"
+        assert output(c, wide).endswith(" GPU-1,GPU-2")
+        (c.dir / "jobs/go").touch()
+        c.wait_state(held, "COMPLETED")

@@ -414,6 +414,94 @@ static void named(void **state)
 	world_free(w);
 }
 
+/* --- one by one ------------------------------------------------------------------------------ */
+
+static enum error_code control(struct world *w, enum node_verb verb, const char *gpu)
+{
+	static const uint32_t node0;
+	struct core_event e = { .kind = EV_NODE_CONTROL, .caller = world_admin() };
+
+	e.caller.reply = 1;
+	e.node.verb = verb;
+	e.node.nodes = &node0;
+	e.node.n = 1;
+	e.node.gpu = gpu;
+	e.node.reason = "ECC";
+	world_apply(w, &e);
+	world_schedule(w);
+	return w->error.code;
+}
+
+static const char *state_of(struct world *w, uint32_t index)
+{
+	static struct gpu_view v;
+
+	return core_gpu_view(w->core, 0, index, &v) ? v.state : NULL;
+}
+
+/* One card goes, the others go on; what runs there too; it comes back. */
+static void drained(void **state)
+{
+	struct world *w = world_simple(1, "h100:3");
+	struct gpu_view v;
+	uint64_t job, wide;
+
+	(void)state;
+	find(w, "h100/GPU-aa;h100/GPU-ab;h100/GPU-b");
+	job = world_submit(w, "h100:1");
+	world_run_starts(w, job);
+	assert_int_equal(control(w, NODE_DRAIN, "GPU-a"), ERR_NO_NODE);
+	assert_string_equal(w->error.text, "node n0: several GPUs are 'GPU-a'");
+	assert_int_equal(control(w, NODE_DRAIN, "3"), ERR_NO_NODE);
+	assert_string_equal(w->error.text, "node n0: no GPU is '3'");
+	assert_int_equal(control(w, NODE_DOWN, "0"), ERR_USAGE);
+	assert_int_equal(control(w, NODE_DRAIN, "GPU-b"), ERR_NONE);
+	assert_int_equal(control(w, NODE_DRAIN, "0"), ERR_NONE);
+	assert_int_equal(usable(w, "h100"), 1);
+	assert_string_equal(state_of(w, 0), "draining");
+	assert_string_equal(state_of(w, 1), "free");
+	assert_string_equal(state_of(w, 2), "drained");
+	assert_null(state_of(w, 3));
+	assert_string_equal(note(w), "1 of 3 h100, GPU-aa drained: ECC, GPU-b drained: ECC");
+	assert_string_equal(world_state(w, job), "RUNNING");
+	wide = world_submit(w, "h100:2");
+	world_run_ends(w, job, 0);
+	assert_string_equal(state_of(w, 0), "drained");
+	assert_string_equal(world_state(w, wide), "PENDING");
+	world_restart(w);
+	assert_string_equal(state_of(w, 2), "drained");
+	find(w, "h100/GPU-b;h100/GPU-aa;h100/GPU-ab");
+	assert_int_equal(usable(w, "h100"), 1);
+	assert_true(core_gpu_view(w->core, 0, 2, &v));
+	assert_string_equal(v.uuid, "GPU-b");
+	assert_string_equal(v.reason, "ECC");
+	assert_false(v.by_nobody);
+	assert_int_equal(control(w, NODE_RESUME, "GPU-b"), ERR_NONE);
+	assert_string_equal(uuids_of(w, wide), "GPU-ab,GPU-b");
+	assert_int_equal(control(w, NODE_RESUME, "0"), ERR_NONE);
+	assert_string_equal(note(w), "");
+	world_free(w);
+}
+
+/* A GPU that is nothing but an index. */
+static void drained_by_index(void **state)
+{
+	struct world *w = world_simple(1, "h100:2");
+
+	(void)state;
+	find(w, NULL);
+	assert_int_equal(control(w, NODE_DRAIN, "1"), ERR_NONE);
+	assert_int_equal(usable(w, "h100"), 1);
+	assert_string_equal(note(w), "1 of 2 h100, GPU 1 drained: ECC");
+	world_restart(w);
+	assert_int_equal(control(w, NODE_DRAIN, "0"), ERR_NONE); /* nobody is heard */
+	find(w, NULL);
+	assert_int_equal(usable(w, "h100"), 0);
+	assert_int_equal(control(w, NODE_RESUME, "1"), ERR_NONE);
+	assert_int_equal(usable(w, "h100"), 1);
+	world_free(w);
+}
+
 static void lists(void **state)
 {
 	char uuid[DEVICE_UUID_MAX], text[300];
@@ -448,6 +536,8 @@ int main(void)
 		cmocka_unit_test(found_layout),
 		cmocka_unit_test(found_or_written),
 		cmocka_unit_test(named),
+		cmocka_unit_test(drained),
+		cmocka_unit_test(drained_by_index),
 		cmocka_unit_test(lists),
 	};
 

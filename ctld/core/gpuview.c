@@ -1,0 +1,77 @@
+/* gpuview.c - the GPUs of a node, one by one, for listings */
+#include <string.h>
+
+#include "ctld/core/devices.h"
+#include "ctld/core/health.h"
+#include "ctld/core/internal.h"
+
+/* The type of an index; NULL: there is no such index. */
+static const char *type_at(const struct core *core, uint32_t n, uint32_t index)
+{
+	const struct conf_node *conf = &core->conf->nodes[n];
+	size_t g;
+
+	for (g = 0; g < conf->n_gpus; index -= conf->gpus[g++].count) {
+		if (index < conf->gpus[g].count)
+			return core->conf->gpu_types[conf->gpus[g].type].name;
+	}
+	return NULL;
+}
+
+static const struct node_gpu *found(const struct node_link *l, const char *uuid)
+{
+	size_t i;
+
+	for (i = 0; *uuid && i < l->n_gpus; i++) {
+		if (!strcmp(l->gpus[i].uuid, uuid))
+			return &l->gpus[i];
+	}
+	return NULL;
+}
+
+bool core_gpu_view(const struct core *core, uint32_t n, uint32_t index, struct gpu_view *v)
+{
+	const struct node *node = nodes_at(core->nodes, n);
+	const char *type = node && index < CONF_MAX_GPUS_PER_NODE ? type_at(core, n, index) : NULL;
+	const struct node_link *l;
+	const struct node_gpu *gpu;
+	struct gpu_drain drain;
+	bool booked;
+
+	if (!type)
+		return false;
+	l = node_link_of(node);
+	*v = (struct gpu_view){ .index = index, .type = type, .state = "free" };
+	device_uuid(node_info(node)->gpus, index, v->uuid);
+	gpu = found(l, v->uuid);
+	booked = ledger_gpus_used(core->ledger, n) >> index & 1;
+	if (gpu_drained(node, index, &drain)) {
+		v->state = booked ? "draining" : "drained";
+		v->uid = drain.uid;
+		v->by_nobody = drain.uid == GPU_NOBODY;
+		v->since = drain.since;
+		v->recheck = drain.recheck;
+		memcpy(v->reason, drain.reason, sizeof(v->reason));
+	} else if (l->session && l->gpus_out >> index & 1) {
+		v->state = gpu ? "trouble" : "missing";
+		if (gpu)
+			snprintf(v->reason, sizeof(v->reason), "%s", gpu->trouble);
+	} else if (booked) {
+		v->state = "whole";
+	}
+	return true;
+}
+
+size_t core_gpu_runs(
+        const struct core *core, uint32_t n, uint32_t index, struct run_id *runs, size_t max)
+{
+	const struct node *node = nodes_at(core->nodes, n);
+	const struct run *run = node ? node_link_of(node)->runs : NULL;
+	size_t i = 0;
+
+	for (; run && i < max; run = run_link_of(run)->next_of_node) {
+		if (run_info(run)->gpus >> index & 1)
+			runs[i++] = run_info(run)->id;
+	}
+	return i;
+}

@@ -1,0 +1,162 @@
+/* health.c - see health.h */
+#include "ctld/core/health.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "ctld/core/internal.h"
+
+#define LINE_MAX_TEXT (DEVICE_UUID_MAX + 64 + GPU_REASON_MAX)
+#define LIST_MAX_TEXT (CONF_MAX_GPUS_PER_NODE * LINE_MAX_TEXT)
+
+/* --- the list as text: "GPU UID SINCE RECHECK REASON", a line each --------------------------- */
+
+/* The next line; false: the end. What cannot be read is passed over. */
+static bool next(const char **text, struct gpu_drain *d)
+{
+	while (**text) {
+		const char *line = *text;
+		size_t n = strcspn(line, "\n"), key = strcspn(line, " \n");
+		char *end;
+
+		*text = line + n + (line[n] == '\n');
+		if (!key || key >= DEVICE_UUID_MAX || line[key] != ' ')
+			continue;
+		*d = (struct gpu_drain){ 0 };
+		memcpy(d->gpu, line, key);
+		d->uid = (uint32_t)strtoul(line + key, &end, 10);
+		d->since = (usec_t)strtoull(end, &end, 10);
+		d->recheck = (usec_t)strtoull(end, &end, 10);
+		if (end >= line + n || *end != ' ')
+			continue;
+		end++;
+		n = (size_t)(line + n - end);
+		if (n >= GPU_REASON_MAX)
+			n = GPU_REASON_MAX - 1;
+		memcpy(d->reason, end, n);
+		return true;
+	}
+	return false;
+}
+
+static size_t add(char *list, size_t used, const struct gpu_drain *d)
+{
+	if (used + LINE_MAX_TEXT > LIST_MAX_TEXT)
+		return used;
+	return used + (size_t)snprintf(list + used, LIST_MAX_TEXT - used, "%s %u %lld %lld %s\n",
+	                      d->gpu, d->uid, (long long)d->since, (long long)d->recheck,
+	                      d->reason);
+}
+
+/* --- which GPU ------------------------------------------------------------------------------- */
+
+static void key_of(const struct node *node, uint32_t index, char key[DEVICE_UUID_MAX])
+{
+	device_uuid(node_info(node)->gpus, index, key);
+	if (!*key)
+		snprintf(key, DEVICE_UUID_MAX, "#%u", index);
+}
+
+static uint32_t indices(const struct core *core, const struct node *node)
+{
+	const struct conf_node *conf = &core->conf->nodes[node_link_of(node)->index];
+	uint32_t n = 0;
+	size_t i;
+
+	for (i = 0; i < conf->n_gpus; i++)
+		n += conf->gpus[i].count;
+	return n < CONF_MAX_GPUS_PER_NODE ? n : CONF_MAX_GPUS_PER_NODE;
+}
+
+int gpu_index(const struct core *core, const struct node *node, const char *text, uint32_t *index,
+        struct error *err)
+{
+	uint32_t n = indices(core, node), i, alike = 0;
+	size_t len = strlen(text);
+	char *end;
+
+	*index = (uint32_t)strtoul(text, &end, 10);
+	if (len && len < 4 && !*end && *text >= '0' && *text <= '9' && *index < n)
+		return 0;
+	for (i = 0; i < n && len; i++) {
+		char uuid[DEVICE_UUID_MAX];
+
+		device_uuid(node_info(node)->gpus, i, uuid);
+		if (strncmp(uuid, text, len))
+			continue;
+		*index = i;
+		if (!uuid[len])
+			return 0;
+		alike++;
+	}
+	if (alike == 1)
+		return 0;
+	return error_set(err, ERR_NO_NODE, "node %s: %s '%.100s'", node_info(node)->name,
+	        alike ? "several GPUs are" : "no GPU is", text);
+}
+
+bool gpu_drained(const struct node *node, uint32_t index, struct gpu_drain *drain)
+{
+	const char *text = node_info(node)->health;
+	struct gpu_drain d;
+	char key[DEVICE_UUID_MAX];
+
+	if (!*text)
+		return false;
+	key_of(node, index, key);
+	while (next(&text, &d)) {
+		if (strcmp(d.gpu, key))
+			continue;
+		if (drain)
+			*drain = d;
+		return true;
+	}
+	return false;
+}
+
+uint64_t gpus_drained(const struct node *node)
+{
+	uint64_t set = 0;
+	uint32_t i;
+
+	for (i = 0; i < CONF_MAX_GPUS_PER_NODE && *node_info(node)->health; i++)
+		set |= (uint64_t)gpu_drained(node, i, NULL) << i;
+	return set;
+}
+
+/* --- changes --------------------------------------------------------------------------------- */
+
+/* The list without a GPU, and with `drain` if there is one. */
+static void write_list(
+        struct core *core, struct node *node, const char *gpu, const struct gpu_drain *drain)
+{
+	const char *text = node_info(node)->health;
+	char list[LIST_MAX_TEXT] = "";
+	struct gpu_drain d;
+	size_t used = 0;
+
+	while (next(&text, &d)) {
+		if (strcmp(d.gpu, gpu))
+			used = add(list, used, &d);
+	}
+	if (drain)
+		add(list, used, drain);
+	node_set_health(core->nodes, node, list);
+	devices_bind(core, node);
+	node_settle(core, node);
+}
+
+void gpu_drain(struct core *core, struct node *node, uint32_t index, struct gpu_drain *drain)
+{
+	key_of(node, index, drain->gpu);
+	write_list(core, node, drain->gpu, drain);
+}
+
+void gpu_return(struct core *core, struct node *node, uint32_t index)
+{
+	char key[DEVICE_UUID_MAX];
+
+	key_of(node, index, key);
+	write_list(core, node, key, NULL);
+}

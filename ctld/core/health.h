@@ -1,0 +1,38 @@
+/* health.h - GPUs that are taken out of use, one by one
+ *
+ * Drained GPUs are a list kept with the node (node_info.health), by UUID, so that a drain follows
+ * its GPU to another index and outlives restarts; an index that has no UUID is "#5". Nothing starts
+ * on a drained GPU (it is one of gpus_out), what runs there goes on.
+ */
+#ifndef CTLD_CORE_HEALTH_H
+#define CTLD_CORE_HEALTH_H
+
+#include "common/error.h"
+#include "ctld/core/devices.h"
+#include "ctld/core/event.h"
+
+#define GPU_REASON_MAX 300 /* with its NUL */
+#define GPU_NOBODY     UINT32_MAX
+
+struct gpu_drain {
+	char gpu[DEVICE_UUID_MAX];
+	uint32_t uid;          /* who drained it; GPU_NOBODY: no operator did */
+	usec_t since, recheck; /* wall; recheck 0: an operator returns it */
+	char reason[GPU_REASON_MAX];
+};
+
+/* Which index of the node a text means: the index, a UUID, or its beginning if no other GPU of the
+ * node begins so. ERR_NO_NODE. */
+int gpu_index(const struct core *core, const struct node *node, const char *text, uint32_t *index,
+        struct error *err);
+
+/* Is it drained? `drain` may be NULL. */
+bool gpu_drained(const struct node *node, uint32_t index, struct gpu_drain *drain);
+/* The indices that are. */
+uint64_t gpus_drained(const struct node *node);
+
+/* Of the index; drain->gpu is filled in. One that is drained already is so anew. */
+void gpu_drain(struct core *core, struct node *node, uint32_t index, struct gpu_drain *drain);
+void gpu_return(struct core *core, struct node *node, uint32_t index);
+
+#endif
