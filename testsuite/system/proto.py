@@ -63,7 +63,7 @@ class Schema:
         out, at = {}, 0
         while at < len(data):
             key, at = read_varint(data, at)
-            name, kind, repeated = fields[key >> 3]
+            name, kind, repeated = fields.get(key >> 3, (f"unknown_{key >> 3}", "bytes", False))
             enum = self.enum_of(message, kind)
             if key & 7 == 0:
                 v, at = read_varint(data, at)
