@@ -56,6 +56,9 @@ static void clean_gpu(struct gpu *gpu)
 	CLEAN(gpu->trouble);
 	if ((unsigned)gpu->kind > GPU_MIG)
 		gpu->kind = GPU_WHOLE;
+	if (gpu_is_slot(gpu) && (!*gpu->uuid || !*gpu->type))
+		snprintf(gpu->trouble, sizeof(gpu->trouble), "it has no %s",
+		        *gpu->uuid ? "type" : "UUID");
 	if (gpu->n_caps > 2)
 		gpu->n_caps = 2;
 	if (gpu->n_links > GPUS_LINKS)
@@ -162,6 +165,10 @@ void gpus_settle(struct gpus *g)
 		g->n = GPUS_MAX;
 	CLEAN(g->trouble);
 	CLEAN(g->driver);
+	if ((unsigned)g->state > GPUS_TROUBLE) {
+		g->state = GPUS_TROUBLE;
+		snprintf(g->trouble, sizeof(g->trouble), "what was found is not to be read");
+	}
 	for (uint32_t i = 0; i < g->n; i++)
 		clean_gpu(&g->v[i]);
 	number(g);
