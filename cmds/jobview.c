@@ -164,6 +164,8 @@ SHOW(left)
 	JOB;
 	uint64_t limit = j->time_limit_s;
 
+	if (j->end_time)
+		return;
 	if (!limit || limit == UINT32_MAX)
 		view_duration(cell, DURATION_FOREVER);
 	else

@@ -18,6 +18,17 @@
 
 /* --- checks ---------------------------------------------------------------------------------- */
 
+static int hint_partitions(const struct conf *conf, struct error *err)
+{
+	char list[200] = "";
+	size_t used = 0;
+
+	for (size_t p = 0; p < conf->n_partitions && used < sizeof(list); p++)
+		used += (size_t)snprintf(list + used, sizeof(list) - used, "%s%s", p ? ", " : "",
+		        conf->partitions[p].name);
+	return error_hint(err, "partitions here: %s", list);
+}
+
 static int find_partition(
         const struct core *core, const char *name, uint32_t *partition, struct error *err)
 {
@@ -34,8 +45,8 @@ static int find_partition(
 	if (*partition != CONF_NONE)
 		return 0;
 	text_escape(escaped, sizeof(escaped), name, strlen(name));
-	return error_set(
-	        err, ERR_NO_PARTITION, "--partition=%s: there is no such partition", escaped);
+	error_set(err, ERR_NO_PARTITION, "--partition=%s: there is no such partition", escaped);
+	return hint_partitions(core->conf, err);
 }
 
 static int check_texts(const struct submit_job *in, struct error *err)

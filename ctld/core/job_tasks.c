@@ -99,6 +99,7 @@ static struct job *part_made(struct job *from, uint32_t part)
 
 	job->info = from->info;
 	job->info.part = part;
+	job->info.exit_code = job->info.exit_signal = 0;
 	for (t = 0; t < JOB_TEXTS; t++)
 		strings_again(*job_text(&job->info, t));
 	requests_again(job->info.gpus);

@@ -181,8 +181,9 @@ static void view(
 		.submit_time = i->submit_time,
 		.start_time = i->start_time,
 		.end_time = i->end_time,
-		.exit_code = i->exit_code,
-		.exit_signal = i->exit_signal,
+		/* An array's own record keeps the highest, for its end. */
+		.exit_code = i->state == JOB_PENDING ? 0 : i->exit_code,
+		.exit_signal = i->state == JOB_PENDING ? 0 : i->exit_signal,
 		.node = "",
 		.gpu_type = "",
 		.attempt = i->attempt,

@@ -472,9 +472,28 @@ static void memory_of_started_tasks(void **state)
 	world_free(w);
 }
 
+/* How some have ended is the array's, and not of those that wait. */
+static void who_waits_has_not_ended(void **state)
+{
+	struct world *w = world_simple(1, "h100:1");
+	struct job_view v;
+	uint64_t id, after = 0;
+
+	(void)state;
+	world_register_all(w);
+	id = submit_array(w, "0-3", "h100:1");
+	task_starts(w, id, 0);
+	task_ends(w, id, 0, 7);
+	control(w, world_admin(), JOB_HOLD, id, "2-3");
+	for (; core_job_next(w->core, after, w->now, &v); after = v.ref)
+		assert_int_equal(v.exit_code, v.ended ? 7 : 0);
+	world_free(w);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(who_waits_has_not_ended),
 		cmocka_unit_test(tasks_start_in_order),
 		cmocka_unit_test(requeued_task_is_next),
 		cmocka_unit_test(throttled),
