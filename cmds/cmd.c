@@ -2,6 +2,7 @@
 #include "cmds/cmd.h"
 
 #include <errno.h>
+#include <locale.h>
 #include <pwd.h>
 #include <stdarg.h>
 #include <stdlib.h>
@@ -101,6 +102,19 @@ int cmd_finish(const struct cmd *cmd, int status)
 	error_set(&err, ERR_SYSTEM, "standard output: %s",
 	        errno ? strerror(errno) : "not all could be written");
 	return status ? status : cmd_fail(cmd, &err);
+}
+
+int cmd_list(const struct cmd *cmd, int argc, char **argv, void *input,
+        int (*run)(void *input, struct error *err))
+{
+	struct error err = { .code = ERR_NONE };
+	int status;
+
+	setlocale(LC_ALL, "");
+	status = cmd_parse(cmd, argc, argv, input);
+	if (status != CMD_GO_ON)
+		return status;
+	return cmd_finish(cmd, run(input, &err) < 0 ? cmd_fail(cmd, &err) : EXIT_DONE);
 }
 
 /* --- options -------------------------------------------------------------------------------- */

@@ -50,6 +50,11 @@ void cmd_tell_retry(const struct cmd *cmd, struct client *c);
 /* Everything that was printed must have arrived. Returns `status`, or what a failure asks for. */
 int cmd_finish(const struct cmd *cmd, int status);
 
+/* All of a command that lists, in the user's locale: takes the options, runs, and says what went
+ * wrong. Returns the exit status. */
+int cmd_list(const struct cmd *cmd, int argc, char **argv, void *input,
+        int (*run)(void *input, struct error *err));
+
 /* --- values of options ---------------------------------------------------------------------- */
 
 /* A list that grows; the texts are owned. */

@@ -1,5 +1,4 @@
 /* gacct.c - what jobs used, of the past and of now */
-#include <locale.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -134,8 +133,9 @@ static int demand_seen(const struct gacct *g, struct error *err)
 	return 0;
 }
 
-static int run(struct gacct *g, struct error *err)
+static int run(void *input, struct error *err)
 {
+	struct gacct *g = input;
 	const struct view_kind *kind = g->runs ? &acct_run_kind : &acct_kind;
 	struct client *c = NULL;
 	int rc;
@@ -163,15 +163,8 @@ static int run(struct gacct *g, struct error *err)
 int main(int argc, char **argv)
 {
 	struct gacct g = { .total = GPUSCHED__ACCT__INIT };
-	struct error err = { .code = ERR_NONE };
-	int status;
+	int status = cmd_list(&cmd, argc, argv, &g, run);
 
-	setlocale(LC_ALL, "");
-	status = cmd_parse(&cmd, argc, argv, &g);
-	if (status == CMD_GO_ON) {
-		status = run(&g, &err) < 0 ? cmd_fail(&cmd, &err) : EXIT_DONE;
-		status = cmd_finish(&cmd, status);
-	}
 	acctopt_clear(&g.which);
 	return status;
 }

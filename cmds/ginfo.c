@@ -1,5 +1,4 @@
 /* ginfo.c - list partitions or nodes, and what is free */
-#include <locale.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -210,8 +209,9 @@ static int list_nodes(struct ginfo *g, struct client *c, struct error *err)
 	return check_partitions(g, c, err) < 0 ? -1 : client_call(c, &call, err);
 }
 
-static int run(struct ginfo *g, struct error *err)
+static int run(void *input, struct error *err)
 {
+	struct ginfo *g = input;
 	struct client *c = NULL;
 	int rc;
 
@@ -236,15 +236,8 @@ static int run(struct ginfo *g, struct error *err)
 int main(int argc, char **argv)
 {
 	struct ginfo g = { .by_node = false };
-	struct error err = { .code = ERR_NONE };
-	int status;
+	int status = cmd_list(&cmd, argc, argv, &g, run);
 
-	setlocale(LC_ALL, "");
-	status = cmd_parse(&cmd, argc, argv, &g);
-	if (status == CMD_GO_ON) {
-		status = run(&g, &err) < 0 ? cmd_fail(&cmd, &err) : EXIT_DONE;
-		status = cmd_finish(&cmd, status);
-	}
 	cmd_list_clear(&g.partitions);
 	cmd_list_clear(&g.nodes);
 	return status;

@@ -1,5 +1,4 @@
 /* gprio.c - what the priorities of waiting jobs are made of */
-#include <locale.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -166,8 +165,9 @@ static int list(struct gprio *g, struct client *c, struct error *err)
 	return client_call(c, &call, err);
 }
 
-static int run(struct gprio *g, struct error *err)
+static int run(void *input, struct error *err)
 {
+	struct gprio *g = input;
 	const struct view_kind *kind = g->weights ? &weight_kind : &prio_kind;
 	struct client *c = NULL;
 	int rc;
@@ -197,15 +197,8 @@ static int run(struct gprio *g, struct error *err)
 int main(int argc, char **argv)
 {
 	struct gprio g = { .norm = false };
-	struct error err = { .code = ERR_NONE };
-	int status;
+	int status = cmd_list(&cmd, argc, argv, &g, run);
 
-	setlocale(LC_ALL, "");
-	status = cmd_parse(&cmd, argc, argv, &g);
-	if (status == CMD_GO_ON) {
-		status = run(&g, &err) < 0 ? cmd_fail(&cmd, &err) : EXIT_DONE;
-		status = cmd_finish(&cmd, status);
-	}
 	filter_clear(&g.filter);
 	return status;
 }

@@ -1,5 +1,4 @@
 /* gqueue.c - list jobs */
-#include <locale.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -283,8 +282,9 @@ static int watch(struct gqueue *q, const struct watch_from *from, struct error *
 	return -1;
 }
 
-static int carry_out(struct gqueue *q, struct error *err)
+static int carry_out(void *input, struct error *err)
 {
+	struct gqueue *q = input;
 	struct watch_from from = { 0 };
 
 	if (check_watch(q, &from, err) < 0)
@@ -297,15 +297,8 @@ static int carry_out(struct gqueue *q, struct error *err)
 int main(int argc, char **argv)
 {
 	struct gqueue q = { .seen = NULL };
-	struct error err = { .code = ERR_NONE };
-	int status;
+	int status = cmd_list(&cmd, argc, argv, &q, carry_out);
 
-	setlocale(LC_ALL, "");
-	status = cmd_parse(&cmd, argc, argv, &q);
-	if (status == CMD_GO_ON) {
-		status = carry_out(&q, &err) < 0 ? cmd_fail(&cmd, &err) : EXIT_DONE;
-		status = cmd_finish(&cmd, status);
-	}
 	filter_clear(&q.filter);
 	return status;
 }

@@ -1,7 +1,6 @@
 /* greport.c - what was used, what it cost, how long jobs waited: in groups */
 #include <ctype.h>
 #include <inttypes.h>
-#include <locale.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -457,8 +456,9 @@ static int check(struct greport *g, char **names, struct error *err)
 	return listing_check(&g->listing, &kind, err);
 }
 
-static int run(struct greport *g, struct error *err)
+static int run(void *input, struct error *err)
 {
+	struct greport *g = input;
 	char *names = NULL;
 	struct client *c = NULL;
 	int rc;
@@ -484,15 +484,8 @@ static int run(struct greport *g, struct error *err)
 int main(int argc, char **argv)
 {
 	struct greport g = { .n = 0 };
-	struct error err = { .code = ERR_NONE };
-	int status;
+	int status = cmd_list(&cmd, argc, argv, &g, run);
 
-	setlocale(LC_ALL, "");
-	status = cmd_parse(&cmd, argc, argv, &g);
-	if (status == CMD_GO_ON) {
-		status = run(&g, &err) < 0 ? cmd_fail(&cmd, &err) : EXIT_DONE;
-		status = cmd_finish(&cmd, status);
-	}
 	for (size_t i = 0; i < g.n; i++)
 		gpusched__report_line__free_unpacked(g.lines[i], NULL);
 	free(g.lines);

@@ -1,5 +1,4 @@
 /* gshare.c - the tree of accounts: shares, usage, who is favoured */
-#include <locale.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -84,8 +83,9 @@ static int on_chunk(unsigned type, const ProtobufCMessage *m, void *arg, struct 
 	return 0;
 }
 
-static int run(struct gshare *g, struct error *err)
+static int run(void *input, struct error *err)
 {
+	struct gshare *g = input;
 	Gpusched__ListShares request = GPUSCHED__LIST_SHARES__INIT;
 	struct client_call call = { .type = GPUSCHED__MSG_TYPE__MSG_LIST_SHARES,
 		.request = &request.base,
@@ -116,15 +116,8 @@ static int run(struct gshare *g, struct error *err)
 int main(int argc, char **argv)
 {
 	struct gshare g = { .accounts = { .n = 0 } };
-	struct error err = { .code = ERR_NONE };
-	int status;
+	int status = cmd_list(&cmd, argc, argv, &g, run);
 
-	setlocale(LC_ALL, "");
-	status = cmd_parse(&cmd, argc, argv, &g);
-	if (status == CMD_GO_ON) {
-		status = run(&g, &err) < 0 ? cmd_fail(&cmd, &err) : EXIT_DONE;
-		status = cmd_finish(&cmd, status);
-	}
 	cmd_list_clear(&g.accounts);
 	cmd_list_clear(&g.users);
 	return status;

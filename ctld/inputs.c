@@ -6,7 +6,6 @@
 #include <stdlib.h>
 
 #include "common/xalloc.h"
-#include "ctld/core/codec.h"
 #include "ctld/ctld.h"
 #include "ctld/recorder.h"
 #include "ctld/tape/events.h"
@@ -155,28 +154,14 @@ bool inputs_why(struct ctld *c, uint64_t ref, struct clocks now, struct job_why 
 	return core_job_why(c->inputs->core, ref, now, why);
 }
 
-struct sum {
-	core_row_sink *sink;
-	void *arg;
-	uint64_t sum;
-};
-
-static void sum_row(void *arg, const struct row *row)
-{
-	struct sum *s = arg;
-
-	s->sum += row_hash(row);
-	s->sink(s->arg, row);
-}
-
 size_t inputs_seal(struct ctld *c, core_row_sink *sink, void *arg)
 {
-	struct sum s = { sink, arg, 0 };
+	struct tape_sum s = { sink, arg, 0 };
 	size_t rows;
 
 	if (!c->inputs->recorder)
 		return core_seal(c->inputs->core, sink, arg);
-	rows = core_seal(c->inputs->core, sum_row, &s);
+	rows = core_seal(c->inputs->core, tape_sum_row, &s);
 	record(c, &(struct tape_record){ .kind = TAPE_SEAL, .seal = { rows, s.sum } });
 	return rows;
 }

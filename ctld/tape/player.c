@@ -6,7 +6,6 @@
 
 #include "common/text.h"
 #include "common/xalloc.h"
-#include "ctld/core/codec.h"
 #include "ctld/tape/events.h"
 #include "ctld/tape/tape.h"
 
@@ -170,20 +169,6 @@ static int play_why(struct player *p, const struct tape_record *r, struct error 
 	return 0;
 }
 
-struct seal {
-	struct player *p;
-	uint64_t sum;
-};
-
-static void take_row(void *arg, const struct row *row)
-{
-	struct seal *s = arg;
-
-	s->sum += row_hash(row);
-	if (s->p->row)
-		s->p->row(s->p->arg, row);
-}
-
 static int differs(const struct player *p, struct error *err)
 {
 	const char *version = p->stats.version;
@@ -198,8 +183,8 @@ static int differs(const struct player *p, struct error *err)
 
 static int play_seal(struct player *p, const struct tape_record *r, struct error *err)
 {
-	struct seal s = { p, 0 };
-	uint64_t rows = core_seal(p->core, take_row, &s);
+	struct tape_sum s = { p->row, p->arg, 0 };
+	uint64_t rows = core_seal(p->core, tape_sum_row, &s);
 
 	p->stats.seals++;
 	p->stats.rows += rows;
@@ -290,9 +275,9 @@ failed:
 
 void player_finish(struct player *p)
 {
-	struct seal s = { p, 0 };
+	struct tape_sum s = { p->row, p->arg, 0 };
 
 	if (p->stage == RUNNING)
-		core_seal(p->core, take_row, &s);
+		core_seal(p->core, tape_sum_row, &s);
 	end_section(p);
 }

@@ -4,6 +4,7 @@
 #include <errno.h>
 #include <string.h>
 
+#include "ctld/core/codec.h"
 #include "ctld/core/hash.h"
 #include "ctld/tape/events.h"
 
@@ -48,6 +49,15 @@ static const struct {
 const char *tape_kind_name(enum tape_kind kind)
 {
 	return kind && (size_t)kind < TAPE_KINDS ? kinds[kind].form.name : "?";
+}
+
+void tape_sum_row(void *arg, const struct row *row)
+{
+	struct tape_sum *s = arg;
+
+	s->sum += row_hash(row);
+	if (s->sink)
+		s->sink(s->arg, row);
 }
 
 /* --- clocks ---------------------------------------------------------------------------------- */

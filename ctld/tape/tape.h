@@ -83,6 +83,14 @@ struct tape_record {
 
 const char *tape_kind_name(enum tape_kind kind);
 
+/* The sum of a SEAL: a sink for the rows, which `arg` (struct tape_sum) passes on. */
+struct tape_sum {
+	void (*sink)(void *arg, const struct row *row); /* NULL: nobody wants them */
+	void *arg;
+	uint64_t sum;
+};
+void tape_sum_row(void *arg, const struct row *row);
+
 /* --- writing ---------------------------------------------------------------------------------- */
 
 /* A frame, to be kept as a whole. */

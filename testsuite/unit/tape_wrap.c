@@ -9,7 +9,6 @@
 #include <string.h>
 
 #include "common/xalloc.h"
-#include "ctld/core/codec.h"
 #include "ctld/core/core.h"
 #include "ctld/tape/events.h"
 #include "ctld/tape/player.h"
@@ -156,24 +155,10 @@ bool __wrap_core_schedule(struct core *core, struct clocks now, unsigned budget)
 	return __real_core_schedule(core, now, budget);
 }
 
-struct sum {
-	core_row_sink *sink;
-	void *arg;
-	uint64_t sum;
-};
-
-static void sum_row(void *arg, const struct row *row)
-{
-	struct sum *s = arg;
-
-	s->sum += row_hash(row);
-	s->sink(s->arg, row);
-}
-
 size_t __wrap_core_seal(struct core *core, core_row_sink *sink, void *arg)
 {
-	struct sum s = { sink, arg, 0 };
-	size_t rows = __real_core_seal(core, sum_row, &s);
+	struct tape_sum s = { sink, arg, 0 };
+	size_t rows = __real_core_seal(core, tape_sum_row, &s);
 
 	record(core, &(struct tape_record){ .kind = TAPE_SEAL, .seal = { rows, s.sum } });
 	return rows;
