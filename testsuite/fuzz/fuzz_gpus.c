@@ -54,10 +54,11 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t n)
 	memset(&g, 0, sizeof(g));
 	for (size_t at = 0; n && at < sizeof(g); at += n)
 		memcpy(to + at, data, sizeof(g) - at < n ? sizeof(g) - at : n);
-	/* A few entries are as good as many, and come from few bytes. */
+	/* A few entries are as good as many, and a hundred times as fast; once there are too many.
+	 */
 	count = g.n;
-	if (n && data[0] % 2)
-		g.n = count % 8;
+	if (n != 1)
+		g.n = count % 6;
 	gpus_settle(&g);
 	check(&g);
 	return 0;
