@@ -268,6 +268,8 @@ int cmd_parse(const struct cmd *cmd, int argc, char **argv, void *input)
 
 int cmd_list_add(struct cmd_list *list, const char *text, struct error *err)
 {
+	if (text_plain_prefix(text, strlen(text)) != strlen(text))
+		return error_set(err, ERR_USAGE, "would be plain text in UTF-8");
 	for (const char *s = text;;) {
 		size_t len = strcspn(s, ",");
 

@@ -63,7 +63,7 @@ struct cmd_list {
 	size_t n;
 };
 
-/* Add the parts between commas; empty parts are refused (ERR_USAGE). */
+/* Add the parts between commas; empty parts, and what is no plain text, are refused (ERR_USAGE). */
 int cmd_list_add(struct cmd_list *list, const char *text, struct error *err);
 void cmd_list_clear(struct cmd_list *list);
 

@@ -590,7 +590,9 @@ static int take(int key, char *value, struct argp_state *state, void *input, str
 
 	if (key == ARGP_KEY_ARG)
 		return take_word(g, value, err);
-	g->given |= option_takes(key);
+	for (unsigned i = 0; options[i].name || options[i].doc; i++)
+		if (options[i].name && options[i].key == key)
+			g->given |= 1U << i;
 	switch (key) {
 	case KEY_JSON:
 		g->json = true;
@@ -711,9 +713,7 @@ static int check(const struct subcommand *s, const struct gctl *g, size_t n, str
 		return error_set(err, ERR_USAGE, "%s: %zu arguments; would be gctl %s %s", name, n,
 		        name, s->arguments);
 	for (size_t i = 0; options[i].name || options[i].doc; i++) {
-		unsigned bit = option_takes(options[i].key);
-
-		if (options[i].name && (g->given & bit) && !(s->takes & bit))
+		if ((g->given >> i & 1) && !(s->takes & option_takes(options[i].key)))
 			return error_set(
 			        err, ERR_USAGE, "%s: takes no --%s", name, options[i].name);
 	}

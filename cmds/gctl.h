@@ -15,7 +15,7 @@ struct gctl {
 	const char *reason;
 	const char *before, *older_than;
 	bool json, confirmed_off, script, env, remove;
-	unsigned given; /* which options, for the table of subcommands */
+	unsigned given; /* which rows of the table of options */
 	const char *words[GCTL_WORDS_MAX];
 	size_t n_words;
 };

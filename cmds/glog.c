@@ -18,6 +18,7 @@
 #include "common/arena.h"
 #include "common/gpusched.pb-c.h"
 #include "common/taskset.h"
+#include "common/text.h"
 #include "common/units.h"
 #include "common/xalloc.h"
 
@@ -98,7 +99,9 @@ static int take(int key, char *value, struct argp_state *state, void *input, str
 		return 0;
 	case KEY_NODE:
 		g->node = value;
-		return 0;
+		if (!*value)
+			return error_set(err, ERR_USAGE, "--node: needs a value");
+		return text_check("--node", value, 255, err);
 	case KEY_RANK:
 		g->have_rank = true;
 		if (take_number("--rank", value, UINT32_MAX, &n, err) < 0)

@@ -34,6 +34,7 @@ struct greport {
 	struct cmd_list by;
 	Gpusched__ReportLine **lines; /* kept until the last says the sums */
 	size_t n, room;
+	Gpusched__ReportChunk *last; /* with the types of GPU; NULL: it has not come */
 };
 
 /* --- columns -------------------------------------------------------------------------------- */
@@ -331,6 +332,19 @@ static const struct cmd cmd = {
 
 /* --- the report ----------------------------------------------------------------------------- */
 
+static int keep_types(struct greport *g, const Gpusched__ReportChunk *chunk, struct error *err)
+{
+	size_t len = gpusched__report_chunk__get_packed_size(chunk);
+	uint8_t *bytes = xcalloc(1, len);
+
+	gpusched__report_chunk__pack(chunk, bytes);
+	if (g->last)
+		gpusched__report_chunk__free_unpacked(g->last, NULL);
+	g->last = gpusched__report_chunk__unpack(NULL, len, bytes);
+	free(bytes);
+	return g->last ? 0 : error_set(err, ERR_SYSTEM, "out of memory");
+}
+
 /* Lines come whole and few: they are kept until the last, which has the sums. */
 static int on_chunk(unsigned type, const ProtobufCMessage *m, void *arg, struct error *err)
 {
@@ -339,6 +353,8 @@ static int on_chunk(unsigned type, const ProtobufCMessage *m, void *arg, struct 
 
 	if (type != GPUSCHED__MSG_TYPE__MSG_REPORT_CHUNK)
 		return error_set(err, ERR_PROTOCOL, "not a report");
+	if (chunk->n_types && keep_types(g, chunk, err) < 0)
+		return -1;
 	for (size_t i = 0; i < chunk->n_lines; i++) {
 		const Gpusched__ReportLine *line = chunk->lines[i];
 		size_t len = gpusched__report_line__get_packed_size(line);
@@ -395,6 +411,34 @@ static void show(struct greport *g)
 			listing_add_total(&g->listing, &line);
 		else
 			listing_add(&g->listing, &line, &line.m->base);
+	}
+}
+
+/* "h100: 18176 of 21504 GPU-hours given (84.5%)", below the table. */
+static void show_type(const Gpusched__ReportType *t)
+{
+	double given = (double)t->gpu_us / 3.6e9, there = (double)t->capacity_us / 3.6e9;
+	struct view_cell cell;
+
+	if (!t->capacity_us) {
+		printf("%s: %.2f GPU-hours given\n", t->type, given);
+	} else if (t->known_since_time) {
+		view_time(&cell, t->known_since_time);
+		printf("%s: %.2f GPU-hours given; since %s there were %.2f\n", t->type, given,
+		        cell.text, there);
+	} else {
+		printf("%s: %.2f of %.2f GPU-hours given (%.1f%%)\n", t->type, given, there,
+		        100 * given / there);
+	}
+}
+
+static void show_types(struct greport *g)
+{
+	for (size_t i = 0; g->last && i < g->last->n_types; i++) {
+		if (g->listing.json)
+			jsonout_message(&g->listing.out, &g->last->types[i]->base);
+		else if (!g->listing.csv && !g->listing.no_heading && g->report == &reports[0])
+			show_type(g->last->types[i]);
 	}
 }
 
@@ -475,7 +519,13 @@ static int run(void *input, struct error *err)
 	rc = ask(g, c, err);
 	if (rc >= 0)
 		show(g);
+	if (rc >= 0 && g->listing.json) {
+		jsonout_list(&g->listing.out, "types");
+		show_types(g);
+	}
 	listing_end(&g->listing, rc < 0 ? err : NULL, false);
+	if (rc >= 0 && !g->listing.json)
+		show_types(g);
 	client_free(c);
 	free(names);
 	return rc;
@@ -488,6 +538,8 @@ int main(int argc, char **argv)
 
 	for (size_t i = 0; i < g.n; i++)
 		gpusched__report_line__free_unpacked(g.lines[i], NULL);
+	if (g.last)
+		gpusched__report_chunk__free_unpacked(g.last, NULL);
 	free(g.lines);
 	cmd_list_clear(&g.by);
 	acctopt_clear(&g.which);

@@ -46,6 +46,13 @@ void jsonout_object(struct jsonout *j, json_t *object)
 	json_decref(object);
 }
 
+void jsonout_list(struct jsonout *j, const char *what)
+{
+	begin(j);
+	fprintf(j->out, "%s],\"%s\":[", j->n && !j->lines ? "\n" : "", what);
+	j->n = 0;
+}
+
 void jsonout_part(struct jsonout *j, uint64_t cursor, bool fresh)
 {
 	begin(j);

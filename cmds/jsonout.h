@@ -36,6 +36,9 @@ void jsonout_begin(struct jsonout *j, FILE *out, const char *cluster, const char
 void jsonout_message(struct jsonout *j, const ProtobufCMessage *m);
 void jsonout_object(struct jsonout *j, json_t *object); /* takes over the reference */
 
+/* Another list of the same object, behind the one before. */
+void jsonout_list(struct jsonout *j, const char *what);
+
 /* Of a stream: end this object, the next one begins anew. `cursor` 0: left out. */
 void jsonout_part(struct jsonout *j, uint64_t cursor, bool fresh);
 void jsonout_end(struct jsonout *j, const struct error *err); /* err NULL: all went well */

@@ -15,6 +15,7 @@
 #define DEFAULT_WIDTH 80
 #define GAP           1    /* blanks between columns */
 #define MORE          " +" /* ends lines that have more columns than fit */
+#define MORE_TIGHT    "+"  /* the same where a single column leaves no room for it */
 
 struct cell {
 	char *text; /* plain and printable; owned */
@@ -28,6 +29,7 @@ struct table {
 	size_t n;
 	unsigned *widths; /* settled layout, by column */
 	size_t shown;     /* columns that fit */
+	bool tight;       /* not even one fits with the mark that there are more */
 	bool settled;
 	struct cell *cells; /* rows kept back, and the one that is being filled */
 	size_t n_cells, room;
@@ -229,6 +231,7 @@ static void leave_out(struct table *t, const unsigned *needs)
 	while (t->shown > 1 && total(t, t->shown) + strlen(MORE) > width)
 		t->shown--;
 	have = total(t, t->shown) + (unsigned)strlen(MORE);
+	t->tight = have > width;
 	spare = have < width ? width - have : 0;
 	for (size_t i = 0; i < t->shown; i++)
 		widen(t, i, needs[i], &spare);
@@ -316,7 +319,9 @@ static void print_row(const struct table *t, const struct cell *row)
 			pad(out, GAP);
 		print_cell(t, i, &row[i], i + 1 == last && !more);
 	}
-	fputs(more ? MORE "\n" : "\n", out);
+	if (more)
+		fputs(t->tight ? MORE_TIGHT : MORE, out);
+	putc('\n', out);
 }
 
 static void print_heading(const struct table *t)

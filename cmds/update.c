@@ -105,7 +105,9 @@ static int take(int key, char *value, struct argp_state *state, void *input, str
 	}
 	if (key == KEY_THROTTLE) {
 		add_field(u, FIELD(ARRAY_THROTTLE));
-		return count_parse(value, 0, TASK_MAX, &u->throttle, err);
+		return count_parse(value, 0, TASK_MAX, &u->throttle, err) < 0
+		               ? error_wrap(err, "--array-throttle=%s", value)
+		               : 0;
 	}
 	change = change_of(key);
 	if (options_set(&u->options, row_of(change), value, err) < 0)

@@ -317,9 +317,13 @@ struct view *view_new(const struct view_kind *kind, const char *columns, const c
 
 	v->kind = kind;
 	if (select_columns(kind, columns ? columns : kind->standard, v->shown, NULL, widths,
-	            &v->n_shown, err) < 0 ||
-	        (sort && select_columns(kind, sort, v->sort, v->turned, NULL, &v->n_sort, err) <
-	                         0)) {
+	            &v->n_shown, err) < 0) {
+		error_wrap(err, "--format");
+		free(v);
+		return NULL;
+	}
+	if (sort && select_columns(kind, sort, v->sort, v->turned, NULL, &v->n_sort, err) < 0) {
+		error_wrap(err, "--sort");
 		free(v);
 		return NULL;
 	}

@@ -22,6 +22,7 @@
 #include "ctld/agents.h"
 #include "ctld/become.h"
 #include "ctld/blobs.h"
+#include "ctld/census.h"
 #include "ctld/calls.h"
 #include "ctld/core/core.h"
 #include "ctld/fence.h"
@@ -248,7 +249,9 @@ static int make_parts(struct ctld *c, struct error *err)
 	c->tick = tick_new(c, err);
 	if (c->tick)
 		c->acct = acct_new(c, err);
-	return c->acct && c->watch ? 0 : -1;
+	if (c->acct)
+		c->census = census_new(c, err);
+	return c->acct && c->census && c->watch ? 0 : -1;
 }
 
 static int listen_for_peers(struct ctld *c, struct error *err)
@@ -366,6 +369,7 @@ void ctld_free(struct ctld *c)
 	worker_pool_free(c->aside);
 	peers_free(c->peers);
 	bulks_free(c->bulks);
+	census_free(c->census);
 	acct_free(c->acct);
 	tick_free(c->tick);
 	turns_free(c->turns);

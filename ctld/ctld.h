@@ -42,6 +42,7 @@ struct acct;
 struct agents;
 struct blobs;
 struct bulks;
+struct census;
 struct core;
 struct event_base;
 struct fence;
@@ -104,6 +105,7 @@ struct ctld {
 	struct mail *mail;
 	struct reload *reload;
 	struct acct *acct;
+	struct census *census;
 
 	struct arena *in;  /* for one message that is being decoded */
 	struct arena *out; /* for one message that is being made */

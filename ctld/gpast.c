@@ -105,6 +105,8 @@ static int walk_jobs(struct walk *w, const struct acct_query *query, const struc
 		if (taker->slice)
 			taker->slice(&w->out, data);
 	}
+	if (taker->past && taker->past(data, w->past, err) < 0)
+		return -1;
 	return taker->end ? taker->end(&w->out, data, err) : 0;
 }
 

@@ -216,7 +216,10 @@ static void send_to(void *to, unsigned type, const ProtobufCMessage *m)
 static struct acct_out out_of(struct asker *asker)
 {
 	return (struct acct_out){
-		.currency = asker->c->conf->prices.currency, .send = send_to, .to = asker
+		.currency = asker->c->conf->prices.currency,
+		.now = ctld_now().wall,
+		.send = send_to,
+		.to = asker,
 	};
 }
 
@@ -420,8 +423,11 @@ static void work_run(void *arg)
 	}
 	w->failed = past_jobs(w->acct->past, acct_query_past(w->query), &w->cursor, PAST_SLICE,
 	                    w->batch, &w->error) < 0;
-	if (!w->failed)
-		give(w);
+	if (w->failed)
+		return;
+	give(w);
+	if (w->cursor.end && w->taker->past)
+		w->failed = w->taker->past(w->data, w->acct->past, &w->error) < 0;
 }
 
 static void work_done(void *arg)

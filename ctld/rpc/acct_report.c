@@ -1,4 +1,8 @@
 /* acct_report.c - what jobs used and how long they waited, in groups */
+#include <stdlib.h>
+
+#include "common/xalloc.h"
+#include "ctld/core/codec.h"
 #include "ctld/rpc/acct_sums.h"
 #include "ctld/rpc/acct_take.h"
 #include "ctld/rpc/convert.h"
@@ -8,6 +12,32 @@
 static void add_job(void *data, Gpusched__Acct *job)
 {
 	sums_add(data, job);
+}
+
+/* What there was, from the beginning: what held when the window begins may be old. */
+static int read_capacity(void *data, struct past *past, struct error *err)
+{
+	const struct past_events query = { .uid = PAST_ANYBODY, .capacity = true };
+	struct store_batch *batch = batch_new();
+	struct past_cursor cursor = { 0 };
+	int rc = 0;
+
+	while (rc == 0 && !cursor.end) {
+		struct batch_item item;
+		size_t offset = 0;
+
+		batch_reset(batch);
+		rc = past_events(past, &query, &cursor, PAST_SLICE, batch, err);
+		while (rc == 0 && batch_next(batch, &offset, &item)) {
+			const struct value *v = &item.row.v[COL_EVENT_text];
+			char *text = xstrndup(v->p, v->n);
+
+			sums_capacity(data, item.row.v[COL_EVENT_time].i, text);
+			free(text);
+		}
+	}
+	batch_free(batch);
+	return rc;
 }
 
 static int send_lines(const struct acct_out *out, void *data, struct error *err)
@@ -23,6 +53,8 @@ static int send_lines(const struct acct_out *out, void *data, struct error *err)
 	for (; rc == 0 && at < n; at += m.n_lines) {
 		m.lines = lines + at;
 		m.n_lines = n - at < CHUNK_LINES ? n - at : CHUNK_LINES;
+		if (at + m.n_lines == n)
+			sums_types(data, out->now, arena, &m.types, &m.n_types);
 		out->send(out->to, GPUSCHED__MSG_TYPE__MSG_REPORT_CHUNK, &m.base);
 	}
 	arena_free(arena);
@@ -34,7 +66,9 @@ static void drop_sums(void *data)
 	sums_free(data);
 }
 
-const struct acct_taker acct_report = { .job = add_job, .end = send_lines, .free = drop_sums };
+const struct acct_taker acct_report = {
+	.job = add_job, .past = read_capacity, .end = send_lines, .free = drop_sums
+};
 
 void *acct_report_data(const Gpusched__Report *m, const struct acct_query *query,
         const struct conf *conf, struct error *err)

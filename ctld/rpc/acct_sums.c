@@ -41,6 +41,17 @@ struct wish {
 	uint32_t max_wait_s;
 };
 
+/* A type of GPU. */
+struct type {
+	char *name;
+	uint64_t gpu_us;
+	int64_t first;       /* when the first of it was given; 0: none was */
+	uint64_t count;      /* of them there are, from `counted` on */
+	int64_t known_since; /* 0: nobody said anything */
+	int64_t counted;
+	uint64_t capacity_us;
+};
+
 struct sums {
 	struct {
 		enum by by;
@@ -57,6 +68,9 @@ struct sums {
 	size_t n, room;
 	bool too_many;
 	struct group all;
+	struct type *types;
+	size_t n_types;
+	int64_t last_end; /* of a run */
 };
 
 /* --- making one ----------------------------------------------------------------------------- */
@@ -134,6 +148,9 @@ void sums_free(struct sums *s)
 		free(s->wishes[i].qos);
 	for (size_t i = 0; i < SUMS_BY_MAX; i++)
 		free(s->by[i].label);
+	for (size_t i = 0; i < s->n_types; i++)
+		free(s->types[i].name);
+	free(s->types);
 	free(s->all.waits);
 	free(s->groups);
 	free(s->accounts);
@@ -321,6 +338,28 @@ static int64_t next_day(int64_t t)
 	return (int64_t)mktime(&tm) * SECOND;
 }
 
+static struct type *type_of(struct sums *s, const char *name, size_t len)
+{
+	struct type *t;
+
+	for (size_t i = 0; i < s->n_types; i++)
+		if (strlen(s->types[i].name) == len && !memcmp(s->types[i].name, name, len))
+			return &s->types[i];
+	s->types = xrealloc(s->types, s->n_types + 1, sizeof(*s->types));
+	t = &s->types[s->n_types++];
+	*t = (struct type){ .name = xstrndup(name, len) };
+	return t;
+}
+
+static void add_type(struct sums *s, const char *name, uint64_t gpu_us, int64_t from)
+{
+	struct type *t = type_of(s, name, strlen(name));
+
+	t->gpu_us += gpu_us;
+	if (!t->first || from < t->first)
+		t->first = from;
+}
+
 static void add_run(struct sums *s, const Gpusched__Acct *job, const Gpusched__AcctRun *run)
 {
 	int64_t start = run->start_time, end = run->end_time;
@@ -331,6 +370,8 @@ static void add_run(struct sums *s, const Gpusched__Acct *job, const Gpusched__A
 		end = start + (int64_t)run->held_us; /* it is alive */
 	if (end <= start)
 		end = start + 1; /* clocks differ: all of it at once */
+	if (end > s->last_end)
+		s->last_end = end;
 	from = s->since > start ? s->since : start;
 	last = s->until && s->until < end ? s->until : end;
 	for (; from < last; from = to) {
@@ -343,6 +384,8 @@ static void add_run(struct sums *s, const Gpusched__Acct *job, const Gpusched__A
 		use.cpu_us = between(run->cpus * run->held_us, start, end, from, to);
 		use.cpu_time_us = between(run->cpu_time_us, start, end, from, to);
 		use.cost = run->cost * ((double)(to - from) / (double)(end - start));
+		if (use.gpu_us)
+			add_type(s, run->gpu_type, use.gpu_us, from);
 		p.time = from;
 		each_group(s, p, add_use, &use);
 	}
@@ -487,6 +530,75 @@ static Gpusched__ReportLine *line_of(
 	if (g->key)
 		add_share(s, g, m);
 	return m;
+}
+
+/* --- capacity ------------------------------------------------------------------------------- */
+
+#define CAPACITY_LATE (60LL * SECOND) /* it may be told so long after it is there */
+
+/* It was so many up to `time`. */
+static void count_up_to(const struct sums *s, struct type *t, int64_t time)
+{
+	int64_t from = t->counted > s->since ? t->counted : s->since;
+
+	if (s->until && time > s->until)
+		time = s->until;
+	if (t->known_since && time > from)
+		t->capacity_us += t->count * (uint64_t)(time - from);
+	if (time > t->counted)
+		t->counted = time;
+}
+
+void sums_capacity(struct sums *s, int64_t time, const char *text)
+{
+	/* What is not named is not there any more. */
+	for (size_t i = 0; i < s->n_types; i++) {
+		count_up_to(s, &s->types[i], time);
+		s->types[i].count = 0;
+	}
+	while (*text) {
+		size_t len = strcspn(text, ",");
+		const char *mark = memchr(text, ':', len);
+		struct type *t =
+		        mark && mark > text ? type_of(s, text, (size_t)(mark - text)) : NULL;
+
+		if (t) {
+			t->count = strtoull(mark + 1, NULL, 10);
+			t->counted = time;
+			if (!t->known_since)
+				t->known_since = time;
+		}
+		text += len + (text[len] == ',');
+	}
+}
+
+static int compare_types(const void *a, const void *b)
+{
+	return strcmp(((const struct type *)a)->name, ((const struct type *)b)->name);
+}
+
+void sums_types(
+        struct sums *s, int64_t now, struct arena *arena, Gpusched__ReportType ***types, size_t *n)
+{
+	*types = take(arena, s->n_types * sizeof(**types));
+	*n = 0;
+	if (s->n_types)
+		qsort(s->types, s->n_types, sizeof(*s->types), compare_types);
+	for (size_t i = 0; i < s->n_types; i++) {
+		struct type *t = &s->types[i];
+		Gpusched__ReportType *m = take(arena, sizeof(*m));
+
+		count_up_to(s, t, now ? now : s->last_end);
+		if (!t->capacity_us && !t->gpu_us)
+			continue;
+		gpusched__report_type__init(m);
+		m->type = arena_strdup(arena, t->name);
+		m->gpu_us = t->gpu_us;
+		m->capacity_us = t->capacity_us;
+		if (t->known_since && t->first && t->first < t->known_since - CAPACITY_LATE)
+			m->known_since_time = t->known_since;
+		(*types)[(*n)++] = m;
+	}
 }
 
 int sums_lines(struct sums *s, struct arena *arena, Gpusched__ReportLine ***lines, size_t *n,

@@ -30,4 +30,12 @@ void sums_add(struct sums *s, const Gpusched__Acct *job);
 int sums_lines(struct sums *s, struct arena *arena, Gpusched__ReportLine ***lines, size_t *n,
         struct error *err);
 
+/* How many GPUs there were from `time` on, "h100:128,l40s:32". In order of time. */
+void sums_capacity(struct sums *s, int64_t time, const char *text);
+
+/* What was given of each type, of what there was, to the end of the window or to `now` (0: to
+ * the last that is known). After all jobs. */
+void sums_types(
+        struct sums *s, int64_t now, struct arena *arena, Gpusched__ReportType ***types, size_t *n);
+
 #endif

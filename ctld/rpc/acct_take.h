@@ -15,6 +15,7 @@
 /* Where answers go. */
 struct acct_out {
 	const char *currency;
+	int64_t now; /* us UTC; 0: of a file, which ends when its last run did */
 	void (*send)(void *to, unsigned type, const ProtobufCMessage *m);
 	void *to;
 };
@@ -29,6 +30,8 @@ struct acct_taker {
 	/* Instead of both: a slice of something else that is done with history.db, in the thread.
 	 * 1: there is more; 0; -1. */
 	int (*work)(void *data, struct error *err);
+	/* In the thread, after the last job: what else is read there. May be NULL. */
+	int (*past)(void *data, struct past *past, struct error *err);
 	/* On the loop, after some jobs: send what is to be sent of them. May be NULL. */
 	void (*slice)(const struct acct_out *out, void *data);
 	/* On the loop, who follows: all events up to this number are told. */

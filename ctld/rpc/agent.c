@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "common/log.h"
+#include "ctld/census.h"
 #include "ctld/core/core.h"
 #include "ctld/ctld.h"
 #include "ctld/inputs.h"
@@ -38,6 +39,7 @@ void rpc_register(struct ctld *c, const struct rpc *rpc)
 	ev.agent_up.node = rpc->peer->node;
 	ev.agent_up.session = rpc->peer->session;
 	inputs_apply(c, &ev, rpc->now);
+	census_soon(c->census);
 }
 
 /* Only a registered agent of a node that is still there is heard. */

@@ -316,7 +316,7 @@ static int prepare_all(struct history *history, struct error *err)
 			continue;
 		history->put[t] = db_prepare(&history->db, sql_tables[t].history_put, err);
 		if (history->put[t])
-			history->del[t] = db_prepare(&history->db, sql_tables[t].del, err);
+			history->del[t] = db_prepare(&history->db, sql_tables[t].history_del, err);
 		if (!history->del[t])
 			return -1;
 	}

@@ -216,7 +216,8 @@ int past_jobs(struct past *past, const struct past_query *query, struct past_cur
 int past_events(struct past *past, const struct past_events *query, struct past_cursor *cursor,
         unsigned max, struct store_batch *out, struct error *err)
 {
-	enum sql_past which = query->by_seq                ? PAST_EVENTS_AFTER
+	enum sql_past which = query->capacity              ? PAST_CAPACITIES
+	                      : query->by_seq              ? PAST_EVENTS_AFTER
 	                      : query->job                 ? PAST_EVENTS_OF_JOB
 	                      : query->uid != PAST_ANYBODY ? PAST_EVENTS_OF_USER
 	                                                   : PAST_EVENTS;

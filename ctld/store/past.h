@@ -68,6 +68,7 @@ struct past_events {
 	int64_t until; /* only those before; 0: all */
 	bool by_seq;
 	uint64_t after;
+	bool capacity; /* only how many GPUs there were; since and until alone count */
 };
 int past_events(struct past *past, const struct past_events *query, struct past_cursor *cursor,
         unsigned max, struct store_batch *out, struct error *err);

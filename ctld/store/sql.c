@@ -329,6 +329,10 @@ static const char *const history_steps[] = {
 
 	RUN_GETS_USED("run")
 	"PRAGMA user_version = 14;",
+
+	/* What there was, for reports. */
+	"CREATE INDEX event_of_capacity ON event (time, seq) WHERE kind = 'cluster.capacity';"
+	"PRAGMA user_version = 15;",
 };
 /* clang-format on */
 
@@ -376,6 +380,7 @@ const struct sql_table sql_tables[TABLE_COUNT] = {
 		.ended_delete = "DELETE FROM ended_job WHERE id = ?1 AND part = ?2",
 		.ended_count = "SELECT count(*) FROM ended_job",
 		.history_put = "INSERT OR IGNORE INTO job (" JOB_COLS ") VALUES (" JOB_PLACES ")",
+		.history_del = "DELETE FROM job WHERE id = ?1 AND part = ?2",
 	},
 	[TABLE_RUN] = {
 		.name = "run",
@@ -392,6 +397,8 @@ const struct sql_table sql_tables[TABLE_COUNT] = {
 				"WHERE job = ?1 AND task = ?2 AND attempt = ?3 AND rank = ?4",
 		.ended_count = "SELECT count(*) FROM ended_run",
 		.history_put = "INSERT OR IGNORE INTO run (" RUN_COLS ") VALUES (" RUN_PLACES ")",
+		.history_del = "DELETE FROM run "
+			       "WHERE job = ?1 AND task = ?2 AND attempt = ?3 AND rank = ?4",
 	},
 	[TABLE_NONCE] = {
 		.name = "nonce",
@@ -409,6 +416,8 @@ const struct sql_table sql_tables[TABLE_COUNT] = {
 		.ended_count = "SELECT count(*) FROM event",
 		.history_put = "INSERT OR IGNORE INTO event (" EVENT_COLS ") "
 			       "VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8)",
+		/* What there was is wanted as long as there are reports: its few rows stay. */
+		.history_del = "DELETE FROM event WHERE seq = ?1 AND kind <> 'cluster.capacity'",
 	},
 	[TABLE_USAGE] = {
 		.name = "usage",

@@ -37,6 +37,7 @@ struct sql_table {
 	const char *ended_delete;
 	const char *ended_count;
 	const char *history_put; /* into history.db, unless it is there */
+	const char *history_del; /* what was archived */
 };
 extern const struct sql_table sql_tables[TABLE_COUNT];
 
@@ -93,6 +94,9 @@ extern const char *const sql_statements[SQL_STATEMENT_COUNT];
 	        "job = ?1 AND task = ?2 AND (attempt, rank) > (?3, ?4) "                    \
 	        "ORDER BY attempt, rank LIMIT ?5")                                          \
 	X(PAST_EVENTS, TABLE_EVENT, "(time, seq) > (?1, ?2) ORDER BY time, seq LIMIT ?3")   \
+	X(PAST_CAPACITIES, TABLE_EVENT,                                                     \
+	        "kind = 'cluster.capacity' AND (time, seq) > (?1, ?2) "                     \
+	        "ORDER BY time, seq LIMIT ?3")                                              \
 	X(PAST_EVENTS_AFTER, TABLE_EVENT, "seq > ?1 ORDER BY seq LIMIT ?2")                 \
 	X(PAST_EVENTS_OF_JOB, TABLE_EVENT,                                                  \
 	        "job = ?1 AND (time, seq) > (?2, ?3) ORDER BY time, seq LIMIT ?4")          \
@@ -112,7 +116,7 @@ extern const char *const sql_past[SQL_PAST_COUNT];
 	X(TRIM_JOB, "DELETE FROM job WHERE id = ?1 AND part = ?2")                              \
 	X(TRIM_RUNS, "DELETE FROM run WHERE job = ?1 AND task = ?2")                            \
 	X(TRIM_EVENTS, "DELETE FROM event WHERE seq IN (SELECT seq FROM event WHERE time < ?1 " \
-	               "ORDER BY time LIMIT ?2)")
+	               "AND kind <> 'cluster.capacity' ORDER BY time LIMIT ?2)")
 
 #define X(sym, text) sym,
 enum sql_trim { SQL_TRIMS(X) SQL_TRIM_COUNT };

@@ -61,7 +61,7 @@ _gpusched_value() { # COMMAND OPTION
     case $2 in
     --partition | --partitions | -p) _gpusched_offer "$(_gpusched_partitions)" ;;
     --account | --accounts | -A) _gpusched_offer "$(_gpusched_accounts)" ;;
-    --jobs | -j | --why | --dependency | --attach) _gpusched_offer "$(_gpusched_jobs)" ;;
+    --jobs | --job | -j | --why | --dependency | --attach) _gpusched_offer "$(_gpusched_jobs)" ;;
     --nodelist | --exclude | -w | -x) _gpusched_offer "$(_gpusched_nodes)" ;;
     --user | --users | -u) _gpusched_offer "$(_gpusched_users | sort -u)" ;;
     --states | -t)
@@ -72,7 +72,13 @@ _gpusched_value() { # COMMAND OPTION
     --open-mode) _gpusched_offer "append truncate" ;;
     --export) _gpusched_offer "ALL NONE" ;;
     --signal) _gpusched_offer "TERM USR1 USR2 INT HUP KILL" ;;
-    --output | --error | --input | --bulk | -e | -i) _gpusched_files ;;
+    --output | --error | --input | --bulk | --file | -e | -i) _gpusched_files ;;
+    --by | -b)
+        case $1 in
+        greport) _gpusched_offer "account user partition qos gpu state day label:" ;;
+        *) _gpusched_offer "$(_gpusched_users | sort -u)" ;;
+        esac ;;
+    --kind | -k) _gpusched_offer "job node partition controller cluster" ;;
     --chdir | -D) mapfile -t COMPREPLY < <(compgen -d -- "$cur") ;;
     *) return 1 ;;
     esac
@@ -82,14 +88,17 @@ _gpusched_value() { # COMMAND OPTION
 _gpusched_argument() { # COMMAND
     case $1 in
     gsubmit) _gpusched_files ;;
+    greport) _gpusched_offer "use wait cost" ;;
     grun) mapfile -t COMPREPLY < <(compgen -c -- "$cur"; compgen -f -- "$cur") ;;
     gcancel | gqueue | gprio | glog) _gpusched_offer "$(_gpusched_jobs)" ;;
     gctl)
         case $COMP_CWORD:${COMP_WORDS[1]} in
         1:*) _gpusched_offer "$(_gpusched_subcommands)" ;;
         2:show | 2:node) _gpusched_offer "$(_gpusched_subcommands "${COMP_WORDS[1]}")" ;;
-        *:hold | *:release | *:requeue | *:resign | *:suspend | *:update) _gpusched_offer "$(_gpusched_jobs)" ;;
-        *:drain | *:resume | *:node) _gpusched_offer "$(_gpusched_nodes)" ;;
+        *:archive | *:backup) _gpusched_files ;;
+        *:hold | *:release | *:requeue | *:suspend | *:update | *:wait | *:resign) _gpusched_offer "$(_gpusched_jobs)" ;;
+        *:resume) _gpusched_offer "$(_gpusched_nodes; _gpusched_jobs)" ;;
+        *:drain | *:node) _gpusched_offer "$(_gpusched_nodes)" ;;
         2:partition) _gpusched_offer "$(_gpusched_partitions)" ;;
         3:partition) _gpusched_offer "up drain down inactive" ;;
         *:show)
@@ -119,7 +128,7 @@ _gpusched() {
     fi
     case $cur in
     -*)
-        [ "$command ${COMP_WORDS[1]}" != "gctl update" ] || help+=(update)
+        case "$command ${COMP_WORDS[1]}" in "gctl update" | "gctl events") help+=("${COMP_WORDS[1]}") ;; esac
         mapfile -t COMPREPLY < <(compgen -W "$(_gpusched_options "${help[@]}")" -- "$cur")
         [ "${#COMPREPLY[@]}" -ne 1 ] || case ${COMPREPLY[0]} in *=) compopt -o nospace 2>/dev/null ;; esac
         return 0 ;;

@@ -5,6 +5,7 @@ import io
 import json
 import os
 import pwd
+import re
 import signal
 import sqlite3
 import subprocess
@@ -66,7 +67,8 @@ def in_history(c, ids):
 
 
 def test_sums_agree_whatever_is_killed(cluster, jobs):
-    """Ended, cancelled, requeued and preempted jobs, in memory and in history: gacct says what gshare says."""
+    """Ended, cancelled, requeued, suspended and preempted jobs and the tasks of arrays, in memory and in history: gacct
+    says what gshare says."""
     c = cluster
     ids = []
     for n in range(6):
@@ -80,16 +82,29 @@ def test_sums_agree_whatever_is_killed(cluster, jobs):
     requeued = jobs.running(RED, "--gpus=2", account="red")
     c.run("gctl", "requeue", requeued)
     jobs.wait_up(requeued, attempt=2)
+    array = jobs.submit(RED, "--array=0-4%3", "--gpus=1", account="red", script="sleep 0.2")
+    stopped = jobs.running(RED, "--gpus=2", account="red")
+    c.run("gctl", "suspend", stopped)
+    c.wait_state(stopped, "SUSPENDED")
+    c.ctld.kill()
+    c.start_ctld()
+    c.wait_nodes()
+    c.run("gctl", "resume", stopped)
+    jobs.end(stopped)
+    wait_ended(c, [stopped])
     victims = [jobs.running(GREEN, "--gpus=8", account="rest") for _ in range(1)]
     urgent = jobs.running(BLUE, "-p", "urgent", "--gpus=8", account="blue")
     jobs.end(requeued, urgent, *victims)
-    ids += [cancelled, requeued, urgent, *victims]
+    ids += [cancelled, requeued, urgent, array, stopped, *victims]
+    wait_until(lambda: len(acct_list(c, "-j", array, "-s", "CD")) == 5, "all tasks to end")
     wait_ended(c, ids)
     c.ctld.kill()
     c.start_ctld()
     c.wait_nodes()
 
-    def agree(have):
+    def agree(listed):
+        have = {(j["id"], j.get("part", 0)): j for j in listed}
+        assert len(have) == len(listed)
         usage = {(s["account"], s["user"]): s for s in shares(c) if s["user"]}
         for key, s in usage.items():
             runs = [r for j in have.values() for r in j["runs"] if (r["account"], j["user"]) == key]
@@ -97,16 +112,18 @@ def test_sums_agree_whatever_is_killed(cluster, jobs):
             assert sum(r["held_us"] * r["cpus"] for r in runs) == s["cpu_us"], key
             assert sum(r["cost"] for r in runs) == pytest.approx(s["cost"], abs=1e-6), key
         assert sum(j["gpu_us"] for j in have.values()) == sum(s["gpu_us"] for s in usage.values()) > 0
-        assert set(ids) <= set(have)
+        assert set(ids) <= {i for i, _ in have}
 
     def reported(*by):
         lines = json.loads(c.run("greport", "use", "--json", *[f"--by={b}" for b in by]).stdout)["report"]
         return {tuple(r["keys"] if "keys" in r else []): r for r in lines}
 
-    agree(acct(c, "--runs"))
+    agree(acct_list(c, "--runs"))
     in_history(c, ids)
+    listed = acct_list(c, "--runs")
+    agree(listed)
     have = acct(c, "--runs")
-    agree(have)
+    assert have[stopped]["suspended_us"] > 0 and have[stopped]["runs"][0]["held_us"] >= have[stopped]["suspended_us"]
     assert have[requeued]["attempts"] == have[requeued]["runs_billed"] >= 2
     assert have[requeued]["gpu_us"] > have[requeued]["runs"][-1]["gpu_us"] > 0
     assert have[cancelled]["state"] == "CANCELLED" and "cancelled by" in have[cancelled]["comment"]
@@ -117,10 +134,24 @@ def test_sums_agree_whatever_is_killed(cluster, jobs):
     for by in (["user"], ["gpu"], ["day"], ["account", "user"], ["day", "gpu"], ["label:project"]):
         assert reported(*by)[()]["gpu_us"] == lines[()]["gpu_us"] == usage["lab"] + usage["rest"]
     assert reported("user")[(RED,)]["gpu_us"] == usage["red"] or RED == BLUE
-    assert lines[()]["jobs"] == len(have) == lines[("lab",)]["jobs"] + lines[("rest",)]["jobs"]
-    assert sum(r["cost"] for k, r in reported("day").items() if k) == pytest.approx(sum(j["cost"] for j in have.values()))
-    assert lines[()]["started"] == len(have) and lines[()]["wait_max_s"] == max(j.get("wait_s", 0) for j in have.values())
-    assert c.run("greport", "use").stdout.splitlines()[-1].split()[0] == "all"
+    assert lines[()]["jobs"] == len(listed) == lines[("lab",)]["jobs"] + lines[("rest",)]["jobs"]
+    assert sum(r["cost"] for k, r in reported("day").items() if k) == pytest.approx(sum(j["cost"] for j in listed))
+    assert lines[()]["started"] == len(listed) and lines[()]["wait_max_s"] == max(j.get("wait_s", 0) for j in listed)
+    # Each task of an array is one; and what all lines say, the parts of them say together.
+    by_label = reported("label:none")
+    assert by_label[("",)]["jobs"] == len(listed)
+    assert reported("day", "gpu")[()]["jobs"] == len(listed) and reported("user", "state")[()]["jobs"] == len(listed)
+    assert sum(r["jobs"] for k, r in reported("user").items() if k) == len(listed)
+    # Below the table: what was given of what there was, 16 GPUs since the cluster began.
+    *_, total, given = c.run("greport", "use").stdout.splitlines()
+    assert total.split()[0] == "all" and re.fullmatch(r"h100: [0-9.]+ of [0-9.]+ GPU-hours given \([0-9.]+%\)", given)
+    assert c.run("greport", "wait").stdout.splitlines()[-1].split()[0] == "all"
+    [h100] = json.loads(c.run("greport", "use", "--json").stdout)["types"]
+    began = min(e["time"] for e in events(c) if e["kind"] == "cluster.capacity")
+    assert h100["type"] == "h100" and h100["gpu_us"] == lines[()]["gpu_us"] and not h100["known_since_time"]
+    assert h100["capacity_us"] == pytest.approx(16 * (time.time() - began) * 1e6, rel=0.2)
+    [past] = json.loads(c.run("greport", "use", "--json", "-S", "2020-01-01", "-E", "2020-02-01").stdout)["types"] or [None]
+    assert past is None
     c.ctld.kill()
     c.start_ctld()
     again = acct(c, "--runs")

@@ -265,6 +265,20 @@ def test_terminal(cluster):
     assert "\033" not in cluster.run("gqueue").stdout
 
 
+LISTINGS = ["gqueue", "gqueue -l", "ginfo", "ginfo -N", "gprio", "gshare", "gacct -s PENDING", "greport wait", "gctl events",
+            "gctl stats"]
+
+
+def test_a_terminal_of_20_columns(cluster):
+    """No line of a table is wider, down to the last column; nothing is lost from what a program reads."""
+    job = cluster.submit("true", "--hold", "-J", "a-name-that-is-rather-long")
+    for listing in LISTINGS[:-1]:  # names of statistics are never cut, and longer
+        told = on_terminal(cluster, *listing.split(), columns=20, env={"NO_COLOR": "1"})
+        lines = told.splitlines()
+        assert lines and max(map(len, lines)) <= 20 and "error" not in told, (listing, told)
+    assert on_terminal(cluster, "gqueue", "-h", "-o", "JOBID", columns=1).strip() in (str(job), str(job)[0], "+")
+
+
 def test_advice_for_who_waits(cluster):
     blocker = cluster.submit("sleep 600", "--gpus=4")
     cluster.wait_state(blocker, "RUNNING")
@@ -434,8 +448,14 @@ def test_reconfigure(cluster):
 def test_a_closed_pipe_is_quiet(cluster):
     for _ in range(3):
         cluster.submit("true", "--hold")
-    r = cluster.run("sh", "-c", f"{BIN['gqueue']} | head -n 1")
-    assert r.stderr == "" and len(r.stdout.splitlines()) == 1
+    for listing in LISTINGS:
+        for more in ("", " --json") + ((" --csv",) if listing != "gctl stats" else ()):
+            words = listing.split()
+            # `:` has closed it before anything comes, `head` after the first line.
+            r = cluster.run("sh", "-c", f"{' '.join([str(BIN[words[0]]), *words[1:]])}{more} | head -n 1")
+            assert r.stderr == "" and len(r.stdout.splitlines()) == 1, (listing, r)
+            r = cluster.run("sh", "-c", f"{' '.join([str(BIN[words[0]]), *words[1:]])}{more} | :")
+            assert r.stderr == "", (listing, r)
 
 
 # --- gqueue --watch ------------------------------------------------------------------------------

@@ -57,6 +57,26 @@ def test_jobs(cluster):
     assert complete(cluster, "gcancel", "") == []
 
 
+def test_newer_commands(cluster):
+    """Names of the cluster for what came later: grun, glog, archives and reports."""
+    job = str(cluster.submit("true", "--hold"))
+    for words in (("glog", ""), ("glog", "-f", ""), ("grun", "--attach", "=", ""), ("gctl", "wait", ""), ("gctl", "resign", ""),
+                  ("gctl", "events", "--job", "="), ("gacct", "-j", ""), ("gctl", "update", "")):
+        assert job in complete(cluster, *words), words
+    assert complete(cluster, "grun", "-p", "bi") == ["big"]
+    assert complete(cluster, "grun", "--account", "=", "vis") == ["vision"]
+    assert "--pty" in complete(cluster, "grun", "--p")
+    assert complete(cluster, "gctl", "arch") == ["archive"]
+    assert complete(cluster, "gctl", "archive", "--old") == ["--older-than="]
+    assert "--follow" in complete(cluster, "gctl", "events", "--f")
+    assert complete(cluster, "greport", "w") == ["wait"]
+    assert complete(cluster, "greport", "use", "--by", "=", "user,pa") == ["user,partition"]
+    (cluster.dir / "jobs/old.db").touch()
+    assert complete(cluster, "gacct", "--file", "=", "ol") == complete(cluster, "gctl", "archive", "ol") == ["old.db"]
+    assert "n1" in complete(cluster, "gctl", "resume", "") and job in complete(cluster, "gctl", "resume", "")
+    cluster.run("gcancel", job)
+
+
 def test_gctl(cluster):
     assert complete(cluster, "gctl", "re") == ["reconfigure", "release", "requeue", "resign", "resume"]
     assert "job" in complete(cluster, "gctl", "show", "")

@@ -18,7 +18,9 @@ def past(c):
 
 
 def events(c):
-    return {e["seq"] for e in json.loads(c.run("gctl", "events", "--json").stdout)["events"]}
+    """But for what there was: that is kept for reports."""
+    told = json.loads(c.run("gctl", "events", "--json").stdout)["events"]
+    return {e["seq"] for e in told if e["kind"] != "cluster.capacity"}
 
 
 def reconfigure(c, text):
@@ -34,9 +36,9 @@ def ended(c, *options):
 
 
 def told(c, command, *options):
-    """What it says, but for the cursor and such of who is asked."""
+    """What it says, but for how much there was by now."""
     r = json.loads(c.run(*command.split(), "--json", *options).stdout)
-    return {k: v for k, v in r.items() if k != "cursor"}
+    return {k: v for k, v in r.items() if k != "types"} | {"given": {t["type"]: t["gpu_us"] for t in r.get("types", [])}}
 
 
 def refused(c, status, *words, why, user=None):

@@ -178,6 +178,69 @@ static void test_waits(void **state)
 	arena_free(arena);
 }
 
+/* Of each type: what was given, and what there was, cut to the window. */
+static void test_capacity(void **state)
+{
+	static const struct {
+		int64_t since, until, now;
+		uint64_t given, there; /* in hours */
+		bool late;             /* some was given before anybody knew what there was */
+	} rows[] = {
+		{ 0, 0, 100, 10 * 8, 60 * 8 + 30 * 16, false }, /* 10-70: 8, 70-100: 16 */
+		{ 20, 80, 100, 0, 50 * 8 + 10 * 16, false }, { 75, 0, 85, 0, 10 * 16, false },
+		{ 0, 15, 100, 5 * 8, 5 * 8, false }, { 200, 0, 200, 0, 0, false },
+		{ 0, 0, 0, 10 * 8, 60 * 8, false }, /* a file: to the last that is in it */
+	};
+	const int64_t hour = 3600 * SECOND;
+	(void)state;
+
+	for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
+		struct sums *s = sums_by("user", rows[i].since * hour, rows[i].until * hour);
+		struct arena *arena = arena_new((size_t)1 << 40);
+		Gpusched__AcctRun run = run_at("a", 10 * hour, 10 * (uint64_t)hour, 8), *runs;
+		Gpusched__Acct job = job_at(1, "a", &run, &runs);
+		Gpusched__ReportType **types;
+		size_t n, want = rows[i].given || rows[i].there;
+
+		sums_add(s, &job);
+		sums_capacity(s, 10 * hour, "h100:8");
+		sums_capacity(s, 70 * hour, "l40s:0,h100:16");
+		sums_types(s, rows[i].now * hour, arena, &types, &n);
+		assert_int_equal(n, want);
+		if (want) {
+			assert_string_equal(types[0]->type, "h100");
+			assert_int_equal(types[0]->gpu_us, rows[i].given * (uint64_t)hour);
+			assert_int_equal(types[0]->capacity_us, rows[i].there * (uint64_t)hour);
+			assert_int_equal(types[0]->known_since_time != 0, rows[i].late);
+		}
+		sums_free(s);
+		arena_free(arena);
+	}
+}
+
+/* It is said where more was given than anybody knew to be there; odd texts do no harm. */
+static void test_capacity_not_known(void **state)
+{
+	struct sums *s = sums_by("user", 0, 0);
+	struct arena *arena = arena_new((size_t)1 << 40);
+	Gpusched__AcctRun run = run_at("a", 10 * SECOND, 600 * SECOND, 1), *runs;
+	Gpusched__Acct job = job_at(1, "a", &run, &runs);
+	Gpusched__ReportType **types;
+	size_t n;
+	(void)state;
+
+	sums_add(s, &job);
+	sums_capacity(s, 300 * SECOND, "");
+	sums_capacity(s, 300 * SECOND, ",,x,:3,h100:2");
+	sums_capacity(s, 500 * SECOND, "");
+	sums_types(s, 1000 * SECOND, arena, &types, &n);
+	assert_int_equal(n, 1);
+	assert_int_equal(types[0]->capacity_us, 2 * 200 * SECOND);
+	assert_int_equal(types[0]->known_since_time, 300 * SECOND);
+	sums_free(s);
+	arena_free(arena);
+}
+
 static void test_refusals(void **state)
 {
 	static char *bad[][2] = { { (char *)"label:", NULL }, { (char *)"nosuch", NULL } };
@@ -197,6 +260,8 @@ int main(void)
 		cmocka_unit_test(test_parts_add_up),
 		cmocka_unit_test(test_accounts_nest),
 		cmocka_unit_test(test_waits),
+		cmocka_unit_test(test_capacity),
+		cmocka_unit_test(test_capacity_not_known),
 		cmocka_unit_test(test_refusals),
 	};
 

@@ -371,10 +371,10 @@ static void test_long_listing(void **state)
 static void test_bad_lists(void **state)
 {
 	static const char *const bad[][2] = {
-		{ "NAM", "'NAM': no such column; did you mean NAME?" },
-		{ "jobid,,name", "'': no such column" },
-		{ "", "'': no such column" },
-		{ "JOBID,x\ny", "'x\\x0Ay': no such column" },
+		{ "NAM", "--format: 'NAM': no such column; did you mean NAME?" },
+		{ "jobid,,name", "--format: '': no such column" },
+		{ "", "--format: '': no such column" },
+		{ "JOBID,x\ny", "--format: 'x\\x0Ay': no such column" },
 	};
 	struct table_style style = { stdout, 80, true, false, false };
 	struct error err;
@@ -385,6 +385,7 @@ static void test_bad_lists(void **state)
 		assert_string_equal(err.text, bad[i][1]);
 		assert_int_equal(err.code, ERR_USAGE);
 		assert_null(view_new(&job_kind, NULL, bad[i][0], &style, &err));
+		assert_memory_equal(err.text, "--sort: ", 8);
 	}
 	assert_null(view_new(&job_kind, "-NAME", NULL, &style, &err));
 }
