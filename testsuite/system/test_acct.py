@@ -356,6 +356,7 @@ def test_every_change_is_told_as_it_happens(tmp_path):
         c.ctld.kill()
         c.start_ctld()
         wait_until(lambda: [e["kind"] for e in w.events()].count("controller.start") == 2, "the second start")
+        wait_until(lambda: [e["kind"] for e in w.events()].count("cluster.capacity") == 2, "it to count the GPUs")
         last = c.submit("true", "--hold")
         wait_until(lambda: last in [e["job"] for e in w.events()], "what came after the break")
         seqs = [e["seq"] for e in w.events()]
