@@ -82,7 +82,7 @@ struct walk {
 	struct store_batch *batch;
 	struct arena *arena;
 	struct acct_out out;
-	struct conf *conf; /* NULL: this host has none */
+	const struct conf *conf;
 };
 
 static int walk_jobs(struct walk *w, const struct acct_query *query, const struct acct_taker *taker,
@@ -180,18 +180,14 @@ static int answer(struct walk *w, unsigned type, const ProtobufCMessage *m, stru
 /* --- the program ---------------------------------------------------------------------------- */
 
 /* Accounts are a tree, and there is a currency, where this host has the configuration; else each
- * account stands for itself. */
+ * account stands for itself. NULL: it has none. */
 static struct conf *find_conf(void)
 {
-	static const char nothing[] = "cluster = \"none\"; controller = { host = \"none\"; };";
 	const char *path = getenv("GPUSCHED_CONF");
 	struct conf_problems problems = { 0 };
 	struct conf *conf =
 	        conf_load(path ? path : SYSCONFDIR "/gpusched/gpusched.conf", &problems);
 
-	conf_problems_clear(&problems);
-	if (!conf)
-		conf = conf_parse(nothing, "none", &problems);
 	conf_problems_clear(&problems);
 	return conf;
 }
@@ -226,7 +222,9 @@ static int serve(struct walk *w, const char *path, struct error *err)
 
 int main(int argc, char **argv)
 {
+	static const struct conf nothing = { .prices.currency = (char *)"" };
 	struct walk w = { .out = { .send = send_frame } };
+	struct conf *conf;
 	struct error err = { .code = ERR_NONE };
 	int rc;
 
@@ -235,7 +233,8 @@ int main(int argc, char **argv)
 		fputs("usage: gpast FILE; gacct --file=FILE starts it\n", stderr);
 		return EXIT_USAGE;
 	}
-	w.conf = find_conf();
+	conf = find_conf();
+	w.conf = conf ? conf : &nothing;
 	w.out.currency = w.conf->prices.currency;
 	w.batch = batch_new();
 	w.arena = arena_new(WIRE_ARENA_CAP);
@@ -243,6 +242,6 @@ int main(int argc, char **argv)
 	reply(rc < 0 ? &err : NULL);
 	batch_free(w.batch);
 	arena_free(w.arena);
-	conf_free(w.conf);
+	conf_free(conf);
 	return rc < 0 ? error_exit_status(err.code) : EXIT_SUCCESS;
 }

@@ -61,6 +61,10 @@ def test_archive(cluster):
         assert c.run(*ask.split(), "--csv", *asks[ask]).stdout == c.run(*ask.split(), "--csv", f"--file={file}").stdout
     trail = told(c, "gctl events", f"--file={file}")
     assert trail["events"] == [e for e in told(c, "gctl events")["events"] if e["kind"] != "controller.archive"]
+    # A host without the configuration, and one where it is something else, read it too.
+    for conf in ("/nonexistent", file):
+        alone = c.run("gacct", "--json", f"--file={file}", env={"GPUSCHED_CONF": str(conf)})
+        assert json.loads(alone.stdout)["jobs"] == before["gacct"]["jobs"]
     one = min(old)
     assert {j["id"] for j in told(c, "gacct", f"--file={file}", "-j", one)["jobs"]} == {one}
     assert {e["job"] for e in told(c, "gctl events", f"--file={file}", "--job", one)["events"]} == {one}
