@@ -292,7 +292,8 @@ static int suspend_event(struct convert *c, const ProtobufCMessage *msg, struct 
 	(void)c;
 	(void)err;
 	event->kind = AGENT_SUSPEND;
-	event->suspend = (struct agent_suspend){ id_from(m->run), m->epoch, m->suspend };
+	event->suspend =
+	        (struct agent_suspend){ id_from(m->run), m->epoch, m->suspend, m->time_limit_s };
 	return 0;
 }
 
@@ -451,6 +452,7 @@ static const ProtobufCMessage *suspend_message(
 	m->run = id_to(c, effect->suspend.run);
 	m->epoch = effect->suspend.epoch;
 	m->suspend = effect->suspend.suspend;
+	m->time_limit_s = effect->suspend.time_limit_s;
 	return &m->base;
 }
 

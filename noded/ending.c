@@ -60,6 +60,12 @@ static void interrupt(struct ending *e, enum end_cause cause, int sig, usec_t gr
 	}
 }
 
+void ending_set_limit(struct ending *e, usec_t limit)
+{
+	if (e->phase <= ENDING_RUNNING && !e->warned)
+		e->limits.limit = limit;
+}
+
 void ending_pause(struct ending *e, usec_t now)
 {
 	if (e->phase == ENDING_RUNNING && e->paused == NEVER)

@@ -81,6 +81,9 @@ void ending_ack(struct ending *e, usec_t now);       /* the owner says: end me n
 void ending_clock(struct ending *e, usec_t now);     /* time has passed */
 void ending_order(struct ending *e, enum end_cause cause, int signal, usec_t grace, usec_t now);
 
+/* Another limit, 0: none. Not of what was warned of the one that it has. */
+void ending_set_limit(struct ending *e, usec_t limit);
+
 void ending_pause(struct ending *e, usec_t now);
 void ending_go_on(struct ending *e, usec_t now);
 

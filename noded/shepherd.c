@@ -473,6 +473,14 @@ static void obey_signal(struct shepherd *s, const Gpusched__SignalRun *order)
 		kill(s->main, sig);
 }
 
+static void obey_suspend(struct shepherd *s, const Gpusched__SuspendRun *order)
+{
+	s->hold = order->suspend;
+	if (order->time_limit_s)
+		ending_set_limit(&s->ending,
+		        order->time_limit_s == UINT32_MAX ? 0 : order->time_limit_s * SECOND);
+}
+
 static void obey(struct shepherd *s)
 {
 	ProtobufCMessage *m;
@@ -487,7 +495,7 @@ static void obey(struct shepherd *s)
 			obey_signal(s, (Gpusched__SignalRun *)m);
 			break;
 		case GPUSCHED__MSG_TYPE__MSG_SUSPEND_RUN:
-			s->hold = ((Gpusched__SuspendRun *)m)->suspend;
+			obey_suspend(s, (Gpusched__SuspendRun *)m);
 			break;
 		default:
 			obey_end(s, (Gpusched__EndRun *)m);

@@ -225,6 +225,18 @@ static const struct run_report *refreshed(struct record *r, struct clocks now)
 	return &r->report;
 }
 
+/* When it ends, if nothing comes between; not while it is suspended. */
+static void schedule(struct sim_launcher *l, struct record *r)
+{
+	usec_t begin = r->start + (usec_t)r->report.suspended_us;
+
+	r->end_at = NEVER_AT;
+	end_at(l, r, begin + r->course.duration, END_EXIT, r->course.exit_code,
+	        r->course.exit_signal);
+	if (r->limit_s)
+		stop_at(l, r, begin + (usec_t)r->limit_s * SECOND, END_TIME_LIMIT, r->grace_s);
+}
+
 /* What runs is stopped, or goes on. */
 static void suspend(struct sim_launcher *l, struct record *r, bool suspend, struct clocks now)
 {
@@ -253,10 +265,7 @@ static void begin(struct sim_launcher *l, struct record *r, struct clocks now)
 	r->report.state = REPORT_RUNNING;
 	r->report.start_time = now.wall;
 	l->changed = true;
-	end_at(l, r, now.mono + r->course.duration, END_EXIT, r->course.exit_code,
-	        r->course.exit_signal);
-	if (r->limit_s)
-		stop_at(l, r, now.mono + (usec_t)r->limit_s * SECOND, END_TIME_LIMIT, r->grace_s);
+	schedule(l, r);
 	suspend(l, r, r->hold, now);
 }
 
@@ -373,6 +382,15 @@ static void hold(struct sim_launcher *l, const struct agent_suspend *s, struct c
 	if (s->epoch < l->max_epoch || !r || !alive(r) || r->ending)
 		return;
 	r->hold = s->suspend;
+	if (s->time_limit_s && s->time_limit_s != r->limit_s) {
+		bool stopped = r->report.suspended;
+
+		suspend(l, r, false, now);
+		r->limit_s = s->time_limit_s == UINT32_MAX ? 0 : s->time_limit_s;
+		if (r->report.state == REPORT_RUNNING)
+			schedule(l, r);
+		suspend(l, r, stopped, now);
+	}
 	suspend(l, r, s->suspend, now);
 }
 

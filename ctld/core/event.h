@@ -355,6 +355,7 @@ struct effect {
 			uint64_t by_job;
 			bool requeue;     /* END_RUN */
 			bool suspend;     /* SUSPEND_RUN; false: it goes on */
+			uint32_t limit_s; /* SUSPEND_RUN; 0: as it was; TIME_LIMIT_NONE */
 			bool script_only; /* SIGNAL_RUN */
 		} run;                    /* START_RUN (details: core_run_view), *_RUN */
 	};

@@ -215,6 +215,8 @@ void run_hold(struct core *core, struct run *run); /* of a linked run: in anothe
 /* Its end is wanted: tell the node, if it can be told now. */
 void end_run_order(struct core *core, struct run *run, const struct stop *stop);
 /* What is wanted of it is not what its node says: the same. */
+/* Does its node have to be told of a time limit? */
+bool run_limit_changed(const struct run *run);
 void suspend_run_order(struct core *core, const struct run *run);
 
 /* The node's word: the run's program runs, the run has a record, it has ended, never was. */

@@ -171,7 +171,8 @@ static const struct codec_column columns[COL_JOB_COUNT] = {
 	F(start_time), F(end_time), F(attempt), F(max_attempts), F(exit_code), F(exit_signal),
 	F(end_cause), F(comment), F(qos), F(max_wait_s), F(planned_start), F(begin_time),
 	F(deadline), F(depends), F(kill_invalid), F(remark), F(mail_types), F(mail_user),
-	F(requeue_on), F(requeue_delay_s), F(limit_cut), F(part),
+	F(requeue_on), F(requeue_delay_s), [COL_JOB_limit_cut] = COLUMN(struct job, info.limit_set),
+	F(part),
 	/* the job's own: state, gpus, place, labels, nonce, spec_hash, tasks, and the array's */
 };
 #undef F
@@ -650,10 +651,10 @@ void job_set_asked(struct jobs *jobs, struct job *job, const struct job_info *as
 	dirty_put(jobs->dirty, &job->mark);
 }
 
-void job_cut_limit(struct jobs *jobs, struct job *job, uint32_t time_limit_s)
+void job_set_limit(struct jobs *jobs, struct job *job, uint32_t time_limit_s)
 {
 	job->info.time_limit_s = time_limit_s;
-	job->info.limit_cut = true;
+	job->info.limit_set = true;
 	dirty_put(jobs->dirty, &job->mark);
 }
 
@@ -717,7 +718,7 @@ void job_set_attempt(struct jobs *jobs, struct job *job, uint32_t attempt)
 
 	assert(attempt > i->attempt);
 	i->attempt = attempt;
-	i->limit_cut = false;
+	i->limit_set = false;
 	job->link.checkpoint = 0;
 	i->start_time = i->end_time = 0;
 	i->exit_code = i->exit_signal = 0;

@@ -136,7 +136,7 @@ struct job_info {
 	uint8_t hold;         /* enum job_hold */
 	uint8_t end_cause;    /* enum end_cause: END_CANCEL while RUNNING: it is not to come back */
 	bool requeue;
-	bool limit_cut; /* its node knows a longer limit than time_limit_s: it is ended here */
+	bool limit_set; /* its attempt was started with another limit: it is ended here, too */
 };
 
 /* Of an array's own record. Durable but for `parts`, `live`, `running` and `waiting`. */
@@ -266,8 +266,8 @@ void job_set_hold(struct jobs *jobs, struct job *job, enum job_hold hold);
 /* What is asked for: takes over the counted `asked->gpus`; copies partition, account, cpus, mem_mb,
  * time_limit_s, nice, begin_time, deadline, kill_invalid. The job must be out of the scheduler. */
 void job_set_asked(struct jobs *jobs, struct job *job, const struct job_info *asked);
-/* A shorter time limit of its present attempt. */
-void job_cut_limit(struct jobs *jobs, struct job *job, uint32_t time_limit_s);
+/* Another time limit of its present attempt. */
+void job_set_limit(struct jobs *jobs, struct job *job, uint32_t time_limit_s);
 /* Its owner has signed it once more, then (wall). */
 void job_set_signed(struct jobs *jobs, struct job *job, usec_t sign_time);
 void job_set_planned(struct jobs *jobs, struct job *job, usec_t planned_start);

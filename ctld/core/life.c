@@ -372,10 +372,12 @@ usec_t job_time_left(const struct core *core, const struct job *job)
 	return left - most;
 }
 
-/* Its node would perhaps let it run longer. */
+/* Its node has perhaps not heard of this limit. */
 static void cut_short(struct core *core, struct job *job)
 {
-	if (!job_info(job)->limit_cut || job_time_left(core, job) > 0)
+	const struct job_info *i = job_info(job);
+
+	if (!i->limit_set || !i->time_limit_s || job_time_left(core, job) > 0)
 		job_alarm(core, job);
 	else
 		job_stop(core, job, &(struct stop){ .cause = END_TIME_LIMIT });

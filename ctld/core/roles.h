@@ -62,6 +62,7 @@ enum standing {
 	X(VERB_JOB_RANK, "change its partition, QOS or niceness",                              \
 	        AS_OWNER | AS_COORDINATOR | AS_STAFF)                                          \
 	X(VERB_JOB_UPDATE, "change what else it asks for", AS_OWNER | AS_STAFF)                \
+	X(VERB_JOB_LONGER, "make the time limit of a job that runs longer", AS_STAFF)          \
 	X(VERB_JOB_RESIGN, "sign it anew", AS_OWNER)                                           \
 	X(VERB_JOB_RELEASE_COORDINATOR, "release what a coordinator holds",                    \
 	        AS_COORDINATOR | AS_STAFF)                                                     \

@@ -85,7 +85,7 @@
 	X(mail_user, TEXT, _)                                                      \
 	X(requeue_on, TEXT, _)  /* common/comeback.h */                            \
 	X(requeue_delay_s, INT, _)                                                 \
-	X(limit_cut, INT, _)    /* 1: time_limit_s was shortened while it ran */ \
+	X(limit_cut, INT, _)    /* 1: time_limit_s was changed while it ran */ \
 	X(tasks, TEXT, _)       /* of an array: those this row stands for; "" none */ \
 	X(at_once, INT, _)      /* the array's own: that many may run; 0: any number */ \
 	X(next_part, INT, _)    /* the array's own: for the next range of tasks */ \

@@ -116,9 +116,21 @@ void end_run_order(struct core *core, struct run *run, const struct stop *stop)
 void suspend_run_order(struct core *core, const struct run *run)
 {
 	struct effect *e = order(core, EFFECT_SUSPEND_RUN, run, run_link_of(run)->node);
+	const struct job *job = run_link_of(run)->job;
 
-	if (e)
-		e->run.suspend = run_info(run)->suspend_wanted;
+	if (!e)
+		return;
+	e->run.suspend = run_info(run)->suspend_wanted;
+	if (run_limit_changed(run))
+		e->run.limit_s =
+		        job_info(job)->time_limit_s ? job_info(job)->time_limit_s : TIME_LIMIT_NONE;
+}
+
+bool run_limit_changed(const struct run *run)
+{
+	const struct job *job = run_link_of(run)->job;
+
+	return job && run_of_present(run) && run_lives(run) && job_info(job)->limit_set;
 }
 
 /* The node may drop its record, once the end is committed here. */
@@ -264,8 +276,11 @@ void run_says_running(struct core *core, struct run *run, const struct run_repor
 	if (job)
 		attempt_checkpoint(job, run);
 	run_set_progress(core->runs, run, report->progress ? report->progress : "");
-	if (run_info(run)->state == RUN_ORDERED || run_info(run)->state == RUN_STARTING)
+	if (run_info(run)->state == RUN_ORDERED || run_info(run)->state == RUN_STARTING) {
 		run_runs(core, run, report);
+		if (run_limit_changed(run)) /* before there was anything to tell of it */
+			suspend_run_order(core, run);
+	}
 	if (run_info(run)->state != RUN_RUNNING)
 		return;
 	run_suspends(core, run, report);

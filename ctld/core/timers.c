@@ -112,7 +112,8 @@ static usec_t job_due(const struct core *core, const struct job *job)
 	if (i->state == JOB_COMPLETING || job_state_ended((enum job_state)i->state) ||
 	        !job_weight(job))
 		return INT64_MAX;
-	if (i->limit_cut && (i->state == JOB_RUNNING || i->state == JOB_CONFIGURING))
+	if (i->limit_set && i->time_limit_s &&
+	        (i->state == JOB_RUNNING || i->state == JOB_CONFIGURING))
 		due = core->now.wall + job_time_left(core, job);
 	if (i->deadline && job_last_chance(job) < due)
 		due = job_last_chance(job);

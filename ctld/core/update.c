@@ -181,28 +181,49 @@ static int update_wishes(
 	return 0;
 }
 
-/* Of a job that runs: its node keeps the limit that it was told, so only a shorter one can count.
- */
-static int update_limit(struct core *core, struct job *job, uint32_t limit_s, struct error *err)
+/* A job that runs: may it have that limit? */
+static int check_limit(const struct core *core, const struct job *job, const struct caller *by,
+        uint32_t limit_s, struct error *err)
 {
 	const struct job_info *i = job_info(job);
+	bool longer = i->time_limit_s && (limit_s == TIME_LIMIT_NONE || limit_s > i->time_limit_s);
 	char is[UNITS_TEXT];
-	struct run *run;
 
+	duration_format(is, i->time_limit_s ? i->time_limit_s : DURATION_FOREVER);
 	if (i->state == JOB_COMPLETING)
 		return error_set(err, ERR_JOB_STATE, "it is being ended");
-	if (!limit_s || limit_s == TIME_LIMIT_NONE ||
-	        (i->time_limit_s && limit_s >= i->time_limit_s))
+	if (!limit_s || limit_s == i->time_limit_s ||
+	        (limit_s == TIME_LIMIT_NONE && !i->time_limit_s))
+		return error_set(err, ERR_JOB_STATE, "--time: it runs with a limit of %s", is);
+	if (!longer)
+		return 0;
+	if (!verb_permits(VERB_JOB_LONGER, job_standing(core, by, job))) {
+		verb_refuse(VERB_JOB_LONGER, err);
+		return error_wrap(err, "--time: it runs, with a limit of %s", is);
+	}
+	if (job_time_left(core, job) <= (usec_t)i->warn_before_s * USEC_PER_S)
 		return error_set(err, ERR_JOB_STATE,
-		        "--time: it runs, and its time limit of %s can only be made shorter",
-		        duration_format(is, i->time_limit_s ? i->time_limit_s : DURATION_FOREVER));
-	job_cut_limit(core->jobs, job, limit_s);
+		        "--time: it was told already that it ends at its limit of %s", is);
+	return 0;
+}
+
+/* Its nodes are told, and keep it to that limit; so does the job's alarm, should they not know. */
+static int update_limit(struct core *core, struct job *job, const struct caller *by,
+        uint32_t limit_s, struct error *err)
+{
+	struct run *run;
+
+	if (check_limit(core, job, by, limit_s, err) < 0)
+		return -1;
+	job_set_limit(core->jobs, job, limit_s == TIME_LIMIT_NONE ? 0 : limit_s);
 	for (run = job_run(job); run; run = run_next_rank(run)) {
 		const struct node *node = run_link_of(run)->node;
 
-		if (run_lives(run) && node && node_link_of(node)->index != NODE_LEFT)
-			sched_node_changed(
-			        core->sched, node_link_of(node)->index, "a run ended late");
+		if (!run_lives(run) || !node || node_link_of(node)->index == NODE_LEFT)
+			continue;
+		suspend_run_order(core, run);
+		sched_node_changed(
+		        core->sched, node_link_of(node)->index, "a time limit was changed");
 	}
 	job_alarm(core, job);
 	return 0;
@@ -231,7 +252,7 @@ int job_update(struct core *core, struct job *job, const struct core_event *e, c
 	if (!(e->job.fields & ~(uint64_t)UPDATE_WISHES))
 		return update_wishes(core, job, &in, err);
 	if (i->state != JOB_PENDING && e->job.fields == UPDATE_TIME)
-		return update_limit(core, job, in.time_limit_s, err);
+		return update_limit(core, job, &e->caller, in.time_limit_s, err);
 	if (i->state != JOB_PENDING)
 		return error_set(err, ERR_JOB_STATE,
 		        "%s can only be changed while it is PENDING; it is %s", names,

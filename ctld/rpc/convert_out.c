@@ -723,6 +723,7 @@ Gpusched__SuspendRun *wire_suspend_run(
 	m->run = run_name(effect->run.run, arena);
 	m->epoch = facts->epoch;
 	m->suspend = effect->run.suspend;
+	m->time_limit_s = effect->run.limit_s;
 	return m;
 }
 

@@ -88,7 +88,8 @@ struct agent_end {
 struct agent_suspend {
 	struct run_id run;
 	uint64_t epoch;
-	bool suspend; /* false: it goes on */
+	bool suspend;          /* false: it goes on */
+	uint32_t time_limit_s; /* 0: as it is; UINT32_MAX: none */
 };
 
 struct agent_event {

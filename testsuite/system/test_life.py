@@ -1,7 +1,7 @@
 """The life of a job, as its owner sees it."""
 
 import pytest
-from cluster import Cluster, wait_until
+from cluster import ROOT, Cluster, wait_until
 
 
 @pytest.fixture(scope="module")
@@ -53,6 +53,22 @@ def test_cancel_leaves_nothing(cluster):
 def test_time_limit_ends_it(cluster):
     job = cluster.submit("exec sleep 600", "--time=0:02")
     assert cluster.wait_state(job, "TIMEOUT")["exit_signal"] == 15
+
+
+def test_a_longer_limit_is_an_operator_s_to_give(cluster):
+    """The run hears of it, and keeps to it also where the agent is another one by then."""
+    who = {"user": "bin"} if ROOT else {}
+    job = cluster.submit("sleep 3.3; echo went on", "--time=0:03", "--output=longer.out", **who)
+    cluster.wait_state(job, "RUNNING")
+    if ROOT:
+        r = cluster.run("gctl", "update", job, "--time=5", user="bin", check=False)
+        assert r.returncode == 5 and "an operator" in r.stderr
+    cluster.run("gctl", "update", job, "--time=5")
+    assert cluster.job(job)["time_limit_s"] == 300
+    cluster.agents["n1"].kill()
+    cluster.start_agent("n1")
+    cluster.wait_state(job, "COMPLETED")
+    assert (cluster.dir / "jobs/longer.out").read_text() == "went on\n"
 
 
 def test_wait_gives_the_jobs_own_exit_code(cluster):

@@ -114,7 +114,7 @@ static void an_end_survives(void **state)
 static void suspensions_go_both_ways(void **state)
 {
 	struct agent_effect in = { .kind = AGENT_TELL_SUSPEND,
-		.suspend = { { 1, 2, 3, 4 }, 5, true } };
+		.suspend = { { 1, 2, 3, 4 }, 5, true, 77 } };
 	struct convert *c = convert_new();
 	struct agent_event event;
 	const ProtobufCMessage *m;
@@ -128,6 +128,7 @@ static void suspensions_go_both_ways(void **state)
 	assert_true(run_id_equal(&event.suspend.run, &in.suspend.run));
 	assert_int_equal(event.suspend.epoch, 5);
 	assert_true(event.suspend.suspend);
+	assert_int_equal(event.suspend.time_limit_s, 77);
 	convert_free(c);
 }
 

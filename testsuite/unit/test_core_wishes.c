@@ -344,9 +344,7 @@ static void a_shorter_limit_of_a_job_that_runs(void **state)
 	assert_int_equal(update(w, world_user(OTHER), id, change, UPDATE_TIME), 0);
 	change.time_limit_s = 3600;
 	assert_int_equal(update(w, world_admin(), id, change, UPDATE_TIME), 0);
-	assert_non_null(strstr(w->error.text, "can only be made shorter"));
-	change.time_limit_s = TIME_LIMIT_NONE;
-	assert_int_equal(update(w, world_admin(), id, change, UPDATE_TIME), 0);
+	assert_non_null(strstr(w->error.text, "a limit of 1:00:00"));
 	change.time_limit_s = 600;
 	assert_int_equal(update(w, world_user(OWNER), id, change, UPDATE_TIME), 1);
 	assert_int_equal(world_view(w, id).time_limit_s, 600);
@@ -370,6 +368,58 @@ static void a_shorter_limit_of_a_job_that_runs(void **state)
 	world_say(w, 0, r);
 	assert_string_equal(world_state(w, id), "TIMEOUT");
 	world_seal(w);
+	world_free(w);
+}
+
+/* By an operator alone, and while there is time: the node is told, in each session again. */
+static void a_longer_limit_of_a_job_that_runs(void **state)
+{
+	struct world *w = ready();
+	struct submit_job job = world_job(w, "h100:1"), change = { .time_limit_s = 7200 };
+	struct core_event beat = { .kind = EV_HEARTBEAT };
+	struct run_report r;
+	uint64_t id;
+
+	(void)state;
+	job.time_limit_s = 600;
+	job.warn_before_s = 60;
+	id = submit(w, job);
+	/* before it has begun: the order to start it may be on its way */
+	assert_int_equal(update(w, world_user(OWNER), id, change, UPDATE_TIME), 0);
+	assert_int_equal(w->error.code, ERR_NOT_PERMITTED);
+	change.time_limit_s = 660;
+	assert_int_equal(update(w, world_admin(), id, change, UPDATE_TIME), 1);
+	world_clear(w);
+	world_run_starts(w, id);
+	assert_int_equal(world_effect(w, EFFECT_SUSPEND_RUN)->run.limit_s, 660);
+	assert_false(world_effect(w, EFFECT_SUSPEND_RUN)->run.suspend);
+	world_clear(w);
+	change.time_limit_s = 7200;
+	assert_int_equal(update(w, world_admin(), id, change, UPDATE_TIME), 1);
+	assert_int_equal(world_effect(w, EFFECT_SUSPEND_RUN)->run.limit_s, 7200);
+	assert_int_equal(world_view(w, id).time_limit_s, 7200);
+	r = world_alive(w, id);
+	world_restart(w);
+	world_clear(w);
+	r.elapsed_us = (uint64_t)7000 * 1000000;
+	world_register(w, 0, "inc1", &r, 1);
+	assert_int_equal(world_effect(w, EFFECT_SUSPEND_RUN)->run.limit_s, 7200);
+	beat.agent.session = world_session(w, 0);
+	change.time_limit_s = TIME_LIMIT_NONE;
+	assert_int_equal(update(w, world_admin(), id, change, UPDATE_TIME), 1);
+	assert_int_equal(world_effect(w, EFFECT_SUSPEND_RUN)->run.limit_s, TIME_LIMIT_NONE);
+	world_seal(w);
+	for (int s = 0; s < 400; s += 35) {
+		world_pass(w, 35);
+		world_apply(w, &beat);
+	}
+	assert_string_equal(world_state(w, id), "RUNNING");
+	/* too late: it was warned */
+	change.time_limit_s = 7450;
+	assert_int_equal(update(w, world_user(OWNER), id, change, UPDATE_TIME), 1);
+	change.time_limit_s = 7500;
+	assert_int_equal(update(w, world_admin(), id, change, UPDATE_TIME), 0);
+	assert_non_null(strstr(w->error.text, "was told already"));
 	world_free(w);
 }
 
@@ -404,6 +454,7 @@ int main(void)
 		cmocka_unit_test(mail_of_requeues_and_vain_hopes),
 		cmocka_unit_test(may_change_while_it_runs),
 		cmocka_unit_test(a_shorter_limit_of_a_job_that_runs),
+		cmocka_unit_test(a_longer_limit_of_a_job_that_runs),
 		cmocka_unit_test(signals_go_where_they_are_to),
 	};
 

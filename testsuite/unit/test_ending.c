@@ -16,7 +16,7 @@
 #define LEN(a) (sizeof(a) / sizeof((a)[0]))
 #define S      ((usec_t)1000000)
 
-enum what { STARTED, FAILED, MAIN_GONE, EMPTY, ACK, CLOCK, PAUSE, GO_ON, ORDER };
+enum what { STARTED, FAILED, MAIN_GONE, EMPTY, ACK, CLOCK, PAUSE, GO_ON, LIMIT, ORDER };
 
 /* One thing that happens, and what must come of it. */
 struct step {
@@ -24,7 +24,7 @@ struct step {
 	usec_t at;
 	enum end_cause cause; /* ORDER */
 	int signal;
-	usec_t grace;
+	usec_t grace;  /* LIMIT: that */
 	unsigned todo; /* expected, as are: */
 	enum ending_phase phase;
 	int sent;    /* signal of WARN or SIGNAL; 0: not looked at */
@@ -62,6 +62,19 @@ static const struct story stories[] = {
 	                { CLOCK, 90 * S, 0, 0, 0, K, ENDING_KILLING, 0, INT64_MAX },
 	                { EMPTY, 90 * S, 0, 0, 0, F, ENDING_OVER, 0, 0 } },
 	        6 },
+	{ "another limit, longer, shorter, none, and too late",
+	        { .limit = 60 * S, .grace = 5 * S, .warn_before = 20 * S }, END_TIME_LIMIT,
+	        { { LIMIT, 0, 0, 0, 50 * S, 0, ENDING_LAUNCHING, 0, 0 },
+	                { STARTED, 0, 0, 0, 0, 0, ENDING_RUNNING, 0, 30 * S },
+	                { LIMIT, 29 * S, 0, 0, 90 * S, 0, ENDING_RUNNING, 0, 70 * S },
+	                { LIMIT, 29 * S, 0, 0, 0, 0, ENDING_RUNNING, 0, INT64_MAX },
+	                { LIMIT, 30 * S, 0, 0, 55 * S, 0, ENDING_RUNNING, 0, 35 * S },
+	                { CLOCK, 35 * S, 0, 0, 0, I | W, ENDING_RUNNING, SIGTERM, 55 * S },
+	                { LIMIT, 36 * S, 0, 0, 99 * S, 0, ENDING_RUNNING, 0, 55 * S },
+	                { CLOCK, 55 * S, 0, 0, 0, I | G, ENDING_GRACE, SIGTERM, 60 * S },
+	                { LIMIT, 56 * S, 0, 0, 99 * S, 0, ENDING_GRACE, 0, 60 * S },
+	                { EMPTY, 57 * S, 0, 0, 0, F, ENDING_OVER, 0, 0 } },
+	        10 },
 	{ "time limit, all gone in time", { .limit = 60 * S, .grace = 30 * S }, END_TIME_LIMIT,
 	        { { STARTED, 0, 0, 0, 0, 0, ENDING_RUNNING, 0, 0 },
 	                { CLOCK, 61 * S, 0, 0, 0, I | G, ENDING_GRACE, SIGTERM, 90 * S },
@@ -218,6 +231,9 @@ static void apply(struct ending *e, const struct step *s)
 	case PAUSE:
 		ending_pause(e, s->at);
 		break;
+	case LIMIT:
+		ending_set_limit(e, s->grace);
+		break;
 	case GO_ON:
 		ending_go_on(e, s->at);
 		break;
@@ -281,6 +297,7 @@ static void no_order_of_events_confuses_it(void **state)
 				.at = now,
 				.cause = END_CANCEL,
 				.grace = (seed >> 8) % 3 * S };
+			s.grace += s.what == LIMIT ? 10 * S : 0;
 			apply(&e, &s);
 			todo = ending_take(&e);
 			finished += (todo & ENDING_DO_FINISH) != 0;
