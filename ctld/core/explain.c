@@ -71,6 +71,7 @@ struct wait {
 	const struct contender *who;
 	const struct class *class; /* its own; NULL: it is only imagined */
 	uint32_t before;           /* jobs of its class that come first */
+	uint32_t uid;              /* whose it is */
 };
 
 #define MAX_ENDERS 16
@@ -181,22 +182,47 @@ static void find_enders(const struct wait *w, struct option *o)
 		o->enders[o->n_enders] = v[o->n_enders].job;
 }
 
-/* "4690, 4731 must end" */
-static void say_enders(struct job *const *jobs, size_t n, char *text, size_t size)
+/* Where jobs are private not even their ids are told to others. */
+static bool is_hidden(const struct core *core, uint32_t uid, const struct job *other)
 {
-	size_t used = strlen(text), i;
+	return core->conf->roles.private_jobs && (!other || job_info(other)->uid != uid);
+}
+
+/* Behind what is there: "4690, 4731 and 3 more"; those that are hidden are only counted. */
+static void name_jobs(const struct wait *w, struct job *const *jobs, size_t n, size_t more,
+        char *text, size_t size)
+{
+	size_t used = strlen(text), i, said = 0, hidden = 0;
 	char label[JOB_LABEL];
 
 	for (i = 0; i < n && used < size; i++) {
-		if (size - used < 48 && i + 1 < n) {
-			used += (size_t)snprintf(text + used, size - used, " and %zu more", n - i);
-			break;
+		if (is_hidden(w->core, w->uid, jobs[i])) {
+			hidden++;
+			continue;
 		}
-		used += (size_t)snprintf(
-		        text + used, size - used, "%s%s", i ? ", " : "", job_label(jobs[i], label));
+		if (size - used < 48 && (i + 1 < n || more))
+			break;
+		used += (size_t)snprintf(text + used, size - used, "%s%s", said++ ? ", " : "",
+		        job_label(jobs[i], label));
 	}
-	if (n && used < size)
-		snprintf(text + used, size - used, " must end");
+	more += hidden + (n - i);
+	if (!more || used >= size)
+		return;
+	if (said)
+		snprintf(text + used, size - used, " and %zu more", more);
+	else
+		snprintf(text + used, size - used, "%zu %s", more,
+		        more == 1 ? "job of another" : "jobs of others");
+}
+
+/* "4690, 4731 must end" */
+static void say_enders(
+        const struct wait *w, struct job *const *jobs, size_t n, char *text, size_t size)
+{
+	if (!n)
+		return;
+	name_jobs(w, jobs, n, 0, text, size - sizeof(" must end"));
+	snprintf(text + strlen(text), size - strlen(text), " must end");
 }
 
 void hostlist_of(const struct core *core, const struct places *places, char *text, size_t size)
@@ -346,7 +372,7 @@ static bool best_option(const struct wait *w, struct option *best)
 uint32_t explain_count(struct core *core, const struct class *class)
 {
 	struct contender who = sched_contender(core->sched, class);
-	struct wait w = { core, &who, class, 0 };
+	struct wait w = { core, &who, class, 0, class_info(class)->uid };
 	struct option o;
 	uint32_t n = 1;
 
@@ -375,14 +401,15 @@ static void say_resources(const struct wait *w, const struct option *o, struct j
 	used = (size_t)snprintf(
 	        b->clears_text, sizeof(b->clears_text), "on %s%s", nodes, o->n_enders ? ", " : "");
 	if (used < sizeof(b->clears_text))
-		say_enders(o->enders, o->n_enders, b->clears_text, sizeof(b->clears_text));
+		say_enders(w, o->enders, o->n_enders, b->clears_text, sizeof(b->clears_text));
 }
 
 static void say_priority(const struct wait *w, const struct option *o, struct job_why *why)
 {
 	const struct conf_partition *p = &w->core->conf->partitions[w->who->partition];
 	struct why_blocker *b = add(why, "Priority");
-	size_t used, i;
+	struct job *ahead[WHATIF_NAMED];
+	size_t used, n;
 	char label[JOB_LABEL];
 
 	if (!b)
@@ -396,12 +423,12 @@ static void say_priority(const struct wait *w, const struct option *o, struct jo
 	               ? (size_t)snprintf(b->text, sizeof(b->text), "number %u of %u in %.60s",
 	                         why->position, why->of, p->name)
 	               : (size_t)snprintf(b->text, sizeof(b->text), "in %.60s", p->name);
-	for (i = 0; i < o->n_ahead && i < WHATIF_NAMED && used < sizeof(b->text); i++)
-		used += (size_t)snprintf(b->text + used, sizeof(b->text) - used, "%s%llu",
-		        i ? ", " : ", after ", (unsigned long long)o->ahead[i]);
-	if (o->n_ahead > WHATIF_NAMED && used < sizeof(b->text))
-		snprintf(b->text + used, sizeof(b->text) - used, " and %zu more",
-		        o->n_ahead - WHATIF_NAMED);
+	for (n = 0; n < o->n_ahead && n < WHATIF_NAMED; n++)
+		ahead[n] = jobs_find(w->core->jobs, o->ahead[n]);
+	if (n && used < sizeof(b->text)) {
+		snprintf(b->text + used, sizeof(b->text) - used, ", after ");
+		name_jobs(w, ahead, n, o->n_ahead - n, b->text, sizeof(b->text));
+	}
 }
 
 static usec_t job_ends(struct core *core, const struct job *job)
@@ -481,7 +508,7 @@ static void say_gate_clears(
 	if (held)
 		return;
 	b->clears = wall_of(core, v[i - 1].end);
-	say_enders(jobs, i, b->clears_text, sizeof(b->clears_text));
+	say_enders(w, jobs, i, b->clears_text, sizeof(b->clears_text));
 }
 
 static void say_option(const struct wait *w, const struct option *o, struct job_why *why)
@@ -537,9 +564,12 @@ void imagined_clear(struct core *core, struct imagined *im)
 
 /* --- all of it ------------------------------------------------------------------------------- */
 
-static void say_cause(const char *cause, uint64_t by, char *text, size_t size)
+static void say_cause(const struct core *core, const struct class *class, const char *cause,
+        uint64_t by, char *text, size_t size)
 {
-	if (by)
+	if (by && is_hidden(core, class_info(class)->uid, jobs_find(core->jobs, by)))
+		snprintf(text, size, "%s: another's job", cause);
+	else if (by)
 		snprintf(text, size, "%s: job %llu", cause, (unsigned long long)by);
 	else
 		snprintf(text, size, "%s", cause);
@@ -556,7 +586,8 @@ static void say_no_plan(const struct core *core, const struct class *class, stru
 	if (l->last.verdict != VERDICT_BLOCKED && l->last.verdict != VERDICT_PLANNED)
 		return;
 	if (l->broken)
-		say_cause(l->broken, l->broken_by, why->planned_why, sizeof(why->planned_why));
+		say_cause(core, class, l->broken, l->broken_by, why->planned_why,
+		        sizeof(why->planned_why));
 	else if (plan_count_of(sched_scene(core->sched)->plan, l->partition) >= p->plan_depth)
 		snprintf(why->planned_why, sizeof(why->planned_why),
 		        "only the first %u that wait for room in %.60s have one", p->plan_depth,
@@ -576,13 +607,14 @@ static void say_plan(const struct core *core, const struct job *job, const struc
 	why->planned_start = wall_of(core, l->entry->start);
 	hostlist_of(core, &l->entry->places, why->planned_nodes, sizeof(why->planned_nodes));
 	if (l->cause)
-		say_cause(l->cause, l->cause_job, why->planned_why, sizeof(why->planned_why));
+		say_cause(core, class, l->cause, l->cause_job, why->planned_why,
+		        sizeof(why->planned_why));
 }
 
 void explain_contender(struct core *core, const struct contender *who, const struct class *class,
-        uint32_t before, struct job_why *why)
+        uint32_t before, uint32_t uid, struct job_why *why)
 {
-	struct wait w = { core, who, class, before };
+	struct wait w = { core, who, class, before, uid };
 	struct why_blocker *b;
 	struct option o = { 0 };
 	struct places places = { 0 };
@@ -692,7 +724,7 @@ bool core_job_why(struct core *core, uint64_t ref, struct clocks now, struct job
 	 */
 	why->cut_short = !sched_idle(core->sched);
 	if (!why->cut_short || !starts_next(core, &who))
-		explain_contender(core, &who, class, before, why);
+		explain_contender(core, &who, class, before, job_info(job)->uid, why);
 	say_plan(core, job, class, why);
 	if (!why->cut_short)
 		suggest(core, job, why);

@@ -7,7 +7,7 @@
 /* Add all that holds a contender: the head of a class, a job behind `before` others of it, or one
  * that is only imagined (`class` NULL, 0). */
 void explain_contender(struct core *core, const struct contender *who, const struct class *class,
-        uint32_t before, struct job_why *why);
+        uint32_t before, uint32_t uid, struct job_why *why);
 
 void hostlist_of(const struct core *core, const struct places *places, char *text, size_t size);
 

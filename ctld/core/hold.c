@@ -324,8 +324,11 @@ void job_preempt(struct core *core, const struct preempt_victim *victim, const s
 		return;
 	again = core->conf->partitions[p].preempt_mode == CONF_PREEMPT_REQUEUE &&
 	        job_info(job)->requeue;
-	snprintf(text, sizeof(text), "preempted for job %s of %.60s (%s)",
-	        job_label(for_job, label), by->user, preempt_reason_name(victim->reason));
+	snprintf(text, sizeof(text), "preempted for another's job (%s)",
+	        preempt_reason_name(victim->reason));
+	if (!core->conf->roles.private_jobs || by->uid == job_info(job)->uid)
+		snprintf(text, sizeof(text), "preempted for job %s of %.60s (%s)",
+		        job_label(for_job, label), by->user, preempt_reason_name(victim->reason));
 	job_set_comment(core->jobs, job, text);
 	audit_note(core, "job.preempt", NULL, victim->job, "", text);
 	job_stop(core, job,

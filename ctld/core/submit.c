@@ -186,7 +186,7 @@ static const struct job_why *test_why(struct core *core, const struct core_event
 	} else if (conditions_hold(core, v, &condition)) {
 		why->blockers[why->n_blockers++] = condition;
 	} else {
-		explain_contender(core, &im->who, NULL, 0, why);
+		explain_contender(core, &im->who, NULL, 0, im->info.uid, why);
 		/* Who is held by a gate gets no plan. */
 		if (verdict == VERDICT_START || verdict == VERDICT_PLANNED ||
 		        verdict == VERDICT_BLOCKED)

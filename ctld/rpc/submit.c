@@ -7,6 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "common/hostlist.h"
 #include "common/mcred.h"
 #include "common/msg.h"
 #include "common/signedjob.h"
@@ -54,6 +55,27 @@ static int check_unsigned(struct submit *s, const Gpusched__SubmitJob *job,
 	return signedjob_spec_check(*spec, err);
 }
 
+/* Input and output go to one node alone: the launcher would refuse more. */
+static int check_interactive(const struct submit_job *job, struct error *err)
+{
+	char **names;
+	size_t n;
+
+	if (job->nodes_min > 1 || job->nodes_max > 1)
+		return error_set(err, ERR_USAGE, "interactive: on one node only");
+	if (!*job->nodelist)
+		return 0;
+	if (hostlist_expand(job->nodelist, HOSTLIST_MAX, &names, &n, err) < 0)
+		return error_wrap(err, "--nodelist");
+	free(names);
+	if (n > 1)
+		return error_set(err, ERR_USAGE,
+		        "--nodelist=%.60s: %zu nodes, all of which it would need; an interactive "
+		        "job runs on one",
+		        job->nodelist, n);
+	return 0;
+}
+
 static int check_job(struct submit *s, const struct mcred *cred, const Gpusched__SubmitJob *job,
         struct submit_job *out, struct error *err)
 {
@@ -75,8 +97,8 @@ static int check_job(struct submit *s, const struct mcred *cred, const Gpusched_
 	if (wire_submit_job(
 	            job->request, spec, &hash, cred ? cred->encode_time : 0, s->specs, out, err))
 		return -1;
-	if (spec->interactive && (out->nodes_min > 1 || out->nodes_max > 1))
-		return error_set(err, ERR_USAGE, "interactive: on one node only");
+	if (spec->interactive && check_interactive(out, err))
+		return -1;
 	if (out->nice < 0 && !verb_permits(VERB_BOOST, s->standing)) {
 		verb_refuse(VERB_BOOST, err);
 		return error_wrap(err, "--nice=%d", out->nice);

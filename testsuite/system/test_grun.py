@@ -538,3 +538,8 @@ def test_attach_to_what_is_not_interactive(cluster):
     r = cluster.run("grun", f"--attach={job}", check=False)
     assert r.returncode == 125 and "not interactive" in r.stderr
     cluster.run("gcancel", job)
+
+
+def test_two_nodes_are_refused_before_they_are_waited_for(cluster):
+    r = cluster.run("grun", "--nodelist=n[1-2]", "true", check=False)
+    assert r.returncode and "an interactive job runs on one" in " ".join(r.stderr.split()), r.stderr

@@ -113,6 +113,27 @@ def test_private_jobs(cluster):
         c.run("gcancel", job)
 
 
+def test_private_reasons(cluster):
+    """Who must end, who stands before: his own jobs by their ids, others' are only counted."""
+    c = cluster
+    theirs, mine = c.submit("sleep 60", "--gpus=2", user=OWNER), c.submit("sleep 60", "--gpus=2", user=OTHER)
+    for job in (theirs, mine):
+        c.wait_state(job, "RUNNING")
+    waits = c.submit("true", "--gpus=4", user=OTHER)
+    try:
+        why = c.run("gqueue", "--why", waits, user=OTHER).stdout
+        assert f"{theirs}, {mine} must end" in why or f"{mine}, {theirs} must end" in why, why
+        set_private(c, "jobs")
+        why = c.run("gqueue", "--why", waits, user=OTHER).stdout
+        assert f"{mine} and 1 more must end" in why and str(theirs) not in why, why
+        c.run("gcancel", mine)
+        c.wait_state(mine, "CANCELLED")
+        wait_until(lambda: "1 job of another must end" in c.run("gqueue", "--why", waits, user=OTHER).stdout, "one less")
+    finally:
+        set_private(c)
+        c.run("gcancel", theirs, mine, waits, check=False)
+
+
 def test_private_watch(cluster):
     """Others' changes do not reach a watcher; his own do."""
     c = cluster
