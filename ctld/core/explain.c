@@ -423,8 +423,11 @@ static void say_priority(const struct wait *w, const struct option *o, struct jo
 	               ? (size_t)snprintf(b->text, sizeof(b->text), "number %u of %u in %.60s",
 	                         why->position, why->of, p->name)
 	               : (size_t)snprintf(b->text, sizeof(b->text), "in %.60s", p->name);
-	for (n = 0; n < o->n_ahead && n < WHATIF_NAMED; n++)
+	for (n = 0; n < o->n_ahead && n < WHATIF_NAMED; n++) {
 		ahead[n] = jobs_find(w->core->jobs, o->ahead[n]);
+		if (!ahead[n]) /* its array's record goes on for it */
+			break;
+	}
 	if (n && used < sizeof(b->text)) {
 		snprintf(b->text + used, sizeof(b->text) - used, ", after ");
 		name_jobs(w, ahead, n, o->n_ahead - n, b->text, sizeof(b->text));
