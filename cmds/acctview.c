@@ -63,6 +63,35 @@ static void view_us(struct view_cell *cell, uint64_t us)
 	cell->number = (int64_t)us;
 }
 
+/* What nothing has measured is not 0. */
+static void show_part(struct view_cell *cell, uint64_t part, uint64_t all)
+{
+	if (!all) {
+		view_text(cell, "-");
+		return;
+	}
+	view_printf(cell, "%.0f%%", 100 * (double)part / (double)all);
+	cell->is_number = true;
+	cell->number = (int64_t)((double)part / (double)all * 1e9);
+}
+
+static void show_mb(struct view_cell *cell, uint64_t mb)
+{
+	if (mb)
+		view_size_mb(cell, mb);
+	else
+		view_text(cell, "-");
+}
+
+/* In kWh. */
+static void show_energy(struct view_cell *cell, uint64_t mj)
+{
+	if (mj)
+		view_real(cell, (double)mj / 3.6e9, 3);
+	else
+		view_text(cell, "-");
+}
+
 SHOW(id)
 {
 	JOB;
@@ -214,11 +243,40 @@ SHOW(labels)
 		        i ? "," : "", j->labels[i]->key, j->labels[i]->value);
 }
 
-/* Nothing measures it: what is not known is not 0. */
-SHOW(not_known)
+SHOW(eff)
+{
+	JOB;
+	show_part(cell, j->used ? j->used->gpu_busy_us : 0, j->used ? j->used->gpu_seen_us : 0);
+}
+
+SHOW(idle)
+{
+	JOB;
+	show_part(cell, j->used ? j->used->gpu_idle_us : 0, j->used ? j->used->gpu_seen_us : 0);
+}
+
+SHOW(gpu_mem)
 {
 	ONE_JOB;
-	view_text(cell, "-");
+	show_mb(cell, j->used ? j->used->gpu_mem_peak_mb : 0);
+}
+
+SHOW(energy_used)
+{
+	JOB;
+	show_energy(cell, j->used ? j->used->energy_mj : 0);
+}
+
+SHOW(read)
+{
+	ONE_JOB;
+	show_mb(cell, j->used ? (j->used->read_bytes + (1 << 20) - 1) >> 20 : 0);
+}
+
+SHOW(written)
+{
+	ONE_JOB;
+	show_mb(cell, j->used ? (j->used->written_bytes + (1 << 20) - 1) >> 20 : 0);
 }
 
 static const struct view_column columns[] = {
@@ -245,10 +303,14 @@ static const struct view_column columns[] = {
 	{ "CPUTIME", { "CPUTIME", 8, 0, NUM }, "CPU time that its programs used", show_cpu_time },
 	{ "MAXRSS", { "MAXRSS", 6, 0, NUM }, "the most host memory that it had on a node",
 	        show_max_rss },
-	{ "EFF", { "EFF", 3, 0, NUM }, "compute use while the GPUs were held: not known yet",
-	        show_not_known },
-	{ "GPUMEM", { "GPUMEM", 6, 0, NUM }, "the most GPU memory that it had: not known yet",
-	        show_not_known },
+	{ "EFF", { "EFF", 4, 0, NUM }, "compute use while the GPUs were held; -: not known",
+	        show_eff },
+	{ "IDLE", { "IDLE", 4, 0, NUM }, "part of that time in which they were idle", show_idle },
+	{ "GPUMEM", { "GPUMEM", 6, 0, NUM }, "the most memory of one GPU that it had",
+	        show_gpu_mem },
+	{ "ENERGY", { "ENERGY", 7, 0, NUM }, "energy of its GPUs, in kWh", show_energy_used },
+	{ "READ", { "READ", 6, 0, NUM }, "read from storage", show_read },
+	{ "WRITTEN", { "WRITTEN", 7, 0, NUM }, "written to storage", show_written },
 	{ "SUBMIT", { "SUBMIT", 19, 0, TABLE_WHOLE }, "when it was submitted", show_submit },
 	{ "START", { "START", 19, 0, TABLE_WHOLE }, "when the last attempt started", show_start },
 	{ "FIRSTSTART", { "FIRSTSTART", 19, 0, TABLE_WHOLE }, "when the first attempt started",
@@ -298,6 +360,12 @@ void acct_total_add(Gpusched__Acct *total, const Gpusched__Acct *job)
 	total->cpu_us += job->cpu_us;
 	total->cpu_time_us += job->cpu_time_us;
 	total->cost += job->cost;
+	if (!total->used || !job->used)
+		return;
+	total->used->gpu_seen_us += job->used->gpu_seen_us;
+	total->used->gpu_busy_us += job->used->gpu_busy_us;
+	total->used->gpu_idle_us += job->used->gpu_idle_us;
+	total->used->energy_mj += job->used->energy_mj;
 }
 
 /* --- runs ----------------------------------------------------------------------------------- */
@@ -396,6 +464,18 @@ SHOW(run_max_rss)
 	view_size_mb(cell, (r->max_rss_kb + 1023) / 1024);
 }
 
+SHOW(run_eff)
+{
+	RUN;
+	show_part(cell, r->used ? r->used->gpu_busy_us : 0, r->used ? r->used->gpu_seen_us : 0);
+}
+
+SHOW(run_gpu_mem)
+{
+	RUN;
+	show_mb(cell, r->used ? r->used->gpu_mem_peak_mb : 0);
+}
+
 SHOW(run_cost)
 {
 	RUN;
@@ -426,6 +506,10 @@ static const struct view_column run_columns[] = {
 	{ "CPUTIME", { "CPUTIME", 8, 0, NUM }, "CPU time that its programs used",
 	        show_run_cpu_time },
 	{ "MAXRSS", { "MAXRSS", 6, 0, NUM }, "the most host memory that it had", show_run_max_rss },
+	{ "EFF", { "EFF", 4, 0, NUM }, "compute use while the GPUs were held; -: not known",
+	        show_run_eff },
+	{ "GPUMEM", { "GPUMEM", 6, 0, NUM }, "the most memory of one GPU that it had",
+	        show_run_gpu_mem },
 	{ "COST", { "COST", 7, 0, NUM }, "what it cost", show_run_cost },
 	{ "DETAIL", { "DETAIL", 0, 8, 0 }, "how it ended, in words", show_run_detail },
 };
@@ -444,6 +528,6 @@ const struct view_kind acct_run_kind = {
 	.n = sizeof(run_columns) / sizeof(run_columns[0]),
 	.standard = "JOBID,ATTEMPT,RANK,NODE,STATE,CAUSE,EXIT,HELD,GPUS,GPU-H,DETAIL",
 	.longer = "JOBID,NAME,USER,ACCOUNT,ATTEMPT,RANK,NODE,STATE,CAUSE,EXIT,START,END,HELD,CPUS,"
-	          "GPUS,GPU-H,CPUTIME,MAXRSS,COST,DETAIL",
+	          "GPUS,GPU-H,CPUTIME,MAXRSS,EFF,GPUMEM,COST,DETAIL",
 	.rank = run_rank,
 };

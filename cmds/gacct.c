@@ -12,6 +12,7 @@
 enum { KEY_RUNS = 0x200 };
 
 struct gacct {
+	Gpusched__RunUsed total_used;
 	struct acctopt which;
 	struct listing listing;
 	bool runs;
@@ -162,9 +163,11 @@ static int run(void *input, struct error *err)
 
 int main(int argc, char **argv)
 {
-	struct gacct g = { .total = GPUSCHED__ACCT__INIT };
-	int status = cmd_list(&cmd, argc, argv, &g, run);
+	struct gacct g = { .total_used = GPUSCHED__RUN_USED__INIT, .total = GPUSCHED__ACCT__INIT };
+	int status;
 
+	g.total.used = &g.total_used;
+	status = cmd_list(&cmd, argc, argv, &g, run);
 	acctopt_clear(&g.which);
 	return status;
 }

@@ -138,6 +138,7 @@ struct gpusched_spec {
 	 * pipes, 2 through a terminal of rows x cols. Started once, on one node, and ended when it
 	 * had no client for patience_s (0: 30; GPUSCHED_UNLIMITED: it goes on). */
 	uint32_t interactive, rows, cols, patience_s;
+	bool no_summary; /* of a job with GPUs: nothing of what it used behind its output */
 };
 #define GPUSCHED_UNLIMITED UINT32_MAX
 #define GPUSCHED_GROUP_MAX 64

@@ -212,11 +212,45 @@ SHOW(in_target)
 		view_text(cell, "-");
 }
 
-/* Nothing measures it: what is not known is not 0. */
-SHOW(not_known)
+/* What nothing has measured is not 0. */
+SHOW(idle_hours)
 {
-	(void)object;
-	view_text(cell, "-");
+	LINE;
+
+	if (m->gpu_seen_us)
+		view_real(cell, (double)m->gpu_idle_us / 3.6e9);
+	else
+		view_text(cell, "-");
+}
+
+SHOW(eff)
+{
+	LINE;
+
+	if (m->gpu_seen_us)
+		view_percent(cell, (double)m->gpu_busy_us / (double)m->gpu_seen_us, 0);
+	else
+		view_text(cell, "-");
+}
+
+SHOW(idle_cost)
+{
+	LINE;
+
+	if (m->gpu_seen_us)
+		view_real(cell, m->idle_cost);
+	else
+		view_text(cell, "-");
+}
+
+SHOW(energy)
+{
+	LINE;
+
+	if (m->energy_mj)
+		view_real(cell, (double)m->energy_mj / 3.6e9);
+	else
+		view_text(cell, "-");
 }
 
 static const struct view_column columns[] = {
@@ -235,10 +269,12 @@ static const struct view_column columns[] = {
 	        "its part of the GPU time: by account, of its siblings'; else of all", show_used },
 	{ "JOBS", { "JOBS", 6, 0, NUM }, "jobs that ran", show_jobs },
 	{ "GPU-H", { "GPU-H", 7, 0, NUM }, "GPU-hours", show_gpu_hours },
-	{ "IDLE-H", { "IDLE-H", 6, 0, NUM }, "of them idle while held: not known yet",
-	        show_not_known },
-	{ "EFF", { "EFF", 3, 0, NUM }, "compute use while the GPUs were held: not known yet",
-	        show_not_known },
+	{ "IDLE-H", { "IDLE-H", 6, 0, NUM }, "of them idle while held; -: not known",
+	        show_idle_hours },
+	{ "EFF", { "EFF", 4, 0, NUM }, "compute use while the GPUs were held; -: not known",
+	        show_eff },
+	{ "IDLE-COST", { "IDLE-COST", 9, 0, NUM }, "what the idle time cost", show_idle_cost },
+	{ "ENERGY", { "ENERGY", 7, 0, NUM }, "energy of the GPUs, in kWh", show_energy },
 	{ "GPU-S", { "GPU-S", 12, 0, NUM }, "GPU-seconds, in full", show_gpu_seconds },
 	{ "CPU-H", { "CPU-H", 7, 0, NUM }, "CPU-hours held", show_cpu_hours },
 	{ "CPUTIME", { "CPUTIME", 8, 0, NUM }, "CPU time that programs used; of what has ended",

@@ -277,6 +277,7 @@ int gsubmit_make_job(const struct gsubmit *g, struct submit_options *o, const st
 		s->output = o->array ? OUTPUT_SLURM_ARRAY : OUTPUT_SLURM;
 	s->error = o->error;
 	s->append = o->append;
+	s->no_summary = o->no_summary;
 	options_ask(o, s);
 	s->token = job->bulk ? NULL : o->token ? o->token : job->token;
 	return 0;

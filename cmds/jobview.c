@@ -446,8 +446,36 @@ static const char *run_state(const Gpusched__JobRun *run, char *text, size_t siz
 	return text;
 }
 
+/* "compute 91%, GPU memory 61G, 9.1 CPUs, 120G" */
+static void print_used(const Gpusched__Job *j, const Gpusched__JobRun *run, FILE *out)
+{
+	const Gpusched__RunUsed *u = run->used;
+	char time[UNITS_TEXT], mem[UNITS_TEXT], rank[24];
+
+	if (!u || !(u->cpu_time_us || u->mem_peak_mb || u->gpu_seen_us))
+		return;
+	if (j->n_runs > 1)
+		snprintf(rank, sizeof(rank), "USED %" PRIu32, run->rank);
+	fprintf(out, "%-16s  ", j->n_runs > 1 ? rank : "USED");
+	if (u->gpu_seen_us) {
+		fprintf(out, "compute %.0f%%",
+		        100 * (double)u->gpu_busy_us / (double)u->gpu_seen_us);
+		if (strcmp(run->state, "RUNNING") == 0)
+			fprintf(out, " (now %" PRIu32 "%%)", u->gpu_now_pct);
+		fputs(", ", out);
+	}
+	if (u->gpu_mem_peak_mb)
+		fprintf(out, "GPU memory %s, ", size_format_mb(mem, u->gpu_mem_peak_mb));
+	fprintf(out, "CPU time %s, memory %s",
+	        duration_format(time, (u->cpu_time_us + 500000) / 1000000),
+	        size_format_mb(mem, u->mem_peak_mb));
+	fputc('\n', out);
+}
+
 void job_print_runs(const Gpusched__Job *j, FILE *out)
 {
+	for (size_t i = 0; i < j->n_runs; i++)
+		print_used(j, j->runs[i], out);
 	for (size_t i = 0; j->n_runs > 1 && i < j->n_runs; i++) {
 		const Gpusched__JobRun *run = j->runs[i];
 		char rank[24], state[80];

@@ -594,6 +594,8 @@ static const struct option_row rows[] = {
 	        "Standard input (default /dev/null)" },
 	{ "open-mode", 0, OPTION_FILES, EVERYWHERE, "MODE", set_open_mode, AT(append),
 	        "append to output files or truncate them (default)" },
+	{ "no-summary", 0, OPTION_FILES, EVERYWHERE, NULL, set_flag, AT(no_summary),
+	        "Do not write what a job with GPUs has used to the end of its output" },
 
 	{ "wait", 'W', OPTION_ANSWER, EVERYWHERE, NULL, set_flag, AT(wait),
 	        "Wait for the end of the job and exit as it did" },

@@ -67,7 +67,7 @@ struct submit_options {
 	bool exclusive;
 	uint32_t warn_signal, warn_before_s;
 	int32_t nice;
-	bool hold, no_requeue, append, wait, parsable, json, test_only;
+	bool hold, no_requeue, append, no_summary, wait, parsable, json, test_only;
 	char *labels[OPTIONS_LABELS_MAX + 1]; /* "key=value", NULL behind the last */
 	size_t n_labels;
 	unsigned source; /* counted up by who applies one */

@@ -306,6 +306,7 @@ static void fill_record(const struct lstart *s, const struct asked_user *user,
 	r->warn_before_s = o->warn_before_s;
 	r->grace_s = o->grace_s;
 	r->interactive = s->spec->interactive != NULL;
+	r->summary = !s->spec->no_summary;
 	r->n_limits = p->n_limits;
 	r->limits = p->limits;
 	r->private_kinds = s->l->private_kinds;

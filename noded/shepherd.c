@@ -59,6 +59,7 @@
 #include "noded/rundir.h"
 #include "noded/shepherd.h"
 #include "noded/site.h"
+#include "noded/summary.h"
 #include "noded/used.h"
 
 #define SECOND       ((usec_t)1000000)
@@ -842,12 +843,22 @@ static bool is_there(const struct shepherd *s)
 	return fstat(s->record_dir, &st) == 0 && st.st_nlink > 0;
 }
 
+/* Before the programs that come after the run, which may look at its output. */
+static void say_used(const struct shepherd *s, const Gpusched__RunReport *r)
+{
+	char text[SUMMARY_MAX];
+
+	if (s->executed && summary_wanted(s->launch, r))
+		summary_write(s->launch, text, summary_text(s->launch, r, text));
+}
+
 static void finish(struct shepherd *s)
 {
 	Gpusched__RunReport r = *s->launch->report; /* borrows its strings */
 	Gpusched__RunUsed used;
 
 	fill_report(s, &r, &used);
+	say_used(s, &r);
 	run_after(s);
 	r.detail = s->detail;
 	r.node_trouble = s->trouble;

@@ -293,6 +293,7 @@ static void row_as_if_ended(
         const struct core *core, const struct run *run, struct clocks now, struct row *row)
 {
 	const struct run_info *i = run_info(run);
+	const struct run_used *used = &run_link_of(run)->used;
 	uint64_t suspended = i->suspended_us, held;
 
 	if (i->suspend_time && now.wall > i->suspend_time)
@@ -302,10 +303,19 @@ static void row_as_if_ended(
 	row->v[COL_RUN_suspended_us] = value_int((int64_t)suspended);
 	row->v[COL_RUN_billed_us] = value_int((int64_t)held);
 	row->v[COL_RUN_cost_u] = value_int((int64_t)bill_cost_u(core, run, held));
+	row->v[COL_RUN_cpu_time_us] = value_int((int64_t)used->cpu_time_us);
+	row->v[COL_RUN_max_rss_kb] = value_int((int64_t)used->mem_peak_mb * 1024);
+	row->v[COL_RUN_read_bytes] = value_int((int64_t)used->read_bytes);
+	row->v[COL_RUN_written_bytes] = value_int((int64_t)used->written_bytes);
+	row->v[COL_RUN_gpu_seen_us] = value_int((int64_t)used->gpu_seen_us);
+	row->v[COL_RUN_gpu_busy_us] = value_int((int64_t)used->gpu_busy_us);
+	row->v[COL_RUN_gpu_idle_us] = value_int((int64_t)used->gpu_idle_us);
+	row->v[COL_RUN_gpu_mem_peak_mb] = value_int((int64_t)used->gpu_mem_peak_mb);
+	row->v[COL_RUN_energy_mj] = value_int((int64_t)used->energy_mj);
 }
 
-size_t core_job_rows(const struct core *core, uint64_t ref, struct clocks now, core_row_sink *sink,
-        void *arg)
+size_t core_job_rows(
+        const struct core *core, uint64_t ref, struct clocks now, core_row_sink *sink, void *arg)
 {
 	uint32_t before;
 	const struct job *job = job_or_waiting(core, ref, &before);

@@ -242,8 +242,9 @@ struct run_view {
 	usec_t order_time, start_time, end_time;
 	uint64_t elapsed_s;
 	uint32_t exit_code, exit_signal;
-	enum end_cause cause; /* END_NONE: it has not ended */
-	const char *detail;   /* how it ended, for people; "" */
+	enum end_cause cause;        /* END_NONE: it has not ended */
+	const char *detail;          /* how it ended, for people; "" */
+	const struct run_used *used; /* so far; NULL: not known */
 };
 bool core_run_view(
         const struct core *core, struct run_id id, struct clocks now, struct run_view *view);

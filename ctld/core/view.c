@@ -370,6 +370,7 @@ static void view_run(
 		.exit_signal = i->exit_signal,
 		.cause = i->end_cause,
 		.detail = i->detail,
+		.used = run_over(run) ? &i->used : &run_link_of(run)->used,
 	};
 }
 

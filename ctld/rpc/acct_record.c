@@ -58,6 +58,23 @@ static char *cause_name(int64_t cause, struct arena *arena)
 #define INT(column)  (row->v[COL_RUN_##column].i)
 #define TEXT(column) text(&row->v[COL_RUN_##column], arena)
 
+static Gpusched__RunUsed *used_of(const struct row *row, struct arena *arena)
+{
+	Gpusched__RunUsed *m = take(arena, sizeof(*m));
+
+	gpusched__run_used__init(m);
+	m->cpu_time_us = (uint64_t)INT(cpu_time_us);
+	m->mem_peak_mb = (uint64_t)INT(max_rss_kb) / 1024;
+	m->read_bytes = (uint64_t)INT(read_bytes);
+	m->written_bytes = (uint64_t)INT(written_bytes);
+	m->gpu_seen_us = (uint64_t)INT(gpu_seen_us);
+	m->gpu_busy_us = (uint64_t)INT(gpu_busy_us);
+	m->gpu_idle_us = (uint64_t)INT(gpu_idle_us);
+	m->gpu_mem_peak_mb = (uint64_t)INT(gpu_mem_peak_mb);
+	m->energy_mj = (uint64_t)INT(energy_mj);
+	return m;
+}
+
 static Gpusched__AcctRun *run_of(const struct row *row, struct arena *arena)
 {
 	Gpusched__AcctRun *m = take(arena, sizeof(*m));
@@ -90,6 +107,7 @@ static Gpusched__AcctRun *run_of(const struct row *row, struct arena *arena)
 	m->held_us = (uint64_t)INT(billed_us);
 	m->gpu_us = m->n_gpus * m->held_us;
 	m->cost = (double)INT(cost_u) / USAGE_MICRO;
+	m->used = used_of(row, arena);
 	return m;
 }
 
@@ -241,8 +259,25 @@ static void add_last_attempt(Gpusched__Acct *m, struct arena *arena)
 	m->n_nodes = (uint32_t)n;
 }
 
-static void add_sums(Gpusched__Acct *m)
+static void add_used(Gpusched__RunUsed *all, const Gpusched__RunUsed *one)
 {
+	all->cpu_time_us += one->cpu_time_us;
+	all->read_bytes += one->read_bytes;
+	all->written_bytes += one->written_bytes;
+	all->gpu_seen_us += one->gpu_seen_us;
+	all->gpu_busy_us += one->gpu_busy_us;
+	all->gpu_idle_us += one->gpu_idle_us;
+	all->energy_mj += one->energy_mj;
+	if (one->mem_peak_mb > all->mem_peak_mb)
+		all->mem_peak_mb = one->mem_peak_mb;
+	if (one->gpu_mem_peak_mb > all->gpu_mem_peak_mb)
+		all->gpu_mem_peak_mb = one->gpu_mem_peak_mb;
+}
+
+static void add_sums(Gpusched__Acct *m, struct arena *arena)
+{
+	m->used = take(arena, sizeof(*m->used));
+	gpusched__run_used__init(m->used);
 	for (size_t i = 0; i < m->n_runs; i++) {
 		const Gpusched__AcctRun *run = m->runs[i];
 
@@ -250,6 +285,7 @@ static void add_sums(Gpusched__Acct *m)
 		m->cpu_us += run->cpus * run->held_us;
 		m->cpu_time_us += run->cpu_time_us;
 		m->cost += run->cost;
+		add_used(m->used, run->used);
 		m->runs_billed += run->held_us > 0;
 		if (run->max_rss_kb > m->max_rss_kb)
 			m->max_rss_kb = run->max_rss_kb;
@@ -285,6 +321,6 @@ Gpusched__Acct *acct_next(struct acct_reader *r)
 	m->runs = runs;
 	m->n_runs = n;
 	add_last_attempt(m, r->arena);
-	add_sums(m);
+	add_sums(m, r->arena);
 	return m;
 }

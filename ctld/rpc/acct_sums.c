@@ -26,6 +26,8 @@ struct group {
 	uint32_t order, depth; /* of its account in the tree */
 	uint64_t last;         /* the job that was added last: it counts once */
 	uint64_t jobs, gpu_us, cpu_us, cpu_time_us, started, wait_max_s, targets, in_target;
+	uint64_t gpu_seen_us, gpu_busy_us, gpu_idle_us, energy_mj;
+	double idle_cost;
 	double cost;
 	uint32_t *waits; /* BUCKETS of them; NULL: none */
 };
@@ -288,7 +290,7 @@ static void each_group(struct sums *s, struct point p,
 
 struct use {
 	const Gpusched__Acct *job;
-	uint64_t gpu_us, cpu_us, cpu_time_us;
+	uint64_t gpu_us, cpu_us, cpu_time_us, gpu_seen_us, gpu_busy_us, gpu_idle_us, energy_mj;
 	double cost;
 };
 
@@ -305,6 +307,12 @@ static void add_use(struct sums *s, struct group *g, const void *what)
 	g->gpu_us += use->gpu_us;
 	g->cpu_us += use->cpu_us;
 	g->cpu_time_us += use->cpu_time_us;
+	g->gpu_seen_us += use->gpu_seen_us;
+	g->gpu_busy_us += use->gpu_busy_us;
+	g->gpu_idle_us += use->gpu_idle_us;
+	g->energy_mj += use->energy_mj;
+	if (use->gpu_seen_us)
+		g->idle_cost += use->cost * (double)use->gpu_idle_us / (double)use->gpu_seen_us;
 	g->cost += use->cost;
 }
 
@@ -322,6 +330,15 @@ static uint64_t until(uint64_t whole, int64_t start, int64_t end, int64_t t)
 static uint64_t between(uint64_t whole, int64_t start, int64_t end, int64_t from, int64_t to)
 {
 	return until(whole, start, end, to) - until(whole, start, end, from);
+}
+
+static void cut_used(struct use *use, const Gpusched__RunUsed *u, int64_t start, int64_t end,
+        int64_t from, int64_t to)
+{
+	use->gpu_seen_us = between(u->gpu_seen_us, start, end, from, to);
+	use->gpu_busy_us = between(u->gpu_busy_us, start, end, from, to);
+	use->gpu_idle_us = between(u->gpu_idle_us, start, end, from, to);
+	use->energy_mj = between(u->energy_mj, start, end, from, to);
 }
 
 /* When the day after that of `t` begins. */
@@ -383,6 +400,8 @@ static void add_run(struct sums *s, const Gpusched__Acct *job, const Gpusched__A
 		use.gpu_us = between(run->gpu_us, start, end, from, to);
 		use.cpu_us = between(run->cpus * run->held_us, start, end, from, to);
 		use.cpu_time_us = between(run->cpu_time_us, start, end, from, to);
+		if (run->used)
+			cut_used(&use, run->used, start, end, from, to);
 		use.cost = run->cost * ((double)(to - from) / (double)(end - start));
 		if (use.gpu_us)
 			add_type(s, run->gpu_type, use.gpu_us, from);
@@ -519,6 +538,11 @@ static Gpusched__ReportLine *line_of(
 	m->gpu_us = g->gpu_us;
 	m->cpu_us = g->cpu_us;
 	m->cpu_time_us = g->cpu_time_us;
+	m->gpu_seen_us = g->gpu_seen_us;
+	m->gpu_busy_us = g->gpu_busy_us;
+	m->gpu_idle_us = g->gpu_idle_us;
+	m->energy_mj = g->energy_mj;
+	m->idle_cost = g->idle_cost;
 	m->cost = g->cost;
 	m->started = g->started;
 	m->wait_p50_s = percentile(g, 50);

@@ -12,6 +12,7 @@
 #include <time.h>
 
 #include "common/mailwish.h"
+#include "common/runused.h"
 #include "common/text.h"
 #include "ctld/core/devices.h"
 
@@ -428,6 +429,10 @@ static Gpusched__JobRun *job_run(const struct run_view *view, struct arena *aren
 	m->exit_signal = view->exit_signal;
 	m->cause = (Gpusched__EndCause)view->cause;
 	m->detail = shown(view->detail, arena);
+	if (view->used) {
+		m->used = NEW(Gpusched__RunUsed, GPUSCHED__RUN_USED__INIT, arena);
+		run_used_to_message(view->used, m->used);
+	}
 	return m;
 }
 

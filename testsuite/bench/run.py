@@ -323,6 +323,19 @@ def bench_idle(res):
         resource.setrlimit(resource.RLIMIT_NOFILE, (soft, hard))
 
 
+def bench_sample(res):
+    """What it costs to look at what runs use, on a stand-in machine."""
+    nvml = BUILD / "testsuite/nvml"
+    if not (nvml / "libnvidia-ml.so.1").exists():
+        res.missing.append(("64 GPUs and 500 runs sampled", "there is no stand-in for NVML: make check builds it"))
+        return
+    r = subprocess.run([BENCH / "bench_sample", "64", "500"], capture_output=True, text=True, check=True,
+                       env={**os.environ, "LD_LIBRARY_PATH": str(nvml)})
+    gpus, runs = map(float, r.stdout.split())
+    res.add("64 GPUs and 500 runs sampled every 10 s, of a core (stand-in)", (gpus + runs) / 10000 * 100, "%", "1%",
+            f"{gpus:.1f} ms of GPUs, of which most is the stand-in, {runs:.1f} ms of runs; never more than 0.5%")
+
+
 def bench_watch(res):
     """A thousand who watch: of whom nothing changes, and of whom everything does."""
     with Cluster() as c:
@@ -579,6 +592,7 @@ def main():
         bench_idle(res)
     if "watch" in only:
         bench_watch(res)
+        bench_sample(res)
     if "simulated" in only:
         bench_simulated(res, args.nodes)
     if "programs" in only:

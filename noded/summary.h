@@ -1,0 +1,33 @@
+/* summary.h - what a GPU job used, at the end of its output
+ *
+ *	== gpusched: job 4655 COMPLETED 0:0 in 1:30:00
+ *	   asked  2 h100, 28 CPUs, 440G, 4:00:00
+ *	   used   compute 91%, GPU memory 61G, 9.1 CPUs, 120G
+ *	   next   --mem=160G --time=2:00:00 are enough
+ *
+ * Made by the shepherd when all of the run has ended, written by a process that has become the
+ *run's owner: to the file of its standard output and nowhere else (no pipe, no terminal, no
+ *device), and given up if that takes long. What nothing has measured is left out. Of a job on
+ *several nodes the first writes, of itself.
+ */
+#ifndef NODED_SUMMARY_H
+#define NODED_SUMMARY_H
+
+#include <stdbool.h>
+#include <stddef.h>
+
+#include "common/gpusched.pb-c.h"
+
+#define SUMMARY_MAX 640
+
+/* Is there to be one? */
+bool summary_wanted(const Gpusched__LaunchRecord *launch, const Gpusched__RunReport *end);
+
+/* Returns its length. */
+size_t summary_text(const Gpusched__LaunchRecord *launch, const Gpusched__RunReport *end,
+        char out[SUMMARY_MAX]);
+
+/* For processes with one thread only. Whether it could be written nobody needs to know. */
+void summary_write(const Gpusched__LaunchRecord *launch, const char *text, size_t len);
+
+#endif

@@ -1,0 +1,121 @@
+/* bench_sample.c - what it costs to look at what runs use
+ *
+ * usage: bench_sample GPUS RUNS   prints "GPUS_MS RUNS_MS": processor time of one round, for the
+ * GPUs of a stand-in machine (the sampler's process, and ours) and for the counters of so many
+ * runs, each with a cgroup (files that stand for one) and a process
+ *
+ * To be started with LD_LIBRARY_PATH at testsuite/nvml. The stand-in reads the machine's file again
+ * before each call, which costs more than a driver's answer does.
+ */
+#include <poll.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "noded/gpu/sampler.h"
+#include "noded/meter.h"
+#include "noded/used.h"
+
+#define ROUNDS 10
+
+static char root[] = "/tmp/bench_sample.XXXXXX";
+
+static double cpu_ms(void)
+{
+	struct timespec t;
+
+	clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &t);
+	return (double)t.tv_sec * 1e3 + (double)t.tv_nsec / 1e6;
+}
+
+static void put(const char *dir, const char *name, const char *text)
+{
+	char path[256];
+	FILE *f;
+
+	snprintf(path, sizeof(path), "%s/%s", dir, name);
+	f = fopen(path, "w");
+	if (!f)
+		exit(1);
+	fputs(text, f);
+	fclose(f);
+}
+
+static double of_gpus(int n)
+{
+	struct gpu_sampler *s = gpu_sampler_new();
+	char machine[32768] = "", path[128], trouble[160];
+	size_t used = 0;
+	double ms = 0;
+
+	for (int i = 0; i < n; i++)
+		used += (size_t)snprintf(machine + used, sizeof(machine) - used,
+		        "gpu uuid=GPU-%d name=\"NVIDIA H100\" mem=81559 compute=50\n"
+		        "process gpu=%d pid=%d mem=1000\n",
+		        i, i, 1000 + i);
+	put(root, "machine", machine);
+	snprintf(path, sizeof(path), "%s/machine", root);
+	setenv("NVML_STANDIN", path, 1);
+	for (int i = 0; i <= ROUNDS; i++) {
+		struct pollfd p = { .events = POLLIN };
+		double before = cpu_ms();
+		struct error err;
+
+		if (gpu_sampler_ask(s, &err) < 0)
+			exit(1);
+		p.fd = gpu_sampler_fd(s);
+		poll(&p, 1, 20000);
+		if (!gpu_sampler_take(s, trouble, sizeof(trouble)))
+			exit(1);
+		if (i) /* the first opens the library */
+			ms += cpu_ms() - before + (double)gpu_sampler_cost_us(s) / 1e3;
+	}
+	gpu_sampler_free(s);
+	return ms / ROUNDS;
+}
+
+static double of_runs(int n)
+{
+	struct run_used used = { 0 };
+	char dir[128], pid[32];
+	double before;
+
+	snprintf(pid, sizeof(pid), "%d\n", (int)getpid());
+	for (int i = 0; i < n; i++) {
+		snprintf(dir, sizeof(dir), "%s/%d", root, i);
+		mkdir(dir, 0700);
+		put(dir, "cpu.stat", "usage_usec 123456\nuser_usec 1\nsystem_usec 2\n");
+		put(dir, "memory.current", "1048576\n");
+		put(dir, "memory.peak", "2097152\n");
+		put(dir, "cgroup.procs", pid);
+	}
+	before = cpu_ms();
+	for (int i = 0; i < ROUNDS * n; i++) {
+		struct meter m = { 0 };
+		uint32_t *pids;
+
+		snprintf(dir, sizeof(dir), "%s/%d", root, i % n);
+		meter_cgroups(dir, NULL, &m);
+		free((meter_pids(dir, &pids), pids));
+		meter_io(getpid(), &m); /* its process, and its shepherd */
+		meter_io(getpid(), &m);
+		used_add_meter(&used, &m);
+	}
+	return (cpu_ms() - before) / ROUNDS;
+}
+
+int main(int argc, char **argv)
+{
+	char command[64];
+	int status;
+
+	if (argc != 3 || !mkdtemp(root))
+		return 2;
+	printf("%.3f %.3f\n", of_gpus(atoi(argv[1])), of_runs(atoi(argv[2])));
+	snprintf(command, sizeof(command), "rm -rf %s", root);
+	status = system(command);
+	return status != 0;
+}

@@ -1,0 +1,116 @@
+"""What runs use: sampled on the node, shown while they run, kept with their records."""
+
+import json
+
+import pytest
+from cluster import Cluster, wait_until
+from test_gpus import TYPES, Machine, h100
+
+AGENT = ("--gpu-recheck=1h", "--gpu-timeout=2s", "--sample-every=100ms")
+
+
+@pytest.fixture(scope="module")
+def machine(tmp_path_factory):
+    return Machine(tmp_path_factory.mktemp("nvml") / "machine")
+
+
+@pytest.fixture(scope="module")
+def cluster(machine):
+    machine.set(h100(0, "compute=40 watts=300"), h100(1, "compute=1"), "process gpu=0 pid=1 mem=2048")
+    node = 'nodes = ( { name = "gpu04"; gpus = "h100:2"; } );'
+    with Cluster(nodes=("gpu04",), start=False, hardware=f"{TYPES}\n{node}") as c:
+        c.start_munged()
+        c.start_ctld()
+        c.start_agent("gpu04", *AGENT, env=machine.env)
+        c.wait_nodes()
+        yield c
+
+
+def used(c, job):
+    """Of its first run, as far as the controller knows."""
+    r = c.run("gctl", "show", "job", job, "--json")
+    runs = json.loads(r.stdout)["jobs"][0]["runs"]
+    return runs[0]["used"] if runs else {}
+
+
+def acct(c, job):
+    return json.loads(c.run("gacct", "-j", job, "--json").stdout)["jobs"][0]
+
+
+def waits(c, flag):
+    return f"while ! [ -e {c.dir}/jobs/{flag} ]; do sleep 0.05; done"
+
+
+def let_go(c, flag):
+    (c.dir / "jobs" / flag).touch()
+
+
+def test_live_and_afterwards(cluster, machine):
+    c = cluster
+    job = c.submit(waits(c, "one"), "--gpus=h100:1")
+    wait_until(lambda: used(c, job).get("gpu_seen_us"), "a sample")
+    now = used(c, job)
+    assert now["gpu_now_pct"] == 40 and now["gpu_mem_peak_mb"] == 2048 and now["mem_peak_mb"] >= 1
+    shown = c.run("gctl", "show", "job", job).stdout
+    assert "compute 40% (now 40%), GPU memory 2G, CPU time" in shown
+    wait_until(lambda: used(c, job)["energy_mj"], "energy")
+    # The peak stays when the use goes down, and when another launcher goes on.
+    machine.set(h100(0, "compute=0"), h100(1))
+    wait_until(lambda: used(c, job)["gpu_idle_us"] and used(c, job)["gpu_mem_now_mb"] == 0, "idle GPU")
+    before = used(c, job)
+    c.agents["gpu04"].kill()
+    c.start_agent("gpu04", *AGENT, env=machine.env)
+    wait_until(lambda: used(c, job)["gpu_seen_us"] > before["gpu_seen_us"], "samples of a new launcher")
+    let_go(c, "one")
+    c.wait_state(job, "COMPLETED")
+    end = acct(c, job)["used"]
+    assert end["gpu_mem_peak_mb"] == 2048 and end["energy_mj"] >= before["energy_mj"]
+    assert end["gpu_busy_us"] >= before["gpu_busy_us"] and end["gpu_idle_us"] >= before["gpu_idle_us"]
+    assert end["gpu_busy_us"] <= end["gpu_seen_us"] * 0.4
+    line = c.run("gacct", "-j", job, "-h", "--csv", "-o", "EFF,GPUMEM,IDLE").stdout.splitlines()[0].split(",")
+    assert line[0].endswith("%") and line[0] != "0%" and line[1] == "2G" and line[2].endswith("%")
+    line = c.run("greport", "use", "--by=user", "-h", "--csv", "-o", "IDLE-H,EFF,IDLE-COST").stdout.splitlines()[0]
+    assert "-" not in line.split(",")
+
+
+def test_a_run_without_gpus(cluster):
+    job = cluster.submit("head -c 50000000 /dev/zero | md5sum", "--mem=64M")
+    cluster.wait_state(job, "COMPLETED")
+    end = acct(cluster, job)
+    assert end["cpu_time_us"] > 0 and end["max_rss_kb"] > 1000
+    assert "gpu_seen_us" not in end["used"] or end["used"]["gpu_seen_us"] == 0
+    line = cluster.run("gacct", "-j", job, "-h", "--csv", "-o", "EFF,GPUMEM,ENERGY").stdout.splitlines()[0]
+    assert line == "-,-,-"
+
+
+def test_summary(cluster, machine):
+    c = cluster
+    machine.set(h100(0, "compute=40"), h100(1, "compute=40"))
+    env = {"GSUBMIT_NO_SUMMARY": "no"}
+    job = c.submit(f"echo mine; {waits(c, 'two')}", "--gpus=h100:1", "--mem=4G", "--time=60", "--output=%j.txt", env=env)
+    wait_until(lambda: used(c, job).get("gpu_seen_us"), "a sample")
+    let_go(c, "two")
+    c.wait_state(job, "COMPLETED")
+    lines = (c.dir / f"jobs/{job}.txt").read_text().splitlines()
+    assert lines[0] == "mine"
+    assert lines[1].startswith(f"== gpusched: job {job} COMPLETED 0:0 in ")
+    assert lines[2] == "   asked  1 h100, 1 CPU, 4G, 1:00:00"
+    assert lines[3].startswith("   used   compute 40%, ")
+    assert lines[4].startswith("   next   --mem=") and lines[4].endswith(" --time=5:00 are enough")
+    # Not where it is not wanted, nor where there is no GPU.
+    for options in (("--gpus=h100:1", "--no-summary"), ()):
+        job = c.submit("echo mine", "--output=%j.txt", *options, env=env)
+        c.wait_state(job, "COMPLETED")
+        assert (c.dir / f"jobs/{job}.txt").read_text() == "mine\n"
+
+
+def test_hanging_driver(cluster, machine):
+    """A call that hangs costs that GPU's figures, not the run's others nor the agent."""
+    c = cluster
+    machine.set(h100(0, "compute=40"), h100(1, "compute=40"), "hang call=nvmlDeviceGetMemoryInfo gpu=0")
+    job = c.submit(waits(c, "three"), "--gpus=h100:2")
+    wait_until(lambda: used(c, job).get("gpu_seen_us"), "a sample of the other GPU")
+    assert used(c, job)["gpu_now_pct"] == 40
+    let_go(c, "three")
+    c.wait_state(job, "COMPLETED")
+    assert "nvmlDeviceGetMemoryInfo does not come back" in (c.dir / "log/gnoded-gpu04.log").read_text()
