@@ -293,7 +293,7 @@ static void row_as_if_ended(
         const struct core *core, const struct run *run, struct clocks now, struct row *row)
 {
 	const struct run_info *i = run_info(run);
-	const struct run_used *used = &run_link_of(run)->used;
+	const struct run_used *used = run_used(run);
 	uint64_t suspended = i->suspended_us, held;
 
 	if (i->suspend_time && now.wall > i->suspend_time)

@@ -119,8 +119,10 @@ void run_free(struct runs *runs, struct run *run)
 	strings_drop(runs->strings, run->info.incarnation);
 	strings_drop(runs->strings, run->info.detail);
 	strings_drop(runs->strings, run->link.nodes);
-	strings_drop(runs->strings, run->link.progress);
+	if (run->link.said)
+		strings_drop(runs->strings, run->link.said->progress);
 	strings_drop(runs->strings, run->info.account);
+	free(run->link.said);
 	free(run);
 }
 
@@ -167,8 +169,7 @@ struct run **runs_sorted(const struct runs *runs, size_t *n)
 
 /* --- rows ------------------------------------------------------------------------------------ */
 
-#define F(field)    [COL_RUN_##field] = COLUMN(struct run, info.field)
-#define USED(field) [COL_RUN_##field] = COLUMN(struct run, info.used.field)
+#define F(field) [COL_RUN_##field] = COLUMN(struct run, info.field)
 static const struct codec_column columns[COL_RUN_COUNT] = {
 	[COL_RUN_job] = COLUMN(struct run, info.id.job),
 	[COL_RUN_task] = COLUMN(struct run, info.id.task),
@@ -201,6 +202,19 @@ static const struct codec_column columns[COL_RUN_COUNT] = {
 	F(suspend_wanted),
 	F(suspend_time),
 	F(suspended_us),
+	/* the run's own: state, what it used */
+};
+#undef F
+
+/* What it used, in memory of its own: most runs are over before their first sample. */
+static const struct {
+	enum run_column column;
+	size_t offset;
+} used_columns[] = {
+#define USED(field)                                               \
+	{                                                         \
+		COL_RUN_##field, offsetof(struct run_used, field) \
+	}
 	USED(read_bytes),
 	USED(written_bytes),
 	USED(gpu_seen_us),
@@ -208,10 +222,36 @@ static const struct codec_column columns[COL_RUN_COUNT] = {
 	USED(gpu_idle_us),
 	USED(gpu_mem_peak_mb),
 	USED(energy_mj),
-	/* the run's own: state */
-};
-#undef F
 #undef USED
+};
+#define USED_COLUMNS (sizeof(used_columns) / sizeof(used_columns[0]))
+
+static void encode_used(const struct run *run, struct row *row)
+{
+	static const struct run_used nothing;
+	const struct run_used *used = run_over(run) ? run_used(run) : &nothing;
+
+	for (size_t i = 0; i < USED_COLUMNS; i++) {
+		const char *field = (const char *)used + used_columns[i].offset;
+
+		row->v[used_columns[i].column] = value_int((int64_t) * (const uint64_t *)field);
+	}
+}
+
+static void decode_used(struct run *run, const struct row *row)
+{
+	struct run_used used = { 0 };
+	int64_t any = 0;
+
+	for (size_t i = 0; i < USED_COLUMNS; i++) {
+		int64_t value = row->v[used_columns[i].column].i;
+
+		*(uint64_t *)((char *)&used + used_columns[i].offset) = (uint64_t)value;
+		any |= value;
+	}
+	if (any)
+		run_set_used(run, &used);
+}
 
 void run_encode(const struct run *run, struct row *row, enum row_change change)
 {
@@ -219,6 +259,8 @@ void run_encode(const struct run *run, struct row *row, enum row_change change)
 	codec_encode(columns, run, row);
 	if (change == ROW_PUT)
 		row->v[COL_RUN_state] = value_text(run_state_name(run->info.state));
+	if (change == ROW_PUT)
+		encode_used(run, row);
 }
 
 static int decode_own(struct run *run, const struct row *row, struct error *err)
@@ -242,6 +284,7 @@ static int decode_own(struct run *run, const struct row *row, struct error *err)
 		return row_error(row, COL_RUN_state, err, "no such state");
 	if (run->info.suspend_time && s != RUN_RUNNING)
 		return row_error(row, COL_RUN_suspend_time, err, "it does not run");
+	decode_used(run, row);
 	return 0;
 }
 
@@ -349,15 +392,34 @@ void run_set_checkpoint(struct runs *runs, struct run *run, usec_t checkpoint_ti
 	dirty_put(runs->dirty, &run->mark);
 }
 
+static struct run_said *said(struct run *run)
+{
+	if (!run->link.said)
+		run->link.said = xcalloc(1, sizeof(*run->link.said));
+	return run->link.said;
+}
+
 void run_set_progress(struct runs *runs, struct run *run, const char *progress)
 {
-	if (*progress || run->link.progress)
-		strings_set(runs->strings, &run->link.progress, progress);
+	if (*progress || run_progress(run))
+		strings_set(runs->strings, &said(run)->progress, progress);
 }
 
 void run_set_used(struct run *run, const struct run_used *used)
 {
-	run->link.used = *used;
+	said(run)->used = *used;
+}
+
+const struct run_used *run_used(const struct run *run)
+{
+	static const struct run_used nothing;
+
+	return run->link.said ? &run->link.said->used : &nothing;
+}
+
+const char *run_progress(const struct run *run)
+{
+	return run->link.said ? run->link.said->progress : NULL;
 }
 
 void run_set_end(struct runs *runs, struct run *run, const struct run_report *r)
@@ -376,7 +438,8 @@ void run_set_end(struct runs *runs, struct run *run, const struct run_report *r)
 	i->end_cause = (uint8_t)r->cause;
 	i->cpu_time_us = r->cpu_time_us;
 	i->max_rss_kb = r->max_rss_kb;
-	i->used = r->used;
+	if (run->link.said || memcmp(&r->used, run_used(run), sizeof(r->used)) != 0)
+		run_set_used(run, &r->used);
 	if (r->checkpoint_time > i->checkpoint_time)
 		i->checkpoint_time = r->checkpoint_time;
 	strings_set(runs->strings, &i->detail, r->detail ? r->detail : "");

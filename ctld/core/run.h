@@ -70,7 +70,12 @@ struct run_info {
 	usec_t suspend_time;   /* wall: since when all of it is stopped; 0: it is not */
 	uint64_t suspended_us; /* so much of elapsed_us; while it lives, of the times that are over
 	                        */
-	struct run_used used;  /* once it has ended; some of it has columns */
+};
+
+/* What has been told of it on its way, in memory of its own: most runs are over before. */
+struct run_said {
+	const char *progress; /* kept: what its program says of itself; NULL: nothing */
+	struct run_used used;
 };
 
 /* Volatile. */
@@ -79,7 +84,6 @@ struct run_link {
 	struct run *next_of_job; /* the next rank, or the attempt before */
 	const char *nodes;       /* kept: hostlist of its attempt; NULL: one node, or not the first
 	                            rank */
-	const char *progress;    /* kept: what its program says of itself; NULL: nothing */
 	struct node *node;       /* on which it is booked; NULL: not booked */
 	struct run *next_of_node, *prev_of_node;
 	usec_t began;        /* mono: booked, as far as we know; then `started` */
@@ -92,15 +96,19 @@ struct run_link {
 	struct usage_meter meter;
 	const char *qos, *partition; /* kept, while it is booked: whose GPU-hours count too */
 	usec_t hours_since;          /* since when */
-	struct run_used used;        /* while it runs, as its node said last */
+	struct run_said *said;       /* owned; NULL: nothing yet */
 	uint64_t ordered_session;    /* in which its StartRun went out; 0: in an earlier life */
 };
 
 const struct run_info *run_info(const struct run *run);
 struct run_link *run_link(struct run *run);
 const struct run_link *run_link_of(const struct run *run);
-bool run_over(const struct run *run);    /* ENDED or NEVER */
-bool run_started(const struct run *run); /* the launcher had a record of it */
+/* As its node said last; all in all, and durable (some of it), once it is over. Zeros: nothing is
+ * known. */
+const struct run_used *run_used(const struct run *run);
+const char *run_progress(const struct run *run); /* NULL: it says nothing */
+bool run_over(const struct run *run);            /* ENDED or NEVER */
+bool run_started(const struct run *run);         /* the launcher had a record of it */
 /* For how long it has worked: since its start, and while it was not suspended. */
 uint64_t run_worked_us(const struct run *run, struct clocks now);
 

@@ -343,9 +343,9 @@ void run_gone(struct core *core, struct run *run, enum end_cause cause, const ch
 		.end_time = core->now.wall,
 		.cause = cause,
 		.detail = why,
-		.cpu_time_us = run_link(run)->used.cpu_time_us,
-		.max_rss_kb = run_link(run)->used.mem_peak_mb * 1024,
-		.used = run_link(run)->used };
+		.cpu_time_us = run_used(run)->cpu_time_us,
+		.max_rss_kb = run_used(run)->mem_peak_mb * 1024,
+		.used = *run_used(run) };
 
 	if (run_over(run))
 		return;

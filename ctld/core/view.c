@@ -79,8 +79,8 @@ static void view_runs(const struct job *job, struct clocks now, struct job_view 
 			v->elapsed_s = elapsed;
 		if (run_suspended_s(run, now) > v->suspended_s)
 			v->suspended_s = run_suspended_s(run, now);
-		if (!*v->progress && run_link_of(run)->progress)
-			v->progress = run_link_of(run)->progress;
+		if (!*v->progress && run_progress(run))
+			v->progress = run_progress(run);
 		say_unknown(run, v);
 	}
 }
@@ -370,7 +370,7 @@ static void view_run(
 		.exit_signal = i->exit_signal,
 		.cause = i->end_cause,
 		.detail = i->detail,
-		.used = run_over(run) ? &i->used : &run_link_of(run)->used,
+		.used = run_used(run),
 	};
 }
 
