@@ -9,8 +9,10 @@
  *
  *   start    subreaper, cgroup leaf, child (child.c), `started` record, news
  *   watch    orders, the first process, the leaf, the acknowledgement, notes.h, the clock
- *   suspend  while it runs: all of it stopped, its time limit with it, until it is to go on or to
- * end finish   nothing is left; `exit` record by write and rename, news, RUN_DIR and leaf removed
+ *   suspend  while it runs: all of it stopped, its time limit with it, until it may go on or must
+ *            end
+ *   finish   nothing is left; `exit` record by write and rename (its content: shepherd_report.c),
+ *            news, RUN_DIR and leaf removed
  *
  * Nothing but KILL ends it before its run has ended. If it is killed all the same, the launcher
  * finds its lock on the launch record gone and reports the run as lost.
@@ -38,7 +40,6 @@
 
 #include "common/failpoint.h"
 #include "common/gpusched.pb-c.h"
-#include "common/runused.h"
 #include "common/xalloc.h"
 #include "noded/child.h"
 #include "noded/contain.h"
@@ -49,7 +50,6 @@
 #include "noded/interrupt.h"
 #include "noded/journal.h"
 #include "noded/limits.h"
-#include "noded/meter.h"
 #include "noded/notes.h"
 #include "noded/order.h"
 #include "noded/private.h"
@@ -58,11 +58,9 @@
 #include "noded/record.h"
 #include "noded/rundir.h"
 #include "noded/shepherd.h"
+#include "noded/shepherd_impl.h"
 #include "noded/site.h"
-#include "noded/summary.h"
-#include "noded/used.h"
 
-#define SECOND       ((usec_t)1000000)
 #define KILL_FIRST   ((usec_t)5000)   /* between one look at what KILL has left and the next: */
 #define KILL_LAST    ((usec_t)500000) /* doubling, since something may hang in the kernel */
 #define ACK_POLL     ((usec_t)200000) /* where inotify(7) has no watch left for us */
@@ -71,53 +69,6 @@
 #define SIGNAL_LAST  64
 #define HOLD_RETRY   ((usec_t)20000)   /* until what does not stop at once is looked at again */
 #define HOLD_AGAIN   ((usec_t)1000000) /* and what anybody may continue */
-
-struct shepherd {
-	const char *id;
-	int record_dir, news_dir; /* RUNDIR/runs/ID, RUNDIR */
-	int spool, rundir;        /* SPOOL/runs, SPOOL/runs/ID */
-	Gpusched__LaunchRecord *launch;
-	struct rundir_owner owner;
-	struct contain *leaf, *strays; /* strays: our descendants outside of the leaf */
-	int signals, tell, watch;      /* signalfd; the child's pipe, then -1; inotify or -1 */
-	int io;      /* our own proc_pid_io(5), of all that we have waited for too */
-	int hold_fd; /* to ghold, -1: it is not interactive, or ghold has gone */
-	struct child_ends ends;
-
-	pid_t main;
-	bool main_gone, no_children;
-	int status; /* of the main process, as wait(2) has it */
-	char told[CHILD_TELL_MAX];
-	size_t told_len;
-	char detail[CHILD_TELL_MAX];
-
-	struct ending ending;
-	Gpusched__EndRun *order; /* the last one; NULL: none */
-	usec_t start_wall, start_mono, kill_next, kill_pause;
-	bool executed, news_wait;
-	bool begun; /* the site's prolog or the user's process: what comes after a run is due */
-	char trouble[PROGRAM_TROUBLE_MAX]; /* why the node is to be drained; "": it is not */
-
-	struct notes notes;
-	usec_t look_next, tell_next; /* at the notes; of them */
-	bool untold;
-
-	bool hold, holding; /* it is to be suspended; something of it was stopped for that */
-	usec_t held, held_us, hold_next; /* mono: since when all is stopped, 0: not; before that */
-};
-
-static usec_t clock_us(clockid_t id)
-{
-	struct timespec t;
-
-	clock_gettime(id, &t);
-	return (usec_t)t.tv_sec * SECOND + t.tv_nsec / 1000;
-}
-
-static usec_t mono(void)
-{
-	return clock_us(CLOCK_MONOTONIC);
-}
 
 static void tell_launcher(struct shepherd *s)
 {
@@ -746,95 +697,6 @@ static void watch(struct shepherd *s)
 
 /* --- finish ----------------------------------------------------------------------------------- */
 
-static uint64_t cpu_time(const struct shepherd *s)
-{
-	uint64_t us = contain_cpu_time_us(s->leaf);
-	struct rusage ru;
-
-	if (us == 0 && getrusage(RUSAGE_CHILDREN, &ru) == 0)
-		us = (uint64_t)(ru.ru_utime.tv_sec + ru.ru_stime.tv_sec) * SECOND +
-		     (uint64_t)(ru.ru_utime.tv_usec + ru.ru_stime.tv_usec);
-	return us;
-}
-
-/* It failed, by itself, and the kernel has killed some of it: that is why. */
-static void blame_memory(struct shepherd *s, Gpusched__RunReport *r)
-{
-	uint64_t kills;
-
-	if (r->cause != GPUSCHED__END_CAUSE__CAUSE_EXIT || (!r->exit_code && !r->exit_signal))
-		return;
-	kills = limits_oom_kills(s->launch->limits, s->launch->n_limits);
-	if (!kills)
-		return;
-	r->cause = GPUSCHED__END_CAUSE__CAUSE_OUT_OF_MEMORY;
-	snprintf(s->detail, sizeof(s->detail),
-	        "it used more than the %llu MiB of memory that were booked for it",
-	        (unsigned long long)s->launch->report->mem_mb);
-}
-
-/* What the launcher has sampled, and what the kernel knows better, now that all of it is over. */
-static void fill_used(const struct shepherd *s, Gpusched__RunReport *r, Gpusched__RunUsed *used)
-{
-	char *leaf = record_string(&s->launch->cgroup), *memory = NULL;
-	struct meter m = { .mem_peak_kb = r->max_rss_kb };
-	ProtobufCMessage *seen = NULL;
-	struct run_used u;
-
-	for (size_t i = 0; i < s->launch->n_limits && !memory; i++)
-		if (s->launch->limits[i]->kind == LIMIT_MEMORY && s->launch->limits[i]->own_leaf)
-			memory = record_string(&s->launch->limits[i]->dir);
-	if (record_read(s->record_dir, RECORD_USED, &gpusched__run_used__descriptor, &seen, NULL) !=
-	        1)
-		seen = NULL;
-	run_used_from_message((Gpusched__RunUsed *)seen, &u);
-	meter_cgroups(leaf, memory, &m);
-	m.cpu_us = r->cpu_time_us;
-	if (s->io >= 0)
-		meter_io_of(s->io, &m);
-	used_add_meter(&u, &m);
-	u.mem_now_mb = u.gpu_mem_now_mb = u.gpu_now_pct = 0;
-	r->cpu_time_us = u.cpu_time_us;
-	if (r->max_rss_kb < m.mem_peak_kb)
-		r->max_rss_kb = m.mem_peak_kb;
-	if (r->max_rss_kb < u.mem_peak_mb * 1024)
-		r->max_rss_kb = u.mem_peak_mb * 1024;
-	run_used_to_message(&u, used);
-	r->used = used;
-	if (seen)
-		protobuf_c_message_free_unpacked(seen, NULL);
-	free(leaf);
-	free(memory);
-}
-
-static void fill_report(struct shepherd *s, Gpusched__RunReport *r, Gpusched__RunUsed *used)
-{
-	struct rusage ru;
-
-	r->state = GPUSCHED__RUN_REPORT__STATE__ENDED;
-	r->end_time = clock_us(CLOCK_REALTIME);
-	r->cause = (Gpusched__EndCause)(s->ending.cause ? s->ending.cause : END_EXIT);
-	if (s->executed) {
-		r->start_time = s->start_wall;
-		r->elapsed_us = (uint64_t)(mono() - s->start_mono);
-		r->cpu_time_us = cpu_time(s);
-		if (getrusage(RUSAGE_CHILDREN, &ru) == 0)
-			r->max_rss_kb = (uint64_t)ru.ru_maxrss;
-		fill_used(s, r, used);
-		/* What it saved last of all, before it acknowledged. */
-		notes_look(&s->notes, s->rundir, &s->owner, s->start_wall, r->end_time);
-		r->checkpoint_time = s->notes.checkpoint;
-		r->suspended_us = (uint64_t)s->held_us;
-	}
-	/* How the child of a failed launch ended is our doing and nobody's business. */
-	if (s->main_gone && r->cause != GPUSCHED__END_CAUSE__CAUSE_LAUNCH) {
-		r->exit_code = WIFEXITED(s->status) ? (uint32_t)WEXITSTATUS(s->status) : 0;
-		r->exit_signal = WIFSIGNALED(s->status) ? (uint32_t)WTERMSIG(s->status) : 0;
-	}
-	if (s->executed)
-		blame_memory(s, r);
-}
-
 /* Or was the record directory removed, tmpfs cleared under us? Then there is nobody to tell. */
 static bool is_there(const struct shepherd *s)
 {
@@ -843,22 +705,12 @@ static bool is_there(const struct shepherd *s)
 	return fstat(s->record_dir, &st) == 0 && st.st_nlink > 0;
 }
 
-/* Before the programs that come after the run, which may look at its output. */
-static void say_used(const struct shepherd *s, const Gpusched__RunReport *r)
-{
-	char text[SUMMARY_MAX];
-
-	if (s->executed && summary_wanted(s->launch, r))
-		summary_write(s->launch, text, summary_text(s->launch, r, text));
-}
-
 static void finish(struct shepherd *s)
 {
 	Gpusched__RunReport r = *s->launch->report; /* borrows its strings */
 	Gpusched__RunUsed used;
 
-	fill_report(s, &r, &used);
-	say_used(s, &r);
+	shepherd_report(s, &r, &used);
 	run_after(s);
 	r.detail = s->detail;
 	r.node_trouble = s->trouble;

@@ -1,0 +1,76 @@
+/* shepherd_impl.h - the inside of gshepherd, for its two files
+ *
+ *	shepherd.c         from the start of a run to its end
+ *	shepherd_report.c  how it ended and what it used
+ */
+#ifndef NODED_SHEPHERD_IMPL_H
+#define NODED_SHEPHERD_IMPL_H
+
+#include <stdbool.h>
+#include <sys/types.h>
+#include <time.h>
+
+#include "common/gpusched.pb-c.h"
+#include "common/run.h"
+#include "noded/child.h"
+#include "noded/contain.h"
+#include "noded/ending.h"
+#include "noded/ends.h"
+#include "noded/notes.h"
+#include "noded/program.h"
+#include "noded/rundir.h"
+
+#define SECOND ((usec_t)1000000)
+
+struct shepherd {
+	const char *id;
+	int record_dir, news_dir; /* RUNDIR/runs/ID, RUNDIR */
+	int spool, rundir;        /* SPOOL/runs, SPOOL/runs/ID */
+	Gpusched__LaunchRecord *launch;
+	struct rundir_owner owner;
+	struct contain *leaf, *strays; /* strays: our descendants outside of the leaf */
+	int signals, tell, watch;      /* signalfd; the child's pipe, then -1; inotify or -1 */
+	int io;      /* our own proc_pid_io(5), of all that we have waited for too */
+	int hold_fd; /* to ghold, -1: it is not interactive, or ghold has gone */
+	struct child_ends ends;
+
+	pid_t main;
+	bool main_gone, no_children;
+	int status; /* of the main process, as wait(2) has it */
+	char told[CHILD_TELL_MAX];
+	size_t told_len;
+	char detail[CHILD_TELL_MAX];
+
+	struct ending ending;
+	Gpusched__EndRun *order; /* the last one; NULL: none */
+	usec_t start_wall, start_mono, kill_next, kill_pause;
+	bool executed, news_wait;
+	bool begun; /* the site's prolog or the user's process: what comes after a run is due */
+	char trouble[PROGRAM_TROUBLE_MAX]; /* why the node is to be drained; "": it is not */
+
+	struct notes notes;
+	usec_t look_next, tell_next; /* at the notes; of them */
+	bool untold;
+
+	bool hold, holding; /* it is to be suspended; something of it was stopped for that */
+	usec_t held, held_us, hold_next; /* mono: since when all is stopped, 0: not; before that */
+};
+
+static inline usec_t clock_us(clockid_t id)
+{
+	struct timespec t;
+
+	clock_gettime(id, &t);
+	return (usec_t)t.tv_sec * SECOND + t.tv_nsec / 1000;
+}
+
+static inline usec_t mono(void)
+{
+	return clock_us(CLOCK_MONOTONIC);
+}
+
+/* All of it is over: fill the report, `used` for it, and tell its user at the end of its output if
+ * he wants to know. Before the programs that come after the run, which may look at that. */
+void shepherd_report(struct shepherd *s, Gpusched__RunReport *r, Gpusched__RunUsed *used);
+
+#endif

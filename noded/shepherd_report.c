@@ -1,0 +1,118 @@
+/* shepherd_report.c - how a run ended and what it used; see shepherd_impl.h */
+#include "config.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <sys/resource.h>
+#include <sys/wait.h>
+
+#include "common/runused.h"
+#include "noded/limits.h"
+#include "noded/meter.h"
+#include "noded/record.h"
+#include "noded/shepherd_impl.h"
+#include "noded/summary.h"
+#include "noded/used.h"
+
+static uint64_t cpu_time(const struct shepherd *s)
+{
+	uint64_t us = contain_cpu_time_us(s->leaf);
+	struct rusage ru;
+
+	if (us == 0 && getrusage(RUSAGE_CHILDREN, &ru) == 0)
+		us = (uint64_t)(ru.ru_utime.tv_sec + ru.ru_stime.tv_sec) * SECOND +
+		     (uint64_t)(ru.ru_utime.tv_usec + ru.ru_stime.tv_usec);
+	return us;
+}
+
+/* It failed, by itself, and the kernel has killed some of it: that is why. */
+static void blame_memory(struct shepherd *s, Gpusched__RunReport *r)
+{
+	uint64_t kills;
+
+	if (r->cause != GPUSCHED__END_CAUSE__CAUSE_EXIT || (!r->exit_code && !r->exit_signal))
+		return;
+	kills = limits_oom_kills(s->launch->limits, s->launch->n_limits);
+	if (!kills)
+		return;
+	r->cause = GPUSCHED__END_CAUSE__CAUSE_OUT_OF_MEMORY;
+	snprintf(s->detail, sizeof(s->detail),
+	        "it used more than the %llu MiB of memory that were booked for it",
+	        (unsigned long long)s->launch->report->mem_mb);
+}
+
+/* What the launcher has sampled, and what the kernel knows better, now that all of it is over. */
+static void fill_used(const struct shepherd *s, Gpusched__RunReport *r, Gpusched__RunUsed *used)
+{
+	char *leaf = record_string(&s->launch->cgroup), *memory = NULL;
+	struct meter m = { .mem_peak_kb = r->max_rss_kb };
+	ProtobufCMessage *seen = NULL;
+	struct run_used u;
+
+	for (size_t i = 0; i < s->launch->n_limits && !memory; i++)
+		if (s->launch->limits[i]->kind == LIMIT_MEMORY && s->launch->limits[i]->own_leaf)
+			memory = record_string(&s->launch->limits[i]->dir);
+	if (record_read(s->record_dir, RECORD_USED, &gpusched__run_used__descriptor, &seen, NULL) !=
+	        1)
+		seen = NULL;
+	run_used_from_message((Gpusched__RunUsed *)seen, &u);
+	meter_cgroups(leaf, memory, &m);
+	m.cpu_us = r->cpu_time_us;
+	if (s->io >= 0)
+		meter_io_of(s->io, &m);
+	used_add_meter(&u, &m);
+	u.mem_now_mb = u.gpu_mem_now_mb = u.gpu_now_pct = 0;
+	r->cpu_time_us = u.cpu_time_us;
+	if (r->max_rss_kb < m.mem_peak_kb)
+		r->max_rss_kb = m.mem_peak_kb;
+	if (r->max_rss_kb < u.mem_peak_mb * 1024)
+		r->max_rss_kb = u.mem_peak_mb * 1024;
+	run_used_to_message(&u, used);
+	r->used = used;
+	if (seen)
+		protobuf_c_message_free_unpacked(seen, NULL);
+	free(leaf);
+	free(memory);
+}
+
+static void fill_report(struct shepherd *s, Gpusched__RunReport *r, Gpusched__RunUsed *used)
+{
+	struct rusage ru;
+
+	r->state = GPUSCHED__RUN_REPORT__STATE__ENDED;
+	r->end_time = clock_us(CLOCK_REALTIME);
+	r->cause = (Gpusched__EndCause)(s->ending.cause ? s->ending.cause : END_EXIT);
+	if (s->executed) {
+		r->start_time = s->start_wall;
+		r->elapsed_us = (uint64_t)(mono() - s->start_mono);
+		r->cpu_time_us = cpu_time(s);
+		if (getrusage(RUSAGE_CHILDREN, &ru) == 0)
+			r->max_rss_kb = (uint64_t)ru.ru_maxrss;
+		fill_used(s, r, used);
+		/* What it saved last of all, before it acknowledged. */
+		notes_look(&s->notes, s->rundir, &s->owner, s->start_wall, r->end_time);
+		r->checkpoint_time = s->notes.checkpoint;
+		r->suspended_us = (uint64_t)s->held_us;
+	}
+	/* How the child of a failed launch ended is our doing and nobody's business. */
+	if (s->main_gone && r->cause != GPUSCHED__END_CAUSE__CAUSE_LAUNCH) {
+		r->exit_code = WIFEXITED(s->status) ? (uint32_t)WEXITSTATUS(s->status) : 0;
+		r->exit_signal = WIFSIGNALED(s->status) ? (uint32_t)WTERMSIG(s->status) : 0;
+	}
+	if (s->executed)
+		blame_memory(s, r);
+}
+
+static void say_used(const struct shepherd *s, const Gpusched__RunReport *r)
+{
+	char text[SUMMARY_MAX];
+
+	if (s->executed && summary_wanted(s->launch, r))
+		summary_write(s->launch, text, summary_text(s->launch, r, text));
+}
+
+void shepherd_report(struct shepherd *s, Gpusched__RunReport *r, Gpusched__RunUsed *used)
+{
+	fill_report(s, r, used);
+	say_used(s, r);
+}
