@@ -450,22 +450,27 @@ static void show(struct greport *g)
 	}
 }
 
-/* "h100: 18176 of 21504 GPU-hours given (84.5%)", below the table. */
-static void show_type(const Gpusched__ReportType *t)
+/* "h100: 18176.00 of 21504.00 GPU-hours given (84.5%); 2658.00 idle while held, cost EUR 6645.00",
+ * below the table. */
+static void show_type(const Gpusched__ReportType *t, const char *currency)
 {
 	double given = (double)t->gpu_us / 3.6e9, there = (double)t->capacity_us / 3.6e9;
 	struct view_cell cell;
 
 	if (!t->capacity_us) {
-		printf("%s: %.2f GPU-hours given\n", t->type, given);
+		printf("%s: %.2f GPU-hours given", t->type, given);
 	} else if (t->known_since_time) {
 		view_time(&cell, t->known_since_time);
-		printf("%s: %.2f GPU-hours given; since %s there were %.2f\n", t->type, given,
+		printf("%s: %.2f GPU-hours given; since %s there were %.2f", t->type, given,
 		        cell.text, there);
 	} else {
-		printf("%s: %.2f of %.2f GPU-hours given (%.1f%%)\n", t->type, given, there,
+		printf("%s: %.2f of %.2f GPU-hours given (%.1f%%)", t->type, given, there,
 		        100 * given / there);
 	}
+	if (t->gpu_seen_us)
+		printf("; %.2f idle while held, cost %s%s%.2f", (double)t->gpu_idle_us / 3.6e9,
+		        currency, *currency ? " " : "", t->idle_cost);
+	putchar('\n');
 }
 
 static void show_types(struct greport *g)
@@ -474,7 +479,7 @@ static void show_types(struct greport *g)
 		if (g->listing.json)
 			jsonout_message(&g->listing.out, &g->last->types[i]->base);
 		else if (!g->listing.csv && !g->listing.no_heading && g->report == &reports[0])
-			show_type(g->last->types[i]);
+			show_type(g->last->types[i], g->last->currency);
 	}
 }
 

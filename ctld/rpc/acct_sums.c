@@ -46,7 +46,8 @@ struct wish {
 /* A type of GPU. */
 struct type {
 	char *name;
-	uint64_t gpu_us;
+	uint64_t gpu_us, seen_us, idle_us;
+	double idle_cost;
 	int64_t first;       /* when the first of it was given; 0: none was */
 	uint64_t count;      /* of them there are, from `counted` on */
 	int64_t known_since; /* 0: nobody said anything */
@@ -294,6 +295,12 @@ struct use {
 	double cost;
 };
 
+static double idle_cost(const struct use *use)
+{
+	return use->gpu_seen_us ? use->cost * (double)use->gpu_idle_us / (double)use->gpu_seen_us
+	                        : 0;
+}
+
 static void add_use(struct sums *s, struct group *g, const void *what)
 {
 	const struct use *use = what;
@@ -311,8 +318,7 @@ static void add_use(struct sums *s, struct group *g, const void *what)
 	g->gpu_busy_us += use->gpu_busy_us;
 	g->gpu_idle_us += use->gpu_idle_us;
 	g->energy_mj += use->energy_mj;
-	if (use->gpu_seen_us)
-		g->idle_cost += use->cost * (double)use->gpu_idle_us / (double)use->gpu_seen_us;
+	g->idle_cost += idle_cost(use);
 	g->cost += use->cost;
 }
 
@@ -368,11 +374,14 @@ static struct type *type_of(struct sums *s, const char *name, size_t len)
 	return t;
 }
 
-static void add_type(struct sums *s, const char *name, uint64_t gpu_us, int64_t from)
+static void add_type(struct sums *s, const char *name, const struct use *use, int64_t from)
 {
 	struct type *t = type_of(s, name, strlen(name));
 
-	t->gpu_us += gpu_us;
+	t->gpu_us += use->gpu_us;
+	t->seen_us += use->gpu_seen_us;
+	t->idle_us += use->gpu_idle_us;
+	t->idle_cost += idle_cost(use);
 	if (!t->first || from < t->first)
 		t->first = from;
 }
@@ -404,7 +413,7 @@ static void add_run(struct sums *s, const Gpusched__Acct *job, const Gpusched__A
 			cut_used(&use, run->used, start, end, from, to);
 		use.cost = run->cost * ((double)(to - from) / (double)(end - start));
 		if (use.gpu_us)
-			add_type(s, run->gpu_type, use.gpu_us, from);
+			add_type(s, run->gpu_type, &use, from);
 		p.time = from;
 		each_group(s, p, add_use, &use);
 	}
@@ -619,6 +628,9 @@ void sums_types(
 		m->type = arena_strdup(arena, t->name);
 		m->gpu_us = t->gpu_us;
 		m->capacity_us = t->capacity_us;
+		m->gpu_seen_us = t->seen_us;
+		m->gpu_idle_us = t->idle_us;
+		m->idle_cost = t->idle_cost;
 		if (t->known_since && t->first && t->first < t->known_since - CAPACITY_LATE)
 			m->known_since_time = t->known_since;
 		(*types)[(*n)++] = m;

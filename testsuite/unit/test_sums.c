@@ -241,6 +241,38 @@ static void test_capacity_not_known(void **state)
 	arena_free(arena);
 }
 
+/* Of what was sampled so much was idle, and cost its part: in the window alone. */
+static void test_idle_while_held(void **state)
+{
+	const int64_t hour = 3600 * SECOND;
+	(void)state;
+
+	for (int64_t since = 0; since <= 15; since += 15) {
+		struct sums *s = sums_by("user", since * hour, 0);
+		struct arena *arena = arena_new((size_t)1 << 40);
+		Gpusched__RunUsed used = GPUSCHED__RUN_USED__INIT;
+		Gpusched__AcctRun run = run_at("a", 10 * hour, 10 * (uint64_t)hour, 8), *runs;
+		Gpusched__Acct job = job_at(1, "a", &run, &runs);
+		uint64_t part = since ? 2 : 1;
+		Gpusched__ReportType **types;
+		size_t n;
+
+		used.gpu_seen_us = run.gpu_us;
+		used.gpu_idle_us = run.gpu_us / 4;
+		run.used = &used;
+		run.cost = 100;
+		sums_add(s, &job);
+		sums_types(s, 30 * hour, arena, &types, &n);
+		assert_int_equal(n, 1);
+		assert_int_equal(types[0]->gpu_seen_us, run.gpu_us / part);
+		assert_int_equal(types[0]->gpu_idle_us, run.gpu_us / 4 / part);
+		assert_true(types[0]->idle_cost * (double)part > 24.9 &&
+		            types[0]->idle_cost * (double)part < 25.1);
+		sums_free(s);
+		arena_free(arena);
+	}
+}
+
 static void test_refusals(void **state)
 {
 	static char *bad[][2] = { { (char *)"label:", NULL }, { (char *)"nosuch", NULL } };
@@ -262,6 +294,7 @@ int main(void)
 		cmocka_unit_test(test_waits),
 		cmocka_unit_test(test_capacity),
 		cmocka_unit_test(test_capacity_not_known),
+		cmocka_unit_test(test_idle_while_held),
 		cmocka_unit_test(test_refusals),
 	};
 
