@@ -118,9 +118,9 @@ static bool is_first_of_attempt(const struct run *run)
 	return true;
 }
 
-/* Attempts that were started; `told`: of which the controller must have learnt so. A node that
- * went down may have taken what it knew with it. */
-static uint64_t attempts_of(const struct task *task, bool told)
+/* Attempts that were started, and of which the controller must have learnt so: a node that went
+ * down may have taken what it knew with it. */
+static uint64_t attempts_of(const struct task *task)
 {
 	uint64_t n = 0;
 
@@ -131,7 +131,7 @@ static uint64_t attempts_of(const struct task *task, bool told)
 			continue;
 		for (const struct run *r = task->runs; r; r = r->next)
 			if (r->started && r->key.attempt == first->key.attempt)
-				counts |= !told || (r->ended && !r->rebooted);
+				counts |= r->ended && !r->rebooted;
 		n += counts;
 	}
 	return n;
@@ -171,7 +171,7 @@ static void check_delay(struct checker *c, const struct run *run)
 
 	if (!before || !was_heard(c, before) || !comes_back(job, before->code, before->signal))
 		return;
-	for (n = attempts_of(run->task, true); n > 1; n--)
+	for (n = attempts_of(run->task); n > 1; n--)
 		delay *= 2;
 	if (run->start < before->end + delay)
 		checker_violated(c,
@@ -346,21 +346,32 @@ static void check_alone(struct checker *c, const struct task *task)
 	}
 }
 
+/* The number of its last attempt. Of those that were not started some may count all the same: a
+ * node had told of the record, and went down before it started anything. */
+static uint64_t last_attempt(const struct task *task)
+{
+	uint64_t last = 0;
+
+	for (const struct run *r = task->runs; r; r = r->next)
+		last = r->key.attempt > last ? r->key.attempt : last;
+	return last;
+}
+
 /* It has used up what it was given, where it was to come back from such an end. */
 static void check_attempts(struct checker *c, const struct task *task)
 {
 	const struct job *job = task->job;
-	uint64_t told = attempts_of(task, true), all = attempts_of(task, false);
+	uint64_t told = attempts_of(task), last = last_attempt(task);
 
 	if (job->attempts && told > job->attempts)
 		checker_violated(c, "I18: %" PRIu64 " attempts of job %s, which may have %" PRIu64,
 		        told, task_label(task), job->attempts);
 	if (!task->kill && !strcmp(task->final, "FAILED") && task->runs->nodes == 1 &&
-	        comes_back(job, task->code, task->signal) && all < job->attempts)
+	        comes_back(job, task->code, task->signal) && last < job->attempts)
 		checker_violated(c,
-		        "I18: job %s was to come back from exit %" PRIu64 ", and had %" PRIu64
-		        " of %" PRIu64 " attempts",
-		        task_label(task), task->code, all, job->attempts);
+		        "I18: job %s was to come back from exit %" PRIu64 ", and its last "
+		        "attempt was %" PRIu64 " of %" PRIu64,
+		        task_label(task), task->code, last, job->attempts);
 }
 
 void waits_over(struct checker *c, struct task *task)
