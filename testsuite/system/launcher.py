@@ -72,7 +72,8 @@ class Job:
         self.script = script if isinstance(script, bytes) else script.encode()
         self.spec = {"version": 1, "cluster": CLUSTER, "nonce": os.urandom(16), "uid": user.pw_uid,
                      "gid": user.pw_gid, "script_hash": blake(self.script), "name": "test", "env": [],
-                     "cwd": "/tmp", "max_attempts": 10, "tasks_per_node": 1, "umask": 0o22}
+                     "cwd": "/tmp", "max_attempts": 10, "tasks_per_node": 1, "umask": 0o22,
+                     "no_summary": True}
         self.spec.update(spec)
         self.bytes = SCHEMA_OF.encode("SignedSpec", self.spec)
         self.credential = munge.encode(b"gpusched-job-1" + blake(self.bytes), user) if sign else b""
