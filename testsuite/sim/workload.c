@@ -73,7 +73,8 @@ static void choose_array(struct choice *c, unsigned room)
 	unsigned max = room < WORK_TASKS ? room : WORK_TASKS;
 	uint32_t n = (uint32_t)engine_between(e, 2, max + 1);
 	uint32_t at_once = engine_chance(e, 500000) ? (uint32_t)engine_between(e, 1, 4) : 0;
-	char *text = arena_alloc(c->work->arena, sizeof(c->job->array) + 8);
+	enum { SIZE = sizeof(c->job->array) + sizeof("%4294967295") };
+	char *text = arena_alloc(c->work->arena, SIZE);
 
 	if (engine_chance(e, 600000))
 		snprintf(c->job->array, sizeof(c->job->array), "0-%u", n - 1);
@@ -83,9 +84,9 @@ static void choose_array(struct choice *c, unsigned room)
 		snprintf(c->job->array, sizeof(c->job->array), "3-%u,100", n + 1);
 	c->job->tasks = n;
 	if (at_once)
-		snprintf(text, sizeof(c->job->array) + 8, "%s%%%u", c->job->array, at_once);
+		snprintf(text, SIZE, "%s%%%u", c->job->array, at_once);
 	else
-		snprintf(text, sizeof(c->job->array) + 8, "%s", c->job->array);
+		snprintf(text, SIZE, "%s", c->job->array);
 	c->spec->array = text;
 	expect(c->job, "array", "%s %u", c->job->array, at_once);
 }
