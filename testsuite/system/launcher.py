@@ -18,7 +18,7 @@ import subprocess
 import tempfile
 import time
 
-from cluster import BUILD, DEADLINE, ROOT, Failed, wait_until
+from cluster import BUILD, DEADLINE, ROOT, Failed, sanitizer_reports, wait_until
 from proto import BODY, SCHEMA_OF, TYPES, frame
 
 HOST = BUILD / "testsuite/system/launcher_host"
@@ -290,10 +290,6 @@ class Launcher:
         mark = str(self.record_dir(run)).encode()
         return wait_until(lambda: [p for p, cmd in processes() if cmd[-1] == mark], f"the shepherd of {run}")[0]
 
-    def reports(self):
-        return "".join(f"--- {p.name}\n{p.read_text(errors='replace')[:4000]}"
-                       for p in sorted((self.dir / "log").glob("*san.*")))
-
     def close(self):
         with contextlib.suppress(Exception):
             if self.process.poll() is None:
@@ -309,7 +305,7 @@ class Launcher:
                 os.kill(pid, signal.SIGKILL)
         if self.own_munge:
             self.munge.stop()
-        reports = self.reports()
+        reports = sanitizer_reports(self.dir / "log")
         if not reports and status in (None, 0):
             shutil.rmtree(self.dir, ignore_errors=True)
         if reports or status not in (None, 0):
