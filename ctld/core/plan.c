@@ -402,6 +402,9 @@ static bool slot_holds(struct plan *p, const struct plan_slot *slot)
 
 	if (!ledger_accepts(p->ledger, slot->node))
 		return false;
+	/* Behind what has no limit: nobody can say when, so there is nothing to be kept. */
+	if (e->start >= PLAN_FAR)
+		return true;
 	plan_room(p, slot->node, e->places.type, slot_start(p, slot), slot_end(p, slot), e->key,
 	        false, &room);
 	return plan_room_holds(&room, &part);

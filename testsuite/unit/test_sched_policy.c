@@ -771,6 +771,8 @@ static const struct {
 	{ 75277, "crowds were compared by keys of different moments" },
 	{ 77165, "as 75277" },
 	{ 97783, "held by a plan with one GPU type and by a limit with the other, and it rose" },
+	{ 123473, "starts planned behind what never ends, at one time on one node" },
+	{ 157775, "as 123473" },
 };
 
 static void known_cases(void **state)
