@@ -402,9 +402,6 @@ static bool slot_holds(struct plan *p, const struct plan_slot *slot)
 
 	if (!ledger_accepts(p->ledger, slot->node))
 		return false;
-	/* Behind what has no limit: nobody can say when, so there is nothing to be kept. */
-	if (e->start >= PLAN_FAR)
-		return true;
 	plan_room(p, slot->node, e->places.type, slot_start(p, slot), slot_end(p, slot), e->key,
 	        false, &room);
 	return plan_room_holds(&room, &part);
@@ -548,7 +545,9 @@ bool plan_check(struct plan *p, char *text, size_t size)
 		const struct plan_entry *e = p->entries[i];
 
 		for (k = 0; k < e->places.n; k++) {
-			if (is_late(p, e->slots[k].node) || slot_holds(p, &e->slots[k]))
+			/* Behind what has no limit nobody can say when: that is no promise. */
+			if (e->start >= PLAN_FAR || is_late(p, e->slots[k].node) ||
+			        slot_holds(p, &e->slots[k]))
 				continue;
 			snprintf(text, size, "node %s: what is planned there does not fit",
 			        p->conf->nodes[e->slots[k].node].name);

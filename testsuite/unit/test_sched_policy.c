@@ -773,6 +773,7 @@ static const struct {
 	{ 97783, "held by a plan with one GPU type and by a limit with the other, and it rose" },
 	{ 123473, "starts planned behind what never ends, at one time on one node" },
 	{ 157775, "as 123473" },
+	{ 111244, "who waits behind what never ends must get his turn all the same" },
 };
 
 static void known_cases(void **state)
