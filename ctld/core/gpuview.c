@@ -50,7 +50,6 @@ bool core_gpu_view(const struct core *core, uint32_t n, uint32_t index, struct g
 		v->uid = drain.uid;
 		v->by_nobody = drain.uid == GPU_NOBODY;
 		v->since = drain.since;
-		v->recheck = drain.recheck;
 		memcpy(v->reason, drain.reason, sizeof(v->reason));
 	} else if (l->session && l->gpus_out >> index & 1) {
 		v->state = gpu ? "trouble" : "missing";

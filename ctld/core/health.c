@@ -10,7 +10,7 @@
 #define LINE_MAX_TEXT (DEVICE_UUID_MAX + 64 + GPU_REASON_MAX)
 #define LIST_MAX_TEXT (CONF_MAX_GPUS_PER_NODE * LINE_MAX_TEXT)
 
-/* --- the list as text: "GPU UID SINCE RECHECK REASON", a line each --------------------------- */
+/* --- the list as text: "GPU UID SINCE REASON", a line each ----------------------------------- */
 
 /* The next line; false: the end. What cannot be read is passed over. */
 static bool next(const char **text, struct gpu_drain *d)
@@ -27,7 +27,6 @@ static bool next(const char **text, struct gpu_drain *d)
 		memcpy(d->gpu, line, key);
 		d->uid = (uint32_t)strtoul(line + key, &end, 10);
 		d->since = (usec_t)strtoull(end, &end, 10);
-		d->recheck = (usec_t)strtoull(end, &end, 10);
 		if (end >= line + n || *end != ' ')
 			continue;
 		end++;
@@ -44,9 +43,8 @@ static size_t add(char *list, size_t used, const struct gpu_drain *d)
 {
 	if (used + LINE_MAX_TEXT > LIST_MAX_TEXT)
 		return used;
-	return used + (size_t)snprintf(list + used, LIST_MAX_TEXT - used, "%s %u %lld %lld %s\n",
-	                      d->gpu, d->uid, (long long)d->since, (long long)d->recheck,
-	                      d->reason);
+	return used + (size_t)snprintf(list + used, LIST_MAX_TEXT - used, "%s %u %lld %s\n", d->gpu,
+	                      d->uid, (long long)d->since, d->reason);
 }
 
 /* --- which GPU ------------------------------------------------------------------------------- */

@@ -16,8 +16,8 @@
 
 struct gpu_drain {
 	char gpu[DEVICE_UUID_MAX];
-	uint32_t uid;          /* who drained it; GPU_NOBODY: no operator did */
-	usec_t since, recheck; /* wall; recheck 0: an operator returns it */
+	uint32_t uid; /* who drained it; GPU_NOBODY: no operator did */
+	usec_t since; /* wall */
 	char reason[GPU_REASON_MAX];
 };
 

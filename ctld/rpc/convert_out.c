@@ -543,7 +543,6 @@ Gpusched__NodeGpu *wire_node_gpu(const struct core *core, uint32_t node, const s
 	m->reason = copied(view->reason, arena);
 	m->reason_by = by ? copied(by, arena) : lend("");
 	m->since = view->since;
-	m->recheck = view->recheck;
 	m->n_runs = core_gpu_runs(core, node, view->index, runs, GPU_RUNS_SHOWN);
 	m->runs = run_names(runs, m->n_runs, arena);
 	return m;
