@@ -15,7 +15,8 @@
 
 #include "common/xalloc.h"
 
-#define MODE 01777 /* as where they stand for; nobody else can reach them */
+#define MODE   01777 /* as where they stand for; nobody else can reach them */
+#define QUEUES "/dev/mqueue"
 
 static const char *const names[PRIVATE_KINDS] = {
 	[PRIVATE_TMP] = "tmp",
@@ -104,10 +105,18 @@ static int mount_shm(const char *dir)
 	return mount("shm", "/dev/shm", "tmpfs", MS_NOSUID | MS_NODEV, "mode=1777");
 }
 
+/* What is mounted at /dev/mqueue shows the queues of who mounted it, whoever looks. */
 static int enter_ipc(const char *dir)
 {
 	(void)dir;
-	return unshare(CLONE_NEWIPC);
+	if (unshare(CLONE_NEWIPC) < 0)
+		return -1;
+	if (access(QUEUES, F_OK) < 0 && errno == ENOENT)
+		return 0;
+	return mount("mqueue", QUEUES, "mqueue", MS_NOSUID | MS_NODEV | MS_NOEXEC, NULL) < 0 &&
+	                       errno != ENODEV
+	               ? -1
+	               : 0;
 }
 
 static int mount_proc(const char *dir)
@@ -126,7 +135,7 @@ int private_enter(uint32_t kinds, const char *dir, const char **what)
 	};
 
 	*what = "mounts";
-	if (kinds & ~(1u << PRIVATE_IPC) &&
+	if (kinds &&
 	        (unshare(CLONE_NEWNS) < 0 || mount(NULL, "/", NULL, MS_REC | MS_SLAVE, NULL) < 0))
 		return -1;
 	for (int k = 0; k < PRIVATE_KINDS; k++) {

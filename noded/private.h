@@ -2,10 +2,11 @@
  *
  * By the site's choice (gnoded --private), each tried when the launcher starts; all need root:
  *
- *	tmp   /tmp and /var/tmp are directories of the run's own, on the spool's file system;
- *removed after its end, with what is in them shm   /dev/shm is a tmpfs of its own, gone with its
- *last process ipc   System V IPC and POSIX message queues of its own proc  in /proc it sees the
- *processes of its own user only
+ *   tmp    /tmp and /var/tmp are directories of the run's own, on the spool's file system; removed
+ *          after its end, with what is in them
+ *   shm    /dev/shm is a tmpfs of its own, gone with its last process
+ *   ipc    System V IPC and POSIX message queues of its own, by their files in /dev/mqueue too
+ *   proc   in /proc it sees the processes of its own user only
  *
  * The mounts are made by root in a mount namespace of the run's first process, before it becomes
  * the owner, and no mount made there is seen outside. What is mounted over is named by us, never by

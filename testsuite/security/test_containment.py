@@ -7,10 +7,11 @@ driver has their numbers, so that open(2) fails with ENXIO where it is permitted
 import os
 import pathlib
 import stat
+import subprocess
 
 import pytest
 
-from cluster import ROOT, Cluster, wait_until
+from cluster import BUILD, ROOT, TOP, Cluster, Daemon, wait_until
 
 needs_root = pytest.mark.skipif(not ROOT, reason="device filters and limits need root")
 MAJOR = 240  # for local use [kernel: admin-guide/devices]
@@ -176,13 +177,107 @@ while True:
         time.sleep(600)
     n += 1'""")
     assert output(box, job) == "errno 11 True\n"
-    assert not box.shepherds()
+    wait_until(lambda: not box.shepherds(), "the shepherd's end")
+
+
+def test_who_may_log_in(box):
+    """etc/examples/login: whoever has a run on the node, and root; nobody while that cannot be known. Its rule for systemd's slices
+    denies what it does not name."""
+    def login(user, node="n1", **env):
+        return box.run(TOP / "etc/examples/login/gpusched-login", node, check=False, env={"PAM_USER": user, **env})
+
+    job = run(box, "while [ ! -e out ]; do sleep 0.05; done")
+    box.wait_state(job, "RUNNING")
+    user = box.ctld_user.pw_name
+    assert login(user).returncode == 0 and login("root").returncode == 0
+    for who, where in (("nobody", "n1"), (f"nobody,{user}", "n1"), ("", "n1"), (user, "n2"), ("no-such-user", "n1")):
+        assert login(who, where).returncode == 1, (who, where)
+    assert "no job that runs on n1" in login("nobody").stdout
+    assert "does not answer" in login(user, GPUSCHED_CONF="/nowhere").stdout
+    (box.dir / "jobs/out").touch()
+    output(box, job)
+    assert login(user).returncode == 1
+    rule = (TOP / "etc/examples/login/user-slice.conf").read_text()
+    assert "\nDevicePolicy=closed\n" in rule and "nvidia" not in "".join(x for x in rule.splitlines() if x.startswith("DeviceAllow"))
 
 
 def test_nothing_is_left_behind(box):
     """After all that: no cgroup of a run, in any hierarchy."""
     tag = output(box, run(box, "sed -n 's/^0:://p' /proc/self/cgroup")).strip().split("/")[-2]
     wait_until(lambda: not list(pathlib.Path("/sys/fs/cgroup").glob(f"**/{tag}/run-*")), "the runs' cgroups to be gone")
+
+
+# NVIDIA's files: GPUs, and what opens MIG instances, by the numbers that the driver says in /proc. No driver has them here.
+GPU_MAJOR, CAPS_MAJOR = 195, 242
+MIGS = {(1, 0): 12, (2, 0): 21, (2, 1): 22, (9, 0): 93}  # (GPU instance, compute instance) of GPU 0: the latter's minor
+AS_WITH_A_DRIVER = """
+set -e
+mount -t tmpfs driver /proc/driver
+cp -r {dir}/driver/. /proc/driver
+mount --bind {dir}/devices /proc/devices
+exec "$0" "$@"
+"""
+
+
+@pytest.fixture(name="mig", scope="module")
+def fixture_mig():
+    """A node with an H100 that is cut into instances, one of which belongs to nobody here, and what drivers say of it in /proc,
+    which only the agent and its runs see."""
+    if not ROOT or subprocess.run(["unshare", "-m", "mount", "-t", "tmpfs", "driver", "/proc/driver"], check=False,
+                                  capture_output=True).returncode:
+        pytest.skip("a driver in /proc needs root and mounts")
+    hardware = 'gpu_types = ( { name = "h100"; }, { name = "1g.10gb"; } );\nnodes = ( { name = "n1"; gpus = "h100:1,1g.10gb:3"; } );'
+    with Cluster(start=False, hardware=hardware) as c:
+        access = {f"mig/{name}/access": minor for (gi, ci), minor in MIGS.items()
+                  for name, minor in ((f"gi{gi}", gi * 10), (f"gi{gi}/ci{ci}", minor))}
+        for name, minor in {**access, "mig/config": 1, "mig/monitor": 2}.items():
+            path = c.dir / "driver/nvidia/capabilities/gpu0" / name
+            path.parent.mkdir(parents=True, exist_ok=True)
+            path.write_text(f"DeviceFileMinor: {minor}\nDeviceFileMode: 292\n")
+        (c.dir / "devices").write_text(f"Character devices:\n  1 mem\n{GPU_MAJOR} nvidia\n{CAPS_MAJOR} nvidia-caps\n\n"
+                                       f"Block devices:\n{CAPS_MAJOR + 1} nvidia-caps\n")
+        dev = c.dir / "dev"
+        dev.mkdir(mode=0o755)
+        files = {f"cap{minor:03}": (CAPS_MAJOR, minor) for minor in {1, 2, *access.values()}}
+        for name, number in {**files, "nvidia0": (GPU_MAJOR, 0), "nvidia1": (GPU_MAJOR, 1), "other": (CAPS_MAJOR + 1, 10)}.items():
+            os.mknod(dev / name, stat.S_IFCHR | 0o666, os.makedev(*number))
+            os.chmod(dev / name, 0o666)
+        (c.dir / "machine").write_text("\n".join([
+            'gpu uuid=GPU-0 name="NVIDIA H100 80GB HBM3" pci=0:1b:0 minor=0 mem=81559 mig=1',
+            'gpu uuid=GPU-1 name="NVIDIA H100 80GB HBM3" pci=0:2b:0 minor=1 mem=81559',
+            *(f"mig gpu=0 gi={gi} ci={ci} uuid=MIG-{gi}-{ci} profile=1g.10gb mem=9856" for gi, ci in MIGS if gi != 9)]) + "\n")
+        c.start_munged()
+        c.start_ctld()
+        c.agents["n1"] = Daemon("gnoded n1", ["unshare", "-m", "sh", "-c", AS_WITH_A_DRIVER.format(dir=c.dir), *c.agent_argv("n1")],
+                                c.dir / "log/gnoded-n1.log",
+                                {**c.env, "LD_LIBRARY_PATH": str(BUILD / "testsuite/nvml"), "NVML_STANDIN": str(c.dir / "machine")})
+        c.wait_nodes()
+        if "devices" not in active(c):
+            pytest.skip("this kernel has no device filter for cgroups")
+        yield c
+
+
+OPEN_DEV = r"""
+python3 -c 'import os
+for f in sorted(os.listdir("{dir}/dev")):
+    try: os.open("{dir}/dev/" + f, os.O_RDONLY)
+    except OSError as e: e.errno == 6 and print(f, end=" ")'
+echo "$GPUSCHED_GPU_UUIDS"
+"""
+
+
+def test_mig_capabilities_of_others_stay_closed(mig):
+    """Beside its GPU's file a run opens the two capabilities of its instance; none of another instance, of its neighbour in the
+    same GPU instance, nor those that make and watch instances."""
+    script = OPEN_DEV.format(dir=mig.dir)
+    hold = script + "touch mig-$GPUSCHED_JOB_ID; while [ ! -e done ]; do sleep 0.05; done"
+    jobs = [run(mig, hold, "--gpus=1g.10gb:1") for _ in range(3)] + [run(mig, hold, "--gpus=h100:1")]
+    wait_until(lambda: all((mig.dir / f"jobs/mig-{j}").exists() for j in jobs), "all four to have looked")
+    (mig.dir / "jobs/done").touch()
+    assert {output(mig, j) for j in jobs} == {"cap010 cap012 nvidia0 MIG-1-0\n", "cap020 cap021 nvidia0 MIG-2-0\n",
+                                              "cap020 cap022 nvidia0 MIG-2-1\n", "nvidia1 GPU-1\n"}
+    assert output(mig, run(mig, script, "--gpus=1g.10gb:2")).startswith("cap010 cap012 cap020 cap021 nvidia0 ")
+    assert output(mig, run(mig, script)) == "\n"
 
 
 @needs_root

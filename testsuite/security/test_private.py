@@ -23,6 +23,18 @@ LIMITS = {"Max open files": ("2000", "3000"), "Max locked memory": ("unlimited",
           "Max realtime priority": ("0", "0"), "Max nice priority": ("0", "0")}
 
 
+# What systemd mounts on every host, and a queue that the host's own programs use; only the agent and its runs see it.
+WITH_QUEUES = """
+if [ ! -d /dev/mqueue ]; then
+    mount -t tmpfs dev {dir} && cp -a /dev/null /dev/zero /dev/full /dev/random /dev/urandom /dev/tty /dev/fd /dev/std* {dir}
+    mkdir {dir}/pts {dir}/shm {dir}/mqueue && mount --bind /dev/pts {dir}/pts && mount --rbind {dir} /dev && ln -s pts/ptmx /dev/ptmx
+fi
+grep -q " /dev/mqueue " /proc/mounts || mount -t mqueue queues /dev/mqueue || :
+! grep -q " /dev/mqueue " /proc/mounts || (umask 0; : > /dev/mqueue/hosts)
+ulimit -Ss 4096; ulimit -Sn 300; exec "$0" "$@"
+"""
+
+
 @pytest.fixture(name="box", scope="module")
 def fixture_box():
     if not ROOT:
@@ -35,8 +47,10 @@ def fixture_box():
     with c:
         c.start_munged()
         c.start_ctld()
+        queues = c.dir / "dev"
+        queues.mkdir(mode=0o755)
         # Tight limits of the agent's own are nobody else's.
-        c.agents["n1"] = type(c.ctld)("gnoded n1", ["sh", "-c", 'ulimit -Ss 4096; ulimit -Sn 300; exec "$0" "$@"', *c.agent_argv("n1"),
+        c.agents["n1"] = type(c.ctld)("gnoded n1", ["unshare", "-m", "sh", "-c", WITH_QUEUES.format(dir=queues), *c.agent_argv("n1"),
                                       "--private=" + ",".join(WORDS), "--rlimit=nofile=2000:3000"], c.dir / "log/gnoded-n1.log", c.env)
         c.wait_nodes()
         if not set(WORDS) <= set(active(c)):
@@ -70,6 +84,14 @@ def test_what_one_leaves_there_the_next_does_not_find(box):
         text = output_of(box, script, user).split("\n")
         assert [line.split()[0] for line in text[:3]] == ["1777"] * 3 and text[4] == "secret", text
     wait_until(lambda: not list((box.dir / "spool-n1/private").iterdir()), "the directories to be removed")
+
+
+def test_queues_of_others_and_of_the_host_are_not_there(box):
+    """POSIX message queues: also by their files, which a mount shows of whoever made the mount."""
+    if " mqueue " not in output_of(box, "cat /proc/mounts").replace("\t", " "):
+        pytest.skip("no file system of message queues here")
+    for user in ("daemon", "nobody", "daemon"):
+        assert output_of(box, "ls /dev/mqueue; (umask 0; : > /dev/mqueue/mine); ls /dev/mqueue", user) == "mine\n"
 
 
 def test_two_at_a_time_do_not_meet(box):

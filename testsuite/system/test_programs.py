@@ -10,7 +10,7 @@ import signal
 
 import pytest
 
-from cluster import Cluster, wait_until
+from cluster import ROOT, Cluster, wait_until
 from launcher import alive
 
 TRACE = """#!/bin/sh
@@ -25,9 +25,11 @@ if [ -e $dir/{kind}.hangs ] && rm $dir/{kind}.hangs; then
     exec sleep 1000
 fi
 while [ -e $dir/{kind}.waits ]; do sleep 0.02; done
+{end}
 say ends
 """
 ONCE = 'exec 9>>$dir/jobs/lock; flock -n 9 || say overlaps'
+CLEAR = "for i in $(echo $GPUSCHED_GPUS | tr , ' '); do rm -f $dir/jobs/gpu-$GPUSCHED_NODE-$i; done"  # these files stand for their memory
 HEALTH = """#!/bin/sh
 [ ! -e {dir}/sick-$GPUSCHED_NODE ] || {{ echo "fan 3"; exit 1; }}
 """
@@ -40,7 +42,8 @@ def fixture_box():
         for kind in ("prolog", "epilog", "scrub", "task-prolog", "task-epilog", "health-check"):
             path = c.dir / f"{kind}.sh"
             text = HEALTH if kind == "health-check" else TRACE
-            path.write_text(text.format(dir=c.dir, kind=kind, body=ONCE if kind == "epilog" else ""))
+            path.write_text(text.format(dir=c.dir, kind=kind, body=ONCE if kind == "epilog" else "",
+                                        end=CLEAR if kind == "scrub" else ""))
             path.chmod(0o755)
             options += [f"--{kind}", path]
         c.start_munged()
@@ -103,6 +106,31 @@ def test_no_gpus_nothing_to_scrub(box):
     job = run(box, "true")
     box.wait_state(job, "COMPLETED")
     assert "scrub begins" not in trace(box, job) and trace(box, job)[-1] == "epilog ends"
+
+
+@pytest.mark.parametrize("end", ["killed", "ends", "shepherd killed"])
+def test_what_one_leaves_in_gpus_is_gone_before_another_has_them(box, end):
+    """As long as the scrub program is at work the GPUs are nobody's, however the run ended that had them."""
+    (box.dir / "scrub.waits").touch()
+    go = box.dir / f"jobs/left-{end.replace(' ', '-')}"
+    one = box.submit(f"""for i in 0 1 2 3; do echo secret > gpu-$GPUSCHED_NODE-$i; chmod 644 gpu-$GPUSCHED_NODE-$i; done
+        touch filled-$GPUSCHED_JOB_ID; while [ ! -e {go} ]; do sleep 0.02; done""", "--gpus=4", "--nodelist=n1", "--output=/dev/null",
+                     "--no-requeue", user=box.ctld_user.pw_name)
+    wait_until(lambda: (box.dir / f"jobs/filled-{one}").exists(), "the memory to be filled")
+    other = box.submit("cat gpu-$GPUSCHED_NODE-* 2>&1; :", "--gpus=1", "--nodelist=n1", "--output=%j.out", user="nobody" if ROOT else None)
+    if end == "killed":
+        box.run("gcancel", "--signal=KILL", one)
+    elif end == "ends":
+        go.touch()
+    else:
+        (shepherd,) = wait_until(lambda: len(found := box.shepherds()) == 1 and found, "the shepherds before it to be gone")
+        os.kill(shepherd, signal.SIGKILL)
+    wait_until(lambda: "scrub begins" in trace(box, one), "the scrub program")
+    assert (box.dir / "jobs/gpu-n1-0").exists() and box.state(other) == "PENDING"
+    (box.dir / "scrub.waits").unlink()
+    box.wait_state(other, "COMPLETED")
+    assert "secret" not in (box.dir / f"jobs/{other}.out").read_text()
+    assert trace(box, one).count("scrub ends") == 1
 
 
 def test_a_prolog_that_fails_drains_the_node_and_the_job_goes_elsewhere(box):
