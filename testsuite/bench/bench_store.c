@@ -16,6 +16,7 @@
 #include <unistd.h>
 
 #include "common/xalloc.h"
+#include "ctld/core/codec.h"
 #include "ctld/store/db.h"
 #include "testsuite/unit/store_fixture.h"
 
@@ -108,10 +109,12 @@ static void job_row(struct row *row, struct job_texts *texts, uint64_t id)
 
 		v->type = shape->columns[i].type;
 		if (v->type == VALUE_INT)
-			set_int(v, i == 0 ? (int64_t)id : (int64_t)(id * 31 + i) % 100000);
+			set_int(v, (int64_t)(id * 31 + i) % 100000);
 		else
 			set_bytes(v, "inference", 9);
 	}
+	set_int(&row->v[COL_JOB_id], (int64_t)id);
+	set_int(&row->v[COL_JOB_part], 0);
 	for (size_t i = 0; i < row->n; i++) {
 		const char *name = shape->columns[i].name;
 
@@ -242,8 +245,9 @@ static void fill(struct run *run, struct store_batch *batch)
 		store_batch_row(batch, &row);
 		row.table = TABLE_JOB;
 		row.change = ROW_RETIRE;
-		row.n = 1;
+		row.n = fixture_tables[TABLE_JOB].n_keys;
 		set_int(&row.v[0], (int64_t)id - 1000);
+		set_int(&row.v[1], 0);
 		store_batch_row(batch, &row);
 	}
 }
@@ -297,12 +301,12 @@ static void bench_store(
 	event_base_dispatch(run.base);
 	store_stats(run.store, &stats);
 	say(name, (double)run.committed / (run.end - run.start), unit);
-	snprintf(text, sizeof(text), "%s longest", name);
+	snprintf(text, sizeof(text), "%s_longest", name);
 	say(text, (double)stats.max_commit_us, "us");
 	if (load == LOAD_LIFE) {
-		snprintf(text, sizeof(text), "%s moved", name);
+		snprintf(text, sizeof(text), "%s_moved", name);
 		say(text, (double)stats.history_rows / (run.end - run.start), "rows/s");
-		snprintf(text, sizeof(text), "%s behind", name);
+		snprintf(text, sizeof(text), "%s_behind", name);
 		say(text, (double)stats.history_behind, "rows");
 	}
 	store_close(run.store);
@@ -340,7 +344,7 @@ static void bench_load(const char *in)
 	run.store = open_store(dir, run.base);
 	if (store_load(run.store, take, &n, &err) < 0 || n != LOAD_ROWS)
 		die("load");
-	say("store open and load", (double)n / (now_s() - start), "jobs/s");
+	say("store_open_and_load", (double)n / (now_s() - start), "jobs/s");
 	store_close(run.store);
 	event_base_free(run.base);
 	fixture_rmdir(dir);
@@ -352,18 +356,18 @@ int main(int argc, char **argv)
 		fprintf(stderr, "usage: bench_store FOLDER\n");
 		return 2;
 	}
-	bench_append(argv[1], "append 4 KiB, fdatasync", 4096);
-	bench_append(argv[1], "append 64 KiB, fdatasync", 65536);
-	bench_raw(argv[1], "sqlite, 1 row", 1, "commits/s");
-	bench_raw(argv[1], "sqlite, 100 rows", 100, "rows/s");
-	bench_raw(argv[1], "sqlite, 1000 rows", 1000, "rows/s");
-	bench_store(argv[1], "store, 1 row", LOAD_ROW, 1, "commits/s");
-	bench_store(argv[1], "store, 100 rows", LOAD_ROW, 100, "rows/s");
-	bench_store(argv[1], "store, 1000 rows", LOAD_ROW, 1000, "rows/s");
-	bench_store(argv[1], "store, 1 submit", LOAD_SUBMIT, 1, "submits/s");
-	bench_store(argv[1], "store, 100 submits", LOAD_SUBMIT, 100, "submits/s");
-	bench_store(argv[1], "store, 1000 submits", LOAD_SUBMIT, 1000, "submits/s");
-	bench_store(argv[1], "store, 100 whole lives", LOAD_LIFE, 100, "jobs/s");
+	bench_append(argv[1], "append_4_KiB_fdatasync", 4096);
+	bench_append(argv[1], "append_64_KiB_fdatasync", 65536);
+	bench_raw(argv[1], "sqlite_1_row", 1, "commits/s");
+	bench_raw(argv[1], "sqlite_100_rows", 100, "rows/s");
+	bench_raw(argv[1], "sqlite_1000_rows", 1000, "rows/s");
+	bench_store(argv[1], "store_1_row", LOAD_ROW, 1, "commits/s");
+	bench_store(argv[1], "store_100_rows", LOAD_ROW, 100, "rows/s");
+	bench_store(argv[1], "store_1000_rows", LOAD_ROW, 1000, "rows/s");
+	bench_store(argv[1], "store_1_submit", LOAD_SUBMIT, 1, "submits/s");
+	bench_store(argv[1], "store_100_submits", LOAD_SUBMIT, 100, "submits/s");
+	bench_store(argv[1], "store_1000_submits", LOAD_SUBMIT, 1000, "submits/s");
+	bench_store(argv[1], "store_100_whole_lives", LOAD_LIFE, 100, "jobs/s");
 	bench_load(argv[1]);
 	return 0;
 }
