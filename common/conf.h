@@ -42,6 +42,7 @@ struct conf_gpu_type {
 	double price;    /* of one for an hour */
 	char *match;     /* what its makers call it, with "*" and "?"; "": not given */
 	char *mig_of;    /* it is a MIG instance of GPUs of that type; "": a whole GPU */
+	uint64_t mem_reserve_mb; /* of each, that shares do not get */
 };
 
 /* Names and the like; owned. */
@@ -113,6 +114,8 @@ struct conf_qos {
 };
 
 enum conf_preempt { CONF_PREEMPT_OFF, CONF_PREEMPT_REQUEUE, CONF_PREEMPT_CANCEL };
+/* May its GPUs be shared, and what holds the runs apart. */
+enum conf_share { CONF_SHARE_NO, CONF_SHARE_WATCH };
 enum conf_place { CONF_PLACE_PACK, CONF_PLACE_SPREAD };
 enum conf_partition_state {
 	CONF_PARTITION_UP,      /* takes and starts jobs */
@@ -157,6 +160,7 @@ struct conf_node {
 	size_t n_gpus;               /* entries, not devices */
 	struct conf_texts features;
 	uint32_t leaf; /* index into conf.switches; CONF_NONE */
+	enum conf_share share;
 };
 
 struct conf_partition {
@@ -213,12 +217,12 @@ struct conf_controller {
 	uint32_t signature_age_s;  /* how old a job's signature may be at a start */
 	uint32_t max_jobs;         /* jobs held in memory */
 	uint64_t max_script_kb;
-	bool kill_invalid_dep; /* cancel jobs whose dependency can never come true */
-	uint32_t keep_ended_s; /* ended jobs stay visible to gqueue --all for so long */
+	bool kill_invalid_dep;   /* cancel jobs whose dependency can never come true */
+	uint32_t keep_ended_s;   /* ended jobs stay visible to gqueue --all for so long */
 	uint32_t keep_scripts_s; /* scripts and environments are erased so long after the end */
 	uint32_t keep_history_s, keep_events_s; /* in history.db; 0: for ever */
-	uint64_t min_free_mb;  /* below: submits are refused */
-	uint32_t workers;      /* helper threads */
+	uint64_t min_free_mb;                   /* below: submits are refused */
+	uint32_t workers;                       /* helper threads */
 };
 
 struct conf {

@@ -249,7 +249,12 @@ static const struct conf_key gpu_type_keys[] = {
 	        .help = "GPUs that are found under such a name are of this type; with * and ?" },
 	{ "mig_of", CONF_TEXT, "", .max = AMOUNT_TYPE_MAX, AT(struct conf_gpu_type, mig_of),
 	        .reload = true, .help = "it is a MIG profile of GPUs of that type" },
+	{ "mem_reserve", CONF_SIZE, "0", .unit = MIB, .min = 0, .max = 16 * TIB_M,
+	        AT(struct conf_gpu_type, mem_reserve_mb), .reload = true,
+	        .help = "memory of each GPU that is not given to those who share it" },
 };
+
+static const char *const share_words[] = { "no", "watch", NULL };
 
 /* node_defaults has the same keys without the name. */
 static const struct conf_key node_keys[] = {
@@ -266,6 +271,10 @@ static const struct conf_key node_keys[] = {
 	{ "features", CONF_TEXTS, .min = 1, .max = 64, .check = check_name, .optional = true,
 	        AT(struct conf_node, features), .reload = true,
 	        .help = "what jobs can ask for with --constraint and --prefer" },
+	{ "share", CONF_WORD, "no", .words = share_words, AT(struct conf_node, share),
+	        .reload = true,
+	        .help = "whether jobs can have parts of its GPUs: watch: what each uses is "
+	                "watched" },
 };
 
 static const struct conf_key switch_keys[] = {

@@ -319,8 +319,17 @@ static void count(const struct core *core, struct gates *gates, const struct job
 	gate_path_free(gates, path);
 }
 
+static void note_asked(struct core *core, const struct job_info *info, int tasks)
+{
+	struct ask ask = { .gpus = info->gpus, .cpus = info->cpus, .mem_mb = info->mem_mb };
+
+	if (tasks > 0)
+		ledger_note_asked(core->ledger, &ask, (uint64_t)tasks);
+}
+
 void admit_count(struct core *core, const struct job_info *info, int delta)
 {
+	note_asked(core, info, delta);
 	if (gates_count_queued(core->gates))
 		count(core, core->gates, info, delta);
 }
@@ -340,6 +349,10 @@ static void count_jobs(const struct core *core, struct gates *gates)
 
 void admit_count_all(struct core *core)
 {
+	const struct job *job;
+
+	for (job = jobs_next(core->jobs, 0); job; job = jobs_next(core->jobs, job_ref(job)))
+		note_asked(core, job_info(job), (int)job_weight(job));
 	if (gates_count_queued(core->gates))
 		count_jobs(core, core->gates);
 }

@@ -31,9 +31,20 @@ static uint64_t used_us(const struct run *run)
 	return i->elapsed_us < MAX_ELAPSED ? i->elapsed_us : MAX_ELAPSED;
 }
 
-static int64_t gpu_us(const struct run_info *i, uint64_t us)
+/* Thousandths of GPUs. */
+static uint64_t gpu_milli(const struct run *run)
 {
-	return (int64_t)((uint64_t)__builtin_popcountll(i->gpus) * us);
+	uint32_t charge = run_share(run)->charge;
+
+	return (uint64_t)__builtin_popcountll(run_info(run)->gpus) * (charge ? charge : CARD_MILLI);
+}
+
+/* In this order, so that 35 years fit. */
+static int64_t gpu_us(const struct run *run, uint64_t us)
+{
+	uint64_t milli = gpu_milli(run);
+
+	return (int64_t)(us / CARD_MILLI * milli + us % CARD_MILLI * milli / CARD_MILLI);
 }
 
 static uint16_t type_of(const struct core *core, const char *name)
@@ -64,7 +75,7 @@ uint64_t bill_cost_u(const struct core *core, const struct run *run, uint64_t us
 	const struct job *job = run_link_of(run)->job;
 
 	return usage_cost_u(core->conf, type_of(core, i->gpu_type),
-	        (uint32_t)__builtin_popcountll(i->gpus), i->cpus, i->mem_mb, us,
+	        (double)gpu_milli(run) / CARD_MILLI, i->cpus, i->mem_mb, us,
 	        job ? qos_factor(core, job_info(job)->qos) : 1);
 }
 
@@ -127,7 +138,7 @@ void bill_run(struct core *core, struct run *run)
 	if (used == i->billed_us)
 		return;
 	cost = bill_cost_u(core, run, used);
-	bill = (struct usage_bill){ .gpu_us = gpu_us(i, used) - gpu_us(i, i->billed_us),
+	bill = (struct usage_bill){ .gpu_us = gpu_us(run, used) - gpu_us(run, i->billed_us),
 		.cpu_us = (int64_t)(i->cpus * used) - (int64_t)(i->cpus * i->billed_us),
 		.cost_u = (int64_t)cost - (int64_t)i->cost_u,
 		.runs = (used > 0) - (i->billed_us > 0) };
@@ -204,7 +215,7 @@ static struct usage_sums sums_of(const struct run *run)
 {
 	const struct run_info *i = run_info(run);
 
-	return (struct usage_sums){ .gpu_us = (uint64_t)gpu_us(i, i->billed_us),
+	return (struct usage_sums){ .gpu_us = (uint64_t)gpu_us(run, i->billed_us),
 		.cpu_us = i->cpus * i->billed_us,
 		.cost_u = i->cost_u,
 		.runs = i->billed_us > 0 };

@@ -270,18 +270,50 @@ static int check_runs(const struct core *core, struct error *err)
 	return rc;
 }
 
+/* What runs have of a shared GPU is what the ledger has, and no more than there is: a configuration
+ * may have made it less, and a stray may be too much. */
+static int check_shares(const struct core *core, const struct node *node, struct error *err)
+{
+	const struct node_link *l = node_link_of(node);
+	struct card sums[CONF_MAX_GPUS_PER_NODE] = { { 0 } };
+	const struct run *run;
+	uint32_t i;
+
+	for (run = l->runs; run; run = run_link_of(run)->next_of_node) {
+		uint64_t left = run_share(run)->charge ? run_link_of(run)->booked : 0;
+
+		for (; left; left &= left - 1)
+			card_book(&sums[__builtin_ctzll(left)], run_share(run), true);
+	}
+	for (i = 0; i < CONF_MAX_GPUS_PER_NODE; i++) {
+		const struct card *card = ledger_card(core->ledger, l->index, i);
+
+		if (card->runs != sums[i].runs || card->milli_used != sums[i].milli_used ||
+		        card->mem_used != sums[i].mem_used)
+			return BROKEN(err, "node %s: the ledger has other shares of GPU %u booked",
+			        node_info(node)->name, i);
+		if (!l->n_strays && card->milli_used > CARD_MILLI)
+			return BROKEN(err, "node %s: more than all of GPU %u is given away",
+			        node_info(node)->name, i);
+	}
+	return 0;
+}
+
 static int check_node(const struct core *core, const struct node *node, struct error *err)
 {
 	const struct node_link *l = node_link_of(node);
 	const char *name = node_info(node)->name;
-	uint64_t gpus = 0, mem = 0, cpus = 0;
+	uint64_t gpus = 0, mem = 0, cpus = 0, whole = 0;
 	uint32_t n = 0, strays = 0;
 	const struct run *run;
 
 	for (run = l->runs; run; run = run_link_of(run)->next_of_node) {
-		if (gpus & run_link_of(run)->booked)
+		bool share = run_share(run)->charge;
+
+		if ((share ? whole : gpus) & run_link_of(run)->booked)
 			return BROKEN(err, "node %s: a GPU is booked twice", name);
 		gpus |= run_link_of(run)->booked;
+		whole |= share ? 0 : run_link_of(run)->booked;
 		cpus += run_info(run)->cpus;
 		mem += run_info(run)->mem_mb;
 		strays += run_info(run)->state == RUN_STRAY;
@@ -293,6 +325,8 @@ static int check_node(const struct core *core, const struct node *node, struct e
 		return 0;
 	if (ledger_gpus_used(core->ledger, l->index) != gpus)
 		return BROKEN(err, "node %s: the ledger has other GPUs booked", name);
+	if (check_shares(core, node, err) < 0)
+		return -1;
 	if (ledger_cpus_free(core->ledger, l->index) + cpus !=
 	                ledger_cpus(core->ledger, l->index) &&
 	        cpus < ledger_cpus(core->ledger, l->index))

@@ -20,6 +20,7 @@
 #ifndef CTLD_CORE_CORE_H
 #define CTLD_CORE_CORE_H
 
+#include "ctld/core/cards.h"
 #include "ctld/core/devices.h"
 #include "ctld/core/event.h"
 #include "ctld/core/health.h"
@@ -236,6 +237,7 @@ struct run_view {
 	const char *nodes; /* hostlist of its attempt, in the order of ranks */
 	uint32_t n_nodes;  /* of its attempt */
 	uint64_t gpus;
+	struct share share;    /* of each of them; charge 0: all of it */
 	const char *gpu_uuids; /* of the node, by index (devices.h) */
 	uint32_t cpus, grace_s, uid;
 	uint64_t mem_mb, epoch, gpu_mem_mb; /* gpu_mem_mb: nominal, each */

@@ -365,9 +365,12 @@ bool decide_later(const struct scene *sc, const struct contender *who, struct pl
 
 /* --- all of them ----------------------------------------------------------------------------- */
 
+#define STRANDS_MOST INT64_MAX
+
 /* How one node is compared with another, as the ledger does it for one type. */
 struct rank {
 	bool disliked;
+	int64_t strands;
 	uint32_t gpus, cpus, node;
 };
 
@@ -376,7 +379,7 @@ static struct rank rank_of(
 {
 	uint32_t node = places->v[0].node;
 
-	return (struct rank){ !request_prefers(who->ask.gpus, node),
+	return (struct rank){ !request_prefers(who->ask.gpus, node), places->strands,
 		(uint32_t)__builtin_popcountll(ledger_gpus_free(sc->ledger, node, places->type)),
 		ledger_cpus_free(sc->ledger, node), node };
 }
@@ -385,6 +388,8 @@ static bool ranks_before(const struct rank *x, const struct rank *y)
 {
 	if (x->disliked != y->disliked)
 		return y->disliked;
+	if (x->strands != y->strands)
+		return x->strands < y->strands;
 	if (x->gpus != y->gpus)
 		return x->gpus < y->gpus;
 	if (x->cpus != y->cpus)
@@ -420,7 +425,7 @@ static enum verdict try_alternative(const struct scene *sc, const struct contend
 	bool nowhere = true;
 	struct gate_block gate = d->gate;
 	struct places other = { 0 };
-	struct rank least = { true, UINT32_MAX, UINT32_MAX, UINT32_MAX };
+	struct rank least = { true, STRANDS_MOST, UINT32_MAX, UINT32_MAX, UINT32_MAX };
 	uint32_t cursor = 0;
 	uint16_t type;
 

@@ -62,6 +62,8 @@ struct submit_job {
 	uint32_t nodes_min, nodes_max;  /* 0: one node; max 0: as min. With as many as fit */
 	bool gpus_per_node;             /* counts in `gpus` are a node's, else the whole job's */
 	uint64_t gpu_mem_min_mb;        /* a GPU's nominal memory; 0: any */
+	uint64_t gpu_mem_mb;            /* so much of each GPU, which others share; 0: see below */
+	uint32_t gpu_share_milli;       /* so much of its compute; both 0: whole GPUs */
 	bool exclusive;                 /* alone on its nodes, with all they have */
 	uint32_t max_wait_s;            /* wishes to start within; 0: the QOS's */
 	uint32_t cpus;                  /* on each node; 0: default */

@@ -98,7 +98,10 @@ static void need_of_runs(const struct core *core, const struct job *job, struct 
 
 	for (run = job_link_of(job)->runs; run; run = run_link_of(run)->next_of_job) {
 		const struct run_info *i = run_info(run);
-		struct place place = { .cpus = i->cpus, .mem_mb = i->mem_mb, .gpus = i->gpus };
+		struct place place = { .cpus = i->cpus,
+			.mem_mb = i->mem_mb,
+			.gpus = i->gpus,
+			.share = *run_share(run) };
 		uint16_t type = gpu_type_number(core->conf, i->gpu_type);
 
 		if (i->id.attempt != job_info(job)->attempt || i->state == RUN_STRAY)
@@ -203,6 +206,8 @@ void run_held(const struct core *core, const struct run *run, struct held *h)
 
 	*h = (struct held){ .job = j ? job_ref(job) : i->id.job,
 		.gpus = (uint32_t)__builtin_popcountll(run_link_of(run)->booked),
+		.cards = run_link_of(run)->booked,
+		.share = *run_share(run),
 		.cpus = i->cpus,
 		.mem_mb = i->mem_mb,
 		.type = gpu_type_number(core->conf, i->gpu_type),

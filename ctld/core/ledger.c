@@ -1,5 +1,5 @@
 /* ledger.c - see ledger.h */
-#include "ctld/core/ledger.h"
+#include "ctld/core/ledger_impl.h"
 
 #include <assert.h>
 #include <stdio.h>
@@ -7,41 +7,7 @@
 #include <string.h>
 
 #include "common/xalloc.h"
-#include "ctld/core/capacity.h"
-#include "ctld/core/gang.h"
 #include "ctld/core/node.h"
-
-struct record {
-	const struct conf_node *conf;
-	uint32_t cpus, cpus_used;
-	uint64_t mem, mem_used;
-	uint64_t used, out; /* GPUs */
-	bool accept, aside;
-	uint32_t *sets; /* owned */
-	size_t n_sets;
-	struct capacity_slot *slots; /* owned: where it stands in each set, by kind */
-	size_t n_slots;
-};
-
-struct entry {
-	struct place place;
-	bool take;
-};
-
-struct ledger {
-	const struct conf *conf;
-	struct record *nodes;
-	struct capacity **sets;
-	size_t n_sets;
-	uint32_t *set_of;      /* by partition */
-	struct entry *journal; /* since the first mark */
-	size_t n_journal, journal_size;
-	size_t *marks; /* positions in the journal */
-	size_t n_marks, marks_size;
-	uint32_t *leaves;                  /* of the nodes, side by side */
-	struct gang_candidate *candidates; /* for one search; room for all nodes */
-	struct gang_choice choice;
-};
 
 /* --- making ---------------------------------------------------------------------------------- */
 
@@ -94,6 +60,7 @@ struct ledger *ledger_new(const struct conf *conf)
 		l->set_of[i] = set_want(l, &conf->partitions[i]);
 	for (i = 0; i < l->n_sets; i++)
 		join(l, (uint32_t)i);
+	shares_new(l);
 	return l;
 }
 
@@ -103,6 +70,7 @@ void ledger_free(struct ledger *l)
 
 	if (!l)
 		return;
+	shares_free(l);
 	for (i = 0; i < l->conf->n_nodes; i++) {
 		free(l->nodes[i].sets);
 		free(l->nodes[i].slots);
@@ -121,16 +89,6 @@ void ledger_free(struct ledger *l)
 }
 
 /* --- nodes ----------------------------------------------------------------------------------- */
-
-static uint32_t cpus_free(const struct record *r)
-{
-	return r->cpus > r->cpus_used ? r->cpus - r->cpus_used : 0;
-}
-
-static uint64_t mem_free(const struct record *r)
-{
-	return r->mem > r->mem_used ? r->mem - r->mem_used : 0;
-}
 
 static uint64_t bits(uint32_t from, uint32_t count)
 {
@@ -180,14 +138,15 @@ static void settle(struct ledger *l, uint32_t node)
 	struct record *r = &l->nodes[node];
 	size_t i;
 
+	r->stamp++;
 	for (i = 0; i < r->n_slots; i++) {
 		const struct capacity_slot *s = &r->slots[i];
 		uint64_t mask = s->type == TYPE_NONE ? all_gpus(r) & ~(r->used | r->out)
 		                                     : ledger_gpus_free(l, node, s->type);
 
 		if (r->accept)
-			capacity_put(l->sets[s->set], s, count(mask), cpus_free(r), mem_free(r),
-			        r->aside);
+			capacity_put(l->sets[s->set], s, count(mask), record_cpus_free(r),
+			        record_mem_free(r), r->aside);
 		else
 			capacity_drop(l->sets[s->set], s);
 	}
@@ -248,17 +207,22 @@ uint64_t ledger_mem_mb(const struct ledger *l, uint32_t node)
 
 uint32_t ledger_cpus_free(const struct ledger *l, uint32_t node)
 {
-	return cpus_free(&l->nodes[node]);
+	return record_cpus_free(&l->nodes[node]);
 }
 
 uint64_t ledger_mem_free_mb(const struct ledger *l, uint32_t node)
 {
-	return mem_free(&l->nodes[node]);
+	return record_mem_free(&l->nodes[node]);
 }
 
 uint64_t ledger_gpus_used(const struct ledger *l, uint32_t node)
 {
 	return l->nodes[node].used;
+}
+
+uint64_t ledger_gpus_shared(const struct ledger *l, uint32_t node)
+{
+	return l->nodes[node].shared;
 }
 
 const uint32_t *ledger_node_sets(const struct ledger *l, uint32_t node, size_t *n)
@@ -300,21 +264,28 @@ static bool empty(const struct record *r)
 	return !r->used && !r->cpus_used && !r->mem_used;
 }
 
-/* Can GPUs of `type` (TYPE_ANY: of one type) of that node be a part of alternative `a`? */
+/* Can GPUs of `type` (TYPE_ANY: of one type) of that node be a part of alternative `a`: now, or if
+ * it were empty? */
 static bool has_part(const struct ledger *l, uint32_t node, const struct request *r, uint32_t a,
-        uint16_t type, uint64_t used)
+        uint16_t type, bool now)
 {
 	const struct conf_node *conf = l->nodes[node].conf;
 	uint32_t part = request_part_gpus(r, a);
+	struct share share;
 	size_t i;
 
 	if (!r->n)
 		return type == TYPE_ANY || type == TYPE_NONE;
 	for (i = 0; i < conf->n_gpus; i++) {
 		uint16_t this = conf->gpus[i].type;
+		uint64_t gpus;
 
-		if ((type == TYPE_ANY || type == this) && request_type_ok(r, l->conf, a, this) &&
-		        count(ledger_gpus_of(l, node, this) & ~used) >= part)
+		if ((type != TYPE_ANY && type != this) || !request_type_ok(r, l->conf, a, this) ||
+		        !ledger_share(l, node, this, &r->share, &share))
+			continue;
+		gpus = now ? ledger_gpus_for(l, node, this, &r->share)
+		           : ledger_gpus_of(l, node, this);
+		if (count(gpus) >= part)
 			return true;
 	}
 	return false;
@@ -324,9 +295,9 @@ bool ledger_fits_part(const struct ledger *l, uint32_t node, const struct ask *a
 {
 	const struct record *r = &l->nodes[node];
 
-	return r->accept && cpus_free(r) >= ask->cpus && mem_free(r) >= ask->mem_mb &&
+	return r->accept && record_cpus_free(r) >= ask->cpus && record_mem_free(r) >= ask->mem_mb &&
 	       (!ask->gpus->exclusive || empty(r)) && request_allows(ask->gpus, node) &&
-	       has_part(l, node, ask->gpus, a, TYPE_ANY, r->used | r->out);
+	       has_part(l, node, ask->gpus, a, TYPE_ANY, true);
 }
 
 bool ledger_could_fit_part(
@@ -335,7 +306,7 @@ bool ledger_could_fit_part(
 	const struct record *r = &l->nodes[node];
 
 	return (!r->cpus || r->cpus >= ask->cpus) && (!r->mem || r->mem >= ask->mem_mb) &&
-	       request_allows(ask->gpus, node) && has_part(l, node, ask->gpus, a, type, 0);
+	       request_allows(ask->gpus, node) && has_part(l, node, ask->gpus, a, type, false);
 }
 
 /* --- finding --------------------------------------------------------------------------------- */
@@ -367,24 +338,24 @@ void places_free(struct places *p)
 	*p = (struct places){ 0 };
 }
 
-/* One search: what is looked for, and of which type. */
-struct search {
-	const struct ledger *l;
-	const struct ask *ask;
-	const struct find *find;
-	uint16_t type;
-	uint32_t gpus; /* of one node, at least */
-	bool preferred_only;
-};
-
 static struct place place_at(const struct search *s, uint32_t node, uint32_t gpus)
 {
 	const struct record *r = &s->l->nodes[node];
-	uint64_t mask = gpus ? ledger_gpus_free(s->l, node, s->type) : 0;
+	uint64_t mask = gpus ? ledger_gpus_for(s->l, node, s->type, &s->ask->gpus->share) : 0;
+	struct place place = { .node = node,
+		.cpus = s->ask->cpus,
+		.mem_mb = s->ask->mem_mb,
+		.gpus = lowest(mask, gpus),
+		.type = s->type };
 
-	if (s->ask->gpus->exclusive)
-		return (struct place){ node, r->cpus, r->mem, mask, s->type };
-	return (struct place){ node, s->ask->cpus, s->ask->mem_mb, lowest(mask, gpus), s->type };
+	if (gpus)
+		ledger_share(s->l, node, s->type, &s->ask->gpus->share, &place.share);
+	if (!s->ask->gpus->exclusive)
+		return place;
+	place.cpus = r->cpus;
+	place.mem_mb = r->mem;
+	place.gpus = mask;
+	return place;
 }
 
 static bool as_large(const struct place *x, const struct place *y)
@@ -413,13 +384,17 @@ static bool empty_and_fit(const struct search *s, uint32_t node)
 }
 
 /* Beside the set of nodes that the request allows. */
-static bool may_use(void *arg, uint32_t node)
+bool search_may_use(const struct search *s, uint32_t node)
 {
-	const struct search *s = arg;
 	const struct request *r = s->ask->gpus;
 
 	return (!r->exclusive || empty_and_fit(s, node)) &&
 	       (!s->preferred_only || request_prefers(r, node));
+}
+
+static bool may_use(void *arg, uint32_t node)
+{
+	return search_may_use(arg, node);
 }
 
 static bool may_use_aside(void *arg, uint32_t node)
@@ -435,7 +410,7 @@ static struct capacity_want search_want(struct search *s)
 	const struct request *r = s->ask->gpus;
 
 	return (struct capacity_want){ .type = s->type,
-		.gpus = s->gpus,
+		.gpus = share_wished(&r->share) ? 0 : s->gpus,
 		.cpus = s->ask->cpus,
 		.mem = s->ask->mem_mb,
 		.spread = s->find->spread,
@@ -469,11 +444,33 @@ static bool find_node(struct search *s, uint32_t set, struct capacity_find *best
 	return any;
 }
 
+/* Of GPUs that may be shared the place that strands least. */
+static bool find_least(struct search *s, uint32_t set, struct places *out)
+{
+	struct place place;
+
+	s->preferred_only = s->ask->gpus->preferred;
+	if (!shares_find(s, set, &place, &out->strands)) {
+		if (!s->preferred_only)
+			return false;
+		s->preferred_only = false;
+		if (!shares_find(s, set, &place, &out->strands))
+			return false;
+	}
+	out->n = 0;
+	out->type = place.type;
+	places_add(out, &place);
+	return true;
+}
+
 static bool find_one(struct search *s, uint32_t set, struct places *out)
 {
 	struct capacity_find found;
 	struct place place;
 
+	if (shares_decide(s, set))
+		return find_least(s, set, out);
+	out->strands = 0;
 	s->preferred_only = s->ask->gpus->preferred;
 	if (!find_node(s, set, &found)) {
 		if (!s->preferred_only)
@@ -525,7 +522,10 @@ static size_t find_candidates(struct search *s, uint32_t set)
 	size_t n = 0;
 
 	while (capacity_next(s->l->sets[set], &want, &cursor, &found)) {
-		if (!may_use(s, found.node) || !offer(s, &found, &gpus))
+		if (share_wished(&r->share))
+			found.gpus = count(ledger_gpus_for(s->l, found.node, s->type, &r->share));
+		if (found.gpus < s->gpus || !search_may_use(s, found.node) ||
+		        !offer(s, &found, &gpus))
 			continue;
 		v[n++] = (struct gang_candidate){ .node = found.node,
 			.leaf = s->l->leaves[found.node],
@@ -544,11 +544,13 @@ static bool find_gang(struct ledger *l, struct search *s, uint32_t set, struct p
 	struct capacity_want want = search_want(s);
 	size_t i;
 
-	if (!capacity_could(l->sets[set], &want, r->nodes_min, r->nodes_max, all) ||
+	if ((!share_wished(&r->share) &&
+	            !capacity_could(l->sets[set], &want, r->nodes_min, r->nodes_max, all)) ||
 	        !gang_choose(
 	                r, a, s->find->spread, l->candidates, find_candidates(s, set), &l->choice))
 		return false;
 	out->n = 0;
+	out->strands = 0;
 	out->type = s->type;
 	for (i = 0; i < l->choice.n; i++) {
 		const struct gang_part *part = &l->choice.v[i];
@@ -616,18 +618,18 @@ static void book(struct ledger *l, const struct place *p, bool take)
 {
 	struct record *r = &l->nodes[p->node];
 
-	if (take) {
+	if (p->share.charge) {
+		shares_book(l, p, take);
+	} else if (take) {
 		assert(!(r->used & p->gpus));
 		r->used |= p->gpus;
-		r->cpus_used += p->cpus;
-		r->mem_used += p->mem_mb;
 	} else {
-		assert((r->used & p->gpus) == p->gpus);
-		assert(r->cpus_used >= p->cpus && r->mem_used >= p->mem_mb);
+		assert((r->used & ~r->shared & p->gpus) == p->gpus);
 		r->used &= ~p->gpus;
-		r->cpus_used -= p->cpus;
-		r->mem_used -= p->mem_mb;
 	}
+	assert(take || (r->cpus_used >= p->cpus && r->mem_used >= p->mem_mb));
+	r->cpus_used += take ? p->cpus : -p->cpus;
+	r->mem_used += take ? p->mem_mb : -p->mem_mb;
 	settle(l, p->node);
 }
 
@@ -683,6 +685,11 @@ bool ledger_check(const struct ledger *l, char *text, size_t size)
 	for (n = 0; n < l->conf->n_nodes; n++) {
 		const struct record *r = &l->nodes[n];
 
+		if (!shares_check(l, (uint32_t)n)) {
+			snprintf(text, size, "node %s: what is shared is booked wrong",
+			        r->conf->name);
+			return false;
+		}
 		for (i = 0; i < r->n_slots; i++) {
 			const struct capacity_slot *s = &r->slots[i];
 			uint64_t mask = s->type == TYPE_NONE
@@ -690,7 +697,7 @@ bool ledger_check(const struct ledger *l, char *text, size_t size)
 			                        : ledger_gpus_free(l, (uint32_t)n, s->type);
 
 			if (capacity_stands(l->sets[s->set], s, r->accept, count(mask),
-			            cpus_free(r), mem_free(r), r->aside))
+			            record_cpus_free(r), record_mem_free(r), r->aside))
 				continue;
 			snprintf(text, size, "node %s: the capacity index of set %u is wrong",
 			        r->conf->name, s->set);

@@ -13,6 +13,11 @@
  * Nodes that something is planned on are set aside: they are counted like the others, and booked
  * like them, but a place there is looked at one by one, with a test of whoever planned.
  *
+ * Where GPUs may be shared (cards.h) a place on one node is sought by what it strands (strand.h),
+ * on all nodes of the set that may do; what each would cost is kept until something about the node
+ * changes, so that a search looks at the GPUs of few. A GPU that is shared is in no bucket: nobody
+ * can have all of it.
+ *
  * What is booked may exceed what there is (a node came back smaller, a configuration took GPUs
  * away): then nothing is free, and nothing is negative.
  */
@@ -36,8 +41,9 @@ struct place {
 	uint32_t node;
 	uint32_t cpus;
 	uint64_t mem_mb;
-	uint64_t gpus; /* bit set of host indices */
-	uint16_t type; /* of the GPUs; TYPE_NONE */
+	uint64_t gpus;      /* bit set of host indices */
+	struct share share; /* of each of them */
+	uint16_t type;      /* of the GPUs; TYPE_NONE */
 };
 
 /* What a job gets: one place a node, by node. { 0 } is empty; it can be used again and again. */
@@ -46,6 +52,7 @@ struct places {
 	size_t n, size;
 	uint16_t type; /* of all places */
 	uint32_t alternative;
+	int64_t strands; /* what it adds to what is stranded (strand.h); 0 where no GPU is shared */
 };
 void places_add(struct places *p, const struct place *place);
 void places_free(struct places *p); /* what it holds */
@@ -69,8 +76,24 @@ uint32_t ledger_cpus_free(const struct ledger *l, uint32_t node);
 uint64_t ledger_mem_free_mb(const struct ledger *l, uint32_t node);
 uint64_t ledger_gpus_of(const struct ledger *l, uint32_t node, uint16_t type); /* bit set, all */
 uint64_t ledger_gpus_used(const struct ledger *l, uint32_t node);              /* bit set */
+uint64_t ledger_gpus_shared(const struct ledger *l, uint32_t node); /* bit set, of those used */
 /* Those of a type that can be given away: not used, not out. */
 uint64_t ledger_gpus_free(const struct ledger *l, uint32_t node, uint16_t type);
+/* Those of a type that do for what is wanted of each: free ones, or shared ones that have
+ * so much left. */
+uint64_t ledger_gpus_for(
+        const struct ledger *l, uint32_t node, uint16_t type, const struct share_wish *wish);
+
+/* --- shares ---------------------------------------------------------------------------------- */
+
+bool ledger_shares(const struct ledger *l, uint32_t node); /* its GPUs may be shared */
+const struct card *ledger_card(const struct ledger *l, uint32_t node, uint32_t index);
+/* What of each GPU of that type that comes to there; { 0 }: all. False: it never can. */
+bool ledger_share(const struct ledger *l, uint32_t node, uint16_t type,
+        const struct share_wish *wish, struct share *share);
+
+/* So many tasks with such a request were submitted (mix.h). */
+void ledger_note_asked(struct ledger *l, const struct ask *ask, uint64_t tasks);
 
 /* The sets that a node is in. */
 const uint32_t *ledger_node_sets(const struct ledger *l, uint32_t node, size_t *n);

@@ -498,6 +498,7 @@ void wake_fitting(struct sched *s, uint32_t node)
 		return;
 	for (g = 0; g < conf->n_gpus; g++)
 		gpus |= ledger_gpus_free(ledger, node, conf->gpus[g].type);
+	gpus |= ledger_gpus_shared(ledger, node); /* they may do for shares */
 	room.gpus = (uint32_t)__builtin_popcountll(gpus);
 	for (i = 0; i < n; i++) {
 		const struct crowd_list *lists = &s->lists[sets[i] * s->kinds];

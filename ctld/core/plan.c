@@ -36,8 +36,10 @@ void plan_free(struct plan *p)
 		return;
 	while (p->n)
 		plan_remove(p, p->entries[p->n - 1]);
-	for (i = 0; i < p->conf->n_nodes; i++)
+	for (i = 0; i < p->conf->n_nodes; i++) {
 		free(p->spots[i].releases);
+		free(p->spots[i].given);
+	}
 	for (i = 0; i < p->n_orders; i++)
 		soonest_free(p->orders[i].soonest);
 	free(p->orders);
@@ -86,9 +88,18 @@ struct spot *plan_spot(struct plan *p, uint32_t node)
 	n = p->held(p->arg, node, held, MAX_HELD);
 	s->n = (uint32_t)(n < MAX_HELD ? n : MAX_HELD);
 	s->releases = xrealloc(s->releases, s->n ? s->n : 1, sizeof(*s->releases));
-	for (i = 0; i < s->n; i++)
+	s->shared = false;
+	for (i = 0; i < s->n; i++) {
 		s->releases[i] = (struct release){ held[i].end, held[i].mem_mb, held[i].gpus,
-			held[i].cpus, held[i].type };
+			held[i].cpus, held[i].type, (uint16_t)i };
+		s->shared |= held[i].share.charge > 0;
+	}
+	free(s->given);
+	s->given = NULL;
+	if (s->n && (s->shared || ledger_shares(p->ledger, node)))
+		s->given = xcalloc(s->n, sizeof(*s->given));
+	for (i = 0; s->given && i < s->n; i++)
+		s->given[i] = (struct given){ held[i].cards, held[i].share };
 	qsort(s->releases, s->n, sizeof(*s->releases), by_end);
 	s->fresh = true;
 	return s;
@@ -144,35 +155,114 @@ static usec_t slot_end(const struct plan *p, const struct plan_slot *slot)
 	return slot->entry->end + (slot_start(p, slot) - slot->entry->start);
 }
 
-void plan_room_now(const struct plan *p, uint32_t node, uint16_t type, struct plan_room *room)
+void plan_room_now(
+        const struct plan *p, uint32_t node, const struct plan_kind *kind, struct plan_room *room)
 {
-	room->gpus = type == TYPE_NONE
-	                     ? 0
-	                     : __builtin_popcountll(ledger_gpus_free(p->ledger, node, type));
+	room->gpus = kind->type == TYPE_NONE ? 0
+	                                     : __builtin_popcountll(ledger_gpus_for(
+	                                               p->ledger, node, kind->type, &kind->wish));
 	room->cpus = ledger_cpus_free(p->ledger, node);
 	room->mem_mb = (int64_t)ledger_mem_free_mb(p->ledger, node);
 }
 
-/* What there is at one moment, for all slots that count but those of `but`. */
-static void room_at(struct plan *p, const struct spot *s, uint32_t node, uint16_t type, usec_t at,
-        struct heap_key key, bool polite, struct plan_room *room)
+/* Whole GPUs, all given to one run each: then each run that ends gives back a number of them. */
+static bool by_number(const struct spot *s, const struct plan_kind *kind)
 {
-	const struct plan_slot *slot;
-	uint32_t i;
+	return !s->shared && !share_wished(&kind->wish);
+}
 
-	plan_room_now(p, node, type, room);
+/* A run on the card has ended: is there enough of it now? */
+static bool card_release(struct card *card, const struct share *held, const struct share *wanted)
+{
+	if (!held->charge) {
+		card->runs = card->milli_used = 0;
+		card->mem_used = 0;
+		return true;
+	}
+	if (card->runs)
+		card_book(card, held, false);
+	return wanted->charge ? card_holds(card, wanted) : !card->runs;
+}
+
+uint32_t plan_cards_when(const struct plan *p, uint32_t node, const struct plan_kind *kind,
+        usec_t when[CONF_MAX_GPUS_PER_NODE])
+{
+	const struct spot *s = &p->spots[node];
+	uint64_t left = ledger_gpus_used(p->ledger, node);
+	struct share share;
+	uint32_t n = 0, i;
+
+	if (!ledger_share(p->ledger, node, kind->type, &kind->wish, &share))
+		return 0;
+	left &= ledger_gpus_of(p->ledger, node, kind->type);
+	left &= ~ledger_gpus_for(p->ledger, node, kind->type, &kind->wish);
+	for (; left; left &= left - 1) {
+		struct card card = *ledger_card(p->ledger, node, (uint32_t)__builtin_ctzll(left));
+
+		for (i = 0; i < s->n; i++) {
+			const struct given *g = &s->given[s->releases[i].given];
+
+			if (!(g->cards & left & -left) || !card_release(&card, &g->share, &share))
+				continue;
+			when[n++] = release_end(p, &s->releases[i]);
+			break;
+		}
+	}
+	return n;
+}
+
+uint32_t plan_cards_without(const struct plan *p, uint32_t node, const struct plan_kind *kind,
+        const struct held *v, const bool *gone, size_t n)
+{
+	uint64_t now = ledger_gpus_for(p->ledger, node, kind->type, &kind->wish), left;
+	uint32_t cards = (uint32_t)__builtin_popcountll(now);
+	struct share share;
+	size_t i;
+
+	if (!ledger_share(p->ledger, node, kind->type, &kind->wish, &share))
+		return 0;
+	left = ledger_gpus_used(p->ledger, node) & ledger_gpus_of(p->ledger, node, kind->type);
+	for (left &= ~now; left; left &= left - 1) {
+		struct card card = *ledger_card(p->ledger, node, (uint32_t)__builtin_ctzll(left));
+
+		for (i = 0; i < n; i++) {
+			if (!gone[i] || !(v[i].cards & left & -left) ||
+			        !card_release(&card, &v[i].share, &share))
+				continue;
+			cards++;
+			break;
+		}
+	}
+	return cards;
+}
+
+/* What there is at one moment, for all slots that count but those of `but`. */
+static void room_at(struct plan *p, const struct spot *s, uint32_t node,
+        const struct plan_kind *kind, usec_t at, struct heap_key key, bool polite,
+        struct plan_room *room)
+{
+	usec_t when[CONF_MAX_GPUS_PER_NODE];
+	const struct plan_slot *slot;
+	bool numbers = by_number(s, kind);
+	uint32_t i, n;
+
+	plan_room_now(p, node, kind, room);
 	for (i = 0; i < s->n && s->releases[i].end <= at; i++) {
 		if (release_end(p, &s->releases[i]) > at)
 			continue;
-		room->gpus += s->releases[i].type == type ? s->releases[i].gpus : 0;
+		if (numbers && s->releases[i].type == kind->type)
+			room->gpus += s->releases[i].gpus;
 		room->cpus += s->releases[i].cpus;
 		room->mem_mb += (int64_t)s->releases[i].mem_mb;
 	}
+	n = numbers ? 0 : plan_cards_when(p, node, kind, when);
+	for (i = 0; i < n; i++)
+		room->gpus += when[i] <= at;
 	for (slot = s->slots; slot; slot = slot->next) {
 		if (!counts(slot, key, polite) || slot_start(p, slot) > at ||
 		        slot_end(p, slot) <= at)
 			continue;
-		room->gpus -= slot->entry->places.type == type ? slot->gpus : 0;
+		room->gpus -= slot->entry->places.type == kind->type ? slot->gpus : 0;
 		room->cpus -= slot->cpus;
 		room->mem_mb -= (int64_t)slot->mem_mb;
 	}
@@ -186,20 +276,20 @@ static void narrow(struct plan_room *room, const struct plan_room *other)
 }
 
 /* Room only shrinks where a slot starts: look there and at the start. */
-void plan_room(struct plan *p, uint32_t node, uint16_t type, usec_t start, usec_t end,
-        struct heap_key key, bool polite, struct plan_room *room)
+void plan_room(struct plan *p, uint32_t node, const struct plan_kind *kind, usec_t start,
+        usec_t end, struct heap_key key, bool polite, struct plan_room *room)
 {
 	const struct spot *s = plan_spot(p, node);
 	const struct plan_slot *slot;
 	struct plan_room other;
 
-	room_at(p, s, node, type, start, key, polite, room);
+	room_at(p, s, node, kind, start, key, polite, room);
 	for (slot = s->slots; slot; slot = slot->next) {
 		usec_t at = slot_start(p, slot);
 
 		if (at <= start || at >= end || !counts(slot, key, polite))
 			continue;
-		room_at(p, s, node, type, at, key, polite, &other);
+		room_at(p, s, node, kind, at, key, polite, &other);
 		narrow(room, &other);
 	}
 }
@@ -210,6 +300,11 @@ usec_t plan_end_of(usec_t start, usec_t length)
 }
 
 /* --- looking for a start --------------------------------------------------------------------- */
+
+struct plan_kind plan_kind(const struct plan_want *w)
+{
+	return (struct plan_kind){ w->find.type, w->ask.gpus->share };
+}
 
 struct plan_part plan_part(const struct plan *p, const struct plan_want *w, uint32_t node)
 {
@@ -234,18 +329,26 @@ bool plan_room_holds(const struct plan_room *room, const struct plan_part *part)
 }
 
 /* What runs on the node, as steps up; the level is that of now. */
-static struct plan_room begin_steps(struct plan *p, uint32_t node, uint16_t type)
+static struct plan_room begin_steps(struct plan *p, uint32_t node, const struct plan_kind *kind)
 {
 	const struct spot *s = plan_spot(p, node);
+	usec_t when[CONF_MAX_GPUS_PER_NODE];
+	bool numbers = by_number(s, kind);
 	struct plan_room level;
-	uint32_t i;
+	uint32_t i, n;
 
-	plan_room_now(p, node, type, &level);
+	plan_room_now(p, node, kind, &level);
 	steps_clear(&p->steps);
-	for (i = 0; i < s->n; i++)
+	for (i = 0; i < s->n; i++) {
+		bool gpus = numbers && s->releases[i].type == kind->type;
+
 		steps_add(&p->steps, release_end(p, &s->releases[i]),
-		        (struct plan_room){ s->releases[i].type == type ? s->releases[i].gpus : 0,
-		                s->releases[i].cpus, (int64_t)s->releases[i].mem_mb });
+		        (struct plan_room){ gpus ? s->releases[i].gpus : 0, s->releases[i].cpus,
+		                (int64_t)s->releases[i].mem_mb });
+	}
+	n = numbers ? 0 : plan_cards_when(p, node, kind, when);
+	for (i = 0; i < n; i++)
+		steps_add(&p->steps, when[i], (struct plan_room){ 1, 0, 0 });
 	return level;
 }
 
@@ -270,7 +373,8 @@ usec_t plan_node_earliest(struct plan *p, const struct plan_want *w, uint32_t no
 {
 	struct plan_part part = plan_part(p, w, node);
 	const struct plan_room need = { part.gpus, part.cpus, (int64_t)part.mem_mb };
-	struct plan_room level = begin_steps(p, node, w->find.type);
+	const struct plan_kind kind = plan_kind(w);
+	struct plan_room level = begin_steps(p, node, &kind);
 	const struct plan_slot *slot;
 
 	for (slot = p->spots[node].slots; slot; slot = slot->next) {
@@ -281,14 +385,18 @@ usec_t plan_node_earliest(struct plan *p, const struct plan_want *w, uint32_t no
 	        w->length >= PLAN_FAR ? INT64_MAX : w->length, PLAN_FAR * 2);
 }
 
-struct place plan_place(const struct plan_want *w, uint32_t node, const struct plan_part *part)
+struct place plan_place(const struct plan *p, const struct plan_want *w, uint32_t node,
+        const struct plan_part *part)
 {
 	/* Which GPUs is decided at the start: only their number counts here. */
-	return (struct place){ .node = node,
+	struct place place = { .node = node,
 		.cpus = part->cpus,
 		.mem_mb = part->mem_mb,
 		.gpus = part->gpus >= 64 ? UINT64_MAX : (1ull << part->gpus) - 1,
 		.type = w->find.type };
+
+	ledger_share(p->ledger, node, w->find.type, &w->ask.gpus->share, &place.share);
+	return place;
 }
 
 bool plan_may_use(const struct plan *p, const struct plan_want *w, uint32_t node)
@@ -303,7 +411,7 @@ bool plan_may_use(const struct plan *p, const struct plan_want *w, uint32_t node
 	if (!w->find.n_unfit)
 		return true;
 	part = plan_part(p, w, node);
-	place = plan_place(w, node, &part);
+	place = plan_place(p, w, node, &part);
 	return !find_refuses(&w->find, &w->ask, &place);
 }
 
@@ -340,6 +448,7 @@ struct plan_entry *plan_add(
 			.gpus = (uint32_t)__builtin_popcountll(place->gpus),
 			.cpus = place->cpus,
 			.mem_mb = place->mem_mb,
+			.kind = { place->type, want->ask.gpus->share },
 			.next = *list,
 			.back = list };
 		if (slot->next)
@@ -382,29 +491,69 @@ void plan_remove(struct plan *p, struct plan_entry *e)
 	free(e);
 }
 
-bool plan_allows(
-        struct plan *p, const struct place *place, usec_t end, struct heap_key key, bool polite)
-{
-	struct plan_part part = { (uint32_t)__builtin_popcountll(place->gpus), place->cpus,
-		place->mem_mb };
-	struct plan_room room;
-
-	plan_room(p, place->node, place->type, p->now, end, key, polite, &room);
-	return plan_room_holds(&room, &part);
-}
-
 /* Does a slot have room beside those before it? */
 static bool slot_holds(struct plan *p, const struct plan_slot *slot)
 {
-	const struct plan_entry *e = slot->entry;
 	struct plan_part part = { slot->gpus, slot->cpus, slot->mem_mb };
 	struct plan_room room;
 
 	if (!ledger_accepts(p->ledger, slot->node))
 		return false;
-	plan_room(p, slot->node, e->places.type, slot_start(p, slot), slot_end(p, slot), e->key,
-	        false, &room);
+	plan_room(p, slot->node, &slot->kind, slot_start(p, slot), slot_end(p, slot),
+	        slot->entry->key, false, &room);
 	return plan_room_holds(&room, &part);
+}
+
+/* A share leaves its GPU for some and takes it from others: as if it ran there, has everybody who
+ * counts still room? */
+static bool others_hold(
+        struct plan *p, const struct place *place, usec_t end, struct heap_key key, bool polite)
+{
+	struct spot *s = plan_spot(p, place->node);
+	const struct spot kept = *s;
+	const struct plan_slot *slot;
+	bool hold = true;
+
+	s->releases = xcalloc(s->n + 1, sizeof(*s->releases));
+	s->given = xcalloc(s->n + 1, sizeof(*s->given));
+	if (s->n) {
+		memcpy(s->releases, kept.releases, s->n * sizeof(*s->releases));
+		memcpy(s->given, kept.given, s->n * sizeof(*s->given));
+	}
+	s->releases[s->n] =
+	        (struct release){ end, place->mem_mb, (uint32_t)__builtin_popcountll(place->gpus),
+		        place->cpus, place->type, (uint16_t)s->n };
+	s->given[s->n++] = (struct given){ place->gpus, place->share };
+	qsort(s->releases, s->n, sizeof(*s->releases), by_end);
+	s->shared = true;
+	ledger_mark(p->ledger);
+	ledger_take(p->ledger, place);
+	for (slot = s->slots; slot && hold; slot = slot->next)
+		hold = !counts(slot, key, polite) || slot_holds(p, slot);
+	ledger_undo(p->ledger);
+	free(s->releases);
+	free(s->given);
+	s->releases = kept.releases;
+	s->given = kept.given;
+	s->n = kept.n;
+	s->shared = kept.shared;
+	return hold;
+}
+
+bool plan_allows(
+        struct plan *p, const struct place *place, usec_t end, struct heap_key key, bool polite)
+{
+	struct plan_part part = { (uint32_t)__builtin_popcountll(place->gpus), place->cpus,
+		place->mem_mb };
+	/* Of a share the card itself is looked at below. */
+	struct plan_kind kind = { place->share.charge ? TYPE_NONE : place->type, { 0 } };
+	struct plan_room room;
+
+	if (place->share.charge)
+		part.gpus = 0;
+	plan_room(p, place->node, &kind, p->now, end, key, polite, &room);
+	return plan_room_holds(&room, &part) &&
+	       (!place->share.charge || others_hold(p, place, end, key, polite));
 }
 
 /* Have all of them room together? False: look at each. */
@@ -412,16 +561,17 @@ static bool all_hold(struct plan *p, uint32_t node)
 {
 	static const struct plan_room nothing = { 0, 0, 0 };
 	const struct plan_slot *slot = p->spots[node].slots;
-	uint16_t type = slot ? slot->entry->places.type : TYPE_NONE;
+	struct plan_kind kind = slot ? slot->kind : (struct plan_kind){ .type = TYPE_NONE };
 	struct plan_room level;
 
 	if (!slot || !ledger_accepts(p->ledger, node))
 		return !slot;
-	level = begin_steps(p, node, type);
+	level = begin_steps(p, node, &kind);
 	for (; slot; slot = slot->next) {
-		if (slot->entry->places.type != type || !has_length(p, slot))
+		if (slot->kind.type != kind.type || slot->kind.wish.milli != kind.wish.milli ||
+		        slot->kind.wish.mem_mb != kind.wish.mem_mb || !has_length(p, slot))
 			return false;
-		add_slot(p, slot, type);
+		add_slot(p, slot, kind.type);
 	}
 	return steps_earliest(&p->steps, p->now, level, &nothing, INT64_MAX, INT64_MAX) == p->now;
 }

@@ -15,6 +15,10 @@
  * gives way to higher tiers only: a victim that comes back and stands before it would take the
  * place that it has just left, and be stopped again, and so on for ever.
  *
+ * Of GPUs that are shared each counts for whoever it does for at that moment (struct plan_kind):
+ * one that is half used is there for a quarter, not for a whole one. An entry for shares is given
+ * GPUs that no other entry counts on; when its time comes it is put where it strands least.
+ *
  * Conservative backfilling (Mu'alem and Feitelson, IEEE TPDS 12(6), 2001) with a bounded number of
  * entries; an entry is only ever replaced by an earlier one, unless it was broken.
  *
@@ -37,10 +41,18 @@
 
 struct plan;
 
+/* What of GPUs somebody counts: those of a type that are free, or have so much left. */
+struct plan_kind {
+	uint16_t type;
+	struct share_wish wish;
+};
+
 /* One run on a node, as the plan and preemption see it. */
 struct held {
 	uint64_t job;
 	uint32_t gpus, cpus;
+	uint64_t cards;     /* which GPUs: bit set of indices */
+	struct share share; /* of each of them */
 	uint64_t mem_mb;
 	usec_t end;    /* mono: by then it has ended; PLAN_FAR */
 	uint16_t type; /* of its GPUs; TYPE_NONE */
@@ -126,8 +138,14 @@ struct plan_entry *plan_broken(struct plan *p, uint32_t node);
 const struct plan_entry *plan_first(const struct plan *p, uint32_t node);
 
 /* What the node has left for a key, at every moment from `start` to `end`. */
-void plan_room(struct plan *p, uint32_t node, uint16_t type, usec_t start, usec_t end,
-        struct heap_key key, bool polite, struct plan_room *room);
+void plan_room(struct plan *p, uint32_t node, const struct plan_kind *kind, usec_t start,
+        usec_t end, struct heap_key key, bool polite, struct plan_room *room);
+
+struct plan_kind plan_kind(const struct plan_want *want);
+
+/* How many GPUs of the node do when the runs marked `gone` have ended and nothing else has? */
+uint32_t plan_cards_without(const struct plan *p, uint32_t node, const struct plan_kind *kind,
+        const struct held *v, const bool *gone, size_t n);
 
 /* When a run ends that is to end then. Until it is overdue by PLAN_STUCK that is a matter of
  * moments. Then nobody knows, and it is taken to need as long again: it ends at twice, four times,
@@ -150,7 +168,8 @@ struct plan_part {
 };
 struct plan_part plan_part(const struct plan *p, const struct plan_want *want, uint32_t node);
 bool plan_may_use(const struct plan *p, const struct plan_want *want, uint32_t node);
-struct place plan_place(const struct plan_want *want, uint32_t node, const struct plan_part *part);
+struct place plan_place(const struct plan *p, const struct plan_want *want, uint32_t node,
+        const struct plan_part *part);
 
 size_t plan_count(const struct plan *p);
 size_t plan_count_of(const struct plan *p, uint32_t partition);

@@ -14,24 +14,39 @@
 
 /* --- nodes by when they have room ------------------------------------------------------------ */
 
-/* When so many GPUs of the type are free on the node: entries, CPUs and memory may make it later.
+static int by_time(const void *x, const void *y)
+{
+	const usec_t *a = x, *b = y;
+
+	return *a < *b ? -1 : *a > *b;
+}
+
+/* When so many GPUs of the kind are free on the node: entries, CPUs and memory may make it later.
  */
-static usec_t free_at(struct plan *p, uint32_t node, uint16_t type, uint32_t gpus)
+static usec_t free_at(struct plan *p, uint32_t node, const struct plan_kind *kind, uint32_t gpus)
 {
 	const struct spot *s = plan_spot(p, node);
+	usec_t when[CONF_MAX_GPUS_PER_NODE];
 	struct plan_room now;
 	int64_t have;
-	uint32_t i;
+	uint32_t i, n;
 
 	if (!ledger_accepts(p->ledger, node))
 		return SOONEST_NEVER;
-	plan_room_now(p, node, type, &now);
-	have = type == TYPE_NONE ? now.cpus > 0 : now.gpus;
-	if (have >= (type == TYPE_NONE ? 1 : (int64_t)gpus))
+	plan_room_now(p, node, kind, &now);
+	have = kind->type == TYPE_NONE ? now.cpus > 0 : now.gpus;
+	if (have >= (kind->type == TYPE_NONE ? 1 : (int64_t)gpus))
 		return INT64_MIN;
+	if (kind->type != TYPE_NONE && (s->shared || share_wished(&kind->wish))) {
+		n = plan_cards_when(p, node, kind, when);
+		if (have + n < gpus)
+			return SOONEST_NEVER;
+		qsort(when, n, sizeof(*when), by_time);
+		return when[gpus - have - 1];
+	}
 	for (i = 0; i < s->n; i++) {
-		have += s->releases[i].type == type ? s->releases[i].gpus : 0;
-		if (type == TYPE_NONE || have >= (int64_t)gpus)
+		have += s->releases[i].type == kind->type ? s->releases[i].gpus : 0;
+		if (kind->type == TYPE_NONE || have >= (int64_t)gpus)
 			return s->releases[i].end;
 	}
 	return SOONEST_NEVER;
@@ -51,13 +66,20 @@ static void update_order(struct plan *p, const struct order *o, uint32_t node)
 			high = mid;
 	}
 	if (low < conf->n_nodes && conf->nodes[low] == node)
-		soonest_set(o->soonest, low, free_at(p, node, o->type, o->gpus));
+		soonest_set(o->soonest, low, free_at(p, node, &o->kind, o->gpus));
+}
+
+static bool same_kind(const struct plan_kind *x, const struct plan_kind *y)
+{
+	return x->type == y->type && x->wish.milli == y->wish.milli &&
+	       x->wish.mem_mb == y->wish.mem_mb;
 }
 
 static struct soonest *order_for(struct plan *p, const struct plan_want *w)
 {
 	const struct conf_partition *conf = &p->conf->partitions[w->partition];
 	uint32_t gpus = w->ask.gpus->n ? request_part_gpus(w->ask.gpus, w->find.alternative) : 0;
+	struct plan_kind kind = plan_kind(w);
 	struct order *o;
 	size_t i, k;
 
@@ -69,14 +91,14 @@ static struct soonest *order_for(struct plan *p, const struct plan_want *w)
 	p->n_changed = 0;
 	for (k = 0; k < p->n_orders; k++) {
 		o = &p->orders[k];
-		if (o->partition == w->partition && o->type == w->find.type && o->gpus == gpus)
+		if (o->partition == w->partition && same_kind(&o->kind, &kind) && o->gpus == gpus)
 			return o->soonest;
 	}
 	p->orders = xrealloc(p->orders, p->n_orders + 1, sizeof(*p->orders));
 	o = &p->orders[p->n_orders++];
-	*o = (struct order){ w->partition, gpus, w->find.type, soonest_new(conf->n_nodes) };
+	*o = (struct order){ w->partition, gpus, kind, soonest_new(conf->n_nodes) };
 	for (i = 0; i < conf->n_nodes; i++)
-		soonest_set(o->soonest, i, free_at(p, conf->nodes[i], o->type, o->gpus));
+		soonest_set(o->soonest, i, free_at(p, conf->nodes[i], &o->kind, o->gpus));
 	return o->soonest;
 }
 
@@ -131,7 +153,7 @@ static bool find_one(struct plan *p, const struct plan_want *w, struct plan_entr
 	plan_set_found(w, best, found);
 	part = plan_part(p, w, where);
 	found->places.n = 0;
-	place = plan_place(w, where, &part);
+	place = plan_place(p, w, where, &part);
 	places_add(&found->places, &place);
 	return true;
 }
@@ -150,6 +172,7 @@ static bool gang_at(
         struct plan *p, const struct plan_want *w, size_t n, usec_t start, struct plan_entry *found)
 {
 	const struct request *r = w->ask.gpus;
+	const struct plan_kind kind = plan_kind(w);
 	struct gang_choice choice = { 0 };
 	size_t i, k = 0;
 	bool ok;
@@ -159,8 +182,8 @@ static bool gang_at(
 		struct plan_part part = plan_part(p, w, node);
 		struct plan_room room;
 
-		plan_room(p, node, w->find.type, start, plan_end_of(start, w->length), w->key,
-		        w->polite, &room);
+		plan_room(p, node, &kind, start, plan_end_of(start, w->length), w->key, w->polite,
+		        &room);
 		if (!plan_room_holds(&room, &part))
 			continue;
 		p->candidates[k++] = (struct gang_candidate){
@@ -182,7 +205,7 @@ static bool gang_at(
 
 			if (!r->exclusive)
 				part.gpus = choice.v[i].gpus;
-			place = plan_place(w, choice.v[i].node, &part);
+			place = plan_place(p, w, choice.v[i].node, &part);
 			places_add(&found->places, &place);
 		}
 	}

@@ -15,6 +15,7 @@ struct plan_slot {
 	struct plan_entry *entry;
 	uint32_t node, gpus, cpus;
 	uint64_t mem_mb;
+	struct plan_kind kind;
 	struct plan_slot *next, **back; /* of the node */
 };
 
@@ -22,20 +23,28 @@ struct release {
 	usec_t end;
 	uint64_t mem_mb;
 	uint32_t gpus, cpus;
-	uint16_t type;
+	uint16_t type, given; /* given: where in those of the spot */
+};
+
+/* Which GPUs a run has, and what of each. */
+struct given {
+	uint64_t cards;
+	struct share share;
 };
 
 struct spot {
 	struct plan_slot *slots;
 	struct release *releases; /* by end; owned */
+	struct given *given;      /* of each; owned; NULL where GPUs are not shared */
 	uint32_t n;
+	bool shared;         /* some of them share GPUs */
 	bool fresh, changed; /* changed: in the list of those that the orders do not know yet */
 };
 
 /* The nodes of a partition by when they have so many GPUs of a type free, as far as runs go. */
 struct order {
 	uint32_t partition, gpus;
-	uint16_t type;
+	struct plan_kind kind;
 	struct soonest *soonest;
 };
 
@@ -67,8 +76,12 @@ struct moment {
 
 /* What is known of a node's runs, as of now. */
 struct spot *plan_spot(struct plan *p, uint32_t node);
-/* Add what is free there now, of that type. */
-void plan_room_now(const struct plan *p, uint32_t node, uint16_t type, struct plan_room *room);
+/* What is free there now. */
+void plan_room_now(
+        const struct plan *p, uint32_t node, const struct plan_kind *kind, struct plan_room *room);
+/* When each of the GPUs that do not do now will, by the ends of runs; in no order. */
+uint32_t plan_cards_when(const struct plan *p, uint32_t node, const struct plan_kind *kind,
+        usec_t when[CONF_MAX_GPUS_PER_NODE]);
 bool plan_room_holds(const struct plan_room *room, const struct plan_part *part);
 usec_t plan_end_of(usec_t start, usec_t length); /* with PLAN_FAR for what has no limit */
 /* The earliest start on one node; INT64_MAX: never. */

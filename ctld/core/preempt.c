@@ -150,12 +150,15 @@ static bool met(const struct plan_room *room, const struct plan_part *part)
 	       room->mem_mb >= (int64_t)part->mem_mb;
 }
 
-static void add_held(struct plan_room *room, const struct held *v, uint16_t type, int sign)
-{
-	room->gpus += v->type == type ? sign * (int64_t)v->gpus : 0;
-	room->cpus += sign * (int64_t)v->cpus;
-	room->mem_mb += sign * (int64_t)v->mem_mb;
-}
+/* All that runs on the node that is looked at. Where some of it shares GPUs, or shares are wanted,
+ * who gives back how many GPUs depends on who else goes: they are counted anew each time. */
+struct on_node {
+	uint32_t node;
+	bool by_card;
+	struct held v[MAX_ON_NODE];
+	bool gone[MAX_ON_NODE];
+	size_t n;
+};
 
 struct search {
 	const struct scene *scene;
@@ -165,6 +168,7 @@ struct search {
 	uint32_t gpus; /* of the whole job */
 	struct candidate v[MAX_ON_NODE];
 	size_t n;
+	struct on_node here;
 	struct preemption *out;
 	struct gone *gone; /* what the victims in `out` hold of the gates; owned */
 };
@@ -174,6 +178,50 @@ struct gone {
 	const struct need *need;
 	uint32_t account;
 };
+
+static uint32_t cards(const struct search *s)
+{
+	const struct plan_kind kind = plan_kind(s->want);
+
+	return plan_cards_without(
+	        s->scene->plan, s->here.node, &kind, s->here.v, s->here.gone, s->here.n);
+}
+
+/* One more of them has gone, or is there after all. */
+static void add_held(struct search *s, struct plan_room *room, const struct held *v, bool gone)
+{
+	int64_t sign = gone ? 1 : -1, before;
+	size_t i;
+
+	room->cpus += sign * (int64_t)v->cpus;
+	room->mem_mb += sign * (int64_t)v->mem_mb;
+	if (!s->here.by_card) {
+		room->gpus += v->type == s->want->find.type ? sign * (int64_t)v->gpus : 0;
+		return;
+	}
+	before = cards(s);
+	for (i = 0; i < s->here.n; i++) {
+		if (s->here.v[i].job == v->job && s->here.v[i].cards == v->cards)
+			s->here.gone[i] = gone;
+	}
+	room->gpus += (int64_t)cards(s) - before;
+}
+
+/* What runs on the node; what ends by the start has gone. */
+static void look_at(struct search *s, uint32_t node)
+{
+	struct on_node *here = &s->here;
+	size_t i;
+
+	here->node = node;
+	here->n = plan_held(s->scene->plan, node, here->v, MAX_ON_NODE);
+	here->n = here->n < MAX_ON_NODE ? here->n : MAX_ON_NODE;
+	here->by_card = share_wished(&s->want->ask.gpus->share);
+	for (i = 0; i < here->n; i++) {
+		here->gone[i] = plan_run_end(s->scene->plan, here->v[i].end) <= s->start;
+		here->by_card |= here->v[i].share.charge > 0;
+	}
+}
 
 static bool is_victim(const struct preemption *out, uint64_t job, size_t *index)
 {
@@ -185,13 +233,13 @@ static bool is_victim(const struct preemption *out, uint64_t job, size_t *index)
 }
 
 /* Who might be stopped on the node. */
-static void gather(struct search *s, uint32_t node)
+static void gather(struct search *s)
 {
-	struct held held[MAX_ON_NODE];
-	size_t n = plan_held(s->scene->plan, node, held, MAX_ON_NODE), i, at;
+	const struct held *held = s->here.v;
+	size_t i, at;
 
 	s->n = 0;
-	for (i = 0; i < n && i < MAX_ON_NODE; i++) {
+	for (i = 0; i < s->here.n; i++) {
 		enum preempt_reason why;
 
 		/* What ends by then is in the room already. */
@@ -245,7 +293,7 @@ static bool choose(struct search *s, struct plan_room *room, const struct plan_p
 		if (!release(s, &c->held))
 			continue;
 		c->chosen = true;
-		add_held(room, &c->held, type, 1);
+		add_held(s, room, &c->held, true);
 	}
 	for (i = 0; i < s->n; i++) {
 		if (s->v[i].chosen && s->v[i].held.path)
@@ -263,11 +311,11 @@ static void let_go(struct search *s, struct plan_room *room, const struct plan_p
 
 		if (!c->chosen)
 			continue;
-		add_held(room, &c->held, s->want->find.type, -1);
+		add_held(s, room, &c->held, false);
 		if (met(room, part))
 			c->chosen = false;
 		else
-			add_held(room, &c->held, s->want->find.type, 1);
+			add_held(s, room, &c->held, true);
 	}
 }
 
@@ -289,17 +337,18 @@ static bool met_without(
 {
 	struct plan *plan = s->scene->plan;
 	usec_t end = s->want->length >= PLAN_FAR ? PLAN_FAR * 2 : s->start + s->want->length;
-	struct held held[MAX_ON_NODE];
-	bool late = has_stuck(s, node);
-	size_t n = late || s->out->n ? plan_held(plan, node, held, MAX_ON_NODE) : 0, i, at;
+	const struct plan_kind kind = plan_kind(s->want);
+	const struct held *held = s->here.v;
+	size_t i, at;
 
 	*part = plan_part(plan, s->want, node);
-	plan_room(plan, node, s->want->find.type, s->start, end, s->want->key, false, room);
-	for (i = 0; i < n && i < MAX_ON_NODE; i++) {
+	plan_room(plan, node, &kind, s->start, end, s->want->key, false, room);
+	look_at(s, node);
+	for (i = 0; i < s->here.n; i++) {
 		if (stuck(s->scene, &held[i]) && plan_run_end(plan, held[i].end) <= s->start)
-			add_held(room, &held[i], s->want->find.type, -1);
+			add_held(s, room, &held[i], false);
 		if (held[i].end > s->start && is_victim(s->out, held[i].job, &at) && at != but)
-			add_held(room, &held[i], s->want->find.type, 1);
+			add_held(s, room, &held[i], true);
 	}
 	return met(room, part);
 }
@@ -318,7 +367,7 @@ static bool make_room(struct search *s, uint32_t node, struct cost *cost)
 		return true;
 	if (has_stuck(s, node))
 		return false; /* whoever is stopped there has a place again before it ends */
-	gather(s, node);
+	gather(s);
 	if (!choose(s, &room, &part))
 		return false;
 	let_go(s, &room, &part);
@@ -492,7 +541,7 @@ static bool total_anyway(struct search *s, const struct plan_want *total)
 
 		part = plan_part(s->scene->plan, total, choice.v[i].node);
 		part.gpus = choice.v[i].gpus;
-		place = plan_place(total, choice.v[i].node, &part);
+		place = plan_place(s->scene->plan, total, choice.v[i].node, &part);
 		places_add(&places, &place);
 	}
 	decide_need_of(s->scene, &total->ask, &places, &need);
@@ -517,7 +566,7 @@ static bool take_offers(
 	places->type = s->want->find.type;
 	for (i = 0; i < n && places->n < nodes; i++) {
 		struct plan_part part = plan_part(s->scene->plan, s->want, offers[i].node);
-		struct place place = plan_place(s->want, offers[i].node, &part);
+		struct place place = plan_place(s->scene->plan, s->want, offers[i].node, &part);
 		struct cost cost;
 
 		if (make_room(s, offers[i].node, &cost)) {

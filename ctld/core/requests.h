@@ -9,6 +9,7 @@
 #ifndef CTLD_CORE_REQUESTS_H
 #define CTLD_CORE_REQUESTS_H
 
+#include "ctld/core/cards.h"
 #include "ctld/core/event.h"
 #include "ctld/core/strings.h"
 
@@ -40,6 +41,7 @@ struct request {
 	bool per_node;                 /* each node gives `count`; only gangs with GPUs */
 	bool exclusive;
 	uint64_t gpu_mem_min_mb;
+	struct share_wish share;                      /* of each GPU; none: all of it */
 	const char *constraint, *prefer;              /* kept; features (nodefilter.h); "" none */
 	const char *nodelist, *exclude;               /* kept; hostlists; "" none */
 	const char *licence_names[MAX_LICENCE_NEEDS]; /* kept; with their counts: */

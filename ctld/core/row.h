@@ -132,7 +132,10 @@
 	X(gpu_busy_us, INT, _)                                                     \
 	X(gpu_idle_us, INT, _)                                                     \
 	X(gpu_mem_peak_mb, INT, _)                                                 \
-	X(energy_mj, INT, _)
+	X(energy_mj, INT, _)                                                       \
+	X(share_milli, INT, _)  /* of each GPU: thousandths of its compute */      \
+	X(share_mb, INT, _)     /* and MiB of its memory */                        \
+	X(share_charge, INT, _) /* as what part of a GPU it counts; 0: whole ones */
 
 #define NONCE_COLUMNS(X) /* (uid, nonce) -> job: a repeated submit is answered, not repeated */ \
 	X(uid, INT, K)                                                             \

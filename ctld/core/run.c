@@ -119,10 +119,10 @@ void run_free(struct runs *runs, struct run *run)
 	strings_drop(runs->strings, run->info.incarnation);
 	strings_drop(runs->strings, run->info.detail);
 	strings_drop(runs->strings, run->link.nodes);
-	if (run->link.said)
-		strings_drop(runs->strings, run->link.said->progress);
+	if (run->link.more)
+		strings_drop(runs->strings, run->link.more->progress);
 	strings_drop(runs->strings, run->info.account);
-	free(run->link.said);
+	free(run->link.more);
 	free(run);
 }
 
@@ -167,6 +167,26 @@ struct run **runs_sorted(const struct runs *runs, size_t *n)
 	return v;
 }
 
+static struct run_more *more(struct run *run)
+{
+	if (!run->link.more)
+		run->link.more = xcalloc(1, sizeof(*run->link.more));
+	return run->link.more;
+}
+
+static void set_share(struct run *run, const struct share *share)
+{
+	if (share->charge)
+		more(run)->share = *share;
+}
+
+const struct share *run_share(const struct run *run)
+{
+	static const struct share all;
+
+	return run->link.more ? &run->link.more->share : &all;
+}
+
 /* --- rows ------------------------------------------------------------------------------------ */
 
 #define F(field) [COL_RUN_##field] = COLUMN(struct run, info.field)
@@ -202,7 +222,7 @@ static const struct codec_column columns[COL_RUN_COUNT] = {
 	F(suspend_wanted),
 	F(suspend_time),
 	F(suspended_us),
-	/* the run's own: state, what it used */
+	/* the run's own: state, its share, what it used */
 };
 #undef F
 
@@ -253,14 +273,35 @@ static void decode_used(struct run *run, const struct row *row)
 		run_set_used(run, &used);
 }
 
+static void encode_share(const struct run *run, struct row *row)
+{
+	const struct share *share = run_share(run);
+
+	row->v[COL_RUN_share_milli] = value_int(share->milli);
+	row->v[COL_RUN_share_mb] = value_int((int64_t)share->mem_mb);
+	row->v[COL_RUN_share_charge] = value_int(share->charge);
+}
+
+static int decode_share(struct run *run, const struct row *row, struct error *err)
+{
+	int64_t milli = row->v[COL_RUN_share_milli].i, charge = row->v[COL_RUN_share_charge].i;
+
+	if (milli < 0 || charge < 0 || milli > CARD_MILLI || charge > CARD_MILLI)
+		return row_error(row, COL_RUN_share_charge, err, "more than a whole GPU");
+	set_share(run, &(struct share){ (uint32_t)milli, (uint32_t)charge,
+	                       (uint64_t)row->v[COL_RUN_share_mb].i });
+	return 0;
+}
+
 void run_encode(const struct run *run, struct row *row, enum row_change change)
 {
 	row_begin(row, TABLE_RUN, change);
 	codec_encode(columns, run, row);
-	if (change == ROW_PUT)
-		row->v[COL_RUN_state] = value_text(run_state_name(run->info.state));
-	if (change == ROW_PUT)
-		encode_used(run, row);
+	if (change != ROW_PUT)
+		return;
+	row->v[COL_RUN_state] = value_text(run_state_name(run->info.state));
+	encode_share(run, row);
+	encode_used(run, row);
 }
 
 static int decode_own(struct run *run, const struct row *row, struct error *err)
@@ -285,7 +326,7 @@ static int decode_own(struct run *run, const struct row *row, struct error *err)
 	if (run->info.suspend_time && s != RUN_RUNNING)
 		return row_error(row, COL_RUN_suspend_time, err, "it does not run");
 	decode_used(run, row);
-	return 0;
+	return decode_share(run, row, err);
 }
 
 int runs_load(struct runs *runs, const struct row *row, struct error *err)
@@ -322,7 +363,7 @@ uint64_t runs_hash(const struct runs *runs)
 
 /* --- movers ---------------------------------------------------------------------------------- */
 
-struct run *runs_add(struct runs *runs, const struct run_info *info)
+struct run *runs_add(struct runs *runs, const struct run_info *info, const struct share *share)
 {
 	struct run *run = xcalloc(1, sizeof(*run));
 
@@ -335,6 +376,7 @@ struct run *runs_add(struct runs *runs, const struct run_info *info)
 	        strings_keep(runs->strings, info->incarnation ? info->incarnation : "");
 	run->info.detail = strings_keep(runs->strings, info->detail ? info->detail : "");
 	run->info.account = strings_keep(runs->strings, info->account ? info->account : "");
+	set_share(run, share);
 	table_add(runs->table, run);
 	dirty_put(runs->dirty, &run->mark);
 	return run;
@@ -392,34 +434,27 @@ void run_set_checkpoint(struct runs *runs, struct run *run, usec_t checkpoint_ti
 	dirty_put(runs->dirty, &run->mark);
 }
 
-static struct run_said *said(struct run *run)
-{
-	if (!run->link.said)
-		run->link.said = xcalloc(1, sizeof(*run->link.said));
-	return run->link.said;
-}
-
 void run_set_progress(struct runs *runs, struct run *run, const char *progress)
 {
 	if (*progress || run_progress(run))
-		strings_set(runs->strings, &said(run)->progress, progress);
+		strings_set(runs->strings, &more(run)->progress, progress);
 }
 
 void run_set_used(struct run *run, const struct run_used *used)
 {
-	said(run)->used = *used;
+	more(run)->used = *used;
 }
 
 const struct run_used *run_used(const struct run *run)
 {
 	static const struct run_used nothing;
 
-	return run->link.said ? &run->link.said->used : &nothing;
+	return run->link.more ? &run->link.more->used : &nothing;
 }
 
 const char *run_progress(const struct run *run)
 {
-	return run->link.said ? run->link.said->progress : NULL;
+	return run->link.more ? run->link.more->progress : NULL;
 }
 
 void run_set_end(struct runs *runs, struct run *run, const struct run_report *r)
@@ -438,7 +473,7 @@ void run_set_end(struct runs *runs, struct run *run, const struct run_report *r)
 	i->end_cause = (uint8_t)r->cause;
 	i->cpu_time_us = r->cpu_time_us;
 	i->max_rss_kb = r->max_rss_kb;
-	if (run->link.said || memcmp(&r->used, run_used(run), sizeof(r->used)) != 0)
+	if (run->link.more || memcmp(&r->used, run_used(run), sizeof(r->used)) != 0)
 		run_set_used(run, &r->used);
 	if (r->checkpoint_time > i->checkpoint_time)
 		i->checkpoint_time = r->checkpoint_time;

@@ -26,6 +26,7 @@
 #include "common/error.h"
 #include "common/run.h"
 #include "ctld/core/accounts.h"
+#include "ctld/core/cards.h"
 #include "ctld/core/dirty.h"
 #include "ctld/core/strings.h"
 
@@ -72,8 +73,9 @@ struct run_info {
 	                        */
 };
 
-/* What has been told of it on its way, in memory of its own: most runs are over before. */
-struct run_said {
+/* What most runs do not have or are over before, in memory of its own. */
+struct run_more {
+	struct share share;   /* durable: of each of its GPUs; charge 0: all of them */
 	const char *progress; /* kept: what its program says of itself; NULL: nothing */
 	struct run_used used;
 };
@@ -96,13 +98,14 @@ struct run_link {
 	struct usage_meter meter;
 	const char *qos, *partition; /* kept, while it is booked: whose GPU-hours count too */
 	usec_t hours_since;          /* since when */
-	struct run_said *said;       /* owned; NULL: nothing yet */
+	struct run_more *more;       /* owned; NULL: nothing yet */
 	uint64_t ordered_session;    /* in which its StartRun went out; 0: in an earlier life */
 };
 
 const struct run_info *run_info(const struct run *run);
 struct run_link *run_link(struct run *run);
 const struct run_link *run_link_of(const struct run *run);
+const struct share *run_share(const struct run *run); /* charge 0: whole GPUs */
 /* As its node said last; all in all, and durable (some of it), once it is over. Zeros: nothing is
  * known. */
 const struct run_used *run_used(const struct run *run);
@@ -122,8 +125,8 @@ uint64_t runs_hash(const struct runs *runs);
 
 /* --- movers ---------------------------------------------------------------------------------- */
 
-/* A new run in info->state (ORDERED or STRAY); texts are copied. */
-struct run *runs_add(struct runs *runs, const struct run_info *info);
+/* A new run in info->state (ORDERED or STRAY), with that of each of its GPUs; texts are copied. */
+struct run *runs_add(struct runs *runs, const struct run_info *info, const struct share *share);
 void run_move(struct runs *runs, struct run *run, enum run_state state); /* asserts that it may */
 void run_set_end_wanted(struct runs *runs, struct run *run, enum end_cause cause);
 void run_set_start(struct runs *runs, struct run *run, usec_t start_time);

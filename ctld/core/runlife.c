@@ -17,7 +17,8 @@ struct place run_place(const struct run *run)
 	return (struct place){ .node = node_link_of(run_link_of(run)->node)->index,
 		.cpus = i->cpus,
 		.mem_mb = i->mem_mb,
-		.gpus = run_link_of(run)->booked };
+		.gpus = run_link_of(run)->booked,
+		.share = *run_share(run) };
 }
 
 /* By the wall clock, once: it may jump. */
@@ -41,7 +42,10 @@ void run_hold(struct core *core, struct run *run)
 	if (index == NODE_LEFT)
 		return;
 	/* A stray may sit on GPUs that were given to somebody else: they are booked once. */
-	run_link(run)->booked &= ~ledger_gpus_used(core->ledger, index);
+	run_link(run)->booked &=
+	        ~(run_share(run)->charge ? ledger_gpus_used(core->ledger, index) &
+	                                           ~ledger_gpus_shared(core->ledger, index)
+	                                 : ledger_gpus_used(core->ledger, index));
 	place = run_place(run);
 	ledger_take(core->ledger, &place);
 	node_count_gpus(core, run_link(run)->node);
@@ -158,7 +162,7 @@ void run_start(struct core *core, struct job *job, struct run_id id, uint32_t no
 		.nodes = nodes,
 		.state = RUN_ORDERED,
 	};
-	struct run *run = runs_add(core->runs, &info);
+	struct run *run = runs_add(core->runs, &info, &place->share);
 
 	run_attach(job, run);
 	run_book(core, run, node);
@@ -409,7 +413,7 @@ struct run *run_adopt(struct core *core, struct node *node, const struct run_rep
 		info.state = RUN_ORDERED;
 		info.suspend_wanted = r->suspended;
 	}
-	run = runs_add(core->runs, &info);
+	run = runs_add(core->runs, &info, &(struct share){ 0 });
 	if (job)
 		run_attach(job, run);
 	run_book(core, run, node);

@@ -33,6 +33,26 @@ static const char *text_of(const char *text)
 
 /* --- GPUs ------------------------------------------------------------------------------------ */
 
+/* Parts of GPUs: one GPU where nothing else is said. */
+static int read_share(struct shape *s, const struct submit_job *job, struct error *err)
+{
+	s->share = (struct share_wish){ job->gpu_share_milli, job->gpu_mem_mb };
+	if (!share_wished(&s->share))
+		return 0;
+	if (s->share.milli > CARD_MILLI)
+		return error_set(err, ERR_JOB_SPEC, "--gpu-share: more than all of a GPU");
+	if (s->exclusive)
+		return error_set(err, ERR_JOB_SPEC,
+		        "--exclusive: whole nodes, and %s asks for a part of a GPU",
+		        s->share.mem_mb ? "--gpu-mem" : "--gpu-share");
+	if (!s->n) {
+		s->v[s->n++].count = 1;
+		free(s->text);
+		s->text = xstrdup("any:1");
+	}
+	return 0;
+}
+
 static int read_gpus(struct shape *s, const struct submit_job *job, struct error *err)
 {
 	struct strbuf text = { 0 };
@@ -207,6 +227,10 @@ static void write_place(struct shape *s)
 	say(&text, "", s->exclusive ? "exclusive" : "");
 	if (s->gpu_mem_min_mb)
 		strbuf_addf(&text, " mem_min=%llu", (unsigned long long)s->gpu_mem_min_mb);
+	if (s->share.mem_mb)
+		strbuf_addf(&text, " gpu_mem=%llu", (unsigned long long)s->share.mem_mb);
+	if (s->share.milli)
+		strbuf_addf(&text, " gpu_share=%u", s->share.milli);
 	say(&text, "constraint", s->constraint);
 	say(&text, "prefer", s->prefer);
 	say(&text, "nodelist", s->nodelist);
@@ -226,7 +250,7 @@ int shape_read(struct shape *s, const struct submit_job *job, struct error *err)
 	memset(s, 0, sizeof(*s));
 	s->exclusive = job->exclusive;
 	s->gpu_mem_min_mb = job->gpu_mem_min_mb;
-	if (read_gpus(s, job, err) < 0 ||
+	if (read_gpus(s, job, err) < 0 || read_share(s, job, err) < 0 ||
 	        read_features("--constraint", job->constraint, &s->constraint, err) < 0 ||
 	        read_features("--prefer", job->prefer, &s->prefer, err) < 0 ||
 	        read_hostlist("--nodelist", job->nodelist, &s->nodelist, &named, err) < 0 ||
@@ -331,6 +355,14 @@ static bool parse_word(struct submit_job *job, char *word)
 		return parse_nodes(job, value);
 	if (!strcmp(word, "mem_min") && parse_number(value, UINT64_MAX, &n)) {
 		job->gpu_mem_min_mb = n;
+		return true;
+	}
+	if (!strcmp(word, "gpu_mem") && parse_number(value, UINT64_MAX, &n)) {
+		job->gpu_mem_mb = n;
+		return true;
+	}
+	if (!strcmp(word, "gpu_share") && parse_number(value, CARD_MILLI, &n)) {
+		job->gpu_share_milli = (uint32_t)n;
 		return true;
 	}
 	for (i = 0; i < sizeof(texts) / sizeof(texts[0]); i++) {

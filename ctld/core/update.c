@@ -101,6 +101,8 @@ struct submit_job job_as_asked(const struct core *core, const struct job *job)
 		.nodes_max = r->nodes_max,
 		.gpus_per_node = r->per_node,
 		.gpu_mem_min_mb = r->gpu_mem_min_mb,
+		.gpu_mem_mb = r->share.mem_mb,
+		.gpu_share_milli = r->share.milli,
 		.exclusive = r->exclusive,
 		.cpus = i->cpus,
 		.mem_mb = i->mem_mb,

@@ -18,7 +18,7 @@ static bool priced(const struct conf *conf)
 	return conf->prices.cpu > 0 || conf->prices.mem_gb > 0;
 }
 
-double usage_cost(const struct conf *conf, uint16_t type, uint32_t gpus, uint32_t cpus,
+double usage_cost(const struct conf *conf, uint16_t type, double gpus, uint32_t cpus,
         uint64_t mem_mb, uint64_t elapsed_us)
 {
 	double hours = (double)elapsed_us / HOUR_US, an_hour;
@@ -31,7 +31,7 @@ double usage_cost(const struct conf *conf, uint16_t type, uint32_t gpus, uint32_
 	return an_hour * hours;
 }
 
-uint64_t usage_cost_u(const struct conf *conf, uint16_t type, uint32_t gpus, uint32_t cpus,
+uint64_t usage_cost_u(const struct conf *conf, uint16_t type, double gpus, uint32_t cpus,
         uint64_t mem_mb, uint64_t elapsed_us, double factor)
 {
 	double cost = usage_cost(conf, type, gpus, cpus, mem_mb, elapsed_us) * factor * USAGE_MICRO;

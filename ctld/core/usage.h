@@ -18,11 +18,11 @@
 
 #define USAGE_MICRO 1000000 /* cost is kept in millionths of the currency */
 
-/* `type` TYPE_NONE or TYPE_GONE: GPUs without a price. */
-double usage_cost(const struct conf *conf, uint16_t type, uint32_t gpus, uint32_t cpus,
+/* `type` TYPE_NONE or TYPE_GONE: GPUs without a price. Parts of GPUs count as parts. */
+double usage_cost(const struct conf *conf, uint16_t type, double gpus, uint32_t cpus,
         uint64_t mem_mb, uint64_t elapsed_us);
 /* The same in millionths, times a factor, rounded. */
-uint64_t usage_cost_u(const struct conf *conf, uint16_t type, uint32_t gpus, uint32_t cpus,
+uint64_t usage_cost_u(const struct conf *conf, uint16_t type, double gpus, uint32_t cpus,
         uint64_t mem_mb, uint64_t elapsed_us, double factor);
 
 /* 2^x for any x; 0 or infinity where a double ends. Correct to the last digits, and the same on

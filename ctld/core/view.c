@@ -354,6 +354,7 @@ static void view_run(
 		.nodes = attempt_nodes(run),
 		.n_nodes = i->nodes,
 		.gpus = i->gpus,
+		.share = *run_share(run),
 		.gpu_uuids = run_link_of(run)->node ? node_info(run_link_of(run)->node)->gpus : "",
 		.cpus = i->cpus,
 		.grace_s =

@@ -51,10 +51,13 @@ static int pool_fill(struct pool *p, struct world *w, struct history *h, enum sh
 	int rc;
 
 	while ((rc = history_next(h, &job, err)) > 0) {
-		if (job.gpu_milli < 1000 && shared == SHARED_SKIP)
+		if (job.gpu_milli < 1000 && shared == SHARED_SKIP) {
 			world_measures(w)->skipped_shared++;
-		else
-			pool_add(p, &job);
+			continue;
+		}
+		if (shared == SHARED_ROUND)
+			job.gpu_milli = 1000;
+		pool_add(p, &job);
 	}
 	return rc;
 }
@@ -98,17 +101,17 @@ static int fill(struct world *w, struct pool *p, uint64_t *chance, unsigned perc
         const struct replay_options *o, struct inflation *r, struct error *err)
 {
 	struct measures *m = world_measures(w);
-	uint64_t arrived = 0, want = m->capacity * percent, i;
+	uint64_t all = m->capacity * 1000, arrived = 0, i;
 
-	for (i = 0; arrived * 100 < want; i++) {
+	for (i = 0; arrived * 100 < all * percent; i++) {
 		const struct history_job *job = &p->v[i < p->n ? i : random_below(chance, p->n)];
-		bool before = arrived < m->capacity;
+		bool before = arrived < all;
 
-		arrived += job->gpus;
+		arrived += (uint64_t)job->gpus * job->gpu_milli;
 		place(w, job, r);
-		r->end = (struct inflate_point){ (double)arrived / (double)m->capacity,
-			(double)m->used / (double)m->capacity };
-		if (before && arrived >= m->capacity)
+		r->end = (struct inflate_point){ (double)arrived / (double)all,
+			(double)m->used_milli / (double)all };
+		if (before && arrived >= all)
 			r->at_100 = r->end;
 		if (o->progress && i % 64 == 0)
 			o->progress(o->arg, w);

@@ -43,6 +43,7 @@ struct world_job *world_job_new(struct world *w, const struct history_job *job)
 	j->type = names_number(w->names, job->gpu_type);
 	j->group = names_number(w->names, job->group);
 	j->gpus = job->gpus;
+	j->gpu_milli = job->gpu_milli;
 	j->nodes = job->nodes;
 	j->cpus = job->cpus;
 	j->mem_mb = job->mem_mb;
@@ -174,6 +175,8 @@ static void fill(struct world *w, const struct world_job *job, char *types, stru
 	memcpy(s->nonce, &nonce, sizeof(nonce));
 	if (job->gpus)
 		fill_types(s, types, job->gpus);
+	if (job->gpus && job->gpu_milli < 1000)
+		s->gpu_share_milli = job->gpu_milli;
 	nodes = nodes_for(w, job, s, partition);
 	if (nodes > 1)
 		s->nodes_min = s->nodes_max = nodes;
@@ -244,18 +247,30 @@ static void report(struct world *w, const struct world_run *run, enum run_report
 	world_apply(w, &e);
 }
 
+/* Of each of its GPUs what the run has. */
+static void hold_gpus(struct world *w, const struct world_run *run, bool take)
+{
+	struct world_node *n = &w->nodes[run->node];
+	uint64_t left;
+
+	for (left = run->gpus; left; left &= left - 1) {
+		uint32_t i = (uint32_t)__builtin_ctzll(left);
+
+		n->milli[i] += take ? run->milli : -run->milli;
+		if (i >= n->n_gpus || n->milli[i] > 1000)
+			world_fail(w, "job %llu got %u/1000 of GPU %u of node %s: %u/1000 given",
+			        (unsigned long long)run->id.job, run->milli, i,
+			        w->conf->nodes[run->node].name, n->milli[i]);
+		w->m.used_milli += take ? run->charge : -(uint64_t)run->charge;
+	}
+}
+
 /* Take what the run needs from its node, or give it back. */
 static void hold(struct world *w, const struct world_run *run, bool take)
 {
 	struct world_node *n = &w->nodes[run->node];
-	uint64_t known = n->n_gpus >= 64 ? UINT64_MAX : ((uint64_t)1 << n->n_gpus) - 1;
 
-	if (take && (run->gpus & n->gpus_used || run->gpus & ~known))
-		world_fail(w, "job %llu got GPUs %#llx of node %s, which has %#llx, held %#llx",
-		        (unsigned long long)run->id.job, (unsigned long long)run->gpus,
-		        w->conf->nodes[run->node].name, (unsigned long long)known,
-		        (unsigned long long)n->gpus_used);
-	n->gpus_used ^= run->gpus;
+	hold_gpus(w, run, take);
 	n->cpus_used += take ? run->cpus : -run->cpus;
 	n->mem_used_mb += take ? run->mem_mb : -run->mem_mb;
 	if (n->cpus_used > n->cpus || n->mem_used_mb > n->mem_mb)
@@ -263,10 +278,6 @@ static void hold(struct world *w, const struct world_run *run, bool take)
 		        (unsigned long long)run->id.job, w->conf->nodes[run->node].name, n->cpus,
 		        (unsigned long long)n->mem_mb, n->cpus_used,
 		        (unsigned long long)n->mem_used_mb);
-	if (take)
-		w->m.used += (uint64_t)__builtin_popcountll(run->gpus);
-	else
-		w->m.used -= (uint64_t)__builtin_popcountll(run->gpus);
 }
 
 /* The first run of an attempt. */
@@ -326,6 +337,8 @@ void world_run_start(struct world *w, const struct order *order)
 		.cpus = view.cpus,
 		.mem_mb = view.mem_mb,
 		.gpus = view.gpus,
+		.milli = view.share.charge ? view.share.milli : 1000,
+		.charge = view.share.charge ? view.share.charge : 1000,
 		.number = w->n_runs++,
 		.start = world_now(w),
 		.told = WORLD_NEVER,
@@ -415,8 +428,8 @@ static void attempt_ends(struct world *w, struct world_job *job)
 void world_run_ends(struct world *w, struct world_run *run)
 {
 	struct world_job *job = run->job;
-	uint64_t gpus = (uint64_t)__builtin_popcountll(run->gpus);
-	uint64_t gpu_us = gpus * (uint64_t)(run->end - run->start);
+	uint64_t milli = (uint64_t)__builtin_popcountll(run->gpus) * run->charge;
+	uint64_t gpu_us = milli * (uint64_t)(run->end - run->start) / 1000;
 	usec_t saved = run->cause == END_EXIT ? 0 : run->end - run->start - lost(w, run);
 
 	heap_remove(w->ends, run->slot);
@@ -424,7 +437,7 @@ void world_run_ends(struct world *w, struct world_run *run)
 	unlink_run(job, run);
 	job->gpu_us += gpu_us;
 	job->saved = saved < job->saved ? saved : job->saved;
-	w->m.lost_us += gpus * (uint64_t)lost(w, run);
+	w->m.lost_us += milli * (uint64_t)lost(w, run) / 1000;
 	measures_run_ended(&w->m, names_text(w->names, job->given), gpu_us);
 	report(w, run, REPORT_ENDED);
 	free(run);

@@ -129,10 +129,13 @@ static struct conf *make_conf(const struct options *o, struct error *err)
 	struct conf *conf;
 	size_t i;
 
-	if (o->nodes)
+	if (o->nodes) {
 		conf = cluster_make(o->nodes, o->history.partition_column, err);
-	else
+		for (i = 0; conf && o->replay.shared == SHARED_SHARE && i < conf->n_nodes; i++)
+			conf->nodes[i].share = CONF_SHARE_WATCH;
+	} else {
 		conf = cluster_read(o->conf ? o->conf : DEFAULT_CONF, err);
+	}
 	for (i = 0; conf && i < o->n_add_nodes; i++) {
 		if (cluster_add(conf, o->add_nodes[i], err) < 0) {
 			conf_free(conf);
@@ -179,14 +182,16 @@ static int print_report(const struct options *o, const struct report_input *in, 
 static int simulate(const struct options *o, const struct conf *conf, struct show *s,
         struct history *h, FILE *const out[2], struct error *err)
 {
+	static const char *const shared[] = {
+		[SHARED_ROUND] = "all of it", [SHARED_SKIP] = "left out", [SHARED_SHARE] = "shared"
+	};
 	struct world *w = world_new(conf, &o->world, err);
 	struct replay_options how = o->replay;
 	struct inflation inflation = { 0 };
 	struct words words;
 	struct report_input in = { conf, o->files, o->n_files, 0, words.limits,
 		o->replay.fifo ? "fifo, one job after another" : "as configured",
-		o->replay.shared == SHARED_SKIP ? "left out" : "all of it", words.ends,
-		o->replay.scale_load, o->world.seed };
+		shared[o->replay.shared], words.ends, o->replay.scale_load, o->world.seed };
 	int rc = -1;
 
 	if (!w)

@@ -28,6 +28,11 @@ void measures_clear(struct measures *m)
 	names_free(m->accounts);
 }
 
+double measures_used(const struct measures *m)
+{
+	return (double)m->used_milli / 1000;
+}
+
 /* --- time ------------------------------------------------------------------------------------ */
 
 void measures_series(struct measures *m, FILE *file, usec_t step)
@@ -40,9 +45,9 @@ void measures_series(struct measures *m, FILE *file, usec_t step)
 static void sample(struct measures *m, usec_t now)
 {
 	for (; m->series && m->series_next < now; m->series_next += m->series_step)
-		fprintf(m->series, "%.15g,%llu,%llu,%llu\n", (double)m->series_next / 1e6,
+		fprintf(m->series, "%.15g,%llu,%llu,%.15g\n", (double)m->series_next / 1e6,
 		        (unsigned long long)m->waiting, (unsigned long long)m->running,
-		        (unsigned long long)m->used);
+		        measures_used(m));
 }
 
 void measures_pass(struct measures *m, usec_t now)
@@ -53,16 +58,16 @@ void measures_pass(struct measures *m, usec_t now)
 		return;
 	sample(m, now);
 	m->capacity_us += (double)m->capacity * us;
-	m->used_us += (double)m->used * us;
+	m->used_us += measures_used(m) * us;
 	m->waiting_us += (double)m->waiting * us;
 	m->running_us += (double)m->running * us;
 	if (m->waiting) {
 		m->busy_capacity_us += (double)m->capacity * us;
-		m->busy_used_us += (double)m->used * us;
+		m->busy_used_us += measures_used(m) * us;
 	}
 	m->most_waiting = m->waiting > m->most_waiting ? m->waiting : m->most_waiting;
 	timeline_pass(&m->queue, now, (double)m->waiting);
-	timeline_pass(&m->use, now, (double)m->used);
+	timeline_pass(&m->use, now, measures_used(m));
 	m->now = now;
 }
 

@@ -49,7 +49,8 @@ struct refusal {
 
 struct measures {
 	/* levels */
-	uint64_t capacity, used; /* GPUs */
+	uint64_t capacity;   /* GPUs */
+	uint64_t used_milli; /* thousandths of GPUs */
 	uint64_t waiting, running;
 	/* over time; times since the first submission */
 	usec_t now;
@@ -73,6 +74,8 @@ struct measures {
 	struct account_use *use_of; /* [account] */
 	uint32_t n_use_of;
 };
+
+double measures_used(const struct measures *m); /* GPUs */
 
 void measures_init(struct measures *m, uint64_t capacity);
 void measures_clear(struct measures *m);

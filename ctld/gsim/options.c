@@ -81,7 +81,7 @@ static const struct argp_option rows[] = {
 	        3 },
 	{ "shared", OPT_SHARED, "HOW", 0,
 	        "Jobs with a part of a GPU: `round` gives them all of it (the default), `skip` "
-	        "leaves them out",
+	        "leaves them out, `share` lets them share GPUs",
 	        3 },
 	{ "checkpoint", OPT_CHECKPOINT, NULL, 0,
 	        "A stopped job goes on where it was, instead of beginning again", 3 },
@@ -274,14 +274,14 @@ static int take_history(struct options *o, int key, char *arg, struct error *err
 static int take_rest(struct options *o, int key, char *arg, struct error *err)
 {
 	static const char *const policies[] = { "configured", "fifo", NULL };
-	static const char *const shared[] = { "round", "skip", NULL };
+	static const char *const shared[] = { "round", "skip", "share", NULL };
 	uint64_t number = CHECK_EVERY;
 	int word = 0, rc = 0;
 
 	switch (key) {
 	case OPT_SHARED:
 		rc = take_word(arg, shared, &word, err);
-		o->replay.shared = word ? SHARED_SKIP : SHARED_ROUND;
+		o->replay.shared = (enum shared_gpus)word;
 		return rc;
 	case OPT_POLICY:
 		rc = take_word(arg, policies, &word, err);

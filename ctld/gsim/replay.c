@@ -48,6 +48,8 @@ static int next_job(struct state *s, struct error *err)
 		else
 			break;
 	}
+	if (s->o->shared == SHARED_ROUND)
+		s->job.gpu_milli = 1000;
 	s->more = rc > 0;
 	if (s->more && !s->any)
 		s->first = s->job.submit;

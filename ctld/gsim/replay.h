@@ -11,8 +11,8 @@
 #include "ctld/gsim/history.h"
 #include "ctld/gsim/world.h"
 
-/* What a job with a part of a GPU becomes while the core knows whole GPUs only. */
-enum shared_gpus { SHARED_ROUND, SHARED_SKIP };
+/* What becomes of a job with a part of a GPU: it gets all of it, is left out, or shares it. */
+enum shared_gpus { SHARED_ROUND, SHARED_SKIP, SHARED_SHARE };
 
 struct replay_options {
 	enum shared_gpus shared;

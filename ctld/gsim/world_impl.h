@@ -11,7 +11,8 @@
 /* What a node's runs hold, as the node would know it. */
 struct world_node {
 	uint32_t cpus, cpus_used, n_gpus;
-	uint64_t mem_mb, mem_used_mb, gpus_used;
+	uint64_t mem_mb, mem_used_mb;
+	uint32_t milli[CONF_MAX_GPUS_PER_NODE]; /* of each GPU, used */
 };
 
 struct world_run {
@@ -20,6 +21,8 @@ struct world_run {
 	struct world_run *next; /* of its job */
 	uint32_t node, cpus, slot;
 	uint64_t mem_mb, gpus;
+	uint32_t milli;  /* of each GPU */
+	uint32_t charge; /* what that counts as */
 	uint64_t number; /* runs started before it */
 	usec_t start, end;
 	usec_t told; /* when it was told to end; WORLD_NEVER: it was not */
@@ -31,7 +34,7 @@ struct world_job {
 	/* from the history */
 	char *name;
 	uint32_t user, account, partition, type, group; /* names */
-	uint32_t gpus, nodes, cpus, time_limit_s;
+	uint32_t gpus, gpu_milli, nodes, cpus, time_limit_s;
 	uint64_t mem_mb;
 	usec_t arrival, duration, remaining;
 	/* so far */

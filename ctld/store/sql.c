@@ -22,11 +22,12 @@
 	"order_time, start_time, end_time, elapsed_us, exit_code, exit_signal, end_wanted, "  \
 	"end_cause, detail, cpu_time_us, max_rss_kb, uid, nodes, account, billed_us, "  \
 	"cost_u, checkpoint_time, suspend_wanted, suspend_time, suspended_us, " \
-	"read_bytes, written_bytes, gpu_seen_us, gpu_busy_us, gpu_idle_us, gpu_mem_peak_mb, energy_mj"
+	"read_bytes, written_bytes, gpu_seen_us, gpu_busy_us, gpu_idle_us, gpu_mem_peak_mb, energy_mj, " \
+	"share_milli, share_mb, share_charge"
 #define RUN_PLACES                                                                          \
 	"?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13, ?14, ?15, ?16, ?17, ?18, " \
 	"?19, ?20, ?21, ?22, ?23, ?24, ?25, ?26, ?27, ?28, ?29, ?30, ?31, ?32, ?33, ?34, ?35, ?36, " \
-	"?37, ?38, ?39"
+	"?37, ?38, ?39, ?40, ?41, ?42"
 #define NONCE_COLS "uid, nonce, spec_hash, job, expires"
 #define EVENT_COLS "seq, time, kind, uid, host, job, node, text"
 #define USAGE_COLS "account, uid, user, gpu_us, cpu_us, cost_u, runs, decayed_u, decayed_time"
@@ -138,6 +139,10 @@
 	"ALTER TABLE " table " ADD COLUMN gpu_idle_us INTEGER NOT NULL DEFAULT 0;"           \
 	"ALTER TABLE " table " ADD COLUMN gpu_mem_peak_mb INTEGER NOT NULL DEFAULT 0;"       \
 	"ALTER TABLE " table " ADD COLUMN energy_mj INTEGER NOT NULL DEFAULT 0;"
+#define RUN_GETS_SHARE(table)                                                                \
+	"ALTER TABLE " table " ADD COLUMN share_milli INTEGER NOT NULL DEFAULT 0;"           \
+	"ALTER TABLE " table " ADD COLUMN share_mb INTEGER NOT NULL DEFAULT 0;"              \
+	"ALTER TABLE " table " ADD COLUMN share_charge INTEGER NOT NULL DEFAULT 0;"
 #define EVENT_TABLE_1                                                                        \
 	"seq INTEGER PRIMARY KEY, time INTEGER NOT NULL, kind TEXT NOT NULL, "               \
 	"uid INTEGER NOT NULL, host TEXT NOT NULL, job INTEGER NOT NULL, node TEXT NOT NULL, " \
@@ -271,6 +276,11 @@ static const char *const state_steps[] = {
 	/* GPUs that are drained one by one. */
 	"ALTER TABLE node ADD COLUMN health TEXT NOT NULL DEFAULT '';"
 	"PRAGMA user_version = 20;",
+
+	/* Parts of GPUs. */
+	RUN_GETS_SHARE("run")
+	RUN_GETS_SHARE("ended_run")
+	"PRAGMA user_version = 21;",
 };
 
 /* history.db. 0x67707568 is "gpuh". */
@@ -333,6 +343,9 @@ static const char *const history_steps[] = {
 	/* What there was, for reports. */
 	"CREATE INDEX event_of_capacity ON event (time, seq) WHERE kind = 'cluster.capacity';"
 	"PRAGMA user_version = 15;",
+
+	RUN_GETS_SHARE("run")
+	"PRAGMA user_version = 16;",
 };
 /* clang-format on */
 

@@ -119,7 +119,8 @@ def openb():
     rows = [["published: Random", "86.30+-0.33", "87.47+-0.32"], ["published: DotProd", "90.62+-0.19", "90.85+-0.20"],
             ["published: GpuClustering", "91.65+-0.61", "91.88+-0.62"], ["published: GpuPacking", "91.78+-0.53", "92.00+-0.54"],
             ["published: BestFit", "92.86+-0.14", "93.08+-0.13"], ["published: FGD", "95.23+-0.11", "95.39+-0.08"]]
-    for how, words in ("skip", "whole GPUs only: shared pods left out"), ("round", "shared pods rounded up to a whole GPU"):
+    for how, words in ("skip", "whole GPUs only: shared pods left out"), ("round", "shared pods rounded up to a whole GPU"), \
+            ("share", "shared pods share"):
         runs = [gsim("--nodes", TRACES / "openb_nodes.csv", "--inflate=130", f"--shared={how}", f"--seed={seed}",
                      TRACES / "openb_default.csv.gz")[0]["inflation"] for seed in SEEDS]
         rows.append([words, *(mean_and_sd([run[i]["allocated"] for run in runs]) for i in (0, 1))])

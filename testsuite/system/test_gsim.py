@@ -153,6 +153,34 @@ def test_parts_of_gpus(replay):
     assert r["gpu_hours"] == pytest.approx(10 / HOUR) and r["jobs"]["skipped_shared"] == 1
 
 
+def test_shares(tmp_path):
+    """Worked out by hand: one node with two GPUs, at most."""
+    (tmp_path / "nodes.csv").write_text("node,count,gpus\nn,1,2\n")
+    for parts, makespan, gpu_s in (([500] * 4, 10, 20), ([600, 400, 600, 400], 10, 20), ([600] * 3, 20, 18),
+                                   ([1000, 500, 500], 10, 20), ([500, 1000, 1000], 20, 25)):
+        jobs = history(tmp_path / "jobs.csv", [job(0, 10, 1, gpu_milli=p) for p in parts])
+        for shared in "share", "round":
+            r = json.loads(gsim("--nodes", tmp_path / "nodes.csv", f"--shared={shared}", "--checker=1", "--time-limit=exact",
+                                "--json", jobs).stdout)
+            whole = shared == "round"
+            assert r["gpu_hours"] == pytest.approx((10 * len(parts) if whole else gpu_s) / HOUR), parts
+            assert r["makespan_s"] == (10 * ((len(parts) + 1) // 2) if whole else makespan), parts
+
+
+def test_shares_under_load(tmp_path):
+    """Whole GPUs and parts of them, on one node and on several, planned and backfilled, with every check on."""
+    chance = random.Random(3)
+    rows = [job(i * 20, 1 + chance.randrange(600), chance.choice([1, 1, 2, 4]), user=f"u{i % 5}",
+                gpu_milli=chance.choice([1000, 1000, 250, 330, 500, 700]), nodes=chance.choice(["", "", 1]),
+                cpus=chance.randrange(1, 6), requested_time_s=chance.choice(["", 600, 1200])) for i in range(150)]
+    (tmp_path / "nodes.csv").write_text("node,count,cpus,gpus,gpu_type\nx,2,16,4,a\ny,1,16,2,b\n")
+    argv = ["--nodes", tmp_path / "nodes.csv", "--shared=share", "--json", history(tmp_path / "jobs.csv", rows)]
+    r = json.loads(gsim(*argv, "--checker=1").stdout)
+    assert r["jobs"]["ended"] == 150 and r["states"]["COMPLETED"]["jobs"] == 150
+    assert r["gpu_hours"] == pytest.approx(sum(j["duration_s"] * j["gpus"] * j["gpu_milli"] / 1000 for j in rows) / HOUR)
+    assert json.loads(gsim(*argv).stdout) == r
+
+
 def test_cpus_are_of_the_job(replay):
     rows = [job(0, 10, 1, cpus=2.5), job(0, 10, 1, cpus=2), job(0, 10, 1, cpus=1, mem_mb=600), job(0, 10, 1, mem_mb=600)]
     r = replay(rows, "--time-limit=exact", node='cpus = 4; mem = "1000M";')

@@ -36,6 +36,7 @@ static void prices(void **state)
 	/* A GPU of a type that has no price (any more). */
 	assert_float_equal(usage_cost(conf, TYPE_GONE, 4, 10, 0, HOUR), 0.1, 1e-12);
 	assert_int_equal(usage_cost_u(conf, L40S, 1, 0, 0, HOUR, 0.25), 225000);
+	assert_int_equal(usage_cost_u(conf, L40S, 0.25, 0, 0, HOUR, 1), 225000);
 	assert_int_equal(usage_cost_u(conf, L40S, 1, 0, 0, 1, 1), 0);
 	assert_int_equal(usage_cost_u(conf, L40S, 1, 0, 0, 2001, 1), 1);
 	/* No price at all. */

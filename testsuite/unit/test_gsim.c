@@ -479,11 +479,11 @@ static void measures_add_up(void **state)
 	(void)state;
 	measures_init(&m, 8);
 	measures_pass(&m, 10);
-	m.used = 4;
+	m.used_milli = 4000;
 	m.waiting = 2;
 	measures_pass(&m, 30);
 	m.waiting = 0;
-	m.used = 8;
+	m.used_milli = 8000;
 	measures_pass(&m, 40);
 	assert_true(m.capacity_us == 320 && m.used_us == 160);
 	assert_true(m.busy_capacity_us == 160 && m.busy_used_us == 80);

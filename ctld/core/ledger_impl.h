@@ -1,0 +1,93 @@
+/* ledger_impl.h - the inside of the ledger, for its two files
+ *
+ *	ledger.c         what is booked, and where whole GPUs fit
+ *	ledger_shares.c  GPUs that several runs share, and what strands least
+ */
+#ifndef CTLD_CORE_LEDGER_IMPL_H
+#define CTLD_CORE_LEDGER_IMPL_H
+
+#include "ctld/core/capacity.h"
+#include "ctld/core/gang.h"
+#include "ctld/core/ledger.h"
+#include "ctld/core/strand.h"
+
+#define MAX_COSTS 32 /* wishes whose costs on all nodes are kept */
+
+struct record {
+	const struct conf_node *conf;
+	uint32_t cpus, cpus_used;
+	uint64_t mem, mem_used;
+	uint64_t used, shared, out; /* GPUs; shared: of those used */
+	struct card *cards;         /* by index; owned; NULL: none is shared, and none may be */
+	uint64_t stamp;             /* another one whenever something about it has changed */
+	bool accept, aside;
+	uint32_t *sets; /* owned */
+	size_t n_sets;
+	struct capacity_slot *slots; /* owned: where it stands in each set, by kind */
+	size_t n_slots;
+};
+
+struct entry {
+	struct place place;
+	bool take;
+};
+
+struct ledger {
+	const struct conf *conf;
+	struct record *nodes;
+	struct capacity **sets;
+	size_t n_sets;
+	bool *set_shares;      /* by set: has it nodes whose GPUs may be shared? */
+	uint32_t *set_of;      /* by partition */
+	struct entry *journal; /* since the first mark */
+	size_t n_journal, journal_size;
+	size_t *marks; /* positions in the journal */
+	size_t n_marks, marks_size;
+	uint32_t *leaves;                  /* of the nodes, side by side */
+	struct gang_candidate *candidates; /* for one search; room for all nodes */
+	struct gang_choice choice;
+	/* Where GPUs may be shared; NULL elsewhere. */
+	struct mix *mix;
+	struct costs *costs; /* MAX_COSTS of them */
+};
+
+/* One search: what is looked for, and of which type. */
+struct search {
+	const struct ledger *l;
+	const struct ask *ask;
+	const struct find *find;
+	uint16_t type;
+	uint32_t gpus; /* of one node, at least */
+	bool preferred_only;
+};
+
+static inline uint32_t record_cpus_free(const struct record *r)
+{
+	return r->cpus > r->cpus_used ? r->cpus - r->cpus_used : 0;
+}
+
+static inline uint64_t record_mem_free(const struct record *r)
+{
+	return r->mem > r->mem_used ? r->mem - r->mem_used : 0;
+}
+
+/* --- ledger_shares.c ------------------------------------------------------------------------- */
+
+void shares_new(struct ledger *l); /* the sets are there */
+void shares_free(struct ledger *l);
+
+/* The GPUs of the place are shared ones, or no longer. */
+void shares_book(struct ledger *l, const struct place *place, bool take);
+
+/* Is a place on one node to be sought by what it strands? */
+bool shares_decide(const struct search *s, uint32_t set);
+bool shares_find(const struct search *s, uint32_t set, struct place *place, int64_t *strands);
+
+/* Is what is kept of the shares of a node what it must be? */
+bool shares_check(const struct ledger *l, uint32_t node);
+
+/* --- ledger.c -------------------------------------------------------------------------------- */
+
+bool search_may_use(const struct search *s, uint32_t node);
+
+#endif

@@ -1,0 +1,362 @@
+/* ledger_shares.c - ledger.h: GPUs that several runs share, and places that strand least */
+#include <assert.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "common/xalloc.h"
+#include "ctld/core/ledger_impl.h"
+
+/* What a place for one wish costs on each node. */
+struct costs {
+	struct strand_want want;
+	uint64_t version, used; /* of the mix; when it was last asked for */
+	struct cost {
+		uint64_t stamp; /* of the node, plus 1; 0: not known */
+		uint64_t gpus;
+		int64_t strands;
+	} * v; /* by node; owned */
+};
+
+/* --- making ---------------------------------------------------------------------------------- */
+
+/* Which type a GPU index is of. */
+static uint16_t type_at(const struct record *r, uint32_t index)
+{
+	size_t i;
+
+	for (i = 0; i < r->conf->n_gpus; i++) {
+		if (index < r->conf->gpus[i].count)
+			return r->conf->gpus[i].type;
+		index -= r->conf->gpus[i].count;
+	}
+	return TYPE_NONE;
+}
+
+static void want_cards(const struct ledger *l, struct record *r)
+{
+	uint32_t i;
+
+	if (r->cards)
+		return;
+	r->cards = xcalloc(CONF_MAX_GPUS_PER_NODE, sizeof(*r->cards));
+	for (i = 0; i < CONF_MAX_GPUS_PER_NODE; i++) {
+		uint16_t type = type_at(r, i);
+		const struct conf_gpu_type *t =
+		        type == TYPE_NONE ? NULL : &l->conf->gpu_types[type];
+
+		if (t && t->mem_mb > t->mem_reserve_mb)
+			r->cards[i].mem_mb = t->mem_mb - t->mem_reserve_mb;
+	}
+}
+
+void shares_new(struct ledger *l)
+{
+	bool any = false;
+	size_t i, k;
+
+	l->set_shares = xcalloc(l->n_sets, sizeof(*l->set_shares));
+	for (i = 0; i < l->conf->n_nodes; i++) {
+		struct record *r = &l->nodes[i];
+
+		if (r->conf->share == CONF_SHARE_NO)
+			continue;
+		any = true;
+		want_cards(l, r);
+		for (k = 0; k < r->n_sets; k++)
+			l->set_shares[r->sets[k]] = true;
+	}
+	if (!any)
+		return;
+	l->mix = mix_new();
+	l->costs = xcalloc(MAX_COSTS, sizeof(*l->costs));
+}
+
+void shares_free(struct ledger *l)
+{
+	size_t i;
+
+	for (i = 0; i < l->conf->n_nodes; i++)
+		free(l->nodes[i].cards);
+	for (i = 0; l->costs && i < MAX_COSTS; i++)
+		free(l->costs[i].v);
+	free(l->costs);
+	free(l->set_shares);
+	mix_free(l->mix);
+}
+
+/* --- one node -------------------------------------------------------------------------------- */
+
+bool ledger_shares(const struct ledger *l, uint32_t node)
+{
+	return l->nodes[node].conf->share != CONF_SHARE_NO;
+}
+
+const struct card *ledger_card(const struct ledger *l, uint32_t node, uint32_t index)
+{
+	static const struct card none;
+
+	return l->nodes[node].cards ? &l->nodes[node].cards[index] : &none;
+}
+
+/* Of cards of one type that differ the least counts. */
+static uint64_t card_mem(const struct ledger *l, uint32_t node, uint16_t type)
+{
+	uint64_t gpus = ledger_gpus_of(l, node, type), least = UINT64_MAX;
+
+	for (; gpus; gpus &= gpus - 1) {
+		uint64_t mem = l->nodes[node].cards[__builtin_ctzll(gpus)].mem_mb;
+
+		least = mem < least ? mem : least;
+	}
+	return least == UINT64_MAX ? 0 : least;
+}
+
+bool ledger_share(const struct ledger *l, uint32_t node, uint16_t type,
+        const struct share_wish *wish, struct share *share)
+{
+	*share = (struct share){ .milli = 0 };
+	if (!share_wished(wish))
+		return true;
+	return ledger_shares(l, node) && share_of(wish, card_mem(l, node, type), share);
+}
+
+uint64_t ledger_gpus_for(
+        const struct ledger *l, uint32_t node, uint16_t type, const struct share_wish *wish)
+{
+	const struct record *rec = &l->nodes[node];
+	uint64_t free_now = ledger_gpus_free(l, node, type), fit = 0, left;
+	struct share share;
+
+	if (!share_wished(wish))
+		return free_now;
+	if (!ledger_share(l, node, type, wish, &share))
+		return 0;
+	left = free_now | (ledger_gpus_of(l, node, type) & rec->shared & ~rec->out);
+	for (; left; left &= left - 1) {
+		if (card_holds(&rec->cards[__builtin_ctzll(left)], &share))
+			fit |= left & -left;
+	}
+	return fit;
+}
+
+void shares_book(struct ledger *l, const struct place *p, bool take)
+{
+	struct record *r = &l->nodes[p->node];
+	uint64_t left;
+
+	want_cards(l, r);
+	assert(!(r->used & ~r->shared & p->gpus));
+	for (left = p->gpus; left; left &= left - 1) {
+		uint64_t bit = left & -left;
+		struct card *card = &r->cards[__builtin_ctzll(left)];
+
+		card_book(card, &p->share, take);
+		r->used = card->runs ? r->used | bit : r->used & ~bit;
+		r->shared = card->runs ? r->shared | bit : r->shared & ~bit;
+	}
+}
+
+bool shares_check(const struct ledger *l, uint32_t node)
+{
+	const struct record *r = &l->nodes[node];
+	uint32_t i;
+
+	if (!r->cards)
+		return !r->shared;
+	for (i = 0; i < CONF_MAX_GPUS_PER_NODE; i++) {
+		if (!r->cards[i].runs != !(r->shared >> i & 1))
+			return false;
+		if (!r->cards[i].runs && (r->cards[i].milli_used || r->cards[i].mem_used))
+			return false;
+	}
+	return !(r->shared & ~r->used);
+}
+
+/* --- the mix --------------------------------------------------------------------------------- */
+
+void ledger_note_asked(struct ledger *l, const struct ask *ask, uint64_t tasks)
+{
+	const struct request *r = ask->gpus;
+
+	if (!l->mix || !r->n || r->v[0].number == TYPE_GONE)
+		return;
+	mix_note(l->mix,
+	        &(struct mix_task){ .type = r->v[0].number,
+	                .gpus = request_part_gpus(r, 0),
+	                .wish = r->share,
+	                .cpus = ask->cpus },
+	        tasks);
+}
+
+/* --- what strands least ---------------------------------------------------------------------- */
+
+static void fill(const struct ledger *l, uint32_t node, struct strand_node *n)
+{
+	const struct record *r = &l->nodes[node];
+	uint32_t from = 0, k;
+	size_t i;
+
+	n->n = 0;
+	n->cpus = record_cpus_free(r);
+	n->shares = r->conf->share != CONF_SHARE_NO;
+	for (i = 0; i < r->conf->n_gpus; i++) {
+		for (k = from; k < from + r->conf->gpus[i].count; k++) {
+			struct strand_card *c = &n->v[n->n];
+
+			if (((r->used & ~r->shared) | r->out) >> k & 1)
+				continue;
+			*c = (struct strand_card){
+				.index = k, .left = CARD_MILLI, .type = r->conf->gpus[i].type
+			};
+			if (r->cards)
+				c->card = r->cards[k];
+			if (c->card.runs)
+				c->left = card_left(&c->card);
+			n->n++;
+		}
+		from += r->conf->gpus[i].count;
+	}
+}
+
+static bool same_want(const struct strand_want *x, const struct strand_want *y)
+{
+	return x->type == y->type && x->gpus == y->gpus && x->cpus == y->cpus &&
+	       x->wish.milli == y->wish.milli && x->wish.mem_mb == y->wish.mem_mb;
+}
+
+/* Those of the wish; the ones that were not asked for longest make room. */
+static struct costs *costs_of(const struct ledger *l, const struct strand_want *want)
+{
+	struct costs *oldest = &l->costs[0], *c;
+	uint64_t latest = 0;
+	size_t i;
+
+	for (i = 0, c = l->costs; i < MAX_COSTS; i++, c++) {
+		latest = c->used > latest ? c->used : latest;
+		if (c->used < oldest->used)
+			oldest = c;
+	}
+	for (i = 0, c = l->costs; i < MAX_COSTS; i++, c++) {
+		if (c->v && same_want(&c->want, want))
+			break;
+	}
+	if (i == MAX_COSTS) {
+		c = oldest;
+		c->want = *want;
+		c->version = UINT64_MAX;
+		if (!c->v)
+			c->v = xcalloc(l->conf->n_nodes, sizeof(*c->v));
+	}
+	c->used = latest + 1;
+	if (c->version != mix_version(l->mix))
+		memset(c->v, 0, l->conf->n_nodes * sizeof(*c->v));
+	c->version = mix_version(l->mix);
+	return c;
+}
+
+static const struct cost *cost_at(const struct ledger *l, struct costs *c, uint32_t node)
+{
+	struct cost *cost = &c->v[node];
+	struct strand_node n;
+
+	if (cost->stamp == l->nodes[node].stamp + 1)
+		return cost;
+	fill(l, node, &n);
+	cost->strands = strand_cost(l->mix, &n, &c->want, &cost->gpus);
+	cost->stamp = l->nodes[node].stamp + 1;
+	return cost;
+}
+
+bool shares_decide(const struct search *s, uint32_t set)
+{
+	const struct request *r = s->ask->gpus;
+
+	return share_wished(&r->share) ||
+	       (s->l->set_shares[set] && !r->exclusive && !s->find->spread);
+}
+
+struct best {
+	int64_t strands;
+	uint32_t gpus, cpus;
+	struct place place;
+};
+
+/* Of places that strand as little: where the fewest GPUs, then the fewest CPUs are free. */
+static bool better(const struct best *x, const struct best *y)
+{
+	if (x->strands != y->strands)
+		return x->strands < y->strands;
+	if (x->gpus != y->gpus)
+		return x->gpus < y->gpus;
+	return x->cpus < y->cpus;
+}
+
+static bool look(const struct search *s, struct costs *costs, uint32_t node, struct best *best)
+{
+	const struct record *r = &s->l->nodes[node];
+	const struct cost *cost;
+	struct best this;
+
+	if (!r->accept || record_mem_free(r) < s->ask->mem_mb || (r->aside && !s->find->test) ||
+	        !request_allows(s->ask->gpus, node) || !search_may_use(s, node))
+		return false;
+	cost = cost_at(s->l, costs, node);
+	if (cost->strands == STRAND_NEVER)
+		return false;
+	this = (struct best){ .strands = cost->strands,
+		.gpus = (uint32_t)__builtin_popcountll(ledger_gpus_free(s->l, node, s->type)),
+		.cpus = record_cpus_free(r),
+		.place = { .node = node,
+		        .cpus = s->ask->cpus,
+		        .mem_mb = s->ask->mem_mb,
+		        .gpus = cost->gpus,
+		        .type = s->type } };
+	if (best->strands != STRAND_NEVER && !better(&this, best))
+		return false;
+	if (s->type != TYPE_NONE)
+		ledger_share(s->l, node, s->type, &s->ask->gpus->share, &this.place.share);
+	if (r->aside && !s->find->test(s->find->arg, &this.place))
+		return false;
+	*best = this;
+	return true;
+}
+
+static bool find_type(struct search *s, uint32_t set, struct best *best)
+{
+	const struct request *r = s->ask->gpus;
+	struct strand_want want = {
+		.type = s->type, .gpus = s->gpus, .wish = r->share, .cpus = s->ask->cpus
+	};
+	struct costs *costs = costs_of(s->l, &want);
+	bool found = false;
+	size_t n, i;
+	const uint32_t *nodes = capacity_nodes(s->l->sets[set], &n);
+
+	for (i = 0; i < n; i++)
+		found |= look(s, costs, nodes[i], best);
+	return found;
+}
+
+bool shares_find(const struct search *search, uint32_t set, struct place *place, int64_t *strands)
+{
+	struct search s = *search;
+	struct best best = { .strands = STRAND_NEVER };
+	size_t t;
+
+	if (!s.l->mix)
+		return false;
+	if (s.type != TYPE_ANY) {
+		find_type(&s, set, &best);
+	} else {
+		for (t = 0; t < s.l->conf->n_gpu_types; t++) {
+			s.type = (uint16_t)t;
+			if (request_type_ok(s.ask->gpus, s.l->conf, s.find->alternative, s.type))
+				find_type(&s, set, &best);
+		}
+	}
+	if (best.strands == STRAND_NEVER)
+		return false;
+	*place = best.place;
+	*strands = best.strands;
+	return true;
+}
