@@ -341,7 +341,7 @@ static void rank(const void *object, int64_t key[VIEW_RANK])
 	JOB;
 
 	key[0] = (int64_t)j->id;
-	key[1] = key[2] = 0;
+	key[1] = key[2] = key[3] = 0;
 }
 
 const struct view_kind acct_kind = {
@@ -521,6 +521,7 @@ static void run_rank(const void *object, int64_t key[VIEW_RANK])
 	key[0] = (int64_t)line->job->id;
 	key[1] = (int64_t)r->task;
 	key[2] = (int64_t)r->attempt << 32 | r->rank;
+	key[3] = 0;
 }
 
 const struct view_kind acct_run_kind = {

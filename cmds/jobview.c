@@ -413,8 +413,9 @@ static void rank(const void *object, int64_t key[VIEW_RANK])
 	JOB;
 
 	key[0] = is_pending(j) ? 0 : 1;
-	key[1] = is_pending(j) ? -j->priority : 0;
-	key[2] = is_pending(j) ? (int64_t)j->id : -(int64_t)j->id;
+	key[1] = is_pending(j) ? (j->order ? j->order : INT64_MAX) : 0;
+	key[2] = is_pending(j) ? -j->priority : 0;
+	key[3] = is_pending(j) ? (int64_t)j->id : -(int64_t)j->id;
 }
 
 const struct view_kind job_kind = {

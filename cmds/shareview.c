@@ -102,7 +102,7 @@ static void prio_rank(const void *object, int64_t key[VIEW_RANK])
 
 	key[0] = -p->priority;
 	key[1] = (int64_t)p->id;
-	key[2] = 0;
+	key[2] = key[3] = 0;
 }
 
 const struct view_kind prio_kind = {

@@ -19,7 +19,7 @@
 #include "common/error.h"
 
 #define VIEW_HOLD        4096
-#define VIEW_RANK        3
+#define VIEW_RANK        4
 #define VIEW_COLUMNS_MAX 64
 
 /* What a column says of one object. `text` starts as "", and may point to `buf`, to constants or

@@ -144,6 +144,7 @@ struct job_view {
 	char planned_nodes[128]; /* hostlist; "" none */
 	/* Among those that wait in its partition; 0: behind another that asks for the same. */
 	uint32_t position, position_of;
+	uint32_t order; /* `position` of the first that asks for the same; 0: has none */
 	/* Reasons that hold it, `reason` being the first. Of jobs that no limit holds those of a
 	 * few classes a second are counted, the others keep the number that they had: at first 1.
 	 */

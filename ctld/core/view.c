@@ -120,15 +120,20 @@ static void view_waiting(const struct core *core, const struct job *job, struct 
 	struct factors factors;
 	struct prio_parts parts;
 	const struct plan_entry *entry;
+	uint32_t of;
 
 	sched_priority(core->sched, job, &factors, &parts);
 	v->priority = parts.total;
 	v->n_blockers = *v->reason != '\0';
-	if (!class || class_head(class) != job)
+	if (!class)
+		return;
+	sched_position(core->sched, class, &v->order, &of);
+	if (class_head(class) != job)
 		return;
 	if (class_link(class)->n_blockers > 1)
 		v->n_blockers = class_link(class)->n_blockers;
-	sched_position(core->sched, class, &v->position, &v->position_of);
+	v->position = v->order;
+	v->position_of = of;
 	entry = class_link(class)->entry;
 	if (!entry)
 		return;

@@ -313,6 +313,7 @@ Gpusched__Job *wire_job(const struct job_view *view, struct arena *arena)
 	m->planned_nodes = copied(view->planned_nodes, arena);
 	m->position = view->position;
 	m->position_of = view->position_of;
+	m->order = view->order;
 	m->n_blockers = view->n_blockers;
 	m->cost_unlimited = view->cost_max < 0;
 	m->cost_max = view->cost_max < 0 ? 0 : view->cost_max;

@@ -142,6 +142,7 @@ static void test_job(void **state)
 		.planned_nodes = "h09",
 		.position = 3,
 		.position_of = 9,
+		.order = 3,
 		.n_blockers = 2,
 		.cost_max = 8.5,
 	};
@@ -190,6 +191,7 @@ static void test_job(void **state)
 	assert_string_equal(back->planned_nodes, "h09");
 	assert_int_equal(back->position, 3);
 	assert_int_equal(back->position_of, 9);
+	assert_int_equal(back->order, 3);
 	assert_int_equal(back->n_blockers, 2);
 	assert_true(back->cost_max > 8.4 && back->cost_max < 8.6);
 	assert_false(back->cost_unlimited);
