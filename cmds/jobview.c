@@ -473,10 +473,23 @@ static void print_used(const Gpusched__Job *j, const Gpusched__JobRun *run, FILE
 	fputc('\n', out);
 }
 
+/* Of a run alone, while it runs; how it ended the job says. */
+static void print_note(const Gpusched__Job *j, FILE *out)
+{
+	char *note;
+
+	if (j->n_runs != 1 || !*j->runs[0]->detail || strcmp(j->runs[0]->state, "RUNNING") != 0)
+		return;
+	note = text_escape_dup(j->runs[0]->detail);
+	fprintf(out, "%-16s  %s\n", "NOTE", note);
+	free(note);
+}
+
 void job_print_runs(const Gpusched__Job *j, FILE *out)
 {
 	for (size_t i = 0; i < j->n_runs; i++)
 		print_used(j, j->runs[i], out);
+	print_note(j, out);
 	for (size_t i = 0; j->n_runs > 1 && i < j->n_runs; i++) {
 		const Gpusched__JobRun *run = j->runs[i];
 		char rank[24], state[80];

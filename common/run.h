@@ -64,8 +64,9 @@ enum end_cause {
 	END_PEER,    /* another run of its attempt ended badly */
 	END_RECLAIM, /* preempted: its GPUs are guaranteed to another account */
 	END_DEADLINE,
+	END_GPU_MEMORY, /* it used more memory of a GPU than it may */
 };
-#define END_CAUSE_LAST END_DEADLINE
+#define END_CAUSE_LAST END_GPU_MEMORY
 
 #define RUN_PROGRESS_MAX 80 /* bytes of run_report.progress */
 
@@ -94,7 +95,8 @@ struct run_report {
 	uint64_t elapsed_us; /* RUNNING, ENDED: since its start */
 	uint32_t exit_code, exit_signal;
 	enum end_cause cause;
-	const char *detail;      /* NEVER and launch failures: what was wrong, for people */
+	const char *detail;      /* NEVER and launch failures: what was wrong; RUNNING: what was
+	                          * noted; for people */
 	const char *incarnation; /* under which it was started */
 	uint64_t epoch;          /* under which it was ordered */
 	uint64_t gpus;           /* bit set of host indices */

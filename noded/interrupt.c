@@ -15,6 +15,7 @@ static const char *const reasons[] = {
 	[END_PEER] = "peer",
 	[END_RECLAIM] = "reclaim",
 	[END_DEADLINE] = "deadline",
+	[END_GPU_MEMORY] = "memory",
 };
 
 const char *interrupt_reason(enum end_cause cause)

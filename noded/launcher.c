@@ -79,6 +79,8 @@ static void copy_options(struct launcher_options *to, const struct launcher_opti
 		.gpu_timeout_ms = from->gpu_timeout_ms,
 		.gpu_recheck_s = from->gpu_recheck_s,
 		.sample_ms = from->sample_ms,
+		.over_memory = from->over_memory,
+		.share_users_one = from->share_users_one,
 		.allow_root = from->allow_root,
 		.max_processes = from->max_processes ? from->max_processes : LAUNCHER_MAX_PROCESSES,
 		.devices = from->devices,

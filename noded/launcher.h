@@ -49,6 +49,7 @@
 
 #include "common/error.h"
 #include "noded/grants.h"
+#include "noded/overmem.h"
 #include "noded/private.h"
 #include "noded/program.h"
 #include "noded/rlimits.h"
@@ -71,7 +72,9 @@ struct launcher_options {
 	uint64_t gpu_timeout_ms;    /* for one look at the GPUs; 0: PROBE_TIMEOUT_MS */
 	uint64_t gpu_recheck_s;     /* between two; 0: there is only one */
 	uint64_t sample_ms;         /* between two looks at what runs use; 0: there is none */
-	bool allow_root;            /* run root's jobs (only matters when we are root) */
+	enum overmem_policy over_memory;     /* of runs with a part of a GPU */
+	bool share_users_one;                /* one user's runs at a time share a GPU */
+	bool allow_root;                     /* run root's jobs (only matters when we are root) */
 	const char *programs[PROGRAM_KINDS]; /* the site's; NULL: none. As long as the process */
 	uint64_t program_timeout_ms;         /* of each; 0: PROGRAM_TIMEOUT_MS */
 	uint64_t health_interval_s;          /* between two health checks; 0: there is only one */

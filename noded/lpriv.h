@@ -107,7 +107,7 @@ enum lrun_state {
 	LRUN_OVER, /* ended or never was: told until forgotten */
 };
 
-enum lwait_kind { LWAIT_SUSPEND, LWAIT_SIGNAL, LWAIT_END, LWAIT_KINDS };
+enum lwait_kind { LWAIT_SUSPEND, LWAIT_SIGNAL, LWAIT_NOTE, LWAIT_END, LWAIT_KINDS };
 
 struct lrun {
 	struct launcher *l;
@@ -116,6 +116,8 @@ struct lrun {
 	enum lrun_state state;
 	Gpusched__RunReport *report; /* owned; what the agent is told. NULL while ASKED */
 	uint64_t gpus;               /* held while STARTING, RUNNING, LOST */
+	bool has_parts;              /* of them, not the whole of each */
+	uint32_t uid;                /* of who has them */
 	struct lstart *start;        /* ASKED: the order, under way */
 	int pidfd;                   /* of the shepherd, -1: not known */
 	struct event *life;          /* on pidfd */
@@ -179,6 +181,8 @@ void lrun_look(struct lrun *r);
 void lrun_end(struct launcher *l, const Gpusched__EndRun *order);
 void lrun_signal(struct launcher *l, const Gpusched__SignalRun *order);
 void lrun_suspend(struct launcher *l, const Gpusched__SuspendRun *order);
+/* It uses more memory of a GPU than it may: what `text` says. */
+void lrun_over_memory(struct lrun *r, enum overmem_policy policy, const char *text);
 void lrun_forget(struct launcher *l, struct run_id id);
 
 /* A descriptor of its record directory, made if need be; -1 with errno. */

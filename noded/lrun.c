@@ -605,6 +605,27 @@ static void pass_on(struct lrun *r, enum lwait_kind kind, unsigned type, const P
 	send_waiting(r);
 }
 
+void lrun_over_memory(struct lrun *r, enum overmem_policy policy, const char *text)
+{
+	Gpusched__EndRun end = GPUSCHED__END_RUN__INIT;
+	Gpusched__RunId id = GPUSCHED__RUN_ID__INIT;
+	Gpusched__RunNote note = GPUSCHED__RUN_NOTE__INIT;
+
+	if (policy == OVERMEM_END) {
+		id = *r->report->run;
+		end.run = &id;
+		end.cause = GPUSCHED__END_CAUSE__CAUSE_GPU_MEMORY;
+		end.detail = (char *)(uintptr_t)text;
+		pass_on(r, LWAIT_END, GPUSCHED__MSG_TYPE__MSG_END_RUN, &end.base);
+		return;
+	}
+	note.text = (char *)(uintptr_t)text;
+	note.tell = policy == OVERMEM_WARN;
+	pass_on(r, LWAIT_NOTE, ORDER_NOTE, &note.base);
+	lreport_set(&r->report->detail, text);
+	lrun_tell(r);
+}
+
 void lrun_end(struct launcher *l, const Gpusched__EndRun *order)
 {
 	struct run_id id = lrun_id(order->run);

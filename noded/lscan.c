@@ -156,6 +156,8 @@ static void take_launched(struct launcher *l, struct run_id id, int dir, Protobu
 	r->report = rec && rec->report && rec->report->run ? lreport_copy(rec->report)
 	                                                   : lreport_new(id);
 	r->report->state = GPUSCHED__RUN_REPORT__STATE__STARTING;
+	r->has_parts = r->report->share_charge;
+	r->uid = r->report->uid;
 	for (size_t i = 0; i < r->report->n_gpus; i++)
 		if (r->report->gpus[i] < LGPUS_MAX)
 			r->gpus |= (uint64_t)1 << r->report->gpus[i];

@@ -8,7 +8,7 @@
  *   job           signed by it, for this cluster, the script too (signedjob.h)
  *   run           task and attempt are what the owner allowed; not used up (uses.c)
  *   user          may be served here, exists with this uid (asked.c)
- *   GPUs          held by no other run, and there
+ *   GPUs          held by no other run, unless both have parts of them, and there
  *
  * Then: record, count, RUN_DIR, socket, shepherd. Every refusal is NEVER, final for this attempt.
  */
@@ -181,6 +181,9 @@ static Gpusched__RunReport *make_report(const struct lstart *s)
 	r.gpu_type = o->gpu_type;
 	r.cpus = o->cpus;
 	r.mem_mb = o->mem_mb;
+	r.share_charge = o->share_charge;
+	r.share_milli = o->share_milli;
+	r.share_mb = o->share_mb;
 	r.uid = s->spec->uid;
 	r.nnodes = o->nnodes;
 	return lreport_copy(&r);
@@ -323,6 +326,7 @@ static void fill_record(const struct lstart *s, const struct asked_user *user,
 	if (p->gpus) {
 		r->n_gpu_uuids = o->n_gpu_uuids;
 		r->gpu_uuids = o->gpu_uuids;
+		r->gpu_mem_allowed_mb = o->share_charge ? o->share_mb : 0;
 	}
 }
 
@@ -415,20 +419,28 @@ static void launch(struct lstart *s, const struct asked_user *user)
 
 struct gpu_search {
 	uint64_t wanted;
-	const struct lrun *holder;
+	const struct lrun *run;
+	const struct lrun *holder, *stranger;
 };
 
 static void find_holder(struct lrun *r, void *arg)
 {
 	struct gpu_search *g = arg;
 
-	if (r->gpus & g->wanted)
+	if (!(r->gpus & g->wanted))
+		return;
+	if (!r->has_parts || !g->run->has_parts)
 		g->holder = r;
+	else if (r->uid != g->run->uid)
+		g->stranger = r;
 }
 
 static int check_gpus(struct lstart *s, struct error *err)
 {
-	struct gpu_search g = { 0 };
+	struct gpu_search g = { .run = s->run };
+
+	s->run->has_parts = s->order->share_charge;
+	s->run->uid = s->spec->uid;
 
 	for (size_t i = 0; i < s->order->n_gpus; i++) {
 		uint64_t bit;
@@ -447,6 +459,11 @@ static int check_gpus(struct lstart *s, struct error *err)
 	if (g.holder)
 		return error_set(
 		        err, ERR_LAUNCH, "a GPU of this order is held by run %s", g.holder->name);
+	if (g.stranger && s->l->options.share_users_one)
+		return error_set(err, ERR_LAUNCH,
+		        "a GPU of this order is shared by run %s of another user, and here one "
+		        "user's runs share a GPU",
+		        g.stranger->name);
 	s->run->gpus = g.wanted;
 	return 0;
 }

@@ -9,9 +9,13 @@
  * `used` record for the shepherd and for a launcher after us TELL      what has changed, in as few
  * messages as hold it
  *
+ * Runs that may use a part of their GPUs' memory only (overmem.h) are looked at every second: a
+ * quick round is of them alone, asks for nothing but the memory of their GPUs and tells nothing but
+ * what it has found.
+ *
  * Its cost is bounded: after a round as much time passes as makes all of it half a percent of a
  * core, the sampler's process included, and sample_ms at least; after a start less, since many runs
- * are short.
+ * are short. After a quick round it is two percent.
  */
 #include "config.h"
 
@@ -30,15 +34,19 @@
 #include "noded/gpu/sampler.h"
 #include "noded/limits.h"
 #include "noded/meter.h"
+#include "noded/overmem.h"
 #include "noded/used.h"
 
-#define SLICE_US    500  /* of one slice, about */
-#define SCAN_STEP   16   /* processes between two looks at the clock */
-#define COST_FACTOR 200  /* so many times the cost of a round passes before the next */
-#define FIRST_MS    1000 /* after a start; then twice as long each time */
-#define LATE_US     ((usec_t)60000000) /* a sample tells nothing of a longer time */
-#define TELL_MAX    200                /* runs in one message */
-#define ALL_ROUNDS  6                  /* in each such round all are told: sessions get lost */
+#define SLICE_US     500  /* of one slice, about */
+#define SCAN_STEP    16   /* processes between two looks at the clock */
+#define COST_FACTOR  200  /* so many times the cost of a round passes before the next */
+#define QUICK_MS     1000 /* between two quick rounds, at least */
+#define QUICK_FACTOR 50   /* as COST_FACTOR, of a quick round */
+#define RETRY_MS     20   /* the other kind of round is under way */
+#define FIRST_MS     1000 /* after a start; then twice as long each time */
+#define LATE_US      ((usec_t)60000000) /* a sample tells nothing of a longer time */
+#define TELL_MAX     200                /* runs in one message */
+#define ALL_ROUNDS   6                  /* in each such round all are told: sessions get lost */
 
 enum phase { PHASE_CGROUPS, PHASE_GPUS, PHASE_SCAN, PHASE_RUNS, PHASE_TELL };
 
@@ -47,7 +55,9 @@ struct lused {
 	char *leaf, *memory; /* its cgroups; "" none */
 	struct used_gpu *gpus;
 	size_t n_gpus;
-	usec_t sampled; /* mono: its GPUs, with success; 0: never */
+	usec_t sampled;      /* mono: its GPUs, with success; 0: never */
+	uint64_t allowed_mb; /* of each GPU's memory; 0: all of it */
+	bool over_told;      /* that it uses more */
 	struct meter meter;
 	bool fresh; /* not told yet */
 	bool kept;  /* a record is needed: the kernel does not remember all of it */
@@ -56,12 +66,13 @@ struct lused {
 struct lwatch {
 	struct launcher *l;
 	struct gpu_sampler *sampler;
-	struct event *timer, *step, *answer; /* answer: while the sampler is asked */
-	bool under_way;
+	struct event *timer, *quick_timer, *step;
+	struct event *answer;  /* while the sampler is asked */
+	bool under_way, quick; /* a round; it is a quick one */
 	enum phase phase;
 	struct run_id *runs; /* of this round */
 	size_t n, at;
-	bool scan_needed, gpus_needed;
+	bool scan_needed, gpus_needed, some_guarded;
 	struct meter_scan *scan;
 	const struct gpu_uses *uses;
 	char (*held)[GPUS_TEXT]; /* UUIDs of all runs' GPUs, sorted */
@@ -116,8 +127,12 @@ static void take_launch(struct lused *u, const Gpusched__LaunchRecord *m)
 	}
 	u->n_gpus = m->n_gpu_uuids < LGPUS_MAX ? m->n_gpu_uuids : LGPUS_MAX;
 	u->gpus = xcalloc(u->n_gpus, sizeof(*u->gpus));
-	for (size_t i = 0; i < u->n_gpus; i++)
+	u->allowed_mb = m->gpu_mem_allowed_mb;
+	for (size_t i = 0; i < u->n_gpus; i++) {
 		strncpy(u->gpus[i].uuid, m->gpu_uuids[i], sizeof(u->gpus[i].uuid) - 1);
+		if (m->report && i < m->report->n_gpus)
+			u->gpus[i].index = m->report->gpus[i];
+	}
 }
 
 /* By its records: it may have been started by a launcher before us. */
@@ -170,6 +185,22 @@ static struct lrun *run_at(const struct lwatch *w)
 	return r && r->state == LRUN_RUNNING ? r : NULL;
 }
 
+static bool is_guarded(const struct lused *u)
+{
+	return u->allowed_mb && u->n_gpus;
+}
+
+/* Is it one of a quick round? */
+static void take_guarded(struct lwatch *w, struct lused *u)
+{
+	if (!is_guarded(u)) {
+		w->runs[w->at] = (struct run_id){ 0 };
+		return;
+	}
+	w->scan_needed |= !*u->leaf;
+	w->gpus_needed = true;
+}
+
 static void count_cgroups(struct lwatch *w)
 {
 	struct lrun *r = run_at(w);
@@ -178,6 +209,11 @@ static void count_cgroups(struct lwatch *w)
 		return;
 	if (!r->used)
 		r->used = lused_new(r);
+	w->some_guarded |= is_guarded(r->used);
+	if (w->quick) {
+		take_guarded(w, r->used);
+		return;
+	}
 	r->used->meter = (struct meter){ 0 };
 	meter_cgroups(r->used->leaf, r->used->memory, &r->used->meter);
 	r->used->kept = r->used->n_gpus || !r->used->meter.cpu_known || !r->used->meter.mem_peak_kb;
@@ -244,6 +280,46 @@ static void keep_record(const struct lrun *r)
 		close(dir);
 }
 
+/* Does it use more than it may? Who is to be ended is ended until he is. */
+static void check_memory(struct lrun *r)
+{
+	struct lused *u = r->used;
+	enum overmem_policy policy = r->l->options.over_memory;
+	int i = overmem_find(u->gpus, u->n_gpus, u->allowed_mb);
+	char text[OVERMEM_TEXT];
+
+	if (i < 0 || (u->over_told && policy != OVERMEM_END))
+		return;
+	overmem_text(text, &u->gpus[i], u->allowed_mb);
+	if (!u->over_told)
+		log_warning("run %s: %s", r->name, text);
+	u->over_told = true;
+	lrun_over_memory(r, policy, text);
+}
+
+static void check_guarded(struct lwatch *w, struct lrun *r)
+{
+	struct lused *u = r->used;
+	struct run_used before = u->used;
+	struct meter nothing = { 0 };
+	bool alone[LGPUS_MAX];
+	uint32_t *pids = NULL;
+	size_t n;
+
+	n = w->scan ? meter_scan_run(w->scan, r->shepherd, &nothing, &pids)
+	            : meter_pids(u->leaf, &pids);
+	for (size_t i = 0; i < u->n_gpus; i++)
+		alone[i] = is_alone(w, u->gpus[i].uuid);
+	if (w->uses)
+		used_add_gpu_memory(&u->used, u->gpus, alone, u->n_gpus, w->uses,
+		        (struct used_pids){ pids, n });
+	free(pids);
+	if (used_differ(&before, &u->used))
+		keep_record(r);
+	if (w->uses)
+		check_memory(r);
+}
+
 static void count_run(struct lwatch *w)
 {
 	struct lrun *r = run_at(w);
@@ -254,6 +330,10 @@ static void count_run(struct lwatch *w)
 
 	if (!u)
 		return;
+	if (w->quick) {
+		check_guarded(w, r);
+		return;
+	}
 	before = u->used;
 	if (w->scan && (!u->meter.cpu_known || !u->meter.mem_known))
 		n = meter_scan_run(w->scan, r->shepherd, &u->meter, &pids);
@@ -268,6 +348,8 @@ static void count_run(struct lwatch *w)
 	free(pids);
 	if (u->kept && used_differ(&before, &u->used))
 		keep_record(r);
+	if (w->uses)
+		check_memory(r);
 }
 
 /* --- telling --------------------------------------------------------------------------------- */
@@ -341,10 +423,8 @@ static void set_round(struct lwatch *w, uint64_t ms)
 	set_timer(w->timer, ms);
 }
 
-static void round_over(struct lwatch *w)
+static void end_round(struct lwatch *w)
 {
-	uint64_t period = w->l->options.sample_ms, cost;
-
 	if (w->renew)
 		gpu_sampler_rest(w->sampler);
 	w->renew = false;
@@ -357,10 +437,47 @@ static void round_over(struct lwatch *w)
 	w->uses = NULL;
 	w->under_way = false;
 	w->cost_us += gpu_sampler_cost_us(w->sampler);
+}
+
+static void quick_round_over(struct lwatch *w)
+{
+	uint64_t cost;
+
+	end_round(w);
+	cost = w->cost_us * QUICK_FACTOR / 1000;
+	if (w->some_guarded)
+		set_timer(w->quick_timer, cost > QUICK_MS ? cost : QUICK_MS);
+}
+
+static void round_over(struct lwatch *w)
+{
+	uint64_t period = w->l->options.sample_ms, cost;
+
+	end_round(w);
 	cost = w->cost_us * COST_FACTOR / 1000;
 	w->not_before = clock_us(CLOCK_MONOTONIC) + (usec_t)(w->cost_us * COST_FACTOR);
 	set_round(w, w->pause_ms > cost ? w->pause_ms : cost);
 	w->pause_ms = w->pause_ms * 2 < period ? w->pause_ms * 2 : (unsigned)period;
+}
+
+/* False: there is nothing to look at. */
+static bool begin(struct lwatch *w, bool quick)
+{
+	w->runs = xcalloc(w->l->n_runs, sizeof(*w->runs));
+	w->n = w->at = 0;
+	lruns_each(w->l, list_run, w);
+	w->scan_needed = w->gpus_needed = w->some_guarded = false;
+	w->cost_us = 0;
+	w->quick = quick;
+	if (w->n) {
+		w->under_way = true;
+		w->phase = PHASE_CGROUPS;
+		event_active(w->step, 0, 0);
+		return true;
+	}
+	free(w->runs);
+	w->runs = NULL;
+	return false;
 }
 
 static void start_round(evutil_socket_t fd, short what, void *arg)
@@ -369,21 +486,25 @@ static void start_round(evutil_socket_t fd, short what, void *arg)
 
 	(void)fd;
 	(void)what;
-	w->runs = xcalloc(w->l->n_runs, sizeof(*w->runs));
-	w->due = INT64_MAX;
-	w->n = w->at = 0;
-	lruns_each(w->l, list_run, w);
-	w->scan_needed = w->gpus_needed = false;
-	w->cost_us = 0;
-	if (w->n) {
-		w->under_way = true;
-		w->phase = PHASE_CGROUPS;
-		event_active(w->step, 0, 0);
+	if (w->under_way) {
+		set_round(w, RETRY_MS);
 		return;
 	}
-	free(w->runs);
-	w->runs = NULL;
-	gpu_sampler_rest(w->sampler);
+	w->due = INT64_MAX;
+	if (!begin(w, false))
+		gpu_sampler_rest(w->sampler);
+}
+
+static void start_quick_round(evutil_socket_t fd, short what, void *arg)
+{
+	struct lwatch *w = arg;
+
+	(void)fd;
+	(void)what;
+	if (w->under_way)
+		set_timer(w->quick_timer, RETRY_MS);
+	else
+		begin(w, true);
 }
 
 static void answered(evutil_socket_t fd, short what, void *arg)
@@ -403,6 +524,19 @@ static void answered(evutil_socket_t fd, short what, void *arg)
 	event_active(w->step, 0, 0);
 }
 
+/* Of each slot that runs of this round hold. */
+static int ask_memory(struct lwatch *w, struct error *err)
+{
+	size_t n = 0;
+
+	for (size_t i = 0; i < w->n_held; i++) {
+		if (!n || strcmp(w->held[n - 1], w->held[i]) != 0)
+			memmove(w->held[n++], w->held[i], sizeof(*w->held));
+	}
+	return gpu_sampler_ask_memory(
+	        w->sampler, (const char(*)[GPUS_TEXT])w->held, (uint32_t)n, err);
+}
+
 /* True: the answer will come. */
 static bool ask_gpus(struct lwatch *w)
 {
@@ -411,10 +545,11 @@ static bool ask_gpus(struct lwatch *w)
 
 	ms = ms ? ms : PROBE_TIMEOUT_MS;
 	if (!w->gpus_needed) {
-		gpu_sampler_rest(w->sampler);
+		if (!w->quick)
+			gpu_sampler_rest(w->sampler);
 		return false;
 	}
-	if (gpu_sampler_ask(w->sampler, &err) < 0) {
+	if ((w->quick ? ask_memory(w, &err) : gpu_sampler_ask(w->sampler, &err)) < 0) {
 		log_error("%s", err.text);
 		return false;
 	}
@@ -472,7 +607,8 @@ static bool advance(struct lwatch *w, usec_t until)
 			w->phase = PHASE_TELL;
 		return true;
 	case PHASE_TELL:
-		tell_all(w);
+		if (!w->quick)
+			tell_all(w);
 		break;
 	}
 	return false;
@@ -489,6 +625,8 @@ static void step(evutil_socket_t fd, short what, void *arg)
 	w->cost_us += (uint64_t)(clock_us(CLOCK_THREAD_CPUTIME_ID) - before);
 	if (more)
 		event_active(w->step, 0, 0);
+	else if (last && w->quick)
+		quick_round_over(w);
 	else if (last)
 		round_over(w);
 }
@@ -504,7 +642,8 @@ struct lwatch *lwatch_new(struct launcher *l)
 	w->sampler = gpu_sampler_new();
 	w->timer = evtimer_new(l->base, start_round, w);
 	w->step = event_new(l->base, -1, 0, step, w);
-	if (!w->timer || !w->step)
+	w->quick_timer = evtimer_new(l->base, start_quick_round, w);
+	if (!w->timer || !w->quick_timer || !w->step)
 		abort();
 	return w;
 }
@@ -517,6 +656,7 @@ void lwatch_free(struct lwatch *w)
 		event_free(w->answer);
 	event_free(w->step);
 	event_free(w->timer);
+	event_free(w->quick_timer);
 	gpu_sampler_free(w->sampler);
 	meter_scan_free(w->scan);
 	free(w->held);
@@ -530,6 +670,8 @@ void lwatch_started(struct launcher *l)
 	uint64_t period = l->options.sample_ms, wait;
 	usec_t now = clock_us(CLOCK_MONOTONIC);
 
+	if (w && !event_pending(w->quick_timer, EV_TIMEOUT, NULL))
+		set_timer(w->quick_timer, QUICK_MS);
 	if (!w || !period)
 		return;
 	w->pause_ms = FIRST_MS < period ? FIRST_MS : (unsigned)period;

@@ -119,6 +119,8 @@ static int work(void *arg, unsigned nth)
 		.gpu_timeout_ms = o->gpu_timeout_ms,
 		.gpu_recheck_s = o->gpu_recheck_s,
 		.sample_ms = o->sample_ms,
+		.over_memory = o->over_memory,
+		.share_users_one = o->share_users_one,
 		.allow_root = o->allow_root,
 		.max_processes = o->max_processes,
 		.devices = o->devices,

@@ -48,6 +48,8 @@ enum key {
 	KEY_PROGRAM_TIMEOUT = KEY_PROGRAM + PROGRAM_KINDS,
 	KEY_HEALTH_INTERVAL,
 	KEY_SAMPLE,
+	KEY_OVER_MEMORY,
+	KEY_SHARE_USERS,
 	KEY_PRIVATE,
 	KEY_RLIMIT,
 };
@@ -101,6 +103,12 @@ static const struct argp_option rows[] = {
 	        "between two health checks (default: 5m)", 2 },
 	{ "sample-every", KEY_SAMPLE, "TIME", 0,
 	        "look so often at what runs use; 0s: never (default: 10s)", 2 },
+	{ "over-memory", KEY_OVER_MEMORY, "note|warn|end", 0,
+	        "what becomes of a run that uses more memory of a shared GPU than it may "
+	        "(default: end)",
+	        2 },
+	{ "share-users", KEY_SHARE_USERS, "one|any", 0,
+	        "whether runs of different users may share a GPU (default: any)", 2 },
 	{ "private", KEY_PRIVATE, "WORD,...", 0,
 	        "what a run shares with no other: " PRIVATE_WORDS " (default: nothing)", 2 },
 	{ "rlimit", KEY_RLIMIT, "NAME=SOFT[:HARD]", 0,
@@ -222,6 +230,14 @@ static error_t parse(int key, char *arg, struct argp_state *state)
 			argp_error(
 			        state, "--sample-every: %s: 0s, or 100ms to 1h is possible", arg);
 		return 0;
+	case KEY_OVER_MEMORY:
+		check(state, overmem_parse(arg, &o->over_memory, &err), "--over-memory", &err);
+		return 0;
+	case KEY_SHARE_USERS:
+		if (strcmp(arg, "one") != 0 && strcmp(arg, "any") != 0)
+			argp_error(state, "--share-users: '%s' is none of one, any", arg);
+		o->share_users_one = strcmp(arg, "one") == 0;
+		return 0;
 	case KEY_PRIVATE:
 		check(state, private_parse(arg, &o->private_kinds, &err), "--private", &err);
 		return 0;
@@ -334,7 +350,8 @@ void options_parse(struct options *o, int argc, char **argv)
 		.gpu_recheck_s = 600,
 		.program_timeout_ms = PROGRAM_TIMEOUT_MS,
 		.health_interval_s = 300,
-		.sample_ms = 10000 };
+		.sample_ms = 10000,
+		.over_memory = OVERMEM_END };
 	argp_err_exit_status = EXIT_USAGE;
 	argp_parse(&argp, argc, argv, 0, NULL, o);
 	own(o);

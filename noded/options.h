@@ -7,6 +7,7 @@
 
 #include "common/error.h"
 #include "noded/grants.h"
+#include "noded/overmem.h"
 #include "noded/private.h"
 #include "noded/program.h"
 #include "noded/rlimits.h"
@@ -31,6 +32,8 @@ struct options {
 	const char *programs[PROGRAM_KINDS]; /* of the site; NULL: none */
 	uint64_t program_timeout_ms, health_interval_s;
 	uint64_t sample_ms; /* between two looks at what runs use; 0: never */
+	enum overmem_policy over_memory;
+	bool share_users_one;
 	uint32_t private_kinds; /* bits of enum private_kind */
 	Gpusched__RunRlimit rlimits[RLIMITS_MAX];
 	size_t n_rlimits;

@@ -22,6 +22,8 @@ static const ProtobufCMessageDescriptor *order_desc(unsigned type)
 		return &gpusched__signal_run__descriptor;
 	case GPUSCHED__MSG_TYPE__MSG_SUSPEND_RUN:
 		return &gpusched__suspend_run__descriptor;
+	case ORDER_NOTE:
+		return &gpusched__run_note__descriptor;
 	default:
 		return NULL;
 	}

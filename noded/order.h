@@ -23,6 +23,8 @@
 #include "common/error.h"
 #include "common/gpusched.pb-c.h"
 
+#define ORDER_NOTE 0x8000 /* RunNote: not from the controller, so it has no number of MsgType */
+
 #define ORDER_VERSION        1
 #define ORDER_VERSION_OLDEST 1
 #define ORDER_MAX            4096 /* bytes of a datagram */

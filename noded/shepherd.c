@@ -399,6 +399,8 @@ static void obey_end(struct shepherd *s, Gpusched__EndRun *o)
 {
 	Gpusched__EndRun *old = s->order;
 
+	if (*o->detail && s->ending.phase <= ENDING_GRACE)
+		snprintf(s->detail, sizeof(s->detail), "%s", o->detail);
 	ending_order(
 	        &s->ending, (enum end_cause)o->cause, (int)o->signal, o->grace_s * SECOND, mono());
 	if (old && old->cause == o->cause && !*o->by_user && !o->by_job) {
@@ -425,6 +427,14 @@ static void obey_signal(struct shepherd *s, const Gpusched__SignalRun *order)
 		kill(s->main, sig);
 }
 
+static void obey_note(struct shepherd *s, const Gpusched__RunNote *note)
+{
+	if (*s->detail)
+		return;
+	snprintf(s->detail, sizeof(s->detail), "%s", note->text);
+	s->tell_detail = note->tell;
+}
+
 static void obey_suspend(struct shepherd *s, const Gpusched__SuspendRun *order)
 {
 	s->hold = order->suspend;
@@ -448,6 +458,9 @@ static void obey(struct shepherd *s)
 			break;
 		case GPUSCHED__MSG_TYPE__MSG_SUSPEND_RUN:
 			obey_suspend(s, (Gpusched__SuspendRun *)m);
+			break;
+		case ORDER_NOTE:
+			obey_note(s, (Gpusched__RunNote *)m);
 			break;
 		default:
 			obey_end(s, (Gpusched__EndRun *)m);

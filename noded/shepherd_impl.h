@@ -40,6 +40,7 @@ struct shepherd {
 	char told[CHILD_TELL_MAX];
 	size_t told_len;
 	char detail[CHILD_TELL_MAX];
+	bool tell_detail; /* at the end of its output too */
 
 	struct ending ending;
 	Gpusched__EndRun *order; /* the last one; NULL: none */

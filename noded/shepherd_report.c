@@ -107,6 +107,8 @@ static void say_used(const struct shepherd *s, const Gpusched__RunReport *r)
 {
 	char text[SUMMARY_MAX];
 
+	if (s->executed && s->tell_detail && !s->launch->interactive)
+		summary_write(s->launch, text, summary_note(s->launch, s->detail, text));
 	if (s->executed && summary_wanted(s->launch, r))
 		summary_write(s->launch, text, summary_text(s->launch, r, text));
 }

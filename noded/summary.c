@@ -65,6 +65,7 @@ static const char *state_of(const Gpusched__RunReport *end)
 	case GPUSCHED__END_CAUSE__CAUSE_RECLAIM:
 		return "PREEMPTED";
 	case GPUSCHED__END_CAUSE__CAUSE_OUT_OF_MEMORY:
+	case GPUSCHED__END_CAUSE__CAUSE_GPU_MEMORY:
 		return "OUT_OF_MEMORY";
 	case GPUSCHED__END_CAUSE__CAUSE_DEADLINE:
 		return "DEADLINE";
@@ -82,14 +83,19 @@ static bool is_array(const Gpusched__LaunchRecord *l)
 	return false;
 }
 
+static void say_job(struct text *t, const Gpusched__LaunchRecord *l, const Gpusched__RunReport *r)
+{
+	say(t, "== gpusched: job %" PRIu64, r->run->job);
+	if (is_array(l))
+		say(t, "_%" PRIu32, r->run->task);
+}
+
 static void say_head(
         struct text *t, const Gpusched__LaunchRecord *l, const Gpusched__RunReport *end)
 {
 	char time[UNITS_TEXT];
 
-	say(t, "== gpusched: job %" PRIu64, end->run->job);
-	if (is_array(l))
-		say(t, "_%" PRIu32, end->run->task);
+	say_job(t, l, end);
 	say(t, " %s %" PRIu32 ":%" PRIu32 " in %s\n", state_of(end), end->exit_code,
 	        end->exit_signal, duration_format(time, end->elapsed_us / 1000000));
 }
@@ -161,6 +167,16 @@ size_t summary_text(
 		say_used(&t, end);
 		say_next(&t, l, end);
 	}
+	return (size_t)(t.at - out);
+}
+
+size_t summary_note(const Gpusched__LaunchRecord *l, const char *note, char out[SUMMARY_MAX])
+{
+	struct text t = { out, SUMMARY_MAX };
+
+	out[0] = '\0';
+	say_job(&t, l, l->report);
+	say(&t, " %s\n", note);
 	return (size_t)(t.at - out);
 }
 

@@ -27,6 +27,10 @@ bool summary_wanted(const Gpusched__LaunchRecord *launch, const Gpusched__RunRep
 size_t summary_text(const Gpusched__LaunchRecord *launch, const Gpusched__RunReport *end,
         char out[SUMMARY_MAX]);
 
+/* One line, of what was noted while it ran. Returns its length. Not before its end: a program that
+ * does not append would write over it. */
+size_t summary_note(const Gpusched__LaunchRecord *launch, const char *note, char out[SUMMARY_MAX]);
+
 /* For processes with one thread only. Whether it could be written nobody needs to know. */
 void summary_write(const Gpusched__LaunchRecord *launch, const char *text, size_t len);
 

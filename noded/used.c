@@ -73,19 +73,55 @@ static void add_energy(
 	gpu->energy_mj = known ? use->energy_mj : 0;
 }
 
+static uint64_t own_memory(const struct gpu_use *use, struct used_pids mine)
+{
+	uint64_t mb = 0;
+
+	for (uint32_t p = 0; use->known & USE_PROCESSES && p < use->n_procs; p++)
+		mb += is_mine(mine, use->procs[p].pid) ? use->procs[p].mem_mb : 0;
+	return mb;
+}
+
+void used_add_gpu_memory(struct run_used *used, struct used_gpu *gpus, const bool *alone, size_t n,
+        const struct gpu_uses *uses, struct used_pids mine)
+{
+	used->gpu_mem_now_mb = 0;
+	for (size_t i = 0; i < n; i++) {
+		const struct gpu_use *use = find(uses, gpus[i].uuid);
+
+		gpus[i].mem_mb = use ? memory_of(use, alone[i], mine) : 0;
+		gpus[i].own_mb = use ? own_memory(use, mine) : 0;
+		if (gpus[i].mem_mb > used->gpu_mem_now_mb)
+			used->gpu_mem_now_mb = gpus[i].mem_mb;
+	}
+	if (used->gpu_mem_now_mb > used->gpu_mem_peak_mb)
+		used->gpu_mem_peak_mb = used->gpu_mem_now_mb;
+}
+
+size_t used_strangers(const struct gpu_use *use, struct used_pids known, uint32_t *pids, size_t max)
+{
+	size_t n = 0;
+
+	for (uint32_t p = 0; use->known & USE_PROCESSES && p < use->n_procs; p++) {
+		if (is_mine(known, use->procs[p].pid))
+			continue;
+		if (n < max)
+			pids[n] = use->procs[p].pid;
+		n++;
+	}
+	return n;
+}
+
 void used_add_gpus(struct run_used *used, struct used_gpu *gpus, const bool *alone, size_t n,
         const struct gpu_uses *uses, struct used_pids mine, uint64_t us)
 {
 	uint64_t seen = 0, sum = 0;
 
-	used->gpu_mem_now_mb = 0;
+	used_add_gpu_memory(used, gpus, alone, n, uses, mine);
 	for (size_t i = 0; i < n; i++) {
 		const struct gpu_use *use = find(uses, gpus[i].uuid);
 		uint32_t compute = use ? compute_of(use, alone[i], mine) : USE_NOT_KNOWN;
 
-		gpus[i].mem_mb = use ? memory_of(use, alone[i], mine) : 0;
-		if (gpus[i].mem_mb > used->gpu_mem_now_mb)
-			used->gpu_mem_now_mb = gpus[i].mem_mb;
 		add_energy(used, &gpus[i], use, alone[i]);
 		if (compute == USE_NOT_KNOWN)
 			continue;
@@ -96,8 +132,6 @@ void used_add_gpus(struct run_used *used, struct used_gpu *gpus, const bool *alo
 		if (compute * 100 < RUN_USED_IDLE_PCT * USE_FULL)
 			used->gpu_idle_us += us;
 	}
-	if (used->gpu_mem_now_mb > used->gpu_mem_peak_mb)
-		used->gpu_mem_peak_mb = used->gpu_mem_now_mb;
 	used->gpu_now_pct = seen ? (uint32_t)((sum * 100 / seen + USE_FULL / 2) / USE_FULL) : 0;
 }
 

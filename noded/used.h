@@ -18,9 +18,11 @@
 /* What was last heard of a slot that a run holds. */
 struct used_gpu {
 	char uuid[GPUS_TEXT];
+	uint32_t index; /* on the node, as people see it */
 	bool energy_known;
 	uint64_t energy_mj; /* of the card, as of then */
-	uint64_t mem_mb;    /* of the run's own processes, now; what a watchdog looks at */
+	uint64_t mem_mb;    /* now */
+	uint64_t own_mb;    /* now, of processes that are the run's beyond doubt (overmem.h) */
 };
 
 /* Processes of the run: `pids` sorted. */
@@ -34,6 +36,15 @@ struct used_pids {
  * that is known. */
 void used_add_gpus(struct run_used *used, struct used_gpu *gpus, const bool *alone, size_t n,
         const struct gpu_uses *uses, struct used_pids mine, uint64_t us);
+
+/* The same of memory alone, as it is now. */
+void used_add_gpu_memory(struct run_used *used, struct used_gpu *gpus, const bool *alone, size_t n,
+        const struct gpu_uses *uses, struct used_pids mine);
+
+/* Processes on the slot that are none of `known`: to `pids`, at most `max`. Returns how many there
+ * are; 0 also where NVML does not say. */
+size_t used_strangers(
+        const struct gpu_use *use, struct used_pids known, uint32_t *pids, size_t max);
 
 /* What its processes have used since it started (meter.h). */
 struct meter;

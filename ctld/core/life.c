@@ -413,6 +413,7 @@ static const struct {
 	[END_PEER] = { JOB_NODE_FAIL, true },
 	[END_RECLAIM] = { JOB_PREEMPTED, true },
 	[END_DEADLINE] = { JOB_DEADLINE, false },
+	[END_GPU_MEMORY] = { JOB_OUT_OF_MEMORY, false },
 };
 
 static bool not_launched(const struct run *run)

@@ -434,6 +434,12 @@ void run_set_checkpoint(struct runs *runs, struct run *run, usec_t checkpoint_ti
 	dirty_put(runs->dirty, &run->mark);
 }
 
+void run_set_detail(struct runs *runs, struct run *run, const char *detail)
+{
+	strings_set(runs->strings, &run->info.detail, detail);
+	dirty_put(runs->dirty, &run->mark);
+}
+
 void run_set_progress(struct runs *runs, struct run *run, const char *progress)
 {
 	if (*progress || run_progress(run))

@@ -136,6 +136,8 @@ void run_set_suspended(
         struct runs *runs, struct run *run, const struct run_report *report, usec_t wall);
 /* What its program says of itself. A checkpoint never goes back. */
 void run_set_checkpoint(struct runs *runs, struct run *run, usec_t checkpoint_time);
+/* What its node has noted of it while it runs. */
+void run_set_detail(struct runs *runs, struct run *run, const char *detail);
 void run_set_progress(struct runs *runs, struct run *run, const char *progress); /* not durable */
 void run_set_used(struct run *run, const struct run_used *used);                 /* not durable */
 /* Take over how it ended from a report. */

@@ -264,6 +264,17 @@ static void run_suspends(struct core *core, struct run *run, const struct run_re
 		        core->sched, node_link_of(node)->index, "a job was suspended or resumed");
 }
 
+/* Its node has noted something: kept with it, and in the log of events. */
+static void run_noted(struct core *core, struct run *run, const char *note)
+{
+	const struct job *job = run_link(run)->job;
+
+	if (!note || !*note || strcmp(note, run_info(run)->detail) == 0)
+		return;
+	run_set_detail(core->runs, run, note);
+	audit_note(core, "run.note", NULL, job ? job_ref(job) : 0, run_info(run)->node, note);
+}
+
 void run_says_running(struct core *core, struct run *run, const struct run_report *report)
 {
 	struct job *job = run_link(run)->job;
@@ -288,6 +299,7 @@ void run_says_running(struct core *core, struct run *run, const struct run_repor
 	if (run_info(run)->state != RUN_RUNNING)
 		return;
 	run_suspends(core, run, report);
+	run_noted(core, run, report->detail);
 	if (job && run_of_present(run))
 		job_runs(core, job);
 }

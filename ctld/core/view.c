@@ -37,6 +37,8 @@ static void say_ended(const struct run *run, struct job_view *v)
 
 	if (i->end_cause == END_LAUNCH)
 		v->reason = "JobLaunchFailure";
+	if (i->end_cause == END_GPU_MEMORY)
+		v->reason = "GpuMemory";
 	if (i->nodes > 1 && !run_ended_well(run)) {
 		snprintf(which, sizeof(which), "rank %u on %.64s: ", i->id.rank, i->node);
 		if (i->end_cause <= END_EXIT && i->exit_signal)

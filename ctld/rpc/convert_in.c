@@ -28,6 +28,7 @@ SAME(END_DRAIN, END_CAUSE__CAUSE_DRAIN);
 SAME(END_PEER, END_CAUSE__CAUSE_PEER);
 SAME(END_RECLAIM, END_CAUSE__CAUSE_RECLAIM);
 SAME(END_DEADLINE, END_CAUSE__CAUSE_DEADLINE);
+SAME(END_GPU_MEMORY, END_CAUSE__CAUSE_GPU_MEMORY);
 
 SAME(REPORT_STARTING, RUN_REPORT__STATE__STARTING);
 SAME(REPORT_RUNNING, RUN_REPORT__STATE__RUNNING);
@@ -672,8 +673,7 @@ int wire_register(const Gpusched__Register *m, struct arena *arena, struct core_
 	        agent_text("incarnation", m->incarnation, err) ||
 	        agent_text("version", m->version, err) ||
 	        agent_text("containment", m->containment, err) ||
-	        agent_text("trouble", m->gpu_trouble, err) ||
-	        agent_text("health", m->health, err))
+	        agent_text("trouble", m->gpu_trouble, err) || agent_text("health", m->health, err))
 		return -1;
 	if (!m->incarnation[0])
 		return bad_agent("no incarnation", err);

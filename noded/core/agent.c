@@ -502,7 +502,8 @@ static bool report_is_sound(const struct run_report *r)
 static bool says_more(const struct run_report *old, const struct run_report *new)
 {
 	return new->checkpoint_time != old->checkpoint_time || new->suspended != old->suspended ||
-	       new->suspended_us != old->suspended_us || strcmp(new->progress, old->progress) != 0;
+	       new->suspended_us != old->suspended_us ||
+	       strcmp(new->progress, old->progress) != 0 || strcmp(new->detail, old->detail) != 0;
 }
 
 /* What the launcher says of a run becomes what we say of it. */

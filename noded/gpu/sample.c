@@ -211,10 +211,9 @@ static void take_shares(struct gpu_sampling *s, struct slot *slot, struct gpu_us
 	}
 }
 
-static void take_slot(struct gpu_sampling *s, struct slot *slot, struct gpu_use *use)
+static void take_memory(struct gpu_sampling *s, const struct slot *slot, struct gpu_use *use)
 {
 	struct nvml_memory memory = { 0 };
-	unsigned long long energy = 0;
 
 	memset(use, 0, sizeof(*use));
 	memcpy(use->uuid, slot->uuid, sizeof(use->uuid));
@@ -224,6 +223,13 @@ static void take_slot(struct gpu_sampling *s, struct slot *slot, struct gpu_use 
 		use->known |= USE_MEMORY;
 	}
 	take_processes(s, slot, use);
+}
+
+static void take_slot(struct gpu_sampling *s, struct slot *slot, struct gpu_use *use)
+{
+	unsigned long long energy = 0;
+
+	take_memory(s, slot, use);
 	if (slot->mig)
 		return;
 	take_compute(s, slot, use);
@@ -240,5 +246,18 @@ void gpu_sampling_take(struct gpu_sampling *s, struct gpu_uses *out)
 	for (uint32_t i = 0; i < s->n; i++)
 		take_slot(s, &s->slots[i], &out->v[i]);
 	out->n = s->n;
+	s->gpu = LOOK_NO_GPU;
+}
+
+void gpu_sampling_take_memory(
+        struct gpu_sampling *s, const char (*uuids)[GPUS_TEXT], uint32_t n, struct gpu_uses *out)
+{
+	out->n = 0;
+	for (uint32_t i = 0; i < s->n; i++)
+		for (uint32_t k = 0; k < n; k++)
+			if (strcmp(s->slots[i].uuid, uuids[k]) == 0) {
+				take_memory(s, &s->slots[i], &out->v[out->n++]);
+				break;
+			}
 	s->gpu = LOOK_NO_GPU;
 }

@@ -49,5 +49,9 @@ struct gpu_sampling;
 struct gpu_sampling *gpu_sampling_new(uint64_t skip, struct look_at *at);
 void gpu_sampling_free(struct gpu_sampling *s); /* NULL is fine */
 void gpu_sampling_take(struct gpu_sampling *s, struct gpu_uses *out);
+/* Of these slots alone their memory and processes, which costs little and takes no sample of
+ * compute use away from gpu_sampling_take(). */
+void gpu_sampling_take_memory(
+        struct gpu_sampling *s, const char (*uuids)[GPUS_TEXT], uint32_t n, struct gpu_uses *out);
 
 #endif

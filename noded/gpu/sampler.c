@@ -25,6 +25,8 @@ struct shared {
 	struct gpu_uses uses;
 	struct look_at at;
 	uint64_t cpu_us; /* of the last answer */
+	uint32_t n;      /* of the question: memory of these alone; 0: all of all */
+	char uuids[SAMPLER_MEMORY_MAX][GPUS_TEXT];
 };
 
 /* A child that is in the kernel for ever, and the GPU that it is at. */
@@ -109,7 +111,10 @@ static _Noreturn void child_main(
 		_exit(1);
 	sampling = gpu_sampling_new(skip, &shared->at);
 	while (sampling && read(sock, &c, 1) == 1) {
-		gpu_sampling_take(sampling, &shared->uses);
+		if (shared->n)
+			gpu_sampling_take_memory(sampling, shared->uuids, shared->n, &shared->uses);
+		else
+			gpu_sampling_take(sampling, &shared->uses);
 		shared->cpu_us = cpu_us() - before;
 		before += shared->cpu_us;
 		if (write(sock, &c, 1) != 1)
@@ -216,15 +221,24 @@ static void give_up(struct gpu_sampler *s, bool hung, char *trouble, size_t size
 	s->pidfd = -1;
 }
 
-int gpu_sampler_ask(struct gpu_sampler *s, struct error *err)
+int gpu_sampler_ask_memory(
+        struct gpu_sampler *s, const char (*uuids)[GPUS_TEXT], uint32_t n, struct error *err)
 {
 	if (!s->shared && start_child(s, err) < 0)
 		return -1;
+	s->shared->n = n < SAMPLER_MEMORY_MAX ? n : SAMPLER_MEMORY_MAX;
+	if (n)
+		memcpy(s->shared->uuids, uuids, s->shared->n * sizeof(*uuids));
 	/* One that has gone is found out by reading. */
 	if (send(s->sock, "?", 1, MSG_NOSIGNAL | MSG_DONTWAIT) < 0 && errno != EPIPE)
 		return error_set(err, ERR_SYSTEM, "cannot watch the GPUs: %s", strerror(errno));
 	s->asked = true;
 	return 0;
+}
+
+int gpu_sampler_ask(struct gpu_sampler *s, struct error *err)
+{
+	return gpu_sampler_ask_memory(s, NULL, 0, err);
 }
 
 bool gpu_sampler_asked(const struct gpu_sampler *s)

@@ -17,6 +17,8 @@
 #include "common/error.h"
 #include "noded/gpu/sample.h"
 
+#define SAMPLER_MEMORY_MAX 64 /* slots of one question for memory alone */
+
 struct gpu_sampler;
 
 struct gpu_sampler *gpu_sampler_new(void);
@@ -24,6 +26,9 @@ void gpu_sampler_free(struct gpu_sampler *s); /* kills its child; NULL is fine *
 
 /* Ask; nothing may be asked yet. -1 with ERR_SYSTEM. */
 int gpu_sampler_ask(struct gpu_sampler *s, struct error *err);
+/* The same of these slots alone, and only their memory and processes. */
+int gpu_sampler_ask_memory(
+        struct gpu_sampler *s, const char (*uuids)[GPUS_TEXT], uint32_t n, struct error *err);
 bool gpu_sampler_asked(const struct gpu_sampler *s);
 /* Readable when there is an answer, or the child has ended. */
 int gpu_sampler_fd(const struct gpu_sampler *s);

@@ -80,12 +80,13 @@ class Job:
 
 
 class Launcher:
-    def __init__(self, cgroup="", allow_root=True, user=None, age=0, env=None, folder=None, munge=None, start=True):
+    def __init__(self, cgroup="", allow_root=True, user=None, age=0, env=None, folder=None, munge=None, start=True,
+                 **options):
         self.dir = pathlib.Path(folder or tempfile.mkdtemp(prefix="gpusched-test-"))
         self.dir.chmod(0o755)
         self.user = user  # whom the launcher runs as; None: as we are
         self.cgroup, self.allow_root, self.age = cgroup, allow_root, age
-        self.env = env or {}
+        self.env, self.options = env or {}, options
         self.munge = munge or Munge(self.dir / "munge")
         self.own_munge = munge is None
         for sub in ("run", "spool", "log"):
@@ -115,7 +116,8 @@ class Launcher:
         (self.dir / "log").chmod(0o777)
         self.process = subprocess.Popen(
             [str(a) for a in (HOST, theirs.fileno(), "n1", CLUSTER, self.dir / "run", self.dir / "spool",
-                              self.munge.socket, SHEPHERD, self.cgroup, int(self.allow_root), self.age)],
+                              self.munge.socket, SHEPHERD, self.cgroup, int(self.allow_root), self.age,
+                              *(f"{k}={v}" for k, v in self.options.items()))],
             stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=log, pass_fds=[theirs.fileno(), *leak], env=e,
             start_new_session=True, **kw)
         theirs.close()

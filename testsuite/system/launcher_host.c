@@ -1,7 +1,7 @@
 /* launcher_host.c - an agent's network half for tests: it only passes bytes on
  *
  *   launcher_host FD NODE CLUSTER RUNDIR SPOOL MUNGE-SOCKET SHEPHERD CGROUP ALLOW-ROOT
- * SIGNATURE-AGE
+ *                 SIGNATURE-AGE [KEY=VALUE ...]
  *
  * Forks the launcher, prints its process id, and copies between the socket FD and the launcher's
  * until one of them is closed. The tests (launcher.py) speak the messages.
@@ -40,6 +40,22 @@ static int copy(int from, int to)
 	return 0;
 }
 
+/* What only some tests want. */
+static int take(struct launcher_options *o, const char *word)
+{
+	const char *value = strchr(word, '=');
+	size_t len = value ? (size_t)(value - word) : 0;
+	struct error err;
+
+	if (len == strlen("over_memory") && strncmp(word, "over_memory", len) == 0)
+		return overmem_parse(value + 1, &o->over_memory, &err);
+	if (len == strlen("share_users") && strncmp(word, "share_users", len) == 0)
+		o->share_users_one = strcmp(value + 1, "one") == 0;
+	else
+		return -1;
+	return 0;
+}
+
 int main(int argc, char **argv)
 {
 	struct launcher_options o = { 0 };
@@ -47,8 +63,11 @@ int main(int argc, char **argv)
 	int test, launcher, status = 0;
 	pid_t pid;
 
-	if (argc != 11)
+	if (argc < 11)
 		return 2;
+	for (int i = 11; i < argc; i++)
+		if (take(&o, argv[i]) < 0)
+			return 2;
 	test = atoi(argv[1]);
 	o.node = argv[2];
 	o.cluster = argv[3];

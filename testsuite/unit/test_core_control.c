@@ -168,6 +168,7 @@ static const struct end_case end_cases[] = {
 	{ END_EXIT, 0, 9, true, "FAILED", "NonZeroExitCode" },
 	{ END_TIME_LIMIT, 0, 15, true, "TIMEOUT", "TimeLimit" },
 	{ END_OUT_OF_MEMORY, 0, 9, true, "OUT_OF_MEMORY", "OutOfMemory" },
+	{ END_GPU_MEMORY, 0, 9, true, "OUT_OF_MEMORY", "GpuMemory" },
 	{ END_PREEMPT, 0, 15, false, "PREEMPTED", "Preempted" },
 	{ END_PREEMPT, 0, 15, true, "PENDING", NULL },
 	{ END_NODE_FAIL, 0, 0, false, "NODE_FAIL", "NodeDown" },
@@ -222,6 +223,36 @@ static void ends(void **state)
 		assert_string_equal(world_state(w, id), c->state);
 		world_free(w);
 	}
+}
+
+/* What a node notes of a run is kept with it, told once, and outlives what says less. */
+static void node_notes(void **state)
+{
+	const char *note = "used 24.3G of 20G of GPU 2";
+	struct world *w = world_simple(1, "h100:2");
+	struct submit_job job = world_job(w, "h100:2");
+	struct run_report r;
+	struct run_view v;
+	uint64_t id;
+
+	(void)state;
+	world_register_all(w);
+	id = world_submit_job(w, &job, OWNER);
+	world_run_starts(w, id);
+	r = world_report(world_run(w, id), REPORT_RUNNING);
+	r.detail = note;
+	for (int i = 0; i < 2; i++) {
+		world_say(w, 0, r);
+		r.detail = "";
+		world_say(w, 0, r);
+		assert_true(core_run_view(w->core, world_run(w, id), w->now, &v));
+		assert_string_equal(v.detail, note);
+		r.detail = note;
+	}
+	world_restart(w);
+	assert_true(core_run_view(w->core, world_run(w, id), w->now, &v));
+	assert_string_equal(v.detail, note);
+	world_free(w);
 }
 
 static void attempts_run_out(void **state)
@@ -599,6 +630,7 @@ int main(void)
 		cmocka_unit_test(verbs),
 		cmocka_unit_test(unknown_things),
 		cmocka_unit_test(ends),
+		cmocka_unit_test(node_notes),
 		cmocka_unit_test(attempts_run_out),
 		cmocka_unit_test(launches_fail),
 		cmocka_unit_test(cancel_before_start),

@@ -19,6 +19,7 @@
 
 #include "noded/gpu/sampler.h"
 #include "noded/meter.h"
+#include "noded/overmem.h"
 #include "noded/used.h"
 
 #define LONG_MS  20000 /* never waited for */
@@ -265,6 +266,99 @@ static void test_shared(void **state)
 	assert_int_equal(u.gpu_idle_us, HOUR);
 }
 
+/* --- memory alone ----------------------------------------------------------------------------- */
+
+static void test_memory_alone(void **state)
+{
+	const char uuids[][GPUS_TEXT] = { "GPU-c", "GPU-a", "GPU-gone" };
+	struct pollfd p = { .events = POLLIN };
+	const struct gpu_uses *u;
+	struct error err;
+
+	(void)state;
+	machine(MACHINE, "");
+	take(LONG_MS);
+	assert_int_equal(gpu_sampler_ask_memory(sampler, uuids, 3, &err), 0);
+	p.fd = gpu_sampler_fd(sampler);
+	poll(&p, 1, LONG_MS);
+	u = gpu_sampler_take(sampler, trouble, sizeof(trouble));
+	assert_non_null(u);
+	assert_int_equal(u->n, 2);
+	assert_int_equal(of(u, "GPU-a")->known, USE_MEMORY | USE_PROCESSES);
+	assert_int_equal(of(u, "GPU-a")->used_mb, 1500);
+	assert_int_equal(of(u, "GPU-c")->n_procs, 2);
+	assert_int_equal(of(u, "GPU-c")->procs[1].mem_mb, 400);
+	/* The next question is a whole one again. */
+	u = take(LONG_MS);
+	assert_int_equal(u->n, 4);
+	assert_true(of(u, "GPU-a")->known & USE_COMPUTE);
+}
+
+static void test_own_memory(void **state)
+{
+	struct gpu_uses *u = calloc(1, sizeof(*u));
+	struct used_gpu gpus[2] = { { .uuid = "A", .index = 4 }, { .uuid = "B", .index = 7 } };
+	const bool alone[] = { true, false };
+	const uint32_t mine[] = { 11, 22 }, both[] = { 11, 22, 99 };
+	struct run_used sum = { .gpu_now_pct = 7, .gpu_mem_peak_mb = 1 };
+	uint32_t strangers[1] = { 0 };
+
+	(void)state;
+	u->n = 2;
+	u->v[0] = (struct gpu_use){ .uuid = "A", .known = USE_PROCESSES, .n_procs = 2 };
+	u->v[0].procs[0] = (struct gpu_proc){ 22, 0, 300 };
+	u->v[0].procs[1] = (struct gpu_proc){ 99, 0, 5000 };
+	u->v[1] = (struct gpu_use){ .uuid = "B", .known = USE_MEMORY, .used_mb = 70000 };
+	used_add_gpu_memory(&sum, gpus, alone, 2, u, (struct used_pids){ mine, 2 });
+	/* Whoever is alone has all of it; what is beyond doubt his is less, and is all that a
+	 * watchdog goes by. */
+	assert_int_equal(gpus[0].mem_mb, 5300);
+	assert_int_equal(gpus[0].own_mb, 300);
+	assert_int_equal(gpus[1].own_mb, 0);
+	assert_int_equal(sum.gpu_mem_peak_mb, 5300);
+	assert_int_equal(sum.gpu_now_pct, 7);
+	assert_int_equal(overmem_find(gpus, 2, 300), -1);
+	assert_int_equal(overmem_find(gpus, 2, 0), -1);
+	assert_int_equal(overmem_find(gpus, 2, 299), 0);
+	gpus[1].own_mb = 301;
+	assert_int_equal(overmem_find(gpus, 2, 299), 1);
+
+	assert_int_equal(used_strangers(&u->v[0], (struct used_pids){ mine, 2 }, strangers, 1), 1);
+	assert_int_equal(strangers[0], 99);
+	assert_int_equal(used_strangers(&u->v[0], (struct used_pids){ both, 3 }, strangers, 1), 0);
+	assert_int_equal(used_strangers(&u->v[0], (struct used_pids){ NULL, 0 }, strangers, 1), 2);
+	assert_int_equal(used_strangers(&u->v[1], (struct used_pids){ NULL, 0 }, strangers, 1), 0);
+	free(u);
+}
+
+static void test_overmem_words(void **state)
+{
+	static const struct {
+		uint64_t used, allowed;
+		const char *text;
+	} rows[] = {
+		{ 24883, 20480, "used 24.3G of 20G of GPU 2" },
+		{ 900, 512, "used 900M of 512M of GPU 2" },
+		{ 20481, 20480, "used 20481M of 20480M of GPU 2" },
+	};
+	char text[OVERMEM_TEXT];
+	enum overmem_policy policy = OVERMEM_END;
+	struct error err;
+
+	(void)state;
+	for (size_t i = 0; i < sizeof(rows) / sizeof(*rows); i++) {
+		struct used_gpu gpu = { .index = 2, .own_mb = rows[i].used };
+
+		overmem_text(text, &gpu, rows[i].allowed);
+		assert_string_equal(text, rows[i].text);
+	}
+	assert_int_equal(overmem_parse("warn", &policy, &err), 0);
+	assert_int_equal(policy, OVERMEM_WARN);
+	assert_int_equal(overmem_parse("kill", &policy, &err), -1);
+	assert_string_equal(err.text, "'kill' is none of note, warn, end");
+	assert_int_equal(policy, OVERMEM_WARN);
+}
+
 static void test_meter_sums(void **state)
 {
 	struct run_used u = { 0 }, told;
@@ -413,6 +507,9 @@ int main(int argc, char **argv)
 		cmocka_unit_test(test_sums),
 		cmocka_unit_test(test_mig),
 		cmocka_unit_test(test_shared),
+		cmocka_unit_test_setup_teardown(test_memory_alone, begin, end),
+		cmocka_unit_test(test_own_memory),
+		cmocka_unit_test(test_overmem_words),
 		cmocka_unit_test(test_meter_sums),
 		cmocka_unit_test(test_processes),
 		cmocka_unit_test(test_cgroups),

@@ -56,6 +56,16 @@ static void says(const char *text)
 	assert_string_equal(out, text);
 }
 
+static void test_note(void **state)
+{
+	char out[SUMMARY_MAX];
+	const char *want = "== gpusched: job 4655 used 24.3G of 20G of GPU 2\n";
+
+	(void)state;
+	assert_int_equal(summary_note(&launch, "used 24.3G of 20G of GPU 2", out), strlen(want));
+	assert_string_equal(out, want);
+}
+
 static void test_text(void **state)
 {
 	(void)state;
@@ -148,6 +158,7 @@ static void test_write(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
+		cmocka_unit_test_setup(test_note, begin),
 		cmocka_unit_test_setup(test_text, begin),
 		cmocka_unit_test_setup(test_no_advice, begin),
 		cmocka_unit_test_setup(test_wanted, begin),

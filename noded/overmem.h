@@ -1,0 +1,38 @@
+/* overmem.h - a run that uses more memory of a GPU than it may; no I/O
+ *
+ * Whoever shares a card may use so much of its memory, and nothing in the card holds him to that:
+ * what he takes beyond it his neighbours lack. So the launcher looks every second at what the
+ * processes of such runs have (lwatch.c), and does as the site says:
+ *
+ *   note  it is logged and kept with the run: the log of events, `gctl show job`, gacct
+ *   warn  its owner is told too, in a line at the end of the job's output
+ *   end   it is killed at once: OUT_OF_MEMORY, GpuMemory. A grace would be at the cost of others
+ *
+ * Only what NVML says of processes that are the run's counts, not what nobody knows the owner of.
+ */
+#ifndef NODED_OVERMEM_H
+#define NODED_OVERMEM_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+#include "common/error.h"
+
+struct used_gpu;
+
+#define OVERMEM_WORDS "note, warn, end"
+#define OVERMEM_TEXT  96
+
+enum overmem_policy { OVERMEM_NOTE, OVERMEM_WARN, OVERMEM_END };
+
+/* -1 with ERR_USAGE. */
+int overmem_parse(const char *word, enum overmem_policy *out, struct error *err);
+
+/* Of the run's GPUs that of which its processes have most; -1: of none more than `allowed_mb`, or
+ * that is 0: all that there is. */
+int overmem_find(const struct used_gpu *gpus, size_t n, uint64_t allowed_mb);
+
+/* "used 24.3G of 20G of GPU 2" */
+void overmem_text(char out[OVERMEM_TEXT], const struct used_gpu *gpu, uint64_t allowed_mb);
+
+#endif
