@@ -149,6 +149,9 @@ struct conf_switch {
 	uint32_t parent; /* index; CONF_NONE */
 };
 
+/* What becomes of jobs on a GPU that a fault has drained: they go on, start anew, end. */
+enum conf_health_jobs { CONF_HEALTH_RUN, CONF_HEALTH_REQUEUE, CONF_HEALTH_END };
+
 /* One node; `nodes` entries with hostlists are expanded and node_defaults filled in. What is 0 is
  * taken as the agent finds it; what is given is demanded of the node. GPU indices are handed out in
  * the order of `gpus`: type gpus[0] has 0..count-1, and so on. */
@@ -161,6 +164,9 @@ struct conf_node {
 	struct conf_texts features;
 	uint32_t leaf; /* index into conf.switches; CONF_NONE */
 	enum conf_share share;
+	enum conf_health_jobs health_jobs;
+	uint32_t health_recheck_s;       /* 0: never */
+	struct conf_texts health_events; /* gpu_fault_rule_parse() */
 };
 
 struct conf_partition {

@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "common/amount.h"
+#include "common/gpufault.h"
 #include "common/hostlist.h"
 
 #define S     1000 /* ms */
@@ -54,6 +55,13 @@ static int check_path(const char *value, struct error *err)
 	if (*value && *value != '/')
 		return error_set(err, ERR_CONFIG, "must be a path from the root: /...");
 	return 0;
+}
+
+static int check_health(const char *value, struct error *err)
+{
+	struct gpu_fault_rule rule;
+
+	return gpu_fault_rule_parse(value, &rule, err);
 }
 
 static int check_log(const char *value, struct error *err)
@@ -255,6 +263,7 @@ static const struct conf_key gpu_type_keys[] = {
 };
 
 static const char *const share_words[] = { "no", "watch", NULL };
+static const char *const health_jobs_words[] = { "run", "requeue", "end", NULL };
 
 /* node_defaults has the same keys without the name. */
 static const struct conf_key node_keys[] = {
@@ -275,6 +284,15 @@ static const struct conf_key node_keys[] = {
 	        .reload = true,
 	        .help = "whether jobs can have parts of its GPUs: watch: what each uses is "
 	                "watched" },
+	{ "health_jobs", CONF_WORD, "run", .words = health_jobs_words,
+	        AT(struct conf_node, health_jobs), .reload = true,
+	        .help = "jobs on a GPU that a fault has drained: they run on, start anew, end" },
+	{ "health_recheck", CONF_TIME, "10m", .unit = S, .min = 0, .max = 30 * DAY,
+	        AT(struct conf_node, health_recheck_s), .reload = true,
+	        .help = "look so often whether such a GPU is well again; 0s: never" },
+	{ "health_events", CONF_TEXTS, .min = 1, .max = 64, .check = check_health, .optional = true,
+	        AT(struct conf_node, health_events), .reload = true,
+	        .help = "faults of GPUs that are handled otherwise: \"xid-94=note\"" },
 };
 
 static const struct conf_key switch_keys[] = {

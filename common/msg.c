@@ -95,6 +95,10 @@ static const struct msg_type rows[] = {
 	ROW(LAUNCHER_GPUS, R, JOB, "launcher_gpus", inventory),
 	ROW(LAUNCHER_USED, R, MANY, "launcher_used", runs_used),
 	ROW(LAUNCHER_STREAM, L | R, NORMAL, "launcher_stream", launcher_stream),
+
+	ROW(GPU_REPORT, A | R, MANY, "gpu_report", gpu_report),
+	ROW(GPU_ACK, C | L, NORMAL, "gpu_ack", gpu_ack),
+	ROW(GPU_CHECK, C | L, NORMAL, "gpu_check", gpu_check),
 };
 
 #define N_ROWS (sizeof(rows) / sizeof(rows[0]))

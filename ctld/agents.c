@@ -167,6 +167,22 @@ void agents_forget_run(struct ctld *c, const struct effect *effect, struct clock
 	        &wire_forget_run(&effect->run.run, 1, c->out)->base);
 }
 
+void agents_ack_gpus(struct ctld *c, const struct effect *effect, struct clocks now)
+{
+	(void)now;
+	arena_reset(c->out, WIRE_ARENA_CAP);
+	order(c, effect->session, GPUSCHED__MSG_TYPE__MSG_GPU_ACK,
+	        &wire_gpu_ack(effect, c->out)->base);
+}
+
+void agents_check_gpus(struct ctld *c, const struct effect *effect, struct clocks now)
+{
+	(void)now;
+	arena_reset(c->out, WIRE_ARENA_CAP);
+	order(c, effect->session, GPUSCHED__MSG_TYPE__MSG_GPU_CHECK,
+	        &wire_gpu_check(effect, c->out)->base);
+}
+
 /* --- launches ------------------------------------------------------------------------------ */
 
 /* A launch whose signed bytes are not at hand. */

@@ -37,6 +37,8 @@ void agents_start_run(struct ctld *c, const struct effect *effect, struct clocks
 void agents_end_run(struct ctld *c, const struct effect *effect, struct clocks now);
 void agents_signal_run(struct ctld *c, const struct effect *effect, struct clocks now);
 void agents_suspend_run(struct ctld *c, const struct effect *effect, struct clocks now);
+void agents_ack_gpus(struct ctld *c, const struct effect *effect, struct clocks now);
+void agents_check_gpus(struct ctld *c, const struct effect *effect, struct clocks now);
 void agents_forget_run(struct ctld *c, const struct effect *effect, struct clocks now);
 
 #endif

@@ -15,6 +15,7 @@
 #include "common/units.h"
 #include "common/xalloc.h"
 #include "ctld/core/devices.h"
+#include "ctld/core/faults.h"
 #include "ctld/core/internal.h"
 
 void suspend(struct core *core, const char *node, const char *what, uint64_t theirs, uint64_t ours)
@@ -176,6 +177,7 @@ void agent_up_apply(struct core *core, const struct core_event *e)
 	node_set_text(core->nodes, &l->gpu_trouble,
 	        e->agent_up.gpu_trouble ? e->agent_up.gpu_trouble : "");
 	l->pretended = e->agent_up.pretended;
+	l->tells_faults = e->agent_up.tells_faults;
 	take_health(core, node, e->agent_up.health);
 	if (!core->suspended) {
 		end_old_incarnation(core, node, e);
@@ -188,6 +190,8 @@ void agent_up_apply(struct core *core, const struct core_event *e)
 	}
 	answer(core, node);
 	node_settle(core, node);
+	if (!core->suspended)
+		faults_check(core, node);
 }
 
 /* --- afterwards ------------------------------------------------------------------------------ */

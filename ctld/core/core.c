@@ -9,6 +9,7 @@
 #include "ctld/core/array.h"
 #include "ctld/core/bulk.h"
 #include "ctld/core/depends.h"
+#include "ctld/core/faults.h"
 
 struct core *core_new(const struct conf *conf, uint64_t seed)
 {
@@ -39,6 +40,7 @@ struct core *core_new(const struct conf *conf, uint64_t seed)
 	core->effects = effects_new();
 	core->worries = heap_new(node_moved);
 	core->alarms = heap_new(job_alarm_moved);
+	core->checks = heap_new(faults_moved);
 	core->fates = fates_new(core->dirty);
 	core->namesakes = namesakes_new(seed);
 	return core;
@@ -202,6 +204,7 @@ void core_free(struct core *core)
 	ledger_free(core->ledger);
 	heap_free(core->worries);
 	heap_free(core->alarms);
+	heap_free(core->checks);
 	fates_free(core->fates);
 	namesakes_free(core->namesakes);
 	runs_free(core->runs);
@@ -275,6 +278,7 @@ static apply_fn *const handlers[] = {
 	[EV_HEARTBEAT] = on_heartbeat,
 	[EV_RUN_REPORT] = run_report_apply,
 	[EV_RUNS_USED] = runs_used_apply,
+	[EV_GPU_REPORT] = gpu_report_apply,
 	[EV_FENCED] = on_fenced,
 	[EV_DISK_FREE] = on_disk_free,
 	[EV_NOTE] = on_note,

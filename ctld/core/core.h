@@ -297,7 +297,8 @@ struct gpu_view {
 	char uuid[DEVICE_UUID_MAX];
 	uint32_t uid;   /* drained: by whom */
 	bool by_nobody; /* drained: by no operator */
-	usec_t since; /* wall; 0: none */
+	usec_t since;   /* wall; 0: none */
+	usec_t recheck; /* wall: when it is looked at whether it may come back; 0: it is not */
 	char reason[GPU_REASON_MAX];
 };
 /* False: it has no such index, and none above it. */

@@ -154,6 +154,7 @@ enum event_kind {
 	EV_HEARTBEAT,
 	EV_RUN_REPORT, /* -> EFFECT_FORGET_RUN once an end is applied */
 	EV_RUNS_USED,  /* what runs use now: shown, and kept until they end */
+	EV_GPU_REPORT, /* what is wrong with GPUs, and what is not any more -> EFFECT_ACK_GPUS */
 	EV_FENCED,     /* the fence program has ended */
 	EV_DISK_FREE,  /* free space of the state directory */
 	EV_NOTE,       /* something was done that the core has no part in: for the audit trail */
@@ -174,6 +175,21 @@ struct gpu_found {
 struct run_use {
 	struct run_id run;
 	struct run_used used;
+};
+
+/* Something is wrong with a GPU (faults.h). */
+struct gpu_fault {
+	uint64_t seq; /* grows within an incarnation of the node */
+	const char *uuid;
+	uint32_t kind;    /* enum gpu_fault_kind, or one that is not known here */
+	uint32_t code;    /* an Xid */
+	const char *text; /* "": as the table says */
+};
+
+/* It was looked at because it was asked for. */
+struct gpu_looked {
+	const char *uuid;
+	const char *trouble; /* "": nothing is wrong with it */
 };
 
 struct core_event {
@@ -243,6 +259,7 @@ struct core_event {
 			bool gpus_asked;
 			const char *gpu_trouble; /* it could not look; NULL or "" */
 			const char *health;      /* what its own check found; NULL or "" */
+			bool tells_faults;       /* it sends GPU_REPORTs */
 			bool pretended;
 			const struct run_report *runs; /* all runs alive or not yet forgotten */
 			size_t n_runs;
@@ -265,6 +282,14 @@ struct core_event {
 		} used;
 		struct {
 			uint32_t node;
+			uint64_t session;
+			const struct gpu_fault *faults;
+			size_t n_faults;
+			const struct gpu_looked *looked;
+			size_t n_looked;
+		} gpus;
+		struct {
+			uint32_t node;
 			bool off; /* true: the program reported success, the node is off */
 		} fenced;
 		uint64_t disk_free_mb;
@@ -284,6 +309,8 @@ enum effect_kind {
 	EFFECT_SIGNAL_RUN,
 	EFFECT_SUSPEND_RUN,
 	EFFECT_FORGET_RUN,
+	EFFECT_ACK_GPUS,    /* to an agent: faults up to this one are committed */
+	EFFECT_CHECK_GPUS,  /* to an agent: look at these GPUs -> EV_GPU_REPORT */
 	EFFECT_MAIL,        /* to the job's owner, of what became of it */
 	EFFECT_FENCE,       /* start the site's fence program for a node */
 	EFFECT_JOB_CHANGED, /* a job's state or what was decided of it (watchers; the debug log) */
@@ -347,6 +374,11 @@ struct effect {
 			uint32_t type; /* enum mail_type */
 		} mail;
 		const char *text; /* CLOSE_AGENT */
+		uint64_t ack;     /* ACK_GPUS */
+		struct {
+			const char *const *uuids;
+			size_t n;
+		} check; /* CHECK_GPUS */
 		struct {
 			struct run_id run;
 			uint32_t signal;      /* SIGNAL_RUN; END_RUN: 0 is TERM */

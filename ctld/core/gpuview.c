@@ -2,7 +2,7 @@
 #include <string.h>
 
 #include "ctld/core/devices.h"
-#include "ctld/core/health.h"
+#include "ctld/core/faults.h"
 #include "ctld/core/internal.h"
 
 /* The type of an index; NULL: there is no such index. */
@@ -50,6 +50,8 @@ bool core_gpu_view(const struct core *core, uint32_t n, uint32_t index, struct g
 		v->uid = drain.uid;
 		v->by_nobody = drain.uid == GPU_NOBODY;
 		v->since = drain.since;
+		if (l->check_slot != HEAP_NOWHERE && gpu_may_return(node, &drain))
+			v->recheck = core->now.wall + l->check_due - core->now.mono;
 		memcpy(v->reason, drain.reason, sizeof(v->reason));
 	} else if (l->session && l->gpus_out >> index & 1) {
 		v->state = gpu ? "trouble" : "missing";

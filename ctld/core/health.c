@@ -5,12 +5,32 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "ctld/core/faults.h"
 #include "ctld/core/internal.h"
 
-#define LINE_MAX_TEXT (DEVICE_UUID_MAX + 64 + GPU_REASON_MAX)
+#define LINE_MAX_TEXT (DEVICE_UUID_MAX + 96 + GPU_BOOT_MAX + GPU_REASON_MAX)
 #define LIST_MAX_TEXT (CONF_MAX_GPUS_PER_NODE * LINE_MAX_TEXT)
 
-/* --- the list as text: "GPU UID SINCE REASON", a line each ----------------------------------- */
+/* --- the list as text: "GPU UID SINCE [KIND CODE BOOT] REASON", a line each; the part in brackets
+ * where UID is GPU_NOBODY --- */
+
+/* KIND CODE BOOT at `text`, behind a blank; where it ends, NULL: it is none. */
+static char *take_fault(char *text, struct gpu_drain *d)
+{
+	char *end;
+	size_t n;
+
+	d->kind = (uint32_t)strtoul(text, &end, 10);
+	d->code = (uint32_t)strtoul(end, &end, 10);
+	if (*end++ != ' ')
+		return NULL;
+	n = strcspn(end, " \n");
+	if (!n || n >= GPU_BOOT_MAX)
+		return NULL;
+	if (n > 1 || *end != '-')
+		memcpy(d->boot, end, n);
+	return end + n;
+}
 
 /* The next line; false: the end. What cannot be read is passed over. */
 static bool next(const char **text, struct gpu_drain *d)
@@ -27,7 +47,9 @@ static bool next(const char **text, struct gpu_drain *d)
 		memcpy(d->gpu, line, key);
 		d->uid = (uint32_t)strtoul(line + key, &end, 10);
 		d->since = (usec_t)strtoull(end, &end, 10);
-		if (end >= line + n || *end != ' ')
+		if (end < line + n && d->uid == GPU_NOBODY)
+			end = take_fault(end, d);
+		if (!end || end >= line + n || *end != ' ')
 			continue;
 		end++;
 		n = (size_t)(line + n - end);
@@ -41,10 +63,16 @@ static bool next(const char **text, struct gpu_drain *d)
 
 static size_t add(char *list, size_t used, const struct gpu_drain *d)
 {
-	if (used + LINE_MAX_TEXT > LIST_MAX_TEXT)
+	size_t size = LIST_MAX_TEXT - used;
+
+	if (size < LINE_MAX_TEXT)
 		return used;
-	return used + (size_t)snprintf(list + used, LIST_MAX_TEXT - used, "%s %u %lld %s\n", d->gpu,
-	                      d->uid, (long long)d->since, d->reason);
+	used += (size_t)snprintf(
+	        list + used, size, "%s %u %lld ", d->gpu, d->uid, (long long)d->since);
+	if (d->uid == GPU_NOBODY)
+		used += (size_t)snprintf(list + used, LIST_MAX_TEXT - used, "%u %u %s ", d->kind,
+		        d->code, *d->boot ? d->boot : "-");
+	return used + (size_t)snprintf(list + used, LIST_MAX_TEXT - used, "%s\n", d->reason);
 }
 
 /* --- which GPU ------------------------------------------------------------------------------- */
@@ -143,6 +171,7 @@ static void write_list(
 	node_set_health(core->nodes, node, list);
 	devices_bind(core, node);
 	node_settle(core, node);
+	faults_later(core, node);
 }
 
 void gpu_drain(struct core *core, struct node *node, uint32_t index, struct gpu_drain *drain)

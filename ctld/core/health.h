@@ -13,11 +13,15 @@
 
 #define GPU_REASON_MAX 300 /* with its NUL */
 #define GPU_NOBODY     UINT32_MAX
+#define GPU_BOOT_MAX   64
 
 struct gpu_drain {
 	char gpu[DEVICE_UUID_MAX];
-	uint32_t uid; /* who drained it; GPU_NOBODY: no operator did */
-	usec_t since; /* wall */
+	uint32_t
+	        uid; /* who drained it; GPU_NOBODY: no operator did, but a fault of it (faults.h) */
+	usec_t since;            /* wall */
+	uint32_t kind, code;     /* GPU_NOBODY: the fault (common/gpufault.h) */
+	char boot[GPU_BOOT_MAX]; /* the same: its node's boot id then; "": not known */
 	char reason[GPU_REASON_MAX];
 };
 

@@ -15,6 +15,7 @@
  *	operate.c  EV_NODE_CONTROL, EV_PARTITION_CONTROL, fencing
  *	hardware.c GPUs that are taken as found (hardware.h)
  *	health.c   GPUs that are drained (health.h)
+ *	faults.c   EV_GPU_REPORT: GPUs that something is wrong with (faults.h)
  *	gpuview.c  the GPUs of a node for listings
  *	agent.c    EV_AGENT_UP, GONE, HEARTBEAT
  *	report.c   EV_RUN_REPORT, EV_RUNS_USED, and what registrations say of runs
@@ -95,6 +96,7 @@ struct core {
 	struct audit *audit;
 	struct effects *effects;
 	struct heap *worries; /* unknown nodes, by when something is due */
+	struct heap *checks;  /* nodes with GPUs that are to be looked at (faults.h) */
 	struct heap *alarms;  /* jobs, by the wall time at which something is due */
 	struct namesakes *namesakes;
 	struct fates *fates;

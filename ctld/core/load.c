@@ -12,6 +12,7 @@
 #include "ctld/core/bulk.h"
 #include "ctld/core/codec.h"
 #include "ctld/core/depends.h"
+#include "ctld/core/faults.h"
 
 int core_load(struct core *core, const struct row *row, struct error *err)
 {
@@ -264,6 +265,7 @@ static void close_left(struct core *core)
 			continue;
 		if (l->slot != HEAP_NOWHERE)
 			heap_remove(core->worries, l->slot);
+		faults_later(core, node);
 		node_close(core, node, "the node has left the configuration");
 	}
 }

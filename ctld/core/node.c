@@ -51,8 +51,7 @@ const struct node_link *node_link_of(const struct node *node)
 bool node_accepts(const struct node *node)
 {
 	return node->link.hearing == NODE_HEARD && node->link.index != NODE_LEFT &&
-	       !node->info.drain && !node->info.down && !*node->link.invalid &&
-	       !*node->link.health;
+	       !node->info.drain && !node->info.down && !*node->link.invalid && !*node->link.health;
 }
 
 static uint64_t node_name_hash(const void *item, uint64_t seed)
@@ -166,6 +165,7 @@ struct node *nodes_want(struct nodes *ns, const char *name)
 	node->link.invalid = strings_keep(ns->strings, "");
 	node->link.index = NODE_LEFT;
 	node->link.slot = HEAP_NOWHERE;
+	node->link.check_slot = HEAP_NOWHERE;
 	node->link.hearing = NODE_UNHEARD;
 	node->link.heard_mono = ns->mono;
 	table_add(ns->by_name, node);
@@ -250,7 +250,10 @@ void node_set_registered(struct nodes *ns, struct node *node, const char *incarn
 	struct node_info *i = &node->info;
 	bool other = i->cpus != cpus || i->mem_mb != mem_mb;
 
-	other |= strings_set(ns->strings, &i->incarnation, incarnation);
+	if (strings_set(ns->strings, &i->incarnation, incarnation)) {
+		i->faults_seen = 0;
+		other = true;
+	}
 	other |= strings_set(ns->strings, &i->boot_id, boot_id);
 	i->cpus = cpus;
 	i->mem_mb = mem_mb;
@@ -274,6 +277,14 @@ void node_set_health(struct nodes *ns, struct node *node, const char *health)
 {
 	if (strings_set(ns->strings, &node->info.health, health))
 		changed(ns, node);
+}
+
+void node_set_faults_seen(struct nodes *ns, struct node *node, uint64_t seq)
+{
+	if (node->info.faults_seen == seq)
+		return;
+	node->info.faults_seen = seq;
+	changed(ns, node);
 }
 
 /* --- volatile -------------------------------------------------------------------------------- */
@@ -395,7 +406,8 @@ void node_unlink_run(struct run *run)
 
 #define F(field) [COL_NODE_##field] = COLUMN(struct node, info.field)
 static const struct codec_column columns[COL_NODE_COUNT] = { F(name), F(drain), F(down), F(reason),
-	F(reason_uid), F(reason_time), F(incarnation), F(boot_id), F(cpus), F(mem_mb), F(gpus), F(found), F(health) };
+	F(reason_uid), F(reason_time), F(incarnation), F(boot_id), F(cpus), F(mem_mb), F(gpus),
+	F(found), F(health), F(faults_seen) };
 #undef F
 
 void node_encode(const struct node *node, struct row *row, enum row_change change)

@@ -41,9 +41,10 @@ struct run;
 /* Durable. Texts are kept. */
 struct node_info {
 	const char *name, *reason, *incarnation, *boot_id;
-	const char *gpus;  /* UUIDs of its GPUs by index, with "," between (devices.h) */
-	const char *health; /* those of its GPUs that are drained (health.h) */
-	const char *found; /* its GPUs, where they are taken as found (hardware.h) */
+	const char *gpus;     /* UUIDs of its GPUs by index, with "," between (devices.h) */
+	const char *health;   /* those of its GPUs that are drained (health.h) */
+	uint64_t faults_seen; /* of this incarnation (faults.h) */
+	const char *found;    /* its GPUs, where they are taken as found (hardware.h) */
 	uint32_t reason_uid, cpus;
 	uint64_t mem_mb;
 	usec_t reason_time;
@@ -67,8 +68,11 @@ struct node_link {
 	usec_t heard_wall;  /* 0: not heard in this life */
 	usec_t fenced_mono; /* when the fence program was last asked for */
 	enum node_fence fence;
-	uint32_t slot; /* among the unknown nodes that something is due for (timers.c) */
-	bool off;      /* UNKNOWN and what ran there was given up */
+	uint32_t slot;       /* among the unknown nodes that something is due for (timers.c) */
+	uint32_t check_slot; /* among those whose GPUs are to be looked at (faults.h) */
+	usec_t check_due;    /* mono, if so */
+	bool tells_faults;   /* its agent knows of them */
+	bool off;            /* UNKNOWN and what ran there was given up */
 	bool pretended;
 	bool others_failed;                          /* of more than one user */
 	uint32_t launch_failures, failed_uid;        /* in a row; whose was the last */
@@ -124,6 +128,7 @@ void node_set_registered(struct nodes *ns, struct node *node, const char *incarn
 void node_set_devices(struct nodes *ns, struct node *node, const char *gpus);
 void node_set_found(struct nodes *ns, struct node *node, const char *found);
 void node_set_health(struct nodes *ns, struct node *node, const char *health);
+void node_set_faults_seen(struct nodes *ns, struct node *node, uint64_t seq);
 
 /* --- volatile -------------------------------------------------------------------------------- */
 

@@ -33,7 +33,8 @@
 	X(mem_mb, INT, _)                                           \
 	X(gpus, TEXT, _)        /* which GPU has which index (devices.h) */ \
 	X(found, TEXT, _)       /* GPUs taken as found, by index (hardware.h) */ \
-	X(health, TEXT, _)      /* GPUs that are drained (health.h) */
+	X(health, TEXT, _)      /* GPUs that are drained (health.h) */ \
+	X(faults_seen, INT, _)  /* of this incarnation, the last that was applied (faults.h) */
 
 #define JOB_COLUMNS(X)                                                             \
 	X(id, INT, K)                                                              \

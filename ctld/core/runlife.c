@@ -3,6 +3,7 @@
  * All moves of runs are here, and with them their bookings. What concerns the job goes on to it
  * (life.c). Each function may be called again without harm.
  */
+#include <assert.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -162,8 +163,11 @@ void run_start(struct core *core, struct job *job, struct run_id id, uint32_t no
 		.nodes = nodes,
 		.state = RUN_ORDERED,
 	};
-	struct run *run = runs_add(core->runs, &info, &place->share);
+	struct run *run;
 
+	/* Never on a GPU that is drained, missing or in trouble. */
+	assert(!(place->gpus & node_link(node)->gpus_out));
+	run = runs_add(core->runs, &info, &place->share);
 	run_attach(job, run);
 	run_book(core, run, node);
 	run_link(run)->ordered_session = node_link(node)->session;

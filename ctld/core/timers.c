@@ -8,6 +8,7 @@
 
 #include "ctld/core/array.h"
 #include "ctld/core/depends.h"
+#include "ctld/core/faults.h"
 
 static usec_t seconds(uint32_t s)
 {
@@ -172,6 +173,7 @@ void timers_apply(struct core *core)
 	if (core->hardware_due <= core->now.mono)
 		core_rehardware(core);
 	unknown_nodes(core);
+	faults_timer(core);
 	alarmed_jobs(core);
 	if (core->expired_wall && core->now.wall < core->expired_wall)
 		jobs_unexpire(core);
@@ -200,6 +202,8 @@ usec_t timers_next(const struct core *core)
 		t = (usec_t)heap_first_key(core->worries).a;
 		next = t < next ? t : next;
 	}
+	t = faults_next(core);
+	next = t < next ? t : next;
 	t = next_alarm(core);
 	next = t < next ? t : next;
 	t = ended_until(core, &core->tasks_ended, ARRAY_ENDED_KEPT);

@@ -1,4 +1,4 @@
-/* agent.c - what agents send: REGISTER, RUN_REPORT, HEARTBEAT, RUNS_USED
+/* agent.c - what agents send: REGISTER, RUN_REPORT, HEARTBEAT, RUNS_USED, GPU_REPORT
  *
  * An agent that sends what it may not, or that cannot be, is closed: it comes back and registers,
  * which puts right whatever was wrong between us.
@@ -94,5 +94,21 @@ void rpc_runs_used(struct ctld *c, const struct rpc *rpc)
 	}
 	ev.used.node = rpc->peer->node;
 	ev.used.session = rpc->peer->session;
+	inputs_apply(c, &ev, rpc->now);
+}
+
+void rpc_gpu_report(struct ctld *c, const struct rpc *rpc)
+{
+	struct core_event ev = { 0 };
+	struct error err;
+
+	if (!is_heard(c, rpc))
+		return;
+	if (wire_gpu_report((const Gpusched__GpuReport *)rpc->msg, c->in, &ev, &err)) {
+		peer_expel(c, rpc->peer, &err);
+		return;
+	}
+	ev.gpus.node = rpc->peer->node;
+	ev.gpus.session = rpc->peer->session;
 	inputs_apply(c, &ev, rpc->now);
 }

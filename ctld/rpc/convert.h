@@ -70,6 +70,10 @@ int wire_report(const Gpusched__RunReport *m, struct run_report *out, struct err
 int wire_runs_used(const Gpusched__RunsUsed *m, struct arena *arena, struct core_event *event,
         struct error *err);
 
+/* Fills event->gpus but for node and session. */
+int wire_gpu_report(const Gpusched__GpuReport *m, struct arena *arena, struct core_event *event,
+        struct error *err);
+
 /* Fills event->agent_up but for node and session. */
 int wire_register(const Gpusched__Register *m, struct arena *arena, struct core_event *event,
         struct error *err);
@@ -99,8 +103,8 @@ Gpusched__Share *wire_share(const struct share_view *share, struct arena *arena)
 Gpusched__Node *wire_node(const struct core *core, const struct conf *conf, uint32_t node,
         const struct node_view *view, const char *reason_by, struct arena *arena);
 /* `by`: who drained it; NULL: unknown, or nobody did. */
-Gpusched__NodeGpu *wire_node_gpu(const struct core *core, uint32_t node, const struct gpu_view *view,
-        const char *by, struct arena *arena);
+Gpusched__NodeGpu *wire_node_gpu(const struct core *core, uint32_t node,
+        const struct gpu_view *view, const char *by, struct arena *arena);
 Gpusched__Partition *wire_partition(const struct partition_view *view, struct arena *arena);
 
 /* --- orders -------------------------------------------------------------------------------- */
@@ -127,6 +131,8 @@ Gpusched__SignalRun *wire_signal_run(
         const struct effect *effect, const struct wire_facts *facts, struct arena *arena);
 Gpusched__SuspendRun *wire_suspend_run(
         const struct effect *effect, const struct wire_facts *facts, struct arena *arena);
+Gpusched__GpuAck *wire_gpu_ack(const struct effect *effect, struct arena *arena);
+Gpusched__GpuCheck *wire_gpu_check(const struct effect *effect, struct arena *arena);
 Gpusched__ForgetRun *wire_forget_run(const struct run_id *runs, size_t n, struct arena *arena);
 
 /* --- small parts --------------------------------------------------------------------------- */

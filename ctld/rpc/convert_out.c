@@ -526,8 +526,8 @@ Gpusched__Node *wire_node(const struct core *core, const struct conf *conf, uint
 	return m;
 }
 
-Gpusched__NodeGpu *wire_node_gpu(const struct core *core, uint32_t node, const struct gpu_view *view,
-        const char *by, struct arena *arena)
+Gpusched__NodeGpu *wire_node_gpu(const struct core *core, uint32_t node,
+        const struct gpu_view *view, const char *by, struct arena *arena)
 {
 	Gpusched__NodeGpu *m = NEW(Gpusched__NodeGpu, GPUSCHED__NODE_GPU__INIT, arena);
 	struct run_id runs[GPU_RUNS_SHOWN];
@@ -544,6 +544,7 @@ Gpusched__NodeGpu *wire_node_gpu(const struct core *core, uint32_t node, const s
 	m->reason = copied(view->reason, arena);
 	m->reason_by = by ? copied(by, arena) : lend("");
 	m->since = view->since;
+	m->recheck = view->recheck;
 	m->n_runs = core_gpu_runs(core, node, view->index, runs, GPU_RUNS_SHOWN);
 	m->runs = run_names(runs, m->n_runs, arena);
 	return m;
@@ -626,6 +627,7 @@ Gpusched__Registered *wire_registered(
 	m->heartbeat_ms = facts->conf->controller.heartbeat_ms;
 	m->signature_age_s = facts->conf->controller.signature_age_s;
 	m->cluster = facts->conf->cluster;
+	m->takes_faults = true;
 	return m;
 }
 

@@ -56,6 +56,7 @@ static const struct request rows[] = {
 	ROW(RUN_REPORT, AGENT, false, BY_NODE, rpc_run_report),
 	ROW(HEARTBEAT, AGENT, false, BY_NODE, rpc_heartbeat),
 	ROW(RUNS_USED, AGENT, false, BY_NODE, rpc_runs_used),
+	ROW(GPU_REPORT, AGENT, false, BY_NODE, rpc_gpu_report),
 	ROW(STREAM_OPEN, ASK, false, NOTHING, rpc_stream_open),
 	ROW(STREAM_DATA, STREAM, false, NOTHING, rpc_stream_data),
 	ROW(STREAM_CREDIT, STREAM, false, NOTHING, rpc_stream_credit),

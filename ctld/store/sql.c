@@ -4,7 +4,7 @@
 #define META_COLS "key, value"
 #define NODE_COLS \
 	"name, drain, down, reason, reason_uid, reason_time, incarnation, boot_id, cpus, mem_mb, gpus, " \
-	"found, health"
+	"found, health, faults_seen"
 #define JOB_COLS                                                                              \
 	"id, part, uid, gid, user, account, partition, name, state, hold, gpus, cpus, mem_mb, " \
 	"time_limit_s, warn_signal, warn_before_s, requeue, nice, labels, submit_host, cwd, " \
@@ -281,6 +281,10 @@ static const char *const state_steps[] = {
 	RUN_GETS_SHARE("run")
 	RUN_GETS_SHARE("ended_run")
 	"PRAGMA user_version = 21;",
+
+	/* What agents have told of GPUs. */
+	"ALTER TABLE node ADD COLUMN faults_seen INTEGER NOT NULL DEFAULT 0;"
+	"PRAGMA user_version = 22;",
 };
 
 /* history.db. 0x67707568 is "gpuh". */
@@ -376,7 +380,7 @@ const struct sql_table sql_tables[TABLE_COUNT] = {
 	[TABLE_NODE] = {
 		.name = "node",
 		.put = "INSERT OR REPLACE INTO node (" NODE_COLS ") "
-		       "VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13)",
+		       "VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13, ?14)",
 		.del = "DELETE FROM node WHERE name = ?1",
 		.load = "SELECT " NODE_COLS " FROM node ORDER BY name",
 	},

@@ -238,6 +238,7 @@ static const struct field agent_up_fields[] = {
 	NUMBER(EV, agent_up.gpus_asked),
 	MAY_TEXT(EV, agent_up.gpu_trouble),
 	MAY_TEXT(EV, agent_up.health),
+	NUMBER(EV, agent_up.tells_faults),
 	NUMBER(EV, agent_up.pretended),
 	LIST(EV, agent_up.runs, agent_up.n_runs, LIST_MAX, &report_form),
 	NUMBER(EV, agent_up.max_epoch),
@@ -265,6 +266,28 @@ static const struct field runs_used_fields[] = {
 	NUMBER(EV, used.node),
 	NUMBER(EV, used.session),
 	LIST(EV, used.runs, used.n, LIST_MAX, &run_use_form),
+};
+
+static const struct field gpu_fault_fields[] = {
+	NUMBER(struct gpu_fault, seq),
+	TEXT(struct gpu_fault, uuid),
+	NUMBER(struct gpu_fault, kind),
+	NUMBER(struct gpu_fault, code),
+	TEXT(struct gpu_fault, text),
+};
+static const struct form gpu_fault_form = FORM("gpu-fault", struct gpu_fault, gpu_fault_fields);
+
+static const struct field gpu_looked_fields[] = {
+	TEXT(struct gpu_looked, uuid),
+	TEXT(struct gpu_looked, trouble),
+};
+static const struct form gpu_looked_form = FORM("gpu-looked", struct gpu_looked, gpu_looked_fields);
+
+static const struct field gpu_report_fields[] = {
+	NUMBER(EV, gpus.node),
+	NUMBER(EV, gpus.session),
+	LIST(EV, gpus.faults, gpus.n_faults, LIST_MAX, &gpu_fault_form),
+	LIST(EV, gpus.looked, gpus.n_looked, LIST_MAX, &gpu_looked_form),
 };
 
 static const struct field fenced_fields[] = {
@@ -296,6 +319,7 @@ static const struct form forms[EVENT_KINDS] = {
 	[EV_HEARTBEAT] = FORM("heartbeat", EV, agent_fields),
 	[EV_RUN_REPORT] = FORM("run-report", EV, run_report_fields),
 	[EV_RUNS_USED] = FORM("runs-used", EV, runs_used_fields),
+	[EV_GPU_REPORT] = FORM("gpu-report", EV, gpu_report_fields),
 	[EV_FENCED] = FORM("fenced", EV, fenced_fields),
 	[EV_DISK_FREE] = FORM("disk-free", EV, disk_free_fields),
 	[EV_NOTE] = FORM("note", EV, note_fields),
@@ -461,6 +485,11 @@ static int check_runs_used(const struct core_event *e, const struct conf *conf, 
 	return check_node(e, conf, e->used.node, err);
 }
 
+static int check_gpu_report(const struct core_event *e, const struct conf *conf, struct error *err)
+{
+	return check_node(e, conf, e->gpus.node, err);
+}
+
 static int check_fenced(const struct core_event *e, const struct conf *conf, struct error *err)
 {
 	return check_node(e, conf, e->fenced.node, err);
@@ -478,6 +507,7 @@ static check_fn *const checks[EVENT_KINDS] = {
 	[EV_HEARTBEAT] = check_agent,
 	[EV_RUN_REPORT] = check_run_report,
 	[EV_RUNS_USED] = check_runs_used,
+	[EV_GPU_REPORT] = check_gpu_report,
 	[EV_FENCED] = check_fenced,
 };
 

@@ -174,6 +174,14 @@ static void release(struct sim_controller *c, const struct effect *f)
 		sim_put(c, f->session, f->change, GPUSCHED__MSG_TYPE__MSG_FORGET_RUN,
 		        wire_forget_run(&f->run.run, 1, c->out));
 		break;
+	case EFFECT_ACK_GPUS:
+		sim_put(c, f->session, f->change, GPUSCHED__MSG_TYPE__MSG_GPU_ACK,
+		        wire_gpu_ack(f, c->out));
+		break;
+	case EFFECT_CHECK_GPUS:
+		sim_put(c, f->session, f->change, GPUSCHED__MSG_TYPE__MSG_GPU_CHECK,
+		        wire_gpu_check(f, c->out));
+		break;
 	case EFFECT_FENCE:
 		if (c->o.fence)
 			c->o.fence(c->o.arg, f->node);

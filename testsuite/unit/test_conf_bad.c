@@ -352,6 +352,18 @@ static const struct {
 	{ CTL "gpu_types = ( { name = \"x\"; },\n"
 	      "{ name = \"x\"; } );\n" NODES PARTS,
 	        "c:3: gpu_types[1].name: \"x\": is also the name of gpu_types[0], line 2\n" },
+	{ CTL "node_defaults = { health_jobs = \"kill\"; };\n" NODES PARTS,
+	        "c:2: node_defaults.health_jobs: \"kill\": must be \"run\", \"requeue\" or "
+	        "\"end\"\n" },
+	{ CTL "node_defaults = { health_events = [ \"xid-79\" ]; };\n" NODES PARTS,
+	        "c:2: node_defaults.health_events[0]: \"xid-79\": needs an action, as in "
+	        "\"xid-94=note\"\n" },
+	{ CTL "node_defaults = { health_events = [ \"hot=off\" ]; };\n" NODES PARTS,
+	        "c:2: node_defaults.health_events[0]: \"hot=off\": no such action; there are "
+	        "note, gpu, node\n" },
+	{ CTL "node_defaults = { health_recheck = \"31d\"; };\n" NODES PARTS,
+	        "c:2: node_defaults.health_recheck: \"31d\": must be 0s to "
+	        "30-00:00:00\n" },
 	{ CTL GPUS "node_defaults = { gpus = \"h100:x\"; };\n" NODES PARTS,
 	        "c:3: node_defaults.gpus: \"h100:x\": must be TYPE:COUNT, as in \"h100:2\", or a "
 	        "number\n" },

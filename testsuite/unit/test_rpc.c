@@ -54,6 +54,7 @@ static const struct {
 	{ T(RUN_REPORT), FOR_AGENT },
 	{ T(HEARTBEAT), FOR_AGENT },
 	{ T(RUNS_USED), FOR_AGENT },
+	{ T(GPU_REPORT), FOR_AGENT },
 	{ T(STREAM_OPEN), FOR_ALL },
 	{ T(STREAM_DATA), 0, 0, 0, 0 },
 	{ T(STREAM_CREDIT), 0, 0, 0, 0 },
@@ -114,7 +115,7 @@ static void test_what_changes_leaves_an_event(void **state)
 		T(WAIT_JOBS), T(STATS), T(JOB_WHY), T(LIST_PRIOS), T(LIST_SHARES), T(SHOW_CONFIG),
 		T(WATCH_JOBS), T(LIST_ACCT), T(REPORT), T(LIST_EVENTS), T(SHOW_SCRIPT),
 		T(STREAM_OPEN), T(STREAM_DATA), T(STREAM_CREDIT), T(STREAM_CLOSE), T(REGISTER),
-		T(RUN_REPORT), T(HEARTBEAT), T(RUNS_USED) };
+		T(RUN_REPORT), T(HEARTBEAT), T(RUNS_USED), T(GPU_REPORT) };
 
 	(void)state;
 	for (unsigned type = 0; type <= UINT16_MAX; type++) {

@@ -1,0 +1,185 @@
+/* gpufault.c - see gpufault.h */
+#include "common/gpufault.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define NOTE GPU_FAULT_NOTE
+#define GPU  GPU_FAULT_DRAIN_GPU
+#define NODE GPU_FAULT_DRAIN_NODE
+
+#define XID(first, last, action, back, text)                              \
+	{                                                                 \
+		GPU_FAULT_XID, first, last, action, GPU_BACK_##back, text \
+	}
+#define ROW(kind, action, back, text)                                 \
+	{                                                             \
+		GPU_FAULT_##kind, 0, 0, action, GPU_BACK_##back, text \
+	}
+
+/* To add one: a row here; of another kind also its number and a line in gpufault.h, its word below,
+ * and the list in man/gpusched.conf.5. */
+static const struct gpu_fault_row rows[] = {
+	/* what a program did */
+	XID(8, 8, NOTE, WELL, "it stopped processing for a program"),
+	XID(11, 12, NOTE, WELL, "invalid push buffer of a program's"),
+	XID(13, 13, NOTE, WELL, "exception of a program's"),
+	XID(31, 31, NOTE, WELL, "page fault of a program's"),
+	XID(32, 32, NOTE, WELL, "invalid push buffer of a program's"),
+	XID(37, 37, NOTE, WELL, "a driver's or program's error"),
+	XID(43, 43, NOTE, WELL, "it stopped a program's work"),
+	XID(44, 44, NOTE, WELL, "a program's context was switched badly"),
+	XID(45, 45, NOTE, WELL, "a program was cleaned up after"),
+	XID(65, 73, NOTE, WELL, "exception of one of its engines"),
+	XID(92, 92, NOTE, WELL, "many correctable memory errors"),
+	XID(137, 137, NOTE, WELL, "a program's access over NVLink was refused"),
+	XID(154, 154, NOTE, WELL, "the driver says anew what recovers it"),
+	/* what needs a reset */
+	XID(38, 38, GPU, BOOTED, "firmware error"),
+	XID(46, 46, GPU, BOOTED, "it has stopped processing"),
+	XID(48, 48, GPU, BOOTED, "double bit ECC error"),
+	XID(61, 61, GPU, BOOTED, "internal microcontroller breakpoint"),
+	XID(62, 62, GPU, BOOTED, "internal microcontroller halt"),
+	XID(63, 63, GPU, BOOTED, "memory of it is replaced with the next reset"),
+	XID(64, 64, GPU, NEVER, "memory of it cannot be replaced"),
+	XID(74, 74, GPU, BOOTED, "NVLink error"),
+	XID(79, 79, GPU, WELL, "GPU has fallen off the bus"),
+	XID(80, 80, GPU, BOOTED, "corrupted data sent to it"),
+	XID(94, 94, GPU, BOOTED, "contained ECC error"),
+	XID(95, 95, GPU, BOOTED, "uncontained ECC error"),
+	XID(109, 109, GPU, BOOTED, "a context switch timed out"),
+	XID(119, 119, GPU, BOOTED, "its system processor does not answer"),
+	XID(120, 120, GPU, BOOTED, "error of its system processor"),
+	XID(122, 124, GPU, BOOTED, "its power management unit does not answer"),
+	XID(140, 140, GPU, BOOTED, "unrecovered ECC error"),
+	XID(143, 143, GPU, NEVER, "it cannot be initialised"),
+	XID(144, 150, GPU, BOOTED, "NVLink error"),
+	/* what is not one GPU's */
+	XID(110, 110, NODE, NEVER, "security fault"),
+	XID(121, 121, NODE, NEVER, "error of the link between GPU and CPU"),
+	/* what a look finds */
+	ROW(ECC, GPU, BOOTED, "uncorrectable memory errors"),
+	ROW(ECC_TOTAL, NOTE, WELL, "uncorrectable memory errors in its life"),
+	ROW(REMAP_PENDING, GPU, BOOTED, "memory of it is replaced with the next reset"),
+	ROW(REMAP_FAILED, GPU, NEVER, "memory of it cannot be replaced"),
+	ROW(LOST, GPU, WELL, "it answers no more"),
+	ROW(HUNG, GPU, WELL, "a call about it does not come back"),
+	ROW(HOT, GPU, WELL, "it is too hot"),
+	ROW(PROCESS, GPU, WELL, "a process was left on it"),
+};
+
+static const struct gpu_fault_row other = { GPU_FAULT_NONE, 0, 0, NOTE, GPU_BACK_WELL,
+	"not known to gpusched" };
+
+static const char *const words[GPU_FAULT_KINDS] = {
+	[GPU_FAULT_XID] = "xid",
+	[GPU_FAULT_ECC] = "ecc",
+	[GPU_FAULT_ECC_TOTAL] = "ecc_total",
+	[GPU_FAULT_REMAP_PENDING] = "remap_pending",
+	[GPU_FAULT_REMAP_FAILED] = "remap_failed",
+	[GPU_FAULT_LOST] = "lost",
+	[GPU_FAULT_HUNG] = "hung",
+	[GPU_FAULT_HOT] = "hot",
+	[GPU_FAULT_PROCESS] = "process",
+};
+
+static const char *const actions[] = { [NOTE] = "note", [GPU] = "gpu", [NODE] = "node" };
+
+const struct gpu_fault_row *gpu_fault_rows(size_t *n)
+{
+	*n = sizeof(rows) / sizeof(*rows);
+	return rows;
+}
+
+const struct gpu_fault_row *gpu_fault_row(enum gpu_fault_kind kind, uint32_t code)
+{
+	size_t i;
+
+	for (i = 0; i < sizeof(rows) / sizeof(*rows); i++) {
+		if (rows[i].kind == kind && code >= rows[i].first && code <= rows[i].last)
+			return &rows[i];
+	}
+	return &other;
+}
+
+const char *gpu_fault_word(enum gpu_fault_kind kind, uint32_t code, char word[GPU_FAULT_WORD])
+{
+	const char *name = kind > GPU_FAULT_NONE && kind < GPU_FAULT_KINDS ? words[kind] : "fault";
+
+	if (kind == GPU_FAULT_XID)
+		snprintf(word, GPU_FAULT_WORD, "%s-%u", name, code);
+	else
+		snprintf(word, GPU_FAULT_WORD, "%s", name);
+	return word;
+}
+
+/* The number of a word among so many; 0: it is none of them. */
+static size_t word_at(const char *const *v, size_t n, size_t from, const char *text, size_t len)
+{
+	size_t i;
+
+	for (i = from; i < n; i++) {
+		if (strlen(v[i]) == len && !strncmp(v[i], text, len))
+			return i + 1;
+	}
+	return 0;
+}
+
+#define XID_MAX 9999
+
+static int parse_event(const char *text, size_t len, struct gpu_fault_rule *rule)
+{
+	size_t at;
+	char *end;
+
+	rule->code = 0;
+	if (len > 4 && !strncmp(text, "xid-", 4)) {
+		unsigned long code = strtoul(text + 4, &end, 10);
+
+		rule->kind = GPU_FAULT_XID;
+		rule->code = (uint32_t)code;
+		return end == text + len && text[4] >= '1' && text[4] <= '9' && code <= XID_MAX
+		               ? 0
+		               : -1;
+	}
+	at = word_at(words, GPU_FAULT_KINDS, GPU_FAULT_XID + 1, text, len);
+	if (!at)
+		return -1;
+	rule->kind = (enum gpu_fault_kind)(at - 1);
+	return 0;
+}
+
+int gpu_fault_rule_parse(const char *text, struct gpu_fault_rule *rule, struct error *err)
+{
+	const char *is = strchr(text, '=');
+	size_t at;
+
+	if (!is)
+		return error_set(err, ERR_CONFIG, "needs an action, as in \"xid-94=note\"");
+	if (parse_event(text, (size_t)(is - text), rule) < 0)
+		return error_set(err, ERR_CONFIG,
+		        "no such event; there are xid-NUMBER, ecc, ecc_total, remap_pending, "
+		        "remap_failed, lost, hung, hot, process");
+	at = word_at(actions, sizeof(actions) / sizeof(*actions), 0, is + 1, strlen(is + 1));
+	if (!at)
+		return error_set(err, ERR_CONFIG, "no such action; there are note, gpu, node");
+	rule->action = (enum gpu_fault_action)(at - 1);
+	return 0;
+}
+
+enum gpu_fault_action gpu_fault_action(
+        enum gpu_fault_kind kind, uint32_t code, char *const *rules, size_t n)
+{
+	enum gpu_fault_action action = gpu_fault_row(kind, code)->action;
+	struct gpu_fault_rule rule;
+	struct error err;
+	size_t i;
+
+	for (i = 0; i < n; i++) {
+		if (!gpu_fault_rule_parse(rules[i], &rule, &err) && rule.kind == kind &&
+		        rule.code == code)
+			action = rule.action;
+	}
+	return action;
+}

@@ -1,0 +1,89 @@
+/* gpufault.h - what can be wrong with a GPU, and what is done about it
+ *
+ * An agent tells what it has seen of a GPU: an Xid of the driver's, or something that a look at it
+ * has found (noded/gpu/look.h). The controller decides by one table, in gpufault.c, and by what
+ * gpusched.conf says otherwise of the node (`health_events`):
+ *
+ *	word            what it is                               action  back
+ *	--------------  ---------------------------------------  ------  ------
+ *	xid-N           the driver's error number N: see below
+ *	ecc             uncorrectable memory errors since the    gpu     booted
+ *	                driver was loaded
+ *	ecc_total       the same over the GPU's life             note
+ *	remap_pending   rows of its memory are replaced with     gpu     booted
+ *	                the next reset
+ *	remap_failed    a row could not be replaced              gpu     never
+ *	lost            it answers no more: off the bus          gpu     well
+ *	hung            a call of NVML does not come back        gpu     well
+ *	hot             it is as hot as makes it slow down       gpu     well
+ *	process         a process of no run's is on it, though   gpu     well
+ *	                it is free
+ *
+ * Actions: *note* is an event of the audit trail and no more; *gpu* drains the GPU: nothing starts
+ * on it, what runs there goes on or is ended as `health_jobs` says; *node* drains its node.
+ *
+ * Who comes back by itself: *well*: when a look finds nothing wrong with it; *booted*: the same,
+ * after its node was booted, for only then it was surely reset; *never*: when an operator says so
+ * (`gctl resume NODE:GPU`), who may say so always. A node that was drained never does.
+ *
+ * Xids are as in NVIDIA's catalogue (docs.nvidia.com/deploy/xid-errors). What a program does wrong
+ * (13, 31, 43, 45 and the like) is noted; what says that the GPU needs a reset drains it. One that
+ * the table does not have is noted.
+ */
+#ifndef COMMON_GPUFAULT_H
+#define COMMON_GPUFAULT_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+#include "common/error.h"
+
+/* On the wire and in rows: numbers stay. */
+enum gpu_fault_kind {
+	GPU_FAULT_NONE,
+	GPU_FAULT_XID,
+	GPU_FAULT_ECC,
+	GPU_FAULT_ECC_TOTAL,
+	GPU_FAULT_REMAP_PENDING,
+	GPU_FAULT_REMAP_FAILED,
+	GPU_FAULT_LOST,
+	GPU_FAULT_HUNG,
+	GPU_FAULT_HOT,
+	GPU_FAULT_PROCESS,
+	GPU_FAULT_KINDS
+};
+
+enum gpu_fault_action { GPU_FAULT_NOTE, GPU_FAULT_DRAIN_GPU, GPU_FAULT_DRAIN_NODE };
+enum gpu_fault_back { GPU_BACK_WELL, GPU_BACK_BOOTED, GPU_BACK_NEVER };
+
+struct gpu_fault_row {
+	enum gpu_fault_kind kind;
+	uint32_t first, last; /* Xids; else 0 */
+	enum gpu_fault_action action;
+	enum gpu_fault_back back;
+	const char *text; /* for people; of all but Xids what is said if the agent says nothing */
+};
+
+/* Never NULL: what the table does not have has a row that notes it. `code` is an Xid, else 0. */
+const struct gpu_fault_row *gpu_fault_row(enum gpu_fault_kind kind, uint32_t code);
+/* All of them, for the manual and tests. */
+const struct gpu_fault_row *gpu_fault_rows(size_t *n);
+
+/* "xid-79", "hot". */
+#define GPU_FAULT_WORD 24
+const char *gpu_fault_word(enum gpu_fault_kind kind, uint32_t code, char word[GPU_FAULT_WORD]);
+
+/* "EVENT=ACTION" of gpusched.conf: "xid-94=note", "hot=node". ERR_CONFIG. */
+struct gpu_fault_rule {
+	enum gpu_fault_kind kind;
+	uint32_t code;
+	enum gpu_fault_action action;
+};
+int gpu_fault_rule_parse(const char *text, struct gpu_fault_rule *rule, struct error *err);
+
+/* What is done about it where these rules are given; of several the last counts. Texts that are no
+ * rules are passed over. */
+enum gpu_fault_action gpu_fault_action(
+        enum gpu_fault_kind kind, uint32_t code, char *const *rules, size_t n);
+
+#endif
