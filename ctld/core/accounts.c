@@ -71,6 +71,11 @@ struct accounts {
 	bool stale;         /* something has changed since the last ranking */
 	struct line *lines; /* as of the last ranking */
 	size_t n_lines;
+	/* Also of the last ranking, and of the next if no assoc has come or gone. */
+	bool regroup;
+	struct assoc **placed; /* all, by their place */
+	size_t n_placed;
+	uint32_t *met; /* the numbers of the nodes of the tree as they were met */
 };
 
 struct assoc_key {
@@ -138,6 +143,8 @@ void accounts_free(struct accounts *as)
 	table_free(as->table);
 	forget_conf(as);
 	free(as->lines);
+	free(as->placed);
+	free(as->met);
 	free(as);
 }
 
@@ -161,6 +168,7 @@ static struct assoc *add(struct accounts *as, const char *account, uint32_t uid,
 	a->uid = uid;
 	a->index = CONF_NONE;
 	table_add(as->table, a);
+	as->regroup = true;
 	return a;
 }
 
@@ -202,7 +210,7 @@ struct assoc *accounts_want(
 void assoc_drop(struct accounts *as, struct assoc *assoc)
 {
 	if (assoc && --assoc->refs == 0 && !assoc->row)
-		as->stale = true;
+		as->stale = as->regroup = true;
 }
 
 uint32_t assoc_account(const struct assoc *assoc)
@@ -334,6 +342,7 @@ void accounts_configure(struct accounts *as, const struct conf *conf, struct clo
 		add_up(as, a->index, &all);
 	}
 	scale_all(as, now.wall);
+	as->regroup = true;
 	accounts_rank(as, now);
 }
 
@@ -409,39 +418,31 @@ static int by_place(const void *x, const void *y)
 }
 
 /* All assocs in that order, those outside the tree last. Frees what is of no use. */
-static struct assoc **sorted(struct accounts *as, size_t *n)
+static void place_all(struct accounts *as)
 {
-	struct assoc **v = xcalloc(table_count(as->table), sizeof(struct assoc *)), *a;
-	size_t cursor = 0, i, kept = 0;
+	size_t cursor = 0, n = 0, i;
+	struct assoc **v, *a;
 
-	*n = 0;
+	v = as->placed = xrealloc(as->placed, table_count(as->table) + 1, sizeof(struct assoc *));
 	while ((a = table_each(as->table, &cursor)))
-		v[(*n)++] = a;
-	for (i = 0; i < *n; i++) {
+		v[n++] = a;
+	as->n_placed = 0;
+	for (i = 0; i < n; i++) {
 		if (v[i]->refs || v[i]->row) {
-			v[kept++] = v[i];
+			v[as->n_placed++] = v[i];
 			continue;
 		}
 		table_remove(as->table, v[i]);
 		assoc_free(as, v[i]);
 	}
-	*n = kept;
-	qsort(v, kept, sizeof(struct assoc *), by_place);
-	return v;
-}
-
-static double usage_at(const struct accounts *as, const struct assoc *a, struct clocks now)
-{
-	double running = a->meters ? running_u(a, now.mono) : 0;
-
-	return a->scaled +
-	       usage_scale(running, now.wall, as->epoch, as->conf->priority.half_life_s);
+	qsort(v, as->n_placed, sizeof(struct assoc *), by_place);
 }
 
 /* The lines of the tree, then those outside it. */
-static void list(struct accounts *as, struct assoc *const *v, size_t n)
+static void list(struct accounts *as)
 {
-	size_t n_accounts = as->n, i = 0, a;
+	struct assoc *const *v = as->placed;
+	size_t n_accounts = as->n, n = as->n_placed, i = 0, a;
 	size_t *first = xcalloc(n_accounts + 1, sizeof(*first)); /* user of an account, in v */
 
 	for (a = 0; a <= n_accounts; a++) {
@@ -464,16 +465,23 @@ static void list(struct accounts *as, struct assoc *const *v, size_t n)
 	free(first);
 }
 
-/* The tree as of now. leaves[i]: the node of v[i], FAIR_ROOT for none. Returns how many nodes. */
-static size_t snapshot(const struct accounts *as, struct assoc *const *v, size_t n,
-        struct clocks now, struct fair_node *nodes, uint32_t *leaves)
+static double usage_at(const struct assoc *a, struct clocks now, struct usage_factor f)
 {
+	return a->scaled + usage_by(f, a->meters ? running_u(a, now.mono) : 0);
+}
+
+/* The tree as of now. leaves[i]: the node of placed[i], FAIR_ROOT for none. Returns how many nodes.
+ */
+static size_t snapshot(const struct accounts *as, struct clocks now, struct usage_factor f,
+        struct fair_node *nodes, uint32_t *leaves)
+{
+	struct assoc *const *v = as->placed;
 	size_t n_nodes = as->n, i;
 
 	for (i = 0; i < n_nodes; i++)
 		nodes[i] = (struct fair_node){ .parent = as->conf->accounts[i].parent,
 			.shares = as->conf->accounts[i].shares };
-	for (i = 0; i < n; i++) {
+	for (i = 0; i < as->n_placed; i++) {
 		leaves[i] = FAIR_ROOT;
 		if (v[i]->index == CONF_NONE && as->n)
 			continue;
@@ -486,17 +494,14 @@ static size_t snapshot(const struct accounts *as, struct assoc *const *v, size_t
 				.parent = v[i]->index, .user = true, .shares = 1
 			};
 		}
-		nodes[leaves[i]].usage += usage_at(as, v[i], now);
+		nodes[leaves[i]].usage += usage_at(v[i], now, f);
 	}
 	return n_nodes;
 }
 
-static struct standing standing_of(
-        const struct accounts *as, const struct fair_node *node, struct clocks now)
+/* `since`: from the common moment to now. */
+static struct standing standing_of(const struct fair_node *node, double since)
 {
-	/* From the common moment to now. */
-	double since = usage_scale(1, now.wall, as->epoch, as->conf->priority.half_life_s);
-
 	return (struct standing){ .usage = node->usage / since / USAGE_MICRO,
 		.norm = node->norm,
 		.effective = node->effective,
@@ -505,41 +510,57 @@ static struct standing standing_of(
 		.rank = node->rank };
 }
 
-static void take_standings(struct accounts *as, struct assoc *const *v, size_t n,
-        const struct fair_node *nodes, const uint32_t *leaves, struct clocks now)
+static void take_standings(struct accounts *as, const struct fair_node *nodes,
+        const uint32_t *leaves, struct usage_factor f)
 {
+	double since = usage_by(f, 1);
 	size_t i;
 
 	for (i = 0; i < as->n; i++)
-		as->v[i].standing = standing_of(as, &nodes[i], now);
-	for (i = 0; i < n; i++) {
+		as->v[i].standing = standing_of(&nodes[i], since);
+	for (i = 0; i < as->n_placed; i++) {
 		if (leaves[i] != FAIR_ROOT)
-			v[i]->standing = standing_of(as, &nodes[leaves[i]], now);
+			as->placed[i]->standing = standing_of(&nodes[leaves[i]], since);
 		else
-			v[i]->standing = (struct standing){ 0 };
+			as->placed[i]->standing = (struct standing){ 0 };
 	}
+}
+
+/* Other nodes than last time: they were met in no order. */
+static void forget_met(struct accounts *as, size_t n)
+{
+	size_t i;
+
+	as->met = xrealloc(as->met, n ? n : 1, sizeof(*as->met));
+	for (i = 0; i < n; i++)
+		as->met[i] = (uint32_t)i;
 }
 
 void accounts_rank(struct accounts *as, struct clocks now)
 {
 	usec_t far = (usec_t)as->conf->priority.half_life_s * 1000000 * EPOCH_LIVES;
+	struct usage_factor f;
 	struct fair_node *nodes;
-	struct assoc **v;
 	uint32_t *leaves;
 	size_t n;
 
 	if (far && (now.wall > as->epoch + far || now.wall < as->epoch - far))
 		scale_all(as, now.wall);
-	v = sorted(as, &n);
-	nodes = xcalloc(as->n + n, sizeof(*nodes));
-	leaves = xcalloc(n, sizeof(*leaves));
-	fairtree_rank(nodes, snapshot(as, v, n, now, nodes, leaves));
-	take_standings(as, v, n, nodes, leaves, now);
-	list(as, v, n);
-	as->stale = false;
+	f = usage_factor(now.wall, as->epoch, as->conf->priority.half_life_s);
+	if (as->regroup) {
+		place_all(as);
+		list(as);
+	}
+	nodes = xcalloc(as->n + as->n_placed, sizeof(*nodes));
+	leaves = xcalloc(as->n_placed, sizeof(*leaves));
+	n = snapshot(as, now, f, nodes, leaves);
+	if (as->regroup)
+		forget_met(as, n);
+	fairtree_rank(nodes, n, as->met);
+	take_standings(as, nodes, leaves, f);
+	as->stale = as->regroup = false;
 	free(nodes);
 	free(leaves);
-	free(v);
 }
 
 bool accounts_stale(const struct accounts *as)

@@ -4,6 +4,7 @@
 #include <stdlib.h>
 
 #include "common/xalloc.h"
+#include "ctld/core/resort.h"
 
 /* A node among its siblings. */
 struct sibling {
@@ -17,6 +18,8 @@ struct walk {
 	uint32_t *first, *next; /* children: first[node], then next[child]; FAIR_ROOT ends */
 	struct sibling *stack;  /* siblings of all levels that are being walked */
 	size_t used;
+	uint32_t *order; /* nodes as they are met; NULL */
+	size_t ordered;
 	uint32_t met;  /* users so far */
 	uint32_t rank; /* of the last one */
 };
@@ -78,6 +81,12 @@ static void push(struct walk *w, uint32_t node)
 		        (struct sibling){ w->v[node].level_fs, w->v[node].user, node };
 }
 
+static void meet_any(struct walk *w, uint32_t node)
+{
+	if (w->order)
+		w->order[w->ordered++] = node;
+}
+
 static void meet(struct walk *w, uint32_t user, bool tied)
 {
 	w->met++;
@@ -93,44 +102,57 @@ static void visit(struct walk *w, size_t at, bool tied)
 	uint32_t before = w->met;
 	size_t end = w->used, i;
 
-	qsort(w->stack + at, end - at, sizeof(*w->stack), by_level_fs);
+	resort(w->stack + at, end - at, sizeof(*w->stack), by_level_fs);
 	for (i = at; i < end; i++) {
 		double fs = w->stack[i].level_fs;
 
 		if (w->met > before)
 			tied = fs == w->stack[i - 1].level_fs;
+		meet_any(w, w->stack[i].node);
 		if (w->stack[i].user) {
 			meet(w, w->stack[i].node, tied);
 			continue;
 		}
 		/* Users come before accounts that are equal: what follows and is equal is one. */
 		push(w, w->first[w->stack[i].node]);
-		while (i + 1 < end && w->stack[i + 1].level_fs == fs)
-			push(w, w->first[w->stack[++i].node]);
+		while (i + 1 < end && w->stack[i + 1].level_fs == fs) {
+			meet_any(w, w->stack[++i].node);
+			push(w, w->first[w->stack[i].node]);
+		}
 		visit(w, end, tied);
 	}
 	w->used = at;
 }
 
-void fairtree_rank(struct fair_node *v, size_t n)
+/* The children of each node in the order in which all nodes are given. */
+static uint32_t list_children(struct walk *w, size_t n)
 {
-	struct walk w = { .v = v };
 	uint32_t top = FAIR_ROOT;
+	size_t i;
+
+	for (i = 0; i < n; i++)
+		w->first[i] = FAIR_ROOT;
+	for (i = n; i-- > 0;) {
+		uint32_t node = w->order ? w->order[i] : (uint32_t)i;
+		uint32_t parent = w->v[node].parent;
+		uint32_t *list = parent == FAIR_ROOT ? &top : &w->first[parent];
+
+		w->next[node] = *list;
+		*list = node;
+	}
+	return top;
+}
+
+void fairtree_rank(struct fair_node *v, size_t n, uint32_t *order)
+{
+	struct walk w = { .v = v, .order = order };
 	size_t i;
 
 	fill(v, n);
 	w.first = xcalloc(n, sizeof(*w.first));
 	w.next = xcalloc(n, sizeof(*w.next));
 	w.stack = xcalloc(n, sizeof(*w.stack));
-	for (i = 0; i < n; i++)
-		w.first[i] = FAIR_ROOT;
-	for (i = n; i-- > 0;) {
-		uint32_t *list = v[i].parent == FAIR_ROOT ? &top : &w.first[v[i].parent];
-
-		w.next[i] = *list;
-		*list = (uint32_t)i;
-	}
-	push(&w, top);
+	push(&w, list_children(&w, n));
 	visit(&w, 0, false);
 	for (i = 0; i < n; i++)
 		v[i].factor = v[i].user ? (double)(w.met - v[i].rank + 1) / w.met : 0;

@@ -41,7 +41,9 @@ struct fair_node {
 };
 
 /* Rank the `n` nodes of a tree. O(n log n). Nothing depends on the order in which nodes are given,
- * but for the last digits of sums. */
-void fairtree_rank(struct fair_node *v, size_t n);
+ * but for the last digits of sums. `order`: the numbers of all nodes as they were met last, or in
+ * any order; filled with those as they are met now. From one time to the next few pass each other,
+ * and then it is O(n). NULL: nobody knows, nobody asks. */
+void fairtree_rank(struct fair_node *v, size_t n, uint32_t *order);
 
 #endif

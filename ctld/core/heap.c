@@ -106,8 +106,12 @@ void heap_remove(struct heap *h, uint32_t index)
 
 void heap_rekey(struct heap *h, uint32_t index, struct heap_key key)
 {
+	const struct heap_key *old;
+
 	assert(index < h->n);
-	settle(h, index, (struct entry){ key, h->v[index].item });
+	old = &h->v[index].key;
+	if (old->a != key.a || old->b != key.b)
+		settle(h, index, (struct entry){ key, h->v[index].item });
 }
 
 void heap_keep(struct heap *h, heap_keep_fn *keep, void *arg)

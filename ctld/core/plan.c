@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "common/xalloc.h"
+#include "ctld/core/resort.h"
 
 #define MAX_HELD  256                       /* runs of one node that are looked at */
 #define LATE      ((usec_t)1000000)         /* a run that should have ended will, within */
@@ -369,14 +370,44 @@ static void add_slot(struct plan *p, const struct plan_slot *slot, uint16_t type
 	steps_add(&p->steps, slot_end(p, slot), (struct plan_room){ gpus, cpus, mem_mb });
 }
 
+/* Where nothing is planned room only grows: one look at what ends. False: something is, a run is
+ * overdue and ends nobody knows when, or GPUs are shared. */
+static bool earliest_unplanned(struct plan *p, uint32_t node, const struct plan_kind *kind,
+        const struct plan_part *part, usec_t *when)
+{
+	const struct spot *s = plan_spot(p, node);
+	struct plan_room room;
+	uint32_t i;
+
+	if (s->slots || !by_number(s, kind) || (s->n && s->releases[0].end <= p->now))
+		return false;
+	plan_room_now(p, node, kind, &room);
+	*when = p->now;
+	for (i = 0; i < s->n && !plan_room_holds(&room, part); i++) {
+		const struct release *r = &s->releases[i];
+
+		room.gpus += r->type == kind->type ? r->gpus : 0;
+		room.cpus += r->cpus;
+		room.mem_mb += (int64_t)r->mem_mb;
+		*when = r->end;
+	}
+	if (!plan_room_holds(&room, part))
+		*when = INT64_MAX;
+	return true;
+}
+
 usec_t plan_node_earliest(struct plan *p, const struct plan_want *w, uint32_t node)
 {
 	struct plan_part part = plan_part(p, w, node);
 	const struct plan_room need = { part.gpus, part.cpus, (int64_t)part.mem_mb };
 	const struct plan_kind kind = plan_kind(w);
-	struct plan_room level = begin_steps(p, node, &kind);
 	const struct plan_slot *slot;
+	struct plan_room level;
+	usec_t when;
 
+	if (earliest_unplanned(p, node, &kind, &part, &when))
+		return when;
+	level = begin_steps(p, node, &kind);
 	for (slot = p->spots[node].slots; slot; slot = slot->next) {
 		if (counts(slot, w->key, w->polite))
 			add_slot(p, slot, w->find.type);
@@ -642,8 +673,7 @@ void plan_sort(struct plan *p)
 	uint32_t least = UINT32_MAX;
 	size_t i;
 
-	if (p->n)
-		qsort(p->entries, p->n, sizeof(struct plan_entry *), by_key);
+	resort(p->entries, p->n, sizeof(struct plan_entry *), by_key);
 	for (i = p->n; i--;) {
 		struct plan_entry *e = p->entries[i];
 

@@ -11,6 +11,7 @@
 #define MAX_EQUAL  64  /* nodes that are compared when all are equally early */
 #define MAX_LATE   256 /* nodes that are looked at and would be too late to be of use */
 #define MAX_SPLITS 8   /* numbers of nodes that equal parts are tried on */
+#define PER_GPU    ((int64_t)65536) /* CPUs: more than a node has */
 
 /* --- nodes by when they have room ------------------------------------------------------------ */
 
@@ -75,7 +76,20 @@ static bool same_kind(const struct plan_kind *x, const struct plan_kind *y)
 	       x->wish.mem_mb == y->wish.mem_mb;
 }
 
-static struct soonest *order_for(struct plan *p, const struct plan_want *w)
+/* Of those that are equally early, the one that has the least to offer. */
+static int64_t offers(const struct plan *p, uint16_t type, uint32_t node)
+{
+	return __builtin_popcountll(ledger_gpus_of(p->ledger, node, type)) * PER_GPU +
+	       ledger_cpus(p->ledger, node);
+}
+
+static int64_t dislike(const struct plan *p, const struct plan_want *w, uint32_t node)
+{
+	return offers(p, w->find.type, node) -
+	       (request_prefers(w->ask.gpus, node) ? (int64_t)1 << 40 : 0);
+}
+
+static const struct order *order_for(struct plan *p, const struct plan_want *w)
 {
 	const struct conf_partition *conf = &p->conf->partitions[w->partition];
 	uint32_t gpus = w->ask.gpus->n ? request_part_gpus(w->ask.gpus, w->find.alternative) : 0;
@@ -92,23 +106,20 @@ static struct soonest *order_for(struct plan *p, const struct plan_want *w)
 	for (k = 0; k < p->n_orders; k++) {
 		o = &p->orders[k];
 		if (o->partition == w->partition && same_kind(&o->kind, &kind) && o->gpus == gpus)
-			return o->soonest;
+			return o;
 	}
 	p->orders = xrealloc(p->orders, p->n_orders + 1, sizeof(*p->orders));
 	o = &p->orders[p->n_orders++];
-	*o = (struct order){ w->partition, gpus, kind, soonest_new(conf->n_nodes) };
-	for (i = 0; i < conf->n_nodes; i++)
-		soonest_set(o->soonest, i, free_at(p, conf->nodes[i], &o->kind, o->gpus));
-	return o->soonest;
-}
+	*o = (struct order){ w->partition, gpus, kind, INT64_MAX, soonest_new(conf->n_nodes) };
+	for (i = 0; i < conf->n_nodes; i++) {
+		uint32_t node = conf->nodes[i];
+		int64_t offer = offers(p, kind.type, node);
 
-/* Of those that are equally early, the one that has the least to offer. */
-static int64_t dislike(const struct plan *p, const struct plan_want *w, uint32_t node)
-{
-	int64_t gpus = __builtin_popcountll(ledger_gpus_of(p->ledger, node, w->find.type));
-
-	return gpus * 65536 + ledger_cpus(p->ledger, node) -
-	       (request_prefers(w->ask.gpus, node) ? (int64_t)1 << 40 : 0);
+		soonest_set(o->soonest, i, free_at(p, node, &kind, gpus));
+		if (offer / PER_GPU >= gpus && offer < o->least)
+			o->least = offer;
+	}
+	return o;
 }
 
 static usec_t latest_of_use(const struct plan_want *w)
@@ -116,10 +127,18 @@ static usec_t latest_of_use(const struct plan_want *w)
 	return w->before ? w->before - 1 : INT64_MAX;
 }
 
+/* Nobody who has so many GPUs free at `when` or later is better than what was found? */
+static bool is_best(const struct plan *p, const struct plan_want *w, const struct order *o,
+        usec_t when, usec_t best, int64_t best_left)
+{
+	return best <= (when > p->now ? when : p->now) && best_left <= o->least &&
+	       !w->ask.gpus->preferred;
+}
+
 static bool find_one(struct plan *p, const struct plan_want *w, struct plan_entry *found)
 {
 	const struct conf_partition *conf = &p->conf->partitions[w->partition];
-	struct soonest *order = order_for(p, w);
+	const struct order *order = order_for(p, w);
 	usec_t best = latest_of_use(w), when;
 	int64_t best_left = INT64_MAX;
 	uint32_t where = UINT32_MAX, equal = 0, late = 0;
@@ -127,9 +146,9 @@ static bool find_one(struct plan *p, const struct plan_want *w, struct plan_entr
 	struct place place;
 	size_t member;
 
-	soonest_start(order);
-	while (soonest_next(order, &member, &when) && when <= best && equal < MAX_EQUAL &&
-	        late < MAX_LATE) {
+	soonest_start(order->soonest);
+	while (soonest_next(order->soonest, &member, &when) && when <= best && equal < MAX_EQUAL &&
+	        late < MAX_LATE && !is_best(p, w, order, when, best, best_left)) {
 		uint32_t node = conf->nodes[member];
 		usec_t start;
 		int64_t left;
@@ -217,7 +236,7 @@ static bool gang_at(
 static bool find_gang(struct plan *p, const struct plan_want *w, struct plan_entry *found)
 {
 	const struct conf_partition *conf = &p->conf->partitions[w->partition];
-	struct soonest *order = order_for(p, w);
+	struct soonest *order = order_for(p, w)->soonest;
 	uint32_t least = w->ask.gpus->nodes_min;
 	size_t n = 0, member, tried = 0;
 	usec_t when, latest = INT64_MIN, at;

@@ -45,6 +45,7 @@ struct spot {
 struct order {
 	uint32_t partition, gpus;
 	struct plan_kind kind;
+	int64_t least; /* of what any of them has to offer: plan_find.c */
 	struct soonest *soonest;
 };
 

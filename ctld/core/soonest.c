@@ -9,8 +9,13 @@ struct soonest {
 	size_t leaves;  /* a power of two; the tree's nodes are 1 .. 2 * leaves - 1 */
 	uint32_t depth; /* of the leaves */
 	usec_t *least;
-	/* The front of a walk: a heap of subtrees by (least, number). */
-	uint32_t *front;
+	/* The front of a walk: a heap of subtrees. Among equals the one that holds the lowest
+	 * member is first: they are compared by their first leaf. */
+	struct subtree {
+		usec_t least;
+		size_t first;
+		uint32_t tree;
+	} * front;
 	size_t n, size;
 };
 
@@ -52,41 +57,40 @@ void soonest_set(struct soonest *s, size_t member, usec_t when)
 	}
 }
 
-/* Among equals the one that holds the lowest member: subtrees are compared by their first leaf. */
 static size_t first_leaf(const struct soonest *s, uint32_t tree)
 {
 	return (size_t)tree << (s->depth - (31 - (uint32_t)__builtin_clz(tree)));
 }
 
-static bool before(const struct soonest *s, uint32_t x, uint32_t y)
+static bool before(const struct subtree *x, const struct subtree *y)
 {
-	if (s->least[x] != s->least[y])
-		return s->least[x] < s->least[y];
-	return first_leaf(s, x) < first_leaf(s, y);
+	return x->least != y->least ? x->least < y->least : x->first < y->first;
 }
 
 static void push(struct soonest *s, uint32_t tree)
 {
+	struct subtree new = { s->least[tree], first_leaf(s, tree), tree };
 	size_t i = s->n++;
 
 	if (s->n > s->size) {
 		s->size = s->size ? 2 * s->size : 64;
 		s->front = xrealloc(s->front, s->size, sizeof(*s->front));
 	}
-	for (; i && before(s, tree, s->front[(i - 1) / 2]); i = (i - 1) / 2)
+	for (; i && before(&new, &s->front[(i - 1) / 2]); i = (i - 1) / 2)
 		s->front[i] = s->front[(i - 1) / 2];
-	s->front[i] = tree;
+	s->front[i] = new;
 }
 
 static uint32_t pop(struct soonest *s)
 {
-	uint32_t top = s->front[0], last = s->front[--s->n];
+	uint32_t top = s->front[0].tree;
+	struct subtree last = s->front[--s->n];
 	size_t i = 0, child;
 
 	for (; (child = 2 * i + 1) < s->n; i = child) {
-		if (child + 1 < s->n && before(s, s->front[child + 1], s->front[child]))
+		if (child + 1 < s->n && before(&s->front[child + 1], &s->front[child]))
 			child++;
-		if (!before(s, s->front[child], last))
+		if (!before(&s->front[child], &last))
 			break;
 		s->front[i] = s->front[child];
 	}
@@ -97,23 +101,27 @@ static uint32_t pop(struct soonest *s)
 void soonest_start(struct soonest *s)
 {
 	s->n = 0;
-	push(s, 1);
+	if (s->least[1] != SOONEST_NEVER)
+		push(s, 1);
 }
 
 bool soonest_next(struct soonest *s, size_t *member, usec_t *when)
 {
-	while (s->n) {
-		uint32_t tree = pop(s);
+	uint32_t tree;
 
-		if (s->least[tree] == SOONEST_NEVER)
-			return false;
-		if (tree >= s->leaves) {
-			*member = tree - s->leaves;
-			*when = s->least[tree];
-			return true;
-		}
-		push(s, 2 * tree);
-		push(s, 2 * tree + 1);
+	if (!s->n)
+		return false;
+	/* Whichever half of the first subtree has its least is the first of all halves: down to the
+	 * leaf, without looking at the others. */
+	for (tree = pop(s); tree < s->leaves;) {
+		uint32_t half = 2 * tree;
+
+		half += s->least[half + 1] < s->least[half];
+		if (s->least[half ^ 1] != SOONEST_NEVER)
+			push(s, half ^ 1);
+		tree = half;
 	}
-	return false;
+	*member = tree - s->leaves;
+	*when = s->least[tree];
+	return true;
 }

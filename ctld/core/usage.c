@@ -97,17 +97,22 @@ usec_t usage_epoch(usec_t wall, uint32_t half_life_s)
 	return life && wall > 0 ? wall - wall % life : 0;
 }
 
-double usage_scale(double value, usec_t time, usec_t epoch, uint32_t half_life_s)
+struct usage_factor usage_factor(usec_t time, usec_t epoch, uint32_t half_life_s)
 {
 	usec_t life = (usec_t)half_life_s * 1000000, ahead = time - epoch, whole, rest;
 
 	if (!life)
-		return value;
+		return (struct usage_factor){ 1, 1 };
 	whole = ahead / life;
 	rest = ahead % life;
 	if (rest < 0) {
 		whole--;
 		rest += life;
 	}
-	return value * fraction((double)rest / (double)life) * power_of_two(whole);
+	return (struct usage_factor){ fraction((double)rest / (double)life), power_of_two(whole) };
+}
+
+double usage_scale(double value, usec_t time, usec_t epoch, uint32_t half_life_s)
+{
+	return usage_by(usage_factor(time, epoch, half_life_s), value);
 }

@@ -38,4 +38,15 @@ usec_t usage_epoch(usec_t wall, uint32_t half_life_s);
  * at `epoch`, a usage_epoch(), before or after. */
 double usage_scale(double value, usec_t time, usec_t epoch, uint32_t half_life_s);
 
+/* The same for many values of one time: the factor, as two. */
+struct usage_factor {
+	double fraction, power;
+};
+struct usage_factor usage_factor(usec_t time, usec_t epoch, uint32_t half_life_s);
+
+static inline double usage_by(struct usage_factor f, double value)
+{
+	return value * f.fraction * f.power;
+}
+
 #endif

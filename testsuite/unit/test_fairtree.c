@@ -25,7 +25,7 @@ static void ranks(struct fair_node *v, size_t n, const uint32_t *want)
 {
 	uint32_t users = 0;
 
-	fairtree_rank(v, n);
+	fairtree_rank(v, n, NULL);
 	for (size_t i = 0; i < n; i++)
 		users += v[i].user;
 	for (size_t i = 0; i < n; i++) {
@@ -259,6 +259,35 @@ static void random_tree(struct fair_node *v, size_t n)
 	}
 }
 
+static void random_order(uint32_t *order, size_t n)
+{
+	for (uint32_t i = 0; i < n; i++) {
+		uint32_t at = pick(i + 1);
+
+		order[i] = order[at];
+		order[at] = i;
+	}
+}
+
+/* All nodes, each after its parent, users by rank. */
+static void check_order(const struct fair_node *v, size_t n, const uint32_t *order)
+{
+	bool met[NODES] = { false };
+	uint32_t rank = 0;
+
+	for (size_t i = 0; i < n; i++) {
+		const struct fair_node *node = &v[order[i]];
+
+		assert_false(met[order[i]]);
+		assert_true(node->parent == FAIR_ROOT || met[node->parent]);
+		met[order[i]] = true;
+		if (!node->user)
+			continue;
+		assert_true(node->rank >= rank);
+		rank = node->rank;
+	}
+}
+
 static void against_a_model(void **state)
 {
 	const uint32_t root = FAIR_ROOT;
@@ -269,13 +298,16 @@ static void against_a_model(void **state)
 	for (uint64_t seed = 1; seed <= 3000; seed++) {
 		struct fair_node v[NODES];
 		size_t n;
-		uint32_t rank = 1;
+		uint32_t rank = 1, order[NODES];
 
 		rng = seed * 0x9e3779b97f4a7c15ull;
 		n = 1 + pick(seed % 10 ? 12 : NODES);
 		random_tree(v, n);
 		model_rank(v, n, &root, 1, groups);
-		fairtree_rank(v, n);
+		random_order(order, n);
+		fairtree_rank(v, n, seed % 3 ? order : NULL);
+		if (seed % 3)
+			check_order(v, n, order);
 		for (size_t g = 0; g < groups->n; g++) {
 			for (size_t i = 0; i < groups->v[g].n; i++)
 				assert_int_equal(v[groups->v[g].users[i]].rank, rank);
