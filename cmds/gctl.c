@@ -333,6 +333,20 @@ static int do_partition(struct run *r, struct error *err)
 
 /* --- jobs ----------------------------------------------------------------------------------- */
 
+/* Who says which jobs without naming them means those that it can be done to. */
+static int add_states_of(struct filter *f, Gpusched__JobControl__Verb verb, struct error *err)
+{
+	const char *states = verb == GPUSCHED__JOB_CONTROL__VERB__SUSPEND ? "RUNNING"
+	                     : verb == GPUSCHED__JOB_CONTROL__VERB__HOLD ||
+	                                     verb == GPUSCHED__JOB_CONTROL__VERB__RELEASE
+	                             ? "PENDING"
+	                             : NULL;
+
+	if (!states || f->ids.n || f->lists[FILTER_STATES].n)
+		return 0;
+	return filter_add(f, FILTER_STATES, "--states", states, err);
+}
+
 static int control_these(
         struct run *r, Gpusched__JobControl__Verb verb, const char *done, struct error *err)
 {
@@ -346,6 +360,8 @@ static int control_these(
 		error_set(err, ERR_USAGE, "which jobs?");
 		return error_hint(err, "ids, or --user, --partition, --states, --name, --nodes");
 	}
+	if (add_states_of(f, verb, err) < 0)
+		return -1;
 	return control_jobs(&cmd, &control, f);
 }
 

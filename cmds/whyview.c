@@ -458,8 +458,11 @@ static char *say_job(const Gpusched__WhyResult *r)
 	if (r->why) {
 		int64_t us = r->now_time - j->submit_time;
 
-		strbuf_addf(&s, " has waited %s.",
-		        duration_format(waited, us > 0 ? (uint64_t)(us / USEC_PER_S) : 0));
+		duration_format(waited, us > 0 ? (uint64_t)(us / USEC_PER_S) : 0);
+		if (j->attempt)
+			strbuf_addf(&s, " waits again, submitted %s ago.", waited);
+		else
+			strbuf_addf(&s, " has waited %s.", waited);
 		/* Whoever sees his job wait again asks for this first. */
 		if (j->attempt && *j->comment && !is_blocker(r->why, j->comment))
 			strbuf_addf(&s, " Noted last: %s.", j->comment);
@@ -471,6 +474,8 @@ static char *say_job(const Gpusched__WhyResult *r)
 	if (j->start_time)
 		strbuf_addf(&s, ", started %s", why_time(when, j->start_time, r->now_time));
 	strbuf_adds(&s, ".");
+	if (*j->comment)
+		strbuf_addf(&s, " Noted last: %s.", j->comment);
 	return strbuf_take(&s);
 }
 

@@ -342,6 +342,11 @@ def test_hold_release_requeue(cluster):
     held = cluster.submit("true", "--gpus=1", "--hold")
     assert cluster.run("gctl", "release", "-n", "stdin", "-t", "PD").stdout == "Released 1 job\n"
     cluster.wait_state(held, "COMPLETED")
+    # By what they are: those that it can be done to.
+    waits = cluster.submit("sleep 60", "--job-name=both", "--begin=now+1hour")
+    assert cluster.run("gctl", "hold", "-n", "both,stdin").stdout == "Held 1 job\n"
+    assert cluster.run("gctl", "release", "-n", "both,stdin").stdout == "Released 1 job\n"
+    cluster.run("gcancel", waits)
     r = cluster.run("gctl", "hold", held, check=False)
     assert r.returncode == 1 and str(held) in r.stderr
 

@@ -25,11 +25,12 @@ static Gpusched__GpuCount four = { INIT(gpu_count), .type = "l40s", .count = 4 }
 static Gpusched__GpuCount some = { INIT(gpu_count), .type = "", .count = 1 };
 static Gpusched__GpuCount *counts[] = { &eight, &four, &some };
 
-#define JOB                                                                                       \
-	INIT(job), .id = 4812, .name = "embed", .user = "ana", .account = "vision", .qos = "",    \
-	           .partition = "batch", .state = "PENDING", .nodes = "", .tasks = "",            \
-	           .constraint = "", .prefer = "", .nodelist = "", .exclude = "", .licences = "", \
-	           .nodes_min = 1, .nodes_max = 1, .submit_time = NOW - 11 * MINUTE - 40000000
+#define JOB                                                                                      \
+	INIT(job), .id = 4812, .name = "embed", .user = "ana", .account = "vision", .qos = "",   \
+	           .partition = "batch", .state = "PENDING", .nodes = "", .tasks = "",           \
+	           .comment = "", .constraint = "", .prefer = "", .nodelist = "", .exclude = "", \
+	           .licences = "", .nodes_min = 1, .nodes_max = 1,                               \
+	           .submit_time = NOW - 11 * MINUTE - 40000000
 
 static Gpusched__Job job = { JOB, .n_gpus = 1, .gpus = counts, .cpus = 112, .mem_mb = 1802240,
 	.time_limit_s = 28800 };
@@ -87,6 +88,10 @@ static Gpusched__Job any = { JOB, .n_gpus = 1, .gpus = counts + 2, .cpus = 1, .n
 	.nodes_min = 2, .time_limit_s = 90 };
 static Gpusched__Job runs = { JOB, .state = "RUNNING", .nodes = "h[01-02]",
 	.start_time = NOW - 90 * MINUTE };
+static Gpusched__Job again = { JOB, .n_gpus = 1, .gpus = counts, .cpus = 1, .time_limit_s = 90,
+	.attempt = 1, .comment = "preempted for job 19 of li (reclaim)" };
+static Gpusched__Job leaves = { JOB, .state = "COMPLETING", .nodes = "h01", .attempt = 1,
+	.start_time = NOW - 90 * MINUTE, .comment = "preempted for job 19 of li (tier)" };
 
 #define RESULT INIT(why_result), .currency = "EUR", .now_time = NOW
 static const struct {
@@ -103,6 +108,8 @@ static const struct {
 	{ "why-held", { RESULT, .job = &plain, .why = &hold }, 80 },
 	{ "why-unknown", { RESULT, .job = &any, .why = &unknown }, 80 },
 	{ "why-runs", { RESULT, .job = &runs }, 80 },
+	{ "why-again", { RESULT, .job = &again, .why = &unknown }, 80 },
+	{ "why-leaves", { RESULT, .job = &leaves }, 80 },
 };
 #pragma GCC diagnostic pop
 
