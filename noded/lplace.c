@@ -72,6 +72,16 @@ static int open_sub_dir(
 	return fd;
 }
 
+/* Who could rename a directory of root's could put another in its place. */
+static int check_above(const struct launcher *l, struct error *err)
+{
+	if (geteuid() != 0)
+		return 0;
+	if (program_place_check(l->options.rundir, err) < 0)
+		return -1;
+	return program_place_check(l->options.spool, err);
+}
+
 int lplace_make(struct launcher *l, struct error *err)
 {
 	const struct launcher_options *o = &l->options;
@@ -87,7 +97,8 @@ int lplace_make(struct launcher *l, struct error *err)
 	        (l->private_dir = open_sub_dir(
 	                 l->spool, o->spool, PRIVATE_DIR, 0700, &l->private_path, err)) < 0 ||
 	        (l->outputs = open_sub_dir(l->spool, o->spool, "outputs", 0700, NULL, err)) < 0 ||
-	        (l->holds = open_sub_dir(l->rundir, o->rundir, "holds", 0700, NULL, err)) < 0)
+	        (l->holds = open_sub_dir(l->rundir, o->rundir, "holds", 0700, NULL, err)) < 0 ||
+	        check_above(l, err) < 0)
 		return -1;
 	if (fstatvfs(l->spool, &vfs) == 0 && (vfs.f_flag & ST_NOEXEC)) {
 		error_set(err, ERR_USAGE,

@@ -76,11 +76,21 @@ static int check_all_above(char *path, struct error *err)
 	}
 }
 
+int program_place_check(const char *path, struct error *err)
+{
+	char *real = realpath(path, NULL);
+	int rc;
+
+	if (!real)
+		return error_set(err, ERR_USAGE, "'%s': %s", path, strerror(errno));
+	rc = check_all_above(real, err);
+	free(real);
+	return rc;
+}
+
 int program_check(const char *path, bool root, struct error *err)
 {
 	struct stat st;
-	char *real;
-	int rc;
 
 	if (*path != '/')
 		return error_set(err, ERR_USAGE, "'%s' is no absolute path", path);
@@ -88,14 +98,7 @@ int program_check(const char *path, bool root, struct error *err)
 		return error_set(err, ERR_USAGE, "'%s': %s", path, strerror(errno));
 	if (!S_ISREG(st.st_mode))
 		return error_set(err, ERR_USAGE, "'%s' is no program", path);
-	if (!root)
-		return 0;
-	real = realpath(path, NULL);
-	if (!real)
-		return error_set(err, ERR_USAGE, "'%s': %s", path, strerror(errno));
-	rc = check_all_above(real, err);
-	free(real);
-	return rc;
+	return root ? program_place_check(path, err) : 0;
 }
 
 const Gpusched__RunProgram *program_of(const Gpusched__LaunchRecord *launch, enum program_kind kind)

@@ -54,6 +54,9 @@ const char *program_name(enum program_kind kind); /* "prolog" */
  * change or replace. -1 with ERR_USAGE and what is wrong. */
 int program_check(const char *path, bool root, struct error *err);
 
+/* Can only root change or replace what is there, a file or a directory? -1 with ERR_USAGE. */
+int program_place_check(const char *path, struct error *err);
+
 /* The run's program of this kind; NULL: it has none. */
 const Gpusched__RunProgram *program_of(
         const Gpusched__LaunchRecord *launch, enum program_kind kind);

@@ -498,6 +498,18 @@ def test_input_and_error_too(lau, canary, field):
     assert secret.read_text() == "secret\n"
 
 
+@needs_root
+@pytest.mark.parametrize("swap", ["", "ln -s {canary}/file out", "ln -s {canary}/new out", "ln {canary}/file out", "mkfifo -m 666 out",
+                                  "mkdir out", "ln -s /proc/self/mem out", "ln -s /dev/kmsg out", "ln -s out out"])
+def test_what_is_said_at_the_end_is_written_as_the_user(lau, canary, swap):
+    """The summary behind a run's output: whatever the run has put in its place."""
+    run = lau.submit(f"rm out; {swap.format(canary=canary) or 'echo mine > out; chmod 666 out'} 2>/dev/null; exit 3", output=b"out", no_summary=False,
+                     order={"gpus": [0]})
+    assert lau.result(run) == ("CAUSE_EXIT", 3, 0)
+    if not swap:
+        assert "== gpusched: job" in lau.output(run, "out")
+
+
 RENAME_EXCHANGE = 2
 libc = ctypes.CDLL(None, use_errno=True)
 
@@ -645,3 +657,20 @@ def test_loose_directories_are_refused(which):
             lau.start()
         finally:
             lau.close()
+
+
+@needs_root
+@pytest.mark.parametrize("uid, mode, text", [(0, 0o777, "can be changed by others"), (65534, 0o755, "is not root's")])
+def test_directories_that_others_could_rename_are_refused(uid, mode, text):
+    """Closed directories in one that is not: another could be put in their place."""
+    lau = Launcher(start=False)
+    try:
+        os.chown(lau.dir, uid, -1)
+        lau.dir.chmod(mode)
+        with pytest.raises(Exception, match=text):
+            lau.start()
+        lau.dir.chmod(0o1777)
+        os.chown(lau.dir, 0, -1)
+        lau.start()
+    finally:
+        lau.close()
