@@ -100,6 +100,10 @@ struct run_report {
 	const char *incarnation; /* under which it was started */
 	uint64_t epoch;          /* under which it was ordered */
 	uint64_t gpus;           /* bit set of host indices */
+	uint32_t share_charge;   /* as what part of a GPU each counts, in thousandths; 0: all */
+	uint32_t share_milli;    /* its part of the compute of each */
+	uint64_t share_mb;       /* and of the memory */
+	uint64_t share_burst_mb; /* up to so much of it while nobody else has it; 0: share_mb */
 	const char *gpu_type;
 	uint32_t cpus;
 	uint64_t mem_mb;

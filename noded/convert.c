@@ -140,6 +140,10 @@ static int report_from(const Gpusched__RunReport *r, struct run_report *out, str
 	out->node_trouble = r->node_trouble;
 	out->suspended = r->suspended;
 	out->suspended_us = r->suspended_us;
+	out->share_charge = r->share_charge;
+	out->share_milli = r->share_milli;
+	out->share_mb = r->share_mb;
+	out->share_burst_mb = r->share_burst_mb;
 	run_used_from_message(r->used, &out->used);
 	return 0;
 }
@@ -170,6 +174,10 @@ void convert_report(struct convert *c, const struct run_report *report, Gpusched
 	out->node_trouble = (char *)report->node_trouble;
 	out->suspended = report->suspended;
 	out->suspended_us = report->suspended_us;
+	out->share_charge = report->share_charge;
+	out->share_milli = report->share_milli;
+	out->share_mb = report->share_mb;
+	out->share_burst_mb = report->share_burst_mb;
 	if (report->state == REPORT_ENDED) {
 		out->used = take(c, 1, sizeof(*out->used));
 		run_used_to_message(&report->used, out->used);

@@ -184,6 +184,7 @@ static Gpusched__RunReport *make_report(const struct lstart *s)
 	r.share_charge = o->share_charge;
 	r.share_milli = o->share_milli;
 	r.share_mb = o->share_mb;
+	r.share_burst_mb = o->share_burst_mb;
 	r.uid = s->spec->uid;
 	r.nnodes = o->nnodes;
 	return lreport_copy(&r);
@@ -326,7 +327,9 @@ static void fill_record(const struct lstart *s, const struct asked_user *user,
 	if (p->gpus) {
 		r->n_gpu_uuids = o->n_gpu_uuids;
 		r->gpu_uuids = o->gpu_uuids;
-		r->gpu_mem_allowed_mb = o->share_charge ? o->share_mb : 0;
+		r->gpu_mem_allowed_mb = o->share_burst_mb ? o->share_burst_mb
+		                        : o->share_charge ? o->share_mb
+		                                          : 0;
 	}
 }
 

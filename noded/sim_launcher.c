@@ -296,12 +296,13 @@ static uint64_t gpus_of(const Gpusched__StartRun *order)
 	return set;
 }
 
-static uint64_t gpus_held(const struct sim_launcher *l)
+/* Those that somebody has all of; or, for one who wants all of his, those that anybody has. */
+static uint64_t gpus_held(const struct sim_launcher *l, bool share)
 {
 	uint64_t set = 0;
 
 	for (const struct record *r = l->first; r; r = r->next) {
-		if (alive(r))
+		if (alive(r) && !(share && r->report.share_charge))
 			set |= r->report.gpus;
 	}
 	return set;
@@ -316,7 +317,7 @@ static int check(struct sim_launcher *l, const Gpusched__StartRun *order, struct
 		return error_set(
 		        err, ERR_LAUNCH, "the start names another incarnation of the node");
 	l->max_epoch = order->epoch;
-	if (gpus_held(l) & gpus_of(order))
+	if (gpus_held(l, order->share_charge) & gpus_of(order))
 		return error_set(err, ERR_LAUNCH, "a GPU of this order is held by another run");
 	return l->world.accept ? l->world.accept(l->world.arg, order, err) : 0;
 }
@@ -343,6 +344,10 @@ static void start(struct sim_launcher *l, const Gpusched__StartRun *order, struc
 	r->report.gpus = gpus_of(order);
 	r->report.cpus = order->cpus;
 	r->report.mem_mb = order->mem_mb;
+	r->report.share_charge = order->share_charge;
+	r->report.share_milli = order->share_milli;
+	r->report.share_mb = order->share_mb;
+	r->report.share_burst_mb = order->share_burst_mb;
 	r->report.nodes = order->nnodes ? order->nnodes : 1;
 	r->report.state = REPORT_STARTING;
 	r->limit_s = order->time_limit_s;

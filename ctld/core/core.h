@@ -126,7 +126,8 @@ struct job_view {
 	const char *qos;
 	uint32_t nodes_min, nodes_max; /* asked for; 1, 1 where nothing was */
 	bool gpus_per_node, exclusive;
-	uint64_t gpu_mem_min_mb;
+	uint64_t gpu_mem_min_mb, gpu_mem_mb, gpu_mem_burst_mb;
+	uint32_t gpu_share_milli;
 	const char *constraint, *prefer, *nodelist, *exclude, *licences; /* "" not given */
 	uint32_t max_wait_s;
 	const char *nodes;           /* hostlist of the present or last run; "" none */
@@ -238,8 +239,9 @@ struct run_view {
 	const char *nodes; /* hostlist of its attempt, in the order of ranks */
 	uint32_t n_nodes;  /* of its attempt */
 	uint64_t gpus;
-	struct share share;    /* of each of them; charge 0: all of it */
-	const char *gpu_uuids; /* of the node, by index (devices.h) */
+	struct share share;      /* of each of them; charge 0: all of it */
+	uint64_t share_burst_mb; /* so much memory while nobody else has it; 0: no more */
+	const char *gpu_uuids;   /* of the node, by index (devices.h) */
 	uint32_t cpus, grace_s, uid;
 	uint64_t mem_mb, epoch, gpu_mem_mb; /* gpu_mem_mb: nominal, each */
 	usec_t order_time, start_time, end_time;

@@ -63,6 +63,7 @@ struct submit_job {
 	bool gpus_per_node;             /* counts in `gpus` are a node's, else the whole job's */
 	uint64_t gpu_mem_min_mb;        /* a GPU's nominal memory; 0: any */
 	uint64_t gpu_mem_mb;            /* so much of each GPU, which others share; 0: see below */
+	uint64_t gpu_mem_burst_mb;      /* it may use so much, while nobody has it; 0: no more */
 	uint32_t gpu_share_milli;       /* so much of its compute; both 0: whole GPUs */
 	bool exclusive;                 /* alone on its nodes, with all they have */
 	uint32_t max_wait_s;            /* wishes to start within; 0: the QOS's */
@@ -126,6 +127,9 @@ enum job_update {
 	UPDATE_EXCLUSIVE = 1 << 14,
 	UPDATE_MAX_WAIT = 1 << 15,
 	UPDATE_GPU_MEM_MIN = 1 << 16,
+	UPDATE_GPU_MEM = 1 << 17,
+	UPDATE_GPU_SHARE = 1 << 18,
+	UPDATE_GPU_MEM_BURST = 1 << 19,
 	UPDATE_BEGIN = 1 << 20,
 	UPDATE_DEADLINE = 1 << 21,
 	UPDATE_DEPENDENCY = 1 << 22,

@@ -357,6 +357,7 @@ static struct request *request_new(struct requests *rs, const struct shape *s)
 	r->exclusive = s->exclusive;
 	r->gpu_mem_min_mb = s->gpu_mem_min_mb;
 	r->share = s->share;
+	r->gpu_mem_burst_mb = s->gpu_mem_burst_mb;
 	r->constraint = strings_keep(rs->strings, s->constraint);
 	r->prefer = strings_keep(rs->strings, s->prefer);
 	r->nodelist = strings_keep(rs->strings, s->nodelist);

@@ -42,6 +42,7 @@ struct request {
 	bool exclusive;
 	uint64_t gpu_mem_min_mb;
 	struct share_wish share;                      /* of each GPU; none: all of it */
+	uint64_t gpu_mem_burst_mb;                    /* more of each, as long as nobody has it */
 	const char *constraint, *prefer;              /* kept; features (nodefilter.h); "" none */
 	const char *nodelist, *exclude;               /* kept; hostlists; "" none */
 	const char *licence_names[MAX_LICENCE_NEEDS]; /* kept; with their counts: */

@@ -37,6 +37,13 @@ static const char *text_of(const char *text)
 static int read_share(struct shape *s, const struct submit_job *job, struct error *err)
 {
 	s->share = (struct share_wish){ job->gpu_share_milli, job->gpu_mem_mb };
+	s->gpu_mem_burst_mb = job->gpu_mem_burst_mb;
+	if (s->gpu_mem_burst_mb && s->gpu_mem_burst_mb < s->share.mem_mb)
+		return error_set(err, ERR_JOB_SPEC,
+		        "--gpu-mem-burst: less than --gpu-mem, which it is to exceed");
+	if (s->gpu_mem_burst_mb && !share_wished(&s->share))
+		return error_set(err, ERR_JOB_SPEC,
+		        "--gpu-mem-burst: say with --gpu-mem what the job needs at any time");
 	if (!share_wished(&s->share))
 		return 0;
 	if (s->share.milli > CARD_MILLI)
@@ -229,6 +236,8 @@ static void write_place(struct shape *s)
 		strbuf_addf(&text, " mem_min=%llu", (unsigned long long)s->gpu_mem_min_mb);
 	if (s->share.mem_mb)
 		strbuf_addf(&text, " gpu_mem=%llu", (unsigned long long)s->share.mem_mb);
+	if (s->gpu_mem_burst_mb)
+		strbuf_addf(&text, " gpu_burst=%llu", (unsigned long long)s->gpu_mem_burst_mb);
 	if (s->share.milli)
 		strbuf_addf(&text, " gpu_share=%u", s->share.milli);
 	say(&text, "constraint", s->constraint);
@@ -359,6 +368,10 @@ static bool parse_word(struct submit_job *job, char *word)
 	}
 	if (!strcmp(word, "gpu_mem") && parse_number(value, UINT64_MAX, &n)) {
 		job->gpu_mem_mb = n;
+		return true;
+	}
+	if (!strcmp(word, "gpu_burst") && parse_number(value, UINT64_MAX, &n)) {
+		job->gpu_mem_burst_mb = n;
 		return true;
 	}
 	if (!strcmp(word, "gpu_share") && parse_number(value, CARD_MILLI, &n)) {

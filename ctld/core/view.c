@@ -215,6 +215,9 @@ static void view(
 		.exclusive = i->gpus->exclusive,
 		.cost_max = job_cost_max(core, i),
 		.gpu_mem_min_mb = i->gpus->gpu_mem_min_mb,
+		.gpu_mem_mb = i->gpus->share.mem_mb,
+		.gpu_mem_burst_mb = i->gpus->gpu_mem_burst_mb,
+		.gpu_share_milli = i->gpus->share.milli,
 		.constraint = i->gpus->constraint,
 		.prefer = i->gpus->prefer,
 		.nodelist = i->gpus->nodelist,
@@ -362,6 +365,9 @@ static void view_run(
 		.n_nodes = i->nodes,
 		.gpus = i->gpus,
 		.share = *run_share(run),
+		.share_burst_mb = run_link_of(run)->job
+		                          ? job_info(run_link_of(run)->job)->gpus->gpu_mem_burst_mb
+		                          : 0,
 		.gpu_uuids = run_link_of(run)->node ? node_info(run_link_of(run)->node)->gpus : "",
 		.cpus = i->cpus,
 		.grace_s =

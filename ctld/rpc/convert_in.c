@@ -63,6 +63,9 @@ FIELD(LICENCES);
 FIELD(EXCLUSIVE);
 FIELD(MAX_WAIT);
 FIELD(GPU_MEM_MIN);
+FIELD(GPU_MEM);
+FIELD(GPU_SHARE);
+FIELD(GPU_MEM_BURST);
 FIELD(BEGIN);
 FIELD(DEADLINE);
 FIELD(DEPENDENCY);
@@ -181,6 +184,12 @@ static int check_numbers(const Gpusched__JobRequest *r, struct error *err)
 		return error_set(err, ERR_USAGE, "begin, deadline: times from 1970 on");
 	if (r->kill_invalid_dep < 0 || (int)r->kill_invalid_dep > KILL_NO)
 		return error_set(err, ERR_USAGE, "kill_invalid_dep: no such choice");
+	if (r->gpu_mem_mb > WIRE_MEM_MB_MAX)
+		return above("memory of a GPU in MiB", r->gpu_mem_mb, WIRE_MEM_MB_MAX, err);
+	if (r->gpu_mem_burst_mb > WIRE_MEM_MB_MAX)
+		return above("memory of a GPU in MiB", r->gpu_mem_burst_mb, WIRE_MEM_MB_MAX, err);
+	if (r->gpu_share_milli > 1000)
+		return above("thousandths of a GPU", r->gpu_share_milli, 1000, err);
 	if (r->gpu_mem_min_mb > WIRE_MEM_MB_MAX)
 		return above("memory of a GPU in MiB", r->gpu_mem_min_mb, WIRE_MEM_MB_MAX, err);
 	if (r->nice > WIRE_NICE_MAX || r->nice < -WIRE_NICE_MAX)
@@ -223,6 +232,9 @@ static void take_places(const Gpusched__JobRequest *r, struct submit_job *out)
 	out->nodes_max = r->nodes_max;
 	out->gpus_per_node = r->gpus_per_node;
 	out->gpu_mem_min_mb = r->gpu_mem_min_mb;
+	out->gpu_mem_mb = r->gpu_mem_mb;
+	out->gpu_share_milli = r->gpu_share_milli;
+	out->gpu_mem_burst_mb = r->gpu_mem_burst_mb;
 	out->constraint = r->constraint;
 	out->prefer = r->prefer;
 	out->nodelist = r->nodelist;
@@ -511,7 +523,9 @@ static bool numbers_can_be(const Gpusched__RunReport *m)
 	       m->elapsed_us <= INT64_MAX && m->suspended_us <= INT64_MAX &&
 	       m->epoch <= INT64_MAX && m->mem_mb <= INT64_MAX && m->cpu_time_us <= INT64_MAX &&
 	       m->max_rss_kb <= INT64_MAX && m->exit_code <= 255 &&
-	       m->exit_signal <= WIRE_SIGNAL_MAX && m->nnodes <= CONF_MAX_NODES;
+	       m->exit_signal <= WIRE_SIGNAL_MAX && m->nnodes <= CONF_MAX_NODES &&
+	       m->share_charge <= 1000 && m->share_milli <= m->share_charge &&
+	       m->share_mb <= WIRE_MEM_MB_MAX && m->share_burst_mb <= WIRE_MEM_MB_MAX;
 }
 
 static bool used_can_be(const Gpusched__RunUsed *m)
@@ -564,6 +578,10 @@ int wire_report(const Gpusched__RunReport *m, struct run_report *out, struct err
 	r.detail = m->detail;
 	r.incarnation = m->incarnation;
 	r.epoch = m->epoch;
+	r.share_charge = m->share_charge;
+	r.share_milli = m->share_milli;
+	r.share_mb = m->share_mb;
+	r.share_burst_mb = m->share_burst_mb;
 	r.gpu_type = m->gpu_type;
 	r.cpus = m->cpus;
 	r.mem_mb = m->mem_mb;

@@ -262,6 +262,9 @@ static void fill_request(Gpusched__Job *m, const struct job_view *view, struct a
 	m->gpus_per_node = view->gpus_per_node;
 	m->exclusive = view->exclusive;
 	m->gpu_mem_min_mb = view->gpu_mem_min_mb;
+	m->gpu_mem_mb = view->gpu_mem_mb;
+	m->gpu_share_milli = view->gpu_share_milli;
+	m->gpu_mem_burst_mb = view->gpu_mem_burst_mb;
 	m->constraint = shown(view->constraint, arena);
 	m->prefer = shown(view->prefer, arena);
 	m->nodelist = shown(view->nodelist, arena);
@@ -667,7 +670,11 @@ Gpusched__StartRun *wire_start_run(
 	m->gpus = indices(run->gpus, &m->n_gpus, arena);
 	m->gpu_uuids = uuids_of(run, &m->n_gpu_uuids, arena);
 	m->gpu_type = shown(run->gpu_type, arena);
-	m->gpu_mem_mb = run->gpu_mem_mb;
+	m->gpu_mem_mb = run->share.charge ? run->share.mem_mb : run->gpu_mem_mb;
+	m->share_charge = run->share.charge;
+	m->share_milli = run->share.milli;
+	m->share_mb = run->share.mem_mb;
+	m->share_burst_mb = run->share.charge ? run->share_burst_mb : 0;
 	m->cpus = run->cpus;
 	m->mem_mb = run->mem_mb;
 	m->time_limit_s = job->time_limit_s;

@@ -23,7 +23,7 @@ static int check_run(const struct agent *agent, const struct run *run, struct er
 
 int agent_check(const struct agent *agent, struct error *err)
 {
-	uint64_t gpus = 0;
+	uint64_t gpus = 0, whole = 0;
 
 	if (agent_runs_check(agent->runs, err) < 0)
 		return -1;
@@ -37,11 +37,15 @@ int agent_check(const struct agent *agent, struct error *err)
 	for (struct run *run = agent_runs_first(agent->runs); run; run = run->next) {
 		if (check_run(agent, run, err) < 0)
 			return -1;
-		if (run_is_alive(run) && (gpus & run->report.gpus))
+		bool share = run->report.share_charge;
+
+		if (run_is_alive(run) && ((share ? whole : gpus) & run->report.gpus))
 			return error_set(err, ERR_INTERNAL, RUN " holds a GPU of another run",
 			        RUN_ARGS(run->id));
 		if (run_is_alive(run))
 			gpus |= run->report.gpus;
+		if (run_is_alive(run) && !share)
+			whole |= run->report.gpus;
 	}
 	return 0;
 }
@@ -68,9 +72,10 @@ static uint64_t hash_run(uint64_t h, const struct run *run)
 		(uint64_t)r->start_time, (uint64_t)r->end_time, r->elapsed_us, r->exit_code,
 		r->exit_signal, r->cause, r->epoch, r->gpus, r->cpus, r->mem_mb, r->cpu_time_us,
 		r->max_rss_kb, r->uid, r->nodes, (uint64_t)r->checkpoint_time, (uint64_t)run->heard,
-		r->suspended, r->suspended_us, r->used.mem_peak_mb, r->used.read_bytes,
-		r->used.written_bytes, r->used.gpu_seen_us, r->used.gpu_busy_us,
-		r->used.gpu_idle_us, r->used.gpu_mem_peak_mb, r->used.energy_mj };
+		r->suspended, r->suspended_us, r->share_charge, r->share_milli, r->share_mb,
+		r->share_burst_mb, r->used.mem_peak_mb, r->used.read_bytes, r->used.written_bytes,
+		r->used.gpu_seen_us, r->used.gpu_busy_us, r->used.gpu_idle_us,
+		r->used.gpu_mem_peak_mb, r->used.energy_mj };
 
 	for (size_t i = 0; i < sizeof(numbers) / sizeof(*numbers); i++)
 		h = hash_number(h, numbers[i]);

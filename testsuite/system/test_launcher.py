@@ -345,6 +345,21 @@ def test_four_jobs_hold_four_gpus(lau):
     assert lau.result(lau.submit("exit 0", order={"gpus": [0, 1, 2, 3]})) == ("CAUSE_EXIT", 0, 0)
 
 
+def test_parts_of_one_gpu(lau):
+    """Runs with parts of a GPU are there together, but none beside one that has all of it."""
+    part = {"gpus": [1], "gpu_type": "demo", "share_charge": 250, "share_mb": 1024}
+    two = [lau.submit("until [ -e on ]; do sleep 0.05; done", order=part) for _ in range(2)]
+    for run in two:
+        lau.wait_running(run)
+    lau.restart()
+    assert lau.runs[two[0]]["share_charge"] == 250 and lau.runs[two[0]]["share_mb"] == 1024
+    whole = lau.submit("echo no", order={"gpus": [1], "gpu_type": "demo"})
+    assert lau.wait_over(whole)["state"] == "NEVER"
+    (lau.jobs / "on").touch()
+    assert [lau.result(run) for run in two] == [("CAUSE_EXIT", 0, 0)] * 2
+    assert lau.result(lau.submit("exit 0", order={"gpus": [1]})) == ("CAUSE_EXIT", 0, 0)
+
+
 @pytest.mark.parametrize("gpus", [[64], [1, 1], [4294967295]])
 def test_gpus_that_make_no_sense(lau, gpus):
     assert lau.wait_over(lau.submit("exit 0", order={"gpus": gpus}))["state"] == "NEVER"

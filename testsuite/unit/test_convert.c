@@ -35,7 +35,11 @@ static void every_field_of_a_report_survives(void **state)
 		.checkpoint_time = 15,
 		.progress = "71%",
 		.suspended = true,
-		.suspended_us = 16 };
+		.suspended_us = 16,
+		.share_charge = 17,
+		.share_milli = 16,
+		.share_mb = 18,
+		.share_burst_mb = 19 };
 	struct convert *c = convert_new();
 	struct agent_event event;
 	struct run_report out;
@@ -56,6 +60,10 @@ static void every_field_of_a_report_survives(void **state)
 	assert_int_equal(out.checkpoint_time, in.checkpoint_time);
 	assert_true(out.suspended);
 	assert_int_equal(out.suspended_us, in.suspended_us);
+	assert_int_equal(out.share_charge, in.share_charge);
+	assert_int_equal(out.share_milli, in.share_milli);
+	assert_int_equal(out.share_mb, in.share_mb);
+	assert_int_equal(out.share_burst_mb, in.share_burst_mb);
 	assert_int_equal(out.start_time, in.start_time);
 	assert_int_equal(out.end_time, in.end_time);
 	assert_int_equal(out.elapsed_us, in.elapsed_us);

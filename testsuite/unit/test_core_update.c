@@ -172,10 +172,10 @@ static void fields_to_come(void **state)
 
 	(void)state;
 	assert_int_equal(update(w, world_user(OWNER), id, &change,
-	                         UPDATE_CPUS | UINT64_C(1) << 19 | UINT64_C(1) << 60),
+	                         UPDATE_CPUS | UINT64_C(1) << 29 | UINT64_C(1) << 60),
 	        0);
 	assert_string_equal(strchr(w->error.text, ':') + 2,
-	        "field 20, field 61 of the update is not known to this controller, which is older "
+	        "field 30, field 61 of the update is not known to this controller, which is older "
 	        "than what sent it; nothing was changed");
 	world_free(w);
 }

@@ -77,6 +77,9 @@ static void job_request(
 	r->exclusive = true;
 	r->max_wait_s = 120;
 	r->gpu_mem_min_mb = 81920;
+	r->gpu_mem_mb = 20480;
+	r->gpu_mem_burst_mb = 30720;
+	r->gpu_share_milli = 250;
 }
 
 static void spec_of(Gpusched__SignedSpec *spec)
@@ -141,6 +144,9 @@ static void test_submit_job(void **state)
 	assert_true(job.exclusive);
 	assert_int_equal(job.max_wait_s, 120);
 	assert_int_equal(job.gpu_mem_min_mb, 81920);
+	assert_int_equal(job.gpu_mem_mb, 20480);
+	assert_int_equal(job.gpu_mem_burst_mb, 30720);
+	assert_int_equal(job.gpu_share_milli, 250);
 	assert_int_equal(wire_submit_job(NULL, &spec, &hash, 77, arena, &job, &err), 0);
 	assert_true(job.requeue);
 	assert_int_equal(job.n_gpus, 0);
@@ -524,6 +530,10 @@ static Gpusched__RunReport good_report(void)
 	m.progress = S("step 7");
 	m.suspended = true;
 	m.suspended_us = 6;
+	m.share_charge = 300;
+	m.share_milli = 250;
+	m.share_mb = 24576;
+	m.share_burst_mb = 30720;
 	return m;
 }
 
@@ -549,6 +559,10 @@ static void test_report(void **state)
 	assert_string_equal(r.progress, "step 7");
 	assert_true(r.suspended);
 	assert_int_equal(r.suspended_us, 6);
+	assert_int_equal(r.share_charge, 300);
+	assert_int_equal(r.share_milli, 250);
+	assert_int_equal(r.share_mb, 24576);
+	assert_int_equal(r.share_burst_mb, 30720);
 }
 
 static void no_run(Gpusched__RunReport *m)
@@ -618,6 +632,16 @@ static void huge_suspension(Gpusched__RunReport *m)
 	m->suspended_us = UINT64_MAX;
 }
 
+static void more_than_a_gpu(Gpusched__RunReport *m)
+{
+	m->share_charge = 1001;
+}
+
+static void more_compute_than_charged(Gpusched__RunReport *m)
+{
+	m->share_milli = m->share_charge + 1;
+}
+
 static void progress_in_lines(Gpusched__RunReport *m)
 {
 	m->progress = S("one\ntwo");
@@ -633,7 +657,7 @@ static void test_report_refused(void **state)
 	static void (*const spoils[])(Gpusched__RunReport *) = { no_run, run_of_no_job,
 		run_of_huge_job, no_attempt, no_state, gpu_64, gpu_twice, negative_time,
 		huge_elapsed, exit_256, signal_65, negative_checkpoint, huge_suspension,
-		progress_in_lines, long_detail };
+		more_than_a_gpu, more_compute_than_charged, progress_in_lines, long_detail };
 
 	(void)state;
 	memset(long_text, 'x', sizeof(long_text) - 1);

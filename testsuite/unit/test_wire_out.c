@@ -400,6 +400,8 @@ static void test_start_run_in_two_parts(void **state)
 		.mem_mb = 100,
 		.epoch = 12,
 		.gpu_mem_mb = 81920,
+		.share = { 250, 300, 24576 },
+		.share_burst_mb = 30720,
 	};
 	struct job_view job = { .user = "ana",
 		.account = "",
@@ -437,7 +439,11 @@ static void test_start_run_in_two_parts(void **state)
 	assert_int_equal(back->gpus[1], 2);
 	assert_int_equal(back->n_gpu_uuids, 2);
 	assert_string_equal(back->gpu_uuids[1], "GPU-c");
-	assert_int_equal(back->gpu_mem_mb, 81920);
+	assert_int_equal(back->gpu_mem_mb, 24576);
+	assert_int_equal(back->share_milli, 250);
+	assert_int_equal(back->share_charge, 300);
+	assert_int_equal(back->share_mb, 24576);
+	assert_int_equal(back->share_burst_mb, 30720);
 	assert_int_equal(back->time_limit_s, 60);
 	assert_string_equal(back->nodelist, "h[07-08]");
 	assert_int_equal(back->nnodes, 2);
