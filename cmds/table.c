@@ -268,8 +268,9 @@ static void pad(FILE *out, unsigned n)
 	static const char blanks[] = "                                ";
 
 	for (; n >= sizeof(blanks); n -= sizeof(blanks) - 1)
-		fwrite(blanks, 1, sizeof(blanks) - 1, out);
-	fwrite(blanks, 1, n, out);
+		fwrite_unlocked(blanks, 1, sizeof(blanks) - 1, out);
+	if (n)
+		fwrite_unlocked(blanks, 1, n, out);
 }
 
 /* `final`: nothing follows on the line. */
@@ -278,8 +279,7 @@ static void print_cell(const struct table *t, size_t column, const struct cell *
 	const char *text = cell->text;
 	const struct table_column *c = &t->columns[column];
 	unsigned room = t->widths[column], used = cell->width;
-	bool whole = is_whole(t, column);
-	bool cut = cell->width > room && !whole;
+	bool cut = cell->width > room && !is_whole(t, column);
 	size_t bytes = cut ? fit(text, room - 1, &used) : strlen(text);
 	bool coloured = t->style.colour && cell->colour != TABLE_PLAIN && bytes;
 	FILE *out = t->style.out;
@@ -289,9 +289,9 @@ static void print_cell(const struct table *t, size_t column, const struct cell *
 		pad(out, room > used ? room - used : 0);
 	if (coloured)
 		fputs(colours[cell->colour], out);
-	fwrite(text, 1, bytes, out);
+	fwrite_unlocked(text, 1, bytes, out);
 	if (cut)
-		putc('+', out);
+		putc_unlocked('+', out);
 	if (coloured)
 		fputs("\033[0m", out);
 	if (!final && !(c->flags & TABLE_RIGHT))
@@ -321,7 +321,7 @@ static void print_row(const struct table *t, const struct cell *row)
 	}
 	if (more)
 		fputs(t->tight ? MORE_TIGHT : MORE, out);
-	putc('\n', out);
+	putc_unlocked('\n', out);
 }
 
 static void print_heading(const struct table *t)

@@ -64,12 +64,33 @@ static size_t plain_char(const char *s, size_t n)
 	return len;
 }
 
+/* How many bytes from `s` on are printable ASCII, as nearly all of all texts are: eight at a time.
+ * In a word without high bits a byte below 0x20 borrows, and 0x7f carries, into its own. */
+static size_t ascii_prefix(const char *s, size_t n)
+{
+	const uint64_t ones = UINT64_C(0x0101010101010101), high = ones << 7;
+	size_t at = 0;
+
+	for (; n - at >= sizeof(uint64_t); at += sizeof(uint64_t)) {
+		uint64_t x;
+
+		memcpy(&x, s + at, sizeof(x));
+		if ((x | (x - ones * 0x20) | (x + ones)) & high)
+			break;
+	}
+	while (at < n && s[at] >= 0x20 && s[at] < 0x7f)
+		at++;
+	return at;
+}
+
 size_t text_plain_prefix(const char *s, size_t n)
 {
-	size_t at = 0, len;
+	size_t at = ascii_prefix(s, n), len;
 
-	while (at < n && (len = plain_char(s + at, n - at)) > 0)
+	while (at < n && (len = plain_char(s + at, n - at)) > 0) {
 		at += len;
+		at += ascii_prefix(s + at, n - at);
+	}
 	return at;
 }
 
@@ -96,6 +117,11 @@ size_t text_escape(char *buf, size_t size, const char *s, size_t n)
 	static const char cut[] = "...";
 	size_t out = 0, fits = 0; /* fits: where the text can end if "..." has to follow */
 
+	if (n < size && ascii_prefix(s, n) == n) {
+		memcpy(buf, s, n);
+		buf[n] = '\0';
+		return n;
+	}
 	for (size_t at = 0; at < n;) {
 		char piece[8];
 		size_t len = plain_char(s + at, n - at), plen = len;
@@ -192,7 +218,8 @@ const char *text_nearest(const char *word, const char *const *names)
 
 bool text_like(const char *pattern, const char *s)
 {
-	const char *star = NULL, *from = NULL; /* behind the last "*", and what it stands for ends */
+	const char *star = NULL,
+	           *from = NULL; /* behind the last "*", and what it stands for ends */
 
 	while (*s) {
 		if (*pattern == '*') {

@@ -65,6 +65,29 @@ static void plain_and_escape(void **state)
 	}
 }
 
+/* Words are looked at eight bytes at a time: each byte in each place of them. */
+static void each_byte_in_each_place(void **state)
+{
+	char s[21], shown[100];
+
+	(void)state;
+	for (unsigned place = 0; place < sizeof(s) - 1; place++) {
+		for (unsigned byte = 0; byte < 256; byte++) {
+			bool plain = byte >= 0x20 && byte < 0x7f;
+
+			memset(s, place % 2 ? '~' : ' ', sizeof(s) - 1);
+			s[place] = (char)byte;
+			assert_int_equal(
+			        text_plain_prefix(s, sizeof(s) - 1), plain ? sizeof(s) - 1 : place);
+			assert_int_equal(text_escape(shown, sizeof(shown), s, sizeof(s) - 1),
+			        sizeof(s) - 1 + (plain ? 0 : 3));
+			assert_int_equal(strncmp(shown + place, plain ? s + place : "\\x",
+			                         plain ? sizeof(s) - 1 - place : 2),
+			        0);
+		}
+	}
+}
+
 static void escape_fits_any_size(void **state)
 {
 	(void)state;
@@ -150,7 +173,8 @@ static void likeness(void **state)
 
 	(void)state;
 	for (size_t i = 0; i < sizeof(patterns) / sizeof(*patterns); i++)
-		assert_int_equal(text_like(patterns[i].pattern, patterns[i].text), patterns[i].like);
+		assert_int_equal(
+		        text_like(patterns[i].pattern, patterns[i].text), patterns[i].like);
 }
 
 static void nearest_word(void **state)
@@ -187,6 +211,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(plain_and_escape),
+		cmocka_unit_test(each_byte_in_each_place),
 		cmocka_unit_test(escape_fits_any_size),
 		cmocka_unit_test(escape_dup_takes_any_length),
 		cmocka_unit_test(check_refuses),
