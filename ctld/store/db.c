@@ -217,10 +217,23 @@ static int count_wal_pages(void *arg, sqlite3 *handle, const char *name, int pag
 	return SQLITE_OK;
 }
 
+/* Nobody asks how much memory SQLite has, and counting takes a lock for each piece of it. It can
+ * only be told so before it does anything else, which looking for a VFS is: the first wins. */
+static void count_no_memory(void)
+{
+	sqlite3_config(SQLITE_CONFIG_MEMSTATUS, 0);
+}
+
+sqlite3_vfs *db_vfs(const char *name)
+{
+	count_no_memory();
+	return sqlite3_vfs_find(name);
+}
+
 static bool was_left_unclean(const char *path, const char *vfs)
 {
 	char wal[4096];
-	sqlite3_vfs *v = sqlite3_vfs_find(vfs);
+	sqlite3_vfs *v = db_vfs(vfs);
 	int exists = 0;
 
 	snprintf(wal, sizeof(wal), "%s-wal", path);
@@ -266,9 +279,6 @@ int db_open(struct db *db, const char *path, const char *vfs, const struct sql_s
 	int rc;
 
 	*db = (struct db){ .schema = schema };
-	/* Nobody asks how much memory it has, and counting costs a lock each time. The first wins.
-	 */
-	sqlite3_config(SQLITE_CONFIG_MEMSTATUS, 0);
 	rc = sqlite3_open_v2(path, &db->handle,
 	        SQLITE_OPEN_READWRITE | SQLITE_OPEN_CREATE | SQLITE_OPEN_NOMUTEX |
 	                SQLITE_OPEN_EXRESCODE,
@@ -304,6 +314,7 @@ int db_open_reading(
 	int rc;
 
 	*db = (struct db){ .schema = schema };
+	count_no_memory();
 	rc = sqlite3_open_v2(path, &db->handle,
 	        SQLITE_OPEN_READONLY | SQLITE_OPEN_NOMUTEX | SQLITE_OPEN_EXRESCODE |
 	                SQLITE_OPEN_URI,
@@ -363,6 +374,7 @@ int db_open_file(
 	int rc;
 
 	*db = (struct db){ .schema = schema };
+	count_no_memory();
 	rc = sqlite3_open_v2(uri, &db->handle,
 	        SQLITE_OPEN_READONLY | SQLITE_OPEN_NOMUTEX | SQLITE_OPEN_EXRESCODE |
 	                SQLITE_OPEN_URI,

@@ -38,6 +38,9 @@ char *db_uri(const char *path, const char *how);
  * the connection. */
 int db_open_file(
         struct db *db, const char *path, const struct sql_schema *schema, struct error *err);
+/* A VFS by its name (NULL: the usual one); NULL: there is none. Whoever asks SQLite himself could
+ * be the first who does, and what db.c has to say comes before that. */
+sqlite3_vfs *db_vfs(const char *name);
 /* All statements must have been finalized. */
 void db_close(struct db *db);
 /* A write or sync has failed: closing must not try any more of them. */

@@ -13,7 +13,7 @@
 #include <unistd.h>
 
 #include "common/xalloc.h"
-#include "ctld/store/sql.h"
+#include "ctld/store/db.h"
 
 #define RESERVE_DEFAULT_KB 4096
 #define RESERVE_CHUNK      65536
@@ -139,7 +139,7 @@ struct home *home_open(const char *dir, const char *vfs, uint64_t reserve_kb, st
 	home->dir = xstrdup(dir);
 	home->dir_fd = home->lock_fd = -1;
 	home->virtual = vfs != NULL;
-	home->vfs = sqlite3_vfs_find(vfs);
+	home->vfs = db_vfs(vfs);
 	home->state_path = xasprintf("%s/%s", dir, sql_state_schema.file);
 	home->history_path = xasprintf("%s/%s", dir, sql_history_schema.file);
 	home->reserve_path = xasprintf("%s/reserve", dir);

@@ -59,15 +59,17 @@ extern const struct sql_table sql_tables[TABLE_COUNT];
 	                       "(SELECT 1 FROM job WHERE id = ?1 AND part = 0)")            \
 	X(SQL_BLOB_DUE, "SELECT job FROM blob WHERE ended > 0 AND ended <= ?1 "             \
 	                "ORDER BY ended LIMIT 1")                                           \
-	X(SQL_BLOB_DROP, "DELETE FROM blob WHERE job = ?1 "                                 \
-	                 "RETURNING script_piece, credential_piece")                        \
+	X(SQL_BLOB_PIECES, "SELECT script_piece, credential_piece FROM blob "               \
+	                   "WHERE job = ?1")                                                \
+	X(SQL_BLOB_DROP, "DELETE FROM blob WHERE job = ?1")                                 \
 	X(SQL_BLOB_SIGNED_BY, "SELECT credential_piece FROM blob WHERE job = ?1")           \
 	X(SQL_BLOB_SIGN, "UPDATE blob SET credential_piece = ?2, credential = ?3 "          \
 	                 "WHERE job = ?1")                                                  \
 	X(SQL_PIECE_MAX, "SELECT coalesce(max(id), 0) FROM piece")                          \
 	X(SQL_PIECE_PUT, "INSERT INTO piece (id, refs) VALUES (?1, 1)")                     \
 	X(SQL_PIECE_DATA_PUT, "INSERT INTO piece_data (id, data) VALUES (?1, ?2)")          \
-	X(SQL_PIECE_REF, "UPDATE piece SET refs = refs + ?2 WHERE id = ?1 RETURNING refs")  \
+	X(SQL_PIECE_REFS, "SELECT refs FROM piece WHERE id = ?1")                           \
+	X(SQL_PIECE_REF, "UPDATE piece SET refs = refs + ?2 WHERE id = ?1")                 \
 	X(SQL_PIECE_DROP, "DELETE FROM piece WHERE id = ?1")                                \
 	X(SQL_PIECE_DATA_DROP, "DELETE FROM piece_data WHERE id = ?1")                      \
 	X(SQL_PIECE_DATA_GET, "SELECT data FROM piece_data WHERE id = ?1")

@@ -249,13 +249,12 @@ static int piece_new(
 	return 0;
 }
 
-static int piece_ref(struct state *state, int64_t piece, struct error *err)
+/* One more or one less has it. (RETURNING would open a table of its own each time.) */
+static int piece_count(struct state *state, int64_t piece, int64_t change, struct error *err)
 {
-	int64_t refs = 0;
-
-	if (run_ints(state, SQL_PIECE_REF, piece, 1, &refs, err) < 0)
+	if (run_ints(state, SQL_PIECE_REF, piece, change, NULL, err) < 0)
 		return -1;
-	if (refs < 2)
+	if (sqlite3_changes64(state->db.handle) != 1)
 		return error_set(err, ERR_INTERNAL, "%s: piece %lld is shared and not there",
 		        state->db.schema->file, (long long)piece);
 	return 0;
@@ -267,10 +266,10 @@ static int piece_unref(struct state *state, int64_t piece, struct error *err)
 
 	if (!piece)
 		return 0;
-	if (run_ints(state, SQL_PIECE_REF, piece, -1, &refs, err) < 0)
+	if (run_ints(state, SQL_PIECE_REFS, piece, 0, &refs, err) < 0)
 		return -1;
-	if (refs > 0)
-		return 0;
+	if (refs > 1)
+		return piece_count(state, piece, -1, err);
 	for (size_t i = 0; i < RECENT_SCRIPTS; i++)
 		if (state->recent[i].piece == piece)
 			state->recent[i].piece = 0;
@@ -292,7 +291,7 @@ static int script_find(struct state *state, struct part *part, struct error *err
 	recent = &state->recent[slot & (RECENT_SCRIPTS - 1)];
 	if (recent->piece && !memcmp(recent->hash, hash, sizeof(hash))) {
 		part->piece = recent->piece;
-		return piece_ref(state, part->piece, err);
+		return piece_count(state, part->piece, 1, err);
 	}
 	if (piece_new(state, part->p, part->n, &part->piece, err) < 0)
 		return -1;
@@ -309,7 +308,7 @@ static int part_place(struct state *state, struct part *part, unsigned share, in
 
 	if (share & SHARE_LAST) {
 		part->piece = *before;
-		result = piece_ref(state, part->piece, err);
+		result = piece_count(state, part->piece, 1, err);
 	} else if (script && part->n >= SHARE_SCRIPT_MIN) {
 		result = script_find(state, part, err);
 	} else if (share & SHARE_NEXT) {
@@ -325,19 +324,23 @@ static int part_place(struct state *state, struct part *part, unsigned share, in
 
 static int blob_drop(struct state *state, int64_t job, struct error *err)
 {
-	sqlite3_stmt *stmt = state->other[SQL_BLOB_DROP];
+	sqlite3_stmt *stmt = state->other[SQL_BLOB_PIECES];
 	int64_t script = 0, credential = 0;
 	int rc;
 
 	sqlite3_bind_int64(stmt, 1, job);
-	while ((rc = sqlite3_step(stmt)) == SQLITE_ROW) {
+	rc = sqlite3_step(stmt);
+	if (rc == SQLITE_ROW) {
 		script = sqlite3_column_int64(stmt, 0);
 		credential = sqlite3_column_int64(stmt, 1);
+	} else if (rc != SQLITE_DONE) {
+		db_error(&state->db, rc, "read", err);
 	}
-	if (rc != SQLITE_DONE)
-		db_error(&state->db, rc, "write", err);
 	sqlite3_reset(stmt);
-	if (rc != SQLITE_DONE || piece_unref(state, script, err) < 0)
+	if (rc != SQLITE_ROW)
+		return rc == SQLITE_DONE ? 0 : -1;
+	if (run_ints(state, SQL_BLOB_DROP, job, 0, NULL, err) < 0 ||
+	        piece_unref(state, script, err) < 0)
 		return -1;
 	return piece_unref(state, credential, err);
 }

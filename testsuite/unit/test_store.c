@@ -420,6 +420,16 @@ static void test_killed(void **state)
 	store_close(store);
 }
 
+/* Each allocation of SQLite's would take a lock to be counted. */
+static void test_memory_is_not_counted(void **state)
+{
+	int now = -1, most = -1;
+
+	(void)state;
+	assert_int_equal(sqlite3_status(SQLITE_STATUS_MEMORY_USED, &now, &most, 0), SQLITE_OK);
+	assert_int_equal(most, 0);
+}
+
 static void test_stats(void **state)
 {
 	struct place *p = *state;
@@ -725,6 +735,7 @@ int main(void)
 		cmocka_unit_test_setup_teardown(test_backup, set_up, tear_down),
 		cmocka_unit_test_setup_teardown(test_chain_and_close, set_up, tear_down),
 		cmocka_unit_test_setup_teardown(test_stats, set_up, tear_down),
+		cmocka_unit_test(test_memory_is_not_counted),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
