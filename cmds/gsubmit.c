@@ -175,16 +175,17 @@ static int gather_script(const struct gsubmit *g, const struct script *script,
 int gsubmit_gather(const struct gsubmit *g, const struct script *script, struct submit_options *o,
         struct error *err)
 {
+	char *const *environment = g->environment ? g->environment : environ;
 	const char *name = script_name(g);
 
 	if (script_check(script, err) < 0)
 		return blame_script(g->checked.wrap ? "--wrap" : name, err);
 	if (!g->checked.wrap && gather_script(g, script, o, err) < 0)
 		return -1;
-	if (sbatch_from_environment(o, environ, on_ignored, (void *)(uintptr_t)g, err) < 0)
+	if (sbatch_from_environment(o, environment, on_ignored, (void *)(uintptr_t)g, err) < 0)
 		return -1;
 	o->source++;
-	if (options_from_environment(o, environ, err) < 0)
+	if (options_from_environment(o, environment, err) < 0)
 		return -1;
 	o->source++;
 	for (size_t i = 0; i < g->n_given; i++)
@@ -212,15 +213,16 @@ int gsubmit_make_token(char token[GSUBMIT_TOKEN], struct error *err)
 	return 0;
 }
 
-static int make_cwd(const char *dir, char **cwd, struct error *err)
+static int make_cwd(const struct gsubmit *g, const char *dir, char **cwd, struct error *err)
 {
-	char here[PATH_MAX];
+	char buf[PATH_MAX];
+	const char *here = g->here;
 
 	if (dir && dir[0] == '/') {
 		*cwd = xstrdup(dir);
 		return 0;
 	}
-	if (!getcwd(here, sizeof(here))) {
+	if (!here && !(here = getcwd(buf, sizeof(buf)))) {
 		error_set(err, ERR_USAGE, "the present directory: %s", strerror(errno));
 		return error_hint(err, "--chdir=DIR says where to run, from the root on");
 	}
@@ -247,7 +249,7 @@ int gsubmit_make_job(const struct gsubmit *g, struct submit_options *o, const st
 	const char *missing;
 
 	gpusched_spec_init(s);
-	if (make_cwd(o->chdir, &job->cwd, err) < 0)
+	if (make_cwd(g, o->chdir, &job->cwd, err) < 0)
 		return -1;
 	if (!o->token && !job->bulk && gsubmit_make_token(job->token, err) < 0)
 		return -1;

@@ -29,6 +29,9 @@ struct gsubmit {
 	const char *script;            /* NULL: --wrap or standard input */
 	const char *const *args;       /* of the script, NULL-terminated */
 	bool quiet;                    /* its script was warned of */
+	/* Of many jobs, once for all; NULL: ours, the present one. */
+	char *const *environment; /* what of ours can be options */
+	const char *here;
 };
 
 /* What the spec borrows from. */

@@ -5,6 +5,7 @@
  * way.
  */
 #include <inttypes.h>
+#include <limits.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -17,6 +18,7 @@
 #include "cmds/export.h"
 #include "cmds/gsubmit.h"
 #include "cmds/jsonout.h"
+#include "cmds/sbatch.h"
 #include "common/text.h"
 #include "common/xalloc.h"
 
@@ -52,6 +54,8 @@ struct bulk {
 	size_t n, room;
 	struct known_script *scripts;
 	struct known_env *envs;
+	char **options; /* owned, borrowed texts */
+	char here[PATH_MAX];
 };
 
 /* --- what many jobs share ------------------------------------------------------------------ */
@@ -91,6 +95,24 @@ static char **find_env(struct bulk *b, const char *rule)
 	e->next = b->envs;
 	b->envs = e;
 	return e->env;
+}
+
+/* Those of our variables that can be options, and where we are. */
+static void look_around(struct bulk *b)
+{
+	static const char *const prefixes[] = { OPTIONS_ENV_PREFIX, SBATCH_ENV_PREFIX };
+	size_t n = 0;
+
+	while (environ[n])
+		n++;
+	b->options = xcalloc(n + 1, sizeof(*b->options));
+	n = 0;
+	for (char **v = environ; *v; v++)
+		for (size_t i = 0; i < sizeof(prefixes) / sizeof(prefixes[0]); i++)
+			if (!strncmp(*v, prefixes[i], strlen(prefixes[i])))
+				b->options[n++] = *v;
+	b->line.environment = b->options;
+	b->line.here = getcwd(b->here, sizeof(b->here));
 }
 
 /* --- one job ------------------------------------------------------------------------------- */
@@ -268,6 +290,7 @@ static void clear(struct bulk *b)
 		free(b->v[i]);
 	}
 	free(b->v);
+	free(b->options);
 	HASH_ITER(hh, b->scripts, s, next)
 	{
 		HASH_DEL(b->scripts, s);
@@ -302,6 +325,7 @@ int gsubmit_bulk(const struct gsubmit *g, char token[GSUBMIT_TOKEN], struct erro
 
 	b->g = g;
 	b->line = *g;
+	look_around(b);
 	if (rc >= 0)
 		rc = read_jobs(b, g->checked.bulk, err);
 	if (rc >= 0 && !g->checked.token)

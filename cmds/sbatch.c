@@ -394,8 +394,6 @@ int sbatch_from_script(struct submit_options *o, const char *script, size_t len,
 
 /* --- variables ------------------------------------------------------------------------------ */
 
-#define ENV_PREFIX "SBATCH_"
-
 /* What sbatch(1) reads, and which option it is, where that is not the same in small letters. */
 static const struct {
 	const char *name, *option;
@@ -488,7 +486,7 @@ static int from_variable(const struct scan *s, size_t v, const char *value, stru
 	if (row->arg == SBATCH_NO_ARG || (row->arg == SBATCH_ARG_MAY_MISS && !*value))
 		value = NULL;
 	rc = set(s, row, value, err);
-	return rc < 0 ? error_wrap(err, ENV_PREFIX "%s", variables[v].name) : 0;
+	return rc < 0 ? error_wrap(err, SBATCH_ENV_PREFIX "%s", variables[v].name) : 0;
 }
 
 int sbatch_from_environment(struct submit_options *o, char *const *environment, sbatch_warn *warn,
@@ -497,10 +495,10 @@ int sbatch_from_environment(struct submit_options *o, char *const *environment, 
 	struct scan s = { .o = o, .warn = warn, .arg = arg };
 
 	for (size_t i = 0; environment[i]; i++) {
-		const char *name = environment[i] + strlen(ENV_PREFIX);
+		const char *name = environment[i] + strlen(SBATCH_ENV_PREFIX);
 		size_t len, v = 0;
 
-		if (strncmp(environment[i], ENV_PREFIX, strlen(ENV_PREFIX)) != 0)
+		if (strncmp(environment[i], SBATCH_ENV_PREFIX, strlen(SBATCH_ENV_PREFIX)) != 0)
 			continue;
 		len = strcspn(name, "=");
 		while (v < N_VARIABLES && (strlen(variables[v].name) != len ||

@@ -20,6 +20,8 @@
 #include "cmds/options.h"
 #include "common/error.h"
 
+#define SBATCH_ENV_PREFIX "SBATCH_"
+
 enum sbatch_kind {
 	SBATCH_SAME,    /* as our option of that name */
 	SBATCH_BECOMES, /* something else: `text` */
