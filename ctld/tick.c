@@ -3,6 +3,7 @@
 
 #include "ctld/tick.h"
 
+#include <malloc.h>
 #include <stdlib.h>
 #include <sys/queue.h>
 #include <time.h>
@@ -26,6 +27,7 @@
 #include "ctld/store/store.h"
 
 #define WINDOW_US  60000000 /* of the longest stall */
+#define TIDY_ROWS  10000    /* so many rows leave memory behind that is worth giving back */
 #define AGE_LOOK_S 60       /* at most so long until what is too old is looked for */
 
 struct item {
@@ -41,6 +43,7 @@ struct tick {
 	struct event *timer; /* for core_next_timer() */
 	struct event *late;  /* for what nobody waits for: TICK_LATE_MS */
 	struct event *age;   /* for what becomes too old */
+	struct event *tidy;  /* for a second without a commit, after many rows */
 	usec_t timer_due;    /* what `timer` is set to; INT64_MAX: not set */
 	usec_t woken;        /* since when a tick is due; 0: it is not */
 	usec_t woken_cpu;    /* the loop's processor time then */
@@ -48,9 +51,10 @@ struct tick {
 	bool beating, again,
 	        later; /* a tick runs; it wants another; that one is in the next round */
 	bool in_flight, reading_paused;
-	bool releasing; /* the gate has more that is due */
-	bool is_late;   /* what nobody waits for has waited long enough */
-	bool is_older;  /* what is kept for a time may be too old by now */
+	bool releasing;                   /* the gate has more that is due */
+	bool is_late;                     /* what nobody waits for has waited long enough */
+	bool is_older;                    /* what is kept for a time may be too old by now */
+	uint64_t tidy_rows, tidy_commits; /* at the last tidying; when `tidy` was set */
 	usec_t window;
 	uint64_t stall_before; /* the longest stall of the window before */
 	struct tick_stats stats;
@@ -239,6 +243,30 @@ static struct timeval age_look(const struct conf_controller *keep)
 	return tv;
 }
 
+/* What a burst needed on its way (frames that waited for their commit, rows) has left holes between
+ * what stays. Nobody waits for a quiet moment: the pages go back. */
+static void set_tidy(struct tick *t)
+{
+	static const struct timeval quiet = { .tv_sec = 1 };
+
+	t->tidy_commits = t->stats.commits;
+	event_add(t->tidy, &quiet);
+}
+
+static void on_tidy(evutil_socket_t fd, short what, void *arg)
+{
+	struct tick *t = arg;
+
+	(void)fd;
+	(void)what;
+	if (t->stats.commits != t->tidy_commits) {
+		set_tidy(t);
+		return;
+	}
+	t->tidy_rows = t->stats.rows;
+	malloc_trim(0);
+}
+
 static void seal(struct tick *t, struct clocks now)
 {
 	struct ctld *c = t->c;
@@ -274,6 +302,8 @@ static void seal(struct tick *t, struct clocks now)
 	t->stats.batch_bytes += store_batch_bytes(s.batch);
 	if (s.rows > t->stats.max_rows)
 		t->stats.max_rows = s.rows;
+	if (t->stats.rows - t->tidy_rows >= TIDY_ROWS && !event_pending(t->tidy, EV_TIMEOUT, NULL))
+		set_tidy(t);
 	t->in_flight = true;
 	store_commit(c->store, s.batch, on_committed, t);
 }
@@ -413,7 +443,8 @@ struct tick *tick_new(struct ctld *c, struct error *err)
 	t->timer = evtimer_new(c->base, on_timer, t);
 	t->late = evtimer_new(c->base, on_late, t);
 	t->age = evtimer_new(c->base, on_age, t);
-	if (!t->beat || !t->timer || !t->late || !t->age) {
+	t->tidy = evtimer_new(c->base, on_tidy, t);
+	if (!t->beat || !t->timer || !t->late || !t->age || !t->tidy) {
 		tick_free(t);
 		error_set(err, ERR_SYSTEM, "event loop: out of memory");
 		return NULL;
@@ -440,5 +471,7 @@ void tick_free(struct tick *t)
 		event_free(t->late);
 	if (t->age)
 		event_free(t->age);
+	if (t->tidy)
+		event_free(t->tidy);
 	free(t);
 }
