@@ -68,7 +68,7 @@ size_t audit_touched(struct audit *a)
 size_t audit_seal(struct audit *a, core_row_sink *sink, void *arg)
 {
 	struct row row;
-	size_t i, n = a->n;
+	size_t i, n = sink ? a->n : 0;
 
 	for (i = 0; i < n; i++) {
 		const struct line *line = &a->v[i];

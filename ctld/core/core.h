@@ -61,7 +61,8 @@ uint64_t core_last_event(const struct core *core);
 /* The number of the last change of state: grows with every event that changed a durable field. */
 uint64_t core_change(const struct core *core);
 
-/* Hand every dirty row to `sink` by value and forget that it was dirty. Returns the rows. */
+/* Hand every dirty row to `sink` by value and forget that it was dirty. Returns the rows. NULL:
+ * nobody wants them, and none is made. */
 typedef void core_row_sink(void *arg, const struct row *row);
 size_t core_seal(struct core *core, core_row_sink *sink, void *arg);
 size_t core_dirty_bytes(const struct core *core); /* estimate; too many: stop reading sockets */

@@ -63,6 +63,7 @@ void plan_now(struct plan *p, usec_t mono)
 void plan_node_changed(struct plan *p, uint32_t node)
 {
 	p->spots[node].fresh = false;
+	p->spots[node].sound = INT64_MIN;
 	if (p->spots[node].changed)
 		return;
 	p->spots[node].changed = true;
@@ -485,6 +486,7 @@ struct plan_entry *plan_add(
 		if (slot->next)
 			slot->next->back = &slot->next;
 		*list = slot;
+		p->spots[place->node].sound = INT64_MIN;
 		ledger_set_aside(p->ledger, place->node, true);
 	}
 	if (p->n == p->size) {
@@ -607,13 +609,29 @@ static bool all_hold(struct plan *p, uint32_t node)
 	return steps_earliest(&p->steps, p->now, level, &nothing, INT64_MAX, INT64_MAX) == p->now;
 }
 
+/* When time alone moves something there: a run is overdue, or a start has come. */
+static usec_t first_moment(const struct spot *s)
+{
+	const struct plan_slot *slot;
+	usec_t first = s->n ? s->releases[0].end : INT64_MAX;
+
+	for (slot = s->slots; slot; slot = slot->next)
+		first = slot->entry->start < first ? slot->entry->start : first;
+	return first;
+}
+
 struct plan_entry *plan_broken(struct plan *p, uint32_t node)
 {
 	struct plan_entry *worst = NULL;
 	const struct plan_slot *slot;
+	struct spot *s = &p->spots[node];
 
-	if (all_hold(p, node))
+	if (s->sound > p->now)
 		return NULL;
+	if (all_hold(p, node)) {
+		s->sound = s->slots ? first_moment(plan_spot(p, node)) : INT64_MIN;
+		return NULL;
+	}
 	for (slot = p->spots[node].slots; slot; slot = slot->next) {
 		if (!slot_holds(p, slot) && (!worst || key_before(slot->entry->key, worst->key)))
 			worst = slot->entry;

@@ -37,6 +37,7 @@ struct spot {
 	struct release *releases; /* by end; owned */
 	struct given *given;      /* of each; owned; NULL where GPUs are not shared */
 	uint32_t n;
+	usec_t sound;        /* until then what is planned there has room, if nothing changes */
 	bool shared;         /* some of them share GPUs */
 	bool fresh, changed; /* changed: in the list of those that the orders do not know yet */
 };

@@ -7,6 +7,7 @@
 
 #include "common/xalloc.h"
 #include "ctld/core/hash.h"
+#include "ctld/core/resort.h"
 #include "ctld/core/sched_impl.h"
 
 /* For victims, between two orderings. Each looks at what runs on all nodes of a partition. */
@@ -469,7 +470,7 @@ struct aheads planner_aheads(const struct sched *s)
 		else
 			all.v[all.n++] = (struct ahead){ .key = e->key, .own = owner_hash(e) };
 	}
-	qsort(all.v, all.n, sizeof(*all.v), by_ahead_key);
+	resort(all.v, all.n, sizeof(*all.v), by_ahead_key);
 	for (i = 0; i < all.n; i++) {
 		all.v[i].before = sum;
 		sum += all.v[i].own;
