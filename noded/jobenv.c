@@ -8,6 +8,7 @@
 
 #include "common/taskset.h"
 #include "common/xalloc.h"
+#include "noded/mps.h"
 
 #define PATH_DEFAULT "/usr/local/bin:/usr/bin:/bin"
 
@@ -60,20 +61,6 @@ static char *gpu_list(const struct jobenv_in *in)
 	return list;
 }
 
-/* As CUDA counts: those that it can open, from 0. */
-static char *cuda_list(const struct jobenv_in *in)
-{
-	size_t n = in->order->n_gpus, len = 0;
-	char *s;
-
-	if (!in->own_numbers || (n && in->gpus && in->gpus[0].mig)) /* all are of one type */
-		return gpu_list(in);
-	s = xcalloc(n + 1, 12);
-	for (size_t i = 0; i < n; i++)
-		len += (size_t)snprintf(s + len, 12, i ? ",%zu" : "%zu", i);
-	return s;
-}
-
 /* "GPU-6f1c...,GPU-8a02..." */
 static char *gpu_uuids(const struct jobenv_in *in)
 {
@@ -88,12 +75,51 @@ static char *gpu_uuids(const struct jobenv_in *in)
 	return list;
 }
 
+/* As CUDA counts: those that it can open, from 0. */
+static char *cuda_list(const struct jobenv_in *in)
+{
+	size_t n = in->order->n_gpus, len = 0;
+	char *s;
+
+	if (in->mps_dir && in->gpus) /* MPS counts its own, but knows every UUID */
+		return gpu_uuids(in);
+	if (!in->own_numbers || (n && in->gpus && in->gpus[0].mig)) /* all are of one type */
+		return gpu_list(in);
+	s = xcalloc(n + 1, 12);
+	for (size_t i = 0; i < n; i++)
+		len += (size_t)snprintf(s + len, 12, i ? ",%zu" : "%zu", i);
+	return s;
+}
+
 /* "void" is how the container runtimes spell "none, and mean it"; UUIDs they know as well. */
 static char *nvidia_devices(const struct jobenv_in *in)
 {
 	if (!in->order->n_gpus)
 		return xstrdup("void");
 	return in->gpus ? gpu_uuids(in) : gpu_list(in);
+}
+
+static char *mps_pipe(const struct jobenv_in *in)
+{
+	return in->mps_dir ? xasprintf("%s/" MPS_PIPE_DIR, in->mps_dir) : NULL;
+}
+
+static char *mps_percentage(const struct jobenv_in *in)
+{
+	uint32_t milli = in->order->share_milli;
+
+	if (!in->mps_dir || !milli)
+		return NULL;
+	return milli % 10 ? xasprintf("%" PRIu32 ".%" PRIu32, milli / 10, milli % 10)
+	                  : xasprintf("%" PRIu32, milli / 10);
+}
+
+static char *mps_memory(const struct jobenv_in *in)
+{
+	const Gpusched__StartRun *o = in->order;
+	uint64_t mb = o->share_burst_mb ? o->share_burst_mb : o->share_mb;
+
+	return in->mps_dir && mb ? xasprintf("0=%" PRIu64 "M", mb) : NULL;
 }
 
 static char *pci_order(const struct jobenv_in *in)
@@ -373,6 +399,9 @@ static const struct row rows[] = {
 	{ "CUDA_VISIBLE_DEVICES", cuda_list, OURS },
 	{ "CUDA_DEVICE_ORDER", pci_order, OURS },
 	{ "NVIDIA_VISIBLE_DEVICES", nvidia_devices, OURS },
+	{ "CUDA_MPS_PIPE_DIRECTORY", mps_pipe, OURS },
+	{ "CUDA_MPS_ACTIVE_THREAD_PERCENTAGE", mps_percentage, OURS },
+	{ "CUDA_MPS_PINNED_DEVICE_MEM_LIMIT", mps_memory, OURS },
 	{ "GPUSCHED_JOB_ID", job_id, OURS },
 	{ "GPUSCHED_JOB_NAME", job_name, OURS },
 	{ "GPUSCHED_CLUSTER", cluster, OURS },
@@ -524,7 +553,8 @@ static int take_owner(
 			        err, ERR_JOB_SPEC, "environment: entry %zu is not NAME=value", i);
 		env[*n] = xstrndup(s, e->len);
 		/* Of a name that comes twice the first counts, as for getenv(3). */
-		if (jobenv_is_ours(env[*n]) || (slurm && is_slurms(env[*n])))
+		if (jobenv_is_ours(env[*n]) || (slurm && is_slurms(env[*n])) ||
+		        (in->mps_dir && strncmp(env[*n], "CUDA_MPS_", 9) == 0))
 			free(env[*n]);
 		else
 			(*n)++;

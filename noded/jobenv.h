@@ -46,6 +46,7 @@ struct jobenv_in {
 	usec_t start_time; /* wall */
 	bool own_numbers;  /* it can open its own GPUs only: GPU programs count from 0 there */
 	const struct jobenv_gpu *gpus; /* the order's; NULL: they are as configured */
+	const char *mps_dir;           /* of the MPS that it is to use (mps.h); NULL: none */
 };
 
 /* A NULL-terminated list that jobenv_free() frees, or NULL with ERR_JOB_SPEC. */

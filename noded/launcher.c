@@ -81,6 +81,7 @@ static void copy_options(struct launcher_options *to, const struct launcher_opti
 		.sample_ms = from->sample_ms,
 		.over_memory = from->over_memory,
 		.share_users_one = from->share_users_one,
+		.mps = from->mps ? from->mps : LAUNCHER_MPS,
 		.allow_root = from->allow_root,
 		.max_processes = from->max_processes ? from->max_processes : LAUNCHER_MAX_PROCESSES,
 		.devices = from->devices,
@@ -112,6 +113,7 @@ static void launcher_free(struct launcher *l)
 	lgpus_free(l->gpus);
 	lhealth_free(l->checks);
 	lwatch_free(l->watch);
+	lmps_free(l->mps);
 	if (l->news_event)
 		event_free(l->news_event);
 	if (l->state_event)
@@ -136,6 +138,7 @@ static void launcher_free(struct launcher *l)
 	close_if(l->outputs);
 	close_if(l->holds);
 	close_if(l->private_dir);
+	close_if(l->mps_dir);
 	close_if(l->exits);
 	close_if(l->spool_runs);
 	close_if(l->runs);
@@ -145,6 +148,7 @@ static void launcher_free(struct launcher *l)
 	free(l->runs_path);
 	free(l->spool_runs_path);
 	free(l->private_path);
+	free(l->mps_path);
 	free_options(&l->options);
 	free(l);
 }
@@ -165,7 +169,7 @@ static struct launcher *launcher_new(const struct launcher_options *options, str
 
 	l->lock = l->rundir = l->runs = l->spool = l->spool_runs = l->exits = l->outputs = l->news =
 	        -1;
-	l->streams = l->private_dir = -1;
+	l->streams = l->private_dir = l->mps_dir = -1;
 	l->root = geteuid() == 0;
 	copy_options(&l->options, options);
 	if (access(l->options.shepherd, X_OK) < 0)
@@ -357,6 +361,7 @@ static int start(struct launcher *l, int sock, struct error *err)
 	        l->active, *contain_root_why(l->contain) ? " (" : "", contain_root_why(l->contain),
 	        *contain_root_why(l->contain) ? ")" : "", l->n_runs, l->incarnation,
 	        l->fresh ? " (new)" : "");
+	l->mps = lmps_start(l);
 	l->checks = lhealth_start(l);
 	lgpus_start(l);
 	return 0;
@@ -367,7 +372,7 @@ static int start(struct launcher *l, int sock, struct error *err)
 static void become_launcher(const struct launcher *l, int sock)
 {
 	int keep[] = { sock, l->lock, l->rundir, l->runs, l->spool, l->spool_runs, l->exits,
-		l->outputs, l->holds, l->private_dir, l->streams, log_keep() };
+		l->outputs, l->holds, l->private_dir, l->mps_dir, l->streams, log_keep() };
 	struct sigaction ign = { .sa_handler = SIG_IGN };
 	int high = 2;
 

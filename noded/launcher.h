@@ -38,6 +38,7 @@
  *                     system that allows to execute, which /run often does not.
  *   SPOOL/exits/ID    copies of exit records that nobody acknowledged within a second, synced
  *   SPOOL/outputs/ID  whose a run is and where its output went (lstream.c)
+ *   SPOOL/mps/UID.GPU sockets and log of the user's MPS on the GPU (mps.h)
  *   SPOOL/state       highest epoch and job id; SPOOL/starts: how often a signature was used
  */
 #ifndef NODED_LAUNCHER_H
@@ -54,6 +55,7 @@
 #include "noded/program.h"
 #include "noded/rlimits.h"
 
+#define LAUNCHER_MPS             "/usr/bin/nvidia-cuda-mps-control"
 #define LAUNCHER_MAX_PROCESSES   16384
 #define LAUNCHER_SIGNATURE_AGE_S (14 * 86400) /* default of signature_age_s */
 
@@ -74,6 +76,7 @@ struct launcher_options {
 	uint64_t sample_ms;         /* between two looks at what runs use; 0: there is none */
 	enum overmem_policy over_memory;     /* of runs with a part of a GPU */
 	bool share_users_one;                /* one user's runs at a time share a GPU */
+	const char *mps;                     /* NULL: LAUNCHER_MPS. As long as the process */
 	bool allow_root;                     /* run root's jobs (only matters when we are root) */
 	const char *programs[PROGRAM_KINDS]; /* the site's; NULL: none. As long as the process */
 	uint64_t program_timeout_ms;         /* of each; 0: PROGRAM_TIMEOUT_MS */

@@ -96,6 +96,8 @@ int lplace_make(struct launcher *l, struct error *err)
 	        (l->exits = open_sub_dir(l->spool, o->spool, "exits", 0700, NULL, err)) < 0 ||
 	        (l->private_dir = open_sub_dir(
 	                 l->spool, o->spool, PRIVATE_DIR, 0700, &l->private_path, err)) < 0 ||
+	        (l->mps_dir = open_sub_dir(l->spool, o->spool, "mps", 0711, &l->mps_path, err)) <
+	                0 ||
 	        (l->outputs = open_sub_dir(l->spool, o->spool, "outputs", 0700, NULL, err)) < 0 ||
 	        (l->holds = open_sub_dir(l->rundir, o->rundir, "holds", 0700, NULL, err)) < 0 ||
 	        check_above(l, err) < 0)

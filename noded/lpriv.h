@@ -7,6 +7,7 @@
  *   llost.c     those whose shepherd was killed
  *   lstart.c    StartRun, from the first check to the shepherd
  *   lhealth.c   is the node well: the site's health check
+ *   lmps.c      NVIDIA's MPS, for runs with parts of a GPU
  *   lgpus.c     what GPUs there are, and which of them an order means
  *   lwatch.c    what runs use
  *   lstream.c   streams to runs: gtap for who may have one
@@ -51,6 +52,7 @@ struct bufferevent;
 struct frame_reader;
 struct lgpus;
 struct lhealth;
+struct lmps;
 struct lstart;
 struct lused;
 struct lwatch;
@@ -86,6 +88,9 @@ struct launcher {
 	struct lhealth *checks;           /* NULL: the site has none */
 	char health[PROGRAM_TROUBLE_MAX]; /* what its check found wrong; "": nothing */
 	struct lwatch *watch;
+	struct lmps *mps;
+	char *mps_path; /* absolute */
+	int mps_dir;
 
 	uint64_t max_epoch, max_job;
 	uint64_t signature_age_s; /* as the controller said; 0: it has not */
@@ -118,6 +123,7 @@ struct lrun {
 	uint64_t gpus;               /* held while STARTING, RUNNING, LOST */
 	bool has_parts;              /* of them, not the whole of each */
 	uint32_t uid;                /* of who has them */
+	bool mps;                    /* it needs that of its GPU and owner */
 	struct lstart *start;        /* ASKED: the order, under way */
 	int pidfd;                   /* of the shepherd, -1: not known */
 	struct event *life;          /* on pidfd */
@@ -231,6 +237,34 @@ char *lgpus_near(const struct lgpus *g, const Gpusched__StartRun *order);
 /* The device files of those (grants.h). */
 int lgpus_grants(const struct lgpus *g, const Gpusched__StartRun *order,
         struct device out[DEVFILTER_MAX], size_t *n, struct error *err);
+
+/* --- MPS (lmps.c) ----------------------------------------------------------------------------- */
+
+/* Find what is there from before us. */
+struct lmps *lmps_start(struct launcher *l);
+void lmps_free(struct lmps *m); /* NULL is fine; what it has started lives on */
+
+struct lmps_wish {
+	const struct asked_user *user;
+	uint32_t gpu; /* its index on the node */
+	const char *gpu_uuid;
+	const struct device *devices; /* that it may open */
+	size_t n_devices;
+};
+
+/* See that the user has his MPS on the GPU, for the run that asks and has lrun.mps, gpus and uid
+ * set already. `fn` is called later, with NULL or what is wrong; not when the launcher ends
+ * before. -1 with ERR_LAUNCH: it will not be called. */
+typedef void lmps_fn(const char *trouble, void *arg);
+int lmps_want(struct launcher *l, const struct lmps_wish *wish, lmps_fn *fn, void *arg,
+        struct error *err);
+char *lmps_dir(const struct launcher *l, uint32_t uid, uint32_t gpu); /* the caller frees it */
+
+/* A run is over: perhaps it was the last one. */
+void lmps_run_over(struct launcher *l);
+
+#define LMPS_LEAF "mps."
+bool lmps_is_leaf(const struct launcher *l, const char *name); /* of one that may be there */
 
 /* --- the health check (lhealth.c) ------------------------------------------------------------- */
 

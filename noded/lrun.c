@@ -328,6 +328,8 @@ void lrun_over(struct lrun *r, Gpusched__RunReport *report, bool on_disk)
 	r->gpus = 0;
 	r->on_disk = on_disk;
 	lrun_stop_following(r);
+	if (r->mps)
+		lmps_run_over(r->l);
 	if (!on_disk)
 		lrun_set_timer(r, SYNC_MS);
 }

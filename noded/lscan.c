@@ -158,6 +158,7 @@ static void take_launched(struct launcher *l, struct run_id id, int dir, Protobu
 	r->report->state = GPUSCHED__RUN_REPORT__STATE__STARTING;
 	r->has_parts = r->report->share_charge;
 	r->uid = r->report->uid;
+	r->mps = rec && rec->mps_dir.len;
 	for (size_t i = 0; i < r->report->n_gpus; i++)
 		if (r->report->gpus[i] < LGPUS_MAX)
 			r->gpus |= (uint64_t)1 << r->report->gpus[i];
@@ -242,7 +243,7 @@ static void clear_orphan(const char *name, void *arg)
 {
 	struct launcher *l = arg;
 
-	if (!lives(l, name) && clear_leaf(l, name))
+	if (!lives(l, name) && !lmps_is_leaf(l, name) && clear_leaf(l, name))
 		log_error("cgroup of run %s had processes and no record: killed", name);
 }
 

@@ -10,7 +10,9 @@
  *   user          may be served here, exists with this uid (asked.c)
  *   GPUs          held by no other run, unless both have parts of them, and there
  *
- * Then: record, count, RUN_DIR, socket, shepherd. Every refusal is NEVER, final for this attempt.
+ * For a run that MPS is to hold to its part of a GPU the daemon comes next (lmps.c), and its user
+ * is looked up once more. Then: record, count, RUN_DIR, socket, shepherd. Every refusal is NEVER,
+ * final for this attempt.
  */
 #include "config.h"
 
@@ -48,7 +50,7 @@ struct lstart {
 	Gpusched__StartRun *order;
 	Gpusched__SignedSpec *spec;
 	int64_t signed_at;
-	bool asking;
+	bool asking, mps_there;
 	bool dropped;        /* the run has let go of us; freed when the answer comes */
 	struct lstart *next; /* in launcher.dropped */
 };
@@ -142,7 +144,7 @@ struct parts {
 	char **env;
 	ProtobufCBinaryData *env_list;
 	size_t n_env;
-	char *run_dir, *leaf, *private_dir, *near;
+	char *run_dir, *leaf, *private_dir, *near, *mps_dir;
 	const Gpusched__RunRlimit *rlimit_list[RLIMITS_MAX];
 	struct jobenv_gpu *gpus;
 	Gpusched__RunReport *report;
@@ -162,6 +164,7 @@ static void parts_clear(struct parts *p)
 	free(p->leaf);
 	free(p->private_dir);
 	free(p->near);
+	free(p->mps_dir);
 	free(p->gpus);
 	lreport_free(p->report);
 	limits_list_free(p->limits, p->n_limits);
@@ -258,6 +261,8 @@ static int make_parts(
 	                         ? xasprintf("%s/%s", s->l->private_path, s->run->name)
 	                         : xstrdup("");
 	p->near = lgpus_near(s->l->gpus, s->order);
+	p->mps_dir = s->run->mps ? lmps_dir(s->l, s->run->uid, s->order->gpus[0]) : xstrdup("");
+	in.mps_dir = s->run->mps ? p->mps_dir : NULL;
 	for (size_t i = 0; i < s->l->options.n_rlimits; i++)
 		p->rlimit_list[i] = &s->l->options.rlimits[i];
 	add_programs(s->l, p);
@@ -314,6 +319,9 @@ static void fill_record(const struct lstart *s, const struct asked_user *user,
 	r->n_limits = p->n_limits;
 	r->limits = p->limits;
 	r->private_kinds = s->l->private_kinds;
+	if (s->run->mps) /* its processes and the daemon find each other there */
+		r->private_kinds &= ~(1u << PRIVATE_SHM | 1u << PRIVATE_IPC);
+	set_bytes(&r->mps_dir, p->mps_dir);
 	set_bytes(&r->private_dir, p->private_dir);
 	set_bytes(&r->near_cpus, p->near);
 	r->n_rlimits = s->l->options.n_rlimits;
@@ -327,9 +335,8 @@ static void fill_record(const struct lstart *s, const struct asked_user *user,
 	if (p->gpus) {
 		r->n_gpu_uuids = o->n_gpu_uuids;
 		r->gpu_uuids = o->gpu_uuids;
-		r->gpu_mem_allowed_mb = o->share_burst_mb ? o->share_burst_mb
-		                        : o->share_charge ? o->share_mb
-		                                          : 0;
+		if (o->share_charge)
+			r->gpu_mem_allowed_mb = o->share_burst_mb ? o->share_burst_mb : o->share_mb;
 	}
 }
 
@@ -462,7 +469,7 @@ static int check_gpus(struct lstart *s, struct error *err)
 	if (g.holder)
 		return error_set(
 		        err, ERR_LAUNCH, "a GPU of this order is held by run %s", g.holder->name);
-	if (g.stranger && s->l->options.share_users_one)
+	if (g.stranger && (s->l->options.share_users_one || s->order->share_one_user))
 		return error_set(err, ERR_LAUNCH,
 		        "a GPU of this order is shared by run %s of another user, and here one "
 		        "user's runs share a GPU",
@@ -485,6 +492,49 @@ static int check_uses(struct lstart *s, struct error *err)
 	        (unsigned long long)allowed);
 }
 
+static void user_known(const struct asked_user *user, const struct error *why, void *arg);
+
+static void mps_known(const char *trouble, void *arg)
+{
+	struct lstart *s = arg;
+
+	s->asking = false;
+	if (s->dropped) {
+		start_free(s);
+	} else if (trouble) {
+		refuse(s, trouble);
+	} else {
+		s->asking = s->mps_there = true;
+		asked_user(s->l->asked, s->order->user, s->spec->uid, s->spec->gid, user_known, s);
+	}
+}
+
+static void want_mps(struct lstart *s, const struct asked_user *user)
+{
+	const Gpusched__StartRun *o = s->order;
+	struct device granted[DEVFILTER_MAX];
+	struct lmps_wish wish = { .user = user, .devices = granted };
+	struct error err;
+	int r = 0;
+
+	if (o->n_gpus != 1 || o->n_gpu_uuids != 1) {
+		refuse(s, "MPS holds runs to a part of one GPU, of those that were found on the "
+		          "node");
+		return;
+	}
+	s->run->mps = s->asking = true;
+	wish.gpu = o->gpus[0];
+	wish.gpu_uuid = o->gpu_uuids[0];
+	if (s->l->filter)
+		r = lgpus_grants(s->l->gpus, o, granted, &wish.n_devices, &err);
+	if (r == 0)
+		r = lmps_want(s->l, &wish, mps_known, s, &err);
+	if (r < 0) {
+		s->asking = false;
+		refuse(s, err.text);
+	}
+}
+
 static void user_known(const struct asked_user *user, const struct error *why, void *arg)
 {
 	struct lstart *s = arg;
@@ -501,6 +551,8 @@ static void user_known(const struct asked_user *user, const struct error *why, v
 		refuse(s, "ordered by a controller that is no longer in charge");
 	else if (check_uses(s, &err) < 0 || check_gpus(s, &err) < 0)
 		refuse(s, err.text);
+	else if (s->order->share_charge && s->order->share_mps && !s->mps_there)
+		want_mps(s, user);
 	else
 		launch(s, user);
 }

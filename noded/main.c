@@ -121,6 +121,7 @@ static int work(void *arg, unsigned nth)
 		.sample_ms = o->sample_ms,
 		.over_memory = o->over_memory,
 		.share_users_one = o->share_users_one,
+		.mps = o->mps,
 		.allow_root = o->allow_root,
 		.max_processes = o->max_processes,
 		.devices = o->devices,

@@ -15,6 +15,7 @@
 #include "noded/contain.h"
 #include "common/xalloc.h"
 #include "noded/gpu/probe.h"
+#include "noded/launcher.h"
 
 const char *argp_program_version = "gnoded (" PACKAGE_NAME ") " PACKAGE_VERSION;
 
@@ -50,6 +51,7 @@ enum key {
 	KEY_SAMPLE,
 	KEY_OVER_MEMORY,
 	KEY_SHARE_USERS,
+	KEY_MPS,
 	KEY_PRIVATE,
 	KEY_RLIMIT,
 };
@@ -109,6 +111,8 @@ static const struct argp_option rows[] = {
 	        2 },
 	{ "share-users", KEY_SHARE_USERS, "one|any", 0,
 	        "whether runs of different users may share a GPU (default: any)", 2 },
+	{ "mps", KEY_MPS, "FILE", 0,
+	        "the control program of NVIDIA's MPS (default: " LAUNCHER_MPS ")", 2 },
 	{ "private", KEY_PRIVATE, "WORD,...", 0,
 	        "what a run shares with no other: " PRIVATE_WORDS " (default: nothing)", 2 },
 	{ "rlimit", KEY_RLIMIT, "NAME=SOFT[:HARD]", 0,
@@ -167,6 +171,7 @@ static const struct {
 	{ KEY_SHEPHERD, offsetof(struct options, shepherd) },
 	{ KEY_MUNGE_2, offsetof(struct options, munge_socket_2) },
 	{ KEY_USER, offsetof(struct options, user) },
+	{ KEY_MPS, offsetof(struct options, mps) },
 	{ KEY_PID_FILE, offsetof(struct options, pid_file) },
 	{ KEY_LOG, offsetof(struct options, log) },
 	{ KEY_LOG_LEVEL, offsetof(struct options, log_level) },

@@ -50,6 +50,7 @@
 #include "noded/interrupt.h"
 #include "noded/journal.h"
 #include "noded/limits.h"
+#include "noded/mps.h"
 #include "noded/notes.h"
 #include "noded/order.h"
 #include "noded/private.h"
@@ -761,6 +762,8 @@ int main(int argc, char **argv)
 		return site_again(argv[1]);
 	if (argc > 2 && strcmp(argv[1], SHEPHERD_CHECK) == 0)
 		return site_check(argc - 2, argv + 2);
+	if (argc == 2 && strcmp(argv[1], SHEPHERD_MPS) == 0)
+		return mps_main();
 	if (argc != 2 || argv[1][0] != '/') {
 		fprintf(stderr, "usage: gshepherd RECORD-DIRECTORY\n"
 		                "Started by gnoded for each run; not for use by hand.\n");

@@ -14,6 +14,7 @@
  * `gshepherd check PATH MILLISECONDS NODE LEAF`, whose result goes to SHEPHERD_RESULT_FD. */
 #define SHEPHERD_AGAIN     "again"
 #define SHEPHERD_CHECK     "check"
+#define SHEPHERD_MPS       "mps" /* mps.h */
 #define SHEPHERD_RESULT_FD 3
 #define SHEPHERD_CHECK_OK  "ok" /* else it is what is wrong */
 

@@ -1,10 +1,15 @@
 """Runs with parts of GPUs on their node: what one takes beyond its part, and with whom it shares."""
 
 import os
+import pathlib
+import pwd
+import shutil
+import signal
+import tempfile
 
 import pytest
 from cluster import ROOT, wait_until
-from launcher import Job, Launcher
+from launcher import Job, Launcher, alive
 from test_gpus import Machine, h100
 
 PART = {"gpus": [0], "gpu_uuids": ["GPU-0"], "gpu_type": "h100", "share_charge": 250, "share_milli": 250,
@@ -105,7 +110,6 @@ def test_noted(machine, one, policy):
 
 @pytest.mark.skipif(not ROOT, reason="needs root: runs of two users")
 def test_one_user_at_a_time(machine, one):
-    import pwd
     lau = Launcher(env=machine.env, munge=one.munge, share_users="one")
     mine, _ = start(lau, "sleep 300")
     second, _ = start(lau, "sleep 300")
@@ -117,3 +121,122 @@ def test_one_user_at_a_time(machine, one):
     his = lau.start_run(Job(lau.munge, pwd.getpwnam("daemon"), "#!/bin/sh\ntrue\n", output=b"/dev/null"), **PART)
     assert lau.result(his) == ("CAUSE_EXIT", 0, 0)
     lau.close()
+
+
+# --- MPS -------------------------------------------------------------------------------------------
+
+MPS = {**PART, "share_mps": True}
+SHOWN = "echo $CUDA_VISIBLE_DEVICES $CUDA_MPS_PIPE_DIRECTORY $CUDA_MPS_ACTIVE_THREAD_PERCENTAGE " \
+        "$CUDA_MPS_PINNED_DEVICE_MEM_LIMIT $CUDA_MPS_LOG_DIRECTORY"
+
+
+class Mps:
+    """A launcher whose MPS is a stand-in."""
+
+    def __init__(self, machine, munge, **options):
+        self.folder = pathlib.Path(tempfile.mkdtemp(prefix="gpusched-mps-"))
+        self.folder.chmod(0o755)
+        self.told = self.folder / "told"
+        self.told.touch()
+        self.told.chmod(0o666)
+        self.program = self.folder / "nvidia-cuda-mps-control"
+        shutil.copy(pathlib.Path(__file__).with_name("mps_standin"), self.program)
+        self.lau = Launcher(env=machine.env, munge=munge, mps=self.program, **options)
+
+    def start(self, user=None, then="sleep 300", **more):
+        user = user or self.lau.owner()
+        output = self.lau.jobs / f"{self.lau.next_job}.out"
+        script = f"#!/bin/sh\necho $$\n{SHOWN}\n{then}\n"
+        run = self.lau.start_run(Job(self.lau.munge, user, script, output=str(output).encode()), **{**MPS, **more})
+        self.lau.wait_running(run)
+        lines = wait_until(lambda: output.exists() and (t := output.read_text().splitlines())[1:] and t, "its output")
+        return run, lines[1].split()
+
+    def starts(self):
+        return [line.split()[1:] for line in self.told.read_text().splitlines() if line.startswith("start")]
+
+    def ends(self, *runs):
+        for run in runs:
+            self.lau.end(run, grace=0)
+            self.lau.wait_over(run)
+
+    def stopped(self):
+        """Nothing of any daemon is left."""
+        wait_until(lambda: not list((self.lau.dir / "spool/mps").iterdir()), "MPS to be stopped")
+        assert not any(alive(int(pid)) for _, _, pid in self.starts())
+
+    def close(self):
+        self.lau.close()
+        shutil.rmtree(self.folder)
+
+
+@pytest.fixture
+def mps(request, machine, one):
+    machine.set(h100(0), h100(1))
+    m = Mps(machine, one.munge, **getattr(request, "param", {}))
+    yield m
+    m.close()
+
+
+@pytest.mark.parametrize("mps", [{}, {"cgroup": "none"}], indirect=True, ids=["cgroup", "none"])
+def test_mps_of_one_user(mps):
+    """Started once, for as long as one of his runs is there, whoever of us is killed meanwhile."""
+    owner = mps.lau.owner().pw_uid
+    first, seen = mps.start()
+    assert seen == ["GPU-0", f"{mps.lau.dir}/spool/mps/{owner}.0/pipe", "25", "0=20480M"]
+    mps.lau.restart()
+    second, seen = mps.start(share_milli=125, share_mb=8192, share_burst_mb=16384)
+    assert seen[2:] == ["12.5", "0=16384M"]
+    assert [s[:2] for s in mps.starts()] == [[str(owner), "GPU-0"]]
+    mps.ends(first)
+    third, _ = mps.start()  # answered after whatever the end of the first has led to
+    assert len(mps.starts()) == 1 and alive(int(mps.starts()[0][2]))
+    # One that has died is started anew.
+    os.kill(int(mps.starts()[0][2]), signal.SIGKILL)
+    fourth, _ = mps.start()
+    assert len(mps.starts()) == 2
+    mps.ends(second, third, fourth)
+    mps.stopped()
+    # And again, though it does not quit.
+    if mps.lau.cgroup:
+        (mps.folder / "stubborn").touch()
+    fifth, _ = mps.start()
+    mps.lau.kill()
+    os.kill(mps.lau.shepherd(fifth), signal.SIGKILL)
+    mps.lau.start()
+    mps.lau.wait_over(fifth)
+    mps.stopped()
+    assert len(mps.starts()) == 3
+
+
+def test_mps_that_does_not_start(mps):
+    (mps.folder / "broken").touch()
+    run = mps.lau.submit("true", order=MPS)
+    end = mps.lau.wait_over(run)
+    assert end["state"] == "NEVER" and end["cause"] == "CAUSE_LAUNCH"
+    assert end["detail"] == f"MPS: '{mps.program} -d' failed: Cannot open /dev/nvidiactl"
+    mps.stopped()
+    mps.program.unlink()
+    run = mps.lau.submit("true", order=MPS)
+    assert "No such file or directory" in mps.lau.wait_over(run)["detail"]
+    run = mps.lau.submit("true", order={**MPS, "gpus": [0, 1], "gpu_uuids": ["GPU-0", "GPU-1"]})
+    assert "a part of one GPU" in mps.lau.wait_over(run)["detail"]
+    mps.stopped()
+
+
+@pytest.mark.skipif(not ROOT, reason="needs root: runs of two users")
+def test_mps_of_two_users(mps):
+    users = [pwd.getpwnam("nobody"), pwd.getpwnam("daemon")]
+    runs = [mps.start(u)[0] for u in users]
+    runs.append(mps.start(users[0], gpus=[1], gpu_uuids=["GPU-1"])[0])
+    assert [s[:2] for s in mps.starts()] == [[str(users[0].pw_uid), "GPU-0"], [str(users[1].pw_uid), "GPU-0"],
+                                            [str(users[0].pw_uid), "GPU-1"]]
+    for user, (_, _, pid) in zip((*users, users[0]), mps.starts()):
+        assert pathlib.Path(f"/proc/{pid}").stat().st_uid == user.pw_uid
+    folder = mps.lau.dir / f"spool/mps/{users[1].pw_uid}.0"
+    assert folder.stat().st_mode & 0o777 == 0o700 and folder.stat().st_uid == users[1].pw_uid
+    mps.ends(runs[1])
+    wait_until(lambda: not folder.exists(), "his MPS to be stopped")
+    assert [alive(int(s[2])) for s in mps.starts()] == [True, False, True]
+    mps.ends(runs[0], runs[2])
+    mps.stopped()

@@ -202,6 +202,44 @@ static void found_gpus(void **state)
 	jobenv_free(env);
 }
 
+/* What MPS holds a run to is not its owner's to say; without MPS it is. */
+static void mps(void **state)
+{
+	static const struct jobenv_gpu gpu[] = { { 4, false, "GPU-a" } };
+	static const char *const owners[] = { "CUDA_MPS_PIPE_DIRECTORY=/tmp/mine",
+		"CUDA_MPS_ACTIVE_THREAD_PERCENTAGE=100", "CUDA_MPS_LOG_DIRECTORY=/tmp/mine",
+		"CUDA_MPSX=kept", NULL };
+	struct fixture f;
+	char **env;
+
+	(void)state;
+	init(&f, owners);
+	f.order.n_gpus = 1;
+	f.in.gpus = gpu;
+	env = jobenv_make(&f.in, NULL);
+	assert_value(env, "CUDA_MPS_PIPE_DIRECTORY", "/tmp/mine");
+	assert_value(env, "CUDA_MPS_PINNED_DEVICE_MEM_LIMIT", NULL);
+	jobenv_free(env);
+	f.in.own_numbers = true;
+	f.in.mps_dir = "/spool/mps/1000.4";
+	f.order.share_milli = 255;
+	f.order.share_mb = 20480;
+	env = jobenv_make(&f.in, NULL);
+	assert_value(env, "CUDA_VISIBLE_DEVICES", "GPU-a");
+	assert_value(env, "CUDA_MPS_PIPE_DIRECTORY", "/spool/mps/1000.4/pipe");
+	assert_value(env, "CUDA_MPS_ACTIVE_THREAD_PERCENTAGE", "25.5");
+	assert_value(env, "CUDA_MPS_PINNED_DEVICE_MEM_LIMIT", "0=20480M");
+	assert_value(env, "CUDA_MPS_LOG_DIRECTORY", NULL);
+	assert_value(env, "CUDA_MPSX", "kept");
+	jobenv_free(env);
+	f.order.share_milli = 0;
+	f.order.share_burst_mb = 30720;
+	env = jobenv_make(&f.in, NULL);
+	assert_value(env, "CUDA_MPS_ACTIVE_THREAD_PERCENTAGE", NULL);
+	assert_value(env, "CUDA_MPS_PINNED_DEVICE_MEM_LIMIT", "0=30720M");
+	jobenv_free(env);
+}
+
 static void arrays_name_their_task(void **state)
 {
 	struct fixture f;
@@ -416,6 +454,7 @@ int main(void)
 		cmocka_unit_test(all_that_is_ours),
 		cmocka_unit_test(without_gpus_and_limit),
 		cmocka_unit_test(found_gpus),
+		cmocka_unit_test(mps),
 		cmocka_unit_test(arrays_name_their_task),
 		cmocka_unit_test(slurms_names),
 		cmocka_unit_test(slurms_names_on_one_node),
