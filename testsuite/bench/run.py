@@ -24,6 +24,7 @@ import time
 
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1] / "system"))
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent))
+import launcher  # noqa: E402
 import slurm  # noqa: E402
 from cluster import BIN, BUILD, Cluster, Daemon, wait_until  # noqa: E402
 
@@ -295,15 +296,13 @@ def bench_started_tasks(res):
 
 def bench_idle(res):
     with Cluster() as c:
-        ctld0, agent0 = cpu_s(c.ctld.pid), cpu_s(c.agents["n1"].pid)
+        ctld0 = cpu_s(c.ctld.pid)
         t = time.monotonic()
         wait_for = 20
         while time.monotonic() - t < wait_for:  # the figure is what a quiet interval costs
             time.sleep(1)
         res.add("idle controller, of a core", (cpu_s(c.ctld.pid) - ctld0) / wait_for * 100, "%", "0.05%",
                 f"{rss_kb(c.ctld.pid) / 1024:.1f} MiB of 10")
-        res.add("idle agent (network half), of a core", (cpu_s(c.agents['n1'].pid) - agent0) / wait_for * 100, "%", "0.05%",
-                f"{rss_kb(c.agents['n1'].pid) / 1024:.1f} MiB of 6")
         quiet = serial(c)
         n = 4000
         import resource
@@ -321,6 +320,86 @@ def bench_idle(res):
         p.kill()
         p.wait()
         resource.setrlimit(resource.RLIMIT_NOFILE, (soft, hard))
+
+
+def family_cpu_s(pids):
+    """Processor time of processes, to the nanosecond, and of their children that have ended, to the kernel's tick."""
+    total = 0
+    for pid in pids:
+        total += sum(int(t.read_text().split()[0]) for t in pathlib.Path(f"/proc/{pid}/task").glob("*/schedstat")) / 1e9
+        f = pathlib.Path(f"/proc/{pid}/stat").read_text().rsplit(")", 1)[1].split()
+        total += (int(f[13]) + int(f[14])) / os.sysconf("SC_CLK_TCK")
+    return total
+
+
+def pss_kb(pid):
+    """What it has for itself, and its part of what it shares."""
+    return int(re.search(r"^Pss:\s+(\d+)", pathlib.Path(f"/proc/{pid}/smaps_rollup").read_text(), re.M)[1])
+
+
+def bench_agent(res, wait_for=60):
+    """The whole agent where nothing runs: supervisor, network half, launcher and what looks at GPUs; then a start on it."""
+    progress("the agent")
+    standin = BUILD / "testsuite/nvml"
+    eight = "".join(f'gpu uuid=GPU-{i} name="NVIDIA H100 80GB HBM3" pci=0:{16 + i:x}:0 minor={i} mem=81559\n' for i in range(8))
+    for what, looks in (("no GPUs", False), ("8 GPUs (stand-in), looked at every 30 s", True)):
+        with Cluster(start=False, tmpfs=TMPFS, gpus="h100:8") as c:
+            (c.dir / "machine").write_text(eight)
+            c.start_munged()
+            c.start_ctld()
+            env = {"LD_LIBRARY_PATH": str(standin), "NVML_STANDIN": str(c.dir / "machine")} if looks else {}
+            c.start_agent("n1", *(["--gpu-recheck=30s"] if looks else []), env=env)
+            c.wait_nodes()
+            pids = family(c.agents["n1"].pid)
+            before, t = family_cpu_s(pids), time.monotonic()
+            while time.monotonic() - t < wait_for:  # the figure is what a quiet interval costs
+                time.sleep(1)
+            cpu = (family_cpu_s(pids) - before) / (time.monotonic() - t) * 100
+            each = sorted(map(pss_kb, family(c.agents["n1"].pid)))
+            res.add(f"idle agent, all {len(each)} processes, {what}: of a core", cpu, "%", "0.05%")
+            res.add(f"idle agent, all {len(each)} processes, {what}: memory", sum(each) / 1024, "MiB", "6 MiB",
+                    f"proportional set sizes; each {', '.join(f'{k / 1024:.1f}' for k in each)}")
+    launches(res)
+
+
+def launches(res, n=300):
+    """From an order, as it reaches the launcher, to the program's first instruction; beside that a bare start of the same program."""
+    lau = launcher.Launcher(start=False)
+    try:
+        with tempfile.TemporaryDirectory(prefix="gpusched-bench-", dir=TMPFS) as records:
+            (lau.dir / "run").rmdir()
+            (lau.dir / "run").symlink_to(records)
+            lau.start()
+            path = lau.jobs / "stamps"
+            text = f"#!{BENCH}/bench_stamp {path}\n"
+            job = launcher.Job(lau.munge, lau.owner(), text, cwd=str(lau.jobs), output=b"/dev/null", max_attempts=1000)
+            ordered, bare, before = {}, [], family_cpu_s([lau.pid])
+            for _ in range(n):
+                t = time.monotonic_ns()
+                run = lau.start_run(job)
+                ordered[run[0]] = t
+                lau.wait_over(run)
+                lau.forget(run)
+            cpu = (family_cpu_s([lau.pid]) - before) * 1000 / n
+            ran = stamps(path)
+            path.unlink()
+            script = lau.jobs / "bare"
+            script.write_text(text)
+            script.chmod(0o755)
+            for i in range(n):
+                t = time.monotonic_ns()
+                os.waitpid(os.posix_spawn(script, [str(script)], {"GPUSCHED_JOB_ID": str(i)}), 0)
+                bare.append((t, i))
+            plain = stamps(path)
+            ms = [(ran[i][0] - t) / 1e6 for i, t in ordered.items()]
+            own = percentile([(plain[i][0] - t) / 1e6 for t, i in bare], 50)
+            for p in (50, 99):
+                res.add(f"launch on the agent besides the program's own start, p{p}", percentile(ms, p) - own, "ms", "3 ms" if p == 50 else "",
+                        f"{percentile(ms, p):.2f} ms from the order to the first instruction; a bare start of the same {own:.2f}")
+            res.add("launch: the launcher's processor time for each, to its end, with what it has forked", cpu, "ms")
+            lau.stop()
+    finally:
+        lau.close()
 
 
 def bench_sample(res):
@@ -543,7 +622,7 @@ def bench_grun(res, n=40):
         res.add("srun: the same", statistics.median(first_byte(["srun"], os.environ) for _ in range(n)), "ms")
 
 
-SECTIONS = ("sessions", "stream", "grun", "submits", "record", "jobs", "arrays", "latency", "queue", "different", "idle", "watch", "simulated",
+SECTIONS = ("sessions", "stream", "grun", "submits", "record", "jobs", "arrays", "latency", "queue", "different", "idle", "agent", "watch", "simulated",
             "programs", "past", "curve", "gsim", "slurm")
 
 
@@ -590,6 +669,8 @@ def main():
         bench_different(res)
     if "idle" in only:
         bench_idle(res)
+    if "agent" in only:
+        bench_agent(res)
     if "watch" in only:
         bench_watch(res)
         bench_sample(res)

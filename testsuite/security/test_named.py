@@ -7,12 +7,12 @@ import pytest
 
 HERE = pathlib.Path(__file__).resolve().parent
 SUITE = HERE.parent
-ROWS = dict(re.findall(r"^\| (\d+) \| [^|]+ \| (.+) \|$", (HERE / "README.md").read_text(), re.M))
+ROWS = dict(re.findall(r"^\| (\d+|[a-z]) \| [^|]+ \| (.+) \|$", (HERE / "README.md").read_text(), re.M))
 OPEN = {18}  # README.md says why
 
 
 def test_every_row_is_there_or_said_to_be_open():
-    assert {int(n) for n in ROWS} | OPEN == set(range(1, 19))
+    assert {int(n) for n in ROWS if n.isdigit()} | OPEN == set(range(1, 19))
     said = (HERE / "README.md").read_text().split("## What is not covered")[1]
     for n in OPEN:
         assert re.search(rf"^\* .*\b{n}\b", said, re.M), n
