@@ -57,8 +57,10 @@ int record_id_parse(const char *name, struct run_id *run)
 	return 0;
 }
 
-static int write_all(int fd, const uint8_t *p, size_t n)
+int record_write_all(int fd, const void *bytes, size_t n)
 {
+	const uint8_t *p = bytes;
+
 	while (n > 0) {
 		ssize_t w = write(fd, p, n);
 
@@ -97,7 +99,7 @@ static int write_tmp(int dirfd, const char *tmp, const uint8_t *bytes, size_t le
 		fd = openat(dirfd, tmp, how, 0600);
 	if (fd < 0)
 		return -1;
-	if (write_all(fd, bytes, len) == 0 && (!(flags & RECORD_SYNC) || fsync(fd) == 0) &&
+	if (record_write_all(fd, bytes, len) == 0 && (!(flags & RECORD_SYNC) || fsync(fd) == 0) &&
 	        (!(flags & RECORD_LOCK) || flock(fd, LOCK_EX | LOCK_NB) == 0))
 		return fd;
 	saved = errno;

@@ -48,6 +48,9 @@ void record_id_format(struct run_id run, char out[RECORD_ID_MAX]);
 /* 0, or -1 if `name` is not exactly what record_id_format() makes. */
 int record_id_parse(const char *name, struct run_id *run);
 
+/* All of them to a file, whatever signals come; -1 with errno. */
+int record_write_all(int fd, const void *bytes, size_t n);
+
 enum record_flags {
 	RECORD_SYNC = 1 << 0, /* on disk, with its name, when the call returns */
 	RECORD_LOCK = 1 << 1, /* return a descriptor that holds an exclusive flock(2) */

@@ -20,21 +20,6 @@
 
 /* --- making ----------------------------------------------------------------------------------- */
 
-static int write_whole(int fd, const char *p, size_t n)
-{
-	while (n > 0) {
-		ssize_t w = write(fd, p, n);
-
-		if (w < 0 && errno == EINTR)
-			continue;
-		if (w < 0)
-			return -1;
-		p += w;
-		n -= (size_t)w;
-	}
-	return 0;
-}
-
 /* A new file with its bytes, mode and owner. */
 static int make_file(int dirfd, const char *name, mode_t mode, const struct rundir_owner *owner,
         const void *bytes, size_t len)
@@ -44,7 +29,7 @@ static int make_file(int dirfd, const char *name, mode_t mode, const struct rund
 
 	if (fd < 0)
 		return -1;
-	if (write_whole(fd, bytes, len) < 0 || fchmod(fd, mode) < 0 ||
+	if (record_write_all(fd, bytes, len) < 0 || fchmod(fd, mode) < 0 ||
 	        (owner->change && fchown(fd, owner->uid, owner->gid) < 0)) {
 		saved = errno;
 		close(fd);

@@ -11,25 +11,13 @@
 #include <cmocka.h>
 
 #include "noded/inventory.h"
+#include "testsuite/unit/place.h"
 
 static char root[] = "/tmp/test_inventory.XXXXXX";
 
-/* Write `text` to root/path, making its directories. */
 static void put(const char *path, const char *text)
 {
-	char name[512];
-	FILE *f;
-
-	snprintf(name, sizeof(name), "%s%s", root, path);
-	for (char *slash = name + strlen(root) + 1; (slash = strchr(slash, '/')); slash++) {
-		*slash = '\0';
-		mkdir(name, 0700);
-		*slash = '/';
-	}
-	f = fopen(name, "w");
-	assert_non_null(f);
-	fputs(text, f);
-	fclose(f);
+	place_put(root, path, text);
 }
 
 static int make_root(void **state)

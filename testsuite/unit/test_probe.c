@@ -21,6 +21,7 @@
 
 #include "noded/gpu/nvml.h"
 #include "noded/gpu/probe.h"
+#include "testsuite/unit/place.h"
 
 #define LONG_MS  20000 /* never waited for */
 #define SHORT_MS 300   /* for what hangs */
@@ -40,19 +41,7 @@ static struct gpus *found;
 
 static void put(const char *path, const char *text)
 {
-	char name[512];
-	FILE *f;
-
-	snprintf(name, sizeof(name), "%s%s", root, path);
-	for (char *slash = name + strlen(root) + 1; (slash = strchr(slash, '/')); slash++) {
-		*slash = '\0';
-		mkdir(name, 0700);
-		*slash = '/';
-	}
-	f = fopen(name, "w");
-	assert_non_null(f);
-	fputs(text, f);
-	fclose(f);
+	place_put(root, path, text);
 }
 
 static void machine(const char *text, const char *more)

@@ -15,35 +15,9 @@
 
 #include "common/gpusched.pb-c.h"
 #include "noded/record.h"
+#include "testsuite/unit/place.h"
 
 #define LEN(a) (sizeof(a) / sizeof((a)[0]))
-
-struct place {
-	char path[64];
-	int fd;
-};
-
-static int place_make(void **state)
-{
-	struct place *p = calloc(1, sizeof(*p));
-
-	strcpy(p->path, "/tmp/test-record-XXXXXX");
-	assert_non_null(mkdtemp(p->path));
-	p->fd = open(p->path, O_RDONLY | O_DIRECTORY);
-	*state = p;
-	return p->fd < 0;
-}
-
-static int place_remove(void **state)
-{
-	struct place *p = *state;
-	char command[128];
-
-	close(p->fd);
-	snprintf(command, sizeof(command), "rm -rf %s", p->path);
-	free(*state);
-	return system(command);
-}
 
 static void ids_both_ways(void **state)
 {

@@ -15,37 +15,11 @@
 #include <unistd.h>
 
 #include "noded/rundir.h"
+#include "testsuite/unit/place.h"
 
 #define ID "4812_0_1"
 
-struct place {
-	char path[64];
-	int fd;
-};
-
 static const struct rundir_owner us = { .change = false };
-
-static int place_make(void **state)
-{
-	struct place *p = calloc(1, sizeof(*p));
-
-	strcpy(p->path, "/tmp/test-rundir-XXXXXX");
-	assert_non_null(mkdtemp(p->path));
-	p->fd = open(p->path, O_RDONLY | O_DIRECTORY);
-	*state = p;
-	return p->fd < 0;
-}
-
-static int place_remove(void **state)
-{
-	struct place *p = *state;
-	char command[128];
-
-	close(p->fd);
-	snprintf(command, sizeof(command), "rm -rf %s", p->path);
-	free(*state);
-	return system(command);
-}
 
 static void made_with_the_script(void **state)
 {

@@ -13,37 +13,11 @@
 #include <unistd.h>
 
 #include "noded/uses.h"
+#include "testsuite/unit/place.h"
 
 #define ROW 40
 
 static const uint8_t a[USES_NONCE_LEN] = "nonce a", b[USES_NONCE_LEN] = "nonce b";
-
-struct place {
-	char path[64];
-	int fd;
-};
-
-static int place_make(void **state)
-{
-	struct place *p = calloc(1, sizeof(*p));
-
-	strcpy(p->path, "/tmp/test-uses-XXXXXX");
-	assert_non_null(mkdtemp(p->path));
-	p->fd = open(p->path, O_RDONLY | O_DIRECTORY);
-	*state = p;
-	return p->fd < 0;
-}
-
-static int place_remove(void **state)
-{
-	struct place *p = *state;
-	char command[128];
-
-	close(p->fd);
-	snprintf(command, sizeof(command), "rm -rf %s", p->path);
-	free(*state);
-	return system(command);
-}
 
 static struct uses *open_uses(const struct place *p, int64_t oldest)
 {
