@@ -16,6 +16,7 @@
 #include <string.h>
 #include <sys/ioctl.h>
 #include <sys/prctl.h>
+#include <sys/resource.h>
 #include <sys/stat.h>
 #include <sys/syscall.h>
 #include <sys/wait.h>
@@ -74,8 +75,8 @@ static char **list_of(const ProtobufCBinaryData *v, size_t n, char *first)
 
 /* --- the process ------------------------------------------------------------------------------ */
 
-/* Whatever the agent ignored or blocked is not the job's affair. A session of its own, so that
- * `kill 0` in a script does not reach the shepherd. */
+/* Whatever the agent ignored or blocked, and how soon it is served, is not the job's affair. A
+ * session of its own, so that `kill 0` in a script does not reach the shepherd. */
 static void reset_process(void)
 {
 	static const unsigned long dfl[8]; /* the kernel's struct sigaction: SIG_DFL, no flags */
@@ -86,6 +87,9 @@ static void reset_process(void)
 	for (int sig = 1; sig <= KERNEL_SIGNALS; sig++)
 		syscall(SYS_rt_sigaction, sig, dfl, NULL, KERNEL_SIGNALS / 8);
 	syscall(SYS_rt_sigprocmask, SIG_SETMASK, &none, NULL, sizeof(none));
+	/* An agent that is not root may be unable to, and its jobs stay as nice as it is. */
+	sched_setscheduler(0, SCHED_OTHER, &(struct sched_param){ 0 });
+	setpriority(PRIO_PROCESS, 0, 0);
 	setsid();
 }
 

@@ -4,6 +4,7 @@
 #include <errno.h>
 #include <grp.h>
 #include <linux/capability.h>
+#include <linux/keyctl.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/fsuid.h>
@@ -20,6 +21,15 @@
 static int sys_set_groups(size_t n, const gid_t *groups)
 {
 	return setgroups(n, groups);
+}
+
+/* Where the kernel knows no keys, or a sandbox forbids them, nobody has any. */
+static int sys_new_keyring(void)
+{
+	if (syscall(SYS_keyctl, KEYCTL_JOIN_SESSION_KEYRING, NULL) < 0 && errno != ENOSYS &&
+	        errno != EPERM)
+		return -1;
+	return 0;
 }
 
 /* Kernel ABI [capget(2)]; libcap's cap_t would allocate and know names that we do not need. */
@@ -59,6 +69,7 @@ static gid_t sys_get_fsgid(void)
 const struct drop_calls drop_system_calls = {
 	.set_groups = sys_set_groups,
 	.set_gids = setresgid,
+	.new_keyring = sys_new_keyring,
 	.set_uids = setresuid,
 	.clear_caps = sys_clear_caps,
 	.get_groups = getgroups,
@@ -155,6 +166,10 @@ int drop_privileges(const struct drop_calls *calls, const struct drop_to *to, st
 		return failed(err, "setgroups");
 	if (calls->set_gids(to->gid, to->gid, to->gid) < 0)
 		return failed(err, "setresgid");
+	/* Still as root: it counts as one of root's keys, of which there may be a million, and not
+	 * as one of the user's 200. */
+	if (calls->new_keyring() < 0)
+		return failed(err, "a session keyring");
 	if (calls->set_uids(to->uid, to->uid, to->uid) < 0)
 		return failed(err, "setresuid");
 	if (to->uid != 0 && calls->clear_caps() < 0)

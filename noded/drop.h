@@ -1,9 +1,10 @@
 /* drop.h - become the user, and prove it
  *
- * In this order: supplementary groups, group, user, capabilities; then everything is read back and
- * compared, and it is tried to become root again. Whatever does not fit is an error, after which
- * the process must end: nothing is executed in between two identities [slurm CVE-2019-19728; flux
- * IMP].
+ * In this order: supplementary groups, group, session keyring, user, capabilities; then everything
+ * is read back and compared, and it is tried to become root again. Whatever does not fit is an
+ * error, after which the process must end: nothing is executed in between two identities [slurm
+ * CVE-2019-19728; flux IMP]. The keyring is a new one: who is in that of the agent reads the keys
+ * in it, whoever he has become, and it would be one for all jobs [session-keyring(7)].
  *
  * The system calls go through a table, so that a test can make each of them fail, or lie.
  */
@@ -26,6 +27,7 @@ struct drop_to {
 struct drop_calls {
 	int (*set_groups)(size_t n, const gid_t *groups);
 	int (*set_gids)(gid_t r, gid_t e, gid_t s);
+	int (*new_keyring)(void);
 	int (*set_uids)(uid_t r, uid_t e, uid_t s);
 	int (*clear_caps)(void);
 	int (*get_groups)(int n, gid_t *groups);

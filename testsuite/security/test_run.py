@@ -9,6 +9,7 @@ import ctypes
 import json
 import os
 import pathlib
+import platform
 import pwd
 import signal
 import socket
@@ -616,6 +617,50 @@ for p in ("{lau.record_dir(run)}/ctl", "{lau.dir}/run/notify"):
     assert lau.output(own) == ""
     (lau.jobs / "go").touch()
     assert lau.result(run) == ("CAUSE_EXIT", 0, 0)
+
+
+ADD_KEY, KEYCTL = {"x86_64": (248, 250), "aarch64": (217, 219)}.get(platform.machine(), (0, 0))
+JOIN, SEARCH, SESSION = 1, 10, -3  # [keyctl(2)]
+KEYS = f"""exec /usr/bin/python3 -c '
+import ctypes
+call = ctypes.CDLL(None).syscall
+def found(name): return call({KEYCTL}, {SEARCH}, {SESSION}, b"user", name, 0) > 0
+print(found(b"of the agent"), found(b"of a job"))
+call({ADD_KEY}, b"user", b"of a job", b"secret", 6, {SESSION})
+print(found(b"of a job"))'"""
+
+
+@needs_root
+def test_a_job_is_served_as_others_are():
+    """8: however nice the agent is, as service managers may have it."""
+    os.setpriority(os.PRIO_PROCESS, 0, -5)
+    os.sched_setscheduler(0, os.SCHED_BATCH, os.sched_param(0))
+    try:
+        lau = Launcher()
+    finally:
+        os.sched_setscheduler(0, os.SCHED_OTHER, os.sched_param(0))
+        os.setpriority(os.PRIO_PROCESS, 0, 0)
+    try:
+        run = lau.submit("/usr/bin/python3 -c 'import os; print(os.nice(0), os.sched_getscheduler(0))'")
+        assert lau.result(run) == ("CAUSE_EXIT", 0, 0)
+        assert lau.output(run) == f"0 {os.SCHED_OTHER}\n"
+    finally:
+        lau.close()
+
+
+@needs_root
+def test_keys_of_the_agent_and_of_other_jobs_are_not_there():
+    """17: who is in a session keyring has what is in it, whoever he has become [session-keyring(7)]."""
+    if not KEYCTL or libc.syscall(KEYCTL, JOIN, None) < 0 or libc.syscall(ADD_KEY, b"user", b"of the agent", b"secret", 6, SESSION) < 0:
+        pytest.skip("no keys on this host")
+    lau = Launcher()
+    try:
+        for user in ("nobody", "daemon", "nobody"):
+            run = lau.submit(KEYS, user=pwd.getpwnam(user))
+            assert lau.result(run) == ("CAUSE_EXIT", 0, 0)
+            assert lau.output(run) == "False False\nTrue\n"
+    finally:
+        lau.close()
 
 
 @needs_root

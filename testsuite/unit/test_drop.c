@@ -21,6 +21,7 @@ static struct {
 	gid_t groups[8];
 	int n_groups;
 	uint64_t caps;
+	int keyrings; /* new ones */
 	int calls;
 	int fail_at; /* the call with this number fails */
 	int lie_at;  /* this one says that it worked and did nothing */
@@ -58,6 +59,15 @@ static int fake_set_gids(gid_t r, gid_t e, gid_t s)
 	p.eg = p.fsg = e;
 	p.sg = s;
 	return 0;
+}
+
+static int fake_new_keyring(void)
+{
+	int t = turn();
+
+	if (!t)
+		p.keyrings++;
+	return t < 0 ? -1 : 0;
 }
 
 static int fake_set_uids(uid_t r, uid_t e, uid_t s)
@@ -140,6 +150,7 @@ static int fake_get_caps(uint64_t *any)
 static const struct drop_calls fake = {
 	.set_groups = fake_set_groups,
 	.set_gids = fake_set_gids,
+	.new_keyring = fake_new_keyring,
 	.set_uids = fake_set_uids,
 	.clear_caps = fake_clear_caps,
 	.get_groups = fake_get_groups,
@@ -173,6 +184,7 @@ static void all_ids_change(void **state)
 	assert_true(p.ru == 1000 && p.eu == 1000 && p.su == 1000);
 	assert_true(p.rg == 1000 && p.eg == 1000 && p.sg == 1000);
 	assert_int_equal(p.n_groups, 3);
+	assert_int_equal(p.keyrings, 1);
 	assert_true(p.caps == 0);
 }
 
@@ -186,9 +198,9 @@ static void no_call_may_fail(void **state)
 	become_root();
 	assert_int_equal(drop_privileges(&fake, &ana, &err), 0);
 	n = p.calls;
-	assert_int_equal(n, 12);
+	assert_int_equal(n, 13);
 	for (int i = 1; i <= n; i++) {
-		int may = i == 9 || i == 10; /* setresuid(0): refused is what we want */
+		int may = i == 10 || i == 11; /* setresuid(0): refused is what we want */
 
 		become_root();
 		p.fail_at = i;
@@ -205,12 +217,14 @@ static void no_call_may_lie(void **state)
 	struct error err;
 
 	(void)state;
-	for (int i = 1; i <= 4; i++) {
+	for (int i = 1; i <= 5; i++) {
+		if (i == 3) /* a session keyring: nothing would show it */
+			continue;
 		become_root();
 		p.lie_at = i;
 		assert_int_equal(drop_privileges(&fake, &ana, &err), -1);
 	}
-	for (int i = 9; i <= 10; i++) {
+	for (int i = 10; i <= 11; i++) {
 		become_root();
 		p.lie_at = i;
 		assert_int_equal(drop_privileges(&fake, &ana, &err), -1);
