@@ -238,6 +238,13 @@ char *lgpus_near(const struct lgpus *g, const Gpusched__StartRun *order)
 	return all;
 }
 
+uint64_t lgpus_mem_mb(const struct lgpus *g, const char *uuid)
+{
+	const struct gpu *gpu = g ? gpus_find(g->now, uuid) : NULL;
+
+	return gpu ? gpu->mem_mb : 0;
+}
+
 int lgpus_grants(const struct lgpus *g, const Gpusched__StartRun *order,
         struct device out[DEVFILTER_MAX], size_t *n, struct error *err)
 {

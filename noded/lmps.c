@@ -32,7 +32,7 @@
 #include "noded/shepherd.h"
 
 #define START_MS  20000
-#define STOP_MS   4000
+#define STOP_MS   3000
 #define NAME_MAX_ 32
 #define TEXT_MAX  256
 
@@ -311,6 +311,11 @@ static void look(evutil_socket_t fd, short what, void *arg)
 		if (!s.found)
 			stop(d);
 	}
+}
+
+bool lmps_has(const struct launcher *l, uint32_t uid, uint32_t gpu)
+{
+	return l->mps && daemon_of(l->mps, uid, gpu);
 }
 
 void lmps_run_over(struct launcher *l)

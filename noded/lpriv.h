@@ -234,6 +234,8 @@ int lgpus_find(const struct lgpus *g, const Gpusched__StartRun *order, struct jo
         struct error *err);
 /* The CPUs near those, as a list; "": not known. The caller frees it. */
 char *lgpus_near(const struct lgpus *g, const Gpusched__StartRun *order);
+/* Of a GPU that is there; 0: not known. */
+uint64_t lgpus_mem_mb(const struct lgpus *g, const char *uuid);
 /* The device files of those (grants.h). */
 int lgpus_grants(const struct lgpus *g, const Gpusched__StartRun *order,
         struct device out[DEVFILTER_MAX], size_t *n, struct error *err);
@@ -259,6 +261,9 @@ typedef void lmps_fn(const char *trouble, void *arg);
 int lmps_want(struct launcher *l, const struct lmps_wish *wish, lmps_fn *fn, void *arg,
         struct error *err);
 char *lmps_dir(const struct launcher *l, uint32_t uid, uint32_t gpu); /* the caller frees it */
+
+/* Has the user one on the GPU, or is it still ending? Then processes of his are on it. */
+bool lmps_has(const struct launcher *l, uint32_t uid, uint32_t gpu);
 
 /* A run is over: perhaps it was the last one. */
 void lmps_run_over(struct launcher *l);

@@ -56,7 +56,7 @@ struct lused {
 	struct used_gpu *gpus;
 	size_t n_gpus;
 	usec_t sampled;      /* mono: its GPUs, with success; 0: never */
-	uint64_t allowed_mb; /* of each GPU's memory; 0: all of it */
+	uint64_t allowed_mb; /* of each GPU's memory, at most; 0: all of it */
 	bool over_told;      /* that it uses more */
 	struct meter meter;
 	bool fresh; /* not told yet */
@@ -280,17 +280,53 @@ static void keep_record(const struct lrun *r)
 		close(dir);
 }
 
+struct others {
+	const struct lrun *r;
+	uint64_t bit, mb;
+};
+
+static void add_other(struct lrun *r, void *arg)
+{
+	struct others *o = arg;
+
+	if (r != o->r && r->gpus & o->bit && r->report)
+		o->mb += r->report->share_mb;
+}
+
+/* As it is now: what others have booked meanwhile is theirs. */
+static void set_allowed(struct lrun *r)
+{
+	const Gpusched__RunReport *b = r->report;
+	struct lused *u = r->used;
+
+	for (size_t i = 0; i < u->n_gpus; i++) {
+		struct used_gpu *gpu = &u->gpus[i];
+		struct others others = { .r = r, .bit = (uint64_t)1 << gpu->index };
+
+		gpu->allowed_mb = u->allowed_mb;
+		if (u->allowed_mb <= b->share_mb)
+			continue;
+		lruns_each(r->l, add_other, &others);
+		gpu->allowed_mb = overmem_allowed(
+		        b->share_mb, u->allowed_mb, lgpus_mem_mb(r->l->gpus, gpu->uuid), others.mb);
+	}
+}
+
 /* Does it use more than it may? Who is to be ended is ended until he is. */
 static void check_memory(struct lrun *r)
 {
 	struct lused *u = r->used;
 	enum overmem_policy policy = r->l->options.over_memory;
-	int i = overmem_find(u->gpus, u->n_gpus, u->allowed_mb);
 	char text[OVERMEM_TEXT];
+	int i;
 
+	if (!is_guarded(u))
+		return;
+	set_allowed(r);
+	i = overmem_find(u->gpus, u->n_gpus);
 	if (i < 0 || (u->over_told && policy != OVERMEM_END))
 		return;
-	overmem_text(text, &u->gpus[i], u->allowed_mb);
+	overmem_text(text, &u->gpus[i]);
 	if (!u->over_told)
 		log_warning("run %s: %s", r->name, text);
 	u->over_told = true;

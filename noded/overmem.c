@@ -26,13 +26,29 @@ int overmem_parse(const char *word, enum overmem_policy *out, struct error *err)
 	return error_set(err, ERR_USAGE, "'%.40s' is none of " OVERMEM_WORDS, word);
 }
 
-int overmem_find(const struct used_gpu *gpus, size_t n, uint64_t allowed_mb)
+uint64_t overmem_allowed(uint64_t share_mb, uint64_t burst_mb, uint64_t card_mb, uint64_t others_mb)
+{
+	uint64_t left;
+
+	if (burst_mb <= share_mb)
+		return share_mb;
+	if (!card_mb)
+		return burst_mb;
+	left = card_mb > others_mb ? card_mb - others_mb : 0;
+	return left < share_mb ? share_mb : left < burst_mb ? left : burst_mb;
+}
+
+static uint64_t beyond(const struct used_gpu *gpu)
+{
+	return gpu->allowed_mb && gpu->own_mb > gpu->allowed_mb ? gpu->own_mb - gpu->allowed_mb : 0;
+}
+
+int overmem_find(const struct used_gpu *gpus, size_t n)
 {
 	int worst = -1;
 
-	for (size_t i = 0; allowed_mb && i < n; i++) {
-		if (gpus[i].own_mb > allowed_mb &&
-		        (worst < 0 || gpus[i].own_mb > gpus[worst].own_mb))
+	for (size_t i = 0; i < n; i++) {
+		if (beyond(&gpus[i]) && (worst < 0 || beyond(&gpus[i]) > beyond(&gpus[worst])))
 			worst = (int)i;
 	}
 	return worst;
@@ -52,15 +68,15 @@ static const char *size_text(char out[SIZE_TEXT], uint64_t mb)
 	return out;
 }
 
-void overmem_text(char out[OVERMEM_TEXT], const struct used_gpu *gpu, uint64_t allowed_mb)
+void overmem_text(char out[OVERMEM_TEXT], const struct used_gpu *gpu)
 {
 	char used[SIZE_TEXT], allowed[SIZE_TEXT];
 
 	size_text(used, gpu->own_mb);
-	size_text(allowed, allowed_mb);
+	size_text(allowed, gpu->allowed_mb);
 	if (strcmp(used, allowed) == 0) {
 		snprintf(used, sizeof(used), "%" PRIu64 "M", gpu->own_mb);
-		snprintf(allowed, sizeof(allowed), "%" PRIu64 "M", allowed_mb);
+		snprintf(allowed, sizeof(allowed), "%" PRIu64 "M", gpu->allowed_mb);
 	}
 	snprintf(out, OVERMEM_TEXT, "used %s of %s of GPU %" PRIu32, used, allowed, gpu->index);
 }

@@ -28,11 +28,16 @@ enum overmem_policy { OVERMEM_NOTE, OVERMEM_WARN, OVERMEM_END };
 /* -1 with ERR_USAGE. */
 int overmem_parse(const char *word, enum overmem_policy *out, struct error *err);
 
-/* Of the run's GPUs that of which its processes have most; -1: of none more than `allowed_mb`, or
- * that is 0: all that there is. */
-int overmem_find(const struct used_gpu *gpus, size_t n, uint64_t allowed_mb);
+/* What a run with the part `share_mb` may use of a card: that, and up to `burst_mb` (0: no more) of
+ * what is in nobody's part, where those of others are `others_mb`. So who has more than his part
+ * must be prepared to lose it when somebody comes. `card_mb` 0: not known. */
+uint64_t overmem_allowed(
+        uint64_t share_mb, uint64_t burst_mb, uint64_t card_mb, uint64_t others_mb);
+
+/* Of the run's GPUs that of which its processes have most beyond what they may; -1: none. */
+int overmem_find(const struct used_gpu *gpus, size_t n);
 
 /* "used 24.3G of 20G of GPU 2" */
-void overmem_text(char out[OVERMEM_TEXT], const struct used_gpu *gpu, uint64_t allowed_mb);
+void overmem_text(char out[OVERMEM_TEXT], const struct used_gpu *gpu);
 
 #endif

@@ -20,9 +20,10 @@ struct used_gpu {
 	char uuid[GPUS_TEXT];
 	uint32_t index; /* on the node, as people see it */
 	bool energy_known;
-	uint64_t energy_mj; /* of the card, as of then */
-	uint64_t mem_mb;    /* now */
-	uint64_t own_mb;    /* now, of processes that are the run's beyond doubt (overmem.h) */
+	uint64_t energy_mj;  /* of the card, as of then */
+	uint64_t mem_mb;     /* now */
+	uint64_t allowed_mb; /* it may use so much; 0: all (overmem.h) */
+	uint64_t own_mb;     /* now, of processes that are the run's beyond doubt (overmem.h) */
 };
 
 /* Processes of the run: `pids` sorted. */

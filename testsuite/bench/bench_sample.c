@@ -1,8 +1,9 @@
 /* bench_sample.c - what it costs to look at what runs use
  *
- * usage: bench_sample GPUS RUNS   prints "GPUS_MS RUNS_MS": processor time of one round, for the
- * GPUs of a stand-in machine (the sampler's process, and ours) and for the counters of so many
- * runs, each with a cgroup (files that stand for one) and a process
+ * usage: bench_sample GPUS RUNS   prints "GPUS_MS RUNS_MS QUICK_MS": processor time of one round,
+ * for the GPUs of a stand-in machine (the sampler's process, and ours) and for the counters of so
+ * many runs, each with a cgroup (files that stand for one) and a process; and of a quick round: the
+ * memory of all GPUs and the processes of all runs
  *
  * To be started with LD_LIBRARY_PATH at testsuite/nvml. The stand-in reads the machine's file again
  * before each call, which costs more than a driver's answer does.
@@ -44,7 +45,19 @@ static void put(const char *dir, const char *name, const char *text)
 	fclose(f);
 }
 
-static double of_gpus(int n)
+static int ask(struct gpu_sampler *s, int n, bool quick, struct error *err)
+{
+	char uuids[SAMPLER_MEMORY_MAX][GPUS_TEXT] = { "" };
+
+	if (!quick)
+		return gpu_sampler_ask(s, err);
+	n = n < SAMPLER_MEMORY_MAX ? n : SAMPLER_MEMORY_MAX;
+	for (int i = 0; i < n; i++)
+		snprintf(uuids[i], GPUS_TEXT, "GPU-%d", i);
+	return gpu_sampler_ask_memory(s, (const char(*)[GPUS_TEXT])uuids, (uint32_t)n, err);
+}
+
+static double of_gpus(int n, bool quick)
 {
 	struct gpu_sampler *s = gpu_sampler_new();
 	char machine[32768] = "", path[128], trouble[160];
@@ -64,7 +77,7 @@ static double of_gpus(int n)
 		double before = cpu_ms();
 		struct error err;
 
-		if (gpu_sampler_ask(s, &err) < 0)
+		if (ask(s, n, quick, &err) < 0)
 			exit(1);
 		p.fd = gpu_sampler_fd(s);
 		poll(&p, 1, 20000);
@@ -107,14 +120,32 @@ static double of_runs(int n)
 	return (cpu_ms() - before) / ROUNDS;
 }
 
+/* After of_runs(). */
+static double of_processes(int n)
+{
+	double before = cpu_ms();
+	uint32_t *pids;
+	char dir[128];
+
+	for (int i = 0; i < ROUNDS * n; i++) {
+		snprintf(dir, sizeof(dir), "%s/%d", root, i % n);
+		free((meter_pids(dir, &pids), pids));
+	}
+	return (cpu_ms() - before) / ROUNDS;
+}
+
 int main(int argc, char **argv)
 {
 	char command[64];
+	double gpus, runs, quick;
 	int status;
 
 	if (argc != 3 || !mkdtemp(root))
 		return 2;
-	printf("%.3f %.3f\n", of_gpus(atoi(argv[1])), of_runs(atoi(argv[2])));
+	gpus = of_gpus(atoi(argv[1]), false);
+	runs = of_runs(atoi(argv[2]));
+	quick = of_gpus(atoi(argv[1]), true) + of_processes(atoi(argv[2]));
+	printf("%.3f %.3f %.3f\n", gpus, runs, quick);
 	snprintf(command, sizeof(command), "rm -rf %s", root);
 	status = system(command);
 	return status != 0;

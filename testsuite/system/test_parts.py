@@ -87,6 +87,24 @@ def test_a_whole_gpu_has_no_limit(one, machine):
         one.wait_over(run)
 
 
+def test_who_borrows_gives_back(one, machine):
+    """Up to the burst while nobody has it; then only what is his."""
+    run, pid = start(one, "sleep 300", share_burst_mb=30720)
+    uses(machine, **{f"p{pid}": 24883})
+    whole, _ = start(one, "sleep 300", gpus=[1], gpu_uuids=["GPU-1"])
+    second, other = start(one, "sleep 300", share_mb=40960)
+    greedy, third = start(one, "sleep 300", share_mb=1024)  # after its end the others were looked at too
+    uses(machine, **{f"p{pid}": 24883, f"p{other}": 40960, f"p{third}": 1025})
+    assert one.wait_over(greedy)["detail"] == "used 1025M of 1024M of GPU 0"
+    assert one.state(run) == "RUNNING"
+    third, _ = start(one, "true; sleep 300", share_mb=20480)
+    assert one.wait_over(run)["detail"] == "used 24.3G of 20G of GPU 0"
+    machine.set(h100(0), h100(1))
+    for run in (whole, second, third):
+        one.end(run, grace=0)
+        one.wait_over(run)
+
+
 @pytest.mark.parametrize("policy", ["note", "warn"])
 def test_noted(machine, one, policy):
     """It is told once, kept with its end, and goes on; a warning ends its output. Also when the agent was killed."""

@@ -317,11 +317,13 @@ static void test_own_memory(void **state)
 	assert_int_equal(gpus[1].own_mb, 0);
 	assert_int_equal(sum.gpu_mem_peak_mb, 5300);
 	assert_int_equal(sum.gpu_now_pct, 7);
-	assert_int_equal(overmem_find(gpus, 2, 300), -1);
-	assert_int_equal(overmem_find(gpus, 2, 0), -1);
-	assert_int_equal(overmem_find(gpus, 2, 299), 0);
-	gpus[1].own_mb = 301;
-	assert_int_equal(overmem_find(gpus, 2, 299), 1);
+	assert_int_equal(overmem_find(gpus, 2), -1); /* it may have all */
+	gpus[0].allowed_mb = gpus[1].allowed_mb = 300;
+	assert_int_equal(overmem_find(gpus, 2), -1);
+	gpus[0].allowed_mb = 299;
+	assert_int_equal(overmem_find(gpus, 2), 0);
+	gpus[1].own_mb = 302;
+	assert_int_equal(overmem_find(gpus, 2), 1);
 
 	assert_int_equal(used_strangers(&u->v[0], (struct used_pids){ mine, 2 }, strangers, 1), 1);
 	assert_int_equal(strangers[0], 99);
@@ -329,6 +331,28 @@ static void test_own_memory(void **state)
 	assert_int_equal(used_strangers(&u->v[0], (struct used_pids){ NULL, 0 }, strangers, 1), 2);
 	assert_int_equal(used_strangers(&u->v[1], (struct used_pids){ NULL, 0 }, strangers, 1), 0);
 	free(u);
+}
+
+static void test_overmem_allowed(void **state)
+{
+	static const struct {
+		uint64_t share, burst, card, others, allowed;
+	} rows[] = {
+		{ 20, 0, 80, 0, 20 },   /* no more than its part */
+		{ 20, 10, 80, 0, 20 },  /* less than its part is nothing */
+		{ 20, 30, 80, 0, 30 },  /* up to that, where it is nobody's */
+		{ 20, 30, 80, 55, 25 }, /* as much as is left */
+		{ 20, 30, 80, 60, 20 }, /* its part, whatever others have */
+		{ 20, 30, 80, 90, 20 },
+		{ 20, 30, 0, 60, 30 },
+		{ 0, 0, 80, 0, 0 },
+	};
+
+	(void)state;
+	for (size_t i = 0; i < sizeof(rows) / sizeof(*rows); i++)
+		assert_int_equal(
+		        overmem_allowed(rows[i].share, rows[i].burst, rows[i].card, rows[i].others),
+		        rows[i].allowed);
 }
 
 static void test_overmem_words(void **state)
@@ -347,9 +371,11 @@ static void test_overmem_words(void **state)
 
 	(void)state;
 	for (size_t i = 0; i < sizeof(rows) / sizeof(*rows); i++) {
-		struct used_gpu gpu = { .index = 2, .own_mb = rows[i].used };
+		struct used_gpu gpu = {
+			.index = 2, .own_mb = rows[i].used, .allowed_mb = rows[i].allowed
+		};
 
-		overmem_text(text, &gpu, rows[i].allowed);
+		overmem_text(text, &gpu);
 		assert_string_equal(text, rows[i].text);
 	}
 	assert_int_equal(overmem_parse("warn", &policy, &err), 0);
@@ -509,6 +535,7 @@ int main(int argc, char **argv)
 		cmocka_unit_test(test_shared),
 		cmocka_unit_test_setup_teardown(test_memory_alone, begin, end),
 		cmocka_unit_test(test_own_memory),
+		cmocka_unit_test(test_overmem_allowed),
 		cmocka_unit_test(test_overmem_words),
 		cmocka_unit_test(test_meter_sums),
 		cmocka_unit_test(test_processes),
