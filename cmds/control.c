@@ -23,6 +23,8 @@ static int on_chunk(unsigned type, const ProtobufCMessage *m, void *arg, struct 
 		int status;
 
 		error_set(&one, (int)r->errors[i]->code, "%s", r->errors[i]->text);
+		if (*r->errors[i]->hint)
+			error_hint(&one, "%s", r->errors[i]->hint);
 		status = cmd_fail(result->cmd, &one);
 		if (!result->status) {
 			result->status = status;

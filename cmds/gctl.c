@@ -29,7 +29,8 @@ enum {
 	KEY_ENV,
 	KEY_BEFORE,
 	KEY_OLDER_THAN,
-	KEY_DELETE
+	KEY_DELETE,
+	KEY_HOLD
 };
 
 #define NODES_SHOWN 16 /* after a change: more are only counted */
@@ -42,6 +43,7 @@ enum takes {
 	TAKES_CONFIRMED_OFF = 1 << 3,
 	TAKES_SCRIPT = 1 << 4, /* --script, --env */
 	TAKES_AGE = 1 << 5,    /* --before, --older-than, --delete */
+	TAKES_HOLD = 1 << 6,   /* --hold */
 };
 
 static const struct cmd cmd;
@@ -377,7 +379,10 @@ static int do_release(struct run *r, struct error *err)
 
 static int do_requeue(struct run *r, struct error *err)
 {
-	return control_these(r, GPUSCHED__JOB_CONTROL__VERB__REQUEUE, "Requeued", err);
+	return control_these(r,
+	        r->g->hold ? GPUSCHED__JOB_CONTROL__VERB__REQUEUE_HOLD
+	                   : GPUSCHED__JOB_CONTROL__VERB__REQUEUE,
+	        "Requeued", err);
 }
 
 /* Ids of jobs: digits and commas alone. No node is called that way. */
@@ -522,8 +527,8 @@ static const struct subcommand subcommands[] = {
 	        "Keep jobs that wait from starting" },
 	{ { "release" }, "ID...", 0, GCTL_WORDS_MAX, TAKES_JOBS | TAKES_REASON, false, do_release,
 	        "Let held jobs start" },
-	{ { "requeue" }, "ID...", 0, GCTL_WORDS_MAX, TAKES_JOBS | TAKES_REASON, false, do_requeue,
-	        "End runs and let the jobs wait again" },
+	{ { "requeue" }, "ID...", 0, GCTL_WORDS_MAX, TAKES_JOBS | TAKES_REASON | TAKES_HOLD, false,
+	        do_requeue, "Let jobs wait again that run, which ends, or that have ended" },
 	{ { "resign" }, "ID...", 1, GCTL_WORDS_MAX, 0, false, gctl_resign,
 	        "Sign your jobs anew, so that they start although they waited for long" },
 	{ { "wait" }, "ID...", 1, GCTL_WORDS_MAX, 0, false, gctl_wait,
@@ -553,6 +558,7 @@ static const struct argp_option options[] = {
 	{ "script", KEY_SCRIPT, NULL, 0, "The script alone, as it was submitted (show job)", 1 },
 	{ "env", KEY_ENV, NULL, 0, "Its environment alone (show job)", 1 },
 	{ "reason", KEY_REASON, "TEXT", 0, "Kept with what is changed, next to who did it", 1 },
+	{ "hold", KEY_HOLD, NULL, 0, "And hold them (requeue)", 1 },
 	{ "confirmed-off", KEY_CONFIRMED_OFF, NULL, 0,
 	        "I have seen to it that nothing runs there any more (node down)", 1 },
 	{ "before", KEY_BEFORE, "TIME", 0, "What ended and happened before then (archive)", 1 },
@@ -586,6 +592,8 @@ static unsigned option_takes(int key)
 	case KEY_OLDER_THAN:
 	case KEY_DELETE:
 		return TAKES_AGE;
+	case KEY_HOLD:
+		return TAKES_HOLD;
 	default:
 		return TAKES_JOBS;
 	}
@@ -633,6 +641,9 @@ static int take(int key, char *value, struct argp_state *state, void *input, str
 		return 0;
 	case KEY_DELETE:
 		g->remove = true;
+		return 0;
+	case KEY_HOLD:
+		g->hold = true;
 		return 0;
 	case 'u':
 		return filter_add(&g->filter, FILTER_USERS, "--user", value, err);

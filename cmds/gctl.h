@@ -14,7 +14,7 @@ struct gctl {
 	struct filter filter;
 	const char *reason;
 	const char *before, *older_than;
-	bool json, confirmed_off, script, env, remove;
+	bool json, confirmed_off, script, env, remove, hold;
 	unsigned given; /* which rows of the table of options */
 	const char *words[GCTL_WORDS_MAX];
 	size_t n_words;
@@ -28,7 +28,7 @@ struct run {
 	struct client *client;
 	struct jsonout out;
 	size_t seen;
-	bool inside; /* a section that was asked for */
+	bool inside;     /* a section that was asked for */
 	const char *gpu; /* of a node, that was changed */
 };
 

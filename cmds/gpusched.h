@@ -270,6 +270,7 @@ enum gpusched_verb {
 	GPUSCHED_REQUEUE,
 	GPUSCHED_SUSPEND,
 	GPUSCHED_RESUME,
+	GPUSCHED_REQUEUE_HOLD = 10,
 };
 
 /* Do it to all jobs of the filter (which must restrict somehow); `sig` for GPUSCHED_SIGNAL,

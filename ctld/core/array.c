@@ -55,6 +55,8 @@ struct job *array_split(
 	taskset_clear(&left);
 	if (part == job)
 		return job;
+	if (job_state_ended((enum job_state)job_info(part)->state))
+		job_list_ended(core, part, job_link(job)->ended);
 	array_shrunk(core, job);
 	job_consider(core, part);
 	return part;
@@ -88,7 +90,7 @@ void array_reconsider(struct core *core, const struct job *job)
 {
 	struct job *w = job_array(job)->waiting;
 
-	for (; w; w = job_link(w)->next_waiting)
+	for (; w; w = job_link(w)->next)
 		job_consider(core, w);
 }
 

@@ -63,7 +63,7 @@ static int check_array(const struct job *own, struct error *err)
 
 	if (taskset_parse_array(job_info(own)->array, &all, &at_once, err) < 0)
 		return -1;
-	for (w = a->waiting; w; w = job_link_of(w)->next_waiting)
+	for (w = a->waiting; w; w = job_link_of(w)->next)
 		listed++;
 	if (job_tasks(own)->count) {
 		struct taskset copy;

@@ -7,9 +7,11 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "common/mailwish.h"
 #include "common/xalloc.h"
 #include "ctld/core/array.h"
 #include "ctld/core/idmap.h"
+#include "ctld/core/wishes.h"
 
 #define MAX_ERRORS 1000
 
@@ -210,19 +212,37 @@ static int resume_job(struct control *c, struct error *err)
 	return 0;
 }
 
+/* When its attempt is over it waits, held. */
+static void hold_then(struct control *c)
+{
+	if (c->event->job.verb == JOB_REQUEUE_HOLD &&
+	        strength(job_info(c->job)->hold) < strength(hold_of(c)))
+		job_set_hold(c->core->jobs, c->job, hold_of(c));
+}
+
 static int requeue(struct control *c, struct error *err)
 {
 	const struct job_info *i = job_info(c->job);
+	bool ended = job_state_ended((enum job_state)i->state);
 	uint32_t starts = job_starts(c->job);
 
-	if (i->state != JOB_RUNNING && i->state != JOB_SUSPENDED && i->state != JOB_CONFIGURING)
+	if (!ended && i->state != JOB_RUNNING && i->state != JOB_SUSPENDED &&
+	        i->state != JOB_CONFIGURING)
 		return wrong_state(c->job, "requeued", err);
 	if (starts >= i->max_attempts)
 		return error_set(err, ERR_JOB_STATE,
 		        "job %s cannot be requeued: it has been started %u times of %u that its "
 		        "owner signed",
 		        job_label(c->job, c->label), starts, i->max_attempts);
+	if (ended && revive_check(c->core, c->job, err) < 0)
+		return error_wrap(err, "job %s cannot be requeued", job_label(c->job, c->label));
 	remember(c, "requeued");
+	hold_then(c);
+	if (ended) {
+		wish_mail(c->core, c->job, MAIL_REQUEUE);
+		job_revive(c->core, c->job);
+		return 0;
+	}
 	job_stop(c->core, c->job,
 	        &(struct stop){
 	                .cause = END_CANCEL, .by_user = c->event->caller.user, .requeue = true });
@@ -267,8 +287,6 @@ static int resign(struct control *c, struct error *err)
 	const struct job_info *i = job_info(own);
 	struct idmap *parts = job_array(own) ? job_array(own)->parts : NULL;
 
-	if (job_state_ended((enum job_state)i->state))
-		return wrong_state(own, "signed again", err);
 	if (!is_signed(e, own))
 		return error_set(err, ERR_SIGNATURE, "job %llu is not what was signed",
 		        (unsigned long long)i->id);
@@ -301,6 +319,12 @@ static bool changes_held(const struct control *c, const struct job *job)
 	return job_info(job)->hold && verb_permits(release_of(job_info(job)->hold), c->as);
 }
 
+static bool changes_ended(const struct control *c, const struct job *job)
+{
+	(void)c;
+	return job_state_ended((enum job_state)job_info(job)->state);
+}
+
 static bool changes_nothing(const struct control *c, const struct job *job)
 {
 	(void)c, (void)job;
@@ -316,17 +340,19 @@ static const struct {
 	[JOB_HOLD] = { "job.hold", hold, changes_hold },
 	[JOB_RELEASE] = { "job.release", release, changes_held },
 	[JOB_SIGNAL] = { "job.signal", send_signal, changes_nothing },
-	[JOB_REQUEUE] = { "job.requeue", requeue, changes_nothing },
+	[JOB_REQUEUE] = { "job.requeue", requeue, changes_ended },
 	[JOB_SUSPEND] = { "job.suspend", suspend_job, changes_nothing },
 	[JOB_RESUME] = { "job.resume", resume_job, changes_nothing },
 	[JOB_UPDATE] = { "job.update", update, changes },
 	[JOB_RESIGN] = { "job.resign", resign, changes_nothing },
+	[JOB_REQUEUE_HOLD] = { "job.requeue", requeue, changes_ended },
 };
 
 /* --- whose tasks ----------------------------------------------------------------------------- */
 
 /* The records of an array that a verb is for. */
 struct records {
+	bool ended; /* such as have ended, too */
 	struct job **v;
 	size_t n, size;
 };
@@ -340,7 +366,12 @@ static void add_record(struct records *r, struct job *job)
 	r->v[r->n++] = job;
 }
 
-/* Those of these tasks, or all (set NULL), that have not ended. */
+static bool is_for(const struct records *r, const struct job *job)
+{
+	return r->ended || !job_state_ended((enum job_state)job_info(job)->state);
+}
+
+/* Those of these tasks, or all (set NULL), that have not ended, or any. */
 static void find_records(const struct job *own, const struct taskset *set, struct records *r)
 {
 	const struct array *a = job_array(own);
@@ -350,12 +381,12 @@ static void find_records(const struct job *own, const struct taskset *set, struc
 		add_record(r, (struct job *)(uintptr_t)own);
 	if (set && set->count == 1) {
 		job = idmap_find(a->parts, taskset_first(set) + 1);
-		if (job && !job_state_ended(job_info(job)->state))
+		if (job && is_for(r, job))
 			add_record(r, job);
 	}
 	job = idmap_next(a->parts, set && set->count == 1 ? JOB_PART_RANGES - 1 : 0);
 	for (; job; job = idmap_next(a->parts, job_info(job)->part)) {
-		if (job_state_ended(job_info(job)->state))
+		if (!is_for(r, job))
 			continue;
 		if (!set || (job_tasks(job) ? taskset_meets(job_tasks(job), set)
 		                            : taskset_has(set, job_task(job))))
@@ -407,11 +438,15 @@ static int control_records(
         struct control *c, struct job *own, const struct taskset *set, struct error *err)
 {
 	enum job_verb verb = c->event->job.verb;
-	struct records r = { 0 };
+	struct records r = { .ended = verbs[verb].changes == changes_ended };
 	struct error first = { 0 };
 	size_t done = 0, i;
 
 	find_records(own, set, &r);
+	if (r.ended && revive_check_here(own, set, r.v, r.n, err) < 0) {
+		free(r.v);
+		return -1;
+	}
 	for (i = 0; i < r.n; i++) {
 		const struct taskset *those = set ? set : job_tasks(r.v[i]);
 
@@ -485,14 +520,25 @@ static int control_job(struct control *c, struct job *job, uint64_t ref, const s
 	return verbs[c->event->job.verb].apply(c, err);
 }
 
-/* Not of this one, and where jobs are private not even that it is there. */
-static int refuse(const struct control *c, const struct job *job, enum verb verb, struct error *err)
+/* Requeued can only be what is here. */
+static int no_job(const struct control *c, uint64_t ref, struct error *err)
 {
 	char label[JOB_LABEL];
 
+	error_set(err, ERR_NO_JOB, "there is no job %s", job_ref_label(ref, label));
+	if (verb_of_job(c->event->job.verb) != VERB_JOB_REQUEUE ||
+	        job_ref_id(ref) >= meta_next_job(c->core->meta))
+		return -1;
+	return error_hint(err,
+	        "a job that has ended can be requeued until it moves to the history (keep_ended); "
+	        "then it has to be submitted again");
+}
+
+/* Not of this one, and where jobs are private not even that it is there. */
+static int refuse(const struct control *c, const struct job *job, enum verb verb, struct error *err)
+{
 	if (!core_sees(c->core, c->as))
-		return error_set(
-		        err, ERR_NO_JOB, "there is no job %s", job_ref_label(job_id(job), label));
+		return no_job(c, job_id(job), err);
 	verb_refuse(verb, err);
 	return error_wrap(err, "job %llu belongs to %.64s, not to %.64s",
 	        (unsigned long long)job_id(job), job_info(job)->user, c->event->caller.user);
@@ -528,7 +574,7 @@ static int control_one(
 
 	c->what[0] = '\0';
 	if (!job)
-		rc = error_set(err, ERR_NO_JOB, "there is no job %s", job_ref_label(ref, c->label));
+		rc = no_job(c, ref, err);
 	else
 		rc = check_role(c, job, err);
 	if (rc == 0)

@@ -247,7 +247,7 @@ static struct job **records_of(
 			v[0] = NULL;
 		return v;
 	}
-	for (w = job_array(own)->waiting; w; w = job_link(w)->next_waiting) {
+	for (w = job_array(own)->waiting; w; w = job_link(w)->next) {
 		if (tasks && !(job_tasks(w) ? taskset_meets(job_tasks(w), tasks)
 		                            : taskset_has(tasks, job_task(w))))
 			continue;
@@ -403,7 +403,7 @@ void corr_retext(struct core *core, struct job *own)
 
 	if (!job_link(own)->array)
 		return;
-	for (w = job_array(own)->waiting; w; w = job_link(w)->next_waiting)
+	for (w = job_array(own)->waiting; w; w = job_link(w)->next)
 		if (w != own)
 			job_set_depends(core->jobs, w, strchr(text, '*') ? text : "");
 }

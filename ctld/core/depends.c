@@ -342,7 +342,9 @@ static struct edge *due_edge(const struct job *job)
 
 static void settle_part(struct core *core, struct job *part)
 {
-	corr_part_ended(core, part);
+	/* Else it was requeued since: its next end will be told. */
+	if (job_state_ended((enum job_state)job_info(part)->state))
+		corr_part_ended(core, part);
 	job_link(job_own(part))->awaited->parts_queued--;
 	pop_first(core);
 	job_link(part)->awaited->queued = false;
@@ -679,6 +681,29 @@ void depends_catch_up(struct core *core, struct job *job)
 		job_set_depends(core->jobs, job, text);
 	free(text);
 	depend_clear(&d);
+}
+
+int depends_revivable(const struct core *core, const struct job *job, struct error *err)
+{
+	size_t n, never = 0;
+	struct depend d;
+	int rc;
+
+	if (!*job_info(job)->depends || depend_parse(job_info(job)->depends, true, &d, err) < 0)
+		return 0;
+	for (n = 0; n < d.n; n++) {
+		struct depend_term *t = &d.v[n];
+
+		if (depend_term_open(t) && t->job && !jobs_find(core->jobs, t->job))
+			decide_past(t, fates_find(core->fates, t->job) == FATE_WELL);
+		never += t->never;
+	}
+	if (d.any ? never == d.n : never)
+		rc = error_set(err, ERR_JOB_STATE, "what it waited for can never come true");
+	else
+		rc = check_circle(core, job, &d, err);
+	depend_clear(&d);
+	return rc;
 }
 
 int depends_check(const struct core *core, const struct job *job, bool array, const char *text,

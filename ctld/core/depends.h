@@ -32,6 +32,9 @@ void depends_set(struct core *core, struct job *job, const char *kept);
 /* It was checked a while ago: what it names and has gone to history since is decided. Before it is
  * attached. */
 void depends_catch_up(struct core *core, struct job *job);
+/* One that has ended is to wait again, with the text that it has: can that still come true, without
+ * a circle? */
+int depends_revivable(const struct core *core, const struct job *job, struct error *err);
 /* It waits for nothing any more: it has ended, or gets another text. */
 void depends_detach(struct core *core, struct job *job);
 /* It goes to history, or the core goes: nobody waits for it. */

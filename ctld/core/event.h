@@ -106,6 +106,7 @@ enum job_verb {
 	JOB_RESUME,
 	JOB_UPDATE,
 	JOB_RESIGN, /* by MSG_RESIGN, not by a JobControl */
+	JOB_REQUEUE_HOLD,
 };
 
 /* What a JOB_UPDATE changes: these fields of event.job.change, and no others. */

@@ -12,6 +12,7 @@
  *	admit.c    accounts, QOS, partitions and limits of what is submitted
  *	control.c  EV_JOB_CONTROL, EV_WAIT_JOB
  *	update.c   what JOB_UPDATE changes
+ *	revive.c   requeue of what has ended: may it be?
  *	operate.c  EV_NODE_CONTROL, EV_PARTITION_CONTROL, fencing
  *	hardware.c GPUs that are taken as found (hardware.h)
  *	health.c   GPUs that are drained (health.h)
@@ -154,6 +155,9 @@ void job_alarmed(struct core *core, struct job *job);
 void job_cancel_pending(struct core *core, struct job *job);
 /* Nothing of the array waits or runs any more. */
 void job_end_array(struct core *core, struct job *own, enum job_state state);
+/* One that has ended waits again, with its next attempt; a part, and with it its array. Whether
+ * that may be is revive.c's. */
+void job_revive(struct core *core, struct job *job);
 /* Will it be started again when its present attempt has ended? */
 bool job_comes_again(const struct job *job);
 
@@ -287,6 +291,11 @@ unsigned job_standing(const struct core *core, const struct caller *caller, cons
 bool core_sees(const struct core *core, unsigned standing);
 void submit_apply(struct core *core, const struct core_event *event);
 void job_control_apply(struct core *core, const struct core_event *event);
+/* May a job that has ended be run again? */
+int revive_check(struct core *core, const struct job *job, struct error *err);
+/* The tasks of an array that have ended and left memory: are they meant (set NULL: all are)? */
+int revive_check_here(const struct job *own, const struct taskset *set, struct job *const *v,
+        size_t n, struct error *err);
 /* Other demands of a PENDING job. `what` names what was changed: "gpus, time". */
 int job_update(struct core *core, struct job *job, const struct core_event *event, char *what,
         size_t size, struct error *err);

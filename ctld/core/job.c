@@ -33,7 +33,7 @@ const char *job_state_code(enum job_state state)
 
 bool job_state_ended(enum job_state state)
 {
-	return !job_states[state].next;
+	return JOB_ENDS >> state & 1;
 }
 
 bool job_state_may(enum job_state from, enum job_state to)
@@ -83,10 +83,10 @@ const struct job_count *jobs_count_of(const struct jobs *jobs, const char *parti
 
 static void waits(struct array *a, struct job *job)
 {
-	job->link.prev_waiting = NULL;
-	job->link.next_waiting = a->waiting;
+	job->link.prev = NULL;
+	job->link.next = a->waiting;
 	if (a->waiting)
-		a->waiting->link.prev_waiting = job;
+		a->waiting->link.prev = job;
 	a->waiting = job;
 }
 
@@ -94,10 +94,10 @@ static void waits_no_more(struct array *a, struct job *job)
 {
 	struct job_link *l = &job->link;
 
-	*(l->prev_waiting ? &l->prev_waiting->link.next_waiting : &a->waiting) = l->next_waiting;
-	if (l->next_waiting)
-		l->next_waiting->link.prev_waiting = l->prev_waiting;
-	l->next_waiting = l->prev_waiting = NULL;
+	*(l->prev ? &l->prev->link.next : &a->waiting) = l->next;
+	if (l->next)
+		l->next->link.prev = l->prev;
+	l->next = l->prev = NULL;
 }
 
 void jobs_recount(struct jobs *jobs, struct job *job, bool in)
@@ -741,6 +741,17 @@ void job_set_end(struct jobs *jobs, struct job *job, usec_t end_time, uint32_t e
 	job->info.end_time = end_time < job->info.start_time ? job->info.start_time : end_time;
 	job->info.exit_code = exit_code;
 	job->info.exit_signal = exit_signal;
+	dirty_put(jobs->dirty, &job->mark);
+}
+
+void job_unset_end(struct jobs *jobs, struct job *job)
+{
+	job->info.end_time = 0;
+	job->info.exit_code = job->info.exit_signal = 0;
+	job->info.end_cause = END_NONE;
+	if (job->link.own)
+		job->info.sign_time = job->link.own->info.sign_time;
+	job->link.expired = false;
 	dirty_put(jobs->dirty, &job->mark);
 }
 

@@ -10,8 +10,9 @@
  *
  * PENDING: waits, held or not. CONFIGURING: its present run has been ordered. RUNNING: the node
  *said that the program runs. COMPLETING: its run has been told to end and has not yet. The ended
- *states are final. A job leaves CONFIGURING, RUNNING and COMPLETING only by the word of its node,
- *or when its node is known to be off. An array's own record goes from PENDING to its end.
+ *states are final, unless somebody has the job requeued as long as it is here (revive.c). A job
+ *leaves CONFIGURING, RUNNING and COMPLETING only by the word of its node, or when its node is known
+ *to be off. An array's own record goes from PENDING to its end.
  *
  * Jobs are owned by `struct jobs` and live until jobs_retire().
  *
@@ -43,6 +44,7 @@
 	(1u << JOB_COMPLETED | 1u << JOB_FAILED | 1u << JOB_CANCELLED | 1u << JOB_TIMEOUT | \
 	        1u << JOB_NODE_FAIL | 1u << JOB_PREEMPTED | 1u << JOB_OUT_OF_MEMORY |       \
 	        1u << JOB_DEADLINE)
+#define JOB_AGAIN (1u << JOB_PENDING)
 #define JOB_STATES(X)                                                                      \
 	X(JOB_PENDING, "PENDING", "PD",                                                    \
 	        1u << JOB_CONFIGURING | 1u << JOB_CANCELLED | 1u << JOB_DEADLINE |         \
@@ -54,14 +56,14 @@
 	X(JOB_SUSPENDED, "SUSPENDED", "S",                                                 \
 	        1u << JOB_PENDING | 1u << JOB_RUNNING | 1u << JOB_COMPLETING | JOB_ENDS)   \
 	X(JOB_COMPLETING, "COMPLETING", "CG", 1u << JOB_PENDING | JOB_ENDS)                \
-	X(JOB_COMPLETED, "COMPLETED", "CD", 0)                                             \
-	X(JOB_FAILED, "FAILED", "F", 0)                                                    \
-	X(JOB_CANCELLED, "CANCELLED", "CA", 0)                                             \
-	X(JOB_TIMEOUT, "TIMEOUT", "TO", 0)                                                 \
-	X(JOB_NODE_FAIL, "NODE_FAIL", "NF", 0)                                             \
-	X(JOB_PREEMPTED, "PREEMPTED", "PR", 0)                                             \
-	X(JOB_OUT_OF_MEMORY, "OUT_OF_MEMORY", "OOM", 0)                                    \
-	X(JOB_DEADLINE, "DEADLINE", "DL", 0)
+	X(JOB_COMPLETED, "COMPLETED", "CD", JOB_AGAIN)                                     \
+	X(JOB_FAILED, "FAILED", "F", JOB_AGAIN)                                            \
+	X(JOB_CANCELLED, "CANCELLED", "CA", JOB_AGAIN)                                     \
+	X(JOB_TIMEOUT, "TIMEOUT", "TO", JOB_AGAIN)                                         \
+	X(JOB_NODE_FAIL, "NODE_FAIL", "NF", JOB_AGAIN)                                     \
+	X(JOB_PREEMPTED, "PREEMPTED", "PR", JOB_AGAIN)                                     \
+	X(JOB_OUT_OF_MEMORY, "OUT_OF_MEMORY", "OOM", JOB_AGAIN)                            \
+	X(JOB_DEADLINE, "DEADLINE", "DL", JOB_AGAIN)
 
 #define X(sym, name, code, next) sym,
 enum job_state { JOB_STATES(X) JOB_STATE_COUNT };
@@ -170,12 +172,12 @@ struct job_link {
 	struct awaited *awaited; /* who waits for it; NULL: never anybody */
 	struct name_set *namesakes; /* namesakes.h; NULL: it has ended */
 	struct job *name_before, *name_after;
-	uint32_t alarm;                          /* in the heap of alarms; HEAP_NOWHERE */
-	struct job *next;                        /* in the list of ended jobs */
-	usec_t ended;                            /* mono */
-	struct array *array;                     /* owned; of an array's own record; NULL */
-	struct job *own;                         /* of a part: its array's own record; NULL */
-	struct job *next_waiting, *prev_waiting; /* of the array */
+	uint32_t alarm;      /* in the heap of alarms; HEAP_NOWHERE */
+	usec_t ended;        /* mono */
+	struct array *array; /* owned; of an array's own record; NULL */
+	struct job *own;     /* of a part: its array's own record; NULL */
+	/* Among those of its array that wait; among those that have ended. */
+	struct job *next, *prev;
 };
 
 const struct job_info *job_info(const struct job *job);
@@ -260,6 +262,8 @@ void job_set_at_once(struct jobs *jobs, struct job *own, uint32_t at_once);
 /* So many of an array's tasks have ended, in that state. */
 void job_add_outcome(struct jobs *jobs, struct job *own, const struct job_info *part);
 void job_count_ended(struct jobs *jobs, struct job *own, uint32_t tasks, enum job_state state);
+/* They had ended so, and wait again. */
+void job_count_again(struct jobs *jobs, struct job *own, uint32_t tasks, enum job_state state);
 
 void job_move(struct jobs *jobs, struct job *job, enum job_state state); /* asserts that it may */
 void job_set_hold(struct jobs *jobs, struct job *job, enum job_hold hold);
@@ -282,6 +286,8 @@ void job_set_attempt(struct jobs *jobs, struct job *job, uint32_t attempt);
 void job_set_start(struct jobs *jobs, struct job *job, usec_t start_time);
 void job_set_end(struct jobs *jobs, struct job *job, usec_t end_time, uint32_t exit_code,
         uint32_t exit_signal);
+/* It is to run again: how it ended is forgotten, and its signature is that of its array. */
+void job_unset_end(struct jobs *jobs, struct job *job);
 
 /* Out of memory into history; the job is freed by the next seal. */
 void jobs_retire(struct jobs *jobs, struct job *job);

@@ -210,6 +210,16 @@ void job_add_outcome(struct jobs *jobs, struct job *own, const struct job_info *
 	dirty_put(jobs->dirty, &own->mark);
 }
 
+void job_count_again(struct jobs *jobs, struct job *own, uint32_t tasks, enum job_state state)
+{
+	struct array *a = own->link.array;
+
+	job_count_ended(jobs, own, 0 - tasks, state);
+	/* Whose they were is not known any more; without any of them none is left. */
+	if (!a->failed && !a->cancelled)
+		own->info.exit_code = own->info.exit_signal = 0;
+}
+
 void job_count_ended(struct jobs *jobs, struct job *own, uint32_t tasks, enum job_state state)
 {
 	struct array *a = own->link.array;

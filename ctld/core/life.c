@@ -145,7 +145,7 @@ void job_consider(struct core *core, struct job *job)
 
 	consider(core, job);
 	/* What its own record waits for holds all of an array. */
-	for (w = a ? a->waiting : NULL; w; w = job_link(w)->next_waiting) {
+	for (w = a ? a->waiting : NULL; w; w = job_link(w)->next) {
 		if (w != job)
 			consider(core, w);
 	}
@@ -276,12 +276,25 @@ void job_suspend(struct core *core, struct job *job, bool suspend)
 void job_list_ended(struct core *core, struct job *job, usec_t mono)
 {
 	struct ended *list = job_info(job)->part ? &core->tasks_ended : &core->jobs_ended;
+	struct job_link *l = job_link(job);
 
-	job_link(job)->ended = mono;
-	job_link(job)->next = NULL;
+	l->ended = mono;
+	l->next = NULL;
+	l->prev = list->last;
 	*(list->last ? &job_link(list->last)->next : &list->first) = job;
 	list->last = job;
 	list->n++;
+}
+
+static void unlist_ended(struct core *core, struct job *job)
+{
+	struct ended *list = job_info(job)->part ? &core->tasks_ended : &core->jobs_ended;
+	struct job_link *l = job_link(job);
+
+	*(l->prev ? &job_link(l->prev)->next : &list->first) = l->next;
+	*(l->next ? &job_link(l->next)->prev : &list->last) = l->prev;
+	l->next = l->prev = NULL;
+	list->n--;
 }
 
 static void job_end(struct core *core, struct job *job, enum job_state state)
@@ -298,6 +311,39 @@ static void job_end(struct core *core, struct job *job, enum job_state state)
 	tell_waiters(core, core->starters, job);
 	if (job_info(job)->part)
 		array_part_ended(core, job);
+}
+
+/* Of the names the first may be one that waits to be alone: not any more, if this one is before. */
+static void name_again(struct core *core, struct job *job)
+{
+	struct job *next;
+
+	namesakes_add(core->namesakes, job);
+	next = job_link(job)->name_after;
+	if (next && job_link(next)->depends)
+		job_consider(core, next);
+}
+
+void job_revive(struct core *core, struct job *job)
+{
+	struct job *own = job_own(job);
+	enum job_state state = (enum job_state)job_info(job)->state;
+
+	if (own != job && job_state_ended((enum job_state)job_info(own)->state))
+		job_revive(core, own);
+	unlist_ended(core, job);
+	job_unset_end(core->jobs, job);
+	admit_count(core, job_info(job), (int)job_weight(job));
+	if (own != job)
+		job_count_again(core->jobs, own, job_weight(job), state);
+	else
+		name_again(core, job);
+	move(core, job, JOB_PENDING);
+	if (own == job) {
+		depends_catch_up(core, job);
+		depends_attach(core, job);
+	}
+	job_consider(core, job);
 }
 
 void job_end_array(struct core *core, struct job *own, enum job_state state)
@@ -325,7 +371,7 @@ void job_cancel_pending(struct core *core, struct job *job)
 	}
 	/* The own record ends with the last of the others. */
 	for (w = a->waiting; w; w = next) {
-		next = job_link(w)->next_waiting;
+		next = job_link(w)->next;
 		if (w != job)
 			cancel_record(core, w);
 	}
@@ -582,17 +628,6 @@ void job_run_over(struct core *core, struct job *job, const struct run *run)
 
 /* --- history --------------------------------------------------------------------------------- */
 
-static struct job *take_first(struct ended *list)
-{
-	struct job *job = list->first;
-
-	list->first = job_link(job)->next;
-	if (!list->first)
-		list->last = NULL;
-	list->n--;
-	return job;
-}
-
 /* An attempt that was given up is still alive somewhere, somebody who waits for it has not been
  * told yet, or parts of the array are here. */
 static bool is_needed(const struct job *job)
@@ -629,7 +664,8 @@ static void retire_old(struct core *core, struct ended *list, size_t kept)
 	for (n = 0; n < TIMER_SLICE && list->first; n++) {
 		if (core->now.mono - job_link(list->first)->ended < keep && list->n <= kept)
 			break;
-		job = take_first(list);
+		job = list->first;
+		unlist_ended(core, job);
 		if (is_needed(job))
 			job_list_ended(core, job, core->now.mono);
 		else

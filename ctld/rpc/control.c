@@ -81,6 +81,7 @@ void rpc_controlled(
 		v[i].job = job_ref_id(errors[i].job);
 		v[i].code = (uint32_t)errors[i].error.code;
 		v[i].text = (char *)errors[i].error.text;
+		v[i].hint = (char *)errors[i].error.hint;
 		m.errors[i] = &v[i];
 	}
 	peers_send(c, call->session, GPUSCHED__MSG_TYPE__MSG_JOB_CONTROL_RESULT, call->id, &m.base);

@@ -118,6 +118,16 @@ uint64_t task_first_start(const struct task *task)
 	return first;
 }
 
+uint64_t task_first_end(const struct task *task)
+{
+	uint64_t first = 0;
+
+	for (const struct run *run = task->runs; run; run = run->next)
+		if (run->ended && (!first || run->end < first))
+			first = run->end;
+	return first;
+}
+
 uint64_t task_last_end(const struct task *task)
 {
 	uint64_t last = 0;
@@ -274,6 +284,29 @@ static void check_suspended(struct checker *c, const struct task *task, uint64_t
 	}
 }
 
+static void is_again(struct checker *c, struct task *task)
+{
+	(void)c;
+	task->again++;
+	task->requeued = true;
+	/* It may have ended by then: a cancel before that says nothing of what comes. */
+	task->cancelled = false;
+}
+
+static void fact_again(struct checker *c, const struct words *f)
+{
+	each_named(c, f, is_again);
+}
+
+bool task_reopen(struct task *task)
+{
+	if (!task->again)
+		return false;
+	task->again--;
+	task->final[0] = '\0';
+	return true;
+}
+
 static void fact_state(struct checker *c, const struct words *f)
 {
 	struct task *task = checker_task(c, f->u[1], f->task[1]);
@@ -281,11 +314,13 @@ static void fact_state(struct checker *c, const struct words *f)
 	const char *state = f->w[2];
 
 	if (task->final[0]) {
-		if (strcmp(task->final, state) != 0 || task->code != f->u[3] ||
-		        task->signal != f->u[4])
+		if (!strcmp(task->final, state) && task->code == f->u[3] && task->signal == f->u[4])
+			return;
+		if (!task_reopen(task)) {
 			checker_violated(c, "I5: job %s was %s and is %s", task_label(task),
 			        task->final, state);
-		return;
+			return;
+		}
 	}
 	if (!strcmp(state, "SUSPENDED"))
 		check_suspended(c, task, f->u[5]);
@@ -365,6 +400,7 @@ static const struct fact_row {
 	{ "cancel", "j", fact_cancel },
 	{ "kill", "j", fact_kill },
 	{ "suspend", "j", fact_suspend },
+	{ "again", "j", fact_again },
 	{ "array", "nwn", fact_array },
 	{ "throttle", "nn", fact_throttle },
 	{ "waits", "nwj", fact_waits },

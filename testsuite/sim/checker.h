@@ -12,7 +12,7 @@
  *	I3  a run (job, task, attempt, rank) starts at most once anywhere, and at most one attempt
  *	    of a task lives at a time
  *	I4  no GPU is held by two runs at one instant
- *	I5  terminal states are final
+ *	I5  terminal states are final, unless a client asked for a requeue: once for each such
  *	I6  the GPU time the controller accounts for a run is what the node's clock measured
  *	I7  a reported exit status is the true one: of rank 0, or of a rank that failed
  *	I8  after the end, the cancel or the time limit nothing of a run is left
@@ -47,6 +47,7 @@
  *that begin JOB TIME                   not before that deadline JOB                     it has one
  *	kill JOB, suspend JOB            a client asks that it be cancelled, suspended; of JOB_TASK
  *					 that task
+ *	again JOB			 a client asks that it be requeued, also if it has ended
  *	cancel JOB                       a client was told that it was cancelled; of JOB_TASK
  *likewise state JOB STATE CODE SIGNAL ATTEMPT   a client was shown this; of an array JOB_TASK
  *	unknown JOB                      a client was told that there is no such job

@@ -62,6 +62,8 @@ struct task {
 	struct job *job;
 	struct task *next;             /* of its job */
 	bool cancelled, kill, suspend; /* acknowledged; asked for */
+	uint64_t again;                /* so often it may yet run although it had ended */
+	bool requeued;                 /* that was asked for at some time */
 	char final[NAME_LEN];          /* "" while it has not ended */
 	uint64_t code, signal, attempt;
 	uint64_t since_cancel; /* attempts that were started after it was acknowledged */
@@ -122,7 +124,10 @@ static inline bool run_alive(const struct run *run)
 }
 const struct run *task_alive(const struct task *task); /* NULL: none of its runs */
 uint64_t task_first_start(const struct task *task);    /* 0: it never ran */
+uint64_t task_first_end(const struct task *task);      /* 0: none yet */
 uint64_t task_last_end(const struct task *task);
+/* It is shown or runs although it had ended: true if that was asked for. */
+bool task_reopen(struct task *task);
 /* Calls fn for each task that was submitted. */
 void job_each_task(struct checker *c, struct job *job, void (*fn)(struct checker *, struct task *));
 

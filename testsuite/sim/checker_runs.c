@@ -102,7 +102,7 @@ void fact_start(struct checker *c, const struct words *f)
 		        "I3: run %" PRIu64 ".%" PRIu64 ".%" PRIu64 ".%" PRIu64
 		        " started on %s and on %s",
 		        f->u[1], f->u[2], f->u[3], f->u[4], run->node, f->w[6]);
-	if (task->final[0])
+	if (task->final[0] && !task_reopen(task))
 		checker_violated(c, "I5: job %s was %s and a run of it starts", task_label(task),
 		        task->final);
 	if (f->u[7] < node->epoch)

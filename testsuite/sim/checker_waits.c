@@ -232,14 +232,17 @@ void waits_ended(struct checker *c, const struct task *task)
 struct course {
 	bool started;        /* one of them, or all ended without */
 	bool over, well;     /* each of them */
-	uint64_t start, end; /* the first start, the last end */
+	bool requeued;       /* one was, perhaps after its end: that had been told by then */
+	uint64_t start, end; /* the first start, the last end; of one requeued its first */
 };
 
 static void add_task(struct checker *c, struct course *course, uint64_t job, uint64_t number)
 {
 	const struct task *task = checker_task(c, job, number);
-	uint64_t start = task_first_start(task), end = task_last_end(task);
+	uint64_t start = task_first_start(task);
+	uint64_t end = task->requeued ? task_first_end(task) : task_last_end(task);
 
+	course->requeued |= task->requeued;
 	course->started |= start > 0;
 	course->over &= task->final[0] != '\0';
 	course->well &= !strcmp(task->final, "COMPLETED");
@@ -249,7 +252,7 @@ static void add_task(struct checker *c, struct course *course, uint64_t job, uin
 
 static struct course course_of(struct checker *c, const struct job *job, uint64_t task)
 {
-	struct course course = { false, true, true, 0, 0 };
+	struct course course = { .over = true, .well = true };
 
 	if (task != ALL_TASKS || !job->array)
 		add_task(c, &course, job->id, job->array ? task : 0);
@@ -274,7 +277,18 @@ static bool holds(struct checker *c, const struct term *t, const struct task *wh
 	}
 	if (!strcmp(t->type, "afterany"))
 		return on.over;
-	return on.over && on.well == (strcmp(t->type, "afternotok") != 0);
+	return on.over && (on.requeued || on.well == (strcmp(t->type, "afternotok") != 0));
+}
+
+/* Was any of what it waits for requeued? Then what became of that is not known any more. */
+static bool on_requeued(struct checker *c, const struct task *who)
+{
+	const struct job *job = who->job;
+
+	for (size_t i = 0; i < job->n_terms; i++)
+		if (course_of(c, job->terms[i].on, job->terms[i].task).requeued)
+			return true;
+	return false;
 }
 
 /* All of them, or one where one is enough; until `at`. */
@@ -300,7 +314,8 @@ bool waits_for_ever(struct checker *c, const struct task *task)
 {
 	const struct term *bad;
 
-	return task->job->stays && !task_first_start(task) && !all_hold(c, task, UINT64_MAX, &bad);
+	return task->job->stays && !task_first_start(task) &&
+	       (on_requeued(c, task) || !all_hold(c, task, UINT64_MAX, &bad));
 }
 
 static void check_waited(struct checker *c, const struct task *task)
@@ -311,6 +326,8 @@ static void check_waited(struct checker *c, const struct task *task)
 	if (start && !all_hold(c, task, start, &bad))
 		checker_violated(c, "I16: job %s started before it might, %s %" PRIu64,
 		        task_label(task), bad->type, bad->on->id);
+	else if (on_requeued(c, task))
+		return;
 	else if (!start && task->job->n_terms && !task->kill && !strcmp(task->final, "CANCELLED") &&
 	         all_hold(c, task, UINT64_MAX, &bad))
 		checker_violated(

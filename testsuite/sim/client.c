@@ -137,6 +137,8 @@ static void plan_deeds(struct sim_client *c, uint64_t job, uint32_t tasks)
 	}
 	if (tasks < 2)
 		return;
+	if (engine_chance(e, 2 * c->o.requeue_ppm))
+		plan_tasks(c, job, GPUSCHED__JOB_CONTROL__VERB__REQUEUE);
 	if (engine_chance(e, 2 * c->o.cancel_ppm))
 		plan_tasks(c, job, GPUSCHED__JOB_CONTROL__VERB__CANCEL);
 	if (engine_chance(e, 2 * c->o.cancel_ppm)) {
@@ -445,6 +447,9 @@ static void ask(struct sim_client *c)
 	}
 	for (size_t i = 0; c->kind == LOOK && i < c->n_known; i++)
 		c->known[i].over = 0;
+	/* Each time: what was sent before may have been done, and the answer been lost. */
+	if (c->kind == CONTROL && c->deed.verb == GPUSCHED__JOB_CONTROL__VERB__REQUEUE)
+		say_deed(c, "again");
 	link_send(c->o.engine, c->link, SIDE_NODE, c->type, c->bytes, c->len);
 	t = xcalloc(1, sizeof(*t));
 	t->turn = c->turn;

@@ -127,3 +127,26 @@ def test_suspended_job_stands_still_and_keeps_its_gpus(cluster):
     cluster.run("gcancel", job)
     cluster.wait_state(job, "CANCELLED")
     cluster.wait_state(waits, "COMPLETED")
+
+
+def test_what_has_ended_is_requeued(cluster):
+    log = cluster.dir / "jobs/again.txt"
+    job = cluster.submit(f'echo "$GPUSCHED_RESTART_COUNT" >> {log}; [ -s {log}.ok ]')
+    cluster.wait_state(job, "FAILED")
+    (cluster.dir / "jobs/again.txt.ok").write_text("ok")
+    assert cluster.run("gctl", "requeue", "--hold", job).stdout == "Requeued 1 job\n"
+    cluster.wait_state(job, "PENDING")
+    cluster.ctld.kill()
+    cluster.start_ctld()
+    cluster.wait_nodes()
+    cluster.run("gctl", "release", job)
+    cluster.wait_state(job, "COMPLETED")
+    assert log.read_text() == "0\n1\n"
+    assert cluster.job(job)["attempt"] == 2
+    assert "job.requeue" in cluster.run("gctl", "events", "--job", job).stdout
+    once = cluster.submit("true", "--no-requeue")
+    cluster.wait_state(once, "COMPLETED")
+    r = cluster.run("gctl", "requeue", once, check=False)
+    assert r.returncode == 1 and "started 1 times of 1 that its owner signed" in r.stderr
+    r = cluster.run("gctl", "requeue", 4000000, check=False)
+    assert r.returncode == 3 and "there is no job 4000000" in r.stderr

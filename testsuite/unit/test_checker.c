@@ -70,6 +70,17 @@ static const struct {
 	{ "I5", CLEAN "state 1 RUNNING 0 0 1" },
 	{ "I5", CLEAN "state 1 FAILED 1 0 1" },
 	{ "I5", CLEAN "start 1 0 2 0 1 n2 5 3 900200" },
+	{ "", CLEAN "again 1;state 1 PENDING 0 0 1;start 1 0 2 0 1 n2 5 3 900200;"
+	            "end 1 0 2 0 n2 4 0 900300;state 1 FAILED 4 0 2;quiet" },
+	{ "I5", CLEAN "again 1;start 1 0 2 0 1 n2 5 3 900200;end 1 0 2 0 n2 0 0 900300;"
+	              "state 1 COMPLETED 0 0 2;start 1 0 3 0 1 n2 5 3 900400" },
+	{ "I9", CLEAN "again 1;state 1 PENDING 0 0 1;quiet" },
+	{ "", "submit 1 1 a;cancel 1;state 1 CANCELLED 0 0 0;again 1;start 1 0 1 0 1 n1 5 1 10;"
+	      "end 1 0 1 0 n1 0 0 20;state 1 COMPLETED 0 0 1;quiet" },
+	/* Whoever waited was told of the first end. */
+	{ "", FIRST("afterok") "end 1 0 1 0 n1 0 0 20;again 1;start 1 0 2 0 1 n1 5 1 30;" SECOND(
+	              40) "end 1 0 2 0 n1 7 0 90;state 1 FAILED 7 0 2;quiet" },
+	{ "I16", FIRST("afterok") "again 1;" SECOND(15) "end 1 0 1 0 n1 0 0 80;" OVER },
 	{ "I6", "start 1 0 1 0 1 n1 5 1 10;end 1 0 1 0 n1 0 0 900010;usage 1 0 1 0 2000000" },
 	{ "I6", "start 1 0 1 0 1 n1 5 1 10;end 1 0 1 0 n1 0 0 5" },
 	{ "I7", "start 1 0 1 0 1 n1 5 1 10;end 1 0 1 0 n1 3 0 20;state 1 COMPLETED 0 0 1" },

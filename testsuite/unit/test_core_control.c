@@ -90,7 +90,12 @@ static const struct verb_case verb_cases[] = {
 	{ JOB_REQUEUE, RUNNING, OWNER, 0, "COMPLETING" },
 	{ JOB_REQUEUE, RUNNING, OTHER, ERR_NOT_PERMITTED, "RUNNING" },
 	{ JOB_REQUEUE, ENDING, OWNER, ERR_JOB_STATE, "COMPLETING" },
-	{ JOB_REQUEUE, ENDED, ADMIN, ERR_JOB_STATE, "COMPLETED" },
+	{ JOB_REQUEUE, ENDED, OWNER, 0, "CONFIGURING" },
+	{ JOB_REQUEUE, ENDED, ADMIN, 0, "CONFIGURING" },
+	{ JOB_REQUEUE, ENDED, OTHER, ERR_NOT_PERMITTED, "COMPLETED" },
+	{ JOB_REQUEUE_HOLD, ENDED, OWNER, 0, "PENDING" },
+	{ JOB_REQUEUE_HOLD, RUNNING, OWNER, 0, "COMPLETING" },
+	{ JOB_REQUEUE_HOLD, WAITING, OWNER, ERR_JOB_STATE, "PENDING" },
 	{ JOB_REQUEUE, SUSPENDED, OWNER, 0, "COMPLETING" },
 	{ JOB_CANCEL, SUSPENDED, OWNER, 0, "COMPLETING" },
 	{ JOB_HOLD, SUSPENDED, OWNER, ERR_JOB_STATE, "SUSPENDED" },
@@ -597,13 +602,14 @@ static void signed_anew(void **state)
 	assert_string_equal(world_reason(w, second), "SignatureExpired");
 	assert_string_equal(world_reason(w, array), "SignatureExpired");
 
-	/* not by another, not with other bytes, not for what has ended, not with an older one */
+	/* not by another, not with other bytes, not with an older one; what has ended, to requeue
+	 * it */
 	assert_int_equal(resign(w, OWNER + 1, second, 2, w->now.wall), 0);
 	assert_int_equal(w->error.code, ERR_NOT_PERMITTED);
 	assert_int_equal(resign(w, OWNER, second, 1, w->now.wall), 0);
 	assert_int_equal(w->error.code, ERR_SIGNATURE);
-	assert_int_equal(resign(w, OWNER, first, 1, w->now.wall), 0);
-	assert_int_equal(w->error.code, ERR_JOB_STATE);
+	assert_int_equal(resign(w, OWNER, first, 2, w->now.wall), 0);
+	assert_int_equal(w->error.code, ERR_SIGNATURE);
 	assert_int_equal(resign(w, OWNER, second, 2, w->now.wall - 3 * age), 0);
 	assert_int_equal(w->error.code, ERR_SIGNATURE);
 	/* nor does one help that is too old itself */

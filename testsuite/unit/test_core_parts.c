@@ -390,7 +390,8 @@ static void states(void **state)
 		for (to = 0; to < JOB_STATE_COUNT; to++) {
 			bool has_run = from == JOB_CONFIGURING || from == JOB_RUNNING ||
 			               from == JOB_SUSPENDED || from == JOB_COMPLETING;
-			bool want = has_run && job_state_ended(to);
+			bool want = (has_run && job_state_ended(to)) ||
+			            (job_state_ended(from) && to == JOB_PENDING);
 			char text[64];
 
 			snprintf(text, sizeof(text), "%s %s", job_state_name(from),

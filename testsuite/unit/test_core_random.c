@@ -454,11 +454,11 @@ static void submits(struct model *m)
 static void controls(struct model *m)
 {
 	static const enum job_verb verbs[] = { JOB_CANCEL, JOB_HOLD, JOB_RELEASE, JOB_SIGNAL,
-		JOB_REQUEUE, JOB_SUSPEND, JOB_RESUME };
+		JOB_REQUEUE, JOB_REQUEUE_HOLD, JOB_SUSPEND, JOB_RESUME };
 
 	if (m->n_jobs)
 		world_control(m->w, pick(m, 2) ? world_user(1000) : world_admin(),
-		        verbs[pick(m, 7)], m->jobs[pick(m, (unsigned)m->n_jobs)]);
+		        verbs[pick(m, 8)], m->jobs[pick(m, (unsigned)m->n_jobs)]);
 }
 
 /* What runs on a node is suspended, what is suspended goes on: most of it. */
