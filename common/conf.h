@@ -38,10 +38,10 @@ struct conf_gpu_count {
 
 struct conf_gpu_type {
 	char *name;
-	uint64_t mem_mb; /* nominal memory of one; 0: not given */
-	double price;    /* of one for an hour */
-	char *match;     /* what its makers call it, with "*" and "?"; "": not given */
-	char *mig_of;    /* it is a MIG instance of GPUs of that type; "": a whole GPU */
+	uint64_t mem_mb;         /* nominal memory of one; 0: not given */
+	double price;            /* of one for an hour */
+	char *match;             /* what its makers call it, with "*" and "?"; "": not given */
+	char *mig_of;            /* it is a MIG instance of GPUs of that type; "": a whole GPU */
 	uint64_t mem_reserve_mb; /* of each, that shares do not get */
 };
 
@@ -152,6 +152,19 @@ struct conf_switch {
 /* What becomes of jobs on a GPU that a fault has drained: they go on, start anew, end. */
 enum conf_health_jobs { CONF_HEALTH_RUN, CONF_HEALTH_REQUEUE, CONF_HEALTH_END };
 
+/* What a node's agent is told to keep to: it adds its own options, and what is weaker does not
+ * count (noded/lsettings.h). Not given: nothing is said. */
+struct conf_agent {
+	struct conf_texts containment;   /* CONTAIN_WORDS that nothing is started without */
+	struct conf_texts private_kinds; /* PRIVATE_WORDS */
+	struct conf_texts rlimits;       /* as rlimit_parse() takes them, each once */
+	char *gpu_devices;         /* the GPUs' device files, in order, as a list; "": not said */
+	struct conf_texts devices; /* device files that every run may open */
+	uint32_t max_processes;    /* of a run; 0: not said */
+	char *over_memory;         /* one of OVERMEM_WORDS; "": not said */
+	uint32_t sample_ms; /* between two looks at what runs use, at most; 0: not said */
+};
+
 /* One node; `nodes` entries with hostlists are expanded and node_defaults filled in. What is 0 is
  * taken as the agent finds it; what is given is demanded of the node. GPU indices are handed out in
  * the order of `gpus`: type gpus[0] has 0..count-1, and so on. */
@@ -162,6 +175,7 @@ struct conf_node {
 	struct conf_gpu_count *gpus; /* NULL: as the agent finds them; without entries: none */
 	size_t n_gpus;               /* entries, not devices */
 	struct conf_texts features;
+	struct conf_agent agent;
 	uint32_t leaf; /* index into conf.switches; CONF_NONE */
 	enum conf_share share;
 	enum conf_health_jobs health_jobs;

@@ -1,11 +1,14 @@
 /* conf_keys.c - every key of gpusched.conf: see conf_schema.h on adding one */
 #include "common/conf_schema.h"
 
+#include <stdlib.h>
 #include <string.h>
 
 #include "common/amount.h"
 #include "common/gpufault.h"
 #include "common/hostlist.h"
+#include "common/nodewords.h"
+#include "common/rlimit.h"
 
 #define S     1000 /* ms */
 #define MS    1
@@ -106,6 +109,68 @@ static int check_private(const char *value, struct error *err)
 {
 	if (strcmp(value, "jobs") != 0 && strcmp(value, "usage") != 0)
 		return error_set(err, ERR_CONFIG, "must be \"jobs\" or \"usage\"");
+	return 0;
+}
+
+/* Is it one of the words between ", "? */
+static int check_word(const char *value, const char *words, struct error *err)
+{
+	size_t n;
+
+	for (const char *at = words; *at; at += n + strspn(at + n, ", ")) {
+		n = strcspn(at, ",");
+		if (strlen(value) == n && !memcmp(at, value, n))
+			return 0;
+	}
+	return error_set(err, ERR_CONFIG, "must be one of %s", words);
+}
+
+static int check_containment(const char *value, struct error *err)
+{
+	return check_word(value, CONTAIN_WORDS, err);
+}
+
+static int check_private_kind(const char *value, struct error *err)
+{
+	return check_word(value, PRIVATE_WORDS, err);
+}
+
+static int check_over_memory(const char *value, struct error *err)
+{
+	return *value ? check_word(value, OVERMEM_WORDS, err) : 0;
+}
+
+static int check_rlimit(const char *value, struct error *err)
+{
+	struct rlimit_said said;
+
+	if (rlimit_parse(value, &said, err) == 0)
+		return 0;
+	err->code = ERR_CONFIG;
+	return -1;
+}
+
+static int check_device(const char *value, struct error *err)
+{
+	if (strncmp(value, "/dev/", 5) != 0 || strstr(value, "/.."))
+		return error_set(err, ERR_CONFIG, "must be a device file, as in /dev/kfd");
+	return 0;
+}
+
+static int check_gpu_devices(const char *value, struct error *err)
+{
+	char **names;
+	size_t n;
+
+	if (!*value)
+		return 0;
+	if (check_device(value, err) < 0)
+		return -1;
+	if (hostlist_expand(strrchr(value, '/') + 1, CONF_MAX_GPUS_PER_NODE, &names, &n, err) < 0)
+		return error_set(err, ERR_CONFIG,
+		        "must be a list of at most %d device files, as in /dev/nvidia[0-7]",
+		        CONF_MAX_GPUS_PER_NODE);
+	free(names);
 	return 0;
 }
 
@@ -265,6 +330,7 @@ static const struct conf_key gpu_type_keys[] = {
 static const char *const share_words[] = { "no", "watch", NULL };
 static const char *const health_jobs_words[] = { "run", "requeue", "end", NULL };
 
+#define AGENT(field) AT(struct conf_node, agent.field), .reload = true
 /* node_defaults has the same keys without the name. */
 static const struct conf_key node_keys[] = {
 	{ "name", CONF_TEXT, .min = 1, .max = 1 << 20, AT(struct conf_node, name), .reload = true,
@@ -293,6 +359,24 @@ static const struct conf_key node_keys[] = {
 	{ "health_events", CONF_TEXTS, .min = 1, .max = 64, .check = check_health, .optional = true,
 	        AT(struct conf_node, health_events), .reload = true,
 	        .help = "faults of GPUs that are handled otherwise: \"xid-94=note\"" },
+	{ "containment", CONF_TEXTS, .min = 1, .max = 16, .check = check_containment,
+	        .optional = true, AGENT(containment),
+	        .help = "what must hold runs here; without it nothing is started" },
+	{ "private", CONF_TEXTS, .min = 1, .max = 16, .check = check_private_kind, .optional = true,
+	        AGENT(private_kinds),
+	        .help = "what a run shares with no other: tmp, shm, ipc, proc" },
+	{ "rlimits", CONF_TEXTS, .min = 1, .max = 64, .check = check_rlimit, .optional = true,
+	        AGENT(rlimits), .help = "limits of jobs' processes, as in nofile=1024:524288" },
+	{ "max_processes", CONF_COUNT, "0", .min = 0, .max = INT32_MAX, AGENT(max_processes),
+	        .help = "processes and threads of one run; 0: as its agent says" },
+	{ "gpu_devices", CONF_TEXT, "", .max = 1024, .check = check_gpu_devices, AGENT(gpu_devices),
+	        .help = "device files of GPUs that are not found, in order" },
+	{ "devices", CONF_TEXTS, .min = 6, .max = 255, .check = check_device, .optional = true,
+	        AGENT(devices), .help = "device files that every run may open; no GPUs" },
+	{ "over_memory", CONF_TEXT, "", .max = 8, .check = check_over_memory, AGENT(over_memory),
+	        .help = "who takes more than his part of a GPU's memory: note, warn or end" },
+	{ "sample_every", CONF_TIME, "0s", .unit = MS, .min = 0, .max = HOUR * S, AGENT(sample_ms),
+	        .help = "look at what runs use at least so often; 0s: as its agent says" },
 };
 
 static const struct conf_key switch_keys[] = {

@@ -91,9 +91,12 @@ static void text_print(
 	strbuf_adds(out, *text_at(key, base));
 }
 
+/* What could not be read is NULL, and was told. */
 static void text_copy(const struct conf_key *key, const void *from, void *to)
 {
-	*text_at(key, to) = xstrdup(*text_at(key, from));
+	const char *text = *text_at(key, from);
+
+	*text_at(key, to) = text ? xstrdup(text) : NULL;
 }
 
 static void text_clear(const struct conf_key *key, void *base)

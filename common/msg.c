@@ -99,6 +99,7 @@ static const struct msg_type rows[] = {
 	ROW(GPU_REPORT, A | R, MANY, "gpu_report", gpu_report),
 	ROW(GPU_ACK, C | L, NORMAL, "gpu_ack", gpu_ack),
 	ROW(GPU_CHECK, C | L, NORMAL, "gpu_check", gpu_check),
+	ROW(NODE_SETTINGS, C | L, NORMAL, "node_settings", node_settings),
 };
 
 #define N_ROWS (sizeof(rows) / sizeof(rows[0]))

@@ -72,18 +72,6 @@ bool agents_find_node(const struct agents *a, const char *name, uint32_t *node)
 	return at != NULL;
 }
 
-static void remap_peer(struct ctld *c, struct peer *peer)
-{
-	if (!agents_find_node(c->agents, peer->node_name, &peer->node))
-		peer->node = UINT32_MAX;
-}
-
-void agents_remap(struct ctld *c)
-{
-	index_nodes(c->agents, c->conf);
-	peers_each_agent(c->peers, remap_peer);
-}
-
 void agents_gone(struct ctld *c, const struct peer *peer, struct clocks now)
 {
 	struct core_event ev = { .kind = EV_AGENT_GONE };
@@ -107,15 +95,63 @@ static void order(struct ctld *c, uint64_t session, unsigned type, const Protobu
 	peers_send(c, session, type, 0, m);
 }
 
+static uint8_t *pack(const ProtobufCMessage *m, size_t *len)
+{
+	uint8_t *bytes;
+
+	*len = protobuf_c_message_get_packed_size(m);
+	bytes = xcalloc(*len, 1);
+	protobuf_c_message_pack(m, bytes);
+	return bytes;
+}
+
+/* What the configuration says of the node's runs, unless that was told in this session. */
+static void tell_settings(struct ctld *c, struct peer *peer)
+{
+	struct wire_facts facts = facts_of(c);
+	uint64_t hash = 0xcbf29ce484222325u;
+	uint8_t *bytes;
+	size_t len;
+
+	if (!peer->registered || !peer->takes_settings || peer->node == UINT32_MAX)
+		return;
+	arena_reset(c->out, WIRE_ARENA_CAP);
+	bytes = pack(&wire_node_settings(peer->node, &facts, c->out)->base, &len);
+	for (size_t i = 0; i < len; i++)
+		hash = (hash ^ bytes[i]) * 0x100000001b3u;
+	if (hash != peer->settings)
+		peers_send_packed(
+		        c, peer->session, GPUSCHED__MSG_TYPE__MSG_NODE_SETTINGS, 0, bytes, len);
+	peer->settings = hash;
+	free(bytes);
+}
+
 void agents_registered(struct ctld *c, const struct effect *effect, struct clocks now)
 {
 	struct wire_facts facts = facts_of(c);
+	struct peer *peer;
 
 	(void)now;
 	arena_reset(c->out, WIRE_ARENA_CAP);
 	order(c, effect->session, GPUSCHED__MSG_TYPE__MSG_REGISTERED,
 	        &wire_registered(effect, &facts, c->out)->base);
+	peer = peers_find(c->peers, effect->session);
+	if (peer)
+		tell_settings(c, peer);
 	log_info("node %s: registered", c->conf->nodes[effect->node].name);
+}
+
+static void remap_peer(struct ctld *c, struct peer *peer)
+{
+	if (!agents_find_node(c->agents, peer->node_name, &peer->node))
+		peer->node = UINT32_MAX;
+	tell_settings(c, peer);
+}
+
+void agents_remap(struct ctld *c)
+{
+	index_nodes(c->agents, c->conf);
+	peers_each_agent(c->peers, remap_peer);
 }
 
 void agents_close(struct ctld *c, const struct effect *effect, struct clocks now)
@@ -201,16 +237,6 @@ static void launch_free(void *arg)
 
 	free(l->order);
 	free(l);
-}
-
-static uint8_t *pack(const ProtobufCMessage *m, size_t *len)
-{
-	uint8_t *bytes;
-
-	*len = protobuf_c_message_get_packed_size(m);
-	bytes = xcalloc(*len, 1);
-	protobuf_c_message_pack(m, bytes);
-	return bytes;
 }
 
 /* The whole frame: its parts one behind the other. NULL: it is too large to be sent. */

@@ -43,6 +43,8 @@ struct peer {
 	char *node_name;
 	uint32_t node; /* index into conf.nodes; UINT32_MAX: the configuration has it no longer */
 	bool registered;
+	bool takes_settings;
+	uint64_t settings; /* hash of those that it was told */
 	/* bookkeeping */
 	bool closed, paused;
 	size_t work, work_bytes; /* taken from it and not yet done with */

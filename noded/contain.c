@@ -218,6 +218,15 @@ bool contain_root_filters_devices(const struct contain_root *root)
 	return root->devices;
 }
 
+void contain_root_demand(struct contain_root *root, const char *demanded)
+{
+	char *mount = root->path ? cgroupfs_mount() : NULL;
+
+	if (mount)
+		limits_root_demand(root->limits, mount, demanded);
+	free(mount);
+}
+
 const struct limits_root *contain_root_limits(const struct contain_root *root)
 {
 	return root->limits;

@@ -20,13 +20,13 @@
 #include <sys/types.h>
 
 #include "common/error.h"
+#include "common/nodewords.h"
 #include "noded/private.h"
 
 /* --- the launcher's side: the root below which leaves are made -------------------------------- */
 
-/* What a site may demand: the kind, the filter of devices (devfilter.h), limits.h. */
-#define CONTAIN_DEVICES "devices"
-#define CONTAIN_WORDS   "cgroup2, " CONTAIN_DEVICES ", memory, pids, cpu, " PRIVATE_WORDS
+/* What a site may demand (CONTAIN_WORDS): the kind, the filter of devices (devfilter.h), limits.h,
+ * private.h. */
 
 bool contain_words_have(const char *words, const char *word); /* in a list between commas */
 /* The first of the words of `want` that is not in `have`; NULL: all are. Good until the next call.
@@ -51,6 +51,8 @@ bool contain_root_filters_devices(const struct contain_root *root); /* it could 
 /* What holds a run here: the kind, and with cgroups which of CONTAIN_WORDS, between commas. Each
  * was tried. `filter`: that of devices is in use. */
 void contain_root_active(const struct contain_root *root, bool filter, char *out, size_t size);
+/* More of CONTAIN_WORDS are demanded now: what was not looked for before may be had. */
+void contain_root_demand(struct contain_root *root, const char *demanded);
 const struct limits_root *contain_root_limits(const struct contain_root *root);
 
 /* Path of the leaf for a run; "" with a subreaper. The caller frees it. */

@@ -370,12 +370,16 @@ static const ProtobufCMessage *register_message(
 	m->max_epoch = effect->reg.max_epoch;
 	m->max_job = effect->reg.max_job;
 	m->pretended = facts->pretended;
+	m->settings = true;
 	if (facts->inventory) {
 		m->gpus = facts->inventory->gpus;
 		m->n_gpus = facts->inventory->n_gpus;
 		m->gpus_asked = facts->inventory->asked;
 		m->gpu_trouble = facts->inventory->trouble;
 		m->health = facts->inventory->health;
+		if (*facts->inventory->containment)
+			m->containment = facts->inventory->containment;
+		m->containment_why = facts->inventory->containment_why;
 	}
 	m->runs = take(c, effect->reg.n_runs, sizeof(*m->runs));
 	m->n_runs = effect->reg.n_runs;

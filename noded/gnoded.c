@@ -66,6 +66,13 @@ static void ask_credential(
 	bridge_ask_credential(g->bridge, session, payload, len, restrict_uid);
 }
 
+static void tell_settings(void *arg, const ProtobufCMessage *message)
+{
+	struct gnoded *g = arg;
+
+	bridge_send(g->bridge, GPUSCHED__MSG_TYPE__MSG_NODE_SETTINGS, message);
+}
+
 /* --- streams --------------------------------------------------------------------------------- */
 
 static void relay_send(void *arg, unsigned type, const ProtobufCMessage *message)
@@ -157,6 +164,7 @@ static void on_refused(struct gnoded *g, const Gpusched__LauncherStream *m)
 static const struct node_launcher launcher = {
 	.tell = tell,
 	.credential = ask_credential,
+	.settings = tell_settings,
 	.stream = take_stream,
 	.stream_room = stream_room,
 	.stream_lost = stream_lost,
@@ -217,7 +225,8 @@ static int on_message(void *arg, unsigned type, const ProtobufCMessage *message,
 		keep_inventory(g, ((const Gpusched__LauncherHello *)message)->inventory);
 	if (type == GPUSCHED__MSG_TYPE__MSG_LAUNCHER_GPUS) {
 		keep_inventory(g, (const Gpusched__Inventory *)message);
-		log_info("the GPUs or the node's health have changed; registering again");
+		log_info("the GPUs, the node's health or containment have changed; registering "
+		         "again");
 		node_register_again(g->node);
 		return 0;
 	}

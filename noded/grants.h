@@ -22,8 +22,11 @@
 
 struct grants_wish {
 	const char *gpus; /* "/dev/nvidia[0-7]", in order of index; NULL: not known */
+	bool gpus_told;   /* by the controller: character devices, no two of them the same */
 	const char *all[GRANTS_ALL_MAX]; /* paths for every run */
 	size_t n_all;
+	const char *told[GRANTS_ALL_MAX]; /* the same, by the controller: none of them a GPU's */
+	size_t n_told;
 };
 
 struct grants;
@@ -33,6 +36,7 @@ struct grants *grants_new(const struct grants_wish *wish, struct error *err);
 void grants_free(struct grants *g); /* NULL is fine */
 
 bool grants_know_gpus(const struct grants *g);
+bool grants_told_gpus(const struct grants *g); /* by the controller */
 
 /* The files are looked at now: drivers make them late. -1 with ERR_LAUNCH: a GPU's file is not
  * there. What the site grants to all may be missing. */

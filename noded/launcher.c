@@ -80,6 +80,7 @@ static void copy_options(struct launcher_options *to, const struct launcher_opti
 		.gpu_recheck_s = from->gpu_recheck_s,
 		.sample_ms = from->sample_ms,
 		.over_memory = from->over_memory,
+		.over_memory_said = from->over_memory_said,
 		.share_users_one = from->share_users_one,
 		.mps = from->mps ? from->mps : LAUNCHER_MPS,
 		.allow_root = from->allow_root,
@@ -133,6 +134,7 @@ static void launcher_free(struct launcher *l)
 	uses_free(l->uses);
 	contain_root_free(l->contain);
 	grants_free(l->grants);
+	lsettings_free(l);
 	close_if(l->news);
 	close_if(l->streams);
 	close_if(l->outputs);
@@ -243,8 +245,20 @@ static char *contain_tag(const struct launcher *l)
 	return xasprintf("%s.%08x", l->options.node, (unsigned)(h ^ h >> 32));
 }
 
+static const char *why_not(const struct launcher *l, const char *word)
+{
+	if (*contain_root_why(l->contain))
+		return contain_root_why(l->contain);
+	if (strcmp(word, CONTAIN_DEVICES) == 0)
+		return "the kernel takes no filter of devices from us";
+	if (strstr(PRIVATE_WORDS, word))
+		return "a private one cannot be had here";
+	return "cgroups have no such controller for us";
+}
+
 static void say_active(struct launcher *l)
 {
+	const char *lacks;
 	size_t n;
 
 	contain_root_active(l->contain, l->filter, l->active, sizeof(l->active));
@@ -254,6 +268,8 @@ static void say_active(struct launcher *l)
 			snprintf(l->active + n, sizeof(l->active) - n, ",%s",
 			        private_name((enum private_kind)k));
 	}
+	lacks = contain_words_lack(l->rules.containment, l->active);
+	snprintf(l->active_why, sizeof(l->active_why), "%s", lacks ? why_not(l, lacks) : "");
 }
 
 void launcher_filter_devices(struct launcher *l)
@@ -265,7 +281,7 @@ void launcher_filter_devices(struct launcher *l)
 static void try_private(struct launcher *l)
 {
 	char *probe = xasprintf("%s/probe", l->private_path);
-	uint32_t wanted = l->options.private_kinds;
+	uint32_t wanted = l->rules.private_kinds;
 
 	l->private_kinds = private_works(wanted, probe);
 	for (int k = 0; k < PRIVATE_KINDS; k++)
@@ -275,21 +291,46 @@ static void try_private(struct launcher *l)
 	free(probe);
 }
 
-/* Devices are filtered where the GPUs' files are known, found by us or named (lgpus.c), and where
- * the site demands it. */
+static void name_devices(struct launcher *l)
+{
+	struct error err;
+
+	grants_free(l->grants);
+	l->grants = grants_new(&l->rules.devices, &err);
+	if (l->grants)
+		return;
+	log_error("the GPUs' device files as the controller names them: %s", err.text);
+	l->rules.devices.gpus = l->options.devices.gpus; /* which could be read at the start */
+	l->rules.devices.gpus_told = false;
+	l->grants = grants_new(&l->rules.devices, &err);
+	if (!l->grants)
+		abort();
+}
+
+/* Devices are filtered where the GPUs' files are known, found by us or named, and where the site
+ * demands it. */
+void launcher_contain(struct launcher *l)
+{
+	contain_root_demand(l->contain, l->rules.containment);
+	name_devices(l);
+	try_private(l);
+	l->filter = contain_root_filters_devices(l->contain) &&
+	            (grants_know_gpus(l->grants) || lgpus_found(l->gpus) ||
+	                    contain_words_have(l->rules.containment, CONTAIN_DEVICES));
+	say_active(l);
+}
+
+/* What the agent's own options demand there must be. */
 static int choose_containment(struct launcher *l, struct error *err)
 {
-	const char *want = l->options.containment;
+	struct grants *own = grants_new(&l->options.devices, err);
 	const char *lacks;
 
-	l->grants = grants_new(&l->options.devices, err);
-	if (!l->grants)
+	grants_free(own);
+	if (!own)
 		return -1;
-	try_private(l);
-	say_active(l);
-	if (grants_know_gpus(l->grants) || contain_words_have(want, CONTAIN_DEVICES))
-		launcher_filter_devices(l);
-	lacks = contain_words_lack(want, l->active);
+	launcher_contain(l);
+	lacks = contain_words_lack(l->options.containment, l->active);
 	if (lacks)
 		return error_set(err, ERR_SYSTEM,
 		        "containment: '%.40s' is demanded and cannot be had here; active would be "
@@ -310,7 +351,8 @@ static int open_parts(struct launcher *l, int sock, struct error *err)
 	int64_t oldest = (int64_t)time(NULL) - (int64_t)l->options.signature_age_s;
 	char *tag = contain_tag(l);
 
-	l->contain = contain_root_new(l->options.cgroup, tag, l->options.containment, err);
+	lsettings_load(l);
+	l->contain = contain_root_new(l->options.cgroup, tag, l->rules.containment, err);
 	free(tag);
 	if (!l->contain || choose_containment(l, err) < 0)
 		return -1;

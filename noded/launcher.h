@@ -12,12 +12,14 @@
  *      launcher                        agent
  *      LauncherHello  ------------->           every run that is not forgotten, as found
  *                     <-------------  StartRun, EndRun, SignalRun, SuspendRun, ForgetRun,
- * LauncherEpoch RunReport (LAUNCHER_RUN) --->           whenever the state of a run has changed
+ *                                      LauncherEpoch, NodeSettings
+ *      RunReport (LAUNCHER_RUN) --->           whenever the state of a run has changed
  *                     <-------------  LauncherCred: a hello's payload
  *      LauncherCred   ------------->           the credential, or the error
  *                     <-------------  LauncherStream: a client's greeting to a run
  *      LauncherStream ------------->           the error, or a descriptor on the second pair
- *      LAUNCHER_GPUS  ------------->           Inventory: the GPUs are not what the hello said
+ *      LAUNCHER_GPUS  ------------->           Inventory: the GPUs, the node's health or what holds
+ *                                              runs are not what the hello said
  *      LAUNCHER_USED  ------------->           what runs use now
  *
  * StartRun is answered with STARTING, then RUNNING, then ENDED, or with NEVER and what was wrong; a
@@ -39,6 +41,7 @@
  *   SPOOL/exits/ID    copies of exit records that nobody acknowledged within a second, synced
  *   SPOOL/outputs/ID  whose a run is and where its output went (lstream.c)
  *   SPOOL/mps/UID.GPU sockets and log of the user's MPS on the GPU (mps.h)
+ *   SPOOL/settings    what the controller said last of how runs are held (lsettings.c)
  *   SPOOL/state       highest epoch and job id; SPOOL/starts: how often a signature was used
  */
 #ifndef NODED_LAUNCHER_H
@@ -75,6 +78,7 @@ struct launcher_options {
 	uint64_t gpu_recheck_s;     /* between two; 0: there is only one */
 	uint64_t sample_ms;         /* between two looks at what runs use; 0: there is none */
 	enum overmem_policy over_memory;     /* of runs with a part of a GPU */
+	bool over_memory_said;               /* by the site, and not what is built in */
 	bool share_users_one;                /* one user's runs at a time share a GPU */
 	const char *mps;                     /* NULL: LAUNCHER_MPS. As long as the process */
 	bool allow_root;                     /* run root's jobs (only matters when we are root) */

@@ -40,6 +40,13 @@ void lgpus_fill(const struct lgpus *g, Gpusched__Inventory *m)
 		m->trouble = g->now->trouble;
 	m->gpus = gpus_messages(g->now, &m->n_gpus);
 	m->health = g->l->health;
+	m->containment = g->l->active;
+	m->containment_why = g->l->active_why;
+}
+
+bool lgpus_found(const struct lgpus *g)
+{
+	return g && g->now->state == GPUS_FOUND;
 }
 
 void lgpus_clear(Gpusched__Inventory *m)

@@ -127,12 +127,20 @@ struct limits_root *limits_root_new(const char *mount, const char *v2, const cha
 	if (geteuid() != 0)
 		return root;
 	root->v2 = xstrdup(v2);
-	for (int k = 0; k < LIMIT_KINDS; k++) {
+	for (int k = 0; k < LIMIT_KINDS; k++)
 		root->in_v2[k] = pass_on(mount, v2, kinds[k].name) && try_leaf(v2, &kinds[k].v2[0]);
-		if (!root->in_v2[k] && worth_v1((enum limit_kind)k, demanded))
-			root->v1[k] = find_v1(v2 + strlen(mount), (enum limit_kind)k);
-	}
+	limits_root_demand(root, mount, demanded);
 	return root;
+}
+
+void limits_root_demand(struct limits_root *root, const char *mount, const char *demanded)
+{
+	if (!root->v2)
+		return;
+	for (int k = 0; k < LIMIT_KINDS; k++) {
+		if (!root->in_v2[k] && !root->v1[k] && worth_v1((enum limit_kind)k, demanded))
+			root->v1[k] = find_v1(root->v2 + strlen(mount), (enum limit_kind)k);
+	}
 }
 
 void limits_root_free(struct limits_root *root)

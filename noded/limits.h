@@ -34,6 +34,8 @@ struct limits_root;
  * none.
  */
 struct limits_root *limits_root_new(const char *mount, const char *v2, const char *demanded);
+/* The same again, with more demanded: what there is already stays. */
+void limits_root_demand(struct limits_root *root, const char *mount, const char *demanded);
 void limits_root_free(struct limits_root *root); /* removes what is empty; NULL is fine */
 
 bool limits_root_has(const struct limits_root *root, enum limit_kind kind);

@@ -159,6 +159,17 @@ static int on_epoch(struct launcher *l, const struct frame *f, struct error *err
 	return 0;
 }
 
+static int on_settings(struct launcher *l, const struct frame *f, struct error *err)
+{
+	const Gpusched__NodeSettings *m =
+	        (const Gpusched__NodeSettings *)msg_unpack(f->type, f->body, f->len, l->arena, err);
+
+	if (!m)
+		return -1;
+	lsettings_take(l, m);
+	return 0;
+}
+
 static int on_stream(struct launcher *l, const struct frame *f, struct error *err)
 {
 	const Gpusched__LauncherStream *m = (const Gpusched__LauncherStream *)msg_unpack(
@@ -237,6 +248,7 @@ static const struct {
 	{ GPUSCHED__MSG_TYPE__MSG_LAUNCHER_CRED, on_cred },
 	{ GPUSCHED__MSG_TYPE__MSG_LAUNCHER_EPOCH, on_epoch },
 	{ GPUSCHED__MSG_TYPE__MSG_LAUNCHER_STREAM, on_stream },
+	{ GPUSCHED__MSG_TYPE__MSG_NODE_SETTINGS, on_settings },
 };
 
 static int dispatch(struct launcher *l, const struct frame *f, struct error *err)

@@ -8,6 +8,7 @@
  *   lstart.c    StartRun, from the first check to the shepherd
  *   lhealth.c   is the node well: the site's health check
  *   lmps.c      NVIDIA's MPS, for runs with parts of a GPU
+ *   lsettings.c what the controller says of how runs are held
  *   lgpus.c     what GPUs there are, and which of them an order means
  *   lwatch.c    what runs use
  *   lstream.c   streams to runs: gtap for who may have one
@@ -41,6 +42,7 @@
 #include "noded/launcher.h"
 #include "noded/program.h"
 #include "noded/record.h"
+#include "noded/rules.h"
 #include "noded/uses.h"
 
 #define LRUNS_MAX 65536 /* runs and tombstones at a time: a flood of orders must end somewhere */
@@ -83,7 +85,10 @@ struct launcher {
 	uint32_t private_kinds; /* of those that were asked for */
 	char *private_path;     /* absolute */
 	int private_dir;
-	char active[160]; /* what holds a run here, as the controller is told */
+	char active[160];                 /* what holds a run here, as the controller is told */
+	char active_why[200];             /* why there is no more of what is demanded; "" */
+	Gpusched__NodeSettings *settings; /* of the controller; NULL: none yet */
+	struct rules rules;               /* what counts: options and settings */
 	struct lgpus *gpus;
 	struct lhealth *checks;           /* NULL: the site has none */
 	char health[PROGRAM_TROUBLE_MAX]; /* what its check found wrong; "": nothing */
@@ -224,6 +229,11 @@ void lgpus_tell(struct launcher *l);
 /* From now on runs open their own devices only, if that can be had (launcher.c). */
 void launcher_filter_devices(struct launcher *l);
 
+/* There are other rules: what of them can be had is active from now on (launcher.c). */
+void launcher_contain(struct launcher *l);
+
+bool lgpus_found(const struct lgpus *g); /* does the node know its GPUs itself? NULL: not yet */
+
 /* As last found; lgpus_clear() frees what lgpus_fill() made. */
 void lgpus_fill(const struct lgpus *g, Gpusched__Inventory *m);
 void lgpus_clear(Gpusched__Inventory *m);
@@ -271,6 +281,13 @@ void lmps_run_over(struct launcher *l);
 #define LMPS_LEAF "mps."
 bool lmps_is_leaf(const struct launcher *l, const char *name); /* of one that may be there */
 
+/* --- the controller's settings (lsettings.c) ---------------------------------------------------
+ */
+
+void lsettings_load(struct launcher *l); /* as kept; makes the rules */
+void lsettings_free(struct launcher *l);
+void lsettings_take(struct launcher *l, const Gpusched__NodeSettings *m);
+
 /* --- the health check (lhealth.c) ------------------------------------------------------------- */
 
 /* Check the node now and every now and then, where the site has a check: l->health. */
@@ -283,6 +300,7 @@ struct lwatch *lwatch_new(struct launcher *l);
 void lwatch_free(struct lwatch *w); /* NULL is fine */
 
 void lwatch_started(struct launcher *l);      /* a run runs: look at it soon */
+void lwatch_period(struct launcher *l);       /* rules.sample_ms may be another */
 void lwatch_gpus_changed(struct launcher *l); /* what is asked about them is asked anew */
 /* What a run has used so far; NULL: that is not known. */
 const struct run_used *lwatch_used(const struct lrun *r);

@@ -199,6 +199,10 @@ static int grant_devices(const struct lstart *s, struct parts *p, struct error *
 
 	if (!s->l->filter)
 		return 0;
+	if (!p->gpus && s->order->n_gpus && grants_told_gpus(s->l->grants) &&
+	        lgpus_found(s->l->gpus))
+		return error_set(
+		        err, ERR_LAUNCH, "GPUs are found here, and the order names no UUID");
 	if ((p->gpus ? lgpus_grants(s->l->gpus, s->order, granted, &p->n_devices, err)
 	             : grants_of(s->l->grants, s->order->gpus, s->order->n_gpus, granted,
 	                       &p->n_devices, err)) < 0)
@@ -248,7 +252,7 @@ static int make_parts(
 	                                         : PATTERN_OUTPUT;
 	const uint64_t values[LIMIT_KINDS] = {
 		[LIMIT_MEMORY] = s->order->mem_mb << 20,
-		[LIMIT_PIDS] = s->l->options.max_processes,
+		[LIMIT_PIDS] = s->l->rules.max_processes,
 		[LIMIT_CPU] = s->order->cpus,
 	};
 
@@ -263,8 +267,8 @@ static int make_parts(
 	p->near = lgpus_near(s->l->gpus, s->order);
 	p->mps_dir = s->run->mps ? lmps_dir(s->l, s->run->uid, s->order->gpus[0]) : xstrdup("");
 	in.mps_dir = s->run->mps ? p->mps_dir : NULL;
-	for (size_t i = 0; i < s->l->options.n_rlimits; i++)
-		p->rlimit_list[i] = &s->l->options.rlimits[i];
+	for (size_t i = 0; i < s->l->rules.n_rlimits; i++)
+		p->rlimit_list[i] = &s->l->rules.rlimits[i];
 	add_programs(s->l, p);
 	if (lgpus_find(s->l->gpus, s->order, &p->gpus, err) < 0)
 		return -1;
@@ -324,7 +328,7 @@ static void fill_record(const struct lstart *s, const struct asked_user *user,
 	set_bytes(&r->mps_dir, p->mps_dir);
 	set_bytes(&r->private_dir, p->private_dir);
 	set_bytes(&r->near_cpus, p->near);
-	r->n_rlimits = s->l->options.n_rlimits;
+	r->n_rlimits = s->l->rules.n_rlimits;
 	r->rlimits = (Gpusched__RunRlimit **)(uintptr_t)p->rlimit_list;
 	r->n_programs = p->n_programs;
 	r->programs = (Gpusched__RunProgram **)(uintptr_t)p->program_list;

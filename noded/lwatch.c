@@ -316,7 +316,7 @@ static void set_allowed(struct lrun *r)
 static void check_memory(struct lrun *r)
 {
 	struct lused *u = r->used;
-	enum overmem_policy policy = r->l->options.over_memory;
+	enum overmem_policy policy = r->l->rules.over_memory;
 	char text[OVERMEM_TEXT];
 	int i;
 
@@ -487,7 +487,7 @@ static void quick_round_over(struct lwatch *w)
 
 static void round_over(struct lwatch *w)
 {
-	uint64_t period = w->l->options.sample_ms, cost;
+	uint64_t period = w->l->rules.sample_ms, cost;
 
 	end_round(w);
 	cost = w->cost_us * COST_FACTOR / 1000;
@@ -703,7 +703,7 @@ void lwatch_free(struct lwatch *w)
 void lwatch_started(struct launcher *l)
 {
 	struct lwatch *w = l->watch;
-	uint64_t period = l->options.sample_ms, wait;
+	uint64_t period = l->rules.sample_ms, wait;
 	usec_t now = clock_us(CLOCK_MONOTONIC);
 
 	if (w && !event_pending(w->quick_timer, EV_TIMEOUT, NULL))
@@ -716,6 +716,12 @@ void lwatch_started(struct launcher *l)
 		wait = (uint64_t)(w->not_before - now) / 1000;
 	if (!w->under_way && now + (usec_t)wait * 1000 < w->due)
 		set_round(w, wait);
+}
+
+void lwatch_period(struct launcher *l)
+{
+	if (l->watch && l->watch->due > clock_us(CLOCK_MONOTONIC) && l->n_runs)
+		lwatch_started(l);
 }
 
 void lwatch_gpus_changed(struct launcher *l)

@@ -120,6 +120,7 @@ static int work(void *arg, unsigned nth)
 		.gpu_recheck_s = o->gpu_recheck_s,
 		.sample_ms = o->sample_ms,
 		.over_memory = o->over_memory,
+		.over_memory_said = o->over_memory_said,
 		.share_users_one = o->share_users_one,
 		.mps = o->mps,
 		.allow_root = o->allow_root,

@@ -238,6 +238,16 @@ static void on_writable(void *arg, uint64_t session)
 		node->config.launcher->stream_room(node->config.arg);
 }
 
+/* For the launcher, which has the last word; of a controller that counts. */
+static void take_settings(struct node *node, const ProtobufCMessage *message)
+{
+	struct agent_stats stats;
+
+	agent_stats(node->agent, &stats);
+	if (stats.registered && !stats.stale && node->config.launcher->settings)
+		node->config.launcher->settings(node->config.arg, message);
+}
+
 static void on_message(void *arg, uint64_t session, unsigned type, const ProtobufCMessage *message)
 {
 	struct node *node = arg;
@@ -246,6 +256,10 @@ static void on_message(void *arg, uint64_t session, unsigned type, const Protobu
 
 	if (is_stream(type)) {
 		take_stream(node, type, message);
+		return;
+	}
+	if (type == GPUSCHED__MSG_TYPE__MSG_NODE_SETTINGS) {
+		take_settings(node, message);
 		return;
 	}
 	if (convert_event(node->convert, type, message, session, &event, &err) < 0) {

@@ -25,6 +25,8 @@ struct node_launcher {
 	/* link_ops.credential; NULL: the net makes its own. */
 	void (*credential)(void *arg, uint64_t session, const void *payload, size_t len,
 	        uint32_t restrict_uid);
+	/* NodeSettings; NULL: nothing runs here. */
+	void (*settings)(void *arg, const ProtobufCMessage *message);
 	/* MSG_STREAM_* from the controller; NULL: there are no streams here. */
 	void (*stream)(void *arg, unsigned type, const ProtobufCMessage *message);
 	void (*stream_room)(void *arg); /* node_is_full() no longer */
@@ -62,8 +64,8 @@ void node_credential(
 void node_send_stream(struct node *node, unsigned type, const ProtobufCMessage *message);
 bool node_is_full(const struct node *node);
 
-/* What its runs use now (RunsUsed), if it is registered and its link is not full: lost otherwise, the
- * next comes soon. */
+/* What its runs use now (RunsUsed), if it is registered and its link is not full: lost otherwise,
+ * the next comes soon. */
 void node_send_used(struct node *node, const ProtobufCMessage *message);
 
 /* Why the last connection failed or was lost; "" once it is registered. */

@@ -237,6 +237,7 @@ static error_t parse(int key, char *arg, struct argp_state *state)
 		return 0;
 	case KEY_OVER_MEMORY:
 		check(state, overmem_parse(arg, &o->over_memory, &err), "--over-memory", &err);
+		o->over_memory_said = true;
 		return 0;
 	case KEY_SHARE_USERS:
 		if (strcmp(arg, "one") != 0 && strcmp(arg, "any") != 0)

@@ -33,7 +33,7 @@ struct options {
 	uint64_t program_timeout_ms, health_interval_s;
 	uint64_t sample_ms; /* between two looks at what runs use; 0: never */
 	enum overmem_policy over_memory;
-	bool share_users_one;
+	bool over_memory_said, share_users_one;
 	const char *mps;        /* NULL: the launcher's default */
 	uint32_t private_kinds; /* bits of enum private_kind */
 	Gpusched__RunRlimit rlimits[RLIMITS_MAX];

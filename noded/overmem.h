@@ -17,10 +17,10 @@
 #include <stdint.h>
 
 #include "common/error.h"
+#include "common/nodewords.h"
 
 struct used_gpu;
 
-#define OVERMEM_WORDS "note, warn, end"
 #define OVERMEM_TEXT  96
 
 enum overmem_policy { OVERMEM_NOTE, OVERMEM_WARN, OVERMEM_END };

@@ -19,10 +19,10 @@
 #include <sys/types.h>
 
 #include "common/error.h"
+#include "common/nodewords.h"
 
 enum private_kind { PRIVATE_TMP, PRIVATE_SHM, PRIVATE_IPC, PRIVATE_PROC, PRIVATE_KINDS };
 
-#define PRIVATE_WORDS "tmp, shm, ipc, proc"
 #define PRIVATE_DIR   "private" /* in SPOOL */
 
 const char *private_name(enum private_kind kind);

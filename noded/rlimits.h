@@ -11,11 +11,9 @@
 
 #include "common/error.h"
 #include "common/gpusched.pb-c.h"
+#include "common/rlimit.h"
 
-#define RLIMITS_MAX 16
-
-/* NAME=SOFT[:HARD], of numbers or "unlimited" (as in nofile=1024:524288, memlock=unlimited). -1
- * with ERR_USAGE. */
+/* As rlimit_parse(). */
 int rlimits_parse(const char *text, Gpusched__RunRlimit *out, struct error *err);
 
 /* All of them: the given, else the table's. -1 with errno, and the name of the one that failed. */

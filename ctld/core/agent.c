@@ -52,6 +52,39 @@ static size_t say_short(char *text, size_t size, size_t used, const char *what, 
 	                      used ? ", " : "", what, found, wanted);
 }
 
+static bool has_word(const char *words, const char *word)
+{
+	size_t n = strlen(word), len;
+
+	for (; *words; words += len + strspn(words + len, ", ")) {
+		len = strcspn(words, ", ");
+		if (len == n && !strncmp(words, word, n))
+			return true;
+	}
+	return false;
+}
+
+/* "containment: devices, memory not active: WHY" */
+static size_t say_containment(const struct node_link *l, const struct conf_texts *demanded,
+        char *text, size_t size, size_t used)
+{
+	size_t i, before = used, n = 0;
+
+	for (i = 0; i < demanded->n && used < size; i++) {
+		if (has_word(l->containment, demanded->v[i]))
+			continue;
+		used += (size_t)snprintf(text + used, size - used, "%s%s",
+		        n++      ? ", "
+		        : before ? ", containment: "
+		                 : "containment: ",
+		        demanded->v[i]);
+	}
+	if (n && used < size)
+		used += (size_t)snprintf(text + used, size - used, " not active%s%s",
+		        *l->containment_why ? ": " : "", l->containment_why);
+	return used;
+}
+
 /* What is less than the configuration demands, exactly, is the node's `invalid`; of GPUs, one by
  * one, its gpus_out. */
 void node_compare(struct core *core, struct node *node)
@@ -72,6 +105,7 @@ void node_compare(struct core *core, struct node *node)
 		snprintf(wanted, sizeof(wanted), "%lluM", (unsigned long long)conf->mem_mb);
 		used = say_short(text, sizeof(text), used, "memory", found, wanted);
 	}
+	used = say_containment(l, &conf->agent.containment, text, sizeof(text), used);
 	if (conf->n_gpus && *l->gpu_trouble && used + 1 < sizeof(text))
 		snprintf(text + used, sizeof(text) - used, "%sGPUs: %s", used ? ", " : "",
 		        l->gpu_trouble);
@@ -172,6 +206,8 @@ void agent_up_apply(struct core *core, const struct core_event *e)
 	compare_numbers(core, node, e->agent_up.max_epoch, e->agent_up.max_job);
 	node_set_text(core->nodes, &l->version, e->agent_up.version);
 	node_set_text(core->nodes, &l->containment, e->agent_up.containment);
+	node_set_text(core->nodes, &l->containment_why,
+	        e->agent_up.containment_why ? e->agent_up.containment_why : "");
 	node_set_gpus(core->nodes, node, e->agent_up.gpus, e->agent_up.n_gpus);
 	l->gpus_asked = e->agent_up.gpus_asked || e->agent_up.n_gpus;
 	node_set_text(core->nodes, &l->gpu_trouble,

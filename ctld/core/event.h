@@ -255,6 +255,7 @@ struct core_event {
 			uint64_t session; /* the world's number of the session; never 0, never
 			                     reused */
 			const char *boot_id, *incarnation, *version, *containment;
+			const char *containment_why; /* NULL or "": not said */
 			uint32_t cpus;
 			uint64_t mem_mb;
 			/* GPUs that it found, if it has looked; else they are as

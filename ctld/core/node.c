@@ -90,6 +90,7 @@ static void node_free(struct nodes *ns, struct node *node)
 	strings_drop(s, node->link.gpu_note);
 	strings_drop(s, node->link.version);
 	strings_drop(s, node->link.containment);
+	strings_drop(s, node->link.containment_why);
 	strings_drop(s, node->link.invalid);
 	node_set_gpus(ns, node, NULL, 0);
 	free(node);
@@ -162,6 +163,7 @@ struct node *nodes_want(struct nodes *ns, const char *name)
 	node->link.gpu_note = strings_keep(ns->strings, "");
 	node->link.version = strings_keep(ns->strings, "");
 	node->link.containment = strings_keep(ns->strings, "");
+	node->link.containment_why = strings_keep(ns->strings, "");
 	node->link.invalid = strings_keep(ns->strings, "");
 	node->link.index = NODE_LEFT;
 	node->link.slot = HEAP_NOWHERE;

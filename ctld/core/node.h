@@ -74,10 +74,11 @@ struct node_link {
 	bool tells_faults;   /* its agent knows of them */
 	bool off;            /* UNKNOWN and what ran there was given up */
 	bool pretended;
-	bool others_failed;                          /* of more than one user */
-	uint32_t launch_failures, failed_uid;        /* in a row; whose was the last */
-	const char *version, *containment, *invalid; /* kept; invalid "": it is as demanded */
-	struct node_gpu *gpus;                       /* as registered; owned */
+	bool others_failed;                        /* of more than one user */
+	uint32_t launch_failures, failed_uid;      /* in a row; whose was the last */
+	const char *version, *invalid;             /* kept; invalid "": it is as demanded */
+	const char *containment, *containment_why; /* kept; why there is no more of it */
+	struct node_gpu *gpus;                     /* as registered; owned */
 	size_t n_gpus;
 	bool rebooted;           /* since its GPUs were last taken as found */
 	bool stale;              /* core->conf does not know yet what was found */

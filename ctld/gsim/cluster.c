@@ -267,6 +267,9 @@ static void node_copy(struct conf_node *to, const struct conf_node *from, unsign
 	to->features.v = xcalloc(from->features.n, sizeof(char *));
 	for (i = 0; i < from->features.n; i++)
 		to->features.v[i] = xstrdup(from->features.v[i]);
+	to->health_events =
+	        (struct conf_texts){ 0 }; /* of real GPUs, as what follows of real agents */
+	to->agent = (struct conf_agent){ .gpu_devices = xstrdup(""), .over_memory = xstrdup("") };
 	to->leaf = CONF_NONE;
 }
 

@@ -3,6 +3,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 
+#include "common/nodewords.h"
 #include "common/xalloc.h"
 #include "ctld/gsim/cluster.h"
 #include "ctld/gsim/world_impl.h"
@@ -208,7 +209,7 @@ static void register_node(struct world *w, uint32_t index)
 	e.agent_up.boot_id = "gsim";
 	e.agent_up.incarnation = INCARNATION;
 	e.agent_up.version = "gsim";
-	e.agent_up.containment = "none";
+	e.agent_up.containment = CONTAIN_WORDS; /* all that can be demanded */
 	e.agent_up.cpus = node->cpus;
 	e.agent_up.mem_mb = node->mem_mb;
 	e.agent_up.pretended = true;

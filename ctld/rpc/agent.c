@@ -36,6 +36,7 @@ void rpc_register(struct ctld *c, const struct rpc *rpc)
 		return;
 	}
 	rpc->peer->registered = true;
+	rpc->peer->takes_settings = m->settings;
 	ev.agent_up.node = rpc->peer->node;
 	ev.agent_up.session = rpc->peer->session;
 	inputs_apply(c, &ev, rpc->now);

@@ -118,6 +118,9 @@ struct wire_facts {
 Gpusched__Registered *wire_registered(
         const struct effect *effect, const struct wire_facts *facts, struct arena *arena);
 
+Gpusched__NodeSettings *wire_node_settings(
+        uint32_t node, const struct wire_facts *facts, struct arena *arena);
+
 /* The order without its signed bytes. The signed bytes alone, packed behind it, make it whole: in
  * protobuf the encodings of two messages, one behind the other, are their union. So an order says
  * what was so at its birth, even when its bytes come from the store later. */

@@ -692,6 +692,7 @@ int wire_register(const Gpusched__Register *m, struct arena *arena, struct core_
 	        agent_text("incarnation", m->incarnation, err) ||
 	        agent_text("version", m->version, err) ||
 	        agent_text("containment", m->containment, err) ||
+	        agent_text("reason", m->containment_why, err) ||
 	        agent_text("trouble", m->gpu_trouble, err) || agent_text("health", m->health, err))
 		return -1;
 	if (!m->incarnation[0])
@@ -712,6 +713,7 @@ int wire_register(const Gpusched__Register *m, struct arena *arena, struct core_
 	event->agent_up.incarnation = m->incarnation;
 	event->agent_up.version = m->version;
 	event->agent_up.containment = m->containment;
+	event->agent_up.containment_why = m->containment_why;
 	event->agent_up.cpus = m->cpus;
 	event->agent_up.mem_mb = m->mem_mb;
 	event->agent_up.pretended = m->pretended;

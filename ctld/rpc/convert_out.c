@@ -634,6 +634,29 @@ Gpusched__Registered *wire_registered(
 	return m;
 }
 
+Gpusched__NodeSettings *wire_node_settings(
+        uint32_t node, const struct wire_facts *facts, struct arena *arena)
+{
+	Gpusched__NodeSettings *m =
+	        NEW(Gpusched__NodeSettings, GPUSCHED__NODE_SETTINGS__INIT, arena);
+	const struct conf_agent *a = &facts->conf->nodes[node].agent;
+
+	m->epoch = facts->epoch;
+	m->containment = a->containment.v;
+	m->n_containment = a->containment.n;
+	m->private_kinds = a->private_kinds.v;
+	m->n_private_kinds = a->private_kinds.n;
+	m->rlimits = a->rlimits.v;
+	m->n_rlimits = a->rlimits.n;
+	m->max_processes = a->max_processes;
+	m->gpu_devices = a->gpu_devices;
+	m->devices = a->devices.v;
+	m->n_devices = a->devices.n;
+	m->sample_ms = a->sample_ms;
+	m->over_memory = a->over_memory;
+	return m;
+}
+
 /* None, unless all are known. */
 static char **uuids_of(const struct run_view *run, size_t *n, struct arena *arena)
 {

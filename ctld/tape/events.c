@@ -250,6 +250,7 @@ static const struct field agent_up_fields[] = {
 	LIST(EV, agent_up.runs, agent_up.n_runs, LIST_MAX, &report_form),
 	NUMBER(EV, agent_up.max_epoch),
 	NUMBER(EV, agent_up.max_job),
+	MAY_TEXT(EV, agent_up.containment_why),
 };
 
 static const struct field agent_fields[] = {

@@ -86,6 +86,29 @@ def test_altered_spec(lau, nothing_ran, change):
     never(lau, lau.start_run(job, spec=SCHEMA_OF.encode("SignedSpec", {**job.spec, **change})), "sign")
 
 
+def output_of(lau, script):
+    run = lau.submit(f"{{ {script}; }} > {lau.jobs}/said")
+    lau.wait_over(run)
+    assert lau.runs[run]["state"] == "ENDED", lau.runs[run]
+    return (lau.jobs / "said").read_text()
+
+
+def test_settings_only_tighten(lau):
+    """What a node's runs are held to: a controller adds to it, however it puts it."""
+    before = output_of(lau, "ulimit -Hn; ulimit -Hr")
+    lau.send("MSG_NODE_SETTINGS", {
+        "epoch": 1, "containment": ["none", "", "cgroup2," * 9], "private_kinds": ["nothing", ""],
+        "rlimits": ["nofile=unlimited", "rtprio=99", "core=0", "nofile", "x=1"], "max_processes": 0xffffffff,
+        "gpu_devices": "/etc/shadow", "devices": ["/dev/sda", "/bin/sh", "/dev/../etc/passwd"], "sample_ms": 1})
+    assert output_of(lau, "ulimit -Hn; ulimit -Hr; ulimit -Hc") == before + "0\n"
+    # It is what the next launcher goes by, and an older controller has nothing to say.
+    lau.restart()
+    lau.send("MSG_NODE_SETTINGS", {"epoch": 0, "rlimits": ["core=unlimited", "nofile=10"]})
+    assert output_of(lau, "ulimit -Hn; ulimit -Hr; ulimit -Hc") == before + "0\n"
+    lau.send("MSG_NODE_SETTINGS", {"epoch": 1, "rlimits": ["nofile=99:100"]})
+    assert output_of(lau, "ulimit -Sn; ulimit -Hn") == "99\n100\n"
+
+
 def test_every_flipped_bit_of_the_spec_is_noticed(lau, nothing_ran):
     job = signed(lau)
     runs = []

@@ -98,7 +98,7 @@ class Launcher:
         self.jobs.mkdir(exist_ok=True)
         self.jobs.chmod(0o1777)
         self.runs, self.history, self.creds, self.frames = {}, {}, {}, 0
-        self.process = self.pid = self.sock = self.hello = None
+        self.process = self.pid = self.sock = self.hello = self.inventory = None
         self.next_job = 1
         if start:
             self.start()
@@ -194,6 +194,8 @@ class Launcher:
                 self.note(r)
         elif kind == "MSG_LAUNCHER_RUN":
             self.note(m)
+        elif kind == "MSG_LAUNCHER_GPUS":
+            self.inventory = m
         else:
             self.creds[m["id"]] = m
 

@@ -117,7 +117,7 @@ def read_varint(data, at):
 SCHEMA_OF = Schema()
 TYPES = SCHEMA_OF.enums["MsgType"]
 BODY = {"MSG_START_RUN": "StartRun", "MSG_END_RUN": "EndRun", "MSG_SIGNAL_RUN": "SignalRun",
-        "MSG_SUSPEND_RUN": "SuspendRun",
+        "MSG_SUSPEND_RUN": "SuspendRun", "MSG_NODE_SETTINGS": "NodeSettings", "MSG_LAUNCHER_GPUS": "Inventory",
         "MSG_FORGET_RUN": "ForgetRun", "MSG_LAUNCHER_HELLO": "LauncherHello", "MSG_LAUNCHER_RUN": "RunReport",
         "MSG_LAUNCHER_CRED": "LauncherCred", "MSG_LAUNCHER_EPOCH": "LauncherEpoch"}
 

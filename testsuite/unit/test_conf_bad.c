@@ -101,6 +101,18 @@ static const struct {
 	{ CTL "nodess = ();\n" NODES PARTS, "c:2: nodess: unknown key; did you mean 'nodes'?\n" },
 	{ CTL "federation = { };\n" NODES PARTS,
 	        "c:2: federation: unknown key; see gpusched.conf(5)\n" },
+	{ CTL "node_defaults = { containment = [ \"devces\" ];\n private = [ \"all\" ];\n"
+	      " rlimits = [ \"nofile=3:2\" ];\n devices = [ \"/etc/passwd\" ];\n"
+	      " gpu_devices = \"/dev/nvidia[0-99]\"; };\n" NODES PARTS,
+	        "c:2: node_defaults.containment[0]: \"devces\": must be one of cgroup2, devices, "
+	        "memory, pids, cpu, tmp, shm, ipc, proc\n"
+	        "c:3: node_defaults.private[0]: \"all\": must be one of tmp, shm, ipc, proc\n"
+	        "c:4: node_defaults.rlimits[0]: \"nofile=3:2\": the soft limit is above the hard "
+	        "one\n"
+	        "c:5: node_defaults.devices[0]: \"/etc/passwd\": must be a device file, as in "
+	        "/dev/kfd\n"
+	        "c:6: node_defaults.gpu_devices: \"/dev/nvidia[0-99]\": must be a list of at most 64 "
+	        "device files, as in /dev/nvidia[0-7]\n" },
 	{ CTL "roles = { admins = [ \"*\" ];\n operators = [ \"a b\" ];\n"
 	      " private_data = [ \"jobs\", \"node\" ]; };\n" NODES PARTS
 	      "accounts = ( { name = \"a\"; coordinators = [ \"*\" ]; } );\n",

@@ -1,0 +1,16 @@
+/* nodewords.h - words of gpusched.conf and of gnoded's options for how a node holds its runs
+ *
+ * The configuration says them for nodes, an agent's command line for its own; noded/contain.h and
+ * noded/private.h say what each means.
+ */
+#ifndef COMMON_NODEWORDS_H
+#define COMMON_NODEWORDS_H
+
+#define PRIVATE_WORDS "tmp, shm, ipc, proc"
+
+#define OVERMEM_WORDS "note, warn, end"
+
+#define CONTAIN_DEVICES "devices"
+#define CONTAIN_WORDS   "cgroup2, " CONTAIN_DEVICES ", memory, pids, cpu, " PRIVATE_WORDS
+
+#endif

@@ -1,0 +1,103 @@
+/* lsettings.c - what the controller says of this node's runs; see rules.h, lpriv.h
+ *
+ * NodeSettings comes after each registration and after a change of the configuration. It is kept in
+ * SPOOL/settings, so that a launcher that starts anew goes by it before any controller is heard.
+ * What it makes of containment is told in a registration of its own: the controller starts nothing
+ * where less is active than its configuration demands.
+ */
+#include "config.h"
+
+#include "noded/lpriv.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "common/log.h"
+#include "common/xalloc.h"
+
+#define SETTINGS_FILE "settings"
+
+static void make(struct launcher *l)
+{
+	struct strbuf refused = { 0 };
+
+	rules_clear(&l->rules);
+	rules_make(&l->options, l->settings, &l->rules, &refused);
+	if (refused.len)
+		log_warning("of what the controller says of this node is left out: %s", refused.s);
+	strbuf_free(&refused);
+}
+
+void lsettings_load(struct launcher *l)
+{
+	ProtobufCMessage *m = NULL;
+	struct error err;
+
+	if (record_read(l->spool, SETTINGS_FILE, &gpusched__node_settings__descriptor, &m, &err) <
+	        0)
+		log_error("what the controller has said of this node: %s", err.text);
+	l->settings = (Gpusched__NodeSettings *)m;
+	make(l);
+}
+
+void lsettings_free(struct launcher *l)
+{
+	if (l->settings)
+		protobuf_c_message_free_unpacked(&l->settings->base, NULL);
+	rules_clear(&l->rules);
+}
+
+/* As bytes, without the epoch. */
+static uint8_t *pack(const Gpusched__NodeSettings *m, size_t *len)
+{
+	Gpusched__NodeSettings copy =
+	        m ? *m : (Gpusched__NodeSettings)GPUSCHED__NODE_SETTINGS__INIT;
+	uint8_t *bytes;
+
+	copy.epoch = 0;
+	*len = gpusched__node_settings__get_packed_size(&copy);
+	bytes = xcalloc(*len + 1, 1);
+	gpusched__node_settings__pack(&copy, bytes);
+	return bytes;
+}
+
+/* True: it says something else. Keeps a copy that is our own. */
+static bool replace(struct launcher *l, const Gpusched__NodeSettings *m)
+{
+	size_t n_old, n_new;
+	uint8_t *old = pack(l->settings, &n_old), *new = pack(m, &n_new);
+	bool other = n_old != n_new || memcmp(old, new, n_new) != 0;
+
+	if (other) {
+		lsettings_free(l);
+		l->settings = gpusched__node_settings__unpack(NULL, n_new, new);
+		make(l);
+	}
+	free(old);
+	free(new);
+	return other;
+}
+
+void lsettings_take(struct launcher *l, const Gpusched__NodeSettings *m)
+{
+	char active[sizeof(l->active)], why[sizeof(l->active_why)];
+	struct error err;
+
+	if (m->epoch < l->max_epoch) {
+		log_warning("settings of a controller that is no longer in charge are ignored");
+		return;
+	}
+	if (!replace(l, m))
+		return;
+	if (record_write(l->spool, SETTINGS_FILE, &l->settings->base, RECORD_SYNC, &err) < 0)
+		log_error("what the controller says of this node: %s", err.text);
+	memcpy(active, l->active, sizeof(active));
+	memcpy(why, l->active_why, sizeof(why));
+	launcher_contain(l);
+	lwatch_period(l);
+	log_info("the controller says how runs are held here; active: %s%s%s", l->active,
+	        *l->active_why ? "; not active: " : "", l->active_why);
+	if (strcmp(active, l->active) != 0 || strcmp(why, l->active_why) != 0)
+		lgpus_tell(l);
+}

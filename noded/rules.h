@@ -1,0 +1,48 @@
+/* rules.h - what a node's runs are held to: the agent's own options, and what the controller adds
+ *
+ * The options of gnoded are the site's word on the node itself: a floor. NodeSettings is what
+ * gpusched.conf says of it, told by the controller, which may have been taken over. So what it says
+ * is only ever added:
+ *
+ *	containment     both lists
+ *	private         both, and those that the containment demands
+ *	rlimits         the lower number of each, soft and hard; where the agent says nothing the
+ *	                soft one is free up to the table's hard one (common/rlimit.h): any process
+ *	                may raise it so far itself
+ *	max_processes   the lower
+ *	sample_every    the shorter, and on where the agent says off
+ *	over_memory     the stricter; what is built in counts where nobody says
+ *	gpu_devices     only where the agent names none; used where no GPUs are found (grants.h)
+ *	devices         added, unless the agent's own --containment has `devices`: then its --device
+ *	                are all there are. Never a GPU's file (grants.h)
+ *
+ * What of it makes no sense is left out and told.
+ */
+#ifndef NODED_RULES_H
+#define NODED_RULES_H
+
+#include <stdint.h>
+
+#include "common/gpusched.pb-c.h"
+#include "common/strbuf.h"
+#include "noded/launcher.h"
+
+#define RULES_SAMPLE_MIN_MS 100 /* of what the controller says */
+
+struct rules {
+	char *containment; /* CONTAIN_WORDS between commas; owned */
+	uint32_t private_kinds;
+	Gpusched__RunRlimit rlimits[RLIMITS_MAX]; /* each kind once */
+	size_t n_rlimits;
+	uint64_t max_processes, sample_ms;
+	enum overmem_policy over_memory;
+	struct grants_wish devices; /* strings of the options and of the settings */
+};
+
+/* `told` NULL: nothing. Texts of `devices` are good as long as both. What was left out is added to
+ * `refused`, for people. */
+void rules_make(const struct launcher_options *own, const Gpusched__NodeSettings *told,
+        struct rules *out, struct strbuf *refused);
+void rules_clear(struct rules *rules);
+
+#endif
