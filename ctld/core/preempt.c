@@ -93,19 +93,6 @@ struct cost {
 	double tier, qos, work;
 };
 
-static struct cost cost_of(const struct scene *sc, const struct held *v)
-{
-	const struct conf *conf = sc->conf;
-	double over = v->type == TYPE_NONE
-	                      ? 0
-	                      : quota_over(gates_quota(sc->gates), v->account, v->type, 0);
-
-	return (struct cost){ .within = 1 / (1 + over),
-		.tier = conf->partitions[v->partition].tier,
-		.qos = QOS_ABOVE_0 + (v->qos == CONF_NONE ? 0 : conf->qos[v->qos].priority),
-		.work = v->work };
-}
-
 static void cost_add(struct cost *sum, const struct cost *c)
 {
 	sum->within += c->within;
@@ -171,6 +158,9 @@ struct search {
 	struct on_node here;
 	struct preemption *out;
 	struct gone *gone; /* what the victims in `out` hold of the gates; owned */
+	/* How far over quota an account is in a type, [account * types + type], while nobody counts
+	 * as gone; below 0: not asked yet. The same few are asked for on all nodes. Owned. */
+	double *over;
 };
 
 struct gone {
@@ -232,6 +222,32 @@ static bool is_victim(const struct preemption *out, uint64_t job, size_t *index)
 	return false;
 }
 
+static double over_quota(struct search *s, const struct held *v)
+{
+	const struct conf *conf = s->scene->conf;
+	const struct quota *q = gates_quota(s->scene->gates);
+	double *known;
+
+	if (v->type == TYPE_NONE)
+		return 0;
+	if (s->out->n || v->account >= conf->n_accounts || v->type >= conf->n_gpu_types)
+		return quota_over(q, v->account, v->type, 0);
+	known = &s->over[v->account * conf->n_gpu_types + v->type];
+	if (*known < 0)
+		*known = quota_over(q, v->account, v->type, 0);
+	return *known;
+}
+
+static struct cost cost_of(struct search *s, const struct held *v)
+{
+	const struct conf *conf = s->scene->conf;
+
+	return (struct cost){ .within = 1 / (1 + over_quota(s, v)),
+		.tier = conf->partitions[v->partition].tier,
+		.qos = QOS_ABOVE_0 + (v->qos == CONF_NONE ? 0 : conf->qos[v->qos].priority),
+		.work = v->work };
+}
+
 /* Who might be stopped on the node. */
 static void gather(struct search *s)
 {
@@ -253,8 +269,7 @@ static void gather(struct search *s)
 				s->retry = held[i].protected_until;
 			continue;
 		}
-		s->v[s->n++] =
-		        (struct candidate){ held[i], why, cost_of(s->scene, &held[i]), false };
+		s->v[s->n++] = (struct candidate){ held[i], why, cost_of(s, &held[i]), false };
 	}
 	qsort(s->v, s->n, sizeof(s->v[0]), by_cost);
 }
@@ -618,9 +633,13 @@ bool preempt_find(const struct scene *sc, const struct contender *who, const str
 	struct plan_want even = plan_equal_parts(want, want->ask.gpus->nodes_min, &shape);
 	uint32_t nodes = shape.nodes_min;
 	bool found, anyway;
-	size_t n;
+	size_t n, i;
 
 	memset(out, 0, sizeof(*out));
+	n = sc->conf->n_accounts * sc->conf->n_gpu_types;
+	s.over = xcalloc(n ? n : 1, sizeof(*s.over));
+	for (i = 0; i < n; i++)
+		s.over[i] = -1;
 	s.want = &even;
 	s.start = sc->now.mono + preempt_delay(sc->conf);
 	s.gpus = shape.n ? shape.v[want->find.alternative].count : 0;
@@ -635,6 +654,7 @@ bool preempt_find(const struct scene *sc, const struct contender *who, const str
 		spare(&s);
 	found = found && all_owe(&s);
 	free(s.gone);
+	free(s.over);
 	plan_trim(want, &out->entry.places);
 	out->entry.start = s.start;
 	out->entry.end = want->length >= PLAN_FAR ? PLAN_FAR * 2 : s.start + want->length;

@@ -48,26 +48,45 @@ static void names_drop(struct sched *s, struct names *names)
 	size_t i;
 
 	for (i = 0; i < names->n; i++)
-		strings_drop(s->strings, names->v[i]);
+		strings_drop(s->strings, names->v[i].kept);
 	free(names->v);
 	*names = (struct names){ 0 };
 }
 
 static void names_add(struct sched *s, struct names *names, const char *name)
 {
-	names->v = xrealloc(names->v, names->n + 1, sizeof(char *));
-	names->v[names->n++] = strings_keep(s->strings, name);
+	names->v = xrealloc(names->v, names->n + 1, sizeof(*names->v));
+	names->v[names->n] = (struct name){ strings_keep(s->strings, name), (uint32_t)names->n };
+	names->n++;
+}
+
+static int by_address(const void *x, const void *y)
+{
+	uintptr_t a = (uintptr_t)((const struct name *)x)->kept,
+	          b = (uintptr_t)((const struct name *)y)->kept;
+
+	return a < b ? -1 : a > b;
+}
+
+static void names_sort(struct names *names)
+{
+	if (names->n)
+		qsort(names->v, names->n, sizeof(*names->v), by_address);
 }
 
 static uint32_t names_find(const struct names *names, const char *kept)
 {
-	uint32_t i;
+	size_t low = 0, high = names->n;
 
-	for (i = 0; i < names->n; i++) {
-		if (names->v[i] == kept)
-			return i;
+	while (low < high) {
+		size_t mid = low + (high - low) / 2;
+
+		if ((uintptr_t)names->v[mid].kept < (uintptr_t)kept)
+			low = mid + 1;
+		else
+			high = mid;
 	}
-	return CONF_NONE;
+	return low < names->n && names->v[low].kept == kept ? names->v[low].number : CONF_NONE;
 }
 
 uint32_t sched_partition_kept(const struct sched *s, const char *kept)
@@ -120,6 +139,9 @@ static void learn_names(struct sched *s, const struct conf *conf)
 		names_add(s, &s->account_names, conf->accounts[i].name);
 	for (i = 0; i < conf->n_qos; i++)
 		names_add(s, &s->qos_names, conf->qos[i].name);
+	names_sort(&s->partitions);
+	names_sort(&s->account_names);
+	names_sort(&s->qos_names);
 }
 
 void sched_free(struct sched *s)

@@ -9,9 +9,13 @@
 #define REPLAN_EVERY ((usec_t)50000)   /* at most so often are plans made because a node returned */
 #define ORDER_EVERY  ((usec_t)1000000) /* at most so often are all classes ordered anew */
 
-/* Kept names of one list of the configuration, by number. */
+/* Kept names of one list of the configuration with their numbers there, by address: the account of
+ * each run is asked for in a search for victims. */
 struct names {
-	const char **v;
+	struct name {
+		const char *kept;
+		uint32_t number;
+	} * v;
 	size_t n;
 };
 
