@@ -240,6 +240,27 @@ def test_recorded_session_cannot_be_replayed(cluster):
     rec.close()
 
 
+def test_recorded_session_cannot_be_replayed_to_who_was_restarted(cluster):
+    """Neither the controller nor munged remembers the credential then."""
+    rec = Recorder(cluster)
+    r = through(cluster, rec, "gsubmit", "--hold", "--parsable", "--wrap", "true")
+    assert r.returncode == 0, r.stderr
+    wait_until(lambda: len(rec.said) > 200, "the recording")
+    rec.close()
+    before = n_jobs(cluster)
+    cluster.ctld.stop()
+    cluster.munged.stop()
+    cluster.socket.unlink(missing_ok=True)
+    cluster.start_munged()
+    cluster.start_ctld()
+    with connect(cluster) as s:
+        s.sendall(rec.said)
+        s.shutdown(socket.SHUT_WR)
+        closed(s)
+    assert n_jobs(cluster) == before
+    cluster.run("gcancel", r.stdout.strip())
+
+
 def test_every_altered_byte_is_noticed(cluster):
     """Flip one bit at a time, spread over the whole session: never a job, never a crash."""
     rec = Recorder(cluster)
