@@ -80,6 +80,12 @@ SHOW(since)
 	view_time(cell, g->since);
 }
 
+SHOW(recheck)
+{
+	GPU;
+	view_time(cell, g->recheck);
+}
+
 SHOW(uuid)
 {
 	GPU;
@@ -95,6 +101,9 @@ static const struct view_column columns[] = {
 	{ "REASON", { "REASON", 0, 6, 0 }, "why it is not given to jobs", show_reason },
 	{ "BY", { "BY", 10, 4, 0 }, "who drained it", show_by },
 	{ "SINCE", { "SINCE", 19, 0, TABLE_WHOLE }, "when it was drained", show_since },
+	{ "RECHECK", { "RECHECK", 19, 0, TABLE_WHOLE },
+	        "when it is looked at whether one that a fault has drained is well",
+	        show_recheck },
 	{ "UUID", { "UUID", 40, 8, 0 }, "its UUID", show_uuid },
 };
 
@@ -102,5 +111,5 @@ const struct view_kind gpu_kind = {
 	.columns = columns,
 	.n = sizeof(columns) / sizeof(columns[0]),
 	.standard = "GPU,TYPE,STATE,JOBS,REASON",
-	.longer = "GPU,TYPE,STATE,JOBS,UUID,BY,SINCE,REASON",
+	.longer = "GPU,TYPE,STATE,JOBS,UUID,BY,SINCE,RECHECK,REASON",
 };

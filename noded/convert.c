@@ -380,6 +380,7 @@ static const ProtobufCMessage *register_message(
 		if (*facts->inventory->containment)
 			m->containment = facts->inventory->containment;
 		m->containment_why = facts->inventory->containment_why;
+		m->tells_faults = true;
 	}
 	m->runs = take(c, effect->reg.n_runs, sizeof(*m->runs));
 	m->n_runs = effect->reg.n_runs;

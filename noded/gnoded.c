@@ -36,6 +36,7 @@ struct gnoded {
 	struct event *streams; /* descriptors from the launcher */
 	struct node *node;
 	Gpusched__Inventory *inventory; /* as the launcher told last; owned */
+	Gpusched__GpuReport *faults;    /* the same, of faults that are not acknowledged */
 	struct event *signals[N_SIGNALS];
 	int ready_fd; /* -1: nobody waits any more */
 	int status;
@@ -161,6 +162,44 @@ static void on_refused(struct gnoded *g, const Gpusched__LauncherStream *m)
 	relay_refused(g->relay, m->stream, &why);
 }
 
+/* --- faults of GPUs -------------------------------------------------------------------------- */
+
+static void pass_gpus(void *arg, unsigned type, const ProtobufCMessage *message)
+{
+	struct gnoded *g = arg;
+
+	bridge_send(g->bridge, type, message);
+}
+
+static void tell_faults(void *arg)
+{
+	struct gnoded *g = arg;
+
+	if (g->faults)
+		node_tell_gpus(g->node, &g->faults->base);
+}
+
+/* A copy of the faults, for whoever registers later. What was looked at is asked for again. */
+static void keep_faults(struct gnoded *g, const Gpusched__GpuReport *m)
+{
+	Gpusched__GpuReport faults = GPUSCHED__GPU_REPORT__INIT;
+	size_t len;
+	uint8_t *bytes;
+
+	if (g->faults)
+		gpusched__gpu_report__free_unpacked(g->faults, NULL);
+	g->faults = NULL;
+	if (!m || !m->n_faults)
+		return;
+	faults.n_faults = m->n_faults;
+	faults.faults = m->faults;
+	len = gpusched__gpu_report__get_packed_size(&faults);
+	bytes = xcalloc(1, len + 1);
+	gpusched__gpu_report__pack(&faults, bytes);
+	g->faults = gpusched__gpu_report__unpack(NULL, len, bytes);
+	free(bytes);
+}
+
 static const struct node_launcher launcher = {
 	.tell = tell,
 	.credential = ask_credential,
@@ -168,6 +207,8 @@ static const struct node_launcher launcher = {
 	.stream = take_stream,
 	.stream_room = stream_room,
 	.stream_lost = stream_lost,
+	.gpus = pass_gpus,
+	.registered = tell_faults,
 };
 
 /* --- launcher to node ------------------------------------------------------------------------ */
@@ -217,6 +258,11 @@ static int on_message(void *arg, unsigned type, const ProtobufCMessage *message,
 	}
 	if (type == GPUSCHED__MSG_TYPE__MSG_LAUNCHER_USED) {
 		node_send_used(g->node, message);
+		return 0;
+	}
+	if (type == GPUSCHED__MSG_TYPE__MSG_GPU_REPORT) {
+		keep_faults(g, (const Gpusched__GpuReport *)message);
+		node_tell_gpus(g->node, message);
 		return 0;
 	}
 	if (type == GPUSCHED__MSG_TYPE__MSG_LAUNCHER_HELLO)
@@ -331,6 +377,7 @@ static void unmake(struct gnoded *g)
 {
 	node_free(g->node);
 	keep_inventory(g, NULL);
+	keep_faults(g, NULL);
 	relay_free(g->relay);
 	if (g->streams)
 		event_free(g->streams);

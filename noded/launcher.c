@@ -111,6 +111,8 @@ static void launcher_free(struct launcher *l)
 	lruns_free(l);
 	worker_pool_free(l->pool);
 	worker_pool_free(l->disk);
+	lleft_free(l->left);
+	lfaults_free(l->faults);
 	lgpus_free(l->gpus);
 	lhealth_free(l->checks);
 	lwatch_free(l->watch);
@@ -405,6 +407,8 @@ static int start(struct launcher *l, int sock, struct error *err)
 	        l->fresh ? " (new)" : "");
 	l->mps = lmps_start(l);
 	l->checks = lhealth_start(l);
+	l->faults = lfaults_new(l);
+	l->left = lleft_new(l);
 	lgpus_start(l);
 	return 0;
 }

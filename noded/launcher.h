@@ -21,6 +21,8 @@
  *      LAUNCHER_GPUS  ------------->           Inventory: the GPUs, the node's health or what holds
  *                                              runs are not what the hello said
  *      LAUNCHER_USED  ------------->           what runs use now
+ *      GPU_REPORT     ------------->           what is wrong with GPUs, until GPU_ACK
+ *                     <-------------  GPU_ACK, GPU_CHECK: of the controller
  *
  * StartRun is answered with STARTING, then RUNNING, then ENDED, or with NEVER and what was wrong; a
  * StartRun of a run that is known already is answered with its present state and starts nothing.
@@ -35,7 +37,7 @@
  * starts runs of its own user only, and says so in NEVER to all others.
  *
  * Files, all in directories that only the launcher's user can write to:
- *   RUNDIR/lock, incarnation, state, notify, runs/ID/...   tmpfs; see record.h
+ *   RUNDIR/lock, incarnation, state, notify, faults, runs/ID/...   tmpfs; see record.h
  *   SPOOL/runs/ID     the run's RUN_DIR, private to its owner: script, interrupt, ack. On a file
  *                     system that allows to execute, which /run often does not.
  *   SPOOL/exits/ID    copies of exit records that nobody acknowledged within a second, synced

@@ -116,6 +116,7 @@ static void take(struct lgpus *g)
 		lwatch_gpus_changed(g->l);
 		tell(g);
 	}
+	lfaults_looked(g->l, g->next, g->now);
 	look_again_later(g);
 }
 
@@ -161,6 +162,19 @@ static void look(struct lgpus *g)
 	        err.text);
 	tell(g);
 	look_again_later(g);
+}
+
+const struct gpus *lgpus_now(const struct lgpus *g)
+{
+	return g->now;
+}
+
+void lgpus_look(struct launcher *l)
+{
+	if (l->gpus->ended)
+		return;
+	evtimer_del(l->gpus->again);
+	look(l->gpus);
 }
 
 static void again(evutil_socket_t fd, short what, void *arg)

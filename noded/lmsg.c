@@ -83,6 +83,7 @@ void lmsg_hello(struct launcher *l)
 	free(list.v);
 	list.over = 0;
 	lruns_each(l, tell_rest, &list);
+	lfaults_tell(l);
 }
 
 /* --- hearing ---------------------------------------------------------------------------------- */
@@ -181,6 +182,28 @@ static int on_stream(struct launcher *l, const struct frame *f, struct error *er
 	return 0;
 }
 
+static int on_gpu_ack(struct launcher *l, const struct frame *f, struct error *err)
+{
+	const Gpusched__GpuAck *m =
+	        (const Gpusched__GpuAck *)msg_unpack(f->type, f->body, f->len, l->arena, err);
+
+	if (!m)
+		return -1;
+	lfaults_ack(l, m->seq);
+	return 0;
+}
+
+static int on_gpu_check(struct launcher *l, const struct frame *f, struct error *err)
+{
+	const Gpusched__GpuCheck *m =
+	        (const Gpusched__GpuCheck *)msg_unpack(f->type, f->body, f->len, l->arena, err);
+
+	if (!m)
+		return -1;
+	lfaults_check(l, m);
+	return 0;
+}
+
 /* A question of the network half for a credential, while munge has it. */
 struct cred_ask {
 	struct launcher *l;
@@ -249,6 +272,8 @@ static const struct {
 	{ GPUSCHED__MSG_TYPE__MSG_LAUNCHER_EPOCH, on_epoch },
 	{ GPUSCHED__MSG_TYPE__MSG_LAUNCHER_STREAM, on_stream },
 	{ GPUSCHED__MSG_TYPE__MSG_NODE_SETTINGS, on_settings },
+	{ GPUSCHED__MSG_TYPE__MSG_GPU_ACK, on_gpu_ack },
+	{ GPUSCHED__MSG_TYPE__MSG_GPU_CHECK, on_gpu_check },
 };
 
 static int dispatch(struct launcher *l, const struct frame *f, struct error *err)

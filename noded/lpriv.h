@@ -9,6 +9,7 @@
  *   lhealth.c   is the node well: the site's health check
  *   lmps.c      NVIDIA's MPS, for runs with parts of a GPU
  *   lsettings.c what the controller says of how runs are held
+ *   lfaults.c   what is wrong with them     lleft.c   who was left on them
  *   lgpus.c     what GPUs there are, and which of them an order means
  *   lwatch.c    what runs use
  *   lstream.c   streams to runs: gtap for who may have one
@@ -31,12 +32,14 @@
 
 #include "common/arena.h"
 #include "common/error.h"
+#include "common/gpufault.h"
 #include "common/gpusched.pb-c.h"
 #include "common/mcred.h"
 #include "common/run.h"
 #include "common/worker.h"
 #include "noded/asked.h"
 #include "noded/contain.h"
+#include "noded/gpu/gpus.h"
 #include "noded/grants.h"
 #include "noded/jobenv.h"
 #include "noded/launcher.h"
@@ -52,8 +55,10 @@ struct event;
 struct event_base;
 struct bufferevent;
 struct frame_reader;
+struct lfaults;
 struct lgpus;
 struct lhealth;
+struct lleft;
 struct lmps;
 struct lstart;
 struct lused;
@@ -90,6 +95,8 @@ struct launcher {
 	Gpusched__NodeSettings *settings; /* of the controller; NULL: none yet */
 	struct rules rules;               /* what counts: options and settings */
 	struct lgpus *gpus;
+	struct lfaults *faults;
+	struct lleft *left;
 	struct lhealth *checks;           /* NULL: the site has none */
 	char health[PROGRAM_TROUBLE_MAX]; /* what its check found wrong; "": nothing */
 	struct lwatch *watch;
@@ -234,7 +241,12 @@ void launcher_contain(struct launcher *l);
 
 bool lgpus_found(const struct lgpus *g); /* does the node know its GPUs itself? NULL: not yet */
 
-/* As last found; lgpus_clear() frees what lgpus_fill() made. */
+/* As last found. */
+const struct gpus *lgpus_now(const struct lgpus *g);
+/* Look again now, if no look is under way; then lfaults_looked(). */
+void lgpus_look(struct launcher *l);
+
+/* The same as a message; lgpus_clear() frees what lgpus_fill() made. */
 void lgpus_fill(const struct lgpus *g, Gpusched__Inventory *m);
 void lgpus_clear(Gpusched__Inventory *m);
 
@@ -287,6 +299,38 @@ bool lmps_is_leaf(const struct launcher *l, const char *name); /* of one that ma
 void lsettings_load(struct launcher *l); /* as kept; makes the rules */
 void lsettings_free(struct launcher *l);
 void lsettings_take(struct launcher *l, const Gpusched__NodeSettings *m);
+
+/* --- faults of GPUs (lfaults.c) --------------------------------------------------------------- */
+
+struct lfaults *lfaults_new(struct launcher *l);
+void lfaults_free(struct lfaults *f); /* NULL is fine */
+
+/* A look has ended; both may say the same. */
+void lfaults_looked(struct launcher *l, const struct gpus *old, const struct gpus *now);
+/* To a network half that knows nothing yet. */
+void lfaults_tell(struct launcher *l);
+/* The controller has committed these; wants to know of some GPUs. */
+void lfaults_ack(struct launcher *l, uint64_t seq);
+void lfaults_check(struct launcher *l, const Gpusched__GpuCheck *m);
+
+/* Something that lasts is wrong with it, or is not any more: told if that is news. */
+void lfaults_condition(
+        struct launcher *l, const char *uuid, enum gpu_fault_kind kind, bool is, const char *text);
+
+/* --- who is on free GPUs (lleft.c) ------------------------------------------------------------ */
+
+struct lleft *lleft_new(struct launcher *l);
+void lleft_free(struct lleft *f); /* NULL is fine */
+
+/* Called once, perhaps at once, when it is known whether somebody was left on GPUs: who, NULL:
+ * nobody. It is a fault by then. Not called while the launcher is being freed. */
+typedef void lleft_fn(const char *left, void *arg);
+/* On those of an order that no other run has; on those of a list that no run has. */
+void lleft_wait(struct launcher *l, const Gpusched__StartRun *order, lleft_fn *fn, void *arg);
+void lleft_check(struct launcher *l, char (*uuids)[GPUS_TEXT], size_t n, lleft_fn *fn, void *arg);
+/* A run that had these (a set of indices) is over: see whether somebody stays. */
+void lleft_freed(struct launcher *l, uint64_t gpus);
+void lleft_gpus_changed(struct launcher *l);
 
 /* --- the health check (lhealth.c) ------------------------------------------------------------- */
 

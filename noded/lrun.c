@@ -322,10 +322,13 @@ static void sync_start(struct lrun *r)
 
 void lrun_over(struct lrun *r, Gpusched__RunReport *report, bool on_disk)
 {
+	uint64_t gpus = r->gpus;
+
 	lreport_free(r->report);
 	r->report = report;
 	r->state = LRUN_OVER;
 	r->gpus = 0;
+	lleft_freed(r->l, gpus);
 	r->on_disk = on_disk;
 	lrun_stop_following(r);
 	if (r->mps)

@@ -7,6 +7,7 @@
  *   credential    munge vouches for uid and gid (asked.c); not too old
  *   job           signed by it, for this cluster, the script too (signedjob.h)
  *   run           task and attempt are what the owner allowed; not used up (uses.c)
+ *   GPUs          nobody was left on them (lleft.c)
  *   user          may be served here, exists with this uid (asked.c)
  *   GPUs          held by no other run, unless both have parts of them, and there
  *
@@ -609,6 +610,21 @@ static int check_job(struct lstart *s, const struct mcred *cred, struct error *e
 	return check_user(s, err);
 }
 
+static void nobody_left(const char *left, void *arg)
+{
+	struct lstart *s = arg;
+
+	s->asking = false;
+	if (s->dropped) {
+		start_free(s);
+	} else if (left) {
+		refuse(s, left);
+	} else {
+		s->asking = true;
+		asked_user(s->l->asked, s->order->user, s->spec->uid, s->spec->gid, user_known, s);
+	}
+}
+
 static void cred_known(const struct mcred *cred, const struct error *why, void *arg)
 {
 	struct lstart *s = arg;
@@ -623,7 +639,7 @@ static void cred_known(const struct mcred *cred, const struct error *why, void *
 		refuse(s, err.text);
 	} else {
 		s->asking = true;
-		asked_user(s->l->asked, s->order->user, s->spec->uid, s->spec->gid, user_known, s);
+		lleft_wait(s->l, s->order, nobody_left, s);
 	}
 }
 

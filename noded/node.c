@@ -22,6 +22,7 @@ struct node {
 	struct event *timer;
 	uint64_t session; /* that is up; 0: none */
 	bool applying;
+	bool takes_faults; /* the controller knows of GpuReports */
 	char trouble[sizeof(((struct error *)0)->text)]; /* last logged; "" none */
 };
 
@@ -202,6 +203,29 @@ void node_send_used(struct node *node, const ProtobufCMessage *message)
 		node_send_stream(node, GPUSCHED__MSG_TYPE__MSG_RUNS_USED, message);
 }
 
+/* Is there a controller whose orders count? */
+static bool is_heard(const struct node *node)
+{
+	struct agent_stats stats;
+
+	agent_stats(node->agent, &stats);
+	return stats.registered && !stats.stale;
+}
+
+void node_tell_gpus(struct node *node, const ProtobufCMessage *message)
+{
+	const Gpusched__GpuReport *m = (const Gpusched__GpuReport *)message;
+
+	if (node->takes_faults && is_heard(node) && (m->n_faults || m->n_looked))
+		node_send_stream(node, GPUSCHED__MSG_TYPE__MSG_GPU_REPORT, message);
+}
+
+static void take_gpus(struct node *node, unsigned type, const ProtobufCMessage *message)
+{
+	if (node->config.launcher->gpus && is_heard(node))
+		node->config.launcher->gpus(node->config.arg, type, message);
+}
+
 bool node_is_full(const struct node *node)
 {
 	return link_full(node->link, node->session);
@@ -248,6 +272,14 @@ static void take_settings(struct node *node, const ProtobufCMessage *message)
 		node->config.launcher->settings(node->config.arg, message);
 }
 
+static void registered(struct node *node, const Gpusched__Registered *m)
+{
+	log_registered(node, m->epoch);
+	node->takes_faults = m->takes_faults;
+	if (node->config.launcher->registered)
+		node->config.launcher->registered(node->config.arg);
+}
+
 static void on_message(void *arg, uint64_t session, unsigned type, const ProtobufCMessage *message)
 {
 	struct node *node = arg;
@@ -262,6 +294,10 @@ static void on_message(void *arg, uint64_t session, unsigned type, const Protobu
 		take_settings(node, message);
 		return;
 	}
+	if (type == GPUSCHED__MSG_TYPE__MSG_GPU_ACK || type == GPUSCHED__MSG_TYPE__MSG_GPU_CHECK) {
+		take_gpus(node, type, message);
+		return;
+	}
 	if (convert_event(node->convert, type, message, session, &event, &err) < 0) {
 		log_error("node %s: from the controller: %s", node->config.facts->node, err.text);
 		convert_clear(node->convert);
@@ -273,7 +309,7 @@ static void on_message(void *arg, uint64_t session, unsigned type, const Protobu
 	}
 	apply(node, &event);
 	if (event.kind == AGENT_REGISTERED)
-		log_registered(node, event.registered.epoch);
+		registered(node, (const Gpusched__Registered *)message);
 }
 
 /* The same trouble again and again is said once. */

@@ -30,6 +30,10 @@ struct node_launcher {
 	/* MSG_STREAM_* from the controller; NULL: there are no streams here. */
 	void (*stream)(void *arg, unsigned type, const ProtobufCMessage *message);
 	void (*stream_room)(void *arg); /* node_is_full() no longer */
+	/* MSG_GPU_* from the controller; a session has registered: what it should know can be told.
+	 * NULL: this launcher tells nothing of GPUs. */
+	void (*gpus)(void *arg, unsigned type, const ProtobufCMessage *message);
+	void (*registered)(void *arg);
 	void (*stream_lost)(void *arg); /* the session is gone, and with it all streams */
 };
 
@@ -67,6 +71,9 @@ bool node_is_full(const struct node *node);
 /* What its runs use now (RunsUsed), if it is registered and its link is not full: lost otherwise,
  * the next comes soon. */
 void node_send_used(struct node *node, const ProtobufCMessage *message);
+
+/* A GpuReport, if there is a controller that takes it: lost otherwise. */
+void node_tell_gpus(struct node *node, const ProtobufCMessage *message);
 
 /* Why the last connection failed or was lost; "" once it is registered. */
 const char *node_trouble(const struct node *node);

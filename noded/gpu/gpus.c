@@ -1,6 +1,7 @@
 /* gpus.c - see gpus.h */
 #include "noded/gpu/gpus.h"
 
+#include <stddef.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -23,8 +24,14 @@ const struct gpu *gpus_find(const struct gpus *g, const char *uuid)
 
 bool gpus_equal(const struct gpus *a, const struct gpus *b)
 {
-	return a->state == b->state && a->n == b->n && strcmp(a->trouble, b->trouble) == 0 &&
-	       strcmp(a->driver, b->driver) == 0 && memcmp(a->v, b->v, a->n * sizeof(*a->v)) == 0;
+	if (a->state != b->state || a->n != b->n || strcmp(a->trouble, b->trouble) != 0 ||
+	        strcmp(a->driver, b->driver) != 0)
+		return false;
+	for (uint32_t i = 0; i < a->n; i++) {
+		if (memcmp(&a->v[i], &b->v[i], offsetof(struct gpu, health)) != 0)
+			return false;
+	}
+	return true;
 }
 
 /* --- making it sound ------------------------------------------------------------------------- */

@@ -26,6 +26,14 @@
 enum gpu_kind { GPU_WHOLE, GPU_MIG_PARENT, GPU_MIG };
 enum gpu_ecc { GPU_ECC_NONE, GPU_ECC_OFF, GPU_ECC_ON };
 
+/* Of what may be wrong with a GPU: numbers that come and go, not compared by gpus_equal(). */
+struct gpu_health {
+	uint64_t ecc, ecc_total;     /* uncorrectable: since the driver was loaded; ever */
+	uint32_t temp_c, slowdown_c; /* now; from where on it slows down; 0: not known */
+	bool remap_pending, remap_failed;
+	bool hung; /* `trouble` is a call that did not come back, or crashed */
+};
+
 struct gpu {
 	enum gpu_kind kind;
 	uint32_t nvml; /* NVML's index of the physical GPU, as found */
@@ -47,6 +55,7 @@ struct gpu {
 	char links[GPUS_LINKS][24]; /* where each goes: a PCI address or GPUS_LINK_SWITCH */
 	uint64_t peers;             /* hosts it reaches by NVLink; by gpus_settle() */
 	char trouble[160];          /* "": it can be used */
+	struct gpu_health health;   /* a MIG instance's is its GPU's; last */
 };
 
 enum gpus_state {

@@ -140,6 +140,30 @@ static void ask_link(struct looker *l, nvml_device device, unsigned link, struct
 	gpu->n_links++;
 }
 
+/* What may be wrong with it. */
+static void ask_health(struct looker *l, nvml_device device, struct gpu_health *h)
+{
+	unsigned long long n = 0;
+	unsigned c = 0, corrected, uncorrected, pending = 0, failed = 0;
+
+	if (ASK(l, nvmlDeviceGetTotalEccErrors, device, NVML_ECC_UNCORRECTED, NVML_ECC_VOLATILE,
+	            &n) == NVML_SUCCESS)
+		h->ecc = n;
+	if (ASK(l, nvmlDeviceGetTotalEccErrors, device, NVML_ECC_UNCORRECTED, NVML_ECC_AGGREGATE,
+	            &n) == NVML_SUCCESS)
+		h->ecc_total = n;
+	if (ASK(l, nvmlDeviceGetRemappedRows, device, &corrected, &uncorrected, &pending,
+	            &failed) == NVML_SUCCESS) {
+		h->remap_pending = pending;
+		h->remap_failed = failed;
+	}
+	if (ASK(l, nvmlDeviceGetTemperature, device, NVML_TEMPERATURE_GPU, &c) == NVML_SUCCESS)
+		h->temp_c = c;
+	if (ASK(l, nvmlDeviceGetTemperatureThreshold, device, NVML_THRESHOLD_SLOWDOWN, &c) ==
+	        NVML_SUCCESS)
+		h->slowdown_c = c;
+}
+
 /* What is good to know. */
 static void ask_more(struct looker *l, nvml_device device, struct gpu *gpu)
 {
@@ -152,6 +176,7 @@ static void ask_more(struct looker *l, nvml_device device, struct gpu *gpu)
 		gpu->power_w = mw / 1000;
 	for (unsigned link = 0; link < GPUS_LINKS; link++)
 		ask_link(l, device, link, gpu);
+	ask_health(l, device, &gpu->health);
 	find_place(l, gpu);
 }
 
@@ -248,8 +273,10 @@ static void ask_index(struct looker *l, const struct look_skip *skips, uint32_t 
 
 	*gpu = (struct gpu){ .nvml = l->gpu, .numa = -1 };
 	for (uint32_t i = 0; i < n_skips; i++) {
-		if (skips[i].gpu == l->gpu)
-			memcpy(gpu->trouble, skips[i].why, sizeof(gpu->trouble));
+		if (skips[i].gpu != l->gpu)
+			continue;
+		memcpy(gpu->trouble, skips[i].why, sizeof(gpu->trouble));
+		gpu->health.hung = true;
 	}
 	if (!*gpu->trouble && NEED(l, gpu, nvmlDeviceGetHandleByIndex, l->gpu, &device))
 		ask_gpu(l, device, gpu);

@@ -17,6 +17,7 @@ enum nvml_return {
 	NVML_NOT_FOUND = 6,
 	NVML_INSUFFICIENT_SIZE = 7,
 	NVML_DRIVER_NOT_LOADED = 9,
+	NVML_TIMEOUT = 10,
 	NVML_FUNCTION_NOT_FOUND = 13,
 	NVML_GPU_IS_LOST = 15,
 };
@@ -70,6 +71,20 @@ struct nvml_sample {                                         /* nvmlSample_t */
 	} value;
 };
 
+enum { NVML_TEMPERATURE_GPU = 0 };                   /* nvmlTemperatureSensors_t */
+enum { NVML_THRESHOLD_SLOWDOWN = 1 };                /* nvmlTemperatureThresholds_t */
+enum { NVML_ECC_UNCORRECTED = 1 };                   /* nvmlMemoryErrorType_t */
+enum { NVML_ECC_VOLATILE = 0, NVML_ECC_AGGREGATE = 1 }; /* nvmlEccCounterType_t */
+
+typedef struct nvmlEventSet_st *nvml_event_set;
+#define NVML_EVENT_XID 8ull /* nvmlEventTypeXidCriticalError */
+struct nvml_event {         /* nvmlEventData_t; version 1 ends before `gpu_instance` */
+	nvml_device device;
+	unsigned long long type, data;
+	unsigned gpu_instance, compute_instance; /* NVML_NO_INSTANCE: of the whole GPU */
+};
+#define NVML_NO_INSTANCE (~0u)
+
 enum { NVML_LINK_GPU = 0, NVML_LINK_SWITCH = 2 }; /* nvmlIntNvLinkDeviceType_t */
 
 /* X(name, newest version, oldest version, arguments). The symbol is the name, and from version 2 on
@@ -109,7 +124,19 @@ enum { NVML_LINK_GPU = 0, NVML_LINK_SWITCH = 2 }; /* nvmlIntNvLinkDeviceType_t *
 	X(nvmlDeviceGetProcessUtilization, 1, 1,                                                  \
 	        (nvml_device device, struct nvml_process_use * v, unsigned *n,                    \
 	                unsigned long long since))                                                \
-	X(nvmlDeviceGetTotalEnergyConsumption, 1, 1, (nvml_device device, unsigned long long *mj))
+	X(nvmlDeviceGetTotalEnergyConsumption, 1, 1,                                              \
+	        (nvml_device device, unsigned long long *mj))                                     \
+	X(nvmlDeviceGetTemperature, 1, 1, (nvml_device device, int sensor, unsigned *c))          \
+	X(nvmlDeviceGetTemperatureThreshold, 1, 1, (nvml_device device, int kind, unsigned *c))   \
+	X(nvmlDeviceGetTotalEccErrors, 1, 1,                                                      \
+	        (nvml_device device, int error, int counter, unsigned long long *n))              \
+	X(nvmlDeviceGetRemappedRows, 1, 1,                                                        \
+	        (nvml_device device, unsigned *corrected, unsigned *uncorrected,                  \
+	                unsigned *pending, unsigned *failed))                                     \
+	X(nvmlEventSetCreate, 1, 1, (nvml_event_set * set))                                       \
+	X(nvmlDeviceRegisterEvents, 1, 1,                                                         \
+	        (nvml_device device, unsigned long long types, nvml_event_set set))               \
+	X(nvmlEventSetWait, 2, 1, (nvml_event_set set, struct nvml_event * event, unsigned ms))
 
 struct nvml {
 	void *library;

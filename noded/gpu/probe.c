@@ -10,12 +10,12 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
-#include <sys/prctl.h>
 #include <sys/syscall.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
 #include "common/xalloc.h"
+#include "noded/gpu/forked.h"
 #include "noded/gpu/look.h"
 
 #define KILL_WAIT_MS 500 /* a child that is not in the kernel is gone by then */
@@ -68,33 +68,14 @@ static void close_if(int *fd)
 
 /* --- the child ------------------------------------------------------------------------------- */
 
-/* Of ours only the end of the pipe: one that hangs for ever must hold no socket and no lock. */
-static int leave_all(int keep, int null)
-{
-	dup2(null, 0);
-	dup2(null, 1);
-	dup2(null, 2);
-	if (dup2(keep, 3) < 0)
-		return -1;
-	syscall(SYS_close_range, 4U, ~0U, 0U);
-	return 0;
-}
-
 static _Noreturn void child_main(struct gpu_probe *p, int keep, int null, pid_t parent)
 {
 	struct look_skip skips[GPUS_HOST_MAX];
-	sigset_t none;
 
-	prctl(PR_SET_NAME, "gnoded-gpus");
-	for (int sig = 1; sig < NSIG; sig++)
-		signal(sig, SIG_DFL);
-	sigemptyset(&none);
-	sigprocmask(SIG_SETMASK, &none, NULL);
-	prctl(PR_SET_PDEATHSIG, SIGKILL);
+	if (forked_begin("gnoded-gpus", keep, null, parent) < 0)
+		_exit(1);
 	/* Whatever becomes of the timeout. */
 	alarm(p->timeout_ms / 1000 + 10);
-	if (getppid() != parent || leave_all(keep, null) < 0)
-		_exit(1);
 	for (uint32_t i = 0; i < p->n_left; i++)
 		skips[i] = p->left[i].skip;
 	look(p->root, skips, p->n_left, &p->shared->gpus, &p->shared->at);

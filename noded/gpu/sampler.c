@@ -10,7 +10,6 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
-#include <sys/prctl.h>
 #include <sys/resource.h>
 #include <sys/socket.h>
 #include <sys/syscall.h>
@@ -18,6 +17,7 @@
 #include <unistd.h>
 
 #include "common/xalloc.h"
+#include "noded/gpu/forked.h"
 
 #define KILL_WAIT_MS 500
 
@@ -79,36 +79,17 @@ static uint64_t cpu_us(void)
 	       (uint64_t)(ru.ru_utime.tv_usec + ru.ru_stime.tv_usec);
 }
 
-/* Of ours only the socket: one that hangs for ever must hold nothing else. */
-static int leave_all(int keep, int null)
-{
-	dup2(null, 0);
-	dup2(null, 1);
-	dup2(null, 2);
-	if (dup2(keep, 3) < 0)
-		return -1;
-	syscall(SYS_close_range, 4U, ~0U, 0U);
-	return 3;
-}
-
 static _Noreturn void child_main(
         struct shared *shared, uint64_t skip, int sock, int null, pid_t parent)
 {
 	struct gpu_sampling *sampling;
-	sigset_t none;
 	uint64_t before = cpu_us();
 	char c;
 
-	prctl(PR_SET_NAME, "gnoded-watch");
-	for (int sig = 1; sig < NSIG; sig++)
-		signal(sig, SIG_DFL);
-	signal(SIGPIPE, SIG_IGN);
-	sigemptyset(&none);
-	sigprocmask(SIG_SETMASK, &none, NULL);
-	prctl(PR_SET_PDEATHSIG, SIGKILL);
-	sock = leave_all(sock, null);
-	if (getppid() != parent || sock < 0)
+	if (forked_begin("gnoded-watch", sock, null, parent) < 0)
 		_exit(1);
+	signal(SIGPIPE, SIG_IGN);
+	sock = FORKED_KEPT;
 	sampling = gpu_sampling_new(skip, &shared->at);
 	while (sampling && read(sock, &c, 1) == 1) {
 		if (shared->n)
@@ -239,6 +220,11 @@ int gpu_sampler_ask_memory(
 int gpu_sampler_ask(struct gpu_sampler *s, struct error *err)
 {
 	return gpu_sampler_ask_memory(s, NULL, 0, err);
+}
+
+void gpu_sampler_leave_out(struct gpu_sampler *s, uint64_t gpus)
+{
+	s->left_out |= gpus;
 }
 
 bool gpu_sampler_asked(const struct gpu_sampler *s)

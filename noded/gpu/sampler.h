@@ -30,6 +30,9 @@ int gpu_sampler_ask(struct gpu_sampler *s, struct error *err);
 int gpu_sampler_ask_memory(
         struct gpu_sampler *s, const char (*uuids)[GPUS_TEXT], uint32_t n, struct error *err);
 bool gpu_sampler_asked(const struct gpu_sampler *s);
+/* Besides what it finds out itself, not to be asked when a child is started: a set of NVML's
+ * indices. Good until gpu_sampler_rest(). */
+void gpu_sampler_leave_out(struct gpu_sampler *s, uint64_t gpus);
 /* Readable when there is an answer, or the child has ended. */
 int gpu_sampler_fd(const struct gpu_sampler *s);
 

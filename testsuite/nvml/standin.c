@@ -37,7 +37,7 @@ struct facts {
 		char uuid[TEXT], name[TEXT];
 		unsigned domain, bus, device, minor, mem, used, power, compute, memory, temp;
 		unsigned long long energy;
-		unsigned watts;
+		unsigned watts, slowdown, ecc_errors, ecc_total, remap_pending, remap_failed;
 		int ecc;
 		bool mig, lost;
 		unsigned n_links, links[18];
@@ -126,6 +126,11 @@ static void add_gpu(struct facts *f, const char *line)
 	g->energy = (unsigned long long)number(line, "energy", 0);
 	g->watts = (unsigned)number(line, "watts", 0);
 	g->ecc = number(line, "ecc", 1);
+	g->slowdown = (unsigned)number(line, "slowdown", 90);
+	g->ecc_errors = (unsigned)number(line, "ecc_errors", 0);
+	g->ecc_total = (unsigned)number(line, "ecc_total", 0);
+	g->remap_pending = (unsigned)number(line, "remap_pending", 0);
+	g->remap_failed = (unsigned)number(line, "remap_failed", 0);
 	g->mig = number(line, "mig", 0);
 	g->lost = number(line, "lost", 0);
 	f->n_gpus++;
@@ -591,6 +596,38 @@ API int nvmlDeviceGetTemperature(device_t d, int sensor, unsigned *c)
 	(void)sensor;
 	BEGIN("nvmlDeviceGetTemperature", d);
 	*c = gpu_of(d)->temp;
+	return OK;
+}
+
+API int nvmlDeviceGetTemperatureThreshold(device_t d, int kind, unsigned *c);
+API int nvmlDeviceGetTemperatureThreshold(device_t d, int kind, unsigned *c)
+{
+	BEGIN("nvmlDeviceGetTemperatureThreshold", d);
+	if (kind != 1)
+		return NOT_SUPPORTED;
+	*c = gpu_of(d)->slowdown;
+	return OK;
+}
+
+API int nvmlDeviceGetTotalEccErrors(device_t d, int error, int counter, unsigned long long *n);
+API int nvmlDeviceGetTotalEccErrors(device_t d, int error, int counter, unsigned long long *n)
+{
+	BEGIN("nvmlDeviceGetTotalEccErrors", d);
+	if (gpu_of(d)->ecc < 0 || error != 1)
+		return NOT_SUPPORTED;
+	*n = counter ? gpu_of(d)->ecc_total : gpu_of(d)->ecc_errors;
+	return OK;
+}
+
+API int nvmlDeviceGetRemappedRows(device_t d, unsigned *corrected, unsigned *uncorrected,
+        unsigned *pending, unsigned *failed);
+API int nvmlDeviceGetRemappedRows(device_t d, unsigned *corrected, unsigned *uncorrected,
+        unsigned *pending, unsigned *failed)
+{
+	BEGIN("nvmlDeviceGetRemappedRows", d);
+	*corrected = *uncorrected = 0;
+	*pending = gpu_of(d)->remap_pending;
+	*failed = gpu_of(d)->remap_failed;
 	return OK;
 }
 

@@ -232,7 +232,7 @@ def test_one_in_trouble(machine):
         assert node(c)["gpu_note"] == "1 of 2 h100, a GPU: nvmlDeviceGetMemoryInfo does not come back"
         assert output(c, c.submit(PRINT, "--gpus=h100:1")) == f"{cuda(c, '1')} 1 GPU-1"
         machine.set(h100(0), h100(1), "crash call=nvmlDeviceGetName gpu=1")
-        wait_note(c, "1 of 2 h100, GPU-1 missing, a GPU: nvmlDeviceGetName crashes")
+        wait_note(c, "1 of 2 h100, GPU-1 drained: nvmlDeviceGetName crashes, a GPU: nvmlDeviceGetName crashes")
         assert output(c, c.submit(PRINT, "--gpus=h100:1")) == "0 0 GPU-0"
 
 

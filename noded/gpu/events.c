@@ -1,0 +1,181 @@
+/* events.c - see events.h */
+#include "noded/gpu/events.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <signal.h>
+#include <stdbool.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#include "common/xalloc.h"
+#include "noded/gpu/forked.h"
+#include "noded/gpu/nvml.h"
+
+#define WAIT_MS 60000 /* then it is asked again; events come at once */
+
+/* --- the child ------------------------------------------------------------------------------- */
+
+struct watcher {
+	struct nvml nvml;
+	nvml_event_set set;
+	/* Told beforehand: one that is too far gone does not say its UUID. */
+	struct {
+		nvml_device device;
+		char uuid[GPUS_TEXT];
+	} gpus[GPUS_HOST_MAX];
+	unsigned n;
+};
+
+static bool watch_all(struct watcher *w)
+{
+	const struct nvml *nvml = &w->nvml;
+	unsigned count = 0;
+
+	if (nvml->nvmlDeviceGetCount(&count) != NVML_SUCCESS)
+		return false;
+	for (unsigned i = 0; i < count && i < GPUS_HOST_MAX; i++) {
+		nvml_device device;
+		char *uuid = w->gpus[w->n].uuid;
+
+		if (nvml->nvmlDeviceGetHandleByIndex(i, &device) != NVML_SUCCESS ||
+		        nvml->nvmlDeviceGetUUID(device, uuid, GPUS_TEXT) != NVML_SUCCESS ||
+		        nvml->nvmlDeviceRegisterEvents(device, NVML_EVENT_XID, w->set) !=
+		                NVML_SUCCESS)
+			continue;
+		w->gpus[w->n++].device = device;
+	}
+	return w->n;
+}
+
+static bool tell(const struct watcher *w, const struct nvml_event *event)
+{
+	struct gpu_event told = { .xid = (uint32_t)event->data,
+		.instance = event->gpu_instance,
+		.compute = event->compute_instance };
+
+	if (!(event->type & NVML_EVENT_XID))
+		return true;
+	for (unsigned i = 0; i < w->n; i++) {
+		if (w->gpus[i].device == event->device)
+			memcpy(told.uuid, w->gpus[i].uuid, sizeof(told.uuid));
+	}
+	return write(FORKED_KEPT, &told, sizeof(told)) == (ssize_t)sizeof(told);
+}
+
+static void watch(void)
+{
+	static struct watcher w;
+	struct nvml *nvml = &w.nvml;
+	struct error err;
+
+	if (nvml_open(nvml, &err) < 0 || !nvml->nvmlInit || !nvml->nvmlDeviceGetUUID ||
+	        !nvml->nvmlEventSetCreate || !nvml->nvmlDeviceRegisterEvents ||
+	        !nvml->nvmlEventSetWait || nvml->nvmlInit() != NVML_SUCCESS ||
+	        nvml->nvmlEventSetCreate(&w.set) != NVML_SUCCESS || !watch_all(&w))
+		return;
+	for (;;) {
+		struct nvml_event event = { .gpu_instance = NVML_NO_INSTANCE,
+			.compute_instance = NVML_NO_INSTANCE };
+		int r = nvml->nvmlEventSetWait(w.set, &event, WAIT_MS);
+
+		if (r == NVML_TIMEOUT)
+			continue;
+		if (r != NVML_SUCCESS || !tell(&w, &event))
+			return;
+	}
+}
+
+/* --- the parent ------------------------------------------------------------------------------ */
+
+struct gpu_events {
+	int pipe, pidfd; /* -1: no child */
+};
+
+struct gpu_events *gpu_events_new(void)
+{
+	struct gpu_events *e = xcalloc(1, sizeof(*e));
+
+	e->pipe = e->pidfd = -1;
+	return e;
+}
+
+/* It is not waited for: it may hang. Whoever is the parent reaps it. */
+static void end(struct gpu_events *e)
+{
+	if (e->pipe < 0)
+		return;
+	syscall(SYS_pidfd_send_signal, e->pidfd, SIGKILL, NULL, 0);
+	close(e->pidfd);
+	close(e->pipe);
+	e->pipe = e->pidfd = -1;
+}
+
+void gpu_events_free(struct gpu_events *e)
+{
+	if (!e)
+		return;
+	end(e);
+	free(e);
+}
+
+int gpu_events_start(struct gpu_events *e, struct error *err)
+{
+	int ends[2], null;
+	pid_t parent = getpid(), pid;
+
+	if (e->pipe >= 0)
+		return 0;
+	null = open("/dev/null", O_RDWR | O_CLOEXEC);
+	if (null < 0 || pipe2(ends, O_CLOEXEC | O_NONBLOCK) < 0) {
+		error_set(err, ERR_SYSTEM, "cannot wait for GPU events: %s", strerror(errno));
+		if (null >= 0)
+			close(null);
+		return -1;
+	}
+	pid = fork();
+	if (pid == 0) {
+		if (forked_begin("gnoded-xid", ends[1], null, parent) < 0)
+			_exit(1);
+		watch();
+		_exit(0);
+	}
+	close(null);
+	close(ends[1]);
+	if (pid < 0) {
+		close(ends[0]);
+		return error_set(
+		        err, ERR_SYSTEM, "cannot wait for GPU events: %s", strerror(errno));
+	}
+	e->pipe = ends[0];
+	e->pidfd = (int)syscall(SYS_pidfd_open, pid, 0); /* close-on-exec, pidfd_open(2) */
+	if (e->pidfd < 0)
+		abort(); /* not reaped yet, so it is there */
+	return 0;
+}
+
+int gpu_events_fd(const struct gpu_events *e)
+{
+	return e->pipe;
+}
+
+int gpu_events_take(struct gpu_events *e, struct gpu_event *out)
+{
+	ssize_t n;
+
+	if (e->pipe < 0)
+		return -1;
+	do
+		n = read(e->pipe, out, sizeof(*out)); /* written whole: it is less than PIPE_BUF */
+	while (n < 0 && errno == EINTR);
+	if (n == (ssize_t)sizeof(*out)) {
+		out->uuid[sizeof(out->uuid) - 1] = '\0';
+		return 1;
+	}
+	if (n < 0 && errno == EAGAIN)
+		return 0;
+	end(e);
+	return -1;
+}

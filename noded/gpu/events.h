@@ -1,0 +1,32 @@
+/* events.h - what GPUs say of themselves while nobody looks: Xids
+ *
+ * A child that waits for NVML's events and does nothing else, so that one that hangs in the driver
+ * hangs alone; one that has gone is started again after a look (probe.h). What an Xid is, and what
+ * is done about it, is the controller's business (common/gpufault.h).
+ */
+#ifndef NODED_GPU_EVENTS_H
+#define NODED_GPU_EVENTS_H
+
+#include "common/error.h"
+#include "noded/gpu/gpus.h"
+
+#define GPU_NO_INSTANCE UINT32_MAX
+
+struct gpu_event {
+	char uuid[GPUS_TEXT]; /* of the physical GPU */
+	uint32_t xid;
+	uint32_t instance, compute; /* of the MIG instance; GPU_NO_INSTANCE: of the whole GPU */
+};
+
+struct gpu_events;
+
+struct gpu_events *gpu_events_new(void);
+void gpu_events_free(struct gpu_events *e); /* ends the child; NULL is fine */
+
+/* Start the child, if there is none. -1 with ERR_SYSTEM. Never blocks. */
+int gpu_events_start(struct gpu_events *e, struct error *err);
+int gpu_events_fd(const struct gpu_events *e); /* readable: something to take; -1: no child */
+/* 1: `out` is the next event. 0: none more for now. -1: the child is gone. */
+int gpu_events_take(struct gpu_events *e, struct gpu_event *out);
+
+#endif

@@ -1,0 +1,143 @@
+"""What is wrong with GPUs: NVML's stand-in plays the machine, the controller drains and gives back.
+
+One cluster for the whole file; each test leaves both GPUs free."""
+
+import json
+import os
+import subprocess
+
+import pytest
+from cluster import Cluster, wait_until
+from test_gpus import Machine, TYPES, h100
+
+GPUS = (h100(0), h100(1))
+HOLD = "while [ ! -e {} ]; do sleep 0.05; done"
+
+
+class Site:
+    """The cluster, its machine, and the Xids that it has said so far."""
+
+    def __init__(self, cluster, machine):
+        self.c, self.machine, self.xids = cluster, machine, []
+        self.more = []
+
+    def set(self, *gpus, more=()):
+        self.gpus, self.more = gpus or GPUS, list(more)
+        self.machine.set(*self.gpus, *self.more, *self.xids)
+
+    def xid(self, gpu, code):
+        self.xids.append(f"xid gpu={gpu} code={code} seq={len(self.xids) + 1}")
+        self.machine.set(*self.gpus, *self.more, *self.xids)
+
+    def told(self):
+        return json.loads(self.c.run("ginfo", "--gpus", "gpu04", "--json").stdout)["nodes"][0]["devices"]
+
+    def wait(self, gpu, state, reason=None):
+        return wait_until(lambda: (lambda g: g["state"] == state and (reason is None or g["reason"] == reason) and g)
+                          (self.told()[gpu]), lambda: f"GPU {gpu} to be {state} ({reason}): {self.told()}")
+
+    def events(self, kind):
+        told = json.loads(self.c.run("gctl", "events", "--json").stdout)["events"]
+        return [e["text"] for e in told if e["kind"] == kind]
+
+    def wait_event(self, kind, text):
+        wait_until(lambda: text in self.events(kind), lambda: f"{kind} '{text}': {self.events(kind)}")
+
+    def start_agent(self):
+        self.c.start_agent("gpu04", "--gpu-recheck=1s", "--gpu-timeout=1s", env=self.machine.env)
+
+
+@pytest.fixture(scope="module")
+def site(tmp_path_factory):
+    machine = Machine(tmp_path_factory.mktemp("machine") / "machine")
+    node = 'nodes = ( { name = "gpu04"; gpus = "h100:2"; health_recheck = "1s"; } );'
+    with Cluster(nodes=("gpu04",), start=False, hardware=f"{TYPES}\n{node}") as c:
+        s = Site(c, machine)
+        s.set()
+        c.start_munged()
+        c.start_ctld()
+        s.start_agent()
+        c.wait_nodes()
+        # Nobody hears an Xid that was said before he listened.
+        wait_until(lambda: (s.xid(0, 13), s.events("gpu.fault"))[1], "the first Xid")
+        yield s
+
+
+def test_noted(site):
+    site.xid(0, 31)
+    site.wait_event("gpu.fault", "GPU-0: xid 31: page fault of a program's: noted")
+    assert [g["state"] for g in site.told()] == ["free", "free"]
+
+
+def test_one_of_two(site):
+    """What runs there goes on, its neighbour too; nothing new is started there, and an operator may say otherwise."""
+    held = [site.c.submit(HOLD.format("go"), "--gpus=h100:1") for _ in range(2)]
+    for job in held:
+        site.c.wait_state(job, "RUNNING")
+    site.xid(1, 48)
+    g = site.wait(1, "draining", "xid 48: double bit ECC error")
+    assert g["reason_by"] == "" and g["since"] and not g["recheck"]
+    wide = site.c.submit("true", "--gpus=h100:2")
+    (site.c.dir / "jobs/go").touch()
+    for job in held:
+        site.c.wait_state(job, "COMPLETED")
+    site.wait(1, "drained")
+    assert "GPU-1 drained: xid 48" in site.c.run("gctl", "show", "node", "gpu04").stdout
+    assert site.c.state(wide) == "PENDING"
+    site.c.run("gctl", "resume", "gpu04:1")
+    site.c.wait_state(wide, "COMPLETED")
+    site.wait(1, "free")
+
+
+def test_off_the_bus(site):
+    site.set(h100(0), h100(1, "lost=1"))
+    site.wait(1, "drained", "nvmlDeviceGetHandleByIndex: GPU is lost")
+    site.set()
+    site.wait(1, "free")
+    assert any(t.startswith("GPU-1 is well again: ") for t in site.events("gpu.return"))
+
+
+def test_hot_and_an_operators_drain(site):
+    site.c.run("gctl", "drain", "gpu04:0", "fan")
+    site.set(h100(0, "temp=99"), h100(1, "temp=95 slowdown=92"))
+    g = site.wait(1, "drained", "95 C, it slows down at 92 C")
+    assert g["recheck"]
+    site.wait_event("gpu.fault", "GPU-0: 99 C, it slows down at 90 C: the GPU is drained")
+    site.set()
+    site.wait(1, "free")
+    site.wait(0, "drained", "fan")
+    site.c.run("gctl", "resume", "gpu04:0")
+    site.wait(0, "free")
+
+
+def test_process_left(site):
+    """Nobody is given a GPU on which a stranger is, and the stranger's end gives it back."""
+    with subprocess.Popen(["sleep", "1000"], start_new_session=True) as stranger:
+        try:
+            site.set(more=[f"process gpu=0 pid={stranger.pid} mem=500"])
+            job = site.c.submit('echo "$GPUSCHED_GPU_UUIDS"', "--gpus=h100:1")
+            site.c.wait_state(job, "COMPLETED")
+            assert (site.c.dir / f"jobs/gpusched-{job}.out").read_text() == "GPU-1\n"
+            site.wait(0, "drained", f"process {stranger.pid} (sleep, uid {os.geteuid()}) left on it")
+        finally:
+            stranger.kill()
+    site.wait(0, "free")
+
+
+def test_told_to_nobody(site):
+    """Xids while there is no controller, and an agent that ends before there is one: told later, applied once."""
+    site.c.ctld.kill()
+    site.xid(0, 62)
+    wait_until(lambda: "GPU GPU-0: xid-62" in (site.c.dir / "log/gnoded-gpu04.log").read_text(), "the Xid")
+    site.c.agents["gpu04"].stop()
+    site.start_agent()
+    site.c.start_ctld()
+    site.c.wait_nodes()
+    site.wait(0, "drained", "xid 62: internal microcontroller halt")
+    site.c.ctld.kill()
+    site.c.start_ctld()
+    site.c.wait_nodes()
+    site.wait(0, "drained", "xid 62: internal microcontroller halt")
+    site.c.run("gctl", "resume", "gpu04:0")
+    assert len([t for t in site.events("gpu.fault") if "xid 62" in t]) == 1
+    site.wait(0, "free")

@@ -1,0 +1,164 @@
+/* test_xids.c - Xids, from a machine of the stand-in's (testsuite/nvml) to whoever waits for them,
+ * and what a look finds wrong with GPUs */
+#include <poll.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <cmocka.h>
+
+#include "common/xalloc.h"
+#include "noded/gpu/events.h"
+#include "noded/gpu/probe.h"
+
+#define LONG_MS 20000 /* never waited for */
+
+static char root[] = "/tmp/test_xids.XXXXXX";
+static char facts[64];
+
+#define MACHINE                                                     \
+	"gpu uuid=GPU-a name=\"NVIDIA H100\" mem=81559 %s\n"        \
+	"gpu uuid=GPU-b name=\"NVIDIA H100\" mem=81559 mig=1\n"     \
+	"mig gpu=1 gi=7 ci=0 uuid=MIG-1 profile=1g.10gb mem=9856\n" \
+	"%s"
+
+static void machine(const char *of_a, const char *more)
+{
+	char other[80];
+	FILE *f;
+
+	snprintf(other, sizeof(other), "%s.new", facts);
+	f = fopen(other, "w");
+	assert_non_null(f);
+	fprintf(f, MACHINE, of_a, more);
+	fclose(f);
+	assert_int_equal(rename(other, facts), 0);
+}
+
+/* The next; -1: the child is gone. */
+static int next(struct gpu_events *e, struct gpu_event *out)
+{
+	struct pollfd p = { .fd = gpu_events_fd(e), .events = POLLIN };
+
+	assert_int_equal(poll(&p, 1, LONG_MS), 1);
+	return gpu_events_take(e, out);
+}
+
+static void told(void **state)
+{
+	struct gpu_events *e = gpu_events_new();
+	struct gpu_event x;
+	struct error err;
+
+	(void)state;
+	machine("", "xid gpu=0 code=31 seq=1\n");
+	assert_int_equal(gpu_events_fd(e), -1);
+	assert_int_equal(gpu_events_take(e, &x), -1);
+	assert_int_equal(gpu_events_start(e, &err), 0);
+	assert_int_equal(gpu_events_start(e, &err), 0); /* it is there */
+	assert_int_equal(next(e, &x), 1);
+	assert_string_equal(x.uuid, "GPU-a");
+	assert_int_equal(x.xid, 31);
+	assert_int_equal(x.instance, GPU_NO_INSTANCE);
+	assert_int_equal(gpu_events_take(e, &x), 0);
+	/* One that is gone is named all the same. */
+	machine("lost=1", "xid gpu=0 code=31 seq=1\nxid gpu=0 code=79 seq=2\n"
+	                  "xid gpu=1 code=94 seq=3\n");
+	assert_int_equal(next(e, &x), 1);
+	assert_string_equal(x.uuid, "GPU-a");
+	assert_int_equal(x.xid, 79);
+	assert_int_equal(next(e, &x), 1);
+	assert_string_equal(x.uuid, "GPU-b");
+	assert_int_equal(x.xid, 94);
+	gpu_events_free(e);
+}
+
+/* A child that cannot wait, or does not any more, is gone and can be started anew. */
+static void gone(void **state)
+{
+	struct gpu_events *e = gpu_events_new();
+	struct gpu_event x;
+	struct error err;
+
+	(void)state;
+	machine("", "fail call=nvmlInit result=999\n");
+	assert_int_equal(gpu_events_start(e, &err), 0);
+	assert_int_equal(next(e, &x), -1);
+	assert_int_equal(gpu_events_fd(e), -1);
+	machine("", "xid gpu=0 code=13 seq=1\n");
+	assert_int_equal(gpu_events_start(e, &err), 0);
+	assert_int_equal(next(e, &x), 1);
+	machine("", "crash call=nvmlEventSetWait\n");
+	assert_int_equal(next(e, &x), -1);
+	gpu_events_free(e);
+	gpu_events_free(NULL);
+	while (waitpid(-1, NULL, 0) > 0)
+		;
+}
+
+static const struct gpu *of(const struct gpus *g, const char *uuid)
+{
+	for (uint32_t i = 0; i < g->n; i++) {
+		if (!strcmp(g->v[i].uuid, uuid))
+			return &g->v[i];
+	}
+	return NULL;
+}
+
+/* What a look says of health; it makes no difference to what there is. */
+static void health(void **state)
+{
+	struct gpus *before = xcalloc(1, sizeof(*before)), *g = xcalloc(1, sizeof(*g));
+	struct error err;
+	const struct gpu *a;
+
+	(void)state;
+	machine("", "");
+	assert_int_equal(gpu_probe_run(root, LONG_MS, before, &err), 0);
+	a = of(before, "GPU-a");
+	assert_true(a->health.temp_c == 35 && a->health.slowdown_c == 90 && !a->health.ecc);
+	machine("temp=93 slowdown=92 ecc_errors=2 ecc_total=7 remap_pending=1 remap_failed=1", "");
+	assert_int_equal(gpu_probe_run(root, LONG_MS, g, &err), 0);
+	a = of(g, "GPU-a");
+	assert_true(a->health.temp_c == 93 && a->health.slowdown_c == 92);
+	assert_true(a->health.ecc == 2 && a->health.ecc_total == 7);
+	assert_true(a->health.remap_pending && a->health.remap_failed && !a->health.hung);
+	assert_false(of(g, "MIG-1")->health.remap_failed);
+	assert_true(gpus_equal(before, g));
+	machine("", "hang call=nvmlDeviceGetName gpu=0\n");
+	assert_int_equal(gpu_probe_run(root, 300, g, &err), 0);
+	assert_true(*g->v[0].trouble && g->v[0].health.hung);
+	free(before);
+	free(g);
+}
+
+int main(int argc, char **argv)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(told),
+		cmocka_unit_test(gone),
+		cmocka_unit_test(health),
+	};
+	int failed;
+
+	(void)argc;
+	if (!getenv("NVML_STANDIN")) {
+		setenv("NVML_STANDIN", "/nonexistent", 1);
+		setenv("LD_LIBRARY_PATH", STANDINS, 1);
+		execv("/proc/self/exe", argv);
+		return 99;
+	}
+	if (!mkdtemp(root))
+		return 99;
+	snprintf(facts, sizeof(facts), "%s/machine", root);
+	setenv("NVML_STANDIN", facts, 1);
+	failed = cmocka_run_group_tests(tests, NULL, NULL);
+	unlink(facts);
+	rmdir(root);
+	return failed;
+}
