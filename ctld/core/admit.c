@@ -272,7 +272,7 @@ static struct need need_of(
 		.mem_mb = times(i->mem_mb, r->nodes_min, INT64_MAX),
 		.nodes = r->nodes_min,
 		.licences = r->licences,
-		.n_licences = r->n_licences };
+		.n_licences = (uint16_t)r->n_licences };
 
 	if (type < core->conf->n_gpu_types)
 		need.gpu_mem_mb = need.gpus * core->conf->gpu_types[type].mem_mb;

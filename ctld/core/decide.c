@@ -37,7 +37,7 @@ static void fill_need(const struct scene *sc, const struct request *r, uint16_t 
 	need->gpu_mem_mb = gpus ? gpus * sc->conf->gpu_types[type].mem_mb : 0;
 	need->nodes = nodes;
 	need->licences = r->licences;
-	need->n_licences = r->n_licences;
+	need->n_licences = (uint16_t)r->n_licences;
 }
 
 void decide_need(

@@ -80,7 +80,7 @@ void dirty_drain(struct dirty *d, dirty_each_fn *each, void *arg)
 	}
 	d->draining = false;
 	d->n = 0;
-	if (d->size > 1 << 16) {
+	if (d->size > 1 << 13) {
 		free(d->v);
 		d->v = NULL;
 		d->size = 0;

@@ -37,13 +37,11 @@ struct gate_path;
  * is tried; TYPE_NONE without GPUs; TYPE_ANY (gates_submit() only): not known yet. */
 struct need {
 	uint16_t type;
-	uint32_t gpus;
+	uint16_t n_licences;
+	uint32_t gpus, cpus, nodes;
 	uint64_t gpu_mem_mb; /* of all its GPUs */
-	uint32_t cpus;
 	uint64_t mem_mb;
-	uint32_t nodes;
 	const struct licence_need *licences; /* each licence once */
-	size_t n_licences;
 };
 
 /* A gate that is too narrow. */

@@ -108,11 +108,12 @@ static inline uint32_t job_ref_part(uint64_t ref)
 	return (uint32_t)(ref >> JOB_REF_BITS);
 }
 
-/* Durable. Texts are kept (strings.h). */
+/* Durable. Texts are kept (strings.h). In an order without holes: there are as many of them as
+ * there are jobs. */
 struct job_info {
 	uint64_t id;
 	uint32_t part;
-	uint32_t uid, gid;
+	uint32_t uid, gid, cpus;
 	const char *user, *account, *partition, *name, *qos;
 	const char *submit_host, *cwd, *output, *error, *array, *comment;
 	const struct request *gpus;
@@ -122,21 +123,21 @@ struct job_info {
 	usec_t sign_time, submit_time, start_time, end_time; /* wall; 0: none yet */
 	usec_t planned_start; /* wall: the first that it was given; 0: none yet */
 	uint32_t max_wait_s;  /* it wishes to start within; 0: its QOS's wish */
-	uint32_t cpus, time_limit_s, warn_signal, warn_before_s;
+	uint32_t time_limit_s, warn_signal, warn_before_s;
 	uint32_t attempt, max_attempts, exit_code, exit_signal;
+	uint32_t requeue_delay_s;
 	int32_t nice;
 	/* Not before this (wall), not after that; 0: whenever. What it waits for: depends.h, ""
 	 * nothing. */
 	usec_t begin_time, deadline;
 	const char *depends;
 	const char *remark, *mail_user; /* "" none; mail goes to the user then */
-	const char *requeue_on;         /* ends after which it is run again: common/comeback.h */
-	uint32_t requeue_delay_s;
-	uint8_t mail_types;   /* common/mailwish.h */
-	uint8_t kill_invalid; /* enum kill_invalid: when that can never come true */
-	uint8_t state;        /* enum job_state */
-	uint8_t hold;         /* enum job_hold */
-	uint8_t end_cause;    /* enum end_cause: END_CANCEL while RUNNING: it is not to come back */
+	const char *requeue_on; /* ends after which it is run again, so late: common/comeback.h */
+	uint8_t mail_types;     /* common/mailwish.h */
+	uint8_t kill_invalid;   /* enum kill_invalid: when that can never come true */
+	uint8_t state;          /* enum job_state */
+	uint8_t hold;           /* enum job_hold */
+	uint8_t end_cause; /* enum end_cause: END_CANCEL while RUNNING: it is not to come back */
 	bool requeue;
 	bool limit_set; /* its attempt was started with another limit: it is ended here, too */
 };
@@ -166,12 +167,12 @@ struct job_link {
 	struct taken *taken;     /* of the gates, by its present attempt; NULL: nothing (hold.c) */
 	uint32_t slot;           /* its place in the class's queue */
 	uint32_t counted;        /* tasks that the class counts for it */
-	bool expired;            /* its signature is too old to be started */
 	usec_t checkpoint;       /* wall: the latest of its present attempt; 0: none */
 	struct depends *depends; /* what it still waits for; NULL: nothing */
 	struct awaited *awaited; /* who waits for it; NULL: never anybody */
 	struct name_set *namesakes; /* namesakes.h; NULL: it has ended */
 	struct job *name_before, *name_after;
+	bool expired;        /* its signature is too old to be started */
 	uint32_t alarm;      /* in the heap of alarms; HEAP_NOWHERE */
 	usec_t ended;        /* mono */
 	struct array *array; /* owned; of an array's own record; NULL */
