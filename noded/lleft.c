@@ -141,6 +141,16 @@ static bool is_of_run(const struct lleft *f, pid_t pid)
 	return false;
 }
 
+/* Its owner's MPS and what uses that go when nobody needs it any more (lmps.c). */
+static bool is_of_mps(const struct lleft *f, uid_t uid, const char *uuid)
+{
+	for (unsigned i = 0; i < LGPUS_MAX; i++) {
+		if (!strcmp(f->index[i], uuid) && lmps_has(f->l, uid, i))
+			return true;
+	}
+	return false;
+}
+
 /* Who is on it and should not be: "" nobody. Processes that are not here are another container's,
  * of which we know nothing. */
 static void find_left(const struct lleft *f, const char *uuid, char text[TEXT_MAX])
@@ -158,7 +168,8 @@ static void find_left(const struct lleft *f, const char *uuid, char text[TEXT_MA
 	for (uint32_t i = 0; use && i < use->n_procs && !*text; i++) {
 		pid_t pid = (pid_t)use->procs[i].pid;
 
-		if (pid > 1 && look_at_process(pid, name, &uid, &parent) && !is_of_run(f, pid))
+		if (pid > 1 && look_at_process(pid, name, &uid, &parent) && !is_of_run(f, pid) &&
+		        !is_of_mps(f, uid, uuid))
 			snprintf(text, TEXT_MAX, "process %ld (%s, uid %u) left on it", (long)pid,
 			        name, (unsigned)uid);
 	}

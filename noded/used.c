@@ -98,20 +98,6 @@ void used_add_gpu_memory(struct run_used *used, struct used_gpu *gpus, const boo
 		used->gpu_mem_peak_mb = used->gpu_mem_now_mb;
 }
 
-size_t used_strangers(const struct gpu_use *use, struct used_pids known, uint32_t *pids, size_t max)
-{
-	size_t n = 0;
-
-	for (uint32_t p = 0; use->known & USE_PROCESSES && p < use->n_procs; p++) {
-		if (is_mine(known, use->procs[p].pid))
-			continue;
-		if (n < max)
-			pids[n] = use->procs[p].pid;
-		n++;
-	}
-	return n;
-}
-
 void used_add_gpus(struct run_used *used, struct used_gpu *gpus, const bool *alone, size_t n,
         const struct gpu_uses *uses, struct used_pids mine, uint64_t us)
 {

@@ -42,11 +42,6 @@ void used_add_gpus(struct run_used *used, struct used_gpu *gpus, const bool *alo
 void used_add_gpu_memory(struct run_used *used, struct used_gpu *gpus, const bool *alone, size_t n,
         const struct gpu_uses *uses, struct used_pids mine);
 
-/* Processes on the slot that are none of `known`: to `pids`, at most `max`. Returns how many there
- * are; 0 also where NVML does not say. */
-size_t used_strangers(
-        const struct gpu_use *use, struct used_pids known, uint32_t *pids, size_t max);
-
 /* What its processes have used since it started (meter.h). */
 struct meter;
 void used_add_meter(struct run_used *used, const struct meter *m);

@@ -299,9 +299,8 @@ static void test_own_memory(void **state)
 	struct gpu_uses *u = calloc(1, sizeof(*u));
 	struct used_gpu gpus[2] = { { .uuid = "A", .index = 4 }, { .uuid = "B", .index = 7 } };
 	const bool alone[] = { true, false };
-	const uint32_t mine[] = { 11, 22 }, both[] = { 11, 22, 99 };
+	const uint32_t mine[] = { 11, 22 };
 	struct run_used sum = { .gpu_now_pct = 7, .gpu_mem_peak_mb = 1 };
-	uint32_t strangers[1] = { 0 };
 
 	(void)state;
 	u->n = 2;
@@ -324,12 +323,6 @@ static void test_own_memory(void **state)
 	assert_int_equal(overmem_find(gpus, 2), 0);
 	gpus[1].own_mb = 302;
 	assert_int_equal(overmem_find(gpus, 2), 1);
-
-	assert_int_equal(used_strangers(&u->v[0], (struct used_pids){ mine, 2 }, strangers, 1), 1);
-	assert_int_equal(strangers[0], 99);
-	assert_int_equal(used_strangers(&u->v[0], (struct used_pids){ both, 3 }, strangers, 1), 0);
-	assert_int_equal(used_strangers(&u->v[0], (struct used_pids){ NULL, 0 }, strangers, 1), 2);
-	assert_int_equal(used_strangers(&u->v[1], (struct used_pids){ NULL, 0 }, strangers, 1), 0);
 	free(u);
 }
 
