@@ -8,6 +8,7 @@
 #include "common/mailwish.h"
 #include "common/xalloc.h"
 #include "ctld/core/array.h"
+#include "ctld/core/idmap.h"
 #include "ctld/core/namesakes.h"
 #include "ctld/core/wishes.h"
 
@@ -21,11 +22,38 @@ static usec_t seconds_wall(int64_t s)
 
 /* --- what a term makes of a job -------------------------------------------------------------- */
 
-/* When it started first in its present attempt, or ended without: 0: neither yet. */
+/* The record that a term is about: of a task its own; NULL: it has none. */
+static struct job *term_job(const struct core *core, const struct depend_term *t)
+{
+	return jobs_find(core->jobs,
+	        t->task == DEPEND_NO_TASK ? t->job : job_ref_of(t->job, (uint64_t)t->task + 1));
+}
+
+/* Of an array, as in Slurm: has each task started, or ended without? */
+static bool all_began(const struct job *own)
+{
+	const struct array *a = job_array(own);
+	const struct job *p = job_weight(own) ? NULL : idmap_next(a->parts, 0);
+
+	/* The own record is PENDING until its end. */
+	if (job_weight(own) || a->waiting != own || job_link_of(own)->next)
+		return false;
+	for (; p; p = idmap_next(a->parts, job_info(p)->part)) {
+		if (!job_state_ended((enum job_state)job_info(p)->state) &&
+		        !job_info(p)->start_time)
+			return false;
+	}
+	return true;
+}
+
+/* When it started first in its present attempt, or ended without: 0: neither yet. Of an array any
+ * time will do that is not before. */
 static usec_t began(const struct job *job)
 {
 	const struct job_info *i = job_info(job);
 
+	if (job_link_of(job)->array && !job_state_ended((enum job_state)i->state))
+		return !all_began(job) ? 0 : i->start_time ? i->start_time : i->submit_time;
 	return i->start_time ? i->start_time : job_state_ended(i->state) ? i->end_time : 0;
 }
 
@@ -38,7 +66,8 @@ static enum outcome outcome_of(struct depend_term *t, const struct job *on, usec
 	switch (t->type) {
 	case DEPEND_AFTER:
 		if (!t->at && began(on) && t->delay)
-			t->at = began(on) / USEC_PER_S + (int64_t)t->delay * 60;
+			t->at = (job_link_of(on)->array ? now : began(on)) / USEC_PER_S +
+			        (int64_t)t->delay * 60;
 		if (!began(on))
 			return DEPEND_OPEN;
 		return !t->delay || seconds_wall(t->at) <= now ? DEPEND_MET : DEPEND_OPEN;
@@ -117,9 +146,15 @@ static void unhang(struct edge *e)
 /* A term that is open and whose job has yet to start or to end. */
 static void hang(struct core *core, struct edge *e, const struct depend_term *t)
 {
-	struct job *on = jobs_find(core->jobs, t->job);
+	struct job *on = term_job(core, t);
 	struct edge **list;
 
+	/* A task that somebody waits for has a record of its own; one that was cancelled with
+	 * others is known by theirs. */
+	if (!on && t->task != DEPEND_NO_TASK)
+		on = array_of_run(core, (struct run_id){ .job = t->job, .task = t->task });
+	if (!on && t->task != DEPEND_NO_TASK)
+		on = jobs_stands_in(core->jobs, t->job, t->task);
 	if (!on) {
 		awaited_of(e->who)->lost = true;
 		depends_queue(core, e->who);
@@ -357,7 +392,9 @@ bool depends_settle(struct core *core, unsigned budget)
 		struct awaited *a = job_link(job)->awaited;
 		struct edge *e;
 
-		if (job_info(job)->part) {
+		if (job_info(job)->part && (e = due_edge(job))) {
+			decide_term(core, e, job);
+		} else if (job_info(job)->part) {
 			settle_part(core, job);
 		} else if (a->lost) {
 			a->lost = false;
@@ -380,10 +417,15 @@ bool depends_settle(struct core *core, unsigned budget)
 
 void depends_tell(struct core *core, struct job *job)
 {
-	const struct awaited *a = job_link(job_own(job))->awaited;
+	struct job *own = job_own(job);
+	const struct awaited *a = job_link(own)->awaited, *part = job_link(job)->awaited;
 
+	if (job != own && part && (part->starts || part->ends))
+		depends_queue(core, job);
 	if (!a)
 		return;
+	if (job != own && a->starts && began(own))
+		depends_queue(core, own);
 	if (!job_info(job)->part ? a->starts || a->ends || a->corrs
 	                         : a->corrs && job_state_ended(job_info(job)->state))
 		depends_queue(core, job);
@@ -455,23 +497,26 @@ void depends_delays(struct core *core, struct job *job)
 static size_t say_term(const struct core *core, const struct job *job, const struct depend_term *t,
         char *text, size_t size)
 {
-	const struct job *on = t->job ? jobs_find(core->jobs, t->job) : namesakes_first(job);
+	const struct job *on = t->job ? term_job(core, t) : namesakes_first(job);
 	unsigned long long id = on ? job_id(on) : t->job;
+	char label[JOB_LABEL];
 	int n;
 
+	job_ref_label(
+	        t->task == DEPEND_NO_TASK ? id : job_ref_of(id, (uint64_t)t->task + 1), label);
 	if (t->never && !on)
 		n = snprintf(
-		        text, size, "%s: job %llu ended otherwise", depend_type_name(t->type), id);
+		        text, size, "%s: job %s ended otherwise", depend_type_name(t->type), label);
 	else if (t->at)
-		n = snprintf(text, size, "%s+%u: job %llu has started", depend_type_name(t->type),
-		        t->delay, id);
+		n = snprintf(text, size, "%s+%u: job %s has started", depend_type_name(t->type),
+		        t->delay, label);
 	else if (t->each && !t->never)
 		n = snprintf(text, size, "aftercorr: each task waits for the same of job %llu", id);
 	else if (!t->job && (!on || on == job))
 		n = snprintf(
 		        text, size, "%s: another job of this name runs", depend_type_name(t->type));
 	else
-		n = snprintf(text, size, "%s: job %llu is %s", depend_type_name(t->type), id,
+		n = snprintf(text, size, "%s: job %s is %s", depend_type_name(t->type), label,
 		        on ? job_state_name(job_info(on)->state) : "not known");
 	return n < 0 || (size_t)n >= size ? size : (size_t)n;
 }
@@ -610,6 +655,40 @@ static void decide_past(struct depend_term *t, bool well)
 	t->never = !t->met;
 }
 
+/* Of an array that is here a task that is here, or how it ended can be told. */
+static int check_task(const struct core *core, struct depend_term *t, struct error *err)
+{
+	const struct job *own = jobs_find(core->jobs, t->job);
+	unsigned long long id = t->job;
+	uint32_t at_once;
+	struct taskset all;
+	bool has;
+
+	if (!own) {
+		if (fates_find(core->fates, t->job) != FATE_WELL)
+			return error_set(err, ERR_NO_JOB,
+			        "job %llu_%u is not known: it never was, or how it ended is in the "
+			        "history",
+			        id, t->task);
+		decide_past(t, true);
+		return 0;
+	}
+	if (!job_array(own) || taskset_parse_array(job_info(own)->array, &all, &at_once, err) < 0)
+		return error_set(
+		        err, ERR_NO_JOB, "job %llu is no array: it has no task %u", id, t->task);
+	has = taskset_has(&all, t->task);
+	taskset_clear(&all);
+	if (!has)
+		return error_set(err, ERR_NO_JOB, "job %llu has no task %u: its array is %.200s",
+		        id, t->task, job_info(own)->array);
+	if (term_job(core, t) || jobs_stands_in(core->jobs, t->job, t->task))
+		return 0;
+	return error_set(err, ERR_NO_JOB,
+	        "job %llu_%u has ended so long ago that it is in the "
+	        "history",
+	        id, t->task);
+}
+
 static int check_term(const struct core *core, const struct job *job, bool array,
         struct depend_term *t, struct error *err)
 {
@@ -620,11 +699,13 @@ static int check_term(const struct core *core, const struct job *job, bool array
 		return 0;
 	if (job && t->job == job_id(job))
 		return error_set(err, ERR_JOB_SPEC, "job %llu cannot wait for itself", id);
-	if (t->task != DEPEND_NO_TASK)
+	if (t->task != DEPEND_NO_TASK && t->type == DEPEND_AFTERCORR)
 		return error_set(err, ERR_JOB_SPEC,
-		        "%llu_%u: a job can wait for all of job %llu, and an array for the same "
-		        "tasks (aftercorr:%llu)",
-		        id, t->task, id, id);
+		        "%llu_%u: an array can wait for the same tasks (aftercorr:%llu), and any "
+		        "job for one (afterok:%llu_%u)",
+		        id, t->task, id, id, t->task);
+	if (t->task != DEPEND_NO_TASK)
+		return check_task(core, t, err);
 	t->each = corr_is(core, t, array);
 	if (t->each && corr_many(jobs_find(core->jobs, t->job)))
 		return error_set(err, ERR_JOB_SPEC,
@@ -742,7 +823,7 @@ int depends_check_job(const struct core *core, const struct job *job, struct err
 		        p ? "too" : "not");
 	for (n = 0; p && n < p->d.n; n++) {
 		const struct depend_term *t = &p->d.v[n];
-		const struct job *on = t->job ? jobs_find(core->jobs, t->job) : NULL;
+		const struct job *on = t->job ? term_job(core, t) : NULL;
 		bool hangs = depend_term_open(t) && t->job && !t->at;
 
 		if (hangs != (p->edges[n].back != NULL) && !(hangs && !on))

@@ -99,6 +99,8 @@ static struct job *part_made(struct job *from, uint32_t part)
 
 	job->info = from->info;
 	job->info.part = part;
+	if (!from->info.part) /* of an array when its first task started */
+		job->info.start_time = 0;
 	job->info.exit_code = job->info.exit_signal = 0;
 	for (t = 0; t < JOB_TEXTS; t++)
 		strings_again(*job_text(&job->info, t));

@@ -428,6 +428,95 @@ static void never_as_configured(void **state)
 	world_free(w);
 }
 
+static uint64_t submit_array(struct world *w, const char *array, const char *gpus)
+{
+	struct submit_job job = world_job(w, gpus);
+
+	job.array = array;
+	return submit(w, &job);
+}
+
+/* A task runs, and ends unless the code is < 0. */
+static void task(struct world *w, uint64_t id, uint32_t number, int code)
+{
+	struct job_view v;
+	struct run_report r;
+
+	if (!core_job_view(w->core, core_task_ref(id, number), w->now, &v))
+		fail_msg("no task %u", number);
+	r = world_report((struct run_id){ id, number, v.attempt, 0 }, REPORT_RUNNING);
+	r.start_time = w->now.wall;
+	world_say(w, 0, r);
+	if (code >= 0) {
+		r.state = REPORT_ENDED;
+		r.cause = END_EXIT;
+		r.exit_code = (uint32_t)code;
+		world_say(w, 0, r);
+	}
+	world_schedule(w);
+}
+
+static void for_one_task(void **state)
+{
+	struct world *w = ready();
+	uint64_t array = submit_array(w, "0-9", "h100:4"), ok, ill, any, started, gone;
+
+	(void)state;
+	ok = submit_after(w, "afterok:%llu_7", U(array));
+	ill = submit_after(w, "afternotok:%llu_1", U(array));
+	any = submit_after(w, "afterany:%llu_1:%llu_2", U(array), U(array));
+	started = submit_after(w, "after:%llu_3", U(array));
+	assert_int_equal(submit_after(w, "afterok:%llu_10", U(array)), 0);
+	assert_non_null(strstr(w->error.text, "has no task 10: its array is 0-9"));
+	is(w, ok, "PENDING", "Dependency");
+	assert_non_null(strstr(why_of(w, ok).blockers[0].text, "_7 is PENDING"));
+	world_restart(w);
+	world_register_all(w);
+	task(w, array, 0, 0);
+	task(w, array, 1, 5);
+	assert_string_not_equal(world_reason(w, ill), "Dependency");
+	is(w, any, "PENDING", "Dependency");
+	world_restart(w);
+	world_register_all(w);
+	task(w, array, 2, 0);
+	assert_string_not_equal(world_reason(w, any), "Dependency");
+	is(w, started, "PENDING", "Dependency");
+	task(w, array, 3, -1);
+	assert_string_not_equal(world_reason(w, started), "Dependency");
+	/* One that was cancelled with others is known by their record. */
+	world_control(w, world_user(OWNER), JOB_CANCEL, array);
+	is(w, ok, "PENDING", "DependencyNeverSatisfied");
+	gone = submit_after(w, "afternotok:%llu_9", U(array));
+	world_schedule(w);
+	assert_string_not_equal(world_reason(w, gone), "Dependency");
+	world_seal(w);
+	world_free(w);
+}
+
+/* after:ARRAY, as in Slurm: when none of its tasks has yet to start. */
+static void after_all_tasks(void **state)
+{
+	struct world *w = ready();
+	uint64_t array = submit_array(w, "0-2", "h100:4"), all, later;
+
+	(void)state;
+	all = submit_after(w, "after:%llu", U(array));
+	later = submit_after(w, "after:%llu+10", U(array));
+	task(w, array, 0, -1);
+	is(w, all, "PENDING", "Dependency");
+	task(w, array, 1, 0);
+	is(w, all, "PENDING", "Dependency");
+	world_restart(w);
+	world_register_all(w);
+	task(w, array, 2, -1);
+	assert_string_not_equal(world_reason(w, all), "Dependency");
+	is(w, later, "PENDING", "Dependency");
+	world_seal(w);
+	pass(w, 601);
+	assert_string_not_equal(world_reason(w, later), "Dependency");
+	world_free(w);
+}
+
 static void refused(void **state)
 {
 	struct world *w = ready();
@@ -438,7 +527,7 @@ static void refused(void **state)
 	assert_int_equal(submit_after(w, "afterok:%llu", U(ended + 1)), 0);
 	assert_int_equal(w->error.code, ERR_NO_JOB);
 	assert_int_equal(submit_after(w, "afterok:%llu_3", U(first)), 0);
-	assert_non_null(strstr(w->error.text, "a job can wait for all of job"));
+	assert_non_null(strstr(w->error.text, "is no array: it has no task 3"));
 	assert_int_equal(submit_after(w, "afterok"), 0);
 	assert_int_equal(w->error.code, ERR_JOB_SPEC);
 	/* Itself, a circle, a circle over a singleton. */
@@ -683,6 +772,8 @@ int main(void)
 		cmocka_unit_test(why_names_them),
 		cmocka_unit_test(never_is_ended_where_that_is_wished),
 		cmocka_unit_test(never_as_configured),
+		cmocka_unit_test(for_one_task),
+		cmocka_unit_test(after_all_tasks),
 		cmocka_unit_test(refused),
 		cmocka_unit_test(after_what_is_in_history),
 		cmocka_unit_test(changed_while_it_waits),
