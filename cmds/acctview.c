@@ -10,6 +10,7 @@
 
 #include "cmds/gpus.h"
 #include "cmds/views.h"
+#include "common/taskset.h"
 #include "common/units.h"
 
 #define NUM TABLE_RIGHT | TABLE_WHOLE
@@ -353,9 +354,22 @@ const struct view_kind acct_kind = {
 	.rank = rank,
 };
 
+/* A line may be of many tasks of an array, which were cancelled together. */
+static uint32_t jobs_of(const Gpusched__Acct *job)
+{
+	struct taskset set;
+	uint32_t n;
+
+	if (!job->several || taskset_parse_kept(job->tasks, &set, NULL) < 0)
+		return 1;
+	n = set.count;
+	taskset_clear(&set);
+	return n ? n : 1;
+}
+
 void acct_total_add(Gpusched__Acct *total, const Gpusched__Acct *job)
 {
-	total->attempts++; /* shown as the number of jobs */
+	total->attempts += jobs_of(job); /* shown as the number of jobs */
 	total->gpu_us += job->gpu_us;
 	total->cpu_us += job->cpu_us;
 	total->cpu_time_us += job->cpu_time_us;

@@ -6,7 +6,7 @@
 /* What came back. */
 struct result {
 	const struct cmd *cmd;
-	uint32_t done;
+	uint32_t done, arrays, tasks;
 	int status, code; /* of the first error */
 };
 
@@ -18,6 +18,8 @@ static int on_chunk(unsigned type, const ProtobufCMessage *m, void *arg, struct 
 	if (type != GPUSCHED__MSG_TYPE__MSG_JOB_CONTROL_RESULT)
 		return error_set(err, ERR_PROTOCOL, "not an answer to a request about jobs");
 	result->done += r->done;
+	result->arrays += r->arrays;
+	result->tasks += r->tasks;
 	for (size_t i = 0; i < r->n_errors; i++) {
 		struct error one;
 		int status;
@@ -32,6 +34,21 @@ static int on_chunk(unsigned type, const ProtobufCMessage *m, void *arg, struct 
 		}
 	}
 	return 0;
+}
+
+/* "Cancelled 3 jobs", "Cancelled 400 tasks of job 12", "Cancelled 2 jobs and 7 tasks" */
+static void say_done(const struct result *r, const char *done, const struct cmd_ids *ids)
+{
+	uint32_t jobs = r->done - r->arrays;
+
+	printf("%s", done);
+	if (jobs || !r->tasks)
+		printf(" %" PRIu32 " job%s%s", jobs, jobs == 1 ? "" : "s", r->tasks ? " and" : "");
+	if (r->tasks)
+		printf(" %" PRIu32 " task%s", r->tasks, r->tasks == 1 ? "" : "s");
+	if (!jobs && r->tasks && ids->n == 1)
+		printf(" of job %" PRIu64, ids->v[0]);
+	putchar('\n');
 }
 
 int control_jobs(const struct cmd *cmd, const struct control *control, const struct filter *filter)
@@ -65,7 +82,6 @@ int control_jobs(const struct cmd *cmd, const struct control *control, const str
 	if (rc < 0 && !(result.status && err.code == result.code))
 		return cmd_fail(cmd, &err);
 	if (result.done || !result.status)
-		printf("%s %" PRIu32 " job%s\n", control->done, result.done,
-		        result.done == 1 ? "" : "s");
+		say_done(&result, control->done, &filter->ids);
 	return result.status;
 }

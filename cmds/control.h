@@ -10,7 +10,7 @@
 
 struct control {
 	Gpusched__JobControl__Verb verb;
-	const char *done; /* "Cancelled": "Cancelled 3 jobs" */
+	const char *done; /* "Cancelled": "Cancelled 3 jobs", "... 7 tasks of job 12" */
 	uint32_t signal;  /* verb SIGNAL */
 	bool script_only; /* verb SIGNAL: not to what the script has started */
 	const char *reason;

@@ -71,6 +71,9 @@ static int take(int key, char *value, struct argp_state *state, void *input, str
 	case 'j':
 		q->filter.ended = true;
 		return filter_add(&q->filter, FILTER_IDS, "--jobs", value, err);
+	case ARGP_KEY_ARG:
+		q->filter.ended = true;
+		return filter_add(&q->filter, FILTER_IDS, "ID", value, err);
 	case KEY_ALL:
 		q->filter.ended = true;
 		return 0;
@@ -99,7 +102,7 @@ static void more_help(FILE *out)
 
 static const struct cmd cmd = {
 	.name = "gqueue",
-	.arguments = "",
+	.arguments = "[ID...]",
 	.about = "List jobs: first those that wait, the next to start on top, then those that "
 	         "have started.",
 	.examples =

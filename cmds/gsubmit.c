@@ -346,6 +346,10 @@ static int on_waiting(const struct gpusched_job *job, void *arg)
 		snprintf(plan, sizeof(plan), "planned %s%s%.100s; ",
 		        why_time(when, job->planned_start, now_us()),
 		        *job->planned_nodes ? " on " : "", job->planned_nodes);
+	if (job->n_blockers == 1 && !strcmp(job->reason, "JobArrayTaskLimit")) {
+		cmd_advise(&gsubmit_cmd, "as many of its tasks run as may at a time");
+		return 0;
+	}
 	if (job->n_blockers > 1)
 		snprintf(held, sizeof(held), "%" PRIu32 " things", job->n_blockers);
 	else

@@ -33,6 +33,7 @@ struct control {
 	unsigned as;    /* how who asks stands to it */
 	char what[200]; /* of an update: what was changed */
 	char label[JOB_LABEL];
+	uint32_t arrays, tasks; /* it was done to */
 };
 
 static int wrong_state(const struct job *job, const char *verb, struct error *err)
@@ -441,6 +442,7 @@ static int control_records(
 	struct records r = { .ended = verbs[verb].changes == changes_ended };
 	struct error first = { 0 };
 	size_t done = 0, i;
+	uint32_t weight;
 
 	find_records(own, set, &r);
 	if (r.ended && revive_check_here(own, set, r.v, r.n, err) < 0) {
@@ -454,12 +456,16 @@ static int control_records(
 		/* What waits is cancelled as a record of its own: its array may go on. */
 		if (job_tasks(c->job) && verbs[verb].changes(c, c->job))
 			c->job = array_split(c->core, c->job, those, verb != JOB_CANCEL);
-		if (verbs[verb].apply(c, err) == 0)
+		weight = job_weight(c->job);
+		if (verbs[verb].apply(c, err) == 0) {
+			c->tasks += weight;
 			done++;
-		else if (!first.code)
+		} else if (!first.code) {
 			first = *err;
+		}
 	}
 	free(r.v);
+	c->arrays += done > 0;
 	if (done)
 		return 0;
 	if (!first.code)
@@ -490,6 +496,7 @@ static int control_job(struct control *c, struct job *job, uint64_t ref, const s
         struct error *err)
 {
 	bool array = job_link(job)->array;
+	uint32_t weight;
 
 	if (c->event->job.verb == JOB_UPDATE && c->event->job.fields & UPDATE_AT_ONCE) {
 		if (update_at_once(c, job_own(job), err) < 0)
@@ -517,7 +524,12 @@ static int control_job(struct control *c, struct job *job, uint64_t ref, const s
 	if (array)
 		return control_records(c, job, set, err);
 	c->job = job;
-	return verbs[c->event->job.verb].apply(c, err);
+	weight = job_array(job) ? job_weight(job) : 0;
+	if (verbs[c->event->job.verb].apply(c, err) < 0)
+		return -1;
+	c->arrays += weight > 0;
+	c->tasks += weight;
+	return 0;
 }
 
 /* Requeued can only be what is here. */
@@ -625,6 +637,8 @@ void job_control_apply(struct core *core, const struct core_event *e)
 	fx = effects_add(core->effects, EFFECT_CONTROLLED);
 	fx->reply = e->caller.reply;
 	fx->controlled.done = done;
+	fx->controlled.arrays = c.arrays;
+	fx->controlled.tasks = c.tasks;
 	fx->controlled.errors = errors;
 	fx->controlled.n = n;
 }

@@ -367,6 +367,7 @@ struct effect {
 		} bulk;
 		struct {
 			uint32_t done;
+			uint32_t arrays, tasks; /* of `done`, arrays and tasks; their tasks */
 			const struct job_error *errors; /* at most 1000 */
 			size_t n;
 		} controlled;

@@ -30,7 +30,7 @@ struct control {
 	struct core_event event;         /* borrows from it */
 	size_t at;                       /* in the jobs that are named */
 	struct taskset some[SLICE_JOBS]; /* tasks of records that were found */
-	uint32_t done;
+	struct rpc_done done;
 	struct job_error *errors;
 	size_t n_errors;
 	bool last; /* slice */
@@ -58,7 +58,9 @@ static void add_result(struct control *ctl, const struct effect *effect)
 	size_t room = ERRORS_MAX - ctl->n_errors;
 	size_t n = effect->controlled.n < room ? effect->controlled.n : room;
 
-	ctl->done += effect->controlled.done;
+	ctl->done.jobs += effect->controlled.done;
+	ctl->done.arrays += effect->controlled.arrays;
+	ctl->done.tasks += effect->controlled.tasks;
 	if (n == 0)
 		return;
 	ctl->errors = xrealloc(ctl->errors, ctl->n_errors + n, sizeof(*ctl->errors));
@@ -66,14 +68,16 @@ static void add_result(struct control *ctl, const struct effect *effect)
 	ctl->n_errors += n;
 }
 
-void rpc_controlled(
-        struct ctld *c, struct call *call, uint32_t done, const struct job_error *errors, size_t n)
+void rpc_controlled(struct ctld *c, struct call *call, struct rpc_done done,
+        const struct job_error *errors, size_t n)
 {
 	Gpusched__JobControlResult m = GPUSCHED__JOB_CONTROL_RESULT__INIT;
 	Gpusched__JobError *v = xcalloc(n, sizeof(*v));
 	size_t i;
 
-	m.done = done;
+	m.done = done.jobs;
+	m.arrays = done.arrays;
+	m.tasks = done.tasks;
 	m.n_errors = n;
 	m.errors = xcalloc(n, sizeof(*m.errors));
 	for (i = 0; i < n; i++) {
@@ -88,7 +92,7 @@ void rpc_controlled(
 	free(m.errors);
 	free(v);
 	/* nothing done and one fault: that fault is the answer */
-	call_done(c, call, done == 0 && n == 1 ? &errors[0].error : NULL);
+	call_done(c, call, done.jobs == 0 && n == 1 ? &errors[0].error : NULL);
 }
 
 static void finish(struct ctld *c, struct call *call)

@@ -105,8 +105,8 @@ static void answered(struct ctld *c, struct call *call, const struct effect *eff
 		return;
 	}
 	keep(c, r, effect);
-	rpc_controlled(
-	        c, call, effect->controlled.done, effect->controlled.errors, effect->controlled.n);
+	rpc_controlled(c, call, (struct rpc_done){ .jobs = effect->controlled.done },
+	        effect->controlled.errors, effect->controlled.n);
 }
 
 static const struct call_ops resign_ops = { .effect = answered, .free = resign_free };

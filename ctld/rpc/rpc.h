@@ -68,8 +68,12 @@ void rpc_answer(struct ctld *c, const struct rpc *rpc, unsigned type, const Prot
 void rpc_reply(struct ctld *c, const struct rpc *rpc, const struct error *err);
 
 /* The end of a request that was for jobs: what was done, what refused and why. */
-void rpc_controlled(
-        struct ctld *c, struct call *call, uint32_t done, const struct job_error *errors, size_t n);
+struct rpc_done {
+	uint32_t jobs;
+	uint32_t arrays, tasks; /* of these, arrays and tasks; their tasks */
+};
+void rpc_controlled(struct ctld *c, struct call *call, struct rpc_done done,
+        const struct job_error *errors, size_t n);
 
 /* The handlers, a file each. */
 typedef void rpc_fn(struct ctld *c, const struct rpc *rpc);
