@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "cmds/views.h"
+#include "common/units.h"
 
 #define SHOW(name) static void show_##name(const void *object, struct view_cell *cell)
 #define GPU                                   \
@@ -45,6 +46,28 @@ SHOW(state)
 	for (size_t i = 0; i < sizeof(colours) / sizeof(colours[0]); i++)
 		if (!strcmp(g->state, colours[i].state))
 			cell->colour = colours[i].colour;
+}
+
+SHOW(util)
+{
+	GPU;
+
+	if (g->use_known)
+		view_printf(cell, "%" PRIu32 "%%", g->util_pct);
+	else
+		view_text(cell, "-");
+}
+
+SHOW(mem)
+{
+	GPU;
+	char used[UNITS_TEXT], all[UNITS_TEXT];
+
+	if (!g->use_known)
+		view_text(cell, "-");
+	else
+		view_printf(cell, "%s%s%s", size_format_mb(used, g->mem_used_mb),
+		        g->mem_mb ? "/" : "", g->mem_mb ? size_format_mb(all, g->mem_mb) : "");
 }
 
 SHOW(jobs)
@@ -97,6 +120,10 @@ static const struct view_column columns[] = {
 	{ "TYPE", { "TYPE", 8, 4, 0 }, "its type", show_type },
 	{ "STATE", { "STATE", 8, 4, 0 }, "free, whole, draining, drained, missing, trouble",
 	        show_state },
+	{ "UTIL", { "UTIL", 4, 0, TABLE_RIGHT | TABLE_WHOLE }, "compute use of its job now",
+	        show_util },
+	{ "MEM", { "MEM", 8, 0, TABLE_RIGHT | TABLE_WHOLE }, "memory that its job uses, of all",
+	        show_mem },
 	{ "JOBS", { "JOBS", 10, 6, 0 }, "jobs that have it", show_jobs },
 	{ "REASON", { "REASON", 0, 6, 0 }, "why it is not given to jobs", show_reason },
 	{ "BY", { "BY", 10, 4, 0 }, "who drained it", show_by },
@@ -110,6 +137,6 @@ static const struct view_column columns[] = {
 const struct view_kind gpu_kind = {
 	.columns = columns,
 	.n = sizeof(columns) / sizeof(columns[0]),
-	.standard = "GPU,TYPE,STATE,JOBS,REASON",
-	.longer = "GPU,TYPE,STATE,JOBS,UUID,BY,SINCE,RECHECK,REASON",
+	.standard = "GPU,TYPE,STATE,UTIL,MEM,JOBS,REASON",
+	.longer = "GPU,TYPE,STATE,UTIL,MEM,JOBS,UUID,BY,SINCE,RECHECK,REASON",
 };

@@ -297,6 +297,7 @@ static const struct {
 	[CONF_REAL] = { INTEGERS | BIT(CONFIG_TYPE_FLOAT), "must be a number, without quotes" },
 	[CONF_BOOL] = { BIT(CONFIG_TYPE_BOOL), "must be true or false, without quotes" },
 	[CONF_TIME] = { STRING | INTEGERS, "must be a time in quotes, as in \"20m\"" },
+	[CONF_PERCENT] = { STRING | INTEGERS, "must be a part in quotes, as in \"5%\"" },
 	[CONF_SIZE] = { STRING | INTEGERS, "must be a size in quotes, as in \"80G\"" },
 	[CONF_TEXTS] = { BIT(CONFIG_TYPE_ARRAY) | BIT(CONFIG_TYPE_LIST),
 	        "must be a list of texts, as in [ \"a\", \"b\" ]" },

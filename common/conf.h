@@ -183,6 +183,15 @@ struct conf_node {
 	struct conf_texts health_events; /* gpu_fault_rule_parse() */
 };
 
+/* Of runs that leave their GPUs idle: compute use, never memory (ctld/core/idle.h). */
+enum conf_idle_action { CONF_IDLE_NOTE, CONF_IDLE_MAIL, CONF_IDLE_END };
+struct conf_idle {
+	bool given;
+	uint32_t below_pct, for_s;
+	enum conf_idle_action action;
+	bool end_cpu_bound; /* END also who uses CPUs meanwhile */
+};
+
 struct conf_partition {
 	char *name;
 	uint32_t *nodes; /* ascending indices into conf.nodes */
@@ -203,6 +212,7 @@ struct conf_partition {
 	bool require_gpu;
 	uint32_t per_gpu_cpus;   /* for each GPU of a job that asks for none; 0: not given */
 	uint64_t per_gpu_mem_mb; /* the same */
+	struct conf_idle idle;
 	struct conf_texts accounts_names;
 	uint32_t *accounts; /* who may use it, with all accounts below; none: everybody */
 	size_t n_accounts;

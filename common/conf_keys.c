@@ -403,6 +403,21 @@ static const struct conf_key per_gpu_keys[] = {
 };
 static const struct conf_keys per_gpu_group = { "per_gpu", KEYS(per_gpu_keys) };
 
+static const char *const idle_words[] = { "note", "mail", "end", NULL };
+
+#define IDLE(field) AT(struct conf_idle, field), .reload = true
+static const struct conf_key idle_keys[] = {
+	{ "below", CONF_PERCENT, "5%", .min = 1, .max = 100, IDLE(below_pct),
+	        .help = "GPUs are idle that compute less than this" },
+	{ "for", CONF_TIME, "2:00:00", .unit = S, .min = 1, .max = YEAR, IDLE(for_s),
+	        .help = "after so long of it something is done" },
+	{ "action", CONF_WORD, "note", .words = idle_words, IDLE(action),
+	        .help = "note it, mail to the owner besides, or end the job" },
+	{ "end_cpu_bound", CONF_BOOL, "false", IDLE(end_cpu_bound),
+	        .help = "end jobs too that use half a CPU or more meanwhile" },
+};
+static const struct conf_keys idle_group = { "idle_gpu", KEYS(idle_keys) };
+
 #define PART(field) AT(struct conf_partition, field), .reload = true
 static const struct conf_key partition_keys[] = {
 	{ "name", CONF_TEXT, .min = 1, .max = 64, .check = check_name,
@@ -441,6 +456,9 @@ static const struct conf_key partition_keys[] = {
 	        .help = "are jobs without GPUs refused?" },
 	{ "per_gpu", CONF_GROUP, .group = &per_gpu_group, .reload = true,
 	        .help = "what jobs that do not say get for each of their GPUs" },
+	{ "idle_gpu", IN_GROUP(struct conf_partition, idle, idle_group), .reload = true,
+	        .given_at = offsetof(struct conf_partition, idle.given),
+	        .help = "what becomes of jobs that leave their GPUs idle; not given: nothing" },
 	{ "accounts", CONF_TEXTS, .min = 1, .max = 64, .check = check_name, .optional = true,
 	        PART(accounts_names),
 	        .help = "who may use it, with all accounts below; none: all" },

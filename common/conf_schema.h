@@ -32,6 +32,7 @@ enum conf_type {
 	CONF_REAL,      /* double; `min` and `max` are in 1/unit */
 	CONF_BOOL,      /* bool */
 	CONF_TIME,      /* unsigned, in units of `unit` ms; quoted in the file, with a unit */
+	CONF_PERCENT,   /* unsigned; quoted in the file, with the sign */
 	CONF_SIZE,      /* unsigned, in units of `unit` bytes; the same */
 	CONF_TEXTS,     /* struct conf_texts: a list of texts, each as in CONF_TEXT */
 	CONF_GPUS,      /* struct conf_gpu_count *, owned; their number at `n_at` */

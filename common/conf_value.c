@@ -291,6 +291,30 @@ static void size_print(
 	size_add(key, conf_value_number(key, base), out);
 }
 
+static int percent_read(const struct conf_key *key, const char *text, const struct conf *conf,
+        void *base, struct error *err)
+{
+	uint32_t percent;
+
+	(void)conf;
+	if (percent_parse(text, &percent, err) < 0)
+		return -1;
+	return number_check(key, percent, base, err);
+}
+
+static void percent_add(const struct conf_key *key, uint64_t n, struct strbuf *out)
+{
+	(void)key;
+	strbuf_addf(out, "%" PRIu64 "%%", n);
+}
+
+static void percent_print(
+        const struct conf_key *key, const void *base, const struct conf *conf, struct strbuf *out)
+{
+	(void)conf;
+	percent_add(key, conf_value_number(key, base), out);
+}
+
 static int integer_read(const struct conf_key *key, const char *text, const struct conf *conf,
         void *base, struct error *err)
 {
@@ -518,6 +542,8 @@ static const struct conf_value_type time_type = { "time", true,
 	NUMBER(time_read, time_print, time_add) };
 static const struct conf_value_type size_type = { "size", true,
 	NUMBER(size_read, size_print, size_add) };
+static const struct conf_value_type percent_type = { "percent", true,
+	NUMBER(percent_read, percent_print, percent_add) };
 static const struct conf_value_type real_type = { "number", false, real_read, real_print, real_copy,
 	nothing_clear, real_limit, NULL, NULL };
 static const struct conf_value_type bool_type = { "boolean", false, bool_read, bool_print,
@@ -535,6 +561,7 @@ static const struct conf_value_type *const types[CONF_TYPES] = {
 	[CONF_REAL] = &real_type,
 	[CONF_BOOL] = &bool_type,
 	[CONF_TIME] = &time_type,
+	[CONF_PERCENT] = &percent_type,
 	[CONF_SIZE] = &size_type,
 	[CONF_TEXTS] = &texts_type,
 	[CONF_GPUS] = &conf_gpus_type,

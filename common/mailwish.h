@@ -29,6 +29,7 @@ enum mail_bit { MAIL_TYPES(X) MAIL_BITS };
 enum mail_type { MAIL_TYPES(X) MAIL_TYPE_END = 1 << MAIL_BITS };
 #undef X
 #define MAIL_ALL_BITS (MAIL_TYPE_END - 1)
+#define MAIL_IDLE     ((uint32_t)MAIL_TYPE_END) /* nobody's wish: it leaves its GPUs idle */
 
 #define MAIL_ADDRESS_MAX 254
 #define MAIL_TEXT_MAX    80

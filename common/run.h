@@ -65,8 +65,9 @@ enum end_cause {
 	END_RECLAIM, /* preempted: its GPUs are guaranteed to another account */
 	END_DEADLINE,
 	END_GPU_MEMORY, /* it used more memory of a GPU than it may */
+	END_IDLE,       /* it left its GPUs idle for longer than its partition allows */
 };
-#define END_CAUSE_LAST END_GPU_MEMORY
+#define END_CAUSE_LAST END_IDLE
 
 #define RUN_PROGRESS_MAX 80 /* bytes of run_report.progress */
 

@@ -56,6 +56,8 @@ static void mail(struct ctld *c, const struct effect *effect, struct clocks now)
 		snprintf(subject + n, sizeof(subject) - (size_t)n, "began on %.200s", v.nodes);
 	else if (effect->mail.type == MAIL_REQUEUE)
 		snprintf(subject + n, sizeof(subject) - (size_t)n, "was requeued");
+	else if (effect->mail.type == MAIL_IDLE)
+		snprintf(subject + n, sizeof(subject) - (size_t)n, "leaves its GPUs idle");
 	else if (effect->mail.type == MAIL_INVALID_DEPEND)
 		snprintf(subject + n, sizeof(subject) - (size_t)n,
 		        "can never start: dependency %.200s", v.dependency);

@@ -16,6 +16,7 @@ static const char *const reasons[] = {
 	[END_RECLAIM] = "reclaim",
 	[END_DEADLINE] = "deadline",
 	[END_GPU_MEMORY] = "memory",
+	[END_IDLE] = "idle",
 };
 
 const char *interrupt_reason(enum end_cause cause)

@@ -60,6 +60,7 @@ static const char *state_of(const Gpusched__RunReport *end)
 		return "TIMEOUT";
 	case GPUSCHED__END_CAUSE__CAUSE_CANCEL:
 	case GPUSCHED__END_CAUSE__CAUSE_DRAIN:
+	case GPUSCHED__END_CAUSE__CAUSE_IDLE:
 		return "CANCELLED";
 	case GPUSCHED__END_CAUSE__CAUSE_PREEMPT:
 	case GPUSCHED__END_CAUSE__CAUSE_RECLAIM:

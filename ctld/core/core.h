@@ -303,6 +303,10 @@ struct gpu_view {
 	usec_t since;   /* wall; 0: none */
 	usec_t recheck; /* wall: when it is looked at whether it may come back; 0: it is not */
 	char reason[GPU_REASON_MAX];
+	uint64_t mem_mb;      /* nominal; 0: not known */
+	bool use_known;       /* of the one run that has it, with whatever GPUs it has */
+	uint32_t util_pct;    /* their mean */
+	uint64_t mem_used_mb; /* the most on one of them */
 };
 /* False: it has no such index, and none above it. */
 bool core_gpu_view(const struct core *core, uint32_t node, uint32_t index, struct gpu_view *view);

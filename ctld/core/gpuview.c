@@ -6,14 +6,14 @@
 #include "ctld/core/internal.h"
 
 /* The type of an index; NULL: there is no such index. */
-static const char *type_at(const struct core *core, uint32_t n, uint32_t index)
+static const struct conf_gpu_type *type_at(const struct core *core, uint32_t n, uint32_t index)
 {
 	const struct conf_node *conf = &core->conf->nodes[n];
 	size_t g;
 
 	for (g = 0; g < conf->n_gpus; index -= conf->gpus[g++].count) {
 		if (index < conf->gpus[g].count)
-			return core->conf->gpu_types[conf->gpus[g].type].name;
+			return &core->conf->gpu_types[conf->gpus[g].type];
 	}
 	return NULL;
 }
@@ -29,10 +29,30 @@ static const struct node_gpu *found(const struct node_link *l, const char *uuid)
 	return NULL;
 }
 
+/* What its run said last, if there is one that has it alone. */
+static void view_use(const struct node_link *l, uint32_t index, struct gpu_view *v)
+{
+	const struct run *run, *only = NULL;
+
+	for (run = l->runs; run; run = run_link_of(run)->next_of_node) {
+		if (!(run_info(run)->gpus >> index & 1))
+			continue;
+		if (only)
+			return;
+		only = run;
+	}
+	if (!only || !run_used(only)->gpu_seen_us)
+		return;
+	v->use_known = true;
+	v->util_pct = run_used(only)->gpu_now_pct;
+	v->mem_used_mb = run_used(only)->gpu_mem_now_mb;
+}
+
 bool core_gpu_view(const struct core *core, uint32_t n, uint32_t index, struct gpu_view *v)
 {
 	const struct node *node = nodes_at(core->nodes, n);
-	const char *type = node && index < CONF_MAX_GPUS_PER_NODE ? type_at(core, n, index) : NULL;
+	const struct conf_gpu_type *type =
+	        node && index < CONF_MAX_GPUS_PER_NODE ? type_at(core, n, index) : NULL;
 	const struct node_link *l;
 	const struct node_gpu *gpu;
 	struct gpu_drain drain;
@@ -41,7 +61,10 @@ bool core_gpu_view(const struct core *core, uint32_t n, uint32_t index, struct g
 	if (!type)
 		return false;
 	l = node_link_of(node);
-	*v = (struct gpu_view){ .index = index, .type = type, .state = "free" };
+	*v = (struct gpu_view){
+		.index = index, .type = type->name, .state = "free", .mem_mb = type->mem_mb
+	};
+	view_use(l, index, v);
 	device_uuid(node_info(node)->gpus, index, v->uuid);
 	gpu = found(l, v->uuid);
 	booked = ledger_gpus_used(core->ledger, n) >> index & 1;

@@ -17,6 +17,7 @@
  *	hardware.c GPUs that are taken as found (hardware.h)
  *	health.c   GPUs that are drained (health.h)
  *	faults.c   EV_GPU_REPORT: GPUs that something is wrong with (faults.h)
+ *	idle.c     jobs that leave their GPUs idle (idle.h)
  *	gpuview.c  the GPUs of a node for listings
  *	agent.c    EV_AGENT_UP, GONE, HEARTBEAT
  *	report.c   EV_RUN_REPORT, EV_RUNS_USED, and what registrations say of runs

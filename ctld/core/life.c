@@ -460,6 +460,7 @@ static const struct {
 	[END_RECLAIM] = { JOB_PREEMPTED, true },
 	[END_DEADLINE] = { JOB_DEADLINE, false },
 	[END_GPU_MEMORY] = { JOB_OUT_OF_MEMORY, false },
+	[END_IDLE] = { JOB_CANCELLED, false },
 };
 
 static bool not_launched(const struct run *run)

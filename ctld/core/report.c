@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "ctld/core/array.h"
+#include "ctld/core/idle.h"
 
 typedef void says_fn(struct core *core, struct run *run, const struct run_report *report);
 
@@ -92,7 +93,11 @@ void runs_used_apply(struct core *core, const struct core_event *e)
 		struct run *run = runs_find(core->runs, e->used.runs[i].run);
 
 		/* Only the node it was ordered to may speak for a run. */
-		if (run && run_info(run)->node == node_info(node)->name && !run_over(run))
+		if (run && run_info(run)->node == node_info(node)->name && !run_over(run)) {
+			struct run_used before = *run_used(run);
+
 			run_set_used(run, &e->used.runs[i].used);
+			idle_look(core, run, &before);
+		}
 	}
 }

@@ -451,6 +451,11 @@ void run_set_used(struct run *run, const struct run_used *used)
 	more(run)->used = *used;
 }
 
+struct run_idle *run_idle(struct run *run)
+{
+	return &more(run)->idle;
+}
+
 const struct run_used *run_used(const struct run *run)
 {
 	static const struct run_used nothing;

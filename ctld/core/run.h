@@ -73,11 +73,18 @@ struct run_info {
 	                        */
 };
 
+struct run_idle {
+	uint64_t us;     /* so long its GPUs have been idle, as far as is known (idle.h) */
+	uint64_t cpu_us; /* its CPU time when that began */
+	bool told;
+};
+
 /* What most runs do not have or are over before, in memory of its own. */
 struct run_more {
 	struct share share;   /* durable: of each of its GPUs; charge 0: all of them */
 	const char *progress; /* kept: what its program says of itself; NULL: nothing */
 	struct run_used used;
+	struct run_idle idle;
 };
 
 /* Volatile. */
@@ -109,6 +116,7 @@ const struct share *run_share(const struct run *run); /* charge 0: whole GPUs */
 /* As its node said last; all in all, and durable (some of it), once it is over. Zeros: nothing is
  * known. */
 const struct run_used *run_used(const struct run *run);
+struct run_idle *run_idle(struct run *run);
 const char *run_progress(const struct run *run); /* NULL: it says nothing */
 bool run_over(const struct run *run);            /* ENDED or NEVER */
 bool run_started(const struct run *run);         /* the launcher had a record of it */

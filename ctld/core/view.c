@@ -39,6 +39,8 @@ static void say_ended(const struct run *run, struct job_view *v)
 		v->reason = "JobLaunchFailure";
 	if (i->end_cause == END_GPU_MEMORY)
 		v->reason = "GpuMemory";
+	if (i->end_cause == END_IDLE)
+		v->reason = "Idle";
 	if (i->nodes > 1 && !run_ended_well(run)) {
 		snprintf(which, sizeof(which), "rank %u on %.64s: ", i->id.rank, i->node);
 		if (i->end_cause <= END_EXIT && i->exit_signal)

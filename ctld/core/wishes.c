@@ -43,15 +43,18 @@ int wishes_take(const struct submit_job *in, struct job_info *info, struct error
 
 /* --- mail ------------------------------------------------------------------------------------ */
 
-void wish_mail(struct core *core, const struct job *job, uint32_t mail_type)
+void mail_always(struct core *core, const struct job *job, uint32_t mail_type)
 {
-	struct effect *e;
+	struct effect *e = effects_add(core->effects, EFFECT_MAIL);
 
-	if (!(job_info(job)->mail_types & mail_type))
-		return;
-	e = effects_add(core->effects, EFFECT_MAIL);
 	e->mail.job = job_id(job);
 	e->mail.type = mail_type;
+}
+
+void wish_mail(struct core *core, const struct job *job, uint32_t mail_type)
+{
+	if (job_info(job)->mail_types & mail_type)
+		mail_always(core, job, mail_type);
 }
 
 void wish_mail_moved(struct core *core, const struct job *job, enum job_state from)

@@ -14,8 +14,9 @@
 /* Check them, and put them into `info` (borrowed). */
 int wishes_take(const struct submit_job *in, struct job_info *info, struct error *err);
 
-/* Something became of the job: mail, if that is wished. */
+/* Something became of the job: mail, if that is wished; or whatever is wished. */
 void wish_mail(struct core *core, const struct job *job, uint32_t mail_type);
+void mail_always(struct core *core, const struct job *job, uint32_t mail_type);
 /* It has moved to that state, from another. */
 void wish_mail_moved(struct core *core, const struct job *job, enum job_state from);
 

@@ -548,6 +548,10 @@ Gpusched__NodeGpu *wire_node_gpu(const struct core *core, uint32_t node,
 	m->reason_by = by ? copied(by, arena) : lend("");
 	m->since = view->since;
 	m->recheck = view->recheck;
+	m->use_known = view->use_known;
+	m->util_pct = view->util_pct;
+	m->mem_used_mb = view->mem_used_mb;
+	m->mem_mb = view->mem_mb;
 	m->n_runs = core_gpu_runs(core, node, view->index, runs, GPU_RUNS_SHOWN);
 	m->runs = run_names(runs, m->n_runs, arena);
 	return m;

@@ -18,7 +18,9 @@ def machine(tmp_path_factory):
 def cluster(machine):
     machine.set(h100(0, "compute=40 watts=300"), h100(1, "compute=1"), "process gpu=0 pid=1 mem=2048")
     node = 'nodes = ( { name = "gpu04"; gpus = "h100:2"; } );'
-    with Cluster(nodes=("gpu04",), start=False, hardware=f"{TYPES}\n{node}") as c:
+    parts = """( { name = "batch"; nodes = "ALL"; default = true; grace = "2s"; },
+        { name = "lab"; nodes = "ALL"; grace = "20s"; idle_gpu = { for = "1s"; action = "end"; }; } )"""
+    with Cluster(nodes=("gpu04",), start=False, hardware=f"{TYPES}\n{node}", partitions=parts) as c:
         c.start_munged()
         c.start_ctld()
         c.start_agent("gpu04", *AGENT, env=machine.env)
@@ -53,6 +55,8 @@ def test_live_and_afterwards(cluster, machine):
     assert now["gpu_now_pct"] == 40 and now["gpu_mem_peak_mb"] == 2048 and now["mem_peak_mb"] >= 1
     shown = c.run("gctl", "show", "job", job).stdout
     assert "compute 40% (now 40%), GPU memory 2G, CPU time" in shown
+    lines = c.run("ginfo", "--gpus", "-o", "GPU,UTIL,MEM", "--csv", "-h").stdout.splitlines()
+    assert lines == ["gpu04:0,40%,2G/80G", "gpu04:1,-,-"]
     wait_until(lambda: used(c, job)["energy_mj"], "energy")
     # The peak stays when the use goes down, and when another launcher goes on.
     machine.set(h100(0, "compute=0"), h100(1))
@@ -102,6 +106,17 @@ def test_summary(cluster, machine):
         job = c.submit("echo mine", "--output=%j.txt", *options, env=env)
         c.wait_state(job, "COMPLETED")
         assert (c.dir / f"jobs/{job}.txt").read_text() == "mine\n"
+
+
+def test_who_leaves_gpus_idle_is_ended_where_the_partition_says_so(cluster, machine):
+    c = cluster
+    machine.set(h100(0, "compute=0"), h100(1, "compute=0"))
+    script = "trap 'cat \"$GPUSCHED_INTERRUPT_FILE\"; exit 0' TERM; " + waits(c, "never")
+    job = c.submit(script, "--gpus=h100:1", "-p", "lab")
+    c.wait_state(job, "CANCELLED")
+    assert c.job(job)["reason"] == "Idle"
+    assert "reason=idle\n" in (c.dir / f"jobs/gpusched-{job}.out").read_text()
+    assert "GPUs computed less than 5% for 0:01: ended" in c.run("gctl", "events", "--kind=job.idle", "--json").stdout
 
 
 def test_hanging_driver(cluster, machine):

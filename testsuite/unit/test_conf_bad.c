@@ -101,6 +101,12 @@ static const struct {
 	{ CTL "nodess = ();\n" NODES PARTS, "c:2: nodess: unknown key; did you mean 'nodes'?\n" },
 	{ CTL "federation = { };\n" NODES PARTS,
 	        "c:2: federation: unknown key; see gpusched.conf(5)\n" },
+	{ CTL NODES "partitions = ( { name = \"p\"; nodes = \"ALL\"; idle_gpu = {\n below = "
+	            "\"5\";\n for = \"0s\";\n action = \"kill\"; }; } );\n",
+	        "c:4: partitions[0].idle_gpu.below: \"5\": must be whole per cent, as in \"25%\"\n"
+	        "c:5: partitions[0].idle_gpu.for: \"0s\": must be 1s to 365-00:00:00\n"
+	        "c:6: partitions[0].idle_gpu.action: \"kill\": must be \"note\", \"mail\" or "
+	        "\"end\"\n" },
 	{ CTL "node_defaults = { containment = [ \"devces\" ];\n private = [ \"all\" ];\n"
 	      " rlimits = [ \"nofile=3:2\" ];\n devices = [ \"/etc/passwd\" ];\n"
 	      " gpu_devices = \"/dev/nvidia[0-99]\"; };\n" NODES PARTS,
@@ -111,7 +117,8 @@ static const struct {
 	        "one\n"
 	        "c:5: node_defaults.devices[0]: \"/etc/passwd\": must be a device file, as in "
 	        "/dev/kfd\n"
-	        "c:6: node_defaults.gpu_devices: \"/dev/nvidia[0-99]\": must be a list of at most 64 "
+	        "c:6: node_defaults.gpu_devices: \"/dev/nvidia[0-99]\": must be a list of at most "
+	        "64 "
 	        "device files, as in /dev/nvidia[0-7]\n" },
 	{ CTL "roles = { admins = [ \"*\" ];\n operators = [ \"a b\" ];\n"
 	      " private_data = [ \"jobs\", \"node\" ]; };\n" NODES PARTS

@@ -174,6 +174,7 @@ static const struct end_case end_cases[] = {
 	{ END_TIME_LIMIT, 0, 15, true, "TIMEOUT", "TimeLimit" },
 	{ END_OUT_OF_MEMORY, 0, 9, true, "OUT_OF_MEMORY", "OutOfMemory" },
 	{ END_GPU_MEMORY, 0, 9, true, "OUT_OF_MEMORY", "GpuMemory" },
+	{ END_IDLE, 0, 15, true, "CANCELLED", "Idle" },
 	{ END_PREEMPT, 0, 15, false, "PREEMPTED", "Preempted" },
 	{ END_PREEMPT, 0, 15, true, "PENDING", NULL },
 	{ END_NODE_FAIL, 0, 0, false, "NODE_FAIL", "NodeDown" },

@@ -1,0 +1,113 @@
+/* idle.c - see idle.h */
+#include "ctld/core/idle.h"
+
+#include <stdio.h>
+#include <string.h>
+
+#include "common/mailwish.h"
+#include "common/units.h"
+#include "ctld/core/internal.h"
+#include "ctld/core/wishes.h"
+
+/* What is said first of a run, in this life of ours, tells nothing of when. */
+static void count(const struct conf_idle *c, struct run *run, const struct run_used *before)
+{
+	const struct run_used *now = run_used(run);
+	unsigned gpus = (unsigned)__builtin_popcountll(run_info(run)->gpus);
+	struct run_idle *idle = run_idle(run);
+	uint64_t seen, busy;
+
+	if (!gpus || !before->gpu_seen_us || now->gpu_seen_us <= before->gpu_seen_us ||
+	        now->gpu_busy_us < before->gpu_busy_us || run_info(run)->suspend_time)
+		return;
+	seen = now->gpu_seen_us - before->gpu_seen_us;
+	busy = now->gpu_busy_us - before->gpu_busy_us;
+	if (busy >= seen / 100 * c->below_pct + seen % 100 * c->below_pct / 100) {
+		idle->us = 0;
+		return;
+	}
+	if (!idle->us)
+		idle->cpu_us = before->cpu_time_us;
+	idle->us += seen / gpus;
+}
+
+/* Has each run of it that lives been idle for so long? */
+static bool job_idle(const struct job *job, uint64_t us)
+{
+	struct run *run;
+	bool any = false;
+
+	for (run = job_run(job); run; run = run_next_rank(run)) {
+		if (!run_lives(run))
+			continue;
+		if (run_idle(run)->us < us)
+			return false;
+		any = true;
+	}
+	return any;
+}
+
+static bool job_uses_cpu(const struct job *job)
+{
+	struct run *run;
+
+	for (run = job_run(job); run; run = run_next_rank(run)) {
+		uint64_t cpu = run_used(run)->cpu_time_us;
+
+		if (run_lives(run) && cpu > run_idle(run)->cpu_us &&
+		        cpu - run_idle(run)->cpu_us >= run_idle(run)->us / 2)
+			return true;
+	}
+	return false;
+}
+
+/* True: it was told before, in this life of ours or in one before it. */
+static bool mark_told(struct core *core, struct job *job, const char *note)
+{
+	struct run *run;
+	bool told = false;
+
+	for (run = job_run(job); run; run = run_next_rank(run)) {
+		told |= run_idle(run)->told || !strcmp(run_info(run)->detail, note);
+		run_idle(run)->told = true;
+		if (!told)
+			run_set_detail(core->runs, run, note);
+	}
+	return told;
+}
+
+static void act(struct core *core, struct job *job, const struct conf_idle *c)
+{
+	bool cpu = job_uses_cpu(job);
+	bool end = c->action == CONF_IDLE_END && (!cpu || c->end_cpu_bound), told;
+	char note[100], text[160], time[UNITS_TEXT];
+
+	snprintf(note, sizeof(note), "GPUs computed less than %u%% for %s", c->below_pct,
+	        duration_format(time, c->for_s));
+	told = mark_told(core, job, note);
+	if (told && !end)
+		return;
+	snprintf(text, sizeof(text), "%s%s%s", note, cpu ? ", while it used CPUs" : "",
+	        end ? ": ended" : "");
+	audit_note(core, "job.idle", NULL, job_ref(job), "", text);
+	if (!told && c->action == CONF_IDLE_MAIL)
+		mail_always(core, job, MAIL_IDLE);
+	if (end)
+		job_stop(core, job, &(struct stop){ .cause = END_IDLE });
+}
+
+void idle_look(struct core *core, struct run *run, const struct run_used *before)
+{
+	struct job *job = run_link(run)->job;
+	uint32_t partition = job ? job_partition(core, job) : CONF_NONE;
+	const struct conf_idle *c;
+
+	if (partition == CONF_NONE || job_info(job)->state != JOB_RUNNING || !run_lives(run))
+		return;
+	c = &core->conf->partitions[partition].idle;
+	if (!c->given)
+		return;
+	count(c, run, before);
+	if (job_idle(job, (uint64_t)c->for_s * USEC_PER_S))
+		act(core, job, c);
+}
