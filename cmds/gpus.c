@@ -2,10 +2,12 @@
 #include "cmds/gpus.h"
 
 #include <ctype.h>
+#include <inttypes.h>
 #include <stdio.h>
 #include <string.h>
 
 #include "common/amount.h"
+#include "common/units.h"
 
 #define TEXT_MAX 256 /* bytes of one alternative: far more than a type and a count need */
 
@@ -74,7 +76,9 @@ static int only_gpus(struct error *err)
 {
 	error_set(
 	        err, ERR_USAGE, "would be gpu:COUNT or gpu:TYPE:COUNT; there is no other resource");
-	return error_hint(err, "a part of a GPU cannot be asked for; features are --constraint");
+	return error_hint(err,
+	        "for a part of a GPU there are --gpu-mem and --gpu-share; features are "
+	        "--constraint");
 }
 
 int gpus_from_gres(const char *text, char *out, size_t size, struct error *err)
@@ -110,5 +114,22 @@ char *gpus_format(char *buf, size_t size, Gpusched__GpuCount *const *v, size_t n
 
 		used += w > 0 ? (size_t)w : 0;
 	}
+	return buf;
+}
+
+char *gpu_share_format(char buf[GPU_SHARE_TEXT], const Gpusched__Job *j)
+{
+	uint32_t milli = j->gpu_share_milli;
+	char mem[UNITS_TEXT];
+	size_t n = 0;
+
+	buf[0] = '\0';
+	if (j->gpu_mem_mb)
+		n = (size_t)snprintf(buf, GPU_SHARE_TEXT, "%s", size_format_mb(mem, j->gpu_mem_mb));
+	if (milli % 10)
+		snprintf(buf + n, GPU_SHARE_TEXT - n, "%s%" PRIu32 ".%" PRIu32 "%%", n ? "," : "",
+		        milli / 10, milli % 10);
+	else if (milli)
+		snprintf(buf + n, GPU_SHARE_TEXT - n, "%s%" PRIu32 "%%", n ? "," : "", milli / 10);
 	return buf;
 }

@@ -183,6 +183,9 @@ SHOW(gpus)
 {
 	JOB;
 
+	char share[GPU_SHARE_TEXT];
+	size_t n;
+
 	if (!is_pending(j) && j->gpus_held)
 		view_printf(
 		        cell, "%s:%" PRIu32, j->gpu_type[0] ? j->gpu_type : "any", j->gpus_held);
@@ -190,6 +193,24 @@ SHOW(gpus)
 		view_text(cell,
 		        j->n_gpus ? gpus_format(cell->buf, sizeof(cell->buf), j->gpus, j->n_gpus)
 		                  : "-");
+	if (cell->text != cell->buf || !*gpu_share_format(share, j))
+		return;
+	n = strlen(cell->buf);
+	snprintf(cell->buf + n, sizeof(cell->buf) - n, "/%s", share);
+}
+
+/* Of each of them: "20G", "20G,25%, up to 30G" */
+SHOW(gpu_share)
+{
+	JOB;
+	char share[GPU_SHARE_TEXT], most[UNITS_TEXT];
+
+	if (!*gpu_share_format(share, j))
+		view_text(cell, "-");
+	else if (j->gpu_mem_burst_mb)
+		view_printf(cell, "%s, up to %s", share, size_format_mb(most, j->gpu_mem_burst_mb));
+	else
+		view_printf(cell, "%s", share);
 }
 
 /* Of several nodes each has its own: `gctl show job` says them. */
@@ -349,6 +370,8 @@ static const struct view_column columns[] = {
 	        show_state },
 	{ "TIME", { "TIME", 11, 7, NUM }, "time it has run, without suspensions", show_time },
 	{ "GPUS", { "GPUS", 8, 4, 0 }, "GPUs that it holds or asks for", show_gpus },
+	{ "GPU-SHARE", { "GPU-SHARE", 16, 9, 0 }, "of each GPU, where it asks for a part",
+	        show_gpu_share },
 	{ "NODELIST(REASON)", { "NODELIST(REASON)", 0, 8, 0 }, "its nodes, or why it waits",
 	        show_where },
 	{ "NODE", { "NODE", 10, 4, 0 }, "its node", show_node },

@@ -254,6 +254,28 @@ static int set_gpu_mem(struct submit_options *o, const struct option_row *row, c
 	return size_parse_mb(value, SIZE_BARE_MB, FIELD(o, row, uint64_t), err);
 }
 
+/* In per cent, with one digit behind the point at most: 12.5%. */
+static int set_gpu_share(struct submit_options *o, const struct option_row *row, const char *value,
+        struct error *err)
+{
+	unsigned long whole, tenth = 0;
+	char *end;
+
+	if (*value < '0' || *value > '9')
+		return error_set(err, ERR_USAGE, "want per cent of a GPU, as in 25%%");
+	whole = strtoul(value, &end, 10);
+	if (*end == '.' && end[1] >= '0' && end[1] <= '9') {
+		tenth = (unsigned long)(end[1] - '0');
+		end += 2;
+	}
+	if (strcmp(end, "%") != 0 || whole > 100)
+		return error_set(err, ERR_USAGE, "want per cent of a GPU, as in 25%%");
+	if (whole * 10 + tenth < 1 || whole * 10 + tenth > 1000)
+		return error_set(err, ERR_USAGE, "must be 0.1%% to 100%%");
+	*FIELD(o, row, uint32_t) = (uint32_t)(whole * 10 + tenth);
+	return 0;
+}
+
 static int set_max_wait(struct submit_options *o, const struct option_row *row, const char *value,
         struct error *err)
 {
@@ -512,6 +534,14 @@ static const struct option_row rows[] = {
 	        "The same as --gpus-per-node, as sbatch has it" },
 	{ "gpu-mem-min", 0, OPTION_NEEDS, EVERYWHERE, "SIZE", set_gpu_mem, AT(gpu_mem_min_mb),
 	        "Only GPUs with so much memory by name: 80G" },
+	{ "gpu-mem", 0, OPTION_NEEDS, EVERYWHERE, "SIZE", set_gpu_mem, AT(gpu_mem_mb),
+	        "So much memory of each GPU, which others may share: 20G; without --gpus of one "
+	        "GPU" },
+	{ "gpu-mem-burst", 0, OPTION_NEEDS, EVERYWHERE, "SIZE", set_gpu_mem, AT(gpu_mem_burst_mb),
+	        "Up to so much of it while nobody else has that: 30G; --gpu-mem is there always" },
+	{ "gpu-share", 0, OPTION_NEEDS, EVERYWHERE, "PERCENT", set_gpu_share, AT(gpu_share_milli),
+	        "That part of each GPU's compute, and of its memory unless --gpu-mem says it: "
+	        "25%" },
 	{ "nodes", 'N', OPTION_NEEDS, EVERYWHERE, "N[-M]", set_nodes, AT(nodes_min),
 	        "So many nodes, or as many of N to M as fit (default 1); all start, or none" },
 	{ "cpus-per-task", 'c', OPTION_NEEDS, EVERYWHERE, "COUNT", set_cpus, AT(cpus),
@@ -679,6 +709,9 @@ void options_ask(const struct submit_options *o, struct gpusched_spec *s)
 	s->gpus = o->gpus;
 	s->gpus_per_node = o->gpus_per_node;
 	s->gpu_mem_min_mb = o->gpu_mem_min_mb;
+	s->gpu_mem_mb = o->gpu_mem_mb;
+	s->gpu_mem_burst_mb = o->gpu_mem_burst_mb;
+	s->gpu_share_milli = o->gpu_share_milli;
 	s->nodes_min = o->nodes_min;
 	s->nodes_max = o->nodes_max;
 	s->cpus = o->cpus;

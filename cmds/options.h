@@ -6,7 +6,8 @@
  *
  * Sources, the strongest last, are applied one after another to one struct submit_options:
  *
- *	built in  ->  #SBATCH (sbatch.h)  ->  #GPUSCHED  ->  SBATCH_* variables  ->  GSUBMIT_* variables  ->  command line
+ *	built in  ->  #SBATCH (sbatch.h)  ->  #GPUSCHED  ->  SBATCH_* variables  ->  GSUBMIT_*
+ *variables  ->  command line
  *
  * A later one replaces what an earlier one set; labels are replaced key by key. Every value is
  * checked where it stands, also if a stronger source replaces it. Options that exclude each other
@@ -47,6 +48,9 @@ struct submit_options {
 	char *constraint, *prefer, *nodelist, *exclude, *licences; /* "": given, and none */
 	uint64_t mem_mb;                                           /* 0: not given */
 	uint64_t gpu_mem_min_mb;                                   /* 0: any */
+	uint64_t gpu_mem_mb;                                       /* 0: not given */
+	uint64_t gpu_mem_burst_mb;                                 /* 0: not given */
+	uint32_t gpu_share_milli;                                  /* 0: not given */
 	uint32_t cpus;         /* of a task, of a node; 0: not given */
 	uint32_t cpus_per_gpu; /* 0: not given, as all of these */
 	uint64_t mem_per_cpu_mb, mem_per_gpu_mb;

@@ -242,6 +242,9 @@ Gpusched__JobRequest *spec_request(const struct gpusched_spec *s, struct error *
 	r->nodes_max = s->nodes_max;
 	r->gpus_per_node = s->gpus_per_node;
 	r->gpu_mem_min_mb = s->gpu_mem_min_mb;
+	r->gpu_mem_mb = s->gpu_mem_mb;
+	r->gpu_mem_burst_mb = s->gpu_mem_burst_mb;
+	r->gpu_share_milli = s->gpu_share_milli;
 	r->exclusive = s->exclusive;
 	r->max_wait_s = s->max_wait_s;
 	r->begin_time = s->begin_time;

@@ -6,6 +6,7 @@
 #include <string.h>
 #include <time.h>
 
+#include "cmds/gpus.h"
 #include "cmds/table.h"
 #include "cmds/view.h"
 #include "common/strbuf.h"
@@ -390,7 +391,7 @@ static void say_time(struct strbuf *s, const Gpusched__Job *j)
 /* What else it asks of its nodes: "It wants nodes with nvlink&ib, none of h03, ..." */
 static void say_wishes(struct strbuf *s, const Gpusched__Job *j)
 {
-	char text[UNITS_TEXT];
+	char text[UNITS_TEXT], share[GPU_SHARE_TEXT];
 	const struct {
 		const char *before, *value, *after;
 	} wishes[] = {
@@ -400,6 +401,7 @@ static void say_wishes(struct strbuf *s, const Gpusched__Job *j)
 		{ "none of ", j->exclude, "" },
 		{ "GPUs of ", j->gpu_mem_min_mb ? size_format_mb(text, j->gpu_mem_min_mb) : "",
 		        " or more" },
+		{ "", gpu_share_format(share, j), " of each GPU" },
 		{ "licences ", j->licences, "" },
 		{ "its nodes for itself", j->exclusive ? " " : "", "" },
 	};

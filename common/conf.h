@@ -115,7 +115,7 @@ struct conf_qos {
 
 enum conf_preempt { CONF_PREEMPT_OFF, CONF_PREEMPT_REQUEUE, CONF_PREEMPT_CANCEL };
 /* May its GPUs be shared, and what holds the runs apart. */
-enum conf_share { CONF_SHARE_NO, CONF_SHARE_WATCH };
+enum conf_share { CONF_SHARE_NO, CONF_SHARE_WATCH, CONF_SHARE_MPS };
 enum conf_place { CONF_PLACE_PACK, CONF_PLACE_SPREAD };
 enum conf_partition_state {
 	CONF_PARTITION_UP,      /* takes and starts jobs */

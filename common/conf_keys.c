@@ -327,7 +327,7 @@ static const struct conf_key gpu_type_keys[] = {
 	        .help = "memory of each GPU that is not given to those who share it" },
 };
 
-static const char *const share_words[] = { "no", "watch", NULL };
+static const char *const share_words[] = { "no", "watch", "mps", NULL };
 static const char *const health_jobs_words[] = { "run", "requeue", "end", NULL };
 
 #define AGENT(field) AT(struct conf_node, agent.field), .reload = true
@@ -348,8 +348,8 @@ static const struct conf_key node_keys[] = {
 	        .help = "what jobs can ask for with --constraint and --prefer" },
 	{ "share", CONF_WORD, "no", .words = share_words, AT(struct conf_node, share),
 	        .reload = true,
-	        .help = "whether jobs can have parts of its GPUs: watch: what each uses is "
-	                "watched" },
+	        .help = "parts of its GPUs for jobs: watch: use is watched; mps: held by MPS, "
+	                "too" },
 	{ "health_jobs", CONF_WORD, "run", .words = health_jobs_words,
 	        AT(struct conf_node, health_jobs), .reload = true,
 	        .help = "jobs on a GPU that a fault has drained: they run on, start anew, end" },

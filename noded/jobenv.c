@@ -262,6 +262,16 @@ static char *gpu_mem(const struct jobenv_in *in)
 	return in->order->n_gpus ? number(in->order->gpu_mem_mb) : NULL;
 }
 
+/* In per cent: "25", "12.5". */
+static char *gpu_share(const struct jobenv_in *in)
+{
+	uint32_t milli = in->order->share_milli;
+
+	if (!milli)
+		return NULL;
+	return milli % 10 ? xasprintf("%u.%u", milli / 10, milli % 10) : number(milli / 10);
+}
+
 static char *start_time(const struct jobenv_in *in)
 {
 	return number((uint64_t)(in->start_time / 1000000));
@@ -427,6 +437,7 @@ static const struct row rows[] = {
 	{ "GPUSCHED_GPU_UUIDS", gpu_uuids, OURS },
 	{ "GPUSCHED_GPU_TYPE", gpu_type, OURS },
 	{ "GPUSCHED_GPU_MEM_MB", gpu_mem, OURS },
+	{ "GPUSCHED_GPU_SHARE", gpu_share, OURS },
 	{ "GPUSCHED_START_TIME", start_time, OURS },
 	{ "GPUSCHED_END_TIME", end_time, OURS },
 	{ "GPUSCHED_SUBMIT_DIR", submit_dir, OURS },

@@ -273,9 +273,14 @@ static struct need need_of(
 		.nodes = r->nodes_min,
 		.licences = r->licences,
 		.n_licences = (uint16_t)r->n_licences };
+	struct share share;
 
-	if (type < core->conf->n_gpu_types)
-		need.gpu_mem_mb = need.gpus * core->conf->gpu_types[type].mem_mb;
+	if (type >= core->conf->n_gpu_types)
+		return need;
+	request_share(r, core->conf, type, &share);
+	need.charge = share.charge;
+	need.gpu_mem_mb =
+	        need.gpus * (share.charge ? share.mem_mb : core->conf->gpu_types[type].mem_mb);
 	return need;
 }
 

@@ -241,6 +241,7 @@ struct run_view {
 	uint32_t n_nodes;  /* of its attempt */
 	uint64_t gpus;
 	struct share share;      /* of each of them; charge 0: all of it */
+	bool share_mps;          /* MPS is to hold it to that */
 	uint64_t share_burst_mb; /* so much memory while nobody else has it; 0: no more */
 	const char *gpu_uuids;   /* of the node, by index (devices.h) */
 	uint32_t cpus, grace_s, uid;

@@ -30,11 +30,14 @@ bool decide_types(
 }
 
 static void fill_need(const struct scene *sc, const struct request *r, uint16_t type, uint32_t gpus,
-        uint32_t nodes, struct need *need)
+        const struct share *share, uint32_t nodes, struct need *need)
 {
 	need->type = type;
 	need->gpus = gpus;
-	need->gpu_mem_mb = gpus ? gpus * sc->conf->gpu_types[type].mem_mb : 0;
+	need->charge = share->charge;
+	need->gpu_mem_mb = !gpus           ? 0
+	                   : share->charge ? gpus * share->mem_mb
+	                                   : gpus * sc->conf->gpu_types[type].mem_mb;
 	need->nodes = nodes;
 	need->licences = r->licences;
 	need->n_licences = (uint16_t)r->n_licences;
@@ -45,10 +48,12 @@ void decide_need(
 {
 	const struct request *r = ask->gpus;
 	uint32_t gpus = r->n ? r->v[a].count : 0;
+	struct share share;
 
 	if (r->per_node)
 		gpus *= r->nodes_min;
-	fill_need(sc, r, type, gpus, r->nodes_min, need);
+	request_share(r, sc->conf, type, &share);
+	fill_need(sc, r, type, gpus, &share, r->nodes_min, need);
 	need->cpus = ask->cpus * r->nodes_min;
 	need->mem_mb = ask->mem_mb * r->nodes_min;
 }
@@ -56,6 +61,7 @@ void decide_need(
 void decide_need_of(const struct scene *sc, const struct ask *ask, const struct places *places,
         struct need *need)
 {
+	static const struct share whole;
 	uint32_t gpus = 0;
 	size_t i;
 
@@ -66,7 +72,8 @@ void decide_need_of(const struct scene *sc, const struct ask *ask, const struct 
 		need->cpus += places->v[i].cpus;
 		need->mem_mb += places->v[i].mem_mb;
 	}
-	fill_need(sc, ask->gpus, gpus ? places->type : TYPE_NONE, gpus, (uint32_t)places->n, need);
+	fill_need(sc, ask->gpus, gpus ? places->type : TYPE_NONE, gpus,
+	        places->n ? &places->v[0].share : &whole, (uint32_t)places->n, need);
 }
 
 /* --- one type -------------------------------------------------------------------------------- */

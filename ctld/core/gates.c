@@ -393,6 +393,8 @@ static void kept_back(const struct gates *g, const struct gate_path *path, const
 {
 	const struct conf *conf = g->conf;
 	const char *type = q->type == CONF_ANY_TYPE ? "any" : conf->gpu_types[q->type].name;
+	char guaranteed[AMOUNT_TEXT], held[AMOUNT_TEXT], more[AMOUNT_TEXT], of[AMOUNT_TEXT],
+	        keeps[AMOUNT_TEXT];
 	struct quota_use use;
 
 	quota_use(g->quota, path->account, q->type, &use);
@@ -401,10 +403,13 @@ static void kept_back(const struct gates *g, const struct gate_path *path, const
 		.short_by = q->short_by,
 		.reclaim = true };
 	snprintf(block->text, sizeof(block->text),
-	        "%.60s: guaranteed %.40s:%u, holds %u, +%u; of %u free %u are kept for %.40s",
+	        "%.36s: guaranteed %.24s:%.12s, holds %.12s, +%.12s; of %.12s free %.12s are kept "
+	        "for %.24s",
 	        path->account == CONF_NONE ? "no account" : conf->accounts[path->account].name,
-	        type, use.guaranteed, path->account == CONF_NONE ? 0 : use.held, need->gpus,
-	        q->free, q->kept,
+	        type, amount_number(guaranteed, GATE_KEPT, use.guaranteed),
+	        amount_number(held, GATE_KEPT, path->account == CONF_NONE ? 0 : use.held),
+	        amount_number(more, GATE_KEPT, need_milli(need)),
+	        amount_number(of, GATE_KEPT, q->free), amount_number(keeps, GATE_KEPT, q->kept),
 	        q->account == CONF_NONE ? "others" : conf->accounts[q->account].name);
 }
 
@@ -423,7 +428,7 @@ size_t gates_check_all(const struct gates *g, const struct gate_path *path, cons
 			closed(g, path, id, amount, &v[n]);
 		n++;
 	}
-	if (!quota_check(g->quota, path->account, need->type, need->gpus, &kept)) {
+	if (!quota_check(g->quota, path->account, need->type, need_milli(need), &kept)) {
 		if (n < max)
 			kept_back(g, path, need, &kept, &v[n]);
 		n++;
@@ -446,7 +451,7 @@ bool gates_check(const struct gates *g, const struct gate_path *path, const stru
 			closed(g, path, id, amount, first);
 		return false;
 	}
-	if (quota_check(g->quota, path->account, need->type, need->gpus, &kept))
+	if (quota_check(g->quota, path->account, need->type, need_milli(need), &kept))
 		return true;
 	if (first)
 		kept_back(g, path, need, &kept, first);
@@ -459,7 +464,7 @@ uint64_t gates_amount(
 	const struct gate *gate = &g->v[block->gate];
 
 	if (gate->kind == GATE_KEPT)
-		return need->gpus;
+		return need_milli(need);
 	return need_amount(need, (enum gate_kind)gate->kind, gate->type);
 }
 
@@ -471,7 +476,7 @@ void gates_take(struct gates *g, const struct gate_path *path, const struct need
 
 	for (i = 0; gate_at(g, path, need, i, &id, &amount); i++)
 		g->v[id].used += gate_counts(&g->v[id]) ? amount : 0;
-	quota_take(g->quota, path->account, need->type, need->gpus);
+	quota_take(g->quota, path->account, need->type, need_milli(need));
 }
 
 void gates_release(struct gates *g, const struct gate_path *path, const struct need *need)
@@ -486,7 +491,7 @@ void gates_release(struct gates *g, const struct gate_path *path, const struct n
 		assert(g->v[id].used >= amount);
 		g->v[id].used -= amount;
 	}
-	quota_release(g->quota, path->account, need->type, need->gpus);
+	quota_release(g->quota, path->account, need->type, need_milli(need));
 }
 
 void gates_reserve(
@@ -508,7 +513,7 @@ void gates_lift(struct gates *g, const struct gate_block *block, bool lift)
 	size_t i;
 
 	if (like.kind == GATE_KEPT)
-		quota_lift(g->quota, like.type, (uint32_t)block->short_by, lift);
+		quota_lift(g->quota, like.type, block->short_by, lift);
 	for (i = 0; i < g->n && like.kind != GATE_KEPT; i++) {
 		struct gate *gate = &g->v[i];
 

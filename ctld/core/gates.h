@@ -38,11 +38,18 @@ struct gate_path;
 struct need {
 	uint16_t type;
 	uint16_t n_licences;
-	uint32_t gpus, cpus, nodes;
+	uint32_t gpus, charge; /* charge: each counts as so many thousandths; 0: all of it */
+	uint32_t cpus, nodes;
 	uint64_t gpu_mem_mb; /* of all its GPUs */
 	uint64_t mem_mb;
 	const struct licence_need *licences; /* each licence once */
 };
+
+/* GPUs are counted in thousandths everywhere in gates and quotas. */
+static inline uint64_t need_milli(const struct need *need)
+{
+	return (uint64_t)need->gpus * (need->charge ? need->charge : CARD_MILLI);
+}
 
 /* A gate that is too narrow. */
 struct gate_block {

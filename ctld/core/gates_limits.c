@@ -55,7 +55,8 @@ bool limits_get(const struct conf_limits *l, size_t i, struct limit *limit)
 	size_t n = 0;
 
 	if (i < l->gpus.n) {
-		*limit = (struct limit){ GATE_GPUS, l->gpus.v[i].type, l->gpus.v[i].count };
+		*limit = (struct limit){ GATE_GPUS, l->gpus.v[i].type,
+			(uint64_t)l->gpus.v[i].count * CARD_MILLI };
 		return true;
 	}
 	n += given(l->gpu_mem_mb, UINT64_MAX, GATE_GPU_MEM, &v[n]);
@@ -75,7 +76,7 @@ uint64_t need_amount(const struct need *need, enum gate_kind kind, uint16_t type
 {
 	switch (kind) {
 	case GATE_GPUS:
-		return type == CONF_ANY_TYPE || type == need->type ? need->gpus : 0;
+		return type == CONF_ANY_TYPE || type == need->type ? need_milli(need) : 0;
 	case GATE_GPU_MEM:
 		return need->gpu_mem_mb;
 	case GATE_CPUS:
@@ -122,7 +123,8 @@ bool scope_limit(const struct conf *conf, enum gate_scope scope, uint32_t index,
 
 		n_quota = quota->n;
 		if (i < n_quota) {
-			*limit = (struct limit){ GATE_GPUS, quota->v[i].type, quota->v[i].count };
+			*limit = (struct limit){ GATE_GPUS, quota->v[i].type,
+				(uint64_t)quota->v[i].count * CARD_MILLI };
 			return true;
 		}
 	}
@@ -169,12 +171,25 @@ bool scope_next(struct scope_walk *walk, enum gate_scope *scope, uint32_t *index
 
 /* --- as words -------------------------------------------------------------------------------- */
 
+/* "28", "0.25" */
+static void milli_text(char buf[AMOUNT_TEXT], uint64_t milli)
+{
+	int n = snprintf(buf, AMOUNT_TEXT, "%llu.%03u", (unsigned long long)(milli / CARD_MILLI),
+	        (unsigned)(milli % CARD_MILLI));
+
+	while (buf[n - 1] == '0')
+		n--;
+	buf[buf[n - 1] == '.' ? n - 1 : n] = '\0';
+}
+
 char *amount_number(char buf[AMOUNT_TEXT], enum gate_kind kind, uint64_t amount)
 {
 	char size[UNITS_TEXT];
 
 	if (kind == GATE_MEM || kind == GATE_GPU_MEM)
 		snprintf(buf, AMOUNT_TEXT, "%s", size_format_mb(size, amount));
+	else if (kind == GATE_GPUS || kind == GATE_KEPT)
+		milli_text(buf, amount);
 	else
 		snprintf(buf, AMOUNT_TEXT, "%llu", (unsigned long long)amount);
 	return buf;

@@ -70,7 +70,8 @@ static void leave(struct core *core, struct taken *t, bool leaving)
 	if (t->leaving == leaving)
 		return;
 	t->leaving = leaving;
-	quota_leaving(gates_quota(core->gates), t->account, t->need.type, t->need.gpus, leaving);
+	quota_leaving(
+	        gates_quota(core->gates), t->account, t->need.type, need_milli(&t->need), leaving);
 }
 
 void job_give_back(struct core *core, struct job *job)

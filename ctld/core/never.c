@@ -269,6 +269,50 @@ static int too_many_gpus(const struct survey *s, uint32_t partition, struct erro
 	                                       : -1;
 }
 
+/* The most memory that a job may have of one of its GPUs; false: they are not shared anywhere. */
+static bool most_shared(const struct survey *s, uint64_t *most_mb)
+{
+	const struct request *r = s->ask->gpus;
+	const struct share_wish all = { .milli = CARD_MILLI };
+	const struct conf *conf = s->core->conf;
+	bool any = false;
+	struct share share;
+	size_t i, g;
+
+	*most_mb = 0;
+	for (i = 0; i < s->p->n_nodes; i++) {
+		uint32_t node = s->p->nodes[i];
+
+		for (g = 0; request_allows(r, node) && g < conf->nodes[node].n_gpus; g++) {
+			if (!ledger_share(s->core->ledger, node, conf->nodes[node].gpus[g].type,
+			            &all, &share))
+				continue;
+			any = true;
+			*most_mb = share.mem_mb > *most_mb ? share.mem_mb : *most_mb;
+		}
+	}
+	return any;
+}
+
+static int no_share(const struct survey *s, struct error *err)
+{
+	const struct share_wish *wish = &s->ask->gpus->share;
+	const char *option = wish->mem_mb ? "--gpu-mem" : "--gpu-share";
+	char mem[UNITS_TEXT], most[UNITS_TEXT];
+	uint64_t most_mb;
+
+	if (!share_wished(wish))
+		return 0;
+	if (!most_shared(s, &most_mb))
+		return error_set(err, ERR_JOB_NEVER, "%s: no node of %s gives parts of its GPUs",
+		        option, s->where);
+	if (wish->mem_mb > most_mb)
+		return error_set(err, ERR_JOB_NEVER,
+		        "%s=%s: the most that can be had of one GPU in %s is %s", option,
+		        size_format_mb(mem, wish->mem_mb), s->where, size_format_mb(most, most_mb));
+	return 0;
+}
+
 static int too_large(const struct survey *s, struct error *err)
 {
 	const struct ask *ask = s->ask;
@@ -353,8 +397,8 @@ int never_fits(
 	if (could_ever(core, partition, ask))
 		return 0;
 	look(&s);
-	if (too_few_allowed(&s, err) < 0 || too_many_gpus(&s, partition, err) < 0 ||
-	        too_large(&s, err) < 0)
+	if (too_few_allowed(&s, err) < 0 || no_share(&s, err) < 0 ||
+	        too_many_gpus(&s, partition, err) < 0 || too_large(&s, err) < 0)
 		return -1;
 	return too_few(&s, err);
 }

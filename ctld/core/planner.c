@@ -298,7 +298,7 @@ static void count_claims(struct sched *s, bool count)
 			continue;
 		decide_need_of(&s->scene, &ask, &e->places, &need);
 		quota_coming(gates_quota(s->scene.gates), class_link_of(e->owner)->account,
-		        need.type, need.gpus, count);
+		        need.type, need_milli(&need), count);
 	}
 }
 

@@ -61,7 +61,7 @@ static uint32_t qos_level(const struct conf *conf, uint32_t qos)
 }
 
 enum preempt_reason preempt_may(const struct scene *sc, const struct contender *who,
-        const struct held *v, uint16_t type, uint32_t gpus)
+        const struct held *v, uint16_t type, uint64_t milli)
 {
 	const struct conf *conf = sc->conf;
 	uint32_t mine = conf->partitions[who->partition].tier, theirs;
@@ -77,9 +77,9 @@ enum preempt_reason preempt_may(const struct scene *sc, const struct contender *
 	if (qos_level(conf, v->qos) > qos_level(conf, who->qos) ||
 	        qos_preempts(conf, v->qos, who->qos))
 		return PREEMPT_NOT;
-	if (v->type != type || !v->gpus || !gpus)
+	if (v->type != type || !v->gpus || !milli)
 		return PREEMPT_NOT;
-	return quota_reclaims(gates_quota(sc->gates), who->account, v->account, type, gpus)
+	return quota_reclaims(gates_quota(sc->gates), who->account, v->account, type, milli)
 	               ? PREEMPT_RECLAIM
 	               : PREEMPT_NOT;
 }
@@ -152,7 +152,7 @@ struct search {
 	const struct contender *who;
 	const struct plan_want *want;
 	usec_t start, retry;
-	uint32_t gpus; /* of the whole job */
+	uint64_t milli; /* of GPUs, of the whole job */
 	struct candidate v[MAX_ON_NODE];
 	size_t n;
 	struct on_node here;
@@ -261,7 +261,7 @@ static void gather(struct search *s)
 		/* What ends by then is in the room already. */
 		if (held[i].end <= s->start || is_victim(s->out, held[i].job, &at))
 			continue;
-		why = preempt_may(s->scene, s->who, &held[i], s->want->find.type, s->gpus);
+		why = preempt_may(s->scene, s->who, &held[i], s->want->find.type, s->milli);
 		if (why == PREEMPT_NOT)
 			continue;
 		if (held[i].protected_until > s->scene->now.mono) {
@@ -303,7 +303,7 @@ static bool choose(struct search *s, struct plan_room *room, const struct plan_p
 
 		if (c->reason == PREEMPT_RECLAIM &&
 		        !quota_reclaims(gates_quota(gates), s->who->account, c->held.account, type,
-		                s->gpus))
+		                s->milli))
 			continue;
 		if (!release(s, &c->held))
 			continue;
@@ -468,7 +468,7 @@ static bool all_owe(struct search *s)
 			continue;
 		gates_take(gates, gone->path, gone->need);
 		owe &= quota_reclaims(gates_quota(gates), s->who->account, gone->account,
-		        s->want->find.type, s->gpus);
+		        s->want->find.type, s->milli);
 	}
 	for (i = 0; i < out->n; i++) {
 		if (out->victims[i].reason != PREEMPT_RECLAIM && s->gone[i].path)
@@ -632,6 +632,7 @@ bool preempt_find(const struct scene *sc, const struct contender *who, const str
 	struct request shape;
 	struct plan_want even = plan_equal_parts(want, want->ask.gpus->nodes_min, &shape);
 	uint32_t nodes = shape.nodes_min;
+	struct share share;
 	bool found, anyway;
 	size_t n, i;
 
@@ -642,9 +643,11 @@ bool preempt_find(const struct scene *sc, const struct contender *who, const str
 		s.over[i] = -1;
 	s.want = &even;
 	s.start = sc->now.mono + preempt_delay(sc->conf);
-	s.gpus = shape.n ? shape.v[want->find.alternative].count : 0;
+	request_share(want->ask.gpus, sc->conf, want->find.type, &share);
+	s.milli = share.charge ? share.charge : CARD_MILLI;
+	s.milli *= shape.n ? shape.v[want->find.alternative].count : 0;
 	if (shape.per_node)
-		s.gpus *= nodes;
+		s.milli *= nodes;
 	anyway = total_anyway(&s, want);
 	n = anyway ? 0 : find_offers(&s, p, offers);
 	found = n >= nodes && take_some(&s, offers, n, nodes);

@@ -40,7 +40,7 @@ void preemption_clear(struct preemption *p);
 
 /* May the contender stop this run? */
 enum preempt_reason preempt_may(const struct scene *scene, const struct contender *who,
-        const struct held *victim, uint16_t type, uint32_t gpus);
+        const struct held *victim, uint16_t type, uint64_t milli);
 
 /* Whom to stop for a contender that decide() found blocked; *want is as for plan_find(). False:
  * nobody, or nobody need be stopped because there will be room within the grace time anyway. */

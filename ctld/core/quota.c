@@ -15,15 +15,15 @@
 #define DIMS   2 /* that one job can be in: its type, all types */
 
 struct sum {
-	uint32_t all, below; /* here and below; by children */
+	uint64_t all, below; /* here and below; by children */
 };
 
 struct cell {
-	uint32_t guaranteed, keeps;
-	uint32_t held; /* here and below */
+	uint64_t guaranteed, keeps;
+	uint64_t held; /* here and below */
 	struct sum leaving, coming;
-	uint32_t below;       /* guaranteed to children */
-	uint32_t held_below;  /* by children */
+	uint64_t below;       /* guaranteed to children */
+	uint64_t held_below;  /* by children */
 	uint64_t reserve;     /* what must stay free for it */
 	uint64_t reserve_sum; /* of its children */
 	uint32_t keepers;     /* children that have one */
@@ -35,7 +35,7 @@ struct quota {
 	uint32_t *dim_of; /* of a type; the last: all types. NO_DIM: nobody has a quota */
 	uint32_t *slots;  /* the other way round: type of a dimension, n_gpu_types for all */
 	uint32_t n_dims;
-	uint32_t *capacity; /* of a type; the last: of all types */
+	uint64_t *capacity; /* of a type; the last: of all types */
 	struct cell *cells; /* [account][dimension] */
 	bool any_kept;
 };
@@ -97,17 +97,19 @@ static void fill_account(struct quota *q, uint32_t account)
 		uint32_t dim = q->dim_of[type_slot(q->conf, c->guaranteed.v[i].type)];
 		struct cell *above = cell(q, parent_of(q, account), dim);
 
-		cell(q, account, dim)->guaranteed = c->guaranteed.v[i].count;
-		above->below += c->guaranteed.v[i].count;
+		uint64_t milli = (uint64_t)c->guaranteed.v[i].count * CARD_MILLI;
+
+		cell(q, account, dim)->guaranteed = milli;
+		above->below += milli;
 		above->cohort = true;
 	}
 	for (i = 0; i < c->lend.n; i++) {
 		struct cell *it =
 		        cell(q, account, q->dim_of[type_slot(q->conf, c->lend.v[i].type)]);
 
-		it->keeps = it->guaranteed > c->lend.v[i].count
-		                    ? it->guaranteed - c->lend.v[i].count
-		                    : 0;
+		uint64_t lent = (uint64_t)c->lend.v[i].count * CARD_MILLI;
+
+		it->keeps = it->guaranteed > lent ? it->guaranteed - lent : 0;
 		q->any_kept |= it->keeps > 0;
 	}
 }
@@ -175,16 +177,18 @@ void quota_free(struct quota *q)
 
 void quota_capacity(struct quota *q, uint16_t type, uint32_t total)
 {
-	q->capacity[q->conf->n_gpu_types] += total - q->capacity[type];
-	q->capacity[type] = total;
+	uint64_t milli = (uint64_t)total * CARD_MILLI;
+
+	q->capacity[q->conf->n_gpu_types] += milli - q->capacity[type];
+	q->capacity[type] = milli;
 }
 
-void quota_lift(struct quota *q, uint16_t type, uint32_t gpus, bool lift)
+void quota_lift(struct quota *q, uint16_t type, uint64_t milli, bool lift)
 {
-	q->capacity[type_slot(q->conf, type)] += lift ? gpus : -gpus;
+	q->capacity[type_slot(q->conf, type)] += lift ? milli : -milli;
 }
 
-static void hold(struct quota *q, uint32_t account, uint32_t dim, uint32_t gpus, bool more)
+static void hold(struct quota *q, uint32_t account, uint32_t dim, uint64_t milli, bool more)
 {
 	struct cell *c;
 
@@ -192,44 +196,44 @@ static void hold(struct quota *q, uint32_t account, uint32_t dim, uint32_t gpus,
 		struct cell *above = cell(q, parent_of(q, account), dim);
 
 		c = cell(q, account, dim);
-		assert(more || c->held >= gpus);
-		c->held += more ? gpus : -gpus;
-		above->held_below += more ? gpus : -gpus;
+		assert(more || c->held >= milli);
+		c->held += more ? milli : -milli;
+		above->held_below += more ? milli : -milli;
 		set_reserve(c, above);
 	}
 	c = cell(q, CONF_NONE, dim);
-	assert(more || c->held >= gpus);
-	c->held += more ? gpus : -gpus;
+	assert(more || c->held >= milli);
+	c->held += more ? milli : -milli;
 }
 
-static void hold_all(struct quota *q, uint32_t account, uint16_t type, uint32_t gpus, bool more)
+static void hold_all(struct quota *q, uint32_t account, uint16_t type, uint64_t milli, bool more)
 {
 	uint32_t dims[DIMS], n = dims_of(q, type, dims), i;
 
-	for (i = 0; i < n && gpus; i++)
-		hold(q, account, dims[i], gpus, more);
+	for (i = 0; i < n && milli; i++)
+		hold(q, account, dims[i], milli, more);
 }
 
-void quota_take(struct quota *q, uint32_t account, uint16_t type, uint32_t gpus)
+void quota_take(struct quota *q, uint32_t account, uint16_t type, uint64_t milli)
 {
-	hold_all(q, account, type, gpus, true);
+	hold_all(q, account, type, milli, true);
 }
 
-void quota_release(struct quota *q, uint32_t account, uint16_t type, uint32_t gpus)
+void quota_release(struct quota *q, uint32_t account, uint16_t type, uint64_t milli)
 {
-	hold_all(q, account, type, gpus, false);
+	hold_all(q, account, type, milli, false);
 }
 
-static void add(struct sum *sum, struct sum *above, uint32_t gpus, bool more)
+static void add(struct sum *sum, struct sum *above, uint64_t milli, bool more)
 {
-	assert(more || sum->all >= gpus);
-	sum->all += more ? gpus : -gpus;
+	assert(more || sum->all >= milli);
+	sum->all += more ? milli : -milli;
 	if (above)
-		above->below += more ? gpus : -gpus;
+		above->below += more ? milli : -milli;
 }
 
 static void count(
-        struct quota *q, uint32_t account, uint16_t type, uint32_t gpus, bool more, bool leaving)
+        struct quota *q, uint32_t account, uint16_t type, uint64_t milli, bool more, bool leaving)
 {
 	uint32_t dims[DIMS], n = dims_of(q, type, dims), i, a;
 	struct cell *c, *up;
@@ -239,20 +243,20 @@ static void count(
 			a = parent_of(q, a);
 			up = cell(q, a, dims[i]);
 			add(leaving ? &c->leaving : &c->coming,
-			        leaving ? &up->leaving : &up->coming, gpus, more);
+			        leaving ? &up->leaving : &up->coming, milli, more);
 		}
-		add(leaving ? &c->leaving : &c->coming, NULL, gpus, more);
+		add(leaving ? &c->leaving : &c->coming, NULL, milli, more);
 	}
 }
 
-void quota_leaving(struct quota *q, uint32_t account, uint16_t type, uint32_t gpus, bool leaving)
+void quota_leaving(struct quota *q, uint32_t account, uint16_t type, uint64_t milli, bool leaving)
 {
-	count(q, account, type, gpus, leaving, true);
+	count(q, account, type, milli, leaving, true);
 }
 
-void quota_coming(struct quota *q, uint32_t account, uint16_t type, uint32_t gpus, bool coming)
+void quota_coming(struct quota *q, uint32_t account, uint16_t type, uint64_t milli, bool coming)
 {
-	count(q, account, type, gpus, coming, false);
+	count(q, account, type, milli, coming, false);
 }
 
 #define SEVERAL ((uint64_t)1 << 32)
@@ -280,14 +284,14 @@ static uint16_t type_of(const struct quota *q, uint32_t dim)
 }
 
 /* The sum of all reserves if the account held so many more. */
-static uint64_t reserve_with(const struct quota *q, uint32_t account, uint32_t dim, uint32_t gpus)
+static uint64_t reserve_with(const struct quota *q, uint32_t account, uint32_t dim, uint64_t milli)
 {
 	uint64_t was = 0, is = 0;
 
 	for (; account != CONF_NONE; account = parent_of(q, account)) {
 		const struct cell *c = cell(q, account, dim);
 
-		is = reserve_of(c, c->held + gpus, c->reserve_sum - was + is);
+		is = reserve_of(c, c->held + milli, c->reserve_sum - was + is);
 		was = c->reserve;
 	}
 	return cell(q, CONF_NONE, dim)->reserve_sum - was + is;
@@ -313,32 +317,32 @@ static uint32_t keeper(const struct quota *q, uint32_t account, uint32_t dim)
 	return best;
 }
 
-static bool covered(const struct quota *q, uint32_t account, uint32_t dim, uint32_t gpus,
+static bool covered(const struct quota *q, uint32_t account, uint32_t dim, uint64_t milli,
         struct quota_block *block)
 {
 	const struct cell *root = cell(q, CONF_NONE, dim);
-	uint64_t now = root->reserve_sum, then = reserve_with(q, account, dim, gpus);
-	uint64_t capacity = q->capacity[q->slots[dim]], want = root->held + gpus + then;
+	uint64_t now = root->reserve_sum, then = reserve_with(q, account, dim, milli);
+	uint64_t capacity = q->capacity[q->slots[dim]], want = root->held + milli + then;
 
 	/* If nothing is kept it is for the ledger to say what is free. */
-	if (want <= capacity || then + gpus <= now || !then)
+	if (want <= capacity || then + milli <= now || !then)
 		return true;
 	if (block)
 		*block = (struct quota_block){ .account = keeper(q, account, dim),
 			.type = type_of(q, dim),
-			.free = capacity > root->held ? (uint32_t)(capacity - root->held) : 0,
-			.kept = (uint32_t)then,
-			.short_by = (uint32_t)(want - capacity) };
+			.free = capacity > root->held ? capacity - root->held : 0,
+			.kept = then,
+			.short_by = want - capacity };
 	return false;
 }
 
-bool quota_check(const struct quota *q, uint32_t account, uint16_t type, uint32_t gpus,
+bool quota_check(const struct quota *q, uint32_t account, uint16_t type, uint64_t milli,
         struct quota_block *block)
 {
 	uint32_t dims[DIMS], n = dims_of(q, type, dims), i;
 
-	for (i = 0; i < n && gpus; i++) {
-		if (!covered(q, account, dims[i], gpus, block))
+	for (i = 0; i < n && milli; i++) {
+		if (!covered(q, account, dims[i], milli, block))
 			return false;
 	}
 	return true;
@@ -348,7 +352,7 @@ bool quota_check(const struct quota *q, uint32_t account, uint16_t type, uint32_
 
 /* One member of a cohort: an account, or what is held directly in the account above. */
 struct member {
-	uint32_t guaranteed, held, leaving, coming;
+	uint64_t guaranteed, held, leaving, coming;
 	double weight;
 };
 
@@ -393,7 +397,7 @@ static uint16_t rough(double x)
 }
 
 static uint16_t over_at(const struct quota *q, uint32_t above, uint32_t child, const uint32_t *dims,
-        uint32_t n, uint32_t gpus, bool *cohort)
+        uint32_t n, uint64_t milli, bool *cohort)
 {
 	uint16_t most = 0;
 	struct member m;
@@ -406,8 +410,10 @@ static uint16_t over_at(const struct quota *q, uint32_t above, uint32_t child, c
 		if (!member_of(q, above, child, dims[i], &m))
 			continue;
 		*cohort = true;
-		held = (uint64_t)m.held + gpus;
-		over = held > m.guaranteed ? rough((double)(held - m.guaranteed) / m.weight) : 0;
+		held = (uint64_t)m.held + milli;
+		over = held > m.guaranteed
+		               ? rough((double)(held - m.guaranteed) / CARD_MILLI / m.weight)
+		               : 0;
 		most = over > most ? over : most;
 	}
 	return most;
@@ -415,7 +421,7 @@ static uint16_t over_at(const struct quota *q, uint32_t above, uint32_t child, c
 
 #define OVER_LEVELS 3
 
-double quota_over(const struct quota *q, uint32_t account, uint16_t type, uint32_t gpus)
+double quota_over(const struct quota *q, uint32_t account, uint16_t type, uint64_t milli)
 {
 	uint32_t dims[DIMS], n = dims_of(q, type, dims), child = CONF_NONE, a;
 	uint16_t levels[OVER_LEVELS] = { 0 };
@@ -425,7 +431,7 @@ double quota_over(const struct quota *q, uint32_t account, uint16_t type, uint32
 	/* From the job up to the root: the last levels found are those nearest to the root. */
 	for (a = account;; a = parent_of(q, a)) {
 		bool cohort = false;
-		uint16_t over = over_at(q, a, child, dims, n, gpus, &cohort);
+		uint16_t over = over_at(q, a, child, dims, n, milli, &cohort);
 
 		if (cohort) {
 			memmove(levels + 1, levels, sizeof(levels) - sizeof(levels[0]));
@@ -446,7 +452,7 @@ static uint32_t depth_of(const struct quota *q, uint32_t account)
 }
 
 bool quota_reclaims(
-        const struct quota *q, uint32_t account, uint32_t victim, uint16_t type, uint32_t gpus)
+        const struct quota *q, uint32_t account, uint32_t victim, uint16_t type, uint64_t milli)
 {
 	uint32_t dims[DIMS], n = dims_of(q, type, dims), i;
 	uint32_t a = account, b = victim, side = CONF_NONE, other = CONF_NONE;
@@ -469,7 +475,7 @@ bool quota_reclaims(
 	for (i = 0; i < n; i++) {
 		if (!member_of(q, a, side, dims[i], &mine))
 			continue;
-		if ((uint64_t)mine.held + mine.coming + gpus > mine.guaranteed)
+		if ((uint64_t)mine.held + mine.coming + milli > mine.guaranteed)
 			return false;
 		member_of(q, a, other, dims[i], &theirs);
 		over |= theirs.held > (uint64_t)theirs.guaranteed + theirs.leaving;

@@ -20,11 +20,14 @@
  * free GPUs cover the sum of all reserves, or if its own reserves shrink by all that it takes; this
  * keeps the promise of `keeps` in every state that was reached with enough capacity. Whether
  * anything is free at all is not asked here.
+ *
+ * All amounts but the capacity are thousandths of GPUs: a share counts as the part that it is.
  */
 #ifndef CTLD_CORE_QUOTA_H
 #define CTLD_CORE_QUOTA_H
 
 #include "common/conf.h"
+#include "ctld/core/cards.h"
 
 struct quota;
 
@@ -37,16 +40,16 @@ void quota_capacity(struct quota *q, uint16_t type, uint32_t total);
 
 /* As if there were so many more (of CONF_ANY_TYPE: in all) than quota_capacity() says, or no
  * longer: for whoever wonders. */
-void quota_lift(struct quota *q, uint16_t type, uint32_t gpus, bool lift);
+void quota_lift(struct quota *q, uint16_t type, uint64_t milli, bool lift);
 
 /* Exact inverses. `account` CONF_NONE: held by nobody who has a quota. */
-void quota_take(struct quota *q, uint32_t account, uint16_t type, uint32_t gpus);
-void quota_release(struct quota *q, uint32_t account, uint16_t type, uint32_t gpus);
+void quota_take(struct quota *q, uint32_t account, uint16_t type, uint64_t milli);
+void quota_release(struct quota *q, uint32_t account, uint16_t type, uint64_t milli);
 
 /* Of what is held: so much will be given back, because it was told to end; and so much more will be
  * held, because others were told to end for it. Only quota_reclaims() asks. Exact inverses. */
-void quota_leaving(struct quota *q, uint32_t account, uint16_t type, uint32_t gpus, bool leaving);
-void quota_coming(struct quota *q, uint32_t account, uint16_t type, uint32_t gpus, bool coming);
+void quota_leaving(struct quota *q, uint32_t account, uint16_t type, uint64_t milli, bool leaving);
+void quota_coming(struct quota *q, uint32_t account, uint16_t type, uint64_t milli, bool coming);
 
 /* How much must be kept free of this type and of all types together, as far as that is for one of
  * the uppermost accounts alone. When it is less, whoever waits on gates_kept() may have become
@@ -59,26 +62,26 @@ uint64_t quota_keeps(const struct quota *q, uint16_t type);
 struct quota_block {
 	uint32_t account;  /* for whom most is kept */
 	uint16_t type;     /* or CONF_ANY_TYPE */
-	uint32_t free;     /* GPUs that are free */
-	uint32_t kept;     /* so many must stay free for others */
-	uint32_t short_by; /* so many must be given back */
+	uint64_t free;     /* that are free */
+	uint64_t kept;     /* so many must stay free for others */
+	uint64_t short_by; /* so many must be given back */
 };
 
 /* `block` may be NULL. Limits are not looked at. */
-bool quota_check(const struct quota *q, uint32_t account, uint16_t type, uint32_t gpus,
+bool quota_check(const struct quota *q, uint32_t account, uint16_t type, uint64_t milli,
         struct quota_block *block);
 
 /* How far over quota the account would be with so many more; 0: within, or there is no quota. Only
  * for comparing: accounts are compared level by level from the root, at each by (over / weight), so
  * that a cohort's quarrel is its own. Three levels count. */
-double quota_over(const struct quota *q, uint32_t account, uint16_t type, uint32_t gpus);
+double quota_over(const struct quota *q, uint32_t account, uint16_t type, uint64_t milli);
 
 /* May a job in `account` take so many back from one in `victim`? Where the ways from the root to
  * the two part, the account's side must stay within its guarantee with them and with what is coming
  * to it, and the victim's side be over its own now, without what is leaving (of the type, or of all
  * types: within in both, over in one). So nobody can take back what was taken back from him. */
 bool quota_reclaims(
-        const struct quota *q, uint32_t account, uint32_t victim, uint16_t type, uint32_t gpus);
+        const struct quota *q, uint32_t account, uint32_t victim, uint16_t type, uint64_t milli);
 
 bool quota_any_kept(const struct quota *q); /* does anybody keep what he does not lend? */
 bool quota_given(const struct quota *q, uint16_t type); /* has anybody a guarantee of it? */
@@ -86,7 +89,7 @@ bool quota_given(const struct quota *q, uint16_t type); /* has anybody a guarant
 /* What the account is promised, and what it and all below it hold; for listings. CONF_NONE: what
  * all hold. Of a type of which nobody has a guarantee nothing is counted. */
 struct quota_use {
-	uint32_t guaranteed, keeps, held;
+	uint64_t guaranteed, keeps, held;
 };
 void quota_use(const struct quota *q, uint32_t account, uint16_t type, struct quota_use *use);
 

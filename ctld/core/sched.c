@@ -214,9 +214,14 @@ static double over_quota(const struct sched *s, const struct contender *who)
 		return 0;
 	for (a = 0; a < r->n; a++) {
 		for (cursor = 0; decide_types(&s->scene, &who->ask, a, &cursor, &type);) {
-			double over = quota_over(gates_quota(s->scene.gates), who->account, type,
-			        request_all_gpus(r, a, r->nodes_min));
+			struct need need = { .gpus = request_all_gpus(r, a, r->nodes_min) };
+			struct share share;
+			double over;
 
+			request_share(r, s->scene.conf, type, &share);
+			need.charge = share.charge;
+			over = quota_over(
+			        gates_quota(s->scene.gates), who->account, type, need_milli(&need));
 			least = least < 0 || over < least ? over : least;
 		}
 	}

@@ -349,6 +349,15 @@ static uint64_t nominal_mb(const struct conf *conf, const char *type)
 	return 0;
 }
 
+static bool held_by_mps(const struct core *core, const struct run *run)
+{
+	const struct node *node = run_link_of(run)->node;
+	uint32_t index = node ? node_link_of(node)->index : NODE_LEFT;
+
+	return run_share(run)->charge && index != NODE_LEFT &&
+	       core->conf->nodes[index].share == CONF_SHARE_MPS;
+}
+
 static void view_run(
         const struct core *core, const struct run *run, struct clocks now, struct run_view *v)
 {
@@ -367,6 +376,7 @@ static void view_run(
 		.n_nodes = i->nodes,
 		.gpus = i->gpus,
 		.share = *run_share(run),
+		.share_mps = held_by_mps(core, run),
 		.share_burst_mb = run_link_of(run)->job
 		                          ? job_info(run_link_of(run)->job)->gpus->gpu_mem_burst_mb
 		                          : 0,

@@ -78,7 +78,7 @@ static Gpusched__RunUsed *used_of(const struct row *row, struct arena *arena)
 static Gpusched__AcctRun *run_of(const struct row *row, struct arena *arena)
 {
 	Gpusched__AcctRun *m = take(arena, sizeof(*m));
-	uint64_t set = (uint64_t)INT(gpus);
+	uint64_t set = (uint64_t)INT(gpus), charge = (uint64_t)INT(share_charge);
 
 	gpusched__acct_run__init(m);
 	m->task = (uint64_t)INT(task);
@@ -105,7 +105,9 @@ static Gpusched__AcctRun *run_of(const struct row *row, struct arena *arena)
 	m->max_rss_kb = (uint64_t)INT(max_rss_kb);
 	m->account = TEXT(account);
 	m->held_us = (uint64_t)INT(billed_us);
-	m->gpu_us = m->n_gpus * m->held_us;
+	m->gpu_us =
+	        m->n_gpus * (charge ? m->held_us / 1000 * charge + m->held_us % 1000 * charge / 1000
+	                            : m->held_us);
 	m->cost = (double)INT(cost_u) / USAGE_MICRO;
 	m->used = used_of(row, arena);
 	return m;

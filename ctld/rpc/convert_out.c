@@ -701,6 +701,7 @@ Gpusched__StartRun *wire_start_run(
 	m->share_charge = run->share.charge;
 	m->share_milli = run->share.milli;
 	m->share_mb = run->share.mem_mb;
+	m->share_mps = run->share_mps;
 	m->share_burst_mb = run->share.charge ? run->share_burst_mb : 0;
 	m->cpus = run->cpus;
 	m->mem_mb = run->mem_mb;

@@ -40,6 +40,34 @@ static struct scene scene(void)
 	return s;
 }
 
+/* A quarter of a GPU is a quarter of one in a limit, too. */
+static void parts_of_gpus(void **state)
+{
+	struct scene s = scene();
+	struct need quarter = gpus(H100, 1), more = gpus(H100, 1);
+	struct gate_block block;
+	struct gate_path *vision;
+	struct gates *g;
+
+	(void)state;
+	quarter.charge = 250;
+	more.charge = 251;
+	policy_amount(&s.conf->accounts[s.vision].limits.gpus, H100, 2);
+	g = gates_new(s.conf, 1);
+	vision = gates_path(g, s.vision, 7, s.normal, 0);
+	for (int i = 0; i < 7; i++)
+		gates_take(g, vision, &quarter);
+	assert_true(gates_check(g, vision, &quarter, &block));
+	assert_false(gates_check(g, vision, &more, &block));
+	assert_string_equal(block.text, "vision: limit h100:2, holds 1.75, +0.251");
+	assert_int_equal(block.short_by, 1);
+	for (int i = 0; i < 7; i++)
+		gates_release(g, vision, &quarter);
+	gate_path_free(g, vision);
+	gates_free(g);
+	policy_conf_free(s.conf);
+}
+
 static void the_chain_of_accounts(void **state)
 {
 	struct scene s = scene();
@@ -61,12 +89,12 @@ static void the_chain_of_accounts(void **state)
 	assert_false(gates_check(g, vision, &eight, &block));
 	assert_string_equal(block.reason, "AssocGrpGRES");
 	assert_string_equal(block.text, "vision: limit h100:32, holds 32, +8");
-	assert_int_equal(block.short_by, 8);
+	assert_int_equal(block.short_by, 8000);
 	/* Above, all types and all accounts below count together. */
 	gates_take(g, vision, &other);
 	assert_false(gates_check(g, research, &eight, &block));
 	assert_string_equal(block.text, "research: limit any:40, holds 36, +8");
-	assert_int_equal(block.short_by, 4);
+	assert_int_equal(block.short_by, 4000);
 	assert_true(gates_check(g, research, &other, NULL));
 	/* What takes nothing is not held, though others are over. */
 	assert_true(gates_check(g, vision, &(struct need){ .type = TYPE_NONE, .cpus = 1 }, NULL));
@@ -164,7 +192,7 @@ static void each_job(void **state)
 	assert_false(gates_check(g, path, &four, &block));
 	assert_string_equal(block.reason, "AssocMaxGRESPerJob");
 	assert_string_equal(block.text, "research: limit h100:3 a job, it asks for 4");
-	assert_int_equal(block.short_by, 1);
+	assert_int_equal(block.short_by, 1000);
 	gates_of(g, path, &two, &n);
 	assert_int_equal(n, 0);
 	for (int i = 0; i < 3; i++)
@@ -316,7 +344,7 @@ static void quotas(void **state)
 	        "vision: guaranteed h100:12, holds 16, +8; of 16 free 12 are "
 	        "kept for guest");
 	assert_true(v[1].reclaim);
-	assert_int_equal(v[1].short_by, 4);
+	assert_int_equal(v[1].short_by, 4000);
 	assert_int_equal(v[1].gate, gates_kept(g, H100));
 	assert_true(gates_check(g, theirs, &eight, NULL));
 	assert_true(gates_check(g, path, &other, NULL));
@@ -648,6 +676,7 @@ static void against_a_model(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(parts_of_gpus),
 		cmocka_unit_test(the_chain_of_accounts),
 		cmocka_unit_test(each_kind_and_scope),
 		cmocka_unit_test(each_job),

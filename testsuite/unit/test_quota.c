@@ -10,6 +10,13 @@
 #include "ctld/core/quota.h"
 #include "testsuite/unit/policy_conf.h"
 
+/* Here in whole GPUs; test_parts() is about others. */
+#define quota_take(q, a, t, n)        quota_take(q, a, t, (n)*1000ull)
+#define quota_release(q, a, t, n)     quota_release(q, a, t, (n)*1000ull)
+#define quota_check(q, a, t, n, b)    quota_check(q, a, t, (n)*1000ull, b)
+#define quota_over(q, a, t, n)        quota_over(q, a, t, (n)*1000ull)
+#define quota_reclaims(q, a, b, t, n) quota_reclaims(q, a, b, t, (n)*1000ull)
+
 /* The accounts of etc/examples: serving; research with vision and speech; guest. */
 struct lab {
 	struct conf *conf;
@@ -66,9 +73,9 @@ static void idle_guarantees_are_lent(void **state)
 	quota_take(l.q, l.guest, H100, 112);
 	assert_false(quota_check(l.q, l.guest, H100, 1, &b));
 	assert_int_equal(b.account, l.serving);
-	assert_int_equal(b.free, 16);
-	assert_int_equal(b.kept, 16);
-	assert_int_equal(b.short_by, 1);
+	assert_int_equal(b.free, 16000);
+	assert_int_equal(b.kept, 16000);
+	assert_int_equal(b.short_by, 1000);
 	assert_false(quota_check(l.q, l.vision, H100, 1, NULL));
 	assert_int_equal(most(l.q, l.serving, H100, 16), 16);
 	quota_take(l.q, l.serving, H100, 16);
@@ -356,12 +363,12 @@ static void check_promises(const struct world *w)
 			uint32_t left, up;
 
 			quota_use(w->q, a, types[i], &use);
-			assert_int_equal(use.held, model_held(w, a, types[i]));
+			assert_int_equal(use.held, model_held(w, a, types[i]) * 1000);
 			for (up = 0; up < ACCOUNTS && w->conf->accounts[up].parent != a; up++)
 				;
 			if (up < ACCOUNTS || use.keeps <= use.held)
 				continue;
-			left = use.keeps - use.held;
+			left = (uint32_t)((use.keeps - use.held) / 1000);
 			assert_true(model_held(w, CONF_NONE, types[i]) + left <=
 			            model_capacity(w, types[i]));
 			/* With one kind of promise it is also let through. */
@@ -378,7 +385,7 @@ static void check_reclaim(struct world *w)
 	struct quota_use use;
 
 	quota_use(w->q, b, H100, &use);
-	if (!quota_reclaims(w->q, a, b, H100, n) || use.held < n)
+	if (!quota_reclaims(w->q, a, b, H100, n) || use.held < n * 1000ull)
 		return;
 	assert_false(quota_reclaims(w->q, b, a, H100, 1));
 	quota_release(w->q, b, H100, n);
@@ -442,6 +449,22 @@ static void random_histories(void **state)
 	assert_true(verdicts[true] > 2000 && verdicts[false] > 500 && reclaims > 500);
 }
 
+#undef quota_take
+#undef quota_check
+#undef quota_over
+/* Four quarters are one GPU of a guarantee. */
+static void test_parts(void **state)
+{
+	struct lab l = lab(112);
+
+	(void)state;
+	quota_take(l.q, l.serving, H100, 48 * 1000 - 250);
+	assert_float_equal(quota_over(l.q, l.serving, H100, 250), 0, 0);
+	assert_true(quota_over(l.q, l.serving, H100, 251) > 0);
+	assert_true(quota_over(l.q, l.serving, H100, 251) < quota_over(l.q, l.serving, H100, 1250));
+	lab_free(&l);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -451,6 +474,7 @@ int main(void)
 		cmocka_unit_test(all_types_together),
 		cmocka_unit_test(who_is_more_over),
 		cmocka_unit_test(who_gives_back),
+		cmocka_unit_test(test_parts),
 		cmocka_unit_test(random_histories),
 	};
 

@@ -410,6 +410,31 @@ static void test_places(void **state)
 	options_clear(&o);
 }
 
+static void test_shares(void **state)
+{
+	char *words[] = { "--gpu-mem=20G", "--gpu-mem-burst=30G", "--gpu-share=12.5%" };
+	char *bad[] = { "--gpu-share=25", "--gpu-share=0%", "--gpu-share=101%",
+		"--gpu-share=100.1%", "--gpu-share=%", "--gpu-share=-1%", "--gpu-share=1.25%",
+		"--gpu-mem=20X" };
+	struct submit_options o;
+	struct gpusched_spec spec;
+	struct error err;
+
+	(void)state;
+	gpusched_spec_init(&spec);
+	options_init(&o);
+	assert_int_equal(options_from_words(&o, LEN(words), words, &err), 0);
+	options_ask(&o, &spec);
+	assert_int_equal(spec.gpu_mem_mb, 20480);
+	assert_int_equal(spec.gpu_mem_burst_mb, 30720);
+	assert_int_equal(spec.gpu_share_milli, 125);
+	for (size_t i = 0; i < LEN(bad); i++) {
+		assert_int_equal(options_from_words(&o, 1, &bad[i], &err), -1);
+		assert_int_equal(err.code, ERR_USAGE);
+	}
+	options_clear(&o);
+}
+
 /* What the spec says is in the request that goes to the controller. */
 static void test_request(void **state)
 {
@@ -429,6 +454,9 @@ static void test_request(void **state)
 	spec.exclusive = true;
 	spec.max_wait_s = 9;
 	spec.gpu_mem_min_mb = 5;
+	spec.gpu_mem_mb = 6;
+	spec.gpu_mem_burst_mb = 7;
+	spec.gpu_share_milli = 8;
 	r = spec_request(&spec, &err);
 	assert_non_null(r);
 	assert_string_equal(r->qos, "high");
@@ -441,6 +469,9 @@ static void test_request(void **state)
 	assert_string_equal(r->constraint, "");
 	assert_int_equal(r->max_wait_s, 9);
 	assert_int_equal(r->gpu_mem_min_mb, 5);
+	assert_int_equal(r->gpu_mem_mb, 6);
+	assert_int_equal(r->gpu_mem_burst_mb, 7);
+	assert_int_equal(r->gpu_share_milli, 8);
 	gpusched__job_request__free_unpacked(r, NULL);
 	spec.constraint = "a\nb";
 	assert_null(spec_request(&spec, &err));
@@ -497,6 +528,7 @@ int main(void)
 		cmocka_unit_test(test_precedence),
 		cmocka_unit_test(test_sources_are_named),
 		cmocka_unit_test(test_places),
+		cmocka_unit_test(test_shares),
 		cmocka_unit_test(test_request),
 		cmocka_unit_test(test_label_limit),
 		cmocka_unit_test(test_table),

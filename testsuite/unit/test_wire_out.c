@@ -402,6 +402,7 @@ static void test_start_run_in_two_parts(void **state)
 		.gpu_mem_mb = 81920,
 		.share = { 250, 300, 24576 },
 		.share_burst_mb = 30720,
+		.share_mps = true,
 	};
 	struct job_view job = { .user = "ana",
 		.account = "",
@@ -444,6 +445,7 @@ static void test_start_run_in_two_parts(void **state)
 	assert_int_equal(back->share_charge, 300);
 	assert_int_equal(back->share_mb, 24576);
 	assert_int_equal(back->share_burst_mb, 30720);
+	assert_true(back->share_mps);
 	assert_int_equal(back->time_limit_s, 60);
 	assert_string_equal(back->nodelist, "h[07-08]");
 	assert_int_equal(back->nnodes, 2);

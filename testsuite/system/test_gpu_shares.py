@@ -1,0 +1,97 @@
+"""Parts of GPUs, as users see them: several jobs on one, who waits and why, what they count as, and that it all outlives a restart."""
+
+import json
+
+import pytest
+from cluster import Cluster, wait_until
+
+CONF = """
+gpu_types = ( { name = "l40s"; mem = "48G"; mem_reserve = "8G"; price = 8.0; } );
+nodes = ( { name = "s1"; cpus = 16; mem = "64G"; gpus = "l40s:1"; share = "watch"; },
+          { name = "w1"; cpus = 16; mem = "64G"; gpus = "l40s:1"; } );
+"""
+
+
+@pytest.fixture(scope="module")
+def cluster():
+    with Cluster(nodes=("s1", "w1"), hardware=CONF) as c:
+        yield c
+
+
+def shown(c, job):
+    return json.loads(c.run("gctl", "show", "job", job, "--json").stdout)["jobs"][0]
+
+
+def held(c, flag):
+    return f"env > $GPUSCHED_JOB_ID.env; while ! [ -e {c.dir}/jobs/{flag} ]; do sleep 0.05; done"
+
+
+def env_of(c, job):
+    path = c.dir / "jobs" / f"{job}.env"
+    wait_until(lambda: path.exists() and path.stat().st_size, "the job's environment")
+    return dict(line.split("=", 1) for line in path.read_text().splitlines() if "=" in line)
+
+
+def test_two_on_one(cluster):
+    c = cluster
+    first = c.submit(held(c, "one"), "--gpu-mem=20G", "--gpu-mem-burst=30G")
+    second = c.submit(held(c, "one"), "--gpu-share=25%")
+    for job in first, second:
+        c.wait_state(job, "RUNNING")
+        assert shown(c, job)["node"] == "s1"
+    assert env_of(c, first)["GPUSCHED_GPU_MEM_MB"] == "20480" and "GPUSCHED_GPU_SHARE" not in env_of(c, first)
+    assert env_of(c, second)["GPUSCHED_GPU_MEM_MB"] == "10240" and env_of(c, second)["GPUSCHED_GPU_SHARE"] == "25"
+    assert (shown(c, first)["gpu_mem_mb"], shown(c, first)["gpu_mem_burst_mb"]) == (20480, 30720)
+    assert shown(c, second)["gpu_share_milli"] == 250
+    assert c.run("gqueue", "-h", "--csv", "-o", "GPUS,GPU-SHARE", "-j", first).stdout.strip() == 'l40s:1/20G,"20G, up to 30G"'
+    # The third finds no room, nor one that wants all of a GPU once the other is taken.
+    whole = c.submit(held(c, "one"), "--gpus=l40s:1")
+    c.wait_state(whole, "RUNNING")
+    third, other = c.submit("exit 0", "--gpu-mem=20G"), c.submit("exit 0", "--gpus=l40s:1")
+    wait_until(lambda: shown(c, third)["reason"] == "Resources", "the reason")
+    assert "It wants 20G of each GPU." in " ".join(c.run("gqueue", "--why", third).stdout.split())
+    # What runs stays where it is, and what waits goes on waiting, when the controller comes back.
+    c.ctld.kill()
+    c.start_ctld()
+    c.wait_nodes()
+    assert [c.state(job) for job in (first, second, third, other)] == ["RUNNING", "RUNNING", "PENDING", "PENDING"]
+    c.run("gcancel", first)
+    c.wait_state(third, "COMPLETED")
+    (c.dir / "jobs" / "one").touch()
+    for job in second, whole, other:
+        c.wait_state(job, "COMPLETED")
+    # What it counts as is the part that it had: 8 an hour for a GPU, CPUs and memory cost nothing.
+    jobs = json.loads(c.run("gacct", "-j", f"{second},{whole}", "--json").stdout)["jobs"]
+    for job, part in zip(sorted(jobs, key=lambda j: j["id"]), (0.25, 1)):
+        assert abs(job["gpu_us"] - part * job["cpu_us"]) <= 1
+        assert abs(job["cost"] - job["gpu_us"] * 8 / 3600e6) < 2e-6
+
+
+def test_limits_count_parts(cluster):
+    c = cluster
+    text = c.conf_text()
+    c.write_conf(text.replace('grace = "2s";', 'grace = "2s"; limits = { gpus = "any:1"; };'))
+    c.run("gctl", "reconfigure")
+    jobs = [c.submit(held(c, "two"), "--gpu-share=40%", "--nodelist=s1") for _ in range(2)]
+    for job in jobs:
+        c.wait_state(job, "RUNNING")
+    last = c.submit("exit 0", "--gpu-share=25%")
+    wait_until(lambda: shown(c, last)["state"] == "PENDING" and "Resources" not in shown(c, last)["reason"]
+               and shown(c, last)["reason"] != "None", "the limit as the reason")
+    why = c.run("gqueue", "--why", last).stdout
+    assert "limit any:1," in why and "holds 0.8, +0.25" in why
+    (c.dir / "jobs" / "two").touch()
+    c.wait_state(last, "COMPLETED")
+    c.write_conf(text)
+    c.run("gctl", "reconfigure")
+
+
+@pytest.mark.parametrize("options,error", [
+    (("--gpu-mem=41G",), "the most that can be had of one GPU in batch is 40G"),
+    (("--gpu-mem=1G", "--nodelist=w1"), "gives parts of its GPUs"),
+    (("--gpu-mem-burst=20G",), "say with --gpu-mem"),
+    (("--gpu-share=25%", "--exclusive"), "--exclusive"),
+])
+def test_what_never_fits_is_refused(cluster, options, error):
+    r = cluster.run("gsubmit", *options, "--wrap=exit 0", check=False)
+    assert r.returncode == 1 and error in r.stderr
