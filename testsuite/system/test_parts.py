@@ -1,5 +1,6 @@
 """Runs with parts of GPUs on their node: what one takes beyond its part, and with whom it shares."""
 
+import json
 import os
 import pathlib
 import pwd
@@ -8,9 +9,9 @@ import signal
 import tempfile
 
 import pytest
-from cluster import ROOT, wait_until
+from cluster import ROOT, Cluster, wait_until
 from launcher import Job, Launcher, alive
-from test_gpus import Machine, h100
+from test_gpus import TYPES, Machine, h100
 
 PART = {"gpus": [0], "gpu_uuids": ["GPU-0"], "gpu_type": "h100", "share_charge": 250, "share_milli": 250,
         "share_mb": 20480}
@@ -138,6 +139,38 @@ def test_one_user_at_a_time(machine, one):
     his = lau.start_run(Job(lau.munge, pwd.getpwnam("daemon"), "#!/bin/sh\ntrue\n", output=b"/dev/null"), **PART)
     assert lau.result(his) == ("CAUSE_EXIT", 0, 0)
     lau.close()
+
+
+# --- what people see ------------------------------------------------------------------------------
+
+def test_what_people_see(machine):
+    """A note while it runs, in the log of events too; then, with another policy, its end."""
+    machine.set(h100(0), h100(1))
+    node = 'nodes = ( { name = "gpu04"; gpus = "h100:2"; share = "watch"; } );'
+    agent = ("--gpu-recheck=1h", "--gpu-timeout=2s")
+    with Cluster(nodes=("gpu04",), start=False, hardware=f"{TYPES}\n{node}") as c:
+        c.start_munged()
+        c.start_ctld()
+        c.start_agent("gpu04", *agent, "--over-memory=note", env=machine.env)
+        c.wait_nodes()
+        flag, text = c.dir / "jobs/go", "used 24.3G of 20G of GPU 0"
+        job = c.submit("echo $$ >pid; sleep 300", "--gpu-mem=20G")
+        good = c.submit(f"while ! [ -e {flag} ]; do sleep 0.05; done", "--gpu-mem=20G")
+        pid = wait_until(lambda: [t for f in c.dir.glob("jobs/pid") if (t := f.read_text().strip())], "its pid")[0]
+        machine.set(h100(0), h100(1), f"process gpu=0 pid={pid} mem=24883")
+        wait_until(lambda: f"NOTE              {text}\n" in c.run("gctl", "show", "job", job).stdout, "the note")
+        c.wait_state(job, "RUNNING")
+        notes = json.loads(c.run("gctl", "events", "--json", "--job", job, "--kind=run.note").stdout)["events"]
+        assert [(e["node"], e["text"]) for e in notes] == [("gpu04", text)]
+        c.agents["gpu04"].kill()
+        c.start_agent("gpu04", *agent, env=machine.env)
+        end = c.wait_state(job, "OUT_OF_MEMORY")
+        assert end["reason"] == "GpuMemory" and text in end["reason_text"]
+        assert text in c.run("gctl", "show", "job", job).stdout
+        line = c.run("gacct", "-j", job, "-h", "--csv", "-o", "STATE,DETAIL,GPUMEM").stdout.strip()
+        assert line == f"OUT_OF_MEMORY,{text},24G"
+        flag.touch()
+        c.wait_state(good, "COMPLETED")
 
 
 # --- MPS -------------------------------------------------------------------------------------------
