@@ -82,12 +82,12 @@ static void apply_disk(struct ctld *c, void *arg, struct clocks now)
 		blobs_erase(c->blobs);
 }
 
-static void drop_disk(void *arg)
+static void drop_nothing(void *arg)
 {
 	(void)arg;
 }
 
-static const struct tick_work disk_work = { apply_disk, drop_disk };
+static const struct tick_work disk_work = { apply_disk, drop_nothing };
 
 static void on_disk(evutil_socket_t fd, short what, void *arg)
 {
@@ -104,6 +104,16 @@ static void add_queued(struct session *s, void *arg)
 
 	*queued += session_queued(s);
 }
+
+static void apply_ending(struct ctld *c, void *arg, struct clocks now)
+{
+	struct core_event ev = { .kind = EV_ENDING };
+
+	(void)arg;
+	inputs_apply(c, &ev, now);
+}
+
+static const struct tick_work ending_work = { apply_ending, drop_nothing };
 
 /* All that is known is on disk and told, or there was time enough for it. */
 static void on_ending(evutil_socket_t fd, short what, void *arg)
@@ -134,6 +144,7 @@ void ctld_end(struct ctld *c)
 	c->ending_since = ctld_mono();
 	daemon_notify("STOPPING=1");
 	sessions_pause_reading(c->sessions, true);
+	tick_post(c->tick, &ending_work, NULL);
 	event_add(c->events[CTLD_ENDING], &tv);
 }
 

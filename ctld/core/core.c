@@ -263,6 +263,12 @@ static void on_clock(struct core *core, const struct core_event *e)
 	timers_apply(core);
 }
 
+static void on_ending(struct core *core, const struct core_event *e)
+{
+	(void)e;
+	meta_give_back(core->meta);
+}
+
 typedef void apply_fn(struct core *core, const struct core_event *e);
 static apply_fn *const handlers[] = {
 	[EV_SUBMIT] = submit_apply,
@@ -282,6 +288,7 @@ static apply_fn *const handlers[] = {
 	[EV_FENCED] = on_fenced,
 	[EV_DISK_FREE] = on_disk_free,
 	[EV_NOTE] = on_note,
+	[EV_ENDING] = on_ending,
 	[EV_CLOCK] = on_clock,
 };
 

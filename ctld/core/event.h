@@ -108,6 +108,7 @@ enum job_verb {
 	JOB_RESIGN, /* by MSG_RESIGN, not by a JobControl */
 	JOB_REQUEUE_HOLD,
 };
+#define JOB_VERB_LAST JOB_REQUEUE_HOLD
 
 /* What a JOB_UPDATE changes: these fields of event.job.change, and no others. */
 enum job_update {
@@ -163,6 +164,7 @@ enum event_kind {
 	EV_FENCED,     /* the fence program has ended */
 	EV_DISK_FREE,  /* free space of the state directory */
 	EV_NOTE,       /* something was done that the core has no part in: for the audit trail */
+	EV_ENDING,     /* the controller ends in order: what was leased and not taken goes back */
 	EV_CLOCK,      /* time has passed: timers */
 };
 

@@ -181,6 +181,15 @@ uint64_t meta_take_event(struct meta *m)
 	return take(m, &m->event, &m->number[NEXT_EVENT]);
 }
 
+void meta_give_back(struct meta *m)
+{
+	if (m->number[NEXT_JOB] == m->job && m->number[NEXT_EVENT] == m->event)
+		return;
+	m->number[NEXT_JOB] = m->job;
+	m->number[NEXT_EVENT] = m->event;
+	dirty_put(m->dirty, &m->mark);
+}
+
 uint64_t meta_take_bulk(struct meta *m, uint64_t n)
 {
 	uint64_t first = m->job;

@@ -31,6 +31,9 @@ uint64_t meta_take_bulk(struct meta *m, uint64_t n);
 uint64_t meta_bulk_next(struct meta *m);
 void meta_bulk_over(struct meta *m);
 bool meta_bulk_has(const struct meta *m, uint64_t job); /* is it in the open range? */
+/* What is leased and not taken goes back, durably: an orderly end leaves no gap in the job ids. Whoever
+ * takes another one afterwards leases anew. */
+void meta_give_back(struct meta *m);
 /* The last that was taken. */
 uint64_t meta_last_event(const struct meta *m);
 /* Never be at or below these again. */

@@ -331,6 +331,7 @@ static const struct form forms[EVENT_KINDS] = {
 	[EV_FENCED] = FORM("fenced", EV, fenced_fields),
 	[EV_DISK_FREE] = FORM("disk-free", EV, disk_free_fields),
 	[EV_NOTE] = FORM("note", EV, note_fields),
+	[EV_ENDING] = { "ending", sizeof(EV), NULL, 0 },
 	[EV_CLOCK] = { "clock", sizeof(EV), NULL, 0 },
 };
 
@@ -424,7 +425,7 @@ static int check_job_control(const struct core_event *e, const struct conf *conf
 	size_t i, r;
 
 	(void)conf;
-	if (e->job.verb < JOB_CANCEL || e->job.verb > JOB_RESIGN)
+	if (e->job.verb < JOB_CANCEL || e->job.verb > JOB_VERB_LAST)
 		return no(e, "verb", e->job.verb, err);
 	if (e->job.verb == JOB_UPDATE && !e->job.change)
 		return error_set(err, ERR_CONFIG, "job-control: an update without a change");

@@ -365,6 +365,26 @@ static void ids(void **state)
 	world_free(w);
 }
 
+/* An orderly end leaves no gap; who takes an id after it all the same leases anew. */
+static void ids_given_back(void **state)
+{
+	struct world *w = world_simple(1, "");
+	struct core_event end = { .kind = EV_ENDING };
+	uint64_t id = world_submit(w, "");
+
+	(void)state;
+	world_apply(w, &end);
+	world_seal(w);
+	world_crash(w);
+	assert_int_equal(world_submit(w, ""), id + 1);
+	world_apply(w, &end);
+	assert_int_equal(world_submit(w, ""), id + 2);
+	world_seal(w);
+	world_crash(w);
+	assert_true(world_submit(w, "") > id + 2);
+	world_free(w);
+}
+
 static void test_only(void **state)
 {
 	struct world *w = world_simple(2, "h100:4");
@@ -409,6 +429,7 @@ int main(void)
 		cmocka_unit_test(repeats),
 		cmocka_unit_test(tokens_expire),
 		cmocka_unit_test(ids),
+		cmocka_unit_test(ids_given_back),
 		cmocka_unit_test(test_only),
 	};
 
