@@ -72,7 +72,7 @@ expect 2 "--nodes=n[2-1]" gqueue -w 'n[2-1]'
 expect 2 "no such column" gqueue -o JOBID,NOSUCH
 expect 2 "did you mean PRIORITY?" gqueue --sort=-PRIORTY
 expect 2 "no such column" ginfo -o JOBID
-expect 2 "only options" gqueue 4812
+expect 2 "ID=48x" gqueue 48x
 expect 2 "--why=4x" gqueue --why 4x
 expect 2 "--jobs=4x" gprio -j 4x
 expect 2 "did you mean FAIRSHARE?" gprio -o FAIRSHAR

@@ -47,7 +47,7 @@ static void what_cannot_be_is_refused(void **state)
 		{ .kind = EV_SUBMIT, .submit = { .jobs = &nameless, .n = 1 } },
 		{ .kind = EV_BULK, .bulk = { .step = BULK_CHECK, .n = 1 } },
 		{ .kind = EV_BULK, .bulk = { .step = (enum bulk_step)4 } },
-		{ .kind = EV_JOB_CONTROL, .job = { .verb = (enum job_verb)(JOB_RESIGN + 1) } },
+		{ .kind = EV_JOB_CONTROL, .job = { .verb = (enum job_verb)(JOB_VERB_LAST + 1) } },
 		{ .kind = EV_JOB_CONTROL, .job = { .verb = JOB_UPDATE } },
 		{ .kind = EV_JOB_CONTROL, .job = { .verb = JOB_HOLD, .tasks = sets, .n = 1 } },
 		{ .kind = EV_NODE_CONTROL, .node = { .verb = NODE_DRAIN, .nodes = nodes, .n = 2 } },
