@@ -115,16 +115,16 @@ static void bill_hours(struct core *core, const struct run *run, uint64_t used)
 	const struct job *job = run_link_of(run)->job;
 	struct hours_of of = { i->account, job ? job_info(job)->qos : "",
 		job ? job_info(job)->partition : "", i->uid };
-	uint32_t gpus = (uint32_t)__builtin_popcountll(i->gpus);
 	usec_t end = i->end_time;
 
 	if (!hours_limited(core->hours))
 		return;
 	if (used > i->billed_us)
-		hours_bill(core->hours, &of, gpus, end - (usec_t)(used - i->billed_us), end,
-		        core->now.wall);
+		hours_bill(core->hours, &of, gpu_milli(run), end - (usec_t)(used - i->billed_us),
+		        end, core->now.wall);
 	else
-		hours_unbill(core->hours, &of, gpus * (i->billed_us - used));
+		hours_unbill(core->hours, &of,
+		        (uint64_t)(gpu_us(run, i->billed_us) - gpu_us(run, used)));
 	look_again(core, run);
 }
 
@@ -156,12 +156,10 @@ static void meter_hours(struct core *core, struct run *run, bool on)
 	struct run_link *l = run_link(run);
 	struct hours_of of = { run_info(run)->account, l->qos, l->partition, run_info(run)->uid };
 
-	uint32_t gpus = (uint32_t)__builtin_popcountll(run_info(run)->gpus);
-
 	if (on)
-		l->hours_since = hours_meter_on(core->hours, &of, gpus, l->meter.since);
+		l->hours_since = hours_meter_on(core->hours, &of, gpu_milli(run), l->meter.since);
 	else
-		hours_meter_off(core->hours, &of, gpus, l->hours_since);
+		hours_meter_off(core->hours, &of, gpu_milli(run), l->hours_since);
 }
 
 void bill_starts(struct core *core, struct run *run)

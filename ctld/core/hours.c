@@ -5,11 +5,13 @@
 #include <string.h>
 
 #include "common/xalloc.h"
+#include "ctld/core/cards.h"
 #include "ctld/core/codec.h"
 #include "ctld/core/hash.h"
 #include "ctld/core/table.h"
 
 #define PIECES 32
+#define MS     1000
 
 /* What was used from `start` on and before `end`. */
 struct piece {
@@ -30,9 +32,9 @@ struct window {
 	uint32_t uid;
 	struct piece **v; /* owned; by start, none overlap */
 	size_t n, size;
-	/* Meters: GPUs, and GPUs x since, modulo 2^64: the difference that is asked for is small.
-	 */
-	uint64_t gpus, gpus_since;
+	/* Meters: thousandths of GPUs, and those x since in ms, modulo 2^64: the difference that is
+	 * asked for is small. Thousandths x ms are GPU-microseconds. */
+	uint64_t milli, milli_since;
 };
 
 struct hours {
@@ -244,7 +246,7 @@ void hours_configure(struct hours *h, const struct conf *conf, struct clocks now
 			              span_of(conf, (enum hours_scope)s, i, true);
 	}
 	while ((w = table_each(h->windows, &cursor))) {
-		w->gpus = w->gpus_since = 0;
+		w->milli = w->milli_since = 0;
 		forget_old(h, w);
 	}
 }
@@ -300,7 +302,7 @@ static void each_window(struct hours *h, const struct hours_of *of, each_fn *eac
 /* --- billing --------------------------------------------------------------------------------- */
 
 struct bill {
-	uint32_t gpus;
+	uint32_t milli;
 	usec_t begin, end, wall;
 	uint64_t less;
 };
@@ -315,23 +317,23 @@ static void spread(struct hours *h, struct window *w, usec_t span, void *arg)
 		struct piece *p = piece_at(h, w, at, span);
 		usec_t to = p->end < b->end ? p->end : b->end;
 
-		p->gpu_us += (uint64_t)(to - at) * b->gpus;
+		p->gpu_us += (uint64_t)(to - at) * b->milli / CARD_MILLI;
 		dirty_put(h->dirty, &p->mark);
 		at = to;
 	}
 }
 
-void hours_bill(struct hours *h, const struct hours_of *of, uint32_t gpus, usec_t begin, usec_t end,
-        usec_t wall)
+void hours_bill(struct hours *h, const struct hours_of *of, uint32_t milli, usec_t begin,
+        usec_t end, usec_t wall)
 {
 	struct bill bill = {
-		.gpus = gpus, .begin = begin < 0 ? 0 : begin, .end = end, .wall = wall
+		.milli = milli, .begin = begin < 0 ? 0 : begin, .end = end, .wall = wall
 	};
 
 	/* A clock that was far ahead makes no pieces that far ahead. */
 	if (bill.end > wall)
 		bill.end = wall;
-	if (gpus)
+	if (milli)
 		each_window(h, of, spread, &bill);
 }
 
@@ -360,7 +362,7 @@ void hours_unbill(struct hours *h, const struct hours_of *of, uint64_t gpu_us)
 }
 
 struct meter {
-	uint32_t gpus;
+	uint32_t milli;
 	usec_t since;
 	bool on;
 };
@@ -368,29 +370,29 @@ struct meter {
 static void turn(struct hours *h, struct window *w, usec_t span, void *arg)
 {
 	const struct meter *m = arg;
-	uint64_t since = m->gpus * (uint64_t)m->since;
+	uint64_t since = m->milli * (uint64_t)(m->since / MS);
 
 	(void)h;
 	(void)span;
-	w->gpus += m->on ? m->gpus : -(uint64_t)m->gpus;
-	w->gpus_since += m->on ? since : -since;
+	w->milli += m->on ? m->milli : -(uint64_t)m->milli;
+	w->milli_since += m->on ? since : -since;
 }
 
-usec_t hours_meter_on(struct hours *h, const struct hours_of *of, uint32_t gpus, usec_t since)
+usec_t hours_meter_on(struct hours *h, const struct hours_of *of, uint32_t milli, usec_t since)
 {
 	/* One that began later than now would count against the others. */
-	struct meter meter = { gpus, since < h->now.mono ? since : h->now.mono, true };
+	struct meter meter = { milli, since < h->now.mono ? since : h->now.mono, true };
 
-	if (gpus)
+	if (milli)
 		each_window(h, of, turn, &meter);
 	return meter.since;
 }
 
-void hours_meter_off(struct hours *h, const struct hours_of *of, uint32_t gpus, usec_t since)
+void hours_meter_off(struct hours *h, const struct hours_of *of, uint32_t milli, usec_t since)
 {
-	struct meter meter = { gpus, since, false };
+	struct meter meter = { milli, since, false };
 
-	if (gpus)
+	if (milli)
 		each_window(h, of, turn, &meter);
 }
 
@@ -406,8 +408,8 @@ uint64_t hours_used(const struct hours *h, enum hours_scope scope, uint32_t inde
 	for (i = 0; i < w->n; i++)
 		sum += w->v[i]->end > h->now.wall - span ? w->v[i]->gpu_us : 0;
 	/* No run counts for longer than that. */
-	running = w->gpus * (uint64_t)h->now.mono - w->gpus_since;
-	most = w->gpus * (uint64_t)span;
+	running = w->milli * (uint64_t)(h->now.mono / MS) - w->milli_since;
+	most = w->milli * (uint64_t)(span / MS);
 	if ((int64_t)running > 0)
 		sum += running < most ? running : most;
 	return sum;

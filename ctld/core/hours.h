@@ -40,16 +40,16 @@ struct hours_of {
 	uint32_t uid;
 };
 
-/* So many GPUs were used from `begin` to `end` (wall). */
-void hours_bill(struct hours *h, const struct hours_of *of, uint32_t gpus, usec_t begin, usec_t end,
+/* So many thousandths of GPUs were used from `begin` to `end` (wall). */
+void hours_bill(struct hours *h, const struct hours_of *of, uint32_t milli, usec_t begin, usec_t end,
         usec_t wall);
 /* It was less than billed by so much. */
 void hours_unbill(struct hours *h, const struct hours_of *of, uint64_t gpu_us);
 
-/* So many GPUs are in use since `since` (mono). Returns since when they count, to take them off
+/* So many thousandths of GPUs are in use since `since` (mono). Returns since when they count, to take them off
  * again with. */
-usec_t hours_meter_on(struct hours *h, const struct hours_of *of, uint32_t gpus, usec_t since);
-void hours_meter_off(struct hours *h, const struct hours_of *of, uint32_t gpus, usec_t since);
+usec_t hours_meter_on(struct hours *h, const struct hours_of *of, uint32_t milli, usec_t since);
+void hours_meter_off(struct hours *h, const struct hours_of *of, uint32_t milli, usec_t since);
 
 /* GPU-microseconds within the time of the limit of an account, QOS or partition, of a user or of
  * HOURS_ALL; 0 where nothing is limited. */

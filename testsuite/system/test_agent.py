@@ -127,9 +127,13 @@ def test_network_half_as_another_user(cluster):
     cluster.start_agent("n1", "--user=nobody")
     cluster.wait_nodes(nodes=["n1"])
     half, launcher = halves(cluster.agents["n1"])
-    uids = [line.split()[1:] for line in pathlib.Path(f"/proc/{half}/status").read_text().splitlines()
-            if line.startswith("Uid:")][0]
-    assert set(uids) == {str(pwd.getpwnam("nobody").pw_uid)}
+    nobody = {str(pwd.getpwnam("nobody").pw_uid)}
+
+    def uids():
+        status = pathlib.Path(f"/proc/{half}/status").read_text().splitlines()
+        return set([line.split()[1:] for line in status if line.startswith("Uid:")][0])
+
+    wait_until(lambda: uids() == nobody, "a network half that is nobody")
     job = cluster.submit("exit 4", "--gpus=1")
     assert cluster.wait_state(job, "FAILED")["exit_code"] == 4
     assert pathlib.Path(f"/proc/{launcher}").exists()

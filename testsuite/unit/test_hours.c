@@ -15,6 +15,7 @@
 #define HOUR ((usec_t)3600 * 1000000)
 #define DAY  (24 * HOUR)
 #define T0   (20000 * DAY)
+#define GPU  1000 /* thousandths */
 
 struct lab {
 	struct conf *conf;
@@ -87,8 +88,8 @@ static void where_it_counts(void **state)
 	limit(&l.conf->qos[l.normal].limits, 100, 30 * 86400);
 	limit(&l.conf->partitions[0].per_user, 100, 30 * 86400);
 	hours_configure(l.h, l.conf, l.now);
-	hours_bill(l.h, &ana, 4, T0 - 2 * HOUR, T0, T0);
-	hours_bill(l.h, &li, 1, T0 - HOUR, T0, T0);
+	hours_bill(l.h, &ana, 4 * GPU, T0 - 2 * HOUR, T0, T0);
+	hours_bill(l.h, &li, 1 * GPU, T0 - HOUR, T0, T0);
 	assert_int_equal(gpu_hours(&l, HOURS_ACCOUNT, l.research, HOURS_ALL), 9);
 	assert_int_equal(gpu_hours(&l, HOURS_ACCOUNT, l.vision, 7), 8);
 	assert_int_equal(gpu_hours(&l, HOURS_ACCOUNT, l.vision, 9), 1);
@@ -111,7 +112,7 @@ static void it_slides(void **state)
 	limit(&l.conf->accounts[l.vision].limits, 100, 32 * 86400); /* pieces of a day */
 	hours_configure(l.h, l.conf, l.now);
 	/* Ten days with one GPU, up to now. */
-	hours_bill(l.h, &ana, 1, T0 - 10 * DAY, T0, T0);
+	hours_bill(l.h, &ana, 1 * GPU, T0 - 10 * DAY, T0, T0);
 	assert_int_equal(gpu_hours(&l, HOURS_ACCOUNT, l.vision, HOURS_ALL), 240);
 	pass(&l, 22 * DAY);
 	assert_int_equal(gpu_hours(&l, HOURS_ACCOUNT, l.vision, HOURS_ALL), 240);
@@ -122,11 +123,29 @@ static void it_slides(void **state)
 	pass(&l, DAY);
 	assert_int_equal(gpu_hours(&l, HOURS_ACCOUNT, l.vision, HOURS_ALL), 0);
 	/* Of a run longer than the time only the last part counts. */
-	hours_bill(l.h, &ana, 1, l.now.wall - 300 * DAY, l.now.wall, l.now.wall);
+	hours_bill(l.h, &ana, 1 * GPU, l.now.wall - 300 * DAY, l.now.wall, l.now.wall);
 	assert_int_equal(gpu_hours(&l, HOURS_ACCOUNT, l.vision, HOURS_ALL), 32 * 24);
 	/* From a clock that was far ahead nothing stays. */
-	hours_bill(l.h, &ana, 1, l.now.wall + 90 * DAY, l.now.wall + 91 * DAY, l.now.wall);
+	hours_bill(l.h, &ana, 1 * GPU, l.now.wall + 90 * DAY, l.now.wall + 91 * DAY, l.now.wall);
 	assert_int_equal(gpu_hours(&l, HOURS_ACCOUNT, l.vision, HOURS_ALL), 32 * 24);
+	lab_free(&l);
+}
+
+static void parts_count_as_parts(void **state)
+{
+	struct lab l = lab();
+	usec_t since = l.now.mono;
+
+	(void)state;
+	limit(&l.conf->accounts[l.vision].limits, 100, 86400);
+	hours_configure(l.h, l.conf, l.now);
+	hours_bill(l.h, &ana, GPU / 4, T0 - 8 * HOUR, T0, T0);
+	assert_int_equal(gpu_hours(&l, HOURS_ACCOUNT, l.vision, HOURS_ALL), 2);
+	hours_meter_on(l.h, &ana, GPU / 4, since);
+	pass(&l, 12 * HOUR);
+	assert_int_equal(gpu_hours(&l, HOURS_ACCOUNT, l.vision, HOURS_ALL), 5);
+	hours_meter_off(l.h, &ana, GPU / 4, since);
+	assert_int_equal(gpu_hours(&l, HOURS_ACCOUNT, l.vision, HOURS_ALL), 2);
 	lab_free(&l);
 }
 
@@ -138,16 +157,16 @@ static void what_runs_counts(void **state)
 	(void)state;
 	limit(&l.conf->accounts[l.vision].limits, 100, 86400);
 	hours_configure(l.h, l.conf, l.now);
-	assert_true(hours_meter_on(l.h, &ana, 8, since) == since);
+	assert_true(hours_meter_on(l.h, &ana, 8 * GPU, since) == since);
 	assert_int_equal(gpu_hours(&l, HOURS_ACCOUNT, l.vision, HOURS_ALL), 0);
 	pass(&l, 3 * HOUR);
 	assert_int_equal(gpu_hours(&l, HOURS_ACCOUNT, l.vision, HOURS_ALL), 24);
 	/* One that begins before time goes on takes nothing from others. */
-	since = hours_meter_on(l.h, &ana, 1, l.now.mono + 1000);
+	since = hours_meter_on(l.h, &ana, 1 * GPU, l.now.mono + 1000);
 	assert_int_equal(gpu_hours(&l, HOURS_ACCOUNT, l.vision, HOURS_ALL), 24);
 	pass(&l, HOUR);
 	assert_int_equal(gpu_hours(&l, HOURS_ACCOUNT, l.vision, HOURS_ALL), 33);
-	hours_meter_off(l.h, &ana, 1, since);
+	hours_meter_off(l.h, &ana, 1 * GPU, since);
 	assert_int_equal(gpu_hours(&l, HOURS_ACCOUNT, l.vision, HOURS_ALL), 32);
 	/* No longer than the time. */
 	pass(&l, 100 * HOUR);
@@ -175,9 +194,9 @@ static void at_the_gate(void **state)
 	assert_true(gates_check(g, path, &gpu, NULL)); /* nothing is known */
 	gates_hours(g, l.h);
 	gates_time(g, l.now);
-	hours_bill(l.h, &ana, 1, T0 - 10 * HOUR + 1, T0, T0);
+	hours_bill(l.h, &ana, 1 * GPU, T0 - 10 * HOUR + 1, T0, T0);
 	assert_true(gates_check(g, path, &gpu, NULL));
-	hours_bill(l.h, &ana, 1, T0 - 1, T0, T0);
+	hours_bill(l.h, &ana, 1 * GPU, T0 - 1, T0, T0);
 	assert_false(gates_check(g, path, &gpu, &block));
 	assert_string_equal(block.reason, "AssocMaxGRESMinutesPerUser");
 	assert_string_equal(
@@ -234,7 +253,8 @@ static void rows_carry_all(void **state)
 	limit(&l.conf->partitions[0].per_user, 100, 7 * 86400);
 	hours_configure(l.h, l.conf, l.now);
 	for (int i = 0; i < 20; i++) {
-		hours_bill(l.h, &ana, 1 + i % 3, l.now.wall - i * HOUR, l.now.wall, l.now.wall);
+		hours_bill(l.h, &ana, (1 + i % 3) * GPU, l.now.wall - i * HOUR, l.now.wall,
+		        l.now.wall);
 		pass(&l, 11 * HOUR);
 		/* Pieces of other lengths stand beside one another. */
 		if (i == 9) {
@@ -299,7 +319,8 @@ static void against_a_model(void **state)
 		runs[n][1] = l.now.wall - (usec_t)pick(1000);
 		runs[n][0] = runs[n][1] - (usec_t)pick(3 * (uint64_t)DAY);
 		runs[n][2] = 1 + (usec_t)pick(8);
-		hours_bill(l.h, &ana, (uint32_t)runs[n][2], runs[n][0], runs[n][1], l.now.wall);
+		hours_bill(
+		        l.h, &ana, (uint32_t)runs[n][2] * GPU, runs[n][0], runs[n][1], l.now.wall);
 		used = hours_used(l.h, HOURS_ACCOUNT, l.vision, HOURS_ALL);
 		low = exact((const usec_t(*)[3])runs, n + 1, l.now.wall - span);
 		high = exact((const usec_t(*)[3])runs, n + 1, l.now.wall - span - span / 32);
@@ -314,6 +335,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(where_it_counts),
 		cmocka_unit_test(it_slides),
+		cmocka_unit_test(parts_count_as_parts),
 		cmocka_unit_test(what_runs_counts),
 		cmocka_unit_test(at_the_gate),
 		cmocka_unit_test(rows_carry_all),
