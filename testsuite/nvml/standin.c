@@ -3,12 +3,15 @@
  * Only what gpusched calls. Handles are small numbers made pointers, so one that outlives its GPU
  * is answered with "lost", as by the real one.
  */
+#include <limits.h>
+#include <poll.h>
 #include <signal.h>
 #include <stdbool.h>
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/inotify.h>
 #include <time.h>
 #include <unistd.h>
 
@@ -764,27 +767,57 @@ API int nvmlDeviceRegisterEvents(device_t d, unsigned long long types, struct ev
 	return OK;
 }
 
+static bool next_xid(struct event_set *events, struct event *e)
+{
+	for (unsigned i = 0; i < facts.n_xids; i++) {
+		const struct xid *x = &facts.xids[i];
+
+		if (x->seq <= events->seq || x->gpu >= MAX_GPUS || !(events->gpus >> x->gpu & 1))
+			continue;
+		events->seq = x->seq;
+		*e = (struct event){ handle(x->gpu, 0), XID_EVENT, x->code, UINT32_MAX, UINT32_MAX };
+		return true;
+	}
+	return false;
+}
+
+/* A descriptor that is readable once the file may have changed; -1: that cannot be known. */
+static int file_watch(void)
+{
+	const char *path = getenv("NVML_STANDIN"), *slash = path ? strrchr(path, '/') : NULL;
+	char folder[PATH_MAX] = ".";
+	int fd = path ? inotify_init1(IN_CLOEXEC | IN_NONBLOCK) : -1;
+
+	if (slash)
+		snprintf(folder, sizeof(folder), "%.*s", (int)(slash - path) + 1, path);
+	if (fd >= 0 && (inotify_add_watch(fd, path, IN_CLOSE_WRITE) < 0 ||
+	                       inotify_add_watch(fd, folder, IN_MOVED_TO) < 0)) {
+		close(fd);
+		fd = -1;
+	}
+	return fd;
+}
+
+/* Sleeps until the file changes, as the driver does until there is an event: an agent that only waits
+ * must cost nothing here either. It may say TIMED_OUT early. */
 API int nvmlEventSetWait_v2(struct event_set *set, struct event *e, unsigned ms);
 API int nvmlEventSetWait_v2(struct event_set *events, struct event *e, unsigned ms)
 {
-	const struct timespec tick = { .tv_nsec = 10 * 1000000 };
+	struct pollfd changed = { .fd = file_watch(), .events = POLLIN };
+	int r = TIMED_OUT;
 
-	for (unsigned waited = 0;; waited += 10) {
-		BEGIN("nvmlEventSetWait", NULL);
-		for (unsigned i = 0; i < facts.n_xids; i++) {
-			const struct xid *x = &facts.xids[i];
+	for (bool last = false; r == TIMED_OUT; last = true) {
+		int failed = begin("nvmlEventSetWait", NULL);
 
-			if (x->seq <= events->seq || x->gpu >= MAX_GPUS ||
-			        !(events->gpus >> x->gpu & 1))
-				continue;
-			events->seq = x->seq;
-			*e = (struct event){ handle(x->gpu, 0), XID_EVENT, x->code, UINT32_MAX,
-				UINT32_MAX };
-			return OK;
-		}
-		if (waited >= ms)
-			return TIMED_OUT;
-		nanosleep(&tick, NULL);
+		if (failed != OK)
+			r = failed;
+		else if (next_xid(events, e))
+			r = OK;
+		if (r != TIMED_OUT || last || poll(&changed, 1, changed.fd < 0 ? 10 : (int)ms) < 0)
+			break;
 	}
+	if (changed.fd >= 0)
+		close(changed.fd);
+	return r;
 }
 #endif /* STANDIN_OLD */
