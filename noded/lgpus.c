@@ -1,7 +1,7 @@
 /* lgpus.c - the launcher's GPUs: looked at by a process of their own (gpu/probe.h), told to the
  * network half, and what an order's GPUs are
  *
- * The hello waits for the first look. Further ones are made every gpu_recheck_s; what has changed
+ * The hello waits for the first look, and a moment for the first health check (lhealth.c). Further ones are made every gpu_recheck_s; what has changed
  * is told, and the network half registers anew. Orders name GPUs by UUID where the controller knows
  * them from us; one that the last look did not find is not started on.
  */
@@ -25,6 +25,7 @@ struct lgpus {
 	struct event *ended;     /* of the probe's child, or its time is up */
 	struct event *again;
 	bool known; /* there was a first look */
+	bool told;  /* the hello was sent */
 };
 
 static void watch(struct lgpus *g);
@@ -76,8 +77,10 @@ static void tell(struct lgpus *g)
 {
 	Gpusched__Inventory m;
 
-	if (!g->known) {
-		g->known = true;
+	if (!g->told) {
+		if (lhealth_awaited(g->l->checks))
+			return;
+		g->told = true;
 		lmsg_hello(g->l);
 		return;
 	}
@@ -109,6 +112,7 @@ static void take(struct lgpus *g)
 
 	g->now = g->next;
 	g->next = old;
+	g->known = true;
 	if (changed) {
 		log_gpus(g->now);
 		if (g->now->state == GPUS_FOUND)
@@ -157,6 +161,7 @@ static void look(struct lgpus *g)
 		look_again_later(g);
 		return;
 	}
+	g->known = true;
 	g->now->state = GPUS_TROUBLE;
 	snprintf(g->now->trouble, sizeof(g->now->trouble), "%.*s", (int)sizeof(g->now->trouble) - 1,
 	        err.text);

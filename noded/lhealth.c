@@ -1,7 +1,8 @@
 /* lhealth.c - the site's health check; see lpriv.h, site.h
  *
  * Until the first one has ended the node is not known to be well. What a check finds is told with
- * the GPUs, in the hello and whenever it has changed.
+ * the GPUs, in the hello and whenever it has changed. The hello waits a moment for the first one, so
+ * that a node whose check is quick registers once.
  */
 #include "config.h"
 
@@ -23,10 +24,12 @@
 #define LEAF      "health"
 #define FIRST     "the health check has not ended yet"
 #define NO_RESULT "the health check was killed"
+#define PATIENCE_MS 500 /* so long the hello waits for the first one */
 
 struct lhealth {
 	struct launcher *l;
 	struct event *next, *said; /* said: NULL: none is under way */
+	struct event *patience;    /* pending: the hello waits */
 	int fd;
 	char text[PROGRAM_TROUBLE_MAX];
 	size_t len;
@@ -45,6 +48,7 @@ static void take(struct lhealth *h, const char *found)
 	struct launcher *l = h->l;
 
 	later(h);
+	evtimer_del(h->patience);
 	if (strcmp(l->health, found) == 0)
 		return;
 	if (*found)
@@ -127,8 +131,23 @@ static void due(evutil_socket_t fd, short what, void *arg)
 	check(arg);
 }
 
+static void patience_over(evutil_socket_t fd, short what, void *arg)
+{
+	const struct lhealth *h = arg;
+
+	(void)fd;
+	(void)what;
+	lgpus_tell(h->l);
+}
+
+bool lhealth_awaited(const struct lhealth *h)
+{
+	return h && event_pending(h->patience, EV_TIMEOUT, NULL);
+}
+
 struct lhealth *lhealth_start(struct launcher *l)
 {
+	const struct timeval patience = { .tv_usec = PATIENCE_MS * 1000 };
 	struct lhealth *h;
 
 	if (!l->options.programs[PROGRAM_HEALTH])
@@ -137,9 +156,11 @@ struct lhealth *lhealth_start(struct launcher *l)
 	h->l = l;
 	h->fd = -1;
 	h->next = evtimer_new(l->base, due, h);
-	if (!h->next)
+	h->patience = evtimer_new(l->base, patience_over, h);
+	if (!h->next || !h->patience)
 		abort();
 	snprintf(l->health, sizeof(l->health), "%s", FIRST);
+	evtimer_add(h->patience, &patience);
 	check(h);
 	return h;
 }
@@ -149,6 +170,7 @@ void lhealth_free(struct lhealth *h)
 	if (!h)
 		return;
 	close_result(h);
+	event_free(h->patience);
 	event_free(h->next);
 	free(h);
 }

@@ -336,6 +336,9 @@ void lleft_gpus_changed(struct launcher *l);
 
 /* Check the node now and every now and then, where the site has a check: l->health. */
 struct lhealth *lhealth_start(struct launcher *l);
+/* The first one may end any moment, and the hello should wait for it; lgpus_tell() comes then. NULL:
+ * there is none. */
+bool lhealth_awaited(const struct lhealth *h);
 void lhealth_free(struct lhealth *h); /* NULL is fine */
 
 /* --- watching (lwatch.c) ---------------------------------------------------------------------- */
