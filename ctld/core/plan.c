@@ -537,16 +537,29 @@ static bool slot_holds(struct plan *p, const struct plan_slot *slot)
 	return plan_room_holds(&room, &part);
 }
 
-/* A share leaves its GPU for some and takes it from others: as if it ran there, has everybody who
- * counts still room? */
+/* Whoever has this key: its own entry on the node, if it has one. */
+static struct plan_entry *entry_of(const struct spot *s, struct heap_key key)
+{
+	const struct plan_slot *slot = s->slots;
+
+	while (slot && (slot->entry->key.a != key.a || slot->entry->key.b != key.b))
+		slot = slot->next;
+	return slot ? slot->entry : NULL;
+}
+
+/* A share leaves its GPU for some and takes it from others: as if it ran there, and not where its
+ * entry is, has everybody who counts still room? */
 static bool others_hold(
         struct plan *p, const struct place *place, usec_t end, struct heap_key key, bool polite)
 {
 	struct spot *s = plan_spot(p, place->node);
 	const struct spot kept = *s;
+	struct plan_entry *own = entry_of(s, key);
 	const struct plan_slot *slot;
-	bool hold = true;
+	bool hold = true, idle = own && own->idle;
 
+	if (own)
+		own->idle = true;
 	s->releases = xcalloc(s->n + 1, sizeof(*s->releases));
 	s->given = xcalloc(s->n + 1, sizeof(*s->given));
 	if (s->n) {
@@ -564,6 +577,8 @@ static bool others_hold(
 	for (slot = s->slots; slot && hold; slot = slot->next)
 		hold = !counts(slot, key, polite) || slot_holds(p, slot);
 	ledger_undo(p->ledger);
+	if (own)
+		own->idle = idle;
 	free(s->releases);
 	free(s->given);
 	s->releases = kept.releases;
@@ -722,8 +737,7 @@ void plan_rank(struct plan *p, struct plan_entry *e, uint32_t rank)
 	p->ranked[rank] = e;
 }
 
-/* A run or a start is overdue: what is behind it is put off when the plan is next looked over. */
-static bool is_late(struct plan *p, uint32_t node)
+bool plan_is_late(struct plan *p, uint32_t node)
 {
 	const struct spot *s = plan_spot(p, node);
 	const struct plan_slot *slot;
@@ -744,7 +758,7 @@ bool plan_check(struct plan *p, char *text, size_t size)
 
 		for (k = 0; k < e->places.n; k++) {
 			/* Behind what has no limit nobody can say when: that is no promise. */
-			if (e->start >= PLAN_FAR || is_late(p, e->slots[k].node) ||
+			if (e->start >= PLAN_FAR || plan_is_late(p, e->slots[k].node) ||
 			        slot_holds(p, &e->slots[k]))
 				continue;
 			snprintf(text, size, "node %s: what is planned there does not fit",

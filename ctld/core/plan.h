@@ -17,7 +17,9 @@
  *
  * Of GPUs that are shared each counts for whoever it does for at that moment (struct plan_kind):
  * one that is half used is there for a quarter, not for a whole one. An entry for shares is given
- * GPUs that no other entry counts on; when its time comes it is put where it strands least.
+ * GPUs that no other entry counts on; when its time comes it is put where it strands least. So of
+ * entries on one node that want different things of GPUs who stands first chooses, and another
+ * order may leave too little for one of them.
  *
  * Conservative backfilling (Mu'alem and Feitelson, IEEE TPDS 12(6), 2001) with a bounded number of
  * entries; an entry is only ever replaced by an earlier one, unless it was broken.
@@ -133,6 +135,11 @@ bool plan_allows(
 
 /* The first entry (by key) that has no room on the node any more; NULL: all have. */
 struct plan_entry *plan_broken(struct plan *p, uint32_t node);
+
+/* A run or a start there is overdue: what is behind it is put off when the plan is next looked
+ * over.
+ */
+bool plan_is_late(struct plan *p, uint32_t node);
 
 /* Is something planned there; for whom first? NULL: no. */
 const struct plan_entry *plan_first(const struct plan *p, uint32_t node);

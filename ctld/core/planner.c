@@ -170,15 +170,26 @@ void planner_recheck(struct sched *s, uint32_t node, const char *cause, uint64_t
 	}
 }
 
+/* Time has gone on, or the order is another one: plan.h says when that leaves too little for an
+ * entry. */
+static void recheck_entry(struct sched *s, struct class *class, const struct plan_entry *e)
+{
+	size_t i;
+
+	for (i = 0; class_link(class)->entry == e && i < e->places.n; i++) { /* it may be gone */
+		uint32_t node = e->places.v[i].node;
+
+		planner_recheck(s, node,
+		        plan_is_late(s->scene.plan, node) ? "a run ended late" : "Priority", 0);
+	}
+}
+
 void planner_late(struct sched *s, struct class *class)
 {
 	struct plan_entry *e = class_link(class)->entry;
-	size_t i;
 
-	if (e->claim)
-		return;
-	for (i = 0; class_link(class)->entry == e && i < e->places.n; i++) /* it may be gone */
-		planner_recheck(s, e->places.v[i].node, "a run ended late", 0);
+	if (!e->claim)
+		recheck_entry(s, class, e);
 }
 
 /* Is there room for one more, or for a better one? *worst: who would have to go; NULL: nobody. */
@@ -422,15 +433,13 @@ bool planner_compress(struct sched *s, struct class **moved)
 {
 	struct plan_entry *e = plan_by_rank(s->scene.plan, s->compress);
 	struct class *class;
-	size_t i;
 
 	*moved = NULL;
 	if (!e)
 		return false;
 	s->compress = e->rank + 1;
 	class = e->owner;
-	for (i = 0; class_link(class)->entry == e && i < e->places.n; i++)
-		planner_recheck(s, e->places.v[i].node, "a run ended late", 0);
+	recheck_entry(s, class, e);
 	if (class_link(class)->entry != e || e->claim ||
 	        e->start <= s->scene.now.mono + WORTH_MOVING)
 		return true;

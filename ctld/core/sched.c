@@ -219,6 +219,8 @@ static double over_quota(const struct sched *s, const struct contender *who)
 			double over;
 
 			request_share(r, s->scene.conf, type, &share);
+			if (share_wished(&r->share) && !share.charge)
+				continue; /* no GPU of that type has so much */
 			need.charge = share.charge;
 			over = quota_over(
 			        gates_quota(s->scene.gates), who->account, type, need_milli(&need));

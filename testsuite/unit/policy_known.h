@@ -61,6 +61,9 @@ static const struct {
 	{ 111244, "who waits behind what never ends must get his turn all the same" },
 	{ 181815, "who was preempted waits in his class again, and takes its planned start" },
 	{ 27647, "within the guarantee only when those of its own cohort have given back" },
+	/* GPUs are shared. */
+	{ 10000004, "another order leaves too little for an entry, and a run was blamed" },
+	{ 10000374, "who started on a part of a GPU counted its own planned start against itself" },
 };
 
 #endif

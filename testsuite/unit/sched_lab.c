@@ -107,6 +107,7 @@ static void begins(struct lab *lab, const struct effect *e)
 		.type = type_number(lab, v.gpu_type),
 		.gpus = v.gpus,
 		.mem_mb = v.mem_mb,
+		.share = v.share,
 		.ordered = lab->w->now.mono };
 	/* The same for all ranks. */
 	r->starts = r->ordered + (usec_t)(e->run.run.job * 7 % 5) * LAB_SECOND;
@@ -178,6 +179,9 @@ static struct run_report report(struct lab *lab, const struct lab_run *r, bool o
 	v.gpus = over ? 0 : r->gpus;
 	v.cpus = r->cpus;
 	v.mem_mb = r->mem_mb;
+	v.share_charge = r->share.charge;
+	v.share_milli = r->share.milli;
+	v.share_mb = r->share.mem_mb;
 	v.elapsed_us = (uint64_t)(now - r->starts);
 	v.start_time = lab->w->now.wall - (now - r->starts);
 	if (over) {
@@ -349,6 +353,23 @@ static void choose_shape(struct lab *lab, struct lab_job *j)
 	j->mem_mb = 1024 * (1 + lab_pick(lab, 4));
 }
 
+/* A part of each GPU: of its compute, of its memory, or of both; some with a burst. */
+static void choose_part(struct lab *lab, struct lab_job *j, struct submit_job *job)
+{
+	unsigned what = lab_pick(lab, 4);
+
+	if (!j->n_wants || j->exclusive || what == 3)
+		return;
+	if (what != 1)
+		j->part.milli = 100 * (1 + lab_pick(lab, 7));
+	if (what)
+		j->part.mem_mb = 4096 * (1 + lab_pick(lab, 9));
+	job->gpu_share_milli = j->part.milli;
+	job->gpu_mem_mb = j->part.mem_mb;
+	if (what && lab_pick(lab, 3) == 0)
+		job->gpu_mem_burst_mb = j->part.mem_mb + 1024 * lab_pick(lab, 40);
+}
+
 static void choose_times(struct lab *lab, struct lab_job *j)
 {
 	static const uint32_t limits[] = { 60, 120, 300, 600, 1200 };
@@ -382,6 +403,8 @@ void lab_submit(struct lab *lab)
 		        j->wants[a].type == LAB_ANY ? "" : conf->gpu_types[j->wants[a].type].name;
 		job.gpus[a].count = j->wants[a].count;
 	}
+	if (lab->shares)
+		choose_part(lab, j, &job);
 	job.n_gpus = j->n_wants;
 	job.partition = conf->partitions[j->partition].name;
 	job.account = conf->accounts[j->account].name;
@@ -498,6 +521,7 @@ void lab_new(struct lab *lab, uint64_t seed)
 	lab->quotas = lab_pick(lab, 2);
 	lab->limits = lab_pick(lab, 2);
 	lab->preempts = lab_pick(lab, 3) != 0;
+	lab->shares = seed >= LAB_SHARED;
 	lab->doing = "the start";
 	lab_conf(lab, text, sizeof(text));
 	lab->w = world_new(text);

@@ -5,16 +5,21 @@
  * core was seen to do - which job holds what, what is planned - for rules (sched_rules.h) that are
  * written from the documentation.
  *
- * Everything is chosen by the seed.
+ * Everything is chosen by the seed. In cases from LAB_SHARED on GPUs are shared on some nodes,
+ * which a reload may change, and jobs ask for parts of them beside jobs that want whole ones.
  */
 #ifndef TESTSUITE_UNIT_SCHED_LAB_H
 #define TESTSUITE_UNIT_SCHED_LAB_H
 
+#include "ctld/core/cards.h"
 #include "testsuite/unit/core_world.h"
 
 #define LAB_NODES  12
 #define LAB_JOBS   48
 #define LAB_WANTS  3
+#define LAB_CARDS  16 /* of a node */
+#define LAB_SHARED 10000000
+#define LAB_MILLI  1000
 #define LAB_ANY    UINT16_MAX /* a GPU type: any */
 #define LAB_NO_GPU (UINT16_MAX - 1)
 #define LAB_SECOND ((usec_t)1000000)
@@ -24,6 +29,7 @@ struct lab_run {
 	uint32_t node, cpus;
 	uint16_t type; /* LAB_NO_GPU */
 	uint64_t gpus, mem_mb;
+	struct share share;           /* of each GPU; charge 0: all of it */
 	usec_t ordered, starts, ends; /* mono: starts and ends are the node's own plans */
 	usec_t told, grace;           /* mono: to end; 0: not; within which time */
 	enum end_cause cause;
@@ -55,6 +61,7 @@ struct lab_job {
 	size_t n_wants;
 	uint32_t nodes_min, nodes_max, cpus, time_s /* 0: unlimited */, licences, lasts;
 	uint64_t mem_mb;
+	struct share_wish part; /* of each GPU; none: all of it */
 	bool per_node, exclusive, requeue;
 	struct lab_seen now, before; /* before the last step of the scheduler */
 	struct lab_run runs[LAB_NODES];
@@ -82,8 +89,8 @@ struct lab_node {
 struct lab {
 	struct world *w;
 	uint64_t seed, random, hash;
-	bool weights, quotas, limits, preempts; /* what this case has */
-	unsigned variant;                       /* of the configuration */
+	bool weights, quotas, limits, preempts, shares; /* what this case has */
+	unsigned variant;                               /* of the configuration */
 	unsigned n_nodes;
 	struct lab_node nodes[LAB_NODES];
 	struct lab_job jobs[LAB_JOBS];
@@ -100,7 +107,7 @@ struct lab {
 	struct {
 		unsigned long starts, waits, preempted, planned, backfilled, borrowed, gangs;
 		unsigned long judged; /* victims whose necessity was checked */
-		unsigned long late, closed, unsure;
+		unsigned long late, closed, unsure, parts;
 	} seen;
 	unsigned preempted_by[LAB_JOBS][LAB_JOBS]; /* [victim][by] */
 };

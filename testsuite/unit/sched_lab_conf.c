@@ -49,6 +49,15 @@ __attribute__((format(printf, 2, 3))) static void add(struct text *t, const char
 	assert_true(t->n < t->size);
 }
 
+/* By the variant too, and drawn from nothing else. */
+static const char *node_share(const struct lab *lab, unsigned node)
+{
+	static const char *const words[] = { "no", "watch", "mps", "watch" };
+	uint64_t h = (lab->seed * 4 + lab->variant) * LAB_NODES + node;
+
+	return lab->shares ? words[(h * 0x9e3779b97f4a7c15ull) >> 40 & 3] : "no";
+}
+
 static void make_nodes(struct lab *lab, struct text *t)
 {
 	unsigned i, g, types = 1 + pick(t, TYPES), leaves = 1 + pick(t, 3);
@@ -67,7 +76,7 @@ static void make_nodes(struct lab *lab, struct text *t)
 			add(t, ",%s:2", type_names[also]);
 			t->total[also] += 2;
 		}
-		add(t, "\"; }");
+		add(t, "\"; share = \"%s\"; }", node_share(lab, i));
 	}
 	add(t, " );\ntopology = ( ");
 	for (g = 0; g < leaves && lab->n_nodes >= leaves; g++) {

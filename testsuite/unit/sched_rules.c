@@ -49,6 +49,34 @@ usec_t rules_end(const struct lab *lab, const struct lab_job *j, const struct la
 	       (usec_t)j->time_s * LAB_SECOND + grace + NODE_TAKES;
 }
 
+/* Of a GPU of that type, what several may share. */
+static uint64_t card_mem(const struct lab *lab, uint16_t type)
+{
+	const struct conf_gpu_type *t = &lab->w->conf->gpu_types[type];
+
+	return t->mem_mb - t->mem_reserve_mb;
+}
+
+static void give_cards(const struct lab *lab, struct room *room, const struct lab_run *r)
+{
+	unsigned i;
+
+	for (i = 0; i < LAB_CARDS; i++) {
+		if (!(r->gpus >> i & 1))
+			continue;
+		room->v[r->node].cards[i].wrong |=
+		        room->v[r->node].cards[i].whole ||
+		        (!r->share.charge && room->v[r->node].cards[i].runs);
+		room->v[r->node].cards[i].whole |= !r->share.charge;
+		room->v[r->node].cards[i].runs++;
+		room->v[r->node].cards[i].milli += r->share.milli;
+		room->v[r->node].cards[i].mem_mb += r->share.mem_mb;
+		room->v[r->node].cards[i].wrong |=
+		        room->v[r->node].cards[i].milli > LAB_MILLI ||
+		        room->v[r->node].cards[i].mem_mb > card_mem(lab, r->type);
+	}
+}
+
 void rules_room(const struct lab *lab, usec_t at, lab_set gone, struct room *room)
 {
 	uint32_t i;
@@ -60,8 +88,11 @@ void rules_room(const struct lab *lab, usec_t at, lab_set gone, struct room *roo
 
 		room->v[i].accepts = lab->nodes[i].heard && !lab->nodes[i].drained;
 		room->v[i].empty = true;
-		for (g = 0; g < n->n_gpus; g++)
-			room->v[i].gpus[n->gpus[g].type] += n->gpus[g].count;
+		room->v[i].shares = n->share != CONF_SHARE_NO;
+		for (g = 0; g < n->n_gpus; g++) {
+			for (k = 0; k < n->gpus[g].count; k++)
+				room->v[i].cards[room->v[i].n_cards++].type = n->gpus[g].type;
+		}
 		room->v[i].cpus = (int)n->cpus;
 		room->v[i].mem_mb = (int64_t)n->mem_mb;
 	}
@@ -81,8 +112,7 @@ void rules_room(const struct lab *lab, usec_t at, lab_set gone, struct room *roo
 			room->v[r->node].empty = false;
 			room->v[r->node].cpus -= (int)r->cpus;
 			room->v[r->node].mem_mb -= (int64_t)r->mem_mb;
-			if (r->gpus)
-				room->v[r->node].gpus[r->type] -= (int)bits(r->gpus);
+			give_cards(lab, room, r);
 		}
 	}
 }
@@ -96,6 +126,46 @@ bool rules_type(const struct lab *lab, const struct lab_job *j, size_t want, uin
 	(void)lab;
 	return want < j->n_wants && type != LAB_NO_GPU &&
 	       (j->wants[want].type == LAB_ANY || j->wants[want].type == type);
+}
+
+bool rules_part(const struct lab *lab, const struct lab_job *j, uint16_t type, struct share *part)
+{
+	uint64_t all;
+
+	*part = (struct share){ 0 };
+	if (type == LAB_NO_GPU || (!j->part.milli && !j->part.mem_mb))
+		return true;
+	all = card_mem(lab, type);
+	part->milli = j->part.milli;
+	part->mem_mb = j->part.mem_mb ? j->part.mem_mb : all * j->part.milli / LAB_MILLI;
+	part->charge = j->part.milli;
+	if ((part->mem_mb * LAB_MILLI + all - 1) / all > part->charge && j->part.mem_mb)
+		part->charge = (uint32_t)((part->mem_mb * LAB_MILLI + all - 1) / all);
+	return part->mem_mb <= all;
+}
+
+/* How many cards of that type do for one part of the job: free ones, or shared ones that have so
+ * much left. */
+static int cards_for(const struct lab *lab, const struct lab_job *j, uint16_t type,
+        const struct room *room, uint32_t node)
+{
+	struct share part;
+	unsigned i;
+	int n = 0;
+
+	if (type == LAB_NO_GPU || !rules_part(lab, j, type, &part) ||
+	        (part.charge && !room->v[node].shares))
+		return 0;
+	for (i = 0; i < room->v[node].n_cards; i++) {
+		if (room->v[node].cards[i].type != type || room->v[node].cards[i].whole)
+			continue;
+		if (!part.charge)
+			n += !room->v[node].cards[i].runs;
+		else
+			n += room->v[node].cards[i].milli + part.milli <= LAB_MILLI &&
+			     room->v[node].cards[i].mem_mb + part.mem_mb <= card_mem(lab, type);
+	}
+	return n;
 }
 
 static bool in_partition(const struct lab *lab, uint32_t partition, uint32_t node)
@@ -119,11 +189,11 @@ static int by_most(const void *x, const void *y)
 static int offered(const struct lab *lab, const struct lab_job *j, uint16_t type,
         const struct room *room, uint32_t node)
 {
-	int gpus = type == LAB_NO_GPU ? 0 : room->v[node].gpus[type];
+	int gpus = cards_for(lab, j, type, room, node);
 
 	if (!in_partition(lab, j->partition, node) || !room->v[node].accepts ||
 	        room->v[node].cpus < (int)j->cpus || room->v[node].mem_mb < (int64_t)j->mem_mb ||
-	        gpus < 0 || (j->exclusive && !room->v[node].empty))
+	        (j->exclusive && !room->v[node].empty))
 		return -1;
 	return gpus;
 }
@@ -160,11 +230,16 @@ struct amounts rules_least(
         const struct lab *lab, const struct lab_job *j, size_t want, uint16_t type, uint32_t nodes)
 {
 	struct amounts a = { .type = type, .nodes = nodes, .licences = j->licences };
+	struct share part;
 
 	a.gpus = j->n_wants ? j->wants[want].count * (j->per_node ? nodes : 1) : 0;
 	a.cpus = j->cpus * nodes;
 	a.mem_mb = j->mem_mb * nodes;
-	a.gpu_mem_mb = a.gpus ? a.gpus * lab->w->conf->gpu_types[type].mem_mb : 0;
+	rules_part(lab, j, type, &part);
+	a.milli = (uint64_t)a.gpus * (part.charge ? part.charge : LAB_MILLI);
+	if (a.gpus)
+		a.gpu_mem_mb =
+		        a.gpus * (part.charge ? part.mem_mb : lab->w->conf->gpu_types[type].mem_mb);
 	return a;
 }
 
@@ -177,12 +252,17 @@ struct amounts rules_held(const struct lab *lab, const struct lab_job *j)
 		const struct lab_run *r = &j->runs[i];
 
 		a.gpus += bits(r->gpus);
+		a.milli +=
+		        (uint64_t)bits(r->gpus) * (r->share.charge ? r->share.charge : LAB_MILLI);
+		if (r->gpus)
+			a.gpu_mem_mb += bits(r->gpus) *
+			                (r->share.charge ? r->share.mem_mb
+			                                 : lab->w->conf->gpu_types[r->type].mem_mb);
 		a.type = r->gpus ? r->type : a.type;
 		a.cpus += r->cpus;
 		a.mem_mb += r->mem_mb;
 		a.nodes++;
 	}
-	a.gpu_mem_mb = a.gpus ? a.gpus * lab->w->conf->gpu_types[a.type].mem_mb : 0;
 	return a;
 }
 
@@ -211,12 +291,13 @@ static bool exceeds(uint64_t used, uint64_t more, uint64_t limit)
 	return more && used + more > limit;
 }
 
-static uint64_t gpus_of(const struct amounts *a, uint16_t type)
+static uint64_t milli_of(const struct amounts *a, uint16_t type)
 {
-	return type == CONF_ANY_TYPE || type == a->type ? a->gpus : 0;
+	return type == CONF_ANY_TYPE || type == a->type ? a->milli : 0;
 }
 
-static uint64_t gpus_held(const struct lab *lab, const struct scope *s, uint16_t type, lab_set gone)
+static uint64_t milli_held(
+        const struct lab *lab, const struct scope *s, uint16_t type, lab_set gone)
 {
 	uint64_t sum = 0;
 	size_t i;
@@ -225,7 +306,7 @@ static uint64_t gpus_held(const struct lab *lab, const struct scope *s, uint16_t
 		struct amounts a = rules_held(lab, &lab->jobs[i]);
 
 		if (holds(lab, &lab->jobs[i], gone) && counts(lab, s, &lab->jobs[i]))
-			sum += gpus_of(&a, type);
+			sum += milli_of(&a, type);
 	}
 	return sum;
 }
@@ -236,8 +317,9 @@ static const char *gpus_exceeded(const struct lab *lab, const struct scope *s,
 	size_t g;
 
 	for (g = 0; g < limits->n; g++) {
-		if (exceeds(gpus_held(lab, s, limits->v[g].type, gone),
-		            gpus_of(more, limits->v[g].type), limits->v[g].count))
+		if (exceeds(milli_held(lab, s, limits->v[g].type, gone),
+		            milli_of(more, limits->v[g].type),
+		            (uint64_t)limits->v[g].count * LAB_MILLI))
 			return "gpus";
 	}
 	return NULL;
@@ -321,13 +403,14 @@ const char *rules_limit(
 
 /* --- quotas ---------------------------------------------------------------------------------- */
 
-static uint32_t amount(const struct conf_gpu_amounts *v, uint16_t type, uint32_t otherwise)
+/* In thousandths, like all that follows. */
+static uint64_t amount(const struct conf_gpu_amounts *v, uint16_t type, uint64_t otherwise)
 {
 	size_t i;
 
 	for (i = 0; i < v->n; i++) {
 		if (v->v[i].type == type)
-			return v->v[i].count;
+			return (uint64_t)v->v[i].count * LAB_MILLI;
 	}
 	return otherwise;
 }
@@ -336,7 +419,7 @@ static uint64_t held_by(const struct lab *lab, uint32_t account, uint16_t type, 
 {
 	struct scope s = { account, CONF_NONE, CONF_NONE, CONF_NONE };
 
-	return gpus_held(lab, &s, type, gone);
+	return milli_held(lab, &s, type, gone);
 }
 
 /* What must stay free for an account and all below it, if account `who` held so many more. */
@@ -355,33 +438,24 @@ static uint64_t reserve(const struct lab *lab, uint32_t account, uint16_t type, 
 		return below;
 	held = held_by(lab, account, type, gone) + (within_account(lab, who, account) ? more : 0);
 	own = amount(&conf->accounts[account].quota.guaranteed, type, 0);
-	own -= own ? amount(&conf->accounts[account].quota.lend, type, (uint32_t)own) : 0;
+	own -= own ? amount(&conf->accounts[account].quota.lend, type, own) : 0;
 	own = own > held ? own - held : 0;
 	return own > below ? own : below;
 }
 
-/* GPUs of nodes that accept work, and those in use elsewhere. */
+/* GPUs of nodes that accept work, and those in use elsewhere, each once. */
 static uint64_t capacity(const struct lab *lab, uint16_t type)
 {
+	struct room room;
 	uint64_t sum = 0;
-	size_t i, g, k;
+	size_t i, g;
 
+	rules_room(lab, lab->w->now.mono, 0, &room);
 	for (i = 0; i < lab->n_nodes; i++) {
-		const struct conf_node *n = &lab->w->conf->nodes[i];
-
-		if (!lab->nodes[i].heard || lab->nodes[i].drained)
-			continue;
-		for (g = 0; g < n->n_gpus; g++)
-			sum += type == CONF_ANY_TYPE || n->gpus[g].type == type ? n->gpus[g].count
-			                                                        : 0;
-	}
-	for (i = 0; i < lab->n_jobs; i++) {
-		for (k = 0; k < lab->jobs[i].n_runs; k++) {
-			const struct lab_run *r = &lab->jobs[i].runs[k];
-
-			if (!r->over && r->gpus && (type == CONF_ANY_TYPE || r->type == type) &&
-			        (!lab->nodes[r->node].heard || lab->nodes[r->node].drained))
-				sum += bits(r->gpus);
+		for (g = 0; g < room.v[i].n_cards; g++) {
+			if (type != CONF_ANY_TYPE && room.v[i].cards[g].type != type)
+				continue;
+			sum += room.v[i].accepts || room.v[i].cards[g].runs ? LAB_MILLI : 0;
 		}
 	}
 	return sum;
@@ -393,12 +467,12 @@ bool rules_lends_kept(
 	uint16_t types[2] = { more->type, CONF_ANY_TYPE };
 	size_t i;
 
-	for (i = 0; i < 2 && more->gpus; i++) {
-		uint64_t all = held_by(lab, CONF_NONE, types[i], gone) + more->gpus;
+	for (i = 0; i < 2 && more->milli; i++) {
+		uint64_t all = held_by(lab, CONF_NONE, types[i], gone) + more->milli;
 		uint64_t was = reserve(lab, CONF_NONE, types[i], j->account, 0, gone);
-		uint64_t is = reserve(lab, CONF_NONE, types[i], j->account, more->gpus, gone);
+		uint64_t is = reserve(lab, CONF_NONE, types[i], j->account, more->milli, gone);
 
-		if (is && all + is > capacity(lab, types[i]) && is + more->gpus > was)
+		if (is && all + is > capacity(lab, types[i]) && is + more->milli > was)
 			return true;
 	}
 	return false;
@@ -420,13 +494,13 @@ static struct side side_of(
 	s.held = (double)held_by(lab, child == CONF_NONE ? above : child, type, gone);
 	s.guaranteed = child == CONF_NONE && above == CONF_NONE
 	                       ? 0
-	                       : amount(&conf->accounts[child == CONF_NONE ? above : child]
-	                                         .quota.guaranteed,
+	                       : (double)amount(&conf->accounts[child == CONF_NONE ? above : child]
+	                                                 .quota.guaranteed,
 	                                 type, 0);
 	if (child != CONF_NONE)
 		s.weight = conf->accounts[child].quota.weight;
 	for (a = 0; a < conf->n_accounts; a++) {
-		double g = amount(&conf->accounts[a].quota.guaranteed, type, 0);
+		double g = (double)amount(&conf->accounts[a].quota.guaranteed, type, 0);
 
 		if (conf->accounts[a].parent != above)
 			continue;
@@ -456,7 +530,7 @@ static size_t way_to(const struct lab *lab, uint32_t account, uint32_t way[8])
 }
 
 static bool reclaims(const struct lab *lab, const struct lab_job *by, const struct lab_job *victim,
-        uint16_t type, uint32_t gpus, lab_set gone)
+        uint16_t type, uint64_t milli, lab_set gone)
 {
 	uint16_t types[2] = { type, CONF_ANY_TYPE };
 	uint32_t mine[8], theirs[8];
@@ -473,7 +547,7 @@ static bool reclaims(const struct lab *lab, const struct lab_job *by, const stru
 		struct side a = side_of(lab, mine[i - 1], mine[i], types[k], gone);
 		struct side b = side_of(lab, mine[i - 1], theirs[i], types[k], gone);
 
-		if (a.cohort && a.held + gpus > a.guaranteed)
+		if (a.cohort && a.held + (double)milli > a.guaranteed)
 			return false;
 		over |= b.cohort && b.held > b.guaranteed;
 	}
@@ -499,7 +573,7 @@ static void over_with(const struct lab *lab, const struct lab_job *j, size_t wan
 		for (k = 0; k < 2; k++) {
 			struct side s = side_of(lab, way[i], i + 1 < n ? way[i + 1] : CONF_NONE,
 			        k ? CONF_ANY_TYPE : type, 0);
-			double over = (s.held + least.gpus - s.guaranteed) / s.weight;
+			double over = (s.held + (double)least.milli - s.guaranteed) / s.weight;
 
 			cohort |= s.cohort;
 			if (s.cohort && over > v[at])
@@ -528,6 +602,7 @@ static void over_quota(const struct lab *lab, const struct lab_job *j, double be
 {
 	bool any = false;
 	double v[LEVELS];
+	struct share part;
 	uint16_t type;
 	size_t a, i;
 
@@ -535,7 +610,7 @@ static void over_quota(const struct lab *lab, const struct lab_job *j, double be
 		best[i] = 0;
 	for (a = 0; a < j->n_wants; a++) {
 		for (type = 0; type < lab->w->conf->n_gpu_types; type++) {
-			if (!rules_type(lab, j, a, type))
+			if (!rules_type(lab, j, a, type) || !rules_part(lab, j, type, &part))
 				continue;
 			over_with(lab, j, a, type, v);
 			if (any && compare_over(v, best) >= 0)
@@ -612,7 +687,7 @@ static bool qos_preempts(const struct conf *conf, uint32_t x, uint32_t y)
 }
 
 enum why rules_may_stop(const struct lab *lab, const struct lab_job *by,
-        const struct lab_job *victim, uint16_t type, uint32_t gpus, lab_set gone)
+        const struct lab_job *victim, uint16_t type, uint64_t milli, lab_set gone)
 {
 	const struct conf *conf = lab->w->conf;
 	uint32_t mine = conf->partitions[by->partition].tier;
@@ -627,9 +702,9 @@ enum why rules_may_stop(const struct lab *lab, const struct lab_job *by,
 	if (conf->qos[victim->qos].level > conf->qos[by->qos].level ||
 	        qos_preempts(conf, victim->qos, by->qos))
 		return WHY_NOT;
-	if (!gpus || rules_held(lab, victim).type != type)
+	if (!milli || rules_held(lab, victim).type != type)
 		return WHY_NOT;
-	return reclaims(lab, by, victim, type, gpus, gone) ? WHY_RECLAIM : WHY_NOT;
+	return reclaims(lab, by, victim, type, milli, gone) ? WHY_RECLAIM : WHY_NOT;
 }
 
 usec_t rules_protected_until(const struct lab *lab, const struct lab_job *v)

@@ -12,12 +12,19 @@
 typedef uint64_t lab_set;
 lab_set rules_one(const struct lab *lab, const struct lab_job *j);
 
-/* What each node has for new runs. */
+/* What each node has for new runs. A card is whole somebody's, or shared by some runs, or free. */
 struct room {
 	struct {
-		bool accepts, empty;
-		int gpus[3], cpus;
+		bool accepts, empty, shares;
+		int cpus;
 		int64_t mem_mb;
+		unsigned n_cards;
+		struct {
+			uint16_t type;
+			bool whole, wrong; /* wrong: it has two owners, or gives too much */
+			unsigned runs;
+			uint64_t milli, mem_mb;
+		} cards[LAB_CARDS];
 	} v[LAB_NODES];
 };
 
@@ -30,6 +37,8 @@ usec_t rules_end(const struct lab *lab, const struct lab_job *j, const struct la
 usec_t rules_grace(const struct lab *lab);
 
 bool rules_type(const struct lab *lab, const struct lab_job *j, size_t want, uint16_t type);
+/* What it gets of each GPU of a type; charge 0: all of it. False: no such GPU has so much. */
+bool rules_part(const struct lab *lab, const struct lab_job *j, uint16_t type, struct share *part);
 /* Is there a place of one kind; of any that it would take and no limit forbids? */
 bool rules_fits(const struct lab *lab, const struct lab_job *j, size_t want, uint16_t type,
         const struct room *room, bool even);
@@ -41,6 +50,7 @@ struct amounts {
 	uint16_t type;
 	uint32_t gpus, cpus, nodes, licences;
 	uint64_t mem_mb, gpu_mem_mb;
+	uint64_t milli; /* thousandths of GPUs, which is how limits and quotas count them */
 };
 struct amounts rules_least(
         const struct lab *lab, const struct lab_job *j, size_t want, uint16_t type, uint32_t nodes);
@@ -57,7 +67,7 @@ bool rules_maybe_before(const struct lab *lab, const struct lab_job *x, const st
 
 enum why { WHY_NOT, WHY_TIER, WHY_QOS, WHY_RECLAIM };
 enum why rules_may_stop(const struct lab *lab, const struct lab_job *by,
-        const struct lab_job *victim, uint16_t type, uint32_t gpus, lab_set gone);
+        const struct lab_job *victim, uint16_t type, uint64_t milli, lab_set gone);
 usec_t rules_protected_until(const struct lab *lab, const struct lab_job *victim);
 
 #endif

@@ -26,6 +26,13 @@ static usec_t core_end(const struct lab *lab, const struct lab_job *j, const str
 	return PLAN_FAR;
 }
 
+/* Of each GPU. */
+static void tell_part(uint32_t milli, uint64_t mem_mb)
+{
+	if (milli || mem_mb)
+		printf(" parts of %u and %llum", milli, (unsigned long long)mem_mb);
+}
+
 void tell_order(const struct lab *lab)
 {
 	size_t cursor = 0, i, k;
@@ -49,6 +56,7 @@ void tell_order(const struct lab *lab)
 				        story_time(e->start), story_time(e->end));
 			printf(" n%u:%dx%u,%uc,%llum", p->node, __builtin_popcountll(p->gpus),
 			        p->type, p->cpus, (unsigned long long)p->mem_mb);
+			tell_part(p->share.milli, p->share.mem_mb);
 		}
 		printf("\n");
 	}
@@ -56,13 +64,15 @@ void tell_order(const struct lab *lab)
 		for (k = 0; k < lab->jobs[i].n_runs; k++) {
 			const struct lab_run *r = &lab->jobs[i].runs[k];
 
-			if (!r->over)
-				printf("    run of %llu on n%u: GPUs %llx, %uc, until %.3f (%.3f)"
-				       "%s\n",
-				        ID(&lab->jobs[i]), r->node, (unsigned long long)r->gpus,
-				        r->cpus, story_time(rules_end(lab, &lab->jobs[i], r)),
-				        story_time(core_end(lab, &lab->jobs[i], r)),
-				        r->told ? ", told to end" : "");
+			if (r->over)
+				continue;
+			printf("    run of %llu on n%u: GPUs %llx, %uc, until %.3f (%.3f)%s",
+			        ID(&lab->jobs[i]), r->node, (unsigned long long)r->gpus, r->cpus,
+			        story_time(rules_end(lab, &lab->jobs[i], r)),
+			        story_time(core_end(lab, &lab->jobs[i], r)),
+			        r->told ? ", told to end" : "");
+			tell_part(r->share.milli, r->share.mem_mb);
+			printf("\n");
 		}
 	}
 }
@@ -94,6 +104,9 @@ void tell_step(const struct lab *lab)
 		        (const char *const[]){ "waits ", "holds", "ended" }[j->now.state],
 		        j->now.reason, j->runs[0].node, j->n_runs,
 		        j->now.planned ? (double)(j->now.planned - 5000 * LAB_SECOND) / 1e6 : -1);
+		if (j->part.milli || j->part.mem_mb)
+			printf("           its part: %u of each, %llum\n", j->part.milli,
+			        (unsigned long long)j->part.mem_mb);
 	}
 	for (i = 0; i < lab->n_stops; i++)
 		printf("           stopped: %llu for %llu, cause %d\n",

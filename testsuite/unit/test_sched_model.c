@@ -5,6 +5,11 @@
  * exactly the same jobs, in the same order, in the same places. So nothing that fits is left
  * waiting, nobody is passed by, and what is woken is enough.
  *
+ * In every third case GPUs are shared on some nodes, and jobs ask for parts of them beside jobs
+ * that want whole ones. Which of the places is the best is test_shares's matter then: here the
+ * core's must be one where the job may be (each card free, whole, or shared and not beyond what it
+ * has), and the model goes on from there.
+ *
  * SCHED_SEED=n runs that case alone, SCHED_CASES=n so many, from SCHED_FIRST=n on.
  */
 #include <stdarg.h>
@@ -24,14 +29,25 @@
 #define TYPES      3
 #define STEPS      250
 #define ANY        TYPES
+#define CARDS      64
+#define CARD_ALL   1000 /* thousandths */
 
-static const char *const type_names[TYPES + 1] = { "a100", "h100", "l40s", "" };
+/* The second one's instances, cut from it, are the third. */
+static const char *const type_names[TYPES + 1] = { "a100", "h100", "1g.10gb", "" };
+/* MiB that can be shared. */
+static const uint32_t type_mem[TYPES] = { 40 * 1024, 80 * 1024 - 640, 10 * 1024 };
+
+/* What its runs have of a card that is shared. */
+struct model_card {
+	uint32_t runs, milli, mem;
+};
 
 struct model_node {
 	uint32_t cpus, cpus_used, mem, mem_used;
 	uint32_t gpus[TYPES]; /* how many; in the order of types */
-	uint64_t used;
-	bool heard, drained, in[PARTITIONS];
+	uint64_t used, out;   /* whole; drained */
+	struct model_card cards[CARDS];
+	bool heard, drained, shares, in[PARTITIONS];
 };
 
 struct want {
@@ -46,9 +62,12 @@ struct model_job {
 	uint32_t cpus, mem;
 	struct want wants[3];
 	size_t n_wants;
+	uint32_t milli, gpu_mem; /* of each GPU; neither: all of it */
 	bool waits, held, runs;
 	uint32_t node;
 	uint64_t got;
+	struct model_card part; /* of each; runs 0: whole ones */
+	uint32_t charge;        /* thousandths that each counts for */
 };
 
 struct model {
@@ -56,11 +75,13 @@ struct model {
 	uint64_t random;
 	unsigned n_nodes;
 	unsigned variety; /* of shapes: few make long classes */
+	bool shares;      /* GPUs may be shared on some nodes */
 	struct model_node nodes[MAX_NODES];
 	uint32_t tiers[PARTITIONS];
 	struct model_job jobs[MAX_JOBS];
 	size_t n_jobs;
-	unsigned long starts, waits;
+	uint64_t gpu_us; /* of all runs that are over */
+	unsigned long starts, waits, parts;
 };
 
 static unsigned pick(struct model *m, unsigned n)
@@ -106,7 +127,11 @@ static size_t make_nodes(struct model *m, char *text, size_t used)
 			used = add(text, used, "%s%s:%u", comma, type_names[t], n->gpus[t]);
 			comma = ",";
 		}
-		used = add(text, used, "\"; }");
+		n->shares = m->shares && pick(m, 3);
+		used = add(text, used, "\"; share = \"%s\"; }",
+		        !n->shares   ? "no"
+		        : pick(m, 2) ? "mps"
+		                     : "watch");
 	}
 	return used;
 }
@@ -143,8 +168,9 @@ static void make_cluster(struct model *m)
 	        "cluster = \"model\"; controller = { host = \"h\"; };\n"
 	        "priority = { weights = { age = 0; fair_share = 0; size = 0; partition = 0; "
 	        "qos = 0; }; };\n"
-	        "gpu_types = ( { name = \"a100\"; }, { name = \"h100\"; }, { name = \"l40s\"; } "
-	        ");\n"
+	        "gpu_types = ( { name = \"a100\"; mem = \"40G\"; }, { name = \"h100\"; "
+	        "mem = \"80G\"; mem_reserve = \"640M\"; }, { name = \"1g.10gb\"; "
+	        "mem = \"10G\"; mig_of = \"h100\"; } );\n"
 	        "nodes = ( ");
 	used = make_nodes(m, text, used);
 	used = add(text, used, " );\npartitions = ( ");
@@ -165,15 +191,63 @@ static uint64_t mask_of(const struct model_node *n, unsigned type)
 	return ((1ull << n->gpus[type]) - 1) << from;
 }
 
+/* The cards that somebody shares. */
+static uint64_t shared_of(const struct model_node *n)
+{
+	uint64_t mask = 0;
+	unsigned i;
+
+	for (i = 0; i < CARDS; i++)
+		mask |= n->cards[i].runs ? UINT64_C(1) << i : 0;
+	return mask;
+}
+
+static uint64_t free_mask(const struct model_node *n, unsigned type)
+{
+	return mask_of(n, type) & ~(n->used | n->out | shared_of(n));
+}
+
 static uint32_t free_of(const struct model_node *n, unsigned type)
 {
-	return (uint32_t)__builtin_popcountll(mask_of(n, type) & ~n->used);
+	return (uint32_t)__builtin_popcountll(free_mask(n, type));
+}
+
+/* What a part of a card of that type is: of compute alone it is as much of the memory. False: no
+ * such card has so much. */
+static bool part_of(const struct model_job *j, unsigned type, struct model_card *part)
+{
+	*part = (struct model_card){ 1, j->milli, j->gpu_mem };
+	if (!j->gpu_mem)
+		part->mem = (uint32_t)((uint64_t)type_mem[type] * j->milli / CARD_ALL);
+	return part->mem <= type_mem[type];
+}
+
+/* The cards of that type that will do for it. */
+static uint64_t cards_for(const struct model_node *n, const struct model_job *j, unsigned type)
+{
+	uint64_t mask = 0;
+	struct model_card part;
+	unsigned i;
+
+	if (!j->milli && !j->gpu_mem)
+		return free_mask(n, type);
+	if (!n->shares || !part_of(j, type, &part))
+		return 0;
+	for (i = 0; i < CARDS; i++) {
+		const struct model_card *c = &n->cards[i];
+
+		if (mask_of(n, type) & ~(n->used | n->out) & UINT64_C(1) << i &&
+		        c->milli + part.milli <= CARD_ALL && c->mem + part.mem <= type_mem[type])
+			mask |= UINT64_C(1) << i;
+	}
+	return mask;
 }
 
 struct found {
 	bool any;
 	uint32_t gpus_free, cpus_free, node;
 	unsigned type;
+	size_t want;
 };
 
 static void consider(
@@ -185,7 +259,15 @@ static void consider(
 	        (gpus_free == best->gpus_free && cpus_free == best->cpus_free && node < best->node);
 
 	if (better)
-		*best = (struct found){ true, gpus_free, cpus_free, node, type };
+		*best = (struct found){ true, gpus_free, cpus_free, node, type, 0 };
+}
+
+static bool takes(const struct model *m, const struct model_job *j, uint32_t node)
+{
+	const struct model_node *n = &m->nodes[node];
+
+	return n->in[j->partition] && n->heard && !n->drained &&
+	       n->cpus - n->cpus_used >= j->cpus && n->mem - n->mem_used >= j->mem;
 }
 
 static struct found best_place(
@@ -199,14 +281,15 @@ static struct found best_place(
 		const struct model_node *n = &m->nodes[i];
 		uint32_t all = 0;
 
-		if (!n->in[j->partition] || !n->heard || n->drained ||
-		        n->cpus - n->cpus_used < j->cpus || n->mem - n->mem_used < j->mem)
+		if (!takes(m, j, i))
 			continue;
 		for (t = 0; t < TYPES; t++) {
+			uint32_t fit = (uint32_t)__builtin_popcountll(cards_for(n, j, t));
+
 			all += free_of(n, t);
 			if (want && (want->type == ANY || want->type == t) && n->gpus[t] &&
-			        free_of(n, t) >= want->count)
-				consider(&best, free_of(n, t), n->cpus - n->cpus_used, i, t);
+			        fit >= want->count)
+				consider(&best, fit, n->cpus - n->cpus_used, i, t);
 		}
 		if (!want)
 			consider(&best, all, n->cpus - n->cpus_used, i, ANY);
@@ -214,37 +297,129 @@ static struct found best_place(
 	return best;
 }
 
-static bool start_if_fits(struct model *m, struct model_job *j)
+/* The best place that there is for the first of its alternatives that has any. */
+static struct found find_place(const struct model *m, const struct model_job *j)
 {
 	struct found best = { 0 };
-	uint32_t count = 0;
-	struct model_node *n;
-	uint64_t mask;
 	size_t a;
 
 	if (!j->n_wants)
-		best = best_place(m, j, NULL);
+		return best_place(m, j, NULL);
 	for (a = 0; a < j->n_wants && !best.any; a++) {
 		best = best_place(m, j, &j->wants[a]);
-		count = j->wants[a].count;
+		best.want = a;
 	}
-	if (!best.any)
-		return false;
-	n = &m->nodes[best.node];
-	j->got = 0;
-	if (j->n_wants) {
-		for (mask = mask_of(n, best.type) & ~n->used; count; count--) {
-			j->got |= mask & -mask;
+	return best;
+}
+
+/* Is what is looked for decided by what would be stranded? */
+static bool by_strands(const struct model *m, const struct model_job *j)
+{
+	bool any = j->milli || j->gpu_mem;
+	unsigned i;
+
+	for (i = 0; i < m->n_nodes; i++)
+		any |= m->nodes[i].in[j->partition] && m->nodes[i].shares;
+	return any;
+}
+
+/* The best place is known: the lowest cards of it. */
+static void check_best(struct model *m, const struct model_job *j, const struct found *best,
+        uint32_t node, uint64_t gpus)
+{
+	uint64_t mask, wants = 0;
+	uint32_t count = j->n_wants ? j->wants[best->want].count : 0;
+
+	if (count) {
+		for (mask = free_mask(&m->nodes[best->node], best->type); count; count--) {
+			wants |= mask & -mask;
 			mask &= mask - 1;
 		}
 	}
-	n->used |= j->got;
-	n->cpus_used += j->cpus;
-	n->mem_used += j->mem;
-	j->node = best.node;
+	if (node != best->node || gpus != wants)
+		fail_msg("job %llu is on node %u with GPUs %llx, and belongs on %u with %llx",
+		        (unsigned long long)j->id, node, (unsigned long long)gpus, best->node,
+		        (unsigned long long)wants);
+}
+
+/* It may be there: cards of one type that the alternative takes, each with room for it. */
+static void check_place(struct model *m, const struct model_job *j, const struct found *best,
+        uint32_t node, uint64_t gpus)
+{
+	const struct want *want = j->n_wants ? &j->wants[best->want] : NULL;
+	const struct model_node *n = &m->nodes[node];
+	bool ok = takes(m, j, node) && (want || !gpus);
+	unsigned t;
+
+	for (t = 0; t < TYPES && want && !(gpus & mask_of(n, t)); t++)
+		;
+	if (want)
+		ok = ok && t < TYPES && (want->type == ANY || want->type == t) &&
+		     (uint32_t)__builtin_popcountll(gpus) == want->count &&
+		     !(gpus & ~cards_for(n, j, t));
+	if (!ok)
+		fail_msg("job %llu may not be on node %u with GPUs %llx", (unsigned long long)j->id,
+		        node, (unsigned long long)gpus);
+}
+
+static unsigned type_at(const struct model_node *n, uint64_t gpus)
+{
+	unsigned t;
+
+	for (t = 0; t < TYPES - 1 && !(gpus & mask_of(n, t)); t++)
+		;
+	return t;
+}
+
+static void book_cards(struct model_node *n, const struct model_job *j, int sign)
+{
+	unsigned i;
+
+	if (!j->part.runs)
+		n->used = sign > 0 ? n->used | j->got : n->used & ~j->got;
+	for (i = 0; i < CARDS && j->part.runs; i++) {
+		if (!(j->got >> i & 1))
+			continue;
+		n->cards[i].runs += sign > 0 ? 1 : -1u;
+		n->cards[i].milli += sign > 0 ? j->part.milli : -j->part.milli;
+		n->cards[i].mem += sign > 0 ? j->part.mem : -j->part.mem;
+	}
+	n->cpus_used += sign > 0 ? j->cpus : -j->cpus;
+	n->mem_used += sign > 0 ? j->mem : -j->mem;
+}
+
+/* It has what the core says, which must be what it asked for of each card. */
+static void begins(struct model *m, struct model_job *j, const struct effect *e)
+{
+	struct found best = find_place(m, j);
+	struct model_node *n = &m->nodes[e->node];
+	struct run_view v;
+	unsigned type;
+
+	assert_true(core_run_view(m->w->core, e->run.run, m->w->now, &v));
+	if (by_strands(m, j))
+		check_place(m, j, &best, e->node, v.gpus);
+	else
+		check_best(m, j, &best, e->node, v.gpus);
+	j->got = v.gpus;
+	j->node = e->node;
+	j->part = (struct model_card){ 0 };
+	j->charge = CARD_ALL;
+	if (j->milli || j->gpu_mem) {
+		type = type_at(n, j->got);
+		assert_true(part_of(j, type, &j->part));
+		j->charge = (uint32_t)(((uint64_t)j->part.mem * CARD_ALL + type_mem[type] - 1) /
+		                       type_mem[type]);
+		if (!j->gpu_mem || j->charge < j->milli)
+			j->charge = j->milli;
+		assert_int_equal(v.share.milli, j->part.milli);
+		assert_int_equal(v.share.mem_mb, j->part.mem);
+		m->parts++;
+	}
+	assert_int_equal(v.share.charge, j->part.runs ? j->charge : 0);
+	book_cards(n, j, 1);
 	j->waits = false;
 	j->runs = true;
-	return true;
 }
 
 static bool goes_before(const struct model *m, const struct model_job *x, const struct model_job *y)
@@ -256,11 +431,10 @@ static bool goes_before(const struct model *m, const struct model_job *x, const 
 	return x->id < y->id;
 }
 
-/* The waiting jobs in order, each once. Capacity only shrinks, so once is enough. */
-static size_t model_pass(struct model *m, struct model_job **started)
+/* The waiting jobs in order. */
+static size_t in_order(struct model *m, struct model_job **order)
 {
-	struct model_job *order[MAX_JOBS];
-	size_t n = 0, n_started = 0, i, k;
+	size_t n = 0, i, k;
 
 	for (i = 0; i < m->n_jobs; i++) {
 		if (!m->jobs[i].waits || m->jobs[i].held)
@@ -269,49 +443,76 @@ static size_t model_pass(struct model *m, struct model_job **started)
 			order[k] = order[k - 1];
 		order[k] = &m->jobs[i];
 	}
-	for (i = 0; i < n; i++) {
-		if (start_if_fits(m, order[i]))
-			started[n_started++] = order[i];
-	}
-	m->waits += n - n_started;
-	return n_started;
+	return n;
 }
 
+static const struct effect *next_start(const struct world *w, size_t *at)
+{
+	while (*at < w->n_effects && w->effects[*at].kind != EFFECT_START_RUN)
+		++*at;
+	return *at < w->n_effects ? &w->effects[(*at)++] : NULL;
+}
+
+/* Each once: capacity only shrinks, so once is enough. */
 static void compare(struct model *m)
 {
-	struct model_job *started[MAX_JOBS];
-	size_t n = model_pass(m, started), k = 0, i;
+	struct model_job *order[MAX_JOBS];
+	size_t n = in_order(m, order), at = 0, i;
+	const struct effect *e;
 
-	for (i = 0; i < m->w->n_effects; i++) {
-		const struct effect *e = &m->w->effects[i];
-		struct run_view v;
+	for (i = 0; i < n; i++) {
+		struct found best = find_place(m, order[i]);
 
-		if (e->kind != EFFECT_START_RUN)
+		if (!best.any) {
+			m->waits++;
 			continue;
-		if (k >= n)
-			fail_msg("job %llu was started; it should wait",
-			        (unsigned long long)e->run.run.job);
-		if (e->run.run.job != started[k]->id)
+		}
+		e = next_start(m->w, &at);
+		if (!e)
+			fail_msg("job %llu was not started; it fits on node %u",
+			        (unsigned long long)order[i]->id, best.node);
+		if (e->run.run.job != order[i]->id)
 			fail_msg("job %llu was started before job %llu",
 			        (unsigned long long)e->run.run.job,
-			        (unsigned long long)started[k]->id);
-		assert_true(core_run_view(m->w->core, e->run.run, m->w->now, &v));
-		if (e->node != started[k]->node || v.gpus != started[k]->got)
-			fail_msg("job %llu is on node %u with GPUs %llx, and belongs on %u with "
-			         "%llx",
-			        (unsigned long long)e->run.run.job, e->node,
-			        (unsigned long long)v.gpus, started[k]->node,
-			        (unsigned long long)started[k]->got);
-		k++;
+			        (unsigned long long)order[i]->id);
+		begins(m, order[i], e);
+		m->starts++;
 	}
-	if (k < n)
-		fail_msg("job %llu was not started; it fits on node %u",
-		        (unsigned long long)started[k]->id, started[k]->node);
-	m->starts += n;
+	e = next_start(m->w, &at);
+	if (e)
+		fail_msg(
+		        "job %llu was started; it should wait", (unsigned long long)e->run.run.job);
 	world_clear(m->w);
 }
 
+/* What the core has billed is what its runs have used, to the millionth of a GPU-second. */
+static void check_usage(struct model *m)
+{
+	struct share_view v;
+	size_t cursor = 0;
+	uint64_t sum = 0;
+
+	while (core_share_next(m->w->core, &cursor, &v))
+		sum += *v.user ? v.gpu_us : 0;
+	if (sum != m->gpu_us)
+		fail_msg("%llu GPU-microseconds were billed, %llu were used",
+		        (unsigned long long)sum, (unsigned long long)m->gpu_us);
+}
+
 /* --- events ---------------------------------------------------------------------------------- */
+
+/* A part of each GPU: of its compute, of its memory, or of both; some with a burst. */
+static void choose_part(struct model *m, struct model_job *j, struct submit_job *job)
+{
+	unsigned what = pick(m, 3);
+
+	j->milli = what != 1 ? 50 * (1 + pick(m, m->variety ? 20 : 10)) : 0;
+	j->gpu_mem = what ? 2048 * (1 + pick(m, 5 << m->variety)) : 0;
+	job->gpu_share_milli = j->milli;
+	job->gpu_mem_mb = j->gpu_mem;
+	if (what && pick(m, 3) == 0)
+		job->gpu_mem_burst_mb = j->gpu_mem + 1024 * pick(m, 60);
+}
 
 static void submits(struct model *m)
 {
@@ -333,6 +534,8 @@ static void submits(struct model *m)
 		job.gpus[a].type = type_names[j->wants[a].type];
 		job.gpus[a].count = j->wants[a].count;
 	}
+	if (m->shares && j->n_wants && pick(m, 3))
+		choose_part(m, j, &job);
 	snprintf(partition, sizeof(partition), "p%u", j->partition);
 	job.partition = partition;
 	job.n_gpus = j->n_wants;
@@ -349,14 +552,18 @@ static void submits(struct model *m)
 	m->n_jobs++;
 }
 
-static void frees(struct model *m, struct model_job *j)
+static void ends(struct model *m, struct model_job *j)
 {
-	struct model_node *n = &m->nodes[j->node];
+	struct run_report r = world_report(world_run(m->w, j->id), REPORT_ENDED);
+	uint64_t gpus = (uint64_t)__builtin_popcountll(j->got);
 
-	n->used &= ~j->got;
-	n->cpus_used -= j->cpus;
-	n->mem_used -= j->mem;
+	r.elapsed_us = pick(m, 4) ? pick(m, 1000000) * UINT64_C(4321) : 0;
+	r.start_time = m->w->now.wall;
+	r.end_time = r.start_time + (usec_t)r.elapsed_us;
+	m->gpu_us += r.elapsed_us * gpus * j->charge / CARD_ALL;
+	book_cards(&m->nodes[j->node], j, -1);
 	j->runs = false;
+	world_say(m->w, j->node, r);
 }
 
 static void job_changes(struct model *m)
@@ -372,8 +579,7 @@ static void job_changes(struct model *m)
 			break;
 	}
 	if (j->runs && m->nodes[j->node].heard) {
-		frees(m, j);
-		world_run_ends(m->w, j->id, 0);
+		ends(m, j);
 	} else if (j->waits && pick(m, 2)) {
 		j->held = !j->held;
 		world_control(m->w, world_admin(), j->held ? JOB_HOLD : JOB_RELEASE, j->id);
@@ -383,6 +589,28 @@ static void job_changes(struct model *m)
 	}
 }
 
+/* One of its GPUs, whoever has it, is drained or is back. */
+static void gpu_changes(struct model *m, uint32_t node)
+{
+	struct model_node *n = &m->nodes[node];
+	uint32_t all = n->gpus[0] + n->gpus[1] + n->gpus[2], g = all ? pick(m, all) : 0;
+	char gpu[8];
+	struct core_event e = { .kind = EV_NODE_CONTROL, .caller = world_admin() };
+
+	if (!all)
+		return;
+	n->out ^= UINT64_C(1) << g;
+	snprintf(gpu, sizeof(gpu), "%u", g);
+	e.node.verb = n->out >> g & 1 ? NODE_DRAIN : NODE_RESUME;
+	e.node.nodes = &node;
+	e.node.n = 1;
+	e.node.gpu = gpu;
+	e.node.reason = "maintenance";
+	world_apply(m->w, &e);
+	assert_int_equal(m->w->error.code, ERR_NONE);
+	world_schedule(m->w);
+}
+
 static void node_changes(struct model *m)
 {
 	uint32_t i = pick(m, m->n_nodes);
@@ -390,7 +618,9 @@ static void node_changes(struct model *m)
 	struct run_report runs[MAX_JOBS];
 	size_t k = 0, j;
 
-	if (n->heard && pick(m, 3)) {
+	if (pick(m, 2)) {
+		gpu_changes(m, i);
+	} else if (n->heard && pick(m, 3)) {
 		n->drained = !n->drained;
 		world_node(m->w, n->drained ? NODE_DRAIN : NODE_RESUME, i, false);
 	} else if (n->heard) {
@@ -411,7 +641,8 @@ static void node_changes(struct model *m)
  * time. */
 #define CHECKED 2000
 
-static void one_case(uint64_t seed, unsigned long *starts, unsigned long *waits)
+static void one_case(
+        uint64_t seed, unsigned long *starts, unsigned long *waits, unsigned long *parts)
 {
 	static struct model m;
 	struct error err;
@@ -420,6 +651,7 @@ static void one_case(uint64_t seed, unsigned long *starts, unsigned long *waits)
 	memset(&m, 0, sizeof(m));
 	m.random = seed * 0x9e3779b97f4a7c15ull + 1;
 	m.variety = pick(&m, 4);
+	m.shares = seed % 3 == 0;
 	make_cluster(&m);
 	m.w->unchecked = seed > CHECKED;
 	for (i = 0; i < m.n_nodes; i++) {
@@ -439,8 +671,10 @@ static void one_case(uint64_t seed, unsigned long *starts, unsigned long *waits)
 		if (m.w->unchecked && core_check(m.w->core, &err) < 0)
 			fail_msg("%s", err.text);
 	}
+	check_usage(&m);
 	*starts += m.starts;
 	*waits += m.waits;
+	*parts += m.parts;
 	world_free(m.w);
 }
 
@@ -450,16 +684,17 @@ static void cases(void **state)
 	const char *first = getenv("SCHED_FIRST");
 	uint64_t from = seed ? strtoull(seed, NULL, 10) : first ? strtoull(first, NULL, 10) : 1;
 	uint64_t n = seed ? 1 : cases_wanted ? strtoull(cases_wanted, NULL, 10) : 2000, i;
-	unsigned long starts = 0, waits = 0;
+	unsigned long starts = 0, waits = 0, parts = 0;
 
 	(void)state;
 	for (i = from; i < from + n; i++) {
 		printf("seed %llu\r", (unsigned long long)i);
-		one_case(i, &starts, &waits);
+		one_case(i, &starts, &waits, &parts);
 	}
-	printf("seeds %llu to %llu: %lu starts, %lu times a job had to wait\n",
-	        (unsigned long long)from, (unsigned long long)(from + n - 1), starts, waits);
-	assert_true(starts > 10 * n && waits > 10 * n);
+	printf("seeds %llu to %llu: %lu starts (%lu of parts of GPUs), %lu times a job had to "
+	       "wait\n",
+	        (unsigned long long)from, (unsigned long long)(from + n - 1), starts, parts, waits);
+	assert_true(starts > 10 * n && waits > 10 * n && (seed || parts > n));
 }
 
 int main(void)

@@ -27,35 +27,44 @@
 
 /* --- starts ---------------------------------------------------------------------------------- */
 
-/* One owner a GPU, and no node gives more than it has. */
+/* One owner a GPU, or some that share it; and no node and no GPU gives more than it has. */
 static void check_capacity(struct lab *lab)
 {
-	uint64_t used[LAB_NODES] = { 0 };
 	struct room room;
 	size_t i, k;
-	int t;
 
 	rules_room(lab, lab->w->now.mono, 0, &room);
-	for (i = 0; i < lab->n_jobs; i++) {
-		for (k = 0; k < lab->jobs[i].n_runs; k++) {
-			const struct lab_run *r = &lab->jobs[i].runs[k];
-
-			if (r->over)
-				continue;
-			if (used[r->node] & r->gpus)
-				lab_fail(lab, "node %u: a GPU of job %llu has two owners", r->node,
-				        ID(&lab->jobs[i]));
-			used[r->node] |= r->gpus;
-		}
-	}
 	for (i = 0; i < lab->n_nodes; i++) {
-		for (t = 0; t < 3; t++) {
-			if (room.v[i].gpus[t] < 0)
-				lab_fail(lab, "node %zu gives too many GPUs", i);
+		for (k = 0; k < LAB_CARDS; k++) {
+			if (room.v[i].cards[k].wrong ||
+			        (room.v[i].cards[k].runs && k >= room.v[i].n_cards))
+				lab_fail(lab,
+				        "node %zu: GPU %zu has %u runs with %llu thousandths and "
+				        "%llu MiB, or two owners",
+				        i, k, room.v[i].cards[k].runs,
+				        (unsigned long long)room.v[i].cards[k].milli,
+				        (unsigned long long)room.v[i].cards[k].mem_mb);
 		}
 		if (room.v[i].cpus < 0 || room.v[i].mem_mb < 0)
 			lab_fail(lab, "node %zu gives too many CPUs or too much memory", i);
 	}
+}
+
+/* It has of each GPU what it asked for: all of it, or a part where GPUs are shared. */
+static void check_part(struct lab *lab, const struct lab_job *j, const struct lab_run *r)
+{
+	struct share part;
+
+	if (!rules_part(lab, j, r->gpus ? r->type : LAB_NO_GPU, &part) ||
+	        part.charge != r->share.charge || part.milli != r->share.milli ||
+	        part.mem_mb != r->share.mem_mb)
+		lab_fail(lab, "job %llu has %u thousandths and %llu MiB of GPUs, counted as %u",
+		        ID(j), r->share.milli, (unsigned long long)r->share.mem_mb,
+		        r->share.charge);
+	if (part.charge && lab->w->conf->nodes[r->node].share == CONF_SHARE_NO)
+		lab_fail(lab, "job %llu has parts of GPUs of node %u, which are not shared", ID(j),
+		        r->node);
+	lab->seen.parts += part.charge > 0;
 }
 
 /* A gang is whole, and each part is as it was asked for, where it may be. */
@@ -82,6 +91,7 @@ static void check_places(struct lab *lab, const struct lab_job *j)
 			lab_fail(lab, "job %llu was started on node %u", ID(j), r->node);
 		if (r->cpus < j->cpus || r->mem_mb < j->mem_mb || (j->n_wants && !r->gpus))
 			lab_fail(lab, "job %llu got too little on node %u", ID(j), r->node);
+		check_part(lab, j, r);
 		if (j->per_node && r->gpus &&
 		        __builtin_popcountll(r->gpus) != __builtin_popcountll(j->runs[0].gpus) &&
 		        !j->exclusive)
@@ -263,7 +273,7 @@ static lab_set stopping(struct lab *lab, lab_set now)
 
 /* Can all of them be reclaimed, one after another, so that each is a borrower's when its turn
  * comes? */
-static bool borrowers(struct lab *lab, const struct stopped *s, uint16_t type, uint32_t gpus)
+static bool borrowers(struct lab *lab, const struct stopped *s, uint16_t type, uint64_t milli)
 {
 	lab_set gone = stopping(lab, s->set), left = 0;
 	bool more = true;
@@ -280,7 +290,7 @@ static bool borrowers(struct lab *lab, const struct stopped *s, uint16_t type, u
 		for (i = 0; i < s->n; i++) {
 			lab_set one = rules_one(lab, s->victims[i]);
 
-			if (!(left & one) || rules_may_stop(lab, s->by, s->victims[i], type, gpus,
+			if (!(left & one) || rules_may_stop(lab, s->by, s->victims[i], type, milli,
 			                             gone) != WHY_RECLAIM)
 				continue;
 			gone |= one;
@@ -320,13 +330,13 @@ static void check_allowed(struct lab *lab, const struct stopped *s)
 			least = rules_least(lab, s->by, a, t, s->by->nodes_min);
 
 			for (i = 0; i < s->n && all; i++) {
-				enum why why =
-				        rules_may_stop(lab, s->by, s->victims[i], t, least.gpus, 0);
+				enum why why = rules_may_stop(
+				        lab, s->by, s->victims[i], t, least.milli, 0);
 				bool rank = why == WHY_TIER || why == WHY_QOS;
 
 				all = rank == (s->cause[i] != END_RECLAIM);
 			}
-			any |= all && borrowers(lab, s, t, least.gpus);
+			any |= all && borrowers(lab, s, t, least.milli);
 		}
 	}
 	if (!any)
@@ -462,6 +472,7 @@ static struct amounts amounts_planned(
 		for (g = 0; g < n->n_gpus; g++)
 			all.gpus += n->gpus[g].type == type ? n->gpus[g].count : 0;
 	}
+	all.milli = (uint64_t)all.gpus * LAB_MILLI;
 	all.gpu_mem_mb = all.gpus ? all.gpus * lab->w->conf->gpu_types[type].mem_mb : 0;
 	return all;
 }
@@ -490,8 +501,14 @@ static bool places_closed(struct lab *lab, const struct lab_job *k)
 	return false;
 }
 
+static bool alike(const struct lab_job *j, const struct lab_job *k)
+{
+	return j->part.milli == k->part.milli && j->part.mem_mb == k->part.mem_mb;
+}
+
 /* A job before it waits for what nobody knows the end of, on one of its nodes: that it has another
- * place in the plan is not to be seen in its start. */
+ * place in the plan is not to be seen in its start. Nor is that it stands before it only now; where
+ * they want different parts of GPUs, who stands first chooses among them. */
 static bool passed_unseen(struct lab *lab, const struct lab_job *k)
 {
 	size_t i;
@@ -499,8 +516,8 @@ static bool passed_unseen(struct lab *lab, const struct lab_job *k)
 	for (i = 0; i < lab->n_jobs; i++) {
 		const struct lab_job *j = &lab->jobs[i];
 
-		if (j->now.has_plan && !j->now.planned && rules_maybe_before(lab, j, k) &&
-		        (j->now.plan_nodes & k->before.plan_nodes))
+		if (j->now.has_plan && (!j->now.planned || !alike(j, k)) &&
+		        rules_maybe_before(lab, j, k) && (j->now.plan_nodes & k->before.plan_nodes))
 			return true;
 	}
 	return false;
@@ -692,37 +709,73 @@ static uint64_t one_case(uint64_t seed, struct lab *lab)
 	return hash;
 }
 
-static void cases(void **state)
-{
-	const char *seed = getenv("POLICY_SEED"), *wanted = getenv("POLICY_CASES");
-	const char *first = getenv("POLICY_FIRST");
-	uint64_t from = seed ? strtoull(seed, NULL, 10) : first ? strtoull(first, NULL, 10) : 1;
-	uint64_t n = seed ? 1 : wanted ? strtoull(wanted, NULL, 10) : 300, i;
-	unsigned long starts = 0, preempted = 0, planned = 0, passed = 0, judged = 0, gangs = 0;
-	unsigned long late = 0, closed = 0;
-	static struct lab lab;
+struct sums {
+	unsigned long starts, preempted, planned, passed, judged, gangs, late, closed, parts;
+};
 
-	(void)state;
+static void add_up(struct sums *s, const struct lab *lab)
+{
+	s->starts += lab->seen.starts;
+	s->preempted += lab->seen.preempted;
+	s->planned += lab->seen.planned;
+	s->passed += lab->seen.backfilled;
+	s->judged += lab->seen.judged;
+	s->gangs += lab->seen.gangs;
+	s->late += lab->seen.late;
+	s->closed += lab->seen.closed;
+	s->parts += lab->seen.parts;
+}
+
+static void some_cases(uint64_t from, uint64_t n, struct sums *sums)
+{
+	static struct lab lab;
+	uint64_t i;
+
+	memset(sums, 0, sizeof(*sums));
 	for (i = from; i < from + n; i++) {
 		uint64_t hash = one_case(i, &lab);
 
-		starts += lab.seen.starts;
-		preempted += lab.seen.preempted;
-		planned += lab.seen.planned;
-		passed += lab.seen.backfilled;
-		judged += lab.seen.judged;
-		gangs += lab.seen.gangs;
-		late += lab.seen.late;
-		closed += lab.seen.closed;
+		add_up(sums, &lab);
 		if (i % 16 == 0 && one_case(i, &lab) != hash)
 			fail_msg("seed %llu has two histories", (unsigned long long)i);
 	}
-	printf("seeds %llu to %llu: %lu starts (%lu of gangs), %lu past others, %lu plans (%lu "
-	       "late, "
-	       "%lu behind a limit), %lu victims of %lu judged searches\n",
-	        (unsigned long long)from, (unsigned long long)(from + n - 1), starts, gangs, passed,
-	        planned, late, closed, preempted, judged);
-	assert_true(seed || first || (starts > 10 * n && preempted > n / 4 && planned > 5 * n));
+	printf("seeds %llu to %llu: %lu starts (%lu of gangs, %lu runs with parts of GPUs), "
+	       "%lu past others, %lu plans (%lu late, %lu behind a limit), %lu victims of %lu "
+	       "judged searches\n",
+	        (unsigned long long)from, (unsigned long long)(from + n - 1), sums->starts,
+	        sums->gangs, sums->parts, sums->passed, sums->planned, sums->late, sums->closed,
+	        sums->preempted, sums->judged);
+}
+
+static uint64_t env(const char *name, uint64_t otherwise)
+{
+	const char *text = getenv(name);
+
+	return text ? strtoull(text, NULL, 10) : otherwise;
+}
+
+static void cases(void **state)
+{
+	uint64_t n = getenv("POLICY_SEED") ? 1 : env("POLICY_CASES", 300);
+	struct sums sums;
+
+	(void)state;
+	some_cases(env("POLICY_SEED", env("POLICY_FIRST", 1)), n, &sums);
+	assert_true(getenv("POLICY_SEED") || getenv("POLICY_FIRST") ||
+	            (sums.starts > 10 * n && sums.preempted > n / 4 && sums.planned > 5 * n));
+}
+
+/* The same where GPUs are shared. */
+static void cases_of_parts(void **state)
+{
+	uint64_t n = env("POLICY_CASES", 400) / 4;
+	struct sums sums;
+
+	(void)state;
+	if (getenv("POLICY_SEED") || getenv("POLICY_FIRST"))
+		skip();
+	some_cases(LAB_SHARED, n, &sums);
+	assert_true(sums.parts > 5 * n && sums.preempted > n / 4 && sums.planned > 5 * n);
 }
 
 static void known_cases(void **state)
@@ -742,6 +795,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(known_cases),
 		cmocka_unit_test(cases),
+		cmocka_unit_test(cases_of_parts),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
