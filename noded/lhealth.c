@@ -24,7 +24,7 @@
 #define LEAF      "health"
 #define FIRST     "the health check has not ended yet"
 #define NO_RESULT "the health check was killed"
-#define PATIENCE_MS 500 /* so long the hello waits for the first one */
+#define PATIENCE_MS 2000 /* so long the hello waits for the first one */
 
 struct lhealth {
 	struct launcher *l;
@@ -147,7 +147,7 @@ bool lhealth_awaited(const struct lhealth *h)
 
 struct lhealth *lhealth_start(struct launcher *l)
 {
-	const struct timeval patience = { .tv_usec = PATIENCE_MS * 1000 };
+	const struct timeval patience = { .tv_sec = PATIENCE_MS / 1000 };
 	struct lhealth *h;
 
 	if (!l->options.programs[PROGRAM_HEALTH])

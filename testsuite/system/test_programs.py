@@ -32,6 +32,7 @@ ONCE = 'exec 9>>$dir/jobs/lock; flock -n 9 || say overlaps'
 CLEAR = "for i in $(echo $GPUSCHED_GPUS | tr , ' '); do rm -f $dir/jobs/gpu-$GPUSCHED_NODE-$i; done"  # these files stand for their memory
 HEALTH = """#!/bin/sh
 while [ -e {dir}/slow-$GPUSCHED_NODE ]; do sleep 0.02; done
+sleep 0.1  # longer than the first look at GPUs
 [ ! -e {dir}/sick-$GPUSCHED_NODE ] || {{ echo "fan 3"; exit 1; }}
 """
 
@@ -59,11 +60,13 @@ def fixture_box():
 def test_a_quick_health_check_is_part_of_the_first_registration(box):
     """With one that takes its time the node registers, is told to have to wait for it, and registers again."""
     log = box.dir / "log/gnoded-n2.log"
-    assert log.read_text().count("node n2: registered") == 1
+    told = lambda: box.run("gctl", "events", "--json", "--kind=node").stdout  # noqa: E731
+    assert "has not ended yet" not in told()
+    assert log.read_text().count("node n2: registered") == 1, log.read_text()
     box.agents["n2"].stop()
     (box.dir / "slow-n2").touch()
     box.start_agent("n2", *box.programs, "--program-timeout=60s")
-    wait_until(lambda: "the health check has not ended yet" in box.run("gctl", "events", "--json", "--kind=node").stdout, "the event")
+    wait_until(lambda: "the health check has not ended yet" in told(), "the event")
     (box.dir / "slow-n2").unlink()
     wait_until(lambda: not drained(box), "n2 to be well")
 
