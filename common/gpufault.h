@@ -7,28 +7,38 @@
  *	word            what it is                               action  back
  *	--------------  ---------------------------------------  ------  ------
  *	xid-N           the driver's error number N: see below
- *	ecc             uncorrectable memory errors since the    gpu     booted
+ *	ecc             uncorrectable memory errors since the    gpu     reset
  *	                driver was loaded
  *	ecc_total       the same over the GPU's life             note
- *	remap_pending   rows of its memory are replaced with     gpu     booted
+ *	remap_pending   rows of its memory are replaced with     gpu     reset
  *	                the next reset
  *	remap_failed    a row could not be replaced              gpu     never
+ *	recovery        the driver says that it needs a reset,   gpu     well
+ *	                or its node a boot
  *	lost            it answers no more: off the bus          gpu     well
  *	hung            a call of NVML does not come back        gpu     well
  *	hot             it is as hot as makes it slow down       gpu     well
  *	process         a process of no run's is on it, though   gpu     well
  *	                it is free
+ *	reset           it was reset: no fault, but what those   note
+ *	                of before wait for
  *
  * Actions: *note* is an event of the audit trail and no more; *gpu* drains the GPU: nothing starts
- * on it, what runs there goes on or is ended as `health_jobs` says; *node* drains its node.
+ * on it, what runs there goes on or is ended as `health_jobs` says; *node* drains its node, and is
+ * what no row says and a site may.
  *
- * Who comes back by itself: *well*: when a look finds nothing wrong with it; *booted*: the same,
- * after its node was booted, for only then it was surely reset; *never*: when an operator says so
- * (`gctl resume NODE:GPU`), who may say so always. A node that was drained never does.
+ * Who comes back by itself: *well*: when a look finds nothing wrong with it; *reset*: the same,
+ * after its node was booted, or after the agent has told that it was reset; *never*: when an
+ * operator says so (`gctl resume NODE:GPU`), who may say so always. A node that was drained never
+ * does. That a GPU was reset is seen where the driver has said before that it needs it (`recovery`,
+ * drivers from 570 on) or where rows of its memory were to be replaced.
  *
- * Xids are as in NVIDIA's catalogue (docs.nvidia.com/deploy/xid-errors). What a program does wrong
- * (13, 31, 43, 45 and the like) is noted; what says that the GPU needs a reset drains it. One that
- * the table does not have is noted.
+ * Xids are as in NVIDIA's catalogue for Ampere and later ("Analyzing Xid Errors with the Xid
+ * Catalog", docs.nvidia.com/deploy/xid-errors/analyzing-xid-catalog.html, as of October 2025), by
+ * its column "Immediate Action": RESTART_APP and IGNORE are noted; what asks for a reset of the GPU
+ * or a restart of the machine drains it. What is noted and does need a reset (63, 94) is found by
+ * the look that follows each Xid (remap_pending, recovery). 61 is of the catalogue for older GPUs.
+ * One that the table does not have is noted.
  */
 #ifndef COMMON_GPUFAULT_H
 #define COMMON_GPUFAULT_H
@@ -50,11 +60,13 @@ enum gpu_fault_kind {
 	GPU_FAULT_HUNG,
 	GPU_FAULT_HOT,
 	GPU_FAULT_PROCESS,
+	GPU_FAULT_RECOVERY,
+	GPU_FAULT_RESET,
 	GPU_FAULT_KINDS
 };
 
 enum gpu_fault_action { GPU_FAULT_NOTE, GPU_FAULT_DRAIN_GPU, GPU_FAULT_DRAIN_NODE };
-enum gpu_fault_back { GPU_BACK_WELL, GPU_BACK_BOOTED, GPU_BACK_NEVER };
+enum gpu_fault_back { GPU_BACK_WELL, GPU_BACK_RESET, GPU_BACK_NEVER };
 
 struct gpu_fault_row {
 	enum gpu_fault_kind kind;

@@ -48,6 +48,7 @@ struct lfaults {
 	struct launcher *l;
 	struct gpu_events *events;
 	struct event *xid; /* readable; NULL: no child */
+	uint64_t left_out; /* of NVML's indices, by that child */
 	uint64_t seq;
 	struct faults pending, seen, told; /* told: Xids of the last SAME_S */
 
@@ -220,6 +221,12 @@ void lfaults_ack(struct launcher *l, uint64_t seq)
 
 /* --- what looks find ------------------------------------------------------------------------- */
 
+/* Does this end with a reset of the GPU, and with nothing else? */
+static bool ends_by_reset(enum gpu_fault_kind kind)
+{
+	return kind == GPU_FAULT_RECOVERY || kind == GPU_FAULT_REMAP_PENDING;
+}
+
 /* It is so, or not: told when it has become so. True: that has changed. */
 static bool condition(
         struct lfaults *f, const char *uuid, enum gpu_fault_kind kind, bool is, const char *text)
@@ -230,6 +237,8 @@ static bool condition(
 		return false;
 	if (!is) {
 		drop(&f->seen, (size_t)(known - f->seen.v));
+		if (ends_by_reset(kind))
+			add(f, uuid, GPU_FAULT_RESET, 0, "");
 		return true;
 	}
 	set_text(fault.uuid, sizeof(fault.uuid), uuid);
@@ -256,6 +265,8 @@ static bool check_slot(struct lfaults *f, const struct gpu *gpu)
 	changed |= condition(f, gpu->uuid, GPU_FAULT_ECC_TOTAL, h->ecc_total > 0, total);
 	changed |= condition(f, gpu->uuid, GPU_FAULT_REMAP_PENDING, h->remap_pending, "");
 	changed |= condition(f, gpu->uuid, GPU_FAULT_REMAP_FAILED, h->remap_failed, "");
+	changed |= condition(f, gpu->uuid, GPU_FAULT_RECOVERY, h->recovery != GPU_RECOVERY_NONE,
+	        h->recovery == GPU_RECOVERY_BOOT ? "the driver says that its node must be booted" : "");
 	changed |= condition(
 	        f, gpu->uuid, GPU_FAULT_HOT, h->slowdown_c && h->temp_c >= h->slowdown_c, hot);
 	return changed;
@@ -360,13 +371,36 @@ static void xid_come(evutil_socket_t fd, short what, void *arg)
 	}
 }
 
-static void watch_xids(struct lfaults *f)
+static void end_watching(struct lfaults *f)
+{
+	if (f->xid)
+		event_free(f->xid);
+	f->xid = NULL;
+	gpu_events_end(f->events);
+}
+
+/* Those that need a reset: nobody can reset what we hold open. */
+static uint64_t to_be_reset(const struct gpus *now)
+{
+	uint64_t set = 0;
+
+	for (uint32_t i = 0; i < now->n; i++) {
+		if (now->v[i].health.recovery != GPU_RECOVERY_NONE && now->v[i].nvml < GPUS_HOST_MAX)
+			set |= (uint64_t)1 << now->v[i].nvml;
+	}
+	return set;
+}
+
+static void watch_xids(struct lfaults *f, uint64_t left_out)
 {
 	struct error err;
 
+	if (f->xid && left_out != f->left_out)
+		end_watching(f);
 	if (f->xid)
 		return;
-	if (gpu_events_start(f->events, &err) < 0) {
+	f->left_out = left_out;
+	if (gpu_events_start(f->events, left_out, &err) < 0) {
 		log_error("%s", err.text);
 		return;
 	}
@@ -443,7 +477,7 @@ void lfaults_looked(struct launcher *l, const struct gpus *old, const struct gpu
 	if (!gpus_equal(old, now))
 		lleft_gpus_changed(l);
 	if (now->state == GPUS_FOUND) {
-		watch_xids(f);
+		watch_xids(f, to_be_reset(now));
 		for (uint32_t i = 0; i < now->n; i++) {
 			if (gpu_is_slot(&now->v[i]))
 				changed |= check_slot(f, &now->v[i]);
@@ -482,8 +516,7 @@ void lfaults_free(struct lfaults *f)
 {
 	if (!f)
 		return;
-	if (f->xid)
-		event_free(f->xid);
+	end_watching(f);
 	gpu_events_free(f->events);
 	free(f->pending.v);
 	free(f->seen.v);

@@ -39,7 +39,7 @@ bool gpu_may_return(const struct node *node, const struct gpu_drain *d)
 	switch (gpu_fault_row((enum gpu_fault_kind)d->kind, d->code)->back) {
 	case GPU_BACK_WELL:
 		return true;
-	case GPU_BACK_BOOTED:
+	case GPU_BACK_RESET:
 		return strcmp(d->boot, node_info(node)->boot_id) != 0;
 	case GPU_BACK_NEVER:
 		break;
@@ -188,6 +188,18 @@ static void drain_gpu(
 	stop_jobs(core, node, UINT64_C(1) << index, why);
 }
 
+/* It was reset: as good as a boot of its node for what waits for that. */
+static void was_reset(struct core *core, struct node *node, const char *uuid)
+{
+	struct gpu_drain d;
+	uint32_t index;
+
+	if (!index_of(node, uuid, &index) || !gpu_drained(node, index, &d) || d.uid != GPU_NOBODY)
+		return;
+	d.boot[0] = '\0';
+	gpu_drain(core, node, index, &d);
+}
+
 static void drain_node(
         struct core *core, struct node *node, const struct gpu_fault *f, const char *why)
 {
@@ -226,6 +238,8 @@ static void fault(struct core *core, struct node *node, const struct gpu_fault *
 		drain_gpu(core, node, f, why);
 	else if (action == GPU_FAULT_DRAIN_NODE)
 		drain_node(core, node, f, why);
+	else if (kind == GPU_FAULT_RESET)
+		was_reset(core, node, f->uuid);
 }
 
 void gpu_report_apply(struct core *core, const struct core_event *e)

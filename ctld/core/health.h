@@ -21,7 +21,7 @@ struct gpu_drain {
 	        uid; /* who drained it; GPU_NOBODY: no operator did, but a fault of it (faults.h) */
 	usec_t since;            /* wall */
 	uint32_t kind, code;     /* GPU_NOBODY: the fault (common/gpufault.h) */
-	char boot[GPU_BOOT_MAX]; /* the same: its node's boot id then; "": not known */
+	char boot[GPU_BOOT_MAX]; /* the same: its node's boot id then; "": not known, or it was reset since */
 	char reason[GPU_REASON_MAX];
 };
 

@@ -29,7 +29,7 @@ struct watcher {
 	unsigned n;
 };
 
-static bool watch_all(struct watcher *w)
+static bool watch_all(struct watcher *w, uint64_t leave_out)
 {
 	const struct nvml *nvml = &w->nvml;
 	unsigned count = 0;
@@ -40,7 +40,8 @@ static bool watch_all(struct watcher *w)
 		nvml_device device;
 		char *uuid = w->gpus[w->n].uuid;
 
-		if (nvml->nvmlDeviceGetHandleByIndex(i, &device) != NVML_SUCCESS ||
+		if (leave_out >> i & 1 ||
+		        nvml->nvmlDeviceGetHandleByIndex(i, &device) != NVML_SUCCESS ||
 		        nvml->nvmlDeviceGetUUID(device, uuid, GPUS_TEXT) != NVML_SUCCESS ||
 		        nvml->nvmlDeviceRegisterEvents(device, NVML_EVENT_XID, w->set) !=
 		                NVML_SUCCESS)
@@ -65,7 +66,7 @@ static bool tell(const struct watcher *w, const struct nvml_event *event)
 	return write(FORKED_KEPT, &told, sizeof(told)) == (ssize_t)sizeof(told);
 }
 
-static void watch(void)
+static void watch(uint64_t leave_out)
 {
 	static struct watcher w;
 	struct nvml *nvml = &w.nvml;
@@ -74,7 +75,7 @@ static void watch(void)
 	if (nvml_open(nvml, &err) < 0 || !nvml->nvmlInit || !nvml->nvmlDeviceGetUUID ||
 	        !nvml->nvmlEventSetCreate || !nvml->nvmlDeviceRegisterEvents ||
 	        !nvml->nvmlEventSetWait || nvml->nvmlInit() != NVML_SUCCESS ||
-	        nvml->nvmlEventSetCreate(&w.set) != NVML_SUCCESS || !watch_all(&w))
+	        nvml->nvmlEventSetCreate(&w.set) != NVML_SUCCESS || !watch_all(&w, leave_out))
 		return;
 	for (;;) {
 		struct nvml_event event = { .gpu_instance = NVML_NO_INSTANCE,
@@ -103,7 +104,7 @@ struct gpu_events *gpu_events_new(void)
 }
 
 /* It is not waited for: it may hang. Whoever is the parent reaps it. */
-static void end(struct gpu_events *e)
+void gpu_events_end(struct gpu_events *e)
 {
 	if (e->pipe < 0)
 		return;
@@ -117,11 +118,11 @@ void gpu_events_free(struct gpu_events *e)
 {
 	if (!e)
 		return;
-	end(e);
+	gpu_events_end(e);
 	free(e);
 }
 
-int gpu_events_start(struct gpu_events *e, struct error *err)
+int gpu_events_start(struct gpu_events *e, uint64_t leave_out, struct error *err)
 {
 	int ends[2], null;
 	pid_t parent = getpid(), pid;
@@ -139,7 +140,7 @@ int gpu_events_start(struct gpu_events *e, struct error *err)
 	if (pid == 0) {
 		if (forked_begin("gnoded-xid", ends[1], null, parent) < 0)
 			_exit(1);
-		watch();
+		watch(leave_out);
 		_exit(0);
 	}
 	close(null);
@@ -176,6 +177,6 @@ int gpu_events_take(struct gpu_events *e, struct gpu_event *out)
 	}
 	if (n < 0 && errno == EAGAIN)
 		return 0;
-	end(e);
+	gpu_events_end(e);
 	return -1;
 }

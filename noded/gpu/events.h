@@ -23,8 +23,10 @@ struct gpu_events;
 struct gpu_events *gpu_events_new(void);
 void gpu_events_free(struct gpu_events *e); /* ends the child; NULL is fine */
 
-/* Start the child, if there is none. -1 with ERR_SYSTEM. Never blocks. */
-int gpu_events_start(struct gpu_events *e, struct error *err);
+/* Start the child, if there is none. It does not touch the GPUs of `leave_out`, a set of NVML's
+ * indices. -1 with ERR_SYSTEM. Never blocks. */
+int gpu_events_start(struct gpu_events *e, uint64_t leave_out, struct error *err);
+void gpu_events_end(struct gpu_events *e); /* the child, if there is one */
 int gpu_events_fd(const struct gpu_events *e); /* readable: something to take; -1: no child */
 /* 1: `out` is the next event. 0: none more for now. -1: the child is gone. */
 int gpu_events_take(struct gpu_events *e, struct gpu_event *out);

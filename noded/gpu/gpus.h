@@ -24,6 +24,7 @@
 #define GPUS_LINK_SWITCH "switch"
 
 enum gpu_kind { GPU_WHOLE, GPU_MIG_PARENT, GPU_MIG };
+enum gpu_recovery { GPU_RECOVERY_NONE, GPU_RECOVERY_RESET, GPU_RECOVERY_BOOT };
 enum gpu_ecc { GPU_ECC_NONE, GPU_ECC_OFF, GPU_ECC_ON };
 
 /* Of what may be wrong with a GPU: numbers that come and go, not compared by gpus_equal(). */
@@ -31,6 +32,7 @@ struct gpu_health {
 	uint64_t ecc, ecc_total;     /* uncorrectable: since the driver was loaded; ever */
 	uint32_t temp_c, slowdown_c; /* now; from where on it slows down; 0: not known */
 	bool remap_pending, remap_failed;
+	enum gpu_recovery recovery; /* what the driver says that it needs; NONE where it knows not */
 	bool hung; /* `trouble` is a call that did not come back, or crashed */
 };
 

@@ -140,11 +140,25 @@ static void ask_link(struct looker *l, nvml_device device, unsigned link, struct
 	gpu->n_links++;
 }
 
+static enum gpu_recovery recovery_of(unsigned action)
+{
+	switch (action) {
+	case NVML_RECOVERY_RESET:
+	case NVML_RECOVERY_DRAIN_AND_RESET:
+		return GPU_RECOVERY_RESET;
+	case NVML_RECOVERY_REBOOT:
+		return GPU_RECOVERY_BOOT;
+	default: /* the end of its programs is no more than their end */
+		return GPU_RECOVERY_NONE;
+	}
+}
+
 /* What may be wrong with it. */
 static void ask_health(struct looker *l, nvml_device device, struct gpu_health *h)
 {
 	unsigned long long n = 0;
 	unsigned c = 0, corrected, uncorrected, pending = 0, failed = 0;
+	struct nvml_field_value recovery = { .field = NVML_FIELD_RECOVERY };
 
 	if (ASK(l, nvmlDeviceGetTotalEccErrors, device, NVML_ECC_UNCORRECTED, NVML_ECC_VOLATILE,
 	            &n) == NVML_SUCCESS)
@@ -162,6 +176,9 @@ static void ask_health(struct looker *l, nvml_device device, struct gpu_health *
 	if (ASK(l, nvmlDeviceGetTemperatureThreshold, device, NVML_THRESHOLD_SLOWDOWN, &c) ==
 	        NVML_SUCCESS)
 		h->slowdown_c = c;
+	if (ASK(l, nvmlDeviceGetFieldValues, device, 1, &recovery) == NVML_SUCCESS &&
+	        recovery.result == NVML_SUCCESS)
+		h->recovery = recovery_of(recovery.value.u);
 }
 
 /* What is good to know. */

@@ -76,6 +76,25 @@ enum { NVML_THRESHOLD_SLOWDOWN = 1 };                /* nvmlTemperatureThreshold
 enum { NVML_ECC_UNCORRECTED = 1 };                   /* nvmlMemoryErrorType_t */
 enum { NVML_ECC_VOLATILE = 0, NVML_ECC_AGGREGATE = 1 }; /* nvmlEccCounterType_t */
 
+struct nvml_field_value { /* nvmlFieldValue_t */
+	unsigned field, scope;
+	long long time, latency_us;
+	int type;   /* NVML_UINT and the like */
+	int result; /* of this field */
+	union {
+		unsigned u;
+		unsigned long long ull;
+	} value;
+};
+#define NVML_FIELD_RECOVERY 230 /* NVML_FI_DEV_GET_GPU_RECOVERY_ACTION; drivers from 570 on */
+enum {                          /* nvmlDeviceGpuRecoveryAction_t */
+	NVML_RECOVERY_NONE = 0,
+	NVML_RECOVERY_RESET = 1,
+	NVML_RECOVERY_REBOOT = 2,
+	NVML_RECOVERY_DRAIN_P2P = 3, /* programs that reach it from other GPUs must end */
+	NVML_RECOVERY_DRAIN_AND_RESET = 4,
+};
+
 typedef struct nvmlEventSet_st *nvml_event_set;
 #define NVML_EVENT_XID 8ull /* nvmlEventTypeXidCriticalError */
 struct nvml_event {         /* nvmlEventData_t; version 1 ends before `gpu_instance` */
@@ -133,6 +152,8 @@ enum { NVML_LINK_GPU = 0, NVML_LINK_SWITCH = 2 }; /* nvmlIntNvLinkDeviceType_t *
 	X(nvmlDeviceGetRemappedRows, 1, 1,                                                        \
 	        (nvml_device device, unsigned *corrected, unsigned *uncorrected,                  \
 	                unsigned *pending, unsigned *failed))                                     \
+	X(nvmlDeviceGetFieldValues, 1, 1,                                                         \
+	        (nvml_device device, int n, struct nvml_field_value *v))                          \
 	X(nvmlEventSetCreate, 1, 1, (nvml_event_set * set))                                       \
 	X(nvmlDeviceRegisterEvents, 1, 1,                                                         \
 	        (nvml_device device, unsigned long long types, nvml_event_set set))               \

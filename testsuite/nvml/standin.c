@@ -41,7 +41,7 @@ struct facts {
 		unsigned domain, bus, device, minor, mem, used, power, compute, memory, temp;
 		unsigned long long energy;
 		unsigned watts, slowdown, ecc_errors, ecc_total, remap_pending, remap_failed;
-		int ecc;
+		int ecc, recovery;
 		bool mig, lost;
 		unsigned n_links, links[18];
 		unsigned n_mig;
@@ -134,6 +134,7 @@ static void add_gpu(struct facts *f, const char *line)
 	g->ecc_total = (unsigned)number(line, "ecc_total", 0);
 	g->remap_pending = (unsigned)number(line, "remap_pending", 0);
 	g->remap_failed = (unsigned)number(line, "remap_failed", 0);
+	g->recovery = number(line, "recovery", -1);
 	g->mig = number(line, "mig", 0);
 	g->lost = number(line, "lost", 0);
 	f->n_gpus++;
@@ -633,6 +634,32 @@ API int nvmlDeviceGetRemappedRows(device_t d, unsigned *corrected, unsigned *unc
 	*failed = gpu_of(d)->remap_failed;
 	return OK;
 }
+
+struct field_value {
+	unsigned field, scope;
+	long long time, latency;
+	int type, result;
+	union {
+		unsigned u;
+		unsigned long long ull;
+	} value;
+};
+
+#ifndef STANDIN_OLD
+API int nvmlDeviceGetFieldValues(device_t d, int n, struct field_value *v);
+API int nvmlDeviceGetFieldValues(device_t d, int n, struct field_value *v)
+{
+	BEGIN("nvmlDeviceGetFieldValues", d);
+	for (int i = 0; i < n; i++) {
+		bool known = v[i].field == 230 && gpu_of(d)->recovery >= 0;
+
+		v[i].result = known ? OK : NOT_SUPPORTED;
+		v[i].type = 1;
+		v[i].value.u = known ? (unsigned)gpu_of(d)->recovery : 0;
+	}
+	return OK;
+}
+#endif
 
 struct process_info {
 	unsigned pid;

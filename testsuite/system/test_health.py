@@ -15,18 +15,19 @@ HOLD = "while [ ! -e {} ]; do sleep 0.05; done"
 
 
 class Site:
-    """The cluster, its machine, and the Xids that it has said so far."""
+    """The cluster, its machine, and the Xids that it has said and who listens may still hear."""
 
     def __init__(self, cluster, machine):
         self.c, self.machine, self.xids = cluster, machine, []
-        self.more = []
+        self.more, self.seq = [], 0
 
     def set(self, *gpus, more=()):
         self.gpus, self.more = gpus or GPUS, list(more)
         self.machine.set(*self.gpus, *self.more, *self.xids)
 
     def xid(self, gpu, code):
-        self.xids.append(f"xid gpu={gpu} code={code} seq={len(self.xids) + 1}")
+        self.seq += 1
+        self.xids.append(f"xid gpu={gpu} code={code} seq={self.seq}")
         self.machine.set(*self.gpus, *self.more, *self.xids)
 
     def told(self):
@@ -42,6 +43,11 @@ class Site:
 
     def wait_event(self, kind, text):
         wait_until(lambda: text in self.events(kind), lambda: f"{kind} '{text}': {self.events(kind)}")
+
+    def set_anew(self, *gpus):
+        """Who listens from now on hears nothing of what was before, as with the driver."""
+        self.xids.clear()
+        self.set(*gpus)
 
     def start_agent(self):
         self.c.start_agent("gpu04", "--gpu-recheck=1s", "--gpu-timeout=1s", env=self.machine.env)
@@ -97,6 +103,20 @@ def test_off_the_bus(site):
     assert any(t.startswith("GPU-1 is well again: ") for t in site.events("gpu.return"))
 
 
+def test_reset(site):
+    """What an Xid has drained comes back after nvidia-smi -r, where the driver says what it needs."""
+    site.xid(0, 119)
+    site.wait(0, "drained", "xid 119: its system processor does not answer")
+    site.set_anew(h100(0, "recovery=1"), h100(1, "recovery=0"))
+    site.wait_event("gpu.fault", "GPU-0: the driver says that it needs a reset: the GPU is drained")
+    assert site.told()[0]["reason"] == "xid 119: its system processor does not answer"
+    site.set(h100(0, "recovery=0"), h100(1, "recovery=0"))
+    site.wait(0, "free")
+    site.wait_event("gpu.fault", "GPU-0: it was reset: noted")
+    site.wait_event("gpu.return", "GPU-0 is well again: xid 119: its system processor does not answer")
+    site.set()
+
+
 def test_hot_and_an_operators_drain(site):
     site.c.run("gctl", "drain", "gpu04:0", "fan")
     site.set(h100(0, "temp=99"), h100(1, "temp=95 slowdown=92"))
@@ -130,6 +150,7 @@ def test_told_to_nobody(site):
     site.xid(0, 62)
     wait_until(lambda: "GPU GPU-0: xid-62" in (site.c.dir / "log/gnoded-gpu04.log").read_text(), "the Xid")
     site.c.agents["gpu04"].stop()
+    site.set_anew()
     site.start_agent()
     site.c.start_ctld()
     site.c.wait_nodes()

@@ -21,17 +21,22 @@ static const struct {
 	{ GPU_FAULT_XID, 13, GPU_FAULT_NOTE, GPU_BACK_WELL, "xid-13" },
 	{ GPU_FAULT_XID, 31, GPU_FAULT_NOTE, GPU_BACK_WELL, "xid-31" },
 	{ GPU_FAULT_XID, 45, GPU_FAULT_NOTE, GPU_BACK_WELL, "xid-45" },
-	{ GPU_FAULT_XID, 48, GPU_FAULT_DRAIN_GPU, GPU_BACK_BOOTED, "xid-48" },
-	{ GPU_FAULT_XID, 64, GPU_FAULT_DRAIN_GPU, GPU_BACK_NEVER, "xid-64" },
-	{ GPU_FAULT_XID, 79, GPU_FAULT_DRAIN_GPU, GPU_BACK_WELL, "xid-79" },
-	{ GPU_FAULT_XID, 95, GPU_FAULT_DRAIN_GPU, GPU_BACK_BOOTED, "xid-95" },
-	{ GPU_FAULT_XID, 110, GPU_FAULT_DRAIN_NODE, GPU_BACK_NEVER, "xid-110" },
-	{ GPU_FAULT_XID, 123, GPU_FAULT_DRAIN_GPU, GPU_BACK_BOOTED, "xid-123" },
+	{ GPU_FAULT_XID, 48, GPU_FAULT_DRAIN_GPU, GPU_BACK_RESET, "xid-48" },
+	{ GPU_FAULT_XID, 63, GPU_FAULT_NOTE, GPU_BACK_WELL, "xid-63" },
+	{ GPU_FAULT_XID, 64, GPU_FAULT_DRAIN_GPU, GPU_BACK_RESET, "xid-64" },
+	{ GPU_FAULT_XID, 79, GPU_FAULT_DRAIN_GPU, GPU_BACK_RESET, "xid-79" },
+	{ GPU_FAULT_XID, 94, GPU_FAULT_NOTE, GPU_BACK_WELL, "xid-94" },
+	{ GPU_FAULT_XID, 95, GPU_FAULT_DRAIN_GPU, GPU_BACK_RESET, "xid-95" },
+	{ GPU_FAULT_XID, 110, GPU_FAULT_DRAIN_GPU, GPU_BACK_RESET, "xid-110" },
+	{ GPU_FAULT_XID, 121, GPU_FAULT_NOTE, GPU_BACK_WELL, "xid-121" },
+	{ GPU_FAULT_XID, 150, GPU_FAULT_DRAIN_GPU, GPU_BACK_RESET, "xid-150" },
 	{ GPU_FAULT_XID, 9000, GPU_FAULT_NOTE, GPU_BACK_WELL, "xid-9000" },
-	{ GPU_FAULT_ECC, 0, GPU_FAULT_DRAIN_GPU, GPU_BACK_BOOTED, "ecc" },
+	{ GPU_FAULT_ECC, 0, GPU_FAULT_DRAIN_GPU, GPU_BACK_RESET, "ecc" },
 	{ GPU_FAULT_ECC_TOTAL, 0, GPU_FAULT_NOTE, GPU_BACK_WELL, "ecc_total" },
 	{ GPU_FAULT_REMAP_FAILED, 0, GPU_FAULT_DRAIN_GPU, GPU_BACK_NEVER, "remap_failed" },
 	{ GPU_FAULT_PROCESS, 0, GPU_FAULT_DRAIN_GPU, GPU_BACK_WELL, "process" },
+	{ GPU_FAULT_RECOVERY, 0, GPU_FAULT_DRAIN_GPU, GPU_BACK_WELL, "recovery" },
+	{ GPU_FAULT_RESET, 0, GPU_FAULT_NOTE, GPU_BACK_WELL, "reset" },
 	{ (enum gpu_fault_kind)99, 0, GPU_FAULT_NOTE, GPU_BACK_WELL, "fault" },
 };
 
@@ -225,7 +230,7 @@ static void applied_once(void **state)
 	assert_string_equal(state_of(w, 0), "drained");
 	assert_string_equal(view(w, 0).reason, "xid 79: GPU has fallen off the bus");
 	assert_true(view(w, 0).by_nobody && view(w, 0).since == w->now.wall);
-	assert_true(view(w, 0).recheck == w->now.wall + (usec_t)600 * 1000000);
+	assert_int_equal(view(w, 0).recheck, 0);
 	assert_string_equal(state_of(w, 1), "free");
 	/* An operator knows better; the fault comes once more, and is not applied again. */
 	assert_int_equal(operate(w, NODE_RESUME, "GPU-a"), ERR_NONE);
@@ -269,14 +274,15 @@ static void old_session(void **state)
 static const struct {
 	enum gpu_fault_kind kind;
 	uint32_t code;
-	bool asked, asked_after_boot;
+	bool asked, asked_after_reset;
 } backs[] = {
 	{ GPU_FAULT_HOT, 0, true, true },
 	{ GPU_FAULT_PROCESS, 0, true, true },
-	{ GPU_FAULT_XID, 79, true, true },
+	{ GPU_FAULT_RECOVERY, 0, true, true },
+	{ GPU_FAULT_XID, 79, false, true },
 	{ GPU_FAULT_XID, 48, false, true },
 	{ GPU_FAULT_ECC, 0, false, true },
-	{ GPU_FAULT_XID, 64, false, false },
+	{ GPU_FAULT_XID, 64, false, true },
 	{ GPU_FAULT_REMAP_FAILED, 0, false, false },
 };
 
@@ -301,11 +307,47 @@ static void comes_back(void **state)
 			world_clear(w);
 			up_as(w, "inc2", "boot2", true, NULL, 0);
 			assert_int_equal(world_effect_count(w, EFFECT_CHECK_GPUS),
-			        backs[i].asked_after_boot);
+			        backs[i].asked_after_reset);
 			looked(w, "GPU-a", "");
 			assert_string_equal(
-			        state_of(w, 0), backs[i].asked_after_boot ? "free" : "drained");
+			        state_of(w, 0), backs[i].asked_after_reset ? "free" : "drained");
 		}
+		world_free(w);
+	}
+}
+
+/* Its agent has seen that it was reset: what waited for that is asked after as after a boot, also by
+ * a controller that was started since; another fault makes it wait for another reset. */
+static void reset(void **state)
+{
+	(void)state;
+	for (size_t i = 0; i < sizeof(backs) / sizeof(*backs); i++) {
+		struct world *w = make("health_recheck = \"60s\";");
+
+		if (backs[i].asked)
+			continue;
+		up(w);
+		say(w, 1, "GPU-b", GPU_FAULT_RESET, 0, "");
+		assert_string_equal(state_of(w, 1), "free");
+		say(w, 2, "GPU-a", backs[i].kind, backs[i].code, "");
+		say(w, 3, "GPU-a", GPU_FAULT_RESET, 0, "");
+		assert_string_equal(state_of(w, 0), "drained");
+		world_restart(w);
+		up(w);
+		assert_int_equal(world_effect_count(w, EFFECT_CHECK_GPUS), backs[i].asked_after_reset);
+		world_clear(w);
+		world_pass(w, 61);
+		assert_int_equal(world_effect_count(w, EFFECT_CHECK_GPUS), backs[i].asked_after_reset);
+		say(w, 4, "GPU-a", backs[i].kind, backs[i].code, "");
+		looked(w, "GPU-a", "");
+		assert_string_equal(state_of(w, 0), "drained");
+		say(w, 5, "GPU-a", GPU_FAULT_RESET, 0, "");
+		looked(w, "GPU-a", "");
+		assert_string_equal(state_of(w, 0), backs[i].asked_after_reset ? "free" : "drained");
+		assert_int_equal(operate(w, NODE_DRAIN, "GPU-b"), ERR_NONE);
+		say(w, 6, "GPU-b", GPU_FAULT_RESET, 0, "");
+		looked(w, "GPU-b", "");
+		assert_string_equal(view(w, 1).reason, "fan");
 		world_free(w);
 	}
 }
@@ -323,15 +365,15 @@ static void whose_drain(void **state)
 	assert_string_equal(view(w, 0).reason, "fan");
 	looked(w, "GPU-a", "");
 	assert_string_equal(state_of(w, 0), "drained");
-	xid(w, 2, "GPU-b", 64);
+	say(w, 2, "GPU-b", GPU_FAULT_REMAP_FAILED, 0, "");
 	say(w, 3, "GPU-b", GPU_FAULT_HOT, 0, "97 C, it slows down at 90 C");
-	assert_string_equal(view(w, 1).reason, "xid 64: memory of it cannot be replaced");
+	assert_string_equal(view(w, 1).reason, "memory of it cannot be replaced");
 	assert_int_equal(operate(w, NODE_RESUME, "GPU-b"), ERR_NONE);
 	assert_string_equal(state_of(w, 1), "free");
 	say(w, 4, "GPU-b", GPU_FAULT_HOT, 0, "97 C, it slows down at 90 C");
 	assert_string_equal(view(w, 1).reason, "97 C, it slows down at 90 C");
-	xid(w, 5, "GPU-b", 64);
-	assert_string_equal(view(w, 1).reason, "xid 64: memory of it cannot be replaced");
+	say(w, 5, "GPU-b", GPU_FAULT_REMAP_FAILED, 0, "");
+	assert_string_equal(view(w, 1).reason, "memory of it cannot be replaced");
 	assert_int_equal(operate(w, NODE_DRAIN, "GPU-b"), ERR_NONE);
 	assert_string_equal(view(w, 1).reason, "fan");
 	assert_false(view(w, 1).by_nobody);
@@ -466,6 +508,7 @@ int main(void)
 		cmocka_unit_test(applied_once),
 		cmocka_unit_test(old_session),
 		cmocka_unit_test(comes_back),
+		cmocka_unit_test(reset),
 		cmocka_unit_test(whose_drain),
 		cmocka_unit_test(rechecks),
 		cmocka_unit_test(as_configured),

@@ -59,8 +59,8 @@ static void told(void **state)
 	machine("", "xid gpu=0 code=31 seq=1\n");
 	assert_int_equal(gpu_events_fd(e), -1);
 	assert_int_equal(gpu_events_take(e, &x), -1);
-	assert_int_equal(gpu_events_start(e, &err), 0);
-	assert_int_equal(gpu_events_start(e, &err), 0); /* it is there */
+	assert_int_equal(gpu_events_start(e, 0, &err), 0);
+	assert_int_equal(gpu_events_start(e, 0, &err), 0); /* it is there */
 	assert_int_equal(next(e, &x), 1);
 	assert_string_equal(x.uuid, "GPU-a");
 	assert_int_equal(x.xid, 31);
@@ -78,6 +78,26 @@ static void told(void **state)
 	gpu_events_free(e);
 }
 
+/* What is to be reset is not held open, and so nothing is heard of it. */
+static void left_out(void **state)
+{
+	struct gpu_events *e = gpu_events_new();
+	struct gpu_event x;
+	struct error err;
+
+	(void)state;
+	machine("", "xid gpu=0 code=13 seq=1\nxid gpu=1 code=31 seq=2\n");
+	assert_int_equal(gpu_events_start(e, 1, &err), 0);
+	assert_int_equal(next(e, &x), 1);
+	assert_string_equal(x.uuid, "GPU-b");
+	gpu_events_end(e);
+	assert_int_equal(gpu_events_fd(e), -1);
+	assert_int_equal(gpu_events_start(e, 0, &err), 0);
+	assert_int_equal(next(e, &x), 1);
+	assert_string_equal(x.uuid, "GPU-a");
+	gpu_events_free(e);
+}
+
 /* A child that cannot wait, or does not any more, is gone and can be started anew. */
 static void gone(void **state)
 {
@@ -87,11 +107,11 @@ static void gone(void **state)
 
 	(void)state;
 	machine("", "fail call=nvmlInit result=999\n");
-	assert_int_equal(gpu_events_start(e, &err), 0);
+	assert_int_equal(gpu_events_start(e, 0, &err), 0);
 	assert_int_equal(next(e, &x), -1);
 	assert_int_equal(gpu_events_fd(e), -1);
 	machine("", "xid gpu=0 code=13 seq=1\n");
-	assert_int_equal(gpu_events_start(e, &err), 0);
+	assert_int_equal(gpu_events_start(e, 0, &err), 0);
 	assert_int_equal(next(e, &x), 1);
 	machine("", "crash call=nvmlEventSetWait\n");
 	assert_int_equal(next(e, &x), -1);
@@ -109,6 +129,10 @@ static const struct gpu *of(const struct gpus *g, const char *uuid)
 	}
 	return NULL;
 }
+
+/* By the numbers that drivers say. */
+static const enum gpu_recovery recoveries[] = { GPU_RECOVERY_NONE, GPU_RECOVERY_RESET,
+	GPU_RECOVERY_BOOT, GPU_RECOVERY_NONE, GPU_RECOVERY_RESET, GPU_RECOVERY_NONE };
 
 /* What a look says of health; it makes no difference to what there is. */
 static void health(void **state)
@@ -129,6 +153,15 @@ static void health(void **state)
 	assert_true(a->health.ecc == 2 && a->health.ecc_total == 7);
 	assert_true(a->health.remap_pending && a->health.remap_failed && !a->health.hung);
 	assert_false(of(g, "MIG-1")->health.remap_failed);
+	assert_int_equal(a->health.recovery, GPU_RECOVERY_NONE);
+	for (size_t i = 0; i < sizeof(recoveries) / sizeof(*recoveries); i++) {
+		char of_a[32];
+
+		snprintf(of_a, sizeof(of_a), "recovery=%zu", i);
+		machine(of_a, "");
+		assert_int_equal(gpu_probe_run(root, LONG_MS, g, &err), 0);
+		assert_int_equal(of(g, "GPU-a")->health.recovery, recoveries[i]);
+	}
 	assert_true(gpus_equal(before, g));
 	machine("", "hang call=nvmlDeviceGetName gpu=0\n");
 	assert_int_equal(gpu_probe_run(root, 300, g, &err), 0);
@@ -141,6 +174,7 @@ int main(int argc, char **argv)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(told),
+		cmocka_unit_test(left_out),
 		cmocka_unit_test(gone),
 		cmocka_unit_test(health),
 	};
