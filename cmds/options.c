@@ -510,7 +510,7 @@ static const struct option_row rows[] = {
 	        "The job sees SLURM_* variables, and writes slurm-%j.out (default with #SBATCH "
 	        "lines)" },
 	{ "no-slurm-env", 0, OPTION_WHAT, EVERYWHERE, NULL, unset_flag, AT(slurm_env),
-	        "It does not (default without)" },
+	        "The job sees no SLURM_* variables (default without #SBATCH lines)" },
 	{ "array", 'a', OPTION_WHAT, EVERYWHERE, "SET", set_array, AT(array),
 	        "A job of many tasks: 0-9, 1,3,5-7, 0-15:4; with %N at most N run at a time" },
 	{ "chdir", 'D', OPTION_WHAT, EVERYWHERE, "DIR", set_path, AT(chdir),

@@ -161,6 +161,7 @@ struct layout {
 	int64_t now;
 	unsigned width, label; /* of all, of the first column */
 	unsigned clears;       /* where that column begins; 0: there is none */
+	const char *job;       /* to be updated; NULL: there is none yet */
 };
 
 static char *clears_text(const Gpusched__Blocker *b, int64_t now, unsigned *hang)
@@ -310,6 +311,11 @@ static void print_changes(const struct layout *l, const Gpusched__Why *why)
 		print_cells(l->out, &cells[0], 1);
 		print_cells(l->out, &cells[1], 1);
 	}
+	if (why->n_changes && l->job) {
+		text = xasprintf("As in: gctl update %s %s", l->job, why->changes[0]->option);
+		print_wrapped(l->out, text, l->width, GAP);
+		free(text);
+	}
 	if (!*why->tried && !why->cut_short)
 		return;
 	if (!why->n_changes)
@@ -323,12 +329,14 @@ static void print_changes(const struct layout *l, const Gpusched__Why *why)
 	free(text);
 }
 
-void why_print_list(const Gpusched__Why *why, int64_t now, FILE *out, unsigned width)
+static void print_list(
+        const Gpusched__Why *why, const char *job, int64_t now, FILE *out, unsigned width)
 {
 	struct layout l = lay_out(why, now, out, width);
 	struct cell heading[] = { { "HELD BY", 0, l.clears ? l.clears - GAP : l.width, 0 },
 		{ "CLEARS", l.clears, CLEARS_WIDTH, 0 } };
 
+	l.job = job;
 	if (why->n_blockers)
 		print_cells(out, heading, l.clears ? 2 : 1);
 	else
@@ -340,6 +348,11 @@ void why_print_list(const Gpusched__Why *why, int64_t now, FILE *out, unsigned w
 	print_position(&l, why);
 	print_plan(&l, why);
 	print_changes(&l, why);
+}
+
+void why_print_list(const Gpusched__Why *why, int64_t now, FILE *out, unsigned width)
+{
+	print_list(why, NULL, now, out, width);
 }
 
 /* --- the job in words ----------------------------------------------------------------------- */
@@ -484,7 +497,7 @@ static char *say_job(const Gpusched__WhyResult *r)
 void why_print(const Gpusched__WhyResult *r, FILE *out, unsigned width)
 {
 	unsigned lines = usable(width);
-	char *text = say_job(r);
+	char label[VIEW_JOB_TEXT], *text = say_job(r);
 
 	print_wrapped(out, text, lines, 0);
 	free(text);
@@ -494,5 +507,7 @@ void why_print(const Gpusched__WhyResult *r, FILE *out, unsigned width)
 	print_wrapped(out, text, lines, 0);
 	free(text);
 	putc('\n', out);
-	why_print_list(r->why, r->now_time, out, width);
+	/* An array's record is updated by its id, without the brackets that a shell would take. */
+	view_job_text(label, r->job->id, r->job->several ? "" : r->job->tasks, false);
+	print_list(r->why, label, r->now_time, out, width);
 }
