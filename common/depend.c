@@ -27,6 +27,7 @@ struct reader {
 	const char *p;
 	bool kept;
 	struct depend *d;
+	uint32_t tasks; /* of ranges so far */
 	struct error *err;
 };
 
@@ -70,7 +71,79 @@ static int add(struct reader *r, const struct depend_term *term)
 	return 0;
 }
 
-/* "12", "12_7", "12+5"; kept: "12+5@1795250000", "12*", "12!" */
+/* "[1-3,7]", as some tasks of the term's job; of a single one as that. */
+static int read_tasks(struct reader *r, struct depend_term *term)
+{
+	const char *end = strchr(r->p, ']');
+	struct taskset set;
+	char *text;
+	int rc;
+
+	if (!end)
+		return bad(r, r->p, "want ']' behind the tasks, as in afterok:12_[1-3,7]");
+	text = xstrndup(r->p + 1, (size_t)(end - r->p) - 1);
+	rc = r->kept ? taskset_parse_kept(text, &set, r->err) : taskset_parse(text, &set, r->err);
+	free(text);
+	if (rc < 0)
+		return -1;
+	r->p = end + 1;
+	if (!r->kept && set.count > DEPEND_TASKS_MAX - r->tasks) {
+		taskset_clear(&set);
+		return error_set(r->err, ERR_USAGE, "ranges of more than %d tasks, all in all",
+		        DEPEND_TASKS_MAX);
+	}
+	r->tasks += set.count;
+	if (!r->kept && set.count == 1) {
+		term->task = taskset_first(&set);
+		taskset_clear(&set);
+		return 0;
+	}
+	term->tasks = xcalloc(1, sizeof(*term->tasks));
+	*term->tasks = set;
+	return 0;
+}
+
+static void term_clear(struct depend_term *term)
+{
+	if (term->tasks)
+		taskset_clear(term->tasks);
+	free(term->tasks);
+	term->tasks = NULL;
+}
+
+/* What follows the id, and that the term is over. */
+static int read_rest(struct reader *r, struct depend_term *term, const char *start)
+{
+	uint64_t n;
+
+	if (*r->p == '+') {
+		if (term->type != DEPEND_AFTER)
+			return bad(r, start, "only after takes minutes: after:ID+MINUTES");
+		r->p++;
+		if (number(r, DEPEND_DELAY_MAX, &n) < 0)
+			return -1;
+		term->delay = (uint32_t)n;
+	}
+	if (r->kept && *r->p == '@') {
+		r->p++;
+		if (number(r, INT64_MAX / 1000000, &n) < 0)
+			return -1;
+		term->at = (int64_t)n;
+	}
+	if (r->kept && term->type == DEPEND_AFTERCORR && *r->p == '*') {
+		r->p++;
+		term->each = true;
+	}
+	if (r->kept && *r->p == '!') {
+		r->p++;
+		term->never = true;
+	}
+	if (*r->p && !strchr(":,?", *r->p))
+		return bad(r, start, "want ID, or several as in afterok:12:13");
+	return add(r, term);
+}
+
+/* "12", "12_7", "12_[1-3,7]", "12+5"; kept: "12+5@1795250000", "12*", "12!" */
 static int read_id(struct reader *r, enum depend_type type)
 {
 	struct depend_term term = { .type = type, .task = DEPEND_NO_TASK };
@@ -81,37 +154,20 @@ static int read_id(struct reader *r, enum depend_type type)
 		return -1;
 	if (!term.job)
 		return bad(r, start, "job ids begin at 1");
-	if (*r->p == '_') {
+	if (*r->p == '_' && r->p[1] == '[') {
+		r->p++;
+		if (read_tasks(r, &term) < 0)
+			return -1;
+	} else if (*r->p == '_') {
 		r->p++;
 		if (number(r, DEPEND_NO_TASK - 1, &n) < 0)
 			return -1;
 		term.task = (uint32_t)n;
 	}
-	if (*r->p == '+') {
-		if (type != DEPEND_AFTER)
-			return bad(r, start, "only after takes minutes: after:ID+MINUTES");
-		r->p++;
-		if (number(r, DEPEND_DELAY_MAX, &n) < 0)
-			return -1;
-		term.delay = (uint32_t)n;
-	}
-	if (r->kept && *r->p == '@') {
-		r->p++;
-		if (number(r, INT64_MAX / 1000000, &n) < 0)
-			return -1;
-		term.at = (int64_t)n;
-	}
-	if (r->kept && type == DEPEND_AFTERCORR && *r->p == '*') {
-		r->p++;
-		term.each = true;
-	}
-	if (r->kept && *r->p == '!') {
-		r->p++;
-		term.never = true;
-	}
-	if (*r->p && !strchr(":,?", *r->p))
-		return bad(r, start, "want ID, or several as in afterok:12:13");
-	return add(r, &term);
+	if (read_rest(r, &term, start) == 0)
+		return 0;
+	term_clear(&term);
+	return -1;
 }
 
 static int read_type(struct reader *r)
@@ -167,7 +223,7 @@ int depend_parse(const char *text, bool kept, struct depend *d, struct error *er
 	*d = (struct depend){ .v = NULL };
 	if (!*text)
 		return 0;
-	if (strlen(text) > DEPEND_TEXT_MAX)
+	if (!kept && strlen(text) > DEPEND_TEXT_MAX)
 		return error_set(err, ERR_USAGE, "at most %d bytes", DEPEND_TEXT_MAX);
 	if (read_all(&r) == 0)
 		return 0;
@@ -177,11 +233,24 @@ int depend_parse(const char *text, bool kept, struct depend *d, struct error *er
 
 void depend_clear(struct depend *d)
 {
+	for (size_t i = 0; i < d->n; i++)
+		term_clear(&d->v[i]);
 	free(d->v);
 	*d = (struct depend){ .v = NULL };
 }
 
 /* --- writing --------------------------------------------------------------------------------- */
+
+static void write_tasks(struct strbuf *out, const struct taskset *tasks, bool kept)
+{
+	char *text = taskset_text(tasks);
+
+	if (tasks->count == 1 && !kept)
+		strbuf_addf(out, "_%s", text);
+	else
+		strbuf_addf(out, "_[%s]", text);
+	free(text);
+}
 
 static void write_term(struct strbuf *out, const struct depend_term *t, bool kept)
 {
@@ -189,6 +258,8 @@ static void write_term(struct strbuf *out, const struct depend_term *t, bool kep
 		strbuf_addf(out, ":%" PRIu64, t->job);
 	if (t->task != DEPEND_NO_TASK)
 		strbuf_addf(out, "_%" PRIu32, t->task);
+	if (t->tasks)
+		write_tasks(out, t->tasks, kept);
 	if (t->delay)
 		strbuf_addf(out, "+%" PRIu32, t->delay);
 	if (kept && t->at)

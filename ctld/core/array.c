@@ -1,6 +1,11 @@
 /* array.c - see array.h */
 #include "ctld/core/array.h"
 
+#include <stdlib.h>
+
+#include "common/xalloc.h"
+#include "ctld/core/idmap.h"
+
 /* --- records of their own -------------------------------------------------------------------- */
 
 void array_shrunk(struct core *core, struct job *job)
@@ -101,6 +106,60 @@ void array_set_at_once(struct core *core, struct job *job, uint32_t at_once)
 	job_set_at_once(core->jobs, job_own(job), at_once);
 	if (array_full(job) != was)
 		array_reconsider(core, job);
+}
+
+/* --- what has left memory -------------------------------------------------------------------- */
+
+enum array_gone array_gone(const struct job *own)
+{
+	const struct array *a = job_array(own);
+	const struct job *p = idmap_next(a->parts, 0);
+	uint32_t here = 0, ill = 0;
+
+	for (; p; p = idmap_next(a->parts, job_info(p)->part)) {
+		enum job_state state = (enum job_state)job_info(p)->state;
+
+		here += job_state_ended(state) ? job_weight(p) : 0;
+		ill += job_state_ended(state) && state != JOB_COMPLETED ? job_weight(p) : 0;
+	}
+	if (a->ended == here)
+		return ARRAY_GONE_NONE;
+	/* Which of those that are gone went ill nobody knows any more. */
+	return a->failed + a->cancelled == ill ? ARRAY_GONE_WELL : ARRAY_GONE_UNKNOWN;
+}
+
+static void clear_bits(uint8_t *bits, const struct taskset *set)
+{
+	size_t i;
+	uint32_t t;
+
+	for (i = set->at; i < set->n; i++) {
+		for (t = set->v[i].first; t <= set->v[i].last; t += set->v[i].step)
+			bits[t / 8] &= (uint8_t) ~(1U << t % 8);
+	}
+}
+
+void array_gone_tasks(const struct job *own, const struct taskset *of, struct taskset *gone)
+{
+	uint8_t *bits = xcalloc(TASK_MAX / 8 + 1, 1);
+	const struct idmap *parts = job_array(own)->parts;
+	const struct job *p;
+	uint32_t t;
+	size_t i;
+
+	for (i = of->at; i < of->n; i++) {
+		for (t = of->v[i].first; t <= of->v[i].last; t += of->v[i].step)
+			bits[t / 8] |= (uint8_t)(1U << t % 8);
+	}
+	clear_bits(bits, job_tasks(own));
+	for (p = idmap_next(parts, 0); p; p = idmap_next(parts, job_info(p)->part)) {
+		if (job_tasks(p))
+			clear_bits(bits, job_tasks(p));
+		else
+			bits[job_task(p) / 8] &= (uint8_t) ~(1U << job_task(p) % 8);
+	}
+	taskset_of_bits(gone, bits, TASK_MAX);
+	free(bits);
 }
 
 /* --- the end --------------------------------------------------------------------------------- */

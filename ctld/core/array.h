@@ -38,6 +38,12 @@ bool array_full(const struct job *job);
 void array_reconsider(struct core *core, const struct job *job);
 void array_set_at_once(struct core *core, struct job *job, uint32_t at_once);
 
+/* Tasks that have ended and left memory: are there any, and did all of them go well? */
+enum array_gone { ARRAY_GONE_NONE, ARRAY_GONE_WELL, ARRAY_GONE_UNKNOWN };
+enum array_gone array_gone(const struct job *own);
+/* Which of these have no record any more; the caller clears *gone. */
+void array_gone_tasks(const struct job *own, const struct taskset *of, struct taskset *gone);
+
 /* A part of an array has ended. */
 void array_part_ended(struct core *core, struct job *part);
 

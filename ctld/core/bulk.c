@@ -27,6 +27,7 @@ struct bulk {
 	size_t made, shown; /* entries that are through with MAKE, with SHOW */
 	uint64_t first;     /* of the ids */
 	bool promised;
+	unsigned ranges; /* of tasks that its jobs wait for */
 };
 
 static struct bulk *bulk_new(const struct caller *caller)
@@ -163,6 +164,13 @@ static int check_job(struct core *core, const struct caller *caller, const struc
 	if (intake_fill(core, caller, &t, err) < 0) {
 		intake_clear(core, &t);
 		return error_wrap(err, "job %zu of the submit", b->n + 1);
+	}
+	if (t.depends && range_many_in(t.depends, &b->ranges)) {
+		intake_clear(core, &t);
+		return error_set(err, ERR_JOB_SPEC,
+		        "job %zu of the submit: --dependency: too many jobs of one submit wait for "
+		        "ranges of tasks; afterok waits for all of an array",
+		        b->n + 1);
 	}
 	job = make_job(core, caller, &t);
 	add_entry(b)->job = job;

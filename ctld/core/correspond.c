@@ -284,7 +284,7 @@ void corr_part_ended(struct core *core, struct job *part)
 {
 	const struct awaited *a = job_link(job_own(part))->awaited;
 	enum outcome outcome = job_info(part)->state == JOB_COMPLETED ? DEPEND_MET : DEPEND_NEVER;
-	uint64_t round = ++core->corr_round;
+	uint64_t round = ++core->told_round;
 	struct taskset tasks;
 	struct edge *e;
 
@@ -300,60 +300,15 @@ void corr_part_ended(struct core *core, struct job *part)
 	taskset_clear(&tasks);
 }
 
-/* Bits of the tasks that have a record. */
-static void clear_bits(uint8_t *bits, const struct taskset *set)
-{
-	size_t i;
-	uint32_t t;
-
-	for (i = set->at; i < set->n; i++) {
-		for (t = set->v[i].first; t <= set->v[i].last; t += set->v[i].step)
-			bits[t / 8] &= (uint8_t) ~(1U << t % 8);
-	}
-}
-
-/* The tasks of an array that have ended and left memory. */
-static void find_gone(const struct job *on, const struct taskset *all, struct taskset *gone)
-{
-	uint8_t *bits = xcalloc(TASK_MAX / 8 + 1, 1);
-	const struct job *p;
-	uint32_t t;
-	size_t i;
-
-	for (i = all->at; i < all->n; i++) {
-		for (t = all->v[i].first; t <= all->v[i].last; t += all->v[i].step)
-			bits[t / 8] |= (uint8_t)(1U << t % 8);
-	}
-	clear_bits(bits, job_tasks(on));
-	p = idmap_next(job_array(on)->parts, 0);
-	for (; p; p = idmap_next(job_array(on)->parts, job_info(p)->part)) {
-		if (job_tasks(p))
-			clear_bits(bits, job_tasks(p));
-		else
-			bits[job_task(p) / 8] &= (uint8_t) ~(1U << job_task(p) % 8);
-	}
-	taskset_of_bits(gone, bits, TASK_MAX);
-	free(bits);
-}
-
 static void judge_gone(struct core *core, struct edge *e, struct job *on)
 {
-	const struct array *a = job_array(on);
-	uint32_t here = 0, ill = 0, at_once;
+	uint32_t at_once;
 	struct taskset all, gone;
-	const struct job *p = idmap_next(a->parts, 0);
 
-	for (; p; p = idmap_next(a->parts, job_info(p)->part)) {
-		enum job_state state = (enum job_state)job_info(p)->state;
-
-		here += job_state_ended(state) ? job_weight(p) : 0;
-		ill += job_state_ended(state) && state != JOB_COMPLETED ? job_weight(p) : 0;
-	}
-	/* Which of those that are gone went ill nobody knows any more. */
-	if (a->ended == here || a->failed + a->cancelled != ill ||
+	if (array_gone(on) != ARRAY_GONE_WELL ||
 	        taskset_parse_array(job_info(on)->array, &all, &at_once, NULL) < 0)
 		return;
-	find_gone(on, &all, &gone);
+	array_gone_tasks(on, &all, &gone);
 	taskset_clear(&all);
 	tell(core, e->who, &gone, job_id(on), DEPEND_MET);
 	taskset_clear(&gone);

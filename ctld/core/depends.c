@@ -12,9 +12,6 @@
 #include "ctld/core/namesakes.h"
 #include "ctld/core/wishes.h"
 
-/* So many jobs are looked at to find a circle; what reaches further is refused. */
-#define CIRCLE_STEPS 20000
-
 static usec_t seconds_wall(int64_t s)
 {
 	return (usec_t)s * USEC_PER_S;
@@ -22,8 +19,7 @@ static usec_t seconds_wall(int64_t s)
 
 /* --- what a term makes of a job -------------------------------------------------------------- */
 
-/* The record that a term is about: of a task its own; NULL: it has none. */
-static struct job *term_job(const struct core *core, const struct depend_term *t)
+struct job *depend_term_job(const struct core *core, const struct depend_term *t)
 {
 	return jobs_find(core->jobs,
 	        t->task == DEPEND_NO_TASK ? t->job : job_ref_of(t->job, (uint64_t)t->task + 1));
@@ -57,32 +53,35 @@ static usec_t began(const struct job *job)
 	return i->start_time ? i->start_time : job_state_ended(i->state) ? i->end_time : 0;
 }
 
+bool depend_comes_true(enum depend_type type, bool well)
+{
+	/* aftercorr: of jobs that are no arrays; of what has no counterpart. */
+	return type == DEPEND_AFTEROK || type == DEPEND_AFTERCORR ? well
+	       : type == DEPEND_AFTERNOTOK                        ? !well
+	                                                          : true;
+}
+
+bool depend_comes_true_anyhow(enum depend_type type)
+{
+	return depend_comes_true(type, true) && depend_comes_true(type, false);
+}
+
 /* The job has started or ended: what becomes of the term? */
 static enum outcome outcome_of(struct depend_term *t, const struct job *on, usec_t now)
 {
 	enum job_state state = (enum job_state)job_info(on)->state;
-	bool ended = job_state_ended(state);
 
-	switch (t->type) {
-	case DEPEND_AFTER:
+	if (t->type == DEPEND_AFTER) {
 		if (!t->at && began(on) && t->delay)
 			t->at = (job_link_of(on)->array ? now : began(on)) / USEC_PER_S +
 			        (int64_t)t->delay * 60;
 		if (!began(on))
 			return DEPEND_OPEN;
 		return !t->delay || seconds_wall(t->at) <= now ? DEPEND_MET : DEPEND_OPEN;
-	case DEPEND_AFTEROK:
-	case DEPEND_AFTERCORR: /* of jobs that are no arrays; of what has no counterpart */
-		return !ended ? DEPEND_OPEN : state == JOB_COMPLETED ? DEPEND_MET : DEPEND_NEVER;
-	case DEPEND_AFTERNOTOK:
-		return !ended ? DEPEND_OPEN : state == JOB_COMPLETED ? DEPEND_NEVER : DEPEND_MET;
-	case DEPEND_AFTERANY:
-		return ended ? DEPEND_MET : DEPEND_OPEN;
-	case DEPEND_SINGLETON:
-	case DEPEND_TYPE_COUNT:
-		break;
 	}
-	return DEPEND_OPEN;
+	if (t->type == DEPEND_SINGLETON || !job_state_ended(state))
+		return DEPEND_OPEN;
+	return depend_comes_true(t->type, state == JOB_COMPLETED) ? DEPEND_MET : DEPEND_NEVER;
 }
 
 bool depend_term_open(const struct depend_term *t)
@@ -132,7 +131,7 @@ void depends_queue(struct core *core, struct job *job)
 	push_last(core, job);
 }
 
-static void unhang(struct edge *e)
+void depends_unhang(struct edge *e)
 {
 	if (!e->back)
 		return;
@@ -146,7 +145,7 @@ static void unhang(struct edge *e)
 /* A term that is open and whose job has yet to start or to end. */
 static void hang(struct core *core, struct edge *e, const struct depend_term *t)
 {
-	struct job *on = term_job(core, t);
+	struct job *on = depend_term_job(core, t);
 	struct edge **list;
 
 	/* A task that somebody waits for has a record of its own; one that was cancelled with
@@ -161,6 +160,7 @@ static void hang(struct core *core, struct edge *e, const struct depend_term *t)
 		return;
 	}
 	list = t->each                   ? &awaited_of(on)->corrs
+	       : t->tasks                ? &awaited_of(on)->ranges
 	       : t->type == DEPEND_AFTER ? &awaited_of(on)->starts
 	                                 : &awaited_of(on)->ends;
 	e->next = *list;
@@ -172,6 +172,8 @@ static void hang(struct core *core, struct edge *e, const struct depend_term *t)
 		depends_queue(core, on);
 	if (t->each)
 		corr_hung(core, e, on);
+	else if (t->tasks)
+		range_hung(core, e, on);
 }
 
 void depends_attach(struct core *core, struct job *job)
@@ -222,7 +224,7 @@ void depends_detach(struct core *core, struct job *job)
 		return;
 	l->depends = NULL;
 	for (n = 0; n < p->d.n; n++)
-		unhang(&p->edges[n]);
+		depends_unhang(&p->edges[n]);
 	depend_clear(&p->d);
 	free(p->edges);
 	free(p);
@@ -247,7 +249,7 @@ bool depends_wanted(const struct job *job)
 {
 	const struct awaited *a = job_link_of(job)->awaited;
 
-	return a && (a->queued || a->starts || a->ends || a->corrs);
+	return a && (a->queued || a->starts || a->ends || a->corrs || a->ranges);
 }
 
 /* --- settling -------------------------------------------------------------------------------- */
@@ -286,8 +288,7 @@ static void kill_never(struct core *core, struct job *job, bool each_only)
 	depends_end_never(core, job, p->each && (p->d.any || each_only));
 }
 
-/* A term has been decided: what now? */
-static void weigh(struct core *core, struct job *job)
+void depends_weigh(struct core *core, struct job *job)
 {
 	struct depends *p = job_link(job)->depends;
 	size_t n, open = 0, met = 0, never = 0, each_never = 0;
@@ -335,11 +336,11 @@ static void decide_term(struct core *core, struct edge *e, const struct job *on)
 		if (!job_link(who)->depends) /* that was the end of it */
 			return;
 	}
-	unhang(e);
+	depends_unhang(e);
 	t->met = outcome == DEPEND_MET;
 	t->never = outcome == DEPEND_NEVER;
 	/* OPEN: its delay runs, which is its alarm's matter. */
-	weigh(core, who);
+	depends_weigh(core, who);
 }
 
 /* Terms that name no job in memory can no more come true: the rows were not written together. */
@@ -360,7 +361,7 @@ static void settle_lost(struct core *core, struct job *job)
 		p = job_link(job)->depends;
 	}
 	if (p && (lost || p->never))
-		weigh(core, job);
+		depends_weigh(core, job);
 }
 
 /* The first edge that can be decided. */
@@ -372,11 +373,12 @@ static struct edge *due_edge(const struct job *job)
 		return a->starts;
 	if (!job_state_ended(job_info(job)->state))
 		return NULL;
-	return a->ends ? a->ends : a->corrs;
+	return a->ends ? a->ends : a->corrs ? a->corrs : a->ranges;
 }
 
 static void settle_part(struct core *core, struct job *part)
 {
+	range_part_moved(core, part);
 	/* Else it was requeued since: its next end will be told. */
 	if (job_state_ended((enum job_state)job_info(part)->state))
 		corr_part_ended(core, part);
@@ -399,12 +401,16 @@ bool depends_settle(struct core *core, unsigned budget)
 		} else if (a->lost) {
 			a->lost = false;
 			settle_lost(core, job);
-		} else if (a->corrs && corr_gone(core, job)) {
+		} else if ((a->corrs && corr_gone(core, job)) ||
+		           (a->ranges && range_gone(core, job))) {
 			continue;
-		} else if ((e = due_edge(job)) && e == a->corrs && a->parts_queued) {
+		} else if ((e = due_edge(job)) && e != a->starts && e != a->ends &&
+		           a->parts_queued) {
 			/* Task by task first. */
 			pop_first(core);
 			push_last(core, job);
+		} else if (e && e == a->ranges) {
+			range_over(core, e);
 		} else if (e) {
 			decide_term(core, e, job);
 		} else {
@@ -426,9 +432,11 @@ void depends_tell(struct core *core, struct job *job)
 		return;
 	if (job != own && a->starts && began(own))
 		depends_queue(core, own);
-	if (!job_info(job)->part ? a->starts || a->ends || a->corrs
-	                         : a->corrs && job_state_ended(job_info(job)->state))
+	if (job == own ? a->starts || a->ends || a->corrs || a->ranges
+	               : a->corrs && job_state_ended(job_info(job)->state))
 		depends_queue(core, job);
+	else if (job != own)
+		range_tell(core, job);
 }
 
 /* --- waiting --------------------------------------------------------------------------------- */
@@ -490,21 +498,43 @@ void depends_delays(struct core *core, struct job *job)
 		t->met = any = true;
 	}
 	if (any)
-		weigh(core, job);
+		depends_weigh(core, job);
+}
+
+/* "afterok: 3 tasks of job 12 have yet to end: 5-7" */
+static int say_range(const struct depend_term *t, char *text, size_t size)
+{
+	char *tasks = taskset_text(t->tasks);
+	int n;
+
+	n = snprintf(text, size, "%s: %u task%s of job %llu %s%s: %.40s%s",
+	        depend_type_name(t->type), t->tasks->count, t->tasks->count == 1 ? "" : "s",
+	        (unsigned long long)t->job,
+	        t->never               ? "ended otherwise"
+	        : t->tasks->count == 1 ? "has yet to "
+	                               : "have yet to ",
+	        t->never                  ? ""
+	        : t->type == DEPEND_AFTER ? "start"
+	                                  : "end",
+	        tasks, strlen(tasks) > 40 ? "..." : "");
+	free(tasks);
+	return n;
 }
 
 /* "afterok: job 12 is RUNNING" */
 static size_t say_term(const struct core *core, const struct job *job, const struct depend_term *t,
         char *text, size_t size)
 {
-	const struct job *on = t->job ? term_job(core, t) : namesakes_first(job);
+	const struct job *on = t->job ? depend_term_job(core, t) : namesakes_first(job);
+	uint32_t task = t->tasks ? taskset_first(t->tasks) : t->task;
 	unsigned long long id = on ? job_id(on) : t->job;
 	char label[JOB_LABEL];
 	int n;
 
-	job_ref_label(
-	        t->task == DEPEND_NO_TASK ? id : job_ref_of(id, (uint64_t)t->task + 1), label);
-	if (t->never && !on)
+	job_ref_label(task == DEPEND_NO_TASK ? id : job_ref_of(id, (uint64_t)task + 1), label);
+	if (t->tasks && !t->at)
+		n = say_range(t, text, size);
+	else if (t->never && !on)
 		n = snprintf(
 		        text, size, "%s: job %s ended otherwise", depend_type_name(t->type), label);
 	else if (t->at)
@@ -568,247 +598,6 @@ void depends_say(const struct job *job, char *text, size_t size)
 	free(all);
 }
 
-/* --- asking ---------------------------------------------------------------------------------- */
-
-/* Jobs still to be looked at for a circle. */
-struct search {
-	const struct job *for_job;
-	const struct job **v;
-	size_t n, size, seen;
-};
-
-static bool push(struct search *s, const struct job *job)
-{
-	if (job == s->for_job)
-		return true;
-	if (s->n == s->size) {
-		s->size = s->size ? 2 * s->size : 64;
-		s->v = xrealloc(s->v, s->size, sizeof(*s->v));
-	}
-	s->v[s->n++] = job;
-	return false;
-}
-
-/* All that this one waits for. True: for_job is among them. */
-static bool push_all(const struct core *core, struct search *s, const struct job *job)
-{
-	const struct depends *p = job_link_of(job)->depends;
-	const struct job *other;
-	size_t n;
-
-	for (n = 0; p && n < p->d.n; n++) {
-		const struct depend_term *t = &p->d.v[n];
-
-		if (!depend_term_open(t) || t->at)
-			continue;
-		other = t->job ? jobs_find(core->jobs, t->job) : NULL;
-		if (other && push(s, other))
-			return true;
-		for (other = t->job ? NULL : job_link_of(job)->name_before;
-		        other && s->seen + s->n < CIRCLE_STEPS;
-		        other = job_link_of(other)->name_before) {
-			if (push(s, other))
-				return true;
-		}
-	}
-	return false;
-}
-
-static int check_circle(
-        const struct core *core, const struct job *job, const struct depend *d, struct error *err)
-{
-	struct search s = { .for_job = job };
-	bool circle = false;
-	size_t n;
-
-	for (n = 0; n < d->n && !circle; n++) {
-		const struct job *on = d->v[n].job ? jobs_find(core->jobs, d->v[n].job) : NULL;
-
-		circle = on && push(&s, on);
-	}
-	for (n = 0; n < d->n && !circle; n++) {
-		const struct job *other = d->v[n].job ? NULL : job_link_of(job)->name_before;
-
-		for (; other && !circle && s.n < CIRCLE_STEPS;
-		        other = job_link_of(other)->name_before)
-			circle = push(&s, other);
-	}
-	while (s.n && !circle && s.seen++ < CIRCLE_STEPS)
-		circle = push_all(core, &s, s.v[--s.n]);
-	n = s.n;
-	free(s.v);
-	if (circle)
-		return error_set(err, ERR_JOB_SPEC,
-		        "job %llu would wait for itself, over others that wait for it",
-		        (unsigned long long)job_id(job));
-	return n ? error_set(err, ERR_JOB_SPEC,
-	                   "more than %d jobs would have to be looked at for a circle",
-	                   CIRCLE_STEPS)
-	         : 0;
-}
-
-/* Of a job that is in history: it has started and ended, and how is known. */
-static void decide_past(struct depend_term *t, bool well)
-{
-	t->met = t->type == DEPEND_AFTER || t->type == DEPEND_AFTERANY ||
-	         (t->type == DEPEND_AFTERNOTOK) != well;
-	t->never = !t->met;
-}
-
-/* Of an array that is here a task that is here, or how it ended can be told. */
-static int check_task(const struct core *core, struct depend_term *t, struct error *err)
-{
-	const struct job *own = jobs_find(core->jobs, t->job);
-	unsigned long long id = t->job;
-	uint32_t at_once;
-	struct taskset all;
-	bool has;
-
-	if (!own) {
-		if (fates_find(core->fates, t->job) != FATE_WELL)
-			return error_set(err, ERR_NO_JOB,
-			        "job %llu_%u is not known: it never was, or how it ended is in the "
-			        "history",
-			        id, t->task);
-		decide_past(t, true);
-		return 0;
-	}
-	if (!job_array(own) || taskset_parse_array(job_info(own)->array, &all, &at_once, err) < 0)
-		return error_set(
-		        err, ERR_NO_JOB, "job %llu is no array: it has no task %u", id, t->task);
-	has = taskset_has(&all, t->task);
-	taskset_clear(&all);
-	if (!has)
-		return error_set(err, ERR_NO_JOB, "job %llu has no task %u: its array is %.200s",
-		        id, t->task, job_info(own)->array);
-	if (term_job(core, t) || jobs_stands_in(core->jobs, t->job, t->task))
-		return 0;
-	return error_set(err, ERR_NO_JOB,
-	        "job %llu_%u has ended so long ago that it is in the "
-	        "history",
-	        id, t->task);
-}
-
-static int check_term(const struct core *core, const struct job *job, bool array,
-        struct depend_term *t, struct error *err)
-{
-	unsigned long long id = t->job;
-	enum fate fate;
-
-	if (!t->job)
-		return 0;
-	if (job && t->job == job_id(job))
-		return error_set(err, ERR_JOB_SPEC, "job %llu cannot wait for itself", id);
-	if (t->task != DEPEND_NO_TASK && t->type == DEPEND_AFTERCORR)
-		return error_set(err, ERR_JOB_SPEC,
-		        "%llu_%u: an array can wait for the same tasks (aftercorr:%llu), and any "
-		        "job for one (afterok:%llu_%u)",
-		        id, t->task, id, id, t->task);
-	if (t->task != DEPEND_NO_TASK)
-		return check_task(core, t, err);
-	t->each = corr_is(core, t, array);
-	if (t->each && corr_many(jobs_find(core->jobs, t->job)))
-		return error_set(err, ERR_JOB_SPEC,
-		        "too many arrays wait for the tasks of job %llu; afterok waits for all of "
-		        "it",
-		        id);
-	if (jobs_find(core->jobs, t->job))
-		return 0;
-	if (t->job >= meta_next_job(core->meta))
-		return error_set(err, ERR_NO_JOB, "there is no job %llu", id);
-	fate = fates_find(core->fates, t->job);
-	if (fate == FATE_UNKNOWN)
-		return error_set(err, ERR_NO_JOB,
-		        "job %llu is not known: it never was, or has ended too long ago", id);
-	decide_past(t, fate == FATE_WELL);
-	return 0;
-}
-
-/* What a row keeps of it. */
-static char *kept_text(const struct depend *d)
-{
-	size_t n, open = 0, met = 0;
-
-	for (n = 0; n < d->n; n++) {
-		open += !d->v[n].met;
-		met += d->v[n].met;
-	}
-	return (d->any ? met : !open) ? xstrdup("") : depend_format(d, true);
-}
-
-void depends_catch_up(struct core *core, struct job *job)
-{
-	struct depend d;
-	struct error err;
-	bool any = false;
-	char *text;
-	size_t n;
-
-	if (!*job_info(job)->depends || depend_parse(job_info(job)->depends, true, &d, &err) < 0)
-		return;
-	for (n = 0; n < d.n; n++) {
-		struct depend_term *t = &d.v[n];
-		enum fate fate = t->job && depend_term_open(t) && !jobs_find(core->jobs, t->job)
-		                         ? fates_find(core->fates, t->job)
-		                         : FATE_UNKNOWN;
-
-		if (fate == FATE_UNKNOWN)
-			continue;
-		decide_past(t, fate == FATE_WELL);
-		any = true;
-	}
-	text = any ? kept_text(&d) : NULL;
-	if (any)
-		job_set_depends(core->jobs, job, text);
-	free(text);
-	depend_clear(&d);
-}
-
-int depends_revivable(const struct core *core, const struct job *job, struct error *err)
-{
-	size_t n, never = 0;
-	struct depend d;
-	int rc;
-
-	if (!*job_info(job)->depends || depend_parse(job_info(job)->depends, true, &d, err) < 0)
-		return 0;
-	for (n = 0; n < d.n; n++) {
-		struct depend_term *t = &d.v[n];
-
-		if (depend_term_open(t) && t->job && !jobs_find(core->jobs, t->job))
-			decide_past(t, fates_find(core->fates, t->job) == FATE_WELL);
-		never += t->never;
-	}
-	if (d.any ? never == d.n : never)
-		rc = error_set(err, ERR_JOB_STATE, "what it waited for can never come true");
-	else
-		rc = check_circle(core, job, &d, err);
-	depend_clear(&d);
-	return rc;
-}
-
-int depends_check(const struct core *core, const struct job *job, bool array, const char *text,
-        char **kept, struct error *err)
-{
-	struct depend d;
-	size_t n;
-	int rc = 0;
-
-	*kept = NULL;
-	if (depend_parse(text, false, &d, err) < 0) {
-		err->code = ERR_JOB_SPEC;
-		return error_wrap(err, "--dependency");
-	}
-	for (n = 0; n < d.n && rc == 0; n++)
-		rc = check_term(core, job, array, &d.v[n], err);
-	if (rc == 0 && job)
-		rc = check_circle(core, job, &d, err);
-	if (rc == 0)
-		*kept = kept_text(&d);
-	depend_clear(&d);
-	return rc < 0 ? error_wrap(err, "--dependency") : 0;
-}
-
 /* --- invariants ------------------------------------------------------------------------------ */
 
 int depends_check_job(const struct core *core, const struct job *job, struct error *err)
@@ -823,7 +612,7 @@ int depends_check_job(const struct core *core, const struct job *job, struct err
 		        p ? "too" : "not");
 	for (n = 0; p && n < p->d.n; n++) {
 		const struct depend_term *t = &p->d.v[n];
-		const struct job *on = t->job ? term_job(core, t) : NULL;
+		const struct job *on = t->job ? depend_term_job(core, t) : NULL;
 		bool hangs = depend_term_open(t) && t->job && !t->at;
 
 		if (hangs != (p->edges[n].back != NULL) && !(hangs && !on))
@@ -833,6 +622,8 @@ int depends_check_job(const struct core *core, const struct job *job, struct err
 		        !job_link_of(on)->awaited->queued)
 			return error_set(err, ERR_INTERNAL, "job %llu: nobody tells it of job %llu",
 			        id, (unsigned long long)job_id(on));
+		if (hangs && t->tasks && range_check(core, job, t, err) < 0)
+			return -1;
 	}
 	return 0;
 }

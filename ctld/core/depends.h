@@ -7,7 +7,8 @@
  * decided by a job that is there, and what was decided is in the row of who waits. Nothing is ever
  * searched.
  *
- * aftercorr of an array on another one is decided task by task (correspond.c).
+ * aftercorr of an array on another one is decided task by task (correspond.c); some tasks of an
+ * array (12_[1-3]) have one edge together (depends_range.c).
  *
  * singleton is decided by the jobs of one user with one name (namesakes.h), at any time anew.
  *
@@ -24,6 +25,10 @@
  * *kept (owned by the caller). */
 int depends_check(const struct core *core, const struct job *job, bool array, const char *text,
         char **kept, struct error *err);
+
+/* Ranges of tasks (12_[1-3]) are bounded, and those of jobs that are checked together are counted
+ * here: *n with those of one more text. True: too many. */
+bool range_many_in(const char *kept, unsigned *n);
 
 /* Its text is new, or from a row: hang its edges, where it has not ended. */
 void depends_attach(struct core *core, struct job *job);

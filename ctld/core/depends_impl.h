@@ -1,7 +1,9 @@
-/* depends_impl.h - the inside of depends.h, for its two files
+/* depends_impl.h - the inside of depends.h, for its files
  *
- *	depends.c     terms that one job as a whole decides
- *	correspond.c  aftercorr between two arrays: task by task
+ *	depends.c        terms that one job as a whole decides
+ *	correspond.c     aftercorr between two arrays: task by task
+ *	depends_range.c  some tasks of an array (12_[1-3,7])
+ *	depends_ask.c    may a job wait for this?
  */
 #ifndef CTLD_CORE_DEPENDS_IMPL_H
 #define CTLD_CORE_DEPENDS_IMPL_H
@@ -14,8 +16,9 @@ struct edge {
 	struct job *who;
 	uint32_t term;
 	struct edge *next, **back; /* in a list of the job that it names; back NULL: in none */
-	uint64_t heard;            /* correspond.c: the last of corr_part_ended() */
-	bool gone;                 /* correspond.c: tasks that have left memory are to be judged */
+	uint64_t heard;            /* of corrs and ranges: the last part that was told */
+	usec_t began;              /* of ranges: wall: the last start or end that was told */
+	bool gone; /* of corrs and ranges: tasks that have left memory are to be judged */
 };
 
 #define GATHER 4
@@ -33,6 +36,7 @@ struct depends {
 struct awaited {
 	struct edge *starts, *ends; /* who waits for its start, for its end */
 	struct edge *corrs;         /* of an array: whose tasks wait for its tasks */
+	struct edge *ranges;        /* of an array: who waits for some of its tasks */
 	struct job *next;           /* in the queue of those to be settled */
 	uint32_t parts_queued;      /* of an array */
 	bool queued, lost;          /* lost: a term of its own names a job that is not there */
@@ -40,13 +44,42 @@ struct awaited {
 
 enum outcome { DEPEND_OPEN, DEPEND_MET, DEPEND_NEVER };
 
+/* What has ended, well or not: does a term of this type come true by that? By any end? */
+bool depend_comes_true(enum depend_type type, bool well);
+bool depend_comes_true_anyhow(enum depend_type type);
+
+/* The edge hangs on nothing any more. */
+void depends_unhang(struct edge *e);
+/* A term has been decided, or says less: what now? The job may be over afterwards. */
+void depends_weigh(struct core *core, struct job *job);
 struct awaited *awaited_of(struct job *job);
 /* Its turn to be settled will come. Of a part only if tasks wait for those of its array. */
 void depends_queue(struct core *core, struct job *job);
 bool depend_term_open(const struct depend_term *t);
+/* The record that a term is about: of a task its own; NULL: it has none. */
+struct job *depend_term_job(const struct core *core, const struct depend_term *t);
 bool depends_kills(const struct core *core, const struct job *job);
 /* Those of its tasks that have no record of their own; a part as a whole: they never start. */
 void depends_end_never(struct core *core, struct job *job, bool rest_only);
+
+/* --- depends_range.c ------------------------------------------------------------------------- */
+
+/* Of the term's tasks these are decided. False: none of them was open. */
+bool range_take(const struct depend *d, struct depend_term *t, const struct taskset *tasks,
+        bool comes_true);
+/* So many wait for tasks of it already? */
+bool range_many(const struct job *on);
+/* An edge now hangs on an array: what has started or ended of it will be told. */
+void range_hung(struct core *core, struct edge *e, struct job *on);
+/* A part has moved: will it be told? And, in its turn, it is. */
+void range_tell(struct core *core, struct job *part);
+void range_part_moved(struct core *core, struct job *part);
+/* Of tasks that have left memory. False: there is no such edge. */
+bool range_gone(struct core *core, struct job *on);
+/* The array is over, and all of it was told. */
+void range_over(struct core *core, struct edge *e);
+int range_check(const struct core *core, const struct job *job, const struct depend_term *t,
+        struct error *err);
 
 /* --- correspond.c ---------------------------------------------------------------------------- */
 

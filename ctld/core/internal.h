@@ -103,7 +103,7 @@ struct core {
 	struct namesakes *namesakes;
 	struct fates *fates;
 	struct job *settle_first, *settle_last; /* depends.h */
-	uint64_t corr_round;                    /* correspond.c */
+	uint64_t told_round;                    /* correspond.c, depends_range.c */
 
 	struct bulk *bulk;   /* that is being accepted; NULL: none (bulk.h) */
 	uint64_t *left_over; /* before the start: jobs whose rows are to be deleted */

@@ -308,8 +308,12 @@ static void know(struct sim_client *c)
 	c->known = xrealloc(c->known, c->n_known + w->n, sizeof(*c->known));
 	for (size_t i = 0; i < w->n; i++) {
 		work_tell(w, i, c->answer[i], c->o.uid, c->o.checker);
-		c->known[c->n_known++] =
-		        (struct known){ { c->answer[i], w->jobs[i].tasks, w->jobs[i].stays }, 0 };
+		struct work_known job = {
+			.id = c->answer[i], .tasks = w->jobs[i].tasks, .stays = w->jobs[i].stays
+		};
+
+		memcpy(job.array, w->jobs[i].array, sizeof(job.array));
+		c->known[c->n_known++] = (struct known){ job, 0 };
 		plan_deeds(c, c->answer[i], w->jobs[i].tasks);
 		c->n_tasks += w->jobs[i].tasks > 1 ? w->jobs[i].tasks : 0;
 	}

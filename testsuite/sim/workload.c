@@ -9,6 +9,7 @@
 
 #include "common/arena.h"
 #include "common/signedjob.h"
+#include "common/taskset.h"
 #include "common/xalloc.h"
 
 #define ARENA   ((size_t)1 << 20)
@@ -114,6 +115,30 @@ static void choose_attempts(struct choice *c)
 	expect(c->job, "attempts", "%u", c->spec->max_attempts);
 }
 
+#define OTHERS 600 /* bytes of what a job waits for */
+
+/* About half of the other's tasks, as one term: what each of them as a term would be. */
+static size_t choose_range(
+        struct choice *c, const char *type, const struct work_known *on, char *text, size_t size)
+{
+	struct taskset all;
+	size_t len = (size_t)snprintf(text, size, "%s:%" PRIu64 "_", type, on->id);
+	char before = '[';
+	uint32_t task;
+
+	taskset_parse(on->array, &all, NULL);
+	while ((task = taskset_first(&all)) != TASK_NONE) {
+		taskset_remove(&all, task);
+		if (all.count ? engine_chance(c->e, 500000) : before == ',')
+			continue;
+		len += (size_t)snprintf(text + len, size - len, "%c%" PRIu32, before, task);
+		before = ',';
+		expect(c->job, "waits", "%s %" PRIu64 "_%" PRIu32, type, on->id, task);
+	}
+	taskset_clear(&all);
+	return len + (size_t)snprintf(text + len, size - len, "]");
+}
+
 /* One to three others; `any`: one of them is enough. */
 static void choose_others(struct choice *c, char *text, size_t size, bool any)
 {
@@ -130,11 +155,16 @@ static void choose_others(struct choice *c, char *text, size_t size, bool any)
 		/* Who waits for what waits for ever would be forgotten by nobody. */
 		if (on->stays)
 			continue;
-		len += (size_t)snprintf(text + len, size - len, "%s%s:%" PRIu64,
-		        len ? any ? "?" : "," : "", type, on->id);
+		if (len)
+			text[len++] = any ? '?' : ',';
+		if (*on->array && strcmp(type, "aftercorr") != 0 && engine_chance(e, 400000)) {
+			len += choose_range(c, type, on, text + len, size - len);
+			continue;
+		}
+		len += (size_t)snprintf(text + len, size - len, "%s:%" PRIu64, type, on->id);
 		expect(c->job, "waits", "%s %" PRIu64, type, on->id);
 	}
-	if (any && len)
+	if (any && strchr(text, '?'))
 		expect(c->job, "any", "%s", "");
 	/* Not behind the name of one that waits for ever. */
 	if (!any && len && !c->job->stays && engine_chance(e, 200000))
@@ -151,7 +181,7 @@ static void choose_conditions(struct choice *c)
 	c->req->kill_invalid_dep = GPUSCHED__KILL_INVALID__KILL_YES;
 	if (!engine_chance(e, c->mix->wait_ppm))
 		return;
-	text = arena_alloc(c->work->arena, 256);
+	text = arena_alloc(c->work->arena, OTHERS);
 	text[0] = '\0';
 	if (c->n_known && engine_chance(e, 600000)) {
 		if (engine_chance(e, 200000)) {
@@ -160,7 +190,7 @@ static void choose_conditions(struct choice *c)
 			c->req->kill_invalid_dep = GPUSCHED__KILL_INVALID__KILL_NO;
 			expect(c->job, "stays", "%s", "");
 		}
-		choose_others(c, text, 256, engine_chance(e, 300000));
+		choose_others(c, text, OTHERS, engine_chance(e, 300000));
 		c->req->dependency = text;
 	} else if (engine_chance(e, 400000)) {
 		c->spec->name = (char *)"alone";

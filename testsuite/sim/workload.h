@@ -37,11 +37,11 @@ struct work_fact {
 /* One job, as the checker and its client have to know it. */
 struct work_job {
 	unsigned token;
-	uint32_t tasks; /* 1: no array */
-	char array[48]; /* of those */
-	bool stays;     /* may wait for ever */
-	bool late;      /* may be refused: its deadline is over */
-	struct work_fact facts[12];
+	uint32_t tasks;             /* 1: no array */
+	char array[48];             /* of those */
+	bool stays;                 /* may wait for ever */
+	bool late;                  /* may be refused: its deadline is over */
+	struct work_fact facts[40]; /* three ranges of WORK_TASKS, and the others */
 	size_t n_facts;
 };
 
@@ -65,6 +65,7 @@ struct work_owner {
 struct work_known {
 	uint64_t id;
 	uint32_t tasks;
+	char array[48]; /* of those; "": none */
 	bool stays;
 };
 

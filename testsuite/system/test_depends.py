@@ -72,6 +72,48 @@ def test_dependencies(c):
     assert "want after" in refused(c, "-d", "sometime")
 
 
+def test_some_tasks_of_an_array(c):
+    marks = c.dir / "jobs"
+    array = c.submit(f"while [ ! -s {marks}/go-$GPUSCHED_ARRAY_TASK_ID ]; do sleep 0.05; done\n"
+                     f"exit $(cat {marks}/go-$GPUSCHED_ARRAY_TASK_ID)\n", "--array=0-5")
+    other = c.submit("true")
+    every = c.submit("exit 0", "-d", f"afterok:{other}:{array}_[0-3:2,5],singleton", "-J", "every")
+    ill = c.submit("exit 0", "-d", f"afternotok:{array}_[1,3]")
+    either = c.submit("exit 0", "-d", f"afterok:{array}_[3-4]?afterok:{array}_1")
+    vain = c.submit("exit 0", "-d", f"afterok:{array}_[2-4]", "--kill-on-invalid-dep=yes")
+    c.wait_state(other, "COMPLETED")
+    wait_until(lambda: c.job(every)["dependency"] == f"afterok:{array}_[0-2:2,5],singleton", "the other to count")
+
+    def end(task, code):
+        (marks / f"go-{task}").write_text(f"{code}\n")
+        out = ("-h", "-o", "STATE", "--all", "-j", f"{array}_{task}")
+        wait_until(lambda: c.run("gqueue", *out).stdout.split()[0] in ("COMPLETED", "FAILED"), f"task {task} to end")
+
+    end(0, 0)
+    wait_until(lambda: c.job(every)["dependency"] == f"afterok:{array}_[2,5],singleton", "task 0 to count")
+    why = c.run("gqueue", "--why", str(every)).stdout
+    assert f"afterok: 2 tasks of job {array} have yet to end: 2,5" in why
+    restart(c)
+    assert c.job(every)["dependency"] == f"afterok:{array}_[2,5],singleton"
+    end(3, 7)
+    c.wait_state(vain, "CANCELLED")
+    assert c.job(ill)["dependency"] == f"afternotok:{array}_1"
+    for task in (2, 5):
+        end(task, 0)
+    c.wait_state(every, "COMPLETED")
+    wait_reason(c, either, "Dependency")
+    end(4, 0)
+    c.wait_state(either, "COMPLETED")
+    end(1, 0)
+    wait_reason(c, ill, "DependencyNeverSatisfied")
+    assert f"afternotok: 1 task of job {array} ended otherwise: 1" in c.run("gqueue", "--why", str(ill)).stdout
+    assert "has no task 6: its array is 0-5" in refused(c, "-d", f"afterok:{array}_[4-6]")
+    assert "want ']'" in refused(c, "-d", f"afterok:{array}_[4")
+    assert "an array can wait for the same tasks" in refused(c, "-d", f"aftercorr:{array}_[4-5]")
+    c.run("gctl", "update", str(ill), f"--dependency=afterany:{array}_[0-5]")
+    c.wait_state(ill, "COMPLETED")
+
+
 def test_one_at_a_time(c):
     path, script = gate(c, "gate")
     first = c.submit(script, "-J", "alone", "-d", "singleton")

@@ -547,6 +547,23 @@ uint32_t world_control(struct world *w, struct caller by, enum job_verb verb, ui
 	return w->done;
 }
 
+uint32_t world_control_tasks(
+        struct world *w, struct caller by, enum job_verb verb, uint64_t id, const char *tasks)
+{
+	struct core_event e = { .kind = EV_JOB_CONTROL,
+		.caller = by,
+		.job = { .verb = verb, .ids = &id, .n = 1, .reason = "", .signal = 10 } };
+	struct taskset set;
+	const struct taskset *sets[1] = { &set };
+
+	assert_int_equal(taskset_parse(tasks, &set, NULL), 0);
+	e.job.tasks = sets;
+	world_apply(w, &e);
+	world_schedule(w);
+	taskset_clear(&set);
+	return w->done;
+}
+
 int world_node(struct world *w, enum node_verb verb, uint32_t node, bool confirmed_off)
 {
 	struct core_event e = { .kind = EV_NODE_CONTROL,
@@ -592,6 +609,15 @@ struct job_view world_view(struct world *w, uint64_t job)
 	struct job_view v = { .state = "none", .reason = "none" };
 
 	core_job_view(w->core, job, w->now, &v);
+	return v;
+}
+
+struct job_view world_task_view(struct world *w, uint64_t job, uint32_t task)
+{
+	struct job_view v;
+
+	if (!core_job_view(w->core, core_task_ref(job, task), w->now, &v))
+		fail_msg("no task %llu_%u", (unsigned long long)job, task);
 	return v;
 }
 

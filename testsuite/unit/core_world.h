@@ -75,6 +75,9 @@ void world_gone(struct world *w, uint32_t node);
 struct run_report world_report(struct run_id id, enum run_report_state state);
 void world_say(struct world *w, uint32_t node, struct run_report report);
 uint32_t world_control(struct world *w, struct caller by, enum job_verb verb, uint64_t id);
+/* Of some tasks of an array ("2,5-6"). */
+uint32_t world_control_tasks(
+        struct world *w, struct caller by, enum job_verb verb, uint64_t id, const char *tasks);
 int world_node(struct world *w, enum node_verb verb, uint32_t node, bool confirmed_off);
 /* The present run of a job starts, ends with an exit code. */
 void world_run_starts(struct world *w, uint64_t job);
@@ -88,6 +91,7 @@ struct run_report world_alive(struct world *w, uint64_t job);
 const char *world_state(struct world *w, uint64_t job); /* "PENDING"; "none" */
 const char *world_reason(struct world *w, uint64_t job);
 struct job_view world_view(struct world *w, uint64_t job);
+struct job_view world_task_view(struct world *w, uint64_t job, uint32_t task); /* must be there */
 struct run_id world_run(struct world *w, uint64_t job);
 uint32_t world_node_of(struct world *w, uint64_t job);
 struct node_view world_node_view(struct world *w, uint32_t n);

@@ -25,23 +25,14 @@ static uint64_t submit_array(struct world *w, const char *array, const char *gpu
 	return id;
 }
 
-static struct job_view task_view(struct world *w, uint64_t id, uint32_t task)
-{
-	struct job_view v;
-
-	if (!core_job_view(w->core, core_task_ref(id, task), w->now, &v))
-		fail_msg("no task %u", task);
-	return v;
-}
-
 static const char *task_state(struct world *w, uint64_t id, uint32_t task)
 {
-	return task_view(w, id, task).state;
+	return world_task_view(w, id, task).state;
 }
 
 static struct run_id task_run(struct world *w, uint64_t id, uint32_t task)
 {
-	return (struct run_id){ id, task, task_view(w, id, task).attempt, 0 };
+	return (struct run_id){ id, task, world_task_view(w, id, task).attempt, 0 };
 }
 
 static void task_starts(struct world *w, uint64_t id, uint32_t task)
@@ -80,21 +71,7 @@ static const char *listing(struct world *w)
 static uint32_t control(
         struct world *w, struct caller by, enum job_verb verb, uint64_t id, const char *tasks)
 {
-	struct core_event e = { .kind = EV_JOB_CONTROL, .caller = by };
-	struct taskset set;
-	const struct taskset *sets[1] = { &set };
-
-	if (tasks)
-		assert_int_equal(taskset_parse(tasks, &set, NULL), 0);
-	e.job.verb = verb;
-	e.job.ids = &id;
-	e.job.tasks = tasks ? sets : NULL;
-	e.job.n = 1;
-	world_apply(w, &e);
-	world_schedule(w);
-	if (tasks)
-		taskset_clear(&set);
-	return w->done;
+	return tasks ? world_control_tasks(w, by, verb, id, tasks) : world_control(w, by, verb, id);
 }
 
 /* --- order ----------------------------------------------------------------------------------- */
@@ -158,7 +135,7 @@ static void requeued_task_is_next(void **state)
 	assert_string_equal(listing(w), "[2-9] PD 1 CG ");
 	task_ends(w, id, 1, 0);
 	assert_string_equal(listing(w), "[2-9] PD 1 CF ");
-	assert_int_equal(task_view(w, id, 1).attempt, 2);
+	assert_int_equal(world_task_view(w, id, 1).attempt, 2);
 	world_restart(w);
 	assert_string_equal(listing(w), "[2-9] PD 1 CF ");
 	world_free(w);
@@ -237,7 +214,7 @@ static void ranges_are_held(void **state)
 	assert_string_equal(listing(w), "[3-4,6,8-9] PD 7 PD [0-2,5] PD ");
 	assert_int_equal(control(w, ana, JOB_RELEASE, id, "1-7"), 1);
 	assert_string_equal(listing(w), "[3-4,6,8-9] PD 7 PD [0] PD [1-2,5] PD ");
-	assert_string_equal(task_view(w, id, 0).reason, "JobHeldUser");
+	assert_string_equal(world_task_view(w, id, 0).reason, "JobHeldUser");
 	assert_int_equal(control(w, other, JOB_HOLD, id, "1"), 0);
 	assert_int_equal(w->error.code, ERR_NOT_PERMITTED);
 	assert_int_equal(control(w, ana, JOB_HOLD, id, "10"), 0);
@@ -308,11 +285,11 @@ static void updated_in_part(void **state)
 	e.job.fields = UPDATE_TIME;
 	world_apply(w, &e);
 	assert_int_equal(w->done, 1);
-	assert_int_equal(task_view(w, id, 5).time_limit_s, 60);
-	assert_int_equal(task_view(w, id, 7).time_limit_s, 3600);
+	assert_int_equal(world_task_view(w, id, 5).time_limit_s, 60);
+	assert_int_equal(world_task_view(w, id, 7).time_limit_s, 3600);
 	world_restart(w);
 	assert_string_equal(listing(w), "[0-3,7-9] PD [4-6] PD ");
-	assert_int_equal(task_view(w, id, 5).time_limit_s, 60);
+	assert_int_equal(world_task_view(w, id, 5).time_limit_s, 60);
 	taskset_clear(&set);
 	world_free(w);
 }

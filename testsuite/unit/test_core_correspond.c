@@ -49,22 +49,13 @@ static struct world *ready(const char *gpus)
 	return w;
 }
 
-static struct job_view task_view(struct world *w, uint64_t id, uint32_t task)
-{
-	struct job_view v;
-
-	if (!core_job_view(w->core, core_task_ref(id, task), w->now, &v))
-		fail_msg("no task %llu_%u", U(id), task);
-	return v;
-}
-
 /* The task runs, and ends. */
 static void ends(struct world *w, uint64_t id, uint32_t task, uint32_t code)
 {
-	struct run_id run = { id, task, task_view(w, id, task).attempt, 0 };
+	struct run_id run = { id, task, world_task_view(w, id, task).attempt, 0 };
 	struct run_report r = world_report(run, REPORT_ENDED);
 
-	if (!strcmp(task_view(w, id, task).state, "CONFIGURING"))
+	if (!strcmp(world_task_view(w, id, task).state, "CONFIGURING"))
 		world_say(w, 0, world_report(run, REPORT_RUNNING));
 	r.cause = END_EXIT;
 	r.exit_code = code;
@@ -113,28 +104,11 @@ static const char *records(struct world *w, uint64_t id)
 
 static void is(struct world *w, uint64_t id, uint32_t task, const char *state, const char *reason)
 {
-	struct job_view v = task_view(w, id, task);
+	struct job_view v = world_task_view(w, id, task);
 
 	if (strcmp(v.state, state) != 0 || strcmp(v.reason, reason) != 0)
 		fail_msg("%llu_%u is %s (%s: %s), not %s (%s)\n%s", U(id), task, v.state, v.reason,
 		        v.reason_text, state, reason, records(w, id));
-}
-
-static uint32_t control(struct world *w, enum job_verb verb, uint64_t id, const char *tasks)
-{
-	struct core_event e = { .kind = EV_JOB_CONTROL, .caller = world_user(OWNER) };
-	struct taskset set;
-	const struct taskset *sets[1] = { &set };
-
-	assert_int_equal(taskset_parse(tasks, &set, NULL), 0);
-	e.job.verb = verb;
-	e.job.ids = &id;
-	e.job.tasks = sets;
-	e.job.n = 1;
-	world_apply(w, &e);
-	world_schedule(w);
-	taskset_clear(&set);
-	return w->done;
 }
 
 /* --- task by task ---------------------------------------------------------------------------- */
@@ -154,8 +128,8 @@ static void each_after_its_own(void **state)
 	assert_string_equal(records(w, b), "[0-1,3] PD(Dependency) 2 R() ");
 	ends(w, a, 0, 1);
 	is(w, b, 0, "PENDING", "DependencyNeverSatisfied");
-	assert_string_equal(task_view(w, b, 0).dependency, "aftercorr:1(failed)");
-	assert_non_null(strstr(task_view(w, b, 0).reason_text, "1_0 is FAILED"));
+	assert_string_equal(world_task_view(w, b, 0).dependency, "aftercorr:1(failed)");
+	assert_non_null(strstr(world_task_view(w, b, 0).reason_text, "1_0 is FAILED"));
 	again(w);
 	is(w, b, 0, "PENDING", "DependencyNeverSatisfied");
 	is(w, b, 1, "PENDING", "Dependency");
@@ -200,10 +174,10 @@ static void ended_as_asked(void **state)
 	(void)state;
 	ends(w, a, 5, 1);
 	is(w, b, 5, "CANCELLED", "");
-	assert_non_null(strstr(task_view(w, b, 5).comment, "DependencyNeverSatisfied"));
+	assert_non_null(strstr(world_task_view(w, b, 5).comment, "DependencyNeverSatisfied"));
 	ends(w, a, 6, 0);
 	/* A range at once. */
-	assert_int_equal(control(w, JOB_CANCEL, a, "10-11"), 1);
+	assert_int_equal(world_control_tasks(w, world_user(OWNER), JOB_CANCEL, a, "10-11"), 1);
 	again(w);
 	is(w, b, 10, "CANCELLED", "");
 	is(w, b, 11, "CANCELLED", "");
@@ -363,14 +337,14 @@ static void parts_of_its_own(void **state)
 	uint64_t b = after(w, "0-5", KILL_NO, "aftercorr:%llu", U(a));
 
 	(void)state;
-	assert_int_equal(control(w, JOB_HOLD, b, "1-3"), 1);
+	assert_int_equal(world_control_tasks(w, world_user(OWNER), JOB_HOLD, b, "1-3"), 1);
 	ends(w, a, 1, 0);
 	ends(w, a, 4, 0);
 	ends(w, a, 2, 1);
 	is(w, b, 1, "PENDING", "JobHeldUser");
 	is(w, b, 4, "CONFIGURING", "");
 	again(w);
-	assert_int_equal(control(w, JOB_RELEASE, b, "1-3"), 1);
+	assert_int_equal(world_control_tasks(w, world_user(OWNER), JOB_RELEASE, b, "1-3"), 1);
 	is(w, b, 1, "CONFIGURING", "");
 	is(w, b, 2, "PENDING", "DependencyNeverSatisfied");
 	is(w, b, 3, "PENDING", "Dependency");
@@ -444,7 +418,8 @@ static void a_million(void **state)
 	a = submit(w, "0-999999", "h100:1", KILL_AS_CONFIGURED, NULL);
 	b = after(w, "0-999999", KILL_YES, "aftercorr:%llu", U(a));
 	c = after(w, "0-1999998:2", KILL_NO, "aftercorr:%llu", U(b));
-	assert_int_equal(control(w, JOB_CANCEL, a, "500000-999999"), 1);
+	assert_int_equal(
+	        world_control_tasks(w, world_user(OWNER), JOB_CANCEL, a, "500000-999999"), 1);
 	assert_int_equal(world_view(w, b).task_count, 500000);
 	is(w, c, 500000, "PENDING", "DependencyNeverSatisfied");
 	is(w, c, 499998, "PENDING", "Dependency");
@@ -480,7 +455,7 @@ static void refused(void **state)
 	assert_int_equal(n, 65);
 	assert_non_null(strstr(w->error.text, "too many arrays"));
 	/* They are all told. */
-	assert_int_equal(control(w, JOB_CANCEL, a, "0-3"), 1);
+	assert_int_equal(world_control_tasks(w, world_user(OWNER), JOB_CANCEL, a, "0-3"), 1);
 	ends(w, a, 0, 1);
 	is(w, a + 64, 3, "PENDING", "DependencyNeverSatisfied");
 	is(w, a + 1, 0, "PENDING", "DependencyNeverSatisfied");

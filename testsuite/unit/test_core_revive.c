@@ -12,35 +12,9 @@
 
 #define OWNER 1000
 
-static uint32_t tasks_control(struct world *w, enum job_verb verb, uint64_t id, const char *tasks)
-{
-	struct core_event e = { .kind = EV_JOB_CONTROL, .caller = world_user(OWNER) };
-	struct taskset set;
-	const struct taskset *sets[1] = { &set };
-
-	assert_int_equal(taskset_parse(tasks, &set, NULL), 0);
-	e.job.verb = verb;
-	e.job.ids = &id;
-	e.job.tasks = sets;
-	e.job.n = 1;
-	world_apply(w, &e);
-	world_schedule(w);
-	taskset_clear(&set);
-	return w->done;
-}
-
-static struct job_view task_view(struct world *w, uint64_t id, uint32_t task)
-{
-	struct job_view v;
-
-	if (!core_job_view(w->core, core_task_ref(id, task), w->now, &v))
-		fail_msg("no task %u", task);
-	return v;
-}
-
 static void task_runs(struct world *w, uint64_t id, uint32_t task, uint32_t code)
 {
-	struct run_id run = { id, task, task_view(w, id, task).attempt, 0 };
+	struct run_id run = { id, task, world_task_view(w, id, task).attempt, 0 };
 	struct run_report r = world_report(run, REPORT_ENDED);
 
 	world_say(w, 0, world_report(run, REPORT_RUNNING));
@@ -212,16 +186,16 @@ static void tasks_again(void **state)
 	id = world_submit_job(w, &job, OWNER);
 	for (t = 0; t < 4; t++)
 		task_runs(w, id, t, t == 2 ? 9 : 0);
-	assert_int_equal(tasks_control(w, JOB_CANCEL, id, "4-7"), 1);
+	assert_int_equal(world_control_tasks(w, world_user(OWNER), JOB_CANCEL, id, "4-7"), 1);
 	task_runs(w, id, 4, 0);
 	assert_string_equal(world_state(w, id), "FAILED");
 	world_seal(w);
 	/* One that failed, and two of a range that was cancelled. */
-	assert_int_equal(tasks_control(w, JOB_REQUEUE, id, "2,5-6"), 1);
+	assert_int_equal(world_control_tasks(w, world_user(OWNER), JOB_REQUEUE, id, "2,5-6"), 1);
 	assert_string_equal(world_state(w, id), "PENDING");
 	assert_int_equal(world_view(w, id).tasks_ended, 5);
-	assert_string_equal(task_view(w, id, 7).state, "CANCELLED");
-	assert_string_equal(task_view(w, id, 2).state, "CONFIGURING");
+	assert_string_equal(world_task_view(w, id, 7).state, "CANCELLED");
+	assert_string_equal(world_task_view(w, id, 2).state, "CONFIGURING");
 	world_restart(w);
 	world_register_all(w);
 	world_schedule(w);
@@ -237,9 +211,9 @@ static void tasks_again(void **state)
 		task_runs(w, id, t, 0);
 	assert_string_equal(world_state(w, id), "COMPLETED");
 	assert_int_equal(world_view(w, id).exit_code, 0);
-	assert_int_equal(task_view(w, id, 2).attempt, 3);
+	assert_int_equal(world_task_view(w, id, 2).attempt, 3);
 	world_seal(w);
-	assert_int_equal(tasks_control(w, JOB_REQUEUE, id, "8"), 0);
+	assert_int_equal(world_control_tasks(w, world_user(OWNER), JOB_REQUEUE, id, "8"), 0);
 	assert_int_equal(w->error.code, ERR_NO_JOB);
 	world_pass(w, 24 * 3600);
 	world_seal(w);

@@ -10,6 +10,7 @@
 
 #include "cmds/begin.h"
 #include "common/depend.h"
+#include "common/strbuf.h"
 
 static void written_as_read(void **state)
 {
@@ -26,6 +27,11 @@ static void written_as_read(void **state)
 		{ "singleton", NULL },
 		{ "singleton,singleton", NULL },
 		{ "aftercorr:9,afterok:12_7", NULL },
+		{ "afterok:5:123_[1-5],singleton", NULL },
+		{ "afterany:12_[0-9:2]?after:12_[1-3,7]+5",
+		        "afterany:12_[0-8:2]?after:12_[1-3,7]+5" },
+		{ "afterok:12_[7]", "afterok:12_7" },
+		{ "afterok:12_[3,1,2]", "afterok:12_[1-3]" },
 	};
 	struct depend d;
 	struct error err;
@@ -104,6 +110,20 @@ static void refused(void **state)
 		{ "singleton:12", "takes no ids" },
 		{ "expand:12", "want after" },
 		{ "afterok:12 afterok:13", "want ID" },
+		{ "afterok:12_", "a number is missing" },
+		{ "afterok:12_x", "a number is missing" },
+		{ "afterok:12_[", "want ']'" },
+		{ "afterok:12_[]", "" },
+		{ "afterok:12_[1-", "want ']'" },
+		{ "afterok:12_[3-1]", "3-1" },
+		{ "afterok:12_[1,1]", "1" },
+		{ "afterok:12_[1-5%2]", "%2" },
+		{ "afterok:12_[0-9:0]", "0-9:0" },
+		{ "afterok:12_[-1]", "-1" },
+		{ "afterok:12_[1-3]7", "want ID" },
+		{ "afterok:12_[1-3]+5", "only after takes minutes" },
+		{ "afterok:[1-3]", "a number is missing" },
+		{ "afterok:1_[0-3999999]:2_[0]:3_[1]", "more than 4000000 tasks" },
 	};
 	struct depend d;
 	struct error err;
@@ -136,6 +156,37 @@ static void no_more_than_so_many(void **state)
 	memset(text, '1', DEPEND_TEXT_MAX + 1);
 	assert_int_equal(depend_parse(text, false, &d, &err), -1);
 	free(text);
+}
+
+/* Rows keep one task of a range as one, and may grow by what is taken out of it. */
+static void ranges_as_they_are_kept(void **state)
+{
+	struct strbuf text = { .s = NULL };
+	struct depend d;
+	char *again;
+
+	(void)state;
+	assert_int_equal(depend_parse("afterok:1_[3]!:2_[1-5]", true, &d, NULL), 0);
+	assert_true(d.n == 2 && d.v[0].never && d.v[0].task == DEPEND_NO_TASK);
+	assert_int_equal(d.v[0].tasks->count, 1);
+	assert_int_equal(d.v[1].tasks->count, 5);
+	again = depend_format(&d, true);
+	assert_string_equal(again, "afterok:1_[3]!:2_[1-5]");
+	free(again);
+	again = depend_format(&d, false);
+	assert_string_equal(again, "afterok:1_3(failed):2_[1-5]");
+	free(again);
+	depend_clear(&d);
+	strbuf_adds(&text, "afterok:1_[0");
+	for (unsigned i = 1; i < 10000; i++)
+		strbuf_addf(&text, ",%u", 3 * i);
+	strbuf_adds(&text, "]");
+	assert_true(strlen(text.s) > DEPEND_TEXT_MAX);
+	assert_int_equal(depend_parse(text.s, false, &d, NULL), -1);
+	assert_int_equal(depend_parse(text.s, true, &d, NULL), 0);
+	assert_int_equal(d.v[0].tasks->count, 10000);
+	depend_clear(&d);
+	free(strbuf_take(&text));
 }
 
 /* --- moments --------------------------------------------------------------------------------- */
@@ -245,6 +296,7 @@ int main(void)
 		cmocka_unit_test(kept_with_what_became_of_it),
 		cmocka_unit_test(refused),
 		cmocka_unit_test(no_more_than_so_many),
+		cmocka_unit_test(ranges_as_they_are_kept),
 		cmocka_unit_test(moments),
 		cmocka_unit_test(in_the_zone),
 		cmocka_unit_test(no_moments),
