@@ -453,6 +453,36 @@ static void test_unknown_field(void **state)
 	fixture_clear(&f);
 }
 
+/* no_summary came after version 1 and has none of its own. To a reader from before it, a job that
+ * has it is one with a field that is not known, and one that has it not is as ever. */
+static void test_a_reader_from_before_no_summary(void **state)
+{
+	const ProtobufCMessageDescriptor *now = &gpusched__signed_spec__descriptor;
+	const ProtobufCIntRange ranges[] = { { 1, 0 }, { 0, now->n_fields - 1 } };
+	ProtobufCMessageDescriptor before = *now;
+
+	(void)state;
+	assert_string_equal(now->fields[now->n_fields - 1].name, "no_summary");
+	assert_int_equal(now->n_field_ranges, 1);
+	before.n_fields--;
+	before.field_ranges = ranges;
+	for (int wished = 0; wished < 2; wished++) {
+		struct fixture f;
+		struct error err = { .text = "" };
+		bool taken;
+
+		fixture_init(&f);
+		f.spec.no_summary = wished;
+		sign(&f);
+		assert_true(check(&f, &err) > 0);
+		taken = msg_unpack_desc(&before, f.bytes, f.len, MSG_STRICT, f.arena, &err);
+		assert_int_equal(taken, !wished);
+		if (wished && !strstr(err.text, "20"))
+			fail_msg("%s", err.text);
+		fixture_clear(&f);
+	}
+}
+
 static void test_fresh_and_age(void **state)
 {
 	static const struct {
@@ -637,6 +667,7 @@ int main(void)
 		cmocka_unit_test(test_every_byte_counts),
 		cmocka_unit_test(test_signed_but_not_acceptable),
 		cmocka_unit_test(test_unknown_field),
+		cmocka_unit_test(test_a_reader_from_before_no_summary),
 		cmocka_unit_test(test_fresh_and_age),
 		cmocka_unit_test(test_scripts),
 		cmocka_unit_test(test_runs),
