@@ -34,7 +34,8 @@ static const struct gpu_fault_row rows[] = {
 	XID(44, 44, NOTE, WELL, "a program's context was switched badly"),
 	XID(45, 45, NOTE, WELL, "a program was cleaned up after"),
 	XID(60, 60, NOTE, WELL, "exception of its video processor"),
-	XID(63, 63, NOTE, WELL, "memory of it is replaced"), /* remap_pending: with the next reset */
+	XID(63, 63, NOTE, WELL,
+	        "memory of it is replaced"), /* remap_pending: with the next reset */
 	XID(65, 73, NOTE, WELL, "exception of one of its engines"),
 	XID(75, 77, NOTE, WELL, "exception of a copy engine"),
 	XID(80, 80, NOTE, WELL, "a program's data came to it corrupted"),
@@ -51,7 +52,8 @@ static const struct gpu_fault_row rows[] = {
 	XID(141, 142, NOTE, WELL, "exception of one of its engines"),
 	XID(147, 148, NOTE, WELL, "NVLink error that does no harm"),
 	XID(154, 154, NOTE, WELL, "the driver says anew what recovers it"), /* recovery says what */
-	/* what needs a reset: RESET_GPU, WORKFLOW_XID_48, WORKFLOW_NVLINK_ERR, RESTART_BM, RESTART_VM */
+	/* what needs a reset: RESET_GPU, WORKFLOW_XID_48, WORKFLOW_NVLINK_ERR, RESTART_BM,
+	   RESTART_VM */
 	XID(46, 46, GPU, RESET, "it has stopped processing"),
 	XID(48, 48, GPU, RESET, "double bit ECC error"),
 	XID(54, 54, GPU, RESET, "its power is not connected"),

@@ -266,7 +266,8 @@ static bool check_slot(struct lfaults *f, const struct gpu *gpu)
 	changed |= condition(f, gpu->uuid, GPU_FAULT_REMAP_PENDING, h->remap_pending, "");
 	changed |= condition(f, gpu->uuid, GPU_FAULT_REMAP_FAILED, h->remap_failed, "");
 	changed |= condition(f, gpu->uuid, GPU_FAULT_RECOVERY, h->recovery != GPU_RECOVERY_NONE,
-	        h->recovery == GPU_RECOVERY_BOOT ? "the driver says that its node must be booted" : "");
+	        h->recovery == GPU_RECOVERY_BOOT ? "the driver says that its node must be booted"
+	                                         : "");
 	changed |= condition(
 	        f, gpu->uuid, GPU_FAULT_HOT, h->slowdown_c && h->temp_c >= h->slowdown_c, hot);
 	return changed;
@@ -385,7 +386,8 @@ static uint64_t to_be_reset(const struct gpus *now)
 	uint64_t set = 0;
 
 	for (uint32_t i = 0; i < now->n; i++) {
-		if (now->v[i].health.recovery != GPU_RECOVERY_NONE && now->v[i].nvml < GPUS_HOST_MAX)
+		if (now->v[i].health.recovery != GPU_RECOVERY_NONE &&
+		        now->v[i].nvml < GPUS_HOST_MAX)
 			set |= (uint64_t)1 << now->v[i].nvml;
 	}
 	return set;

@@ -1,9 +1,10 @@
 /* lgpus.c - the launcher's GPUs: looked at by a process of their own (gpu/probe.h), told to the
  * network half, and what an order's GPUs are
  *
- * The hello waits for the first look, and a moment for the first health check (lhealth.c). Further ones are made every gpu_recheck_s; what has changed
- * is told, and the network half registers anew. Orders name GPUs by UUID where the controller knows
- * them from us; one that the last look did not find is not started on.
+ * The hello waits for the first look, and a moment for the first health check (lhealth.c). Further
+ * ones are made every gpu_recheck_s; what has changed is told, and the network half registers anew.
+ * Orders name GPUs by UUID where the controller knows them from us; one that the last look did not
+ * find is not started on.
  */
 #include "config.h"
 

@@ -1,8 +1,8 @@
 /* lhealth.c - the site's health check; see lpriv.h, site.h
  *
  * Until the first one has ended the node is not known to be well. What a check finds is told with
- * the GPUs, in the hello and whenever it has changed. The hello waits a moment for the first one, so
- * that a node whose check is quick registers once.
+ * the GPUs, in the hello and whenever it has changed. The hello waits a moment for the first one,
+ * so that a node whose check is quick registers once.
  */
 #include "config.h"
 
@@ -21,9 +21,9 @@
 #include "common/xalloc.h"
 #include "noded/shepherd.h"
 
-#define LEAF      "health"
-#define FIRST     "the health check has not ended yet"
-#define NO_RESULT "the health check was killed"
+#define LEAF        "health"
+#define FIRST       "the health check has not ended yet"
+#define NO_RESULT   "the health check was killed"
 #define PATIENCE_MS 2000 /* so long the hello waits for the first one */
 
 struct lhealth {

@@ -5,8 +5,9 @@
  * exceed what the card has. A share of memory alone takes no compute from anybody: whoever asks so
  * takes what is left at the moment.
  *
- * The memory that can be shared is what the driver reports, or the type's nominal `mem`, less its
- * `mem_reserve`; 0: not known, then nothing of it can be asked for in MiB.
+ * The memory that can be shared is what the driver reports, or the type's nominal `mem` where that
+ * is less or nothing is reported, less its `mem_reserve`; 0: not known, then nothing of it can be
+ * asked for in MiB.
  *
  * A share counts in usage and prices as that fraction of a GPU which is the larger of the two, in
  * thousandths (`charge`), rounded up.

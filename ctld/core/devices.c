@@ -245,6 +245,8 @@ void devices_bind(struct core *core, struct node *node)
 		b.slots[i].told = l->gpus_asked || *list;
 	for (i = 0; i < b.n; i++) {
 		out |= is_well(&b.slots[i]) ? 0 : 1ULL << i;
+		ledger_gpu_mem(core->ledger, l->index, (uint32_t)i,
+		        b.slots[i].gpu ? b.slots[i].gpu->mem_mb : 0);
 		say_type(&b, i, note);
 	}
 	if (l->gpus_asked || *list)

@@ -27,7 +27,8 @@
 struct core;
 struct node;
 
-/* Bind anew, after a registration or another configuration. Sets gpus_out and gpu_note. */
+/* Bind anew, after a registration or another configuration. Sets gpus_out and gpu_note, and tells
+ * the ledger how much memory each GPU has. */
 void devices_bind(struct core *core, struct node *node);
 
 /* The UUID at an index of such a list, "" if it has none. */

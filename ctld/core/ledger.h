@@ -66,6 +66,9 @@ void ledger_free(struct ledger *l);                 /* NULL is fine */
 void ledger_inventory(struct ledger *l, uint32_t node, uint32_t cpus, uint64_t mem_mb);
 /* GPUs that are not there or in trouble: counted, never given. They may be booked. */
 void ledger_gpus_out(struct ledger *l, uint32_t node, uint64_t out);
+/* So much memory has this GPU, as its driver says; 0: it has not said. What may be shared of it is
+ * that or the type's nominal `mem`, whichever is less, without the type's `mem_reserve`. */
+void ledger_gpu_mem(struct ledger *l, uint32_t node, uint32_t index, uint64_t mem_mb);
 void ledger_accept(struct ledger *l, uint32_t node, bool accept); /* new nodes do not */
 bool ledger_accepts(const struct ledger *l, uint32_t node);
 

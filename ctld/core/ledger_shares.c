@@ -32,6 +32,19 @@ static uint16_t type_at(const struct record *r, uint32_t index)
 	return TYPE_NONE;
 }
 
+/* `has`: by its driver; 0: not known. */
+static uint64_t mem_to_share(
+        const struct ledger *l, const struct record *r, uint32_t index, uint64_t has)
+{
+	uint16_t type = type_at(r, index);
+	const struct conf_gpu_type *t = type == TYPE_NONE ? NULL : &l->conf->gpu_types[type];
+	uint64_t mem = t ? t->mem_mb : 0;
+
+	if (has && has < mem)
+		mem = has;
+	return t && mem > t->mem_reserve_mb ? mem - t->mem_reserve_mb : 0;
+}
+
 static void want_cards(const struct ledger *l, struct record *r)
 {
 	uint32_t i;
@@ -39,14 +52,8 @@ static void want_cards(const struct ledger *l, struct record *r)
 	if (r->cards)
 		return;
 	r->cards = xcalloc(CONF_MAX_GPUS_PER_NODE, sizeof(*r->cards));
-	for (i = 0; i < CONF_MAX_GPUS_PER_NODE; i++) {
-		uint16_t type = type_at(r, i);
-		const struct conf_gpu_type *t =
-		        type == TYPE_NONE ? NULL : &l->conf->gpu_types[type];
-
-		if (t && t->mem_mb > t->mem_reserve_mb)
-			r->cards[i].mem_mb = t->mem_mb - t->mem_reserve_mb;
-	}
+	for (i = 0; i < CONF_MAX_GPUS_PER_NODE; i++)
+		r->cards[i].mem_mb = mem_to_share(l, r, i, 0);
 }
 
 void shares_new(struct ledger *l)
@@ -89,6 +96,19 @@ void shares_free(struct ledger *l)
 bool ledger_shares(const struct ledger *l, uint32_t node)
 {
 	return l->nodes[node].conf->share != CONF_SHARE_NO;
+}
+
+void ledger_gpu_mem(struct ledger *l, uint32_t node, uint32_t index, uint64_t mem_mb)
+{
+	struct record *r = &l->nodes[node];
+
+	if (!ledger_shares(l, node))
+		return;
+	mem_mb = mem_to_share(l, r, index, mem_mb);
+	if (r->cards[index].mem_mb == mem_mb)
+		return;
+	r->cards[index].mem_mb = mem_mb;
+	r->stamp++;
 }
 
 const struct card *ledger_card(const struct ledger *l, uint32_t node, uint32_t index)

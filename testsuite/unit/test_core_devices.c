@@ -502,6 +502,63 @@ static void drained_by_index(void **state)
 	world_free(w);
 }
 
+/* Of cards that several jobs share no more memory is given than there is: by the configuration and
+ * by the driver. */
+static const struct {
+	uint64_t told_mb, asked_mb;
+	unsigned run, wait; /* of so many jobs that ask for it; 0 and 0: it is refused */
+} cards[] = {
+	{ 0, 20480, 4, 1 },
+	{ 81920, 20480, 4, 1 },
+	{ 98304, 20480, 4, 1 },
+	{ 81559, 20480, 3, 1 },
+	{ 40960, 20480, 2, 1 },
+	{ 40960, 40960, 1, 1 },
+	{ 40960, 41984, 0, 0 },
+};
+
+static void shared_memory(void **state)
+{
+	(void)state;
+	for (size_t i = 0; i < sizeof(cards) / sizeof(*cards); i++) {
+		struct world *w = world_new(
+		        "cluster = \"t\"; controller = { host = \"h\"; };"
+		        "gpu_types = ( { name = \"h100\"; mem = \"80G\"; } );"
+		        "nodes = ( { name = \"n0\"; cpus = 8; mem = \"64G\"; gpus = \"h100:1\";"
+		        "            share = \"watch\"; } );"
+		        "partitions = ( { name = \"batch\"; nodes = \"ALL\"; default = true; } );");
+		struct gpu_found gpu = {
+			.type = "h100", .uuid = "GPU-a", .mem_mb = cards[i].told_mb
+		};
+		struct core_event e = find_event(w, &gpu, 1);
+		struct submit_job job;
+		unsigned n, running = 0, waiting = 0;
+
+		world_apply(w, &e);
+		if (!cards[i].run) {
+			job = world_job(w, "h100:1");
+			job.gpu_mem_mb = cards[i].asked_mb;
+			assert_int_equal(world_submit_job(w, &job, 1000), 0);
+			assert_string_equal(w->error.text, "--gpu-mem=41G: the most that can be "
+			                                   "had of one GPU in batch is 40G");
+			world_free(w);
+			continue;
+		}
+		for (n = 0; n < cards[i].run + cards[i].wait; n++) {
+			uint64_t id;
+
+			job = world_job(w, "h100:1");
+			job.gpu_mem_mb = cards[i].asked_mb;
+			id = world_submit_job(w, &job, 1000);
+			running += !strcmp(world_state(w, id), "CONFIGURING");
+			waiting += !strcmp(world_state(w, id), "PENDING");
+		}
+		assert_int_equal(running, cards[i].run);
+		assert_int_equal(waiting, cards[i].wait);
+		world_free(w);
+	}
+}
+
 static void lists(void **state)
 {
 	char uuid[DEVICE_UUID_MAX], text[300];
@@ -538,6 +595,7 @@ int main(void)
 		cmocka_unit_test(named),
 		cmocka_unit_test(drained),
 		cmocka_unit_test(drained_by_index),
+		cmocka_unit_test(shared_memory),
 		cmocka_unit_test(lists),
 	};
 
