@@ -329,6 +329,8 @@ static int add_id(struct cmd_ids *ids, const char *text, size_t len, struct erro
 		        "would be a job id (123, 123_7, 123_[3-9,12]), or several with commas "
 		        "between");
 	ids->v = xrealloc(ids->v, ids->n + 1, sizeof(*ids->v));
+	ids->seen = xrealloc(ids->seen, ids->n + 1, sizeof(*ids->seen));
+	ids->seen[ids->n] = false;
 	ids->v[ids->n++] = id;
 	if (line)
 		return add_some(ids, id, line + 1, len - (size_t)(line + 1 - text), err);
@@ -363,7 +365,46 @@ void cmd_ids_clear(struct cmd_ids *ids)
 	free(ids->some);
 	free(ids->whole);
 	free(ids->v);
+	free(ids->seen);
 	*ids = (struct cmd_ids){ .n = 0 };
+}
+
+void cmd_ids_saw(struct cmd_ids *ids, uint64_t id)
+{
+	for (size_t i = 0; i < ids->n; i++)
+		if (ids->v[i] == id)
+			ids->seen[i] = true;
+}
+
+static bool named_before(const struct cmd_ids *ids, size_t i)
+{
+	for (size_t k = 0; k < i; k++)
+		if (ids->v[k] == ids->v[i])
+			return true;
+	return false;
+}
+
+int cmd_ids_end(const struct cmd_ids *ids, int rc, const char *why, struct error *err)
+{
+	char text[150] = "";
+	size_t n = 0, said = 0, used = 0;
+
+	if (rc < 0 && err->code != ERR_NO_JOB)
+		return rc;
+	for (size_t i = 0; i < ids->n; i++) {
+		if (ids->seen[i] || named_before(ids, i))
+			continue;
+		if (n++ == said && used + sizeof(", 18446744073709551615") < sizeof(text)) {
+			used += (size_t)snprintf(text + used, sizeof(text) - used, "%s%llu",
+			        said ? ", " : "", (unsigned long long)ids->v[i]);
+			said++;
+		}
+	}
+	if (!n)
+		return rc;
+	if (n == said)
+		return error_set(err, ERR_NO_JOB, "%s %s: %s", n > 1 ? "jobs" : "job", text, why);
+	return error_set(err, ERR_NO_JOB, "jobs %s and %zu others: %s", text, n - said, why);
 }
 
 int cmd_job_status(const char *state, uint32_t exit_code, uint32_t exit_signal)

@@ -67,9 +67,13 @@ struct cmd_list {
 int cmd_list_add(struct cmd_list *list, const char *text, struct error *err);
 void cmd_list_clear(struct cmd_list *list);
 
-/* Jobs by number; of an array perhaps only some tasks: 123_7, 123_[3-9,12]. */
+/* Jobs by number; of an array perhaps only some tasks: 123_7, 123_[3-9,12].
+ *
+ * One rule for all commands that take several: what there is of them is shown or done, each that
+ * there is not is named, and the exit status is that of ERR_NO_JOB (3). */
 struct cmd_ids {
 	uint64_t *v; /* all of them */
+	bool *seen;  /* which of them cmd_ids_saw() was told of */
 	size_t n;
 	uint64_t *whole; /* those that are meant as a whole */
 	size_t n_whole;
@@ -80,6 +84,12 @@ struct cmd_ids {
 /* Ids with commas between. */
 int cmd_ids_add(struct cmd_ids *ids, const char *text, struct error *err);
 void cmd_ids_clear(struct cmd_ids *ids);
+
+/* The answer has this job. */
+void cmd_ids_saw(struct cmd_ids *ids, uint64_t id);
+/* The end of the answer, which was `rc` with its error: as it is, or ERR_NO_JOB with the numbers
+ * that were not seen and `why` ("not known"). */
+int cmd_ids_end(const struct cmd_ids *ids, int rc, const char *why, struct error *err);
 
 /* What the end of a job is as an exit status: its own, 128 + signal, EXIT_OWN_FAILURE where it did
  * not end by itself. Of an array the highest. */

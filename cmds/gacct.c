@@ -7,7 +7,6 @@
 #include "cmds/cmd.h"
 #include "cmds/listing.h"
 #include "cmds/when.h"
-#include "common/xalloc.h"
 
 enum { KEY_RUNS = 0x200 };
 
@@ -16,7 +15,6 @@ struct gacct {
 	struct acctopt which;
 	struct listing listing;
 	bool runs;
-	bool *seen; /* which of the ids were found */
 	Gpusched__Acct total;
 };
 
@@ -79,9 +77,7 @@ static const struct cmd cmd = {
 
 static void show(struct gacct *g, const Gpusched__Acct *job)
 {
-	for (size_t i = 0; i < g->which.filter.ids.n; i++)
-		if (g->which.filter.ids.v[i] == job->id)
-			g->seen[i] = true;
+	cmd_ids_saw(&g->which.filter.ids, job->id);
 	acct_total_add(&g->total, job);
 	if (!g->runs) {
 		listing_add(&g->listing, job, &job->base);
@@ -120,20 +116,6 @@ static int list(struct gacct *g, struct client *c, struct error *err)
 	return client_call(c, &call, err);
 }
 
-/* Ids that were asked for by number and are not there. */
-static int demand_seen(const struct gacct *g, struct error *err)
-{
-	const struct cmd_ids *ids = &g->which.filter.ids;
-
-	for (size_t i = 0; i < ids->n; i++)
-		if (!g->seen[i])
-			return error_set(err, ERR_NO_JOB,
-			        "job %llu: not known, never ran, or not selected by the other "
-			        "options",
-			        (unsigned long long)ids->v[i]);
-	return 0;
-}
-
 static int run(void *input, struct error *err)
 {
 	struct gacct *g = input;
@@ -148,16 +130,14 @@ static int run(void *input, struct error *err)
 		return -1;
 	}
 	cmd_tell_retry(&cmd, c);
-	g->seen = xcalloc(g->which.filter.ids.n, sizeof(*g->seen));
 	listing_begin(&g->listing, client_conf(c)->cluster, "jobs");
 	rc = list(g, c, err);
 	if (rc >= 0 && !g->runs)
 		listing_add_total(&g->listing, &g->total);
-	if (rc >= 0)
-		rc = demand_seen(g, err);
+	rc = cmd_ids_end(&g->which.filter.ids, rc,
+	        "not known, never ran, or not selected by the other options", err);
 	listing_end(&g->listing, rc < 0 ? err : NULL, rc < 0 && err->code == ERR_NO_JOB);
 	client_free(c);
-	free(g->seen);
 	return rc;
 }
 

@@ -38,8 +38,10 @@ static int on_jobs(unsigned type, const ProtobufCMessage *m, void *arg, struct e
 
 	if (type != GPUSCHED__MSG_TYPE__MSG_JOB_CHUNK)
 		return gctl_wrong_answer(err);
-	for (size_t i = 0; i < chunk->n_jobs; i++)
+	for (size_t i = 0; i < chunk->n_jobs; i++) {
+		cmd_ids_saw(&((struct run *)arg)->g->filter.ids, chunk->jobs[i]->id);
 		show_job(arg, chunk->jobs[i]);
+	}
 	return 0;
 }
 
@@ -165,21 +167,21 @@ static int on_script(unsigned type, const ProtobufCMessage *m, void *arg, struct
 /* One after another; tasks have the script of their array. */
 static int show_scripts(struct run *r, struct error *err)
 {
-	Gpusched__JobFilter filter;
+	struct cmd_ids *ids = &r->g->filter.ids;
 	Gpusched__ShowScript request = GPUSCHED__SHOW_SCRIPT__INIT;
 
 	if (r->g->json || (r->g->script && r->g->env))
 		return error_set(err, ERR_USAGE, "show job: %s and %s exclude each other",
 		        r->g->script ? "--script" : "--env", r->g->json ? "--json" : "--env");
-	filter_message(&r->g->filter, &filter);
-	for (size_t i = 0; i < filter.n_ids + filter.n_tasks; i++) {
-		request.job =
-		        i < filter.n_ids ? filter.ids[i] : filter.tasks[i - filter.n_ids]->job;
+	for (size_t i = 0; i < ids->n; i++) {
+		request.job = ids->v[i];
 		if (gctl_ask(r, GPUSCHED__MSG_TYPE__MSG_SHOW_SCRIPT, &request.base, true, on_script,
-		            err) < 0)
+		            err) >= 0)
+			cmd_ids_saw(ids, ids->v[i]);
+		else if (err->code != ERR_NO_JOB)
 			return -1;
 	}
-	return EXIT_DONE;
+	return cmd_ids_end(ids, EXIT_DONE, "not known, or the script was erased", err);
 }
 
 int gctl_show_job(struct run *r, struct error *err)
@@ -200,10 +202,7 @@ int gctl_show_job(struct run *r, struct error *err)
 	request.with_runs = true;
 	jsonout_begin(&r->out, stdout, client_conf(r->client)->cluster, "jobs");
 	rc = gctl_ask(r, GPUSCHED__MSG_TYPE__MSG_LIST_JOBS, &request.base, true, on_jobs, err);
-	if (rc >= 0 && r->seen < f->ids.n)
-		rc = error_set(err, ERR_NO_JOB, "%s %s: not known%s", r->n > 1 ? "jobs" : "job",
-		        r->words[0], r->n > 1 ? ", or another of them" : "");
-	return end_show(r, rc, err);
+	return end_show(r, cmd_ids_end(&f->ids, rc, "not known", err), err);
 }
 
 static int add_node(const char *name, void *arg)

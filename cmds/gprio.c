@@ -7,7 +7,6 @@
 #include "cmds/listing.h"
 #include "cmds/views.h"
 #include "common/units.h"
-#include "common/xalloc.h"
 
 enum { KEY_ME = 0x200, KEY_NORM };
 
@@ -18,7 +17,6 @@ struct gprio {
 	struct filter filter;
 	struct listing listing;
 	bool norm, weights;
-	bool *seen; /* which of filter.ids were found */
 };
 
 static const struct argp_option options[] = {
@@ -132,21 +130,9 @@ static int on_chunk(unsigned type, const ProtobufCMessage *m, void *arg, struct 
 	for (size_t i = 0; i < chunk->n_prios && !g->weights; i++) {
 		if (!chunk->prios[i]->points || !chunk->prios[i]->factors)
 			return error_set(err, ERR_PROTOCOL, "a priority without its parts");
-		for (size_t k = 0; k < g->filter.ids.n; k++)
-			if (g->filter.ids.v[k] == chunk->prios[i]->id)
-				g->seen[k] = true;
+		cmd_ids_saw(&g->filter.ids, chunk->prios[i]->id);
 		listing_add(&g->listing, chunk->prios[i], &chunk->prios[i]->base);
 	}
-	return 0;
-}
-
-static int demand_seen(const struct gprio *g, struct error *err)
-{
-	for (size_t i = 0; i < g->filter.ids.n && !g->weights; i++)
-		if (!g->seen[i])
-			return error_set(err, ERR_NO_JOB,
-			        "job %llu: not known, or it does not wait",
-			        (unsigned long long)g->filter.ids.v[i]);
 	return 0;
 }
 
@@ -183,13 +169,11 @@ static int run(void *input, struct error *err)
 		return -1;
 	}
 	cmd_tell_retry(&cmd, c);
-	g->seen = xcalloc(g->filter.ids.n, sizeof(*g->seen));
 	listing_begin(&g->listing, client_conf(c)->cluster, g->weights ? "weights" : "jobs");
 	rc = list(g, c, err);
-	if (rc >= 0)
-		rc = demand_seen(g, err);
+	if (!g->weights)
+		rc = cmd_ids_end(&g->filter.ids, rc, "not known, or it does not wait", err);
 	listing_end(&g->listing, rc < 0 ? err : NULL, rc < 0 && err->code == ERR_NO_JOB);
-	free(g->seen);
 	client_free(c);
 	return rc;
 }

@@ -8,7 +8,6 @@
 #include "cmds/views.h"
 #include "cmds/watch.h"
 #include "cmds/whyview.h"
-#include "common/xalloc.h"
 
 enum { KEY_ME = 0x200, KEY_ALL, KEY_START, KEY_WHY, KEY_WATCH, KEY_SINCE };
 
@@ -20,7 +19,6 @@ struct gqueue {
 	struct listing listing;
 	bool start, why, watch;
 	const char *since; /* borrowed of the command line */
-	bool *seen;        /* which of filter.ids were found */
 	size_t n_shown;    /* --why */
 };
 
@@ -127,9 +125,7 @@ static const struct cmd cmd = {
 
 static void show(struct gqueue *q, const Gpusched__Job *job)
 {
-	for (size_t i = 0; i < q->filter.ids.n; i++)
-		if (q->filter.ids.v[i] == job->id)
-			q->seen[i] = true;
+	cmd_ids_saw(&q->filter.ids, job->id);
 	listing_add(&q->listing, job, &job->base);
 }
 
@@ -164,17 +160,21 @@ static int list(struct gqueue *q, struct client *c, struct error *err)
 
 static int on_why(unsigned type, const ProtobufCMessage *m, void *arg, struct error *err)
 {
+	const Gpusched__WhyResult *why = (const Gpusched__WhyResult *)m;
 	struct gqueue *q = arg;
 
 	if (type != GPUSCHED__MSG_TYPE__MSG_WHY_RESULT)
 		return error_set(err, ERR_PROTOCOL, "not an answer to why a job waits");
+	if (!why->job)
+		return error_set(err, ERR_PROTOCOL, "a reason without its job");
+	cmd_ids_saw(&q->filter.ids, why->job->id);
 	if (q->listing.json) {
 		jsonout_message(&q->listing.out, m);
 		return 0;
 	}
 	if (q->n_shown++)
 		putchar('\n');
-	why_print((const Gpusched__WhyResult *)m, stdout, table_style_for(stdout).width);
+	why_print(why, stdout, table_style_for(stdout).width);
 	return 0;
 }
 
@@ -197,7 +197,7 @@ static int ask_why(struct gqueue *q, struct error *err)
 	request.tasks = q->filter.ids.some;
 	request.n_tasks = q->filter.ids.n_some;
 	jsonout_begin(&q->listing.out, stdout, client_conf(c)->cluster, "jobs");
-	rc = client_call(c, &call, err);
+	rc = cmd_ids_end(&q->filter.ids, client_call(c, &call, err), "not known", err);
 	if (q->listing.json)
 		jsonout_end(&q->listing.out, rc < 0 ? err : NULL);
 	client_free(c);
@@ -205,17 +205,6 @@ static int ask_why(struct gqueue *q, struct error *err)
 }
 
 /* --- listings -------------------------------------------------------------------------------- */
-
-/* Ids that were asked for by number and are not there. */
-static int demand_seen(const struct gqueue *q, struct error *err)
-{
-	for (size_t i = 0; i < q->filter.ids.n; i++)
-		if (!q->seen[i])
-			return error_set(err, ERR_NO_JOB,
-			        "job %llu: not known, or not selected by the other options",
-			        (unsigned long long)q->filter.ids.v[i]);
-	return 0;
-}
 
 static int take_start(struct gqueue *q, struct error *err)
 {
@@ -240,14 +229,11 @@ static int run(struct gqueue *q, struct error *err)
 		return -1;
 	}
 	cmd_tell_retry(&cmd, c);
-	q->seen = xcalloc(q->filter.ids.n, sizeof(*q->seen));
 	listing_begin(&q->listing, client_conf(c)->cluster, "jobs");
-	rc = list(q, c, err);
-	if (rc >= 0)
-		rc = demand_seen(q, err);
+	rc = cmd_ids_end(&q->filter.ids, list(q, c, err),
+	        "not known, or not selected by the other options", err);
 	listing_end(&q->listing, rc < 0 ? err : NULL, rc < 0 && err->code == ERR_NO_JOB);
 	client_free(c);
-	free(q->seen);
 	return rc;
 }
 
@@ -299,7 +285,7 @@ static int carry_out(void *input, struct error *err)
 
 int main(int argc, char **argv)
 {
-	struct gqueue q = { .seen = NULL };
+	struct gqueue q = { .start = false };
 	int status = cmd_list(&cmd, argc, argv, &q, carry_out);
 
 	filter_clear(&q.filter);

@@ -82,6 +82,21 @@ struct job *array_of_run(struct core *core, struct run_id id)
 	return job;
 }
 
+uint32_t array_tasks_under(const struct job *job, const struct taskset *set)
+{
+	struct taskset left, some;
+	uint32_t n;
+
+	if (!set || !job_tasks(job))
+		return job_weight(job);
+	taskset_copy(&left, job_tasks(job));
+	taskset_take(&left, set, &some);
+	n = some.count;
+	taskset_clear(&left);
+	taskset_clear(&some);
+	return n;
+}
+
 /* --- how many at a time ---------------------------------------------------------------------- */
 
 bool array_full(const struct job *job)

@@ -29,6 +29,9 @@ struct job *array_first(struct core *core, struct job *job);
 struct job *array_split(
         struct core *core, struct job *job, const struct taskset *set, bool keep_own);
 
+/* So many of these tasks (NULL: of all) are under the record. */
+uint32_t array_tasks_under(const struct job *job, const struct taskset *set);
+
 /* Some of its tasks have gone to other records. It may be dropped, if it is not the own one. */
 void array_shrunk(struct core *core, struct job *job);
 

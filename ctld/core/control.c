@@ -456,7 +456,7 @@ static int control_records(
 		/* What waits is cancelled as a record of its own: its array may go on. */
 		if (job_tasks(c->job) && verbs[verb].changes(c, c->job))
 			c->job = array_split(c->core, c->job, those, verb != JOB_CANCEL);
-		weight = job_weight(c->job);
+		weight = array_tasks_under(c->job, set);
 		if (verbs[verb].apply(c, err) == 0) {
 			c->tasks += weight;
 			done++;

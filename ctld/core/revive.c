@@ -7,6 +7,7 @@
  */
 #include <stdlib.h>
 
+#include "ctld/core/array.h"
 #include "ctld/core/depends.h"
 #include "ctld/core/idmap.h"
 #include "ctld/core/intake.h"
@@ -49,22 +50,6 @@ int revive_check(struct core *core, const struct job *job, struct error *err)
 	               : 0;
 }
 
-/* So many tasks of `set` (NULL: of all) are under the record. */
-static uint32_t tasks_under(const struct job *job, const struct taskset *set)
-{
-	struct taskset left, some;
-	uint32_t n;
-
-	if (!set || !job_tasks(job))
-		return job_weight(job);
-	taskset_copy(&left, job_tasks(job));
-	taskset_take(&left, set, &some);
-	n = some.count;
-	taskset_clear(&left);
-	taskset_clear(&some);
-	return n;
-}
-
 int revive_check_here(const struct job *own, const struct taskset *set, struct job *const *v,
         size_t n, struct error *err)
 {
@@ -73,7 +58,7 @@ int revive_check_here(const struct job *own, const struct taskset *set, struct j
 
 	for (i = 0; i < n; i++) {
 		if (set || job_state_ended((enum job_state)job_info(v[i])->state))
-			here += tasks_under(v[i], set);
+			here += array_tasks_under(v[i], set);
 	}
 	if (here >= all)
 		return 0;

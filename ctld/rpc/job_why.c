@@ -18,8 +18,9 @@
 #define LOOKS    4 /* slices of the scheduler, at most, before a job is told of */
 
 struct asked {
-	uint64_t *ids; /* refs */
+	uint64_t *ids; /* refs, of those that are known */
 	size_t n, at;
+	struct error unknown; /* code 0: none of those that were named */
 };
 
 static void asked_free(void *data)
@@ -51,26 +52,35 @@ static void slice(struct ctld *c, struct call *call, struct clocks now)
 	if (a->at < a->n)
 		call_go_on(c, call);
 	else
-		call_done(c, call, NULL);
+		call_done(c, call, a->unknown.code ? &a->unknown : NULL);
 }
 
 static const struct call_ops why_ops = { .slice = slice, .free = asked_free };
 
+/* Leave out what is not known, which is told at the end. */
 static int check(struct ctld *c, const struct rpc *rpc, struct asked *a, struct error *err)
 {
 	const Gpusched__JobWhy *m = (const Gpusched__JobWhy *)rpc->msg;
 	struct job_view job;
 	char label[JOB_LABEL];
+	size_t known = 0;
 
 	if (filter_refs(m->ids, m->n_ids, m->tasks, m->n_tasks, MAX_JOBS, &a->ids, &a->n, err))
 		return -1;
 	if (a->n < 1)
 		return error_set(err, ERR_USAGE, "no job is named; must be 1 to %d", MAX_JOBS);
-	for (size_t i = 0; i < a->n; i++)
-		if (!core_job_view(c->core, a->ids[i], rpc->now, &job) || !rpc_sees(c, rpc, &job))
-			return error_set(err, ERR_NO_JOB, "there is no job %s",
+	for (size_t i = 0; i < a->n; i++) {
+		if (core_job_view(c->core, a->ids[i], rpc->now, &job) && rpc_sees(c, rpc, &job))
+			a->ids[known++] = a->ids[i];
+		else if (!a->unknown.code)
+			error_set(&a->unknown, ERR_NO_JOB, "there is no job %s",
 			        job_ref_label(a->ids[i], label));
-	return 0;
+	}
+	a->n = known;
+	if (known)
+		return 0;
+	*err = a->unknown;
+	return -1;
 }
 
 void rpc_job_why(struct ctld *c, const struct rpc *rpc)

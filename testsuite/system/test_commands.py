@@ -167,9 +167,86 @@ def test_why(cluster):
     j = json.loads(cluster.run("gqueue", "--why", job, "--json").stdout)["jobs"][0]
     assert j["job"]["id"] == job and j["why"]["blockers"][0]["reason"] == "Resources" and j["now_time"] > 0
     r = cluster.run("gqueue", "--why", 999999, check=False)
-    assert r.returncode == 3 and "there is no job 999999" in r.stderr
+    assert r.returncode == 3 and r.stderr == "gqueue: error: job 999999: not known\n"
     ids = cluster.run("gqueue", "--start", "-h", "-o", "JOBID").stdout.split()
     assert str(job) in ids and str(blocker) not in ids
+
+
+def test_what_there_is_of_several_jobs_and_what_is_not(cluster):
+    here = cluster.submit("sleep 100", "--gpus=4")
+    waits = cluster.submit("true", "--gpus=4", "--hold")
+    array = cluster.submit("true", "--gpus=4", "--array=0-3", "--hold")
+    cluster.wait_state(here, "RUNNING")
+    gone = 999998
+
+    def run(*argv):
+        r = cluster.run(*argv, check=False)
+        assert r.returncode == 3, (argv, r)
+        return r.stdout, r.stderr
+
+    for command, what in ((("gqueue", "-h", "-o", "JOBID"), "not known, or not selected by the other options"),
+                          (("gacct", "-h", "-s", "R,PD", "-o", "JOBID"),
+                           "not known, never ran, or not selected by the other options")):
+        out, error = run(*command, "-j", f"{gone},{here},{waits},{gone + 1}")
+        assert out.split()[:2] == [str(here), str(waits)] or out.split()[:2] == [str(waits), str(here)], out
+        assert error == f"{command[0]}: error: jobs {gone}, {gone + 1}: {what}\n"
+    out, error = run("gprio", "-h", "-o", "JOBID", "-j", f"{gone},{waits}")
+    assert out.split() == [str(waits)] and f"job {gone}: not known, or it does not wait" in error
+    out, error = run("gqueue", "--why", f"{gone},{waits},{gone + 1}")
+    assert f"Job {waits} " in out and error == f"gqueue: error: jobs {gone}, {gone + 1}: not known\n"
+    out, error = run("gqueue", "--why", f"{waits},{gone}", "--json")
+    answer = json.loads(out)
+    assert [j["job"]["id"] for j in answer["jobs"]] == [waits] and answer["error"]["code"] == "job.unknown"
+    out, error = run("gqueue", "--why", f"{array}_9,{array}_1")
+    assert f"Job {array}_[0-3] " in out and f"there is no job {array}_9" in error
+    out, error = run("gctl", "show", "job", array, f"{gone},{waits}")
+    assert f"JOBID             {array}" in out and error == f"gctl: error: job {gone}: not known\n"
+    out, error = run("gctl", "show", "job", "--script", gone, array)
+    assert out == "#!/bin/sh\ntrue\n" and f"job {gone}: not known, or the script was erased" in error
+    out, error = run("gctl", "hold", gone, f"{waits},{gone + 1}")
+    assert out == "Held 1 job\n" and f"no job {gone}\n" in error and f"no job {gone + 1}\n" in error
+    out, error = run("gctl", "update", f"{gone},{waits}", "--nice=3")
+    assert out == "Updated 1 job\n" and f"no job {gone}" in error
+    out, error = run("gcancel", f"{gone},{waits}", gone + 1)
+    assert out == "Cancelled 1 job\n" and f"no job {gone}\n" in error and f"no job {gone + 1}\n" in error
+    # Many of them are not all named.
+    out, error = run("gqueue", "-j", f"{here}," + ",".join(str(gone + n) for n in range(50)))
+    assert f"{here} " in out and error.startswith(f"gqueue: error: jobs {gone}, ") and " others: not known" in error
+
+
+def test_words_about_arrays(cluster):
+    blocker = cluster.submit("sleep 100", "--gpus=4")
+    cluster.wait_state(blocker, "RUNNING")
+    array = cluster.submit("true", "--gpus=4", "--array=0-9")
+    other = cluster.submit("true", "--gpus=4")
+
+    def says(*argv):
+        return cluster.run(*argv).stdout
+
+    def listing(job):
+        return [line.split()[0::4][:2] for line in says("gqueue", "-h", "--sort=JOBID", job).splitlines()]
+
+    assert says("gctl", "hold", f"{array}_[2-4]") == f"Held 3 tasks of job {array}\n"
+    assert says("gctl", "hold", f"{array}_3") == f"Held 1 task of job {array}\n"
+    assert says("gctl", "update", f"{array}_[0-1]", "--nice=1") == f"Updated 2 tasks of job {array}\n"
+    assert says("gctl", "release", f"{array}_2") == f"Released 1 task of job {array}\n"
+    assert says("gctl", "hold", other, f"{array}_5") == "Held 1 job and 1 task\n"
+    assert says("gctl", "release", array, other) == "Released 1 job and 10 tasks\n"
+    assert says("gcancel", f"{array}_[7-9]") == f"Cancelled 3 tasks of job {array}\n"
+    # An array by its id is all that there is of it, what has ended included; a task is one line.
+    rows = says("gqueue", "-h", "-o", "JOBID,ST", array).split()
+    assert dict(zip(rows[::2], rows[1::2]))[f"{array}_[7-9]"] == "CA"
+    assert set(rows[1::2]) == {"PD", "CA"}
+    assert says("gqueue", "-h", "-o", "JOBID,ST", f"{array}_8").split() == [f"{array}_[7-9]", "CA"]
+    assert says("gcancel", array) == f"Cancelled 7 tasks of job {array}\n"
+    # In gacct a job is what has a bill of its own: each task counts.
+    total = says("gacct", "-j", array, "-o", "JOBID,NAME,STATE,GPU-H").splitlines()[-1]
+    assert total.split() == ["total", "10", "jobs", "0.00"], total
+    assert says("gacct", "-j", f"{array}_8", "-o", "JOBID,NAME").splitlines()[-1].split() == ["total", "3", "jobs"]
+    assert "total" not in says("gacct", "-h", "-j", array, "-o", "JOBID")
+    assert "total" not in says("gacct", "-j", array, "--csv")
+    cluster.run("gcancel", blocker, other)
+    cluster.wait_state(blocker, "CANCELLED")
 
 
 def test_wait(cluster):
@@ -229,7 +306,7 @@ def test_queue_filters_and_columns(cluster):
     cluster.wait_state(b, "RUNNING")
 
     def ids(*options):
-        return [int(i) for i in cluster.run("gqueue", "-h", "-o", "JOBID", *options).stdout.split()]
+        return [int(i) for i in cluster.run("gqueue", "-h", "-o", "JOBID", *options).stdout.split() if "_" not in i]
     me = "root" if ROOT else cluster.ctld_user.pw_name
     assert ids() == [a, b]
     assert ids("--me") == ids("-u", me) == ids("-p", "batch") == [a, b]

@@ -246,6 +246,38 @@ static void ranges_are_held(void **state)
 }
 
 /* What waits of an array is one thing in a listing, and can be meant alone. */
+/* Also of a record that has more tasks than were named, and is as it should be already. */
+static void named_tasks_are_counted(void **state)
+{
+	static const struct {
+		enum job_verb verb;
+		const char *tasks;
+		uint32_t n;
+	} cases[] = {
+		{ JOB_HOLD, "2-5", 4 },
+		{ JOB_HOLD, "4", 1 },
+		{ JOB_HOLD, "5-7", 3 },
+		{ JOB_RELEASE, "3,6", 2 },
+		{ JOB_RELEASE, "8", 1 },
+		{ JOB_HOLD, NULL, 10 },
+		{ JOB_CANCEL, "0-1,9", 3 },
+	};
+	struct world *w = world_simple(1, "h100:4");
+	uint64_t id = submit_array(w, "0-9", "h100:1");
+
+	(void)state;
+	for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+		const struct effect *fx;
+
+		assert_int_equal(
+		        control(w, world_user(1000), cases[i].verb, id, cases[i].tasks), 1);
+		fx = world_effect(w, EFFECT_CONTROLLED);
+		if (fx->controlled.tasks != cases[i].n)
+			fail_msg("case %zu: %u tasks", i, fx->controlled.tasks);
+	}
+	world_free(w);
+}
+
 static void only_what_waits(void **state)
 {
 	struct world *w = world_simple(1, "h100:4");
@@ -475,6 +507,7 @@ int main(void)
 		cmocka_unit_test(requeued_task_is_next),
 		cmocka_unit_test(throttled),
 		cmocka_unit_test(ranges_are_held),
+		cmocka_unit_test(named_tasks_are_counted),
 		cmocka_unit_test(only_what_waits),
 		cmocka_unit_test(updated_in_part),
 		cmocka_unit_test(waited_for),
