@@ -40,7 +40,7 @@ struct waiter {
 
 struct lleft {
 	struct launcher *l;
-	char index[LGPUS_MAX][GPUS_TEXT]; /* UUIDs by the controller's index, from orders */
+	char index[LGPUS_MAX][GPUS_TEXT]; /* UUIDs by the controller's index, as ordered */
 	struct gpu_sampler *sampler;
 	struct event *answer, *again, *rest; /* answer: NULL: nothing is asked */
 	usec_t asked, sampled; /* mono: the question; what the last sample is as of, 0 none */
@@ -429,6 +429,26 @@ void lleft_gpus_changed(struct launcher *l)
 
 /* --- the whole ------------------------------------------------------------------------------- */
 
+/* From a launcher before us: which GPU each index of its is. */
+static void learn(struct lrun *r, void *arg)
+{
+	struct lleft *f = arg;
+	const Gpusched__LaunchRecord *launch;
+	ProtobufCMessage *m = NULL;
+
+	if (r->state == LRUN_OVER || !r->gpus ||
+	        !lrun_read(r, RECORD_LAUNCH, &gpusched__launch_record__descriptor, &m))
+		return;
+	launch = (const Gpusched__LaunchRecord *)m;
+	for (size_t i = 0; launch->report && i < launch->n_gpu_uuids && i < launch->report->n_gpus;
+	        i++) {
+		if (launch->report->gpus[i] < LGPUS_MAX)
+			set_text(
+			        f->index[launch->report->gpus[i]], GPUS_TEXT, launch->gpu_uuids[i]);
+	}
+	protobuf_c_message_free_unpacked(m, NULL);
+}
+
 struct lleft *lleft_new(struct launcher *l)
 {
 	struct lleft *f = xcalloc(1, sizeof(*f));
@@ -439,6 +459,7 @@ struct lleft *lleft_new(struct launcher *l)
 	f->rest = evtimer_new(l->base, rest, f);
 	if (!f->again || !f->rest)
 		abort();
+	lruns_each(l, learn, f);
 	return f;
 }
 

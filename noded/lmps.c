@@ -164,7 +164,11 @@ static void stopped(struct mps_daemon *d, const char *trouble)
 	if (trouble)
 		log_error("MPS of uid %" PRIu32 " on GPU %" PRIu32 ": %s", d->uid, d->gpu, trouble);
 	if (!d->waiters) {
+		struct launcher *l = d->m->l;
+		uint64_t gpu = (uint64_t)1 << d->gpu;
+
 		daemon_remove(d);
+		lleft_freed(l, gpu); /* till now whatever its user had there was nobody's concern */
 		return;
 	}
 	begin(d, d->waiters->order);

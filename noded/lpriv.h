@@ -328,7 +328,7 @@ typedef void lleft_fn(const char *left, void *arg);
 /* On those of an order that no other run has; on those of a list that no run has. */
 void lleft_wait(struct launcher *l, const Gpusched__StartRun *order, lleft_fn *fn, void *arg);
 void lleft_check(struct launcher *l, char (*uuids)[GPUS_TEXT], size_t n, lleft_fn *fn, void *arg);
-/* A run that had these (a set of indices) is over: see whether somebody stays. */
+/* A run that had these (a set of indices) is over, or MPS there: see whether somebody stays. */
 void lleft_freed(struct launcher *l, uint64_t gpus);
 void lleft_gpus_changed(struct launcher *l);
 

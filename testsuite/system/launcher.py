@@ -98,6 +98,7 @@ class Launcher:
         self.jobs.mkdir(exist_ok=True)
         self.jobs.chmod(0o1777)
         self.runs, self.history, self.creds, self.frames = {}, {}, {}, 0
+        self.faults, self.looked = [], {}  # of GPUs, as last told
         self.process = self.pid = self.sock = self.hello = self.inventory = None
         self.next_job = 1
         if start:
@@ -196,6 +197,9 @@ class Launcher:
             self.note(m)
         elif kind == "MSG_LAUNCHER_GPUS":
             self.inventory = m
+        elif kind == "MSG_GPU_REPORT":
+            self.faults = m.get("faults", [])
+            self.looked = {g["uuid"]: g.get("trouble", "") for g in m.get("looked", [])}
         else:
             self.creds[m["id"]] = m
 

@@ -6,6 +6,7 @@ import pathlib
 import pwd
 import shutil
 import signal
+import subprocess
 import tempfile
 
 import pytest
@@ -259,6 +260,41 @@ def test_mps_of_one_user(mps, machine):
     mps.lau.wait_over(fifth)
     mps.stopped()
     assert len(mps.starts()) == 3
+
+
+def test_mps_is_no_process_that_was_left(mps, machine):
+    """Neither while its user has runs there, also for a launcher that was started since, nor while it ends."""
+    lau = mps.lau
+    (mps.folder / "stubborn").touch()
+    first, _ = mps.start()
+    _, _, pid = mps.starts()[0]
+    machine.set(h100(0), h100(1), f"process gpu=0 pid={pid} mem=30")
+    lau.restart()
+    lau.looked = {}
+    lau.send("MSG_GPU_CHECK", {"uuids": ["GPU-0"]})
+    lau.wait(lambda: lau.looked, "the look")
+    assert lau.looked == {"GPU-0": ""}
+    lau.end(first, grace=0)
+    lau.wait_over(first)
+    whole = lau.submit("sleep 300", order={"gpus": [0], "gpu_uuids": ["GPU-0"], "gpu_type": "h100"})
+    lau.wait_running(whole)
+    mps.stopped()
+    mps.ends(whole)
+    assert not lau.faults
+
+
+def test_what_outlives_mps_is_found(mps, machine):
+    lau = mps.lau
+    run, _ = mps.start()
+    with subprocess.Popen(["sleep", "1000"], user=lau.owner().pw_uid if ROOT else None) as other:
+        try:
+            machine.set(h100(0), h100(1), f"process gpu=0 pid={other.pid} mem=30")
+            mps.ends(run)
+            mps.stopped()
+            lau.wait(lambda: lau.faults, "the fault")
+            assert [f["uuid"] for f in lau.faults] == ["GPU-0"] and f"process {other.pid} (sleep" in lau.faults[0]["text"]
+        finally:
+            other.kill()
 
 
 def test_mps_that_does_not_start(mps):
