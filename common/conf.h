@@ -116,6 +116,9 @@ struct conf_qos {
 enum conf_preempt { CONF_PREEMPT_OFF, CONF_PREEMPT_REQUEUE, CONF_PREEMPT_CANCEL };
 /* May its GPUs be shared, and what holds the runs apart. */
 enum conf_share { CONF_SHARE_NO, CONF_SHARE_WATCH, CONF_SHARE_MPS };
+
+/* Whose runs may share one of its GPUs at a time. */
+enum conf_users { CONF_USERS_ANY, CONF_USERS_ONE };
 enum conf_place { CONF_PLACE_PACK, CONF_PLACE_SPREAD };
 enum conf_partition_state {
 	CONF_PARTITION_UP,      /* takes and starts jobs */
@@ -162,7 +165,7 @@ struct conf_agent {
 	struct conf_texts devices; /* device files that every run may open */
 	uint32_t max_processes;    /* of a run; 0: not said */
 	char *over_memory;         /* one of OVERMEM_WORDS; "": not said */
-	uint32_t sample_ms; /* between two looks at what runs use, at most; 0: not said */
+	uint32_t sample_ms;        /* between two looks at what runs use, at most; 0: not said */
 };
 
 /* One node; `nodes` entries with hostlists are expanded and node_defaults filled in. What is 0 is
@@ -178,6 +181,7 @@ struct conf_node {
 	struct conf_agent agent;
 	uint32_t leaf; /* index into conf.switches; CONF_NONE */
 	enum conf_share share;
+	enum conf_users share_users;
 	enum conf_health_jobs health_jobs;
 	uint32_t health_recheck_s;       /* 0: never */
 	struct conf_texts health_events; /* gpu_fault_rule_parse() */

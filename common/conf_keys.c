@@ -328,6 +328,7 @@ static const struct conf_key gpu_type_keys[] = {
 };
 
 static const char *const share_words[] = { "no", "watch", "mps", NULL };
+static const char *const share_users_words[] = { "any", "one", NULL };
 static const char *const health_jobs_words[] = { "run", "requeue", "end", NULL };
 
 #define AGENT(field) AT(struct conf_node, agent.field), .reload = true
@@ -350,6 +351,9 @@ static const struct conf_key node_keys[] = {
 	        .reload = true,
 	        .help = "parts of its GPUs for jobs: watch: use is watched; mps: held by MPS, "
 	                "too" },
+	{ "share_users", CONF_WORD, "any", .words = share_users_words,
+	        AT(struct conf_node, share_users), .reload = true,
+	        .help = "whose jobs share a GPU at a time: any users', or one user's" },
 	{ "health_jobs", CONF_WORD, "run", .words = health_jobs_words,
 	        AT(struct conf_node, health_jobs), .reload = true,
 	        .help = "jobs on a GPU that a fault has drained: they run on, start anew, end" },

@@ -474,7 +474,7 @@ static int check_gpus(struct lstart *s, struct error *err)
 	if (g.holder)
 		return error_set(
 		        err, ERR_LAUNCH, "a GPU of this order is held by run %s", g.holder->name);
-	if (g.stranger && s->l->options.share_users_one)
+	if (g.stranger && s->l->rules.share_users_one)
 		return error_set(err, ERR_LAUNCH,
 		        "a GPU of this order is shared by run %s of another user, and here one "
 		        "user's runs share a GPU",

@@ -153,6 +153,7 @@ void rules_make(const struct launcher_options *own, const Gpusched__NodeSettings
 		.max_processes = own->max_processes,
 		.sample_ms = own->sample_ms,
 		.over_memory = own->over_memory,
+		.share_users_one = own->share_users_one || (told && told->share_users_one),
 		.devices = own->devices };
 	if (!told)
 		told = &nothing;

@@ -12,6 +12,7 @@
  *	max_processes   the lower
  *	sample_every    the shorter, and on where the agent says off
  *	over_memory     the stricter; what is built in counts where nobody says
+ *	share_users     one where either says so
  *	gpu_devices     only where the agent names none; used where no GPUs are found (grants.h)
  *	devices         added, unless the agent's own --containment has `devices`: then its --device
  *	                are all there are. Never a GPU's file (grants.h)
@@ -36,6 +37,7 @@ struct rules {
 	size_t n_rlimits;
 	uint64_t max_processes, sample_ms;
 	enum overmem_policy over_memory;
+	bool share_users_one;
 	struct grants_wish devices; /* strings of the options and of the settings */
 };
 

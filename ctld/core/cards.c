@@ -13,7 +13,7 @@ bool share_of(const struct share_wish *wish, uint64_t card_mem_mb, struct share 
 {
 	uint64_t milli = wish->milli;
 
-	*share = (struct share){ .milli = wish->milli, .mem_mb = wish->mem_mb };
+	*share = (struct share){ .milli = wish->milli, .mem_mb = wish->mem_mb, .user = wish->user };
 	if (!share_wished(wish))
 		return true;
 	if (!wish->mem_mb)
@@ -28,6 +28,8 @@ bool share_of(const struct share_wish *wish, uint64_t card_mem_mb, struct share 
 
 bool card_holds(const struct card *card, const struct share *share)
 {
+	if (card->one_user && card->runs && share->user && card->user != share->user)
+		return false;
 	return card->milli_used + share->milli <= CARD_MILLI &&
 	       (!share->mem_mb || card->mem_used + share->mem_mb <= card->mem_mb);
 }
@@ -35,6 +37,9 @@ bool card_holds(const struct card *card, const struct share *share)
 void card_book(struct card *card, const struct share *share, bool take)
 {
 	if (take) {
+		if (card->one_user)
+			card->user =
+			        !card->runs || card->user == share->user ? share->user : CARD_MIXED;
 		card->milli_used += share->milli;
 		card->mem_used += share->mem_mb;
 		card->runs++;
@@ -43,7 +48,8 @@ void card_book(struct card *card, const struct share *share, bool take)
 	assert(card->runs && card->milli_used >= share->milli && card->mem_used >= share->mem_mb);
 	card->milli_used -= share->milli;
 	card->mem_used -= share->mem_mb;
-	card->runs--;
+	if (!--card->runs)
+		card->user = 0;
 }
 
 uint32_t card_left(const struct card *card)

@@ -9,6 +9,10 @@
  * is less or nothing is reported, less its `mem_reserve`; 0: not known, then nothing of it can be
  * asked for in MiB.
  *
+ * Where a node says so (`share_users = "one"`) a card is shared by runs of one user at a time.
+ * Users are told apart by their uid + 1; 0 is nobody: who asks so does not mind whose runs are
+ * there.
+ *
  * A share counts in usage and prices as that fraction of a GPU which is the larger of the two, in
  * thousandths (`charge`), rounded up.
  */
@@ -24,18 +28,27 @@
 struct share {
 	uint32_t milli, charge;
 	uint64_t mem_mb;
+	uint32_t user; /* whose: uid + 1 */
 };
 
 struct card {
 	uint64_t mem_mb, mem_used;
 	uint32_t milli_used, runs; /* 0 runs: it is not shared */
+	/* one_user: it is only ever shared by runs of one. Of such a card, whose they are;
+	 * CARD_MIXED: of several, who were there before the configuration said so, until it is
+	 * free. */
+	uint32_t user;
+	bool one_user;
 };
+
+#define CARD_MIXED UINT32_MAX
 
 /* What a job asks of each card: 0 and 0 is all of it. Of compute alone it has the same share of the
  * memory. */
 struct share_wish {
 	uint32_t milli;
 	uint64_t mem_mb;
+	uint32_t user; /* who asks: uid + 1; 0 where that makes no difference */
 };
 
 static inline bool share_wished(const struct share_wish *wish)

@@ -279,6 +279,8 @@ static int check_shares(const struct core *core, const struct node *node, struct
 	const struct run *run;
 	uint32_t i;
 
+	for (i = 0; i < CONF_MAX_GPUS_PER_NODE; i++)
+		sums[i].one_user = true;
 	for (run = l->runs; run; run = run_link_of(run)->next_of_node) {
 		uint64_t left = run_share(run)->charge ? run_link_of(run)->booked : 0;
 
@@ -291,6 +293,9 @@ static int check_shares(const struct core *core, const struct node *node, struct
 		if (card->runs != sums[i].runs || card->milli_used != sums[i].milli_used ||
 		        card->mem_used != sums[i].mem_used)
 			return BROKEN(err, "node %s: the ledger has other shares of GPU %u booked",
+			        node_info(node)->name, i);
+		if (card->one_user && card->user != CARD_MIXED && card->user != sums[i].user)
+			return BROKEN(err, "node %s: the ledger has GPU %u booked for another user",
 			        node_info(node)->name, i);
 		if (!l->n_strays && card->milli_used > CARD_MILLI)
 			return BROKEN(err, "node %s: more than all of GPU %u is given away",

@@ -59,7 +59,8 @@ usec_t class_length_us(uint32_t length_s, const struct conf_partition *partition
 
 struct ask class_ask(const struct class *class)
 {
-	return (struct ask){ class->info.gpus, class->info.cpus, class->info.mem_mb };
+	return (struct ask){ class->info.gpus, class->info.cpus, class->info.mem_mb,
+		class->link.user };
 }
 
 struct heap_key class_queue_key(const struct job *job)

@@ -38,6 +38,7 @@ struct class_link {
 	uint32_t slot;      /* in the heap of ready classes; HEAP_NOWHERE: parked */
 	/* Of the present configuration; CONF_NONE. */
 	uint32_t partition, account, qos;
+	uint32_t user; /* ledger_user(): 0 where it makes no difference */
 	struct gate_path *path;
 	struct assoc *assoc;
 	struct heap_key key; /* as of the last ordering */

@@ -19,6 +19,7 @@ static uint64_t crowd_hash(const void *item, uint64_t seed)
 
 	h = hash_u64((uint64_t)c->length_s << 32 | c->cpus, h);
 	h = hash_u64((uintptr_t)c->gpus, h);
+	h = hash_u64(c->user, h);
 	return hash_u64(c->mem_mb, h);
 }
 
@@ -28,7 +29,7 @@ static bool crowd_equal(const void *item, const void *key)
 
 	return x->partition == y->partition && x->alternative == y->alternative &&
 	       x->length_s == y->length_s && x->cpus == y->cpus && x->gpus == y->gpus &&
-	       x->mem_mb == y->mem_mb;
+	       x->mem_mb == y->mem_mb && x->user == y->user;
 }
 
 static uint64_t camp_hash(const void *item, uint64_t seed)
@@ -82,7 +83,8 @@ static struct crowd *want_crowd(struct crowds *cs, const struct class *class, ui
 		.cpus = i->cpus,
 		.length_s = i->length_s,
 		.gpus = i->gpus,
-		.mem_mb = i->mem_mb };
+		.mem_mb = i->mem_mb,
+		.user = class_link_of(class)->user };
 	struct crowd *c =
 	        table_find(cs->table, crowd_hash(&key, table_seed(cs->table)), crowd_equal, &key);
 
@@ -201,5 +203,5 @@ struct heap_key crowd_first_key(const struct crowd *c)
 
 struct ask crowd_ask(const struct crowd *c)
 {
-	return (struct ask){ c->gpus, c->cpus, c->mem_mb };
+	return (struct ask){ c->gpus, c->cpus, c->mem_mb, c->user };
 }

@@ -1,7 +1,8 @@
 /* crowd.h - parked classes that ask for the same
  *
  * Classes of one partition with equal alternatives (same request, CPUs, memory) and the same length
- * are a *crowd*: whether a node has room for a part is the same for all of them. So what is
+ * are a *crowd*: whether a node has room for a part is the same for all of them. Where one user's
+ * runs share a GPU, those who ask for shares are a crowd for each user. So what is
  * released is looked at once a crowd. Where that is enough for a part, the crowd is *stirred*: its
  * members are candidates in their order, until nothing is left on those nodes.
  *
@@ -47,6 +48,7 @@ struct camp {
 struct crowd {
 	/* what is equal */
 	uint32_t partition, alternative, cpus, length_s;
+	uint32_t user;              /* whose shares, where that makes a difference */
 	const struct request *gpus; /* its classes keep it */
 	uint64_t mem_mb;
 

@@ -548,7 +548,9 @@ void imagine(struct core *core, const struct intake *t, const char *user, uint64
 		.gpus = i->gpus,
 		.mem_mb = i->mem_mb,
 		.nice = i->nice };
-	im->who = (struct contender){ .ask = { i->gpus, i->cpus, i->mem_mb },
+	im->who = (struct contender){ .ask = { i->gpus, i->cpus, i->mem_mb,
+		                              sched_user(
+		                                      core->sched, t->partition, i->gpus, i->uid) },
 		.partition = t->partition,
 		.account = sched_account(core->sched, i->account),
 		.qos = sched_qos(core->sched, i->qos),

@@ -134,7 +134,7 @@ int intake_fill(struct core *core, const struct caller *caller, struct intake *t
 	if (!i->gpus)
 		return -1;
 	admit_defaults(core, t);
-	ask = (struct ask){ i->gpus, i->cpus, i->mem_mb };
+	ask = (struct ask){ .gpus = i->gpus, .cpus = i->cpus, .mem_mb = i->mem_mb };
 	if (never_fits(core, t->partition, &ask, err) < 0 || conditions_take(core, t, err) < 0 ||
 	        admit_limits(core, caller, t, err) < 0)
 		return -1;

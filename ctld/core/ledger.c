@@ -266,9 +266,11 @@ static bool empty(const struct record *r)
 
 /* Can GPUs of `type` (TYPE_ANY: of one type) of that node be a part of alternative `a`: now, or if
  * it were empty? */
-static bool has_part(const struct ledger *l, uint32_t node, const struct request *r, uint32_t a,
+static bool has_part(const struct ledger *l, uint32_t node, const struct ask *ask, uint32_t a,
         uint16_t type, bool now)
 {
+	const struct request *r = ask->gpus;
+	const struct share_wish wish = ask_share(ask);
 	const struct conf_node *conf = l->nodes[node].conf;
 	uint32_t part = request_part_gpus(r, a);
 	struct share share;
@@ -281,10 +283,9 @@ static bool has_part(const struct ledger *l, uint32_t node, const struct request
 		uint64_t gpus;
 
 		if ((type != TYPE_ANY && type != this) || !request_type_ok(r, l->conf, a, this) ||
-		        !ledger_share(l, node, this, &r->share, &share))
+		        !ledger_share(l, node, this, &wish, &share))
 			continue;
-		gpus = now ? ledger_gpus_for(l, node, this, &r->share)
-		           : ledger_gpus_of(l, node, this);
+		gpus = now ? ledger_gpus_for(l, node, this, &wish) : ledger_gpus_of(l, node, this);
 		if (count(gpus) >= part)
 			return true;
 	}
@@ -297,7 +298,7 @@ bool ledger_fits_part(const struct ledger *l, uint32_t node, const struct ask *a
 
 	return r->accept && record_cpus_free(r) >= ask->cpus && record_mem_free(r) >= ask->mem_mb &&
 	       (!ask->gpus->exclusive || empty(r)) && request_allows(ask->gpus, node) &&
-	       has_part(l, node, ask->gpus, a, TYPE_ANY, true);
+	       has_part(l, node, ask, a, TYPE_ANY, true);
 }
 
 bool ledger_could_fit_part(
@@ -306,7 +307,7 @@ bool ledger_could_fit_part(
 	const struct record *r = &l->nodes[node];
 
 	return (!r->cpus || r->cpus >= ask->cpus) && (!r->mem || r->mem >= ask->mem_mb) &&
-	       request_allows(ask->gpus, node) && has_part(l, node, ask->gpus, a, type, false);
+	       request_allows(ask->gpus, node) && has_part(l, node, ask, a, type, false);
 }
 
 /* --- finding --------------------------------------------------------------------------------- */
@@ -341,7 +342,8 @@ void places_free(struct places *p)
 static struct place place_at(const struct search *s, uint32_t node, uint32_t gpus)
 {
 	const struct record *r = &s->l->nodes[node];
-	uint64_t mask = gpus ? ledger_gpus_for(s->l, node, s->type, &s->ask->gpus->share) : 0;
+	const struct share_wish wish = ask_share(s->ask);
+	uint64_t mask = gpus ? ledger_gpus_for(s->l, node, s->type, &wish) : 0;
 	struct place place = { .node = node,
 		.cpus = s->ask->cpus,
 		.mem_mb = s->ask->mem_mb,
@@ -349,7 +351,7 @@ static struct place place_at(const struct search *s, uint32_t node, uint32_t gpu
 		.type = s->type };
 
 	if (gpus)
-		ledger_share(s->l, node, s->type, &s->ask->gpus->share, &place.share);
+		ledger_share(s->l, node, s->type, &wish, &place.share);
 	if (!s->ask->gpus->exclusive)
 		return place;
 	place.cpus = r->cpus;
@@ -515,6 +517,7 @@ static bool offer(const struct search *s, const struct capacity_find *found, uin
 static size_t find_candidates(struct search *s, uint32_t set)
 {
 	const struct request *r = s->ask->gpus;
+	const struct share_wish wish = ask_share(s->ask);
 	struct capacity_want want = search_want(s);
 	struct gang_candidate *v = s->l->candidates;
 	struct capacity_find found;
@@ -522,8 +525,8 @@ static size_t find_candidates(struct search *s, uint32_t set)
 	size_t n = 0;
 
 	while (capacity_next(s->l->sets[set], &want, &cursor, &found)) {
-		if (share_wished(&r->share))
-			found.gpus = count(ledger_gpus_for(s->l, found.node, s->type, &r->share));
+		if (share_wished(&wish))
+			found.gpus = count(ledger_gpus_for(s->l, found.node, s->type, &wish));
 		if (found.gpus < s->gpus || !search_may_use(s, found.node) ||
 		        !offer(s, &found, &gpus))
 			continue;

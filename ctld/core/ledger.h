@@ -34,7 +34,17 @@ struct ask {
 	const struct request *gpus;
 	uint32_t cpus;   /* of each node */
 	uint64_t mem_mb; /* of each node */
+	uint32_t user;   /* of ledger_user(): who asks for shares, where it makes a difference */
 };
+
+/* What it asks of each GPU. */
+static inline struct share_wish ask_share(const struct ask *ask)
+{
+	struct share_wish wish = ask->gpus->share;
+
+	wish.user = ask->user;
+	return wish;
+}
 
 /* What a run gets of one node. */
 struct place {
@@ -94,6 +104,11 @@ const struct card *ledger_card(const struct ledger *l, uint32_t node, uint32_t i
 /* What of each GPU of that type that comes to there; { 0 }: all. False: it never can. */
 bool ledger_share(const struct ledger *l, uint32_t node, uint16_t type,
         const struct share_wish *wish, struct share *share);
+
+/* Who asks for such a request in `set`: uid + 1 where nodes have one user's runs share a GPU; 0
+ * where that makes no difference. */
+uint32_t ledger_user(
+        const struct ledger *l, uint32_t set, const struct request *gpus, uint32_t uid);
 
 /* So many tasks with such a request were submitted (mix.h). */
 void ledger_note_asked(struct ledger *l, const struct ask *ask, uint64_t tasks);

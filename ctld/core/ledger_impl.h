@@ -38,6 +38,7 @@ struct ledger {
 	struct capacity **sets;
 	size_t n_sets;
 	bool *set_shares;      /* by set: has it nodes whose GPUs may be shared? */
+	bool *set_users;       /* and such where it is asked by whom? */
 	uint32_t *set_of;      /* by partition */
 	struct entry *journal; /* since the first mark */
 	size_t n_journal, journal_size;

@@ -52,8 +52,10 @@ static void want_cards(const struct ledger *l, struct record *r)
 	if (r->cards)
 		return;
 	r->cards = xcalloc(CONF_MAX_GPUS_PER_NODE, sizeof(*r->cards));
-	for (i = 0; i < CONF_MAX_GPUS_PER_NODE; i++)
+	for (i = 0; i < CONF_MAX_GPUS_PER_NODE; i++) {
 		r->cards[i].mem_mb = mem_to_share(l, r, i, 0);
+		r->cards[i].one_user = r->conf->share_users == CONF_USERS_ONE;
+	}
 }
 
 void shares_new(struct ledger *l)
@@ -62,6 +64,7 @@ void shares_new(struct ledger *l)
 	size_t i, k;
 
 	l->set_shares = xcalloc(l->n_sets, sizeof(*l->set_shares));
+	l->set_users = xcalloc(l->n_sets, sizeof(*l->set_users));
 	for (i = 0; i < l->conf->n_nodes; i++) {
 		struct record *r = &l->nodes[i];
 
@@ -69,8 +72,10 @@ void shares_new(struct ledger *l)
 			continue;
 		any = true;
 		want_cards(l, r);
-		for (k = 0; k < r->n_sets; k++)
+		for (k = 0; k < r->n_sets; k++) {
 			l->set_shares[r->sets[k]] = true;
+			l->set_users[r->sets[k]] |= r->conf->share_users == CONF_USERS_ONE;
+		}
 	}
 	if (!any)
 		return;
@@ -88,6 +93,7 @@ void shares_free(struct ledger *l)
 		free(l->costs[i].v);
 	free(l->costs);
 	free(l->set_shares);
+	free(l->set_users);
 	mix_free(l->mix);
 }
 
@@ -109,6 +115,11 @@ void ledger_gpu_mem(struct ledger *l, uint32_t node, uint32_t index, uint64_t me
 		return;
 	r->cards[index].mem_mb = mem_mb;
 	r->stamp++;
+}
+
+uint32_t ledger_user(const struct ledger *l, uint32_t set, const struct request *gpus, uint32_t uid)
+{
+	return share_wished(&gpus->share) && l->set_users[set] ? uid + 1 : 0;
 }
 
 const struct card *ledger_card(const struct ledger *l, uint32_t node, uint32_t index)
@@ -238,6 +249,7 @@ static void fill(const struct ledger *l, uint32_t node, struct strand_node *n)
 	}
 }
 
+/* But for who asks: cost_at(). */
 static bool same_want(const struct strand_want *x, const struct strand_want *y)
 {
 	return x->type == y->type && x->gpus == y->gpus && x->cpus == y->cpus &&
@@ -274,16 +286,19 @@ static struct costs *costs_of(const struct ledger *l, const struct strand_want *
 	return c;
 }
 
-static const struct cost *cost_at(const struct ledger *l, struct costs *c, uint32_t node)
+static const struct cost *cost_at(
+        const struct ledger *l, struct costs *c, const struct strand_want *want, uint32_t node)
 {
+	const struct record *r = &l->nodes[node];
+	bool personal = want->wish.user && r->shared && r->conf->share_users == CONF_USERS_ONE;
 	struct cost *cost = &c->v[node];
 	struct strand_node n;
 
-	if (cost->stamp == l->nodes[node].stamp + 1)
+	if (!personal && cost->stamp == r->stamp + 1)
 		return cost;
 	fill(l, node, &n);
-	cost->strands = strand_cost(l->mix, &n, &c->want, &cost->gpus);
-	cost->stamp = l->nodes[node].stamp + 1;
+	cost->strands = strand_cost(l->mix, &n, want, &cost->gpus);
+	cost->stamp = personal ? 0 : r->stamp + 1;
 	return cost;
 }
 
@@ -311,7 +326,8 @@ static bool better(const struct best *x, const struct best *y)
 	return x->cpus < y->cpus;
 }
 
-static bool look(const struct search *s, struct costs *costs, uint32_t node, struct best *best)
+static bool look(const struct search *s, struct costs *costs, const struct strand_want *want,
+        uint32_t node, struct best *best)
 {
 	const struct record *r = &s->l->nodes[node];
 	const struct cost *cost;
@@ -320,7 +336,7 @@ static bool look(const struct search *s, struct costs *costs, uint32_t node, str
 	if (!r->accept || record_mem_free(r) < s->ask->mem_mb || (r->aside && !s->find->test) ||
 	        !request_allows(s->ask->gpus, node) || !search_may_use(s, node))
 		return false;
-	cost = cost_at(s->l, costs, node);
+	cost = cost_at(s->l, costs, want, node);
 	if (cost->strands == STRAND_NEVER)
 		return false;
 	this = (struct best){ .strands = cost->strands,
@@ -334,7 +350,7 @@ static bool look(const struct search *s, struct costs *costs, uint32_t node, str
 	if (best->strands != STRAND_NEVER && !better(&this, best))
 		return false;
 	if (s->type != TYPE_NONE)
-		ledger_share(s->l, node, s->type, &s->ask->gpus->share, &this.place.share);
+		ledger_share(s->l, node, s->type, &want->wish, &this.place.share);
 	if (r->aside && !s->find->test(s->find->arg, &this.place))
 		return false;
 	*best = this;
@@ -343,9 +359,8 @@ static bool look(const struct search *s, struct costs *costs, uint32_t node, str
 
 static bool find_type(struct search *s, uint32_t set, struct best *best)
 {
-	const struct request *r = s->ask->gpus;
 	struct strand_want want = {
-		.type = s->type, .gpus = s->gpus, .wish = r->share, .cpus = s->ask->cpus
+		.type = s->type, .gpus = s->gpus, .wish = ask_share(s->ask), .cpus = s->ask->cpus
 	};
 	struct costs *costs = costs_of(s->l, &want);
 	bool found = false;
@@ -353,7 +368,7 @@ static bool find_type(struct search *s, uint32_t set, struct best *best)
 	const uint32_t *nodes = capacity_nodes(s->l->sets[set], &n);
 
 	for (i = 0; i < n; i++)
-		found |= look(s, costs, nodes[i], best);
+		found |= look(s, costs, &want, nodes[i], best);
 	return found;
 }
 

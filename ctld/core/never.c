@@ -220,7 +220,7 @@ static int hint_gang(
 {
 	const char *name = s->core->conf->gpu_types[type].name;
 	struct request more = *s->ask->gpus;
-	struct ask ask = { &more, s->ask->cpus, s->ask->mem_mb };
+	struct ask ask = { &more, s->ask->cpus, s->ask->mem_mb, s->ask->user };
 	uint32_t count = more.v[0].count, nodes = (count + most - 1) / most;
 
 	more.n = 1;

@@ -305,7 +305,7 @@ usec_t plan_end_of(usec_t start, usec_t length)
 
 struct plan_kind plan_kind(const struct plan_want *w)
 {
-	return (struct plan_kind){ w->find.type, w->ask.gpus->share };
+	return (struct plan_kind){ w->find.type, ask_share(&w->ask) };
 }
 
 struct plan_part plan_part(const struct plan *p, const struct plan_want *w, uint32_t node)
@@ -420,6 +420,7 @@ usec_t plan_node_earliest(struct plan *p, const struct plan_want *w, uint32_t no
 struct place plan_place(const struct plan *p, const struct plan_want *w, uint32_t node,
         const struct plan_part *part)
 {
+	const struct share_wish wish = ask_share(&w->ask);
 	/* Which GPUs is decided at the start: only their number counts here. */
 	struct place place = { .node = node,
 		.cpus = part->cpus,
@@ -427,7 +428,7 @@ struct place plan_place(const struct plan *p, const struct plan_want *w, uint32_
 		.gpus = part->gpus >= 64 ? UINT64_MAX : (1ull << part->gpus) - 1,
 		.type = w->find.type };
 
-	ledger_share(p->ledger, node, w->find.type, &w->ask.gpus->share, &place.share);
+	ledger_share(p->ledger, node, w->find.type, &wish, &place.share);
 	return place;
 }
 
@@ -480,7 +481,7 @@ struct plan_entry *plan_add(
 			.gpus = (uint32_t)__builtin_popcountll(place->gpus),
 			.cpus = place->cpus,
 			.mem_mb = place->mem_mb,
-			.kind = { place->type, want->ask.gpus->share },
+			.kind = { place->type, ask_share(&want->ask) },
 			.next = *list,
 			.back = list };
 		if (slot->next)
@@ -522,6 +523,12 @@ void plan_remove(struct plan *p, struct plan_entry *e)
 	free(e->slots);
 	places_free(&e->places);
 	free(e);
+}
+
+bool plan_same_kind(const struct plan_kind *x, const struct plan_kind *y)
+{
+	return x->type == y->type && x->wish.milli == y->wish.milli &&
+	       x->wish.mem_mb == y->wish.mem_mb;
 }
 
 /* Does a slot have room beside those before it? */
@@ -616,8 +623,8 @@ static bool all_hold(struct plan *p, uint32_t node)
 		return !slot;
 	level = begin_steps(p, node, &kind);
 	for (; slot; slot = slot->next) {
-		if (slot->kind.type != kind.type || slot->kind.wish.milli != kind.wish.milli ||
-		        slot->kind.wish.mem_mb != kind.wish.mem_mb || !has_length(p, slot))
+		if (!plan_same_kind(&slot->kind, &kind) || slot->kind.wish.user != kind.wish.user ||
+		        !has_length(p, slot))
 			return false;
 		add_slot(p, slot, kind.type);
 	}

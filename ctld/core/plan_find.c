@@ -22,8 +22,8 @@ static int by_time(const void *x, const void *y)
 	return *a < *b ? -1 : *a > *b;
 }
 
-/* When so many GPUs of the kind are free on the node: entries, CPUs and memory may make it later.
- */
+/* When so many GPUs of the kind are free on the node: entries, CPUs, memory and whose runs share
+ * them may make it later. */
 static usec_t free_at(struct plan *p, uint32_t node, const struct plan_kind *kind, uint32_t gpus)
 {
 	const struct spot *s = plan_spot(p, node);
@@ -70,12 +70,6 @@ static void update_order(struct plan *p, const struct order *o, uint32_t node)
 		soonest_set(o->soonest, low, free_at(p, node, &o->kind, o->gpus));
 }
 
-static bool same_kind(const struct plan_kind *x, const struct plan_kind *y)
-{
-	return x->type == y->type && x->wish.milli == y->wish.milli &&
-	       x->wish.mem_mb == y->wish.mem_mb;
-}
-
 /* Of those that are equally early, the one that has the least to offer. */
 static int64_t offers(const struct plan *p, uint16_t type, uint32_t node)
 {
@@ -97,6 +91,7 @@ static const struct order *order_for(struct plan *p, const struct plan_want *w)
 	struct order *o;
 	size_t i, k;
 
+	kind.wish.user = 0;
 	for (i = 0; i < p->n_changed; i++) {
 		for (k = 0; k < p->n_orders; k++)
 			update_order(p, &p->orders[k], p->changed[i]);
@@ -105,7 +100,8 @@ static const struct order *order_for(struct plan *p, const struct plan_want *w)
 	p->n_changed = 0;
 	for (k = 0; k < p->n_orders; k++) {
 		o = &p->orders[k];
-		if (o->partition == w->partition && same_kind(&o->kind, &kind) && o->gpus == gpus)
+		if (o->partition == w->partition && plan_same_kind(&o->kind, &kind) &&
+		        o->gpus == gpus)
 			return o;
 	}
 	p->orders = xrealloc(p->orders, p->n_orders + 1, sizeof(*p->orders));

@@ -42,7 +42,8 @@ struct spot {
 	bool fresh, changed; /* changed: in the list of those that the orders do not know yet */
 };
 
-/* The nodes of a partition by when they have so many GPUs of a type free, as far as runs go. */
+/* The nodes of a partition by when they have so many GPUs of a type free, as far as runs go, and
+ * whoever's those are: there is one order for all users. */
 struct order {
 	uint32_t partition, gpus;
 	struct plan_kind kind;
@@ -84,6 +85,8 @@ void plan_room_now(
 /* When each of the GPUs that do not do now will, by the ends of runs; in no order. */
 uint32_t plan_cards_when(const struct plan *p, uint32_t node, const struct plan_kind *kind,
         usec_t when[CONF_MAX_GPUS_PER_NODE]);
+/* The same, whoever asks. */
+bool plan_same_kind(const struct plan_kind *x, const struct plan_kind *y);
 bool plan_room_holds(const struct plan_room *room, const struct plan_part *part);
 usec_t plan_end_of(usec_t start, usec_t length); /* with PLAN_FAR for what has no limit */
 /* The earliest start on one node; INT64_MAX: never. */

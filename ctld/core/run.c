@@ -176,8 +176,10 @@ static struct run_more *more(struct run *run)
 
 static void set_share(struct run *run, const struct share *share)
 {
-	if (share->charge)
-		more(run)->share = *share;
+	if (!share->charge)
+		return;
+	more(run)->share = *share;
+	more(run)->share.user = run->info.uid + 1;
 }
 
 const struct share *run_share(const struct run *run)
@@ -288,8 +290,9 @@ static int decode_share(struct run *run, const struct row *row, struct error *er
 
 	if (milli < 0 || charge < 0 || milli > CARD_MILLI || charge > CARD_MILLI)
 		return row_error(row, COL_RUN_share_charge, err, "more than a whole GPU");
-	set_share(run, &(struct share){ (uint32_t)milli, (uint32_t)charge,
-	                       (uint64_t)row->v[COL_RUN_share_mb].i });
+	set_share(run, &(struct share){ .milli = (uint32_t)milli,
+	                       .charge = (uint32_t)charge,
+	                       .mem_mb = (uint64_t)row->v[COL_RUN_share_mb].i });
 	return 0;
 }
 

@@ -429,8 +429,10 @@ struct run *run_adopt(struct core *core, struct node *node, const struct run_rep
 		info.state = RUN_ORDERED;
 		info.suspend_wanted = r->suspended;
 	}
-	run = runs_add(
-	        core->runs, &info, &(struct share){ r->share_milli, r->share_charge, r->share_mb });
+	run = runs_add(core->runs, &info,
+	        &(struct share){ .milli = r->share_milli,
+	                .charge = r->share_charge,
+	                .mem_mb = r->share_mb });
 	if (job)
 		run_attach(job, run);
 	run_book(core, run, node);

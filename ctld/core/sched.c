@@ -360,6 +360,16 @@ static void measure(struct sched *s, const struct conf *conf)
 		s->preempts |= conf->partitions[i].preempt_mode != CONF_PREEMPT_OFF;
 }
 
+uint32_t sched_user(
+        const struct sched *s, uint32_t partition, const struct request *gpus, uint32_t uid)
+{
+	const struct ledger *ledger = s->scene.ledger;
+
+	if (partition == CONF_NONE)
+		return 0;
+	return ledger_user(ledger, ledger_set_of(ledger, partition), gpus, uid);
+}
+
 static void class_resolve(struct sched *s, struct class *class)
 {
 	struct class_link *l = class_link(class);
@@ -368,6 +378,7 @@ static void class_resolve(struct sched *s, struct class *class)
 	l->partition = sched_partition_kept(s, i->partition);
 	l->account = sched_account_kept(s, i->account);
 	l->qos = sched_qos_kept(s, i->qos);
+	l->user = sched_user(s, l->partition, i->gpus, i->uid);
 	l->path = gates_path(s->scene.gates, l->account, i->uid, l->qos, l->partition);
 	l->assoc =
 	        accounts_want(s->accounts, i->account, i->uid, job_info(class_head(class))->user);

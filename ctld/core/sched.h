@@ -96,6 +96,9 @@ usec_t sched_next(const struct sched *s);
 /* --- for views, --test-only and --why -------------------------------------------------------- */
 
 const struct scene *sched_scene(const struct sched *s);
+/* As ledger_user(), of a partition; CONF_NONE: 0. */
+uint32_t sched_user(
+        const struct sched *s, uint32_t partition, const struct request *gpus, uint32_t uid);
 struct contender sched_contender(const struct sched *s, const struct class *class);
 /* The place in the order that a job would have if it came now, of these numbers and texts. */
 struct heap_key sched_key(struct sched *s, const struct contender *who, struct assoc *assoc,

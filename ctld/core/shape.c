@@ -36,7 +36,7 @@ static const char *text_of(const char *text)
 /* Parts of GPUs: one GPU where nothing else is said. */
 static int read_share(struct shape *s, const struct submit_job *job, struct error *err)
 {
-	s->share = (struct share_wish){ job->gpu_share_milli, job->gpu_mem_mb };
+	s->share = (struct share_wish){ .milli = job->gpu_share_milli, .mem_mb = job->gpu_mem_mb };
 	s->gpu_mem_burst_mb = job->gpu_mem_burst_mb;
 	if (s->gpu_mem_burst_mb && s->gpu_mem_burst_mb < s->share.mem_mb)
 		return error_set(err, ERR_JOB_SPEC,

@@ -81,7 +81,7 @@ static bool like_before(const struct strand_node *n, uint32_t i, uint64_t taken)
 		if (!(taken >> k & 1) && x->type == y->type && x->left == y->left &&
 		        !x->card.runs == !y->card.runs && x->card.mem_mb == y->card.mem_mb &&
 		        x->card.mem_used == y->card.mem_used &&
-		        x->card.milli_used == y->card.milli_used)
+		        x->card.milli_used == y->card.milli_used && x->card.user == y->card.user)
 			return true;
 	}
 	return false;

@@ -33,8 +33,9 @@ struct tally {
 	uint32_t could;     /* nodes that could run it if they were empty */
 	uint32_t accepting; /* of all nodes of the partition */
 	struct named drained, down, unknown, invalid; /* of those that could */
-	uint32_t no_gpus, no_cpus,
-	        no_mem; /* of those that could and accept work: the first thing short */
+	/* Of those that could and accept work, the first thing short; others: room only on GPUs
+	 * that other users' jobs share. */
+	uint32_t no_gpus, others, no_cpus, no_mem;
 	uint32_t fits;
 	struct spare most[NAMED]; /* of no_gpus: who has the most free, most first */
 };
@@ -96,7 +97,8 @@ static void note_spare(
 static void tally_node(const struct core *core, uint32_t n, const struct ask *ask, struct tally *t)
 {
 	const struct node *node = nodes_at(core->nodes, n);
-	struct ask gpus_only = { ask->gpus, 0, 0 };
+	struct ask gpus_only = { .gpus = ask->gpus, .user = ask->user };
+	struct ask whose_ever = { .gpus = ask->gpus };
 	bool accepts = ledger_accepts(core->ledger, n);
 
 	t->accepting += accepts;
@@ -114,9 +116,11 @@ static void tally_node(const struct core *core, uint32_t n, const struct ask *as
 			note(&t->drained, n);
 	} else if (any_alternative(core->ledger, n, ask, ledger_fits_part)) {
 		t->fits++;
-	} else if (!any_alternative(core->ledger, n, &gpus_only, ledger_fits_part)) {
+	} else if (!any_alternative(core->ledger, n, &whose_ever, ledger_fits_part)) {
 		t->no_gpus++;
 		note_spare(core, ask->gpus, n, t);
+	} else if (!any_alternative(core->ledger, n, &gpus_only, ledger_fits_part)) {
+		t->others++;
 	} else if (ledger_cpus_free(core->ledger, n) < ask->cpus) {
 		t->no_cpus++;
 	} else {
@@ -170,6 +174,8 @@ static void say_tally(
 		        "nodes have room for parts");
 	add(list, sizeof(list), t->no_gpus, "node has fewer free", "nodes have fewer free");
 	add_most(core, list, sizeof(list), t);
+	add(list, sizeof(list), t->others, "node has only GPUs of other users' jobs left",
+	        "nodes have only GPUs of other users' jobs left");
 	add(list, sizeof(list), t->no_cpus, "node has too few free CPUs",
 	        "nodes have too few free CPUs");
 	add(list, sizeof(list), t->no_mem, "node has too little free memory",

@@ -658,6 +658,7 @@ Gpusched__NodeSettings *wire_node_settings(
 	m->n_devices = a->devices.n;
 	m->sample_ms = a->sample_ms;
 	m->over_memory = a->over_memory;
+	m->share_users_one = facts->conf->nodes[node].share_users == CONF_USERS_ONE;
 	return m;
 }
 

@@ -694,7 +694,9 @@ static void bench_search(struct ledger *l, struct requests *rs, const struct sea
 	size_t n, rounds = 0;
 	long long start, took;
 	struct error err;
-	struct ask ask = { requests_parse(rs, s->gpus, s->place, &err), s->cpus, 1024 };
+	struct ask ask = {
+		.gpus = requests_parse(rs, s->gpus, s->place, &err), .cpus = s->cpus, .mem_mb = 1024
+	};
 
 	find.type = *s->gpus ? 0 : TYPE_NONE;
 	for (n = 0; s->aside && n < ASIDE; n++)

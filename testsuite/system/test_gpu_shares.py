@@ -3,7 +3,7 @@
 import json
 
 import pytest
-from cluster import Cluster, wait_until
+from cluster import ROOT, Cluster, wait_until
 
 CONF = """
 gpu_types = ( { name = "l40s"; mem = "48G"; mem_reserve = "8G"; price = 8.0; } );
@@ -84,6 +84,45 @@ def test_limits_count_parts(cluster):
     c.wait_state(last, "COMPLETED")
     c.write_conf(text)
     c.run("gctl", "reconfigure")
+
+
+def who_shares(c, conf, users=("root", "daemon", "root", "daemon")):
+    """A cluster of the one node: jobs of these users, each for a quarter of its only GPU. Their states when all is quiet."""
+    c.write_conf(conf)
+    c.run("gctl", "reconfigure")
+    jobs = []
+    for user in users:
+        jobs.append(c.submit("sleep 300", "--gpu-share=25%", "--nodelist=s1", "--output=/dev/null",
+                             f"--time={10 if jobs else 60}", user=user))
+        wait_until(lambda: shown(c, jobs[-1])["reason"] in ("Resources", "Priority") or c.state(jobs[-1]) == "RUNNING", "a decision")
+    return jobs
+
+
+@pytest.mark.skipif(not ROOT, reason="needs root: jobs of two users")
+def test_whose_jobs_share(cluster):
+    c = cluster
+    text = c.conf_text()
+    apart = text.replace('share = "watch"; }', 'share = "watch"; share_users = "one"; }', 1)
+    assert apart != text
+    jobs = who_shares(c, apart)
+    assert [c.state(job) for job in jobs] == ["RUNNING", "PENDING", "RUNNING", "PENDING"]
+    assert "1 node has only GPUs of other users' jobs left" in shown(c, jobs[1])["reason_text"]
+    ask = ("--test-only", "--gpu-share=25%", "--nodelist=s1", "--time=5", "--wrap=true")
+    assert "would wait until" in c.run("gsubmit", *ask, user="daemon").stdout
+    assert "would start now" in c.run("gsubmit", *ask).stdout
+    # The agent was told too: nothing that is placed is refused there, and nobody is beside anybody else.
+    c.run("gcancel", jobs[0], jobs[2])
+    for job in jobs[1], jobs[3]:
+        c.wait_state(job, "RUNNING")
+    assert all(shown(c, job)["attempt"] == 1 for job in jobs)
+    c.run("gcancel", jobs[1], jobs[3])
+    for job in jobs:
+        c.wait_state(job, "CANCELLED")
+    jobs = who_shares(c, text)
+    assert [c.state(job) for job in jobs] == ["RUNNING"] * 4
+    c.run("gcancel", *jobs)
+    for job in jobs:
+        c.wait_state(job, "CANCELLED")
 
 
 @pytest.mark.parametrize("options,error", [

@@ -428,7 +428,7 @@ static void ledger(void **state)
 	struct strings *s = strings_new(1);
 	struct requests *rs = requests_new(s, w->conf, 1);
 	struct error err;
-	struct ask ask = { requests_keep(rs, &two, &err), 3, 1000 };
+	struct ask ask = { .gpus = requests_keep(rs, &two, &err), .cpus = 3, .mem_mb = 1000 };
 	struct place a, b, huge = { .node = 1, .cpus = 100, .mem_mb = 1 << 20, .gpus = 1ull << 40 };
 	uint32_t total, free_now, most, where;
 	char text[200];

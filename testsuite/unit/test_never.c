@@ -107,7 +107,7 @@ static struct ask ask_of(struct core *core, const struct submit_job *job)
 
 	if (!r)
 		fail_msg("%s", err.text);
-	return (struct ask){ r, job->cpus ? job->cpus : 1, job->mem_mb };
+	return (struct ask){ .gpus = r, .cpus = job->cpus ? job->cpus : 1, .mem_mb = job->mem_mb };
 }
 
 static void reasons(void **state)
@@ -191,8 +191,9 @@ static void on_an_empty_cluster(void **state)
 		for (k = 0; k < job.n_gpus; k++)
 			job.gpus[k] = (struct gpu_request){ types[pick(3)], 1 + pick(20) };
 		job.nodes_min = job.nodes_max ? 1 + pick(job.nodes_max) : 0;
-		ask = (struct ask){ requests_keep(w->core->requests, &job, NULL), job.cpus,
-			job.mem_mb };
+		ask = (struct ask){ .gpus = requests_keep(w->core->requests, &job, NULL),
+			.cpus = job.cpus,
+			.mem_mb = job.mem_mb };
 		if (!ask.gpus)
 			continue;
 		if (never_fits(w->core, 0, &ask, &err) < 0) {

@@ -81,6 +81,7 @@ static void told(void **state)
 	m.max_processes = 50;
 	m.sample_ms = 1;
 	m.over_memory = words("note");
+	m.share_users_one = true;
 	o.over_memory = OVERMEM_END;
 	rules_make(&o, &m, &r, &refused);
 	assert_string_equal(r.containment, "cgroup2,memory,devices,tmp");
@@ -98,6 +99,7 @@ static void told(void **state)
 	assert_int_equal(r.max_processes, 50);
 	assert_int_equal(r.sample_ms, RULES_SAMPLE_MIN_MS);
 	assert_true(r.over_memory == OVERMEM_NOTE);
+	assert_true(r.share_users_one);
 	assert_int_equal(refused.len, 0);
 	rules_clear(&r);
 }
@@ -141,6 +143,7 @@ static void cannot_loosen(void **state)
 	m.over_memory = words("note");
 	o.over_memory = OVERMEM_WARN;
 	o.over_memory_said = true;
+	o.share_users_one = true; /* and the controller does not */
 	rules_make(&o, &m, &r, &refused);
 	assert_string_equal(r.containment, "devices,memory");
 	assert_int_equal(r.private_kinds, 1u << PRIVATE_TMP);
@@ -157,6 +160,7 @@ static void cannot_loosen(void **state)
 	assert_int_equal(r.max_processes, 100);
 	assert_int_equal(r.sample_ms, 1000);
 	assert_true(r.over_memory == OVERMEM_WARN);
+	assert_true(r.share_users_one);
 	assert_string_equal(refused.s, "containment gpus, containment pids,cpu, private none, "
 	                               "rlimit memlock=1:2:3, device /dev/nvidia0, "
 	                               "device /dev/../etc/shadow, device /etc/passwd");

@@ -28,15 +28,15 @@ static void test_share_of(void **state)
 		bool possible;
 		struct share share;
 	} rows[] = {
-		{ { 0, 0 }, 1000, true, { 0, 0, 0 } },
-		{ { 250, 0 }, 81920, true, { 250, 250, 20480 } },
-		{ { 0, 20480 }, 81920, true, { 0, 250, 20480 } },
-		{ { 0, 20481 }, 81920, true, { 0, 251, 20481 } },     /* rounded up */
-		{ { 500, 20480 }, 81920, true, { 500, 500, 20480 } }, /* the larger counts */
-		{ { 100, 81920 }, 81920, true, { 100, 1000, 81920 } },
-		{ { 0, 81921 }, 81920, false, { 0, 0, 0 } },
-		{ { 250, 0 }, 0, true, { 250, 250, 0 } }, /* memory not known */
-		{ { 0, 1 }, 0, false, { 0, 0, 0 } },
+		{ { 0, 0, 0 }, 1000, true, { 0, 0, 0, 0 } },
+		{ { 250, 0, 0 }, 81920, true, { 250, 250, 20480, 0 } },
+		{ { 0, 20480, 0 }, 81920, true, { 0, 250, 20480, 0 } },
+		{ { 0, 20481, 0 }, 81920, true, { 0, 251, 20481, 0 } },     /* rounded up */
+		{ { 500, 20480, 0 }, 81920, true, { 500, 500, 20480, 0 } }, /* the larger counts */
+		{ { 100, 81920, 0 }, 81920, true, { 100, 1000, 81920, 0 } },
+		{ { 0, 81921, 0 }, 81920, false, { 0, 0, 0, 0 } },
+		{ { 250, 0, 0 }, 0, true, { 250, 250, 0, 0 } }, /* memory not known */
+		{ { 0, 1, 0 }, 0, false, { 0, 0, 0, 0 } },
 	};
 	struct share share;
 	size_t i;
@@ -55,7 +55,7 @@ static void test_share_of(void **state)
 static void test_card(void **state)
 {
 	struct card card = { .mem_mb = 1000 };
-	const struct share quarter = { 250, 250, 250 }, mem = { 0, 600, 600 };
+	const struct share quarter = { 250, 250, 250, 0 }, mem = { 0, 600, 600, 0 };
 
 	(void)state;
 	assert_int_equal(card_left(&card), 1000);
@@ -64,19 +64,42 @@ static void test_card(void **state)
 	card_book(&card, &mem, true);
 	assert_int_equal(card_left(&card), 150);
 	assert_false(card_holds(&card, &quarter)); /* compute would do, memory does not */
-	assert_true(card_holds(&card, &(struct share){ 750, 750, 150 }));
-	assert_false(card_holds(&card, &(struct share){ 751, 751, 0 }));
+	assert_true(card_holds(&card, &(struct share){ 750, 750, 150, 0 }));
+	assert_false(card_holds(&card, &(struct share){ 751, 751, 0, 0 }));
 	card_book(&card, &mem, false);
 	card_book(&card, &quarter, false);
 	assert_int_equal(card.runs, 0);
 	assert_int_equal(card_left(&card), 1000);
 }
 
+static void test_card_of_one_user(void **state)
+{
+	struct card card = { .mem_mb = 1000, .one_user = true };
+	const struct share mine = { 250, 250, 250, 7 }, theirs = { 250, 250, 250, 8 },
+	                   whose = { 250, 250, 250, 0 };
+
+	(void)state;
+	assert_true(card_holds(&card, &mine));
+	card_book(&card, &mine, true);
+	assert_true(card_holds(&card, &mine) && card_holds(&card, &whose));
+	assert_false(card_holds(&card, &theirs));
+	/* Who was there before it was asked: nobody joins until both have gone. */
+	card_book(&card, &theirs, true);
+	assert_int_equal(card.user, CARD_MIXED);
+	card_book(&card, &mine, false);
+	assert_false(card_holds(&card, &mine) || card_holds(&card, &theirs));
+	card_book(&card, &theirs, false);
+	assert_true(card_holds(&card, &theirs));
+	card.one_user = false;
+	card_book(&card, &mine, true);
+	assert_true(card_holds(&card, &theirs));
+}
+
 /* --- the mix --------------------------------------------------------------------------------- */
 
-#define TASK(n, m)                                                             \
-	{                                                                      \
-		.type = UINT16_MAX, .gpus = (n), .wish = { (m), 0 }, .cpus = 4 \
+#define TASK(n, m)                                                                   \
+	{                                                                            \
+		.type = UINT16_MAX, .gpus = (n), .wish = { .milli = (m) }, .cpus = 4 \
 	}
 
 static void test_mix(void **state)
@@ -129,8 +152,8 @@ static void test_mix(void **state)
 /* Half of the tasks want half a GPU, half of them a whole one, all two CPUs a GPU. */
 static struct mix *halves(void)
 {
-	const struct mix_task half = { UINT16_MAX, 1, { 500, 0 }, 1 };
-	const struct mix_task whole = { UINT16_MAX, 1, { 0, 0 }, 2 };
+	const struct mix_task half = { UINT16_MAX, 1, { .milli = 500 }, 1 };
+	const struct mix_task whole = { UINT16_MAX, 1, { .milli = 0 }, 2 };
 	struct mix *m = mix_new();
 
 	mix_note(m, &half, 16);
@@ -168,7 +191,9 @@ static void test_choice(void **state)
 		.v = { CARD(3, 1000), CARD(5, 600), CARD(7, 500) },
 		.cpus = 100,
 		.shares = true };
-	struct strand_want want = { .type = UINT16_MAX, .gpus = 1, .wish = { 500, 0 }, .cpus = 1 };
+	struct strand_want want = {
+		.type = UINT16_MAX, .gpus = 1, .wish = { .milli = 500 }, .cpus = 1
+	};
 	uint64_t gpus;
 
 	(void)state;
@@ -202,14 +227,15 @@ struct model {
 	struct ledger *ledger;
 	struct {
 		uint32_t cpus, gpus;
-		bool shares;
-		uint32_t milli[8], runs[8];
+		bool shares, one_user;
+		uint32_t milli[8], runs[8], user[8];
 		uint64_t mem[8];
 		bool whole[8];
 	} nodes[NODES];
 	struct place taken[TAKEN];
 	unsigned n_taken;
-	unsigned long found[2];
+	bool users; /* some nodes have one user's runs share a card */
+	unsigned long found[2], apart;
 };
 
 static unsigned pick(struct model *m, unsigned n)
@@ -236,8 +262,11 @@ static void make(struct model *m)
 		m->nodes[i].cpus = n.cpus;
 		m->nodes[i].gpus = n.gpus[H100];
 		m->nodes[i].shares = i == 0 || pick(m, 4);
+		m->nodes[i].one_user = m->users && pick(m, 3);
 		places_node(m->conf, n);
 		m->conf->nodes[i].share = m->nodes[i].shares ? CONF_SHARE_WATCH : CONF_SHARE_NO;
+		if (m->nodes[i].one_user)
+			m->conf->nodes[i].share_users = CONF_USERS_ONE;
 	}
 	m->strings = strings_new(1);
 	m->requests = requests_new(m->strings, m->conf, 1);
@@ -246,7 +275,13 @@ static void make(struct model *m)
 		ledger_accept(m->ledger, i, true);
 }
 
-static bool card_free(const struct model *m, unsigned n, unsigned g, const struct request *r)
+static bool others(const struct model *m, unsigned n, unsigned g, uint32_t uid)
+{
+	return m->nodes[n].one_user && m->nodes[n].runs[g] && m->nodes[n].user[g] != uid + 1;
+}
+
+static bool card_free(
+        const struct model *m, unsigned n, unsigned g, const struct request *r, uint32_t uid)
 {
 	uint64_t mem = r->share.mem_mb ? r->share.mem_mb : MEM * (uint64_t)r->share.milli / 1000;
 
@@ -254,16 +289,16 @@ static bool card_free(const struct model *m, unsigned n, unsigned g, const struc
 		return false;
 	if (!r->share.milli && !r->share.mem_mb)
 		return !m->nodes[n].runs[g];
-	return m->nodes[n].shares && m->nodes[n].milli[g] + r->share.milli <= 1000 &&
-	       m->nodes[n].mem[g] + mem <= MEM;
+	return m->nodes[n].shares && !others(m, n, g, uid) &&
+	       m->nodes[n].milli[g] + r->share.milli <= 1000 && m->nodes[n].mem[g] + mem <= MEM;
 }
 
-static bool fits(const struct model *m, unsigned n, const struct ask *ask)
+static bool fits(const struct model *m, unsigned n, const struct ask *ask, uint32_t uid)
 {
 	unsigned g, cards = 0;
 
 	for (g = 0; g < m->nodes[n].gpus; g++)
-		cards += card_free(m, n, g, ask->gpus);
+		cards += card_free(m, n, g, ask->gpus, uid);
 	return m->nodes[n].cpus >= ask->cpus && cards >= ask->gpus->v[0].count;
 }
 
@@ -286,6 +321,9 @@ static void book(struct model *m, const struct place *p, bool take)
 		assert_false(m->nodes[n].whole[g]);
 		m->nodes[n].milli[g] += take ? p->share.milli : -p->share.milli;
 		m->nodes[n].mem[g] += take ? p->share.mem_mb : -p->share.mem_mb;
+		if (take) /* nobody else's, or it does not matter there */
+			assert_false(others(m, n, g, p->share.user - 1));
+		m->nodes[n].user[g] = p->share.user;
 		m->nodes[n].runs[g] += take ? 1u : -1u;
 		assert_true(m->nodes[n].milli[g] <= 1000 && m->nodes[n].mem[g] <= MEM);
 	}
@@ -314,6 +352,17 @@ static void compare(const struct model *m)
 	}
 }
 
+/* Only because of who asks? */
+static void note_apart(struct model *m, struct ask ask, bool found)
+{
+	struct find find = { .type = TYPE_ANY };
+	struct places out = { 0 };
+
+	ask.user = 0;
+	m->apart += !found && ledger_find(m->ledger, 0, &ask, &find, &out);
+	places_free(&out);
+}
+
 static void try(struct model *m)
 {
 	static const uint32_t parts[] = { 0, 0, 100, 250, 330, 500, 750, 1000 };
@@ -322,6 +371,7 @@ static void try(struct model *m)
 	struct places out = { 0 };
 	struct find find = { .type = TYPE_ANY };
 	struct ask ask = { .cpus = pick(m, 4) };
+	uint32_t uid = pick(m, 3);
 	unsigned n;
 	bool any = false, found;
 
@@ -331,14 +381,18 @@ static void try(struct model *m)
 	job.gpu_mem_mb = pick(m, 3) ? 0 : 1 + pick(m, MEM);
 	ask.gpus = requests_keep(m->requests, &job, &err);
 	assert_non_null(ask.gpus);
+	ask.user = ledger_user(m->ledger, 0, ask.gpus, uid);
+	if (m->users && (job.gpu_share_milli || job.gpu_mem_mb) && m->nodes[0].one_user)
+		assert_int_equal(ask.user, uid + 1);
 	ledger_note_asked(m->ledger, &ask, 1);
 	for (n = 0; n < NODES; n++) {
-		any |= fits(m, n, &ask);
-		assert_int_equal(ledger_fits_part(m->ledger, n, &ask, 0), fits(m, n, &ask));
+		any |= fits(m, n, &ask, uid);
+		assert_int_equal(ledger_fits_part(m->ledger, n, &ask, 0), fits(m, n, &ask, uid));
 	}
 	found = ledger_find(m->ledger, 0, &ask, &find, &out);
 	assert_int_equal(found, any);
 	m->found[found]++;
+	note_apart(m, ask, found);
 	if (found && m->n_taken < TAKEN) {
 		ledger_mark(m->ledger);
 		ledger_take(m->ledger, &out.v[0]);
@@ -352,16 +406,15 @@ static void try(struct model *m)
 	requests_drop(m->requests, ask.gpus);
 }
 
-static void test_ledger(void **state)
+static void random_clusters(bool users)
 {
 	const char *cases = getenv("SHARES_CASES");
 	unsigned long n = cases ? strtoul(cases, NULL, 10) : 200, i;
-	unsigned long found[2] = { 0, 0 };
+	unsigned long found[2] = { 0, 0 }, apart = 0;
 	unsigned step;
 
-	(void)state;
 	for (i = 0; i < n; i++) {
-		struct model m = { .random = 0x9e3779b97f4a7c15u * (i + 1) };
+		struct model m = { .random = 0x9e3779b97f4a7c15u * (i + 1), .users = users };
 
 		make(&m);
 		for (step = 0; step < 60; step++) {
@@ -378,6 +431,7 @@ static void test_ledger(void **state)
 		}
 		found[0] += m.found[0];
 		found[1] += m.found[1];
+		apart += m.apart;
 		requests_free(m.requests);
 		strings_free(m.strings);
 		ledger_free(m.ledger);
@@ -385,6 +439,19 @@ static void test_ledger(void **state)
 	}
 	/* Both answers have been tried often. */
 	assert_true(found[0] > n && found[1] > 10 * n);
+	assert_true(users ? apart > n : !apart);
+}
+
+static void test_ledger(void **state)
+{
+	(void)state;
+	random_clusters(false);
+}
+
+static void test_ledger_of_users(void **state)
+{
+	(void)state;
+	random_clusters(true);
 }
 
 int main(void)
@@ -392,10 +459,12 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_share_of),
 		cmocka_unit_test(test_card),
+		cmocka_unit_test(test_card_of_one_user),
 		cmocka_unit_test(test_mix),
 		cmocka_unit_test(test_fragments),
 		cmocka_unit_test(test_choice),
 		cmocka_unit_test(test_ledger),
+		cmocka_unit_test(test_ledger_of_users),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -400,7 +400,7 @@ static void test_start_run_in_two_parts(void **state)
 		.mem_mb = 100,
 		.epoch = 12,
 		.gpu_mem_mb = 81920,
-		.share = { 250, 300, 24576 },
+		.share = { .milli = 250, .charge = 300, .mem_mb = 24576 },
 		.share_burst_mb = 30720,
 		.share_mps = true,
 	};

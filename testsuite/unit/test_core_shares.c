@@ -1,0 +1,280 @@
+/* test_core_shares.c - parts of GPUs in the whole core: who starts, what is planned, who is stopped
+ *
+ * Small clusters, with the core's own check after each event. Whose runs share a GPU
+ * (`share_users`) is asked by all of it alike.
+ */
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <setjmp.h>
+#include <cmocka.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "ctld/core/explain.h"
+#include "ctld/core/suggest.h"
+#include "testsuite/unit/core_world.h"
+
+#define HEAD                                                                                    \
+	"cluster = \"test\"; controller = { host = \"h\"; node_timeout = \"1d\"; };\n"          \
+	"gpu_types = ( { name = \"l40s\"; mem = \"48G\"; mem_reserve = \"8G\"; price = 8.0; } " \
+	");\n"
+#define NODES(nodes, gpus, more)                                                                \
+	"nodes = ( { name = \"" nodes "\"; cpus = 8; mem = \"64G\"; gpus = \"l40s:" gpus "\"; " \
+	"share = \"watch\"; " more " } );\n"
+#define ONE "share_users = \"one\";"
+#define PARTITIONS                                                                        \
+	"partitions = ( { name = \"batch\"; nodes = \"ALL\"; default = true; tier = 1;\n" \
+	"    preempt_mode = \"requeue\"; min_run = \"0s\"; grace = \"10s\";\n"            \
+	"    max_time = \"unlimited\"; },\n"                                              \
+	"  { name = \"urgent\"; nodes = \"ALL\"; tier = 9; max_time = \"unlimited\"; } );\n"
+
+enum { ANA = 1001, BOB };
+
+static struct submit_job part(struct world *w, uint32_t milli, uint32_t time_s)
+{
+	struct submit_job job = world_job(w, "");
+
+	job.gpu_share_milli = milli;
+	job.time_limit_s = time_s;
+	job.requeue = true;
+	job.max_attempts = 9;
+	return job;
+}
+
+static uint64_t submit(struct world *w, uint32_t uid, uint32_t milli, uint32_t time_s)
+{
+	struct submit_job job = part(w, milli, time_s);
+	uint64_t id = world_submit_job(w, &job, uid);
+
+	assert_int_not_equal(id, 0);
+	return id;
+}
+
+static void runs(struct world *w, uint64_t job)
+{
+	assert_string_equal(world_reason(w, job), "");
+	assert_string_equal(world_state(w, job), "CONFIGURING");
+	world_run_starts(w, job);
+}
+
+static uint64_t gpus_of(struct world *w, uint64_t job)
+{
+	struct run_view v;
+	uint32_t rank = 0;
+
+	assert_true(core_job_run_next(w->core, job, &rank, w->now, &v));
+	return v.gpus;
+}
+
+static struct run_report alive(struct world *w, uint64_t job)
+{
+	struct run_report r = world_alive(w, job);
+
+	r.gpus = gpus_of(w, job);
+	return r;
+}
+
+static void waits(struct world *w, uint64_t job, const char *reason)
+{
+	assert_string_equal(world_state(w, job), "PENDING");
+	assert_string_equal(world_reason(w, job), reason);
+}
+
+static struct world *cluster(const char *conf)
+{
+	struct world *w = world_new(conf);
+
+	world_register_all(w);
+	return w;
+}
+
+/* --- whose ----------------------------------------------------------------------------------- */
+
+static void users_are_kept_apart(void **state)
+{
+	struct world *w = cluster(HEAD NODES("n0", "2", ONE) PARTITIONS);
+	uint64_t ana, again, bob, third, whole;
+	struct submit_job job;
+
+	(void)state;
+	ana = submit(w, ANA, 250, 0);
+	runs(w, ana);
+	bob = submit(w, BOB, 250, 0);
+	runs(w, bob);
+	assert_int_not_equal(gpus_of(w, ana), gpus_of(w, bob));
+	again = submit(w, ANA, 500, 0);
+	runs(w, again);
+	assert_int_equal(gpus_of(w, ana), gpus_of(w, again));
+	/* Half of bob's GPU is free, and that is no more for ana. */
+	third = submit(w, ANA, 500, 0);
+	waits(w, third, "Resources");
+	assert_non_null(strstr(world_view(w, third).reason_text,
+	        "1 node has only GPUs of other users' jobs left"));
+	/* A user who was not there before has none. */
+	waits(w, submit(w, 1003, 100, 0), "Resources");
+	world_restart(w);
+	world_register(w, 0, "inc1",
+	        (struct run_report[]){ alive(w, ana), alive(w, again), alive(w, bob) }, 3);
+	world_schedule(w);
+	waits(w, third, "Resources");
+	/* When bob's has gone the GPU is anybody's: the first of those who wait. */
+	world_run_ends(w, bob, 0);
+	runs(w, third);
+	assert_int_not_equal(gpus_of(w, third), gpus_of(w, ana));
+	job = world_job(w, "l40s:1");
+	whole = world_submit_job(w, &job, ANA);
+	waits(w, whole, "Resources");
+	world_free(w);
+}
+
+/* On nodes that do not ask for it nothing is different, also beside some that do. */
+static void elsewhere_they_are_together(void **state)
+{
+	struct world *w = cluster(
+	        HEAD "nodes = ( { name = \"n0\"; cpus = 8; mem = \"64G\"; gpus = \"l40s:1\";\n"
+	             "  share = \"watch\"; share_users = \"one\"; },\n"
+	             "  { name = \"n1\"; cpus = 8; mem = \"64G\"; gpus = \"l40s:1\";\n"
+	             "  share = \"watch\"; } );\n" PARTITIONS);
+	uint64_t ids[4];
+	unsigned i, on[2] = { 0, 0 };
+
+	(void)state;
+	for (i = 0; i < 4; i++) {
+		ids[i] = submit(w, 1001 + i, 250, 0);
+		if (!strcmp(world_state(w, ids[i]), "CONFIGURING"))
+			on[world_node_of(w, ids[i])]++;
+	}
+	assert_int_equal(on[0], 1);
+	assert_int_equal(on[1], 3);
+	world_free(w);
+}
+
+/* Who comes after somebody of another user is tried himself: they do not see the same GPUs. */
+static void one_is_not_refused_for_all(void **state)
+{
+	struct world *w = cluster(HEAD NODES("n0", "1", ONE) PARTITIONS);
+	uint64_t ana, bob[5], next;
+	unsigned i;
+
+	(void)state;
+	ana = submit(w, ANA, 250, 600);
+	runs(w, ana);
+	for (i = 0; i < 5; i++)
+		bob[i] = submit(w, BOB + i, 250, 600);
+	next = submit(w, ANA, 250, 300);
+	runs(w, next);
+	world_run_ends(w, next, 0);
+	for (i = 0; i < 5; i++)
+		waits(w, bob[i], "Resources");
+	world_free(w);
+}
+
+/* Others were together before the configuration said so. */
+static void a_mixed_gpu_is_left_alone(void **state)
+{
+	struct world *w = cluster(HEAD NODES("n0", "1", "") PARTITIONS);
+	uint64_t ana = submit(w, ANA, 250, 0), bob = submit(w, BOB, 250, 0), more;
+
+	(void)state;
+	runs(w, ana);
+	runs(w, bob);
+	world_reconfigure(w, HEAD NODES("n0", "1", ONE) PARTITIONS);
+	world_schedule(w);
+	more = submit(w, ANA, 250, 0);
+	waits(w, more, "Resources");
+	world_run_ends(w, ana, 0);
+	waits(w, more, "Resources");
+	world_run_ends(w, bob, 0);
+	runs(w, more);
+	/* And back: it is of no more consequence whose it is. */
+	bob = submit(w, BOB, 250, 0);
+	waits(w, bob, "Resources");
+	world_reconfigure(w, HEAD NODES("n0", "1", "") PARTITIONS);
+	world_schedule(w);
+	runs(w, bob);
+	world_free(w);
+}
+
+/* --- later ----------------------------------------------------------------------------------- */
+
+/* What is planned for bob when ana's last run has ended is not put off by more of ana's. */
+static void backfill_keeps_a_gpu_free_of_others(void **state)
+{
+	struct world *w = cluster(HEAD NODES("n0", "1", ONE) PARTITIONS);
+	uint64_t first, second, bob, late, brief;
+	usec_t planned;
+
+	(void)state;
+	first = submit(w, ANA, 250, 600);
+	second = submit(w, ANA, 250, 3600);
+	runs(w, first);
+	runs(w, second);
+	bob = submit(w, BOB, 250, 600);
+	planned = world_view(w, bob).planned_start;
+	assert_true(planned >= w->now.wall + (usec_t)3600 * 1000000);
+	late = submit(w, ANA, 250, 7200);
+	waits(w, late, "Priority");
+	brief = submit(w, ANA, 250, 600);
+	runs(w, brief);
+	assert_true(world_view(w, bob).planned_start == planned);
+	world_run_ends(w, brief, 0);
+	world_run_ends(w, first, 0);
+	waits(w, bob, "Resources");
+	world_run_ends(w, second, 0);
+	runs(w, bob);
+	assert_string_equal(world_state(w, late), "PENDING");
+	world_run_ends(w, bob, 0);
+	runs(w, late);
+	world_free(w);
+}
+
+/* Victims: all of the other user's on one GPU, none where one's own have room. */
+static void all_of_another_user_go(void **state)
+{
+	struct world *w = cluster(HEAD NODES("n0", "1", ONE) PARTITIONS);
+	uint64_t ana[3], urgent, mine;
+	struct submit_job job;
+	unsigned i;
+
+	(void)state;
+	for (i = 0; i < 3; i++) {
+		ana[i] = submit(w, ANA, 200, 0);
+		runs(w, ana[i]);
+	}
+	job = part(w, 100, 600);
+	job.partition = "urgent";
+	mine = world_submit_job(w, &job, ANA);
+	runs(w, mine);
+	world_run_ends(w, mine, 0);
+	urgent = world_submit_job(w, &job, BOB);
+	world_pass(w, 2);
+	for (i = 0; i < 3; i++)
+		assert_string_equal(world_state(w, ana[i]), "COMPLETING");
+	for (i = 0; i < 3; i++) {
+		struct run_report r = world_report(world_run(w, ana[i]), REPORT_ENDED);
+
+		r.cause = END_PREEMPT;
+		world_say(w, 0, r);
+		world_schedule(w);
+		assert_string_equal(world_state(w, urgent), i < 2 ? "PENDING" : "CONFIGURING");
+	}
+	runs(w, urgent);
+	for (i = 0; i < 3; i++)
+		assert_string_equal(world_state(w, ana[i]), "PENDING");
+	world_free(w);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(users_are_kept_apart),
+		cmocka_unit_test(elsewhere_they_are_together),
+		cmocka_unit_test(one_is_not_refused_for_all),
+		cmocka_unit_test(a_mixed_gpu_is_left_alone),
+		cmocka_unit_test(backfill_keeps_a_gpu_free_of_others),
+		cmocka_unit_test(all_of_another_user_go),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
