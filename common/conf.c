@@ -305,6 +305,7 @@ static const struct {
 	[CONF_AMOUNTS] = { STRING, "must be amounts in quotes, as in \"h100:8\"" },
 	[CONF_GPU_HOURS] = { STRING, "must be GPU-hours in quotes, as in \"500 / 30d\"" },
 	[CONF_GROUP] = { BIT(CONFIG_TYPE_GROUP), "must be a group: { ... }" },
+	[CONF_GROUPS] = { BIT(CONFIG_TYPE_LIST), "must be a list of groups: ( { ... }, ... )" },
 };
 
 static bool has_shape(enum conf_type type, const config_setting_t *setting)
@@ -461,14 +462,47 @@ static void read_keys(struct conf_reader *r, const struct conf_keys *keys,
 	}
 }
 
+/* A list of groups; one that is wrong is there and says less. */
+static void read_groups(struct conf_reader *r, const struct conf_key *key,
+        const config_setting_t *list, const char *path, void *base)
+{
+	size_t n = (size_t)config_setting_length(list);
+
+	if (n > CONF_GROUPS_MAX) {
+		conf_reader_problem(
+		        r, list, "%s: %zu entries; at most %d", path, n, CONF_GROUPS_MAX);
+		return;
+	}
+	conf_groups_make(key, base, n);
+	for (size_t i = 0; i < n; i++) {
+		const config_setting_t *entry = config_setting_get_elem(list, (unsigned)i);
+		char *inner = xasprintf("%s[%zu]", path, i), *prefix = xasprintf("%s.", inner);
+
+		if (has_shape(CONF_GROUP, entry)) {
+			read_keys(r, key->group, entry, entry, prefix, NULL,
+			        conf_groups_at(key, base, i));
+			check_unknown(r, key->group, false, entry, prefix);
+		} else {
+			conf_reader_problem(
+			        r, entry, "%s: %s", inner, shapes[CONF_GROUP].otherwise);
+		}
+		free(prefix);
+		free(inner);
+	}
+}
+
 static void read_given(struct conf_reader *r, const struct conf_key *key,
         const config_setting_t *given, const char *path, void *base)
 {
 	const bool yes = true;
 	char *prefix;
 
-	if (!key->group || !has_shape(CONF_GROUP, given)) {
+	if (!key->group || !has_shape(key->type, given)) {
 		conf_reader_value(r, key, given, path, base);
+		return;
+	}
+	if (key->type == CONF_GROUPS) {
+		read_groups(r, key, given, path, base);
 		return;
 	}
 	prefix = xasprintf("%s.", path);

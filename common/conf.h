@@ -34,6 +34,16 @@
 struct conf_gpu_count {
 	uint16_t type; /* index into conf.gpu_types */
 	uint16_t count;
+	uint16_t mig; /* 1 + the number of the one GPU whose MIG instances they are; 0: of any */
+};
+
+/* GPUs of a node that are to be cut up alike. They are numbered as on the host, not as jobs' GPUs.
+ */
+struct conf_mig {
+	char *gpus;                    /* as written: "0-3,6" */
+	struct conf_gpu_count *layout; /* what each of them is cut into */
+	size_t n_layout;
+	uint64_t set; /* the same GPUs, as bits */
 };
 
 struct conf_gpu_type {
@@ -170,13 +180,16 @@ struct conf_agent {
 
 /* One node; `nodes` entries with hostlists are expanded and node_defaults filled in. What is 0 is
  * taken as the agent finds it; what is given is demanded of the node. GPU indices are handed out in
- * the order of `gpus`: type gpus[0] has 0..count-1, and so on. */
+ * the order of `gpus`: type gpus[0] has 0..count-1, and so on. The core adds what `mig` demands
+ * (ctld/core/hardware.h). */
 struct conf_node {
 	char *name;
 	uint32_t cpus;
 	uint64_t mem_mb;
 	struct conf_gpu_count *gpus; /* NULL: as the agent finds them; without entries: none */
 	size_t n_gpus;               /* entries, not devices */
+	struct conf_mig *mig;        /* no GPU is in two of them */
+	size_t n_mig;
 	struct conf_texts features;
 	struct conf_agent agent;
 	uint32_t leaf; /* index into conf.switches; CONF_NONE */

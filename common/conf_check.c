@@ -342,6 +342,7 @@ void conf_check(struct conf_reader *reader)
 	for (size_t i = 0; i < conf->n_gpu_types; i++)
 		check_mig_of(reader, i);
 	check_nodes(&c);
+	conf_check_mig(&c);
 	conf_check_topology(&c);
 	conf_check_accounts(&c);
 	conf_check_quotas(&c);

@@ -5,6 +5,7 @@
  *     conf_quota.c     guarantees against parents, limits and hardware; minimum against maximum
  *     conf_qos.c       who preempts whom
  *     conf_topology.c  switches
+ *     conf_mig.c       MIG layouts against one another and against what a GPU can be cut into
  *     conf_names.c     looking names up, and telling of those that there are not
  *
  * All of it runs after every key was read, also when some were wrong: a field that could not be
@@ -90,5 +91,6 @@ void conf_check_quotas(struct conf_checker *checker);   /* after accounts and no
 void conf_check_limits(struct conf_checker *checker);
 void conf_check_qos(struct conf_checker *checker);
 void conf_check_topology(struct conf_checker *checker);
+void conf_check_mig(struct conf_checker *checker); /* after nodes; before quotas */
 
 #endif

@@ -79,7 +79,7 @@ static void compare_keys(const struct pair *p, const struct conf_keys *keys, con
 		const struct conf_key *key = &keys->v[k];
 		char *path = xasprintf("%s%s", prefix, key->name), *a, *b;
 
-		if (key->group) {
+		if (key->type == CONF_GROUP) {
 			compare_group(p, key, path, from, to);
 		} else if (!conf_value_same(key, from, p->conf_from, to, p->conf_to)) {
 			a = value_of(key, from, p->conf_from);

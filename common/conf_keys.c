@@ -331,6 +331,23 @@ static const char *const share_words[] = { "no", "watch", "mps", NULL };
 static const char *const share_users_words[] = { "any", "one", NULL };
 static const char *const health_jobs_words[] = { "run", "requeue", "end", NULL };
 
+static int check_mig_gpus(const char *value, struct error *err)
+{
+	uint64_t set;
+
+	return conf_mig_gpus(value, &set, err);
+}
+
+static const struct conf_key mig_keys[] = {
+	{ "gpus", CONF_TEXT, .min = 1, .max = 255, .check = check_mig_gpus,
+	        AT(struct conf_mig, gpus), .reload = true,
+	        .help = "which GPUs of the host, as in 0-3,6" },
+	{ "layout", CONF_GPUS, .max = CONF_MAX_GPUS_PER_NODE, AT(struct conf_mig, layout),
+	        .n_at = offsetof(struct conf_mig, n_layout), .reload = true,
+	        .help = "the MIG instances that each of them is cut into, by type" },
+};
+static const struct conf_keys mig_group = { "mig", KEYS(mig_keys) };
+
 #define AGENT(field) AT(struct conf_node, agent.field), .reload = true
 /* node_defaults has the same keys without the name. */
 static const struct conf_key node_keys[] = {
@@ -344,6 +361,9 @@ static const struct conf_key node_keys[] = {
 	{ "gpus", CONF_GPUS, "", .max = CONF_MAX_GPUS_PER_NODE, AT(struct conf_node, gpus),
 	        .n_at = offsetof(struct conf_node, n_gpus), .reload = true,
 	        .help = "GPUs of the node by type, by index; empty: as the agent finds them" },
+	{ "mig", CONF_GROUPS, AT(struct conf_node, mig), .group = &mig_group, .optional = true,
+	        .n_at = offsetof(struct conf_node, n_mig), .each = sizeof(struct conf_mig),
+	        .reload = true, .help = "GPUs that are cut into MIG instances, and how" },
 	{ "features", CONF_TEXTS, .min = 1, .max = 64, .check = check_name, .optional = true,
 	        AT(struct conf_node, features), .reload = true,
 	        .help = "what jobs can ask for with --constraint and --prefer" },

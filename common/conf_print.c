@@ -16,7 +16,7 @@ static void print_keys(const struct conf_keys *keys, const void *base, const str
 
 		if (conf_value_none(key, base))
 			continue;
-		if (key->group) {
+		if (key->type == CONF_GROUP) {
 			strbuf_addf(&text, "%s\t", indent);
 			fprintf(out, "%s%s = {\n", indent, key->name);
 			print_keys(key->group, conf_group_base(key, base), conf, text.s, out);

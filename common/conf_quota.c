@@ -155,19 +155,34 @@ static void check_parents(struct conf_reader *r, const struct promises *p)
 	}
 }
 
+static uint64_t count_type(const struct conf_gpu_count *v, size_t n, uint16_t type)
+{
+	uint64_t sum = 0;
+
+	for (size_t i = 0; i < n; i++) {
+		if (type == CONF_ANY_TYPE || v[i].type == type)
+			sum += v[i].count;
+	}
+	return sum;
+}
+
 /* GPUs of a type in all nodes. UINT64_MAX: not known, because no node says that it has any, and
- * some leave it to their agents to find out. */
+ * some leave it to their agents to find out; a node with `mig` alone says nothing of whole GPUs. */
 static uint64_t capacity_of(const struct conf *conf, uint16_t type)
 {
 	uint64_t n = 0;
 	bool open = false;
 
 	for (size_t i = 0; i < conf->n_nodes; i++) {
-		open = open || !conf->nodes[i].n_gpus;
-		for (size_t g = 0; g < conf->nodes[i].n_gpus; g++) {
-			if (type == CONF_ANY_TYPE || conf->nodes[i].gpus[g].type == type)
-				n += conf->nodes[i].gpus[g].count;
-		}
+		const struct conf_node *node = &conf->nodes[i];
+
+		open = open || !node->n_gpus;
+		n += count_type(node->gpus, node->n_gpus, type);
+		for (size_t k = 0; k < node->n_mig; k++)
+			n += count_type(node->mig[k].layout, node->mig[k].n_layout, type) *
+			     (uint64_t)__builtin_popcountll(node->mig[k].set);
+		if (type == CONF_ANY_TYPE && node->n_mig && !node->gpus)
+			return UINT64_MAX;
 	}
 	return !n && open ? UINT64_MAX : n;
 }

@@ -39,6 +39,8 @@ enum conf_type {
 	CONF_AMOUNTS,   /* struct conf_gpu_amounts */
 	CONF_GPU_HOURS, /* uint64_t; the window, in seconds, is a uint32_t at `n_at` */
 	CONF_GROUP,     /* a group with the keys `group`, their fields relative to `at` */
+	CONF_GROUPS,    /* a list of them: an array of structs of `each` bytes, owned; their number
+	                   at `n_at` */
 	CONF_TYPES,
 };
 
@@ -59,7 +61,7 @@ struct conf_key {
 	uint64_t min, max; /* in the field's unit */
 	bool reload;      /* can be changed while running */
 	size_t at, width; /* of the field */
-	size_t n_at;
+	size_t n_at, each;
 	const char *const *words; /* NULL at the end */
 	const struct conf_keys *group;
 	size_t given_at; /* of a group: a bool that says if it was given; 0: none does */
@@ -67,7 +69,8 @@ struct conf_key {
 	const char *help;
 };
 
-#define CONF_TEXTS_MAX 4096 /* in one list */
+#define CONF_TEXTS_MAX  4096 /* in one list */
+#define CONF_GROUPS_MAX 64   /* the same, of groups */
 
 struct conf_section {
 	const char *name; /* "": the keys outside of all groups */
@@ -145,6 +148,12 @@ const char *conf_section_name(
 /* Where the keys of a CONF_GROUP are, in the struct at `base`. */
 void *conf_group_base(const struct conf_key *key, const void *base);
 
+/* The groups of a CONF_GROUPS, in the struct at `base`, and one of them. */
+size_t conf_groups_n(const struct conf_key *key, const void *base);
+void *conf_groups_at(const struct conf_key *key, const void *base, size_t i);
+/* `n` empty ones in their place, of which there were none. */
+void conf_groups_make(const struct conf_key *key, void *base, size_t n);
+
 /* --- values ---------------------------------------------------------------------------------- */
 
 /* How one type of value is handled; rows in conf_value.c. */
@@ -161,6 +170,9 @@ struct conf_value_type {
 	bool (*none)(const struct conf_key *key, const void *base); /* of an optional key */
 	void (*set_none)(const struct conf_key *key, void *base);
 };
+/* "0-3,6" as bits (conf_mig.c); ERR_CONFIG: what would be right. */
+int conf_mig_gpus(const char *text, uint64_t *set, struct error *err);
+
 extern const struct conf_value_type conf_gpus_type, conf_amounts_type, conf_gpu_hours_type;
 
 /* The value of `text` (as in the file, without quotes) into the field of the struct at `base`;
@@ -172,7 +184,7 @@ int conf_value_read(const struct conf_key *key, const char *text, const struct c
 /* What a key has that is not given, and no default of node_defaults' kind. */
 void conf_value_default(const struct conf_key *key, const struct conf *conf, void *base);
 
-/* Is it optional and not given? Of a group: is nothing in it to be said? */
+/* Is it optional and not given? Of a group: is nothing in it to be said? Of groups: are there none? */
 bool conf_value_none(const struct conf_key *key, const void *base);
 
 /* For people: without quotes, "none", `""` for an empty text. Not of a group. */

@@ -519,6 +519,89 @@ static void group_default(const struct conf_key *key, const struct conf *conf, v
 		conf_value_default(&key->group->v[i], conf, conf_group_base(key, base));
 }
 
+/* --- lists of groups ------------------------------------------------------------------------- */
+
+static void **groups_field(const struct conf_key *key, const void *base)
+{
+	return (void **)((char *)base + key->at);
+}
+
+size_t conf_groups_n(const struct conf_key *key, const void *base)
+{
+	return *(const size_t *)((const char *)base + key->n_at);
+}
+
+void *conf_groups_at(const struct conf_key *key, const void *base, size_t i)
+{
+	return (char *)*groups_field(key, base) + i * key->each;
+}
+
+void conf_groups_make(const struct conf_key *key, void *base, size_t n)
+{
+	*groups_field(key, base) = n ? xcalloc(n, key->each) : NULL;
+	*(size_t *)((char *)base + key->n_at) = n;
+}
+
+static void groups_set_none(const struct conf_key *key, void *base)
+{
+	conf_groups_make(key, base, 0);
+}
+
+static bool groups_none(const struct conf_key *key, const void *base)
+{
+	return !conf_groups_n(key, base);
+}
+
+/* "0-5 1g.10gb:7, 6-7 3g.40gb:2" */
+static void groups_print(
+        const struct conf_key *key, const void *base, const struct conf *conf, struct strbuf *out)
+{
+	for (size_t i = 0; i < conf_groups_n(key, base); i++) {
+		for (size_t k = 0; k < key->group->n; k++) {
+			strbuf_adds(out, k ? " " : i ? ", " : "");
+			conf_value_print(
+			        &key->group->v[k], conf_groups_at(key, base, i), conf, out);
+		}
+	}
+}
+
+static void groups_write(
+        const struct conf_key *key, const void *base, const struct conf *conf, struct strbuf *out)
+{
+	strbuf_adds(out, "( ");
+	for (size_t i = 0; i < conf_groups_n(key, base); i++) {
+		strbuf_adds(out, i ? ", { " : "{ ");
+		for (size_t k = 0; k < key->group->n; k++) {
+			strbuf_addf(out, "%s = ", key->group->v[k].name);
+			conf_value_write(
+			        &key->group->v[k], conf_groups_at(key, base, i), conf, out);
+			strbuf_adds(out, "; ");
+		}
+		strbuf_adds(out, "}");
+	}
+	strbuf_adds(out, " )");
+}
+
+static void groups_copy(const struct conf_key *key, const void *from, void *to)
+{
+	conf_groups_make(key, to, conf_groups_n(key, from));
+	for (size_t i = 0; i < conf_groups_n(key, from); i++) {
+		for (size_t k = 0; k < key->group->n; k++)
+			conf_value_copy(&key->group->v[k], conf_groups_at(key, from, i),
+			        conf_groups_at(key, to, i));
+	}
+}
+
+static void groups_clear(const struct conf_key *key, void *base)
+{
+	for (size_t i = 0; i < conf_groups_n(key, base); i++) {
+		for (size_t k = 0; k < key->group->n; k++)
+			conf_value_clear(&key->group->v[k], conf_groups_at(key, base, i));
+	}
+	free(*groups_field(key, base));
+	groups_set_none(key, base);
+}
+
 /* --- the types ------------------------------------------------------------------------------- */
 
 static void count_limit(const struct conf_key *key, uint64_t n, struct strbuf *out)
@@ -553,6 +636,9 @@ static const struct conf_value_type texts_type = { "texts", false, texts_read, t
 static const struct conf_value_type group_type = { "group", false, NULL, NULL, group_copy,
 	group_clear, NULL, group_none, NULL };
 
+static const struct conf_value_type groups_type = { "groups", false, NULL, groups_print,
+	groups_copy, groups_clear, NULL, groups_none, groups_set_none };
+
 static const struct conf_value_type *const types[CONF_TYPES] = {
 	[CONF_TEXT] = &text_type,
 	[CONF_WORD] = &word_type,
@@ -568,6 +654,7 @@ static const struct conf_value_type *const types[CONF_TYPES] = {
 	[CONF_AMOUNTS] = &conf_amounts_type,
 	[CONF_GPU_HOURS] = &conf_gpu_hours_type,
 	[CONF_GROUP] = &group_type,
+	[CONF_GROUPS] = &groups_type,
 };
 
 int conf_value_read(const struct conf_key *key, const char *text, const struct conf *conf,
@@ -578,7 +665,7 @@ int conf_value_read(const struct conf_key *key, const char *text, const struct c
 
 void conf_value_default(const struct conf_key *key, const struct conf *conf, void *base)
 {
-	if (key->group)
+	if (key->type == CONF_GROUP)
 		group_default(key, conf, base);
 	else if (key->optional)
 		types[key->type]->set_none(key, base);
@@ -624,6 +711,10 @@ void conf_value_write(
 			quote(texts_at(key, base)->v[i], out);
 		}
 		strbuf_adds(out, " ]");
+		return;
+	}
+	if (key->type == CONF_GROUPS) {
+		groups_write(key, base, conf, out);
 		return;
 	}
 	strbuf_adds(&text, "");

@@ -110,6 +110,7 @@ void node_compare(struct core *core, struct node *node)
 		snprintf(text + used, sizeof(text) - used, "%sGPUs: %s", used ? ", " : "",
 		        l->gpu_trouble);
 	node_set_text(core->nodes, &l->invalid, text);
+	l->unsettled = false;
 	hardware_take(core, node);
 	devices_bind(core, node);
 }

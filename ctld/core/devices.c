@@ -7,12 +7,14 @@
 
 #include "ctld/core/health.h"
 #include "ctld/core/internal.h"
+#include "ctld/core/layout.h"
 
 #define NOTE_MAX 400
 
 struct slot {
 	char uuid[DEVICE_UUID_MAX];
 	const char *type;
+	uint32_t mig;               /* as in struct conf_gpu_count */
 	const struct node_gpu *gpu; /* NULL: it is missing */
 	bool told;                  /* the agent has told what there is */
 	bool booked, drained;
@@ -21,7 +23,10 @@ struct slot {
 
 struct binding {
 	const struct core *core;
+	const struct conf_node *conf;
 	const struct node_link *link;
+	struct layouts layouts;
+	uint64_t differ; /* numbers of GPUs that are not cut as demanded */
 	struct slot slots[CONF_MAX_GPUS_PER_NODE];
 	size_t n;
 	uint64_t taken[4]; /* of the GPUs found: bits */
@@ -41,6 +46,7 @@ static void begin(struct binding *b, const struct core *core, const struct node 
 	uint32_t i;
 
 	b->core = core;
+	b->conf = conf;
 	b->link = l;
 	b->n_gpus = l->n_gpus < FOUND_MAX ? l->n_gpus : FOUND_MAX;
 	for (g = 0; g < conf->n_gpus; g++) {
@@ -48,12 +54,32 @@ static void begin(struct binding *b, const struct core *core, const struct node 
 			struct slot *s = &b->slots[b->n];
 
 			s->type = core->conf->gpu_types[conf->gpus[g].type].name;
+			s->mig = conf->gpus[g].mig;
 			s->booked = used >> b->n & 1;
 			device_uuid(node_info(node)->gpus, (uint32_t)b->n, s->uuid);
 			s->drained = gpu_drained(node, (uint32_t)b->n, &s->drain);
 			b->n++;
 		}
 	}
+}
+
+static void find_layouts(struct binding *b)
+{
+	struct layout_slot slots[CONF_MAX_GPUS_PER_NODE];
+	size_t i;
+
+	for (i = 0; i < b->n; i++)
+		slots[i] = (struct layout_slot){ b->slots[i].uuid, b->slots[i].mig };
+	layouts_find(&b->layouts, b->conf, slots, b->n, b->link->gpus, b->n_gpus);
+}
+
+/* Is that GPU's layout another one than demanded? */
+static bool differs(const struct binding *b, uint32_t number, char *text, size_t size)
+{
+	const struct conf_mig *mig = layout_demanded(b->conf, number);
+
+	return mig && layout_differs(&b->layouts, b->core->conf, mig, number, b->link->gpus,
+	                      b->n_gpus, text, size);
 }
 
 static bool is_taken(const struct binding *b, size_t gpu)
@@ -66,6 +92,11 @@ static void take(struct binding *b, size_t gpu)
 	b->taken[gpu / 64] |= 1ULL << gpu % 64;
 }
 
+static bool fits(const struct binding *b, const struct slot *s, const struct node_gpu *gpu)
+{
+	return !strcmp(gpu->type, s->type) && layouts_allow(&b->layouts, s->mig, gpu->host);
+}
+
 /* Rule 1. */
 static void keep(struct binding *b, struct slot *s)
 {
@@ -76,7 +107,7 @@ static void keep(struct binding *b, struct slot *s)
 
 		if (is_taken(b, i) || strcmp(gpu->uuid, s->uuid))
 			continue;
-		if (!strcmp(gpu->type, s->type))
+		if (fits(b, s, gpu))
 			s->gpu = gpu;
 		else if (!s->booked)
 			s->uuid[0] = '\0';
@@ -95,7 +126,7 @@ static struct slot *room_for(struct binding *b, const struct node_gpu *gpu)
 	for (i = 0; i < b->n; i++) {
 		struct slot *s = &b->slots[i];
 
-		if (s->gpu || s->booked || strcmp(s->type, gpu->type))
+		if (s->gpu || s->booked || !fits(b, s, gpu))
 			continue;
 		if (!*s->uuid)
 			return s;
@@ -107,8 +138,12 @@ static struct slot *room_for(struct binding *b, const struct node_gpu *gpu)
 
 static void bind(struct binding *b)
 {
+	char text[NOTE_MAX];
 	size_t i;
 
+	find_layouts(b);
+	for (i = 0; i < CONF_MAX_GPUS_PER_NODE; i++)
+		b->differ |= (uint64_t)differs(b, (uint32_t)i, text, sizeof(text)) << i;
 	for (i = 0; i < b->n; i++)
 		keep(b, &b->slots[i]);
 	for (i = 0; i < b->n_gpus; i++) {
@@ -128,9 +163,16 @@ static void bind(struct binding *b)
 
 /* --- telling --------------------------------------------------------------------------------- */
 
-static bool is_well(const struct slot *s)
+/* Is it on a GPU that is not cut as demanded? That is told of the GPU, not of its instances. */
+static bool is_cut_otherwise(const struct binding *b, const struct slot *s)
 {
-	return !s->drained && (!s->told || (s->gpu && !*s->gpu->trouble));
+	return s->told && s->mig && b->differ >> (s->mig - 1) & 1;
+}
+
+static bool is_well(const struct binding *b, const struct slot *s)
+{
+	return !s->drained && (!s->told || (s->gpu && !*s->gpu->trouble)) &&
+	       !is_cut_otherwise(b, s);
 }
 
 __attribute__((format(printf, 2, 3))) static void say(char note[NOTE_MAX], const char *format, ...)
@@ -160,7 +202,7 @@ static void say_type(const struct binding *b, size_t first, char note[NOTE_MAX])
 		if (i < first)
 			return;
 		all++;
-		well += is_well(&b->slots[i]);
+		well += is_well(b, &b->slots[i]);
 	}
 	if (well == all)
 		return;
@@ -168,7 +210,8 @@ static void say_type(const struct binding *b, size_t first, char note[NOTE_MAX])
 	for (i = first; i < b->n; i++) {
 		const struct slot *s = &b->slots[i];
 
-		if (strcmp(s->type, type) || is_well(s) || (!*s->uuid && !s->drained))
+		if (strcmp(s->type, type) || is_well(b, s) || (!*s->uuid && !s->drained) ||
+		        (!s->drained && is_cut_otherwise(b, s)))
 			continue;
 		if (s->drained)
 			say(note, "%s%s drained: %s", *s->uuid ? "" : "GPU ",
@@ -180,6 +223,30 @@ static void say_type(const struct binding *b, size_t first, char note[NOTE_MAX])
 	}
 }
 
+/* "GPU 3: 1g.10gb:7 wanted, 3g.40gb:2 found" */
+static void say_layouts(const struct binding *b, char note[NOTE_MAX])
+{
+	char text[NOTE_MAX];
+	uint32_t number;
+
+	for (number = 0; number < CONF_MAX_GPUS_PER_NODE; number++) {
+		if (b->differ >> number & 1 && differs(b, number, text, sizeof(text)))
+			say(note, "GPU %u: %s", number, text);
+	}
+}
+
+/* Part of what was said of its GPU's layout. */
+static bool is_said(const struct binding *b, const struct node_gpu *gpu)
+{
+	uint32_t number;
+
+	for (number = 0; number < CONF_MAX_GPUS_PER_NODE && !*gpu->trouble; number++) {
+		if (b->differ >> number & 1 && b->layouts.host[number] == gpu->host)
+			return true;
+	}
+	return false;
+}
+
 /* What was found and is demanded nowhere, or says no UUID. */
 static void say_others(const struct binding *b, char note[NOTE_MAX])
 {
@@ -189,13 +256,14 @@ static void say_others(const struct binding *b, char note[NOTE_MAX])
 		const struct node_gpu *gpu = &b->link->gpus[i];
 		uint32_t n = 0, before = 0;
 
-		if (is_taken(b, i))
+		if (is_taken(b, i) || is_said(b, gpu))
 			continue;
 		if (*gpu->trouble)
 			say(note, "%s: %s", *gpu->uuid ? gpu->uuid : "a GPU", gpu->trouble);
 		for (k = 0; k < b->n_gpus && !*gpu->trouble; k++) {
-			bool same = !is_taken(b, k) && !*b->link->gpus[k].trouble &&
-			            !strcmp(b->link->gpus[k].type, gpu->type);
+			const struct node_gpu *other = &b->link->gpus[k];
+			bool same = !is_taken(b, k) && !*other->trouble && !is_said(b, other) &&
+			            !strcmp(other->type, gpu->type);
 
 			before += same && k < i;
 			n += same;
@@ -241,16 +309,20 @@ void devices_bind(struct core *core, struct node *node)
 	}
 	bind(&b);
 	write_list(&b, list, sizeof(list));
-	for (i = 0; i < b.n; i++)
-		b.slots[i].told = l->gpus_asked || *list;
 	for (i = 0; i < b.n; i++) {
-		out |= is_well(&b.slots[i]) ? 0 : 1ULL << i;
+		b.slots[i].told = l->gpus_asked || *list;
+		l->unsettled |= b.slots[i].told && b.slots[i].booked && !b.slots[i].gpu;
+	}
+	for (i = 0; i < b.n; i++) {
+		out |= is_well(&b, &b.slots[i]) ? 0 : 1ULL << i;
 		ledger_gpu_mem(core->ledger, l->index, (uint32_t)i,
 		        b.slots[i].gpu ? b.slots[i].gpu->mem_mb : 0);
 		say_type(&b, i, note);
 	}
-	if (l->gpus_asked || *list)
+	if (l->gpus_asked || *list) {
+		say_layouts(&b, note);
 		say_others(&b, note);
+	}
 	l->gpus_out = out;
 	node_set_devices(core->nodes, node, list);
 	if (!strcmp(note, l->gpu_note))
@@ -258,4 +330,17 @@ void devices_bind(struct core *core, struct node *node)
 	audit_note(
 	        core, "node.gpus", NULL, 0, node_info(node)->name, *note ? note : "as configured");
 	node_set_text(core->nodes, &l->gpu_note, note);
+}
+
+bool devices_differ(
+        const struct core *core, const struct node *node, uint32_t index, char *text, size_t size)
+{
+	const struct node_link *l = node_link_of(node);
+	struct binding b = { 0 };
+
+	begin(&b, core, node);
+	if (index >= b.n || !b.slots[index].mig || (!l->gpus_asked && !*node_info(node)->gpus))
+		return false;
+	find_layouts(&b);
+	return differs(&b, b.slots[index].mig - 1, text, size);
 }

@@ -9,8 +9,11 @@
  *	2. GPUs that are bound to no index go to those of their type that have none, the lowest
  *	   first, then to those whose GPU is missing, unless a run is booked there: that is how a
  *	   card that was replaced gets the old one's index;
+ *	   An index for an instance that `mig` demands of a GPU is bound to one on that GPU
+ *	   (layout.h), and all others to what is not on such a GPU;
  *	3. an index without a usable GPU is *out*: nothing starts there, and what runs goes on. The
- *	   others of the node are given as before.
+ *	   others of the node are given as before. The same of all on a GPU that is cut otherwise
+ *	   than demanded.
  *
  * While a run is booked on an index its GPU is given to no other index, whatever the configuration
  * calls that one now. An agent that has found nothing, because there is nothing to ask, leaves GPUs
@@ -19,6 +22,7 @@
 #ifndef CTLD_CORE_DEVICES_H
 #define CTLD_CORE_DEVICES_H
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
@@ -30,6 +34,10 @@ struct node;
 /* Bind anew, after a registration or another configuration. Sets gpus_out and gpu_note, and tells
  * the ledger how much memory each GPU has. */
 void devices_bind(struct core *core, struct node *node);
+
+/* Is the index out because its GPU is not cut as demanded? `text` says how it differs. */
+bool devices_differ(
+        const struct core *core, const struct node *node, uint32_t index, char *text, size_t size);
 
 /* The UUID at an index of such a list, "" if it has none. */
 void device_uuid(const char *list, uint32_t index, char uuid[DEVICE_UUID_MAX]);

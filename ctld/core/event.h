@@ -175,6 +175,7 @@ struct gpu_found {
 	const char *name;    /* its maker's; NULL or "": not told */
 	const char *of;      /* of a MIG instance: its GPU's type; NULL or "": not told */
 	uint64_t mem_mb;
+	uint32_t host;       /* number of the physical GPU */
 	bool mig;
 };
 

@@ -80,6 +80,8 @@ bool core_gpu_view(const struct core *core, uint32_t n, uint32_t index, struct g
 		v->state = gpu ? "trouble" : "missing";
 		if (gpu)
 			snprintf(v->reason, sizeof(v->reason), "%s", gpu->trouble);
+		if (!*v->reason && devices_differ(core, node, index, v->reason, sizeof(v->reason)))
+			v->state = "trouble";
 	} else if (booked) {
 		v->state = "whole";
 	}

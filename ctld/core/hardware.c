@@ -10,6 +10,7 @@
 #include "common/xalloc.h"
 #include "ctld/core/devices.h"
 #include "ctld/core/internal.h"
+#include "ctld/core/layout.h"
 
 #define TYPE_TEXT  (AMOUNT_TYPE_MAX + 1)
 #define FOUND_TEXT (CONF_MAX_GPUS_PER_NODE * (TYPE_TEXT + 24))
@@ -18,6 +19,7 @@
 struct item {
 	char type[TYPE_TEXT];
 	uint64_t mem_mb;
+	uint32_t mig; /* as in struct conf_gpu_count */
 	char uuid[DEVICE_UUID_MAX];
 	bool kept, booked;
 };
@@ -46,6 +48,10 @@ static void items_read(struct items *items, const char *text)
 		if (*end != ':' || count > CONF_MAX_GPUS_PER_NODE - items->n)
 			return;
 		item.mem_mb = strtoull(end + 1, &end, 10);
+		if (*end == '@')
+			item.mig = (uint32_t)strtoul(end + 1, &end, 10) + 1;
+		if (item.mig > CONF_MAX_GPUS_PER_NODE)
+			return;
 		while (count--)
 			items->v[items->n++] = item;
 		if (*end != ',')
@@ -56,7 +62,7 @@ static void items_read(struct items *items, const char *text)
 
 static bool alike(const struct item *a, const struct item *b)
 {
-	return !strcmp(a->type, b->type) && a->mem_mb == b->mem_mb;
+	return !strcmp(a->type, b->type) && a->mem_mb == b->mem_mb && a->mig == b->mig;
 }
 
 static void items_write(const struct items *items, char text[FOUND_TEXT])
@@ -70,6 +76,9 @@ static void items_write(const struct items *items, char text[FOUND_TEXT])
 		used += (size_t)snprintf(text + used, FOUND_TEXT - used, "%s%s:%zu:%llu",
 		        used ? "," : "", items->v[i].type, end - i,
 		        (unsigned long long)items->v[i].mem_mb);
+		if (items->v[i].mig)
+			used += (size_t)snprintf(
+			        text + used, FOUND_TEXT - used, "@%u", items->v[i].mig - 1);
 	}
 }
 
@@ -84,6 +93,63 @@ static void items_say(const struct items *items, char *text, size_t size)
 			end++;
 		used += (size_t)snprintf(text + used, size - used, "%s%s:%zu", used ? "," : "",
 		        items->v[i].type, end - i);
+	}
+}
+
+/* --- what `mig` demands ---------------------------------------------------------------------- */
+
+/* Call `each` for each type on each GPU, by their numbers. */
+static void demands_each(const struct conf *conf, const struct conf_node *node,
+        void (*each)(const struct conf_gpu_count *want, const char *type, void *arg), void *arg)
+{
+	uint32_t number;
+	size_t k;
+
+	for (number = 0; number < CONF_MAX_GPUS_PER_NODE && node->n_mig; number++) {
+		const struct conf_mig *mig = layout_demanded(node, number);
+
+		for (k = 0; mig && k < mig->n_layout; k++) {
+			struct conf_gpu_count want = mig->layout[k];
+
+			want.mig = (uint16_t)(number + 1);
+			each(&want, conf->gpu_types[want.type].name, arg);
+		}
+	}
+}
+
+static struct item *free_item(struct items *items)
+{
+	size_t i;
+
+	for (i = 0; i < items->n; i++) {
+		if (!items->v[i].kept)
+			return &items->v[i];
+	}
+	return items->n < CONF_MAX_GPUS_PER_NODE ? &items->v[items->n++] : NULL;
+}
+
+static bool is_demanded(
+        const struct item *item, const struct conf_gpu_count *want, const char *type)
+{
+	return item->mig == want->mig && !strcmp(item->type, type);
+}
+
+/* What of it there is no index for gets one. */
+static void demand_rest(const struct conf_gpu_count *want, const char *type, void *arg)
+{
+	struct items *items = arg;
+	uint32_t n = 0;
+	size_t i;
+
+	for (i = 0; i < items->n; i++)
+		n += items->v[i].kept && is_demanded(&items->v[i], want, type);
+	for (; n < want->count; n++) {
+		struct item *item = free_item(items);
+
+		if (!item)
+			return;
+		*item = (struct item){ .mig = want->mig, .kept = true };
+		snprintf(item->type, TYPE_TEXT, "%s", type);
 	}
 }
 
@@ -140,6 +206,7 @@ struct taking {
 	struct node *node;
 	const struct node_link *l;
 	struct items items;
+	struct layouts layouts;
 	uint64_t taken[4]; /* of the GPUs found: bits */
 	size_t n_gpus;
 };
@@ -159,6 +226,7 @@ static const char *booked_type(const struct node_link *l, size_t index)
 static void begin(struct taking *t)
 {
 	uint64_t used = ledger_gpus_used(t->core->ledger, t->l->index);
+	struct layout_slot slots[CONF_MAX_GPUS_PER_NODE];
 	size_t i, n;
 
 	items_read(&t->items, node_info(t->node)->found);
@@ -175,6 +243,10 @@ static void begin(struct taking *t)
 		if (item->booked || *item->uuid)
 			t->items.n = i + 1 > t->items.n ? i + 1 : t->items.n;
 	}
+	for (i = 0; i < t->items.n; i++)
+		slots[i] = (struct layout_slot){ t->items.v[i].uuid, t->items.v[i].mig };
+	layouts_find(&t->layouts, &t->core->given->nodes[t->l->index], slots, t->items.n,
+	        t->l->gpus, t->n_gpus);
 }
 
 static bool is_taken(const struct taking *t, size_t gpu)
@@ -195,11 +267,60 @@ static void take(struct taking *t, struct item *item, size_t i)
 	t->taken[i / 64] |= 1ULL << i % 64;
 }
 
+/* Where what it is bound to is found; LAYOUT_NOWHERE. */
+static uint32_t host_of(const struct taking *t, const struct item *item)
+{
+	size_t i;
+
+	for (i = 0; *item->uuid && i < t->n_gpus; i++) {
+		if (!strcmp(t->l->gpus[i].uuid, item->uuid))
+			return t->l->gpus[i].host;
+	}
+	return LAYOUT_NOWHERE;
+}
+
+static bool is_on(const struct taking *t, const struct item *item, uint32_t mig)
+{
+	uint32_t host = host_of(t, item);
+
+	return host != LAYOUT_NOWHERE && host == t->layouts.host[mig - 1];
+}
+
+/* Rule 4: indices that are for it already, those that are in use first; then those that only turn
+ * out to be. */
+static void demand(const struct conf_gpu_count *want, const char *type, void *arg)
+{
+	struct taking *t = arg;
+	uint32_t n = 0, pass;
+	size_t i;
+
+	for (pass = 0; pass < 3; pass++) {
+		for (i = 0; i < t->items.n && n < want->count; i++) {
+			struct item *item = &t->items.v[i];
+
+			if (item->kept || strcmp(item->type, type))
+				continue;
+			if (pass < 2 ? item->mig != want->mig || (!pass && !item->booked)
+			             : item->mig || !is_on(t, item, want->mig))
+				continue;
+			item->mig = want->mig;
+			item->mem_mb = 0;
+			item->kept = true;
+			n++;
+		}
+	}
+}
+
 /* Rules 1 and 2. */
 static void keep(struct taking *t, struct item *item, bool rebooted)
 {
 	size_t i;
 
+	if (item->kept)
+		return;
+	item->mig = 0;
+	if (!item->booked && layouts_have(&t->layouts, host_of(t, item)))
+		return;
 	for (i = 0; *item->uuid && i < t->n_gpus; i++) {
 		if (!is_taken(t, i) && !strcmp(t->l->gpus[i].uuid, item->uuid)) {
 			take(t, item, i);
@@ -208,17 +329,6 @@ static void keep(struct taking *t, struct item *item, bool rebooted)
 	}
 	item->kept = *item->type &&
 	             (item->booked || (*item->uuid && !rebooted && strncmp(item->uuid, "MIG-", 4)));
-}
-
-static struct item *free_item(struct taking *t)
-{
-	size_t i;
-
-	for (i = 0; i < t->items.n; i++) {
-		if (!t->items.v[i].kept)
-			return &t->items.v[i];
-	}
-	return t->items.n < CONF_MAX_GPUS_PER_NODE ? &t->items.v[t->items.n++] : NULL;
 }
 
 /* Rule 3. What is in trouble and was not known before is only reported. */
@@ -232,10 +342,11 @@ static void add_new(struct taking *t)
 		struct item *item;
 
 		if (is_taken(t, i) || *gpu->trouble || !*gpu->uuid ||
+		        layouts_have(&t->layouts, gpu->host) ||
 		        amount_type_check(gpu->type, &err) < 0 ||
 		        strlen(gpu->uuid) >= DEVICE_UUID_MAX)
 			continue;
-		item = free_item(t);
+		item = free_item(&t->items);
 		if (!item)
 			return;
 		*item = (struct item){ 0 };
@@ -244,7 +355,7 @@ static void add_new(struct taking *t)
 }
 
 /* Indices that have nothing any more go, and the last one comes in their place. One that cannot is
- * there without a GPU until the next registration. */
+ * there without a GPU until its run has ended. */
 static void close_up(struct taking *t)
 {
 	struct items *items = &t->items;
@@ -256,6 +367,7 @@ static void close_up(struct taking *t)
 		if (i >= items->n || items->v[i].kept)
 			continue;
 		if (items->v[items->n - 1].booked) {
+			node_link(t->node)->unsettled = true;
 			items->v[i].uuid[0] = '\0';
 			if (!*items->v[i].type)
 				memcpy(items->v[i].type, items->v[items->n - 1].type, TYPE_TEXT);
@@ -285,6 +397,12 @@ static void make_anew(struct core *core)
 	core->hardware_due = core->now.mono;
 	if (core->hardware_made && earliest > core->now.mono)
 		core->hardware_due = earliest;
+}
+
+void hardware_freed(struct core *core, struct node *node)
+{
+	if (node_link(node)->unsettled && node_link(node)->session && !core->suspended)
+		make_anew(core);
 }
 
 static void set_found(struct core *core, struct node *node, const char *found)
@@ -321,8 +439,10 @@ void hardware_take(struct core *core, struct node *node)
 	}
 	t.n_gpus = l->n_gpus < sizeof(t.taken) * 8 ? l->n_gpus : sizeof(t.taken) * 8;
 	begin(&t);
+	demands_each(core->given, &core->given->nodes[l->index], demand, &t);
 	for (i = 0; i < t.items.n; i++)
 		keep(&t, &t.items.v[i], rebooted);
+	demands_each(core->given, &core->given->nodes[l->index], demand_rest, &t.items);
 	add_new(&t);
 	close_up(&t);
 	items_write(&t.items, found);
@@ -341,8 +461,9 @@ void hardware_take(struct core *core, struct node *node)
 
 struct hardware {
 	struct conf conf; /* arrays that differ are owned, all else is the given one's */
-	struct conf_gpu_count *counts; /* of all nodes as found */
-	char **names;                  /* of the types that were added */
+	struct conf_gpu_count *counts; /* of all nodes that are filled, one behind the other */
+	size_t n_counts;
+	char **names; /* of the types that were added */
 	size_t n_names;
 };
 
@@ -372,26 +493,62 @@ static int type_want(struct hardware *h, const struct item *item)
 	return (int)t;
 }
 
-/* Those of one node, from `used` on. */
-static size_t fill_node(struct hardware *h, struct conf_node *node, const char *found, size_t used)
+static void count_add(struct hardware *h, const struct conf_gpu_count *count)
+{
+	h->counts = xrealloc(h->counts, h->n_counts + 1, sizeof(*h->counts));
+	h->counts[h->n_counts++] = *count;
+}
+
+/* As found, and what `mig` demands, which may be newer. */
+static void fill_found(struct hardware *h, const struct conf_node *given, const char *found)
 {
 	struct items items;
-	size_t i, end, n = 0;
+	size_t i, end;
 
 	items_read(&items, found);
+	for (i = 0; i < items.n; i++)
+		items.v[i].kept = true;
+	demands_each(&h->conf, given, demand_rest, &items);
 	for (i = 0; i < items.n; i = end) {
-		int type = type_want(h, &items.v[i]);
+		const struct item *item = &items.v[i];
+		int type = type_want(h, item);
 
-		for (end = i + 1; end < items.n && !strcmp(items.v[i].type, items.v[end].type);)
+		for (end = i + 1; end < items.n && !strcmp(item->type, items.v[end].type) &&
+		                  item->mig == items.v[end].mig;)
 			end++;
 		if (type < 0) /* what is behind it would have other indices */
 			break;
-		h->counts = xrealloc(h->counts, used + n + 1, sizeof(*h->counts));
-		h->counts[used + n++] =
-		        (struct conf_gpu_count){ (uint16_t)type, (uint16_t)(end - i) };
+		count_add(h, &(struct conf_gpu_count){
+		                     (uint16_t)type, (uint16_t)(end - i), (uint16_t)item->mig });
 	}
-	node->n_gpus = n;
-	return used + n;
+}
+
+static void fill_demanded(const struct conf_gpu_count *want, const char *type, void *arg)
+{
+	(void)type;
+	count_add(arg, want);
+}
+
+/* Does the node have more than the configuration says? */
+static bool is_filled(const struct conf_node *given)
+{
+	return !given->gpus || given->n_mig;
+}
+
+/* What is behind the others in h->counts. */
+static void fill_node(struct hardware *h, const struct conf_node *given, struct conf_node *node,
+        const char *found)
+{
+	size_t before = h->n_counts, g;
+
+	if (!given->gpus) {
+		fill_found(h, given, found);
+	} else {
+		for (g = 0; g < given->n_gpus; g++)
+			count_add(h, &given->gpus[g]);
+		demands_each(&h->conf, given, fill_demanded, h);
+	}
+	node->n_gpus = h->n_counts - before;
 }
 
 struct hardware *hardware_new(const struct conf *given, const struct nodes *nodes)
@@ -408,11 +565,12 @@ struct hardware *hardware_new(const struct conf *given, const struct nodes *node
 		const struct node *node = nodes_find(nodes, given->nodes[i].name);
 
 		h->conf.nodes[i] = given->nodes[i];
-		if (node && !given->nodes[i].gpus)
-			used = fill_node(h, &h->conf.nodes[i], node_info(node)->found, used);
+		if (is_filled(&given->nodes[i]))
+			fill_node(h, &given->nodes[i], &h->conf.nodes[i],
+			        node ? node_info(node)->found : "");
 	}
-	for (i = 0, used = 0; i < given->n_nodes; i++) {
-		if (given->nodes[i].gpus || !h->conf.nodes[i].n_gpus)
+	for (i = 0; i < given->n_nodes; i++) {
+		if (!is_filled(&given->nodes[i]) || !h->conf.nodes[i].n_gpus)
 			continue;
 		h->conf.nodes[i].gpus = h->counts + used;
 		used += h->conf.nodes[i].n_gpus;

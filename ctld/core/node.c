@@ -369,6 +369,7 @@ void node_set_gpus(struct nodes *ns, struct node *node, const struct gpu_found *
 			.name = strings_keep(s, v[i].name ? v[i].name : ""),
 			.of = strings_keep(s, v[i].of ? v[i].of : ""),
 			.mem_mb = v[i].mem_mb,
+			.host = v[i].host,
 			.mig = v[i].mig };
 	}
 }

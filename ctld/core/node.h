@@ -57,6 +57,7 @@ struct node_gpu {
 	const char *uuid, *trouble;
 	const char *told, *name, *of; /* as in struct gpu_found */
 	uint64_t mem_mb;
+	uint32_t host;
 	bool mig;
 };
 
@@ -82,6 +83,7 @@ struct node_link {
 	size_t n_gpus;
 	bool rebooted;           /* since its GPUs were last taken as found */
 	bool stale;              /* core->conf does not know yet what was found */
+	bool unsettled;          /* a run keeps an index from what is there now */
 	bool gpus_asked;         /* they are all that it has; else GPUs are as configured */
 	const char *gpu_trouble; /* kept; "": they could be asked */
 	const char *health;      /* kept; "": its own check finds nothing wrong */

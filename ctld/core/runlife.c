@@ -70,8 +70,10 @@ static void unbook(struct core *core, struct run *run)
 	}
 	node_unlink_run(run);
 	bill_stops(core, run);
-	if (index != NODE_LEFT)
+	if (index != NODE_LEFT) {
 		sched_node_freed(core->sched, index);
+		hardware_freed(core, node);
+	}
 }
 
 void run_book(struct core *core, struct run *run, struct node *node)

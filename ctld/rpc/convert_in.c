@@ -13,6 +13,7 @@
 #include "common/text.h"
 #include "common/xalloc.h"
 #include "ctld/core/devices.h"
+#include "ctld/core/layout.h"
 
 #define SAME(core, wire) static_assert((int)(core) == (int)GPUSCHED__##wire, #wire)
 SAME(END_NONE, END_CAUSE__CAUSE_NONE);
@@ -630,8 +631,8 @@ static int device_text(const Gpusched__GpuDevice *d, struct error *err)
 {
 	if (strlen(d->uuid) >= DEVICE_UUID_MAX || strpbrk(d->uuid, ", "))
 		return bad_agent("a GPU's UUID that cannot be", err);
-	if (d->mem_mb > WIRE_MEM_MB_MAX)
-		return bad_agent("a GPU's memory that cannot be", err);
+	if (d->mem_mb > WIRE_MEM_MB_MAX || d->host >= LAYOUT_HOSTS)
+		return bad_agent("a GPU's memory or number that cannot be", err);
 	return agent_text("GPU type", d->type, err) || agent_text("UUID", d->uuid, err) ||
 	                       agent_text("name", d->name, err) ||
 	                       agent_text("trouble", d->trouble, err)
@@ -649,7 +650,7 @@ static const char *parent_type(const Gpusched__Register *m, const Gpusched__GpuD
 	return "";
 }
 
-/* The slots that it found. */
+/* The slots that it found, and what would have some if it were well. */
 static int take_devices(const Gpusched__Register *m, struct arena *arena, struct core_event *event,
         struct error *err)
 {
@@ -667,13 +668,14 @@ static int take_devices(const Gpusched__Register *m, struct arena *arena, struct
 			if (!*found[k].trouble && strcmp(found[k].uuid, d->uuid) == 0)
 				return bad_agent("a GPU twice", err);
 		}
-		if (d->mig || !d->mig_mode)
+		if (d->mig || !d->mig_mode || *d->trouble)
 			found[n++] = (struct gpu_found){ .type = d->type,
 				.uuid = d->uuid,
 				.trouble = d->trouble,
 				.name = d->name,
 				.of = d->mig ? parent_type(m, d) : "",
 				.mem_mb = d->mem_mb,
+				.host = d->host,
 				.mig = d->mig };
 	}
 	event->agent_up.gpus = found;

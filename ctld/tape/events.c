@@ -45,6 +45,7 @@ static const struct field found_fields[] = {
 	MAY_TEXT(struct gpu_found, name),
 	MAY_TEXT(struct gpu_found, of),
 	NUMBER(struct gpu_found, mem_mb),
+	NUMBER(struct gpu_found, host),
 	NUMBER(struct gpu_found, mig),
 };
 static const struct form found_form = FORM("gpu", struct gpu_found, found_fields);

@@ -7,7 +7,7 @@ import stat
 import subprocess
 
 import pytest
-from cluster import BIN, BUILD, Cluster, wait_until
+from cluster import BIN, BUILD, Cluster, Daemon, wait_until
 
 STANDIN = BUILD / "testsuite/nvml"
 
@@ -258,6 +258,90 @@ def test_layout_changed(machine):
         (c.dir / "jobs/go").touch()
         assert output(c, held) == "MIG-0-1 MIG-0-1 MIG-0-1"
         assert output(c, wait) == "MIG-0-1 MIG-0-1 MIG-0-1"
+
+
+def layout(*groups):
+    return "mig = ( " + ", ".join(f'{{ gpus = "{g}"; layout = "{what}"; }}' for g, what in groups) + " );"
+
+
+MIG_TYPES = """gpu_types = ( { name = "h100"; mem = "80G"; }, { name = "1g.10gb"; mem = "10G"; mig_of = "h100"; },
+{ name = "3g.40gb"; mem = "40G"; mig_of = "h100"; } );"""
+
+
+@contextlib.contextmanager
+def cut(machine, demanded):
+    """A cluster of one node of which that is demanded."""
+    with Cluster(nodes=("gpu04",), start=False,
+                 hardware=f'{MIG_TYPES}\nnodes = ( {{ name = "gpu04"; {demanded} }} );') as c:
+        c.start_munged()
+        c.start_ctld()
+        start_agent(c, machine)
+        c.wait_nodes()
+        yield c
+
+
+def test_layout_demanded(machine):
+    """Two GPUs cut as demanded and a whole one; one cut otherwise under a running job, and back."""
+    whole = h100(2)
+    as_demanded = [h100(0, "mig=1"), mig(0, 1), mig(0, 2), h100(1, "mig=1"), mig(1, 1), mig(1, 2), whole]
+    machine.set(*as_demanded)
+    with cut(machine, layout(("0-1", "1g.10gb:2"))) as c:
+        wait_until(lambda: [(g["type"], g["free"]) for g in node(c)["gpus"]] == [("1g.10gb", 4), ("h100", 1)],
+                   "four instances and the GPU that nothing is said of")
+        assert node(c)["gpu_note"] == ""
+        held = c.submit("while [ ! -e go ]; do sleep 0.05; done; " + PRINT, "--gpus=1g.10gb:1")
+        c.wait_state(held, "RUNNING")
+        machine.set(h100(0, "mig=1"), mig(0, 1), mig(0, 9, "3g.40gb"), *as_demanded[3:])
+        wait_note(c, "2 of 4 1g.10gb, GPU 0: 1g.10gb:2 wanted, 1g.10gb:1,3g.40gb:1 found")
+        assert c.state(held) == "RUNNING"
+        assert [g["state"] for g in gpus(c)] == ["trouble", "trouble", "free", "free", "free"]
+        assert gpus(c)[1]["reason"] == "1g.10gb:2 wanted, 1g.10gb:1,3g.40gb:1 found"
+        assert output(c, c.submit(PRINT, "--gpus=1g.10gb:2")).endswith(" MIG-1-1,MIG-1-2")
+        wide = c.submit(PRINT, "--gpus=1g.10gb:3")
+        (c.dir / "jobs/go").touch()
+        assert output(c, held).endswith(" MIG-0-1")
+        assert c.state(wide) == "PENDING"
+        machine.set(*as_demanded)
+        assert output(c, wide).endswith(" MIG-0-1,MIG-0-2,MIG-1-1")
+        assert node(c)["gpu_note"] == ""
+        assert output(c, c.submit(PRINT, "--gpus=h100:1")).endswith(" GPU-2")
+
+
+def test_layout_reloaded(machine):
+    """Another layout is written while a job holds an instance; the GPU is cut so when it has ended."""
+    machine.set(h100(0, "mig=1"), mig(0, 1), mig(0, 2), h100(1, "mig=1"), mig(1, 1), mig(1, 2))
+    with cut(machine, layout(("0-1", "1g.10gb:2"))) as c:
+        held = c.submit("while [ ! -e go ]; do sleep 0.05; done; " + PRINT, "--gpus=1g.10gb:1")
+        c.wait_state(held, "RUNNING")
+        c.write_conf(c.conf_text().replace(layout(("0-1", "1g.10gb:2")),
+                                           layout(("0", "3g.40gb:2"), ("1", "1g.10gb:2"))))
+        said = c.run("gctl", "reconfigure").stdout
+        assert "nodes.gpu04.mig 0-1 1g.10gb:2 -> 0 3g.40gb:2, 1 1g.10gb:2" in said
+        wait_until(lambda: "GPU 0: 3g.40gb:2 wanted, 1g.10gb:2 found" in node(c)["gpu_note"], "the difference")
+        later = c.submit(PRINT, "--gpus=3g.40gb:2")
+        assert output(c, c.submit(PRINT, "--gpus=1g.10gb:2")).endswith(" MIG-1-1,MIG-1-2")
+        assert c.state(held) == "RUNNING"
+        (c.dir / "jobs/go").touch()
+        assert output(c, held).endswith(" MIG-0-1")
+        machine.set(h100(0, "mig=1"), mig(0, 8, "3g.40gb"), mig(0, 9, "3g.40gb"), h100(1, "mig=1"), mig(1, 1),
+                    mig(1, 2))
+        assert output(c, later).endswith(" MIG-0-8,MIG-0-9")
+        wait_note(c, "")
+        assert sorted((g["type"], g["total"]) for g in node(c)["gpus"]) == [("1g.10gb", 2), ("3g.40gb", 2)]
+
+
+def test_layout_of_simulated_nodes():
+    """Agents that have no hardware have what is demanded."""
+    with Cluster(nodes=("m1", "m2"), start=False, hardware=f"""{MIG_TYPES}
+nodes = ( {{ name = "m[1-2]"; cpus = 8; gpus = "h100:1"; {layout(("0", "1g.10gb:7"), ("1", "3g.40gb:2"))} }} );""") as c:
+        c.start_munged()
+        c.start_ctld()
+        waits = c.submit("true", "--gpus=3g.40gb:2")
+        c.agents["simulated"] = Daemon("gnoded --simulate", [BIN["gnoded"], "--simulate=0", "--nodes=m[1-2]"],
+                                       c.dir / "log/simulate.log", c.env)
+        wait_until(lambda: c.state(waits) != "PENDING", "a start on what only the configuration has")
+        told = json.loads(c.run("ginfo", "-N", "--json").stdout)["nodes"][0]
+        assert [(g["type"], g["total"]) for g in told["gpus"]] == [("h100", 1), ("1g.10gb", 7), ("3g.40gb", 2)]
 
 
 def test_configured_without_hardware(machine):

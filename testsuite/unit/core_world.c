@@ -405,7 +405,7 @@ struct caller world_admin(void)
 
 static size_t parse_gpus(const char *text, struct gpu_request *v)
 {
-	static const char *const types[] = { "h100", "l40s", "h10", "any", "" };
+	static const char *const types[] = { "h100", "l40s", "h10", "1g", "3g", "any", "" };
 	size_t n = 0, t;
 
 	while (*text) {

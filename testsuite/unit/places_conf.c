@@ -62,7 +62,7 @@ void places_node(struct conf *conf, struct places_node node)
 		.leaf = node.leaf };
 	for (type = 0; type < PLACES_TYPES; type++) {
 		if (node.gpus[type])
-			n->gpus[n->n_gpus++] = (struct conf_gpu_count){ type, node.gpus[type] };
+			n->gpus[n->n_gpus++] = (struct conf_gpu_count){ type, node.gpus[type], 0 };
 	}
 	batch->nodes = xrealloc(batch->nodes, conf->n_nodes, sizeof(*batch->nodes));
 	batch->nodes[batch->n_nodes++] = i;

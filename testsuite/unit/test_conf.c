@@ -220,9 +220,25 @@ static char *printed(const struct conf *conf)
 	return text;
 }
 
+#define MIG_CLUSTER(mig)                                                                        \
+	CTL "gpu_types = ( { name = \"h100\"; mem = \"80G\"; },\n"                              \
+	    "{ name = \"1g.10gb\"; mig_of = \"h100\"; }, { name = \"3g.40gb\"; mig_of = "       \
+	    "\"h100\"; },\n"                                                                    \
+	    "{ name = \"2g.20gb\"; mig_of = \"h100\"; }, { name = \"1c.3g.40gb\"; mig_of = "    \
+	    "\"h100\"; }\n"                                                                     \
+	    ");\n"                                                                              \
+	    "node_defaults = { mig = ( { gpus = \"0\"; layout = \"1g.10gb:4,3g.40gb:1\"; } ); " \
+	    "};\n"                                                                              \
+	    "nodes = ( { name = \"m[1-2]\"; " mig                                               \
+	    "}, { name = \"d\"; }, { name = \"h\"; mig = (); } );\n" PARTS
+
+#define MIG_KEY                                                  \
+	"mig = ( { gpus = \"0-5\"; layout = \"1g.10gb:7\"; },\n" \
+	"{ gpus = \"7,6\"; layout = \"3g.40gb:1,1c.3g.40gb:3\"; } ); "
+
 static void print_is_read_back(void **state)
 {
-	static const char *const texts[] = { CTL NODES PARTS, whole };
+	static const char *const texts[] = { CTL NODES PARTS, whole, MIG_CLUSTER(MIG_KEY) };
 
 	(void)state;
 	for (size_t i = 0; i < LEN(texts); i++) {
@@ -243,6 +259,37 @@ static void print_is_read_back(void **state)
 		conf_free(a);
 		conf_free(b);
 	}
+}
+
+static void mig(void **state)
+{
+	struct conf *conf = parse(MIG_CLUSTER(MIG_KEY)), *other;
+	const struct conf_node *n = conf->nodes;
+	char *text = printed(conf), **lines;
+
+	(void)state;
+	assert_int_equal(n[1].n_mig, 2);
+	assert_int_equal(n[1].mig[0].set, 0x3f);
+	assert_int_equal(n[1].mig[0].layout[0].type, 1);
+	assert_int_equal(n[1].mig[0].layout[0].count, 7);
+	assert_int_equal(n[1].mig[1].set, 0xc0);
+	assert_int_equal(n[1].mig[1].n_layout, 2);
+	assert_null(n[1].gpus);
+	assert_int_equal(n[2].n_mig, 1); /* of node_defaults */
+	assert_int_equal(n[2].mig[0].set, 1);
+	assert_int_equal(n[3].n_mig, 0); /* none, whatever those say */
+	assert_non_null(
+	        strstr(text, "mig = ( { gpus = \"0-5\"; layout = \"1g.10gb:7\"; }, { gpus = "
+	                     "\"7,6\"; layout = \"3g.40gb:1,1c.3g.40gb:3\"; } );\n"));
+	free(text);
+	other = parse(MIG_CLUSTER("mig = ( { gpus = \"0-5\"; layout = \"2g.20gb:3\"; } ); "));
+	assert_int_equal(conf_diff(conf, other, &lines, NULL), 1);
+	assert_string_equal(lines[0],
+	        "nodes.m[1-2].mig 0-5 1g.10gb:7, 7,6 3g.40gb:1,1c.3g.40gb:3 -> 0-5 2g.20gb:3");
+	free(lines[0]);
+	free(lines);
+	conf_free(other);
+	conf_free(conf);
 }
 
 /* The keys that a text names in its lines: "section.key" each, as `line` finds them. */
@@ -789,6 +836,7 @@ int main(void)
 		cmocka_unit_test(defaults),
 		cmocka_unit_test(values),
 		cmocka_unit_test(print_is_read_back),
+		cmocka_unit_test(mig),
 		cmocka_unit_test(keys_are_listed),
 		cmocka_unit_test(the_manual_has_every_key),
 		cmocka_unit_test(examples_are_right),

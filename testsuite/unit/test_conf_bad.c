@@ -17,6 +17,18 @@
 #define NODES "nodes = ( { name = \"n[1-4]\"; } );\n"
 #define PARTS "partitions = ( { name = \"p\"; nodes = \"ALL\"; } );\n"
 
+#define PROFILES                                                                                   \
+	"gpu_types = ( { name = \"h100\"; mem = \"80G\"; }, { name = \"a100\"; }, "                \
+	"{ name = \"1g.10gb\"; mig_of = \"h100\"; }, { name = \"1g.20gb\"; mig_of = \"h100\"; }, " \
+	"{ name = \"3g.40gb\"; mig_of = \"h100\"; }, { name = \"5g.40gb\"; mig_of = \"h100\"; }, " \
+	"{ name = \"1c.3g.40gb\"; mig_of = \"h100\"; }, { name = \"small\"; mig_of = \"h100\"; "   \
+	"}, "                                                                                      \
+	"{ name = \"half\"; mig_of = \"h100\"; match = \"*MIG 3g.40gb\"; }, "                      \
+	"{ name = \"1g.5gb\"; mig_of = \"a100\"; } );\n"
+#define MIG(gpus, layout)                                                                       \
+	CTL PROFILES "nodes = ( { name = \"n1\";\nmig = ( { gpus = " gpus ";\nlayout = " layout \
+	             "; } ); } );\n" PARTS
+
 static const struct {
 	const char *text, *told;
 } rows[] = {
@@ -325,6 +337,86 @@ static const struct {
 	        "gpu_types\n" },
 	{ CTL "gpu_types = ( { name = \"a\"; mig_of = \"a\"; } );\n" NODES PARTS,
 	        "c:2: gpu_types[0].mig_of: \"a\": must be the name of a whole GPU's type\n" },
+	/* mig: line 3 has gpus, line 4 layout and what follows */
+	{ MIG("\"0-64\"", "\"1g.10gb:7\""),
+	        "c:4: nodes[0].mig[0].gpus: \"0-64\": GPUs have the numbers 0 to 63\n" },
+	{ MIG("\"99999999999\"", "\"1g.10gb:7\""),
+	        "c:4: nodes[0].mig[0].gpus: \"99999999999\": GPUs have the numbers 0 to 63\n" },
+	{ MIG("\"5-3\"", "\"1g.10gb:7\""),
+	        "c:4: nodes[0].mig[0].gpus: \"5-3\": 5-3: must be 3-5\n" },
+	{ MIG("\"0,2-4,3\"", "\"1g.10gb:7\""),
+	        "c:4: nodes[0].mig[0].gpus: \"0,2-4,3\": GPU 3 is there twice\n" },
+	{ MIG("\"0-\"", "\"1g.10gb:7\""),
+	        "c:4: nodes[0].mig[0].gpus: \"0-\": must be numbers of GPUs, as in \"0-3,6\"\n" },
+	{ MIG("\"0 1\"", "\"1g.10gb:7\""),
+	        "c:4: nodes[0].mig[0].gpus: \"0 1\": must be numbers of GPUs, as in \"0-3,6\"\n" },
+	{ MIG("\"\"", "\"1g.10gb:7\""), "c:4: nodes[0].mig[0].gpus: \"\": must not be empty\n" },
+	{ MIG("0", "\"1g.10gb:7\""), "c:4: nodes[0].mig[0].gpus: 0: must be text in quotes\n" },
+	{ MIG("\"0\"", "\"1g.10gb:8\""),
+	        "c:5: nodes[0].mig[0].layout: \"1g.10gb:8\": takes 8 slices of compute; a GPU has "
+	        "7\n" },
+	{ MIG("\"0\"", "\"3g.40gb:2,1g.10gb:1\""),
+	        "c:5: nodes[0].mig[0].layout: \"3g.40gb:2,1g.10gb:1\": takes 9 slices of memory; a "
+	        "GPU has 8\n" },
+	{ MIG("\"0\"", "\"1g.20gb:5\""),
+	        "c:5: nodes[0].mig[0].layout: \"1g.20gb:5\": takes 10 slices of memory; a GPU has "
+	        "8\n" },
+	{ MIG("\"0\"", "\"1c.3g.40gb:7\""), /* three in one instance */
+	        "c:5: nodes[0].mig[0].layout: \"1c.3g.40gb:7\": takes 9 slices of compute; a GPU "
+	        "has 7\n" },
+	{ MIG("\"0\"", "\"small:8\""), /* no name that says it; none has less than a slice */
+	        "c:5: nodes[0].mig[0].layout: \"small:8\": takes 8 slices of compute; a GPU has "
+	        "7\n" },
+	{ MIG("\"0\"", "\"half:3\""), /* by its match */
+	        "c:5: nodes[0].mig[0].layout: \"half:3\": takes 9 slices of compute; a GPU has "
+	        "7\n" },
+	{ MIG("\"0\"", "\"5g.40gb:1\""),
+	        "c:5: nodes[0].mig[0].layout: \"5g.40gb:1\": no profile has 5 slices; must be 1g, "
+	        "2g, 3g, 4g or 7g\n" },
+	{ MIG("\"0\"", "\"h100:1\""),
+	        "c:5: nodes[0].mig[0].layout: \"h100:1\": h100 is a whole GPU; must be types with "
+	        "mig_of, as in \"1g.10gb:7\"\n" },
+	{ MIG("\"0\"", "\"1g.10gb:1,1g.5gb:1\""),
+	        "c:5: nodes[0].mig[0].layout: \"1g.10gb:1,1g.5gb:1\": 1g.10gb is of h100 and "
+	        "1g.5gb of a100; must be profiles of one GPU's\n" },
+	{ MIG("\"0\"", "\"1g.11gb:7\""),
+	        "c:5: nodes[0].mig[0].layout: \"1g.11gb:7\": no GPU type '1g.11gb'; did you mean "
+	        "'1g.10gb'?\n" },
+	{ MIG("\"0\"", "\"\""), "c:5: nodes[0].mig[0].layout: \"\": must be what each GPU is cut "
+	                        "into, as in \"1g.10gb:7\"\n" },
+	{ MIG("\"0\"", "\"none\""),
+	        "c:5: nodes[0].mig[0].layout: \"none\": must be what each GPU is cut into, as in "
+	        "\"1g.10gb:7\"\n" },
+	{ MIG("\"0\"", "7"), "c:5: nodes[0].mig[0].layout: 7: must be amounts in quotes, as in "
+	                     "\"h100:8\"\n" },
+	{ MIG("\"0-9\"", "\"1g.10gb:7\""),
+	        "c:4: nodes[0].mig: 70 GPUs and MIG instances; a node has at most 64\n" },
+	{ MIG("\"0\"; gpu = \"1\"", "\"1g.10gb:7\""),
+	        "c:4: nodes[0].mig[0].gpu: unknown key; did you mean 'gpus'?\n" },
+	{ MIG("\"0-2\"", "\"1g.10gb:7\"; },\n{ gpus = \"4,2\"; layout = \"1g.10gb:7\""),
+	        "c:6: nodes[0].mig[1].gpus: \"4,2\": GPU 2 is in nodes[0].mig[0], line 4, "
+	        "already\n" },
+	{ CTL PROFILES "nodes = ( { name = \"n1\"; mig = { gpus = \"0\"; }; } );\n" PARTS,
+	        "c:3: nodes[0].mig: must be a list of groups: ( { ... }, ... )\n" },
+	{ CTL PROFILES "nodes = ( { name = \"n1\"; mig = ( \"0\" ); } );\n" PARTS,
+	        "c:3: nodes[0].mig[0]: must be a group: { ... }\n" },
+	{ CTL PROFILES "nodes = ( { name = \"n1\"; mig = ( { } ); } );\n" PARTS,
+	        "c:3: nodes[0].mig[0].gpus: must be given\n"
+	        "c:3: nodes[0].mig[0].layout: must be given\n" },
+	{ CTL PROFILES "nodes = ( { name = \"n1\"; gpus = \"h100:2,1g.10gb:7\";\n"
+	               "mig = ( { gpus = \"2\"; layout = \"1g.10gb:7\"; } ); } );\n" PARTS,
+	        "c:3: nodes[0].gpus: 1g.10gb: is a MIG profile, and mig says which there are; must "
+	        "be whole GPUs here\n" },
+	{ CTL PROFILES "node_defaults = { mig = ( { gpus = \"2\"; layout = \"1g.10gb:8\"; } ); };\n"
+	               "nodes = ( { name = \"n1\"; }, { name = \"n2\"; } );\n" PARTS,
+	        "c:3: node_defaults.mig[0].layout: \"1g.10gb:8\": takes 8 slices of compute; a GPU "
+	        "has 7\n" },
+	{ CTL PROFILES "nodes = ( { name = \"n1\"; mig = ( { gpus = \"0-1\"; layout = "
+	               "\"1g.10gb:7\"; } ); } );\n"
+	               "accounts = ( { name = \"a\"; quota = { guaranteed = \"1g.10gb:15\"; }; } "
+	               ");\n" PARTS,
+	        "c:4: accounts[0].quota: 1g.10gb guaranteed to a = 15, the nodes have "
+	        "14\n" },
 	/* gpus */
 	{ CTL GPUS "nodes = ( { name = \"n1\"; gpus = \"h10:8\"; } );\n" PARTS,
 	        "c:3: nodes[0].gpus: \"h10:8\": no GPU type 'h10'; did you mean 'h100'?\n" },

@@ -709,6 +709,7 @@ static void test_register(void **state)
 		devices[i].uuid = S(i == 0 ? "GPU-0" : i == 1 ? "GPU-1" : "MIG-2");
 		devices[i].mig_mode = i > 0;
 		devices[i].mig = i == 2;
+		devices[i].host = i > 0;
 		found[i] = &devices[i];
 	}
 	m.gpus = found;
@@ -720,6 +721,15 @@ static void test_register(void **state)
 	assert_string_equal(ev.agent_up.gpus[0].type, "h100");
 	assert_string_equal(ev.agent_up.gpus[0].uuid, "GPU-0");
 	assert_string_equal(ev.agent_up.gpus[1].type, "1g.10gb");
+	assert_int_equal(ev.agent_up.gpus[1].host, 1);
+	devices[1].trouble = S("it hangs"); /* that is to be told */
+	assert_int_equal(wire_register(&m, arena, &ev, &err), 0);
+	assert_int_equal(ev.agent_up.n_gpus, 3);
+	assert_string_equal(ev.agent_up.gpus[1].trouble, "it hangs");
+	devices[1].trouble = S("");
+	devices[1].host = 256;
+	assert_int_equal(wire_register(&m, arena, &ev, &err), -1);
+	devices[1].host = 1;
 	devices[2].uuid = S("GPU-0");
 	assert_int_equal(wire_register(&m, arena, &ev, &err), -1);
 	devices[2].trouble = S("the same UUID"); /* two in trouble may be one */

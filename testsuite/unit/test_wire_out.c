@@ -461,7 +461,7 @@ static void test_orders(void **state)
 {
 	struct conf_gpu_type types[] = { { .name = S("h100"), .mem_mb = 81920 },
 		{ .name = S("l40s"), .mem_mb = 49152 } };
-	struct conf_gpu_count counts[] = { { 1, 2 }, { 0, 1 } };
+	struct conf_gpu_count counts[] = { { 1, 2, 0 }, { 0, 1, 0 } };
 	struct conf conf = small_conf();
 	struct wire_facts facts = { &conf, 12 };
 	struct run_id wanted[] = { { 1, 0, 1, 0 }, { 2, 0, 3, 5 } };

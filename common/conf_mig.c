@@ -1,0 +1,345 @@
+/* conf_mig.c - MIG layouts: which GPUs, and can a GPU be cut so; see conf_check.h
+ *
+ * NVIDIA cuts a GPU into 7 slices of compute and 8 of memory, and calls a profile by what it takes:
+ * 3g.40gb has 3 of the former and 40 GB, which of 80 are 4 of the latter; 1c.3g.40gb is a third of
+ * the compute of such an instance. The driver has more rules (which slices are next to each other),
+ * so a layout that is let through here can still be refused by nvidia-smi; one that is refused here
+ * never was possible.
+ */
+#include "common/conf_check.h"
+
+#include <ctype.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "common/units.h"
+#include "common/xalloc.h"
+
+#define COMPUTE_SLICES 7
+#define MEMORY_SLICES  8
+
+/* --- numbers of GPUs ------------------------------------------------------------------------- */
+
+static int number_read(const char **text, unsigned *n, struct error *err)
+{
+	size_t len = strspn(*text, "0123456789");
+
+	if (!len)
+		return error_set(err, ERR_CONFIG, "must be numbers of GPUs, as in \"0-3,6\"");
+	*n = len > 4 ? CONF_MAX_GPUS_PER_NODE : (unsigned)strtoul(*text, NULL, 10);
+	if (*n >= CONF_MAX_GPUS_PER_NODE)
+		return error_set(err, ERR_CONFIG, "GPUs have the numbers 0 to %d",
+		        CONF_MAX_GPUS_PER_NODE - 1);
+	*text += len;
+	return 0;
+}
+
+int conf_mig_gpus(const char *text, uint64_t *set, struct error *err)
+{
+	unsigned first, last;
+
+	for (*set = 0;; text++) {
+		if (number_read(&text, &first, err) < 0)
+			return -1;
+		last = first;
+		if (*text == '-' && (text++, number_read(&text, &last, err) < 0))
+			return -1;
+		if (last < first)
+			return error_set(
+			        err, ERR_CONFIG, "%u-%u: must be %u-%u", first, last, last, first);
+		for (; first <= last; first++) {
+			if (*set >> first & 1)
+				return error_set(err, ERR_CONFIG, "GPU %u is there twice", first);
+			*set |= 1ULL << first;
+		}
+		if (!*text)
+			return 0;
+		if (*text != ',')
+			return error_set(
+			        err, ERR_CONFIG, "must be numbers of GPUs, as in \"0-3,6\"");
+	}
+}
+
+/* --- geometry -------------------------------------------------------------------------------- */
+
+struct profile {
+	unsigned compute;  /* of the instance's slices; 0: all */
+	unsigned slices;   /* of the GPU's */
+	unsigned long mem; /* GB; 0: it does not say */
+};
+
+static unsigned digits(const char **s)
+{
+	unsigned n = 0;
+
+	for (; isdigit((unsigned char)**s); (*s)++)
+		n = n < 10000 ? n * 10 + (unsigned)(**s - '0') : n;
+	return n;
+}
+
+/* "3g.40gb", "1c.3g.40gb", "1g" */
+static bool profile_at(const char *s, struct profile *p)
+{
+	*p = (struct profile){ .slices = digits(&s) };
+	if (*s == 'c' && s[1] == '.') {
+		s += 2;
+		p->compute = p->slices;
+		p->slices = digits(&s);
+	}
+	if (*s++ != 'g' || isalnum((unsigned char)*s) || !p->slices)
+		return false;
+	if (*s == '.' && isdigit((unsigned char)s[1])) {
+		s++;
+		p->mem = digits(&s);
+	}
+	return true;
+}
+
+/* The first profile within a text: "a100-1g.5gb", "*MIG 1g.10gb". */
+static bool profile_find(const char *s, struct profile *p)
+{
+	for (size_t i = 0; s[i]; i++) {
+		if (isdigit((unsigned char)s[i]) && (!i || !isalnum((unsigned char)s[i - 1])) &&
+		        profile_at(s + i, p))
+			return true;
+	}
+	return false;
+}
+
+/* Of an instance: never less than goes with its compute, and more where it has more. */
+static unsigned long memory_slices(const struct profile *p, uint64_t gpu_mb)
+{
+	unsigned long by_compute = p->slices == 3 ? 4 : p->slices == 7 ? 8 : p->slices;
+	unsigned long by_mem = gpu_mb ? (p->mem * 1024 * MEMORY_SLICES + gpu_mb / 2) / gpu_mb : 0;
+
+	return by_mem > by_compute ? by_mem : by_compute;
+}
+
+/* --- layouts --------------------------------------------------------------------------------- */
+
+struct layout {
+	struct conf_reader *reader;
+	const config_setting_t *at;
+	const char *path;
+	const struct conf_mig *mig;
+	char *text; /* as it was read */
+};
+
+static const struct conf_gpu_type *type_named(const struct conf *conf, const char *name)
+{
+	for (size_t i = 0; i < conf->n_gpu_types; i++) {
+		if (conf->gpu_types[i].name && !strcmp(conf->gpu_types[i].name, name))
+			return &conf->gpu_types[i];
+	}
+	return NULL;
+}
+
+static bool is_profile(const struct conf_gpu_type *type)
+{
+	return type->mig_of && *type->mig_of;
+}
+
+/* Its types are profiles of one GPU's. */
+static bool check_types(const struct layout *l)
+{
+	const struct conf *conf = &l->reader->raw.conf;
+	const struct conf_gpu_type *first = NULL;
+
+	for (size_t i = 0; i < l->mig->n_layout; i++) {
+		const struct conf_gpu_type *type = &conf->gpu_types[l->mig->layout[i].type];
+
+		if (!is_profile(type)) {
+			conf_reader_problem(l->reader, l->at,
+			        "%s: \"%s\": %s is a whole GPU; must be types with mig_of, as in "
+			        "\"1g.10gb:7\"",
+			        l->path, l->text, type->name);
+			return false;
+		}
+		if (first && strcmp(first->mig_of, type->mig_of)) {
+			conf_reader_problem(l->reader, l->at,
+			        "%s: \"%s\": %s is of %s and %s of %s; must be profiles of one "
+			        "GPU's",
+			        l->path, l->text, first->name, first->mig_of, type->name,
+			        type->mig_of);
+			return false;
+		}
+		first = first ? first : type;
+	}
+	return true;
+}
+
+static void check_geometry(const struct layout *l)
+{
+	const struct conf *conf = &l->reader->raw.conf;
+	unsigned long compute = 0, memory = 0;
+
+	for (size_t i = 0; i < l->mig->n_layout; i++) {
+		const struct conf_gpu_type *type = &conf->gpu_types[l->mig->layout[i].type];
+		const struct conf_gpu_type *gpu = type_named(conf, type->mig_of);
+		unsigned long n = l->mig->layout[i].count;
+		struct profile p = { .slices = 1 }; /* no instance has less */
+
+		if ((profile_find(type->name, &p) ||
+		            (type->match && profile_find(type->match, &p))) &&
+		        p.slices != 1 && p.slices != 2 && p.slices != 3 && p.slices != 4 &&
+		        p.slices != 7) {
+			conf_reader_problem(l->reader, l->at,
+			        "%s: \"%s\": no profile has %u slices; must be 1g, 2g, 3g, 4g or "
+			        "7g",
+			        l->path, l->text, p.slices);
+			return;
+		}
+		if (p.compute) /* several in one instance */
+			n = (n * p.compute + p.slices - 1) / p.slices;
+		compute += n * p.slices;
+		memory += n * memory_slices(&p, gpu ? gpu->mem_mb : 0);
+	}
+	if (compute > COMPUTE_SLICES)
+		conf_reader_problem(l->reader, l->at,
+		        "%s: \"%s\": takes %lu slices of compute; a GPU has %d", l->path, l->text,
+		        compute, COMPUTE_SLICES);
+	else if (memory > MEMORY_SLICES)
+		conf_reader_problem(l->reader, l->at,
+		        "%s: \"%s\": takes %lu slices of memory; a GPU has %d", l->path, l->text,
+		        memory, MEMORY_SLICES);
+}
+
+static void check_layout(struct conf_reader *r, const config_setting_t *at, const char *path,
+        const struct conf_mig *mig)
+{
+	struct strbuf text = { 0 };
+	struct layout l = { .reader = r, .at = at, .path = path, .mig = mig };
+	const char *given = at ? config_setting_get_string(at) : NULL;
+
+	if (!given) /* that was told */
+		return;
+	if (!mig->n_layout) {
+		if (!*given || mig->layout)
+			conf_reader_refuse(r, at, path, given,
+			        "must be what each GPU is cut into, as in \"1g.10gb:7\"");
+		return;
+	}
+	for (size_t i = 0; i < mig->n_layout; i++)
+		strbuf_addf(&text, "%s%s:%u", i ? "," : "",
+		        r->raw.conf.gpu_types[mig->layout[i].type].name, mig->layout[i].count);
+	l.text = text.s;
+	if (check_types(&l))
+		check_geometry(&l);
+	strbuf_free(&text);
+}
+
+/* --- of one entry of `nodes`, or of node_defaults -------------------------------------------- */
+
+/* Member i of the list at `list`, and in it `key`. */
+static const config_setting_t *member(const config_setting_t *list, size_t i, const char *key)
+{
+	const config_setting_t *entry = config_setting_get_elem(list, (unsigned)i);
+
+	return entry && config_setting_is_group(entry) ? config_setting_get_member(entry, key)
+	                                               : NULL;
+}
+
+/* Each GPU is in one of them. */
+static void check_twice(struct conf_reader *r, const config_setting_t *list, const char *path,
+        const struct conf_mig *mig, size_t i)
+{
+	const config_setting_t *at = member(list, i, "gpus");
+	char shown[CONF_PATH_TEXT];
+
+	for (size_t k = 0; k < i; k++) {
+		uint64_t both = mig[i].set & mig[k].set;
+
+		if (!both)
+			continue;
+		snprintf(shown, sizeof(shown), "%.80s", mig[i].gpus);
+		conf_reader_problem(r, at,
+		        "%s[%zu].gpus: \"%s\": GPU %d is in %s[%zu], line %u, already", path, i,
+		        shown, __builtin_ctzll(both), path, k,
+		        conf_setting_line(r, member(list, k, "gpus")));
+		return;
+	}
+}
+
+static void sets_make(struct conf_mig *mig, size_t n)
+{
+	for (size_t i = 0; i < n; i++) {
+		if (mig[i].gpus && conf_mig_gpus(mig[i].gpus, &mig[i].set, NULL) < 0)
+			mig[i].set = 0; /* it was read before */
+	}
+}
+
+static void check_list(struct conf_reader *r, const config_setting_t *list, const char *path,
+        struct conf_mig *mig, size_t n)
+{
+	char *inner;
+
+	for (size_t i = 0; i < n; i++) {
+		check_twice(r, list, path, mig, i);
+		inner = xasprintf("%s[%zu].layout", path, i);
+		check_layout(r, member(list, i, "layout"), inner, &mig[i]);
+		free(inner);
+	}
+}
+
+static uint32_t demanded(const struct conf_node *node)
+{
+	uint32_t n = 0;
+
+	for (size_t i = 0; i < node->n_gpus; i++)
+		n += node->gpus[i].count;
+	for (size_t i = 0; i < node->n_mig; i++) {
+		for (size_t k = 0; k < node->mig[i].n_layout; k++)
+			n += node->mig[i].layout[k].count *
+			     (uint32_t)__builtin_popcountll(node->mig[i].set);
+	}
+	return n;
+}
+
+/* `gpus` and `mig` of an entry together. */
+static void check_both(struct conf_reader *r, size_t i)
+{
+	const struct conf *conf = &r->raw.conf;
+	const struct conf_node *entry = &r->raw.entries[i];
+	uint32_t n = demanded(entry);
+
+	for (size_t g = 0; g < entry->n_gpus && entry->n_mig; g++) {
+		const struct conf_gpu_type *type = &conf->gpu_types[entry->gpus[g].type];
+
+		if (is_profile(type))
+			conf_reader_problem(r, conf_setting_at(r, "nodes", i, "gpus"),
+			        "nodes[%zu].gpus: %s: is a MIG profile, and mig says which there "
+			        "are; must be whole GPUs here",
+			        i, type->name);
+	}
+	if (entry->n_mig && n > CONF_MAX_GPUS_PER_NODE)
+		conf_reader_problem(r, conf_setting_at(r, "nodes", i, "mig"),
+		        "nodes[%zu].mig: %u GPUs and MIG instances; a node has at most %d", i, n,
+		        CONF_MAX_GPUS_PER_NODE);
+}
+
+void conf_check_mig(struct conf_checker *c)
+{
+	struct conf_reader *r = c->reader;
+	struct conf_raw *raw = &r->raw;
+	const config_setting_t *root = config_root_setting(&r->tree);
+	const config_setting_t *defaults = config_setting_get_member(root, "node_defaults");
+	const config_setting_t *nodes = config_setting_get_member(root, "nodes");
+
+	sets_make(raw->node_defaults.mig, raw->node_defaults.n_mig);
+	if (raw->node_defaults.n_mig)
+		check_list(r, config_setting_get_member(defaults, "mig"), "node_defaults.mig",
+		        raw->node_defaults.mig, raw->node_defaults.n_mig);
+	for (size_t i = 0; i < raw->n_entries; i++) {
+		struct conf_node *entry = &raw->entries[i];
+		const config_setting_t *own = member(nodes, i, "mig");
+		char *path = xasprintf("nodes[%zu].mig", i);
+
+		sets_make(entry->mig, entry->n_mig);
+		if (own && entry->n_mig)
+			check_list(r, own, path, entry->mig, entry->n_mig);
+		check_both(r, i);
+		free(path);
+	}
+	for (size_t i = 0; i < raw->conf.n_nodes; i++)
+		sets_make(raw->conf.nodes[i].mig, raw->conf.nodes[i].n_mig);
+}
