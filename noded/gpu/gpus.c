@@ -108,6 +108,20 @@ static void find_doubles(struct gpus *g)
 	}
 }
 
+/* What is wrong with a GPU is wrong with all that it was cut into. */
+static void spread_trouble(struct gpus *g)
+{
+	for (uint32_t i = 0; i < g->n; i++) {
+		for (uint32_t k = 0; k < g->n; k++) {
+			struct gpu *gpu = &g->v[i], *on = &g->v[k];
+
+			if (gpu->kind == GPU_MIG && on->kind == GPU_MIG_PARENT &&
+			        gpu->host == on->host && !*gpu->trouble)
+				memcpy(gpu->trouble, on->trouble, sizeof(gpu->trouble));
+		}
+	}
+}
+
 static int by_pci(const void *x, const void *y)
 {
 	const struct gpu *a = x, *b = y;
@@ -180,6 +194,7 @@ void gpus_settle(struct gpus *g)
 		clean_gpu(&g->v[i]);
 	number(g);
 	find_doubles(g);
+	spread_trouble(g);
 	find_peers(g);
 }
 

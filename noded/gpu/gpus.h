@@ -76,7 +76,7 @@ struct gpus {
 };
 
 /* Number the entries, find their NVLink peers, mark those that cannot be two (one UUID, one PCI
- * address or one device minor twice) or have no name, and see to it that nothing is out of bounds. */
+ * address or one device minor twice) or have no name, MIG instances with their GPU, and see to it that nothing is out of bounds. */
 void gpus_settle(struct gpus *g);
 
 /* May a run be given it? */

@@ -155,6 +155,27 @@ static void test_doubles(void **state)
 	free(g);
 }
 
+/* Of two GPUs that may be one nothing is given, whole or cut. */
+static void test_doubles_cut(void **state)
+{
+	struct gpus *g = make(4);
+
+	(void)state;
+	g->v[0].kind = g->v[2].kind = GPU_MIG_PARENT;
+	g->v[1].kind = g->v[3].kind = GPU_MIG;
+	g->v[1].nvml = 0;
+	g->v[2].nvml = g->v[3].nvml = 1;
+	g->v[2].minor = g->v[0].minor;
+	strcpy(g->v[1].pci, g->v[0].pci);
+	strcpy(g->v[3].pci, g->v[2].pci);
+	gpus_settle(g);
+	assert_null(gpus_find(g, "GPU-1"));
+	assert_null(gpus_find(g, "GPU-3"));
+	for (uint32_t i = 0; i < 4; i++)
+		assert_non_null(strstr(g->v[i].trouble, "it has the same device minor as NVML's GPU"));
+	free(g);
+}
+
 static void test_peers(void **state)
 {
 	struct gpus *g = make(4);
@@ -206,6 +227,7 @@ int main(void)
 		cmocka_unit_test(test_order),
 		cmocka_unit_test(test_no_address),
 		cmocka_unit_test(test_doubles),
+		cmocka_unit_test(test_doubles_cut),
 		cmocka_unit_test(test_peers),
 		cmocka_unit_test(test_garbage),
 	};
