@@ -66,7 +66,10 @@ static const struct option_row *find_row(const char *key, struct error *err)
 	row = option_by_name(name, strlen(name));
 	text_escape(name, sizeof(name), key, strlen(key));
 	if (!row)
-		error_set(err, ERR_USAGE, "\"%s\": no such option", name);
+		error_set(err, ERR_USAGE,
+		        "\"%s\": no such option; would be a long one of gsubmit, as in "
+		        "\"job-name\"",
+		        name);
 	else if (!(row->where & OPTION_IN_SCRIPT) || row->group == OPTION_ANSWER)
 		error_set(err, ERR_USAGE, "\"%s\": not of a single job", name);
 	else

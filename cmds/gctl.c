@@ -475,7 +475,7 @@ static int do_backup(struct run *r, struct error *err)
 	request.path = (char *)r->words[0];
 	if (client_call(r->client, &call, err) < 0)
 		return -1;
-	printf("%s is whole; gctld --verify checks it\n", r->words[0]);
+	printf("%s is whole; gctl verify checks it\n", r->words[0]);
 	return EXIT_DONE;
 }
 
@@ -543,6 +543,8 @@ static const struct subcommand subcommands[] = {
 	        "Read gpusched.conf again: all of it, or nothing" },
 	{ { "backup" }, "FILE", 1, 1, 0, false, do_backup,
 	        "Copy the controller's living state, on its host" },
+	{ { "verify" }, "FILE", 1, 1, 0, true, gctl_verify,
+	        "Check such a copy with all that a start checks, on the controller's host" },
 	{ { "archive" }, "FILE", 1, 1, TAKES_AGE, false, gctl_archive,
 	        "Take what is old out of the history into a file, on the controller's host" },
 	{ { "shutdown" }, "", 0, 0, 0, false, do_shutdown, "End the controller; jobs run on" },

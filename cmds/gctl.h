@@ -51,5 +51,6 @@ int gctl_show_config(struct run *r, struct error *err);
 int gctl_wait(struct run *r, struct error *err);    /* gctl_wait.c */
 int gctl_resign(struct run *r, struct error *err);  /* gctl_resign.c */
 int gctl_archive(struct run *r, struct error *err); /* gctl_archive.c */
+int gctl_verify(struct run *r, struct error *err);  /* gctl_verify.c */
 
 #endif

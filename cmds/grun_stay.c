@@ -375,7 +375,7 @@ int grun_stay(struct grun *g, struct error *err)
 	for (;;) {
 		if (runlink_step(&g->link, err) < 0 || step_stream(g, err) < 0) {
 			terminal_restore();
-			return error_wrap(err, "job %" PRIu64, g->link.job);
+			return g->attach ? -1 : error_wrap(err, "job %" PRIu64, g->link.job);
 		}
 		if (give_it_up(g)) {
 			runlink_step(&g->link, err);

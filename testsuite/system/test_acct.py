@@ -412,6 +412,9 @@ def test_backup_is_verified_and_restored(tmp_path):
         used = sum(s["gpu_us"] for s in shares(c) if s["user"])
         good = verify(c, copy)
         assert good.returncode == 0 and "good: 6 jobs" in good.stdout, good.stderr
+        assert c.run("gctl", "verify", copy).stdout == good.stdout
+        none = c.run("gctl", "verify", tmp_path / "none.db", check=False)
+        assert none.returncode == 1 and "none.db" in none.stderr
         assert sorted(p.name for p in (c.dir / "state").glob("copy*")) == [copy.name]  # nothing was left beside it
         # What is wrong is said: a page, a file of something else, no file, another cluster's.
         bytes_of = bytearray(copy.read_bytes())

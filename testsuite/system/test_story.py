@@ -8,12 +8,13 @@ import pathlib
 import re
 import shlex
 import shutil
+import signal
 import subprocess
 import tempfile
 import time
 
 import pytest
-from cluster import BUILD, TOP, Cluster, wait_until
+from cluster import BUILD, TOP, Cluster, Failed, wait_until
 from rivals import BLUE, GREEN, RED, Rivals
 
 QUICKSTART = TOP / "etc/quickstart"
@@ -36,14 +37,19 @@ class Quick(Cluster):
         self.dir.chmod(0o755)
         self.ctld = self.munged = None
         self.agents, self.extra_env = {}, {"GSUBMIT_NO_SUMMARY": "yes"}
-        self.quickstart("--nodes", "4", "--gpus", "h100:8", "--cpus", "32", "--no-demo", self.dir)
+        try:
+            self.quickstart("--nodes", "4", "--gpus", "h100:8", "--cpus", "32", "--no-demo", self.dir)
+        except subprocess.CalledProcessError as e:
+            self.close()
+            raise Failed(f"quickstart: {e.stdout}{e.stderr}") from None
         (self.dir / "jobs").mkdir()
         (self.dir / "jobs").chmod(0o1777)
 
     @staticmethod
     def quickstart(*options):
         subprocess.run([QUICKSTART, *map(str, options)], check=True, capture_output=True, text=True, timeout=120,
-                       env={**os.environ, "GPUSCHED_BUILD": str(BUILD)})
+                       env={**os.environ, "GPUSCHED_BUILD": str(BUILD),
+                            "GPUSCHED_MUNGE_SOCKET": "/nonexistent", "GPUSCHED_CONF": "/nonexistent"})  # of another cluster
 
     def close(self, keep=False):
         self.quickstart("--stop", self.dir)
@@ -137,3 +143,14 @@ def test_two_accounts_and_a_tier_above(quick):
     jobs.wait_up(waits)
     assert c.job(waits)["node"] == node and wait_until(lambda: "does not wait: it is RUNNING" in why(c, waits), "it to run")
     jobs.clear()
+
+
+def test_a_killed_controller_is_begun_again(quick):
+    """--start brings back what is missing, whatever state the nodes are in."""
+    job = quick.submit("true", "--hold", "--account=vision", **Rivals.who(RED))
+    quick.run("gctl", "drain", "n2", "new driver")
+    os.kill(int((quick.dir / "gctld.pid").read_text()), signal.SIGKILL)
+    quick.quickstart("--start", quick.dir)
+    assert quick.state(job) == "PENDING" and set(quick.node_states().values()) == {"idle", "drained"}
+    assert "epoch 2" in quick.run("gctl", "ping").stdout
+    quick.run("gcancel", job)
