@@ -196,7 +196,7 @@ struct conf_node {
 	enum conf_share share;
 	enum conf_users share_users;
 	enum conf_health_jobs health_jobs;
-	uint32_t health_recheck_s;       /* 0: never */
+	uint32_t health_recheck_ms;      /* 0: never */
 	struct conf_texts health_events; /* gpu_fault_rule_parse() */
 };
 

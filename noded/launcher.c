@@ -77,7 +77,7 @@ static void copy_options(struct launcher_options *to, const struct launcher_opti
 		.signature_age_s =
 		        from->signature_age_s ? from->signature_age_s : LAUNCHER_SIGNATURE_AGE_S,
 		.gpu_timeout_ms = from->gpu_timeout_ms,
-		.gpu_recheck_s = from->gpu_recheck_s,
+		.gpu_recheck_ms = from->gpu_recheck_ms,
 		.sample_ms = from->sample_ms,
 		.over_memory = from->over_memory,
 		.over_memory_said = from->over_memory_said,

@@ -77,7 +77,7 @@ struct launcher_options {
 	uint64_t signature_age_s;   /* how old a signature may be; 0: LAUNCHER_SIGNATURE_AGE_S.
 	                             * The controller may ask for less */
 	uint64_t gpu_timeout_ms;    /* for one look at the GPUs; 0: PROBE_TIMEOUT_MS */
-	uint64_t gpu_recheck_s;     /* between two; 0: there is only one */
+	uint64_t gpu_recheck_ms;     /* between two; 0: there is only one */
 	uint64_t sample_ms;         /* between two looks at what runs use; 0: there is none */
 	enum overmem_policy over_memory;     /* of runs with a part of a GPU */
 	bool over_memory_said;               /* by the site, and not what is built in */

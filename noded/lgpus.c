@@ -2,9 +2,9 @@
  * network half, and what an order's GPUs are
  *
  * The hello waits for the first look, and a moment for the first health check (lhealth.c). Further
- * ones are made every gpu_recheck_s; what has changed is told, and the network half registers anew.
- * Orders name GPUs by UUID where the controller knows them from us; one that the last look did not
- * find is not started on.
+ * ones are made every gpu_recheck_ms; what has changed is told, and the network half registers
+ * anew. Orders name GPUs by UUID where the controller knows them from us; one that the last look
+ * did not find is not started on.
  */
 #include "config.h"
 
@@ -100,9 +100,10 @@ void lgpus_tell(struct launcher *l)
 
 static void look_again_later(struct lgpus *g)
 {
-	struct timeval tv = { .tv_sec = (time_t)g->l->options.gpu_recheck_s };
+	uint64_t ms = g->l->options.gpu_recheck_ms;
+	struct timeval tv = { .tv_sec = (time_t)(ms / 1000), .tv_usec = (long)(ms % 1000) * 1000 };
 
-	if (tv.tv_sec)
+	if (ms)
 		evtimer_add(g->again, &tv);
 }
 

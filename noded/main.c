@@ -117,7 +117,7 @@ static int work(void *arg, unsigned nth)
 		.cgroup = o->cgroup,
 		.signature_age_s = o->signature_age_s,
 		.gpu_timeout_ms = o->gpu_timeout_ms,
-		.gpu_recheck_s = o->gpu_recheck_s,
+		.gpu_recheck_ms = o->gpu_recheck_ms,
 		.sample_ms = o->sample_ms,
 		.over_memory = o->over_memory,
 		.over_memory_said = o->over_memory_said,

@@ -213,10 +213,13 @@ static error_t parse(int key, char *arg, struct argp_state *state)
 		take_ms(state, "--gpu-timeout", arg, &o->gpu_timeout_ms);
 		return 0;
 	case KEY_GPU_RECHECK:
-		check(state, duration_parse(arg, DURATION_BARE_REFUSED, &o->gpu_recheck_s, &err),
+		check(state,
+		        duration_parse_ms(arg, DURATION_BARE_REFUSED, &o->gpu_recheck_ms, &err),
 		        "--gpu-recheck", &err);
-		if (o->gpu_recheck_s > 30 * 86400)
-			argp_error(state, "--gpu-recheck: %s: 0s to 30d is possible", arg);
+		if ((o->gpu_recheck_ms && o->gpu_recheck_ms < 100) ||
+		        o->gpu_recheck_ms > (uint64_t)30 * 86400 * 1000)
+			argp_error(
+			        state, "--gpu-recheck: %s: 0s, or 100ms to 30d is possible", arg);
 		return 0;
 	case KEY_PROGRAM_TIMEOUT:
 		take_ms(state, "--program-timeout", arg, &o->program_timeout_ms);
@@ -353,7 +356,7 @@ void options_parse(struct options *o, int argc, char **argv)
 
 	*o = (struct options){ .log_level = "info",
 		.gpu_timeout_ms = PROBE_TIMEOUT_MS,
-		.gpu_recheck_s = 600,
+		.gpu_recheck_ms = 600000,
 		.program_timeout_ms = PROGRAM_TIMEOUT_MS,
 		.health_interval_s = 300,
 		.sample_ms = 10000,

@@ -28,7 +28,7 @@ struct options {
 	uint64_t max_processes;     /* 0: the launcher's default */
 	struct grants_wish devices;
 	const char *containment;             /* NULL: whatever there is */
-	uint64_t gpu_recheck_s;              /* between two; 0: never again */
+	uint64_t gpu_recheck_ms;              /* between two; 0: never again */
 	const char *programs[PROGRAM_KINDS]; /* of the site; NULL: none */
 	uint64_t program_timeout_ms, health_interval_s;
 	uint64_t sample_ms; /* between two looks at what runs use; 0: never */

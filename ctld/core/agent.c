@@ -121,10 +121,10 @@ static void take_health(struct core *core, struct node *node, const char *health
 {
 	if (!health)
 		health = "";
-	if (strcmp(node_link(node)->health, health) != 0)
+	if (strcmp(node_link(node)->unwell, health) != 0)
 		audit_note(core, "node.health", NULL, 0, node_info(node)->name,
 		        *health ? health : "its check finds nothing wrong any more");
-	node_set_text(core->nodes, &node_link(node)->health, health);
+	node_set_text(core->nodes, &node_link(node)->unwell, health);
 }
 
 /* --- registration ---------------------------------------------------------------------------- */

@@ -84,12 +84,12 @@ static void set_due(struct core *core, struct node *node, usec_t due)
 void faults_later(struct core *core, struct node *node)
 {
 	const struct node_link *l = node_link_of(node);
-	uint32_t s = l->index == NODE_LEFT ? 0 : conf_of(core, node)->health_recheck_s;
+	uint32_t ms = l->index == NODE_LEFT ? 0 : conf_of(core, node)->health_recheck_ms;
 
-	if (!s || !returning(core, node, NULL))
+	if (!ms || !returning(core, node, NULL))
 		set_due(core, node, INT64_MAX);
 	else if (l->check_slot == HEAP_NOWHERE)
-		set_due(core, node, core->now.mono + (usec_t)s * USEC_PER_S);
+		set_due(core, node, core->now.mono + (usec_t)ms * 1000);
 }
 
 void faults_check(struct core *core, struct node *node)

@@ -51,7 +51,7 @@ const struct node_link *node_link_of(const struct node *node)
 bool node_accepts(const struct node *node)
 {
 	return node->link.hearing == NODE_HEARD && node->link.index != NODE_LEFT &&
-	       !node->info.drain && !node->info.down && !*node->link.invalid && !*node->link.health;
+	       !node->info.drain && !node->info.down && !*node->link.invalid && !*node->link.unwell;
 }
 
 static uint64_t node_name_hash(const void *item, uint64_t seed)
@@ -86,7 +86,7 @@ static void node_free(struct nodes *ns, struct node *node)
 	strings_drop(s, node->info.found);
 	strings_drop(s, node->info.health);
 	strings_drop(s, node->link.gpu_trouble);
-	strings_drop(s, node->link.health);
+	strings_drop(s, node->link.unwell);
 	strings_drop(s, node->link.gpu_note);
 	strings_drop(s, node->link.version);
 	strings_drop(s, node->link.containment);
@@ -159,7 +159,7 @@ struct node *nodes_want(struct nodes *ns, const char *name)
 	node->info.found = strings_keep(ns->strings, "");
 	node->info.health = strings_keep(ns->strings, "");
 	node->link.gpu_trouble = strings_keep(ns->strings, "");
-	node->link.health = strings_keep(ns->strings, "");
+	node->link.unwell = strings_keep(ns->strings, "");
 	node->link.gpu_note = strings_keep(ns->strings, "");
 	node->link.version = strings_keep(ns->strings, "");
 	node->link.containment = strings_keep(ns->strings, "");

@@ -86,7 +86,7 @@ struct node_link {
 	bool unsettled;          /* a run keeps an index from what is there now */
 	bool gpus_asked;         /* they are all that it has; else GPUs are as configured */
 	const char *gpu_trouble; /* kept; "": they could be asked */
-	const char *health;      /* kept; "": its own check finds nothing wrong */
+	const char *unwell;      /* kept; what its own check finds wrong; "": nothing */
 	const char *gpu_note;    /* kept; how they differ from the configuration */
 	uint64_t gpus_out;       /* indices that have no GPU, or one in trouble */
 	struct run *runs;        /* booked here */

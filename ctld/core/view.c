@@ -445,7 +445,7 @@ static const char *node_state(const struct core *core, const struct node *node)
 		return "unknown";
 	if (*l->invalid)
 		return "invalid";
-	if (i->drain || *l->health)
+	if (i->drain || *l->unwell)
 		return l->n_runs ? "draining" : "drained";
 	if (!l->n_runs)
 		return "idle";
@@ -473,8 +473,8 @@ static const char *node_reason(const struct node *node)
 		return "not heard of";
 	if (*l->invalid)
 		return l->invalid;
-	if (*l->health)
-		return l->health;
+	if (*l->unwell)
+		return l->unwell;
 	if (*l->gpu_note && !l->n_strays)
 		return l->gpu_note;
 	return l->n_strays ? "a run here is of no job that is known: it holds what it has" : "";
@@ -564,7 +564,7 @@ static void count_nodes(
 		if (node_accepts(node))
 			v->nodes_ok++;
 		else if (node_link_of(node)->hearing == NODE_HEARD && !node_info(node)->down &&
-		         (node_info(node)->drain || *node_link_of(node)->health))
+		         (node_info(node)->drain || *node_link_of(node)->unwell))
 			v->nodes_drain++;
 		else
 			v->nodes_down++;

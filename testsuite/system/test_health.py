@@ -50,13 +50,13 @@ class Site:
         self.set(*gpus)
 
     def start_agent(self):
-        self.c.start_agent("gpu04", "--gpu-recheck=1s", "--gpu-timeout=1s", env=self.machine.env)
+        self.c.start_agent("gpu04", "--gpu-recheck=100ms", "--gpu-timeout=1s", env=self.machine.env)
 
 
 @pytest.fixture(scope="module")
 def site(tmp_path_factory):
     machine = Machine(tmp_path_factory.mktemp("machine") / "machine")
-    node = 'nodes = ( { name = "gpu04"; gpus = "h100:2"; health_recheck = "1s"; } );'
+    node = 'nodes = ( { name = "gpu04"; gpus = "h100:2"; health_recheck = "100ms"; } );'
     with Cluster(nodes=("gpu04",), start=False, hardware=f"{TYPES}\n{node}") as c:
         s = Site(c, machine)
         s.set()

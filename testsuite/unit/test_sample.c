@@ -1,9 +1,5 @@
 /* test_sample.c - what runs use: the sampler over simulated machines, the sums, the counters of
- * processes
- *
- * The library is the stand-in of testsuite/nvml, found as the real one is: the test starts itself
- * again with LD_LIBRARY_PATH.
- */
+ * processes */
 #include <poll.h>
 #include <setjmp.h>
 #include <stdarg.h>
@@ -21,12 +17,11 @@
 #include "noded/meter.h"
 #include "noded/overmem.h"
 #include "noded/used.h"
+#include "testsuite/unit/standin.h"
 
 #define LONG_MS  20000 /* never waited for */
 #define SHORT_MS 300   /* for what hangs */
 
-static char root[] = "/tmp/test_sample.XXXXXX";
-static char facts[64];
 static struct gpu_sampler *sampler;
 static char trouble[160];
 
@@ -43,7 +38,7 @@ static char trouble[160];
 
 static void machine(const char *text, const char *more)
 {
-	FILE *f = fopen(facts, "w");
+	FILE *f = fopen(standin_facts, "w");
 
 	assert_non_null(f);
 	fprintf(f, "%s%s", text, more);
@@ -473,7 +468,7 @@ static void put(const char *name, const char *text)
 	char path[128];
 	FILE *f;
 
-	snprintf(path, sizeof(path), "%s/%s", root, name);
+	snprintf(path, sizeof(path), "%s/%s", standin_root, name);
 	f = fopen(path, "w");
 	assert_non_null(f);
 	fputs(text, f);
@@ -490,31 +485,22 @@ static void test_cgroups(void **state)
 	assert_false(m.cpu_known || m.mem_known);
 	put("cpu.stat", "usage_usec 12345\nuser_usec 1\n");
 	put("cgroup.procs", "30\n9\n");
-	meter_cgroups(root, NULL, &m);
+	meter_cgroups(standin_root, NULL, &m);
 	assert_true(m.cpu_known && !m.mem_known);
 	assert_int_equal(m.cpu_us, 12345);
 	put("memory.usage_in_bytes", "2097152\n");
 	put("memory.max_usage_in_bytes", "4194304\n");
-	meter_cgroups(root, root, &m);
+	meter_cgroups(standin_root, standin_root, &m);
 	assert_int_equal(m.mem_kb, 2048);
 	assert_int_equal(m.mem_peak_kb, 4096);
 	put("memory.current", "1048576\n"); /* an older kernel's: no peak */
 	m = (struct meter){ 0 };
-	meter_cgroups(root, NULL, &m);
+	meter_cgroups(standin_root, NULL, &m);
 	assert_int_equal(m.mem_kb, 1024);
 	assert_int_equal(m.mem_peak_kb, 0);
-	assert_int_equal(meter_pids(root, &pids), 2);
+	assert_int_equal(meter_pids(standin_root, &pids), 2);
 	assert_int_equal(pids[0], 9);
 	free(pids);
-}
-
-static void clear(void)
-{
-	char command[64];
-
-	snprintf(command, sizeof(command), "rm -rf %s", root);
-	if (system(command) != 0)
-		fprintf(stderr, "%s is left\n", root);
 }
 
 int main(int argc, char **argv)
@@ -537,17 +523,9 @@ int main(int argc, char **argv)
 	int failed;
 
 	(void)argc;
-	if (!getenv("NVML_STANDIN")) {
-		setenv("NVML_STANDIN", "/nonexistent", 1);
-		setenv("LD_LIBRARY_PATH", STANDINS, 1);
-		execv("/proc/self/exe", argv);
+	if (!standin_begin(argv))
 		return 99;
-	}
-	if (!mkdtemp(root))
-		return 99;
-	snprintf(facts, sizeof(facts), "%s/machine", root);
-	setenv("NVML_STANDIN", facts, 1);
 	failed = cmocka_run_group_tests(tests, NULL, NULL);
-	clear();
+	standin_end();
 	return failed;
 }

@@ -1,25 +1,15 @@
 /* test_xids.c - Xids, from a machine of the stand-in's (testsuite/nvml) to whoever waits for them,
  * and what a look finds wrong with GPUs */
 #include <poll.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stdint.h>
-#include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 #include <sys/wait.h>
-#include <unistd.h>
-
-#include <cmocka.h>
 
 #include "common/xalloc.h"
 #include "noded/gpu/events.h"
 #include "noded/gpu/probe.h"
+#include "testsuite/unit/standin.h"
 
 #define LONG_MS 20000 /* never waited for */
-
-static char root[] = "/tmp/test_xids.XXXXXX";
-static char facts[64];
 
 #define MACHINE                                                     \
 	"gpu uuid=GPU-a name=\"NVIDIA H100\" mem=81559 %s\n"        \
@@ -32,12 +22,12 @@ static void machine(const char *of_a, const char *more)
 	char other[80];
 	FILE *f;
 
-	snprintf(other, sizeof(other), "%s.new", facts);
+	snprintf(other, sizeof(other), "%s.new", standin_facts);
 	f = fopen(other, "w");
 	assert_non_null(f);
 	fprintf(f, MACHINE, of_a, more);
 	fclose(f);
-	assert_int_equal(rename(other, facts), 0);
+	assert_int_equal(rename(other, standin_facts), 0);
 }
 
 /* The next; -1: the child is gone. */
@@ -143,11 +133,11 @@ static void health(void **state)
 
 	(void)state;
 	machine("", "");
-	assert_int_equal(gpu_probe_run(root, LONG_MS, before, &err), 0);
+	assert_int_equal(gpu_probe_run(standin_root, LONG_MS, before, &err), 0);
 	a = of(before, "GPU-a");
 	assert_true(a->health.temp_c == 35 && a->health.slowdown_c == 90 && !a->health.ecc);
 	machine("temp=93 slowdown=92 ecc_errors=2 ecc_total=7 remap_pending=1 remap_failed=1", "");
-	assert_int_equal(gpu_probe_run(root, LONG_MS, g, &err), 0);
+	assert_int_equal(gpu_probe_run(standin_root, LONG_MS, g, &err), 0);
 	a = of(g, "GPU-a");
 	assert_true(a->health.temp_c == 93 && a->health.slowdown_c == 92);
 	assert_true(a->health.ecc == 2 && a->health.ecc_total == 7);
@@ -159,12 +149,12 @@ static void health(void **state)
 
 		snprintf(of_a, sizeof(of_a), "recovery=%zu", i);
 		machine(of_a, "");
-		assert_int_equal(gpu_probe_run(root, LONG_MS, g, &err), 0);
+		assert_int_equal(gpu_probe_run(standin_root, LONG_MS, g, &err), 0);
 		assert_int_equal(of(g, "GPU-a")->health.recovery, recoveries[i]);
 	}
 	assert_true(gpus_equal(before, g));
 	machine("", "hang call=nvmlDeviceGetName gpu=0\n");
-	assert_int_equal(gpu_probe_run(root, 300, g, &err), 0);
+	assert_int_equal(gpu_probe_run(standin_root, 300, g, &err), 0);
 	assert_true(*g->v[0].trouble && g->v[0].health.hung);
 	free(before);
 	free(g);
@@ -181,18 +171,9 @@ int main(int argc, char **argv)
 	int failed;
 
 	(void)argc;
-	if (!getenv("NVML_STANDIN")) {
-		setenv("NVML_STANDIN", "/nonexistent", 1);
-		setenv("LD_LIBRARY_PATH", STANDINS, 1);
-		execv("/proc/self/exe", argv);
+	if (!standin_begin(argv))
 		return 99;
-	}
-	if (!mkdtemp(root))
-		return 99;
-	snprintf(facts, sizeof(facts), "%s/machine", root);
-	setenv("NVML_STANDIN", facts, 1);
 	failed = cmocka_run_group_tests(tests, NULL, NULL);
-	unlink(facts);
-	rmdir(root);
+	standin_end();
 	return failed;
 }
