@@ -324,17 +324,18 @@ static void count(const struct core *core, struct gates *gates, const struct job
 	gate_path_free(gates, path);
 }
 
-static void note_asked(struct core *core, const struct job_info *info, int tasks)
+static bool note_asked(struct core *core, const struct job_info *info, int tasks)
 {
 	struct ask ask = { .gpus = info->gpus, .cpus = info->cpus, .mem_mb = info->mem_mb };
 
-	if (tasks > 0)
-		ledger_note_asked(core->ledger, &ask, (uint64_t)tasks);
+	return tasks > 0 && ledger_note_asked(core->ledger, &ask, (uint64_t)tasks);
 }
 
 void admit_count(struct core *core, const struct job_info *info, int delta)
 {
-	note_asked(core, info, delta);
+	/* The plan allows one place and not another: who was refused the best may have the next. */
+	if (note_asked(core, info, delta))
+		sched_wake_all(core->sched);
 	if (gates_count_queued(core->gates))
 		count(core, core->gates, info, delta);
 }

@@ -110,8 +110,9 @@ bool ledger_share(const struct ledger *l, uint32_t node, uint16_t type,
 uint32_t ledger_user(
         const struct ledger *l, uint32_t set, const struct request *gpus, uint32_t uid);
 
-/* So many tasks with such a request were submitted (mix.h). */
-void ledger_note_asked(struct ledger *l, const struct ask *ask, uint64_t tasks);
+/* So many tasks with such a request were submitted (mix.h). True: that makes another mix, and the
+ * best places are others. */
+bool ledger_note_asked(struct ledger *l, const struct ask *ask, uint64_t tasks);
 
 /* The sets that a node is in. */
 const uint32_t *ledger_node_sets(const struct ledger *l, uint32_t node, size_t *n);

@@ -205,18 +205,21 @@ bool shares_check(const struct ledger *l, uint32_t node)
 
 /* --- the mix --------------------------------------------------------------------------------- */
 
-void ledger_note_asked(struct ledger *l, const struct ask *ask, uint64_t tasks)
+bool ledger_note_asked(struct ledger *l, const struct ask *ask, uint64_t tasks)
 {
 	const struct request *r = ask->gpus;
+	uint64_t before;
 
 	if (!l->mix || !r->n || r->v[0].number == TYPE_GONE)
-		return;
+		return false;
+	before = mix_version(l->mix);
 	mix_note(l->mix,
 	        &(struct mix_task){ .type = r->v[0].number,
 	                .gpus = request_part_gpus(r, 0),
 	                .wish = r->share,
 	                .cpus = ask->cpus },
 	        tasks);
+	return mix_version(l->mix) != before;
 }
 
 /* --- what strands least ---------------------------------------------------------------------- */

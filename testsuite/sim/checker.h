@@ -11,7 +11,8 @@
  *	I2  job ids never repeat: one id, one (uid, token)
  *	I3  a run (job, task, attempt, rank) starts at most once anywhere, and at most one attempt
  *	    of a task lives at a time
- *	I4  no GPU is held by two runs at one instant
+ *	I4  no GPU is held by two runs at one instant, unless they share it: then nobody has all of
+ *	    it, and no more of its compute and memory is given than it has
  *	I5  terminal states are final, unless a client asked for a requeue: once for each such
  *	I6  the GPU time the controller accounts for a run is what the node's clock measured
  *	I7  a reported exit status is the true one: of rank 0, or of a rank that failed
@@ -32,6 +33,11 @@
  *	    back it does, and not too soon
  *	I19 what ran was promised to somebody: of a bulk that was refused or lost nothing runs
  *	I20 no job starts before its time, and none misses a deadline that it has not
+ *	I21 on a GPU, or a node, that was taken out of use because something is wrong with it no run
+ *	    starts until it is well again or an operator says so
+ *	I22 what ran on such a GPU was told to end by then if the site wants that; for that reason
+ *	    no other run is told to end
+ *	I23 once faults stop, every GPU is given to jobs again
  *
  * The journal: one fact a line, words separated by blanks, '#' starts a comment. Times are
  * microseconds of one monotonic clock, non-decreasing over `start`, `end`, `reboot` of one node.
@@ -58,6 +64,17 @@
  *	stop JOB TASK ATTEMPT RANK       all of it was stopped, whatever became of it then
  *	gone JOB TASK ATTEMPT RANK NODE TIME
  *	                                 nothing is left of it; how it ended is not known
+ *	share JOB TASK ATTEMPT RANK MILLI MIB
+ *	                                 before its start: so much of each of its GPUs, no more
+ *	card NODE GPU MIB                so much of that GPU's memory can be shared
+ *	apart NODE                       runs of different users share no GPU there
+ *	health NODE WORD                 what becomes of the jobs on a GPU that is taken out of use:
+ *					 run, requeue, end
+ *	fault NODE GPUS                  something happened that takes these out of use (hex)
+ *	drained NODE GPUS, closed NODE   the node heard that the controller has done so; all of it
+ *	returned NODE GPUS, opened NODE  they may be in use again
+ *	told JOB TASK ATTEMPT RANK WHY   the node was told to end it; "drain": for such a fault
+ *	kept NODE GPUS                   faults have stopped, and they are out of use all the same
  *	reboot NODE TIME                 the node went down: what ran there is dead
  *	usage JOB TASK ATTEMPT RANK ELAPSED
  *	                                 what the controller accounts, microseconds

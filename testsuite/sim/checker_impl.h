@@ -2,6 +2,7 @@
  *
  *	checker.c	facts of clients, the table of facts, what must hold when all is over
  *	checker_runs.c	facts of nodes: what really ran, where and when
+ *	checker_gpus.c	who has which GPU, or what part of it, and what is wrong with them
  *	checker_waits.c	what a job asked for before it may start, and before it may start again
  *
  * A job is one or many tasks; a job that is no array has the task 0 alone. What is said of a whole
@@ -82,13 +83,27 @@ struct run {
 	struct run *next; /* of its task */
 	uint64_t nodes, gpus, start, end, code, signal;
 	bool started, ended, rebooted, stopped;
+	bool shares; /* its GPUs: it has so much of each */
+	uint64_t milli, mib;
+	bool told; /* to end */
 	UT_hash_handle hh;
+};
+
+struct card {
+	struct run *last; /* of those that have it */
+	uint64_t runs, milli, mib;
+	bool whole;    /* one has all of it */
+	uint64_t size; /* MiB that can be shared; 0: not known */
 };
 
 struct node {
 	char name[NAME_LEN];
-	struct run *holder[MAX_GPUS];
+	struct card cards[MAX_GPUS];
 	uint64_t epoch, last, boot; /* the last reboot */
+	bool apart;                 /* different users share no GPU */
+	bool closed;                /* nothing is to start */
+	uint64_t drained, faulty;   /* GPUs: out of use now; that ever had a fault */
+	bool stops;                 /* what runs on GPUs that are taken out of use */
 	UT_hash_handle hh;
 };
 
@@ -134,6 +149,18 @@ void job_each_task(struct checker *c, struct job *job, void (*fn)(struct checker
 /* --- checker_runs.c -------------------------------------------------------------------------- */
 
 fact_fn fact_start, fact_end, fact_stop, fact_gone, fact_reboot, fact_usage, fact_left;
+
+struct node *checker_node(struct checker *c, const char *name);
+struct run *checker_run(struct checker *c, const uint64_t *id); /* job, task, attempt, rank */
+
+/* --- checker_gpus.c -------------------------------------------------------------------------- */
+
+fact_fn fact_share, fact_card, fact_apart, fact_health, fact_fault, fact_drained, fact_closed,
+        fact_returned, fact_opened, fact_told, fact_kept;
+
+/* A run starts with its GPUs, or is over. */
+void gpus_take(struct checker *c, struct node *node, struct run *run);
+void gpus_give_back(struct node *node, struct run *run);
 
 /* --- checker_waits.c ------------------------------------------------------------------------- */
 

@@ -5,7 +5,7 @@
 
 #include "testsuite/sim/checker_impl.h"
 
-static struct run *run_get(struct checker *c, const uint64_t *id)
+struct run *checker_run(struct checker *c, const uint64_t *id)
 {
 	struct run_key key = { id[0], id[1], id[2], id[3] };
 	struct task *task = checker_task(c, id[0], id[1]);
@@ -23,7 +23,7 @@ static struct run *run_get(struct checker *c, const uint64_t *id)
 	return run;
 }
 
-static struct node *node_get(struct checker *c, const char *name)
+struct node *checker_node(struct checker *c, const char *name)
 {
 	struct node *node;
 
@@ -74,27 +74,11 @@ static void check_beside(struct checker *c, const struct task *task, const struc
 		        run->key.rank, run->nodes);
 }
 
-static void take_gpus(struct checker *c, struct node *node, struct run *run)
-{
-	for (int g = 0; g < MAX_GPUS; g++) {
-		if (!(run->gpus >> g & 1))
-			continue;
-		if (node->holder[g])
-			checker_violated(c,
-			        "I4: GPU %d of %s is held by %s.%" PRIu64
-			        " and given to %s.%" PRIu64,
-			        g, node->name, task_label(node->holder[g]->task),
-			        node->holder[g]->key.attempt, task_label(run->task),
-			        run->key.attempt);
-		node->holder[g] = run;
-	}
-}
-
 void fact_start(struct checker *c, const struct words *f)
 {
-	struct run *run = run_get(c, f->u + 1);
+	struct run *run = checker_run(c, f->u + 1);
 	struct task *task = run->task;
-	struct node *node = node_get(c, f->w[6]);
+	struct node *node = checker_node(c, f->w[6]);
 
 	node_time(c, node, f->u[9]);
 	if (run->started)
@@ -115,7 +99,7 @@ void fact_start(struct checker *c, const struct words *f)
 	run->start = f->u[9];
 	snprintf(run->node, sizeof(run->node), "%s", f->w[6]);
 	check_beside(c, task, run);
-	take_gpus(c, node, run);
+	gpus_take(c, node, run);
 	waits_started(c, run);
 }
 
@@ -123,16 +107,13 @@ static void run_over(struct run *run, struct node *node, uint64_t time)
 {
 	run->ended = true;
 	run->end = time;
-	for (int g = 0; g < MAX_GPUS; g++) {
-		if (node->holder[g] == run)
-			node->holder[g] = NULL;
-	}
+	gpus_give_back(node, run);
 }
 
 void fact_end(struct checker *c, const struct words *f)
 {
-	struct run *run = run_get(c, f->u + 1);
-	struct node *node = node_get(c, f->w[5]);
+	struct run *run = checker_run(c, f->u + 1);
+	struct node *node = checker_node(c, f->w[5]);
 
 	node_time(c, node, f->u[8]);
 	if (!run->started || run->ended)
@@ -145,7 +126,7 @@ void fact_end(struct checker *c, const struct words *f)
 
 void fact_stop(struct checker *c, const struct words *f)
 {
-	struct run *run = run_get(c, f->u + 1);
+	struct run *run = checker_run(c, f->u + 1);
 
 	if (!run_alive(run))
 		checker_violated(c,
@@ -156,8 +137,8 @@ void fact_stop(struct checker *c, const struct words *f)
 
 void fact_gone(struct checker *c, const struct words *f)
 {
-	struct run *run = run_get(c, f->u + 1);
-	struct node *node = node_get(c, f->w[5]);
+	struct run *run = checker_run(c, f->u + 1);
+	struct node *node = checker_node(c, f->w[5]);
 
 	node_time(c, node, f->u[6]);
 	if (!run->started)
@@ -172,7 +153,7 @@ void fact_gone(struct checker *c, const struct words *f)
 
 void fact_reboot(struct checker *c, const struct words *f)
 {
-	struct node *node = node_get(c, f->w[1]);
+	struct node *node = checker_node(c, f->w[1]);
 	struct run *run, *tmp;
 
 	node_time(c, node, f->u[2]);
@@ -188,7 +169,7 @@ void fact_reboot(struct checker *c, const struct words *f)
 
 void fact_usage(struct checker *c, const struct words *f)
 {
-	struct run *run = run_get(c, f->u + 1);
+	struct run *run = checker_run(c, f->u + 1);
 	uint64_t true_us = run->end - run->start, slack = 50000 + true_us / 20;
 
 	if (run->ended && !run->rebooted &&

@@ -42,6 +42,10 @@
 	"submit 1 1 a;attempts 1 2;comeback 1 3 5 100;start 1 0 1 0 1 n1 5 1 10;" \
 	"end 1 0 1 0 n1 3 0 20;"
 
+/* It has so much of GPU 0. */
+#define PART(job, milli, mib) \
+	"share " #job " 0 1 0 " #milli " " #mib ";start " #job " 0 1 0 1 n1 5 1 20;"
+
 static const struct {
 	const char *expect; /* "" clean, else the invariant of the first violation */
 	const char *facts;  /* separated by ';' */
@@ -173,6 +177,37 @@ static const struct {
 	{ "I20", "submit 1 1 a;state 1 DEADLINE 0 0 0" },
 	{ "", "submit 1 1 a;deadline 1;state 1 DEADLINE 0 0 0;quiet" },
 	{ "I19", "start 1 0 1 0 1 n1 5 1 10;end 1 0 1 0 n1 0 0 20;quiet" },
+	/* parts of GPUs */
+	{ "", "card n1 0 100;" PART(1, 600, 50)
+	                PART(2, 400, 50) "end 2 0 1 0 n1 0 0 20;" PART(3, 400, 50) },
+	{ "", PART(1, 600, 50) "end 1 0 1 0 n1 0 0 30;start 2 0 1 0 1 n1 5 1 40" },
+	{ "I4", PART(1, 600, 0) PART(2, 401, 0) },
+	{ "I4", "card n1 0 100;" PART(1, 0, 60) PART(2, 0, 41) },
+	{ "I4", PART(1, 600, 0) "start 2 0 1 0 1 n1 5 1 20" },
+	{ "I4", "start 2 0 1 0 1 n1 5 1 20;" PART(1, 600, 0) },
+	{ "", "apart n1;submit 1 7 a;submit 2 7 b;" PART(1, 0, 0) PART(2, 0, 0) },
+	{ "I4", "apart n1;submit 1 7 a;submit 2 8 b;" PART(1, 0, 0) PART(2, 0, 0) },
+	{ "", "submit 1 7 a;submit 2 8 b;" PART(1, 0, 0) PART(2, 0, 0) },
+	/* faults of GPUs */
+	{ "", "drained n1 2;start 1 0 1 0 1 n1 5 1 10;" },
+	{ "I21", "drained n1 2;start 1 0 1 0 1 n1 5 3 10;" },
+	{ "", "drained n1 2;returned n1 2;start 1 0 1 0 1 n1 5 3 10;" },
+	{ "I21", "closed n1;start 1 0 1 0 1 n1 5 0 10;" },
+	{ "", "closed n1;opened n1;start 1 0 1 0 1 n1 5 0 10;" },
+	{ "I21", "drained n1 1;closed n1;opened n1;start 1 0 1 0 1 n1 5 1 10;" },
+	{ "", "health n1 run;start 1 0 1 0 1 n1 5 1 10;fault n1 1;drained n1 1;" },
+	{ "I22", "health n1 end;start 1 0 1 0 1 n1 5 1 10;fault n1 1;drained n1 1;" },
+	{ "I22", "health n1 requeue;start 1 0 1 0 1 n1 5 1 10;closed n1;" },
+	{ "", "health n1 end;start 1 0 1 0 1 n1 5 1 10;fault n1 3;told 1 0 1 0 drain;drained n1 "
+	      "3;" },
+	{ "", "health n1 end;start 1 0 1 0 1 n1 5 1 10;drained n1 2;" },
+	{ "I22", "health n1 end;start 1 0 1 0 1 n1 5 1 10;fault n1 2;told 1 0 1 0 drain" },
+	{ "I22", "health n1 run;start 1 0 1 0 1 n1 5 1 10;fault n1 1;told 1 0 1 0 drain" },
+	{ "", "health n1 run;start 1 0 1 0 1 n1 5 1 10;fault n1 1;told 1 0 1 0 cancel" },
+	{ "", "health n2 end;fault n2 1;start 1 0 1 0 2 n1 5 1 10;start 1 0 1 1 2 n2 5 1 10;"
+	      "told 1 0 1 0 drain" },
+	{ "", "kept n1 0" },
+	{ "I23", "kept n1 4" },
 };
 
 static void check_case(size_t i)
