@@ -572,6 +572,18 @@ size_t checker_stops(const struct checker *c)
 	return n;
 }
 
+size_t checker_parts(const struct checker *c)
+{
+	struct run *run, *tmp;
+	size_t n = 0;
+
+	HASH_ITER(hh, c->runs, run, tmp)
+	{
+		n += run->started && run->shares;
+	}
+	return n;
+}
+
 size_t checker_gangs(const struct checker *c, bool whole)
 {
 	struct run *run, *tmp;

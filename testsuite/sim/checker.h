@@ -108,6 +108,7 @@ size_t checker_violations(const struct checker *c);
 void checker_print(const struct checker *c, FILE *out);
 size_t checker_facts(const struct checker *c);
 size_t checker_stops(const struct checker *c); /* runs that were suspended */
+size_t checker_parts(const struct checker *c); /* that had parts of GPUs */
 /* Attempts on several nodes: of which all ranks were started; of which only some were. */
 size_t checker_gangs(const struct checker *c, bool whole);
 

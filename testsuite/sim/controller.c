@@ -440,6 +440,12 @@ static int take_agent(struct sim_controller *c, const struct peer *peer, unsigne
 		if (wire_report((const void *)m, &ev.run.report, err) < 0)
 			return -1;
 		break;
+	case GPUSCHED__MSG_TYPE__MSG_GPU_REPORT:
+		if (wire_gpu_report((const void *)m, c->spec, &ev, err) < 0)
+			return -1;
+		ev.gpus.node = (uint32_t)peer->node;
+		ev.gpus.session = peer->link;
+		break;
 	case GPUSCHED__MSG_TYPE__MSG_HEARTBEAT:
 		ev.kind = EV_HEARTBEAT;
 		ev.agent.node = (uint32_t)peer->node;
@@ -516,6 +522,40 @@ uint64_t sim_controller_connect(
 	c->peers = xrealloc(c->peers, c->n_peers + 1, sizeof(*c->peers));
 	c->peers[c->n_peers++] = (struct peer){ link, node, uid, true };
 	return link;
+}
+
+void sim_controller_resume(struct sim_controller *c, unsigned node, int gpu)
+{
+	struct peer root = { 0 };
+	struct core_event ev = { .kind = EV_NODE_CONTROL, .caller = sim_caller(&root) };
+	uint32_t index = node;
+	char text[16] = "";
+
+	if (!c->core)
+		return;
+	if (gpu >= 0)
+		snprintf(text, sizeof(text), "%d", gpu);
+	ev.node.verb = NODE_RESUME;
+	ev.node.nodes = &index;
+	ev.node.n = 1;
+	ev.node.gpu = text;
+	ev.node.reason = "";
+	core_apply(c->core, &ev, engine_now(c->o.engine));
+	sim_tick(c);
+}
+
+uint64_t sim_controller_kept(const struct sim_controller *c, unsigned node)
+{
+	struct node_view v;
+	struct gpu_view g;
+	uint64_t kept = 0;
+
+	if (!c->core || !core_node_view(c->core, node, engine_now(c->o.engine), &v) ||
+	        !strncmp(v.state, "drain", 5))
+		return UINT64_MAX;
+	for (uint32_t i = 0; core_gpu_view(c->core, node, i, &g); i++)
+		kept |= !strcmp(g.state, "free") ? 0 : UINT64_C(1) << i;
+	return kept;
 }
 
 void sim_controller_fenced(struct sim_controller *c, unsigned node, bool off)

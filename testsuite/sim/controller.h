@@ -51,6 +51,13 @@ bool sim_controller_is_up(const struct sim_controller *c);
 uint64_t sim_controller_connect(
         struct sim_controller *c, int node, uint32_t uid, const struct link_ops *ops, void *owner);
 
+/* An operator gives a GPU back, or (GPU -1) all of a node that is drained; nothing if it is down.
+ */
+void sim_controller_resume(struct sim_controller *c, unsigned node, int gpu);
+/* The GPUs of the node that it gives to nobody though they are there; all, if the node is drained.
+ */
+uint64_t sim_controller_kept(const struct sim_controller *c, unsigned node);
+
 void sim_controller_fenced(struct sim_controller *c, unsigned node, bool off);
 
 /* What it believes, for whoever looks into a failed seed: jobs that have not ended. */

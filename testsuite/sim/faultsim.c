@@ -2,6 +2,8 @@
  *
  * usage: faultsim [--seeds N] [--first N | --seed N] [--verbose]
  *
+ * In every other seed nodes find their GPUs, which fail and come back, and jobs share them.
+ *
  * For each seed: a cluster of a few nodes and users in virtual time, and a mix of faults that the
  * seed chooses: the controller killed, its power cut, agents killed, nodes rebooted, links broken
  * and stalled, messages late and twice, clocks that jump. Then the faults stop, everything is
@@ -23,6 +25,7 @@
 #include "testsuite/sim/engine.h"
 #include "testsuite/sim/fake_munge.h"
 #include "testsuite/sim/fault_vfs.h"
+#include "testsuite/sim/gpus.h"
 #include "testsuite/sim/node.h"
 
 #define NODES           4
@@ -37,7 +40,8 @@ static const char conf_text[] =
         "cluster = \"sim\";\n"
         "controller = { host = \"sim\"; node_timeout = \"40s\"; heartbeat = \"10s\"; "
         "keep_ended = \"1d\"; %s };\n"
-        "gpu_types = ( { name = \"a\"; mem = \"80G\"; }, { name = \"b\"; mem = \"40G\"; } );\n"
+        "gpu_types = ( { name = \"a\"; mem = \"80G\"; }, { name = \"b\"; mem = \"40G\"; %s } );\n"
+        "node_defaults = { %s };\n"
         "nodes = ( { name = \"n[1-3]\"; cpus = 8; gpus = \"a:4\"; }, "
         "{ name = \"n4\"; cpus = 8; gpus = \"a:2,b:2\"; } );\n"
         "partitions = ( { name = \"batch\"; nodes = \"ALL\"; default = true; grace = \"2s\"; } "
@@ -45,7 +49,7 @@ static const char conf_text[] =
 
 /* How bad the world is; chosen by the seed. Intervals are mean times between faults, 0: never. */
 struct mix {
-	usec_t kill, power, agent, reboot, stall, jump;
+	usec_t kill, power, agent, reboot, stall, jump, gpu;
 	bool fence;
 	unsigned suspend_ppm; /* of the jobs are suspended for a while */
 	struct workload_mix work;
@@ -63,7 +67,8 @@ struct sim {
 	struct sim_node *nodes[NODES];
 	struct sim_client *clients[CLIENTS];
 	struct mix mix;
-	bool faulty;
+	bool faulty, has_gpus;
+	char node_keys[160];
 	uint64_t faults;
 };
 
@@ -102,6 +107,23 @@ static struct mix mix_choose(struct engine *e)
 	if (engine_chance(e, 200000))
 		m.faults.delay_high = 2 * SEC;
 	return m;
+}
+
+/* What is found of GPUs, what they do, and who has them. Drawn after all else. */
+static void mix_gpus(struct sim *s)
+{
+	static const char *const jobs[] = { "run", "requeue", "end" };
+	static const char *const share[] = { "no", "watch", "mps", "watch" };
+	struct engine *e = s->engine;
+	uint64_t how = engine_below(e, 4);
+
+	snprintf(s->node_keys, sizeof(s->node_keys),
+	        "health_jobs = \"%s\"; health_recheck = \"60s\"; health_events = %s; "
+	        "share = \"%s\";",
+	        jobs[engine_below(e, 3)], SIM_GPUS_EVENTS, share[how]);
+	s->mix.gpu = engine_chance(e, 800000) ? engine_between(e, SEC, 40 * SEC) : 0;
+	s->mix.work.part_ppm = how ? 600000 : 0;
+	s->mix.work.type = "b";
 }
 
 /* --- faults ----------------------------------------------------------------------------------- */
@@ -204,6 +226,40 @@ static void fault_stall(void *arg, void **own)
 	again(s, fault_stall, s->mix.stall);
 }
 
+static void fault_gpu(void *arg, void **own)
+{
+	struct sim *s = arg;
+	unsigned i = (unsigned)engine_below(s->engine, NODES);
+
+	(void)own;
+	if (s->faulty)
+		sim_node_gpu_fails(s->nodes[i]);
+	again(s, fault_gpu, s->mix.gpu);
+}
+
+/* What does not come back by itself; of a node that has told all it knows. */
+static void resume(struct sim *s, unsigned i)
+{
+	uint64_t gpus;
+
+	if (!sim_controller_is_up(s->controller) || !sim_node_resume(s->nodes[i], &gpus))
+		return;
+	for (int g = 0; g < 64; g++) {
+		if (gpus >> g & 1)
+			sim_controller_resume(s->controller, i, g);
+	}
+	sim_controller_resume(s->controller, i, -1);
+}
+
+static void operator_looks(void *arg, void **own)
+{
+	struct sim *s = arg;
+
+	(void)own;
+	resume(s, (unsigned)engine_below(s->engine, NODES));
+	again(s, operator_looks, s->mix.gpu ? 40 * SEC : 0);
+}
+
 static void fault_jump(void *arg, void **own)
 {
 	struct sim *s = arg;
@@ -282,7 +338,8 @@ static void make_nodes(struct sim *s)
 			.arg = s,
 			.run_low = 10 * MS,
 			.run_high = engine_between(s->engine, SEC, 30 * SEC),
-			.ignores_term_ppm = 200000 };
+			.ignores_term_ppm = 200000,
+			.conf = s->has_gpus ? s->conf : NULL };
 
 		s->nodes[i] = sim_node_new(&o);
 		sim_node_start(s->nodes[i]);
@@ -322,11 +379,15 @@ static void sim_make(struct sim *s, uint64_t seed, const char *dir)
 	struct conf_problems problems = { NULL, 0 };
 	char text[2048];
 
+	s->has_gpus = seed % 2 == 0;
 	s->engine = engine_new(seed);
 	s->checker = checker_new();
 	s->vfs = fault_vfs_new(VFS_NAME, seed);
 	s->mix = mix_choose(s->engine);
-	snprintf(text, sizeof(text), conf_text, s->mix.fence ? "fence = \"/sbin/fence\";" : "");
+	if (s->has_gpus)
+		mix_gpus(s);
+	snprintf(text, sizeof(text), conf_text, s->mix.fence ? "fence = \"/sbin/fence\";" : "",
+	        s->has_gpus ? "mig_of = \"a\";" : "", s->node_keys);
 	s->conf = conf_parse(text, "faultsim.conf", &problems);
 	if (!s->conf)
 		fail(seed, problems.v[0].text);
@@ -385,30 +446,52 @@ static bool all_ended(const struct sim *s)
 	return true;
 }
 
-/* Everything up, no more faults: look until all has ended. */
+/* Is every GPU given to jobs again? */
+static bool all_well(struct sim *s)
+{
+	bool well = true;
+
+	for (unsigned i = 0; i < NODES && s->has_gpus; i++) {
+		if (!sim_controller_kept(s->controller, i))
+			continue;
+		resume(s, i);
+		well = false;
+	}
+	return well;
+}
+
+/* Everything up and repaired, no more faults: look until all has ended. */
 static void calm(struct sim *s)
 {
 	usec_t end = engine_now(s->engine).mono + CALM;
 
 	s->faulty = false;
 	sim_controller_start(s->controller);
-	for (unsigned i = 0; i < NODES; i++)
+	for (unsigned i = 0; i < NODES; i++) {
 		sim_node_start(s->nodes[i]);
+		sim_node_gpus_heal(s->nodes[i]);
+	}
 	while (engine_now(s->engine).mono < end) {
+		bool well;
+
 		engine_run(s->engine, engine_now(s->engine).mono + 60 * SEC);
+		well = all_well(s);
 		if (!all_done(s))
 			continue;
-		if (all_ended(s))
+		if (all_ended(s) && well)
 			break;
 		for (unsigned i = 0; i < CLIENTS; i++)
 			sim_client_look(s->clients[i]);
 	}
+	for (unsigned i = 0; i < NODES && s->has_gpus; i++)
+		checker_say(s->checker, "kept %s %" PRIx64, s->conf->nodes[i].name,
+		        sim_controller_kept(s->controller, i));
 	checker_say(s->checker, "quiet");
 }
 
 struct totals {
 	struct sim_client_count clients;
-	uint64_t faults, facts, commits, restarts, simulated_s, whole, in_part, stops;
+	uint64_t faults, facts, commits, restarts, simulated_s, whole, in_part, stops, gpus, parts;
 };
 
 static uint64_t run_seed(uint64_t seed, const char *dir, struct totals *t)
@@ -424,6 +507,8 @@ static uint64_t run_seed(uint64_t seed, const char *dir, struct totals *t)
 	again(&s, fault_reboot, s.mix.reboot);
 	again(&s, fault_stall, s.mix.stall);
 	again(&s, fault_jump, s.mix.jump);
+	again(&s, fault_gpu, s.mix.gpu);
+	again(&s, operator_looks, s.mix.gpu ? 40 * SEC : 0);
 	engine_run(s.engine, FAULTY);
 	calm(&s);
 	hash = engine_trace_hash(s.engine);
@@ -435,6 +520,9 @@ static uint64_t run_seed(uint64_t seed, const char *dir, struct totals *t)
 	t->whole += checker_gangs(s.checker, true);
 	t->in_part += checker_gangs(s.checker, false);
 	t->stops += checker_stops(s.checker);
+	t->parts += checker_parts(s.checker);
+	for (unsigned i = 0; i < NODES; i++)
+		t->gpus += sim_node_gpu_faults(s.nodes[i]);
 	t->commits += stats.commits;
 	t->restarts += stats.restarts;
 	t->simulated_s += (uint64_t)(engine_now(s.engine).mono / SEC);
@@ -489,14 +577,15 @@ int main(int argc, char **argv)
 	       " of them in %" PRIu64 " bulks, %" PRIu64 " tasks, %" PRIu64 " faults, %" PRIu64
 	       " restarts, %" PRIu64 " commits, %" PRIu64 " facts, %" PRIu64 " gangs and %" PRIu64
 	       " that never were whole, %" PRIu64 " suspended runs, %" PRIu64
+	       " with parts of GPUs, %" PRIu64 " GPUs that failed, %" PRIu64
 	       " simulated hours in %ld s\n",
 	        n, first, t.clients.jobs, t.clients.in_bulks, t.clients.bulks, t.clients.tasks,
-	        t.faults, t.restarts, t.commits, t.facts, t.whole, t.in_part, t.stops,
-	        t.simulated_s / 3600, (long)(time(NULL) - start));
-	if (n >= SEEDS_THAT_TELL &&
-	        (!t.whole || !t.in_part || !t.stops || !t.clients.bulks || !t.clients.tasks))
+	        t.faults, t.restarts, t.commits, t.facts, t.whole, t.in_part, t.stops, t.parts,
+	        t.gpus, t.simulated_s / 3600, (long)(time(NULL) - start));
+	if (n >= SEEDS_THAT_TELL && (!t.whole || !t.in_part || !t.stops || !t.clients.bulks ||
+	                                    !t.clients.tasks || !t.parts || !t.gpus))
 		fail(first,
-		        "no gang ran, none was broken, no run suspended, or there was no bulk or "
-		        "array: nothing was shown");
+		        "no gang ran, none was broken, no run suspended, no GPU shared or lost, or "
+		        "there was no bulk or array: nothing was shown");
 	return 0;
 }

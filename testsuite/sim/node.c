@@ -13,6 +13,7 @@
 #include "common/xalloc.h"
 #include "noded/convert.h"
 #include "noded/sim_launcher.h"
+#include "testsuite/sim/gpus.h"
 
 /* How often a signature was used here: as noded/uses.h. */
 struct use {
@@ -28,7 +29,9 @@ struct sim_node {
 	unsigned life;                 /* grows with each start of the agent */
 	unsigned boots;
 	uint64_t link;
-	struct use *uses; /* on disk: outlives boots */
+	struct use *uses;      /* on disk: outlives boots */
+	struct sim_gpus *gpus; /* NULL: they are as configured, and never fail */
+	bool takes_faults;     /* the controller that it is registered with does */
 	struct convert *convert;
 	struct arena *arena;
 	usec_t timer, due; /* the earliest AGENT_CLOCK and the earliest work() under way */
@@ -132,6 +135,9 @@ static void happened(void *arg, const struct run_report *r, struct clocks now)
 {
 	const struct sim_node *n = arg;
 
+	if (r->state == REPORT_STARTING && r->share_charge)
+		checker_say(n->o.checker, "share %" PRIu64 " %u %u %u %u %" PRIu64, r->run.job,
+		        r->run.task, r->run.attempt, r->run.rank, r->share_milli, r->share_mb);
 	if (r->state == REPORT_STARTING)
 		checker_say(n->o.checker,
 		        "start %" PRIu64 " %u %u %u %u %s %" PRIu64 " %" PRIx64 " %" PRId64,
@@ -226,7 +232,8 @@ static void send_effect(struct sim_node *n, const struct agent_effect *f)
 		.version = "sim",
 		.cpus = n->o.cpus,
 		.mem_mb = n->o.mem_mb,
-		.pretended = true };
+		.pretended = true,
+		.inventory = n->gpus ? sim_gpus_inventory(n->gpus) : NULL };
 	unsigned type;
 	const ProtobufCMessage *m = convert_effect(n->convert, f, &facts, &type);
 	size_t len;
@@ -253,6 +260,21 @@ static void close_session(struct sim_node *n, uint64_t session)
 	connect_later(n);
 }
 
+/* It lives, and was told to end. */
+static void say_told(struct sim_node *n, const struct agent_end *end)
+{
+	const struct run_report *r;
+	const void *at = NULL;
+
+	while ((r = sim_launcher_each(n->launcher, &at))) {
+		if (run_id_equal(&r->run, &end->run) &&
+		        (r->state == REPORT_STARTING || r->state == REPORT_RUNNING))
+			checker_say(n->o.checker, "told %" PRIu64 " %u %u %u %s", r->run.job,
+			        r->run.task, r->run.attempt, r->run.rank,
+			        end->cause == END_DRAIN ? "drain" : "other");
+	}
+}
+
 static void carry_out(struct sim_node *n)
 {
 	size_t count;
@@ -268,8 +290,10 @@ static void carry_out(struct sim_node *n)
 		case AGENT_CLOSE_SESSION:
 			close_session(n, f[i].session);
 			break;
-		case AGENT_TELL_START:
 		case AGENT_TELL_END:
+			say_told(n, &f[i].end);
+			/* fallthrough */
+		case AGENT_TELL_START:
 		case AGENT_TELL_SIGNAL:
 		case AGENT_TELL_SUSPEND:
 		case AGENT_TELL_FORGET:
@@ -284,6 +308,72 @@ static void carry_out(struct sim_node *n)
 	agent_effects_clear(n->agent);
 }
 
+/* --- its GPUs -------------------------------------------------------------------------------- */
+
+/* Is there a controller whose orders count? As noded/node.c. */
+static bool is_heard(const struct sim_node *n)
+{
+	struct agent_stats stats;
+
+	agent_stats(n->agent, &stats);
+	return stats.registered && !stats.stale;
+}
+
+static void tell_gpus(struct sim_node *n, const Gpusched__GpuCheck *check)
+{
+	struct arena *arena = arena_new(1 << 20);
+	const Gpusched__GpuReport *m;
+
+	if (n->gpus && n->agent && n->link && n->takes_faults && is_heard(n) &&
+	        (m = sim_gpus_report(n->gpus, check, arena))) {
+		size_t len = gpusched__gpu_report__get_packed_size(m);
+		uint8_t *bytes = arena_alloc(arena, len + 1);
+
+		gpusched__gpu_report__pack(m, bytes);
+		link_send(n->o.engine, n->link, SIDE_NODE, GPUSCHED__MSG_TYPE__MSG_GPU_REPORT,
+		        bytes, len);
+	}
+	arena_free(arena);
+}
+
+static bool take_gpus(struct sim_node *n, unsigned type, const ProtobufCMessage *m)
+{
+	if (type != GPUSCHED__MSG_TYPE__MSG_GPU_ACK && type != GPUSCHED__MSG_TYPE__MSG_GPU_CHECK)
+		return false;
+	if (!n->gpus || !is_heard(n))
+		return true;
+	if (type == GPUSCHED__MSG_TYPE__MSG_GPU_ACK)
+		sim_gpus_ack(n->gpus, ((const Gpusched__GpuAck *)m)->seq);
+	else
+		tell_gpus(n, (const Gpusched__GpuCheck *)m);
+	return true;
+}
+
+void sim_node_gpu_fails(struct sim_node *n)
+{
+	/* With the agent down nobody sees it. */
+	if (n->gpus && n->agent && sim_gpus_happens(n->gpus))
+		tell_gpus(n, NULL);
+}
+
+void sim_node_gpus_heal(struct sim_node *n)
+{
+	if (!n->gpus)
+		return;
+	sim_gpus_heal(n->gpus);
+	tell_gpus(n, NULL);
+}
+
+bool sim_node_resume(struct sim_node *n, uint64_t *gpus)
+{
+	return n->gpus && sim_gpus_resume(n->gpus, gpus);
+}
+
+size_t sim_node_gpu_faults(const struct sim_node *n)
+{
+	return n->gpus ? sim_gpus_faults(n->gpus) : 0;
+}
+
 /* --- links ----------------------------------------------------------------------------------- */
 
 static void on_message(void *owner, uint64_t link, int type, const void *bytes, size_t len)
@@ -296,6 +386,8 @@ static void on_message(void *owner, uint64_t link, int type, const void *bytes, 
 	if (!n->agent || link != n->link)
 		return;
 	m = msg_unpack((unsigned)type, bytes, len, n->arena, &err);
+	if (m && take_gpus(n, (unsigned)type, m))
+		return;
 	if (!m || convert_event(n->convert, (unsigned)type, m, link, &ev, &err) < 0) {
 		fprintf(stderr, "%s: message %s: %s\n", n->o.name, msg_name((unsigned)type),
 		        err.text);
@@ -303,6 +395,10 @@ static void on_message(void *owner, uint64_t link, int type, const void *bytes, 
 	}
 	apply(n, &ev);
 	convert_clear(n->convert);
+	if (ev.kind == AGENT_REGISTERED) {
+		n->takes_faults = ((const Gpusched__Registered *)m)->takes_faults;
+		tell_gpus(n, NULL);
+	}
 }
 
 static void on_gone(void *owner, uint64_t link)
@@ -364,6 +460,8 @@ struct sim_node *sim_node_new(const struct sim_node_options *options)
 	n->due = INT64_MAX;
 	incarnation_of(n, incarnation);
 	n->launcher = sim_launcher_new(incarnation, &world);
+	if (n->o.conf)
+		n->gpus = sim_gpus_new(n->o.engine, n->o.checker, n->o.conf, n->o.index);
 	return n;
 }
 
@@ -379,6 +477,7 @@ void sim_node_free(struct sim_node *n)
 	}
 	agent_free(n->agent);
 	sim_launcher_free(n->launcher);
+	sim_gpus_free(n->gpus);
 	convert_free(n->convert);
 	arena_free(n->arena);
 	free(n);
@@ -415,6 +514,8 @@ void sim_node_reboot(struct sim_node *n)
 	n->boots++;
 	incarnation_of(n, incarnation);
 	sim_launcher_reboot(n->launcher, incarnation, engine_now(n->o.engine));
+	if (n->gpus)
+		sim_gpus_boot(n->gpus);
 	checker_say(n->o.checker, "reboot %s %" PRId64, n->o.name, engine_now(n->o.engine).mono);
 }
 

@@ -5,7 +5,7 @@
  * signed is verified and its uses are counted; "programs" last a while and end with a code that
  * only their job, task, attempt and rank decide; the checker is told what really happened. Faults:
  * the agent is killed and started again (runs go on), the node is rebooted (runs die, records in
- * tmpfs are gone), messages are cut off.
+ * tmpfs are gone), messages are cut off, GPUs fail (gpus.h).
  */
 #ifndef TESTSUITE_SIM_NODE_H
 #define TESTSUITE_SIM_NODE_H
@@ -34,6 +34,7 @@ struct sim_node_options {
 	void *arg;
 	usec_t run_low, run_high;  /* how long programs last */
 	unsigned ignores_term_ppm; /* programs that only KILL ends */
+	const struct conf *conf;   /* of its GPUs, which are found and may fail; NULL: none is */
 };
 
 struct sim_node *sim_node_new(const struct sim_node_options *options);
@@ -42,6 +43,14 @@ void sim_node_free(struct sim_node *n);
 void sim_node_start(struct sim_node *n);      /* the agent comes up; nothing if it is */
 void sim_node_kill_agent(struct sim_node *n); /* kill -9 of agent and launcher; shepherds go on */
 void sim_node_reboot(struct sim_node *n);     /* power off; sim_node_start() boots it */
+
+/* Something happens to one of its GPUs; all of them are repaired. */
+void sim_node_gpu_fails(struct sim_node *n);
+void sim_node_gpus_heal(struct sim_node *n);
+/* As sim_gpus_resume(). False: it has none either. */
+bool sim_node_resume(struct sim_node *n, uint64_t *gpus);
+size_t sim_node_gpu_faults(const struct sim_node *n);
+
 uint64_t sim_node_link(const struct sim_node *n); /* 0: none */
 
 /* Its runs' records, for whoever looks into a failed seed. */

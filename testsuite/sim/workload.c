@@ -44,6 +44,20 @@ static void expect(struct work_job *job, const char *kind, const char *fmt, ...)
 
 /* --- what a job asks for --------------------------------------------------------------------- */
 
+/* Of each GPU: of its compute, of its memory, or of both; some with a burst. */
+static void choose_part(struct choice *c)
+{
+	struct engine *e = c->e;
+	uint64_t what = engine_below(e, 3);
+
+	if (what != 1)
+		c->req->gpu_share_milli = (uint32_t)(100 * engine_between(e, 1, 8));
+	if (what)
+		c->req->gpu_mem_mb = (uint64_t)(1024 * engine_between(e, 1, 33));
+	if (what && engine_chance(e, 300000))
+		c->req->gpu_mem_burst_mb = c->req->gpu_mem_mb + 2048;
+}
+
 /* One node, or a gang of a number or a range of nodes, with GPUs by node or in all. */
 static void choose_gpus(struct choice *c)
 {
@@ -65,6 +79,11 @@ static void choose_gpus(struct choice *c)
 	c->req->gpus = arena_alloc(c->work->arena, sizeof(*c->req->gpus));
 	c->req->gpus[0] = gpus;
 	c->req->n_gpus = gpus->count ? 1 : 0;
+	if (gpus->count && gpus->count <= 2 && !c->req->nodes_min && c->mix->type &&
+	        engine_chance(e, 100000))
+		gpus->type = (char *)(uintptr_t)c->mix->type;
+	if (gpus->count && engine_chance(e, c->mix->part_ppm))
+		choose_part(c);
 }
 
 /* A few tasks, with gaps or without, and perhaps not all at a time. */

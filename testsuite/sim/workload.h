@@ -23,6 +23,8 @@ struct workload_mix {
 	unsigned wait_ppm;  /* jobs that wait for others, or for a time */
 	unsigned again_ppm; /* jobs that come back from some exit codes */
 	unsigned limit_ppm; /* jobs with a short time limit */
+	unsigned part_ppm;  /* jobs with GPUs want parts of them */
+	const char *type;   /* of GPUs, that some want; NULL: none is named */
 	bool clocks_jump;   /* what is asked by the clock cannot be judged by it */
 };
 
