@@ -141,16 +141,6 @@ bool gpu_drained(const struct node *node, uint32_t index, struct gpu_drain *drai
 	return false;
 }
 
-uint64_t gpus_drained(const struct node *node)
-{
-	uint64_t set = 0;
-	uint32_t i;
-
-	for (i = 0; i < CONF_MAX_GPUS_PER_NODE && *node_info(node)->health; i++)
-		set |= (uint64_t)gpu_drained(node, i, NULL) << i;
-	return set;
-}
-
 /* --- changes --------------------------------------------------------------------------------- */
 
 /* The list without a GPU, and with `drain` if there is one. */

@@ -32,8 +32,6 @@ int gpu_index(const struct core *core, const struct node *node, const char *text
 
 /* Is it drained? `drain` may be NULL. */
 bool gpu_drained(const struct node *node, uint32_t index, struct gpu_drain *drain);
-/* The indices that are. */
-uint64_t gpus_drained(const struct node *node);
 
 /* Of the index; drain->gpu is filled in. One that is drained already is so anew. */
 void gpu_drain(struct core *core, struct node *node, uint32_t index, struct gpu_drain *drain);

@@ -186,11 +186,37 @@ static bool card_release(struct card *card, const struct share *held, const stru
 	return wanted->charge ? card_holds(card, wanted) : !card->runs;
 }
 
+/* One run's end, and what it has. */
+struct leaves {
+	usec_t at;
+	const struct given *given;
+};
+
+static int by_leaving(const void *x, const void *y)
+{
+	const struct leaves *a = x, *b = y;
+
+	return a->at < b->at ? -1 : a->at > b->at;
+}
+
+/* In the order in which they are taken to end: what is overdue may do so after others. */
+static void in_order(const struct plan *p, const struct spot *s, struct leaves *v)
+{
+	uint32_t i;
+
+	for (i = 0; i < s->n; i++)
+		v[i] = (struct leaves){ release_end(p, &s->releases[i]),
+			&s->given[s->releases[i].given] };
+	if (s->n && s->releases[0].end <= p->now)
+		qsort(v, s->n, sizeof(*v), by_leaving);
+}
+
 uint32_t plan_cards_when(const struct plan *p, uint32_t node, const struct plan_kind *kind,
         usec_t when[CONF_MAX_GPUS_PER_NODE])
 {
 	const struct spot *s = &p->spots[node];
 	uint64_t left = ledger_gpus_used(p->ledger, node);
+	struct leaves v[MAX_HELD + 1]; /* one more, while somebody only wonders */
 	struct share share;
 	uint32_t n = 0, i;
 
@@ -198,15 +224,17 @@ uint32_t plan_cards_when(const struct plan *p, uint32_t node, const struct plan_
 		return 0;
 	left &= ledger_gpus_of(p->ledger, node, kind->type);
 	left &= ~ledger_gpus_for(p->ledger, node, kind->type, &kind->wish);
+	if (left)
+		in_order(p, s, v);
 	for (; left; left &= left - 1) {
 		struct card card = *ledger_card(p->ledger, node, (uint32_t)__builtin_ctzll(left));
 
 		for (i = 0; i < s->n; i++) {
-			const struct given *g = &s->given[s->releases[i].given];
+			const struct given *g = v[i].given;
 
 			if (!(g->cards & left & -left) || !card_release(&card, &g->share, &share))
 				continue;
-			when[n++] = release_end(p, &s->releases[i]);
+			when[n++] = v[i].at;
 			break;
 		}
 	}

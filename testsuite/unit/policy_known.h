@@ -63,6 +63,7 @@ static const struct {
 	{ 27647, "within the guarantee only when those of its own cohort have given back" },
 	/* GPUs are shared. */
 	{ 10000004, "another order leaves too little for an entry, and a run was blamed" },
+	{ 10015910, "a GPU of which an overdue run had a part counted as free when the others end" },
 	{ 10011451, "the plan allows other places when the mix of requests is another" },
 	{ 10000374, "who started on a part of a GPU counted its own planned start against itself" },
 };
