@@ -44,8 +44,8 @@ struct model_card {
 
 struct model_node {
 	uint32_t cpus, cpus_used, mem, mem_used;
-	uint32_t gpus[TYPES]; /* how many; in the order of types */
-	uint64_t used, out;   /* whole; drained */
+	uint32_t gpus[TYPES];       /* how many; in the order of types */
+	uint64_t used, shared, out; /* whole; by some; drained */
 	struct model_card cards[CARDS];
 	bool heard, drained, shares, in[PARTITIONS];
 };
@@ -191,20 +191,9 @@ static uint64_t mask_of(const struct model_node *n, unsigned type)
 	return ((1ull << n->gpus[type]) - 1) << from;
 }
 
-/* The cards that somebody shares. */
-static uint64_t shared_of(const struct model_node *n)
-{
-	uint64_t mask = 0;
-	unsigned i;
-
-	for (i = 0; i < CARDS; i++)
-		mask |= n->cards[i].runs ? UINT64_C(1) << i : 0;
-	return mask;
-}
-
 static uint64_t free_mask(const struct model_node *n, unsigned type)
 {
-	return mask_of(n, type) & ~(n->used | n->out | shared_of(n));
+	return mask_of(n, type) & ~(n->used | n->out | n->shared);
 }
 
 static uint32_t free_of(const struct model_node *n, unsigned type)
@@ -225,7 +214,7 @@ static bool part_of(const struct model_job *j, unsigned type, struct model_card 
 /* The cards of that type that will do for it. */
 static uint64_t cards_for(const struct model_node *n, const struct model_job *j, unsigned type)
 {
-	uint64_t mask = 0;
+	uint64_t mask = 0, left = mask_of(n, type) & ~(n->used | n->out);
 	struct model_card part;
 	unsigned i;
 
@@ -233,11 +222,11 @@ static uint64_t cards_for(const struct model_node *n, const struct model_job *j,
 		return free_mask(n, type);
 	if (!n->shares || !part_of(j, type, &part))
 		return 0;
-	for (i = 0; i < CARDS; i++) {
+	for (i = 0; i < CARDS && left >> i; i++) {
 		const struct model_card *c = &n->cards[i];
 
-		if (mask_of(n, type) & ~(n->used | n->out) & UINT64_C(1) << i &&
-		        c->milli + part.milli <= CARD_ALL && c->mem + part.mem <= type_mem[type])
+		if (left >> i & 1 && c->milli + part.milli <= CARD_ALL &&
+		        c->mem + part.mem <= type_mem[type])
 			mask |= UINT64_C(1) << i;
 	}
 	return mask;
@@ -383,6 +372,8 @@ static void book_cards(struct model_node *n, const struct model_job *j, int sign
 		n->cards[i].runs += sign > 0 ? 1 : -1u;
 		n->cards[i].milli += sign > 0 ? j->part.milli : -j->part.milli;
 		n->cards[i].mem += sign > 0 ? j->part.mem : -j->part.mem;
+		n->shared &= ~(UINT64_C(1) << i);
+		n->shared |= n->cards[i].runs ? UINT64_C(1) << i : 0;
 	}
 	n->cpus_used += sign > 0 ? j->cpus : -j->cpus;
 	n->mem_used += sign > 0 ? j->mem : -j->mem;
