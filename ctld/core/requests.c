@@ -22,6 +22,7 @@ struct requests {
 	struct nodefilter *filter;
 	struct table *table;
 	uint64_t seed;
+	struct shape_memo memo;
 };
 
 /* Both kept: equal texts are equal pointers. */
@@ -99,6 +100,7 @@ void requests_free(struct requests *rs)
 		request_free(rs, r);
 	table_free(rs->table);
 	nodefilter_free(rs->filter);
+	shape_memo_clear(&rs->memo);
 	free(rs);
 }
 
@@ -325,6 +327,13 @@ static int check_required(const struct requests *rs, const struct request *r, st
 	return 0;
 }
 
+/* All nodes that the list names: so it was found out when the request was resolved. */
+static bool all_there(const struct requests *rs, const struct request *r)
+{
+	return !r->required ||
+	       set_count(r->required, nodefilter_words(rs->filter)) == r->n_required;
+}
+
 static int check_known(const struct requests *rs, const struct request *r, struct error *err)
 {
 	const struct nodefilter *f = rs->filter;
@@ -333,7 +342,8 @@ static int check_known(const struct requests *rs, const struct request *r, struc
 	        (*r->constraint &&
 	                nodefilter_check_features(f, "--constraint", r->constraint, err) < 0) ||
 	        (*r->prefer && nodefilter_check_features(f, "--prefer", r->prefer, err) < 0) ||
-	        (*r->nodelist && nodefilter_check_nodes(f, "--nodelist", r->nodelist, err) < 0) ||
+	        (!all_there(rs, r) &&
+	                nodefilter_check_nodes(f, "--nodelist", r->nodelist, err) < 0) ||
 	        (*r->exclude && nodefilter_check_nodes(f, "--exclude", r->exclude, err) < 0))
 		return -1;
 	return check_licences(rs->conf, r, err) < 0 ? -1 : check_required(rs, r, err);
@@ -415,7 +425,7 @@ const struct request *requests_keep(
 	const struct request *r;
 	struct shape s;
 
-	if (shape_read(&s, job, err) < 0)
+	if (shape_read(&s, job, &rs->memo, err) < 0)
 		return NULL;
 	r = keep(rs, &s);
 	shape_clear(&s);

@@ -93,9 +93,44 @@ static int read_gpus(struct shape *s, const struct submit_job *job, struct error
 
 /* --- nodes ----------------------------------------------------------------------------------- */
 
+void shape_memo_clear(struct shape_memo *memo)
+{
+	for (size_t i = 0; i < SHAPE_MEMO; i++) {
+		free(memo->v[i].text);
+		free(memo->v[i].list);
+	}
+	*memo = (struct shape_memo){ .next = 0 };
+}
+
+static bool remembered(const struct shape_memo *memo, const char *text, char **to, uint32_t *n)
+{
+	for (size_t i = 0; memo && i < SHAPE_MEMO; i++) {
+		if (!memo->v[i].text || strcmp(memo->v[i].text, text) != 0)
+			continue;
+		*to = xstrdup(memo->v[i].list);
+		*n = memo->v[i].n;
+		return true;
+	}
+	return false;
+}
+
+static void remember(struct shape_memo *memo, const char *text, const char *list, uint32_t n)
+{
+	unsigned at;
+
+	if (!memo || n < SHAPE_MEMO_NAMES)
+		return;
+	at = memo->next++ % SHAPE_MEMO;
+	free(memo->v[at].text);
+	free(memo->v[at].list);
+	memo->v[at].text = xstrdup(text);
+	memo->v[at].list = xstrdup(list);
+	memo->v[at].n = n;
+}
+
 /* Sorted and compressed; *n: how many names it has. */
-static int read_hostlist(
-        const char *option, const char *text, char **to, uint32_t *n, struct error *err)
+static int read_hostlist(struct shape_memo *memo, const char *option, const char *text, char **to,
+        uint32_t *n, struct error *err)
 {
 	char **names = NULL;
 	size_t count = 0;
@@ -104,6 +139,8 @@ static int read_hostlist(
 	if (strlen(text) > SHAPE_MAX_TEXT)
 		return error_set(
 		        err, ERR_JOB_SPEC, "%s: more than %d bytes", option, SHAPE_MAX_TEXT);
+	if (remembered(memo, text, to, n))
+		return 0;
 	if (*text && hostlist_expand(text, HOSTLIST_MAX, &names, &count, err) < 0) {
 		if (err)
 			err->code = ERR_JOB_SPEC;
@@ -117,6 +154,7 @@ static int read_hostlist(
 		return error_set(err, ERR_JOB_SPEC,
 		        "%s: too many names that have no common list (%d bytes at most)", option,
 		        SHAPE_MAX_TEXT);
+	remember(memo, text, *to, *n);
 	return 0;
 }
 
@@ -251,7 +289,8 @@ static void write_place(struct shape *s)
 	strbuf_free(&text);
 }
 
-int shape_read(struct shape *s, const struct submit_job *job, struct error *err)
+int shape_read(
+        struct shape *s, const struct submit_job *job, struct shape_memo *memo, struct error *err)
 {
 	char mem[UNITS_TEXT];
 	uint32_t named, excluded;
@@ -262,8 +301,8 @@ int shape_read(struct shape *s, const struct submit_job *job, struct error *err)
 	if (read_gpus(s, job, err) < 0 || read_share(s, job, err) < 0 ||
 	        read_features("--constraint", job->constraint, &s->constraint, err) < 0 ||
 	        read_features("--prefer", job->prefer, &s->prefer, err) < 0 ||
-	        read_hostlist("--nodelist", job->nodelist, &s->nodelist, &named, err) < 0 ||
-	        read_hostlist("--exclude", job->exclude, &s->exclude, &excluded, err) < 0 ||
+	        read_hostlist(memo, "--nodelist", job->nodelist, &s->nodelist, &named, err) < 0 ||
+	        read_hostlist(memo, "--exclude", job->exclude, &s->exclude, &excluded, err) < 0 ||
 	        read_counts(s, job, named, err) < 0 || read_licences(s, job->licences, err) < 0)
 		goto fail;
 	if (s->gpu_mem_min_mb && !s->n) {
@@ -409,7 +448,7 @@ int shape_parse(struct shape *s, const char *gpus, const char *place, struct err
 	} else if (!parse_place(&job, place_copy)) {
 		error_set(err, ERR_INTERNAL, "place '%.80s': no such words", place);
 	} else {
-		rc = shape_read(s, &job, err);
+		rc = shape_read(s, &job, NULL, err);
 		if (rc < 0 && err)
 			err->code = ERR_INTERNAL;
 	}

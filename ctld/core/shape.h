@@ -35,9 +35,23 @@ struct shape {
 	char *text, *place; /* owned */
 };
 
+/* Hostlists of many names that were read lately: the same one again costs a comparison. All zero
+ * is an empty one. */
+#define SHAPE_MEMO       8
+#define SHAPE_MEMO_NAMES 64 /* a list of fewer is not worth it */
+struct shape_memo {
+	struct {
+		char *text, *list; /* as it came, and in our spelling; owned */
+		uint32_t n;        /* names */
+	} v[SHAPE_MEMO];
+	unsigned next; /* to be overwritten */
+};
+void shape_memo_clear(struct shape_memo *memo);
+
 /* ERR_JOB_SPEC, ERR_NO_GPU_TYPE: names the option, its value and what would be right. Texts of the
- * submit that are NULL count as "". shape_clear() after success only. */
-int shape_read(struct shape *s, const struct submit_job *job, struct error *err);
+ * submit that are NULL count as "". shape_clear() after success only. `memo` may be NULL. */
+int shape_read(
+        struct shape *s, const struct submit_job *job, struct shape_memo *memo, struct error *err);
 int shape_parse(struct shape *s, const char *gpus, const char *place, struct error *err);
 void shape_clear(struct shape *s);
 

@@ -69,7 +69,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t n)
 		.licences = lines[4],
 		.gpus = { { lines[5], 4 } },
 		.n_gpus = *lines[5] != '\0' };
-	if (shape_read(&s, &job, &err) == 0) {
+	if (shape_read(&s, &job, NULL, &err) == 0) {
 		check_again(&s);
 		check_nodes(&s);
 		shape_clear(&s);

@@ -6,6 +6,7 @@
 #include <stdint.h>
 #include <setjmp.h>
 #include <cmocka.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -219,6 +220,51 @@ static void long_texts(void **state)
 	assert_string_equal(err.text, "--licenses: more than 4096 bytes");
 }
 
+/* Lists of many names: equal ones are one request however they are spelled and whether they were
+ * read lately or not, and nodes that are gone since are missed. */
+static void long_lists(void **state)
+{
+	struct desk *d = *state;
+	struct conf *big = small(), *less = small();
+	const struct request *r[20], *again;
+	struct error err;
+	char text[20][40];
+
+	for (int i = 4; i < 100; i++) {
+		places_node(big, (struct places_node){ 64, 65536, { 8 }, CONF_NONE });
+		if (i < 99)
+			places_node(less, (struct places_node){ 64, 65536, { 8 }, CONF_NONE });
+	}
+	requests_resolve(d->requests, big);
+	/* More than are remembered, then the first ones anew. */
+	for (int i = 0; i < 20; i++) {
+		struct submit_job job = { .nodelist = text[i] };
+
+		snprintf(text[i], sizeof(text[i]), "n[%d-99],n[0-%d]", i + 1, i);
+		r[i] = requests_keep(d->requests, &job, &err);
+		assert_non_null(r[i]);
+		assert_string_equal(r[i]->place, "nodes=100 nodelist=n[0-99]");
+		assert_ptr_equal(r[i], r[0]);
+	}
+	for (int i = 0; i < 20; i++) {
+		struct submit_job job = { .nodelist = text[i] };
+
+		again = requests_keep(d->requests, &job, &err);
+		assert_ptr_equal(again, r[0]);
+		requests_drop(d->requests, again);
+	}
+	/* The 100th is gone: the text is remembered, and refused all the same. */
+	requests_resolve(d->requests, less);
+	assert_null(requests_keep(d->requests, &(struct submit_job){ .nodelist = text[19] }, &err));
+	assert_int_equal(err.code, ERR_NO_NODE);
+	assert_string_equal(err.text, "--nodelist: there is no node 'n99'");
+	for (int i = 0; i < 20; i++)
+		requests_drop(d->requests, r[i]);
+	requests_resolve(d->requests, d->conf);
+	places_conf_free(big);
+	places_conf_free(less);
+}
+
 static void bad_rows(void **state)
 {
 	static const char *const places[] = { "nodes=2x", "nodes=-2", "nodes=", "nodes=4-2",
@@ -360,6 +406,7 @@ int main(void)
 		cmocka_unit_test_setup_teardown(one_spelling, set_up, tear_down),
 		cmocka_unit_test_setup_teardown(refusals, set_up, tear_down),
 		cmocka_unit_test_setup_teardown(long_texts, set_up, tear_down),
+		cmocka_unit_test_setup_teardown(long_lists, set_up, tear_down),
 		cmocka_unit_test_setup_teardown(bad_rows, set_up, tear_down),
 		cmocka_unit_test_setup_teardown(features, set_up, tear_down),
 		cmocka_unit_test_setup_teardown(reload, set_up, tear_down),
