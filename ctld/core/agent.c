@@ -85,6 +85,36 @@ static size_t say_containment(const struct node_link *l, const struct conf_texts
 	return used;
 }
 
+/* "private, rlimits: its agent (0.3) cannot be told": what it would hold runs less by than it
+ * should. */
+static size_t say_settings(const struct node_link *l, const struct conf_node *conf, char *text,
+        size_t size, size_t used)
+{
+	const struct conf_agent *a = &conf->agent;
+	const struct {
+		const char *key;
+		bool given;
+	} keys[] = {
+		{ "private", a->private_kinds.n },
+		{ "rlimits", a->rlimits.n },
+		{ "max_processes", a->max_processes },
+		{ "gpu_devices", a->gpu_devices && *a->gpu_devices },
+		{ "devices", a->devices.n },
+		{ "share_users", conf->share_users == CONF_USERS_ONE },
+	};
+	size_t i, before = used, n = 0;
+
+	for (i = 0; l->no_settings && i < sizeof(keys) / sizeof(*keys) && used < size; i++) {
+		if (keys[i].given)
+			used += (size_t)snprintf(text + used, size - used, "%s%s",
+			        n++ || before ? ", " : "", keys[i].key);
+	}
+	if (n && used < size)
+		used += (size_t)snprintf(
+		        text + used, size - used, ": its agent (%s) cannot be told", l->version);
+	return used;
+}
+
 /* What is less than the configuration demands, exactly, is the node's `invalid`; of GPUs, one by
  * one, its gpus_out. */
 void node_compare(struct core *core, struct node *node)
@@ -106,6 +136,7 @@ void node_compare(struct core *core, struct node *node)
 		used = say_short(text, sizeof(text), used, "memory", found, wanted);
 	}
 	used = say_containment(l, &conf->agent.containment, text, sizeof(text), used);
+	used = say_settings(l, conf, text, sizeof(text), used);
 	if (conf->n_gpus && *l->gpu_trouble && used + 1 < sizeof(text))
 		snprintf(text + used, sizeof(text) - used, "%sGPUs: %s", used ? ", " : "",
 		        l->gpu_trouble);
@@ -215,6 +246,7 @@ void agent_up_apply(struct core *core, const struct core_event *e)
 	        e->agent_up.gpu_trouble ? e->agent_up.gpu_trouble : "");
 	l->pretended = e->agent_up.pretended;
 	l->tells_faults = e->agent_up.tells_faults;
+	l->no_settings = e->agent_up.no_settings;
 	take_health(core, node, e->agent_up.health);
 	if (!core->suspended) {
 		end_old_incarnation(core, node, e);

@@ -73,6 +73,7 @@ struct node_link {
 	uint32_t check_slot; /* among those whose GPUs are to be looked at (faults.h) */
 	usec_t check_due;    /* mono, if so */
 	bool tells_faults;   /* its agent knows of them */
+	bool no_settings;    /* its agent cannot be told how runs are to be held */
 	bool off;            /* UNKNOWN and what ran there was given up */
 	bool pretended;
 	bool others_failed;                        /* of more than one user */

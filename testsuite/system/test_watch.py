@@ -19,8 +19,16 @@ def cluster(machine):
     machine.set(h100(0, "compute=40 watts=300"), h100(1, "compute=1"), "process gpu=0 pid=1 mem=2048")
     node = 'nodes = ( { name = "gpu04"; gpus = "h100:2"; } );'
     parts = """( { name = "batch"; nodes = "ALL"; default = true; grace = "2s"; },
-        { name = "lab"; nodes = "ALL"; grace = "20s"; idle_gpu = { for = "1s"; action = "end"; }; } )"""
+        { name = "lab"; nodes = "ALL"; grace = "20s"; idle_gpu = { for = "1s"; action = "end"; }; },
+        { name = "inbox"; nodes = "ALL"; idle_gpu = { for = "1s"; action = "mail"; }; } )"""
     with Cluster(nodes=("gpu04",), start=False, hardware=f"{TYPES}\n{node}", partitions=parts) as c:
+        (c.dir / "mails").mkdir()
+        (c.dir / "mails").chmod(0o777)
+        program = c.dir / "mail"
+        program.write_text(f'#!/bin/sh\nprintf "%s\\n%s\\n%s\\n" "$@" >>{c.dir}/mails/sent\n')
+        program.chmod(0o755)
+        c.controller_extra = f'mail_program = "{program}";'
+        c.write_conf()
         c.start_munged()
         c.start_ctld()
         c.start_agent("gpu04", *AGENT, env=machine.env)
@@ -117,6 +125,23 @@ def test_who_leaves_gpus_idle_is_ended_where_the_partition_says_so(cluster, mach
     assert c.job(job)["reason"] == "Idle"
     assert "reason=idle\n" in (c.dir / f"jobs/gpusched-{job}.out").read_text()
     assert "GPUs computed less than 5% for 0:01: ended" in c.run("gctl", "events", "--kind=job.idle", "--json").stdout
+
+
+def test_a_mail_where_the_partition_says_so(cluster, machine):
+    """Its owner gets one though he has wished for none, once; the job goes on."""
+    c = cluster
+    machine.set(h100(0, "compute=0"), h100(1, "compute=0"))
+    job = c.submit(waits(c, "mailed"), "--gpus=h100:1", "-p", "inbox", "-J", "serve")
+    mails = c.dir / "mails/sent"
+    wait_until(mails.exists, "the mail")
+    seen = used(c, job)["gpu_seen_us"]
+    wait_until(lambda: used(c, job)["gpu_seen_us"] >= seen + 1_200_000, "as long a time as it took to become idle")
+    option, subject, address = mails.read_text().splitlines()
+    assert option == "-s" and f"job {job} (serve) " in subject and subject.endswith(" leaves its GPUs idle")
+    assert address == c.job(job)["user"]
+    assert c.state(job) == "RUNNING"
+    let_go(c, "mailed")
+    c.wait_state(job, "COMPLETED")
 
 
 def test_hanging_driver(cluster, machine):

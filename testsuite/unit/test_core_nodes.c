@@ -529,6 +529,55 @@ static void inventory(void **state)
 	}
 }
 
+/* An agent from before NodeSettings: where the configuration demands what it cannot be told nothing
+ * is started, until it is upgraded or the demand is gone. */
+static const struct {
+	const char *keys, *reason;
+} demands[] = {
+	{ "", "" },
+	{ "sample_every = \"1s\";", "" },
+	{ "private = [ \"tmp\" ];", "private: its agent (0.1) cannot be told" },
+	{ "rlimits = [ \"nofile=64\" ]; max_processes = 9;",
+	        "rlimits, max_processes: its agent (0.1) cannot be told" },
+	{ "cpus = 9; devices = [ \"/dev/null\" ];",
+	        "CPUs 8 instead of 9, devices: its agent (0.1) cannot be told" },
+};
+
+static void old_agent(void **state)
+{
+	(void)state;
+	for (size_t i = 0; i < sizeof(demands) / sizeof(*demands); i++) {
+		struct core_event e = { .kind = EV_AGENT_UP };
+		struct world *w;
+		char text[600];
+		uint64_t id;
+
+		snprintf(text, sizeof(text),
+		        "cluster = \"t\"; controller = { host = \"h\"; };"
+		        "nodes = ( { name = \"n0\"; mem = \"64G\"; %s } );"
+		        "partitions = ( { name = \"batch\"; nodes = \"ALL\"; default = true; } );",
+		        demands[i].keys);
+		w = world_new(text);
+		id = world_submit(w, "");
+		for (int old = 1; old >= 0; old--) {
+			e.agent_up.session = 900 + (uint64_t)old;
+			e.agent_up.boot_id = e.agent_up.incarnation = "inc1";
+			e.agent_up.version = "0.1";
+			e.agent_up.containment = "";
+			e.agent_up.cpus = i == 4 && !old ? 9 : 8;
+			e.agent_up.mem_mb = 65536;
+			e.agent_up.no_settings = old;
+			world_apply(w, &e);
+			world_schedule(w);
+			assert_string_equal(
+			        world_node_view(w, 0).reason, old ? demands[i].reason : "");
+			assert_string_equal(world_state(w, id),
+			        old && *demands[i].reason ? "PENDING" : "CONFIGURING");
+		}
+		world_free(w);
+	}
+}
+
 /* --- a broken node --------------------------------------------------------------------------- */
 
 static void broken_node(void **state)
@@ -577,6 +626,7 @@ int main(void)
 		cmocka_unit_test(late_record),
 		cmocka_unit_test(adopts),
 		cmocka_unit_test(inventory),
+		cmocka_unit_test(old_agent),
 		cmocka_unit_test(broken_node),
 	};
 
