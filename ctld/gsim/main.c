@@ -135,6 +135,8 @@ static struct conf *make_conf(const struct options *o, struct error *err)
 			conf->nodes[i].share = CONF_SHARE_WATCH;
 	} else {
 		conf = cluster_read(o->conf ? o->conf : DEFAULT_CONF, err);
+		if (!conf && !o->conf)
+			error_hint(err, "-f FILE or --nodes=FILE says which cluster it is to be");
 	}
 	for (i = 0; conf && i < o->n_add_nodes; i++) {
 		if (cluster_add(conf, o->add_nodes[i], err) < 0) {
