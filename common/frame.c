@@ -18,7 +18,7 @@ struct frame_reader {
 	size_t start, end, cap;
 };
 
-#define KEEP_CAP 4096 /* of a reader that waits for its next frame: there may be thousands */
+#define KEEP_CAP 512 /* of a reader that waits for its next frame: there may be thousands */
 
 struct frame_reader *frame_reader_new(struct noise *noise, unsigned from)
 {

@@ -264,6 +264,7 @@ static void on_tidy(evutil_socket_t fd, short what, void *arg)
 		return;
 	}
 	t->tidy_rows = t->stats.rows;
+	store_tidy(t->c->store);
 	malloc_trim(0);
 }
 

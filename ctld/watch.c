@@ -12,7 +12,8 @@
 /* A cursor is the term's epoch above the number of the change in it. */
 #define TERM_BITS 40
 
-struct change {
+/* There are many: without padding. */
+struct __attribute__((packed)) change {
 	uint64_t job;
 	uint32_t user;
 };

@@ -27,7 +27,7 @@ struct ctld;
 struct call;
 struct watch;
 
-#define WATCH_KEPT     (1U << 18) /* changes: 4 MiB, once there were as many */
+#define WATCH_KEPT     (1U << 18) /* changes: 3 MiB, once there were as many */
 #define WATCH_EVERY_MS 100
 #define WATCH_READ_MAX 256
 #define WATCH_WORK_US  500

@@ -415,6 +415,21 @@ struct store_batch *store_batch_new(struct store *store)
 	return batch;
 }
 
+static void free_spare(struct store *store)
+{
+	struct store_batch *batch;
+
+	while ((batch = store->spare)) {
+		store->spare = batch->next;
+		batch_free(batch);
+	}
+}
+
+void store_tidy(struct store *store)
+{
+	free_spare(store);
+}
+
 int store_load(struct store *store, store_row_fn *take, void *arg, struct error *err)
 {
 	assert(!store->has_thread);
@@ -485,8 +500,6 @@ static void stop_thread(struct store *store)
 
 void store_close(struct store *store)
 {
-	struct store_batch *batch;
-
 	if (!store)
 		return;
 	if (store->has_thread)
@@ -500,10 +513,7 @@ void store_close(struct store *store)
 	backup_free(store->copying.backup);
 	work_close(store->work);
 	blob_set_clear(&store->commit.wanted);
-	while ((batch = store->spare)) {
-		store->spare = batch->next;
-		batch_free(batch);
-	}
+	free_spare(store);
 	pthread_cond_destroy(&store->wake);
 	pthread_mutex_destroy(&store->lock);
 	free(store);

@@ -59,6 +59,8 @@ struct store_blob {
 
 /* A batch is filled on the loop, copies everything, and belongs to the store once committed. */
 struct store_batch *store_batch_new(struct store *store);
+/* Nothing much happens: what batches needed in a burst is given back. */
+void store_tidy(struct store *store);
 void store_batch_row(struct store_batch *batch, const struct row *row);
 void store_batch_blob(struct store_batch *batch, const struct store_blob *blob);
 /* Another credential of the same owner for the same spec: `credential` of the blob alone is read.
