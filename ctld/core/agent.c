@@ -215,7 +215,8 @@ static void answer(struct core *core, struct node *node)
 
 		if (ri->end_wanted)
 			end_run_order(core, run, &(struct stop){ 0 });
-		else if (ri->suspend_wanted != (ri->suspend_time != 0) || run_limit_changed(run))
+		else if (ri->suspend_wanted != (run_past(run)->suspend_time != 0) ||
+		         run_limit_changed(run))
 			suspend_run_order(core, run);
 	}
 }

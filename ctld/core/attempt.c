@@ -124,8 +124,8 @@ bool run_ended_well(const struct run *run)
 {
 	const struct run_info *i = run_info(run);
 
-	return i->state == RUN_ENDED && i->end_cause <= END_EXIT && !i->exit_code &&
-	       !i->exit_signal;
+	return i->state == RUN_ENDED && i->end_cause <= END_EXIT && !run_past(run)->exit_code &&
+	       !run_past(run)->exit_signal;
 }
 
 bool attempt_lives(const struct job *job)
@@ -162,7 +162,7 @@ bool attempt_suspended(const struct job *job)
 	bool any = false;
 
 	for (; run; run = run_next_rank(run)) {
-		if (run_lives(run) && !run_info(run)->suspend_time)
+		if (run_lives(run) && !run_past(run)->suspend_time)
 			return false;
 		any |= run_lives(run);
 	}
@@ -218,8 +218,8 @@ usec_t attempt_end_time(const struct job *job)
 	usec_t end = 0;
 
 	for (; run; run = run_next_rank(run)) {
-		if (run_info(run)->end_time > end)
-			end = run_info(run)->end_time;
+		if (run_past(run)->end_time > end)
+			end = run_past(run)->end_time;
 	}
 	return end;
 }
@@ -231,7 +231,7 @@ usec_t attempt_checkpoint_time(const struct job *job)
 
 void attempt_checkpoint(struct job *job, const struct run *run)
 {
-	usec_t at = run_info(run)->checkpoint_time;
+	usec_t at = run_past(run)->checkpoint_time;
 
 	if (run_of_present(run) && at > job_link(job)->checkpoint)
 		job_link(job)->checkpoint = at;
@@ -253,19 +253,18 @@ void attempt_name_nodes(struct core *core, struct job *job)
 	names = xcalloc(n, sizeof(*names));
 	n = 0;
 	for (run = first; run; run = run_next_rank(run)) {
-		strings_drop(core->strings, run_link(run)->nodes);
-		run_link(run)->nodes = NULL;
+		run_set_nodes(core->runs, run, NULL);
 		names[n++] = run_info(run)->node;
 	}
 	text = hostlist_compress(names, n);
-	run_link(first)->nodes = strings_keep(core->strings, text);
+	run_set_nodes(core->runs, first, text);
 	free(text);
 	free(names);
 }
 
 const char *attempt_nodes(const struct run *run)
 {
-	const char *text = run_link_of(run_first_rank(run))->nodes;
+	const char *text = run_nodes(run_first_rank(run));
 
 	return text ? text : run_info(run)->node;
 }

@@ -28,7 +28,7 @@ static uint64_t used_us(const struct run *run)
 
 	if (i->state != RUN_ENDED)
 		return i->billed_us; /* alive again, given up too early: as it was */
-	return i->elapsed_us < MAX_ELAPSED ? i->elapsed_us : MAX_ELAPSED;
+	return run_past(run)->elapsed_us < MAX_ELAPSED ? run_past(run)->elapsed_us : MAX_ELAPSED;
 }
 
 /* Thousandths of GPUs. */
@@ -115,7 +115,7 @@ static void bill_hours(struct core *core, const struct run *run, uint64_t used)
 	const struct job *job = run_link_of(run)->job;
 	struct hours_of of = { i->account, job ? job_info(job)->qos : "",
 		job ? job_info(job)->partition : "", i->uid };
-	usec_t end = i->end_time;
+	usec_t end = run_past(run)->end_time;
 
 	if (!hours_limited(core->hours))
 		return;
@@ -151,46 +151,63 @@ void bill_run(struct core *core, struct run *run)
 
 /* --- what is alive --------------------------------------------------------------------------- */
 
-static void meter_hours(struct core *core, struct run *run, bool on)
+static struct hours_of hours_of(const struct run *run)
 {
-	struct run_link *l = run_link(run);
-	struct hours_of of = { run_info(run)->account, l->qos, l->partition, run_info(run)->uid };
+	const struct run_hours *h = run_link_of(run)->hours;
 
-	if (on)
-		l->hours_since = hours_meter_on(core->hours, &of, gpu_milli(run), l->meter.since);
-	else
-		hours_meter_off(core->hours, &of, gpu_milli(run), l->hours_since);
+	return (struct hours_of){ run_info(run)->account, h->qos, h->partition,
+		run_info(run)->uid };
+}
+
+static void meter_hours(struct core *core, struct run *run)
+{
+	const struct job *job = run_link(run)->job;
+	struct run_hours *h;
+	struct hours_of of;
+
+	if (!hours_limited(core->hours) || !gpu_milli(run)) {
+		run_drop_hours(core->runs, run);
+		return;
+	}
+	h = run_want_hours(core->runs, run, job ? job_info(job)->qos : "",
+	        job ? job_info(job)->partition : "");
+	of = hours_of(run);
+	h->since = hours_meter_on(core->hours, &of, gpu_milli(run), run_link(run)->began);
+}
+
+static struct usage_meter meter_of(const struct run *run)
+{
+	return (struct usage_meter){ run_link_of(run)->rate_u, run_link_of(run)->began };
 }
 
 void bill_starts(struct core *core, struct run *run)
 {
-	const struct run_info *i = run_info(run);
 	struct run_link *l = run_link(run);
-	usec_t began = i->start_time ? i->start_time : i->order_time;
-	usec_t ago = began ? core->now.wall - began : 0;
+	struct usage_meter meter;
 
-	l->meter = (struct usage_meter){ .rate_u = bill_cost_u(core, run, HOUR_US),
-		.since = core->now.mono - (ago > 0 ? ago : 0) };
+	l->rate_u = bill_cost_u(core, run, HOUR_US);
 	l->assoc = assoc_of(core, run);
-	l->qos = strings_keep(core->strings, l->job ? job_info(l->job)->qos : "");
-	l->partition = strings_keep(core->strings, l->job ? job_info(l->job)->partition : "");
-	accounts_meter_on(core->accounts, l->assoc, &l->meter);
-	meter_hours(core, run, true);
+	meter = meter_of(run);
+	accounts_meter_on(core->accounts, l->assoc, &meter);
+	meter_hours(core, run);
 }
 
 void bill_stops(struct core *core, struct run *run)
 {
 	struct run_link *l = run_link(run);
+	struct usage_meter meter = meter_of(run);
 
-	accounts_meter_off(core->accounts, l->assoc, &l->meter);
-	meter_hours(core, run, false);
+	accounts_meter_off(core->accounts, l->assoc, &meter);
+	if (l->hours) {
+		struct hours_of of = hours_of(run);
+
+		hours_meter_off(core->hours, &of, gpu_milli(run), l->hours->since);
+		run_drop_hours(core->runs, run);
+	}
 	if (hours_limited(core->hours))
 		look_again(core, run);
 	assoc_drop(core->accounts, l->assoc);
-	strings_drop(core->strings, l->qos);
-	strings_drop(core->strings, l->partition);
 	l->assoc = NULL;
-	l->qos = l->partition = NULL;
 }
 
 void bill_reconfigured(struct core *core)
@@ -203,7 +220,7 @@ void bill_reconfigured(struct core *core)
 		struct run *run = node_link(node)->runs;
 
 		for (; run; run = run_link(run)->next_of_node)
-			meter_hours(core, run, true);
+			meter_hours(core, run);
 	}
 }
 
@@ -301,12 +318,12 @@ int bill_check(const struct core *core, struct run *const *v, size_t n, struct e
 static void row_as_if_ended(
         const struct core *core, const struct run *run, struct clocks now, struct row *row)
 {
-	const struct run_info *i = run_info(run);
+	const struct run_past *past = run_past(run);
 	const struct run_used *used = run_used(run);
-	uint64_t suspended = i->suspended_us, held;
+	uint64_t suspended = past->suspended_us, held;
 
-	if (i->suspend_time && now.wall > i->suspend_time)
-		suspended += (uint64_t)(now.wall - i->suspend_time);
+	if (past->suspend_time && now.wall > past->suspend_time)
+		suspended += (uint64_t)(now.wall - past->suspend_time);
 	held = run_worked_us(run, now) + suspended;
 	row->v[COL_RUN_elapsed_us] = value_int((int64_t)held);
 	row->v[COL_RUN_suspended_us] = value_int((int64_t)suspended);

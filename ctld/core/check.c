@@ -230,6 +230,7 @@ static int check_counts(const struct core *core, struct error *err)
 static int check_run(const struct core *core, const struct run *run, struct error *err)
 {
 	const struct run_info *i = run_info(run);
+	const struct run_past *past = run_past(run);
 	const struct run_link *l = run_link_of(run);
 	unsigned long long id = i->id.job;
 
@@ -247,10 +248,10 @@ static int check_run(const struct core *core, const struct run *run, struct erro
 		        err, "run %llu.%u.%u has lost its job", id, i->id.attempt, i->id.rank);
 	if (!l->job && i->state != RUN_STRAY)
 		return BROKEN(err, "run %llu.%u.%u has no job", id, i->id.attempt, i->id.rank);
-	if ((i->suspend_time && i->state != RUN_RUNNING) || (run_over(run) && i->suspend_wanted))
+	if ((past->suspend_time && i->state != RUN_RUNNING) || (run_over(run) && i->suspend_wanted))
 		return BROKEN(err, "run %llu.%u.%u is suspended and %s", id, i->id.attempt,
 		        i->id.rank, run_state_name(i->state));
-	if (i->end_time && i->end_time < i->start_time)
+	if (past->end_time && past->end_time < i->start_time)
 		return BROKEN(err, "run %llu.%u.%u ended before it started", id, i->id.attempt,
 		        i->id.rank);
 	return 0;

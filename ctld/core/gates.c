@@ -302,6 +302,11 @@ struct gate_path *gates_path(
 	return path;
 }
 
+uint32_t gate_path_account(const struct gate_path *path)
+{
+	return path->account;
+}
+
 void gate_path_free(struct gates *g, struct gate_path *path)
 {
 	uint32_t i;

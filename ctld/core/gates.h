@@ -74,6 +74,8 @@ struct gate_path *gates_path(
         struct gates *g, uint32_t account, uint32_t uid, uint32_t qos, uint32_t partition);
 void gate_path_free(struct gates *g, struct gate_path *path); /* NULL is fine */
 
+uint32_t gate_path_account(const struct gate_path *path); /* CONF_NONE: none */
+
 /* May it start? If not, `first` (may be NULL) is the first gate that holds it. */
 bool gates_check(const struct gates *g, const struct gate_path *path, const struct need *need,
         struct gate_block *first);

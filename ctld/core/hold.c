@@ -14,8 +14,6 @@
 struct taken {
 	struct gate_path *path;
 	struct need need;
-	uint32_t account;
-	bool leaving; /* it was told to end */
 };
 
 uint16_t gpu_type_number(const struct conf *conf, const char *name)
@@ -55,7 +53,6 @@ void job_take(struct core *core, struct job *job, const struct need *need)
 	struct taken *t = xcalloc(1, sizeof(*t));
 	uint64_t kept = quota_keeps(quota, need->type);
 
-	t->account = sched_account_kept(core->sched, job_info(job)->account);
 	t->path = path_of(core, job);
 	t->need = *need;
 	gates_take(core->gates, t->path, &t->need);
@@ -65,13 +62,15 @@ void job_take(struct core *core, struct job *job, const struct need *need)
 }
 
 /* It will give back what it holds, or not after all. */
-static void leave(struct core *core, struct taken *t, bool leaving)
+static void leave(struct core *core, struct job *job, bool leaving)
 {
-	if (t->leaving == leaving)
+	const struct taken *t = job_link(job)->taken;
+
+	if (job_link(job)->leaving == leaving)
 		return;
-	t->leaving = leaving;
-	quota_leaving(
-	        gates_quota(core->gates), t->account, t->need.type, need_milli(&t->need), leaving);
+	job_link(job)->leaving = leaving;
+	quota_leaving(gates_quota(core->gates), gate_path_account(t->path), t->need.type,
+	        need_milli(&t->need), leaving);
 }
 
 void job_give_back(struct core *core, struct job *job)
@@ -82,7 +81,7 @@ void job_give_back(struct core *core, struct job *job)
 
 	if (!t)
 		return;
-	leave(core, t, false);
+	leave(core, job, false);
 	gates_release(core->gates, t->path, &t->need);
 	gates = gates_of(core->gates, t->path, &t->need, &n);
 	sched_gates_released(core->sched, gates, n);
@@ -131,7 +130,7 @@ void job_take_again(struct core *core, struct job *job)
 	job_take(core, job, &need);
 	for (run = job_link_of(job)->runs; run; run = run_link_of(run)->next_of_job) {
 		if (run_of_present(run) && !run_over(run) && run_info(run)->end_wanted != END_NONE)
-			leave(core, job_link(job)->taken, true);
+			leave(core, job, true);
 	}
 }
 
@@ -141,7 +140,7 @@ void job_forget_taken(struct core *core, struct job *job)
 
 	if (!t)
 		return;
-	leave(core, t, false);
+	leave(core, job, false);
 	gates_release(core->gates, t->path, &t->need);
 	gate_path_free(core->gates, t->path);
 	free(t);
@@ -202,8 +201,7 @@ void run_held(const struct core *core, const struct run *run, struct held *h)
 	const struct job_info *j = job ? job_info(job) : NULL;
 	const struct conf_partition *p;
 	uint32_t min_run;
-	usec_t began = run_link_of(run)->started_known ? run_link_of(run)->started
-	                                               : run_link_of(run)->began;
+	usec_t began = run_started_known(run) ? run_link_of(run)->started : run_link_of(run)->began;
 
 	*h = (struct held){ .job = j ? job_ref(job) : i->id.job,
 		.gpus = (uint32_t)__builtin_popcountll(run_link_of(run)->booked),
@@ -216,8 +214,8 @@ void run_held(const struct core *core, const struct run *run, struct held *h)
 		.end = PLAN_FAR,
 		.lost_cause = true,
 		.partition = CONF_NONE };
-	if (run_link_of(run)->end_by)
-		h->end = run_link_of(run)->end_by;
+	if (run_end_by(run))
+		h->end = run_end_by(run);
 	if (!j || i->state == RUN_STRAY)
 		return;
 	h->partition = sched_partition_kept(core->sched, j->partition);
@@ -226,10 +224,10 @@ void run_held(const struct core *core, const struct run *run, struct held *h)
 	if (h->partition == CONF_NONE)
 		return;
 	p = &core->conf->partitions[h->partition];
-	if (!run_link_of(run)->end_by && j->time_limit_s && !i->suspend_time)
-		h->end = began + (usec_t)i->suspended_us + seconds(j->time_limit_s) +
+	if (!run_end_by(run) && j->time_limit_s && !run_past(run)->suspend_time)
+		h->end = began + (usec_t)run_past(run)->suspended_us + seconds(j->time_limit_s) +
 		         seconds(p->grace_s) + PLAN_END_TAKES +
-		         (run_link_of(run)->started_known ? 0 : PLAN_START_TAKES);
+		         (run_started_known(run) ? 0 : PLAN_START_TAKES);
 	min_run = h->qos == CONF_NONE ? CONF_NONE : core->conf->qos[h->qos].min_run_s;
 	min_run = min_run == CONF_NONE ? p->min_run_s : min_run;
 	h->lost_cause = h->stopping || j->state == JOB_COMPLETING;
@@ -249,7 +247,7 @@ size_t core_held(void *arg, uint32_t index, struct held *v, size_t max)
 	size_t n = 0;
 
 	for (run = node_link_of(node)->runs; run; run = run_link_of(run)->next_of_node) {
-		if (run_link_of(run)->imagined_over)
+		if (run_imagined_over(run))
 			continue;
 		if (n < max)
 			run_held(core, run, &v[n]);
@@ -265,8 +263,8 @@ void run_stopping(struct core *core, struct run *run, uint32_t grace_s)
 	struct job *job = run_link(run)->job;
 
 	if (job && run_of_present(run) && job_link(job)->taken)
-		leave(core, job_link(job)->taken, true);
-	run_link(run)->end_by = core->now.mono + seconds(grace_s) + PLAN_END_TAKES;
+		leave(core, job, true);
+	run_set_end_by(run, core->now.mono + seconds(grace_s) + PLAN_END_TAKES);
 	if (node && node_link(node)->index != NODE_LEFT)
 		sched_node_changed(core->sched, node_link(node)->index, "a run ended late");
 }

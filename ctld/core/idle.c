@@ -18,7 +18,7 @@ static void count(const struct conf_idle *c, struct run *run, const struct run_u
 	uint64_t seen, busy;
 
 	if (!gpus || !before->gpu_seen_us || now->gpu_seen_us <= before->gpu_seen_us ||
-	        now->gpu_busy_us < before->gpu_busy_us || run_info(run)->suspend_time)
+	        now->gpu_busy_us < before->gpu_busy_us || run_past(run)->suspend_time)
 		return;
 	seen = now->gpu_seen_us - before->gpu_seen_us;
 	busy = now->gpu_busy_us - before->gpu_busy_us;
@@ -68,7 +68,7 @@ static bool mark_told(struct core *core, struct job *job, const char *note)
 	bool told = false;
 
 	for (run = job_run(job); run; run = run_next_rank(run)) {
-		told |= run_idle(run)->told || !strcmp(run_info(run)->detail, note);
+		told |= run_idle(run)->told || !strcmp(run_past(run)->detail, note);
 		run_idle(run)->told = true;
 		if (!told)
 			run_set_detail(core->runs, run, note);

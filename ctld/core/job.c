@@ -104,7 +104,7 @@ void jobs_recount(struct jobs *jobs, struct job *job, bool in)
 {
 	uint32_t weight = job_weight(job), by = in ? weight : 0 - weight;
 	enum job_state state = job->info.state;
-	struct job_count *c = job->link.count;
+	struct job_count *c = count_find(jobs, job->info.partition);
 	struct array *a = job_array(job);
 
 	jobs->in_state[state] += in ? weight : 0 - (size_t)weight;
@@ -129,21 +129,13 @@ void jobs_recount(struct jobs *jobs, struct job *job, bool in)
 /* A job has come. */
 static void count_in(struct jobs *jobs, struct job *job)
 {
-	struct job_count *c = count_find(jobs, job->info.partition);
+	if (!count_find(jobs, job->info.partition)) {
+		struct job_count *c = xcalloc(1, sizeof(*c));
 
-	if (!c) {
-		c = xcalloc(1, sizeof(*c));
 		c->partition = strings_again(job->info.partition);
 		table_add(jobs->counts, c);
 	}
-	job->link.count = c;
 	jobs_recount(jobs, job, true);
-}
-
-static void count_out(struct jobs *jobs, struct job *job)
-{
-	jobs_recount(jobs, job, false);
-	job->link.count = NULL;
 }
 
 struct jobs *jobs_new(struct strings *strings, struct requests *requests, struct label_sets *labels,
@@ -277,7 +269,6 @@ static int decode_array(struct job *job, const struct row *row, struct error *er
 static int decode_tasks(struct job *job, const struct row *row, struct error *err)
 {
 	const struct value *v = &row->v[COL_JOB_tasks];
-	bool one = job->info.part && job->info.part < JOB_PART_RANGES;
 	char *text;
 	int rc;
 
@@ -286,13 +277,13 @@ static int decode_tasks(struct job *job, const struct row *row, struct error *er
 		                              : 0;
 	if (!job->info.part && decode_array(job, row, err) < 0)
 		return -1;
-	if (one)
+	if (job_is_task(job))
 		return 0;
-	job->tasks = xcalloc(1, sizeof(*job->tasks));
+	job->of.tasks = xcalloc(1, sizeof(*job->of.tasks));
 	if (!v->n && !job->info.part)
 		return 0;
 	text = xstrndup(v->p, v->n);
-	rc = taskset_parse_kept(text, &job->tasks->set, err);
+	rc = taskset_parse_kept(text, &job->of.tasks->set, err);
 	free(text);
 	return rc < 0 ? row_error(row, COL_JOB_tasks, err, "no tasks") : 0;
 }
@@ -406,16 +397,17 @@ const char **job_text(struct job_info *i, size_t n)
 
 void job_free(struct jobs *jobs, struct job *job)
 {
+	struct tasks *tasks = job_several(job);
 	size_t t;
 
 	for (t = 0; t < JOB_TEXTS; t++)
 		strings_drop(jobs->strings, *job_text(&job->info, t));
 	requests_drop(jobs->requests, job->info.gpus);
 	labels_drop(jobs->labels, job->info.labels);
-	if (job->tasks) {
-		taskset_clear(&job->tasks->set);
-		free(job->tasks->text);
-		free(job->tasks);
+	if (tasks) {
+		taskset_clear(&tasks->set);
+		free(tasks->text);
+		free(tasks);
 	}
 	if (job->link.array)
 		idmap_free(job->link.array->parts);
@@ -494,7 +486,7 @@ struct job *jobs_stands_in(const struct jobs *jobs, uint64_t id, uint32_t task)
 		return NULL;
 	for (job = own; job; job = idmap_next(own->link.array->parts,
 	                             job->info.part ? job->info.part : JOB_PART_RANGES - 1)) {
-		if (taskset_has(&job->tasks->set, task))
+		if (taskset_has(&job_several(job)->set, task))
 			return job;
 	}
 	return NULL;
@@ -576,8 +568,8 @@ struct job *jobs_stage(
 		return job;
 	job->link.array = array_blank();
 	job->link.array->at_once = at_once;
-	job->tasks = xcalloc(1, sizeof(*job->tasks));
-	job->tasks->set = *tasks;
+	job->of.tasks = xcalloc(1, sizeof(*job->of.tasks));
+	job->of.tasks->set = *tasks;
 	*tasks = (struct taskset){ 0 };
 	return job;
 }
@@ -633,7 +625,7 @@ void job_set_hold(struct jobs *jobs, struct job *job, enum job_hold hold)
 void job_set_asked(struct jobs *jobs, struct job *job, const struct job_info *asked)
 {
 	assert(!job->link.class);
-	count_out(jobs, job);
+	jobs_recount(jobs, job, false);
 	strings_set(jobs->strings, &job->info.partition, asked->partition);
 	strings_set(jobs->strings, &job->info.account, asked->account);
 	requests_drop(jobs->requests, job->info.gpus);
@@ -758,7 +750,7 @@ void job_unset_end(struct jobs *jobs, struct job *job)
 void jobs_take_out(struct jobs *jobs, struct job *job)
 {
 	assert(!job->link.runs && !job->link.class);
-	count_out(jobs, job);
+	jobs_recount(jobs, job, false);
 	if (job->info.part) {
 		idmap_remove(job->link.own->link.array->parts, job->info.part);
 		jobs->n_parts--;

@@ -161,7 +161,6 @@ struct job_count {
 
 /* Volatile. */
 struct job_link {
-	struct job_count *count; /* of its partition */
 	struct run *runs;        /* all its runs in memory, latest attempt first */
 	struct class *class;     /* in which it waits; NULL: it is not eligible */
 	struct taken *taken;     /* of the gates, by its present attempt; NULL: nothing (hold.c) */
@@ -173,6 +172,7 @@ struct job_link {
 	struct name_set *namesakes; /* namesakes.h; NULL: it has ended */
 	struct job *name_before, *name_after;
 	bool expired;        /* its signature is too old to be started */
+	bool leaving;        /* it was told to end: it will give back what it has taken */
 	uint32_t alarm;      /* in the heap of alarms; HEAP_NOWHERE */
 	usec_t ended;        /* mono */
 	struct array *array; /* owned; of an array's own record; NULL */

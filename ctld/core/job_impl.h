@@ -19,9 +19,21 @@ struct job {
 	bool dropped; /* of no interest to history: it had no tasks left, or was never there */
 	struct job_info info;
 	struct job_link link;
-	struct tasks *tasks; /* owned; NULL: one job, or one task */
-	char task_text[8];   /* of one task, once it was asked for */
+	union {
+		struct tasks *tasks; /* owned; NULL: no array */
+		char text[8];        /* of a part that is one task, once it was asked for */
+	} of;
 };
+
+static inline bool job_is_task(const struct job *job)
+{
+	return job->info.part && job->info.part < JOB_PART_RANGES;
+}
+/* NULL: one job, or one task. */
+static inline struct tasks *job_several(const struct job *job)
+{
+	return job_is_task(job) ? NULL : job->of.tasks;
+}
 
 struct jobs {
 	struct strings *strings;

@@ -11,9 +11,7 @@
 
 uint32_t job_task(const struct job *job)
 {
-	uint32_t part = job->info.part;
-
-	return part && part < JOB_PART_RANGES ? part - 1 : 0;
+	return job_is_task(job) ? job->info.part - 1 : 0;
 }
 
 struct array *job_array(const struct job *job)
@@ -28,28 +26,29 @@ struct job *job_own(const struct job *job)
 
 const struct taskset *job_tasks(const struct job *job)
 {
-	return job->tasks ? &job->tasks->set : NULL;
+	return job_several(job) ? &job_several(job)->set : NULL;
 }
 
 uint32_t job_weight(const struct job *job)
 {
-	return job->tasks ? job->tasks->set.count : 1;
+	return job_several(job) ? job_several(job)->set.count : 1;
 }
 
 const char *job_tasks_text(const struct job *job)
 {
 	struct job *j = (struct job *)(uintptr_t)job; /* what is written once is kept */
+	struct tasks *tasks = job_several(job);
 
 	if (!*job->info.array)
 		return "";
-	if (!job->tasks) {
-		if (!*job->task_text)
-			snprintf(j->task_text, sizeof(j->task_text), "%u", job_task(job));
-		return job->task_text;
+	if (!tasks) {
+		if (!*job->of.text)
+			snprintf(j->of.text, sizeof(j->of.text), "%u", job_task(job));
+		return job->of.text;
 	}
-	if (!job->tasks->text)
-		job->tasks->text = taskset_text(&job->tasks->set);
-	return job->tasks->text;
+	if (!tasks->text)
+		tasks->text = taskset_text(&tasks->set);
+	return tasks->text;
 }
 
 static const char *label(uint64_t id, const char *tasks, bool several, char buf[JOB_LABEL])
@@ -71,7 +70,7 @@ const char *job_label(const struct job *job, char buf[JOB_LABEL])
 {
 	const char *tasks = job_tasks_text(job);
 
-	return label(job->info.id, tasks, job->tasks && *tasks, buf);
+	return label(job->info.id, tasks, job_several(job) && *tasks, buf);
 }
 
 const char *job_ref_label(uint64_t ref, char buf[JOB_LABEL])
@@ -86,8 +85,8 @@ const char *job_ref_label(uint64_t ref, char buf[JOB_LABEL])
 
 static void tasks_changed(struct jobs *jobs, struct job *job)
 {
-	free(job->tasks->text);
-	job->tasks->text = NULL;
+	free(job->of.tasks->text);
+	job->of.tasks->text = NULL;
 	dirty_put(jobs->dirty, &job->mark);
 }
 
@@ -114,10 +113,10 @@ static struct job *part_made(struct job *from, uint32_t part)
 struct job *jobs_split_task(struct jobs *jobs, struct job *from, uint32_t task)
 {
 	struct job *job = part_made(from, task + 1);
-	bool first = taskset_first(&from->tasks->set) == task;
+	bool first = taskset_first(&from->of.tasks->set) == task;
 
 	jobs_recount(jobs, from, false);
-	taskset_remove(&from->tasks->set, task);
+	taskset_remove(&from->of.tasks->set, task);
 	jobs_recount(jobs, from, true);
 	/* What was planned was planned for the first. */
 	if (first)
@@ -150,11 +149,11 @@ struct job *jobs_split_tasks(struct jobs *jobs, struct job *from, struct taskset
 	struct taskset taken;
 
 	jobs_recount(jobs, from, false);
-	taskset_take(&from->tasks->set, tasks, &taken);
+	taskset_take(&from->of.tasks->set, tasks, &taken);
 	jobs_recount(jobs, from, true);
 	taskset_clear(tasks);
-	job->tasks = xcalloc(1, sizeof(*job->tasks));
-	job->tasks->set = taken;
+	job->of.tasks = xcalloc(1, sizeof(*job->of.tasks));
+	job->of.tasks->set = taken;
 	job->info.planned_start = 0;
 	tasks_changed(jobs, from);
 	dirty_put(jobs->dirty, &own->mark);
@@ -169,8 +168,8 @@ void jobs_move_tasks(struct jobs *jobs, struct job *from, struct job *to, struct
 
 	jobs_recount(jobs, from, false);
 	jobs_recount(jobs, to, false);
-	taskset_take(&from->tasks->set, tasks, &taken);
-	taskset_add(&to->tasks->set, &taken);
+	taskset_take(&from->of.tasks->set, tasks, &taken);
+	taskset_add(&to->of.tasks->set, &taken);
 	jobs_recount(jobs, from, true);
 	jobs_recount(jobs, to, true);
 	taskset_clear(&taken);

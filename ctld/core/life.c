@@ -263,8 +263,8 @@ void job_suspend(struct core *core, struct job *job, bool suspend)
 	for (run = job_run(job); run; run = run_next_rank(run)) {
 		const struct run_info *i = run_info(run);
 
-		if (!run_lives(run) ||
-		        (i->suspend_wanted == suspend && (i->suspend_time != 0) == suspend))
+		if (!run_lives(run) || (i->suspend_wanted == suspend &&
+		                               (run_past(run)->suspend_time != 0) == suspend))
 			continue;
 		run_set_suspend_wanted(core->runs, run, suspend);
 		suspend_run_order(core, run);
@@ -532,11 +532,11 @@ static void job_not_launched(struct core *core, struct job *job, const struct ru
 
 	if (run_info(run)->end_cause == END_LAUNCH && failures % LAUNCH_TRIES == 0) {
 		snprintf(text, sizeof(text), "launch failed %u times, the last on %s: %.180s",
-		        failures, run_info(run)->node, run_info(run)->detail);
+		        failures, run_info(run)->node, run_past(run)->detail);
 		hold_back(core, job, run, text);
-	} else if (*run_info(run)->detail) {
+	} else if (*run_past(run)->detail) {
 		snprintf(text, sizeof(text), "not started on %.80s: %.180s", run_info(run)->node,
-		        run_info(run)->detail);
+		        run_past(run)->detail);
 		job_set_comment(core->jobs, job, text);
 	}
 	job_again(core, job);
@@ -562,7 +562,7 @@ static void say_requeued(struct core *core, struct job *job, const struct run *r
 	char text[300];
 
 	snprintf(text, sizeof(text), "requeued: attempt %u on %.80s: %.180s",
-	        run_info(run)->id.attempt, run_info(run)->node, run_info(run)->detail);
+	        run_info(run)->id.attempt, run_info(run)->node, run_past(run)->detail);
 	job_set_comment(core->jobs, job, text);
 	audit_note(core, "job.requeue", NULL, job_ref(job), run_info(run)->node, text);
 }
@@ -577,7 +577,9 @@ static enum job_state end_state(const struct job *job, const struct run *run)
 		return JOB_CANCELLED;
 	if (!attempt_whole(job) || (r->state == RUN_NEVER && r->end_cause == END_NONE))
 		return JOB_NODE_FAIL;
-	return state == JOB_COMPLETED && (r->exit_code || r->exit_signal) ? JOB_FAILED : state;
+	return state == JOB_COMPLETED && (run_past(run)->exit_code || run_past(run)->exit_signal)
+	               ? JOB_FAILED
+	               : state;
 }
 
 /* Nothing of the present attempt lives any more: what now? */
@@ -606,8 +608,8 @@ static void job_after_attempt(struct core *core, struct job *job)
 
 		if (job_info(job)->end_cause == END_NONE)
 			job_set_end_cause(core->jobs, job, r->end_cause);
-		job_set_end(
-		        core->jobs, job, end ? end : core->now.wall, r->exit_code, r->exit_signal);
+		job_set_end(core->jobs, job, end ? end : core->now.wall, run_past(run)->exit_code,
+		        run_past(run)->exit_signal);
 		job_end(core, job, state);
 	}
 }

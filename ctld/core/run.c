@@ -12,6 +12,7 @@
 
 struct run {
 	struct mark mark;
+	bool started_known, imagined_over;
 	struct run_info info;
 	struct run_link link;
 };
@@ -72,18 +73,18 @@ static uint64_t beyond(uint64_t us, uint64_t part)
 
 uint64_t run_worked_us(const struct run *run, struct clocks now)
 {
-	const struct run_info *i = &run->info;
+	const struct run_past *past = run_past(run);
 	usec_t elapsed = 0;
 
-	if (i->suspend_time)
-		return i->elapsed_us;
+	if (past->suspend_time)
+		return past->elapsed_us;
 	if (run_over(run))
-		return beyond(i->elapsed_us, i->suspended_us);
-	if (run->link.started_known)
+		return beyond(past->elapsed_us, past->suspended_us);
+	if (run->started_known)
 		elapsed = now.mono - run->link.started;
-	else if (i->start_time)
-		elapsed = now.wall - i->start_time;
-	return elapsed < 0 ? 0 : beyond((uint64_t)elapsed, i->suspended_us);
+	else if (run->info.start_time)
+		elapsed = now.wall - run->info.start_time;
+	return elapsed < 0 ? 0 : beyond((uint64_t)elapsed, past->suspended_us);
 }
 
 static uint64_t id_hash(const struct run_id *id, uint64_t seed)
@@ -117,11 +118,15 @@ void run_free(struct runs *runs, struct run *run)
 	strings_drop(runs->strings, run->info.node);
 	strings_drop(runs->strings, run->info.gpu_type);
 	strings_drop(runs->strings, run->info.incarnation);
-	strings_drop(runs->strings, run->info.detail);
-	strings_drop(runs->strings, run->link.nodes);
-	if (run->link.more)
-		strings_drop(runs->strings, run->link.more->progress);
 	strings_drop(runs->strings, run->info.account);
+	if (run->link.past)
+		strings_drop(runs->strings, run->link.past->detail);
+	if (run->link.more) {
+		strings_drop(runs->strings, run->link.more->progress);
+		strings_drop(runs->strings, run->link.more->nodes);
+	}
+	run_drop_hours(runs, run);
+	free(run->link.past);
 	free(run->link.more);
 	free(run);
 }
@@ -174,6 +179,22 @@ static struct run_more *more(struct run *run)
 	return run->link.more;
 }
 
+static const struct run_past no_past = { .detail = "" };
+
+const struct run_past *run_past(const struct run *run)
+{
+	return run->link.past ? run->link.past : &no_past;
+}
+
+static struct run_past *past(struct runs *runs, struct run *run)
+{
+	if (!run->link.past) {
+		run->link.past = xcalloc(1, sizeof(*run->link.past));
+		run->link.past->detail = strings_keep(runs->strings, "");
+	}
+	return run->link.past;
+}
+
 static void set_share(struct run *run, const struct share *share)
 {
 	if (!share->charge)
@@ -206,27 +227,46 @@ static const struct codec_column columns[COL_RUN_COUNT] = {
 	F(epoch),
 	F(order_time),
 	F(start_time),
-	F(end_time),
-	F(elapsed_us),
-	F(exit_code),
-	F(exit_signal),
 	F(end_wanted),
 	F(end_cause),
-	F(detail),
-	F(cpu_time_us),
-	F(max_rss_kb),
 	F(uid),
 	F(nodes),
 	F(account),
 	F(billed_us),
 	F(cost_u),
-	F(checkpoint_time),
 	F(suspend_wanted),
-	F(suspend_time),
-	F(suspended_us),
-	/* the run's own: state, its share, what it used */
+	/* the run's own: state, its past, its share, what it used */
 };
 #undef F
+
+#define F(field) [COL_RUN_##field] = COLUMN(struct run_past, field)
+static const struct codec_column past_columns[COL_RUN_COUNT] = {
+	F(end_time), F(elapsed_us), F(exit_code), F(exit_signal), F(cpu_time_us), F(max_rss_kb),
+	F(checkpoint_time), F(suspend_time), F(suspended_us),
+	/* by hand: detail */
+};
+#undef F
+
+static void encode_past(const struct run *run, struct row *row)
+{
+	codec_encode(past_columns, run_past(run), row);
+	row->v[COL_RUN_detail] = value_text(run_past(run)->detail);
+}
+
+static int decode_past(struct runs *runs, struct run *run, const struct row *row, struct error *err)
+{
+	const struct value *detail = &row->v[COL_RUN_detail];
+	static const struct run_past nothing;
+	struct run_past found = { 0 };
+
+	if (codec_decode(past_columns, &found, row, runs->strings, err) < 0)
+		return -1;
+	if (!detail->n && !memcmp(&found, &nothing, sizeof(found)))
+		return 0;
+	found.detail = strings_keep_n(runs->strings, detail->p, detail->n);
+	run->link.past = xmemdup(&found, sizeof(found));
+	return 0;
+}
 
 /* What it used, in memory of its own: most runs are over before their first sample. */
 static const struct {
@@ -303,11 +343,12 @@ void run_encode(const struct run *run, struct row *row, enum row_change change)
 	if (change != ROW_PUT)
 		return;
 	row->v[COL_RUN_state] = value_text(run_state_name(run->info.state));
+	encode_past(run, row);
 	encode_share(run, row);
 	encode_used(run, row);
 }
 
-static int decode_own(struct run *run, const struct row *row, struct error *err)
+static int decode_own(struct runs *runs, struct run *run, const struct row *row, struct error *err)
 {
 	const struct value *v = &row->v[COL_RUN_state];
 	int s;
@@ -326,7 +367,9 @@ static int decode_own(struct run *run, const struct row *row, struct error *err)
 	}
 	if (s == RUN_STATE_COUNT)
 		return row_error(row, COL_RUN_state, err, "no such state");
-	if (run->info.suspend_time && s != RUN_RUNNING)
+	if (decode_past(runs, run, row, err) < 0)
+		return -1;
+	if (run_past(run)->suspend_time && s != RUN_RUNNING)
 		return row_error(row, COL_RUN_suspend_time, err, "it does not run");
 	decode_used(run, row);
 	return decode_share(run, row, err);
@@ -338,7 +381,7 @@ int runs_load(struct runs *runs, const struct row *row, struct error *err)
 
 	run->mark.table = TABLE_RUN;
 	if (codec_decode(columns, run, row, runs->strings, err) < 0 ||
-	        decode_own(run, row, err) < 0) {
+	        decode_own(runs, run, row, err) < 0) {
 		run_free(runs, run);
 		return -1;
 	}
@@ -377,7 +420,6 @@ struct run *runs_add(struct runs *runs, const struct run_info *info, const struc
 	run->info.gpu_type = strings_keep(runs->strings, info->gpu_type ? info->gpu_type : "");
 	run->info.incarnation =
 	        strings_keep(runs->strings, info->incarnation ? info->incarnation : "");
-	run->info.detail = strings_keep(runs->strings, info->detail ? info->detail : "");
 	run->info.account = strings_keep(runs->strings, info->account ? info->account : "");
 	set_share(run, share);
 	table_add(runs->table, run);
@@ -418,28 +460,30 @@ void run_set_suspend_wanted(struct runs *runs, struct run *run, bool wanted)
 
 void run_set_suspended(struct runs *runs, struct run *run, const struct run_report *r, usec_t wall)
 {
-	struct run_info *i = &run->info;
+	struct run_past *p;
 
-	if (r->suspended ? i->suspend_time != 0
-	                 : !i->suspend_time && i->suspended_us == r->suspended_us)
+	if (r->suspended ? run_past(run)->suspend_time != 0
+	                 : !run_past(run)->suspend_time &&
+	                           run_past(run)->suspended_us == r->suspended_us)
 		return;
-	i->suspend_time = r->suspended ? (wall ? wall : 1) : 0;
-	i->elapsed_us = r->suspended ? beyond(r->elapsed_us, r->suspended_us) : 0;
-	i->suspended_us = r->suspended_us;
+	p = past(runs, run);
+	p->suspend_time = r->suspended ? (wall ? wall : 1) : 0;
+	p->elapsed_us = r->suspended ? beyond(r->elapsed_us, r->suspended_us) : 0;
+	p->suspended_us = r->suspended_us;
 	dirty_put(runs->dirty, &run->mark);
 }
 
 void run_set_checkpoint(struct runs *runs, struct run *run, usec_t checkpoint_time)
 {
-	if (checkpoint_time <= run->info.checkpoint_time)
+	if (checkpoint_time <= run_past(run)->checkpoint_time)
 		return;
-	run->info.checkpoint_time = checkpoint_time;
+	past(runs, run)->checkpoint_time = checkpoint_time;
 	dirty_put(runs->dirty, &run->mark);
 }
 
 void run_set_detail(struct runs *runs, struct run *run, const char *detail)
 {
-	strings_set(runs->strings, &run->info.detail, detail);
+	strings_set(runs->strings, &past(runs, run)->detail, detail);
 	dirty_put(runs->dirty, &run->mark);
 }
 
@@ -452,6 +496,75 @@ void run_set_progress(struct runs *runs, struct run *run, const char *progress)
 void run_set_used(struct run *run, const struct run_used *used)
 {
 	more(run)->used = *used;
+}
+
+void run_set_started(struct run *run, usec_t mono)
+{
+	run->link.started = mono;
+	run->started_known = true;
+}
+
+bool run_started_known(const struct run *run)
+{
+	return run->started_known;
+}
+
+void run_imagine_over(struct run *run, bool over)
+{
+	run->imagined_over = over;
+}
+
+bool run_imagined_over(const struct run *run)
+{
+	return run->imagined_over;
+}
+
+void run_set_end_by(struct run *run, usec_t mono)
+{
+	more(run)->end_by = mono;
+}
+
+usec_t run_end_by(const struct run *run)
+{
+	return run->link.more ? run->link.more->end_by : 0;
+}
+
+void run_set_nodes(struct runs *runs, struct run *run, const char *hostlist)
+{
+	const char *kept = hostlist ? strings_keep(runs->strings, hostlist) : NULL;
+
+	if (!kept && !run_nodes(run))
+		return;
+	strings_drop(runs->strings, more(run)->nodes);
+	more(run)->nodes = kept;
+}
+
+const char *run_nodes(const struct run *run)
+{
+	return run->link.more ? run->link.more->nodes : NULL;
+}
+
+struct run_hours *run_want_hours(
+        struct runs *runs, struct run *run, const char *qos, const char *partition)
+{
+	struct run_hours *h = run->link.hours;
+
+	if (!h) {
+		h = run->link.hours = xcalloc(1, sizeof(*h));
+		h->qos = strings_keep(runs->strings, qos);
+		h->partition = strings_keep(runs->strings, partition);
+	}
+	return h;
+}
+
+void run_drop_hours(struct runs *runs, struct run *run)
+{
+	if (!run->link.hours)
+		return;
+	strings_drop(runs->strings, run->link.hours->qos);
+	strings_drop(runs->strings, run->link.hours->partition);
+	free(run->link.hours);
+	run->link.hours = NULL;
 }
 
 struct run_idle *run_idle(struct run *run)
@@ -474,24 +587,25 @@ const char *run_progress(const struct run *run)
 void run_set_end(struct runs *runs, struct run *run, const struct run_report *r)
 {
 	struct run_info *i = &run->info;
+	struct run_past *p = past(runs, run);
 
 	i->start_time = r->start_time ? r->start_time : i->start_time;
-	/* Wall clocks jump; nothing is ever shown to end before it began. */
-	i->end_time = r->end_time < i->start_time ? i->start_time : r->end_time;
-	i->elapsed_us = r->elapsed_us;
-	i->suspended_us = r->suspended_us;
-	i->suspend_time = 0;
 	i->suspend_wanted = false;
-	i->exit_code = r->exit_code;
-	i->exit_signal = r->exit_signal;
 	i->end_cause = (uint8_t)r->cause;
-	i->cpu_time_us = r->cpu_time_us;
-	i->max_rss_kb = r->max_rss_kb;
+	/* Wall clocks jump; nothing is ever shown to end before it began. */
+	p->end_time = r->end_time < i->start_time ? i->start_time : r->end_time;
+	p->elapsed_us = r->elapsed_us;
+	p->suspended_us = r->suspended_us;
+	p->suspend_time = 0;
+	p->exit_code = r->exit_code;
+	p->exit_signal = r->exit_signal;
+	p->cpu_time_us = r->cpu_time_us;
+	p->max_rss_kb = r->max_rss_kb;
 	if (run->link.more || memcmp(&r->used, run_used(run), sizeof(r->used)) != 0)
 		run_set_used(run, &r->used);
-	if (r->checkpoint_time > i->checkpoint_time)
-		i->checkpoint_time = r->checkpoint_time;
-	strings_set(runs->strings, &i->detail, r->detail ? r->detail : "");
+	if (r->checkpoint_time > p->checkpoint_time)
+		p->checkpoint_time = r->checkpoint_time;
+	strings_set(runs->strings, &p->detail, r->detail ? r->detail : "");
 	dirty_put(runs->dirty, &run->mark);
 }
 

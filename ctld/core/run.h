@@ -54,23 +54,32 @@ struct runs;
 /* Durable. Texts are kept. */
 struct run_info {
 	struct run_id id;
-	const char *node, *gpu_type, *incarnation, *detail;
+	const char *node, *gpu_type, *incarnation;
 	const char *account; /* to which it is billed */
-	/* elapsed_us: from start to end; while it is suspended, for how long it has worked. */
-	uint64_t gpus, mem_mb, epoch, elapsed_us, cpu_time_us, max_rss_kb;
-	uint64_t billed_us, cost_u; /* so much of elapsed_us was billed, for so much (bill.c) */
-	usec_t order_time, start_time, end_time; /* wall */
+	uint64_t gpus, mem_mb, epoch;
+	uint64_t billed_us, cost_u;    /* so much of its time was billed, for so much (bill.c) */
+	usec_t order_time, start_time; /* wall */
+	uint32_t cpus, uid;
+	uint32_t nodes;      /* of its attempt: that many ranks */
+	uint8_t state;       /* enum run_state */
+	bool suspend_wanted; /* it is to be stopped */
+	uint8_t end_wanted;  /* enum end_cause */
+	uint8_t end_cause;   /* enum end_cause, as reported */
+};
+
+/* What has come of it so far. Durable, too; in memory of its own once there is any of it, because
+ * most of it comes with the end. */
+struct run_past {
+	usec_t end_time;     /* wall */
+	uint64_t elapsed_us; /* from start to end; while suspended, for how long it has worked */
+	uint64_t cpu_time_us, max_rss_kb;
+	uint32_t exit_code, exit_signal;
 	usec_t checkpoint_time; /* wall: its work up to here is safe, it says; 0: it has not said so
 	                         */
-	uint32_t cpus, exit_code, exit_signal, uid;
-	uint32_t nodes;        /* of its attempt: that many ranks */
-	uint8_t state;         /* enum run_state */
-	bool suspend_wanted;   /* it is to be stopped */
-	uint8_t end_wanted;    /* enum end_cause */
-	uint8_t end_cause;     /* enum end_cause, as reported */
-	usec_t suspend_time;   /* wall: since when all of it is stopped; 0: it is not */
-	uint64_t suspended_us; /* so much of elapsed_us; while it lives, of the times that are over
-	                        */
+	usec_t suspend_time;    /* wall: since when all of it is stopped; 0: it is not */
+	uint64_t suspended_us;  /* so much of elapsed_us; while it lives, of the times that are over
+	                         */
+	const char *detail;     /* kept: what was noted of it, for people; "" nothing */
 };
 
 struct run_idle {
@@ -85,31 +94,36 @@ struct run_more {
 	const char *progress; /* kept: what its program says of itself; NULL: nothing */
 	struct run_used used;
 	struct run_idle idle;
+	const char
+	        *nodes; /* kept: hostlist of its attempt; NULL: one node, or not the first rank */
+	usec_t end_by;  /* mono: it was told to end, and will have; 0: it was not */
+};
+
+/* In which limits of GPU-hours it counts while it is booked. Names are kept. */
+struct run_hours {
+	const char *qos, *partition;
+	usec_t since; /* mono */
 };
 
 /* Volatile. */
 struct run_link {
 	struct job *job;         /* NULL: of no job we know */
 	struct run *next_of_job; /* the next rank, or the attempt before */
-	const char *nodes;       /* kept: hostlist of its attempt; NULL: one node, or not the first
-	                            rank */
 	struct node *node;       /* on which it is booked; NULL: not booked */
 	struct run *next_of_node, *prev_of_node;
 	usec_t began;        /* mono: booked, as far as we know; then `started` */
-	usec_t end_by;       /* mono: it was told to end, and will have; 0: it was not */
 	uint64_t booked;     /* the GPUs it holds in the ledger: all of info.gpus, unless stray */
-	bool started_known;  /* `started` is set */
-	bool imagined_over;  /* only while whatif.h wonders */
-	usec_t started;      /* mono: its start on our own clock */
+	usec_t started;      /* mono: its start on our own clock, once run_started_known() */
 	struct assoc *assoc; /* while it is booked: whom its meter counts for */
-	struct usage_meter meter;
-	const char *qos, *partition; /* kept, while it is booked: whose GPU-hours count too */
-	usec_t hours_since;          /* since when */
-	struct run_more *more;       /* owned; NULL: nothing yet */
-	uint64_t ordered_session;    /* in which its StartRun went out; 0: in an earlier life */
+	uint64_t rate_u;     /* what it has cost an hour since it began */
+	struct run_hours *hours;  /* owned; NULL: no limit counts its GPU-hours */
+	struct run_past *past;    /* owned; NULL: nothing yet */
+	struct run_more *more;    /* owned; NULL: nothing yet */
+	uint64_t ordered_session; /* in which its StartRun went out; 0: in an earlier life */
 };
 
 const struct run_info *run_info(const struct run *run);
+const struct run_past *run_past(const struct run *run); /* zeros and "": nothing yet */
 struct run_link *run_link(struct run *run);
 const struct run_link *run_link_of(const struct run *run);
 const struct share *run_share(const struct run *run); /* charge 0: whole GPUs */
@@ -118,8 +132,12 @@ const struct share *run_share(const struct run *run); /* charge 0: whole GPUs */
 const struct run_used *run_used(const struct run *run);
 struct run_idle *run_idle(struct run *run);
 const char *run_progress(const struct run *run); /* NULL: it says nothing */
-bool run_over(const struct run *run);            /* ENDED or NEVER */
-bool run_started(const struct run *run);         /* the launcher had a record of it */
+const char *run_nodes(const struct run *run);    /* of the first rank; NULL: as in run_more */
+bool run_started_known(const struct run *run);
+bool run_imagined_over(const struct run *run); /* only while whatif.h wonders */
+usec_t run_end_by(const struct run *run);      /* mono; 0: it was not told to end */
+bool run_over(const struct run *run);          /* ENDED or NEVER */
+bool run_started(const struct run *run);       /* the launcher had a record of it */
 /* For how long it has worked: since its start, and while it was not suspended. */
 uint64_t run_worked_us(const struct run *run, struct clocks now);
 
@@ -148,6 +166,15 @@ void run_set_checkpoint(struct runs *runs, struct run *run, usec_t checkpoint_ti
 void run_set_detail(struct runs *runs, struct run *run, const char *detail);
 void run_set_progress(struct runs *runs, struct run *run, const char *progress); /* not durable */
 void run_set_used(struct run *run, const struct run_used *used);                 /* not durable */
+void run_set_started(struct run *run, usec_t mono);                              /* not durable */
+void run_set_end_by(struct run *run, usec_t mono);                               /* not durable */
+void run_imagine_over(struct run *run, bool over);
+/* Not durable. NULL: none; else it is copied. */
+void run_set_nodes(struct runs *runs, struct run *run, const char *hostlist);
+/* Owned by the run: made if it has none; dropped. */
+struct run_hours *run_want_hours(
+        struct runs *runs, struct run *run, const char *qos, const char *partition);
+void run_drop_hours(struct runs *runs, struct run *run);
 /* Take over how it ended from a report. */
 void run_set_end(struct runs *runs, struct run *run, const struct run_report *report);
 void run_set_billed(struct runs *runs, struct run *run, uint64_t billed_us, uint64_t cost_u);

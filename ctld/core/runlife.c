@@ -26,9 +26,9 @@ struct place run_place(const struct run *run)
 static usec_t run_age(const struct core *core, const struct run *run)
 {
 	const struct run_info *i = run_info(run);
-	usec_t age = core->now.wall - (i->start_time ? i->start_time : i->order_time);
+	usec_t began = i->start_time ? i->start_time : i->order_time;
 
-	return age < 0 ? 0 : age;
+	return began && began < core->now.wall ? core->now.wall - began : 0;
 }
 
 void run_hold(struct core *core, struct run *run)
@@ -191,7 +191,7 @@ static void node_not_launched(struct core *core, const struct run *run)
 	if (++l->launch_failures < LAUNCH_TRIES || !l->others_failed || node_info(node)->drain)
 		return;
 	snprintf(text, sizeof(text), "%u launches in a row failed, the last: %.200s",
-	        l->launch_failures, run_info(run)->detail);
+	        l->launch_failures, run_past(run)->detail);
 	node_set_admin(core->nodes, node, true, node_info(node)->down, text, 0, core->now.wall);
 	audit_note(core, "node.drain", NULL, 0, node_info(node)->name, text);
 	node_settle(core, node);
@@ -259,7 +259,7 @@ static void run_runs(struct core *core, struct run *run, const struct run_report
 static void run_suspends(struct core *core, struct run *run, const struct run_report *report)
 {
 	const struct node *node = run_link_of(run)->node;
-	bool was = run_info(run)->suspend_time != 0;
+	bool was = run_past(run)->suspend_time != 0;
 
 	run_set_suspended(core->runs, run, report, core->now.wall);
 	/* An older order took its time, and the one that took it back was lost with a session. */
@@ -275,7 +275,7 @@ static void run_noted(struct core *core, struct run *run, const char *note)
 {
 	const struct job *job = run_link(run)->job;
 
-	if (!note || !*note || strcmp(note, run_info(run)->detail) == 0)
+	if (!note || !*note || strcmp(note, run_past(run)->detail) == 0)
 		return;
 	run_set_detail(core->runs, run, note);
 	audit_note(core, "run.note", NULL, job ? job_ref(job) : 0, run_info(run)->node, note);
@@ -286,9 +286,8 @@ void run_says_running(struct core *core, struct run *run, const struct run_repor
 	struct job *job = run_link(run)->job;
 	usec_t elapsed = report->elapsed_us > INT64_MAX / 2 ? 0 : (usec_t)report->elapsed_us;
 
-	if (!run_link(run)->started_known) {
-		run_link(run)->started = core->now.mono - elapsed;
-		run_link(run)->started_known = true;
+	if (!run_started_known(run)) {
+		run_set_started(run, core->now.mono - elapsed);
 		if (run_link(run)->node && node_link(run_link(run)->node)->index != NODE_LEFT)
 			sched_node_changed(core->sched, node_link(run_link(run)->node)->index,
 			        "a run started late");
@@ -371,7 +370,7 @@ void run_gone(struct core *core, struct run *run, enum end_cause cause, const ch
 
 	if (run_over(run))
 		return;
-	if (run_link(run)->started_known)
+	if (run_started_known(run))
 		end.elapsed_us = (uint64_t)(core->now.mono - run_link(run)->started);
 	else if (i->start_time && core->now.wall > i->start_time)
 		end.elapsed_us = (uint64_t)(core->now.wall - i->start_time);

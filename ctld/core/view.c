@@ -23,16 +23,17 @@ static uint64_t run_elapsed_s(const struct run *run, struct clocks now)
 
 static uint64_t run_suspended_s(const struct run *run, struct clocks now)
 {
-	const struct run_info *i = run_info(run);
-	usec_t since = i->suspend_time ? now.wall - i->suspend_time : 0;
+	const struct run_past *past = run_past(run);
+	usec_t since = past->suspend_time ? now.wall - past->suspend_time : 0;
 
-	return (i->suspended_us + (uint64_t)(since < 0 ? 0 : since)) / (uint64_t)USEC_PER_S;
+	return (past->suspended_us + (uint64_t)(since < 0 ? 0 : since)) / (uint64_t)USEC_PER_S;
 }
 
 /* How the run ended by which the job is judged; of several, which one it was. */
 static void say_ended(const struct run *run, struct job_view *v)
 {
 	const struct run_info *i = run_info(run);
+	const struct run_past *past = run_past(run);
 	char which[120] = "", how[40] = "";
 
 	if (i->end_cause == END_LAUNCH)
@@ -43,13 +44,13 @@ static void say_ended(const struct run *run, struct job_view *v)
 		v->reason = "Idle";
 	if (i->nodes > 1 && !run_ended_well(run)) {
 		snprintf(which, sizeof(which), "rank %u on %.64s: ", i->id.rank, i->node);
-		if (i->end_cause <= END_EXIT && i->exit_signal)
-			snprintf(how, sizeof(how), "ended with signal %u", i->exit_signal);
-		else if (i->end_cause <= END_EXIT && i->exit_code)
-			snprintf(how, sizeof(how), "ended with exit code %u", i->exit_code);
+		if (i->end_cause <= END_EXIT && past->exit_signal)
+			snprintf(how, sizeof(how), "ended with signal %u", past->exit_signal);
+		else if (i->end_cause <= END_EXIT && past->exit_code)
+			snprintf(how, sizeof(how), "ended with exit code %u", past->exit_code);
 	}
 	snprintf(v->reason_text, sizeof(v->reason_text), "%s%s%s%.80s", which, how,
-	        *how && *i->detail ? ", " : "", i->detail);
+	        *how && *past->detail ? ", " : "", past->detail);
 }
 
 static void say_unknown(const struct run *run, struct job_view *v)
@@ -362,6 +363,7 @@ static void view_run(
         const struct core *core, const struct run *run, struct clocks now, struct run_view *v)
 {
 	const struct run_info *i = run_info(run);
+	const struct run_past *past = run_past(run);
 	uint32_t p = CONF_NONE;
 
 	if (run_link_of(run)->job)
@@ -369,7 +371,8 @@ static void view_run(
 	*v = (struct run_view){
 		.id = i->id,
 		.node = i->node,
-		.state = i->suspend_time ? job_state_name(JOB_SUSPENDED) : run_state_name(i->state),
+		.state = past->suspend_time ? job_state_name(JOB_SUSPENDED)
+		                            : run_state_name(i->state),
 		.gpu_type = i->gpu_type,
 		.incarnation = i->incarnation,
 		.nodes = attempt_nodes(run),
@@ -390,12 +393,12 @@ static void view_run(
 		.gpu_mem_mb = nominal_mb(core->conf, i->gpu_type),
 		.order_time = i->order_time,
 		.start_time = i->start_time,
-		.end_time = i->end_time,
+		.end_time = past->end_time,
 		.elapsed_s = run_elapsed_s(run, now),
-		.exit_code = i->exit_code,
-		.exit_signal = i->exit_signal,
+		.exit_code = past->exit_code,
+		.exit_signal = past->exit_signal,
 		.cause = i->end_cause,
-		.detail = i->detail,
+		.detail = past->detail,
 		.used = run_used(run),
 	};
 }

@@ -49,7 +49,7 @@ static void set_over(struct core *core, struct job *job, bool over)
 
 		if (!node || run_over(run))
 			continue;
-		run_link(run)->imagined_over = over;
+		run_imagine_over(run, over);
 		plan_node_changed(sched_scene(core->sched)->plan, node_link_of(node)->index);
 		if (!over)
 			continue; /* ledger_undo() books it again */

@@ -84,7 +84,8 @@ bool wish_again(const struct job *job, const struct run *decisive)
 	const struct run_info *r = run_info(decisive);
 
 	return r->state == RUN_ENDED && r->end_cause <= END_EXIT &&
-	       comeback_wanted(job_info(job)->requeue_on, r->exit_code, r->exit_signal);
+	       comeback_wanted(job_info(job)->requeue_on, run_past(decisive)->exit_code,
+	               run_past(decisive)->exit_signal);
 }
 
 void wish_delay(struct core *core, struct job *job)
