@@ -270,6 +270,7 @@ struct conf_controller {
 	uint32_t keep_history_s, keep_events_s; /* in history.db; 0: for ever */
 	uint64_t min_free_mb;                   /* below: submits are refused */
 	uint32_t workers;                       /* helper threads */
+	uint32_t streams_per_user;              /* glog, grun: open at a time */
 };
 
 struct conf {

@@ -296,6 +296,8 @@ static const struct conf_key controller_keys[] = {
 	        .help = "cancel jobs whose dependency can never come true, unless they say" },
 	{ "min_free", CONF_SIZE, "256M", .unit = MIB, .min = 0, .max = TIB_M, CTL(min_free_mb),
 	        .reload = true, .help = "with less room in state_dir, submits are refused" },
+	{ "streams_per_user", CONF_COUNT, "512", .min = 1, .max = 16384, CTL(streams_per_user),
+	        .reload = true, .help = "connections of glog and grun to runs, of one user" },
 	{ "workers", CONF_COUNT, "4", .min = 1, .max = 64, CTL(workers),
 	        .help = "threads for what blocks: munge, key exchange, names" },
 };

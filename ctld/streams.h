@@ -8,7 +8,9 @@
  * Bounds: an end may have STREAM_WINDOW bytes on their way, counted here both ways; one that sends
  * more, or gives credit for what never came, has its stream closed. So a stream holds at most
  * STREAM_WINDOW bytes in the session of a peer that takes nothing, whatever the others do. There
- * are at most STREAMS_A_SESSION to a client's session, STREAMS_A_NODE to an agent, STREAMS_MAX.
+ * are at most STREAMS_A_SESSION to a client's session, controller.streams_per_user of a user (half
+ * of what a node has room for, by default: nobody can keep the others out), STREAMS_A_NODE to an
+ * agent, STREAMS_MAX.
  *
  * A stream ends with the session of either end; the other is told. Nothing of it is kept.
  */

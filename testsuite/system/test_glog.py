@@ -314,3 +314,33 @@ def stat(cluster, name):
         if words and words[0] == name:
             return float(words[1].replace(",", ""))
     raise AssertionError(name)
+
+
+def test_one_user_cannot_have_all_streams():
+    with Cluster(nodes=("n1",), controller="streams_per_user = 2;") as c:
+        script = "echo up; while [ ! -e go ]; do sleep 0.05; done"
+        job = c.submit(script)
+        c.wait_state(job, "RUNNING")
+        followers = [Follower(c, "-f", job) for _ in range(2)]
+        for f in followers:
+            wait_until(lambda f=f: f.text() == "up\n", "a follower's stream")
+        at_once = {"GPUSCHED_RETRY": "0"}
+        r = c.run("glog", job, check=False, env=at_once)
+        assert r.returncode == 4 and r.stdout == "", r
+        assert "you have 2 connections to runs open (glog, grun), as many as one user may" in r.stderr
+        assert "controller.streams_per_user" in r.stderr
+        if ROOT:
+            other = c.submit("echo theirs", user="nobody")
+            c.wait_state(other, "COMPLETED")
+            assert c.run("glog", other, user="nobody", env=at_once).stdout == "theirs\n"
+        # More by a reload, or when one has ended.
+        c.write_conf(c.conf_text().replace("streams_per_user = 2", "streams_per_user = 3"))
+        c.run("gctl", "reconfigure")
+        assert c.run("glog", job, env=at_once).stdout == "up\n"
+        c.write_conf(c.conf_text())
+        c.run("gctl", "reconfigure")
+        followers[0].p.kill()
+        wait_until(lambda: stat(c, "streams.open") == 1, "the first one's stream to be closed")
+        assert c.run("glog", job, env=at_once).stdout == "up\n"
+        (c.dir / "jobs/go").touch()
+        assert followers[1].end()[:2] == (0, "up\n")
