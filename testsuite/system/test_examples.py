@@ -1,24 +1,73 @@
-"""The example jobs of etc/examples/jobs, as far as they go without a GPU: DRY_RUN=1."""
+"""The example jobs of etc/examples/jobs, as far as they go without a GPU: with DRY_RUN=1, or with stand-ins for the models."""
 
 import json
 import os
+import re
+import shutil
+import subprocess
 
 import pytest
 
 from cluster import TOP, Cluster, wait_until
 
 JOBS = TOP / "etc/examples/jobs"
+NVCC = shutil.which("nvcc") or shutil.which("/usr/local/cuda/bin/nvcc")
+
+# What the jobs use of the two libraries. Each call waits until the job was told to stop, the first time that it runs.
+WAIT = """
+import os, pathlib, time
+import __main__
+def wait(kind):
+    pathlib.Path(kind + ".asked").touch()
+    while not __main__.stop and os.environ["GPUSCHED_RESTART_COUNT"] == "0":
+        time.sleep(0.02)
+"""
+VLLM = WAIT + """
+class Answer:
+    def __init__(self, text):
+        self.outputs, self.text = [self], text
+class SamplingParams:
+    def __init__(self, temperature, max_tokens):
+        pass
+class LLM:
+    def __init__(self, model, gpu_memory_utilization):
+        assert os.environ["CUDA_VISIBLE_DEVICES"]
+    def generate(self, texts, how):
+        wait("vllm")
+        return [Answer(text.upper()) for text in texts]
+"""
+TRANSFORMERS = WAIT + """
+class Vectors(list):
+    def tolist(self):
+        return self
+class SentenceTransformer:
+    def __init__(self, name):
+        pass
+    def encode(self, texts, batch_size):
+        wait("embed")
+        return Vectors([float(len(t))] * 384 for t in texts)
+"""
 
 
 @pytest.fixture(name="box", scope="module")
 def fixture_box():
     with Cluster(gpus="demo:4", cpus=64) as c:
+        (c.dir / "stubs").mkdir()
+        (c.dir / "stubs/vllm.py").write_text(VLLM)
+        (c.dir / "stubs/sentence_transformers.py").write_text(TRANSFORMERS)
         yield c
 
 
-def submit(c, name, *args, options=()):
+def submit(c, name, *args, options=(), dry=True):
+    env = {"DRY_RUN": "1"} if dry else {"PYTHONPATH": str(c.dir / "stubs"), "PYTHONDONTWRITEBYTECODE": "1"}
     return int(c.run("gsubmit", "--parsable", "--export=ALL", "--output=%j.%a.out", *options, JOBS / name, *args,
-                     user=c.ctld_user.pw_name, env={"DRY_RUN": "1"}).stdout)
+                     user=c.ctld_user.pw_name, env=env).stdout)
+
+
+def tell_to_stop(c, job, kind):
+    """As before the end of its time; it ends with 75 and runs once more."""
+    wait_until((c.dir / f"jobs/{kind}.asked").exists, f"{kind} to be at work")
+    c.run("gcancel", "--signal=USR1", job, user=c.ctld_user.pw_name)
 
 
 def test_vllm_batch_goes_on_behind_what_is_done(box):
@@ -28,6 +77,26 @@ def test_vllm_batch_goes_on_behind_what_is_done(box):
     os.chmod(jobs / "answers.jsonl", 0o666)
     box.wait_state(submit(box, "vllm-batch.sh", "prompts.jsonl", "answers.jsonl"), "COMPLETED")
     assert [json.loads(line)["answer"] for line in (jobs / "answers.jsonl").read_text().splitlines()] == [f"TEXT {i}" for i in range(1000)]
+
+
+def test_vllm_batch_is_told_to_stop(box):
+    jobs = box.dir / "jobs"
+    (jobs / "many.jsonl").write_text("".join(json.dumps({"prompt": f"text {i}"}) + "\n" for i in range(600)))
+    job = submit(box, "vllm-batch.sh", "many.jsonl", "upper.jsonl", options=["--requeue-delay=1s", "--open-mode=append"], dry=False)
+    tell_to_stop(box, job, "vllm")
+    box.wait_state(job, "COMPLETED")
+    assert [json.loads(line)["answer"] for line in (jobs / "upper.jsonl").read_text().splitlines()] == [f"TEXT {i}" for i in range(600)]
+    said = "".join(p.read_text() for p in jobs.glob(f"{job}.*out"))
+    assert said.splitlines()[:2] == ["0 are done, 600 are left", "256 are done, 344 are left"]
+
+
+@pytest.mark.skipif(not NVCC, reason="there is no nvcc")
+def test_cuda_compiles(tmp_path):
+    source = re.search(r"<<'CUDA'\n(.*)^CUDA$", (JOBS / "cuda.sh").read_text(), re.S | re.M)[1]
+    (tmp_path / "saxpy.cu").write_text(source)
+    r = subprocess.run([NVCC, "-arch=sm_80", "-Werror=all-warnings", "-o", tmp_path / "saxpy", tmp_path / "saxpy.cu"],
+                       capture_output=True, text=True, check=False)
+    assert r.returncode == 0, r.stderr
 
 
 def test_cuda(box):
@@ -53,3 +122,17 @@ def test_the_array_goes_on_at_its_marks(box):
                "all marks")
     assert {(jobs / f"vectors/{i}.f32").stat().st_size for i in range(10)} == {600 * 384 * 4}
     assert "512 of 600 are done" in (jobs / f"{job}.0.out").read_text()
+
+
+def test_the_array_is_told_to_stop(box):
+    jobs = box.dir / "jobs"
+    for name in ("shards", "vectors"):
+        (jobs / name).mkdir(exist_ok=True)
+        (jobs / name).chmod(0o777)
+    (jobs / "shards/77.txt").write_text("a text\n" * 1200)
+    job = submit(box, "embed-array.sh", options=["--array=77", "--requeue-delay=1s", "--open-mode=append"], dry=False)
+    tell_to_stop(box, job, "embed")
+    wait_until(lambda: (jobs / f"{job}.77.out").read_text().splitlines()[:2] ==
+               ["shard 77: 0 of 1200 are done", "shard 77: 512 of 1200 are done"], "it to go on at its mark")
+    wait_until(lambda: (jobs / "vectors/77.mark").read_text() == "1200", "its end")
+    assert (jobs / "vectors/77.f32").stat().st_size == 1200 * 384 * 4

@@ -1,12 +1,13 @@
 #!/bin/bash
 # Embeddings of a large corpus as an array: a task a shard, ten at a time, each of which goes on at
-# its mark when it is started again, after a preemption, a failed node or `gctl requeue`.
+# its mark when it is started again: at the end of its time (75), after a preemption, a failed node
+# or `gctl requeue`.
 #
 #     mkdir -p shards vectors          # shards/0.txt to shards/99.txt, a text a line
 #     gsubmit embed-array.sh
 #
 #GPUSCHED -J embed --array=0-99%10 --gpus=1 --cpus-per-task=4 --mem=16G --time=2:00:00
-#GPUSCHED --signal=USR1@60 --requeue --label model=bge-small-en-v1.5
+#GPUSCHED --signal=USR1@60 --requeue-on=exit:75 --label model=bge-small-en-v1.5
 set -euo pipefail
 
 # DRY_RUN=1 makes vectors without a model: no GPU is needed.

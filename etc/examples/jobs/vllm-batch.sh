@@ -5,10 +5,11 @@
 #     gsubmit vllm-batch.sh prompts.jsonl answers.jsonl
 #
 # One whole GPU type is not demanded: whatever has the memory will do. USR1 comes two minutes before
-# the end of the time; what is done by then is kept, and the next attempt goes on behind it.
+# the end of the time; what is done by then is kept, it ends with 75, and the next attempt goes on
+# behind it.
 #
 #GPUSCHED -J vllm-batch --gpus=1 --gpu-mem-min=40G --cpus-per-task=8 --mem=64G
-#GPUSCHED --time=4:00:00 --signal=USR1@120 --requeue
+#GPUSCHED --time=4:00:00 --signal=USR1@120 --requeue-on=exit:75
 #GPUSCHED --label model=Qwen2.5-7B-Instruct
 set -euo pipefail
 prompts=${1:?file of prompts} answers=${2:?file of answers}
@@ -44,7 +45,8 @@ if os.path.exists(answers):
         f.truncate(whole)
         done = text[:whole].count(b"\n")
 todo = [json.loads(line)["prompt"] for line in open(prompts)][done:]
-print(f"{done} are done, {len(todo)} are left", flush=True)
+left = len(todo)
+print(f"{done} are done, {left} are left", flush=True)
 
 if dry:
     def generate(texts):
@@ -65,12 +67,14 @@ with open(answers, "a") as out:
             out.write(json.dumps({"answer": answer}) + "\n")
         out.flush()
         os.fsync(out.fileno())
+        left = max(0, len(todo) - at - batch)
         if run_dir:
             # The work up to here is safe; a line for people (gsubmit(1), GPUSCHED_RUN_DIR).
             (pathlib.Path(run_dir) / "checkpoint").touch()
-            (pathlib.Path(run_dir) / "progress").write_text(f"{done + min(at + batch, len(todo))} answers\n")
+            (pathlib.Path(run_dir) / "progress").write_text(f"{done + len(todo) - left} answers\n")
         if stop:
             break
 if stop and run_dir:
     (pathlib.Path(run_dir) / "ack").touch()     # nothing is to be saved any more: end me now
+sys.exit(75 if left else 0)
 PYTHON
