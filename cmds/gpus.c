@@ -116,20 +116,3 @@ char *gpus_format(char *buf, size_t size, Gpusched__GpuCount *const *v, size_t n
 	}
 	return buf;
 }
-
-char *gpu_share_format(char buf[GPU_SHARE_TEXT], const Gpusched__Job *j)
-{
-	uint32_t milli = j->gpu_share_milli;
-	char mem[UNITS_TEXT];
-	size_t n = 0;
-
-	buf[0] = '\0';
-	if (j->gpu_mem_mb)
-		n = (size_t)snprintf(buf, GPU_SHARE_TEXT, "%s", size_format_mb(mem, j->gpu_mem_mb));
-	if (milli % 10)
-		snprintf(buf + n, GPU_SHARE_TEXT - n, "%s%" PRIu32 ".%" PRIu32 "%%", n ? "," : "",
-		        milli / 10, milli % 10);
-	else if (milli)
-		snprintf(buf + n, GPU_SHARE_TEXT - n, "%s%" PRIu32 "%%", n ? "," : "", milli / 10);
-	return buf;
-}

@@ -37,8 +37,4 @@ int gpus_from_gres(const char *text, char *out, size_t size, struct error *err);
 /* "h100:2|any:4", cut to fit; "" for none. Returns `buf`. */
 char *gpus_format(char *buf, size_t size, Gpusched__GpuCount *const *v, size_t n);
 
-/* What a job asks of each: "20G", "25%", "20G,12.5%"; "": all of it. */
-#define GPU_SHARE_TEXT 48
-char *gpu_share_format(char buf[GPU_SHARE_TEXT], const Gpusched__Job *j);
-
 #endif

@@ -24,6 +24,7 @@
 #include "cmds/tasks.h"
 #include "cmds/whyview.h"
 #include "common/text.h"
+#include "common/units.h"
 #include "common/xalloc.h"
 
 extern char **environ;
@@ -371,13 +372,23 @@ static void advise_waiting(struct gpusched *g, const struct submit_options *o, u
 	gpusched_list_jobs(g, &filter, on_waiting, NULL, &why); /* it is only advice */
 }
 
-/* "h07 with h100:4 (GPUs 2,3,6,7)" */
-static void print_place(const Gpusched__Place *p)
+/* What is made of the answer to --test-only. */
+struct verdict_out {
+	const struct submit_options *o;
+	struct jsonout *json; /* NULL: text */
+};
+
+/* "h07 with h100:4 (GPUs 2,3,6,7)", "s01 with l40s:1/20G (GPU 3)" */
+static void print_place(const Gpusched__Place *p, const struct submit_options *o)
 {
+	char share[UNITS_TEXT];
+
 	fputs(p->node, stdout);
 	if (!p->n_gpus)
 		return;
-	printf(" with %s:%zu (GPU%s ", p->gpu_type, p->n_gpus, p->n_gpus > 1 ? "s" : "");
+	share_format(share, o->gpu_mem_mb, o->gpu_share_milli);
+	printf(" with %s:%zu%s%s (GPU%s ", p->gpu_type, p->n_gpus, *share ? "/" : "", share,
+	        p->n_gpus > 1 ? "s" : "");
 	for (size_t i = 0; i < p->n_gpus; i++)
 		printf("%s%u", i ? "," : "", p->gpus[i]);
 	putchar(')');
@@ -390,7 +401,7 @@ static void print_cost(const Gpusched__SubmitResult *r)
 	putchar('\n');
 }
 
-static void print_verdict(const Gpusched__SubmitResult *r)
+static void print_verdict(const Gpusched__SubmitResult *r, const struct submit_options *o)
 {
 	char when[WHY_TIME_TEXT];
 
@@ -398,7 +409,7 @@ static void print_verdict(const Gpusched__SubmitResult *r)
 		printf("would start now on ");
 		for (size_t i = 0; i < r->n_places; i++) {
 			fputs(!i ? "" : i + 1 == r->n_places ? " and " : ", ", stdout);
-			print_place(r->places[i]);
+			print_place(r->places[i], o);
 		}
 	} else if (r->why && r->why->planned_start_time) {
 		printf("would wait until %s", why_time(when, r->why->planned_start_time, now_us()));
@@ -412,25 +423,26 @@ static void print_verdict(const Gpusched__SubmitResult *r)
 
 static void on_verdict(const Gpusched__SubmitResult *r, void *arg)
 {
-	struct jsonout *json = arg;
+	const struct verdict_out *out = arg;
 
-	if (json)
-		jsonout_message(json, &r->base);
+	if (out->json)
+		jsonout_message(out->json, &r->base);
 	else
-		print_verdict(r);
+		print_verdict(r, out->o);
 }
 
 static int test(const struct submit_options *o, const struct job *job, struct error *err)
 {
 	struct client *c = client_new(NULL, err);
 	struct jsonout json;
+	struct verdict_out out = { o, o->json ? &json : NULL };
 	int rc;
 
 	if (!c)
 		return -1;
 	cmd_tell_retry(&gsubmit_cmd, c);
 	jsonout_begin(&json, stdout, client_conf(c)->cluster, "jobs");
-	rc = submit_test(c, &job->spec, on_verdict, o->json ? &json : NULL, err);
+	rc = submit_test(c, &job->spec, on_verdict, &out, err);
 	if (o->json && rc >= 0)
 		jsonout_end(&json, NULL);
 	client_free(c);

@@ -183,7 +183,7 @@ SHOW(gpus)
 {
 	JOB;
 
-	char share[GPU_SHARE_TEXT];
+	char share[UNITS_TEXT];
 	size_t n;
 
 	if (!is_pending(j) && j->gpus_held)
@@ -193,7 +193,7 @@ SHOW(gpus)
 		view_text(cell,
 		        j->n_gpus ? gpus_format(cell->buf, sizeof(cell->buf), j->gpus, j->n_gpus)
 		                  : "-");
-	if (cell->text != cell->buf || !*gpu_share_format(share, j))
+	if (cell->text != cell->buf || !*share_format(share, j->gpu_mem_mb, j->gpu_share_milli))
 		return;
 	n = strlen(cell->buf);
 	snprintf(cell->buf + n, sizeof(cell->buf) - n, "/%s", share);
@@ -203,9 +203,9 @@ SHOW(gpus)
 SHOW(gpu_share)
 {
 	JOB;
-	char share[GPU_SHARE_TEXT], most[UNITS_TEXT];
+	char share[UNITS_TEXT], most[UNITS_TEXT];
 
-	if (!*gpu_share_format(share, j))
+	if (!*share_format(share, j->gpu_mem_mb, j->gpu_share_milli))
 		view_text(cell, "-");
 	else if (j->gpu_mem_burst_mb)
 		view_printf(cell, "%s, up to %s", share, size_format_mb(most, j->gpu_mem_burst_mb));

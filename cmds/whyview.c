@@ -404,7 +404,7 @@ static void say_time(struct strbuf *s, const Gpusched__Job *j)
 /* What else it asks of its nodes: "It wants nodes with nvlink&ib, none of h03, ..." */
 static void say_wishes(struct strbuf *s, const Gpusched__Job *j)
 {
-	char text[UNITS_TEXT], share[GPU_SHARE_TEXT];
+	char text[UNITS_TEXT], share[UNITS_TEXT];
 	const struct {
 		const char *before, *value, *after;
 	} wishes[] = {
@@ -414,7 +414,7 @@ static void say_wishes(struct strbuf *s, const Gpusched__Job *j)
 		{ "none of ", j->exclude, "" },
 		{ "GPUs of ", j->gpu_mem_min_mb ? size_format_mb(text, j->gpu_mem_min_mb) : "",
 		        " or more" },
-		{ "", gpu_share_format(share, j), " of each GPU" },
+		{ "", share_format(share, j->gpu_mem_mb, j->gpu_share_milli), " of each GPU" },
 		{ "licences ", j->licences, "" },
 		{ "its nodes for itself", j->exclusive ? " " : "", "" },
 	};

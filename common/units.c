@@ -266,6 +266,20 @@ char *size_format_mb(char buf[UNITS_TEXT], uint64_t mb)
 	return size_format(buf, mb > UINT64_MAX / MIB ? UINT64_MAX : mb * MIB);
 }
 
+char *share_format(char buf[UNITS_TEXT], uint64_t mb, uint32_t milli)
+{
+	char mem[UNITS_TEXT] = "", part[UNITS_TEXT] = "";
+
+	if (mb)
+		size_format_mb(mem, mb);
+	if (milli % 10)
+		snprintf(part, sizeof(part), "%" PRIu32 ".%" PRIu32 "%%", milli / 10, milli % 10);
+	else if (milli)
+		snprintf(part, sizeof(part), "%" PRIu32 "%%", milli / 10);
+	snprintf(buf, UNITS_TEXT, "%.20s%s%.16s", mem, *mem && *part ? "," : "", part);
+	return buf;
+}
+
 char *size_format_exact(char buf[UNITS_TEXT], uint64_t bytes)
 {
 	for (size_t i = N_SIZE_UNITS; bytes && i-- > 0;) {

@@ -48,6 +48,10 @@ int count_parse(const char *text, uint64_t min, uint64_t max, uint64_t *count, s
 char *size_format(char buf[UNITS_TEXT], uint64_t bytes);
 char *size_format_mb(char buf[UNITS_TEXT], uint64_t mb);
 
+/* What of a GPU somebody asks for or has, in MiB and thousandths: "20G", "25%", "20G,12.5%"; 0 and
+ * 0: "". */
+char *share_format(char buf[UNITS_TEXT], uint64_t mb, uint32_t milli);
+
 /* For files that are read again: the largest unit that divides it ("1536G"); bytes that are no
  * whole K stay a number without a unit. */
 char *size_format_exact(char buf[UNITS_TEXT], uint64_t bytes);

@@ -10,6 +10,7 @@
 #include <string.h>
 
 #include "common/hostlist.h"
+#include "common/units.h"
 #include "common/xalloc.h"
 #include "ctld/core/explain.h"
 #include "ctld/core/intake.h"
@@ -241,8 +242,9 @@ void hostlist_of(const struct core *core, const struct places *places, char *tex
 void say_places(const struct core *core, const struct places *places, char *text, size_t size)
 {
 	uint64_t mask = places->v[0].gpus;
+	const struct share *share = &places->v[0].share;
+	char nodes[80], part[UNITS_TEXT] = "";
 	uint32_t gpus = 0;
-	char nodes[80];
 	size_t used, i;
 	int g;
 
@@ -252,8 +254,10 @@ void say_places(const struct core *core, const struct places *places, char *text
 	used = (size_t)snprintf(text, size, "on %s", nodes);
 	if (!gpus || used >= size)
 		return;
-	used += (size_t)snprintf(text + used, size - used, " with %.60s:%u",
-	        core->conf->gpu_types[places->type].name, gpus);
+	if (share->charge)
+		share_format(part, share->mem_mb, share->milli);
+	used += (size_t)snprintf(text + used, size - used, " with %.60s:%u%s%s",
+	        core->conf->gpu_types[places->type].name, gpus, *part ? "/" : "", part);
 	if (places->n > 1)
 		return;
 	for (i = 0, g = 0; g < 64 && used < size; g++) {
@@ -686,11 +690,12 @@ double explain_cost(
 	for (i = 0; i < places->n; i++) {
 		const struct place *p = &places->v[i];
 		uint32_t gpus = (uint32_t)__builtin_popcountll(p->gpus);
+		double part = p->share.charge ? (double)p->share.charge / CARD_MILLI : 1;
 
 		sum += core->conf->prices.cpu * p->cpus;
 		sum += core->conf->prices.mem_gb * (double)p->mem_mb / 1024;
 		if (gpus)
-			sum += core->conf->gpu_types[places->type].price * gpus;
+			sum += core->conf->gpu_types[places->type].price * gpus * part;
 	}
 	return sum * hours * qos_factor(core, info->qos);
 }

@@ -205,8 +205,10 @@ static int too_few_allowed(const struct survey *s, struct error *err)
 static void say_part(const struct ask *ask, char *text, size_t size)
 {
 	const struct request *r = ask->gpus;
-	char mem[UNITS_TEXT];
-	const char *gpus = !r->n ? "" : r->nodes_max > 1 && !r->per_node ? "such a GPU" : r->text;
+	char mem[UNITS_TEXT], words[REQUEST_WORDS];
+	const char *gpus = !r->n                              ? ""
+	                   : r->nodes_max > 1 && !r->per_node ? "such a GPU"
+	                                                      : request_words(r, words);
 
 	size_format_mb(mem, ask->mem_mb);
 	snprintf(text, size, "%.120s%s%u CPU%s%s%s", gpus, *gpus ? " and " : "", ask->cpus,

@@ -513,6 +513,15 @@ uint32_t request_all_gpus(const struct request *r, uint32_t alternative, uint32_
 	return r->v[alternative].count * (r->per_node ? nodes : 1);
 }
 
+char *request_words(const struct request *r, char buf[REQUEST_WORDS])
+{
+	char share[UNITS_TEXT];
+
+	share_format(share, r->share.mem_mb, r->share.milli);
+	snprintf(buf, REQUEST_WORDS, "%.110s%s%s", r->text, *share ? "/" : "", share);
+	return buf;
+}
+
 /* They are the last words of the place. */
 const char *request_licences(const struct request *r)
 {

@@ -91,6 +91,10 @@ void request_share(
 bool request_type_ok(
         const struct request *r, const struct conf *conf, uint32_t alternative, uint16_t type);
 
+/* Its GPUs as people read them: "h100:4", "any:1/20G". Returns `buf`. */
+#define REQUEST_WORDS 160
+char *request_words(const struct request *r, char buf[REQUEST_WORDS]);
+
 /* "other:1,trtllm:2"; "" none. As long as the request. */
 const char *request_licences(const struct request *r);
 

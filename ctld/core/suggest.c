@@ -262,6 +262,52 @@ static void try_mem(struct suggest *s)
 	}
 }
 
+/* --- parts of GPUs --------------------------------------------------------------------------- */
+
+static void set_gpu_mem(struct submit_job *in, uint64_t mem_mb)
+{
+	in->gpu_mem_mb = mem_mb;
+}
+
+static void try_gpu_mem(struct suggest *s)
+{
+	uint64_t asked = s->asked.gpu_mem_mb, mem;
+	struct range r = { set_gpu_mem, asked,
+		asked > SUGGEST_MEM_COARSE ? SUGGEST_MEM_STEP_COARSE : SUGGEST_MEM_STEP,
+		s->refused };
+	struct submit_job in = s->asked;
+	char option[128], text[UNITS_TEXT];
+
+	mem = nearest(s, &s->asked, &r);
+	set_gpu_mem(&in, mem);
+	snprintf(option, sizeof(option), "--gpu-mem=%s", size_format_exact(text, mem * MIB));
+	if (!mem || !keep(s, &in, less(mem, asked), option)) {
+		if (asked > r.step)
+			fail(s, "less --gpu-mem");
+	}
+}
+
+static void set_gpu_share(struct submit_job *in, uint64_t percent)
+{
+	in->gpu_share_milli = (uint32_t)percent * 10;
+}
+
+static void try_gpu_share(struct suggest *s)
+{
+	uint32_t asked = (s->asked.gpu_share_milli + 9) / 10;
+	struct range r = { set_gpu_share, asked, 1, s->refused };
+	struct submit_job in = s->asked;
+	uint64_t percent = nearest(s, &s->asked, &r);
+	char option[128];
+
+	set_gpu_share(&in, percent);
+	snprintf(option, sizeof(option), "--gpu-share=%llu%%", (unsigned long long)percent);
+	if (!percent || !keep(s, &in, less(percent, asked), option)) {
+		if (asked > 1)
+			fail(s, "less --gpu-share");
+	}
+}
+
 /* --- GPUs ------------------------------------------------------------------------------------ */
 
 #define FEW_GPUS 16 /* are tried one by one */
@@ -552,8 +598,9 @@ static void try_drops(struct suggest *s)
 /* --- all of them ----------------------------------------------------------------------------- */
 
 /* What is most useful first, for when the budget does not do. */
-static void (*const kinds[])(struct suggest *) = { try_gpus, try_time, try_cpus, try_mem, try_drops,
-	try_more_nodes, try_fewer_nodes, try_qos, try_accounts, try_types, try_partitions };
+static void (*const kinds[])(struct suggest *) = { try_gpus, try_gpu_mem, try_gpu_share, try_time,
+	try_cpus, try_mem, try_drops, try_more_nodes, try_fewer_nodes, try_qos, try_accounts,
+	try_types, try_partitions };
 
 static int by_size(const void *x, const void *y)
 {

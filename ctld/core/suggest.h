@@ -9,6 +9,8 @@
  *
  *	--gpus of a type it asks for    fewer GPUs less
  *	--gpus of another type          fewer GPUs less than it likes best; each type for itself
+ *	--gpu-mem                       fewer steps less, as of --mem
+ *	--gpu-share                     fewer whole per cent less
  *	--time                          fewer minutes less
  *	--cpus-per-task                 fewer CPUs less
  *	--mem                           fewer steps less: of 1G; of 64M where it asks for 4G or less

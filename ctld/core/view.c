@@ -106,12 +106,18 @@ double job_cost_max(const struct core *core, const struct job_info *i)
 	const struct request *r = i->gpus;
 	uint32_t type = r->n ? r->v[0].number : TYPE_NONE, t;
 	double price = 0, sum;
+	struct share share;
 
 	if (!i->time_limit_s)
 		return -1;
 	for (t = 0; r->n && t < core->conf->n_gpu_types; t++) {
-		if ((type == TYPE_ANY || type == t) && core->conf->gpu_types[t].price > price)
-			price = core->conf->gpu_types[t].price;
+		double of_one = core->conf->gpu_types[t].price;
+
+		request_share(r, core->conf, (uint16_t)t, &share);
+		if (share.charge)
+			of_one *= (double)share.charge / CARD_MILLI;
+		if ((type == TYPE_ANY || type == t) && of_one > price)
+			price = of_one;
 	}
 	sum = price * (r->n ? request_all_gpus(r, 0, r->nodes_max) : 0);
 	sum += core->conf->prices.cpu * i->cpus * r->nodes_max;

@@ -26,7 +26,8 @@ struct named {
 };
 
 struct spare {
-	uint32_t node, gpus;
+	uint32_t node;
+	uint64_t left; /* GPUs; of a part: what one GPU has left, as spare_words() says it */
 };
 
 struct tally {
@@ -37,7 +38,7 @@ struct tally {
 	 * that other users' jobs share. */
 	uint32_t no_gpus, others, no_cpus, no_mem;
 	uint32_t fits;
-	struct spare most[NAMED]; /* of no_gpus: who has the most free, most first */
+	struct spare most[NAMED]; /* of no_gpus: who has the most left, most first */
 };
 
 static bool could_fit(const struct ledger *l, uint32_t node, const struct ask *ask, uint32_t a)
@@ -64,28 +65,59 @@ static void note(struct named *named, uint32_t node)
 	named->n++;
 }
 
-/* How many GPUs has it free that the first alternative could take? */
-static uint32_t free_gpus(const struct core *core, const struct request *r, uint32_t node)
+/* Is what one GPU has left the reason why it does not fit, rather than their number? */
+static bool wants_part(const struct request *r)
+{
+	return share_wished(&r->share) && request_part_gpus(r, 0) == 1;
+}
+
+/* The most that one of these GPUs has left: MiB where memory alone is asked for, else thousandths.
+ */
+static uint64_t most_left(
+        const struct core *core, const struct request *r, uint32_t node, uint64_t gpus)
+{
+	uint64_t whole = ledger_gpus_used(core->ledger, node) &
+	                 ~ledger_gpus_shared(core->ledger, node),
+	         most = 0;
+
+	for (gpus &= ~whole; gpus; gpus &= gpus - 1) {
+		const struct card *card =
+		        ledger_card(core->ledger, node, (uint32_t)__builtin_ctzll(gpus));
+		uint64_t left = r->share.milli ? card_left(card) : card->mem_mb - card->mem_used;
+
+		if (!r->share.milli && card->mem_used > card->mem_mb)
+			left = 0;
+		most = left > most ? left : most;
+	}
+	return most;
+}
+
+/* What has it left that the first alternative could take? */
+static uint64_t left_of(const struct core *core, const struct request *r, uint32_t node)
 {
 	const struct conf_node *conf = &core->conf->nodes[node];
-	uint64_t mask = 0;
+	uint64_t mask = 0, most = 0, left;
 	size_t g;
 
 	for (g = 0; g < conf->n_gpus; g++) {
-		if (request_type_ok(r, core->conf, 0, conf->gpus[g].type))
-			mask |= ledger_gpus_free(core->ledger, node, conf->gpus[g].type);
+		if (!request_type_ok(r, core->conf, 0, conf->gpus[g].type))
+			continue;
+		mask |= ledger_gpus_for(core->ledger, node, conf->gpus[g].type, &r->share);
+		left = most_left(
+		        core, r, node, ledger_gpus_of(core->ledger, node, conf->gpus[g].type));
+		most = left > most ? left : most;
 	}
-	return (uint32_t)__builtin_popcountll(mask);
+	return wants_part(r) ? most : (uint64_t)__builtin_popcountll(mask);
 }
 
 static void note_spare(
         const struct core *core, const struct request *r, uint32_t node, struct tally *t)
 {
-	struct spare spare = { node, free_gpus(core, r, node) };
+	struct spare spare = { node, left_of(core, r, node) };
 	size_t i;
 
 	for (i = 0; i < NAMED; i++) {
-		if (spare.gpus > t->most[i].gpus) {
+		if (spare.left > t->most[i].left) {
 			struct spare less = t->most[i];
 
 			t->most[i] = spare;
@@ -151,29 +183,47 @@ static void add_named(const struct core *core, char *text, size_t size, const st
 		snprintf(text + used, size - used, "%s)", named->n > NAMED ? ", ..." : "");
 }
 
-/* " (h07 4, h03 2)" */
-static void add_most(const struct core *core, char *text, size_t size, const struct tally *t)
+/* "4", "12G", "25%" */
+static char *spare_words(const struct request *r, uint64_t left, char buf[UNITS_TEXT])
+{
+	if (!wants_part(r))
+		snprintf(buf, UNITS_TEXT, "%llu", (unsigned long long)left);
+	else if (r->share.milli)
+		share_format(buf, 0, (uint32_t)left);
+	else
+		share_format(buf, left, 0);
+	return buf;
+}
+
+/* " (h07 4, h03 2)", " (s02 12G)" */
+static void add_most(const struct core *core, const struct request *r, char *text, size_t size,
+        const struct tally *t)
 {
 	size_t used = strlen(text), i;
+	char left[UNITS_TEXT];
 
-	for (i = 0; i < NAMED && t->most[i].gpus && used < size; i++)
-		used += (size_t)snprintf(text + used, size - used, "%s%.20s %u", i ? ", " : " (",
-		        core->conf->nodes[t->most[i].node].name, t->most[i].gpus);
+	for (i = 0; i < NAMED && t->most[i].left && used < size; i++)
+		used += (size_t)snprintf(text + used, size - used, "%s%.20s %.16s", i ? ", " : " (",
+		        core->conf->nodes[t->most[i].node].name,
+		        spare_words(r, t->most[i].left, left));
 	if (i && used < size)
 		snprintf(text + used, size - used, ")");
 }
 
 /* "15 nodes have fewer free (h07 4, h03 2), 1 is drained (h12)" */
-static void say_tally(
-        const struct core *core, const struct tally *t, bool gang, char *text, size_t size)
+static void say_tally(const struct core *core, const struct tally *t, const struct request *r,
+        char *text, size_t size)
 {
+	bool gang = r->nodes_max > 1, part = wants_part(r);
 	char list[TEXT_SIZE] = "";
 
 	if (gang)
 		add(list, sizeof(list), t->fits, "node has room for a part",
 		        "nodes have room for parts");
-	add(list, sizeof(list), t->no_gpus, "node has fewer free", "nodes have fewer free");
-	add_most(core, list, sizeof(list), t);
+	add(list, sizeof(list), t->no_gpus,
+	        part ? "node has less left of a GPU" : "node has fewer free",
+	        part ? "nodes have less left of a GPU" : "nodes have fewer free");
+	add_most(core, r, list, sizeof(list), t);
 	add(list, sizeof(list), t->others, "node has only GPUs of other users' jobs left",
 	        "nodes have only GPUs of other users' jobs left");
 	add(list, sizeof(list), t->no_cpus, "node has too few free CPUs",
@@ -200,13 +250,13 @@ static void say_nodes(const struct request *r, char *text, size_t size)
 		snprintf(text, size, "%s%u nodes", each, r->nodes_max);
 }
 
-/* "h100:4", "2 CPUs", "2 CPUs and 64G" */
+/* "h100:4", "any:1/20G", "2 CPUs", "2 CPUs and 64G" */
 static void say_ask(const struct ask *ask, char *text, size_t size)
 {
-	char mem[UNITS_TEXT];
+	char mem[UNITS_TEXT], words[REQUEST_WORDS];
 
 	if (ask->gpus->n)
-		snprintf(text, size, "%s", ask->gpus->text);
+		snprintf(text, size, "%s", request_words(ask->gpus, words));
 	else if (ask->mem_mb)
 		snprintf(text, size, "%u CPU%s and %s", ask->cpus, ask->cpus == 1 ? "" : "s",
 		        size_format_mb(mem, ask->mem_mb));
@@ -228,7 +278,7 @@ const char *ask_why(
 	for (i = 0; i < p->n_nodes; i++)
 		tally_node(core, p->nodes[i], ask, &t);
 	say_ask(ask, want, sizeof(want));
-	say_tally(core, &t, ask->gpus->nodes_max > 1, has, sizeof(has));
+	say_tally(core, &t, ask->gpus, has, sizeof(has));
 	say_nodes(ask->gpus, where, sizeof(where));
 	if (!t.could) {
 		never_fits(core, partition, ask, &err);

@@ -109,7 +109,7 @@ def test_whose_jobs_share(cluster):
     assert "1 node has only GPUs of other users' jobs left" in shown(c, jobs[1])["reason_text"]
     ask = ("--test-only", "--gpu-share=25%", "--nodelist=s1", "--time=5", "--wrap=true")
     assert "would wait until" in c.run("gsubmit", *ask, user="daemon").stdout
-    assert "would start now" in c.run("gsubmit", *ask).stdout
+    assert c.run("gsubmit", *ask).stdout.strip() == "would start now on s1 with l40s:1/25% (GPU 0); up to 0.17"
     # The agent was told too: nothing that is placed is refused there, and nobody is beside anybody else.
     c.run("gcancel", jobs[0], jobs[2])
     for job in jobs[1], jobs[3]:

@@ -80,6 +80,7 @@ static void draw_conf(struct state *s)
 	unsigned i;
 
 	s->n_nodes = 1 + pick(s, STATE_NODES);
+	s->shares = s->seed % 3 == 0;
 	s->n_accounts = pick(s, 4);
 	s->n_qos = pick(s, 4);
 	s->n_partitions = 1 + pick(s, 3);
@@ -130,6 +131,9 @@ static void put_nodes(struct state *s)
 			put(s, " gpus = \"%s:%u\";", h100 ? "h100" : "l40s", h100 + l40s);
 		if (chance(s, 50))
 			put(s, " features = [ \"fast\" ];");
+		if (s->shares && (!i || chance(s, 60)))
+			put(s, " share = \"watch\"; share_users = \"%s\";",
+			        chance(s, 50) ? "one" : "any");
 		put(s, " }");
 	}
 	put(s, " );\n");
@@ -229,6 +233,20 @@ static void draw_gpus(struct state *s, struct submit_job *job)
 		job->gpu_mem_min_mb = 60 * 1024;
 }
 
+static void draw_part(struct state *s, struct submit_job *job)
+{
+	if (!s->shares || !job->n_gpus || chance(s, 40))
+		return;
+	job->gpus[0].count = 1 + pick(s, 2);
+	job->n_gpus = 1;
+	if (chance(s, 60))
+		job->gpu_share_milli = 100 * (1 + pick(s, 8)) + (chance(s, 20) ? 25 : 0);
+	if (!job->gpu_share_milli || chance(s, 30))
+		job->gpu_mem_mb = 1024 * (1 + pick(s, 40)) + (chance(s, 20) ? 100 : 0);
+	if (job->gpu_mem_mb && chance(s, 30))
+		job->gpu_mem_burst_mb = job->gpu_mem_mb + 4096;
+}
+
 static void draw_nodes(struct state *s, struct submit_job *job, char *names, size_t size)
 {
 	if (chance(s, 15)) {
@@ -245,7 +263,7 @@ static void draw_nodes(struct state *s, struct submit_job *job, char *names, siz
 		job->constraint = "fast";
 	if (chance(s, 10))
 		job->prefer = "fast";
-	job->exclusive = !s->n_knobs && chance(s, 12);
+	job->exclusive = !s->n_knobs && !job->gpu_share_milli && !job->gpu_mem_mb && chance(s, 12);
 }
 
 static void draw_job(struct state *s)
@@ -256,6 +274,7 @@ static void draw_job(struct state *s)
 	uint64_t id;
 
 	draw_gpus(s, &job);
+	draw_part(s, &job);
 	draw_nodes(s, &job, names, sizeof(names));
 	job.cpus = chance(s, 40) ? 0 : 1 + pick(s, 4);
 	job.mem_mb = chance(s, 60) ? 0 : 4096 * (1 + pick(s, 6));

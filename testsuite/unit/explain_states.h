@@ -1,8 +1,9 @@
 /* explain_states.h - random clusters in the middle of their work, made again from a number
  *
- * Up to 8 nodes with features, accounts with limits and guarantees, QOS, partitions, licences; jobs
- * that run and jobs that wait. The same seed makes the same state again, so that each question can
- * be asked of a fresh copy; with other limits (state_raise) before it is asked.
+ * Up to 8 nodes with features, in each third state with shared GPUs, accounts with limits and
+ * guarantees, QOS, partitions, licences; jobs that run and jobs that wait. The same seed makes the
+ * same state again, so that each question can be asked of a fresh copy; with other limits
+ * (state_raise) before it is asked.
  */
 #ifndef TESTSUITE_UNIT_EXPLAIN_STATES_H
 #define TESTSUITE_UNIT_EXPLAIN_STATES_H
@@ -29,7 +30,8 @@ struct state {
 	unsigned n_nodes, n_accounts, n_qos, n_partitions, n_licences;
 	struct knob knobs[STATE_KNOBS];
 	size_t n_knobs;
-	bool quotas; /* some account has a guarantee */
+	bool quotas;               /* some account has a guarantee */
+	bool shares;               /* some nodes share GPUs, and jobs ask for parts */
 	uint64_t jobs[STATE_JOBS]; /* that were taken, in the order of their submits */
 	uint32_t uids[STATE_JOBS];
 	size_t n_jobs;

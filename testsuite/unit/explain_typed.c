@@ -46,12 +46,28 @@ static void type_time(struct typed *t, const char *value)
 	t->fields |= UPDATE_TIME;
 }
 
-static void type_mem(struct typed *t, const char *value)
+static void type_size(const char *option, const char *value, uint64_t *mb)
 {
 	struct error err;
 
-	if (size_parse_mb(value, SIZE_BARE_MB, &t->change.mem_mb, &err) < 0)
-		fail_msg("--mem=%s: %s", value, err.text);
+	if (size_parse_mb(value, SIZE_BARE_MB, mb, &err) < 0)
+		fail_msg("%s=%s: %s", option, value, err.text);
+}
+
+static void type_percent(struct typed *t, const char *value)
+{
+	uint32_t percent;
+	struct error err;
+
+	if (percent_parse(value, &percent, &err) < 0)
+		fail_msg("--gpu-share=%s: %s", value, err.text);
+	t->change.gpu_share_milli = percent * 10;
+	t->fields |= UPDATE_GPU_SHARE;
+}
+
+static void type_mem(struct typed *t, const char *value)
+{
+	type_size("--mem", value, &t->change.mem_mb);
 	t->fields |= UPDATE_MEM;
 }
 
@@ -97,6 +113,11 @@ static void type_option(struct typed *t, char *word)
 	} else if (!strcmp(word, "--exclusive")) {
 		assert_string_equal(value, "no");
 		t->fields |= UPDATE_EXCLUSIVE;
+	} else if (!strcmp(word, "--gpu-mem")) {
+		type_size(word, value, &t->change.gpu_mem_mb);
+		t->fields |= UPDATE_GPU_MEM;
+	} else if (!strcmp(word, "--gpu-share")) {
+		type_percent(t, value);
 	} else if (!strcmp(word, "--gpu-mem-min")) {
 		assert_string_equal(value, "0");
 		t->fields |= UPDATE_GPU_MEM_MIN;

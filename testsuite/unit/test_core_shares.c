@@ -265,6 +265,87 @@ static void all_of_another_user_go(void **state)
 	world_free(w);
 }
 
+/* --- words ----------------------------------------------------------------------------------- */
+
+static void says(struct world *w, uint64_t mem_mb, uint32_t milli, const char *words)
+{
+	struct submit_job job = part(w, milli, 600);
+	uint64_t id;
+
+	job.gpu_mem_mb = mem_mb;
+	id = world_submit_job(w, &job, ANA);
+	waits(w, id, "Resources");
+	assert_string_equal(world_view(w, id).reason_text, words);
+	world_control(w, world_user(ANA), JOB_CANCEL, id);
+}
+
+/* What is asked for is said with the part, and so is what is left. */
+static void parts_are_said(void **state)
+{
+	struct world *w = cluster(HEAD NODES("n[0-1]", "1", "") PARTITIONS);
+	struct submit_job job;
+	struct job_why why;
+	uint64_t id;
+
+	(void)state;
+	runs(w, submit(w, ANA, 700, 3600));
+	runs(w, submit(w, ANA, 800, 3600));
+	says(w, 20480, 0,
+	        "needs any:1/20G on one node of batch: 2 nodes have less left of a GPU "
+	        "(n0 12G, n1 8G)");
+	says(w, 20480, 125,
+	        "needs any:1/20G,12.5% on one node of batch: 2 nodes have less left of "
+	        "a GPU (n0 30%, n1 20%)");
+	says(w, 0, 500,
+	        "needs any:1/50% on one node of batch: 2 nodes have less left of a GPU "
+	        "(n0 30%, n1 20%)");
+	job = part(w, 500, 600);
+	id = world_submit_job(w, &job, ANA);
+	assert_true(core_job_why(w->core, id, w->now, &why));
+	assert_true(why.n_changes > 0);
+	assert_string_equal(why.changes[0].option, "--gpu-share=30%");
+	assert_string_equal(why.changes[0].effect, "on n0 with l40s:1/12G,30% (GPUs 0)");
+	world_free(w);
+}
+
+static double cost_of;
+
+static void keep_cost(void *arg, const struct effect *effect)
+{
+	(void)arg;
+	if (effect->kind == EFFECT_SUBMITTED)
+		cost_of = effect->submitted.cost_max;
+}
+
+/* The most that it costs, as --test-only says; of a GPU at 8 an hour. */
+static double cost(struct world *w, struct submit_job job)
+{
+	cost_of = -2;
+	world_apply(w, &(struct core_event){ .kind = EV_SUBMIT,
+	                       .caller = world_user(ANA),
+	                       .submit = { .jobs = &job, .n = 1, .test_only = true } });
+	return cost_of;
+}
+
+static void a_part_costs_its_part(void **state)
+{
+	struct world *w = cluster(HEAD NODES("n0", "1", "") PARTITIONS);
+	struct submit_job job = part(w, 250, 3600);
+
+	(void)state;
+	w->hook = keep_cost;
+	assert_true(cost(w, job) == 2.0);
+	job.gpu_mem_mb = 20480; /* the larger of the two counts */
+	assert_true(cost(w, job) == 4.0);
+	job = world_job(w, "l40s:1");
+	job.time_limit_s = 3600;
+	assert_true(cost(w, job) == 8.0);
+	/* Also while it waits. */
+	runs(w, submit(w, ANA, 1000, 3600));
+	assert_true(cost(w, part(w, 250, 3600)) == 2.0);
+	world_free(w);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -274,6 +355,8 @@ int main(void)
 		cmocka_unit_test(a_mixed_gpu_is_left_alone),
 		cmocka_unit_test(backfill_keeps_a_gpu_free_of_others),
 		cmocka_unit_test(all_of_another_user_go),
+		cmocka_unit_test(parts_are_said),
+		cmocka_unit_test(a_part_costs_its_part),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

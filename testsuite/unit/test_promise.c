@@ -83,12 +83,17 @@ static bool is_limited(const struct job_why *why)
 }
 
 /* "Priority: job 17", who stood before it? With quotas the order changes whenever something starts
- * or ends; then it is enough that somebody is named. */
+ * or ends; then it is enough that somebody is named, and where GPUs are shared that somebody is
+ * before it now: who stands first chooses among those (plan.h). */
 static bool names_one_before(struct state *s, const struct promise *p, const struct job_why *why)
 {
 	uint64_t by = 0;
 	size_t i;
 
+	for (i = 0; s->quotas && s->shares && i < why->n_blockers; i++) {
+		if (!strcmp(why->blockers[i].reason, "Priority"))
+			return true;
+	}
 	if (strncmp(why->planned_why, "Priority: job ", 14))
 		return false;
 	by = strtoull(why->planned_why + 14, NULL, 10);

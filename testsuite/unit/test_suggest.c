@@ -221,6 +221,26 @@ static void each_mem(struct question *q)
 	end_kind(q, "less --mem");
 }
 
+static void each_part(struct question *q)
+{
+	uint64_t step = q->view.gpu_mem_mb > SUGGEST_MEM_COARSE ? SUGGEST_MEM_STEP_COARSE
+	                                                        : SUGGEST_MEM_STEP,
+	         mem = q->view.gpu_mem_mb ? (q->view.gpu_mem_mb - 1) / step * step : 0;
+	uint32_t percent;
+	char text[UNITS_TEXT];
+
+	for (; mem; mem -= step) {
+		if (next_change(q, "--gpu-mem=%s", size_format_exact(text, mem * 1024 * 1024)))
+			break;
+	}
+	end_kind(q, "less --gpu-mem");
+	for (percent = (q->view.gpu_share_milli + 9) / 10; percent-- > 1;) {
+		if (next_change(q, "--gpu-share=%u%%", percent))
+			break;
+	}
+	end_kind(q, "less --gpu-share");
+}
+
 static void each_nodes(struct question *q)
 {
 	const struct job_view *v = &q->view;
@@ -317,6 +337,7 @@ static void nothing_smaller(struct state *s, uint64_t job, const struct job_why 
 	each_time(&q);
 	each_cpus(&q);
 	each_mem(&q);
+	each_part(&q);
 	each_nodes(&q);
 	each_name(&q);
 	each_partition(&q);

@@ -265,6 +265,11 @@ static void formats(void **state)
 	}
 	assert_string_equal(size_format_mb(buf, 24 * K), "24G");
 	assert_string_equal(size_format_mb(buf, UINT64_MAX), "16777216T");
+	assert_string_equal(share_format(buf, 0, 0), "");
+	assert_string_equal(share_format(buf, 20480, 0), "20G");
+	assert_string_equal(share_format(buf, 0, 250), "25%");
+	assert_string_equal(share_format(buf, 20480, 125), "20G,12.5%");
+	assert_string_equal(share_format(buf, UINT64_MAX, UINT32_MAX), "16777216T,429496729.5%");
 	for (size_t i = 0; i < LEN(times_out); i++) {
 		uint64_t again;
 
