@@ -380,6 +380,7 @@ static void fact_quiet(struct checker *c, const struct words *f)
 	struct job *job, *tmp;
 
 	(void)f;
+	gpus_over(c);
 	HASH_ITER(hh, c->jobs, job, tmp)
 	{
 		if (job->submitted)

@@ -32,26 +32,17 @@ void fact_apart(struct checker *c, const struct words *f)
 	checker_node(c, f->w[1])->apart = true;
 }
 
-static void held_twice(struct checker *c, const struct node *node, int g, const struct run *run)
-{
-	const struct run *other = node->cards[g].last;
-
-	checker_violated(c,
-	        "I4: GPU %d of %s is held by %s.%" PRIu64 " and given to %s.%" PRIu64 "%s", g,
-	        node->name, task_label(other->task), other->key.attempt, task_label(run->task),
-	        run->key.attempt,
-	        node->cards[g].whole || !run->shares ? "" : ", who is another user");
-}
-
 static void take(struct checker *c, struct node *node, int g, struct run *run)
 {
 	struct card *card = &node->cards[g];
 
-	if (card->runs && (card->whole || !run->shares ||
-	                          (node->apart && card->last->task->job->submitted &&
-	                                  run->task->job->submitted &&
-	                                  card->last->task->job->uid != run->task->job->uid)))
-		held_twice(c, node, g, run);
+	if (card->runs && (card->whole || !run->shares))
+		checker_violated(c,
+		        "I4: GPU %d of %s is held by %s.%" PRIu64 " and given to %s.%" PRIu64, g,
+		        node->name, task_label(card->last->task), card->last->key.attempt,
+		        task_label(run->task), run->key.attempt);
+	if (card->runs && node->apart)
+		run->beside = card->last;
 	card->last = run;
 	card->runs++;
 	card->whole |= !run->shares;
@@ -76,6 +67,23 @@ void gpus_take(struct checker *c, struct node *node, struct run *run)
 	for (int g = 0; g < MAX_GPUS; g++) {
 		if (run->gpus >> g & 1)
 			take(c, node, g, run);
+	}
+}
+
+void gpus_over(struct checker *c)
+{
+	struct run *run, *tmp;
+
+	HASH_ITER(hh, c->runs, run, tmp)
+	{
+		const struct job *job = run->task->job;
+		const struct job *other = run->beside ? run->beside->task->job : job;
+
+		if (job->submitted && other->submitted && job->uid != other->uid)
+			checker_violated(c,
+			        "I4: %s was given a GPU of %s that %s of another user had a part "
+			        "of",
+			        task_label(run->task), run->node, task_label(run->beside->task));
 	}
 }
 

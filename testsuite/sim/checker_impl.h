@@ -85,7 +85,8 @@ struct run {
 	bool started, ended, rebooted, stopped;
 	bool shares; /* its GPUs: it has so much of each */
 	uint64_t milli, mib;
-	bool told; /* to end */
+	bool told;          /* to end */
+	struct run *beside; /* that was on one of its GPUs where users are kept apart */
 	UT_hash_handle hh;
 };
 
@@ -161,6 +162,8 @@ fact_fn fact_share, fact_card, fact_apart, fact_health, fact_fault, fact_drained
 /* A run starts with its GPUs, or is over. */
 void gpus_take(struct checker *c, struct node *node, struct run *run);
 void gpus_give_back(struct node *node, struct run *run);
+/* When all is over, and everybody is known: different users shared no GPU where they must not. */
+void gpus_over(struct checker *c);
 
 /* --- checker_waits.c ------------------------------------------------------------------------- */
 

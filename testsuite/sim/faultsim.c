@@ -68,7 +68,7 @@ struct sim {
 	struct sim_client *clients[CLIENTS];
 	struct mix mix;
 	bool faulty, has_gpus;
-	char node_keys[160];
+	char node_keys[200];
 	uint64_t faults;
 };
 
@@ -119,8 +119,8 @@ static void mix_gpus(struct sim *s)
 
 	snprintf(s->node_keys, sizeof(s->node_keys),
 	        "health_jobs = \"%s\"; health_recheck = \"60s\"; health_events = %s; "
-	        "share = \"%s\";",
-	        jobs[engine_below(e, 3)], SIM_GPUS_EVENTS, share[how]);
+	        "share = \"%s\"; share_users = \"%s\";",
+	        jobs[engine_below(e, 3)], SIM_GPUS_EVENTS, share[how], how == 3 ? "one" : "any");
 	s->mix.gpu = engine_chance(e, 800000) ? engine_between(e, SEC, 40 * SEC) : 0;
 	s->mix.work.part_ppm = how ? 600000 : 0;
 	s->mix.work.type = "b";

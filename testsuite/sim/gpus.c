@@ -115,6 +115,8 @@ struct sim_gpus *sim_gpus_new(
 	g->inventory.asked = true;
 	g->inventory.gpus = g->list;
 	g->inventory.n_gpus = g->n;
+	if (g->node->share_users == CONF_USERS_ONE)
+		checker_say(checker, "apart %s", g->node->name);
 	checker_say(checker, "health %s %s", g->node->name, words[g->node->health_jobs]);
 	return g;
 }

@@ -522,6 +522,7 @@ void lab_new(struct lab *lab, uint64_t seed)
 	lab->limits = lab_pick(lab, 2);
 	lab->preempts = lab_pick(lab, 3) != 0;
 	lab->shares = seed >= LAB_SHARED;
+	lab->apart = seed >= LAB_APART;
 	lab->doing = "the start";
 	lab_conf(lab, text, sizeof(text));
 	lab->w = world_new(text);

@@ -19,6 +19,7 @@
 #define LAB_WANTS  3
 #define LAB_CARDS  16 /* of a node */
 #define LAB_SHARED 10000000
+#define LAB_APART  20000000 /* and on some nodes only by runs of one user */
 #define LAB_MILLI  1000
 #define LAB_ANY    UINT16_MAX /* a GPU type: any */
 #define LAB_NO_GPU (UINT16_MAX - 1)
@@ -89,8 +90,8 @@ struct lab_node {
 struct lab {
 	struct world *w;
 	uint64_t seed, random, hash;
-	bool weights, quotas, limits, preempts, shares; /* what this case has */
-	unsigned variant;                               /* of the configuration */
+	bool weights, quotas, limits, preempts, shares, apart; /* what this case has */
+	unsigned variant;                                      /* of the configuration */
 	unsigned n_nodes;
 	struct lab_node nodes[LAB_NODES];
 	struct lab_job jobs[LAB_JOBS];

@@ -58,6 +58,13 @@ static const char *node_share(const struct lab *lab, unsigned node)
 	return lab->shares ? words[(h * 0x9e3779b97f4a7c15ull) >> 40 & 3] : "no";
 }
 
+static const char *node_users(const struct lab *lab, unsigned node)
+{
+	uint64_t h = (lab->seed * 4 + lab->variant) * LAB_NODES + node;
+
+	return lab->apart && (h * 0x9e3779b97f4a7c15ull) >> 43 & 1 ? "one" : "any";
+}
+
 static void make_nodes(struct lab *lab, struct text *t)
 {
 	unsigned i, g, types = 1 + pick(t, TYPES), leaves = 1 + pick(t, 3);
@@ -76,7 +83,8 @@ static void make_nodes(struct lab *lab, struct text *t)
 			add(t, ",%s:2", type_names[also]);
 			t->total[also] += 2;
 		}
-		add(t, "\"; share = \"%s\"; }", node_share(lab, i));
+		add(t, "\"; share = \"%s\"; share_users = \"%s\"; }", node_share(lab, i),
+		        node_users(lab, i));
 	}
 	add(t, " );\ntopology = ( ");
 	for (g = 0; g < leaves && lab->n_nodes >= leaves; g++) {

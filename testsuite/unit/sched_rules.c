@@ -57,7 +57,8 @@ static uint64_t card_mem(const struct lab *lab, uint16_t type)
 	return t->mem_mb - t->mem_reserve_mb;
 }
 
-static void give_cards(const struct lab *lab, struct room *room, const struct lab_run *r)
+static void give_cards(
+        const struct lab *lab, struct room *room, const struct lab_run *r, uint32_t uid)
 {
 	unsigned i;
 
@@ -68,7 +69,10 @@ static void give_cards(const struct lab *lab, struct room *room, const struct la
 		        room->v[r->node].cards[i].whole ||
 		        (!r->share.charge && room->v[r->node].cards[i].runs);
 		room->v[r->node].cards[i].whole |= !r->share.charge;
-		room->v[r->node].cards[i].runs++;
+		if (!room->v[r->node].cards[i].runs++)
+			room->v[r->node].cards[i].uid = uid;
+		else if (room->v[r->node].cards[i].uid != uid)
+			room->v[r->node].cards[i].uid = CONF_NONE;
 		room->v[r->node].cards[i].milli += r->share.milli;
 		room->v[r->node].cards[i].mem_mb += r->share.mem_mb;
 		room->v[r->node].cards[i].wrong |=
@@ -89,6 +93,7 @@ void rules_room(const struct lab *lab, usec_t at, lab_set gone, struct room *roo
 		room->v[i].accepts = lab->nodes[i].heard && !lab->nodes[i].drained;
 		room->v[i].empty = true;
 		room->v[i].shares = n->share != CONF_SHARE_NO;
+		room->v[i].apart = n->share_users == CONF_USERS_ONE;
 		for (g = 0; g < n->n_gpus; g++) {
 			for (k = 0; k < n->gpus[g].count; k++)
 				room->v[i].cards[room->v[i].n_cards++].type = n->gpus[g].type;
@@ -112,7 +117,7 @@ void rules_room(const struct lab *lab, usec_t at, lab_set gone, struct room *roo
 			room->v[r->node].empty = false;
 			room->v[r->node].cpus -= (int)r->cpus;
 			room->v[r->node].mem_mb -= (int64_t)r->mem_mb;
-			give_cards(lab, room, r);
+			give_cards(lab, room, r, j->uid);
 		}
 	}
 }
@@ -161,7 +166,8 @@ static int cards_for(const struct lab *lab, const struct lab_job *j, uint16_t ty
 			continue;
 		if (!part.charge)
 			n += !room->v[node].cards[i].runs;
-		else
+		else if (!room->v[node].apart || !room->v[node].cards[i].runs ||
+		         room->v[node].cards[i].uid == j->uid)
 			n += room->v[node].cards[i].milli + part.milli <= LAB_MILLI &&
 			     room->v[node].cards[i].mem_mb + part.mem_mb <= card_mem(lab, type);
 	}

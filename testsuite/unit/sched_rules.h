@@ -15,7 +15,7 @@ lab_set rules_one(const struct lab *lab, const struct lab_job *j);
 /* What each node has for new runs. A card is whole somebody's, or shared by some runs, or free. */
 struct room {
 	struct {
-		bool accepts, empty, shares;
+		bool accepts, empty, shares, apart;
 		int cpus;
 		int64_t mem_mb;
 		unsigned n_cards;
@@ -23,6 +23,7 @@ struct room {
 			uint16_t type;
 			bool whole, wrong; /* wrong: it has two owners, or gives too much */
 			unsigned runs;
+			uint32_t uid; /* of its runs; CONF_NONE: of several users */
 			uint64_t milli, mem_mb;
 		} cards[LAB_CARDS];
 	} v[LAB_NODES];

@@ -39,7 +39,7 @@ static const uint32_t type_mem[TYPES] = { 40 * 1024, 80 * 1024 - 640, 10 * 1024 
 
 /* What its runs have of a card that is shared. */
 struct model_card {
-	uint32_t runs, milli, mem;
+	uint32_t runs, milli, mem, uid;
 };
 
 struct model_node {
@@ -48,6 +48,7 @@ struct model_node {
 	uint64_t used, shared, out; /* whole; by some; drained */
 	struct model_card cards[CARDS];
 	bool heard, drained, shares, in[PARTITIONS];
+	bool apart; /* a GPU is shared by runs of one user only */
 };
 
 struct want {
@@ -58,6 +59,7 @@ struct want {
 struct model_job {
 	uint64_t id;
 	unsigned partition;
+	uint32_t uid;
 	int nice;
 	uint32_t cpus, mem;
 	struct want wants[3];
@@ -128,10 +130,12 @@ static size_t make_nodes(struct model *m, char *text, size_t used)
 			comma = ",";
 		}
 		n->shares = m->shares && pick(m, 3);
-		used = add(text, used, "\"; share = \"%s\"; }",
+		n->apart = m->shares && pick(m, 3) == 0;
+		used = add(text, used, "\"; share = \"%s\"; share_users = \"%s\"; }",
 		        !n->shares   ? "no"
 		        : pick(m, 2) ? "mps"
-		                     : "watch");
+		                     : "watch",
+		        n->apart ? "one" : "any");
 	}
 	return used;
 }
@@ -205,7 +209,7 @@ static uint32_t free_of(const struct model_node *n, unsigned type)
  * such card has so much. */
 static bool part_of(const struct model_job *j, unsigned type, struct model_card *part)
 {
-	*part = (struct model_card){ 1, j->milli, j->gpu_mem };
+	*part = (struct model_card){ 1, j->milli, j->gpu_mem, j->uid };
 	if (!j->gpu_mem)
 		part->mem = (uint32_t)((uint64_t)type_mem[type] * j->milli / CARD_ALL);
 	return part->mem <= type_mem[type];
@@ -226,7 +230,8 @@ static uint64_t cards_for(const struct model_node *n, const struct model_job *j,
 		const struct model_card *c = &n->cards[i];
 
 		if (left >> i & 1 && c->milli + part.milli <= CARD_ALL &&
-		        c->mem + part.mem <= type_mem[type])
+		        c->mem + part.mem <= type_mem[type] &&
+		        (!n->apart || !c->runs || c->uid == j->uid))
 			mask |= UINT64_C(1) << i;
 	}
 	return mask;
@@ -370,6 +375,7 @@ static void book_cards(struct model_node *n, const struct model_job *j, int sign
 		if (!(j->got >> i & 1))
 			continue;
 		n->cards[i].runs += sign > 0 ? 1 : -1u;
+		n->cards[i].uid = j->uid;
 		n->cards[i].milli += sign > 0 ? j->part.milli : -j->part.milli;
 		n->cards[i].mem += sign > 0 ? j->part.mem : -j->part.mem;
 		n->shared &= ~(UINT64_C(1) << i);
@@ -534,7 +540,8 @@ static void submits(struct model *m)
 	job.mem_mb = j->mem;
 	job.nice = j->nice;
 	j->held = job.hold = pick(m, 8) == 0;
-	j->id = world_submit_job(m->w, &job, 1000 + pick(m, 3));
+	j->uid = 1000 + pick(m, 3);
+	j->id = world_submit_job(m->w, &job, j->uid);
 	if (!j->id) {
 		assert_int_equal(m->w->error.code, ERR_JOB_NEVER);
 		return;

@@ -50,6 +50,25 @@ static void check_capacity(struct lab *lab)
 	}
 }
 
+/* Whose runs are on its GPUs beside it? */
+static void check_apart(struct lab *lab, const struct lab_job *j, const struct lab_run *r)
+{
+	size_t i, k;
+
+	for (i = 0; i < lab->n_jobs; i++) {
+		const struct lab_job *other = &lab->jobs[i];
+
+		for (k = 0; k < other->n_runs; k++) {
+			if (other->uid != j->uid && !other->runs[k].over &&
+			        other->runs[k].node == r->node && (other->runs[k].gpus & r->gpus))
+				lab_fail(lab,
+				        "job %llu was started on a GPU of node %u that another "
+				        "user's job %llu shares",
+				        ID(j), r->node, ID(other));
+		}
+	}
+}
+
 /* It has of each GPU what it asked for: all of it, or a part where GPUs are shared. */
 static void check_part(struct lab *lab, const struct lab_job *j, const struct lab_run *r)
 {
@@ -65,6 +84,8 @@ static void check_part(struct lab *lab, const struct lab_job *j, const struct la
 		lab_fail(lab, "job %llu has parts of GPUs of node %u, which are not shared", ID(j),
 		        r->node);
 	lab->seen.parts += part.charge > 0;
+	if (part.charge && lab->w->conf->nodes[r->node].share_users == CONF_USERS_ONE)
+		check_apart(lab, j, r);
 }
 
 /* A gang is whole, and each part is as it was asked for, where it may be. */
@@ -501,9 +522,10 @@ static bool places_closed(struct lab *lab, const struct lab_job *k)
 	return false;
 }
 
-static bool alike(const struct lab_job *j, const struct lab_job *k)
+static bool alike(const struct lab *lab, const struct lab_job *j, const struct lab_job *k)
 {
-	return j->part.milli == k->part.milli && j->part.mem_mb == k->part.mem_mb;
+	return j->part.milli == k->part.milli && j->part.mem_mb == k->part.mem_mb &&
+	       (!lab->apart || j->uid == k->uid);
 }
 
 /* A job before it waits for what nobody knows the end of, on one of its nodes: that it has another
@@ -516,7 +538,7 @@ static bool passed_unseen(struct lab *lab, const struct lab_job *k)
 	for (i = 0; i < lab->n_jobs; i++) {
 		const struct lab_job *j = &lab->jobs[i];
 
-		if (j->now.has_plan && (!j->now.planned || !alike(j, k)) &&
+		if (j->now.has_plan && (!j->now.planned || !alike(lab, j, k)) &&
 		        rules_maybe_before(lab, j, k) && (j->now.plan_nodes & k->before.plan_nodes))
 			return true;
 	}
@@ -765,17 +787,21 @@ static void cases(void **state)
 	            (sums.starts > 10 * n && sums.preempted > n / 4 && sums.planned > 5 * n));
 }
 
-/* The same where GPUs are shared. */
+/* The same where GPUs are shared, by anybody's runs and by those of one user. */
 static void cases_of_parts(void **state)
 {
-	uint64_t n = env("POLICY_CASES", 400) / 4;
+	static const uint64_t first[] = { LAB_SHARED, LAB_APART };
+	uint64_t n = env("POLICY_CASES", 400) / 8;
 	struct sums sums;
+	size_t i;
 
 	(void)state;
 	if (getenv("POLICY_SEED") || getenv("POLICY_FIRST"))
 		skip();
-	some_cases(LAB_SHARED, n, &sums);
-	assert_true(sums.parts > 5 * n && sums.preempted > n / 4 && sums.planned > 5 * n);
+	for (i = 0; i < 2; i++) {
+		some_cases(first[i], n, &sums);
+		assert_true(sums.parts > 5 * n && sums.preempted > n / 4 && sums.planned > 5 * n);
+	}
 }
 
 static void known_cases(void **state)
