@@ -5,8 +5,10 @@
 #include <string.h>
 
 #include "common/gpufault.h"
+#include "common/text.h"
 #include "ctld/core/internal.h"
 
+#define WHY_MAX  280
 #define WHAT_MAX (GPU_REASON_MAX + DEVICE_UUID_MAX + 40)
 
 static const struct conf_node *conf_of(const struct core *core, const struct node *node)
@@ -32,15 +34,29 @@ static bool index_of(const struct node *node, const char *gpu, uint32_t *index)
 
 /* --- looking again --------------------------------------------------------------------------- */
 
+/* What tells the node's boots apart: its boot id as one word of the list (health.c). */
+static void boot_of(const struct node *node, char boot[GPU_BOOT_MAX])
+{
+	char *c;
+
+	snprintf(boot, GPU_BOOT_MAX, "%s%s", node_info(node)->boot_id,
+	        strcmp(node_info(node)->boot_id, "-") ? "" : "-");
+	for (c = boot; *c; c++)
+		*c = *c == ' ' ? '_' : *c;
+}
+
 bool gpu_may_return(const struct node *node, const struct gpu_drain *d)
 {
+	char boot[GPU_BOOT_MAX];
+
 	if (d->uid != GPU_NOBODY)
 		return false;
 	switch (gpu_fault_row((enum gpu_fault_kind)d->kind, d->code)->back) {
 	case GPU_BACK_WELL:
 		return true;
 	case GPU_BACK_RESET:
-		return strcmp(d->boot, node_info(node)->boot_id) != 0;
+		boot_of(node, boot);
+		return strcmp(d->boot, boot) != 0;
 	case GPU_BACK_NEVER:
 		break;
 	}
@@ -178,7 +194,7 @@ static void drain_gpu(
 	d = (struct gpu_drain){
 		.uid = GPU_NOBODY, .since = core->now.wall, .kind = f->kind, .code = f->code
 	};
-	snprintf(d.boot, sizeof(d.boot), "%s", node_info(node)->boot_id);
+	boot_of(node, d.boot);
 	snprintf(d.reason, sizeof(d.reason), "%s", why);
 	if (!gpu_drained(node, index, &was) ||
 	        (was.uid == GPU_NOBODY &&
@@ -224,14 +240,15 @@ static void fault(struct core *core, struct node *node, const struct gpu_fault *
 	enum gpu_fault_kind kind = (enum gpu_fault_kind)f->kind;
 	enum gpu_fault_action action =
 	        gpu_fault_action(kind, f->code, conf->health_events.v, conf->health_events.n);
+	const char *said = *f->text ? f->text : gpu_fault_row(kind, f->code)->text;
 	char why[GPU_REASON_MAX], text[WHAT_MAX];
 
 	if (kind == GPU_FAULT_XID)
 		snprintf(why, sizeof(why), "xid %u: %s", f->code,
 		        gpu_fault_row(kind, f->code)->text);
-	else
-		snprintf(why, sizeof(why), "%.280s",
-		        *f->text ? f->text : gpu_fault_row(kind, f->code)->text);
+	else /* cut between characters */
+		snprintf(why, sizeof(why), "%.*s",
+		        (int)text_plain_prefix(said, strnlen(said, WHY_MAX)), said);
 	snprintf(text, sizeof(text), "%s: %s: %s", f->uuid, why, done[action]);
 	audit_note(core, "gpu.fault", NULL, 0, node_info(node)->name, text);
 	if (action == GPU_FAULT_DRAIN_GPU)
