@@ -5,6 +5,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "common/text.h"
 #include "ctld/core/health.h"
 #include "ctld/core/internal.h"
 #include "ctld/core/layout.h"
@@ -187,6 +188,7 @@ __attribute__((format(printf, 2, 3))) static void say(char note[NOTE_MAX], const
 	va_start(ap, format);
 	vsnprintf(note + used, NOTE_MAX - used, format, ap);
 	va_end(ap);
+	note[text_plain_prefix(note, strlen(note))] = '\0'; /* cut between characters */
 }
 
 /* "7 of 8 h100, GPU-6f1c missing": of the type of slot `first`, if that is its first. */

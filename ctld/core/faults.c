@@ -5,10 +5,8 @@
 #include <string.h>
 
 #include "common/gpufault.h"
-#include "common/text.h"
 #include "ctld/core/internal.h"
 
-#define WHY_MAX  280
 #define WHAT_MAX (GPU_REASON_MAX + DEVICE_UUID_MAX + 40)
 
 static const struct conf_node *conf_of(const struct core *core, const struct node *node)
@@ -240,15 +238,13 @@ static void fault(struct core *core, struct node *node, const struct gpu_fault *
 	enum gpu_fault_kind kind = (enum gpu_fault_kind)f->kind;
 	enum gpu_fault_action action =
 	        gpu_fault_action(kind, f->code, conf->health_events.v, conf->health_events.n);
-	const char *said = *f->text ? f->text : gpu_fault_row(kind, f->code)->text;
 	char why[GPU_REASON_MAX], text[WHAT_MAX];
 
 	if (kind == GPU_FAULT_XID)
 		snprintf(why, sizeof(why), "xid %u: %s", f->code,
 		        gpu_fault_row(kind, f->code)->text);
-	else /* cut between characters */
-		snprintf(why, sizeof(why), "%.*s",
-		        (int)text_plain_prefix(said, strnlen(said, WHY_MAX)), said);
+	else
+		gpu_reason(why, *f->text ? f->text : gpu_fault_row(kind, f->code)->text);
 	snprintf(text, sizeof(text), "%s: %s: %s", f->uuid, why, done[action]);
 	audit_note(core, "gpu.fault", NULL, 0, node_info(node)->name, text);
 	if (action == GPU_FAULT_DRAIN_GPU)

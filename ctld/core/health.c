@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "common/text.h"
 #include "ctld/core/faults.h"
 #include "ctld/core/internal.h"
 
@@ -139,6 +140,14 @@ bool gpu_drained(const struct node *node, uint32_t index, struct gpu_drain *drai
 		return true;
 	}
 	return false;
+}
+
+void gpu_reason(char reason[GPU_REASON_MAX], const char *text)
+{
+	size_t n = text_plain_prefix(text, strnlen(text, GPU_REASON_MAX - 1));
+
+	memcpy(reason, text, n);
+	reason[n] = '\0';
 }
 
 /* --- changes --------------------------------------------------------------------------------- */

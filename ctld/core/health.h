@@ -33,6 +33,9 @@ int gpu_index(const struct core *core, const struct node *node, const char *text
 /* Is it drained? `drain` may be NULL. */
 bool gpu_drained(const struct node *node, uint32_t index, struct gpu_drain *drain);
 
+/* A reason as it is kept: as much of a text as there is room for, cut between characters. */
+void gpu_reason(char reason[GPU_REASON_MAX], const char *text);
+
 /* Of the index; drain->gpu is filled in. One that is drained already is so anew. */
 void gpu_drain(struct core *core, struct node *node, uint32_t index, struct gpu_drain *drain);
 void gpu_return(struct core *core, struct node *node, uint32_t index);

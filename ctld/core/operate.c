@@ -106,7 +106,7 @@ static int drain(struct core *core, struct node *node, const struct core_event *
 	struct gpu_drain drain = { .uid = e->caller.uid, .since = core->now.wall };
 
 	if (of_gpu(e)) {
-		snprintf(drain.reason, sizeof(drain.reason), "%s", e->node.reason);
+		gpu_reason(drain.reason, e->node.reason);
 		gpu_drain(core, node, asked_gpu(core, node, e), &drain);
 		return 0;
 	}

@@ -280,8 +280,27 @@ static void check_shown(struct world *w)
 		if (text_check("reason", v.reason, sizeof(v.reason), &err) < 0)
 			fail_msg("%s", err.text);
 	}
+	if (text_check("note", world_node_view(w, 0).gpu_note, WIRE_TEXT_MAX, &err) < 0)
+		fail_msg("%s", err.text);
 	if (text_check("reason", world_node_view(w, 0).reason, WIRE_TEXT_MAX, &err) < 0)
 		fail_msg("%s", err.text);
+}
+
+/* An operator takes one out of use, and says why at length. */
+static void drains(struct world *w)
+{
+	static const uint32_t node0;
+	struct core_event e = { .kind = EV_NODE_CONTROL, .caller = world_admin() };
+
+	e.node.verb = NODE_DRAIN;
+	e.node.nodes = &node0;
+	e.node.n = 1;
+	e.node.gpu = "1";
+	e.node.reason = repeat("\xe2\x82\xac", 510);
+	world_apply(w, &e);
+	check_shown(w);
+	e.node.verb = NODE_RESUME;
+	world_apply(w, &e);
 }
 
 static void shown(void *arg, const struct effect *e)
@@ -328,6 +347,7 @@ static void taken(void **state)
 			session = registers(w, boot);
 			last = pick(2) ? 0 : last;
 			world_node(w, NODE_RESUME, 0, false);
+			drains(w);
 		}
 	}
 	assert_true(applied > 300 && refused > 300);
