@@ -273,14 +273,22 @@ static bool check_slot(struct lfaults *f, const struct gpu *gpu)
 	return changed;
 }
 
+/* Is it what `was` was, or the GPU of that instance? One that has no UUID is known by its number.
+ */
+static bool is_of(const struct gpu *gpu, const struct gpu *was)
+{
+	if (*gpu->uuid && (was->kind != GPU_MIG || gpu->kind == GPU_MIG))
+		return !strcmp(gpu->uuid, was->uuid);
+	return gpu->nvml == was->nvml && (!*gpu->pci || !strcmp(gpu->pci, was->pci));
+}
+
 /* The entry in trouble that a GPU has become; NULL: it is gone, or another layout. */
 static const struct gpu *trouble_of(const struct gpus *now, const struct gpu *was)
 {
 	for (uint32_t i = 0; i < now->n; i++) {
 		const struct gpu *gpu = &now->v[i];
 
-		if (*gpu->trouble &&
-		        (*gpu->uuid ? !strcmp(gpu->uuid, was->uuid) : gpu->nvml == was->nvml))
+		if (*gpu->trouble && is_of(gpu, was))
 			return gpu;
 	}
 	return NULL;

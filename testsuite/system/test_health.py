@@ -8,7 +8,7 @@ import subprocess
 
 import pytest
 from cluster import Cluster, wait_until
-from test_gpus import Machine, TYPES, h100
+from test_gpus import MIG_TYPES, Machine, TYPES, h100, layout, mig
 
 GPUS = (h100(0), h100(1))
 HOLD = "while [ ! -e {} ]; do sleep 0.05; done"
@@ -67,6 +67,52 @@ def site(tmp_path_factory):
         # Nobody hears an Xid that was said before he listened.
         wait_until(lambda: (s.xid(0, 13), s.events("gpu.fault"))[1], "the first Xid")
         yield s
+
+
+def cut(i, more=""):
+    return (h100(i, f"mig=1 {more}"), mig(i, 1), mig(i, 2))
+
+
+def test_of_a_card_that_is_cut(tmp_path):
+    """What is wrong with a GPU is wrong with all its instances, and with those of no other."""
+    machine = Machine(tmp_path / "machine")
+    node = f'nodes = ( {{ name = "gpu04"; health_recheck = "1s"; {layout(("0-1", "1g.10gb:2"))} }} );'
+    with Cluster(nodes=("gpu04",), start=False, hardware=f"{MIG_TYPES}\n{node}") as c:
+        s = Site(c, machine)
+        s.set(*cut(0), *cut(1))
+        c.start_munged()
+        c.start_ctld()
+        s.start_agent()
+        c.wait_nodes()
+        wait_until(lambda: (s.xid(0, 13), s.events("gpu.fault"))[1], "the first Xid")
+        held = c.submit(HOLD.format("cut"), "--gpus=1g.10gb:1")
+        c.wait_state(held, "RUNNING")
+        s.xid(0, 48)
+        s.wait(0, "draining", "xid 48: double bit ECC error")
+        s.wait(1, "drained", "xid 48: double bit ECC error")
+        assert [g["state"] for g in s.told()[2:]] == ["free", "free"]
+        s.set(*cut(0), *cut(1, "temp=95 slowdown=92"))
+        for i in (2, 3):
+            s.wait(i, "drained", "95 C, it slows down at 92 C")
+        s.set(*cut(0), *cut(1))
+        for i in (2, 3):
+            s.wait(i, "free")
+        s.set(*cut(0), *cut(1, "lost=1"))
+        for i in (2, 3):
+            s.wait(i, "drained", "nvmlDeviceGetHandleByIndex: GPU is lost")
+        s.set(*cut(0), *cut(1))
+        for i in (2, 3):
+            s.wait(i, "free")
+        s.set(*cut(0), *cut(1), more=("fail call=nvmlDeviceGetMinorNumber gpu=1 result=999",))
+        for i in (2, 3):
+            s.wait(i, "drained", "nvmlDeviceGetMinorNumber: Unknown Error")
+        s.set(*cut(0), *cut(1))
+        for i in (2, 3):
+            s.wait(i, "free")
+        assert c.state(held) == "RUNNING"
+        (c.dir / "jobs/cut").touch()
+        c.wait_state(held, "COMPLETED")
+        s.wait(0, "drained")
 
 
 def test_noted(site):
