@@ -109,6 +109,16 @@ SHOW(recheck)
 	view_time(cell, g->recheck);
 }
 
+SHOW(card)
+{
+	GPU;
+
+	if (g->card)
+		view_printf(cell, "%" PRIu32, g->card - 1);
+	else
+		view_text(cell, "-");
+}
+
 SHOW(uuid)
 {
 	GPU;
@@ -129,14 +139,15 @@ static const struct view_column columns[] = {
 	{ "BY", { "BY", 10, 4, 0 }, "who drained it", show_by },
 	{ "SINCE", { "SINCE", 19, 0, TABLE_WHOLE }, "when it was drained", show_since },
 	{ "RECHECK", { "RECHECK", 19, 0, TABLE_WHOLE },
-	        "when it is looked at whether one that a fault has drained is well",
-	        show_recheck },
+	        "when it is looked at whether one that a fault has drained is well", show_recheck },
 	{ "UUID", { "UUID", 40, 8, 0 }, "its UUID", show_uuid },
+	{ "CARD", { "CARD", 4, 0, TABLE_RIGHT | TABLE_WHOLE },
+	        "which GPU of the host it is, or is an instance of", show_card },
 };
 
 const struct view_kind gpu_kind = {
 	.columns = columns,
 	.n = sizeof(columns) / sizeof(columns[0]),
 	.standard = "GPU,TYPE,STATE,UTIL,MEM,JOBS,REASON",
-	.longer = "GPU,TYPE,STATE,UTIL,MEM,JOBS,UUID,BY,SINCE,RECHECK,REASON",
+	.longer = "GPU,TYPE,CARD,STATE,UTIL,MEM,JOBS,UUID,BY,SINCE,RECHECK,REASON",
 };

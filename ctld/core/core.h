@@ -308,6 +308,7 @@ struct gpu_view {
 	bool use_known;       /* of the one run that has it, with whatever GPUs it has */
 	uint32_t util_pct;    /* their mean */
 	uint64_t mem_used_mb; /* the most on one of them */
+	uint32_t card;        /* 1 + number of the physical GPU on its host; 0: not known */
 };
 /* False: it has no such index, and none above it. */
 bool core_gpu_view(const struct core *core, uint32_t node, uint32_t index, struct gpu_view *view);

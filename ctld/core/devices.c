@@ -339,10 +339,15 @@ bool devices_differ(
 {
 	const struct node_link *l = node_link_of(node);
 	struct binding b = { 0 };
+	size_t used;
 
 	begin(&b, core, node);
 	if (index >= b.n || !b.slots[index].mig || (!l->gpus_asked && !*node_info(node)->gpus))
 		return false;
 	find_layouts(&b);
-	return differs(&b, b.slots[index].mig - 1, text, size);
+	used = (size_t)snprintf(text, size, "GPU %u: ", b.slots[index].mig - 1);
+	if (differs(&b, b.slots[index].mig - 1, text + used, size - used))
+		return true;
+	*text = '\0';
+	return false;
 }

@@ -35,7 +35,8 @@ struct node;
  * the ledger how much memory each GPU has. */
 void devices_bind(struct core *core, struct node *node);
 
-/* Is the index out because its GPU is not cut as demanded? `text` says how it differs. */
+/* Is the index out because its GPU is not cut as demanded? `text` ("" if not) is which GPU that is
+ * and how it differs. */
 bool devices_differ(
         const struct core *core, const struct node *node, uint32_t index, char *text, size_t size);
 

@@ -67,6 +67,7 @@ bool core_gpu_view(const struct core *core, uint32_t n, uint32_t index, struct g
 	view_use(l, index, v);
 	device_uuid(node_info(node)->gpus, index, v->uuid);
 	gpu = found(l, v->uuid);
+	v->card = gpu ? gpu->host + 1 : 0;
 	booked = ledger_gpus_used(core->ledger, n) >> index & 1;
 	if (gpu_drained(node, index, &drain)) {
 		v->state = booked ? "draining" : "drained";

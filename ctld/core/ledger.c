@@ -324,6 +324,51 @@ static uint64_t lowest(uint64_t mask, uint32_t n)
 	return taken;
 }
 
+/* The indices of one GPU that is cut as demanded: its MIG instances. */
+static uint64_t card_gpus(const struct record *r, uint16_t mig)
+{
+	uint64_t mask = 0;
+	uint32_t from = 0;
+	size_t i;
+
+	for (i = 0; i < r->conf->n_gpus; from += r->conf->gpus[i++].count) {
+		if (r->conf->gpus[i].mig == mig)
+			mask |= bits(from, r->conf->gpus[i].count);
+	}
+	return mask;
+}
+
+/* The card that has the fewest of `mask` left, but at least `n`; 0: none has. */
+static uint64_t fullest(const struct record *r, uint64_t mask, uint32_t n)
+{
+	uint64_t best = 0;
+	uint16_t number;
+
+	for (number = 1; number <= CONF_MAX_GPUS_PER_NODE; number++) {
+		uint64_t here = card_gpus(r, number) & mask;
+
+		if (here && count(here) >= n && (!best || count(here) < count(best)))
+			best = here;
+	}
+	return best;
+}
+
+/* `n` of `mask`: MIG instances so that whole cards stay free for as long as can be, which is how
+ * they can be cut anew, and a job's on one card if one has room; of others the lowest. */
+static uint64_t choose(const struct record *r, uint64_t mask, uint32_t n)
+{
+	uint64_t taken = 0, card;
+
+	for (; r->conf->n_mig && n > count(taken); taken |= lowest(card, n - count(taken))) {
+		card = fullest(r, mask & ~taken, n - count(taken));
+		if (!card)
+			card = fullest(r, mask & ~taken, 1);
+		if (!card)
+			break;
+	}
+	return taken | lowest(mask & ~taken, n - count(taken));
+}
+
 void places_add(struct places *p, const struct place *place)
 {
 	if (p->n == p->size) {
@@ -347,7 +392,7 @@ static struct place place_at(const struct search *s, uint32_t node, uint32_t gpu
 	struct place place = { .node = node,
 		.cpus = s->ask->cpus,
 		.mem_mb = s->ask->mem_mb,
-		.gpus = lowest(mask, gpus),
+		.gpus = choose(r, mask, gpus),
 		.type = s->type };
 
 	if (gpus)

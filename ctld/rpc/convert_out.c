@@ -552,6 +552,7 @@ Gpusched__NodeGpu *wire_node_gpu(const struct core *core, uint32_t node,
 	m->util_pct = view->util_pct;
 	m->mem_used_mb = view->mem_used_mb;
 	m->mem_mb = view->mem_mb;
+	m->card = view->card;
 	m->n_runs = core_gpu_runs(core, node, view->index, runs, GPU_RUNS_SHOWN);
 	m->runs = run_names(runs, m->n_runs, arena);
 	return m;

@@ -295,7 +295,7 @@ def test_layout_demanded(machine):
         wait_note(c, "2 of 4 1g.10gb, GPU 0: 1g.10gb:2 wanted, 1g.10gb:1,3g.40gb:1 found")
         assert c.state(held) == "RUNNING"
         assert [g["state"] for g in gpus(c)] == ["trouble", "trouble", "free", "free", "free"]
-        assert gpus(c)[1]["reason"] == "1g.10gb:2 wanted, 1g.10gb:1,3g.40gb:1 found"
+        assert gpus(c)[1]["reason"] == "GPU 0: 1g.10gb:2 wanted, 1g.10gb:1,3g.40gb:1 found"
         assert output(c, c.submit(PRINT, "--gpus=1g.10gb:2")).endswith(" MIG-1-1,MIG-1-2")
         wide = c.submit(PRINT, "--gpus=1g.10gb:3")
         (c.dir / "jobs/go").touch()
@@ -328,6 +328,46 @@ def test_layout_reloaded(machine):
         assert output(c, later).endswith(" MIG-0-8,MIG-0-9")
         wait_note(c, "")
         assert sorted((g["type"], g["total"]) for g in node(c)["gpus"]) == [("1g.10gb", 2), ("3g.40gb", 2)]
+
+
+def test_jobs_on_instances(machine):
+    """All the ways to ask for MIG instances, what they cost, and what limits them."""
+    machine.set(h100(0, "mig=1"), *[mig(0, i) for i in range(4)], mig(0, 4, "3g.40gb"), h100(1))
+    types = MIG_TYPES.replace('mem = "10G";', 'mem = "10G"; price = 0.5;')
+    hardware = f'{types}\nnodes = ( {{ name = "gpu04"; {layout(("0", "1g.10gb:4,3g.40gb:1"))} }} );'
+    policy = """accounts = ( { name = "lab"; quota = { guaranteed = "1g.10gb:2"; limit = "1g.10gb:3"; }; },
+{ name = "few"; per_job = { gpus = "1g.10gb:1,any:2"; }; } ); default_account = "lab";"""
+    with Cluster(nodes=("gpu04",), start=False, hardware=hardware, policy=policy) as c:
+        c.start_munged()
+        c.start_ctld()
+        start_agent(c, machine)
+        c.wait_nodes()
+        wait_until(lambda: len(node(c)["gpus"]) == 3, "the GPU that is not cut")
+        asked = {"--gpus=1g.10gb:2": "MIG-0-0,MIG-0-1", "--gpus-per-node=3g.40gb:1": "MIG-0-4",
+                 "--gres=gpu:1g.10gb:2": "MIG-0-0,MIG-0-1", "--gpus=3g.40gb:2|h100:1": "GPU-1",
+                 "--gpus=1g.10gb:1|h100:1": "MIG-0-0"}
+        for option, given in asked.items():
+            assert output(c, c.submit(PRINT, option)).split()[-1] == given, option
+        assert output(c, c.submit(PRINT, "--gpus=1", "--gpu-mem-min=30G")).split()[-1] in ("MIG-0-4", "GPU-1")
+        assert output(c, c.submit(PRINT, "--gpus=1", "--gpu-mem-min=60G")).split()[-1] == "GPU-1"
+        assert output(c, c.submit(PRINT, "--gpus=any:3")).split()[-1] == "MIG-0-0,MIG-0-1,MIG-0-2"
+        script = c.dir / "jobs/script.sh"
+        script.write_text(f"#!/bin/bash\n#SBATCH --gres=gpu:1g.10gb:2\n{PRINT}\n")
+        job = c.run("gsubmit", "--parsable", "--output=gpusched-%j.out", script, cwd=c.dir / "jobs").stdout.strip()
+        assert output(c, int(job)).split()[-1] == "MIG-0-0,MIG-0-1"
+
+        r = c.run("gsubmit", "-A", "few", "--gpus=1g.10gb:2", "--wrap", "true", check=False)
+        assert r.returncode == 1 and "1g.10gb:1" in r.stderr
+        r = c.run("gsubmit", "--gpus=1g.10gb:5", "--wrap", "true", check=False)
+        assert r.returncode == 1 and "1g.10gb:4" in r.stderr
+        held = [c.submit("while [ ! -e go ]; do sleep 0.05; done", f"--gpus=1g.10gb:{n}") for n in (2, 2)]
+        c.wait_state(held[0], "RUNNING")
+        wait_until(lambda: "1g.10gb:3" in c.run("gqueue", "--why", held[1]).stdout, "the quota to be named")
+        told = c.run("gsubmit", "--test-only", "--gpus=1g.10gb:1", "--time=60", "--wrap", "true").stdout
+        assert "up to 0.50" in told, told
+        (c.dir / "jobs/go").touch()
+        for job in held:
+            c.wait_state(job, "COMPLETED")
 
 
 def test_layout_of_simulated_nodes():

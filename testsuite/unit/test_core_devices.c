@@ -531,7 +531,7 @@ static void cut_under_runs(void **state)
 	world_pass(w, 1.1);
 	assert_string_equal(note(w), "2 of 4 1g, GPU 0: 1g:2 wanted, 1g:1,3g:1 found");
 	assert_string_equal(world_state(w, job), "RUNNING");
-	assert_string_equal(gpu_state(w, 1), "trouble: 1g:2 wanted, 1g:1,3g:1 found");
+	assert_string_equal(gpu_state(w, 1), "trouble: GPU 0: 1g:2 wanted, 1g:1,3g:1 found");
 	assert_string_equal(gpu_state(w, 2), "free");
 	next = world_submit(w, "1g:1");
 	assert_string_equal(uuids_of(w, next), "MIG-c");
@@ -545,6 +545,33 @@ static void cut_under_runs(void **state)
 	world_pass(w, 1.1);
 	assert_string_equal(note(w), "");
 	assert_string_equal(uuids_of(w, wide), "MIG-a,MIG-b");
+	world_free(w);
+}
+
+/* What is in use is filled first; a job's are on one GPU if one has room. */
+static void cut_and_packed(void **state)
+{
+	struct world *w = world_new(CUT(MIG(GPU_CUT("0-2", "1g:3"))));
+	uint64_t job[6];
+
+	(void)state;
+	find(w, "0:1g/MIG-a;0:1g/MIG-b;0:1g/MIG-c;1:1g/MIG-d;1:1g/MIG-e;1:1g/MIG-f;"
+	        "2:1g/MIG-g;2:1g/MIG-h;2:1g/MIG-i");
+	world_pass(w, 1.1);
+	job[0] = world_submit(w, "1g:2");
+	assert_string_equal(uuids_of(w, job[0]), "MIG-a,MIG-b");
+	job[1] = world_submit(w, "1g:2"); /* not the one that is left and one of another */
+	assert_string_equal(uuids_of(w, job[1]), "MIG-d,MIG-e");
+	world_run_starts(w, job[0]);
+	world_run_ends(w, job[0], 0);
+	job[2] = world_submit(w, "1g:1"); /* not the lowest, where nothing is in use */
+	assert_string_equal(uuids_of(w, job[2]), "MIG-f");
+	job[3] = world_submit(w, "1g:5"); /* no GPU has so many */
+	assert_string_equal(uuids_of(w, job[3]), "MIG-a,MIG-b,MIG-c,MIG-g,MIG-h");
+	job[4] = world_submit(w, "any:1");
+	assert_string_equal(uuids_of(w, job[4]), "MIG-i");
+	job[5] = world_submit(w, "1g:1");
+	assert_string_equal(world_state(w, job[5]), "PENDING");
 	world_free(w);
 }
 
@@ -806,6 +833,7 @@ int main(void)
 		cmocka_unit_test(cut),
 		cmocka_unit_test(cut_before),
 		cmocka_unit_test(cut_under_runs),
+		cmocka_unit_test(cut_and_packed),
 		cmocka_unit_test(cut_and_lost),
 		cmocka_unit_test(cut_anew),
 		cmocka_unit_test(drained),
