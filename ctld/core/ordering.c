@@ -80,16 +80,18 @@ void ordering_step(struct sched *s)
 
 void ordering_over(struct sched *s)
 {
-	struct class **v;
+	struct class **v, *hunting = planner_hunting(s);
 	size_t n, i;
 
 	s->held_changed = false;
 	planner_rekeyed(s);
 	park_rekey_stirred(s);
 	n = heap_count(s->ready);
-	v = xcalloc(n ? n : 1, sizeof(struct class *));
+	v = xcalloc(n + 1, sizeof(struct class *));
 	for (i = 0; i < n; i++)
 		v[i] = heap_at(s->ready, (uint32_t)i);
+	if (hunting)
+		v[n++] = hunting; /* it waits for its turn like those */
 	for (i = 0; i < n; i++) {
 		if (class_key_over(s, v[i]) != class_link(v[i])->key.a)
 			class_rekey(s, v[i]);

@@ -313,24 +313,90 @@ static void count_claims(struct sched *s, bool count)
 	}
 }
 
-/* For places of one kind that the gates allow. */
-static bool find_victims(
-        struct sched *s, const struct contender *who, struct plan_want *want, usec_t *retry)
+struct class *planner_hunting(const struct sched *s)
 {
-	struct decide_unfit unfit = { .n = 0 };
+	struct class *class = s->hunt.class;
+
+	return class && class_link(class)->slot == HEAP_NOWHERE ? class : NULL;
+}
+
+static void end_kind(struct hunt *h, struct find *find)
+{
+	victims_free(h->victims);
+	h->victims = NULL;
+	h->unfit.n = find->n_unfit = 0;
+}
+
+static void end_hunt(struct sched *s)
+{
+	end_kind(&s->hunt, &s->hunt.find);
+	s->hunt = (struct hunt){ .class = NULL };
+}
+
+void planner_end_hunt(struct sched *s, const struct class *class)
+{
+	if (s->hunt.class == class)
+		end_hunt(s);
+}
+
+static void begin_hunt(struct sched *s, struct class *class, const struct find *find)
+{
+	end_hunt(s);
+	s->hunt.class = class;
+	s->hunt.find = *find;
+	s->hunt.retry = INT64_MAX;
+	s->searches++;
+}
+
+/* For places of one kind that the gates allow. */
+static enum victims_step find_victims(
+        struct sched *s, const struct contender *who, struct plan_want *want, size_t *nodes)
+{
+	struct hunt *h = &s->hunt;
 	const struct places *places = &s->victims.entry.places;
+	enum victims_step step;
 	struct decision d;
-	bool found, ok = false;
 
 	do {
+		if (!h->victims)
+			h->victims = victims_new();
 		preemption_clear(&s->victims);
-		found = preempt_find(&s->scene, who, want, &s->victims);
-		*retry = s->victims.retry < *retry ? s->victims.retry : *retry;
-		ok = found && decide_fits_gates(&s->scene, who, &s->victims.entry.places, &d);
-	} while (
-	        found && !ok && decide_unfit(&s->scene, who, &d.gate, places, &unfit, &want->find));
-	want->find.n_unfit = 0;
-	return ok;
+		step = victims_step(h->victims, &s->scene, who, want, nodes, &s->victims);
+		if (step == VICTIMS_MORE)
+			return step;
+		victims_free(h->victims);
+		h->victims = NULL;
+		h->retry = s->victims.retry < h->retry ? s->victims.retry : h->retry;
+		if (step == VICTIMS_FOUND &&
+		        decide_fits_gates(&s->scene, who, &s->victims.entry.places, &d))
+			return step;
+	} while (step == VICTIMS_FOUND &&
+	         decide_unfit(&s->scene, who, &d.gate, places, &h->unfit, &want->find));
+	end_kind(h, &want->find);
+	return VICTIMS_NONE;
+}
+
+/* One kind of place after another, as far as one step comes. */
+static enum victims_step hunt(
+        struct sched *s, struct class *class, const struct contender *who, struct plan_want *want)
+{
+	struct hunt *h = &s->hunt;
+	size_t nodes = s->search_step;
+	enum victims_step step = VICTIMS_NONE;
+
+	want->find = h->find;
+	count_claims(s, true);
+	while (step == VICTIMS_NONE &&
+	        (h->victims || decide_next_open(&s->scene, who, &h->cursor, &want->find))) {
+		/* What is free would do, but for a limit of its own: nobody is stopped for that. */
+		if (class_link(class)->last.capacity[want->find.alternative])
+			step = find_victims(s, who, want, &nodes);
+		else
+			end_kind(h, &want->find);
+	}
+	count_claims(s, false);
+	h->find = want->find;
+	return step;
 }
 
 /* It can have its planned start before anybody has ended. */
@@ -341,43 +407,47 @@ static bool starts_soon(const struct sched *s, const struct plan_entry *e)
 	return e->start > now && e->start <= now + preempt_delay(s->scene.conf);
 }
 
-bool planner_preempt(struct sched *s, struct class *class, struct sched_pick *pick)
+/* Nobody is to be stopped for it now: when is it to be tried again? INT64_MAX: whenever something
+ * changes. */
+static bool may_hunt(struct sched *s, struct class *class, usec_t *retry)
 {
 	struct class_link *l = class_link(class);
-	struct contender who = sched_contender(s, class);
-	struct plan_want want = want_of(s, class, false);
-	usec_t retry = INT64_MAX;
-	uint32_t cursor = 0;
-	bool found = false;
+	usec_t now = s->scene.now.mono;
 
-	l->retry = INT64_MAX;
+	*retry = INT64_MAX;
 	if ((l->entry && l->entry->claim) || !s->preempts)
 		return false;
-	if (l->entry && starts_soon(s, l->entry)) {
-		planner_retry_at(s, class, l->entry->start + ORDER_EVERY);
-		return false;
-	}
-	if (s->patience > s->scene.now.mono) {
-		planner_retry_at(s, class, s->scene.now.mono + ORDER_EVERY);
-		return false;
-	}
-	if (searched_enough(s, class)) {
-		planner_retry_at(s, class, s->ordered + ORDER_EVERY);
-		return false;
-	}
-	s->searches++;
-	pick->searched = true;
-	count_claims(s, true);
-	while (!found && decide_next_open(&s->scene, &who, &cursor, &want.find)) {
-		/* What is free would do, but for a limit of its own: nobody is stopped for that. */
-		if (l->last.capacity[want.find.alternative])
-			found = find_victims(s, &who, &want, &retry);
-	}
-	count_claims(s, false);
-	if (!found) {
+	if (l->entry && starts_soon(s, l->entry))
+		*retry = l->entry->start + ORDER_EVERY;
+	else if (s->patience > now)
+		*retry = now + ORDER_EVERY;
+	else if (s->hunt.class != class && searched_enough(s, class))
+		*retry = s->ordered + ORDER_EVERY;
+	return *retry == INT64_MAX;
+}
+
+bool planner_preempt(struct sched *s, struct class *class, struct sched_pick *pick)
+{
+	struct contender who = sched_contender(s, class);
+	struct plan_want want = want_of(s, class, false);
+	enum victims_step step;
+	usec_t retry;
+
+	if (!may_hunt(s, class, &retry)) {
+		planner_end_hunt(s, class);
 		planner_retry_at(s, class, retry);
 		return false;
 	}
+	if (s->hunt.class != class)
+		begin_hunt(s, class, &want.find);
+	pick->searched = true;
+	step = hunt(s, class, &who, &want);
+	planner_retry_at(s, class, step == VICTIMS_NONE ? s->hunt.retry : INT64_MAX);
+	if (step == VICTIMS_MORE)
+		return false;
+	end_hunt(s);
+	if (step == VICTIMS_NONE)
+		return false;
 	planner_drop(s, class, job_id(class_head(class)));
 	planner_tell(s, class, pick);
 	pick->victims = s->victims.victims;

@@ -37,57 +37,12 @@ struct sched *sched_new(struct strings *strings, struct requests *requests,
 	s->stirred = heap_new(stirred_moved);
 	s->crowds = crowds_new(seed);
 	s->retry = INT64_MAX;
+	s->search_step = SEARCH_STEP;
 	s->ordered = s->replanned = INT64_MIN / 2;
 	return s;
 }
 
 /* --- names ----------------------------------------------------------------------------------- */
-
-static void names_drop(struct sched *s, struct names *names)
-{
-	size_t i;
-
-	for (i = 0; i < names->n; i++)
-		strings_drop(s->strings, names->v[i].kept);
-	free(names->v);
-	*names = (struct names){ 0 };
-}
-
-static void names_add(struct sched *s, struct names *names, const char *name)
-{
-	names->v = xrealloc(names->v, names->n + 1, sizeof(*names->v));
-	names->v[names->n] = (struct name){ strings_keep(s->strings, name), (uint32_t)names->n };
-	names->n++;
-}
-
-static int by_address(const void *x, const void *y)
-{
-	uintptr_t a = (uintptr_t)((const struct name *)x)->kept,
-	          b = (uintptr_t)((const struct name *)y)->kept;
-
-	return a < b ? -1 : a > b;
-}
-
-static void names_sort(struct names *names)
-{
-	if (names->n)
-		qsort(names->v, names->n, sizeof(*names->v), by_address);
-}
-
-static uint32_t names_find(const struct names *names, const char *kept)
-{
-	size_t low = 0, high = names->n;
-
-	while (low < high) {
-		size_t mid = low + (high - low) / 2;
-
-		if ((uintptr_t)names->v[mid].kept < (uintptr_t)kept)
-			low = mid + 1;
-		else
-			high = mid;
-	}
-	return low < names->n && names->v[low].kept == kept ? names->v[low].number : CONF_NONE;
-}
 
 uint32_t sched_partition_kept(const struct sched *s, const char *kept)
 {
@@ -130,15 +85,15 @@ static void learn_names(struct sched *s, const struct conf *conf)
 {
 	size_t i;
 
-	names_drop(s, &s->partitions);
-	names_drop(s, &s->account_names);
-	names_drop(s, &s->qos_names);
+	names_drop(&s->partitions, s->strings);
+	names_drop(&s->account_names, s->strings);
+	names_drop(&s->qos_names, s->strings);
 	for (i = 0; i < conf->n_partitions; i++)
-		names_add(s, &s->partitions, conf->partitions[i].name);
+		names_add(&s->partitions, s->strings, conf->partitions[i].name);
 	for (i = 0; i < conf->n_accounts; i++)
-		names_add(s, &s->account_names, conf->accounts[i].name);
+		names_add(&s->account_names, s->strings, conf->accounts[i].name);
 	for (i = 0; i < conf->n_qos; i++)
-		names_add(s, &s->qos_names, conf->qos[i].name);
+		names_add(&s->qos_names, s->strings, conf->qos[i].name);
 	names_sort(&s->partitions);
 	names_sort(&s->account_names);
 	names_sort(&s->qos_names);
@@ -152,6 +107,7 @@ void sched_free(struct sched *s)
 	if (!s)
 		return;
 	while ((class = classes_each(s->classes, &cursor))) {
+		planner_end_hunt(s, class);
 		gate_path_free(s->scene.gates, class_link(class)->path);
 		assoc_drop(s->accounts, class_link(class)->assoc);
 		unpark(s, class);
@@ -163,9 +119,9 @@ void sched_free(struct sched *s)
 	plan_free(s->scene.plan);
 	crowds_free(s->crowds);
 	classes_free(s->classes);
-	names_drop(s, &s->partitions);
-	names_drop(s, &s->account_names);
-	names_drop(s, &s->qos_names);
+	names_drop(&s->partitions, s->strings);
+	names_drop(&s->account_names, s->strings);
+	names_drop(&s->qos_names, s->strings);
 	park_free(s);
 	places_free(&s->places);
 	preemption_clear(&s->victims);
@@ -391,6 +347,7 @@ static void class_unresolve(struct sched *s, struct class *class)
 	struct class_link *l = class_link(class);
 
 	unpark(s, class);
+	planner_end_hunt(s, class);
 	if (l->slot != HEAP_NOWHERE)
 		heap_remove(s->ready, l->slot);
 	if (l->entry) {
@@ -485,6 +442,7 @@ void sched_remove(struct sched *s, struct job *job)
 	l->tasks -= job_link(job)->counted;
 	if (!heap_count(l->queue)) {
 		unpark(s, class);
+		planner_end_hunt(s, class);
 		planner_drop(s, class, job_id(job));
 		if (l->slot != HEAP_NOWHERE)
 			heap_remove(s->ready, l->slot);
@@ -561,14 +519,39 @@ static void settle(struct sched *s, struct class *class)
 		l->retry = INT64_MAX; /* the crowds are tried again at that time */
 }
 
+/* It cannot start now: others may be stopped for it, or something planned. */
+static enum sched_step refused(struct sched *s, struct class *class, struct sched_pick *pick)
+{
+	struct class_link *l = class_link(class);
+	enum sched_step step = SCHED_BLOCKED;
+	bool wants = decide_wants_capacity(&l->last);
+
+	l->retry = INT64_MAX;
+	if (!wants || l->last.yields)
+		planner_end_hunt(s, class);
+	else if (planner_preempt(s, class, pick))
+		step = SCHED_PREEMPT;
+	if (planner_hunting(s) == class)
+		return SCHED_BLOCKED; /* it goes on here */
+	if (wants && step == SCHED_BLOCKED && planner_plan(s, class))
+		step = SCHED_PLANNED;
+	if (l->entry)
+		look_at_start(s, class);
+	if (step == SCHED_BLOCKED && !l->entry)
+		settle(s, class);
+	if (step == SCHED_PLANNED)
+		planner_tell(s, class, pick);
+	return step;
+}
+
 static enum sched_step try_class(struct sched *s, struct class *class, struct sched_pick *pick)
 {
 	struct class_link *l = class_link(class);
 	struct contender who = sched_contender(s, class);
-	enum sched_step step = SCHED_BLOCKED;
 
 	s->stats.tried++;
 	if (decide(&s->scene, &who, &s->places, &l->last) == VERDICT_START) {
+		planner_end_hunt(s, class);
 		pick->job = heap_first(l->queue);
 		pick->places = &s->places;
 		pick->need = l->last.need;
@@ -578,20 +561,17 @@ static enum sched_step try_class(struct sched *s, struct class *class, struct sc
 	heap_remove(s->ready, l->slot);
 	park(s, class);
 	planner_close(s, class);
-	l->retry = INT64_MAX;
-	if (decide_wants_capacity(&l->last)) {
-		if (!l->last.yields && planner_preempt(s, class, pick))
-			step = SCHED_PREEMPT;
-		else if (planner_plan(s, class))
-			step = SCHED_PLANNED;
-	}
-	if (l->entry)
-		look_at_start(s, class);
-	if (step == SCHED_BLOCKED && !l->entry)
-		settle(s, class);
-	if (step == SCHED_PLANNED)
-		planner_tell(s, class, pick);
-	return step;
+	return refused(s, class, pick);
+}
+
+static bool key_before(struct heap_key x, struct heap_key y)
+{
+	return x.a != y.a ? x.a < y.a : x.b < y.b;
+}
+
+static bool first_before(const struct heap *h, struct heap_key key)
+{
+	return heap_count(h) && key_before(heap_first_key(h), key);
 }
 
 static bool replan_due(const struct sched *s)
@@ -620,6 +600,9 @@ enum sched_step sched_step(struct sched *s, struct sched_pick *pick)
 	if (s->held_changed)
 		ordering_over(s);
 	wake_stirred(s);
+	class = planner_hunting(s);
+	if (class && !first_before(s->ready, class_link(class)->key))
+		return refused(s, class, pick);
 	class = heap_first(s->ready);
 	if (class) {
 		s->in_pass = true;
@@ -649,22 +632,26 @@ void sched_claim(struct sched *s, const struct sched_pick *pick)
 bool sched_idle(const struct sched *s)
 {
 	return !heap_count(s->ready) && !heap_count(s->stirred) && !s->ordering &&
-	       !s->compressing && !s->held_changed && !s->risen && !replan_due(s);
+	       !s->compressing && !s->held_changed && !s->risen && !replan_due(s) &&
+	       !planner_hunting(s);
 }
 
-static bool first_before(const struct heap *h, struct heap_key key)
+void sched_search_step(struct sched *s, size_t nodes)
 {
-	struct heap_key first;
+	s->search_step = nodes;
+}
 
-	if (!heap_count(h))
-		return false;
-	first = heap_first_key(h);
-	return first.a != key.a ? first.a < key.a : first.b < key.b;
+bool sched_searching(const struct sched *s)
+{
+	return planner_hunting(s) != NULL;
 }
 
 bool sched_busy_before(const struct sched *s, struct heap_key key)
 {
-	return first_before(s->ready, key) || first_before(s->stirred, key);
+	const struct class *hunting = planner_hunting(s);
+
+	return first_before(s->ready, key) || first_before(s->stirred, key) ||
+	       (hunting && key_before(class_link_of(hunting)->key, key));
 }
 
 usec_t sched_next(const struct sched *s)

@@ -6,7 +6,7 @@
  * the lists of what it waits for: gates, or capacity of a kind in a node set. Whatever is released
  * there wakes it.
  *
- * A parked class that waits for capacity may get victims (preempt.h), and gets a planned start
+ * A parked class that waits for capacity may get victims (victims.h), and gets a planned start
  * (plan.h) if it is among the best `plan_depth` of its partition. Nothing that starts may delay
  * what is planned for somebody before it.
  *
@@ -24,8 +24,8 @@
 #define CTLD_CORE_SCHED_H
 
 #include "ctld/core/class.h"
-#include "ctld/core/preempt.h"
 #include "ctld/core/prio.h"
+#include "ctld/core/victims.h"
 
 struct sched;
 
@@ -36,7 +36,7 @@ struct sched_pick {
 	const struct preempt_victim *victims; /* PREEMPT: to be stopped for the job */
 	size_t n_victims;
 	usec_t planned; /* PLANNED, PREEMPT: mono; PLAN_FAR or more: nobody knows when */
-	bool searched;  /* for victims: it has taken long */
+	bool searched;  /* a step of a search for victims: it has taken long */
 };
 
 enum sched_step {
@@ -88,6 +88,12 @@ enum sched_step sched_step(struct sched *s, struct sched_pick *pick);
 /* The victims of a PREEMPT have been told to end, and until when: the places are the job's. */
 void sched_claim(struct sched *s, const struct sched_pick *pick);
 bool sched_idle(const struct sched *s);
+/* At so many nodes one step of a search for victims looks; for tests: as few as 1, so that small
+ * clusters are searched in steps, too. */
+#define SEARCH_STEP 1000
+void sched_search_step(struct sched *s, size_t nodes);
+/* Is there one to be gone on with? */
+bool sched_searching(const struct sched *s);
 /* Is somebody of a better key still to be tried? */
 bool sched_busy_before(const struct sched *s, struct heap_key key);
 /* When there will be something to do without anything happening; INT64_MAX: never. */

@@ -3,21 +3,12 @@
 #define CTLD_CORE_SCHED_IMPL_H
 
 #include "ctld/core/crowd.h"
+#include "ctld/core/names.h"
 #include "ctld/core/sched.h"
 
 #define COUNT_EVERY  ((usec_t)100000)  /* and positions counted because somebody has come */
 #define REPLAN_EVERY ((usec_t)50000)   /* at most so often are plans made because a node returned */
 #define ORDER_EVERY  ((usec_t)1000000) /* at most so often are all classes ordered anew */
-
-/* Kept names of one list of the configuration with their numbers there, by address: the account of
- * each run is asked for in a search for victims. */
-struct names {
-	struct name {
-		const char *kept;
-		uint32_t number;
-	} * v;
-	size_t n;
-};
 
 /* Crowds that have members, each with what a part of it needs at least. */
 struct seat {
@@ -39,6 +30,19 @@ struct aheads {
 	uint64_t claims; /* stand before everybody */
 };
 
+/* The search for victims that was begun and has not been done. Its class is parked and has its turn
+ * among those to be tried as if it still were: then the search goes on. A class that is woken
+ * before that is tried anew, and goes on with its search if it is refused again. Whatever else
+ * becomes of the class, or another class's search, ends it. */
+struct hunt {
+	struct class *class; /* NULL: there is none */
+	struct find find;    /* the alternative and type that are looked at */
+	uint32_t cursor;     /* of decide_next_open() */
+	struct decide_unfit unfit;
+	usec_t retry;
+	struct victims *victims; /* owned; NULL: the next type is to be begun */
+};
+
 struct sched {
 	struct strings *strings;
 	struct accounts *accounts;
@@ -56,7 +60,9 @@ struct sched {
 	struct waiter **gated;    /* by gate; [n_gated - 1] waits for any of them */
 	size_t n_gated;
 	struct places places; /* of the last pick */
-	struct preemption victims;
+	struct hunt hunt;
+	size_t search_step;        /* nodes */
+	struct preemption victims; /* what it comes to */
 	uint64_t cluster_gpus, cluster_cpus;
 	bool quotas;       /* some account has one */
 	bool preempts;     /* some partition stops runs for others */
@@ -133,8 +139,13 @@ void planner_recheck(struct sched *s, uint32_t node, const char *cause, uint64_t
 void planner_late(struct sched *s, struct class *class);
 /* It is to be tried again then, at an ordering. */
 void planner_retry_at(struct sched *s, struct class *class, usec_t when);
-/* Look for victims. True: *pick says whom. */
+/* Look for victims, or go on with that: one step. True: *pick says whom; else, if the class is not
+ * planner_hunting(), there are none. */
 bool planner_preempt(struct sched *s, struct class *class, struct sched_pick *pick);
+/* The parked class whose search goes on when its turn comes; NULL: there is none. */
+struct class *planner_hunting(const struct sched *s);
+/* If it is the class's search, it ends here. */
+void planner_end_hunt(struct sched *s, const struct class *class);
 /* They have been told: what they leave is the class's. */
 void planner_claim(struct sched *s, struct class *class);
 /* Try those again that have no planned start though there is room for one: the best ones. */

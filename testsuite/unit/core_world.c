@@ -13,6 +13,7 @@
 #include "common/xalloc.h"
 #include "ctld/core/codec.h"
 #include "ctld/core/hash.h"
+#include "ctld/core/internal.h"
 
 #define START_WALL ((usec_t)1800000000 * 1000000)
 #define START_MONO ((usec_t)5000 * 1000000)
@@ -186,6 +187,8 @@ static void start(struct world *w)
 	load(w, w->core);
 	if (core_start(w->core, w->now, &err) < 0)
 		fail_msg("start: %s", err.text);
+	if (w->search_step)
+		sched_search_step(w->core->sched, w->search_step);
 	if (core_check(w->core, &err) < 0)
 		fail_msg("invariant after the start: %s", err.text);
 }
@@ -331,7 +334,13 @@ void world_schedule(struct world *w)
 		check(w);
 		if (w->settled)
 			w->settled(w->hook_arg, true);
-	} while (more);
+	} while (more && !(w->breaks_off && w->breaks_off(w->hook_arg)));
+}
+
+void world_search_step(struct world *w, size_t nodes)
+{
+	w->search_step = nodes;
+	sched_search_step(w->core->sched, nodes);
 }
 
 void world_seal(struct world *w)

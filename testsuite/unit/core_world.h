@@ -38,6 +38,9 @@ struct world {
 	/* Called after each event and, slices then being as small as can be, after each step of the
 	 * scheduler; with hook_arg. May be NULL. */
 	void (*settled)(void *arg, bool scheduled);
+	/* Is something else to happen before the next slice? Asked with hook_arg; may be NULL. */
+	bool (*breaks_off)(void *arg);
+	size_t search_step; /* as world_search_step() said; 0: it did not */
 };
 
 /* A cluster from the text of a configuration; started, its nodes not heard of yet. */
@@ -48,6 +51,8 @@ void world_free(struct world *w);
 
 void world_apply(struct world *w, const struct core_event *event);
 void world_schedule(struct world *w);
+/* From now on, sched_search_step() of its cores. */
+void world_search_step(struct world *w, size_t nodes);
 void world_seal(struct world *w);
 /* Seal, then go on with a core loaded from the rows. Sessions are gone. */
 void world_restart(struct world *w);

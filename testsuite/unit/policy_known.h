@@ -68,4 +68,13 @@ static const struct {
 	{ 10000374, "who started on a part of a GPU counted its own planned start against itself" },
 };
 
+/* The same of those where things happen between two steps of a search for victims. */
+static const struct {
+	uint64_t seed;
+	const char *what;
+} known_interrupted[] = {
+	{ 347, "victims were stopped on a node that had been drained since it was looked at" },
+	{ 5351, "who was searched for stood where he had when others held less" },
+};
+
 #endif

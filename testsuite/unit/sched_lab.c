@@ -12,6 +12,7 @@
 
 #include "common/hostlist.h"
 #include "ctld/core/hash.h"
+#include "ctld/core/internal.h"
 
 unsigned lab_pick(struct lab *lab, unsigned n)
 {
@@ -166,6 +167,17 @@ static void settled(void *arg, bool scheduled)
 		lab->check(lab, scheduled);
 	lab->n_starts = lab->n_stops = 0;
 	world_clear(lab->w);
+}
+
+static bool breaks_off(void *arg)
+{
+	struct lab *lab = arg;
+
+	if (!lab->may_interrupt || !sched_searching(lab->w->core->sched) || lab_pick(lab, 2))
+		return false;
+	lab->seen.interrupted++;
+	lab->interrupted = true;
+	return true;
 }
 
 /* --- nodes ----------------------------------------------------------------------------------- */
@@ -468,7 +480,7 @@ static void reload(struct lab *lab, unsigned variant)
 	lab->disturbed = false;
 }
 
-void lab_step(struct lab *lab)
+static void something_happens(struct lab *lab)
 {
 	unsigned what = lab_pick(lab, 32);
 
@@ -482,6 +494,17 @@ void lab_step(struct lab *lab)
 		reload(lab, lab_pick(lab, 4));
 	else
 		lab_pass(lab, lab_pick(lab, 3) ? 1 + lab_pick(lab, 30) : lab_pick(lab, 600));
+}
+
+void lab_step(struct lab *lab)
+{
+	lab->may_interrupt = lab->interrupts;
+	something_happens(lab);
+	while (lab->may_interrupt && sched_searching(lab->w->core->sched))
+		something_happens(lab);
+	lab->may_interrupt = false;
+	world_schedule(lab->w);
+	lab->interrupted = false;
 }
 
 void lab_calm(struct lab *lab)
@@ -530,6 +553,7 @@ void lab_new(struct lab *lab, uint64_t seed)
 	lab->w->hook = hook;
 	lab->w->hook_arg = lab;
 	lab->w->settled = settled;
+	lab->w->breaks_off = breaks_off;
 	for (i = 0; i < lab->n_nodes; i++) {
 		snprintf(lab->nodes[i].incarnation, sizeof(lab->nodes[i].incarnation), "inc1");
 		registers(lab, i);

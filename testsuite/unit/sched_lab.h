@@ -104,11 +104,13 @@ struct lab {
 	const char *doing; /* for messages */
 	bool disturbed;    /* by what is happening plans may be given up */
 	bool endless;      /* runs end only when they are told to */
+	bool interrupts;   /* things happen between two steps of a search for victims */
+	bool may_interrupt, interrupted; /* they may now, and have */
 	void (*check)(struct lab *lab, bool scheduled);
 	struct {
 		unsigned long starts, waits, preempted, planned, backfilled, borrowed, gangs;
 		unsigned long judged; /* victims whose necessity was checked */
-		unsigned long late, closed, unsure, parts;
+		unsigned long late, closed, unsure, parts, interrupted;
 	} seen;
 	unsigned preempted_by[LAB_JOBS][LAB_JOBS]; /* [victim][by] */
 };

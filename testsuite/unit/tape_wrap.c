@@ -9,7 +9,8 @@
 #include <string.h>
 
 #include "common/xalloc.h"
-#include "ctld/core/core.h"
+#include "ctld/core/internal.h"
+#include "ctld/core/sched_impl.h"
 #include "ctld/tape/events.h"
 #include "ctld/tape/player.h"
 #include "ctld/tape/tape.h"
@@ -84,6 +85,7 @@ static char *text_of(const struct conf *conf)
 }
 
 static bool playing;
+static size_t search_step; /* of the core that was recorded: no record says what a test chose */
 
 /* Fewer of the histories that the tests make: each is played again, and here more slowly. */
 __attribute__((constructor)) static void fewer_cases(void)
@@ -97,8 +99,12 @@ struct core *__wrap_core_new(const struct conf *conf, uint64_t seed)
 	struct taped *t;
 	char *text;
 
-	if (playing)
-		return __real_core_new(conf, seed);
+	if (playing) {
+		struct core *core = __real_core_new(conf, seed);
+
+		sched_search_step(core->sched, search_step);
+		return core;
+	}
 	t = xcalloc(1, sizeof(*t));
 	text = text_of(conf);
 	t->core = __real_core_new(conf, seed);
@@ -217,6 +223,7 @@ void __wrap_core_free(struct core *core)
 	if (t && t->started) {
 		mark(core);
 		playing = true;
+		search_step = core->sched->search_step;
 		play(t);
 		playing = false;
 	}

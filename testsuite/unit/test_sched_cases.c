@@ -98,6 +98,108 @@ static void victims_of_a_gang(void **state)
 	world_free(w);
 }
 
+/* --- a search in steps ----------------------------------------------------------------------- */
+
+#define FULL 3 /* nodes, and jobs that have one each */
+
+struct broken_off {
+	unsigned asked, at; /* how often breaks_off was; when it says yes, from 1 */
+};
+
+static bool breaks_off(void *arg)
+{
+	struct broken_off *steps = arg;
+
+	return ++steps->asked == steps->at;
+}
+
+/* FULL jobs of tier 1 have a node each; one of a higher tier needs a node, and its search, of a
+ * node each step, was broken off after the step `at`, counted from the one that tried the job. */
+static uint64_t searched(struct world *w, struct broken_off *steps, unsigned at, uint64_t low[FULL])
+{
+	uint64_t high;
+	unsigned i;
+
+	world_register_all(w);
+	for (i = 0; i < FULL; i++) {
+		low[i] = submit(w, "h100:8", "batch", "", 9000);
+		runs(w, low[i]);
+		world_pass(w, 60);
+	}
+	world_search_step(w, 1);
+	*steps = (struct broken_off){ .at = at };
+	w->breaks_off = breaks_off;
+	w->hook_arg = steps;
+	high = submit(w, "h100:8", "urgent", "", 600);
+	assert_int_equal(steps->asked, at);
+	assert_true(sched_searching(w->core->sched));
+	assert_false(sched_idle(w->core->sched));
+	for (i = 0; i < FULL; i++)
+		assert_false(stops(w, low[i]));
+	return high;
+}
+
+/* As if there had been one step: who has lost least is stopped. */
+static void a_search_in_steps(void **state)
+{
+	struct world *w = world_new(HEAD NODES("2") PARTITIONS);
+	uint64_t low[FULL], high;
+	struct broken_off steps;
+
+	(void)state;
+	high = searched(w, &steps, 2, low);
+	world_schedule(w);
+	assert_true(steps.asked >= FULL); /* the one that takes, too */
+	assert_false(sched_searching(w->core->sched));
+	assert_false(stops(w, low[0]));
+	assert_false(stops(w, low[1]));
+	assert_true(stops(w, low[2]));
+	is_over(w, low[2]);
+	runs(w, high);
+	world_free(w);
+}
+
+/* The node that was to be taken is not to be had any more. */
+static void what_was_seen_has_changed(void **state)
+{
+	struct world *w = world_new(HEAD NODES("2") PARTITIONS);
+	uint64_t low[FULL];
+	struct broken_off steps;
+
+	(void)state;
+	searched(w, &steps, FULL, low);
+	world_node(w, NODE_DRAIN, world_node_of(w, low[2]), false);
+	assert_false(sched_searching(w->core->sched));
+	assert_false(stops(w, low[2]));
+	assert_true(stops(w, low[1]));
+	world_free(w);
+}
+
+/* Nobody needs to be stopped any more, or there is nobody left to be stopped for. */
+static void searched_for_nothing(void **state)
+{
+	struct world *w;
+	uint64_t low[FULL], high;
+	struct broken_off steps;
+	unsigned i, k;
+
+	(void)state;
+	for (i = 0; i < 2; i++) {
+		w = world_new(HEAD NODES("2") PARTITIONS);
+		high = searched(w, &steps, FULL, low);
+		if (i) {
+			world_control(w, world_admin(), JOB_CANCEL, high);
+		} else {
+			world_run_ends(w, low[0], 0);
+			runs(w, high);
+		}
+		assert_false(sched_searching(w->core->sched));
+		for (k = 0; k < FULL; k++)
+			assert_false(stops(w, low[k]));
+		world_free(w);
+	}
+}
+
 /* --- gates and planned starts ---------------------------------------------------------------- */
 
 static uint64_t with_licences(
@@ -419,6 +521,9 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(victims_of_a_gang),
+		cmocka_unit_test(a_search_in_steps),
+		cmocka_unit_test(what_was_seen_has_changed),
+		cmocka_unit_test(searched_for_nothing),
 		cmocka_unit_test(licences_of_a_plan),
 		cmocka_unit_test(each_gets_victims),
 		cmocka_unit_test(plans_come_first),

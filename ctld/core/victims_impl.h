@@ -1,0 +1,78 @@
+/* victims_impl.h - the inside of a search for victims, for its two files
+ *
+ *	victims_node.c  what one node would cost
+ *	victims.c       the cheapest nodes, step by step
+ */
+#ifndef CTLD_CORE_VICTIMS_IMPL_H
+#define CTLD_CORE_VICTIMS_IMPL_H
+
+#include "ctld/core/idmap.h"
+#include "ctld/core/victims.h"
+
+#define MAX_ON_NODE 256
+
+/* What a victim costs; of several, the sums. The first difference decides: a single number for all
+ * of it would have no room for the last. */
+struct cost {
+	double within; /* 1: within quota; less, the more it is over; never 0 */
+	double tier, qos, work;
+};
+
+struct candidate {
+	struct held held;
+	enum preempt_reason reason;
+	struct cost cost;
+	bool chosen;
+};
+
+/* All that runs on the node that is looked at. Where some of it shares GPUs, or shares are wanted,
+ * who gives back how many GPUs depends on who else goes: they are counted anew each time. */
+struct on_node {
+	uint32_t node;
+	bool by_card;
+	struct held v[MAX_ON_NODE];
+	bool gone[MAX_ON_NODE];
+	size_t n;
+};
+
+/* What a victim holds of the gates. */
+struct gone {
+	const struct gate_path *path; /* NULL: nothing */
+	const struct need *need;
+	uint32_t account;
+};
+
+/* One step of a search: of what it finds only `out` stays. */
+struct search {
+	const struct scene *scene;
+	const struct contender *who;
+	const struct plan_want *want;
+	usec_t start, retry;
+	uint64_t milli;                  /* of GPUs, of the whole job */
+	struct candidate v[MAX_ON_NODE]; /* who could be stopped on the node that is looked at */
+	size_t n;
+	struct on_node here;
+	struct preemption *out;
+	struct idmap *index; /* of the victims in `out` by job, from 1 */
+	struct gone *gone;   /* of each of them; owned */
+	/* How far over quota an account is in a type, [account * types + type], while nobody counts
+	 * as gone; below 0: not asked yet. The same few are asked for on all nodes. Owned. */
+	double *over;
+};
+
+/* The first one is less: below 0. */
+int cost_order(const struct cost *x, const struct cost *y);
+
+/* What runs on the node; what ends by the start has gone. */
+void victims_look_at(struct search *s, uint32_t node);
+/* The number of a victim in `out`, from 1; 0: it is none. */
+size_t victims_number(const struct search *s, uint64_t job);
+/* What the node has when the victims that were found so far have ended, all but one (0: all). Is it
+ * enough? */
+bool victims_met(struct search *s, uint32_t node, uint64_t but, struct plan_room *room,
+        struct plan_part *part);
+/* Whom else to stop so that there is room on the node: the chosen of s->v, and what they cost
+ * together. False: it cannot be. */
+bool victims_make_room(struct search *s, uint32_t node, struct cost *cost);
+
+#endif
