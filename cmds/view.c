@@ -44,11 +44,15 @@ struct view {
 
 /* --- names of columns ----------------------------------------------------------------------- */
 
+/* Brackets need quotes in a shell: NODELIST does for NODELIST(REASON). */
 static const struct view_column *find(const struct view_kind *kind, const char *name, size_t len)
 {
-	for (size_t i = 0; i < kind->n; i++)
-		if (!strncasecmp(kind->columns[i].name, name, len) && !kind->columns[i].name[len])
+	for (size_t i = 0; i < kind->n; i++) {
+		const char *column = kind->columns[i].name;
+
+		if (len && !strncasecmp(column, name, len) && (!column[len] || column[len] == '('))
 			return &kind->columns[i];
+	}
 	return NULL;
 }
 

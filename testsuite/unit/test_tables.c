@@ -379,8 +379,13 @@ static void test_bad_lists(void **state)
 	};
 	struct table_style style = { stdout, 80, true, false, false };
 	struct error err;
+	struct view *v;
 
 	(void)state;
+	v = view_new(&job_kind, "nodelist", NULL, &style, &err); /* NODELIST(REASON), without quotes */
+	assert_non_null(v);
+	view_end(v);
+	assert_null(view_new(&job_kind, "nodelis", NULL, &style, &err));
 	for (size_t i = 0; i < LEN(bad); i++) {
 		assert_null(view_new(&job_kind, bad[i][0], NULL, &style, &err));
 		assert_string_equal(err.text, bad[i][1]);
