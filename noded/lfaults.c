@@ -388,25 +388,16 @@ static void end_watching(struct lfaults *f)
 	gpu_events_end(f->events);
 }
 
-/* Those that need a reset: nobody can reset what we hold open. */
-static uint64_t to_be_reset(const struct gpus *now)
+static void watch_xids(struct lfaults *f)
 {
-	uint64_t set = 0;
-
-	for (uint32_t i = 0; i < now->n; i++) {
-		if (now->v[i].health.recovery != GPU_RECOVERY_NONE &&
-		        now->v[i].nvml < GPUS_HOST_MAX)
-			set |= (uint64_t)1 << now->v[i].nvml;
-	}
-	return set;
-}
-
-static void watch_xids(struct lfaults *f, uint64_t left_out)
-{
+	uint64_t left_out = lgpus_to_reset(f->l->gpus);
 	struct error err;
 
-	if (f->xid && left_out != f->left_out)
+	if (left_out != f->left_out) { /* let go of what is to be reset; ask again what was */
 		end_watching(f);
+		lwatch_gpus_changed(f->l);
+		lleft_gpus_changed(f->l);
+	}
 	if (f->xid)
 		return;
 	f->left_out = left_out;
@@ -487,7 +478,7 @@ void lfaults_looked(struct launcher *l, const struct gpus *old, const struct gpu
 	if (!gpus_equal(old, now))
 		lleft_gpus_changed(l);
 	if (now->state == GPUS_FOUND) {
-		watch_xids(f, to_be_reset(now));
+		watch_xids(f);
 		for (uint32_t i = 0; i < now->n; i++) {
 			if (gpu_is_slot(&now->v[i]))
 				changed |= check_slot(f, &now->v[i]);

@@ -176,6 +176,31 @@ const struct gpus *lgpus_now(const struct lgpus *g)
 	return g->now;
 }
 
+uint64_t lgpus_to_reset(const struct lgpus *g)
+{
+	const struct gpus *now = g->now;
+	uint64_t set = 0;
+
+	for (uint32_t i = 0; i < now->n; i++) {
+		if (now->v[i].health.recovery != GPU_RECOVERY_NONE &&
+		        now->v[i].nvml < GPUS_HOST_MAX)
+			set |= (uint64_t)1 << now->v[i].nvml;
+	}
+	return set;
+}
+
+uint64_t lgpus_not_asked(const struct lgpus *g)
+{
+	const struct gpus *now = g->now;
+	uint64_t set = lgpus_to_reset(g);
+
+	for (uint32_t i = 0; i < now->n; i++) {
+		if (now->v[i].health.hung && now->v[i].nvml < GPUS_HOST_MAX)
+			set |= (uint64_t)1 << now->v[i].nvml;
+	}
+	return set;
+}
+
 void lgpus_look(struct launcher *l)
 {
 	if (l->gpus->ended)

@@ -286,18 +286,6 @@ static void answered(evutil_socket_t fd, short what, void *arg)
 		lgpus_look(f->l); /* what hangs there is found */
 }
 
-/* What hung a look would hang this too. */
-static uint64_t hung(const struct gpus *now)
-{
-	uint64_t set = 0;
-
-	for (uint32_t i = 0; i < now->n; i++) {
-		if (now->v[i].health.hung && now->v[i].nvml < GPUS_HOST_MAX)
-			set |= (uint64_t)1 << now->v[i].nvml;
-	}
-	return set;
-}
-
 static void ask(struct lleft *f)
 {
 	uint64_t ms = f->l->options.gpu_timeout_ms;
@@ -306,7 +294,7 @@ static void ask(struct lleft *f)
 	if (f->answer)
 		return;
 	evtimer_del(f->again);
-	gpu_sampler_leave_out(f->sampler, hung(lgpus_now(f->l->gpus)));
+	gpu_sampler_leave_out(f->sampler, lgpus_not_asked(f->l->gpus));
 	if (gpu_sampler_ask(f->sampler, &err) < 0) {
 		log_error("%s", err.text);
 		give_up(f);

@@ -243,6 +243,10 @@ bool lgpus_found(const struct lgpus *g); /* does the node know its GPUs itself? 
 
 /* As last found. */
 const struct gpus *lgpus_now(const struct lgpus *g);
+/* NVML's indices of those that need a reset: nobody can reset what we hold open. Of those that are
+ * not to be sampled: these, and what hung a look would hang a sample too. */
+uint64_t lgpus_to_reset(const struct lgpus *g);
+uint64_t lgpus_not_asked(const struct lgpus *g);
 /* Look again now, if no look is under way; then lfaults_looked(). */
 void lgpus_look(struct launcher *l);
 

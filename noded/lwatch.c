@@ -585,6 +585,7 @@ static bool ask_gpus(struct lwatch *w)
 			gpu_sampler_rest(w->sampler);
 		return false;
 	}
+	gpu_sampler_leave_out(w->sampler, lgpus_not_asked(w->l->gpus));
 	if ((w->quick ? ask_memory(w, &err) : gpu_sampler_ask(w->sampler, &err)) < 0) {
 		log_error("%s", err.text);
 		return false;

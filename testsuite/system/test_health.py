@@ -49,8 +49,12 @@ class Site:
         self.xids.clear()
         self.set(*gpus)
 
+    def seen_us(self, job):
+        runs = json.loads(self.c.run("gctl", "show", "job", job, "--json").stdout)["jobs"][0]["runs"]
+        return runs[0]["used"].get("gpu_seen_us", 0)
+
     def start_agent(self):
-        self.c.start_agent("gpu04", "--gpu-recheck=100ms", "--gpu-timeout=1s", env=self.machine.env)
+        self.c.start_agent("gpu04", "--gpu-recheck=100ms", "--gpu-timeout=1s", "--sample-every=100ms", env=self.machine.env)
 
 
 @pytest.fixture(scope="module")
@@ -150,16 +154,27 @@ def test_off_the_bus(site):
 
 
 def test_reset(site):
-    """What an Xid has drained comes back after nvidia-smi -r, where the driver says what it needs."""
+    """What an Xid has drained comes back after nvidia-smi -r, where the driver says what it needs.
+
+    Till then the agent lets go of it, also while a job runs on the other GPU: nothing that only samples ask is asked of it."""
     site.xid(0, 119)
     site.wait(0, "drained", "xid 119: its system processor does not answer")
-    site.set_anew(h100(0, "recovery=1"), h100(1, "recovery=0"))
+    job = site.c.submit(HOLD.format("reset"), "--gpus=h100:1")
+    site.c.wait_state(job, "RUNNING")
+    other = h100(1, "recovery=0 compute=10")
+    site.set_anew(h100(0, "recovery=1"), other)
     site.wait_event("gpu.fault", "GPU-0: the driver says that it needs a reset: the GPU is drained")
     assert site.told()[0]["reason"] == "xid 119: its system processor does not answer"
-    site.set(h100(0, "recovery=0"), h100(1, "recovery=0"))
+    site.set(h100(0, "recovery=1"), other, more=["hang call=nvmlDeviceGetComputeRunningProcesses gpu=0"])
+    seen = site.seen_us(job)
+    wait_until(lambda: site.seen_us(job) > seen + 500_000, "samples of the other")
+    assert "does not come back" not in (site.c.dir / "log/gnoded-gpu04.log").read_text()
+    site.set(h100(0, "recovery=0"), other)
     site.wait(0, "free")
     site.wait_event("gpu.fault", "GPU-0: it was reset: noted")
     site.wait_event("gpu.return", "GPU-0 is well again: xid 119: its system processor does not answer")
+    (site.c.dir / "jobs/reset").touch()
+    site.c.wait_state(job, "COMPLETED")
     site.set()
 
 
