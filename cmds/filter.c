@@ -51,11 +51,21 @@ static int add(struct filter *f, enum filter_what what, const char *value, struc
 	}
 }
 
+static int me_alone(struct error *err)
+{
+	char name[256];
+
+	error_set(err, ERR_USAGE, "--me and --user exclude each other");
+	return error_hint(err, "for both: --user=%s,...", cmd_user(name, sizeof(name)));
+}
+
 int filter_add(struct filter *f, enum filter_what what, const char *option, const char *value,
         struct error *err)
 {
 	char shown[160];
 
+	if (what == FILTER_USERS && f->me)
+		return me_alone(err);
 	if (add(f, what, value, err) >= 0)
 		return 0;
 	text_escape(shown, sizeof(shown), value, strlen(value));
@@ -66,6 +76,11 @@ int filter_add_me(struct filter *f, struct error *err)
 {
 	char name[256];
 
+	if (f->lists[FILTER_USERS].n && !f->me)
+		return me_alone(err);
+	if (f->me)
+		return 0;
+	f->me = true;
 	return cmd_list_add(&f->lists[FILTER_USERS], cmd_user(name, sizeof(name)), err);
 }
 

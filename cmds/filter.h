@@ -22,6 +22,7 @@ struct filter {
 	struct cmd_list lists[FILTER_LISTS];
 	struct cmd_ids ids;
 	bool ended; /* also jobs that have ended */
+	bool me;    /* the user is whoever runs this */
 };
 
 /* Add the value of `option` ("--user"). States are checked and made their long names, and a state
@@ -30,7 +31,7 @@ struct filter {
 int filter_add(struct filter *f, enum filter_what what, const char *option, const char *value,
         struct error *err);
 
-/* Whoever runs this. */
+/* Whoever runs this, and nobody else: ERR_USAGE where users are named too. */
 int filter_add_me(struct filter *f, struct error *err);
 
 bool filter_is_empty(const struct filter *f); /* it restricts nothing */

@@ -160,6 +160,10 @@ static int run(void *input, struct error *err)
 
 	if (g->norm && !g->listing.columns)
 		g->listing.columns = NORM_COLUMNS;
+	if (g->weights && !filter_is_empty(&g->filter))
+		return error_set(err, ERR_USAGE,
+		        "--weights and options that choose jobs exclude each other: they are the "
+		        "same for all");
 	if (!g->weights && filter_add(&g->filter, FILTER_STATES, "", "PENDING", err) < 0)
 		return -1;
 	if (listing_check(&g->listing, kind, err) == 0)

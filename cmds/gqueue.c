@@ -271,12 +271,42 @@ static int watch(struct gqueue *q, const struct watch_from *from, struct error *
 	return -1;
 }
 
+/* It says of the jobs that it names all there is to say. */
+static int check_why(const struct gqueue *q, struct error *err)
+{
+	const struct cmd_list *lists = q->filter.lists;
+	const struct {
+		bool given;
+		const char *option;
+	} others[] = {
+		{ q->start, "--start" },
+		{ q->listing.columns, "--format" },
+		{ q->listing.sort, "--sort" },
+		{ q->listing.longer, "--long" },
+		{ q->listing.csv, "--csv" },
+		{ q->filter.me, "--me" },
+		{ lists[FILTER_USERS].n, "--user" },
+		{ lists[FILTER_PARTITIONS].n, "--partition" },
+		{ lists[FILTER_STATES].n, "--states" },
+		{ lists[FILTER_NAMES].n, "--name" },
+		{ lists[FILTER_NODES].n, "--nodes" },
+	};
+
+	for (size_t i = 0; q->why && i < sizeof(others) / sizeof(others[0]); i++)
+		if (others[i].given)
+			return error_set(err, ERR_USAGE,
+			        "--why and %s exclude each other: it tells of the jobs that it "
+			        "names",
+			        others[i].option);
+	return 0;
+}
+
 static int carry_out(void *input, struct error *err)
 {
 	struct gqueue *q = input;
 	struct watch_from from = { 0 };
 
-	if (check_watch(q, &from, err) < 0)
+	if (check_watch(q, &from, err) < 0 || check_why(q, err) < 0)
 		return -1;
 	if (q->watch)
 		return watch(q, &from, err);

@@ -425,7 +425,8 @@ static int set_nice(struct submit_options *o, const struct option_row *row, cons
 	uint64_t n = 100; /* as in sbatch */
 
 	if (value && count_parse(digits, 0, NICE_MAX, &n, err) < 0)
-		return -1;
+		return error_set(err, ERR_USAGE, "must be a whole number from -%d to %d", NICE_MAX,
+		        NICE_MAX);
 	*FIELD(o, row, int32_t) = digits == value ? (int32_t)n : -(int32_t)n;
 	return 0;
 }

@@ -155,8 +155,8 @@ static int take_gpus(const Gpusched__JobRequest *r, struct submit_job *out, stru
 		if (text_check("GPU type", g->type, WIRE_NAME_MAX, err))
 			return -1;
 		if (g->count < 1 || g->count > WIRE_GPUS_MAX)
-			return error_set(err, ERR_USAGE, "number of GPUs: %u; must be 1 to %d",
-			        g->count, WIRE_GPUS_MAX);
+			return error_set(err, ERR_USAGE, "--gpus=%s%s%u: a job has 1 to %d GPUs",
+			        g->type, *g->type ? ":" : "", g->count, WIRE_GPUS_MAX);
 		out->gpus[i] = (struct gpu_request){ g->type, g->count };
 	}
 	out->n_gpus = r->n_gpus;
@@ -196,7 +196,7 @@ static int check_numbers(const Gpusched__JobRequest *r, struct error *err)
 	if (r->gpu_mem_min_mb > WIRE_MEM_MB_MAX)
 		return above("memory of a GPU in MiB", r->gpu_mem_min_mb, WIRE_MEM_MB_MAX, err);
 	if (r->nice > WIRE_NICE_MAX || r->nice < -WIRE_NICE_MAX)
-		return error_set(err, ERR_USAGE, "nice: %d; must be -%d to %d", r->nice,
+		return error_set(err, ERR_USAGE, "--nice=%d: must be -%d to %d", r->nice,
 		        WIRE_NICE_MAX, WIRE_NICE_MAX);
 	return 0;
 }
