@@ -2,6 +2,7 @@
 #include "cmds/cmd.h"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <locale.h>
 #include <pwd.h>
 #include <stdarg.h>
@@ -244,15 +245,27 @@ static struct argp_option *all_options(const struct cmd *cmd)
 	return all;
 }
 
+/* Where we were started with one of them closed, the connection to the controller would get its
+ * number, and what is printed would go there. What is put in its place fails as a closed one. */
+static void occupy_standard_files(void)
+{
+	for (int fd = STDIN_FILENO; fd <= STDERR_FILENO; fd++)
+		if (fcntl(fd, F_GETFD) < 0 && errno == EBADF &&
+		        open("/dev/null", fd == STDIN_FILENO ? O_WRONLY : O_RDONLY) < 0)
+			return;
+}
+
 int cmd_parse(const struct cmd *cmd, int argc, char **argv, void *input)
 {
 	struct argp_option *options = all_options(cmd);
 	char *doc = xasprintf("%s\v%s", cmd->about, cmd->examples);
 	struct argp argp = { options, parser, cmd->arguments, doc, NULL, filter, NULL };
 	struct parse p = { .cmd = cmd, .input = input };
-	error_t rc = argp_parse(&argp, argc, argv,
-	        ARGP_NO_ERRS | ARGP_NO_HELP | (cmd->in_order ? ARGP_IN_ORDER : 0), NULL, &p);
+	error_t rc;
 
+	occupy_standard_files();
+	rc = argp_parse(&argp, argc, argv,
+	        ARGP_NO_ERRS | ARGP_NO_HELP | (cmd->in_order ? ARGP_IN_ORDER : 0), NULL, &p);
 	free(doc);
 	free(options);
 	if (p.done)

@@ -214,6 +214,24 @@ def test_what_there_is_of_several_jobs_and_what_is_not(cluster):
     assert f"{here} " in out and error.startswith(f"gqueue: error: jobs {gone}, ") and " others: not known" in error
 
 
+@pytest.mark.parametrize("argv", [("gqueue",), ("gqueue", "--json"), ("ginfo",), ("gctl", "events")],
+                         ids=" ".join)
+def test_closed_standard_files(cluster, argv):
+    """What is printed does not go into the connection that has the number of a closed file."""
+    many = cluster.dir / "jobs/many.jsonl"  # more than a buffer, so that it is written while the connection is there
+    many.write_text(300 * '{"wrap": "true", "hold": true}\n')
+    cluster.run("gsubmit", "--bulk", many)
+
+    def closed(*fds):
+        return subprocess.run([str(BIN[argv[0]]), *argv[1:]], env=cluster.env, stderr=subprocess.PIPE, timeout=60,
+                              preexec_fn=lambda: [os.close(fd) for fd in fds], check=False)
+    for fds in ((1,), (0, 1)):
+        r = closed(*fds)
+        assert r.returncode == 1 and r.stderr.decode().endswith(": error: standard output: Bad file descriptor\n"), r
+    assert closed(2).returncode == 0 and closed(0, 2).returncode == 0
+    assert closed(1, 2).returncode == 1
+
+
 def test_words_about_arrays(cluster):
     blocker = cluster.submit("sleep 100", "--gpus=4")
     cluster.wait_state(blocker, "RUNNING")
