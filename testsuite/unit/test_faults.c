@@ -316,16 +316,17 @@ static void comes_back(void **state)
 	}
 }
 
-/* Its agent has seen that it was reset: what waited for that is asked after as after a boot, also by
- * a controller that was started since; another fault makes it wait for another reset. */
+/* Its agent has seen that it was reset: what waited for that is asked after as after a boot, also
+ * by a controller that was started since; another fault makes it wait for another reset. */
 static void reset(void **state)
 {
 	(void)state;
 	for (size_t i = 0; i < sizeof(backs) / sizeof(*backs); i++) {
-		struct world *w = make("health_recheck = \"60s\";");
+		struct world *w;
 
 		if (backs[i].asked)
 			continue;
+		w = make("health_recheck = \"60s\";");
 		up(w);
 		say(w, 1, "GPU-b", GPU_FAULT_RESET, 0, "");
 		assert_string_equal(state_of(w, 1), "free");
@@ -334,16 +335,19 @@ static void reset(void **state)
 		assert_string_equal(state_of(w, 0), "drained");
 		world_restart(w);
 		up(w);
-		assert_int_equal(world_effect_count(w, EFFECT_CHECK_GPUS), backs[i].asked_after_reset);
+		assert_int_equal(
+		        world_effect_count(w, EFFECT_CHECK_GPUS), backs[i].asked_after_reset);
 		world_clear(w);
 		world_pass(w, 61);
-		assert_int_equal(world_effect_count(w, EFFECT_CHECK_GPUS), backs[i].asked_after_reset);
+		assert_int_equal(
+		        world_effect_count(w, EFFECT_CHECK_GPUS), backs[i].asked_after_reset);
 		say(w, 4, "GPU-a", backs[i].kind, backs[i].code, "");
 		looked(w, "GPU-a", "");
 		assert_string_equal(state_of(w, 0), "drained");
 		say(w, 5, "GPU-a", GPU_FAULT_RESET, 0, "");
 		looked(w, "GPU-a", "");
-		assert_string_equal(state_of(w, 0), backs[i].asked_after_reset ? "free" : "drained");
+		assert_string_equal(
+		        state_of(w, 0), backs[i].asked_after_reset ? "free" : "drained");
 		assert_int_equal(operate(w, NODE_DRAIN, "GPU-b"), ERR_NONE);
 		say(w, 6, "GPU-b", GPU_FAULT_RESET, 0, "");
 		looked(w, "GPU-b", "");
