@@ -6,8 +6,9 @@
  *	looks       what lgpus.c has found, compared with what was known to be wrong before
  *	processes   on a GPU that no run holds (lleft.c)
  *
- * What looks and samples find is told once, and again only after it was well in between. RUNDIR's
- * record keeps all that for a launcher after us.
+ * What looks and samples find is told once, and again only after it was well in between. Where that
+ * was what only a reset ends, it is told that the GPU was reset. RUNDIR's record keeps all that for
+ * a launcher after us.
  */
 #include "config.h"
 
