@@ -83,38 +83,79 @@ static int64_t dislike(const struct plan *p, const struct plan_want *w, uint32_t
 	       (request_prefers(w->ask.gpus, node) ? (int64_t)1 << 40 : 0);
 }
 
-static const struct order *order_for(struct plan *p, const struct plan_want *w)
+/* What has changed on nodes, to all orders. */
+static void update_orders(struct plan *p)
 {
-	const struct conf_partition *conf = &p->conf->partitions[w->partition];
-	uint32_t gpus = w->ask.gpus->n ? request_part_gpus(w->ask.gpus, w->find.alternative) : 0;
-	struct plan_kind kind = plan_kind(w);
-	struct order *o;
 	size_t i, k;
 
-	kind.wish.user = 0;
 	for (i = 0; i < p->n_changed; i++) {
 		for (k = 0; k < p->n_orders; k++)
 			update_order(p, &p->orders[k], p->changed[i]);
 		p->spots[p->changed[i]].changed = false;
 	}
 	p->n_changed = 0;
-	for (k = 0; k < p->n_orders; k++) {
-		o = &p->orders[k];
-		if (o->partition == w->partition && plan_same_kind(&o->kind, &kind) &&
-		        o->gpus == gpus)
-			return o;
-	}
+}
+
+/* The one that was asked for longest ago. */
+static void drop_order(struct plan *p)
+{
+	struct order *oldest = &p->orders[0];
+	size_t k;
+
+	for (k = 1; k < p->n_orders; k++)
+		oldest = p->orders[k].used < oldest->used ? &p->orders[k] : oldest;
+	p->ordered -= p->conf->partitions[oldest->partition].n_nodes;
+	soonest_free(oldest->soonest);
+	*oldest = p->orders[--p->n_orders];
+}
+
+static struct order *make_order(
+        struct plan *p, uint32_t partition, const struct plan_kind *kind, uint32_t gpus)
+{
+	const struct conf_partition *conf = &p->conf->partitions[partition];
+	struct order *o;
+	size_t i;
+
+	while (p->n_orders == MAX_ORDERS ||
+	        (p->n_orders >= MIN_ORDERS && p->ordered + conf->n_nodes > MAX_ORDERED))
+		drop_order(p);
 	p->orders = xrealloc(p->orders, p->n_orders + 1, sizeof(*p->orders));
 	o = &p->orders[p->n_orders++];
-	*o = (struct order){ w->partition, gpus, kind, INT64_MAX, soonest_new(conf->n_nodes) };
+	p->ordered += conf->n_nodes;
+	*o = (struct order){ .partition = partition,
+		.gpus = gpus,
+		.kind = *kind,
+		.least = INT64_MAX,
+		.soonest = soonest_new(conf->n_nodes) };
 	for (i = 0; i < conf->n_nodes; i++) {
 		uint32_t node = conf->nodes[i];
-		int64_t offer = offers(p, kind.type, node);
+		int64_t offer = offers(p, kind->type, node);
 
-		soonest_set(o->soonest, i, free_at(p, node, &kind, gpus));
+		soonest_set(o->soonest, i, free_at(p, node, kind, gpus));
 		if (offer / PER_GPU >= gpus && offer < o->least)
 			o->least = offer;
 	}
+	return o;
+}
+
+/* Good until another one is asked for. */
+static const struct order *order_for(struct plan *p, const struct plan_want *w)
+{
+	uint32_t gpus = w->ask.gpus->n ? request_part_gpus(w->ask.gpus, w->find.alternative) : 0;
+	struct plan_kind kind = plan_kind(w);
+	struct order *o = NULL;
+	size_t k;
+
+	kind.wish.user = 0;
+	update_orders(p);
+	for (k = 0; k < p->n_orders && !o; k++) {
+		if (p->orders[k].partition == w->partition && p->orders[k].gpus == gpus &&
+		        plan_same_kind(&p->orders[k].kind, &kind))
+			o = &p->orders[k];
+	}
+	if (!o)
+		o = make_order(p, w->partition, &kind, gpus);
+	o->used = ++p->order_uses;
 	return o;
 }
 

@@ -44,11 +44,15 @@ struct spot {
 
 /* The nodes of a partition by when they have so many GPUs of a type free, as far as runs go, and
  * whoever's those are: there is one order for all users. */
+#define MAX_ORDERS  256 /* those that were asked for last are kept */
+#define MIN_ORDERS  8
+#define MAX_ORDERED ((size_t)1500000) /* nodes of all of them together, where they are more */
 struct order {
 	uint32_t partition, gpus;
 	struct plan_kind kind;
 	int64_t least; /* of what any of them has to offer: plan_find.c */
 	struct soonest *soonest;
+	uint64_t used; /* p->order_uses, when it was asked for last */
 };
 
 struct plan {
@@ -60,8 +64,9 @@ struct plan {
 	struct spot *spots; /* by node */
 	uint32_t *changed;  /* nodes */
 	size_t n_changed;
-	struct order *orders; /* made when first wanted */
-	size_t n_orders;
+	struct order *orders;     /* made when first wanted */
+	size_t n_orders, ordered; /* ordered: nodes of all of them together */
+	uint64_t order_uses;
 	struct plan_entry **entries;
 	size_t n, size;
 	struct plan_entry **ranked; /* as they were sorted last; NULL: gone since */

@@ -1,0 +1,172 @@
+/* test_plan.c - ctld/core/plan.h: how much a plan remembers of what it was asked
+ *
+ * What it decides is compared with a model by test_sched_policy.c and test_promise.c.
+ */
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <setjmp.h>
+#include <cmocka.h>
+#include <malloc.h>
+#include <string.h>
+
+#include "ctld/core/plan_impl.h"
+#include "testsuite/unit/places_conf.h"
+
+#define NODES  1000
+#define WISHES 10000
+#define GPUS   4 /* of a node */
+#define HOUR   ((usec_t)3600 * 1000000)
+
+/* One run on each node has all of its GPUs; it ends by... */
+static usec_t ends[NODES];
+
+static size_t held(void *arg, uint32_t node, struct held *v, size_t max)
+{
+	(void)arg;
+	assert_true(max > 0);
+	v[0] = (struct held){ .job = node + 1,
+		.gpus = GPUS,
+		.cpus = 1,
+		.cards = (1 << GPUS) - 1,
+		.end = ends[node] };
+	return 1;
+}
+
+struct cluster {
+	struct conf *conf;
+	struct strings *strings;
+	struct requests *requests;
+	struct ledger *ledger;
+	struct request *request; /* of one GPU, and what of it */
+	const struct request *kept;
+};
+
+static void make(struct cluster *c, struct request *request)
+{
+	struct error err;
+	uint32_t i;
+
+	c->conf = places_conf();
+	for (i = 0; i < NODES; i++) {
+		struct places_node node = { .cpus = 8, .mem_mb = 8000, .gpus = { GPUS, 0, 0 } };
+
+		places_node(c->conf, node);
+		c->conf->nodes[i].share = CONF_SHARE_WATCH;
+		ends[i] = HOUR + (usec_t)((i * 7919) % NODES) * 1000000;
+	}
+	c->strings = strings_new(1);
+	c->requests = requests_new(c->strings, c->conf, 1);
+	c->ledger = ledger_new(c->conf);
+	for (i = 0; i < NODES; i++) {
+		struct place place = {
+			.node = i, .cpus = 1, .gpus = (1 << GPUS) - 1, .type = H100
+		};
+
+		ledger_accept(c->ledger, i, true);
+		ledger_take(c->ledger, &place);
+	}
+	c->kept = requests_parse(c->requests, "h100:1", "", &err);
+	*request = *c->kept;
+	c->request = request;
+}
+
+static void unmake(struct cluster *c)
+{
+	requests_drop(c->requests, c->kept);
+	ledger_free(c->ledger);
+	requests_free(c->requests);
+	strings_free(c->strings);
+	places_conf_free(c->conf);
+}
+
+/* The node of its earliest start. */
+static uint32_t ask(struct cluster *c, struct plan *p, uint64_t mem_mb, usec_t *start)
+{
+	struct plan_want want = { .ask = { .gpus = c->request, .cpus = 1, .mem_mb = 1 },
+		.find = { .type = H100 },
+		.length = HOUR };
+	struct plan_entry found = { 0 };
+	uint32_t node;
+
+	c->request->share.mem_mb = mem_mb;
+	assert_true(plan_find(p, &want, &found));
+	node = found.places.v[0].node;
+	*start = found.start;
+	places_free(&found.places);
+	return node;
+}
+
+/* Ten thousand distinct wishes: few are kept, and what is asked for again is answered as by a plan
+ * that never forgot, also when nodes have changed meanwhile. */
+static void distinct_wishes(void **state)
+{
+	struct request request;
+	struct cluster c;
+	struct plan *p, *fresh;
+	usec_t start, other;
+	size_t before, grown;
+	uint32_t i;
+
+	(void)state;
+	make(&c, &request);
+	p = plan_new(c.conf, c.ledger, held, NULL);
+	ask(&c, p, 1, &start);
+	before = mallinfo2().uordblks;
+	for (i = 0; i < WISHES; i++) {
+		if (i % 16 == 0) {
+			ends[i % NODES] -= 1000000;
+			plan_node_changed(p, i % NODES);
+		}
+		ask(&c, p, 1 + i, &start);
+		assert_true(p->n_orders <= MAX_ORDERS && p->ordered <= MAX_ORDERED);
+		if (i % 500)
+			continue;
+		fresh = plan_new(c.conf, c.ledger, held, NULL);
+		assert_int_equal(ask(&c, p, 1 + i / 2, &start), ask(&c, fresh, 1 + i / 2, &other));
+		assert_int_equal(start, other);
+		plan_free(fresh);
+	}
+	grown = mallinfo2().uordblks - before;
+	assert_true(grown < MAX_ORDERS * 64 * (size_t)NODES);
+	assert_int_equal(p->ordered, p->n_orders * NODES);
+	plan_free(p);
+	unmake(&c);
+}
+
+/* Who is asked for again and again is kept. */
+static void the_last_ones_stay(void **state)
+{
+	struct request request;
+	struct cluster c;
+	struct plan *p;
+	const struct soonest *kept;
+	usec_t start;
+	uint32_t i, k;
+
+	(void)state;
+	make(&c, &request);
+	p = plan_new(c.conf, c.ledger, held, NULL);
+	ask(&c, p, 1, &start);
+	kept = p->orders[0].soonest;
+	for (i = 0; i < 2 * MAX_ORDERS; i++) {
+		ask(&c, p, 1, &start);
+		ask(&c, p, 2 + i, &start);
+	}
+	for (k = 0; k < p->n_orders && p->orders[k].soonest != kept; k++)
+		;
+	assert_true(k < p->n_orders);
+	assert_int_equal(p->orders[k].kind.wish.mem_mb, 1);
+	plan_free(p);
+	unmake(&c);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(distinct_wishes),
+		cmocka_unit_test(the_last_ones_stay),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
