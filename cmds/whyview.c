@@ -257,6 +257,8 @@ static void print_plan(const struct layout *l, const Gpusched__Why *why)
 		strbuf_addf(&text, "%s%s%s or earlier; no backfilled job can delay it",
 		        why_time(when, why->planned_start_time, l->now),
 		        *why->planned_nodes ? " on " : "", why->planned_nodes);
+		if (!why->first_planned_start_time && *why->planned_why) /* it is only imagined */
+			strbuf_addf(&text, "; %s", cause);
 		if (why->first_planned_start_time &&
 		        why->planned_start_time > why->first_planned_start_time)
 			strbuf_addf(&text, " (first planned for %s%s%s)",

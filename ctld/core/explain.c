@@ -679,6 +679,35 @@ void explain_plan(struct core *core, const struct contender *who, struct job_why
 	places_free(&this.places);
 }
 
+#define TOLD " would be told to end for it"
+
+void explain_victims(struct core *core, const struct contender *who, const struct decision *d,
+        uint32_t uid, struct job_why *why)
+{
+	const struct wait w = { .core = core, .who = who, .uid = uid };
+	struct preemption p = { 0 };
+	struct job *jobs[WHATIF_NAMED];
+	usec_t start;
+	size_t n, i;
+
+	if (sched_would_stop(core->sched, who, d, &p)) {
+		start = wall_of(core, p.entry.start);
+		if (!why->planned_start || start < why->planned_start) {
+			why->planned_start = start;
+			hostlist_of(core, &p.entry.places, why->planned_nodes,
+			        sizeof(why->planned_nodes));
+			for (i = n = 0; i < p.n && n < WHATIF_NAMED; i++) {
+				jobs[n] = jobs_find(core->jobs, p.victims[i].job);
+				n += jobs[n] != NULL;
+			}
+			name_jobs(&w, jobs, n, p.n - n, why->planned_why,
+			        sizeof(why->planned_why) - sizeof(TOLD));
+			strcat(why->planned_why, TOLD);
+		}
+	}
+	preemption_clear(&p);
+}
+
 double explain_cost(
         const struct core *core, const struct job_info *info, const struct places *places)
 {

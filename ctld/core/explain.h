@@ -13,6 +13,10 @@ void hostlist_of(const struct core *core, const struct places *places, char *tex
 
 /* When and where it could start, if that is in the plan's reach. */
 void explain_plan(struct core *core, const struct contender *who, struct job_why *why);
+/* The same where others would be stopped for it, if that is sooner. It is only imagined, of `uid`,
+ * and decide() said *d. */
+void explain_victims(struct core *core, const struct contender *who, const struct decision *d,
+        uint32_t uid, struct job_why *why);
 /* What a job would cost at those places, if it ran for all of its time limit; < 0: it has none. */
 double explain_cost(
         const struct core *core, const struct job_info *info, const struct places *places);

@@ -399,6 +399,41 @@ static enum victims_step hunt(
 	return step;
 }
 
+bool sched_would_stop(struct sched *s, const struct contender *who, const struct decision *d,
+        struct preemption *out)
+{
+	const struct conf_partition *p = &s->scene.conf->partitions[who->partition];
+	struct plan_want want = { .ask = who->ask,
+		.set = ledger_set_of(s->scene.ledger, who->partition),
+		.partition = who->partition,
+		.find = { .spread = p->place == CONF_PLACE_SPREAD },
+		.length = who->length,
+		.key = who->key };
+	enum victims_step step = VICTIMS_NONE;
+	size_t nodes = s->search_step;
+	uint32_t cursor = 0;
+	struct decision fits;
+
+	if (!s->preempts || d->yields || s->patience > s->scene.now.mono)
+		return false;
+	count_claims(s, true);
+	while (step == VICTIMS_NONE && decide_next_open(&s->scene, who, &cursor, &want.find)) {
+		struct victims *v;
+
+		if (!d->capacity[want.find.alternative])
+			continue;
+		v = victims_new();
+		preemption_clear(out);
+		step = victims_step(v, &s->scene, who, &want, &nodes, out);
+		victims_free(v);
+		if (step == VICTIMS_FOUND &&
+		        !decide_fits_gates(&s->scene, who, &out->entry.places, &fits))
+			step = VICTIMS_NONE;
+	}
+	count_claims(s, false);
+	return step == VICTIMS_FOUND;
+}
+
 /* It can have its planned start before anybody has ended. */
 static bool starts_soon(const struct sched *s, const struct plan_entry *e)
 {

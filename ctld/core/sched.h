@@ -92,6 +92,10 @@ bool sched_idle(const struct sched *s);
  * clusters are searched in steps, too. */
 #define SEARCH_STEP 1000
 void sched_search_step(struct sched *s, size_t nodes);
+/* Whom a contender that is only imagined, and that decide() found blocked, would have stopped: as
+ * far as one step of a search comes. False: nobody. *out is to be cleared in any case. */
+bool sched_would_stop(struct sched *s, const struct contender *who, const struct decision *d,
+        struct preemption *out);
 /* Is there one to be gone on with? */
 bool sched_searching(const struct sched *s);
 /* Is somebody of a better key still to be tried? */

@@ -174,7 +174,7 @@ static struct effect *answer(struct core *core, const struct core_event *e, cons
 
 /* Why the first job would not start now. */
 static const struct job_why *test_why(struct core *core, const struct core_event *e,
-        const struct intake *v, const struct imagined *im, enum verdict verdict)
+        const struct intake *v, const struct imagined *im, const struct decision *d)
 {
 	struct job_why *why = effects_alloc(core->effects, sizeof(*why));
 	struct why_blocker condition;
@@ -188,9 +188,11 @@ static const struct job_why *test_why(struct core *core, const struct core_event
 	} else {
 		explain_contender(core, &im->who, NULL, 0, im->info.uid, why);
 		/* Who is held by a gate gets no plan. */
-		if (verdict == VERDICT_START || verdict == VERDICT_PLANNED ||
-		        verdict == VERDICT_BLOCKED)
+		if (d->verdict == VERDICT_START || d->verdict == VERDICT_PLANNED ||
+		        d->verdict == VERDICT_BLOCKED)
 			explain_plan(core, &im->who, why);
+		if (d->verdict == VERDICT_PLANNED || d->verdict == VERDICT_BLOCKED)
+			explain_victims(core, &im->who, d, im->info.uid, why);
 	}
 	return why;
 }
@@ -234,7 +236,7 @@ static void answer_test(struct core *core, const struct core_event *e, struct in
 		test_where(core, &places, fx);
 		fx->submitted.cost_max = explain_cost(core, &v->info, &places);
 	} else {
-		fx->submitted.why = test_why(core, e, v, &im, verdict);
+		fx->submitted.why = test_why(core, e, v, &im, &d);
 		fx->submitted.cost_max = job_cost_max(core, &v->info);
 	}
 	places_free(&places);

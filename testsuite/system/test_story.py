@@ -115,11 +115,14 @@ def test_two_accounts_and_a_tier_above(quick):
 
     # A higher tier stops one more of them, whoever owns the quota.
     left = [j for j in red if j != lent]
+    before = c.run("gsubmit", "-p", "urgent", *whole, "-A", "serving", "--test-only", "--wrap=true", **jobs.who(GREEN)).stdout
     urgent = jobs.submit(GREEN, "-p", "urgent", *whole, account="serving")
     second, told = jobs.wait_told(*left)
     assert (told["reason"], told["by_job"], told["by_account"]) == ("preempt", str(urgent), "serving")
     assert 30 < int(told["deadline"]) - time.time() <= 61
     held_by_capacity(c, urgent, "urgent", c.job(second)["node"], second)
+    said = " ".join(before.split())
+    assert f"on {c.job(second)['node']} or earlier" in said and f"; {second} would be told to end for it" in said, "told before it was submitted"
     jobs.say("ack", second)
     jobs.wait_up(urgent)
     assert time.time() < int(told["deadline"])

@@ -382,7 +382,8 @@ static void test_bad_lists(void **state)
 	struct view *v;
 
 	(void)state;
-	v = view_new(&job_kind, "nodelist", NULL, &style, &err); /* NODELIST(REASON), without quotes */
+	v = view_new(
+	        &job_kind, "nodelist", NULL, &style, &err); /* NODELIST(REASON), without quotes */
 	assert_non_null(v);
 	view_end(v);
 	assert_null(view_new(&job_kind, "nodelis", NULL, &style, &err));
