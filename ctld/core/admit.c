@@ -324,18 +324,23 @@ static void count(const struct core *core, struct gates *gates, const struct job
 	gate_path_free(gates, path);
 }
 
-static bool note_asked(struct core *core, const struct job_info *info, int tasks)
+static bool note_asked(struct core *core, const struct job *job)
 {
-	struct ask ask = { .gpus = info->gpus, .cpus = info->cpus, .mem_mb = info->mem_mb };
+	const struct job_info *i = job_info(job);
+	struct ask ask = { .gpus = i->gpus, .cpus = i->cpus, .mem_mb = i->mem_mb };
 
-	return tasks > 0 && ledger_note_asked(core->ledger, &ask, (uint64_t)tasks);
+	return ledger_note_asked(core->ledger, &ask, job_weight(job));
+}
+
+void admit_asked(struct core *core, const struct job *job)
+{
+	/* The plan allows one place and not another: who was refused the best may have the next. */
+	if (job_weight(job) && note_asked(core, job))
+		sched_wake_all(core->sched);
 }
 
 void admit_count(struct core *core, const struct job_info *info, int delta)
 {
-	/* The plan allows one place and not another: who was refused the best may have the next. */
-	if (note_asked(core, info, delta))
-		sched_wake_all(core->sched);
 	if (gates_count_queued(core->gates))
 		count(core, core->gates, info, delta);
 }
@@ -358,7 +363,7 @@ void admit_count_all(struct core *core)
 	const struct job *job;
 
 	for (job = jobs_next(core->jobs, 0); job; job = jobs_next(core->jobs, job_ref(job)))
-		note_asked(core, job_info(job), (int)job_weight(job));
+		note_asked(core, job);
 	if (gates_count_queued(core->gates))
 		count_jobs(core, core->gates);
 }

@@ -38,6 +38,10 @@ struct gate_path *admit_path(
 
 /* --- jobs that have not ended, for the limit `queued` ---------------------------------------- */
 
+/* The job has been taken in, changed or revived: what it asks for is typical (mix.h). Who is only
+ * tried is not. */
+void admit_asked(struct core *core, const struct job *job);
+
 void admit_count(struct core *core, const struct job_info *info, int delta);
 void admit_count_all(struct core *core); /* into new gates */
 int admit_check(const struct core *core, struct error *err);

@@ -334,6 +334,7 @@ void job_revive(struct core *core, struct job *job)
 	unlist_ended(core, job);
 	job_unset_end(core->jobs, job);
 	admit_count(core, job_info(job), (int)job_weight(job));
+	admit_asked(core, job);
 	if (own != job)
 		job_count_again(core->jobs, own, job_weight(job), state);
 	else

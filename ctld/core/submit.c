@@ -9,6 +9,7 @@
 #include <string.h>
 
 #include "common/xalloc.h"
+#include "ctld/core/admit.h"
 #include "ctld/core/bulk.h"
 #include "ctld/core/conditions.h"
 #include "ctld/core/depends.h"
@@ -46,6 +47,7 @@ void submit_joins(struct core *core, struct job *job)
 {
 	struct job *behind;
 
+	admit_asked(core, job);
 	namesakes_add(core->namesakes, job);
 	/* A bulk's may come before one that was the first of its name. */
 	behind = job_link(job)->name_after;

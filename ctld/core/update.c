@@ -281,6 +281,7 @@ int job_update(struct core *core, struct job *job, const struct core_event *e, c
 	job_set_wishes(core->jobs, job, &t.info);
 	t.info.gpus = NULL; /* the job has it now, and counts */
 	t.counted = false;
+	admit_asked(core, job);
 	if (t.depends)
 		depends_set(core, job, t.depends);
 	job_consider(core, job);

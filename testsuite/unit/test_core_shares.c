@@ -308,6 +308,30 @@ static void parts_are_said(void **state)
 	world_free(w);
 }
 
+/* Whoever asks what would be asks for nothing: what is typical stays what it was, and nobody is to
+ * be tried again. */
+static void asking_is_no_request(void **state)
+{
+	struct world *w = cluster(HEAD NODES("n[0-1]", "1", "") PARTITIONS);
+	struct job_why first, why;
+	uint64_t id;
+	unsigned i;
+
+	(void)state;
+	runs(w, submit(w, ANA, 700, 3600));
+	runs(w, submit(w, ANA, 800, 3600));
+	id = submit(w, ANA, 500, 600);
+	world_pass(w, 2);
+	assert_true(core_job_why(w->core, id, w->now, &first));
+	assert_true(!first.cut_short && first.n_changes > 0);
+	for (i = 0; i < 40; i++) {
+		assert_true(core_job_why(w->core, id, w->now, &why));
+		assert_false(why.cut_short);
+		assert_int_equal(why.n_changes, first.n_changes);
+	}
+	world_free(w);
+}
+
 static double cost_of;
 
 static void keep_cost(void *arg, const struct effect *effect)
@@ -356,6 +380,7 @@ int main(void)
 		cmocka_unit_test(backfill_keeps_a_gpu_free_of_others),
 		cmocka_unit_test(all_of_another_user_go),
 		cmocka_unit_test(parts_are_said),
+		cmocka_unit_test(asking_is_no_request),
 		cmocka_unit_test(a_part_costs_its_part),
 	};
 
