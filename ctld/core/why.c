@@ -432,11 +432,11 @@ const char *job_why(
 		return "";
 	reason = class_why(core, class, now, &words);
 	head = class_head(class);
-	if (head != job && !strcmp(reason, "Resources")) {
-		snprintf(text, size, "waits behind job %s, which asks for the same",
-		        job_label(head, label));
-		return "Priority";
-	}
-	snprintf(text, size, "%.*s", (int)size - 1, words);
+	/* What holds the one holds the other: the word is the one that --why begins with, too. */
+	if (head != job && !strcmp(reason, "Resources"))
+		snprintf(text, size, "behind job %s, which asks for the same; %.*s",
+		        job_label(head, label), (int)size - 1, words);
+	else
+		snprintf(text, size, "%.*s", (int)size - 1, words);
 	return reason;
 }

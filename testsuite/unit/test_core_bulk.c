@@ -327,7 +327,7 @@ static void what_they_wait_for_has_gone(void **state)
 	all_of(&b, BULK_SHOW);
 	assert_string_equal(world_state(w, b.ids[0]), "CONFIGURING");
 	assert_string_equal(world_state(w, b.ids[9]), "PENDING");
-	assert_string_equal(world_reason(w, b.ids[9]), "Priority");
+	assert_string_equal(world_reason(w, b.ids[9]), "Resources");
 	world_restart(w);
 	world_free(w);
 }

@@ -145,6 +145,8 @@ static void reasons(void **state)
 {
 	struct world *w = world_simple(4, "h100:4");
 	uint64_t a, b, c;
+	struct job_why why;
+	char behind[80];
 	unsigned n;
 
 	(void)state;
@@ -159,7 +161,13 @@ static void reasons(void **state)
 	assert_string_equal(world_view(w, a).reason_text,
 	        "needs h100:2 on one node of batch: 2 nodes have "
 	        "fewer free (n0 1, n1 1), 1 is drained (n2), 1 is not heard of (n3)");
-	assert_string_equal(world_reason(w, b), "Priority");
+	/* Who comes after one that asks for the same, too: as --why says. */
+	assert_string_equal(world_reason(w, b), "Resources");
+	snprintf(behind, sizeof(behind), "behind job %llu, which asks for the same; needs h100:2 ",
+	        (unsigned long long)a);
+	assert_true(!strncmp(world_view(w, b).reason_text, behind, strlen(behind)));
+	assert_true(core_job_why(w->core, b, w->now, &why));
+	assert_string_equal(why.blockers[0].reason, "Resources");
 	c = world_submit(w, "h100:4");
 	assert_string_equal(world_reason(w, c), "Resources");
 	world_control(w, world_user(1000), JOB_HOLD, a);
