@@ -163,13 +163,23 @@ static bool was_heard(struct checker *c, const struct run *run)
 	return run->ended && !run->rebooted && node && node->boot < run->end;
 }
 
+/* It may have been requeued, by a client or for a fault of its GPU, before it ended by itself: then
+ * it does not come back, it is begun anew. */
+static bool may_be_requeued(struct checker *c, const struct run *run)
+{
+	const struct node *node = checker_node(c, run->node);
+
+	return run->told || run->task->requeued || (node->stops && (node->faulty & run->gpus));
+}
+
 static void check_delay(struct checker *c, const struct run *run)
 {
 	const struct job *job = run->task->job;
 	const struct run *before = run_before(run);
 	uint64_t delay = job->delay, n;
 
-	if (!before || !was_heard(c, before) || !comes_back(job, before->code, before->signal))
+	if (!before || !was_heard(c, before) || !comes_back(job, before->code, before->signal) ||
+	        may_be_requeued(c, before))
 		return;
 	for (n = attempts_of(run->task); n > 1; n--)
 		delay *= 2;

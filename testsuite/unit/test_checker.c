@@ -162,6 +162,9 @@ static const struct {
 	/* coming back, begin, deadline, promises */
 	{ "", BACK "start 1 0 2 0 1 n1 5 1 120;end 1 0 2 0 n1 3 0 130;state 1 FAILED 3 0 2;quiet" },
 	{ "I18", BACK "start 1 0 2 0 1 n1 5 1 119;" },
+	{ "", "again 1;" BACK "start 1 0 2 0 1 n1 5 1 119;" },
+	{ "", "health n1 requeue;fault n1 1;" BACK "start 1 0 2 0 1 n1 5 1 119;" },
+	{ "I18", "health n1 run;fault n1 1;" BACK "start 1 0 2 0 1 n1 5 1 119;" },
 	{ "I18", BACK "state 1 FAILED 3 0 1;quiet" },
 	{ "", BACK "state 1 TIMEOUT 3 0 1;quiet" },
 	{ "I18",

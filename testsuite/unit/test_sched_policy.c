@@ -814,7 +814,8 @@ static void cases_of_parts(void **state)
 		skip();
 	for (i = 0; i < 2; i++) {
 		some_cases(first[i], n, &sums);
-		assert_true(sums.parts > 5 * n && sums.preempted > n / 4 && sums.planned > 5 * n);
+		assert_true(n < 50 || (sums.parts > 5 * n && sums.preempted > n / 4 &&
+		                              sums.planned > 5 * n));
 	}
 }
 
