@@ -64,6 +64,7 @@ static const struct {
 	/* GPUs are shared. */
 	{ 10000004, "another order leaves too little for an entry, and a run was blamed" },
 	{ 10015910, "a GPU of which an overdue run had a part counted as free when the others end" },
+	{ 20000696, "users who were mixed before a reload stay so until the GPU is free" },
 	{ 10011451, "the plan allows other places when the mix of requests is another" },
 	{ 10000374, "who started on a part of a GPU counted its own planned start against itself" },
 };

@@ -13,6 +13,7 @@
 #include "common/hostlist.h"
 #include "ctld/core/hash.h"
 #include "ctld/core/internal.h"
+#include "testsuite/unit/sched_rules.h"
 
 unsigned lab_pick(struct lab *lab, unsigned n)
 {
@@ -152,11 +153,30 @@ static void hook(void *arg, const struct effect *e)
 		is_told(lab, e);
 }
 
+/* Of several users, who were there before the configuration said so: until nobody has it. */
+static void note_mixed(struct lab *lab)
+{
+	struct room room;
+	unsigned i, k;
+
+	rules_room(lab, lab->w->now.mono, 0, &room);
+	for (i = 0; i < lab->n_nodes; i++) {
+		for (k = 0; k < room.v[i].n_cards; k++) {
+			if (!room.v[i].apart || !room.v[i].cards[k].runs)
+				lab->mixed[i] &= ~(1u << k);
+			else if (room.v[i].cards[k].uid == CONF_NONE)
+				lab->mixed[i] |= 1u << k;
+		}
+	}
+}
+
 static void settled(void *arg, bool scheduled)
 {
 	struct lab *lab = arg;
 	size_t i;
 
+	if (lab->apart)
+		note_mixed(lab);
 	for (i = 0; i < lab->n_jobs; i++) {
 		lab->jobs[i].before = lab->jobs[i].now;
 		see(lab, &lab->jobs[i]);
@@ -475,6 +495,7 @@ static void reload(struct lab *lab, unsigned variant)
 	lab->variant = variant;
 	lab_conf(lab, text, sizeof(text));
 	lab->doing = "the configuration is loaded anew";
+	memset(lab->mixed, 0, sizeof(lab->mixed));
 	lab->disturbed = true;
 	world_reconfigure(lab->w, text);
 	lab->disturbed = false;

@@ -94,6 +94,8 @@ struct lab {
 	unsigned variant;                                      /* of the configuration */
 	unsigned n_nodes;
 	struct lab_node nodes[LAB_NODES];
+	uint32_t
+	        mixed[LAB_NODES]; /* cards that had runs of several users when that was forbidden */
 	struct lab_job jobs[LAB_JOBS];
 	size_t n_jobs;
 	struct run_id starts[LAB_NODES]; /* of the last step */

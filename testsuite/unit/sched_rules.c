@@ -167,7 +167,7 @@ static int cards_for(const struct lab *lab, const struct lab_job *j, uint16_t ty
 		if (!part.charge)
 			n += !room->v[node].cards[i].runs;
 		else if (!room->v[node].apart || !room->v[node].cards[i].runs ||
-		         room->v[node].cards[i].uid == j->uid)
+		         (room->v[node].cards[i].uid == j->uid && !(lab->mixed[node] >> i & 1)))
 			n += room->v[node].cards[i].milli + part.milli <= LAB_MILLI &&
 			     room->v[node].cards[i].mem_mb + part.mem_mb <= card_mem(lab, type);
 	}

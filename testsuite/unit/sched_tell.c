@@ -72,6 +72,11 @@ void tell_order(const struct lab *lab)
 			        story_time(core_end(lab, &lab->jobs[i], r)),
 			        r->told ? ", told to end" : "");
 			tell_part(r->share.milli, r->share.mem_mb);
+			if (r->share.charge)
+				printf(" of %u%s", lab->jobs[i].uid,
+				        lab->w->conf->nodes[r->node].share_users == CONF_USERS_ONE
+				                ? ", alone"
+				                : "");
 			printf("\n");
 		}
 	}
@@ -105,8 +110,8 @@ void tell_step(const struct lab *lab)
 		        j->now.reason, j->runs[0].node, j->n_runs,
 		        j->now.planned ? (double)(j->now.planned - 5000 * LAB_SECOND) / 1e6 : -1);
 		if (j->part.milli || j->part.mem_mb)
-			printf("           its part: %u of each, %llum\n", j->part.milli,
-			        (unsigned long long)j->part.mem_mb);
+			printf("           its part: %u of each, %llum, for %u\n", j->part.milli,
+			        (unsigned long long)j->part.mem_mb, j->uid);
 	}
 	for (i = 0; i < lab->n_stops; i++)
 		printf("           stopped: %llu for %llu, cause %d\n",
