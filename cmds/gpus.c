@@ -74,22 +74,58 @@ int gpus_parse(const char *text, struct gpus *out, struct error *err)
 
 static int only_gpus(struct error *err)
 {
-	error_set(
-	        err, ERR_USAGE, "would be gpu:COUNT or gpu:TYPE:COUNT; there is no other resource");
+	error_set(err, ERR_USAGE,
+	        "would be gpu:COUNT, gpu:TYPE:COUNT or mps:PERCENT; there is no other resource");
 	return error_hint(err,
 	        "for a part of a GPU there are --gpu-mem and --gpu-share; features are "
 	        "--constraint");
 }
 
-int gpus_from_gres(const char *text, char *out, size_t size, struct error *err)
+/* A shard is of what its node says, which nobody knows here. */
+static int no_shards(struct error *err)
+{
+	error_set(err, ERR_USAGE, "a GPU is not cut into shards here");
+	return error_hint(err, "for a part of a GPU: --gpu-mem=20G or --gpu-share=25%%");
+}
+
+/* Slurm's MPS counts a hundred to a GPU, where a site does not say otherwise, and gives one GPU. */
+static int take_mps(const char *s, char *out, size_t size, uint32_t *milli, struct error *err)
+{
+	const char *count = strrchr(s, ':');
+	uint64_t percent;
+	int n;
+
+	if (!count || count_parse(count + 1, 1, 100, &percent, err) < 0)
+		return error_set(err, ERR_USAGE,
+		        "would be mps:PERCENT or mps:TYPE:PERCENT, 1 to 100 of one GPU");
+	*milli = (uint32_t)percent * 10;
+	n = s == count ? snprintf(out, size, "1")
+	               : snprintf(out, size, "%.*s:1", (int)(count - s - 1), s + 1);
+	return n < 0 || (size_t)n >= size ? only_gpus(err) : 0;
+}
+
+static bool is_kind(const char *s, const char *kind)
+{
+	size_t len = strlen(kind);
+
+	return !strncmp(s, kind, len) && (!s[len] || s[len] == ':');
+}
+
+int gpus_from_gres(const char *text, char *out, size_t size, uint32_t *milli, struct error *err)
 {
 	const char *s = strncmp(text, "gres:", 5) ? text : text + 5;
 	struct gpus gpus;
 	int n;
 
+	*milli = 0;
+	if (is_kind(s, "shard"))
+		return no_shards(err);
+	if (is_kind(s, "mps"))
+		return take_mps(s + 3, out, size, milli, err) < 0 ? -1
+		                                                  : gpus_parse(out, &gpus, err);
 	if (!strcmp(s, "none"))
 		return snprintf(out, size, "0") > 0 ? 0 : -1;
-	if (strncmp(s, "gpu", 3) || (s[3] && s[3] != ':'))
+	if (!is_kind(s, "gpu"))
 		return only_gpus(err);
 	s += s[3] ? 4 : 3;
 	if (!*s)

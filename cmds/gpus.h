@@ -30,9 +30,10 @@ struct gpus {
  * *out is untouched. */
 int gpus_parse(const char *text, struct gpus *out, struct error *err);
 
-/* What sbatch's --gres asks for, "gpu[:TYPE][:COUNT]" ("gres:" may stand before it) or "none", as
- * an amount of GPUs of each node in `out`. Other generic resources there are none: ERR_USAGE. */
-int gpus_from_gres(const char *text, char *out, size_t size, struct error *err);
+/* What sbatch's --gres asks for, "gpu[:TYPE][:COUNT]" ("gres:" may stand before it), "mps:PERCENT"
+ * or "none", as an amount of GPUs of each node in `out`; *milli: thousandths of each of them, 0 for
+ * all of it. Other generic resources there are none: ERR_USAGE. */
+int gpus_from_gres(const char *text, char *out, size_t size, uint32_t *milli, struct error *err);
 
 /* "h100:2|any:4", cut to fit; "" for none. Returns `buf`. */
 char *gpus_format(char *buf, size_t size, Gpusched__GpuCount *const *v, size_t n);

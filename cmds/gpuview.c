@@ -20,6 +20,7 @@ static const struct {
 } colours[] = {
 	{ "free", TABLE_GOOD },
 	{ "whole", TABLE_GOOD },
+	{ "shared", TABLE_GOOD },
 	{ "draining", TABLE_WARN },
 	{ "drained", TABLE_WARN },
 	{ "missing", TABLE_BAD },
@@ -128,7 +129,7 @@ SHOW(uuid)
 static const struct view_column columns[] = {
 	{ "GPU", { "GPU", 10, 4, 0 }, "node and index", show_gpu },
 	{ "TYPE", { "TYPE", 8, 4, 0 }, "its type", show_type },
-	{ "STATE", { "STATE", 8, 4, 0 }, "free, whole, draining, drained, missing, trouble",
+	{ "STATE", { "STATE", 8, 4, 0 }, "free, whole, shared, draining, drained, missing, trouble",
 	        show_state },
 	{ "UTIL", { "UTIL", 4, 0, TABLE_RIGHT | TABLE_WHOLE }, "compute use of its job now",
 	        show_util },

@@ -112,6 +112,10 @@ static int take_gpus(struct submit_options *o, const struct option_row *row, con
 		return -1;
 	o->gpus_per_node = per_node;
 	o->gpus_per_task = o->gres = false;
+	if (o->share_of_gres) {
+		o->gpu_share_milli = 0;
+		o->share_of_gres = false;
+	}
 	return take_text(o, row, value);
 }
 
@@ -140,11 +144,16 @@ static int set_gres(struct submit_options *o, const struct option_row *row, cons
         struct error *err)
 {
 	char gpus[256];
+	uint32_t milli;
 
-	if (gpus_from_gres(value, gpus, sizeof(gpus), err) < 0 ||
+	if (gpus_from_gres(value, gpus, sizeof(gpus), &milli, err) < 0 ||
 	        take_gpus(o, row, gpus, true, err) < 0)
 		return -1;
 	o->gres = true;
+	if (milli) {
+		o->gpu_share_milli = milli;
+		o->share_of_gres = true;
+	}
 	return 0;
 }
 
@@ -273,6 +282,7 @@ static int set_gpu_share(struct submit_options *o, const struct option_row *row,
 	if (whole * 10 + tenth < 1 || whole * 10 + tenth > 1000)
 		return error_set(err, ERR_USAGE, "must be 0.1%% to 100%%");
 	*FIELD(o, row, uint32_t) = (uint32_t)(whole * 10 + tenth);
+	o->share_of_gres = false;
 	return 0;
 }
 

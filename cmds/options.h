@@ -50,9 +50,10 @@ struct submit_options {
 	uint64_t gpu_mem_min_mb;                                   /* 0: any */
 	uint64_t gpu_mem_mb;                                       /* 0: not given */
 	uint64_t gpu_mem_burst_mb;                                 /* 0: not given */
-	uint32_t gpu_share_milli;                                  /* 0: not given */
-	uint32_t cpus;         /* of a task, of a node; 0: not given */
-	uint32_t cpus_per_gpu; /* 0: not given, as all of these */
+	bool share_of_gres;       /* gpu_share_milli is what --gres=mps says */
+	uint32_t gpu_share_milli; /* 0: not given */
+	uint32_t cpus;            /* of a task, of a node; 0: not given */
+	uint32_t cpus_per_gpu;    /* 0: not given, as all of these */
 	uint64_t mem_per_cpu_mb, mem_per_gpu_mb;
 	uint32_t ntasks, ntasks_per_node;
 	uint32_t nodes_min, nodes_max;     /* 0: not given */

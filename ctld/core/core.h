@@ -297,7 +297,7 @@ bool core_node_view(
 /* One GPU of a node. */
 struct gpu_view {
 	uint32_t index;
-	const char *type, *state; /* free whole draining drained missing trouble */
+	const char *type, *state; /* free whole shared draining drained missing trouble */
 	char uuid[DEVICE_UUID_MAX];
 	uint32_t uid;   /* drained: by whom */
 	bool by_nobody; /* drained: by no operator */

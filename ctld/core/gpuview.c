@@ -84,7 +84,7 @@ bool core_gpu_view(const struct core *core, uint32_t n, uint32_t index, struct g
 		if (!*v->reason && devices_differ(core, node, index, v->reason, sizeof(v->reason)))
 			v->state = "trouble";
 	} else if (booked) {
-		v->state = "whole";
+		v->state = ledger_gpus_shared(core->ledger, n) >> index & 1 ? "shared" : "whole";
 	}
 	return true;
 }

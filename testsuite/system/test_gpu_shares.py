@@ -44,6 +44,8 @@ def test_two_on_one(cluster):
     assert (shown(c, first)["gpu_mem_mb"], shown(c, first)["gpu_mem_burst_mb"]) == (20480, 30720)
     assert shown(c, second)["gpu_share_milli"] == 250
     assert c.run("gqueue", "-h", "--csv", "-o", "GPUS,GPU-SHARE", "-j", first).stdout.strip() == 'l40s:1/20G,"20G, up to 30G"'
+    gpu = c.run("ginfo", "--gpus", "-h", "--csv", "-o", "GPU,STATE,JOBS", "s1").stdout.strip()
+    assert gpu in (f's1:0,shared,"{first},{second}"', f's1:0,shared,"{second},{first}"')
     # The third finds no room, nor one that wants all of a GPU once the other is taken.
     whole = c.submit(held(c, "one"), "--gpus=l40s:1")
     c.wait_state(whole, "RUNNING")
