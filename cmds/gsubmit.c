@@ -23,6 +23,7 @@
 #include "cmds/table.h"
 #include "cmds/tasks.h"
 #include "cmds/whyview.h"
+#include "common/numbers.h"
 #include "common/text.h"
 #include "common/units.h"
 #include "common/xalloc.h"
@@ -381,17 +382,15 @@ struct verdict_out {
 /* "h07 with h100:4 (GPUs 2,3,6,7)", "s01 with l40s:1/20G (GPU 3)" */
 static void print_place(const Gpusched__Place *p, const struct submit_options *o)
 {
-	char share[UNITS_TEXT];
+	char share[UNITS_TEXT], numbers[NUMBERS_TEXT];
 
 	fputs(p->node, stdout);
 	if (!p->n_gpus)
 		return;
 	share_format(share, o->gpu_mem_mb, o->gpu_share_milli);
-	printf(" with %s:%zu%s%s (GPU%s ", p->gpu_type, p->n_gpus, *share ? "/" : "", share,
-	        p->n_gpus > 1 ? "s" : "");
-	for (size_t i = 0; i < p->n_gpus; i++)
-		printf("%s%u", i ? "," : "", p->gpus[i]);
-	putchar(')');
+	printf(" with %s:%zu%s%s (GPU%s %s)", p->gpu_type, p->n_gpus, *share ? "/" : "", share,
+	        p->n_gpus > 1 ? "s" : "",
+	        numbers_format(numbers, sizeof(numbers), p->gpus, p->n_gpus));
 }
 
 static void print_cost(const Gpusched__SubmitResult *r)

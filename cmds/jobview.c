@@ -13,6 +13,7 @@
 
 #include "cmds/gpus.h"
 #include "cmds/sig.h"
+#include "common/numbers.h"
 #include "common/text.h"
 #include "common/units.h"
 
@@ -515,14 +516,15 @@ void job_print_runs(const Gpusched__Job *j, FILE *out)
 	print_note(j, out);
 	for (size_t i = 0; j->n_runs > 1 && i < j->n_runs; i++) {
 		const Gpusched__JobRun *run = j->runs[i];
-		char rank[24], state[80];
+		char rank[24], state[80], numbers[NUMBERS_TEXT];
 		char *detail = text_escape_dup(run->detail);
 
 		snprintf(rank, sizeof(rank), "RANK %" PRIu32, run->rank);
 		fprintf(out, "%-16s  %s: %s", rank, run->node,
 		        run_state(run, state, sizeof(state)));
-		for (size_t g = 0; g < run->n_gpus; g++)
-			fprintf(out, "%s%" PRIu32, g ? "," : ", GPUs ", run->gpus[g]);
+		if (run->n_gpus)
+			fprintf(out, ", GPUs %s",
+			        numbers_format(numbers, sizeof(numbers), run->gpus, run->n_gpus));
 		fprintf(out, "%s%s\n", *detail ? ", " : "", detail);
 		free(detail);
 	}

@@ -10,6 +10,7 @@
 #include <string.h>
 
 #include "common/hostlist.h"
+#include "common/numbers.h"
 #include "common/units.h"
 #include "common/xalloc.h"
 #include "ctld/core/explain.h"
@@ -243,10 +244,9 @@ void say_places(const struct core *core, const struct places *places, char *text
 {
 	uint64_t mask = places->v[0].gpus;
 	const struct share *share = &places->v[0].share;
-	char nodes[80], part[UNITS_TEXT] = "";
+	char nodes[80], part[UNITS_TEXT] = "", numbers[NUMBERS_TEXT];
 	uint32_t gpus = 0;
 	size_t used, i;
-	int g;
 
 	hostlist_of(core, places, nodes, sizeof(nodes));
 	for (i = 0; i < places->n; i++)
@@ -260,13 +260,9 @@ void say_places(const struct core *core, const struct places *places, char *text
 	        core->conf->gpu_types[places->type].name, gpus, *part ? "/" : "", part);
 	if (places->n > 1)
 		return;
-	for (i = 0, g = 0; g < 64 && used < size; g++) {
-		if (mask >> g & 1)
-			used += (size_t)snprintf(
-			        text + used, size - used, "%s%d", i++ ? "," : " (GPUs ", g);
-	}
 	if (used < size)
-		snprintf(text + used, size - used, ")");
+		snprintf(text + used, size - used, " (GPUs %s)",
+		        numbers_format_set(numbers, sizeof(numbers), mask));
 }
 
 /* --- one alternative ------------------------------------------------------------------------- */

@@ -27,11 +27,46 @@ static struct conf *said(
 	return conf;
 }
 
+static void gpus_add(struct conf_node *node, uint16_t type, uint32_t count)
+{
+	size_t g = 0;
+
+	while (g < node->n_gpus && node->gpus[g].type != type)
+		g++;
+	if (g == node->n_gpus) {
+		node->gpus = xrealloc(node->gpus, g + 1, sizeof(*node->gpus));
+		node->gpus[node->n_gpus++] = (struct conf_gpu_count){ .type = type };
+	}
+	node->gpus[g].count = (uint16_t)(node->gpus[g].count + count);
+}
+
+/* MIG instances that are demanded are GPUs of the node like others: nothing here has a layout. */
+static void take_layouts(struct conf_node *node)
+{
+	size_t i, k;
+
+	for (i = 0; i < node->n_mig; i++) {
+		const struct conf_mig *mig = &node->mig[i];
+
+		for (k = 0; k < mig->n_layout; k++)
+			gpus_add(node, mig->layout[k].type,
+			        mig->layout[k].count * (uint32_t)__builtin_popcountll(mig->set));
+		free(node->mig[i].gpus);
+		free(node->mig[i].layout);
+	}
+	free(node->mig);
+	node->mig = NULL;
+	node->n_mig = 0;
+}
+
 struct conf *cluster_read(const char *path, struct error *err)
 {
 	struct conf_problems problems = { NULL, 0 };
 	struct conf *conf = conf_load(path, &problems);
+	size_t i;
 
+	for (i = 0; conf && i < conf->n_nodes; i++)
+		take_layouts(&conf->nodes[i]);
 	return said(conf, &problems, path, err);
 }
 

@@ -362,6 +362,30 @@ static void cluster_from_a_list(void **state)
 	conf_free(c);
 }
 
+/* MIG instances that are demanded are GPUs of the nodes. */
+static void cluster_that_is_cut(void **state)
+{
+	struct error err;
+	struct conf *c = cluster_read(
+	        file(0, "cluster = \"c\"; controller = { host = \"h\"; };\n"
+	                "gpu_types = ( { name = \"h100\"; }, { name = \"1g\"; mig_of = \"h100\"; } "
+	                ");\n"
+	                "nodes = ( { name = \"m1\"; gpus = \"h100:2\"; mig = ( { gpus = \"2-3\"; "
+	                "layout = "
+	                "\"1g:7\"; }, { gpus = \"4\"; layout = \"1g:2\"; } ); } );\n"
+	                "partitions = ( { name = \"p\"; nodes = \"ALL\"; default = true; } );\n"),
+	        &err);
+
+	(void)state;
+	assert_non_null(c);
+	assert_int_equal(cluster_gpus(c), 18);
+	assert_int_equal(cluster_largest(c, 0, 1), 16);
+	assert_int_equal(cluster_add(c, "2:m1", &err), 0);
+	assert_int_equal(cluster_gpus(c), 3 * 18);
+	cluster_prepare(c);
+	conf_free(c);
+}
+
 static void cluster_refuses(void **state)
 {
 	static const struct {
@@ -572,9 +596,10 @@ int main(void)
 		TEST(csv_passes_over_long_lines), TEST(csv_refuses_heads), TEST(csv_sees_damage),
 		TEST(csv_values), TEST(history_merges_files), TEST(history_fills_jobs),
 		TEST(history_names_broken_rows), TEST(history_knows_its_columns),
-		TEST(cluster_from_a_list), TEST(cluster_refuses), TEST(samples_are_exact),
-		TEST(timeline_keeps_the_mean), TEST(timeline_follows_the_level),
-		TEST(measures_add_up), TEST(shares_follow_the_tree) };
+		TEST(cluster_from_a_list), TEST(cluster_that_is_cut), TEST(cluster_refuses),
+		TEST(samples_are_exact), TEST(timeline_keeps_the_mean),
+		TEST(timeline_follows_the_level), TEST(measures_add_up),
+		TEST(shares_follow_the_tree) };
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }

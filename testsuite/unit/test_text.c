@@ -7,6 +7,7 @@
 #include <string.h>
 #include <cmocka.h>
 
+#include "common/numbers.h"
 #include "common/text.h"
 
 #define LEN(a) (sizeof(a) / sizeof((a)[0]))
@@ -207,6 +208,32 @@ static void nearest_word(void **state)
 	}
 }
 
+static void number_lists(void **state)
+{
+	static const struct {
+		uint64_t set;
+		const char *text;
+	} lists[] = {
+		{ 0, "" },
+		{ 1, "0" },
+		{ 0xcc, "2,3,6,7" },
+		{ 0x7, "0-2" },
+		{ 0x17b, "0,1,3-6,8" },
+		{ UINT64_MAX, "0-63" },
+		{ 0x8000000000000001, "0,63" },
+	};
+	char text[NUMBERS_TEXT];
+
+	(void)state;
+	for (size_t i = 0; i < LEN(lists); i++)
+		assert_string_equal(
+		        numbers_format_set(text, sizeof(text), lists[i].set), lists[i].text);
+	/* The longest there is. */
+	numbers_format_set(text, sizeof(text), 0xdb6db6db6db6db6d);
+	assert_string_equal(text + strlen(text) - 6, ",62,63");
+	assert_string_equal(numbers_format_set(text, 5, 0x7000cc), "2,3,");
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -217,6 +244,7 @@ int main(void)
 		cmocka_unit_test(check_refuses),
 		cmocka_unit_test(trim_both_ends),
 		cmocka_unit_test(likeness),
+		cmocka_unit_test(number_lists),
 		cmocka_unit_test(nearest_word),
 	};
 
