@@ -102,16 +102,24 @@ static int set_hosts(struct submit_options *o, const struct option_row *row, con
 	return take_text(o, row, value);
 }
 
-/* --gpus and --gpus-per-node say the same thing in two ways: the later one counts. */
+/* The strongest source counts. What it says in several ways is kept, for tasks_settle(). */
 static int take_gpus(struct submit_options *o, const struct option_row *row, const char *value,
-        bool per_node, struct error *err)
+        enum options_gpus way, struct error *err)
 {
 	struct gpus gpus;
 
 	if (gpus_parse(value, &gpus, err) < 0)
 		return -1;
-	o->gpus_per_node = per_node;
-	o->gpus_per_task = o->gres = false;
+	for (size_t i = 0; i < OPTIONS_GPUS_WAYS; i++)
+		if (i == way || o->gpus_said[i].source != o->source) {
+			free(o->gpus_said[i].text);
+			o->gpus_said[i].text = NULL;
+		}
+	o->gpus_said[way].text = xstrdup(value);
+	o->gpus_said[way].source = o->source;
+	o->gpus_per_node = way == OPTIONS_GPUS_PER_NODE || way == OPTIONS_GRES;
+	o->gpus_per_task = way == OPTIONS_GPUS_PER_TASK;
+	o->gres = way == OPTIONS_GRES;
 	if (o->share_of_gres) {
 		o->gpu_share_milli = 0;
 		o->share_of_gres = false;
@@ -122,22 +130,19 @@ static int take_gpus(struct submit_options *o, const struct option_row *row, con
 static int set_gpus(struct submit_options *o, const struct option_row *row, const char *value,
         struct error *err)
 {
-	return take_gpus(o, row, value, false, err);
+	return take_gpus(o, row, value, OPTIONS_GPUS, err);
 }
 
 static int set_gpus_per_node(struct submit_options *o, const struct option_row *row,
         const char *value, struct error *err)
 {
-	return take_gpus(o, row, value, true, err);
+	return take_gpus(o, row, value, OPTIONS_GPUS_PER_NODE, err);
 }
 
 static int set_gpus_per_task(struct submit_options *o, const struct option_row *row,
         const char *value, struct error *err)
 {
-	if (take_gpus(o, row, value, false, err) < 0)
-		return -1;
-	o->gpus_per_task = true;
-	return 0;
+	return take_gpus(o, row, value, OPTIONS_GPUS_PER_TASK, err);
 }
 
 static int set_gres(struct submit_options *o, const struct option_row *row, const char *value,
@@ -147,9 +152,8 @@ static int set_gres(struct submit_options *o, const struct option_row *row, cons
 	uint32_t milli;
 
 	if (gpus_from_gres(value, gpus, sizeof(gpus), &milli, err) < 0 ||
-	        take_gpus(o, row, gpus, true, err) < 0)
+	        take_gpus(o, row, gpus, OPTIONS_GRES, err) < 0)
 		return -1;
-	o->gres = true;
 	if (milli) {
 		o->gpu_share_milli = milli;
 		o->share_of_gres = true;
@@ -686,6 +690,8 @@ void options_clear(struct submit_options *o)
 		free(texts[i]);
 	for (size_t i = 0; i < o->n_labels; i++)
 		free(o->labels[i]);
+	for (size_t i = 0; i < OPTIONS_GPUS_WAYS; i++)
+		free(o->gpus_said[i].text);
 	options_init(o);
 }
 

@@ -41,6 +41,11 @@
 /* What can be said in one way only. */
 enum options_one { OPTIONS_ONE_CPUS, OPTIONS_ONE_MEM, OPTIONS_ONES };
 
+/* What a number of GPUs is of. In one source they may stand together and must agree
+ * (tasks_settle()); of two sources the stronger one counts. */
+enum options_gpus { OPTIONS_GPUS, OPTIONS_GPUS_PER_TASK, OPTIONS_GPUS_PER_NODE, OPTIONS_GRES,
+	OPTIONS_GPUS_WAYS };
+
 /* The value of each option; texts are owned, NULL: not given. */
 struct submit_options {
 	char *name, *partition, *account, *qos, *gpus, *input, *output, *error, *chdir, *export,
@@ -80,6 +85,10 @@ struct submit_options {
 		const char *option; /* that said it last; NULL: none */
 		unsigned source;
 	} said[OPTIONS_ONES];
+	struct {
+		char *text; /* NULL: not said by the source that said `gpus` */
+		unsigned source;
+	} gpus_said[OPTIONS_GPUS_WAYS];
 };
 
 enum option_where {

@@ -3,6 +3,7 @@
 
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include "cmds/gpus.h"
 #include "common/hostlist.h"
@@ -75,6 +76,86 @@ static int multiply_gpus(struct submit_options *o, uint32_t tasks, struct error 
 	o->gpus = xstrdup(text);
 	o->gpus_per_node = true;
 	o->gpus_per_task = false;
+	return 0;
+}
+
+/* --- GPUs that were said in several ways ---------------------------------------------------------
+ */
+
+static const char *const gpus_ways[OPTIONS_GPUS_WAYS] = { [OPTIONS_GPUS] = "--gpus",
+	[OPTIONS_GPUS_PER_TASK] = "--gpus-per-task", [OPTIONS_GPUS_PER_NODE] = "--gpus-per-node",
+	[OPTIONS_GRES] = "--gres=gpu" };
+
+static bool is_per_node(enum options_gpus way)
+{
+	return way == OPTIONS_GPUS_PER_NODE || way == OPTIONS_GRES;
+}
+
+/* As in sbatch: 4 GPUs with 2 on each node ask for 2 nodes. */
+static void spread_gpus(struct submit_options *o)
+{
+	struct gpus all, each;
+	const char *per_node = o->gpus_said[OPTIONS_GPUS_PER_NODE].text;
+
+	if (!per_node)
+		per_node = o->gpus_said[OPTIONS_GRES].text;
+	if (!per_node || !o->gpus_said[OPTIONS_GPUS].text || o->nodes_min || o->nodelist ||
+	        gpus_parse(o->gpus_said[OPTIONS_GPUS].text, &all, NULL) < 0 ||
+	        gpus_parse(per_node, &each, NULL) < 0 || !all.n || !each.n)
+		return;
+	if (all.v[0].count > each.v[0].count && all.v[0].count % each.v[0].count == 0)
+		o->nodes_min = o->nodes_max = all.v[0].count / each.v[0].count;
+}
+
+/* Do both come to the same for the whole job, which has so many nodes and tasks? */
+static bool gpus_agree(const char *a, uint64_t times_a, const char *b, uint64_t times_b)
+{
+	struct gpus x, y;
+
+	if (gpus_parse(a, &x, NULL) < 0 || gpus_parse(b, &y, NULL) < 0 || x.n != y.n)
+		return false;
+	for (size_t i = 0; i < x.n; i++)
+		if (x.v[i].count * times_a != y.v[i].count * times_b ||
+		        strcmp(x.v[i].type, y.v[i].type) != 0)
+			return false;
+	return true;
+}
+
+/* What one source says of GPUs in several ways must agree; what is said of a node then counts. */
+static int settle_gpus(struct submit_options *o, uint32_t tasks, struct error *err)
+{
+	uint64_t times[OPTIONS_GPUS_WAYS];
+	uint32_t min, max;
+	size_t best = OPTIONS_GPUS_WAYS;
+
+	count_nodes(o, &min, &max);
+	for (size_t i = 0; i < OPTIONS_GPUS_WAYS; i++)
+		times[i] = is_per_node(i)                 ? max
+		        : i == OPTIONS_GPUS_PER_TASK ? (uint64_t)max * (tasks ? tasks : 1)
+		                                     : 1;
+	for (size_t i = 0; i < OPTIONS_GPUS_WAYS; i++) {
+		const char *one = o->gpus_said[i].text,
+		           *other = best < OPTIONS_GPUS_WAYS ? o->gpus_said[best].text : NULL;
+
+		if (!one)
+			continue;
+		if (other && (min == max || is_per_node(i) == is_per_node(best)) &&
+		        !gpus_agree(one, times[i], other, times[best])) {
+			error_set(err, ERR_USAGE, "%s%c%s and %s%c%s contradict each other on %u node%s",
+			        gpus_ways[best], best == OPTIONS_GRES ? ':' : '=', other,
+			        gpus_ways[i], i == OPTIONS_GRES ? ':' : '=', one, max,
+			        max == 1 ? "" : "s");
+			return error_hint(err, "one of them is enough");
+		}
+		if (!other || is_per_node(i))
+			best = i;
+	}
+	if (best < OPTIONS_GPUS_WAYS && is_per_node(best) && !o->gpus_per_node) {
+		free(o->gpus);
+		o->gpus = xstrdup(o->gpus_said[best].text);
+		o->gpus_per_node = true;
+		o->gpus_per_task = false;
+	}
 	return 0;
 }
 
@@ -154,7 +235,8 @@ int tasks_settle(struct submit_options *o, struct error *err)
 	uint32_t tasks;
 
 	spread(o);
-	if (tasks_on_node(o, &tasks, err) < 0)
+	spread_gpus(o);
+	if (tasks_on_node(o, &tasks, err) < 0 || settle_gpus(o, tasks, err) < 0)
 		return -1;
 	if (o->gpus_per_task && multiply_gpus(o, tasks ? tasks : 1, err) < 0)
 		return -1;
