@@ -592,7 +592,7 @@ static void gpu_changes(struct model *m, uint32_t node)
 {
 	struct model_node *n = &m->nodes[node];
 	uint32_t all = n->gpus[0] + n->gpus[1] + n->gpus[2], g = all ? pick(m, all) : 0;
-	char gpu[8];
+	char gpu[12];
 	struct core_event e = { .kind = EV_NODE_CONTROL, .caller = world_admin() };
 
 	if (!all)

@@ -423,7 +423,7 @@ static void test_job_update(void **state)
 }
 
 static struct conf_node nodes[100];
-static char node_names[100][8];
+static char node_names[100][16];
 
 static struct conf small_conf(void)
 {
