@@ -23,6 +23,7 @@ struct client {
 	struct mcred_ops *mcred;
 	uid_t server_uid;
 	struct dial *dial;     /* NULL: not connected */
+	int reader_fd;         /* or -1 */
 	struct pastfile *file; /* what is asked instead of a controller; NULL: none */
 	uint64_t generation;
 	struct backoff backoff;
@@ -77,11 +78,18 @@ static int read_retry(int64_t *ms, struct error *err)
 	return 0;
 }
 
-struct client *client_new(const char *conf, struct error *err)
+static struct client *make_client(void)
 {
 	struct client *c = xcalloc(1, sizeof(*c));
 
-	c->failing_since_ms = -1;
+	c->failing_since_ms = c->reader_fd = -1;
+	return c;
+}
+
+struct client *client_new(const char *conf, struct error *err)
+{
+	struct client *c = make_client();
+
 	if (conf_client_load(conf, &c->conf, err) < 0) {
 		free(c);
 		return NULL;
@@ -102,9 +110,8 @@ error:
 
 struct client *client_new_file(const char *path, struct error *err)
 {
-	struct client *c = xcalloc(1, sizeof(*c));
+	struct client *c = make_client();
 
-	c->failing_since_ms = -1;
 	c->file = pastfile_open(path, err);
 	if (c->file) {
 		c->conf.cluster = xstrdup(pastfile_cluster(c->file));
@@ -118,12 +125,11 @@ struct client *client_new_file(const char *path, struct error *err)
 struct client *client_new_with(
         const struct conf_client *conf, struct mcred_ops *mcred, uid_t server_uid)
 {
-	struct client *c = xcalloc(1, sizeof(*c));
+	struct client *c = make_client();
 
 	c->conf = *conf;
 	c->mcred = mcred;
 	c->server_uid = server_uid;
-	c->failing_since_ms = -1;
 	c->retry_ms = CLIENT_RETRY_MS;
 	return c;
 }
@@ -201,6 +207,13 @@ bool client_pause(struct client *c, const struct error *why)
 	return true;
 }
 
+void client_for_reader(struct client *c, int fd)
+{
+	c->reader_fd = fd;
+	if (c->dial)
+		dial_for_reader(c->dial, fd);
+}
+
 struct dial *client_dial(struct client *c, struct error *err)
 {
 	struct dial_to to = {
@@ -215,6 +228,7 @@ struct dial *client_dial(struct client *c, struct error *err)
 	while (!c->dial) {
 		c->dial = dial_open(&to, &why);
 		if (c->dial) {
+			dial_for_reader(c->dial, c->reader_fd);
 			c->generation++;
 		} else if (!client_pause(c, &why)) {
 			if (err)

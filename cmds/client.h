@@ -51,6 +51,9 @@ int64_t client_retry(const struct client *c);
 /* Called once in each stretch of failures that lasts more than a second, before the pause. */
 void client_on_retry(struct client *c, void (*tell)(const struct error *why, void *arg), void *arg);
 
+/* The answers are for whoever reads `fd`: see dial_for_reader(). */
+void client_for_reader(struct client *c, int fd);
+
 /* The connection, made if there is none; borrowed until client_drop() or client_free(). NULL with
  * `err` once trying again took too long. */
 struct dial *client_dial(struct client *c, struct error *err);

@@ -277,6 +277,7 @@ static int follow(struct events *e, struct client_call *call, struct error *err)
 	struct error why = { .code = ERR_NONE };
 
 	farewell_begin();
+	client_for_reader(e->client, STDOUT_FILENO);
 	request->follow = true;
 	call->timeout_ms = -1;
 	call->repeatable = false;

@@ -449,6 +449,7 @@ static int run(struct glog *g, struct error *err)
 	if (!g->client)
 		return -1;
 	cmd_tell_retry(&cmd, g->client);
+	client_for_reader(g->client, STDOUT_FILENO);
 	g->arena = arena_new(MSG_BODY_MAX);
 	while ((rc = show_run(g, &why)) > 0 || (rc < 0 && pause_after(g, &why)))
 		client_drop(g->client);

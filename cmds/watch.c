@@ -5,6 +5,7 @@
 #include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "cmds/farewell.h"
 #include "common/dial.h"
@@ -83,6 +84,7 @@ int watch_jobs(const struct cmd *cmd, struct client *c, const struct filter *fil
 	struct error why = { .code = ERR_NONE };
 
 	farewell_begin();
+	client_for_reader(c, STDOUT_FILENO);
 	filter_message(filter, &selected);
 	request.filter = &selected;
 	do {

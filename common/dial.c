@@ -6,6 +6,7 @@
 #include <netinet/in.h>
 #include <netinet/tcp.h>
 #include <poll.h>
+#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -30,7 +31,7 @@ struct bytes {
 };
 
 struct dial {
-	int fd;
+	int fd, reader_fd; /* or -1 */
 	char peer[300]; /* host:port */
 	struct noise *noise;
 	struct frame_reader *reader;
@@ -115,15 +116,19 @@ static int out_of_memory(struct error *err)
 /* Wait until the socket is as wanted. 1; 0: the deadline has passed; -1. */
 static int wait_for(const struct dial *d, short events, int64_t deadline, struct error *err)
 {
-	struct pollfd pfd = { .fd = d->fd, .events = events };
+	struct pollfd pfd[2] = { { .fd = d->fd, .events = events }, { .fd = d->reader_fd } };
 	int n;
 
 	do
-		n = poll(&pfd, 1, left_ms(deadline));
+		n = poll(pfd, 2, left_ms(deadline));
 	while (n < 0 && errno == EINTR);
 	if (n < 0)
 		return error_set(err, ERR_SYSTEM, "poll: %s", strerror(errno));
-	return n;
+	if (pfd[1].revents & (POLLERR | POLLHUP)) {
+		raise(SIGPIPE);
+		return error_set(err, ERR_SYSTEM, "nobody reads the output any more");
+	}
+	return n > 0;
 }
 
 /* --- connecting
@@ -359,6 +364,11 @@ static int greet(struct dial *d, struct hello *hello, int64_t deadline, struct e
 	return write_some(d, err) < 0 ? -1 : 0;
 }
 
+void dial_for_reader(struct dial *d, int fd)
+{
+	d->reader_fd = fd;
+}
+
 struct dial *dial_open(const struct dial_to *to, struct error *err)
 {
 	struct dial *d = calloc(1, sizeof(*d));
@@ -370,7 +380,7 @@ struct dial *dial_open(const struct dial_to *to, struct error *err)
 		out_of_memory(err);
 		return NULL;
 	}
-	d->fd = -1;
+	d->fd = d->reader_fd = -1;
 	snprintf(d->peer, sizeof(d->peer), strchr(to->host, ':') ? "[%s]:%u" : "%s:%u", to->host,
 	        to->port);
 	n = connect_any(d, to, deadline, &hello, err);

@@ -42,6 +42,10 @@ struct dial *dial_open(const struct dial_to *to, struct error *err);
 struct dial *dial_open_patiently(const struct dial_to *to, int patience_ms, struct error *err);
 void dial_close(struct dial *d); /* NULL is fine; closes at once */
 
+/* What comes is for whoever reads `fd`; -1: for nobody in particular. When a wait finds that nobody
+ * reads it any more the process gets SIGPIPE, as its next write there would bring it. */
+void dial_for_reader(struct dial *d, int fd);
+
 /* Queue a request; the returned id (never 0) comes back with its answers. 0 with `err`. */
 uint64_t dial_send(struct dial *d, unsigned type, const ProtobufCMessage *m, struct error *err);
 

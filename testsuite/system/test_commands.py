@@ -621,6 +621,20 @@ def test_watch_of_some_jobs_and_states(cluster):
     starts.stop()
 
 
+@pytest.mark.parametrize("words", (["gqueue", "--watch"], ["gctl", "events", "--follow"], ["glog", "-f", "JOB"]))
+def test_who_follows_ends_with_its_reader(cluster, words):
+    """`gqueue --watch | head -1` ends when head does, not when something happens."""
+    job = cluster.submit("echo a line; exec sleep 600")
+    cluster.wait_state(job, "RUNNING")
+    p = subprocess.Popen([BIN[words[0]], *(str(job) if w == "JOB" else w for w in words[1:])], env=cluster.env,
+                         stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+    assert p.stdout.readline()
+    p.stdout.close()
+    assert p.wait(60) == -signal.SIGPIPE and not p.stderr.read()
+    p.stderr.close()
+    cluster.run("gcancel", job)
+
+
 def test_watch_refuses_what_makes_no_sense(cluster):
     for options, word in ((["--since=5"], "--watch"), (["--watch", "--sort=NAME"], "--sort"), (["--watch", "--start"], "--start"),
                           (["--watch", "--since=yesterday"], "since")):
