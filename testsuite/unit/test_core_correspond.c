@@ -402,7 +402,7 @@ static void gathered(void **state)
 	}
 	shown = records(w, b);
 	/* What gathered before the restart gathers no more. */
-	assert_string_equal(shown, "0 CF() [1-10] PD(Resources) [11-20,22,24-39] PD(Priority) "
+	assert_string_equal(shown, "0 CF() [1-10] PD(Resources) [11-20,22,24-39] PD(Resources) "
 	                           "[21,23] PD(DependencyNeverSatisfied) ");
 	world_seal(w);
 	world_free(w);
