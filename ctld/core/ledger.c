@@ -689,7 +689,7 @@ static void note(struct ledger *l, const struct place *p, bool take)
 		l->journal_size = l->journal_size ? l->journal_size * 2 : 16;
 		l->journal = xrealloc(l->journal, l->journal_size, sizeof(*l->journal));
 	}
-	l->journal[l->n_journal++] = (struct entry){ *p, take };
+	l->journal[l->n_journal++] = (struct entry){ *p, take, shares_mixed(l, p) };
 }
 
 void ledger_take(struct ledger *l, const struct place *place)
@@ -723,6 +723,7 @@ void ledger_undo(struct ledger *l)
 		const struct entry *e = &l->journal[--l->n_journal];
 
 		book(l, &e->place, !e->take);
+		shares_mix(l, e->place.node, e->mixed);
 	}
 }
 

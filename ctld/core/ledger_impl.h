@@ -30,6 +30,7 @@ struct record {
 struct entry {
 	struct place place;
 	bool take;
+	uint64_t mixed; /* of its GPUs: those that were CARD_MIXED, which no booking brings back */
 };
 
 struct ledger {
@@ -79,6 +80,10 @@ void shares_free(struct ledger *l);
 
 /* The GPUs of the place are shared ones, or no longer. */
 void shares_book(struct ledger *l, const struct place *place, bool take);
+
+/* Which of its GPUs are shared by several users where that is not to be; and they are again. */
+uint64_t shares_mixed(const struct ledger *l, const struct place *place);
+void shares_mix(struct ledger *l, uint32_t node, uint64_t gpus);
 
 /* Is a place on one node to be sought by what it strands? */
 bool shares_decide(const struct search *s, uint32_t set);

@@ -187,6 +187,24 @@ void shares_book(struct ledger *l, const struct place *p, bool take)
 	}
 }
 
+uint64_t shares_mixed(const struct ledger *l, const struct place *p)
+{
+	const struct record *r = &l->nodes[p->node];
+	uint64_t left, mixed = 0;
+
+	for (left = p->gpus & r->shared; left; left &= left - 1) {
+		if (r->cards[__builtin_ctzll(left)].user == CARD_MIXED)
+			mixed |= left & -left;
+	}
+	return mixed;
+}
+
+void shares_mix(struct ledger *l, uint32_t node, uint64_t gpus)
+{
+	for (; gpus; gpus &= gpus - 1)
+		l->nodes[node].cards[__builtin_ctzll(gpus)].user = CARD_MIXED;
+}
+
 bool shares_check(const struct ledger *l, uint32_t node)
 {
 	const struct record *r = &l->nodes[node];

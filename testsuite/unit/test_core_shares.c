@@ -174,7 +174,8 @@ static void one_is_not_refused_for_all(void **state)
 static void a_mixed_gpu_is_left_alone(void **state)
 {
 	struct world *w = cluster(HEAD NODES("n0", "1", "") PARTITIONS);
-	uint64_t ana = submit(w, ANA, 250, 0), bob = submit(w, BOB, 250, 0), more;
+	uint64_t ana = submit(w, ANA, 250, 0), bob = submit(w, BOB, 250, 0), more, other, last;
+	struct job_why why;
 
 	(void)state;
 	runs(w, ana);
@@ -185,6 +186,15 @@ static void a_mixed_gpu_is_left_alone(void **state)
 	waits(w, more, "Resources");
 	world_run_ends(w, ana, 0);
 	waits(w, more, "Resources");
+	/* What is asked only ends nothing: the GPU is as it was. */
+	other = submit(w, BOB, 250, 0);
+	waits(w, other, "Resources");
+	assert_true(core_job_why(w->core, other, w->now, &why));
+	assert_true(why.n_blockers > 0);
+	last = submit(w, BOB, 125, 0);
+	waits(w, last, "Resources");
+	assert_int_equal(world_control(w, world_admin(), JOB_CANCEL, last), 1);
+	assert_int_equal(world_control(w, world_admin(), JOB_CANCEL, other), 1);
 	world_run_ends(w, bob, 0);
 	runs(w, more);
 	/* And back: it is of no more consequence whose it is. */
