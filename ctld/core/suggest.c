@@ -27,7 +27,9 @@
 
 struct found {
 	struct why_change change;
-	double size; /* how far from what was asked for, 0..1 */
+	double size;      /* how far from what was asked for, 0..1 */
+	const char *type; /* of a change to so many GPUs of a type and nothing else; NULL */
+	uint32_t gpus;
 };
 
 enum answer {
@@ -351,6 +353,22 @@ static uint32_t most_gpus(struct suggest *s, const struct gpus *g, struct submit
 	return answer == STARTS ? g->most : (uint32_t)nearest(s, in, &r);
 }
 
+/* Would it start with so many GPUs of the type, and all else as it is? Known once try_gpus() and
+ * try_types() are over. */
+static bool starts_alone(const struct suggest *s, const char *type, uint32_t count)
+{
+	size_t f;
+
+	for (f = 0; f < s->n; f++) {
+		const struct found *alone = &s->found[f];
+
+		if (alone->type && alone->gpus >= count &&
+		        (!*alone->type || !strcmp(alone->type, type)))
+			return true;
+	}
+	return false;
+}
+
 /* The most GPUs of a type with which it starts. False: with none. */
 static bool try_type(struct suggest *s, const struct gpus *g)
 {
@@ -362,24 +380,34 @@ static bool try_type(struct suggest *s, const struct gpus *g)
 	count = most_gpus(s, g, &in);
 	if (!count)
 		return false;
+	if (*g->before && starts_alone(s, g->type, count))
+		return true;
 	set_gpus(&in, count);
 	snprintf(option, sizeof(option), "%s%s=%.60s%s%u", g->before, gpus_option(&in), g->type,
 	        *g->type ? ":" : "", count);
-	return keep(s, &in, g->size + 0.5 * less(count, g->asked), option);
+	if (!keep(s, &in, g->size + 0.5 * less(count, g->asked), option))
+		return false;
+	if (!*g->before) {
+		s->found[s->n - 1].type = g->type;
+		s->found[s->n - 1].gpus = count;
+	}
+	return true;
 }
 
-/* Fewer of what was asked for. */
+/* Fewer of what was asked for. Of several types also as many of one: the CPUs and the memory that a
+ * partition gives with GPUs are those of the type that wants most. */
 static void try_gpus(struct suggest *s)
 {
 	bool any = false, could = false;
-	uint32_t a;
+	uint32_t a, most;
 
 	for (a = 0; a < s->asked.n_gpus; a++) {
 		const struct gpu_request *g = &s->asked.gpus[a];
 
 		could |= g->count > 1;
-		any |= g->count > 1 && try_type(s, &(struct gpus){ &s->asked, g->type, "",
-		                                           g->count - 1, g->count, a * 0.1 });
+		most = g->count - (s->asked.n_gpus == 1);
+		any |= most && try_type(s, &(struct gpus){ &s->asked, g->type, "", most, g->count,
+		                                   a * 0.1 });
 	}
 	if (could && !any)
 		fail(s, "fewer --gpus");

@@ -1,13 +1,13 @@
 /* suggest.h - the smallest single changes that would start a waiting job now
  *
- * A change is another value of one option of gsubmit; of another partition also with GPUs of
- *another type. Each is tried as the scheduler itself would: the job with the change goes through
- *the checks of an update (intake.h), then decide(). Nothing is suggested that would stop somebody
- *else.
+ * A change is another value of one option of gsubmit; of another partition also with other GPUs,
+ * unless as many of them would do where it is. Each is tried as the scheduler itself would: the job
+ * with the change goes through the checks of an update (intake.h), then decide(). Nothing is
+ * suggested that would stop somebody else.
  *
  * Kinds of changes, and what makes one of a kind smaller than another:
  *
- *	--gpus of a type it asks for    fewer GPUs less
+ *	--gpus of a type it asks for    fewer GPUs less; none less if it asks for several types
  *	--gpus of another type          fewer GPUs less than it likes best; each type for itself
  *	--gpu-mem                       fewer steps less, as of --mem
  *	--gpu-share                     fewer whole per cent less
@@ -18,7 +18,8 @@
  *	--nodes, fewer                  fewer nodes less
  *	--qos, --account                each for itself, as a whole
  *	--partition                     each for itself; where it does not start as it is, --gpus of
- *	                                each type with it: fewer GPUs less
+ *	                                each type with it: fewer GPUs less; not if as many of
+ *	                                that type are suggested alone
  *	an option left out              each for itself: --constraint, --nodelist, --exclude,
  *	                                --licenses, --gpu-mem-min, --exclusive
  *

@@ -12,6 +12,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "ctld/core/internal.h"
 #include "testsuite/unit/explain_typed.h"
 
 #ifdef __SANITIZE_ADDRESS__
@@ -99,28 +100,32 @@ static uint64_t env(const char *name, uint64_t otherwise)
 	return text ? strtoull(text, NULL, 10) : otherwise;
 }
 
+void ask_state(uint64_t seed, void (*visit)(struct state *s))
+{
+	struct state s;
+
+	state_make(&s, seed);
+	visit(&s);
+	state_free(&s);
+}
+
 void ask_each_state(void (*visit)(struct state *s))
 {
 	uint64_t from = env("EXPLAIN_SEED", env("EXPLAIN_FROM", 1)), seed;
 	uint64_t n = getenv("EXPLAIN_SEED") ? 1 : env("EXPLAIN_CASES", CASES);
 
-	for (seed = from; seed < from + n; seed++) {
-		struct state s;
-
-		state_make(&s, seed);
-		visit(&s);
-		state_free(&s);
-	}
+	for (seed = from; seed < from + n; seed++)
+		ask_state(seed, visit);
 }
 
 static ask_visit_fn *visit_job;
+static uint64_t most_jobs;
 
 static void visit_some(struct state *s)
 {
-	uint64_t most = env("EXPLAIN_JOBS", getenv("EXPLAIN_SEED") ? STATE_JOBS : PER_CASE);
 	size_t i, n = 0;
 
-	for (i = 0; i < s->n_jobs && n < most; i++) {
+	for (i = 0; i < s->n_jobs && n < most_jobs; i++) {
 		uint64_t job = s->jobs[(i + s->seed) % s->n_jobs];
 		struct job_why why;
 
@@ -137,7 +142,15 @@ static void visit_some(struct state *s)
 void ask_each(ask_visit_fn *visit)
 {
 	visit_job = visit;
+	most_jobs = env("EXPLAIN_JOBS", getenv("EXPLAIN_SEED") ? STATE_JOBS : PER_CASE);
 	ask_each_state(visit_some);
+}
+
+void ask_state_jobs(uint64_t seed, ask_visit_fn *visit)
+{
+	visit_job = visit;
+	most_jobs = STATE_JOBS;
+	ask_state(seed, visit_some);
 }
 
 /* --- trying ---------------------------------------------------------------------------------- */
@@ -199,4 +212,62 @@ bool ask_left_to_it(struct state *s, uint64_t job, const char *options)
 
 	type_in(&t, options);
 	return try_it(s, job, &t, true) == ASK_STARTS;
+}
+
+/* --- the order ------------------------------------------------------------------------------- */
+
+static const struct class *class_of(struct state *s, uint64_t job)
+{
+	const struct job *there = jobs_find(s->w->core->jobs, job);
+
+	return there ? job_link_of(there)->class : NULL;
+}
+
+bool ask_stands_before(struct state *s, uint64_t x, uint64_t y)
+{
+	const struct class *of_x = class_of(s, x), *of_y = class_of(s, y);
+	struct heap_key a, b;
+
+	if (x == y || !of_x || !of_y)
+		return false;
+	a = class_link_of(of_x)->key;
+	b = class_link_of(of_y)->key;
+	return a.a != b.a ? a.a < b.a : a.b != b.b ? a.b < b.b : x < y;
+}
+
+/* --- without others -------------------------------------------------------------------------- */
+
+void ask_hold(struct state *s, const bool which[STATE_JOBS])
+{
+	struct core_event e = { .kind = EV_JOB_CONTROL, .caller = world_admin() };
+	uint64_t ids[STATE_JOBS];
+	size_t i, n = 0;
+
+	for (i = 0; i < s->n_jobs; i++) {
+		if (which[i] && ask_waits(s, s->jobs[i]))
+			ids[n++] = s->jobs[i];
+	}
+	e.job.verb = JOB_HOLD;
+	e.job.ids = ids;
+	e.job.n = n;
+	e.job.reason = "";
+	world_apply(s->w, &e);
+}
+
+bool ask_starts_without(
+        struct state *s, uint64_t job, const bool which[STATE_JOBS], unsigned seconds)
+{
+	pid_t child = fork();
+	int status;
+
+	assert_true(child >= 0);
+	if (!child) {
+		s->w->settled = NULL;
+		ask_hold(s, which);
+		world_schedule(s->w);
+		state_pass(s, seconds);
+		_exit(ask_waits(s, job));
+	}
+	assert_true(waitpid(child, &status, 0) == child && WIFEXITED(status));
+	return !WEXITSTATUS(status);
 }

@@ -15,6 +15,9 @@ typedef void ask_visit_fn(struct state *s, uint64_t job, const struct job_why *w
 void ask_each_state(void (*visit)(struct state *s));
 /* Ask for some waiting jobs of all states. */
 void ask_each(ask_visit_fn *visit);
+/* The same of one state, which was wrong once, and of all of its jobs. */
+void ask_state(uint64_t seed, void (*visit)(struct state *s));
+void ask_state_jobs(uint64_t seed, ask_visit_fn *visit);
 /* Are these the usual states, of which something can be expected? */
 bool ask_all(void);
 
@@ -32,5 +35,14 @@ enum ask_outcome ask_try(struct state *s, uint64_t job, const char *options);
 /* And if it were held for a moment before, so that others may take what it gives up: would it start
  * all the same? */
 bool ask_left_to_it(struct state *s, uint64_t job, const char *options);
+
+/* Does a waiting job stand before another in the order? False: also if one is in no queue. */
+bool ask_stands_before(struct state *s, uint64_t x, uint64_t y);
+
+/* An administrator holds those jobs of the state that wait, by number in it. */
+void ask_hold(struct state *s, const bool which[STATE_JOBS]);
+/* Would it start within so many seconds if those were held? The state stays as it is. */
+bool ask_starts_without(
+        struct state *s, uint64_t job, const bool which[STATE_JOBS], unsigned seconds);
 
 #endif

@@ -1,7 +1,8 @@
 /* test_suggest.c - what would start a job, proved on random states by trying everything
  *
  * For waiting jobs of random states (explain_ask.h) core_job_why() is asked, and then:
- *	- every suggestion, typed in as it is printed, starts the job in the next pass;
+ *	- every suggestion, typed in as it is printed, starts the job in the next pass, and half of
+ *	  one that changes two options does not;
  *	- no smaller change of the same kind (suggest.h) does: each is tried;
  *	- of a kind of which nothing is suggested no change at all does, whether that is said or
  *not.
@@ -28,6 +29,22 @@ static void complain(struct state *s, uint64_t job, const char *what, const char
 	        (unsigned long long)job, what, option);
 }
 
+/* "--partition=small --gpus=l40s:2": it does not start with one of them alone. */
+static void needs_both(struct state *s, uint64_t job, const char *option)
+{
+	const char *second = strchr(option, ' ');
+	char half[128];
+	int i;
+
+	for (i = 0; second && i < 2; i++) {
+		snprintf(half, sizeof(half), "%.*s",
+		        i ? (int)strlen(second + 1) : (int)(second - option),
+		        i ? second + 1 : option);
+		if (ask_try(s, job, half) == ASK_STARTS && ask_left_to_it(s, job, half))
+			complain(s, job, "half of it would do", option);
+	}
+}
+
 static void suggestions_start_it(struct state *s, uint64_t job, const struct job_why *why)
 {
 	static const char *const outcomes[] = { "is refused", "does not start it",
@@ -40,6 +57,7 @@ static void suggestions_start_it(struct state *s, uint64_t job, const struct job
 
 		if (o != ASK_STARTS)
 			complain(s, job, outcomes[o], why->changes[i].option);
+		needs_both(s, job, why->changes[i].option);
 		suggested++;
 	}
 }
@@ -53,6 +71,19 @@ static void every_suggestion_starts_the_job(void **state)
 	assert_int_equal(wrong, 0);
 	if (ask_all())
 		assert_true(suggested > 200);
+}
+
+/* One of several types would do with the CPUs that a partition gives for its GPUs. */
+static void one_of_several_types_is_suggested(void **state)
+{
+	static const uint64_t seeds[] = { 436, 1121, 1172 };
+	size_t i;
+
+	(void)state;
+	suggested = asked = wrong = 0;
+	for (i = 0; i < sizeof(seeds) / sizeof(seeds[0]); i++)
+		ask_state_jobs(seeds[i], suggestions_start_it);
+	assert_int_equal(wrong, 0);
 }
 
 /* --- all changes of a kind, smallest first --------------------------------------------------- */
@@ -77,6 +108,12 @@ static bool is_suggested(const struct question *q, const char *option)
 	return false;
 }
 
+static bool starts(struct question *q, const char *option)
+{
+	tried++;
+	return ask_try(q->s, q->job, option) == ASK_STARTS && ask_left_to_it(q->s, q->job, option);
+}
+
 /* One change, larger than all that were tried of its kind. True: that is the end of them. */
 static bool __attribute__((format(printf, 2, 3)))
 next_change(struct question *q, const char *fmt, ...)
@@ -91,8 +128,7 @@ next_change(struct question *q, const char *fmt, ...)
 		q->found = true;
 		return true;
 	}
-	tried++;
-	if (ask_try(q->s, q->job, option) != ASK_STARTS || !ask_left_to_it(q->s, q->job, option))
+	if (!starts(q, option))
 		return false;
 	/* Only so many are shown. */
 	if (q->why->n_changes < WHY_CHANGES)
@@ -129,15 +165,43 @@ static const char *gpus_option(const struct question *q)
 	return q->view.gpus_per_node ? "--gpus-per-node" : "--gpus";
 }
 
-/* From so many GPUs downwards. */
+/* So many GPUs of the type, or of any, are suggested with nothing else changed. */
+static uint32_t suggested_alone(const struct question *q, const char *type)
+{
+	uint32_t most = 0;
+	size_t i, k;
+
+	for (i = 0; i < q->why->n_changes; i++) {
+		for (k = 0; k < 2; k++) {
+			char start[128], *end;
+			unsigned long count;
+
+			snprintf(start, sizeof(start), "%s=%s%s", gpus_option(q), k ? type : "",
+			        k && *type ? ":" : "");
+			if (strncmp(q->why->changes[i].option, start, strlen(start)))
+				continue;
+			count = strtoul(q->why->changes[i].option + strlen(start), &end, 10);
+			if (!*end && count > most)
+				most = (uint32_t)count;
+		}
+	}
+	return most;
+}
+
+/* From so many GPUs downwards. With another change they are not suggested if as many would do
+ * without it. */
 static void each_count(struct question *q, const char *before, const char *type, uint32_t from)
 {
-	uint32_t count;
+	uint32_t alone = *before ? suggested_alone(q, type) : 0, count;
+	char option[128];
 
 	for (count = from; count; count--) {
-		if (next_change(q, "%s%s=%s%s%u", before, gpus_option(q), type, *type ? ":" : "",
-		            count))
+		snprintf(option, sizeof(option), "%s%s=%s%s%u", before, gpus_option(q), type,
+		        *type ? ":" : "", count);
+		if (count > alone ? next_change(q, "%s", option) : starts(q, option)) {
+			q->found = true;
 			return;
+		}
 	}
 }
 
@@ -149,7 +213,7 @@ static void each_gpus(struct question *q)
 	size_t t;
 
 	for (a = 0; a < v->n_gpus; a++)
-		each_count(q, "", v->gpus[a].type, v->gpus[a].count - 1);
+		each_count(q, "", v->gpus[a].type, v->gpus[a].count - (v->n_gpus == 1));
 	end_kind(q, "fewer --gpus");
 	for (t = 0; v->n_gpus && *v->gpus[0].type && t < conf->n_gpu_types; t++) {
 		for (a = 0; a < v->n_gpus && strcmp(v->gpus[a].type, conf->gpu_types[t].name); a++)
@@ -396,12 +460,65 @@ static void a_search_that_is_cut_short_says_so(void **state)
 	world_free(w);
 }
 
+/* --- two changes ----------------------------------------------------------------------------- */
+
+/* A job that waits for h100:8 of n0, of which 4 are in use; n1 is of another partition. */
+static void ask_of_two(const char *n1, struct job_why *why)
+{
+	char text[1024];
+	struct world *w;
+	uint64_t id;
+
+	snprintf(text, sizeof(text),
+	        "cluster = \"test\"; controller = { host = \"h\"; };\n"
+	        "gpu_types = ( { name = \"h100\"; mem = \"80G\"; } );\n"
+	        "nodes = ( { name = \"n0\"; cpus = 8; mem = \"64G\"; gpus = \"h100:8\"; },\n"
+	        "  { name = \"n1\"; cpus = 8; mem = \"64G\"; gpus = \"%s\"; } );\n"
+	        "partitions = ( { name = \"batch\"; nodes = \"n0\"; default = true; },\n"
+	        "  { name = \"urgent\"; nodes = \"n0,n1\"; } );\n",
+	        n1);
+	w = world_new(text);
+	world_register(w, 0, "inc1", NULL, 0);
+	world_register(w, 1, "inc1", NULL, 0);
+	world_run_starts(w, world_submit(w, "h100:4"));
+	id = world_submit(w, "h100:8");
+	world_pass(w, 2);
+	assert_true(core_job_why(w->core, id, w->now, why));
+	assert_false(why->cut_short);
+	assert_null(strstr(why->tried, "other partitions"));
+	world_free(w);
+}
+
+static bool lists(const struct job_why *why, const char *option)
+{
+	size_t i;
+
+	for (i = 0; i < why->n_changes && strcmp(why->changes[i].option, option); i++)
+		;
+	return i < why->n_changes;
+}
+
+static void two_changes_only_where_one_would_not_do(void **state)
+{
+	struct job_why why;
+
+	(void)state;
+	ask_of_two("h100:4", &why);
+	assert_true(lists(&why, "--gpus=h100:4"));
+	assert_false(lists(&why, "--partition=urgent --gpus=h100:4"));
+	ask_of_two("h100:6", &why);
+	assert_true(lists(&why, "--gpus=h100:4"));
+	assert_true(lists(&why, "--partition=urgent --gpus=h100:6"));
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(every_suggestion_starts_the_job),
+		cmocka_unit_test(one_of_several_types_is_suggested),
 		cmocka_unit_test(no_smaller_change_starts_it),
 		cmocka_unit_test(a_search_that_is_cut_short_says_so),
+		cmocka_unit_test(two_changes_only_where_one_would_not_do),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
