@@ -86,6 +86,7 @@ struct option {
 	size_t n_gates;
 	bool resources, planned;
 	bool found; /* with resources: there will be a place, at `entry` */
+	bool never; /* nor would there be one if all nodes accepted work */
 	struct plan_entry entry;
 	struct job *enders[MAX_ENDERS]; /* who must end until then */
 	size_t n_enders;
@@ -302,6 +303,9 @@ static void weigh(const struct wait *w, struct option *o)
 	o->found = plan_find(sc->plan, &want, &o->entry);
 	if (o->found)
 		find_enders(w, o);
+	else
+		o->never = !alternative_could(
+		        w->core, w->who->partition, &w->who->ask, o->alternative, o->type);
 }
 
 /* If all else were gone: would somebody before it take what it needs? */
@@ -331,12 +335,18 @@ static size_t weight(const struct option *o)
 	return o->n_gates + o->resources;
 }
 
+/* It waits for nodes that run (0), for those that do not (1), for nothing that there is. */
+static int distance(const struct option *o)
+{
+	return o->never ? 2 : o->resources && !o->found;
+}
+
 /* Is the first nearer to a start, apart from the order? */
 static bool nearer(const struct option *x, const struct option *y)
 {
-	bool x_never = x->resources && !x->found, y_never = y->resources && !y->found;
+	int dx = distance(x), dy = distance(y);
 
-	return x_never != y_never ? y_never : weight(x) < weight(y);
+	return dx != dy ? dx < dy : weight(x) < weight(y);
 }
 
 #define MAX_OPTIONS 4 /* of which the order is tried */

@@ -360,6 +360,9 @@ const char *ask_why(const struct core *core, uint32_t partition, const struct as
 /* The error of a shape that the nodes of a partition could never run; 0: they could. */
 int never_fits(
         const struct core *core, uint32_t partition, const struct ask *ask, struct error *err);
+/* Could they run one alternative, with that GPU type? */
+bool alternative_could(const struct core *core, uint32_t partition, const struct ask *ask,
+        uint32_t alternative, uint16_t type);
 
 /* By the prices, if it runs to its limit on what it asks for at most; < 0: it has no limit. */
 double job_cost_max(const struct core *core, const struct job_info *info);

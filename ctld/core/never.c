@@ -76,30 +76,35 @@ static bool one_could(const struct muster *m)
 	return false;
 }
 
+bool alternative_could(const struct core *core, uint32_t partition, const struct ask *ask,
+        uint32_t alternative, uint16_t type)
+{
+	const struct muster m = { core, &core->conf->partitions[partition], ask, alternative,
+		type };
+
+	return ask->gpus->nodes_max == 1 ? one_could(&m) : gang_could(&m);
+}
+
 static bool could_ever(const struct core *core, uint32_t partition, const struct ask *ask)
 {
 	const struct request *r = ask->gpus;
-	struct muster m = { .core = core, .p = &core->conf->partitions[partition], .ask = ask };
+	uint32_t a = 0;
+	uint16_t type;
 	size_t t;
 
 	do {
-		m.type = r->n ? r->v[m.alternative].number : TYPE_NONE;
-		if (r->nodes_max == 1) {
-			if (one_could(&m))
-				return true;
-			continue;
-		}
-		if (m.type != TYPE_ANY) {
-			if (gang_could(&m))
+		type = r->n ? r->v[a].number : TYPE_NONE;
+		if (r->nodes_max == 1 || type != TYPE_ANY) {
+			if (alternative_could(core, partition, ask, a, type))
 				return true;
 			continue;
 		}
 		for (t = 0; t < core->conf->n_gpu_types; t++) {
-			m.type = (uint16_t)t;
-			if (request_type_ok(r, core->conf, m.alternative, m.type) && gang_could(&m))
+			if (request_type_ok(r, core->conf, a, (uint16_t)t) &&
+			        alternative_could(core, partition, ask, a, (uint16_t)t))
 				return true;
 		}
-	} while (++m.alternative < r->n);
+	} while (++a < r->n);
 	return false;
 }
 
