@@ -596,10 +596,12 @@ static void say_no_plan(const struct core *core, const struct class *class, stru
 	const struct class_link *l = class_link_of(class);
 	const struct conf_partition *p = &core->conf->partitions[l->partition];
 
-	if (l->last.verdict == VERDICT_GATE)
-		snprintf(why->planned_why, sizeof(why->planned_why), "a limit holds it");
-	if (l->last.verdict != VERDICT_BLOCKED && l->last.verdict != VERDICT_PLANNED)
+	/* One type may wait for a limit and another for room. */
+	if (!decide_wants_capacity(&l->last) && l->last.verdict != VERDICT_PLANNED) {
+		if (l->last.verdict == VERDICT_GATE)
+			snprintf(why->planned_why, sizeof(why->planned_why), "a limit holds it");
 		return;
+	}
 	if (l->broken)
 		say_cause(core, class, l->broken, l->broken_by, why->planned_why,
 		        sizeof(why->planned_why));
@@ -607,6 +609,8 @@ static void say_no_plan(const struct core *core, const struct class *class, stru
 		snprintf(why->planned_why, sizeof(why->planned_why),
 		        "only the first %u that wait for room in %.60s have one", p->plan_depth,
 		        p->name);
+	else if (l->last.verdict == VERDICT_GATE)
+		snprintf(why->planned_why, sizeof(why->planned_why), "a limit holds it");
 }
 
 static void say_plan(const struct core *core, const struct job *job, const struct class *class,
