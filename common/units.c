@@ -266,6 +266,16 @@ char *size_format_mb(char buf[UNITS_TEXT], uint64_t mb)
 	return size_format(buf, mb > UINT64_MAX / MIB ? UINT64_MAX : mb * MIB);
 }
 
+void size_format_two(char a[UNITS_TEXT], char b[UNITS_TEXT], uint64_t a_mb, uint64_t b_mb)
+{
+	size_format_mb(a, a_mb);
+	size_format_mb(b, b_mb);
+	if (strcmp(a, b) || a_mb == b_mb)
+		return;
+	snprintf(a, UNITS_TEXT, "%" PRIu64 "M", a_mb);
+	snprintf(b, UNITS_TEXT, "%" PRIu64 "M", b_mb);
+}
+
 char *share_format(char buf[UNITS_TEXT], uint64_t mb, uint32_t milli)
 {
 	char mem[UNITS_TEXT] = "", part[UNITS_TEXT] = "";

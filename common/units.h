@@ -48,6 +48,10 @@ int count_parse(const char *text, uint64_t min, uint64_t max, uint64_t *count, s
 char *size_format(char buf[UNITS_TEXT], uint64_t bytes);
 char *size_format_mb(char buf[UNITS_TEXT], uint64_t mb);
 
+/* Two that are not the same, so that they do not read the same: in MiB where rounding would make
+ * them so. */
+void size_format_two(char a[UNITS_TEXT], char b[UNITS_TEXT], uint64_t a_mb, uint64_t b_mb);
+
 /* What of a GPU somebody asks for or has, in MiB and thousandths: "20G", "25%", "20G,12.5%"; 0 and
  * 0: "". */
 char *share_format(char buf[UNITS_TEXT], uint64_t mb, uint32_t milli);

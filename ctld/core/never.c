@@ -313,11 +313,12 @@ static int no_share(const struct survey *s, struct error *err)
 	if (!most_shared(s, &most_mb))
 		return error_set(err, ERR_JOB_NEVER, "%s: no node of %s gives parts of its GPUs",
 		        option, s->where);
-	if (wish->mem_mb > most_mb)
-		return error_set(err, ERR_JOB_NEVER,
-		        "%s=%s: the most that can be had of one GPU in %s is %s", option,
-		        size_format_mb(mem, wish->mem_mb), s->where, size_format_mb(most, most_mb));
-	return 0;
+	if (wish->mem_mb <= most_mb)
+		return 0;
+	size_format_two(mem, most, wish->mem_mb, most_mb);
+	return error_set(err, ERR_JOB_NEVER,
+	        "%s=%s: the most that can be had of one GPU in %s is %s", option, mem, s->where,
+	        most);
 }
 
 static int too_large(const struct survey *s, struct error *err)
@@ -329,12 +330,11 @@ static int too_large(const struct survey *s, struct error *err)
 		return error_set(err, ERR_JOB_NEVER,
 		        "--cpus-per-task=%u on one node: the largest node in %s has %u CPUs",
 		        ask->cpus, s->where, s->largest_cpus);
-	if (ask->mem_mb > s->largest_mem && s->largest_mem)
-		return error_set(err, ERR_JOB_NEVER,
-		        "--mem=%s on one node: the largest node in %s has %s",
-		        size_format_mb(mem, ask->mem_mb), s->where,
-		        size_format_mb(most_mem, s->largest_mem));
-	return 0;
+	if (ask->mem_mb <= s->largest_mem || !s->largest_mem)
+		return 0;
+	size_format_two(mem, most_mem, ask->mem_mb, s->largest_mem);
+	return error_set(err, ERR_JOB_NEVER, "--mem=%s on one node: the largest node in %s has %s",
+	        mem, s->where, most_mem);
 }
 
 /* How many nodes can give a part of one alternative? */

@@ -129,6 +129,7 @@ def test_whose_jobs_share(cluster):
 
 @pytest.mark.parametrize("options,error", [
     (("--gpu-mem=41G",), "the most that can be had of one GPU in batch is 40G"),
+    (("--gpu-mem=40961M",), "--gpu-mem=40961M: the most that can be had of one GPU in batch is 40960M"),
     (("--gpu-mem=1G", "--nodelist=w1"), "gives parts of its GPUs"),
     (("--gpu-mem-burst=20G",), "say with --gpu-mem"),
     (("--gpu-share=25%", "--exclusive"), "--exclusive"),

@@ -83,6 +83,11 @@ static const struct {
 	        "--gpus-per-node=any:4: no 5 nodes of batch have GPUs of one type for it", "" },
 	{ { .nodes_min = 4, .mem_mb = 48 * 1024 },
 	        "--nodes=4: 3 nodes of batch have 1 CPU and memory 48G together", "" },
+	/* Where they would read the same: in MiB. */
+	{ { .mem_mb = 512 * 1024 + 1 },
+	        "--mem=524289M on one node: the largest node in batch has 524288M", "" },
+	{ { .mem_mb = 600 * 1024 }, "--mem=600G on one node: the largest node in batch has 512G",
+	        "" },
 	{ { .nodes_min = 2, .cpus = 17 },
 	        "--cpus-per-task=17 on one node: the largest node in batch has 16 CPUs", "" },
 };

@@ -250,7 +250,7 @@ static void formats(void **state)
 		{ 2 * 86400, "2-00:00:00", "2-00:00:00" },
 		{ 100 * 86400 + 1, "100-00:00:01", "100-00:00:01" },
 	};
-	char buf[UNITS_TEXT];
+	char buf[UNITS_TEXT], other[UNITS_TEXT];
 
 	(void)state;
 	for (size_t i = 0; i < LEN(sizes_out); i++) {
@@ -265,6 +265,14 @@ static void formats(void **state)
 	}
 	assert_string_equal(size_format_mb(buf, 24 * K), "24G");
 	assert_string_equal(size_format_mb(buf, UINT64_MAX), "16777216T");
+	size_format_two(buf, other, 40961, 40960);
+	assert_string_equal(buf, "40961M");
+	assert_string_equal(other, "40960M");
+	size_format_two(buf, other, 41984, 40960);
+	assert_string_equal(buf, "41G");
+	assert_string_equal(other, "40G");
+	size_format_two(buf, other, 40960, 40960);
+	assert_string_equal(buf, "40G");
 	assert_string_equal(share_format(buf, 0, 0), "");
 	assert_string_equal(share_format(buf, 20480, 0), "20G");
 	assert_string_equal(share_format(buf, 0, 250), "25%");
