@@ -24,6 +24,50 @@ static void view_list(struct view_cell *cell, char *const *v, size_t n)
 		        cell->buf + used, sizeof(cell->buf) - used, "%s%s", i ? "," : "", v[i]);
 }
 
+/* --- GPUs that jobs share -------------------------------------------------------------------- */
+
+/* What has been given may be more than there is: a configuration may take some away. */
+static uint64_t mem_left(const Gpusched__GpuShared *s)
+{
+	return s->mem_mb > s->granted_mem_mb ? s->mem_mb - s->granted_mem_mb : 0;
+}
+
+static uint32_t milli_left(const Gpusched__GpuShared *s)
+{
+	return s->gpus * 1000 > s->granted_milli ? s->gpus * 1000 - s->granted_milli : 0;
+}
+
+static char *milli_format(char buf[UNITS_TEXT], uint32_t milli)
+{
+	if (milli)
+		return share_format(buf, 0, milli);
+	snprintf(buf, UNITS_TEXT, "0%%");
+	return buf;
+}
+
+/* In memory, or where none is known in compute: what is left, and all. */
+static char *left_format(char buf[UNITS_TEXT], const Gpusched__GpuShared *s)
+{
+	return s->mem_mb ? size_format_mb(buf, mem_left(s)) : milli_format(buf, milli_left(s));
+}
+
+static char *all_format(char buf[UNITS_TEXT], const Gpusched__GpuShared *s)
+{
+	return s->mem_mb ? size_format_mb(buf, s->mem_mb) : milli_format(buf, s->gpus * 1000);
+}
+
+/* "3: 140G of 240G, 150% of 300%", without memory where none is known. */
+static void say_shared(char *text, size_t size, const Gpusched__GpuShared *s)
+{
+	char part[UNITS_TEXT], all[UNITS_TEXT], mem[2 * UNITS_TEXT + 8] = "";
+
+	if (s->mem_mb)
+		snprintf(mem, sizeof(mem), "%s of %s, ", size_format_mb(part, s->granted_mem_mb),
+		        size_format_mb(all, s->mem_mb));
+	snprintf(text, size, "%" PRIu32 ": %s%s of %s", s->gpus, mem,
+	        milli_format(part, s->granted_milli), milli_format(all, s->gpus * 1000));
+}
+
 /* --- nodes ---------------------------------------------------------------------------------- */
 
 #define NODE const Gpusched__Node *n = object
@@ -83,10 +127,34 @@ SHOW(free_gpus)
 	size_t used = 0;
 
 	cell->text = n->n_gpus ? cell->buf : "-";
-	for (size_t i = 0; i < n->n_gpus && used < sizeof(cell->buf); i++)
+	for (size_t i = 0; i < n->n_gpus && used < sizeof(cell->buf); i++) {
+		const Gpusched__GpuShared *s = n->gpus[i]->shared;
+		char left[UNITS_TEXT], all[UNITS_TEXT];
+
 		used += (size_t)snprintf(cell->buf + used, sizeof(cell->buf) - used,
 		        "%s%" PRIu32 " of %" PRIu32 " %s", i ? ", " : "", n->gpus[i]->free,
 		        n->gpus[i]->total, n->gpus[i]->type);
+		if (s && used < sizeof(cell->buf))
+			used += (size_t)snprintf(cell->buf + used, sizeof(cell->buf) - used,
+			        " + %s of %s", left_format(left, s), all_format(all, s));
+	}
+}
+
+SHOW(node_shared)
+{
+	NODE;
+	char said[160];
+	size_t used = 0;
+
+	cell->text = "-";
+	for (size_t i = 0; i < n->n_gpus && used < sizeof(cell->buf); i++) {
+		if (!n->gpus[i]->shared)
+			continue;
+		say_shared(said, sizeof(said), n->gpus[i]->shared);
+		cell->text = cell->buf;
+		used += (size_t)snprintf(cell->buf + used, sizeof(cell->buf) - used, "%s%s %s",
+		        used ? "; " : "", n->gpus[i]->type, said);
+	}
 }
 
 SHOW(node_gpus)
@@ -183,12 +251,17 @@ static const struct view_column node_columns[] = {
 	        show_node_state },
 	{ "FREE-CPUS", { "FREE-CPUS", 10, 0, NUM }, "CPUs free, of all", show_free_cpus },
 	{ "FREE-MEM", { "FREE-MEM", 12, 0, NUM }, "memory free, of all", show_free_mem },
-	{ "FREE-GPUS", { "FREE-GPUS", 16, 9, 0 }, "GPUs free, of all, by type", show_free_gpus },
+	{ "FREE-GPUS", { "FREE-GPUS", 16, 9, 0 },
+	        "GPUs free, of all, by type; + what is left of those that jobs share",
+	        show_free_gpus },
 	{ "REASON", { "REASON", 0, 6, 0 }, "why it is drained or down, who said so and when",
 	        show_node_reason },
 	{ "CPUS", { "CPUS", 4, 0, NUM }, "CPUs", show_node_cpus },
 	{ "MEM", { "MEM", 5, 0, NUM }, "memory", show_node_mem },
 	{ "GPUS", { "GPUS", 10, 4, 0 }, "GPUs by type", show_node_gpus },
+	{ "SHARED", { "SHARED", 12, 6, 0 },
+	        "GPUs that jobs share: memory and compute that they have of it, of all",
+	        show_node_shared },
 	{ "RUNS", { "RUNS", 4, 0, NUM }, "jobs that it runs", show_node_runs },
 	{ "JOBS", { "JOBS", 16, 6, 0 }, "their ids", show_node_jobs },
 	{ "PARTITIONS", { "PARTITIONS", 16, 6, 0 }, "partitions that it is in",
@@ -218,18 +291,38 @@ const struct view_kind node_kind = {
 	const Gpusched__Partition *p = line->partition
 
 /* Columns about the whole partition stand in its first line only. */
-#define FIRST_LINE     \
-	LINE;          \
-	if (line->gpu) \
+#define FIRST_LINE      \
+	LINE;           \
+	if (line->line) \
 	return
 
-#define GPU_LINE \
-	LINE;    \
-	const Gpusched__GpuUse *g = line->gpu < p->n_gpus ? p->gpus[line->gpu] : NULL
+/* g: NULL where the partition has none; s: NULL unless the line is of those that jobs share */
+#define GPU_LINE                             \
+	LINE;                                \
+	const Gpusched__GpuShared *s = NULL; \
+	const Gpusched__GpuUse *g = use_of(p, line->line, &s)
+
+static const Gpusched__GpuUse *use_of(
+        const Gpusched__Partition *p, size_t line, const Gpusched__GpuShared **shared)
+{
+	for (size_t i = 0; i < p->n_gpus; i++) {
+		if (line-- == 0)
+			return p->gpus[i];
+		if (!p->gpus[i]->shared || line-- > 0)
+			continue;
+		*shared = p->gpus[i]->shared;
+		return p->gpus[i];
+	}
+	return NULL;
+}
 
 size_t partition_lines(const Gpusched__Partition *partition)
 {
-	return partition->n_gpus ? partition->n_gpus : 1;
+	size_t n = partition->n_gpus;
+
+	for (size_t i = 0; i < partition->n_gpus; i++)
+		n += partition->gpus[i]->shared != NULL;
+	return n ? n : 1;
 }
 
 SHOW(part_name)
@@ -308,29 +401,65 @@ SHOW(part_nodelist)
 SHOW(gpu_type)
 {
 	GPU_LINE;
-	view_text(cell, g ? g->type : "-");
+	if (s)
+		view_printf(cell, "shared %" PRIu32, s->gpus);
+	else
+		view_text(cell, g ? g->type : "-");
+}
+
+/* Not a number of GPUs: last of all in their order. */
+static void view_left(struct view_cell *cell, const char *text)
+{
+	view_printf(cell, "%s", text);
+	cell->is_number = true;
 }
 
 SHOW(gpu_free)
 {
 	GPU_LINE;
-	if (g)
+	char left[UNITS_TEXT];
+
+	if (s)
+		view_left(cell, left_format(left, s));
+	else if (g)
 		view_number(cell, g->free);
 }
 
 SHOW(gpu_total)
 {
 	GPU_LINE;
-	if (g)
+	char all[UNITS_TEXT];
+
+	if (s)
+		view_left(cell, all_format(all, s));
+	else if (g)
 		view_number(cell, g->total);
+}
+
+SHOW(part_shared)
+{
+	GPU_LINE;
+
+	if (s || !g)
+		return;
+	if (g->shared)
+		say_shared(cell->buf, sizeof(cell->buf), g->shared);
+	cell->text = g->shared ? cell->buf : "-";
 }
 
 SHOW(gpu_largest)
 {
 	GPU_LINE;
+	char left[UNITS_TEXT];
 
 	if (!g)
 		return;
+	if (s) {
+		size_format_mb(left, s->largest_mem_mb);
+		view_printf(cell, "%s%s%s", left, *s->largest_node ? " on " : "", s->largest_node);
+		cell->is_number = true;
+		return;
+	}
 	if (g->largest_node[0])
 		view_printf(cell, "%" PRIu32 " on %s", g->largest, g->largest_node);
 	else
@@ -347,11 +476,16 @@ static const struct view_column part_columns[] = {
 	{ "OK", { "OK", 2, 0, NUM }, "nodes that take work", show_part_ok },
 	{ "DRAIN", { "DRAIN", 5, 0, NUM }, "nodes draining or drained", show_part_drain },
 	{ "DOWN", { "DOWN", 4, 0, NUM }, "nodes down or not heard of", show_part_down },
-	{ "GPUS", { "GPUS", 8, 4, 0 }, "type of GPU, a line each", show_gpu_type },
-	{ "FREE", { "FREE", 4, 0, NUM }, "GPUs free on nodes that take work", show_gpu_free },
-	{ "TOTAL", { "TOTAL", 5, 0, NUM }, "GPUs", show_gpu_total },
+	{ "GPUS", { "GPUS", 8, 4, 0 }, "type of GPU, a line each; those of it that jobs share",
+	        show_gpu_type },
+	{ "FREE", { "FREE", 4, 0, NUM }, "GPUs free on nodes that take work; memory of shared ones",
+	        show_gpu_free },
+	{ "TOTAL", { "TOTAL", 5, 0, NUM }, "GPUs; memory of shared ones", show_gpu_total },
 	{ "LARGEST", { "LARGEST", 0, 7, 0 }, "the most that one job can get on one node now",
 	        show_gpu_largest },
+	{ "SHARED", { "SHARED", 12, 6, 0 },
+	        "GPUs that jobs share: memory and compute that they have of it, of all",
+	        show_part_shared },
 	{ "DEFAULTTIME", { "DEFAULTTIME", 11, 0, TABLE_WHOLE }, "time limit of who names none",
 	        show_part_default_time },
 	{ "TIER", { "TIER", 4, 0, NUM }, "higher is served first", show_part_tier },

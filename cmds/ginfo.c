@@ -81,7 +81,9 @@ static const struct cmd cmd = {
 	.about = "List partitions, nodes or GPUs, and what is free in them.",
 	.examples =
 	        "A partition has a line for each type of GPU. LARGEST is the most that one job can "
-	        "get on one node now: less than FREE where what is free is scattered.\n"
+	        "get on one node now: less than FREE where what is free is scattered. Of those "
+	        "that "
+	        "jobs share the line \"shared 3\" says how much memory is left.\n"
 	        "\n"
 	        "Examples:\n"
 	        "  ginfo\n"
@@ -111,8 +113,8 @@ static int on_partitions(unsigned type, const ProtobufCMessage *m, void *arg, st
 	for (size_t i = 0; i < chunk->n_partitions; i++) {
 		struct partition_line line = { chunk->partitions[i], 0 };
 
-		for (; line.gpu < partition_lines(line.partition); line.gpu++)
-			listing_add(&g->listing, &line, line.gpu ? NULL : &line.partition->base);
+		for (; line.line < partition_lines(line.partition); line.line++)
+			listing_add(&g->listing, &line, line.line ? NULL : &line.partition->base);
 	}
 	return 0;
 }

@@ -71,18 +71,34 @@ SHOW(mem)
 		        g->mem_mb ? "/" : "", g->mem_mb ? size_format_mb(all, g->mem_mb) : "");
 }
 
+/* "4812_7 20G,25%" */
+static void say_part(
+        char *text, size_t size, const Gpusched__RunId *run, const Gpusched__GpuPart *part)
+{
+	char share[UNITS_TEXT] = "", task[16] = "";
+
+	if (run->task)
+		snprintf(task, sizeof(task), "_%" PRIu32, run->task);
+	if (part)
+		share_format(share, part->mem_mb, part->milli);
+	snprintf(text, size, "%" PRIu64 "%s%s%s", run->job, task, *share ? " " : "", share);
+}
+
+/* "4402" has all of it; "4812 20G; 4813 10G,25%": parts */
 SHOW(jobs)
 {
 	GPU;
-	size_t used = 0;
+	char said[100];
+	size_t used = 0, n = g->n_parts ? g->n_parts : g->n_runs;
 
-	cell->text = g->n_runs ? cell->buf : "-";
-	for (size_t i = 0; i < g->n_runs && used < sizeof(cell->buf); i++) {
-		used += (size_t)snprintf(cell->buf + used, sizeof(cell->buf) - used, "%s%" PRIu64,
-		        i ? "," : "", g->runs[i]->job);
-		if (g->runs[i]->task && used < sizeof(cell->buf))
-			used += (size_t)snprintf(cell->buf + used, sizeof(cell->buf) - used,
-			        "_%" PRIu32, g->runs[i]->task);
+	cell->text = n ? cell->buf : "-";
+	for (size_t i = 0; i < n && used < sizeof(cell->buf); i++) {
+		if (g->n_parts)
+			say_part(said, sizeof(said), g->parts[i]->run, g->parts[i]);
+		else
+			say_part(said, sizeof(said), g->runs[i], NULL);
+		used += (size_t)snprintf(
+		        cell->buf + used, sizeof(cell->buf) - used, "%s%s", i ? "; " : "", said);
 	}
 }
 
@@ -135,7 +151,8 @@ static const struct view_column columns[] = {
 	        show_util },
 	{ "MEM", { "MEM", 8, 0, TABLE_RIGHT | TABLE_WHOLE }, "memory that its job uses, of all",
 	        show_mem },
-	{ "JOBS", { "JOBS", 10, 6, 0 }, "jobs that have it", show_jobs },
+	{ "JOBS", { "JOBS", 10, 6, 0 }, "jobs that have it, and how much each has of one shared",
+	        show_jobs },
 	{ "REASON", { "REASON", 0, 6, 0 }, "why it is not given to jobs", show_reason },
 	{ "BY", { "BY", 10, 4, 0 }, "who drained it", show_by },
 	{ "SINCE", { "SINCE", 19, 0, TABLE_WHOLE }, "when it was drained", show_since },

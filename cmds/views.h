@@ -27,11 +27,11 @@ struct weight_line {
 	const char *help;
 };
 
-/* A partition has a line for each type of GPU (at least one): the first says all, the others only
- * what the type is about. */
+/* A partition has a line for each type of GPU (at least one), and one more for those of a type that
+ * jobs share: the first says all, the others only what the type is about. */
 struct partition_line {
 	const Gpusched__Partition *partition;
-	size_t gpu;
+	size_t line;
 };
 size_t partition_lines(const Gpusched__Partition *partition);
 

@@ -270,6 +270,12 @@ struct gpu_use {
 	const char *type;
 	uint32_t total, free, largest; /* largest: the most that one job can get on one node now */
 	const char *largest_node;      /* "" none */
+	struct gpu_shared {            /* those that runs share */
+		uint32_t gpus, granted_milli;    /* granted: the sums of all shares */
+		uint64_t mem_mb, granted_mem_mb; /* mem_mb: that can be given of them all */
+		uint64_t largest_mem_mb;         /* left of one, where work is accepted */
+		const char *largest_node;        /* "" none */
+	} shared;
 };
 
 #define NODE_VIEW_GPUS      16
@@ -304,16 +310,18 @@ struct gpu_view {
 	usec_t since;   /* wall; 0: none */
 	usec_t recheck; /* wall: when it is looked at whether it may come back; 0: it is not */
 	char reason[GPU_REASON_MAX];
-	uint64_t mem_mb;      /* nominal; 0: not known */
-	bool use_known;       /* of the one run that has it, with whatever GPUs it has */
-	uint32_t util_pct;    /* their mean */
-	uint64_t mem_used_mb; /* the most on one of them */
-	uint32_t card;        /* 1 + number of the physical GPU on its host; 0: not known */
+	uint64_t mem_mb;       /* nominal; 0: not known */
+	bool use_known;        /* of the one run that has it, with whatever GPUs it has */
+	uint32_t util_pct;     /* their mean */
+	uint64_t mem_used_mb;  /* the most on one of them */
+	uint32_t card;         /* 1 + number of the physical GPU on its host; 0: not known */
+	uint64_t parts_mem_mb; /* that can be given in parts; 0: none, or not known */
 };
 /* False: it has no such index, and none above it. */
 bool core_gpu_view(const struct core *core, uint32_t node, uint32_t index, struct gpu_view *view);
-size_t core_gpu_runs(
-        const struct core *core, uint32_t node, uint32_t index, struct run_id *runs, size_t max);
+/* Up to `max` runs that have it and their shares of it (charge 0: all); returns how many. */
+size_t core_gpu_runs(const struct core *core, uint32_t node, uint32_t index, struct run_id *runs,
+        struct share *shares, size_t max);
 /* Up to `max` runs of a node; returns how many there are. */
 size_t core_node_runs(const struct core *core, uint32_t node, struct run_id *runs, size_t max);
 

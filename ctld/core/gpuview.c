@@ -64,6 +64,8 @@ bool core_gpu_view(const struct core *core, uint32_t n, uint32_t index, struct g
 	*v = (struct gpu_view){
 		.index = index, .type = type->name, .state = "free", .mem_mb = type->mem_mb
 	};
+	if (ledger_shares(core->ledger, n))
+		v->parts_mem_mb = ledger_card(core->ledger, n, index)->mem_mb;
 	view_use(l, index, v);
 	device_uuid(node_info(node)->gpus, index, v->uuid);
 	gpu = found(l, v->uuid);
@@ -89,16 +91,18 @@ bool core_gpu_view(const struct core *core, uint32_t n, uint32_t index, struct g
 	return true;
 }
 
-size_t core_gpu_runs(
-        const struct core *core, uint32_t n, uint32_t index, struct run_id *runs, size_t max)
+size_t core_gpu_runs(const struct core *core, uint32_t n, uint32_t index, struct run_id *runs,
+        struct share *shares, size_t max)
 {
 	const struct node *node = nodes_at(core->nodes, n);
 	const struct run *run = node ? node_link_of(node)->runs : NULL;
 	size_t i = 0;
 
 	for (; run && i < max; run = run_link_of(run)->next_of_node) {
-		if (run_info(run)->gpus >> index & 1)
-			runs[i++] = run_info(run)->id;
+		if (!(run_info(run)->gpus >> index & 1))
+			continue;
+		runs[i] = run_info(run)->id;
+		shares[i++] = *run_share(run);
 	}
 	return i;
 }

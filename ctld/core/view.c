@@ -489,6 +489,27 @@ static const char *node_reason(const struct node *node)
 	return l->n_strays ? "a run here is of no job that is known: it holds what it has" : "";
 }
 
+/* Add what runs share of that type on a node. */
+static void add_shared(const struct core *core, uint32_t n, uint16_t type, struct gpu_shared *sum)
+{
+	uint64_t left = ledger_gpus_shared(core->ledger, n) & ledger_gpus_of(core->ledger, n, type);
+
+	for (; left; left &= left - 1) {
+		const struct card *card =
+		        ledger_card(core->ledger, n, (uint32_t)__builtin_ctzll(left));
+		uint64_t spare = card->mem_mb > card->mem_used ? card->mem_mb - card->mem_used : 0;
+
+		sum->gpus++;
+		sum->mem_mb += card->mem_mb;
+		sum->granted_mem_mb += card->mem_used;
+		sum->granted_milli += card->milli_used;
+		if (spare <= sum->largest_mem_mb || !ledger_accepts(core->ledger, n))
+			continue;
+		sum->largest_mem_mb = spare;
+		sum->largest_node = core->conf->nodes[n].name;
+	}
+}
+
 static void view_node_gpus(const struct core *core, uint32_t n, struct node_view *v)
 {
 	const struct conf_node *conf = &core->conf->nodes[n];
@@ -507,6 +528,8 @@ static void view_node_gpus(const struct core *core, uint32_t n, struct node_view
 		use->free = bits(ledger_gpus_free(core->ledger, n, conf->gpus[g].type));
 		use->largest = ledger_accepts(core->ledger, n) ? use->free : 0;
 		use->largest_node = use->largest ? v->name : "";
+		use->shared.largest_node = "";
+		add_shared(core, n, conf->gpus[g].type, &use->shared);
 		v->n_gpus++;
 	}
 }
@@ -584,7 +607,7 @@ bool core_partition_view(const struct core *core, uint32_t p, struct partition_v
 {
 	const struct conf_partition *conf;
 	const struct job_count *count;
-	size_t t;
+	size_t t, i;
 
 	if (p >= core->conf->n_partitions)
 		return false;
@@ -605,6 +628,9 @@ bool core_partition_view(const struct core *core, uint32_t p, struct partition_v
 			continue;
 		use->type = core->conf->gpu_types[t].name;
 		use->largest_node = use->largest ? core->conf->nodes[where].name : "";
+		use->shared.largest_node = "";
+		for (i = 0; i < conf->n_nodes; i++)
+			add_shared(core, conf->nodes[i], (uint16_t)t, &use->shared);
 		v->n_gpus++;
 	}
 	return true;

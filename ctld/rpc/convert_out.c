@@ -111,6 +111,22 @@ static Gpusched__KeyValue **labels_of(const struct label *labels, size_t n, stru
 	return v;
 }
 
+static Gpusched__GpuShared *shared_of(const struct gpu_shared *shared, struct arena *arena)
+{
+	Gpusched__GpuShared *m;
+
+	if (!shared->gpus)
+		return NULL;
+	m = NEW(Gpusched__GpuShared, GPUSCHED__GPU_SHARED__INIT, arena);
+	m->gpus = shared->gpus;
+	m->mem_mb = shared->mem_mb;
+	m->granted_mem_mb = shared->granted_mem_mb;
+	m->granted_milli = shared->granted_milli;
+	m->largest_mem_mb = shared->largest_mem_mb;
+	m->largest_node = lend(shared->largest_node);
+	return m;
+}
+
 static Gpusched__GpuUse **uses_of(const struct gpu_use *uses, size_t n, struct arena *arena)
 {
 	Gpusched__GpuUse **v = take(arena, n * sizeof(*v));
@@ -122,6 +138,7 @@ static Gpusched__GpuUse **uses_of(const struct gpu_use *uses, size_t n, struct a
 		v[i]->free = uses[i].free;
 		v[i]->largest = uses[i].largest;
 		v[i]->largest_node = lend(uses[i].largest_node);
+		v[i]->shared = shared_of(&uses[i].shared, arena);
 	}
 	return v;
 }
@@ -529,11 +546,29 @@ Gpusched__Node *wire_node(const struct core *core, const struct conf *conf, uint
 	return m;
 }
 
+/* Those of a GPU's runs that have a part of it. */
+static void fill_parts(Gpusched__NodeGpu *m, const struct share *shares, struct arena *arena)
+{
+	m->parts = take(arena, m->n_runs * sizeof(*m->parts));
+	for (size_t i = 0; i < m->n_runs; i++) {
+		Gpusched__GpuPart *part;
+
+		if (!shares[i].charge)
+			continue;
+		part = NEW(Gpusched__GpuPart, GPUSCHED__GPU_PART__INIT, arena);
+		part->run = m->runs[i];
+		part->mem_mb = shares[i].mem_mb;
+		part->milli = shares[i].milli;
+		m->parts[m->n_parts++] = part;
+	}
+}
+
 Gpusched__NodeGpu *wire_node_gpu(const struct core *core, uint32_t node,
         const struct gpu_view *view, const char *by, struct arena *arena)
 {
 	Gpusched__NodeGpu *m = NEW(Gpusched__NodeGpu, GPUSCHED__NODE_GPU__INIT, arena);
 	struct run_id runs[GPU_RUNS_SHOWN];
+	struct share shares[GPU_RUNS_SHOWN];
 	char who[32] = "";
 
 	if (view->since && !view->by_nobody && !by) {
@@ -553,8 +588,10 @@ Gpusched__NodeGpu *wire_node_gpu(const struct core *core, uint32_t node,
 	m->mem_used_mb = view->mem_used_mb;
 	m->mem_mb = view->mem_mb;
 	m->card = view->card;
-	m->n_runs = core_gpu_runs(core, node, view->index, runs, GPU_RUNS_SHOWN);
+	m->parts_mem_mb = view->parts_mem_mb;
+	m->n_runs = core_gpu_runs(core, node, view->index, runs, shares, GPU_RUNS_SHOWN);
 	m->runs = run_names(runs, m->n_runs, arena);
+	fill_parts(m, shares, arena);
 	return m;
 }
 

@@ -45,7 +45,21 @@ def test_two_on_one(cluster):
     assert shown(c, second)["gpu_share_milli"] == 250
     assert c.run("gqueue", "-h", "--csv", "-o", "GPUS,GPU-SHARE", "-j", first).stdout.strip() == 'l40s:1/20G,"20G, up to 30G"'
     gpu = c.run("ginfo", "--gpus", "-h", "--csv", "-o", "GPU,STATE,JOBS", "s1").stdout.strip()
-    assert gpu in (f's1:0,shared,"{first},{second}"', f's1:0,shared,"{second},{first}"')
+    parts = {first: (f"{first} 20G", 20480, 0), second: (f"{second} 10G,25%", 10240, 250)}
+    both = [[parts[a][0], parts[b][0]] for a, b in ((first, second), (second, first))]
+    assert gpu in [f's1:0,shared,"{"; ".join(words)}"' for words in both]
+    node = json.loads(c.run("ginfo", "--gpus", "--json", "s1").stdout)["nodes"][0]
+    gpu = node["devices"][0]
+    assert {p["run"]["job"]: (p["mem_mb"], p["milli"]) for p in gpu["parts"]} == {j: p[1:] for j, p in parts.items()}
+    assert gpu["parts_mem_mb"] == 40960
+    shared = {"gpus": 1, "mem_mb": 40960, "granted_mem_mb": 30720, "granted_milli": 250, "largest_mem_mb": 10240, "largest_node": "s1"}
+    assert node["gpus"][0]["shared"] == shared
+    part = json.loads(c.run("ginfo", "--json").stdout)["partitions"][0]
+    assert part["gpus"][0]["shared"] == shared
+    lines = c.run("ginfo", "-h", "--csv", "-o", "GPUS,FREE,TOTAL,SHARED,LARGEST").stdout.splitlines()
+    assert lines == ['l40s,1,2,"1: 30G of 40G, 25% of 100%",1 on w1', "shared 1,10G,40G,,10G on s1"]
+    lines = c.run("ginfo", "-N", "-h", "--csv", "-o", "NODE,FREE-GPUS,SHARED").stdout.splitlines()
+    assert lines == ['s1,0 of 1 l40s + 10G of 40G,"l40s 1: 30G of 40G, 25% of 100%"', "w1,1 of 1 l40s,-"]
     # The third finds no room, nor one that wants all of a GPU once the other is taken.
     whole = c.submit(held(c, "one"), "--gpus=l40s:1")
     c.wait_state(whole, "RUNNING")

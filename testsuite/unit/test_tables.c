@@ -91,14 +91,27 @@ static Gpusched__GpuUse use_h100 = {
 static Gpusched__GpuUse use_1g = {
 	.type = "1g.10gb", .total = 84, .free = 11, .largest = 9, .largest_node = "m02"
 };
-static Gpusched__GpuUse use_l40s = {
-	.type = "l40s", .total = 32, .free = 0, .largest = 0, .largest_node = ""
+static Gpusched__GpuShared shared_l40s = { .gpus = 3,
+	.mem_mb = 240 << 10,
+	.granted_mem_mb = 140 << 10,
+	.granted_milli = 1505,
+	.largest_mem_mb = 40 << 10,
+	.largest_node = "s02" };
+static Gpusched__GpuShared shared_full = { .gpus = 1, .granted_milli = 1000, .largest_node = "" };
+static Gpusched__GpuUse use_l40s = { .type = "l40s",
+	.total = 32,
+	.free = 0,
+	.largest = 0,
+	.largest_node = "",
+	.shared = &shared_l40s };
+static Gpusched__GpuUse use_a2 = {
+	.type = "a2", .total = 1, .largest_node = "", .shared = &shared_full
 };
 static Gpusched__GpuUse node_h100 = {
 	.type = "h100", .total = 8, .free = 4, .largest = 4, .largest_node = "h07"
 };
 static Gpusched__GpuUse *batch_gpus[] = { &use_h100 };
-static Gpusched__GpuUse *small_gpus[] = { &use_1g, &use_l40s };
+static Gpusched__GpuUse *small_gpus[] = { &use_1g, &use_l40s, &use_a2 };
 static Gpusched__GpuUse *node_gpus[] = { &node_h100 };
 static char *features[] = { "nvlink", "ib" };
 static char *batch_urgent[] = { "batch", "urgent" };
@@ -113,7 +126,7 @@ static Gpusched__Partition partitions[] = {
 	        .gpus = batch_gpus, .jobs_pending = 812, .jobs_running = 40, .min_run_s = 1200,
 	        .priority = 3, .plan_depth = 200, .n_accounts = 2, .accounts = batch_urgent },
 	{ PARTITION_INIT, .name = "small", .state = "up", .tier = 1, .max_time_s = 28800,
-	        .nodes = "m[01-02],s[01-04]", .nodes_total = 6, .nodes_ok = 6, .n_gpus = 2,
+	        .nodes = "m[01-02],s[01-04]", .nodes_total = 6, .nodes_ok = 6, .n_gpus = 3,
 	        .gpus = small_gpus },
 	{ PARTITION_INIT, .name = "a-name-that-is-long", .state = "down", .nodes = "c1",
 	        .nodes_total = 1, .nodes_down = 1 },
@@ -131,6 +144,9 @@ static Gpusched__Node nodes[] = {
 	        .cpus_free = 128, .mem_mb = 2 << 20, .mem_free_mb = 2 << 20, .n_gpus = 1,
 	        .gpus = node_gpus, .n_partitions = 1, .partitions = batch_urgent, .boot_id = "",
 	        .leaf_switch = "", .agent_version = "0.1.0", .containment = "cgroup2" },
+	{ NODE_INIT, .name = "s02", .state = "mixed", .reason = "", .cpus = 64, .cpus_free = 8,
+	        .mem_mb = 1 << 20, .mem_free_mb = 1 << 19, .n_gpus = 2, .gpus = small_gpus + 1,
+	        .boot_id = "", .leaf_switch = "", .agent_version = "0.1.0", .containment = "" },
 	{ NODE_INIT, .name = "a-login-node-with-a-name", .state = "unknown", .reason = "",
 	        .boot_id = "", .agent_version = "", .containment = "", .leaf_switch = "" },
 };
@@ -207,7 +223,7 @@ static void add_partitions(struct view *v)
 	for (size_t i = 0; i < LEN(partitions); i++) {
 		struct partition_line line = { &partitions[i], 0 };
 
-		for (; line.gpu < partition_lines(&partitions[i]); line.gpu++)
+		for (; line.line < partition_lines(&partitions[i]); line.line++)
 			view_add(v, &line);
 	}
 }
@@ -259,6 +275,10 @@ static const struct {
 	{ "ginfo-80", &partition_kind, add_partitions, NULL, NULL, 80, false, false },
 	{ "ginfo-200", &partition_kind, add_partitions, NULL, NULL, 200, false, false },
 	{ "ginfo-pipe", &partition_kind, add_partitions, NULL, NULL, PIPE, false, false },
+	{ "ginfo-shared", &partition_kind, add_partitions,
+	        "partition,gpus,free,total,shared,largest", NULL, 0, false, false },
+	{ "ginfo-nodes-shared", &node_kind, add_nodes, "node,free-gpus,shared", NULL, 0, false,
+	        false },
 	{ "ginfo-columns", &partition_kind, add_partitions,
 	        "partition,state,preempt,minrun,place,priority,plandepth,accounts", NULL, 0, false,
 	        false },
@@ -313,7 +333,7 @@ static void add_modest_shares(struct view *v)
 /* Nothing is wider than it may be, no line ends in a blank, and a record is one line. */
 static void test_every_width(void **state)
 {
-	static const size_t records[] = { LEN(jobs), 4, LEN(nodes), LEN(prios) - 1, 2 };
+	static const size_t records[] = { LEN(jobs), 7, LEN(nodes), LEN(prios) - 1, 2 };
 	static const struct {
 		const struct view_kind *kind;
 		void (*add)(struct view *v);

@@ -43,10 +43,11 @@ size_t core_node_runs(const struct core *core, uint32_t node, struct run_id *run
 	return 1;
 }
 
-size_t core_gpu_runs(
-        const struct core *core, uint32_t node, uint32_t index, struct run_id *runs, size_t max)
+size_t core_gpu_runs(const struct core *core, uint32_t node, uint32_t index, struct run_id *runs,
+        struct share *shares, size_t max)
 {
 	(void)index;
+	shares[0] = (struct share){ .milli = 250, .charge = 427, .mem_mb = 20480 };
 	return core_node_runs(core, node, runs, max);
 }
 
@@ -515,6 +516,26 @@ static void test_orders(void **state)
 	conf.nodes[4].n_gpus = 0;
 }
 
+/* Who has how much of a GPU. */
+static void test_parts(void **state)
+{
+	struct gpu_view view = { .index = 1,
+		.type = "l40s",
+		.state = "shared",
+		.parts_mem_mb = 40960,
+		.mem_mb = 49152 };
+	Gpusched__NodeGpu *gpu = wire_node_gpu(NULL, 4, &view, NULL, arena);
+
+	(void)state;
+	assert_int_equal(gpu->parts_mem_mb, 40960);
+	assert_int_equal(gpu->n_runs, 1);
+	assert_int_equal(gpu->n_parts, 1);
+	assert_int_equal(gpu->parts[0]->run->job, 7);
+	assert_int_equal(gpu->parts[0]->mem_mb, 20480);
+	assert_int_equal(gpu->parts[0]->milli, 250);
+	assert_true(protobuf_c_message_check(&gpu->base));
+}
+
 static void test_node(void **state)
 {
 	struct conf conf = small_conf();
@@ -533,8 +554,9 @@ static void test_node(void **state)
 		.version = "1",
 		.containment = "",
 		.n_runs = 1,
-		.gpus = { { "h100", 8, 3, 3, "n04" } },
-		.n_gpus = 1 };
+		.gpus = { { "h100", 8, 3, 3, "n04", { .largest_node = "" } },
+		        { "l40s", 4, 0, 0, "", { 3, 1500, 120, 70, 40, "n04" } } },
+		.n_gpus = 2 };
 	Gpusched__NodeChunk chunk = GPUSCHED__NODE_CHUNK__INIT;
 	Gpusched__Node *list[1];
 	const Gpusched__Node *back;
@@ -554,6 +576,13 @@ static void test_node(void **state)
 	assert_int_equal(back->n_runs, 1);
 	assert_int_equal(back->runs[0]->job, 7);
 	assert_int_equal(back->gpus[0]->free, 3);
+	assert_null(back->gpus[0]->shared);
+	assert_int_equal(back->gpus[1]->shared->gpus, 3);
+	assert_int_equal(back->gpus[1]->shared->granted_milli, 1500);
+	assert_int_equal(back->gpus[1]->shared->mem_mb, 120);
+	assert_int_equal(back->gpus[1]->shared->granted_mem_mb, 70);
+	assert_int_equal(back->gpus[1]->shared->largest_mem_mb, 40);
+	assert_string_equal(back->gpus[1]->shared->largest_node, "n04");
 	list[0] = wire_node(NULL, &conf, 4, &view, NULL, arena);
 	assert_string_equal(list[0]->reason, "fan\\x0A [uid 7@2026-11-21T10:02:00Z]");
 }
@@ -568,6 +597,7 @@ int main(void)
 		cmocka_unit_test(test_reply),
 		cmocka_unit_test(test_start_run_in_two_parts),
 		cmocka_unit_test(test_orders),
+		cmocka_unit_test(test_parts),
 		cmocka_unit_test(test_node),
 	};
 
