@@ -142,6 +142,36 @@ def test_one_user_at_a_time(machine, one):
     lau.close()
 
 
+@pytest.mark.skipif(not ROOT, reason="needs root: runs of two users")
+def test_the_configuration_says_whose(machine, one):
+    """It arrives at the node: what the agent keeps of it makes a launcher refuse, of a controller that does not mind."""
+    machine.set(h100(0), h100(1))
+
+    def node(users):
+        return f'nodes = ( {{ name = "gpu04"; gpus = "h100:2"; share = "watch"; over_memory = "warn"; share_users = "{users}"; }} );'
+    with Cluster(nodes=("gpu04",), start=False, hardware=f"{TYPES}\n{node('any')}") as c:
+        c.start_munged()
+        c.start_ctld()
+        c.start_agent("gpu04", "--gpu-recheck=1h", "--gpu-timeout=2s", env=machine.env)
+        c.wait_nodes()
+        kept, text = c.dir / "spool-gpu04/settings", c.conf_text()
+        for users in "any", "one":
+            before = kept.read_bytes() if users == "one" else None
+            c.write_conf(text.replace(node("any"), node(users)))
+            c.run("gctl", "reconfigure")
+            wait_until(lambda: kept.exists() and kept.read_bytes() != before, "the agent to be told")
+            lau = Launcher(env=machine.env, munge=one.munge, start=False)
+            shutil.copy(kept, lau.dir / "spool/settings")
+            lau.start()
+            mine, _ = start(lau, "sleep 300")
+            his = lau.start_run(Job(lau.munge, pwd.getpwnam("daemon"), "#!/bin/sh\ntrue\n", output=b"/dev/null"), **PART)
+            if users == "any":
+                assert lau.result(his) == ("CAUSE_EXIT", 0, 0)
+            else:
+                assert lau.wait_over(his)["state"] == "NEVER" and "of another user" in lau.runs[his]["detail"]
+            lau.close()
+
+
 # --- what people see ------------------------------------------------------------------------------
 
 def test_what_people_see(machine):
