@@ -149,10 +149,10 @@ class SlurmSide:
     name, command = "Slurm", "sbatch"
 
     def __init__(self):
-        conf = slurm.CONF.replace("ClusterName=bench", "ClusterName=test\nGresTypes=gpu\nKillWait=2\nDefMemPerCPU=1")
+        conf = slurm.CONF.replace("ClusterName=bench", "ClusterName=test\nGresTypes=gpu,mps\nKillWait=2\nDefMemPerCPU=1")
         conf = conf.replace("MinJobAge=2", "MinJobAge=3600").replace("CR_CPU\n", "CR_CPU_Memory\n")
-        conf = conf.replace("CPUs=64 RealMemory=64000", "CPUs=64 RealMemory=64000 Gres=gpu:h100:4")
-        self.slurm = slurm.Slurm(conf, "Name=gpu Type=h100 File={dir}/gpu[0-3]\n")
+        conf = conf.replace("CPUs=64 RealMemory=64000", "CPUs=64 RealMemory=64000 Gres=gpu:h100:4,mps:400")
+        self.slurm = slurm.Slurm(conf, "Name=gpu Type=h100 File={dir}/gpu[0-3]\nName=mps Count=400\n")
         self.jobs = self.slurm.dir / "jobs"
         self.env = {k: v for k, v in self.slurm.env.items() if not k.startswith(("SLURM_", "SBATCH_", "CUDA")) or k == "SLURM_CONF"}
         self.env.update(SUBMITTER)
@@ -188,7 +188,7 @@ class OurSide:
     name, command = "gpusched", "gsubmit"
 
     def __init__(self):
-        self.cluster = Cluster(nodes=(HOST,), gpus="h100:4", cpus=64)
+        self.cluster = Cluster(nodes=(HOST,), gpus="h100:4", cpus=64, node_defaults='node_defaults = { share = "watch"; };')
         self.jobs = self.cluster.dir / "jobs"
         self.env = {k: v for k, v in self.cluster.env.items() if not k.startswith(("SLURM", "SBATCH", "CUDA"))}
         self.env.update(SUBMITTER)
