@@ -277,7 +277,7 @@ static struct need need_of(
 
 	if (type >= core->conf->n_gpu_types)
 		return need;
-	request_share(r, core->conf, type, &share);
+	ledger_share_of(core->ledger, r, type, &share);
 	need.charge = share.charge;
 	need.gpu_mem_mb =
 	        need.gpus * (share.charge ? share.mem_mb : core->conf->gpu_types[type].mem_mb);

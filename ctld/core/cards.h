@@ -6,8 +6,8 @@
  * takes what is left at the moment.
  *
  * The memory that can be shared is what the driver reports, or the type's nominal `mem` where that
- * is less or nothing is reported, less its `mem_reserve`; 0: not known, then nothing of it can be
- * asked for in MiB.
+ * is given and less or nothing is reported, less its `mem_reserve`; 0: not known, then nothing of
+ * it can be had in MiB.
  *
  * Where a node says so (`share_users = "one"`) a card is shared by runs of one user at a time.
  * Users are told apart by their uid + 1; 0 is nobody: who asks so does not mind whose runs are

@@ -52,7 +52,7 @@ void decide_need(
 
 	if (r->per_node)
 		gpus *= r->nodes_min;
-	request_share(r, sc->conf, type, &share);
+	ledger_share_of(sc->ledger, r, type, &share);
 	fill_need(sc, r, type, gpus, &share, r->nodes_min, need);
 	need->cpus = ask->cpus * r->nodes_min;
 	need->mem_mb = ask->mem_mb * r->nodes_min;

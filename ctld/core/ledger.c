@@ -282,8 +282,10 @@ static bool has_part(const struct ledger *l, uint32_t node, const struct ask *as
 		uint16_t this = conf->gpus[i].type;
 		uint64_t gpus;
 
-		if ((type != TYPE_ANY && type != this) || !request_type_ok(r, l->conf, a, this) ||
-		        !ledger_share(l, node, this, &wish, &share))
+		if ((type != TYPE_ANY && type != this) || !request_type_ok(r, l->conf, a, this))
+			continue;
+		if (!ledger_share(l, node, this, &wish, &share) &&
+		        (now || !shares_unknown(l, node, this)))
 			continue;
 		gpus = now ? ledger_gpus_for(l, node, this, &wish) : ledger_gpus_of(l, node, this);
 		if (count(gpus) >= part)

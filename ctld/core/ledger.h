@@ -77,7 +77,8 @@ void ledger_inventory(struct ledger *l, uint32_t node, uint32_t cpus, uint64_t m
 /* GPUs that are not there or in trouble: counted, never given. They may be booked. */
 void ledger_gpus_out(struct ledger *l, uint32_t node, uint64_t out);
 /* So much memory has this GPU, as its driver says; 0: it has not said. What may be shared of it is
- * that or the type's nominal `mem`, whichever is less, without the type's `mem_reserve`. */
+ * that or the type's nominal `mem`, whichever is less and known, without the type's `mem_reserve`.
+ */
 void ledger_gpu_mem(struct ledger *l, uint32_t node, uint32_t index, uint64_t mem_mb);
 void ledger_accept(struct ledger *l, uint32_t node, bool accept); /* new nodes do not */
 bool ledger_accepts(const struct ledger *l, uint32_t node);
@@ -104,6 +105,11 @@ const struct card *ledger_card(const struct ledger *l, uint32_t node, uint32_t i
 /* What of each GPU of that type that comes to there; { 0 }: all. False: it never can. */
 bool ledger_share(const struct ledger *l, uint32_t node, uint16_t type,
         const struct share_wish *wish, struct share *share);
+
+/* What that request comes to of each GPU of a type, wherever: of its nominal `mem`, or else of the
+ * largest that a driver has told. { 0 }: all, or no such GPU is known to have so much. */
+void ledger_share_of(
+        const struct ledger *l, const struct request *r, uint16_t type, struct share *share);
 
 /* Who asks for such a request in `set`: uid + 1 where nodes have one user's runs share a GPU; 0
  * where that makes no difference. */

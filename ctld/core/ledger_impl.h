@@ -21,6 +21,7 @@ struct record {
 	struct card *cards;         /* by index; owned; NULL: none is shared, and none may be */
 	uint64_t stamp;             /* another one whenever something about it has changed */
 	bool accept, aside;
+	bool told;      /* what its GPUs have: by their driver */
 	uint32_t *sets; /* owned */
 	size_t n_sets;
 	struct capacity_slot *slots; /* owned: where it stands in each set, by kind */
@@ -51,6 +52,7 @@ struct ledger {
 	/* Where GPUs may be shared; NULL elsewhere. */
 	struct mix *mix;
 	struct costs *costs; /* MAX_COSTS of them */
+	uint64_t *type_mem;  /* by type: the most of one that can be shared; 0: not known */
 };
 
 /* One search: what is looked for, and of which type. */
@@ -88,6 +90,9 @@ void shares_mix(struct ledger *l, uint32_t node, uint64_t gpus);
 /* Is a place on one node to be sought by what it strands? */
 bool shares_decide(const struct search *s, uint32_t set);
 bool shares_find(const struct search *s, uint32_t set, struct place *place, int64_t *strands);
+
+/* Is it not known yet how much memory of these GPUs could be shared? */
+bool shares_unknown(const struct ledger *l, uint32_t node, uint16_t type);
 
 /* Is what is kept of the shares of a node what it must be? */
 bool shares_check(const struct ledger *l, uint32_t node);

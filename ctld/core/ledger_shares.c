@@ -32,6 +32,11 @@ static uint16_t type_at(const struct record *r, uint32_t index)
 	return TYPE_NONE;
 }
 
+static uint64_t usable(const struct conf_gpu_type *type, uint64_t mem)
+{
+	return mem > type->mem_reserve_mb ? mem - type->mem_reserve_mb : 0;
+}
+
 /* `has`: by its driver; 0: not known. */
 static uint64_t mem_to_share(
         const struct ledger *l, const struct record *r, uint32_t index, uint64_t has)
@@ -40,9 +45,9 @@ static uint64_t mem_to_share(
 	const struct conf_gpu_type *t = type == TYPE_NONE ? NULL : &l->conf->gpu_types[type];
 	uint64_t mem = t ? t->mem_mb : 0;
 
-	if (has && has < mem)
+	if (has && (!mem || has < mem))
 		mem = has;
-	return t && mem > t->mem_reserve_mb ? mem - t->mem_reserve_mb : 0;
+	return t ? usable(t, mem) : 0;
 }
 
 static void want_cards(const struct ledger *l, struct record *r)
@@ -65,6 +70,9 @@ void shares_new(struct ledger *l)
 
 	l->set_shares = xcalloc(l->n_sets, sizeof(*l->set_shares));
 	l->set_users = xcalloc(l->n_sets, sizeof(*l->set_users));
+	l->type_mem = xcalloc(l->conf->n_gpu_types, sizeof(*l->type_mem));
+	for (i = 0; i < l->conf->n_gpu_types; i++)
+		l->type_mem[i] = usable(&l->conf->gpu_types[i], l->conf->gpu_types[i].mem_mb);
 	for (i = 0; i < l->conf->n_nodes; i++) {
 		struct record *r = &l->nodes[i];
 
@@ -94,6 +102,7 @@ void shares_free(struct ledger *l)
 	free(l->costs);
 	free(l->set_shares);
 	free(l->set_users);
+	free(l->type_mem);
 	mix_free(l->mix);
 }
 
@@ -108,9 +117,14 @@ void ledger_gpu_mem(struct ledger *l, uint32_t node, uint32_t index, uint64_t me
 {
 	struct record *r = &l->nodes[node];
 
-	if (!ledger_shares(l, node))
+	uint16_t type = type_at(r, index);
+
+	if (!ledger_shares(l, node) || type == TYPE_NONE)
 		return;
+	r->told = true;
 	mem_mb = mem_to_share(l, r, index, mem_mb);
+	if (mem_mb > l->type_mem[type])
+		l->type_mem[type] = mem_mb;
 	if (r->cards[index].mem_mb == mem_mb)
 		return;
 	r->cards[index].mem_mb = mem_mb;
@@ -149,6 +163,18 @@ bool ledger_share(const struct ledger *l, uint32_t node, uint16_t type,
 	if (!share_wished(wish))
 		return true;
 	return ledger_shares(l, node) && share_of(wish, card_mem(l, node, type), share);
+}
+
+bool shares_unknown(const struct ledger *l, uint32_t node, uint16_t type)
+{
+	return ledger_shares(l, node) && !l->nodes[node].told && !l->conf->gpu_types[type].mem_mb;
+}
+
+void ledger_share_of(
+        const struct ledger *l, const struct request *r, uint16_t type, struct share *share)
+{
+	if (!share_of(&r->share, type < l->conf->n_gpu_types ? l->type_mem[type] : 0, share))
+		*share = (struct share){ 0 };
 }
 
 uint64_t ledger_gpus_for(

@@ -527,13 +527,3 @@ const char *request_licences(const struct request *r)
 {
 	return r->n_licence_names ? strrchr(r->place, '=') + 1 : "";
 }
-
-void request_share(
-        const struct request *r, const struct conf *conf, uint16_t type, struct share *share)
-{
-	const struct conf_gpu_type *t = type < conf->n_gpu_types ? &conf->gpu_types[type] : NULL;
-	uint64_t mem = t && t->mem_mb > t->mem_reserve_mb ? t->mem_mb - t->mem_reserve_mb : 0;
-
-	if (!share_of(&r->share, mem, share))
-		*share = (struct share){ 0 };
-}

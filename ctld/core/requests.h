@@ -85,9 +85,6 @@ bool request_requires(const struct request *r, uint32_t node);
 bool request_prefers(const struct request *r, uint32_t node);
 
 /* May alternative `a` be GPUs of that type? Of alternative 0 of no GPUs: only TYPE_NONE. */
-/* What a job asks of each GPU of a type: { 0 }: all, or no such GPU has so much. */
-void request_share(
-        const struct request *r, const struct conf *conf, uint16_t type, struct share *share);
 bool request_type_ok(
         const struct request *r, const struct conf *conf, uint32_t alternative, uint16_t type);
 

@@ -174,7 +174,7 @@ static double over_quota(const struct sched *s, const struct contender *who)
 			struct share share;
 			double over;
 
-			request_share(r, s->scene.conf, type, &share);
+			ledger_share_of(s->scene.ledger, r, type, &share);
 			if (share_wished(&r->share) && !share.charge)
 				continue; /* no GPU of that type has so much */
 			need.charge = share.charge;

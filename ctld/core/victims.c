@@ -454,7 +454,7 @@ enum victims_step victims_step(struct victims *v, const struct scene *sc,
 	for (i = 0; i < n; i++)
 		s.over[i] = -1;
 	s.start = sc->now.mono + preempt_delay(sc->conf);
-	request_share(want->ask.gpus, sc->conf, want->find.type, &share);
+	ledger_share_of(sc->ledger, want->ask.gpus, want->find.type, &share);
 	s.milli = share.charge ? share.charge : CARD_MILLI;
 	s.milli *= shape.n ? shape.v[want->find.alternative].count : 0;
 	if (shape.per_node)

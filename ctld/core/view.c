@@ -113,7 +113,7 @@ double job_cost_max(const struct core *core, const struct job_info *i)
 	for (t = 0; r->n && t < core->conf->n_gpu_types; t++) {
 		double of_one = core->conf->gpu_types[t].price;
 
-		request_share(r, core->conf, (uint16_t)t, &share);
+		ledger_share_of(core->ledger, r, (uint16_t)t, &share);
 		if (share.charge)
 			of_one *= (double)share.charge / CARD_MILLI;
 		if ((type == TYPE_ANY || type == t) && of_one > price)

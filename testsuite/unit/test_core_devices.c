@@ -796,6 +796,50 @@ static void shared_memory(void **state)
 	}
 }
 
+/* Of a type without a nominal memory it is the driver's, from when it tells it; limits count parts
+ * of that. */
+static void memory_by_the_driver(void **state)
+{
+	struct world *w =
+	        world_new("cluster = \"t\"; controller = { host = \"h\"; };"
+	                  "gpu_types = ( { name = \"h100\"; mem_reserve = \"1G\"; } );"
+	                  "nodes = ( { name = \"n0\"; cpus = 8; mem = \"64G\"; gpus = \"h100:2\";"
+	                  "            share = \"watch\"; } );"
+	                  "partitions = ( { name = \"batch\"; nodes = \"ALL\"; default = true;"
+	                  "                 limits = { gpus = \"h100:1\"; }; } );");
+	struct gpu_found gpus[] = { { .type = "h100", .uuid = "GPU-a", .mem_mb = 41984 },
+		{ .type = "h100", .uuid = "GPU-b", .mem_mb = 41984 } };
+	struct submit_job job;
+	struct core_event e;
+	uint64_t id[3], large;
+
+	(void)state;
+	/* No driver has been heard: who knows what it will say. */
+	for (size_t i = 0; i < 3; i++) {
+		job = world_job(w, "h100:1");
+		job.gpu_mem_mb = 20480;
+		id[i] = world_submit_job(w, &job, 1000);
+		assert_string_equal(world_state(w, id[i]), "PENDING");
+	}
+	job = world_job(w, "h100:1");
+	job.gpu_mem_mb = 41984;
+	large = world_submit_job(w, &job, 1000);
+	e = find_event(w, gpus, 2);
+	world_apply(w, &e);
+	world_schedule(w);
+	assert_string_equal(world_state(w, id[0]), "CONFIGURING");
+	assert_string_equal(world_state(w, id[1]), "CONFIGURING");
+	assert_string_equal(world_state(w, id[2]), "PENDING");
+	assert_string_equal(world_reason(w, id[2]), "PartitionGrpGRES");
+	assert_string_equal(world_state(w, large), "PENDING");
+	job = world_job(w, "h100:1");
+	job.gpu_mem_mb = 41984;
+	assert_int_equal(world_submit_job(w, &job, 1000), 0);
+	assert_string_equal(w->error.text,
+	        "--gpu-mem=41G: the most that can be had of one GPU in batch is 40G");
+	world_free(w);
+}
+
 static void lists(void **state)
 {
 	char uuid[DEVICE_UUID_MAX], text[300];
@@ -839,6 +883,7 @@ int main(void)
 		cmocka_unit_test(drained),
 		cmocka_unit_test(drained_by_index),
 		cmocka_unit_test(shared_memory),
+		cmocka_unit_test(memory_by_the_driver),
 		cmocka_unit_test(lists),
 	};
 
