@@ -138,10 +138,22 @@ void lrun_stop_following(struct lrun *r)
 	r->pidfd = -1;
 }
 
+/* A copy of an exit record on disk. Owns itself; `run` NULL: forgotten meanwhile. */
+struct lsync {
+	struct lrun *run;
+	int exits;
+	char name[RECORD_ID_MAX];
+	Gpusched__RunReport *report;
+	int result;
+	struct error err;
+};
+
 static void run_free(void *node)
 {
 	struct lrun *r = node;
 
+	if (r->sync)
+		r->sync->run = NULL;
 	lstart_free(r->start);
 	lrun_stop_following(r);
 	if (r->timer)
@@ -264,16 +276,6 @@ void lrun_remove_rundir(struct launcher *l, const char *name)
 }
 
 /* --- over ------------------------------------------------------------------------------------- */
-
-/* A copy of an exit record on disk. Owns itself; `run` NULL: forgotten meanwhile. */
-struct lsync {
-	struct lrun *run;
-	int exits;
-	char name[RECORD_ID_MAX];
-	Gpusched__RunReport *report;
-	int result;
-	struct error err;
-};
 
 static void sync_run(void *arg)
 {
@@ -708,7 +710,5 @@ void lrun_forget(struct launcher *l, struct run_id id)
 	remove_records(r);
 	if (r->on_disk)
 		unlinkat(l->exits, r->name, 0);
-	if (r->sync)
-		r->sync->run = NULL;
 	lrun_remove(r);
 }

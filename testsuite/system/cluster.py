@@ -13,6 +13,7 @@ import json
 import os
 import pathlib
 import pwd
+import random
 import re
 import shutil
 import signal
@@ -63,9 +64,12 @@ def live_for(seconds):
 
 
 def free_port():
-    with contextlib.closing(socket.socket()) as s:
-        s.bind(("127.0.0.1", 0))
-        return s.getsockname()[1]
+    """Below the ports that the kernel gives to whoever connects: nobody gets it while its daemon is away."""
+    above = int(pathlib.Path("/proc/sys/net/ipv4/ip_local_port_range").read_text().split()[0])
+    while True:
+        with contextlib.closing(socket.socket()) as s, contextlib.suppress(OSError):
+            s.bind(("127.0.0.1", random.SystemRandom().randrange(10000, above)))
+            return s.getsockname()[1]
 
 
 def unprivileged():
