@@ -17,6 +17,7 @@
 #include <stdio.h>
 
 #include "common/error.h"
+#include "common/nodewords.h"
 
 #define CONF_MAX_NODES         65536 /* named nodes of a cluster; the design's aim is 12,500 */
 #define CONF_MAX_GPUS_PER_NODE 64    /* GPU sets of a node are one 64-bit word */
@@ -165,8 +166,14 @@ struct conf_switch {
 /* What becomes of jobs on a GPU that a fault has drained: they go on, start anew, end. */
 enum conf_health_jobs { CONF_HEALTH_RUN, CONF_HEALTH_REQUEUE, CONF_HEALTH_END };
 
+/* A program of the site's around runs. */
+struct conf_program {
+	char *path;          /* absolute; "": not said */
+	uint32_t timeout_ms; /* 0: as the agent says */
+};
+
 /* What a node's agent is told to keep to: it adds its own options, and what is weaker does not
- * count (noded/lsettings.h). Not given: nothing is said. */
+ * count (noded/rules.h). Not given: nothing is said. */
 struct conf_agent {
 	struct conf_texts containment;   /* CONTAIN_WORDS that nothing is started without */
 	struct conf_texts private_kinds; /* PRIVATE_WORDS */
@@ -176,6 +183,16 @@ struct conf_agent {
 	uint32_t max_processes;    /* of a run; 0: not said */
 	char *over_memory;         /* one of OVERMEM_WORDS; "": not said */
 	uint32_t sample_ms;        /* between two looks at what runs use, at most; 0: not said */
+	struct conf_program programs[PROGRAM_RUN_KINDS];
+};
+
+/* Of runs that leave their GPUs idle: compute use, never memory (ctld/core/idle.h). */
+enum conf_idle_action { CONF_IDLE_NOTE, CONF_IDLE_MAIL, CONF_IDLE_END };
+struct conf_idle {
+	bool given;
+	uint32_t below_pct, for_s;
+	enum conf_idle_action action;
+	bool end_cpu_bound; /* END also who uses CPUs meanwhile */
 };
 
 /* One node; `nodes` entries with hostlists are expanded and node_defaults filled in. What is 0 is
@@ -198,15 +215,7 @@ struct conf_node {
 	enum conf_health_jobs health_jobs;
 	uint32_t health_recheck_ms;      /* 0: never */
 	struct conf_texts health_events; /* gpu_fault_rule_parse() */
-};
-
-/* Of runs that leave their GPUs idle: compute use, never memory (ctld/core/idle.h). */
-enum conf_idle_action { CONF_IDLE_NOTE, CONF_IDLE_MAIL, CONF_IDLE_END };
-struct conf_idle {
-	bool given;
-	uint32_t below_pct, for_s;
-	enum conf_idle_action action;
-	bool end_cpu_bound; /* END also who uses CPUs meanwhile */
+	struct conf_idle idle;           /* of runs here whose partition has none */
 };
 
 struct conf_partition {

@@ -157,6 +157,13 @@ static int check_device(const char *value, struct error *err)
 	return 0;
 }
 
+static int check_program(const char *value, struct error *err)
+{
+	if (!*value || (*value == '/' && !strstr(value, "/..")))
+		return 0;
+	return error_set(err, ERR_CONFIG, "must be an absolute path without \"..\"");
+}
+
 static int check_gpu_devices(const char *value, struct error *err)
 {
 	char **names;
@@ -350,7 +357,31 @@ static const struct conf_key mig_keys[] = {
 };
 static const struct conf_keys mig_group = { "mig", KEYS(mig_keys) };
 
+static const char *const idle_words[] = { "note", "mail", "end", NULL };
+
+#define IDLE(field) AT(struct conf_idle, field), .reload = true
+static const struct conf_key idle_keys[] = {
+	{ "below", CONF_PERCENT, "5%", .min = 1, .max = 100, IDLE(below_pct),
+	        .help = "GPUs are idle that compute less than this" },
+	{ "for", CONF_TIME, "2:00:00", .unit = S, .min = 1, .max = YEAR, IDLE(for_s),
+	        .help = "after so long of it something is done" },
+	{ "action", CONF_WORD, "note", .words = idle_words, IDLE(action),
+	        .help = "note it, mail to the owner besides, or end the job" },
+	{ "end_cpu_bound", CONF_BOOL, "false", IDLE(end_cpu_bound),
+	        .help = "end jobs too that use half a CPU or more meanwhile" },
+};
+static const struct conf_keys idle_group = { "idle_gpu", KEYS(idle_keys) };
+
 #define AGENT(field) AT(struct conf_node, agent.field), .reload = true
+/* A program of the site's, and how long it may take. */
+#define PROGRAM(key, kind, what)                                                                 \
+	{ key, CONF_TEXT, "", .max = 255, .check = check_program, AGENT(programs[kind].path),    \
+		.help = what },                                                                  \
+	{                                                                                        \
+		key "_timeout", CONF_TIME, "0s",                                                 \
+		        .unit = MS, .min = 0, .max = HOUR * S, AGENT(programs[kind].timeout_ms), \
+		        .help = "how long " key " may take; 0s: as its agent says"               \
+	}
 /* node_defaults has the same keys without the name. */
 static const struct conf_key node_keys[] = {
 	{ "name", CONF_TEXT, .min = 1, .max = 1 << 20, AT(struct conf_node, name), .reload = true,
@@ -403,6 +434,14 @@ static const struct conf_key node_keys[] = {
 	        .help = "who takes more than his part of a GPU's memory: note, warn or end" },
 	{ "sample_every", CONF_TIME, "0s", .unit = MS, .min = 0, .max = HOUR * S, AGENT(sample_ms),
 	        .help = "look at what runs use at least so often; 0s: as its agent says" },
+	PROGRAM("prolog", PROGRAM_PROLOG, "runs as root before each run, of the agent's folder"),
+	PROGRAM("task_prolog", PROGRAM_TASK_PROLOG, "runs as the owner right before each script"),
+	PROGRAM("task_epilog", PROGRAM_TASK_EPILOG, "runs as the owner when nothing is left"),
+	PROGRAM("epilog", PROGRAM_EPILOG, "runs as root after each run"),
+	PROGRAM("scrub", PROGRAM_SCRUB, "runs as root last of all, to clear a run's GPUs"),
+	{ "idle_gpu", IN_GROUP(struct conf_node, idle, idle_group), .reload = true,
+	        .given_at = offsetof(struct conf_node, idle.given),
+	        .help = "what becomes of jobs that leave its GPUs idle, where no partition says" },
 };
 
 static const struct conf_key switch_keys[] = {
@@ -428,21 +467,6 @@ static const struct conf_key per_gpu_keys[] = {
 	        .help = "host memory for each GPU; 0: not given" },
 };
 static const struct conf_keys per_gpu_group = { "per_gpu", KEYS(per_gpu_keys) };
-
-static const char *const idle_words[] = { "note", "mail", "end", NULL };
-
-#define IDLE(field) AT(struct conf_idle, field), .reload = true
-static const struct conf_key idle_keys[] = {
-	{ "below", CONF_PERCENT, "5%", .min = 1, .max = 100, IDLE(below_pct),
-	        .help = "GPUs are idle that compute less than this" },
-	{ "for", CONF_TIME, "2:00:00", .unit = S, .min = 1, .max = YEAR, IDLE(for_s),
-	        .help = "after so long of it something is done" },
-	{ "action", CONF_WORD, "note", .words = idle_words, IDLE(action),
-	        .help = "note it, mail to the owner besides, or end the job" },
-	{ "end_cpu_bound", CONF_BOOL, "false", IDLE(end_cpu_bound),
-	        .help = "end jobs too that use half a CPU or more meanwhile" },
-};
-static const struct conf_keys idle_group = { "idle_gpu", KEYS(idle_keys) };
 
 #define PART(field) AT(struct conf_partition, field), .reload = true
 static const struct conf_key partition_keys[] = {

@@ -200,7 +200,8 @@ bool conf_value_quoted(const struct conf_key *key);
 /* The field of what is a number of 32 or 64 bits; none is the largest. */
 uint64_t conf_value_number(const struct conf_key *key, const void *base);
 
-/* Do both say the same, names counting and not indices? Not of a group. */
+/* Do both say the same, names counting and not indices? Groups: in all keys, and both or none
+ * given. */
 bool conf_value_same(const struct conf_key *key, const void *a, const struct conf *conf_a,
         const void *b, const struct conf *conf_b);
 

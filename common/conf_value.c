@@ -731,12 +731,25 @@ bool conf_value_quoted(const struct conf_key *key)
 	return types[key->type]->quoted;
 }
 
+static bool same_group(const struct conf_key *key, const void *a, const struct conf *conf_a,
+        const void *b, const struct conf *conf_b)
+{
+	bool same = conf_value_none(key, a) == conf_value_none(key, b);
+
+	for (size_t i = 0; same && i < key->group->n; i++)
+		same = conf_value_same(&key->group->v[i], conf_group_base(key, a), conf_a,
+		        conf_group_base(key, b), conf_b);
+	return same;
+}
+
 bool conf_value_same(const struct conf_key *key, const void *a, const struct conf *conf_a,
         const void *b, const struct conf *conf_b)
 {
 	struct strbuf x = { 0 }, y = { 0 };
 	bool same;
 
+	if (key->type == CONF_GROUP)
+		return same_group(key, a, conf_a, b, conf_b);
 	conf_value_print(key, a, conf_a, &x);
 	conf_value_print(key, b, conf_b, &y);
 	same = !strcmp(x.s, y.s);

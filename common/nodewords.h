@@ -8,6 +8,18 @@
 
 #define PRIVATE_WORDS "tmp, shm, ipc, proc"
 
+/* The site's programs around runs (noded/program.h). Numbers of RunProgram: only added to. */
+enum program_kind {
+	PROGRAM_PROLOG,
+	PROGRAM_TASK_PROLOG,
+	PROGRAM_TASK_EPILOG,
+	PROGRAM_EPILOG,
+	PROGRAM_SCRUB,
+	PROGRAM_HEALTH, /* goes with no run */
+	PROGRAM_KINDS
+};
+#define PROGRAM_RUN_KINDS PROGRAM_HEALTH /* those before go with a run */
+
 #define OVERMEM_WORDS "note, warn, end"
 
 #define CONTAIN_DEVICES "devices"

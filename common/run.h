@@ -65,7 +65,7 @@ enum end_cause {
 	END_RECLAIM, /* preempted: its GPUs are guaranteed to another account */
 	END_DEADLINE,
 	END_GPU_MEMORY, /* it used more memory of a GPU than it may */
-	END_IDLE,       /* it left its GPUs idle for longer than its partition allows */
+	END_IDLE,       /* it left its GPUs idle for longer than idle_gpu allows */
 };
 #define END_CAUSE_LAST END_IDLE
 

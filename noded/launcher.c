@@ -94,6 +94,7 @@ static void copy_options(struct launcher_options *to, const struct launcher_opti
 		.rlimits = from->rlimits,
 		.n_rlimits = from->n_rlimits,
 	};
+	to->programs_of = from->programs_of;
 	memcpy(to->programs, from->programs, sizeof(to->programs));
 }
 
@@ -125,6 +126,8 @@ static void launcher_free(struct launcher *l)
 		event_free(l->child_event);
 	if (l->hup_event)
 		event_free(l->hup_event);
+	if (l->programs_event)
+		event_free(l->programs_event);
 	if (l->agent)
 		bufferevent_free(l->agent);
 	frame_reader_free(l->reader);
@@ -407,6 +410,7 @@ static int start(struct launcher *l, int sock, struct error *err)
 	        l->fresh ? " (new)" : "");
 	l->mps = lmps_start(l);
 	l->checks = lhealth_start(l);
+	lsettings_watch(l);
 	l->faults = lfaults_new(l);
 	l->left = lleft_new(l);
 	lgpus_start(l);

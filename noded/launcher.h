@@ -85,6 +85,8 @@ struct launcher_options {
 	const char *mps;                     /* NULL: LAUNCHER_MPS. As long as the process */
 	bool allow_root;                     /* run root's jobs (only matters when we are root) */
 	const char *programs[PROGRAM_KINDS]; /* the site's; NULL: none. As long as the process */
+	const char *programs_of; /* the folder of those that gpusched.conf may name; NULL:
+	                          * none are. As long as the process */
 	uint64_t program_timeout_ms;         /* of each; 0: PROGRAM_TIMEOUT_MS */
 	uint64_t health_interval_s;          /* between two health checks; 0: there is only one */
 	uint32_t private_kinds;              /* bits of enum private_kind */

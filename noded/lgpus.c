@@ -41,7 +41,7 @@ void lgpus_fill(const struct lgpus *g, Gpusched__Inventory *m)
 	if (g->now->state == GPUS_TROUBLE)
 		m->trouble = g->now->trouble;
 	m->gpus = gpus_messages(g->now, &m->n_gpus);
-	m->health = g->l->health;
+	m->health = (char *)(uintptr_t)lhealth_why(g->l);
 	m->containment = g->l->active;
 	m->containment_why = g->l->active_why;
 }

@@ -140,6 +140,11 @@ static void patience_over(evutil_socket_t fd, short what, void *arg)
 	lgpus_tell(h->l);
 }
 
+const char *lhealth_why(const struct launcher *l)
+{
+	return *l->rules.programs_why ? l->rules.programs_why : l->health;
+}
+
 bool lhealth_awaited(const struct lhealth *h)
 {
 	return h && event_pending(h->patience, EV_TIMEOUT, NULL);

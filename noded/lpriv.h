@@ -94,6 +94,7 @@ struct launcher {
 	char active_why[200];             /* why there is no more of what is demanded; "" */
 	Gpusched__NodeSettings *settings; /* of the controller; NULL: none yet */
 	struct rules rules;               /* what counts: options and settings */
+	struct event *programs_event;     /* look again at what they must not run; NULL: none */
 	struct lgpus *gpus;
 	struct lfaults *faults;
 	struct lleft *left;
@@ -302,6 +303,8 @@ bool lmps_is_leaf(const struct launcher *l, const char *name); /* of one that ma
 
 void lsettings_load(struct launcher *l); /* as kept; makes the rules */
 void lsettings_free(struct launcher *l);
+/* Until its programs are as they must be, they are looked at again and again. */
+void lsettings_watch(struct launcher *l);
 void lsettings_take(struct launcher *l, const Gpusched__NodeSettings *m);
 
 /* --- faults of GPUs (lfaults.c) --------------------------------------------------------------- */
@@ -340,6 +343,9 @@ void lleft_gpus_changed(struct launcher *l);
 
 /* Check the node now and every now and then, where the site has a check: l->health. */
 struct lhealth *lhealth_start(struct launcher *l);
+/* Why nothing is to start here, for the controller: a program that must not be run, or what the
+ * check found; "": nothing. */
+const char *lhealth_why(const struct launcher *l);
 /* The first one may end any moment, and the hello should wait for it; lgpus_tell() comes then. NULL:
  * there is none. */
 bool lhealth_awaited(const struct lhealth *h);

@@ -3,12 +3,14 @@
  * NodeSettings comes after each registration and after a change of the configuration. It is kept in
  * SPOOL/settings, so that a launcher that starts anew goes by it before any controller is heard.
  * What it makes of containment is told in a registration of its own: the controller starts nothing
- * where less is active than its configuration demands.
+ * where less is active than its configuration demands. Nor is anything while a program
+ * that it names must not be run (rules.h); that is told as the node's health.
  */
 #include "config.h"
 
 #include "noded/lpriv.h"
 
+#include <event2/event.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -17,6 +19,7 @@
 #include "common/xalloc.h"
 
 #define SETTINGS_FILE "settings"
+#define LOOK_AGAIN_S  10
 
 static void make(struct launcher *l)
 {
@@ -47,6 +50,46 @@ void lsettings_free(struct launcher *l)
 		protobuf_c_message_free_unpacked(&l->settings->base, NULL);
 	rules_clear(&l->rules);
 }
+
+/* --- programs that must not be run ------------------------------------------------------------ */
+
+static void say_programs(const struct launcher *l)
+{
+	if (*l->rules.programs_why)
+		log_error("nothing is started here: %s", l->rules.programs_why);
+	else
+		log_info("the programs that gpusched.conf names are as they must be");
+}
+
+static void look_again(evutil_socket_t fd, short what, void *arg)
+{
+	struct launcher *l = arg;
+	char why[sizeof(l->rules.programs_why)];
+
+	(void)fd;
+	(void)what;
+	memcpy(why, l->rules.programs_why, sizeof(why));
+	rules_make_programs(&l->options, l->settings, &l->rules);
+	lsettings_watch(l);
+	if (strcmp(why, l->rules.programs_why) != 0) {
+		say_programs(l);
+		lgpus_tell(l);
+	}
+}
+
+void lsettings_watch(struct launcher *l)
+{
+	const struct timeval soon = { .tv_sec = LOOK_AGAIN_S };
+
+	if (!l->programs_event && !(l->programs_event = evtimer_new(l->base, look_again, l)))
+		abort();
+	if (*l->rules.programs_why)
+		evtimer_add(l->programs_event, &soon);
+	else
+		evtimer_del(l->programs_event);
+}
+
+/* --- news of the controller ------------------------------------------------------------------- */
 
 /* As bytes, without the epoch. */
 static uint8_t *pack(const Gpusched__NodeSettings *m, size_t *len)
@@ -82,14 +125,19 @@ static bool replace(struct launcher *l, const Gpusched__NodeSettings *m)
 void lsettings_take(struct launcher *l, const Gpusched__NodeSettings *m)
 {
 	char active[sizeof(l->active)], why[sizeof(l->active_why)];
+	char programs_why[sizeof(l->rules.programs_why)];
 	struct error err;
 
 	if (m->epoch < l->max_epoch) {
 		log_warning("settings of a controller that is no longer in charge are ignored");
 		return;
 	}
+	memcpy(programs_why, l->rules.programs_why, sizeof(programs_why));
 	if (!replace(l, m))
 		return;
+	lsettings_watch(l);
+	if (strcmp(programs_why, l->rules.programs_why) != 0)
+		say_programs(l);
 	if (record_write(l->spool, SETTINGS_FILE, &l->settings->base, RECORD_SYNC, &err) < 0)
 		log_error("what the controller says of this node: %s", err.text);
 	memcpy(active, l->active, sizeof(active));
@@ -98,6 +146,7 @@ void lsettings_take(struct launcher *l, const Gpusched__NodeSettings *m)
 	lwatch_period(l);
 	log_info("the controller says how runs are held here; active: %s%s%s", l->active,
 	        *l->active_why ? "; not active: " : "", l->active_why);
-	if (strcmp(active, l->active) != 0 || strcmp(why, l->active_why) != 0)
+	if (strcmp(active, l->active) != 0 || strcmp(why, l->active_why) != 0 ||
+	        strcmp(programs_why, l->rules.programs_why) != 0)
 		lgpus_tell(l);
 }

@@ -220,19 +220,22 @@ static int grant_devices(const struct lstart *s, struct parts *p, struct error *
 }
 
 /* All but the health check, which goes with no run. */
-static void add_programs(const struct launcher *l, struct parts *p)
+static int add_programs(const struct launcher *l, struct parts *p, struct error *err)
 {
-	for (int k = 0; k < PROGRAM_HEALTH; k++) {
+	if (*l->rules.programs_why)
+		return error_set(err, ERR_SYSTEM, "%s", l->rules.programs_why);
+	for (int k = 0; k < PROGRAM_RUN_KINDS; k++) {
 		Gpusched__RunProgram *m = &p->programs[p->n_programs];
 
-		if (!l->options.programs[k])
+		if (!l->rules.programs[k].path)
 			continue;
 		gpusched__run_program__init(m);
 		m->kind = (uint32_t)k;
-		m->timeout_ms = l->options.program_timeout_ms;
-		set_bytes(&m->path, l->options.programs[k]);
+		m->timeout_ms = l->rules.programs[k].timeout_ms;
+		set_bytes(&m->path, l->rules.programs[k].path);
 		p->program_list[p->n_programs++] = m;
 	}
+	return 0;
 }
 
 static int make_parts(
@@ -270,8 +273,7 @@ static int make_parts(
 	in.mps_dir = s->run->mps ? p->mps_dir : NULL;
 	for (size_t i = 0; i < s->l->rules.n_rlimits; i++)
 		p->rlimit_list[i] = &s->l->rules.rlimits[i];
-	add_programs(s->l, p);
-	if (lgpus_find(s->l->gpus, s->order, &p->gpus, err) < 0)
+	if (add_programs(s->l, p, err) < 0 || lgpus_find(s->l->gpus, s->order, &p->gpus, err) < 0)
 		return -1;
 	in.gpus = p->gpus;
 	in.run_dir = p->run_dir;

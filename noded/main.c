@@ -138,6 +138,7 @@ static int work(void *arg, unsigned nth)
 	launcher.rlimits = o->rlimits;
 	launcher.n_rlimits = o->n_rlimits;
 	memcpy(launcher.programs, o->programs, sizeof(launcher.programs));
+	launcher.programs_of = o->programs_of;
 	pidfile_leave(s->pidfile); /* the supervisor's */
 	gnoded.launcher_fd =
 	        launcher_fork(&launcher, &gnoded.streams_fd, &gnoded.launcher_pid, &err);

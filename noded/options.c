@@ -45,6 +45,7 @@ enum key {
 	KEY_JSON,
 	KEY_GPU_TIMEOUT,
 	KEY_GPU_RECHECK,
+	KEY_PROGRAMS,
 	KEY_PROGRAM, /* and PROGRAM_KINDS more */
 	KEY_PROGRAM_TIMEOUT = KEY_PROGRAM + PROGRAM_KINDS,
 	KEY_HEALTH_INTERVAL,
@@ -97,6 +98,10 @@ static const struct argp_option rows[] = {
 	        "run this as the owner when nothing is left of his job", 2 },
 	{ "scrub", KEY_PROGRAM + PROGRAM_SCRUB, "FILE", 0,
 	        "run this as root to clear a run's GPUs, last of all", 2 },
+	{ "programs", KEY_PROGRAMS, "DIR|none", 0,
+	        "the folder of those that gpusched.conf may name (default: " SYSCONFDIR
+	        "/gpusched)",
+	        2 },
 	{ "program-timeout", KEY_PROGRAM_TIMEOUT, "TIME", 0,
 	        "how long each of these and of the health check may take (default: 60s)", 2 },
 	{ "health-check", KEY_PROGRAM + PROGRAM_HEALTH, "FILE", 0,
@@ -220,6 +225,11 @@ static error_t parse(int key, char *arg, struct argp_state *state)
 		        o->gpu_recheck_ms > (uint64_t)30 * 86400 * 1000)
 			argp_error(
 			        state, "--gpu-recheck: %s: 0s, or 100ms to 30d is possible", arg);
+		return 0;
+	case KEY_PROGRAMS:
+		o->programs_of = strcmp(arg, "none") == 0 ? NULL : arg;
+		if (o->programs_of && *arg != '/')
+			argp_error(state, "--programs: '%s' is no absolute path, nor none", arg);
 		return 0;
 	case KEY_PROGRAM_TIMEOUT:
 		take_ms(state, "--program-timeout", arg, &o->program_timeout_ms);
@@ -357,6 +367,7 @@ void options_parse(struct options *o, int argc, char **argv)
 	*o = (struct options){ .log_level = "info",
 		.gpu_timeout_ms = PROBE_TIMEOUT_MS,
 		.gpu_recheck_ms = 600000,
+		.programs_of = SYSCONFDIR "/gpusched",
 		.program_timeout_ms = PROGRAM_TIMEOUT_MS,
 		.health_interval_s = 300,
 		.sample_ms = 10000,

@@ -30,6 +30,7 @@ struct options {
 	const char *containment;             /* NULL: whatever there is */
 	uint64_t gpu_recheck_ms;              /* between two; 0: never again */
 	const char *programs[PROGRAM_KINDS]; /* of the site; NULL: none */
+	const char *programs_of;             /* gpusched.conf may name those of it; NULL: none */
 	uint64_t program_timeout_ms, health_interval_s;
 	uint64_t sample_ms; /* between two looks at what runs use; 0: never */
 	enum overmem_policy over_memory;

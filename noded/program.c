@@ -101,6 +101,51 @@ int program_check(const char *path, bool root, struct error *err)
 	return root ? program_place_check(path, err) : 0;
 }
 
+/* By its letters alone. */
+static bool names_below(const char *path, const char *dir, size_t n)
+{
+	return n && strncmp(path, dir, n) == 0 && path[n] == '/' && !strstr(path, "/..");
+}
+
+/* Nothing is looked at that the folder does not name: it might hang. */
+char *program_told(const char *path, const char *dir, bool root, struct error *err)
+{
+	size_t n = dir ? strlen(dir) : 0;
+	char *real_dir = NULL, *real = NULL;
+
+	while (n && dir[n - 1] == '/')
+		n--;
+	if (!dir) {
+		error_set(err, ERR_USAGE,
+		        "'%.80s': gnoded --programs=none takes none of gpusched.conf's", path);
+		return NULL;
+	}
+	if (*path != '/') {
+		error_set(err, ERR_USAGE, "'%.80s' is no absolute path", path);
+		return NULL;
+	}
+	if (names_below(path, dir, n)) {
+		real = realpath(path, NULL);
+		if (!real) {
+			error_set(err, ERR_USAGE, "'%.80s': %s", path, strerror(errno));
+			return NULL;
+		}
+		real_dir = realpath(dir, NULL);
+	}
+	if (!real_dir || !names_below(real, real_dir, strlen(real_dir)))
+		error_set(err, ERR_USAGE,
+		        "'%.80s' does not lie in %.80s: gpusched.conf names programs of that "
+		        "folder, or gnoded --programs another folder",
+		        path, dir);
+	else if (program_check(real, root, err) == 0) {
+		free(real_dir);
+		return real;
+	}
+	free(real_dir);
+	free(real);
+	return NULL;
+}
+
 const Gpusched__RunProgram *program_of(const Gpusched__LaunchRecord *launch, enum program_kind kind)
 {
 	for (size_t i = 0; i < launch->n_programs; i++)

@@ -1,9 +1,10 @@
 /* program.h - the site's own programs around runs
  *
- * Each is named on the agent's command line, by root, and never by anything that comes over a
- * network or from a user. As root: a fixed environment (PATH, GPUSCHED_JOB_ID, GPUSCHED_UID,
- * GPUSCHED_GPUS, GPUSCHED_NODE, and nothing else), "/" as directory, no input, no descriptor of
- * ours, a session of its own. In that order around a run:
+ * Each is named on the agent's command line, by root; or, those around runs, by gpusched.conf: then
+ * only out of one folder of root's (program_told()), since what comes from a controller must not
+ * choose what root runs. Never by a user. As root: a fixed environment (PATH, GPUSCHED_JOB_ID,
+ * GPUSCHED_UID, GPUSCHED_GPUS, GPUSCHED_NODE, and nothing else), "/" as directory, no input, no
+ * descriptor of ours, a session of its own. In that order around a run:
  *
  *	prolog       root       before anything of the user's; failure: no run, the node is drained
  *	task-prolog  the owner  last before the job's script, with its environment, in its cgroup
@@ -33,26 +34,25 @@
 
 #include "common/error.h"
 #include "common/gpusched.pb-c.h"
+#include "common/nodewords.h"
 
-enum program_kind {
-	PROGRAM_PROLOG,
-	PROGRAM_TASK_PROLOG,
-	PROGRAM_TASK_EPILOG,
-	PROGRAM_EPILOG,
-	PROGRAM_SCRUB,
-	PROGRAM_HEALTH,
-	PROGRAM_KINDS
-};
-
-#define PROGRAM_LEAF        ".site" /* behind the name of the run's leaf */
-#define PROGRAM_TROUBLE_MAX 256
-#define PROGRAM_TIMEOUT_MS  60000
+#define PROGRAM_LEAF           ".site" /* behind the name of the run's leaf */
+#define PROGRAM_TROUBLE_MAX    256
+#define PROGRAM_TIMEOUT_MS     60000
+#define PROGRAM_TIMEOUT_MIN_MS 100 /* of what the controller says */
+#define PROGRAM_TIMEOUT_MAX_MS 3600000
 
 const char *program_name(enum program_kind kind); /* "prolog" */
 
 /* May it be run? An absolute path of a file that can be executed, which, if `root`, only root can
  * change or replace. -1 with ERR_USAGE and what is wrong. */
 int program_check(const char *path, bool root, struct error *err);
+
+/* May a program be run that a controller has named? Where `dir` is NULL none may; else one that
+ * lies below `dir`, by its letters and with all links followed, and passes program_check(). Returns
+ * the path without links, malloc'd, for that is what was looked at; NULL with ERR_USAGE and what
+ * would be right. */
+char *program_told(const char *path, const char *dir, bool root, struct error *err);
 
 /* Can only root change or replace what is there, a file or a directory? -1 with ERR_USAGE. */
 int program_place_check(const char *path, struct error *err);

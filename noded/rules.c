@@ -1,11 +1,15 @@
 /* rules.c - see rules.h */
 #include "noded/rules.h"
 
+#include <limits.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "common/xalloc.h"
 #include "noded/contain.h"
+#include "noded/record.h"
 
 static void refuse(struct strbuf *refused, const char *key, const char *value)
 {
@@ -144,6 +148,51 @@ static void add_over_memory(const struct launcher_options *own, const Gpusched__
 		out->over_memory = policy;
 }
 
+static void clear_programs(struct rules *rules)
+{
+	for (size_t k = 0; k < PROGRAM_RUN_KINDS; k++) {
+		free(rules->programs[k].path);
+		rules->programs[k].path = NULL;
+	}
+}
+
+static void tell_program(
+        const struct launcher_options *own, const Gpusched__RunProgram *told, struct rules *out)
+{
+	struct rules_program *p = &out->programs[told->kind];
+	char *path = record_string(&told->path);
+	struct error err;
+
+	free(p->path);
+	p->path = program_told(path, own->programs_of, geteuid() == 0, &err);
+	if (told->timeout_ms)
+		p->timeout_ms = told->timeout_ms < PROGRAM_TIMEOUT_MIN_MS   ? PROGRAM_TIMEOUT_MIN_MS
+		                : told->timeout_ms > PROGRAM_TIMEOUT_MAX_MS ? PROGRAM_TIMEOUT_MAX_MS
+		                                                            : told->timeout_ms;
+	if (!p->path && !*out->programs_why)
+		snprintf(out->programs_why, sizeof(out->programs_why), "%s %.220s",
+		        program_name((enum program_kind)told->kind), err.text);
+	free(path);
+}
+
+void rules_make_programs(
+        const struct launcher_options *own, const Gpusched__NodeSettings *told, struct rules *out)
+{
+	clear_programs(out);
+	out->programs_why[0] = '\0';
+	for (size_t k = 0; k < PROGRAM_RUN_KINDS; k++) {
+		out->programs[k].timeout_ms = own->program_timeout_ms;
+		if (own->programs[k])
+			out->programs[k].path = xstrdup(own->programs[k]);
+	}
+	for (size_t i = 0; told && i < told->n_programs; i++) {
+		const Gpusched__RunProgram *p = told->programs[i];
+
+		if (p->kind < PROGRAM_RUN_KINDS && !own->programs[p->kind])
+			tell_program(own, p, out);
+	}
+}
+
 void rules_make(const struct launcher_options *own, const Gpusched__NodeSettings *told,
         struct rules *out, struct strbuf *refused)
 {
@@ -163,6 +212,7 @@ void rules_make(const struct launcher_options *own, const Gpusched__NodeSettings
 	add_rlimits(told, out, refused);
 	add_devices(own, told, out, refused);
 	add_over_memory(own, told, out, refused);
+	rules_make_programs(own, told, out);
 	if (told->max_processes &&
 	        (!out->max_processes || told->max_processes < out->max_processes))
 		out->max_processes = told->max_processes;
@@ -173,6 +223,7 @@ void rules_make(const struct launcher_options *own, const Gpusched__NodeSettings
 
 void rules_clear(struct rules *rules)
 {
+	clear_programs(rules);
 	free(rules->containment);
 	rules->containment = NULL;
 }

@@ -17,6 +17,10 @@
  *	devices         added, unless the agent's own --containment has `devices`: then its --device
  *	                are all there are. Never a GPU's file (grants.h)
  *
+ *	programs        those that the agent names none of; only out of one folder of root's, as it
+ *	                says (program_told()). One that may not be run is not left out: nothing is
+ *	                started meanwhile
+ *
  * What of it makes no sense is left out and told.
  */
 #ifndef NODED_RULES_H
@@ -30,6 +34,11 @@
 
 #define RULES_SAMPLE_MIN_MS 100 /* of what the controller says */
 
+struct rules_program {
+	char *path; /* NULL: none; owned */
+	uint64_t timeout_ms;
+};
+
 struct rules {
 	char *containment; /* CONTAIN_WORDS between commas; owned */
 	uint32_t private_kinds;
@@ -38,6 +47,8 @@ struct rules {
 	uint64_t max_processes, sample_ms;
 	enum overmem_policy over_memory;
 	bool share_users_one;
+	struct rules_program programs[PROGRAM_RUN_KINDS];
+	char programs_why[PROGRAM_TROUBLE_MAX]; /* one must not be run; "": all may */
 	struct grants_wish devices; /* strings of the options and of the settings */
 };
 
@@ -45,6 +56,9 @@ struct rules {
  * `refused`, for people. */
 void rules_make(const struct launcher_options *own, const Gpusched__NodeSettings *told,
         struct rules *out, struct strbuf *refused);
+/* Its programs alone, anew: what lies on the node may have changed. */
+void rules_make_programs(
+        const struct launcher_options *own, const Gpusched__NodeSettings *told, struct rules *out);
 void rules_clear(struct rules *rules);
 
 #endif

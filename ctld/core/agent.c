@@ -85,27 +85,38 @@ static size_t say_containment(const struct node_link *l, const struct conf_texts
 	return used;
 }
 
+static bool any_program(const struct conf_agent *a)
+{
+	for (size_t k = 0; k < PROGRAM_RUN_KINDS; k++) {
+		if (a->programs[k].path && *a->programs[k].path)
+			return true;
+	}
+	return false;
+}
+
 /* "private, rlimits: its agent (0.3) cannot be told": what it would hold runs less by than it
  * should. */
 static size_t say_settings(const struct node_link *l, const struct conf_node *conf, char *text,
         size_t size, size_t used)
 {
 	const struct conf_agent *a = &conf->agent;
+	const bool no = l->no_settings;
 	const struct {
 		const char *key;
-		bool given;
+		bool untold;
 	} keys[] = {
-		{ "private", a->private_kinds.n },
-		{ "rlimits", a->rlimits.n },
-		{ "max_processes", a->max_processes },
-		{ "gpu_devices", a->gpu_devices && *a->gpu_devices },
-		{ "devices", a->devices.n },
-		{ "share_users", conf->share_users == CONF_USERS_ONE },
+		{ "private", no && a->private_kinds.n },
+		{ "rlimits", no && a->rlimits.n },
+		{ "max_processes", no && a->max_processes },
+		{ "gpu_devices", no && a->gpu_devices && *a->gpu_devices },
+		{ "devices", no && a->devices.n },
+		{ "share_users", no && conf->share_users == CONF_USERS_ONE },
+		{ "programs", l->no_programs && any_program(a) },
 	};
 	size_t i, before = used, n = 0;
 
-	for (i = 0; l->no_settings && i < sizeof(keys) / sizeof(*keys) && used < size; i++) {
-		if (keys[i].given)
+	for (i = 0; i < sizeof(keys) / sizeof(*keys) && used < size; i++) {
+		if (keys[i].untold)
 			used += (size_t)snprintf(text + used, size - used, "%s%s",
 			        n++ || before ? ", " : "", keys[i].key);
 	}
@@ -248,6 +259,7 @@ void agent_up_apply(struct core *core, const struct core_event *e)
 	l->pretended = e->agent_up.pretended;
 	l->tells_faults = e->agent_up.tells_faults;
 	l->no_settings = e->agent_up.no_settings;
+	l->no_programs = e->agent_up.no_programs;
 	take_health(core, node, e->agent_up.health);
 	if (!core->suspended) {
 		end_old_incarnation(core, node, e);

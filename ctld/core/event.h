@@ -270,6 +270,7 @@ struct core_event {
 			const char *health;      /* what its own check found; NULL or "" */
 			bool tells_faults;       /* it sends GPU_REPORTs */
 			bool no_settings;        /* it knows of no NodeSettings */
+			bool no_programs;        /* or of none with programs */
 			bool pretended;
 			const struct run_report *runs; /* all runs alive or not yet forgotten */
 			size_t n_runs;

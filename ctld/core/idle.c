@@ -31,20 +31,42 @@ static void count(const struct conf_idle *c, struct run *run, const struct run_u
 	idle->us += seen / gpus;
 }
 
-/* Has each run of it that lives been idle for so long? */
-static bool job_idle(const struct job *job, uint64_t us)
+/* What counts for a run of a job there; NULL: nothing is done. */
+static const struct conf_idle *policy_of(
+        const struct core *core, const struct run *run, uint32_t partition)
 {
+	const struct conf_idle *c = &core->conf->partitions[partition].idle;
+	const struct node *node = run_link_of(run)->node;
+	uint32_t index = node ? node_link_of(node)->index : NODE_LEFT;
+
+	if (!c->given && index != NODE_LEFT)
+		c = &core->conf->nodes[index].idle;
+	return c->given ? c : NULL;
+}
+
+static bool milder(const struct conf_idle *a, const struct conf_idle *b)
+{
+	return a->action != b->action ? a->action < b->action
+	                              : !a->end_cpu_bound && b->end_cpu_bound;
+}
+
+/* Has each run of it that lives been idle for so long? Then what says what to do; else NULL. */
+static const struct conf_idle *job_idle(
+        const struct core *core, const struct job *job, uint32_t partition)
+{
+	const struct conf_idle *mildest = NULL, *c;
 	struct run *run;
-	bool any = false;
 
 	for (run = job_run(job); run; run = run_next_rank(run)) {
 		if (!run_lives(run))
 			continue;
-		if (run_idle(run)->us < us)
-			return false;
-		any = true;
+		c = policy_of(core, run, partition);
+		if (!c || run_idle(run)->us < (uint64_t)c->for_s * USEC_PER_S)
+			return NULL;
+		if (!mildest || milder(c, mildest))
+			mildest = c;
 	}
-	return any;
+	return mildest;
 }
 
 static bool job_uses_cpu(const struct job *job)
@@ -104,10 +126,11 @@ void idle_look(struct core *core, struct run *run, const struct run_used *before
 
 	if (partition == CONF_NONE || job_info(job)->state != JOB_RUNNING || !run_lives(run))
 		return;
-	c = &core->conf->partitions[partition].idle;
-	if (!c->given)
+	c = policy_of(core, run, partition);
+	if (!c)
 		return;
 	count(c, run, before);
-	if (job_idle(job, (uint64_t)c->for_s * USEC_PER_S))
+	c = job_idle(core, job, partition);
+	if (c)
 		act(core, job, c);
 }

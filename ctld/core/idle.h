@@ -1,4 +1,7 @@
-/* idle.h - jobs that leave their GPUs idle, as their partition's idle_gpu says
+/* idle.h - jobs that leave their GPUs idle, as idle_gpu says: their partition's, else their nodes'
+ *
+ * Where the nodes of a job say different, each run goes by its own node's marks, and the mildest
+ * says what is done; a node that says nothing keeps the job from being idle.
  *
  * Idle is compute, never memory. Time passes here by what is known: each message of a node says for
  * how much GPU-time more it knows the compute use of a run, and how much of that was busy. What it

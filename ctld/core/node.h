@@ -74,6 +74,7 @@ struct node_link {
 	usec_t check_due;    /* mono, if so */
 	bool tells_faults;   /* its agent knows of them */
 	bool no_settings;    /* its agent cannot be told how runs are to be held */
+	bool no_programs;    /* nor which programs to run around them */
 	bool off;            /* UNKNOWN and what ran there was given up */
 	bool pretended;
 	bool others_failed;                        /* of more than one user */

@@ -676,6 +676,24 @@ Gpusched__Registered *wire_registered(
 	return m;
 }
 
+static void fill_programs(
+        Gpusched__NodeSettings *m, const struct conf_agent *agent, struct arena *arena)
+{
+	m->programs = take(arena, PROGRAM_RUN_KINDS * sizeof(*m->programs));
+	for (uint32_t k = 0; k < PROGRAM_RUN_KINDS; k++) {
+		const struct conf_program *program = &agent->programs[k];
+		Gpusched__RunProgram *p;
+
+		if (!program->path || !*program->path)
+			continue;
+		p = NEW(Gpusched__RunProgram, GPUSCHED__RUN_PROGRAM__INIT, arena);
+		p->kind = k;
+		p->path = (ProtobufCBinaryData){ strlen(program->path), (uint8_t *)program->path };
+		p->timeout_ms = program->timeout_ms;
+		m->programs[m->n_programs++] = p;
+	}
+}
+
 Gpusched__NodeSettings *wire_node_settings(
         uint32_t node, const struct wire_facts *facts, struct arena *arena)
 {
@@ -696,6 +714,7 @@ Gpusched__NodeSettings *wire_node_settings(
 	m->n_devices = a->devices.n;
 	m->sample_ms = a->sample_ms;
 	m->over_memory = a->over_memory;
+	fill_programs(m, a, arena);
 	m->share_users_one = facts->conf->nodes[node].share_users == CONF_USERS_ONE;
 	return m;
 }

@@ -253,6 +253,7 @@ static const struct field agent_up_fields[] = {
 	NUMBER(EV, agent_up.max_job),
 	MAY_TEXT(EV, agent_up.containment_why),
 	NUMBER(EV, agent_up.no_settings),
+	NUMBER(EV, agent_up.no_programs),
 };
 
 static const struct field agent_fields[] = {

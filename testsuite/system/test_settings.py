@@ -87,6 +87,62 @@ def test_an_agent_that_starts_anew_knows_it_before_any_controller(c):
     assert output_of(c, "ulimit -Hn") == "128\n"
 
 
+def script(path, text):
+    path.write_text(f"#!/bin/sh\n{text}\n")
+    path.chmod(0o755)
+    return path
+
+
+def start_with(c, *options):
+    c.agents["n1"].stop()
+    log = pathlib.Path(c.agents["n1"].log)
+    before = len(log.read_text())
+    c.start_agent("n1", *options)
+    wait_until(lambda: "registered, epoch" in log.read_text()[before:], "the agent to be back")  # it reads the configuration, too
+
+
+def test_programs_come_from_one_folder(c):
+    """A controller that was taken over can choose among what root has put there."""
+    trace, folder = c.dir / "trace", c.dir / "programs"
+    folder.mkdir(mode=0o755)
+    good = script(folder / "good", f'echo "$0 $GPUSCHED_JOB_ID" >> {trace}')
+    outside = script(c.dir / "outside", f"echo outside >> {trace}")
+    try:
+        start_with(c, f"--programs={folder}")
+        configure(c, f'prolog = "{good}"; epilog = "{good}"; epilog_timeout = "5s";')
+        c.wait_nodes()
+        job = c.submit("true", user="daemon")
+        c.wait_state(job, "COMPLETED")
+        assert trace.read_text() == f"{good} {job}\n" * 2
+
+        configure(c, f'prolog = "{good}"; epilog = "{outside}";')
+        wait_until(lambda: f"epilog '{outside}' does not lie in {folder}" in node(c), "the reason to be told")
+        assert c.node_states()["n1"] == "drained"
+        waits = c.submit("true", user="daemon")
+        configure(c, f'prolog = "{folder}/late";')
+        wait_until(lambda: f"prolog '{folder}/late': No such file" in node(c), "the next reason")
+        assert c.state(waits) == "PENDING"
+        script(folder / "late", f"echo late >> {trace}")
+        c.wait_state(waits, "COMPLETED")
+        assert trace.read_text().splitlines()[2:] == ["late"]
+
+        # What the agent's own command line says counts, also of one that is refused; and none takes none.
+        configure(c, f'prolog = "{outside}";')
+        wait_until(lambda: "does not lie in" in node(c), "the reason")
+        start_with(c, f"--programs={folder}", f"--prolog={good}")
+        c.wait_nodes()
+        job = c.submit("true", user="daemon")
+        c.wait_state(job, "COMPLETED")
+        assert trace.read_text().splitlines()[3:] == [f"{good} {job}"]
+        start_with(c, "--programs=none")
+        wait_until(lambda: "--programs=none takes none" in node(c), "the reason of none")
+        assert "outside" not in trace.read_text()
+    finally:
+        configure(c, "")
+        start_with(c)
+        c.wait_nodes()
+
+
 def test_less_than_is_demanded_gets_no_work(c):
     configure(c, 'containment = [ "pids", "devices" ];')
     c.agents["n1"].stop()

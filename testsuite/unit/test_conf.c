@@ -435,6 +435,107 @@ static void examples_are_right(void **state)
 	conf_client_clear(&client);
 }
 
+/* The two configurations that the design prints, to the letter: they are read, and mean that. */
+static void printed_ones_are_right(void **state)
+{
+	struct conf_problems problems;
+	const struct conf_node *n;
+	struct conf *conf;
+
+	(void)state;
+	conf = conf_load(TOP_SRCDIR "/testsuite/unit/conf/small.conf", &problems);
+	conf_problems_print(&problems, stderr);
+	assert_true(conf && conf->n_nodes == 1 && conf->nodes[0].share == CONF_SHARE_WATCH);
+	assert_false(conf->nodes[0].idle.given);
+	conf_free(conf);
+	conf_problems_clear(&problems);
+
+	conf = conf_load(TOP_SRCDIR "/testsuite/unit/conf/mixed.conf", &problems);
+	conf_problems_print(&problems, stderr);
+	assert_true(conf && conf->n_nodes == 22 && conf->n_partitions == 3);
+	n = &conf->nodes[21]; /* node_defaults are of each of them */
+	assert_string_equal(n->name, "s04");
+	assert_int_equal(n->agent.containment.n, 3);
+	assert_string_equal(n->agent.programs[PROGRAM_PROLOG].path, "/etc/gpusched/prolog");
+	assert_int_equal(n->agent.programs[PROGRAM_PROLOG].timeout_ms, 60000);
+	assert_string_equal(n->agent.programs[PROGRAM_EPILOG].path, "");
+	assert_true(n->idle.given && n->idle.below_pct == 5 && n->idle.for_s == 7200 &&
+	            n->idle.action == CONF_IDLE_MAIL && !n->idle.end_cpu_bound);
+	assert_int_equal(n->health_recheck_ms, 600000);
+	assert_true(n->share == CONF_SHARE_MPS && n->share_users == CONF_USERS_ONE);
+	assert_string_equal(n->agent.over_memory, "end");
+	assert_int_equal(conf->nodes[16].n_mig, 2);
+	assert_string_equal(conf->nodes[16].name, "m01");
+	assert_true(conf->partitions[0].place == CONF_PLACE_PACK &&
+	            conf->partitions[0].per_gpu_mem_mb == 220 * 1024);
+	assert_false(conf->partitions[0].idle.given);
+	assert_int_equal(conf->n_accounts, 5);
+	assert_string_equal(conf->accounts[conf->default_account].name, "guest");
+	assert_string_equal(conf->qos[conf->default_qos].name, "normal");
+	assert_int_equal(conf->n_licences, 1);
+	conf_free(conf);
+	conf_problems_clear(&problems);
+}
+
+/* What they come to is a file that comes to the same; nodes that differ in a group stay apart. */
+static void printed_ones_are_given_back(void **state)
+{
+	struct conf_problems problems;
+	struct conf *conf, *again;
+	char *text[2];
+	size_t len;
+	FILE *out;
+
+	(void)state;
+	conf = conf_load(TOP_SRCDIR "/testsuite/unit/conf/mixed.conf", &problems);
+	assert_non_null(conf);
+	conf_problems_clear(&problems);
+	conf->nodes[5].idle.for_s++;
+	conf->nodes[6].idle.given = false;
+	again = conf;
+	for (int i = 0; i < 2; i++) {
+		out = open_memstream(&text[i], &len);
+		assert_non_null(out);
+		conf_print(again, out);
+		fclose(out);
+		if (!i)
+			again = parse(text[0]);
+	}
+	assert_string_equal(text[0], text[1]);
+	assert_true(again->nodes[4].idle.for_s == 7200 && again->nodes[5].idle.for_s == 7201);
+	assert_true(!again->nodes[6].idle.given && again->nodes[7].idle.given);
+	assert_string_equal(
+	        again->nodes[7].agent.programs[PROGRAM_PROLOG].path, "/etc/gpusched/prolog");
+	conf_free(conf);
+	conf_free(again);
+	free(text[0]);
+	free(text[1]);
+}
+
+/* A node's own group is all of it: no key of it is that of node_defaults. */
+static void a_node_s_own_idle_gpu(void **state)
+{
+	struct conf *conf = parse(CTL PARTS
+	        "node_defaults = { idle_gpu = { below = \"9%\"; action = \"end\"; };"
+	        " prolog = \"/p\"; scrub = \"/s\"; scrub_timeout = \"5s\"; };"
+	        "nodes = ( { name = \"n[1-2]\"; prolog = \"\"; idle_gpu = { for = \"1h\"; }; },"
+	        " { name = \"n3\"; epilog = \"/e\"; } );");
+	const struct conf_node *n = conf->nodes;
+
+	(void)state;
+	for (size_t i = 0; i < 2; i++)
+		assert_true(n[i].idle.given && n[i].idle.below_pct == 5 &&
+		            n[i].idle.for_s == 3600 && n[i].idle.action == CONF_IDLE_NOTE);
+	assert_true(
+	        n[2].idle.given && n[2].idle.below_pct == 9 && n[2].idle.action == CONF_IDLE_END);
+	assert_string_equal(n[0].agent.programs[PROGRAM_PROLOG].path, "");
+	assert_string_equal(n[2].agent.programs[PROGRAM_PROLOG].path, "/p");
+	assert_string_equal(n[2].agent.programs[PROGRAM_EPILOG].path, "/e");
+	assert_string_equal(n[0].agent.programs[PROGRAM_SCRUB].path, "/s");
+	assert_int_equal(n[0].agent.programs[PROGRAM_SCRUB].timeout_ms, 5000);
+	conf_free(conf);
+}
+
 /* --- files and includes ---------------------------------------------------------------------- */
 
 struct folder {
@@ -699,6 +800,9 @@ int main(void)
 		cmocka_unit_test(keys_are_listed),
 		cmocka_unit_test(the_manual_has_every_key),
 		cmocka_unit_test(examples_are_right),
+		cmocka_unit_test(printed_ones_are_right),
+		cmocka_unit_test(printed_ones_are_given_back),
+		cmocka_unit_test(a_node_s_own_idle_gpu),
 		FILES(includes),
 		FILES(includes_that_fail),
 		FILES(a_nul_byte),

@@ -541,6 +541,8 @@ static const struct {
 	        "rlimits, max_processes: its agent (0.1) cannot be told" },
 	{ "cpus = 9; devices = [ \"/dev/null\" ];",
 	        "CPUs 8 instead of 9, devices: its agent (0.1) cannot be told" },
+	{ "prolog = \"/p\";", "programs: its agent (0.1) cannot be told" },
+	{ "epilog = \"\"; prolog_timeout = \"1s\";", "" },
 };
 
 static void old_agent(void **state)
@@ -566,7 +568,8 @@ static void old_agent(void **state)
 			e.agent_up.containment = "";
 			e.agent_up.cpus = i == 4 && !old ? 9 : 8;
 			e.agent_up.mem_mb = 65536;
-			e.agent_up.no_settings = old;
+			e.agent_up.no_settings = old && i != 5; /* that may know others */
+			e.agent_up.no_programs = old;
 			world_apply(w, &e);
 			world_schedule(w);
 			assert_string_equal(

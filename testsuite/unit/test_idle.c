@@ -11,11 +11,13 @@
 
 #define S ((uint64_t)1000000)
 
-#define CONF(idle)                                                                        \
-	"cluster = \"test\"; controller = { host = \"h\"; node_timeout = \"1d\"; };"      \
-	"gpu_types = ( { name = \"h100\"; mem = \"80G\"; } );"                            \
-	"nodes = ( { name = \"n[0-1]\"; cpus = 8; mem = \"64G\"; gpus = \"h100:4\"; } );" \
-	"partitions = ( { name = \"batch\"; nodes = \"ALL\"; default = true; grace = "    \
+#define CONF(idle) CONF_NODES("{ name = \"n[0-1]\"; " NODE " }", idle)
+#define NODE       "cpus = 8; mem = \"64G\"; gpus = \"h100:4\"; "
+#define CONF_NODES(nodes, idle)                                                        \
+	"cluster = \"test\"; controller = { host = \"h\"; node_timeout = \"1d\"; };"   \
+	"gpu_types = ( { name = \"h100\"; mem = \"80G\"; } );"                         \
+	"nodes = ( " nodes " );"                                                       \
+	"partitions = ( { name = \"batch\"; nodes = \"ALL\"; default = true; grace = " \
 	"\"30s\"; " idle " } );"
 
 #define NOTE "idle_gpu = { below = \"10%\"; for = \"60s\"; };"
@@ -164,11 +166,38 @@ static void ended(void **state)
 	world_free(w);
 }
 
+/* One job on both nodes. */
+static uint64_t running_on_both(struct world *w, struct use *u, struct use *v)
+{
+	struct submit_job job;
+	uint64_t id;
+
+	world_register_all(w);
+	job = world_job(w, "h100:4");
+	job.nodes_min = job.nodes_max = 2;
+	id = world_submit_job(w, &job, 1000);
+	assert_true(id);
+	*u = (struct use){ .id = world_run(w, id), .node = 0 };
+	*v = *u;
+	v->id.rank = v->node = 1;
+	for (uint32_t i = 0; i < 2; i++) {
+		struct run_report r = world_report(i ? v->id : u->id, REPORT_RUNNING);
+
+		r.start_time = w->now.wall;
+		r.nodes = 2;
+		r.gpus = 0xf;
+		world_say(w, i, r);
+	}
+	assert_string_equal(world_state(w, id), "RUNNING");
+	says(w, u, 4, 1, 0, 0);
+	says(w, v, 4, 1, 0, 0);
+	return id;
+}
+
 /* Not given: nothing. Of several nodes all must be idle. */
 static void not_alone(void **state)
 {
 	struct world *w = world_new(CONF(""));
-	struct submit_job job;
 	struct use u, v;
 	uint64_t id;
 
@@ -180,30 +209,67 @@ static void not_alone(void **state)
 	world_free(w);
 
 	w = world_new(CONF(END));
-	world_register_all(w);
-	job = world_job(w, "h100:4");
-	job.nodes_min = job.nodes_max = 2;
-	id = world_submit_job(w, &job, 1000);
-	assert_true(id);
-	u = (struct use){ .id = world_run(w, id), .node = 0 };
-	v = u;
-	v.id.rank = v.node = 1;
-	for (uint32_t i = 0; i < 2; i++) {
-		struct run_report r = world_report(i ? v.id : u.id, REPORT_RUNNING);
-
-		r.start_time = w->now.wall;
-		r.nodes = 2;
-		r.gpus = 0xf;
-		world_say(w, i, r);
-	}
-	assert_string_equal(world_state(w, id), "RUNNING");
-	says(w, &u, 4, 1, 0, 0);
-	says(w, &v, 4, 1, 0, 0);
+	id = running_on_both(w, &u, &v);
 	says(w, &u, 4, 100, 0, 0);
 	says(w, &v, 4, 100, 90, 0);
 	assert_string_equal(world_state(w, id), "RUNNING");
 	says(w, &v, 4, 100, 0, 0);
 	assert_string_equal(world_state(w, id), "COMPLETING");
+	world_free(w);
+}
+
+/* What nodes say counts where the partition says nothing. */
+static void of_nodes(void **state)
+{
+	struct world *w = world_new(CONF_NODES("{ name = \"n[0-1]\"; " NODE END " }", ""));
+	uint64_t job;
+	struct use u;
+
+	(void)state;
+	job = running(w, "h100:1", &u);
+	says(w, &u, 1, 1, 0, 0);
+	says(w, &u, 1, 60, 0, 0);
+	assert_string_equal(world_state(w, job), "COMPLETING");
+	world_free(w);
+
+	w = world_new(CONF_NODES("{ name = \"n[0-1]\"; " NODE END " }", NOTE));
+	job = running(w, "h100:1", &u);
+	says(w, &u, 1, 1, 0, 0);
+	says(w, &u, 1, 60, 0, 0);
+	assert_string_equal(note_of(w, &u), "GPUs computed less than 10% for 1:00");
+	assert_string_equal(world_state(w, job), "RUNNING");
+	world_free(w);
+}
+
+/* Where they differ: each run by its own node's marks, and what is mildest is done. */
+static void of_unlike_nodes(void **state)
+{
+	struct world *w = world_new(
+	        CONF_NODES("{ name = \"n0\"; " NODE END " }, { name = \"n1\"; " NODE
+	                   "idle_gpu = { below = \"20%\"; for = \"90s\"; action = \"mail\"; }; }",
+	                ""));
+	struct use u, v;
+	uint64_t job;
+
+	(void)state;
+	job = running_on_both(w, &u, &v);
+	says(w, &v, 4, 100, 15, 0);
+	says(w, &u, 4, 100, 15, 0); /* busy there */
+	assert_string_equal(note_of(w, &u), "");
+	says(w, &u, 4, 60, 5, 0);
+	assert_string_equal(note_of(w, &u), "GPUs computed less than 20% for 1:30");
+	assert_int_equal(world_effect_count(w, EFFECT_MAIL), 1);
+	assert_string_equal(world_state(w, job), "RUNNING");
+	world_free(w);
+
+	w = world_new(
+	        CONF_NODES("{ name = \"n0\"; " NODE END " }, { name = \"n1\"; " NODE " }", ""));
+	job = running_on_both(w, &u, &v);
+	says(w, &u, 4, 1000, 0, 0);
+	says(w, &v, 4, 1000, 0, 0);
+	says(w, &u, 4, 1000, 0, 0);
+	assert_string_equal(world_state(w, job), "RUNNING");
+	assert_string_equal(note_of(w, &u), "");
 	world_free(w);
 }
 
@@ -233,6 +299,8 @@ int main(void)
 		cmocka_unit_test(mailed_once),
 		cmocka_unit_test(ended),
 		cmocka_unit_test(not_alone),
+		cmocka_unit_test(of_nodes),
+		cmocka_unit_test(of_unlike_nodes),
 		cmocka_unit_test(shown),
 	};
 

@@ -8,7 +8,10 @@
 #include <string.h>
 #include <cmocka.h>
 
+#include <stdio.h>
 #include <sys/resource.h>
+#include <sys/stat.h>
+#include <unistd.h>
 
 #include "noded/contain.h"
 #include "noded/rules.h"
@@ -168,6 +171,194 @@ static void cannot_loosen(void **state)
 	rules_clear(&r);
 }
 
+/* --- programs ------------------------------------------------------------------------------- */
+
+static char parent[] = "/tmp/test_rules-XXXXXX";
+static char folder[64]; /* in it, of the programs; beside it lies `outside` */
+
+static void make_file(const char *path, mode_t mode)
+{
+	FILE *f = fopen(path, "w");
+
+	assert_non_null(f);
+	fputs("#!/bin/sh\n", f);
+	fclose(f);
+	assert_int_equal(chmod(path, mode), 0);
+}
+
+static Gpusched__RunProgram named(uint32_t kind, const char *path, uint64_t ms)
+{
+	Gpusched__RunProgram p = GPUSCHED__RUN_PROGRAM__INIT;
+
+	p.kind = kind;
+	p.path = (ProtobufCBinaryData){ strlen(path), (uint8_t *)(uintptr_t)path };
+	p.timeout_ms = ms;
+	return p;
+}
+
+static void make_with(
+        struct launcher_options *o, Gpusched__RunProgram *p, size_t n, struct rules *r)
+{
+	Gpusched__RunProgram *list[8];
+	Gpusched__NodeSettings m = GPUSCHED__NODE_SETTINGS__INIT;
+	struct strbuf refused = { 0 };
+
+	for (size_t i = 0; i < n; i++)
+		list[i] = &p[i];
+	m.programs = list;
+	m.n_programs = n;
+	rules_make(o, &m, r, &refused);
+	assert_int_equal(refused.len, 0);
+}
+
+/* Those of the folder are run, as are the agent's own, which win; each kind by itself. */
+static void programs(void **state)
+{
+	struct launcher_options o = { .programs_of = folder, .program_timeout_ms = 7000 };
+	Gpusched__RunProgram p[5];
+	char path[96];
+	struct rules r;
+
+	(void)state;
+	snprintf(path, sizeof(path), "%s/good", folder);
+	p[0] = named(PROGRAM_PROLOG, path, UINT64_MAX);
+	p[1] = named(PROGRAM_EPILOG, path, 1);
+	p[2] = named(PROGRAM_SCRUB, "/nowhere", 0);
+	p[3] = named(PROGRAM_TASK_EPILOG, path, 0);
+	p[4] = named(PROGRAM_HEALTH, path, 0); /* no controller's */
+	o.programs[PROGRAM_SCRUB] = "/own/scrub";
+	make_with(&o, p, 5, &r);
+	assert_string_equal(r.programs_why, "");
+	assert_string_equal(r.programs[PROGRAM_PROLOG].path, path);
+	assert_int_equal(r.programs[PROGRAM_PROLOG].timeout_ms, PROGRAM_TIMEOUT_MAX_MS);
+	assert_string_equal(r.programs[PROGRAM_EPILOG].path, path);
+	assert_int_equal(r.programs[PROGRAM_EPILOG].timeout_ms, PROGRAM_TIMEOUT_MIN_MS);
+	assert_string_equal(r.programs[PROGRAM_SCRUB].path, "/own/scrub");
+	assert_int_equal(r.programs[PROGRAM_SCRUB].timeout_ms, 7000);
+	assert_string_equal(r.programs[PROGRAM_TASK_EPILOG].path, path);
+	assert_int_equal(r.programs[PROGRAM_TASK_EPILOG].timeout_ms, 7000);
+	assert_null(r.programs[PROGRAM_TASK_PROLOG].path);
+	rules_clear(&r);
+}
+
+/* A controller that was taken over names what it likes. */
+static void programs_of_others(void **state)
+{
+	static const struct {
+		const char *path, *why; /* "%s" is the folder */
+		bool root;              /* only root's agent minds */
+	} bad[] = {
+		{ "/bin/sh", "does not lie in ", false },
+		{ "%s/../outside", "does not lie in ", false },
+		{ "%s/link", "does not lie in ", false },
+		{ "%s", "does not lie in ", false },
+		{ "%s/none", "No such file or directory", false },
+		{ "%s/data", "Permission denied", false },
+		{ "%s/sub", "is no program", false },
+		{ "%sx/good", "does not lie in ", false },
+		{ "%s/sub/../good", "does not lie in ", false },
+		{ "good", "is no absolute path", false },
+		{ "", "is no absolute path", false },
+		{ "%s/open", "can be changed by others than root", true },
+		{ "%s/loose/good", "can be changed by others than root", true },
+		{ "%s/hers", "is not root's", true },
+	};
+	struct launcher_options o = { .programs_of = folder };
+	Gpusched__RunProgram p;
+	char path[128], good[96];
+	struct rules r;
+
+	(void)state;
+	for (size_t i = 0; i < N(bad); i++) {
+		if (bad[i].root && geteuid() != 0)
+			continue;
+		snprintf(path, sizeof(path), "%s%s", strncmp(bad[i].path, "%s", 2) ? "" : folder,
+		        bad[i].path + (strncmp(bad[i].path, "%s", 2) ? 0 : 2));
+		p = named(PROGRAM_PROLOG, path, 0);
+		make_with(&o, &p, 1, &r);
+		assert_null(r.programs[PROGRAM_PROLOG].path);
+		assert_int_equal(strncmp(r.programs_why, "prolog '", 8), 0);
+		if (!strstr(r.programs_why, bad[i].why))
+			fail_msg("%s: %s", bad[i].path, r.programs_why);
+		rules_clear(&r);
+	}
+	snprintf(good, sizeof(good), "%s/good", folder);
+	p = named(PROGRAM_EPILOG, good, 0);
+	o.programs_of = NULL;
+	make_with(&o, &p, 1, &r);
+	assert_non_null(strstr(r.programs_why, "gnoded --programs=none takes none"));
+	assert_null(r.programs[PROGRAM_EPILOG].path);
+	rules_clear(&r);
+	o.programs_of = "/"; /* that would be no folder of anything */
+	make_with(&o, &p, 1, &r);
+	assert_non_null(strstr(r.programs_why, "does not lie in"));
+	rules_clear(&r);
+	o.programs_of = folder;
+	make_with(&o, &p, 1, &r);
+	assert_string_equal(r.programs_why, "");
+	unlink(good); /* and then there is none any more */
+	{
+		Gpusched__RunProgram *list[] = { &p };
+		Gpusched__NodeSettings m = GPUSCHED__NODE_SETTINGS__INIT;
+
+		m.programs = list;
+		m.n_programs = 1;
+		rules_make_programs(&o, &m, &r);
+		assert_non_null(strstr(r.programs_why, "No such file"));
+		make_file(good, 0755);
+		rules_make_programs(&o, &m, &r);
+	}
+	assert_string_equal(r.programs_why, "");
+	assert_string_equal(r.programs[PROGRAM_EPILOG].path, good);
+	rules_clear(&r);
+}
+
+static int folder_make(void **state)
+{
+	static const struct {
+		const char *name;
+		mode_t mode;
+	} files[] = { { "good", 0755 }, { "data", 0644 }, { "open", 0777 }, { "hers", 0755 },
+		{ "loose/good", 0755 }, { "../outside", 0755 } };
+	char path[160];
+
+	(void)state;
+	assert_non_null(mkdtemp(parent));
+	assert_int_equal(chmod(parent, 0755), 0);
+	snprintf(folder, sizeof(folder), "%s/programs", parent);
+	assert_int_equal(mkdir(folder, 0755), 0);
+	snprintf(path, sizeof(path), "%s/sub", folder);
+	assert_int_equal(mkdir(path, 0755), 0);
+	snprintf(path, sizeof(path), "%s/loose", folder);
+	assert_int_equal(mkdir(path, 0755), 0);
+	assert_int_equal(chmod(path, 0777), 0);
+	for (size_t i = 0; i < N(files); i++) {
+		snprintf(path, sizeof(path), "%s/%s", folder, files[i].name);
+		make_file(path, files[i].mode);
+	}
+	snprintf(path, sizeof(path), "%s/hers", folder);
+	if (geteuid() == 0)
+		assert_int_equal(chown(path, 1, 1), 0);
+	snprintf(path, sizeof(path), "%s/link", folder);
+	assert_int_equal(symlink("../outside", path), 0);
+	return 0;
+}
+
+static int folder_remove(void **state)
+{
+	static const char *const names[] = { "/programs/good", "/programs/data", "/programs/open",
+		"/programs/hers", "/programs/link", "/programs/loose/good", "/programs/loose",
+		"/programs/sub", "/programs", "/outside", "" };
+	char path[160];
+
+	(void)state;
+	for (size_t i = 0; i < N(names); i++) {
+		snprintf(path, sizeof(path), "%s%s", parent, names[i]);
+		assert_int_equal(remove(path), 0);
+	}
+	return 0;
+}
+
 /* What is granted to all by the controller is a character device and no GPU. */
 static void grants(void **state)
 {
@@ -197,8 +388,10 @@ int main(void)
 		cmocka_unit_test(nothing_told),
 		cmocka_unit_test(told),
 		cmocka_unit_test(cannot_loosen),
+		cmocka_unit_test(programs),
+		cmocka_unit_test(programs_of_others),
 		cmocka_unit_test(grants),
 	};
 
-	return cmocka_run_group_tests_name("rules", tests, NULL, NULL);
+	return cmocka_run_group_tests_name("rules", tests, folder_make, folder_remove);
 }
