@@ -1,4 +1,4 @@
-/* convert_gpus.c - what agents tell of faults of GPUs, and what they are asked; see convert.h */
+/* convert_gpus.c - what agents tell of faults of GPUs; see convert.h */
 #include "ctld/rpc/convert.h"
 
 #include <stdlib.h>
@@ -7,15 +7,6 @@
 #include "common/gpufault.h"
 #include "common/text.h"
 #include "ctld/core/devices.h"
-
-static void *take(struct arena *arena, size_t n)
-{
-	void *p = arena_alloc(arena, n ? n : 1);
-
-	if (!p)
-		abort();
-	return p;
-}
 
 static int uuid_check(const char *uuid, struct error *err)
 {
@@ -62,25 +53,4 @@ int wire_gpu_report(const Gpusched__GpuReport *m, struct arena *arena, struct co
 	event->gpus.looked = looked;
 	event->gpus.n_looked = m->n_looked;
 	return 0;
-}
-
-Gpusched__GpuAck *wire_gpu_ack(const struct effect *effect, struct arena *arena)
-{
-	Gpusched__GpuAck *m = take(arena, sizeof(*m));
-
-	gpusched__gpu_ack__init(m);
-	m->seq = effect->ack;
-	return m;
-}
-
-Gpusched__GpuCheck *wire_gpu_check(const struct effect *effect, struct arena *arena)
-{
-	Gpusched__GpuCheck *m = take(arena, sizeof(*m));
-
-	gpusched__gpu_check__init(m);
-	m->n_uuids = effect->check.n;
-	m->uuids = take(arena, effect->check.n * sizeof(*m->uuids));
-	for (size_t i = 0; i < effect->check.n; i++)
-		m->uuids[i] = (char *)(uintptr_t)effect->check.uuids[i];
-	return m;
 }
