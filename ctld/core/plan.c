@@ -9,10 +9,6 @@
 #include "common/xalloc.h"
 #include "ctld/core/resort.h"
 
-#define MAX_HELD  256                       /* runs of one node that are looked at */
-#define LATE      ((usec_t)1000000)         /* a run that should have ended will, within */
-#define LATE_MOST ((usec_t)64 * PLAN_STUCK) /* one that is stuck is not counted out for longer */
-
 struct plan *plan_new(const struct conf *conf, struct ledger *ledger, plan_held_fn *held, void *arg)
 {
 	struct plan *p = xcalloc(1, sizeof(*p));
@@ -70,265 +66,6 @@ void plan_node_changed(struct plan *p, uint32_t node)
 	p->changed[p->n_changed++] = node;
 }
 
-/* --- what a node will have ------------------------------------------------------------------- */
-
-static int by_end(const void *x, const void *y)
-{
-	const struct release *a = x, *b = y;
-
-	return a->end < b->end ? -1 : a->end > b->end;
-}
-
-struct spot *plan_spot(struct plan *p, uint32_t node)
-{
-	struct spot *s = &p->spots[node];
-	struct held held[MAX_HELD];
-	size_t n, i;
-
-	if (s->fresh)
-		return s;
-	n = p->held(p->arg, node, held, MAX_HELD);
-	s->n = (uint32_t)(n < MAX_HELD ? n : MAX_HELD);
-	s->releases = xrealloc(s->releases, s->n ? s->n : 1, sizeof(*s->releases));
-	s->shared = false;
-	for (i = 0; i < s->n; i++) {
-		s->releases[i] = (struct release){ held[i].end, held[i].mem_mb, held[i].gpus,
-			held[i].cpus, held[i].type, (uint16_t)i };
-		s->shared |= held[i].share.charge > 0;
-	}
-	free(s->given);
-	s->given = NULL;
-	if (s->n && (s->shared || ledger_shares(p->ledger, node)))
-		s->given = xcalloc(s->n, sizeof(*s->given));
-	for (i = 0; s->given && i < s->n; i++)
-		s->given[i] = (struct given){ held[i].cards, held[i].share };
-	qsort(s->releases, s->n, sizeof(*s->releases), by_end);
-	s->fresh = true;
-	return s;
-}
-
-usec_t plan_run_end(const struct plan *p, usec_t end)
-{
-	usec_t step = PLAN_STUCK;
-
-	if (end > p->now)
-		return end;
-	if (end + PLAN_STUCK > p->now)
-		return p->now + LATE;
-	/* As long again as it is overdue; by steps, so that what is planned behind it stays. */
-	while (end + step <= p->now && step < LATE_MOST)
-		step *= 2;
-	return end + step > p->now ? end + step : end + ((p->now - end) / step + 1) * step;
-}
-
-static usec_t release_end(const struct plan *p, const struct release *r)
-{
-	return plan_run_end(p, r->end);
-}
-
-static bool key_before(struct heap_key x, struct heap_key y)
-{
-	return x.a != y.a ? x.a < y.a : x.b < y.b;
-}
-
-/* Its own entry never counts against whoever asks. A claim counts against all but higher tiers. */
-bool plan_before(const struct plan_entry *e, struct heap_key key)
-{
-	bool booked = e->claim && key.a >> 48 >= e->key.a >> 48;
-
-	return !e->idle && (key_before(e->key, key) || (booked && key_before(key, e->key)));
-}
-
-static bool counts(const struct plan_slot *slot, struct heap_key key, bool polite)
-{
-	const struct plan_entry *e = slot->entry;
-
-	return plan_before(e, key) || (polite && !e->idle && key_before(key, e->key));
-}
-
-/* What was planned for before now and has not started holds its place now. */
-static usec_t slot_start(const struct plan *p, const struct plan_slot *slot)
-{
-	return slot->entry->start > p->now ? slot->entry->start : p->now;
-}
-
-static usec_t slot_end(const struct plan *p, const struct plan_slot *slot)
-{
-	return slot->entry->end + (slot_start(p, slot) - slot->entry->start);
-}
-
-void plan_room_now(
-        const struct plan *p, uint32_t node, const struct plan_kind *kind, struct plan_room *room)
-{
-	room->gpus = kind->type == TYPE_NONE ? 0
-	                                     : __builtin_popcountll(ledger_gpus_for(
-	                                               p->ledger, node, kind->type, &kind->wish));
-	room->cpus = ledger_cpus_free(p->ledger, node);
-	room->mem_mb = (int64_t)ledger_mem_free_mb(p->ledger, node);
-}
-
-/* Whole GPUs, all given to one run each: then each run that ends gives back a number of them. */
-static bool by_number(const struct spot *s, const struct plan_kind *kind)
-{
-	return !s->shared && !share_wished(&kind->wish);
-}
-
-/* A run on the card has ended: is there enough of it now? */
-static bool card_release(struct card *card, const struct share *held, const struct share *wanted)
-{
-	if (!held->charge) {
-		card->runs = card->milli_used = 0;
-		card->mem_used = 0;
-		return true;
-	}
-	if (card->runs)
-		card_book(card, held, false);
-	return wanted->charge ? card_holds(card, wanted) : !card->runs;
-}
-
-/* One run's end, and what it has. */
-struct leaves {
-	usec_t at;
-	const struct given *given;
-};
-
-static int by_leaving(const void *x, const void *y)
-{
-	const struct leaves *a = x, *b = y;
-
-	return a->at < b->at ? -1 : a->at > b->at;
-}
-
-/* In the order in which they are taken to end: what is overdue may do so after others. */
-static void in_order(const struct plan *p, const struct spot *s, struct leaves *v)
-{
-	uint32_t i;
-
-	for (i = 0; i < s->n; i++)
-		v[i] = (struct leaves){ release_end(p, &s->releases[i]),
-			&s->given[s->releases[i].given] };
-	if (s->n && s->releases[0].end <= p->now)
-		qsort(v, s->n, sizeof(*v), by_leaving);
-}
-
-uint32_t plan_cards_when(const struct plan *p, uint32_t node, const struct plan_kind *kind,
-        usec_t when[CONF_MAX_GPUS_PER_NODE])
-{
-	const struct spot *s = &p->spots[node];
-	uint64_t left = ledger_gpus_used(p->ledger, node);
-	struct leaves v[MAX_HELD + 1]; /* one more, while somebody only wonders */
-	struct share share;
-	uint32_t n = 0, i;
-
-	if (!ledger_share(p->ledger, node, kind->type, &kind->wish, &share))
-		return 0;
-	left &= ledger_gpus_of(p->ledger, node, kind->type);
-	left &= ~ledger_gpus_for(p->ledger, node, kind->type, &kind->wish);
-	if (left)
-		in_order(p, s, v);
-	for (; left; left &= left - 1) {
-		struct card card = *ledger_card(p->ledger, node, (uint32_t)__builtin_ctzll(left));
-
-		for (i = 0; i < s->n; i++) {
-			const struct given *g = v[i].given;
-
-			if (!(g->cards & left & -left) || !card_release(&card, &g->share, &share))
-				continue;
-			when[n++] = v[i].at;
-			break;
-		}
-	}
-	return n;
-}
-
-uint32_t plan_cards_without(const struct plan *p, uint32_t node, const struct plan_kind *kind,
-        const struct held *v, const bool *gone, size_t n)
-{
-	uint64_t now = ledger_gpus_for(p->ledger, node, kind->type, &kind->wish), left;
-	uint32_t cards = (uint32_t)__builtin_popcountll(now);
-	struct share share;
-	size_t i;
-
-	if (!ledger_share(p->ledger, node, kind->type, &kind->wish, &share))
-		return 0;
-	left = ledger_gpus_used(p->ledger, node) & ledger_gpus_of(p->ledger, node, kind->type);
-	for (left &= ~now; left; left &= left - 1) {
-		struct card card = *ledger_card(p->ledger, node, (uint32_t)__builtin_ctzll(left));
-
-		for (i = 0; i < n; i++) {
-			if (!gone[i] || !(v[i].cards & left & -left) ||
-			        !card_release(&card, &v[i].share, &share))
-				continue;
-			cards++;
-			break;
-		}
-	}
-	return cards;
-}
-
-/* What there is at one moment, for all slots that count but those of `but`. */
-static void room_at(struct plan *p, const struct spot *s, uint32_t node,
-        const struct plan_kind *kind, usec_t at, struct heap_key key, bool polite,
-        struct plan_room *room)
-{
-	usec_t when[CONF_MAX_GPUS_PER_NODE];
-	const struct plan_slot *slot;
-	bool numbers = by_number(s, kind);
-	uint32_t i, n;
-
-	plan_room_now(p, node, kind, room);
-	for (i = 0; i < s->n && s->releases[i].end <= at; i++) {
-		if (release_end(p, &s->releases[i]) > at)
-			continue;
-		if (numbers && s->releases[i].type == kind->type)
-			room->gpus += s->releases[i].gpus;
-		room->cpus += s->releases[i].cpus;
-		room->mem_mb += (int64_t)s->releases[i].mem_mb;
-	}
-	n = numbers ? 0 : plan_cards_when(p, node, kind, when);
-	for (i = 0; i < n; i++)
-		room->gpus += when[i] <= at;
-	for (slot = s->slots; slot; slot = slot->next) {
-		if (!counts(slot, key, polite) || slot_start(p, slot) > at ||
-		        slot_end(p, slot) <= at)
-			continue;
-		room->gpus -= slot->entry->places.type == kind->type ? slot->gpus : 0;
-		room->cpus -= slot->cpus;
-		room->mem_mb -= (int64_t)slot->mem_mb;
-	}
-}
-
-static void narrow(struct plan_room *room, const struct plan_room *other)
-{
-	room->gpus = other->gpus < room->gpus ? other->gpus : room->gpus;
-	room->cpus = other->cpus < room->cpus ? other->cpus : room->cpus;
-	room->mem_mb = other->mem_mb < room->mem_mb ? other->mem_mb : room->mem_mb;
-}
-
-/* Room only shrinks where a slot starts: look there and at the start. */
-void plan_room(struct plan *p, uint32_t node, const struct plan_kind *kind, usec_t start,
-        usec_t end, struct heap_key key, bool polite, struct plan_room *room)
-{
-	const struct spot *s = plan_spot(p, node);
-	const struct plan_slot *slot;
-	struct plan_room other;
-
-	room_at(p, s, node, kind, start, key, polite, room);
-	for (slot = s->slots; slot; slot = slot->next) {
-		usec_t at = slot_start(p, slot);
-
-		if (at <= start || at >= end || !counts(slot, key, polite))
-			continue;
-		room_at(p, s, node, kind, at, key, polite, &other);
-		narrow(room, &other);
-	}
-}
-
-usec_t plan_end_of(usec_t start, usec_t length)
-{
-	return length >= PLAN_FAR ? PLAN_FAR * 2 : start + length;
-}
-
 /* --- looking for a start --------------------------------------------------------------------- */
 
 struct plan_kind plan_kind(const struct plan_want *w)
@@ -363,7 +100,7 @@ static struct plan_room begin_steps(struct plan *p, uint32_t node, const struct 
 {
 	const struct spot *s = plan_spot(p, node);
 	usec_t when[CONF_MAX_GPUS_PER_NODE];
-	bool numbers = by_number(s, kind);
+	bool numbers = plan_by_number(s, kind);
 	struct plan_room level;
 	uint32_t i, n;
 
@@ -372,7 +109,7 @@ static struct plan_room begin_steps(struct plan *p, uint32_t node, const struct 
 	for (i = 0; i < s->n; i++) {
 		bool gpus = numbers && s->releases[i].type == kind->type;
 
-		steps_add(&p->steps, release_end(p, &s->releases[i]),
+		steps_add(&p->steps, plan_release_end(p, &s->releases[i]),
 		        (struct plan_room){ gpus ? s->releases[i].gpus : 0, s->releases[i].cpus,
 		                (int64_t)s->releases[i].mem_mb });
 	}
@@ -385,7 +122,7 @@ static struct plan_room begin_steps(struct plan *p, uint32_t node, const struct 
 /* Not if it comes after something without a limit, and has none itself: both end PLAN_FAR * 2. */
 static bool has_length(const struct plan *p, const struct plan_slot *slot)
 {
-	return slot_start(p, slot) < slot_end(p, slot);
+	return plan_slot_start(p, slot) < plan_slot_end(p, slot);
 }
 
 static void add_slot(struct plan *p, const struct plan_slot *slot, uint16_t type)
@@ -395,8 +132,8 @@ static void add_slot(struct plan *p, const struct plan_slot *slot, uint16_t type
 
 	if (!has_length(p, slot))
 		return;
-	steps_add(&p->steps, slot_start(p, slot), (struct plan_room){ -gpus, -cpus, -mem_mb });
-	steps_add(&p->steps, slot_end(p, slot), (struct plan_room){ gpus, cpus, mem_mb });
+	steps_add(&p->steps, plan_slot_start(p, slot), (struct plan_room){ -gpus, -cpus, -mem_mb });
+	steps_add(&p->steps, plan_slot_end(p, slot), (struct plan_room){ gpus, cpus, mem_mb });
 }
 
 /* Where nothing is planned room only grows: one look at what ends. False: something is, a run is
@@ -408,7 +145,7 @@ static bool earliest_unplanned(struct plan *p, uint32_t node, const struct plan_
 	struct plan_room room;
 	uint32_t i;
 
-	if (s->slots || !by_number(s, kind) || (s->n && s->releases[0].end <= p->now))
+	if (s->slots || !plan_by_number(s, kind) || (s->n && s->releases[0].end <= p->now))
 		return false;
 	plan_room_now(p, node, kind, &room);
 	*when = p->now;
@@ -438,7 +175,7 @@ usec_t plan_node_earliest(struct plan *p, const struct plan_want *w, uint32_t no
 		return when;
 	level = begin_steps(p, node, &kind);
 	for (slot = p->spots[node].slots; slot; slot = slot->next) {
-		if (counts(slot, w->key, w->polite))
+		if (plan_counts(slot, w->key, w->polite))
 			add_slot(p, slot, w->find.type);
 	}
 	return steps_earliest(&p->steps, p->now, level, &need,
@@ -567,7 +304,7 @@ static bool slot_holds(struct plan *p, const struct plan_slot *slot)
 
 	if (!ledger_accepts(p->ledger, slot->node))
 		return false;
-	plan_room(p, slot->node, &slot->kind, slot_start(p, slot), slot_end(p, slot),
+	plan_room(p, slot->node, &slot->kind, plan_slot_start(p, slot), plan_slot_end(p, slot),
 	        slot->entry->key, false, &room);
 	return plan_room_holds(&room, &part);
 }
@@ -605,12 +342,12 @@ static bool others_hold(
 	        (struct release){ end, place->mem_mb, (uint32_t)__builtin_popcountll(place->gpus),
 		        place->cpus, place->type, (uint16_t)s->n };
 	s->given[s->n++] = (struct given){ place->gpus, place->share };
-	qsort(s->releases, s->n, sizeof(*s->releases), by_end);
+	qsort(s->releases, s->n, sizeof(*s->releases), plan_by_end);
 	s->shared = true;
 	ledger_mark(p->ledger);
 	ledger_take(p->ledger, place);
 	for (slot = s->slots; slot && hold; slot = slot->next)
-		hold = !counts(slot, key, polite) || slot_holds(p, slot);
+		hold = !plan_counts(slot, key, polite) || slot_holds(p, slot);
 	ledger_undo(p->ledger);
 	if (own)
 		own->idle = idle;
@@ -683,7 +420,8 @@ struct plan_entry *plan_broken(struct plan *p, uint32_t node)
 		return NULL;
 	}
 	for (slot = p->spots[node].slots; slot; slot = slot->next) {
-		if (!slot_holds(p, slot) && (!worst || key_before(slot->entry->key, worst->key)))
+		if (!slot_holds(p, slot) &&
+		        (!worst || plan_key_before(slot->entry->key, worst->key)))
 			worst = slot->entry;
 	}
 	return worst;
@@ -695,7 +433,7 @@ const struct plan_entry *plan_first(const struct plan *p, uint32_t node)
 	const struct plan_slot *slot;
 
 	for (slot = p->spots[node].slots; slot; slot = slot->next) {
-		if (!first || key_before(slot->entry->key, first->key))
+		if (!first || plan_key_before(slot->entry->key, first->key))
 			first = slot->entry;
 	}
 	return first;
@@ -733,7 +471,7 @@ static int by_key(const void *x, const void *y)
 	const struct plan_entry *a = *(struct plan_entry *const *)x,
 	                        *b = *(struct plan_entry *const *)y;
 
-	return key_before(a->key, b->key) ? -1 : key_before(b->key, a->key);
+	return plan_key_before(a->key, b->key) ? -1 : plan_key_before(b->key, a->key);
 }
 
 void plan_sort(struct plan *p)
@@ -778,10 +516,10 @@ bool plan_is_late(struct plan *p, uint32_t node)
 	const struct plan_slot *slot;
 
 	for (slot = s->slots; slot; slot = slot->next) {
-		if (slot->entry->start <= p->now + LATE)
+		if (slot->entry->start <= p->now + PLAN_LATE)
 			return true;
 	}
-	return s->n && s->releases[0].end <= p->now + LATE;
+	return s->n && s->releases[0].end <= p->now + PLAN_LATE;
 }
 
 bool plan_check(struct plan *p, char *text, size_t size)

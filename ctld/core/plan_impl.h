@@ -1,6 +1,7 @@
-/* plan_impl.h - the inside of a plan, for its two files
+/* plan_impl.h - the inside of a plan, for its files
  *
- *	plan.c       what nodes will have, entries on them
+ *	plan.c       entries on nodes, and whether they hold
+ *	plan_spot.c  what a node will have
  *	plan_find.c  where and when something could start
  */
 #ifndef CTLD_CORE_PLAN_IMPL_H
@@ -82,6 +83,19 @@ struct moment {
 	uint32_t node;
 };
 
+#define PLAN_LATE ((usec_t)1000000) /* a run that should have ended will, within */
+
+/* When a run's end is counted on: later than it should have been, where that is past. */
+usec_t plan_release_end(const struct plan *p, const struct release *r);
+int plan_by_end(const void *x, const void *y); /* of releases; for qsort(3) */
+/* Of what is planned: from when until when it holds its place. */
+usec_t plan_slot_start(const struct plan *p, const struct plan_slot *slot);
+usec_t plan_slot_end(const struct plan *p, const struct plan_slot *slot);
+bool plan_key_before(struct heap_key x, struct heap_key y);
+/* Does it count against who has this key? `polite`: what ranks behind him does, too. */
+bool plan_counts(const struct plan_slot *slot, struct heap_key key, bool polite);
+/* Whole GPUs, all given to one run each: then each run that ends gives back a number of them. */
+bool plan_by_number(const struct spot *s, const struct plan_kind *kind);
 /* What is known of a node's runs, as of now. */
 struct spot *plan_spot(struct plan *p, uint32_t node);
 /* What is free there now. */
