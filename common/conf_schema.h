@@ -156,7 +156,7 @@ void conf_groups_make(const struct conf_key *key, void *base, size_t n);
 
 /* --- values ---------------------------------------------------------------------------------- */
 
-/* How one type of value is handled; rows in conf_value.c. */
+/* How one type of value is handled; rows in conf_value.c, conf_gpus.c and conf_groups.c. */
 struct conf_value_type {
 	const char *name;
 	bool quoted; /* does the file have it in quotes? */
@@ -174,6 +174,13 @@ struct conf_value_type {
 int conf_mig_gpus(const char *text, uint64_t *set, struct error *err);
 
 extern const struct conf_value_type conf_gpus_type, conf_amounts_type, conf_gpu_hours_type;
+/* conf_groups.c: with what is not as it is with other types */
+extern const struct conf_value_type conf_group_type, conf_groups_type;
+void conf_group_default(const struct conf_key *key, const struct conf *conf, void *base);
+bool conf_group_same(const struct conf_key *key, const void *a, const struct conf *conf_a,
+        const void *b, const struct conf *conf_b);
+void conf_groups_write(
+        const struct conf_key *key, const void *base, const struct conf *conf, struct strbuf *out);
 
 /* The value of `text` (as in the file, without quotes) into the field of the struct at `base`;
  * `conf` has the GPU types. Of a CONF_TEXTS it is one more text. ERR_CONFIG: what would be right.
