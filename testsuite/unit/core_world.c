@@ -371,6 +371,27 @@ void world_restart(struct world *w)
 	world_crash(w);
 }
 
+void world_again(struct world *w)
+{
+	struct run_report alive[64];
+	struct job_view v;
+	uint64_t ref = 0;
+	size_t n = 0;
+
+	for (; core_job_next(w->core, ref, w->now, &v); ref = v.ref) {
+		if (strcmp(v.state, "CONFIGURING") != 0 && strcmp(v.state, "RUNNING") != 0)
+			continue;
+		alive[n] =
+		        world_report((struct run_id){ v.id, *v.tasks ? (uint32_t)atoi(v.tasks) : 0,
+		                             v.attempt, 0 },
+		                REPORT_RUNNING);
+		alive[n++].start_time = v.start_time ? v.start_time : w->now.wall;
+	}
+	world_restart(w);
+	world_register(w, 0, "inc1", alive, n);
+	world_schedule(w);
+}
+
 void world_pass(struct world *w, double seconds)
 {
 	usec_t until = w->now.mono + (usec_t)(seconds * 1e6), next;

@@ -56,6 +56,8 @@ void world_search_step(struct world *w, size_t nodes);
 void world_seal(struct world *w);
 /* Seal, then go on with a core loaded from the rows. Sessions are gone. */
 void world_restart(struct world *w);
+/* world_restart(), and node 0 comes back with all that runs; one pass. */
+void world_again(struct world *w);
 /* The same without the seal: what was not sealed never happened. */
 void world_crash(struct world *w);
 /* Both clocks go on; timers run. */

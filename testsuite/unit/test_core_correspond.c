@@ -63,26 +63,6 @@ static void ends(struct world *w, uint64_t id, uint32_t task, uint32_t code)
 	world_schedule(w);
 }
 
-static void again(struct world *w)
-{
-	struct run_report alive[64];
-	struct job_view v;
-	uint64_t after_ref = 0;
-	size_t n = 0;
-
-	for (; core_job_next(w->core, after_ref, w->now, &v); after_ref = v.ref) {
-		if (strcmp(v.state, "CONFIGURING") != 0 && strcmp(v.state, "RUNNING") != 0)
-			continue;
-		alive[n++] =
-		        world_report((struct run_id){ v.id, *v.tasks ? (uint32_t)atoi(v.tasks) : 0,
-		                             v.attempt, 0 },
-		                REPORT_RUNNING);
-	}
-	world_restart(w);
-	world_register(w, 0, "inc1", alive, n);
-	world_schedule(w);
-}
-
 /* "[2-3] PD(Dependency) 0 CF() ": its records that have not ended. */
 static const char *records(struct world *w, uint64_t id)
 {
@@ -124,13 +104,13 @@ static void each_after_its_own(void **state)
 	assert_non_null(strstr(world_view(w, b).reason_text, "each task waits for the same"));
 	ends(w, a, 2, 0);
 	assert_string_equal(records(w, b), "[0-1,3] PD(Dependency) 2 CF() ");
-	again(w);
+	world_again(w);
 	assert_string_equal(records(w, b), "[0-1,3] PD(Dependency) 2 R() ");
 	ends(w, a, 0, 1);
 	is(w, b, 0, "PENDING", "DependencyNeverSatisfied");
 	assert_string_equal(world_task_view(w, b, 0).dependency, "aftercorr:1(failed)");
 	assert_non_null(strstr(world_task_view(w, b, 0).reason_text, "1_0 is FAILED"));
-	again(w);
+	world_again(w);
 	is(w, b, 0, "PENDING", "DependencyNeverSatisfied");
 	is(w, b, 1, "PENDING", "Dependency");
 	ends(w, a, 1, 0);
@@ -138,7 +118,7 @@ static void each_after_its_own(void **state)
 	assert_string_equal(world_state(w, a), "FAILED");
 	is(w, b, 1, "CONFIGURING", "");
 	is(w, b, 3, "CONFIGURING", "");
-	again(w);
+	world_again(w);
 	is(w, b, 0, "PENDING", "DependencyNeverSatisfied");
 	for (uint32_t t = 1; t <= 3; t++)
 		ends(w, b, t, 0);
@@ -178,7 +158,7 @@ static void ended_as_asked(void **state)
 	ends(w, a, 6, 0);
 	/* A range at once. */
 	assert_int_equal(world_control_tasks(w, world_user(OWNER), JOB_CANCEL, a, "10-11"), 1);
-	again(w);
+	world_again(w);
 	is(w, b, 10, "CANCELLED", "");
 	is(w, b, 11, "CANCELLED", "");
 	is(w, b, 4, "PENDING", "Dependency");
@@ -216,13 +196,13 @@ static void arrays_of_different_sizes(void **state)
 	is(w, more, 3, "PENDING", "Dependency");
 	is(w, none, 7, "PENDING", "Dependency");
 	assert_string_equal(world_reason(w, job), "Dependency");
-	again(w);
+	world_again(w);
 	ends(w, a, 0, 0);
 	is(w, more, 0, "CONFIGURING", "");
 	is(w, more, 3, "CONFIGURING", "");
 	is(w, none, 7, "CONFIGURING", "");
 	assert_string_equal(world_state(w, job), "CONFIGURING");
-	again(w);
+	world_again(w);
 	world_free(w);
 
 	w = ready("h100:8");
@@ -234,7 +214,7 @@ static void arrays_of_different_sizes(void **state)
 	is(w, more, 0, "CONFIGURING", "");
 	is(w, more, 2, "PENDING", "DependencyNeverSatisfied");
 	assert_string_equal(world_state(w, none), "CANCELLED");
-	again(w);
+	world_again(w);
 	is(w, more, 1, "PENDING", "DependencyNeverSatisfied");
 	is(w, more, 2, "PENDING", "DependencyNeverSatisfied");
 	world_free(w);
@@ -268,11 +248,11 @@ static void all_of_several(void **state)
 
 	(void)state;
 	ends(w, a, 0, 0);
-	again(w);
+	world_again(w);
 	ends(w, c, 0, 0);
 	is(w, b, 0, "PENDING", "Dependency");
 	assert_string_equal(records(w, b), "[1-2] PD(Dependency) [0] PD(Dependency) ");
-	again(w);
+	world_again(w);
 	world_run_ends(w, j, 0);
 	world_schedule(w);
 	is(w, b, 0, "CONFIGURING", "");
@@ -281,7 +261,7 @@ static void all_of_several(void **state)
 	is(w, b, 1, "PENDING", "DependencyNeverSatisfied");
 	/* c is over and has no task 2. */
 	is(w, b, 2, "PENDING", "DependencyNeverSatisfied");
-	again(w);
+	world_again(w);
 	ends(w, a, 1, 0);
 	ends(w, a, 2, 0);
 	is(w, b, 1, "PENDING", "DependencyNeverSatisfied");
@@ -301,7 +281,7 @@ static void any_of_several(void **state)
 	is(w, b, 2, "CONFIGURING", "");
 	ends(w, a, 1, 1);
 	is(w, b, 1, "PENDING", "Dependency");
-	again(w);
+	world_again(w);
 	world_run_ends(w, j, 0);
 	world_schedule(w);
 	is(w, b, 1, "CONFIGURING", "");
@@ -314,13 +294,13 @@ static void any_of_several(void **state)
 	b = after(w, "0-4", KILL_YES, "aftercorr:%llu?afterok:%llu", U(a), U(j));
 	ends(w, a, 1, 1);
 	ends(w, a, 2, 0);
-	again(w);
+	world_again(w);
 	world_run_ends(w, j, 1);
 	world_schedule(w);
 	is(w, b, 1, "CANCELLED", "");
 	is(w, b, 0, "PENDING", "Dependency");
 	is(w, b, 2, "RUNNING", "");
-	again(w);
+	world_again(w);
 	ends(w, a, 0, 0);
 	ends(w, a, 3, 0);
 	is(w, b, 0, "CONFIGURING", "");
@@ -343,7 +323,7 @@ static void parts_of_its_own(void **state)
 	ends(w, a, 2, 1);
 	is(w, b, 1, "PENDING", "JobHeldUser");
 	is(w, b, 4, "CONFIGURING", "");
-	again(w);
+	world_again(w);
 	assert_int_equal(world_control_tasks(w, world_user(OWNER), JOB_RELEASE, b, "1-3"), 1);
 	is(w, b, 1, "CONFIGURING", "");
 	is(w, b, 2, "PENDING", "DependencyNeverSatisfied");
@@ -377,7 +357,7 @@ static void what_has_gone(void **state)
 	is(w, b, 0, "CONFIGURING", ""); /* all that are gone went well */
 	is(w, b, 1, "PENDING", "Resources");
 	is(w, b, 2, "PENDING", "Dependency");
-	again(w);
+	world_again(w);
 	ends(w, a, 2, 0);
 	is(w, b, 1, "CONFIGURING", "");
 	world_seal(w);
@@ -397,7 +377,7 @@ static void gathered(void **state)
 	for (uint32_t t = 0; t < 40; t += 2) {
 		ends(w, a, t, 0);
 		if (t == 10)
-			again(w);
+			world_again(w);
 		ends(w, a, t + 1, t == 20 || t == 22);
 	}
 	shown = records(w, b);

@@ -102,28 +102,6 @@ static void ends(struct world *w, uint64_t id, uint32_t task, uint32_t code)
 	world_schedule(w);
 }
 
-/* A controller that begins anew, and finds what runs. */
-static void again(struct world *w)
-{
-	struct run_report alive[64];
-	struct job_view v;
-	uint64_t ref = 0;
-	size_t n = 0;
-
-	for (; core_job_next(w->core, ref, w->now, &v); ref = v.ref) {
-		if (strcmp(v.state, "CONFIGURING") != 0 && strcmp(v.state, "RUNNING") != 0)
-			continue;
-		alive[n] =
-		        world_report((struct run_id){ v.id, *v.tasks ? (uint32_t)atoi(v.tasks) : 0,
-		                             v.attempt, 0 },
-		                REPORT_RUNNING);
-		alive[n++].start_time = v.start_time ? v.start_time : w->now.wall;
-	}
-	world_restart(w);
-	world_register(w, 0, "inc1", alive, n);
-	world_schedule(w);
-}
-
 static void pass(struct world *w, double seconds)
 {
 	for (double step; seconds > 0; seconds -= step) {
@@ -155,7 +133,7 @@ static void each_of_them(void **state)
 	ends(w, a, 6, 0);
 	is(w, ok, "Dependency", "afterok:1_[1-3]");
 	is(w, any, "Dependency", "afterany:1_[2-4:2],afterok:1_1");
-	again(w);
+	world_again(w);
 	is(w, ok, "Dependency", "afterok:1_[1-3]");
 	ends(w, a, 2, 1);
 	is(w, ok, "DependencyNeverSatisfied", "afterok:1_2(failed)");
@@ -171,7 +149,7 @@ static void each_of_them(void **state)
 	ends(w, a, 3, 0);
 	is(w, ill, "DependencyNeverSatisfied", "afternotok:1_3(failed)");
 	waits_not(w, either);
-	again(w);
+	world_again(w);
 	is(w, ok, "DependencyNeverSatisfied", "afterok:1_2(failed)");
 	waits_not(w, either);
 	world_seal(w);
@@ -211,12 +189,12 @@ static void some_minutes_after_the_last(void **state)
 	id = after(w, "after:%llu_[0-1]+10", U(a));
 	ends(w, a, 0, 0);
 	pass(w, 300);
-	again(w);
+	world_again(w);
 	starts(w, a, 1);
 	is(w, id, "Dependency", "after:1_1+10");
 	says(w, id, "after+10: job 1_1 has started");
 	pass(w, 400);
-	again(w);
+	world_again(w);
 	is(w, id, "Dependency", "after:1_1+10");
 	pass(w, 201);
 	waits_not(w, id);
@@ -236,7 +214,7 @@ static void that_have_left_memory(void **state)
 	ends(w, a, 1, 0);
 	world_seal(w);
 	pass(w, w->conf->controller.keep_ended_s + 1);
-	again(w);
+	world_again(w);
 	is(w, first, "Dependency", "afterok:1_[2-3]");
 	/* All that are gone went well, so that is known of each. */
 	id = after(w, "afterok:%llu_[0-2]", U(a));

@@ -12,11 +12,10 @@
 
 #include "common/gpufault.h"
 #include "common/text.h"
-#include "ctld/rpc/convert.h"
 #include "testsuite/unit/core_world.h"
+#include "testsuite/unit/wire_arena.h"
 
-#define S(text) ((char *)(uintptr_t)(text))
-#define MANY    5000
+#define MANY 5000
 
 /* --- texts ----------------------------------------------------------------------------------- */
 
@@ -35,22 +34,6 @@ static char *repeat(const char *unit, size_t n)
 }
 
 /* --- what is refused ------------------------------------------------------------------------- */
-
-static struct arena *arena;
-
-static int setup(void **state)
-{
-	(void)state;
-	arena = arena_new(WIRE_ARENA_CAP);
-	return arena ? 0 : -1;
-}
-
-static int teardown(void **state)
-{
-	(void)state;
-	arena_free(arena);
-	return 0;
-}
 
 static int take_fault(uint64_t seq, const char *uuid, uint32_t kind, uint32_t code,
         const char *text, struct core_event *ev)

@@ -9,25 +9,7 @@
 
 #include <cmocka.h>
 
-#include "ctld/rpc/convert.h"
-
-#define S(text) ((char *)(uintptr_t)(text))
-
-static struct arena *arena;
-
-static int setup(void **state)
-{
-	(void)state;
-	arena = arena_new(WIRE_ARENA_CAP);
-	return arena ? 0 : -1;
-}
-
-static int teardown(void **state)
-{
-	(void)state;
-	arena_free(arena);
-	return 0;
-}
+#include "testsuite/unit/wire_arena.h"
 
 /* --- submit -------------------------------------------------------------------------------- */
 

@@ -12,9 +12,7 @@
 #include "common/frame.h"
 #include "common/msg.h"
 #include "common/xalloc.h"
-#include "ctld/rpc/convert.h"
-
-#define S(text) ((char *)(uintptr_t)(text))
+#include "testsuite/unit/wire_arena.h"
 
 /* The views that conversions read. */
 bool core_job_run_next(const struct core *core, uint64_t job, uint32_t *rank, struct clocks now,
@@ -49,22 +47,6 @@ size_t core_gpu_runs(const struct core *core, uint32_t node, uint32_t index, str
 	(void)index;
 	shares[0] = (struct share){ .milli = 250, .charge = 427, .mem_mb = 20480 };
 	return core_node_runs(core, node, runs, max);
-}
-
-static struct arena *arena;
-
-static int setup(void **state)
-{
-	(void)state;
-	arena = arena_new(WIRE_ARENA_CAP);
-	return arena ? 0 : -1;
-}
-
-static int teardown(void **state)
-{
-	(void)state;
-	arena_free(arena);
-	return 0;
 }
 
 static struct conf_node nodes[100];
