@@ -380,7 +380,7 @@ static void one_step(struct pairs *p)
 		        p->array, tasks);
 		break;
 	case 2:
-		again(p->w);
+		world_again(p->w);
 		break;
 	case 3:
 		pass(p->w, below(p, 4) ? 100 : p->w->conf->controller.keep_ended_s + 1);
