@@ -23,7 +23,7 @@ struct events {
 	struct filter filter; /* nodes alone */
 	struct cmd_list kinds;
 	uint64_t job;
-	bool by_uid, follow;
+	bool by_uid, me, follow;
 	int64_t uid, since, until;
 	uint64_t cursor;  /* what came later; 0: by time */
 	uint64_t shown;   /* the highest number */
@@ -191,8 +191,7 @@ static int take(int key, char *value, struct argp_state *state, void *input, str
 	case KEY_BY:
 		return take_user(e, value, err);
 	case KEY_ME:
-		e->by_uid = true;
-		e->uid = getuid();
+		e->me = true;
 		return 0;
 	case 'j':
 		return wrap(count_parse(value, 1, INT64_MAX, &e->job, err), "--job", value, err);
@@ -293,6 +292,8 @@ static int follow(struct events *e, struct client_call *call, struct error *err)
 
 static int check(const struct events *e, struct error *err)
 {
+	if (e->me && e->by_uid)
+		return error_set(err, ERR_USAGE, "--me and --by exclude each other");
 	if (e->follow && e->file)
 		return error_set(err, ERR_USAGE, "--follow and --file exclude each other");
 	if (e->follow && e->until)
@@ -325,8 +326,8 @@ static int run(struct events *e, struct error *err)
 	cmd_tell_retry(&cmd, c);
 	e->client = c;
 	request.job = e->job;
-	request.by_uid = e->by_uid;
-	request.uid = e->uid;
+	request.by_uid = e->by_uid || e->me;
+	request.uid = e->me ? getuid() : e->uid;
 	request.since_time = e->since || e->job || e->file ? e->since : when_today(when_now());
 	request.until_time = e->until;
 	request.kinds = e->kinds.v;

@@ -63,6 +63,11 @@ int gctl_ask(struct run *r, unsigned type, const ProtobufCMessage *request, bool
 	return client_call(r->client, &call, err);
 }
 
+char *gctl_reason(const struct run *r)
+{
+	return (char *)(r->g->reason ? r->g->reason : "");
+}
+
 int gctl_wrong_answer(struct error *err)
 {
 	return error_set(err, ERR_PROTOCOL, "the controller answers something else");
@@ -325,7 +330,7 @@ static int do_partition(struct run *r, struct error *err)
 		        "partition: '%s': would be up, drain, down or inactive", r->words[1]);
 	request.name = (char *)r->words[0];
 	request.state = partition_states[s].state;
-	request.reason = (char *)(r->g->reason ? r->g->reason : "");
+	request.reason = gctl_reason(r);
 	if (gctl_ask(r, GPUSCHED__MSG_TYPE__MSG_PARTITION_CONTROL, &request.base, false, NULL,
 	            err) < 0)
 		return -1;
@@ -445,6 +450,7 @@ static int do_reconfigure(struct run *r, struct error *err)
 {
 	Gpusched__Reconfigure request = GPUSCHED__RECONFIGURE__INIT;
 
+	request.reason = gctl_reason(r);
 	if (gctl_ask(r, GPUSCHED__MSG_TYPE__MSG_RECONFIGURE, &request.base, false, on_reconfigured,
 	            err) < 0)
 		return -1;
@@ -456,6 +462,7 @@ static int do_shutdown(struct run *r, struct error *err)
 {
 	Gpusched__Shutdown request = GPUSCHED__SHUTDOWN__INIT;
 
+	request.reason = gctl_reason(r);
 	if (gctl_ask(r, GPUSCHED__MSG_TYPE__MSG_SHUTDOWN, &request.base, false, NULL, err) < 0)
 		return -1;
 	puts("The controller ends; jobs run on.");
@@ -473,6 +480,7 @@ static int do_backup(struct run *r, struct error *err)
 		return error_set(err, ERR_USAGE,
 		        "backup: the path must be absolute: the controller writes it, on its host");
 	request.path = (char *)r->words[0];
+	request.reason = gctl_reason(r);
 	if (client_call(r->client, &call, err) < 0)
 		return -1;
 	printf("%s is whole; gctl verify checks it\n", r->words[0]);
@@ -529,7 +537,7 @@ static const struct subcommand subcommands[] = {
 	        "Let held jobs start" },
 	{ { "requeue" }, "ID...", 0, GCTL_WORDS_MAX, TAKES_JOBS | TAKES_REASON | TAKES_HOLD, false,
 	        do_requeue, "Let jobs wait again that run, which ends, or that have ended" },
-	{ { "resign" }, "ID...", 1, GCTL_WORDS_MAX, 0, false, gctl_resign,
+	{ { "resign" }, "ID...", 1, GCTL_WORDS_MAX, TAKES_REASON, false, gctl_resign,
 	        "Sign your jobs anew, so that they start although they waited for long" },
 	{ { "wait" }, "ID...", 1, GCTL_WORDS_MAX, 0, false, gctl_wait,
 	        "Wait until jobs, arrays or tasks have ended; the highest exit status is its own" },
@@ -539,15 +547,16 @@ static const struct subcommand subcommands[] = {
 	        "Change what waiting jobs ask for: gctl update --help" },
 	{ { "events" }, "[OPTION...]", 0, GCTL_WORDS_MAX, TAKES_JSON, true, do_events,
 	        "Who changed what, when, from where and why: gctl events --help" },
-	{ { "reconfigure" }, "", 0, 0, 0, false, do_reconfigure,
+	{ { "reconfigure" }, "", 0, 0, TAKES_REASON, false, do_reconfigure,
 	        "Read gpusched.conf again: all of it, or nothing" },
-	{ { "backup" }, "FILE", 1, 1, 0, false, do_backup,
+	{ { "backup" }, "FILE", 1, 1, TAKES_REASON, false, do_backup,
 	        "Copy the controller's living state, on its host" },
 	{ { "verify" }, "FILE", 1, 1, 0, true, gctl_verify,
 	        "Check such a copy with all that a start checks, on the controller's host" },
-	{ { "archive" }, "FILE", 1, 1, TAKES_AGE, false, gctl_archive,
+	{ { "archive" }, "FILE", 1, 1, TAKES_AGE | TAKES_REASON, false, gctl_archive,
 	        "Take what is old out of the history into a file, on the controller's host" },
-	{ { "shutdown" }, "", 0, 0, 0, false, do_shutdown, "End the controller; jobs run on" },
+	{ { "shutdown" }, "", 0, 0, TAKES_REASON, false, do_shutdown,
+	        "End the controller; jobs run on" },
 	{ { "list-errors" }, "", 0, 0, 0, true, do_list_errors,
 	        "Codes of errors, with exit status and meaning" },
 };

@@ -37,6 +37,8 @@ typedef int gctl_on_chunk(unsigned type, const ProtobufCMessage *m, void *arg, s
 int gctl_ask(struct run *r, unsigned type, const ProtobufCMessage *request, bool repeatable,
         gctl_on_chunk *on_chunk, struct error *err);
 int gctl_wrong_answer(struct error *err);
+/* --reason; "" without one. For the field of a request. */
+char *gctl_reason(const struct run *r);
 
 /* The node lists of the words, as names. */
 int gctl_expand_nodes(const char *const *words, size_t n, struct cmd_list *out, struct error *err);

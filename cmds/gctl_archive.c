@@ -75,5 +75,6 @@ int gctl_archive(struct run *r, struct error *err)
 		        "host");
 	request.path = (char *)r->words[0];
 	request.remove = r->g->remove;
+	request.reason = gctl_reason(r);
 	return client_call(r->client, &call, err) < 0 ? -1 : EXIT_DONE;
 }

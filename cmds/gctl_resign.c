@@ -42,7 +42,8 @@ int gctl_resign(struct run *r, struct error *err)
 		        ids.some[0]->job);
 	}
 	if (rc >= 0)
-		rc = resign_jobs(r->client, ids.whole, ids.n_whole, tell, &status, err);
+		rc = resign_jobs(
+		        r->client, ids.whole, ids.n_whole, gctl_reason(r), tell, &status, err);
 	if (rc >= 0)
 		printf("Signed %d job%s\n", rc, rc == 1 ? "" : "s");
 	cmd_ids_clear(&ids);

@@ -22,6 +22,7 @@ struct checked {
 /* Those that get one credential. */
 struct group {
 	struct client *client;
+	const char *reason;
 	struct checked v[SIGNEDJOB_MAX];
 	struct signedjob_hash hashes[SIGNEDJOB_MAX];
 	size_t n;
@@ -155,6 +156,7 @@ static int send_signed(struct group *g, const char *cred, struct error *err)
 	request.credential = (ProtobufCBinaryData){ strlen(cred), (uint8_t *)(uintptr_t)cred };
 	request.jobs = jobs;
 	request.n_jobs = g->n;
+	request.reason = (char *)(uintptr_t)g->reason;
 	g->got = false;
 	if (client_call(g->client, &call, &why) < 0 && !g->got) {
 		*err = why;
@@ -209,13 +211,14 @@ static int flush(struct group *g, void (*tell)(const struct resigned *r, void *a
 	return done;
 }
 
-int resign_jobs(struct client *c, const uint64_t *jobs, size_t n,
+int resign_jobs(struct client *c, const uint64_t *jobs, size_t n, const char *reason,
         void (*tell)(const struct resigned *r, void *arg), void *arg, struct error *err)
 {
 	struct group *g = xcalloc(1, sizeof(*g));
 	int done = 0, rc = 0;
 
 	g->client = c;
+	g->reason = reason;
 	g->arena = arena_new(SPEC_ARENA_CAP);
 	for (size_t i = 0; i < n && rc >= 0; i++) {
 		g->error.code = ERR_NONE;

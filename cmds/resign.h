@@ -22,9 +22,10 @@ struct resigned {
 	const struct error *error; /* NULL: it is signed anew; else name is "" and before 0 */
 };
 
-/* Each job is told of once, in any order; those that cannot be signed hinder no other. Returns how
- * many were signed; -1 with `err` if the controller was lost or makes no sense. */
-int resign_jobs(struct client *c, const uint64_t *jobs, size_t n,
+/* Each job is told of once, in any order; those that cannot be signed hinder no other. `reason`,
+ * for the audit trail, may be "". Returns how many were signed; -1 with `err` if the controller was
+ * lost or makes no sense. */
+int resign_jobs(struct client *c, const uint64_t *jobs, size_t n, const char *reason,
         void (*tell)(const struct resigned *r, void *arg), void *arg, struct error *err);
 
 #endif

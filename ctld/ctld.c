@@ -68,7 +68,7 @@ static void on_hup(evutil_socket_t sig, short what, void *arg)
 	(void)what;
 	if (log_reopen(&err))
 		log_error("%s", err.text);
-	reload_start(c->reload, 0);
+	reload_start(c->reload, NULL, "");
 }
 
 static void apply_disk(struct ctld *c, void *arg, struct clocks now)

@@ -21,8 +21,15 @@
 #define NOTE_TEXT 500 /* bytes of the audit event; the log has all of it */
 #define KEY       1   /* one reading at a time: any queue will do */
 
-struct calls_list {
-	uint64_t *v;
+/* Who asked for it. */
+struct asker {
+	uint64_t call;
+	uint32_t uid;
+	char *user, *host, *reason;
+};
+
+struct askers {
+	struct asker *v;
 	size_t n;
 };
 
@@ -31,7 +38,7 @@ struct reload {
 	reload_done_fn *done;
 	struct worker_job *job;
 	bool reading;
-	struct calls_list now, next; /* who is answered by this reading, by the one after it */
+	struct askers now, next; /* who is answered by this reading, by the one after it */
 	bool again;
 };
 
@@ -92,12 +99,23 @@ static void run_reading(void *arg)
 		        r->conf->controller.agent_user);
 }
 
-static void list_add(struct calls_list *l, uint64_t call)
+static void askers_add(struct askers *a, const struct caller *by, const char *reason)
 {
-	if (!call)
+	if (!by)
 		return;
-	l->v = xrealloc(l->v, l->n + 1, sizeof(*l->v));
-	l->v[l->n++] = call;
+	a->v = xrealloc(a->v, a->n + 1, sizeof(*a->v));
+	a->v[a->n++] = (struct asker){ by->reply, by->uid, xstrdup(by->user), xstrdup(by->host),
+		xstrdup(reason) };
+}
+
+static void askers_clear(struct askers *a)
+{
+	for (size_t i = 0; i < a->n; i++) {
+		free(a->v[i].user);
+		free(a->v[i].host);
+		free(a->v[i].reason);
+	}
+	a->n = 0;
 }
 
 /* Everything that is not the core and goes by the configuration. */
@@ -120,16 +138,13 @@ static void switch_to(struct ctld *c, struct reading *r, struct clocks now)
 static void tell_all(struct reload *r, char *const *lines, int n, const struct error *err)
 {
 	for (size_t i = 0; i < r->now.n; i++)
-		r->done(r->c, r->now.v[i], lines, n, err);
-	r->now.n = 0;
+		r->done(r->c, r->now.v[i].call, lines, n, err);
+	askers_clear(&r->now);
 }
 
-/* Who asked for it: the first that waits for the answer, else the controller itself. */
-static void note(
-        struct ctld *c, const struct reload *r, char *const *lines, int n, struct clocks now)
+/* "2 changes: ..., ...", of which the log has all. Caller frees. */
+static char *changes_text(char *const *lines, int n)
 {
-	struct call *call = r->now.n ? call_find(c, r->now.v[0]) : NULL;
-	struct core_event ev = { .kind = EV_NOTE };
 	struct strbuf text = { .s = NULL };
 	char *all;
 
@@ -139,13 +154,35 @@ static void note(
 	all = strbuf_take(&text);
 	if (strlen(all) > NOTE_TEXT)
 		memcpy(all + NOTE_TEXT - 3, "...", 4);
+	return all;
+}
+
+/* Nobody: NULL. */
+static void note_one(struct ctld *c, const struct asker *by, const char *changes, struct clocks now)
+{
+	struct core_event ev = { .kind = EV_NOTE };
+	struct strbuf text = { .s = NULL };
+
+	strbuf_addf(&text, "%s%s%s", changes, by && *by->reason ? ": " : "", by ? by->reason : "");
+	if (by)
+		ev.caller = (struct caller){ .uid = by->uid, .user = by->user, .host = by->host };
 	ev.note.kind = "controller.reconfigure";
-	ev.note.text = all;
-	ev.note.nobody = !call;
-	if (call)
-		ev.caller = call_caller(c, call);
+	ev.note.text = text.s;
+	ev.note.nobody = !by;
 	inputs_apply(c, &ev, now);
-	free(all);
+	strbuf_free(&text);
+}
+
+static void note(
+        struct ctld *c, const struct reload *r, char *const *lines, int n, struct clocks now)
+{
+	char *changes = changes_text(lines, n);
+
+	for (size_t i = 0; i < r->now.n; i++)
+		note_one(c, &r->now.v[i], changes, now);
+	if (!r->now.n)
+		note_one(c, NULL, changes, now);
+	free(changes);
 }
 
 static void apply(struct ctld *c, void *arg, struct clocks now)
@@ -176,12 +213,12 @@ static void apply(struct ctld *c, void *arg, struct clocks now)
 	reading_free(reading);
 	r->reading = false;
 	if (r->again) {
-		struct calls_list empty = r->now;
+		struct askers empty = r->now;
 
 		r->now = r->next;
 		r->next = empty;
 		r->again = false;
-		reload_start(r, 0);
+		reload_start(r, NULL, "");
 	}
 }
 
@@ -197,17 +234,17 @@ static void reading_done(void *arg)
 
 static const struct worker_ops reading_ops = { run_reading, reading_done, reading_free };
 
-void reload_start(struct reload *r, uint64_t call)
+void reload_start(struct reload *r, const struct caller *by, const char *reason)
 {
 	struct reading *reading;
 	struct error err;
 
 	if (r->reading) {
-		list_add(&r->next, call);
+		askers_add(&r->next, by, reason);
 		r->again = true;
 		return;
 	}
-	list_add(&r->now, call);
+	askers_add(&r->now, by, reason);
 	reading = xcalloc(1, sizeof(*reading));
 	reading->reload = r;
 	reading->path = xstrdup(r->c->conf_path);
@@ -237,6 +274,8 @@ void reload_free(struct reload *r)
 		return;
 	if (r->job)
 		worker_cancel(r->job);
+	askers_clear(&r->now);
+	askers_clear(&r->next);
 	free(r->now.v);
 	free(r->next.v);
 	free(r);

@@ -11,6 +11,7 @@
 
 #include "common/error.h"
 
+struct caller;
 struct ctld;
 struct reload;
 
@@ -21,8 +22,9 @@ typedef void reload_done_fn(
 struct reload *reload_new(struct ctld *c, reload_done_fn *done);
 void reload_free(struct reload *r); /* NULL is fine */
 
-/* Read it again. `call`: whom done() tells; 0: nobody (SIGHUP). A request during a reading is
- * answered by the reading after it. */
-void reload_start(struct reload *r, uint64_t call);
+/* Read it again. `by`: who asks, whose call (by->reply) done() tells; NULL: nobody (SIGHUP). A
+ * request during a reading is answered by the reading after it. Each leaves an event of its own in
+ * the audit trail, also of one who waits for the answer no more. */
+void reload_start(struct reload *r, const struct caller *by, const char *reason);
 
 #endif

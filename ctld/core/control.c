@@ -10,6 +10,7 @@
 #include "common/mailwish.h"
 #include "common/xalloc.h"
 #include "ctld/core/array.h"
+#include "ctld/core/changes.h"
 #include "ctld/core/idmap.h"
 #include "ctld/core/wishes.h"
 
@@ -30,8 +31,9 @@ struct control {
 	struct core *core;
 	const struct core_event *event;
 	struct job *job;
-	unsigned as;    /* how who asks stands to it */
-	char what[200]; /* of an update: what was changed */
+	unsigned as;             /* how who asks stands to it */
+	char what[CHANGES_TEXT]; /* what of it was done, for the audit trail */
+	char throttle[64];       /* the same of the whole array's */
 	char label[JOB_LABEL];
 	uint32_t arrays, tasks; /* it was done to */
 };
@@ -176,6 +178,8 @@ static int send_signal(struct control *c, struct error *err)
 		e->run.signal = c->event->job.signal;
 		e->run.script_only = c->event->job.script_only;
 	}
+	snprintf(c->what, sizeof(c->what), "signal %u%s", c->event->job.signal,
+	        c->event->job.script_only ? " to the script alone" : "");
 	return 0;
 }
 
@@ -254,7 +258,7 @@ static int requeue(struct control *c, struct error *err)
 
 static int update(struct control *c, struct error *err)
 {
-	char done[240];
+	char fields[200], done[240];
 
 	if (job_state_ended((enum job_state)job_info(c->job)->state))
 		return wrong_state(c->job, "updated", err);
@@ -262,9 +266,9 @@ static int update(struct control *c, struct error *err)
 		return error_set(err, ERR_JOB_STATE,
 		        "job %s: what it waits for is said of the whole array",
 		        job_label(c->job, c->label));
-	if (job_update(c->core, c->job, c->event, c->what, sizeof(c->what), err) < 0)
+	if (job_update(c->core, c->job, c->event, fields, sizeof(fields), c->what, err) < 0)
 		return error_wrap(err, "job %s", job_label(c->job, c->label));
-	snprintf(done, sizeof(done), "updated (%s)", c->what);
+	snprintf(done, sizeof(done), "updated (%s)", fields);
 	if (!job_info(c->job)->hold) /* else its comment says who holds it and why */
 		remember(c, done);
 	return 0;
@@ -487,8 +491,9 @@ static int update_at_once(struct control *c, struct job *own, struct error *err)
 	if (at_once > TASK_MAX)
 		return error_set(err, ERR_JOB_SPEC, "--array-throttle=%u: want 0 (none) to %d",
 		        at_once, TASK_MAX);
+	snprintf(c->throttle, sizeof(c->throttle), "array-throttle %u -> %u",
+	        job_array(own)->at_once, at_once);
 	array_set_at_once(c->core, own, at_once);
-	snprintf(c->what, sizeof(c->what), "array-throttle");
 	return 0;
 }
 
@@ -574,17 +579,35 @@ static bool as_coordinator(const struct control *c)
 	return !(c->as & (AS_OWNER | AS_STAFF));
 }
 
+/* "as coordinator: tasks 1-3: time 1:00:00 -> 30:00: reason" */
+static void audit_text(const struct control *c, const char *tasks, char *text, size_t size)
+{
+	const char *reason = c->event->job.reason ? c->event->job.reason : "";
+	const char *const parts[] = { c->throttle, c->what, reason };
+	size_t used = (size_t)snprintf(text, size, "%s%s%.200s",
+	        as_coordinator(c) ? "as coordinator: " : "", tasks ? "tasks " : "",
+	        tasks ? tasks : "");
+	bool more = tasks;
+
+	for (size_t i = 0; i < sizeof(parts) / sizeof(parts[0]) && used < size; i++) {
+		if (!*parts[i])
+			continue;
+		used += (size_t)snprintf(text + used, size - used, "%s%.*s", more ? ": " : "",
+		        CHANGES_TEXT, parts[i]);
+		more = true;
+	}
+}
+
 static int control_one(
         struct control *c, uint64_t ref, const struct taskset *set, struct error *err)
 {
 	const struct caller *by = &c->event->caller;
-	const char *reason = c->event->job.reason ? c->event->job.reason : "";
 	bool waits = job_ref_part(ref) == JOB_PART_WAITS;
 	struct job *job = jobs_find(c->core->jobs, waits ? job_ref_id(ref) : ref);
-	char *tasks = set ? taskset_text(set) : NULL, text[768];
+	char *tasks = set ? taskset_text(set) : NULL, text[1024];
 	int rc;
 
-	c->what[0] = '\0';
+	c->what[0] = c->throttle[0] = '\0';
 	if (!job)
 		rc = no_job(c, ref, err);
 	else
@@ -592,10 +615,7 @@ static int control_one(
 	if (rc == 0)
 		rc = control_job(c, job, ref, set, err);
 	if (rc == 0) {
-		snprintf(text, sizeof(text), "%s%s%.200s%s%s%s%.300s",
-		        as_coordinator(c) ? "as coordinator: " : "", tasks ? "tasks " : "",
-		        tasks ? tasks : "", tasks && (*c->what || *reason) ? ": " : "", c->what,
-		        *c->what && *reason ? ": " : "", reason);
+		audit_text(c, tasks, text, sizeof(text));
 		audit_note(c->core, verbs[c->event->job.verb].kind, by, waits ? job_id(job) : ref,
 		        "", text);
 		effects_add(c->core->effects, EFFECT_JOB_CHANGED)->job = ref;

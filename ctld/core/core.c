@@ -414,7 +414,7 @@ bool core_is_suspended(const struct core *core, const char **text)
 void audit_note(struct core *core, const char *kind, const struct caller *caller, uint64_t ref,
         const char *node, const char *text)
 {
-	char label[JOB_LABEL], with_task[600];
+	char label[JOB_LABEL], with_task[1100];
 	struct audit_entry entry = {
 		.kind = kind,
 		.uid = caller ? (int64_t)caller->uid : AUDIT_NOBODY,
@@ -427,7 +427,7 @@ void audit_note(struct core *core, const char *kind, const struct caller *caller
 	if (job_ref_part(ref)) {
 		const struct job *job = jobs_find(core->jobs, ref);
 
-		snprintf(with_task, sizeof(with_task), "%s%s%.480s",
+		snprintf(with_task, sizeof(with_task), "%s%s%.1000s",
 		        job ? job_label(job, label) : job_ref_label(ref, label), *text ? ": " : "",
 		        text);
 		entry.text = with_task;

@@ -11,7 +11,7 @@
  *	correspond.c  tasks that wait for the same tasks of another array
  *	admit.c    accounts, QOS, partitions and limits of what is submitted
  *	control.c  EV_JOB_CONTROL, EV_WAIT_JOB
- *	update.c   what JOB_UPDATE changes
+ *	update.c   what JOB_UPDATE changes; changes.c says it
  *	revive.c   requeue of what has ended: may it be?
  *	operate.c  EV_NODE_CONTROL, EV_PARTITION_CONTROL, fencing
  *	hardware.c GPUs that are taken as found (hardware.h)
@@ -38,6 +38,7 @@
 
 #include "ctld/core/accounts.h"
 #include "ctld/core/audit.h"
+#include "ctld/core/changes.h"
 #include "ctld/core/core.h"
 #include "ctld/core/effects.h"
 #include "ctld/core/fates.h"
@@ -297,9 +298,10 @@ int revive_check(struct core *core, const struct job *job, struct error *err);
 /* The tasks of an array that have ended and left memory: are they meant (set NULL: all are)? */
 int revive_check_here(const struct job *own, const struct taskset *set, struct job *const *v,
         size_t n, struct error *err);
-/* Other demands of a PENDING job. `what` names what was changed: "gpus, time". */
+/* Other demands of a PENDING job. `what` names what was changed: "gpus, time"; `told` (changes.h)
+ * says from what to what. */
 int job_update(struct core *core, struct job *job, const struct core_event *event, char *what,
-        size_t size, struct error *err);
+        size_t size, char told[CHANGES_TEXT], struct error *err);
 /* The submit that would make this job; CPUs and memory 0 where they are what its partition gives
  * for each GPU. Its niceness was judged when it was given. */
 struct submit_job job_as_asked(const struct core *core, const struct job *job);

@@ -63,6 +63,8 @@ void submit_joins(struct core *core, struct job *job)
 static void intake_commit(struct core *core, const struct caller *caller, struct intake *t)
 {
 	struct job_info *i = &t->info;
+	const char *remark = t->in->remark ? t->in->remark : "";
+	char text[640];
 	struct job *job;
 
 	submit_fill(core, caller, t);
@@ -76,7 +78,8 @@ static void intake_commit(struct core *core, const struct caller *caller, struct
 	t->info.labels = NULL;
 	t->counted = false;
 	submit_joins(core, job);
-	audit_note(core, "job.submit", caller, t->info.id, "", t->in->name);
+	snprintf(text, sizeof(text), "%.255s%s%.380s", t->in->name, *remark ? ": " : "", remark);
+	audit_note(core, "job.submit", caller, t->info.id, "", text);
 }
 
 static int compare_nonces(const void *x, const void *y)

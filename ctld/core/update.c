@@ -9,54 +9,53 @@
 
 #include "common/units.h"
 #include "ctld/core/admit.h"
+#include "ctld/core/changes.h"
 #include "ctld/core/depends.h"
 #include "ctld/core/wishes.h"
 
-#define MEMBER(bit, name, member)                                     \
+#define MEMBER(bit, member)                                           \
 	{                                                             \
-		bit, name, offsetof(struct submit_job, member),       \
+		bit, offsetof(struct submit_job, member),             \
 		        sizeof(((struct submit_job *)(NULL))->member) \
 	}
 
-/* What of a change goes where; a field may have several members, then only the first has its name.
- */
+/* What of a change goes where; a field may have several members. */
 static const struct {
 	uint64_t field;
-	const char *name;
 	size_t offset, size;
 } members[] = {
-	MEMBER(UPDATE_PARTITION, "partition", partition),
-	MEMBER(UPDATE_ACCOUNT, "account", account),
-	MEMBER(UPDATE_GPUS, "gpus", gpus),
-	MEMBER(UPDATE_GPUS, "", n_gpus),
-	MEMBER(UPDATE_GPUS, "", gpus_per_node),
-	MEMBER(UPDATE_GPU_MEM_MIN, "gpu-mem-min", gpu_mem_min_mb),
-	MEMBER(UPDATE_GPU_MEM, "gpu-mem", gpu_mem_mb),
-	MEMBER(UPDATE_GPU_SHARE, "gpu-share", gpu_share_milli),
-	MEMBER(UPDATE_GPU_MEM_BURST, "gpu-mem-burst", gpu_mem_burst_mb),
-	MEMBER(UPDATE_NODES, "nodes", nodes_min),
-	MEMBER(UPDATE_NODES, "", nodes_max),
-	MEMBER(UPDATE_CPUS, "cpus", cpus),
-	MEMBER(UPDATE_MEM, "mem", mem_mb),
-	MEMBER(UPDATE_TIME, "time", time_limit_s),
-	MEMBER(UPDATE_NICE, "nice", nice),
-	MEMBER(UPDATE_CONSTRAINT, "constraint", constraint),
-	MEMBER(UPDATE_PREFER, "prefer", prefer),
-	MEMBER(UPDATE_NODELIST, "nodelist", nodelist),
-	MEMBER(UPDATE_EXCLUDE, "exclude", exclude),
-	MEMBER(UPDATE_EXCLUSIVE, "exclusive", exclusive),
-	MEMBER(UPDATE_QOS, "qos", qos),
-	MEMBER(UPDATE_MAX_WAIT, "max-wait", max_wait_s),
-	MEMBER(UPDATE_LICENCES, "licences", licences),
-	MEMBER(UPDATE_BEGIN, "begin", begin_time),
-	MEMBER(UPDATE_DEADLINE, "deadline", deadline),
-	MEMBER(UPDATE_DEPENDENCY, "dependency", depends),
-	MEMBER(UPDATE_REMARK, "comment", remark),
-	MEMBER(UPDATE_MAIL_TYPE, "mail-type", mail_types),
-	MEMBER(UPDATE_MAIL_USER, "mail-user", mail_user),
-	MEMBER(UPDATE_REQUEUE_ON, "requeue-on", requeue_on),
-	MEMBER(UPDATE_REQUEUE_DELAY, "requeue-delay", requeue_delay_s),
-	MEMBER(UPDATE_KILL_INVALID_DEP, "kill-on-invalid-dep", kill_invalid),
+	MEMBER(UPDATE_PARTITION, partition),
+	MEMBER(UPDATE_ACCOUNT, account),
+	MEMBER(UPDATE_GPUS, gpus),
+	MEMBER(UPDATE_GPUS, n_gpus),
+	MEMBER(UPDATE_GPUS, gpus_per_node),
+	MEMBER(UPDATE_GPU_MEM_MIN, gpu_mem_min_mb),
+	MEMBER(UPDATE_GPU_MEM, gpu_mem_mb),
+	MEMBER(UPDATE_GPU_SHARE, gpu_share_milli),
+	MEMBER(UPDATE_GPU_MEM_BURST, gpu_mem_burst_mb),
+	MEMBER(UPDATE_NODES, nodes_min),
+	MEMBER(UPDATE_NODES, nodes_max),
+	MEMBER(UPDATE_CPUS, cpus),
+	MEMBER(UPDATE_MEM, mem_mb),
+	MEMBER(UPDATE_TIME, time_limit_s),
+	MEMBER(UPDATE_NICE, nice),
+	MEMBER(UPDATE_CONSTRAINT, constraint),
+	MEMBER(UPDATE_PREFER, prefer),
+	MEMBER(UPDATE_NODELIST, nodelist),
+	MEMBER(UPDATE_EXCLUDE, exclude),
+	MEMBER(UPDATE_EXCLUSIVE, exclusive),
+	MEMBER(UPDATE_QOS, qos),
+	MEMBER(UPDATE_MAX_WAIT, max_wait_s),
+	MEMBER(UPDATE_LICENCES, licences),
+	MEMBER(UPDATE_BEGIN, begin_time),
+	MEMBER(UPDATE_DEADLINE, deadline),
+	MEMBER(UPDATE_DEPENDENCY, depends),
+	MEMBER(UPDATE_REMARK, remark),
+	MEMBER(UPDATE_MAIL_TYPE, mail_types),
+	MEMBER(UPDATE_MAIL_USER, mail_user),
+	MEMBER(UPDATE_REQUEUE_ON, requeue_on),
+	MEMBER(UPDATE_REQUEUE_DELAY, requeue_delay_s),
+	MEMBER(UPDATE_KILL_INVALID_DEP, kill_invalid),
 };
 #define N_MEMBERS (sizeof(members) / sizeof(members[0]))
 
@@ -134,21 +133,17 @@ struct submit_job job_as_asked(const struct core *core, const struct job *job)
 	return in;
 }
 
-/* Lay the changes over `in`; `what` names them. Returns the fields that were known. */
-static uint64_t lay_over(struct submit_job *in, const struct submit_job *change, uint64_t fields,
-        char *what, size_t size)
+/* Lay the changes over `in`. Returns the fields that were known. */
+static uint64_t lay_over(struct submit_job *in, const struct submit_job *change, uint64_t fields)
 {
 	uint64_t known = 0;
-	size_t m, used = 0;
+	size_t m;
 
 	for (m = 0; m < N_MEMBERS; m++) {
 		if (!(fields & members[m].field))
 			continue;
 		memcpy((char *)in + members[m].offset, (const char *)change + members[m].offset,
 		        members[m].size);
-		if (*members[m].name && used < size)
-			used += (size_t)snprintf(what + used, size - used, "%s%s", used ? ", " : "",
-			        members[m].name);
 		known |= members[m].field;
 	}
 	return known;
@@ -158,20 +153,20 @@ static uint64_t lay_over(struct submit_job *in, const struct submit_job *change,
 static void name_fields(uint64_t fields, char *text, size_t size)
 {
 	unsigned bit;
-	size_t m, used = 0;
+	size_t used = 0;
 
 	*text = '\0';
 	for (bit = 0; bit < 64 && used < size; bit++) {
+		const char *name = change_name(1ull << bit);
+
 		if (!(fields >> bit & 1))
 			continue;
-		for (m = 0; m < N_MEMBERS && members[m].field != 1ull << bit; m++)
-			;
-		used += (size_t)snprintf(text + used, size - used, "%s", used ? ", " : "");
-		if (used >= size)
-			break;
-		used += m < N_MEMBERS
-		                ? (size_t)snprintf(text + used, size - used, "%s", members[m].name)
-		                : (size_t)snprintf(text + used, size - used, "field %u", bit + 1);
+		if (name)
+			used += (size_t)snprintf(
+			        text + used, size - used, "%s%s", used ? ", " : "", name);
+		else
+			used += (size_t)snprintf(
+			        text + used, size - used, "%sfield %u", used ? ", " : "", bit + 1);
 	}
 }
 
@@ -235,34 +230,14 @@ static int update_limit(struct core *core, struct job *job, const struct caller 
 	return 0;
 }
 
-int job_update(struct core *core, struct job *job, const struct core_event *e, char *what,
-        size_t size, struct error *err)
+/* A job that waits is as if it had been submitted with that. */
+static int update_asked(struct core *core, struct job *job, const struct core_event *e,
+        struct submit_job *in, struct error *err)
 {
 	const struct job_info *i = job_info(job);
 	struct caller owner = { .uid = i->uid, .role = e->caller.role, .user = i->user };
-	struct submit_job in = job_as_asked(core, job);
-	struct intake t = { .in = &in, .updated = i, .weight = job_weight(job) };
-	uint64_t fields = e->job.fields & ~(uint64_t)UPDATE_AT_ONCE;
-	uint64_t unknown = fields & ~lay_over(&in, e->job.change, fields, what, size);
-	char names[160];
+	struct intake t = { .in = in, .updated = i, .weight = job_weight(job) };
 
-	if (!fields)
-		return error_set(err, ERR_USAGE, "nothing is to be changed");
-	name_fields(unknown ? unknown : fields & ~(uint64_t)UPDATE_WISHES, names, sizeof(names));
-	if (unknown)
-		return error_set(err, ERR_JOB_SPEC,
-		        "%s of the update is not known to this controller, which is older than "
-		        "what "
-		        "sent it; nothing was changed",
-		        names);
-	if (!(e->job.fields & ~(uint64_t)UPDATE_WISHES))
-		return update_wishes(core, job, &in, err);
-	if (i->state != JOB_PENDING && e->job.fields == UPDATE_TIME)
-		return update_limit(core, job, &e->caller, in.time_limit_s, err);
-	if (i->state != JOB_PENDING)
-		return error_set(err, ERR_JOB_STATE,
-		        "%s can only be changed while it is PENDING; it is %s", names,
-		        job_state_name((enum job_state)i->state));
 	if (e->caller.uid == i->uid) {
 		owner.groups = e->caller.groups;
 		owner.n_groups = e->caller.n_groups;
@@ -274,8 +249,8 @@ int job_update(struct core *core, struct job *job, const struct core_event *e, c
 		admit_count(core, i, (int)t.weight);
 		return -1;
 	}
-	t.info.max_wait_s = in.max_wait_s;
-	t.info.nice = e->job.fields & UPDATE_NICE ? in.nice : i->nice;
+	t.info.max_wait_s = in->max_wait_s;
+	t.info.nice = e->job.fields & UPDATE_NICE ? in->nice : i->nice;
 	job_withdraw(core, job);
 	job_set_asked(core->jobs, job, &t.info);
 	job_set_wishes(core->jobs, job, &t.info);
@@ -286,5 +261,59 @@ int job_update(struct core *core, struct job *job, const struct core_event *e, c
 		depends_set(core, job, t.depends);
 	job_consider(core, job);
 	intake_clear(core, &t);
+	return 0;
+}
+
+/* Of these fields, what the job has now. */
+static void show_now(
+        const struct core *core, const struct job *job, uint64_t fields, struct changes *to)
+{
+	struct submit_job in = job_as_asked(core, job);
+	char depends[CHANGES_VALUE];
+
+	depends_say(job, depends, sizeof(depends));
+	in.depends = depends;
+	in.nice = job_info(job)->nice;
+	in.cpus = job_info(job)->cpus;
+	in.mem_mb = job_info(job)->mem_mb;
+	changes_show(to, &in, fields, core->now.wall);
+}
+
+int job_update(struct core *core, struct job *job, const struct core_event *e, char *what,
+        size_t size, char told[CHANGES_TEXT], struct error *err)
+{
+	const struct job_info *i = job_info(job);
+	struct submit_job in = job_as_asked(core, job);
+	uint64_t fields = e->job.fields & ~(uint64_t)UPDATE_AT_ONCE;
+	uint64_t unknown = fields & ~lay_over(&in, e->job.change, fields);
+	struct changes was, is;
+	char names[160];
+	int rc;
+
+	if (!fields)
+		return error_set(err, ERR_USAGE, "nothing is to be changed");
+	name_fields(unknown ? unknown : fields & ~(uint64_t)UPDATE_WISHES, names, sizeof(names));
+	if (unknown)
+		return error_set(err, ERR_JOB_SPEC,
+		        "%s of the update is not known to this controller, which is older than "
+		        "what "
+		        "sent it; nothing was changed",
+		        names);
+	name_fields(fields, what, size);
+	show_now(core, job, fields, &was);
+	if (!(e->job.fields & ~(uint64_t)UPDATE_WISHES))
+		rc = update_wishes(core, job, &in, err);
+	else if (i->state != JOB_PENDING && e->job.fields == UPDATE_TIME)
+		rc = update_limit(core, job, &e->caller, in.time_limit_s, err);
+	else if (i->state != JOB_PENDING)
+		rc = error_set(err, ERR_JOB_STATE,
+		        "%s can only be changed while it is PENDING; it is %s", names,
+		        job_state_name((enum job_state)i->state));
+	else
+		rc = update_asked(core, job, e, &in, err);
+	if (rc < 0)
+		return -1;
+	show_now(core, job, fields, &is);
+	changes_tell(told, &was, &is, fields);
 	return 0;
 }

@@ -86,8 +86,10 @@ void rpc_archive(struct ctld *c, const struct rpc *rpc)
 		rpc_reply(c, rpc, &err);
 		return;
 	}
+	if (!rpc_reason(c, rpc, m->reason))
+		return;
 	users_name(c->users, rpc->peer->uid, &name);
-	rpc_note(c, rpc, "controller.archive", m->path);
+	rpc_note(c, rpc, "controller.archive", m->path, m->reason);
 	log_info("archive to %s asked for by %s at %s", m->path, name, rpc->peer->address);
 	a = xcalloc(1, sizeof(*a));
 	a->dir = xstrdup(c->conf->controller.state_dir);

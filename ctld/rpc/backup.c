@@ -57,15 +57,17 @@ static void on_done(void *arg, const struct store_result *result, const struct e
 void rpc_backup(struct ctld *c, const struct rpc *rpc)
 {
 	const Gpusched__Backup *m = (const Gpusched__Backup *)rpc->msg;
-	struct call *call = call_new(
-	        c, rpc->peer, rpc->id, &backup_ops, xcalloc(1, sizeof(struct backup_call)));
 	struct asked *asked;
+	struct call *call;
 	const char *name;
 
+	if (!rpc_reason(c, rpc, m->reason))
+		return;
+	call = call_new(c, rpc->peer, rpc->id, &backup_ops, xcalloc(1, sizeof(struct backup_call)));
 	if (!call)
 		return;
 	users_name(c->users, rpc->peer->uid, &name);
-	rpc_note(c, rpc, "controller.backup", m->path);
+	rpc_note(c, rpc, "controller.backup", m->path, m->reason);
 	log_info("backup to %s asked for by %s at %s", m->path, name, rpc->peer->address);
 	asked = xcalloc(1, sizeof(*asked));
 	*asked = (struct asked){ c, call->number, xstrdup(m->path) };

@@ -27,8 +27,15 @@ void rpc_reconfigured(
 
 void rpc_reconfigure(struct ctld *c, const struct rpc *rpc)
 {
-	struct call *call = call_new(c, rpc->peer, rpc->id, &ops, NULL);
+	const Gpusched__Reconfigure *m = (const Gpusched__Reconfigure *)rpc->msg;
+	struct caller caller;
+	struct call *call;
 
-	if (call)
-		reload_start(c->reload, call->number);
+	if (!rpc_reason(c, rpc, m->reason))
+		return;
+	call = call_new(c, rpc->peer, rpc->id, &ops, NULL);
+	if (!call)
+		return;
+	caller = call_caller(c, call);
+	reload_start(c->reload, &caller, m->reason);
 }

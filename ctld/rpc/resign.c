@@ -26,7 +26,7 @@ struct resign {
 	struct ctld *c;
 	uint64_t session, id;
 	uid_t uid;
-	char *credential;
+	char *credential, *reason;
 	uint64_t jobs[SIGNEDJOB_MAX];
 	size_t n;
 	/* the worker's */
@@ -43,6 +43,7 @@ static void resign_free(void *arg)
 	struct resign *r = arg;
 
 	free(r->credential);
+	free(r->reason);
 	free(r);
 }
 
@@ -134,6 +135,7 @@ static void apply(struct ctld *c, void *arg, struct clocks now)
 	ev.job.hashes = r->hashes;
 	ev.job.n_hashes = r->n_hashes;
 	ev.job.sign_time = r->signed_at * 1000000;
+	ev.job.reason = r->reason;
 	inputs_apply(c, &ev, now);
 }
 
@@ -169,12 +171,15 @@ void rpc_resign(struct ctld *c, const struct rpc *rpc)
 		rpc_reply(c, rpc, &err);
 		return;
 	}
+	if (!rpc_reason(c, rpc, m->reason))
+		return;
 	r = xcalloc(1, sizeof(*r));
 	r->c = c;
 	r->session = rpc->peer->session;
 	r->id = rpc->id;
 	r->uid = rpc->peer->uid;
 	r->credential = xstrndup((const char *)m->credential.data, m->credential.len);
+	r->reason = xstrdup(m->reason);
 	r->n = m->n_jobs;
 	memcpy(r->jobs, m->jobs, m->n_jobs * sizeof(*m->jobs));
 	if (!worker_submit(c->pool, (uint64_t)rpc->peer->uid + 1, &worker_ops, r, &err)) {

@@ -1,12 +1,17 @@
 /* rpc.c - see rpc.h */
 #include "ctld/rpc/rpc.h"
 
+#include <stdlib.h>
+
 #include "common/log.h"
 #include "common/msg.h"
+#include "common/text.h"
+#include "common/xalloc.h"
 #include "ctld/calls.h"
 #include "ctld/ctld.h"
 #include "ctld/inputs.h"
 #include "ctld/peers.h"
+#include "ctld/rpc/convert.h"
 #include "ctld/rpc/filter.h"
 #include "ctld/users.h"
 
@@ -85,13 +90,26 @@ const char *rpc_event(unsigned type)
 	return row ? row->event : NULL;
 }
 
-void rpc_note(struct ctld *c, const struct rpc *rpc, const char *kind, const char *text)
+void rpc_note(struct ctld *c, const struct rpc *rpc, const char *kind, const char *text,
+        const char *reason)
 {
 	struct core_event ev = { .kind = EV_NOTE, .caller = peer_caller(c, rpc->peer) };
+	char *all = xasprintf("%s%s%s", text, *text && *reason ? ": " : "", reason);
 
 	ev.note.kind = kind;
-	ev.note.text = text;
+	ev.note.text = all;
 	inputs_apply(c, &ev, rpc->now);
+	free(all);
+}
+
+bool rpc_reason(struct ctld *c, const struct rpc *rpc, const char *reason)
+{
+	struct error err;
+
+	if (text_check("reason", reason, WIRE_TEXT_MAX, &err) == 0)
+		return true;
+	rpc_reply(c, rpc, &err);
+	return false;
 }
 
 int rpc_permitted(unsigned type, unsigned standing, struct error *err)

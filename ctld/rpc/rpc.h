@@ -53,8 +53,12 @@ struct rpc {
 	size_t len;
 };
 
-/* An audit event for what the core has no part in. */
-void rpc_note(struct ctld *c, const struct rpc *rpc, const char *kind, const char *text);
+/* An audit event for what the core has no part in: the text, and why (may be ""). */
+void rpc_note(struct ctld *c, const struct rpc *rpc, const char *kind, const char *text,
+        const char *reason);
+
+/* Is what he says of why fit to be kept? False: he was told what is wrong with it. */
+bool rpc_reason(struct ctld *c, const struct rpc *rpc, const char *reason);
 
 /* How the caller stands to a job that was found in the core; is he told that it is there? */
 unsigned rpc_standing(struct ctld *c, const struct rpc *rpc, const struct job_view *job);

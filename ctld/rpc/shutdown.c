@@ -7,11 +7,14 @@
 
 void rpc_shutdown(struct ctld *c, const struct rpc *rpc)
 {
+	const Gpusched__Shutdown *m = (const Gpusched__Shutdown *)rpc->msg;
 	const char *name;
 
+	if (!rpc_reason(c, rpc, m->reason))
+		return;
 	users_name(c->users, rpc->peer->uid, &name);
 	log_info("shutdown asked for by %s at %s", name, rpc->peer->address);
-	rpc_note(c, rpc, "controller.shutdown", "");
+	rpc_note(c, rpc, "controller.shutdown", "", m->reason);
 	rpc_reply(c, rpc, NULL);
 	ctld_end(c);
 }
