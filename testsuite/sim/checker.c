@@ -432,6 +432,12 @@ static const struct fact_row {
 	{ "kept", "wx", fact_kept },
 	{ "reboot", "wn", fact_reboot },
 	{ "usage", "nnnnn", fact_usage },
+	{ "heartbeat", "n", fact_heartbeat },
+	{ "contact", "wn", fact_contact },
+	{ "parted", "w", fact_parted },
+	{ "books", "nnnnw", fact_books },
+	{ "tells", "nnnnw", fact_tells },
+	{ "looked", "wn", fact_looked },
 	{ "left", "nnnn", fact_left },
 	{ "quiet", "", fact_quiet },
 };
@@ -559,6 +565,11 @@ size_t checker_violations(const struct checker *c)
 size_t checker_facts(const struct checker *c)
 {
 	return c->n_facts;
+}
+
+size_t checker_looks(const struct checker *c)
+{
+	return c->n_looks;
 }
 
 size_t checker_stops(const struct checker *c)

@@ -39,6 +39,10 @@
  *	    no other run is told to end
  *	I23 once faults stop, every GPU is given to jobs again
  *
+ *	I24 a node and a controller that hear each other agree: what the one has booked there, what
+ *	    the agent has to tell of, and what lives there are the same runs, and where they are not
+ *	    that is over within two heartbeats (of its beginning, or of when they began to hear)
+ *
  * The journal: one fact a line, words separated by blanks, '#' starts a comment. Times are
  * microseconds of one monotonic clock, non-decreasing over `start`, `end`, `reboot` of one node.
  *
@@ -78,6 +82,11 @@
  *	reboot NODE TIME                 the node went down: what ran there is dead
  *	usage JOB TASK ATTEMPT RANK ELAPSED
  *	                                 what the controller accounts, microseconds
+ *	heartbeat USEC                   how often nodes say that they are there
+ *	contact NODE TIME, parted NODE   from now on the controller and it hear each other; no more
+ *	books JOB TASK ATTEMPT RANK NODE the controller has it booked there
+ *	tells JOB TASK ATTEMPT RANK NODE the agent has it, or an end of it that was not yet
+ *forgotten looked NODE TIME                 those since the last `looked` were all of this node
  *	left JOB TASK ATTEMPT RANK       a process of it was found after its end
  *	quiet                            faults have stopped and the cluster had its time
  */
@@ -107,6 +116,7 @@ void checker_say(struct checker *c, const char *fmt, ...) __attribute__((format(
 size_t checker_violations(const struct checker *c);
 void checker_print(const struct checker *c, FILE *out);
 size_t checker_facts(const struct checker *c);
+size_t checker_looks(const struct checker *c); /* at a node that has heard for two heartbeats */
 size_t checker_stops(const struct checker *c); /* runs that were suspended */
 size_t checker_parts(const struct checker *c); /* that had parts of GPUs */
 /* Attempts on several nodes: of which all ranks were started; of which only some were. */

@@ -3,6 +3,7 @@
  *	checker.c	facts of clients, the table of facts, what must hold when all is over
  *	checker_runs.c	facts of nodes: what really ran, where and when
  *	checker_gpus.c	who has which GPU, or what part of it, and what is wrong with them
+ *	checker_agree.c	whether the controller and its nodes know of the same runs
  *	checker_waits.c	what a job asked for before it may start, and before it may start again
  *
  * A job is one or many tasks; a job that is no array has the task 0 alone. What is said of a whole
@@ -76,6 +77,12 @@ struct run_key {
 	uint64_t job, task, attempt, rank;
 };
 
+/* Who has it in its books, at which look. */
+struct sighting {
+	const struct node *node;
+	uint64_t look;
+};
+
 struct run {
 	struct run_key key;
 	char node[NAME_LEN];
@@ -87,6 +94,9 @@ struct run {
 	uint64_t milli, mib;
 	bool told;          /* to end */
 	struct run *beside; /* that was on one of its GPUs where users are kept apart */
+	struct sighting booked, told_of; /* by the controller; by the agent */
+	const struct node *differs_on;   /* NULL: nobody differs about it */
+	uint64_t differs_since;
 	UT_hash_handle hh;
 };
 
@@ -105,6 +115,9 @@ struct node {
 	bool closed;                /* nothing is to start */
 	uint64_t drained, faulty;   /* GPUs: out of use now; that ever had a fault */
 	bool stops;                 /* what runs on GPUs that are taken out of use */
+	bool heard;                 /* the controller and it hear each other, */
+	uint64_t heard_since;       /* from then on */
+	uint64_t looks;
 	UT_hash_handle hh;
 };
 
@@ -115,7 +128,8 @@ struct checker {
 	struct node *nodes;
 	struct token *tokens;
 	char **violations;
-	size_t n_violations, n_facts;
+	size_t n_violations, n_facts, n_looks;
+	uint64_t heartbeat; /* 0: not said */
 };
 
 /* The words of a fact by position: as they are; numbers; tasks, for a word "12_3". */
@@ -164,6 +178,10 @@ void gpus_take(struct checker *c, struct node *node, struct run *run);
 void gpus_give_back(struct node *node, struct run *run);
 /* When all is over, and everybody is known: different users shared no GPU where they must not. */
 void gpus_over(struct checker *c);
+
+/* --- checker_agree.c ------------------------------------------------------------------------- */
+
+fact_fn fact_heartbeat, fact_contact, fact_parted, fact_books, fact_tells, fact_looked;
 
 /* --- checker_waits.c ------------------------------------------------------------------------- */
 

@@ -558,6 +558,22 @@ uint64_t sim_controller_kept(const struct sim_controller *c, unsigned node)
 	return kept;
 }
 
+bool sim_controller_hears(struct sim_controller *c, uint64_t link)
+{
+	return c->core && sim_peer(c, link);
+}
+
+void sim_controller_tell_runs(const struct sim_controller *c, unsigned node)
+{
+	struct run_id runs[256];
+	size_t n = core_node_runs(c->core, node, runs, 256);
+
+	assert(n <= 256);
+	for (size_t i = 0; i < n; i++)
+		checker_say(c->o.checker, "books %" PRIu64 " %u %u %u %s", runs[i].job,
+		        runs[i].task, runs[i].attempt, runs[i].rank, c->o.conf->nodes[node].name);
+}
+
 void sim_controller_fenced(struct sim_controller *c, unsigned node, bool off)
 {
 	struct core_event ev = { .kind = EV_FENCED, .fenced = { node, off } };

@@ -58,6 +58,11 @@ void sim_controller_resume(struct sim_controller *c, unsigned node, int gpu);
  */
 uint64_t sim_controller_kept(const struct sim_controller *c, unsigned node);
 
+/* It is up, and this link is open. */
+bool sim_controller_hears(struct sim_controller *c, uint64_t link);
+/* Tells the checker of what is booked on the node ("books"). It must be up. */
+void sim_controller_tell_runs(const struct sim_controller *c, unsigned node);
+
 void sim_controller_fenced(struct sim_controller *c, unsigned node, bool off);
 
 /* What it believes, for whoever looks into a failed seed: jobs that have not ended. */

@@ -317,3 +317,11 @@ void link_stall(struct engine *e, uint64_t number, usec_t how_long)
 	if (l->stalled_until < e->mono + how_long)
 		l->stalled_until = e->mono + how_long;
 }
+
+bool link_flows(const struct engine *e, uint64_t number)
+{
+	const struct link *l = link_get((struct engine *)(uintptr_t)e, number);
+
+	return l->up[SIDE_CONTROLLER] && l->up[SIDE_NODE] && !l->broken &&
+	       e->mono >= l->stalled_until;
+}

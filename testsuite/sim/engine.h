@@ -79,6 +79,8 @@ void link_break(struct engine *e, uint64_t link, usec_t within);
 /* This end has died (crash): it is told nothing more; the other end is, some time within `within`.
  */
 void link_drop_end(struct engine *e, uint64_t link, enum side side, usec_t within);
+/* Neither broken, nor an end gone, nor held back. */
+bool link_flows(const struct engine *e, uint64_t link);
 /* Hold everything on this link back for so long (a partition). */
 void link_stall(struct engine *e, uint64_t link, usec_t how_long);
 

@@ -1,6 +1,6 @@
 /* faultsim.c - the fault simulation: one seed, one history
  *
- * usage: faultsim [--seeds N] [--first N | --seed N] [--verbose]
+ * usage: faultsim [--seeds N] [--first N | --seed N] [--twice] [--forgetful] [--verbose]
  *
  * In every other seed nodes find their GPUs, which fail and come back, and jobs share them.
  *
@@ -8,7 +8,9 @@
  * seed chooses: the controller killed, its power cut, agents killed, nodes rebooted, links broken
  * and stalled, messages late and twice, clocks that jump. Then the faults stop, everything is
  * started, and the checker judges what was promised. Each seed is run twice where --twice says so:
- * the same history must come out. Exits 1 at the first violation, with the seed.
+ * the same history must come out. With --forgetful the first node has a bug: it never tells that a
+ * run has ended, and the checker must see that it and the controller differ. Exits 1 at the first
+ * violation, with the seed.
  */
 #include <inttypes.h>
 #include <stdio.h>
@@ -34,6 +36,7 @@
 #define VFS_NAME        "faultsim"
 #define SEEDS_THAT_TELL 20           /* among so many there are gangs of every fate */
 #define FAULTY          (600 * SEC)  /* for so long things go wrong */
+#define LOOKS           SEC          /* so often both ends are asked for their runs */
 #define CALM            (3600 * SEC) /* and for so long at most the cluster has to finish */
 
 static const char conf_text[] =
@@ -67,7 +70,8 @@ struct sim {
 	struct sim_node *nodes[NODES];
 	struct sim_client *clients[CLIENTS];
 	struct mix mix;
-	bool faulty, has_gpus;
+	bool faulty, has_gpus, forgetful;
+	uint64_t heard[NODES]; /* over this link, at the last look */
 	char node_keys[200];
 	uint64_t faults;
 };
@@ -339,6 +343,7 @@ static void make_nodes(struct sim *s)
 			.run_low = 10 * MS,
 			.run_high = engine_between(s->engine, SEC, 30 * SEC),
 			.ignores_term_ppm = 200000,
+			.forgetful = s->forgetful && !i,
 			.conf = s->has_gpus ? s->conf : NULL };
 
 		s->nodes[i] = sim_node_new(&o);
@@ -460,6 +465,43 @@ static bool all_well(struct sim *s)
 	return well;
 }
 
+/* --- do they agree? --------------------------------------------------------------------------- */
+
+/* The node hears the controller over this link and it the node; 0: over none. */
+static uint64_t heard_over(const struct sim *s, unsigned i)
+{
+	uint64_t link = sim_node_link(s->nodes[i]);
+
+	if (!sim_node_is_registered(s->nodes[i]) || !link_flows(s->engine, link))
+		return 0;
+	return sim_controller_hears(s->controller, link) ? link : 0;
+}
+
+/* At any time, whatever went wrong before: what the two say of their runs. */
+static void look(void *arg, void **own)
+{
+	struct sim *s = arg;
+
+	(void)own;
+	for (unsigned i = 0; i < NODES; i++) {
+		const char *name = s->conf->nodes[i].name;
+		int64_t now = engine_now(s->engine).mono;
+		uint64_t link = heard_over(s, i);
+
+		if (s->heard[i] && link != s->heard[i])
+			checker_say(s->checker, "parted %s", name);
+		if (link && link != s->heard[i])
+			checker_say(s->checker, "contact %s %" PRId64, name, now);
+		s->heard[i] = link;
+		if (!link)
+			continue;
+		sim_controller_tell_runs(s->controller, i);
+		sim_node_tell_runs(s->nodes[i]);
+		checker_say(s->checker, "looked %s %" PRId64, name, now);
+	}
+	engine_at(s->engine, LOOKS, look, s, NULL);
+}
+
 /* Everything up and repaired, no more faults: look until all has ended. */
 static void calm(struct sim *s)
 {
@@ -491,12 +533,13 @@ static void calm(struct sim *s)
 
 struct totals {
 	struct sim_client_count clients;
-	uint64_t faults, facts, commits, restarts, simulated_s, whole, in_part, stops, gpus, parts;
+	uint64_t faults, facts, looks, commits, restarts, simulated_s, whole, in_part, stops, gpus,
+	        parts;
 };
 
-static uint64_t run_seed(uint64_t seed, const char *dir, struct totals *t)
+static uint64_t run_seed(uint64_t seed, const char *dir, bool forgetful, struct totals *t)
 {
-	struct sim s = { .faulty = true };
+	struct sim s = { .faulty = true, .forgetful = forgetful };
 	struct sim_controller_stats stats;
 	uint64_t hash;
 
@@ -509,6 +552,8 @@ static uint64_t run_seed(uint64_t seed, const char *dir, struct totals *t)
 	again(&s, fault_jump, s.mix.jump);
 	again(&s, fault_gpu, s.mix.gpu);
 	again(&s, operator_looks, s.mix.gpu ? 40 * SEC : 0);
+	checker_say(s.checker, "heartbeat %" PRId64, (int64_t)s.conf->controller.heartbeat_ms * MS);
+	look(&s, NULL);
 	engine_run(s.engine, FAULTY);
 	calm(&s);
 	hash = engine_trace_hash(s.engine);
@@ -519,6 +564,7 @@ static uint64_t run_seed(uint64_t seed, const char *dir, struct totals *t)
 	t->facts += checker_facts(s.checker);
 	t->whole += checker_gangs(s.checker, true);
 	t->in_part += checker_gangs(s.checker, false);
+	t->looks += checker_looks(s.checker);
 	t->stops += checker_stops(s.checker);
 	t->parts += checker_parts(s.checker);
 	for (unsigned i = 0; i < NODES; i++)
@@ -540,7 +586,7 @@ static uint64_t run_seed(uint64_t seed, const char *dir, struct totals *t)
 int main(int argc, char **argv)
 {
 	uint64_t first = 1, n = 30;
-	bool twice = false, verbose = false;
+	bool twice = false, verbose = false, forgetful = false;
 	struct totals t = { 0 };
 	char dir[] = "/tmp/faultsim-XXXXXX";
 	time_t start = time(NULL);
@@ -554,38 +600,40 @@ int main(int argc, char **argv)
 			first = strtoull(argv[++i], NULL, 10), n = 1;
 		else if (!strcmp(argv[i], "--twice"))
 			twice = true;
+		else if (!strcmp(argv[i], "--forgetful"))
+			forgetful = true;
 		else if (!strcmp(argv[i], "--verbose"))
 			verbose = true;
 		else {
 			fprintf(stderr, "usage: faultsim [--seeds N] [--first N] [--seed N] "
-			                "[--twice] [--verbose]\n");
+			                "[--twice] [--forgetful] [--verbose]\n");
 			return 2;
 		}
 	}
 	if (!mkdtemp(dir))
 		return 2;
 	for (uint64_t seed = first; seed < first + n; seed++) {
-		uint64_t hash = run_seed(seed, dir, &t);
+		uint64_t hash = run_seed(seed, dir, forgetful, &t);
 
 		if (verbose)
 			printf("seed %" PRIu64 " %016" PRIx64 "\n", seed, hash);
-		if (twice && run_seed(seed, dir, &t) != hash)
+		if (twice && run_seed(seed, dir, forgetful, &t) != hash)
 			fail(seed, "the same seed gave another history");
 	}
 	rmdir(dir);
 	printf("%" PRIu64 " seeds from %" PRIu64 ": %" PRIu64 " jobs, %" PRIu64
 	       " of them in %" PRIu64 " bulks, %" PRIu64 " tasks, %" PRIu64 " faults, %" PRIu64
-	       " restarts, %" PRIu64 " commits, %" PRIu64 " facts, %" PRIu64 " gangs and %" PRIu64
-	       " that never were whole, %" PRIu64 " suspended runs, %" PRIu64
+	       " restarts, %" PRIu64 " commits, %" PRIu64 " facts, %" PRIu64 " looks, %" PRIu64
+	       " gangs and %" PRIu64 " that never were whole, %" PRIu64 " suspended runs, %" PRIu64
 	       " with parts of GPUs, %" PRIu64 " GPUs that failed, %" PRIu64
 	       " simulated hours in %ld s\n",
 	        n, first, t.clients.jobs, t.clients.in_bulks, t.clients.bulks, t.clients.tasks,
-	        t.faults, t.restarts, t.commits, t.facts, t.whole, t.in_part, t.stops, t.parts,
-	        t.gpus, t.simulated_s / 3600, (long)(time(NULL) - start));
+	        t.faults, t.restarts, t.commits, t.facts, t.looks, t.whole, t.in_part, t.stops,
+	        t.parts, t.gpus, t.simulated_s / 3600, (long)(time(NULL) - start));
 	if (n >= SEEDS_THAT_TELL && (!t.whole || !t.in_part || !t.stops || !t.clients.bulks ||
-	                                    !t.clients.tasks || !t.parts || !t.gpus))
+	                                    !t.clients.tasks || !t.parts || !t.gpus || !t.looks))
 		fail(first,
-		        "no gang ran, none was broken, no run suspended, no GPU shared or lost, or "
-		        "there was no bulk or array: nothing was shown");
+		        "no gang ran, none was broken, no run suspended, no GPU shared or lost, no "
+		        "node heard for long, or there was no bulk or array: nothing was shown");
 	return 0;
 }

@@ -282,8 +282,11 @@ static void carry_out(struct sim_node *n)
 
 	for (size_t i = 0; i < count; i++) {
 		switch (f[i].kind) {
-		case AGENT_SEND_REGISTER:
 		case AGENT_SEND_REPORT:
+			if (n->o.forgetful && f[i].report.state == REPORT_ENDED)
+				break;
+			/* fallthrough */
+		case AGENT_SEND_REGISTER:
 		case AGENT_SEND_HEARTBEAT:
 			send_effect(n, &f[i]);
 			break;
@@ -535,4 +538,23 @@ void sim_node_print(const struct sim_node *n, FILE *out)
 uint64_t sim_node_link(const struct sim_node *n)
 {
 	return n->link;
+}
+
+bool sim_node_is_registered(const struct sim_node *n)
+{
+	return n->agent && n->link && is_heard(n);
+}
+
+void sim_node_tell_runs(const struct sim_node *n)
+{
+	const struct run_report *r;
+	const void *at = NULL;
+
+	while ((r = sim_launcher_each(n->launcher, &at))) {
+		enum agent_run_state state = agent_run_state(n->agent, r->run);
+
+		if (state != AGENT_RUN_NONE && state != AGENT_RUN_FORGOTTEN)
+			checker_say(n->o.checker, "tells %" PRIu64 " %u %u %u %s", r->run.job,
+			        r->run.task, r->run.attempt, r->run.rank, n->o.name);
+	}
 }

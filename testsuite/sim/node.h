@@ -34,6 +34,7 @@ struct sim_node_options {
 	void *arg;
 	usec_t run_low, run_high;  /* how long programs last */
 	unsigned ignores_term_ppm; /* programs that only KILL ends */
+	bool forgetful;            /* a bug for the checker to find: ends are not told */
 	const struct conf *conf;   /* of its GPUs, which are found and may fail; NULL: none is */
 };
 
@@ -52,6 +53,10 @@ bool sim_node_resume(struct sim_node *n, uint64_t *gpus);
 size_t sim_node_gpu_faults(const struct sim_node *n);
 
 uint64_t sim_node_link(const struct sim_node *n); /* 0: none */
+/* Its agent is registered over that link, with a controller that it obeys. */
+bool sim_node_is_registered(const struct sim_node *n);
+/* Tells the checker of which runs its agent knows ("tells"). */
+void sim_node_tell_runs(const struct sim_node *n);
 
 /* Its runs' records, for whoever looks into a failed seed. */
 void sim_node_print(const struct sim_node *n, FILE *out);

@@ -46,6 +46,10 @@
 #define PART(job, milli, mib) \
 	"share " #job " 0 1 0 " #milli " " #mib ";start " #job " 0 1 0 1 n1 5 1 20;"
 
+/* It runs on n1 since 50, and they have heard each other long before; each of the two has it. */
+#define HEARD "heartbeat 10;contact n1 20;submit 1 1 a;start 1 0 1 0 1 n1 5 1 50;"
+#define RUNS  "books 1 0 1 0 n1;tells 1 0 1 0 n1;"
+
 static const struct {
 	const char *expect; /* "" clean, else the invariant of the first violation */
 	const char *facts;  /* separated by ';' */
@@ -211,6 +215,25 @@ static const struct {
 	      "told 1 0 1 0 drain" },
 	{ "", "kept n1 0" },
 	{ "I23", "kept n1 4" },
+	/* what controller and node say of their runs */
+	{ "", HEARD RUNS "looked n1 100;" RUNS "looked n1 200;" },
+	{ "", HEARD "books 1 0 1 0 n1;looked n1 100;books 1 0 1 0 n1;looked n1 119;" RUNS
+	            "looked n1 120;books 1 0 1 0 n1;looked n1 130" },
+	{ "I24", HEARD "books 1 0 1 0 n1;looked n1 100;books 1 0 1 0 n1;looked n1 120;" },
+	{ "I24", HEARD "tells 1 0 1 0 n1;looked n1 100;tells 1 0 1 0 n1;looked n1 120;" },
+	{ "I24", HEARD "looked n1 100;looked n1 120;" },
+	{ "I24", HEARD "books 1 0 1 0 n1;looked n1 100;tells 1 0 1 0 n1;looked n1 120;" },
+	{ "", HEARD "looked n1 100;parted n1;contact n1 115;looked n1 115;looked n1 134" },
+	{ "I24", HEARD "looked n1 100;parted n1;contact n1 115;looked n1 115;looked n1 135" },
+	{ "I24", HEARD RUNS "looked n1 100;end 1 0 1 0 n1 0 0 110;" RUNS "looked n1 111;" RUNS
+	                    "looked n1 131;" },
+	{ "", HEARD RUNS "looked n1 100;end 1 0 1 0 n1 0 0 110;" RUNS "looked n1 111;"
+	                 "looked n1 131;" },
+	{ "", HEARD "contact n2 60;" RUNS "looked n1 100;looked n2 100;" RUNS
+	            "looked n1 130;looked n2 130" },
+	{ "I24", HEARD "contact n2 60;books 1 0 1 0 n2;looked n2 100;books 1 0 1 0 n2;"
+	               "looked n2 120" },
+	{ "I24", "heartbeat 10;looked n1 100" },
 };
 
 static void check_case(size_t i)
