@@ -166,7 +166,7 @@ struct conf_switch {
 /* What becomes of jobs on a GPU that a fault has drained: they go on, start anew, end. */
 enum conf_health_jobs { CONF_HEALTH_RUN, CONF_HEALTH_REQUEUE, CONF_HEALTH_END };
 
-/* A program of the site's around runs. */
+/* A program of the site's, around runs or the health check. */
 struct conf_program {
 	char *path;          /* absolute; "": not said */
 	uint32_t timeout_ms; /* 0: as the agent says */
@@ -183,7 +183,8 @@ struct conf_agent {
 	uint32_t max_processes;    /* of a run; 0: not said */
 	char *over_memory;         /* one of OVERMEM_WORDS; "": not said */
 	uint32_t sample_ms;        /* between two looks at what runs use, at most; 0: not said */
-	struct conf_program programs[PROGRAM_RUN_KINDS];
+	struct conf_program programs[PROGRAM_KINDS];
+	uint32_t health_interval_s; /* between two health checks; 0: not said */
 };
 
 /* Of runs that leave their GPUs idle: compute use, never memory (ctld/core/idle.h). */

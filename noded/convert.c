@@ -371,7 +371,7 @@ static const ProtobufCMessage *register_message(
 	m->max_epoch = effect->reg.max_epoch;
 	m->max_job = effect->reg.max_job;
 	m->pretended = facts->pretended;
-	m->settings = m->takes_programs = true;
+	m->settings = m->takes_programs = m->takes_health_check = true;
 	if (facts->inventory) {
 		m->gpus = facts->inventory->gpus;
 		m->n_gpus = facts->inventory->n_gpus;

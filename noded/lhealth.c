@@ -1,8 +1,10 @@
 /* lhealth.c - the site's health check; see lpriv.h, site.h
  *
- * Until the first one has ended the node is not known to be well. What a check finds is told with
- * the GPUs, in the hello and whenever it has changed. The hello waits a moment for the first one,
- * so that a node whose check is quick registers once.
+ * Which program that is, and how often it is run, the rules say (rules.h), and may say otherwise at
+ * any time. Until the first one has ended the node is not known to be well. What a check finds is
+ * told with the GPUs, in the hello and whenever it has changed. The hello, or word of a new
+ * program, waits a moment for the first one, so that a node whose check is quick tells once. Never
+ * two run at a time: one of a program that is no longer the site's is waited for and not heard.
  */
 #include "config.h"
 
@@ -30,6 +32,9 @@ struct lhealth {
 	struct launcher *l;
 	struct event *next, *said; /* said: NULL: none is under way */
 	struct event *patience;    /* pending: the hello waits */
+	char *path;                /* NULL: the site has none */
+	uint64_t timeout_ms, interval_s;
+	bool unheard; /* the one under way is of another program */
 	int fd;
 	char text[PROGRAM_TROUBLE_MAX];
 	size_t len;
@@ -37,11 +42,14 @@ struct lhealth {
 
 static void later(struct lhealth *h)
 {
-	struct timeval tv = { .tv_sec = (time_t)h->l->options.health_interval_s };
+	struct timeval tv = { .tv_sec = (time_t)h->interval_s };
 
+	evtimer_del(h->next);
 	if (tv.tv_sec)
 		evtimer_add(h->next, &tv);
 }
+
+static void check(struct lhealth *h);
 
 static void take(struct lhealth *h, const char *found)
 {
@@ -81,14 +89,19 @@ static void result_come(evutil_socket_t fd, short what, void *arg)
 		return;
 	h->text[h->len] = '\0';
 	close_result(h);
+	if (h->unheard) {
+		h->unheard = false;
+		if (h->path)
+			check(h);
+		return;
+	}
 	take(h, strcmp(h->text, SHEPHERD_CHECK_OK) == 0 ? "" : *h->text ? h->text : NO_RESULT);
 }
 
 static int spawn(struct lhealth *h, int fd, struct error *err)
 {
 	struct launcher *l = h->l;
-	char *path = xstrdup(l->options.programs[PROGRAM_HEALTH]);
-	char *ms = xasprintf("%" PRIu64, l->options.program_timeout_ms);
+	char *path = xstrdup(h->path), *ms = xasprintf("%" PRIu64, h->timeout_ms);
 	char *node = xstrdup(l->options.node), *leaf = contain_root_leaf(l->contain, LEAF);
 	char name[] = "gshepherd", check[] = SHEPHERD_CHECK;
 	char *argv[] = { name, check, path, ms, node, leaf, NULL };
@@ -150,23 +163,64 @@ bool lhealth_awaited(const struct lhealth *h)
 	return h && event_pending(h->patience, EV_TIMEOUT, NULL);
 }
 
+static bool is_another(const struct lhealth *h, const struct rules_program *p)
+{
+	if (!h->path || !p->path)
+		return h->path || p->path;
+	return strcmp(h->path, p->path) != 0 || h->timeout_ms != p->timeout_ms;
+}
+
+/* The rules' program from now on. */
+static void replace(struct lhealth *h, const struct rules_program *p)
+{
+	static const struct timeval patience = { .tv_sec = PATIENCE_MS / 1000 };
+
+	free(h->path);
+	h->path = p->path ? xstrdup(p->path) : NULL;
+	h->timeout_ms = p->timeout_ms;
+	h->unheard = h->said != NULL;
+	evtimer_del(h->next);
+	snprintf(h->l->health, sizeof(h->l->health), "%s", h->path ? FIRST : "");
+	if (!h->path) {
+		evtimer_del(h->patience);
+		return;
+	}
+	evtimer_add(h->patience, &patience);
+	if (!h->said)
+		check(h);
+}
+
+void lhealth_follow(struct launcher *l)
+{
+	const struct rules_program *p = &l->rules.programs[PROGRAM_HEALTH];
+	struct lhealth *h = l->checks;
+	bool sooner;
+
+	if (!h)
+		return;
+	sooner = h->interval_s != l->rules.health_interval_s;
+	h->interval_s = l->rules.health_interval_s;
+	if (is_another(h, p)) {
+		replace(h, p);
+		if (!h->path)
+			lgpus_tell(l);
+	} else if (sooner && h->path && !h->said) {
+		later(h);
+	}
+}
+
 struct lhealth *lhealth_start(struct launcher *l)
 {
-	const struct timeval patience = { .tv_sec = PATIENCE_MS / 1000 };
-	struct lhealth *h;
+	struct lhealth *h = xcalloc(1, sizeof(*h));
 
-	if (!l->options.programs[PROGRAM_HEALTH])
-		return NULL;
-	h = xcalloc(1, sizeof(*h));
 	h->l = l;
 	h->fd = -1;
 	h->next = evtimer_new(l->base, due, h);
 	h->patience = evtimer_new(l->base, patience_over, h);
 	if (!h->next || !h->patience)
 		abort();
-	snprintf(l->health, sizeof(l->health), "%s", FIRST);
-	evtimer_add(h->patience, &patience);
-	check(h);
+	l->checks = h;
+	lhealth_follow(l);
 	return h;
 }
 
@@ -177,5 +231,6 @@ void lhealth_free(struct lhealth *h)
 	close_result(h);
 	event_free(h->patience);
 	event_free(h->next);
+	free(h->path);
 	free(h);
 }

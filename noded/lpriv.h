@@ -98,7 +98,7 @@ struct launcher {
 	struct lgpus *gpus;
 	struct lfaults *faults;
 	struct lleft *left;
-	struct lhealth *checks;           /* NULL: the site has none */
+	struct lhealth *checks;           /* NULL: not started yet */
 	char health[PROGRAM_TROUBLE_MAX]; /* what its check found wrong; "": nothing */
 	struct lwatch *watch;
 	struct lmps *mps;
@@ -343,6 +343,8 @@ void lleft_gpus_changed(struct launcher *l);
 
 /* Check the node now and every now and then, where the site has a check: l->health. */
 struct lhealth *lhealth_start(struct launcher *l);
+/* The rules are others now: their check, if it is another, takes the place of the one before. */
+void lhealth_follow(struct launcher *l);
 /* Why nothing is to start here, for the controller: a program that must not be run, or what the
  * check found; "": nothing. */
 const char *lhealth_why(const struct launcher *l);

@@ -19,7 +19,7 @@
 #include "common/xalloc.h"
 
 #define SETTINGS_FILE "settings"
-#define LOOK_AGAIN_S  10
+#define LOOK_AGAIN_S  10 /* at the latest: with each health check, where these are more frequent */
 
 static void make(struct launcher *l)
 {
@@ -70,6 +70,7 @@ static void look_again(evutil_socket_t fd, short what, void *arg)
 	(void)what;
 	memcpy(why, l->rules.programs_why, sizeof(why));
 	rules_make_programs(&l->options, l->settings, &l->rules);
+	lhealth_follow(l);
 	lsettings_watch(l);
 	if (strcmp(why, l->rules.programs_why) != 0) {
 		say_programs(l);
@@ -79,7 +80,9 @@ static void look_again(evutil_socket_t fd, short what, void *arg)
 
 void lsettings_watch(struct launcher *l)
 {
-	const struct timeval soon = { .tv_sec = LOOK_AGAIN_S };
+	uint64_t often = l->rules.health_interval_s;
+	const struct timeval soon = { .tv_sec = often && often < LOOK_AGAIN_S ? (time_t)often
+		                                                              : LOOK_AGAIN_S };
 
 	if (!l->programs_event && !(l->programs_event = evtimer_new(l->base, look_again, l)))
 		abort();
@@ -135,6 +138,7 @@ void lsettings_take(struct launcher *l, const Gpusched__NodeSettings *m)
 	memcpy(programs_why, l->rules.programs_why, sizeof(programs_why));
 	if (!replace(l, m))
 		return;
+	lhealth_follow(l);
 	lsettings_watch(l);
 	if (strcmp(programs_why, l->rules.programs_why) != 0)
 		say_programs(l);

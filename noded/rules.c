@@ -150,7 +150,7 @@ static void add_over_memory(const struct launcher_options *own, const Gpusched__
 
 static void clear_programs(struct rules *rules)
 {
-	for (size_t k = 0; k < PROGRAM_RUN_KINDS; k++) {
+	for (size_t k = 0; k < PROGRAM_KINDS; k++) {
 		free(rules->programs[k].path);
 		rules->programs[k].path = NULL;
 	}
@@ -180,7 +180,8 @@ void rules_make_programs(
 {
 	clear_programs(out);
 	out->programs_why[0] = '\0';
-	for (size_t k = 0; k < PROGRAM_RUN_KINDS; k++) {
+	out->health_interval_s = own->health_interval_s;
+	for (size_t k = 0; k < PROGRAM_KINDS; k++) {
 		out->programs[k].timeout_ms = own->program_timeout_ms;
 		if (own->programs[k])
 			out->programs[k].path = xstrdup(own->programs[k]);
@@ -188,8 +189,14 @@ void rules_make_programs(
 	for (size_t i = 0; told && i < told->n_programs; i++) {
 		const Gpusched__RunProgram *p = told->programs[i];
 
-		if (p->kind < PROGRAM_RUN_KINDS && !own->programs[p->kind])
-			tell_program(own, p, out);
+		if (p->kind >= PROGRAM_KINDS || own->programs[p->kind])
+			continue;
+		tell_program(own, p, out);
+		if (p->kind == PROGRAM_HEALTH && told->health_interval_s)
+			out->health_interval_s =
+			        told->health_interval_s < RULES_HEALTH_INTERVAL_MAX_S
+			                ? told->health_interval_s
+			                : RULES_HEALTH_INTERVAL_MAX_S;
 	}
 }
 

@@ -19,7 +19,8 @@
  *
  *	programs        those that the agent names none of; only out of one folder of root's, as it
  *	                says (program_told()). One that may not be run is not left out: nothing is
- *	                started meanwhile
+ *	                started meanwhile. The health check is one of them
+ *	health_interval of a health check that it names
  *
  * What of it makes no sense is left out and told.
  */
@@ -32,7 +33,9 @@
 #include "common/strbuf.h"
 #include "noded/launcher.h"
 
-#define RULES_SAMPLE_MIN_MS 100 /* of what the controller says */
+/* Of what the controller says. */
+#define RULES_SAMPLE_MIN_MS         100
+#define RULES_HEALTH_INTERVAL_MAX_S (30 * 86400)
 
 struct rules_program {
 	char *path; /* NULL: none; owned */
@@ -47,9 +50,10 @@ struct rules {
 	uint64_t max_processes, sample_ms;
 	enum overmem_policy over_memory;
 	bool share_users_one;
-	struct rules_program programs[PROGRAM_RUN_KINDS];
+	struct rules_program programs[PROGRAM_KINDS];
+	uint64_t health_interval_s;             /* 0: there is only one check */
 	char programs_why[PROGRAM_TROUBLE_MAX]; /* one must not be run; "": all may */
-	struct grants_wish devices; /* strings of the options and of the settings */
+	struct grants_wish devices;             /* strings of the options and of the settings */
 };
 
 /* `told` NULL: nothing. Texts of `devices` are good as long as both. What was left out is added to

@@ -85,10 +85,15 @@ static size_t say_containment(const struct node_link *l, const struct conf_texts
 	return used;
 }
 
+static bool names_program(const struct conf_agent *a, enum program_kind kind)
+{
+	return a->programs[kind].path && *a->programs[kind].path;
+}
+
 static bool any_program(const struct conf_agent *a)
 {
-	for (size_t k = 0; k < PROGRAM_RUN_KINDS; k++) {
-		if (a->programs[k].path && *a->programs[k].path)
+	for (enum program_kind k = 0; k < PROGRAM_RUN_KINDS; k++) {
+		if (names_program(a, k))
 			return true;
 	}
 	return false;
@@ -112,6 +117,7 @@ static size_t say_settings(const struct node_link *l, const struct conf_node *co
 		{ "devices", no && a->devices.n },
 		{ "share_users", no && conf->share_users == CONF_USERS_ONE },
 		{ "programs", l->no_programs && any_program(a) },
+		{ "health_check", l->no_health_check && names_program(a, PROGRAM_HEALTH) },
 	};
 	size_t i, before = used, n = 0;
 
@@ -260,6 +266,7 @@ void agent_up_apply(struct core *core, const struct core_event *e)
 	l->tells_faults = e->agent_up.tells_faults;
 	l->no_settings = e->agent_up.no_settings;
 	l->no_programs = e->agent_up.no_programs;
+	l->no_health_check = e->agent_up.no_health_check;
 	take_health(core, node, e->agent_up.health);
 	if (!core->suspended) {
 		end_old_incarnation(core, node, e);

@@ -271,6 +271,7 @@ struct core_event {
 			bool tells_faults;       /* it sends GPU_REPORTs */
 			bool no_settings;        /* it knows of no NodeSettings */
 			bool no_programs;        /* or of none with programs */
+			bool no_health_check;    /* or not of a health check */
 			bool pretended;
 			const struct run_report *runs; /* all runs alive or not yet forgotten */
 			size_t n_runs;

@@ -69,13 +69,14 @@ struct node_link {
 	usec_t heard_wall;  /* 0: not heard in this life */
 	usec_t fenced_mono; /* when the fence program was last asked for */
 	enum node_fence fence;
-	uint32_t slot;       /* among the unknown nodes that something is due for (timers.c) */
-	uint32_t check_slot; /* among those whose GPUs are to be looked at (faults.h) */
-	usec_t check_due;    /* mono, if so */
-	bool tells_faults;   /* its agent knows of them */
-	bool no_settings;    /* its agent cannot be told how runs are to be held */
-	bool no_programs;    /* nor which programs to run around them */
-	bool off;            /* UNKNOWN and what ran there was given up */
+	uint32_t slot;        /* among the unknown nodes that something is due for (timers.c) */
+	uint32_t check_slot;  /* among those whose GPUs are to be looked at (faults.h) */
+	usec_t check_due;     /* mono, if so */
+	bool tells_faults;    /* its agent knows of them */
+	bool no_settings;     /* its agent cannot be told how runs are to be held */
+	bool no_programs;     /* nor which programs to run around them */
+	bool no_health_check; /* nor of the site's health check */
+	bool off;             /* UNKNOWN and what ran there was given up */
 	bool pretended;
 	bool others_failed;                        /* of more than one user */
 	uint32_t launch_failures, failed_uid;      /* in a row; whose was the last */

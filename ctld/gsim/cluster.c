@@ -305,7 +305,7 @@ static void node_copy(struct conf_node *to, const struct conf_node *from, unsign
 	to->health_events =
 	        (struct conf_texts){ 0 }; /* of real GPUs, as what follows of real agents */
 	to->agent = (struct conf_agent){ .gpu_devices = xstrdup(""), .over_memory = xstrdup("") };
-	for (i = 0; i < PROGRAM_RUN_KINDS; i++)
+	for (i = 0; i < PROGRAM_KINDS; i++)
 		to->agent.programs[i].path = xstrdup("");
 	to->leaf = CONF_NONE;
 }

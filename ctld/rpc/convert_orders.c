@@ -47,8 +47,8 @@ Gpusched__Registered *wire_registered(
 static void fill_programs(
         Gpusched__NodeSettings *m, const struct conf_agent *agent, struct arena *arena)
 {
-	m->programs = wire_take(arena, PROGRAM_RUN_KINDS * sizeof(*m->programs));
-	for (uint32_t k = 0; k < PROGRAM_RUN_KINDS; k++) {
+	m->programs = wire_take(arena, PROGRAM_KINDS * sizeof(*m->programs));
+	for (uint32_t k = 0; k < PROGRAM_KINDS; k++) {
 		const struct conf_program *program = &agent->programs[k];
 		Gpusched__RunProgram *p;
 
@@ -60,6 +60,7 @@ static void fill_programs(
 		p->timeout_ms = program->timeout_ms;
 		m->programs[m->n_programs++] = p;
 	}
+	m->health_interval_s = agent->health_interval_s;
 }
 
 Gpusched__NodeSettings *wire_node_settings(

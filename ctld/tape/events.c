@@ -254,6 +254,7 @@ static const struct field agent_up_fields[] = {
 	MAY_TEXT(EV, agent_up.containment_why),
 	NUMBER(EV, agent_up.no_settings),
 	NUMBER(EV, agent_up.no_programs),
+	NUMBER(EV, agent_up.no_health_check),
 };
 
 static const struct field agent_fields[] = {

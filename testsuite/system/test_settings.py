@@ -108,7 +108,7 @@ def test_programs_come_from_one_folder(c):
     good = script(folder / "good", f'echo "$0 $GPUSCHED_JOB_ID" >> {trace}')
     outside = script(c.dir / "outside", f"echo outside >> {trace}")
     try:
-        start_with(c, f"--programs={folder}")
+        start_with(c, f"--programs={folder}", "--health-interval=1s")  # which is how often one that is missing is looked for
         configure(c, f'prolog = "{good}"; epilog = "{good}"; epilog_timeout = "5s";')
         c.wait_nodes()
         job = c.submit("true", user="daemon")
@@ -137,6 +137,55 @@ def test_programs_come_from_one_folder(c):
         start_with(c, "--programs=none")
         wait_until(lambda: "--programs=none takes none" in node(c), "the reason of none")
         assert "outside" not in trace.read_text()
+    finally:
+        configure(c, "")
+        start_with(c)
+        c.wait_nodes()
+
+
+def test_a_health_check_of_the_configuration(c):
+    """It is run at once and on its interval; taken back, it no longer holds the node. No other place than the folder."""
+    folder, sick, count = c.dir / "checks", c.dir / "sick", c.dir / "count"
+    folder.mkdir(mode=0o755)
+    check = script(folder / "check", f'echo "$(env | sort | tr "\n" " ")" >> {count}\n[ ! -e {sick} ] || {{ echo fan 3; exit 1; }}')
+    outside = script(c.dir / "outside-check", f"touch {c.dir}/evil")
+    try:
+        start_with(c, f"--programs={folder}", "--health-interval=1s")
+        c.wait_nodes()
+        sick.touch()
+        configure(c, f'health_check = "{check}"; health_interval = "1s"; health_check_timeout = "5s";')
+        wait_until(lambda: "health check ended with exit code 1: fan 3" in node(c), "the node to be drained")
+        assert c.node_states()["n1"] == "drained"
+        waits = c.submit("true", user="daemon")
+        at = len(count.read_text().splitlines())
+        wait_until(lambda: len(count.read_text().splitlines()) > at + 1, "more checks")
+        assert c.state(waits) == "PENDING"
+        sick.unlink()
+        c.wait_state(waits, "COMPLETED")
+        path = count.read_text().splitlines()[0].split()
+        assert [x.split("=")[0] for x in path if "=" in x and not x.startswith(("PWD=", "_=", "SHLVL=", "OLDPWD="))] == ["GPUSCHED_NODE", "PATH"]
+
+        # An agent that starts anew knows it before any controller; another program takes its place at once.
+        sick.touch()
+        wait_until(lambda: c.node_states()["n1"] == "drained", "the node to be drained")
+        start_with(c, f"--programs={folder}")
+        assert c.node_states()["n1"] == "drained"
+        configure(c, f'health_check = "{script(folder / "well", "exit 0")}";')
+        c.wait_nodes()
+
+        configure(c, f'health_check = "{outside}";')
+        wait_until(lambda: f"health check '{outside}' does not lie in {folder}" in node(c), "the reason to be told")
+        configure(c, f'health_check = "{check}"; health_interval = "1s";')
+        wait_until(lambda: "fan 3" in node(c), "the check's reason")
+        configure(c, "")
+        c.wait_nodes()
+        assert not (c.dir / "evil").exists()
+
+        # The agent's own command line counts.
+        start_with(c, f"--health-check={folder / 'well'}")
+        configure(c, f'health_check = "{check}";')
+        c.wait_nodes()
+        c.wait_state(c.submit("true", user="daemon"), "COMPLETED")
     finally:
         configure(c, "")
         start_with(c)

@@ -517,7 +517,8 @@ static void a_node_s_own_idle_gpu(void **state)
 {
 	struct conf *conf = parse(CTL PARTS
 	        "node_defaults = { idle_gpu = { below = \"9%\"; action = \"end\"; };"
-	        " prolog = \"/p\"; scrub = \"/s\"; scrub_timeout = \"5s\"; };"
+	        " prolog = \"/p\"; scrub = \"/s\"; scrub_timeout = \"5s\";"
+	        " health_check = \"/h\"; health_check_timeout = \"4s\"; health_interval = \"2m\"; };"
 	        "nodes = ( { name = \"n[1-2]\"; prolog = \"\"; idle_gpu = { for = \"1h\"; }; },"
 	        " { name = \"n3\"; epilog = \"/e\"; } );");
 	const struct conf_node *n = conf->nodes;
@@ -533,6 +534,9 @@ static void a_node_s_own_idle_gpu(void **state)
 	assert_string_equal(n[2].agent.programs[PROGRAM_EPILOG].path, "/e");
 	assert_string_equal(n[0].agent.programs[PROGRAM_SCRUB].path, "/s");
 	assert_int_equal(n[0].agent.programs[PROGRAM_SCRUB].timeout_ms, 5000);
+	assert_string_equal(n[0].agent.programs[PROGRAM_HEALTH].path, "/h");
+	assert_int_equal(n[0].agent.programs[PROGRAM_HEALTH].timeout_ms, 4000);
+	assert_int_equal(n[0].agent.health_interval_s, 120);
 	conf_free(conf);
 }
 

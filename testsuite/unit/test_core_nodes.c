@@ -543,6 +543,10 @@ static const struct {
 	        "CPUs 8 instead of 9, devices: its agent (0.1) cannot be told" },
 	{ "prolog = \"/p\";", "programs: its agent (0.1) cannot be told" },
 	{ "epilog = \"\"; prolog_timeout = \"1s\";", "" },
+	{ "health_check = \"/h\";", "health_check: its agent (0.1) cannot be told" },
+	{ "prolog = \"/p\"; health_check = \"/h\";",
+	        "programs, health_check: its agent (0.1) cannot be told" },
+	{ "health_check = \"\"; health_interval = \"1s\";", "" },
 };
 
 static void old_agent(void **state)
@@ -570,6 +574,7 @@ static void old_agent(void **state)
 			e.agent_up.mem_mb = 65536;
 			e.agent_up.no_settings = old && i != 5; /* that may know others */
 			e.agent_up.no_programs = old;
+			e.agent_up.no_health_check = old;
 			world_apply(w, &e);
 			world_schedule(w);
 			assert_string_equal(

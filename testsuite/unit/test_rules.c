@@ -214,7 +214,9 @@ static void make_with(
 /* Those of the folder are run, as are the agent's own, which win; each kind by itself. */
 static void programs(void **state)
 {
-	struct launcher_options o = { .programs_of = folder, .program_timeout_ms = 7000 };
+	struct launcher_options o = { .programs_of = folder,
+		.program_timeout_ms = 7000,
+		.health_interval_s = 300 };
 	Gpusched__RunProgram p[5];
 	char path[96];
 	struct rules r;
@@ -225,7 +227,7 @@ static void programs(void **state)
 	p[1] = named(PROGRAM_EPILOG, path, 1);
 	p[2] = named(PROGRAM_SCRUB, "/nowhere", 0);
 	p[3] = named(PROGRAM_TASK_EPILOG, path, 0);
-	p[4] = named(PROGRAM_HEALTH, path, 0); /* no controller's */
+	p[4] = named(PROGRAM_KINDS, path, 0); /* of a later release */
 	o.programs[PROGRAM_SCRUB] = "/own/scrub";
 	make_with(&o, p, 5, &r);
 	assert_string_equal(r.programs_why, "");
@@ -238,7 +240,46 @@ static void programs(void **state)
 	assert_string_equal(r.programs[PROGRAM_TASK_EPILOG].path, path);
 	assert_int_equal(r.programs[PROGRAM_TASK_EPILOG].timeout_ms, 7000);
 	assert_null(r.programs[PROGRAM_TASK_PROLOG].path);
+	assert_null(r.programs[PROGRAM_HEALTH].path);
+	assert_int_equal(r.health_interval_s, 300);
 	rules_clear(&r);
+}
+
+/* As the programs around runs; how often goes with whose it is. */
+static void health_check(void **state)
+{
+	static const struct {
+		const char *own;
+		uint32_t told_s;
+		uint64_t expect_s;
+	} cases[] = { { NULL, 0, 300 }, { NULL, 20, 20 }, { NULL, 600, 600 },
+		{ NULL, UINT32_MAX, RULES_HEALTH_INTERVAL_MAX_S }, { "/own/check", 20, 300 } };
+	struct launcher_options o = { .programs_of = folder, .health_interval_s = 300 };
+	char path[96];
+
+	(void)state;
+	snprintf(path, sizeof(path), "%s/good", folder);
+	for (size_t i = 0; i < N(cases); i++) {
+		Gpusched__RunProgram p = named(PROGRAM_HEALTH, path, 5000), *list[] = { &p };
+		Gpusched__NodeSettings m = GPUSCHED__NODE_SETTINGS__INIT;
+		struct strbuf refused = { 0 };
+		struct rules r;
+
+		o.programs[PROGRAM_HEALTH] = (char *)(uintptr_t)cases[i].own;
+		m.programs = list;
+		m.n_programs = 1;
+		m.health_interval_s = cases[i].told_s;
+		rules_make(&o, &m, &r, &refused);
+		assert_string_equal(r.programs_why, "");
+		assert_string_equal(
+		        r.programs[PROGRAM_HEALTH].path, cases[i].own ? cases[i].own : path);
+		assert_int_equal(r.health_interval_s, cases[i].expect_s);
+		rules_clear(&r);
+		m.n_programs = 0; /* then it goes with nothing */
+		rules_make(&o, &m, &r, &refused);
+		assert_int_equal(r.health_interval_s, 300);
+		rules_clear(&r);
+	}
 }
 
 /* A controller that was taken over names what it likes. */
@@ -389,6 +430,7 @@ int main(void)
 		cmocka_unit_test(told),
 		cmocka_unit_test(cannot_loosen),
 		cmocka_unit_test(programs),
+		cmocka_unit_test(health_check),
 		cmocka_unit_test(programs_of_others),
 		cmocka_unit_test(grants),
 	};
