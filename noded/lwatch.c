@@ -9,9 +9,9 @@
  * `used` record for the shepherd and for a launcher after us TELL      what has changed, in as few
  * messages as hold it
  *
- * Runs that may use a part of their GPUs' memory only (overmem.h) are looked at every second: a
- * quick round is of them alone, asks for nothing but the memory of their GPUs and tells nothing but
- * what it has found.
+ * Runs that may use a part of their GPUs' memory only (overmem.h) are looked at every second,
+ * or as often as sample_ms says where that is more: a quick round is of them alone, asks for
+ * nothing but the memory of their GPUs and tells nothing but what it has found.
  *
  * Its cost is bounded: after a round as much time passes as makes all of it half a percent of a
  * core, the sampler's process included, and sample_ms at least; after a start less, since many runs
@@ -40,7 +40,7 @@
 #define SLICE_US     500  /* of one slice, about */
 #define SCAN_STEP    16   /* processes between two looks at the clock */
 #define COST_FACTOR  200  /* so many times the cost of a round passes before the next */
-#define QUICK_MS     1000 /* between two quick rounds, at least */
+#define QUICK_MS     1000 /* between two quick rounds; less where sample_ms is */
 #define QUICK_FACTOR 50   /* as COST_FACTOR, of a quick round */
 #define RETRY_MS     20   /* the other kind of round is under way */
 #define FIRST_MS     1000 /* after a start; then twice as long each time */
@@ -475,14 +475,19 @@ static void end_round(struct lwatch *w)
 	w->cost_us += gpu_sampler_cost_us(w->sampler);
 }
 
+static uint64_t quick_ms(const struct launcher *l)
+{
+	return l->rules.sample_ms && l->rules.sample_ms < QUICK_MS ? l->rules.sample_ms : QUICK_MS;
+}
+
 static void quick_round_over(struct lwatch *w)
 {
-	uint64_t cost;
+	uint64_t cost, pause = quick_ms(w->l);
 
 	end_round(w);
 	cost = w->cost_us * QUICK_FACTOR / 1000;
 	if (w->some_guarded)
-		set_timer(w->quick_timer, cost > QUICK_MS ? cost : QUICK_MS);
+		set_timer(w->quick_timer, cost > pause ? cost : pause);
 }
 
 static void round_over(struct lwatch *w)
@@ -708,7 +713,7 @@ void lwatch_started(struct launcher *l)
 	usec_t now = clock_us(CLOCK_MONOTONIC);
 
 	if (w && !event_pending(w->quick_timer, EV_TIMEOUT, NULL))
-		set_timer(w->quick_timer, QUICK_MS);
+		set_timer(w->quick_timer, quick_ms(l));
 	if (!w || !period)
 		return;
 	w->pause_ms = FIRST_MS < period ? FIRST_MS : (unsigned)period;

@@ -99,6 +99,7 @@ class Launcher:
         self.jobs.chmod(0o1777)
         self.runs, self.history, self.creds, self.frames = {}, {}, {}, 0
         self.faults, self.looked = [], {}  # of GPUs, as last told
+        self.used = None  # by runs, as last told
         self.process = self.pid = self.sock = self.hello = self.inventory = None
         self.next_job = 1
         if start:
@@ -200,6 +201,8 @@ class Launcher:
         elif kind == "MSG_GPU_REPORT":
             self.faults = m.get("faults", [])
             self.looked = {g["uuid"]: g.get("trouble", "") for g in m.get("looked", [])}
+        elif kind == "MSG_LAUNCHER_USED":
+            self.used = m
         else:
             self.creds[m["id"]] = m
 

@@ -51,6 +51,8 @@ static int take(struct launcher_options *o, const char *word)
 		return overmem_parse(value + 1, &o->over_memory, &err);
 	if (len == strlen("share_users") && strncmp(word, "share_users", len) == 0)
 		o->share_users_one = strcmp(value + 1, "one") == 0;
+	else if (len == strlen("sample_ms") && strncmp(word, "sample_ms", len) == 0)
+		o->sample_ms = strtoull(value + 1, NULL, 10);
 	else if (len == strlen("mps") && strncmp(word, "mps", len) == 0)
 		o->mps = value + 1;
 	else

@@ -30,7 +30,7 @@ def machine(tmp_path_factory):
 @pytest.fixture(scope="module")
 def one(machine):
     """A launcher that ends who uses more than his part."""
-    lau = Launcher(env=machine.env, over_memory="end")
+    lau = Launcher(env=machine.env, sample_ms=100, over_memory="end")
     yield lau
     lau.close()
 
@@ -110,7 +110,7 @@ def test_who_borrows_gives_back(one, machine):
 def test_warned(machine, one):
     """It is told once, kept with its end, and goes on; a warning ends its output. Also when the agent was killed."""
     machine.set(h100(0), h100(1))
-    lau = Launcher(env=machine.env, munge=one.munge, over_memory="warn")
+    lau = Launcher(env=machine.env, sample_ms=100, munge=one.munge, over_memory="warn")
     flag = lau.jobs / "go"
     run, pid = start(lau, f"while ! [ -e {flag} ]; do sleep 0.05; done; echo done")
     lau.restart()
@@ -129,7 +129,7 @@ def test_warned(machine, one):
 
 @pytest.mark.skipif(not ROOT, reason="needs root: runs of two users")
 def test_one_user_at_a_time(machine, one):
-    lau = Launcher(env=machine.env, munge=one.munge, share_users="one")
+    lau = Launcher(env=machine.env, sample_ms=100, munge=one.munge, share_users="one")
     mine, _ = start(lau, "sleep 300")
     second, _ = start(lau, "sleep 300")
     his = lau.start_run(Job(lau.munge, pwd.getpwnam("daemon"), "#!/bin/sh\ntrue\n"), **PART)
@@ -152,7 +152,7 @@ def test_the_configuration_says_whose(machine, one):
     with Cluster(nodes=("gpu04",), start=False, hardware=f"{TYPES}\n{node('any')}") as c:
         c.start_munged()
         c.start_ctld()
-        c.start_agent("gpu04", "--gpu-recheck=1h", "--gpu-timeout=2s", env=machine.env)
+        c.start_agent("gpu04", "--gpu-recheck=1h", "--gpu-timeout=2s", "--sample-every=100ms", env=machine.env)
         c.wait_nodes()
         kept, text = c.dir / "spool-gpu04/settings", c.conf_text()
         for users in "any", "one":
@@ -160,7 +160,7 @@ def test_the_configuration_says_whose(machine, one):
             c.write_conf(text.replace(node("any"), node(users)))
             c.run("gctl", "reconfigure")
             wait_until(lambda: kept.exists() and kept.read_bytes() != before, "the agent to be told")
-            lau = Launcher(env=machine.env, munge=one.munge, start=False)
+            lau = Launcher(env=machine.env, sample_ms=100, munge=one.munge, start=False)
             shutil.copy(kept, lau.dir / "spool/settings")
             lau.start()
             mine, _ = start(lau, "sleep 300")
@@ -178,7 +178,7 @@ def test_what_people_see(machine):
     """A note while it runs, in the log of events too; then, with another policy, its end."""
     machine.set(h100(0), h100(1))
     node = 'nodes = ( { name = "gpu04"; gpus = "h100:2"; share = "watch"; } );'
-    agent = ("--gpu-recheck=1h", "--gpu-timeout=2s")
+    agent = ("--gpu-recheck=1h", "--gpu-timeout=2s", "--sample-every=100ms")
     with Cluster(nodes=("gpu04",), start=False, hardware=f"{TYPES}\n{node}") as c:
         c.start_munged()
         c.start_ctld()
@@ -222,7 +222,7 @@ class Mps:
         self.told.chmod(0o666)
         self.program = self.folder / "nvidia-cuda-mps-control"
         shutil.copy(pathlib.Path(__file__).with_name("mps_standin"), self.program)
-        self.lau = Launcher(env=machine.env, munge=munge, mps=self.program, **options)
+        self.lau = Launcher(env=machine.env, sample_ms=100, munge=munge, mps=self.program, **options)
 
     def start(self, user=None, then="sleep 300", **more):
         user = user or self.lau.owner()
