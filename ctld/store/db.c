@@ -410,6 +410,36 @@ int db_sync_folder(const char *path, struct error *err)
 	return rc;
 }
 
+static int load_table(const struct db *db, enum row_table table,
+        int (*take)(void *arg, const struct row *row, struct error *err), void *arg,
+        struct error *err)
+{
+	sqlite3_stmt *stmt = db_prepare(db, sql_tables[table].load, err);
+	struct row row = { .table = table, .change = ROW_PUT };
+	int rc, result = 0;
+
+	if (!stmt)
+		return -1;
+	while ((rc = sqlite3_step(stmt)) == SQLITE_ROW && result == 0) {
+		db_row(stmt, &row);
+		result = take(arg, &row, err);
+	}
+	if (result == 0 && rc != SQLITE_DONE)
+		result = db_error(db, rc, "read", err);
+	sqlite3_finalize(stmt);
+	return result < 0 ? -1 : 0;
+}
+
+int db_load(const struct db *db, int (*take)(void *arg, const struct row *row, struct error *err),
+        void *arg, struct error *err)
+{
+	for (int t = 0; t < TABLE_COUNT; t++) {
+		if (sql_tables[t].load && load_table(db, t, take, arg, err) < 0)
+			return error_wrap(err, "table '%s'", sql_tables[t].name);
+	}
+	return 0;
+}
+
 int db_cluster(const struct db *db, const char *cluster, struct error *err)
 {
 	char owner[256];

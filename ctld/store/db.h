@@ -62,6 +62,11 @@ int db_bind(const struct db *db, sqlite3_stmt *stmt, int first, const struct val
 /* The row a statement stands on, as values borrowed until its next step. */
 void db_row(sqlite3_stmt *stmt, struct row *row);
 
+/* All rows of state.db, table by table; for their core. What `take` borrows lasts for its call; -1
+ * from it ends the reading. */
+int db_load(const struct db *db, int (*take)(void *arg, const struct row *row, struct error *err),
+        void *arg, struct error *err);
+
 /* Whose data is it? Written where nothing says it yet; another cluster's is refused. */
 int db_cluster(const struct db *db, const char *cluster, struct error *err);
 

@@ -170,31 +170,9 @@ uint64_t state_ended(const struct state *state)
 
 /* ---- reading ---- */
 
-static int load_table(
-        struct state *state, enum row_table table, store_row_fn *take, void *arg, struct error *err)
-{
-	sqlite3_stmt *stmt = db_prepare(&state->db, sql_tables[table].load, err);
-	struct row row = { .table = table, .change = ROW_PUT };
-	int rc, result = 0;
-
-	if (!stmt)
-		return -1;
-	while ((rc = sqlite3_step(stmt)) == SQLITE_ROW && result == 0) {
-		db_row(stmt, &row);
-		result = take(arg, &row, err);
-	}
-	if (result == 0 && rc != SQLITE_DONE)
-		result = db_error(&state->db, rc, "read", err);
-	sqlite3_finalize(stmt);
-	return result < 0 ? -1 : 0;
-}
-
 int state_load(struct state *state, store_row_fn *take, void *arg, struct error *err)
 {
-	for (int t = 0; t < TABLE_COUNT; t++)
-		if (sql_tables[t].load && load_table(state, t, take, arg, err) < 0)
-			return error_wrap(err, "table '%s'", sql_tables[t].name);
-	return 0;
+	return db_load(&state->db, take, arg, err);
 }
 
 int state_slice(struct state *state, struct store_batch *slice, unsigned max, struct error *err)

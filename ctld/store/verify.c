@@ -30,25 +30,6 @@ static int check_pages(const struct db *db, struct error *err)
 	return result;
 }
 
-static int read_table(
-        const struct db *db, enum row_table table, store_row_fn *take, void *arg, struct error *err)
-{
-	sqlite3_stmt *stmt = db_prepare(db, sql_tables[table].load, err);
-	struct row row = { .table = table, .change = ROW_PUT };
-	int rc, result = 0;
-
-	if (!stmt)
-		return -1;
-	while ((rc = sqlite3_step(stmt)) == SQLITE_ROW && result == 0) {
-		db_row(stmt, &row);
-		result = take(arg, &row, err);
-	}
-	if (result == 0 && rc != SQLITE_DONE)
-		result = db_error(db, rc, "read", err);
-	sqlite3_finalize(stmt);
-	return result < 0 ? error_wrap(err, "table '%s'", sql_tables[table].name) : 0;
-}
-
 int store_verify(const char *path, store_row_fn *take, void *arg, struct error *err)
 {
 	char *uri = db_uri(path, "immutable=1"); /* no log is made beside it */
@@ -59,9 +40,8 @@ int store_verify(const char *path, store_row_fn *take, void *arg, struct error *
 	if (rc < 0)
 		return error_wrap(err, "%s", path);
 	rc = check_pages(&db, err);
-	for (int t = 0; rc == 0 && t < TABLE_COUNT; t++)
-		if (sql_tables[t].load)
-			rc = read_table(&db, t, take, arg, err);
+	if (rc == 0)
+		rc = db_load(&db, take, arg, err);
 	db_close(&db);
 	return rc < 0 ? error_wrap(err, "%s", path) : 0;
 }
