@@ -63,16 +63,15 @@ bool contain_words_have(const char *words, const char *word)
 
 const char *contain_words_lack(const char *want, const char *active)
 {
-	static char lacks[48];
-	size_t len = 0;
+	static char lacks[100];
+	size_t len = 0, n = 0;
 
 	for (want = next_word(want, &len); want; want = next_word(want + len, &len)) {
-		if (have(active, want, len))
-			continue;
-		snprintf(lacks, sizeof(lacks), "%.*s", (int)len, want);
-		return lacks;
+		if (!have(active, want, len) && n < sizeof(lacks))
+			n += (size_t)snprintf(lacks + n, sizeof(lacks) - n, "%s%.*s", n ? ", " : "",
+			        (int)len, want);
 	}
-	return NULL;
+	return n ? lacks : NULL;
 }
 
 /* --- the root --------------------------------------------------------------------------------- */
@@ -172,7 +171,7 @@ struct contain_root *contain_root_new(
 	bool wanted = !want || strcmp(want, "none") != 0;
 
 	if (!wanted) {
-		snprintf(root->why, sizeof(root->why), "not wanted");
+		snprintf(root->why, sizeof(root->why), "--cgroup=none");
 	} else if (use_cgroup(root, want, tag, demanded) < 0 && want && *want) {
 		error_set(err, ERR_SYSTEM, "cgroup '%s' cannot be used: %s", want, root->why);
 		contain_root_free(root);

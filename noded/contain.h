@@ -29,8 +29,8 @@
  * private.h. */
 
 bool contain_words_have(const char *words, const char *word); /* in a list between commas */
-/* The first of the words of `want` that is not in `have`; NULL: all are. Good until the next call.
- */
+/* Those of the words of `want` that are not in `have`, with ", " between; NULL: all are. Good until
+ * the next call. */
 const char *contain_words_lack(const char *want, const char *have);
 
 struct contain_root;

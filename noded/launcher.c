@@ -250,15 +250,26 @@ static char *contain_tag(const struct launcher *l)
 	return xasprintf("%s.%08x", l->options.node, (unsigned)(h ^ h >> 32));
 }
 
-static const char *why_not(const struct launcher *l, const char *word)
+/* Why what is demanded is not active: each reason once, with "; " between. */
+static void say_why_not(struct launcher *l)
 {
-	if (*contain_root_why(l->contain))
-		return contain_root_why(l->contain);
-	if (strcmp(word, CONTAIN_DEVICES) == 0)
-		return "the kernel takes no filter of devices from us";
-	if (strstr(PRIVATE_WORDS, word))
-		return "a private one cannot be had here";
-	return "cgroups have no such controller for us";
+	const char *root = contain_root_why(l->contain), *why[3] = { NULL };
+	size_t n = 0;
+
+	if (contain_words_have(l->lacks, CONTAIN_DEVICES))
+		why[0] = *root ? root : "the kernel takes no filter of devices from us";
+	if (contain_words_lack(l->lacks, CONTAIN_DEVICES ", " PRIVATE_WORDS))
+		why[1] = *root ? root : "cgroups have no such controller for us";
+	for (int k = 0; k < PRIVATE_KINDS; k++)
+		if (contain_words_have(l->lacks, private_name((enum private_kind)k)))
+			why[2] = "a private one cannot be had here";
+	if (why[0] == why[1])
+		why[1] = NULL;
+	l->active_why[0] = '\0';
+	for (int i = 0; i < 3 && n < sizeof(l->active_why); i++)
+		if (why[i])
+			n += (size_t)snprintf(l->active_why + n, sizeof(l->active_why) - n, "%s%s",
+			        n ? "; " : "", why[i]);
 }
 
 static void say_active(struct launcher *l)
@@ -274,7 +285,8 @@ static void say_active(struct launcher *l)
 			        private_name((enum private_kind)k));
 	}
 	lacks = contain_words_lack(l->rules.containment, l->active);
-	snprintf(l->active_why, sizeof(l->active_why), "%s", lacks ? why_not(l, lacks) : "");
+	snprintf(l->lacks, sizeof(l->lacks), "%s", lacks ? lacks : "");
+	say_why_not(l);
 }
 
 void launcher_filter_devices(struct launcher *l)
@@ -325,7 +337,9 @@ void launcher_contain(struct launcher *l)
 	say_active(l);
 }
 
-/* What the agent's own options demand there must be. */
+/* What the agent's own options demand there must be: without it there is no agent. What only the
+ * controller demands keeps runs away (lsettings_allow()) and not the agent: it has to say why, to
+ * look after what runs already, and to hear of a configuration that demands less. */
 static int choose_containment(struct launcher *l, struct error *err)
 {
 	struct grants *own = grants_new(&l->options.devices, err);
@@ -338,10 +352,8 @@ static int choose_containment(struct launcher *l, struct error *err)
 	lacks = contain_words_lack(l->options.containment, l->active);
 	if (lacks)
 		return error_set(err, ERR_SYSTEM,
-		        "containment: '%.40s' is demanded and cannot be had here; active would be "
-		        "%s%s%s",
-		        lacks, l->active, *contain_root_why(l->contain) ? ": " : "",
-		        contain_root_why(l->contain));
+		        "--containment: %s cannot be had here (%s); active would be %s", lacks,
+		        l->active_why, l->active);
 	return 0;
 }
 
@@ -408,6 +420,8 @@ static int start(struct launcher *l, int sock, struct error *err)
 	        l->active, *contain_root_why(l->contain) ? " (" : "", contain_root_why(l->contain),
 	        *contain_root_why(l->contain) ? ")" : "", l->n_runs, l->incarnation,
 	        l->fresh ? " (new)" : "");
+	if (lsettings_allow(l, err) < 0)
+		lsettings_say(l);
 	l->mps = lmps_start(l);
 	l->checks = lhealth_start(l);
 	lsettings_watch(l);

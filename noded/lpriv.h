@@ -91,7 +91,8 @@ struct launcher {
 	char *private_path;     /* absolute */
 	int private_dir;
 	char active[160];                 /* what holds a run here, as the controller is told */
-	char active_why[200];             /* why there is no more of what is demanded; "" */
+	char lacks[100];                  /* what is demanded of that and not active; "": nothing */
+	char active_why[200];             /* why not; "" */
 	Gpusched__NodeSettings *settings; /* of the controller; NULL: none yet */
 	struct rules rules;               /* what counts: options and settings */
 	struct event *programs_event;     /* look again at what they must not run; NULL: none */
@@ -305,6 +306,10 @@ void lsettings_load(struct launcher *l); /* as kept; makes the rules */
 void lsettings_free(struct launcher *l);
 /* Until its programs are as they must be, they are looked at again and again. */
 void lsettings_watch(struct launcher *l);
+/* May anything be started here? -1 with ERR_LAUNCH: no, for this reason. lsettings_say() logs it.
+ */
+int lsettings_allow(const struct launcher *l, struct error *err);
+void lsettings_say(const struct launcher *l);
 void lsettings_take(struct launcher *l, const Gpusched__NodeSettings *m);
 
 /* --- faults of GPUs (lfaults.c) --------------------------------------------------------------- */
@@ -348,8 +353,8 @@ void lhealth_follow(struct launcher *l);
 /* Why nothing is to start here, for the controller: a program that must not be run, or what the
  * check found; "": nothing. */
 const char *lhealth_why(const struct launcher *l);
-/* The first one may end any moment, and the hello should wait for it; lgpus_tell() comes then. NULL:
- * there is none. */
+/* The first one may end any moment, and the hello should wait for it; lgpus_tell() comes then.
+ * NULL: there is none. */
 bool lhealth_awaited(const struct lhealth *h);
 void lhealth_free(struct lhealth *h); /* NULL is fine */
 

@@ -2,9 +2,9 @@
  *
  * NodeSettings comes after each registration and after a change of the configuration. It is kept in
  * SPOOL/settings, so that a launcher that starts anew goes by it before any controller is heard.
- * What it makes of containment is told in a registration of its own: the controller starts nothing
- * where less is active than its configuration demands. Nor is anything while a program
- * that it names must not be run (rules.h); that is told as the node's health.
+ * What it makes of containment is told in a registration of its own. Where less is active than is
+ * demanded nothing is started, whatever the controller orders; nor is anything while a program that
+ * it names must not be run (rules.h), which is told as the node's health.
  */
 #include "config.h"
 
@@ -51,14 +51,26 @@ void lsettings_free(struct launcher *l)
 	rules_clear(&l->rules);
 }
 
-/* --- programs that must not be run ------------------------------------------------------------ */
+/* --- what keeps everything from being started ------------------------------------------------- */
 
-static void say_programs(const struct launcher *l)
+int lsettings_allow(const struct launcher *l, struct error *err)
 {
+	if (*l->lacks)
+		return error_set(
+		        err, ERR_LAUNCH, "containment: %s not active: %s", l->lacks, l->active_why);
 	if (*l->rules.programs_why)
-		log_error("nothing is started here: %s", l->rules.programs_why);
+		return error_set(err, ERR_LAUNCH, "%s", l->rules.programs_why);
+	return 0;
+}
+
+void lsettings_say(const struct launcher *l)
+{
+	struct error err;
+
+	if (lsettings_allow(l, &err) < 0)
+		log_error("nothing is started here: %s", err.text);
 	else
-		log_info("the programs that gpusched.conf names are as they must be");
+		log_info("all that gpusched.conf demands of how runs are held here is there");
 }
 
 static void look_again(evutil_socket_t fd, short what, void *arg)
@@ -73,7 +85,7 @@ static void look_again(evutil_socket_t fd, short what, void *arg)
 	lhealth_follow(l);
 	lsettings_watch(l);
 	if (strcmp(why, l->rules.programs_why) != 0) {
-		say_programs(l);
+		lsettings_say(l);
 		lgpus_tell(l);
 	}
 }
@@ -127,7 +139,7 @@ static bool replace(struct launcher *l, const Gpusched__NodeSettings *m)
 
 void lsettings_take(struct launcher *l, const Gpusched__NodeSettings *m)
 {
-	char active[sizeof(l->active)], why[sizeof(l->active_why)];
+	char active[sizeof(l->active)], lacks[sizeof(l->lacks)];
 	char programs_why[sizeof(l->rules.programs_why)];
 	struct error err;
 
@@ -140,17 +152,16 @@ void lsettings_take(struct launcher *l, const Gpusched__NodeSettings *m)
 		return;
 	lhealth_follow(l);
 	lsettings_watch(l);
-	if (strcmp(programs_why, l->rules.programs_why) != 0)
-		say_programs(l);
 	if (record_write(l->spool, SETTINGS_FILE, &l->settings->base, RECORD_SYNC, &err) < 0)
 		log_error("what the controller says of this node: %s", err.text);
 	memcpy(active, l->active, sizeof(active));
-	memcpy(why, l->active_why, sizeof(why));
+	memcpy(lacks, l->lacks, sizeof(lacks));
 	launcher_contain(l);
 	lwatch_period(l);
-	log_info("the controller says how runs are held here; active: %s%s%s", l->active,
-	        *l->active_why ? "; not active: " : "", l->active_why);
-	if (strcmp(active, l->active) != 0 || strcmp(why, l->active_why) != 0 ||
-	        strcmp(programs_why, l->rules.programs_why) != 0)
-		lgpus_tell(l);
+	log_info("the controller says how runs are held here; active: %s", l->active);
+	if (strcmp(active, l->active) == 0 && strcmp(lacks, l->lacks) == 0 &&
+	        strcmp(programs_why, l->rules.programs_why) == 0)
+		return;
+	lsettings_say(l);
+	lgpus_tell(l);
 }

@@ -220,10 +220,8 @@ static int grant_devices(const struct lstart *s, struct parts *p, struct error *
 }
 
 /* All but the health check, which goes with no run. */
-static int add_programs(const struct launcher *l, struct parts *p, struct error *err)
+static void add_programs(const struct launcher *l, struct parts *p)
 {
-	if (*l->rules.programs_why)
-		return error_set(err, ERR_SYSTEM, "%s", l->rules.programs_why);
 	for (int k = 0; k < PROGRAM_RUN_KINDS; k++) {
 		Gpusched__RunProgram *m = &p->programs[p->n_programs];
 
@@ -235,7 +233,6 @@ static int add_programs(const struct launcher *l, struct parts *p, struct error 
 		set_bytes(&m->path, l->rules.programs[k].path);
 		p->program_list[p->n_programs++] = m;
 	}
-	return 0;
 }
 
 static int make_parts(
@@ -273,7 +270,8 @@ static int make_parts(
 	in.mps_dir = s->run->mps ? p->mps_dir : NULL;
 	for (size_t i = 0; i < s->l->rules.n_rlimits; i++)
 		p->rlimit_list[i] = &s->l->rules.rlimits[i];
-	if (add_programs(s->l, p, err) < 0 || lgpus_find(s->l->gpus, s->order, &p->gpus, err) < 0)
+	add_programs(s->l, p);
+	if (lgpus_find(s->l->gpus, s->order, &p->gpus, err) < 0)
 		return -1;
 	in.gpus = p->gpus;
 	in.run_dir = p->run_dir;
@@ -556,7 +554,8 @@ static void user_known(const struct asked_user *user, const struct error *why, v
 		refuse(s, why->text);
 	else if (s->order->epoch < s->l->max_epoch) /* another has taken charge meanwhile */
 		refuse(s, "ordered by a controller that is no longer in charge");
-	else if (check_uses(s, &err) < 0 || check_gpus(s, &err) < 0)
+	else if (lsettings_allow(s->l, &err) < 0 || check_uses(s, &err) < 0 ||
+	         check_gpus(s, &err) < 0)
 		refuse(s, err.text);
 	else if (s->order->share_charge && s->order->share_mps && !s->mps_there)
 		want_mps(s, user);

@@ -286,9 +286,9 @@ def test_the_sites_minimum_is_enforced():
         c.start_munged()
         c.start_ctld()
         c.start_agent("n1", "--cgroup=none", "--containment=devices,memory")
-        wait_until(lambda: not c.agents["n1"].alive() or "'devices' is demanded" in pathlib.Path(c.agents["n1"].log).read_text(),
+        wait_until(lambda: not c.agents["n1"].alive() or "--containment: devices" in pathlib.Path(c.agents["n1"].log).read_text(),
                    "the agent to refuse")
-        assert "'devices' is demanded and cannot be had here; active would be subreaper" in c.agents["n1"].tail(50)
+        assert "--containment: devices, memory cannot be had here (--cgroup=none); active would be subreaper" in c.agents["n1"].tail(50)
         assert c.node_states()["n1"] not in ("idle", "mixed")
 
 

@@ -109,6 +109,33 @@ def test_settings_only_tighten(lau):
     assert output_of(lau, "ulimit -Sn; ulimit -Hn") == "99\n100\n"
 
 
+def test_nothing_starts_below_what_the_configuration_demands():
+    """Neither before nor after a restart, whatever is ordered; what runs already goes on, and is told of."""
+    lau = Launcher(cgroup="none")
+    try:
+        here = signed(lau)
+        runs = lau.submit("while [ ! -e go ]; do sleep 0.05; done; touch done", cwd=str(lau.jobs))
+        lau.wait_running(runs)
+        lau.send("MSG_NODE_SETTINGS", {"epoch": 1, "containment": ["devices", "memory"]})
+        why = "containment: devices, memory not active: --cgroup=none"
+        never(lau, lau.start_run(here), why)
+        assert f"nothing is started here: {why}" in lau.log()
+        before = len(lau.log())
+        lau.restart()
+        assert f"nothing is started here: {why}" in lau.log()[before:]
+        never(lau, lau.start_run(here), why)
+        assert not (lau.jobs / "ran").exists()
+        (lau.jobs / "go").touch()
+        assert lau.wait_over(runs)["state"] == "ENDED"
+        assert (lau.jobs / "done").exists()
+        lau.send("MSG_NODE_SETTINGS", {"epoch": 1})
+        run = lau.start_run(here)
+        assert lau.wait_over(run)["state"] == "ENDED"
+        assert (lau.jobs / "ran").read_text() == "ran\n"
+    finally:
+        lau.close()
+
+
 def test_every_flipped_bit_of_the_spec_is_noticed(lau, nothing_ran):
     job = signed(lau)
     runs = []

@@ -196,11 +196,16 @@ def test_less_than_is_demanded_gets_no_work(c):
     configure(c, 'containment = [ "pids", "devices" ];')
     c.agents["n1"].stop()
     c.start_agent("n1", "--cgroup=none")
-    wait_until(lambda: "containment: pids, devices not active: not wanted" in node(c), "the reason to be told")
+    why = "containment: pids, devices not active: --cgroup=none"
+    wait_until(lambda: why in node(c), "the reason to be told")
     assert c.node_states()["n1"] == "invalid"
+    assert c.run("ginfo", "--nodes", "-h", "--format=REASON%99").stdout.strip() == why
+    said(c, f"nothing is started here: {why}")
     job = c.submit("true", user="daemon")
-    c.agents["n1"].stop()
+    # The agent is there all the same, and hears of a configuration that demands less.
     configure(c, "")
-    c.start_agent("n1")
     c.wait_state(job, "COMPLETED")
     assert "not active" not in node(c)
+    c.agents["n1"].stop()
+    c.start_agent("n1")
+    c.wait_nodes()
