@@ -30,8 +30,10 @@
  * Who comes back by itself: *well*: when a look finds nothing wrong with it; *reset*: the same,
  * after its node was booted, or after the agent has told that it was reset; *never*: when an
  * operator says so (`gctl resume NODE:GPU`), who may say so always. A node that was drained never
- * does. That a GPU was reset is seen where the driver has said before that it needs it (`recovery`,
- * drivers from 570 on) or where rows of its memory were to be replaced.
+ * does. That a GPU was reset is seen where the driver has said before that it needs it (`recovery`:
+ * drivers from 560 on, and older ones that refuse a call for that) or where rows of its memory were
+ * to be replaced. Nothing else proves it: the volatile counters of ECC errors are 0 again when the
+ * last program lets go of the GPU, too, and one that was lost may have been away for less.
  *
  * Xids are as in NVIDIA's catalogue for Ampere and later ("Analyzing Xid Errors with the Xid
  * Catalog", docs.nvidia.com/deploy/xid-errors/analyzing-xid-catalog.html, as of October 2025), by

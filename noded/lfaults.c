@@ -298,9 +298,13 @@ static const struct gpu *trouble_of(const struct gpus *now, const struct gpu *wa
 static bool check_gone(struct lfaults *f, const struct gpus *now, const struct gpu *was)
 {
 	const struct gpu *gpu = gpus_find(now, was->uuid) ? NULL : trouble_of(now, was);
+	enum gpu_fault_kind kind = GPU_FAULT_LOST;
 
-	return gpu && condition(f, was->uuid, gpu->health.hung ? GPU_FAULT_HUNG : GPU_FAULT_LOST,
-	                      true, gpu->trouble);
+	if (gpu && gpu->health.hung)
+		kind = GPU_FAULT_HUNG;
+	else if (gpu && gpu->health.recovery != GPU_RECOVERY_NONE)
+		kind = GPU_FAULT_RECOVERY;
+	return gpu && condition(f, was->uuid, kind, true, gpu->trouble);
 }
 
 void lfaults_condition(
@@ -330,30 +334,52 @@ static bool told_lately(struct lfaults *f, const struct fault *x)
 	return known;
 }
 
-static void take_xid(struct lfaults *f, const struct gpu_event *e)
+static bool in_instance(const struct gpu *gpu, const struct gpu_event *e)
+{
+	return gpu->kind != GPU_MIG ||
+	       ((e->instance == GPU_NO_INSTANCE || e->instance == gpu->instance) &&
+	               (e->compute == GPU_NO_INSTANCE || e->compute == gpu->compute));
+}
+
+/* To the slots of one GPU that it is about: how many those are. */
+static size_t add_xid(struct lfaults *f, const struct gpu_event *e, uint32_t nvml)
 {
 	const struct gpus *now = lgpus_now(f->l->gpus);
-	const struct gpu *of = NULL;
+	size_t n = 0;
 
-	for (uint32_t i = 0; i < now->n && !of; i++) {
-		if (now->v[i].kind != GPU_MIG && !strcmp(now->v[i].uuid, e->uuid))
-			of = &now->v[i];
-	}
-	for (uint32_t i = 0; i < now->n && of; i++) {
+	for (uint32_t i = 0; i < now->n; i++) {
 		const struct gpu *gpu = &now->v[i];
 		struct fault x = { .kind = GPU_FAULT_XID, .code = e->xid };
 
-		if (gpu->nvml != of->nvml || gpu->kind == GPU_MIG_PARENT || !*gpu->uuid ||
-		        (gpu->kind == GPU_MIG && e->instance != GPU_NO_INSTANCE &&
-		                e->instance != gpu->instance))
+		if (gpu->nvml != nvml || gpu->kind == GPU_MIG_PARENT || !*gpu->uuid ||
+		        !in_instance(gpu, e))
 			continue;
+		n++;
 		memcpy(x.uuid, gpu->uuid, sizeof(x.uuid));
 		x.wall_us = lrun_clock_us(CLOCK_REALTIME);
 		if (!told_lately(f, &x))
 			add(f, gpu->uuid, GPU_FAULT_XID, e->xid, "");
 	}
-	if (!of)
+	return n;
+}
+
+/* The driver says of some Xids which MIG instance they are about; the others are about all of the
+ * GPU, and so is one about an instance that no look has found. */
+static void take_xid(struct lfaults *f, const struct gpu_event *e)
+{
+	const struct gpus *now = lgpus_now(f->l->gpus);
+	struct gpu_event all = *e;
+	uint32_t i = 0;
+
+	while (i < now->n && (now->v[i].kind == GPU_MIG || strcmp(now->v[i].uuid, e->uuid) != 0))
+		i++;
+	if (i == now->n) {
 		log_warning("GPU %s, which is not known: xid-%u", *e->uuid ? e->uuid : "?", e->xid);
+		return;
+	}
+	all.instance = all.compute = GPU_NO_INSTANCE;
+	if (!add_xid(f, e, now->v[i].nvml))
+		add_xid(f, &all, now->v[i].nvml);
 }
 
 static void xid_come(evutil_socket_t fd, short what, void *arg)

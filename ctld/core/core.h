@@ -309,7 +309,8 @@ struct gpu_view {
 	bool by_nobody; /* drained: by no operator */
 	usec_t since;   /* wall; 0: none */
 	usec_t recheck; /* wall: when it is looked at whether it may come back; 0: it is not */
-	char reason[GPU_REASON_MAX];
+	/* with what gives it back, where nothing soon does */
+	char reason[2 * GPU_REASON_MAX];
 	uint64_t mem_mb;       /* nominal; 0: not known */
 	bool use_known;        /* of the one run that has it, with whatever GPUs it has */
 	uint32_t util_pct;     /* their mean */

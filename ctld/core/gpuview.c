@@ -1,6 +1,8 @@
 /* gpuview.c - the GPUs of a node, one by one, for listings */
+#include <stdio.h>
 #include <string.h>
 
+#include "common/gpufault.h"
 #include "ctld/core/devices.h"
 #include "ctld/core/faults.h"
 #include "ctld/core/internal.h"
@@ -48,6 +50,27 @@ static void view_use(const struct node_link *l, uint32_t index, struct gpu_view 
 	v->mem_used_mb = run_used(only)->gpu_mem_now_mb;
 }
 
+/* Why it is drained, and of one that is not looked at for it what gives it back. */
+static void view_reason(const struct core *core, uint32_t n, uint32_t index,
+        const struct gpu_drain *d, struct gpu_view *v)
+{
+	const struct node *node = nodes_at(core->nodes, n);
+	bool back = gpu_may_return(node, d);
+	size_t used = (size_t)snprintf(v->reason, sizeof(v->reason), "%s", d->reason);
+	char number[12];
+
+	if (d->uid != GPU_NOBODY || (back && core->conf->nodes[n].health_recheck_ms))
+		return;
+	snprintf(number, sizeof(number), "%u", index);
+	snprintf(v->reason + used, sizeof(v->reason) - used,
+	        "; comes back %sby 'gctl resume %s:%s'",
+	        gpu_fault_row((enum gpu_fault_kind)d->kind, d->code)->back == GPU_BACK_RESET &&
+	                        !back
+	                ? "after a boot or a reset that its driver tells of, or "
+	                : "",
+	        node_info(node)->name, *v->uuid ? v->uuid : number);
+}
+
 bool core_gpu_view(const struct core *core, uint32_t n, uint32_t index, struct gpu_view *v)
 {
 	const struct node *node = nodes_at(core->nodes, n);
@@ -78,7 +101,7 @@ bool core_gpu_view(const struct core *core, uint32_t n, uint32_t index, struct g
 		v->since = drain.since;
 		if (l->check_slot != HEAP_NOWHERE && gpu_may_return(node, &drain))
 			v->recheck = core->now.wall + l->check_due - core->now.mono;
-		memcpy(v->reason, drain.reason, sizeof(v->reason));
+		view_reason(core, n, index, &drain, v);
 	} else if (l->session && l->gpus_out >> index & 1) {
 		v->state = gpu ? "trouble" : "missing";
 		if (gpu)

@@ -115,6 +115,8 @@ static bool needed(const struct looker *l, struct gpu *gpu, int result)
 	if (result != NVML_SUCCESS && !*gpu->trouble)
 		snprintf(gpu->trouble, sizeof(gpu->trouble), "%s: %s", l->at->call,
 		        nvml_error(&l->nvml, result));
+	if (result == NVML_RESET_REQUIRED)
+		gpu->health.recovery = GPU_RECOVERY_RESET;
 	return result == NVML_SUCCESS;
 }
 
@@ -145,12 +147,32 @@ static enum gpu_recovery recovery_of(unsigned action)
 	switch (action) {
 	case NVML_RECOVERY_RESET:
 	case NVML_RECOVERY_DRAIN_AND_RESET:
+	case NVML_RECOVERY_BUS_RESET:
 		return GPU_RECOVERY_RESET;
 	case NVML_RECOVERY_REBOOT:
+	case NVML_RECOVERY_SYSTEM_REBOOT:
 		return GPU_RECOVERY_BOOT;
 	default: /* the end of its programs is no more than their end */
 		return GPU_RECOVERY_NONE;
 	}
+}
+
+/* What recovers it, as far as this driver says: those before 560 say so only by refusing calls. */
+static enum gpu_recovery ask_recovery(struct looker *l, nvml_device device)
+{
+	struct nvml_field_value v[] = { { .field = NVML_FIELD_RECOVERY },
+		{ .field = NVML_FIELD_RESET }, { .field = NVML_FIELD_DRAIN_AND_RESET } };
+	const unsigned n = sizeof(v) / sizeof(*v);
+
+	if (ASK(l, nvmlDeviceGetFieldValues, device, (int)n, v) != NVML_SUCCESS)
+		return GPU_RECOVERY_NONE;
+	if (v[0].result == NVML_SUCCESS)
+		return recovery_of(v[0].value.u);
+	for (unsigned i = 1; i < n; i++) {
+		if (v[i].result == NVML_SUCCESS && v[i].value.u)
+			return GPU_RECOVERY_RESET;
+	}
+	return GPU_RECOVERY_NONE;
 }
 
 /* What may be wrong with it. */
@@ -158,7 +180,6 @@ static void ask_health(struct looker *l, nvml_device device, struct gpu_health *
 {
 	unsigned long long n = 0;
 	unsigned c = 0, corrected, uncorrected, pending = 0, failed = 0;
-	struct nvml_field_value recovery = { .field = NVML_FIELD_RECOVERY };
 
 	if (ASK(l, nvmlDeviceGetTotalEccErrors, device, NVML_ECC_UNCORRECTED, NVML_ECC_VOLATILE,
 	            &n) == NVML_SUCCESS)
@@ -176,9 +197,8 @@ static void ask_health(struct looker *l, nvml_device device, struct gpu_health *
 	if (ASK(l, nvmlDeviceGetTemperatureThreshold, device, NVML_THRESHOLD_SLOWDOWN, &c) ==
 	        NVML_SUCCESS)
 		h->slowdown_c = c;
-	if (ASK(l, nvmlDeviceGetFieldValues, device, 1, &recovery) == NVML_SUCCESS &&
-	        recovery.result == NVML_SUCCESS)
-		h->recovery = recovery_of(recovery.value.u);
+	if (h->recovery == GPU_RECOVERY_NONE)
+		h->recovery = ask_recovery(l, device);
 }
 
 /* What is good to know. */

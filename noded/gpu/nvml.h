@@ -20,6 +20,7 @@ enum nvml_return {
 	NVML_TIMEOUT = 10,
 	NVML_FUNCTION_NOT_FOUND = 13,
 	NVML_GPU_IS_LOST = 15,
+	NVML_RESET_REQUIRED = 16,
 };
 
 typedef struct nvmlDevice_st *nvml_device;
@@ -86,13 +87,22 @@ struct nvml_field_value { /* nvmlFieldValue_t */
 		unsigned long long ull;
 	} value;
 };
-#define NVML_FIELD_RECOVERY 230 /* NVML_FI_DEV_GET_GPU_RECOVERY_ACTION; drivers from 570 on */
-enum {                          /* nvmlDeviceGpuRecoveryAction_t */
+enum {
+	/* 0 or 1; drivers of 560 and 565, and no later ones */
+	NVML_FIELD_RESET = 226,           /* NVML_FI_DEV_RESET_STATUS */
+	NVML_FIELD_DRAIN_AND_RESET = 227, /* NVML_FI_DEV_DRAIN_AND_RESET_STATUS */
+	/* drivers from 565 on */
+	NVML_FIELD_RECOVERY = 230, /* NVML_FI_DEV_GET_GPU_RECOVERY_ACTION */
+};
+enum { /* nvmlDeviceGpuRecoveryAction_t */
 	NVML_RECOVERY_NONE = 0,
 	NVML_RECOVERY_RESET = 1,
 	NVML_RECOVERY_REBOOT = 2,
 	NVML_RECOVERY_DRAIN_P2P = 3, /* programs that reach it from other GPUs must end */
 	NVML_RECOVERY_DRAIN_AND_RESET = 4,
+	NVML_RECOVERY_IMEX_DOMAIN = 5, /* of all that share memory over NVLink, and not of it */
+	NVML_RECOVERY_BUS_RESET = 6,
+	NVML_RECOVERY_SYSTEM_REBOOT = 7,
 };
 
 typedef struct nvmlEventSet_st *nvml_event_set;

@@ -41,7 +41,7 @@ struct facts {
 		unsigned domain, bus, device, minor, mem, used, power, compute, memory, temp;
 		unsigned long long energy;
 		unsigned watts, slowdown, ecc_errors, ecc_total, remap_pending, remap_failed;
-		int ecc, recovery;
+		int ecc, recovery, reset, drain_reset;
 		bool mig, lost;
 		unsigned n_links, links[18];
 		unsigned n_mig;
@@ -57,7 +57,7 @@ struct facts {
 	} processes[MAX_FACTS];
 	unsigned n_xids;
 	struct xid {
-		unsigned gpu, code, seq;
+		unsigned gpu, code, seq, gi, ci; /* UINT32_MAX: of the whole GPU */
 	} xids[MAX_FACTS];
 	unsigned n_faults;
 	struct fault {
@@ -135,6 +135,8 @@ static void add_gpu(struct facts *f, const char *line)
 	g->remap_pending = (unsigned)number(line, "remap_pending", 0);
 	g->remap_failed = (unsigned)number(line, "remap_failed", 0);
 	g->recovery = number(line, "recovery", -1);
+	g->reset = number(line, "reset", -1);
+	g->drain_reset = number(line, "drain_reset", -1);
 	g->mig = number(line, "mig", 0);
 	g->lost = number(line, "lost", 0);
 	f->n_gpus++;
@@ -208,7 +210,8 @@ static void take_line(struct facts *f, const char *line)
 			(unsigned)number(line, "sm", 0), number(line, "mig", -1) };
 	} else if (begins(line, "xid") && f->n_xids < MAX_FACTS) {
 		f->xids[f->n_xids++] = (struct xid){ (unsigned)number(line, "gpu", 0),
-			(unsigned)number(line, "code", 0), (unsigned)number(line, "seq", 0) };
+			(unsigned)number(line, "code", 0), (unsigned)number(line, "seq", 0),
+			(unsigned)number(line, "gi", -1), (unsigned)number(line, "ci", -1) };
 	} else if (begins(line, "fail")) {
 		add_fault(f, line, FAIL);
 	} else if (begins(line, "hang")) {
@@ -363,6 +366,7 @@ API const char *nvmlErrorString(int r)
 	       : r == NOT_FOUND     ? "Not Found"
 	       : r == 9             ? "Driver Not Loaded"
 	       : r == LOST          ? "GPU is lost"
+	       : r == 16            ? "GPU requires reset"
 	                            : "Unknown Error";
 }
 
@@ -625,8 +629,8 @@ API int nvmlDeviceGetTotalEccErrors(device_t d, int error, int counter, unsigned
 
 API int nvmlDeviceGetRemappedRows(device_t d, unsigned *corrected, unsigned *uncorrected,
         unsigned *pending, unsigned *failed);
-API int nvmlDeviceGetRemappedRows(device_t d, unsigned *corrected, unsigned *uncorrected,
-        unsigned *pending, unsigned *failed)
+API int nvmlDeviceGetRemappedRows(
+        device_t d, unsigned *corrected, unsigned *uncorrected, unsigned *pending, unsigned *failed)
 {
 	BEGIN("nvmlDeviceGetRemappedRows", d);
 	*corrected = *uncorrected = 0;
@@ -651,11 +655,14 @@ API int nvmlDeviceGetFieldValues(device_t d, int n, struct field_value *v)
 {
 	BEGIN("nvmlDeviceGetFieldValues", d);
 	for (int i = 0; i < n; i++) {
-		bool known = v[i].field == 230 && gpu_of(d)->recovery >= 0;
+		int value = v[i].field == 230   ? gpu_of(d)->recovery
+		            : v[i].field == 226 ? gpu_of(d)->reset
+		            : v[i].field == 227 ? gpu_of(d)->drain_reset
+		                                : -1;
 
-		v[i].result = known ? OK : NOT_SUPPORTED;
+		v[i].result = value >= 0 ? OK : NOT_SUPPORTED;
 		v[i].type = 1;
-		v[i].value.u = known ? (unsigned)gpu_of(d)->recovery : 0;
+		v[i].value.u = value >= 0 ? (unsigned)value : 0;
 	}
 	return OK;
 }
@@ -802,7 +809,7 @@ static bool next_xid(struct event_set *events, struct event *e)
 		if (x->seq <= events->seq || x->gpu >= MAX_GPUS || !(events->gpus >> x->gpu & 1))
 			continue;
 		events->seq = x->seq;
-		*e = (struct event){ handle(x->gpu, 0), XID_EVENT, x->code, UINT32_MAX, UINT32_MAX };
+		*e = (struct event){ handle(x->gpu, 0), XID_EVENT, x->code, x->gi, x->ci };
 		return true;
 	}
 	return false;
@@ -825,8 +832,8 @@ static int file_watch(void)
 	return fd;
 }
 
-/* Sleeps until the file changes, as the driver does until there is an event: an agent that only waits
- * must cost nothing here either. It may say TIMED_OUT early. */
+/* Sleeps until the file changes, as the driver does until there is an event: an agent that only
+ * waits must cost nothing here either. It may say TIMED_OUT early. */
 API int nvmlEventSetWait_v2(struct event_set *set, struct event *e, unsigned ms);
 API int nvmlEventSetWait_v2(struct event_set *events, struct event *e, unsigned ms)
 {

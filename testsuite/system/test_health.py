@@ -25,24 +25,24 @@ class Site:
         self.gpus, self.more = gpus or GPUS, list(more)
         self.machine.set(*self.gpus, *self.more, *self.xids)
 
-    def xid(self, gpu, code):
+    def xid(self, gpu, code, of=""):
         self.seq += 1
-        self.xids.append(f"xid gpu={gpu} code={code} seq={self.seq}")
+        self.xids.append(f"xid gpu={gpu} code={code} seq={self.seq} {of}")
         self.machine.set(*self.gpus, *self.more, *self.xids)
 
     def told(self):
         return json.loads(self.c.run("ginfo", "--gpus", "gpu04", "--json").stdout)["nodes"][0]["devices"]
 
     def wait(self, gpu, state, reason=None):
-        return wait_until(lambda: (lambda g: g["state"] == state and (reason is None or g["reason"] == reason) and g)
+        return wait_until(lambda: (lambda g: g["state"] == state and (reason is None or g["reason"].split("; comes back")[0] == reason) and g)
                           (self.told()[gpu]), lambda: f"GPU {gpu} to be {state} ({reason}): {self.told()}")
 
     def events(self, kind):
         told = json.loads(self.c.run("gctl", "events", "--json").stdout)["events"]
         return [e["text"] for e in told if e["kind"] == kind]
 
-    def wait_event(self, kind, text):
-        wait_until(lambda: text in self.events(kind), lambda: f"{kind} '{text}': {self.events(kind)}")
+    def wait_event(self, kind, text, times=1):
+        wait_until(lambda: self.events(kind).count(text) == times, lambda: f"{kind} '{text}': {self.events(kind)}")
 
     def set_anew(self, *gpus):
         """Who listens from now on hears nothing of what was before, as with the driver."""
@@ -119,6 +119,37 @@ def test_of_a_card_that_is_cut(tmp_path):
         s.wait(0, "drained")
 
 
+def test_of_one_instance(tmp_path):
+    """An Xid that the driver ascribes to a MIG instance drains that one: neither the others of its GPU, nor the other compute
+    instance of the same GPU instance. Of an instance that nobody has found all of its GPU are drained."""
+    machine = Machine(tmp_path / "machine")
+    node = f'nodes = ( {{ name = "gpu04"; {layout(("0-1", "1g.10gb:3"))} }} );'
+    halves = [mig(0, 2).replace("ci=0", f"ci={i}").replace("MIG-0-2", f"MIG-0-2-{i}") for i in (0, 1)]
+    with Cluster(nodes=("gpu04",), start=False, hardware=f"{MIG_TYPES}\n{node}") as c:
+        s = Site(c, machine)
+        s.set(h100(0, "mig=1"), mig(0, 1), *halves, *cut(1), mig(1, 3))
+        c.start_munged()
+        c.start_ctld()
+        s.start_agent()
+        c.wait_nodes()
+        wait_until(lambda: (s.xid(0, 13), s.events("gpu.fault"))[1], "the first Xid")
+        at = {g["uuid"]: g["index"] for g in s.told()}
+        held = c.submit(HOLD.format("one"), "--gpus=1g.10gb:6")
+        c.wait_state(held, "RUNNING")
+        s.xid(0, 95, "gi=2 ci=1")
+        s.wait(at["MIG-0-2-1"], "draining")
+        assert sum(g["state"] == "draining" for g in s.told()) == 1
+        s.xid(0, 110, "gi=2")
+        s.wait(at["MIG-0-2-0"], "draining")
+        assert sum(g["state"] == "draining" for g in s.told()) == 2
+        s.xid(1, 95, "gi=9 ci=0")
+        for i in (1, 2, 3):
+            s.wait(at[f"MIG-1-{i}"], "draining")
+        assert s.told()[at["MIG-0-1"]]["state"] == "whole"
+        (c.dir / "jobs/one").touch()
+        c.wait_state(held, "COMPLETED")
+
+
 def test_noted(site):
     site.xid(0, 31)
     site.wait_event("gpu.fault", "GPU-0: xid 31: page fault of a program's: noted")
@@ -132,6 +163,7 @@ def test_one_of_two(site):
         site.c.wait_state(job, "RUNNING")
     site.xid(1, 48)
     g = site.wait(1, "draining", "xid 48: double bit ECC error")
+    assert g["reason"].endswith("; comes back after a boot or a reset that its driver tells of, or by 'gctl resume gpu04:GPU-1'")
     assert g["reason_by"] == "" and g["since"] and not g["recheck"]
     wide = site.c.submit("true", "--gpus=h100:2")
     (site.c.dir / "jobs/go").touch()
@@ -153,29 +185,48 @@ def test_off_the_bus(site):
     assert any(t.startswith("GPU-1 is well again: ") for t in site.events("gpu.return"))
 
 
-def test_reset(site):
-    """What an Xid has drained comes back after nvidia-smi -r, where the driver says what it needs.
+@pytest.mark.parametrize("xid, needs, well", [(119, "recovery=1", "recovery=0"), (120, "reset=1", "reset=0")])
+def test_reset(site, xid, needs, well):
+    """What an Xid has drained comes back after nvidia-smi -r, where the driver says what it needs: since 565, and with 560.
 
     Till then the agent lets go of it, also while a job runs on the other GPU: nothing that only samples ask is asked of it."""
-    site.xid(0, 119)
-    site.wait(0, "drained", "xid 119: its system processor does not answer")
-    job = site.c.submit(HOLD.format("reset"), "--gpus=h100:1")
+    told = "GPU-0: the driver says that it needs a reset: the GPU is drained"
+    before = site.events("gpu.fault").count(told)
+    site.xid(0, xid)
+    why = site.wait(0, "drained")["reason"].split("; comes back")[0]
+    assert why.startswith(f"xid {xid}: ")
+    job = site.c.submit(HOLD.format(f"reset-{xid}"), "--gpus=h100:1")
     site.c.wait_state(job, "RUNNING")
     other = h100(1, "recovery=0 compute=10")
-    site.set_anew(h100(0, "recovery=1"), other)
-    site.wait_event("gpu.fault", "GPU-0: the driver says that it needs a reset: the GPU is drained")
-    assert site.told()[0]["reason"] == "xid 119: its system processor does not answer"
-    site.set(h100(0, "recovery=1"), other, more=["hang call=nvmlDeviceGetComputeRunningProcesses gpu=0"])
+    site.set_anew(h100(0, needs), other)
+    site.wait_event("gpu.fault", told, before + 1)
+    assert site.told()[0]["reason"].startswith(why)
+    site.set(h100(0, needs), other, more=["hang call=nvmlDeviceGetComputeRunningProcesses gpu=0"])
     seen = site.seen_us(job)
     wait_until(lambda: site.seen_us(job) > seen + 500_000, "samples of the other")
     assert "does not come back" not in (site.c.dir / "log/gnoded-gpu04.log").read_text()
-    site.set(h100(0, "recovery=0"), other)
+    site.set(h100(0, well), other)
     site.wait(0, "free")
-    site.wait_event("gpu.fault", "GPU-0: it was reset: noted")
-    site.wait_event("gpu.return", "GPU-0 is well again: xid 119: its system processor does not answer")
-    (site.c.dir / "jobs/reset").touch()
+    site.wait_event("gpu.fault", "GPU-0: it was reset: noted", before + 1)
+    site.wait_event("gpu.return", f"GPU-0 is well again: {why}")
+    (site.c.dir / f"jobs/reset-{xid}").touch()
     site.c.wait_state(job, "COMPLETED")
     site.set()
+
+
+def test_reset_that_an_old_driver_asks_for(site):
+    """Drivers before 560 say only that they refuse a call: also then what an Xid has drained comes back after the reset."""
+    reset = "GPU-0: it was reset: noted"
+    before = site.events("gpu.fault").count(reset)
+    site.xid(0, 143)
+    site.wait(0, "drained", "xid 143: it cannot be initialised")
+    site.set_anew(*GPUS)
+    site.set(more=["fail call=nvmlDeviceGetMemoryInfo gpu=0 result=16"])
+    site.wait_event("gpu.fault", "GPU-0: nvmlDeviceGetMemoryInfo: GPU requires reset: the GPU is drained")
+    site.wait(0, "drained", "xid 143: it cannot be initialised")
+    site.set()
+    site.wait(0, "free")
+    site.wait_event("gpu.fault", reset, before + 1)
 
 
 def test_hot_and_an_operators_drain(site):

@@ -505,7 +505,7 @@ static void cut_before(void **state)
 
 static const char *gpu_state(struct world *w, uint32_t index)
 {
-	static char text[400];
+	static char text[sizeof(((struct gpu_view *)NULL)->reason) + 40];
 	struct gpu_view v;
 
 	assert_true(core_gpu_view(w->core, 0, index, &v));

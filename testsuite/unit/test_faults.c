@@ -228,7 +228,9 @@ static void applied_once(void **state)
 	assert_int_equal(world_effect(w, EFFECT_ACK_GPUS)->ack, 1);
 	xid(w, 2, "GPU-a", 79);
 	assert_string_equal(state_of(w, 0), "drained");
-	assert_string_equal(view(w, 0).reason, "xid 79: GPU has fallen off the bus");
+	assert_string_equal(view(w, 0).reason, "xid 79: GPU has fallen off the bus; comes back "
+	                                       "after a boot or a reset that its driver "
+	                                       "tells of, or by 'gctl resume n0:GPU-a'");
 	assert_true(view(w, 0).by_nobody && view(w, 0).since == w->now.wall);
 	assert_int_equal(view(w, 0).recheck, 0);
 	assert_string_equal(state_of(w, 1), "free");
@@ -252,7 +254,9 @@ static void applied_once(void **state)
 	world_restart(w);
 	up_as(w, "inc2", "boot2", true, NULL, 0);
 	assert_string_equal(state_of(w, 1), "drained");
-	assert_string_equal(view(w, 1).reason, "xid 62: internal microcontroller halt");
+	assert_string_equal(view(w, 1).reason, "xid 62: internal microcontroller halt; comes back "
+	                                       "after a boot or a reset that its driver "
+	                                       "tells of, or by 'gctl resume n0:GPU-b'");
 	world_free(w);
 }
 
@@ -371,13 +375,15 @@ static void whose_drain(void **state)
 	assert_string_equal(state_of(w, 0), "drained");
 	say(w, 2, "GPU-b", GPU_FAULT_REMAP_FAILED, 0, "");
 	say(w, 3, "GPU-b", GPU_FAULT_HOT, 0, "97 C, it slows down at 90 C");
-	assert_string_equal(view(w, 1).reason, "memory of it cannot be replaced");
+	assert_string_equal(view(w, 1).reason,
+	        "memory of it cannot be replaced; comes back by 'gctl resume n0:GPU-b'");
 	assert_int_equal(operate(w, NODE_RESUME, "GPU-b"), ERR_NONE);
 	assert_string_equal(state_of(w, 1), "free");
 	say(w, 4, "GPU-b", GPU_FAULT_HOT, 0, "97 C, it slows down at 90 C");
 	assert_string_equal(view(w, 1).reason, "97 C, it slows down at 90 C");
 	say(w, 5, "GPU-b", GPU_FAULT_REMAP_FAILED, 0, "");
-	assert_string_equal(view(w, 1).reason, "memory of it cannot be replaced");
+	assert_string_equal(view(w, 1).reason,
+	        "memory of it cannot be replaced; comes back by 'gctl resume n0:GPU-b'");
 	assert_int_equal(operate(w, NODE_DRAIN, "GPU-b"), ERR_NONE);
 	assert_string_equal(view(w, 1).reason, "fan");
 	assert_false(view(w, 1).by_nobody);
@@ -410,6 +416,8 @@ static void rechecks(void **state)
 	up(w);
 	say(w, 1, "GPU-a", GPU_FAULT_HOT, 0, "");
 	assert_int_equal(view(w, 0).recheck, 0);
+	assert_string_equal(
+	        view(w, 0).reason, "it is too hot; comes back by 'gctl resume n0:GPU-a'");
 	world_clear(w);
 	world_pass(w, 3600);
 	up(w);

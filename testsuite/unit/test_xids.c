@@ -65,6 +65,13 @@ static void told(void **state)
 	assert_int_equal(next(e, &x), 1);
 	assert_string_equal(x.uuid, "GPU-b");
 	assert_int_equal(x.xid, 94);
+	assert_int_equal(x.instance, GPU_NO_INSTANCE);
+	/* Of a MIG instance: its GPU's UUID, and which. */
+	machine("", "xid gpu=1 code=94 seq=4 gi=7 ci=0\n");
+	assert_int_equal(next(e, &x), 1);
+	assert_string_equal(x.uuid, "GPU-b");
+	assert_int_equal(x.instance, 7);
+	assert_int_equal(x.compute, 0);
 	gpu_events_free(e);
 }
 
@@ -122,7 +129,20 @@ static const struct gpu *of(const struct gpus *g, const char *uuid)
 
 /* By the numbers that drivers say. */
 static const enum gpu_recovery recoveries[] = { GPU_RECOVERY_NONE, GPU_RECOVERY_RESET,
-	GPU_RECOVERY_BOOT, GPU_RECOVERY_NONE, GPU_RECOVERY_RESET, GPU_RECOVERY_NONE };
+	GPU_RECOVERY_BOOT, GPU_RECOVERY_NONE, GPU_RECOVERY_RESET, GPU_RECOVERY_NONE,
+	GPU_RECOVERY_RESET, GPU_RECOVERY_BOOT, GPU_RECOVERY_NONE };
+
+/* What older drivers say, and what one that says both is believed. */
+static const struct {
+	const char *says;
+	enum gpu_recovery recovery;
+} older[] = {
+	{ "reset=0 drain_reset=0", GPU_RECOVERY_NONE },
+	{ "reset=1 drain_reset=0", GPU_RECOVERY_RESET },
+	{ "reset=0 drain_reset=1", GPU_RECOVERY_RESET },
+	{ "reset=1", GPU_RECOVERY_RESET },
+	{ "recovery=0 reset=1", GPU_RECOVERY_NONE },
+};
 
 /* What a look says of health; it makes no difference to what there is. */
 static void health(void **state)
@@ -152,7 +172,17 @@ static void health(void **state)
 		assert_int_equal(gpu_probe_run(standin_root, LONG_MS, g, &err), 0);
 		assert_int_equal(of(g, "GPU-a")->health.recovery, recoveries[i]);
 	}
+	for (size_t i = 0; i < sizeof(older) / sizeof(*older); i++) {
+		machine(older[i].says, "");
+		assert_int_equal(gpu_probe_run(standin_root, LONG_MS, g, &err), 0);
+		assert_int_equal(of(g, "GPU-a")->health.recovery, older[i].recovery);
+	}
 	assert_true(gpus_equal(before, g));
+	/* The oldest refuse what they are asked. */
+	machine("", "fail call=nvmlDeviceGetMemoryInfo gpu=0 result=16\n");
+	assert_int_equal(gpu_probe_run(standin_root, LONG_MS, g, &err), 0);
+	assert_string_equal(of(g, "GPU-a")->trouble, "nvmlDeviceGetMemoryInfo: GPU requires reset");
+	assert_int_equal(of(g, "GPU-a")->health.recovery, GPU_RECOVERY_RESET);
 	machine("", "hang call=nvmlDeviceGetName gpu=0\n");
 	assert_int_equal(gpu_probe_run(standin_root, 300, g, &err), 0);
 	assert_true(*g->v[0].trouble && g->v[0].health.hung);
