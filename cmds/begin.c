@@ -80,6 +80,11 @@ static bool read_unit(const char *p, int64_t *s)
 	return false;
 }
 
+static const char *behind_blanks(const char *p)
+{
+	return p + strspn(p, " ");
+}
+
 static int from_now(const char *p, int64_t now_us, int64_t *us, struct error *err)
 {
 	int64_t n = 0, unit = 1;
@@ -87,13 +92,18 @@ static int from_now(const char *p, int64_t now_us, int64_t *us, struct error *er
 	*us = now_us;
 	if (!*p)
 		return 0;
-	if (*p++ != '+' || !isdigit((unsigned char)*p))
+	p = behind_blanks(p);
+	if (*p != '+')
+		return unclear(err);
+	p = behind_blanks(p + 1);
+	if (!isdigit((unsigned char)*p))
 		return unclear(err);
 	for (; isdigit((unsigned char)*p); p++) {
 		n = n * 10 + (*p - '0');
 		if (n > INT64_C(1000000000))
 			return error_set(err, ERR_USAGE, "too far ahead");
 	}
+	p = behind_blanks(p);
 	if (*p && !read_unit(p, &unit))
 		return error_set(err, ERR_USAGE,
 		        "the units are seconds, minutes, hours, days and weeks, as in now+2hours");
@@ -268,7 +278,7 @@ int begin_parse(const char *text, int64_t now_us, int64_t *us, struct error *err
 		return from_now(p, now_us, us, err);
 	if (!read_part(&p, &m, now_us))
 		return unclear(err);
-	if ((*p == 'T' || *p == ' ') && p[1]) {
+	if ((*p == 'T' || *p == ' ' || *p == '-') && p[1]) {
 		p++;
 		if (!read_part(&p, &m, now_us))
 			return unclear(err);

@@ -135,6 +135,24 @@ const char *directives_mark(enum directives_of of)
 	return dialects[of].mark;
 }
 
+unsigned directives_first(const char *script, size_t len, const char *mark)
+{
+	const char *end = script + len;
+	size_t mark_len = strlen(mark);
+	unsigned line = 1;
+
+	for (const char *s = script; s < end; line++) {
+		const char *e = line_end(s, end);
+
+		if (is_command(s, e))
+			break;
+		if (has_mark(s, e, mark, mark_len) && s + mark_len < e && blank(s[mark_len]))
+			return line;
+		s = e + 1;
+	}
+	return 0;
+}
+
 int directives_scan(const char *script, size_t len, enum directives_of of,
         directives_on_line *on_line, void *arg, unsigned *late, struct error *err)
 {

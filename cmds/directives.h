@@ -46,6 +46,9 @@ typedef int directives_on_line(
 int directives_scan(const char *script, size_t len, enum directives_of of,
         directives_on_line *on_line, void *arg, unsigned *late, struct error *err);
 
+/* The first line of a script's head that begins with `mark` and a blank; 0: none. */
+unsigned directives_first(const char *script, size_t len, const char *mark);
+
 const char *directives_mark(enum directives_of of); /* "#GPUSCHED" */
 
 #endif

@@ -17,6 +17,7 @@
 #include "cmds/jsonout.h"
 #include "cmds/options.h"
 #include "cmds/sbatch.h"
+#include "cmds/sbatch_args.h"
 #include "cmds/script.h"
 #include "cmds/slurmenv.h"
 #include "cmds/submit.h"
@@ -40,7 +41,8 @@ extern char **environ;
 static int take(int key, char *value, struct argp_state *state, void *input, struct error *err)
 {
 	struct gsubmit *g = input;
-	const struct option_row *row;
+	struct sbatch_arg_taken taken;
+	struct given *given;
 
 	if (key == ARGP_KEY_ARG) {
 		g->script = value;
@@ -48,12 +50,20 @@ static int take(int key, char *value, struct argp_state *state, void *input, str
 		state->next = state->argc;
 		return 0;
 	}
-	row = options_by_key(key);
 	if (g->n_given == sizeof(g->given) / sizeof(g->given[0]))
 		return error_set(err, ERR_USAGE, "more than %zu options", g->n_given);
-	if (options_set(&g->checked, row, value, err) < 0)
+	if (sbatch_args_take(key, value, &taken, err) < 0)
 		return -1;
-	g->given[g->n_given++] = (struct given){ row, value };
+	if (*taken.warning)
+		cmd_warn(&gsubmit_cmd, "%s", taken.warning);
+	if (!taken.row)
+		return 0;
+	if (options_set(&g->checked, taken.row, taken.value, err) < 0)
+		return -1;
+	given = &g->given[g->n_given++];
+	*given = (struct given){ .row = taken.row, .value = taken.value };
+	if (taken.value == taken.room.text)
+		given->value = given->made = xstrdup(taken.value);
 	return 0;
 }
 
@@ -150,7 +160,8 @@ static int gather_script(const struct gsubmit *g, const struct script *script,
         struct submit_options *o, struct error *err)
 {
 	const char *name = script_name(g);
-	unsigned late[2] = { 0, 0 }, srun;
+	unsigned late[2] = { 0, 0 }, srun, others;
+	const char *mark;
 
 	if (sbatch_from_script(o, script->text, script->len, on_ignored, (void *)g, &late[0], err) <
 	        0)
@@ -164,6 +175,11 @@ static int gather_script(const struct gsubmit *g, const struct script *script,
 			cmd_advise(&gsubmit_cmd, "%s:%u: %s behind the first command is not read",
 			        name, late[i],
 			        directives_mark(i ? DIRECTIVES_GPUSCHED : DIRECTIVES_SBATCH));
+	others = g->quiet ? 0 : sbatch_finds_others(script->text, script->len, &mark);
+	if (others)
+		cmd_warn(&gsubmit_cmd,
+		        "%s:%u: %s lines are not read: #SBATCH or #GPUSCHED lines are", name,
+		        others, mark);
 	srun = g->quiet ? 0 : sbatch_finds_srun(script->text, script->len);
 	if (srun)
 		cmd_warn(&gsubmit_cmd,
@@ -541,7 +557,9 @@ static int run(const struct gsubmit *g, struct submit_options *o, struct script 
 
 int main(int argc, char **argv)
 {
-	struct argp_option *options = options_for_argp(group_names, NULL, NULL);
+	size_t n_options;
+	struct argp_option *ours = options_for_argp(group_names, NULL, &n_options);
+	struct argp_option *options = sbatch_args_for_argp(ours, n_options);
 	struct gsubmit *g = xcalloc(1, sizeof(*g));
 	struct submit_options o;
 	struct script script = { .len = 0 };
@@ -571,6 +589,8 @@ int main(int argc, char **argv)
 	options_clear(&g->checked);
 	script_clear(&script);
 	gsubmit_clear_job(&job);
+	for (size_t i = 0; i < g->n_given; i++)
+		free(g->given[i].made);
 	free(options);
 	free(g);
 	return status;

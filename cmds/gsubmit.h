@@ -19,6 +19,7 @@ extern struct cmd gsubmit_cmd;
 struct given {
 	const struct option_row *row;
 	const char *value;
+	char *made; /* what `value` points to, where it is not what was given; owned */
 };
 
 /* The command line; of a bulk, with a line's own behind it. */

@@ -157,7 +157,7 @@ static int take_own(struct bulk *b, const struct bulkfile_job *job, struct error
 		return error_set(err, ERR_USAGE, "more than %d options", GSUBMIT_GIVEN_MAX);
 	for (size_t i = 0; i < job->n_given; i++)
 		line->given[line->n_given++] =
-		        (struct given){ job->given[i].row, job->given[i].value };
+		        (struct given){ .row = job->given[i].row, .value = job->given[i].value };
 	line->script = job->script;
 	line->checked.wrap = (char *)job->wrap;
 	return 0;

@@ -71,6 +71,13 @@ static int set_path(struct submit_options *o, const struct option_row *row, cons
 	return take_text(o, row, value);
 }
 
+/* As sbatch has it: "none" is no file. */
+static int set_file(struct submit_options *o, const struct option_row *row, const char *value,
+        struct error *err)
+{
+	return set_path(o, row, strcasecmp(value, "none") ? value : "/dev/null", err);
+}
+
 static int set_command(struct submit_options *o, const struct option_row *row, const char *value,
         struct error *err)
 {
@@ -213,7 +220,7 @@ static int say_one(struct submit_options *o, const struct option_row *row, enum 
 	if (one == OPTIONS_ONE_CPUS)
 		o->cpus = o->cpus_per_gpu = 0;
 	else
-		o->mem_mb = o->mem_per_cpu_mb = o->mem_per_gpu_mb = 0;
+		o->mem_mb = o->mem_per_cpu_mb = o->mem_per_gpu_mb = 0, o->all_mem = false;
 	return 0;
 }
 
@@ -236,11 +243,12 @@ static int set_mem(struct submit_options *o, const struct option_row *row, const
 
 	if (size_parse_mb(value, SIZE_BARE_MB, &mb, err) < 0)
 		return -1;
-	if (!mb)
+	if (!mb && row->offset != offsetof(struct submit_options, mem_mb))
 		return error_set(err, ERR_USAGE, "must be more than nothing");
 	if (say_one(o, row, OPTIONS_ONE_MEM, err) < 0)
 		return -1;
 	*FIELD(o, row, uint64_t) = mb;
+	o->all_mem = !mb;
 	return 0;
 }
 
@@ -448,9 +456,11 @@ static int set_nice(struct submit_options *o, const struct option_row *row, cons
 static int set_open_mode(struct submit_options *o, const struct option_row *row, const char *value,
         struct error *err)
 {
-	if (strcmp(value, "append") && strcmp(value, "truncate"))
+	size_t n = strlen(value);
+
+	if (!n || (strncasecmp(value, "append", n) && strncasecmp(value, "truncate", n)))
 		return error_set(err, ERR_USAGE, "would be append or truncate");
-	*FIELD(o, row, bool) = value[0] == 'a';
+	*FIELD(o, row, bool) = tolower((unsigned char)value[0]) == 'a';
 	return 0;
 }
 
@@ -570,7 +580,7 @@ static const struct option_row rows[] = {
 	{ "cpus-per-gpu", 0, OPTION_NEEDS, EVERYWHERE, "COUNT", set_cpus, AT(cpus_per_gpu),
 	        "CPUs for each GPU; in place of --cpus-per-task" },
 	{ "mem", 0, OPTION_NEEDS, EVERYWHERE, "SIZE", set_mem, AT(mem_mb),
-	        "Host memory on each node: 16G; a bare number is MiB" },
+	        "Host memory on each node: 16G; a bare number is MiB; with --exclusive 0 is all" },
 	{ "mem-per-cpu", 0, OPTION_NEEDS, EVERYWHERE, "SIZE", set_mem, AT(mem_per_cpu_mb),
 	        "Host memory for each CPU; in place of --mem" },
 	{ "mem-per-gpu", 0, OPTION_NEEDS, EVERYWHERE, "SIZE", set_mem, AT(mem_per_gpu_mb),
@@ -631,11 +641,11 @@ static const struct option_row rows[] = {
 	{ "token", 0, OPTION_LIFE, 0, "TOKEN", set_text, AT(token),
 	        "Name of this submit: the same job with the same token is never submitted twice" },
 
-	{ "output", 'o', OPTION_FILES, EVERYWHERE, "FILE", set_path, AT(output),
+	{ "output", 'o', OPTION_FILES, EVERYWHERE, "FILE", set_file, AT(output),
 	        "Standard output (default gpusched-%j.out); %j job id, %x name, %u user, %N node" },
-	{ "error", 'e', OPTION_FILES, EVERYWHERE, "FILE", set_path, AT(error),
+	{ "error", 'e', OPTION_FILES, EVERYWHERE, "FILE", set_file, AT(error),
 	        "Standard error (default: where output goes)" },
-	{ "input", 'i', OPTION_FILES, EVERYWHERE, "FILE", set_path, AT(input),
+	{ "input", 'i', OPTION_FILES, EVERYWHERE, "FILE", set_file, AT(input),
 	        "Standard input (default /dev/null)" },
 	{ "open-mode", 0, OPTION_FILES, EVERYWHERE, "MODE", set_open_mode, AT(append),
 	        "append to output files or truncate them (default)" },

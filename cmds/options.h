@@ -75,6 +75,7 @@ struct submit_options {
 	char *dependency;                                  /* "": given, and none */
 	uint32_t kill_invalid;                             /* Gpusched__KillInvalid */
 	bool exclusive;
+	bool all_mem; /* --mem=0: all of the node's, which goes with `exclusive` alone */
 	uint32_t warn_signal, warn_before_s;
 	int32_t nice;
 	bool hold, no_requeue, append, no_summary, wait, parsable, json, test_only;

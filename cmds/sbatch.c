@@ -11,83 +11,97 @@
 
 /* --- values that become others -------------------------------------------------------------- */
 
-static const char *no_limit(const char *value, struct error *err)
+static const char *no_limit(const char *value, struct sbatch_value *out, struct error *err)
 {
-	(void)err;
-	return value[strspn(value, "0")] ? value : "unlimited";
+	(void)out, (void)err;
+	return !*value || value[strspn(value, "0")] ? value : "unlimited";
 }
 
-static const char *no_file(const char *value, struct error *err)
+static const char *one_partition(const char *value, struct sbatch_value *out, struct error *err)
 {
-	(void)err;
-	return strcasecmp(value, "none") ? value : "/dev/null";
-}
-
-static const char *one_partition(const char *value, struct error *err)
-{
+	(void)out;
 	if (!strchr(value, ','))
 		return value;
 	error_set(err, ERR_USAGE, "a job is in one partition");
 	return NULL;
 }
 
-static const char *whole_nodes(const char *value, struct error *err)
+static const char *whole_nodes(const char *value, struct sbatch_value *out, struct error *err)
 {
+	(void)out;
 	if (!value)
 		return "yes";
 	error_set(err, ERR_USAGE, "nodes cannot be kept for one user's jobs; would be alone");
 	return NULL;
 }
 
-static const char *some_memory(const char *value, struct error *err)
+static const char *no_brackets(const char *value, struct sbatch_value *out, struct error *err)
 {
-	if (value[strspn(value, "0")])
+	(void)out;
+	if (!strpbrk(value, "[]*"))
 		return value;
-	error_set(err, ERR_USAGE, "all memory of a node is not an amount");
-	error_hint(err, "--exclusive gives all that a node has");
+	error_set(err, ERR_USAGE,
+	        "a feature for so many of the nodes, or one of several for all of "
+	        "them, cannot be asked for");
+	error_hint(err, "features are joined by & (and), | (or), ! (not) and parentheses");
 	return NULL;
 }
 
-static const char *no_reservation(const char *value, struct error *err)
+static const char *no_reservation(const char *value, struct sbatch_value *out, struct error *err)
 {
+	(void)out;
 	if (!strchr(value, ':') || !strncasecmp(value, "B:", 2))
 		return value;
 	error_set(err, ERR_USAGE, "would be [B:]SIGNAL[@SECONDS]; there are no reservations");
 	return NULL;
 }
 
-/* Slurm's words for what there is not are left out. */
-static const char *known_mail(const char *value, struct error *err)
+/* "-d 4812" alone means afterany. */
+static const char *known_relation(const char *value, struct sbatch_value *out, struct error *err)
+{
+	(void)err;
+	if (!isdigit((unsigned char)*value) ||
+	        strlen(value) + sizeof("afterany:") > sizeof(out->text))
+		return value;
+	snprintf(out->text, sizeof(out->text), "afterany:%s", value);
+	return out->text;
+}
+
+/* Slurm's words for what there is not are left out, and named. */
+static const char *known_mail(const char *value, struct sbatch_value *out, struct error *err)
 {
 	static const char *const unknown[] = { "STAGE_OUT", "ARRAY_TASKS", "TIME_LIMIT_50",
 		"TIME_LIMIT_80", "TIME_LIMIT_90" };
-	static char left[256];
-	size_t used = 0;
+	size_t used = 0, noted = 0;
 
 	(void)err;
-	if (strlen(value) >= sizeof(left))
+	if (strlen(value) >= sizeof(out->text))
 		return value; /* refused as it is */
 	for (const char *p = value; *p;) {
 		size_t n = strcspn(p, ","), i = 0;
 
 		while (i < 5 && (strlen(unknown[i]) != n || strncasecmp(unknown[i], p, n) != 0))
 			i++;
-		if (i == 5) {
-			left[used] = ',';
-			memcpy(left + used + (used > 0), p, n);
+		if (i < 5 && noted < sizeof(out->note)) {
+			noted += (size_t)snprintf(out->note + noted, sizeof(out->note) - noted,
+			        "%s%s", noted ? ", " : "there is no mail for ", unknown[i]);
+		} else if (i == 5) {
+			out->text[used] = ',';
+			memcpy(out->text + used + (used > 0), p, n);
 			used += n + (used > 0);
 		}
 		p += n;
 		p += *p == ',';
 	}
-	left[used] = '\0';
-	return used ? left : "NONE";
+	out->text[used] = '\0';
+	return used ? out->text : "NONE";
 }
 
 /* --- the table ------------------------------------------------------------------------------ */
 
 #define PLACEMENT "where processes run on a node is left to the kernel and to the script"
-#define LATER     "not possible in this version"
+#define CLOSE     "nodes are chosen as close together as the topology allows"
+#define STEPS     "a job has no steps"
 
 static const struct sbatch_row rows[] = {
 	{ "account", 'A', SBATCH_ARG, SBATCH_SAME, "", NULL },
@@ -103,11 +117,14 @@ static const struct sbatch_row rows[] = {
 	{ "clusters", 'M', SBATCH_ARG, SBATCH_REFUSED,
 	        "there is one cluster; GPUSCHED_CONTROLLER names another", NULL },
 	{ "comment", 0, SBATCH_ARG, SBATCH_SAME, "", NULL },
-	{ "constraint", 'C', SBATCH_ARG, SBATCH_SAME, "", NULL },
+	{ "consolidate-segments", 0, SBATCH_NO_ARG, SBATCH_IGNORED, CLOSE, NULL },
+	{ "constraint", 'C', SBATCH_ARG, SBATCH_BECOMES,
+	        "the same; brackets and counts of nodes are refused", no_brackets },
 	{ "container", 0, SBATCH_ARG, SBATCH_REFUSED, "the script has to start the container",
 	        NULL },
-	{ "contiguous", 0, SBATCH_NO_ARG, SBATCH_IGNORED,
-	        "nodes are chosen as close together as the topology allows", NULL },
+	{ "container-id", 0, SBATCH_ARG, SBATCH_REFUSED, "the script has to start the container",
+	        NULL },
+	{ "contiguous", 0, SBATCH_NO_ARG, SBATCH_IGNORED, CLOSE, NULL },
 	{ "core-spec", 'S', SBATCH_ARG, SBATCH_IGNORED, PLACEMENT, NULL },
 	{ "cores-per-socket", 0, SBATCH_ARG, SBATCH_REFUSED,
 	        "nodes are chosen by features: --constraint", NULL },
@@ -116,9 +133,10 @@ static const struct sbatch_row rows[] = {
 	{ "cpus-per-task", 'c', SBATCH_ARG, SBATCH_SAME, "", NULL },
 	{ "deadline", 0, SBATCH_ARG, SBATCH_SAME, "", NULL },
 	{ "delay-boot", 0, SBATCH_ARG, SBATCH_IGNORED, "no node is booted for a job", NULL },
-	{ "dependency", 'd', SBATCH_ARG, SBATCH_SAME, "", NULL },
+	{ "dependency", 'd', SBATCH_ARG, SBATCH_BECOMES, "the same; an id alone is afterany",
+	        known_relation },
 	{ "distribution", 'm', SBATCH_ARG, SBATCH_IGNORED, PLACEMENT, NULL },
-	{ "error", 'e', SBATCH_ARG, SBATCH_BECOMES, "the same; none is /dev/null", no_file },
+	{ "error", 'e', SBATCH_ARG, SBATCH_SAME, "", NULL },
 	{ "exclude", 'x', SBATCH_ARG, SBATCH_SAME, "", NULL },
 	{ "exclusive", 0, SBATCH_ARG_MAY_MISS, SBATCH_BECOMES,
 	        "the same without a value; with one it is refused", whole_nodes },
@@ -140,16 +158,15 @@ static const struct sbatch_row rows[] = {
 	{ "hint", 0, SBATCH_ARG, SBATCH_IGNORED, PLACEMENT, NULL },
 	{ "hold", 'H', SBATCH_NO_ARG, SBATCH_SAME, "", NULL },
 	{ "ignore-pbs", 0, SBATCH_NO_ARG, SBATCH_IGNORED, "lines for PBS are never read", NULL },
-	{ "input", 'i', SBATCH_ARG, SBATCH_BECOMES, "the same; none is /dev/null", no_file },
+	{ "input", 'i', SBATCH_ARG, SBATCH_SAME, "", NULL },
 	{ "job-name", 'J', SBATCH_ARG, SBATCH_SAME, "", NULL },
 	{ "kill-on-invalid-dep", 0, SBATCH_ARG, SBATCH_SAME, "", NULL },
 	{ "licenses", 'L', SBATCH_ARG, SBATCH_SAME, "", NULL },
-	{ "mail-type", 0, SBATCH_ARG, SBATCH_BECOMES, "the same; what is not known is left out",
-	        known_mail },
+	{ "mail-type", 0, SBATCH_ARG, SBATCH_BECOMES,
+	        "the same; what is not known is left out, with a warning", known_mail },
 	{ "mail-user", 0, SBATCH_ARG, SBATCH_SAME, "", NULL },
 	{ "mcs-label", 0, SBATCH_ARG, SBATCH_REFUSED, "there are no labels of security", NULL },
-	{ "mem", 0, SBATCH_ARG, SBATCH_BECOMES, "the same; 0, which is all memory, is refused",
-	        some_memory },
+	{ "mem", 0, SBATCH_ARG, SBATCH_SAME, "", NULL },
 	{ "mem-bind", 0, SBATCH_ARG, SBATCH_IGNORED, PLACEMENT, NULL },
 	{ "mem-per-cpu", 0, SBATCH_ARG, SBATCH_SAME, "", NULL },
 	{ "mem-per-gpu", 0, SBATCH_ARG, SBATCH_SAME, "", NULL },
@@ -167,8 +184,9 @@ static const struct sbatch_row rows[] = {
 	{ "ntasks-per-gpu", 0, SBATCH_ARG, SBATCH_REFUSED, "--ntasks says how many", NULL },
 	{ "ntasks-per-node", 0, SBATCH_ARG, SBATCH_SAME, "", NULL },
 	{ "ntasks-per-socket", 0, SBATCH_ARG, SBATCH_IGNORED, PLACEMENT, NULL },
+	{ "oom-kill-step", 0, SBATCH_ARG_MAY_MISS, SBATCH_IGNORED, STEPS, NULL },
 	{ "open-mode", 0, SBATCH_ARG, SBATCH_SAME, "", NULL },
-	{ "output", 'o', SBATCH_ARG, SBATCH_BECOMES, "the same; none is /dev/null", no_file },
+	{ "output", 'o', SBATCH_ARG, SBATCH_SAME, "", NULL },
 	{ "overcommit", 'O', SBATCH_NO_ARG, SBATCH_IGNORED, "each task gets its CPUs", NULL },
 	{ "oversubscribe", 's', SBATCH_NO_ARG, SBATCH_IGNORED, "the job gets CPUs of its own",
 	        NULL },
@@ -186,18 +204,25 @@ static const struct sbatch_row rows[] = {
 	{ "reboot", 0, SBATCH_NO_ARG, SBATCH_REFUSED, "no node is booted for a job", NULL },
 	{ "requeue", 0, SBATCH_NO_ARG, SBATCH_SAME, "", NULL },
 	{ "reservation", 0, SBATCH_ARG, SBATCH_REFUSED, "there are no reservations", NULL },
+	{ "segment", 0, SBATCH_ARG, SBATCH_IGNORED, CLOSE, NULL },
 	{ "signal", 0, SBATCH_ARG, SBATCH_BECOMES, "the same; R: is refused", no_reservation },
 	{ "sockets-per-node", 0, SBATCH_ARG, SBATCH_REFUSED,
 	        "nodes are chosen by features: --constraint", NULL },
 	{ "spread-job", 0, SBATCH_NO_ARG, SBATCH_IGNORED, "--nodes says on how many", NULL },
-	{ "switches", 0, SBATCH_ARG, SBATCH_IGNORED,
-	        "nodes are chosen as close together as the topology allows", NULL },
+	{ "spread-segments", 0, SBATCH_NO_ARG, SBATCH_IGNORED, CLOSE, NULL },
+	{ "stepmgr", 0, SBATCH_NO_ARG, SBATCH_IGNORED, STEPS, NULL },
+	{ "switches", 0, SBATCH_ARG, SBATCH_IGNORED, CLOSE, NULL },
+	{ "tasks", 0, SBATCH_ARG, SBATCH_BECOMES, "--ntasks", NULL },
+	{ "tasks-per-node", 0, SBATCH_ARG, SBATCH_BECOMES, "--ntasks-per-node", NULL },
 	{ "test-only", 0, SBATCH_NO_ARG, SBATCH_REFUSED, "only on the command line", NULL },
 	{ "thread-spec", 0, SBATCH_ARG, SBATCH_IGNORED, PLACEMENT, NULL },
 	{ "threads-per-core", 0, SBATCH_ARG, SBATCH_IGNORED, PLACEMENT, NULL },
 	{ "time", 't', SBATCH_ARG, SBATCH_BECOMES, "the same; 0 is unlimited", no_limit },
 	{ "time-min", 0, SBATCH_ARG, SBATCH_IGNORED, "a job keeps the time it asks for", NULL },
 	{ "tmp", 0, SBATCH_ARG, SBATCH_REFUSED, "space on local disks is not known", NULL },
+	{ "tres-bind", 0, SBATCH_ARG, SBATCH_IGNORED, PLACEMENT, NULL },
+	{ "tres-per-task", 0, SBATCH_ARG, SBATCH_REFUSED,
+	        "--cpus-per-task and --gpus-per-task say how many", NULL },
 	{ "uid", 0, SBATCH_ARG, SBATCH_REFUSED, "a job is of who submits it", NULL },
 	{ "use-min-nodes", 0, SBATCH_NO_ARG, SBATCH_IGNORED, "--nodes says on how many", NULL },
 	{ "verbose", 'v', SBATCH_NO_ARG, SBATCH_IGNORED, "gsubmit --test-only tells more", NULL },
@@ -215,16 +240,17 @@ const struct sbatch_row *sbatch_rows(size_t *n)
 	return rows;
 }
 
-static const struct option_row *ours(const struct sbatch_row *row)
+const struct option_row *sbatch_ours(const struct sbatch_row *row)
 {
-	const struct option_row *o = option_by_name(row->name, strlen(row->name));
+	const char *name = row->kind == SBATCH_BECOMES && !row->convert ? row->text + 2 : row->name;
+	const struct option_row *o = option_by_name(name, strlen(name));
 
 	return o && (o->where & OPTION_IN_SCRIPT) ? o : NULL;
 }
 
 enum sbatch_kind sbatch_kind(const struct sbatch_row *row)
 {
-	return row->kind >= SBATCH_IGNORED && ours(row) ? SBATCH_SAME : row->kind;
+	return row->kind >= SBATCH_IGNORED && sbatch_ours(row) ? SBATCH_SAME : row->kind;
 }
 
 /* --- words ---------------------------------------------------------------------------------- */
@@ -248,6 +274,8 @@ static int no_such_option(const char *word, const char *why, struct error *err)
 static const struct sbatch_row *find_long(const char *word, size_t len, struct error *err)
 {
 	const struct sbatch_row *found = NULL;
+	const char *names[N_ROWS + 1], *near;
+	char name[64];
 
 	for (size_t i = 0; i < N_ROWS; i++) {
 		if (strncmp(rows[i].name, word + 2, len))
@@ -261,9 +289,17 @@ static const struct sbatch_row *find_long(const char *word, size_t len, struct e
 		}
 		found = &rows[i];
 	}
-	if (!found)
-		no_such_option(word, "neither sbatch nor gsubmit has such an option", err);
-	return found;
+	if (found)
+		return found;
+	no_such_option(word, "neither sbatch nor gsubmit has such an option", err);
+	for (size_t i = 0; i < N_ROWS; i++)
+		names[i] = rows[i].name;
+	names[N_ROWS] = NULL;
+	snprintf(name, sizeof(name), "%.*s", (int)(len < sizeof(name) ? len : 0), word + 2);
+	near = text_nearest(name, names);
+	if (near)
+		error_hint(err, "--%s", near);
+	return NULL;
 }
 
 static const struct sbatch_row *find_letter(const char *word, char letter, struct error *err)
@@ -275,37 +311,64 @@ static const struct sbatch_row *find_letter(const char *word, char letter, struc
 	return NULL;
 }
 
-static int set_ours(struct submit_options *o, const struct sbatch_row *row, const char *value,
-        struct error *err)
+const char *sbatch_convert(const struct sbatch_row *row, const char *value,
+        struct sbatch_value *out, struct error *err)
 {
-	const struct option_row *option = ours(row);
-	char shown[80];
 	const char *taken = value;
+	char option[64];
 
-	if (row->convert) {
-		taken = row->convert(value, err);
-		if (!taken) {
-			text_escape(shown, sizeof(shown), value, strlen(value));
-			return error_wrap(err, "--%s=%s", row->name, shown);
-		}
+	out->note[0] = '\0';
+	if (row->convert)
+		taken = row->convert(value, out, err);
+	if (row->convert && !taken) {
+		snprintf(option, sizeof(option), "--%s", row->name);
+		options_blame(option, value, err);
 	}
-	return options_set(o, option, taken, err);
+	return taken;
+}
+
+static int set_ours(
+        const struct scan *s, const struct sbatch_row *row, const char *value, struct error *err)
+{
+	struct sbatch_value converted;
+	const char *taken = sbatch_convert(row, value, &converted, err);
+	char text[sizeof(converted.note) + 80];
+
+	if (!taken && row->convert)
+		return -1;
+	if (options_set(s->o, sbatch_ours(row), taken, err) < 0)
+		return -1;
+	if (*converted.note) {
+		snprintf(text, sizeof(text), "--%s: %s", row->name, converted.note);
+		s->warn(s->arg, s->line, text);
+	}
+	return 0;
+}
+
+int sbatch_refuse(const struct sbatch_row *row, struct error *err)
+{
+	return error_set(err, ERR_USAGE, "--%s: %s", row->name, row->text);
+}
+
+const char *sbatch_ignored(const struct sbatch_row *row, char text[SBATCH_TEXT])
+{
+	snprintf(text, SBATCH_TEXT, "--%s is ignored: %s", row->name, row->text);
+	return text;
 }
 
 static int set(
         const struct scan *s, const struct sbatch_row *row, const char *value, struct error *err)
 {
-	char text[256];
+	char text[SBATCH_TEXT];
 
 	switch (sbatch_kind(row)) {
 	case SBATCH_SAME:
 	case SBATCH_BECOMES:
-		return set_ours(s->o, row, value, err);
+		return set_ours(s, row, value, err);
 	case SBATCH_REFUSED:
-		return error_set(err, ERR_USAGE, "--%s: %s", row->name, row->text);
+		return sbatch_refuse(row, err);
 	default:
-		snprintf(text, sizeof(text), "--%s is ignored: %s", row->name, row->text);
-		s->warn(s->arg, s->line, text);
+		s->warn(s->arg, s->line, sbatch_ignored(row, text));
 		return 0;
 	}
 }
@@ -538,8 +601,23 @@ void sbatch_manual(FILE *out)
 	manual_kind(out, SBATCH_REFUSED, "Refused:");
 }
 
-/* --- what is not there --------------------------------------------------------------------------
- */
+/* --- what is not there ---------------------------------------------------------------------- */
+
+unsigned sbatch_finds_others(const char *script, size_t len, const char **mark)
+{
+	static const char *const marks[] = { "#PBS", "#BSUB" };
+	unsigned first = 0;
+
+	for (size_t i = 0; i < 2; i++) {
+		unsigned line = directives_first(script, len, marks[i]);
+
+		if (line && (!first || line < first)) {
+			first = line;
+			*mark = marks[i];
+		}
+	}
+	return first;
+}
 
 /* "srun" as the first word of a line; what else a shell would make a call of is not looked for. */
 static bool calls_srun(const char *line, size_t len)

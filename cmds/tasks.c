@@ -83,7 +83,8 @@ static int multiply_gpus(struct submit_options *o, uint32_t tasks, struct error 
  */
 
 static const char *const gpus_ways[OPTIONS_GPUS_WAYS] = { [OPTIONS_GPUS] = "--gpus",
-	[OPTIONS_GPUS_PER_TASK] = "--gpus-per-task", [OPTIONS_GPUS_PER_NODE] = "--gpus-per-node",
+	[OPTIONS_GPUS_PER_TASK] = "--gpus-per-task",
+	[OPTIONS_GPUS_PER_NODE] = "--gpus-per-node",
 	[OPTIONS_GRES] = "--gres=gpu" };
 
 static bool is_per_node(enum options_gpus way)
@@ -130,9 +131,9 @@ static int settle_gpus(struct submit_options *o, uint32_t tasks, struct error *e
 
 	count_nodes(o, &min, &max);
 	for (size_t i = 0; i < OPTIONS_GPUS_WAYS; i++)
-		times[i] = is_per_node(i)                 ? max
-		        : i == OPTIONS_GPUS_PER_TASK ? (uint64_t)max * (tasks ? tasks : 1)
-		                                     : 1;
+		times[i] = is_per_node(i)               ? max
+		           : i == OPTIONS_GPUS_PER_TASK ? (uint64_t)max * (tasks ? tasks : 1)
+		                                        : 1;
 	for (size_t i = 0; i < OPTIONS_GPUS_WAYS; i++) {
 		const char *one = o->gpus_said[i].text,
 		           *other = best < OPTIONS_GPUS_WAYS ? o->gpus_said[best].text : NULL;
@@ -141,7 +142,8 @@ static int settle_gpus(struct submit_options *o, uint32_t tasks, struct error *e
 			continue;
 		if (other && (min == max || is_per_node(i) == is_per_node(best)) &&
 		        !gpus_agree(one, times[i], other, times[best])) {
-			error_set(err, ERR_USAGE, "%s%c%s and %s%c%s contradict each other on %u node%s",
+			error_set(err, ERR_USAGE,
+			        "%s%c%s and %s%c%s contradict each other on %u node%s",
 			        gpus_ways[best], best == OPTIONS_GRES ? ':' : '=', other,
 			        gpus_ways[i], i == OPTIONS_GRES ? ':' : '=', one, max,
 			        max == 1 ? "" : "s");
@@ -220,6 +222,10 @@ static int settle_mem(struct submit_options *o, struct error *err)
 {
 	uint32_t gpus;
 
+	if (o->all_mem && !o->exclusive) {
+		error_set(err, ERR_USAGE, "--mem=0: all memory of a node is its who has it alone");
+		return error_hint(err, "--exclusive, or an amount");
+	}
 	if (o->mem_per_cpu_mb)
 		return multiply(
 		        "--mem-per-cpu", o->mem_per_cpu_mb, o->cpus, INT64_MAX, &o->mem_mb, err);

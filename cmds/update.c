@@ -183,6 +183,8 @@ static int run(const struct update *u, struct error *err)
 		error_set(err, ERR_USAGE, "what is to be changed?");
 		return error_hint(err, "%s --help lists the options", cmd.name);
 	}
+	if (u->options.all_mem)
+		return error_set(err, ERR_USAGE, "--mem=0: must be more than nothing");
 	gpusched_spec_init(&spec);
 	options_ask(&u->options, &spec);
 	change = spec_request(&spec, err);

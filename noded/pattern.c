@@ -12,6 +12,8 @@ struct text {
 	char *p;
 	size_t size, n; /* n may exceed size: it did not fit */
 	bool own;       /* it tells the nodes of a job apart */
+	bool task;      /* it tells the tasks of an array apart */
+	bool of_task;   /* the job's id is to do that */
 };
 
 static void put(struct text *t, const char *s, size_t len)
@@ -40,10 +42,18 @@ static int put_value(struct text *t, char letter, unsigned width, const struct p
 {
 	switch (letter) {
 	case 'j':
+	case 'J':
+		put_number(t, v->job, width);
+		if (t->of_task) {
+			put(t, "_", 1);
+			put_number(t, v->task, 0);
+		}
+		return 1;
 	case 'A':
 		put_number(t, v->job, width);
 		return 1;
 	case 'a':
+		t->task = true;
 		put_number(t, v->is_array ? v->task : TASK_NONE, width);
 		return 1;
 	case 'n':
@@ -92,19 +102,31 @@ static size_t put_piece(struct text *t, const char *p, const struct pattern_valu
 	return 1;
 }
 
+static void put_all(struct text *t, const char *pattern, const struct pattern_values *v)
+{
+	bool literal = strchr(pattern, '\\');
+
+	for (const char *p = pattern; *p;) {
+		if (!literal) {
+			p += put_piece(t, p, v);
+			continue;
+		}
+		if (*p != '\\')
+			put(t, p, 1);
+		p++;
+	}
+}
+
 int pattern_expand(const char *pattern, const struct pattern_values *values, char *out, size_t size,
         struct error *err)
 {
-	struct text t = { .p = out, .size = size };
+	struct text t = { .size = 0 };
 
-	if (strchr(pattern, '\\')) {
-		for (const char *p = pattern; *p; p++)
-			if (*p != '\\')
-				put(&t, p, 1);
-	} else {
-		for (const char *p = pattern; *p;)
-			p += put_piece(&t, p, values);
-	}
+	put_all(&t, pattern, values);
+	t = (struct text){
+		.p = out, .size = size, .of_task = values->own && values->is_array && !t.task
+	};
+	put_all(&t, pattern, values);
 	if (values->own && values->rank && t.n && !t.own && strncmp(pattern, "/dev/", 5) != 0) {
 		put(&t, ".", 1);
 		put_number(&t, values->rank, 0);

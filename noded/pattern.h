@@ -1,11 +1,15 @@
 /* pattern.h - file names of a job's input and output, as sbatch(1) has them
  *
- *   %j job id    %A the array's job id    %a the task's id    %x the job's name
+ *   %j %J job id    %A the array's job id    %a the task's id    %x the job's name
  *   %u login name    %N %n node: its name, its number in the job    %s step (batch)    %t rank %% %
  *
  * A number between % and the letter pads numbers with zeros ("%5j"), up to PATTERN_PAD_MAX. What is
  * no pattern stays as it is. A backslash anywhere turns patterns off; it is removed itself. A '/'
  * in the job's name becomes '_': a name names no directory.
+ *
+ * In Slurm the tasks of an array have ids of their own, and files that are named by them. Here they
+ * would destroy each other's output: where a file is written to and the pattern has no %a, %j of a
+ * task is "4812_7".
  *
  * Nodes that write to one file on a shared file system would destroy each other's output. So where
  * a file is written to and the pattern tells no nodes apart (%N, %n, %t), ranks after the first get

@@ -33,7 +33,7 @@ SUBMITTER = {"FOO": "foo from here", "BAR": "bar from here"}
 PATIENCE = 150
 
 # How a case is submitted, where that is more than its name. `files` are there before; `then` is done
-# when the job runs (or waits, for release); `after` is the case whose job it depends on; what is
+# when the job runs (or waits, for release); with this `umask` and so many open files (`files_limit`); `after` is the case whose job it depends on; what is
 # `submit_only` is cancelled at once.
 HOW = {
     "append.sh": {"files": {"log.txt": "first\n"}},
@@ -47,6 +47,8 @@ HOW = {
     "hetjob.sh": {"submit_only": True},  # Slurm starts its parts only in a backfill pass, all others behind it
     "python.py": {"args": ["--epochs", "3"]},
     "depends.sh": {"after": "first.sh"},
+    "command-line.sh": {"options": ["--wckey=w", "-O", "--ntasks-per-core=1", "--tasks=2", "--output=none", "--nice", "--mail-type=END,TIME_LIMIT_80"]},
+    "umask.sh": {"umask": 0o027, "files_limit": 512},
     "plain.sh": {"options": ["--job-name=options", "-c", "2", "--output=given-%j.out"]},
     "threads.sh": {"options": ["-c", "4"]},
 }
@@ -82,8 +84,11 @@ class Job:
         if "then" in self.how:
             options.append("--parsable")
         argv = [self.side.command, "--parsable", *options, str(self.side.jobs / self.case / self.case), *self.how.get("args", [])]
+        limit = self.how.get("files_limit")
+        if limit:
+            argv = ["sh", "-c", f'ulimit -Sn {limit} && exec "$@"', "sh", *argv]
         r = subprocess.run(argv, cwd=self.dir, env=self.side.env, capture_output=True, text=True, check=False,
-                           stdin=subprocess.DEVNULL)
+                           stdin=subprocess.DEVNULL, umask=self.how.get("umask", -1))
         self.refusal = r.stderr.strip() if r.returncode else ""
         self.id = None if r.returncode else r.stdout.strip()
         if self.id and "submit_only" in self.how:

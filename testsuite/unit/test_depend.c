@@ -204,6 +204,8 @@ static void moments(void **state)
 		{ "now+2hours", "2026-11-21T12:20:00" },
 		{ "NOW+3min", "2026-11-21T10:23:00" },
 		{ "now+2d", "2026-11-23T10:20:00" },
+		{ "now + 1 hour", "2026-11-21T11:20:00" },
+		{ "01/31/27-16:00", "2027-01-31T16:00:00" },
 		{ "now+1week", "2026-11-28T10:20:00" },
 		{ "16:00", "2026-11-21T16:00:00" },
 		{ "10:19", "2026-11-22T10:19:00" },
@@ -271,7 +273,7 @@ static void in_the_zone(void **state)
 
 static void no_moments(void **state)
 {
-	static const char *const cases[] = { "", "x", "now-1", "now+", "now+x", "now+1 hour",
+	static const char *const cases[] = { "", "x", "now-1", "now+", "now+x", "now 1 hour",
 		"now+1fortnight", "now+99999999999999999999", "25:00", "13:00pm", "0:30am", "16",
 		"16:", "16:60", "2027-13-01", "2027-02-30", "2027-01-31T", "2027-01-31x",
 		"02/30/27", "1.1.1900", "tomorrow today", "16:00 17:00", "noon noon",

@@ -12,6 +12,7 @@
 #include <cmocka.h>
 
 #include "cmds/sbatch.h"
+#include "cmds/sbatch_args.h"
 #include "cmds/slurmenv.h"
 #include "cmds/tasks.h"
 #include "common/xalloc.h"
@@ -54,11 +55,13 @@ static void show(const struct submit_options *o, char *out, size_t size)
 		{ "w", o->nodelist, 0 },
 		{ "x", o->exclude, 0 },
 		{ "L", o->licences, 0 },
+		{ "d", o->dependency, 0 },
 		{ "c", NULL, o->cpus },
 		{ "c/gpu", NULL, o->cpus_per_gpu },
 		{ "n", NULL, o->ntasks },
 		{ "n/node", NULL, o->ntasks_per_node },
 		{ "mem", NULL, o->mem_mb },
+		{ "all mem", NULL, o->all_mem },
 		{ "share", NULL, o->gpu_share_milli },
 		{ "mem/cpu", NULL, o->mem_per_cpu_mb },
 		{ "mem/gpu", NULL, o->mem_per_gpu_mb },
@@ -141,6 +144,7 @@ static const struct {
 	{ "#SBATCH --mem=2G\n", "mem=2048", NULL, "", 0 }, /* whole, though others begin so */
 	/* values */
 	{ "#SBATCH -t 0\n", "t=4294967295", NULL, "", 0 },
+	{ "#SBATCH --time= -c 2\n", NULL, "", "", 0 },
 	{ "#SBATCH -t infinite\n", "t=4294967295", NULL, "", 0 },
 	{ "#SBATCH -t 1:30\n", "t=90", NULL, "", 0 },
 	{ "#SBATCH -t 2:0:0\n", "t=7200", NULL, "", 0 },
@@ -148,7 +152,26 @@ static const struct {
 	{ "#SBATCH -t 1-2:3\n", "t=93780", NULL, "", 0 },
 	{ "#SBATCH --mem=2GB\n", "mem=2048", NULL, "", 0 },
 	{ "#SBATCH --mem=4096\n", "mem=4096", NULL, "", 0 },
-	{ "#SBATCH --mem=0\n", NULL, "2: --mem=0: all memory of a node is not an amount", "", 0 },
+	{ "#SBATCH --mem=0\n#SBATCH --exclusive\n", "all mem=1 exclusive=1", NULL, "", 0 },
+	{ "#SBATCH --mem=0 --mem=2G\n", "mem=2048", NULL, "", 0 },
+	{ "#SBATCH --mem=0 --mem-per-cpu=2G\n", NULL,
+	        "2: --mem-per-cpu=2G: cannot be together with --mem", "", 0 },
+	{ "#SBATCH --mem-per-cpu=0\n", NULL, "2: --mem-per-cpu=0: must be more than nothing", "",
+	        0 },
+	{ "#SBATCH --open-mode=a\n", "append=1", NULL, "", 0 },
+	{ "#SBATCH -c 2 --open-mode=App\n#SBATCH --open-mode=T\n", "c=2", NULL, "", 0 },
+	{ "#SBATCH --open-mode=appendix\n", NULL,
+	        "2: --open-mode=appendix: would be append or truncate", "", 0 },
+	{ "#SBATCH --tasks=4\n", "n=4", NULL, "", 0 },
+	{ "#SBATCH --tasks-per-node 2\n", "n/node=2", NULL, "", 0 },
+	{ "#SBATCH -C [rack1|rack2]\n", NULL,
+	        "2: --constraint=[rack1|rack2]: a feature for so many of the nodes, or one of "
+	        "several for all of them, cannot be asked for",
+	        "", 0 },
+	{ "#SBATCH -C a*2\n", NULL, "", "", 0 },
+	{ "#SBATCH -d 4812\n", "d=afterany:4812", NULL, "", 0 },
+	{ "#SBATCH -d 4812:4813\n", "d=afterany:4812:4813", NULL, "", 0 },
+	{ "#SBATCH -d afterok:1\n", "d=afterok:1", NULL, "", 0 },
 	{ "#SBATCH -o none -e NONE -i none\n", "i=/dev/null o=/dev/null e=/dev/null", NULL, "", 0 },
 	{ "#SBATCH -o %x.%u.%N.%j.%A.%a.%%\n", "o=%x.%u.%N.%j.%A.%a.%%", NULL, "", 0 },
 	{ "#SBATCH --gres=gpu\n", "G/node=1", NULL, "", 0 },
@@ -184,7 +207,15 @@ static const struct {
 	{ "#SBATCH -G 4 --gres=gpu:2\n", "G/node=2", NULL, "", 0 },
 	/* nothing of ours */
 	{ "#SBATCH --mail-type=END,ARRAY_TASKS,TIME_LIMIT_80 --mail-user a@b -c 2\n", "c=2", NULL,
-	        "", 0 },
+	        "2: --mail-type: there is no mail for ARRAY_TASKS, TIME_LIMIT_80;", 0 },
+	{ "#SBATCH --segment=2 --stepmgr --tres-bind=gpu:closest\n", "", NULL,
+	        "2: --segment is ignored: nodes are chosen as close together as the topology "
+	        "allows;2: --stepmgr is ignored: a job has no steps;"
+	        "2: --tres-bind is ignored: where processes run on a node is left to the kernel "
+	        "and to the script;",
+	        0 },
+	{ "#SBATCH --tres-per-task=cpu:2\n", NULL,
+	        "2: --tres-per-task: --cpus-per-task and --gpus-per-task say how many", "", 0 },
 	{ "#SBATCH -sO --contiguous\n", "", NULL,
 	        "2: --oversubscribe is ignored: the job gets CPUs of its own;"
 	        "2: --overcommit is ignored: each task gets its CPUs;"
@@ -293,6 +324,8 @@ static const struct {
 	        "--cpus-per-gpu: --gpus=3 cannot be shared equally by the nodes" },
 	{ "-n 1000000 -c 1000000", NULL, "--cpus-per-task=1000000 times 1000000: too much" },
 	{ "-n 1000000 --gpus-per-task=2", NULL, "" },
+	{ "--mem=0", NULL, "--mem=0: all memory of a node is its who has it alone" },
+	{ "--mem=0 --exclusive -c 2", "c=2 all mem=1 exclusive=1", NULL },
 };
 
 static size_t split(char *text, char **words, size_t max)
@@ -425,12 +458,15 @@ static void test_table(void **state)
 		if (i)
 			assert_true(strcmp(rows[i - 1].name, rows[i].name) < 0);
 		/* what is taken there is, under the same letter; the others say why not */
-		if (taken && (!ours || !(ours->where & OPTION_IN_SCRIPT)))
+		if (taken && !sbatch_ours(&rows[i]))
 			fail_msg("--%s", rows[i].name);
 		if (taken && ours && ours->letter != rows[i].letter)
 			fail_msg("--%s: -%c", rows[i].name, rows[i].letter);
 		assert_int_equal(rows[i].kind == SBATCH_SAME, !*rows[i].text);
-		assert_int_equal(rows[i].kind == SBATCH_BECOMES, rows[i].convert != NULL);
+		if (rows[i].kind == SBATCH_BECOMES && !rows[i].convert)
+			assert_true(ours == NULL && sbatch_ours(&rows[i]) != NULL);
+		else
+			assert_int_equal(rows[i].kind == SBATCH_BECOMES, rows[i].convert != NULL);
 		for (size_t k = 0; rows[i].letter && k < i; k++)
 			assert_int_not_equal(rows[k].letter, rows[i].letter);
 	}
@@ -469,6 +505,115 @@ static void test_manual(void **state)
 	assert_string_equal(begin, want);
 	free(text);
 	free(want);
+}
+
+static void test_lines_of_others(void **state)
+{
+	static const struct {
+		const char *script;
+		unsigned line;
+		const char *mark;
+	} rows[] = {
+		{ "#!/bin/bash\n#PBS -N x\n#BSUB -J x\n", 2, "#PBS" },
+		{ "#!/bin/bash\n# x\n\n#BSUB\t-J x\n#PBS -N x\n", 4, "#BSUB" },
+		{ "#!/bin/bash\n##PBS -N x\n# PBS -N x\n#PBSX -N\n#PBS\n", 0, NULL },
+		{ "#!/bin/bash\ntrue\n#PBS -N x\n", 0, NULL },
+		{ "", 0, NULL },
+	};
+
+	(void)state;
+	for (size_t i = 0; i < LEN(rows); i++) {
+		const char *mark = NULL;
+
+		assert_int_equal(sbatch_finds_others(rows[i].script, strlen(rows[i].script), &mark),
+		        rows[i].line);
+		if (rows[i].mark)
+			assert_string_equal(mark, rows[i].mark);
+	}
+}
+
+/* Unknown: what might have been meant. */
+static void test_near_names(void **state)
+{
+	static const char *const rows[][2] = {
+		{ "#!/bin/sh\n#SBATCH --jobname=x\n", "--job-name" },
+		{ "#!/bin/sh\n#SBATCH --partitoin x\n", "--partition" },
+		{ "#!/bin/sh\n#SBATCH --nosuch=1\n", "" },
+	};
+
+	(void)state;
+	for (size_t i = 0; i < LEN(rows); i++) {
+		struct submit_options o;
+		struct seen seen = { "" };
+		struct error err = { .code = ERR_NONE };
+
+		options_init(&o);
+		assert_int_equal(sbatch_from_script(&o, rows[i][0], strlen(rows[i][0]), on_warning,
+		                         &seen, NULL, &err),
+		        -1);
+		assert_string_equal(err.hint, rows[i][1]);
+		options_clear(&o);
+	}
+}
+
+/* The same options on a command line: what is set, what is said. */
+static void test_command_line(void **state)
+{
+	static const struct {
+		const char *option, *value;
+		const char *row, *taken, *warning, *error;
+	} rows[] = {
+		{ "job-name", "x", "job-name", "x", "", NULL },
+		{ "gpu-mem", "20G", "gpu-mem", "20G", "", NULL }, /* ours alone */
+		{ "wrap", "true", "wrap", "true", "", NULL },
+		{ "test-only", NULL, "test-only", NULL, "", NULL },
+		{ "hold", NULL, "hold", NULL, "", NULL },
+		{ "time", "0", "time", "unlimited", "", NULL },
+		{ "dependency", "12", "dependency", "afterany:12", "", NULL },
+		{ "tasks", "3", "ntasks", "3", "", NULL },
+		{ "mail-type", "END,ARRAY_TASKS", "mail-type", "END",
+		        "--mail-type: there is no mail for ARRAY_TASKS", NULL },
+		{ "wckey", "x", NULL, NULL, "--wckey is ignored: a --label can hold it", NULL },
+		{ "quiet", NULL, NULL, NULL, "--quiet is ignored: gsubmit prints one line", NULL },
+		{ "partition", "a,b", NULL, NULL, "",
+		        "--partition=a,b: a job is in one partition" },
+		{ "reservation", "x", NULL, NULL, "", "--reservation: there are no reservations" },
+		{ "clusters", "x", NULL, NULL, "",
+		        "--clusters: there is one cluster; GPUSCHED_CONTROLLER names another" },
+	};
+	size_t n, i, k;
+	struct argp_option *table =
+	        options_for_argp((const char *const[]){ "a", "b", "c", "d", "e" }, NULL, &n);
+
+	(void)state;
+	table = sbatch_args_for_argp(table, n);
+	for (i = 0; i < LEN(rows); i++) {
+		struct sbatch_arg_taken taken;
+		struct error err = { .code = ERR_NONE };
+
+		for (k = 0; !table[k].name || strcmp(table[k].name, rows[i].option); k++)
+			assert_true(table[k].name || table[k].doc);
+		assert_int_equal(sbatch_args_take(table[k].key, rows[i].value, &taken, &err),
+		        rows[i].error ? -1 : 0);
+		assert_string_equal(err.text, rows[i].error ? rows[i].error : "");
+		if (rows[i].error)
+			continue;
+		assert_string_equal(taken.warning, rows[i].warning);
+		assert_int_equal(taken.row != NULL, rows[i].row != NULL);
+		if (!rows[i].row)
+			continue;
+		assert_string_equal(taken.row->name, rows[i].row);
+		assert_int_equal(taken.value != NULL, rows[i].taken != NULL);
+		if (rows[i].taken)
+			assert_string_equal(taken.value, rows[i].taken);
+	}
+	/* Each of sbatch's options is there once, and no two have one key. */
+	for (i = 0; table[i].name || table[i].doc; i++)
+		for (k = 0; table[i].name && k < i; k++)
+			if (table[k].name && (table[k].key == table[i].key ||
+			                             !strcmp(table[k].name, table[i].name)))
+				fail_msg("--%s and --%s", table[k].name, table[i].name);
+	free(table);
 }
 
 static void test_calls_of_srun(void **state)
@@ -551,6 +696,9 @@ int main(int argc, char **argv)
 		cmocka_unit_test(test_environment),
 		cmocka_unit_test(test_table),
 		cmocka_unit_test(test_manual),
+		cmocka_unit_test(test_lines_of_others),
+		cmocka_unit_test(test_near_names),
+		cmocka_unit_test(test_command_line),
 		cmocka_unit_test(test_calls_of_srun),
 		cmocka_unit_test(variables_as_sbatch_reads_them),
 	};
