@@ -49,14 +49,6 @@
 		view_real(cell, value, 2); \
 	}
 
-/* A figure with decimals; it sorts by its value. */
-static void view_real(struct view_cell *cell, double value, int digits)
-{
-	view_printf(cell, "%.*f", digits, value);
-	cell->is_number = true;
-	cell->number = value >= 9e12 ? INT64_MAX : (int64_t)(value * 1e6);
-}
-
 /* Of a whole second or more; a program that ended at once used something too. */
 static void view_us(struct view_cell *cell, uint64_t us)
 {

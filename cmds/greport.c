@@ -54,12 +54,8 @@ struct line {
 
 static void show_key(const char *name, const struct line *line, struct view_cell *cell)
 {
-	size_t len = strlen(name);
-
 	for (size_t i = 0; i < line->g->by.n; i++) {
-		const char *by = line->g->by.v[i];
-
-		if (strncmp(by, name, len) != 0 || (by[len] && by[len] != ':'))
+		if (strcmp(line->g->by.v[i], name) != 0)
 			continue;
 		if (!line->m->n_keys) /* all together */
 			view_text(cell, i ? "" : "all");
@@ -84,14 +80,30 @@ SHOW_KEY(qos)
 SHOW_KEY(gpu)
 SHOW_KEY(state)
 SHOW_KEY(day)
-SHOW_KEY(label)
 
-static void view_real(struct view_cell *cell, double value)
+/* The value of the nth label of --by. */
+static void show_label_at(const struct line *line, size_t nth, struct view_cell *cell)
 {
-	view_printf(cell, "%.2f", value);
-	cell->is_number = true;
-	cell->number = value >= 9e12 ? INT64_MAX : (int64_t)(value * 1e6);
+	for (size_t i = 0; i < line->g->by.n; i++) {
+		if (strncmp(line->g->by.v[i], "label:", 6) != 0 || nth--)
+			continue;
+		if (!line->m->n_keys) /* all together */
+			view_text(cell, i ? "" : "all");
+		else
+			view_text(cell, line->m->keys[i][0] ? line->m->keys[i] : "-");
+		return;
+	}
 }
+
+#define SHOW_LABEL(name, nth)                     \
+	SHOW(name)                                \
+	{                                         \
+		show_label_at(object, nth, cell); \
+	}
+SHOW_LABEL(label, 0)
+SHOW_LABEL(label2, 1)
+SHOW_LABEL(label3, 2)
+SHOW_LABEL(label4, 3)
 
 static void view_percent(struct view_cell *cell, double part, int digits)
 {
@@ -125,7 +137,7 @@ SHOW(jobs)
 SHOW(gpu_hours)
 {
 	LINE;
-	view_real(cell, (double)m->gpu_us / 3.6e9);
+	view_real(cell, (double)m->gpu_us / 3.6e9, 2);
 }
 
 SHOW(gpu_seconds)
@@ -139,7 +151,7 @@ SHOW(gpu_seconds)
 SHOW(cpu_hours)
 {
 	LINE;
-	view_real(cell, (double)m->cpu_us / 3.6e9);
+	view_real(cell, (double)m->cpu_us / 3.6e9, 2);
 }
 
 SHOW(cpu_time)
@@ -151,7 +163,7 @@ SHOW(cpu_time)
 SHOW(cost)
 {
 	LINE;
-	view_real(cell, m->cost);
+	view_real(cell, m->cost, 2);
 }
 
 SHOW(part)
@@ -218,7 +230,7 @@ SHOW(idle_hours)
 	LINE;
 
 	if (m->gpu_seen_us)
-		view_real(cell, (double)m->gpu_idle_us / 3.6e9);
+		view_real(cell, (double)m->gpu_idle_us / 3.6e9, 2);
 	else
 		view_text(cell, "-");
 }
@@ -238,7 +250,7 @@ SHOW(idle_cost)
 	LINE;
 
 	if (m->gpu_seen_us)
-		view_real(cell, m->idle_cost);
+		view_real(cell, m->idle_cost, 2);
 	else
 		view_text(cell, "-");
 }
@@ -248,7 +260,7 @@ SHOW(energy)
 	LINE;
 
 	if (m->energy_mj)
-		view_real(cell, (double)m->energy_mj / 3.6e9);
+		view_real(cell, (double)m->energy_mj / 3.6e9, 2);
 	else
 		view_text(cell, "-");
 }
@@ -263,6 +275,9 @@ static const struct view_column columns[] = {
 	{ "STATE", { "STATE", 9, 4, 0 }, "state of the job", show_state },
 	{ "DAY", { "DAY", 10, 0, TABLE_WHOLE }, "day, in the controller's time zone", show_day },
 	{ "LABEL", { "LABEL", 10, 5, 0 }, "value of the label; -: it has none", show_label },
+	{ "LABEL2", { "LABEL2", 10, 6, 0 }, "that of the second label of --by", show_label2 },
+	{ "LABEL3", { "LABEL3", 10, 6, 0 }, "that of the third", show_label3 },
+	{ "LABEL4", { "LABEL4", 10, 6, 0 }, "that of the fourth", show_label4 },
 	{ "SHARE", { "SHARE", 5, 0, NUM }, "the account's part of the shares of its siblings",
 	        show_share },
 	{ "USED", { "USED", 4, 0, NUM },
@@ -487,28 +502,47 @@ static void show_types(struct greport *g)
 static char *standard_columns(const struct greport *g)
 {
 	char *names = xstrdup(""), *more;
-	bool label = false;
+	unsigned labels = 0;
 
 	for (size_t i = 0; i < g->by.n; i++) {
 		size_t len = strcspn(g->by.v[i], ":");
-		char upper[40];
+		char upper[40], nth[4] = "";
 		size_t n = 0;
 
-		if (!strncmp(g->by.v[i], "label:", 6)) {
-			if (label)
-				continue;
-			label = true;
-		}
+		if (g->by.v[i][len] && ++labels > 1)
+			snprintf(nth, sizeof(nth), "%u", labels % 10);
 		for (; n < len && n < sizeof(upper) - 1; n++)
 			upper[n] = (char)toupper((unsigned char)g->by.v[i][n]);
 		upper[n] = '\0';
-		more = xasprintf("%s%s,", names, upper);
+		more = xasprintf("%s%s%s,", names, upper, nth);
 		free(names);
 		names = more;
 	}
 	more = xasprintf("%s%s%s", names, g->report->columns, g->listing.longer ? LONGER : "");
 	free(names);
 	return more;
+}
+
+/* Is it what lines can be told apart by, and not said twice? */
+static int check_by(const struct greport *g, size_t i, struct error *err)
+{
+	static const char *const known[] = { "account", "user", "partition", "qos", "gpu", "state",
+		"day" };
+	const char *by = g->by.v[i];
+	bool good = !strncmp(by, "label:", 6) && by[6];
+	char shown[80];
+
+	for (size_t k = 0; k < sizeof(known) / sizeof(known[0]); k++)
+		good = good || !strcmp(known[k], by);
+	if (!good)
+		return error_set(err, ERR_USAGE,
+		        "--by: want account, user, partition, qos, gpu, state, day or label:KEY");
+	for (size_t k = 0; k < i; k++)
+		if (!strcmp(g->by.v[k], by)) {
+			text_escape(shown, sizeof(shown), by, strlen(by));
+			return error_set(err, ERR_USAGE, "--by: %s stands there twice", shown);
+		}
+	return 0;
 }
 
 static int check(struct greport *g, char **names, struct error *err)
@@ -521,18 +555,9 @@ static int check(struct greport *g, char **names, struct error *err)
 		return -1;
 	if (g->by.n > BY_MAX)
 		return error_set(err, ERR_USAGE, "--by: at most %d things", BY_MAX);
-	for (size_t i = 0; i < g->by.n; i++) {
-		bool known = !strncmp(g->by.v[i], "label:", 6) && g->by.v[i][6];
-
-		for (const char *const *b = (const char *const[]){ "account", "user", "partition",
-		             "qos", "gpu", "state", "day", NULL };
-		        *b; b++)
-			known = known || !strcmp(*b, g->by.v[i]);
-		if (!known)
-			return error_set(err, ERR_USAGE,
-			        "--by: want account, user, partition, qos, gpu, state, day or "
-			        "label:KEY");
-	}
+	for (size_t i = 0; i < g->by.n; i++)
+		if (check_by(g, i, err) < 0)
+			return -1;
 	*names = standard_columns(g);
 	if (!g->listing.columns) {
 		g->listing.columns = *names;

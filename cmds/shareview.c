@@ -12,19 +12,6 @@
 
 #define SHOW(name) static void show_##name(const void *object, struct view_cell *cell)
 
-/* A figure with decimals; it sorts by its value. */
-static void view_real(struct view_cell *cell, double value, int digits)
-{
-	if (isinf(value))
-		view_text(cell, "inf");
-	else
-		view_printf(cell, "%.*f", digits, value);
-	cell->is_number = true;
-	cell->number = value >= 9e12    ? INT64_MAX
-	               : value <= -9e12 ? INT64_MIN
-	                                : (int64_t)(value * 1e6);
-}
-
 /* --- priorities ----------------------------------------------------------------------------- */
 
 #define PRIO const Gpusched__Prio *p = object

@@ -2,6 +2,7 @@
 #include "cmds/view.h"
 
 #include <inttypes.h>
+#include <math.h>
 #include <stdarg.h>
 #include <stdlib.h>
 #include <string.h>
@@ -37,6 +38,7 @@ struct view {
 	size_t n_sort;
 	struct table_column layout[VIEW_COLUMNS_MAX];
 	struct table *table;
+	bool csv;
 	bool holds; /* rows are kept back */
 	struct row *rows;
 	size_t n_rows, room;
@@ -189,6 +191,18 @@ void view_printf(struct view_cell *cell, const char *fmt, ...)
 	cell->text = cell->buf;
 }
 
+void view_real(struct view_cell *cell, double value, int digits)
+{
+	if (isinf(value))
+		view_text(cell, "inf");
+	else
+		view_printf(cell, "%.*f", cell->csv ? VIEW_CSV_DIGITS : digits, value);
+	cell->is_number = true;
+	cell->number = value >= 9e12    ? INT64_MAX
+	               : value <= -9e12 ? INT64_MIN
+	                                : (int64_t)(value * 1e6);
+}
+
 void view_time(struct view_cell *cell, int64_t us)
 {
 	time_t s = (time_t)(us / 1000000);
@@ -218,8 +232,10 @@ void view_size_mb(struct view_cell *cell, uint64_t mb)
 
 /* --- rows ----------------------------------------------------------------------------------- */
 
-static void show(const struct view_column *column, const void *object, struct view_cell *cell)
+static void show(
+        const struct view_column *column, const void *object, bool csv, struct view_cell *cell)
 {
+	cell->csv = csv;
 	cell->text = "";
 	cell->colour = TABLE_PLAIN;
 	cell->is_number = false;
@@ -227,11 +243,11 @@ static void show(const struct view_column *column, const void *object, struct vi
 	column->show(object, cell);
 }
 
-static struct value keep(const struct view_column *column, const void *object)
+static struct value keep(const struct view *v, const struct view_column *column, const void *object)
 {
 	struct view_cell cell;
 
-	show(column, object, &cell);
+	show(column, object, v->csv, &cell);
 	return (struct value){ xstrdup(cell.text), cell.number, cell.is_number, cell.colour };
 }
 
@@ -254,9 +270,9 @@ static void hold(struct view *v, const void *object)
 	*row = (struct row){ .serial = v->n_rows++ };
 	row->values = xcalloc(v->n_shown + v->n_sort, sizeof(*row->values));
 	for (size_t i = 0; i < v->n_shown; i++)
-		row->values[i] = keep(v->shown[i], object);
+		row->values[i] = keep(v, v->shown[i], object);
 	for (size_t i = 0; i < v->n_sort; i++)
-		row->values[v->n_shown + i] = keep(v->sort[i], object);
+		row->values[v->n_shown + i] = keep(v, v->sort[i], object);
 	if (v->kind->rank && !v->n_sort)
 		v->kind->rank(object, row->rank);
 }
@@ -303,7 +319,7 @@ void view_print_record(const struct view_kind *kind, const void *object, FILE *o
 	for (size_t i = 0; i < kind->n; i++) {
 		char *plain;
 
-		show(&kind->columns[i], object, &cell);
+		show(&kind->columns[i], object, false, &cell);
 		plain = text_escape_dup(cell.text);
 		if (*plain && strcmp(plain, "-") != 0)
 			fprintf(out, "%-16s  %s\n", kind->columns[i].name, plain);
@@ -340,6 +356,7 @@ struct view *view_new(const struct view_kind *kind, const char *columns, const c
 	}
 	v->holds = v->n_sort || kind->rank;
 	v->table = table_new(style, v->layout, v->n_shown);
+	v->csv = style->csv;
 	return v;
 }
 
@@ -356,7 +373,7 @@ void view_add(struct view *v, const void *object)
 		return;
 	}
 	for (size_t i = 0; i < v->n_shown; i++) {
-		show(v->shown[i], object, &cell);
+		show(v->shown[i], object, v->csv, &cell);
 		table_cell(v->table, cell.text, cell.colour);
 	}
 }

@@ -23,8 +23,10 @@
 #define VIEW_COLUMNS_MAX 64
 
 /* What a column says of one object. `text` starts as "", and may point to `buf`, to constants or
- * into the object. A number (or a time) sorts by `number`, everything else by its text. */
+ * into the object. A number (or a time) sorts by `number`, everything else by its text. `csv` is
+ * the view's: for programs. */
 struct view_cell {
+	bool csv;
 	const char *text;
 	enum table_colour colour;
 	bool is_number;
@@ -84,6 +86,9 @@ void view_job(struct view_cell *cell, uint64_t id, const char *tasks, bool sever
 const char *view_job_text(char buf[VIEW_JOB_TEXT], uint64_t id, const char *tasks, bool several);
 void view_printf(struct view_cell *cell, const char *fmt, ...)
         __attribute__((format(printf, 2, 3)));
+/* A figure with so many decimals, in CSV with six, so that sums come out; it sorts by its value. */
+void view_real(struct view_cell *cell, double value, int digits);
+#define VIEW_CSV_DIGITS 6
 void view_time(struct view_cell *cell, int64_t us); /* local; 0: "-" */
 void view_duration(struct view_cell *cell, uint64_t s);
 void view_size_mb(struct view_cell *cell, uint64_t mb); /* 0: "-" */

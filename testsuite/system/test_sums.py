@@ -30,7 +30,7 @@ accounts = ( {{ name = "lab"; }}, {{ name = "red"; parent = "lab"; members = [ "
   {{ name = "blue"; parent = "lab"; members = [ "{BLUE}" ]; }}, {{ name = "rest"; members = [ "*" ]; }} );
 """
 ASKS = (["--gpus=h100:1"], ["--gpus=l40s:2"], ["--gpu-share=25%"], ["--gpu-mem=10G"], ["--gpu-mem=20G", "--gpu-share=40%"],
-        ["--gpus=1g.10gb:3"], ["--gpus=3g.40gb:1"], ["--gpus=1g.10gb:1", "--array=0-4%2"], ["--gpu-share=10%", "--array=1-3"], [])
+        ["--nodes=2", "--gpus-per-node=h100:1"], ["--gpus=1g.10gb:3"], ["--gpus=3g.40gb:1"], ["--gpus=1g.10gb:1", "--array=0-4%2"], ["--gpu-share=10%", "--array=1-3"], [])
 
 
 @pytest.fixture(scope="module")
@@ -44,8 +44,10 @@ def cluster():
         yield c
 
 
-def listed(c, *options):
-    return json.loads(c.run("gacct", "--json", *options).stdout)["jobs"]
+def listed(c, *options, files=()):
+    """In the controller and its history, and in archives."""
+    return [j for source in ([], *([f"--file={f}"] for f in files))
+            for j in json.loads(c.run("gacct", "--json", *source, *options).stdout)["jobs"]]
 
 
 def part_of(run):
@@ -53,16 +55,22 @@ def part_of(run):
     return run["gpu_us"] / (run["held_us"] * len(run["gpus"])) if run.get("gpus") and run["held_us"] else None
 
 
-def report(c, *by):
-    lines = json.loads(c.run("greport", "use", "--json", *[f"--by={b}" for b in by]).stdout)["report"]
-    return {tuple(line.get("keys", [])): line for line in lines}
+def report(c, *by, files=()):
+    """Lines of all sources, added up."""
+    sums = {}
+    for source in ([], *([f"--file={f}"] for f in files)):
+        for line in json.loads(c.run("greport", "use", "--json", *source, *[f"--by={b}" for b in by]).stdout)["report"]:
+            into = sums.setdefault(tuple(line.get("keys", [])), dict.fromkeys(("gpu_us", "cost"), 0))
+            for what in into:
+                into[what] += line[what]
+    return sums
 
 
-def agree(c, ids, prices=None):
+def agree(c, ids, prices=None, files=()):
     """All sums are the same, of runs on GPUs of just these types."""
     # Also those that were cancelled before they had a run.
-    assert {j["id"] for j in listed(c)} == set(ids)
-    jobs = listed(c, "--runs")
+    assert {j["id"] for j in listed(c, files=files)} == set(ids)
+    jobs = listed(c, "--runs", files=files)
     runs = [(j["user"], r) for j in jobs for r in j["runs"]]
     assert len({(j["id"], j.get("part", 0)) for j in jobs}) == len(jobs)
     # gacct's runs are gshare's users' ...
@@ -77,13 +85,13 @@ def agree(c, ids, prices=None):
     # ... and greport's lines, by whatever they are told apart.
     total = sum(s["gpu_us"] for s in users.values())
     accounts = {s["account"]: s["gpu_us"] for s in shares if not s["user"] and s["account"] != "root"}
-    lines = report(c, "account")
+    lines = report(c, "account", files=files)
     assert {a: lines[(a,)]["gpu_us"] for a in accounts} == accounts
     for by in ("user", "gpu", "day", "state", "partition"):
-        lines = report(c, by)
+        lines = report(c, by, files=files)
         assert lines[()]["gpu_us"] == total == sum(line["gpu_us"] for keys, line in lines.items() if keys)
         assert lines[()]["cost"] == pytest.approx(sum(r["cost"] for _, r in runs), abs=1e-6 * len(runs))
-    types = report(c, "gpu")
+    types = report(c, "gpu", files=files)
     for kind, price in (prices or PRICES).items():
         of = [r for _, r in runs if r["gpu_type"] == kind]
         assert of and sum(r["gpu_us"] for r in of) == types[(kind,)]["gpu_us"]
@@ -100,7 +108,12 @@ def test_whole_gpus_parts_and_instances_after_many_kills(cluster):
         ids.append(rivals.submit(user, "--label", f"sim={rng.choice((0, 0.2, 1))}:{rng.choice((0, 0, 1))}", "--time=60",
                                  *ASKS[n % len(ASKS)], account=account))
         if n % 7 == 6:
-            c.run("gcancel", rng.choice(ids[-7:]), check=False)  # it may have ended
+            # Each may have ended, or not begun.
+            c.run("gcancel", rng.choice(ids[-7:]), check=False)
+            c.run("gctl", "requeue", rng.choice(ids[-7:]), check=False)
+            stopped = rng.choice(ids[-7:])
+            for verb in ("suspend", "resume"):
+                c.run("gctl", verb, stopped, check=False)
         c.ctld.kill()
         c.start_ctld()
     c.wait_nodes()
@@ -110,3 +123,18 @@ def test_whole_gpus_parts_and_instances_after_many_kills(cluster):
     runs = agree(c, ids)
     parts = {round(part, 3) for _, r in runs if (part := part_of(r)) and r["held_us"] > 1e5}
     assert {0.1, 0.25, 0.5, 1} <= parts
+    # Half of it goes into a file, then the rest into another, and new jobs come: nothing is lost or counted twice.
+    files = [c.dir / "state/old.db", c.dir / "state/older.db"]
+    c.run("gctl", "archive", "--older-than=0s", files[0])
+    agree(c, ids)
+    c.run("gctl", "archive", "--older-than=0s", "--delete", files[0])
+    assert not listed(c)
+    for _ in range(2):
+        ids += [rivals.submit(RED, "--label", "sim=0.2:0", "--time=60", *asks, account="red") for asks in ASKS]
+        wait_until(lambda: not c.run("gqueue", "--noheader").stdout, "all jobs to end", 120)
+        wait_until(lambda: not c.jobs("--all"), "all jobs to become history")
+        agree(c, ids, files=files[:1])
+    c.run("gctl", "archive", "--older-than=0s", "--delete", files[1])
+    c.ctld.kill()
+    c.start_ctld()
+    agree(c, ids, files=files)

@@ -7,6 +7,7 @@
 
 #include <stdlib.h>
 #include <string.h>
+#include <time.h>
 
 #include "ctld/rpc/acct_sums.h"
 
@@ -111,6 +112,52 @@ static void test_parts_add_up(void **state)
 	}
 	assert_int_equal(gpu_us, run.gpu_us);
 	arena_free(arena);
+}
+
+/* Days of 23, 24 and 25 hours, also where midnight itself is left out: each run's time is told of
+ * the day that the clock shows then. */
+static void test_days_of_the_clock(void **state)
+{
+	static const char *const zones[] = { "EST5EDT,M3.2.0,M11.1.0",
+		"<-03>3<-02>,M11.1.0/0,M2.3.0/0", "EET-2EEST,M3.5.0/0,M10.5.0/0", "UTC0" };
+	const time_t hour = 3600, begin = 1514764800; /* 2018-01-01 UTC */
+
+	(void)state;
+	for (size_t z = 0; z < sizeof(zones) / sizeof(zones[0]); z++) {
+		setenv("TZ", zones[z], 1);
+		tzset();
+		for (time_t at = begin + 5 * hour; at < begin + 360 * 24 * hour; at += 37 * hour) {
+			Gpusched__AcctRun run = run_at("red", at * SECOND, 49 * 3600 * SECOND, 1),
+			                  *runs;
+			Gpusched__Acct job = job_at(1, "red", &run, &runs);
+			struct arena *arena = arena_new(1 << 20);
+			struct sums *s = sums_by("day", 0, 0);
+			Gpusched__ReportLine **lines;
+			struct error err;
+			size_t n;
+
+			sums_add(s, &job);
+			assert_int_equal(sums_lines(s, arena, &lines, &n, &err), 0);
+			assert_in_range(n, 3 + 1, 4 + 1);
+			for (size_t i = 0; i + 1 < n; i++) {
+				uint64_t hours = 0;
+
+				for (time_t t = at; t < at + 49 * hour; t += hour) {
+					char day[32];
+					struct tm tm;
+
+					localtime_r(&t, &tm);
+					strftime(day, sizeof(day), "%Y-%m-%d", &tm);
+					hours += !strcmp(day, lines[i]->keys[0]);
+				}
+				assert_int_equal(lines[i]->gpu_us, hours * 3600 * SECOND);
+			}
+			sums_free(s);
+			arena_free(arena);
+		}
+	}
+	setenv("TZ", "UTC0", 1);
+	tzset();
 }
 
 static void test_accounts_nest(void **state)
@@ -290,6 +337,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_parts_add_up),
+		cmocka_unit_test(test_days_of_the_clock),
 		cmocka_unit_test(test_accounts_nest),
 		cmocka_unit_test(test_waits),
 		cmocka_unit_test(test_capacity),
