@@ -440,12 +440,22 @@ static uint32_t bits(uint64_t mask)
 	return (uint32_t)__builtin_popcountll(mask);
 }
 
+/* Somebody could have a part of one of its GPUs of that type, or all of it. */
+static bool gpus_left(const struct core *core, uint32_t n, uint16_t type)
+{
+	static const struct share_wish least[] = { { .mem_mb = 1 }, { .milli = 1 } };
+
+	return ledger_gpus_free(core->ledger, n, type) ||
+	       ledger_gpus_for(core->ledger, n, type, &least[0]) ||
+	       ledger_gpus_for(core->ledger, n, type, &least[1]);
+}
+
 static const char *node_state(const struct core *core, const struct node *node)
 {
 	const struct node_info *i = node_info(node);
 	const struct node_link *l = node_link_of(node);
 	const struct conf_node *conf = &core->conf->nodes[l->index];
-	uint64_t all = 0, free = 0;
+	bool gpus = false, left = false;
 	size_t g;
 
 	if (i->down)
@@ -459,10 +469,10 @@ static const char *node_state(const struct core *core, const struct node *node)
 	if (!l->n_runs)
 		return "idle";
 	for (g = 0; g < conf->n_gpus; g++) {
-		all |= ledger_gpus_of(core->ledger, l->index, conf->gpus[g].type);
-		free |= ledger_gpus_free(core->ledger, l->index, conf->gpus[g].type);
+		gpus |= ledger_gpus_of(core->ledger, l->index, conf->gpus[g].type) != 0;
+		left |= gpus_left(core, l->index, conf->gpus[g].type);
 	}
-	if (all ? !free : !ledger_cpus_free(core->ledger, l->index))
+	if (gpus ? !left : !ledger_cpus_free(core->ledger, l->index))
 		return "allocated";
 	return "mixed";
 }

@@ -318,6 +318,37 @@ static void parts_are_said(void **state)
 	world_free(w);
 }
 
+static void state_is(struct world *w, const char *state)
+{
+	assert_string_equal(world_node_view(w, 0).state, state);
+}
+
+/* A node of which a part can still be had is not all allocated. */
+static void a_node_with_parts_left_is_mixed(void **state)
+{
+	struct world *w = cluster(HEAD NODES("n0", "1", "") PARTITIONS);
+	struct submit_job job = part(w, 300, 3600);
+	uint64_t id;
+
+	(void)state;
+	state_is(w, "idle");
+	runs(w, submit(w, ANA, 700, 3600));
+	state_is(w, "mixed");
+	id = submit(w, ANA, 300, 3600);
+	runs(w, id);
+	state_is(w, "allocated");
+	world_run_ends(w, id, 0);
+	/* All of its compute is taken, and not of its memory: who asks for memory alone starts. */
+	job.gpu_mem_mb = 1024;
+	runs(w, world_submit_job(w, &job, ANA));
+	state_is(w, "mixed");
+	job = part(w, 0, 3600);
+	job.gpu_mem_mb = 11264;
+	runs(w, world_submit_job(w, &job, ANA));
+	state_is(w, "allocated");
+	world_free(w);
+}
+
 /* Whoever asks what would be asks for nothing: what is typical stays what it was, and nobody is to
  * be tried again. */
 static void asking_is_no_request(void **state)
@@ -390,6 +421,7 @@ int main(void)
 		cmocka_unit_test(backfill_keeps_a_gpu_free_of_others),
 		cmocka_unit_test(all_of_another_user_go),
 		cmocka_unit_test(parts_are_said),
+		cmocka_unit_test(a_node_with_parts_left_is_mixed),
 		cmocka_unit_test(asking_is_no_request),
 		cmocka_unit_test(a_part_costs_its_part),
 	};
