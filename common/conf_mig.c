@@ -2,9 +2,12 @@
  *
  * NVIDIA cuts a GPU into 7 slices of compute and 8 of memory, and calls a profile by what it takes:
  * 3g.40gb has 3 of the former and 40 GB, which of 80 are 4 of the latter; 1c.3g.40gb is a third of
- * the compute of such an instance. The driver has more rules (which slices are next to each other),
- * so a layout that is let through here can still be refused by nvidia-smi; one that is refused here
- * never was possible.
+ * the compute of such an instance. A GPU with four slices only, as the A30, counts as one whose slices
+ * are twice as large: its memory says so.
+ *
+ * The driver places an instance only where NVIDIA's guide says (3g at memory slice 0 or 4, 2g at 0, 2
+ * or 4, ...). That refuses nothing that the sums of slices let through: test_conf_mig tries each
+ * layout there is. Of profiles with media extensions (+me) a GPU has one instance.
  */
 #include "common/conf_check.h"
 
@@ -171,7 +174,7 @@ static bool check_types(const struct layout *l)
 static void check_geometry(const struct layout *l)
 {
 	const struct conf *conf = &l->reader->raw.conf;
-	unsigned long compute = 0, memory = 0;
+	unsigned long compute = 0, memory = 0, media = 0;
 
 	for (size_t i = 0; i < l->mig->n_layout; i++) {
 		const struct conf_gpu_type *type = &conf->gpu_types[l->mig->layout[i].type];
@@ -191,6 +194,7 @@ static void check_geometry(const struct layout *l)
 		}
 		if (p.compute) /* several in one instance */
 			n = (n * p.compute + p.slices - 1) / p.slices;
+		media += type->match && strstr(type->match, "+me") ? n : 0;
 		compute += n * p.slices;
 		memory += n * memory_slices(&p, gpu ? gpu->mem_mb : 0);
 	}
@@ -202,6 +206,10 @@ static void check_geometry(const struct layout *l)
 		conf_reader_problem(l->reader, l->at,
 		        "%s: \"%s\": takes %lu slices of memory; a GPU has %d", l->path, l->text,
 		        memory, MEMORY_SLICES);
+	else if (media > 1)
+		conf_reader_problem(l->reader, l->at,
+		        "%s: \"%s\": %lu instances with media extensions (+me); a GPU has one",
+		        l->path, l->text, media);
 }
 
 static void check_layout(struct conf_reader *r, const config_setting_t *at, const char *path,

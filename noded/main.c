@@ -57,7 +57,8 @@ static int find_facts(struct setup *s, struct error *err)
 		.version = PACKAGE_VERSION,
 		.cpus = inventory.cpus,
 		.mem_mb = inventory.mem_mb,
-		.pretended = s->options.pretend || s->options.simulate };
+		.pretended = s->options.pretend || s->options.simulate,
+		.share_users_one = s->options.share_users_one };
 	return 0;
 }
 

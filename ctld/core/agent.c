@@ -132,6 +132,18 @@ static size_t say_settings(const struct node_link *l, const struct conf_node *co
 	return used;
 }
 
+/* Runs of two users that were placed on one GPU would be refused there. */
+static size_t say_apart(const struct node_link *l, const struct conf_node *conf, char *text,
+        size_t size, size_t used)
+{
+	if (l->share_users_one && conf->share != CONF_SHARE_NO &&
+	        conf->share_users != CONF_USERS_ONE && used < size)
+		used += (size_t)snprintf(text + used, size - used,
+		        "%sshare_users \"any\": its agent has --share-users=one",
+		        used ? ", " : "");
+	return used;
+}
+
 /* What is less than the configuration demands, exactly, is the node's `invalid`; of GPUs, one by
  * one, its gpus_out. */
 void node_compare(struct core *core, struct node *node)
@@ -154,6 +166,7 @@ void node_compare(struct core *core, struct node *node)
 	}
 	used = say_containment(l, &conf->agent.containment, text, sizeof(text), used);
 	used = say_settings(l, conf, text, sizeof(text), used);
+	used = say_apart(l, conf, text, sizeof(text), used);
 	if (conf->n_gpus && *l->gpu_trouble && used + 1 < sizeof(text))
 		snprintf(text + used, sizeof(text) - used, "%sGPUs: %s", used ? ", " : "",
 		        l->gpu_trouble);
@@ -167,11 +180,15 @@ void node_compare(struct core *core, struct node *node)
  * registration, so nothing of it is kept. */
 static void take_health(struct core *core, struct node *node, const char *health)
 {
+	const char *was = node_link(node)->unwell;
+	char well[300];
+
 	if (!health)
 		health = "";
-	if (strcmp(node_link(node)->unwell, health) != 0)
+	snprintf(well, sizeof(well), "no longer: %s", was);
+	if (strcmp(was, health) != 0)
 		audit_note(core, "node.health", NULL, 0, node_info(node)->name,
-		        *health ? health : "its check finds nothing wrong any more");
+		        *health ? health : well);
 	node_set_text(core->nodes, &node_link(node)->unwell, health);
 }
 
@@ -267,6 +284,7 @@ void agent_up_apply(struct core *core, const struct core_event *e)
 	l->no_settings = e->agent_up.no_settings;
 	l->no_programs = e->agent_up.no_programs;
 	l->no_health_check = e->agent_up.no_health_check;
+	l->share_users_one = e->agent_up.share_users_one;
 	take_health(core, node, e->agent_up.health);
 	if (!core->suspended) {
 		end_old_incarnation(core, node, e);

@@ -272,6 +272,7 @@ struct core_event {
 			bool no_settings;        /* it knows of no NodeSettings */
 			bool no_programs;        /* or of none with programs */
 			bool no_health_check;    /* or not of a health check */
+			bool share_users_one;    /* it keeps users apart, whatever is ordered */
 			bool pretended;
 			const struct run_report *runs; /* all runs alive or not yet forgotten */
 			size_t n_runs;

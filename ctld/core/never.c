@@ -276,7 +276,19 @@ static int too_many_gpus(const struct survey *s, uint32_t partition, struct erro
 	                                       : -1;
 }
 
-/* The most memory that a job may have of one of its GPUs; false: they are not shared anywhere. */
+static bool wants_type(const struct request *r, const struct conf *conf, uint16_t type)
+{
+	uint32_t a;
+
+	for (a = 0; a < r->n; a++) {
+		if (request_type_ok(r, conf, a, type))
+			return true;
+	}
+	return false;
+}
+
+/* The most memory that a job may have of one of its GPUs, 0: nobody says how much they have; false:
+ * they are not shared anywhere. */
 static bool most_shared(const struct survey *s, uint64_t *most_mb)
 {
 	const struct request *r = s->ask->gpus;
@@ -291,8 +303,10 @@ static bool most_shared(const struct survey *s, uint64_t *most_mb)
 		uint32_t node = s->p->nodes[i];
 
 		for (g = 0; request_allows(r, node) && g < conf->nodes[node].n_gpus; g++) {
-			if (!ledger_share(s->core->ledger, node, conf->nodes[node].gpus[g].type,
-			            &all, &share))
+			uint16_t type = conf->nodes[node].gpus[g].type;
+
+			if (!wants_type(r, conf, type) ||
+			        !ledger_share(s->core->ledger, node, type, &all, &share))
 				continue;
 			any = true;
 			*most_mb = share.mem_mb > *most_mb ? share.mem_mb : *most_mb;
@@ -311,11 +325,17 @@ static int no_share(const struct survey *s, struct error *err)
 	if (!share_wished(wish))
 		return 0;
 	if (!most_shared(s, &most_mb))
-		return error_set(err, ERR_JOB_NEVER, "%s: no node of %s gives parts of its GPUs",
-		        option, s->where);
+		return error_set(err, ERR_JOB_NEVER, "%s: no node of %s gives parts of %s GPUs",
+		        option, s->where,
+		        s->ask->gpus->v[0].number == TYPE_ANY ? "its" : "such");
 	if (wish->mem_mb <= most_mb)
 		return 0;
 	size_format_two(mem, most, wish->mem_mb, most_mb);
+	if (!most_mb)
+		return error_set(err, ERR_JOB_NEVER,
+		        "%s=%s: nobody says how much memory the GPUs of that type in %s have; "
+		        "--gpu-share gives parts of them",
+		        option, mem, s->where);
 	return error_set(err, ERR_JOB_NEVER,
 	        "%s=%s: the most that can be had of one GPU in %s is %s", option, mem, s->where,
 	        most);

@@ -724,6 +724,7 @@ int wire_register(const Gpusched__Register *m, struct arena *arena, struct core_
 	event->agent_up.no_settings = !m->settings;
 	event->agent_up.no_programs = !m->takes_programs;
 	event->agent_up.no_health_check = !m->takes_health_check;
+	event->agent_up.share_users_one = m->share_users_one;
 	event->agent_up.runs = runs;
 	event->agent_up.n_runs = m->n_runs;
 	event->agent_up.max_epoch = m->max_epoch;

@@ -170,6 +170,14 @@ def test_the_configuration_says_whose(machine, one):
             else:
                 assert lau.wait_over(his)["state"] == "NEVER" and "of another user" in lau.runs[his]["detail"]
             lau.close()
+        # One that does so by itself is given nothing as long as the configuration does not know.
+        c.agents["gpu04"].stop()
+        c.start_agent("gpu04", "--gpu-recheck=1h", "--gpu-timeout=2s", "--share-users=one", env=machine.env)
+        for users, seen in ("one", "idle,"), ("any", 'invalid,"share_users ""any"": its agent has --share-users=one"'), ("one", "idle,"):
+            c.write_conf(text.replace(node("any"), node(users)))
+            c.run("gctl", "reconfigure")
+            wait_until(lambda: c.run("ginfo", "-N", "-h", "--csv", "-o", "STATE,REASON").stdout.strip() == seen,
+                       lambda: c.run("ginfo", "-N", "-h", "--csv", "-o", "STATE,REASON").stdout)
 
 
 # --- what people see ------------------------------------------------------------------------------

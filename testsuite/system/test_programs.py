@@ -221,7 +221,9 @@ def test_a_node_that_is_not_well_is_left_alone_until_it_is(box):
     (box.dir / "sick-n1").unlink()
     box.wait_state(job, "COMPLETED")
     assert not drained(box)
-    wait_until(lambda: "fan 3" in box.run("gctl", "events", "--json", "--kind=node").stdout, "the event")
+    ended = "health check ended with exit code 1: fan 3"
+    told = lambda: [e["text"] for e in json.loads(box.run("gctl", "events", "--json", "--kind=node.health").stdout)["events"]]  # noqa: E731
+    wait_until(lambda: told()[-2:] == [ended, f"no longer: {ended}"], told)
 
 
 def test_what_others_can_change_is_not_run_as_root(box):

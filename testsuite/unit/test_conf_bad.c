@@ -24,6 +24,7 @@
 	"{ name = \"1c.3g.40gb\"; mig_of = \"h100\"; }, { name = \"small\"; mig_of = \"h100\"; "   \
 	"}, "                                                                                      \
 	"{ name = \"half\"; mig_of = \"h100\"; match = \"*MIG 3g.40gb\"; }, "                      \
+	"{ name = \"media\"; mig_of = \"h100\"; match = \"*MIG 1g.10gb+me\"; }, "                  \
 	"{ name = \"1g.5gb\"; mig_of = \"a100\"; } );\n"
 #define MIG(gpus, layout)                                                                       \
 	CTL PROFILES "nodes = ( { name = \"n1\";\nmig = ( { gpus = " gpus ";\nlayout = " layout \
@@ -367,6 +368,9 @@ static const struct {
 	{ MIG("\"0\"", "\"small:8\""), /* no name that says it; none has less than a slice */
 	        "c:5: nodes[0].mig[0].layout: \"small:8\": takes 8 slices of compute; a GPU has "
 	        "7\n" },
+	{ MIG("\"0\"", "\"1g.10gb:2,media:2\""),
+	        "c:5: nodes[0].mig[0].layout: \"1g.10gb:2,media:2\": 2 instances with media "
+	        "extensions (+me); a GPU has one\n" },
 	{ MIG("\"0\"", "\"half:3\""), /* by its match */
 	        "c:5: nodes[0].mig[0].layout: \"half:3\": takes 9 slices of compute; a GPU has "
 	        "7\n" },

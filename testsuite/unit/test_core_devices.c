@@ -840,6 +840,38 @@ static void memory_by_the_driver(void **state)
 	world_free(w);
 }
 
+/* Neither the configuration nor the driver says how much there is: parts of compute only. */
+static void memory_of_nobody(void **state)
+{
+	struct world *w =
+	        world_new("cluster = \"t\"; controller = { host = \"h\"; };"
+	                  "gpu_types = ( { name = \"h100\"; }, { name = \"l40s\"; } );"
+	                  "nodes = ( { name = \"n0\"; cpus = 8; mem = \"64G\"; gpus = "
+	                  "\"h100:1,l40s:1\"; share = \"watch\"; } );"
+	                  "partitions = ( { name = \"batch\"; nodes = \"ALL\"; default = true; } );");
+	struct gpu_found gpus[] = { { .type = "h100", .uuid = "GPU-a" },
+		{ .type = "l40s", .uuid = "GPU-b", .mem_mb = 40960 } };
+	struct submit_job job = world_job(w, "h100:1");
+	struct core_event e = find_event(w, gpus, 2);
+
+	(void)state;
+	world_apply(w, &e);
+	job.gpu_mem_mb = 20480;
+	assert_int_equal(world_submit_job(w, &job, 1000), 0);
+	assert_string_equal(w->error.text,
+	        "--gpu-mem=20G: nobody says how much memory the GPUs of that type in batch have; "
+	        "--gpu-share gives parts of them");
+	job = world_job(w, "l40s:1");
+	job.gpu_mem_mb = 40961;
+	assert_int_equal(world_submit_job(w, &job, 1000), 0);
+	assert_string_equal(w->error.text,
+	        "--gpu-mem=40961M: the most that can be had of one GPU in batch is 40960M");
+	job = world_job(w, "h100:1");
+	job.gpu_share_milli = 500;
+	assert_int_not_equal(world_submit_job(w, &job, 1000), 0);
+	world_free(w);
+}
+
 static void lists(void **state)
 {
 	char uuid[DEVICE_UUID_MAX], text[300];
@@ -884,6 +916,7 @@ int main(void)
 		cmocka_unit_test(drained_by_index),
 		cmocka_unit_test(shared_memory),
 		cmocka_unit_test(memory_by_the_driver),
+		cmocka_unit_test(memory_of_nobody),
 		cmocka_unit_test(lists),
 	};
 

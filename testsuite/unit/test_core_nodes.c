@@ -586,6 +586,57 @@ static void old_agent(void **state)
 	}
 }
 
+/* An agent that keeps users apart by its own option: nothing is started there until gpusched.conf
+ * says so too, since it would refuse what is placed. */
+static const struct {
+	const char *keys, *reason;
+} aparts[] = {
+	{ "", "" },
+	{ "share = \"watch\";", "share_users \"any\": its agent has --share-users=one" },
+	{ "share = \"watch\"; share_users = \"one\";", "" },
+	{ "cpus = 9; share = \"mps\";",
+	        "CPUs 8 instead of 9, share_users \"any\": its agent has --share-users=one" },
+};
+
+static void strict_agent(void **state)
+{
+	struct world *w = world_simple(1, "h100:4");
+
+	(void)state;
+	for (size_t i = 0; i < sizeof(aparts) / sizeof(*aparts); i++) {
+		struct core_event e = { .kind = EV_AGENT_UP };
+		char text[600];
+
+		snprintf(text, sizeof(text),
+		        "cluster = \"t\"; controller = { host = \"h\"; };"
+		        "nodes = ( { name = \"n0\"; mem = \"64G\"; %s } );"
+		        "partitions = ( { name = \"batch\"; nodes = \"ALL\"; default = true; } );",
+		        aparts[i].keys);
+		world_reconfigure(w, text);
+		e.agent_up.session = 900 + i;
+		e.agent_up.boot_id = e.agent_up.incarnation = "inc1";
+		e.agent_up.version = "0.1";
+		e.agent_up.containment = "";
+		e.agent_up.cpus = 8;
+		e.agent_up.mem_mb = 65536;
+		e.agent_up.share_users_one = true;
+		world_apply(w, &e);
+		assert_string_equal(world_node_view(w, 0).reason, aparts[i].reason);
+		assert_string_equal(
+		        world_node_view(w, 0).state, *aparts[i].reason ? "invalid" : "idle");
+	}
+	/* A reload is enough. */
+	world_reconfigure(w, "cluster = \"t\"; controller = { host = \"h\"; };"
+	                     "nodes = ( { name = \"n0\"; share = \"mps\"; } );"
+	                     "partitions = ( { name = \"batch\"; nodes = \"ALL\"; } );");
+	assert_string_equal(world_node_view(w, 0).reason, aparts[1].reason);
+	world_reconfigure(w, "cluster = \"t\"; controller = { host = \"h\"; };"
+	                     "nodes = ( { name = \"n0\"; share = \"mps\"; share_users = \"one\"; } );"
+	                     "partitions = ( { name = \"batch\"; nodes = \"ALL\"; } );");
+	assert_string_equal(world_node_view(w, 0).state, "idle");
+	world_free(w);
+}
+
 /* --- a broken node --------------------------------------------------------------------------- */
 
 static void broken_node(void **state)
@@ -635,6 +686,7 @@ int main(void)
 		cmocka_unit_test(adopts),
 		cmocka_unit_test(inventory),
 		cmocka_unit_test(old_agent),
+		cmocka_unit_test(strict_agent),
 		cmocka_unit_test(broken_node),
 	};
 
