@@ -57,7 +57,7 @@ enum key {
 	KEY_RLIMIT,
 };
 
-/* To add one: a row, a field in options.h, a case below, man/gnoded.8. */
+/* To add one: a row here and in one of the tables below, a field in options.h, man/gnoded.8. */
 static const struct argp_option rows[] = {
 	{ "node", 'N', "NAME", 0, "the node's name in gpusched.conf (default: the short host name)",
 	        1 },
@@ -147,23 +147,7 @@ static const struct argp_option rows[] = {
 	{ 0 },
 };
 
-static void check(struct argp_state *state, int rc, const char *option, const struct error *err)
-{
-	if (rc < 0)
-		argp_error(state, "%s: %s", option, err->text);
-}
-
-static void take_ms(struct argp_state *state, const char *option, const char *arg, uint64_t *ms)
-{
-	struct error err;
-
-	if (duration_parse_ms(arg, DURATION_BARE_REFUSED, ms, &err) < 0)
-		argp_error(state, "%s: %s", option, err.text);
-	else if (*ms < 100 || *ms > 3600000)
-		argp_error(state, "%s: %s: 100ms to 1h is possible", option, arg);
-}
-
-/* Options that are one string: key, where it goes. */
+/* Those that are one string. */
 static const struct {
 	int key;
 	size_t at;
@@ -193,123 +177,201 @@ static const struct {
 	{ KEY_PROGRAM + PROGRAM_HEALTH, offsetof(struct options, programs[PROGRAM_HEALTH]) },
 };
 
+/* Those that are there or not. */
+static const struct {
+	int key;
+	size_t at;
+	bool value;
+} flags[] = {
+	{ KEY_INVENTORY, offsetof(struct options, inventory), true },
+	{ KEY_JSON, offsetof(struct options, json), true },
+	{ KEY_ALLOW_ROOT, offsetof(struct options, allow_root), true },
+	{ KEY_DAEMON, offsetof(struct options, daemon), true },
+	{ KEY_FOREGROUND, offsetof(struct options, daemon), false },
+	{ KEY_TEST, offsetof(struct options, test), true },
+};
+
+#define SECOND_MS ((uint64_t)1000)
+#define HOUR_MS   (3600 * SECOND_MS)
+#define DAY_MS    (24 * HOUR_MS)
+
+/* Times, within limits; where `off` is set, 0 is possible too. */
+static const struct time_option {
+	int key;
+	size_t at;
+	uint64_t unit_ms; /* of the field */
+	uint64_t least_ms, most_ms;
+	bool off;
+	const char *possible;
+} times[] = {
+	{ KEY_SIGNATURE_AGE, offsetof(struct options, signature_age_s), SECOND_MS, SECOND_MS,
+	        UINT64_MAX, false, "1s or more" },
+	{ KEY_GPU_TIMEOUT, offsetof(struct options, gpu_timeout_ms), 1, 100, HOUR_MS, false,
+	        "100ms to 1h" },
+	{ KEY_GPU_RECHECK, offsetof(struct options, gpu_recheck_ms), 1, 100, 30 * DAY_MS, true,
+	        "0s, or 100ms to 30d" },
+	{ KEY_PROGRAM_TIMEOUT, offsetof(struct options, program_timeout_ms), 1, 100, HOUR_MS, false,
+	        "100ms to 1h" },
+	{ KEY_HEALTH_INTERVAL, offsetof(struct options, health_interval_s), SECOND_MS, SECOND_MS,
+	        30 * DAY_MS, false, "1s to 30d" },
+	{ KEY_SAMPLE, offsetof(struct options, sample_ms), 1, 100, HOUR_MS, true,
+	        "0s, or 100ms to 1h" },
+};
+
+static int take_time(
+        struct options *o, const struct time_option *t, const char *arg, struct error *err)
+{
+	uint64_t ms;
+
+	if (duration_parse_ms(arg, DURATION_BARE_REFUSED, &ms, err) < 0)
+		return -1;
+	if ((ms || !t->off) && (ms < t->least_ms || ms > t->most_ms))
+		return error_set(err, ERR_USAGE, "%s: %s is possible", arg, t->possible);
+	*(uint64_t *)((char *)o + t->at) = ms / t->unit_ms;
+	return 0;
+}
+
+/* --- those with a meaning of their own ------------------------------------------------------- */
+
+static int take_simulate(struct options *o, const char *arg, struct error *err)
+{
+	o->simulate = true;
+	return count_parse(arg, 0, HOSTLIST_MAX, &o->simulate_n, err);
+}
+
+static int take_programs(struct options *o, const char *arg, struct error *err)
+{
+	o->programs_of = strcmp(arg, "none") == 0 ? NULL : arg;
+	if (o->programs_of && *arg != '/')
+		return error_set(err, ERR_USAGE, "'%s' is no absolute path, nor none", arg);
+	return 0;
+}
+
+static int take_over_memory(struct options *o, const char *arg, struct error *err)
+{
+	o->over_memory_said = true;
+	return overmem_parse(arg, &o->over_memory, err);
+}
+
+static int take_share_users(struct options *o, const char *arg, struct error *err)
+{
+	o->share_users_one = strcmp(arg, "one") == 0;
+	if (!o->share_users_one && strcmp(arg, "any") != 0)
+		return error_set(err, ERR_USAGE, "'%s' is none of one, any", arg);
+	return 0;
+}
+
+static int take_private(struct options *o, const char *arg, struct error *err)
+{
+	return private_parse(arg, &o->private_kinds, err);
+}
+
+static int take_rlimit(struct options *o, const char *arg, struct error *err)
+{
+	if (o->n_rlimits == RLIMITS_MAX)
+		return error_set(err, ERR_USAGE, "at most %d", RLIMITS_MAX);
+	return rlimits_parse(arg, &o->rlimits[o->n_rlimits++], err);
+}
+
+static int take_containment(struct options *o, const char *arg, struct error *err)
+{
+	const char *unknown = contain_words_lack(arg, CONTAIN_WORDS);
+
+	if (unknown)
+		return error_set(err, ERR_USAGE, "no '%s'; there are " CONTAIN_WORDS, unknown);
+	o->containment = arg;
+	return 0;
+}
+
+static int take_device(struct options *o, const char *arg, struct error *err)
+{
+	if (*arg != '/')
+		return error_set(err, ERR_USAGE, "'%s' is no absolute path", arg);
+	if (o->devices.n_all == GRANTS_ALL_MAX)
+		return error_set(err, ERR_USAGE, "at most %d", GRANTS_ALL_MAX);
+	o->devices.all[o->devices.n_all++] = arg;
+	return 0;
+}
+
+static int take_max_processes(struct options *o, const char *arg, struct error *err)
+{
+	return count_parse(arg, 1, INT32_MAX, &o->max_processes, err);
+}
+
+static const struct {
+	int key;
+	int (*take)(struct options *o, const char *arg, struct error *err);
+} others[] = {
+	{ KEY_SIMULATE, take_simulate },
+	{ KEY_PROGRAMS, take_programs },
+	{ KEY_OVER_MEMORY, take_over_memory },
+	{ KEY_SHARE_USERS, take_share_users },
+	{ KEY_PRIVATE, take_private },
+	{ KEY_RLIMIT, take_rlimit },
+	{ KEY_CONTAINMENT, take_containment },
+	{ KEY_DEVICE, take_device },
+	{ KEY_MAX_PROCESSES, take_max_processes },
+};
+
+#define COUNT(table) (sizeof(table) / sizeof(*(table)))
+
+/* 1: taken; 0: no such option; -1: what would be right. */
+static int take(struct options *o, int key, const char *arg, struct error *err)
+{
+	for (size_t i = 0; i < COUNT(texts); i++) {
+		if (texts[i].key == key) {
+			*(const char **)((char *)o + texts[i].at) = arg;
+			return 1;
+		}
+	}
+	for (size_t i = 0; i < COUNT(flags); i++) {
+		if (flags[i].key == key) {
+			*(bool *)((char *)o + flags[i].at) = flags[i].value;
+			return 1;
+		}
+	}
+	for (size_t i = 0; i < COUNT(times); i++) {
+		if (times[i].key == key)
+			return take_time(o, &times[i], arg, err) < 0 ? -1 : 1;
+	}
+	for (size_t i = 0; i < COUNT(others); i++) {
+		if (others[i].key == key)
+			return others[i].take(o, arg, err) < 0 ? -1 : 1;
+	}
+	return 0;
+}
+
+/* The whole line; does not return. */
+static void refuse(const char *text)
+{
+	fprintf(stderr, "%s: error: %s\n", program_invocation_short_name, text);
+	exit(EXIT_USAGE);
+}
+
+static const char *name_of(int key)
+{
+	const struct argp_option *row = rows;
+
+	while (row->key != key)
+		row++;
+	return row->name;
+}
+
 static error_t parse(int key, char *arg, struct argp_state *state)
 {
-	struct options *o = state->input;
 	struct error err;
+	int taken;
 
-	for (size_t i = 0; i < sizeof(texts) / sizeof(*texts); i++) {
-		if (texts[i].key != key)
-			continue;
-		*(const char **)((char *)o + texts[i].at) = arg;
-		return 0;
+	if (key == ARGP_KEY_ARG) {
+		error_set(&err, ERR_USAGE, "unexpected argument '%s'", arg);
+		refuse(err.text);
 	}
-	switch (key) {
-	case KEY_SIGNATURE_AGE:
-		check(state, duration_parse(arg, DURATION_BARE_REFUSED, &o->signature_age_s, &err),
-		        "--signature-age", &err);
-		return 0;
-	case KEY_SIMULATE:
-		o->simulate = true;
-		check(state, count_parse(arg, 0, HOSTLIST_MAX, &o->simulate_n, &err), "--simulate",
-		        &err);
-		return 0;
-	case KEY_GPU_TIMEOUT:
-		take_ms(state, "--gpu-timeout", arg, &o->gpu_timeout_ms);
-		return 0;
-	case KEY_GPU_RECHECK:
-		check(state,
-		        duration_parse_ms(arg, DURATION_BARE_REFUSED, &o->gpu_recheck_ms, &err),
-		        "--gpu-recheck", &err);
-		if ((o->gpu_recheck_ms && o->gpu_recheck_ms < 100) ||
-		        o->gpu_recheck_ms > (uint64_t)30 * 86400 * 1000)
-			argp_error(
-			        state, "--gpu-recheck: %s: 0s, or 100ms to 30d is possible", arg);
-		return 0;
-	case KEY_PROGRAMS:
-		o->programs_of = strcmp(arg, "none") == 0 ? NULL : arg;
-		if (o->programs_of && *arg != '/')
-			argp_error(state, "--programs: '%s' is no absolute path, nor none", arg);
-		return 0;
-	case KEY_PROGRAM_TIMEOUT:
-		take_ms(state, "--program-timeout", arg, &o->program_timeout_ms);
-		return 0;
-	case KEY_HEALTH_INTERVAL:
-		check(state,
-		        duration_parse(arg, DURATION_BARE_REFUSED, &o->health_interval_s, &err),
-		        "--health-interval", &err);
-		if (o->health_interval_s < 1 || o->health_interval_s > 30 * 86400)
-			argp_error(state, "--health-interval: %s: 1s to 30d is possible", arg);
-		return 0;
-	case KEY_SAMPLE:
-		if (duration_parse_ms(arg, DURATION_BARE_REFUSED, &o->sample_ms, &err) < 0)
-			argp_error(state, "--sample-every: %s", err.text);
-		else if (o->sample_ms && (o->sample_ms < 100 || o->sample_ms > 3600000))
-			argp_error(
-			        state, "--sample-every: %s: 0s, or 100ms to 1h is possible", arg);
-		return 0;
-	case KEY_OVER_MEMORY:
-		check(state, overmem_parse(arg, &o->over_memory, &err), "--over-memory", &err);
-		o->over_memory_said = true;
-		return 0;
-	case KEY_SHARE_USERS:
-		if (strcmp(arg, "one") != 0 && strcmp(arg, "any") != 0)
-			argp_error(state, "--share-users: '%s' is none of one, any", arg);
-		o->share_users_one = strcmp(arg, "one") == 0;
-		return 0;
-	case KEY_PRIVATE:
-		check(state, private_parse(arg, &o->private_kinds, &err), "--private", &err);
-		return 0;
-	case KEY_RLIMIT:
-		if (o->n_rlimits == RLIMITS_MAX)
-			argp_error(state, "--rlimit: at most %d", RLIMITS_MAX);
-		check(state, rlimits_parse(arg, &o->rlimits[o->n_rlimits++], &err), "--rlimit",
-		        &err);
-		return 0;
-	case KEY_INVENTORY:
-		o->inventory = true;
-		return 0;
-	case KEY_JSON:
-		o->json = true;
-		return 0;
-	case KEY_CONTAINMENT: {
-		const char *unknown = contain_words_lack(arg, CONTAIN_WORDS);
-
-		if (unknown)
-			argp_error(
-			        state, "--containment: no '%s'; there are " CONTAIN_WORDS, unknown);
-		o->containment = arg;
-		return 0;
+	taken = take(state->input, key, arg, &err);
+	if (taken < 0) {
+		error_wrap(&err, "--%s", name_of(key));
+		refuse(err.text);
 	}
-	case KEY_DEVICE:
-		if (*arg != '/')
-			argp_error(state, "--device: '%s' is no absolute path", arg);
-		if (o->devices.n_all == GRANTS_ALL_MAX)
-			argp_error(state, "--device: at most %d", GRANTS_ALL_MAX);
-		o->devices.all[o->devices.n_all++] = arg;
-		return 0;
-	case KEY_MAX_PROCESSES:
-		check(state, count_parse(arg, 1, INT32_MAX, &o->max_processes, &err),
-		        "--max-processes", &err);
-		return 0;
-	case KEY_ALLOW_ROOT:
-		o->allow_root = true;
-		return 0;
-	case KEY_DAEMON:
-		o->daemon = true;
-		return 0;
-	case KEY_FOREGROUND:
-		o->daemon = false;
-		return 0;
-	case KEY_TEST:
-		o->test = true;
-		return 0;
-	case ARGP_KEY_ARG:
-		argp_error(state, "unexpected argument '%s'", arg);
-		return 0;
-	default:
-		return ARGP_ERR_UNKNOWN;
-	}
+	return taken ? 0 : ARGP_ERR_UNKNOWN;
 }
 
 static const struct argp argp = {
@@ -352,12 +414,6 @@ static void own(struct options *o)
 	o->spool = absolute(o->spool ? o->spool : LOCALSTATEDIR "/spool/gpusched");
 	o->pid_file = absolute(o->pid_file ? o->pid_file : "");
 	o->log = is_file ? absolute(log) : xstrdup(log);
-}
-
-static void refuse(const char *text)
-{
-	fprintf(stderr, "%s: error: %s\n", program_invocation_short_name, text);
-	exit(EXIT_USAGE);
 }
 
 void options_parse(struct options *o, int argc, char **argv)
