@@ -21,6 +21,7 @@
 #include "noded/devfilter.h"
 #include "noded/limits.h"
 #include "noded/procs.h"
+#include "noded/signals.h"
 
 #define LEAF_PREFIX "run-"
 #define NESTED_MAX  16 /* cgroups in cgroups that are removed with a leaf */

@@ -25,6 +25,7 @@
 #include "noded/limits.h"
 #include "noded/procs.h"
 #include "noded/shepherd.h"
+#include "noded/signals.h"
 
 #define LOST_MS     5    /* until what KILL has left is looked at again: doubling, */
 #define LOST_MS_MAX 1000 /* up to this */

@@ -29,6 +29,7 @@
 #include "common/xalloc.h"
 #include "noded/limits.h"
 #include "noded/procs.h"
+#include "noded/signals.h"
 
 #define EMPTY_WARN_MS 5000 /* say so when something does not die for so long */
 #define PAUSE_MS      5

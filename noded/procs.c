@@ -8,6 +8,7 @@
 #include <inttypes.h>
 #include <limits.h>
 #include <signal.h>
+#include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -17,6 +18,7 @@
 
 #include "common/xalloc.h"
 
+#define NAME_SIZE   64
 #define STAT_MAX    1024
 #define STATUS_MAX  8192
 #define ENVIRON_MAX (4 * 1024 * 1024)
@@ -31,14 +33,21 @@ struct stat_line {
 	uint64_t ticks;
 };
 
-static ssize_t read_file(const char *path, char *buf, size_t size)
+ssize_t proc_read(char *buf, size_t size, const char *name, ...)
 {
-	int fd = open(path, O_RDONLY | O_CLOEXEC);
-	size_t n = 0;
+	char path[NAME_SIZE] = "/proc/";
+	size_t n = strlen(path);
 	ssize_t r = 0;
+	va_list ap;
+	int fd;
 
+	va_start(ap, name);
+	vsnprintf(path + n, sizeof(path) - n, name, ap);
+	va_end(ap);
+	fd = open(path, O_RDONLY | O_CLOEXEC);
 	if (fd < 0)
 		return -1;
+	n = 0;
 	while (n < size - 1 && (r = read(fd, buf + n, size - 1 - n)) > 0)
 		n += (size_t)r;
 	close(fd);
@@ -49,11 +58,10 @@ static ssize_t read_file(const char *path, char *buf, size_t size)
 /* proc(5): the name in parentheses may hold anything, so the fields are counted from its end. */
 static int read_stat(pid_t pid, struct stat_line *out)
 {
-	char path[64], buf[STAT_MAX];
+	char buf[STAT_MAX];
 	const char *p;
 
-	snprintf(path, sizeof(path), "/proc/%d/stat", (int)pid);
-	if (read_file(path, buf, sizeof(buf)) <= 0)
+	if (proc_read(buf, sizeof(buf), "%d/stat", (int)pid) <= 0)
 		return -1;
 	p = strrchr(buf, ')');
 	if (!p)
@@ -80,20 +88,11 @@ uint64_t proc_ticks(pid_t pid)
 	return read_stat(pid, &st) == 0 ? st.ticks : 0;
 }
 
-/* The field of proc(5) status, as a number of the base; 0 if it is not there. */
-static uint64_t status_number(const char *status, const char *field, int base)
+uint64_t proc_status_number(const char *status, const char *field, int base)
 {
 	const char *p = strstr(status, field);
 
 	return p ? strtoull(p + strlen(field), NULL, base) : 0;
-}
-
-static ssize_t read_status(pid_t pid, char *buf, size_t size)
-{
-	char path[64];
-
-	snprintf(path, sizeof(path), "/proc/%d/status", (int)pid);
-	return read_file(path, buf, size);
 }
 
 bool proc_is_stopped(pid_t pid)
@@ -102,12 +101,13 @@ bool proc_is_stopped(pid_t pid)
 	const char *state;
 	uint64_t pending;
 
-	if (read_status(pid, buf, sizeof(buf)) <= 0)
+	if (proc_read(buf, sizeof(buf), "%d/status", (int)pid) <= 0)
 		return true; /* there is none any more */
 	state = strstr(buf, "\nState:\t");
 	if (!state)
 		return false;
-	pending = status_number(buf, "\nSigPnd:", 16) | status_number(buf, "\nShdPnd:", 16);
+	pending =
+	        proc_status_number(buf, "\nSigPnd:", 16) | proc_status_number(buf, "\nShdPnd:", 16);
 	switch (state[strlen("\nState:\t")]) {
 	case 'T':
 	case 't':
@@ -203,11 +203,8 @@ size_t procs_descendants(pid_t root, struct proc **list)
 
 static bool is_marked(pid_t pid, const char *mark, char *buf)
 {
-	char path[64];
-	ssize_t n;
+	ssize_t n = proc_read(buf, ENVIRON_MAX, "%d/environ", (int)pid);
 
-	snprintf(path, sizeof(path), "/proc/%d/environ", (int)pid);
-	n = read_file(path, buf, ENVIRON_MAX);
 	for (ssize_t i = 0; i < n; i += (ssize_t)strlen(buf + i) + 1)
 		if (strcmp(buf + i, mark) == 0)
 			return true;
@@ -235,8 +232,7 @@ static bool is_called(pid_t pid, const char *program, const char *argument)
 	struct stat st;
 	ssize_t n;
 
-	snprintf(path, sizeof(path), "/proc/%d/cmdline", (int)pid);
-	n = read_file(path, buf, sizeof(buf));
+	n = proc_read(buf, sizeof(buf), "%d/cmdline", (int)pid);
 	if (n <= 0)
 		return false;
 	name = strrchr(buf, '/') ? strrchr(buf, '/') + 1 : buf;
@@ -260,48 +256,4 @@ size_t procs_called(const char *program, const char *argument, struct proc **lis
 			(*list)[found++] = (struct proc){ v[i].pid, v[i].ticks };
 	free(v);
 	return found;
-}
-
-/* --- signals ---------------------------------------------------------------------------------- */
-
-bool signal_is_for_all(int sig)
-{
-	static const int all[] = { SIGKILL, SIGSTOP, SIGCONT, SIGTERM, SIGINT, SIGQUIT };
-
-	for (size_t i = 0; i < sizeof(all) / sizeof(all[0]); i++)
-		if (sig == all[i])
-			return true;
-	return false;
-}
-
-bool proc_awaits(pid_t pid, int sig)
-{
-	char buf[STATUS_MAX];
-
-	if (sig < 1 || sig > 64 || read_status(pid, buf, sizeof(buf)) <= 0)
-		return false;
-	return (status_number(buf, "\nSigBlk:", 16) | status_number(buf, "\nSigCgt:", 16)) >>
-	               (sig - 1) &
-	       1;
-}
-
-size_t procs_signal(const struct proc *list, size_t n, int sig, bool only_awaiting,
-        bool (*still)(pid_t pid, void *arg), void *arg)
-{
-	size_t sent = 0;
-
-	for (size_t i = 0; i < n; i++) {
-		int fd = proc_open(list[i]);
-
-		if (fd < 0)
-			continue;
-		/* With the pidfd open, whatever is read about this pid now is about this process.
-		 */
-		if ((!still || still(list[i].pid, arg)) &&
-		        (!only_awaiting || proc_awaits(list[i].pid, sig)) &&
-		        syscall(SYS_pidfd_send_signal, fd, sig, NULL, 0) == 0)
-			sent++;
-		close(fd);
-	}
-	return sent;
 }

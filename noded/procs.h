@@ -2,7 +2,7 @@
  *
  * A process id may be reused between looking at it and acting on it. So a process is named by its
  * id and by when the kernel says it began (clock ticks since boot, proc(5) stat field 22), and
- * signals go through a pidfd(2) that was opened first and checked afterwards.
+ * signals (signals.h) go through a pidfd(2) that was opened first and checked afterwards.
  *
  * Which processes belong to a run: those in its cgroup (contain.h), or, where there is none, the
  * descendants of its shepherd, which as their subreaper (prctl(2)) inherits whatever detached
@@ -46,17 +46,13 @@ size_t procs_marked(const char *mark, struct proc **list);
  * one argument. */
 size_t procs_called(const char *program, const char *argument, struct proc **list);
 
-/* How a signal goes to a run. KILL, STOP, CONT, TERM, INT and QUIT go to every process. Any other
- * is a message and goes to those that wait for it (a handler, or blocked as for sigwait(3)), so
- * that it does not kill the shell that waits for the program that would have understood. */
-bool signal_is_for_all(int sig);
+/* A file below /proc, named as by printf(3), as text. Returns its length (no more than size - 1),
+ * -1 if it cannot be read. */
+ssize_t proc_read(char *buf, size_t size, const char *name, ...)
+        __attribute__((format(printf, 3, 4)));
 
-/* Does this process have a handler for `sig`, or block it? */
-bool proc_awaits(pid_t pid, int sig);
-
-/* Send `sig` to each of the list for which `still` says that it belongs (NULL: all). With
- * only_awaiting to those alone that await it. Returns how many got it. */
-size_t procs_signal(const struct proc *list, size_t n, int sig, bool only_awaiting,
-        bool (*still)(pid_t pid, void *arg), void *arg);
+/* The field ("\nSigBlk:") of such a text of lines, as a number of the base; 0 if it is not there.
+ */
+uint64_t proc_status_number(const char *status, const char *field, int base);
 
 #endif

@@ -170,6 +170,22 @@ def test_signal_goes_to_those_that_wait_for_it(any_lau):
     assert any_lau.result(run) == ("CAUSE_EXIT", 5, 0)
 
 
+@pytest.mark.parametrize("blocked", ["{signal.SIGUSR2}", "signal.valid_signals()"])
+def test_signal_goes_to_who_is_in_sigwait(any_lau, blocked):
+    """The kernel shows it as not blocked meanwhile; the shell that waits for the program lives."""
+    any_lau.jobs.joinpath("p.py").write_text(f"""
+import signal
+signal.pthread_sigmask(signal.SIG_BLOCK, {blocked})
+open("up", "w").close()
+signal.sigwait({{signal.SIGUSR2}})
+raise SystemExit(5)
+""")
+    run = any_lau.submit("/usr/bin/python3 p.py; exit $?")
+    wait_until((any_lau.jobs / "up").exists, "the program")
+    any_lau.signal(run, int(signal.SIGUSR2))
+    assert any_lau.result(run) == ("CAUSE_EXIT", 5, 0)
+
+
 def test_signal_that_nobody_awaits_does_what_it_does(lau):
     run = lau.submit("echo up > up; exec sleep 1000")
     wait_until((lau.jobs / "up").exists, "the program")

@@ -9,6 +9,7 @@
 
 #include <errno.h>
 #include <poll.h>
+#include <pthread.h>
 #include <signal.h>
 #include <stdio.h>
 #include <sys/mman.h>
@@ -18,6 +19,7 @@
 
 #include "noded/contain.h"
 #include "noded/procs.h"
+#include "noded/signals.h"
 
 /* --- processes to look at --------------------------------------------------------------------- */
 
@@ -135,18 +137,232 @@ static void who_awaits_a_signal(void **state)
 		{ blocks, proc_ticks(blocks) } };
 
 	(void)state;
-	assert_false(proc_awaits(plain, SIGUSR1));
-	assert_true(proc_awaits(handles, SIGUSR1));
-	assert_true(proc_awaits(blocks, SIGUSR1));
-	assert_false(proc_awaits(handles, SIGUSR2));
-	assert_false(proc_awaits(handles, 0));
-	assert_false(proc_awaits(handles, 65));
+	assert_int_equal(proc_awaits(plain, SIGUSR1), AWAITS_NOT);
+	assert_int_equal(proc_awaits(handles, SIGUSR1), AWAITS_SIGNAL);
+	assert_int_equal(proc_awaits(blocks, SIGUSR1), AWAITS_SIGNAL);
+	assert_int_equal(proc_awaits(handles, SIGUSR2), AWAITS_NOT);
+	assert_int_equal(proc_awaits(handles, 0), AWAITS_NOT);
+	assert_int_equal(proc_awaits(handles, 65), AWAITS_NOT);
 	assert_int_equal(procs_signal(all, 3, SIGUSR1, true, NULL, NULL), 2);
 	assert_int_equal(kill(plain, 0), 0); /* it would have died of it */
 	assert_true(signal_is_for_all(SIGTERM) && signal_is_for_all(SIGKILL));
 	assert_false(signal_is_for_all(SIGUSR1) || signal_is_for_all(SIGHUP));
 	procs_signal(all, 3, SIGKILL, false, NULL, NULL);
 	reap_all();
+}
+
+/* --- who blocks signals ------------------------------------------------------------------------
+ */
+
+static void block_all(void)
+{
+	sigset_t set;
+
+	sigfillset(&set);
+	sigprocmask(SIG_BLOCK, &set, NULL);
+}
+
+static void unblock_all(void)
+{
+	sigset_t set;
+
+	sigfillset(&set);
+	sigprocmask(SIG_UNBLOCK, &set, NULL);
+}
+
+static void wait_for_usr1(void)
+{
+	sigset_t set;
+	int sig;
+
+	block_usr1();
+	sigemptyset(&set);
+	sigaddset(&set, SIGUSR1);
+	sigwait(&set, &sig);
+}
+
+static void *sleep_on(void *arg)
+{
+	(void)arg;
+	for (;;)
+		pause();
+	return NULL;
+}
+
+static void *compute(void *arg)
+{
+	(void)arg;
+	for (;;)
+		;
+	return NULL;
+}
+
+static void *wait_for_any(void *arg)
+{
+	sigset_t set;
+	int sig;
+
+	(void)arg;
+	sigfillset(&set);
+	sigwait(&set, &sig);
+	return NULL;
+}
+
+static void start(void *(*routine)(void *))
+{
+	pthread_t t;
+
+	assert_int_equal(pthread_create(&t, NULL, routine, NULL), 0);
+}
+
+/* The usual service: everything blocked, one thread that waits, others that compute. */
+static void leave_it_to_a_thread(void)
+{
+	block_all();
+	start(wait_for_any);
+	compute(NULL);
+}
+
+/* One of a library's threads was there before the signal was blocked: it would be killed by it. */
+static void one_thread_is_open(void)
+{
+	start(sleep_on);
+	block_usr1();
+}
+
+/* ... but not while the first thread is in sigwait(3). */
+static void first_thread_waits(void)
+{
+	start(sleep_on);
+	wait_for_usr1();
+}
+
+static void block_all_and_sleep(void)
+{
+	block_all();
+}
+
+static void block_all_and_compute(void)
+{
+	block_all();
+	compute(NULL);
+}
+
+static int gate[2];
+
+static void await_gate(void)
+{
+	char b;
+
+	while (read(gate[0], &b, 1) < 0)
+		;
+}
+
+/* A shell around vfork(2), whose child takes its time. */
+static void block_all_for_a_moment(void)
+{
+	block_all();
+	if (vfork() == 0) {
+		prctl(PR_SET_PDEATHSIG, SIGKILL);
+		await_gate();
+		_exit(0);
+	}
+	unblock_all();
+}
+
+static enum awaits look(void (*prepare)(void), enum awaits until)
+{
+	pid_t pid = fork();
+	enum awaits seen = AWAITS_NOT;
+
+	if (pid == 0) {
+		prepare();
+		sleep_on(NULL);
+	}
+	for (int i = 0; i < 5000 && (seen = proc_awaits(pid, SIGUSR1)) != until; i++)
+		poll(NULL, 0, 1);
+	kill(pid, SIGKILL);
+	reap_all();
+	return seen;
+}
+
+static void who_blocks_signals(void **state)
+{
+	(void)state;
+	assert_int_equal(pipe(gate), 0);
+	assert_int_equal(look(wait_for_usr1, AWAITS_SIGNAL), AWAITS_SIGNAL);
+	assert_int_equal(look(first_thread_waits, AWAITS_SIGNAL), AWAITS_SIGNAL);
+	assert_int_equal(look(block_all_and_sleep, AWAITS_SIGNAL), AWAITS_SIGNAL);
+	assert_int_equal(look(block_all_and_compute, AWAITS_UNCLEAR), AWAITS_UNCLEAR);
+	assert_int_equal(look(block_all_for_a_moment, AWAITS_UNCLEAR), AWAITS_UNCLEAR);
+	close(gate[0]);
+	close(gate[1]);
+}
+
+static pid_t start_and_see(void (*prepare)(void), enum awaits until)
+{
+	pid_t pid = fork();
+
+	if (pid == 0) {
+		prepare();
+		sleep_on(NULL);
+	}
+	while (proc_awaits(pid, SIGUSR1) != until)
+		poll(NULL, 0, 1);
+	return pid;
+}
+
+static size_t send_usr1(pid_t pid)
+{
+	struct proc p = { pid, proc_ticks(pid) };
+
+	return procs_signal(&p, 1, SIGUSR1, true, NULL, NULL);
+}
+
+static void *open_gate_later(void *arg)
+{
+	poll(NULL, 0, 20);
+	assert_int_equal(write(gate[1], "x", 1), 1);
+	return arg;
+}
+
+/* Looked at again: who lets go of the signals lives, who means to block them gets it. */
+static void a_moment_without_signals_passes(void **state)
+{
+	pthread_t later;
+	pid_t pid;
+
+	(void)state;
+	assert_int_equal(pipe(gate), 0);
+	pid = start_and_see(block_all_for_a_moment, AWAITS_UNCLEAR);
+	assert_int_equal(pthread_create(&later, NULL, open_gate_later, NULL), 0);
+	assert_int_equal(send_usr1(pid), 0);
+	pthread_join(later, NULL);
+	assert_int_equal(kill(pid, SIGKILL), 0);
+	reap_all();
+
+	pid = start_and_see(block_all_for_a_moment, AWAITS_UNCLEAR); /* for however long */
+	assert_int_equal(send_usr1(pid), 0);
+	assert_int_equal(write(gate[1], "x", 1), 1);
+	kill(pid, SIGKILL);
+	reap_all();
+
+	pid = start_and_see(block_all_and_compute, AWAITS_UNCLEAR);
+	assert_int_equal(send_usr1(pid), 1);
+	kill(pid, SIGKILL);
+	reap_all();
+
+	pid = start_and_see(leave_it_to_a_thread, AWAITS_UNCLEAR);
+	assert_int_equal(send_usr1(pid), 1);
+	kill(pid, SIGKILL);
+	reap_all();
+
+	pid = child(one_thread_is_open, NULL);
+	assert_int_equal(send_usr1(pid), 0);
+	kill(pid, SIGKILL);
+	reap_all();
+	close(gate[0]);
+	close(gate[1]);
 }
 
 static void descendants_also_of_descendants(void **state)
@@ -423,6 +639,8 @@ int main(void)
 		cmocka_unit_test(a_process_is_its_id_and_its_beginning),
 		cmocka_unit_test(execution_is_seen),
 		cmocka_unit_test(who_awaits_a_signal),
+		cmocka_unit_test(who_blocks_signals),
+		cmocka_unit_test(a_moment_without_signals_passes),
 		cmocka_unit_test(descendants_also_of_descendants),
 		cmocka_unit_test(marked_by_their_environment),
 		BOTH(all_that_was_started_dies),

@@ -1,0 +1,196 @@
+/* signals.c - see signals.h */
+#include "noded/signals.h"
+
+#include <ctype.h>
+#include <dirent.h>
+#include <fcntl.h>
+#include <inttypes.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/syscall.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "common/xalloc.h"
+
+#define STATUS_MAX  8192
+#define CALL_MAX    256
+#define SIGNAL_MAX  64
+#define LOOKS       100
+#define LOOK_AGAIN  5000000  /* ns: 100 looks are half a second */
+#define MEANT_AFTER 10000000 /* ns of processor time, far more than anybody blocks all for */
+#define BIT(sig)    (UINT64_C(1) << ((sig)-1))
+
+/* Who blocks all of these has not chosen the one that is to be sent. */
+#define EVERYTHING                                                                               \
+	(BIT(SIGHUP) | BIT(SIGINT) | BIT(SIGQUIT) | BIT(SIGUSR1) | BIT(SIGUSR2) | BIT(SIGPIPE) | \
+	        BIT(SIGALRM) | BIT(SIGTERM))
+
+bool signal_is_for_all(int sig)
+{
+	static const int all[] = { SIGKILL, SIGSTOP, SIGCONT, SIGTERM, SIGINT, SIGQUIT };
+
+	for (size_t i = 0; i < sizeof(all) / sizeof(all[0]); i++)
+		if (sig == all[i])
+			return true;
+	return false;
+}
+
+/* --- one look --------------------------------------------------------------------------------- */
+
+/* Is the thread in sigwait(3), sigwaitinfo(2) or sigtimedwait(2) for this signal? The kernel shows
+ * those that it waits for as not blocked meanwhile, so what it was called with is looked up. */
+static bool is_in_sigwait(pid_t pid, pid_t tid, int sig)
+{
+	char line[CALL_MAX], mem[64];
+	uint64_t where, set = 0;
+	long call;
+	int fd;
+
+	if (proc_read(line, sizeof(line), "%d/task/%d/syscall", (int)pid, (int)tid) <= 0 ||
+	        sscanf(line, "%ld 0x%" SCNx64, &call, &where) != 2 || call != SYS_rt_sigtimedwait)
+		return false;
+	snprintf(mem, sizeof(mem), "/proc/%d/mem", (int)pid);
+	fd = open(mem, O_RDONLY | O_CLOEXEC);
+	if (fd < 0)
+		return false;
+	if (pread(fd, &set, sizeof(set), (off_t)where) != (ssize_t)sizeof(set))
+		set = 0;
+	close(fd);
+	return set & BIT(sig);
+}
+
+static enum awaits thread_awaits(pid_t pid, pid_t tid, int sig)
+{
+	char status[STATUS_MAX];
+	uint64_t blocked;
+
+	if (proc_read(status, sizeof(status), "%d/task/%d/status", (int)pid, (int)tid) <= 0)
+		return AWAITS_UNCLEAR; /* it has just ended: says nothing of the others */
+	if (proc_status_number(status, "\nSigCgt:", 16) & BIT(sig))
+		return AWAITS_SIGNAL;
+	blocked = proc_status_number(status, "\nSigBlk:", 16);
+	if (!(blocked & BIT(sig)))
+		return is_in_sigwait(pid, tid, sig) ? AWAITS_SIGNAL : AWAITS_NOT;
+	if ((blocked & EVERYTHING) == EVERYTHING && !strstr(status, "\nState:\tS"))
+		return AWAITS_UNCLEAR;
+	return AWAITS_SIGNAL;
+}
+
+enum awaits proc_awaits(pid_t pid, int sig)
+{
+	enum awaits of_all = AWAITS_SIGNAL, one = AWAITS_SIGNAL;
+	struct dirent *e;
+	char path[64];
+	DIR *d = NULL;
+
+	snprintf(path, sizeof(path), "/proc/%d/task", (int)pid);
+	if (sig >= 1 && sig <= SIGNAL_MAX)
+		d = opendir(path);
+	if (!d)
+		return AWAITS_NOT; /* there is none any more */
+	/* The kernel asks the first thread first: with that one in sigwait(3) the others do not
+	 * matter. */
+	if (is_in_sigwait(pid, pid, sig)) {
+		closedir(d);
+		return AWAITS_SIGNAL;
+	}
+	while (one != AWAITS_NOT && (e = readdir(d))) {
+		if (!isdigit((unsigned char)e->d_name[0]))
+			continue;
+		one = thread_awaits(pid, (pid_t)atoi(e->d_name), sig);
+		if (one != AWAITS_SIGNAL)
+			of_all = one;
+	}
+	closedir(d);
+	return of_all;
+}
+
+/* --- to all of a list ------------------------------------------------------------------------- */
+
+/* A process that is looked at again, held by its pidfd. */
+struct unclear {
+	struct proc proc;
+	int fd;
+	int64_t cpu_ns; /* what it had used at the first look */
+};
+
+static int64_t cpu_time_ns(pid_t pid)
+{
+	clockid_t clock;
+	struct timespec ts;
+
+	if (clock_getcpuclockid(pid, &clock) != 0 || clock_gettime(clock, &ts) < 0)
+		return 0;
+	return (int64_t)ts.tv_sec * 1000000000 + ts.tv_nsec;
+}
+
+static size_t send_one(int fd, int sig)
+{
+	return syscall(SYS_pidfd_send_signal, fd, sig, NULL, 0) == 0;
+}
+
+/* Is it clear by now? Then it was sent the signal, or not; closes its fd. */
+static bool settle(const struct unclear *u, int sig, size_t *sent)
+{
+	enum awaits awaits = proc_awaits(u->proc.pid, sig);
+
+	if (awaits == AWAITS_UNCLEAR && cpu_time_ns(u->proc.pid) - u->cpu_ns < MEANT_AFTER)
+		return false;
+	if (awaits != AWAITS_NOT)
+		*sent += send_one(u->fd, sig);
+	close(u->fd);
+	return true;
+}
+
+static size_t settle_all(struct unclear *v, size_t n, int sig)
+{
+	static const struct timespec moment = { 0, LOOK_AGAIN };
+	size_t sent = 0;
+
+	for (int look = 0; n > 0 && look < LOOKS; look++) {
+		size_t left = 0;
+
+		nanosleep(&moment, NULL);
+		for (size_t i = 0; i < n; i++)
+			if (!settle(&v[i], sig, &sent))
+				v[left++] = v[i];
+		n = left;
+	}
+	while (n > 0)
+		close(v[--n].fd);
+	return sent;
+}
+
+size_t procs_signal(const struct proc *list, size_t n, int sig, bool only_awaiting,
+        bool (*still)(pid_t pid, void *arg), void *arg)
+{
+	struct unclear *unclear = NULL;
+	size_t sent = 0, looks = 0;
+
+	for (size_t i = 0; i < n; i++) {
+		enum awaits awaits = AWAITS_NOT;
+		int fd = proc_open(list[i]);
+
+		if (fd < 0)
+			continue;
+		/* With the pidfd open, whatever is read about this pid now is about this process.
+		 */
+		if (!still || still(list[i].pid, arg))
+			awaits = only_awaiting ? proc_awaits(list[i].pid, sig) : AWAITS_SIGNAL;
+		if (awaits == AWAITS_UNCLEAR) {
+			unclear = xrealloc(unclear, looks + 1, sizeof(*unclear));
+			unclear[looks++] =
+			        (struct unclear){ list[i], fd, cpu_time_ns(list[i].pid) };
+			continue;
+		}
+		if (awaits == AWAITS_SIGNAL)
+			sent += send_one(fd, sig);
+		close(fd);
+	}
+	sent += settle_all(unclear, looks, sig);
+	free(unclear);
+	return sent;
+}
