@@ -79,6 +79,11 @@ void grants_free(struct grants *g)
 	free(g);
 }
 
+const char *grants_file(const struct grants *g, size_t index)
+{
+	return index < g->n_gpus ? g->gpus[index] : NULL;
+}
+
 bool grants_know_gpus(const struct grants *g)
 {
 	return g->n_gpus > 0;

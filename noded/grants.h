@@ -35,6 +35,9 @@ struct grants;
 struct grants *grants_new(const struct grants_wish *wish, struct error *err);
 void grants_free(struct grants *g); /* NULL is fine */
 
+/* The device file of GPU `index`, as it was named; NULL: there is none. */
+const char *grants_file(const struct grants *g, size_t index);
+
 bool grants_know_gpus(const struct grants *g);
 bool grants_told_gpus(const struct grants *g); /* by the controller */
 

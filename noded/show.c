@@ -18,8 +18,14 @@ static void cuda_version(const struct gpus *g, char *text, size_t size)
 		snprintf(text, size, "%u.%u", g->cuda / 1000, g->cuda % 1000 / 10);
 }
 
-static bool is_whole(const struct gpus *g)
+static bool is_whole(const struct gpus *g, const struct grants *files)
 {
+	struct device d;
+
+	for (size_t i = 0; grants_file(files, i); i++) {
+		if (device_at(grants_file(files, i), &d, NULL) < 0)
+			return false;
+	}
 	for (uint32_t i = 0; i < g->n; i++) {
 		if (*g->v[i].trouble)
 			return false;
@@ -29,8 +35,26 @@ static bool is_whole(const struct gpus *g)
 
 /* --- JSON ------------------------------------------------------------------------------------ */
 
-static int print_json(
-        const struct node_facts *facts, const struct gpus *g, FILE *out, struct error *err)
+static json_t *files_json(const struct grants *files)
+{
+	json_t *all = json_array();
+	const char *path;
+
+	for (size_t i = 0; (path = grants_file(files, i)); i++) {
+		struct device d = { .type = '\0' };
+		struct error why = { .text = "" };
+		int r = device_at(path, &d, &why);
+
+		json_array_append_new(
+		        all, json_pack("{s:I, s:s, s:I, s:I, s:s}", "index", (json_int_t)i, "path",
+		                     path, "major", (json_int_t)d.major, "minor",
+		                     (json_int_t)d.minor, "trouble", r < 0 ? why.text : ""));
+	}
+	return all;
+}
+
+static int print_json(const struct node_facts *facts, const struct gpus *g,
+        const struct grants *files, FILE *out, struct error *err)
 {
 	Gpusched__Inventory m = GPUSCHED__INVENTORY__INIT;
 	json_t *all = json_object(), *body;
@@ -43,12 +67,15 @@ static int print_json(
 	m.mem_mb = facts->mem_mb;
 	m.driver = (char *)g->driver;
 	m.cuda = cuda;
+	m.asked = g->state == GPUS_FOUND;
 	if (g->state == GPUS_TROUBLE)
 		m.trouble = (char *)g->trouble;
 	m.gpus = gpus_messages(g, &m.n_gpus);
 	body = msgjson(&m.base, 0);
 	json_object_set_new(all, "version", json_integer(1));
 	rc = body ? json_object_update(all, body) : -1;
+	if (rc == 0 && grants_know_gpus(files))
+		rc = json_object_set_new(all, "files", files_json(files));
 	if (rc == 0)
 		rc = json_dumpf(all, out, JSON_INDENT(2));
 	fputc('\n', out);
@@ -102,6 +129,17 @@ static const char *or_dash(const char *text)
 	return *text ? text : "-";
 }
 
+/* What is opened to use it, and which CPUs are near. */
+static void print_place(const struct gpu *gpu, FILE *out)
+{
+	fprintf(out, "          /dev/nvidia%u", gpu->minor);
+	if (gpu->kind == GPU_MIG)
+		fprintf(out, "  instance %u/%u", gpu->instance, gpu->compute);
+	for (uint32_t i = 0; i < gpu->n_caps; i++)
+		fprintf(out, " nvidia-cap%u", gpu->caps[i]);
+	fprintf(out, "%s%s\n", *gpu->cpus ? "  CPUs " : "", gpu->cpus);
+}
+
 static void print_device(const struct gpu *gpu, uint32_t slot, FILE *out)
 {
 	static const char *const ecc[] = { "-", "off", "on" };
@@ -120,9 +158,30 @@ static void print_device(const struct gpu *gpu, uint32_t slot, FILE *out)
 	        *gpu->name ? "  " : "", gpu->name);
 	if (*gpu->trouble)
 		fprintf(out, "          trouble: %s\n", gpu->trouble);
+	else
+		print_place(gpu, out);
 }
 
-static void print_table(const struct node_facts *facts, const struct gpus *g, FILE *out)
+/* GPUs that no library knows, by the files that the site has named. */
+static void print_files(const struct grants *files, FILE *out)
+{
+	const char *path;
+
+	if (grants_know_gpus(files))
+		fputs("\nSLOT FILE\n", out);
+	for (size_t i = 0; (path = grants_file(files, i)); i++) {
+		struct device d;
+		struct error why;
+
+		if (device_at(path, &d, &why) < 0)
+			fprintf(out, "%-4zu %s\n     trouble: %s\n", i, path, why.text);
+		else
+			fprintf(out, "%-4zu %s  (%c %u:%u)\n", i, path, d.type, d.major, d.minor);
+	}
+}
+
+static void print_table(
+        const struct node_facts *facts, const struct gpus *g, const struct grants *files, FILE *out)
 {
 	char mem[UNITS_TEXT], cuda[24];
 	uint32_t slot = 0;
@@ -138,24 +197,25 @@ static void print_table(const struct node_facts *facts, const struct gpus *g, FI
 	if (*g->trouble)
 		fprintf(out, "%s %s\n", g->state == GPUS_TROUBLE ? "trouble:" : "         because",
 		        g->trouble);
-	if (!g->n)
-		return;
-	fputs("\nSLOT GPU  TYPE            MEM  PCI          NUMA  ECC  POWER  NVLINK\n", out);
+	if (g->n)
+		fputs("\nSLOT GPU  TYPE            MEM  PCI          NUMA  ECC  POWER  NVLINK\n",
+		        out);
 	for (uint32_t i = 0; i < g->n; i++) {
 		print_device(&g->v[i], slot, out);
 		slot += g->v[i].kind != GPU_MIG_PARENT;
 	}
+	print_files(files, out);
 }
 
-int show_inventory(const struct node_facts *facts, const struct gpus *gpus, bool json, FILE *out,
-        struct error *err)
+int show_inventory(const struct node_facts *facts, const struct gpus *gpus,
+        const struct grants *files, bool json, FILE *out, struct error *err)
 {
 	if (!json)
-		print_table(facts, gpus, out);
-	else if (print_json(facts, gpus, out, err) < 0)
+		print_table(facts, gpus, files, out);
+	else if (print_json(facts, gpus, files, out, err) < 0)
 		return -1;
 	if (fflush(out) != 0 || ferror(out))
 		return error_set(
 		        err, ERR_SYSTEM, "cannot print the inventory: %s", strerror(errno));
-	return is_whole(gpus) ? EXIT_DONE : EXIT_REFUSED;
+	return is_whole(gpus, files) ? EXIT_DONE : EXIT_REFUSED;
 }

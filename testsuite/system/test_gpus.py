@@ -3,6 +3,7 @@
 import contextlib
 import json
 import os
+import pathlib
 import stat
 import subprocess
 
@@ -59,6 +60,61 @@ def test_inventory(machine):
     assert [(g["uuid"], g["type"], g["host"]) for g in told["gpus"] if g["mig"] or not g["mig_mode"]] == \
         [("GPU-0", "h100", 0), ("GPU-1", "h100", 1), ("MIG-2-1", "1g.10gb", 2), ("MIG-2-2", "1g.10gb", 2)]
     assert told["gpus"][0]["nvlink_peers"] == [1]
+
+
+EVERYTHING = (
+    "driver version=550.54.15 cuda=12040",
+    'gpu uuid=GPU-0 name="NVIDIA H100 80GB HBM3" pci=0:1b:0 minor=5 mem=81559 power=650',
+    'gpu uuid=GPU-1 name="NVIDIA L40S" pci=0:{:x}:{:x} minor=4 mem=46068 power=350 ecc=0',
+    'gpu uuid=GPU-2 name="NVIDIA H100 80GB HBM3" pci=0:2b:0 minor=7 mem=81559 mig=1 ecc=-1',
+    "mig gpu=2 gi=3 ci=1 uuid=MIG-2-3 profile=3g.40gb mem=40192",
+    "link gpu=0 to=2", "link gpu=2 to=0", "link gpu=1 to=switch")
+
+
+def test_inventory_has_everything(machine):
+    """Each property of a GPU, for people and for programs. One of them has the address of a device of this host's, for what is
+    read in /sys."""
+    near = next((p.parent for p in sorted(pathlib.Path("/sys/bus/pci/devices").glob("0000:*.0/local_cpulist")) if p.read_text().strip()), None)
+    bus, device = (int(x, 16) for x in near.name[5:-2].split(":")) if near else (0x3b, 0)
+    machine.set(*(line.format(bus, device) for line in EVERYTHING))
+    told = json.loads(inventory(machine, "--json").stdout)
+    assert (told["driver"], told["cuda"], told["asked"], told["trouble"]) == ("550.54.15", "12.4", True, "")
+    of = {g["uuid"]: g for g in told["gpus"]}
+    want = {
+        "GPU-0": {"type": "h100", "mem_mb": 81559, "pci": "0000:1b:00.0", "minor": 5, "mig": False, "mig_mode": False, "ecc": "on",
+                  "power_w": 650, "nvlinks": 1, "nvlink_peers": [of["GPU-2"]["host"]], "numa": -1, "name": "NVIDIA H100 80GB HBM3"},
+        "GPU-1": {"type": "l40s", "mem_mb": 46068, "minor": 4, "ecc": "off", "power_w": 350, "nvlinks": 1, "nvlink_peers": []},
+        "GPU-2": {"mig_mode": True, "mig": False, "ecc": "none", "minor": 7, "nvlink_peers": [of["GPU-0"]["host"]]},
+        "MIG-2-3": {"type": "3g.40gb", "mem_mb": 40192, "mig": True, "gpu_instance": 3, "compute_instance": 1, "minor": 7,
+                    "host": of["GPU-2"]["host"], "pci": "0000:2b:00.0"}}
+    if near:
+        want["GPU-1"].update(pci=near.name, numa=int((near / "numa_node").read_text()), cpus=(near / "local_cpulist").read_text().strip())
+    for uuid, values in want.items():
+        assert {k: of[uuid][k] for k in values} == values, uuid
+    text = inventory(machine).stdout
+    assert "driver:  550.54.15, CUDA 12.4\n" in text and "h100:1" in text and "3g.40gb:1" in text
+    line = next(x for x in text.splitlines() if "0000:1b:00.0" in x).split()
+    assert line[1:3] == [str(of["GPU-0"]["host"]), "h100"] and line[-4:] == ["-", "on", "650W", str(of["GPU-2"]["host"])]
+    assert "/dev/nvidia5\n" in text and "/dev/nvidia7  instance 3/1\n" in text
+    assert not near or f"/dev/nvidia4  CPUs {want['GPU-1']['cpus']}\n" in text
+
+
+def test_inventory_of_device_files(machine):
+    """Of makers whose library is not known: the files that the site names."""
+    machine.env["LD_LIBRARY_PATH"] = ""
+    r = inventory(machine, "--gpu-devices=/dev/null")
+    assert r.returncode == 0 and "\n0    /dev/null  (c 1:3)\n" in r.stdout
+    files = f"{machine.path.parent}/gpu[0-1]"
+    (machine.path.parent / "gpu1").touch()
+    r = inventory(machine, "--gpu-devices", files)
+    assert r.returncode == 1
+    assert r.stdout.count("trouble: ") == 2 and "gpu0': No such file or directory" in r.stdout and "gpu1' is no device file" in r.stdout
+    told = json.loads(inventory(machine, "--json", "--gpu-devices", files).stdout)
+    assert [(f["index"], bool(f["trouble"])) for f in told["files"]] == [(0, True), (1, True)]
+    told = json.loads(inventory(machine, "--json", "--gpu-devices=/dev/null").stdout)
+    assert told["files"] == [{"index": 0, "path": "/dev/null", "major": 1, "minor": 3, "trouble": ""}]
+    r = inventory(machine, "--gpu-devices=gpu0")
+    assert r.returncode == 2 and "want paths of device files" in r.stderr
 
 
 def test_inventory_in_trouble(machine):
