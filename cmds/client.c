@@ -32,6 +32,8 @@ struct client {
 	bool told;
 	void (*tell)(const struct error *why, void *arg);
 	void *tell_arg;
+	void (*warn)(const char *text, void *arg);
+	void *warn_arg;
 };
 
 static int64_t now_ms(void)
@@ -176,6 +178,18 @@ void client_on_retry(struct client *c, void (*tell)(const struct error *why, voi
 	c->tell_arg = arg;
 }
 
+void client_on_warning(struct client *c, void (*warn)(const char *text, void *arg), void *arg)
+{
+	c->warn = warn;
+	c->warn_arg = arg;
+}
+
+void client_warn(const struct client *c, const char *text)
+{
+	if (*text && c->warn)
+		c->warn(text, c->warn_arg);
+}
+
 void client_worked(struct client *c)
 {
 	c->failing_since_ms = -1;
@@ -253,6 +267,7 @@ void client_drop(struct client *c)
 /* --- one request ---------------------------------------------------------------------------- */
 
 struct counted {
+	const struct client *client;
 	const struct client_call *call;
 	bool handed_over; /* part of the answer */
 	bool ours;        /* the callee ended it */
@@ -268,6 +283,13 @@ static int count_chunk(unsigned type, const ProtobufCMessage *m, void *arg, stru
 		rc = counted->call->on_chunk(type, m, counted->call->arg, err);
 	counted->ours = rc < 0;
 	return rc;
+}
+
+static void pass_warning(const char *text, void *arg)
+{
+	const struct counted *counted = arg;
+
+	client_warn(counted->client, text);
 }
 
 /* May the connection be used again after this failure? A refusal is an answer like any other. */
@@ -291,9 +313,9 @@ int client_call(struct client *c, const struct client_call *call, struct error *
 	if (c->file)
 		return pastfile_call(c->file, call, err);
 	for (;;) {
-		struct counted counted = { .call = call };
+		struct counted counted = { .client = c, .call = call };
 		struct dial_call dc = { call->type, call->request, count_chunk, &counted,
-			call->timeout_ms };
+			call->timeout_ms, pass_warning };
 		struct error why = { .code = ERR_NONE };
 		struct dial *d = client_dial(c, err);
 

@@ -51,6 +51,11 @@ int64_t client_retry(const struct client *c);
 /* Called once in each stretch of failures that lasts more than a second, before the pause. */
 void client_on_retry(struct client *c, void (*tell)(const struct error *why, void *arg), void *arg);
 
+/* Called with each warning of an answer: a line on what was done and will not be all that was asked.
+ * client_warn() is for who reads answers past client_call(); "" is none. */
+void client_on_warning(struct client *c, void (*warn)(const char *text, void *arg), void *arg);
+void client_warn(const struct client *c, const char *text);
+
 /* The answers are for whoever reads `fd`: see dial_for_reader(). */
 void client_for_reader(struct client *c, int fd);
 

@@ -92,6 +92,16 @@ void cmd_tell_retry(const struct cmd *cmd, struct client *c)
 	client_on_retry(c, tell, (void *)cmd);
 }
 
+static void warn(const char *text, void *arg)
+{
+	cmd_warn(arg, "%s", text);
+}
+
+void cmd_tell_warnings(const struct cmd *cmd, struct client *c)
+{
+	client_on_warning(c, warn, (void *)cmd);
+}
+
 int cmd_finish(const struct cmd *cmd, int status)
 {
 	bool bad = ferror(stdout);

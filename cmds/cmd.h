@@ -47,6 +47,9 @@ void cmd_warn(const struct cmd *cmd, const char *fmt, ...) __attribute__((format
 /* Say it that way when a client has to try again. `cmd` is borrowed as long as the client lives. */
 void cmd_tell_retry(const struct cmd *cmd, struct client *c);
 
+/* Print the warnings of answers. `cmd` is borrowed likewise. */
+void cmd_tell_warnings(const struct cmd *cmd, struct client *c);
+
 /* Everything that was printed must have arrived. Returns `status`, or what a failure asks for. */
 int cmd_finish(const struct cmd *cmd, int status);
 

@@ -67,6 +67,7 @@ int control_jobs(const struct cmd *cmd, const struct control *control, const str
 	if (!c)
 		return cmd_fail(cmd, &err);
 	cmd_tell_retry(cmd, c);
+	cmd_tell_warnings(cmd, c);
 	filter_message(filter, &selected);
 	request.verb = control->verb;
 	request.filter = &selected;

@@ -114,6 +114,11 @@ void gpusched_on_retry(
 	client_on_retry(g->client, tell ? tell_public : NULL, g);
 }
 
+void gpusched_on_warning(struct gpusched *g, void (*warn)(const char *text, void *arg), void *arg)
+{
+	client_on_warning(g->client, warn, arg);
+}
+
 const char *gpusched_cluster(const struct gpusched *g)
 {
 	return client_conf(g->client)->cluster;

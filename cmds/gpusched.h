@@ -70,6 +70,11 @@ void gpusched_set_retry(struct gpusched *g, int64_t ms);
 void gpusched_on_retry(
         struct gpusched *g, void (*tell)(const struct gpusched_error *why, void *arg), void *arg);
 
+/* Called with one line about what was accepted and will not be all that was asked for, such as mail
+ * where none can be sent; from inside the call that gets the answer. */
+void gpusched_on_warning(
+        struct gpusched *g, void (*warn)(const char *text, void *arg), void *arg);
+
 /* The cluster that the configuration names. */
 const char *gpusched_cluster(const struct gpusched *g);
 

@@ -308,6 +308,7 @@ static int run(struct grun *g, struct error *err)
 	if (gather(g, err) < 0 || !(c = client_new(NULL, err)))
 		return -1;
 	cmd_tell_retry(&grun_cmd, c);
+	cmd_tell_warnings(&grun_cmd, c);
 	/* Until here ^C ends us as any command; from here on it must not leave a job behind. */
 	if (client_dial(c, err) && grun_catch_signals(g, err) == 0 &&
 	        (id || submit(g, c, &id, err) == 0)) {

@@ -329,6 +329,12 @@ void gsubmit_tell(const struct gpusched_error *why, void *arg)
 	cmd_advise(&gsubmit_cmd, "%s; trying again", why->text);
 }
 
+void gsubmit_warn(const char *text, void *arg)
+{
+	(void)arg;
+	cmd_warn(&gsubmit_cmd, "%s", text);
+}
+
 static void print_submitted(const struct submit_options *o, struct gpusched *g, uint64_t id)
 {
 	struct jsonout j;
@@ -456,6 +462,7 @@ static int test(const struct submit_options *o, const struct job *job, struct er
 	if (!c)
 		return -1;
 	cmd_tell_retry(&gsubmit_cmd, c);
+	cmd_tell_warnings(&gsubmit_cmd, c);
 	jsonout_begin(&json, stdout, client_conf(c)->cluster, "jobs");
 	rc = submit_test(c, &job->spec, on_verdict, &out, err);
 	if (o->json && rc >= 0)
@@ -513,6 +520,7 @@ static int submit(struct gpusched *g, const struct submit_options *o, const stru
 	uint64_t id;
 
 	gpusched_on_retry(g, gsubmit_tell, NULL);
+	gpusched_on_warning(g, gsubmit_warn, NULL);
 	if (gpusched_submit(g, &job->spec, 1, &id, &why) < 0) {
 		gsubmit_take_error(&why, err);
 		return -1;

@@ -56,6 +56,7 @@ void gsubmit_clear_job(struct job *job);
 int gsubmit_make_token(char token[GSUBMIT_TOKEN], struct error *err);
 void gsubmit_take_error(const struct gpusched_error *from, struct error *to);
 void gsubmit_tell(const struct gpusched_error *why, void *arg); /* for gpusched_on_retry() */
+void gsubmit_warn(const char *text, void *arg);                 /* for gpusched_on_warning() */
 
 /* --bulk. The exit status, or -1 with `err`; `token` is what names it, once it is known. */
 int gsubmit_bulk(const struct gsubmit *g, char token[GSUBMIT_TOKEN], struct error *err);

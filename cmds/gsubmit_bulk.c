@@ -265,6 +265,7 @@ static int submit(struct bulk *b, const char *token, struct error *err)
 		specs[i] = b->v[i]->job.spec;
 	if (gs) {
 		gpusched_on_retry(gs, gsubmit_tell, NULL);
+		gpusched_on_warning(gs, gsubmit_warn, NULL);
 		rc = gpusched_submit_bulk(gs, specs, b->n, token, ids, &bad, &why);
 	}
 	if (rc >= 0)

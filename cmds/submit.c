@@ -283,6 +283,7 @@ static int on_reply(
 	g->error = why;
 	g->done = true;
 	client_worked(q->client);
+	client_warn(q->client, r->warning);
 	return 0;
 }
 

@@ -560,8 +560,15 @@ static int one_answer(
 
 	if (!m)
 		return error_wrap(err, "the controller at %s", d->peer);
-	if (f->type == GPUSCHED__MSG_TYPE__MSG_REPLY)
-		return dial_reply_error((Gpusched__Reply *)m, err) < 0 ? -1 : 1;
+	if (f->type == GPUSCHED__MSG_TYPE__MSG_REPLY) {
+		const Gpusched__Reply *r = (const Gpusched__Reply *)m;
+
+		if (dial_reply_error(r, err) < 0)
+			return -1;
+		if (*r->warning && call->on_warning)
+			call->on_warning(r->warning, call->arg);
+		return 1;
+	}
 	return call->on_chunk ? call->on_chunk(f->type, m, call->arg, err) : 0;
 }
 

@@ -70,6 +70,8 @@ struct dial_call {
 	int (*on_chunk)(unsigned type, const ProtobufCMessage *m, void *arg, struct error *err);
 	void *arg;
 	int timeout_ms; /* < 0: none; 0: 30000 */
+	/* Done, but: the warning of a Reply that has one. May be NULL. */
+	void (*on_warning)(const char *text, void *arg);
 };
 int dial_call(struct dial *d, const struct dial_call *call, struct error *err);
 

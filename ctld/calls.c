@@ -119,6 +119,12 @@ void call_done(struct ctld *c, struct call *call, const struct error *err)
 	forget(c, call);
 }
 
+void call_done_but(struct ctld *c, struct call *call, const char *warning)
+{
+	peers_reply_done(c, call->session, call->id, warning);
+	forget(c, call);
+}
+
 /* --- slices -------------------------------------------------------------------------------- */
 
 static void run_slice(struct ctld *c, void *arg, struct clocks now)

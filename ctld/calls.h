@@ -67,6 +67,9 @@ struct caller peer_caller(struct ctld *c, const struct peer *peer);
 /* Send the Reply and forget it. */
 void call_done(struct ctld *c, struct call *call, const struct error *err);
 
+/* The same of a success, with a line for who asked; NULL: nothing to say. */
+void call_done_but(struct ctld *c, struct call *call, const char *warning);
+
 /* Ask for slice() at a turn to come, when there is room. */
 void call_go_on(struct ctld *c, struct call *call);
 /* The same at once. */

@@ -185,6 +185,14 @@ static void start_some(struct mail *m)
 	}
 }
 
+const char *mail_warning(const struct mail *m)
+{
+	return *m->c->conf->controller.mail_program
+	               ? NULL
+	               : "--mail-type: no mail will be sent, the configuration has no "
+	                 "controller.mail_program";
+}
+
 void mail_send(struct mail *m, uint64_t change, const char *address, const char *subject)
 {
 	struct letter *l;

@@ -22,6 +22,9 @@ struct mail;
 struct mail *mail_new(struct ctld *c);
 void mail_free(struct mail *m); /* kills what runs; NULL is fine */
 
+/* NULL, or one line for who wishes mail: why there will be none. */
+const char *mail_warning(const struct mail *m);
+
 /* A mail to `address`, when `change` is committed. Without a program nothing is done. */
 void mail_send(struct mail *m, uint64_t change, const char *address, const char *subject);
 /* Something was committed. */

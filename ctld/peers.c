@@ -351,6 +351,15 @@ void peers_reply(struct ctld *c, uint64_t session, uint64_t id, const struct err
 	peers_send(c, session, GPUSCHED__MSG_TYPE__MSG_REPLY, id, &wire_reply(err, c->out)->base);
 }
 
+void peers_reply_done(struct ctld *c, uint64_t session, uint64_t id, const char *warning)
+{
+	Gpusched__Reply m = GPUSCHED__REPLY__INIT;
+
+	if (warning)
+		m.warning = (char *)warning;
+	peers_send(c, session, GPUSCHED__MSG_TYPE__MSG_REPLY, id, &m.base);
+}
+
 void peers_gate_send(void *arg, uint64_t session, const uint8_t *frames, size_t len)
 {
 	struct ctld *c = arg;

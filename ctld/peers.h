@@ -78,6 +78,9 @@ void peers_send(
 /* The Reply that ends an answer; `err` NULL or ERR_NONE: done. */
 void peers_reply(struct ctld *c, uint64_t session, uint64_t id, const struct error *err);
 
+/* Done, but: `warning` is a line for who asked; NULL: nothing to say. */
+void peers_reply_done(struct ctld *c, uint64_t session, uint64_t id, const char *warning);
+
 /* The same of a message that is packed already; copied. */
 void peers_send_packed(struct ctld *c, uint64_t session, unsigned type, uint64_t id,
         const uint8_t *body, size_t len);

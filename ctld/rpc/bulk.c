@@ -10,6 +10,7 @@
 #include "ctld/core/core.h"
 #include "ctld/ctld.h"
 #include "ctld/inputs.h"
+#include "ctld/mail.h"
 #include "ctld/peers.h"
 #include "ctld/rpc/rpc.h"
 #include "ctld/rpc/submit.h"
@@ -29,6 +30,7 @@ struct bulk {
 	uint64_t session, call; /* who waits for it */
 	enum bulk_step step;    /* the next one */
 	struct submit *part;    /* the first that the step has not done */
+	bool wishes_mail;       /* one of its jobs does */
 	uint64_t *ids;          /* of its jobs, n_ids so far */
 	size_t n_ids;
 	struct error error; /* why it is undone */
@@ -135,6 +137,7 @@ void bulk_stage(struct ctld *c, struct peer *peer, struct submit *part)
 	}
 	STAILQ_INSERT_TAIL(&b->parts, part, next);
 	b->n_jobs += part->msg->n_jobs;
+	b->wishes_mail |= part->wishes_mail;
 	users_add_bulk(c->users, b->uid, (ptrdiff_t)part->len);
 	peers_reply(c, peer->session, part->id, NULL);
 }
@@ -195,10 +198,12 @@ static void finish(struct ctld *c, struct bulk *b)
 {
 	struct call *call = call_find(c, b->call);
 
-	if (call && !b->error.code)
+	if (call && b->error.code) {
+		call_done(c, call, &b->error);
+	} else if (call) {
 		send_ids(c, call, b->ids, b->n_ids);
-	if (call)
-		call_done(c, call, b->error.code ? &b->error : NULL);
+		call_done_but(c, call, b->wishes_mail ? mail_warning(c->mail) : NULL);
+	}
 	STAILQ_REMOVE_HEAD(&c->bulks->queue, next);
 	bulk_free(b);
 }

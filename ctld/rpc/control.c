@@ -14,6 +14,7 @@
 #include "ctld/core/job.h"
 #include "ctld/ctld.h"
 #include "ctld/inputs.h"
+#include "ctld/mail.h"
 #include "ctld/peers.h"
 #include "ctld/rpc/convert.h"
 #include "ctld/rpc/filter.h"
@@ -92,13 +93,24 @@ void rpc_controlled(struct ctld *c, struct call *call, struct rpc_done done,
 	free(m.errors);
 	free(v);
 	/* nothing done and one fault: that fault is the answer */
-	call_done(c, call, done.jobs == 0 && n == 1 ? &errors[0].error : NULL);
+	if (done.jobs == 0 && n == 1)
+		call_done(c, call, &errors[0].error);
+	else
+		call_done_but(c, call, done.jobs ? done.warning : NULL);
+}
+
+static bool wishes_mail(const struct core_event *e)
+{
+	return e->job.verb == JOB_UPDATE && e->job.fields & UPDATE_MAIL_TYPE &&
+	       e->job.change->mail_types;
 }
 
 static void finish(struct ctld *c, struct call *call)
 {
-	const struct control *ctl = call->data;
+	struct control *ctl = call->data;
 
+	if (wishes_mail(&ctl->event))
+		ctl->done.warning = mail_warning(c->mail);
 	rpc_controlled(c, call, ctl->done, ctl->errors, ctl->n_errors);
 }
 

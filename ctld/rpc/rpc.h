@@ -75,6 +75,7 @@ void rpc_reply(struct ctld *c, const struct rpc *rpc, const struct error *err);
 struct rpc_done {
 	uint32_t jobs;
 	uint32_t arrays, tasks; /* of these, arrays and tasks; their tasks */
+	const char *warning;    /* NULL, or what will not come of it */
 };
 void rpc_controlled(struct ctld *c, struct call *call, struct rpc_done done,
         const struct job_error *errors, size_t n);

@@ -18,6 +18,7 @@
 #include "ctld/core/core.h"
 #include "ctld/ctld.h"
 #include "ctld/inputs.h"
+#include "ctld/mail.h"
 #include "ctld/peers.h"
 #include "ctld/rpc/convert.h"
 #include "ctld/rpc/bulk.h"
@@ -99,6 +100,7 @@ static int check_job(struct submit *s, const struct mcred *cred, const Gpusched_
 		return -1;
 	if (spec->interactive && check_interactive(out, err))
 		return -1;
+	s->wishes_mail |= out->mail_types != 0;
 	if (out->nice < 0 && !verb_permits(VERB_BOOST, s->standing)) {
 		verb_refuse(VERB_BOOST, err);
 		return error_wrap(err, "--nice=%d", out->nice);
@@ -224,7 +226,7 @@ static void answered(struct ctld *c, struct call *call, const struct effect *eff
 	        &wire_submitted(effect, c->conf, c->out)->base);
 	if (!effect->submitted.test_only)
 		submit_keep_blobs(c, s, effect->submitted.ids, effect->submitted.known);
-	call_done(c, call, NULL);
+	call_done_but(c, call, s->wishes_mail ? mail_warning(c->mail) : NULL);
 }
 
 static const struct call_ops submit_ops = { .effect = answered, .free = submit_free };

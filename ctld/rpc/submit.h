@@ -30,6 +30,7 @@ struct submit {
 	struct arena *arena, *specs;
 	Gpusched__Submit *msg;   /* in `arena` */
 	struct submit_job *jobs; /* in `specs`; as many as msg->n_jobs */
+	bool wishes_mail;        /* one of them does */
 	struct error error;      /* code 0: none */
 };
 

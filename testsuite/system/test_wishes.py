@@ -1,5 +1,6 @@
 """Remarks, mail through the site's program, running again after chosen ends, signals to the script alone."""
 
+import json
 import pathlib
 import tempfile
 
@@ -48,6 +49,30 @@ def test_mail(c):
     for address in ("-oX", "a b", "a;b", "$(id)", "a@b@c"):
         r = c.run("gsubmit", f"--mail-user={address}", stdin="#!/bin/sh\n", check=False)
         assert r.returncode == 2 and "no address" in r.stderr
+
+
+def test_mail_where_none_can_be_sent(tmp_path):
+    """Accepted, and said: once a request, whatever stderr is, and only of what was accepted."""
+    with Cluster(nodes=("n1",)) as c:
+        warning = "warning: --mail-type: no mail will be sent, the configuration has no controller.mail_program\n"
+        r = c.run("gsubmit", "-H", "--mail-type=END", "--wrap=true")
+        job = r.stdout.split()[-1]
+        assert r.stderr == "gsubmit: " + warning, r.stderr
+        for quiet in ("--mail-user=ana", "--mail-type=NONE", "--comment=mail"):
+            assert c.run("gsubmit", "-H", quiet, "--wrap=true").stderr == "", quiet
+        r = c.run("gsubmit", "--test-only", "--mail-type=ALL", "--wrap=true")
+        assert r.stderr == "gsubmit: " + warning
+        r = c.run("gsubmit", "--json", "-H", "--mail-type=ALL", "--wrap=true")
+        assert r.stderr == "gsubmit: " + warning and json.loads(r.stdout)["jobs"]
+        refused = c.run("gsubmit", "-pnowhere", "--mail-type=ALL", "--wrap=true", check=False)
+        assert refused.returncode == 3 and "warning" not in refused.stderr
+        file = tmp_path / "bulk"
+        file.write_text('{"wrap": "true", "hold": true, "mail-type": "FAIL"}\n' * 200)
+        r = c.run("gsubmit", "--parsable", f"--bulk={file}")
+        assert len(r.stdout.split()) == 200 and r.stderr == "gsubmit: " + warning
+        r = c.run("gctl", "update", *r.stdout.split(), job, "--mail-type=BEGIN")
+        assert r.stderr == "gctl update: " + warning, r.stderr
+        assert c.run("gctl", "update", job, "--mail-type=NONE").stderr == ""
 
 
 def test_comment(c):
