@@ -14,6 +14,7 @@
 #include "common/comeback.h"
 #include "common/depend.h"
 #include "common/mailwish.h"
+#include "common/run.h"
 #include "common/strbuf.h"
 #include "common/hostlist.h"
 #include "common/taskset.h"
@@ -21,7 +22,6 @@
 #include "common/units.h"
 #include "common/xalloc.h"
 
-#define NICE_MAX 2147483645 /* as in sbatch */
 
 #define FIELD(o, row, type) ((type *)((char *)(o) + (row)->offset))
 

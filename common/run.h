@@ -45,6 +45,9 @@ static inline bool run_id_equal(const struct run_id *x, const struct run_id *y)
 	       x->rank == y->rank;
 }
 
+/* How far --nice may move a job, down or (by operators) up, as in sbatch. */
+#define NICE_MAX 2147483645
+
 struct label {
 	const char *key, *value;
 };

@@ -11,7 +11,6 @@
 #include "ctld/core/roles.h"
 #include "ctld/core/wishes.h"
 
-#define MAX_NICE      2147483645 /* as Slurm has it */
 #define MAX_NAME      255
 #define MAX_PATH_TEXT 4096
 #define MAX_SIGNAL    64
@@ -86,9 +85,9 @@ static int check_numbers(
 	if (in->warn_signal > MAX_SIGNAL)
 		return error_set(err, ERR_JOB_SPEC, "--signal=%u: signals are 1 to %d",
 		        in->warn_signal, MAX_SIGNAL);
-	if (in->nice < -MAX_NICE || in->nice > MAX_NICE)
-		return error_set(err, ERR_JOB_SPEC, "--nice=%d: want -%d to %d", in->nice, MAX_NICE,
-		        MAX_NICE);
+	if (in->nice < -NICE_MAX || in->nice > NICE_MAX)
+		return error_set(err, ERR_JOB_SPEC, "--nice=%d: want -%d to %d", in->nice, NICE_MAX,
+		        NICE_MAX);
 	if (in->nice < 0 && !verb_permits(VERB_BOOST, standing(caller))) {
 		verb_refuse(VERB_BOOST, err);
 		return error_wrap(err, "--nice=%d", in->nice);

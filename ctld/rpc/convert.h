@@ -32,7 +32,6 @@
 #define WIRE_MEM_MB_MAX    (1ULL << 40)
 #define WIRE_CPUS_MAX      (1U << 20)
 #define WIRE_SIGNAL_MAX    64
-#define WIRE_NICE_MAX      1000000
 #define WIRE_RETRY_MS      200 /* with ERR_BUSY: queues are short, and clients back off */
 
 /* An arena for messages to the wire: as large as it takes. */

@@ -195,9 +195,9 @@ static int check_numbers(const Gpusched__JobRequest *r, struct error *err)
 		return above("thousandths of a GPU", r->gpu_share_milli, 1000, err);
 	if (r->gpu_mem_min_mb > WIRE_MEM_MB_MAX)
 		return above("memory of a GPU in MiB", r->gpu_mem_min_mb, WIRE_MEM_MB_MAX, err);
-	if (r->nice > WIRE_NICE_MAX || r->nice < -WIRE_NICE_MAX)
+	if (r->nice > NICE_MAX || r->nice < -NICE_MAX)
 		return error_set(err, ERR_USAGE, "--nice=%d: must be -%d to %d", r->nice,
-		        WIRE_NICE_MAX, WIRE_NICE_MAX);
+		        NICE_MAX, NICE_MAX);
 	return 0;
 }
 

@@ -391,6 +391,17 @@ def test_advice_for_who_waits(cluster):
 
 def test_priorities(cluster):
     nice = cluster.submit("true", "--hold", "--nice=700")
+    for n in ("-2147483645", "2147483645"):  # what gsubmit takes, the controller takes
+        nicest = cluster.submit("true", "--hold", f"--nice={n}")
+        assert cluster.job(nicest)["nice"] == int(n)
+        cluster.run("gctl", "update", nicest, "--nice=0")
+        cluster.run("gctl", "update", nicest, f"--nice={n}")
+        point, = json.loads(cluster.run("gprio", "--json", "-j", nicest).stdout)["jobs"]
+        assert point["points"]["nice"] == int(n) and point["priority"] == sum(
+            v for k, v in point["points"].items() if k != "nice") - int(n)
+        r = cluster.run("gsubmit", "--wrap=true", "--nice=" + n[:-1] + "6", check=False)
+        assert (r.returncode, r.stderr) == (2, f"gsubmit: error: --nice={n[:-1]}6: must be a whole number from -2147483645 to 2147483645\n")
+        cluster.run("gcancel", nicest)
     plain = cluster.submit("true", "--hold")
     lines = cluster.run("gprio", "-o", "JOBID,PARTITION,NICE").stdout.splitlines()
     assert lines[0].split() == ["JOBID", "PARTITION", "NICE"]
