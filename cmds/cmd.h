@@ -16,6 +16,7 @@
 #include "cmds/client.h"
 #include "common/error.h"
 #include "common/gpusched.pb-c.h"
+#include "common/taskset.h"
 
 struct cmd {
 	const char *name;
@@ -73,10 +74,15 @@ void cmd_list_clear(struct cmd_list *list);
 /* Jobs by number; of an array perhaps only some tasks: 123_7, 123_[3-9,12].
  *
  * One rule for all commands that take several: what there is of them is shown or done, each that
- * there is not is named, and the exit status is that of ERR_NO_JOB (3). */
+ * there is not is named (of an array each task), and the exit status is that of ERR_NO_JOB (3). */
+struct cmd_id {
+	uint64_t id;
+	bool some;           /* only tasks of it, `left` of which were not seen */
+	bool seen;           /* cmd_ids_saw() was told of all of it */
+	struct taskset left;
+};
 struct cmd_ids {
-	uint64_t *v; /* all of them */
-	bool *seen;  /* which of them cmd_ids_saw() was told of */
+	struct cmd_id *v; /* all of them */
 	size_t n;
 	uint64_t *whole; /* those that are meant as a whole */
 	size_t n_whole;
@@ -88,11 +94,11 @@ struct cmd_ids {
 int cmd_ids_add(struct cmd_ids *ids, const char *text, struct error *err);
 void cmd_ids_clear(struct cmd_ids *ids);
 
-/* The answer has this job. */
-void cmd_ids_saw(struct cmd_ids *ids, uint64_t id);
+/* The answer has this job; of an array these tasks ("" in any other). */
+void cmd_ids_saw(struct cmd_ids *ids, uint64_t id, const char *tasks);
 /* The end of the answer, which was `rc` with its error: as it is, or ERR_NO_JOB with the numbers
  * that were not seen and `why` ("not known"). */
-int cmd_ids_end(const struct cmd_ids *ids, int rc, const char *why, struct error *err);
+int cmd_ids_end(struct cmd_ids *ids, int rc, const char *why, struct error *err);
 
 /* What the end of a job is as an exit status: its own, 128 + signal, EXIT_OWN_FAILURE where it did
  * not end by itself. Of an array the highest. */

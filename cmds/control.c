@@ -36,6 +36,14 @@ static int on_chunk(unsigned type, const ProtobufCMessage *m, void *arg, struct 
 	return 0;
 }
 
+static bool one_job(const struct cmd_ids *ids)
+{
+	for (size_t i = 1; i < ids->n; i++)
+		if (ids->v[i].id != ids->v[0].id)
+			return false;
+	return ids->n > 0;
+}
+
 /* "Cancelled 3 jobs", "Cancelled 400 tasks of job 12", "Cancelled 2 jobs and 7 tasks" */
 static void say_done(const struct result *r, const char *done, const struct cmd_ids *ids)
 {
@@ -46,8 +54,8 @@ static void say_done(const struct result *r, const char *done, const struct cmd_
 		printf(" %" PRIu32 " job%s%s", jobs, jobs == 1 ? "" : "s", r->tasks ? " and" : "");
 	if (r->tasks)
 		printf(" %" PRIu32 " task%s", r->tasks, r->tasks == 1 ? "" : "s");
-	if (!jobs && r->tasks && ids->n == 1)
-		printf(" of job %" PRIu64, ids->v[0]);
+	if (!jobs && r->tasks && one_job(ids))
+		printf(" of job %" PRIu64, ids->v[0].id);
 	putchar('\n');
 }
 

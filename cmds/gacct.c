@@ -77,7 +77,7 @@ static const struct cmd cmd = {
 
 static void show(struct gacct *g, const Gpusched__Acct *job)
 {
-	cmd_ids_saw(&g->which.filter.ids, job->id);
+	cmd_ids_saw(&g->which.filter.ids, job->id, job->tasks);
 	acct_total_add(&g->total, job);
 	if (!g->runs) {
 		listing_add(&g->listing, job, &job->base);

@@ -39,7 +39,8 @@ static int on_jobs(unsigned type, const ProtobufCMessage *m, void *arg, struct e
 	if (type != GPUSCHED__MSG_TYPE__MSG_JOB_CHUNK)
 		return gctl_wrong_answer(err);
 	for (size_t i = 0; i < chunk->n_jobs; i++) {
-		cmd_ids_saw(&((struct run *)arg)->g->filter.ids, chunk->jobs[i]->id);
+		cmd_ids_saw(&((struct run *)arg)->g->filter.ids, chunk->jobs[i]->id,
+		        chunk->jobs[i]->tasks);
 		show_job(arg, chunk->jobs[i]);
 	}
 	return 0;
@@ -174,10 +175,10 @@ static int show_scripts(struct run *r, struct error *err)
 		return error_set(err, ERR_USAGE, "show job: %s and %s exclude each other",
 		        r->g->script ? "--script" : "--env", r->g->json ? "--json" : "--env");
 	for (size_t i = 0; i < ids->n; i++) {
-		request.job = ids->v[i];
+		request.job = ids->v[i].id;
 		if (gctl_ask(r, GPUSCHED__MSG_TYPE__MSG_SHOW_SCRIPT, &request.base, true, on_script,
 		            err) >= 0)
-			cmd_ids_saw(ids, ids->v[i]);
+			ids->v[i].seen = true;
 		else if (err->code != ERR_NO_JOB)
 			return -1;
 	}

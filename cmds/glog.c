@@ -78,7 +78,7 @@ static int take_job(struct glog *g, const char *value, struct error *err)
 	}
 	if (g->ids.n > 1 || n != 1)
 		return error_set(err, ERR_USAGE, "one job or task at a time, not '%s'", value);
-	g->job = g->ids.v[0];
+	g->job = g->ids.v[0].id;
 	return 0;
 }
 

@@ -130,7 +130,7 @@ static int on_chunk(unsigned type, const ProtobufCMessage *m, void *arg, struct 
 	for (size_t i = 0; i < chunk->n_prios && !g->weights; i++) {
 		if (!chunk->prios[i]->points || !chunk->prios[i]->factors)
 			return error_set(err, ERR_PROTOCOL, "a priority without its parts");
-		cmd_ids_saw(&g->filter.ids, chunk->prios[i]->id);
+		cmd_ids_saw(&g->filter.ids, chunk->prios[i]->id, chunk->prios[i]->tasks);
 		listing_add(&g->listing, chunk->prios[i], &chunk->prios[i]->base);
 	}
 	return 0;

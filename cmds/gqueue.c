@@ -125,7 +125,7 @@ static const struct cmd cmd = {
 
 static void show(struct gqueue *q, const Gpusched__Job *job)
 {
-	cmd_ids_saw(&q->filter.ids, job->id);
+	cmd_ids_saw(&q->filter.ids, job->id, job->tasks);
 	listing_add(&q->listing, job, &job->base);
 }
 
@@ -167,7 +167,7 @@ static int on_why(unsigned type, const ProtobufCMessage *m, void *arg, struct er
 		return error_set(err, ERR_PROTOCOL, "not an answer to why a job waits");
 	if (!why->job)
 		return error_set(err, ERR_PROTOCOL, "a reason without its job");
-	cmd_ids_saw(&q->filter.ids, why->job->id);
+	cmd_ids_saw(&q->filter.ids, why->job->id, why->job->tasks);
 	if (q->listing.json) {
 		jsonout_message(&q->listing.out, m);
 		return 0;

@@ -415,27 +415,36 @@ static int no_records(const struct job *own, const struct taskset *set, struct e
 	return -1;
 }
 
-/* Are these tasks of the array? */
-static int check_tasks(const struct job *own, const struct taskset *set, struct error *err)
+/* Which of these tasks the array has: *known, the caller's to clear. If there are others too,
+ * *missing says so; if there are none but such, -1. */
+static int know_tasks(const struct job *own, const struct taskset *set, struct taskset *known,
+        struct error *missing, struct error *err)
 {
-	struct taskset all, left, taken;
-	uint32_t at_once, first;
+	unsigned long long id = job_id(own);
+	struct taskset all, left;
+	uint32_t at_once;
+	char *text;
 
 	if (!job_array(own))
-		return error_set(err, ERR_NO_JOB, "job %llu is no array: it has no task %u",
-		        (unsigned long long)job_id(own), taskset_first(set));
+		return error_set(err, ERR_NO_JOB, "job %llu is no array: it has no task %u", id,
+		        taskset_first(set));
 	if (taskset_parse_array(job_info(own)->array, &all, &at_once, err) < 0)
 		return -1;
 	taskset_copy(&left, set);
-	taskset_take(&left, &all, &taken);
-	first = taskset_first(&left);
+	taskset_take(&left, &all, known);
 	taskset_clear(&all);
-	taskset_clear(&taken);
+	if (left.count) {
+		text = taskset_text(&left);
+		error_set(missing, ERR_NO_JOB, "job %llu has no task%s %.100s: its array is %.200s",
+		        id, left.count > 1 ? "s" : "", text, job_info(own)->array);
+		free(text);
+	}
 	taskset_clear(&left);
-	if (first == TASK_NONE)
+	if (known->count)
 		return 0;
-	return error_set(err, ERR_NO_JOB, "job %llu has no task %u: its array is %.200s",
-	        (unsigned long long)job_id(own), first, job_info(own)->array);
+	*err = *missing;
+	missing->code = ERR_NONE;
+	return -1;
 }
 
 /* It is for each record for itself; whether anything was done says whether it worked. */
@@ -513,8 +522,6 @@ static int control_job(struct control *c, struct job *job, uint64_t ref, const s
 		c->job = job;
 		return resign(c, err);
 	}
-	if (set && check_tasks(job, set, err) < 0)
-		return -1;
 	/* What an array waits for is its own record's, also when all tasks have others. */
 	if (array && !set && !job_weight(job) && c->event->job.verb == JOB_UPDATE &&
 	        !(c->event->job.fields & ~WHOLE_FIELDS)) {
@@ -598,38 +605,57 @@ static void audit_text(const struct control *c, const char *tasks, char *text, s
 	}
 }
 
-static int control_one(
-        struct control *c, uint64_t ref, const struct taskset *set, struct error *err)
+static void note_done(const struct control *c, uint64_t ref, const struct taskset *set)
 {
-	const struct caller *by = &c->event->caller;
+	char *tasks = set ? taskset_text(set) : NULL, text[1024];
+
+	audit_text(c, tasks, text, sizeof(text));
+	audit_note(c->core, verbs[c->event->job.verb].kind, &c->event->caller, ref, "", text);
+	free(tasks);
+}
+
+/* What there is of it is done; *missing (code 0: nothing) is of tasks that there are not. */
+static int control_one(struct control *c, uint64_t ref, const struct taskset *set,
+        struct error *missing, struct error *err)
+{
 	bool waits = job_ref_part(ref) == JOB_PART_WAITS;
 	struct job *job = jobs_find(c->core->jobs, waits ? job_ref_id(ref) : ref);
-	char *tasks = set ? taskset_text(set) : NULL, text[1024];
+	struct taskset known = { .n = 0 };
 	int rc;
 
 	c->what[0] = c->throttle[0] = '\0';
+	missing->code = ERR_NONE;
 	if (!job)
 		rc = no_job(c, ref, err);
 	else
 		rc = check_role(c, job, err);
+	if (rc == 0 && set)
+		rc = know_tasks(job, set, &known, missing, err);
 	if (rc == 0)
-		rc = control_job(c, job, ref, set, err);
+		rc = control_job(c, job, ref, set ? &known : NULL, err);
 	if (rc == 0) {
-		audit_text(c, tasks, text, sizeof(text));
-		audit_note(c->core, verbs[c->event->job.verb].kind, by, waits ? job_id(job) : ref,
-		        "", text);
+		note_done(c, waits ? job_id(job) : ref, set ? &known : NULL);
 		effects_add(c->core->effects, EFFECT_JOB_CHANGED)->job = ref;
 	}
-	free(tasks);
+	taskset_clear(&known);
 	return rc;
+}
+
+static void add_error(const struct core_event *e, size_t i, const struct error *err,
+        struct job_error *errors, size_t *n)
+{
+	if (*n == MAX_ERRORS)
+		return;
+	errors[*n].job = e->job.ids[i];
+	errors[(*n)++].error = *err;
 }
 
 void job_control_apply(struct core *core, const struct core_event *e)
 {
 	struct control c = { .core = core, .event = e };
-	size_t max = e->job.n < MAX_ERRORS ? e->job.n : MAX_ERRORS, n = 0, i;
+	size_t max = e->job.n < MAX_ERRORS / 2 ? 2 * e->job.n : MAX_ERRORS, n = 0, i;
 	struct job_error *errors;
-	struct error err = { 0 };
+	struct error err = { 0 }, missing;
 	struct effect *fx;
 	uint32_t done = 0;
 
@@ -647,12 +673,12 @@ void job_control_apply(struct core *core, const struct core_event *e)
 	for (i = 0; i < e->job.n; i++) {
 		const struct taskset *set = e->job.tasks ? e->job.tasks[i] : NULL;
 
-		if (control_one(&c, e->job.ids[i], set, &err) == 0) {
+		if (control_one(&c, e->job.ids[i], set, &missing, &err) == 0)
 			done++;
-		} else if (n < max) {
-			errors[n].job = e->job.ids[i];
-			errors[n++].error = err;
-		}
+		else
+			add_error(e, i, &err, errors, &n);
+		if (missing.code)
+			add_error(e, i, &missing, errors, &n);
 	}
 	fx = effects_add(core->effects, EFFECT_CONTROLLED);
 	fx->reply = e->caller.reply;

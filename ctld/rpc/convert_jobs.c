@@ -238,6 +238,7 @@ Gpusched__Prio *wire_prio(
 	        WIRE_NEW(Gpusched__PrioFactors, GPUSCHED__PRIO_FACTORS__INIT, arena);
 
 	m->id = job->id;
+	m->tasks = wire_shown(job->tasks, arena);
 	m->partition = wire_shown(job->partition, arena);
 	m->user = wire_shown(job->user, arena);
 	m->account = wire_shown(job->account, arena);

@@ -198,7 +198,7 @@ def test_what_there_is_of_several_jobs_and_what_is_not(cluster):
     answer = json.loads(out)
     assert [j["job"]["id"] for j in answer["jobs"]] == [waits] and answer["error"]["code"] == "job.unknown"
     out, error = run("gqueue", "--why", f"{array}_9,{array}_1")
-    assert f"Job {array}_[0-3] " in out and f"there is no job {array}_9" in error
+    assert f"Job {array}_[0-3] " in out and f"job {array}_9: not known" in error
     out, error = run("gctl", "show", "job", array, f"{gone},{waits}")
     assert f"JOBID             {array}" in out and error == f"gctl: error: job {gone}: not known\n"
     out, error = run("gctl", "show", "job", "--script", gone, array)
@@ -209,6 +209,23 @@ def test_what_there_is_of_several_jobs_and_what_is_not(cluster):
     assert out == "Updated 1 job\n" and f"no job {gone}" in error
     out, error = run("gcancel", f"{gone},{waits}", gone + 1)
     assert out == "Cancelled 1 job\n" and f"no job {gone}\n" in error and f"no job {gone + 1}\n" in error
+    # Of an array each task that is not there.
+    some = f"{array}_1,{array}_[2,7-9],{array}_8,{gone}_3"
+    for command, why in ((("gqueue", "-h", "-o", "JOBID", "-j", some), "not known, or not selected by the other options"),
+                         (("gqueue", "--why", some), "not known"), (("gctl", "show", "job", some), "not known"),
+                         (("gprio", "-h", "-o", "JOBID", "-j", some), "not known, or it does not wait")):
+        out, error = run(*command)
+        assert str(array) in out and error == f"{' '.join(command[:1])}: error: jobs {array}_[7-9], {gone}_3: {why}\n", error
+    out, error = run("gacct", "--noheader", "-s", "PENDING", "-j", f"{array}_1,{array}_5")
+    assert error.startswith(f"gacct: error: job {array}_5: not known") and str(array) in out
+    out, error = run("gctl", "hold", f"{array}_1,{array}_[6,8-9]")
+    assert (out, error) == (f"Held 1 task of job {array}\n", f"gctl: error: job {array} has no tasks 6,8-9: its array is 0-3\n")
+    out, error = run("gctl", "update", f"{array}_[0-7]", "--nice=3")
+    assert (out, error) == (f"Updated 4 tasks of job {array}\n",
+                            f"gctl update: error: job {array} has no tasks 4-7: its array is 0-3\n")
+    assert run("gctl", "release", f"{array}_7") == ("", f"gctl: error: job {array} has no task 7: its array is 0-3\n")
+    out, error = run("gcancel", f"{array}_0,{array}_7,{gone}_1")
+    assert out == "Cancelled 1 task\n" and f"no job {gone}\n" in error and f"job {array} has no task 7" in error
     # Many of them are not all named.
     out, error = run("gqueue", "-j", f"{here}," + ",".join(str(gone + n) for n in range(50)))
     assert f"{here} " in out and error.startswith(f"gqueue: error: jobs {gone}, ") and " others: not known" in error
