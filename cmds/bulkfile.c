@@ -11,7 +11,8 @@
 #include "common/text.h"
 #include "common/xalloc.h"
 
-#define NUMBER_TEXT 32
+#define NUMBER_TEXT     32
+#define BYTE_ORDER_MARK "\xef\xbb\xbf" /* some editors put it before all text in UTF-8 */
 
 struct reader {
 	struct bulkfile_job job;
@@ -71,7 +72,8 @@ static const struct option_row *find_row(const char *key, struct error *err)
 		        "\"job-name\"",
 		        name);
 	else if (!(row->where & OPTION_IN_SCRIPT) || row->group == OPTION_ANSWER)
-		error_set(err, ERR_USAGE, "\"%s\": not of a single job", name);
+		error_set(err, ERR_USAGE, "\"%s\": not of a single job; it belongs on the command line",
+		        name);
 	else
 		return row;
 	return NULL;
@@ -155,6 +157,8 @@ static int take_line(struct reader *r, const char *s, size_t len, bulkfile_on_jo
 	if (len > BULKFILE_LINE_MAX)
 		return error_set(err, ERR_USAGE, "more than %d bytes", BULKFILE_LINE_MAX);
 	object = json_loadb(s, len, JSON_REJECT_DUPLICATES, &why);
+	if (!object && (memchr(s, '\0', len) || json_error_code(&why) == json_error_null_character))
+		return error_set(err, ERR_USAGE, "a NUL byte; jobs are text");
 	if (!object) {
 		text_escape(shown, sizeof(shown), why.text, strlen(why.text));
 		return error_set(err, ERR_USAGE, "no JSON: %s", shown);
@@ -174,6 +178,9 @@ long bulkfile_each(
 	unsigned line = 1;
 	long n = 0;
 
+	if (len >= strlen(BYTE_ORDER_MARK) &&
+	        !memcmp(text, BYTE_ORDER_MARK, strlen(BYTE_ORDER_MARK)))
+		text += strlen(BYTE_ORDER_MARK);
 	for (const char *s = text; s < end && n >= 0; line++) {
 		const char *nl = memchr(s, '\n', (size_t)(end - s));
 		const char *e = nl ? nl : end;

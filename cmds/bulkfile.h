@@ -6,7 +6,8 @@
  * A line has a command ("wrap") or the path of a script, arguments, and gsubmit's long options,
  *with
  * '-' or '_'. A value is a text, a number, true or false for options without one, or a list of
- * these for one that may be given several times. Empty lines are passed over.
+ * these for one that may be given several times. Empty lines are passed over, as are a byte order mark
+ * before the first line and a carriage return behind any; the last needs no newline.
  *
  * Foreign bytes: any input is fine.
  */

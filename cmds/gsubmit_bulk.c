@@ -201,7 +201,7 @@ static int read_jobs(struct bulk *b, const char *path, struct error *err)
 	char shown[160];
 	long n;
 
-	if (script_read_max(path, FILE_MAX, &file, err) < 0)
+	if (script_read_max("--bulk: file", path, FILE_MAX, &file, err) < 0)
 		return -1;
 	n = bulkfile_each(file.text, file.len, on_job, b, err);
 	script_clear(&file);

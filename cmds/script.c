@@ -44,7 +44,8 @@ static ssize_t read_all(int fd, size_t max, char **text)
 	return (ssize_t)len;
 }
 
-int script_read_max(const char *path, size_t max, struct script *out, struct error *err)
+int script_read_max(
+        const char *what, const char *path, size_t max, struct script *out, struct error *err)
 {
 	int from_stdin = !strcmp(path, "-");
 	int fd = from_stdin ? STDIN_FILENO : open(path, O_RDONLY | O_CLOEXEC | O_NOCTTY);
@@ -59,16 +60,12 @@ int script_read_max(const char *path, size_t max, struct script *out, struct err
 	if (fd >= 0 && !from_stdin)
 		close(fd);
 	if (len < 0) {
-		error_set(err, ERR_SYSTEM, "script '%s': %s", shown, strerror(saved));
-		if (saved == ENOENT && !strchr(path, '/') && strcmp(path, "-"))
-			error_hint(err, "to run a command without a script: --wrap='COMMAND'");
-		return -1;
+		return error_set(err, ERR_SYSTEM, "%s '%s': %s", what, shown, strerror(saved));
 	}
 	if ((size_t)len > max) {
 		free(text);
-		error_set(err, ERR_JOB_SPEC, "script '%s': more than %zu MiB", shown, max >> 20);
-		return error_hint(
-		        err, "put data into files of their own and have the script read them");
+		return error_set(
+		        err, ERR_JOB_SPEC, "%s '%s': more than %zu MiB", what, shown, max >> 20);
 	}
 	out->text = text;
 	out->len = (size_t)len;
@@ -77,7 +74,14 @@ int script_read_max(const char *path, size_t max, struct script *out, struct err
 
 int script_read(const char *path, struct script *out, struct error *err)
 {
-	return script_read_max(path, SCRIPT_MAX, out, err);
+	if (script_read_max("script", path, SCRIPT_MAX, out, err) >= 0)
+		return 0;
+	if (err->code == ERR_JOB_SPEC)
+		return error_hint(
+		        err, "put data into files of their own and have the script read them");
+	if (!strchr(path, '/') && strcmp(path, "-") && access(path, F_OK) < 0)
+		error_hint(err, "to run a command without a script: --wrap='COMMAND'");
+	return -1;
 }
 
 void script_wrap(const char *command, struct script *out)

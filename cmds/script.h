@@ -21,8 +21,9 @@ struct script {
  * what is too large, both with the path. Not checked otherwise. */
 int script_read(const char *path, struct script *out, struct error *err);
 
-/* Any file in the same way, of up to `max` bytes. */
-int script_read_max(const char *path, size_t max, struct script *out, struct error *err);
+/* Any file in the same way, of up to `max` bytes; errors call it `what`. */
+int script_read_max(
+        const char *what, const char *path, size_t max, struct script *out, struct error *err);
 
 /* A script that runs `command` with sh, as --wrap has it. */
 void script_wrap(const char *command, struct script *out);

@@ -46,22 +46,73 @@ def test_they_run_with_what_their_lines_say(cluster):
     assert cluster.job(ids[0])["time_limit_s"] == 300
 
 
-@pytest.mark.parametrize("broken, status", [
-    ("{", 2),
-    ('{"wrap": "x", "time": "soon"}', 2),
-    ('{"script": "/no/such/script"}', 1),
-    ('{"wrap": "x", "partition": "none"}', 3),  # the controller finds this one, when all are there
-    ('{"wrap": "x", "gpus": "demo:99"}', 1),
-])
-def test_a_broken_line_is_named_and_nothing_is_accepted(cluster, broken, status):
-    before = set(cluster.jobs())
-    rows = lines(150)
-    rows[76] = broken
-    r = bulk(cluster, rows, check=False)
+BIG, BROKEN = 100_000, 77_001  # lines, and the one that is broken
+
+
+@pytest.fixture(scope="module")
+def big(cluster):
+    """Writes 100,000 jobs with one line in their place, without a newline at the end."""
+    every = [line.encode() for line in lines(BIG)]
+    path = cluster.dir / "jobs/big.jsonl"
+
+    def write(broken, at=BROKEN):
+        path.write_bytes(b"\n".join(every[:at - 1] + [broken] + every[at:]))
+        return path
+    yield write
+    path.unlink(missing_ok=True)
+
+
+def accepted(cluster):
+    s = stats(cluster)
+    return s["core.jobs"], s["core.next_job"]
+
+
+@pytest.mark.parametrize("broken, status, why", [
+    (b"{", 2, "no JSON: "),
+    (b'{"wrap": "x", "time": "soon"}', 2, "time=soon: "),
+    (b'{"wrap": "x\0"}', 2, "a NUL byte; jobs are text"),
+    (b'{"wrap": "x\\u0000"}', 2, "a NUL byte; jobs are text"),
+    (b'{"wrap": "\xff"}', 2, "no JSON: "),
+    (b'{"wrap": "' + b"x" * (5 << 20) + b'"}', 2, "more than 1048576 bytes"),
+    (b'{"wrap": "x", "token": "mine"}', 2, '"token": not of a single job; it belongs on the command line'),
+    (b'{"wrap": "x", "wrap": "y"}', 2, "no JSON: duplicate object key"),
+    (b'{"script": "/no/such/script"}', 1, "script '/no/such/script': No such file or directory"),
+    # The controller finds these, when all are there.
+    (b'{"wrap": "x", "partition": "none"}', 3, "--partition=none: there is no such partition"),
+    (b'{"wrap": "x", "gpus": "demo:99"}', 1, "demo:99"),
+    (b'{"wrap": "x", "dependency": "afterok:123456789"}', 3, "there is no job 123456789"),
+], ids=range(12))
+def test_a_broken_line_is_named_and_nothing_is_accepted(cluster, big, broken, status, why):
+    before = accepted(cluster)
+    r = cluster.run("gsubmit", "--bulk", big(broken), "--export=NONE", "--parsable", check=False)
     assert r.returncode == status
-    assert r.stderr.startswith("gsubmit: error: bulk.jsonl:77: ")
-    assert r.stdout == ""
-    assert set(cluster.jobs()) == before
+    assert r.stderr.startswith(f"gsubmit: error: {cluster.dir}/jobs/big.jsonl:{BROKEN}: ") and why in r.stderr, r.stderr
+    assert r.stdout == "" and accepted(cluster) == before
+
+
+def test_the_last_line_needs_no_newline(cluster, big):
+    r = cluster.run("gsubmit", "--bulk", big(b'{"wrap": "x"', BIG), "--export=NONE", check=False)
+    assert r.returncode == 2 and f"big.jsonl:{BIG}: no JSON: " in r.stderr
+    (cluster.dir / "jobs/end").write_text("\n".join(lines(3)))
+    assert len(cluster.run("gsubmit", "--bulk=end", "--parsable").stdout.split()) == 3
+
+
+def test_files_as_other_systems_write_them(cluster):
+    """A byte order mark before all of it, carriage returns, lines without a job: which are counted."""
+    one, two = (line.encode() for line in lines(2))
+    path = cluster.dir / "jobs/foreign"
+    for text in (b"\xef\xbb\xbf" + one + b"\n" + two, one + b"\r\n" + two + b"\r\n", b"\n  \n" + one + b"\n\t\r\n\n" + two):
+        path.write_bytes(text)
+        assert len(cluster.run("gsubmit", "--bulk", path, "--parsable").stdout.split()) == 2, text
+        path.write_bytes(text + b"\n\n{}")
+        r = cluster.run("gsubmit", "--bulk", path, check=False)
+        number = (text + b"\n\n").count(b"\n") + 1
+        assert r.returncode == 2 and f'foreign:{number}: needs "script" or "wrap"' in r.stderr, r.stderr
+    path.write_bytes(one + b"\n\xef\xbb\xbf" + two)  # nowhere else
+    assert "foreign:2: no JSON: " in cluster.run("gsubmit", "--bulk", path, check=False).stderr
+    for name, why in (("nowhere", "No such file or directory"), ("/tmp", "Is a directory")):
+        r = cluster.run("gsubmit", "--bulk", name, check=False)
+        assert (r.returncode, r.stderr) == (1, f"gsubmit: error: --bulk: file '{name}': {why}\n")
 
 
 def test_a_token_names_all_of_them(cluster):

@@ -32,7 +32,7 @@ static void client_ping(void *arg)
 {
 	Gpusched__Ping ping = GPUSCHED__PING__INIT;
 	struct result *r = arg;
-	struct dial_call call = { T(PING), &ping.base, on_chunk, r, 20000 };
+	struct dial_call call = { T(PING), &ping.base, on_chunk, r, 20000, NULL };
 	struct dial *d = dial_open(&r->to, &r->err);
 
 	r->rc = -1;
