@@ -337,6 +337,10 @@ static void fill_record(const struct lstart *s, const struct asked_user *user,
 	r->device_filter = s->l->filter;
 	r->n_devices = p->n_devices;
 	r->devices = (Gpusched__RunDevice **)(uintptr_t)p->device_list;
+	r->gpu_mem_mb = o->share_burst_mb ? o->share_burst_mb : o->gpu_mem_mb;
+	r->waited_us = o->waited_us;
+	r->cost_hour_u = o->cost_hour_u;
+	r->currency = o->currency;
 	if (p->gpus) {
 		r->n_gpu_uuids = o->n_gpu_uuids;
 		r->gpu_uuids = o->gpu_uuids;

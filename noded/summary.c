@@ -94,11 +94,17 @@ static void say_job(struct text *t, const Gpusched__LaunchRecord *l, const Gpusc
 static void say_head(
         struct text *t, const Gpusched__LaunchRecord *l, const Gpusched__RunReport *end)
 {
+	double cost = (double)l->cost_hour_u / 1e6 * ((double)end->elapsed_us / 3.6e9);
 	char time[UNITS_TEXT];
 
 	say_job(t, l, end);
-	say(t, " %s %" PRIu32 ":%" PRIu32 " in %s\n", state_of(end), end->exit_code,
-	        end->exit_signal, duration_format(time, end->elapsed_us / 1000000));
+	say(t, " %s %" PRIu32 ":%" PRIu32 " in %s", state_of(end), end->exit_code, end->exit_signal,
+	        duration_format(time, end->elapsed_us / 1000000));
+	if (l->waited_us)
+		say(t, " after %s", duration_format(time, l->waited_us / 1000000));
+	if (l->cost_hour_u)
+		say(t, "; %s%s%.2f", l->currency, *l->currency ? " " : "", cost);
+	say(t, "\n");
 }
 
 static void say_asked(
@@ -115,7 +121,8 @@ static void say_asked(
 	say(t, "\n");
 }
 
-static void say_used(struct text *t, const Gpusched__RunReport *end)
+static void say_used(
+        struct text *t, const Gpusched__LaunchRecord *l, const Gpusched__RunReport *end)
 {
 	const Gpusched__RunUsed *u = end->used;
 	char size[UNITS_TEXT];
@@ -124,7 +131,11 @@ static void say_used(struct text *t, const Gpusched__RunReport *end)
 	if (u->gpu_seen_us)
 		say(t, "compute %.0f%%, ", 100 * (double)u->gpu_busy_us / (double)u->gpu_seen_us);
 	if (u->gpu_mem_peak_mb)
-		say(t, "GPU memory %s, ", size_format_mb(size, u->gpu_mem_peak_mb));
+		say(t, "GPU memory %s", size_format_mb(size, u->gpu_mem_peak_mb));
+	if (u->gpu_mem_peak_mb && l->gpu_mem_mb)
+		say(t, " of %s", size_format_mb(size, l->gpu_mem_mb));
+	if (u->gpu_mem_peak_mb)
+		say(t, ", ");
 	say(t, "%.1f CPUs, %s\n",
 	        end->elapsed_us ? (double)end->cpu_time_us / (double)end->elapsed_us : 0,
 	        size_format_mb(size, u->mem_peak_mb));
@@ -133,8 +144,9 @@ static void say_used(struct text *t, const Gpusched__RunReport *end)
 /* A third more than was used, in steps that people write; 0: as much as was asked for. */
 static uint64_t enough(uint64_t used, uint64_t asked, uint64_t step)
 {
-	uint64_t want = (used + used / 3 + step) / step * step;
+	uint64_t want = (used + used / 3 + step - 1) / step * step;
 
+	want = want ? want : step;
 	return want * 4 <= asked * 3 ? want : 0;
 }
 
@@ -165,7 +177,7 @@ size_t summary_text(
 	say_head(&t, l, end);
 	say_asked(&t, l, end);
 	if (end->used) {
-		say_used(&t, end);
+		say_used(&t, l, end);
 		say_next(&t, l, end);
 	}
 	return (size_t)(t.at - out);

@@ -1,14 +1,15 @@
 /* summary.h - what a GPU job used, at the end of its output
  *
- *	== gpusched: job 4655 COMPLETED 0:0 in 1:30:00
+ *	== gpusched: job 4655 COMPLETED 0:0 in 1:30:00 after 0:12; EUR 8.58
  *	   asked  2 h100, 28 CPUs, 440G, 4:00:00
- *	   used   compute 91%, GPU memory 61G, 9.1 CPUs, 120G
+ *	   used   compute 91%, GPU memory 61G of 80G, 9.1 CPUs, 120G
  *	   next   --mem=160G --time=2:00:00 are enough
  *
  * Made by the shepherd when all of the run has ended, written by a process that has become the
  *run's owner: to the file of its standard output and nowhere else (no pipe, no terminal, no
  *device), and given up if that takes long. What nothing has measured is left out. Of a job on
- *several nodes the first writes, of itself.
+ *several nodes the first writes, of itself, and what all of them cost. How long it has waited the
+ *first attempt says.
  */
 #ifndef NODED_SUMMARY_H
 #define NODED_SUMMARY_H

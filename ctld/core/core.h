@@ -246,6 +246,7 @@ struct run_view {
 	const char *gpu_uuids;   /* of the node, by index (devices.h) */
 	uint32_t cpus, grace_s, uid;
 	uint64_t mem_mb, epoch, gpu_mem_mb; /* gpu_mem_mb: nominal, each */
+	uint64_t cost_hour_u; /* of all runs of its attempt that are booked, millionths */
 	usec_t order_time, start_time, end_time;
 	uint64_t elapsed_s;
 	uint32_t exit_code, exit_signal;

@@ -365,6 +365,18 @@ static bool held_by_mps(const struct core *core, const struct run *run)
 	       core->conf->nodes[index].share == CONF_SHARE_MPS;
 }
 
+/* By the prices of when it was booked. */
+static uint64_t attempt_cost_hour_u(const struct run *run)
+{
+	const struct job *job = run_link_of(run)->job;
+	uint64_t sum = 0;
+
+	for (const struct run *r = job ? job_run(job) : NULL; r; r = run_next_rank(r))
+		if (run_info(r)->id.attempt == run_info(run)->id.attempt && run_link_of(r)->node)
+			sum += run_link_of(r)->rate_u;
+	return sum;
+}
+
 static void view_run(
         const struct core *core, const struct run *run, struct clocks now, struct run_view *v)
 {
@@ -397,6 +409,7 @@ static void view_run(
 		.mem_mb = i->mem_mb,
 		.epoch = i->epoch,
 		.gpu_mem_mb = nominal_mb(core->conf, i->gpu_type),
+		.cost_hour_u = attempt_cost_hour_u(run),
 		.order_time = i->order_time,
 		.start_time = i->start_time,
 		.end_time = past->end_time,

@@ -123,8 +123,8 @@ Gpusched__NodeSettings *wire_node_settings(
 /* The order without its signed bytes. The signed bytes alone, packed behind it, make it whole: in
  * protobuf the encodings of two messages, one behind the other, are their union. So an order says
  * what was so at its birth, even when its bytes come from the store later. */
-Gpusched__StartRun *wire_start_run(
-        const struct run_view *run, const struct job_view *job, struct arena *arena);
+Gpusched__StartRun *wire_start_run(const struct run_view *run, const struct job_view *job,
+        const char *currency, struct arena *arena);
 Gpusched__StartRun *wire_start_bytes(const struct store_blob *blob, struct arena *arena);
 
 Gpusched__EndRun *wire_end_run(

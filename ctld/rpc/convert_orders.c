@@ -109,8 +109,20 @@ static char **uuids_of(const struct run_view *run, size_t *n, struct arena *aren
 	return v;
 }
 
-Gpusched__StartRun *wire_start_run(
-        const struct run_view *run, const struct job_view *job, struct arena *arena)
+static void fill_summary(Gpusched__StartRun *m, const struct run_view *run,
+        const struct job_view *job, const char *currency)
+{
+	/* One that starts in the instant of its submit has waited for 0:00, which is known. */
+	if (run->id.attempt == 1)
+		m->waited_us = run->order_time > job->submit_time
+		                       ? (uint64_t)(run->order_time - job->submit_time)
+		                       : 1;
+	m->cost_hour_u = run->cost_hour_u;
+	m->currency = wire_lend(currency);
+}
+
+Gpusched__StartRun *wire_start_run(const struct run_view *run, const struct job_view *job,
+        const char *currency, struct arena *arena)
 {
 	Gpusched__StartRun *m = WIRE_NEW(Gpusched__StartRun, GPUSCHED__START_RUN__INIT, arena);
 
@@ -141,6 +153,7 @@ Gpusched__StartRun *wire_start_run(
 	m->submit_host = wire_shown(job->submit_host, arena);
 	m->labels = wire_labels(job->labels, job->n_labels, arena);
 	m->n_labels = job->n_labels;
+	fill_summary(m, run, job, currency);
 	return m;
 }
 

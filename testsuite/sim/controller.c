@@ -91,7 +91,7 @@ static void put_start(struct sim_controller *c, const struct effect *f)
 	        !core_job_view(
 	                c->core, core_run_ref(c->core, f->run.run), engine_now(c->o.engine), &job))
 		sim_bug("a start of a run that is not there", NULL);
-	m = wire_start_run(&run, &job, c->out);
+	m = wire_start_run(&run, &job, c->o.conf->prices.currency, c->out);
 	p->bytes = pack(GPUSCHED__MSG_TYPE__MSG_START_RUN, &m->base, &p->len);
 	p->slot = gate_reserve(c->gate, f->session, f->change);
 	p->next = c->starts;

@@ -1,6 +1,7 @@
 """What runs use: sampled on the node, shown while they run, kept with their records."""
 
 import json
+import re
 
 import pytest
 from cluster import Cluster, wait_until
@@ -21,7 +22,8 @@ def cluster(machine):
     parts = """( { name = "batch"; nodes = "ALL"; default = true; grace = "2s"; },
         { name = "lab"; nodes = "ALL"; grace = "20s"; idle_gpu = { for = "1s"; action = "end"; }; },
         { name = "inbox"; nodes = "ALL"; idle_gpu = { for = "1s"; action = "mail"; }; } )"""
-    with Cluster(nodes=("gpu04",), start=False, hardware=f"{TYPES}\n{node}", partitions=parts) as c:
+    prices = 'prices = { currency = "EUR"; cpu = 3600.0; };'
+    with Cluster(nodes=("gpu04",), start=False, hardware=f"{TYPES}\n{node}\n{prices}", partitions=parts) as c:
         (c.dir / "mails").mkdir()
         (c.dir / "mails").chmod(0o777)
         program = c.dir / "mail"
@@ -97,7 +99,7 @@ def test_a_run_without_gpus(cluster):
 
 def test_summary(cluster, machine):
     c = cluster
-    machine.set(h100(0, "compute=40"), h100(1, "compute=40"))
+    machine.set(h100(0, "compute=40"), h100(1, "compute=40"), *(f"process gpu={g} pid=1 mem=2048" for g in (0, 1)))
     env = {"GSUBMIT_NO_SUMMARY": "no"}
     job = c.submit(f"echo mine; {waits(c, 'two')}", "--gpus=h100:1", "--mem=4G", "--time=60", "--output=%j.txt", env=env)
     wait_until(lambda: used(c, job).get("gpu_seen_us"), "a sample")
@@ -105,9 +107,11 @@ def test_summary(cluster, machine):
     c.wait_state(job, "COMPLETED")
     lines = (c.dir / f"jobs/{job}.txt").read_text().splitlines()
     assert lines[0] == "mine"
-    assert lines[1].startswith(f"== gpusched: job {job} COMPLETED 0:0 in ")
+    head = re.fullmatch(f"== gpusched: job {job} COMPLETED 0:0 in 0:[0-9]+ after 0:[0-9]+; EUR ([0-9.]+)", lines[1])
+    assert head, lines[1]
+    assert head[1] == c.run("gacct", "-j", job, "-h", "--csv", "-o", "COST").stdout.splitlines()[0]
     assert lines[2] == "   asked  1 h100, 1 CPU, 4G, 1:00:00"
-    assert lines[3].startswith("   used   compute 40%, ")
+    assert lines[3].startswith("   used   compute 40%, GPU memory 2G of 80G, ")
     assert lines[4].startswith("   next   --mem=") and lines[4].endswith(" --time=5:00 are enough")
     # Not where it is not wanted, nor where there is no GPU.
     for options in (("--gpus=h100:1", "--no-summary"), ()):

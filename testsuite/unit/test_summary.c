@@ -45,6 +45,10 @@ static int begin(void **state)
 	launch.report = &end;
 	launch.summary = true;
 	launch.time_limit_s = 4 * 3600;
+	launch.waited_us = 12 * 1000000ull;
+	launch.cost_hour_u = 5720000; /* 2 GPUs at 2.50, 28 CPUs at 0.01, 440 GiB at 0.001 */
+	launch.currency = (char *)(uintptr_t) "EUR";
+	launch.gpu_mem_mb = 80 * 1024;
 	return 0;
 }
 
@@ -69,10 +73,16 @@ static void test_note(void **state)
 static void test_text(void **state)
 {
 	(void)state;
+	says("== gpusched: job 4655 COMPLETED 0:0 in 1:30:00 after 0:12; EUR 8.58\n"
+	     "   asked  2 h100, 28 CPUs, 440G, 4:00:00\n"
+	     "   used   compute 91%, GPU memory 61G of 80G, 9.1 CPUs, 120G\n"
+	     "   next   --mem=160G --time=2:00:00 are enough\n");
+	/* Of an older controller, without prices. */
+	launch.waited_us = launch.cost_hour_u = launch.gpu_mem_mb = 0;
 	says("== gpusched: job 4655 COMPLETED 0:0 in 1:30:00\n"
 	     "   asked  2 h100, 28 CPUs, 440G, 4:00:00\n"
 	     "   used   compute 91%, GPU memory 61G, 9.1 CPUs, 120G\n"
-	     "   next   --mem=161G --time=2:05:00 are enough\n");
+	     "   next   --mem=160G --time=2:00:00 are enough\n");
 	/* Of what nobody knows nothing is said, and nothing is advised to who failed. */
 	used.gpu_seen_us = used.gpu_mem_peak_mb = 0;
 	end.exit_code = 3;
@@ -96,14 +106,14 @@ static void test_no_advice(void **state)
 	(void)state;
 	end.mem_mb = 170 * 1024;
 	launch.time_limit_s = 9000;
-	says("== gpusched: job 4655 COMPLETED 0:0 in 1:30:00\n"
+	says("== gpusched: job 4655 COMPLETED 0:0 in 1:30:00 after 0:12; EUR 8.58\n"
 	     "   asked  2 h100, 28 CPUs, 170G, 2:30:00\n"
-	     "   used   compute 91%, GPU memory 61G, 9.1 CPUs, 120G\n");
+	     "   used   compute 91%, GPU memory 61G of 80G, 9.1 CPUs, 120G\n");
 	launch.time_limit_s = 24 * 3600;
-	says("== gpusched: job 4655 COMPLETED 0:0 in 1:30:00\n"
+	says("== gpusched: job 4655 COMPLETED 0:0 in 1:30:00 after 0:12; EUR 8.58\n"
 	     "   asked  2 h100, 28 CPUs, 170G, 1-00:00:00\n"
-	     "   used   compute 91%, GPU memory 61G, 9.1 CPUs, 120G\n"
-	     "   next   --time=2:05:00 is enough\n");
+	     "   used   compute 91%, GPU memory 61G of 80G, 9.1 CPUs, 120G\n"
+	     "   next   --time=2:00:00 is enough\n");
 }
 
 static void test_wanted(void **state)

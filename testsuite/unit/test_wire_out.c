@@ -386,8 +386,11 @@ static void test_start_run_in_two_parts(void **state)
 		.share = { .milli = 250, .charge = 300, .mem_mb = 24576 },
 		.share_burst_mb = 30720,
 		.share_mps = true,
+		.cost_hour_u = 5720000,
+		.order_time = 1700000012000000,
 	};
 	struct job_view job = { .user = "ana",
+		.submit_time = 1700000000000000,
 		.account = "",
 		.partition = "batch",
 		.submit_host = "login",
@@ -400,7 +403,7 @@ static void test_start_run_in_two_parts(void **state)
 		.script_len = 2,
 		.credential = "MUNGE:",
 		.credential_len = 6 };
-	const ProtobufCMessage *head = &wire_start_run(&run, &job, arena)->base;
+	const ProtobufCMessage *head = &wire_start_run(&run, &job, "EUR", arena)->base;
 	const ProtobufCMessage *tail = &wire_start_bytes(&blob, arena)->base;
 	size_t n = protobuf_c_message_get_packed_size(head);
 	size_t m = protobuf_c_message_get_packed_size(tail);
@@ -429,6 +432,9 @@ static void test_start_run_in_two_parts(void **state)
 	assert_int_equal(back->share_mb, 24576);
 	assert_int_equal(back->share_burst_mb, 30720);
 	assert_true(back->share_mps);
+	assert_int_equal(back->waited_us, 12000000);
+	assert_int_equal(back->cost_hour_u, 5720000);
+	assert_string_equal(back->currency, "EUR");
 	assert_int_equal(back->time_limit_s, 60);
 	assert_string_equal(back->nodelist, "h[07-08]");
 	assert_int_equal(back->nnodes, 2);
