@@ -13,6 +13,7 @@ import subprocess
 
 import pytest
 from cluster import BIN, ROOT, Cluster, wait_until
+from launcher import alive
 
 
 @pytest.fixture(scope="module", name="cluster")
@@ -252,6 +253,29 @@ def test_fence_program_frees_a_lost_node(tmp_path):
         (tmp_path / "works").touch()
         c.run("gctl", "node", "down", "n1", "--confirmed-off", "--reason=test")
         c.wait_state(job, "NODE_FAIL", "PENDING", "CONFIGURING")
+
+
+def test_a_fence_program_s_word_and_one_that_hangs(tmp_path):
+    """0 is its word that the node is off: what ran there runs elsewhere. One that hangs is killed with its group, which is no word."""
+    fence, pids = tmp_path / "fence", tmp_path / "pids"
+    fence.write_text(f'#!/bin/sh\n[ "$1" = n1 ] && exit 0\nsleep 1000 &\necho $$ $! > {pids}\nwait\n')
+    fence.chmod(0o755)
+    for p in (tmp_path, *tmp_path.parents):  # the controller's user must get there
+        if p.stat().st_uid == os.geteuid() and p != pathlib.Path("/"):
+            p.chmod(p.stat().st_mode | stat.S_IXOTH | stat.S_IROTH | (stat.S_IWOTH if p == tmp_path else 0))
+    settings = f'fence = "{fence}"; fence_timeout = "1s"; heartbeat = "200ms"; node_timeout = "1s";'
+    with Cluster(nodes=["n1", "n2"], controller=settings) as c:
+        goes, stays = (c.submit("sleep 600", "--gpus=1", f"--nodelist={n}") for n in c.nodes)
+        for job in (goes, stays):
+            c.wait_state(job, "RUNNING")
+        for node in c.nodes:
+            c.agents[node].kill()
+        wait_until(lambda: c.job(goes)["state"] == "PENDING", "what ran on n1 to wait again")
+        wait_until(lambda: "did not end in time and was killed" in log_of(c), "the other to be killed")
+        wait_until(lambda: not any(alive(int(pid)) for pid in pids.read_text().split()), "all of it to be gone")
+        assert c.state(stays) == "RUNNING"
+        for pid in c.shepherds():
+            os.kill(pid, signal.SIGKILL)
 
 
 def test_restored_backup_gives_no_orders_until_it_is_told_to():

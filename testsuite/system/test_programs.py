@@ -33,6 +33,7 @@ CLEAR = "for i in $(echo $GPUSCHED_GPUS | tr , ' '); do rm -f $dir/jobs/gpu-$GPU
 HEALTH = """#!/bin/sh
 while [ -e {dir}/slow-$GPUSCHED_NODE ]; do sleep 0.02; done
 sleep 0.1  # longer than the first look at GPUs
+if [ -e {dir}/hang-$GPUSCHED_NODE ]; then (setsid sh -c "trap '' TERM; echo \\$\\$ > {dir}/hung.pid; exec sleep 1000" &); exec sleep 1000; fi
 [ ! -e {dir}/sick-$GPUSCHED_NODE ] || {{ echo "fan 3"; exit 1; }}
 """
 
@@ -175,6 +176,15 @@ def test_an_epilog_that_fails_drains_the_node_and_the_job_has_ended(box):
     wait_drained(box, "epilog ended with exit code 3: no licence")
 
 
+@pytest.mark.parametrize("kind", ["epilog", "scrub"])
+def test_one_after_the_job_that_hangs_is_killed_and_drains_the_node(box, kind):
+    (box.dir / f"{kind}.hangs").touch()
+    job = run(box, "exit 7", "--gpus=1")
+    assert box.wait_state(job, "FAILED")["exit_code"] == 7
+    assert not alive(int((box.dir / f"{kind}.pid").read_text()))
+    wait_drained(box, f"{kind} was killed after 1 s")
+
+
 def test_the_owner_s_program_fails_and_the_node_stays(box):
     (box.dir / "task-prolog.fails").touch()
     (box.dir / "task-prolog.fails").chmod(0o666)
@@ -224,6 +234,14 @@ def test_a_node_that_is_not_well_is_left_alone_until_it_is(box):
     ended = "health check ended with exit code 1: fan 3"
     told = lambda: [e["text"] for e in json.loads(box.run("gctl", "events", "--json", "--kind=node.health").stdout)["events"]]  # noqa: E731
     wait_until(lambda: told()[-2:] == [ended, f"no longer: {ended}"], told)
+
+
+def test_a_health_check_that_hangs_is_killed_and_is_no_good_sign(box):
+    (box.dir / "hang-n1").touch()
+    wait_until(lambda: drained(box) == {"n1": "health check was killed after 1 s"}, "n1 to be drained")
+    (box.dir / "hang-n1").unlink()
+    wait_until(lambda: not drained(box), "n1 to be well")
+    assert not alive(int((box.dir / "hung.pid").read_text()))
 
 
 def test_what_others_can_change_is_not_run_as_root(box):
