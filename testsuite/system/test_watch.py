@@ -109,7 +109,7 @@ def test_summary(cluster, machine):
     assert lines[0] == "mine"
     head = re.fullmatch(f"== gpusched: job {job} COMPLETED 0:0 in 0:[0-9]+ after 0:[0-9]+; EUR ([0-9.]+)", lines[1])
     assert head, lines[1]
-    assert head[1] == c.run("gacct", "-j", job, "-h", "--csv", "-o", "COST").stdout.splitlines()[0]
+    assert float(head[1]) == pytest.approx(float(c.run("gacct", "-j", job, "-h", "--csv", "-o", "COST").stdout.splitlines()[0]), abs=0.006)
     assert lines[2] == "   asked  1 h100, 1 CPU, 4G, 1:00:00"
     assert lines[3].startswith("   used   compute 40%, GPU memory 2G of 80G, ")
     assert lines[4].startswith("   next   --mem=") and lines[4].endswith(" --time=5:00 are enough")
