@@ -189,7 +189,7 @@ SHOW(node_mem)
 SHOW(node_runs)
 {
 	NODE;
-	view_number(cell, (int64_t)n->n_runs);
+	view_number(cell, (int64_t)(n->n_runs + n->others_runs));
 }
 
 SHOW(node_jobs)
@@ -197,10 +197,13 @@ SHOW(node_jobs)
 	NODE;
 	size_t used = 0;
 
-	cell->text = n->n_runs ? cell->buf : "-";
+	cell->text = n->n_runs || n->others_runs ? cell->buf : "-";
 	for (size_t i = 0; i < n->n_runs && used < sizeof(cell->buf); i++)
 		used += (size_t)snprintf(cell->buf + used, sizeof(cell->buf) - used, "%s%" PRIu64,
 		        i ? "," : "", n->runs[i]->job);
+	if (n->others_runs && used < sizeof(cell->buf))
+		snprintf(cell->buf + used, sizeof(cell->buf) - used, "%s%" PRIu32 " of others",
+		        used ? "," : "", n->others_runs);
 }
 
 SHOW(node_partitions)

@@ -185,6 +185,13 @@ static int do_stats(struct run *r, struct error *err)
 
 /* --- nodes ---------------------------------------------------------------------------------- */
 
+static void say_jobs(size_t n)
+{
+	if (n)
+		printf(", %zu job%s on it", n, n == 1 ? "" : "s");
+	putchar('\n');
+}
+
 /* After a change: how the nodes stand now. */
 static int on_changed(unsigned type, const ProtobufCMessage *m, void *arg, struct error *err)
 {
@@ -199,9 +206,7 @@ static int on_changed(unsigned type, const ProtobufCMessage *m, void *arg, struc
 		if (r->seen++ >= NODES_SHOWN)
 			continue;
 		printf("%s: %s", n->name, n->state);
-		if (n->n_runs)
-			printf(", %zu job%s on it", n->n_runs, n->n_runs == 1 ? "" : "s");
-		putchar('\n');
+		say_jobs(n->n_runs + n->others_runs);
 	}
 	return 0;
 }
@@ -231,9 +236,7 @@ static int on_gpu_changed(unsigned type, const ProtobufCMessage *m, void *arg, s
 			if (!is_meant(r, g) || r->seen++ >= NODES_SHOWN)
 				continue;
 			printf("%s:%" PRIu32 ": %s", n->name, g->index, g->state);
-			if (g->n_runs)
-				printf(", %zu job%s on it", g->n_runs, g->n_runs == 1 ? "" : "s");
-			putchar('\n');
+			say_jobs(g->n_runs + g->others_runs);
 		}
 	}
 	return 0;

@@ -91,7 +91,7 @@ SHOW(jobs)
 	char said[100];
 	size_t used = 0, n = g->n_parts ? g->n_parts : g->n_runs;
 
-	cell->text = n ? cell->buf : "-";
+	cell->text = n || g->others_runs ? cell->buf : "-";
 	for (size_t i = 0; i < n && used < sizeof(cell->buf); i++) {
 		if (g->n_parts)
 			say_part(said, sizeof(said), g->parts[i]->run, g->parts[i]);
@@ -100,6 +100,9 @@ SHOW(jobs)
 		used += (size_t)snprintf(
 		        cell->buf + used, sizeof(cell->buf) - used, "%s%s", i ? "; " : "", said);
 	}
+	if (g->others_runs && used < sizeof(cell->buf))
+		snprintf(cell->buf + used, sizeof(cell->buf) - used, "%s%" PRIu32 " of others",
+		        used ? "; " : "", g->others_runs);
 }
 
 SHOW(reason)

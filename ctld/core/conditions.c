@@ -29,7 +29,8 @@ static int check_times(const struct core *core, const struct intake *t, struct e
 	return 0;
 }
 
-int conditions_take(struct core *core, struct intake *t, struct error *err)
+int conditions_take(
+        struct core *core, const struct caller *caller, struct intake *t, struct error *err)
 {
 	const struct submit_job *in = t->in;
 	const struct job *job = t->updated ? jobs_find(core->jobs, t->updated->id) : NULL;
@@ -39,7 +40,8 @@ int conditions_take(struct core *core, struct intake *t, struct error *err)
 		return -1;
 	if (in->kill_invalid > KILL_NO)
 		return error_set(err, ERR_JOB_SPEC, "--kill-on-invalid-dep: no such choice");
-	if (in->depends && depends_check(core, job, array, in->depends, &t->depends, err) < 0)
+	if (in->depends &&
+	        depends_check(core, caller, job, array, in->depends, &t->depends, err) < 0)
 		return -1;
 	t->info.begin_time = in->begin_time;
 	t->info.deadline = in->deadline;

@@ -11,7 +11,8 @@
 
 /* Sets begin_time, deadline, kill_invalid and depends of t->info (NULL: as it is); the text is
  * owned by t->depends. */
-int conditions_take(struct core *core, struct intake *t, struct error *err);
+int conditions_take(
+        struct core *core, const struct caller *caller, struct intake *t, struct error *err);
 
 /* A trial: what would keep it from starting now. False: nothing. */
 bool conditions_hold(const struct core *core, const struct intake *t, struct why_blocker *b);

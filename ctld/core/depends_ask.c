@@ -159,11 +159,20 @@ static int check_gone(
 	return rc;
 }
 
-/* Of an array that is here tasks that are here, or how they ended can be told. */
-static int check_tasks(
-        const struct core *core, const struct depend *d, struct depend_term *t, struct error *err)
+/* The job in memory that a term names, if who asks may know of it. */
+static const struct job *find_seen(
+        const struct core *core, const struct caller *caller, const struct depend_term *t)
 {
 	const struct job *own = jobs_find(core->jobs, t->job);
+
+	return own && core_sees(core, job_standing(core, caller, own)) ? own : NULL;
+}
+
+/* Of an array that is here tasks that are here, or how they ended can be told. */
+static int check_tasks(const struct core *core, const struct caller *caller, const struct depend *d,
+        struct depend_term *t, struct error *err)
+{
+	const struct job *own = find_seen(core, caller, t);
 	char text[100];
 
 	if (!own && fates_find(core->fates, t->job) == FATE_WELL) {
@@ -189,9 +198,10 @@ static int check_tasks(
 	        say_tasks(t, text, sizeof(text)));
 }
 
-static int check_term(const struct core *core, const struct job *job, bool array,
-        const struct depend *d, struct depend_term *t, struct error *err)
+static int check_term(const struct core *core, const struct caller *caller, const struct job *job,
+        bool array, const struct depend *d, struct depend_term *t, struct error *err)
 {
+	const struct job *named = find_seen(core, caller, t);
 	unsigned long long id = t->job;
 	char text[100];
 	enum fate fate;
@@ -206,14 +216,14 @@ static int check_term(const struct core *core, const struct job *job, bool array
 		        "for these (afterok:%s)",
 		        say_tasks(t, text, sizeof(text)), id, text);
 	if (t->task != DEPEND_NO_TASK || t->tasks)
-		return check_tasks(core, d, t, err);
-	t->each = corr_is(core, t, array);
-	if (t->each && corr_many(jobs_find(core->jobs, t->job)))
+		return check_tasks(core, caller, d, t, err);
+	t->each = named && corr_is(core, t, array);
+	if (t->each && corr_many(named))
 		return error_set(err, ERR_JOB_SPEC,
 		        "too many arrays wait for the tasks of job %llu; afterok waits for all of "
 		        "it",
 		        id);
-	if (jobs_find(core->jobs, t->job))
+	if (named)
 		return 0;
 	if (t->job >= meta_next_job(core->meta))
 		return error_set(err, ERR_NO_JOB, "there is no job %llu", id);
@@ -288,8 +298,8 @@ int depends_revivable(const struct core *core, const struct job *job, struct err
 	return rc;
 }
 
-int depends_check(const struct core *core, const struct job *job, bool array, const char *text,
-        char **kept, struct error *err)
+int depends_check(const struct core *core, const struct caller *caller, const struct job *job,
+        bool array, const char *text, char **kept, struct error *err)
 {
 	struct depend d;
 	size_t n;
@@ -301,7 +311,7 @@ int depends_check(const struct core *core, const struct job *job, bool array, co
 		return error_wrap(err, "--dependency");
 	}
 	for (n = 0; n < d.n && rc == 0; n++)
-		rc = check_term(core, job, array, &d, &d.v[n], err);
+		rc = check_term(core, caller, job, array, &d, &d.v[n], err);
 	if (rc == 0 && job)
 		rc = check_circle(core, job, &d, err);
 	if (rc == 0)

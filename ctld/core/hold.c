@@ -321,16 +321,18 @@ void job_preempt(struct core *core, const struct preempt_victim *victim, const s
 	struct job *job = jobs_find(core->jobs, victim->job);
 	const struct job_info *by = job_info(for_job);
 	uint32_t p = job ? job_partition(core, job) : CONF_NONE;
-	bool again;
+	bool again, named;
 	char text[260], label[JOB_LABEL];
 
 	if (!job || p == CONF_NONE)
 		return;
 	again = core->conf->partitions[p].preempt_mode == CONF_PREEMPT_REQUEUE &&
 	        job_info(job)->requeue;
+	/* Where jobs are private its owner is not told whose they are, nor are its programs. */
+	named = !core->conf->roles.private_jobs || by->uid == job_info(job)->uid;
 	snprintf(text, sizeof(text), "preempted for another's job (%s)",
 	        preempt_reason_name(victim->reason));
-	if (!core->conf->roles.private_jobs || by->uid == job_info(job)->uid)
+	if (named)
 		snprintf(text, sizeof(text), "preempted for job %s of %.60s (%s)",
 		        job_label(for_job, label), by->user, preempt_reason_name(victim->reason));
 	job_set_comment(core->jobs, job, text);
@@ -338,9 +340,9 @@ void job_preempt(struct core *core, const struct preempt_victim *victim, const s
 	job_stop(core, job,
 	        &(struct stop){
 	                .cause = victim->reason == PREEMPT_RECLAIM ? END_RECLAIM : END_PREEMPT,
-	                .by_user = by->user,
-	                .by_account = by->account,
+	                .by_user = named ? by->user : "",
+	                .by_account = named ? by->account : "",
 	                .by_qos = by->qos,
-	                .by_job = by->id,
+	                .by_job = named ? by->id : 0,
 	                .requeue = again });
 }

@@ -134,8 +134,8 @@ int intake_fill(struct core *core, const struct caller *caller, struct intake *t
 		return -1;
 	admit_defaults(core, t);
 	ask = (struct ask){ .gpus = i->gpus, .cpus = i->cpus, .mem_mb = i->mem_mb };
-	if (never_fits(core, t->partition, &ask, err) < 0 || conditions_take(core, t, err) < 0 ||
-	        admit_limits(core, caller, t, err) < 0)
+	if (never_fits(core, t->partition, &ask, err) < 0 ||
+	        conditions_take(core, caller, t, err) < 0 || admit_limits(core, caller, t, err) < 0)
 		return -1;
 	i->labels = labels_keep(core->labels, in->labels, in->n_labels, err);
 	if (!i->labels)

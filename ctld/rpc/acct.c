@@ -43,6 +43,7 @@ struct walk {
 	struct sight
 	        *sight; /* owned: the job of the events must be in it; NULL: it is, or no matter */
 	bool follow;
+	uint64_t generation; /* of the configuration that says what he may see */
 	uint64_t upto; /* who follows: of events by time only those up to here */
 	bool hidden;   /* else it is as if there were none */
 	const struct acct_taker *taker;
@@ -501,7 +502,13 @@ static void slice_past(struct ctld *c, struct call *call, struct walk *w)
 static void slice(struct ctld *c, struct call *call, struct clocks now)
 {
 	struct walk *w = call->data;
+	struct error err;
 
+	if (w->follow && w->generation != c->generation) {
+		error_set(&err, ERR_BUSY, "the configuration was read again: who may see what?");
+		finish(c, call, w, &err);
+		return;
+	}
 	if (w->phase == WALK_LIVING && !w->query)
 		leave_living(c, w);
 	else if (w->phase == WALK_LIVING)
@@ -554,6 +561,7 @@ static void begin(struct ctld *c, const struct rpc *rpc, const struct walk *from
 	w = xmemdup(from, sizeof(*from));
 	w->acct = a;
 	w->uid = rpc->peer->uid;
+	w->generation = c->generation;
 	w->batch = batch_new();
 	w->arena = arena_new(WIRE_ARENA_CAP);
 	LIST_INSERT_HEAD(&a->walks, w, next);

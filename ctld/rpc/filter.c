@@ -278,9 +278,9 @@ void filter_see_only(struct filter *f, struct sight *sight)
 	f->sight = sight;
 }
 
-bool filter_sees_all(const struct filter *f)
+const struct sight *filter_sight(const struct filter *f)
 {
-	return !f->sight;
+	return f->sight;
 }
 
 /* FNV-1a */

@@ -45,8 +45,8 @@ bool filter_fits(const struct filter *f, const struct job_view *job);
 /* Without looking at the job: may it fit? `user` is filter_user() of its user's name. */
 bool filter_may_fit(const struct filter *f, uint64_t ref, uint32_t user);
 uint32_t filter_user(const char *name);
-/* Nothing is kept from who asks. */
-bool filter_sees_all(const struct filter *f);
+/* What filter_see_only() gave it; NULL: nothing is kept from who asks. */
+const struct sight *filter_sight(const struct filter *f);
 
 /* A job that is named, or some tasks of it. */
 struct filter_named {

@@ -8,6 +8,7 @@
 #include "ctld/peers.h"
 #include "ctld/rpc/convert.h"
 #include "ctld/rpc/rpc.h"
+#include "ctld/rpc/sight.h"
 #include "ctld/users.h"
 
 #define CHUNK_NODES 100
@@ -44,6 +45,57 @@ static const char *user_name(struct ctld *c, uint32_t uid)
 	return by;
 }
 
+/* --- what is kept from who asks ------------------------------------------------------------- */
+
+/* Whose jobs he is told of; NULL: all. */
+static bool is_told_of(struct ctld *c, const struct sight *sight, uint64_t job, struct clocks now)
+{
+	struct job_view view;
+
+	return core_job_view(c->core, job, now, &view) && sight_has(sight, view.uid, view.account);
+}
+
+/* The runs of jobs that he may not see are counted, not named. Returns how many. */
+static uint32_t keep_back(struct ctld *c, const struct sight *sight, Gpusched__RunId **runs,
+        size_t *n, struct clocks now)
+{
+	size_t kept = 0, all = *n;
+
+	for (size_t i = 0; i < all; i++)
+		if (is_told_of(c, sight, runs[i]->job, now))
+			runs[kept++] = runs[i];
+	*n = kept;
+	return (uint32_t)(all - kept);
+}
+
+static void keep_back_of_gpu(
+        struct ctld *c, const struct sight *sight, Gpusched__NodeGpu *m, struct clocks now)
+{
+	size_t kept = 0;
+
+	m->others_runs = keep_back(c, sight, m->runs, &m->n_runs, now);
+	for (size_t i = 0; i < m->n_parts; i++)
+		if (is_told_of(c, sight, m->parts[i]->run->job, now))
+			m->parts[kept++] = m->parts[i];
+	m->n_parts = kept;
+}
+
+static void keep_back_of_node(
+        struct ctld *c, const struct call *call, Gpusched__Node *m, struct clocks now)
+{
+	struct caller caller = call_caller(c, call);
+	struct sight *sight = sight_new(c->conf, &caller, c->conf->roles.private_jobs);
+
+	if (!sight)
+		return;
+	m->others_runs = keep_back(c, sight, m->runs, &m->n_runs, now);
+	for (size_t i = 0; i < m->n_devices; i++)
+		keep_back_of_gpu(c, sight, m->devices[i], now);
+	sight_free(sight);
+}
+
+/* --- the listing ----------------------------------------------------------------------------- */
+
 /* Each GPU of a node. */
 static void add_devices(struct ctld *c, uint32_t node, Gpusched__Node *m)
 {
@@ -56,8 +108,9 @@ static void add_devices(struct ctld *c, uint32_t node, Gpusched__Node *m)
 }
 
 static const Gpusched__Node *node_message(
-        struct ctld *c, const struct listing *l, uint32_t node, struct clocks now)
+        struct ctld *c, const struct call *call, uint32_t node, struct clocks now)
 {
+	const struct listing *l = call->data;
 	const char *by = NULL;
 	struct node_view view;
 	Gpusched__Node *m;
@@ -69,6 +122,7 @@ static const Gpusched__Node *node_message(
 	m = wire_node(c->core, c->conf, node, &view, by, c->out);
 	if (l->devices)
 		add_devices(c, node, m);
+	keep_back_of_node(c, call, m, now);
 	return m;
 }
 
@@ -89,7 +143,7 @@ static void slice(struct ctld *c, struct call *call, struct clocks now)
 	arena_reset(c->out, WIRE_ARENA_CAP);
 	for (; l->at < l->n && m.n_nodes < CHUNK_NODES && bytes < CHUNK_BYTES; l->at++) {
 		uint32_t node = l->nodes ? l->nodes[l->at] : (uint32_t)l->at;
-		const Gpusched__Node *one = node_message(c, l, node, now);
+		const Gpusched__Node *one = node_message(c, call, node, now);
 
 		if (!one)
 			continue;

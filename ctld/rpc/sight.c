@@ -45,6 +45,18 @@ void sight_free(struct sight *s)
 	free(s);
 }
 
+bool sight_same(const struct sight *a, const struct sight *b)
+{
+	if (!a || !b)
+		return a == b;
+	if (a->uid != b->uid || a->n != b->n)
+		return false;
+	for (size_t i = 0; i < a->n; i++)
+		if (strcmp(a->accounts[i], b->accounts[i]) != 0)
+			return false;
+	return true;
+}
+
 bool sight_has_account(const struct sight *s, const char *account)
 {
 	return !s || (s->n && bsearch(&account, s->accounts, s->n, sizeof(account), compare));

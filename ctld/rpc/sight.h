@@ -1,8 +1,10 @@
 /* sight.h - whose jobs a caller may be told of, where the configuration keeps them private
  *
  * Made when a request begins, with what the configuration said then; afterwards it is plain data
- * that any thread may read. The rule is VERB_JOB_SEE's (ctld/core/roles.h): his own, those of the
- * accounts that he coordinates, all for operators and administrators.
+ * that any thread may read. A request that stays open (a watch, events that are followed) is ended
+ * with ERR_BUSY when the configuration would say otherwise, and its client asks again. The rule is
+ * VERB_JOB_SEE's (ctld/core/roles.h): his own, those of the accounts that he coordinates, all for
+ * operators and administrators.
  */
 #ifndef CTLD_RPC_SIGHT_H
 #define CTLD_RPC_SIGHT_H
@@ -18,6 +20,9 @@ struct sight;
 /* NULL: he may be told of all. `private`: is what he asks for private here? */
 struct sight *sight_new(const struct conf *conf, const struct caller *caller, bool private);
 void sight_free(struct sight *s); /* NULL is fine */
+
+/* Do both have the same? */
+bool sight_same(const struct sight *a, const struct sight *b);
 
 /* NULL has everything. */
 bool sight_has(const struct sight *s, uint32_t uid, const char *account);

@@ -27,6 +27,7 @@ struct watching {
 	uint64_t cursor;
 	uint64_t told;       /* the cursor that the client has */
 	bool listing, fresh; /* the first part; nothing of it was told yet */
+	uint64_t generation; /* of the configuration that says what he may see */
 };
 
 static void watching_free(void *data)
@@ -93,10 +94,33 @@ static void changes(struct ctld *c, struct call *call, struct clocks now)
 	w->told = w->cursor;
 }
 
+/* May he see what he might when he asked, by a configuration that was read since? */
+static bool sees_as_before(struct ctld *c, const struct call *call, struct watching *w)
+{
+	struct caller caller = call_caller(c, call);
+	struct sight *sight;
+	bool same;
+
+	if (w->generation == c->generation)
+		return true;
+	w->generation = c->generation;
+	sight = sight_new(c->conf, &caller, c->conf->roles.private_jobs);
+	same = sight_same(sight, filter_sight(w->filter));
+	sight_free(sight);
+	return same;
+}
+
 static void slice(struct ctld *c, struct call *call, struct clocks now)
 {
 	struct watching *w = call->data;
+	struct error err;
 
+	if (!sees_as_before(c, call, w)) {
+		watch_stop(c->watch, &w->watcher);
+		error_set(&err, ERR_BUSY, "the configuration says anew who may see which jobs");
+		call_done(c, call, &err);
+		return;
+	}
 	if (!w->listing && !watch_knows(c->watch, w->cursor)) {
 		/* So slow a peer that what it missed is not at hand any more. */
 		w->listing = w->fresh = true;
@@ -130,6 +154,7 @@ void rpc_watch_jobs(struct ctld *c, const struct rpc *rpc)
 	}
 	w = xcalloc(1, sizeof(*w));
 	w->filter = filter;
+	w->generation = c->generation;
 	w->group = watch_group_join(c, rpc, m->filter, rpc_filter(c, rpc, m->filter, &err));
 	w->cursor = watch_cursor(c->watch);
 	w->listing = w->fresh = !m->only_new && !watch_knows(c->watch, m->since);

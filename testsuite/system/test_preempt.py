@@ -101,6 +101,27 @@ def test_what_is_lent_is_taken_back(judged, jobs):
     assert {j: c.job(j)["attempt"] for j in red} == {j: 2 if j in (victim, other) else 1 for j in red}
 
 
+def test_private_jobs_do_not_say_who_takes_it_back(judged, jobs):
+    c, _ = judged
+    open_policy = c.policy
+    c.policy += 'roles = { private_data = [ "jobs" ]; };\n'
+    c.write_conf()
+    c.run("gctl", "reconfigure")
+    try:
+        red = fill(jobs, RED, account="red")
+        first = jobs.submit(BLUE, *WHOLE, account="blue")
+        victim, why = jobs.wait_told(*red)
+        del why["deadline"]
+        assert why == {"reason": "reclaim", "by_qos": "normal", "then": "requeue"}
+        assert c.job(victim)["comment"] == "preempted for another's job (reclaim)"
+        jobs.say("ack", victim)
+        jobs.wait_up(first)
+    finally:
+        c.policy = open_policy
+        c.write_conf()
+        c.run("gctl", "reconfigure")
+
+
 def test_who_does_not_listen_has_his_grace(judged, jobs):
     c, _ = judged
     red = fill(jobs, RED, "-p", "quick", account="red")

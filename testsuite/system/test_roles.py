@@ -1,10 +1,11 @@
 """Who may do what on a living cluster, and what private listings keep from whom: all that tells of jobs."""
 
 import json
+import re
 import subprocess
 
 import pytest
-from cluster import BIN, ROOT, Cluster, wait_until
+from cluster import BIN, ROOT, TOP, Cluster, wait_until
 
 pytestmark = pytest.mark.skipif(not ROOT, reason="needs other users")
 
@@ -103,10 +104,12 @@ def test_private_jobs(cluster):
             lines = c.run("greport", "use", "--by=user", "-S", "now-1h", user=user).stdout
             assert (OWNER in lines) == sees, (user, lines)
         # What cannot be seen cannot be told from what is not there.
-        for argv in (["gcancel"], ["gctl", "hold"], ["gctl", "update", "--nice=3"], ["gqueue", "--why"], ["gcancel", "--signal=USR1"]):
-            told = c.run(*argv, job, check=False, user=OTHER)
-            none = c.run(*argv, 999999, check=False, user=OTHER)
-            assert (told.returncode, told.stderr) == (3, none.stderr.replace("999999", str(job))), argv
+        for argv in (["gcancel"], ["gctl", "hold"], ["gctl", "update", "--nice=3"], ["gqueue", "--why"], ["gcancel", "--signal=USR1"],
+                     ["gctl", "resign"], ["glog"], ["gctl", "requeue"]):
+            for form in ("{}", "{}_1"):
+                told, gone = (c.run(*argv, form.format(i), check=False, user=OTHER) for i in (job, old))
+                assert told.returncode == gone.returncode == (2 if argv[-1] == "resign" and "_" in form else 3), argv
+                assert re.sub(rf"\b{job}\b", "N", told.stderr) == re.sub(rf"\b{old}\b", "N", gone.stderr), argv
         assert c.state(job) == "PENDING"
     finally:
         set_private(c)
@@ -134,6 +137,120 @@ def test_private_reasons(cluster):
     finally:
         set_private(c)
         c.run("gcancel", theirs, mine, waits, check=False)
+
+
+def test_private_dependency(cluster):
+    """Nobody learns from what he waits for whether another's job is there, or how it ends."""
+    c = cluster
+    theirs = c.submit("sleep 60", "--array=1-3", "--begin=now+1hour", user=OWNER)
+    mine = c.submit("true", "--hold", user=OTHER)
+    c.submit("true", "--hold", "-d", f"afterok:{theirs}", user=OTHER)
+    set_private(c, "jobs")
+    try:
+        def told(user, what):
+            r = c.run("gsubmit", "--test-only", "--array=1-3", "-d", what, "--wrap=true", check=False, user=user)
+            return r.returncode, r.stderr
+        for form in ("after:{}", "afterany:{}", "afterok:{}?singleton", "afterok:{}_2", "afterany:{}_[1-2]", "aftercorr:{}", "afterok:{}_9"):
+            assert told(OTHER, form.format(theirs))[0] == 3, form
+            assert "job " + str(theirs) in told(OTHER, form.format(theirs))[1]
+        for user in (OWNER, HEAD, OPERATOR, ADMIN):
+            assert told(user, f"afterok:{theirs}")[0] == 0, user
+        assert told(OTHER, f"afterok:{mine}")[0] == 0
+        r = c.run("gctl", "update", mine, f"--dependency=afterok:{theirs}", check=False, user=OTHER)
+        assert r.returncode == 3 and f"job {theirs} is not known: it never was, or has ended too long ago" in r.stderr
+        (c.dir / "jobs/bulk").write_text(json.dumps({"wrap": "true", "dependency": f"afterok:{theirs}"}) + "\n")
+        r = c.run("gsubmit", "--bulk=bulk", check=False, user=OTHER)
+        assert r.returncode == 3 and f"job {theirs}" in r.stderr, r
+    finally:
+        set_private(c)
+        c.run("gcancel", "--user", f"{OWNER},{OTHER}")
+
+
+def test_private_nodes(cluster):
+    """On nodes and GPUs the jobs of others are counted and not named."""
+    c = cluster
+    theirs, mine = c.submit("sleep 60", "--gpus=2", user=OWNER), c.submit("sleep 60", "--gpus=1", user=OTHER)
+    for job in (theirs, mine):
+        c.wait_state(job, "RUNNING")
+    try:
+        for private in ((), ("jobs",)):
+            set_private(c, *private)
+            for user, all_of_it in ((OTHER, not private), (OWNER, not private), (HEAD, not private), (OPERATOR, True), (None, True)):
+                seen = {mine, theirs} if all_of_it else {mine} if user == OTHER else {theirs}
+                node, = json.loads(c.run("ginfo", "--nodes", "--json", user=user).stdout)["nodes"]
+                assert {r["job"] for r in node["runs"]} == seen, (user, private)
+                assert len(node["runs"]) + node.get("others_runs", 0) == 2
+                node, = json.loads(c.run("ginfo", "--gpus", "--json", user=user).stdout)["nodes"]
+                gpus = node["devices"]
+                assert {r["job"] for g in gpus for r in g.get("runs", [])} == seen
+                assert sum(len(g.get("runs", [])) + g.get("others_runs", 0) for g in gpus) == 3
+                for argv in (["ginfo", "--nodes", "-o", "NODE,RUNS,JOBS"], ["ginfo", "--gpus", "-o", "JOBS"], ["gctl", "show", "node", "n1"]):
+                    text = c.run(*argv, user=user).stdout
+                    assert {j for j in (mine, theirs) if str(j) in text.split() or f"{j}," in text} <= seen, (user, argv, text)
+                assert ("1 of others" in c.run("ginfo", "--gpus", "-o", "JOBS", user=user).stdout) == (len(seen) == 1)
+    finally:
+        set_private(c)
+        c.run("gcancel", theirs, mine)
+
+
+# What the answer to each request tells of jobs, and the test that it keeps back what is private; None: nothing.
+TOLD = {
+    "PING": None, "STATS": None, "SHOW_CONFIG": None, "LIST_PARTITIONS": None,  # numbers of jobs at most
+    "NODE_CONTROL": None, "PARTITION_CONTROL": None, "RECONFIGURE": None, "SHUTDOWN": None, "BACKUP": None, "ARCHIVE": None,  # not for users
+    "SUBMIT": "test_private_dependency", "SUBMIT_BULK": "test_private_dependency", "LIST_NODES": "test_private_nodes",
+    "JOB_CONTROL": "test_private_jobs", "LIST_JOBS": "test_private_jobs", "LIST_PRIOS": "test_private_jobs",
+    "LIST_ACCT": "test_private_jobs", "REPORT": "test_private_jobs", "LIST_EVENTS": "test_private_jobs",
+    "WAIT_JOBS": "test_private_jobs", "RESIGN": "test_private_jobs", "STREAM_OPEN": "test_private_jobs",
+    "JOB_WHY": "test_private_reasons", "WATCH_JOBS": "test_private_watch", "LIST_SHARES": "test_private_usage", "SHOW_SCRIPT": "test_scripts",
+    # by the number of a stream that was opened
+    "STREAM_DATA": None, "STREAM_CREDIT": None, "STREAM_CLOSE": None,
+}
+
+
+def test_every_request_is_thought_of():
+    """A new one that users may send does not pass by what is private."""
+    rows = re.findall(r"^\tROW\((\w+), (\w+),", (TOP / "ctld/rpc/rpc.c").read_text(), re.M)
+    assert {name for name, verb in rows if verb != "AGENT"} == set(TOLD)
+    assert {t for t in TOLD.values() if t} <= set(globals())
+
+
+def test_who_loses_a_role_sees_no_more(cluster):
+    """What is followed and watched goes on by what the configuration says now."""
+    c = cluster
+    ended = []
+
+    def begin(*argv):
+        follower = subprocess.Popen([BIN[argv[0]], *argv[1:], "--json"], env={**c.env, "GPUSCHED_RETRY": "1"}, stdout=subprocess.PIPE,
+                                    stderr=subprocess.PIPE, text=True, user=OPERATOR, extra_groups=[])
+        ended.append(follower)
+        return follower
+    watch = begin("gqueue", "--watch")
+    follow = begin("gctl", "events", "--follow")
+    old = c.policy
+    try:
+        assert json.loads(watch.stdout.readline()) and json.loads(follow.stdout.readline())
+        c.policy = POLICY + (ROLES % 'private_data = [ "jobs" ];').replace(OPERATOR, "nobody")
+        c.write_conf()
+        c.run("gctl", "reconfigure")
+        hidden = c.submit("true", "--hold", user=OWNER)
+        mine = c.submit("true", "--hold", user=OPERATOR)
+        seen = set()
+        for line in watch.stdout:
+            seen |= {j["id"] for j in json.loads(line).get("jobs", [])}
+            if mine in seen:
+                break
+        assert mine in seen and hidden not in seen
+        out, err = follow.communicate(timeout=60)
+        assert follow.returncode == 5 and "only an operator or an administrator may see everybody's events" in err
+        assert hidden not in {e.get("job") for line in out.splitlines() for e in json.loads(line).get("events", [])}
+    finally:
+        for follower in ended:
+            follower.kill()
+            follower.communicate()
+        c.policy = old
+        c.write_conf()
+        c.run("gctl", "reconfigure")
+        c.run("gcancel", "--user", f"{OWNER},{OPERATOR}")
 
 
 def test_private_watch(cluster):
