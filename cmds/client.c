@@ -11,6 +11,7 @@
 
 #include "cmds/pastfile.h"
 #include "common/backoff.h"
+#include "common/msg.h"
 #include "common/units.h"
 #include "common/xalloc.h"
 
@@ -308,8 +309,22 @@ static bool is_answer(const struct error *err)
 	}
 }
 
+static int check_size(const struct client_call *call, struct error *err)
+{
+	const struct msg_type *type = msg_type(call->type);
+	size_t n = protobuf_c_message_get_packed_size(call->request);
+
+	if (!type || n <= type->max_len)
+		return 0;
+	return error_set(err, ERR_USAGE,
+	        "%zu bytes of names and numbers; at most %u in one request: ask in several", n,
+	        type->max_len);
+}
+
 int client_call(struct client *c, const struct client_call *call, struct error *err)
 {
+	if (check_size(call, err) < 0)
+		return -1;
 	if (c->file)
 		return pastfile_call(c->file, call, err);
 	for (;;) {

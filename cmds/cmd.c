@@ -11,6 +11,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "common/hostlist.h"
 #include "common/taskset.h"
 #include "common/text.h"
 #include "common/units.h"
@@ -290,6 +291,13 @@ int cmd_parse(const struct cmd *cmd, int argc, char **argv, void *input)
 
 /* --- values --------------------------------------------------------------------------------- */
 
+static void append(struct cmd_list *list, const char *text, size_t len)
+{
+	list->v = xrealloc(list->v, list->n + 2, sizeof(*list->v));
+	list->v[list->n++] = xstrndup(text, len);
+	list->v[list->n] = NULL;
+}
+
 int cmd_list_add(struct cmd_list *list, const char *text, struct error *err)
 {
 	if (text_plain_prefix(text, strlen(text)) != strlen(text))
@@ -300,13 +308,28 @@ int cmd_list_add(struct cmd_list *list, const char *text, struct error *err)
 		if (!len)
 			return error_set(
 			        err, ERR_USAGE, "would be one or more names with commas between");
-		list->v = xrealloc(list->v, list->n + 2, sizeof(*list->v));
-		list->v[list->n++] = xstrndup(s, len);
-		list->v[list->n] = NULL;
+		if (len > CMD_NAME_MAX)
+			return error_set(
+			        err, ERR_USAGE, "a name has at most %d bytes", CMD_NAME_MAX);
+		append(list, s, len);
 		if (!s[len])
 			return 0;
 		s += len + 1;
 	}
+}
+
+static int no_matter(const char *name, void *arg)
+{
+	(void)name, (void)arg;
+	return 0;
+}
+
+int cmd_hosts_add(struct cmd_list *list, const char *text, struct error *err)
+{
+	if (hostlist_each(text, HOSTLIST_MAX, no_matter, NULL, err) < 0)
+		return -1;
+	append(list, text, strlen(text));
+	return 0;
 }
 
 void cmd_list_clear(struct cmd_list *list)
@@ -487,6 +510,16 @@ int cmd_job_status(const char *state, uint32_t exit_code, uint32_t exit_signal)
 	if (code || by_signal)
 		return code > by_signal ? code : by_signal;
 	return strcmp(state, "COMPLETED") == 0 ? 0 : EXIT_OWN_FAILURE;
+}
+
+int cmd_check_pairs(const struct cmd_pair *pairs, size_t n, struct error *err)
+{
+	for (const struct cmd_pair *p = pairs; p < pairs + n; p++)
+		if (p->one && p->other)
+			return error_set(err, ERR_USAGE, "%s and %s exclude each other%s%s",
+			        p->one_name, p->other_name, p->because ? ": " : "",
+			        p->because ? p->because : "");
+	return 0;
 }
 
 int cmd_no_argument(const char *value, struct error *err)

@@ -67,8 +67,13 @@ struct cmd_list {
 	size_t n;
 };
 
-/* Add the parts between commas; empty parts, and what is no plain text, are refused (ERR_USAGE). */
+#define CMD_NAME_MAX 255 /* bytes of one name */
+
+/* Add the parts between commas; empty and longer parts, and what is no plain text, are refused
+ * (ERR_USAGE). */
 int cmd_list_add(struct cmd_list *list, const char *text, struct error *err);
+/* Add names of nodes as they are written, in short: n[0001-9999],m1. */
+int cmd_hosts_add(struct cmd_list *list, const char *text, struct error *err);
 void cmd_list_clear(struct cmd_list *list);
 
 /* Jobs by number; of an array perhaps only some tasks: 123_7, 123_[3-9,12].
@@ -103,6 +108,17 @@ int cmd_ids_end(struct cmd_ids *ids, int rc, const char *why, struct error *err)
 /* What the end of a job is as an exit status: its own, 128 + signal, EXIT_OWN_FAILURE where it did
  * not end by itself. Of an array the highest. */
 int cmd_job_status(const char *state, uint32_t exit_code, uint32_t exit_signal);
+
+/* Two options of which only one can be given: the rows of a table, one a command. */
+struct cmd_pair {
+	bool one, other; /* was it given? */
+	const char *one_name, *other_name;
+	const char *because; /* NULL: it goes without saying */
+};
+
+/* ERR_USAGE, of the first that are both given: "--one and --other exclude each other: because" */
+int cmd_check_pairs(const struct cmd_pair *pairs, size_t n, struct error *err);
+#define CMD_PAIRS(pairs) (pairs), sizeof(pairs) / sizeof((pairs)[0])
 
 /* For cmd->take: an argument where there can be none. */
 int cmd_no_argument(const char *value, struct error *err);

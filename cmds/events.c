@@ -13,6 +13,7 @@
 #include "cmds/filter.h"
 #include "cmds/listing.h"
 #include "cmds/when.h"
+#include "common/hostlist.h"
 #include "common/text.h"
 #include "common/units.h"
 
@@ -21,7 +22,7 @@ enum { KEY_BY = 0x200, KEY_ME, KEY_SINCE, KEY_UNTIL, KEY_FOLLOW, KEY_FILE };
 struct events {
 	struct listing listing;
 	struct filter filter; /* nodes alone */
-	struct cmd_list kinds;
+	struct cmd_list kinds, nodes;
 	uint64_t job;
 	bool by_uid, me, follow;
 	int64_t uid, since, until;
@@ -290,7 +291,23 @@ static int follow(struct events *e, struct client_call *call, struct error *err)
 	return -1;
 }
 
-static int check(const struct events *e, struct error *err)
+static int add_node(const char *name, void *arg)
+{
+	return cmd_list_add(arg, name, NULL);
+}
+
+/* Of events nodes are asked for one by one, by their names. */
+static int expand_nodes(struct events *e, struct error *err)
+{
+	const struct cmd_list *given = &e->filter.lists[FILTER_NODES];
+
+	for (size_t i = 0; i < given->n; i++)
+		if (hostlist_each(given->v[i], HOSTLIST_MAX, add_node, &e->nodes, err) < 0)
+			return -1;
+	return 0;
+}
+
+static int check(struct events *e, struct error *err)
 {
 	if (e->me && e->by_uid)
 		return error_set(err, ERR_USAGE, "--me and --by exclude each other");
@@ -302,7 +319,7 @@ static int check(const struct events *e, struct error *err)
 		return error_set(err, ERR_USAGE, "--follow and --sort exclude each other");
 	if (e->follow && e->listing.csv)
 		return error_set(err, ERR_USAGE, "--follow and --csv exclude each other");
-	return 0;
+	return expand_nodes(e, err);
 }
 
 static int run(struct events *e, struct error *err)
@@ -332,8 +349,8 @@ static int run(struct events *e, struct error *err)
 	request.until_time = e->until;
 	request.kinds = e->kinds.v;
 	request.n_kinds = e->kinds.n;
-	request.nodes = e->filter.lists[FILTER_NODES].v;
-	request.n_nodes = e->filter.lists[FILTER_NODES].n;
+	request.nodes = e->nodes.v;
+	request.n_nodes = e->nodes.n;
 	listing_begin(&e->listing, client_conf(c)->cluster, "events");
 	request.after_seq = e->cursor;
 	rc = e->follow ? follow(e, &call, err) : client_call(c, &call, err);
@@ -353,6 +370,7 @@ int events_main(int argc, char **argv)
 		status = cmd_finish(&cmd, status);
 	}
 	cmd_list_clear(&e.kinds);
+	cmd_list_clear(&e.nodes);
 	filter_clear(&e.filter);
 	return status;
 }

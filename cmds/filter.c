@@ -5,7 +5,6 @@
 #include <string.h>
 
 #include "cmds/views.h"
-#include "common/hostlist.h"
 #include "common/text.h"
 #include "common/xalloc.h"
 
@@ -32,11 +31,6 @@ static int add_states(struct filter *f, const char *value, struct error *err)
 	return 0;
 }
 
-static int add_node(const char *name, void *arg)
-{
-	return cmd_list_add(arg, name, NULL);
-}
-
 static int add(struct filter *f, enum filter_what what, const char *value, struct error *err)
 {
 	switch (what) {
@@ -45,7 +39,7 @@ static int add(struct filter *f, enum filter_what what, const char *value, struc
 	case FILTER_STATES:
 		return add_states(f, value, err);
 	case FILTER_NODES:
-		return hostlist_each(value, HOSTLIST_MAX, add_node, &f->lists[FILTER_NODES], err);
+		return cmd_hosts_add(&f->lists[FILTER_NODES], value, err);
 	default:
 		return cmd_list_add(&f->lists[what], value, err);
 	}

@@ -26,8 +26,8 @@ struct filter {
 };
 
 /* Add the value of `option` ("--user"). States are checked and made their long names, and a state
- * that is an end asks for ended jobs; nodes are expanded. ERR_USAGE; the text begins with the
- * option and its value. */
+ * that is an end asks for ended jobs; nodes are checked, and left as they are written. ERR_USAGE;
+ * the text begins with the option and its value. */
 int filter_add(struct filter *f, enum filter_what what, const char *option, const char *value,
         struct error *err);
 

@@ -265,7 +265,7 @@ static int control_nodes(
 
 	if (gpu)
 		*gpu++ = '\0';
-	rc = gctl_expand_nodes((const char *const *)&nodes, 1, &names, err);
+	rc = gctl_take_nodes((const char *const *)&nodes, 1, &names, err);
 	r->gpu = gpu ? gpu : "";
 	request.verb = verb;
 	request.nodes = nodes;

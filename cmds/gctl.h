@@ -41,7 +41,7 @@ int gctl_wrong_answer(struct error *err);
 char *gctl_reason(const struct run *r);
 
 /* The node lists of the words, as names. */
-int gctl_expand_nodes(const char *const *words, size_t n, struct cmd_list *out, struct error *err);
+int gctl_take_nodes(const char *const *words, size_t n, struct cmd_list *out, struct error *err);
 int gctl_list_nodes(
         struct run *r, const struct cmd_list *names, gctl_on_chunk *on_chunk, struct error *err);
 

@@ -7,7 +7,6 @@
 #include <unistd.h>
 
 #include "cmds/views.h"
-#include "common/hostlist.h"
 #include "common/text.h"
 #include "common/xalloc.h"
 
@@ -206,17 +205,12 @@ int gctl_show_job(struct run *r, struct error *err)
 	return end_show(r, cmd_ids_end(&f->ids, rc, "not known", err), err);
 }
 
-static int add_node(const char *name, void *arg)
-{
-	return cmd_list_add(arg, name, NULL);
-}
-
-int gctl_expand_nodes(const char *const *words, size_t n, struct cmd_list *out, struct error *err)
+int gctl_take_nodes(const char *const *words, size_t n, struct cmd_list *out, struct error *err)
 {
 	for (size_t i = 0; i < n; i++) {
 		char shown[160];
 
-		if (hostlist_each(words[i], HOSTLIST_MAX, add_node, out, err) >= 0)
+		if (cmd_hosts_add(out, words[i], err) >= 0)
 			continue;
 		text_escape(shown, sizeof(shown), words[i], strlen(words[i]));
 		return error_wrap(err, "nodes %s", shown);
@@ -238,7 +232,7 @@ int gctl_list_nodes(
 int gctl_show_node(struct run *r, struct error *err)
 {
 	struct cmd_list names = { .n = 0 };
-	int rc = gctl_expand_nodes(r->words, r->n, &names, err);
+	int rc = gctl_take_nodes(r->words, r->n, &names, err);
 
 	jsonout_begin(&r->out, stdout, client_conf(r->client)->cluster, "nodes");
 	if (rc >= 0)

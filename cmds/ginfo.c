@@ -5,7 +5,6 @@
 #include "cmds/cmd.h"
 #include "cmds/listing.h"
 #include "cmds/views.h"
-#include "common/hostlist.h"
 #include "common/text.h"
 
 struct ginfo {
@@ -26,17 +25,12 @@ static const struct argp_option options[] = {
 	{ 0 },
 };
 
-static int add_node(const char *name, void *arg)
-{
-	return cmd_list_add(arg, name, NULL);
-}
-
 static int take_nodes(struct ginfo *g, const char *value, struct error *err)
 {
 	char shown[160];
 
 	g->by_node = true;
-	if (hostlist_each(value, HOSTLIST_MAX, add_node, &g->nodes, err) >= 0)
+	if (cmd_hosts_add(&g->nodes, value, err) >= 0)
 		return 0;
 	text_escape(shown, sizeof(shown), value, strlen(value));
 	return error_wrap(err, "--nodelist=%s", shown);

@@ -151,6 +151,20 @@ static int list(struct gprio *g, struct client *c, struct error *err)
 	return client_call(c, &call, err);
 }
 
+static int check_pairs(const struct gprio *g, struct error *err)
+{
+	const struct cmd_pair pairs[] = {
+		{ g->weights, !filter_is_empty(&g->filter), "--weights", "options that choose jobs",
+		        "they are the same for all" },
+		{ g->weights, g->norm, "--weights", "--norm", NULL },
+		{ g->norm, g->listing.chosen, "--norm", "--format", NULL },
+		{ g->norm, g->listing.longer, "--norm", "--long", NULL },
+		{ g->norm, g->listing.json, "--norm", "--json", "JSON has both" },
+	};
+
+	return cmd_check_pairs(CMD_PAIRS(pairs), err);
+}
+
 static int run(void *input, struct error *err)
 {
 	struct gprio *g = input;
@@ -158,12 +172,10 @@ static int run(void *input, struct error *err)
 	struct client *c = NULL;
 	int rc;
 
-	if (g->norm && !g->listing.columns)
+	if (check_pairs(g, err) < 0)
+		return -1;
+	if (g->norm)
 		g->listing.columns = NORM_COLUMNS;
-	if (g->weights && !filter_is_empty(&g->filter))
-		return error_set(err, ERR_USAGE,
-		        "--weights and options that choose jobs exclude each other: they are the "
-		        "same for all");
 	if (!g->weights && filter_add(&g->filter, FILTER_STATES, "", "PENDING", err) < 0)
 		return -1;
 	if (listing_check(&g->listing, kind, err) == 0)

@@ -243,12 +243,6 @@ static int check_watch(const struct gqueue *q, struct watch_from *from, struct e
 {
 	if (q->since && !q->watch)
 		return error_set(err, ERR_USAGE, "--since goes with --watch only");
-	if (q->watch && (q->start || q->why))
-		return error_set(err, ERR_USAGE, "--watch and %s exclude each other",
-		        q->start ? "--start" : "--why");
-	if (q->watch && q->listing.sort)
-		return error_set(err, ERR_USAGE,
-		        "--watch and --sort exclude each other: jobs come as they change");
 	return q->since ? watch_from_parse(q->since, from, err) : 0;
 }
 
@@ -271,34 +265,40 @@ static int watch(struct gqueue *q, const struct watch_from *from, struct error *
 	return -1;
 }
 
-/* It says of the jobs that it names all there is to say. */
-static int check_why(const struct gqueue *q, struct error *err)
+/* Of those that wait: does it ask for others? */
+static bool asks_for_others(const struct cmd_list *states)
 {
+	for (size_t i = 0; i < states->n; i++)
+		if (strcmp(states->v[i], "PENDING") != 0)
+			return true;
+	return false;
+}
+
+static int check_pairs(const struct gqueue *q, struct error *err)
+{
+	static const char named[] = "it tells of the jobs that it names",
+	                  changes[] = "jobs come as they change";
 	const struct cmd_list *lists = q->filter.lists;
-	const struct {
-		bool given;
-		const char *option;
-	} others[] = {
-		{ q->start, "--start" },
-		{ q->listing.columns, "--format" },
-		{ q->listing.sort, "--sort" },
-		{ q->listing.longer, "--long" },
-		{ q->listing.csv, "--csv" },
-		{ q->filter.me, "--me" },
-		{ lists[FILTER_USERS].n, "--user" },
-		{ lists[FILTER_PARTITIONS].n, "--partition" },
-		{ lists[FILTER_STATES].n, "--states" },
-		{ lists[FILTER_NAMES].n, "--name" },
-		{ lists[FILTER_NODES].n, "--nodes" },
+	const struct cmd_pair pairs[] = {
+		{ q->watch, q->start, "--watch", "--start", NULL },
+		{ q->watch, q->why, "--watch", "--why", NULL },
+		{ q->watch, q->listing.sort, "--watch", "--sort", changes },
+		{ q->start, asks_for_others(&lists[FILTER_STATES]), "--start", "--states",
+		        "it is of jobs that are PENDING" },
+		{ q->why, q->start, "--why", "--start", named },
+		{ q->why, q->listing.columns, "--why", "--format", named },
+		{ q->why, q->listing.sort, "--why", "--sort", named },
+		{ q->why, q->listing.longer, "--why", "--long", named },
+		{ q->why, q->listing.csv, "--why", "--csv", named },
+		{ q->why, q->filter.me, "--why", "--me", named },
+		{ q->why, lists[FILTER_USERS].n, "--why", "--user", named },
+		{ q->why, lists[FILTER_PARTITIONS].n, "--why", "--partition", named },
+		{ q->why, lists[FILTER_STATES].n, "--why", "--states", named },
+		{ q->why, lists[FILTER_NAMES].n, "--why", "--name", named },
+		{ q->why, lists[FILTER_NODES].n, "--why", "--nodes", named },
 	};
 
-	for (size_t i = 0; q->why && i < sizeof(others) / sizeof(others[0]); i++)
-		if (others[i].given)
-			return error_set(err, ERR_USAGE,
-			        "--why and %s exclude each other: it tells of the jobs that it "
-			        "names",
-			        others[i].option);
-	return 0;
+	return cmd_check_pairs(CMD_PAIRS(pairs), err);
 }
 
 static int carry_out(void *input, struct error *err)
@@ -306,7 +306,7 @@ static int carry_out(void *input, struct error *err)
 	struct gqueue *q = input;
 	struct watch_from from = { 0 };
 
-	if (check_watch(q, &from, err) < 0 || check_why(q, err) < 0)
+	if (check_watch(q, &from, err) < 0 || check_pairs(q, err) < 0)
 		return -1;
 	if (q->watch)
 		return watch(q, &from, err);

@@ -159,8 +159,28 @@ struct cmd grun_cmd = {
 	.in_order = true,
 };
 
+/* What a job that runs already has is as it is. */
+static int check_pairs(const struct grun *g, struct error *err)
+{
+	static const char runs[] = "its job is there already";
+	char given[80] = "";
+	const struct cmd_pair pairs[] = {
+		{ g->detach_on_loss, g->patience_s, "--detach-on-loss", "--loss-timeout", NULL },
+		{ g->attach, g->n_given, "--attach", given, runs },
+		{ g->attach, g->pty, "--attach", "--pty", runs },
+		{ g->attach, g->immediate_ms >= 0, "--attach", "--immediate", runs },
+		{ g->attach, g->patience_s, "--attach", "--loss-timeout", runs },
+	};
+
+	if (g->n_given)
+		snprintf(given, sizeof(given), "--%s", g->given[0].row->name);
+	return cmd_check_pairs(CMD_PAIRS(pairs), err);
+}
+
 static int check_options(const struct grun *g, struct error *err)
 {
+	if (check_pairs(g, err) < 0)
+		return -1;
 	if (g->attach && g->command)
 		return error_set(err, ERR_USAGE,
 		        "--attach: there is no command to run, such as '%s'", g->command[0]);
@@ -168,9 +188,6 @@ static int check_options(const struct grun *g, struct error *err)
 		error_set(err, ERR_USAGE, "which command?");
 		return error_hint(err, "grun OPTIONS COMMAND ARGUMENT...; grun --pty bash");
 	}
-	if (g->detach_on_loss && g->patience_s)
-		return error_set(err, ERR_USAGE,
-		        "--detach-on-loss and --loss-timeout: it is either the one or the other");
 	if (g->o.nodes_max > 1)
 		return error_set(err, ERR_USAGE,
 		        "--nodes=%u: grun runs a command on one node; gsubmit on several",

@@ -189,6 +189,16 @@ static int gather_script(const struct gsubmit *g, const struct script *script,
 	return 0;
 }
 
+static int check_pairs(const struct gsubmit *g, const struct submit_options *o, struct error *err)
+{
+	const struct cmd_pair pairs[] = {
+		{ o->test_only, o->wait, "--test-only", "--wait", "there is nothing to wait for" },
+		{ g->checked.parsable, g->checked.json, "--parsable", "--json", NULL },
+	};
+
+	return cmd_check_pairs(CMD_PAIRS(pairs), err);
+}
+
 /* All sources, the weakest first. */
 int gsubmit_gather(const struct gsubmit *g, const struct script *script, struct submit_options *o,
         struct error *err)
@@ -209,9 +219,7 @@ int gsubmit_gather(const struct gsubmit *g, const struct script *script, struct 
 	for (size_t i = 0; i < g->n_given; i++)
 		if (options_set(o, g->given[i].row, g->given[i].value, err) < 0)
 			return -1;
-	if (o->test_only && o->wait)
-		return error_set(err, ERR_USAGE, "--test-only: there is nothing to --wait for");
-	return 0;
+	return check_pairs(g, o, err);
 }
 
 /* --- the job ------------------------------------------------------------------------------------

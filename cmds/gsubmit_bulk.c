@@ -308,15 +308,16 @@ static void clear(struct bulk *b)
 static int check(const struct gsubmit *g, struct error *err)
 {
 	const struct submit_options *o = &g->checked;
+	const struct cmd_pair pairs[] = {
+		{ true, o->wrap, "--bulk", "--wrap", NULL },
+		{ true, o->wait, "--bulk", "--wait", NULL },
+		{ true, o->test_only, "--bulk", "--test-only", NULL },
+		{ o->parsable, o->json, "--parsable", "--json", NULL },
+	};
 
 	if (g->script)
 		return error_set(err, ERR_USAGE, "--bulk: scripts are named in the file");
-	if (o->wrap || o->wait || o->test_only)
-		return error_set(err, ERR_USAGE, "--bulk: cannot be together with --%s",
-		        o->wrap   ? "wrap"
-		        : o->wait ? "wait"
-		                  : "test-only");
-	return 0;
+	return cmd_check_pairs(CMD_PAIRS(pairs), err);
 }
 
 int gsubmit_bulk(const struct gsubmit *g, char token[GSUBMIT_TOKEN], struct error *err)

@@ -8,6 +8,7 @@ bool listing_take(struct listing *l, int key, const char *value)
 	switch (key) {
 	case 'o':
 		l->columns = value;
+		l->chosen = true;
 		return true;
 	case 'l':
 		l->longer = true;
@@ -17,6 +18,7 @@ bool listing_take(struct listing *l, int key, const char *value)
 		return true;
 	case LISTING_KEY_SORT:
 		l->sort = value;
+		l->sorted = true;
 		return true;
 	case LISTING_KEY_CSV:
 		l->csv = true;
@@ -29,13 +31,27 @@ bool listing_take(struct listing *l, int key, const char *value)
 	}
 }
 
+static int check_options(const struct listing *l, struct error *err)
+{
+	static const char all[] = "JSON has all there is to know, in the order in which it comes";
+	const struct cmd_pair pairs[] = {
+		{ l->csv, l->json, "--csv", "--json", NULL },
+		{ l->json, l->chosen, "--json", "--format", all },
+		{ l->json, l->longer, "--json", "--long", all },
+		{ l->json, l->sorted, "--json", "--sort", all },
+		{ l->longer, l->chosen, "--long", "--format", NULL },
+	};
+
+	return cmd_check_pairs(CMD_PAIRS(pairs), err);
+}
+
 int listing_check(struct listing *l, const struct view_kind *kind, struct error *err)
 {
 	struct table_style style = table_style_for(stdout);
 	const char *columns = l->columns ? l->columns : l->longer ? kind->longer : NULL;
 
-	if (l->csv && l->json)
-		return error_set(err, ERR_USAGE, "--csv and --json: only one of the two");
+	if (check_options(l, err) < 0)
+		return -1;
 	if (l->columns && !l->fitted && !isatty(STDOUT_FILENO))
 		style.width = 0;
 	style.heading = !l->no_heading;

@@ -36,6 +36,7 @@ enum { LISTING_KEY_SORT = 0x6000, LISTING_KEY_JSON, LISTING_KEY_CSV };
 /* Begins as { 0 }. */
 struct listing {
 	const char *columns, *sort; /* borrowed of the command line */
+	bool chosen, sorted;        /* they are the user's; else the command's own */
 	bool longer, no_heading, json, csv;
 	bool fitted; /* `columns` are the command's own: into a pipe the table is cut as usual */
 	bool stream; /* listing_part() will be called */
@@ -46,8 +47,8 @@ struct listing {
 /* For cmd->take: false if it is none of these options. */
 bool listing_take(struct listing *l, int key, const char *value);
 
-/* Do the columns exist? -1 with ERR_USAGE. Before anybody is asked. Into a pipe nothing is cut with
- * -o: the columns are somebody's input. */
+/* Do the columns exist, and the options go together? -1 with ERR_USAGE. Before anybody is asked.
+ * Into a pipe nothing is cut with -o: the columns are somebody's input. */
 int listing_check(struct listing *l, const struct view_kind *kind, struct error *err);
 
 void listing_begin(struct listing *l, const char *cluster, const char *name);

@@ -217,10 +217,19 @@ static int say_one(struct submit_options *o, const struct option_row *row, enum 
 		return error_set(err, ERR_USAGE, "cannot be together with --%s", other);
 	o->said[one].option = row->name;
 	o->said[one].source = o->source;
-	if (one == OPTIONS_ONE_CPUS)
+	switch (one) {
+	case OPTIONS_ONE_CPUS:
 		o->cpus = o->cpus_per_gpu = 0;
-	else
-		o->mem_mb = o->mem_per_cpu_mb = o->mem_per_gpu_mb = 0, o->all_mem = false;
+		break;
+	case OPTIONS_ONE_MEM:
+		o->mem_mb = o->mem_per_cpu_mb = o->mem_per_gpu_mb = 0;
+		o->all_mem = false;
+		break;
+	default: /* OPTIONS_ONE_AGAIN */
+		o->no_requeue = false;
+		free(o->requeue_on);
+		o->requeue_on = NULL;
+	}
 	return 0;
 }
 
@@ -390,6 +399,8 @@ static int set_requeue_on(struct submit_options *o, const struct option_row *row
 	all = strbuf_take(&text);
 	if (rc == 0)
 		rc = comeback_check(all, err);
+	if (rc == 0 && *all)
+		rc = say_one(o, row, OPTIONS_ONE_AGAIN, err);
 	if (rc == 0)
 		take_text(o, row, all);
 	free(all);
@@ -516,6 +527,15 @@ static int unset_flag(struct submit_options *o, const struct option_row *row, co
 	return set_flag_to(o, row, value, false, err);
 }
 
+static int set_no_requeue(struct submit_options *o, const struct option_row *row, const char *value,
+        struct error *err)
+{
+	if (set_flag(o, row, value, err) < 0 ||
+	        (o->no_requeue && say_one(o, row, OPTIONS_ONE_AGAIN, err) < 0))
+		return -1;
+	return set_flag(o, row, value, err);
+}
+
 /* --- the table ------------------------------------------------------------------------------ */
 
 #define EVERYWHERE (OPTION_IN_SCRIPT | OPTION_IN_ENV)
@@ -634,7 +654,7 @@ static const struct option_row rows[] = {
 	        "Lower the priority by N (100 if N is left out)" },
 	{ "requeue", 0, OPTION_LIFE, EVERYWHERE, NULL, unset_flag, AT(no_requeue),
 	        "Run again if the node fails (default)" },
-	{ "no-requeue", 0, OPTION_LIFE, EVERYWHERE, NULL, set_flag, AT(no_requeue),
+	{ "no-requeue", 0, OPTION_LIFE, EVERYWHERE, NULL, set_no_requeue, AT(no_requeue),
 	        "Never run it a second time" },
 	{ "signal", 0, OPTION_LIFE, EVERYWHERE, "[B:]SIG[@SECONDS]", set_signal, AT(warn_signal),
 	        "Send SIG so many seconds (default 60) before the time limit" },

@@ -39,7 +39,7 @@
 #define OPTIONS_PATH_MAX      4095 /* PATH_MAX without its NUL */
 
 /* What can be said in one way only. */
-enum options_one { OPTIONS_ONE_CPUS, OPTIONS_ONE_MEM, OPTIONS_ONES };
+enum options_one { OPTIONS_ONE_CPUS, OPTIONS_ONE_MEM, OPTIONS_ONE_AGAIN, OPTIONS_ONES };
 
 /* What a number of GPUs is of. In one source they may stand together and must agree
  * (tasks_settle()); of two sources the stronger one counts. */

@@ -173,10 +173,18 @@ static int run(const struct update *u, struct error *err)
 		.reason = u->reason,
 		.fields = u->fields,
 		.n_fields = u->n_fields };
+	/* How many nodes the job has, which would join them, is not known here. */
+	const struct cmd_pair pairs[] = {
+		{ u->options.gpus_said[OPTIONS_GPUS].text,
+		        u->options.gpus_said[OPTIONS_GPUS_PER_NODE].text, "--gpus",
+		        "--gpus-per-node", NULL },
+	};
 	struct gpusched_spec spec;
 	Gpusched__JobRequest *change;
 	int status;
 
+	if (cmd_check_pairs(CMD_PAIRS(pairs), err) < 0)
+		return -1;
 	if (filter_is_empty(&u->filter))
 		return error_set(err, ERR_USAGE, "which jobs? Their ids are needed");
 	if (!u->n_fields) {

@@ -102,7 +102,7 @@ expect 125 "no such option" grun --output=x true
 expect 125 "--nodes=2" grun -N 2 true
 expect 125 "no command to run" grun --attach=1 true
 expect 125 "--attach=0" grun --attach=0
-expect 125 "either the one or the other" grun --detach-on-loss --loss-timeout=5 true
+expect 125 "--detach-on-loss and --loss-timeout exclude each other" grun --detach-on-loss --loss-timeout=5 true
 expect 125 "--loss-timeout=0" grun --loss-timeout=0 true
 expect 125 "--immediate=x" grun --immediate=x true
 expect 125 "--time=-5" grun --time=-5 true
@@ -167,7 +167,7 @@ expect 1 "more than 4 MiB" gsubmit "$dir/good.sh"
 script good.sh '#!/bin/sh\ntrue\n'
 GSUBMIT_TIME=never expect 2 "GSUBMIT_TIME=never" gsubmit "$dir/good.sh"
 GSUBMIT_TIM=5 expect 2 "GSUBMIT_TIM: no option has this variable" gsubmit "$dir/good.sh"
-expect 125 "nothing to --wait for" gsubmit --test-only --wait "$dir/good.sh"
+expect 125 "--test-only and --wait exclude each other" gsubmit --test-only --wait "$dir/good.sh"
 
 # --- no controller ------------------------------------------------------------------------------
 
