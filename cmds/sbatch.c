@@ -94,7 +94,7 @@ static const char *known_mail(const char *value, struct sbatch_value *out, struc
 		p += *p == ',';
 	}
 	out->text[used] = '\0';
-	return used ? out->text : "NONE";
+	return used ? out->text : noted ? "NONE" : value;
 }
 
 /* --- the table ------------------------------------------------------------------------------ */

@@ -27,7 +27,7 @@ CAN_BE = {
     "begin": [b"1.5.5"], "deadline": [b"1.5.5"], "time": [b"5-1"], "loss-timeout": [b"5-1"],
 } | dict.fromkeys(["max-wait", "requeue-delay", "immediate", "older-than"], [b"0", b"5-1"]) | dict.fromkeys(
     ["gpus", "gpus-per-node", "gpus-per-task"], [b"0"]) | dict.fromkeys(
-    ["mem", "mem-per-cpu", "mem-per-gpu"], [b"2147483648"]) | dict.fromkeys(["gpu-mem", "gpu-mem-burst", "gpu-mem-min"], [b"0", b"2147483648"])
+    ["mem", "mem-per-cpu", "mem-per-gpu"], [b"0", b"2147483648"]) | dict.fromkeys(["gpu-mem", "gpu-mem-burst", "gpu-mem-min"], [b"0", b"2147483648"])
 # Nothing: takes back what a script said, or there is none.
 NONE = EMPTIED | {"constraint", "prefer", "licenses", "nodelist", "exclude", "dependency", "requeue-on", "mail-user", "comment", "reason"}
 # What has a form of its own, of which no value of the list is but these.
