@@ -490,15 +490,6 @@ static int do_backup(struct run *r, struct error *err)
 	return EXIT_DONE;
 }
 
-static int do_list_errors(struct run *r, struct error *err)
-{
-	(void)r, (void)err;
-	for (int code = 0; code < ERR_COUNT; code++)
-		printf("%-22s %3d  %s\n", error_name(code), error_exit_status(code),
-		        error_meaning(code));
-	return EXIT_DONE;
-}
-
 /* --- the table ------------------------------------------------------------------------------ */
 
 struct subcommand {
@@ -560,8 +551,10 @@ static const struct subcommand subcommands[] = {
 	        "Take what is old out of the history into a file, on the controller's host" },
 	{ { "shutdown" }, "", 0, 0, TAKES_REASON, false, do_shutdown,
 	        "End the controller; jobs run on" },
-	{ { "list-errors" }, "", 0, 0, 0, true, do_list_errors,
+	{ { "list-errors" }, "", 0, 0, 0, true, gctl_list_errors,
 	        "Codes of errors, with exit status and meaning" },
+	{ { "list-reasons" }, "", 0, 0, 0, true, gctl_list_reasons,
+	        "Words that say why a job waits, or how it ended" },
 };
 #define N_SUBCOMMANDS (sizeof(subcommands) / sizeof(subcommands[0]))
 

@@ -54,5 +54,8 @@ int gctl_wait(struct run *r, struct error *err);    /* gctl_wait.c */
 int gctl_resign(struct run *r, struct error *err);  /* gctl_resign.c */
 int gctl_archive(struct run *r, struct error *err); /* gctl_archive.c */
 int gctl_verify(struct run *r, struct error *err);  /* gctl_verify.c */
+/* gctl_lists.c */
+int gctl_list_errors(struct run *r, struct error *err);
+int gctl_list_reasons(struct run *r, struct error *err);
 
 #endif

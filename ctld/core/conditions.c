@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "common/reason.h"
 #include "common/units.h"
 #include "ctld/core/depends.h"
 
@@ -56,12 +57,12 @@ static const char *say_begin(const struct core *core, usec_t begin, char *text, 
 	usec_t s = (begin - core->now.wall + USEC_PER_S - 1) / USEC_PER_S;
 
 	snprintf(text, size, "it is not to begin for %s", duration_format(in, (uint64_t)s));
-	return "BeginTime";
+	return reason_word(REASON_BEGIN_TIME);
 }
 
 bool conditions_hold(const struct core *core, const struct intake *t, struct why_blocker *b)
 {
-	*b = (struct why_blocker){ .reason = "Dependency" };
+	*b = (struct why_blocker){ .reason = reason_word(REASON_DEPENDENCY) };
 	if (t->depends && *t->depends) {
 		snprintf(b->text, sizeof(b->text), "%.250s", t->depends);
 		return true;

@@ -22,6 +22,7 @@
 #include <string.h>
 
 #include "common/xalloc.h"
+#include "common/reason.h"
 #include "ctld/core/array.h"
 #include "ctld/core/depends_impl.h"
 #include "ctld/core/idmap.h"
@@ -385,7 +386,7 @@ const char *corr_why(const struct core *core, const struct job *part, char *text
 
 	text[0] = '\0';
 	if (depend_parse(job_info(part)->depends, true, &d, NULL) < 0)
-		return "Dependency";
+		return reason_word(REASON_DEPENDENCY);
 	for (n = 0; n < d.n && used + 100 < size; n++) {
 		const struct depend_term *t = &d.v[n];
 		const struct job *on =
@@ -403,7 +404,7 @@ const char *corr_why(const struct core *core, const struct job *part, char *text
 		        on ? job_state_name((enum job_state)job_info(on)->state) : "");
 	}
 	depend_clear(&d);
-	return never ? "DependencyNeverSatisfied" : "Dependency";
+	return never ? reason_word(REASON_NEVER_SATISFIED) : reason_word(REASON_DEPENDENCY);
 }
 
 /* --- invariants ------------------------------------------------------------------------------ */

@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "common/mailwish.h"
+#include "common/reason.h"
 #include "common/xalloc.h"
 #include "ctld/core/array.h"
 #include "ctld/core/idmap.h"
@@ -576,7 +577,7 @@ const char *depends_why(const struct core *core, const struct job *job, char *te
 	}
 	if (of > said)
 		snprintf(text + used, size - used, ", and %zu more", of - said);
-	return p->never ? "DependencyNeverSatisfied" : "Dependency";
+	return p->never ? reason_word(REASON_NEVER_SATISFIED) : reason_word(REASON_DEPENDENCY);
 }
 
 void depends_say(const struct job *job, char *text, size_t size)

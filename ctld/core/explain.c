@@ -11,6 +11,7 @@
 
 #include "common/hostlist.h"
 #include "common/numbers.h"
+#include "common/reason.h"
 #include "common/units.h"
 #include "common/xalloc.h"
 #include "ctld/core/explain.h"
@@ -49,7 +50,7 @@ static bool held_back(struct core *core, const struct job *job, struct job_why *
 	if (job_link_of(job)->class)
 		return false;
 	reason = job_why(core, job, core->now, text, sizeof(text));
-	b = add(why, *reason ? reason : "None");
+	b = add(why, *reason ? reason : reason_word(REASON_NONE));
 	snprintf(b->text, sizeof(b->text), "%s", text);
 	if (job_info(job)->hold == HOLD_ADMIN)
 		snprintf(b->clears_text, sizeof(b->clears_text),
@@ -60,7 +61,7 @@ static bool held_back(struct core *core, const struct job *job, struct job_why *
 	else if (job_info(job)->hold)
 		snprintf(b->clears_text, sizeof(b->clears_text), "gctl release %llu",
 		        (unsigned long long)job_id(job));
-	if (!strcmp(reason, "BeginTime"))
+	if (!strcmp(reason, reason_word(REASON_BEGIN_TIME)))
 		b->clears = job_info(job)->begin_time;
 	return true;
 }
@@ -417,7 +418,7 @@ static void say_resources(const struct wait *w, const struct option *o, struct j
 static void say_priority(const struct wait *w, const struct option *o, struct job_why *why)
 {
 	const struct conf_partition *p = &w->core->conf->partitions[w->who->partition];
-	struct why_blocker *b = add(why, "Priority");
+	struct why_blocker *b = add(why, reason_word(REASON_PRIORITY));
 	struct job *ahead[WHATIF_NAMED];
 	size_t used, n;
 	char label[JOB_LABEL];
@@ -641,15 +642,15 @@ void explain_contender(struct core *core, const struct contender *who, const str
 
 	switch (decide(sched_scene(core->sched), who, &places, &d)) {
 	case VERDICT_PARTITION:
-		b = add(why, "BadConstraints");
+		b = add(why, reason_word(REASON_BAD_CONSTRAINTS));
 		snprintf(b->text, sizeof(b->text), "its partition is no longer configured");
 		break;
 	case VERDICT_TYPE:
-		b = add(why, "BadConstraints");
+		b = add(why, reason_word(REASON_BAD_CONSTRAINTS));
 		snprintf(b->text, sizeof(b->text), "its GPU type is no longer configured");
 		break;
 	case VERDICT_STATE:
-		b = add(why, "PartitionDown");
+		b = add(why, reason_word(REASON_PARTITION_DOWN));
 		snprintf(b->text, sizeof(b->text), "partition %.60s starts nothing now",
 		        core->conf->partitions[who->partition].name);
 		break;

@@ -6,6 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "common/reason.h"
 #include "common/units.h"
 #include "common/xalloc.h"
 #include "ctld/core/hash.h"
@@ -376,7 +377,7 @@ static void closed(const struct gates *g, const struct gate_path *path, uint32_t
 	uint64_t used = gate->kind == GATE_GPU_HOURS ? hours_now(g, path, gate) : gate->used;
 
 	*block = (struct gate_block){ .gate = id,
-		.reason = gate->kind == GATE_LICENCE ? "Licenses"
+		.reason = gate->kind == GATE_LICENCE ? reason_word(REASON_LICENSES)
 		                                     : gate_reason((enum gate_scope)gate->scope,
 		                                               (enum limit_part)gate->part,
 		                                               (enum gate_kind)gate->kind),

@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "common/xalloc.h"
+#include "common/reason.h"
 #include "ctld/core/hash.h"
 #include "ctld/core/resort.h"
 #include "ctld/core/sched_impl.h"
@@ -91,7 +92,7 @@ static void entry_gone(struct sched *s, struct class *class, const char *cause, 
 void planner_drop(struct sched *s, struct class *class, uint64_t by)
 {
 	if (class_link(class)->entry)
-		entry_gone(s, class, "Priority", by);
+		entry_gone(s, class, reason_word(REASON_PRIORITY), by);
 }
 
 /* What holds a class that waits for no capacity, in a word. */
@@ -101,7 +102,7 @@ static const char *closed_by(const struct decision *d)
 	case VERDICT_GATE:
 		return d->gate.reason;
 	case VERDICT_STATE:
-		return "PartitionDown";
+		return reason_word(REASON_PARTITION_DOWN);
 	default:
 		return "reconfigured";
 	}
@@ -180,7 +181,9 @@ static void recheck_entry(struct sched *s, struct class *class, const struct pla
 		uint32_t node = e->places.v[i].node;
 
 		planner_recheck(s, node,
-		        plan_is_late(s->scene.plan, node) ? "a run ended late" : "Priority", 0);
+		        plan_is_late(s->scene.plan, node) ? "a run ended late"
+		                                          : reason_word(REASON_PRIORITY),
+		        0);
 	}
 }
 
@@ -239,7 +242,8 @@ static void enter(struct sched *s, struct class *class, const struct plan_want *
 	l->planned = e->start;
 	/* It may go itself, and its places with it. */
 	for (i = 0; l->entry == e && i < e->places.n; i++)
-		planner_recheck(s, e->places.v[i].node, "Priority", job_id(class_head(class)));
+		planner_recheck(s, e->places.v[i].node, reason_word(REASON_PRIORITY),
+		        job_id(class_head(class)));
 }
 
 bool planner_plan(struct sched *s, struct class *class)
@@ -252,7 +256,7 @@ bool planner_plan(struct sched *s, struct class *class)
 	        !find_start(s, class, &want, &found))
 		return false;
 	if (worst)
-		broke(s, worst, "Priority", job_id(class_head(class)));
+		broke(s, worst, reason_word(REASON_PRIORITY), job_id(class_head(class)));
 	enter(s, class, &want, &found);
 	return true;
 }

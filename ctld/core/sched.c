@@ -6,6 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "common/reason.h"
 #include "common/xalloc.h"
 #include "ctld/core/sched_impl.h"
 
@@ -486,7 +487,7 @@ void sched_node_changed(struct sched *s, uint32_t node, const char *cause)
 
 void sched_node_taken(struct sched *s, uint32_t node, uint64_t by)
 {
-	node_changed(s, node, "Priority", by);
+	node_changed(s, node, reason_word(REASON_PRIORITY), by);
 }
 
 /* --- deciding -------------------------------------------------------------------------------- */

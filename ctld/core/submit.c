@@ -9,6 +9,7 @@
 #include <string.h>
 
 #include "common/xalloc.h"
+#include "common/reason.h"
 #include "ctld/core/admit.h"
 #include "ctld/core/bulk.h"
 #include "ctld/core/conditions.h"
@@ -186,8 +187,9 @@ static const struct job_why *test_why(struct core *core, const struct core_event
 
 	memset(why, 0, sizeof(*why));
 	if (v->in->hold) {
-		why->blockers[why->n_blockers++].reason =
-		        e->caller.role != ROLE_USER ? "JobHeldAdmin" : "JobHeldUser";
+		why->blockers[why->n_blockers++].reason = e->caller.role != ROLE_USER
+		                                                  ? reason_word(REASON_HELD_ADMIN)
+		                                                  : reason_word(REASON_HELD_USER);
 	} else if (conditions_hold(core, v, &condition)) {
 		why->blockers[why->n_blockers++] = condition;
 	} else {

@@ -3,17 +3,19 @@
 #include <string.h>
 
 #include "ctld/core/depends.h"
+#include "common/reason.h"
 #include "ctld/core/explain.h"
 
 /* --- jobs ------------------------------------------------------------------------------------ */
 
-static const char *const ended_reasons[JOB_STATE_COUNT] = {
-	[JOB_FAILED] = "NonZeroExitCode",
-	[JOB_TIMEOUT] = "TimeLimit",
-	[JOB_NODE_FAIL] = "NodeDown",
-	[JOB_OUT_OF_MEMORY] = "OutOfMemory",
-	[JOB_PREEMPTED] = "Preempted",
-	[JOB_DEADLINE] = "DeadLine",
+/* 0: none. */
+static const enum reason ended_reasons[JOB_STATE_COUNT] = {
+	[JOB_FAILED] = REASON_EXIT_CODE,
+	[JOB_TIMEOUT] = REASON_TIME_LIMIT,
+	[JOB_NODE_FAIL] = REASON_NODE_DOWN,
+	[JOB_OUT_OF_MEMORY] = REASON_OUT_OF_MEMORY,
+	[JOB_PREEMPTED] = REASON_PREEMPTED,
+	[JOB_DEADLINE] = REASON_DEADLINE,
 };
 
 static uint64_t run_elapsed_s(const struct run *run, struct clocks now)
@@ -37,11 +39,11 @@ static void say_ended(const struct run *run, struct job_view *v)
 	char which[120] = "", how[40] = "";
 
 	if (i->end_cause == END_LAUNCH)
-		v->reason = "JobLaunchFailure";
+		v->reason = reason_word(REASON_LAUNCH_FAILURE);
 	if (i->end_cause == END_GPU_MEMORY)
-		v->reason = "GpuMemory";
+		v->reason = reason_word(REASON_GPU_MEMORY);
 	if (i->end_cause == END_IDLE)
-		v->reason = "Idle";
+		v->reason = reason_word(REASON_IDLE);
 	if (i->nodes > 1 && !run_ended_well(run)) {
 		snprintf(which, sizeof(which), "rank %u on %.64s: ", i->id.rank, i->node);
 		if (i->end_cause <= END_EXIT && past->exit_signal)
@@ -59,7 +61,7 @@ static void say_unknown(const struct run *run, struct job_view *v)
 
 	if (!node || node_link_of(node)->hearing == NODE_HEARD)
 		return;
-	v->reason = "NodeUnknown";
+	v->reason = reason_word(REASON_NODE_UNKNOWN);
 	snprintf(v->reason_text, sizeof(v->reason_text),
 	        "node %.80s is not heard of: nothing is known", run_info(run)->node);
 }
@@ -251,7 +253,7 @@ static void view(
 		return;
 	}
 	if (v->ended && ended_reasons[i->state])
-		v->reason = ended_reasons[i->state];
+		v->reason = reason_word(ended_reasons[i->state]);
 	if (run)
 		view_runs(job, now, v);
 }

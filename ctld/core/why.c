@@ -9,6 +9,7 @@
 #include <string.h>
 
 #include "common/units.h"
+#include "common/reason.h"
 #include "common/xalloc.h"
 #include "ctld/core/array.h"
 #include "ctld/core/conditions.h"
@@ -31,8 +32,7 @@ struct spare {
 };
 
 struct tally {
-	uint32_t could;     /* nodes that could run it if they were empty */
-	uint32_t accepting; /* of all nodes of the partition */
+	uint32_t could; /* nodes that could run it if they were empty */
 	struct named drained, down, unknown, invalid; /* of those that could */
 	/* Of those that could and accept work, the first thing short; others: room only on GPUs
 	 * that other users' jobs share. */
@@ -133,7 +133,6 @@ static void tally_node(const struct core *core, uint32_t n, const struct ask *as
 	struct ask whose_ever = { .gpus = ask->gpus };
 	bool accepts = ledger_accepts(core->ledger, n);
 
-	t->accepting += accepts;
 	if (!any_alternative(core->ledger, n, ask, could_fit))
 		return;
 	t->could++;
@@ -283,14 +282,12 @@ const char *ask_why(
 	if (!t.could) {
 		never_fits(core, partition, ask, &err);
 		snprintf(text, size, "%.*s", (int)size - 1, err.text);
-		return "BadConstraints";
+		return reason_word(REASON_BAD_CONSTRAINTS);
 	}
 	snprintf(text, size, "needs %s on %s of %.24s: %s", want, where, p->name, has);
-	if (!t.accepting)
-		return "PartitionDown";
 	if (t.drained.n + t.down.n + t.unknown.n + t.invalid.n == t.could)
-		return "ReqNodeNotAvail";
-	return "Resources";
+		return reason_word(REASON_NODE_NOT_AVAIL);
+	return reason_word(REASON_RESOURCES);
 }
 
 /* Classes a second of which it is counted though no limit holds them: it is work, and a listing has
@@ -325,17 +322,17 @@ static void judge(const struct core *core, struct class *class, struct clocks no
 		l->reason = "";
 		break;
 	case VERDICT_PARTITION:
-		l->reason = "BadConstraints";
+		l->reason = reason_word(REASON_BAD_CONSTRAINTS);
 		snprintf(l->text, TEXT_SIZE, "its partition is no longer configured");
 		l->n_blockers = 1;
 		break;
 	case VERDICT_TYPE:
-		l->reason = "BadConstraints";
+		l->reason = reason_word(REASON_BAD_CONSTRAINTS);
 		snprintf(l->text, TEXT_SIZE, "its GPU type is no longer configured");
 		l->n_blockers = 1;
 		break;
 	case VERDICT_STATE:
-		l->reason = "PartitionDown";
+		l->reason = reason_word(REASON_PARTITION_DOWN);
 		snprintf(l->text, TEXT_SIZE, "partition %.40s starts nothing now",
 		        core->conf->partitions[l->partition].name);
 		l->n_blockers = 1;
@@ -346,7 +343,7 @@ static void judge(const struct core *core, struct class *class, struct clocks no
 		l->n_blockers = explain_count((struct core *)(uintptr_t)core, class);
 		break;
 	case VERDICT_PLANNED:
-		l->reason = "Priority";
+		l->reason = reason_word(REASON_PRIORITY);
 		snprintf(l->text, TEXT_SIZE, "what is free is planned for jobs before it");
 		count_blockers((struct core *)(uintptr_t)core, l, class, now);
 		break;
@@ -386,10 +383,10 @@ static const char *held_why(const struct job *job, char *text, size_t size)
 	snprintf(text, size, "%.*s", (int)size - 1,
 	        *i->comment ? i->comment : "submitted with --hold");
 	if (i->hold == HOLD_ADMIN || i->hold == HOLD_COORDINATOR)
-		return "JobHeldAdmin";
+		return reason_word(REASON_HELD_ADMIN);
 	return i->hold == HOLD_SELF && last && run_info(last)->end_cause == END_LAUNCH
-	               ? "JobLaunchFailure"
-	               : "JobHeldUser";
+	               ? reason_word(REASON_LAUNCH_FAILURE)
+	               : reason_word(REASON_HELD_USER);
 }
 
 const char *job_why(
@@ -406,12 +403,12 @@ const char *job_why(
 		return held_why(job, text, size);
 	if (core->suspended) {
 		snprintf(text, size, "%.*s", (int)size - 1, core->suspended);
-		return "ControllerSuspended";
+		return reason_word(REASON_SUSPENDED);
 	}
 	if (job_link_of(job)->expired) {
 		snprintf(text, size,
 		        "its signature is too old; its owner must sign it anew: gctl resign");
-		return "SignatureExpired";
+		return reason_word(REASON_SIGNATURE_EXPIRED);
 	}
 	reason = conditions_why(core, job, text, size);
 	if (reason)
@@ -421,19 +418,19 @@ const char *job_why(
 		snprintf(text, size, "attempt %u is still alive on %.80s%s",
 		        run_info(stray)->id.attempt, run_info(stray)->node,
 		        run_info(stray)->end_wanted ? ", and was told to end" : "");
-		return "AttemptAlive";
+		return reason_word(REASON_ATTEMPT_ALIVE);
 	}
 	if (array_full(job)) {
 		snprintf(text, size, "%u of its tasks run, and no more may at a time",
 		        job_array(job)->running);
-		return "JobArrayTaskLimit";
+		return reason_word(REASON_ARRAY_LIMIT);
 	}
 	if (!class || class_link(class)->last.verdict == VERDICT_NONE)
 		return "";
 	reason = class_why(core, class, now, &words);
 	head = class_head(class);
 	/* What holds the one holds the other: the word is the one that --why begins with, too. */
-	if (head != job && !strcmp(reason, "Resources"))
+	if (head != job && !strcmp(reason, reason_word(REASON_RESOURCES)))
 		snprintf(text, size, "behind job %s, which asks for the same; %.*s",
 		        job_label(head, label), (int)size - 1, words);
 	else

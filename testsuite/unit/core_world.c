@@ -10,6 +10,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "common/reason.h"
 #include "common/xalloc.h"
 #include "ctld/core/codec.h"
 #include "ctld/core/hash.h"
@@ -639,6 +640,7 @@ struct job_view world_view(struct world *w, uint64_t job)
 	struct job_view v = { .state = "none", .reason = "none" };
 
 	core_job_view(w->core, job, w->now, &v);
+	assert_true(!*v.reason || !strcmp(v.state, "none") || reason_known(v.reason));
 	return v;
 }
 

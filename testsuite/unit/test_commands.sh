@@ -122,6 +122,7 @@ expect 2 "which jobs?" gctl release
 expect 2 "would be up, drain, down or inactive" gctl partition batch off
 expect 2 "gctl partition NAME STATE" gctl partition batch
 expect 0 "job.token" gctl list-errors
+expect 0 "AssocGrpGRES" gctl list-reasons
 expect 0 "Examples:" gctl update --help
 expect 0 "gpus-per-node" gctl update --help
 expect 2 "Their ids are needed" gctl update --gpus=1
@@ -243,6 +244,28 @@ cmds/gctl --help | sed -n '/^Subcommands:/,$s/^  \([a-z -]*[a-z]\) .*/\1/p' | so
 sed -n 's/^\.It Ic \([a-z -]*[a-z]\).*/\1/p' "$src/man/gctl.1" | sed 's/ Ar.*//; s/ Op.*//' | sort >"$dir/told"
 [ -s "$dir/have" ] || fail "gctl --help lists no subcommands"
 cmp -s "$dir/have" "$dir/told" || fail "gctl.1: subcommands: $(diff "$dir/have" "$dir/told")"
+
+# Reasons, states and error codes: the words that the programs have.
+words_of() { # PAGE SECTION
+	sed -n "/^\\.Ss $2/,/^\\.S[hs] [^${2%"${2#?}"}]/s/^\\.It \\(Cm \\)\\{0,1\\}//p" "$src/man/$1"
+}
+compare() { # WHAT
+	[ -s "$dir/have" ] || fail "$1: there are none"
+	cmp -s "$dir/have" "$dir/told" || fail "$1: $(diff "$dir/have" "$dir/told")"
+}
+checked=$((checked + 3))
+cmds/gctl list-reasons | cut -d' ' -f1 | sort >"$dir/have"
+words_of gqueue.1 Reasons | tr ' ' '\n' | sort >"$dir/told"
+compare "gqueue.1: reasons"
+cmds/gctl list-errors | awk '{ print $1, "Pq", $2 }' | sort >"$dir/have"
+words_of gctl.1 "Error codes" | sort >"$dir/told"
+compare "gctl.1: error codes"
+cmds/gqueue -t NOSUCH 2>&1 | sed -n 's/^hint: //p' | tr ' ' '\n' | sort >"$dir/have"
+words_of gqueue.1 States | cut -d' ' -f1 | sort >"$dir/told"
+compare "gqueue.1: states"
+for code in $(words_of gqueue.1 States | cut -d' ' -f2); do
+	expect 4 "" gqueue -t "$code"
+done
 
 # Every function of the C API.
 sed -n 's/^.*[ *]\(gpusched_[a-z_]*\)(.*/\1/p' "$src/cmds/gpusched.h" | sort -u >"$dir/have"

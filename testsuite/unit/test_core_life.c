@@ -16,7 +16,7 @@ static void whole_life(void **state)
 	(void)state;
 	id = world_submit(w, "h100:2");
 	assert_string_equal(world_state(w, id), "PENDING");
-	assert_string_equal(world_reason(w, id), "PartitionDown");
+	assert_string_equal(world_reason(w, id), "ReqNodeNotAvail");
 	world_seal(w);
 	world_register_all(w);
 	assert_string_equal(world_state(w, id), "CONFIGURING");
@@ -179,7 +179,7 @@ static void reasons(void **state)
 	for (n = 0; n < 2; n++)
 		world_node(w, NODE_DOWN, n, false);
 	world_pass(w, 2);
-	assert_string_equal(world_reason(w, b), "PartitionDown");
+	assert_string_equal(world_reason(w, b), "ReqNodeNotAvail");
 	assert_string_equal(
 	        world_view(w, b).reason_text, "needs h100:2 on one node of batch: 1 is drained "
 	                                      "(n2), 2 are down (n0, n1), 1 is not heard of (n3)");

@@ -322,7 +322,7 @@ static void operators(void **state)
 	world_run_ends(w, id, 0);
 	assert_string_equal(world_node_view(w, 0).state, "drained");
 	next = world_submit(w, "h100:4");
-	assert_string_equal(world_reason(w, next), "PartitionDown");
+	assert_string_equal(world_reason(w, next), "ReqNodeNotAvail");
 	world_restart(w);
 	world_register(w, 0, "inc1", NULL, 0);
 	assert_string_equal(world_node_view(w, 0).state, "drained");
@@ -664,7 +664,7 @@ static void broken_node(void **state)
 	assert_string_equal(
 	        world_node_view(w, 0).reason, "4 launches in a row failed, the last: no cgroup");
 	assert_string_equal(world_reason(w, id[0]), "JobLaunchFailure");
-	assert_string_equal(world_reason(w, id[1]), "PartitionDown");
+	assert_string_equal(world_reason(w, id[1]), "ReqNodeNotAvail");
 	world_seal(w);
 	world_free(w);
 }

@@ -397,7 +397,7 @@ static void test_only(void **state)
 	(void)state;
 	world_apply(w, &e);
 	assert_false(w->would_start);
-	assert_memory_equal(w->why, "PartitionDown: ", 15);
+	assert_memory_equal(w->why, "ReqNodeNotAvail: ", 17);
 	world_register_all(w);
 	world_submit(w, "h100:2");
 	hash = core_hash(w->core);

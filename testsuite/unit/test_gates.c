@@ -7,8 +7,9 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "common/reason.h"
 #include "common/xalloc.h"
-#include "ctld/core/gates.h"
+#include "ctld/core/gates_impl.h"
 #include "testsuite/unit/policy_conf.h"
 
 static struct need gpus(uint16_t type, uint32_t n)
@@ -166,6 +167,21 @@ static void each_kind_and_scope(void **state)
 			gate_path_free(g, marc);
 			gates_free(g);
 			policy_conf_free(s.conf);
+		}
+	}
+}
+
+/* Each has a word of its own, which the table of reasons explains. */
+static void words(void **state)
+{
+	int scope, part, kind;
+	(void)state;
+
+	for (scope = 0; scope < SCOPES; scope++) {
+		for (part = 0; part < LIMIT_PARTS; part++) {
+			for (kind = 0; kind < LIMIT_KINDS; kind++)
+				assert_true(reason_known(gate_reason((enum gate_scope)scope,
+				        (enum limit_part)part, (enum gate_kind)kind)));
 		}
 	}
 }
@@ -679,6 +695,7 @@ int main(void)
 		cmocka_unit_test(parts_of_gpus),
 		cmocka_unit_test(the_chain_of_accounts),
 		cmocka_unit_test(each_kind_and_scope),
+		cmocka_unit_test(words),
 		cmocka_unit_test(each_job),
 		cmocka_unit_test(waiting_jobs_count),
 		cmocka_unit_test(users_under_an_account),
