@@ -28,15 +28,20 @@ static int fail(struct error *err, const char *what, const char *path)
 	return error_set(err, ERR_SYSTEM, "%s '%s': %s", what, path, strerror(errno));
 }
 
-/* Make a directory if it is missing; it must be ours and nobody else's to write. */
+/* Make a directory if it is missing; it must be ours and nobody else's to write. Where the site
+ * has put a link it is followed, but none below that: its target would be changed, too. */
 static int open_own_dir(int at, const char *name, const char *path, mode_t mode, struct error *err)
 {
+	int link = at == AT_FDCWD ? 0 : O_NOFOLLOW;
 	struct stat st;
 	int fd;
 
 	if (mkdirat(at, name, mode) < 0 && errno != EEXIST)
 		return fail(err, "cannot make the directory", path);
-	fd = openat(at, name, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	fd = openat(at, name, O_RDONLY | O_DIRECTORY | O_CLOEXEC | link);
+	if (fd < 0 && errno == ENOTDIR)
+		return error_set(err, ERR_USAGE,
+		        "'%s' is a link or a file; it must be a directory, or not there", path);
 	if (fd < 0 || fstat(fd, &st) < 0) {
 		fail(err, "cannot open the directory", path);
 		goto error;

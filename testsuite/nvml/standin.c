@@ -61,10 +61,10 @@ struct facts {
 	} xids[MAX_FACTS];
 	unsigned n_faults;
 	struct fault {
-		enum { FAIL, HANG, CRASH } kind;
+		enum { FAIL, HANG, CRASH, SLOW } kind;
 		char call[TEXT];
-		int gpu; /* -1: any */
-		int result;
+		int gpu;    /* -1: any */
+		int result; /* of SLOW: milliseconds */
 	} faults[MAX_FACTS];
 };
 
@@ -180,7 +180,7 @@ static void add_fault(struct facts *f, const char *line, int kind)
 	t->kind = kind;
 	set(t->call, word(line, "call"));
 	t->gpu = number(line, "gpu", -1);
-	t->result = number(line, "result", 999);
+	t->result = kind == SLOW ? number(line, "ms", 0) : number(line, "result", 999);
 	f->n_faults++;
 }
 
@@ -218,6 +218,8 @@ static void take_line(struct facts *f, const char *line)
 		add_fault(f, line, HANG);
 	} else if (begins(line, "crash")) {
 		add_fault(f, line, CRASH);
+	} else if (begins(line, "slow")) {
+		add_fault(f, line, SLOW);
 	}
 }
 
@@ -253,6 +255,10 @@ static int fault(const char *call, int gpu)
 		if ((strcmp(t->call, "*") != 0 && strcmp(t->call, call) != 0) ||
 		        (t->gpu >= 0 && t->gpu != gpu))
 			continue;
+		if (t->kind == SLOW) {
+			nanosleep(&(struct timespec){ .tv_nsec = t->result * 1000000L }, NULL);
+			continue;
+		}
 		if (t->kind == FAIL)
 			return t->result;
 		if (t->kind == CRASH)

@@ -4,9 +4,12 @@ Row 9 of the checklist in reliability.md (1.6), GPU escape, as far as it is abou
 driver has their numbers, so that open(2) fails with ENXIO where it is permitted and with EPERM where the filter denies it.
 """
 
+import ctypes
 import os
 import pathlib
+import platform
 import stat
+import struct
 import subprocess
 
 import pytest
@@ -290,6 +293,77 @@ def test_the_sites_minimum_is_enforced():
                    "the agent to refuse")
         assert "--containment: devices, memory cannot be had here (--cgroup=none); active would be subreaper" in c.agents["n1"].tail(50)
         assert c.node_states()["n1"] not in ("idle", "mixed")
+
+
+class Closed:
+    """A program on a cgroup that lets none be attached below it [bpf(2), BPF_PROG_ATTACH without flags]: what a kernel that refuses
+    a run's filter looks like."""
+    CALL = {"x86_64": 321, "aarch64": 280}.get(platform.machine())
+    LOAD, ATTACH, DETACH, CGROUP_DEVICE_PROG, CGROUP_DEVICE = 5, 8, 9, 15, 6
+    libc = ctypes.CDLL(None, use_errno=True)
+
+    def bpf(self, command, *words):
+        text = struct.pack(*words)
+        buffer = ctypes.create_string_buffer(text, 120)
+        r = self.libc.syscall(self.CALL, command, buffer, len(text))
+        if r < 0:
+            raise OSError(ctypes.get_errno(), "bpf")
+        return r
+
+    def __init__(self, path):
+        allow = struct.pack("<BBhiBBhi", 0xb7, 0, 0, 1, 0x95, 0, 0, 0)  # r0 = 1; exit
+        self.code, self.licence = ctypes.create_string_buffer(allow, len(allow)), ctypes.create_string_buffer(b"GPL")
+        self.program = self.bpf(self.LOAD, "<IIQQ", self.CGROUP_DEVICE_PROG, 2, ctypes.addressof(self.code), ctypes.addressof(self.licence))
+        self.group = os.open(path, os.O_RDONLY | os.O_DIRECTORY)
+
+    def __enter__(self):
+        self.bpf(self.ATTACH, "<IIII", self.group, self.program, self.CGROUP_DEVICE, 0)
+
+    def __exit__(self, *_):
+        self.bpf(self.DETACH, "<IIII", self.group, self.program, self.CGROUP_DEVICE, 0)
+        os.close(self.group)
+        os.close(self.program)
+
+
+def test_without_its_filter_nothing_runs(box):
+    """Fail closed: the kernel takes filters when the agent starts, and later does not."""
+    mount = next(line.split()[1] for line in pathlib.Path("/proc/mounts").read_text().splitlines() if line.split()[2] == "cgroup2")
+    leaf = output(box, run(box, "sed -n 's/^0:://p' /proc/self/cgroup")).strip()
+    with Closed(pathlib.Path(mount + leaf).parent):
+        for options in (["--gpus=1"], []):
+            job = run(box, "echo ran > ran", *options)
+            why = wait_until(lambda j=job: (lambda text: "filter" in text and text)(box.run("gctl", "show", "job", j).stdout),
+                             "the reason to be told")
+            assert "device filter" in why
+            box.run("gcancel", job)
+    assert not (box.dir / "jobs/ran").exists()
+    box.run("gctl", "resume", "n1", check=False)
+    output(box, run(box, "true", "--gpus=1"))
+
+
+@needs_root
+def test_a_run_is_put_near_its_gpu(tmp_path):
+    """On the CPUs that /sys says are near it, if what was booked fits there; one without GPUs is not put anywhere. What /sys says is
+    seen by the agent alone."""
+    cpus = sorted(os.sched_getaffinity(0))
+    near = next((f for f in sorted(pathlib.Path("/sys/bus/pci/devices").glob("0000:*.0/local_cpulist"))), None)
+    if len(cpus) < 2 or not near:
+        pytest.skip("needs two CPUs and PCI")
+    bus, device = (int(x, 16) for x in near.parent.name[5:-2].split(":"))
+    (tmp_path / "machine").write_text(f'gpu uuid=GPU-0 name="NVIDIA H100 80GB HBM3" pci=0:{bus:x}:{device:x} minor=0 mem=81559\n')
+    (tmp_path / "near").write_text(f"{cpus[-1]}\n")
+    tmp_path.chmod(0o755)
+    with Cluster(start=False, gpus="h100:1", cpus=len(cpus)) as c:
+        c.start_munged()
+        c.start_ctld()
+        c.agents["n1"] = Daemon("gnoded n1", ["unshare", "-m", "sh", "-c", f'mount --bind {tmp_path}/near {near} && exec "$0" "$@"', *c.agent_argv("n1")],
+                                c.dir / "log/gnoded-n1.log",
+                                {**c.env, "LD_LIBRARY_PATH": str(BUILD / "testsuite/nvml"), "NVML_STANDIN": str(tmp_path / "machine")})
+        c.wait_nodes()
+        script = "python3 -c 'import os; print(*sorted(os.sched_getaffinity(0)))'"
+        assert output(c, run(c, script, "--gpus=1", "--cpus-per-task=1")) == f"{cpus[-1]}\n"
+        assert output(c, run(c, script, "--gpus=1", "--cpus-per-task=2")) == " ".join(map(str, cpus)) + "\n"
+        assert output(c, run(c, script)) == " ".join(map(str, cpus)) + "\n"
 
 
 def test_words_of_containment_are_checked():

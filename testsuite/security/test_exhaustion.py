@@ -1,6 +1,7 @@
 """14: what one user can take from the others (see README.md for what the unit tests cover)."""
 
 import os
+import resource
 import select
 import socket
 
@@ -86,6 +87,8 @@ def test_more_names_than_a_cluster_has(c):
 def test_connections_that_say_nothing(c):
     """More than may be unauthenticated at a time, all from one address: a client still comes in."""
     silent = []
+    _, most = resource.getrlimit(resource.RLIMIT_NOFILE)
+    resource.setrlimit(resource.RLIMIT_NOFILE, (most, most))
     try:
         for _ in range(1500):
             s = socket.socket()
@@ -115,3 +118,49 @@ def test_a_client_that_reads_nothing(c):
         assert "asan" in BUILD.name or resident_mb(c.ctld.pid) < before + 200
     c.run("gcancel", job)
     wait_until(lambda: c.run("gctl", "ping").returncode == 0, "the controller")
+
+
+@needs_root
+def test_how_much_one_user_may_queue():
+    """Number of jobs, tasks of an array, script and environment: what is too much is refused by its limit, and another user has his own."""
+    policy = 'accounts = ( { name = "all"; members = [ "*" ]; per_user = { queued = 20; }; } );\ndefault_account = "all";'
+    with Cluster(start=False, controller='max_script = "16K"; max_jobs = 60;', policy=policy) as c:
+        c.start_munged()
+        c.start_ctld()
+
+        def submit(*options, user="bin", text="true\n", **kw):
+            return c.run("gsubmit", "--hold", "--parsable", *options, user=user, stdin="#!/bin/sh\n" + text, check=False, **kw)
+
+        def refused(r, *words):
+            assert r.returncode == 1 and not r.stdout and all(w in r.stderr for w in words), (words, r)
+
+        refused(submit("--array=1-21"), "its limit is 20")
+        assert submit("--array=1-15").returncode == 0
+        for _ in range(5):
+            assert submit().returncode == 0
+        refused(submit(), "its limit is 20")
+        assert submit(user="daemon").returncode == 0
+        refused(submit(user="daemon", text="#" * (16 << 10)), "16")
+        assert submit(user="daemon", text="#" * (15 << 10)).returncode == 0
+        refused(submit(user="daemon", env={f"BIG{i}": "x" * 120_000 for i in range(15)}), "environment")
+        for user, limit in (("daemon", "its limit is 20"), ("nobody", "its limit is 20"), ("games", "60")):  # the cluster's, in the end
+            while (r := submit(user=user)).returncode == 0:
+                pass
+            refused(r, limit)
+        assert sum(j["user"] == "games" for j in c.jobs().values()) < 20
+
+
+@needs_root
+def test_ten_thousand_polls_of_one_hold_up_nobody(c):
+    n = 10_000
+    with Peer(c, user="bin") as thief:
+        body = packed("MSG_LIST_JOBS", {})[16:]
+        thief.send_bytes(b"".join(packed("MSG_LIST_JOBS", body, i) for i in range(1, n + 1)))
+        done = thief.receive()[0] == "MSG_REPLY"  # it is at them
+        job = c.submit("true", user="daemon")
+        c.wait_state(job, "COMPLETED")
+        while done < n:
+            kind, _, value = thief.receive()
+            if kind == "MSG_REPLY":
+                assert value.get("code", 0) == 0
+                done += 1

@@ -13,7 +13,7 @@ from proto import SCHEMA_OF, TYPES, varint
 USERS = [k for k, n in TYPES.items() if 1 <= n < 32] + ["MSG_STREAM_DATA", "MSG_STREAM_CREDIT", "MSG_STREAM_CLOSE"]
 # Plain text that means something to SQL, shells, formats and tables, and bytes that are no plain text.
 PLAIN = ["'; DROP TABLE job; --", "\" OR \"\"=\"", "%s%n%n%n", "$(touch /tmp/evil)`id`", "../../../etc/shadow", "\\", "-rf",
-         "x" * 60000, "=1+1", "ünï", "\u00a0"]
+         "x" * 60000, "x" * (64 << 10), "=1+1", "ünï", "\u00a0"]
 NOT_PLAIN = [b"a\nb", b"a\rb", b"\x1b[2J\x1b]0;title\x07", b"a\0b", b"\xff\xfe", b"\xc0\x80", b"\xed\xa0\x80", b"\x7f", b"\xc2\x9b31m",
              "a\u2028b".encode(), "a\u202eb".encode(), "a\u2066b".encode(), b"a\tb"]
 

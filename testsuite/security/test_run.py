@@ -439,6 +439,7 @@ def test_the_job_inherits_nothing(lau):
     assert "SECRET_OF_THE_AGENT" not in p["env"]
 
 
+@pytest.mark.skipif(not ROOT, reason="who is not dumpable shows its descriptors to root alone")
 def test_descriptors_that_the_agent_leaks_end_with_it():
     """What was open in whoever started the agent, without close-on-exec, as a service manager's bug would have it."""
     lau = Launcher(start=False)
@@ -484,11 +485,12 @@ while not os.path.exists("go"):
     time.sleep(0.05)
 """, cwd=str(lau.jobs), env=env))
     wait_until((lau.jobs / "up").exists, "the run")
-    shepherd = pathlib.Path(f"/proc/{lau.shepherd(run)}/environ").read_bytes()
-    launcher = pathlib.Path(f"/proc/{lau.pid}/environ").read_bytes()
-    for e in env:
-        assert e not in shepherd and e not in launcher
-    assert b"SECRET_OF_THE_AGENT" not in shepherd
+    if ROOT:  # who is not dumpable shows it to root alone
+        shepherd = pathlib.Path(f"/proc/{lau.shepherd(run)}/environ").read_bytes()
+        launcher = pathlib.Path(f"/proc/{lau.pid}/environ").read_bytes()
+        for e in env:
+            assert e not in shepherd and e not in launcher
+        assert b"SECRET_OF_THE_AGENT" not in shepherd
     job = (lau.jobs / "env").read_bytes().split(b"\0")
     assert b"LD_PRELOAD=/tmp/evil.so" in job and b"BASH_FUNC_ls%%=() { echo evil; }" in job
     for e in (b"GPUSCHED_JOB_ID=1000", b"GPUSCHED_EVIL=1", b"GPUSCHED_RUN_DIR=/root", b"CUDA_VISIBLE_DEVICES=0,1,2,3",
@@ -587,9 +589,10 @@ class Swapper:
         self.thread.join()
 
 
-@needs_root
-def test_directories_that_are_swapped_while_a_run_starts(lau, canary):
-    """GPUSCHED_RACE_ROUNDS launches; each at a different moment of some thousand swaps."""
+@contextlib.contextmanager
+def swapped(lau, canary):
+    """A directory of the user's and a link to root's that change places all the time; yields what makes the job whose output
+    and error are there."""
     user = lau.owner()
     mine = lau.jobs / "mine"
     mine.mkdir()
@@ -598,17 +601,84 @@ def test_directories_that_are_swapped_while_a_run_starts(lau, canary):
     trap.symlink_to(canary)
     (mine / "file").touch()
     os.chown(mine / "file", user.pw_uid, user.pw_gid)
-    causes = set()
+    made = {}
+
+    def job(i, script="echo overwritten"):
+        if i % 900 == 0:  # a signature can be used a thousand times at most
+            made["job"] = Job(lau.munge, user, f"#!/bin/sh\n{script}\n", cwd=str(lau.jobs), output=b"mine/file",
+                              error=str(mine / "file").encode(), max_attempts=1000, no_summary=False)
+        return made["job"]
+
     with Swapper((mine, trap)) as swap:
+        yield job
+        assert swap.rounds > 0
+
+
+@needs_root
+def test_directories_that_are_swapped_while_a_run_starts(lau, canary):
+    """GPUSCHED_RACE_ROUNDS launches; each at a different moment of some thousand swaps."""
+    causes = set()
+    with swapped(lau, canary) as job:
         for i in range(ROUNDS):
-            if i % 900 == 0:  # a signature can be used a thousand times at most
-                job = Job(lau.munge, user, "#!/bin/sh\necho overwritten\n", cwd=str(lau.jobs), output=b"mine/file",
-                          error=str(mine / "file").encode(), max_attempts=1000)
-            run = lau.start_run(job)
+            run = lau.start_run(job(i))
             causes.add(lau.wait_over(run)["cause"])
             lau.forget(run)
-        assert swap.rounds > 0
     assert causes <= {"CAUSE_EXIT", "CAUSE_LAUNCH"}
+
+
+@needs_root
+def test_directories_that_are_swapped_while_a_run_is_cancelled(lau, canary):
+    """From before its start to after its end, with the summary that is written then, and what it leaves to be removed."""
+    causes = set()
+    with swapped(lau, canary) as job:
+        for i in range(ROUNDS):
+            run = lau.start_run(job(i, f"ln -s {canary} $GPUSCHED_RUN_DIR/link; exec sleep 1000"))
+            if i % 2:
+                lau.wait_state(run, "RUNNING", "ENDED")
+            lau.end(run, grace=0)
+            causes.add(lau.wait_over(run)["cause"])
+            lau.forget(run)
+    assert causes <= {"CAUSE_CANCEL", "CAUSE_LAUNCH"}
+
+
+@needs_root
+def test_directories_that_are_swapped_while_the_prolog_fails():
+    """Nothing of the user's is touched then: not even what would be refused."""
+    lau = Launcher(start=False)
+    try:
+        prolog = lau.dir / "prolog"
+        prolog.write_text("#!/bin/sh\nexit 3\n")
+        prolog.chmod(0o755)
+        lau.options["prolog"] = prolog
+        canary = lau.dir / "canary"
+        canary.mkdir(mode=0o755)
+        (canary / "file").write_text("alive\n")
+        lau.start()
+        with swapped(lau, canary) as job:
+            for i in range(ROUNDS):
+                run = lau.start_run(job(i))
+                assert "prolog" in lau.wait_over(run)["detail"]
+                lau.forget(run)
+        assert (canary / "file").read_text() == "alive\n" and [p.name for p in canary.iterdir()] == ["file"]
+    finally:
+        lau.close()
+
+
+@needs_root
+@pytest.mark.parametrize("name, output, file", [
+    ("x", b"../canary/new", None), ("x", b"../../../../../../etc/gpusched-evil", None), ("../canary/new", b"%x", ".._canary_new"), ("..", b"%x/new", None),
+    ("../canary", b"%x/file", None), ("x", b"%%j", "%j"), ("x", b"sub/../%u-%x", "{user}-x"), ("x", b"%j%%%j", "{job}%{job}"), ("%u", b"%x", "%u")])
+def test_dots_and_patterns_in_paths_lead_nowhere_else(lau, canary, name, output, file):
+    """What a path names it names as the user; and a name is no pattern and no way up."""
+    (lau.jobs / "sub").mkdir()
+    run = lau.submit("echo written", name=name, output=output)
+    r = lau.wait_over(run)
+    if file:
+        assert r["state"] == "ENDED" and r["cause"] == "CAUSE_EXIT", r
+        assert (lau.jobs / file.format(user=lau.owner().pw_name, job=run[0])).read_text() == "written\n"
+    else:
+        assert r["state"] == "NEVER" or r["cause"] == "CAUSE_LAUNCH", r
+        assert not os.path.exists("/etc/gpusched-evil")
 
 
 @needs_root
@@ -752,6 +822,26 @@ def test_loose_directories_are_refused(which):
             lau.start()
         finally:
             lau.close()
+
+
+@pytest.mark.parametrize("which", ["run/runs", "spool/runs", "spool/exits", "spool/private", "spool/mps", "run/holds", "run/file"])
+def test_links_in_place_of_directories_are_refused(which):
+    """The agent gives its directories the modes that they must have: through a link those of something else."""
+    lau = Launcher(start=False)
+    try:
+        other = lau.dir / "other"
+        other.mkdir(mode=0o755)
+        (other / "file").write_text("alive\n")
+        if which == "run/file":
+            which = "run/runs"
+            (lau.dir / which).write_text("")
+        else:
+            (lau.dir / which).symlink_to(other)
+        with pytest.raises(Exception, match="is a link or a file; it must be a directory"):
+            lau.start()
+        assert other.stat().st_mode & 0o7777 == 0o755 and [p.name for p in other.iterdir()] == ["file"]
+    finally:
+        lau.close()
 
 
 @needs_root

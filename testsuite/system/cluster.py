@@ -275,8 +275,8 @@ partitions = {self.partitions};
         """Run one of our commands (or any program); returns the CompletedProcess with text output."""
         argv = [str(BIN.get(command, command)), *map(str, args)]
         kw = {}
-        if user:
-            p = pwd.getpwnam(user)
+        p = pwd.getpwnam(user) if user else None
+        if p and (ROOT or p.pw_uid != os.geteuid()):
             kw = {"user": p.pw_uid, "group": p.pw_gid, "extra_groups": []}
         r = subprocess.run(argv, capture_output=True, text=True, errors="replace", input=stdin, cwd=cwd or self.dir / "jobs",
                            env={**self.env, **(env or {})}, timeout=timeout, check=False, **kw)

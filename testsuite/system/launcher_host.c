@@ -55,6 +55,8 @@ static int take(struct launcher_options *o, const char *word)
 		o->sample_ms = strtoull(value + 1, NULL, 10);
 	else if (len == strlen("mps") && strncmp(word, "mps", len) == 0)
 		o->mps = value + 1;
+	else if (len == strlen("prolog") && strncmp(word, "prolog", len) == 0)
+		o->programs[PROGRAM_PROLOG] = value + 1;
 	else
 		return -1;
 	return 0;

@@ -292,6 +292,31 @@ def test_one_in_trouble(machine):
         assert output(c, c.submit(PRINT, "--gpus=h100:1")) == "0 0 GPU-0"
 
 
+def test_slow(machine):
+    """A driver that takes its time: everything is found, and nobody waits for it but who needs a GPU. One that is slower than a look
+    may take is as one that hangs."""
+    slow = (h100(0), h100(1), "slow call=* ms=3")
+    machine.set(*slow)
+    r = inventory(machine)
+    assert r.returncode == 0 and "gpus:    h100:2\n" in r.stdout
+    machine.set(h100(0), h100(1), "slow call=* ms=60")
+    r = inventory(machine, "--gpu-timeout=100ms")
+    assert r.returncode == 1 and "does not come back" in r.stdout
+    machine.set(*slow)
+    with cluster(machine, "h100:2") as c:
+        assert node(c)["gpu_note"] == ""
+        assert output(c, c.submit(PRINT, "--gpus=h100:2")).endswith(" GPU-0,GPU-1")
+        held = c.submit("while [ ! -e go ]; do sleep 0.05; done; " + PRINT, "--gpus=h100:1")
+        c.wait_state(held, "RUNNING")
+        machine.set(h100(0), h100(1), *(f"slow call=nvmlDeviceGet{what} ms=900 gpu=1" for what in ("UUID", "Name")))
+        wait_until(lambda: "GPU-1 drained: nvmlDeviceGet" in node(c)["gpu_note"], lambda: f"a look to be given up: {node(c)['gpu_note']}")
+        assert output(c, c.submit("echo quick")) == "quick"  # who needs none
+        (c.dir / "jobs/go").touch()
+        assert output(c, held).endswith(" GPU-0")
+        machine.set(*slow)
+        wait_note(c, "")
+
+
 def test_none_can_be_asked(machine):
     machine.set(h100(0), "fail call=nvmlInit result=999")
     with cluster(machine, "h100:1", valid=False) as c:
