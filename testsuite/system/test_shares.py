@@ -116,7 +116,7 @@ def test_who_may_use_what(jobs):
     assert "nosuch" in refused(jobs, GREEN, "-q", "nosuch", account="rest")
     assert "nosuch" in refused(jobs, GREEN, "-p", "nosuch", account="rest")
     asleep = jobs.submit(GREEN, "-p", "asleep", "-t", "60", account="rest")
-    waits(jobs, asleep, "ReqNodeNotAvail", "asleep")
+    waits(jobs, asleep, "PartitionDown", "asleep")
     each = jobs.running(GREEN, "-p", "gpu", "--gpus=2", "-t", "60", account="rest")
     j = jobs.c.job(each)
     assert (j["cpus"], j["mem_mb"]) == (6, 4096)
