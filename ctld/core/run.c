@@ -605,7 +605,8 @@ void run_set_end(struct runs *runs, struct run *run, const struct run_report *r)
 		run_set_used(run, &r->used);
 	if (r->checkpoint_time > p->checkpoint_time)
 		p->checkpoint_time = r->checkpoint_time;
-	strings_set(runs->strings, &p->detail, r->detail ? r->detail : "");
+	if (r->detail && *r->detail) /* else what was noted of it while it ran stays */
+		strings_set(runs->strings, &p->detail, r->detail);
 	dirty_put(runs->dirty, &run->mark);
 }
 

@@ -122,13 +122,32 @@ def test_summary(cluster, machine):
 
 def test_who_leaves_gpus_idle_is_ended_where_the_partition_says_so(cluster, machine):
     c = cluster
-    machine.set(h100(0, "compute=0"), h100(1, "compute=0"))
+    # Idle is compute: a server that has most of the memory and answers nobody is idle.
+    machine.set(h100(0, "compute=0"), h100(1, "compute=0"), *(f"process gpu={g} pid=1 mem=73728" for g in (0, 1)))
     script = "trap 'cat \"$GPUSCHED_INTERRUPT_FILE\"; exit 0' TERM; " + waits(c, "never")
     job = c.submit(script, "--gpus=h100:1", "-p", "lab")
     c.wait_state(job, "CANCELLED")
     assert c.job(job)["reason"] == "Idle"
     assert "reason=idle\n" in (c.dir / f"jobs/gpusched-{job}.out").read_text()
     assert "GPUs computed less than 5% for 0:01: ended" in c.run("gctl", "events", "--kind=job.idle", "--json").stdout
+
+
+def test_a_cpu_bound_job_is_reported_and_not_ended(cluster, machine):
+    c = cluster
+    machine.set(h100(0, "compute=0"), h100(1, "compute=0"))
+    # Several, each with a share of its own of the processors: together they get half a CPU on a machine that does much else, too.
+    job = c.submit("for i in $(seq 12); do setsid sh -c 'while ! [ -e busy ]; do :; done' & done; wait", "--gpus=h100:1", "-p", "lab")
+    events = lambda: json.loads(c.run("gctl", "events", "--json", "--kind=job.idle", "--job", job).stdout).get("events")  # noqa: E731
+    (event,) = wait_until(events, "the event")
+    assert "GPUs computed less than 5% for 0:01" in event["text"] and "ended" not in event["text"], event
+    seen = used(c, job)["gpu_seen_us"]
+    wait_until(lambda: used(c, job)["gpu_seen_us"] >= seen + 1_200_000, "as long a time as it took to become idle")
+    assert c.state(job) == "RUNNING" and len(events()) == 1
+    shown = c.run("gctl", "show", "job", job).stdout
+    assert "GPUs computed less than 5% for 0:01" in shown
+    let_go(c, "busy")
+    c.wait_state(job, "COMPLETED")
+    assert "GPUs computed less than 5%" in c.run("gacct", "-j", job, "-h", "--csv", "-o", "DETAIL").stdout
 
 
 def test_a_mail_where_the_partition_says_so(cluster, machine):

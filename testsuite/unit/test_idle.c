@@ -83,6 +83,7 @@ static uint64_t events(struct world *w)
 static void noted_once(void **state)
 {
 	struct world *w = world_new(CONF(NOTE));
+	struct run_report r;
 	uint64_t job, before;
 	struct use u;
 
@@ -112,6 +113,11 @@ static void noted_once(void **state)
 	assert_int_equal(events(w), before + 1);
 	assert_int_equal(world_effect_count(w, EFFECT_MAIL), 0);
 	assert_int_equal(world_effect_count(w, EFFECT_END_RUN), 0);
+	r = world_report(u.id, REPORT_ENDED);
+	r.detail = "";
+	world_say(w, u.node, r);
+	assert_string_equal(world_state(w, job), "COMPLETED");
+	assert_string_equal(note_of(w, &u), "GPUs computed less than 10% for 1:00"); /* for gacct */
 	world_free(w);
 }
 
