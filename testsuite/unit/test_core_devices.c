@@ -8,98 +8,7 @@
 #include <cmocka.h>
 
 #include "ctld/core/devices.h"
-#include "testsuite/unit/core_world.h"
-
-static const char *boot = "boot";
-
-static struct core_event find_event(struct world *w, const struct gpu_found *gpus, size_t n)
-{
-	struct core_event e = { .kind = EV_AGENT_UP };
-
-	e.agent_up.session = w->next_session++;
-	e.agent_up.boot_id = boot;
-	e.agent_up.incarnation = "inc1";
-	e.agent_up.version = e.agent_up.containment = "";
-	e.agent_up.cpus = 8;
-	e.agent_up.mem_mb = 65536;
-	e.agent_up.gpus = gpus;
-	e.agent_up.n_gpus = n;
-	e.agent_up.gpus_asked = true;
-	return e;
-}
-
-/* "h100/GPU-a;l40s/GPU-b/its trouble": what an agent finds; NULL: it has nothing to ask. With
- * "3:" in front it is on the host's GPU 3, else on GPU 0. */
-static void find_with(
-        struct world *w, const char *found, const struct run_report *runs, size_t n_runs)
-{
-	struct core_event e;
-	struct gpu_found gpus[64];
-	char text[2048];
-	char *save = NULL;
-	size_t n = 0;
-
-	snprintf(text, sizeof(text), "%s", found ? found : "");
-	for (char *word = strtok_r(text, ";", &save); word; word = strtok_r(NULL, ";", &save)) {
-		char *type = strchr(word, ':') ? strchr(word, ':') + 1 : word;
-		char *uuid = strchr(word, '/') + 1, *trouble = strchr(uuid, '/');
-
-		uuid[-1] = '\0';
-		if (trouble)
-			*trouble++ = '\0';
-		gpus[n++] = (struct gpu_found){ .type = type,
-			.uuid = uuid,
-			.trouble = trouble,
-			.of = "h100",
-			.host = type == word ? 0 : (uint32_t)atoi(word),
-			.mig = !strncmp(uuid, "MIG-", 4) };
-	}
-	e = find_event(w, gpus, n);
-	e.agent_up.gpus_asked = found != NULL;
-	e.agent_up.runs = runs;
-	e.agent_up.n_runs = n_runs;
-	world_apply(w, &e);
-	world_schedule(w);
-}
-
-static void find(struct world *w, const char *found)
-{
-	find_with(w, found, NULL, 0);
-}
-
-static const char *note(struct world *w)
-{
-	return world_node_view(w, 0).gpu_note;
-}
-
-static uint32_t usable(struct world *w, const char *type)
-{
-	struct node_view v = world_node_view(w, 0);
-
-	for (size_t i = 0; i < v.n_gpus; i++) {
-		if (strcmp(v.gpus[i].type, type) == 0)
-			return v.gpus[i].free;
-	}
-	return 0;
-}
-
-static const char *uuids_of(struct world *w, uint64_t job)
-{
-	static char text[400];
-	struct run_view v;
-	char uuid[DEVICE_UUID_MAX];
-	size_t n = 0;
-
-	assert_true(core_run_view(w->core, world_run(w, job), w->now, &v));
-	text[0] = '\0';
-	for (uint32_t i = 0; i < 64; i++) {
-		if (!(v.gpus >> i & 1))
-			continue;
-		device_uuid(v.gpu_uuids, i, uuid);
-		n += (size_t)snprintf(text + n, sizeof(text) - n, n ? ",%s" : "%s", uuid);
-	}
-	return text;
-}
+#include "testsuite/unit/devices_world.h"
 
 static const struct {
 	const char *demanded, *found, *note;
@@ -124,11 +33,11 @@ static void demanded(void **state)
 	for (size_t i = 0; i < sizeof(cases) / sizeof(*cases); i++) {
 		struct world *w = world_simple(1, cases[i].demanded);
 
-		find(w, cases[i].found);
-		assert_string_equal(note(w), cases[i].note);
+		devices_found(w, cases[i].found);
+		assert_string_equal(devices_note(w), cases[i].note);
 		assert_string_equal(world_node_view(w, 0).reason, cases[i].note);
-		assert_int_equal(usable(w, "h100"), cases[i].h100);
-		assert_int_equal(usable(w, "l40s"), cases[i].l40s);
+		assert_int_equal(devices_usable(w, "h100"), cases[i].h100);
+		assert_int_equal(devices_usable(w, "l40s"), cases[i].l40s);
 		world_free(w);
 	}
 }
@@ -140,22 +49,22 @@ static void missing(void **state)
 	uint64_t two, wide;
 
 	(void)state;
-	find(w, "h100/GPU-a;h100/GPU-b;h100/GPU-c;h100/GPU-d");
-	assert_string_equal(note(w), "");
+	devices_found(w, "h100/GPU-a;h100/GPU-b;h100/GPU-c;h100/GPU-d");
+	assert_string_equal(devices_note(w), "");
 	world_restart(w);
-	find(w, "h100/GPU-a;h100/GPU-c;h100/GPU-d");
-	assert_string_equal(note(w), "3 of 4 h100, GPU-b missing");
-	assert_int_equal(usable(w, "h100"), 3);
+	devices_found(w, "h100/GPU-a;h100/GPU-c;h100/GPU-d");
+	assert_string_equal(devices_note(w), "3 of 4 h100, GPU-b missing");
+	assert_int_equal(devices_usable(w, "h100"), 3);
 	two = world_submit(w, "h100:2");
-	assert_string_equal(uuids_of(w, two), "GPU-a,GPU-c");
+	assert_string_equal(devices_of(w, two), "GPU-a,GPU-c");
 	wide = world_submit(w, "h100:4"); /* it could: the GPU may come back */
 	assert_string_equal(world_state(w, wide), "PENDING");
 	world_run_starts(w, two);
 	world_run_ends(w, two, 0);
 	assert_string_equal(world_state(w, wide), "PENDING");
-	find(w, "h100/GPU-d;h100/GPU-b;h100/GPU-a;h100/GPU-c");
-	assert_string_equal(note(w), "");
-	assert_string_equal(uuids_of(w, wide), "GPU-a,GPU-b,GPU-c,GPU-d");
+	devices_found(w, "h100/GPU-d;h100/GPU-b;h100/GPU-a;h100/GPU-c");
+	assert_string_equal(devices_note(w), "");
+	assert_string_equal(devices_of(w, wide), "GPU-a,GPU-b,GPU-c,GPU-d");
 	assert_string_equal(world_node_view(w, 0).state, "allocated");
 	world_free(w);
 }
@@ -168,19 +77,19 @@ static void replaced(void **state)
 	struct run_report alive;
 
 	(void)state;
-	find(w, "h100/GPU-a;h100/GPU-b");
+	devices_found(w, "h100/GPU-a;h100/GPU-b");
 	job = world_submit(w, "h100:1");
-	assert_string_equal(uuids_of(w, job), "GPU-a");
+	assert_string_equal(devices_of(w, job), "GPU-a");
 	world_run_starts(w, job);
 	alive = world_alive(w, job);
-	find_with(w, "h100/GPU-b;h100/GPU-new", &alive, 1);
-	assert_string_equal(note(w), "1 of 2 h100, GPU-a missing, 1 h100 not configured");
-	assert_string_equal(uuids_of(w, job), "GPU-a");
+	devices_found_with(w, "h100/GPU-b;h100/GPU-new", &alive, 1);
+	assert_string_equal(devices_note(w), "1 of 2 h100, GPU-a missing, 1 h100 not configured");
+	assert_string_equal(devices_of(w, job), "GPU-a");
 	next = world_submit(w, "h100:1");
-	assert_string_equal(uuids_of(w, next), "GPU-b");
+	assert_string_equal(devices_of(w, next), "GPU-b");
 	world_run_ends(w, job, 0);
-	find(w, "h100/GPU-b;h100/GPU-new");
-	assert_string_equal(note(w), "");
+	devices_found(w, "h100/GPU-b;h100/GPU-new");
+	assert_string_equal(devices_note(w), "");
 	world_free(w);
 }
 
@@ -199,26 +108,27 @@ static void layout_changed(void **state)
 	struct run_report alive;
 
 	(void)state;
-	find(w, "h100/MIG-1;h100/MIG-2;h100/MIG-3;h100/MIG-4");
+	devices_found(w, "h100/MIG-1;h100/MIG-2;h100/MIG-3;h100/MIG-4");
 	job = world_submit(w, "h100:1");
-	assert_string_equal(uuids_of(w, job), "MIG-1");
+	assert_string_equal(devices_of(w, job), "MIG-1");
 	world_run_starts(w, job);
 	alive = world_alive(w, job);
-	find_with(w, "h100/MIG-1;l40s/MIG-9", &alive, 1);
-	assert_string_equal(note(w), "1 of 4 h100, MIG-2 missing, MIG-3 missing, MIG-4 missing, "
-	                             "1 l40s not configured");
-	assert_int_equal(usable(w, "h100"), 0);
+	devices_found_with(w, "h100/MIG-1;l40s/MIG-9", &alive, 1);
+	assert_string_equal(devices_note(w),
+	        "1 of 4 h100, MIG-2 missing, MIG-3 missing, MIG-4 missing, "
+	        "1 l40s not configured");
+	assert_int_equal(devices_usable(w, "h100"), 0);
 	world_reconfigure(w, MIG_CONF("l40s:1,h100:1"));
 	/* The run sits on index 0, which is called l40s now. */
-	assert_int_equal(usable(w, "l40s"), 0);
-	assert_int_equal(usable(w, "h100"), 0);
-	assert_string_equal(uuids_of(w, job), "MIG-1");
+	assert_int_equal(devices_usable(w, "l40s"), 0);
+	assert_int_equal(devices_usable(w, "h100"), 0);
+	assert_string_equal(devices_of(w, job), "MIG-1");
 	wide = world_submit(w, "l40s:1");
 	assert_string_equal(world_state(w, wide), "PENDING");
 	world_run_ends(w, job, 0);
-	find(w, "h100/MIG-1;l40s/MIG-9");
-	assert_string_equal(note(w), "");
-	assert_string_equal(uuids_of(w, wide), "MIG-9");
+	devices_found(w, "h100/MIG-1;l40s/MIG-9");
+	assert_string_equal(devices_note(w), "");
+	assert_string_equal(devices_of(w, wide), "MIG-9");
 	world_free(w);
 }
 
@@ -229,14 +139,14 @@ static void driver_gone(void **state)
 	struct world *w = world_new(MIG_CONF("h100:2"));
 
 	(void)state;
-	find(w, "h100/MIG-1");
-	find(w, NULL);
-	assert_string_equal(note(w), "0 of 2 h100, MIG-1 missing");
+	devices_found(w, "h100/MIG-1");
+	devices_found(w, NULL);
+	assert_string_equal(devices_note(w), "0 of 2 h100, MIG-1 missing");
 	world_reconfigure(w, MIG_CONF(""));
-	assert_string_equal(note(w), "");
+	assert_string_equal(devices_note(w), "");
 	world_reconfigure(w, MIG_CONF("h100:2"));
-	assert_string_equal(note(w), "");
-	assert_int_equal(usable(w, "h100"), 2);
+	assert_string_equal(devices_note(w), "");
+	assert_int_equal(devices_usable(w, "h100"), 2);
 	world_free(w);
 }
 
@@ -247,17 +157,6 @@ static void driver_gone(void **state)
 	"nodes = ( { name = \"n0\"; " more " }, { name = \"n1\"; } );\n" \
 	"partitions = ( { name = \"batch\"; nodes = \"ALL\"; default = true; } );\n"
 
-static uint32_t total(struct world *w, const char *type)
-{
-	struct node_view v = world_node_view(w, 0);
-
-	for (size_t i = 0; i < v.n_gpus; i++) {
-		if (strcmp(v.gpus[i].type, type) == 0)
-			return v.gpus[i].total;
-	}
-	return 0;
-}
-
 /* What nobody has written is what is there, also after a restart and before the agent is heard. */
 static void as_found(void **state)
 {
@@ -265,25 +164,25 @@ static void as_found(void **state)
 	uint64_t job;
 
 	(void)state;
-	find(w, "h100/GPU-a;h100/GPU-b;l40s/GPU-c");
+	devices_found(w, "h100/GPU-a;h100/GPU-b;l40s/GPU-c");
 	world_pass(w, 0.1);
-	assert_string_equal(note(w), "");
+	assert_string_equal(devices_note(w), "");
 	assert_int_equal(world_node_view(w, 0).cpus, 8);
-	assert_int_equal(usable(w, "h100"), 2);
-	assert_int_equal(usable(w, "l40s"), 1);
+	assert_int_equal(devices_usable(w, "h100"), 2);
+	assert_int_equal(devices_usable(w, "l40s"), 1);
 	world_restart(w);
-	assert_int_equal(total(w, "h100"), 2);
+	assert_int_equal(devices_total(w, "h100"), 2);
 	job = world_submit(w, "l40s:1");
 	assert_string_equal(world_state(w, job), "PENDING");
-	find(w, "h100/GPU-a;h100/GPU-b;l40s/GPU-c");
-	assert_string_equal(uuids_of(w, job), "GPU-c");
+	devices_found(w, "h100/GPU-a;h100/GPU-b;l40s/GPU-c");
+	assert_string_equal(devices_of(w, job), "GPU-c");
 	/* More of them, and another kind. */
-	find(w, "h100/GPU-a;x9/GPU-d;h100/GPU-b;l40s/GPU-c");
-	assert_int_equal(usable(w, "h100"), 0); /* until the core knows of it */
+	devices_found(w, "h100/GPU-a;x9/GPU-d;h100/GPU-b;l40s/GPU-c");
+	assert_int_equal(devices_usable(w, "h100"), 0); /* until the core knows of it */
 	world_pass(w, 1.1);
-	assert_int_equal(usable(w, "h100"), 2);
-	assert_int_equal(usable(w, "x9"), 1);
-	assert_string_equal(uuids_of(w, job), "GPU-c");
+	assert_int_equal(devices_usable(w, "h100"), 2);
+	assert_int_equal(devices_usable(w, "x9"), 1);
+	assert_string_equal(devices_of(w, job), "GPU-c");
 	world_free(w);
 }
 
@@ -295,34 +194,36 @@ static void found_and_lost(void **state)
 	struct run_report alive;
 
 	(void)state;
-	find(w, "h100/GPU-a;h100/GPU-b;h100/GPU-c");
+	devices_found(w, "h100/GPU-a;h100/GPU-b;h100/GPU-c");
 	world_pass(w, 0.1);
-	find(w, "h100/GPU-a;h100/GPU-c/off the bus");
+	devices_found(w, "h100/GPU-a;h100/GPU-c/off the bus");
 	world_pass(w, 1.1);
-	assert_string_equal(note(w), "1 of 3 h100, GPU-b missing, GPU-c: off the bus");
-	assert_int_equal(usable(w, "h100"), 1);
-	find(w, NULL);
-	assert_string_equal(note(w), "0 of 3 h100, GPU-a missing, GPU-b missing, GPU-c missing");
-	find(w, "h100/GPU-a;h100/GPU-b;h100/GPU-c");
-	assert_string_equal(note(w), "");
+	assert_string_equal(devices_note(w), "1 of 3 h100, GPU-b missing, GPU-c: off the bus");
+	assert_int_equal(devices_usable(w, "h100"), 1);
+	devices_found(w, NULL);
+	assert_string_equal(
+	        devices_note(w), "0 of 3 h100, GPU-a missing, GPU-b missing, GPU-c missing");
+	devices_found(w, "h100/GPU-a;h100/GPU-b;h100/GPU-c");
+	assert_string_equal(devices_note(w), "");
 	job = world_submit(w, "h100:3");
 	world_run_starts(w, job);
 	world_run_ends(w, job, 0);
 	job = world_submit(w, "h100:1");
-	assert_string_equal(uuids_of(w, job), "GPU-a");
+	assert_string_equal(devices_of(w, job), "GPU-a");
 	world_run_starts(w, job);
 	alive = world_alive(w, job);
-	boot = "boot2";
-	find_with(w, "h100/GPU-c;h100/GPU-b", &alive, 1); /* its incarnation is the old one */
+	devices_boot = "boot2";
+	devices_found_with(
+	        w, "h100/GPU-c;h100/GPU-b", &alive, 1); /* its incarnation is the old one */
 	world_pass(w, 1.1);
-	assert_string_equal(note(w), "2 of 3 h100, GPU-a missing");
+	assert_string_equal(devices_note(w), "2 of 3 h100, GPU-a missing");
 	world_run_ends(w, job, 0);
-	boot = "boot3";
-	find(w, "h100/GPU-c;h100/GPU-b");
+	devices_boot = "boot3";
+	devices_found(w, "h100/GPU-c;h100/GPU-b");
 	world_pass(w, 1.1);
-	assert_string_equal(note(w), "");
-	assert_int_equal(total(w, "h100"), 2);
-	boot = "boot";
+	assert_string_equal(devices_note(w), "");
+	assert_int_equal(devices_total(w, "h100"), 2);
+	devices_boot = "boot";
 	world_free(w);
 }
 
@@ -334,19 +235,19 @@ static void found_layout(void **state)
 	struct run_report alive;
 
 	(void)state;
-	find(w, "1g/MIG-1;1g/MIG-2;1g/MIG-3");
+	devices_found(w, "1g/MIG-1;1g/MIG-2;1g/MIG-3");
 	world_pass(w, 0.1);
 	job = world_submit(w, "1g:1");
-	assert_string_equal(uuids_of(w, job), "MIG-1");
+	assert_string_equal(devices_of(w, job), "MIG-1");
 	world_run_starts(w, job);
 	alive = world_alive(w, job);
-	find_with(w, "3g/MIG-8;1g/MIG-9", &alive, 1);
+	devices_found_with(w, "3g/MIG-8;1g/MIG-9", &alive, 1);
 	world_pass(w, 1.1);
-	assert_string_equal(note(w), "1 of 2 1g, MIG-1 missing");
-	assert_string_equal(uuids_of(w, job), "MIG-1");
+	assert_string_equal(devices_note(w), "1 of 2 1g, MIG-1 missing");
+	assert_string_equal(devices_of(w, job), "MIG-1");
 	next = world_submit(w, "1g:1");
-	assert_string_equal(uuids_of(w, next), "MIG-9");
-	assert_int_equal(usable(w, "3g"), 1);
+	assert_string_equal(devices_of(w, next), "MIG-9");
+	assert_int_equal(devices_usable(w, "3g"), 1);
 	world_free(w);
 }
 
@@ -358,21 +259,21 @@ static void found_or_written(void **state)
 	uint64_t job;
 
 	(void)state;
-	find(w, "h100/GPU-a;h100/GPU-b;l40s/GPU-c");
-	assert_string_equal(note(w), "1 l40s not configured");
+	devices_found(w, "h100/GPU-a;h100/GPU-b;l40s/GPU-c");
+	assert_string_equal(devices_note(w), "1 l40s not configured");
 	job = world_submit(w, "h100:1");
-	assert_string_equal(uuids_of(w, job), "GPU-a");
+	assert_string_equal(devices_of(w, job), "GPU-a");
 	world_run_starts(w, job);
 	world_reconfigure(w, OPEN_CONF("gpu_types = ( { name = \"h100\"; } );\n", ""));
 	world_pass(w, 1.1);
-	assert_string_equal(note(w), "");
-	assert_int_equal(total(w, "l40s"), 1);
-	assert_int_equal(usable(w, "h100"), 1);
-	assert_string_equal(uuids_of(w, job), "GPU-a");
+	assert_string_equal(devices_note(w), "");
+	assert_int_equal(devices_total(w, "l40s"), 1);
+	assert_int_equal(devices_usable(w, "h100"), 1);
+	assert_string_equal(devices_of(w, job), "GPU-a");
 	world_reconfigure(w, OPEN_CONF("", "gpus = \"none\"; "));
 	world_pass(w, 1.1);
-	assert_int_equal(total(w, "h100"), 0);
-	assert_string_equal(note(w), "2 h100 not configured, 1 l40s not configured");
+	assert_int_equal(devices_total(w, "h100"), 0);
+	assert_string_equal(devices_note(w), "2 h100 not configured, 1 l40s not configured");
 	world_run_ends(w, job, 0);
 	world_free(w);
 }
@@ -408,246 +309,17 @@ static void named(void **state)
 		{ .type = "odd:", .uuid = "GPU-c", .name = "" },
 	};
 	struct world *w = world_new(OPEN_CONF(NAMED, ""));
-	struct core_event e = find_event(w, gpus, sizeof(gpus) / sizeof(*gpus));
+	struct core_event e = devices_event(w, gpus, sizeof(gpus) / sizeof(*gpus));
 
 	(void)state;
 	world_apply(w, &e);
 	world_pass(w, 0.1);
-	assert_int_equal(usable(w, "big"), 1);
-	assert_int_equal(usable(w, "slow"), 1);
-	assert_int_equal(usable(w, "1g"), 1);
-	assert_int_equal(usable(w, "3g.40gb"), 1);
-	assert_int_equal(usable(w, "1g.5gb"), 1);
-	assert_string_equal(note(w), "1 odd: not configured");
-	world_free(w);
-}
-
-/* --- layouts --------------------------------------------------------------------------------- */
-
-#define CUT(more)                                                                                 \
-	"cluster = \"test\"; controller = { host = \"h\"; };\n"                                   \
-	"gpu_types = ( { name = \"h100\"; }, { name = \"1g\"; mig_of = \"h100\"; },\n"            \
-	"{ name = \"3g\"; mig_of = \"h100\"; } );\n"                                              \
-	"nodes = ( { name = \"n0\"; cpus = 8; mem = \"64G\"; " more " }, { name = \"n1\"; } );\n" \
-	"partitions = ( { name = \"batch\"; nodes = \"ALL\"; default = true; } );\n"
-#define MIG(groups)           "mig = ( " groups " ); "
-#define GPU_CUT(gpus, layout) "{ gpus = \"" gpus "\"; layout = \"" layout "\"; }"
-#define TWO_AND_TWO           "0:1g/MIG-a;0:1g/MIG-b;1:1g/MIG-c;1:1g/MIG-d"
-
-/* What `mig` and `gpus` say together, and what is found; how it differs; usable 1g, 3g, h100. */
-static const struct {
-	const char *conf, *found, *note;
-	uint32_t one, three, whole;
-} cuts[] = {
-	{ CUT(MIG(GPU_CUT("0-1", "1g:2"))), TWO_AND_TWO, "", 4, 0, 0 },
-	{ CUT(MIG(GPU_CUT("0-1", "1g:2"))), "0:3g/MIG-x;1:1g/MIG-c;1:1g/MIG-d",
-	        "2 of 4 1g, GPU 0: 1g:2 wanted, 3g:1 found", 2, 0, 0 },
-	/* One less is another layout too, and so is one more. */
-	{ CUT(MIG(GPU_CUT("0-1", "1g:2"))), "0:1g/MIG-a;1:1g/MIG-c;1:1g/MIG-d",
-	        "2 of 4 1g, GPU 0: 1g:2 wanted, 1g:1 found", 2, 0, 0 },
-	{ CUT(MIG(GPU_CUT("0-1", "1g:2"))), TWO_AND_TWO ";1:3g/MIG-x",
-	        "2 of 4 1g, GPU 1: 1g:2 wanted, 1g:2,3g:1 found", 2, 0, 0 },
-	{ CUT(MIG(GPU_CUT("0", "1g:2") ", " GPU_CUT("1", "1g:1,3g:1"))),
-	        "0:1g/MIG-a;0:1g/MIG-b;1:3g/MIG-c;1:1g/MIG-d", "", 3, 1, 0 },
-	/* Not in MIG mode; nothing at all; it cannot be asked. */
-	{ CUT(MIG(GPU_CUT("0-1", "1g:2"))), "0:h100/GPU-a;1:1g/MIG-c;1:1g/MIG-d",
-	        "2 of 4 1g, GPU 0: 1g:2 wanted, h100:1 found", 2, 0, 0 },
-	{ CUT(MIG(GPU_CUT("0-1", "1g:2"))), "1:1g/MIG-c;1:1g/MIG-d",
-	        "2 of 4 1g, GPU 0: 1g:2 wanted, nothing found", 2, 0, 0 },
-	{ CUT(MIG(GPU_CUT("0-1", "1g:2"))), "0:h100/GPU-a/nvmlX hangs;1:1g/MIG-c;1:1g/MIG-d",
-	        "2 of 4 1g, GPU 0: 1g:2 wanted, nothing found, GPU-a: nvmlX hangs", 2, 0, 0 },
-	{ CUT(MIG(GPU_CUT("0-1", "1g:2"))), "0:1g/MIG-a/odd;0:1g/MIG-b;1:1g/MIG-c;1:1g/MIG-d",
-	        "3 of 4 1g, MIG-a: odd", 3, 0, 0 },
-	{ CUT(MIG(GPU_CUT("0-1", "1g:2"))), NULL, "", 4, 0, 0 },
-	/* Who is not named stays whole, or cut as found; or there is no such, or it is demanded. */
-	{ CUT(MIG(GPU_CUT("0", "1g:2"))), "0:1g/MIG-a;0:1g/MIG-b;1:h100/GPU-b;2:3g/MIG-x", "", 2, 1,
-	        1 },
-	{ CUT(MIG(GPU_CUT("0", "1g:2")) "gpus = \"none\";"),
-	        "0:1g/MIG-a;0:1g/MIG-b;1:h100/GPU-b;2:3g/MIG-x",
-	        "1 h100 not configured, 1 3g not configured", 2, 0, 0 },
-	{ CUT(MIG(GPU_CUT("0", "1g:2")) "gpus = \"h100:2\";"), "0:1g/MIG-a;0:1g/MIG-b;1:h100/GPU-b",
-	        "1 of 2 h100", 2, 0, 1 },
-	/* A whole GPU that should be cut is not taken for one that should not. */
-	{ CUT(MIG(GPU_CUT("0", "1g:2")) "gpus = \"h100:1\";"), "0:h100/GPU-a;1:h100/GPU-b",
-	        "0 of 2 1g, GPU 0: 1g:2 wanted, h100:1 found", 0, 0, 1 },
-};
-
-static void cut(void **state)
-{
-	(void)state;
-	for (size_t i = 0; i < sizeof(cuts) / sizeof(*cuts); i++) {
-		struct world *w = world_new(cuts[i].conf);
-
-		find(w, cuts[i].found);
-		world_pass(w, 1.1);
-		assert_string_equal(note(w), cuts[i].note);
-		assert_int_equal(usable(w, "1g"), cuts[i].one);
-		assert_int_equal(usable(w, "3g"), cuts[i].three);
-		assert_int_equal(usable(w, "h100"), cuts[i].whole);
-		world_free(w);
-	}
-}
-
-/* Known before any agent is heard; a job for it waits. */
-static void cut_before(void **state)
-{
-	struct world *w = world_new(CUT(MIG(GPU_CUT("0-1", "1g:2"))));
-	uint64_t job = world_submit(w, "1g:3");
-
-	(void)state;
-	assert_int_equal(total(w, "1g"), 4);
-	assert_string_equal(world_state(w, job), "PENDING");
-	find(w, TWO_AND_TWO);
-	world_pass(w, 1.1);
-	assert_string_equal(uuids_of(w, job), "MIG-a,MIG-b,MIG-c");
-	world_free(w);
-}
-
-static const char *gpu_state(struct world *w, uint32_t index)
-{
-	static char text[sizeof(((struct gpu_view *)NULL)->reason) + 40];
-	struct gpu_view v;
-
-	assert_true(core_gpu_view(w->core, 0, index, &v));
-	snprintf(text, sizeof(text), "%s%s%s", v.state, *v.reason ? ": " : "", v.reason);
-	return text;
-}
-
-/* Changed under a run: that goes on, nothing new comes, the other GPU is given; and back. */
-static void cut_under_runs(void **state)
-{
-	struct world *w = world_new(CUT(MIG(GPU_CUT("0-1", "1g:2"))));
-	struct run_report alive;
-	uint64_t job, next, wide;
-
-	(void)state;
-	find(w, TWO_AND_TWO);
-	world_pass(w, 1.1);
-	job = world_submit(w, "1g:1");
-	world_run_starts(w, job);
-	assert_string_equal(uuids_of(w, job), "MIG-a");
-	alive = world_alive(w, job);
-	find_with(w, "0:1g/MIG-a;0:3g/MIG-x;1:1g/MIG-c;1:1g/MIG-d", &alive, 1);
-	world_pass(w, 1.1);
-	assert_string_equal(note(w), "2 of 4 1g, GPU 0: 1g:2 wanted, 1g:1,3g:1 found");
-	assert_string_equal(world_state(w, job), "RUNNING");
-	assert_string_equal(gpu_state(w, 1), "trouble: GPU 0: 1g:2 wanted, 1g:1,3g:1 found");
-	assert_string_equal(gpu_state(w, 2), "free");
-	next = world_submit(w, "1g:1");
-	assert_string_equal(uuids_of(w, next), "MIG-c");
-	wide = world_submit(w, "1g:2");
-	world_run_ends(w, job, 0);
-	assert_string_equal(world_state(w, wide), "PENDING");
-	world_restart(w);
-	assert_string_equal(world_state(w, wide), "PENDING");
-	alive = world_alive(w, next);
-	find_with(w, "0:1g/MIG-a;0:1g/MIG-b;1:1g/MIG-c;1:1g/MIG-d", &alive, 1);
-	world_pass(w, 1.1);
-	assert_string_equal(note(w), "");
-	assert_string_equal(uuids_of(w, wide), "MIG-a,MIG-b");
-	world_free(w);
-}
-
-/* What is in use is filled first; a job's are on one GPU if one has room. */
-static void cut_and_packed(void **state)
-{
-	struct world *w = world_new(CUT(MIG(GPU_CUT("0-2", "1g:3"))));
-	uint64_t job[6];
-
-	(void)state;
-	find(w, "0:1g/MIG-a;0:1g/MIG-b;0:1g/MIG-c;1:1g/MIG-d;1:1g/MIG-e;1:1g/MIG-f;"
-	        "2:1g/MIG-g;2:1g/MIG-h;2:1g/MIG-i");
-	world_pass(w, 1.1);
-	job[0] = world_submit(w, "1g:2");
-	assert_string_equal(uuids_of(w, job[0]), "MIG-a,MIG-b");
-	job[1] = world_submit(w, "1g:2"); /* not the one that is left and one of another */
-	assert_string_equal(uuids_of(w, job[1]), "MIG-d,MIG-e");
-	world_run_starts(w, job[0]);
-	world_run_ends(w, job[0], 0);
-	job[2] = world_submit(w, "1g:1"); /* not the lowest, where nothing is in use */
-	assert_string_equal(uuids_of(w, job[2]), "MIG-f");
-	job[3] = world_submit(w, "1g:5"); /* no GPU has so many */
-	assert_string_equal(uuids_of(w, job[3]), "MIG-a,MIG-b,MIG-c,MIG-g,MIG-h");
-	job[4] = world_submit(w, "any:1");
-	assert_string_equal(uuids_of(w, job[4]), "MIG-i");
-	job[5] = world_submit(w, "1g:1");
-	assert_string_equal(world_state(w, job[5]), "PENDING");
-	world_free(w);
-}
-
-/* A GPU falls off the bus, and the host counts those behind it anew: they keep their numbers. */
-static void cut_and_lost(void **state)
-{
-	struct world *w = world_new(CUT(MIG(GPU_CUT("0-2", "1g:1"))));
-	uint64_t job;
-
-	(void)state;
-	find(w, "0:1g/MIG-a;1:1g/MIG-b;2:1g/MIG-c");
-	world_pass(w, 1.1);
-	world_restart(w);
-	find(w, "0:1g/MIG-a;1:1g/MIG-c");
-	world_pass(w, 1.1);
-	assert_string_equal(note(w), "2 of 3 1g, GPU 1: 1g:1 wanted, nothing found");
-	job = world_submit(w, "1g:2");
-	assert_string_equal(uuids_of(w, job), "MIG-a,MIG-c");
-	find(w, "0:1g/MIG-a;1:1g/MIG-b;2:1g/MIG-c");
-	assert_string_equal(note(w), "");
-	world_free(w);
-}
-
-/* Another layout is written, under a run, while the node is not there, and none at all. */
-static void cut_anew(void **state)
-{
-	struct world *w = world_new(CUT(MIG(GPU_CUT("0-1", "1g:2"))));
-	struct run_report alive;
-	uint64_t job, next;
-
-	(void)state;
-	find(w, TWO_AND_TWO);
-	world_pass(w, 1.1);
-	job = world_submit(w, "1g:3");
-	world_run_starts(w, job);
-	assert_string_equal(uuids_of(w, job), "MIG-a,MIG-b,MIG-c");
-	world_reconfigure(w, CUT(MIG(GPU_CUT("0", "1g:2") ", " GPU_CUT("1", "3g:1"))));
-	world_pass(w, 1.1);
-	assert_string_equal(world_state(w, job), "RUNNING");
-	assert_string_equal(uuids_of(w, job), "MIG-a,MIG-b,MIG-c");
-	next = world_submit(w, "3g:1");
-	assert_string_equal(world_state(w, next), "PENDING");
-	assert_int_equal(usable(w, "1g"), 0);
-	world_run_ends(w, job, 0);
-	find(w, "0:1g/MIG-a;0:1g/MIG-b;1:3g/MIG-x");
-	world_pass(w, 1.1);
-	assert_string_equal(note(w), "");
-	assert_int_equal(total(w, "1g"), 2);
-	assert_int_equal(total(w, "3g"), 1);
-	assert_string_equal(uuids_of(w, next), "MIG-x");
-	world_run_starts(w, next);
-
-	world_restart(w);
-	world_reconfigure(w, CUT(MIG(GPU_CUT("0-1", "3g:1"))));
-	assert_int_equal(total(w, "3g"), 2); /* nothing was heard of it yet */
-	alive = world_alive(w, next);
-	find_with(w, "0:3g/MIG-y;1:3g/MIG-x", &alive, 1);
-	world_pass(w, 1.1);
-	assert_string_equal(note(w), "0 of 1 1g"); /* the index before the one that is in use */
-	assert_string_equal(uuids_of(w, next), "MIG-x");
-	assert_int_equal(usable(w, "3g"), 1);
-	world_reconfigure(w, CUT(""));
-	world_pass(w, 1.1);
-	assert_int_equal(total(w, "3g"), 2);
-	assert_int_equal(usable(w, "3g"), 1);
-	assert_string_equal(uuids_of(w, next), "MIG-x");
-	world_reconfigure(w, CUT(MIG(GPU_CUT("1", "3g:1"))));
-	world_pass(w, 1.1);
-	assert_int_equal(total(w, "3g"), 2);
-	assert_string_equal(uuids_of(w, next), "MIG-x");
-	world_run_ends(w, next, 0);
-	world_pass(w, 1.1);
-	world_pass(w, 1.1);
-	assert_int_equal(total(w, "1g"), 0);
-	assert_int_equal(usable(w, "3g"), 2);
-	assert_string_equal(note(w), "");
+	assert_int_equal(devices_usable(w, "big"), 1);
+	assert_int_equal(devices_usable(w, "slow"), 1);
+	assert_int_equal(devices_usable(w, "1g"), 1);
+	assert_int_equal(devices_usable(w, "3g.40gb"), 1);
+	assert_int_equal(devices_usable(w, "1g.5gb"), 1);
+	assert_string_equal(devices_note(w), "1 odd: not configured");
 	world_free(w);
 }
 
@@ -684,7 +356,7 @@ static void drained(void **state)
 	uint64_t job, wide;
 
 	(void)state;
-	find(w, "h100/GPU-aa;h100/GPU-ab;h100/GPU-b");
+	devices_found(w, "h100/GPU-aa;h100/GPU-ab;h100/GPU-b");
 	job = world_submit(w, "h100:1");
 	world_run_starts(w, job);
 	assert_int_equal(control(w, NODE_DRAIN, "GPU-a"), ERR_NO_NODE);
@@ -694,12 +366,13 @@ static void drained(void **state)
 	assert_int_equal(control(w, NODE_DOWN, "0"), ERR_USAGE);
 	assert_int_equal(control(w, NODE_DRAIN, "GPU-b"), ERR_NONE);
 	assert_int_equal(control(w, NODE_DRAIN, "0"), ERR_NONE);
-	assert_int_equal(usable(w, "h100"), 1);
+	assert_int_equal(devices_usable(w, "h100"), 1);
 	assert_string_equal(state_of(w, 0), "draining");
 	assert_string_equal(state_of(w, 1), "free");
 	assert_string_equal(state_of(w, 2), "drained");
 	assert_null(state_of(w, 3));
-	assert_string_equal(note(w), "1 of 3 h100, GPU-aa drained: ECC, GPU-b drained: ECC");
+	assert_string_equal(
+	        devices_note(w), "1 of 3 h100, GPU-aa drained: ECC, GPU-b drained: ECC");
 	assert_string_equal(world_state(w, job), "RUNNING");
 	wide = world_submit(w, "h100:2");
 	world_run_ends(w, job, 0);
@@ -707,16 +380,16 @@ static void drained(void **state)
 	assert_string_equal(world_state(w, wide), "PENDING");
 	world_restart(w);
 	assert_string_equal(state_of(w, 2), "drained");
-	find(w, "h100/GPU-b;h100/GPU-aa;h100/GPU-ab");
-	assert_int_equal(usable(w, "h100"), 1);
+	devices_found(w, "h100/GPU-b;h100/GPU-aa;h100/GPU-ab");
+	assert_int_equal(devices_usable(w, "h100"), 1);
 	assert_true(core_gpu_view(w->core, 0, 2, &v));
 	assert_string_equal(v.uuid, "GPU-b");
 	assert_string_equal(v.reason, "ECC");
 	assert_false(v.by_nobody);
 	assert_int_equal(control(w, NODE_RESUME, "GPU-b"), ERR_NONE);
-	assert_string_equal(uuids_of(w, wide), "GPU-ab,GPU-b");
+	assert_string_equal(devices_of(w, wide), "GPU-ab,GPU-b");
 	assert_int_equal(control(w, NODE_RESUME, "0"), ERR_NONE);
-	assert_string_equal(note(w), "");
+	assert_string_equal(devices_note(w), "");
 	world_free(w);
 }
 
@@ -726,16 +399,16 @@ static void drained_by_index(void **state)
 	struct world *w = world_simple(1, "h100:2");
 
 	(void)state;
-	find(w, NULL);
+	devices_found(w, NULL);
 	assert_int_equal(control(w, NODE_DRAIN, "1"), ERR_NONE);
-	assert_int_equal(usable(w, "h100"), 1);
-	assert_string_equal(note(w), "1 of 2 h100, GPU 1 drained: ECC");
+	assert_int_equal(devices_usable(w, "h100"), 1);
+	assert_string_equal(devices_note(w), "1 of 2 h100, GPU 1 drained: ECC");
 	world_restart(w);
 	assert_int_equal(control(w, NODE_DRAIN, "0"), ERR_NONE); /* nobody is heard */
-	find(w, NULL);
-	assert_int_equal(usable(w, "h100"), 0);
+	devices_found(w, NULL);
+	assert_int_equal(devices_usable(w, "h100"), 0);
 	assert_int_equal(control(w, NODE_RESUME, "1"), ERR_NONE);
-	assert_int_equal(usable(w, "h100"), 1);
+	assert_int_equal(devices_usable(w, "h100"), 1);
 	world_free(w);
 }
 
@@ -767,7 +440,7 @@ static void shared_memory(void **state)
 		struct gpu_found gpu = {
 			.type = "h100", .uuid = "GPU-a", .mem_mb = cards[i].told_mb
 		};
-		struct core_event e = find_event(w, &gpu, 1);
+		struct core_event e = devices_event(w, &gpu, 1);
 		struct submit_job job;
 		unsigned n, running = 0, waiting = 0;
 
@@ -824,7 +497,7 @@ static void memory_by_the_driver(void **state)
 	job = world_job(w, "h100:1");
 	job.gpu_mem_mb = 41984;
 	large = world_submit_job(w, &job, 1000);
-	e = find_event(w, gpus, 2);
+	e = devices_event(w, gpus, 2);
 	world_apply(w, &e);
 	world_schedule(w);
 	assert_string_equal(world_state(w, id[0]), "CONFIGURING");
@@ -843,16 +516,16 @@ static void memory_by_the_driver(void **state)
 /* Neither the configuration nor the driver says how much there is: parts of compute only. */
 static void memory_of_nobody(void **state)
 {
-	struct world *w =
-	        world_new("cluster = \"t\"; controller = { host = \"h\"; };"
-	                  "gpu_types = ( { name = \"h100\"; }, { name = \"l40s\"; } );"
-	                  "nodes = ( { name = \"n0\"; cpus = 8; mem = \"64G\"; gpus = "
-	                  "\"h100:1,l40s:1\"; share = \"watch\"; } );"
-	                  "partitions = ( { name = \"batch\"; nodes = \"ALL\"; default = true; } );");
+	struct world *w = world_new(
+	        "cluster = \"t\"; controller = { host = \"h\"; };"
+	        "gpu_types = ( { name = \"h100\"; }, { name = \"l40s\"; } );"
+	        "nodes = ( { name = \"n0\"; cpus = 8; mem = \"64G\"; gpus = "
+	        "\"h100:1,l40s:1\"; share = \"watch\"; } );"
+	        "partitions = ( { name = \"batch\"; nodes = \"ALL\"; default = true; } );");
 	struct gpu_found gpus[] = { { .type = "h100", .uuid = "GPU-a" },
 		{ .type = "l40s", .uuid = "GPU-b", .mem_mb = 40960 } };
 	struct submit_job job = world_job(w, "h100:1");
-	struct core_event e = find_event(w, gpus, 2);
+	struct core_event e = devices_event(w, gpus, 2);
 
 	(void)state;
 	world_apply(w, &e);
@@ -906,12 +579,6 @@ int main(void)
 		cmocka_unit_test(found_layout),
 		cmocka_unit_test(found_or_written),
 		cmocka_unit_test(named),
-		cmocka_unit_test(cut),
-		cmocka_unit_test(cut_before),
-		cmocka_unit_test(cut_under_runs),
-		cmocka_unit_test(cut_and_packed),
-		cmocka_unit_test(cut_and_lost),
-		cmocka_unit_test(cut_anew),
 		cmocka_unit_test(drained),
 		cmocka_unit_test(drained_by_index),
 		cmocka_unit_test(shared_memory),
