@@ -72,8 +72,8 @@ static const struct option_row *find_row(const char *key, struct error *err)
 		        "\"job-name\"",
 		        name);
 	else if (!(row->where & OPTION_IN_SCRIPT) || row->group == OPTION_ANSWER)
-		error_set(err, ERR_USAGE, "\"%s\": not of a single job; it belongs on the command line",
-		        name);
+		error_set(err, ERR_USAGE,
+		        "\"%s\": not of a single job; it belongs on the command line", name);
 	else
 		return row;
 	return NULL;

@@ -3,11 +3,10 @@
  *	{"wrap": "./ocr page-1.png", "gpus": "l40s:1", "time": 10}
  *	{"script": "embed.sh", "args": ["7"], "job-name": "embed-7", "label": ["a=1", "b=2"]}
  *
- * A line has a command ("wrap") or the path of a script, arguments, and gsubmit's long options,
- *with
- * '-' or '_'. A value is a text, a number, true or false for options without one, or a list of
- * these for one that may be given several times. Empty lines are passed over, as are a byte order mark
- * before the first line and a carriage return behind any; the last needs no newline.
+ * A line has a command ("wrap") or the path of a script, arguments, gsubmit's long options (with
+ * '-' or '_'). A value is a text, a number, true or false for options without one, or a list of
+ * these for one that may be given several times. Empty lines are passed over, so are a byte order
+ * mark before the first line and a carriage return behind any; the last needs no newline.
  *
  * Foreign bytes: any input is fine.
  */

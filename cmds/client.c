@@ -254,6 +254,11 @@ struct dial *client_dial(struct client *c, struct error *err)
 	return c->dial;
 }
 
+const struct dial *client_connection(const struct client *c)
+{
+	return c->dial;
+}
+
 uint64_t client_generation(const struct client *c)
 {
 	return c->generation;

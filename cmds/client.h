@@ -51,8 +51,8 @@ int64_t client_retry(const struct client *c);
 /* Called once in each stretch of failures that lasts more than a second, before the pause. */
 void client_on_retry(struct client *c, void (*tell)(const struct error *why, void *arg), void *arg);
 
-/* Called with each warning of an answer: a line on what was done and will not be all that was asked.
- * client_warn() is for who reads answers past client_call(); "" is none. */
+/* Called with each warning of an answer: a line on what was done and will not be all that was
+ * asked. client_warn() is for who reads answers past client_call(); "" is none. */
 void client_on_warning(struct client *c, void (*warn)(const char *text, void *arg), void *arg);
 void client_warn(const struct client *c, const char *text);
 
@@ -62,6 +62,9 @@ void client_for_reader(struct client *c, int fd);
 /* The connection, made if there is none; borrowed until client_drop() or client_free(). NULL with
  * `err` once trying again took too long. */
 struct dial *client_dial(struct client *c, struct error *err);
+
+/* The same if there is one; NULL. */
+const struct dial *client_connection(const struct client *c);
 
 /* Grows with each new connection: what was under way on an older one must be sent again. */
 uint64_t client_generation(const struct client *c);

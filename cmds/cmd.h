@@ -82,8 +82,8 @@ void cmd_list_clear(struct cmd_list *list);
  * there is not is named (of an array each task), and the exit status is that of ERR_NO_JOB (3). */
 struct cmd_id {
 	uint64_t id;
-	bool some;           /* only tasks of it, `left` of which were not seen */
-	bool seen;           /* cmd_ids_saw() was told of all of it */
+	bool some; /* only tasks of it, `left` of which were not seen */
+	bool seen; /* cmd_ids_saw() was told of all of it */
 	struct taskset left;
 };
 struct cmd_ids {

@@ -241,6 +241,11 @@ int gpusched_submit_receive(struct gpusched *g, struct gpusched_submitted *out, 
 	return rc;
 }
 
+int gpusched_submit_poll(const struct gpusched *g, short *events)
+{
+	return submit_poll(g->submits, events);
+}
+
 struct verdict_to {
 	struct gpusched *g;
 	struct gpusched_verdict *out;

@@ -72,8 +72,7 @@ void gpusched_on_retry(
 
 /* Called with one line about what was accepted and will not be all that was asked for, such as mail
  * where none can be sent; from inside the call that gets the answer. */
-void gpusched_on_warning(
-        struct gpusched *g, void (*warn)(const char *text, void *arg), void *arg);
+void gpusched_on_warning(struct gpusched *g, void (*warn)(const char *text, void *arg), void *arg);
 
 /* The cluster that the configuration names. */
 const char *gpusched_cluster(const struct gpusched *g);
@@ -205,6 +204,13 @@ struct gpusched_submitted {
  * gpusched_set_retry() gives: groups without answer stay under way, and the next call goes on. */
 int gpusched_submit_receive(struct gpusched *g, struct gpusched_submitted *out, int timeout_ms,
         struct gpusched_error *err);
+
+/* For a loop of one's own that also serves others: once gpusched_submit_receive(g, &out, 0, ...)
+ * has returned 0, poll(2) the descriptor that this returns for *events and call that again when it
+ * is ready. -1: there is nothing to poll for; nothing is under way, or there is no connection, and
+ * the next call makes one. Making it, and trying it again, is the one thing that takes time even
+ * so: gpusched_set_retry() says how much. */
+int gpusched_submit_poll(const struct gpusched *g, short *events);
 
 /* --- jobs ----------------------------------------------------------------------------------- */
 

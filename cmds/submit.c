@@ -1,6 +1,7 @@
 /* submit.c - see submit.h */
 #include "cmds/submit.h"
 
+#include <poll.h>
 #include <stdlib.h>
 #include <string.h>
 #include <time.h>
@@ -370,6 +371,17 @@ int submit_receive(
 	client_worked(q->client);
 	take(q, out);
 	return 1;
+}
+
+int submit_poll(const struct submit_queue *q, short *events)
+{
+	const struct dial *d = client_connection(q->client);
+
+	*events = 0;
+	if (!submit_under_way(q) || !d || q->generation != client_generation(q->client))
+		return -1;
+	*events = (short)(POLLIN | (dial_is_sending(d) ? POLLOUT : 0));
+	return dial_fd(d);
 }
 
 /* --- what would become of it -------------------------------------------------------------------

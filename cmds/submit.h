@@ -43,6 +43,9 @@ struct submit_answer {
 int submit_receive(
         struct submit_queue *q, struct submit_answer *out, int timeout_ms, struct error *err);
 
+/* As gpusched_submit_poll(). */
+int submit_poll(const struct submit_queue *q, short *events);
+
 /* Forget the groups that are under way, and the connection with them. */
 void submit_forget(struct submit_queue *q);
 

@@ -1,0 +1,116 @@
+"""libgpusched as programs of others use it: they are compiled against what `make install` puts there, and run."""
+
+import os
+import pathlib
+import re
+import shutil
+import subprocess
+
+import pytest
+
+from cluster import BUILD, TOP, Cluster, wait_until
+
+CC = (os.environ.get("CC") or "cc").split()[-1]
+STRICT = ["-std=c99", "-D_POSIX_C_SOURCE=200809L", "-Wall", "-Wextra", "-pedantic", "-Werror"]
+SANITIZED = "fsanitize" in (BUILD / "Makefile").read_text()
+
+
+@pytest.fixture(name="prefix", scope="module")
+def fixture_prefix(tmp_path_factory):
+    """The header alone, as it is installed; the library as it was built."""
+    include = tmp_path_factory.mktemp("include")
+    shutil.copy(TOP / "cmds/gpusched.h", include)
+    return include
+
+
+@pytest.fixture(name="c", scope="module")
+def fixture_c():
+    with Cluster(nodes=("n1",), gpus="h100:2") as c:
+        yield c
+
+
+def compiled(prefix, source):
+    """The program that a C file makes, with nothing but gpusched.h and -lgpusched."""
+    lib = BUILD / ".libs"
+    program = prefix / pathlib.Path(source).stem
+    subprocess.run([CC, *STRICT, *(["-fsanitize=address,undefined"] if SANITIZED else []), f"-I{prefix}", "-o", program, source,
+                    f"-L{lib}", f"-Wl,-rpath,{lib}", "-lgpusched"], check=True)
+    return program
+
+
+def run(c, program, *argv, stdin="", **kw):
+    return subprocess.run([program, *argv], input=stdin, env=c.env, cwd=c.dir / "jobs", capture_output=True, text=True, timeout=120,
+                          check=True, **kw).stdout
+
+
+def test_the_header_stands_alone(prefix):
+    for compiler, language in ((CC, "c"), ("g++", "c++")):
+        if shutil.which(compiler):
+            subprocess.run([compiler, *([] if language == "c++" else STRICT), "-Wall", "-Wextra", "-Werror", "-fsyntax-only",
+                            "-x", language, prefix / "gpusched.h"], check=True)
+
+
+def test_every_function_is_in_the_library_and_in_the_manual(prefix):
+    header = re.sub(r"/\*.*?\*/", "", (prefix / "gpusched.h").read_text(), flags=re.S)
+    declared = set(re.findall(r"\b(gpusched_[a-z_]+)\(", re.sub(r"typedef .*", "", header)))
+    symbols = subprocess.run(["nm", "-D", "--defined-only", BUILD / ".libs/libgpusched.so"], capture_output=True, text=True,
+                             check=True).stdout
+    exported = {line.split()[-1] for line in symbols.splitlines() if line.split()[-1].startswith("gpusched_")}
+    assert declared == exported
+    manual = (TOP / "man/gpusched.3").read_text()
+    assert declared == set(re.findall(r"^\.F[no] (gpusched_[a-z_]+)", manual.split(".Sh DESCRIPTION")[0], flags=re.M))
+
+
+def test_the_example_of_the_manual(prefix, c):
+    text = (TOP / "man/gpusched.3").read_text()
+    code = text.split(".Sh EXAMPLES\n.Bd -literal\n")[1].split(".Ed")[0].replace("\\e", "\\")
+    source = prefix / "manual.c"
+    assert "h100:2|l40s:4" in code
+    source.write_text(code.replace("|l40s:4", ""))  # which this cluster does not have
+    program = compiled(prefix, source)
+    env = dict(c.env)
+    job = subprocess.run([program], env=env, cwd=c.dir / "jobs", capture_output=True, text=True, check=True).stdout.strip()
+    assert c.job(int(job))["gpus"] and run(c, program).strip() == job  # it has a token
+
+
+def test_many_under_way_at_once(prefix, c):
+    program = compiled(prefix, TOP / "etc/examples/api/submit_many.c")
+    script = "#!/bin/sh\nexit 0\n"
+    out = run(c, program, "700", "monday", stdin=script).split()
+    assert out[::2] == [str(i) for i in range(700)]
+    ids = [int(i) for i in out[1::2]]
+    assert len(set(ids)) == 700
+    assert run(c, program, "700", "monday", stdin=script).split() == out
+    more = run(c, program, "710", "monday", stdin=script).split()
+    assert more[:1400] == out and not set(map(int, more[1401::2])) & set(ids)
+
+
+def test_none_is_lost_or_twice_through_a_killed_controller(prefix):
+    """Groups under way when the controller dies are sent again by the same process; a killed one is begun again."""
+    with Cluster(nodes=("n1",), partitions='( { name = "batch"; nodes = "ALL"; default = true; state = "down"; } )') as c:
+        program = compiled(prefix, TOP / "etc/examples/api/submit_many.c")
+        env = {**c.env, "GPUSCHED_RETRY": "60s"}
+        script = "#!/bin/sh\nexit 0\n"
+
+        def begin():
+            p = subprocess.Popen([program, "3000", "once"], stdin=subprocess.PIPE, stdout=subprocess.PIPE, env=env, cwd=c.dir / "jobs",
+                                 text=True)
+            p.stdin.write(script)
+            p.stdin.close()
+            p.stdin = None
+            return p
+
+        def some():
+            before = len(c.jobs())
+            wait_until(lambda: len(c.jobs()) > before + 50, "some to be accepted")
+        p = begin()
+        some()
+        p.kill()
+        p.communicate()
+        p = begin()
+        some()
+        c.ctld.kill()
+        c.start_ctld()
+        out = p.communicate(timeout=120)[0].split()
+        assert p.returncode == 0 and len(set(out[1::2])) == 3000
+        assert set(map(int, out[1::2])) == set(c.jobs())
