@@ -113,7 +113,7 @@ struct gpusched_spec {
 	uint32_t warn_before_s; /* so long before; 0: no warning but the one at the limit */
 	int32_t nice;
 	const char *const *labels; /* "key=value"; NULL-terminated */
-	const char *token;         /* names this submit for ever: see below; NULL: a fresh one */
+	const char *token;         /* names this submit: see below; NULL: a fresh one */
 	int32_t umask;             /* -1: the process's present one */
 	const char *qos;
 	bool gpus_per_node;            /* `gpus` are a node's, else the whole job's */
@@ -157,7 +157,8 @@ void gpusched_spec_init(struct gpusched_spec *spec);
  *
  * A token makes a repeat safe: whoever submits the same job with the same token again, even from
  * another process and after any crash, gets the same id and no second job; another job with it is
- * refused (job.token). Without a token, repeats within this call are safe all the same. */
+ * refused (job.token). It is known for an hour, and while the controller has the job. Without a
+ * token, repeats within this call are safe all the same. */
 int gpusched_submit(struct gpusched *g, const struct gpusched_spec *specs, size_t n, uint64_t *ids,
         struct gpusched_error *err);
 

@@ -36,6 +36,7 @@ struct control {
 	char throttle[64];       /* the same of the whole array's */
 	char label[JOB_LABEL];
 	uint32_t arrays, tasks; /* it was done to */
+	uint64_t of_array;      /* UPDATE: fields that its array has, and so each part of it */
 };
 
 static int wrong_state(const struct job *job, const char *verb, struct error *err)
@@ -256,22 +257,32 @@ static int requeue(struct control *c, struct error *err)
 
 #define WHOLE_FIELDS (uint64_t)(UPDATE_DEPENDENCY | UPDATE_KILL_INVALID_DEP)
 
-static int update(struct control *c, struct error *err)
+static int update_fields(struct control *c, uint64_t which, struct error *err)
 {
+	struct core_event e = *c->event;
 	char fields[200], done[240];
 
 	if (job_state_ended((enum job_state)job_info(c->job)->state))
 		return wrong_state(c->job, "updated", err);
-	if (job_info(c->job)->part && c->event->job.fields & WHOLE_FIELDS)
+	if (job_info(c->job)->part && which & WHOLE_FIELDS)
 		return error_set(err, ERR_JOB_STATE,
 		        "job %s: what it waits for is said of the whole array",
 		        job_label(c->job, c->label));
-	if (job_update(c->core, c->job, c->event, fields, sizeof(fields), c->what, err) < 0)
+	e.job.fields = which;
+	if (job_update(c->core, c->job, &e, fields, sizeof(fields), c->what, err) < 0)
 		return error_wrap(err, "job %s", job_label(c->job, c->label));
 	snprintf(done, sizeof(done), "updated (%s)", fields);
 	if (!job_info(c->job)->hold) /* else its comment says who holds it and why */
 		remember(c, done);
 	return 0;
+}
+
+static int update(struct control *c, struct error *err)
+{
+	uint64_t of_array = job_info(c->job)->part ? c->of_array : 0;
+	uint64_t which = c->event->job.fields & ~of_array;
+
+	return of_array && !which ? 0 : update_fields(c, which, err);
 }
 
 static bool is_signed(const struct core_event *e, const struct job *job)
@@ -509,6 +520,7 @@ static int update_at_once(struct control *c, struct job *own, struct error *err)
 static int control_job(struct control *c, struct job *job, uint64_t ref, const struct taskset *set,
         struct error *err)
 {
+	uint64_t fields = c->event->job.fields;
 	bool array = job_link(job)->array;
 	uint32_t weight;
 
@@ -523,10 +535,13 @@ static int control_job(struct control *c, struct job *job, uint64_t ref, const s
 		return resign(c, err);
 	}
 	/* What an array waits for is its own record's, also when all tasks have others. */
-	if (array && !set && !job_weight(job) && c->event->job.verb == JOB_UPDATE &&
-	        !(c->event->job.fields & ~WHOLE_FIELDS)) {
+	if (array && !set && c->event->job.verb == JOB_UPDATE && fields & WHOLE_FIELDS) {
+		c->of_array = WHOLE_FIELDS | UPDATE_AT_ONCE;
 		c->job = job;
-		return update(c, err);
+		if (!job_weight(job) && update_fields(c, fields & WHOLE_FIELDS, err) < 0)
+			return -1;
+		if (!job_weight(job) && !(fields & ~c->of_array))
+			return 0;
 	}
 	if (array && job_ref_part(ref) == JOB_PART_WAITS) {
 		if (!job_weight(job))
@@ -624,6 +639,7 @@ static int control_one(struct control *c, uint64_t ref, const struct taskset *se
 	int rc;
 
 	c->what[0] = c->throttle[0] = '\0';
+	c->of_array = 0;
 	missing->code = ERR_NONE;
 	if (!job)
 		rc = no_job(c, ref, err);

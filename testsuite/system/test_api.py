@@ -12,7 +12,7 @@ from cluster import BUILD, TOP, Cluster, wait_until
 
 CC = (os.environ.get("CC") or "cc").split()[-1]
 STRICT = ["-std=c99", "-D_POSIX_C_SOURCE=200809L", "-Wall", "-Wextra", "-pedantic", "-Werror"]
-SANITIZED = "fsanitize" in (BUILD / "Makefile").read_text()
+SANITIZED = re.search(r"^[^#]*-fsanitize=address", (BUILD / "Makefile").read_text(), re.M) is not None
 
 
 @pytest.fixture(name="prefix", scope="module")
@@ -83,6 +83,48 @@ def test_many_under_way_at_once(prefix, c):
     assert run(c, program, "700", "monday", stdin=script).split() == out
     more = run(c, program, "710", "monday", stdin=script).split()
     assert more[:1400] == out and not set(map(int, more[1401::2])) & set(ids)
+
+
+# Ends the process when the second answer of the controller is there to be read: the first is the handshake's.
+KILLS_ITSELF = """
+#define _GNU_SOURCE
+#include <dlfcn.h>
+#include <signal.h>
+#include <stdlib.h>
+#include <sys/socket.h>
+ssize_t recv(int fd, void *buf, size_t len, int flags)
+{
+	static int n;
+	ssize_t (*next)(int, void *, size_t, int) = (ssize_t (*)(int, void *, size_t, int))dlsym(RTLD_NEXT, "recv");
+
+	if (++n == atoi(getenv("KILL_AT")))
+		raise(SIGKILL);
+	return next(fd, buf, len, flags);
+}
+"""
+
+
+@pytest.mark.skipif(SANITIZED, reason="its library has to be the first")
+def test_a_client_killed_between_sending_and_answer(prefix, c):
+    """The job was accepted and nobody heard of it: the repeat gets its id, and there is one."""
+    source, shim = prefix / "kills.c", prefix / "kills.so"
+    source.write_text(KILLS_ITSELF)
+    subprocess.run([CC, "-shared", "-fPIC", "-o", shim, source, "-ldl"], check=True)
+    (c.dir / "jobs/some").write_text('{"wrap": "true", "hold": true}\n' * 200)
+    for token, options, n in (("alone", ["--wrap=true", "--hold"], 1), ("array", ["--wrap=true", "--hold", "--array=0-99"], 1),
+                              ("bulk", ["--bulk=some"], 200)):
+        before = set(c.jobs())
+        argv = ["gsubmit", "--parsable", f"--token={token}", "--export=NONE", *options]
+        killed = 0
+        for at in range(2, 8):  # of a bulk some of its parts are answered before
+            r = c.run(*argv, check=False, env={"LD_PRELOAD": str(shim), "KILL_AT": str(at)})
+            killed += r.returncode == -9 and not r.stdout
+            if r.returncode == 0:
+                break
+        assert killed
+        wait_until(lambda b=before, m=n: len(set(c.jobs()) - b) in (0, m), "all or none")
+        ids = [int(i) for i in c.run(*argv).stdout.split()]
+        assert len(set(ids)) == n and set(c.jobs()) - before == set(ids)
 
 
 def test_none_is_lost_or_twice_through_a_killed_controller(prefix):

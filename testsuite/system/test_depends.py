@@ -114,6 +114,27 @@ def test_some_tasks_of_an_array(c):
     c.wait_state(ill, "COMPLETED")
 
 
+def test_what_an_array_waits_for_is_of_all_its_tasks(c):
+    """Also of those that have records of their own; and what else is changed with it is theirs too."""
+    first = c.submit("sleep 1000")
+    for held in ("1", "0-3"):
+        array = c.submit("true", "--array=0-3", "-d", f"afterok:{first}")
+        c.run("gctl", "hold", f"{array}_[{held}]")
+        if held == "0-3":  # each of them
+            for task in range(4):
+                c.run("gctl", "release", f"{array}_{task}")
+        said = c.run("gctl", "update", array, f"--dependency=afternotok:{first},singleton", "--nice=7", "--comment=later",
+                     "--array-throttle=9").stdout
+        assert said == f"Updated 4 tasks of job {array}\n"
+        rows = [r.split() for r in c.run("gqueue", "-h", "-j", array, "-o", "NICE,DEPENDENCY,REMARK").stdout.splitlines()]
+        assert len(rows) >= 2 and set(map(tuple, rows)) == {("7", f"afternotok:{first},singleton", "later")}
+        r = c.run("gctl", "update", f"{array}_1", "--dependency=", "--nice=9", check=False)
+        assert r.returncode == 1 and "what it waits for is said of the whole array" in r.stderr
+        c.run("gctl", "release", array, check=False)
+        c.run("gctl", "update", array, "--dependency=", "--kill-on-invalid-dep=yes")
+        wait_until(lambda a=array: c.job(a)["state"] == "COMPLETED" if a in c.jobs() else True, "all of it to run")
+
+
 def test_one_at_a_time(c):
     path, script = gate(c, "gate")
     first = c.submit(script, "-J", "alone", "-d", "singleton")
