@@ -373,7 +373,6 @@ static const ProtobufCMessage *register_message(
 	m->pretended = facts->pretended;
 	m->settings = m->takes_programs = m->takes_health_check = true;
 	m->share_users_one = facts->share_users_one;
-	m->settings = m->takes_programs = true;
 	if (facts->inventory) {
 		m->gpus = facts->inventory->gpus;
 		m->n_gpus = facts->inventory->n_gpus;

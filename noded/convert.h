@@ -26,7 +26,7 @@ struct node_facts {
 	const char *node, *version;
 	uint32_t cpus;
 	uint64_t mem_mb;
-	bool pretended; /* told on the command line, not found */
+	bool pretended;       /* told on the command line, not found */
 	bool share_users_one; /* by its own option */
 	double load;
 	uint64_t mem_free_mb;
