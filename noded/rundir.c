@@ -148,6 +148,13 @@ struct removal {
 	bool again;
 };
 
+/* After a call that failed: a directory that our own agent's user has closed to himself is open to
+ * him again. Root needs no modes. */
+static bool opened_up(int at, const char *name)
+{
+	return errno == EACCES && fchmodat(at, name, 0700, AT_SYMLINK_NOFOLLOW) == 0;
+}
+
 static int move_up(struct removal *r, int fd)
 {
 	DIR *d = fdopendir(fd);
@@ -166,7 +173,10 @@ static int move_up(struct removal *r, int fd)
 		do
 			snprintf(name, sizeof(name), ".gone-%lu", r->fresh++);
 		while (faccessat(r->top, name, F_OK, AT_SYMLINK_NOFOLLOW) == 0);
-		if (renameat(fd, e->d_name, r->top, name) < 0) {
+		/* Another parent is a change of the directory itself. */
+		if (renameat(fd, e->d_name, r->top, name) < 0 &&
+		        (!opened_up(fd, e->d_name) ||
+		                renameat(fd, e->d_name, r->top, name) < 0)) {
 			closedir(d);
 			return -1;
 		}
@@ -185,14 +195,15 @@ static int remove_dir_entry(struct removal *r, const char *name)
 		return 0;
 	if (errno != ENOTEMPTY && errno != EEXIST)
 		return -1;
-	fd = openat(r->top, name, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+	fd = rundir_open(r->top, name);
+	if (fd < 0 && opened_up(r->top, name))
+		fd = rundir_open(r->top, name);
 	if (fd < 0 || fstat(fd, &st) < 0 || st.st_dev != r->dev) {
 		if (fd >= 0)
 			close(fd);
 		errno = EXDEV;
 		return -1;
 	}
-	/* Our own agent's user may have made it unreadable for himself. */
 	(void)fchmod(fd, 0700);
 	if (move_up(r, fd) < 0)
 		return -1;
@@ -228,12 +239,15 @@ int rundir_remove(int parent, const char *id)
 	struct stat st;
 	int result = 0, saved;
 
+	if (r.top < 0 && opened_up(parent, id))
+		r.top = rundir_open(parent, id);
 	if (r.top < 0)
 		return errno == ENOENT ? 0 : -1;
 	if (fstat(r.top, &st) < 0) {
 		close(r.top);
 		return -1;
 	}
+	(void)fchmod(r.top, 0700);
 	r.dev = st.st_dev;
 	/* Mostly there is nothing but what we made. */
 	unlinkat(r.top, RUNDIR_SCRIPT, 0);

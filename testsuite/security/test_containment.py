@@ -56,8 +56,8 @@ def fixture_box():
         os.mknod(dev / "site", stat.S_IFCHR | 0o666, os.makedev(MAJOR, 77))
         os.chmod(dev / "site", 0o666)
         v2 = pathlib.Path("/sys/fs/cgroup/cgroup.controllers")
-        pids = pathlib.Path("/sys/fs/cgroup/pids").exists() or (v2.exists() and "pids" in v2.read_text())
-        start(c, *(["--containment=pids"] if pids else []), "--gpu-devices", f"{dev}/gpu[0-3]", "--device", dev / "site", "--max-processes", "60")
+        have = [w for w in ("pids", "cpu") if pathlib.Path(f"/sys/fs/cgroup/{w}").exists() or (v2.exists() and w in v2.read_text().split())]
+        start(c, *([f"--containment={','.join(have)}"] if have else []), "--gpu-devices", f"{dev}/gpu[0-3]", "--device", dev / "site", "--max-processes", "60")
         if "devices" not in active(c):
             pytest.skip("this kernel has no device filter for cgroups")
         yield c
@@ -181,6 +181,25 @@ while True:
     n += 1'""")
     assert output(box, job) == "errno 11 True\n"
     wait_until(lambda: not box.shepherds(), "the shepherd's end")
+
+
+def test_cpu_time_in_proportion_to_what_was_booked(box):
+    if "cpu" not in active(box):
+        pytest.skip("no cpu controller here")
+    weights = {}
+    for cpus in (1, 3):
+        job = run(box, f"cat /proc/self/cgroup > cpu-{cpus}.tmp; mv cpu-{cpus}.tmp cpu-{cpus}; while [ ! -e cpu-go ]; do sleep 0.05; done",
+                  f"--cpus-per-task={cpus}")
+        wait_until((box.dir / f"jobs/cpu-{cpus}").exists, f"job {job}")
+        groups = {name: path for _, names, path in (x.split(":", 2) for x in (box.dir / f"jobs/cpu-{cpus}").read_text().splitlines())
+                  for name in names.split(",")}
+        if "cpu" in groups:
+            file = pathlib.Path(f"/sys/fs/cgroup/cpu{groups['cpu']}/cpu.shares")
+        else:
+            file = pathlib.Path(f"/sys/fs/cgroup{groups['']}/cpu.weight")
+        weights[cpus] = int(file.read_text())
+    (box.dir / "jobs/cpu-go").touch()
+    assert weights[3] == 3 * weights[1] > 0
 
 
 def test_who_may_log_in(box):
