@@ -11,6 +11,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "cmds/habits.h"
 #include "common/hostlist.h"
 #include "common/taskset.h"
 #include "common/text.h"
@@ -182,6 +183,9 @@ static void blame_word(struct parse *p, const struct argp_state *state)
 		error_set(&p->err, ERR_USAGE, "'%s': no such option%s%s%s", shown,
 		        near ? "; did you mean --" : "", near ? near : "", near ? "?" : "");
 	}
+	near = habits_find(p->cmd->name, word);
+	if (near)
+		error_hint(&p->err, "%s", near);
 	if (!p->err.hint[0])
 		error_hint(&p->err, "%s --help", p->cmd->name);
 }

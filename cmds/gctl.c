@@ -14,6 +14,7 @@
 #include "cmds/events.h"
 #include "cmds/filter.h"
 #include "cmds/gctl.h"
+#include "cmds/habits.h"
 #include "cmds/jsonout.h"
 #include "cmds/update.h"
 #include "cmds/views.h"
@@ -514,6 +515,10 @@ static const struct subcommand subcommands[] = {
 	        gctl_show_partition, "All about partitions" },
 	{ { "show", "config" }, "[SECTION...]", 0, GCTL_WORDS_MAX, 0, false, gctl_show_config,
 	        "The configuration in force: all of it, or accounts, qos, partitions, ..." },
+	{ { "show", "hostnames" }, "[NODES]", 0, 1, 0, true, gctl_show_hostnames,
+	        "The names that a list stands for, one a line (default: the job's nodes)" },
+	{ { "show", "hostlist" }, "NAMES", 1, 1, 0, true, gctl_show_hostlist,
+	        "The short list of these names" },
 	{ { "drain" }, "NODES[:GPU] REASON...", 1, GCTL_WORDS_MAX, TAKES_REASON, false, do_drain,
 	        "Start nothing new there; what runs goes on" },
 	{ { "resume" }, "NODES[:GPU] | ID...", 1, GCTL_WORDS_MAX, TAKES_REASON, false, do_resume,
@@ -707,7 +712,7 @@ static const struct cmd cmd = {
 static const struct subcommand *find(const struct gctl *g, size_t *used, struct error *err)
 {
 	const char *first = g->n_words ? g->words[0] : "";
-	const char *names[N_SUBCOMMANDS + 1], *near;
+	const char *names[N_SUBCOMMANDS + 1], *near, *habit;
 	char shown[80];
 	size_t i;
 
@@ -727,13 +732,16 @@ static const struct subcommand *find(const struct gctl *g, size_t *used, struct 
 		error_set(err, ERR_USAGE, "what is to be done?");
 	else if (!strcmp(first, "show"))
 		error_set(err, ERR_USAGE,
-		        "show: would be show job, show node, show partition or show config");
+		        "show: would be show job, show node, show partition, show config, show "
+		        "hostnames or show hostlist");
 	else if (!strcmp(first, "node"))
 		error_set(err, ERR_USAGE, "node: would be node down or node clear");
 	else
 		error_set(err, ERR_USAGE, "'%s': no such subcommand%s%s%s", shown,
 		        near ? "; did you mean " : "", near ? near : "", near ? "?" : "");
-	error_hint(err, "gctl --help lists the subcommands");
+	habit = !strcmp(first, "show") && g->n_words > 1 ? habits_find("gctl show", g->words[1])
+	                                                 : habits_find(cmd.name, first);
+	error_hint(err, "%s", habit ? habit : "gctl --help lists the subcommands");
 	return NULL;
 }
 

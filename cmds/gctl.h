@@ -50,6 +50,8 @@ int gctl_show_job(struct run *r, struct error *err);
 int gctl_show_node(struct run *r, struct error *err);
 int gctl_show_partition(struct run *r, struct error *err);
 int gctl_show_config(struct run *r, struct error *err);
+int gctl_show_hostnames(struct run *r, struct error *err);
+int gctl_show_hostlist(struct run *r, struct error *err);
 int gctl_wait(struct run *r, struct error *err);    /* gctl_wait.c */
 int gctl_resign(struct run *r, struct error *err);  /* gctl_resign.c */
 int gctl_archive(struct run *r, struct error *err); /* gctl_archive.c */

@@ -302,3 +302,38 @@ int gctl_show_config(struct run *r, struct error *err)
 	}
 	return EXIT_DONE;
 }
+
+/* --- lists of nodes, which need nobody to ask ------------------------------------------------ */
+
+static int print_name(const char *name, void *arg)
+{
+	(void)arg;
+	puts(name);
+	return 0;
+}
+
+int gctl_show_hostnames(struct run *r, struct error *err)
+{
+	const char *list = r->n ? r->words[0] : getenv("GPUSCHED_NODELIST");
+
+	if (!list || !*list) {
+		error_set(err, ERR_USAGE, "show hostnames: which nodes?");
+		return error_hint(
+		        err, "in a job its own nodes: GPUSCHED_NODELIST, which is not set");
+	}
+	return hostlist_each(list, HOSTLIST_MAX, print_name, NULL, err) < 0 ? -1 : EXIT_DONE;
+}
+
+int gctl_show_hostlist(struct run *r, struct error *err)
+{
+	char **names, *list;
+	size_t n;
+
+	if (hostlist_expand(r->words[0], HOSTLIST_MAX, &names, &n, err) < 0)
+		return -1;
+	list = hostlist_compress((const char *const *)names, n);
+	puts(list);
+	free(list);
+	free(names);
+	return EXIT_DONE;
+}

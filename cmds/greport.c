@@ -6,6 +6,7 @@
 
 #include "cmds/acctopt.h"
 #include "cmds/cmd.h"
+#include "cmds/habits.h"
 #include "cmds/listing.h"
 #include "cmds/when.h"
 #include "common/text.h"
@@ -334,7 +335,10 @@ static int take_report(struct greport *g, const char *name, struct error *err)
 			return 0;
 		}
 	text_escape(shown, sizeof(shown), name, strlen(name));
-	return error_set(err, ERR_USAGE, "'%s': want one of use, wait and cost", shown);
+	error_set(err, ERR_USAGE, "'%s': want one of use, wait and cost", shown);
+	if (habits_find("greport", name))
+		error_hint(err, "%s", habits_find("greport", name));
+	return -1;
 }
 
 static int take(int key, char *value, struct argp_state *state, void *input, struct error *err)

@@ -355,7 +355,8 @@ static void print_submitted(const struct submit_options *o, struct gpusched *g, 
 		printf(o->parsable ? "%llu\n" : "Submitted batch job %llu\n",
 		        (unsigned long long)id);
 	}
-	fflush(stdout);
+	if (fflush(stdout) != 0)
+		cmd_warn(&gsubmit_cmd, "job %llu was submitted", (unsigned long long)id);
 }
 
 static int64_t now_us(void)

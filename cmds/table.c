@@ -396,15 +396,27 @@ void table_flush(struct table *t)
 
 /* --- the table ------------------------------------------------------------------------------ */
 
+/* COLUMNS, which watch(1) sets for what it shows; 0: it says nothing. */
+static unsigned columns_wanted(void)
+{
+	const char *text = getenv("COLUMNS");
+	size_t digits = text ? strspn(text, "0123456789") : 0;
+
+	return digits && digits < 5 && !text[digits] ? (unsigned)strtoul(text, NULL, 10) : 0;
+}
+
 struct table_style table_style_for(FILE *out)
 {
 	struct table_style style = { .out = out, .width = DEFAULT_WIDTH, .heading = true };
 	const char *term = getenv("TERM"), *no_color = getenv("NO_COLOR");
+	unsigned wanted = columns_wanted();
 	struct winsize size;
 
+	if (wanted)
+		style.width = wanted;
 	if (!isatty(fileno(out)))
 		return style;
-	if (ioctl(fileno(out), TIOCGWINSZ, &size) == 0 && size.ws_col)
+	if (!wanted && ioctl(fileno(out), TIOCGWINSZ, &size) == 0 && size.ws_col)
 		style.width = size.ws_col;
 	style.colour = (!no_color || !*no_color) && term && strcmp(term, "dumb") != 0;
 	return style;

@@ -48,8 +48,9 @@ struct table_style {
 
 struct table;
 
-/* How to print to `out`: as wide as the terminal, with colours unless NO_COLOR or TERM=dumb say
- * otherwise; 80 columns and no colours if it is no terminal. With a heading. */
+/* How to print to `out`: as wide as COLUMNS says, else as the terminal is, with colours unless
+ * NO_COLOR or TERM=dumb say otherwise; 80 columns (or COLUMNS) and no colours if it is no terminal.
+ * With a heading. */
 struct table_style table_style_for(FILE *out);
 
 /* `columns` (n of them, at least 1) are borrowed until table_end(). */

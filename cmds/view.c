@@ -66,12 +66,20 @@ static int no_such_column(
 	size_t i;
 
 	text_escape(shown, sizeof(shown), name, len);
+	if (*name == '%') {
+		error_set(err, ERR_USAGE, "'%s': columns have names, not letters", shown);
+		return error_hint(err, "-o NAME,NAME%%20; --help lists them");
+	}
 	for (i = 0; i < len && i < sizeof(upper) - 1; i++)
 		upper[i] = (char)(name[i] >= 'a' && name[i] <= 'z' ? name[i] - 32 : name[i]);
 	for (i = 0; i < kind->n && i < VIEW_COLUMNS_MAX; i++)
 		names[i] = kind->columns[i].name;
 	names[i] = NULL;
 	near = text_nearest(upper, names);
+	for (i = 0; !near && names[i]; i++) /* EXITCODE, JOBNAME, NODES */
+		if (strlen(upper) > 2 && strlen(names[i]) > 2 &&
+		        (strstr(upper, names[i]) || strstr(names[i], upper)))
+			near = names[i];
 	error_set(err, ERR_USAGE, "'%s': no such column%s%s%s", shown,
 	        near ? "; did you mean " : "", near ? near : "", near ? "?" : "");
 	return near ? -1 : error_hint(err, "--help lists the columns");
@@ -116,7 +124,7 @@ static int select_columns(const struct view_kind *kind, const char *list,
 
 		if (*n == VIEW_COLUMNS_MAX)
 			return error_set(err, ERR_USAGE, "more than %d columns", VIEW_COLUMNS_MAX);
-		if (widths && cut_width(s, &name, &width, err) < 0)
+		if (widths && *s != '%' && cut_width(s, &name, &width, err) < 0)
 			return -1;
 		out[*n] = find(kind, s + minus, name - minus);
 		if (!out[*n])

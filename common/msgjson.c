@@ -26,9 +26,14 @@ static bool ends_with(const char *s, const char *end)
 
 static bool is_time(const ProtobufCFieldDescriptor *f)
 {
-	return f->type == PROTOBUF_C_TYPE_INT64 &&
-	       (strcmp(f->name, "time") == 0 || ends_with(f->name, "_time") ||
-	               strcmp(f->name, "last_heard") == 0);
+	static const char *const names[] = { "time", "last_heard", "since", "recheck" };
+
+	if (f->type != PROTOBUF_C_TYPE_INT64)
+		return false;
+	for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++)
+		if (!strcmp(f->name, names[i]))
+			return true;
+	return ends_with(f->name, "_time");
 }
 
 /* JSON's numbers end where C's do not: beyond, the digits as a string. */

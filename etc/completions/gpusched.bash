@@ -1,7 +1,7 @@
 # gpusched.bash - completion for the commands of gpusched in bash
 #
-# Options come from each command's --help, names from the cluster: jobs from gqueue, partitions and nodes
-# from ginfo, accounts from gshare. A cluster that does not answer within a second completes nothing.
+# Options come from each command's --help, names from the cluster: jobs from gqueue, partitions, nodes,
+# features and types of GPUs from ginfo, accounts from gshare, QOS from gctl. A cluster that does not answer within a second completes nothing.
 
 # Ask the cluster, briefly. Fields that were cut for the screen ("name+") are none.
 _gpusched_ask() {
@@ -22,6 +22,18 @@ _gpusched_nodes() {
 
 _gpusched_accounts() {
     _gpusched_ask gshare --noheader --csv -o ACCOUNT | tr -d ' '
+}
+
+_gpusched_qos() {
+    _gpusched_ask gctl show config qos | sed -n 's/^.*name = "\([^"]*\)".*/\1/p'
+}
+
+_gpusched_features() {
+    _gpusched_ask ginfo -N --noheader --csv -o FEATURES | tr -d '"-' | tr ',' '\n' | sort -u
+}
+
+_gpusched_types() {
+    _gpusched_ask ginfo --noheader --csv -o GPUS | grep -v -e '^-$' -e '^shares$' | sort -u
 }
 
 _gpusched_users() {
@@ -66,7 +78,19 @@ _gpusched_value() { # COMMAND OPTION
     --user | --users | -u) _gpusched_offer "$(_gpusched_users | sort -u)" ;;
     --states | -t)
         case $1 in gsubmit | grun) return 1 ;; esac
-        _gpusched_offer "PENDING CONFIGURING RUNNING SUSPENDED COMPLETED FAILED CANCELLED TIMEOUT NODE_FAIL PREEMPTED" ;;
+        _gpusched_offer "PENDING CONFIGURING RUNNING SUSPENDED COMPLETING COMPLETED FAILED CANCELLED TIMEOUT NODE_FAIL PREEMPTED OUT_OF_MEMORY DEADLINE" ;;
+    --qos | -q) _gpusched_offer "$(_gpusched_qos)" ;;
+    --constraint | --prefer | -C) _gpusched_offer "$(_gpusched_features)" ;;
+    --gpus | --gpus-per-node | --gpus-per-task | -G)
+        case $1 in gsubmit | grun | gctl) ;; *) return 1 ;; esac
+        _gpusched_offer "$(_gpusched_types | sed 's/$/:/')"
+        compopt -o nospace 2>/dev/null ;;
+    --nodes)
+        case $1 in gsubmit | grun) return 1 ;; esac
+        [ "${COMP_WORDS[1]}" != update ] || return 1
+        _gpusched_offer "$(_gpusched_nodes)" ;;
+    --mail-type) _gpusched_offer "BEGIN END FAIL REQUEUE INVALID_DEPEND TIME_LIMIT ALL NONE" ;;
+    --kill-on-invalid-dep) _gpusched_offer "yes no" ;;
     --format | --sort | -o)
         if [ "$1" = gsubmit ]; then _gpusched_files; else _gpusched_offer "$(_gpusched_columns "$1")"; fi ;;
     --open-mode) _gpusched_offer "append truncate" ;;

@@ -199,7 +199,7 @@ partitions = {self.partitions};
 
     @property
     def env(self):
-        e = {k: v for k, v in os.environ.items() if not k.startswith(("GPUSCHED", "GSUBMIT"))}
+        e = {k: v for k, v in os.environ.items() if not k.startswith(("GPUSCHED", "GSUBMIT", "COLUMNS"))}
         e.update(GPUSCHED_CONF=str(self.conf), GPUSCHED_MUNGE_SOCKET=str(self.socket), LC_ALL="C.UTF-8",
                  PATH=f"{BUILD}/cmds:{e['PATH']}",
                  ASAN_OPTIONS=f"log_path={self.dir}/log/asan:exitcode=99:detect_leaks=1",

@@ -4,13 +4,15 @@ import fcntl
 import json
 import os
 import pty
+import re
 import signal
 import struct
 import subprocess
 import termios
+import time
 
 import pytest
-from cluster import BIN, ROOT, Cluster, wait_until
+from cluster import BIN, ROOT, TOP, Cluster, wait_until
 
 
 PARTITIONS = """( { name = "batch"; nodes = "ALL"; default = true; max_time = "1-00:00:00"; grace = "2s"; },
@@ -247,6 +249,22 @@ def test_closed_standard_files(cluster, argv):
         assert r.returncode == 1 and r.stderr.decode().endswith(": error: standard output: Bad file descriptor\n"), r
     assert closed(2).returncode == 0 and closed(0, 2).returncode == 0
     assert closed(1, 2).returncode == 1
+
+
+@pytest.mark.parametrize("argv", [
+    "gqueue -l", "gqueue --why JOB", "gqueue --help", "ginfo", "ginfo -N", "ginfo --gpus", "gprio", "gprio -w", "gshare", "gacct -s PD",
+    "greport use", "greport wait", "gctl stats", "gctl events", "gctl show job JOB", "gctl show node", "gctl show partition",
+    "gctl show config", "gctl show hostnames n[1-3]", "gctl list-errors", "gctl ping", "gctl hold JOB", "gctl resume n1",
+    "gctl update JOB --nice=1", "gcancel JOB", "gsubmit --hold --wrap true", "gsubmit --test-only --wrap true", "grun echo here"])
+def test_output_that_arrives_nowhere(cluster, argv):
+    """An error and its status, whatever is printed; nothing of SIGPIPE where the reader has gone."""
+    job = str(cluster.submit("true", "--hold"))
+    words = [str(BIN.get(w, w)) if i == 0 else job if w == "JOB" else w for i, w in enumerate(argv.split())]
+    with open("/dev/full", "w", encoding="utf-8") as full:
+        r = subprocess.run(words, env=cluster.env, stdout=full, stderr=subprocess.PIPE, text=True, timeout=60, check=False,
+                           cwd=cluster.dir / "jobs")
+    assert r.returncode == (125 if "grun" in argv else 1) and "error: " in r.stderr, r
+    assert "gsubmit --hold" not in argv or "was submitted" in r.stderr, "it is in the queue all the same"
 
 
 def test_words_about_arrays(cluster):
@@ -584,6 +602,58 @@ def test_a_closed_pipe_is_quiet(cluster):
             assert r.stderr == "" and len(r.stdout.splitlines()) == 1, (listing, r)
             r = cluster.run("sh", "-c", f"{' '.join([str(BIN[words[0]]), *words[1:]])}{more} | :")
             assert r.stderr == "", (listing, r)
+
+
+def objects_of_the_manual():
+    """gpusched-json.5: object -> field -> what it is."""
+    objects, fields = {}, None
+    for line in (TOP / "man/gpusched-json.5").read_text().partition('fields: begin')[2].splitlines():
+        if line.startswith(".Ss "):
+            fields = objects.setdefault(line[4:], {})
+        elif found := re.fullmatch(r"\.It Va (\w+) No \((.*)\)", line):
+            fields[found[1]] = found[2]
+    return objects
+
+
+def test_json_is_as_its_manual_says(cluster):
+    objects = objects_of_the_manual()
+
+    def check(value, name, where):
+        if name.startswith("list of "):
+            assert isinstance(value, list), where
+            for v in value:
+                check(v, name[8:], where)
+        elif name in objects:
+            assert value is None or value.keys() == objects[name].keys(), (where, name)
+            for k, kind in objects[name].items() if value else ():
+                check(value[k], kind, f"{where}.{k}")
+        else:
+            want = {"text": str, "true or false": bool, "number": (int, float), "time": int}[name]
+            assert isinstance(value, want) or (value is None and name in ("time", "number")), (where, name, value)
+            assert name != "time" or not value or abs(value - time.time()) < 4e8, (where, "is not in seconds", value)
+
+    waits = cluster.submit("true", "--hold", "--label=k=v", "--gpus=1", "--array=0-3")
+    runs = cluster.submit("exec sleep 600", "--gpus=1")
+    cluster.wait_state(runs, "RUNNING")
+    told = 0
+    for listing, what, name in (("gqueue", "jobs", "Job"), (f"gqueue --why {waits}", "jobs", "WhyResult"),
+                                (f"gctl show job {runs}", "jobs", "Job"), ("gacct", "jobs", "Acct"), ("gacct -D", "jobs", "Acct"),
+                                ("gprio", "jobs", "Prio"), ("gprio -w", "weights", "PrioWeights"), ("gshare", "shares", "Share"),
+                                ("ginfo", "partitions", "Partition"), ("ginfo -N", "nodes", "Node"),
+                                ("ginfo --gpus", "nodes", "Node"), ("gctl show node", "nodes", "Node"),
+                                ("gctl show partition", "partitions", "Partition"), ("gctl events", "events", "Event"),
+                                ("gctl ping", "pong", "Pong"), ("gctl stats", "stats", "Stat"),
+                                ("gsubmit --test-only --wrap true", "jobs", "SubmitResult")):
+        words = listing.split()
+        answer = json.loads(cluster.run(*words, "--json").stdout)
+        assert answer["version"] == 1 and answer[what], listing
+        check(answer[what], f"list of {name}", listing)
+        told += 1
+    report = json.loads(cluster.run("greport", "use", "--json").stdout)["report"]
+    for line in report:
+        check(line, "ReportLine" if "keys" in line else "ReportType", "greport")
+    assert told and report
+    cluster.run("gcancel", runs, waits)
 
 
 # --- gqueue --watch ------------------------------------------------------------------------------

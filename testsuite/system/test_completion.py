@@ -1,5 +1,6 @@
 """Completion in bash: options from --help, names from the cluster, nothing from one that is away."""
 
+import re
 import shlex
 import shutil
 
@@ -12,10 +13,10 @@ pytestmark = pytest.mark.skipif(not shutil.which("bash"), reason="there is no ba
 
 @pytest.fixture(scope="module")
 def cluster():
-    policy = 'accounts = ( { name = "vision"; shares = 1; members = [ "*" ]; }, { name = "speech"; shares = 1; } );'
+    policy = 'qos = ( { name = "normal"; default = true; }, { name = "urgent"; priority = 5; } ); accounts = ( { name = "vision"; shares = 1; members = [ "*" ]; }, { name = "speech"; shares = 1; } );'
     parts = ('( { name = "batch"; nodes = "ALL"; default = true; max_time = "1:00:00"; }, '
              '{ name = "big"; nodes = "ALL"; max_time = "1:00:00"; } )')
-    with Cluster(policy=policy, partitions=parts) as c:
+    with Cluster(policy=policy, partitions=parts, gpus="h100:2") as c:
         yield c
 
 
@@ -44,6 +45,31 @@ def test_partitions_and_accounts(cluster):
     assert complete(cluster, "gqueue", "-p", "batch,bi") == ["batch,big"]
     assert complete(cluster, "gsubmit", "-A", "v") == ["vision"]
     assert sorted(complete(cluster, "gshare", "--accounts", "=", "")) == ["speech", "vision"]
+
+
+def test_each_option_of_each_command(cluster):
+    """All that --help lists is offered, with its '=' where it has a value: the table of options is the source."""
+    for command in ("gsubmit", "gqueue", "gcancel", "ginfo", "gctl", "gprio", "gshare", "gacct", "greport", "glog", "grun",
+                    "gctl update", "gctl events"):
+        words = command.split()
+        told = cluster.run(*words, "--help").stdout
+        rows = re.findall(r"^ +(?:-[A-Za-z?], )*(--.*?)(?:  |$)", told, re.M)
+        want = {o.partition("[")[0].split("=")[0] + ("=" if "=" in row else "") for row in rows
+                for o in re.findall(r"--[a-z][a-z-]*(?:\[?=)?", row)}
+        assert len(want) > 4 and "--help" in want
+        have = set(complete(cluster, *words, "--"))
+        assert {h.rstrip("=") for h in have} == {w.rstrip("=") for w in want}, command
+    assert "grun" in SCRIPT.read_text().splitlines()[-1]
+
+
+def test_qos_nodes_types_and_states(cluster):
+    assert complete(cluster, "gsubmit", "--qos", "=", "") == ["normal", "urgent"]
+    assert complete(cluster, "gacct", "-q", "ur") == ["urgent"]
+    assert complete(cluster, "gqueue", "--nodes", "=", "n") == ["n1"] == complete(cluster, "gsubmit", "-w", "n")
+    assert complete(cluster, "gsubmit", "--gpus", "=", "h") == ["h100:"]
+    assert complete(cluster, "gsubmit", "--mail-type", "=", "END,FA") == ["END,FAIL"]
+    refused = cluster.run("gqueue", "-t", "nosuch", check=False).stderr
+    assert complete(cluster, "gqueue", "-t", "") == refused.partition("hint: ")[2].split(), "the states that there are"
 
 
 def test_jobs(cluster):

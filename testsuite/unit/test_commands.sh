@@ -112,7 +112,7 @@ expect 2 "--signal=FOO" gcancel -s FOO 1
 expect 2 "--reason" gcancel --reason="$(printf 'a\nb')" 1
 expect 2 "did you mean ping?" gctl pingg
 expect 2 "what is to be done?" gctl
-expect 2 "show job, show node, show partition or show config" gctl show
+expect 2 "show job, show node, show partition, show config, show hostnames or" gctl show
 expect 2 "gctl show job ID..." gctl show job
 expect 2 "takes no --confirmed-off" gctl drain n1 why --confirmed-off
 expect 2 "takes no --user" gctl ping --user=x
@@ -139,6 +139,34 @@ expect 2 "did you mean EVENT?" gctl events -o EVENTS
 expect 2 "stand behind it" gctl --json events
 expect 2 "one list of nodes" gctl resume n1 n2
 expect 2 "which jobs?" gctl suspend
+
+expect 2 "which nodes?" gctl show hostnames
+expect 2 "show hostnames or show hostlist" gctl show hosts
+expect 2 "2-1" gctl show hostnames 'h[2-1]'
+expect 0 'h[07-08],m1' gctl show hostlist h08,m1,h07
+GPUSCHED_NODELIST='h[09-11]' expect 0 'h09' gctl show hostnames
+[ "$(cmds/gctl show hostnames 'h[07-08],m1' | tr '\n' ' ')" = "h07 h08 m1 " ] || fail "gctl show hostnames"
+expect 2 "columns have names, not letters" gqueue -o "%.18i %.9P %R"
+expect 2 "--help lists them" ginfo -o "%N %G"
+expect 2 "did you mean EXIT?" gacct -o JOBID,EXITCODE
+
+# What hands used to Slurm type: each row of the table is reached, with its advice.
+habit() { # COMMAND WORD ADVICE
+	command=$1 word=$2 status=2
+	[ "$command" != grun ] || status=125
+	set -- "$3" ${command#* }
+	[ "$2" != "$command" ] || set -- "$1"
+	words=$1
+	shift
+	expect $status "hint: $words" "${command%% *}" "$@" "$word"
+}
+sed -n 's/^#define \([A-Z]*\) *"\(.*\)"$/s~, \1 }~, "\2" }~/p' "$src/cmds/habits.c" >"$dir/defines"
+sed -n 's/^\t{ \("g.*\) },$/{ \1 }/p' "$src/cmds/habits.c" | sed -f "$dir/defines" |
+	sed -n 's/^{ "\([^"]*\)", "\([^"]*\)", "\(.*\)" }$/\1|\2|\3/p' >"$dir/habits"
+[ "$(wc -l <"$dir/habits")" -eq "$(grep -c '^.{ "g' "$src/cmds/habits.c")" ] || fail "habits.c: not all rows are read"
+while IFS='|' read -r command word advice; do
+	habit "$command" "$word" "$advice"
+done <"$dir/habits"
 
 # --- scripts ----------------------------------------------------------------------------------
 

@@ -318,6 +318,27 @@ static void test_golden(void **state)
 		golden_check(listings[i].golden, print(i));
 }
 
+static void test_columns_wanted(void **state)
+{
+	static const struct {
+		const char *columns;
+		unsigned width;
+	} rows[] = { { "20", 20 }, { "9999", 9999 }, { "", 80 }, { "0", 80 }, { "-5", 80 },
+		{ "12x", 80 }, { "99999999999", 80 } };
+	FILE *f = tmpfile();
+
+	(void)state;
+	assert_non_null(f);
+	for (size_t i = 0; i < LEN(rows); i++) {
+		setenv("COLUMNS", rows[i].columns, 1);
+		assert_int_equal(table_style_for(f).width, rows[i].width);
+		assert_false(table_style_for(f).colour);
+	}
+	unsetenv("COLUMNS");
+	assert_int_equal(table_style_for(f).width, 80);
+	fclose(f);
+}
+
 /* Without numbers that are wider than their columns: those are never cut. */
 static void add_modest_prios(struct view *v)
 {
@@ -431,6 +452,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_golden),
+		cmocka_unit_test(test_columns_wanted),
 		cmocka_unit_test(test_every_width),
 		cmocka_unit_test(test_long_listing),
 		cmocka_unit_test(test_bad_lists),
@@ -443,5 +465,6 @@ int main(void)
 		fputs("skipped: no locale C.UTF-8\n", stderr);
 		return 77;
 	}
+	unsetenv("COLUMNS");
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }
