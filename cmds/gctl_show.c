@@ -7,6 +7,7 @@
 #include <unistd.h>
 
 #include "cmds/views.h"
+#include "common/hostlist.h"
 #include "common/text.h"
 #include "common/xalloc.h"
 
