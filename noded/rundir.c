@@ -175,8 +175,7 @@ static int move_up(struct removal *r, int fd)
 		while (faccessat(r->top, name, F_OK, AT_SYMLINK_NOFOLLOW) == 0);
 		/* Another parent is a change of the directory itself. */
 		if (renameat(fd, e->d_name, r->top, name) < 0 &&
-		        (!opened_up(fd, e->d_name) ||
-		                renameat(fd, e->d_name, r->top, name) < 0)) {
+		        (!opened_up(fd, e->d_name) || renameat(fd, e->d_name, r->top, name) < 0)) {
 			closedir(d);
 			return -1;
 		}

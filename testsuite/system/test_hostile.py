@@ -5,9 +5,10 @@ import os
 import pathlib
 import socket
 import threading
+import time
 
 import pytest
-from cluster import ROOT, Cluster, wait_until
+from cluster import BUILD, ROOT, Cluster, wait_until
 
 
 @pytest.fixture(scope="module")
@@ -259,6 +260,35 @@ def test_recorded_session_cannot_be_replayed_to_who_was_restarted(cluster):
         closed(s)
     assert n_jobs(cluster) == before
     cluster.run("gcancel", r.stdout.strip())
+
+
+def test_recorded_session_cannot_be_replayed_after_a_clock_step():
+    """Whatever the host's clock says: later than munge keeps what it has seen, earlier than the credential, the same once more."""
+    if "asan" in BUILD.name:
+        pytest.skip("a sanitizer wants to be loaded first")
+    with Cluster(start=False) as c:
+        step = c.dir / "step"
+        step.write_text("0")
+        c.extra_env.update(LD_PRELOAD=str(BUILD / "testsuite/security/stepped.so"), CLOCK_STEP=str(step))
+        c.start_munged()
+        c.start_ctld()
+        rec = Recorder(c)
+        r = through(c, rec, "gsubmit", "--hold", "--parsable", "--wrap", "true")
+        assert r.returncode == 0, r.stderr
+        wait_until(lambda: len(rec.said) > 200, "the recording")
+        rec.close()
+        jobs = 1
+        for seconds in ("3600", "-3600", "0"):
+            step.write_text(seconds)
+            assert abs(int(c.run("date", "+%s").stdout) - time.time() - int(seconds)) < 100
+            with connect(c) as s:
+                s.sendall(rec.said)
+                s.shutdown(socket.SHUT_WR)
+                closed(s)
+            assert n_jobs(c) == jobs, seconds
+            c.run("gsubmit", "--hold", "--wrap", "true")  # who is in time is let in
+            jobs += 1
+        step.write_text("0")
 
 
 def test_every_altered_byte_is_noticed(cluster):
