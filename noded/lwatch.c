@@ -326,7 +326,7 @@ static void check_memory(struct lrun *r)
 	i = overmem_find(u->gpus, u->n_gpus);
 	if (i < 0 || (u->over_told && policy != OVERMEM_END))
 		return;
-	overmem_text(text, &u->gpus[i]);
+	overmem_text(text, &u->gpus[i], u->allowed_mb);
 	if (!u->over_told)
 		log_warning("run %s: %s", r->name, text);
 	u->over_told = true;

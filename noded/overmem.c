@@ -68,9 +68,10 @@ static const char *size_text(char out[SIZE_TEXT], uint64_t mb)
 	return out;
 }
 
-void overmem_text(char out[OVERMEM_TEXT], const struct used_gpu *gpu)
+void overmem_text(char out[OVERMEM_TEXT], const struct used_gpu *gpu, uint64_t burst_mb)
 {
-	char used[SIZE_TEXT], allowed[SIZE_TEXT];
+	char used[SIZE_TEXT], allowed[SIZE_TEXT], burst[SIZE_TEXT];
+	size_t n;
 
 	size_text(used, gpu->own_mb);
 	size_text(allowed, gpu->allowed_mb);
@@ -78,5 +79,9 @@ void overmem_text(char out[OVERMEM_TEXT], const struct used_gpu *gpu)
 		snprintf(used, sizeof(used), "%" PRIu64 "M", gpu->own_mb);
 		snprintf(allowed, sizeof(allowed), "%" PRIu64 "M", gpu->allowed_mb);
 	}
-	snprintf(out, OVERMEM_TEXT, "used %s of %s of GPU %" PRIu32, used, allowed, gpu->index);
+	n = (size_t)snprintf(
+	        out, OVERMEM_TEXT, "used %s of %s of GPU %" PRIu32, used, allowed, gpu->index);
+	if (gpu->allowed_mb < burst_mb && n < OVERMEM_TEXT)
+		snprintf(out + n, OVERMEM_TEXT - n, "; others have the rest of its burst of %s",
+		        size_text(burst, burst_mb));
 }

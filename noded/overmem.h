@@ -37,7 +37,8 @@ uint64_t overmem_allowed(
 /* Of the run's GPUs that of which its processes have most beyond what they may; -1: none. */
 int overmem_find(const struct used_gpu *gpus, size_t n);
 
-/* "used 24.3G of 20G of GPU 2" */
-void overmem_text(char out[OVERMEM_TEXT], const struct used_gpu *gpu);
+/* "used 24.3G of 20G of GPU 2", and where it may use less of its burst than it asked for "; others
+ * have the rest of its burst of 30G". */
+void overmem_text(char out[OVERMEM_TEXT], const struct used_gpu *gpu, uint64_t burst_mb);
 
 #endif

@@ -229,7 +229,8 @@ static bool part_fits(const struct core *core, const struct ask *ask, uint32_t n
 }
 
 /* Would the scheduler look at the class again? Else it keeps what is planned for it, even if a
- * limit holds it by now. */
+ * limit holds it by now; and of what is given up, in the next pass, it gets nothing planned. Where
+ * jobs end there are more passes, and all have their chance. */
 static bool wakes(const struct whatif *w, struct class *class)
 {
 	struct ask ask = class_ask(class);
@@ -307,7 +308,7 @@ static void try_class(struct trial *t, struct class *class, uint32_t jobs, bool 
 	if (!jobs || t->full)
 		return places_free(&places);
 	/* A gate that is narrower now takes its planned start away. */
-	if (d.verdict == VERDICT_BLOCKED || d.verdict == VERDICT_PLANNED)
+	if (woken && (d.verdict == VERDICT_BLOCKED || d.verdict == VERDICT_PLANNED))
 		plan_class(t, class, &who);
 	else if (woken && class_link(class)->entry && !class_link(class)->entry->idle &&
 	         t->n_gone < WHATIF_PLANS)
@@ -333,7 +334,7 @@ bool whatif_starts(
 	drop_plans(t);
 	v = classes_before(core, who->key, class, &n);
 	for (i = 0; i < n && i < WHATIF_TRIES; i++)
-		t->woken[i] = !class_link(v[i])->entry || wakes(w, v[i]);
+		t->woken[i] = (!class_link(v[i])->entry && !w->aside) || wakes(w, v[i]);
 	for (i = 0; i < n && i < WHATIF_TRIES && !t->full; i++)
 		try_class(t, v[i], (uint32_t)class_link(v[i])->tasks, t->woken[i]);
 	if (class && before)

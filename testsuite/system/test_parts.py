@@ -100,7 +100,7 @@ def test_who_borrows_gives_back(one, machine):
     assert one.wait_over(greedy)["detail"] == "used 1025M of 1024M of GPU 0"
     assert one.state(run) == "RUNNING"
     third, _ = start(one, "true; sleep 300", share_mb=20480)
-    assert one.wait_over(run)["detail"] == "used 24.3G of 20G of GPU 0"
+    assert one.wait_over(run)["detail"] == "used 24.3G of 20G of GPU 0; others have the rest of its burst of 30G"
     machine.set(h100(0), h100(1))
     for run in (whole, second, third):
         one.end(run, grace=0)
@@ -173,6 +173,8 @@ def test_the_configuration_says_whose(machine, one):
         # One that does so by itself is given nothing as long as the configuration does not know.
         c.agents["gpu04"].stop()
         c.start_agent("gpu04", "--gpu-recheck=1h", "--gpu-timeout=2s", "--share-users=one", env=machine.env)
+        log = c.dir / "log/gnoded-gpu04.log"
+        wait_until(lambda: log.read_text().count("node gpu04: registered") == 2, log.read_text)
         for users, seen in ("one", "idle,"), ("any", 'invalid,"share_users ""any"": its agent has --share-users=one"'), ("one", "idle,"):
             c.write_conf(text.replace(node("any"), node(users)))
             c.run("gctl", "reconfigure")
@@ -210,6 +212,40 @@ def test_what_people_see(machine):
         assert line == f"OUT_OF_MEMORY,{text},24G"
         flag.touch()
         c.wait_state(good, "COMPLETED")
+
+
+def test_a_burst_is_taken_back(machine):
+    """What is nobody's may be used beyond one's part, until somebody comes for it: who has it then is ended, and says why;
+    who came computes what it would have alone."""
+    machine.set(h100(0))
+    node = 'nodes = ( { name = "gpu04"; gpus = "h100:1"; share = "watch"; } );'
+    with Cluster(nodes=("gpu04",), start=False, hardware=f"{TYPES}\n{node}") as c:
+        c.start_munged()
+        c.start_ctld()
+        c.start_agent("gpu04", "--gpu-recheck=1h", "--gpu-timeout=2s", env=machine.env)
+        c.wait_nodes()
+        flag, text = c.dir / "jobs/go", "used 34.3G of 23.6G of GPU 0; others have the rest of its burst of 40G"
+        out = lambda job: c.dir / f"jobs/gpusched-{job}.out"  # noqa: E731
+        solo = c.submit(SUM, "--gpu-mem=60G", "--no-summary")
+        c.wait_state(solo, "COMPLETED")
+        borrower = c.submit("echo $$ >pid; sleep 300", "--gpu-mem=20G", "--gpu-mem-burst=40G")
+        pid = wait_until(lambda: [t for f in c.dir.glob("jobs/pid") if (t := f.read_text().strip())], "its pid")[0]
+        machine.set(h100(0), f"process gpu=0 pid={pid} mem=35123")
+        # One with a part of 1G is no reason: what it borrows is still nobody's.
+        small = c.submit(f"while ! [ -e {flag} ]; do sleep 0.05; done", "--gpu-mem=1G")
+        c.wait_state(small, "RUNNING")
+        wait_until(lambda: c.run("gctl", "show", "job", borrower, "--json").stdout.count('"gpu_mem_now_mb":35123'),
+                   lambda: c.run("gctl", "show", "job", borrower, "--json").stdout)
+        assert c.state(borrower) == "RUNNING"
+        owner = c.submit(f"{SUM}; while ! [ -e {flag} ]; do sleep 0.05; done", "--gpu-mem=55G", "--no-summary")
+        end = c.wait_state(borrower, "OUT_OF_MEMORY")
+        assert end["reason"] == "GpuMemory" and text in end["reason_text"]
+        assert text in out(borrower).read_text()
+        assert c.state(small) == "RUNNING"
+        flag.touch()
+        for job in small, owner:
+            c.wait_state(job, "COMPLETED")
+        assert out(owner).read_text() == out(solo).read_text() != ""
 
 
 # --- MPS -------------------------------------------------------------------------------------------

@@ -346,12 +346,14 @@ static void test_overmem_allowed(void **state)
 static void test_overmem_words(void **state)
 {
 	static const struct {
-		uint64_t used, allowed;
+		uint64_t used, allowed, burst;
 		const char *text;
 	} rows[] = {
-		{ 24883, 20480, "used 24.3G of 20G of GPU 2" },
-		{ 900, 512, "used 900M of 512M of GPU 2" },
-		{ 20481, 20480, "used 20481M of 20480M of GPU 2" },
+		{ 24883, 20480, 0, "used 24.3G of 20G of GPU 2" },
+		{ 900, 512, 512, "used 900M of 512M of GPU 2" },
+		{ 20481, 20480, 0, "used 20481M of 20480M of GPU 2" },
+		{ 24883, 20480, 30720,
+		        "used 24.3G of 20G of GPU 2; others have the rest of its burst of 30G" },
 	};
 	char text[OVERMEM_TEXT];
 	enum overmem_policy policy = OVERMEM_END;
@@ -363,7 +365,7 @@ static void test_overmem_words(void **state)
 			.index = 2, .own_mb = rows[i].used, .allowed_mb = rows[i].allowed
 		};
 
-		overmem_text(text, &gpu);
+		overmem_text(text, &gpu, rows[i].burst);
 		assert_string_equal(text, rows[i].text);
 	}
 	assert_int_equal(overmem_parse("warn", &policy, &err), 0);

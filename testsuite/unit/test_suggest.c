@@ -86,6 +86,18 @@ static void one_of_several_types_is_suggested(void **state)
 	assert_int_equal(wrong, 0);
 }
 
+/* It gives up a planned start: that goes to who is tried again, and not to the best of those that
+ * wait, whom nothing wakes. */
+static void what_it_gives_up_goes_to_who_is_woken(void **state)
+{
+	(void)state;
+	suggested = asked = wrong = 0;
+	ask_state_jobs(936, suggestions_start_it);
+	ask_state_jobs(942, suggestions_start_it);
+	assert_int_equal(wrong, 0);
+	assert_true(suggested > 0);
+}
+
 /* --- all changes of a kind, smallest first --------------------------------------------------- */
 
 struct question {
@@ -516,6 +528,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(every_suggestion_starts_the_job),
 		cmocka_unit_test(one_of_several_types_is_suggested),
+		cmocka_unit_test(what_it_gives_up_goes_to_who_is_woken),
 		cmocka_unit_test(no_smaller_change_starts_it),
 		cmocka_unit_test(a_search_that_is_cut_short_says_so),
 		cmocka_unit_test(two_changes_only_where_one_would_not_do),
