@@ -726,7 +726,6 @@ static void finish(struct shepherd *s)
 
 	shepherd_report(s, &r, &used);
 	run_after(s);
-	r.detail = s->detail;
 	r.node_trouble = s->trouble;
 	if (s->main > 0)
 		journal_end(s->launch, r.exit_code, r.exit_signal);

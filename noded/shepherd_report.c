@@ -101,6 +101,7 @@ static void fill_report(struct shepherd *s, Gpusched__RunReport *r, Gpusched__Ru
 	}
 	if (s->executed)
 		blame_memory(s, r);
+	r->detail = s->detail;
 }
 
 static void say_used(const struct shepherd *s, const Gpusched__RunReport *r)

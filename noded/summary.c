@@ -105,6 +105,17 @@ static void say_head(
 	if (l->cost_hour_u)
 		say(t, "; %s%s%.2f", l->currency, *l->currency ? " " : "", cost);
 	say(t, "\n");
+	if (strcmp(state_of(end), "OUT_OF_MEMORY") == 0 && end->detail[0])
+		say(t, "   reason %s\n", end->detail);
+}
+
+/* "/20G,25%": of each GPU, where it is not all. */
+static void say_part(struct text *t, const Gpusched__RunReport *end)
+{
+	char part[UNITS_TEXT];
+
+	if (end->share_charge)
+		say(t, "/%s", share_format(part, end->share_mb, end->share_milli));
 }
 
 static void say_asked(
@@ -112,8 +123,9 @@ static void say_asked(
 {
 	char size[UNITS_TEXT];
 
-	say(t, "   asked  %zu %s, %" PRIu32 " CPU%s", end->n_gpus, end->gpu_type, end->cpus,
-	        end->cpus == 1 ? "" : "s");
+	say(t, "   asked  %zu %s", end->n_gpus, end->gpu_type);
+	say_part(t, end);
+	say(t, ", %" PRIu32 " CPU%s", end->cpus, end->cpus == 1 ? "" : "s");
 	if (end->mem_mb)
 		say(t, ", %s", size_format_mb(size, end->mem_mb));
 	if (l->time_limit_s)

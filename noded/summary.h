@@ -5,6 +5,10 @@
  *	   used   compute 91%, GPU memory 61G of 80G, 9.1 CPUs, 120G
  *	   next   --mem=160G --time=2:00:00 are enough
  *
+ * A part of a GPU is "1 h100/20G,25%". Who ran out of memory hears of what, under the first line:
+ *
+ *	   reason used 24.3G of 20G of GPU 2
+ *
  * Made by the shepherd when all of the run has ended, written by a process that has become the
  *run's owner: to the file of its standard output and nowhere else (no pipe, no terminal, no
  *device), and given up if that takes long. What nothing has measured is left out. Of a job on

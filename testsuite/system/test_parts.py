@@ -224,6 +224,7 @@ def test_a_burst_is_taken_back(machine):
         c.start_ctld()
         c.start_agent("gpu04", "--gpu-recheck=1h", "--gpu-timeout=2s", env=machine.env)
         c.wait_nodes()
+        c.extra_env.clear()  # with summaries
         flag, text = c.dir / "jobs/go", "used 34.3G of 23.6G of GPU 0; others have the rest of its burst of 40G"
         out = lambda job: c.dir / f"jobs/gpusched-{job}.out"  # noqa: E731
         solo = c.submit(SUM, "--gpu-mem=60G", "--no-summary")
@@ -240,7 +241,7 @@ def test_a_burst_is_taken_back(machine):
         owner = c.submit(f"{SUM}; while ! [ -e {flag} ]; do sleep 0.05; done", "--gpu-mem=55G", "--no-summary")
         end = c.wait_state(borrower, "OUT_OF_MEMORY")
         assert end["reason"] == "GpuMemory" and text in end["reason_text"]
-        assert text in out(borrower).read_text()
+        assert f" OUT_OF_MEMORY 0:9 in 0:0" in out(borrower).read_text() and f"\n   reason {text}\n" in out(borrower).read_text()
         assert c.state(small) == "RUNNING"
         flag.touch()
         for job in small, owner:
