@@ -471,7 +471,39 @@ static const char *run_state(const Gpusched__JobRun *run, char *text, size_t siz
 	return text;
 }
 
-/* "compute 91%, GPU memory 61G, 9.1 CPUs, 120G" */
+#define MJ_WH 3600000 /* mJ in a Wh */
+
+/* "compute 91% (now 88%), idle 3% of the time, GPU memory 61G, 812.4 Wh, " */
+static void print_used_gpus(const Gpusched__JobRun *run, FILE *out)
+{
+	const Gpusched__RunUsed *u = run->used;
+	double wh = (double)u->energy_mj / MJ_WH;
+	char mem[UNITS_TEXT];
+
+	if (u->gpu_seen_us) {
+		fprintf(out, "compute %.0f%%",
+		        100 * (double)u->gpu_busy_us / (double)u->gpu_seen_us);
+		if (strcmp(run->state, "RUNNING") == 0)
+			fprintf(out, " (now %" PRIu32 "%%)", u->gpu_now_pct);
+		fprintf(out, ", idle %.0f%% of the time, ",
+		        100 * (double)u->gpu_idle_us / (double)u->gpu_seen_us);
+	}
+	if (u->gpu_mem_peak_mb)
+		fprintf(out, "GPU memory %s, ", size_format_mb(mem, u->gpu_mem_peak_mb));
+	if (u->energy_mj)
+		fprintf(out, wh < 1000 ? "%.1f Wh, " : "%.0f Wh, ", wh);
+}
+
+static void print_io(const char *what, uint64_t bytes, FILE *out)
+{
+	char mb[UNITS_TEXT];
+
+	if (bytes)
+		fprintf(out, ", %s %s", what, size_format_mb(mb, (bytes + (1 << 20) - 1) >> 20));
+}
+
+/* "compute 91%, idle 3% of the time, GPU memory 61G, 812.4 Wh, CPU time 13:39:00, memory 120G, read
+ * 7G, written 1G" */
 static void print_used(const Gpusched__Job *j, const Gpusched__JobRun *run, FILE *out)
 {
 	const Gpusched__RunUsed *u = run->used;
@@ -482,18 +514,12 @@ static void print_used(const Gpusched__Job *j, const Gpusched__JobRun *run, FILE
 	if (j->n_runs > 1)
 		snprintf(rank, sizeof(rank), "USED %" PRIu32, run->rank);
 	fprintf(out, "%-16s  ", j->n_runs > 1 ? rank : "USED");
-	if (u->gpu_seen_us) {
-		fprintf(out, "compute %.0f%%",
-		        100 * (double)u->gpu_busy_us / (double)u->gpu_seen_us);
-		if (strcmp(run->state, "RUNNING") == 0)
-			fprintf(out, " (now %" PRIu32 "%%)", u->gpu_now_pct);
-		fputs(", ", out);
-	}
-	if (u->gpu_mem_peak_mb)
-		fprintf(out, "GPU memory %s, ", size_format_mb(mem, u->gpu_mem_peak_mb));
+	print_used_gpus(run, out);
 	fprintf(out, "CPU time %s, memory %s",
 	        duration_format(time, (u->cpu_time_us + 500000) / 1000000),
 	        size_format_mb(mem, u->mem_peak_mb));
+	print_io("read", u->read_bytes, out);
+	print_io("written", u->written_bytes, out);
 	fputc('\n', out);
 }
 

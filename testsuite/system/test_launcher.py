@@ -4,6 +4,7 @@ import os
 import pathlib
 import pwd
 import signal
+import subprocess
 import time
 
 import pytest
@@ -631,6 +632,12 @@ POINTS = {  # where: what may be told in the end
     "shepherd_after_exit_record": {"EXIT"},
     "shepherd_before_news": {"LOST"},
 }
+
+
+@pytest.mark.skipif(not FAILPOINTS, reason="the build has no failpoints")
+def test_no_point_of_a_node_is_left_out():
+    said = subprocess.run([BUILD / "ctld/gctld", "--list-failpoints"], capture_output=True, text=True, check=True).stdout
+    assert {line.split()[0] for line in said.splitlines() if line.startswith(("launcher_", "shepherd_"))} == set(POINTS)
 
 
 @pytest.mark.skipif(not FAILPOINTS, reason="the build has no failpoints")

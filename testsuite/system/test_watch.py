@@ -64,10 +64,11 @@ def test_live_and_afterwards(cluster, machine):
     now = used(c, job)
     assert now["gpu_now_pct"] == 40 and now["gpu_mem_peak_mb"] == 2048 and now["mem_peak_mb"] >= 1
     shown = c.run("gctl", "show", "job", job).stdout
-    assert "compute 40% (now 40%), GPU memory 2G, CPU time" in shown
+    assert re.search(r"compute 40% \(now 40%\), idle 0% of the time, GPU memory 2G, ([0-9.]+ Wh, )?CPU time 0:[0-9]+, memory ", shown)
     lines = c.run("ginfo", "--gpus", "-o", "GPU,UTIL,MEM", "--csv", "-h").stdout.splitlines()
     assert lines == ["gpu04:0,40%,2G/80G", "gpu04:1,-,-"]
     wait_until(lambda: used(c, job)["energy_mj"], "energy")
+    assert " Wh, CPU time" in c.run("gctl", "show", "job", job).stdout
     # The peak stays when the use goes down, and when another launcher goes on.
     machine.set(h100(0, "compute=0"), h100(1))
     wait_until(lambda: used(c, job)["gpu_idle_us"] and used(c, job)["gpu_mem_now_mb"] == 0, "idle GPU")
@@ -88,7 +89,12 @@ def test_live_and_afterwards(cluster, machine):
 
 
 def test_a_run_without_gpus(cluster):
-    job = cluster.submit("head -c 50000000 /dev/zero | md5sum", "--mem=64M")
+    job = cluster.submit(f"head -c 50000000 /dev/zero | md5sum; head -c 5000000 /dev/zero >written; sync; {waits(cluster, 'four')}",
+                         "--mem=64M")
+    wait_until(lambda: used(cluster, job).get("written_bytes", 0) > 4_000_000, "what it has written")
+    shown = cluster.run("gctl", "show", "job", job).stdout
+    assert re.search(r"\nUSED  +CPU time 0:[0-9]+, memory [0-9]+M,( read [0-9]+[MG],)? written [0-9]+M\n", shown), shown
+    let_go(cluster, "four")
     cluster.wait_state(job, "COMPLETED")
     end = acct(cluster, job)
     assert end["cpu_time_us"] > 0 and end["max_rss_kb"] > 1000
