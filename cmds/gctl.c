@@ -103,16 +103,14 @@ static int do_ping(struct run *r, struct error *err)
 {
 	Gpusched__Ping ping = GPUSCHED__PING__INIT;
 	double start = now_ms();
+	int rc;
 
 	client_set_retry(r->client, 0);
 	jsonout_begin(&r->out, stdout, client_conf(r->client)->cluster, "pong");
-	if (gctl_ask(r, GPUSCHED__MSG_TYPE__MSG_PING, &ping.base, true, on_pong, err) < 0)
-		return -1;
-	if (r->g->json)
-		jsonout_end(&r->out, NULL);
-	else
+	rc = gctl_ask(r, GPUSCHED__MSG_TYPE__MSG_PING, &ping.base, true, on_pong, err);
+	if (!r->g->json && rc >= 0)
 		printf("it answered in %.1f ms, greeting included\n", now_ms() - start);
-	return EXIT_DONE;
+	return gctl_end(r, rc, err);
 }
 
 static void show_stat_name(const void *object, struct view_cell *cell)
@@ -177,11 +175,8 @@ static int do_stats(struct run *r, struct error *err)
 	Gpusched__Stats stats = GPUSCHED__STATS__INIT;
 
 	jsonout_begin(&r->out, stdout, client_conf(r->client)->cluster, "stats");
-	if (gctl_ask(r, GPUSCHED__MSG_TYPE__MSG_STATS, &stats.base, true, on_stats, err) < 0)
-		return -1;
-	if (r->g->json)
-		jsonout_end(&r->out, NULL);
-	return EXIT_DONE;
+	return gctl_end(r,
+	        gctl_ask(r, GPUSCHED__MSG_TYPE__MSG_STATS, &stats.base, true, on_stats, err), err);
 }
 
 /* --- nodes ---------------------------------------------------------------------------------- */

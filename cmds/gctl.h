@@ -37,6 +37,8 @@ typedef int gctl_on_chunk(unsigned type, const ProtobufCMessage *m, void *arg, s
 int gctl_ask(struct run *r, unsigned type, const ProtobufCMessage *request, bool repeatable,
         gctl_on_chunk *on_chunk, struct error *err);
 int gctl_wrong_answer(struct error *err);
+/* The end of what was asked: in JSON with the error, if there is one. EXIT_DONE, or -1. */
+int gctl_end(struct run *r, int rc, struct error *err);
 /* --reason; "" without one. For the field of a request. */
 char *gctl_reason(const struct run *r);
 

@@ -103,7 +103,7 @@ static int on_partitions(unsigned type, const ProtobufCMessage *m, void *arg, st
 	return 0;
 }
 
-static int end_show(struct run *r, int rc, struct error *err)
+int gctl_end(struct run *r, int rc, struct error *err)
 {
 	if (r->g->json)
 		jsonout_end(&r->out, rc < 0 ? err : NULL);
@@ -203,7 +203,7 @@ int gctl_show_job(struct run *r, struct error *err)
 	request.with_runs = true;
 	jsonout_begin(&r->out, stdout, client_conf(r->client)->cluster, "jobs");
 	rc = gctl_ask(r, GPUSCHED__MSG_TYPE__MSG_LIST_JOBS, &request.base, true, on_jobs, err);
-	return end_show(r, cmd_ids_end(&f->ids, rc, "not known", err), err);
+	return gctl_end(r, cmd_ids_end(&f->ids, rc, "not known", err), err);
 }
 
 int gctl_take_nodes(const char *const *words, size_t n, struct cmd_list *out, struct error *err)
@@ -239,7 +239,7 @@ int gctl_show_node(struct run *r, struct error *err)
 	if (rc >= 0)
 		rc = gctl_list_nodes(r, &names, on_nodes, err);
 	cmd_list_clear(&names);
-	return end_show(r, rc, err);
+	return gctl_end(r, rc, err);
 }
 
 int gctl_show_partition(struct run *r, struct error *err)
@@ -249,7 +249,7 @@ int gctl_show_partition(struct run *r, struct error *err)
 	request.names = (char **)r->words;
 	request.n_names = r->n;
 	jsonout_begin(&r->out, stdout, client_conf(r->client)->cluster, "partitions");
-	return end_show(r,
+	return gctl_end(r,
 	        gctl_ask(r, GPUSCHED__MSG_TYPE__MSG_LIST_PARTITIONS, &request.base, true,
 	                on_partitions, err),
 	        err);
