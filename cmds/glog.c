@@ -39,7 +39,9 @@ struct glog {
 	char *on;
 	struct run_id run;
 	uint64_t at;
-	bool told; /* that it waits */
+	uint64_t had;   /* `at` of an earlier attempt's; 0: there was none */
+	uint32_t shown; /* the attempt whose output came last; 0: none */
+	bool told;      /* that it waits */
 	struct client *client;
 	struct arena *arena;
 };
@@ -93,7 +95,7 @@ static int take(int key, char *value, struct argp_state *state, void *input, str
 		g->follow = true;
 		return 0;
 	case 'n':
-		return take_number("--lines", value, UINT64_MAX - 1, &g->lines, err);
+		return take_number("--lines", value, INT64_MAX, &g->lines, err);
 	case KEY_STDERR:
 		g->error = true;
 		return 0;
@@ -194,7 +196,9 @@ static void note_run(struct glog *g, const Gpusched__Job *job, const Gpusched__J
 		.attempt = job->attempt,
 		.rank = run->rank };
 
-	if (g->on && id.attempt != g->run.attempt) { /* another file, or the same anew */
+	if (g->on && id.attempt != g->run.attempt) { /* another file, or the same */
+		if (g->at != CHANNEL_LOG_NEW)
+			g->had = g->at;
 		g->at = CHANNEL_LOG_NEW;
 		g->lines = UINT64_MAX;
 	}
@@ -308,13 +312,22 @@ static int wait_for_start(struct glog *g, struct dial *d, struct error *err)
 
 /* --- the stream ------------------------------------------------------------------------------- */
 
-static int ask_for_log(const struct glog *g, struct stream *s, struct error *err)
+static int ask_for_log(struct glog *g, struct stream *s, struct error *err)
 {
 	struct channel_log log = {
-		.error = g->error, .follow = g->follow && !g->ended, .lines = g->lines, .at = g->at
+		.error = g->error,
+		.follow = g->follow && !g->ended,
+		.lines = g->lines,
+		.at = g->at,
+		.had = g->had,
 	};
 	uint8_t b[CHANNEL_LOG_LEN];
+	char name[64];
 
+	if (g->shown && g->shown != g->run.attempt)
+		fprintf(stderr, "%s: job %s is run again: attempt %" PRIu32 ", on %s\n", cmd.name,
+		        label(g, name), g->run.attempt, g->on);
+	g->shown = g->run.attempt;
 	channel_put_log(b, &log);
 	return stream_send(s, CHANNEL_LOG, b, sizeof(b), err);
 }

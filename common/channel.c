@@ -83,11 +83,13 @@ int channel_next(struct channel *c, struct channel_message *out, struct error *e
 
 /* --- the parts of messages ------------------------------------------------------------------ */
 
+#define HAD (UINT64_C(1) << 63)
+
 void channel_put_log(uint8_t out[CHANNEL_LOG_LEN], const struct channel_log *log)
 {
 	out[0] = log->error;
 	out[1] = log->follow;
-	put_u64(out + 2, log->lines);
+	put_u64(out + 2, log->had ? log->had | HAD : log->lines);
 	put_u64(out + 10, log->at);
 }
 
@@ -99,6 +101,10 @@ int channel_get_log(const struct channel_message *m, struct channel_log *log, st
 		.follow = m->data[1],
 		.lines = get_u64(m->data + 2),
 		.at = get_u64(m->data + 10) };
+	if (log->lines != UINT64_MAX && log->lines & HAD) {
+		log->had = log->lines & ~HAD;
+		log->lines = UINT64_MAX;
+	}
 	return 0;
 }
 

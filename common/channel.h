@@ -79,8 +79,12 @@ int channel_next(struct channel *c, struct channel_message *out, struct error *e
 struct channel_log {
 	uint8_t error;  /* standard error, where that is a file of its own */
 	uint8_t follow; /* until CHANNEL_FINISH */
-	uint64_t lines; /* of its end; UINT64_MAX: all */
+	uint64_t lines; /* of its end, up to INT64_MAX; UINT64_MAX: all */
 	uint64_t at;    /* go on at this byte, whatever `lines` says; CHANNEL_LOG_NEW: from there */
+	uint64_t had;   /* with all lines of a new one: so much of the file has been shown of an
+	                 * earlier attempt. A run that appends to that file goes on there; any other
+	                 * begins it anew. Below INT64_MAX; travels in the place of `lines`, so that
+	                 * who does not know it shows all */
 };
 void channel_put_log(uint8_t out[CHANNEL_LOG_LEN], const struct channel_log *log);
 int channel_get_log(const struct channel_message *m, struct channel_log *log, struct error *err);

@@ -92,6 +92,7 @@ void lstream_owner(const Gpusched__LaunchRecord *r, Gpusched__OutputRecord *o)
 	o->output = r->output;
 	o->error = r->error;
 	o->interactive = r->interactive;
+	o->append = r->append;
 }
 
 void lstream_remember(struct launcher *l, const char *name, const Gpusched__LaunchRecord *r)

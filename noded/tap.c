@@ -254,6 +254,8 @@ _Noreturn static void show_log(struct tap *t, const struct channel_log *log)
 		end(t, &err);
 	if (log->at != CHANNEL_LOG_NEW)
 		at = log->at > INT64_MAX ? INT64_MAX : (off_t)log->at;
+	else if (log->had && t->grant->run->append)
+		at = (off_t)log->had;
 	else if (log->lines != UINT64_MAX && fstat(fd, &st) == 0)
 		at = tail_start(fd, st.st_size, log->lines);
 	say_at(t, at);

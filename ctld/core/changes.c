@@ -67,6 +67,26 @@ static void show_nodes(char *to, const struct submit_job *j)
 		show_number(to, j->nodes_min ? j->nodes_min : 1);
 }
 
+/* The signal by its number: its name is the clients' affair. */
+static void show_warning(char *to, const struct submit_job *j)
+{
+	if (j->warn_signal || j->warn_before_s)
+		snprintf(to, CHANGES_VALUE, "%" PRIu32 "@%" PRIu32, j->warn_signal,
+		        j->warn_before_s);
+	else
+		show_text(to, "");
+}
+
+static void show_labels(char *to, const struct submit_job *j)
+{
+	size_t used = 0, i;
+
+	*to = '\0';
+	for (i = 0; i < j->n_labels && used < CHANGES_VALUE; i++)
+		used += (size_t)snprintf(to + used, CHANGES_VALUE - used, "%s%s=%s", i ? "," : "",
+		        j->labels[i].key, j->labels[i].value);
+}
+
 static void show_limit(char *to, uint32_t limit_s)
 {
 	char buf[UNITS_TEXT];
@@ -122,6 +142,9 @@ static void show_kill(char *to, unsigned kill)
 	X(UPDATE_REQUEUE_ON, "requeue-on", show_text(to, j->requeue_on))                  \
 	X(UPDATE_REQUEUE_DELAY, "requeue-delay", show_seconds(to, j->requeue_delay_s))    \
 	X(UPDATE_KILL_INVALID_DEP, "kill-on-invalid-dep", show_kill(to, j->kill_invalid)) \
+	X(UPDATE_NO_REQUEUE, "requeue", show_text(to, j->requeue ? "yes" : "no"))         \
+	X(UPDATE_WARNING, "signal", show_warning(to, j))                                  \
+	X(UPDATE_LABELS, "label", show_labels(to, j))                                     \
 	X(UPDATE_AT_ONCE, "array-throttle", show_number(to, j->array_at_once))
 
 static const struct {

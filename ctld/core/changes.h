@@ -11,7 +11,7 @@
 #include "ctld/core/event.h"
 
 #define CHANGES_TEXT  400
-#define CHANGES_MAX   32
+#define CHANGES_MAX   40
 #define CHANGES_VALUE 96
 
 /* As the option is called: "gpu-mem" of UPDATE_GPU_MEM; NULL: no such field is known. */

@@ -143,6 +143,10 @@ enum job_update {
 	UPDATE_REQUEUE_DELAY = 1 << 28,
 	UPDATE_AT_ONCE = 1 << 30, /* array_at_once, of a whole array, also when it runs */
 };
+/* More of them than an enum has room for. */
+#define UPDATE_NO_REQUEUE (UINT64_C(1) << 31)
+#define UPDATE_WARNING    (UINT64_C(1) << 32) /* warn_signal, warn_before_s */
+#define UPDATE_LABELS     (UINT64_C(1) << 33) /* labels, n_labels: all of them */
 
 enum node_verb { NODE_DRAIN = 1, NODE_RESUME, NODE_DOWN, NODE_CLEAR };
 
@@ -175,7 +179,7 @@ struct gpu_found {
 	const char *name;    /* its maker's; NULL or "": not told */
 	const char *of;      /* of a MIG instance: its GPU's type; NULL or "": not told */
 	uint64_t mem_mb;
-	uint32_t host;       /* number of the physical GPU */
+	uint32_t host; /* number of the physical GPU */
 	bool mig;
 };
 

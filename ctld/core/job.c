@@ -630,6 +630,10 @@ void job_set_asked(struct jobs *jobs, struct job *job, const struct job_info *as
 	strings_set(jobs->strings, &job->info.account, asked->account);
 	requests_drop(jobs->requests, job->info.gpus);
 	job->info.gpus = asked->gpus;
+	labels_drop(jobs->labels, job->info.labels);
+	job->info.labels = asked->labels;
+	job->info.warn_signal = asked->warn_signal;
+	job->info.warn_before_s = asked->warn_before_s;
 	job->info.cpus = asked->cpus;
 	job->info.mem_mb = asked->mem_mb;
 	job->info.time_limit_s = asked->time_limit_s;
@@ -687,6 +691,7 @@ void job_set_wishes(struct jobs *jobs, struct job *job, const struct job_info *w
 	strings_set(jobs->strings, &i->requeue_on, wished->requeue_on);
 	i->mail_types = wished->mail_types;
 	i->requeue_delay_s = wished->requeue_delay_s;
+	i->requeue = wished->requeue;
 	dirty_put(jobs->dirty, &job->mark);
 }
 

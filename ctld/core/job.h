@@ -268,8 +268,9 @@ void job_count_again(struct jobs *jobs, struct job *own, uint32_t tasks, enum jo
 
 void job_move(struct jobs *jobs, struct job *job, enum job_state state); /* asserts that it may */
 void job_set_hold(struct jobs *jobs, struct job *job, enum job_hold hold);
-/* What is asked for: takes over the counted `asked->gpus`; copies partition, account, cpus, mem_mb,
- * time_limit_s, nice, begin_time, deadline, kill_invalid. The job must be out of the scheduler. */
+/* What is asked for: takes over the counted `asked->gpus` and `labels`; copies partition, account,
+ * cpus, mem_mb, time_limit_s, nice, begin_time, deadline, kill_invalid, the warning. The job must
+ * be out of the scheduler. */
 void job_set_asked(struct jobs *jobs, struct job *job, const struct job_info *asked);
 /* Another time limit of its present attempt. */
 void job_set_limit(struct jobs *jobs, struct job *job, uint32_t time_limit_s);

@@ -56,6 +56,11 @@ static const struct {
 	MEMBER(UPDATE_REQUEUE_ON, requeue_on),
 	MEMBER(UPDATE_REQUEUE_DELAY, requeue_delay_s),
 	MEMBER(UPDATE_KILL_INVALID_DEP, kill_invalid),
+	MEMBER(UPDATE_NO_REQUEUE, requeue),
+	MEMBER(UPDATE_WARNING, warn_signal),
+	MEMBER(UPDATE_WARNING, warn_before_s),
+	MEMBER(UPDATE_LABELS, labels),
+	MEMBER(UPDATE_LABELS, n_labels),
 };
 #define N_MEMBERS (sizeof(members) / sizeof(members[0]))
 
@@ -250,11 +255,14 @@ static int update_asked(struct core *core, struct job *job, const struct core_ev
 		return -1;
 	}
 	t.info.max_wait_s = in->max_wait_s;
+	t.info.warn_signal = in->warn_signal;
+	t.info.warn_before_s = in->warn_before_s;
 	t.info.nice = e->job.fields & UPDATE_NICE ? in->nice : i->nice;
 	job_withdraw(core, job);
 	job_set_asked(core->jobs, job, &t.info);
 	job_set_wishes(core->jobs, job, &t.info);
-	t.info.gpus = NULL; /* the job has it now, and counts */
+	t.info.gpus = NULL; /* the job has them now, and counts */
+	t.info.labels = NULL;
 	t.counted = false;
 	admit_asked(core, job);
 	if (t.depends)
@@ -300,6 +308,9 @@ int job_update(struct core *core, struct job *job, const struct core_event *e, c
 		        "sent it; nothing was changed",
 		        names);
 	name_fields(fields, what, size);
+	if (fields & UPDATE_NO_REQUEUE && in.requeue && i->max_attempts <= 1)
+		return error_set(
+		        err, ERR_JOB_SPEC, "--requeue: its owner signed that it is started once");
 	show_now(core, job, fields, &was);
 	if (!(e->job.fields & ~(uint64_t)UPDATE_WISHES))
 		rc = update_wishes(core, job, &in, err);

@@ -38,6 +38,7 @@ int wishes_take(const struct submit_job *in, struct job_info *info, struct error
 	info->mail_user = to;
 	info->requeue_on = on;
 	info->requeue_delay_s = in->requeue_delay_s;
+	info->requeue = in->requeue;
 	return 0;
 }
 

@@ -9,7 +9,7 @@
 
 #define UPDATE_WISHES                                                              \
 	(UPDATE_REMARK | UPDATE_MAIL_TYPE | UPDATE_MAIL_USER | UPDATE_REQUEUE_ON | \
-	        UPDATE_REQUEUE_DELAY)
+	        UPDATE_REQUEUE_DELAY | UPDATE_NO_REQUEUE)
 
 /* Check them, and put them into `info` (borrowed). */
 int wishes_take(const struct submit_job *in, struct job_info *info, struct error *err);

@@ -47,8 +47,10 @@ SAME(JOB_RESUME, JOB_CONTROL__VERB__RESUME);
 SAME(JOB_UPDATE, JOB_CONTROL__VERB__UPDATE);
 SAME(JOB_REQUEUE_HOLD, JOB_CONTROL__VERB__REQUEUE_HOLD);
 
-#define FIELD(name) \
-	static_assert((int)UPDATE_##name == 1 << (GPUSCHED__JOB_CONTROL__FIELD__##name - 1), #name)
+#define FIELD(name)                                                                      \
+	static_assert((uint64_t)UPDATE_##name ==                                         \
+	                      UINT64_C(1) << (GPUSCHED__JOB_CONTROL__FIELD__##name - 1), \
+	        #name)
 FIELD(PARTITION);
 FIELD(QOS);
 FIELD(ACCOUNT);
@@ -78,6 +80,9 @@ FIELD(MAIL_TYPE);
 FIELD(MAIL_USER);
 FIELD(REQUEUE_ON);
 FIELD(REQUEUE_DELAY);
+FIELD(NO_REQUEUE);
+FIELD(WARNING);
+FIELD(LABELS);
 #undef FIELD
 
 SAME(CONF_PARTITION_UP + 1, PARTITION_CONTROL__STATE__UP);
@@ -322,7 +327,7 @@ static int take_fields(const Gpusched__JobControl *m, uint64_t *fields, struct e
 {
 	*fields = 0;
 	for (size_t i = 0; i < m->n_fields; i++) {
-		if (m->fields[i] == GPUSCHED__JOB_CONTROL__FIELD__FIELD_NONE)
+		if (m->fields[i] == GPUSCHED__JOB_CONTROL__FIELD__FIELD_NONE || m->fields[i] > 64)
 			return error_set(
 			        err, ERR_USAGE, "a change of something that is not known here");
 		*fields |= UINT64_C(1) << (m->fields[i] - 1);

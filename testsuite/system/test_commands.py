@@ -502,11 +502,17 @@ def test_update(cluster):
     assert (cluster.job(job)["time_limit_s"], cluster.job(job)["cpus"]) == (600, 1)
     assert cluster.run("gctl", "update", job, "--partition=nosuch", check=False).returncode == 3
     assert cluster.run("gctl", "update", 999999, "--gpus=1", check=False).returncode == 3
+    cluster.run("gctl", "update", job, "--label=team=search", "--label", "model=bge", "--signal=USR1@30",
+                "--no-requeue")
+    assert cluster.job(job)["labels"] == [{"key": "team", "value": "search"}, {"key": "model", "value": "bge"}]
+    assert "requeue yes -> no, signal none -> 10@30, label none -> " in cluster.run("gctl", "events", "--job", job, "--json").stdout
     r = cluster.run("gctl", "update", job, "--gpus=0", "-t", "20", "--nice=7", "--reason", "smaller will do")
     assert r.stdout == "Updated 1 job\n"
     cluster.wait_state(job, "RUNNING")
     j = cluster.job(job)
     assert (j["time_limit_s"], j["nice"], j["gpus"]) == (1200, 7, [])
+    assert (len(j["labels"]), cluster.run("gctl", "update", job, "--requeue").stdout) == (2, "Updated 1 job\n")
+    assert "requeue no -> yes" in cluster.run("gctl", "events", "--job", job, "--json").stdout
     assert "updated (gpus, time, nice) by " in j["comment"] and j["comment"].endswith("smaller will do")
     r = cluster.run("gctl", "update", job, "--gpus=1", check=False)
     assert r.returncode == 1 and r.stderr == f"gctl update: error: job {job}: gpus can only be changed while it is PENDING; it is RUNNING\n"

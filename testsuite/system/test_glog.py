@@ -114,6 +114,50 @@ def test_follows_a_job_that_is_run_again(cluster):
     assert f.end()[:2] == (0, "attempt 0\nattempt 1\n")
 
 
+def test_what_appends_to_its_file_is_not_shown_twice(cluster):
+    job = cluster.submit("echo attempt $GPUSCHED_RESTART_COUNT; "
+                         "while [ ! -e once-$GPUSCHED_RESTART_COUNT ]; do sleep 0.05; done", "--requeue",
+                         "--output=once-%j.out", "--open-mode=append")
+    cluster.wait_state(job, "RUNNING")
+    f = Follower(cluster, "-f", job)
+    for attempt in (1, 2):
+        wait_until(lambda n=attempt: f.text().endswith(f"attempt {n - 1}\n"), f"attempt {attempt - 1}")
+        cluster.run("gctl", "requeue", job)
+    wait_until(lambda: f.text().endswith("attempt 2\n"), "attempt 2")
+    (cluster.dir / "jobs/once-2").touch()
+    code, out, err = f.end()
+    assert (code, out) == (0, "attempt 0\nattempt 1\nattempt 2\n")
+    assert [line.rsplit(", on", 1)[0] for line in err.splitlines() if "run again" in line] == [
+        f"glog: job {job} is run again: attempt {n}" for n in (2, 3)]
+
+
+def test_a_file_that_is_cut_or_removed_or_huge(cluster):
+    job = cluster.submit("""
+        wait_for() { while [ ! -e cut-$1 ]; do sleep 0.05; done; }
+        echo the first; wait_for 1; truncate -s 0 cut.out; echo two; wait_for 2; rm cut.out; echo three
+        wait_for 3""", "--output=cut.out", "--open-mode=append")
+    cluster.wait_state(job, "RUNNING")
+    f = Follower(cluster, "-f", job)
+    wait_until(lambda: f.text() == "the first\n", "the first line")
+    (cluster.dir / "jobs/cut-1").touch()
+    wait_until(lambda: f.text() == "the first\ntwo\n", "what came after it was cut")
+    (cluster.dir / "jobs/cut-2").touch()
+    wait_until(lambda: f.text() == "the first\ntwo\nthree\n", "what came after it was removed")
+    (cluster.dir / "jobs/cut-3").touch()
+    assert f.end() == (0, "the first\ntwo\nthree\n", "")
+    # Places beyond 32 bits, in a file with a hole.
+    job = cluster.submit("truncate -s 5G huge.out; echo; echo far; while [ ! -e huge-go ]; do sleep 0.05; done; "
+                         "echo further", "--output=huge.out", "--open-mode=append")
+    cluster.wait_state(job, "RUNNING")
+    wait_until(lambda: (cluster.dir / "jobs/huge.out").stat().st_size > 5 << 30, "the file")
+    f = Follower(cluster, "-f", "-n", 1, job)
+    wait_until(lambda: f.text() == "far\n", "its last line")
+    (cluster.dir / "jobs/huge-go").touch()
+    assert f.end() == (0, "far\nfurther\n", "")
+    assert cluster.run("glog", "-n", 2, job).stdout == "far\nfurther\n"
+    (cluster.dir / "jobs/huge.out").unlink()
+
+
 def test_a_gang_by_rank_and_node(cluster):
     job = cluster.submit("echo rank $GPUSCHED_NODE_RANK", "--nodes=2", "--output=gang-%j-%t.out")
     cluster.wait_state(job, "COMPLETED")

@@ -145,7 +145,7 @@ static void test_too_long_is_refused_by_its_length(void **state)
 
 static void test_parts(void **state)
 {
-	struct channel_log log = { 1, 0, UINT64_MAX - 3, UINT64_C(1) << 40 }, got;
+	struct channel_log log = { 1, 0, INT64_MAX, UINT64_C(1) << 40, 0 }, got;
 	uint8_t b[CHANNEL_END_MAX];
 	struct channel_message m = { .kind = CHANNEL_LOG, .data = b, .len = CHANNEL_LOG_LEN };
 	struct error why, err;
@@ -158,6 +158,12 @@ static void test_parts(void **state)
 	assert_int_equal(got.follow, 0);
 	assert_true(got.lines == log.lines);
 	assert_true(got.at == log.at);
+	assert_true(got.had == 0);
+	log = (struct channel_log){ 0, 1, UINT64_MAX, CHANNEL_LOG_NEW, INT64_MAX - 1 };
+	channel_put_log(b, &log);
+	assert_int_equal(channel_get_log(&m, &got, &err), 0);
+	assert_true(
+	        got.had == INT64_MAX - 1 && got.lines == UINT64_MAX && got.at == CHANNEL_LOG_NEW);
 	b[0] = 2;
 	assert_int_equal(channel_get_log(&m, &got, &err), -1);
 	m.len--;

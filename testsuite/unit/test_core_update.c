@@ -212,6 +212,40 @@ static void only_what_is_named(void **state)
 	world_free(w);
 }
 
+/* They stay through another change, and can be changed. */
+static void labels_and_warning(void **state)
+{
+	static const struct label other[] = { { "model", "bge" }, { "team", "search" } };
+	struct submit_job change = {
+		.nice = 1, .labels = other, .n_labels = 2, .warn_signal = 10, .warn_before_s = 30
+	};
+	struct submit_job none = { .nice = 2 };
+	uint64_t id;
+	struct world *w = waiting(&id);
+	struct job_view v;
+
+	(void)state;
+	assert_int_equal(
+	        update(w, world_user(OWNER), id, &change, UPDATE_LABELS | UPDATE_WARNING), 1);
+	assert_int_equal(update(w, world_user(OWNER), id, &none, UPDATE_NICE), 1);
+	v = world_view(w, id);
+	assert_int_equal(v.n_labels, 2);
+	assert_string_equal(v.labels[1].key, "team");
+	assert_string_equal(v.labels[1].value, "search");
+	assert_int_equal(v.warn_signal, 10);
+	assert_int_equal(v.warn_before_s, 30);
+	assert_int_equal(v.nice, 2);
+	change.warn_signal = 65;
+	assert_int_equal(update(w, world_user(OWNER), id, &change, UPDATE_WARNING), 0);
+	assert_int_equal(world_view(w, id).n_labels, 2);
+	assert_int_equal(
+	        update(w, world_user(OWNER), id, &none, UPDATE_LABELS | UPDATE_WARNING), 1);
+	assert_int_equal(world_view(w, id).n_labels, 0);
+	assert_int_equal(world_view(w, id).warn_signal, 0);
+	world_seal(w);
+	world_free(w);
+}
+
 /* Where a job may run is kept as it was, whatever else is changed, and can be changed itself. */
 static void places_stay(void **state)
 {
@@ -360,6 +394,7 @@ int main(void)
 		cmocka_unit_test(all_or_nothing),
 		cmocka_unit_test(fields_to_come),
 		cmocka_unit_test(only_what_is_named),
+		cmocka_unit_test(labels_and_warning),
 		cmocka_unit_test(places_stay),
 		cmocka_unit_test(niceness_of_others),
 		cmocka_unit_test(no_limit_stays),

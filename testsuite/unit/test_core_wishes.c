@@ -313,6 +313,16 @@ static void may_change_while_it_runs(void **state)
 	assert_int_equal(update(w, world_user(OWNER), id, (struct submit_job){ .requeue_on = "x" },
 	                         UPDATE_REQUEUE_ON),
 	        0);
+	/* Whether it is run again; as often as was signed, whatever else is wished. */
+	assert_true(world_view(w, id).requeue);
+	assert_int_equal(update(w, world_user(OWNER), id, (struct submit_job){ .requeue = false },
+	                         UPDATE_NO_REQUEUE),
+	        1);
+	assert_false(world_view(w, id).requeue);
+	assert_int_equal(update(w, world_user(OWNER), id, (struct submit_job){ .requeue = true },
+	                         UPDATE_NO_REQUEUE),
+	        1);
+	assert_true(world_view(w, id).requeue);
 	/* What concerns the scheduler stays for those that wait. */
 	assert_int_equal(
 	        update(w, world_user(OWNER), id, (struct submit_job){ .remark = "x", .nice = 5 },
@@ -325,6 +335,24 @@ static void may_change_while_it_runs(void **state)
 	assert_int_equal(update(w, world_user(OWNER), id, (struct submit_job){ .remark = "x" },
 	                         UPDATE_REMARK),
 	        0);
+	world_free(w);
+}
+
+static void what_was_signed_to_start_once_does(void **state)
+{
+	struct world *w = ready();
+	struct submit_job job = world_job(w, "h100:1");
+	uint64_t id;
+
+	(void)state;
+	job.max_attempts = 1;
+	job.requeue = false;
+	id = submit(w, job);
+	assert_int_equal(update(w, world_admin(), id, (struct submit_job){ .requeue = true },
+	                         UPDATE_NO_REQUEUE),
+	        0);
+	assert_int_equal(w->error.code, ERR_JOB_SPEC);
+	assert_false(world_view(w, id).requeue);
 	world_free(w);
 }
 
@@ -453,6 +481,7 @@ int main(void)
 		cmocka_unit_test(mail_of_each_kind),
 		cmocka_unit_test(mail_of_requeues_and_vain_hopes),
 		cmocka_unit_test(may_change_while_it_runs),
+		cmocka_unit_test(what_was_signed_to_start_once_does),
 		cmocka_unit_test(a_shorter_limit_of_a_job_that_runs),
 		cmocka_unit_test(a_longer_limit_of_a_job_that_runs),
 		cmocka_unit_test(signals_go_where_they_are_to),
