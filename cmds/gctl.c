@@ -250,18 +250,37 @@ static char *join_reason(const struct run *r)
 	return strbuf_take(&text);
 }
 
+/* "h04:5": cut there. NULL: all of the nodes. One GPU at a time, and none is not all. */
+static int take_gpu(const struct run *r, char *nodes, const char **gpu, struct error *err)
+{
+	char *colon = strchr(nodes, ':'); /* no node's name has one */
+	size_t n = colon ? (size_t)(colon - nodes) + 1 : 0;
+
+	*gpu = colon ? colon + 1 : NULL;
+	if (!colon)
+		return 0;
+	if (!colon[1]) {
+		error_set(err, ERR_USAGE, "'%s': which GPU?", nodes);
+		return error_hint(err, "behind ':' its index, its UUID or the beginning of that");
+	}
+	if (r->n > 1 && !strncmp(r->words[1], nodes, n))
+		return error_set(
+		        err, ERR_USAGE, "'%s': one GPU at a time; then the reason", r->words[1]);
+	*colon = '\0';
+	return 0;
+}
+
 static int control_nodes(
         struct run *r, Gpusched__NodeControl__Verb verb, const char *no_reason, struct error *err)
 {
 	Gpusched__NodeControl request = GPUSCHED__NODE_CONTROL__INIT;
 	char *reason = join_reason(r), *nodes = xstrdup(r->words[0]);
-	char *gpu = strchr(nodes, ':'); /* no node's name has one */
+	const char *gpu;
 	struct cmd_list names = { .n = 0 };
-	int rc;
+	int rc = take_gpu(r, nodes, &gpu, err);
 
-	if (gpu)
-		*gpu++ = '\0';
-	rc = gctl_take_nodes((const char *const *)&nodes, 1, &names, err);
+	if (rc >= 0)
+		rc = gctl_take_nodes((const char *const *)&nodes, 1, &names, err);
 	r->gpu = gpu ? gpu : "";
 	request.verb = verb;
 	request.nodes = nodes;

@@ -96,6 +96,18 @@ static uint32_t indices(const struct core *core, const struct node *node)
 	return n < CONF_MAX_GPUS_PER_NODE ? n : CONF_MAX_GPUS_PER_NODE;
 }
 
+/* `n` GPUs are there, `alike` of them begin so. */
+static int gpu_unknown(
+        const char *node, uint32_t n, const char *text, uint32_t alike, struct error *err)
+{
+	error_set(err, ERR_NO_NODE, "node %s: %s '%.100s'", node,
+	        alike ? "several GPUs are" : "no GPU is", text);
+	if (!n)
+		return error_hint(err, "it has no GPUs that are known");
+	return error_hint(err, "it has %u, %s%u; or the beginning of one's UUID: ginfo --gpus %s",
+	        n, n > 1 ? "0 to " : "", n - 1, node);
+}
+
 int gpu_index(const struct core *core, const struct node *node, const char *text, uint32_t *index,
         struct error *err)
 {
@@ -119,8 +131,7 @@ int gpu_index(const struct core *core, const struct node *node, const char *text
 	}
 	if (alike == 1)
 		return 0;
-	return error_set(err, ERR_NO_NODE, "node %s: %s '%.100s'", node_info(node)->name,
-	        alike ? "several GPUs are" : "no GPU is", text);
+	return gpu_unknown(node_info(node)->name, n, text, alike, err);
 }
 
 bool gpu_drained(const struct node *node, uint32_t index, struct gpu_drain *drain)

@@ -242,6 +242,24 @@ def test_hot_and_an_operators_drain(site):
     site.wait(0, "free")
 
 
+@pytest.mark.parametrize("words,error", [
+    (("gpu04:", "fan"), "'gpu04:': which GPU?"),
+    (("gpu04:2", "fan"), "node gpu04: no GPU is '2'\nhint: it has 2, 0 to 1; or the beginning of one's UUID: ginfo --gpus gpu04"),
+    (("gpu04:gpu-0", "fan"), "node gpu04: no GPU is 'gpu-0'"),
+    (("gpu04:-1", "fan"), "node gpu04: no GPU is '-1'"),
+    (("gpu04:99999999999999999999", "fan"), "no GPU is '99999999999999999999'"),
+    (("gpu04:GPU-", "fan"), "node gpu04: several GPUs are 'GPU-'"),
+    (("gpu04:0", "gpu04:1", "fan"), "'gpu04:1': one GPU at a time"),
+    (("gpu04:0",), "why? A reason is needed"),
+    (("gpu05:0", "fan"), "gpu05"),
+], ids=lambda v: " ".join(v) if isinstance(v, tuple) else "")
+def test_which_gpu(site, words, error):
+    """Nothing is drained for a word that is none of its GPUs, or more than one; and no GPU is not all."""
+    r = site.c.run("gctl", "drain", *words, check=False)
+    assert r.returncode in (2, 3) and error in r.stderr, r.stderr
+    assert [g["state"] for g in site.told()] == ["free", "free"] and site.c.node_states() == {"gpu04": "idle"}
+
+
 def test_process_left(site):
     """Nobody is given a GPU on which a stranger is, and the stranger's end gives it back."""
     with subprocess.Popen(["sleep", "1000"], start_new_session=True) as stranger:
