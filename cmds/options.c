@@ -639,7 +639,8 @@ static const struct option_row rows[] = {
 	{ "comment", 0, OPTION_LIFE, EVERYWHERE, "TEXT", set_remark, AT(remark),
 	        "A remark that is kept with the job" },
 	{ "mail-type", 0, OPTION_LIFE, EVERYWHERE, "LIST", set_mail_type, AT(mail_type),
-	        "Send mail: BEGIN, END, FAIL, REQUEUE, INVALID_DEPEND, TIME_LIMIT, ALL or NONE" },
+	        "Send mail: BEGIN, END, FAIL, REQUEUE, INVALID_DEPEND, TIME_LIMIT, ALL or NONE; "
+	        "ARRAY_TASKS: of each task" },
 	{ "mail-user", 0, OPTION_LIFE, EVERYWHERE, "ADDRESS", set_mail_user, AT(mail_user),
 	        "To this address (default: the user's name)" },
 	{ "requeue-on", 0, OPTION_LIFE, EVERYWHERE, "LIST", set_requeue_on, AT(requeue_on),

@@ -70,8 +70,9 @@ static const char *known_relation(const char *value, struct sbatch_value *out, s
 /* Slurm's words for what there is not are left out, and named. */
 static const char *known_mail(const char *value, struct sbatch_value *out, struct error *err)
 {
-	static const char *const unknown[] = { "STAGE_OUT", "ARRAY_TASKS", "TIME_LIMIT_50",
-		"TIME_LIMIT_80", "TIME_LIMIT_90" };
+	static const char *const unknown[] = { "STAGE_OUT", "TIME_LIMIT_50", "TIME_LIMIT_80",
+		"TIME_LIMIT_90" };
+	const size_t n_unknown = sizeof(unknown) / sizeof(unknown[0]);
 	size_t used = 0, noted = 0;
 
 	(void)err;
@@ -80,12 +81,13 @@ static const char *known_mail(const char *value, struct sbatch_value *out, struc
 	for (const char *p = value; *p;) {
 		size_t n = strcspn(p, ","), i = 0;
 
-		while (i < 5 && (strlen(unknown[i]) != n || strncasecmp(unknown[i], p, n) != 0))
+		while (i < n_unknown &&
+		        (strlen(unknown[i]) != n || strncasecmp(unknown[i], p, n) != 0))
 			i++;
-		if (i < 5 && noted < sizeof(out->note)) {
+		if (i < n_unknown && noted < sizeof(out->note)) {
 			noted += (size_t)snprintf(out->note + noted, sizeof(out->note) - noted,
 			        "%s%s", noted ? ", " : "there is no mail for ", unknown[i]);
-		} else if (i == 5) {
+		} else if (i == n_unknown) {
 			out->text[used] = ',';
 			memcpy(out->text + used + (used > 0), p, n);
 			used += n + (used > 0);

@@ -1,8 +1,9 @@
 /* mailwish.h - of what a job's owner wants mail, and to whom
  *
  * As sbatch has it: a list with commas of BEGIN, END, FAIL, REQUEUE, INVALID_DEPEND, TIME_LIMIT,
- * ALL (all of these but TIME_LIMIT) or NONE. END is any end; FAIL an end that is neither COMPLETED
- * nor a cancel.
+ * ARRAY_TASKS, ALL (all of these but the last two) or NONE. END is any end; FAIL an end that is
+ * neither COMPLETED nor a cancel. An array is told of as a whole, or with ARRAY_TASKS each of its
+ * tasks.
  *
  * Pure.
  */
@@ -20,7 +21,8 @@
 	X(MAIL_FAIL, "FAIL", 1)                     \
 	X(MAIL_REQUEUE, "REQUEUE", 1)               \
 	X(MAIL_INVALID_DEPEND, "INVALID_DEPEND", 1) \
-	X(MAIL_TIME_LIMIT, "TIME_LIMIT", 0)
+	X(MAIL_TIME_LIMIT, "TIME_LIMIT", 0)         \
+	X(MAIL_ARRAY_TASKS, "ARRAY_TASKS", 0)
 
 #define X(sym, word, all) sym##_BIT,
 enum mail_bit { MAIL_TYPES(X) MAIL_BITS };
@@ -29,7 +31,9 @@ enum mail_bit { MAIL_TYPES(X) MAIL_BITS };
 enum mail_type { MAIL_TYPES(X) MAIL_TYPE_END = 1 << MAIL_BITS };
 #undef X
 #define MAIL_ALL_BITS (MAIL_TYPE_END - 1)
-#define MAIL_IDLE     ((uint32_t)MAIL_TYPE_END) /* nobody's wish: it leaves its GPUs idle */
+/* Nobody's wishes: an array has told that it began; a job leaves its GPUs idle. */
+#define MAIL_BEGUN ((uint32_t)MAIL_TYPE_END)
+#define MAIL_IDLE  ((uint32_t)MAIL_TYPE_END << 1)
 
 #define MAIL_ADDRESS_MAX 254
 #define MAIL_TEXT_MAX    80

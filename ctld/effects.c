@@ -10,6 +10,7 @@
 #include "common/units.h"
 #include "ctld/agents.h"
 #include "ctld/core/core.h"
+#include "ctld/core/job.h"
 #include "ctld/ctld.h"
 #include "ctld/fence.h"
 #include "ctld/inputs.h"
@@ -41,29 +42,54 @@ static void fence(struct ctld *c, const struct effect *effect, struct clocks now
 	fence_node(c->fence, effect->node);
 }
 
-/* "job 12 (embed) COMPLETED, exit 0:0, ran 1:30:00" */
+/* "12"; of tasks that tell for themselves "12_7", "12_[3-9,12]" */
+static void job_name(const struct effect *effect, const struct job_view *v, char *buf, size_t size)
+{
+	const char *tasks = job_ref_part(effect->mail.job) && v->tasks ? v->tasks : "";
+
+	snprintf(buf, size, v->several ? "%llu%s[%.60s]" : "%llu%s%.60s", (unsigned long long)v->id,
+	        *tasks ? "_" : "", tasks);
+	if (!*tasks)
+		snprintf(buf, size, "%llu", (unsigned long long)v->id);
+}
+
+/* What became of it: "COMPLETED, exit 0:0, ran 1:30:00"; of an array "FAILED, 3 of 100 tasks
+ * failed" */
+static void job_end_text(
+        const struct effect *effect, const struct job_view *v, char *buf, size_t size)
+{
+	char ran[UNITS_TEXT];
+
+	if (*v->array && !job_ref_part(effect->mail.job))
+		snprintf(buf, size, "%s, %u of %u tasks failed", v->state, v->tasks_failed,
+		        v->tasks_ended);
+	else
+		snprintf(buf, size, "%s, exit %u:%u, ran %s", v->state, v->exit_code,
+		        v->exit_signal, duration_format(ran, v->elapsed_s));
+}
+
+/* "gpusched lab: job 12 (embed) COMPLETED, exit 0:0, ran 1:30:00" */
 static void mail(struct ctld *c, const struct effect *effect, struct clocks now)
 {
-	char subject[512], ran[UNITS_TEXT];
+	char subject[512], name[128], became[256];
 	struct job_view v;
-	int n;
 
 	if (!core_job_view(c->core, effect->mail.job, now, &v))
 		return;
-	n = snprintf(subject, sizeof(subject), "gpusched %s: job %llu (%.80s) ", c->conf->cluster,
-	        (unsigned long long)v.id, v.name);
+	job_name(effect, &v, name, sizeof(name));
 	if (effect->mail.type == MAIL_BEGIN)
-		snprintf(subject + n, sizeof(subject) - (size_t)n, "began on %.200s", v.nodes);
+		snprintf(became, sizeof(became), "began%s%.200s", v.n_nodes ? " on " : "", v.nodes);
 	else if (effect->mail.type == MAIL_REQUEUE)
-		snprintf(subject + n, sizeof(subject) - (size_t)n, "was requeued");
+		snprintf(became, sizeof(became), "was requeued");
 	else if (effect->mail.type == MAIL_IDLE)
-		snprintf(subject + n, sizeof(subject) - (size_t)n, "leaves its GPUs idle");
+		snprintf(became, sizeof(became), "leaves its GPUs idle");
 	else if (effect->mail.type == MAIL_INVALID_DEPEND)
-		snprintf(subject + n, sizeof(subject) - (size_t)n,
-		        "can never start: dependency %.200s", v.dependency);
+		snprintf(
+		        became, sizeof(became), "can never start: dependency %.200s", v.dependency);
 	else
-		snprintf(subject + n, sizeof(subject) - (size_t)n, "%s, exit %u:%u, ran %s",
-		        v.state, v.exit_code, v.exit_signal, duration_format(ran, v.elapsed_s));
+		job_end_text(effect, &v, became, sizeof(became));
+	snprintf(subject, sizeof(subject), "gpusched %s: job %s (%.80s) %s", c->conf->cluster, name,
+	        v.name, became);
 	mail_send(c->mail, effect->change, *v.mail_user ? v.mail_user : v.user, subject);
 }
 

@@ -388,7 +388,7 @@ struct effect {
 			size_t n;
 		} registered;
 		struct {
-			uint64_t job;
+			uint64_t job;  /* a ref: of an array all of it, or the task */
 			uint32_t type; /* enum mail_type */
 		} mail;
 		const char *text; /* CLOSE_AGENT */

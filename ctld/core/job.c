@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "common/depend.h"
+#include "common/mailwish.h"
 #include "common/xalloc.h"
 #include "ctld/core/codec.h"
 #include "ctld/core/hash.h"
@@ -682,6 +683,12 @@ void job_set_begin(struct jobs *jobs, struct job *job, usec_t begin_time)
 	dirty_put(jobs->dirty, &job->mark);
 }
 
+void job_set_mail_begun(struct jobs *jobs, struct job *own)
+{
+	own->info.mail_types |= MAIL_BEGUN;
+	dirty_put(jobs->dirty, &own->mark);
+}
+
 void job_set_wishes(struct jobs *jobs, struct job *job, const struct job_info *wished)
 {
 	struct job_info *i = &job->info;
@@ -689,7 +696,8 @@ void job_set_wishes(struct jobs *jobs, struct job *job, const struct job_info *w
 	strings_set(jobs->strings, &i->remark, wished->remark);
 	strings_set(jobs->strings, &i->mail_user, wished->mail_user);
 	strings_set(jobs->strings, &i->requeue_on, wished->requeue_on);
-	i->mail_types = wished->mail_types;
+	i->mail_types =
+	        (uint8_t)((i->mail_types & MAIL_BEGUN) | (wished->mail_types & MAIL_ALL_BITS));
 	i->requeue_delay_s = wished->requeue_delay_s;
 	i->requeue = wished->requeue;
 	dirty_put(jobs->dirty, &job->mark);

@@ -133,7 +133,7 @@ struct job_info {
 	const char *depends;
 	const char *remark, *mail_user; /* "" none; mail goes to the user then */
 	const char *requeue_on; /* ends after which it is run again, so late: common/comeback.h */
-	uint8_t mail_types;     /* common/mailwish.h */
+	uint8_t mail_types;     /* common/mailwish.h; of an array MAIL_BEGUN too */
 	uint8_t kill_invalid;   /* enum kill_invalid: when that can never come true */
 	uint8_t state;          /* enum job_state */
 	uint8_t hold;           /* enum job_hold */
@@ -279,7 +279,9 @@ void job_set_signed(struct jobs *jobs, struct job *job, usec_t sign_time);
 void job_set_planned(struct jobs *jobs, struct job *job, usec_t planned_start);
 void job_set_depends(struct jobs *jobs, struct job *job, const char *depends);
 void job_set_begin(struct jobs *jobs, struct job *job, usec_t begin_time);
-/* Copies remark, mail_types, mail_user, requeue_on, requeue_delay_s. */
+/* An array has told that it began. */
+void job_set_mail_begun(struct jobs *jobs, struct job *own);
+/* Copies remark, mail_types (but for MAIL_BEGUN), mail_user, requeue_on, requeue_delay_s. */
 void job_set_wishes(struct jobs *jobs, struct job *job, const struct job_info *wished);
 void job_set_comment(struct jobs *jobs, struct job *job, const char *comment);
 void job_set_end_cause(struct jobs *jobs, struct job *job, enum end_cause cause);

@@ -64,9 +64,7 @@ static void move(struct core *core, struct job *job, enum job_state state)
 	tell_namesakes(core, job_own(job), was_active);
 	depends_tell(core, job);
 	job_alarm(core, job);
-	/* Of an array its own record tells. */
-	if (!job_info(job)->part)
-		wish_mail_moved(core, job, from);
+	wish_mail_moved(core, job, from);
 	effects_add(core->effects, EFFECT_JOB_CHANGED)->job = job_ref(job);
 	if (array_full(job) != full)
 		array_reconsider(core, job);

@@ -7,6 +7,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "common/mailwish.h"
 #include "common/units.h"
 #include "ctld/core/admit.h"
 #include "ctld/core/changes.h"
@@ -122,7 +123,7 @@ struct submit_job job_as_asked(const struct core *core, const struct job *job)
 		.deadline = i->deadline,
 		.kill_invalid = i->kill_invalid,
 		.remark = i->remark,
-		.mail_types = i->mail_types,
+		.mail_types = i->mail_types & MAIL_ALL_BITS,
 		.mail_user = i->mail_user,
 		.requeue_on = i->requeue_on,
 		.requeue_delay_s = i->requeue_delay_s,

@@ -2,8 +2,9 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "ctld/core/depends.h"
+#include "common/mailwish.h"
 #include "common/reason.h"
+#include "ctld/core/depends.h"
 #include "ctld/core/explain.h"
 
 /* --- jobs ------------------------------------------------------------------------------------ */
@@ -240,7 +241,7 @@ static void view(
 		.deadline = i->deadline,
 		.remark = i->remark,
 		.mail_user = i->mail_user,
-		.mail_types = i->mail_types,
+		.mail_types = i->mail_types & MAIL_ALL_BITS,
 		.requeue_on = i->requeue_on,
 		.requeue_delay_s = i->requeue_delay_s,
 	};

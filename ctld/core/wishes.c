@@ -48,23 +48,45 @@ void mail_always(struct core *core, const struct job *job, uint32_t mail_type)
 {
 	struct effect *e = effects_add(core->effects, EFFECT_MAIL);
 
-	e->mail.job = job_id(job);
+	e->mail.job = job_ref(job);
 	e->mail.type = mail_type;
+}
+
+/* Of an array either all of it tells, or each task. */
+static bool is_heard(const struct job *job)
+{
+	bool each = job_info(job)->mail_types & MAIL_ARRAY_TASKS;
+
+	return !job_array(job_own((struct job *)(uintptr_t)job)) || !job_info(job)->part == !each;
 }
 
 void wish_mail(struct core *core, const struct job *job, uint32_t mail_type)
 {
-	if (job_info(job)->mail_types & mail_type)
+	if (job_info(job)->mail_types & mail_type && is_heard(job))
 		mail_always(core, job, mail_type);
 }
 
-void wish_mail_moved(struct core *core, const struct job *job, enum job_state from)
+/* An array begins with the first of its tasks. */
+static void tell_begin(struct core *core, struct job *job)
+{
+	struct job *own = job_own(job);
+	uint32_t types = job_info(own)->mail_types;
+
+	if (!job_array(own) || types & MAIL_ARRAY_TASKS) {
+		wish_mail(core, job, MAIL_BEGIN);
+	} else if (types & MAIL_BEGIN && !(types & MAIL_BEGUN)) {
+		job_set_mail_begun(core->jobs, own);
+		mail_always(core, own, MAIL_BEGIN);
+	}
+}
+
+void wish_mail_moved(struct core *core, struct job *job, enum job_state from)
 {
 	enum job_state to = (enum job_state)job_info(job)->state;
 	uint32_t types = job_info(job)->mail_types;
 
 	if (to == JOB_RUNNING && from == JOB_CONFIGURING) {
-		wish_mail(core, job, MAIL_BEGIN);
+		tell_begin(core, job);
 		return;
 	}
 	if (!job_state_ended(to))

@@ -18,7 +18,7 @@ int wishes_take(const struct submit_job *in, struct job_info *info, struct error
 void wish_mail(struct core *core, const struct job *job, uint32_t mail_type);
 void mail_always(struct core *core, const struct job *job, uint32_t mail_type);
 /* It has moved to that state, from another. */
-void wish_mail_moved(struct core *core, const struct job *job, enum job_state from);
+void wish_mail_moved(struct core *core, struct job *job, enum job_state from);
 
 /* Is this end one after which it wishes to be run again? */
 bool wish_again(const struct job *job, const struct run *decisive);

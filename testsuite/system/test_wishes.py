@@ -51,6 +51,45 @@ def test_mail(c):
         assert r.returncode == 2 and "no address" in r.stderr
 
 
+def told(c, job, *least):
+    """What the mails say of a job, in any order, once these are among it."""
+    def texts():
+        return sorted(m[1].split(f"job {job}", 1)[1] for m in sent(c) if f"job {job}" in m[1])
+    wait_until(lambda: all(any(word in t for t in texts()) for word in least), f"mail of {least}")
+    return texts()
+
+
+def test_mail_of_an_array_is_of_all_of_it_or_of_each_task(c):
+    gate = c.dir / "jobs/gate"
+    script = f"[ $GPUSCHED_ARRAY_TASK_ID != 1 ] || while [ ! -e {gate} ]; do sleep 0.05; done\nexit $((GPUSCHED_ARRAY_TASK_ID == 2))\n"
+    array = c.submit(script, "--array=0-3%1", "--mail-type=ALL", "-J", "whole")
+    wait_until(lambda: any(t.get("tasks") == "1" and t["state"] == "RUNNING" for t in listed(c, array)), "its second task")
+    c.ctld.kill()  # that it began is not told again
+    c.start_ctld()
+    gate.touch()
+    assert told(c, array, "tasks failed") == [" (whole) FAILED, 1 of 4 tasks failed", " (whole) began"]
+    each = c.submit("exit $GPUSCHED_ARRAY_TASK_ID", "--array=0-1", "--mail-type=BEGIN,END,ARRAY_TASKS", "-J", "each")
+    texts = told(c, each, "_0 (each) COMPLETED", "_1 (each) FAILED", "_0 (each) began on n1", "_1 (each) began on n1")
+    assert len(texts) == 4 and any(t.startswith("_1 (each) FAILED, exit 1:0, ran ") for t in texts), texts
+    assert c.job(each)["mail_type"] == "BEGIN,END,ARRAY_TASKS"
+
+
+def test_mail_of_what_else_becomes_of_a_job(c):
+    again = c.submit("exit 75", "--requeue-on=exit:75", "--requeue-delay=0", "--max-attempts=2", "--mail-type=REQUEUE,FAIL",
+                     "-J", "again")
+    assert told(c, again, "FAILED")[1:] == [" (again) was requeued"]
+    vain = c.submit("true", "-d", f"afterok:{again}", "--mail-type=INVALID_DEPEND,BEGIN", "-J", "vain")
+    text, = told(c, vain, "never")
+    assert text.startswith(f" (vain) can never start: dependency afterok:{again}")
+    late = c.submit("sleep 100", "-t", "1s", "--mail-type=TIME_LIMIT", "-J", "late")
+    text, = told(c, late, "TIMEOUT")
+    assert text.startswith(" (late) TIMEOUT, exit ")
+
+
+def listed(c, job):
+    return json.loads(c.run("gqueue", "--json", "-j", str(job)).stdout)["jobs"]
+
+
 def test_mail_where_none_can_be_sent(tmp_path):
     """Accepted, and said: once a request, whatever stderr is, and only of what was accepted."""
     with Cluster(nodes=("n1",)) as c:

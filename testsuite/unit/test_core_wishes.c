@@ -110,7 +110,7 @@ static void mail_as_text(void **state)
 	assert_int_equal(mailwish_parse("none", &types, &err), 0);
 	assert_int_equal(types, 0);
 	assert_string_equal(mailwish_format(buf, MAIL_ALL_BITS),
-	        "BEGIN,END,FAIL,REQUEUE,INVALID_DEPEND,TIME_LIMIT");
+	        "BEGIN,END,FAIL,REQUEUE,INVALID_DEPEND,TIME_LIMIT,ARRAY_TASKS");
 	assert_int_equal(mailwish_parse("END,", &types, &err), -1);
 	assert_int_equal(mailwish_parse("", &types, &err), -1);
 	assert_int_equal(mailwish_parse("END,NONE", &types, &err), -1);

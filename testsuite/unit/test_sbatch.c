@@ -206,8 +206,8 @@ static const struct {
 	{ "#SBATCH --mem=1G\n#SBATCH --mem=2G\n", "mem=2048", NULL, "", 0 },
 	{ "#SBATCH -G 4 --gres=gpu:2\n", "G/node=2", NULL, "", 0 },
 	/* nothing of ours */
-	{ "#SBATCH --mail-type=END,ARRAY_TASKS,TIME_LIMIT_80 --mail-user a@b -c 2\n", "c=2", NULL,
-	        "2: --mail-type: there is no mail for ARRAY_TASKS, TIME_LIMIT_80;", 0 },
+	{ "#SBATCH --mail-type=END,ARRAY_TASKS,STAGE_OUT,TIME_LIMIT_80 --mail-user a@b -c 2\n", "c=2", NULL,
+	        "2: --mail-type: there is no mail for STAGE_OUT, TIME_LIMIT_80;", 0 },
 	{ "#SBATCH --segment=2 --stepmgr --tres-bind=gpu:closest\n", "", NULL,
 	        "2: --segment is ignored: nodes are chosen as close together as the topology "
 	        "allows;2: --stepmgr is ignored: a job has no steps;"
@@ -571,8 +571,8 @@ static void test_command_line(void **state)
 		{ "time", "0", "time", "unlimited", "", NULL },
 		{ "dependency", "12", "dependency", "afterany:12", "", NULL },
 		{ "tasks", "3", "ntasks", "3", "", NULL },
-		{ "mail-type", "END,ARRAY_TASKS", "mail-type", "END",
-		        "--mail-type: there is no mail for ARRAY_TASKS", NULL },
+		{ "mail-type", "END,STAGE_OUT", "mail-type", "END",
+		        "--mail-type: there is no mail for STAGE_OUT", NULL },
 		{ "wckey", "x", NULL, NULL, "--wckey is ignored: a --label can hold it", NULL },
 		{ "quiet", NULL, NULL, NULL, "--quiet is ignored: gsubmit prints one line", NULL },
 		{ "partition", "a,b", NULL, NULL, "",
