@@ -30,6 +30,9 @@
 	X(archive_after_commit, "a slice is in the archive and in history.db")                 \
 	X(archive_before_drop, "an archived slice is deleted from history.db, not committed")  \
 	X(archive_after_drop, "an archived slice has left history.db")                         \
+	X(backup_between_slices, "a part of a backup is in its file")                          \
+	X(backup_before_rename, "a backup is whole, it has not got its name")                  \
+	X(backup_after_rename, "a backup has its name, nobody knows")                          \
 	X(ctld_before_apply, "something has happened, the core has not seen it")               \
 	X(ctld_after_apply, "the core has applied an event, nothing is sealed")                \
 	X(ctld_before_seal, "rows are dirty, no batch has them")                               \

@@ -34,6 +34,7 @@
 #include "ctld/rpc/acct.h"
 #include "ctld/rpc/bulk.h"
 #include "ctld/rpc/rpc.h"
+#include "ctld/store/past.h"
 #include "ctld/store/store.h"
 #include "ctld/streams.h"
 #include "ctld/tick.h"
@@ -204,14 +205,38 @@ static int load(struct ctld *c, struct error *err)
 	return 0;
 }
 
+/* history.db knows nothing that is younger than the state, unless that was restored. */
+static int check_history(struct ctld *c, bool takeover, uint64_t *job, struct error *err)
+{
+	struct past *past = past_open(c->conf->controller.state_dir, err);
+	uint64_t event, last = core_last_event(c->core);
+	struct core_stats stats;
+	int rc = past ? past_highest(past, job, &event, err) : -1;
+
+	past_close(past);
+	if (rc < 0 || takeover)
+		return rc;
+	core_stats(c->core, &stats);
+	if (*job < stats.next_job && event <= last)
+		return 0;
+	error_set(err, ERR_EPOCH,
+	        "state.db is older than history.db, which has job %llu and event %llu; of here the "
+	        "next job is %llu, and the last event %llu",
+	        (unsigned long long)*job, (unsigned long long)event,
+	        (unsigned long long)stats.next_job, (unsigned long long)last);
+	return error_hint(err, "after a backup was restored: gctld --takeover");
+}
+
 /* What was told after the backup is not known here. The ids of jobs since then may live on in
- * people's notes and on nodes that are not back yet: leave a wide gap. */
-static void take_over(struct ctld *c)
+ * people's notes, in history.db and on nodes that are not back yet: leave a wide gap. */
+static void take_over(struct ctld *c, uint64_t history_job)
 {
 	struct core_stats stats;
+	uint64_t job;
 
 	core_stats(c->core, &stats);
-	inputs_takeover(c, stats.epoch + TAKEOVER_EPOCHS, stats.next_job + TAKEOVER_JOBS);
+	job = stats.next_job > history_job ? stats.next_job : history_job;
+	inputs_takeover(c, stats.epoch + TAKEOVER_EPOCHS, job + TAKEOVER_JOBS);
 	core_stats(c->core, &stats);
 	c->epoch = stats.epoch;
 	c->takeover = true;
@@ -301,6 +326,7 @@ static void raise_descriptors(void)
 struct ctld *ctld_new(struct conf *conf, const struct ctld_options *o, struct error *err)
 {
 	struct ctld *c = xcalloc(1, sizeof(*c));
+	uint64_t history_job = 0;
 	gid_t gid;
 
 	c->conf = conf;
@@ -323,8 +349,10 @@ struct ctld *ctld_new(struct conf *conf, const struct ctld_options *o, struct er
 	if (!c->inputs || load(c, err) || make_parts(c, err) || listen_for_peers(c, err) ||
 	        add_events(c, err))
 		goto error;
+	if (check_history(c, o->takeover, &history_job, err) < 0)
+		goto error;
 	if (o->takeover)
-		take_over(c);
+		take_over(c, history_job);
 	return c;
 error:
 	ctld_free(c);

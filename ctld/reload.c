@@ -83,6 +83,7 @@ static void run_reading(void *arg)
 	struct reading *r = arg;
 	struct passwd entry, *found = NULL;
 	char buf[16384];
+	int rc;
 
 	r->conf = conf_load(r->path, &r->problems);
 	if (!r->conf) {
@@ -91,9 +92,13 @@ static void run_reading(void *arg)
 	}
 	if (r->wants_text)
 		r->text = inputs_conf_text(r->conf);
-	getpwnam_r(r->conf->controller.agent_user, &entry, buf, sizeof(buf), &found);
+	rc = getpwnam_r(r->conf->controller.agent_user, &entry, buf, sizeof(buf), &found);
 	if (found)
 		r->agent_uid = found->pw_uid;
+	else if (rc && rc != ENOENT)
+		error_set(&r->error, ERR_SYSTEM,
+		        "controller.agent_user: '%s' cannot be looked up: %s",
+		        r->conf->controller.agent_user, strerror(rc));
 	else
 		error_set(&r->error, ERR_CONFIG, "controller.agent_user: there is no user '%s'",
 		        r->conf->controller.agent_user);

@@ -15,7 +15,8 @@ int verify_state(const struct conf *conf, const char *path, char **told, struct 
 {
 	struct core *core = core_new(conf, 1);
 	struct core_stats stats;
-	int rc = store_verify(path, take_row, core, err);
+	bool summed;
+	int rc = store_verify(path, take_row, core, &summed, err);
 
 	if (rc == 0)
 		rc = core_start(core, ctld_now(), err);
@@ -23,7 +24,8 @@ int verify_state(const struct conf *conf, const char *path, char **told, struct 
 		rc = core_check(core, err);
 	if (rc == 0) {
 		core_stats(core, &stats);
-		*told = xasprintf("%s: good: %llu jobs, %llu runs, epoch %llu", path,
+		*told = xasprintf("%s: good%s: %llu jobs, %llu runs, epoch %llu", path,
+		        summed ? "" : " (it has no sum: is no backup, or an old one)",
 		        (unsigned long long)stats.jobs, (unsigned long long)stats.runs,
 		        (unsigned long long)stats.epoch - 1);
 	}

@@ -81,7 +81,7 @@ const struct conf *core_conf(const struct core *core);
 
 /* An agent reported an epoch or job id above ours (a restored backup): no orders go out. `text`
  * says so in one line. `gctld --takeover` calls core_takeover() after core_start(): both are raised
- * above the given and all later reported numbers. */
+ * above the given and all later reported numbers; of events a billion numbers are left out. */
 bool core_is_suspended(const struct core *core, const char **text);
 void core_takeover(struct core *core, uint64_t epoch_above, uint64_t job_above);
 

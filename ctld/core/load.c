@@ -222,12 +222,16 @@ int core_start(struct core *core, struct clocks now, struct error *err)
 	return 0;
 }
 
+/* More than happened since the backup: history.db may know them, and a number is given once. */
+#define TAKEOVER_EVENTS 1000000000
+
 void core_takeover(struct core *core, uint64_t epoch_above, uint64_t job_above)
 {
 	core->takeover = true;
 	free(core->suspended);
 	core->suspended = NULL;
 	meta_raise(core->meta, epoch_above, job_above);
+	meta_skip_events(core->meta, TAKEOVER_EVENTS);
 	core->change += dirty_touched(core->dirty);
 }
 

@@ -240,6 +240,14 @@ void meta_raise(struct meta *m, uint64_t epoch_above, uint64_t job_above)
 	}
 }
 
+void meta_skip_events(struct meta *m, uint64_t n)
+{
+	m->event += n;
+	if (m->number[NEXT_EVENT] < m->event)
+		m->number[NEXT_EVENT] = m->event;
+	dirty_put(m->dirty, &m->mark);
+}
+
 size_t meta_rows(const struct meta *m, meta_row_fn *fn, void *arg)
 {
 	struct row row;

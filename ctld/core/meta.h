@@ -38,6 +38,8 @@ void meta_give_back(struct meta *m);
 uint64_t meta_last_event(const struct meta *m);
 /* Never be at or below these again. */
 void meta_raise(struct meta *m, uint64_t epoch_above, uint64_t job_above);
+/* Leave out so many numbers of events. */
+void meta_skip_events(struct meta *m, uint64_t n);
 
 /* What operators said of something, by key; "": nothing. Keys begin with one of these. */
 #define META_PARTITION "partition."

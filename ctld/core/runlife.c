@@ -53,6 +53,21 @@ void run_hold(struct core *core, struct run *run)
 	sched_node_taken(core->sched, index, run_info(run)->id.job);
 }
 
+/* GPUs are free on which others sit that did not get them, since they were booked: now they do. */
+static void book_rest(struct core *core, struct node *node)
+{
+	struct run *run;
+
+	for (run = node_link(node)->runs; run; run = run_link(run)->next_of_node) {
+		struct place place = run_place(run);
+
+		if (run_link(run)->booked == run_info(run)->gpus)
+			continue;
+		ledger_release(core->ledger, &place);
+		run_hold(core, run);
+	}
+}
+
 static void unbook(struct core *core, struct run *run)
 {
 	struct node *node = run_link(run)->node;
@@ -71,6 +86,7 @@ static void unbook(struct core *core, struct run *run)
 	node_unlink_run(run);
 	bill_stops(core, run);
 	if (index != NODE_LEFT) {
+		book_rest(core, node);
 		sched_node_freed(core->sched, index);
 		hardware_freed(core, node);
 	}

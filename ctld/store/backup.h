@@ -2,8 +2,9 @@
  *
  * Through SQLite's backup interface on the one connection: what is committed between two slices is
  * in the copy too. The copy grows under PATH.partial (mode 0600) and takes its name when it is
- * whole and synced; a file of that name that is there already is never replaced.
- */
+ * whole and synced; a file of that name that is there already is never replaced. What a backup that
+ * was interrupted has left under PATH.partial is. It ends with the sum of its bytes (sum.h), by
+ * which store_verify() sees whether they still are what they were. */
 #ifndef CTLD_STORE_BACKUP_H
 #define CTLD_STORE_BACKUP_H
 

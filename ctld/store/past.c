@@ -63,6 +63,18 @@ int past_cluster(const struct past *past, char *name, size_t size, struct error 
 	return db_ask(&past->db, sql_cluster_get, name, size, err);
 }
 
+int past_highest(const struct past *past, uint64_t *job, uint64_t *event, struct error *err)
+{
+	char text[2][24];
+
+	if (db_ask(&past->db, sql_highest_job, text[0], sizeof(text[0]), err) < 0 ||
+	        db_ask(&past->db, sql_highest_event, text[1], sizeof(text[1]), err) < 0)
+		return -1;
+	*job = strtoull(text[0], NULL, 10);
+	*event = strtoull(text[1], NULL, 10);
+	return 0;
+}
+
 void past_close(struct past *past)
 {
 	if (!past)

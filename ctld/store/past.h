@@ -22,6 +22,8 @@ void past_close(struct past *past); /* NULL is fine */
 
 /* Whose it is; "" where nothing says so. */
 int past_cluster(const struct past *past, char *name, size_t size, struct error *err);
+/* The highest id of a job and number of an event; 0: there is none. */
+int past_highest(const struct past *past, uint64_t *job, uint64_t *event, struct error *err);
 
 enum past_by {
 	PAST_BY_TIME,    /* in order of their end */

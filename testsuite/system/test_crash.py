@@ -20,9 +20,9 @@ def failpoints(daemon):
 
 CTLD_POINTS = failpoints("gctld")
 AGENT_POINTS = [p for p in CTLD_POINTS if p.split("_")[0] in ("agent", "launcher")]
-# These need thousands of commits, a full disk or a later hour: testsuite/unit/test_store_kill and test_archive walk
-# through them.
-ELSEWHERE = [p for p in CTLD_POINTS if p.startswith(("history_", "archive_"))] + [
+# These need thousands of commits, a full disk, a later hour or somebody who asks: testsuite/unit/test_store_kill and
+# test_archive walk through them, and test_backup.py here.
+ELSEWHERE = [p for p in CTLD_POINTS if p.startswith(("history_", "archive_", "backup_"))] + [
     "store_before_checkpoint", "store_after_checkpoint", "store_reserve_unlinked"]
 NODE_POINTS = [*AGENT_POINTS, *(p for p in CTLD_POINTS if p.startswith("shepherd_"))]
 pytestmark = pytest.mark.skipif(not CTLD_POINTS, reason="built without --enable-failpoints")

@@ -70,10 +70,13 @@ static void restored(void **state)
 	uint64_t id = world_submit(w, "h100:4");
 	struct core_event e = { .kind = EV_AGENT_UP };
 	struct run_report r;
+	uint64_t last;
 
 	(void)state;
 	world_restart(w);
+	last = core_last_event(w->core);
 	core_takeover(w->core, 0, 0);
+	assert_true(core_last_event(w->core) >= last + 1000000000);
 	r = world_report((struct run_id){ id, 0, 2, 0 }, REPORT_RUNNING);
 	r.gpus = 0xf;
 	world_clear(w);
@@ -90,6 +93,35 @@ static void restored(void **state)
 	e.agent_up.max_job = 1000000;
 	world_apply(w, &e);
 	assert_true(core_is_suspended(w->core, NULL));
+	world_free(w);
+}
+
+/* What runs sits where the backup has a job that has ended: once that is known, its GPUs are not
+ * given to others. */
+static void restored_where_another_was(void **state)
+{
+	struct world *w = world_simple(1, "h100:4");
+	uint64_t ended, some;
+	struct run_report r;
+	struct error err;
+
+	(void)state;
+	world_register_all(w);
+	ended = world_submit(w, "h100:4");
+	world_run_starts(w, ended);
+	r = world_alive(w, ended);
+	r.run = (struct run_id){ 999, 0, 1, 0 };
+	r.gpus = 0x3;
+	world_restart(w);
+	core_takeover(w->core, 0, 0);
+	world_clear(w);
+	world_register(w, 0, "inc1", &r, 1);
+	world_say(w, 0, world_report(world_run(w, ended), REPORT_ENDED));
+	assert_string_equal(world_state(w, ended), "COMPLETED");
+	some = world_submit(w, "h100:2");
+	assert_string_equal(world_state(w, some), "CONFIGURING");
+	assert_string_equal(world_state(w, world_submit(w, "h100:1")), "PENDING");
+	assert_int_equal(core_check(w->core, &err), 0);
 	world_free(w);
 }
 
@@ -203,6 +235,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(suspended),
 		cmocka_unit_test(restored),
+		cmocka_unit_test(restored_where_another_was),
 		cmocka_unit_test(two_backups),
 		cmocka_unit_test(reconfigures),
 		cmocka_unit_test(shrinks_below),
