@@ -9,6 +9,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "cmds/client.h"
 #include "common/arena.h"
@@ -31,6 +32,7 @@ static void die(const char *what, const struct error *err)
 	exit(2);
 }
 
+/* `uid`: who can decode it; the agents run as who runs this. */
 static void make_hello(struct hostile *h, const char *role, const char *where, uid_t uid)
 {
 	struct hello_to to = {
@@ -60,7 +62,7 @@ static void make_good_hello(struct hostile *h)
 {
 	char *where = xasprintf("%s/%s_0_%s", h->node, h->job, h->attempt);
 
-	make_hello(h, "attach", where, 0);
+	make_hello(h, "attach", where, geteuid());
 	free(where);
 }
 
@@ -158,7 +160,7 @@ static void other_run(struct hostile *h)
 {
 	char *where = xasprintf("%s/%s_0_%s", h->node, h->job, "77");
 
-	make_hello(h, "attach", where, 0);
+	make_hello(h, "attach", where, geteuid());
 	free(where);
 	send_open(h, 1);
 }
@@ -167,14 +169,14 @@ static void other_node(struct hostile *h)
 {
 	char *where = xasprintf("%s/%s_0_%s", "elsewhere", h->job, h->attempt);
 
-	make_hello(h, "attach", where, 0);
+	make_hello(h, "attach", where, geteuid());
 	free(where);
 	send_open(h, 1);
 }
 
 static void session_hello(struct hostile *h)
 {
-	make_hello(h, "controller", NULL, 0);
+	make_hello(h, "controller", NULL, geteuid());
 	send_open(h, 1);
 }
 

@@ -219,7 +219,8 @@ def test_clients_that_break_the_rules(cluster, mode):
     r = cluster.run(BIN["stream_hostile"], mode, job, 1, cluster.job(job)["node"])
     assert r.stdout.startswith(HOSTILE[mode]), r.stdout
     wait_until(lambda: stat(cluster, "streams.open") == 1, "only the good one to be left")
-    wait_until(lambda: len(cluster.processes("gtap")) == 1, "only the good one's gtap to be left")
+    if ROOT:  # who is not dumpable shows its program to root alone
+        wait_until(lambda: len(cluster.processes("gtap")) == 1, "only the good one's gtap to be left")
     (cluster.dir / "jobs/hostile-go").touch()
     assert good.end() == (0, "up\ndown\n", "")
     (cluster.dir / "jobs/hostile-go").unlink()
@@ -270,6 +271,7 @@ def test_a_slow_reader_holds_up_nobody_and_nothing_grows(cluster):
     assert slow.wait() == 0
 
 
+@pytest.mark.skipif(not ROOT, reason="who is not dumpable shows its program to root alone")
 def test_goes_on_at_the_next_byte_after_a_break(cluster):
     """Whatever part dies: nothing of the output is missing, and nothing is there twice."""
     job = cluster.submit("n=0; while [ ! -e break-go ]; do n=$((n+1)); echo line $n; sleep 0.01; done; echo end $n")

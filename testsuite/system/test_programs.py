@@ -24,7 +24,7 @@ if [ -e $dir/{kind}.hangs ] && rm $dir/{kind}.hangs; then
     (setsid sh -c "trap '' TERM; echo \\$\\$ > $dir/{kind}.pid; exec sleep 1000" &)
     exec sleep 1000
 fi
-while [ -e $dir/{kind}.waits ]; do sleep 0.02; done
+while [ -e $dir/{kind}.waits ]; do sleep 0.02 9>&-; done  # the lock is the program's alone
 {end}
 say ends
 """
