@@ -30,11 +30,15 @@ def sleeps(process):
                                    ["gsubmit", "--wait", "--hold", "--wrap=true"], ["glog", "-f", "JOB"]))
 def test_nobody_polls(cluster, words):
     c = cluster
-    job = c.submit("sleep 600")
+    job = c.submit("echo begun; sleep 600")
     c.wait_state(job, "RUNNING")
+    shown = c.dir / "log/shown"
     words = [str(job) if w == "JOB" else w for w in words]
-    p = subprocess.Popen([BIN[words[0]], *words[1:]], env=c.env, cwd=c.dir / "jobs", stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+    with open(shown, "w") as out:
+        p = subprocess.Popen([BIN[words[0]], *words[1:]], env=c.env, cwd=c.dir / "jobs", stdout=out, stderr=subprocess.DEVNULL)
     try:
+        # It is under way: what has shown nothing yet may give up when the controller goes.
+        wait_until(lambda: shown.stat().st_size or words[:2] == ["gctl", "wait"], f"{words} to show something")
         wait_until(lambda: sleeps(p), f"{words} to sleep")
         # After a break, too.
         c.ctld.kill()
