@@ -85,31 +85,38 @@ static const char *behind_blanks(const char *p)
 	return p + strspn(p, " ");
 }
 
-static int from_now(const char *p, int64_t now_us, int64_t *us, struct error *err)
+int begin_parse_span(const char *p, int64_t *s, struct error *err)
 {
 	int64_t n = 0, unit = 1;
 
-	*us = now_us;
-	if (!*p)
-		return 0;
 	p = behind_blanks(p);
-	if (*p != '+')
-		return unclear(err);
-	p = behind_blanks(p + 1);
 	if (!isdigit((unsigned char)*p))
 		return unclear(err);
 	for (; isdigit((unsigned char)*p); p++) {
 		n = n * 10 + (*p - '0');
 		if (n > INT64_C(1000000000))
-			return error_set(err, ERR_USAGE, "too far ahead");
+			return error_set(err, ERR_USAGE, "too far away");
 	}
 	p = behind_blanks(p);
 	if (*p && !read_unit(p, &unit))
 		return error_set(err, ERR_USAGE,
 		        "the units are seconds, minutes, hours, days and weeks, as in now+2hours");
 	if (n > INT64_C(1000000000) / unit)
-		return error_set(err, ERR_USAGE, "too far ahead");
-	*us += n * unit * SECOND;
+		return error_set(err, ERR_USAGE, "too far away");
+	*s = n * unit;
+	return 0;
+}
+
+static int from_now(const char *p, int64_t now_us, int64_t *us, struct error *err)
+{
+	int64_t s = 0;
+
+	p = *p ? behind_blanks(p) : p;
+	if (*p && *p != '+')
+		return unclear(err);
+	if (*p && begin_parse_span(p + 1, &s, err) < 0)
+		return -1;
+	*us = now_us + s * SECOND;
 	return 0;
 }
 

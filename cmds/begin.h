@@ -25,4 +25,7 @@
 /* To microseconds of UTC, `now` being the present. -1 (ERR_USAGE): what would be right. */
 int begin_parse(const char *text, int64_t now_us, int64_t *us, struct error *err);
 
+/* The length of time behind "now+": "90", "1hour", "2 days"; in seconds. -1 (ERR_USAGE) */
+int begin_parse_span(const char *text, int64_t *s, struct error *err);
+
 #endif

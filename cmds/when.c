@@ -6,6 +6,7 @@
 #include <strings.h>
 #include <time.h>
 
+#include "cmds/begin.h"
 #include "common/units.h"
 
 #define SECOND 1000000
@@ -92,6 +93,17 @@ static int absolute(const char *text, int64_t now, int64_t *us, struct error *er
 	return 0;
 }
 
+/* Units in words too, as in --begin: 2hours. */
+static int span_of(const char *text, uint64_t *s, struct error *err)
+{
+	int64_t words;
+
+	if (begin_parse_span(text, &words, NULL) < 0)
+		return duration_parse(text, DURATION_BARE_S, s, err);
+	*s = (uint64_t)words;
+	return 0;
+}
+
 int when_parse(const char *text, int64_t now, int64_t *us, struct error *err)
 {
 	static const struct {
@@ -105,7 +117,7 @@ int when_parse(const char *text, int64_t now, int64_t *us, struct error *err)
 	for (size_t i = 0; i < sizeof(words) / sizeof(words[0]); i++) {
 		if (strlen(words[i].name) != len || strncasecmp(text, words[i].name, len) != 0)
 			continue;
-		if (text[len] && duration_parse(text + len + 1, DURATION_BARE_S, &ago, err) < 0)
+		if (text[len] && span_of(text + len + 1, &ago, err) < 0)
 			return -1;
 		*us = words[i].hour < 0 ? now : day(now, words[i].days, words[i].hour);
 		if (ago > (uint64_t)*us / SECOND)

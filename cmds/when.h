@@ -3,8 +3,8 @@
  *	2026-11-21  2026-11-21T09:30  2026-11-21T09:30:15     in the local time zone
  *	09:30  09:30:15                                       of today
  *	today  midnight  yesterday  noon  now
- *	now-2h  now-30m  now-7d  today-1w                      units as durations have them
- *(units.h)
+ *	now-2h  now-30m  now-7d  today-1w  now-2hours
+ *	    units as durations have them (units.h), and in words (begin.h)
  */
 #ifndef CMDS_WHEN_H
 #define CMDS_WHEN_H

@@ -9,6 +9,7 @@
 #include <time.h>
 
 #include "cmds/begin.h"
+#include "cmds/when.h"
 #include "common/depend.h"
 #include "common/strbuf.h"
 
@@ -252,6 +253,29 @@ static void moments(void **state)
 	}
 }
 
+/* As --since takes them: by durations, and in the words of --begin. */
+static void moments_ago(void **state)
+{
+	static const struct {
+		const char *text;
+		int64_t s; /* ago; -1: none */
+	} cases[] = { { "now-2h", 7200 }, { "now-2hours", 7200 }, { "now-1hour", 3600 },
+		{ "now-90", 90 }, { "now-7days", 7 * 86400 }, { "now-1w", 7 * 86400 },
+		{ "now-1-00:00:00", 86400 }, { "now-1:00:00", 3600 }, { "now-500ms", -1 },
+		{ "now-", -1 }, { "now-x", -1 }, { "now-2fortnights", -1 }, { "now--1", -1 },
+		{ "now-99999999999999999999", -1 }, { "now+1h", -1 } };
+	struct error err;
+	int64_t us;
+
+	(void)state;
+	for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+		bool good = when_parse(cases[i].text, NOW, &us, &err) == 0;
+
+		if (good != (cases[i].s >= 0) || (good && (NOW - us) / 1000000 != cases[i].s))
+			fail_msg("%s: %s", cases[i].text, good ? "another moment" : err.text);
+	}
+}
+
 static void in_the_zone(void **state)
 {
 	int64_t us = 0;
@@ -300,6 +324,7 @@ int main(void)
 		cmocka_unit_test(no_more_than_so_many),
 		cmocka_unit_test(ranges_as_they_are_kept),
 		cmocka_unit_test(moments),
+		cmocka_unit_test(moments_ago),
 		cmocka_unit_test(in_the_zone),
 		cmocka_unit_test(no_moments),
 	};
