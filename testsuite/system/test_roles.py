@@ -299,6 +299,18 @@ def test_private_usage(cluster):
         set_private(c)
 
 
+def test_output(cluster):
+    """The controller does not even ask the node, which would refuse it too."""
+    c = cluster
+    job = c.submit("echo of-games; sleep 60", user=OWNER, cwd="/tmp")
+    c.wait_state(job, "RUNNING")
+    for user in (OTHER, HEAD, OPERATOR):
+        r = c.run("glog", job, check=False, user=user)
+        assert r.returncode == 5 and "of-games" not in r.stdout
+        assert "only its owner or an administrator may follow its output" in r.stderr, r.stderr
+    c.run("gcancel", job, user=OWNER)
+
+
 def test_scripts(cluster):
     """Scripts and environments are for the owner and administrators, and are erased in the file too."""
     c = cluster
