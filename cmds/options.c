@@ -13,6 +13,7 @@
 #include "cmds/sig.h"
 #include "common/comeback.h"
 #include "common/depend.h"
+#include "common/label.h"
 #include "common/mailwish.h"
 #include "common/run.h"
 #include "common/strbuf.h"
@@ -21,7 +22,6 @@
 #include "common/text.h"
 #include "common/units.h"
 #include "common/xalloc.h"
-
 
 #define FIELD(o, row, type) ((type *)((char *)(o) + (row)->offset))
 
@@ -485,15 +485,15 @@ static int set_label(struct submit_options *o, const struct option_row *row, con
 		return error_set(err, ERR_USAGE, "would be k=v");
 	if (check_plain(value, err) < 0)
 		return -1;
-	for (i = 0; i < key_len; i++)
-		if (!isalnum((unsigned char)value[i]) && !strchr("._-", value[i]))
-			return error_set(
-			        err, ERR_USAGE, "a key has letters, digits, '.', '-' and '_'");
+	if (label_key_check(value, key_len, err) < 0)
+		return -1;
+	if (strlen(value + key_len + 1) > LABEL_VALUE_MAX)
+		return error_set(err, ERR_USAGE, "a value has at most %d bytes", LABEL_VALUE_MAX);
 	for (i = 0; i < o->n_labels; i++)
 		if (!strncmp(o->labels[i], value, key_len + 1))
 			break;
-	if (i == OPTIONS_LABELS_MAX)
-		return error_set(err, ERR_USAGE, "more than %d labels", OPTIONS_LABELS_MAX);
+	if (i == LABELS_MAX)
+		return error_set(err, ERR_USAGE, "more than %d labels", LABELS_MAX);
 	free(o->labels[i]);
 	o->labels[i] = xstrdup(value);
 	o->n_labels += i == o->n_labels;

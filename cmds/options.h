@@ -28,9 +28,9 @@
 
 #include "cmds/gpusched.h"
 #include "common/error.h"
+#include "common/label.h"
 
 #define OPTIONS_ENV_PREFIX    "GSUBMIT_"
-#define OPTIONS_LABELS_MAX    64
 #define OPTIONS_TEXT_MAX      255 /* bytes of a name, a label's key or value, a token */
 #define OPTIONS_REMARK_MAX    1024
 #define OPTIONS_ATTEMPTS_MAX  1000
@@ -79,7 +79,7 @@ struct submit_options {
 	uint32_t warn_signal, warn_before_s;
 	int32_t nice;
 	bool hold, no_requeue, append, no_summary, wait, parsable, json, test_only;
-	char *labels[OPTIONS_LABELS_MAX + 1]; /* "key=value", NULL behind the last */
+	char *labels[LABELS_MAX + 1]; /* "key=value", NULL behind the last */
 	size_t n_labels;
 	unsigned source; /* counted up by who applies one */
 	struct {

@@ -25,9 +25,6 @@
 #define WIRE_NAME_MAX      255  /* names of users, partitions, accounts, hosts, types */
 #define WIRE_TEXT_MAX      511  /* reasons, details */
 #define WIRE_HOSTS_MAX     4095 /* host lists */
-#define WIRE_LABELS_MAX    32
-#define WIRE_LABEL_KEY_MAX 63 /* letters, digits, . _ - / */
-#define WIRE_LABEL_MAX     255
 #define WIRE_GPUS_MAX      4096 /* of one job */
 #define WIRE_MEM_MB_MAX    (1ULL << 40)
 #define WIRE_CPUS_MAX      (1U << 20)
@@ -136,10 +133,5 @@ Gpusched__SuspendRun *wire_suspend_run(
 Gpusched__GpuAck *wire_gpu_ack(const struct effect *effect, struct arena *arena);
 Gpusched__GpuCheck *wire_gpu_check(const struct effect *effect, struct arena *arena);
 Gpusched__ForgetRun *wire_forget_run(const struct run_id *runs, size_t n, struct arena *arena);
-
-/* --- small parts --------------------------------------------------------------------------- */
-
-/* Is a label's key letters, digits and . _ - /? */
-int wire_label_key_check(const char *key, struct error *err);
 
 #endif

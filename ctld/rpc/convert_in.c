@@ -8,6 +8,7 @@
 #include "common/hostlist.h"
 #include "common/comeback.h"
 #include "common/depend.h"
+#include "common/label.h"
 #include "common/mailwish.h"
 #include "common/runused.h"
 #include "common/text.h"
@@ -109,35 +110,20 @@ static int above(const char *what, uint64_t value, uint64_t max, struct error *e
 
 /* --- submit -------------------------------------------------------------------------------- */
 
-int wire_label_key_check(const char *key, struct error *err)
-{
-	static const char letters[] =
-	        "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789._-/";
-	size_t len = strlen(key);
-	char shown[80];
-
-	if (len >= 1 && len <= WIRE_LABEL_KEY_MAX && strspn(key, letters) == len)
-		return 0;
-	text_escape(shown, sizeof(shown), key, len);
-	return error_set(err, ERR_USAGE,
-	        "label key '%s': must be 1 to %d letters, digits, '.', '_', '-' and '/'", shown,
-	        WIRE_LABEL_KEY_MAX);
-}
-
 static int take_labels(const Gpusched__JobRequest *r, struct arena *arena, struct submit_job *out,
         struct error *err)
 {
 	Gpusched__KeyValue *const *v = r->labels;
 	struct label *labels;
 
-	if (r->n_labels > WIRE_LABELS_MAX)
-		return above("labels", r->n_labels, WIRE_LABELS_MAX, err);
+	if (r->n_labels > LABELS_MAX)
+		return above("--label", r->n_labels, LABELS_MAX, err);
 	labels = arena_alloc(arena, (r->n_labels + 1) * sizeof(*labels));
 	if (!labels)
 		return too_much(err);
 	for (size_t i = 0; i < r->n_labels; i++) {
-		if (wire_label_key_check(v[i]->key, err) ||
-		        text_check("label value", v[i]->value, WIRE_LABEL_MAX, err))
+		if (label_key_check(v[i]->key, strlen(v[i]->key), err) ||
+		        text_check("label value", v[i]->value, LABEL_VALUE_MAX, err))
 			return -1;
 		for (size_t j = 0; j < i; j++)
 			if (strcmp(labels[j].key, v[i]->key) == 0)

@@ -215,6 +215,7 @@ static const struct {
 	{ { "--nice" }, NULL },
 	{ { "--nice", "--hold" }, NULL },
 	{ { "--nice=-5" }, NULL },
+	{ { "--label=team/model.x_1-2=a b" }, NULL },
 	{ { "--time=0:02" }, NULL },
 	{ { "--gpus" }, "--gpus: needs a value: --gpus=[TYPE:]COUNT" },
 	{ { "-G" }, "--gpus: needs a value: --gpus=[TYPE:]COUNT" },
@@ -237,7 +238,8 @@ static const struct {
 	{ { "--mem-per-gpu=0" }, "--mem-per-gpu=0: must be more than nothing" },
 	{ { "--time=0" }, "--time=0: a job needs some time" },
 	{ { "--label=x" }, "--label=x: would be k=v" },
-	{ { "--label=a b=x" }, "--label=a b=x: a key has letters, digits, '.', '-' and '_'" },
+	{ { "--label=a b=x" }, "--label=a b=x: label key 'a b': must be 1 to 63 letters, digits, "
+	                       "'.', '_', '-' and '/'" },
 	{ { "--export=" },
 	        "--export=: would be ALL, NONE, or NAME and NAME=VALUE with commas between" },
 };
@@ -486,13 +488,13 @@ static void test_label_limit(void **state)
 
 	(void)state;
 	options_init(&o);
-	for (int i = 0; i < OPTIONS_LABELS_MAX; i++) {
+	for (int i = 0; i < LABELS_MAX; i++) {
 		snprintf(text, sizeof(text), "k%d=%d", i, i);
 		assert_int_equal(options_set(&o, row, text, NULL), 0);
 	}
 	assert_int_equal(options_set(&o, row, "k5=again", NULL), 0);
 	assert_int_equal(options_set(&o, row, "more=1", NULL), -1);
-	assert_int_equal(o.n_labels, OPTIONS_LABELS_MAX);
+	assert_int_equal(o.n_labels, LABELS_MAX);
 	assert_string_equal(o.labels[5], "k5=again");
 	options_clear(&o);
 }

@@ -9,6 +9,7 @@
 
 #include <cmocka.h>
 
+#include "common/label.h"
 #include "testsuite/unit/wire_arena.h"
 
 /* --- submit -------------------------------------------------------------------------------- */
@@ -173,7 +174,7 @@ static void bad_alternatives(Gpusched__JobRequest *r)
 
 static void bad_labels(Gpusched__JobRequest *r)
 {
-	r->n_labels = WIRE_LABELS_MAX + 1;
+	r->n_labels = LABELS_MAX + 1;
 }
 
 static void bad_label_key(Gpusched__JobRequest *r)
@@ -284,7 +285,7 @@ static void test_submit_job_refused(void **state)
 		{ bad_gpu_many, "4097: a job has 1 to 4096 GPUs" },
 		{ bad_gpu_type, "GPU type" },
 		{ bad_alternatives, "alternatives: 9" },
-		{ bad_labels, "labels: 33" },
+		{ bad_labels, "--label: 33" },
 		{ bad_label_key, "label key 'a=b'" },
 		{ bad_label_empty, "label key ''" },
 		{ bad_label_twice, "'k0' is given twice" },
