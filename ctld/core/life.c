@@ -555,17 +555,6 @@ static void job_not_whole(struct core *core, struct job *job, const struct run *
 	job_again(core, job);
 }
 
-/* Nobody asked for it: say why it waits again. */
-static void say_requeued(struct core *core, struct job *job, const struct run *run)
-{
-	char text[300];
-
-	snprintf(text, sizeof(text), "requeued: attempt %u on %.80s: %.180s",
-	        run_info(run)->id.attempt, run_info(run)->node, run_past(run)->detail);
-	job_set_comment(core->jobs, job, text);
-	audit_note(core, "job.requeue", NULL, job_ref(job), run_info(run)->node, text);
-}
-
 /* The state in which it ends. */
 static enum job_state end_state(const struct job *job, const struct run *run)
 {
@@ -579,6 +568,28 @@ static enum job_state end_state(const struct job *job, const struct run *run)
 	return state == JOB_COMPLETED && (run_past(run)->exit_code || run_past(run)->exit_signal)
 	               ? JOB_FAILED
 	               : state;
+}
+
+/* Nobody asked for it: say why it waits again. */
+static void say_requeued(struct core *core, struct job *job, const struct run *run)
+{
+	const struct run_info *r = run_info(run);
+	const struct run_past *past = run_past(run);
+	char text[300];
+	int n = snprintf(
+	        text, sizeof(text), "requeued: attempt %u on %.80s: ", r->id.attempt, r->node);
+
+	if (*past->detail)
+		snprintf(text + n, sizeof(text) - (size_t)n, "%.180s", past->detail);
+	else if (r->state == RUN_ENDED && r->end_cause <= END_EXIT)
+		snprintf(text + n, sizeof(text) - (size_t)n, "%s %u",
+		        past->exit_signal ? "signal" : "exit code",
+		        past->exit_signal ? past->exit_signal : past->exit_code);
+	else
+		snprintf(text + n, sizeof(text) - (size_t)n, "%s",
+		        job_state_name(end_state(job, run)));
+	job_set_comment(core->jobs, job, text);
+	audit_note(core, "job.requeue", NULL, job_ref(job), run_info(run)->node, text);
 }
 
 /* Nothing of the present attempt lives any more: what now? */

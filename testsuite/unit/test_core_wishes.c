@@ -142,11 +142,14 @@ static void runs_again_after_chosen_ends(void **state)
 	id = submit(w, job);
 	world_run_starts(w, id);
 	world_run_ends(w, id, 75);
+	assert_non_null(strstr(world_view(w, id).comment, "requeued: attempt 1 on n"));
+	assert_non_null(strstr(world_view(w, id).comment, ": exit code 75"));
 	world_schedule(w);
 	assert_string_equal(world_state(w, id), "CONFIGURING");
 	assert_int_equal(world_view(w, id).attempt, 2);
 	world_run_starts(w, id);
 	end_by_signal(w, id, 9);
+	assert_non_null(strstr(world_view(w, id).comment, ": signal 9"));
 	world_schedule(w);
 	assert_string_equal(world_state(w, id), "CONFIGURING");
 	/* As often as its owner signed, and no more. */
