@@ -18,6 +18,7 @@
 #include "common/xalloc.h"
 
 #define FIELD(name) GPUSCHED__JOB_CONTROL__FIELD__##name
+#define SIGNED      FIELD(FIELD_NONE) /* by the owner: refused, with that reason */
 
 static const struct {
 	const char *option;
@@ -59,6 +60,16 @@ static const struct {
 	{ "deadline", FIELD(DEADLINE) },
 	{ "dependency", FIELD(DEPENDENCY) },
 	{ "kill-on-invalid-dep", FIELD(KILL_INVALID_DEP) },
+	{ "job-name", SIGNED },
+	{ "output", SIGNED },
+	{ "error", SIGNED },
+	{ "input", SIGNED },
+	{ "open-mode", SIGNED },
+	{ "chdir", SIGNED },
+	{ "export", SIGNED },
+	{ "array", SIGNED },
+	{ "ntasks-per-node", SIGNED },
+	{ "max-attempts", SIGNED },
 };
 #define N_CHANGES    (sizeof(changes) / sizeof(changes[0]))
 #define KEY_REASON   0x100
@@ -117,6 +128,12 @@ static int take(int key, char *value, struct argp_state *state, void *input, str
 		               : 0;
 	}
 	change = change_of(key);
+	if (changes[change].field == SIGNED) {
+		error_set(err, ERR_USAGE,
+		        "--%s: that is part of what the job's owner signed, and cannot be changed",
+		        changes[change].option);
+		return error_hint(err, "cancel the job, and submit another");
+	}
 	if (options_set(&u->options, row_of(change), value, err) < 0)
 		return -1;
 	add_field(u, changes[change].field);
@@ -134,7 +151,8 @@ static struct argp_option *make_options(void)
 			.key = row->letter ? row->letter : KEY_BASE + (int)i,
 			.arg = row->arg,
 			.flags = (row->where & OPTION_ARG_MAY_MISS ? OPTION_ARG_OPTIONAL : 0) |
-			         (row->where & OPTION_IS_ALIAS ? OPTION_ALIAS : 0),
+			         (row->where & OPTION_IS_ALIAS ? OPTION_ALIAS : 0) |
+			         (changes[i].field == SIGNED ? OPTION_HIDDEN : 0),
 			.doc = row->help };
 	}
 	o[N_CHANGES] = (struct argp_option){ .name = "reason",

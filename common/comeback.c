@@ -58,7 +58,8 @@ int comeback_check(const char *text, struct error *err)
 			continue;
 		text_escape(shown, sizeof(shown), part, strnlen(part, 16));
 		return error_set(err, ERR_USAGE,
-		        "'%s': want exit:CODE or exit:CODE-CODE (1 to 255) or signal:NUMBER (1 to "
+		        "'%s': want exit:CODE or exit:CODE-CODE (1 to 255) or signal:NAME or "
+		        "signal:NUMBER (1 to "
 		        "64)",
 		        shown);
 	}
