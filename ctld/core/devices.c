@@ -319,6 +319,8 @@ void devices_bind(struct core *core, struct node *node)
 		out |= is_well(&b, &b.slots[i]) ? 0 : 1ULL << i;
 		ledger_gpu_mem(core->ledger, l->index, (uint32_t)i,
 		        b.slots[i].gpu ? b.slots[i].gpu->mem_mb : 0);
+		ledger_gpu_card(core->ledger, l->index, (uint32_t)i,
+		        b.slots[i].gpu && b.slots[i].gpu->mig ? b.slots[i].gpu->host + 1 : 0);
 		say_type(&b, i, note);
 	}
 	if (l->gpus_asked || *list) {

@@ -40,6 +40,27 @@ static void join(struct ledger *l, uint32_t set)
 	}
 }
 
+static void set_card(struct record *r, uint32_t index, uint32_t card)
+{
+	if (!r->card_of && !card)
+		return;
+	if (!r->card_of)
+		r->card_of = xcalloc(CONF_MAX_GPUS_PER_NODE, sizeof(*r->card_of));
+	r->card_of[index] = card;
+}
+
+/* Each index that the configuration has on a card. */
+static void demand_cards(struct record *r)
+{
+	uint32_t from = 0, k;
+	size_t i;
+
+	for (i = 0; i < r->conf->n_gpus; from += r->conf->gpus[i++].count) {
+		for (k = from; k < from + r->conf->gpus[i].count; k++)
+			set_card(r, k, r->conf->gpus[i].mig);
+	}
+}
+
 struct ledger *ledger_new(const struct conf *conf)
 {
 	struct ledger *l = xcalloc(1, sizeof(*l));
@@ -52,6 +73,7 @@ struct ledger *ledger_new(const struct conf *conf)
 	for (i = 0; i < conf->n_nodes; i++) {
 		l->leaves[i] = conf->nodes[i].leaf;
 		l->nodes[i].conf = &conf->nodes[i];
+		demand_cards(&l->nodes[i]);
 		l->nodes[i].cpus = conf->nodes[i].cpus;
 		l->nodes[i].mem = conf->nodes[i].mem_mb;
 	}
@@ -74,6 +96,7 @@ void ledger_free(struct ledger *l)
 	for (i = 0; i < l->conf->n_nodes; i++) {
 		free(l->nodes[i].sets);
 		free(l->nodes[i].slots);
+		free(l->nodes[i].card_of);
 	}
 	for (i = 0; i < l->n_sets; i++)
 		capacity_free(l->sets[i]);
@@ -159,6 +182,15 @@ void ledger_inventory(struct ledger *l, uint32_t node, uint32_t cpus, uint64_t m
 	r->cpus = r->conf->cpus ? r->conf->cpus : cpus;
 	r->mem = r->conf->mem_mb ? r->conf->mem_mb : mem_mb;
 	settle(l, node);
+}
+
+void ledger_gpu_card(struct ledger *l, uint32_t node, uint32_t index, uint32_t card)
+{
+	struct record *r = &l->nodes[node];
+
+	/* Numbers of the configuration and of the host are not the same. */
+	if (!r->card_of || !r->card_of[index] || r->card_of[index] > CONF_MAX_GPUS_PER_NODE)
+		set_card(r, index, card ? CONF_MAX_GPUS_PER_NODE + card : 0);
 }
 
 void ledger_gpus_out(struct ledger *l, uint32_t node, uint64_t out)
@@ -326,30 +358,28 @@ static uint64_t lowest(uint64_t mask, uint32_t n)
 	return taken;
 }
 
-/* The indices of one GPU that is cut as demanded: its MIG instances. */
-static uint64_t card_gpus(const struct record *r, uint16_t mig)
+/* Those of `mask` that are on that card. */
+static uint64_t on_card(const struct record *r, uint64_t mask, uint32_t card)
 {
-	uint64_t mask = 0;
-	uint32_t from = 0;
-	size_t i;
+	uint64_t here = 0;
 
-	for (i = 0; i < r->conf->n_gpus; from += r->conf->gpus[i++].count) {
-		if (r->conf->gpus[i].mig == mig)
-			mask |= bits(from, r->conf->gpus[i].count);
+	for (; mask; mask &= mask - 1) {
+		if (r->card_of[__builtin_ctzll(mask)] == card)
+			here |= mask & -mask;
 	}
-	return mask;
+	return here;
 }
 
 /* The card that has the fewest of `mask` left, but at least `n`; 0: none has. */
 static uint64_t fullest(const struct record *r, uint64_t mask, uint32_t n)
 {
-	uint64_t best = 0;
-	uint16_t number;
+	uint64_t best = 0, left, here;
 
-	for (number = 1; number <= CONF_MAX_GPUS_PER_NODE; number++) {
-		uint64_t here = card_gpus(r, number) & mask;
+	for (left = mask; left; left &= ~here) {
+		uint32_t card = r->card_of[__builtin_ctzll(left)];
 
-		if (here && count(here) >= n && (!best || count(here) < count(best)))
+		here = on_card(r, left, card);
+		if (card && count(here) >= n && (!best || count(here) < count(best)))
 			best = here;
 	}
 	return best;
@@ -361,7 +391,7 @@ static uint64_t choose(const struct record *r, uint64_t mask, uint32_t n)
 {
 	uint64_t taken = 0, card;
 
-	for (; r->conf->n_mig && n > count(taken); taken |= lowest(card, n - count(taken))) {
+	for (; r->card_of && n > count(taken); taken |= lowest(card, n - count(taken))) {
 		card = fullest(r, mask & ~taken, n - count(taken));
 		if (!card)
 			card = fullest(r, mask & ~taken, 1);

@@ -80,6 +80,9 @@ void ledger_gpus_out(struct ledger *l, uint32_t node, uint64_t out);
  * that or the type's nominal `mem`, whichever is less and known, without the type's `mem_reserve`.
  */
 void ledger_gpu_mem(struct ledger *l, uint32_t node, uint32_t index, uint64_t mem_mb);
+/* It is a MIG instance on card `card` - 1 of the host; 0: it is none. Where the configuration says
+ * which (`mig`), that counts. */
+void ledger_gpu_card(struct ledger *l, uint32_t node, uint32_t index, uint32_t card);
 void ledger_accept(struct ledger *l, uint32_t node, bool accept); /* new nodes do not */
 bool ledger_accepts(const struct ledger *l, uint32_t node);
 

@@ -19,6 +19,7 @@ struct record {
 	uint64_t mem, mem_used;
 	uint64_t used, shared, out; /* GPUs; shared: of those used */
 	struct card *cards;         /* by index; owned; NULL: none is shared, and none may be */
+	uint32_t *card_of; /* by index: which card a MIG instance is on, 0: it is none; owned, NULL: none is */
 	uint64_t stamp;             /* another one whenever something about it has changed */
 	bool accept, aside;
 	bool told;      /* what its GPUs have: by their driver */

@@ -135,12 +135,11 @@ static void cut_under_runs(void **state)
 }
 
 /* What is in use is filled first; a job's are on one GPU if one has room. */
-static void cut_and_packed(void **state)
+static void packed(const char *conf)
 {
-	struct world *w = world_new(CUT(MIG(GPU_CUT("0-2", "1g:3"))));
+	struct world *w = world_new(conf);
 	uint64_t job[6];
 
-	(void)state;
 	devices_found(w, "0:1g/MIG-a;0:1g/MIG-b;0:1g/MIG-c;1:1g/MIG-d;1:1g/MIG-e;1:1g/MIG-f;"
 	                 "2:1g/MIG-g;2:1g/MIG-h;2:1g/MIG-i");
 	world_pass(w, 1.1);
@@ -159,6 +158,14 @@ static void cut_and_packed(void **state)
 	job[5] = world_submit(w, "1g:1");
 	assert_string_equal(world_state(w, job[5]), "PENDING");
 	world_free(w);
+}
+
+/* As demanded, and as found. */
+static void cut_and_packed(void **state)
+{
+	(void)state;
+	packed(CUT(MIG(GPU_CUT("0-2", "1g:3"))));
+	packed(CUT(""));
 }
 
 /* A GPU falls off the bus, and the host counts those behind it anew: they keep their numbers. */
