@@ -33,8 +33,8 @@ SUBMITTER = {"FOO": "foo from here", "BAR": "bar from here"}
 PATIENCE = 150
 
 # How a case is submitted, where that is more than its name. `files` are there before; `then` is done
-# when the job runs (or waits, for release); with this `umask` and so many open files (`files_limit`); `after` is the case whose job it depends on; what is
-# `submit_only` is cancelled at once.
+# when the job runs (or waits, for release); `after` is the case whose job it depends on; what is
+# `submit_only` is cancelled at once. `umask` and `files_limit` (open files) are of who submits.
 HOW = {
     "append.sh": {"files": {"log.txt": "first\n"}},
     "truncate.sh": {"files": {"log.txt": "old\n"}},
@@ -47,7 +47,8 @@ HOW = {
     "hetjob.sh": {"submit_only": True},  # Slurm starts its parts only in a backfill pass, all others behind it
     "python.py": {"args": ["--epochs", "3"]},
     "depends.sh": {"after": "first.sh"},
-    "command-line.sh": {"options": ["--wckey=w", "-O", "--ntasks-per-core=1", "--tasks=2", "--output=none", "--nice", "--mail-type=END,TIME_LIMIT_80"]},
+    "command-line.sh": {"options": ["--wckey=w", "-O", "--ntasks-per-core=1", "--tasks=2", "--output=none", "--nice",
+                                    "--mail-type=END,TIME_LIMIT_80"]},
     "umask.sh": {"umask": 0o027, "files_limit": 512},
     "plain.sh": {"options": ["--job-name=options", "-c", "2", "--output=given-%j.out"]},
     "threads.sh": {"options": ["-c", "4"]},

@@ -13,7 +13,8 @@ pytestmark = pytest.mark.skipif(not shutil.which("bash"), reason="there is no ba
 
 @pytest.fixture(scope="module")
 def cluster():
-    policy = 'qos = ( { name = "normal"; default = true; }, { name = "urgent"; priority = 5; } ); accounts = ( { name = "vision"; shares = 1; members = [ "*" ]; }, { name = "speech"; shares = 1; } );'
+    policy = 'qos = ( { name = "normal"; default = true; }, { name = "urgent"; priority = 5; } );\n'
+    policy += 'accounts = ( { name = "vision"; shares = 1; members = [ "*" ]; }, { name = "speech"; shares = 1; } );'
     parts = ('( { name = "batch"; nodes = "ALL"; default = true; max_time = "1:00:00"; }, '
              '{ name = "big"; nodes = "ALL"; max_time = "1:00:00"; } )')
     with Cluster(policy=policy, partitions=parts, gpus="h100:2") as c:

@@ -128,6 +128,7 @@ static const struct {
 	{ "#SBATCHES -J a\n", NULL, "2: '#SBATCH' needs a blank behind it", "", 0 },
 	{ "#SBATCH\n#SBATCH \t\n#SBATCH # -J x\n", "", NULL, "", 0 },
 	{ "#SBATCH -J last", "J=last", NULL, "", 0 },
+	{ "#SBATCH\t-J\ttab\t# more\n", "J=tab", NULL, "", 0 },
 	{ "#SBATCH -J a\r\n", NULL, "2: the line ends as in DOS (CR LF)", "", 0 },
 	{ "#GPUSCHED -J ours\n#SBATCH -c 2\n", "c=2", NULL, "", 0 },
 	/* quotes: a # outside of them ends the line, a backslash is one also inside */
