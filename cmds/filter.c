@@ -3,6 +3,7 @@
 
 #include <stdlib.h>
 #include <string.h>
+#include <strings.h>
 
 #include "cmds/views.h"
 #include "common/text.h"
@@ -12,22 +13,27 @@ static int add_states(struct filter *f, const char *value, struct error *err)
 {
 	struct cmd_list *list = &f->lists[FILTER_STATES];
 	size_t before = list->n;
+	bool all = false; /* none is named then, and ended ones are meant, too */
 
 	if (cmd_list_add(list, value, err) < 0)
 		return -1;
 	for (size_t i = before; i < list->n; i++) {
 		const struct job_state *state = job_state(list->v[i]);
 
-		if (!state) {
+		if (!state && !strcasecmp(list->v[i], "all")) {
+			all = true;
+		} else if (!state) {
 			error_set(err, ERR_USAGE, "no such state");
 			return error_hint(err,
 			        "PENDING CONFIGURING RUNNING SUSPENDED COMPLETING COMPLETED FAILED "
 			        "CANCELLED TIMEOUT NODE_FAIL PREEMPTED OUT_OF_MEMORY DEADLINE");
 		}
 		free(list->v[i]);
-		list->v[i] = xstrdup(state->name);
-		f->ended = f->ended || state->ended;
+		list->v[i] = xstrdup(state ? state->name : "");
+		f->ended = f->ended || !state || state->ended;
 	}
+	if (all)
+		cmd_list_clear(list);
 	return 0;
 }
 

@@ -228,6 +228,8 @@ static void print_ids(const struct gsubmit *g, struct gpusched *gs, const uint64
 	} else if (g->checked.parsable) {
 		for (size_t i = 0; i < n; i++)
 			printf("%" PRIu64 "\n", ids[i]);
+	} else if (n == 1) {
+		printf("Submitted batch job %" PRIu64 "\n", ids[0]);
 	} else if (ids[n - 1] - ids[0] == n - 1) {
 		printf("Submitted %zu batch jobs %" PRIu64 "-%" PRIu64 "\n", n, ids[0], ids[n - 1]);
 	} else {

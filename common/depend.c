@@ -4,6 +4,7 @@
 #include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
+#include <strings.h>
 
 #include "common/strbuf.h"
 #include "common/text.h"
@@ -177,7 +178,7 @@ static int read_type(struct reader *r)
 	enum depend_type t = 0;
 
 	while (t < DEPEND_TYPE_COUNT &&
-	        (strlen(types[t].word) != n || strncmp(types[t].word, r->p, n)))
+	        (strlen(types[t].word) != n || strncasecmp(types[t].word, r->p, n)))
 		t++;
 	if (t == DEPEND_TYPE_COUNT)
 		return bad(r, start,

@@ -165,6 +165,9 @@ static int check_queued(
 		        (unsigned long long)gate->used,
 		        gate->part == LIMITS_PER_USER ? " of yours" : "",
 		        (unsigned long long)gate->limit, tasks);
+		if (jobs > gate->limit)
+			return error_hint(
+			        err, "submit it in parts: an array counts with all its tasks");
 		return error_hint(err, "submit again when some of them have ended");
 	}
 	return 0;

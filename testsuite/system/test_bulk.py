@@ -206,3 +206,8 @@ def test_all_once_when_the_controller_is_killed_meanwhile():
         c.start_ctld()
         assert d.wait() == 0
         assert len(c.jobs()) == 6000
+
+
+def test_one_job_in_the_file(cluster):
+    [job] = bulk(cluster, lines(1)).stdout.split()
+    assert cluster.run("gsubmit", "--bulk", "bulk.jsonl").stdout == f"Submitted batch job {int(job) + 1}\n"

@@ -375,6 +375,7 @@ def test_queue_filters_and_columns(cluster):
     cluster.run("gcancel", b)
     cluster.wait_state(b, "CANCELLED")
     assert ids() == [a] and sorted(ids("--all"))[-2:] == [a, b] and ids("-j", b) == [b] and b in ids("-t", "CA")
+    assert ids("-t", "all") == ids("--all") == ids("-t", "PD,all")
 
 
 def test_queue_json(cluster):

@@ -20,6 +20,7 @@ static void written_as_read(void **state)
 	} cases[] = {
 		{ "", "" },
 		{ "afterok:12", "afterok:12" },
+		{ "AfterOK:12,SINGLETON", "afterok:12,singleton" },
 		{ "afterok:12:13,afterok:14", "afterok:12:13:14" },
 		{ "afterok:12,after:13+5:14,afterany:15", NULL },
 		{ "afterok:12?afternotok:13", NULL },

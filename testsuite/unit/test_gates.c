@@ -250,6 +250,9 @@ static void waiting_jobs_count(void **state)
 	assert_string_equal(err.text,
 	        "account research has 2 jobs of yours that wait or run, and its "
 	        "limit is 2");
+	assert_non_null(strstr(err.hint, "when some of them have ended"));
+	assert_int_equal(gates_submit(g, path, &need, 60, 3, &err), -1);
+	assert_non_null(strstr(err.hint, "in parts"));
 	gate_path_free(g, path);
 	path = gates_path(g, s.research, 8, s.normal, 0);
 	assert_int_equal(gates_submit(g, path, &need, 60, 1, &err), 0);
