@@ -58,6 +58,13 @@ int gctl_wait(struct run *r, struct error *err);    /* gctl_wait.c */
 int gctl_resign(struct run *r, struct error *err);  /* gctl_resign.c */
 int gctl_archive(struct run *r, struct error *err); /* gctl_archive.c */
 int gctl_verify(struct run *r, struct error *err);  /* gctl_verify.c */
+/* gctl_nodes.c. `no_reason`: what is said where no reason is given; NULL: one is needed, but to
+ * resume. */
+int gctl_control_nodes(struct run *r, Gpusched__NodeControl__Verb verb, const char *no_reason,
+        struct error *err);
+int gctl_drain(struct run *r, struct error *err);
+int gctl_node_down(struct run *r, struct error *err);
+int gctl_node_clear(struct run *r, struct error *err);
 /* gctl_lists.c */
 int gctl_list_errors(struct run *r, struct error *err);
 int gctl_list_reasons(struct run *r, struct error *err);
