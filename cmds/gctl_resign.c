@@ -2,6 +2,7 @@
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 #include <time.h>
 
 #include "cmds/cmd.h"
@@ -9,17 +10,23 @@
 #include "cmds/resign.h"
 #include "common/text.h"
 
-static void tell(const struct resigned *r, void *arg)
+static void tell_resigned(const struct resigned *r, void *arg)
 {
 	time_t before = (time_t)r->before;
-	char when[32] = "?", *name;
+	char when[32] = "?", job[40], *name;
 	struct tm tm;
 	int *status = arg;
 
 	if (r->error) {
+		size_t len = (size_t)snprintf(job, sizeof(job), "job %" PRIu64, r->job);
+		bool named = strncmp(r->error->text, job, len) == 0;
+
 		if (*status == EXIT_DONE)
 			*status = error_exit_status(r->error->code);
-		fprintf(stderr, "gctl: job %" PRIu64 ": %s\n", r->job, r->error->text);
+		fprintf(stderr, "gctl: %s%s%s\n", named ? "" : job, named ? "" : ": ",
+		        r->error->text);
+		if (*r->error->hint)
+			fprintf(stderr, "hint: %s\n", r->error->hint);
 		return;
 	}
 	if (localtime_r(&before, &tm))
@@ -29,23 +36,34 @@ static void tell(const struct resigned *r, void *arg)
 	free(name);
 }
 
+int gctl_resign_ids(struct client *client, const struct cmd_ids *ids,
+        const struct resign_wish *wish, int *done, struct error *err)
+{
+	int status = EXIT_DONE;
+
+	if (ids->n_some)
+		return error_set(err, ERR_USAGE,
+		        "the tasks of an array have one signature: name all of it, %" PRIu64,
+		        ids->some[0]->job);
+	*done = resign_jobs(
+	        client, ids->whole, ids->n_whole, wish, tell_resigned, &status, err);
+	return *done < 0 ? -1 : status;
+}
+
 int gctl_resign(struct run *r, struct error *err)
 {
+	struct resign_wish wish = { .reason = gctl_reason(r) };
 	struct cmd_ids ids = { .n = 0 };
-	int status = EXIT_DONE, rc = 0;
+	int status = EXIT_DONE, done = 0;
 
-	for (size_t i = 0; i < r->n && rc >= 0; i++)
-		rc = cmd_ids_add(&ids, r->words[i], err);
-	if (rc >= 0 && ids.n_some) {
-		rc = error_set(err, ERR_USAGE,
-		        "resign: the tasks of an array have one signature: gctl resign %" PRIu64,
-		        ids.some[0]->job);
-	}
-	if (rc >= 0)
-		rc = resign_jobs(
-		        r->client, ids.whole, ids.n_whole, gctl_reason(r), tell, &status, err);
-	if (rc >= 0)
-		printf("Signed %d job%s\n", rc, rc == 1 ? "" : "s");
+	for (size_t i = 0; i < r->n && status >= 0; i++)
+		status = cmd_ids_add(&ids, r->words[i], err) < 0 ? -1 : EXIT_DONE;
+	if (status >= 0)
+		status = gctl_resign_ids(r->client, &ids, &wish, &done, err);
+	if (status >= 0)
+		printf("Signed %d job%s\n", done, done == 1 ? "" : "s");
+	else if (ids.n_some)
+		error_hint(err, "gctl resign %" PRIu64, ids.some[0]->job);
 	cmd_ids_clear(&ids);
-	return rc < 0 ? -1 : status;
+	return status;
 }

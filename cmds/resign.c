@@ -11,10 +11,13 @@
 
 #define SPEC_ARENA_CAP (((size_t)4 << 20) + 24 * (size_t)SIGNEDJOB_SPEC_MAX)
 
+#define GROUP_BYTES ((size_t)1 << 20) /* of changed specs in one request, or one spec */
+
 /* One that was checked and is to be signed. */
 struct checked {
 	uint64_t job;
 	char *name; /* owned */
+	ProtobufCBinaryData spec; /* owned; what it is to be, where that is said */
 	int64_t before;
 	struct error error; /* the controller's; code 0: none */
 };
@@ -22,10 +25,10 @@ struct checked {
 /* Those that get one credential. */
 struct group {
 	struct client *client;
-	const char *reason;
+	const struct resign_wish *wish;
 	struct checked v[SIGNEDJOB_MAX];
 	struct signedjob_hash hashes[SIGNEDJOB_MAX];
-	size_t n;
+	size_t n, bytes;
 	uint64_t asked; /* the job that is being fetched */
 	bool got;
 	struct error error; /* what is wrong with it; code 0: nothing */
@@ -35,15 +38,62 @@ struct group {
 /* --- what is to be signed ---------------------------------------------------------------------
  */
 
+static void set(ProtobufCBinaryData *field, const char *text)
+{
+	if (text)
+		*field = (ProtobufCBinaryData){ strlen(text), (uint8_t *)(uintptr_t)text };
+}
+
+/* `spec` with the changes, in the last of the group. */
+static int change(struct group *g, Gpusched__SignedSpec *spec, struct error *err)
+{
+	const struct respecification *to = g->wish->change;
+	struct checked *v = &g->v[g->n];
+	ProtobufCBinaryData *env = NULL;
+	size_t n = 0;
+	int rc;
+
+	if (to->name)
+		spec->name = (char *)(uintptr_t)to->name;
+	set(&spec->cwd, to->cwd);
+	set(&spec->input, to->input);
+	set(&spec->output, to->output);
+	set(&spec->error, to->error);
+	if (to->open_mode)
+		spec->append = to->append;
+	if (to->no_summary)
+		spec->no_summary = true;
+	if (to->max_attempts)
+		spec->max_attempts = to->max_attempts;
+	if (to->env) {
+		while (to->env[n])
+			n++;
+		spec->env = env = xcalloc(n, sizeof(*env));
+		for (spec->n_env = 0; spec->n_env < n; spec->n_env++)
+			set(&env[spec->n_env], to->env[spec->n_env]);
+	}
+	rc = signedjob_spec_check(spec, err);
+	if (rc == 0) {
+		v->spec.len = gpusched__signed_spec__get_packed_size(spec);
+		v->spec.data = xcalloc(v->spec.len, 1);
+		gpusched__signed_spec__pack(spec, v->spec.data);
+		g->hashes[g->n] = signedjob_hash(v->spec.data, v->spec.len);
+		g->bytes += v->spec.len;
+	}
+	free(env);
+	return rc;
+}
+
 /* munge vouches for who made a credential that has expired or was seen before, too. */
 static int check(struct group *g, const Gpusched__ScriptResult *m, const struct mcred *cred,
         struct error *err)
 {
 	struct signedjob job = { m->spec.data, m->spec.len, m->script.data, m->script.len };
 	Gpusched__SignedSpec *spec;
+	char *name;
 
 	if (cred->uid != geteuid())
-		return error_set(err, ERR_SIGNATURE, "it was signed by uid %u, and you are uid %u",
+		return error_set(err, ERR_SIGNATURE, "it was signed by uid %u, and you are uid %u: only its owner can",
 		        (unsigned)cred->uid, (unsigned)geteuid());
 	if (cred->gid != getegid())
 		return error_set(err, ERR_SIGNATURE,
@@ -54,9 +104,13 @@ static int check(struct group *g, const Gpusched__ScriptResult *m, const struct 
 	        signedjob_check(cred, client_conf(g->client)->cluster, &job, g->arena, &spec,
 	                &g->hashes[g->n], err) < 0)
 		return -1;
-	g->v[g->n++] = (struct checked){
-		.job = m->job, .name = xstrdup(spec->name), .before = cred->encode_time
-	};
+	name = xstrdup(spec->name);
+	g->v[g->n] = (struct checked){ .job = m->job, .before = cred->encode_time };
+	if (g->wish->change && change(g, spec, err) < 0) {
+		free(name);
+		return -1;
+	}
+	g->v[g->n++].name = name;
 	return 0;
 }
 
@@ -124,6 +178,13 @@ static int fetch(struct group *g, uint64_t job, struct error *err)
 /* --- signing ----------------------------------------------------------------------------------
  */
 
+static void take_error(const Gpusched__JobError *from, struct error *to)
+{
+	error_set(to, (int)from->code, "%s", from->text);
+	if (*from->hint)
+		error_hint(to, "%s", from->hint);
+}
+
 static int on_result(unsigned type, const ProtobufCMessage *m, void *arg, struct error *err)
 {
 	const Gpusched__JobControlResult *r = (const Gpusched__JobControlResult *)m;
@@ -135,8 +196,7 @@ static int on_result(unsigned type, const ProtobufCMessage *m, void *arg, struct
 	for (size_t e = 0; e < r->n_errors; e++)
 		for (size_t i = 0; i < g->n; i++)
 			if (g->v[i].job == r->errors[e]->job)
-				error_set(&g->v[i].error, (int)r->errors[e]->code, "%s",
-				        r->errors[e]->text);
+				take_error(r->errors[e], &g->v[i].error);
 	return 0;
 }
 
@@ -148,15 +208,20 @@ static int send_signed(struct group *g, const char *cred, struct error *err)
 		.on_chunk = on_result,
 		.arg = g,
 		.repeatable = true };
+	ProtobufCBinaryData specs[SIGNEDJOB_MAX];
 	uint64_t jobs[SIGNEDJOB_MAX];
 	struct error why;
 
-	for (size_t i = 0; i < g->n; i++)
+	for (size_t i = 0; i < g->n; i++) {
 		jobs[i] = g->v[i].job;
+		specs[i] = g->v[i].spec;
+	}
 	request.credential = (ProtobufCBinaryData){ strlen(cred), (uint8_t *)(uintptr_t)cred };
 	request.jobs = jobs;
 	request.n_jobs = g->n;
-	request.reason = (char *)(uintptr_t)g->reason;
+	request.specs = specs;
+	request.n_specs = g->wish->change ? g->n : 0;
+	request.reason = (char *)(uintptr_t)g->wish->reason;
 	g->got = false;
 	if (client_call(g->client, &call, &why) < 0 && !g->got) {
 		*err = why;
@@ -182,9 +247,11 @@ static int sign(struct group *g, struct error *err)
 
 static void group_clear(struct group *g)
 {
-	for (size_t i = 0; i < g->n; i++)
+	for (size_t i = 0; i < g->n; i++) {
 		free(g->v[i].name);
-	g->n = 0;
+		free(g->v[i].spec.data);
+	}
+	g->n = g->bytes = 0;
 }
 
 /* Sign what is there; returns how many jobs that were. */
@@ -211,21 +278,21 @@ static int flush(struct group *g, void (*tell)(const struct resigned *r, void *a
 	return done;
 }
 
-int resign_jobs(struct client *c, const uint64_t *jobs, size_t n, const char *reason,
+int resign_jobs(struct client *c, const uint64_t *jobs, size_t n, const struct resign_wish *wish,
         void (*tell)(const struct resigned *r, void *arg), void *arg, struct error *err)
 {
 	struct group *g = xcalloc(1, sizeof(*g));
 	int done = 0, rc = 0;
 
 	g->client = c;
-	g->reason = reason;
+	g->wish = wish;
 	g->arena = arena_new(SPEC_ARENA_CAP);
 	for (size_t i = 0; i < n && rc >= 0; i++) {
 		g->error.code = ERR_NONE;
 		rc = fetch(g, jobs[i], err);
 		if (rc >= 0 && g->error.code)
 			tell(&(struct resigned){ jobs[i], "", 0, &g->error }, arg);
-		if (rc >= 0 && (g->n == SIGNEDJOB_MAX || i + 1 == n)) {
+		if (rc >= 0 && (g->n == SIGNEDJOB_MAX || g->bytes > GROUP_BYTES || i + 1 == n)) {
 			rc = flush(g, tell, arg, err);
 			done += rc < 0 ? 0 : rc;
 		}

@@ -5,14 +5,27 @@
  * (signedjob.h). So nothing is signed that this user has not signed before, for this cluster and
  * byte by byte. What a controller that lies can do is to have another job of the same user's signed
  * once more; hence name and time of what was signed are told.
+ *
+ * What was checked so may be changed before it is signed: then the owner signs another spec in its
+ * place, which the controller takes where it may be (ctld/core/respec.h).
  */
 #ifndef CMDS_RESIGN_H
 #define CMDS_RESIGN_H
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
 #include "cmds/client.h"
+
+/* What of the spec is to be otherwise; NULL or 0: as it is. */
+struct respecification {
+	const char *name, *cwd, *input, *output, *error; /* borrowed */
+	char *const *env;                                /* NULL behind the last */
+	bool open_mode, append;                          /* append, if open_mode says so */
+	bool no_summary;
+	uint32_t max_attempts;
+};
 
 /* What became of one job. */
 struct resigned {
@@ -22,10 +35,22 @@ struct resigned {
 	const struct error *error; /* NULL: it is signed anew; else name is "" and before 0 */
 };
 
-/* Each job is told of once, in any order; those that cannot be signed hinder no other. `reason`,
- * for the audit trail, may be "". Returns how many were signed; -1 with `err` if the controller was
- * lost or makes no sense. */
-int resign_jobs(struct client *c, const uint64_t *jobs, size_t n, const char *reason,
+/* What is asked for: `change` NULL: nothing is to be otherwise; `reason`, for the audit trail, may
+ * be "". */
+struct resign_wish {
+	const struct respecification *change;
+	const char *reason;
+};
+
+/* Each job is told of once, in any order; those that cannot be signed hinder no other. Returns how
+ * many were signed; -1 with `err` if the controller was lost or makes no sense. */
+int resign_jobs(struct client *c, const uint64_t *jobs, size_t n, const struct resign_wish *wish,
         void (*tell)(const struct resigned *r, void *arg), void *arg, struct error *err);
+
+/* The same of ids as a user names them, for gctl (gctl_resign.c): prints what became of each.
+ * Returns the exit status, with *done as above, or -1. */
+struct cmd_ids;
+int gctl_resign_ids(struct client *client, const struct cmd_ids *ids,
+        const struct resign_wish *wish, int *done, struct error *err);
 
 #endif

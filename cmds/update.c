@@ -1,16 +1,22 @@
 /* update.c - see update.h
  *
  * The options are rows of gsubmit's table (options.h): what can be asked for at a submit and
- * changed afterwards has a row in `changes` here.
+ * changed afterwards has a row in `changes` here. What is signed is changed by its owner, who signs
+ * it anew (resign.h); the rest by a JobControl.
  */
 #include "cmds/update.h"
 
+#include <errno.h>
+#include <limits.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "cmds/cmd.h"
 #include "cmds/control.h"
+#include "cmds/export.h"
 #include "cmds/options.h"
+#include "cmds/resign.h"
 #include "cmds/spec.h"
 #include "common/taskset.h"
 #include "common/text.h"
@@ -18,7 +24,8 @@
 #include "common/xalloc.h"
 
 #define FIELD(name) GPUSCHED__JOB_CONTROL__FIELD__##name
-#define SIGNED      FIELD(FIELD_NONE) /* by the owner: refused, with that reason */
+#define SIGNED      FIELD(FIELD_NONE) /* by the owner, who signs it anew */
+#define FIXED       ((Gpusched__JobControl__Field)-1) /* signed, and what the job is: refused */
 
 static const struct {
 	const char *option;
@@ -65,11 +72,12 @@ static const struct {
 	{ "error", SIGNED },
 	{ "input", SIGNED },
 	{ "open-mode", SIGNED },
+	{ "no-summary", SIGNED },
 	{ "chdir", SIGNED },
 	{ "export", SIGNED },
-	{ "array", SIGNED },
-	{ "ntasks-per-node", SIGNED },
 	{ "max-attempts", SIGNED },
+	{ "array", FIXED },
+	{ "ntasks-per-node", FIXED },
 };
 #define N_CHANGES    (sizeof(changes) / sizeof(changes[0]))
 #define KEY_REASON   0x100
@@ -81,6 +89,7 @@ struct update {
 	struct submit_options options;
 	Gpusched__JobControl__Field fields[N_CHANGES + 1];
 	size_t n_fields;
+	bool is_signed, open_mode; /* options that are; --open-mode, which has no value for "not given" */
 	const char *reason;
 	uint64_t throttle; /* of an array; 0: any number */
 };
@@ -128,7 +137,7 @@ static int take(int key, char *value, struct argp_state *state, void *input, str
 		               : 0;
 	}
 	change = change_of(key);
-	if (changes[change].field == SIGNED) {
+	if (changes[change].field == FIXED) {
 		error_set(err, ERR_USAGE,
 		        "--%s: that is part of what the job's owner signed, and cannot be changed",
 		        changes[change].option);
@@ -136,7 +145,11 @@ static int take(int key, char *value, struct argp_state *state, void *input, str
 	}
 	if (options_set(&u->options, row_of(change), value, err) < 0)
 		return -1;
-	add_field(u, changes[change].field);
+	if (changes[change].field == SIGNED)
+		u->is_signed = true;
+	else
+		add_field(u, changes[change].field);
+	u->open_mode |= !strcmp(changes[change].option, "open-mode");
 	return 0;
 }
 
@@ -152,7 +165,7 @@ static struct argp_option *make_options(void)
 			.arg = row->arg,
 			.flags = (row->where & OPTION_ARG_MAY_MISS ? OPTION_ARG_OPTIONAL : 0) |
 			         (row->where & OPTION_IS_ALIAS ? OPTION_ALIAS : 0) |
-			         (changes[i].field == SIGNED ? OPTION_HIDDEN : 0),
+			         (changes[i].field == FIXED ? OPTION_HIDDEN : 0),
 			.doc = row->help };
 	}
 	o[N_CHANGES] = (struct argp_option){ .name = "reason",
@@ -170,11 +183,16 @@ static struct argp_option *make_options(void)
 static struct cmd cmd = {
 	.name = "gctl update",
 	.arguments = "ID...",
-	.about = "Change what waiting jobs ask for, and how many tasks of an array run at a time.",
+	.about = "Change what waiting jobs ask for, how many tasks of an array run at a time, and, of "
+	         "your own jobs, names and files, which you sign anew.",
 	.examples =
 	        "The options are gsubmit's. All changes of a job are made, or none: a change is "
 	        "refused where gsubmit would refuse the job as a whole. What gqueue --why says "
 	        "would start a job can be given here as it stands there.\n"
+	        "\n"
+	        "What a job's owner signed (job-name, chdir, input, output, error, open-mode, "
+	        "no-summary, export, max-attempts) he alone can change; of an array it is all "
+	        "tasks'. It is changed first, and when that is refused nothing else is.\n"
 	        "\n"
 	        "Examples:\n"
 	        "  gctl update 4812 --gpus=h100:4\n"
@@ -182,39 +200,73 @@ static struct cmd cmd = {
 	        "  gctl update 4812 --constraint= --nice=50\n"
 	        "  gctl update 4812_[100-199] --time=30\n"
 	        "  gctl update 4812 --array-throttle=20\n"
+	        "  gctl update 4812 --job-name=again --output=again-%j.out\n"
 	        "\n"
 	        "Exit status: 0 done; 1 refused; 2 usage; 3 no such job, partition or GPU type; 4 "
 	        "the controller was not reached; 5 not permitted.",
 	.take = take,
 };
 
-static int run(const struct update *u, struct error *err)
+/* --chdir, from the root on; owned. NULL: not given, or with `err`. */
+static char *folder(const struct submit_options *o, struct error *err)
+{
+	char here[PATH_MAX];
+
+	if (!o->chdir || o->chdir[0] == '/')
+		return o->chdir ? xstrdup(o->chdir) : NULL;
+	if (!getcwd(here, sizeof(here))) {
+		error_set(err, ERR_USAGE, "the present directory: %s", strerror(errno));
+		return NULL;
+	}
+	return xasprintf("%s/%s", here, o->chdir);
+}
+
+/* What is signed. Returns the exit status, or -1. */
+static int respecify(const struct update *u, int *done, struct error *err)
+{
+	const struct submit_options *o = &u->options;
+	const char *missing = "";
+	char **env = o->export ? export_apply(o->export, environ, &missing) : NULL;
+	char *cwd = folder(o, err);
+	struct respecification change = { .name = o->name,
+		.cwd = cwd,
+		.input = o->input,
+		.output = o->output,
+		.error = o->error,
+		.env = env,
+		.open_mode = u->open_mode,
+		.append = o->append,
+		.no_summary = o->no_summary,
+		.max_attempts = o->max_attempts };
+	struct resign_wish wish = { &change, u->reason ? u->reason : "" };
+	struct client *client = cwd || !o->chdir ? client_new(NULL, err) : NULL;
+	int status = -1;
+
+	if (*missing)
+		cmd_advise(&cmd, "--export: %s is not set", missing);
+	if (client) {
+		cmd_tell_retry(&cmd, client);
+		cmd_tell_warnings(&cmd, client);
+		status = gctl_resign_ids(client, &u->filter.ids, &wish, done, err);
+		client_free(client);
+	}
+	free(cwd);
+	free(env);
+	return status;
+}
+
+/* What is asked of the scheduler. Returns the exit status, or -1. */
+static int change_request(const struct update *u, struct error *err)
 {
 	struct control control = { .verb = GPUSCHED__JOB_CONTROL__VERB__UPDATE,
 		.done = "Updated",
 		.reason = u->reason,
 		.fields = u->fields,
 		.n_fields = u->n_fields };
-	/* How many nodes the job has, which would join them, is not known here. */
-	const struct cmd_pair pairs[] = {
-		{ u->options.gpus_said[OPTIONS_GPUS].text,
-		        u->options.gpus_said[OPTIONS_GPUS_PER_NODE].text, "--gpus",
-		        "--gpus-per-node", NULL },
-	};
 	struct gpusched_spec spec;
 	Gpusched__JobRequest *change;
 	int status;
 
-	if (cmd_check_pairs(CMD_PAIRS(pairs), err) < 0)
-		return -1;
-	if (filter_is_empty(&u->filter))
-		return error_set(err, ERR_USAGE, "which jobs? Their ids are needed");
-	if (!u->n_fields) {
-		error_set(err, ERR_USAGE, "what is to be changed?");
-		return error_hint(err, "%s --help lists the options", cmd.name);
-	}
-	if (u->options.all_mem)
-		return error_set(err, ERR_USAGE, "--mem=0: must be more than nothing");
 	gpusched_spec_init(&spec);
 	options_ask(&u->options, &spec);
 	change = spec_request(&spec, err);
@@ -224,6 +276,35 @@ static int run(const struct update *u, struct error *err)
 	control.change = change;
 	status = control_jobs(&cmd, &control, &u->filter);
 	gpusched__job_request__free_unpacked(change, NULL);
+	return status;
+}
+
+static int run(const struct update *u, struct error *err)
+{
+	/* How many nodes the job has, which would join them, is not known here. */
+	const struct cmd_pair pairs[] = {
+		{ u->options.gpus_said[OPTIONS_GPUS].text,
+		        u->options.gpus_said[OPTIONS_GPUS_PER_NODE].text, "--gpus",
+		        "--gpus-per-node", NULL },
+	};
+	int status = EXIT_DONE, done = 0;
+
+	if (cmd_check_pairs(CMD_PAIRS(pairs), err) < 0)
+		return -1;
+	if (filter_is_empty(&u->filter))
+		return error_set(err, ERR_USAGE, "which jobs? Their ids are needed");
+	if (!u->n_fields && !u->is_signed) {
+		error_set(err, ERR_USAGE, "what is to be changed?");
+		return error_hint(err, "%s --help lists the options", cmd.name);
+	}
+	if (u->options.all_mem)
+		return error_set(err, ERR_USAGE, "--mem=0: must be more than nothing");
+	if (u->is_signed)
+		status = respecify(u, &done, err);
+	if (status == EXIT_DONE && u->n_fields)
+		return change_request(u, err);
+	if (status >= 0)
+		printf("Updated %d job%s\n", done, done == 1 ? "" : "s");
 	return status;
 }
 

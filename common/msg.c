@@ -42,7 +42,7 @@ static const struct msg_type rows[] = {
 	ROW(SHOW_CONFIG, U, NORMAL, "show_config", show_config),
 	ROW(PARTITION_CONTROL, U, NORMAL, "partition_control", partition_control),
 	ROW(SHOW_SCRIPT, U, NORMAL, "show_script", show_script),
-	ROW(RESIGN, U, NORMAL, "resign", resign),
+	ROW(RESIGN, U, JOB, "resign", resign),
 	ROW(SUBMIT_BULK, U, NORMAL, "submit_bulk", submit_bulk),
 	ROW(WATCH_JOBS, U, NORMAL, "watch_jobs", watch_jobs),
 	ROW(LIST_ACCT, U, NORMAL, "list_acct", list_acct),

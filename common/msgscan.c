@@ -31,6 +31,7 @@ static const struct limit {
 	{ &gpusched__wait_jobs__descriptor, 1, 16384 },
 	{ &gpusched__wait_jobs__descriptor, 2, 10000 },
 	{ &gpusched__resign__descriptor, 2, MSG_SUBMIT_JOBS },
+	{ &gpusched__resign__descriptor, 260, MSG_SUBMIT_JOBS },
 	{ &gpusched__register__descriptor, 7, 64 }, /* gpus: a set of them is one word */
 	{ &gpusched__registered__descriptor, 3, 64 },
 	{ &gpusched__run_report__descriptor, 12, 64 },

@@ -293,27 +293,43 @@ static int owner_check(const struct mcred *cred, const char *cluster,
 	return 0;
 }
 
+int signedjob_check_spec(const struct mcred *cred, const char *cluster, const void *bytes,
+        size_t len, struct arena *arena, Gpusched__SignedSpec **spec_out,
+        struct signedjob_hash *hash_out, struct error *err)
+{
+	struct signedjob_hash hash;
+	Gpusched__SignedSpec *spec;
+	struct error why;
+
+	if (len > SIGNEDJOB_SPEC_MAX)
+		return error_set(err, ERR_JOB_SPEC,
+		        "the job has %zu bytes without its script; at "
+		        "most %d",
+		        len, SIGNEDJOB_SPEC_MAX);
+	hash = signedjob_hash(bytes, len);
+	if (!is_signed(cred, &hash))
+		return error_set(err, ERR_SIGNATURE, "the job is not the one that was signed");
+	spec = (Gpusched__SignedSpec *)msg_unpack_desc(
+	        &gpusched__signed_spec__descriptor, bytes, len, MSG_STRICT, arena, &why);
+	if (!spec) /* malformed or not, it is what its owner signed */
+		return error_set(err, ERR_JOB_SPEC, "%s", why.text);
+	if (owner_check(cred, cluster, spec, err) || signedjob_spec_check(spec, err))
+		return -1;
+	*spec_out = spec;
+	if (hash_out)
+		*hash_out = hash;
+	return 0;
+}
+
 int signedjob_check(const struct mcred *cred, const char *cluster, const struct signedjob *job,
         struct arena *arena, Gpusched__SignedSpec **spec_out, struct signedjob_hash *hash_out,
         struct error *err)
 {
 	struct signedjob_hash hash, script_hash;
 	Gpusched__SignedSpec *spec;
-	struct error why;
 
-	if (job->spec_len > SIGNEDJOB_SPEC_MAX)
-		return error_set(err, ERR_JOB_SPEC,
-		        "the job has %zu bytes without its script; at "
-		        "most %d",
-		        job->spec_len, SIGNEDJOB_SPEC_MAX);
-	hash = signedjob_hash(job->spec, job->spec_len);
-	if (!is_signed(cred, &hash))
-		return error_set(err, ERR_SIGNATURE, "the job is not the one that was signed");
-	spec = (Gpusched__SignedSpec *)msg_unpack_desc(&gpusched__signed_spec__descriptor,
-	        job->spec, job->spec_len, MSG_STRICT, arena, &why);
-	if (!spec) /* malformed or not, it is what its owner signed */
-		return error_set(err, ERR_JOB_SPEC, "%s", why.text);
-	if (owner_check(cred, cluster, spec, err) || signedjob_spec_check(spec, err))
+	if (signedjob_check_spec(
+	            cred, cluster, job->spec, job->spec_len, arena, &spec, &hash, err) < 0)
 		return -1;
 	script_hash = signedjob_hash(job->script, job->script_len);
 	if (memcmp(script_hash.b, spec->script_hash.data, sizeof(script_hash.b)) != 0)

@@ -14,6 +14,7 @@ struct entry {
 	struct store_blob blob;
 	struct group *group;
 	bool pending;
+	bool outdated; /* pending, and signed anew behind it */
 };
 
 /* The jobs of one submit: one allocation, with their bytes behind the entries. */
@@ -29,8 +30,8 @@ TAILQ_HEAD(entries, entry);
 struct signing {
 	STAILQ_ENTRY(signing) next;
 	size_t n, len;
-	uint64_t *jobs;
 	uint8_t *credential;
+	struct blob_signed jobs[]; /* their specs behind them, and then the credential */
 };
 
 STAILQ_HEAD(signings, signing);
@@ -89,8 +90,6 @@ static void forget(struct blobs *b, struct entry *e)
 static void signing_free(struct blobs *b, struct signing *s)
 {
 	STAILQ_REMOVE(&b->signings, s, signing, next);
-	free(s->jobs);
-	free(s->credential);
 	free(s);
 }
 
@@ -195,26 +194,37 @@ void blobs_put(struct blobs *b, const struct store_blob *v, size_t n)
 	b->pending_bytes += size;
 }
 
-/* What is pending goes out as it came, with the new credential behind it. */
-void blobs_sign(struct blobs *b, const uint64_t *jobs, size_t n, const void *credential, size_t len)
+/* What is pending goes out as it came, with the new bytes behind it. */
+void blobs_sign(struct blobs *b, const struct blob_signed *jobs, size_t n, const void *credential,
+        size_t len)
 {
+	size_t size = sizeof(struct signing) + n * sizeof(*jobs) + len;
 	struct signing *s;
+	uint8_t *to;
 
 	if (n == 0)
 		return;
-	s = xcalloc(1, sizeof(*s));
+	for (size_t i = 0; i < n; i++)
+		size += jobs[i].spec_len;
+	s = xcalloc(1, size);
+	to = (uint8_t *)&s->jobs[n];
 	s->n = n;
-	s->jobs = xmemdup(jobs, n * sizeof(*jobs));
-	s->len = len;
-	s->credential = xmemdup(credential, len);
-	STAILQ_INSERT_TAIL(&b->signings, s, next);
-	b->pending_signings += len + n * sizeof(*jobs);
 	for (size_t i = 0; i < n; i++) {
-		struct entry *e = byid_get(b->map, jobs[i]);
+		struct entry *e = byid_get(b->map, jobs[i].job);
 
-		if (e && !e->pending)
+		s->jobs[i] = jobs[i];
+		if (jobs[i].spec)
+			s->jobs[i].spec = copy(&to, jobs[i].spec, jobs[i].spec_len);
+		if (e && e->pending)
+			e->outdated = true;
+		else if (e)
 			forget(b, e);
 	}
+	s->len = len;
+	s->credential = to;
+	memcpy(to, credential, len);
+	STAILQ_INSERT_TAIL(&b->signings, s, next);
+	b->pending_signings += size;
 }
 
 /* --- using them ------------------------------------------------------------------------------ */
@@ -223,7 +233,7 @@ const struct store_blob *blobs_get(struct blobs *b, uint64_t job)
 {
 	struct entry *e = byid_get(b->map, job);
 
-	if (!e)
+	if (!e || e->outdated)
 		return NULL;
 	b->stats.hits++;
 	if (!e->pending) {
@@ -259,10 +269,13 @@ bool blobs_is_clean(const struct blobs *b)
 static void seal_signing(struct blobs *b, struct store_batch *batch, struct signing *s)
 {
 	for (size_t i = 0; i < s->n; i++) {
-		struct store_blob blob = {
-			.job = s->jobs[i], .credential = s->credential, .credential_len = s->len
-		};
-		struct entry *e = byid_get(b->map, s->jobs[i]);
+		const struct blob_signed *job = &s->jobs[i];
+		struct store_blob blob = { .job = job->job,
+			.spec = job->spec,
+			.spec_len = job->spec_len,
+			.credential = s->credential,
+			.credential_len = s->len };
+		struct entry *e = byid_get(b->map, job->job);
 
 		store_batch_sign(batch, &blob);
 		if (e)

@@ -27,9 +27,17 @@ void blobs_free(struct blobs *b); /* NULL is fine */
  * credential that is the same as that of the job before is there once. */
 void blobs_put(struct blobs *b, const struct store_blob *v, size_t n);
 
-/* Another credential for jobs that are there; it goes into the next batch. */
-void blobs_sign(
-        struct blobs *b, const uint64_t *jobs, size_t n, const void *credential, size_t len);
+/* A job that was signed anew; `spec` NULL: as it is. */
+struct blob_signed {
+	uint64_t job;
+	const void *spec;
+	size_t spec_len;
+};
+
+/* Another credential for jobs that are there, perhaps with other specs; they are copied and go into
+ * the next batch. Until then the jobs are not at hand. */
+void blobs_sign(struct blobs *b, const struct blob_signed *jobs, size_t n, const void *credential,
+        size_t len);
 
 /* Those of a job, if they are at hand; borrowed until the next call. */
 const struct store_blob *blobs_get(struct blobs *b, uint64_t job);

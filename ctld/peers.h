@@ -55,7 +55,7 @@ struct peer {
 	unsigned n_streams;
 	STAILQ_HEAD(, submit) submits; /* with the workers, in order of arrival (rpc/submit.c) */
 	struct bulk *bulk;             /* parts that wait for the rest (rpc/bulk.h); NULL: none */
-	bool script_asked;             /* of the store (rpc/show_script.c) */
+	bool script_asked;             /* of the store (rpc/show_script.c, rpc/resign.c) */
 };
 
 struct peers *peers_new(struct ctld *c);

@@ -12,6 +12,7 @@
 #include "ctld/core/array.h"
 #include "ctld/core/changes.h"
 #include "ctld/core/idmap.h"
+#include "ctld/core/respec.h"
 #include "ctld/core/wishes.h"
 
 #define MAX_ERRORS 1000
@@ -30,6 +31,7 @@ bool core_sees(const struct core *core, unsigned standing)
 struct control {
 	struct core *core;
 	const struct core_event *event;
+	size_t at; /* which of the event's ids */
 	struct job *job;
 	unsigned as;             /* how who asks stands to it */
 	char what[CHANGES_TEXT]; /* what of it was done, for the audit trail */
@@ -230,16 +232,19 @@ static int requeue(struct control *c, struct error *err)
 {
 	const struct job_info *i = job_info(c->job);
 	bool ended = job_state_ended((enum job_state)i->state);
-	uint32_t starts = job_starts(c->job);
+	uint32_t starts = job_starts(c->job), most = job_info(job_own(c->job))->max_attempts;
 
 	if (!ended && i->state != JOB_RUNNING && i->state != JOB_SUSPENDED &&
 	        i->state != JOB_CONFIGURING)
 		return wrong_state(c->job, "requeued", err);
-	if (starts >= i->max_attempts)
-		return error_set(err, ERR_JOB_STATE,
+	if (starts >= most) {
+		error_set(err, ERR_JOB_STATE,
 		        "job %s cannot be requeued: it has been started %u times of %u that its "
 		        "owner signed",
-		        job_label(c->job, c->label), starts, i->max_attempts);
+		        job_label(c->job, c->label), starts, most);
+		return error_hint(err, "the owner can sign more: gctl update %llu --max-attempts=%u",
+		        (unsigned long long)job_id(c->job), starts + 1);
+	}
 	if (ended && revive_check(c->core, c->job, err) < 0)
 		return error_wrap(err, "job %s cannot be requeued", job_label(c->job, c->label));
 	remember(c, "requeued");
@@ -285,14 +290,31 @@ static int update(struct control *c, struct error *err)
 	return of_array && !which ? 0 : update_fields(c, which, err);
 }
 
-static bool is_signed(const struct core_event *e, const struct job *job)
+static bool is_signed(const struct core_event *e, const uint8_t *hash)
 {
 	size_t i = 0;
 
-	while (i < e->job.n_hashes &&
-	        memcmp(e->job.hashes[i].b, job_info(job)->nonce->spec_hash, HASH_BYTES) != 0)
+	while (i < e->job.n_hashes && memcmp(e->job.hashes[i].b, hash, HASH_BYTES) != 0)
 		i++;
 	return i < e->job.n_hashes;
+}
+
+/* What it is to be, in place of what it is. */
+static int change_spec(struct control *c, struct job *own, struct error *err)
+{
+	const struct respec *r = &c->event->job.respecs[c->at];
+	char names[200], done[240];
+
+	if (!r->fields)
+		return 0;
+	if (job_respec(c->core, own, r, names, sizeof(names), err) < 0)
+		return error_wrap(err, "job %llu", (unsigned long long)job_id(own));
+	snprintf(c->what, sizeof(c->what), "%s", r->told);
+	snprintf(done, sizeof(done), "signed anew (%s)", names);
+	/* Else its comment says who holds it and why, or how it ended. */
+	if (!job_info(own)->hold && !job_state_ended((enum job_state)job_info(own)->state))
+		remember(c, done);
+	return 0;
 }
 
 /* A signature is of all that was signed: of an array, of all its tasks. */
@@ -301,14 +323,22 @@ static int resign(struct control *c, struct error *err)
 	const struct core_event *e = c->event;
 	struct job *own = job_own(c->job), *part;
 	const struct job_info *i = job_info(own);
+	const struct respec *r = e->job.n_respecs ? &e->job.respecs[c->at] : NULL;
 	struct idmap *parts = job_array(own) ? job_array(own)->parts : NULL;
 
-	if (!is_signed(e, own))
+	c->job = own;
+	if (r && memcmp(r->was.b, i->nonce->spec_hash, HASH_BYTES) != 0)
+		return error_set(err, ERR_SIGNATURE,
+		        "job %llu was changed meanwhile; nothing of this was done",
+		        (unsigned long long)i->id);
+	if (!is_signed(e, r ? r->is.b : i->nonce->spec_hash))
 		return error_set(err, ERR_SIGNATURE, "job %llu is not what was signed",
 		        (unsigned long long)i->id);
 	if (e->job.sign_time < i->sign_time)
 		return error_set(err, ERR_SIGNATURE, "job %llu has a newer signature",
 		        (unsigned long long)i->id);
+	if (r && change_spec(c, own, err) < 0)
+		return -1;
 	job_signed(c->core, own, e->job.sign_time);
 	for (part = parts ? idmap_next(parts, 0) : NULL; part;
 	        part = idmap_next(parts, job_info(part)->part)) {
@@ -689,6 +719,7 @@ void job_control_apply(struct core *core, const struct core_event *e)
 	for (i = 0; i < e->job.n; i++) {
 		const struct taskset *set = e->job.tasks ? e->job.tasks[i] : NULL;
 
+		c.at = i;
 		if (control_one(&c, e->job.ids[i], set, &missing, &err) == 0)
 			done++;
 		else

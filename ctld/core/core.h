@@ -154,6 +154,9 @@ struct job_view {
 	double cost_max; /* by the prices, if it runs to its limit; < 0: no limit */
 };
 
+/* "job-name": as the option is called that a struct respec is made of. */
+const char *respec_name(enum respec_field field);
+
 /* The first job after the one with that ref, in the order of ids; of an array first what waits
  * without records of its own, as one, then each record. False: none. O(log n) or better. */
 bool core_job_next(

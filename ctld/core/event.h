@@ -93,6 +93,32 @@ struct spec_hash {
 	uint8_t b[32];
 };
 
+/* What of its spec an owner may change by signing another one: X(symbol, its option's name). */
+#define RESPEC_FIELDS(X)                    \
+	X(RESPEC_NAME, "job-name")          \
+	X(RESPEC_CWD, "chdir")              \
+	X(RESPEC_INPUT, "input")            \
+	X(RESPEC_OUTPUT, "output")          \
+	X(RESPEC_ERROR, "error")            \
+	X(RESPEC_APPEND, "open-mode")       \
+	X(RESPEC_NO_SUMMARY, "no-summary")  \
+	X(RESPEC_ARGS, "arguments")         \
+	X(RESPEC_ENV, "export")             \
+	X(RESPEC_UMASK, "umask")            \
+	X(RESPEC_ATTEMPTS, "max-attempts")
+#define X(sym, name) sym,
+enum respec_field { RESPEC_FIELDS(X) RESPEC_FIELD_COUNT };
+#undef X
+
+/* A spec in place of another (respec.h). */
+struct respec {
+	struct spec_hash was, is;
+	uint32_t fields;  /* that differ: bits 1 << enum respec_field; 0: none do */
+	const char *told; /* "job-name a -> b, export changed", for the audit trail */
+	const char *name, *cwd, *output, *error;
+	uint32_t max_attempts;
+};
+
 /* What is to be done with the next jobs of the bulk that is being accepted: bulk.h. */
 enum bulk_step { BULK_CHECK, BULK_MAKE, BULK_SHOW, BULK_UNDO };
 
@@ -236,6 +262,9 @@ struct core_event {
 			const struct spec_hash *hashes;
 			size_t n_hashes;
 			usec_t sign_time;
+			/* RESIGN: one for each id, or none: the specs stay. */
+			const struct respec *respecs;
+			size_t n_respecs;
 		} job;
 		struct {
 			enum node_verb verb;

@@ -48,13 +48,25 @@ static int find_partition(
 	return hint_partitions(core->conf, err);
 }
 
+int intake_signed_texts(const char *name, const char *cwd, const char *output, const char *error,
+        struct error *err)
+{
+	if (text_check("--job-name", name, MAX_NAME, err) < 0) {
+		err->code = ERR_JOB_SPEC;
+		return -1;
+	}
+	if (strlen(cwd) > MAX_PATH_TEXT || strlen(output) > MAX_PATH_TEXT ||
+	        strlen(error) > MAX_PATH_TEXT)
+		return error_set(err, ERR_JOB_SPEC, "a path of more than %d bytes", MAX_PATH_TEXT);
+	return 0;
+}
+
 static int check_texts(const struct submit_job *in, struct error *err)
 {
 	const struct {
 		const char *what, *text;
 		size_t max;
 	} texts[] = {
-		{ "--job-name", in->name, MAX_NAME },
 		{ "--account", in->account, MAX_NAME },
 		{ "the submit host", in->submit_host, MAX_NAME },
 	};
@@ -73,10 +85,7 @@ static int check_texts(const struct submit_job *in, struct error *err)
 			return -1;
 		}
 	}
-	if (strlen(in->cwd) > MAX_PATH_TEXT || strlen(in->output) > MAX_PATH_TEXT ||
-	        strlen(in->error) > MAX_PATH_TEXT)
-		return error_set(err, ERR_JOB_SPEC, "a path of more than %d bytes", MAX_PATH_TEXT);
-	return 0;
+	return intake_signed_texts(in->name, in->cwd, in->output, in->error, err);
 }
 
 static int check_numbers(

@@ -30,6 +30,10 @@ struct intake {
 int intake_fill(
         struct core *core, const struct caller *caller, struct intake *t, struct error *err);
 
+/* What was signed, as far as the core keeps it: are the texts such as can be kept? */
+int intake_signed_texts(const char *name, const char *cwd, const char *output, const char *error,
+        struct error *err);
+
 /* The steps of a submit (submit.c), for one job: is it a repeat (t->known); is there room for `n`
  * more jobs than are in the table; what needs no check, into t->info (texts are borrowed); the job
  * is in its table and takes its places. */

@@ -12,6 +12,7 @@
  *	admit.c    accounts, QOS, partitions and limits of what is submitted
  *	control.c  EV_JOB_CONTROL, EV_WAIT_JOB
  *	update.c   what JOB_UPDATE changes; changes.c says it
+ *	respec.c   what JOB_RESIGN changes (respec.h)
  *	revive.c   requeue of what has ended: may it be?
  *	operate.c  EV_NODE_CONTROL, EV_PARTITION_CONTROL, fencing
  *	hardware.c GPUs that are taken as found (hardware.h)
@@ -345,6 +346,8 @@ void job_expires(struct core *core, struct job *job);
 void jobs_unexpire(struct core *core);
 /* Its owner has signed it anew. */
 void job_signed(struct core *core, struct job *job, usec_t sign_time);
+/* Its owner has signed another spec (job_set_respec()): of a job that is no array's part. */
+void job_respecified(struct core *core, struct job *own, const struct respec *r, bool files);
 /* Is an order of this job's too near to the end of its signature? */
 bool job_signature_old(const struct core *core, const struct job *job);
 uint32_t job_partition(const struct core *core, const struct job *job);

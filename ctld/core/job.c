@@ -184,7 +184,7 @@ void job_encode(const struct job *job, struct row *row, enum row_change change)
 	row->v[COL_JOB_place] = value_text(i->gpus->place);
 	row->v[COL_JOB_labels] = value_text(i->labels->text);
 	row->v[COL_JOB_nonce] = value_blob(i->nonce->nonce, NONCE_BYTES);
-	row->v[COL_JOB_spec_hash] = value_blob(i->nonce->spec_hash, HASH_BYTES);
+	row->v[COL_JOB_spec_hash] = nonce_hashes(i->nonce);
 	row->v[COL_JOB_tasks] = value_text(job_tasks_text(job));
 	row->v[COL_JOB_at_once] = value_int(a ? a->at_once : 0);
 	row->v[COL_JOB_next_part] = value_int(a ? a->next_part : 0);
@@ -298,14 +298,15 @@ static int decode_nonce(
 
 	if (!i->part) {
 		i->nonce = nonces_load_job(
-		        jobs->nonces, i->uid, nonce->p, hash->p, i->id, i->submit_time, err);
+		        jobs->nonces, i->uid, nonce->p, hash, i->id, i->submit_time, err);
 		return i->nonce ? 0 : -1;
 	}
 	job->link.own = idmap_find(jobs->map, i->id);
 	if (!job->link.own || !job->link.own->link.array)
 		return row_error(row, COL_JOB_part, err, "there is no such array");
 	of = job->link.own->info.nonce;
-	if (memcmp(of->nonce, nonce->p, NONCE_BYTES) || memcmp(of->spec_hash, hash->p, HASH_BYTES))
+	/* The hash of a part that had ended may be of a spec that was changed since. */
+	if (memcmp(of->nonce, nonce->p, NONCE_BYTES))
 		return row_error(row, COL_JOB_nonce, err, "not that of its array");
 	i->nonce = of;
 	return 0;
@@ -331,7 +332,7 @@ static int decode_own(struct jobs *jobs, struct job *job, const struct row *row,
 	depend_clear(&depend);
 	if (v[COL_JOB_nonce].n != NONCE_BYTES)
 		return row_error(row, COL_JOB_nonce, err, "wrong length");
-	if (v[COL_JOB_spec_hash].n != HASH_BYTES)
+	if (!nonce_hashes_fit(&v[COL_JOB_spec_hash]))
 		return row_error(row, COL_JOB_spec_hash, err, "wrong length");
 	if (decode_request(jobs, job, row, err) < 0)
 		return -1;
@@ -611,6 +612,8 @@ void job_move(struct jobs *jobs, struct job *job, enum job_state state)
 	assert(job_state_may(job->info.state, state));
 	jobs_recount(jobs, job, false);
 	job->info.state = (uint8_t)state;
+	if (state == JOB_PENDING)
+		job_follow_array(jobs, job);
 	jobs_recount(jobs, job, true);
 	dirty_put(jobs->dirty, &job->mark);
 }
@@ -754,8 +757,7 @@ void job_unset_end(struct jobs *jobs, struct job *job)
 	job->info.end_time = 0;
 	job->info.exit_code = job->info.exit_signal = 0;
 	job->info.end_cause = END_NONE;
-	if (job->link.own)
-		job->info.sign_time = job->link.own->info.sign_time;
+	job_follow_array(jobs, job);
 	job->link.expired = false;
 	dirty_put(jobs->dirty, &job->mark);
 }

@@ -276,6 +276,12 @@ void job_set_asked(struct jobs *jobs, struct job *job, const struct job_info *as
 void job_set_limit(struct jobs *jobs, struct job *job, uint32_t time_limit_s);
 /* Its owner has signed it once more, then (wall). */
 void job_set_signed(struct jobs *jobs, struct job *job, usec_t sign_time);
+/* Another spec that its owner has signed: name and max_attempts, and where it was not started yet
+ * (`files`) cwd, output and error. Its nonce, which an array's parts share, is told of the hash
+ * once. */
+struct respec;
+void job_set_respec(struct jobs *jobs, struct job *job, const struct respec *r, bool files);
+void jobs_set_hash(struct jobs *jobs, struct job *own, const uint8_t *spec_hash);
 void job_set_planned(struct jobs *jobs, struct job *job, usec_t planned_start);
 void job_set_depends(struct jobs *jobs, struct job *job, const char *depends);
 void job_set_begin(struct jobs *jobs, struct job *job, usec_t begin_time);

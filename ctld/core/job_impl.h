@@ -53,6 +53,8 @@ int jobs_take_in(struct jobs *jobs, struct job *job);
 /* Out of what finds and counts it. */
 void jobs_take_out(struct jobs *jobs, struct job *job);
 /* Around a change of what it is counted by: `in` false before it, true after it. */
+/* Name, files, max_attempts and time of signature of an array's part become its array's. */
+void job_follow_array(struct jobs *jobs, struct job *job);
 void jobs_recount(struct jobs *jobs, struct job *job, bool in);
 
 /* The job's texts, for those who do the same to each. */

@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "common/xalloc.h"
+#include "ctld/core/event.h"
 #include "ctld/core/idmap.h"
 
 uint32_t job_task(const struct job *job)
@@ -229,4 +230,43 @@ void job_count_ended(struct jobs *jobs, struct job *own, uint32_t tasks, enum jo
 	a->failed += state == JOB_COMPLETED || state == JOB_CANCELLED ? 0 : tasks;
 	a->cancelled += state == JOB_CANCELLED ? tasks : 0;
 	dirty_put(jobs->dirty, &own->mark);
+}
+
+/* --- what was signed ------------------------------------------------------------------------- */
+
+void job_set_respec(struct jobs *jobs, struct job *job, const struct respec *r, bool files)
+{
+	struct job_info *i = &job->info;
+
+	strings_set(jobs->strings, &i->name, r->name);
+	i->max_attempts = r->max_attempts;
+	if (files) {
+		strings_set(jobs->strings, &i->cwd, r->cwd);
+		strings_set(jobs->strings, &i->output, r->output);
+		strings_set(jobs->strings, &i->error, r->error);
+	}
+	dirty_put(jobs->dirty, &job->mark);
+}
+
+void jobs_set_hash(struct jobs *jobs, struct job *own, const uint8_t *spec_hash)
+{
+	nonces_respec(own->info.nonce, spec_hash);
+	dirty_put(jobs->dirty, &own->mark);
+}
+
+/* A part that waits again is started with what its array's owner has signed by then. */
+void job_follow_array(struct jobs *jobs, struct job *job)
+{
+	const struct job *own = job->link.own;
+
+	if (!own)
+		return;
+	job->info.sign_time = own->info.sign_time;
+	job_set_respec(jobs, job,
+	        &(struct respec){ .name = own->info.name,
+	                .cwd = own->info.cwd,
+	                .output = own->info.output,
+	                .error = own->info.error,
+	                .max_attempts = own->info.max_attempts },
+	        true);
 }

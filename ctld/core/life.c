@@ -55,6 +55,37 @@ static void tell_namesakes(struct core *core, struct job *job, bool was_active)
 		job_consider(core, first);
 }
 
+/* It may be looked at again whether it is alone now. */
+static void consider_single(struct core *core, struct job *job)
+{
+	if (job && job_link(job)->depends)
+		job_consider(core, job);
+}
+
+void job_respecified(struct core *core, struct job *own, const struct respec *r, bool files)
+{
+	bool named = !job_state_ended((enum job_state)job_info(own)->state);
+	struct job *first = named ? namesakes_first(own) : NULL;
+
+	if (named) {
+		first = first == own ? job_link(own)->name_after : first;
+		if (is_active(own))
+			namesakes_active(own, -1);
+		namesakes_remove(core->namesakes, own);
+	}
+	job_set_respec(core->jobs, own, r, files);
+	if (!named)
+		return;
+	namesakes_add(core->namesakes, own);
+	if (is_active(own))
+		namesakes_active(own, 1);
+	consider_single(core, first); /* of those whose name it had */
+	if (namesakes_first(own) != own)
+		consider_single(core, namesakes_first(own));
+	consider_single(core, job_link(own)->name_after);
+	consider_single(core, own);
+}
+
 static void move(struct core *core, struct job *job, enum job_state state)
 {
 	bool was_active = is_active(job), full = array_full(job);

@@ -13,7 +13,8 @@ struct namesakes;
 struct namesakes *namesakes_new(uint64_t seed);
 void namesakes_free(struct namesakes *names); /* NULL is fine; the jobs must be out */
 
-void namesakes_add(struct namesakes *names, struct job *job); /* ids ascend */
+/* Ids ascend mostly: one that comes late is looked for from the end. */
+void namesakes_add(struct namesakes *names, struct job *job);
 void namesakes_remove(struct namesakes *names, struct job *job);
 /* It begins an attempt (1), is over with one and waits again or ends (-1). */
 void namesakes_active(struct job *job, int by);

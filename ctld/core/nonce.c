@@ -64,7 +64,7 @@ void nonces_free(struct nonces *ns)
 	if (!ns)
 		return;
 	while ((item = table_each(ns->table, &cursor)))
-		free(item);
+		nonce_free(item);
 	table_free(ns->table);
 	heap_free(ns->expiring);
 	free(ns);
@@ -127,7 +127,7 @@ void nonces_settle(struct nonces *ns, const struct nonce *nonce, uint64_t job, s
 void nonces_unstage(struct nonces *ns, const struct nonce *nonce)
 {
 	table_remove(ns->table, own(nonce));
-	free(own(nonce));
+	nonce_free(own(nonce));
 }
 
 const struct nonce *nonces_add(struct nonces *ns, uint32_t uid, const uint8_t *nonce,
@@ -136,6 +136,46 @@ const struct nonce *nonces_add(struct nonces *ns, uint32_t uid, const uint8_t *n
 	const struct nonce *n = nonces_stage(ns, uid, nonce, spec_hash);
 
 	nonces_settle(ns, n, job, now);
+	return n;
+}
+
+bool nonce_is_of(const struct nonce *n, const uint8_t *spec_hash)
+{
+	return !memcmp(n->spec_hash, spec_hash, HASH_BYTES) ||
+	       (n->changed && !memcmp(n->changed + HASH_BYTES, spec_hash, HASH_BYTES));
+}
+
+void nonces_respec(const struct nonce *nonce, const uint8_t *spec_hash)
+{
+	struct nonce *n = own(nonce);
+
+	if (!n->changed) {
+		n->changed = xcalloc(2, HASH_BYTES);
+		memcpy(n->changed + HASH_BYTES, n->spec_hash, HASH_BYTES);
+	}
+	memcpy(n->changed, spec_hash, HASH_BYTES);
+	memcpy(n->spec_hash, spec_hash, HASH_BYTES);
+}
+
+struct value nonce_hashes(const struct nonce *n)
+{
+	return n->changed ? value_blob(n->changed, (size_t)2 * HASH_BYTES)
+	                  : value_blob(n->spec_hash, HASH_BYTES);
+}
+
+bool nonce_hashes_fit(const struct value *v)
+{
+	return v->n == HASH_BYTES || v->n == (size_t)2 * HASH_BYTES;
+}
+
+/* From a row. */
+static struct nonce *add_read(struct nonces *ns, uint32_t uid, const uint8_t *nonce,
+        const struct value *hashes, uint64_t job)
+{
+	struct nonce *n = add(ns, uid, nonce, hashes->p, job);
+
+	if (hashes->n > HASH_BYTES)
+		n->changed = xmemdup(hashes->p, hashes->n);
 	return n;
 }
 
@@ -175,7 +215,7 @@ void nonces_expire(struct nonces *ns, struct clocks now, unsigned max)
 }
 
 const struct nonce *nonces_load_job(struct nonces *ns, uint32_t uid, const uint8_t *nonce,
-        const uint8_t *spec_hash, uint64_t job, usec_t submit_time, struct error *err)
+        const struct value *hashes, uint64_t job, usec_t submit_time, struct error *err)
 {
 	struct nonce *n = find(ns, uid, nonce);
 
@@ -184,7 +224,7 @@ const struct nonce *nonces_load_job(struct nonces *ns, uint32_t uid, const uint8
 		        (unsigned long long)n->job, (unsigned long long)job);
 		return NULL;
 	}
-	n = add(ns, uid, nonce, spec_hash, job);
+	n = add_read(ns, uid, nonce, hashes, job);
 	n->expires = submit_time + NONCE_KEEP;
 	return n;
 }
@@ -199,16 +239,16 @@ int nonces_load(struct nonces *ns, const struct row *row, struct error *err)
 		return row_error(row, COL_NONCE_uid, err, "does not fit");
 	if (v[COL_NONCE_nonce].n != NONCE_BYTES)
 		return row_error(row, COL_NONCE_nonce, err, "wrong length");
-	if (v[COL_NONCE_spec_hash].n != HASH_BYTES)
+	if (!nonce_hashes_fit(&v[COL_NONCE_spec_hash]))
 		return row_error(row, COL_NONCE_spec_hash, err, "wrong length");
 	uid = (uint32_t)v[COL_NONCE_uid].i;
 	n = find(ns, uid, v[COL_NONCE_nonce].p);
 	if (!n) {
-		n = add(ns, uid, v[COL_NONCE_nonce].p, v[COL_NONCE_spec_hash].p,
+		n = add_read(ns, uid, v[COL_NONCE_nonce].p, &v[COL_NONCE_spec_hash],
 		        (uint64_t)v[COL_NONCE_job].i);
 		n->job_gone = true;
 	} else if (n->job != (uint64_t)v[COL_NONCE_job].i ||
-	           memcmp(n->spec_hash, v[COL_NONCE_spec_hash].p, HASH_BYTES)) {
+	           !nonce_is_of(n, v[COL_NONCE_spec_hash].p)) {
 		return row_error(row, COL_NONCE_job, err, "says otherwise than the job's row");
 	}
 	n->expires = v[COL_NONCE_expires].i;
@@ -236,13 +276,14 @@ void nonce_encode(const struct nonce *n, struct row *row, enum row_change change
 	row_begin(row, TABLE_NONCE, change);
 	row->v[COL_NONCE_uid] = value_int(n->uid);
 	row->v[COL_NONCE_nonce] = value_blob(n->nonce, NONCE_BYTES);
-	row->v[COL_NONCE_spec_hash] = value_blob(n->spec_hash, HASH_BYTES);
+	row->v[COL_NONCE_spec_hash] = nonce_hashes(n);
 	row->v[COL_NONCE_job] = value_int((int64_t)n->job);
 	row->v[COL_NONCE_expires] = value_int(n->expires);
 }
 
 void nonce_free(struct nonce *nonce)
 {
+	free(nonce->changed);
 	free(nonce);
 }
 

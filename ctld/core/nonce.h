@@ -1,7 +1,8 @@
 /* nonce.h - which submits have been taken: (uid, nonce) -> job
  *
  * A submit that is repeated with its nonce gets the job id it got the first time; with other bytes
- * it is refused. A nonce is kept as long as its job is in memory and at least NONCE_KEEP after the
+ * it is refused. The same bytes are those that were submitted, and those that the owner has put in
+ * their place since (respec.h). A nonce is kept as long as its job is in memory and at least NONCE_KEEP after the
  * submit. A job borrows its nonce, and its row carries nonce and hash; a row of its own has a nonce
  * only from when its job leaves memory sooner than it expires.
  */
@@ -24,6 +25,9 @@ struct nonce {
 	bool job_gone;
 	uint8_t nonce[NONCE_BYTES];
 	uint8_t spec_hash[HASH_BYTES];
+	/* NULL, or owned: its owner has put another spec in place of the one that he submitted. As
+	 * rows have it: spec_hash, and behind it the hash of what was submitted. */
+	uint8_t *changed;
 	uint64_t job;
 	usec_t expires; /* wall */
 };
@@ -36,6 +40,13 @@ void nonces_free(struct nonces *ns); /* NULL is fine */
 const struct nonce *nonces_find(const struct nonces *ns, uint32_t uid, const uint8_t *nonce);
 const struct nonce *nonces_add(struct nonces *ns, uint32_t uid, const uint8_t *nonce,
         const uint8_t *spec_hash, uint64_t job, struct clocks now);
+/* Is this the spec's hash, or that of what was submitted? */
+bool nonce_is_of(const struct nonce *nonce, const uint8_t *spec_hash);
+/* Its owner has signed another spec. */
+void nonces_respec(const struct nonce *nonce, const uint8_t *spec_hash);
+/* What rows have as spec_hash: HASH_BYTES, or two hashes. Borrowed. */
+struct value nonce_hashes(const struct nonce *nonce);
+bool nonce_hashes_fit(const struct value *v);
 /* The same for a job that has no id yet: `job` is 0 until it is settled, or it goes again. */
 const struct nonce *nonces_stage(
         struct nonces *ns, uint32_t uid, const uint8_t *nonce, const uint8_t *spec_hash);
@@ -51,7 +62,7 @@ usec_t nonces_next(const struct nonces *ns);
 /* Rows. A job's row comes before its nonce's: the nonce is made from it, and that it was submitted
  * then. Earlier versions wrote a row of each nonce beside it. */
 const struct nonce *nonces_load_job(struct nonces *ns, uint32_t uid, const uint8_t *nonce,
-        const uint8_t *spec_hash, uint64_t job, usec_t submit_time, struct error *err);
+        const struct value *hashes, uint64_t job, usec_t submit_time, struct error *err);
 int nonces_load(struct nonces *ns, const struct row *row, struct error *err);
 void nonces_start(struct nonces *ns, struct clocks now);
 void nonce_encode(const struct nonce *nonce, struct row *row, enum row_change change);

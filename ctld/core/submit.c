@@ -113,7 +113,7 @@ int submit_known(
 		return 0;
 	if (!t->known->job)
 		return error_set(err, ERR_BUSY, "a bulk with the same token is being accepted");
-	if (memcmp(t->known->spec_hash, t->in->spec_hash, HASH_BYTES))
+	if (!nonce_is_of(t->known, t->in->spec_hash))
 		return error_set(err, ERR_TOKEN,
 		        "the token was used for job %llu, whose specification is another",
 		        (unsigned long long)t->known->job);

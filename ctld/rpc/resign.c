@@ -1,8 +1,13 @@
-/* resign.c - MSG_RESIGN: jobs get a younger signature of their owner
+/* resign.c - MSG_RESIGN: jobs get a younger signature of their owner, perhaps of another spec
  *
  * A worker has munge decode the credential; the core demands of each job that it is the caller's,
- * has not ended, and that its hash is one of those that were signed. The bytes of the job stay as
- * they are, so the credential alone goes to the store, in the commit of the jobs' rows.
+ * and that its hash is one of those that were signed. The bytes of the job stay as they are, so the
+ * credential alone goes to the store, in the commit of the jobs' rows.
+ *
+ * With specs, those that were signed before are read first (of the caller's own jobs); the worker
+ * compares the two (respec.h), and the core demands that the older one is still the job's, and
+ * decides whether the change may be made now. Then spec and credential go to the store together, in
+ * the commit of the rows that they change: a crash leaves all of it, or nothing.
  */
 #include <assert.h>
 #include <stdlib.h>
@@ -16,11 +21,38 @@
 #include "ctld/blobs.h"
 #include "ctld/calls.h"
 #include "ctld/core/core.h"
+#include "ctld/core/job.h"
 #include "ctld/ctld.h"
 #include "ctld/inputs.h"
 #include "ctld/peers.h"
+#include "ctld/rpc/respec.h"
 #include "ctld/rpc/rpc.h"
 #include "ctld/turns.h"
+
+#define ARENA_CAP(len) (((size_t)4 << 20) + 48 * (len)) /* decoded specs, old and new */
+
+struct resign;
+
+/* One whose spec is read. */
+struct reading {
+	struct resign *r;
+	size_t at;
+};
+
+/* Where there are specs. */
+struct changes_of {
+	char *cluster;
+	uint8_t *bytes; /* of `is` */
+	struct spec_bytes is[SIGNEDJOB_MAX];
+	struct spec_bytes was[SIGNEDJOB_MAX]; /* owned; NULL: not the caller's, or unknown */
+	struct reading readings[SIGNEDJOB_MAX];
+	size_t reads; /* that are not back */
+	bool ending;  /* the store goes */
+	struct arena *arena;
+	struct respec v[SIGNEDJOB_MAX];
+	struct job_error errors[SIGNEDJOB_MAX]; /* in front those that were found here */
+	size_t n_errors;
+};
 
 struct resign {
 	struct ctld *c;
@@ -28,7 +60,8 @@ struct resign {
 	uid_t uid;
 	char *credential, *reason;
 	uint64_t jobs[SIGNEDJOB_MAX];
-	size_t n;
+	size_t n, len;
+	struct changes_of *changes; /* NULL: none */
 	/* the worker's */
 	struct spec_hash hashes[SIGNEDJOB_MAX];
 	size_t n_hashes;
@@ -38,10 +71,23 @@ struct resign {
 
 static_assert(sizeof(struct spec_hash) == SIGNEDJOB_HASH_LEN, "as it is signed");
 
+static void changes_free(struct changes_of *c)
+{
+	if (!c)
+		return;
+	for (size_t i = 0; i < SIGNEDJOB_MAX; i++)
+		free((void *)(uintptr_t)c->was[i].p);
+	arena_free(c->arena);
+	free(c->cluster);
+	free(c->bytes);
+	free(c);
+}
+
 static void resign_free(void *arg)
 {
 	struct resign *r = arg;
 
+	changes_free(r->changes);
 	free(r->credential);
 	free(r->reason);
 	free(r);
@@ -67,6 +113,37 @@ static int check(struct resign *r, const struct mcred *cred, struct error *err)
 	return 0;
 }
 
+/* Those that cannot be are taken out, each with its error. Whose spec is not known is for the core
+ * to refuse. */
+static int compare(struct resign *r, const struct mcred *cred, struct error *err)
+{
+	struct changes_of *c = r->changes;
+	size_t i, kept = 0;
+
+	c->arena = arena_new(ARENA_CAP(r->len));
+	if (!c->arena)
+		return error_set(err, ERR_BUSY, "out of memory");
+	for (i = 0; i < r->n; i++) {
+		struct job_error *e = &c->errors[c->n_errors];
+		struct respec *v = &c->v[kept];
+
+		*v = (struct respec){
+			.told = "", .name = "", .cwd = "", .output = "", .error = ""
+		};
+		e->job = r->jobs[i];
+		if (c->was[i].p && respec_compare(cred, c->cluster, c->was[i], c->is[i], c->arena, v,
+		                           &e->error) < 0) {
+			error_wrap(&e->error, "job %llu", (unsigned long long)e->job);
+			c->n_errors++;
+			continue;
+		}
+		c->is[kept] = c->is[i];
+		r->jobs[kept++] = r->jobs[i];
+	}
+	r->n = kept;
+	return 0;
+}
+
 static void run(void *arg)
 {
 	struct resign *r = arg;
@@ -74,40 +151,89 @@ static void run(void *arg)
 
 	if (r->c->mcred->decode(r->c->mcred, r->credential, &cred, &r->error) < 0)
 		return;
-	if (check(r, &cred, &r->error) == 0)
+	if (check(r, &cred, &r->error) == 0 &&
+	        (!r->changes || compare(r, &cred, &r->error) == 0))
 		r->error.code = ERR_NONE;
 	mcred_clear(&cred);
 }
 
 /* --- on the loop --------------------------------------------------------------------------- */
 
+static bool is_refused(const struct effect *effect, uint64_t job)
+{
+	size_t e = 0;
+
+	while (e < effect->controlled.n && effect->controlled.errors[e].job != job)
+		e++;
+	return e < effect->controlled.n;
+}
+
 /* More errors than jobs there are not, and a refused one is not signed. */
 static void keep(struct ctld *c, const struct resign *r, const struct effect *effect)
 {
-	uint64_t jobs[SIGNEDJOB_MAX];
-	size_t n = 0, e;
+	struct blob_signed jobs[SIGNEDJOB_MAX];
+	size_t n = 0;
 
 	for (size_t i = 0; i < r->n; i++) {
-		for (e = 0; e < effect->controlled.n; e++)
-			if (effect->controlled.errors[e].job == r->jobs[i])
-				break;
-		if (e == effect->controlled.n)
-			jobs[n++] = r->jobs[i];
+		struct blob_signed job = { .job = r->jobs[i] };
+
+		if (is_refused(effect, r->jobs[i]))
+			continue;
+		if (r->changes && r->changes->v[i].fields) {
+			job.spec = r->changes->is[i].p;
+			job.spec_len = r->changes->is[i].len;
+		}
+		jobs[n++] = job;
 	}
 	blobs_sign(c->blobs, jobs, n, r->credential, strlen(r->credential));
 }
 
+/* A line for who has changed what runs; NULL: nothing does. */
+static const char *warning(
+        struct ctld *c, const struct resign *r, const struct effect *effect, struct clocks now)
+{
+	struct job_view view;
+
+	for (size_t i = 0; r->changes && i < r->n; i++) {
+		if (!r->changes->v[i].fields || is_refused(effect, r->jobs[i]) ||
+		        !core_job_view(c->core, r->jobs[i], now, &view))
+			continue;
+		if (view.tasks_running ||
+		        (!view.ended && !*view.array && strcmp(view.state, "PENDING") != 0))
+			return "what runs goes on as it was started; the change is for what is started "
+			       "from now on";
+	}
+	return NULL;
+}
+
+/* The errors that were found before come first. */
+static void answer(struct ctld *c, struct call *call, struct resign *r, struct rpc_done done,
+        const struct job_error *errors, size_t n)
+{
+	struct changes_of *changes = r->changes;
+
+	if (!changes) {
+		rpc_controlled(c, call, done, errors, n);
+		return;
+	}
+	if (n)
+		memcpy(&changes->errors[changes->n_errors], errors, n * sizeof(*errors));
+	rpc_controlled(c, call, done, changes->errors, changes->n_errors + n);
+}
+
 static void answered(struct ctld *c, struct call *call, const struct effect *effect)
 {
-	const struct resign *r = call->data;
+	struct resign *r = call->data;
+	struct rpc_done done = { .jobs = 0 };
 
 	if (effect->kind != EFFECT_CONTROLLED) {
 		call_done(c, call, effect->error);
 		return;
 	}
 	keep(c, r, effect);
-	rpc_controlled(c, call, (struct rpc_done){ .jobs = effect->controlled.done },
-	        effect->controlled.errors, effect->controlled.n);
+	done.jobs = effect->controlled.done;
+	done.warning = warning(c, r, effect, ctld_now());
+	answer(c, call, r, done, effect->controlled.errors, effect->controlled.n);
 }
 
 static const struct call_ops resign_ops = { .effect = answered, .free = resign_free };
@@ -119,6 +245,8 @@ static void apply(struct ctld *c, void *arg, struct clocks now)
 	struct core_event ev = { .kind = EV_JOB_CONTROL };
 	struct call *call;
 
+	if (peer)
+		peer_add_work(c, peer, -1, -(ptrdiff_t)r->len);
 	if (!peer || r->error.code) {
 		if (peer)
 			peers_reply(c, r->session, r->id, &r->error);
@@ -128,6 +256,10 @@ static void apply(struct ctld *c, void *arg, struct clocks now)
 	call = call_new(c, peer, r->id, &resign_ops, r);
 	if (!call)
 		return;
+	if (!r->n) {
+		answer(c, call, r, (struct rpc_done){ .jobs = 0 }, NULL, 0);
+		return;
+	}
 	ev.caller = call_caller(c, call);
 	ev.job.verb = JOB_RESIGN;
 	ev.job.ids = r->jobs;
@@ -136,6 +268,10 @@ static void apply(struct ctld *c, void *arg, struct clocks now)
 	ev.job.n_hashes = r->n_hashes;
 	ev.job.sign_time = r->signed_at * 1000000;
 	ev.job.reason = r->reason;
+	if (r->changes) {
+		ev.job.respecs = r->changes->v;
+		ev.job.n_respecs = r->n;
+	}
 	inputs_apply(c, &ev, now);
 }
 
@@ -150,11 +286,114 @@ static void done(void *arg)
 
 static const struct worker_ops worker_ops = { run, done, resign_free };
 
-static int check_request(const Gpusched__Resign *m, struct error *err)
+/* --- reading what was signed ------------------------------------------------------------------ */
+
+static void to_worker(struct resign *r)
+{
+	struct ctld *c = r->c;
+	struct peer *peer = peers_find(c->peers, r->session);
+	struct error err;
+
+	if (worker_submit(c->pool, (uint64_t)r->uid + 1, &worker_ops, r, &err))
+		return;
+	if (peer) {
+		peer_add_work(c, peer, -1, -(ptrdiff_t)r->len);
+		peers_reply(c, r->session, r->id, &err);
+	}
+	resign_free(r);
+}
+
+static void have_read(struct changes_of *changes, size_t i, const struct store_blob *blob)
+{
+	if (blob && blob->spec)
+		changes->was[i] = (struct spec_bytes){ xmemdup(blob->spec, blob->spec_len),
+			blob->spec_len };
+}
+
+static void got(void *arg, const struct store_blob *blob)
+{
+	const struct reading *reading = arg;
+	struct resign *r = reading->r;
+	struct changes_of *changes = r->changes;
+	struct peer *peer;
+
+	have_read(changes, reading->at, blob);
+	changes->ending |= !blob;
+	if (--changes->reads)
+		return;
+	if (changes->ending) {
+		resign_free(r);
+		return;
+	}
+	peer = peers_find(r->c->peers, r->session);
+	if (peer)
+		peer->script_asked = false;
+	to_worker(r);
+}
+
+/* Of the caller's own jobs. */
+static void read_specs(struct resign *r, const struct rpc *rpc)
+{
+	struct changes_of *changes = r->changes;
+	struct job_view view;
+
+	for (size_t i = 0; i < r->n; i++) {
+		const struct store_blob *blob;
+
+		if (!core_job_view(r->c->core, r->jobs[i], rpc->now, &view) || view.uid != r->uid)
+			continue;
+		blob = blobs_get(r->c->blobs, r->jobs[i]);
+		if (blob) {
+			have_read(changes, i, blob);
+			continue;
+		}
+		changes->reads++;
+		changes->readings[i] = (struct reading){ r, i };
+		blobs_want(r->c->blobs, r->jobs[i], got, &changes->readings[i]);
+	}
+	rpc->peer->script_asked = changes->reads;
+	if (!changes->reads)
+		to_worker(r);
+}
+
+static struct changes_of *take_specs(const Gpusched__Resign *m, const char *cluster, size_t *len)
+{
+	struct changes_of *changes = xcalloc(1, sizeof(*changes));
+	uint8_t *to;
+
+	for (size_t i = 0; i < m->n_specs; i++)
+		*len += m->specs[i].len;
+	changes->cluster = xstrdup(cluster);
+	changes->bytes = to = xcalloc(*len + 1, 1);
+	for (size_t i = 0; i < m->n_specs; i++) {
+		if (m->specs[i].len)
+			memcpy(to, m->specs[i].data, m->specs[i].len);
+		changes->is[i] = (struct spec_bytes){ to, m->specs[i].len };
+		to += m->specs[i].len;
+	}
+	return changes;
+}
+
+/* --- the request ------------------------------------------------------------------------------ */
+
+static int check_request(
+        const Gpusched__Resign *m, const struct peer *peer, struct error *err)
 {
 	if (m->n_jobs == 0 || m->n_jobs > SIGNEDJOB_MAX)
 		return error_set(err, ERR_USAGE, "%zu jobs to be signed; must be 1 to %d",
 		        m->n_jobs, SIGNEDJOB_MAX);
+	for (size_t i = 0; i < m->n_jobs; i++) {
+		if (job_ref_part(m->jobs[i]))
+			return error_set(err, ERR_USAGE, "jobs are signed as a whole");
+		for (size_t k = 0; k < i; k++)
+			if (m->jobs[k] == m->jobs[i])
+				return error_set(err, ERR_USAGE, "job %llu is named twice",
+				        (unsigned long long)m->jobs[i]);
+	}
+	if (m->n_specs && m->n_specs != m->n_jobs)
+		return error_set(err, ERR_USAGE, "%zu specs of %zu jobs", m->n_specs, m->n_jobs);
+	if (m->n_specs && peer->script_asked)
+		return error_set(err, ERR_BUSY, "a request at a time: another is on its way");
 	if (m->credential.len == 0 || m->credential.len > MCRED_TEXT_MAX ||
 	        memchr(m->credential.data, '\0', m->credential.len))
 		return error_set(err, ERR_SIGNATURE, "the signature is no munge credential");
@@ -167,7 +406,7 @@ void rpc_resign(struct ctld *c, const struct rpc *rpc)
 	struct resign *r;
 	struct error err;
 
-	if (check_request(m, &err)) {
+	if (check_request(m, rpc->peer, &err)) {
 		rpc_reply(c, rpc, &err);
 		return;
 	}
@@ -182,8 +421,11 @@ void rpc_resign(struct ctld *c, const struct rpc *rpc)
 	r->reason = xstrdup(m->reason);
 	r->n = m->n_jobs;
 	memcpy(r->jobs, m->jobs, m->n_jobs * sizeof(*m->jobs));
-	if (!worker_submit(c->pool, (uint64_t)rpc->peer->uid + 1, &worker_ops, r, &err)) {
-		resign_free(r);
-		rpc_reply(c, rpc, &err);
-	}
+	if (m->n_specs)
+		r->changes = take_specs(m, c->conf->cluster, &r->len);
+	peer_add_work(c, rpc->peer, 1, (ptrdiff_t)r->len);
+	if (r->changes)
+		read_specs(r, rpc);
+	else
+		to_worker(r);
 }

@@ -5,7 +5,7 @@
  *		then 8 bytes of integer, or 4 bytes of length and the bytes
  *	blob	head {BATCH_BLOB, script share, credential share, 0}, the job, three lengths of 4
  *		bytes, spec, script, credential
- *	sign	the same, BATCH_SIGN, without spec and script
+ *	sign	the same, BATCH_SIGN, without script, and without spec where that stays
  *	want	head {BATCH_WANT, 0, 0, 0}, the job, the tag
  */
 #include "ctld/store/batch.h"
@@ -173,6 +173,8 @@ void store_batch_blob(struct store_batch *batch, const struct store_blob *blob)
 void store_batch_sign(struct store_batch *batch, const struct store_blob *blob)
 {
 	struct store_blob signature = { .job = blob->job,
+		.spec = blob->spec,
+		.spec_len = blob->spec ? blob->spec_len : 0,
 		.credential = blob->credential,
 		.credential_len = blob->credential_len };
 

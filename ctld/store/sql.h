@@ -63,8 +63,8 @@ extern const struct sql_table sql_tables[TABLE_COUNT];
 	                   "WHERE job = ?1")                                                \
 	X(SQL_BLOB_DROP, "DELETE FROM blob WHERE job = ?1")                                 \
 	X(SQL_BLOB_SIGNED_BY, "SELECT credential_piece FROM blob WHERE job = ?1")           \
-	X(SQL_BLOB_SIGN, "UPDATE blob SET credential_piece = ?2, credential = ?3 "          \
-	                 "WHERE job = ?1")                                                  \
+	X(SQL_BLOB_SIGN, "UPDATE blob SET credential_piece = ?2, credential = ?3, "         \
+	                 "spec = coalesce(?4, spec) WHERE job = ?1")                        \
 	X(SQL_PIECE_MAX, "SELECT coalesce(max(id), 0) FROM piece")                          \
 	X(SQL_PIECE_PUT, "INSERT INTO piece (id, refs) VALUES (?1, 1)")                     \
 	X(SQL_PIECE_DATA_PUT, "INSERT INTO piece_data (id, data) VALUES (?1, ?2)")          \

@@ -364,6 +364,10 @@ static int blob_sign(struct state *state, const struct batch_item *item, struct 
 	sqlite3_bind_int64(sign, 1, job);
 	sqlite3_bind_int64(sign, 2, credential.piece);
 	sqlite3_bind_blob64(sign, 3, credential.p, credential.n, SQLITE_STATIC);
+	if (item->blob.spec_len)
+		sqlite3_bind_blob64(sign, 4, item->blob.spec, item->blob.spec_len, SQLITE_STATIC);
+	else
+		sqlite3_bind_null(sign, 4);
 	if (db_run(&state->db, sign, NULL, err) < 0)
 		return -1;
 	if (before < 0)

@@ -63,8 +63,8 @@ struct store_batch *store_batch_new(struct store *store);
 void store_tidy(struct store *store);
 void store_batch_row(struct store_batch *batch, const struct row *row);
 void store_batch_blob(struct store_batch *batch, const struct store_blob *blob);
-/* Another credential of the same owner for the same spec: `credential` of the blob alone is read.
- * Nothing happens to a job that has no blob. */
+/* Another credential of the same owner, for the same spec or for another one of the same script
+ * (`spec`, unless it is NULL). Nothing happens to a job that has no blob. */
 void store_batch_sign(struct store_batch *batch, const struct store_blob *blob);
 /* Ask for a job's blob together with the commit, for a start that waits on it. */
 void store_batch_want_blob(struct store_batch *batch, uint64_t job, void *tag);

@@ -200,6 +200,19 @@ static const struct field bulk_fields[] = {
 static const struct field hash_fields[] = { RAW(struct spec_hash, b) };
 static const struct form hash_form = FORM("hash", struct spec_hash, hash_fields);
 
+static const struct field respec_fields[] = {
+	PART(struct respec, was, &hash_form),
+	PART(struct respec, is, &hash_form),
+	NUMBER(struct respec, fields),
+	TEXT(struct respec, told),
+	TEXT(struct respec, name),
+	TEXT(struct respec, cwd),
+	TEXT(struct respec, output),
+	TEXT(struct respec, error),
+	NUMBER(struct respec, max_attempts),
+};
+static const struct form respec_form = FORM("respec", struct respec, respec_fields);
+
 static const struct field job_control_fields[] = {
 	CALLER,
 	NUMBER(EV, job.verb),
@@ -212,6 +225,7 @@ static const struct field job_control_fields[] = {
 	NUMBER(EV, job.fields),
 	LIST(EV, job.hashes, job.n_hashes, LIST_MAX, &hash_form),
 	NUMBER(EV, job.sign_time),
+	LIST(EV, job.respecs, job.n_respecs, LIST_MAX, &respec_form),
 };
 
 static const struct field node_control_fields[] = {
@@ -434,6 +448,8 @@ static int check_job_control(const struct core_event *e, const struct conf *conf
 		return no(e, "verb", e->job.verb, err);
 	if (e->job.verb == JOB_UPDATE && !e->job.change)
 		return error_set(err, ERR_CONFIG, "job-control: an update without a change");
+	if (e->job.n_respecs && e->job.n_respecs != e->job.n)
+		return error_set(err, ERR_CONFIG, "job-control: specs for some jobs only");
 	for (i = 0; e->job.tasks && i < e->job.n; i++) {
 		const struct taskset *t = e->job.tasks[i];
 

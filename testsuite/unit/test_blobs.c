@@ -29,6 +29,10 @@ void store_batch_blob(struct store_batch *batch, const struct store_blob *blob)
 void store_batch_sign(struct store_batch *batch, const struct store_blob *blob)
 {
 	assert_memory_equal(blob->credential, "MUNGE:y:", blob->credential_len);
+	if (blob->job == 2)
+		assert_memory_equal(blob->spec, "changed", blob->spec_len);
+	else
+		assert_null(blob->spec);
 	batch->signed_anew[batch->n_signed++] = blob->job;
 }
 
@@ -161,7 +165,9 @@ static void test_a_group_goes_together(void **state)
 static void test_signed_anew(void **state)
 {
 	struct store_batch batch = { .n_blobs = 0 };
+	char spec[] = "changed";
 	const uint64_t jobs[] = { 1, 2, 3 };
+	const struct blob_signed signings[] = { { .job = 1 }, { 2, spec, 7 }, { .job = 3 } };
 	struct blobs *b = blobs_new();
 	char cred[] = "MUNGE:y:";
 
@@ -170,12 +176,14 @@ static void test_signed_anew(void **state)
 	put(b, 4, "four", 4);
 	blobs_seal(b, &batch);
 	put(b, 2, "two", 3);
-	blobs_sign(b, jobs, 0, cred, 8);
+	blobs_sign(b, signings, 0, cred, 8);
 	assert_non_null(blobs_get(b, 1));
-	blobs_sign(b, jobs, 3, cred, 8);
-	memset(cred, 0, sizeof(cred)); /* it is a copy */
+	blobs_sign(b, signings, 3, cred, 8);
+	memset(cred, 0, sizeof(cred)); /* they are copies */
+	memset(spec, 0, sizeof(spec));
 	assert_false(blobs_is_clean(b));
 	assert_null(blobs_get(b, 1));
+	assert_null(blobs_get(b, 2)); /* nor is it while it waits for its batch */
 	batch.n_blobs = 0;
 	blobs_seal(b, &batch);
 	assert_int_equal(batch.n_blobs, 1);
@@ -186,7 +194,7 @@ static void test_signed_anew(void **state)
 	assert_true(blobs_is_clean(b));
 	assert_int_equal(blobs_pending_bytes(b), 0);
 	put(b, 5, "five", 4);
-	blobs_sign(b, jobs, 3, "MUNGE:y:", 8);
+	blobs_sign(b, signings, 3, "MUNGE:y:", 8);
 	blobs_free(b);
 }
 

@@ -42,6 +42,8 @@ static bool show(int fd, struct noise *noise, uint64_t id, const Gpusched__ShowS
 	       lab_reply(fd, noise, id, 0, "");
 }
 
+static const struct resign_wish as_it_is = { .reason = "" };
+
 static bool take(int fd, struct noise *noise, uint64_t id, const Gpusched__Resign *m)
 {
 	Gpusched__JobControlResult r = GPUSCHED__JOB_CONTROL_RESULT__INIT;
@@ -178,7 +180,7 @@ static void test_one_of_a_group(void **state)
 	(void)state;
 	make(3, "c1");
 	fake_munge_set_time(lab_host, 1000000 + 13 * 86400);
-	assert_int_equal(resign_jobs(client, &job, 1, "", note, &told, &err), 1);
+	assert_int_equal(resign_jobs(client, &job, 1, &as_it_is, note, &told, &err), 1);
 	assert_int_equal(told.done, 1);
 	assert_int_equal(resigned.requests, 1);
 	assert_int_equal(resigned.cred.encode_time, 1000000 + 13 * 86400);
@@ -198,7 +200,7 @@ static void test_many(void **state)
 	for (size_t i = 0; i <= JOBS; i++)
 		jobs[i] = i + 1;
 	resigned.refused = 5;
-	assert_int_equal(resign_jobs(client, jobs, JOBS + 1, "", note, &told, &err), JOBS - 1);
+	assert_int_equal(resign_jobs(client, jobs, JOBS + 1, &as_it_is, note, &told, &err), JOBS - 1);
 	assert_int_equal(told.done, JOBS - 1);
 	assert_int_equal(told.refused, 2);
 	assert_int_equal(told.error.code, ERR_NO_JOB);
@@ -307,7 +309,7 @@ static void test_lies(void **state)
 
 		make(2, "c1");
 		cases[i].lie(&shown[0]);
-		assert_int_equal(resign_jobs(client, jobs, 2, "", note, &told, &err), 1);
+		assert_int_equal(resign_jobs(client, jobs, 2, &as_it_is, note, &told, &err), 1);
 		if (told.error.code != cases[i].code)
 			fail_msg("%s: %d %s", cases[i].what, told.error.code, told.error.text);
 		assert_int_equal(told.refused, 1);
@@ -326,7 +328,7 @@ static void test_another_cluster(void **state)
 
 	(void)state;
 	make(1, "c2");
-	assert_int_equal(resign_jobs(client, &job, 1, "", note, &told, &err), 0);
+	assert_int_equal(resign_jobs(client, &job, 1, &as_it_is, note, &told, &err), 0);
 	assert_int_equal(told.error.code, ERR_SIGNATURE);
 	assert_int_equal(resigned.requests, 0);
 	clear();

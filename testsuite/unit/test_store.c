@@ -234,6 +234,10 @@ static void test_blobs(void **state)
 			assert_null(want[i].spec);
 		else
 			want[i].credential = "third", want[i].credential_len = 5;
+		if (i == 2) { /* with another spec */
+			want[i].spec = again.spec = "three, changed";
+			want[i].spec_len = again.spec_len = 14;
+		}
 		store_batch_sign(batch, &again);
 	}
 	assert_int_equal(fixture_commit(store, p->base, batch, NULL, NULL, &err), 0);
