@@ -93,7 +93,9 @@ static int check(struct group *g, const Gpusched__ScriptResult *m, const struct 
 	char *name;
 
 	if (cred->uid != geteuid())
-		return error_set(err, ERR_SIGNATURE, "it was signed by uid %u, and you are uid %u: only its owner can",
+		return error_set(err, ERR_SIGNATURE,
+		        "only its owner can %s: it was signed by uid %u, and you are uid %u",
+		        g->wish->change ? "change what he signed" : "sign it",
 		        (unsigned)cred->uid, (unsigned)geteuid());
 	if (cred->gid != getegid())
 		return error_set(err, ERR_SIGNATURE,

@@ -303,7 +303,7 @@ static int run(const struct update *u, struct error *err)
 		status = respecify(u, &done, err);
 	if (status == EXIT_DONE && u->n_fields)
 		return change_request(u, err);
-	if (status >= 0)
+	if (done > 0)
 		printf("Updated %d job%s\n", done, done == 1 ? "" : "s");
 	return status;
 }

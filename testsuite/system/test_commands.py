@@ -503,8 +503,8 @@ def test_update(cluster):
     assert (cluster.job(job)["time_limit_s"], cluster.job(job)["cpus"]) == (600, 1)
     assert cluster.run("gctl", "update", job, "--partition=nosuch", check=False).returncode == 3
     assert cluster.run("gctl", "update", 999999, "--gpus=1", check=False).returncode == 3
-    r = cluster.run("gctl", "update", job, "-J", "other", check=False)
-    assert r.returncode == 2 and "--job-name: that is part of what the job's owner signed" in r.stderr
+    r = cluster.run("gctl", "update", job, "--array=1-3", check=False)
+    assert r.returncode == 2 and "--array: that is part of what the job's owner signed" in r.stderr
     cluster.run("gctl", "update", job, "--label=team=search", "--label", "model=bge", "--signal=USR1@30",
                 "--no-requeue")
     assert cluster.job(job)["labels"] == [{"key": "team", "value": "search"}, {"key": "model", "value": "bge"}]

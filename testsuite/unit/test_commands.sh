@@ -128,7 +128,7 @@ expect 0 "gpus-per-node" gctl update --help
 expect 2 "Their ids are needed" gctl update --gpus=1
 expect 2 "what is to be changed?" gctl update 1
 expect 2 "--gpus=h100" gctl update 1 --gpus=h100
-expect 2 "owner signed" gctl update 1 --job-name=x
+expect 2 "owner signed" gctl update 1 --array=1-9
 expect 2 "no such option" gctl update 1 --wrap=x
 expect 2 "ID=h1" gctl update h1 --gpus=1
 expect 2 "stand behind it" gctl --reason=x update 1
