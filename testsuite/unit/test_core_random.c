@@ -59,8 +59,9 @@ struct model {
 	struct outgoing *queue;
 	size_t n_queue, queue_size;
 	uint64_t *jobs;
+	uint32_t *specs; /* of each: which one it has, or a later one that never was committed */
 	size_t n_jobs;
-	unsigned long starts, suspended, parts;
+	unsigned long starts, suspended, parts, respecs;
 	unsigned conf; /* of policies[] */
 	bool lied;     /* an operator or fence program was wrong about a node */
 	bool quiet;    /* no more faults */
@@ -479,10 +480,56 @@ static void submits(struct model *m)
 	job.nice = (int32_t)pick(m, 3);
 	job.account = m->conf == 1 && pick(m, 2) ? "guest" : "";
 	job.qos = m->conf && pick(m, 3) == 0 ? "high" : "";
+	memset(job.spec_hash, 0, sizeof(job.spec_hash));
 	id = world_submit_job(m->w, &job, 1000 + pick(m, 2));
 	assert_int_not_equal(id, 0);
 	m->jobs = xrealloc(m->jobs, m->n_jobs + 1, sizeof(*m->jobs));
+	m->specs = xrealloc(m->specs, m->n_jobs + 1, sizeof(*m->specs));
+	m->specs[m->n_jobs] = 0;
 	m->jobs[m->n_jobs++] = id;
+}
+
+/* Its owner signs another spec in place of that one. False: it is not that. */
+static bool respec(struct model *m, size_t job, uint32_t was, uint32_t is)
+{
+	static const char *const names[] = { "job", "other", "third" };
+	struct respec r = { .fields = 1 + pick(m, (1 << RESPEC_FIELD_COUNT) - 1),
+		.told = "told",
+		.name = names[pick(m, 3)],
+		.cwd = "/",
+		.output = names[pick(m, 3)],
+		.error = "",
+		.max_attempts = 1 + pick(m, 4) };
+	struct core_event e = { .kind = EV_JOB_CONTROL,
+		.caller = world_user(1000 + pick(m, 2)),
+		.job = { .verb = JOB_RESIGN,
+		        .ids = &m->jobs[job],
+		        .n = 1,
+		        .reason = "",
+		        .hashes = &r.is,
+		        .n_hashes = 1,
+		        .sign_time = m->w->now.wall,
+		        .respecs = &r,
+		        .n_respecs = 1 } };
+
+	memcpy(r.was.b, &was, sizeof(was));
+	memcpy(r.is.b, &is, sizeof(is));
+	m->w->error = (struct error){ 0 };
+	world_apply(m->w, &e);
+	m->respecs += m->w->done;
+	return m->w->error.code != ERR_SIGNATURE;
+}
+
+static void signs(struct model *m)
+{
+	size_t job = m->n_jobs ? pick(m, (unsigned)m->n_jobs) : 0;
+	uint32_t was;
+
+	if (!m->n_jobs)
+		return;
+	was = m->specs[job]++;
+	while (!respec(m, job, was, m->specs[job]) && was)
+		was--;
 }
 
 static void controls(struct model *m)
@@ -563,7 +610,7 @@ static void step(struct model *m)
 {
 	unsigned node = pick(m, NODES);
 
-	switch (pick(m, 11)) {
+	switch (pick(m, 12)) {
 	case 0:
 	case 1:
 		submits(m);
@@ -574,6 +621,9 @@ static void step(struct model *m)
 		break;
 	case 2:
 		controls(m);
+		break;
+	case 11:
+		signs(m);
 		break;
 	case 3:
 		fault(m);
@@ -655,7 +705,7 @@ static void settle_down(struct model *m)
 }
 
 struct sums {
-	unsigned long starts, suspended, parts;
+	unsigned long starts, suspended, parts, respecs;
 };
 
 static void history(uint64_t seed, struct sums *sums)
@@ -679,10 +729,12 @@ static void history(uint64_t seed, struct sums *sums)
 		free(m.nodes[i].runs);
 	free(m.queue);
 	free(m.jobs);
+	free(m.specs);
 	world_free(m.w);
 	sums->starts += m.starts;
 	sums->suspended += m.suspended;
 	sums->parts += m.parts;
+	sums->respecs += m.respecs;
 }
 
 #ifdef __SANITIZE_ADDRESS__
@@ -704,10 +756,11 @@ static void histories(void **state)
 		fflush(stdout);
 		history(i, &sums);
 	}
-	printf("seeds %llu to %llu: %lu runs started, %lu with parts of GPUs, %lu were suspended\n",
+	printf("seeds %llu to %llu: %lu runs started, %lu with parts of GPUs, %lu were suspended, "
+	       "%lu specs changed\n",
 	        (unsigned long long)from, (unsigned long long)(from + n - 1), sums.starts,
-	        sums.parts, sums.suspended);
-	assert_true(sums.starts > n && (n < 40 || (sums.suspended > n / 4 && sums.parts > n)));
+	        sums.parts, sums.suspended, sums.respecs);
+	assert_true(sums.starts > n && sums.respecs > n / 4 && (n < 40 || (sums.suspended > n / 4 && sums.parts > n)));
 }
 
 int main(void)
