@@ -45,8 +45,7 @@ int gctl_resign_ids(struct client *client, const struct cmd_ids *ids,
 		return error_set(err, ERR_USAGE,
 		        "the tasks of an array have one signature: name all of it, %" PRIu64,
 		        ids->some[0]->job);
-	*done = resign_jobs(
-	        client, ids->whole, ids->n_whole, wish, tell_resigned, &status, err);
+	*done = resign_jobs(client, ids->whole, ids->n_whole, wish, tell_resigned, &status, err);
 	return *done < 0 ? -1 : status;
 }
 

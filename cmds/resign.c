@@ -16,7 +16,7 @@
 /* One that was checked and is to be signed. */
 struct checked {
 	uint64_t job;
-	char *name; /* owned */
+	char *name;               /* owned */
 	ProtobufCBinaryData spec; /* owned; what it is to be, where that is said */
 	int64_t before;
 	struct error error; /* the controller's; code 0: none */
@@ -95,8 +95,8 @@ static int check(struct group *g, const Gpusched__ScriptResult *m, const struct 
 	if (cred->uid != geteuid())
 		return error_set(err, ERR_SIGNATURE,
 		        "only its owner can %s: it was signed by uid %u, and you are uid %u",
-		        g->wish->change ? "change what he signed" : "sign it",
-		        (unsigned)cred->uid, (unsigned)geteuid());
+		        g->wish->change ? "change what he signed" : "sign it", (unsigned)cred->uid,
+		        (unsigned)geteuid());
 	if (cred->gid != getegid())
 		return error_set(err, ERR_SIGNATURE,
 		        "it was signed with group %u, and yours is %u: see newgrp(1)",

@@ -24,7 +24,7 @@
 #include "common/xalloc.h"
 
 #define FIELD(name) GPUSCHED__JOB_CONTROL__FIELD__##name
-#define SIGNED      FIELD(FIELD_NONE) /* by the owner, who signs it anew */
+#define SIGNED      FIELD(FIELD_NONE)                 /* by the owner, who signs it anew */
 #define FIXED       ((Gpusched__JobControl__Field)-1) /* signed, and what the job is: refused */
 
 static const struct {
@@ -89,7 +89,8 @@ struct update {
 	struct submit_options options;
 	Gpusched__JobControl__Field fields[N_CHANGES + 1];
 	size_t n_fields;
-	bool is_signed, open_mode; /* options that are; --open-mode, which has no value for "not given" */
+	bool is_signed,
+	        open_mode; /* options that are; --open-mode, which has no value for "not given" */
 	const char *reason;
 	uint64_t throttle; /* of an array; 0: any number */
 };
@@ -183,7 +184,8 @@ static struct argp_option *make_options(void)
 static struct cmd cmd = {
 	.name = "gctl update",
 	.arguments = "ID...",
-	.about = "Change what waiting jobs ask for, how many tasks of an array run at a time, and, of "
+	.about = "Change what waiting jobs ask for, how many tasks of an array run at a time, and, "
+	         "of "
 	         "your own jobs, names and files, which you sign anew.",
 	.examples =
 	        "The options are gsubmit's. All changes of a job are made, or none: a change is "

@@ -87,8 +87,8 @@ int signedjob_check(const struct mcred *cred, const char *cluster, const struct 
         struct arena *arena, Gpusched__SignedSpec **spec, struct signedjob_hash *hash,
         struct error *err);
 
-/* The same of a spec alone, whose script is at hand nowhere: for one that its owner puts in place of
- * another (Resign), which must have the same script_hash. */
+/* The same of a spec alone, whose script is at hand nowhere: for one that its owner puts in place
+ * of another (Resign), which must have the same script_hash. */
 int signedjob_check_spec(const struct mcred *cred, const char *cluster, const void *bytes,
         size_t len, struct arena *arena, Gpusched__SignedSpec **spec, struct signedjob_hash *hash,
         struct error *err);

@@ -242,7 +242,8 @@ static int requeue(struct control *c, struct error *err)
 		        "job %s cannot be requeued: it has been started %u times of %u that its "
 		        "owner signed",
 		        job_label(c->job, c->label), starts, most);
-		return error_hint(err, "the owner can sign more: gctl update %llu --max-attempts=%u",
+		return error_hint(err,
+		        "the owner can sign more: gctl update %llu --max-attempts=%u",
 		        (unsigned long long)job_id(c->job), starts + 1);
 	}
 	if (ended && revive_check(c->core, c->job, err) < 0)

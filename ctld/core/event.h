@@ -94,17 +94,17 @@ struct spec_hash {
 };
 
 /* What of its spec an owner may change by signing another one: X(symbol, its option's name). */
-#define RESPEC_FIELDS(X)                    \
-	X(RESPEC_NAME, "job-name")          \
-	X(RESPEC_CWD, "chdir")              \
-	X(RESPEC_INPUT, "input")            \
-	X(RESPEC_OUTPUT, "output")          \
-	X(RESPEC_ERROR, "error")            \
-	X(RESPEC_APPEND, "open-mode")       \
-	X(RESPEC_NO_SUMMARY, "no-summary")  \
-	X(RESPEC_ARGS, "arguments")         \
-	X(RESPEC_ENV, "export")             \
-	X(RESPEC_UMASK, "umask")            \
+#define RESPEC_FIELDS(X)                   \
+	X(RESPEC_NAME, "job-name")         \
+	X(RESPEC_CWD, "chdir")             \
+	X(RESPEC_INPUT, "input")           \
+	X(RESPEC_OUTPUT, "output")         \
+	X(RESPEC_ERROR, "error")           \
+	X(RESPEC_APPEND, "open-mode")      \
+	X(RESPEC_NO_SUMMARY, "no-summary") \
+	X(RESPEC_ARGS, "arguments")        \
+	X(RESPEC_ENV, "export")            \
+	X(RESPEC_UMASK, "umask")           \
 	X(RESPEC_ATTEMPTS, "max-attempts")
 #define X(sym, name) sym,
 enum respec_field { RESPEC_FIELDS(X) RESPEC_FIELD_COUNT };

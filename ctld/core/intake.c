@@ -48,8 +48,8 @@ static int find_partition(
 	return hint_partitions(core->conf, err);
 }
 
-int intake_signed_texts(const char *name, const char *cwd, const char *output, const char *error,
-        struct error *err)
+int intake_signed_texts(
+        const char *name, const char *cwd, const char *output, const char *error, struct error *err)
 {
 	if (text_check("--job-name", name, MAX_NAME, err) < 0) {
 		err->code = ERR_JOB_SPEC;

@@ -2,9 +2,9 @@
  *
  * A submit that is repeated with its nonce gets the job id it got the first time; with other bytes
  * it is refused. The same bytes are those that were submitted, and those that the owner has put in
- * their place since (respec.h). A nonce is kept as long as its job is in memory and at least NONCE_KEEP after the
- * submit. A job borrows its nonce, and its row carries nonce and hash; a row of its own has a nonce
- * only from when its job leaves memory sooner than it expires.
+ * their place since (respec.h). A nonce is kept as long as its job is in memory and at least
+ * NONCE_KEEP after the submit. A job borrows its nonce, and its row carries nonce and hash; a row
+ * of its own has a nonce only from when its job leaves memory sooner than it expires.
  */
 #ifndef CTLD_CORE_NONCE_H
 #define CTLD_CORE_NONCE_H

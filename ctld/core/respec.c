@@ -7,9 +7,9 @@
 #include "ctld/core/idmap.h"
 #include "ctld/core/intake.h"
 
-#define BIT(field)  (UINT32_C(1) << (field))
-#define WHILE_RUNS  (BIT(RESPEC_NAME) | BIT(RESPEC_ATTEMPTS))
-#define WHEN_ENDED  BIT(RESPEC_ATTEMPTS)
+#define BIT(field) (UINT32_C(1) << (field))
+#define WHILE_RUNS (BIT(RESPEC_NAME) | BIT(RESPEC_ATTEMPTS))
+#define WHEN_ENDED BIT(RESPEC_ATTEMPTS)
 
 const char *respec_name(enum respec_field field)
 {
@@ -30,8 +30,8 @@ static void name_fields(uint32_t fields, char *text, size_t size)
 	*text = '\0';
 	for (f = 0; f < RESPEC_FIELD_COUNT && used < size; f++) {
 		if (fields & BIT(f))
-			used += (size_t)snprintf(text + used, size - used, "%s%s",
-			        used ? ", " : "", respec_name((enum respec_field)f));
+			used += (size_t)snprintf(text + used, size - used, "%s%s", used ? ", " : "",
+			        respec_name((enum respec_field)f));
 	}
 }
 
@@ -75,8 +75,9 @@ static int check_state(const struct job *own, uint32_t fields, struct error *err
 	if (job_array(own) && !ended)
 		return error_set(err, ERR_JOB_STATE,
 		        "%s can only be changed while tasks wait; none does", names);
-	return error_set(err, ERR_JOB_STATE, "%s can only be changed while it is PENDING%s; it is %s",
-	        names, not_now & WHILE_RUNS ? " or runs" : "", job_state_name(state));
+	return error_set(err, ERR_JOB_STATE,
+	        "%s can only be changed while it is PENDING%s; it is %s", names,
+	        not_now & WHILE_RUNS ? " or runs" : "", job_state_name(state));
 }
 
 /* What waits is to be started once more; of what has ended, that is for its requeue to say. */
@@ -106,8 +107,7 @@ int job_respec(struct core *core, struct job *own, const struct respec *r, char 
 
 	if (check_state(own, r->fields, err) < 0 ||
 	        intake_signed_texts(r->name, r->cwd, r->output, r->error, err) < 0 ||
-	        (r->fields & BIT(RESPEC_ATTEMPTS) &&
-	                check_attempts(own, r->max_attempts, err) < 0))
+	        (r->fields & BIT(RESPEC_ATTEMPTS) && check_attempts(own, r->max_attempts, err) < 0))
 		return -1;
 	name_fields(r->fields, names, size);
 	jobs_set_hash(core->jobs, own, r->is.b);

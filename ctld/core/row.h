@@ -62,7 +62,7 @@
 	X(error, BLOB, _)                                                          \
 	X(array, TEXT, _)                                                          \
 	X(nonce, BLOB, _)                                                          \
-	X(spec_hash, BLOB, _)   /* and that of the spec that was submitted, where it was another */ \
+	X(spec_hash, BLOB, _)   /* behind it that of the first spec, if changed */ \
 	X(sign_time, INT, _)    /* when the credential was made, us UTC */         \
 	X(submit_time, INT, _)                                                     \
 	X(start_time, INT, _)   /* of the present or last run */                   \

@@ -2,7 +2,7 @@
  *
  * What the job asks for now, with the changes laid over it, goes through the checks of a submit
  * (intake.h): an update is refused exactly where that submit would be, and then nothing of it is
- * done. What its owner signed is no demand and cannot be changed.
+ * done. What its owner signed is no demand: that he changes himself (respec.h).
  */
 #include <stdio.h>
 #include <string.h>

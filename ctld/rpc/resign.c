@@ -29,15 +29,11 @@
 #include "ctld/rpc/rpc.h"
 #include "ctld/turns.h"
 
-#define ARENA_CAP(len) (((size_t)4 << 20) + 48 * (len)) /* decoded specs, old and new */
+#define ARENA_CAP(len) (((size_t)4 << 20) + 24 * (len)) /* decoded specs, old and new */
 
 struct resign;
 
-/* One whose spec is read. */
-struct reading {
-	struct resign *r;
-	size_t at;
-};
+#define WAS_MAX ((size_t)16 << 20) /* bytes of old specs of one request */
 
 /* Where there are specs. */
 struct changes_of {
@@ -45,9 +41,7 @@ struct changes_of {
 	uint8_t *bytes; /* of `is` */
 	struct spec_bytes is[SIGNEDJOB_MAX];
 	struct spec_bytes was[SIGNEDJOB_MAX]; /* owned; NULL: not the caller's, or unknown */
-	struct reading readings[SIGNEDJOB_MAX];
-	size_t reads; /* that are not back */
-	bool ending;  /* the store goes */
+	size_t reading, was_len;              /* so many were read, one at a time; their bytes */
 	struct arena *arena;
 	struct respec v[SIGNEDJOB_MAX];
 	struct job_error errors[SIGNEDJOB_MAX]; /* in front those that were found here */
@@ -120,7 +114,10 @@ static int compare(struct resign *r, const struct mcred *cred, struct error *err
 	struct changes_of *c = r->changes;
 	size_t i, kept = 0;
 
-	c->arena = arena_new(ARENA_CAP(r->len));
+	if (c->was_len > WAS_MAX)
+		return error_set(
+		        err, ERR_USAGE, "too much was signed for these %zu jobs: name fewer", r->n);
+	c->arena = arena_new(ARENA_CAP(r->len + c->was_len));
 	if (!c->arena)
 		return error_set(err, ERR_BUSY, "out of memory");
 	for (i = 0; i < r->n; i++) {
@@ -131,8 +128,8 @@ static int compare(struct resign *r, const struct mcred *cred, struct error *err
 			.told = "", .name = "", .cwd = "", .output = "", .error = ""
 		};
 		e->job = r->jobs[i];
-		if (c->was[i].p && respec_compare(cred, c->cluster, c->was[i], c->is[i], c->arena, v,
-		                           &e->error) < 0) {
+		if (c->was[i].p && respec_compare(cred, c->cluster, c->was[i], c->is[i], c->arena,
+		                           v, &e->error) < 0) {
 			error_wrap(&e->error, "job %llu", (unsigned long long)e->job);
 			c->n_errors++;
 			continue;
@@ -151,8 +148,7 @@ static void run(void *arg)
 
 	if (r->c->mcred->decode(r->c->mcred, r->credential, &cred, &r->error) < 0)
 		return;
-	if (check(r, &cred, &r->error) == 0 &&
-	        (!r->changes || compare(r, &cred, &r->error) == 0))
+	if (check(r, &cred, &r->error) == 0 && (!r->changes || compare(r, &cred, &r->error) == 0))
 		r->error.code = ERR_NONE;
 	mcred_clear(&cred);
 }
@@ -200,7 +196,8 @@ static const char *warning(
 			continue;
 		if (view.tasks_running ||
 		        (!view.ended && !*view.array && strcmp(view.state, "PENDING") != 0))
-			return "what runs goes on as it was started; the change is for what is started "
+			return "what runs goes on as it was started; the change is for what is "
+			       "started "
 			       "from now on";
 	}
 	return NULL;
@@ -303,57 +300,53 @@ static void to_worker(struct resign *r)
 	resign_free(r);
 }
 
-static void have_read(struct changes_of *changes, size_t i, const struct store_blob *blob)
+static void have_read(struct changes_of *changes, const struct store_blob *blob)
 {
-	if (blob && blob->spec)
-		changes->was[i] = (struct spec_bytes){ xmemdup(blob->spec, blob->spec_len),
-			blob->spec_len };
+	if (blob->spec)
+		changes->was[changes->reading] =
+		        (struct spec_bytes){ xmemdup(blob->spec, blob->spec_len), blob->spec_len };
+	changes->was_len += blob->spec_len;
 }
+
+static void read_on(struct resign *r);
 
 static void got(void *arg, const struct store_blob *blob)
 {
-	const struct reading *reading = arg;
-	struct resign *r = reading->r;
-	struct changes_of *changes = r->changes;
-	struct peer *peer;
+	struct resign *r = arg;
 
-	have_read(changes, reading->at, blob);
-	changes->ending |= !blob;
-	if (--changes->reads)
-		return;
-	if (changes->ending) {
+	if (!blob) { /* the store goes */
 		resign_free(r);
 		return;
 	}
-	peer = peers_find(r->c->peers, r->session);
+	have_read(r->changes, blob);
+	r->changes->reading++;
+	read_on(r);
+}
+
+/* Of the caller's own jobs: the next that is not at hand. */
+static void read_on(struct resign *r)
+{
+	struct changes_of *changes = r->changes;
+	struct ctld *c = r->c;
+	struct peer *peer = peers_find(c->peers, r->session);
+	struct job_view view;
+
+	for (; changes->reading < r->n && changes->was_len <= WAS_MAX; changes->reading++) {
+		uint64_t job = r->jobs[changes->reading];
+		const struct store_blob *blob;
+
+		if (!core_job_view(c->core, job, ctld_now(), &view) || view.uid != r->uid)
+			continue;
+		blob = blobs_get(c->blobs, job);
+		if (!blob) {
+			blobs_want(c->blobs, job, got, r);
+			return;
+		}
+		have_read(changes, blob);
+	}
 	if (peer)
 		peer->script_asked = false;
 	to_worker(r);
-}
-
-/* Of the caller's own jobs. */
-static void read_specs(struct resign *r, const struct rpc *rpc)
-{
-	struct changes_of *changes = r->changes;
-	struct job_view view;
-
-	for (size_t i = 0; i < r->n; i++) {
-		const struct store_blob *blob;
-
-		if (!core_job_view(r->c->core, r->jobs[i], rpc->now, &view) || view.uid != r->uid)
-			continue;
-		blob = blobs_get(r->c->blobs, r->jobs[i]);
-		if (blob) {
-			have_read(changes, i, blob);
-			continue;
-		}
-		changes->reads++;
-		changes->readings[i] = (struct reading){ r, i };
-		blobs_want(r->c->blobs, r->jobs[i], got, &changes->readings[i]);
-	}
-	rpc->peer->script_asked = changes->reads;
-	if (!changes->reads)
-		to_worker(r);
 }
 
 static struct changes_of *take_specs(const Gpusched__Resign *m, const char *cluster, size_t *len)
@@ -376,8 +369,7 @@ static struct changes_of *take_specs(const Gpusched__Resign *m, const char *clus
 
 /* --- the request ------------------------------------------------------------------------------ */
 
-static int check_request(
-        const Gpusched__Resign *m, const struct peer *peer, struct error *err)
+static int check_request(const Gpusched__Resign *m, const struct peer *peer, struct error *err)
 {
 	if (m->n_jobs == 0 || m->n_jobs > SIGNEDJOB_MAX)
 		return error_set(err, ERR_USAGE, "%zu jobs to be signed; must be 1 to %d",
@@ -424,8 +416,10 @@ void rpc_resign(struct ctld *c, const struct rpc *rpc)
 	if (m->n_specs)
 		r->changes = take_specs(m, c->conf->cluster, &r->len);
 	peer_add_work(c, rpc->peer, 1, (ptrdiff_t)r->len);
-	if (r->changes)
-		read_specs(r, rpc);
-	else
+	if (!r->changes) {
 		to_worker(r);
+		return;
+	}
+	rpc->peer->script_asked = true;
+	read_on(r);
 }

@@ -20,7 +20,10 @@ static const struct spec_row {
 	size_t at, count; /* offsets; count: of a list's length */
 	enum respec_field field;
 } rows[] = {
-#define ROW(field, kind, respec) { #field, kind, offsetof(Gpusched__SignedSpec, field), 0, respec }
+#define ROW(field, kind, respec)                                               \
+	{                                                                      \
+#field, kind, offsetof(Gpusched__SignedSpec, field), 0, respec \
+	}
 	ROW(version, NUMBER, FIXED),
 	ROW(cluster, TEXT, FIXED),
 	ROW(nonce, BYTES, FIXED),
@@ -81,7 +84,8 @@ static bool same_interactive(const Gpusched__Interactive *a, const Gpusched__Int
 	       a->patience_s == b->patience_s;
 }
 
-static bool same(const Gpusched__SignedSpec *a, const Gpusched__SignedSpec *b, const struct spec_row *row)
+static bool same(
+        const Gpusched__SignedSpec *a, const Gpusched__SignedSpec *b, const struct spec_row *row)
 {
 	const void *x = at(a, row->at), *y = at(b, row->at);
 
@@ -199,8 +203,8 @@ int respec_compare(const struct mcred *cred, const char *cluster, struct spec_by
 	*out = (struct respec){ .fields = 0 };
 	if (signedjob_check_spec(cred, cluster, is.p, is.len, arena, &new, &after, err) < 0)
 		return -1;
-	old = (Gpusched__SignedSpec *)msg_unpack_desc(&gpusched__signed_spec__descriptor, was.p,
-	        was.len, MSG_STRICT, arena, err);
+	old = (Gpusched__SignedSpec *)msg_unpack_desc(
+	        &gpusched__signed_spec__descriptor, was.p, was.len, MSG_STRICT, arena, err);
 	if (!old)
 		return error_wrap(err, "what was signed before");
 	if (fill(old, new, arena, out, err) < 0)

@@ -175,6 +175,38 @@ def test_signed_and_yet_not_acceptable(c, change):
         assert len(answer) == 1 and answer[0]["code"], answer
 
 
+def test_one_spec_in_place_of_another(c):
+    """By its owner, with the nonce, the script and the array that it had; anything else changes nothing."""
+    nonce = os.urandom(16)
+    first = Signed(c, nonce=nonce)
+
+    def put(p, spec, **change):
+        return p.call("MSG_RESIGN", {"jobs": [job], "specs": [spec.spec], "credential": spec.credential, **change})
+
+    with Peer(c) as p:
+        (job,) = p.call("MSG_SUBMIT", first.submit())[0]["job_ids"]
+        for change in ({"nonce": os.urandom(16)}, {"uid": 1}, {"gid": 1}, {"cluster": "elsewhere"}, {"script_hash": blake(b"other")},
+                       {"array": "1-3"}, {"version": 2}, {"interactive": {"kind": "PIPES", "patience_s": 9}, "version": 2},
+                       {"tasks_per_node": 2}, {"cwd": b"relative"}, {"name": "a\nb"}):
+            answer = put(p, Signed(c, **{"nonce": nonce, **change}))
+            assert answer[-1]["code"], (change, answer)
+        other = Signed(c, nonce=nonce, name="other")
+        for wrong in ({"specs": [first.spec]},                     # not what this signs
+                      {"specs": [other.spec[:-1]]}, {"specs": [b""]}, {"specs": [b"\xff" * 40]},
+                      {"specs": [other.spec, other.spec]}, {"jobs": [job, job], "specs": [other.spec, other.spec]},
+                      {"credential": first.credential}, {"jobs": [job | 1 << 40]}, {"jobs": [job + 1000]}):
+            answer = put(p, other, **wrong)
+            assert answer[-1]["code"], (wrong, answer)
+        if ROOT:
+            with Peer(c, user="bin") as q:  # signed by its owner, sent by another; signed by another
+                assert put(q, other)[-1]["code"] == SIGNATURE
+                assert put(q, Signed(c, user="bin", nonce=nonce, name="mine"))[-1]["code"] == ERRORS["ERR_NOT_PERMITTED"]
+        assert c.job(job)["name"] == "forged"
+        assert put(p, other)[0]["done"] == 1 and c.job(job)["name"] == "other"
+        again = Signed(c, nonce=nonce)  # and back
+        assert put(p, again)[0]["done"] == 1 and c.job(job)["name"] == "forged"
+
+
 # --- again ---------------------------------------------------------------------------------------
 
 def test_equal_bytes_are_one_job_and_changed_ones_none(c):

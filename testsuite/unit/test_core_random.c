@@ -760,7 +760,8 @@ static void histories(void **state)
 	       "%lu specs changed\n",
 	        (unsigned long long)from, (unsigned long long)(from + n - 1), sums.starts,
 	        sums.parts, sums.suspended, sums.respecs);
-	assert_true(sums.starts > n && sums.respecs > n / 4 && (n < 40 || (sums.suspended > n / 4 && sums.parts > n)));
+	assert_true(sums.starts > n && sums.respecs > n / 4 &&
+	            (n < 40 || (sums.suspended > n / 4 && sums.parts > n)));
 }
 
 int main(void)

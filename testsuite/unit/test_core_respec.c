@@ -11,7 +11,7 @@
 #include "ctld/core/job.h"
 #include "testsuite/unit/core_world.h"
 
-#define OWNER 1000
+#define OWNER      1000
 #define BIT(field) (1u << (field))
 
 /* The specs of a test are numbers: their hashes are of these bytes. */
@@ -65,7 +65,8 @@ static uint32_t respec(struct world *w, uint64_t id, struct respec r)
 	return respec_by(w, OWNER, id, r);
 }
 
-static void assert_refused(struct world *w, uint64_t id, struct respec r, int code, const char *text)
+static void assert_refused(
+        struct world *w, uint64_t id, struct respec r, int code, const char *text)
 {
 	struct job_view before = world_view(w, id), after;
 
@@ -81,7 +82,8 @@ static void assert_refused(struct world *w, uint64_t id, struct respec r, int co
 
 static void waits_runs_ended(void **state)
 {
-	const uint32_t name = BIT(RESPEC_NAME), out = BIT(RESPEC_OUTPUT), most = BIT(RESPEC_ATTEMPTS);
+	const uint32_t name = BIT(RESPEC_NAME), out = BIT(RESPEC_OUTPUT),
+	               most = BIT(RESPEC_ATTEMPTS);
 	struct world *w = world_simple(1, "h100:2");
 	struct submit_job job = job_of(w, 1, "a", "");
 	struct respec r;
@@ -107,7 +109,8 @@ static void waits_runs_ended(void **state)
 	world_register_all(w);
 	world_pass(w, 1);
 	world_run_starts(w, id);
-	assert_refused(w, id, spec_of(2, 3, out, "b"), ERR_JOB_STATE, "output can only be changed while");
+	assert_refused(
+	        w, id, spec_of(2, 3, out, "b"), ERR_JOB_STATE, "output can only be changed while");
 	assert_int_equal(respec(w, id, spec_of(2, 3, name, "c")), 1);
 	assert_string_equal(world_view(w, id).name, "c");
 	r = spec_of(3, 4, most, "c");
@@ -128,6 +131,14 @@ static void waits_runs_ended(void **state)
 	world_free(w);
 }
 
+static void task_says(struct world *w, uint64_t id, uint32_t task, enum run_report_state state)
+{
+	struct run_report r = world_report((struct run_id){ id, task, 1, 0 }, state);
+
+	r.cause = state == REPORT_ENDED ? END_EXIT : END_NONE;
+	world_say(w, 0, r);
+}
+
 /* A task that runs goes on as it began, until it waits again; ended ones stay as they were. */
 static void array(void **state)
 {
@@ -142,13 +153,14 @@ static void array(void **state)
 	one = job_ref_of(id, 2);
 	two = job_ref_of(id, 3);
 	assert_string_equal(world_state(w, one), "CONFIGURING");
-	world_run_starts(w, zero);
-	world_run_ends(w, zero, 1);
-	world_run_starts(w, one);
+	task_says(w, id, 0, REPORT_RUNNING);
+	task_says(w, id, 0, REPORT_ENDED);
+	task_says(w, id, 1, REPORT_RUNNING);
 	world_pass(w, 1);
 	assert_string_equal(world_state(w, two), "CONFIGURING");
 	world_control_tasks(w, world_user(OWNER), JOB_HOLD, id, "4");
-	assert_int_equal(respec(w, id, spec_of(1, 2, BIT(RESPEC_NAME) | BIT(RESPEC_OUTPUT), "b")), 1);
+	assert_int_equal(
+	        respec(w, id, spec_of(1, 2, BIT(RESPEC_NAME) | BIT(RESPEC_OUTPUT), "b")), 1);
 	world_restart(w);
 	assert_string_equal(world_view(w, id).output, "new");
 	assert_string_equal(world_view(w, id).name, "b");

@@ -23,6 +23,9 @@ static struct {
 	size_t requests, jobs;
 	uint64_t refused;  /* this one */
 	struct mcred cred; /* of the last */
+	size_t n_specs;
+	uint8_t spec[4096]; /* of the last: its first */
+	size_t spec_len;
 } resigned;
 
 static bool show(int fd, struct noise *noise, uint64_t id, const Gpusched__ShowScript *m)
@@ -53,6 +56,11 @@ static bool take(int fd, struct noise *noise, uint64_t id, const Gpusched__Resig
 	mcred_clear(&resigned.cred);
 	resigned.requests++;
 	resigned.jobs += m->n_jobs;
+	resigned.n_specs = m->n_specs;
+	if (m->n_specs && m->specs[0].len <= sizeof(resigned.spec)) {
+		resigned.spec_len = m->specs[0].len;
+		memcpy(resigned.spec, m->specs[0].data, m->specs[0].len);
+	}
 	if (server.munge->decode(server.munge, text, &resigned.cred, &server.fault) < 0 ||
 	        signedjob_cred_check(&resigned.cred, &server.fault) < 0)
 		return false;
@@ -200,7 +208,8 @@ static void test_many(void **state)
 	for (size_t i = 0; i <= JOBS; i++)
 		jobs[i] = i + 1;
 	resigned.refused = 5;
-	assert_int_equal(resign_jobs(client, jobs, JOBS + 1, &as_it_is, note, &told, &err), JOBS - 1);
+	assert_int_equal(
+	        resign_jobs(client, jobs, JOBS + 1, &as_it_is, note, &told, &err), JOBS - 1);
 	assert_int_equal(told.done, JOBS - 1);
 	assert_int_equal(told.refused, 2);
 	assert_int_equal(told.error.code, ERR_NO_JOB);
@@ -334,6 +343,71 @@ static void test_another_cluster(void **state)
 	clear();
 }
 
+/* What was checked is signed with the changes, and all else as it was. */
+static void test_changed(void **state)
+{
+	char *env[] = { (char *)"ONLY=1", NULL };
+	const struct respecification change = { .name = "other",
+		.error = "e.%j",
+		.env = env,
+		.open_mode = true,
+		.append = true,
+		.max_attempts = 7 };
+	const struct resign_wish wish = { &change, "" };
+	const uint64_t jobs[] = { 1, 2 };
+	Gpusched__SignedSpec *was, *is;
+	struct signedjob_hash hash;
+	struct told told = { 0 };
+	struct error err;
+
+	(void)state;
+	make(2, "c1");
+	signed_by_another(&shown[1]);
+	assert_int_equal(resign_jobs(client, jobs, 2, &wish, note, &told, &err), 1);
+	assert_int_equal(told.refused, 1);
+	assert_int_equal(told.error.code, ERR_SIGNATURE);
+	assert_non_null(strstr(told.error.text, "only its owner can change"));
+	assert_int_equal(resigned.n_specs, 1);
+	hash = signedjob_hash(resigned.spec, resigned.spec_len);
+	assert_int_equal(resigned.cred.len, SIGNEDJOB_TAG_LEN + SIGNEDJOB_HASH_LEN);
+	assert_memory_equal(
+	        (uint8_t *)resigned.cred.payload + SIGNEDJOB_TAG_LEN, hash.b, SIGNEDJOB_HASH_LEN);
+	was = gpusched__signed_spec__unpack(NULL, shown[0].spec_len, shown[0].spec);
+	is = gpusched__signed_spec__unpack(NULL, resigned.spec_len, resigned.spec);
+	assert_non_null(is);
+	assert_string_equal(is->name, "other");
+	assert_int_equal(is->error.len, 4);
+	assert_int_equal(is->n_env, 1);
+	assert_memory_equal(is->env[0].data, "ONLY=1", 6);
+	assert_true(is->append);
+	assert_int_equal(is->max_attempts, 7);
+	assert_memory_equal(is->nonce.data, was->nonce.data, SIGNEDJOB_NONCE_LEN);
+	assert_memory_equal(is->script_hash.data, was->script_hash.data, SIGNEDJOB_HASH_LEN);
+	assert_int_equal(is->cwd.len, was->cwd.len);
+	assert_int_equal(is->output.len, was->output.len);
+	assert_string_equal(is->array, was->array);
+	gpusched__signed_spec__free_unpacked(was, NULL);
+	gpusched__signed_spec__free_unpacked(is, NULL);
+	clear();
+}
+
+/* What could not be submitted is not signed either. */
+static void test_changed_badly(void **state)
+{
+	const struct respecification change = { .cwd = "relative" };
+	const struct resign_wish wish = { &change, "" };
+	const uint64_t job = 1;
+	struct told told = { 0 };
+	struct error err;
+
+	(void)state;
+	make(1, "c1");
+	assert_int_equal(resign_jobs(client, &job, 1, &wish, note, &told, &err), 0);
+	assert_int_equal(told.error.code, ERR_JOB_SPEC);
+	assert_int_equal(resigned.requests, 0);
+	clear();
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -341,6 +415,8 @@ int main(void)
 		CLIENT_TEST(test_many),
 		CLIENT_TEST(test_lies),
 		CLIENT_TEST(test_another_cluster),
+		CLIENT_TEST(test_changed),
+		CLIENT_TEST(test_changed_badly),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -120,26 +120,66 @@ static void test_each_field(void **state)
 
 		assert_string_equal(d->fields[i].name, cases[i].field);
 		switch (i) {
-		case 0: s.version = 2; break;
-		case 1: s.cluster = (char *)"c2"; break;
-		case 2: s.nonce.data = nonce[1]; break;
-		case 3: s.uid++; break;
-		case 4: s.gid++; break;
-		case 5: s.script_hash.data = script[1]; break;
-		case 6: s.name = (char *)"other"; break;
-		case 7: s.args = &words[1]; break;
-		case 8: s.n_env = 2; break;
-		case 9: s.cwd = bytes("/other"); break;
-		case 10: s.input = bytes(""); break;
-		case 11: s.output = bytes("a\nb"); break;
-		case 12: s.error = bytes("other"); break;
-		case 13: s.append = true; break;
-		case 14: s.array = (char *)"0-4"; break;
-		case 15: s.tasks_per_node = 2; break;
-		case 16: s.max_attempts = 4; break;
-		case 17: s.umask = 077; break;
-		case 18: s.interactive = &interactive; break;
-		default: s.no_summary = true; break;
+		case 0:
+			s.version = 2;
+			break;
+		case 1:
+			s.cluster = (char *)"c2";
+			break;
+		case 2:
+			s.nonce.data = nonce[1];
+			break;
+		case 3:
+			s.uid++;
+			break;
+		case 4:
+			s.gid++;
+			break;
+		case 5:
+			s.script_hash.data = script[1];
+			break;
+		case 6:
+			s.name = (char *)"other";
+			break;
+		case 7:
+			s.args = &words[1];
+			break;
+		case 8:
+			s.n_env = 2;
+			break;
+		case 9:
+			s.cwd = bytes("/other");
+			break;
+		case 10:
+			s.input = bytes("");
+			break;
+		case 11:
+			s.output = bytes("a\nb");
+			break;
+		case 12:
+			s.error = bytes("other");
+			break;
+		case 13:
+			s.append = true;
+			break;
+		case 14:
+			s.array = (char *)"0-4";
+			break;
+		case 15:
+			s.tasks_per_node = 2;
+			break;
+		case 16:
+			s.max_attempts = 4;
+			break;
+		case 17:
+			s.umask = 077;
+			break;
+		case 18:
+			s.interactive = &interactive;
+			break;
+		default:
+			s.no_summary = true;
+			break;
 		}
 		rc = compare(&s, NULL, OWNER, &r, &err);
 		if (!cases[i].told) {
