@@ -1,11 +1,13 @@
 """What a job's owner signed he changes by signing it anew, and nobody else does."""
 
+import contextlib
 import json
 import random
+import subprocess
 import threading
 
 import pytest
-from cluster import ROOT, Cluster, Failed, live_for, wait_until
+from cluster import BIN, ROOT, Cluster, Failed, live_for, wait_until
 
 pytestmark = pytest.mark.skipif(not ROOT, reason="needs an owner besides root")
 OWNER = "bin"
@@ -174,28 +176,50 @@ def test_singletons_go_by_the_new_name(c):
     c.wait_state(one, "COMPLETED")
 
 
+POINTS = ("ctld_before_apply", "ctld_after_apply", "ctld_before_seal", "ctld_after_seal", "store_before_batch", "store_before_commit",
+          "store_after_commit", "store_before_done", "ctld_before_release", "ctld_before_reply")
+
+
 def test_killed_meanwhile(c, gate):
     """All of a change or nothing: the job's record is what its spec says, and what it runs as."""
     job = c.submit("echo $GPUSCHED_JOB_NAME", BLOCKED, "--job-name=n0", "--output=n0.out", user=OWNER)
     rng, told = random.Random(4), [0]
 
     def change(n):
-        try:
+        with contextlib.suppress(Failed):  # the controller was away for too long: it may have been done, or not
             update(c, job, f"--job-name=n{n}", f"--output=n{n}.out", timeout=60)
             told.append(n)
-        except Failed:  # the controller was away for too long: then it may have been done, or not
-            pass
+
+    def look():
+        shown = c.job(job)
+        assert shown["output"] == shown["name"] + ".out" and int(shown["name"][1:]) >= told[-1], (shown, told)
 
     for n in range(1, 9):
         t = threading.Thread(target=change, args=(n,))
         t.start()
-        live_for(rng.uniform(0, 0.15))
+        live_for(rng.uniform(0, 0.1))
         c.ctld.kill()
         c.start_ctld()
-        c.wait_nodes()
         t.join()
-        shown = c.job(job)
-        assert shown["output"] == shown["name"] + ".out" and int(shown["name"][1:]) >= told[-1], (shown, told)
+        look()
+    failpoints = subprocess.run([BIN["gctld"], "--list-failpoints"], capture_output=True, text=True, check=False).stdout
+    died = set()
+    for n, (point, k) in enumerate(((p, k) for p in POINTS for k in (2, 3, 4, 5) if p in failpoints), 9):
+        c.ctld.stop()  # perhaps by its failpoint
+        c.start_ctld(env={"GPUSCHED_FAILPOINT": f"{point}:{k}"}, wait=False)
+        t = threading.Thread(target=change, args=(n,))
+        t.start()
+        wait_until(lambda: not (c.ctld.alive() and t.is_alive()), "the controller to die, or the change to be made")
+        if t.is_alive():
+            died.add(point)
+            c.ctld.stop()
+            c.start_ctld()
+        t.join()
+        c.ctld.stop()
+        c.start_ctld()
+        look()
+    assert len(died) > len(POINTS) / 2 or not failpoints, died
+    c.wait_nodes()
     name = c.job(job)["name"]
     gate()
     c.wait_state(job, "COMPLETED")
