@@ -288,10 +288,6 @@ int gsubmit_make_job(const struct gsubmit *g, struct submit_options *o, const st
 		job->slurm_env = slurmenv_add(job->env, o);
 	if (tasks_settle(o, err) < 0)
 		return -1;
-	if (o->slurm_env && o->nodes_max > 1 && !g->quiet)
-		cmd_warn(&gsubmit_cmd,
-		        "%s: it is started on each of its nodes, not on the first alone",
-		        g->script ? g->script : "the script");
 	job->name = o->name ? xstrdup(o->name) : default_name(g);
 	s->script = script->text;
 	s->script_len = script->len;

@@ -185,6 +185,7 @@ static int set_nodes(struct submit_options *o, const struct option_row *row, con
 		return error_set(err, ERR_USAGE, "would be from low to high");
 	o->nodes_min = (uint32_t)min;
 	o->nodes_max = (uint32_t)max;
+	o->nodes_ours = !o->of_sbatch;
 	return 0;
 }
 

@@ -62,6 +62,8 @@ struct submit_options {
 	uint64_t mem_per_cpu_mb, mem_per_gpu_mb;
 	uint32_t ntasks, ntasks_per_node;
 	uint32_t nodes_min, nodes_max;     /* 0: not given */
+	bool nodes_ours;                   /* --nodes was said to us, and not to sbatch */
+	bool of_sbatch;                    /* what is set now comes from #SBATCH lines, SBATCH_* */
 	uint32_t time_limit_s;             /* 0: not given; UINT32_MAX: none */
 	uint32_t max_wait_s;               /* 0: none */
 	bool gpus_per_node;                /* `gpus` are a node's, else the whole job's */

@@ -453,8 +453,12 @@ int sbatch_from_script(struct submit_options *o, const char *script, size_t len,
         void *arg, unsigned *late, struct error *err)
 {
 	struct scan s = { .o = o, .warn = warn, .arg = arg };
+	int rc;
 
-	return directives_scan(script, len, DIRECTIVES_SBATCH, on_line, &s, late, err);
+	o->of_sbatch = true;
+	rc = directives_scan(script, len, DIRECTIVES_SBATCH, on_line, &s, late, err);
+	o->of_sbatch = false;
+	return rc;
 }
 
 /* --- variables ------------------------------------------------------------------------------ */
@@ -554,11 +558,8 @@ static int from_variable(const struct scan *s, size_t v, const char *value, stru
 	return rc < 0 ? error_wrap(err, SBATCH_ENV_PREFIX "%s", variables[v].name) : 0;
 }
 
-int sbatch_from_environment(struct submit_options *o, char *const *environment, sbatch_warn *warn,
-        void *arg, struct error *err)
+static int scan_environment(struct scan *s, char *const *environment, struct error *err)
 {
-	struct scan s = { .o = o, .warn = warn, .arg = arg };
-
 	for (size_t i = 0; environment[i]; i++) {
 		const char *name = environment[i] + strlen(SBATCH_ENV_PREFIX);
 		size_t len, v = 0;
@@ -570,10 +571,22 @@ int sbatch_from_environment(struct submit_options *o, char *const *environment, 
 		                                  strncmp(variables[v].name, name, len) != 0))
 			v++;
 		/* What sbatch does not read is somebody else's. */
-		if (v < N_VARIABLES && name[len] && from_variable(&s, v, name + len + 1, err) < 0)
+		if (v < N_VARIABLES && name[len] && from_variable(s, v, name + len + 1, err) < 0)
 			return -1;
 	}
 	return 0;
+}
+
+int sbatch_from_environment(struct submit_options *o, char *const *environment, sbatch_warn *warn,
+        void *arg, struct error *err)
+{
+	struct scan s = { .o = o, .warn = warn, .arg = arg };
+	int rc;
+
+	o->of_sbatch = true;
+	rc = scan_environment(&s, environment, err);
+	o->of_sbatch = false;
+	return rc;
 }
 
 /* --- the manual ----------------------------------------------------------------------------- */

@@ -236,12 +236,27 @@ static int settle_mem(struct submit_options *o, struct error *err)
 	return multiply("--mem-per-gpu", o->mem_per_gpu_mb, gpus, INT64_MAX, &o->mem_mb, err);
 }
 
+/* It would not do what it did there. */
+static int check_sbatch_nodes(const struct submit_options *o, struct error *err)
+{
+	if (!o->slurm_env || o->nodes_max <= 1 || o->nodes_ours)
+		return 0;
+	error_set(err, ERR_USAGE,
+	        "%u nodes: sbatch starts a script on the first of its nodes alone, gsubmit on each",
+	        o->nodes_max);
+	return error_hint(err,
+	        "if that is meant: gsubmit --nodes=%u, or #GPUSCHED --nodes=%u in the script",
+	        o->nodes_max, o->nodes_max);
+}
+
 int tasks_settle(struct submit_options *o, struct error *err)
 {
 	uint32_t tasks;
 
 	spread(o);
 	spread_gpus(o);
+	if (check_sbatch_nodes(o, err) < 0)
+		return -1;
 	if (tasks_on_node(o, &tasks, err) < 0 || settle_gpus(o, tasks, err) < 0)
 		return -1;
 	if (o->gpus_per_task && multiply_gpus(o, tasks ? tasks : 1, err) < 0)

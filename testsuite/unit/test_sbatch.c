@@ -207,8 +207,8 @@ static const struct {
 	{ "#SBATCH --mem=1G\n#SBATCH --mem=2G\n", "mem=2048", NULL, "", 0 },
 	{ "#SBATCH -G 4 --gres=gpu:2\n", "G/node=2", NULL, "", 0 },
 	/* nothing of ours */
-	{ "#SBATCH --mail-type=END,ARRAY_TASKS,STAGE_OUT,TIME_LIMIT_80 --mail-user a@b -c 2\n", "c=2", NULL,
-	        "2: --mail-type: there is no mail for STAGE_OUT, TIME_LIMIT_80;", 0 },
+	{ "#SBATCH --mail-type=END,ARRAY_TASKS,STAGE_OUT,TIME_LIMIT_80 --mail-user a@b -c 2\n",
+	        "c=2", NULL, "2: --mail-type: there is no mail for STAGE_OUT, TIME_LIMIT_80;", 0 },
 	{ "#SBATCH --segment=2 --stepmgr --tres-bind=gpu:closest\n", "", NULL,
 	        "2: --segment is ignored: nodes are chosen as close together as the topology "
 	        "allows;2: --stepmgr is ignored: a job has no steps;"
@@ -366,6 +366,45 @@ static void test_sums(void **state)
 		}
 		options_clear(&o);
 		free(text);
+	}
+}
+
+/* Where sbatch says so, a script would do something else here; we may say so too. */
+static void test_several_nodes(void **state)
+{
+	static const struct {
+		const char *script;
+		bool taken;
+	} cases[] = {
+		{ "#!/bin/sh\n#SBATCH -N 2\n", false },
+		{ "#!/bin/sh\n#SBATCH -N 1-3\n", false },
+		{ "#!/bin/sh\n#SBATCH -n 2 --ntasks-per-node=1\n", false },
+		{ "#!/bin/sh\n#SBATCH -G 4 --gpus-per-node=2\n", false },
+		{ "#!/bin/sh\n#SBATCH -N 1\n", true },
+		{ "#!/bin/sh\n#SBATCH -N 2\n#GPUSCHED -N 2\n", true },
+		{ "#!/bin/sh\n#SBATCH -J x\n#GPUSCHED --nodes=2\n", true },
+		{ "#!/bin/sh\n#GPUSCHED --nodes=2\n", true },
+	};
+
+	(void)state;
+	for (size_t i = 0; i < LEN(cases); i++) {
+		const char *script = cases[i].script;
+		struct submit_options o;
+		struct error err = { .code = ERR_NONE };
+
+		options_init(&o);
+		assert_int_equal(sbatch_from_script(
+		                         &o, script, strlen(script), on_warning, NULL, NULL, &err),
+		        0);
+		o.source++;
+		assert_int_equal(options_from_script(&o, script, strlen(script), NULL, &err), 0);
+		assert_int_equal(tasks_settle(&o, &err), cases[i].taken ? 0 : -1);
+		if (!cases[i].taken) {
+			assert_int_equal(err.code, ERR_USAGE);
+			assert_non_null(strstr(err.text, "on the first of its nodes alone"));
+			assert_non_null(strstr(err.hint, "#GPUSCHED --nodes="));
+		}
+		options_clear(&o);
 	}
 }
 
@@ -693,6 +732,7 @@ int main(int argc, char **argv)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_lines),
 		cmocka_unit_test(test_sums),
+		cmocka_unit_test(test_several_nodes),
 		cmocka_unit_test(test_precedence),
 		cmocka_unit_test(test_environment),
 		cmocka_unit_test(test_table),
