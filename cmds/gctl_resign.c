@@ -23,7 +23,7 @@ static void tell_resigned(const struct resigned *r, void *arg)
 
 		if (*status == EXIT_DONE)
 			*status = error_exit_status(r->error->code);
-		fprintf(stderr, "gctl: %s%s%s\n", named ? "" : job, named ? "" : ": ",
+		fprintf(stderr, "gctl: error: %s%s%s\n", named ? "" : job, named ? "" : ": ",
 		        r->error->text);
 		if (*r->error->hint)
 			fprintf(stderr, "hint: %s\n", r->error->hint);
