@@ -10,6 +10,8 @@
 #include "cmds/resign.h"
 #include "common/text.h"
 
+static const struct cmd cmd = { .name = "gctl" }; /* whose errors they are */
+
 static void tell_resigned(const struct resigned *r, void *arg)
 {
 	time_t before = (time_t)r->before;
@@ -19,14 +21,14 @@ static void tell_resigned(const struct resigned *r, void *arg)
 
 	if (r->error) {
 		size_t len = (size_t)snprintf(job, sizeof(job), "job %" PRIu64, r->job);
-		bool named = strncmp(r->error->text, job, len) == 0;
+		struct error err = *r->error;
+		int failed;
 
+		if (strncmp(err.text, job, len) != 0)
+			error_wrap(&err, "%s", job);
+		failed = cmd_fail(&cmd, &err);
 		if (*status == EXIT_DONE)
-			*status = error_exit_status(r->error->code);
-		fprintf(stderr, "gctl: error: %s%s%s\n", named ? "" : job, named ? "" : ": ",
-		        r->error->text);
-		if (*r->error->hint)
-			fprintf(stderr, "hint: %s\n", r->error->hint);
+			*status = failed;
 		return;
 	}
 	if (localtime_r(&before, &tm))
