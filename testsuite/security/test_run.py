@@ -263,6 +263,20 @@ def test_signature_is_used_as_often_as_its_owner_allowed(lau):
     assert (lau.jobs / "ran").read_text() == "ran\n" * 2
 
 
+def test_a_spec_in_place_of_another_goes_on_counting(lau):
+    """Its nonce is the same: neither of the two, in turns, is started more often than it says."""
+    first = signed(lau, max_attempts=2)
+    second = signed(lau, max_attempts=3, name="other", nonce=first.spec["nonce"])
+    for job in (first, second):
+        assert lau.result(lau.start_run(job)) == ("CAUSE_EXIT", 0, 0)
+    never(lau, lau.start_run(first), "2 times")
+    lau.restart()
+    never(lau, lau.start_run(first), "2 times")
+    assert lau.result(lau.start_run(second)) == ("CAUSE_EXIT", 0, 0)
+    never(lau, lau.start_run(second), "3 times")
+    assert (lau.jobs / "ran").read_text() == "ran\n" * 3
+
+
 def test_attempts_that_never_came_use_nothing_of_the_signature(lau):
     job = signed(lau, max_attempts=1)
     never(lau, lau.start_run(job, run={"job": 98, "attempt": 1000001}), "attempt 1000001")
