@@ -280,6 +280,16 @@ static int flush(struct group *g, void (*tell)(const struct resigned *r, void *a
 	return done;
 }
 
+/* One that was named twice. */
+static bool is_in(const struct group *g, uint64_t job)
+{
+	size_t i = 0;
+
+	while (i < g->n && g->v[i].job != job)
+		i++;
+	return i < g->n;
+}
+
 int resign_jobs(struct client *c, const uint64_t *jobs, size_t n, const struct resign_wish *wish,
         void (*tell)(const struct resigned *r, void *arg), void *arg, struct error *err)
 {
@@ -291,7 +301,8 @@ int resign_jobs(struct client *c, const uint64_t *jobs, size_t n, const struct r
 	g->arena = arena_new(SPEC_ARENA_CAP);
 	for (size_t i = 0; i < n && rc >= 0; i++) {
 		g->error.code = ERR_NONE;
-		rc = fetch(g, jobs[i], err);
+		if (!is_in(g, jobs[i]))
+			rc = fetch(g, jobs[i], err);
 		if (rc >= 0 && g->error.code)
 			tell(&(struct resigned){ jobs[i], "", 0, &g->error }, arg);
 		if (rc >= 0 && (g->n == SIGNEDJOB_MAX || g->bytes > GROUP_BYTES || i + 1 == n)) {

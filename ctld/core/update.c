@@ -309,9 +309,11 @@ int job_update(struct core *core, struct job *job, const struct core_event *e, c
 		        "sent it; nothing was changed",
 		        names);
 	name_fields(fields, what, size);
-	if (fields & UPDATE_NO_REQUEUE && in.requeue && i->max_attempts <= 1)
-		return error_set(
-		        err, ERR_JOB_SPEC, "--requeue: its owner signed that it is started once");
+	if (fields & UPDATE_NO_REQUEUE && in.requeue && i->max_attempts <= 1) {
+		error_set(err, ERR_JOB_SPEC, "--requeue: its owner signed that it is started once");
+		return error_hint(err, "the owner can sign more: gctl update %llu --max-attempts=100",
+		        (unsigned long long)i->id);
+	}
 	show_now(core, job, fields, &was);
 	if (!(e->job.fields & ~(uint64_t)UPDATE_WISHES))
 		rc = update_wishes(core, job, &in, err);

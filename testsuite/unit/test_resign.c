@@ -181,12 +181,15 @@ static void assert_signed(size_t first, size_t n)
 /* The old signature has expired, and is of other jobs too: of those nothing is signed. */
 static void test_one_of_a_group(void **state)
 {
-	const uint64_t job = 2;
+	const uint64_t job = 2, twice[] = { 3, 3 };
 	struct told told = { 0 };
 	struct error err;
 
 	(void)state;
 	make(3, "c1");
+	assert_int_equal(resign_jobs(client, twice, 2, &as_it_is, note, &told, &err), 1);
+	assert_signed(2, 1);
+	resigned.requests = told.done = 0;
 	fake_munge_set_time(lab_host, 1000000 + 13 * 86400);
 	assert_int_equal(resign_jobs(client, &job, 1, &as_it_is, note, &told, &err), 1);
 	assert_int_equal(told.done, 1);
