@@ -15,6 +15,7 @@
 #include "common/xalloc.h"
 #include "ctld/core/devices.h"
 #include "ctld/core/layout.h"
+#include "ctld/rpc/convert_parts.h"
 
 #define SAME(core, wire) static_assert((int)(core) == (int)GPUSCHED__##wire, #wire)
 SAME(END_NONE, END_CAUSE__CAUSE_NONE);
@@ -187,8 +188,8 @@ static int check_numbers(const Gpusched__JobRequest *r, struct error *err)
 	if (r->gpu_mem_min_mb > WIRE_MEM_MB_MAX)
 		return above("memory of a GPU in MiB", r->gpu_mem_min_mb, WIRE_MEM_MB_MAX, err);
 	if (r->nice > NICE_MAX || r->nice < -NICE_MAX)
-		return error_set(err, ERR_USAGE, "--nice=%d: must be -%d to %d", r->nice,
-		        NICE_MAX, NICE_MAX);
+		return error_set(err, ERR_USAGE, "--nice=%d: must be -%d to %d", r->nice, NICE_MAX,
+		        NICE_MAX);
 	return 0;
 }
 
@@ -271,19 +272,6 @@ static int take_request(const Gpusched__JobRequest *r, struct arena *arena, stru
 	return 0;
 }
 
-/* Bytes that were checked to hold no NUL, as a string. */
-static const char *take_bytes(const ProtobufCBinaryData *b, struct arena *arena)
-{
-	char *s = arena_alloc(arena, b->len + 1);
-
-	if (!s)
-		return NULL;
-	if (b->len)
-		memcpy(s, b->data, b->len);
-	s[b->len] = '\0';
-	return s;
-}
-
 int wire_submit_job(const Gpusched__JobRequest *request, const Gpusched__SignedSpec *spec,
         const struct signedjob_hash *hash, int64_t sign_time_s, struct arena *arena,
         struct submit_job *out, struct error *err)
@@ -295,9 +283,9 @@ int wire_submit_job(const Gpusched__JobRequest *request, const Gpusched__SignedS
 		return -1;
 	job.name = spec->name;
 	job.array = spec->array;
-	job.cwd = take_bytes(&spec->cwd, arena);
-	job.output = take_bytes(&spec->output, arena);
-	job.error = take_bytes(&spec->error, arena);
+	job.cwd = wire_string(&spec->cwd, arena);
+	job.output = wire_string(&spec->output, arena);
+	job.error = wire_string(&spec->error, arena);
 	if (!job.cwd || !job.output || !job.error)
 		return too_much(err);
 	memcpy(job.nonce, spec->nonce.data, sizeof(job.nonce));

@@ -91,3 +91,15 @@ Gpusched__KeyValue **wire_labels(const struct label *labels, size_t n, struct ar
 	}
 	return v;
 }
+
+const char *wire_string(const ProtobufCBinaryData *b, struct arena *arena)
+{
+	char *s = arena_alloc(arena, b->len + 1);
+
+	if (!s)
+		return NULL;
+	if (b->len)
+		memcpy(s, b->data, b->len);
+	s[b->len] = '\0';
+	return s;
+}

@@ -36,4 +36,7 @@ Gpusched__RunId **wire_run_names(const struct run_id *runs, size_t n, struct are
 uint32_t *wire_indices(uint64_t set, size_t *n, struct arena *arena);
 Gpusched__KeyValue **wire_labels(const struct label *labels, size_t n, struct arena *arena);
 
+/* From the wire: bytes that were checked to hold no NUL, as a string; NULL: the arena is full. */
+const char *wire_string(const ProtobufCBinaryData *b, struct arena *arena);
+
 #endif

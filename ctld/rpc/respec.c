@@ -9,6 +9,7 @@
 #include "common/text.h"
 #include "ctld/core/changes.h"
 #include "ctld/core/core.h"
+#include "ctld/rpc/convert_parts.h"
 
 #define FIXED RESPEC_FIELD_COUNT /* it may not differ */
 
@@ -158,18 +159,6 @@ static const char *tell(const Gpusched__SignedSpec *was, const Gpusched__SignedS
 
 /* --- all together ---------------------------------------------------------------------------- */
 
-static const char *text_of(const ProtobufCBinaryData *b, struct arena *arena)
-{
-	char *s = arena_alloc(arena, b->len + 1);
-
-	if (!s)
-		return NULL;
-	if (b->len)
-		memcpy(s, b->data, b->len);
-	s[b->len] = '\0';
-	return s;
-}
-
 static int fill(const Gpusched__SignedSpec *was, const Gpusched__SignedSpec *is,
         struct arena *arena, struct respec *out, struct error *err)
 {
@@ -185,9 +174,9 @@ static int fill(const Gpusched__SignedSpec *was, const Gpusched__SignedSpec *is,
 	}
 	out->told = tell(was, is, out->fields, arena);
 	out->name = is->name;
-	out->cwd = text_of(&is->cwd, arena);
-	out->output = text_of(&is->output, arena);
-	out->error = text_of(&is->error, arena);
+	out->cwd = wire_string(&is->cwd, arena);
+	out->output = wire_string(&is->output, arena);
+	out->error = wire_string(&is->error, arena);
 	out->max_attempts = is->max_attempts;
 	if (!out->told || !out->cwd || !out->output || !out->error)
 		return error_set(err, ERR_USAGE, "the request takes too much memory to read");
