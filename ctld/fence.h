@@ -1,8 +1,8 @@
 /* fence.h - the site's program that makes sure a node is off
  *
- * Called as `PROGRAM NODE`, with a fixed environment, in a process group of its own. Exit status 0
- * is its word that nothing runs on the node any more; anything else, or no end within
- * controller.fence_timeout, is no. The core hears of it as EV_FENCED.
+ * Called as `PROGRAM NODE` (programs.h). Exit status 0 is its word that nothing runs on the node any
+ * more; anything else, or no end within controller.fence_timeout, is no. The core hears of it as
+ * EV_FENCED.
  */
 #ifndef CTLD_FENCE_H
 #define CTLD_FENCE_H

@@ -1,11 +1,9 @@
 /* mail.h - tells owners by mail what becomes of their jobs
  *
  * The site's program (controller.mail_program) is called as `PROGRAM -s SUBJECT ADDRESS`, as
- * mail(1) is, with a fixed environment, nothing on its standard input, as the controller's user, in
- * a process group of its own, and never through a shell. Mails wait until what they tell is on
- * disk. The loop waits for none of them: MAIL_AT_ONCE programs run at a time, each for
- * MAIL_TIMEOUT_S at most; when MAIL_WAITING_MAX wait, further mails are dropped and the log says
- * how many.
+ * mail(1) is (programs.h). Mails wait until what they tell is on disk. MAIL_AT_ONCE programs run at
+ * a time, each for MAIL_TIMEOUT_S at most; when MAIL_WAITING_MAX wait, further mails are dropped
+ * and the log says how many.
  */
 #ifndef CTLD_MAIL_H
 #define CTLD_MAIL_H

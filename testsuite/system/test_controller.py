@@ -1,6 +1,7 @@
 """The controller as a daemon: who it is, what it is told while it runs, what it asks others."""
 
 import contextlib
+import ctypes
 import json
 import os
 import pathlib
@@ -276,6 +277,37 @@ def test_a_fence_program_s_word_and_one_that_hangs(tmp_path):
         assert c.state(stays) == "RUNNING"
         for pid in c.shepherds():
             os.kill(pid, signal.SIGKILL)
+
+
+def ptrace(request, pid, data=0):
+    libc = ctypes.CDLL(None, use_errno=True)
+    if libc.ptrace(ctypes.c_long(request), ctypes.c_long(pid), ctypes.c_void_p(0), ctypes.c_void_p(data)) < 0:
+        raise OSError(ctypes.get_errno(), "ptrace")
+
+
+def test_a_program_that_does_not_die_stops_nobody(tmp_path):
+    """One that was killed and cannot be waited for yet, as one that hangs in the kernel; here since a tracer has it."""
+    fence, pids = tmp_path / "fence", tmp_path / "pids"
+    fence.write_text(f'#!/bin/sh\necho $$ >> {pids}\nexec sleep 1000\n')
+    fence.chmod(0o755)
+    for p in (tmp_path, *tmp_path.parents):  # the controller's user must get there
+        if p.stat().st_uid == os.geteuid() and p != pathlib.Path("/"):
+            p.chmod(p.stat().st_mode | stat.S_IXOTH | stat.S_IROTH | (stat.S_IWOTH if p == tmp_path else 0))
+    settings = f'fence = "{fence}"; fence_timeout = "2s"; heartbeat = "200ms"; node_timeout = "1s";'
+    seize, wall = 0x4206, 0x40000000
+    with Cluster(nodes=["n1"], controller=settings) as c:
+        job = c.submit("sleep 600", "--gpus=1")
+        c.wait_state(job, "RUNNING")
+        c.agents["n1"].kill()
+        pid = int(wait_until(lambda: pids.exists() and pids.read_text().split(), "the fence program")[0])
+        ptrace(seize, pid)
+        wait_until(lambda: "did not end in time and was killed" in log_of(c), "it to be killed")
+        assert c.run("gqueue", "--noheader", "--format=JOBID").stdout.split() == [str(job)]
+        assert alive(pid) or pathlib.Path(f"/proc/{pid}").exists()
+        os.waitpid(pid, wall)  # the tracer takes its end; then the controller can
+        wait_until(lambda: not pathlib.Path(f"/proc/{pid}").exists(), "the controller to take its end")
+        for p in c.shepherds():
+            os.kill(p, signal.SIGKILL)
 
 
 def test_restored_backup_gives_no_orders_until_it_is_told_to():

@@ -1,0 +1,207 @@
+/* programs.c - see programs.h */
+#include "ctld/programs.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <signal.h>
+#include <spawn.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/pidfd.h>
+#include <sys/queue.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <event2/event.h>
+
+#include "common/xalloc.h"
+
+struct program {
+	LIST_ENTRY(program) next;
+	struct programs *programs;
+	pid_t pid; /* of its group too; a child of ours that has not been waited for */
+	int pidfd;
+	struct event *ended, *late;
+	bool has_ended;
+	program_done_fn *done; /* NULL: told */
+	void *arg;
+};
+
+struct programs {
+	LIST_HEAD(, program) list;
+	struct event_base *base;
+	unsigned n, at_once;
+	void (*room)(void *arg);
+	void *arg;
+};
+
+struct programs *programs_new(
+        struct event_base *base, unsigned at_once, void (*room)(void *arg), void *arg)
+{
+	struct programs *p = xcalloc(1, sizeof(*p));
+
+	LIST_INIT(&p->list);
+	p->base = base;
+	p->at_once = at_once;
+	p->room = room;
+	p->arg = arg;
+	return p;
+}
+
+/* Its place is free. */
+static void forget(struct program *p)
+{
+	LIST_REMOVE(p, next);
+	p->programs->n--;
+	if (p->pidfd >= 0)
+		close(p->pidfd);
+	if (p->ended)
+		event_free(p->ended);
+	if (p->late)
+		event_free(p->late);
+	free(p);
+}
+
+void programs_free(struct programs *p)
+{
+	struct program *program;
+
+	if (!p)
+		return;
+	while ((program = LIST_FIRST(&p->list))) {
+		kill(-program->pid, SIGKILL);
+		forget(program);
+	}
+	free(p);
+}
+
+bool programs_have_room(const struct programs *p)
+{
+	return p->n < p->at_once;
+}
+
+static void tell(struct program *p, bool late, int status)
+{
+	struct program_end end = { late, status };
+	program_done_fn *done = p->done;
+
+	p->done = NULL;
+	if (done)
+		done(p->arg, &end);
+}
+
+static void on_ended(evutil_socket_t fd, short what, void *arg)
+{
+	static const struct timeval soon = { .tv_usec = 200000 };
+	struct program *p = arg;
+	struct programs *all = p->programs;
+	int status = 0;
+
+	(void)fd;
+	(void)what;
+	p->has_ended = true;
+	kill(-p->pid, SIGKILL); /* what it leaves behind; the number is its own until waited for */
+	if (waitpid(p->pid, &status, WNOHANG) == 0) {
+		event_add(p->late, &soon); /* whoever traces it is told first */
+		return;
+	}
+	tell(p, false, status);
+	forget(p);
+	all->room(all->arg);
+}
+
+static void on_late(evutil_socket_t fd, short what, void *arg)
+{
+	struct program *p = arg;
+
+	if (p->has_ended) {
+		on_ended(fd, what, p);
+		return;
+	}
+	kill(-p->pid, SIGKILL);
+	tell(p, true, 0);
+}
+
+/* 0 or an errno. */
+static int spawn(char *const argv[], char *const env[], pid_t *pid)
+{
+	posix_spawn_file_actions_t files;
+	posix_spawnattr_t attr;
+	sigset_t none, all;
+	int error;
+
+	sigemptyset(&none);
+	sigfillset(&all);
+	posix_spawnattr_init(&attr);
+	posix_spawnattr_setflags(
+	        &attr, POSIX_SPAWN_SETPGROUP | POSIX_SPAWN_SETSIGMASK | POSIX_SPAWN_SETSIGDEF);
+	posix_spawnattr_setsigmask(&attr, &none);
+	posix_spawnattr_setsigdefault(&attr, &all);
+	posix_spawn_file_actions_init(&files);
+	posix_spawn_file_actions_addopen(&files, STDIN_FILENO, "/dev/null", O_RDONLY, 0);
+	posix_spawn_file_actions_addopen(&files, STDOUT_FILENO, "/dev/null", O_WRONLY, 0);
+	error = posix_spawn(pid, argv[0], &files, &attr, argv, env);
+	posix_spawn_file_actions_destroy(&files);
+	posix_spawnattr_destroy(&attr);
+	return error;
+}
+
+static int watch(struct program *p, uint32_t timeout_s)
+{
+	struct timeval tv = { .tv_sec = timeout_s };
+	struct event_base *base = p->programs->base;
+
+	p->pidfd = pidfd_open(p->pid, 0);
+	if (p->pidfd < 0)
+		return errno;
+	p->ended = event_new(base, p->pidfd, EV_READ, on_ended, p);
+	p->late = evtimer_new(base, on_late, p);
+	if (!p->ended || !p->late || event_add(p->ended, NULL) ||
+	        (timeout_s && event_add(p->late, &tv)))
+		return ENOMEM;
+	return 0;
+}
+
+int programs_start(struct programs *programs, char *const argv[], char *const env[],
+        uint32_t timeout_s, program_done_fn *done, void *arg, struct error *err)
+{
+	struct program *p = xcalloc(1, sizeof(*p));
+	int error;
+
+	p->programs = programs;
+	p->pidfd = -1;
+	p->done = done;
+	p->arg = arg;
+	error = spawn(argv, env, &p->pid);
+	if (error) {
+		free(p);
+		return error_set(err, ERR_SYSTEM, "%s: %s", argv[0], strerror(error));
+	}
+	LIST_INSERT_HEAD(&programs->list, p, next);
+	programs->n++;
+	error = watch(p, timeout_s);
+	if (error) {
+		kill(-p->pid, SIGKILL);
+		forget(p);
+		return error_set(err, ERR_SYSTEM, "%s cannot be watched, and was killed: %s",
+		        argv[0], strerror(error));
+	}
+	return 0;
+}
+
+bool program_succeeded(const struct program_end *end)
+{
+	return !end->late && WIFEXITED(end->status) && WEXITSTATUS(end->status) == 0;
+}
+
+const char *program_end_text(const struct program_end *end, char buf[64])
+{
+	if (end->late)
+		snprintf(buf, 64, "did not end in time and was killed");
+	else if (WIFEXITED(end->status))
+		snprintf(buf, 64, "failed (exit status %d)", WEXITSTATUS(end->status));
+	else
+		snprintf(buf, 64, "failed (signal %d)", WTERMSIG(end->status));
+	return buf;
+}
