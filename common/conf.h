@@ -193,7 +193,7 @@ struct conf_idle {
 	bool given;
 	uint32_t below_pct, for_s;
 	enum conf_idle_action action;
-	bool end_cpu_bound; /* END also who uses CPUs meanwhile */
+	bool end_cpu_bound; /* END also who wants CPUs meanwhile */
 };
 
 /* One node; `nodes` entries with hostlists are expanded and node_defaults filled in. What is 0 is

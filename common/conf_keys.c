@@ -368,7 +368,7 @@ static const struct conf_key idle_keys[] = {
 	{ "action", CONF_WORD, "note", .words = idle_words, IDLE(action),
 	        .help = "note it, mail to the owner besides, or end the job" },
 	{ "end_cpu_bound", CONF_BOOL, "false", IDLE(end_cpu_bound),
-	        .help = "end jobs too that use half a CPU or more meanwhile" },
+	        .help = "end jobs too that want half a CPU or more meanwhile" },
 };
 static const struct conf_keys idle_group = { "idle_gpu", KEYS(idle_keys) };
 

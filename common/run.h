@@ -80,6 +80,7 @@ enum run_report_state { REPORT_STARTING = 1, REPORT_RUNNING, REPORT_ENDED, REPOR
 /* What a run has used on its node, and uses now: the message RunUsed. What is not known is 0. */
 struct run_used {
 	uint64_t cpu_time_us;
+	uint64_t cpu_wait_us; /* it wanted a CPU and got none (meter.h) */
 	uint64_t mem_now_mb, mem_peak_mb; /* host memory of all its processes */
 	uint64_t read_bytes, written_bytes;
 	/* GPU-time, summed over its GPUs: known, busy (an integral), under RUN_USED_IDLE_PCT */

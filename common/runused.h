@@ -11,6 +11,7 @@
 /* X(field): both have the same names */
 #define RUN_USED_FIELDS(X) \
 	X(cpu_time_us)     \
+	X(cpu_wait_us)     \
 	X(mem_now_mb)      \
 	X(mem_peak_mb)     \
 	X(read_bytes)      \

@@ -59,6 +59,7 @@ struct lused {
 	uint64_t allowed_mb; /* of each GPU's memory, at most; 0: all of it */
 	bool over_told;      /* that it uses more */
 	struct meter meter;
+	uint64_t waited_us; /* meter.wait_us of before, a sum that may fall; UINT64_MAX: none */
 	bool fresh; /* not told yet */
 	bool kept;  /* a record is needed: the kernel does not remember all of it */
 };
@@ -142,6 +143,7 @@ static struct lused *lused_new(const struct lrun *r)
 	ProtobufCMessage *m;
 
 	u->fresh = true;
+	u->waited_us = UINT64_MAX;
 	read_record(r, RECORD_LAUNCH, &gpusched__launch_record__descriptor, &m);
 	if (m)
 		take_launch(u, (Gpusched__LaunchRecord *)m);
@@ -356,6 +358,17 @@ static void check_guarded(struct lwatch *w, struct lrun *r)
 		check_memory(r);
 }
 
+/* What is only a sum over processes that live counts by how much it has grown. */
+static void add_wait(struct lused *u)
+{
+	uint64_t sum = u->meter.wait_us;
+
+	if (u->meter.wait_known)
+		return;
+	u->meter.wait_us = u->used.cpu_wait_us + (sum > u->waited_us ? sum - u->waited_us : 0);
+	u->waited_us = sum;
+}
+
 static void count_run(struct lwatch *w)
 {
 	struct lrun *r = run_at(w);
@@ -376,8 +389,11 @@ static void count_run(struct lwatch *w)
 	else if (*u->leaf)
 		n = meter_pids(u->leaf, &pids);
 	meter_io(r->shepherd, &u->meter); /* what has ended is its */
-	for (size_t i = 0; i < n; i++)
+	for (size_t i = 0; i < n; i++) {
 		meter_io((pid_t)pids[i], &u->meter);
+		meter_wait((pid_t)pids[i], &u->meter);
+	}
+	add_wait(u);
 	used_add_meter(&u->used, &u->meter);
 	if (w->uses && u->n_gpus)
 		add_gpus(w, u, (struct used_pids){ pids, n });

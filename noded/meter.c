@@ -57,6 +57,19 @@ static bool read_memory(const char *dir, const char *now, const char *peak, stru
 	return true;
 }
 
+/* The first line, of "some": [kernel: accounting/psi] */
+static void read_pressure(const char *leaf, struct meter *m)
+{
+	char path[TEXT_MAX], buf[256], *total;
+
+	snprintf(path, sizeof(path), "%s/cpu.pressure", leaf);
+	total = read_file(path, buf, sizeof(buf)) > 0 ? strstr(buf, " total=") : NULL;
+	if (!total || strncmp(buf, "some ", 5) != 0)
+		return;
+	m->wait_known = true;
+	m->wait_us = strtoull(total + strlen(" total="), NULL, 10);
+}
+
 void meter_cgroups(const char *leaf, const char *memory, struct meter *m)
 {
 	char path[TEXT_MAX], buf[TEXT_MAX], *usage;
@@ -68,6 +81,7 @@ void meter_cgroups(const char *leaf, const char *memory, struct meter *m)
 			m->cpu_known = true;
 			m->cpu_us = strtoull(usage + strlen("usage_usec "), NULL, 10);
 		}
+		read_pressure(leaf, m);
 		if (read_memory(leaf, "memory.current", "memory.peak", m))
 			return;
 	}
@@ -129,6 +143,18 @@ void meter_io(pid_t pid, struct meter *m)
 		return;
 	meter_io_of(fd, m);
 	close(fd);
+}
+
+void meter_wait(pid_t pid, struct meter *m)
+{
+	char path[64], buf[128];
+	uint64_t delay_ns;
+
+	if (m->wait_known)
+		return;
+	snprintf(path, sizeof(path), "/proc/%d/schedstat", (int)pid);
+	if (read_file(path, buf, sizeof(buf)) > 0 && sscanf(buf, "%*u %" SCNu64, &delay_ns) == 1)
+		m->wait_us += delay_ns / 1000;
 }
 
 struct seen {

@@ -7,6 +7,11 @@
  * /proc's: what went to and from storage, of processes that were waited for as their parents'
  * (proc_pid_io(5)).
  *
+ * How long it wanted a CPU and got none, other processes having it or its own share being used up:
+ * v2's `cpu.pressure` ("some": at least one of its threads waits [kernel: accounting/psi]); where
+ * the kernel keeps none, the run delay of its processes' first threads
+ * [kernel: scheduler/sched-stats].
+ *
  * Whose a process is: it is in the run's cgroup, or a descendant of its shepherd.
  */
 #ifndef NODED_METER_H
@@ -20,6 +25,8 @@
 struct meter {
 	bool cpu_known, mem_known;
 	uint64_t cpu_us;
+	bool wait_known; /* from the cgroup; else a sum over processes that live, which may fall */
+	uint64_t wait_us;
 	uint64_t mem_kb, mem_peak_kb; /* now, and as the kernel remembers it; 0: it does not */
 	uint64_t read_bytes, written_bytes;
 };
@@ -29,6 +36,9 @@ void meter_cgroups(const char *leaf, const char *memory, struct meter *m);
 
 /* Processes in the v2 leaf, sorted. Returns how many; *pids is the caller's, also when 0 (NULL). */
 size_t meter_pids(const char *leaf, uint32_t **pids);
+
+/* Add for how long a process has waited for a CPU, unless the cgroup says it. */
+void meter_wait(pid_t pid, struct meter *m);
 
 /* Add the I/O of a process to `m`; the second by its open /proc/PID/io. */
 void meter_io(pid_t pid, struct meter *m);

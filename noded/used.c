@@ -130,6 +130,7 @@ static void raise_to(uint64_t *value, uint64_t to)
 void used_add_meter(struct run_used *used, const struct meter *m)
 {
 	raise_to(&used->cpu_time_us, m->cpu_us);
+	raise_to(&used->cpu_wait_us, m->wait_us);
 	raise_to(&used->read_bytes, m->read_bytes);
 	raise_to(&used->written_bytes, m->written_bytes);
 	used->mem_now_mb = m->mem_kb / 1024;
@@ -140,6 +141,7 @@ void used_add_meter(struct run_used *used, const struct meter *m)
 bool used_differ(const struct run_used *a, const struct run_used *b)
 {
 	return a->cpu_time_us / 1000000 != b->cpu_time_us / 1000000 ||
+	       a->cpu_wait_us / 1000000 != b->cpu_wait_us / 1000000 ||
 	       a->mem_now_mb != b->mem_now_mb || a->mem_peak_mb != b->mem_peak_mb ||
 	       a->read_bytes >> 20 != b->read_bytes >> 20 ||
 	       a->written_bytes >> 20 != b->written_bytes >> 20 ||

@@ -9,6 +9,13 @@
 #include "ctld/core/internal.h"
 #include "ctld/core/wishes.h"
 
+/* CPU time that it has had, and for how long it got none though it wanted it: so on a node that is
+ * full, or where a job may have a tenth of a CPU, who is bound by the CPU is seen as such, too. */
+static uint64_t cpu_wanted_us(const struct run_used *used)
+{
+	return used->cpu_time_us + used->cpu_wait_us;
+}
+
 /* What is said first of a run, in this life of ours, tells nothing of when. */
 static void count(const struct conf_idle *c, struct run *run, const struct run_used *before)
 {
@@ -27,7 +34,7 @@ static void count(const struct conf_idle *c, struct run *run, const struct run_u
 		return;
 	}
 	if (!idle->us)
-		idle->cpu_us = before->cpu_time_us;
+		idle->cpu_us = cpu_wanted_us(before);
 	idle->us += seen / gpus;
 }
 
@@ -69,12 +76,12 @@ static const struct conf_idle *job_idle(
 	return mildest;
 }
 
-static bool job_uses_cpu(const struct job *job)
+static bool job_wants_cpu(const struct job *job)
 {
 	struct run *run;
 
 	for (run = job_run(job); run; run = run_next_rank(run)) {
-		uint64_t cpu = run_used(run)->cpu_time_us;
+		uint64_t cpu = cpu_wanted_us(run_used(run));
 
 		if (run_lives(run) && cpu > run_idle(run)->cpu_us &&
 		        cpu - run_idle(run)->cpu_us >= run_idle(run)->us / 2)
@@ -100,7 +107,7 @@ static bool mark_told(struct core *core, struct job *job, const char *note)
 
 static void act(struct core *core, struct job *job, const struct conf_idle *c)
 {
-	bool cpu = job_uses_cpu(job);
+	bool cpu = job_wants_cpu(job);
 	bool end = c->action == CONF_IDLE_END && (!cpu || c->end_cpu_bound), told;
 	char note[100], text[160], time[UNITS_TEXT];
 
@@ -109,7 +116,7 @@ static void act(struct core *core, struct job *job, const struct conf_idle *c)
 	told = mark_told(core, job, note);
 	if (told && !end)
 		return;
-	snprintf(text, sizeof(text), "%s%s%s", note, cpu ? ", while it used CPUs" : "",
+	snprintf(text, sizeof(text), "%s%s%s", note, cpu ? ", while it used CPUs or waited for them" : "",
 	        end ? ": ended" : "");
 	audit_note(core, "job.idle", NULL, job_ref(job), "", text);
 	if (!told && c->action == CONF_IDLE_MAIL)

@@ -9,8 +9,8 @@
  * does nobody harm, and no clock is read. One message above the mark begins it anew.
  *
  * A job is idle when each of its runs that lives is. It is noted with its runs (durable) and in the
- * log of events, once; mailed about, once; or ended. Who uses half a CPU or more meanwhile is noted
- * and not ended, unless the partition says so.
+ * log of events, once; mailed about, once; or ended. Who wants half a CPU or more meanwhile (has
+ * had it, or waited for it) is noted and not ended, unless the partition says so.
  */
 #ifndef CTLD_CORE_IDLE_H
 #define CTLD_CORE_IDLE_H

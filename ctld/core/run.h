@@ -84,7 +84,7 @@ struct run_past {
 
 struct run_idle {
 	uint64_t us;     /* so long its GPUs have been idle, as far as is known (idle.h) */
-	uint64_t cpu_us; /* its CPU time when that began */
+	uint64_t cpu_us; /* CPU time that it had had or waited for when that began */
 	bool told;
 };
 

@@ -512,7 +512,8 @@ static bool numbers_can_be(const Gpusched__RunReport *m)
 
 static bool used_can_be(const Gpusched__RunUsed *m)
 {
-	return m->cpu_time_us <= INT64_MAX && m->mem_now_mb <= INT64_MAX / 1024 &&
+	return m->cpu_time_us <= INT64_MAX && m->cpu_wait_us <= INT64_MAX &&
+	       m->mem_now_mb <= INT64_MAX / 1024 &&
 	       m->mem_peak_mb <= INT64_MAX / 1024 && m->read_bytes <= INT64_MAX &&
 	       m->written_bytes <= INT64_MAX && m->gpu_seen_us <= INT64_MAX &&
 	       m->gpu_busy_us <= m->gpu_seen_us && m->gpu_idle_us <= m->gpu_seen_us &&

@@ -133,6 +133,7 @@ static const struct form job_form = FORM("job", struct submit_job, job_fields);
 
 static const struct field used_fields[] = {
 	NUMBER(struct run_used, cpu_time_us),
+	NUMBER(struct run_used, cpu_wait_us),
 	NUMBER(struct run_used, mem_now_mb),
 	NUMBER(struct run_used, mem_peak_mb),
 	NUMBER(struct run_used, read_bytes),

@@ -1,7 +1,9 @@
 """What runs use: sampled on the node, shown while they run, kept with their records."""
 
 import json
+import os
 import re
+import subprocess
 
 import pytest
 from cluster import Cluster, wait_until
@@ -141,8 +143,18 @@ def test_who_leaves_gpus_idle_is_ended_where_the_partition_says_so(cluster, mach
 def test_a_cpu_bound_job_is_reported_and_not_ended(cluster, machine):
     c = cluster
     machine.set(h100(0, "compute=0"), h100(1, "compute=0"))
-    # Several, each with a share of its own of the processors: together they get half a CPU on a machine that does much else, too.
-    job = c.submit("for i in $(seq 12); do setsid sh -c 'while ! [ -e busy ]; do :; done' & done; wait", "--gpus=h100:1", "-p", "lab")
+    # It gets next to nothing of the processors, since others have them: it counts what it waits for.
+    others = [subprocess.Popen(["sh", "-c", "while :; do :; done"], start_new_session=True) for _ in range(4 * os.cpu_count())]
+    try:
+        cpu_bound(c)
+    finally:
+        for other in others:
+            other.kill()
+            other.wait()
+
+
+def cpu_bound(c):
+    job = c.submit("echo 19 >/proc/self/autogroup; exec nice -n 19 sh -c 'while ! [ -e busy ]; do :; done'", "--gpus=h100:1", "-p", "lab")
     events = lambda: json.loads(c.run("gctl", "events", "--json", "--kind=job.idle", "--job", job).stdout).get("events")  # noqa: E731
     (event,) = wait_until(events, "the event")
     assert "GPUs computed less than 5% for 0:01" in event["text"] and "ended" not in event["text"], event

@@ -53,6 +53,13 @@ static void says(
 	world_apply(w, &e);
 }
 
+/* As says(), of a CPU that it wants so much: the rest of it others have. */
+static void waits(struct world *w, struct use *u, unsigned s, unsigned cpu, unsigned wait)
+{
+	u->used.cpu_wait_us += s * S * wait / 100;
+	says(w, u, 1, s, 0, cpu);
+}
+
 static uint64_t running(struct world *w, const char *gpus, struct use *u)
 {
 	uint64_t job;
@@ -168,6 +175,27 @@ static void ended(void **state)
 	job = running(w, "h100:1", &u);
 	says(w, &u, 1, 1, 0, 0);
 	says(w, &u, 1, 60, 0, 80);
+	assert_string_equal(world_state(w, job), "COMPLETING");
+	world_free(w);
+}
+
+/* On a node that is full, who is bound by the CPU gets a tenth of one; that counts as what it would
+ * have had. What it waited before its GPUs were idle does not. */
+static void waiting_for_cpu(void **state)
+{
+	struct world *w = world_new(CONF(END));
+	uint64_t job;
+	struct use u;
+
+	(void)state;
+	job = running(w, "h100:1", &u);
+	waits(w, &u, 1, 0, 0);
+	waits(w, &u, 30, 10, 90);
+	says(w, &u, 1, 10, 50, 0);
+	waits(w, &u, 60, 10, 45);
+	assert_string_equal(world_state(w, job), "RUNNING");
+	assert_string_equal(note_of(w, &u), "GPUs computed less than 10% for 1:00");
+	waits(w, &u, 60, 0, 30); /* 51 s of 120 */
 	assert_string_equal(world_state(w, job), "COMPLETING");
 	world_free(w);
 }
@@ -304,6 +332,7 @@ int main(void)
 		cmocka_unit_test(noted_once),
 		cmocka_unit_test(mailed_once),
 		cmocka_unit_test(ended),
+		cmocka_unit_test(waiting_for_cpu),
 		cmocka_unit_test(not_alone),
 		cmocka_unit_test(of_nodes),
 		cmocka_unit_test(of_unlike_nodes),

@@ -1,6 +1,7 @@
 /* test_sample.c - what runs use: the sampler over simulated machines, the sums, the counters of
  * processes */
 #include <poll.h>
+#include <sched.h>
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stdint.h>
@@ -477,6 +478,33 @@ static void put(const char *name, const char *text)
 	fclose(f);
 }
 
+/* What was waited for a CPU: the cgroup's word, where it has one; else that of processes. */
+static void test_cpu_wait(void **state)
+{
+	struct meter m = { 0 };
+
+	(void)state;
+	put("cpu.stat", "usage_usec 12\nuser_usec 7\n");
+	meter_cgroups(standin_root, NULL, &m);
+	assert_int_equal(m.cpu_us, 12);
+	assert_false(m.wait_known);
+	put("cpu.pressure",
+	        "some avg10=98.81 avg60=98.67 avg300=73.12 total=14801932139\n"
+	        "full avg10=0.00 avg60=0.00 avg300=0.00 total=9\n");
+	meter_cgroups(standin_root, NULL, &m);
+	assert_true(m.wait_known);
+	assert_int_equal(m.wait_us, 14801932139u);
+	meter_wait(1, &m);
+	assert_int_equal(m.wait_us, 14801932139u);
+	m = (struct meter){ 0 };
+	for (int i = 0; i < 100000 && !m.wait_us; i++) { /* whoever waits at all */
+		sched_yield();
+		meter_wait(getpid(), &m);
+	}
+	if (access("/proc/self/schedstat", R_OK) == 0)
+		assert_true(m.wait_us > 0);
+}
+
 static void test_cgroups(void **state)
 {
 	struct meter m = { 0 };
@@ -519,6 +547,7 @@ int main(int argc, char **argv)
 		cmocka_unit_test(test_overmem_allowed),
 		cmocka_unit_test(test_overmem_words),
 		cmocka_unit_test(test_meter_sums),
+		cmocka_unit_test(test_cpu_wait),
 		cmocka_unit_test(test_processes),
 		cmocka_unit_test(test_cgroups),
 	};
