@@ -337,6 +337,19 @@ static void rank(const void *object, int64_t key[VIEW_RANK])
 	key[1] = key[2] = key[3] = 0;
 }
 
+/* sacct's -o, where the value means the same. */
+static const struct slurm_name slurm_names[] = {
+	{ "JobName", "NAME" },
+	{ "ExitCode", "EXIT" },
+	{ "NNodes", "NODES" },
+	{ "ReqMem", "MEM" },
+	{ "TotalCPU", "CPUTIME" },
+	{ "MaxDiskRead", "READ" },
+	{ "MaxDiskWrite", "WRITTEN" },
+	{ "Planned", "WAIT" },
+	{ NULL, NULL },
+};
+
 const struct view_kind acct_kind = {
 	.columns = columns,
 	.n = sizeof(columns) / sizeof(columns[0]),
@@ -344,6 +357,7 @@ const struct view_kind acct_kind = {
 	.longer = "JOBID,NAME,USER,ACCOUNT,PARTITION,STATE,EXIT,SUBMIT,START,END,ELAPSED,WAIT,"
 	          "NODELIST,GPUS,GPU-H,CPU-H,CPUTIME,MAXRSS,EFF,GPUMEM,COST,COMMENT",
 	.rank = rank,
+	.slurm = slurm_names,
 };
 
 /* A line may be of many tasks of an array, which were cancelled together. */

@@ -279,12 +279,32 @@ static const struct view_column node_columns[] = {
 	        show_node_gpu_note },
 };
 
+/* sinfo's -o, of nodes. */
+static const struct slurm_name node_slurm[] = {
+	{ "N", "NODE" },
+	{ "n", "NODE" },
+	{ "t", "STATE" },
+	{ "T", "STATE" },
+	{ "c", "CPUS" },
+	{ "C", "FREE-CPUS" },
+	{ "m", "MEM" },
+	{ "e", "FREE-MEM" },
+	{ "G", "GPUS" },
+	{ "f", "FEATURES" },
+	{ "E", "REASON" },
+	{ "P", "PARTITIONS" },
+	{ "R", "PARTITIONS" },
+	{ "v", "VERSION" },
+	{ NULL, NULL },
+};
+
 const struct view_kind node_kind = {
 	.columns = node_columns,
 	.n = sizeof(node_columns) / sizeof(node_columns[0]),
 	.standard = "NODE,STATE,FREE-CPUS,FREE-MEM,FREE-GPUS,REASON",
 	.longer = "NODE,STATE,FREE-CPUS,FREE-MEM,FREE-GPUS,RUNS,PARTITIONS,FEATURES,SWITCH,HEARD,"
 	          "VERSION,REASON",
+	.slurm = node_slurm,
 };
 
 /* --- partitions ----------------------------------------------------------------------------- */
@@ -509,10 +529,26 @@ static const struct view_column part_columns[] = {
 	{ "NODELIST", { "NODELIST", 0, 8, 0 }, "nodes by name", show_part_nodelist },
 };
 
+/* sinfo's -o, of partitions. */
+static const struct slurm_name part_slurm[] = {
+	{ "P", "PARTITION" },
+	{ "R", "PARTITION" },
+	{ "a", "STATE" },
+	{ "l", "TIMELIMIT" },
+	{ "L", "DEFAULTTIME" },
+	{ "D", "NODES" },
+	{ "G", "GPUS" },
+	{ "N", "NODELIST" },
+	{ "p", "TIER" },
+	{ "M", "PREEMPT" },
+	{ NULL, NULL },
+};
+
 const struct view_kind partition_kind = {
 	.columns = part_columns,
 	.n = sizeof(part_columns) / sizeof(part_columns[0]),
 	.standard = "PARTITION,STATE,TIMELIMIT,NODES,OK,DRAIN,DOWN,GPUS,FREE,TOTAL,LARGEST",
 	.longer = "PARTITION,STATE,TIER,DEFAULTTIME,TIMELIMIT,NODES,OK,DRAIN,DOWN,PENDING,RUNNING,"
 	          "GPUS,FREE,TOTAL,LARGEST",
+	.slurm = part_slurm,
 };

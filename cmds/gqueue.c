@@ -111,6 +111,7 @@ static const struct cmd cmd = {
 	        "Examples:\n"
 	        "  gqueue --me\n"
 	        "  gqueue -t PD -o JOBID,NAME,PRIORITY,WHY\n"
+	        "  gqueue -h -t R -o '%i %j %M'        as squeue does it\n"
 	        "  gqueue -j 4812 --json\n"
 	        "  gqueue --me --start -o JOBID,NAME,POS,START,COST\n"
 	        "  gqueue --why 4812                  and what to change to start it now\n"

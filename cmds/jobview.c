@@ -103,7 +103,6 @@ SHOW_TEXT(account, account)
 SHOW_TEXT(qos, qos)
 SHOW_TEXT(constraint, constraint)
 SHOW_TEXT(licences, licences)
-SHOW_TEXT(node, node)
 SHOW_TEXT(why, reason_text)
 SHOW_NUMBER(cpus, cpus)
 SHOW_NUMBER(attempt, attempt)
@@ -224,6 +223,12 @@ SHOW(gpu_ids)
 	for (size_t i = 0; i < j->n_gpu_indices && used < sizeof(cell->buf); i++)
 		used += (size_t)snprintf(cell->buf + used, sizeof(cell->buf) - used, "%s%" PRIu32,
 		        i ? "," : "", j->gpu_indices[i]);
+}
+
+SHOW(node)
+{
+	JOB;
+	view_text(cell, is_pending(j) ? "" : j->nodes);
 }
 
 /* NODELIST(REASON): where it runs or ran, else why it does not. */
@@ -375,7 +380,7 @@ static const struct view_column columns[] = {
 	        show_gpu_share },
 	{ "NODELIST(REASON)", { "NODELIST(REASON)", 0, 8, 0 }, "its nodes, or why it waits",
 	        show_where },
-	{ "NODE", { "NODE", 10, 4, 0 }, "its node", show_node },
+	{ "NODE", { "NODE", 10, 4, 0 }, "its nodes", show_node },
 	{ "REASON", { "REASON", 16, 6, 0 },
 	        "why it waits, or how it ended; +N: so many reasons more", show_reason },
 	{ "WHY", { "WHY", 0, 20, 0 }, "the same in words, with numbers", show_why },
@@ -442,12 +447,67 @@ static void rank(const void *object, int64_t key[VIEW_RANK])
 	key[3] = is_pending(j) ? (int64_t)j->id : -(int64_t)j->id;
 }
 
+/* squeue's -o and -O. */
+static const struct slurm_name slurm_names[] = {
+	{ "i", "JOBID" },
+	{ "A", "JOBID" },
+	{ "P", "PARTITION" },
+	{ "j", "NAME" },
+	{ "u", "USER" },
+	{ "U", "UID" },
+	{ "a", "ACCOUNT" },
+	{ "q", "QOS" },
+	{ "t", "ST" },
+	{ "T", "STATE" },
+	{ "M", "TIME" },
+	{ "l", "TIMELIMIT" },
+	{ "L", "LEFT" },
+	{ "D", "NODES" },
+	{ "C", "CPUS" },
+	{ "m", "MEM" },
+	{ "b", "GPUS" },
+	{ "R", "NODELIST(REASON)" },
+	{ "N", "NODE" },
+	{ "r", "REASON" },
+	{ "Q", "PRIORITY" },
+	{ "p", "PRIORITY" },
+	{ "y", "NICE" },
+	{ "V", "SUBMIT" },
+	{ "S", "START" },
+	{ "e", "END" },
+	{ "E", "DEPENDENCY" },
+	{ "f", "CONSTRAINT" },
+	{ "W", "LICENCES" },
+	{ "Y", "SCHEDNODES" },
+	{ "k", "REMARK" },
+	{ "Z", "WORKDIR" },
+	{ "JobArrayID", "JOBID" },
+	{ "JobName", "NAME" },
+	{ "UserName", "USER" },
+	{ "StateCompact", "ST" },
+	{ "TimeUsed", "TIME" },
+	{ "TimeLeft", "LEFT" },
+	{ "NumNodes", "NODES" },
+	{ "NumCPUs", "CPUS" },
+	{ "MinMemory", "MEM" },
+	{ "ReasonList", "NODELIST(REASON)" },
+	{ "SubmitTime", "SUBMIT" },
+	{ "StartTime", "START" },
+	{ "EndTime", "END" },
+	{ "PriorityLong", "PRIORITY" },
+	{ "Licenses", "LICENCES" },
+	{ "Feature", "CONSTRAINT" },
+	{ "exit_code", "EXIT" },
+	{ NULL, NULL },
+};
+
 const struct view_kind job_kind = {
 	.columns = columns,
 	.n = sizeof(columns) / sizeof(columns[0]),
 	.standard = "JOBID,PARTITION,NAME,USER,ST,TIME,GPUS,NODELIST(REASON)",
 	.longer = "JOBID,PARTITION,NAME,USER,STATE,TIME,TIMELIMIT,CPUS,MEM,GPUS,NODELIST(REASON)",
 	.rank = rank,
+	.slurm = slurm_names,
 };
 
 /* --- runs ----------------------------------------------------------------------------------- */

@@ -355,17 +355,57 @@ static void csv_value(const struct table *t, size_t column, const char *text)
 	putc(column + 1 == t->n ? '\n' : ',', out);
 }
 
-static void csv_heading(const struct table *t)
+/* --- values between given texts --------------------------------------------------------------- */
+
+static void value_between(const struct table *t, size_t column, const char *text)
 {
-	for (size_t i = 0; t->style.heading && i < t->n; i++)
-		csv_value(t, i, t->columns[i].heading);
+	const struct table_column *c = &t->columns[column];
+	FILE *out = t->style.out;
+	unsigned width, used;
+	char *plain = printable(text, &width);
+	size_t bytes = strlen(plain);
+
+	used = width;
+	if (c->width && width > c->width)
+		bytes = fit(plain, c->width, &used);
+	fputs(t->style.between[column], out);
+	if (c->flags & TABLE_RIGHT)
+		pad(out, c->width > used ? c->width - used : 0);
+	fwrite_unlocked(plain, 1, bytes, out);
+	if (!(c->flags & TABLE_RIGHT))
+		pad(out, c->width > used ? c->width - used : 0);
+	if (column + 1 == t->n) {
+		fputs(t->style.between[t->n], out);
+		putc('\n', out);
+	}
+	free(plain);
 }
 
-static void csv_cell(struct table *t, const char *text)
+/* --- values as they come ---------------------------------------------------------------------- */
+
+static bool comes_at_once(const struct table *t)
+{
+	return t->style.csv || t->style.between;
+}
+
+static void loose_heading(const struct table *t)
+{
+	for (size_t i = 0; t->style.heading && i < t->n; i++) {
+		if (t->style.csv)
+			csv_value(t, i, t->columns[i].heading);
+		else
+			value_between(t, i, t->columns[i].heading);
+	}
+}
+
+static void loose_cell(struct table *t, const char *text)
 {
 	char *plain = text_escape_dup(text);
 
-	csv_value(t, t->n_cells, plain);
+	if (t->style.csv)
+		csv_value(t, t->n_cells, plain);
+	else
+		value_between(t, t->n_cells, plain);
 	free(plain);
 	if (++t->n_cells == t->n) {
 		t->n_cells = 0;
@@ -380,8 +420,8 @@ void table_flush(struct table *t)
 {
 	size_t i;
 
-	if (t->style.csv)
-		return; /* these are printed as they come */
+	if (comes_at_once(t))
+		return;
 	if (!t->settled) {
 		settle(t);
 		if (t->style.heading)
@@ -433,8 +473,8 @@ struct table *table_new(
 	t->widths = xcalloc(n, sizeof(*t->widths));
 	t->room = n * TABLE_SAMPLE;
 	t->cells = xcalloc(t->room, sizeof(*t->cells));
-	if (t->style.csv)
-		csv_heading(t);
+	if (comes_at_once(t))
+		loose_heading(t);
 	return t;
 }
 
@@ -442,8 +482,8 @@ void table_cell(struct table *t, const char *text, enum table_colour colour)
 {
 	struct cell *cell;
 
-	if (t->style.csv) {
-		csv_cell(t, text);
+	if (comes_at_once(t)) {
+		loose_cell(t, text);
 		return;
 	}
 	cell = &t->cells[t->n_cells++];
@@ -460,7 +500,7 @@ void table_drop(struct table *t)
 {
 	if (!t)
 		return;
-	for (size_t i = 0; !t->style.csv && i < t->n_cells; i++)
+	for (size_t i = 0; !comes_at_once(t) && i < t->n_cells; i++)
 		free(t->cells[i].text);
 	free(t->cells);
 	free(t->widths);

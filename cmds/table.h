@@ -44,6 +44,9 @@ struct table_style {
 	unsigned width; /* 0: no limit */
 	bool heading, colour;
 	bool csv; /* values with commas between (RFC 4180, LF), as they come: no layout at all */
+	/* Not NULL: also printed as they come, each cut or padded to its column's `width` (0: as it
+	 * is), with these texts in front of each and, one more, behind the last. */
+	const char *const *between;
 };
 
 struct table;

@@ -37,6 +37,8 @@ struct view {
 	bool turned[VIEW_COLUMNS_MAX];
 	size_t n_sort;
 	struct table_column layout[VIEW_COLUMNS_MAX];
+	struct letters letters; /* n == 0: names were given */
+	const char *between[VIEW_COLUMNS_MAX + 1];
 	struct table *table;
 	bool csv;
 	bool holds; /* rows are kept back */
@@ -47,7 +49,8 @@ struct view {
 /* --- names of columns ----------------------------------------------------------------------- */
 
 /* Brackets need quotes in a shell: NODELIST does for NODELIST(REASON). */
-static const struct view_column *find(const struct view_kind *kind, const char *name, size_t len)
+static const struct view_column *find_ours(
+        const struct view_kind *kind, const char *name, size_t len)
 {
 	for (size_t i = 0; i < kind->n; i++) {
 		const char *column = kind->columns[i].name;
@@ -56,6 +59,17 @@ static const struct view_column *find(const struct view_kind *kind, const char *
 			return &kind->columns[i];
 	}
 	return NULL;
+}
+
+/* By our name, or by Slurm's. */
+static const struct view_column *find(const struct view_kind *kind, const char *name, size_t len)
+{
+	const struct view_column *column = find_ours(kind, name, len);
+
+	for (const struct slurm_name *s = kind->slurm; !column && len > 1 && s && s->name; s++)
+		if (!strncasecmp(s->name, name, len) && !s->name[len])
+			column = find_ours(kind, s->column, strlen(s->column));
+	return column;
 }
 
 static int no_such_column(
@@ -67,7 +81,7 @@ static int no_such_column(
 
 	text_escape(shown, sizeof(shown), name, len);
 	if (*name == '%') {
-		error_set(err, ERR_USAGE, "'%s': columns have names, not letters", shown);
+		error_set(err, ERR_USAGE, "'%s': columns have names here, not letters", shown);
 		return error_hint(err, "-o NAME,NAME%%20; --help lists them");
 	}
 	for (i = 0; i < len && i < sizeof(upper) - 1; i++)
@@ -337,24 +351,12 @@ void view_print_record(const struct view_kind *kind, const void *object, FILE *o
 
 /* --- the view ------------------------------------------------------------------------------- */
 
-struct view *view_new(const struct view_kind *kind, const char *columns, const char *sort,
-        const struct table_style *style, struct error *err)
+static int lay_out_names(struct view *v, const char *columns, struct error *err)
 {
-	struct view *v = xcalloc(1, sizeof(*v));
 	unsigned widths[VIEW_COLUMNS_MAX];
 
-	v->kind = kind;
-	if (select_columns(kind, columns ? columns : kind->standard, v->shown, NULL, widths,
-	            &v->n_shown, err) < 0) {
-		error_wrap(err, "--format");
-		free(v);
-		return NULL;
-	}
-	if (sort && select_columns(kind, sort, v->sort, v->turned, NULL, &v->n_sort, err) < 0) {
-		error_wrap(err, "--sort");
-		free(v);
-		return NULL;
-	}
+	if (select_columns(v->kind, columns, v->shown, NULL, widths, &v->n_shown, err) < 0)
+		return -1;
 	for (size_t i = 0; i < v->n_shown; i++) {
 		v->layout[i] = v->shown[i]->table;
 		if (!widths[i])
@@ -362,8 +364,65 @@ struct view *view_new(const struct view_kind *kind, const char *columns, const c
 		v->layout[i].width = v->layout[i].min = widths[i];
 		v->layout[i].flags = (v->layout[i].flags & TABLE_RIGHT) | TABLE_FIXED;
 	}
+	return 0;
+}
+
+/* Each column stands behind a name that find_ours() knows: test_tables tries all. */
+static int lay_out_letters(struct view *v, const char *format, struct error *err)
+{
+	if (letters_parse(&v->letters, format, v->kind->slurm, err) < 0)
+		return -1;
+	if (v->letters.n > VIEW_COLUMNS_MAX)
+		return error_set(err, ERR_USAGE, "more than %d columns", VIEW_COLUMNS_MAX);
+	for (; v->n_shown < v->letters.n; v->n_shown++) {
+		const struct letter_column *c = &v->letters.v[v->n_shown];
+		const struct view_column *column = find_ours(v->kind, c->column, strlen(c->column));
+
+		v->shown[v->n_shown] = column;
+		v->layout[v->n_shown] = (struct table_column){ .heading = column->table.heading,
+			.width = c->width,
+			.flags = c->right ? TABLE_RIGHT : 0 };
+		v->between[v->n_shown] = c->before;
+	}
+	v->between[v->n_shown] = v->letters.after;
+	return 0;
+}
+
+static int lay_out(struct view *v, const char *columns, struct error *err)
+{
+	if (letters_meant(columns, v->kind->slurm))
+		return lay_out_letters(v, columns, err);
+	return lay_out_names(v, columns, err);
+}
+
+static void forget(struct view *v)
+{
+	letters_clear(&v->letters);
+	free(v->rows);
+	free(v);
+}
+
+struct view *view_new(const struct view_kind *kind, const char *columns, const char *sort,
+        const struct table_style *style, struct error *err)
+{
+	struct view *v = xcalloc(1, sizeof(*v));
+	struct table_style as = *style;
+
+	v->kind = kind;
+	if (lay_out(v, columns ? columns : kind->standard, err) < 0) {
+		error_wrap(err, "--format");
+		forget(v);
+		return NULL;
+	}
+	if (sort && select_columns(kind, sort, v->sort, v->turned, NULL, &v->n_sort, err) < 0) {
+		error_wrap(err, "--sort");
+		forget(v);
+		return NULL;
+	}
+	if (!as.csv && v->letters.n)
+		as.between = v->between;
 	v->holds = v->n_sort || kind->rank;
-	v->table = table_new(style, v->layout, v->n_shown);
+	v->table = table_new(&as, v->layout, v->n_shown);
 	v->csv = style->csv;
 	return v;
 }
@@ -407,8 +466,7 @@ size_t view_end(struct view *v)
 
 	release(v, true);
 	rows = table_end(v->table);
-	free(v->rows);
-	free(v);
+	forget(v);
 	return rows;
 }
 
@@ -419,6 +477,5 @@ void view_drop(struct view *v)
 	for (size_t i = 0; i < v->n_rows; i++)
 		row_clear(v, &v->rows[i]);
 	table_drop(v->table);
-	free(v->rows);
-	free(v);
+	forget(v);
 }

@@ -15,6 +15,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "cmds/letters.h"
 #include "cmds/table.h"
 #include "common/error.h"
 
@@ -48,12 +49,13 @@ struct view_kind {
 	        *longer; /* names of the columns that are shown by default, with --long */
 	void (*rank)(
 	        const void *object, int64_t key[VIEW_RANK]); /* ascending; NULL: as they come */
+	const struct slurm_name *slurm; /* NULL: none */
 };
 
 struct view;
 
 /* Columns by their names, with commas between, in either case; NAME%20 is 20 wide. Several columns
- * may be named twice. NULL: the standard ones. `sort`: names with commas between, "-" before one
+ * may be named twice. NULL: the standard ones. Or a format of letters, where the kind has some. `sort`: names with commas between, "-" before one
  * turns it round; NULL: as above. NULL with ERR_USAGE. `kind` is borrowed. */
 struct view *view_new(const struct view_kind *kind, const char *columns, const char *sort,
         const struct table_style *style, struct error *err);

@@ -91,7 +91,7 @@ expect 2 "at most 4" greport use --by=user,day,gpu,state,qos
 expect 2 "--csv and --json" gacct --csv --json
 expect 2 "did you mean GPU-H?" gacct -o GPU_H
 expect 2 "want a width" gacct -o NAME%0
-expect 2 "want a width" gqueue -o NAME%x
+expect 2 "want one of the letters" gqueue -o NAME%x
 expect 2 "which job?" glog
 expect 2 "JOB=x" glog x
 expect 2 "one job at a time" glog 1 2
@@ -147,9 +147,10 @@ expect 2 "2-1" gctl show hostnames 'h[2-1]'
 expect 0 'h[07-08],m1' gctl show hostlist h08,m1,h07
 GPUSCHED_NODELIST='h[09-11]' expect 0 'h09' gctl show hostnames
 [ "$(cmds/gctl show hostnames 'h[07-08],m1' | tr '\n' ' ')" = "h07 h08 m1 " ] || fail "gctl show hostnames"
-expect 2 "columns have names, not letters" gqueue -o "%.18i %.9P %R"
-expect 2 "--help lists them" ginfo -o "%N %G"
-expect 2 "did you mean EXIT?" gacct -o JOBID,EXITCODE
+expect 2 "want one of the letters" gqueue -o "%.18i %.9X %R"
+expect 2 "want one of the letters" ginfo -N -o "%N %z"
+expect 2 "columns have names here, not letters" gacct -o "%i"
+expect 2 "did you mean EXIT?" gacct -o JOBID,EXITCODES
 
 # What hands used to Slurm type: each row of the table is reached, with its advice.
 habit() { # COMMAND WORD ADVICE

@@ -17,6 +17,7 @@
 #include <unistd.h>
 #include <cmocka.h>
 
+#include "cmds/acctview.h"
 #include "cmds/views.h"
 #include "testsuite/unit/golden.h"
 
@@ -367,7 +368,7 @@ static void test_every_width(void **state)
 	for (unsigned width = 1; width < 250; width++) {
 		for (size_t k = 0; k < LEN(kinds); k++) {
 			FILE *f = fmemopen(text, 1 << 20, "w");
-			struct table_style style = { f, width, true, false, false };
+			struct table_style style = { f, width, true, false, false, NULL };
 			struct view *v = view_new(kinds[k].kind, NULL, NULL, &style, NULL);
 			size_t lines = 0;
 
@@ -393,7 +394,7 @@ static void test_long_listing(void **state)
 {
 	char *text = calloc(1, 1 << 20), *at;
 	FILE *f = fmemopen(text, 1 << 20, "w");
-	struct table_style style = { f, 80, false, false, false };
+	struct table_style style = { f, 80, false, false, false, NULL };
 	struct view *v = view_new(&job_kind, "jobid", NULL, &style, NULL);
 	Gpusched__Job job = jobs[2];
 
@@ -418,7 +419,7 @@ static void test_bad_lists(void **state)
 		{ "", "--format: '': no such column" },
 		{ "JOBID,x\ny", "--format: 'x\\x0Ay': no such column" },
 	};
-	struct table_style style = { stdout, 80, true, false, false };
+	struct table_style style = { stdout, 80, true, false, false, NULL };
 	struct error err;
 	struct view *v;
 
@@ -438,7 +439,114 @@ static void test_bad_lists(void **state)
 	assert_null(view_new(&job_kind, "-NAME", NULL, &style, &err));
 }
 
+/* A format of Slurm's letters, printed with that style; the caller frees. */
+static char *formatted(const char *format, const Gpusched__Job *list, size_t n, bool heading)
+{
+	struct table_style style = { .heading = heading };
+	struct error err = { .text = "" };
+	size_t size;
+	char *text;
+	struct view *v;
+
+	style.out = open_memstream(&text, &size);
+	v = view_new(&job_kind, format, NULL, &style, &err);
+	assert_string_equal(err.text, "");
+	for (size_t i = 0; i < n; i++)
+		view_add(v, &list[i]);
+	view_end(v);
+	fclose(style.out);
+	return text;
+}
+
+static void test_letters(void **state)
+{
+	static const struct {
+		const char *format, *text;
+	} good[] = {
+		{ "%i %T", "JOBID STATE\n7 RUNNING\n" },
+		{ "%-5i", NULL }, /* squeue has no such width */
+		{ "%.5i|%3T|%j", "JOBID|STA|NAME\n    7|RUN|a b\xc3\xbc\n" },
+		{ "<%6j>%%", "<NAME  >%\n<a b\xc3\xbc  >%\n" },
+		{ "%.2j", "NA\na \n" },
+		{ "x", NULL },
+	};
+	Gpusched__Job job = GPUSCHED__JOB__INIT;
+
+	(void)state;
+	job.id = 7;
+	job.state = "RUNNING";
+	job.name = "a b\xc3\xbc";
+	for (size_t i = 0; i < LEN(good); i++) {
+		char *text;
+
+		if (!good[i].text) {
+			struct table_style style = { stdout, 80, true, false, false, NULL };
+
+			assert_null(view_new(&job_kind, good[i].format, NULL, &style, NULL));
+			continue;
+		}
+		text = formatted(good[i].format, &job, 1, true);
+		assert_string_equal(text, good[i].text);
+		free(text);
+	}
+}
+
+static void test_bad_letters(void **state)
+{
+	static const char *const bad[][2] = {
+		{ "%x", "--format: '%x': want one of the letters iAP" },
+		{ "%i%", "--format: '%': want one of the letters iAP" },
+		{ "%i %5", "--format: '%5': want one of the letters iAP" },
+		{ "%.99999i", "--format: '%.9999...': want a width of 1 to 1000" },
+		{ "JobNam", "--format: 'JobNam': no such column" },
+	};
+	struct table_style style = { stdout, 80, true, false, false, NULL };
+	char many[3 * VIEW_COLUMNS_MAX], *to = many;
+	struct error err;
+
+	(void)state;
+	for (size_t i = 0; i < LEN(bad); i++) {
+		assert_null(view_new(&job_kind, bad[i][0], NULL, &style, &err));
+		err.text[strlen(bad[i][1])] = '\0';
+		assert_string_equal(err.text, bad[i][1]);
+		assert_int_equal(err.code, ERR_USAGE);
+	}
+	for (int i = 0; i <= VIEW_COLUMNS_MAX; i++, to += 2)
+		memcpy(to, "%i", 3);
+	assert_null(view_new(&job_kind, many, NULL, &style, &err));
+	assert_non_null(strstr(err.text, "more than"));
+}
+
+/* Each stands for a column that there is, and no letter for two. */
+static void test_slurm_names(void **state)
+{
+	const struct view_kind *const kinds[] = { &job_kind, &acct_kind, &node_kind,
+		&partition_kind };
+	struct table_style style = { stdout, 80, false, false, false, NULL };
+	char format[32];
+
+	(void)state;
+	for (size_t k = 0; k < LEN(kinds); k++) {
+		for (const struct slurm_name *s = kinds[k]->slurm; s->name; s++) {
+			bool letter = !s->name[1];
+
+			snprintf(format, sizeof(format), "%s%s", letter ? "%" : "", s->name);
+			view_drop(view_new(kinds[k], format, NULL, &style, NULL));
+			for (const struct slurm_name *t = kinds[k]->slurm; t < s; t++)
+				assert_string_not_equal(s->name, t->name);
+			format[0] = '\0';
+			for (size_t i = 0; i < kinds[k]->n; i++)
+				if (!strncmp(kinds[k]->columns[i].name, s->column,
+				            strlen(s->column)))
+					format[0] = 'x';
+			assert_int_equal(format[0], 'x');
+			assert_non_null(kinds[k]->slurm);
+		}
+	}
+}
+
 static void test_states(void **state)
+
 {
 	(void)state;
 	assert_string_equal(job_state("pd")->name, "PENDING");
@@ -456,6 +564,9 @@ int main(void)
 		cmocka_unit_test(test_every_width),
 		cmocka_unit_test(test_long_listing),
 		cmocka_unit_test(test_bad_lists),
+		cmocka_unit_test(test_letters),
+		cmocka_unit_test(test_bad_letters),
+		cmocka_unit_test(test_slurm_names),
 		cmocka_unit_test(test_states),
 	};
 
