@@ -8,6 +8,8 @@
 #include <jansson.h>
 
 #include "common/msgjson.h"
+#include "common/neartable.h"
+#include "common/strbuf.h"
 #include "common/units.h"
 #include "common/xalloc.h"
 
@@ -53,6 +55,22 @@ static json_t *files_json(const struct grants *files)
 	return all;
 }
 
+/* "X,NV4,PIX": how close it is to each GPU, by their numbers. */
+static char *near_text(const struct gpus *g, const struct gpu *gpu)
+{
+	struct strbuf text = { 0 };
+	char word[NEAR_WORD];
+
+	for (uint32_t k = 0; k < g->n; k++) {
+		if (g->v[k].kind == GPU_MIG)
+			continue;
+		strbuf_addf(&text, "%s%s", text.len ? "," : "",
+		        g->v[k].host == gpu->host ? "X"
+		                                  : near_word(gpus_near(gpu, &g->v[k]), word));
+	}
+	return strbuf_take(&text);
+}
+
 static int print_json(const struct node_facts *facts, const struct gpus *g,
         const struct grants *files, FILE *out, struct error *err)
 {
@@ -71,6 +89,8 @@ static int print_json(const struct node_facts *facts, const struct gpus *g,
 	if (g->state == GPUS_TROUBLE)
 		m.trouble = (char *)g->trouble;
 	m.gpus = gpus_messages(g, &m.n_gpus);
+	for (size_t i = 0; i < m.n_gpus; i++)
+		m.gpus[i]->near = near_text(g, &g->v[i]);
 	body = msgjson(&m.base, 0);
 	json_object_set_new(all, "version", json_integer(1));
 	rc = body ? json_object_update(all, body) : -1;
@@ -81,6 +101,8 @@ static int print_json(const struct node_facts *facts, const struct gpus *g,
 	fputc('\n', out);
 	json_decref(body);
 	json_decref(all);
+	for (size_t i = 0; i < m.n_gpus; i++)
+		free(m.gpus[i]->near);
 	gpus_messages_free(m.gpus, m.n_gpus);
 	return rc < 0 ? error_set(err, ERR_SYSTEM, "cannot print the inventory") : 0;
 }
@@ -162,6 +184,23 @@ static void print_device(const struct gpu *gpu, uint32_t slot, FILE *out)
 		print_place(gpu, out);
 }
 
+static void print_near(const struct gpus *g, FILE *out)
+{
+	char *rows[GPUS_MAX] = { NULL };
+	uint32_t numbers[GPUS_MAX] = { 0 };
+	size_t n = 0;
+
+	for (uint32_t i = 0; i < g->n; i++) {
+		if (g->v[i].kind == GPU_MIG)
+			continue;
+		rows[n] = near_text(g, &g->v[i]);
+		numbers[n++] = g->v[i].host;
+	}
+	neartable_print((const char *const *)rows, numbers, n, out);
+	for (size_t i = 0; i < n; i++)
+		free(rows[i]);
+}
+
 /* GPUs that no library knows, by the files that the site has named. */
 static void print_files(const struct grants *files, FILE *out)
 {
@@ -204,6 +243,7 @@ static void print_table(
 		print_device(&g->v[i], slot, out);
 		slot += g->v[i].kind != GPU_MIG_PARENT;
 	}
+	print_near(g, out);
 	print_files(files, out);
 }
 

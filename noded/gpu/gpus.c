@@ -154,30 +154,109 @@ static void number(struct gpus *g)
 	}
 }
 
-static bool links_to(const struct gpu *a, const struct gpu *b)
+static uint32_t links_with(const struct gpu *gpu, const char *to)
 {
-	for (uint32_t i = 0; i < a->n_links; i++) {
-		if (strcmp(a->links[i], b->pci) == 0)
-			return true;
-		for (uint32_t k = 0; k < b->n_links; k++) {
-			if (strcmp(a->links[i], GPUS_LINK_SWITCH) == 0 &&
-			        strcmp(b->links[k], GPUS_LINK_SWITCH) == 0)
-				return true;
-		}
-	}
-	return false;
+	uint32_t n = 0;
+
+	for (uint32_t i = 0; i < gpu->n_links; i++)
+		n += strcmp(gpu->links[i], to) == 0;
+	return n;
+}
+
+/* How many NVLinks there are from one to the other: straight, or as many as both have to switches.
+ */
+static uint32_t links_between(const struct gpu *a, const struct gpu *b)
+{
+	uint32_t out = links_with(a, GPUS_LINK_SWITCH), in = links_with(b, GPUS_LINK_SWITCH);
+
+	return (*b->pci ? links_with(a, b->pci) : 0) + (out < in ? out : in);
 }
 
 static void find_peers(struct gpus *g)
 {
 	for (uint32_t i = 0; i < g->n; i++) {
-		g->v[i].peers = 0;
+		struct gpu *gpu = &g->v[i];
+
+		gpu->peers = 0;
+		memset(gpu->peer_links, 0, sizeof(gpu->peer_links));
 		for (uint32_t k = 0; k < g->n; k++) {
-			if (g->v[k].host != g->v[i].host && g->v[k].host < 64 &&
-			        g->v[k].kind != GPU_MIG && links_to(&g->v[i], &g->v[k]))
-				g->v[i].peers |= 1ULL << g->v[k].host;
+			const struct gpu *to = &g->v[k];
+			uint32_t n = to->host != gpu->host && to->host < GPUS_HOST_MAX &&
+			                             to->kind != GPU_MIG
+			                     ? links_between(gpu, to)
+			                     : 0;
+
+			if (!n)
+				continue;
+			gpu->peers |= 1ULL << to->host;
+			gpu->peer_links[to->host] = (uint8_t)n;
 		}
 	}
+}
+
+/* --- how close they are ---------------------------------------------------------------------- */
+
+/* What was found of two physical GPUs. */
+static enum near_level between(const struct gpus *g, const struct gpu *a, const struct gpu *b)
+{
+	uint32_t x = a->nvml < b->nvml ? a->nvml : b->nvml;
+	uint32_t y = a->nvml < b->nvml ? b->nvml : a->nvml;
+	uint8_t level = y < GPUS_HOST_MAX ? g->between[x][y] : NEAR_UNKNOWN;
+
+	return level < NEAR_LEVEL_COUNT ? (enum near_level)level : NEAR_UNKNOWN;
+}
+
+/* Those that are as close as `level` or closer to one of a group are in it. So what is half said
+ * makes groups all the same, each of them within one of the level before. */
+static void find_groups(const struct gpus *g, enum near_level level, uint8_t of[GPUS_HOST_MAX])
+{
+	bool again = true;
+
+	for (uint32_t h = 0; h < GPUS_HOST_MAX; h++)
+		of[h] = (uint8_t)h;
+	while (again) {
+		again = false;
+		for (uint32_t i = 0; i < g->n; i++) {
+			for (uint32_t k = 0; k < g->n; k++) {
+				const struct gpu *a = &g->v[i], *b = &g->v[k];
+
+				if (a->host >= GPUS_HOST_MAX || b->host >= GPUS_HOST_MAX ||
+				        of[a->host] >= of[b->host] || between(g, a, b) < level)
+					continue;
+				of[b->host] = of[a->host];
+				again = true;
+			}
+		}
+	}
+}
+
+static void find_placed(struct gpus *g, struct gpu *gpu)
+{
+	gpu->placed = false;
+	for (uint32_t k = 0; k < g->n && gpu->host < GPUS_HOST_MAX; k++)
+		gpu->placed |= g->v[k].host != gpu->host &&
+		               between(g, gpu, &g->v[k]) != NEAR_UNKNOWN;
+}
+
+static void find_near(struct gpus *g)
+{
+	uint8_t of[NEAR_GROUPS][GPUS_HOST_MAX];
+
+	for (int level = 0; level < NEAR_GROUPS; level++)
+		find_groups(g, (enum near_level)(NEAR_NODE + level), of[level]);
+	for (uint32_t i = 0; i < g->n; i++) {
+		struct gpu *gpu = &g->v[i];
+
+		find_placed(g, gpu);
+		for (int level = 0; level < NEAR_GROUPS; level++)
+			gpu->groups[level] = gpu->placed ? of[level][gpu->host] : 0;
+	}
+}
+
+near_t gpus_near(const struct gpu *a, const struct gpu *b)
+{
+	return near_of(b->host < GPUS_HOST_MAX ? a->peer_links[b->host] : 0,
+	        a->placed && b->placed ? near_level_of(a->groups, b->groups) : NEAR_UNKNOWN);
 }
 
 void gpus_settle(struct gpus *g)
@@ -196,6 +275,7 @@ void gpus_settle(struct gpus *g)
 	find_doubles(g);
 	spread_trouble(g);
 	find_peers(g);
+	find_near(g);
 }
 
 /* --- messages -------------------------------------------------------------------------------- */
@@ -226,11 +306,19 @@ static void fill(Gpusched__GpuDevice *d, const struct gpu *gpu)
 		d->caps = xmemdup(gpu->caps, gpu->n_caps * sizeof(*d->caps));
 		d->n_caps = gpu->n_caps;
 	}
-	d->nvlink_peers = xcalloc(64, sizeof(*d->nvlink_peers));
-	for (uint32_t i = 0; i < 64; i++) {
-		if (gpu->peers >> i & 1)
-			d->nvlink_peers[d->n_nvlink_peers++] = i;
+	d->nvlink_peers = xcalloc(GPUS_HOST_MAX, sizeof(*d->nvlink_peers));
+	d->peer_nvlinks = xcalloc(GPUS_HOST_MAX, sizeof(*d->peer_nvlinks));
+	for (uint32_t i = 0; i < GPUS_HOST_MAX; i++) {
+		if (!(gpu->peers >> i & 1))
+			continue;
+		d->nvlink_peers[d->n_nvlink_peers++] = i;
+		d->peer_nvlinks[d->n_peer_nvlinks++] = gpu->peer_links[i];
 	}
+	if (!gpu->placed)
+		return;
+	d->pcie_groups = xcalloc(NEAR_GROUPS, sizeof(*d->pcie_groups));
+	for (; d->n_pcie_groups < NEAR_GROUPS; d->n_pcie_groups++)
+		d->pcie_groups[d->n_pcie_groups] = gpu->groups[d->n_pcie_groups];
 }
 
 Gpusched__GpuDevice **gpus_messages(const struct gpus *g, size_t *n)
@@ -253,6 +341,8 @@ void gpus_messages_free(Gpusched__GpuDevice **v, size_t n)
 	for (size_t i = 0; i < n; i++) {
 		free(v[i]->caps);
 		free(v[i]->nvlink_peers);
+		free(v[i]->peer_nvlinks);
+		free(v[i]->pcie_groups);
 		free(v[i]);
 	}
 	free(v);

@@ -15,6 +15,7 @@
 
 #include "common/amount.h"
 #include "common/gpusched.pb-c.h"
+#include "common/near.h"
 
 #define GPUS_MAX         256 /* entries; a node has at most 64 slots */
 #define GPUS_HOST_MAX    64  /* physical GPUs */
@@ -56,6 +57,9 @@ struct gpu {
 	uint32_t n_links;           /* active NVLinks */
 	char links[GPUS_LINKS][24]; /* where each goes: a PCI address or GPUS_LINK_SWITCH */
 	uint64_t peers;             /* hosts it reaches by NVLink; by gpus_settle() */
+	uint8_t peer_links[GPUS_HOST_MAX]; /* by host: over so many; by gpus_settle() */
+	bool placed;                       /* its groups are known */
+	uint8_t groups[NEAR_GROUPS];       /* of hosts (near.h); by gpus_settle() */
 	char trouble[160];          /* "": it can be used */
 	struct gpu_health health;   /* a MIG instance's is its GPU's; last */
 };
@@ -71,11 +75,14 @@ struct gpus {
 	char trouble[300]; /* of GPUS_TROUBLE; of GPUS_NONE: why there are none */
 	char driver[GPUS_TEXT];
 	uint32_t cuda; /* 12040 is 12.4; 0: not known */
+	/* What PCIe has between two physical GPUs, by NVML's indices, the lower first: enum
+	 * near_level, as found. */
+	uint8_t between[GPUS_HOST_MAX][GPUS_HOST_MAX];
 	uint32_t n;
 	struct gpu v[GPUS_MAX];
 };
 
-/* Number the entries, find their NVLink peers, mark those that cannot be two (one UUID, one PCI
+/* Number the entries, find their NVLink peers and PCIe groups, mark those that cannot be two (one UUID, one PCI
  * address or one device minor twice) or have no name, MIG instances with their GPU, and see to it that nothing is out of bounds. */
 void gpus_settle(struct gpus *g);
 
@@ -84,6 +91,9 @@ bool gpu_is_slot(const struct gpu *gpu);
 
 /* The slot of that UUID, NULL if there is none. */
 const struct gpu *gpus_find(const struct gpus *g, const char *uuid);
+
+/* How close two entries are; of one GPU and itself it makes no sense. */
+near_t gpus_near(const struct gpu *a, const struct gpu *b);
 
 /* Do both say the same? */
 bool gpus_equal(const struct gpus *a, const struct gpus *b);

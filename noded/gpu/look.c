@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "noded/gpu/nvml.h"
+#include "noded/gpu/pcie.h"
 
 #define NVIDIA_VENDOR 0x10de
 #define PCI_DISPLAY   0x03 /* the class's upper byte: VGA and 3D controllers */
@@ -17,6 +18,7 @@ struct looker {
 	struct gpus *out;
 	struct look_at *at;
 	uint32_t gpu; /* the one at hand */
+	nvml_device devices[GPUS_HOST_MAX]; /* NULL: not to be asked */
 };
 
 /* --- sysfs and procfs ------------------------------------------------------------------------ */
@@ -301,6 +303,68 @@ static void ask_instances(struct looker *l, nvml_device device, const struct gpu
 	}
 }
 
+/* --- what is between them -------------------------------------------------------------------- */
+
+/* As the bus shows it. */
+static void find_between(struct looker *l)
+{
+	static char ways[GPUS_HOST_MAX][PCIE_WAY];
+	int32_t numa[GPUS_HOST_MAX];
+	uint32_t n = 0;
+
+	for (uint32_t i = 0; i < l->out->n; i++) {
+		const struct gpu *gpu = &l->out->v[i];
+
+		if (gpu->kind == GPU_MIG)
+			continue;
+		n = gpu->nvml + 1; /* they come in that order, and none is left out */
+		pcie_way(l->root, gpu->pci, ways[gpu->nvml]);
+		numa[gpu->nvml] = gpu->numa;
+	}
+	for (uint32_t a = 0; a < n; a++) {
+		for (uint32_t b = a + 1; b < n; b++)
+			l->out->between[a][b] =
+			        (uint8_t)pcie_between(ways[a], numa[a], ways[b], numa[b]);
+	}
+}
+
+/* In NVML's words. NEAR_UNKNOWN: not one of them. */
+static enum near_level level_of(int ancestor)
+{
+	switch (ancestor) {
+	case NVML_TOPOLOGY_INTERNAL:
+	case NVML_TOPOLOGY_SINGLE:
+		return NEAR_PIX;
+	case NVML_TOPOLOGY_MULTIPLE:
+		return NEAR_PXB;
+	case NVML_TOPOLOGY_HOSTBRIDGE:
+		return NEAR_PHB;
+	case NVML_TOPOLOGY_NODE:
+		return NEAR_NODE;
+	case NVML_TOPOLOGY_SYSTEM:
+		return NEAR_SYS;
+	default:
+		return NEAR_UNKNOWN;
+	}
+}
+
+/* As the driver says, of those that it knows. Each pair once: so no two answers contradict. */
+static void ask_between(struct looker *l)
+{
+	for (uint32_t a = 0; a < GPUS_HOST_MAX; a++) {
+		for (uint32_t b = a + 1; b < GPUS_HOST_MAX; b++) {
+			int ancestor = -1;
+
+			if (!l->devices[a] || !l->devices[b] ||
+			        ASK(l, nvmlDeviceGetTopologyCommonAncestor, l->devices[a],
+			                l->devices[b], &ancestor) != NVML_SUCCESS)
+				continue;
+			if (level_of(ancestor) != NEAR_UNKNOWN)
+				l->out->between[a][b] = (uint8_t)level_of(ancestor);
+		}
+	}
+}
+
 /* --- all ------------------------------------------------------------------------------------- */
 
 static void ask_index(struct looker *l, const struct look_skip *skips, uint32_t n_skips)
@@ -318,11 +382,12 @@ static void ask_index(struct looker *l, const struct look_skip *skips, uint32_t 
 	if (!*gpu->trouble && NEED(l, gpu, nvmlDeviceGetHandleByIndex, l->gpu, &device))
 		ask_gpu(l, device, gpu);
 	l->out->n++;
+	l->devices[l->gpu] = *gpu->trouble ? NULL : device;
 	if (gpu->kind == GPU_MIG_PARENT && !*gpu->trouble)
 		ask_instances(l, device, gpu);
 }
 
-static void ask_all(struct looker *l, const struct look_skip *skips, uint32_t n_skips)
+static void ask_all(struct looker *l, const struct look_skip *skips, uint32_t n_skips, bool pairs)
 {
 	unsigned count = 0;
 	int cuda = 0, r;
@@ -343,10 +408,14 @@ static void ask_all(struct looker *l, const struct look_skip *skips, uint32_t n_
 	l->out->state = count ? GPUS_FOUND : GPUS_NONE;
 	if (!count)
 		snprintf(l->out->trouble, sizeof(l->out->trouble), "NVML knows no GPU");
+	find_between(l);
+	l->at->enough = 1;
+	if (pairs)
+		ask_between(l);
 }
 
-void look(const char *root, const struct look_skip *skips, uint32_t n_skips, struct gpus *out,
-        struct look_at *at)
+void look(const char *root, const struct look_skip *skips, uint32_t n_skips, bool pairs,
+        struct gpus *out, struct look_at *at)
 {
 	struct looker l = { .root = root, .out = out, .at = at, .gpu = LOOK_NO_GPU };
 	unsigned pci = count_pci(root);
@@ -362,7 +431,7 @@ void look(const char *root, const struct look_skip *skips, uint32_t n_skips, str
 	}
 	r = ASK(&l, nvmlInit);
 	if (r == NVML_SUCCESS) {
-		ask_all(&l, skips, n_skips);
+		ask_all(&l, skips, n_skips, pairs);
 		ASK(&l, nvmlShutdown);
 	} else {
 		/* The library without a GPU is no fault: many images have it. */

@@ -18,6 +18,7 @@
 struct look_at {
 	volatile uint32_t gpu; /* NVML's index, or LOOK_NO_GPU */
 	char call[80];
+	volatile uint32_t enough; /* all is known that must be: the rest only makes it better */
 };
 
 /* A GPU not to be asked, and why. */
@@ -26,8 +27,9 @@ struct look_skip {
 	char why[160];
 };
 
-/* `root` is put before /proc and /sys. */
-void look(const char *root, const struct look_skip *skips, uint32_t n_skips, struct gpus *out,
-        struct look_at *at);
+/* `root` is put before /proc and /sys. What GPUs have between them is asked of the bus, and then,
+ * with `pairs`, pair by pair of the driver, which knows better. */
+void look(const char *root, const struct look_skip *skips, uint32_t n_skips, bool pairs,
+        struct gpus *out, struct look_at *at);
 
 #endif

@@ -116,6 +116,15 @@ struct nvml_event {         /* nvmlEventData_t; version 1 ends before `gpu_insta
 
 enum { NVML_LINK_GPU = 0, NVML_LINK_SWITCH = 2 }; /* nvmlIntNvLinkDeviceType_t */
 
+enum { /* nvmlGpuTopologyLevel_t: what two GPUs have between them */
+	NVML_TOPOLOGY_INTERNAL = 0, /* one board */
+	NVML_TOPOLOGY_SINGLE = 10,
+	NVML_TOPOLOGY_MULTIPLE = 20,
+	NVML_TOPOLOGY_HOSTBRIDGE = 30,
+	NVML_TOPOLOGY_NODE = 40,
+	NVML_TOPOLOGY_SYSTEM = 50,
+};
+
 /* X(name, newest version, oldest version, arguments). The symbol is the name, and from version 2 on
  * "_vN" behind it. */
 #define NVML_CALLS(X)                                                                             \
@@ -137,6 +146,7 @@ enum { NVML_LINK_GPU = 0, NVML_LINK_SWITCH = 2 }; /* nvmlIntNvLinkDeviceType_t *
 	        (nvml_device device, unsigned link, int *type))                                   \
 	X(nvmlDeviceGetNvLinkRemotePciInfo, 2, 1,                                                 \
 	        (nvml_device device, unsigned link, struct nvml_pci *pci))                        \
+	X(nvmlDeviceGetTopologyCommonAncestor, 1, 1, (nvml_device a, nvml_device b, int *level))  \
 	X(nvmlDeviceGetMigMode, 1, 1, (nvml_device device, unsigned *now, unsigned *pending))     \
 	X(nvmlDeviceGetMaxMigDeviceCount, 1, 1, (nvml_device device, unsigned *count))            \
 	X(nvmlDeviceGetMigDeviceHandleByIndex, 1, 1,                                              \

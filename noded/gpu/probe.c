@@ -40,6 +40,7 @@ struct gpu_probe {
 	int pipe, pidfd;
 	struct left_out left[GPUS_HOST_MAX];
 	uint32_t n_left;
+	bool no_pairs; /* asking of two GPUs together has hung or crashed */
 };
 
 struct gpu_probe *gpu_probe_new(const char *root, unsigned timeout_ms)
@@ -78,7 +79,7 @@ static _Noreturn void child_main(struct gpu_probe *p, int keep, int null, pid_t 
 	alarm(p->timeout_ms / 1000 + 10);
 	for (uint32_t i = 0; i < p->n_left; i++)
 		skips[i] = p->left[i].skip;
-	look(p->root, skips, p->n_left, &p->shared->gpus, &p->shared->at);
+	look(p->root, skips, p->n_left, !p->no_pairs, &p->shared->gpus, &p->shared->at);
 	p->shared->done = 1;
 	_exit(0);
 }
@@ -229,12 +230,13 @@ static void take_copy(struct gpus *to, const struct gpus *from)
 
 bool gpu_probe_take(struct gpu_probe *p, struct gpus *out)
 {
-	bool hung = !has_ended(p->pipe, 0), done = p->shared->done;
+	bool hung = !has_ended(p->pipe, 0), done = p->shared->done || p->shared->at.enough;
 	struct look_at at = p->shared->at;
 	bool gone = end_child(p);
 	struct error err;
 
 	memset(out, 0, offsetof(struct gpus, v));
+	p->no_pairs |= done && !p->shared->done;
 	if (done)
 		take_copy(out, &p->shared->gpus);
 	unmap(p);

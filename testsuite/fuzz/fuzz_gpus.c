@@ -23,6 +23,11 @@ static void check_gpu(const struct gpus *g, const struct gpu *gpu)
 	FUZZ_CHECK(gpu->n_caps <= 2 && gpu->n_links <= GPUS_LINKS && gpu->host < GPUS_MAX);
 	for (uint32_t i = 0; i < gpu->n_links; i++)
 		ENDS(gpu->links[i]);
+	for (int i = 0; i < NEAR_GROUPS; i++) /* a group is called by the lowest in it */
+		FUZZ_CHECK(gpu->groups[i] <= gpu->host || !gpu->placed);
+	for (uint32_t i = 0; i < g->n; i++)
+		FUZZ_CHECK(near_level(gpus_near(gpu, &g->v[i])) ==
+		           near_level(gpus_near(&g->v[i], gpu)));
 	if (!gpu_is_slot(gpu))
 		return;
 	FUZZ_CHECK(*gpu->type && *gpu->uuid);

@@ -44,6 +44,7 @@ struct facts {
 		int ecc, recovery, reset, drain_reset;
 		bool mig, lost;
 		unsigned n_links, links[18];
+		int path[4]; /* -1: from there on it is not said */
 		unsigned n_mig;
 		struct mig {
 			char uuid[TEXT], profile[TEXT];
@@ -59,6 +60,11 @@ struct facts {
 	struct xid {
 		unsigned gpu, code, seq, gi, ci; /* UINT32_MAX: of the whole GPU */
 	} xids[MAX_FACTS];
+	unsigned n_ancestors;
+	struct ancestor {
+		unsigned gpu, with;
+		int level;
+	} ancestors[MAX_FACTS];
 	unsigned n_faults;
 	struct fault {
 		enum { FAIL, HANG, CRASH, SLOW } kind;
@@ -139,6 +145,10 @@ static void add_gpu(struct facts *f, const char *line)
 	g->drain_reset = number(line, "drain_reset", -1);
 	g->mig = number(line, "mig", 0);
 	g->lost = number(line, "lost", 0);
+	for (unsigned i = 0; i < 4; i++)
+		g->path[i] = -1;
+	sscanf(word(line, "path"), "%d/%d/%d/%d", &g->path[0], &g->path[1], &g->path[2],
+	        &g->path[3]);
 	f->n_gpus++;
 }
 
@@ -204,6 +214,10 @@ static void take_line(struct facts *f, const char *line)
 		add_mig(f, line);
 	} else if (begins(line, "link")) {
 		add_link(f, line);
+	} else if (begins(line, "ancestor") && f->n_ancestors < MAX_FACTS) {
+		f->ancestors[f->n_ancestors++] =
+		        (struct ancestor){ (unsigned)number(line, "gpu", 0),
+			        (unsigned)number(line, "with", 0), number(line, "level", 0) };
 	} else if (begins(line, "process") && f->n_processes < MAX_FACTS) {
 		f->processes[f->n_processes++] = (struct process){ (unsigned)number(line, "gpu", 0),
 			(unsigned)number(line, "pid", 0), (unsigned)number(line, "mem", 0),
@@ -519,6 +533,35 @@ DEFINE(nvmlDeviceGetNvLinkRemotePciInfo, 2, (device_t d, unsigned link, struct p
 	if (link >= gpu_of(d)->n_links || gpu_of(d)->links[link] >= facts.n_gpus)
 		return INVALID;
 	fill_pci(p, &facts.gpus[gpu_of(d)->links[link]]);
+	return OK;
+}
+
+/* What two have in common, as far as both say where they are: a NUMA node (40), a host bridge of it
+ * (30), a tree of switches there (20), a switch of that (10). */
+API int nvmlDeviceGetTopologyCommonAncestor(device_t d, device_t other, int *level);
+API int nvmlDeviceGetTopologyCommonAncestor(device_t d, device_t other, int *level)
+{
+	const struct gpu *a, *b;
+
+	BEGIN("nvmlDeviceGetTopologyCommonAncestor", d);
+	a = gpu_of(d);
+	b = gpu_of(other);
+	if (!a || !b)
+		return INVALID;
+	for (unsigned i = 0; i < facts.n_ancestors; i++) {
+		const struct ancestor *said = &facts.ancestors[i];
+
+		if (&facts.gpus[said->gpu % MAX_GPUS] == a &&
+		        &facts.gpus[said->with % MAX_GPUS] == b) {
+			*level = said->level;
+			return OK;
+		}
+	}
+	if (a->path[0] < 0 || b->path[0] < 0)
+		return NOT_SUPPORTED;
+	*level = 50;
+	for (unsigned i = 0; i < 4 && a->path[i] >= 0 && a->path[i] == b->path[i]; i++)
+		*level -= 10;
 	return OK;
 }
 

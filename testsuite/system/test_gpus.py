@@ -62,6 +62,35 @@ def test_inventory(machine):
     assert told["gpus"][0]["nvlink_peers"] == [1]
 
 
+def test_inventory_says_how_close_they_are(machine):
+    """Two sockets, two GPUs under each switch, NVLinks between one pair: as nvidia-smi topo -m shows it."""
+    machine.set(*(h100(i, f"path={i // 4}/0/{i // 2}/0") for i in range(4)), *(h100(i, "mig=1 path=1/0/0/0") for i in (4,)), mig(4, 1),
+                *["link gpu=0 to=2", "link gpu=2 to=0"] * 4)
+    r = inventory(machine)
+    assert r.returncode == 0 and not r.stderr
+    assert r.stdout.endswith("""
+       GPU0  GPU1  GPU2  GPU3  GPU4
+GPU0      X   PIX   NV4   PHB   SYS
+GPU1    PIX     X   PHB   PHB   SYS
+GPU2    NV4   PHB     X   PIX   SYS
+GPU3    PHB   PHB   PIX     X   SYS
+GPU4    SYS   SYS   SYS   SYS     X
+
+  NV#   so many NVLinks
+  PIX   a PCIe switch
+  PHB   a host bridge
+  SYS   the link between NUMA nodes
+""")
+    gpus = json.loads(inventory(machine, "--json").stdout)["gpus"]
+    assert gpus[0]["near"] == "X,PIX,NV4,PHB,SYS"
+    assert gpus[0]["nvlink_peers"] == [2] and gpus[0]["peer_nvlinks"] == [4]
+    assert [g["pcie_groups"] for g in gpus] == [[0, 0, 0, 0], [0, 0, 0, 0], [0, 0, 2, 2], [0, 0, 2, 2], [4] * 4, [4] * 4]
+    # What nobody knows is not shown as a table of nothing.
+    machine.set(h100(0), h100(1))
+    assert "GPU0" not in inventory(machine).stdout
+    assert json.loads(inventory(machine, "--json").stdout)["gpus"][0]["near"] == "X,-"
+
+
 EVERYTHING = (
     "driver version=550.54.15 cuda=12040",
     'gpu uuid=GPU-0 name="NVIDIA H100 80GB HBM3" pci=0:1b:0 minor=5 mem=81559 power=650',

@@ -59,6 +59,14 @@ static void probe(unsigned ms)
 	assert_int_equal(gpu_probe_run(root, ms, found, &err), 0);
 }
 
+static void others_are_well(uint32_t nvml)
+{
+	for (uint32_t i = 0; i < found->n; i++) {
+		if (found->v[i].nvml != nvml)
+			assert_string_equal(found->v[i].trouble, "");
+	}
+}
+
 /* --- what is found --------------------------------------------------------------------------- */
 
 static void test_machine(void **state)
@@ -128,6 +136,142 @@ static void test_switch(void **state)
 	}
 }
 
+/* --- how close they are ---------------------------------------------------------------------- */
+
+/* The words of all pairs, row by row, above the diagonal. */
+static void near_is(const char *wanted)
+{
+	char text[1024] = "", word[NEAR_WORD];
+
+	for (uint32_t i = 0; i < found->n; i++) {
+		for (uint32_t k = i + 1; k < found->n; k++) {
+			near_t near = gpus_near(&found->v[i], &found->v[k]);
+
+			assert_int_equal(near, gpus_near(&found->v[k], &found->v[i]));
+			snprintf(text + strlen(text), sizeof(text) - strlen(text), "%s%s",
+			        k > i + 1 ? " " : i ? " / " : "", near_word(near, word));
+		}
+	}
+	assert_string_equal(text, wanted);
+}
+
+/* Two sockets; on the first two trees of switches of which one has two switches. */
+#define PLACED(i, path) "gpu uuid=GPU-" i " name=\"NVIDIA A100\" pci=0:1" i ":0 path=" path "\n"
+#define SIX                                                              \
+	PLACED("0", "0/0/0/0") PLACED("1", "0/0/0/0") PLACED("2", "0/0/0/1") \
+	        PLACED("3", "0/0/1/0") PLACED("4", "0/1/0/0") PLACED("5", "1/0/0/0")
+#define SIX_ARE                                                                    \
+	"PIX PXB PHB NODE SYS / PXB PHB NODE SYS / PHB NODE SYS / NODE SYS / SYS"
+
+static void test_near(void **state)
+{
+	(void)state;
+	machine(SIX, "");
+	probe(LONG_MS);
+	near_is(SIX_ARE);
+	machine(SIX, "link gpu=0 to=5\nlink gpu=0 to=5\nlink gpu=5 to=0\nlink gpu=5 to=0\n");
+	probe(LONG_MS);
+	near_is("PIX PXB PHB NODE NV2 / PXB PHB NODE SYS / PHB NODE SYS / NODE SYS / SYS");
+}
+
+/* The library does not know, or what it says cannot be: the bus is asked, and here is none. */
+static void test_near_wrong(void **state)
+{
+	static const struct {
+		const char *more, *is;
+	} cases[] = {
+		{ "ancestor gpu=0 with=1 level=60\nancestor gpu=0 with=2 level=-7\n",
+		        "PHB PHB PHB NODE SYS / PXB PHB NODE SYS / PHB NODE SYS / NODE SYS / SYS" },
+		/* The other direction is not asked. */
+		{ "ancestor gpu=1 with=0 level=50\n", SIX_ARE },
+		/* 0 and 4 are on one switch, so what is near them is near the other too. */
+		{ "ancestor gpu=0 with=4 level=0\n",
+		        "PIX PXB PHB PIX SYS / PXB PHB PIX SYS / PHB PXB SYS / PHB SYS / SYS" },
+		{ "fail call=nvmlDeviceGetTopologyCommonAncestor result=3\n",
+		        "- - - - - / - - - - / - - - / - - / -" },
+		{ "fail call=nvmlDeviceGetTopologyCommonAncestor result=3 gpu=0\n",
+		        "- - - - - / PXB PHB NODE SYS / PHB NODE SYS / NODE SYS / SYS" },
+		/* A word of the driver on two GPUs is not worth one of them; what was said until
+		 * then says the rest. */
+		{ "crash call=nvmlDeviceGetTopologyCommonAncestor gpu=3\n", SIX_ARE },
+	};
+
+	(void)state;
+	for (size_t i = 0; i < sizeof(cases) / sizeof(*cases); i++) {
+		machine(SIX, cases[i].more);
+		probe(LONG_MS);
+		assert_int_equal(found->state, GPUS_FOUND);
+		others_are_well(UINT32_MAX);
+		near_is(cases[i].is);
+	}
+}
+
+/* One that does not come back is waited for once. */
+static void test_near_hangs(void **state)
+{
+	struct gpu_probe *p = gpu_probe_new(root, SHORT_MS);
+	struct error err;
+
+	(void)state;
+	machine(SIX, "hang call=nvmlDeviceGetTopologyCommonAncestor gpu=1\n");
+	for (int look = 0; look < 2; look++) {
+		struct pollfd ended = { .events = POLLIN };
+
+		assert_int_equal(gpu_probe_start(p, &err), 0);
+		ended.fd = gpu_probe_fd(p);
+		/* The second look comes back by itself. */
+		assert_int_equal(poll(&ended, 1, look ? LONG_MS : SHORT_MS), look);
+		assert_true(gpu_probe_take(p, found));
+		assert_int_equal(found->state, GPUS_FOUND);
+		assert_int_equal(found->n, 6);
+		others_are_well(UINT32_MAX);
+	}
+	gpu_probe_free(p);
+}
+
+/* Where each of them hangs on a made bus: its NUMA node, and what is between. */
+#define PORT "pci0000:10/0000:10:01.0/0000:11:00.0"
+static const struct {
+	int numa;
+	const char *way; /* NULL: it is not there */
+} bus[] = {
+	{ 0, PORT "/0000:12:00.0" },
+	{ 0, PORT "/0000:12:01.0" },
+	{ 0, PORT "/0000:12:08.0/0000:20:00.0/0000:21:00.0" }, /* a switch behind that switch */
+	{ 0, "pci0000:10/0000:10:02.0" },
+	{ 0, "pci0000:60/0000:60:01.0" },
+	{ 1, "pci0000:80/0000:80:01.0" },
+	{ 0, NULL },
+};
+
+static void test_near_bus(void **state)
+{
+	char text[2048] = "", line[256], name[256], to[256];
+
+	(void)state;
+	place_put(root, "/sys/bus/pci/devices/none", "");
+	for (unsigned i = 0; i < sizeof(bus) / sizeof(*bus); i++) {
+		snprintf(line, sizeof(line), "gpu uuid=GPU-%u name=\"NVIDIA A100\" pci=0:c%u:0\n",
+		        i, i);
+		strcat(text, line);
+		if (!bus[i].way)
+			continue;
+		snprintf(to, sizeof(to), "/sys/devices/%s/0000:c%u:00.0/numa_node", bus[i].way, i);
+		snprintf(line, sizeof(line), "%d\n", bus[i].numa);
+		put(to, line);
+		snprintf(to, sizeof(to), "../../../devices/%s/0000:c%u:00.0", bus[i].way, i);
+		snprintf(name, sizeof(name), "%s/sys/bus/pci/devices/0000:c%u:00.0", root, i);
+		assert_int_equal(symlink(to, name), 0);
+	}
+	machine(text, "");
+	probe(LONG_MS);
+	near_is("PIX PXB PHB NODE SYS - / PXB PHB NODE SYS - / PHB NODE SYS - / NODE SYS - / SYS - / -");
+	/* The driver knows better, where it says something. */
+	machine(text, "ancestor gpu=0 with=4 level=20\nancestor gpu=3 with=6 level=30\n");
+	probe(LONG_MS);
+	near_is("PIX PXB PHB PXB SYS PHB / PXB PHB PXB SYS PHB / PHB PXB SYS PHB / PHB SYS PHB / SYS PHB / SYS");
+}
+
 /* --- what goes wrong ------------------------------------------------------------------------- */
 
 /* What becomes of GPU 0 when a call about it does not work. */
@@ -164,14 +308,6 @@ static const struct gpu *of_nvml(uint32_t nvml)
 	}
 	fail_msg("no GPU %u", nvml);
 	return NULL;
-}
-
-static void others_are_well(uint32_t nvml)
-{
-	for (uint32_t i = 0; i < found->n; i++) {
-		if (found->v[i].nvml != nvml)
-			assert_string_equal(found->v[i].trouble, "");
-	}
 }
 
 static void test_failing(void **state)
@@ -483,6 +619,10 @@ int main(int argc, char **argv)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_machine),
 		cmocka_unit_test(test_switch),
+		cmocka_unit_test(test_near),
+		cmocka_unit_test(test_near_wrong),
+		cmocka_unit_test(test_near_hangs),
+		cmocka_unit_test(test_near_bus),
 		cmocka_unit_test(test_failing),
 		cmocka_unit_test(test_hanging),
 		cmocka_unit_test(test_two_hang),

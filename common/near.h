@@ -1,0 +1,51 @@
+/* near.h - how close two GPUs of a host are to each other
+ *
+ * One number, the larger the closer: NVLinks count first, the more the better, then what PCIe has
+ * between the two. Only comparing it makes sense. Agents find it out (noded/gpu/pcie.h), the
+ * scheduler goes by it (ctld/core/closest.h), people read it in the words of `nvidia-smi topo -m`.
+ *
+ * On the wire it is not told pair by pair: what PCIe has between GPUs is a tree, so each GPU says
+ * which *group* it is in at each level, and two are as close as the closest level at which theirs
+ * is the same. A group is called by the lowest number in it.
+ */
+#ifndef COMMON_NEAR_H
+#define COMMON_NEAR_H
+
+#include <stdint.h>
+
+/* X(symbol, word, what is between the two); the farthest first. */
+#define NEAR_LEVELS(X)                                                     \
+	X(NEAR_UNKNOWN, "-", "not known")                                  \
+	X(NEAR_SYS, "SYS", "the link between NUMA nodes")                  \
+	X(NEAR_NODE, "NODE", "host bridges of one NUMA node")              \
+	X(NEAR_PHB, "PHB", "a host bridge")                                \
+	X(NEAR_PXB, "PXB", "several PCIe switches, and no host bridge")    \
+	X(NEAR_PIX, "PIX", "a PCIe switch")
+
+#define X(sym, word, text) sym,
+enum near_level { NEAR_LEVELS(X) NEAR_LEVEL_COUNT };
+#undef X
+
+/* Levels that groups are told of: NEAR_NODE first. At the others all are together. */
+#define NEAR_GROUPS (NEAR_LEVEL_COUNT - NEAR_NODE)
+
+#define NEAR_LINKS_MAX 30 /* more count as so many */
+#define NEAR_WORD      8
+
+typedef uint8_t near_t;
+
+near_t near_of(uint32_t nvlinks, enum near_level level);
+uint32_t near_nvlinks(near_t near);
+enum near_level near_level(near_t near);
+
+/* Of two GPUs' groups. */
+enum near_level near_level_of(const uint8_t a[NEAR_GROUPS], const uint8_t b[NEAR_GROUPS]);
+
+/* "NV4" or "PIX". Returns `word`. */
+const char *near_word(near_t near, char word[NEAR_WORD]);
+
+/* What is between GPUs of that level, and its word. */
+const char *near_level_word(enum near_level level);
+const char *near_level_text(enum near_level level);
+
+#endif
