@@ -181,9 +181,17 @@ int grants_of(const struct grants *g, const uint32_t *gpus, size_t n_gpus,
 int grants_of_nvidia(const struct grants *g, const struct grants_nvidia *found,
         struct device out[DEVFILTER_MAX], size_t *n, struct error *err)
 {
-	int caps = found->n_caps ? device_major("nvidia-caps") : -1;
+	int caps = found->n_caps || found->closed ? device_major("nvidia-caps") : -1;
 
 	*n = 0;
+	if (caps >= 0 && found->closed)
+		return error_set(err, ERR_LAUNCH,
+		        "MIG instance %s: what opens it is not known (capabilities in "
+		        "/proc/driver/nvidia)",
+		        found->closed);
+	if (caps < 0 && found->n_caps)
+		return error_set(err, ERR_LAUNCH,
+		        "MIG instances: nvidia-caps, which opens them, is not in /proc/devices");
 	for (size_t i = 0; i < found->n_minors; i++)
 		if (add(out, n, (struct device){ 'c', NVIDIA_MAJOR, found->minors[i] }, err) < 0)
 			return -1;

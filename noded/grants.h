@@ -47,10 +47,13 @@ int grants_of(const struct grants *g, const uint32_t *gpus, size_t n_gpus,
         struct device out[DEVFILTER_MAX], size_t *n, struct error *err);
 
 /* The same for NVIDIA's GPUs that were found (lgpus.c): minors of the GPUs, and of the capabilities
- * of MIG instances. Their device files need not be there yet. */
+ * of MIG instances. Their device files need not be there yet. -1 with ERR_LAUNCH besides: the
+ * driver has capabilities, and not those of each instance are known; or they are, and it has none.
+ */
 struct grants_nvidia {
 	const uint32_t *minors, *caps;
 	size_t n_minors, n_caps;
+	const char *closed; /* a MIG instance whose two capabilities are not known; NULL: none */
 };
 int grants_of_nvidia(const struct grants *g, const struct grants_nvidia *found,
         struct device out[DEVFILTER_MAX], size_t *n, struct error *err);

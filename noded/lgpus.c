@@ -314,6 +314,8 @@ int lgpus_grants(const struct lgpus *g, const Gpusched__StartRun *order,
 		minors[found.n_minors++] = gpu->minor;
 		for (uint32_t k = 0; k < gpu->n_caps; k++)
 			caps[found.n_caps++] = gpu->caps[k];
+		if (gpu->kind == GPU_MIG && gpu->n_caps < 2)
+			found.closed = gpu->uuid;
 	}
 	rc = grants_of_nvidia(g->l->grants, &found, out, n, err);
 	free(minors);

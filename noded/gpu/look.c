@@ -2,14 +2,17 @@
 #include "noded/gpu/look.h"
 
 #include <dirent.h>
+#include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "noded/gpu/nvml.h"
 #include "noded/gpu/pcie.h"
 
 #define NVIDIA_VENDOR 0x10de
+#define CAPABILITIES  "/proc/driver/nvidia/capabilities"
 #define PCI_DISPLAY   0x03 /* the class's upper byte: VGA and 3D controllers */
 
 struct looker {
@@ -75,21 +78,32 @@ static void find_place(const struct looker *l, struct gpu *gpu)
 	read_line(gpu->cpus, sizeof(gpu->cpus), path);
 }
 
-/* The minor in /dev/nvidia-caps that opens what `what` names ("DeviceFileMinor: N"). */
+/* The minor in /dev/nvidia-caps that opens what `what` names ("DeviceFileMinor: N"). Without it
+ * neither CUDA nor we know what to open: nobody can use the instance. */
 static void find_cap(const struct looker *l, struct gpu *gpu, const char *what)
 {
 	char path[512], line[64];
+	int minor;
 
-	snprintf(path, sizeof(path), "%s/proc/driver/nvidia/capabilities/gpu%u/mig/%s/access",
-	        l->root, gpu->minor, what);
+	snprintf(path, sizeof(path), "%s" CAPABILITIES "/gpu%u/mig/%s/access", l->root, gpu->minor,
+	        what);
 	read_line(line, sizeof(line), path);
-	if (sscanf(line, "DeviceFileMinor: %u", &gpu->caps[gpu->n_caps]) == 1)
-		gpu->n_caps++;
+	if (sscanf(line, "DeviceFileMinor: %d", &minor) == 1 && minor >= 0)
+		gpu->caps[gpu->n_caps++] = (uint32_t)minor;
+	else if (!*gpu->trouble)
+		snprintf(gpu->trouble, sizeof(gpu->trouble),
+		        "no program can open it: %s/gpu%u/mig/%s/access names no device minor",
+		        CAPABILITIES, gpu->minor, what);
 }
 
+/* A driver that keeps no such files at all has instances that are open to all. */
 static void find_caps(const struct looker *l, struct gpu *gpu)
 {
-	char what[48];
+	char what[512];
+
+	snprintf(what, sizeof(what), "%s" CAPABILITIES, l->root);
+	if (access(what, F_OK) < 0 && errno == ENOENT)
+		return;
 
 	snprintf(what, sizeof(what), "gi%u", gpu->instance);
 	find_cap(l, gpu, what);
@@ -275,7 +289,8 @@ static void ask_instance(
 	if (!*gpu->trouble && (!*gpu->type || !*gpu->uuid || !gpu->mem_mb))
 		snprintf(gpu->trouble, sizeof(gpu->trouble),
 		        "it says neither its profile nor its share of the GPU");
-	find_caps(l, gpu);
+	if (!*gpu->trouble) /* it is known which it is */
+		find_caps(l, gpu);
 }
 
 static void ask_instances(struct looker *l, nvml_device device, const struct gpu *parent)

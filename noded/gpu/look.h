@@ -5,8 +5,8 @@
  * other process reads when this one has ended or is given up.
  *
  * What a GPU must say to be usable: its name, UUID, PCI address, device minor, memory and whether
- * it is in MIG mode; a MIG instance: its name or shares, UUID and memory. The rest is left out
- * where it is not answered (NVLink of a GPU that has none).
+ * it is in MIG mode; a MIG instance: its name or shares, UUID, memory and what opens it. The rest
+ * is left out where it is not answered (NVLink of a GPU that has none).
  */
 #ifndef NODED_GPU_LOOK_H
 #define NODED_GPU_LOOK_H

@@ -231,7 +231,7 @@ def test_nothing_is_left_behind(box):
 
 # NVIDIA's files: GPUs, and what opens MIG instances, by the numbers that the driver says in /proc. No driver has them here.
 GPU_MAJOR, CAPS_MAJOR = 195, 242
-MIGS = {(1, 0): 12, (2, 0): 21, (2, 1): 22, (9, 0): 93}  # (GPU instance, compute instance) of GPU 0: the latter's minor
+MIGS = {(1, 0): 12, (2, 0): 21, (2, 1): 22, (3, 0): 31, (9, 0): 93}  # (GPU instance, compute instance) of GPU 0: the latter's minor
 AS_WITH_A_DRIVER = """
 set -e
 mount -t tmpfs driver /proc/driver
@@ -248,7 +248,7 @@ def fixture_mig():
     if not ROOT or subprocess.run(["unshare", "-m", "mount", "-t", "tmpfs", "driver", "/proc/driver"], check=False,
                                   capture_output=True).returncode:
         pytest.skip("a driver in /proc needs root and mounts")
-    hardware = 'gpu_types = ( { name = "h100"; }, { name = "1g.10gb"; } );\nnodes = ( { name = "n1"; gpus = "h100:1,1g.10gb:3"; } );'
+    hardware = 'gpu_types = ( { name = "h100"; }, { name = "1g.10gb"; } );\nnodes = ( { name = "n1"; gpus = "h100:1,1g.10gb:4"; } );'
     with Cluster(start=False, hardware=hardware) as c:
         access = {f"mig/{name}/access": minor for (gi, ci), minor in MIGS.items()
                   for name, minor in ((f"gi{gi}", gi * 10), (f"gi{gi}/ci{ci}", minor))}
@@ -256,6 +256,7 @@ def fixture_mig():
             path = c.dir / "driver/nvidia/capabilities/gpu0" / name
             path.parent.mkdir(parents=True, exist_ok=True)
             path.write_text(f"DeviceFileMinor: {minor}\nDeviceFileMode: 292\n")
+        (c.dir / "driver/nvidia/capabilities/gpu0/mig/gi3/ci0/access").unlink()
         (c.dir / "devices").write_text(f"Character devices:\n  1 mem\n{GPU_MAJOR} nvidia\n{CAPS_MAJOR} nvidia-caps\n\n"
                                        f"Block devices:\n{CAPS_MAJOR + 1} nvidia-caps\n")
         dev = c.dir / "dev"
@@ -300,6 +301,21 @@ def test_mig_capabilities_of_others_stay_closed(mig):
                                               "cap020 cap022 nvidia0 MIG-2-1\n", "nvidia1 GPU-1\n"}
     assert output(mig, run(mig, script, "--gpus=1g.10gb:2")).startswith("cap010 cap012 cap020 cap021 nvidia0 ")
     assert output(mig, run(mig, script)) == "\n"
+
+
+def test_a_mig_instance_that_cannot_be_opened_is_given_to_nobody(mig):
+    """The driver does not say what opens the fourth: it is told with its reason, and no run starts on it."""
+    why = "MIG-3-0: no program can open it: /proc/driver/nvidia/capabilities/gpu0/mig/gi3/ci0/access names no device minor"
+    assert why in " ".join(mig.run("gctl", "show", "node", "n1").stdout.split())
+    rows = [line for line in mig.run("ginfo", "--gpus", "n1").stdout.splitlines() if "1g.10gb" in line]
+    assert len(rows) == 4 and len([r for r in rows if "missing" in r]) == 1, rows
+    jobs = [run(mig, "while [ ! -e closed ]; do sleep 0.05; done", "--gpus=1g.10gb:1") for _ in range(4)]
+    for job in jobs[:3]:
+        mig.wait_state(job, "RUNNING")
+    assert mig.state(jobs[3]) == "PENDING"
+    (mig.dir / "jobs/closed").touch()
+    for job in jobs:
+        assert output(mig, job) == ""
 
 
 @needs_root

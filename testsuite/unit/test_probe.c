@@ -80,6 +80,8 @@ static void test_machine(void **state)
 	put("/proc/driver/nvidia/capabilities/gpu1/mig/gi7/access",
 	        "DeviceFileMinor: 66\nDeviceFileMode: 292\n");
 	put("/proc/driver/nvidia/capabilities/gpu1/mig/gi7/ci0/access", "DeviceFileMinor: 67\n");
+	put("/proc/driver/nvidia/capabilities/gpu1/mig/gi8/access", "DeviceFileMinor: 75\n");
+	put("/proc/driver/nvidia/capabilities/gpu1/mig/gi8/ci0/access", "DeviceFileMinor: 76\n");
 	probe(LONG_MS);
 	assert_int_equal(found->state, GPUS_FOUND);
 	assert_string_equal(found->driver, "550.54.15");
@@ -104,13 +106,49 @@ static void test_machine(void **state)
 	assert_int_equal(v[2].caps[0], 66);
 	assert_int_equal(v[2].caps[1], 67);
 	assert_string_equal(v[3].type, "2g.20gb");
-	assert_int_equal(v[3].n_caps, 0);
+	assert_int_equal(v[3].n_caps, 2);
 	assert_string_equal(v[4].type, "l40s");
 	assert_int_equal(v[4].host, 2);
 	assert_int_equal(v[4].ecc, GPU_ECC_NONE);
 	assert_int_equal(v[4].numa, -1);
 	for (uint32_t i = 0; i < found->n; i++)
 		assert_string_equal(v[i].trouble, "");
+}
+
+/* A MIG instance that no program can open is no slot, and says why; where there are no capabilities
+ * at all, all are open. */
+static void test_closed_instances(void **state)
+{
+	static const char *const gi = "/proc/driver/nvidia/capabilities/gpu1/mig/gi8/access";
+	static const char *const ci = "/proc/driver/nvidia/capabilities/gpu1/mig/gi8/ci0/access";
+	static const char *const bad[] = { "", "DeviceFileMode: 292\n", "DeviceFileMinor: -1\n",
+		"DeviceFileMinor: x\n" };
+	char path[400];
+
+	(void)state;
+	machine(MACHINE, "");
+	put("/proc/driver/nvidia/capabilities/gpu1/mig/gi7/access", "DeviceFileMinor: 66\n");
+	put("/proc/driver/nvidia/capabilities/gpu1/mig/gi7/ci0/access", "DeviceFileMinor: 67\n");
+	for (size_t i = 0; i < sizeof(bad) / sizeof(*bad); i++) {
+		put(gi, "DeviceFileMinor: 75\n");
+		put(ci, bad[i]);
+		probe(LONG_MS);
+		assert_true(gpu_is_slot(&found->v[2]));
+		assert_false(gpu_is_slot(&found->v[3]));
+		assert_string_equal(found->v[3].trouble,
+		        "no program can open it: "
+		        "/proc/driver/nvidia/capabilities/gpu1/mig/gi8/ci0/access names no device "
+		        "minor");
+	}
+	snprintf(path, sizeof(path), "%s%s", root, gi);
+	unlink(path);
+	probe(LONG_MS);
+	assert_non_null(strstr(found->v[3].trouble, "gi8/access names no"));
+	snprintf(path, sizeof(path), "rm -r %s/proc/driver/nvidia", root);
+	assert_int_equal(system(path), 0);
+	probe(LONG_MS);
+	assert_true(gpu_is_slot(&found->v[3]));
+	assert_int_equal(found->v[3].n_caps, 0);
 }
 
 /* Eight behind switches, as NVML does not promise to order them. */
@@ -618,6 +656,7 @@ int main(int argc, char **argv)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_machine),
+		cmocka_unit_test(test_closed_instances),
 		cmocka_unit_test(test_switch),
 		cmocka_unit_test(test_near),
 		cmocka_unit_test(test_near_wrong),
