@@ -34,9 +34,9 @@ int amount_type_check(const char *name, struct error *err)
 	if (strspn(name, "0123456789") == n || !strcmp(name, AMOUNT_ANY))
 		return refuse(err, name, "means a number of any type, so no type is called that");
 	for (size_t i = 0; i < n; i++) {
-		if (!isalnum((unsigned char)name[i]) && (i == 0 || !strchr("-_.", name[i])))
+		if (!isalnum((unsigned char)name[i]) && (i == 0 || !strchr("-_.+", name[i])))
 			return refuse(err, name,
-			        "a GPU type's name has letters, digits, '-', '_' and '.', "
+			        "a GPU type's name has letters, digits, '-', '_', '.' and '+', "
 			        "a letter or digit first");
 	}
 	return 0;

@@ -2,12 +2,16 @@
  *
  * NVIDIA cuts a GPU into 7 slices of compute and 8 of memory, and calls a profile by what it takes:
  * 3g.40gb has 3 of the former and 40 GB, which of 80 are 4 of the latter; 1c.3g.40gb is a third of
- * the compute of such an instance. A GPU with four slices only, as the A30, counts as one whose slices
- * are twice as large: its memory says so.
+ * the compute of such an instance. A GPU with four slices only, as the A30, counts as one whose
+ * slices are twice as large: its memory says so.
  *
- * The driver places an instance only where NVIDIA's guide says (3g at memory slice 0 or 4, 2g at 0, 2
- * or 4, ...). That refuses nothing that the sums of slices let through: test_conf_mig tries each
- * layout there is. Of profiles with media extensions (+me) a GPU has one instance.
+ * The driver places an instance only where NVIDIA's guide says (3g at memory slice 0 or 4, 2g at 0,
+ * 2 or 4, ...). That refuses nothing that the sums of slices let through: test_conf_mig tries each
+ * layout there is.
+ *
+ * What stands behind the memory says what it has for video: "+me" the engines that a GPU has one
+ * of, so there is one such instance; "+me.all" these and every other, so that all others have none
+ * and are called "-me"; "+gfx" graphics, which any number may have [MIG user guide: RTX PRO 6000].
  */
 #include "common/conf_check.h"
 
@@ -65,10 +69,22 @@ int conf_mig_gpus(const char *text, uint64_t *set, struct error *err)
 
 /* --- geometry -------------------------------------------------------------------------------- */
 
+enum media { MEDIA_USUAL, MEDIA_ONE, MEDIA_ALL, MEDIA_NONE };
+
+static const struct {
+	const char *suffix;
+	enum media media;
+} suffixes[] = {
+	{ "+me.all", MEDIA_ALL }, /* before what it begins with */
+	{ "+me", MEDIA_ONE },
+	{ "-me", MEDIA_NONE },
+};
+
 struct profile {
 	unsigned compute;  /* of the instance's slices; 0: all */
 	unsigned slices;   /* of the GPU's */
 	unsigned long mem; /* GB; 0: it does not say */
+	enum media media;
 };
 
 static unsigned digits(const char **s)
@@ -80,7 +96,18 @@ static unsigned digits(const char **s)
 	return n;
 }
 
-/* "3g.40gb", "1c.3g.40gb", "1g" */
+static enum media media_at(const char *s)
+{
+	for (size_t i = 0; i < sizeof(suffixes) / sizeof(*suffixes); i++) {
+		size_t len = strlen(suffixes[i].suffix);
+
+		if (strncmp(s, suffixes[i].suffix, len) == 0 && !isalnum((unsigned char)s[len]))
+			return suffixes[i].media;
+	}
+	return MEDIA_USUAL;
+}
+
+/* "3g.40gb", "1c.3g.40gb", "1g", "1g.10gb+me" */
 static bool profile_at(const char *s, struct profile *p)
 {
 	*p = (struct profile){ .slices = digits(&s) };
@@ -94,19 +121,38 @@ static bool profile_at(const char *s, struct profile *p)
 	if (*s == '.' && isdigit((unsigned char)s[1])) {
 		s++;
 		p->mem = digits(&s);
+		s += strspn(s, "gb");
 	}
+	p->media = media_at(s);
 	return true;
 }
 
-/* The first profile within a text: "a100-1g.5gb", "*MIG 1g.10gb". */
+/* The first profile within a text: "a100-1g.5gb", "*MIG 1g.10gb". False: *p is as it was. */
 static bool profile_find(const char *s, struct profile *p)
 {
-	for (size_t i = 0; s[i]; i++) {
+	struct profile found;
+
+	for (size_t i = 0; s && s[i]; i++) {
 		if (isdigit((unsigned char)s[i]) && (!i || !isalnum((unsigned char)s[i - 1])) &&
-		        profile_at(s + i, p))
+		        profile_at(s + i, &found)) {
+			*p = found;
 			return true;
+		}
 	}
 	return false;
+}
+
+/* By its name, else by what it matches, which may also say of its media what the name does not. */
+static struct profile profile_of(const struct conf_gpu_type *type)
+{
+	struct profile p = { .slices = 1 }, by_match; /* no instance has less */
+	bool matched = profile_find(type->match, &by_match);
+
+	if (!profile_find(type->name, &p) && matched)
+		return by_match;
+	if (matched && p.media == MEDIA_USUAL)
+		p.media = by_match.media;
+	return p;
 }
 
 /* Of an instance: never less than goes with its compute, and more where it has more. */
@@ -171,45 +217,63 @@ static bool check_types(const struct layout *l)
 	return true;
 }
 
-static void check_geometry(const struct layout *l)
+/* What a layout takes. */
+struct taken {
+	unsigned long compute, memory; /* slices */
+	unsigned long n, media[MEDIA_NONE + 1];
+};
+
+/* False: that was told. */
+static bool take(const struct layout *l, const struct conf_gpu_count *some, struct taken *t)
 {
 	const struct conf *conf = &l->reader->raw.conf;
-	unsigned long compute = 0, memory = 0, media = 0;
+	const struct conf_gpu_type *type = &conf->gpu_types[some->type];
+	const struct conf_gpu_type *gpu = type_named(conf, type->mig_of);
+	struct profile p = profile_of(type);
+	unsigned long n = some->count;
+
+	if (!p.slices || p.slices == 5 || p.slices == 6 || p.slices > COMPUTE_SLICES) {
+		conf_reader_problem(l->reader, l->at,
+		        "%s: \"%s\": no profile has %u slices; must be 1g, 2g, 3g, 4g or 7g",
+		        l->path, l->text, p.slices);
+		return false;
+	}
+	if (p.compute) /* several in one instance */
+		n = (n * p.compute + p.slices - 1) / p.slices;
+	t->n += n;
+	t->media[p.media] += n;
+	t->compute += n * p.slices;
+	t->memory += n * memory_slices(&p, gpu ? gpu->mem_mb : 0);
+	return true;
+}
+
+static void check_geometry(const struct layout *l)
+{
+	struct taken t = { 0 };
+	unsigned long media;
 
 	for (size_t i = 0; i < l->mig->n_layout; i++) {
-		const struct conf_gpu_type *type = &conf->gpu_types[l->mig->layout[i].type];
-		const struct conf_gpu_type *gpu = type_named(conf, type->mig_of);
-		unsigned long n = l->mig->layout[i].count;
-		struct profile p = { .slices = 1 }; /* no instance has less */
-
-		if ((profile_find(type->name, &p) ||
-		            (type->match && profile_find(type->match, &p))) &&
-		        p.slices != 1 && p.slices != 2 && p.slices != 3 && p.slices != 4 &&
-		        p.slices != 7) {
-			conf_reader_problem(l->reader, l->at,
-			        "%s: \"%s\": no profile has %u slices; must be 1g, 2g, 3g, 4g or "
-			        "7g",
-			        l->path, l->text, p.slices);
+		if (!take(l, &l->mig->layout[i], &t))
 			return;
-		}
-		if (p.compute) /* several in one instance */
-			n = (n * p.compute + p.slices - 1) / p.slices;
-		media += type->match && strstr(type->match, "+me") ? n : 0;
-		compute += n * p.slices;
-		memory += n * memory_slices(&p, gpu ? gpu->mem_mb : 0);
 	}
-	if (compute > COMPUTE_SLICES)
+	media = t.media[MEDIA_ONE] + t.media[MEDIA_ALL];
+	if (t.compute > COMPUTE_SLICES)
 		conf_reader_problem(l->reader, l->at,
 		        "%s: \"%s\": takes %lu slices of compute; a GPU has %d", l->path, l->text,
-		        compute, COMPUTE_SLICES);
-	else if (memory > MEMORY_SLICES)
+		        t.compute, COMPUTE_SLICES);
+	else if (t.memory > MEMORY_SLICES)
 		conf_reader_problem(l->reader, l->at,
 		        "%s: \"%s\": takes %lu slices of memory; a GPU has %d", l->path, l->text,
-		        memory, MEMORY_SLICES);
+		        t.memory, MEMORY_SLICES);
 	else if (media > 1)
 		conf_reader_problem(l->reader, l->at,
 		        "%s: \"%s\": %lu instances with media extensions (+me); a GPU has one",
 		        l->path, l->text, media);
+	else if (t.media[MEDIA_ALL] && t.n - 1 > t.media[MEDIA_NONE])
+		conf_reader_problem(l->reader, l->at,
+		        "%s: \"%s\": one instance has all media engines (+me.all); all others "
+		        "must be without (-me)",
+		        l->path, l->text);
 }
 
 static void check_layout(struct conf_reader *r, const config_setting_t *at, const char *path,

@@ -6,6 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "common/amount.h"
 #include "common/hostlist.h"
 #include "common/strbuf.h"
 #include "common/text.h"
@@ -73,7 +74,7 @@ static int read_gpus(struct shape *s, const struct submit_job *job, struct error
 		const char *type = text_of(job->gpus[i].type);
 		uint32_t count = job->gpus[i].count;
 
-		if (*type && !is_name(type))
+		if (*type && amount_type_check(type, NULL) < 0)
 			return error_set(
 			        err, ERR_NO_GPU_TYPE, "--gpus: no GPU type has such a name");
 		if (count < 1 || count > MAX_COUNT)

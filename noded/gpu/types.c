@@ -53,20 +53,20 @@ static const char *skip_makers(const char *product)
 	return product;
 }
 
-/* Letters, digits and "." stay; whatever is between them becomes one "-". */
-static void make_slug(const char *text, char type[GPUS_TYPE])
+/* Letters, digits, "." and what is in `also` stay; whatever is between them becomes one "-". */
+static void make_slug(const char *text, const char *also, char type[GPUS_TYPE])
 {
 	size_t n = 0;
 
 	for (; *text && n < GPUS_TYPE - 1; text++) {
 		unsigned char c = (unsigned char)*text;
 
-		if (c < 128 && (isalnum(c) || (c == '.' && n)))
+		if (c < 128 && (isalnum(c) || (n && (c == '.' || strchr(also, c)))))
 			type[n++] = (char)tolower(c);
 		else if (n && type[n - 1] != '-')
 			type[n++] = '-';
 	}
-	while (n && (type[n - 1] == '-' || type[n - 1] == '.'))
+	while (n && strchr("-.+", type[n - 1]))
 		n--;
 	type[n] = '\0';
 }
@@ -81,7 +81,7 @@ void gpu_type_of(const char *product, char type[GPUS_TYPE])
 			return;
 		}
 	}
-	make_slug(skip_makers(product), slug);
+	make_slug(skip_makers(product), "", slug);
 	/* Digits alone mean a number of GPUs, "any" any type. */
 	if (*slug && (amount_type_check(slug, NULL) < 0))
 		snprintf(type, GPUS_TYPE, "gpu-%.*s", GPUS_TYPE - 5, slug);
@@ -96,7 +96,7 @@ void gpu_type_of_mig(const char *product, uint32_t slices, uint32_t compute_slic
 	unsigned gb = (unsigned)((mem_mb + 1023) / 1024); /* 9856 MiB are sold as 10 GB */
 
 	if (profile)
-		make_slug(profile + 5, type);
+		make_slug(profile + 5, "+", type); /* 1g.24gb+me is not 1g.24gb-me */
 	else if (!slices || !mem_mb)
 		type[0] = '\0';
 	else if (compute_slices && compute_slices != slices)

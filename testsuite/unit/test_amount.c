@@ -60,13 +60,11 @@ static void amounts(void **state)
 		{ "4,any:2", NULL, "'any': is there twice" },
 		{ "7:2", NULL, "'7': means a number of any type, so no type is called that" },
 		{ "h 1:2", NULL,
-		        "'h 1': a GPU type's name has letters, digits, '-', '_' and '.', a letter "
-		        "or "
-		        "digit first" },
+		        "'h 1': a GPU type's name has letters, digits, '-', '_', '.' and '+', a "
+		        "letter or digit first" },
 		{ "-h:2", NULL,
-		        "'-h': a GPU type's name has letters, digits, '-', '_' and '.', a letter "
-		        "or "
-		        "digit first" },
+		        "'-h': a GPU type's name has letters, digits, '-', '_', '.' and '+', a "
+		        "letter or digit first" },
 		{ "aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaa:1", NULL,
 		        "'aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaa': a "
 		        "GPU "

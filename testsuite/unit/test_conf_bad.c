@@ -24,6 +24,8 @@
 	"{ name = \"1c.3g.40gb\"; mig_of = \"h100\"; }, { name = \"small\"; mig_of = \"h100\"; "   \
 	"}, "                                                                                      \
 	"{ name = \"half\"; mig_of = \"h100\"; match = \"*MIG 3g.40gb\"; }, "                      \
+	"{ name = \"1g.10gb+me.all\"; mig_of = \"h100\"; }, "                                      \
+	"{ name = \"h100-tiny\"; mig_of = \"h100\"; }, "                                           \
 	"{ name = \"media\"; mig_of = \"h100\"; match = \"*MIG 1g.10gb+me\"; }, "                  \
 	"{ name = \"1g.5gb\"; mig_of = \"a100\"; } );\n"
 #define MIG(gpus, layout)                                                                       \
@@ -371,6 +373,15 @@ static const struct {
 	{ MIG("\"0\"", "\"1g.10gb:2,media:2\""),
 	        "c:5: nodes[0].mig[0].layout: \"1g.10gb:2,media:2\": 2 instances with media "
 	        "extensions (+me); a GPU has one\n" },
+	{ MIG("\"0\"", "\"media:1,1g.10gb+me.all:1\""),
+	        "c:5: nodes[0].mig[0].layout: \"media:1,1g.10gb+me.all:1\": 2 instances with media "
+	        "extensions (+me); a GPU has one\n" },
+	{ MIG("\"0\"", "\"1g.10gb:1,1g.10gb+me.all:1\""),
+	        "c:5: nodes[0].mig[0].layout: \"1g.10gb:1,1g.10gb+me.all:1\": one instance has all "
+	        "media engines (+me.all); all others must be without (-me)\n" },
+	{ MIG("\"0\"", "\"h100-tiny:8\""), /* a number that is no profile */
+	        "c:5: nodes[0].mig[0].layout: \"h100-tiny:8\": takes 8 slices of compute; a GPU "
+	        "has 7\n" },
 	{ MIG("\"0\"", "\"half:3\""), /* by its match */
 	        "c:5: nodes[0].mig[0].layout: \"half:3\": takes 9 slices of compute; a GPU has "
 	        "7\n" },
@@ -461,8 +472,8 @@ static const struct {
 	        "that\n"
 	        "c:2: gpu_types[1].name: \"8\": means a number of any type, so no type is called "
 	        "that\n"
-	        "c:2: gpu_types[2].name: \"a b\": a GPU type's name has letters, digits, '-', '_' "
-	        "and '.', a letter or digit first\n"
+	        "c:2: gpu_types[2].name: \"a b\": a GPU type's name has letters, digits, '-', '_', "
+	        "'.' and '+', a letter or digit first\n"
 	        "c:2: gpu_types[3].name: must be given\n" },
 	{ CTL "gpu_types = ( { name = \"x\"; },\n"
 	      "{ name = \"x\"; } );\n" NODES PARTS,

@@ -58,7 +58,15 @@ static const struct {
 	const char *type;
 } profiles[] = {
 	{ "NVIDIA H100 80GB HBM3 MIG 1g.10gb", 1, 1, 9856, "1g.10gb" },
-	{ "NVIDIA H100 80GB HBM3 MIG 1g.10gb+me", 1, 1, 9856, "1g.10gb-me" },
+	{ "NVIDIA H100 80GB HBM3 MIG 1g.10gb+me", 1, 1, 9856, "1g.10gb+me" },
+	{ "NVIDIA RTX PRO 6000 Blackwell Server Edition MIG 1g.24gb+me", 1, 1, 24192,
+	        "1g.24gb+me" },
+	{ "NVIDIA RTX PRO 6000 Blackwell Server Edition MIG 1g.24gb-me", 1, 1, 24192,
+	        "1g.24gb-me" },
+	{ "NVIDIA RTX PRO 6000 Blackwell Server Edition MIG 1g.24gb+me.all", 1, 1, 24192,
+	        "1g.24gb+me.all" },
+	{ "NVIDIA RTX PRO 6000 Blackwell Server Edition MIG 2g.48gb+gfx", 2, 2, 48512,
+	        "2g.48gb+gfx" },
 	{ "NVIDIA A100-SXM4-40GB MIG 1c.3g.20gb", 3, 1, 19968, "1c.3g.20gb" },
 	{ "A100-SXM4-40GB", 1, 1, 4864, "1g.5gb" },
 	{ "A100-SXM4-40GB", 3, 1, 19968, "1c.3g.20gb" },
@@ -75,6 +83,8 @@ static void test_profiles(void **state)
 		gpu_type_of_mig(profiles[i].product, profiles[i].slices, profiles[i].compute,
 		        profiles[i].mem_mb, type);
 		assert_string_equal(type, profiles[i].type);
+		if (*type)
+			assert_int_equal(amount_type_check(type, NULL), 0);
 	}
 }
 
@@ -172,7 +182,8 @@ static void test_doubles_cut(void **state)
 	assert_null(gpus_find(g, "GPU-1"));
 	assert_null(gpus_find(g, "GPU-3"));
 	for (uint32_t i = 0; i < 4; i++)
-		assert_non_null(strstr(g->v[i].trouble, "it has the same device minor as NVML's GPU"));
+		assert_non_null(
+		        strstr(g->v[i].trouble, "it has the same device minor as NVML's GPU"));
 	free(g);
 }
 
