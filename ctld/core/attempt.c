@@ -34,6 +34,7 @@ void run_attach(struct job *job, struct run *run)
 		at = &run_link(*at)->next_of_job;
 	run_link(run)->next_of_job = *at;
 	run_link(run)->job = job;
+	node_runs_changed(run_link(run)->node);
 	*at = run;
 	attempt_checkpoint(job, run);
 }

@@ -329,6 +329,8 @@ static int check_node(const struct core *core, const struct node *node, struct e
 		return BROKEN(err, "node %s: the runs are counted wrong", name);
 	if (l->index == NODE_LEFT)
 		return 0;
+	if (!held_check(core, node))
+		return BROKEN(err, "node %s: what is known of its runs is out of date", name);
 	if (ledger_gpus_used(core->ledger, l->index) != gpus)
 		return BROKEN(err, "node %s: the ledger has other GPUs booked", name);
 	if (check_shares(core, node, err) < 0)

@@ -32,8 +32,8 @@ struct core *core_new(const struct conf *conf, uint64_t seed)
 	core->nodes = nodes_new(core->strings, core->dirty, seed);
 	core->accounts = accounts_new(core->strings, core->dirty, seed);
 	core->hours = hours_new(core->strings, core->dirty, seed);
-	core->sched =
-	        sched_new(core->strings, core->requests, core->accounts, seed, core_held, core);
+	core->sched = sched_new(core->strings, core->requests, core->accounts, seed,
+	        &(struct plan_runs){ held_on_node, held_work, core });
 	core->waiters = waiters_new(seed);
 	core->starters = waiters_new(seed);
 	core->audit = audit_new();

@@ -283,31 +283,28 @@ bool decide_next_open(
 static bool fits_gates_then(const struct scene *sc, const struct contender *who,
         const struct plan_entry *e, const struct need *need)
 {
-	struct held v[MAX_ENDING];
-	uint64_t jobs[MAX_ENDING];
+	const struct held *v[MAX_ENDING];
 	size_t n = 0, i, k, at;
 	bool fits;
 
 	if (!quota_any_kept(gates_quota(sc->gates)))
 		return true;
 	for (i = 0; i < e->places.n && n < MAX_ENDING; i++) {
-		size_t runs = plan_held(sc->plan, e->places.v[i].node, v + n, MAX_ENDING - n);
-		size_t end = n + (runs < MAX_ENDING - n ? runs : MAX_ENDING - n);
+		size_t runs, most = MAX_ENDING - n;
+		const struct held *held = plan_held(sc->plan, e->places.v[i].node, &runs);
 
-		for (k = n; k < end; k++) {
-			for (at = 0; at < n && jobs[at] != v[k].job; at++)
+		for (k = 0; k < runs && k < most; k++) {
+			for (at = 0; at < n && v[at]->job != held[k].job; at++)
 				;
-			if (at < n || v[k].end > e->start || !v[k].path)
-				continue;
-			jobs[n] = v[k].job;
-			v[n++] = v[k];
+			if (at == n && held[k].end <= e->start && held[k].path)
+				v[n++] = &held[k];
 		}
 	}
 	for (i = 0; i < n; i++)
-		gates_release(sc->gates, v[i].path, v[i].need);
+		gates_release(sc->gates, v[i]->path, v[i]->need);
 	fits = gates_check(sc->gates, who->path, need, NULL);
 	for (i = 0; i < n; i++)
-		gates_take(sc->gates, v[i].path, v[i].need);
+		gates_take(sc->gates, v[i]->path, v[i]->need);
 	return fits;
 }
 

@@ -1,4 +1,4 @@
-/* hold.c - what started jobs hold: of the gates, and of nodes until when
+/* hold.c - what started jobs hold of the gates
  *
  * A job takes from the gates what its places come to, once for the whole attempt, and gives it back
  * when the attempt is over, rank for rank or not. It keeps what it took, so that a change of the
@@ -10,11 +10,6 @@
 
 #include "common/xalloc.h"
 #include "ctld/core/internal.h"
-
-struct taken {
-	struct gate_path *path;
-	struct need need;
-};
 
 uint16_t gpu_type_number(const struct conf *conf, const char *name)
 {
@@ -57,6 +52,7 @@ void job_take(struct core *core, struct job *job, const struct need *need)
 	t->need = *need;
 	gates_take(core->gates, t->path, &t->need);
 	job_link(job)->taken = t;
+	job_runs_changed(job);
 	if (quota_keeps(quota, need->type) < kept)
 		kept_changed(core, need);
 }
@@ -88,6 +84,7 @@ void job_give_back(struct core *core, struct job *job)
 	gate_path_free(core->gates, t->path);
 	free(t);
 	job_link(job)->taken = NULL;
+	job_runs_changed(job);
 }
 
 /* What its runs came to when they were placed: after a start, or under another configuration. */
@@ -145,6 +142,7 @@ void job_forget_taken(struct core *core, struct job *job)
 	gate_path_free(core->gates, t->path);
 	free(t);
 	job_link(job)->taken = NULL;
+	job_runs_changed(job);
 }
 
 bool job_takes_gate(struct core *core, const struct job *job, uint32_t gate)
@@ -175,87 +173,6 @@ void job_imagine_over(struct core *core, struct job *job, bool over)
 		gates_take(core->gates, t->path, &t->need);
 }
 
-/* --- the runs of a node ---------------------------------------------------------------------- */
-
-static usec_t seconds(uint32_t s)
-{
-	return (usec_t)s * USEC_PER_S;
-}
-
-/* So long has the attempt worked since its start or since the last of its ranks' checkpoints: what
- * would be lost. */
-static double unsafe_s(const struct core *core, const struct run *run)
-{
-	usec_t safe = attempt_checkpoint_time(run_link_of(run)->job);
-	usec_t work = (usec_t)run_worked_us(run, core->now);
-
-	if (safe && core->now.wall - safe < work)
-		work = core->now.wall - safe;
-	return work < 0 ? 0 : (double)work / USEC_PER_S;
-}
-
-void run_held(const struct core *core, const struct run *run, struct held *h)
-{
-	const struct run_info *i = run_info(run);
-	struct job *job = run_link_of(run)->job;
-	const struct job_info *j = job ? job_info(job) : NULL;
-	const struct conf_partition *p;
-	uint32_t min_run;
-	usec_t began = run_started_known(run) ? run_link_of(run)->started : run_link_of(run)->began;
-
-	*h = (struct held){ .job = j ? job_ref(job) : i->id.job,
-		.gpus = (uint32_t)__builtin_popcountll(run_link_of(run)->booked),
-		.cards = run_link_of(run)->booked,
-		.share = *run_share(run),
-		.cpus = i->cpus,
-		.mem_mb = i->mem_mb,
-		.type = gpu_type_number(core->conf, i->gpu_type),
-		.stopping = i->end_wanted != END_NONE,
-		.end = PLAN_FAR,
-		.lost_cause = true,
-		.partition = CONF_NONE };
-	if (run_end_by(run))
-		h->end = run_end_by(run);
-	if (!j || i->state == RUN_STRAY)
-		return;
-	h->partition = sched_partition_kept(core->sched, j->partition);
-	h->account = sched_account_kept(core->sched, j->account);
-	h->qos = sched_qos_kept(core->sched, j->qos);
-	if (h->partition == CONF_NONE)
-		return;
-	p = &core->conf->partitions[h->partition];
-	if (!run_end_by(run) && j->time_limit_s && !run_past(run)->suspend_time)
-		h->end = began + (usec_t)run_past(run)->suspended_us + seconds(j->time_limit_s) +
-		         seconds(p->grace_s) + PLAN_END_TAKES +
-		         (run_started_known(run) ? 0 : PLAN_START_TAKES);
-	min_run = h->qos == CONF_NONE ? CONF_NONE : core->conf->qos[h->qos].min_run_s;
-	min_run = min_run == CONF_NONE ? p->min_run_s : min_run;
-	h->lost_cause = h->stopping || j->state == JOB_COMPLETING;
-	h->protected_until = began + seconds(min_run);
-	if (job_link(job)->taken) {
-		h->path = job_link(job)->taken->path;
-		h->need = &job_link(job)->taken->need;
-		h->work = unsafe_s(core, run) * (h->need->gpus ? h->need->gpus : 1);
-	}
-}
-
-size_t core_held(void *arg, uint32_t index, struct held *v, size_t max)
-{
-	const struct core *core = arg;
-	const struct node *node = nodes_at(core->nodes, index);
-	const struct run *run;
-	size_t n = 0;
-
-	for (run = node_link_of(node)->runs; run; run = run_link_of(run)->next_of_node) {
-		if (run_imagined_over(run))
-			continue;
-		if (n < max)
-			run_held(core, run, &v[n]);
-		n++;
-	}
-	return n;
-}
-
 /* The run has been told to end: by when will it have? */
 void run_stopping(struct core *core, struct run *run, uint32_t grace_s)
 {
@@ -264,7 +181,7 @@ void run_stopping(struct core *core, struct run *run, uint32_t grace_s)
 
 	if (job && run_of_present(run) && job_link(job)->taken)
 		leave(core, job, true);
-	run_set_end_by(run, core->now.mono + seconds(grace_s) + PLAN_END_TAKES);
+	run_set_end_by(run, core->now.mono + (usec_t)grace_s * USEC_PER_S + PLAN_END_TAKES);
 	if (node && node_link(node)->index != NODE_LEFT)
 		sched_node_changed(core->sched, node_link(node)->index, "a run ended late");
 }

@@ -25,6 +25,7 @@
  *	life.c     a job's way from start to end: every job_move() is there
  *	attempt.c  the runs of one attempt at a job, as a whole
  *	runlife.c  a run's way and its booking: every run_move() is there
+ *	hold.c     what started jobs hold of the gates; held.c what runs on a node
  *	array.c    the tasks of arrays (array.h)
  *	members.c  which accounts list a user (members.h)
  *	bill.c     what runs used, to the accounts of their users
@@ -263,6 +264,12 @@ int bill_check(const struct core *core, struct run *const *v, size_t n, struct e
 
 /* --- hold.c ---------------------------------------------------------------------------------- */
 
+/* What an attempt holds of the gates. */
+struct taken {
+	struct gate_path *path;
+	struct need need;
+};
+
 /* An attempt takes from the gates when it starts, and gives back when it is over. Idempotent: */
 void job_take(struct core *core, struct job *job, const struct need *need);
 void job_give_back(struct core *core, struct job *job);
@@ -280,12 +287,19 @@ void node_count_gpus(struct core *core, struct node *node);
 void job_note_plan(struct core *core, struct job *job, usec_t planned_mono);
 /* Stop a running job for another one. */
 void job_preempt(struct core *core, const struct preempt_victim *victim, const struct job *for_job);
-/* What the scheduler should know of a run; the runs of a node (plan.h). */
-void run_held(const struct core *core, const struct run *run, struct held *held);
-size_t core_held(void *core, uint32_t node, struct held *v, size_t max);
 struct place run_place(const struct run *run); /* of a booked one */
 /* The number of a GPU type; TYPE_GONE; TYPE_NONE for "". */
 uint16_t gpu_type_number(const struct conf *conf, const char *name);
+
+/* --- held.c ---------------------------------------------------------------------------------- */
+
+/* What the scheduler should know of a run. */
+void run_held(const struct core *core, const struct run *run, struct held *held);
+/* The runs of a node, kept until one of them changes; what one would lose (struct plan_runs). */
+const struct held *held_on_node(void *core, uint32_t node, size_t *n);
+double held_work(void *core, const struct held *held);
+/* Is what is kept of a node what it is? For checks. */
+bool held_check(const struct core *core, const struct node *node);
 
 /* --- the rest -------------------------------------------------------------------------------- */
 

@@ -13,6 +13,8 @@
 #include "ctld/core/hash.h"
 #include "ctld/core/heap.h"
 #include "ctld/core/idmap.h"
+#include "ctld/core/node.h"
+#include "ctld/core/run.h"
 #include "ctld/core/table.h"
 
 #define X(sym, name, code, next) [sym] = { name, code, next },
@@ -607,11 +609,20 @@ struct job *jobs_add_array(
 	return job;
 }
 
+void job_runs_changed(struct job *job)
+{
+	struct run *run;
+
+	for (run = job->link.runs; run; run = run_link(run)->next_of_job)
+		node_runs_changed(run_link(run)->node);
+}
+
 void job_move(struct jobs *jobs, struct job *job, enum job_state state)
 {
 	assert(job_state_may(job->info.state, state));
 	jobs_recount(jobs, job, false);
 	job->info.state = (uint8_t)state;
+	job_runs_changed(job);
 	if (state == JOB_PENDING)
 		job_follow_array(jobs, job);
 	jobs_recount(jobs, job, true);
@@ -654,6 +665,7 @@ void job_set_asked(struct jobs *jobs, struct job *job, const struct job_info *as
 void job_set_limit(struct jobs *jobs, struct job *job, uint32_t time_limit_s)
 {
 	job->info.time_limit_s = time_limit_s;
+	job_runs_changed(job);
 	job->info.limit_set = true;
 	dirty_put(jobs->dirty, &job->mark);
 }

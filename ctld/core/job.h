@@ -267,6 +267,7 @@ void job_count_ended(struct jobs *jobs, struct job *own, uint32_t tasks, enum jo
 void job_count_again(struct jobs *jobs, struct job *own, uint32_t tasks, enum job_state state);
 
 void job_move(struct jobs *jobs, struct job *job, enum job_state state); /* asserts that it may */
+void job_runs_changed(struct job *job); /* see node_runs_changed() */
 void job_set_hold(struct jobs *jobs, struct job *job, enum job_hold hold);
 /* What is asked for: takes over the counted `asked->gpus` and `labels`; copies partition, account,
  * cpus, mem_mb, time_limit_s, nice, begin_time, deadline, kill_invalid, the warning. The job must

@@ -93,6 +93,7 @@ static void node_free(struct nodes *ns, struct node *node)
 	strings_drop(s, node->link.containment_why);
 	strings_drop(s, node->link.invalid);
 	node_set_gpus(ns, node, NULL, 0);
+	free(node->link.held);
 	free(node);
 }
 
@@ -188,6 +189,7 @@ void nodes_configure(struct nodes *ns, const struct conf *conf, usec_t mono)
 	for (i = 0; i < ns->n_at; i++) {
 		ns->at[i] = nodes_want(ns, conf->nodes[i].name);
 		ns->at[i]->link.index = (uint32_t)i;
+		node_runs_changed(ns->at[i]); /* numbers of types, accounts, ... are others */
 	}
 }
 
@@ -387,6 +389,13 @@ void node_link_run(struct node *node, struct run *run)
 	node->link.runs = run;
 	node->link.n_runs++;
 	node->link.n_strays += run_info(run)->state == RUN_STRAY;
+	node_runs_changed(node);
+}
+
+void node_runs_changed(struct node *node)
+{
+	if (node)
+		node->link.held_known = false;
 }
 
 /* Before its state changes to ENDED or NEVER. */
@@ -403,6 +412,7 @@ void node_unlink_run(struct run *run)
 	l->next_of_node = l->prev_of_node = NULL;
 	node->link.n_runs--;
 	node->link.n_strays -= run_info(run)->state == RUN_STRAY;
+	node_runs_changed(node);
 }
 
 /* --- rows ------------------------------------------------------------------------------------ */

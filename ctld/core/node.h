@@ -34,6 +34,7 @@ enum node_hearing { NODE_HEARINGS(X) NODE_HEARING_COUNT };
 
 enum node_fence { FENCE_NONE, FENCE_ASKED, FENCE_FAILED };
 
+struct held;
 struct node;
 struct nodes;
 struct run;
@@ -94,6 +95,9 @@ struct node_link {
 	const char *gpu_note;    /* kept; how they differ from the configuration */
 	uint64_t gpus_out;       /* indices that have no GPU, or one in trouble */
 	struct run *runs;        /* booked here */
+	struct held *held;       /* what that comes to, while it is known (held.c); owned */
+	uint32_t n_held;
+	bool held_known;
 	uint32_t n_runs, n_strays;
 	uint64_t counted; /* GPUs that count for quotas: all while it accepts work, else those in
 	                     use */
@@ -154,6 +158,8 @@ void node_set_gpus(struct nodes *ns, struct node *node, const struct gpu_found *
 
 void node_link_run(struct node *node, struct run *run);
 void node_unlink_run(struct run *run);
+/* Something about its runs has changed that decides on what a plan knows of them (struct held). */
+void node_runs_changed(struct node *node); /* NULL is fine */
 
 /* --- rows ------------------------------------------------------------------------------------ */
 

@@ -9,14 +9,13 @@
 #include "common/xalloc.h"
 #include "ctld/core/resort.h"
 
-struct plan *plan_new(const struct conf *conf, struct ledger *ledger, plan_held_fn *held, void *arg)
+struct plan *plan_new(const struct conf *conf, struct ledger *ledger, const struct plan_runs *runs)
 {
 	struct plan *p = xcalloc(1, sizeof(*p));
 
 	p->conf = conf;
 	p->ledger = ledger;
-	p->held = held;
-	p->arg = arg;
+	p->runs = *runs;
 	p->spots = xcalloc(conf->n_nodes, sizeof(*p->spots));
 	p->changed = xcalloc(conf->n_nodes, sizeof(*p->changed));
 	p->counts = xcalloc(conf->n_partitions, sizeof(*p->counts));
@@ -446,9 +445,14 @@ usec_t plan_first_end(struct plan *p, uint32_t node)
 	return s->n ? s->releases[0].end : PLAN_FAR;
 }
 
-size_t plan_held(const struct plan *p, uint32_t node, struct held *v, size_t max)
+const struct held *plan_held(const struct plan *p, uint32_t node, size_t *n)
 {
-	return p->held(p->arg, node, v, max);
+	return p->runs.on_node(p->runs.arg, node, n);
+}
+
+double plan_work(const struct plan *p, const struct held *held)
+{
+	return p->runs.work(p->runs.arg, held);
 }
 
 size_t plan_count(const struct plan *p)

@@ -49,27 +49,33 @@ struct plan_kind {
 	struct share_wish wish;
 };
 
-/* One run on a node, as the plan and preemption see it. */
+/* One run on a node, as the plan and preemption see it. What a search for victims asks of all of
+ * them is in front, in one line of the cache. */
 struct held {
-	uint64_t job;
-	uint32_t gpus, cpus;
-	uint64_t cards;     /* which GPUs: bit set of indices */
-	struct share share; /* of each of them */
+	usec_t end;             /* mono: by then it has ended; PLAN_FAR */
+	usec_t protected_until; /* mono: of its job, for preemption */
+	uint64_t cards;         /* which GPUs: bit set of indices */
 	uint64_t mem_mb;
-	usec_t end;    /* mono: by then it has ended; PLAN_FAR */
-	uint16_t type; /* of its GPUs; TYPE_NONE */
-	bool stopping; /* it has been told to end */
-	/* Of its job, for preemption. */
-	bool lost_cause;                  /* no job of ours, or it ends anyway: never a victim */
-	uint32_t partition, account, qos; /* numbers; CONF_NONE */
-	usec_t protected_until;           /* mono */
-	double work;                      /* GPU-seconds that would be lost */
-	const struct gate_path *path;     /* NULL: it holds no gates */
+	uint64_t job;
+	uint32_t partition, account, qos; /* of its job: numbers; CONF_NONE */
+	uint32_t gpus, cpus;
+	uint16_t type;                /* of its GPUs; TYPE_NONE */
+	bool stopping;                /* it has been told to end */
+	bool lost_cause;              /* no job of ours, or it ends anyway: never a victim */
+	struct share share;           /* of each of its GPUs */
+	const struct gate_path *path; /* NULL: it holds no gates */
 	const struct need *need;
+	const struct run *run;
 };
 
-/* The runs on a node: up to `max`; returns how many there are. */
-typedef size_t plan_held_fn(void *arg, uint32_t node, struct held *v, size_t max);
+/* Who knows what runs. */
+struct plan_runs {
+	/* The runs on a node, until something happens there. */
+	const struct held *(*on_node)(void *arg, uint32_t node, size_t *n);
+	/* GPU-seconds that would be lost if it ended now. */
+	double (*work)(void *arg, const struct held *held);
+	void *arg;
+};
 
 struct plan_entry {
 	void *owner; /* the class */
@@ -99,8 +105,7 @@ struct plan_want {
 	bool polite;   /* respect entries behind the key too */
 };
 
-struct plan *plan_new(
-        const struct conf *conf, struct ledger *ledger, plan_held_fn *held, void *arg);
+struct plan *plan_new(const struct conf *conf, struct ledger *ledger, const struct plan_runs *runs);
 void plan_free(struct plan *p); /* NULL is fine; entries go with it */
 
 /* The time of all that follows, until it is set again. */
@@ -165,7 +170,8 @@ usec_t plan_run_end(const struct plan *p, usec_t end);
 usec_t plan_first_end(struct plan *p, uint32_t node);
 
 /* The runs on a node, as the plan was told. */
-size_t plan_held(const struct plan *p, uint32_t node, struct held *v, size_t max);
+const struct held *plan_held(const struct plan *p, uint32_t node, size_t *n);
+double plan_work(const struct plan *p, const struct held *held); /* see plan_runs */
 
 /* The least that one node must give for it (a gang whose parts may differ gives more somewhere);
  * could it be that node at all? */

@@ -59,8 +59,7 @@ struct order {
 struct plan {
 	const struct conf *conf;
 	struct ledger *ledger;
-	plan_held_fn *held;
-	void *arg;
+	struct plan_runs runs;
 	usec_t now;
 	struct spot *spots; /* by node */
 	uint32_t *changed;  /* nodes */

@@ -19,12 +19,12 @@ int plan_by_end(const void *x, const void *y)
 struct spot *plan_spot(struct plan *p, uint32_t node)
 {
 	struct spot *s = &p->spots[node];
-	struct held held[MAX_HELD];
+	const struct held *held;
 	size_t n, i;
 
 	if (s->fresh)
 		return s;
-	n = p->held(p->arg, node, held, MAX_HELD);
+	held = plan_held(p, node, &n);
 	s->n = (uint32_t)(n < MAX_HELD ? n : MAX_HELD);
 	s->releases = xrealloc(s->releases, s->n ? s->n : 1, sizeof(*s->releases));
 	s->shared = false;

@@ -8,6 +8,7 @@
 #include "common/xalloc.h"
 #include "ctld/core/codec.h"
 #include "ctld/core/hash.h"
+#include "ctld/core/node.h"
 #include "ctld/core/table.h"
 
 struct run {
@@ -431,6 +432,7 @@ void run_move(struct runs *runs, struct run *run, enum run_state state)
 {
 	assert(run_state_may(run->info.state, state));
 	run->info.state = (uint8_t)state;
+	node_runs_changed(run->link.node);
 	dirty_put(runs->dirty, &run->mark);
 }
 
@@ -439,6 +441,7 @@ void run_set_end_wanted(struct runs *runs, struct run *run, enum end_cause cause
 	if (run->info.end_wanted == cause)
 		return;
 	run->info.end_wanted = (uint8_t)cause;
+	node_runs_changed(run->link.node);
 	dirty_put(runs->dirty, &run->mark);
 }
 
@@ -470,6 +473,7 @@ void run_set_suspended(struct runs *runs, struct run *run, const struct run_repo
 	p->suspend_time = r->suspended ? (wall ? wall : 1) : 0;
 	p->elapsed_us = r->suspended ? beyond(r->elapsed_us, r->suspended_us) : 0;
 	p->suspended_us = r->suspended_us;
+	node_runs_changed(run->link.node);
 	dirty_put(runs->dirty, &run->mark);
 }
 
@@ -502,6 +506,7 @@ void run_set_started(struct run *run, usec_t mono)
 {
 	run->link.started = mono;
 	run->started_known = true;
+	node_runs_changed(run->link.node);
 }
 
 bool run_started_known(const struct run *run)
@@ -512,6 +517,7 @@ bool run_started_known(const struct run *run)
 void run_imagine_over(struct run *run, bool over)
 {
 	run->imagined_over = over;
+	node_runs_changed(run->link.node);
 }
 
 bool run_imagined_over(const struct run *run)
@@ -522,6 +528,7 @@ bool run_imagined_over(const struct run *run)
 void run_set_end_by(struct run *run, usec_t mono)
 {
 	more(run)->end_by = mono;
+	node_runs_changed(run->link.node);
 }
 
 usec_t run_end_by(const struct run *run)
@@ -597,6 +604,7 @@ void run_set_end(struct runs *runs, struct run *run, const struct run_report *r)
 	p->elapsed_us = r->elapsed_us;
 	p->suspended_us = r->suspended_us;
 	p->suspend_time = 0;
+	node_runs_changed(run->link.node);
 	p->exit_code = r->exit_code;
 	p->exit_signal = r->exit_signal;
 	p->cpu_time_us = r->cpu_time_us;

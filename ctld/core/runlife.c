@@ -47,6 +47,7 @@ void run_hold(struct core *core, struct run *run)
 	        ~(run_share(run)->charge ? ledger_gpus_used(core->ledger, index) &
 	                                           ~ledger_gpus_shared(core->ledger, index)
 	                                 : ledger_gpus_used(core->ledger, index));
+	node_runs_changed(run_link(run)->node);
 	place = run_place(run);
 	ledger_take(core->ledger, &place);
 	node_count_gpus(core, run_link(run)->node);

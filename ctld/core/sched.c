@@ -25,14 +25,13 @@ static void stirred_moved(void *item, uint32_t index)
 }
 
 struct sched *sched_new(struct strings *strings, struct requests *requests,
-        struct accounts *accounts, uint64_t seed, plan_held_fn *held, void *arg)
+        struct accounts *accounts, uint64_t seed, const struct plan_runs *runs)
 {
 	struct sched *s = xcalloc(1, sizeof(*s));
 
 	s->strings = strings;
 	s->accounts = accounts;
-	s->held = held;
-	s->arg = arg;
+	s->runs = *runs;
 	s->classes = classes_new(strings, requests, seed);
 	s->ready = heap_new(class_moved);
 	s->stirred = heap_new(stirred_moved);
@@ -382,7 +381,7 @@ void sched_configure(struct sched *s, const struct conf *conf, struct ledger *le
 	s->scene.ledger = ledger;
 	s->scene.gates = gates;
 	s->scene.partitions = partitions;
-	s->scene.plan = plan_new(conf, ledger, s->held, s->arg);
+	s->scene.plan = plan_new(conf, ledger, &s->runs);
 	plan_now(s->scene.plan, s->scene.now.mono);
 	park_configure(s);
 	measure(s, conf);

@@ -48,7 +48,7 @@ enum sched_step {
 };
 
 struct sched *sched_new(struct strings *strings, struct requests *requests,
-        struct accounts *accounts, uint64_t seed, plan_held_fn *held, void *arg);
+        struct accounts *accounts, uint64_t seed, const struct plan_runs *runs);
 void sched_free(struct sched *s); /* NULL is fine; all jobs must be out */
 
 /* Another configuration (also the first), its ledger and gates: everything is to be tried again.

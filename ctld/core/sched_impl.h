@@ -47,8 +47,7 @@ struct sched {
 	struct strings *strings;
 	struct accounts *accounts;
 	struct scene scene; /* conf, ledger, gates, plan, now */
-	plan_held_fn *held;
-	void *arg;
+	struct plan_runs runs;
 	struct classes *classes;
 	struct heap *ready;
 	struct heap *stirred; /* crowds by their best candidate, to be woken in its turn */

@@ -37,6 +37,7 @@ struct victims {
 	size_t failed; /* the first offer that could not be taken beside those before it */
 	unsigned tries;
 	usec_t retry;
+	bool everything;
 };
 
 struct victims *victims_new(void)
@@ -45,6 +46,11 @@ struct victims *victims_new(void)
 
 	v->retry = INT64_MAX;
 	return v;
+}
+
+void victims_ask_everything(struct victims *v)
+{
+	v->everything = true;
 }
 
 void victims_free(struct victims *v)
@@ -76,7 +82,7 @@ static void add_victims(struct search *s)
 	size_t i;
 
 	for (i = 0; i < s->n; i++) {
-		const struct held *held = &s->v[i].held;
+		const struct held *held = s->v[i].held;
 
 		if (!s->v[i].chosen)
 			continue;
@@ -440,29 +446,27 @@ enum victims_step victims_step(struct victims *v, const struct scene *sc,
 {
 	struct request shape;
 	struct plan_want even = plan_equal_parts(want, want->ask.gpus->nodes_min, &shape);
-	struct search s = {
-		.scene = sc, .who = who, .want = &even, .retry = INT64_MAX, .out = out
-	};
+	struct search s = { .scene = sc,
+		.who = who,
+		.want = &even,
+		.everything = v->everything,
+		.retry = INT64_MAX,
+		.out = out };
 	enum victims_step step;
 	struct share share;
-	size_t n, i;
 
 	memset(out, 0, sizeof(*out));
 	s.index = idmap_new();
-	n = sc->conf->n_accounts * sc->conf->n_gpu_types;
-	s.over = xcalloc(n ? n : 1, sizeof(*s.over));
-	for (i = 0; i < n; i++)
-		s.over[i] = -1;
 	s.start = sc->now.mono + preempt_delay(sc->conf);
 	ledger_share_of(sc->ledger, want->ask.gpus, want->find.type, &share);
 	s.milli = share.charge ? share.charge : CARD_MILLI;
 	s.milli *= shape.n ? shape.v[want->find.alternative].count : 0;
 	if (shape.per_node)
 		s.milli *= shape.nodes_min;
+	decide_need(sc, &even.ask, even.find.alternative, even.find.type, &s.need);
 	step = go_on(&s, v, want, shape.nodes_min, nodes);
 	idmap_free(s.index);
 	free(s.gone);
-	free(s.over);
 	plan_trim(want, &out->entry.places);
 	out->entry.start = s.start;
 	out->entry.end = want->length >= PLAN_FAR ? PLAN_FAR * 2 : s.start + want->length;

@@ -38,6 +38,9 @@ struct victims;
 struct victims *victims_new(void);
 void victims_free(struct victims *v); /* NULL is fine */
 
+/* For tests: also where that can make no difference, as a check of what is left out. */
+void victims_ask_everything(struct victims *v);
+
 enum victims_step {
 	VICTIMS_MORE, /* to be gone on with */
 	VICTIMS_NONE, /* nobody, or there will be room within the grace time anyway: out->retry */

@@ -19,7 +19,7 @@ struct cost {
 };
 
 struct candidate {
-	struct held held;
+	const struct held *held;
 	enum preempt_reason reason;
 	struct cost cost;
 	bool chosen;
@@ -30,9 +30,9 @@ struct candidate {
 struct on_node {
 	uint32_t node;
 	bool by_card;
-	struct held v[MAX_ON_NODE];
+	const struct held *v;
 	bool gone[MAX_ON_NODE];
-	size_t n;
+	size_t n; /* MAX_ON_NODE at most */
 };
 
 /* What a victim holds of the gates. */
@@ -42,22 +42,32 @@ struct gone {
 	uint32_t account;
 };
 
+/* Of runs of one kind, while nobody counts as gone: on most nodes there are the same few. */
+#define VERDICTS 256
+struct victims_verdict {
+	uint32_t partition, account, qos;
+	uint16_t type;
+	bool gpus, known;
+	enum preempt_reason reason;
+	struct cost cost; /* without the work */
+};
+
 /* One step of a search: of what it finds only `out` stays. */
 struct search {
 	const struct scene *scene;
 	const struct contender *who;
 	const struct plan_want *want;
+	bool everything; /* victims_ask_everything() */
 	usec_t start, retry;
 	uint64_t milli;                  /* of GPUs, of the whole job */
 	struct candidate v[MAX_ON_NODE]; /* who could be stopped on the node that is looked at */
 	size_t n;
 	struct on_node here;
 	struct preemption *out;
-	struct idmap *index; /* of the victims in `out` by job, from 1 */
-	struct gone *gone;   /* of each of them; owned */
-	/* How far over quota an account is in a type, [account * types + type], while nobody counts
-	 * as gone; below 0: not asked yet. The same few are asked for on all nodes. Owned. */
-	double *over;
+	struct idmap *index;                       /* of the victims in `out` by job, from 1 */
+	struct gone *gone;                         /* of each of them; owned */
+	struct need need;                          /* the least, of the whole job */
+	struct victims_verdict verdicts[VERDICTS]; /* by a hash */
 };
 
 /* The first one is less: below 0. */

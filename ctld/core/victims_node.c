@@ -33,7 +33,7 @@ static int by_cost(const void *x, const void *y)
 
 	if (order)
 		return order;
-	return a->held.job > b->held.job ? -1 : a->held.job < b->held.job; /* newest first */
+	return a->held->job > b->held->job ? -1 : a->held->job < b->held->job; /* newest first */
 }
 
 static bool met(const struct plan_room *room, const struct plan_part *part)
@@ -76,7 +76,7 @@ void victims_look_at(struct search *s, uint32_t node)
 	size_t i;
 
 	here->node = node;
-	here->n = plan_held(s->scene->plan, node, here->v, MAX_ON_NODE);
+	here->v = plan_held(s->scene->plan, node, &here->n);
 	here->n = here->n < MAX_ON_NODE ? here->n : MAX_ON_NODE;
 	here->by_card = share_wished(&s->want->ask.gpus->share);
 	for (i = 0; i < here->n; i++) {
@@ -90,30 +90,43 @@ size_t victims_number(const struct search *s, uint64_t job)
 	return s->out->n ? (size_t)(uintptr_t)idmap_find(s->index, job) : 0;
 }
 
-static double over_quota(struct search *s, const struct held *v)
+static struct victims_verdict judge(const struct search *s, const struct held *v)
 {
 	const struct conf *conf = s->scene->conf;
 	const struct quota *q = gates_quota(s->scene->gates);
-	double *known;
+	struct victims_verdict verdict = { .partition = v->partition,
+		.account = v->account,
+		.qos = v->qos,
+		.type = v->type,
+		.gpus = v->gpus > 0,
+		.known = !s->out->n,
+		.reason = preempt_may(s->scene, s->who, v, s->want->find.type, s->milli) };
+	double over;
 
-	if (v->type == TYPE_NONE)
-		return 0;
-	if (s->out->n || v->account >= conf->n_accounts || v->type >= conf->n_gpu_types)
-		return quota_over(q, v->account, v->type, 0);
-	known = &s->over[v->account * conf->n_gpu_types + v->type];
-	if (*known < 0)
-		*known = quota_over(q, v->account, v->type, 0);
-	return *known;
+	if (verdict.reason == PREEMPT_NOT)
+		return verdict;
+	over = v->type == TYPE_NONE ? 0 : quota_over(q, v->account, v->type, 0);
+	verdict.cost = (struct cost){ .within = 1 / (1 + over),
+		.tier = conf->partitions[v->partition].tier,
+		.qos = QOS_ABOVE_0 + (v->qos == CONF_NONE ? 0 : conf->qos[v->qos].priority) };
+	return verdict;
 }
 
-static struct cost cost_of(struct search *s, const struct held *v)
+/* May it be stopped (unless it is protected), and what would that cost, but for the work? Good
+ * until the next call. */
+static const struct victims_verdict *verdict_of(struct search *s, const struct held *v)
 {
-	const struct conf *conf = s->scene->conf;
+	uint32_t hash = v->account * 31 + v->qos * 7 + v->partition * 5 + v->type * 3;
+	struct victims_verdict *known = &s->verdicts[(hash * 2 + (v->gpus > 0)) % VERDICTS];
+	static const struct victims_verdict never = { .reason = PREEMPT_NOT };
 
-	return (struct cost){ .within = 1 / (1 + over_quota(s, v)),
-		.tier = conf->partitions[v->partition].tier,
-		.qos = QOS_ABOVE_0 + (v->qos == CONF_NONE ? 0 : conf->qos[v->qos].priority),
-		.work = v->work };
+	if (v->lost_cause || v->stopping)
+		return &never;
+	if (!known->known || s->everything || s->out->n || known->account != v->account ||
+	        known->qos != v->qos || known->partition != v->partition ||
+	        known->type != v->type || known->gpus != (v->gpus > 0))
+		*known = judge(s, v);
+	return known;
 }
 
 /* Who might be stopped on the node. */
@@ -124,20 +137,23 @@ static void gather(struct search *s)
 
 	s->n = 0;
 	for (i = 0; i < s->here.n; i++) {
-		enum preempt_reason why;
+		const struct victims_verdict *verdict;
+		struct candidate *c = &s->v[s->n];
 
 		/* What ends by then is in the room already. */
 		if (held[i].end <= s->start || victims_number(s, held[i].job))
 			continue;
-		why = preempt_may(s->scene, s->who, &held[i], s->want->find.type, s->milli);
-		if (why == PREEMPT_NOT)
+		verdict = verdict_of(s, &held[i]);
+		if (verdict->reason == PREEMPT_NOT)
 			continue;
 		if (held[i].protected_until > s->scene->now.mono) {
 			if (held[i].protected_until < s->retry)
 				s->retry = held[i].protected_until;
 			continue;
 		}
-		s->v[s->n++] = (struct candidate){ held[i], why, cost_of(s, &held[i]), false };
+		*c = (struct candidate){ &held[i], verdict->reason, verdict->cost, false };
+		c->cost.work = plan_work(s->scene->plan, &held[i]);
+		s->n++;
 	}
 	qsort(s->v, s->n, sizeof(s->v[0]), by_cost);
 }
@@ -147,13 +163,11 @@ static void gather(struct search *s)
 static bool release(struct search *s, const struct held *v)
 {
 	struct gates *gates = s->scene->gates;
-	struct need need;
 
 	if (!v->path)
 		return true;
-	decide_need(s->scene, &s->want->ask, s->want->find.alternative, s->want->find.type, &need);
 	gates_release(gates, v->path, v->need);
-	if (gates_check(gates, s->who->path, &need, NULL))
+	if (gates_check(gates, s->who->path, &s->need, NULL))
 		return true;
 	gates_take(gates, v->path, v->need);
 	return false;
@@ -170,17 +184,17 @@ static bool choose(struct search *s, struct plan_room *room, const struct plan_p
 		struct candidate *c = &s->v[i];
 
 		if (c->reason == PREEMPT_RECLAIM &&
-		        !quota_reclaims(gates_quota(gates), s->who->account, c->held.account, type,
+		        !quota_reclaims(gates_quota(gates), s->who->account, c->held->account, type,
 		                s->milli))
 			continue;
-		if (!release(s, &c->held))
+		if (!release(s, c->held))
 			continue;
 		c->chosen = true;
-		add_held(s, room, &c->held, true);
+		add_held(s, room, c->held, true);
 	}
 	for (i = 0; i < s->n; i++) {
-		if (s->v[i].chosen && s->v[i].held.path)
-			gates_take(gates, s->v[i].held.path, s->v[i].held.need);
+		if (s->v[i].chosen && s->v[i].held->path)
+			gates_take(gates, s->v[i].held->path, s->v[i].held->need);
 	}
 	return met(room, part);
 }
@@ -194,11 +208,11 @@ static void let_go(struct search *s, struct plan_room *room, const struct plan_p
 
 		if (!c->chosen)
 			continue;
-		add_held(s, room, &c->held, false);
+		add_held(s, room, c->held, false);
 		if (met(room, part))
 			c->chosen = false;
 		else
-			add_held(s, room, &c->held, true);
+			add_held(s, room, c->held, true);
 	}
 }
 
@@ -220,12 +234,13 @@ bool victims_met(struct search *s, uint32_t node, uint64_t but, struct plan_room
 	struct plan *plan = s->scene->plan;
 	usec_t end = s->want->length >= PLAN_FAR ? PLAN_FAR * 2 : s->start + s->want->length;
 	const struct plan_kind kind = plan_kind(s->want);
-	const struct held *held = s->here.v;
+	const struct held *held;
 	size_t i;
 
 	*part = plan_part(plan, s->want, node);
 	plan_room(plan, node, &kind, s->start, end, s->want->key, false, room);
 	victims_look_at(s, node);
+	held = s->here.v;
 	for (i = 0; i < s->here.n; i++) {
 		if (stuck(s->scene, &held[i]) && plan_run_end(plan, held[i].end) <= s->start)
 			add_held(s, room, &held[i], false);
@@ -233,6 +248,43 @@ bool victims_met(struct search *s, uint32_t node, uint64_t but, struct plan_room
 			add_held(s, room, &held[i], true);
 	}
 	return met(room, part);
+}
+
+/* Is there too little even if all had gone who will have, or may be stopped? Most nodes are done
+ * with that. It tells when one of them is protected no more, as gather() does. */
+static bool hopeless(struct search *s, uint32_t node)
+{
+	const struct ledger *ledger = s->scene->ledger;
+	const struct plan_kind kind = plan_kind(s->want);
+	const struct plan_part part = plan_part(s->scene->plan, s->want, node);
+	uint64_t cards = 0, mem_mb = ledger_mem_free_mb(ledger, node);
+	uint64_t cpus = ledger_cpus_free(ledger, node);
+	usec_t retry = s->retry;
+	size_t n, i;
+	const struct held *held = plan_held(s->scene->plan, node, &n);
+
+	for (i = 0; i < n; i++) {
+		if (held[i].end > s->start && !victims_number(s, held[i].job)) {
+			if (verdict_of(s, &held[i])->reason == PREEMPT_NOT)
+				continue;
+			if (held[i].protected_until > s->scene->now.mono) {
+				if (held[i].protected_until < retry)
+					retry = held[i].protected_until;
+				continue;
+			}
+		}
+		cards |= held[i].type == kind.type ? held[i].cards : 0;
+		cpus += held[i].cpus;
+		mem_mb += held[i].mem_mb;
+	}
+	if (kind.type != TYPE_NONE)
+		cards |= ledger_gpus_for(ledger, node, kind.type, &kind.wish);
+	if (part.gpus <= (uint32_t)__builtin_popcountll(cards) && part.cpus <= cpus &&
+	        part.mem_mb <= mem_mb)
+		return false;
+	if (retry < s->retry && plan_may_use(s->scene->plan, s->want, node) && !has_stuck(s, node))
+		s->retry = retry;
+	return true;
 }
 
 bool victims_make_room(struct search *s, uint32_t node, struct cost *cost)
@@ -243,7 +295,7 @@ bool victims_make_room(struct search *s, uint32_t node, struct cost *cost)
 
 	*cost = (struct cost){ .within = 0 };
 	s->n = 0;
-	if (!plan_may_use(s->scene->plan, s->want, node))
+	if ((!s->everything && hopeless(s, node)) || !plan_may_use(s->scene->plan, s->want, node))
 		return false;
 	if (victims_met(s, node, 0, &room, &part))
 		return true;

@@ -550,24 +550,43 @@ def write_history(path, jobs, load):
                     f"u{user},g{user % 10}\n")
 
 
+def run_gsim(res, what, *argv):
+    """One replay: jobs a second of its processor time."""
+    p = subprocess.Popen([BUILD / "ctld/gsim/gsim", "--quiet", "--json", *argv], stdout=subprocess.PIPE)
+    report = json.load(p.stdout)
+    _, status, usage = os.wait4(p.pid, 0)
+    p.returncode = status
+    if status:
+        res.missing.append((f"gsim, {what}", f"exit {status}"))
+        return
+    stopped = f", {report['requeues']:.0f} stopped for others" if report["requeues"] else ""
+    res.add(f"gsim: 1,000 nodes x 8 GPUs, {what}", report["jobs"]["ended"] / (usage.ru_utime + usage.ru_stime), "jobs/s",
+            "16,667/s (a million a minute)",
+            f"{usage.ru_maxrss / 1024:.0f} MiB, at most {report['waiting_most']:.0f} jobs waited{stopped}")
+
+
+def write_quotas(path, nodes):
+    """Ten accounts whose guarantees are all of the 8,000 GPUs; what others have borrowed is taken back."""
+    text = subprocess.run([BUILD / "ctld/gsim/gsim", "--nodes", nodes, "--show-config"], capture_output=True, text=True, check=True).stdout
+    accounts = ", ".join(f'{{ name = "g{i}"; members = [ "*" ]; quota = {{ guaranteed = "gpu:800"; }}; }}' for i in range(10))
+    text = text.replace('preempt_mode = "off"', 'preempt_mode = "requeue"')
+    pathlib.Path(path).write_text(text.replace("accounts = (\n);", f"accounts = ( {accounts} );"))
+
+
 def bench_gsim(res):
-    """On a thousand nodes: jobs that hardly wait, and half as many again as can be served."""
-    for jobs, load, what in ((1000000, 0.9, "GPUs to spare"), (100000, 1.5, "overloaded")):
-        progress(f"gsim, {jobs} jobs, {what}")
-        with tempfile.TemporaryDirectory(prefix="gpusched-bench-") as folder:
+    """On a thousand nodes: jobs that hardly wait, half as many again as can be served, and that with quotas and preemption."""
+    with tempfile.TemporaryDirectory(prefix="gpusched-bench-") as folder:
+        nodes = f"{folder}/nodes.csv"
+        pathlib.Path(nodes).write_text("node,count,gpus\nn,1000,8\n")
+        for jobs, load, what in ((1000000, 0.9, "GPUs to spare"), (100000, 1.5, "overloaded"),
+                                 (20000, 1.5, "overloaded, quotas of ten accounts, preemption")):
+            progress(f"gsim, {jobs} jobs, {what}")
             write_history(f"{folder}/jobs.csv", jobs, load)
-            pathlib.Path(f"{folder}/nodes.csv").write_text("node,count,gpus\nn,1000,8\n")
-            p = subprocess.Popen([BUILD / "ctld/gsim/gsim", "--quiet", "--json", "--nodes", f"{folder}/nodes.csv",
-                                  f"{folder}/jobs.csv"], stdout=subprocess.PIPE)
-            report = json.load(p.stdout)
-            _, status, usage = os.wait4(p.pid, 0)
-            p.returncode = status
-        if status:
-            res.missing.append((f"gsim, {what}", f"exit {status}"))
-            continue
-        cpu = usage.ru_utime + usage.ru_stime
-        res.add(f"gsim: 1,000 nodes x 8 GPUs, {what}", report["jobs"]["ended"] / cpu, "jobs/s", "16,667/s (a million a minute)",
-                f"{usage.ru_maxrss / 1024:.0f} MiB, at most {report['waiting_most']:.0f} jobs waited")
+            cluster = f"--nodes={nodes}"
+            if "quotas" in what:
+                write_quotas(f"{folder}/gpusched.conf", nodes)
+                cluster = f"--config={folder}/gpusched.conf"
+            run_gsim(res, what, cluster, f"{folder}/jobs.csv")
 
 
 def bench_session(res, c):

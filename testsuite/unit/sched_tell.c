@@ -16,10 +16,10 @@ static double story_time(usec_t mono)
 /* What the core takes the end of a run to be. */
 static usec_t core_end(const struct lab *lab, const struct lab_job *j, const struct lab_run *r)
 {
-	struct held v[64];
-	size_t n = plan_held(sched_scene(lab->w->core->sched)->plan, r->node, v, 64), i;
+	size_t n, i;
+	const struct held *v = plan_held(sched_scene(lab->w->core->sched)->plan, r->node, &n);
 
-	for (i = 0; i < n && i < 64; i++) {
+	for (i = 0; i < n; i++) {
 		if (v[i].job == j->id)
 			return v[i].end;
 	}

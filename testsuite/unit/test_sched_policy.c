@@ -19,6 +19,7 @@
 #include "ctld/core/internal.h"
 #include "testsuite/unit/policy_known.h"
 #include "testsuite/unit/sched_tell.h"
+#include "testsuite/unit/sched_victims.h"
 
 #define STEPS  70
 #define MARGIN LAB_SECOND /* a plan that moves by less has not moved */
@@ -588,6 +589,7 @@ static void check_step(struct lab *lab, bool scheduled)
 		tell_step(lab);
 	if (getenv("POLICY_KEYS"))
 		tell_order(lab);
+	lab->seen.searched += check_searches(lab);
 	if (scheduled && lab->n_starts)
 		check_start(lab);
 	check_preempted(lab);
@@ -742,7 +744,8 @@ static uint64_t one_case(uint64_t seed, enum searched searched, struct lab *lab)
 
 struct sums {
 	unsigned long starts, preempted, planned, passed, judged, gangs, late, closed, parts;
-	unsigned long interrupted;
+	unsigned long interrupted, searched;
+	uint64_t decided; /* a hash of all: two builds that decide alike print the same */
 };
 
 static void add_up(struct sums *s, const struct lab *lab)
@@ -757,6 +760,7 @@ static void add_up(struct sums *s, const struct lab *lab)
 	s->closed += lab->seen.closed;
 	s->parts += lab->seen.parts;
 	s->interrupted += lab->seen.interrupted;
+	s->searched += lab->seen.searched;
 }
 
 static void some_cases(uint64_t from, uint64_t n, struct sums *sums)
@@ -770,6 +774,7 @@ static void some_cases(uint64_t from, uint64_t n, struct sums *sums)
 		uint64_t hash = one_case(i, searched, &lab);
 
 		add_up(sums, &lab);
+		sums->decided = sums->decided * 31 + hash;
 		/* The same in steps or at once. */
 		if (i % 16 == 0 && searched != INTERRUPTED &&
 		        one_case(i, IN_STEPS - searched, &lab) != hash)
@@ -777,10 +782,11 @@ static void some_cases(uint64_t from, uint64_t n, struct sums *sums)
 	}
 	printf("seeds %llu to %llu: %lu starts (%lu of gangs, %lu runs with parts of GPUs), "
 	       "%lu past others, %lu plans (%lu late, %lu behind a limit), %lu victims of %lu "
-	       "judged searches, %lu interrupted\n",
+	       "judged searches, %lu interrupted, %lu made twice; hash %016llx\n",
 	        (unsigned long long)from, (unsigned long long)(from + n - 1), sums->starts,
 	        sums->gangs, sums->parts, sums->passed, sums->planned, sums->late, sums->closed,
-	        sums->preempted, sums->judged, sums->interrupted);
+	        sums->preempted, sums->judged, sums->interrupted, sums->searched,
+	        (unsigned long long)sums->decided);
 }
 
 static uint64_t env(const char *name, uint64_t otherwise)
@@ -798,7 +804,8 @@ static void cases(void **state)
 	(void)state;
 	some_cases(env("POLICY_SEED", env("POLICY_FIRST", 1)), n, &sums);
 	assert_true(getenv("POLICY_SEED") || getenv("POLICY_FIRST") ||
-	            (sums.starts > 10 * n && sums.preempted > n / 4 && sums.planned > 5 * n));
+	            (sums.starts > 10 * n && sums.preempted > n / 4 && sums.planned > 5 * n &&
+	                    sums.searched > 10 * n));
 }
 
 /* The same where GPUs are shared, by anybody's runs and by those of one user. */

@@ -1,0 +1,132 @@
+/* held.c - what runs on a node, as plans and searches for victims see it
+ *
+ * A search for victims asks for what runs on all nodes of a partition, many times a second, and
+ * little of it has changed since. So it is kept with its node until something that it is made of
+ * changes: whoever changes that of a run says so (node_runs_changed()), and of a job
+ * (job_runs_changed()). What would be lost changes all the time, and is asked for only of those who
+ * could be stopped.
+ */
+#include <stdlib.h>
+
+#include "common/xalloc.h"
+#include "ctld/core/internal.h"
+
+static usec_t seconds(uint32_t s)
+{
+	return (usec_t)s * USEC_PER_S;
+}
+
+void run_held(const struct core *core, const struct run *run, struct held *h)
+{
+	const struct run_info *i = run_info(run);
+	struct job *job = run_link_of(run)->job;
+	const struct job_info *j = job ? job_info(job) : NULL;
+	const struct conf_partition *p;
+	uint32_t min_run;
+	usec_t began = run_started_known(run) ? run_link_of(run)->started : run_link_of(run)->began;
+
+	*h = (struct held){ .job = j ? job_ref(job) : i->id.job,
+		.gpus = (uint32_t)__builtin_popcountll(run_link_of(run)->booked),
+		.cards = run_link_of(run)->booked,
+		.share = *run_share(run),
+		.cpus = i->cpus,
+		.mem_mb = i->mem_mb,
+		.type = gpu_type_number(core->conf, i->gpu_type),
+		.stopping = i->end_wanted != END_NONE,
+		.end = PLAN_FAR,
+		.lost_cause = true,
+		.run = run,
+		.partition = CONF_NONE };
+	if (run_end_by(run))
+		h->end = run_end_by(run);
+	if (!j || i->state == RUN_STRAY)
+		return;
+	h->partition = sched_partition_kept(core->sched, j->partition);
+	h->account = sched_account_kept(core->sched, j->account);
+	h->qos = sched_qos_kept(core->sched, j->qos);
+	if (h->partition == CONF_NONE)
+		return;
+	p = &core->conf->partitions[h->partition];
+	if (!run_end_by(run) && j->time_limit_s && !run_past(run)->suspend_time)
+		h->end = began + (usec_t)run_past(run)->suspended_us + seconds(j->time_limit_s) +
+		         seconds(p->grace_s) + PLAN_END_TAKES +
+		         (run_started_known(run) ? 0 : PLAN_START_TAKES);
+	min_run = h->qos == CONF_NONE ? CONF_NONE : core->conf->qos[h->qos].min_run_s;
+	min_run = min_run == CONF_NONE ? p->min_run_s : min_run;
+	h->lost_cause = h->stopping || j->state == JOB_COMPLETING;
+	h->protected_until = began + seconds(min_run);
+	if (job_link(job)->taken) {
+		h->path = job_link(job)->taken->path;
+		h->need = &job_link(job)->taken->need;
+	}
+}
+
+static void look(const struct core *core, struct node_link *l)
+{
+	const struct run *run;
+
+	l->held = xrealloc(l->held, l->n_runs ? l->n_runs : 1, sizeof(*l->held));
+	l->n_held = 0;
+	for (run = l->runs; run; run = run_link_of(run)->next_of_node) {
+		if (!run_imagined_over(run))
+			run_held(core, run, &l->held[l->n_held++]);
+	}
+	l->held_known = true;
+}
+
+const struct held *held_on_node(void *arg, uint32_t index, size_t *n)
+{
+	const struct core *core = arg;
+	struct node_link *l = node_link(nodes_at(core->nodes, index));
+
+	if (!l->held_known)
+		look(core, l);
+	*n = l->n_held;
+	return l->held;
+}
+
+/* So long has the attempt worked since its start or since the last of its ranks' checkpoints: what
+ * would be lost. */
+static double unsafe_s(const struct core *core, const struct run *run)
+{
+	usec_t safe = attempt_checkpoint_time(run_link_of(run)->job);
+	usec_t work = (usec_t)run_worked_us(run, core->now);
+
+	if (safe && core->now.wall - safe < work)
+		work = core->now.wall - safe;
+	return work < 0 ? 0 : (double)work / USEC_PER_S;
+}
+
+double held_work(void *arg, const struct held *h)
+{
+	return h->need ? unsafe_s(arg, h->run) * (h->need->gpus ? h->need->gpus : 1) : 0;
+}
+
+static bool same(const struct held *x, const struct held *y)
+{
+	return x->job == y->job && x->gpus == y->gpus && x->cpus == y->cpus &&
+	       x->cards == y->cards && x->share.milli == y->share.milli &&
+	       x->share.charge == y->share.charge && x->share.mem_mb == y->share.mem_mb &&
+	       x->share.user == y->share.user && x->mem_mb == y->mem_mb && x->end == y->end &&
+	       x->type == y->type && x->stopping == y->stopping && x->lost_cause == y->lost_cause &&
+	       x->partition == y->partition && x->account == y->account && x->qos == y->qos &&
+	       x->protected_until == y->protected_until && x->path == y->path &&
+	       x->need == y->need && x->run == y->run;
+}
+
+bool held_check(const struct core *core, const struct node *node)
+{
+	const struct node_link *l = node_link_of(node);
+	const struct run *run;
+	struct held now;
+	uint32_t i = 0;
+
+	if (!l->held_known)
+		return true;
+	for (run = l->runs; run; run = run_link_of(run)->next_of_node) {
+		run_held(core, run, &now);
+		if (i == l->n_held || !same(&l->held[i++], &now))
+			return false;
+	}
+	return i == l->n_held;
+}
