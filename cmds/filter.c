@@ -102,8 +102,12 @@ void filter_message(const struct filter *f, Gpusched__JobFilter *out)
 	out->n_tasks = f->ids.n_some;
 	out->users = f->lists[FILTER_USERS].v;
 	out->n_users = f->lists[FILTER_USERS].n;
+	out->accounts = f->lists[FILTER_ACCOUNTS].v;
+	out->n_accounts = f->lists[FILTER_ACCOUNTS].n;
 	out->partitions = f->lists[FILTER_PARTITIONS].v;
 	out->n_partitions = f->lists[FILTER_PARTITIONS].n;
+	out->qos = f->lists[FILTER_QOS].v;
+	out->n_qos = f->lists[FILTER_QOS].n;
 	out->states = f->lists[FILTER_STATES].v;
 	out->n_states = f->lists[FILTER_STATES].n;
 	out->names = f->lists[FILTER_NAMES].v;

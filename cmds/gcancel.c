@@ -27,7 +27,9 @@ static const struct argp_option options[] = {
 	        1 },
 	{ "me", KEY_ME, NULL, 0, "My own", 1 },
 	{ "user", 'u', "LIST", 0, "Of these users", 1 },
+	{ "account", 'A', "LIST", 0, "Of these accounts, and all below them", 1 },
 	{ "partition", 'p', "LIST", 0, "In these partitions", 1 },
+	{ "qos", 'q', "LIST", 0, "With these qualities of service", 1 },
 	{ "state", 't', "LIST", 0, "In these states: PENDING or PD, RUNNING or R, ...", 1 },
 	{ "name", 'n', "LIST", 0, "With these names", 1 },
 	{ "nodes", 'w', "NODES", 0, "On these nodes: n[01-04],m1", 1 },
@@ -57,6 +59,10 @@ static int take(int key, char *value, struct argp_state *state, void *input, str
 		return filter_add_me(&g->filter, err);
 	case 'u':
 		return filter_add(&g->filter, FILTER_USERS, "--user", value, err);
+	case 'A':
+		return filter_add(&g->filter, FILTER_ACCOUNTS, "--account", value, err);
+	case 'q':
+		return filter_add(&g->filter, FILTER_QOS, "--qos", value, err);
 	case 'p':
 		return filter_add(&g->filter, FILTER_PARTITIONS, "--partition", value, err);
 	case 't':

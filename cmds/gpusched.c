@@ -320,6 +320,12 @@ static Gpusched__JobFilter filter_message(const struct gpusched_filter *f)
 	m.nodes = (char **)f->nodes;
 	m.n_nodes = list_length(f->nodes);
 	m.include_ended = f->ended;
+	if (f->size >= sizeof(*f)) { /* programs of before have neither */
+		m.accounts = (char **)f->accounts;
+		m.n_accounts = list_length(f->accounts);
+		m.qos = (char **)f->qos;
+		m.n_qos = list_length(f->qos);
+	}
 	return m;
 }
 

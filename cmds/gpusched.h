@@ -264,6 +264,8 @@ struct gpusched_filter {
 	const char *const *names;
 	const char *const *nodes;
 	bool ended; /* ended ones too, while the controller keeps them */
+	const char *const *accounts; /* and those below them */
+	const char *const *qos;
 };
 void gpusched_filter_init(struct gpusched_filter *filter);
 

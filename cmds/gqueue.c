@@ -26,7 +26,9 @@ static const struct argp_option options[] = {
 	{ NULL, 0, NULL, 0, "Which jobs (several restrict together; LIST has commas between):", 1 },
 	{ "me", KEY_ME, NULL, 0, "My own", 1 },
 	{ "user", 'u', "LIST", 0, "Of these users", 1 },
+	{ "account", 'A', "LIST", 0, "Of these accounts, and all below them", 1 },
 	{ "partition", 'p', "LIST", 0, "In these partitions", 1 },
+	{ "qos", 'q', "LIST", 0, "With these qualities of service", 1 },
 	{ "states", 't', "LIST", 0, "In these states: PENDING or PD, RUNNING or R, ...", 1 },
 	{ "name", 'n', "LIST", 0, "With these names", 1 },
 	{ "nodes", 'w', "NODES", 0, "On these nodes: n[01-04],m1", 1 },
@@ -58,6 +60,10 @@ static int take(int key, char *value, struct argp_state *state, void *input, str
 		return filter_add_me(&q->filter, err);
 	case 'u':
 		return filter_add(&q->filter, FILTER_USERS, "--user", value, err);
+	case 'A':
+		return filter_add(&q->filter, FILTER_ACCOUNTS, "--account", value, err);
+	case 'q':
+		return filter_add(&q->filter, FILTER_QOS, "--qos", value, err);
 	case 'p':
 		return filter_add(&q->filter, FILTER_PARTITIONS, "--partition", value, err);
 	case 't':
@@ -293,7 +299,9 @@ static int check_pairs(const struct gqueue *q, struct error *err)
 		{ q->why, q->listing.csv, "--why", "--csv", named },
 		{ q->why, q->filter.me, "--why", "--me", named },
 		{ q->why, lists[FILTER_USERS].n, "--why", "--user", named },
+		{ q->why, lists[FILTER_ACCOUNTS].n, "--why", "--account", named },
 		{ q->why, lists[FILTER_PARTITIONS].n, "--why", "--partition", named },
+		{ q->why, lists[FILTER_QOS].n, "--why", "--qos", named },
 		{ q->why, lists[FILTER_STATES].n, "--why", "--states", named },
 		{ q->why, lists[FILTER_NAMES].n, "--why", "--name", named },
 		{ q->why, lists[FILTER_NODES].n, "--why", "--nodes", named },

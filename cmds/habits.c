@@ -22,10 +22,6 @@ static const struct {
 	{ "gqueue", "-a", "leave it away; --all is those that have ended, too" },
 	{ "gqueue", "-r", LINES },
 	{ "gqueue", "--array", LINES },
-	{ "gqueue", "-A", "gqueue --sort=ACCOUNT -o JOBID,ACCOUNT,NAME; gacct -A ACCOUNT" },
-	{ "gqueue", "--account", "gqueue --sort=ACCOUNT -o JOBID,ACCOUNT,NAME; gacct -A ACCOUNT" },
-	{ "gqueue", "-q", "gqueue --sort=QOS -o JOBID,QOS,NAME; gacct -q QOS" },
-	{ "gqueue", "--qos", "gqueue --sort=QOS -o JOBID,QOS,NAME; gacct -q QOS" },
 	{ "gqueue", "-s", STEPS },
 	{ "gqueue", "--steps", STEPS },
 	{ "gqueue", "-M", CLUSTER },
@@ -60,7 +56,6 @@ static const struct {
 	{ "gacct", "--units", "--json has numbers: MiB and seconds" },
 	{ "gacct", "-M", CLUSTER },
 
-	{ "gcancel", "-A", "gqueue -h -o JOBID,ACCOUNT finds them; gcancel ID..." },
 	{ "gcancel", "-i", "gqueue with the same options shows which they are" },
 	{ "gcancel", "--interactive", "gqueue with the same options shows which they are" },
 

@@ -29,8 +29,8 @@ bool letters_meant(const char *format, const struct slurm_name *known)
 	return false;
 }
 
-static int refuse(const char *percent, const char *end, const struct slurm_name *known,
-        struct error *err)
+static int refuse(
+        const char *percent, const char *end, const struct slurm_name *known, struct error *err)
 {
 	char shown[80], letters[64];
 	size_t n = 0;
@@ -67,8 +67,8 @@ static int parse_one(struct letter_column *out, const char **s, const struct slu
 	return 0;
 }
 
-int letters_parse(struct letters *out, const char *format, const struct slurm_name *known,
-        struct error *err)
+int letters_parse(
+        struct letters *out, const char *format, const struct slurm_name *known, struct error *err)
 {
 	char *to = xcalloc(2 * strlen(format) + 2, 1);
 	const char *s = format;

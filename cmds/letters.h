@@ -35,14 +35,13 @@ struct letters {
 	char *text; /* what `before` and `after` are part of */
 };
 
-
 /* Is it such a format, where there are letters at all, and not names of columns ("JOBID,NAME%20")?
  * `known` may be NULL. */
 bool letters_meant(const char *format, const struct slurm_name *known);
 
 /* -1 with ERR_USAGE. */
-int letters_parse(struct letters *out, const char *format, const struct slurm_name *known,
-        struct error *err);
+int letters_parse(
+        struct letters *out, const char *format, const struct slurm_name *known, struct error *err);
 void letters_clear(struct letters *l);
 
 #endif

@@ -117,8 +117,8 @@ static int start(struct asked *a, struct error *err)
 		return error_set(err, ERR_CONFIG, "there is none any more");
 	snprintf(node_var, sizeof(node_var), "GPUSCHED_NODE=%s", a->node);
 	snprintf(cluster_var, sizeof(cluster_var), "GPUSCHED_CLUSTER=%s", conf->cluster);
-	return programs_start(a->fence->programs, argv, env, conf->controller.fence_timeout_s,
-	        on_done, a, err);
+	return programs_start(
+	        a->fence->programs, argv, env, conf->controller.fence_timeout_s, on_done, a, err);
 }
 
 static void start_some(void *arg)

@@ -70,8 +70,8 @@ static void on_done(void *arg, const struct program_end *end)
 	char buf[64];
 
 	if (!program_succeeded(end))
-		log_warning("mail to %s: the mail program %s", l->address,
-		        program_end_text(end, buf));
+		log_warning(
+		        "mail to %s: the mail program %s", l->address, program_end_text(end, buf));
 	letter_free(&l->mail->sent, l);
 }
 

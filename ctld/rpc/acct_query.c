@@ -8,19 +8,15 @@
 #include "common/text.h"
 #include "common/xalloc.h"
 #include "ctld/core/codec.h"
+#include "ctld/rpc/nameset.h"
 
 /* So many users or accounts are looked up one by one; of more, all of the time is read. */
 #define KEYS_MAX 64
 
-struct names {
-	char **v;
-	size_t n;
-};
-
 struct acct_query {
 	struct filter *filter; /* without nodes: those are the runs' */
 	struct filter *nodes;  /* NULL: not restricted */
-	struct names users, accounts, qos, labels;
+	struct nameset users, accounts, qos, labels;
 	int64_t since, until;
 	struct sight *sight; /* owned; NULL: all */
 	bool pending, has_states;
@@ -28,61 +24,11 @@ struct acct_query {
 	uint64_t *ids; /* owned: those of past */
 };
 
-static bool names_have(const struct names *names, const char *name)
-{
-	for (size_t i = 0; i < names->n; i++)
-		if (!strcmp(names->v[i], name))
-			return true;
-	return false;
-}
-
-/* Each once. */
-static void names_add(struct names *names, const char *name)
-{
-	if (names_have(names, name))
-		return;
-	names->v = xrealloc(names->v, names->n + 1, sizeof(*names->v));
-	names->v[names->n++] = xstrdup(name);
-}
-
-static void names_take(struct names *names, char *const *v, size_t n)
-{
-	for (size_t i = 0; i < n; i++)
-		names_add(names, v[i]);
-}
-
-static void names_clear(struct names *names)
-{
-	for (size_t i = 0; i < names->n; i++)
-		free(names->v[i]);
-	free(names->v);
-}
-
-static bool names_fit(const struct names *names, const char *name)
-{
-	return names->n == 0 || names_have(names, name);
-}
-
 /* --- making one ----------------------------------------------------------------------------- */
 
-/* An account and all below it; one that is not configured (any more) stands for itself. */
-static void add_account(struct acct_query *q, const struct conf *conf, const char *name)
-{
-	size_t i, last;
-
-	names_add(&q->accounts, name);
-	for (i = 0; i < conf->n_accounts; i++)
-		if (!strcmp(conf->accounts[i].name, name))
-			break;
-	if (i == conf->n_accounts)
-		return;
-	last = i + 1;
-	while (last < conf->n_accounts && conf->accounts[last].depth > conf->accounts[i].depth)
-		names_add(&q->accounts, conf->accounts[last++].name);
-}
-
 /* The filter of jobs twice: without nodes, and with nothing but them. */
-static int take_filter(struct acct_query *q, const Gpusched__JobFilter *m, struct error *err)
+static int take_filter(struct acct_query *q, const Gpusched__JobFilter *m, const struct conf *conf,
+        struct error *err)
 {
 	Gpusched__JobFilter most = GPUSCHED__JOB_FILTER__INIT, nodes = GPUSCHED__JOB_FILTER__INIT;
 
@@ -92,11 +38,11 @@ static int take_filter(struct acct_query *q, const Gpusched__JobFilter *m, struc
 	nodes.nodes = most.nodes;
 	nodes.n_nodes = most.n_nodes;
 	most.n_nodes = 0;
-	q->filter = filter_new(&most, err);
+	q->filter = filter_new(&most, conf, err);
 	if (!q->filter)
 		return -1;
 	if (nodes.n_nodes) {
-		q->nodes = filter_new(&nodes, err);
+		q->nodes = filter_new(&nodes, conf, err);
 		if (!q->nodes)
 			return -1;
 	}
@@ -104,7 +50,8 @@ static int take_filter(struct acct_query *q, const Gpusched__JobFilter *m, struc
 	for (size_t i = 0; i < most.n_states; i++)
 		q->pending = q->pending || !strcasecmp(most.states[i], "PENDING") ||
 		             !strcasecmp(most.states[i], "PD");
-	names_take(&q->users, most.users, most.n_users);
+	nameset_add_all(&q->users, most.users, most.n_users);
+	nameset_seal(&q->users);
 	return 0;
 }
 
@@ -117,6 +64,8 @@ static bool wants(void *arg, const struct row *row)
 		.user = row->v[COL_JOB_user].p,
 		.partition = row->v[COL_JOB_partition].p,
 		.name = row->v[COL_JOB_name].p,
+		.account = row->v[COL_JOB_account].p,
+		.qos = row->v[COL_JOB_qos].p,
 		.state = row->v[COL_JOB_state].p,
 		.tasks = row->v[COL_JOB_tasks].p,
 		.ended = true,
@@ -125,8 +74,8 @@ static bool wants(void *arg, const struct row *row)
 	return sight_has(q->sight, (uint32_t)row->v[COL_JOB_uid].i, row->v[COL_JOB_account].p) &&
 	       row->v[COL_JOB_end_time].i >= q->since &&
 	       (!q->until || row->v[COL_JOB_submit_time].i < q->until) &&
-	       names_fit(&q->accounts, row->v[COL_JOB_account].p) &&
-	       names_fit(&q->qos, row->v[COL_JOB_qos].p) && filter_fits(q->filter, &job);
+	       nameset_fit(&q->accounts, row->v[COL_JOB_account].p) &&
+	       nameset_fit(&q->qos, row->v[COL_JOB_qos].p) && filter_fits(q->filter, &job);
 }
 
 static void plan_past(struct acct_query *q)
@@ -168,14 +117,17 @@ struct acct_query *acct_query_new(const Gpusched__ListAcct *m, const struct conf
 	q->sight = sight;
 	q->since = m->since_time;
 	q->until = m->until_time;
-	if (take_filter(q, m->filter, err) < 0) {
+	if (take_filter(q, m->filter, conf, err) < 0) {
 		acct_query_free(q);
 		return NULL;
 	}
 	for (size_t i = 0; i < m->n_accounts; i++)
-		add_account(q, conf, m->accounts[i]);
-	names_take(&q->qos, m->qos, m->n_qos);
-	names_take(&q->labels, m->labels, m->n_labels);
+		nameset_add_account(&q->accounts, conf, m->accounts[i]);
+	nameset_add_all(&q->qos, m->qos, m->n_qos);
+	nameset_add_all(&q->labels, m->labels, m->n_labels);
+	nameset_seal(&q->accounts);
+	nameset_seal(&q->qos);
+	nameset_seal(&q->labels);
 	if (q->until && q->until <= q->since) {
 		acct_query_free(q);
 		error_set(err, ERR_USAGE, "--until is not later than --since");
@@ -193,10 +145,10 @@ void acct_query_free(struct acct_query *q)
 	sight_free(q->sight);
 	filter_free(q->filter);
 	filter_free(q->nodes);
-	names_clear(&q->users);
-	names_clear(&q->accounts);
-	names_clear(&q->qos);
-	names_clear(&q->labels);
+	nameset_clear(&q->users);
+	nameset_clear(&q->accounts);
+	nameset_clear(&q->qos);
+	nameset_clear(&q->labels);
 	free(q);
 }
 
@@ -263,7 +215,7 @@ bool acct_query_fits(const struct acct_query *q, const Gpusched__Acct *job)
 		return false;
 	if (!sight_has(q->sight, job->uid, job->account) ||
 	        (waits && !q->pending && !job->runs_billed) ||
-	        !names_fit(&q->accounts, job->account) || !names_fit(&q->qos, job->qos))
+	        !nameset_fit(&q->accounts, job->account) || !nameset_fit(&q->qos, job->qos))
 		return false;
 	nodes.n_nodes = job->n_nodes;
 	nodes.nodes = nodes.node = job->nodes;

@@ -212,12 +212,12 @@ static const struct call_ops control_ops = {
 /* An empty filter is everybody's jobs: never meant, so never done. */
 static int check_filter(const Gpusched__JobFilter *f, struct error *err)
 {
-	if (f && (f->n_ids || f->n_tasks || f->n_users || f->n_partitions || f->n_states ||
-	                 f->n_names || f->n_nodes))
+	if (f && (f->n_ids || f->n_tasks || f->n_users || f->n_accounts || f->n_partitions ||
+	                 f->n_qos || f->n_states || f->n_names || f->n_nodes))
 		return 0;
 	return error_set(err, ERR_USAGE,
-	        "which jobs? ids, users, partitions, states, names or "
-	        "nodes must be given");
+	        "which jobs? ids, users, accounts, partitions, QOS, states, names or nodes must be "
+	        "given");
 }
 
 void rpc_job_control(struct ctld *c, const struct rpc *rpc)

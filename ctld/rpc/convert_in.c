@@ -16,6 +16,7 @@
 #include "ctld/core/devices.h"
 #include "ctld/core/layout.h"
 #include "ctld/rpc/convert_parts.h"
+#include "ctld/rpc/nameset.h"
 
 #define SAME(core, wire) static_assert((int)(core) == (int)GPUSCHED__##wire, #wire)
 SAME(END_NONE, END_CAUSE__CAUSE_NONE);
@@ -347,57 +348,15 @@ int wire_job_control(const Gpusched__JobControl *m, struct arena *arena, struct 
 	return 0;
 }
 
-struct names {
-	char **v;
-	size_t n;
-};
-
-static int add_name(const char *name, void *arg)
-{
-	struct names *names = arg;
-
-	if ((names->n & (names->n - 1)) == 0) /* full at each power of two */
-		names->v = xrealloc(names->v, names->n ? 2 * names->n : 1, sizeof(*names->v));
-	names->v[names->n++] = xstrdup(name);
-	return 0;
-}
-
-static int compare_names(const void *a, const void *b)
-{
-	return strcmp(*(char *const *)a, *(char *const *)b);
-}
-
-/* In order, each once. */
-static void sort_names(struct names *names)
-{
-	size_t n = 0;
-
-	qsort(names->v, names->n, sizeof(*names->v), compare_names);
-	for (size_t i = 0; i < names->n; i++)
-		if (n == 0 || strcmp(names->v[n - 1], names->v[i]) != 0)
-			names->v[n++] = names->v[i];
-		else
-			free(names->v[i]);
-	names->n = n;
-}
-
-static void names_clear(struct names *names)
-{
-	for (size_t i = 0; i < names->n; i++)
-		free(names->v[i]);
-	free(names->v);
-}
-
 /* All nodes are walked once and looked up among the names, since these are usually few. */
 static int find_nodes(
-        const struct conf *conf, const struct names *names, uint32_t *out, struct error *err)
+        const struct conf *conf, const struct nameset *names, uint32_t *out, struct error *err)
 {
 	bool *seen = xcalloc(names->n, sizeof(*seen));
 	size_t found = 0;
 
 	for (size_t i = 0; i < conf->n_nodes && found < names->n; i++) {
-		char **at = bsearch(
-		        &conf->nodes[i].name, names->v, names->n, sizeof(*names->v), compare_names);
+		char *const *at = nameset_find(names, conf->nodes[i].name);
 
 		if (at) {
 			seen[at - names->v] = true;
@@ -416,19 +375,16 @@ static int find_nodes(
 int wire_node_list(char *const *lists, size_t n, const struct conf *conf, struct arena *arena,
         uint32_t **nodes, size_t *n_nodes, struct error *err)
 {
-	struct names names = { NULL, 0 };
-	int ret = 0;
+	struct nameset names = { NULL, 0, 0 };
+	int ret = nameset_add_hosts(&names, lists, n, CONF_MAX_NODES, err);
 
-	for (size_t i = 0; i < n && ret == 0; i++)
-		if (hostlist_each(lists[i], CONF_MAX_NODES - names.n, add_name, &names, err))
-			ret = error_wrap(err, "nodes");
 	if (ret == 0) {
-		sort_names(&names);
+		nameset_seal(&names);
 		*nodes = arena_alloc(arena, (names.n + 1) * sizeof(**nodes));
 		*n_nodes = names.n;
 		ret = *nodes ? find_nodes(conf, &names, *nodes, err) : too_much(err);
 	}
-	names_clear(&names);
+	nameset_clear(&names);
 	return ret;
 }
 

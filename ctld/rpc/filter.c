@@ -9,20 +9,14 @@
 #include "common/text.h"
 #include "common/xalloc.h"
 #include "ctld/core/job.h"
+#include "ctld/rpc/nameset.h"
 
 #define STATES_MAX 32
-#define BLOCK_MIN  32 /* what malloc(3) takes for the shortest text */
-
-/* Names in order; empty: anything fits. */
-struct names {
-	char **v;
-	size_t n;
-};
 
 struct filter {
 	struct filter_named *named; /* by id, each once */
 	size_t n_named;
-	struct names users, partitions, names, nodes;
+	struct nameset users, accounts, partitions, qos, names, nodes; /* empty: any */
 	uint32_t *user_hashes;          /* filter_user() of each of `users` */
 	const char *states[STATES_MAX]; /* long names */
 	size_t n_states;
@@ -38,34 +32,6 @@ static const struct state_name {
 #undef X
 
 #define N_STATE_NAMES (sizeof(state_names) / sizeof(state_names[0]))
-
-/* --- names --------------------------------------------------------------------------------- */
-
-static int compare(const void *a, const void *b)
-{
-	return strcmp(*(char *const *)a, *(char *const *)b);
-}
-
-static void names_set(struct names *names, char *const *v, size_t n)
-{
-	names->v = xcalloc(n, sizeof(*names->v));
-	names->n = n;
-	for (size_t i = 0; i < n; i++)
-		names->v[i] = xstrdup(v[i]);
-	qsort(names->v, n, sizeof(*names->v), compare);
-}
-
-static void names_clear(struct names *names)
-{
-	for (size_t i = 0; i < names->n; i++)
-		free(names->v[i]);
-	free(names->v);
-}
-
-static bool names_fit(const struct names *names, const char *name)
-{
-	return names->n == 0 || bsearch(&name, names->v, names->n, sizeof(name), compare) != NULL;
-}
 
 /* --- making one ---------------------------------------------------------------------------- */
 
@@ -133,51 +99,49 @@ static int take_state(struct filter *f, const char *text, struct error *err)
 	return error_set(err, ERR_USAGE, "'%s' is no state of a job, such as PENDING or PD", shown);
 }
 
-static int add_node(const char *name, void *arg)
+static void take_names(struct nameset *names, char *const *v, size_t n)
 {
-	struct names *nodes = arg;
-
-	nodes->v = xrealloc(nodes->v, nodes->n + 1, sizeof(*nodes->v));
-	nodes->v[nodes->n++] = xstrdup(name);
-	return 0;
+	nameset_add_all(names, v, n);
+	nameset_seal(names);
 }
 
-static int take_nodes(struct filter *f, char *const *lists, size_t n, struct error *err)
+/* All of it that names something of the configuration or of users. */
+static int take_lists(
+        struct filter *f, const Gpusched__JobFilter *m, const struct conf *conf, struct error *err)
 {
-	for (size_t i = 0; i < n; i++) {
-		size_t room = FILTER_NODES_MAX - f->nodes.n;
-
-		if (hostlist_each(lists[i], room, add_node, &f->nodes, err))
-			return error_wrap(err, "nodes");
-	}
-	if (f->nodes.n)
-		qsort(f->nodes.v, f->nodes.n, sizeof(*f->nodes.v), compare);
-	return 0;
-}
-
-struct filter *filter_new(const Gpusched__JobFilter *m, struct error *err)
-{
-	struct filter *f = xcalloc(1, sizeof(*f));
-
-	if (!m)
-		return f;
-	f->include_ended = m->include_ended;
-	if (take_named(f, m, err)) {
-		filter_free(f);
-		return NULL;
-	}
-	names_set(&f->users, m->users, m->n_users);
+	take_names(&f->users, m->users, m->n_users);
 	f->user_hashes = xcalloc(f->users.n, sizeof(*f->user_hashes));
 	for (size_t i = 0; i < f->users.n; i++)
 		f->user_hashes[i] = filter_user(f->users.v[i]);
-	names_set(&f->partitions, m->partitions, m->n_partitions);
-	names_set(&f->names, m->names, m->n_names);
+	for (size_t i = 0; i < m->n_accounts; i++)
+		nameset_add_account(&f->accounts, conf, m->accounts[i]);
+	nameset_seal(&f->accounts);
+	take_names(&f->partitions, m->partitions, m->n_partitions);
+	take_names(&f->qos, m->qos, m->n_qos);
+	take_names(&f->names, m->names, m->n_names);
+	if (nameset_add_hosts(&f->nodes, m->nodes, m->n_nodes, FILTER_NODES_MAX, err) < 0)
+		return -1;
+	nameset_seal(&f->nodes);
+	return 0;
+}
+
+static int take_all(
+        struct filter *f, const Gpusched__JobFilter *m, const struct conf *conf, struct error *err)
+{
+	f->include_ended = m->include_ended;
+	if (take_named(f, m, err) < 0)
+		return -1;
 	for (size_t i = 0; i < m->n_states; i++)
-		if (take_state(f, m->states[i], err)) {
-			filter_free(f);
-			return NULL;
-		}
-	if (take_nodes(f, m->nodes, m->n_nodes, err)) {
+		if (take_state(f, m->states[i], err) < 0)
+			return -1;
+	return take_lists(f, m, conf, err);
+}
+
+struct filter *filter_new(const Gpusched__JobFilter *m, const struct conf *conf, struct error *err)
+{
+	struct filter *f = xcalloc(1, sizeof(*f));
+
+	if (m && take_all(f, m, conf, err) < 0) {
 		filter_free(f);
 		return NULL;
 	}
@@ -191,28 +155,22 @@ void filter_free(struct filter *f)
 	for (size_t i = 0; i < f->n_named; i++)
 		taskset_clear(&f->named[i].tasks);
 	free(f->named);
-	names_clear(&f->users);
+	nameset_clear(&f->users);
 	free(f->user_hashes);
-	names_clear(&f->partitions);
-	names_clear(&f->names);
-	names_clear(&f->nodes);
+	nameset_clear(&f->accounts);
+	nameset_clear(&f->partitions);
+	nameset_clear(&f->qos);
+	nameset_clear(&f->names);
+	nameset_clear(&f->nodes);
 	sight_free(f->sight);
 	free(f);
 }
 
-static size_t names_size(const struct names *names)
-{
-	size_t size = 0;
-
-	for (size_t i = 0; i < names->n; i++)
-		size += sizeof(*names->v) + BLOCK_MIN + strlen(names->v[i]);
-	return size;
-}
-
 size_t filter_size(const struct filter *f)
 {
-	size_t size = sizeof(*f) + names_size(&f->users) + names_size(&f->partitions) +
-	              names_size(&f->names) + names_size(&f->nodes);
+	size_t size = sizeof(*f) + nameset_size(&f->users) + nameset_size(&f->accounts) +
+	              nameset_size(&f->partitions) + nameset_size(&f->qos) +
+	              nameset_size(&f->names) + nameset_size(&f->nodes);
 
 	for (size_t i = 0; i < f->n_named; i++)
 		size += sizeof(f->named[i]) + f->named[i].tasks.size * sizeof(*f->named[i].tasks.v);
@@ -256,14 +214,14 @@ static bool id_fits(const struct filter *f, const struct job_view *job)
 
 static int is_named(const char *node, void *arg)
 {
-	return names_fit(arg, node) ? 1 : 0;
+	return nameset_fit(arg, node) ? 1 : 0;
 }
 
 /* One of its nodes is one of those. */
 static bool nodes_fit(const struct filter *f, const struct job_view *job)
 {
 	if (job->n_nodes < 2 || f->nodes.n == 0)
-		return names_fit(&f->nodes, job->node ? job->node : "");
+		return nameset_fit(&f->nodes, job->node ? job->node : "");
 	return hostlist_each(job->nodes, job->n_nodes, is_named, (void *)&f->nodes, NULL) > 0;
 }
 
@@ -312,9 +270,10 @@ static bool sees(const struct filter *f, const struct job_view *job)
 
 bool filter_fits(const struct filter *f, const struct job_view *job)
 {
-	return sees(f, job) && state_fits(f, job) && names_fit(&f->users, job->user) &&
-	       names_fit(&f->partitions, job->partition) && names_fit(&f->names, job->name) &&
-	       nodes_fit(f, job) && id_fits(f, job);
+	return sees(f, job) && state_fits(f, job) && nameset_fit(&f->users, job->user) &&
+	       nameset_fit(&f->accounts, job->account) &&
+	       nameset_fit(&f->partitions, job->partition) && nameset_fit(&f->qos, job->qos) &&
+	       nameset_fit(&f->names, job->name) && nodes_fit(f, job) && id_fits(f, job);
 }
 
 const struct filter_named *filter_named(const struct filter *f, size_t *n)
@@ -325,7 +284,8 @@ const struct filter_named *filter_named(const struct filter *f, size_t *n)
 
 const struct filter_named *filter_only_named(const struct filter *f, size_t *n)
 {
-	bool more = f->users.n || f->partitions.n || f->names.n || f->nodes.n || f->n_states;
+	bool more = f->users.n || f->accounts.n || f->partitions.n || f->qos.n || f->names.n ||
+	            f->nodes.n || f->n_states;
 
 	*n = more ? 0 : f->n_named;
 	return *n ? f->named : NULL;

@@ -26,9 +26,9 @@
 
 struct filter;
 
-/* Copies what it keeps. `m` NULL: all jobs that have not ended. NULL with ERR_USAGE: a state or
- * node list that cannot be. */
-struct filter *filter_new(const Gpusched__JobFilter *m, struct error *err);
+/* Copies what it keeps; `conf` says what is below an account. `m` NULL: all jobs that have not
+ * ended. NULL with ERR_USAGE: a state or node list that cannot be. */
+struct filter *filter_new(const Gpusched__JobFilter *m, const struct conf *conf, struct error *err);
 void filter_free(struct filter *f); /* NULL is fine */
 
 /* Bytes of memory that it takes, roughly. */

@@ -158,7 +158,7 @@ bool rpc_sees(struct ctld *c, const struct rpc *rpc, const struct job_view *job)
 struct filter *rpc_filter(
         struct ctld *c, const struct rpc *rpc, const Gpusched__JobFilter *m, struct error *err)
 {
-	struct filter *filter = filter_new(m, err);
+	struct filter *filter = filter_new(m, c->conf, err);
 	struct caller caller = peer_caller(c, rpc->peer);
 
 	if (filter)

@@ -103,6 +103,7 @@ PAIRS = [
     ("gqueue", "--why=1", "--start"), ("gqueue", "--why=1", "--format=JOBID"), ("gqueue", "--why=1", "--sort=JOBID"),
     ("gqueue", "--why=1", "--csv"), ("gqueue", "--why=1", "--long"), ("gqueue", "--why=1", "--states=PD"),
     ("gqueue", "--why=1", "--me"), ("gqueue", "--why=1", "--partition=batch"),
+    ("gqueue", "--why=1", "--account=a"), ("gqueue", "--why=1", "--qos=a"),
     ("gqueue", "--me", "--user=marc"), ("gcancel", "--me", "--user=marc"), ("gacct", "--me", "--user=marc"),
     ("gprio", "--me", "--user=marc"), ("gprio", "--weights", "--jobs=1"), ("gprio", "--weights", "--norm"),
     ("gprio", "--norm", "--format=JOBID"), ("gprio", "--norm", "--long"), ("gprio", "--norm", "--json"),

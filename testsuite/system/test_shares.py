@@ -62,6 +62,27 @@ def waits(jobs, job, reason, *words):
     assert jobs.c.run("gqueue", "-h", "-j", job, "-o", "REASON").stdout.split()[0] == reason
 
 
+# --- which jobs --------------------------------------------------------------------------------
+
+def test_jobs_of_an_account_and_a_qos(jobs):
+    """-A and -q of gqueue and gcancel, as squeue and scancel have them; an account has those below it."""
+    red = jobs.submit(RED, "--hold", account="red")
+    blue = jobs.submit(BLUE, "--hold", account="blue")
+    tight = jobs.submit(GREEN, "--hold", "--qos=tight", "--gpus=1", "-t", "60", account="rest")
+
+    def listed(*options):
+        return sorted(int(i) for i in jobs.c.run("gqueue", "-h", "-o", "%i", *options).stdout.split())
+
+    assert listed("-A", "red") == [red]
+    assert listed("--account=lab") == [red, blue]
+    assert listed("-A", "blue,rest") == [blue, tight]
+    assert listed("-q", "tight") == [tight]
+    assert listed("-q", "normal", "-A", "lab") == [red, blue]
+    assert listed("-A", "none") == listed("-q", "tight", "-A", "lab") == []
+    jobs.c.run("gcancel", "-A", "lab", "-q", "normal")
+    assert listed() == [tight]
+
+
 # --- limits ------------------------------------------------------------------------------------
 
 @pytest.mark.parametrize("user, account, take, more, reason, words", [

@@ -19,6 +19,7 @@ static const struct job_view jobs[] = {
 	{ .id = 1,
 	        .uid = 1,
 	        .account = "red",
+	        .qos = "normal",
 	        .user = "ana",
 	        .partition = "batch",
 	        .name = "a",
@@ -27,6 +28,7 @@ static const struct job_view jobs[] = {
 	{ .id = 3,
 	        .uid = 1,
 	        .account = "blue",
+	        .qos = "night",
 	        .user = "ana",
 	        .partition = "small",
 	        .name = "b",
@@ -35,6 +37,7 @@ static const struct job_view jobs[] = {
 	{ .id = 4,
 	        .uid = 2,
 	        .account = "red",
+	        .qos = "normal",
 	        .user = "li",
 	        .partition = "batch",
 	        .name = "a",
@@ -43,6 +46,7 @@ static const struct job_view jobs[] = {
 	{ .id = 7,
 	        .uid = 2,
 	        .account = "lab",
+	        .qos = "normal",
 	        .user = "li",
 	        .partition = "batch",
 	        .name = "c",
@@ -52,6 +56,7 @@ static const struct job_view jobs[] = {
 	{ .id = 8,
 	        .uid = 3,
 	        .account = "blue",
+	        .qos = "normal",
 	        .user = "marc",
 	        .partition = "batch",
 	        .name = "a",
@@ -61,6 +66,14 @@ static const struct job_view jobs[] = {
 };
 
 #define N_JOBS (sizeof(jobs) / sizeof(jobs[0]))
+
+static char *coordinators[] = { S("li") }, *others[] = { S("zoe") };
+static struct conf_account accounts[] = {
+	{ .name = S("lab"), .parent = CONF_NONE, .coordinators = { coordinators, 1 } },
+	{ .name = S("red"), .parent = 0, .depth = 1 },
+	{ .name = S("blue"), .parent = CONF_NONE, .coordinators = { others, 1 } },
+};
+static const struct conf conf = { .accounts = accounts, .n_accounts = 3 };
 
 /* The core, as far as a walk asks it. */
 bool core_job_next(
@@ -108,7 +121,8 @@ static const char *walk(const struct filter *f, unsigned budget)
 }
 
 struct wish {
-	const char *users[3], *partitions[3], *states[3], *names[3], *nodes[3];
+	const char *users[3], *accounts[3], *qos[3], *partitions[3], *states[3], *names[3],
+	        *nodes[3];
 	uint64_t ids[4];
 	bool ended;
 	const char *want;
@@ -129,6 +143,8 @@ static Gpusched__JobFilter message(const struct wish *r)
 
 #define LIST(field) m.field = (char **)(uintptr_t)r->field, m.n_##field = count(r->field)
 	LIST(users);
+	LIST(accounts);
+	LIST(qos);
 	LIST(partitions);
 	LIST(states);
 	LIST(names);
@@ -150,6 +166,13 @@ static void test_what_fits(void **state)
 		{ .users = { "ana", "marc" }, .ended = true, .want = "1 3 8" },
 		{ .users = { "an" }, .want = "" },
 		{ .partitions = { "small" }, .want = "3" },
+		{ .accounts = { "red" }, .want = "1 4" },
+		{ .accounts = { "lab" }, .ended = true, .want = "1 4 7" }, /* and below it */
+		{ .accounts = { "lab", "blue" }, .users = { "li" }, .want = "4" },
+		{ .accounts = { "gone" }, .ended = true, .want = "" },
+		{ .qos = { "night" }, .want = "3" },
+		{ .qos = { "night", "x" }, .accounts = { "red" }, .want = "" },
+		{ .ids = { 1, 3 }, .qos = { "night" }, .want = "3" },
 		{ .names = { "a" }, .ended = true, .want = "1 4 8" },
 		{ .nodes = { "n[01-02]" }, .want = "3 4" },
 		{ .nodes = { "n03", "n01" }, .ended = true, .want = "3 7 8" },
@@ -171,7 +194,7 @@ static void test_what_fits(void **state)
 	for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
 		Gpusched__JobFilter m = message(&rows[i]);
 		struct error err;
-		struct filter *f = filter_new(&m, &err);
+		struct filter *f = filter_new(&m, &conf, &err);
 
 		assert_non_null(f);
 		for (unsigned budget = 1; budget < 8; budget++)
@@ -184,7 +207,7 @@ static void test_what_fits(void **state)
 
 static void test_nothing_given(void **state)
 {
-	struct filter *f = filter_new(NULL, NULL);
+	struct filter *f = filter_new(NULL, &conf, NULL);
 
 	(void)state;
 	assert_string_equal(walk(f, 2), "1 3 4");
@@ -194,13 +217,6 @@ static void test_nothing_given(void **state)
 /* What is not in sight is not there: neither found nor known, whatever is asked. */
 static void test_sight(void **state)
 {
-	char *coordinators[] = { S("li") }, *none[] = { S("zoe") };
-	struct conf_account accounts[] = {
-		{ .name = S("lab"), .parent = CONF_NONE, .coordinators = { coordinators, 1 } },
-		{ .name = S("red"), .parent = 0 },
-		{ .name = S("blue"), .parent = CONF_NONE, .coordinators = { none, 1 } },
-	};
-	const struct conf conf = { .accounts = accounts, .n_accounts = 3 };
 	static const struct wish all = { .ended = true }, named = { .ids = { 1, 4, 8 } };
 	static const struct {
 		struct caller caller;
@@ -218,7 +234,7 @@ static void test_sight(void **state)
 	(void)state;
 	for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
 		Gpusched__JobFilter m = message(&all), n = message(&named);
-		struct filter *f = filter_new(&m, NULL);
+		struct filter *f = filter_new(&m, &conf, NULL);
 		struct filter_walk known = { 0 };
 		struct job_view view;
 		unsigned budget = 100;
@@ -229,7 +245,7 @@ static void test_sight(void **state)
 		filter_see_only(f, sight_new(&conf, &rows[i].caller, true));
 		assert_string_equal(walk(f, 3), rows[i].all);
 		filter_free(f);
-		f = filter_new(&n, NULL);
+		f = filter_new(&n, &conf, NULL);
 		filter_see_only(f, sight_new(&conf, &rows[i].caller, true));
 		assert_string_equal(walk(f, 3), rows[i].named);
 		while (filter_next(f, &known, NULL, (struct clocks){ 0 }, &budget, &view) > 0)
@@ -244,7 +260,7 @@ static void test_only_ids(void **state)
 	static const struct wish named = { .ids = { 9, 4, 9 } };
 	static const struct wish more = { .ids = { 9, 4 }, .users = { "ana" } };
 	Gpusched__JobFilter m = message(&named);
-	struct filter *f = filter_new(&m, NULL);
+	struct filter *f = filter_new(&m, &conf, NULL);
 	const struct filter_named *ids;
 	size_t n;
 
@@ -255,7 +271,7 @@ static void test_only_ids(void **state)
 	assert_int_equal(ids[1].id, 9);
 	filter_free(f);
 	m = message(&more);
-	f = filter_new(&m, NULL);
+	f = filter_new(&m, &conf, NULL);
 	assert_null(filter_only_named(f, &n));
 	assert_int_equal(n, 0);
 	ids = filter_named(f, &n);
@@ -281,7 +297,7 @@ static void test_refused(void **state)
 		Gpusched__JobFilter m = message(&rows[i].row);
 		struct error err = { 0 };
 
-		assert_null(filter_new(&m, &err));
+		assert_null(filter_new(&m, &conf, &err));
 		if (err.code != ERR_USAGE || !strstr(err.text, rows[i].part))
 			fail_msg("row %zu: %d %s", i, err.code, err.text);
 	}

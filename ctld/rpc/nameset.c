@@ -1,0 +1,97 @@
+/* nameset.c - see nameset.h */
+#include "ctld/rpc/nameset.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "common/hostlist.h"
+#include "common/xalloc.h"
+
+#define BLOCK_MIN 32 /* what malloc(3) takes for the shortest text */
+
+void nameset_add(struct nameset *names, const char *name)
+{
+	if (names->n == names->room) {
+		names->room = names->room ? 2 * names->room : 4;
+		names->v = xrealloc(names->v, names->room, sizeof(*names->v));
+	}
+	names->v[names->n++] = xstrdup(name);
+}
+
+void nameset_add_all(struct nameset *names, char *const *v, size_t n)
+{
+	for (size_t i = 0; i < n; i++)
+		nameset_add(names, v[i]);
+}
+
+static int add_host(const char *name, void *arg)
+{
+	nameset_add(arg, name);
+	return 0;
+}
+
+int nameset_add_hosts(
+        struct nameset *names, char *const *lists, size_t n, size_t max, struct error *err)
+{
+	for (size_t i = 0; i < n; i++)
+		if (hostlist_each(lists[i], max - names->n, add_host, names, err))
+			return error_wrap(err, "nodes");
+	return 0;
+}
+
+void nameset_add_account(struct nameset *names, const struct conf *conf, const char *account)
+{
+	size_t i = 0;
+
+	nameset_add(names, account);
+	while (i < conf->n_accounts && strcmp(conf->accounts[i].name, account) != 0)
+		i++;
+	for (size_t k = i + 1;
+	        k < conf->n_accounts && conf->accounts[k].depth > conf->accounts[i].depth; k++)
+		nameset_add(names, conf->accounts[k].name);
+}
+
+static int compare(const void *a, const void *b)
+{
+	return strcmp(*(char *const *)a, *(char *const *)b);
+}
+
+void nameset_seal(struct nameset *names)
+{
+	size_t n = 0;
+
+	if (names->n)
+		qsort(names->v, names->n, sizeof(*names->v), compare);
+	for (size_t i = 0; i < names->n; i++)
+		if (n == 0 || strcmp(names->v[n - 1], names->v[i]) != 0)
+			names->v[n++] = names->v[i];
+		else
+			free(names->v[i]);
+	names->n = n;
+}
+
+void nameset_clear(struct nameset *names)
+{
+	for (size_t i = 0; i < names->n; i++)
+		free(names->v[i]);
+	free(names->v);
+}
+
+char *const *nameset_find(const struct nameset *names, const char *name)
+{
+	return names->n ? bsearch(&name, names->v, names->n, sizeof(*names->v), compare) : NULL;
+}
+
+bool nameset_fit(const struct nameset *names, const char *name)
+{
+	return names->n == 0 || nameset_find(names, name);
+}
+
+size_t nameset_size(const struct nameset *names)
+{
+	size_t size = names->room * sizeof(*names->v);
+
+	for (size_t i = 0; i < names->n; i++)
+		size += BLOCK_MIN + strlen(names->v[i]);
+	return size;
+}
