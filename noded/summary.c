@@ -84,11 +84,17 @@ static bool is_array(const Gpusched__LaunchRecord *l)
 	return false;
 }
 
-static void say_job(struct text *t, const Gpusched__LaunchRecord *l, const Gpusched__RunReport *r)
+static void say_name(struct text *t, const Gpusched__LaunchRecord *l, const Gpusched__RunReport *r)
 {
-	say(t, "== gpusched: job %" PRIu64, r->run->job);
+	say(t, "%" PRIu64, r->run->job);
 	if (is_array(l))
 		say(t, "_%" PRIu32, r->run->task);
+}
+
+static void say_job(struct text *t, const Gpusched__LaunchRecord *l, const Gpusched__RunReport *r)
+{
+	say(t, "== gpusched: job ");
+	say_name(t, l, r);
 }
 
 static void say_head(
@@ -153,6 +159,15 @@ static void say_used(
 	        size_format_mb(size, u->mem_peak_mb));
 }
 
+static void say_nodes(
+        struct text *t, const Gpusched__LaunchRecord *l, const Gpusched__RunReport *end)
+{
+	say(t, "   nodes  this is of the first of %" PRIu32 "; of each: gacct --runs -j ",
+	        end->nnodes);
+	say_name(t, l, end);
+	say(t, "\n");
+}
+
 /* A third more than was used, in steps that people write; 0: as much as was asked for. */
 static uint64_t enough(uint64_t used, uint64_t asked, uint64_t step)
 {
@@ -188,10 +203,12 @@ size_t summary_text(
 	out[0] = '\0';
 	say_head(&t, l, end);
 	say_asked(&t, l, end);
-	if (end->used) {
+	if (end->used)
 		say_used(&t, l, end);
+	if (end->nnodes > 1)
+		say_nodes(&t, l, end);
+	else if (end->used)
 		say_next(&t, l, end);
-	}
 	return (size_t)(t.at - out);
 }
 

@@ -5,15 +5,19 @@
  *	   used   compute 91%, GPU memory 61G of 80G, 9.1 CPUs, 120G
  *	   next   --mem=160G --time=2:00:00 are enough
  *
+ * Of a job on several nodes the first writes what it knows of itself, without advice, since the
+ * others may have used more:
+ *
+ *	   nodes  this is of the first of 4; of each: gacct --runs -j 4655
+ *
  * A part of a GPU is "1 h100/20G,25%". Who ran out of memory hears of what, under the first line:
  *
  *	   reason used 24.3G of 20G of GPU 2
  *
  * Made by the shepherd when all of the run has ended, written by a process that has become the
- *run's owner: to the file of its standard output and nowhere else (no pipe, no terminal, no
- *device), and given up if that takes long. What nothing has measured is left out. Of a job on
- *several nodes the first writes, of itself, and what all of them cost. How long it has waited the
- *first attempt says.
+ * run's owner: to the file of its standard output and nowhere else (no pipe, no terminal, no
+ * device), and given up if that takes long. What nothing has measured is left out. What it cost is
+ * of all nodes. How long it has waited the first attempt says.
  */
 #ifndef NODED_SUMMARY_H
 #define NODED_SUMMARY_H

@@ -77,6 +77,12 @@ static void test_text(void **state)
 	     "   asked  2 h100, 28 CPUs, 440G, 4:00:00\n"
 	     "   used   compute 91%, GPU memory 61G of 80G, 9.1 CPUs, 120G\n"
 	     "   next   --mem=160G --time=2:00:00 are enough\n");
+	end.nnodes = 4; /* what the others have used it does not know */
+	says("== gpusched: job 4655 COMPLETED 0:0 in 1:30:00 after 0:12; EUR 8.58\n"
+	     "   asked  2 h100, 28 CPUs, 440G, 4:00:00\n"
+	     "   used   compute 91%, GPU memory 61G of 80G, 9.1 CPUs, 120G\n"
+	     "   nodes  this is of the first of 4; of each: gacct --runs -j 4655\n");
+	end.nnodes = 1;
 	/* Of an older controller, without prices. */
 	launch.waited_us = launch.cost_hour_u = launch.gpu_mem_mb = 0;
 	says("== gpusched: job 4655 COMPLETED 0:0 in 1:30:00\n"
