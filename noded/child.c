@@ -15,6 +15,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/ioctl.h>
+#include <sys/personality.h>
 #include <sys/prctl.h>
 #include <sys/resource.h>
 #include <sys/stat.h>
@@ -34,6 +35,7 @@
 #include "noded/rundir.h"
 
 #define KERNEL_SIGNALS 64
+#define TIMER_SLACK_NS 50000 /* the kernel's own [prctl(2)] */
 
 #define EXIT_CHILD 125 /* nobody looks at it: the pipe has told */
 
@@ -75,6 +77,24 @@ static char **list_of(const ProtobufCBinaryData *v, size_t n, char *first)
 
 /* --- the process ------------------------------------------------------------------------------ */
 
+/* An agent that is not root may be unable to, and its jobs stay as nice as it is. CPUs: what the
+ * kernel's command line and the cgroups leave; init's tells that, the agent's own is its unit's. */
+static void reset_service(void)
+{
+	cpu_set_t cpus;
+
+	sched_setscheduler(0, SCHED_OTHER, &(struct sched_param){ 0 });
+	setpriority(PRIO_PROCESS, 0, 0);
+	syscall(SYS_ioprio_set, 1 /* a process */, 0, 0 /* by how nice it is [ioprio_set(2)] */);
+	if (sched_getaffinity(1, sizeof(cpus), &cpus) == 0)
+		sched_setaffinity(0, sizeof(cpus), &cpus);
+	syscall(SYS_set_mempolicy, 0 /* MPOL_DEFAULT */, NULL, 0);
+	prctl(PR_SET_TIMERSLACK, TIMER_SLACK_NS, 0, 0, 0);
+	prctl(PR_SET_THP_DISABLE, 0, 0, 0, 0);
+	prctl(PR_SET_SECUREBITS, 0, 0, 0, 0);
+	personality(PER_LINUX);
+}
+
 /* Whatever the agent ignored or blocked, and how soon it is served, is not the job's affair. A
  * session of its own, so that `kill 0` in a script does not reach the shepherd. */
 static void reset_process(void)
@@ -87,9 +107,7 @@ static void reset_process(void)
 	for (int sig = 1; sig <= KERNEL_SIGNALS; sig++)
 		syscall(SYS_rt_sigaction, sig, dfl, NULL, KERNEL_SIGNALS / 8);
 	syscall(SYS_rt_sigprocmask, SIG_SETMASK, &none, NULL, sizeof(none));
-	/* An agent that is not root may be unable to, and its jobs stay as nice as it is. */
-	sched_setscheduler(0, SCHED_OTHER, &(struct sched_param){ 0 });
-	setpriority(PRIO_PROCESS, 0, 0);
+	reset_service();
 	setsid();
 }
 

@@ -24,7 +24,8 @@ struct child_ends {
 	size_t n; /* 3, or 1: a terminal, which becomes the controlling one; 0: files */
 };
 
-/* What is not the job's affair: handlers, blocked signals, our session, our OOM score. */
+/* What is not the job's affair: handlers, blocked signals, our session, our OOM score, how the
+ * agent is served (scheduling, I/O priority, CPUs, memory policy, timers), its personality. */
 void child_reset(void);
 
 /* Never returns: the site's program for the owner after his job (program.h), as the job was, after

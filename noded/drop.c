@@ -32,6 +32,26 @@ static int sys_new_keyring(void)
 	return 0;
 }
 
+/* EINVAL: the first number that this kernel does not know. */
+static int sys_clear_bounding(void)
+{
+	for (int cap = 0; prctl(PR_CAPBSET_READ, cap, 0, 0, 0) >= 0; cap++) {
+		if (prctl(PR_CAPBSET_DROP, cap, 0, 0, 0) < 0)
+			return -1;
+	}
+	return 0;
+}
+
+static int sys_get_bounding(int *any)
+{
+	int in;
+
+	*any = 0;
+	for (int cap = 0; (in = prctl(PR_CAPBSET_READ, cap, 0, 0, 0)) >= 0; cap++)
+		*any |= in;
+	return 0;
+}
+
 /* Kernel ABI [capget(2)]; libcap's cap_t would allocate and know names that we do not need. */
 static int sys_clear_caps(void)
 {
@@ -70,6 +90,7 @@ const struct drop_calls drop_system_calls = {
 	.set_groups = sys_set_groups,
 	.set_gids = setresgid,
 	.new_keyring = sys_new_keyring,
+	.clear_bounding = sys_clear_bounding,
 	.set_uids = setresuid,
 	.clear_caps = sys_clear_caps,
 	.get_groups = getgroups,
@@ -78,6 +99,7 @@ const struct drop_calls drop_system_calls = {
 	.get_fsuid = sys_get_fsuid,
 	.get_fsgid = sys_get_fsgid,
 	.get_caps = sys_get_caps,
+	.get_bounding = sys_get_bounding,
 };
 
 /* --- the proof -------------------------------------------------------------------------------- */
@@ -156,7 +178,7 @@ int drop_prove(const struct drop_calls *calls, const struct drop_to *to, struct 
 int drop_privileges(const struct drop_calls *calls, const struct drop_to *to, struct error *err)
 {
 	gid_t *groups = xcalloc(to->n_groups + 1, sizeof(*groups));
-	int r;
+	int r, bounding;
 
 	for (size_t i = 0; i < to->n_groups; i++)
 		groups[i] = (gid_t)to->groups[i];
@@ -170,11 +192,15 @@ int drop_privileges(const struct drop_calls *calls, const struct drop_to *to, st
 	 * as one of the user's 200. */
 	if (calls->new_keyring() < 0)
 		return failed(err, "a session keyring");
+	if (to->uid != 0 && calls->clear_bounding() < 0)
+		return failed(err, "bounding set");
 	if (calls->set_uids(to->uid, to->uid, to->uid) < 0)
 		return failed(err, "setresuid");
 	if (to->uid != 0 && calls->clear_caps() < 0)
 		return failed(err, "capset");
 	if (prove_groups(calls, to, err) < 0)
 		return -1;
+	if (to->uid != 0 && (calls->get_bounding(&bounding) < 0 || bounding))
+		return wrong(err, "the bounding set is not empty");
 	return drop_prove(calls, to, err);
 }

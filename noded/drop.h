@@ -1,10 +1,13 @@
 /* drop.h - become the user, and prove it
  *
- * In this order: supplementary groups, group, session keyring, user, capabilities; then everything
- * is read back and compared, and it is tried to become root again. Whatever does not fit is an
- * error, after which the process must end: nothing is executed in between two identities [slurm
- * CVE-2019-19728; flux IMP]. The keyring is a new one: who is in that of the agent reads the keys
- * in it, whoever he has become, and it would be one for all jobs [session-keyring(7)].
+ * In this order: supplementary groups, group, session keyring, bounding set, user, capabilities;
+ * then everything is read back and compared, and it is tried to become root again. Whatever does
+ * not fit is an error, after which the process must end: nothing is executed in between two
+ * identities [slurm CVE-2019-19728; flux IMP]. The keyring is a new one: who is in that of the
+ * agent reads the keys in it, whoever he has become, and it would be one for all jobs
+ * [session-keyring(7)]. Without a bounding set no file gives capabilities either, should
+ * no_new_privs ever fail to hold; a user namespace has one of its own [user_namespaces(7)], so
+ * containers without root are as before.
  *
  * The system calls go through a table, so that a test can make each of them fail, or lie.
  */
@@ -28,6 +31,7 @@ struct drop_calls {
 	int (*set_groups)(size_t n, const gid_t *groups);
 	int (*set_gids)(gid_t r, gid_t e, gid_t s);
 	int (*new_keyring)(void);
+	int (*clear_bounding)(void);
 	int (*set_uids)(uid_t r, uid_t e, uid_t s);
 	int (*clear_caps)(void);
 	int (*get_groups)(int n, gid_t *groups);
@@ -37,14 +41,16 @@ struct drop_calls {
 	gid_t (*get_fsgid)(void);
 	/* Bits of the inheritable, permitted, effective and ambient sets together; -1: unknown. */
 	int (*get_caps)(uint64_t *any);
+	int (*get_bounding)(int *any); /* is there one in the bounding set? */
 };
 
 extern const struct drop_calls drop_system_calls;
 
-/* 0, or -1 with ERR_LAUNCH. root (uid 0) keeps its capabilities. */
+/* 0, or -1 with ERR_LAUNCH. root (uid 0) keeps its capabilities, and the bounding set. */
 int drop_privileges(const struct drop_calls *calls, const struct drop_to *to, struct error *err);
 
-/* For an agent that is not root: is this process exactly that user already? */
+/* For an agent that is not root: is this process exactly that user already? Its bounding set it
+ * cannot give up. */
 int drop_prove(const struct drop_calls *calls, const struct drop_to *to, struct error *err);
 
 #endif

@@ -35,11 +35,8 @@ static int drop_capabilities(struct error *err)
 	struct __user_cap_data_struct data[2] = { { 0 } };
 	uint64_t left = 0;
 
-	/* EINVAL: the first number that this kernel does not know. */
-	for (int cap = 0; prctl(PR_CAPBSET_READ, cap, 0, 0, 0) >= 0; cap++) {
-		if (prctl(PR_CAPBSET_DROP, cap, 0, 0, 0) < 0)
-			return failed(err, "bounding set");
-	}
+	if (drop_system_calls.clear_bounding() < 0)
+		return failed(err, "bounding set");
 	if (prctl(PR_SET_SECUREBITS, SECURE_ALL, 0, 0, 0) < 0)
 		return failed(err, "securebits");
 	if (setgroups(0, NULL) < 0)

@@ -107,7 +107,8 @@ class Launcher:
 
     # --- the process ---------------------------------------------------------------------------
 
-    def start(self, wait=True, leak=(), **env):
+    def start(self, wait=True, leak=(), under=(), **env):
+        """`under`: a command that executes what follows it."""
         self.sock, theirs = socket.socketpair()
         self.sock.setblocking(False)
         kw = {"user": self.user.pw_uid, "group": self.user.pw_gid, "extra_groups": []} if self.user and ROOT else {}
@@ -117,7 +118,7 @@ class Launcher:
         log = open(self.dir / "log/launcher", "ab")
         (self.dir / "log").chmod(0o777)
         self.process = subprocess.Popen(
-            [str(a) for a in (HOST, theirs.fileno(), "n1", CLUSTER, self.dir / "run", self.dir / "spool",
+            [str(a) for a in (*under, HOST, theirs.fileno(), "n1", CLUSTER, self.dir / "run", self.dir / "spool",
                               self.munge.socket, SHEPHERD, self.cgroup, int(self.allow_root), self.age,
                               *(f"{k}={v}" for k, v in self.options.items()))],
             stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=log, pass_fds=[theirs.fileno(), *leak], env=e,

@@ -21,6 +21,7 @@ static struct {
 	gid_t groups[8];
 	int n_groups;
 	uint64_t caps;
+	int bounding;
 	int keyrings; /* new ones */
 	int calls;
 	int fail_at; /* the call with this number fails */
@@ -68,6 +69,25 @@ static int fake_new_keyring(void)
 	if (!t)
 		p.keyrings++;
 	return t < 0 ? -1 : 0;
+}
+
+static int fake_clear_bounding(void)
+{
+	int t = turn();
+
+	if (p.ru || p.eu || p.su) {
+		errno = EPERM;
+		return -1;
+	}
+	if (!t)
+		p.bounding = 0;
+	return t < 0 ? -1 : 0;
+}
+
+static int fake_get_bounding(int *any)
+{
+	*any = p.bounding;
+	return turn() < 0 ? -1 : 0;
 }
 
 static int fake_set_uids(uid_t r, uid_t e, uid_t s)
@@ -151,6 +171,7 @@ static const struct drop_calls fake = {
 	.set_groups = fake_set_groups,
 	.set_gids = fake_set_gids,
 	.new_keyring = fake_new_keyring,
+	.clear_bounding = fake_clear_bounding,
 	.set_uids = fake_set_uids,
 	.clear_caps = fake_clear_caps,
 	.get_groups = fake_get_groups,
@@ -159,6 +180,7 @@ static const struct drop_calls fake = {
 	.get_fsuid = fake_get_fsuid,
 	.get_fsgid = fake_get_fsgid,
 	.get_caps = fake_get_caps,
+	.get_bounding = fake_get_bounding,
 };
 
 static const uint32_t groups[] = { 1000, 27, 44 };
@@ -172,6 +194,7 @@ static void become_root(void)
 	p.groups[0] = 0;
 	p.n_groups = 1;
 	p.caps = ~(uint64_t)0;
+	p.bounding = 1;
 }
 
 static void all_ids_change(void **state)
@@ -185,7 +208,7 @@ static void all_ids_change(void **state)
 	assert_true(p.rg == 1000 && p.eg == 1000 && p.sg == 1000);
 	assert_int_equal(p.n_groups, 3);
 	assert_int_equal(p.keyrings, 1);
-	assert_true(p.caps == 0);
+	assert_true(p.caps == 0 && p.bounding == 0);
 }
 
 /* The calls that must succeed are those before the two that must not: setting root again. */
@@ -198,9 +221,9 @@ static void no_call_may_fail(void **state)
 	become_root();
 	assert_int_equal(drop_privileges(&fake, &ana, &err), 0);
 	n = p.calls;
-	assert_int_equal(n, 13);
+	assert_int_equal(n, 15);
 	for (int i = 1; i <= n; i++) {
-		int may = i == 10 || i == 11; /* setresuid(0): refused is what we want */
+		int may = i == 12 || i == 13; /* setresuid(0): refused is what we want */
 
 		become_root();
 		p.fail_at = i;
@@ -210,21 +233,22 @@ static void no_call_may_fail(void **state)
 	}
 }
 
-/* setgroups, setresgid, setresuid, capset that claim to have worked; and a setresuid(0) that does.
+/* setgroups, setresgid, the bounding set, setresuid, capset that claim to have worked; and a
+ * setresuid(0) that does.
  */
 static void no_call_may_lie(void **state)
 {
 	struct error err;
 
 	(void)state;
-	for (int i = 1; i <= 5; i++) {
+	for (int i = 1; i <= 6; i++) {
 		if (i == 3) /* a session keyring: nothing would show it */
 			continue;
 		become_root();
 		p.lie_at = i;
 		assert_int_equal(drop_privileges(&fake, &ana, &err), -1);
 	}
-	for (int i = 10; i <= 11; i++) {
+	for (int i = 12; i <= 13; i++) {
 		become_root();
 		p.lie_at = i;
 		assert_int_equal(drop_privileges(&fake, &ana, &err), -1);
@@ -255,7 +279,7 @@ static void root_stays_root(void **state)
 	(void)state;
 	become_root();
 	assert_int_equal(drop_privileges(&fake, &root, NULL), 0);
-	assert_true(p.caps != 0);
+	assert_true(p.caps != 0 && p.bounding);
 }
 
 /* The real calls, read only: this process is who it is. */
