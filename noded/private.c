@@ -157,16 +157,8 @@ static bool works(uint32_t kind, const char *dir)
 	return pid > 0 && waitpid(pid, &status, 0) == pid && status == 0;
 }
 
-uint32_t private_works(uint32_t kinds, const char *dir)
+static void remove_probe(const char *dir)
 {
-	uint32_t good = 0;
-	struct error err;
-
-	if (geteuid() != 0 || !kinds || private_make(dir, 0, 0, &err) < 0)
-		return 0;
-	for (int k = 0; k < PRIVATE_KINDS; k++)
-		if (kinds & 1u << k && works(1u << k, dir))
-			good |= 1u << k;
 	for (size_t i = 0; i < sizeof(dirs) / sizeof(*dirs); i++) {
 		char *path = xasprintf("%s/%s", dir, dirs[i].dir);
 
@@ -174,5 +166,21 @@ uint32_t private_works(uint32_t kinds, const char *dir)
 		free(path);
 	}
 	rmdir(dir);
+}
+
+uint32_t private_works(uint32_t kinds, const char *dir)
+{
+	uint32_t good = 0;
+	struct error err;
+
+	if (geteuid() != 0 || !kinds)
+		return 0;
+	remove_probe(dir); /* of a launcher that was killed here */
+	if (private_make(dir, 0, 0, &err) < 0)
+		return 0;
+	for (int k = 0; k < PRIVATE_KINDS; k++)
+		if (kinds & 1u << k && works(1u << k, dir))
+			good |= 1u << k;
+	remove_probe(dir);
 	return good;
 }

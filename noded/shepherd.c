@@ -62,26 +62,27 @@
 #include "noded/shepherd_impl.h"
 #include "noded/site.h"
 
-#define KILL_FIRST   ((usec_t)5000)   /* between one look at what KILL has left and the next: */
-#define KILL_LAST    ((usec_t)500000) /* doubling, since something may hang in the kernel */
-#define ACK_POLL     ((usec_t)200000) /* where inotify(7) has no watch left for us */
-#define RETRY_RECORD 100              /* ms between tries to write the exit record */
-#define RETRY_NEWS   ((usec_t)50000)
-#define SIGNAL_LAST  64
-#define HOLD_RETRY   ((usec_t)20000)   /* until what does not stop at once is looked at again */
-#define HOLD_AGAIN   ((usec_t)1000000) /* and what anybody may continue */
+#define KILL_FIRST    ((usec_t)5000)   /* between one look at what KILL has left and the next: */
+#define KILL_LAST     ((usec_t)500000) /* doubling, since something may hang in the kernel */
+#define ACK_POLL      ((usec_t)200000) /* where inotify(7) has no watch left for us */
+#define RETRY_RECORD  100              /* ms between tries to write the exit record */
+#define RETRY_NEWS    ((usec_t)50000)
+#define SIGNAL_LAST   64
+#define NOTES_AT_ONCE 8
+#define HOLD_RETRY    ((usec_t)20000)   /* until what does not stop at once is looked at again */
+#define HOLD_AGAIN    ((usec_t)1000000) /* and what anybody may continue */
 
 static void tell_launcher(struct shepherd *s)
 {
 	FAILPOINT(shepherd_before_news);
 	s->news_wait = order_send(s->news_dir, NOTIFY_SOCKET, s->id, strlen(s->id)) < 0 &&
-	               (errno == EAGAIN || errno == ENOBUFS);
+	               !order_nobody(errno);
 }
 
 /* --- start ------------------------------------------------------------------------------------ */
 
 /* Only stdin, stdout and stderr and what the launcher gave us. */
-static void prepare_process(struct shepherd *s)
+static int prepare_process(struct shepherd *s)
 {
 	sigset_t all;
 	int fd;
@@ -90,7 +91,8 @@ static void prepare_process(struct shepherd *s)
 	setsid();
 	sigfillset(&all);
 	sigprocmask(SIG_SETMASK, &all, NULL);
-	prctl(PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0);
+	if (prctl(PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0) < 0)
+		return -1;
 	syscall(SYS_close_range, SHEPHERD_HOLD_FD + 1, ~0U, 0);
 	s->io = open("/proc/self/io", O_RDONLY | O_CLOEXEC); /* only root may, after what follows */
 #ifndef __SANITIZE_ADDRESS__ /* the leak checker looks into its own process by ptrace(2) */
@@ -105,6 +107,7 @@ static void prepare_process(struct shepherd *s)
 		(void)n;
 		close(fd);
 	}
+	return 0;
 }
 
 static int open_dir(int at, const char *path)
@@ -204,10 +207,12 @@ static void remove_private(const struct shepherd *s)
 }
 
 /* From here on there may be something that needs what comes after a run: see record.h. */
-static void begin(struct shepherd *s)
+static int begin(struct shepherd *s)
 {
+	if (fchmod(SHEPHERD_LAUNCH_FD, RECORD_MODE_FORKED) < 0)
+		return -1;
 	s->begun = true;
-	fchmod(SHEPHERD_LAUNCH_FD, RECORD_MODE_FORKED);
+	return 0;
 }
 
 /* --- programs of the site ----------------------------------------------------------------------
@@ -239,9 +244,10 @@ static bool to_its_end(void *arg)
 static bool run_prolog(struct shepherd *s)
 {
 	if (program_of(s->launch, PROGRAM_PROLOG)) {
-		begin(s);
-		if (program_run_of(s->launch, PROGRAM_PROLOG, still_launching, s, s->trouble) ==
-		        PROGRAM_FAILED)
+		if (begin(s) < 0)
+			launch_failed(s, "its record cannot be marked");
+		else if (program_run_of(s->launch, PROGRAM_PROLOG, still_launching, s,
+		                 s->trouble) == PROGRAM_FAILED)
 			launch_failed(s, s->trouble);
 	}
 	return s->ending.phase == ENDING_LAUNCHING;
@@ -269,16 +275,16 @@ static void run_after(struct shepherd *s)
 
 static int fork_child(struct shepherd *s)
 {
+	pid_t self = getpid();
 	int tell[2];
 
-	if (pipe2(tell, O_CLOEXEC) < 0)
+	if (begin(s) < 0 || pipe2(tell, O_CLOEXEC) < 0)
 		return -1;
-	begin(s);
 	journal_start(s->launch);
 	FAILPOINT(shepherd_before_fork);
 	s->main = contain_fork(s->leaf);
 	if (s->main == 0)
-		child_run(s->launch, &s->ends, tell[1], getppid());
+		child_run(s->launch, &s->ends, tell[1], self);
 	close(tell[1]);
 	for (size_t i = 0; i < s->ends.n; i++)
 		close(s->ends.fds[i]);
@@ -300,7 +306,6 @@ static void start(struct shepherd *s)
 
 	sigemptyset(&child);
 	sigaddset(&child, SIGCHLD);
-	s->signals = signalfd(-1, &child, SFD_CLOEXEC | SFD_NONBLOCK);
 	s->strays = contain_new("", NULL);
 	s->leaf = contain_new(path, &err);
 	free(path);
@@ -313,6 +318,9 @@ static void start(struct shepherd *s)
 		s->leaf = contain_new("", NULL);
 		s->no_children = true;
 		launch_failed(s, err.text);
+	} else if ((s->signals = signalfd(-1, &child, SFD_CLOEXEC | SFD_NONBLOCK)) < 0) {
+		s->no_children = true;
+		launch_failed(s, "there is no descriptor that would tell of its end");
 	} else if (s->launch->interactive && ends_take(s->hold_fd, &s->ends) < 0) {
 		s->no_children = true;
 		launch_failed(s, "the terminal or the pipes for it could not be made");
@@ -471,14 +479,15 @@ static void obey(struct shepherd *s)
 	}
 }
 
-/* From a process of the owner: it may do to the run what the owner may, and is believed nothing. */
+/* From a process of the owner: it may do to the run what the owner may, and is believed nothing.
+ * Who sends without end must not keep us from orders and from the clock. */
 static void hear_hold(struct shepherd *s)
 {
 	Gpusched__SignalRun order = GPUSCHED__SIGNAL_RUN__INIT;
 	struct hold_note note;
 	ssize_t n;
 
-	while (s->hold_fd >= 0) {
+	for (int i = 0; i < NOTES_AT_ONCE && s->hold_fd >= 0; i++) {
 		n = recv(s->hold_fd, &note, sizeof(note), MSG_DONTWAIT);
 		if (n < 0 && (errno == EAGAIN || errno == EINTR))
 			return;
@@ -753,7 +762,7 @@ static void clean_up(struct shepherd *s)
 
 int main(int argc, char **argv)
 {
-	struct shepherd s = { .tell = -1, .watch = -1, .hold_fd = -1, .io = -1 };
+	struct shepherd s = { .tell = -1, .watch = -1, .hold_fd = -1, .io = -1, .signals = -1 };
 
 	if (argc == 2 && strcmp(argv[1], "--version") == 0)
 		return puts("gshepherd (gpusched) " PACKAGE_VERSION) < 0;
@@ -768,8 +777,7 @@ int main(int argc, char **argv)
 		                "Started by gnoded for each run; not for use by hand.\n");
 		return 2;
 	}
-	prepare_process(&s);
-	if (read_launch(&s) < 0 || open_places(&s, argv[1]) < 0)
+	if (prepare_process(&s) < 0 || read_launch(&s) < 0 || open_places(&s, argv[1]) < 0)
 		return 1;
 	init_ending(&s);
 	start(&s);

@@ -160,6 +160,7 @@ static int load(struct uses *u, int64_t oldest, struct error *err)
 	uint8_t row[ROW_LEN];
 	struct stat st;
 	FILE *f;
+	int r;
 
 	u->fd = openat(
 	        u->dirfd, USES_FILE, O_RDWR | O_CREAT | O_APPEND | O_CLOEXEC | O_NOFOLLOW, 0600);
@@ -172,8 +173,9 @@ static int load(struct uses *u, int64_t oldest, struct error *err)
 		return failed(err, "read");
 	while (fread(row, ROW_LEN, 1, f) == 1)
 		row_take(u, row, oldest);
+	r = ferror(f) ? failed(err, "read") : 0; /* fewer uses would be more starts */
 	fclose(f);
-	return 0;
+	return r;
 }
 
 /* --- pruning ---------------------------------------------------------------------------------- */

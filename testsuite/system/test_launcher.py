@@ -1,16 +1,20 @@
 """Runs from order to end: the launcher and its shepherds, with real munge and real processes."""
 
+import contextlib
+import ctypes
 import os
 import pathlib
 import pwd
 import signal
+import socket
 import subprocess
+import tempfile
 import time
 
 import pytest
 
 from cluster import BUILD, ROOT, wait_until
-from launcher import Job, Launcher, alive
+from launcher import Job, Launcher, alive, processes
 
 FAILPOINTS = "#define ENABLE_FAILPOINTS 1" in (BUILD / "config.h").read_text()
 KINDS = ["", "none"]  # cgroup2 where the host has it, and the subreaper
@@ -737,3 +741,39 @@ def test_stopped_processes_have_their_grace(any_lau):
     any_lau.end(run, grace=60)
     assert any_lau.result(run) == ("CAUSE_CANCEL", 0, 0)
     assert (any_lau.jobs / "saved").exists()
+
+
+# --- what must not hold up or weaken who holds the runs ------------------------------------------
+
+@pytest.mark.skipif(not ROOT, reason="needs root: a descriptor of another process")
+def test_who_holds_its_input_cannot_hold_up_the_shepherd(lau):
+    """ghold is a process of the owner's: what it sends without end keeps nobody from the time limit."""
+    run = lau.submit("for i in 1 2 3 4 5 6 7 8 9 10 11 12 13 14 15 16 17 18 19 20; do sleep 1000 & done; wait", version=2, max_attempts=1, interactive={"kind": "PIPES", "patience_s": 2**32 - 1},
+                     order={"time_limit_s": 1, "grace_s": 1})
+    lau.wait_running(run)
+    hold = next(p for p, cmd in processes() if cmd[0] == b"ghold" and
+                int(pathlib.Path(f"/proc/{p}/stat").read_text().rsplit(")", 1)[1].split()[1]) == lau.pid)
+    fd = ctypes.CDLL(None).syscall(438, os.pidfd_open(hold), 3, 0)  # pidfd_getfd(2) of its HOLD_SHEPHERD_FD
+    end = time.monotonic() + 15
+    with socket.socket(fileno=fd) as s, contextlib.suppress(BrokenPipeError, ConnectionResetError):
+        while lau.state(run) != "ENDED":
+            assert time.monotonic() < end, "it does not end as long as there is something to hear"
+            for _ in range(1000):
+                s.send(bytes([2, signal.SIGWINCH]))
+            lau.drain()
+    assert lau.wait_over(run)["cause"] == "CAUSE_TIME_LIMIT"
+
+
+@pytest.mark.skipif(not ROOT, reason="needs root: mounts")
+def test_a_launcher_that_was_killed_while_it_tried_private_mounts():
+    """What it left behind does not make the next one share /tmp."""
+    lau = Launcher(private="tmp", folder=tempfile.mkdtemp(prefix="gpusched-test-", dir="/var/lib"))  # not below /tmp
+    try:
+        if "tmp" not in lau.hello["containment"]:
+            pytest.skip("this kernel lets us have no private mounts")
+        lau.kill()
+        (lau.dir / "spool/private/probe/tmp").mkdir(parents=True)
+        lau.start()
+        assert "tmp" in lau.hello["containment"]
+    finally:
+        lau.close()
