@@ -289,23 +289,25 @@ static void run_before(const struct child *c)
 	wait_for(c, pid, p->timeout_ms);
 }
 
-/* As root only, and before root is gone; of no importance where it is not possible. */
-static void reset_oom_score(void)
+/* As root only, and before root is gone: what kept the shepherd from being killed must not be the
+ * job's. An agent that is not root has nothing to take back. */
+static int reset_oom_score(void)
 {
-	int fd = open("/proc/self/oom_score_adj", O_WRONLY | O_CLOEXEC);
-	ssize_t n;
+	int fd = open("/proc/self/oom_score_adj", O_RDWR | O_CLOEXEC);
+	char now[16] = "";
+	bool good;
 
 	if (fd < 0)
-		return;
-	n = write(fd, "0", 1);
-	(void)n;
+		return geteuid() == 0 ? -1 : 0;
+	good = write(fd, "0", 1) == 1 || (pread(fd, now, sizeof(now) - 1, 0) > 0 && *now != '-');
 	close(fd);
+	return good ? 0 : -1;
 }
 
-void child_reset(void)
+int child_reset(void)
 {
 	reset_process();
-	reset_oom_score();
+	return reset_oom_score();
 }
 
 /* "0-15,32-47"; false: it is no such list. */
@@ -373,7 +375,8 @@ void child_run(const Gpusched__LaunchRecord *launch, const struct child_ends *en
 {
 	struct child c = { .launch = launch, .ends = ends, .tell = tell };
 
-	child_reset();
+	if (child_reset() < 0)
+		fail(&c, "cannot have an OOM score of its own: %s", strerror(errno));
 	become_job(&c, shepherd);
 	if (ends->n)
 		take_ends(&c);
@@ -383,12 +386,12 @@ void child_run(const Gpusched__LaunchRecord *launch, const struct child_ends *en
 	execute(&c);
 }
 
-void child_run_after(const Gpusched__LaunchRecord *launch, const char *path)
+void child_run_after(const Gpusched__LaunchRecord *launch, const char *path, pid_t shepherd)
 {
 	struct child c = { .launch = launch, .tell = STDERR_FILENO };
 	char *program = xstrdup(path), *argv[] = { program, NULL }, *out;
 
-	become_job(&c, getppid());
+	become_job(&c, shepherd);
 	if (!launch->interactive) {
 		out = record_string(&launch->output);
 		put_stream(&c, open_stream(&c, "output", out, O_WRONLY | O_CREAT | O_APPEND),

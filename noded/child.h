@@ -25,12 +25,14 @@ struct child_ends {
 };
 
 /* What is not the job's affair: handlers, blocked signals, our session, our OOM score, how the
- * agent is served (scheduling, I/O priority, CPUs, memory policy, timers), its personality. */
-void child_reset(void);
+ * agent is served (scheduling, I/O priority, CPUs, memory policy, timers), its personality. -1 with
+ * errno: something of our OOM score would be left, and nothing must be executed. */
+int child_reset(void);
 
 /* Never returns: the site's program for the owner after his job (program.h), as the job was, after
  * child_reset(). What it says goes to the job's output, what is wrong to descriptor 2. */
-_Noreturn void child_run_after(const Gpusched__LaunchRecord *launch, const char *path);
+_Noreturn void child_run_after(
+        const Gpusched__LaunchRecord *launch, const char *path, pid_t shepherd);
 
 /* Never returns. `tell`: the pipe's end to write to, close-on-exec. `shepherd`: our parent. */
 _Noreturn void child_run(const Gpusched__LaunchRecord *launch, const struct child_ends *ends,

@@ -24,7 +24,8 @@
 #include "noded/signals.h"
 
 #define LEAF_PREFIX "run-"
-#define NESTED_MAX  16 /* cgroups in cgroups that are removed with a leaf */
+#define NESTED_MAX  16   /* cgroups in cgroups that are removed with a leaf */
+#define PROBE_LOOKS 5000 /* a millisecond each */
 
 struct contain_root {
 	char *path; /* NULL: subreaper */
@@ -82,7 +83,7 @@ static int try_path(const char *path)
 {
 	char *leaf = xasprintf("%s/" LEAF_PREFIX "probe", path);
 	struct contain *c = contain_new(leaf, NULL);
-	int r = -1, saved;
+	int r = -1, saved, looks = 0;
 	siginfo_t si = { 0 };
 	pid_t pid = -1;
 
@@ -102,7 +103,7 @@ static int try_path(const char *path)
 	}
 	saved = errno;
 	if (c) {
-		while (!contain_is_empty(c))
+		while (!contain_is_empty(c) && looks++ < PROBE_LOOKS)
 			usleep(1000); /* it is dead; only its exit is still under way */
 		contain_remove(c);
 	}
@@ -258,6 +259,7 @@ void contain_root_each(
 static struct contain *open_leaf(const char *path)
 {
 	struct contain *c = xcalloc(1, sizeof(*c));
+	int saved;
 
 	c->path = xstrdup(path);
 	c->dirfd = c->events = -1;
@@ -268,7 +270,9 @@ static struct contain *open_leaf(const char *path)
 		c->events = openat(c->dirfd, "cgroup.events", O_RDONLY | O_CLOEXEC);
 	if (c->events >= 0)
 		return c;
+	saved = errno;
 	contain_free(c);
+	errno = saved;
 	return NULL;
 }
 
@@ -303,9 +307,11 @@ struct contain *contain_new(const char *path, struct error *err)
 struct contain *contain_open(const char *path, struct error *err)
 {
 	struct contain *c = *path ? open_leaf(path) : NULL;
+	int saved = *path ? errno : ENOENT;
 
 	if (!c)
-		error_set(err, ERR_NO_JOB, "no cgroup '%s': %s", path, strerror(errno));
+		error_set(err, ERR_NO_JOB, "no cgroup '%s': %s", path, strerror(saved));
+	errno = saved;
 	return c;
 }
 
@@ -363,7 +369,12 @@ static size_t list_cgroup(const struct contain *c, struct proc **list)
 
 static size_t list_of(const struct contain *c, struct proc **list)
 {
-	return c->dirfd >= 0 ? list_cgroup(c, list) : procs_descendants(getpid(), list);
+	ssize_t n;
+
+	if (c->dirfd >= 0)
+		return list_cgroup(c, list);
+	n = procs_descendants(getpid(), list);
+	return n < 0 ? 0 : (size_t)n;
 }
 
 /* Is the process, whose pidfd is open by now, still in our leaf? */
@@ -468,11 +479,11 @@ bool contain_is_empty(struct contain *c)
 {
 	struct proc *list;
 	char buf[256];
-	size_t n;
+	ssize_t n;
 
 	if (c->events >= 0) {
-		if (cgroupfs_read(c->events, buf, sizeof(buf)) <= 0)
-			return true; /* ENODEV: the leaf itself is gone */
+		if (cgroupfs_read(c->events, buf, sizeof(buf)) < 0)
+			return errno == ENODEV; /* the leaf itself is gone */
 		return strstr(buf, "populated 0") != NULL;
 	}
 	n = procs_descendants(getpid(), &list);

@@ -70,7 +70,7 @@ struct contain;
  * very process. NULL with ERR_SYSTEM. */
 struct contain *contain_new(const char *path, struct error *err);
 
-/* A leaf that may be there: NULL with ERR_NO_JOB if it is not. */
+/* A leaf that may be there: NULL with ERR_NO_JOB and errno, ENOENT if there is none. */
 struct contain *contain_open(const char *path, struct error *err);
 void contain_free(struct contain *c); /* does not remove the leaf; NULL is fine */
 
@@ -96,7 +96,8 @@ size_t contain_warn(struct contain *c, int sig);
 bool contain_suspend(struct contain *c);
 void contain_resume(struct contain *c);
 
-/* Is no process in it? With a subreaper: has this process no living descendants? */
+/* Is no process in it? With a subreaper: has this process no living descendants? False also when
+ * that cannot be said now. */
 bool contain_is_empty(struct contain *c);
 
 /* A descriptor that polls POLLPRI when contain_is_empty() or contain_suspend() may have changed;

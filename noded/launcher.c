@@ -176,7 +176,7 @@ static struct launcher *launcher_new(const struct launcher_options *options, str
 
 	l->lock = l->rundir = l->runs = l->spool = l->spool_runs = l->exits = l->outputs = l->news =
 	        -1;
-	l->streams = l->private_dir = l->mps_dir = -1;
+	l->streams = l->private_dir = l->mps_dir = l->holds = -1;
 	l->root = geteuid() == 0;
 	copy_options(&l->options, options);
 	if (access(l->options.shepherd, X_OK) < 0)
@@ -190,9 +190,15 @@ static struct launcher *launcher_new(const struct launcher_options *options, str
 
 static void state_due(evutil_socket_t fd, short what, void *arg)
 {
+	struct launcher *l = arg;
+	struct error err;
+
 	(void)fd;
 	(void)what;
-	lplace_save_job(arg);
+	lplace_save_job(l);
+	/* Who should have removed them may have been killed, or unable to. */
+	if (l->sweep && lscan_leftovers(l, &err) == 0)
+		l->sweep = false;
 }
 
 /* --- news of shepherds ------------------------------------------------------------------------ */

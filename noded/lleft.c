@@ -425,7 +425,7 @@ static void learn(struct lrun *r, void *arg)
 	ProtobufCMessage *m = NULL;
 
 	if (r->state == LRUN_OVER || !r->gpus ||
-	        !lrun_read(r, RECORD_LAUNCH, &gpusched__launch_record__descriptor, &m))
+	        lrun_read(r, RECORD_LAUNCH, &gpusched__launch_record__descriptor, &m) != 1)
 		return;
 	launch = (const Gpusched__LaunchRecord *)m;
 	for (size_t i = 0; launch->report && i < launch->n_gpu_uuids && i < launch->report->n_gpus;

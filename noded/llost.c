@@ -35,7 +35,7 @@ static void take_after(const struct lrun *r, Gpusched__RunReport *report)
 {
 	ProtobufCMessage *m;
 
-	if (!lrun_read(r, RECORD_AFTER, &gpusched__after_record__descriptor, &m))
+	if (lrun_read(r, RECORD_AFTER, &gpusched__after_record__descriptor, &m) != 1)
 		return;
 	lreport_set(&report->node_trouble, ((Gpusched__AfterRecord *)m)->node_trouble);
 	protobuf_c_message_free_unpacked(m, NULL);
@@ -82,7 +82,7 @@ static void finish_lost(struct lrun *r)
 	}
 	contain_free(r->leaf);
 	r->leaf = NULL;
-	if (lrun_read(r, RECORD_LAUNCH, &gpusched__launch_record__descriptor, &launch)) {
+	if (lrun_read(r, RECORD_LAUNCH, &gpusched__launch_record__descriptor, &launch) == 1) {
 		journal_gone((Gpusched__LaunchRecord *)launch);
 		protobuf_c_message_free_unpacked(launch, NULL);
 	}
@@ -97,44 +97,60 @@ static bool sweep(const struct lrun *r)
 {
 	char *mark = xasprintf("GPUSCHED_RUN_DIR=%s/%s", r->l->spool_runs_path, r->name);
 	struct proc *list;
-	size_t n = procs_marked(mark, &list);
+	ssize_t n = procs_marked(mark, &list);
 
-	procs_signal(list, n, SIGKILL, false, NULL, NULL);
+	if (n > 0)
+		procs_signal(list, (size_t)n, SIGKILL, false, NULL, NULL);
 	free(list);
 	free(mark);
 	return n == 0;
 }
 
+/* Its leaf, or that of the site's programs. False: whether there is one cannot be said now. */
+static bool find_leaf(const struct lrun *r, const char *of, struct contain **c)
+{
+	char *leaf = contain_root_leaf(r->l->contain, r->name), *path = xasprintf("%s%s", leaf, of);
+	bool known = true;
+
+	*c = NULL;
+	if (*leaf) {
+		*c = contain_open(path, NULL);
+		known = *c || errno == ENOENT;
+	}
+	free(path);
+	free(leaf);
+	return known;
+}
+
 /* Kill what the site's programs have left there. True: there was nothing. */
 static bool clear_site_leaf(const struct lrun *r)
 {
-	char *leaf = contain_root_leaf(r->l->contain, r->name);
-	char *path = *leaf ? xasprintf("%s" PROGRAM_LEAF, leaf) : xstrdup("");
-	struct contain *c = contain_open(path, NULL);
-	bool empty = !c || contain_is_empty(c);
+	struct contain *c;
+	bool empty = find_leaf(r, PROGRAM_LEAF, &c) && (!c || contain_is_empty(c));
 
-	if (!empty)
+	if (c && !empty)
 		contain_kill(c);
 	else if (c)
 		contain_remove(c);
 	contain_free(c);
-	free(path);
-	free(leaf);
 	return empty;
 }
 
-/* Are programs to come after it that have not been run to their end? */
+/* Are programs to come after it that have not been run to their end? If that cannot be said now: as
+ * if there were. */
 static bool after_is_due(const struct lrun *r)
 {
 	ProtobufCMessage *m;
+	int got = lrun_read(r, RECORD_AFTER, &gpusched__after_record__descriptor, &m);
 	bool due;
 
-	if (lrun_read(r, RECORD_AFTER, &gpusched__after_record__descriptor, &m)) {
+	if (got == 1)
 		protobuf_c_message_free_unpacked(m, NULL);
-		return false;
-	}
-	if (!lrun_read(r, RECORD_LAUNCH, &gpusched__launch_record__descriptor, &m))
-		return false;
+	if (got != 0)
+		return got < 0;
+	got = lrun_read(r, RECORD_LAUNCH, &gpusched__launch_record__descriptor, &m);
+	if (got != 1)
+		return got < 0;
 	due = program_any_after((Gpusched__LaunchRecord *)m);
 	protobuf_c_message_free_unpacked(m, NULL);
 	return due;
@@ -195,7 +211,10 @@ void lrun_lost_look(struct lrun *r)
 
 	if (r->pidfd >= 0) /* what comes after it is under way */
 		return;
-
+	if (!r->leaf && !find_leaf(r, "", &r->leaf)) {
+		look_later(r);
+		return;
+	}
 	if (r->leaf) {
 		empty = contain_is_empty(r->leaf);
 		if (!empty)
@@ -213,12 +232,14 @@ void lrun_lost_look(struct lrun *r)
 	look_later(r);
 }
 
+/* Or perhaps, if that cannot be said now. */
 static bool was_forked(const struct lrun *r)
 {
 	int dir = lrun_dir(r, false);
 	struct stat st = { 0 };
-	bool forked = dir >= 0 && fstatat(dir, RECORD_LAUNCH, &st, 0) == 0 &&
-	              (st.st_mode & 0777) == RECORD_MODE_FORKED;
+	bool forked = dir < 0 || fstatat(dir, RECORD_LAUNCH, &st, 0) < 0
+	                      ? errno != ENOENT
+	                      : (st.st_mode & 0777) == RECORD_MODE_FORKED;
 
 	if (dir >= 0)
 		close(dir);
@@ -227,8 +248,6 @@ static bool was_forked(const struct lrun *r)
 
 void lrun_lost(struct lrun *r)
 {
-	char *path;
-
 	if (r->state == LRUN_STARTING && !was_forked(r)) {
 		lrun_take_back_use(r);
 		lrun_remove_rundir(r->l, r->name);
@@ -238,8 +257,5 @@ void lrun_lost(struct lrun *r)
 	log_warning("run %s: its shepherd is gone; killing what is left", r->name);
 	r->state = LRUN_LOST;
 	r->looks = 0;
-	path = contain_root_leaf(r->l->contain, r->name);
-	r->leaf = contain_open(path, NULL);
-	free(path);
 	lrun_lost_look(r);
 }

@@ -161,6 +161,8 @@ static void started(struct mps_daemon *d, const char *trouble)
 
 static void stopped(struct mps_daemon *d, const char *trouble)
 {
+	int order;
+
 	if (trouble)
 		log_error("MPS of uid %" PRIu32 " on GPU %" PRIu32 ": %s", d->uid, d->gpu, trouble);
 	if (!d->waiters) {
@@ -171,8 +173,9 @@ static void stopped(struct mps_daemon *d, const char *trouble)
 		lleft_freed(l, gpu); /* till now whatever its user had there was nobody's concern */
 		return;
 	}
-	begin(d, d->waiters->order);
-	d->waiters->order = -1;
+	order = d->waiters->order;
+	d->waiters->order = -1; /* who waits may be answered, and gone, at once */
+	begin(d, order);
 }
 
 static void result_come(evutil_socket_t fd, short what, void *arg)

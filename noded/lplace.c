@@ -219,6 +219,9 @@ int lplace_incarnation(struct launcher *l, struct error *err)
 		known[n > 0 ? n : 0] = '\0';
 		close(fd);
 	}
+	/* Taken for a new one it would be the end of all that runs. */
+	if ((fd < 0 && errno != ENOENT) || n < 0)
+		return fail(err, "cannot read the incarnation in", l->options.rundir);
 	n = (int)strlen(l->boot_id);
 	if (strncmp(known, l->boot_id, (size_t)n) == 0 && known[n] == '-' &&
 	        strlen(known) == (size_t)n + 1 + 16) {

@@ -110,6 +110,7 @@ struct launcher {
 	uint64_t signature_age_s; /* as the controller said; 0: it has not */
 	uint64_t saved_job; /* what RUNDIR/state has of it; newer ones still have their records */
 	bool job_unsaved;   /* max_job is newer than SPOOL/state */
+	bool sweep;         /* runs were over since directories were last looked for */
 	void *runs_tree;    /* of struct lrun, tsearch(3) */
 	size_t n_runs;
 	struct lstart *dropped; /* starts whose run is gone and whose answer is still to come */
@@ -188,15 +189,17 @@ void lrun_lost_look(struct lrun *r); /* LOST: the timer's */
 
 /* For lrun.c and llost.c. */
 usec_t lrun_clock_us(clockid_t id);
-bool lrun_read(const struct lrun *r, const char *name, const ProtobufCMessageDescriptor *desc,
-        ProtobufCMessage **m); /* false: there is none; a torn one is logged */
+/* 1; 0: there is none, or a torn one, which is logged; -1: it cannot be read now. */
+int lrun_read(const struct lrun *r, const char *name, const ProtobufCMessageDescriptor *desc,
+        ProtobufCMessage **m);
 void lrun_write_exit(struct lrun *r, const Gpusched__RunReport *report);
 void lrun_take_back_use(struct lrun *r); /* of a launch that executed nothing */
 void lrun_set_timer(struct lrun *r, unsigned ms);
 void lrun_stop_following(struct lrun *r);
 
-/* Look at the records again. */
-void lrun_look(struct lrun *r);
+/* Look at the records again. -1: they cannot be read now; it is as it was, and they will be looked
+ * at later. */
+int lrun_look(struct lrun *r);
 
 void lrun_end(struct launcher *l, const Gpusched__EndRun *order);
 void lrun_signal(struct launcher *l, const Gpusched__SignalRun *order);
@@ -225,6 +228,8 @@ void lstart_free_dropped(struct launcher *l); /* when no answer will come any mo
 
 /* Fill the table. Blocks until nothing of an older incarnation is left. */
 int lscan(struct launcher *l, struct error *err);
+/* Remove what is left of the directories of runs that are over, in the background. */
+int lscan_leftovers(struct launcher *l, struct error *err);
 
 /* --- GPUs (lgpus.c) --------------------------------------------------------------------------- */
 

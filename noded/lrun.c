@@ -330,6 +330,7 @@ void lrun_over(struct lrun *r, Gpusched__RunReport *report, bool on_disk)
 	r->report = report;
 	r->state = LRUN_OVER;
 	r->gpus = 0;
+	r->l->sweep = true;
 	lleft_freed(r->l, gpus);
 	r->on_disk = on_disk;
 	lrun_stop_following(r);
@@ -379,8 +380,7 @@ static void shepherd_gone(evutil_socket_t fd, short what, void *arg)
 	(void)fd;
 	(void)what;
 	lrun_stop_following(r);
-	lrun_look(r);
-	if (r->state == LRUN_STARTING || r->state == LRUN_RUNNING)
+	if (lrun_look(r) == 0 && (r->state == LRUN_STARTING || r->state == LRUN_RUNNING))
 		lrun_lost(r);
 }
 
@@ -405,30 +405,35 @@ void lrun_started(struct lrun *r, Gpusched__RunReport *report, pid_t shepherd)
 		lrun_set_timer(r, FIND_MS);
 }
 
-/* Does anybody hold the lock of the launch record? */
-static bool has_shepherd(const struct lrun *r)
+/* Does anybody hold the lock of the launch record? -1: that cannot be said now; who took that for
+ * a no would give the GPUs of a run that lives to another. */
+static int has_shepherd(const struct lrun *r)
 {
 	int dir = lrun_dir(r, false);
 	int fd = dir < 0 ? -1 : openat(dir, RECORD_LAUNCH, O_RDONLY | O_CLOEXEC);
-	bool locked = fd >= 0 && flock(fd, LOCK_EX | LOCK_NB) < 0;
+	int has = fd < 0 && errno == ENOENT ? 0 : -1;
 
+	if (fd >= 0 && flock(fd, LOCK_EX | LOCK_NB) == 0)
+		has = 0;
+	else if (fd >= 0 && errno == EWOULDBLOCK)
+		has = 1;
 	if (fd >= 0)
 		close(fd);
 	if (dir >= 0)
 		close(dir);
-	return locked;
+	return has;
 }
 
 void lrun_follow(struct lrun *r, const struct proc *p)
 {
-	int pidfd = -1;
+	int pidfd = -1, has = has_shepherd(r);
 
 	/* The lock first: a process id may still be that of its zombie. */
-	if (!has_shepherd(r)) {
+	if (has == 0) {
 		shepherd_gone(-1, 0, r);
 		return;
 	}
-	if (p->pid > 0)
+	if (has > 0 && p->pid > 0)
 		pidfd = proc_open(*p);
 	if (pidfd >= 0)
 		follow_pidfd(r, pidfd);
@@ -436,29 +441,32 @@ void lrun_follow(struct lrun *r, const struct proc *p)
 		lrun_set_timer(r, FIND_MS); /* it has not told who it is, but it lives */
 }
 
-bool lrun_read(const struct lrun *r, const char *name, const ProtobufCMessageDescriptor *desc,
+int lrun_read(const struct lrun *r, const char *name, const ProtobufCMessageDescriptor *desc,
         ProtobufCMessage **m)
 {
-	int dir = lrun_dir(r, false);
+	int dir = lrun_dir(r, false), got;
 	struct error err;
-	int got = dir < 0 ? 0 : record_read(dir, name, desc, m, &err);
 
-	if (got < 0)
-		log_error("run %s: %s", r->name, err.text);
-	if (dir >= 0)
-		close(dir);
-	return got == 1;
+	if (dir < 0)
+		return errno == ENOENT ? 0 : -1;
+	got = record_read(dir, name, desc, m, &err);
+	close(dir);
+	if (got >= 0)
+		return got;
+	log_error("run %s: %s", r->name, err.text);
+	return err.code == ERR_PROTOCOL ? 0 : -1;
 }
 
 /* STARTING: was the program executed meanwhile? Then its shepherd is known too. */
-static void look_started(struct lrun *r)
+static int look_started(struct lrun *r)
 {
 	ProtobufCMessage *m;
 	Gpusched__StartedRecord *s;
 	struct proc p;
+	int got = lrun_read(r, RECORD_STARTED, &gpusched__started_record__descriptor, &m);
 
-	if (!lrun_read(r, RECORD_STARTED, &gpusched__started_record__descriptor, &m))
-		return;
+	if (got <= 0)
+		return got;
 	s = (Gpusched__StartedRecord *)m;
 	r->report->state = GPUSCHED__RUN_REPORT__STATE__RUNNING;
 	r->report->start_time = s->start_time;
@@ -471,6 +479,7 @@ static void look_started(struct lrun *r)
 	lrun_tell(r);
 	if (r->pidfd < 0 && !r->l->closing)
 		lrun_follow(r, &p);
+	return 0;
 }
 
 /* RUNNING: has the program said something new? */
@@ -479,7 +488,7 @@ static void look_at_notes(struct lrun *r)
 	ProtobufCMessage *m;
 	Gpusched__NotesRecord *n;
 
-	if (!lrun_read(r, RECORD_NOTES, &gpusched__notes_record__descriptor, &m))
+	if (lrun_read(r, RECORD_NOTES, &gpusched__notes_record__descriptor, &m) != 1)
 		return;
 	n = (Gpusched__NotesRecord *)m;
 	if (n->checkpoint_time != r->report->checkpoint_time ||
@@ -501,7 +510,7 @@ void lrun_take_back_use(struct lrun *r)
 	Gpusched__LaunchRecord *launch;
 	struct error err;
 
-	if (!lrun_read(r, RECORD_LAUNCH, &gpusched__launch_record__descriptor, &m))
+	if (lrun_read(r, RECORD_LAUNCH, &gpusched__launch_record__descriptor, &m) != 1)
 		return;
 	launch = (Gpusched__LaunchRecord *)m;
 	if (launch->nonce.len == USES_NONCE_LEN && launch->report &&
@@ -511,23 +520,36 @@ void lrun_take_back_use(struct lrun *r)
 	protobuf_c_message_free_unpacked(m, NULL);
 }
 
-void lrun_look(struct lrun *r)
+static int look(struct lrun *r)
 {
 	ProtobufCMessage *m;
+	int got;
 
-	if (r->state == LRUN_STARTING)
-		look_started(r); /* told as RUNNING first, even if it has ended since */
+	/* Told as RUNNING first, even if it has ended since. */
+	if (r->state == LRUN_STARTING && look_started(r) < 0)
+		return -1;
 	if (r->state != LRUN_STARTING && r->state != LRUN_RUNNING)
-		return;
-	if (lrun_read(r, RECORD_EXIT, &gpusched__run_report__descriptor, &m)) {
+		return 0;
+	got = lrun_read(r, RECORD_EXIT, &gpusched__run_report__descriptor, &m);
+	if (got == 1) {
 		FAILPOINT(launcher_before_told);
 		if (((Gpusched__RunReport *)m)->cause == GPUSCHED__END_CAUSE__CAUSE_LAUNCH)
 			lrun_take_back_use(r);
 		lrun_over(r, (Gpusched__RunReport *)m, false);
 		lrun_tell(r);
-	} else if (r->state == LRUN_RUNNING) {
+	} else if (got == 0 && r->state == LRUN_RUNNING) {
 		look_at_notes(r);
 	}
+	return got < 0 ? -1 : 0;
+}
+
+int lrun_look(struct lrun *r)
+{
+	int rc = look(r);
+
+	if (rc < 0)
+		lrun_set_timer(r, FIND_MS);
+	return rc;
 }
 
 static void send_waiting(struct lrun *r)
@@ -541,8 +563,8 @@ static void send_waiting(struct lrun *r)
 			continue;
 		if (dir < 0)
 			dir = lrun_dir(r, false);
-		if (dir >= 0 && order_send(dir, ORDER_SOCKET, w->bytes, w->len) < 0 &&
-		        (errno == EAGAIN || errno == ENOBUFS)) {
+		if ((dir < 0 || order_send(dir, ORDER_SOCKET, w->bytes, w->len) < 0) &&
+		        !order_nobody(errno)) {
 			lrun_set_timer(r, FIND_MS);
 			break;
 		}

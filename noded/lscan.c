@@ -71,10 +71,11 @@ static void clear_marked(const struct launcher *l, const char *name)
 {
 	char *mark = xasprintf("GPUSCHED_RUN_DIR=%s/%s", l->spool_runs_path, name);
 	struct proc *list;
-	size_t n;
+	ssize_t n;
 
-	while ((n = procs_marked(mark, &list)) > 0) {
-		procs_signal(list, n, SIGKILL, false, NULL, NULL);
+	while ((n = procs_marked(mark, &list)) != 0) {
+		if (n > 0)
+			procs_signal(list, (size_t)n, SIGKILL, false, NULL, NULL);
 		free(list);
 		pause_ms(PAUSE_MS);
 	}
@@ -82,21 +83,44 @@ static void clear_marked(const struct launcher *l, const char *name)
 	free(mark);
 }
 
-static int read_record(int dir, const char *run, const char *name,
+/* What goes through all records: who cannot look at one now must not go on as if it were not there.
+ */
+struct scan {
+	struct launcher *l;
+	struct error *err;
+};
+
+enum { TORN = 2 };
+
+/* As record_read(); a torn one is logged. */
+static int read_record(const struct scan *s, int dir, const char *run, const char *name,
         const ProtobufCMessageDescriptor *desc, ProtobufCMessage **m)
 {
-	struct error err;
-	int r = record_read(dir, name, desc, m, &err);
+	int r = record_read(dir, name, desc, m, s->err);
 
-	if (r < 0)
-		log_error("run %s: %s", run, err.text);
-	return r;
+	if (r >= 0)
+		return r;
+	if (s->err->code != ERR_PROTOCOL)
+		return error_wrap(s->err, "run %s", run);
+	log_error("run %s: %s", run, s->err->text);
+	return TORN;
+}
+
+/* Its record directory; -1 with the scan's error, or, `*gone`, there is none. */
+static int open_dir(const struct scan *s, const char *run, bool *gone)
+{
+	int dir = openat(s->l->runs, run, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+
+	*gone = dir < 0 && (errno == ENOENT || errno == ENOTDIR || errno == ELOOP);
+	if (dir < 0 && !*gone)
+		error_set(s->err, ERR_SYSTEM, "run %s: its records: %s", run, strerror(errno));
+	return dir;
 }
 
 static bool is_locked(int dir)
 {
 	int fd = openat(dir, RECORD_LAUNCH, O_RDONLY | O_CLOEXEC);
-	bool locked = fd >= 0 && flock(fd, LOCK_EX | LOCK_NB) < 0;
+	bool locked = fd < 0 ? errno != ENOENT : flock(fd, LOCK_EX | LOCK_NB) < 0;
 
 	if (fd >= 0)
 		close(fd);
@@ -108,11 +132,12 @@ static void kill_shepherd(const struct launcher *l, int dir, const char *run)
 {
 	char *path = xasprintf("%s/%s", l->runs_path, run);
 	struct proc *list;
-	size_t n;
+	ssize_t n;
 
 	while (is_locked(dir)) {
 		n = procs_called("gshepherd", path, &list);
-		procs_signal(list, n, SIGKILL, false, NULL, NULL);
+		if (n > 0)
+			procs_signal(list, (size_t)n, SIGKILL, false, NULL, NULL);
 		free(list);
 		/* Its child, before it is executed, holds the lock too. */
 		clear_leaf(l, run);
@@ -123,12 +148,14 @@ static void kill_shepherd(const struct launcher *l, int dir, const char *run)
 
 static int kill_old(struct run_id id, const char *name, void *arg)
 {
-	struct launcher *l = arg;
-	int dir = openat(l->runs, name, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	const struct scan *s = arg;
+	struct launcher *l = s->l;
+	bool gone;
+	int dir = open_dir(s, name, &gone);
 
 	(void)id;
 	if (dir < 0)
-		return 0;
+		return gone ? 0 : -1;
 	kill_shepherd(l, dir, name);
 	if (strcmp(contain_root_kind(l->contain), "subreaper") == 0)
 		clear_marked(l, name);
@@ -145,7 +172,7 @@ static void kill_leaf(const char *name, void *arg)
 /* --- records ---------------------------------------------------------------------------------- */
 
 /* Alive or lost, by its launch record. */
-static void take_launched(struct launcher *l, struct run_id id, int dir, ProtobufCMessage *launch)
+static void take_launched(struct launcher *l, struct run_id id, ProtobufCMessage *launch)
 {
 	Gpusched__LaunchRecord *rec = (Gpusched__LaunchRecord *)launch;
 	struct lrun *r = lrun_add(l, id);
@@ -163,7 +190,6 @@ static void take_launched(struct launcher *l, struct run_id id, int dir, Protobu
 	for (size_t i = 0; i < r->report->n_gpus; i++)
 		if (r->report->gpus[i] < LGPUS_MAX)
 			r->gpus |= (uint64_t)1 << r->report->gpus[i];
-	(void)dir;
 	lrun_look(r); /* was it executed, has it ended just now? */
 	if (r->pidfd < 0 && (r->state == LRUN_STARTING || r->state == LRUN_RUNNING))
 		lrun_follow(r, &nobody);
@@ -171,17 +197,19 @@ static void take_launched(struct launcher *l, struct run_id id, int dir, Protobu
 
 static int take_run(struct run_id id, const char *name, void *arg)
 {
-	struct launcher *l = arg;
-	int dir = openat(l->runs, name, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+	const struct scan *s = arg;
+	struct launcher *l = s->l;
+	bool gone;
+	int dir = open_dir(s, name, &gone), got;
 	ProtobufCMessage *m = NULL;
 	struct lrun *r;
-	int got;
 
 	if (dir < 0)
-		return 0;
+		return gone ? 0 : -1;
 	if (faccessat(dir, RECORD_LAUNCH, F_OK, AT_SYMLINK_NOFOLLOW) == 0)
 		launcher_saw_job(l, id.job);
-	if (read_record(dir, name, RECORD_EXIT, &gpusched__run_report__descriptor, &m) == 1) {
+	got = read_record(s, dir, name, RECORD_EXIT, &gpusched__run_report__descriptor, &m);
+	if (got == 1) {
 		r = lrun_add(l, id);
 		if (r)
 			lrun_over(r, (Gpusched__RunReport *)m,
@@ -191,29 +219,34 @@ static int take_run(struct run_id id, const char *name, void *arg)
 		close(dir);
 		return 0;
 	}
-	got = read_record(dir, name, RECORD_LAUNCH, &gpusched__launch_record__descriptor, &m);
-	if (got != 0) {
-		take_launched(l, id, dir, got == 1 ? m : NULL);
-	} else if (unlinkat(dir, RECORD_LAUNCH ".tmp", 0) == 0 || errno == ENOENT) {
+	if (got >= 0)
+		got = read_record(
+		        s, dir, name, RECORD_LAUNCH, &gpusched__launch_record__descriptor, &m);
+	if (got > 0) {
+		take_launched(l, id, got == 1 ? m : NULL);
+	} else if (got == 0 && (unlinkat(dir, RECORD_LAUNCH ".tmp", 0) == 0 || errno == ENOENT)) {
 		unlinkat(dir, RECORD_EXIT ".tmp", 0);
 		unlinkat(l->runs, name, AT_REMOVEDIR);
 	}
 	if (m)
 		protobuf_c_message_free_unpacked(m, NULL);
 	close(dir);
-	return 0;
+	return got < 0 ? -1 : 0;
 }
 
 static int take_copy(struct run_id id, const char *name, void *arg)
 {
-	struct launcher *l = arg;
+	const struct scan *s = arg;
+	struct launcher *l = s->l;
 	ProtobufCMessage *m;
 	struct lrun *r = lrun_find(l, id);
+	int got;
 
 	if (r)
 		return 0;
-	if (read_record(l->exits, name, name, &gpusched__run_report__descriptor, &m) != 1)
-		return 0;
+	got = read_record(s, l->exits, name, name, &gpusched__run_report__descriptor, &m);
+	if (got != 1)
+		return got < 0 ? -1 : 0;
 	r = lrun_add(l, id);
 	if (r)
 		lrun_over(r, (Gpusched__RunReport *)m, true);
@@ -258,15 +291,22 @@ static int remove_orphan_dir(struct run_id id, const char *name, void *arg)
 
 int lscan(struct launcher *l, struct error *err)
 {
+	struct scan s = { l, err };
+
 	if (l->fresh) {
-		if (record_scan(l->runs, kill_old, l, err) < 0)
+		if (record_scan(l->runs, kill_old, &s, err) < 0)
 			return -1;
 		contain_root_each(l->contain, kill_leaf, l);
 	}
-	if (record_scan(l->runs, take_run, l, err) < 0 ||
-	        record_scan(l->exits, take_copy, l, err) < 0)
+	if (record_scan(l->runs, take_run, &s, err) < 0 ||
+	        record_scan(l->exits, take_copy, &s, err) < 0)
 		return -1;
 	contain_root_each(l->contain, clear_orphan, l);
+	return lscan_leftovers(l, err);
+}
+
+int lscan_leftovers(struct launcher *l, struct error *err)
+{
 	if (record_scan(l->private_dir, remove_orphan_dir, l, err) < 0)
 		return -1;
 	return record_scan(l->spool_runs, remove_orphan_dir, l, err) < 0 ? -1 : 0;

@@ -43,30 +43,40 @@ static void make_env(char *env[ENV_MAX])
 	env[n] = NULL;
 }
 
+/* As lpriv.h says of lspawn(). Each of these calls may find no memory. */
+static int prepare(
+        posix_spawn_file_actions_t *fa, posix_spawnattr_t *attr, const int *high, size_t n)
+{
+	int e = posix_spawn_file_actions_init(fa), e2 = posix_spawnattr_init(attr);
+	sigset_t set;
+
+	e = e ? e : e2;
+	e = e ? e : posix_spawn_file_actions_addopen(fa, 0, "/dev/null", O_RDWR, 0);
+	e = e ? e : posix_spawn_file_actions_adddup2(fa, 0, 1);
+	e = e ? e : posix_spawn_file_actions_adddup2(fa, 0, 2);
+	for (size_t i = 0; i < n && !e; i++)
+		if (high[i] >= 0)
+			e = posix_spawn_file_actions_adddup2(fa, high[i], FIRST_FD + (int)i);
+	sigfillset(&set);
+	posix_spawnattr_setsigdefault(attr, &set);
+	sigemptyset(&set);
+	posix_spawnattr_setsigmask(attr, &set);
+	posix_spawnattr_setflags(
+	        attr, POSIX_SPAWN_SETSIGDEF | POSIX_SPAWN_SETSIGMASK | POSIX_SPAWN_SETSID);
+	return e;
+}
+
 static int spawn(const char *path, char *const argv[], const int *high, size_t n, pid_t *pid)
 {
 	posix_spawn_file_actions_t fa;
 	posix_spawnattr_t attr;
 	char *env[ENV_MAX];
-	sigset_t set;
 	int e;
 
-	posix_spawn_file_actions_init(&fa);
-	posix_spawnattr_init(&attr);
-	posix_spawn_file_actions_addopen(&fa, 0, "/dev/null", O_RDWR, 0);
-	posix_spawn_file_actions_adddup2(&fa, 0, 1);
-	posix_spawn_file_actions_adddup2(&fa, 0, 2);
-	for (size_t i = 0; i < n; i++)
-		if (high[i] >= 0)
-			posix_spawn_file_actions_adddup2(&fa, high[i], FIRST_FD + (int)i);
-	sigfillset(&set);
-	posix_spawnattr_setsigdefault(&attr, &set);
-	sigemptyset(&set);
-	posix_spawnattr_setsigmask(&attr, &set);
-	posix_spawnattr_setflags(
-	        &attr, POSIX_SPAWN_SETSIGDEF | POSIX_SPAWN_SETSIGMASK | POSIX_SPAWN_SETSID);
+	e = prepare(&fa, &attr, high, n);
 	make_env(env);
-	e = posix_spawn(pid, path, &fa, &attr, argv, env);
+	if (!e)
+		e = posix_spawn(pid, path, &fa, &attr, argv, env);
 	for (char **v = env; *v; v++)
 		free(*v);
 	posix_spawnattr_destroy(&attr);

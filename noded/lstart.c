@@ -252,7 +252,8 @@ static int make_parts(
 	                    : s->spec->array[0]  ? PATTERN_OUTPUT_ARRAY
 	                                         : PATTERN_OUTPUT;
 	const uint64_t values[LIMIT_KINDS] = {
-		[LIMIT_MEMORY] = s->order->mem_mb << 20,
+		[LIMIT_MEMORY] =
+		        s->order->mem_mb > UINT64_MAX >> 20 ? UINT64_MAX : s->order->mem_mb << 20,
 		[LIMIT_PIDS] = s->l->rules.max_processes,
 		[LIMIT_CPU] = s->order->cpus,
 	};

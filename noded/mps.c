@@ -85,9 +85,9 @@ static _Noreturn void run_as_user(const struct mps *m, const char *option)
 		xasprintf("CUDA_MPS_LOG_DIRECTORY=%s/" MPS_LOG_DIR, m->dir),
 		xasprintf("CUDA_VISIBLE_DEVICES=%s", o->gpu_uuid), NULL };
 
-	child_reset();
-	if ((o->switch_user ? drop_privileges(&drop_system_calls, &to, NULL)
-	                    : drop_prove(&drop_system_calls, &to, NULL)) < 0 ||
+	if (child_reset() < 0 ||
+	        (o->switch_user ? drop_privileges(&drop_system_calls, &to, NULL)
+	                        : drop_prove(&drop_system_calls, &to, NULL)) < 0 ||
 	        prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) < 0 || chdir(m->dir) < 0)
 		_exit(126);
 	umask(077);

@@ -70,6 +70,11 @@ int order_send(int dirfd, const char *name, const void *bytes, size_t len)
 	return n < 0 ? -1 : 0;
 }
 
+bool order_nobody(int error)
+{
+	return error == ENOENT || error == ECONNREFUSED;
+}
+
 int order_pack(unsigned type, const ProtobufCMessage *m, uint8_t out[ORDER_MAX])
 {
 	size_t len = protobuf_c_message_get_packed_size(m);

@@ -17,6 +17,7 @@
 #ifndef NODED_ORDER_H
 #define NODED_ORDER_H
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
@@ -35,9 +36,10 @@
  * close-on-exec, not blocking. -1 with ERR_SYSTEM. */
 int order_socket(int dirfd, const char *name, struct error *err);
 
-/* Send to the socket `name` in the directory. 0; -1 with errno: EAGAIN it is full, ECONNREFUSED or
- * ENOENT nobody is there. */
+/* Send to the socket `name` in the directory. 0; -1 with errno: nobody is there, or order_send()
+ * may succeed later: the socket is full, or something is short. */
 int order_send(int dirfd, const char *name, const void *bytes, size_t len);
+bool order_nobody(int error);
 
 /* An order as a datagram. Returns its length; strings that would not fit are the launcher's to cut
  * before (-1). */

@@ -142,59 +142,71 @@ struct entry {
 	bool ours, zombie;
 };
 
-static struct entry *list_all(size_t *n)
+/* -1: descriptors or memory are short, and nobody knows who is not in it. */
+static ssize_t list_all(struct entry **list)
 {
 	DIR *d = opendir("/proc");
 	struct entry *v = NULL;
-	size_t cap = 0;
+	size_t cap = 0, n = 0;
 	struct dirent *e;
 	struct stat_line st;
+	bool all = d != NULL;
 
-	*n = 0;
 	while (d && (e = readdir(d))) {
-		if (!isdigit((unsigned char)e->d_name[0]) ||
-		        read_stat((pid_t)atoi(e->d_name), &st) < 0)
+		if (!isdigit((unsigned char)e->d_name[0]))
 			continue;
-		if (*n == cap) {
+		errno = 0;
+		if (read_stat((pid_t)atoi(e->d_name), &st) < 0) {
+			all = all && errno != EMFILE && errno != ENFILE && errno != ENOMEM;
+			continue;
+		}
+		if (n == cap) {
 			cap = cap ? 2 * cap : 256;
 			v = xrealloc(v, cap, sizeof(*v));
 		}
-		v[(*n)++] = (struct entry){ .pid = (pid_t)atoi(e->d_name),
+		v[n++] = (struct entry){ .pid = (pid_t)atoi(e->d_name),
 			.ppid = st.ppid,
 			.ticks = st.ticks,
 			.zombie = st.state == 'Z' || st.state == 'X' };
 	}
 	if (d)
 		closedir(d);
-	return v;
+	*list = v;
+	return all ? (ssize_t)n : -1;
 }
 
-static bool is_ours(const struct entry *v, size_t n, pid_t root, pid_t ppid)
+static bool is_ours(const struct entry *v, ssize_t n, pid_t root, pid_t ppid)
 {
 	if (ppid == root)
 		return true;
-	for (size_t i = 0; i < n; i++)
+	for (ssize_t i = 0; i < n; i++)
 		if (v[i].pid == ppid)
 			return v[i].ours;
 	return false;
 }
 
-size_t procs_descendants(pid_t root, struct proc **list)
+/* Room for all of them; NULL: they are not known. */
+static struct proc *room_for(ssize_t n)
 {
-	size_t n, found = 0;
-	struct entry *v = list_all(&n);
-	bool more = true;
+	return n < 0 ? NULL : xcalloc((size_t)n + 1, sizeof(struct proc));
+}
 
-	*list = xcalloc(n + 1, sizeof(**list));
+ssize_t procs_descendants(pid_t root, struct proc **list)
+{
+	struct entry *v;
+	ssize_t n = list_all(&v), found = n < 0 ? -1 : 0;
+	bool more = n > 0;
+
+	*list = room_for(n);
 	while (more) { /* children mostly come after their parents: few rounds */
 		more = false;
-		for (size_t i = 0; i < n; i++) {
+		for (ssize_t i = 0; i < n; i++) {
 			if (v[i].ours || v[i].pid == root || !is_ours(v, n, root, v[i].ppid))
 				continue;
 			v[i].ours = more = true;
 		}
 	}
-	for (size_t i = 0; i < n; i++)
+	for (ssize_t i = 0; i < n; i++)
 		if (v[i].ours && !v[i].zombie)
 			(*list)[found++] = (struct proc){ v[i].pid, v[i].ticks };
 	free(v);
@@ -211,14 +223,14 @@ static bool is_marked(pid_t pid, const char *mark, char *buf)
 	return false;
 }
 
-size_t procs_marked(const char *mark, struct proc **list)
+ssize_t procs_marked(const char *mark, struct proc **list)
 {
-	size_t n, found = 0;
-	struct entry *v = list_all(&n);
+	struct entry *v;
+	ssize_t n = list_all(&v), found = n < 0 ? -1 : 0;
 	char *buf = xcalloc(1, ENVIRON_MAX);
 
-	*list = xcalloc(n + 1, sizeof(**list));
-	for (size_t i = 0; i < n; i++)
+	*list = room_for(n);
+	for (ssize_t i = 0; i < n; i++)
 		if (v[i].pid != getpid() && !v[i].zombie && is_marked(v[i].pid, mark, buf))
 			(*list)[found++] = (struct proc){ v[i].pid, v[i].ticks };
 	free(buf);
@@ -245,13 +257,13 @@ static bool is_called(pid_t pid, const char *program, const char *argument)
 	return stat(path, &st) == 0 && (st.st_uid == geteuid() || st.st_uid == 0);
 }
 
-size_t procs_called(const char *program, const char *argument, struct proc **list)
+ssize_t procs_called(const char *program, const char *argument, struct proc **list)
 {
-	size_t n, found = 0;
-	struct entry *v = list_all(&n);
+	struct entry *v;
+	ssize_t n = list_all(&v), found = n < 0 ? -1 : 0;
 
-	*list = xcalloc(n + 1, sizeof(**list));
-	for (size_t i = 0; i < n; i++)
+	*list = room_for(n);
+	for (ssize_t i = 0; i < n; i++)
 		if (!v[i].zombie && is_called(v[i].pid, program, argument))
 			(*list)[found++] = (struct proc){ v[i].pid, v[i].ticks };
 	free(v);

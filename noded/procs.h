@@ -34,17 +34,17 @@ bool proc_is_stopped(pid_t pid);
 /* A pidfd of exactly this process (close-on-exec), or -1 with errno ESRCH. */
 int proc_open(struct proc p);
 
-/* Every descendant of `root` that is not a zombie, without `root` itself. Returns how many; *list
- * is the caller's to free. */
-size_t procs_descendants(pid_t root, struct proc **list);
+/* Every descendant of `root` that is not a zombie, without `root` itself. Returns how many, -1 if
+ * they cannot all be looked at now; *list is the caller's to free. */
+ssize_t procs_descendants(pid_t root, struct proc **list);
 
 /* Every process whose environment at its start had exactly the entry `mark` ("NAME=value"), as far
  * as we may look; not ourselves. A last resort: a program can change its own environment. */
-size_t procs_marked(const char *mark, struct proc **list);
+ssize_t procs_marked(const char *mark, struct proc **list);
 
 /* Every process of ours that was executed with this program name (without its directory) and this
  * one argument. */
-size_t procs_called(const char *program, const char *argument, struct proc **list);
+ssize_t procs_called(const char *program, const char *argument, struct proc **list);
 
 /* A file below /proc, named as by printf(3), as text. Returns its length (no more than size - 1),
  * -1 if it cannot be read. */

@@ -213,14 +213,13 @@ static _Noreturn void child(const struct program_run *what, int out, pid_t paren
 {
 	int null = open("/dev/null", O_RDONLY);
 
-	child_reset();
-	if (prctl(PR_SET_PDEATHSIG, SIGKILL) < 0 || getppid() != parent || null < 0 ||
-	        dup2(null, STDIN_FILENO) < 0 || dup2(out, STDOUT_FILENO) < 0 ||
+	if (child_reset() < 0 || prctl(PR_SET_PDEATHSIG, SIGKILL) < 0 || getppid() != parent ||
+	        null < 0 || dup2(null, STDIN_FILENO) < 0 || dup2(out, STDOUT_FILENO) < 0 ||
 	        dup2(out, STDERR_FILENO) < 0)
 		_exit(EXIT_UNABLE);
 	syscall(SYS_close_range, STDERR_FILENO + 1, ~0U, 0);
 	if (what->kind == PROGRAM_TASK_EPILOG)
-		child_run_after(what->launch, what->path);
+		child_run_after(what->launch, what->path, parent);
 	execute(what);
 }
 

@@ -124,7 +124,7 @@ void gpu_events_free(struct gpu_events *e)
 
 int gpu_events_start(struct gpu_events *e, uint64_t leave_out, struct error *err)
 {
-	int ends[2], null;
+	int ends[2], null, pidfd = -1;
 	pid_t parent = getpid(), pid;
 
 	if (e->pipe >= 0)
@@ -143,17 +143,18 @@ int gpu_events_start(struct gpu_events *e, uint64_t leave_out, struct error *err
 		watch(leave_out);
 		_exit(0);
 	}
+	if (pid > 0)
+		pidfd = forked_pidfd(pid);
+	if (pidfd < 0)
+		error_set(err, ERR_SYSTEM, "cannot wait for GPU events: %s", strerror(errno));
 	close(null);
 	close(ends[1]);
-	if (pid < 0) {
+	if (pidfd < 0) {
 		close(ends[0]);
-		return error_set(
-		        err, ERR_SYSTEM, "cannot wait for GPU events: %s", strerror(errno));
+		return -1;
 	}
 	e->pipe = ends[0];
-	e->pidfd = (int)syscall(SYS_pidfd_open, pid, 0); /* close-on-exec, pidfd_open(2) */
-	if (e->pidfd < 0)
-		abort(); /* not reaped yet, so it is there */
+	e->pidfd = pidfd;
 	return 0;
 }
 

@@ -1,6 +1,7 @@
 /* forked.c - see forked.h */
 #include "noded/gpu/forked.h"
 
+#include <errno.h>
 #include <signal.h>
 #include <stddef.h>
 #include <sys/prctl.h>
@@ -26,4 +27,14 @@ int forked_begin(const char *name, int keep, int null, pid_t parent)
 		return -1;
 	syscall(SYS_close_range, FORKED_KEPT + 1U, ~0U, 0U);
 	return 0;
+}
+
+int forked_pidfd(pid_t pid)
+{
+	int fd = (int)syscall(SYS_pidfd_open, pid, 0), saved = errno;
+
+	if (fd < 0)
+		kill(pid, SIGKILL); /* our own child, not reaped yet: the number is still its */
+	errno = saved;
+	return fd;
 }

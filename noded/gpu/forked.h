@@ -11,4 +11,8 @@
  * cannot be, or the parent is gone already. */
 int forked_begin(const char *name, int keep, int null, pid_t parent);
 
+/* In the parent: the child's pidfd, close-on-exec. -1 with errno if there is none to be had; then
+ * the child was killed, and whoever reaps reaps it. */
+int forked_pidfd(pid_t pid);
+
 #endif

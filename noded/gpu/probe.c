@@ -110,10 +110,10 @@ static int start_child(struct gpu_probe *p, struct error *err)
 		goto error;
 	if (p->pid == 0)
 		child_main(p, ends[1], null, parent);
-	p->pipe = ends[0];
-	p->pidfd = (int)syscall(SYS_pidfd_open, p->pid, 0); /* close-on-exec, pidfd_open(2) */
+	p->pidfd = forked_pidfd(p->pid);
 	if (p->pidfd < 0)
-		abort(); /* not reaped yet, so it is there */
+		goto error;
+	p->pipe = ends[0];
 	close(ends[1]);
 	close(null);
 	return 0;

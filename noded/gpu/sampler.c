@@ -148,10 +148,10 @@ static int start_child(struct gpu_sampler *s, struct error *err)
 		goto error;
 	if (s->pid == 0)
 		child_main(s->shared, skip, ends[1], null, parent);
-	s->sock = ends[0];
-	s->pidfd = (int)syscall(SYS_pidfd_open, s->pid, 0); /* close-on-exec, pidfd_open(2) */
+	s->pidfd = forked_pidfd(s->pid);
 	if (s->pidfd < 0)
-		abort(); /* not reaped yet, so it is there */
+		goto error;
+	s->sock = ends[0];
 	close(ends[1]);
 	close(null);
 	return 0;

@@ -87,6 +87,7 @@ class Launcher:
         self.user = user  # whom the launcher runs as; None: as we are
         self.cgroup, self.allow_root, self.age = cgroup, allow_root, age
         self.env, self.options = env or {}, options
+        self.shepherd_program = SHEPHERD
         self.munge = munge or Munge(self.dir / "munge")
         self.own_munge = munge is None
         for sub in ("run", "spool", "log"):
@@ -119,7 +120,7 @@ class Launcher:
         (self.dir / "log").chmod(0o777)
         self.process = subprocess.Popen(
             [str(a) for a in (*under, HOST, theirs.fileno(), "n1", CLUSTER, self.dir / "run", self.dir / "spool",
-                              self.munge.socket, SHEPHERD, self.cgroup, int(self.allow_root), self.age,
+                              self.munge.socket, self.shepherd_program, self.cgroup, int(self.allow_root), self.age,
                               *(f"{k}={v}" for k, v in self.options.items()))],
             stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=log, pass_fds=[theirs.fileno(), *leak], env=e,
             start_new_session=True, **kw)

@@ -57,6 +57,12 @@ static int take(struct launcher_options *o, const char *word)
 		o->mps = value + 1;
 	else if (len == strlen("prolog") && strncmp(word, "prolog", len) == 0)
 		o->programs[PROGRAM_PROLOG] = value + 1;
+	else if (len == strlen("containment") && strncmp(word, "containment", len) == 0)
+		o->containment = value + 1;
+	else if (len == strlen("gpus") && strncmp(word, "gpus", len) == 0)
+		o->devices.gpus = value + 1;
+	else if (len == strlen("private") && strncmp(word, "private", len) == 0)
+		return private_parse(value + 1, &o->private_kinds, &err);
 	else
 		return -1;
 	return 0;
