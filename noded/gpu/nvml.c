@@ -8,6 +8,10 @@
 
 #define LIBRARY "libnvidia-ml.so.1"
 
+/* Where it is: as the dynamic linker finds it, then where containers have it that tell nobody but
+ * LD_LIBRARY_PATH, which a service does not inherit. */
+static const char *const places[] = { LIBRARY, "/usr/local/nvidia/lib64/" LIBRARY };
+
 static const struct {
 	const char *name;
 	unsigned newest, oldest;
@@ -33,13 +37,26 @@ static void *find(void *library, const char *name, unsigned newest, unsigned old
 	return found;
 }
 
+/* The first error is told: of a place that is not there none has to know. */
+static void *open_library(struct error *err)
+{
+	void *library = NULL;
+
+	for (size_t i = 0; i < sizeof(places) / sizeof(*places) && !library; i++) {
+		library = dlopen(places[i], RTLD_NOW | RTLD_LOCAL);
+		if (!library && i == 0)
+			error_set(err, ERR_SYSTEM, "%s", dlerror());
+	}
+	return library;
+}
+
 int nvml_open(struct nvml *nvml, struct error *err)
 {
-	struct nvml n = { .library = dlopen(LIBRARY, RTLD_NOW | RTLD_LOCAL) };
+	struct nvml n = { .library = open_library(err) };
 	void *found;
 
 	if (!n.library)
-		return error_set(err, ERR_SYSTEM, "%s", dlerror());
+		return -1;
 	/* A pointer to data becomes one to a function: dlsym(3), NOTES. */
 	for (size_t i = 0; i < sizeof(calls) / sizeof(*calls); i++) {
 		found = find(n.library, calls[i].name, calls[i].newest, calls[i].oldest);

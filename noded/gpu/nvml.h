@@ -187,8 +187,8 @@ struct nvml {
 #undef X
 };
 
-/* Open libnvidia-ml.so.1 as the dynamic linker finds it. -1 with ERR_SYSTEM: it is not there, or it
- * is no such library. Nothing was called yet. */
+/* Open libnvidia-ml.so.1 as the dynamic linker finds it, else in /usr/local/nvidia/lib64. -1 with
+ * ERR_SYSTEM: it is not there, or it is no such library. Nothing was called yet. */
 int nvml_open(struct nvml *nvml, struct error *err);
 void nvml_close(struct nvml *nvml);
 

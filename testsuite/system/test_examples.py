@@ -32,8 +32,11 @@ class SamplingParams:
 class LLM:
     def __init__(self, model, gpu_memory_utilization):
         assert os.environ["CUDA_VISIBLE_DEVICES"]
+        self.model = model
     def generate(self, texts, how):
         wait("vllm")
+        if __main__.stop and self.model == "signalled":
+            raise RuntimeError("the engine is dead")
         return [Answer(text.upper()) for text in texts]
 """
 TRANSFORMERS = WAIT + """
@@ -58,8 +61,8 @@ def fixture_box():
         yield c
 
 
-def submit(c, name, *args, options=(), dry=True):
-    env = {"DRY_RUN": "1"} if dry else {"PYTHONPATH": str(c.dir / "stubs"), "PYTHONDONTWRITEBYTECODE": "1"}
+def submit(c, name, *args, options=(), dry=True, env=None):
+    env = {"DRY_RUN": "1"} if dry else {"PYTHONPATH": str(c.dir / "stubs"), "PYTHONDONTWRITEBYTECODE": "1", **(env or {})}
     return int(c.run("gsubmit", "--parsable", "--export=ALL", "--output=%j.%a.out", *options, JOBS / name, *args,
                      user=c.ctld_user.pw_name, env=env).stdout)
 
@@ -88,6 +91,20 @@ def test_vllm_batch_is_told_to_stop(box):
     assert [json.loads(line)["answer"] for line in (jobs / "upper.jsonl").read_text().splitlines()] == [f"TEXT {i}" for i in range(600)]
     said = "".join(p.read_text() for p in jobs.glob(f"{job}.*out"))
     assert said.splitlines()[:2] == ["0 are done, 600 are left", "256 are done, 344 are left"]
+
+
+def test_vllm_whose_engine_the_signal_ends(box):
+    """What is done is kept, and the next attempt does the rest."""
+    jobs = box.dir / "jobs"
+    (jobs / "vllm.asked").unlink(missing_ok=True)
+    (jobs / "few.jsonl").write_text("".join(json.dumps({"prompt": f"text {i}"}) + "\n" for i in range(3)))
+    job = submit(box, "vllm-batch.sh", "few.jsonl", "few.out", options=["--requeue-delay=1s", "--open-mode=append"], dry=False,
+                 env={"MODEL": "signalled"})
+    tell_to_stop(box, job, "vllm")
+    box.wait_state(job, "COMPLETED")
+    assert [json.loads(line)["answer"] for line in (jobs / "few.out").read_text().splitlines()] == ["TEXT 0", "TEXT 1", "TEXT 2"]
+    said = "".join(p.read_text() for p in jobs.glob(f"{job}.*out"))
+    assert said.splitlines()[:2] == ["0 are done, 3 are left", "0 are done, 3 are left"]
 
 
 @pytest.mark.skipif(not NVCC, reason="there is no nvcc")

@@ -8,7 +8,7 @@ import stat
 import subprocess
 
 import pytest
-from cluster import BIN, BUILD, Cluster, Daemon, wait_until
+from cluster import BIN, BUILD, ROOT, Cluster, Daemon, wait_until
 
 STANDIN = BUILD / "testsuite/nvml"
 
@@ -144,6 +144,18 @@ def test_inventory_of_device_files(machine):
     assert told["files"] == [{"index": 0, "path": "/dev/null", "major": 1, "minor": 3, "trouble": ""}]
     r = inventory(machine, "--gpu-devices=gpu0")
     assert r.returncode == 2 and "want paths of device files" in r.stderr
+
+
+def test_inventory_where_containers_have_the_library(machine):
+    """/usr/local/nvidia/lib64, of which LD_LIBRARY_PATH alone tells where nobody has told the dynamic linker."""
+    mounts = "mount -t tmpfs nvidia /usr/local && mkdir -p /usr/local/nvidia/lib64 && cp {}/libnvidia-ml.so.1 /usr/local/nvidia/lib64"
+    if not ROOT or str(BUILD).startswith("/usr/local") or subprocess.run(["unshare", "-m", "true"], check=False, capture_output=True).returncode:
+        pytest.skip("needs root and mounts")
+    machine.set(h100(0))
+    del machine.env["LD_LIBRARY_PATH"]
+    r = subprocess.run(["unshare", "-m", "sh", "-c", f'{mounts.format(STANDIN)} && exec "$0" --inventory', BIN["gnoded"]],
+                       env={**os.environ, **machine.env}, capture_output=True, text=True, check=False)
+    assert r.returncode == 0 and "gpus:    h100:1\n" in r.stdout, r.stdout + r.stderr
 
 
 def test_inventory_in_trouble(machine):

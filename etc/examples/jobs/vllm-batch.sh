@@ -63,7 +63,13 @@ else:
 run_dir = os.environ.get("GPUSCHED_RUN_DIR")    # also runs by hand, without gpusched
 with open(answers, "a") as out:
     for at in range(0, len(todo), batch):
-        for answer in generate(todo[at:at + batch]):
+        try:
+            fresh = generate(todo[at:at + batch])
+        except Exception:
+            if not stop:
+                raise
+            break               # vLLM has processes of its own, which the signal may have ended too
+        for answer in fresh:
             out.write(json.dumps({"answer": answer}) + "\n")
         out.flush()
         os.fsync(out.fileno())
