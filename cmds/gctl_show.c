@@ -8,6 +8,7 @@
 
 #include "cmds/views.h"
 #include "common/hostlist.h"
+#include "common/neartable.h"
 #include "common/text.h"
 #include "common/xalloc.h"
 
@@ -64,6 +65,21 @@ static void show_bad_gpus(const Gpusched__Node *n)
 	}
 }
 
+/* How close its GPUs are to each other, where that is known. */
+static void show_near(const Gpusched__Node *n)
+{
+	const char **rows = xcalloc(n->n_devices + 1, sizeof(*rows));
+	uint32_t *numbers = xcalloc(n->n_devices + 1, sizeof(*numbers));
+
+	for (size_t i = 0; i < n->n_devices; i++) {
+		rows[i] = n->devices[i]->near;
+		numbers[i] = n->devices[i]->index;
+	}
+	neartable_print(rows, numbers, n->n_devices, stdout);
+	free(rows);
+	free(numbers);
+}
+
 static int on_nodes(unsigned type, const ProtobufCMessage *m, void *arg, struct error *err)
 {
 	const Gpusched__NodeChunk *chunk = (const Gpusched__NodeChunk *)m;
@@ -72,8 +88,10 @@ static int on_nodes(unsigned type, const ProtobufCMessage *m, void *arg, struct 
 		return gctl_wrong_answer(err);
 	for (size_t i = 0; i < chunk->n_nodes; i++) {
 		show_object(arg, &node_kind, chunk->nodes[i], &chunk->nodes[i]->base);
-		if (!((struct run *)arg)->g->json)
-			show_bad_gpus(chunk->nodes[i]);
+		if (((struct run *)arg)->g->json)
+			continue;
+		show_bad_gpus(chunk->nodes[i]);
+		show_near(chunk->nodes[i]);
 	}
 	return 0;
 }

@@ -145,6 +145,12 @@ SHOW(uuid)
 	view_text(cell, *g->uuid ? g->uuid : "-");
 }
 
+SHOW(near)
+{
+	GPU;
+	view_text(cell, *g->near ? g->near : "-");
+}
+
 static const struct view_column columns[] = {
 	{ "GPU", { "GPU", 10, 4, 0 }, "node and index", show_gpu },
 	{ "TYPE", { "TYPE", 8, 4, 0 }, "its type", show_type },
@@ -164,6 +170,7 @@ static const struct view_column columns[] = {
 	{ "UUID", { "UUID", 40, 8, 0 }, "its UUID", show_uuid },
 	{ "CARD", { "CARD", 4, 0, TABLE_RIGHT | TABLE_WHOLE },
 	        "which GPU of the host it is, or is an instance of", show_card },
+	{ "NEAR", { "NEAR", 0, 8, 0 }, "how close it is to each GPU of its node", show_near },
 };
 
 const struct view_kind gpu_kind = {

@@ -2,6 +2,8 @@
 #include "common/near.h"
 
 #include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
 
 #define LEVEL_BITS 3 /* NEAR_LEVEL_COUNT fits */
 
@@ -32,13 +34,60 @@ enum near_level near_level(near_t near)
 	return level < NEAR_LEVEL_COUNT ? (enum near_level)level : NEAR_UNKNOWN;
 }
 
-enum near_level near_level_of(const uint8_t a[NEAR_GROUPS], const uint8_t b[NEAR_GROUPS])
+static enum near_level level_between(const struct near_place *a, const struct near_place *b)
 {
+	if (!a->grouped || !b->grouped)
+		return NEAR_UNKNOWN;
 	for (int i = NEAR_GROUPS; i--;) {
-		if (a[i] == b[i])
+		if (a->groups[i] == b->groups[i])
 			return (enum near_level)(NEAR_NODE + i);
 	}
 	return NEAR_SYS;
+}
+
+near_t near_between(const struct near_place *a, const struct near_place *other, uint32_t host)
+{
+	return near_of(host < NEAR_HOSTS ? a->links[host] : 0, level_between(a, other));
+}
+
+void near_place_write(const struct near_place *place, char text[NEAR_PLACE_TEXT])
+{
+	size_t used = 0;
+
+	text[0] = '\0';
+	for (int i = 0; place->grouped && i < NEAR_GROUPS; i++)
+		used += (size_t)snprintf(text + used, NEAR_PLACE_TEXT - used, "%s%u",
+		        used ? "." : "", (unsigned)place->groups[i]);
+	for (unsigned host = 0; host < NEAR_HOSTS; host++) {
+		if (place->links[host])
+			used += (size_t)snprintf(text + used, NEAR_PLACE_TEXT - used, "%s%u*%u",
+			        used ? " " : "", host, (unsigned)place->links[host]);
+	}
+}
+
+void near_place_read(struct near_place *place, const char *text)
+{
+	size_t n = strcspn(text, " "), dots = 0;
+	char *end;
+
+	*place = (struct near_place){ 0 };
+	for (size_t i = 0; i < n; i++)
+		dots += text[i] == '.';
+	if (dots == NEAR_GROUPS - 1) {
+		place->grouped = true;
+		for (int i = 0; i < NEAR_GROUPS; i++, text = end + (*end != '\0'))
+			place->groups[i] = (uint8_t)strtoul(text, &end, 10);
+	}
+	while (*text) {
+		unsigned long host = strtoul(text, &end, 10);
+
+		if (*end != '*' || host >= NEAR_HOSTS)
+			return;
+		place->links[host] = (uint8_t)strtoul(end + 1, &end, 10);
+		text = end + (*end == ' ');
+		if (*end && *end != ' ')
+			return;
+	}
 }
 
 const char *near_level_word(enum near_level level)

@@ -11,6 +11,8 @@
 #ifndef COMMON_NEAR_H
 #define COMMON_NEAR_H
 
+#include <stdbool.h>
+#include <stddef.h>
 #include <stdint.h>
 
 /* X(symbol, word, what is between the two); the farthest first. */
@@ -31,6 +33,7 @@ enum near_level { NEAR_LEVELS(X) NEAR_LEVEL_COUNT };
 
 #define NEAR_LINKS_MAX 30 /* more count as so many */
 #define NEAR_WORD      8
+#define NEAR_HOSTS     64 /* GPUs of one host */
 
 typedef uint8_t near_t;
 
@@ -38,8 +41,21 @@ near_t near_of(uint32_t nvlinks, enum near_level level);
 uint32_t near_nvlinks(near_t near);
 enum near_level near_level(near_t near);
 
-/* Of two GPUs' groups. */
-enum near_level near_level_of(const uint8_t a[NEAR_GROUPS], const uint8_t b[NEAR_GROUPS]);
+/* Where a GPU is among those of its host. { 0 }: nothing is known. */
+struct near_place {
+	bool grouped; /* its groups are known */
+	uint8_t groups[NEAR_GROUPS];
+	uint8_t links[NEAR_HOSTS]; /* NVLinks, by the host's numbers of the GPUs that they reach */
+};
+
+/* How close it is to GPU `host`, which is at `other`. */
+near_t near_between(const struct near_place *a, const struct near_place *other, uint32_t host);
+
+/* The same as text: "0.0.2.2 1*4 2*4" are groups, and four links each to GPUs 1 and 2; "" is
+ * nothing. near_place_read() takes of a damaged one what it can. */
+#define NEAR_PLACE_TEXT (NEAR_GROUPS * 4 + NEAR_HOSTS * 7)
+void near_place_write(const struct near_place *place, char text[NEAR_PLACE_TEXT]);
+void near_place_read(struct near_place *place, const char *text);
 
 /* "NV4" or "PIX". Returns `word`. */
 const char *near_word(near_t near, char word[NEAR_WORD]);

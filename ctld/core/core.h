@@ -20,6 +20,7 @@
 #ifndef CTLD_CORE_CORE_H
 #define CTLD_CORE_CORE_H
 
+#include "common/near.h"
 #include "ctld/core/cards.h"
 #include "ctld/core/devices.h"
 #include "ctld/core/event.h"
@@ -324,6 +325,9 @@ struct gpu_view {
 };
 /* False: it has no such index, and none above it. */
 bool core_gpu_view(const struct core *core, uint32_t node, uint32_t index, struct gpu_view *view);
+/* How close it is to each GPU of its node, by index: "X,NV4,PIX" (common/near.h); "": not known. */
+#define GPU_NEAR_TEXT (CONF_MAX_GPUS_PER_NODE * NEAR_WORD)
+void core_gpu_near(const struct core *core, uint32_t node, uint32_t index, char text[GPU_NEAR_TEXT]);
 /* Up to `max` runs that have it and their shares of it (charge 0: all); returns how many. */
 size_t core_gpu_runs(const struct core *core, uint32_t node, uint32_t index, struct run_id *runs,
         struct share *shares, size_t max);

@@ -7,6 +7,7 @@
 
 #include "common/text.h"
 #include "ctld/core/health.h"
+#include "ctld/core/closest.h"
 #include "ctld/core/internal.h"
 #include "ctld/core/layout.h"
 
@@ -289,6 +290,33 @@ static void write_list(const struct binding *b, char *list, size_t size)
 		        list + used, size - used, i ? ",%s" : "%s", b->slots[i].uuid);
 }
 
+/* How close its GPUs are by index, as the agent told it by the host's numbers; NULL: it told
+ * nothing. */
+static struct closeness *find_near(const struct binding *b)
+{
+	struct near_place places[CONF_MAX_GPUS_PER_NODE];
+	struct closeness *near = NULL;
+	size_t i, k;
+
+	for (i = 0; i < b->n; i++) {
+		const struct node_gpu *gpu = b->slots[i].gpu;
+
+		near_place_read(&places[i], gpu ? gpu->near : "");
+		if (gpu && *gpu->near && !near)
+			near = closeness_new((uint32_t)b->n);
+	}
+	for (i = 0; near && i < b->n; i++) {
+		for (k = i + 1; k < b->n; k++) {
+			const struct node_gpu *x = b->slots[i].gpu, *y = b->slots[k].gpu;
+
+			if (x && y && !x->mig && !y->mig)
+				closeness_set(near, (uint32_t)i, (uint32_t)k,
+				        near_between(&places[i], &places[k], y->host));
+		}
+	}
+	return near;
+}
+
 void devices_bind(struct core *core, struct node *node)
 {
 	struct node_link *l = node_link(node);
@@ -323,6 +351,7 @@ void devices_bind(struct core *core, struct node *node)
 		        b.slots[i].gpu && b.slots[i].gpu->mig ? b.slots[i].gpu->host + 1 : 0);
 		say_type(&b, i, note);
 	}
+	ledger_gpus_near(core->ledger, l->index, find_near(&b));
 	if (l->gpus_asked || *list) {
 		say_layouts(&b, note);
 		say_others(&b, note);

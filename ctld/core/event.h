@@ -204,6 +204,7 @@ struct gpu_found {
 	const char *trouble; /* why it cannot be used; NULL or "": it can */
 	const char *name;    /* its maker's; NULL or "": not told */
 	const char *of;      /* of a MIG instance: its GPU's type; NULL or "": not told */
+	const char *near;    /* where it is, by near_place_write(); NULL or "": not told */
 	uint64_t mem_mb;
 	uint32_t host; /* number of the physical GPU */
 	bool mig;

@@ -3,6 +3,7 @@
 #include <string.h>
 
 #include "common/gpufault.h"
+#include "ctld/core/closest.h"
 #include "ctld/core/devices.h"
 #include "ctld/core/faults.h"
 #include "ctld/core/internal.h"
@@ -112,6 +113,19 @@ bool core_gpu_view(const struct core *core, uint32_t n, uint32_t index, struct g
 		v->state = ledger_gpus_shared(core->ledger, n) >> index & 1 ? "shared" : "whole";
 	}
 	return true;
+}
+
+void core_gpu_near(const struct core *core, uint32_t n, uint32_t index, char text[GPU_NEAR_TEXT])
+{
+	const struct closeness *near = ledger_near(core->ledger, n);
+	char word[NEAR_WORD];
+	size_t used = 0;
+	uint32_t i;
+
+	text[0] = '\0';
+	for (i = 0; near && i < near->n; i++)
+		used += (size_t)snprintf(text + used, GPU_NEAR_TEXT - used, "%s%s", i ? "," : "",
+		        i == index ? "X" : near_word(closeness_of(near, index, i), word));
 }
 
 size_t core_gpu_runs(const struct core *core, uint32_t n, uint32_t index, struct run_id *runs,

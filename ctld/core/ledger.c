@@ -97,6 +97,7 @@ void ledger_free(struct ledger *l)
 		free(l->nodes[i].sets);
 		free(l->nodes[i].slots);
 		free(l->nodes[i].card_of);
+		free(l->nodes[i].near);
 	}
 	for (i = 0; i < l->n_sets; i++)
 		capacity_free(l->sets[i]);
@@ -191,6 +192,20 @@ void ledger_gpu_card(struct ledger *l, uint32_t node, uint32_t index, uint32_t c
 	/* Numbers of the configuration and of the host are not the same. */
 	if (!r->card_of || !r->card_of[index] || r->card_of[index] > CONF_MAX_GPUS_PER_NODE)
 		set_card(r, index, card ? CONF_MAX_GPUS_PER_NODE + card : 0);
+}
+
+void ledger_gpus_near(struct ledger *l, uint32_t node, struct closeness *near)
+{
+	struct record *r = &l->nodes[node];
+
+	free(r->near);
+	r->near = near;
+	r->near_matters = near && closeness_matters(near);
+}
+
+const struct closeness *ledger_near(const struct ledger *l, uint32_t node)
+{
+	return l->nodes[node].near;
 }
 
 void ledger_gpus_out(struct ledger *l, uint32_t node, uint64_t out)
@@ -437,6 +452,18 @@ static struct place place_at(const struct search *s, uint32_t node, uint32_t gpu
 	return place;
 }
 
+/* Of a place that is taken, and was found by how many there are: whole GPUs that are closest. */
+static void draw_close(const struct search *s, struct place *place)
+{
+	const struct record *r = &s->l->nodes[place->node];
+
+	if (!r->near_matters || !(place->gpus & r->near->known) ||
+	        share_wished(&s->ask->gpus->share))
+		return;
+	place->gpus = closest(r->near, ledger_gpus_free(s->l, place->node, place->type),
+	        count(place->gpus));
+}
+
 static bool as_large(const struct place *x, const struct place *y)
 {
 	return x->cpus >= y->cpus && x->mem_mb >= y->mem_mb &&
@@ -536,6 +563,7 @@ static bool find_least(struct search *s, uint32_t set, struct places *out)
 		if (!shares_find(s, set, &place, &out->strands))
 			return false;
 	}
+	draw_close(s, &place);
 	out->n = 0;
 	out->type = place.type;
 	places_add(out, &place);
@@ -560,6 +588,7 @@ static bool find_one(struct search *s, uint32_t set, struct places *out)
 	}
 	s->type = found.type;
 	place = place_at(s, found.node, s->gpus);
+	draw_close(s, &place);
 	out->n = 0;
 	out->type = found.type;
 	places_add(out, &place);
@@ -636,6 +665,7 @@ static bool find_gang(struct ledger *l, struct search *s, uint32_t set, struct p
 		const struct gang_part *part = &l->choice.v[i];
 		struct place place = place_at(s, part->node, part->gpus);
 
+		draw_close(s, &place);
 		places_add(out, &place);
 	}
 	return true;

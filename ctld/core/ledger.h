@@ -10,6 +10,9 @@
  * free GPUs that do, then fewest free CPUs that do, then the first node) is found without looking
  * at the others. A place for no GPU is sought where the fewest GPUs are free: it strands least.
  *
+ * Which of a node's GPUs a place has is decided last: of whole ones those that are closest to each
+ * other (closest.h), of MIG instances those on the fullest cards.
+ *
  * Nodes that something is planned on are set aside: they are counted like the others, and booked
  * like them, but a place there is looked at one by one, with a test of whoever planned.
  *
@@ -27,6 +30,7 @@
 #include "common/conf.h"
 #include "ctld/core/requests.h"
 
+struct closeness;
 struct ledger;
 
 /* What a job wants. */
@@ -83,6 +87,9 @@ void ledger_gpu_mem(struct ledger *l, uint32_t node, uint32_t index, uint64_t me
 /* It is a MIG instance on card `card` - 1 of the host; 0: it is none. Where the configuration says
  * which (`mig`), that counts. */
 void ledger_gpu_card(struct ledger *l, uint32_t node, uint32_t index, uint32_t card);
+/* How close its GPUs are to each other; owned from here on, NULL: nobody has said. */
+void ledger_gpus_near(struct ledger *l, uint32_t node, struct closeness *near);
+const struct closeness *ledger_near(const struct ledger *l, uint32_t node);
 void ledger_accept(struct ledger *l, uint32_t node, bool accept); /* new nodes do not */
 bool ledger_accepts(const struct ledger *l, uint32_t node);
 

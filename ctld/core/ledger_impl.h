@@ -7,6 +7,7 @@
 #define CTLD_CORE_LEDGER_IMPL_H
 
 #include "ctld/core/capacity.h"
+#include "ctld/core/closest.h"
 #include "ctld/core/gang.h"
 #include "ctld/core/ledger.h"
 #include "ctld/core/strand.h"
@@ -20,6 +21,8 @@ struct record {
 	uint64_t used, shared, out; /* GPUs; shared: of those used */
 	struct card *cards;         /* by index; owned; NULL: none is shared, and none may be */
 	uint32_t *card_of; /* by index: which card a MIG instance is on, 0: it is none; owned, NULL: none is */
+	struct closeness *near;     /* owned; NULL: nobody has said how close its GPUs are */
+	bool near_matters;          /* some are closer than others */
 	uint64_t stamp;             /* another one whenever something about it has changed */
 	bool accept, aside;
 	bool told;      /* what its GPUs have: by their driver */

@@ -357,6 +357,7 @@ void node_set_gpus(struct nodes *ns, struct node *node, const struct gpu_found *
 		strings_drop(ns->strings, l->gpus[i].told);
 		strings_drop(ns->strings, l->gpus[i].name);
 		strings_drop(ns->strings, l->gpus[i].of);
+		strings_drop(ns->strings, l->gpus[i].near);
 	}
 	free(l->gpus);
 	l->gpus = n ? xcalloc(n, sizeof(*l->gpus)) : NULL;
@@ -370,6 +371,7 @@ void node_set_gpus(struct nodes *ns, struct node *node, const struct gpu_found *
 			.told = strings_keep(s, v[i].type),
 			.name = strings_keep(s, v[i].name ? v[i].name : ""),
 			.of = strings_keep(s, v[i].of ? v[i].of : ""),
+			.near = strings_keep(s, v[i].near ? v[i].near : ""),
 			.mem_mb = v[i].mem_mb,
 			.host = v[i].host,
 			.mig = v[i].mig };

@@ -56,7 +56,7 @@ struct node_info {
 struct node_gpu {
 	const char *type; /* by the configuration (hardware.h), else as told */
 	const char *uuid, *trouble;
-	const char *told, *name, *of; /* as in struct gpu_found */
+	const char *told, *name, *of, *near; /* as in struct gpu_found */
 	uint64_t mem_mb;
 	uint32_t host;
 	bool mig;

@@ -10,6 +10,7 @@
 #include "common/depend.h"
 #include "common/label.h"
 #include "common/mailwish.h"
+#include "common/near.h"
 #include "common/runused.h"
 #include "common/text.h"
 #include "common/xalloc.h"
@@ -586,6 +587,30 @@ static const char *parent_type(const Gpusched__Register *m, const Gpusched__GpuD
 	return "";
 }
 
+/* Where it is among the others. What is told in another way than we know is not taken. */
+static const char *take_near(const Gpusched__GpuDevice *d, struct arena *arena, struct error *err)
+{
+	struct near_place place = { .grouped = !d->mig && d->n_pcie_groups == NEAR_GROUPS };
+	bool counted = d->n_peer_nvlinks == d->n_nvlink_peers; /* older agents only say to whom */
+	char text[NEAR_PLACE_TEXT];
+
+	for (size_t i = 0; place.grouped && i < NEAR_GROUPS; i++) {
+		if (d->pcie_groups[i] >= NEAR_HOSTS)
+			return bad_agent("a GPU's PCIe group that cannot be", err), NULL;
+		place.groups[i] = (uint8_t)d->pcie_groups[i];
+	}
+	for (size_t i = 0; !d->mig && i < d->n_nvlink_peers; i++) {
+		uint32_t n = counted ? d->peer_nvlinks[i] : 1;
+
+		if (d->nvlink_peers[i] >= NEAR_HOSTS)
+			return bad_agent("a GPU's NVLink to one that cannot be", err), NULL;
+		place.links[d->nvlink_peers[i]] =
+		        (uint8_t)(n < NEAR_LINKS_MAX ? n : NEAR_LINKS_MAX);
+	}
+	near_place_write(&place, text);
+	return wire_copied(text, arena);
+}
+
 /* The slots that it found, and what would have some if it were well. */
 static int take_devices(const Gpusched__Register *m, struct arena *arena, struct core_event *event,
         struct error *err)
@@ -597,8 +622,9 @@ static int take_devices(const Gpusched__Register *m, struct arena *arena, struct
 		return bad_agent("more GPUs than can be", err);
 	for (size_t i = 0; i < m->n_gpus; i++) {
 		const Gpusched__GpuDevice *d = m->gpus[i];
+		const char *near = take_near(d, arena, err);
 
-		if (device_text(d, err) < 0)
+		if (!near || device_text(d, err) < 0)
 			return -1;
 		for (size_t k = 0; k < n && *d->uuid && !*d->trouble; k++) {
 			if (!*found[k].trouble && strcmp(found[k].uuid, d->uuid) == 0)
@@ -610,6 +636,7 @@ static int take_devices(const Gpusched__Register *m, struct arena *arena, struct
 				.trouble = d->trouble,
 				.name = d->name,
 				.of = d->mig ? parent_type(m, d) : "",
+				.near = near,
 				.mem_mb = d->mem_mb,
 				.host = d->host,
 				.mig = d->mig };

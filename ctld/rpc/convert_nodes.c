@@ -141,7 +141,7 @@ Gpusched__NodeGpu *wire_node_gpu(const struct core *core, uint32_t node,
 	Gpusched__NodeGpu *m = WIRE_NEW(Gpusched__NodeGpu, GPUSCHED__NODE_GPU__INIT, arena);
 	struct run_id runs[GPU_RUNS_SHOWN];
 	struct share shares[GPU_RUNS_SHOWN];
-	char who[32] = "";
+	char who[32] = "", near[GPU_NEAR_TEXT];
 
 	if (view->since && !view->by_nobody && !by) {
 		snprintf(who, sizeof(who), "uid %u", view->uid);
@@ -164,6 +164,8 @@ Gpusched__NodeGpu *wire_node_gpu(const struct core *core, uint32_t node,
 	m->n_runs = core_gpu_runs(core, node, view->index, runs, shares, GPU_RUNS_SHOWN);
 	m->runs = wire_run_names(runs, m->n_runs, arena);
 	fill_parts(m, shares, arena);
+	core_gpu_near(core, node, view->index, near);
+	m->near = wire_copied(near, arena);
 	return m;
 }
 

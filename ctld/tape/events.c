@@ -44,6 +44,7 @@ static const struct field found_fields[] = {
 	MAY_TEXT(struct gpu_found, trouble),
 	MAY_TEXT(struct gpu_found, name),
 	MAY_TEXT(struct gpu_found, of),
+	MAY_TEXT(struct gpu_found, near),
 	NUMBER(struct gpu_found, mem_mb),
 	NUMBER(struct gpu_found, host),
 	NUMBER(struct gpu_found, mig),

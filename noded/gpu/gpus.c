@@ -178,7 +178,7 @@ static void find_peers(struct gpus *g)
 		struct gpu *gpu = &g->v[i];
 
 		gpu->peers = 0;
-		memset(gpu->peer_links, 0, sizeof(gpu->peer_links));
+		memset(&gpu->place, 0, sizeof(gpu->place));
 		for (uint32_t k = 0; k < g->n; k++) {
 			const struct gpu *to = &g->v[k];
 			uint32_t n = to->host != gpu->host && to->host < GPUS_HOST_MAX &&
@@ -189,7 +189,7 @@ static void find_peers(struct gpus *g)
 			if (!n)
 				continue;
 			gpu->peers |= 1ULL << to->host;
-			gpu->peer_links[to->host] = (uint8_t)n;
+			gpu->place.links[to->host] = (uint8_t)n;
 		}
 	}
 }
@@ -230,12 +230,13 @@ static void find_groups(const struct gpus *g, enum near_level level, uint8_t of[
 	}
 }
 
-static void find_placed(struct gpus *g, struct gpu *gpu)
+static bool is_known(const struct gpus *g, const struct gpu *gpu)
 {
-	gpu->placed = false;
+	bool known = false;
+
 	for (uint32_t k = 0; k < g->n && gpu->host < GPUS_HOST_MAX; k++)
-		gpu->placed |= g->v[k].host != gpu->host &&
-		               between(g, gpu, &g->v[k]) != NEAR_UNKNOWN;
+		known |= g->v[k].host != gpu->host && between(g, gpu, &g->v[k]) != NEAR_UNKNOWN;
+	return known;
 }
 
 static void find_near(struct gpus *g)
@@ -247,16 +248,15 @@ static void find_near(struct gpus *g)
 	for (uint32_t i = 0; i < g->n; i++) {
 		struct gpu *gpu = &g->v[i];
 
-		find_placed(g, gpu);
-		for (int level = 0; level < NEAR_GROUPS; level++)
-			gpu->groups[level] = gpu->placed ? of[level][gpu->host] : 0;
+		gpu->place.grouped = is_known(g, gpu);
+		for (int level = 0; gpu->place.grouped && level < NEAR_GROUPS; level++)
+			gpu->place.groups[level] = of[level][gpu->host];
 	}
 }
 
 near_t gpus_near(const struct gpu *a, const struct gpu *b)
 {
-	return near_of(b->host < GPUS_HOST_MAX ? a->peer_links[b->host] : 0,
-	        a->placed && b->placed ? near_level_of(a->groups, b->groups) : NEAR_UNKNOWN);
+	return near_between(&a->place, &b->place, b->host);
 }
 
 void gpus_settle(struct gpus *g)
@@ -312,13 +312,13 @@ static void fill(Gpusched__GpuDevice *d, const struct gpu *gpu)
 		if (!(gpu->peers >> i & 1))
 			continue;
 		d->nvlink_peers[d->n_nvlink_peers++] = i;
-		d->peer_nvlinks[d->n_peer_nvlinks++] = gpu->peer_links[i];
+		d->peer_nvlinks[d->n_peer_nvlinks++] = gpu->place.links[i];
 	}
-	if (!gpu->placed)
+	if (!gpu->place.grouped)
 		return;
 	d->pcie_groups = xcalloc(NEAR_GROUPS, sizeof(*d->pcie_groups));
 	for (; d->n_pcie_groups < NEAR_GROUPS; d->n_pcie_groups++)
-		d->pcie_groups[d->n_pcie_groups] = gpu->groups[d->n_pcie_groups];
+		d->pcie_groups[d->n_pcie_groups] = gpu->place.groups[d->n_pcie_groups];
 }
 
 Gpusched__GpuDevice **gpus_messages(const struct gpus *g, size_t *n)

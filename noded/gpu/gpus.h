@@ -18,7 +18,7 @@
 #include "common/near.h"
 
 #define GPUS_MAX         256 /* entries; a node has at most 64 slots */
-#define GPUS_HOST_MAX    64  /* physical GPUs */
+#define GPUS_HOST_MAX    NEAR_HOSTS /* physical GPUs */
 #define GPUS_TEXT        96
 #define GPUS_TYPE        (AMOUNT_TYPE_MAX + 1)
 #define GPUS_LINKS       18 /* NVLinks of one GPU (NVML_NVLINK_MAX_LINKS) */
@@ -57,9 +57,7 @@ struct gpu {
 	uint32_t n_links;           /* active NVLinks */
 	char links[GPUS_LINKS][24]; /* where each goes: a PCI address or GPUS_LINK_SWITCH */
 	uint64_t peers;             /* hosts it reaches by NVLink; by gpus_settle() */
-	uint8_t peer_links[GPUS_HOST_MAX]; /* by host: over so many; by gpus_settle() */
-	bool placed;                       /* its groups are known */
-	uint8_t groups[NEAR_GROUPS];       /* of hosts (near.h); by gpus_settle() */
+	struct near_place place;    /* by gpus_settle() */
 	char trouble[160];          /* "": it can be used */
 	struct gpu_health health;   /* a MIG instance's is its GPU's; last */
 };

@@ -24,7 +24,7 @@ static void check_gpu(const struct gpus *g, const struct gpu *gpu)
 	for (uint32_t i = 0; i < gpu->n_links; i++)
 		ENDS(gpu->links[i]);
 	for (int i = 0; i < NEAR_GROUPS; i++) /* a group is called by the lowest in it */
-		FUZZ_CHECK(gpu->groups[i] <= gpu->host || !gpu->placed);
+		FUZZ_CHECK(gpu->place.groups[i] <= gpu->host);
 	for (uint32_t i = 0; i < g->n; i++)
 		FUZZ_CHECK(near_level(gpus_near(gpu, &g->v[i])) ==
 		           near_level(gpus_near(&g->v[i], gpu)));

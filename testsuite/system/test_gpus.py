@@ -268,6 +268,44 @@ def test_mig_by_uuid(machine):
         assert output(c, c.submit(PRINT, "--gpus=h100:1")) == "0 0 GPU-0"
 
 
+def test_close_together(machine):
+    """Two sockets, on each two switches with two GPUs: a job gets a pair under one switch, four of one socket, also where others are
+    taken, and after a restart; a job of one takes what is left of a switch."""
+    machine.set(*[h100(i, f"path={i // 4}/{i // 2}/0/0") for i in range(8)])
+    hold = "while [ ! -e go$GPUSCHED_JOB_ID ]; do sleep 0.05; done"
+    with cluster(machine, "h100:8") as c:
+        def held(n):
+            job = c.submit(hold, f"--gpus=h100:{n}")
+            c.wait_state(job, "RUNNING")
+            return job
+
+        def free(job):
+            (c.dir / f"jobs/go{job}").touch()
+            c.wait_state(job, "COMPLETED")
+
+        def gpus(job):
+            listed = json.loads(c.run("ginfo", "--gpus", "--json").stdout)["nodes"][0]["devices"]
+            return [g["index"] for g in listed if any(r["job"] == job for r in g["runs"])]
+
+        assert gpus(first := held(1)) == [0]
+        assert gpus(pair := held(2)) == [2, 3]
+        assert gpus(four := held(4)) == [4, 5, 6, 7]
+        assert gpus(last := held(1)) == [1]
+        free(pair)
+        free(first)
+        free(four)
+        c.ctld.stop()
+        c.start_ctld()
+        c.wait_nodes()
+        assert gpus(first := held(1)) == [0]  # 1 is taken: no pair is broken up
+        assert gpus(held(3)) == [4, 5, 6]  # of one socket, though 2 and 3 are a pair
+        assert gpus(held(2)) == [2, 3]
+        shown = c.run("gctl", "show", "node", "gpu04").stdout
+        assert "\nGPU2   NODE  NODE     X   PIX   SYS   SYS   SYS   SYS\n" in shown and "\n  PIX   a PCIe switch\n" in shown
+        assert "\ngpu04:7    SYS,SYS,SYS,SYS,NODE,NODE,PIX,X\n" in c.run("ginfo", "--gpus", "-o", "GPU,NEAR").stdout
+        free(last)
+
+
 def test_taken_as_found(machine):
     """Nobody has written what the node has: neither GPUs nor their types."""
     machine.set(h100(0), h100(1, "mig=1"), mig(1, 1), mig(1, 2),

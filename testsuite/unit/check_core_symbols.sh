@@ -41,7 +41,7 @@ check_includes() {
         case $include in
         "$1"/*.h) ;;
         common/amount.h | common/comeback.h | common/conf.h | common/depend.h | common/mailwish.h) ;;
-        common/error.h | common/gpufault.h | common/hostlist.h | common/numbers.h | common/reason.h | common/run.h) ;;
+        common/error.h | common/gpufault.h | common/hostlist.h | common/near.h | common/numbers.h | common/reason.h | common/run.h) ;;
         common/strbuf.h | common/taskset.h | common/text.h | common/units.h | common/xalloc.h) ;;
         *) echo "$1 includes $include"; bad=1 ;;
         esac

@@ -661,6 +661,7 @@ static void test_register(void **state)
 	Gpusched__RunReport report = good_report(), *runs[] = { &report, &report };
 	Gpusched__Register m = GPUSCHED__REGISTER__INIT;
 	Gpusched__GpuDevice devices[3], *found[3];
+	uint32_t groups[5] = { 0, 0, 2, 63, 0 }, peers[] = { 1, 3 }, links[] = { 18, 4000 };
 	char long_uuid[100];
 	struct core_event ev = { 0 };
 	struct error err;
@@ -705,6 +706,27 @@ static void test_register(void **state)
 	assert_string_equal(ev.agent_up.gpus[0].uuid, "GPU-0");
 	assert_string_equal(ev.agent_up.gpus[1].type, "1g.10gb");
 	assert_int_equal(ev.agent_up.gpus[1].host, 1);
+	/* Where they are: groups and links. */
+	assert_string_equal(ev.agent_up.gpus[0].near, "");
+	devices[0].pcie_groups = groups;
+	devices[0].n_pcie_groups = 4;
+	devices[0].nvlink_peers = peers;
+	devices[0].n_nvlink_peers = 2;
+	assert_int_equal(wire_register(&m, arena, &ev, &err), 0);
+	assert_string_equal(ev.agent_up.gpus[0].near, "0.0.2.63 1*1 3*1"); /* an older agent */
+	devices[0].peer_nvlinks = links;
+	devices[0].n_peer_nvlinks = 2;
+	devices[0].n_pcie_groups = 5; /* a newer one */
+	assert_int_equal(wire_register(&m, arena, &ev, &err), 0);
+	assert_string_equal(ev.agent_up.gpus[0].near, "1*18 3*30");
+	devices[0].n_pcie_groups = 4;
+	groups[3] = 64;
+	assert_int_equal(wire_register(&m, arena, &ev, &err), -1);
+	groups[3] = 3;
+	peers[1] = 64;
+	assert_int_equal(wire_register(&m, arena, &ev, &err), -1);
+	peers[1] = 3;
+	assert_int_equal(wire_register(&m, arena, &ev, &err), 0);
 	devices[1].trouble = S("it hangs"); /* that is to be told */
 	assert_int_equal(wire_register(&m, arena, &ev, &err), 0);
 	assert_int_equal(ev.agent_up.n_gpus, 3);

@@ -49,6 +49,13 @@ size_t core_gpu_runs(const struct core *core, uint32_t node, uint32_t index, str
 	return core_node_runs(core, node, runs, max);
 }
 
+void core_gpu_near(
+        const struct core *core, uint32_t node, uint32_t index, char text[GPU_NEAR_TEXT])
+{
+	(void)core, (void)node;
+	snprintf(text, GPU_NEAR_TEXT, "%s", index == 1 ? "PIX,X" : "");
+}
+
 static struct conf_node nodes[100];
 static char node_names[100][8];
 
@@ -521,6 +528,7 @@ static void test_parts(void **state)
 	assert_int_equal(gpu->parts[0]->run->job, 7);
 	assert_int_equal(gpu->parts[0]->mem_mb, 20480);
 	assert_int_equal(gpu->parts[0]->milli, 250);
+	assert_string_equal(gpu->near, "PIX,X");
 	assert_true(protobuf_c_message_check(&gpu->base));
 }
 

@@ -1,0 +1,166 @@
+/* closest.c - see closest.h */
+#include "ctld/core/closest.h"
+
+#include <string.h>
+
+#include "common/xalloc.h"
+
+struct closeness *closeness_new(uint32_t n)
+{
+	struct closeness *c = xcalloc(1, sizeof(*c) + (size_t)n * n * sizeof(c->v[0]));
+
+	c->n = n;
+	return c;
+}
+
+void closeness_set(struct closeness *c, uint32_t a, uint32_t b, near_t near)
+{
+	c->v[a * c->n + b] = c->v[b * c->n + a] = near;
+	if (near)
+		c->known |= 1ull << a | 1ull << b;
+}
+
+near_t closeness_of(const struct closeness *c, uint32_t a, uint32_t b)
+{
+	return a < c->n && b < c->n ? c->v[a * c->n + b] : 0;
+}
+
+bool closeness_matters(const struct closeness *c)
+{
+	uint32_t a, b;
+
+	for (a = 0; a < c->n; a++) {
+		for (b = a + 1; b < c->n; b++) {
+			if (closeness_of(c, a, b) != closeness_of(c, 0, 1))
+				return true;
+		}
+	}
+	return false;
+}
+
+/* --- choosing -------------------------------------------------------------------------------- */
+
+/* Some of those that are free, as they are added one by one. */
+struct some {
+	uint64_t gpus;
+	uint32_t worst; /* the two farthest; UINT32_MAX: there are no two */
+	uint32_t pairs; /* all, summed up */
+	uint32_t ties;  /* of each of them to all that are free, summed up */
+};
+
+struct choice {
+	const struct closeness *c;
+	uint32_t gpus[CONF_MAX_GPUS_PER_NODE]; /* that are free */
+	uint32_t ties[CONF_MAX_GPUS_PER_NODE];
+	uint32_t free, n;
+	struct some best;
+};
+
+static struct some with(const struct choice *o, const struct some *before, uint32_t at)
+{
+	struct some s = *before;
+	uint32_t gpu = o->gpus[at];
+	uint64_t left;
+
+	for (left = s.gpus; left; left &= left - 1) {
+		uint32_t near = closeness_of(o->c, (uint32_t)__builtin_ctzll(left), gpu);
+
+		s.worst = near < s.worst ? near : s.worst;
+		s.pairs += near;
+	}
+	s.gpus |= 1ull << gpu;
+	s.ties += o->ties[at];
+	return s;
+}
+
+/* Of as many: what is tied to those that are left is all ties but twice those inside. */
+static bool better(const struct some *x, const struct some *y)
+{
+	if (x->worst != y->worst)
+		return x->worst > y->worst;
+	return x->pairs != y->pairs ? x->pairs > y->pairs : x->ties < y->ties;
+}
+
+static void keep_better(struct choice *o, const struct some *s)
+{
+	if (!o->best.gpus || better(s, &o->best))
+		o->best = *s;
+}
+
+/* All sets that begin with `s` and go on behind `from`, in the order of their indices. */
+static void try_all(struct choice *o, const struct some *s, uint32_t from, uint32_t left)
+{
+	uint32_t at;
+
+	if (!left) {
+		keep_better(o, s);
+		return;
+	}
+	for (at = from; at + left <= o->free; at++) {
+		struct some next = with(o, s, at);
+
+		if (!o->best.gpus || next.worst >= o->best.worst)
+			try_all(o, &next, at + 1, left - 1);
+	}
+}
+
+/* One set from each GPU. */
+static void grow(struct choice *o, uint32_t seed)
+{
+	struct some s = { .worst = UINT32_MAX }, best, next;
+	uint32_t n, at;
+
+	s = with(o, &s, seed);
+	for (n = 1; n < o->n; n++, s = best) {
+		best.gpus = 0;
+		for (at = 0; at < o->free; at++) {
+			if (s.gpus >> o->gpus[at] & 1)
+				continue;
+			next = with(o, &s, at);
+			if (!best.gpus || better(&next, &best))
+				best = next;
+		}
+	}
+	keep_better(o, &s);
+}
+
+/* How many sets of `k` of `n` there are, CLOSEST_TRIED + 1 if more than that. */
+static uint64_t sets(uint32_t n, uint32_t k)
+{
+	uint64_t all = 1;
+	uint32_t i;
+
+	k = n - k < k ? n - k : k;
+	for (i = 1; i <= k && all <= CLOSEST_TRIED; i++)
+		all = all * (n - k + i) / i;
+	return all <= CLOSEST_TRIED ? all : CLOSEST_TRIED + 1;
+}
+
+uint64_t closest(const struct closeness *c, uint64_t from, uint32_t n)
+{
+	struct choice o = { .c = c, .n = n };
+	const struct some none = { .worst = UINT32_MAX };
+	uint64_t left, other;
+	uint32_t seed;
+
+	if (!n)
+		return 0;
+	for (left = from; left; left &= left - 1) {
+		uint32_t gpu = (uint32_t)__builtin_ctzll(left);
+
+		o.gpus[o.free] = gpu;
+		for (other = from & ~(1ull << gpu); other; other &= other - 1)
+			o.ties[o.free] +=
+			        closeness_of(c, gpu, (uint32_t)__builtin_ctzll(other));
+		o.free++;
+	}
+	if (o.free <= n)
+		return from;
+	if (sets(o.free, n) <= CLOSEST_TRIED) {
+		try_all(&o, &none, 0, n);
+	} else {
+		for (seed = 0; seed < o.free; seed++)
+			grow(&o, seed);
+	}
+	return o.best.gpus;
+}

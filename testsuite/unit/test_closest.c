@@ -1,0 +1,396 @@
+/* test_closest.c - common/near.h and ctld/core/closest.h: which GPUs are taken for one job
+ *
+ * Machines as they are sold, with what is free on them and what is to be taken; random ones, on
+ * which the choice is compared with every other; and whole cores, whose agent says how close its
+ * GPUs are.
+ */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#include "ctld/core/closest.h"
+#include "ctld/core/internal.h"
+#include "testsuite/unit/devices_world.h"
+
+/* --- machines -------------------------------------------------------------------------------- */
+
+/* Two sockets, on each two switches with two GPUs. */
+static near_t plx(uint32_t a, uint32_t b)
+{
+	return near_of(0, a / 2 == b / 2 ? NEAR_PIX : a / 4 == b / 4 ? NEAR_NODE : NEAR_SYS);
+}
+
+/* The same with all behind NVSwitches. */
+static near_t nvswitch(uint32_t a, uint32_t b)
+{
+	return near_of(18, near_level(plx(a, b)));
+}
+
+/* Two pairs with a bridge over each, all at one host bridge. */
+static near_t bridged(uint32_t a, uint32_t b)
+{
+	return near_of(a / 2 == b / 2 ? 4 : 0, NEAR_PHB);
+}
+
+/* The cube of NVLinks of a DGX-1, two GPUs on each switch. */
+static near_t cube(uint32_t a, uint32_t b)
+{
+	static const char *const links[] = { "01122000", "10210200", "12020010", "21200001",
+		"20000112", "02001021", "00101202", "00012120" };
+
+	return near_of((uint32_t)(links[a][b] - '0'), near_level(plx(a, b)));
+}
+
+static near_t alone(uint32_t a, uint32_t b)
+{
+	(void)a, (void)b;
+	return near_of(0, NEAR_PHB);
+}
+
+typedef near_t between(uint32_t a, uint32_t b);
+
+static struct closeness *make(between *near, uint32_t n)
+{
+	struct closeness *c = closeness_new(n);
+
+	for (uint32_t a = 0; a < n; a++) {
+		for (uint32_t b = a + 1; b < n; b++)
+			closeness_set(c, a, b, near(a, b));
+	}
+	return c;
+}
+
+/* "0,3": the set of them. */
+static uint64_t set_of(const char *text)
+{
+	uint64_t set = 0;
+
+	for (; *text; text += *text == ',') {
+		char *end;
+
+		set |= 1ull << strtoul(text, &end, 10);
+		text = end;
+	}
+	return set;
+}
+
+static const struct {
+	between *near;
+	const char *free;
+	uint32_t n;
+	const char *taken;
+} cases[] = {
+	{ plx, "0,1,2,3,4,5,6,7", 2, "0,1" },
+	{ plx, "1,2,3,4,5,6,7", 2, "2,3" },
+	{ plx, "1,3,4,6", 2, "1,3" }, /* of one socket */
+	{ plx, "1,3,4,6,7", 2, "6,7" },
+	{ plx, "1,4", 2, "1,4" },
+	{ plx, "0,1,2,3,4,5,6,7", 4, "0,1,2,3" },
+	{ plx, "1,2,3,4,5,6,7", 4, "4,5,6,7" },
+	{ plx, "1,2,3,4,5,6", 4, "2,3,4,5" }, /* over both sockets anyway: the two whole switches */
+	{ plx, "1,2,3,4,5,6", 3, "1,2,3" },
+	{ plx, "0,2,3,4,5,6,7", 3, "0,2,3" }, /* and not of the four that are whole */
+	{ plx, "0,1,2,3,4,5,6,7", 1, "0" },
+	{ plx, "1,2,3,4,5,6,7", 1, "1" }, /* its neighbour is gone */
+	{ plx, "0,1,2,3,4,5,7", 1, "7" },
+	{ plx, "0,1,4,5,6,7", 2, "0,1" }, /* of three pairs that which has no pair beside it */
+	{ plx, "0,1,2,3,4,5", 2, "4,5" },
+	{ nvswitch, "0,1,2,3,4,5,6,7", 2, "0,1" },
+	{ nvswitch, "0,2,4,5", 2, "4,5" },
+	{ nvswitch, "0,1,3,5,6,7", 4, "0,1,6,7" },
+	{ bridged, "0,1,2,3", 2, "0,1" },
+	{ bridged, "0,2,3", 2, "2,3" },
+	{ bridged, "0,2,3", 1, "0" },
+	{ cube, "0,1,2,3,4,5,6,7", 2, "2,3" }, /* two links and one switch */
+	{ cube, "0,1,3,4,5", 2, "0,3" },       /* two links, and not the switch of 0 and 1 */
+	{ cube, "0,1,4,6,7", 2, "6,7" },
+	{ cube, "0,1,2,3,4,5,6,7", 4, "0,1,2,3" },
+	{ cube, "0,1,2,3,4,5,6,7", 8, "0,1,2,3,4,5,6,7" },
+	{ alone, "1,2,3", 2, "1,2" },
+};
+
+static void machines(void **state)
+{
+	(void)state;
+	for (size_t i = 0; i < sizeof(cases) / sizeof(*cases); i++) {
+		struct closeness *c = make(cases[i].near, 8);
+		uint64_t taken = closest(c, set_of(cases[i].free), cases[i].n);
+
+		if (taken != set_of(cases[i].taken))
+			fail_msg("%zu: %u of %s: %#llx", i, cases[i].n, cases[i].free,
+			        (unsigned long long)taken);
+		assert_int_equal(closeness_matters(c), cases[i].near != alone);
+		free(c);
+	}
+}
+
+/* --- against every other set ----------------------------------------------------------------- */
+
+static uint32_t seed = 1;
+
+static uint32_t chance(uint32_t below)
+{
+	seed = seed * 1664525 + 1013904223;
+	return (seed >> 8) % below;
+}
+
+/* As closest.h says it, the most important first; to be the largest. */
+struct worth {
+	long v[4];
+};
+
+static struct worth worth_of(const struct closeness *c, uint64_t from, uint64_t taken)
+{
+	struct worth w = { { 1000, 0, 0, 0 } };
+
+	for (uint32_t a = 0; a < c->n; a++) {
+		for (uint32_t b = 0; b < a; b++) {
+			long near = closeness_of(c, a, b);
+			bool in_a = taken >> a & 1, in_b = taken >> b & 1;
+
+			if (in_a && in_b) {
+				w.v[0] = near < w.v[0] ? near : w.v[0];
+				w.v[1] += near;
+			} else if ((in_a || in_b) && from >> a & 1 && from >> b & 1) {
+				w.v[2] -= near;
+			}
+		}
+	}
+	/* 0,1,4 are lower than 0,2,3: read from the lowest on. */
+	for (uint32_t a = 0; a < c->n; a++)
+		w.v[3] = 2 * w.v[3] + (taken >> a & 1);
+	return w;
+}
+
+static int compare(const struct worth *x, const struct worth *y, int upto)
+{
+	for (int i = 0; i < upto; i++) {
+		if (x->v[i] != y->v[i])
+			return x->v[i] < y->v[i] ? -1 : 1;
+	}
+	return 0;
+}
+
+/* Nothing of `from` is worth more, as far as the first `upto` things count. */
+static void is_best(const struct closeness *c, uint64_t from, uint32_t n, int upto)
+{
+	uint64_t taken = closest(c, from, n);
+	struct worth mine = worth_of(c, from, taken), other;
+
+	assert_int_equal(__builtin_popcountll(taken), n);
+	assert_int_equal(taken & ~from, 0);
+	for (uint64_t set = from;; set = (set - 1) & from) {
+		if ((uint32_t)__builtin_popcountll(set) == n) {
+			other = worth_of(c, from, set);
+			if (compare(&mine, &other, upto) < 0)
+				fail_msg("seed %u: %u of %#llx: %#llx, and %#llx is better", seed, n,
+				        (unsigned long long)from, (unsigned long long)taken,
+				        (unsigned long long)set);
+		}
+		if (!set)
+			break;
+	}
+}
+
+/* A tree, and on some of them NVLinks wherever. */
+static struct closeness *random_machine(uint32_t n, bool tree)
+{
+	struct closeness *c = closeness_new(n);
+	uint32_t links = tree ? 1 : 1 + chance(5), at[64];
+
+	for (uint32_t a = 0; a < n; a++)
+		at[a] = chance(16); /* by its bits from the uppermost: socket, bridge, tree, switch */
+	for (uint32_t a = 0; a < n; a++) {
+		for (uint32_t b = 0; b < a; b++) {
+			uint32_t differ = at[a] ^ at[b];
+			enum near_level level = !differ       ? NEAR_PIX
+			                        : differ == 1 ? NEAR_PXB
+			                        : differ < 4  ? NEAR_PHB
+			                        : differ < 8  ? NEAR_NODE
+			                                      : NEAR_SYS;
+
+			closeness_set(c, a, b, near_of(chance(links), level));
+		}
+	}
+	return c;
+}
+
+static void brute_force(void **state)
+{
+	(void)state;
+	for (int round = 0; round < 1500; round++) {
+		uint32_t size = 1 + chance(8);
+		struct closeness *c = random_machine(size, round % 2);
+		uint64_t from = 0;
+
+		while (!from)
+			from = chance(1u << size);
+		is_best(c, from, 1 + chance((uint32_t)__builtin_popcountll(from)), 4);
+		free(c);
+	}
+}
+
+/* More than are tried one by one: on a tree no set has closer farthest ones. */
+static void many(void **state)
+{
+	(void)state;
+	for (int round = 0; round < 20; round++) {
+		struct closeness *c = random_machine(14, true);
+
+		is_best(c, (1u << 14) - 1, 4 + chance(7), 1);
+		free(c);
+	}
+}
+
+/* --- words ----------------------------------------------------------------------------------- */
+
+static void words(void **state)
+{
+	struct near_place place = { .grouped = true, .groups = { 0, 2, 2, 63 } }, back;
+	char text[NEAR_PLACE_TEXT], word[NEAR_WORD];
+
+	(void)state;
+	place.links[1] = 4;
+	place.links[63] = 18;
+	near_place_write(&place, text);
+	assert_string_equal(text, "0.2.2.63 1*4 63*18");
+	near_place_read(&back, text);
+	assert_memory_equal(&back, &place, sizeof(place));
+	place.grouped = false;
+	memset(place.groups, 0, sizeof(place.groups));
+	near_place_write(&place, text);
+	near_place_read(&back, text);
+	assert_memory_equal(&back, &place, sizeof(place));
+	memset(place.links, 30, sizeof(place.links)); /* the longest there is */
+	place.grouped = true;
+	memset(place.groups, 63, sizeof(place.groups));
+	near_place_write(&place, text);
+	near_place_read(&back, text);
+	assert_memory_equal(&back, &place, sizeof(place));
+	for (const char *const *damaged = (const char *const[]){ "", "x", "1.2.3", "64*1", "1*",
+	             "1*2x3*4", "-1*3", "....", NULL };
+	        *damaged; damaged++)
+		near_place_read(&back, *damaged);
+	assert_string_equal(near_word(near_of(2, NEAR_SYS), word), "NV2");
+	assert_string_equal(near_word(near_of(200, NEAR_PIX), word), "NV30");
+	assert_string_equal(near_word(near_of(0, NEAR_PXB), word), "PXB");
+	assert_string_equal(near_word(0, word), "-");
+	assert_true(near_of(1, NEAR_UNKNOWN) > near_of(0, NEAR_PIX));
+}
+
+/* --- cores ----------------------------------------------------------------------------------- */
+
+#define CONF(node)                                                                       \
+	"cluster = \"test\"; controller = { host = \"h\"; };\n"                          \
+	"gpu_types = ( { name = \"h100\"; mem = \"80G\"; }, { name = \"l40s\"; } );\n"   \
+	"nodes = ( { name = \"n0\"; cpus = 8; mem = \"64G\"; " node " } );\n"           \
+	"partitions = ( { name = \"batch\"; nodes = \"ALL\"; default = true; } );\n"
+
+/* What the agent of `plx` says of each; "" where it does not know. */
+static const char *const eight[] = { "0.0.0.0", "0.0.0.0", "0.2.2.2", "0.2.2.2", "4.4.4.4",
+	"4.4.4.4", "4.6.6.6", "4.6.6.6" };
+
+static void register_eight(struct world *w, const char *const near[8])
+{
+	static char uuids[8][8];
+	struct gpu_found gpus[8];
+	struct core_event e;
+
+	for (uint32_t i = 0; i < 8; i++) {
+		snprintf(uuids[i], sizeof(uuids[i]), "GPU-%u", i);
+		gpus[i] = (struct gpu_found){ .type = "h100",
+			.uuid = uuids[i],
+			.near = near[i],
+			.mem_mb = 81559,
+			.host = i };
+	}
+	e = devices_event(w, gpus, 8);
+	world_apply(w, &e);
+	world_pass(w, 1);
+}
+
+static const char *of_two(struct world *w)
+{
+	return devices_of(w, world_submit(w, "h100:2"));
+}
+
+static void placed(void **state)
+{
+	static const char *const nodes[] = { "gpus = \"h100:8\";", "gpus = \"h100:8\"; share = \"watch\";" };
+	static const char *const unknown[8];
+
+	(void)state;
+	for (size_t i = 0; i < sizeof(nodes) / sizeof(*nodes); i++) {
+		char conf[1000];
+		struct world *w;
+		uint64_t one;
+
+		snprintf(conf, sizeof(conf), CONF("%s"), nodes[i]);
+		w = world_new(conf);
+		register_eight(w, eight);
+		one = world_submit(w, "h100:1");
+		assert_string_equal(devices_of(w, one), "GPU-0");
+		assert_string_equal(of_two(w), "GPU-2,GPU-3");
+		assert_string_equal(devices_of(w, world_submit(w, "h100:4")), "GPU-4,GPU-5,GPU-6,GPU-7");
+		assert_string_equal(devices_of(w, world_submit(w, "h100:1")), "GPU-1");
+		world_free(w);
+		/* Nobody says anything: as ever. */
+		w = world_new(conf);
+		register_eight(w, unknown);
+		world_submit(w, "h100:1");
+		assert_string_equal(of_two(w), "GPU-1,GPU-2");
+		world_free(w);
+	}
+}
+
+/* The host's numbers are not the indices: a GPU that is missing moves those behind it. */
+static void renumbered(void **state)
+{
+	struct world *w = world_new(CONF("gpus = \"h100:4\";"));
+	struct gpu_found gpus[] = {
+		{ .type = "h100", .uuid = "GPU-a", .near = "0.0.0.0 3*2", .host = 0 },
+		{ .type = "h100", .uuid = "GPU-b", .near = "0.0.0.0", .host = 1 },
+		{ .type = "h100", .uuid = "GPU-c", .near = "0.0.0.2", .host = 2 },
+		{ .type = "h100", .uuid = "GPU-d", .near = "0.0.0.2 0*2", .host = 3 },
+	};
+	struct core_event e = devices_event(w, gpus, 4);
+
+	(void)state;
+	world_apply(w, &e);
+	world_pass(w, 1);
+	assert_int_equal(closeness_of(ledger_near(w->core->ledger, 0), 0, 3), near_of(2, NEAR_PXB));
+	assert_int_equal(closeness_of(ledger_near(w->core->ledger, 0), 2, 3), near_of(0, NEAR_PIX));
+	/* GPU-b is gone: c is 1 and d is 2 on the host, and 2 and 3 here. */
+	gpus[0].near = "0.0.0.0 2*2";
+	gpus[1] = gpus[2];
+	gpus[2] = gpus[3];
+	gpus[1].near = gpus[2].near = "0.0.0.1";
+	gpus[1].host = 1;
+	gpus[2].host = 2;
+	e = devices_event(w, gpus, 3);
+	world_apply(w, &e);
+	world_pass(w, 1);
+	assert_int_equal(closeness_of(ledger_near(w->core->ledger, 0), 0, 3), near_of(2, NEAR_PXB));
+	assert_int_equal(closeness_of(ledger_near(w->core->ledger, 0), 2, 3), near_of(0, NEAR_PIX));
+	assert_int_equal(closeness_of(ledger_near(w->core->ledger, 0), 0, 1), 0);
+	assert_string_equal(of_two(w), "GPU-a,GPU-d");
+	world_free(w);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(machines),
+		cmocka_unit_test(brute_force),
+		cmocka_unit_test(many),
+		cmocka_unit_test(words),
+		cmocka_unit_test(placed),
+		cmocka_unit_test(renumbered),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
