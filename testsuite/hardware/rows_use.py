@@ -137,7 +137,7 @@ def torch(ctx):
         yield Row(what, NOT_HERE, f"no python3 has torch ({', '.join(pythons)})")
         return
     (c.dir / "jobs/infer.py").write_text(TORCH)
-    job = c.script(f"unset LD_LIBRARY_PATH\nexec {python} infer.py", "--gpus=1", "--mem=0", f"--chdir={c.dir}/jobs", user=user)
+    job = c.script(f"unset LD_LIBRARY_PATH\nexec {python} infer.py", "--gpus=1", f"--chdir={c.dir}/jobs", user=user)
     end = c.over(job, 100)
     lines = c.read(job)
     differs, used = value(lines, "differs"), c.used(job)

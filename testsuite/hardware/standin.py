@@ -21,8 +21,9 @@ WINDOW_S = 1.0  # over which compute use is told
 
 
 class Standin:
-    def __init__(self, folder, build, gpus=2, driver=True):
-        self.folder, self.n = pathlib.Path(folder), gpus
+    def __init__(self, folder, build, gpus=2, driver=True, mig=False):
+        """`mig`: the last card is cut into two instances. Without `driver` what programs do is not told."""
+        self.folder, self.n, self.mig = pathlib.Path(folder), gpus, mig
         self.machine = self.folder / "machine"
         self.hide_processes = False  # the driver does not tell who is on a GPU
         self.busy = [[] for _ in range(gpus)]  # (when, busy microseconds until then)
@@ -87,10 +88,12 @@ class Standin:
         for i in range(self.n):
             busy, held = self.state_of(i)
             gpus.append(f'gpu uuid=GPU-{i:08x}-1111-2222-3333-444444444444 name="NVIDIA H100 80GB HBM3" pci=0:{16 + i:x}:0 minor={i} '
-                        f"mem={MEM_MB} used={sum(held.values())} compute={self.percent(i, busy)} watts={WATTS}")
+                        f"mem={MEM_MB} used={sum(held.values())} compute={self.percent(i, busy)} watts={WATTS} mig={int(self.mig and i == self.n - 1)}")
             if not self.hide_processes:
                 processes += [f"process gpu={i} pid={pid} mem={mb} sm=50" for pid, mb in held.items()]
         links = ["link gpu=0 to=1", "link gpu=1 to=0"] if self.n == 2 else []
+        if self.mig:
+            links += [f"mig gpu={self.n - 1} gi={k} ci=0 uuid=MIG-{k:08x}-5555-6666-7777-888888888888 profile=1g.10gb mem=64" for k in (1, 2)]
         text = "".join(line + "\n" for line in gpus + links + processes)
         if self.machine.exists() and self.machine.read_text() == text:
             return

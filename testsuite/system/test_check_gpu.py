@@ -114,6 +114,64 @@ def test_what_cuda_does_otherwise(machine, faults, only, fails):
     assert failed(m.check(only=only)) == fails
 
 
+def test_a_card_that_is_cut(machine):
+    """The instances are found, and each is all that its run sees."""
+    m = machine(mig=True)
+    rows = m.check(only=["discovery", "same GPUs", "MIG instance"])
+    assert not failed(rows), rows
+    assert rows["a run sees its MIG instance alone: 1g.10gb"][:2] == ("pass", "stand-in")
+    assert rows["discovery: MIG instances"][2].startswith("MIG-00000001-") and rows["discovery: MIG mode"][2] == "off, on"
+    m.standin.plant("all-visible")
+    assert failed(m.check(only=["MIG instance"])) == {"a run sees its MIG instance alone: 1g.10gb"}
+
+
+# What the PyTorch row uses of it: tensors of one number an item.
+TORCH = """
+__version__ = "0"
+class T(list):
+    shift = 0
+    def split(self, n): return [T(self[i:i + n]) for i in range(0, len(self), n)]
+    def to(self, where): return self
+    def cpu(self): return self
+    def __sub__(self, other): return T(a - b for a, b in zip(self, other))
+    def abs(self): return T(map(abs, self))
+    def max(self): return max(self) if self else 0
+class Model:
+    where = "cpu"
+    def eval(self): return self
+    def to(self, where):
+        self.where = where
+        return self
+    def __call__(self, items): return T(2 * x + (WRONG if self.where == "cuda" else 0) for x in items)
+class nn:
+    Linear = ReLU = staticmethod(lambda *a: None)
+    Sequential = staticmethod(lambda *a: Model())
+class inference_mode:
+    def __enter__(self): pass
+    def __exit__(self, *a): pass
+class cuda:
+    is_available = staticmethod(lambda: True)
+    device_count = staticmethod(lambda: 1)
+    get_device_name = staticmethod(lambda i: "a GPU")
+class backends:
+    class cuda:
+        class matmul: pass
+def manual_seed(n): pass
+def randn(n, m): return T(range(n))
+def cat(parts): return T(x for p in parts for x in p)
+"""
+
+
+def test_pytorch(machine, tmp_path):
+    m = machine(driver=False)
+    (tmp_path / "stubs").mkdir()
+    for wrong, verdict in (("0", "pass"), ("500", "FAIL")):
+        (tmp_path / "stubs/torch.py").write_text(TORCH.replace("WRONG", wrong))
+        rows = m.check(only=["PyTorch"], env={"PYTHONPATH": str(tmp_path / "stubs"), "PYTHONDONTWRITEBYTECODE": "1"})
+        assert rows["a PyTorch batch-inference job"][0] == verdict, rows
+    assert "16384 items" in rows["a PyTorch batch-inference job"][2]
+
+
 @needs_root
 def test_residue(machine):
     """A driver that clears nothing: seen without a scrub program, gone with it; one that does nothing is found out."""

@@ -42,6 +42,7 @@ struct state { /* of a GPU, for all processes */
 static struct gpu {
 	char uuid[TEXT], name[TEXT];
 	unsigned bus, minor, pages;
+	bool mig; /* an instance: seen by its UUID only */
 } gpus[GPUS_MAX];
 static unsigned n_gpus, seen[GPUS_MAX], n_seen;
 
@@ -75,13 +76,21 @@ static void read_machine(void)
 	for (n_gpus = 0; f && n_gpus < GPUS_MAX && fgets(line, sizeof(line), f);) {
 		struct gpu *g = &gpus[n_gpus];
 
-		if (strncmp(line, "gpu ", 4) != 0)
+		*g = (struct gpu){ 0 };
+		if (strncmp(line, "mig ", 4) == 0 && word(v, line, " gpu=")) {
+			*g = gpus[strtoul(v, NULL, 10) % GPUS_MAX]; /* what it has of its card's */
+			g->mig = true;
+		} else if (strncmp(line, "gpu ", 4) != 0) {
 			continue;
+		}
 		word(g->uuid, line, " uuid=");
 		word(g->name, line, " name=");
-		g->bus = word(v, line, " pci=0:") ? (unsigned)strtoul(v, NULL, 16) : 0;
-		g->minor = word(v, line, " minor=") ? (unsigned)strtoul(v, NULL, 10) : n_gpus;
-		g->pages = word(v, line, " mem=") ? (unsigned)strtoul(v, NULL, 10) : 0;
+		if (word(v, line, " pci=0:"))
+			g->bus = (unsigned)strtoul(v, NULL, 16);
+		if (word(v, line, " minor="))
+			g->minor = (unsigned)strtoul(v, NULL, 10);
+		if (word(v, line, " mem="))
+			g->pages = (unsigned)strtoul(v, NULL, 10);
 		n_gpus++;
 	}
 	if (f)
@@ -124,7 +133,8 @@ static bool openable(const struct gpu *g)
 	return f || errno != EPERM;
 }
 
-static void see(unsigned open_ones[], unsigned n, const char *token)
+/* A number is one of those that are open, in their order. */
+static void see(const unsigned open_ones[], unsigned n, const char *token)
 {
 	char *end;
 	unsigned long number = strtoul(token, &end, 10);
@@ -133,9 +143,9 @@ static void see(unsigned open_ones[], unsigned n, const char *token)
 		seen[n_seen++] = open_ones[number];
 		return;
 	}
-	for (unsigned i = 0; i < n; i++)
-		if (strcmp(gpus[open_ones[i]].uuid, token) == 0)
-			seen[n_seen++] = open_ones[i];
+	for (unsigned i = 0; i < n_gpus; i++)
+		if (strcmp(gpus[i].uuid, token) == 0 && openable(&gpus[i]))
+			seen[n_seen++] = i;
 }
 
 static void find_seen(void)
@@ -146,7 +156,7 @@ static void find_seen(void)
 	char text[1024], *at = text, *token;
 
 	for (unsigned i = 0; i < n_gpus; i++)
-		if (all || openable(&gpus[i]))
+		if (!gpus[i].mig && (all || openable(&gpus[i])))
 			open_ones[n++] = i;
 	n_seen = 0;
 	if (!list || all) {
@@ -246,7 +256,7 @@ API int cuDeviceGet(int *device, int ordinal)
 API int cuDeviceGetUuid(unsigned char *u, int device);
 API int cuDeviceGetUuid(unsigned char *u, int device)
 {
-	const char *at = gpus[seen[device]].uuid + strlen("GPU-");
+	const char *at = gpus[seen[device]].uuid + strlen("GPU-") /* or MIG- */;
 
 	for (unsigned i = 0; i < 16; i++, at += 2) {
 		unsigned byte = 0;
