@@ -24,12 +24,14 @@
 #include "noded/signals.h"
 
 #define LEAF_PREFIX "run-"
+#define OWN_LEAF    "agent" /* of the launcher, its helpers and the shepherds */
 #define NESTED_MAX  16   /* cgroups in cgroups that are removed with a leaf */
 #define PROBE_LOOKS 5000 /* a millisecond each */
 
 struct contain_root {
 	char *path; /* NULL: subreaper */
 	char why[160];
+	bool named; /* by the site: delegated to us */
 	bool devices;
 	struct limits_root *limits;
 };
@@ -160,6 +162,7 @@ static int use_cgroup(
 		path = NULL;
 	}
 	root->path = path;
+	root->named = want && *want;
 	root->devices = path && try_filter(path);
 	root->limits = path ? limits_root_new(mount, path, demanded) : NULL;
 	free(mount);
@@ -180,6 +183,21 @@ struct contain_root *contain_root_new(
 		return NULL;
 	}
 	return root;
+}
+
+int contain_root_enter(const struct contain_root *root, struct error *err)
+{
+	char *own;
+	int r;
+
+	if (!root->named || !root->path)
+		return 0;
+	own = xasprintf("%s/" OWN_LEAF, root->path);
+	r = mkdir(own, 0755) < 0 && errno != EEXIST ? -1 : cgroupfs_write(own, "cgroup.procs", "0");
+	if (r < 0)
+		error_set(err, ERR_SYSTEM, "cannot enter cgroup '%s': %s", own, strerror(errno));
+	free(own);
+	return r;
 }
 
 void contain_root_free(struct contain_root *root)

@@ -44,6 +44,11 @@ struct contain_root *contain_root_new(
         const char *want, const char *tag, const char *demanded, struct error *err);
 void contain_root_free(struct contain_root *root); /* NULL is fine */
 
+/* Where the root was named: this process, and so all that it starts, leaves the cgroup that it was
+ * started in for one beside the leaves. A service manager that ends what is in the agent's own then
+ * leaves alone what runs need. 0 also where there is nothing to do; -1 with ERR_SYSTEM. */
+int contain_root_enter(const struct contain_root *root, struct error *err);
+
 const char *contain_root_kind(const struct contain_root *root); /* "cgroup2", "subreaper" */
 const char *contain_root_why(const struct contain_root *root);  /* "": else why not cgroup2 */
 

@@ -377,7 +377,8 @@ static int open_parts(struct launcher *l, int sock, struct error *err)
 	lsettings_load(l);
 	l->contain = contain_root_new(l->options.cgroup, tag, l->rules.containment, err);
 	free(tag);
-	if (!l->contain || choose_containment(l, err) < 0)
+	if (!l->contain || contain_root_enter(l->contain, err) < 0 ||
+	        choose_containment(l, err) < 0)
 		return -1;
 	l->base = event_base_new();
 	l->arena = arena_new(MSG_BODY_MAX_JOB);

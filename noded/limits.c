@@ -57,7 +57,22 @@ const char *limit_name(enum limit_kind kind)
 
 /* --- finding them ----------------------------------------------------------------------------- */
 
-/* Each cgroup from the mount down to `path` passes the controller on to those below it. */
+static bool passes_on(const char *dir, const char *name)
+{
+	char *path = xasprintf("%s/cgroup.subtree_control", dir), words[256] = "";
+	int fd = open(path, O_RDONLY | O_CLOEXEC);
+
+	if (fd >= 0) {
+		cgroupfs_read(fd, words, sizeof(words));
+		close(fd);
+	}
+	free(path);
+	words[strcspn(words, "\n")] = '\0';
+	return contain_words_have(words, name);
+}
+
+/* Each cgroup from the mount down to `path` passes the controller on to those below it. What does
+ * so already is not written to: below what a service manager has delegated nothing else is ours. */
 static bool pass_on(const char *mount, const char *path, const char *name)
 {
 	char *word = xasprintf("+%s", name), *at = xstrdup(path);
@@ -67,7 +82,8 @@ static bool pass_on(const char *mount, const char *path, const char *name)
 		char kept = at[i];
 
 		at[i] = '\0';
-		all = cgroupfs_write(at, "cgroup.subtree_control", word) == 0;
+		all = passes_on(at, name) ||
+		      cgroupfs_write(at, "cgroup.subtree_control", word) == 0;
 		at[i] = kept;
 		if (!kept)
 			break;

@@ -17,6 +17,8 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "common/xalloc.h"
+#include "noded/cgroupfs.h"
 #include "noded/contain.h"
 #include "noded/procs.h"
 #include "noded/signals.h"
@@ -629,6 +631,49 @@ static void a_path_that_was_asked_for_must_work(void **state)
 	assert_int_equal(err.code, ERR_SYSTEM);
 }
 
+/* What a launcher starts is born where it has gone, outside all leaves. */
+static void the_launcher_moves_where_it_was_told(void **state)
+{
+	char *mount = cgroupfs_mount(), name[64], own[96];
+	struct contain_root *root;
+	int status;
+
+	(void)state;
+	snprintf(name, sizeof(name), "gpusched-test-%d", (int)getpid());
+	root = mount && geteuid() == 0 ? contain_root_new(name, "tag", "", NULL) : NULL;
+	if (!root) {
+		free(mount);
+		skip(); /* only root may make a cgroup there */
+	}
+	if (fork() == 0) {
+		char *before = cgroupfs_own(), *now;
+		char *want = xasprintf("/%s/agent", name);
+
+		if (contain_root_enter(root, NULL) < 0)
+			_exit(1);
+		now = cgroupfs_own();
+		_exit(strcmp(before, now) == 0 ? 2 : strcmp(now, want) != 0 ? 3 : 0);
+	}
+	wait(&status);
+	assert_int_equal(status, 0);
+	contain_root_free(root);
+	snprintf(own, sizeof(own), "%s/%s/agent", mount, name);
+	assert_int_equal(rmdir(own), 0);
+	*strrchr(own, '/') = '\0';
+	assert_int_equal(rmdir(own), 0);
+	/* One that was not named is the host's for all agents: it stays where it was started. */
+	root = contain_root_new("", "gpusched-test", "", NULL);
+	if (fork() == 0) {
+		char *before = cgroupfs_own();
+
+		_exit(contain_root_enter(root, NULL) < 0 || strcmp(before, cgroupfs_own()) != 0);
+	}
+	wait(&status);
+	assert_int_equal(status, 0);
+	contain_root_free(root);
+	free(mount);
+}
+
 #define BOTH(f)                                                \
 	cmocka_unit_test_setup_teardown(f, make_best, unmake), \
 	        cmocka_unit_test_setup_teardown(f, make_subreaper, unmake)
@@ -649,6 +694,7 @@ int main(void)
 		cmocka_unit_test_setup_teardown(only_what_is_inside, make_best, unmake),
 		BOTH(leaves_are_found_again),
 		cmocka_unit_test(a_path_that_was_asked_for_must_work),
+		cmocka_unit_test(the_launcher_moves_where_it_was_told),
 	};
 
 	prctl(PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0);
