@@ -5,6 +5,8 @@
 #include <dirent.h>
 #include <fcntl.h>
 #include <inttypes.h>
+#include <linux/sched.h>
+#include <poll.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -21,12 +23,16 @@
 #define LOOKS       100
 #define LOOK_AGAIN  5000000  /* ns: 100 looks are half a second */
 #define MEANT_AFTER 10000000 /* ns of processor time, far more than anybody blocks all for */
+#define MEMORY_MS   200      /* until a look into memory is given up */
+#define TELL_FD     3        /* of who looks */
 #define BIT(sig)    (UINT64_C(1) << ((sig)-1))
 
 /* Who blocks all of these has not chosen the one that is to be sent. */
 #define EVERYTHING                                                                               \
 	(BIT(SIGHUP) | BIT(SIGINT) | BIT(SIGQUIT) | BIT(SIGUSR1) | BIT(SIGUSR2) | BIT(SIGPIPE) | \
 	        BIT(SIGALRM) | BIT(SIGTERM))
+
+static bool memory_hangs; /* of this list one did: no other is looked into */
 
 bool signal_is_for_all(int sig)
 {
@@ -40,26 +46,66 @@ bool signal_is_for_all(int sig)
 
 /* --- one look --------------------------------------------------------------------------------- */
 
+/* In a process of its own. */
+static _Noreturn void tell_memory(int to, pid_t pid, uint64_t where)
+{
+	char path[64];
+	uint64_t value;
+	int fd;
+
+	/* Should it hang, it must not seem to be the shepherd, whose lock is among these. */
+	if (dup2(to, TELL_FD) < 0 || syscall(SYS_close_range, TELL_FD + 1U, ~0U, 0U) < 0)
+		_exit(1);
+	snprintf(path, sizeof(path), "/proc/%d/mem", (int)pid);
+	fd = open(path, O_RDONLY | O_CLOEXEC);
+	if (pread(fd, &value, sizeof(value), (off_t)where) != (ssize_t)sizeof(value))
+		_exit(1);
+	_exit(write(TELL_FD, &value, sizeof(value)) != (ssize_t)sizeof(value));
+}
+
+/* The memory of a process may be a file in a file system of its owner's, who lets whoever reads it
+ * wait for ever (as in CVE-2018-1120). So another process reads it, which is left to itself when it
+ * does not come back. It is a child of our parent's: none of ours is to be waited for. */
+static bool read_memory(pid_t pid, uint64_t where, uint64_t *value)
+{
+	int ends[2], pidfd = -1;
+	struct clone_args args = { .flags = CLONE_PARENT | CLONE_PIDFD,
+		.pidfd = (uintptr_t)&pidfd };
+	struct pollfd come = { .events = POLLIN };
+	bool got = false;
+	long child;
+
+	if (memory_hangs || pipe2(ends, O_CLOEXEC) < 0)
+		return false;
+	child = syscall(SYS_clone3, &args, sizeof(args));
+	if (child == 0)
+		tell_memory(ends[1], pid, where);
+	close(ends[1]);
+	come.fd = ends[0];
+	if (child > 0 && poll(&come, 1, MEMORY_MS) == 1) {
+		got = read(ends[0], value, sizeof(*value)) == (ssize_t)sizeof(*value);
+	} else if (child > 0) {
+		memory_hangs = true;
+		syscall(SYS_pidfd_send_signal, pidfd, SIGKILL, NULL, 0);
+	}
+	close(ends[0]);
+	if (pidfd >= 0)
+		close(pidfd);
+	return got;
+}
+
 /* Is the thread in sigwait(3), sigwaitinfo(2) or sigtimedwait(2) for this signal? The kernel shows
  * those that it waits for as not blocked meanwhile, so what it was called with is looked up. */
 static bool is_in_sigwait(pid_t pid, pid_t tid, int sig)
 {
-	char line[CALL_MAX], mem[64];
+	char line[CALL_MAX];
 	uint64_t where, set = 0;
 	long call;
-	int fd;
 
 	if (proc_read(line, sizeof(line), "%d/task/%d/syscall", (int)pid, (int)tid) <= 0 ||
 	        sscanf(line, "%ld 0x%" SCNx64, &call, &where) != 2 || call != SYS_rt_sigtimedwait)
 		return false;
-	snprintf(mem, sizeof(mem), "/proc/%d/mem", (int)pid);
-	fd = open(mem, O_RDONLY | O_CLOEXEC);
-	if (fd < 0)
-		return false;
-	if (pread(fd, &set, sizeof(set), (off_t)where) != (ssize_t)sizeof(set))
-		set = 0;
-	close(fd);
-	return set & BIT(sig);
+	return read_memory(pid, where, &set) && set & BIT(sig);
 }
 
 static enum awaits thread_awaits(pid_t pid, pid_t tid, int sig)
@@ -170,6 +216,7 @@ size_t procs_signal(const struct proc *list, size_t n, int sig, bool only_awaiti
 	struct unclear *unclear = NULL;
 	size_t sent = 0, looks = 0;
 
+	memory_hangs = false;
 	for (size_t i = 0; i < n; i++) {
 		enum awaits awaits = AWAITS_NOT;
 		int fd = proc_open(list[i]);
