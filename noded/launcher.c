@@ -12,6 +12,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/prctl.h>
+#include <sys/resource.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
 #include <sys/syscall.h>
@@ -29,6 +30,7 @@
 #define STATE_SAVE_S 10 /* how old max_job on disk may be */
 #define POOL_THREADS 4  /* one for each kind of question (asked.c), and one to spare */
 #define POOL_QUEUE   65536
+#define DESCRIPTORS  65536 /* as many as runs (LRUNS_MAX) */
 
 /* --- before the fork: what is wrong can be said to whoever starts the agent ------------------- */
 
@@ -438,6 +440,17 @@ static int start(struct launcher *l, int sock, struct error *err)
 	return 0;
 }
 
+/* A run that lives holds one, and the usual 1024 are soon gone on a large node. */
+static void raise_descriptors(void)
+{
+	struct rlimit limit;
+
+	if (getrlimit(RLIMIT_NOFILE, &limit) < 0 || limit.rlim_cur >= DESCRIPTORS)
+		return;
+	limit.rlim_cur = limit.rlim_max < DESCRIPTORS ? limit.rlim_max : DESCRIPTORS;
+	setrlimit(RLIMIT_NOFILE, &limit);
+}
+
 /* Nothing of the agent's: neither descriptors nor handlers. It is the agent that is told to end, by
  * a terminal or a service manager; its end is ours. */
 static void become_launcher(const struct launcher *l, int sock)
@@ -470,6 +483,7 @@ static void become_launcher(const struct launcher *l, int sock)
 	prctl(PR_SET_DUMPABLE, 0, 0, 0, 0);
 #endif
 	umask(077);
+	raise_descriptors();
 }
 
 static _Noreturn void launcher_main(struct launcher *l, int sock)

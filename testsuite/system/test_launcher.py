@@ -5,6 +5,7 @@ import ctypes
 import os
 import pathlib
 import pwd
+import re
 import signal
 import socket
 import subprocess
@@ -777,3 +778,11 @@ def test_a_launcher_that_was_killed_while_it_tried_private_mounts():
         assert "tmp" in lau.hello["containment"]
     finally:
         lau.close()
+
+
+def test_a_node_may_have_more_runs_than_the_usual_limit_of_descriptors(lau):
+    soft, hard = re.search(r"^Max open files +([0-9]+) +([0-9]+)", pathlib.Path(f"/proc/{lau.pid}/limits").read_text(), re.M).groups()
+    assert int(soft) >= min(int(hard), 65536)
+    run = lau.submit("ulimit -Sn")
+    lau.wait_over(run)
+    assert lau.output(run) == "1024\n"  # whatever ours is
