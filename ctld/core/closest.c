@@ -104,21 +104,35 @@ static void try_all(struct choice *o, const struct some *s, uint32_t from, uint3
 	}
 }
 
-/* One set from each GPU. */
+/* A set that begins with `seed`; what each other one is to those taken is kept as it grows. */
 static void grow(struct choice *o, uint32_t seed)
 {
+	uint32_t worst[CONF_MAX_GPUS_PER_NODE], pairs[CONF_MAX_GPUS_PER_NODE], n, at, pick = seed;
 	struct some s = { .worst = UINT32_MAX }, best, next;
-	uint32_t n, at;
 
-	s = with(o, &s, seed);
-	for (n = 1; n < o->n; n++, s = best) {
-		best.gpus = 0;
+	for (at = 0; at < o->free; at++) {
+		worst[at] = UINT32_MAX;
+		pairs[at] = 0;
+	}
+	for (n = 0; n < o->n; n++, s = best) {
+		best = (struct some){ .gpus = 0 };
 		for (at = 0; at < o->free; at++) {
-			if (s.gpus >> o->gpus[at] & 1)
+			if (s.gpus >> o->gpus[at] & 1 || (!n && at != seed))
 				continue;
-			next = with(o, &s, at);
-			if (!best.gpus || better(&next, &best))
-				best = next;
+			next.gpus = s.gpus | 1ull << o->gpus[at];
+			next.worst = worst[at] < s.worst ? worst[at] : s.worst;
+			next.pairs = s.pairs + pairs[at];
+			next.ties = s.ties + o->ties[at];
+			if (best.gpus && !better(&next, &best))
+				continue;
+			best = next;
+			pick = at;
+		}
+		for (at = 0; at < o->free; at++) {
+			uint32_t near = closeness_of(o->c, o->gpus[at], o->gpus[pick]);
+
+			worst[at] = near < worst[at] ? near : worst[at];
+			pairs[at] += near;
 		}
 	}
 	keep_better(o, &s);
