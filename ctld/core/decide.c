@@ -78,14 +78,14 @@ void decide_need_of(const struct scene *sc, const struct ask *ask, const struct 
 
 /* --- one type -------------------------------------------------------------------------------- */
 
-bool decide_test(void *arg, const struct place *place)
+bool decide_test(void *arg, struct place *place, uint64_t cards)
 {
 	struct decide_look *look = arg;
 	const struct contender *who = look->who;
 	usec_t now = look->scene->now.mono;
 	usec_t end = who->length >= PLAN_FAR ? PLAN_FAR * 2 : now + who->length - who->late;
 
-	if (plan_allows(look->scene->plan, place, end, who->key, look->polite))
+	if (plan_allows(look->scene->plan, place, cards, end, who->key, look->polite))
 		return true;
 	look->refused = true;
 	return false;

@@ -82,7 +82,7 @@ struct decide_look {
 	bool polite;  /* of anybody; else of those before it */
 	bool refused; /* set: some place was */
 };
-bool decide_test(void *arg, const struct place *place);
+bool decide_test(void *arg, struct place *place, uint64_t cards);
 
 /* The GPU types that an alternative may take, one after another: start with *cursor 0. False: no
  * more. A request without GPUs has the one type TYPE_NONE. */

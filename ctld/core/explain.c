@@ -95,9 +95,9 @@ struct option {
 	size_t n_ahead;
 };
 
-static bool any_place(void *arg, const struct place *place)
+static bool any_place(void *arg, struct place *place, uint64_t cards)
 {
-	(void)arg, (void)place;
+	(void)arg, (void)place, (void)cards;
 	return true;
 }
 

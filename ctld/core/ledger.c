@@ -503,12 +503,30 @@ static bool may_use(void *arg, uint32_t node)
 	return search_may_use(arg, node);
 }
 
+bool search_test(const struct search *s, struct place *place)
+{
+	const struct share_wish wish = ask_share(s->ask);
+	uint64_t cards = place->share.charge
+	                         ? ledger_gpus_for(s->l, place->node, s->type, &wish)
+	                         : place->gpus;
+
+	return s->find->test(s->find->arg, place, cards);
+}
+
+/* What was found there: the closest GPUs; of parts the same as when it was tested. */
+static bool place_found(const struct search *s, uint32_t node, uint32_t gpus, struct place *place)
+{
+	*place = place_at(s, node, gpus);
+	draw_close(s, place);
+	return !place->share.charge || !s->l->nodes[node].aside || search_test(s, place);
+}
+
 static bool may_use_aside(void *arg, uint32_t node)
 {
 	const struct search *s = arg;
 	struct place place = place_at(s, node, s->gpus);
 
-	return s->find->test(s->find->arg, &place);
+	return search_test(s, &place);
 }
 
 static struct capacity_want search_want(struct search *s)
@@ -587,8 +605,8 @@ static bool find_one(struct search *s, uint32_t set, struct places *out)
 			return false;
 	}
 	s->type = found.type;
-	place = place_at(s, found.node, s->gpus);
-	draw_close(s, &place);
+	if (!place_found(s, found.node, s->gpus, &place))
+		return false;
 	out->n = 0;
 	out->type = found.type;
 	places_add(out, &place);
@@ -610,7 +628,7 @@ static bool offer(const struct search *s, const struct capacity_find *found, uin
 	for (;; part--) {
 		struct place place = place_at(s, found->node, r->n ? part : 0);
 
-		if (s->find->test(s->find->arg, &place))
+		if (search_test(s, &place))
 			break;
 		if (!total || part == s->gpus)
 			return false;
@@ -663,9 +681,10 @@ static bool find_gang(struct ledger *l, struct search *s, uint32_t set, struct p
 	out->type = s->type;
 	for (i = 0; i < l->choice.n; i++) {
 		const struct gang_part *part = &l->choice.v[i];
-		struct place place = place_at(s, part->node, part->gpus);
+		struct place place;
 
-		draw_close(s, &place);
+		if (!place_found(s, part->node, part->gpus, &place))
+			return false;
 		places_add(out, &place);
 	}
 	return true;

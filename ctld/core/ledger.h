@@ -154,8 +154,9 @@ bool ledger_could_fit_part(
         const struct ledger *l, uint32_t node, const struct ask *ask, uint32_t a, uint16_t type);
 
 /* May this place be used, though something is planned on that node? It offers all that a member
- * could get there; a yes for more GPUs is a yes for fewer. */
-typedef bool ledger_test(void *arg, const struct place *place);
+ * could get there; a yes for more GPUs is a yes for fewer. Of parts of GPUs: or as many others of
+ * `cards`? Then the place is on those. */
+typedef bool ledger_test(void *arg, struct place *place, uint64_t cards);
 
 struct find {
 	uint32_t alternative; /* 0 for no GPUs */

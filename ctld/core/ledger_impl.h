@@ -103,6 +103,8 @@ bool shares_check(const struct ledger *l, uint32_t node);
 
 /* --- ledger.c -------------------------------------------------------------------------------- */
 
+/* find->test of a place of it. */
+bool search_test(const struct search *s, struct place *place);
 bool search_may_use(const struct search *s, uint32_t node);
 
 #endif

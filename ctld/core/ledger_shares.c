@@ -349,6 +349,16 @@ static const struct cost *cost_at(
 	return cost;
 }
 
+/* With just these GPUs. */
+static int64_t cost_of(
+        const struct ledger *l, const struct strand_want *want, const struct place *place)
+{
+	struct strand_node n;
+
+	fill(l, place->node, &n);
+	return strand_cost_of(l->mix, &n, want, place->gpus);
+}
+
 bool shares_decide(const struct search *s, uint32_t set)
 {
 	const struct request *r = s->ask->gpus;
@@ -398,8 +408,14 @@ static bool look(const struct search *s, struct costs *costs, const struct stran
 		return false;
 	if (s->type != TYPE_NONE)
 		ledger_share(s->l, node, s->type, &want->wish, &this.place.share);
-	if (r->aside && !s->find->test(s->find->arg, &this.place))
-		return false;
+	if (r->aside) {
+		if (!search_test(s, &this.place))
+			return false;
+		if (this.place.gpus != cost->gpus)
+			this.strands = cost_of(s->l, want, &this.place);
+		if (best->strands != STRAND_NEVER && !better(&this, best))
+			return false;
+	}
 	*best = this;
 	return true;
 }

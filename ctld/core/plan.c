@@ -295,8 +295,7 @@ bool plan_same_kind(const struct plan_kind *x, const struct plan_kind *y)
 	       x->wish.mem_mb == y->wish.mem_mb;
 }
 
-/* Does a slot have room beside those before it? */
-static bool slot_holds(struct plan *p, const struct plan_slot *slot)
+bool plan_slot_holds(struct plan *p, const struct plan_slot *slot)
 {
 	struct plan_part part = { slot->gpus, slot->cpus, slot->mem_mb };
 	struct plan_room room;
@@ -308,59 +307,8 @@ static bool slot_holds(struct plan *p, const struct plan_slot *slot)
 	return plan_room_holds(&room, &part);
 }
 
-/* Whoever has this key: its own entry on the node, if it has one. */
-static struct plan_entry *entry_of(const struct spot *s, struct heap_key key)
-{
-	const struct plan_slot *slot = s->slots;
-
-	while (slot && (slot->entry->key.a != key.a || slot->entry->key.b != key.b))
-		slot = slot->next;
-	return slot ? slot->entry : NULL;
-}
-
-/* A share leaves its GPU for some and takes it from others: as if it ran there, and not where its
- * entry is, has everybody who counts still room? */
-static bool others_hold(
-        struct plan *p, const struct place *place, usec_t end, struct heap_key key, bool polite)
-{
-	struct spot *s = plan_spot(p, place->node);
-	const struct spot kept = *s;
-	struct plan_entry *own = entry_of(s, key);
-	const struct plan_slot *slot;
-	bool hold = true, idle = own && own->idle;
-
-	if (own)
-		own->idle = true;
-	s->releases = xcalloc(s->n + 1, sizeof(*s->releases));
-	s->given = xcalloc(s->n + 1, sizeof(*s->given));
-	if (s->n) {
-		memcpy(s->releases, kept.releases, s->n * sizeof(*s->releases));
-		memcpy(s->given, kept.given, s->n * sizeof(*s->given));
-	}
-	s->releases[s->n] =
-	        (struct release){ end, place->mem_mb, (uint32_t)__builtin_popcountll(place->gpus),
-		        place->cpus, place->type, (uint16_t)s->n };
-	s->given[s->n++] = (struct given){ place->gpus, place->share };
-	qsort(s->releases, s->n, sizeof(*s->releases), plan_by_end);
-	s->shared = true;
-	ledger_mark(p->ledger);
-	ledger_take(p->ledger, place);
-	for (slot = s->slots; slot && hold; slot = slot->next)
-		hold = !plan_counts(slot, key, polite) || slot_holds(p, slot);
-	ledger_undo(p->ledger);
-	if (own)
-		own->idle = idle;
-	free(s->releases);
-	free(s->given);
-	s->releases = kept.releases;
-	s->given = kept.given;
-	s->n = kept.n;
-	s->shared = kept.shared;
-	return hold;
-}
-
-bool plan_allows(
-        struct plan *p, const struct place *place, usec_t end, struct heap_key key, bool polite)
+bool plan_allows(struct plan *p, struct place *place, uint64_t cards, usec_t end,
+        struct heap_key key, bool polite)
 {
 	struct plan_part part = { (uint32_t)__builtin_popcountll(place->gpus), place->cpus,
 		place->mem_mb };
@@ -372,7 +320,7 @@ bool plan_allows(
 		part.gpus = 0;
 	plan_room(p, place->node, &kind, p->now, end, key, polite, &room);
 	return plan_room_holds(&room, &part) &&
-	       (!place->share.charge || others_hold(p, place, end, key, polite));
+	       (!place->share.charge || plan_choose_cards(p, place, cards, end, key, polite));
 }
 
 /* Have all of them room together? False: look at each. */
@@ -419,7 +367,7 @@ struct plan_entry *plan_broken(struct plan *p, uint32_t node)
 		return NULL;
 	}
 	for (slot = p->spots[node].slots; slot; slot = slot->next) {
-		if (!slot_holds(p, slot) &&
+		if (!plan_slot_holds(p, slot) &&
 		        (!worst || plan_key_before(slot->entry->key, worst->key)))
 			worst = slot->entry;
 	}
@@ -536,7 +484,7 @@ bool plan_check(struct plan *p, char *text, size_t size)
 		for (k = 0; k < e->places.n; k++) {
 			/* Behind what has no limit nobody can say when: that is no promise. */
 			if (e->start >= PLAN_FAR || plan_is_late(p, e->slots[k].node) ||
-			        slot_holds(p, &e->slots[k]))
+			        plan_slot_holds(p, &e->slots[k]))
 				continue;
 			snprintf(text, size, "node %s: what is planned there does not fit",
 			        p->conf->nodes[e->slots[k].node].name);

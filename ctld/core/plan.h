@@ -134,9 +134,10 @@ void plan_shrink(struct plan *p, struct plan_entry *entry, size_t n); /* to its 
 bool plan_before(const struct plan_entry *entry, struct heap_key key);
 
 /* May a run of this key take the place from now until `end`? `polite`: without pushing any entry
- * aside. */
-bool plan_allows(
-        struct plan *p, const struct place *place, usec_t end, struct heap_key key, bool polite);
+ * aside. If it is of parts of GPUs, and as many others of `cards` (that have so much left) can be
+ * had and its own cannot: the place is on those then. */
+bool plan_allows(struct plan *p, struct place *place, uint64_t cards, usec_t end,
+        struct heap_key key, bool polite);
 
 /* The first entry (by key) that has no room on the node any more; NULL: all have. */
 struct plan_entry *plan_broken(struct plan *p, uint32_t node);

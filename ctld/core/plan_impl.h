@@ -2,6 +2,7 @@
  *
  *	plan.c       entries on nodes, and whether they hold
  *	plan_spot.c  what a node will have
+ *	plan_cards.c on which GPUs somebody may have parts
  *	plan_find.c  where and when something could start
  */
 #ifndef CTLD_CORE_PLAN_IMPL_H
@@ -107,6 +108,11 @@ uint32_t plan_cards_when(const struct plan *p, uint32_t node, const struct plan_
 bool plan_same_kind(const struct plan_kind *x, const struct plan_kind *y);
 bool plan_room_holds(const struct plan_room *room, const struct plan_part *part);
 usec_t plan_end_of(usec_t start, usec_t length); /* with PLAN_FAR for what has no limit */
+/* Does a slot have room beside those before it? */
+bool plan_slot_holds(struct plan *p, const struct plan_slot *slot);
+/* plan_allows() for a place with parts, as far as GPUs go. */
+bool plan_choose_cards(struct plan *p, struct place *place, uint64_t cards, usec_t end,
+        struct heap_key key, bool polite);
 /* The earliest start on one node; INT64_MAX: never. */
 usec_t plan_node_earliest(struct plan *p, const struct plan_want *w, uint32_t node);
 void plan_set_found(const struct plan_want *w, usec_t start, struct plan_entry *found);

@@ -143,3 +143,20 @@ int64_t strand_cost(const struct mix *mix, const struct strand_node *node,
 		*gpus |= taken >> i & 1 ? (uint64_t)1 << after.v[i].index : 0;
 	return strand_now(mix, &after) - strand_now(mix, node);
 }
+
+int64_t strand_cost_of(const struct mix *mix, const struct strand_node *node,
+        const struct strand_want *want, uint64_t gpus)
+{
+	struct strand_node after = *node;
+	struct share share;
+	uint32_t i;
+
+	after.cpus -= want->cpus;
+	for (i = 0; i < after.n; i++) {
+		if (!(gpus >> after.v[i].index & 1))
+			continue;
+		share_of(&want->wish, after.v[i].card.mem_mb, &share);
+		card_give(&after.v[i], &share);
+	}
+	return strand_now(mix, &after) - strand_now(mix, node);
+}

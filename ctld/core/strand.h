@@ -45,5 +45,8 @@ int64_t strand_now(const struct mix *mix, const struct strand_node *node);
  * be there now. */
 int64_t strand_cost(const struct mix *mix, const struct strand_node *node,
         const struct strand_want *want, uint64_t *gpus);
+/* What these GPUs cost, which do for it now. */
+int64_t strand_cost_of(const struct mix *mix, const struct strand_node *node,
+        const struct strand_want *want, uint64_t gpus);
 
 #endif

@@ -112,7 +112,7 @@ struct lab {
 	struct {
 		unsigned long starts, waits, preempted, planned, backfilled, borrowed, gangs;
 		unsigned long judged; /* victims whose necessity was checked */
-		unsigned long late, closed, unsure, parts, interrupted, searched;
+		unsigned long late, closed, unsure, parts, interrupted, searched, beside;
 	} seen;
 	unsigned preempted_by[LAB_JOBS][LAB_JOBS]; /* [victim][by] */
 };

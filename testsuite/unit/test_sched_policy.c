@@ -18,6 +18,7 @@
 
 #include "ctld/core/internal.h"
 #include "testsuite/unit/policy_known.h"
+#include "testsuite/unit/sched_cards.h"
 #include "testsuite/unit/sched_tell.h"
 #include "testsuite/unit/sched_victims.h"
 
@@ -590,6 +591,7 @@ static void check_step(struct lab *lab, bool scheduled)
 	if (getenv("POLICY_KEYS"))
 		tell_order(lab);
 	lab->seen.searched += check_searches(lab);
+	lab->seen.beside += check_card_sets(lab);
 	if (scheduled && lab->n_starts)
 		check_start(lab);
 	check_preempted(lab);
@@ -744,7 +746,7 @@ static uint64_t one_case(uint64_t seed, enum searched searched, struct lab *lab)
 
 struct sums {
 	unsigned long starts, preempted, planned, passed, judged, gangs, late, closed, parts;
-	unsigned long interrupted, searched;
+	unsigned long interrupted, searched, beside;
 	uint64_t decided; /* a hash of all: two builds that decide alike print the same */
 };
 
@@ -761,6 +763,7 @@ static void add_up(struct sums *s, const struct lab *lab)
 	s->parts += lab->seen.parts;
 	s->interrupted += lab->seen.interrupted;
 	s->searched += lab->seen.searched;
+	s->beside += lab->seen.beside;
 }
 
 static void some_cases(uint64_t from, uint64_t n, struct sums *sums)
@@ -782,10 +785,11 @@ static void some_cases(uint64_t from, uint64_t n, struct sums *sums)
 	}
 	printf("seeds %llu to %llu: %lu starts (%lu of gangs, %lu runs with parts of GPUs), "
 	       "%lu past others, %lu plans (%lu late, %lu behind a limit), %lu victims of %lu "
-	       "judged searches, %lu interrupted, %lu made twice; hash %016llx\n",
+	       "judged searches, %lu interrupted, %lu made twice, %lu places for parts beside "
+	       "plans; hash %016llx\n",
 	        (unsigned long long)from, (unsigned long long)(from + n - 1), sums->starts,
 	        sums->gangs, sums->parts, sums->passed, sums->planned, sums->late, sums->closed,
-	        sums->preempted, sums->judged, sums->interrupted, sums->searched,
+	        sums->preempted, sums->judged, sums->interrupted, sums->searched, sums->beside,
 	        (unsigned long long)sums->decided);
 }
 
@@ -822,7 +826,7 @@ static void cases_of_parts(void **state)
 	for (i = 0; i < 2; i++) {
 		some_cases(first[i], n, &sums);
 		assert_true(n < 50 || (sums.parts > 5 * n && sums.preempted > n / 4 &&
-		                              sums.planned > 5 * n));
+		                              sums.planned > 5 * n && sums.beside > 5 * n));
 	}
 }
 
