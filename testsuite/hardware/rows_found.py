@@ -52,7 +52,7 @@ def discovery(ctx):
     cuda = re.search(r"CUDA (?:UMD )?Version:\s*([0-9.]+)", smi())
     yield same("discovery: CUDA of the driver", ctx.inventory["cuda"], cuda[1] if cuda else "nothing")
     yield minors(ours)
-    yield nvlinks(ours)
+    yield closeness(ours)
     yield instances(ctx)
 
 
@@ -66,21 +66,20 @@ def minors(ours):
     return same("discovery: device minors", [g["minor"] for g in ours], [theirs.get(g["uuid"], "nothing") for g in ours])
 
 
-def nvlinks(ours):
-    """Who reaches whom, from `nvidia-smi topo -m`: NV18 is eighteen links between two."""
+def closeness(ours):
+    """What is between each two, NVLinks first: the table of `nvidia-smi topo -m`."""
+    what = "discovery: NVLink and PCIe between GPUs"
     index = {u: i for i, u in enumerate(re.findall(r"^GPU \d+:.*UUID: (\S+)\)", smi("-L"), re.M))}
     rows = {}
     for line in smi("topo", "-m").splitlines():
         r = re.sub(r"\x1b\[[0-9;]*m", "", line).split()
         if r and re.fullmatch(r"GPU\d+", r[0]) and r[1 + int(r[0][3:]):][:1] == ["X"]:
             rows[int(r[0][3:])] = r[1:]
-    by_host = {g["host"]: index.get(g["uuid"]) for g in ours}
-    theirs = [sorted(k for k in range(len(index)) if rows[index[g["uuid"]]][k].startswith("NV")) for g in ours]
-    mine = [sorted(by_host[h] for h in g["nvlink_peers"]) for g in ours]
+    order = [index.get(g["uuid"]) for g in ours]
+    theirs = [[rows[i][k] for k in order] if i in rows and None not in order else ["nothing"] for i in order]
     if len(ours) == 1:
-        return same("discovery: NVLink peers", mine, theirs)._replace(
-            evidence=f"one GPU, which has no peers; {ours[0]['nvlinks']} links are active")
-    return same("discovery: NVLink peers", mine, theirs)
+        return same(what, [ours[0]["near"].split(",")], theirs)._replace(evidence=f"one GPU; {ours[0]['nvlinks']} NVLinks are active")
+    return same(what, [g["near"].split(",") for g in ours], theirs)
 
 
 def instances(ctx):

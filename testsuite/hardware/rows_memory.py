@@ -9,7 +9,7 @@ import textwrap
 import time
 
 from cluster import ROOT, TOP, Failed, wait_until
-from site_gpu import ENDED, outside, smi, tool, value
+from site_gpu import ENDED, TOOL, outside, smi, tool, value
 from verdict import FAIL, NOT_HERE, SEEN, UNSEEN, Row, judged
 
 PATTERN = 0xA5
@@ -66,15 +66,17 @@ def other_user(ctx):
 def left_behind(ctx):
     """One user fills the memory and is killed; what the next one finds: (MiB filled, MiB scanned, MiB of the pattern, MiB not zero)."""
     c = ctx.site
-    job = c.tool(f"fill all {PATTERN} 60", "--gpus=1", "--nodelist=gpu1")
+    job = c.tool(f"fill all {PATTERN} 60", "--gpus=1")
     c.said(job, "filled", 60)
     uuid = c.read(job)[0]["gpus"]
     c.run("gcancel", "--signal=KILL", job)
     c.over(job)
     wait_until(lambda: all(g["state"] == "free" for g in c.devices()), lambda: f"the GPU to be free: {c.devices()}", 40)
-    lines = c.done(f"scan {PATTERN}", f"--gpus={len(c.devices())}" if len(c.devices()) > 1 else "--gpus=1", user=other_user(ctx))
-    if uuid not in lines[0]["gpus"].split(",")[0]:
-        raise Failed(f"{uuid} was filled, {lines[0]['gpus']} looked at")
+    # All GPUs are asked for, so that it is one of them, and CUDA is told which.
+    scan = c.script(f"CUDA_VISIBLE_DEVICES={uuid} exec {TOOL} scan {PATTERN}", f"--gpus={len(c.devices())}", user=other_user(ctx))
+    end, lines = c.over(scan), c.read(scan)
+    if end["state"] != "COMPLETED" or uuid not in lines[0]["gpus"].split(","):
+        raise Failed(f"{uuid} was filled; who looks at {lines[:1]} is {end['state']}: {c.text(scan)}")
     return (value(c.read(job), "held_mb"), value(lines, "scanned_mb"), value(lines, "pattern") * 8 / 2**20, value(lines, "not_zero") * 8 / 2**20)
 
 

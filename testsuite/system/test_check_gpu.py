@@ -63,7 +63,7 @@ def test_all_of_it(machine, tmp_path):
     assert not failed(rows), rows
     assert {v[1] for v in rows.values()} <= {"stand-in", ""}
     assert {what for what, v in rows.items() if v[0] == "pass"} >= {
-        "discovery: UUID", "discovery: NVLink peers", "discovery: device minors", "the controller has the same GPUs",
+        "discovery: UUID", "discovery: NVLink and PCIe between GPUs", "discovery: device minors", "the controller has the same GPUs",
         "a CUDA program sees exactly its GPU", "a job without GPUs sees none", "several GPUs are in the order granted",
         "a run with a GPU opens its own", "memory of a process", "compute use, a kernel at 30%", "compute use, a kernel at 80%",
         "energy, a kernel at 30%", "a process left on a free GPU is found", "residue between two users, with gpu-scrub",
@@ -97,7 +97,7 @@ def test_links_that_are_none(machine):
     m = machine(driver=False)
     smi = m.standin.folder / "bin/nvidia-smi"
     smi.write_text(smi.read_text().replace('f"NV{n}" if n else "SYS"', '"SYS"'))
-    assert failed(m.check(only=["discovery"])) == {"discovery: NVLink peers"}
+    assert failed(m.check(only=["discovery"])) == {"discovery: NVLink and PCIe between GPUs"}
 
 
 CUDA = [
