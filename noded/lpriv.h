@@ -170,8 +170,9 @@ void lruns_each(struct launcher *l, void (*fn)(struct lrun *r, void *arg), void 
 void lrun_tell(struct lrun *r);
 void lrun_refresh(struct lrun *r);
 
-/* It never was and will never be: written down, and told. `why` for people. */
-void lrun_never(struct lrun *r, const char *why);
+/* It never was and will never be: written down, and told. `why` for people; `node`: no run can be
+ * started here for that reason, and the node is to be drained for it. */
+void lrun_never(struct lrun *r, const char *why, bool node);
 
 /* It has a record and a shepherd: follow it. Takes `report` over. */
 void lrun_started(struct lrun *r, Gpusched__RunReport *report, pid_t shepherd);

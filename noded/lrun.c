@@ -355,7 +355,7 @@ void lrun_write_exit(struct lrun *r, const Gpusched__RunReport *report)
 		close(dir);
 }
 
-void lrun_never(struct lrun *r, const char *why)
+void lrun_never(struct lrun *r, const char *why, bool node)
 {
 	Gpusched__RunReport *report = r->report ? lreport_copy(r->report) : lreport_new(r->id);
 
@@ -363,6 +363,8 @@ void lrun_never(struct lrun *r, const char *why)
 	report->cause = GPUSCHED__END_CAUSE__CAUSE_LAUNCH;
 	report->n_gpus = 0;
 	lreport_set(&report->detail, why);
+	if (node)
+		lreport_set(&report->node_trouble, why);
 	lstart_free(r->start);
 	r->start = NULL;
 	lrun_write_exit(r, report);
@@ -666,7 +668,7 @@ void lrun_end(struct launcher *l, const Gpusched__EndRun *order)
 		return;
 	switch (r->state) {
 	case LRUN_ASKED:
-		lrun_never(r, "it was ended before it was started");
+		lrun_never(r, "it was ended before it was started", false);
 		break;
 	case LRUN_STARTING:
 	case LRUN_RUNNING:

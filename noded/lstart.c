@@ -91,7 +91,7 @@ void lstart_free_dropped(struct launcher *l)
 
 static void refuse(struct lstart *s, const char *why)
 {
-	lrun_never(s->run, why); /* frees s */
+	lrun_never(s->run, why, false); /* frees s */
 }
 
 /* --- the record ------------------------------------------------------------------------------- */
@@ -363,9 +363,10 @@ static int spawn_shepherd(const struct lstart *s, const int fds[3], pid_t *pid, 
 	return r;
 }
 
-/* All that leaves something behind. What it leaves when it fails is removed by the caller. */
+/* All that leaves something behind. What it leaves when it fails is removed by the caller. `node`:
+ * what failed has nothing to do with this run, and would fail for any other. */
 static int launch_in(struct lstart *s, const struct asked_user *user, const struct parts *p,
-        int dir, pid_t *pid, struct error *err)
+        int dir, pid_t *pid, bool *node, struct error *err)
 {
 	struct launcher *l = s->l;
 	struct rundir_owner owner = { .change = l->root, .uid = user->uid, .gid = user->gid };
@@ -376,20 +377,26 @@ static int launch_in(struct lstart *s, const struct asked_user *user, const stru
 	FAILPOINT(launcher_before_record);
 	lstream_remember(l, s->run->name, &record);
 	fds[0] = record_write(dir, RECORD_LAUNCH, &record.base, RECORD_LOCK, err);
-	if (fds[0] < 0)
+	if (fds[0] < 0) {
+		*node = true;
 		return -1;
+	}
 	FAILPOINT(launcher_after_record);
 	if (uses_add(l->uses, user->uid, s->spec->nonce.data, s->run->id.task, s->signed_at, 1,
 	            err) < 0)
 		goto out;
 	if (rundir_make(l->spool_runs, s->run->name, &owner, s->order->script.data,
 	            s->order->script.len, err) < 0 ||
-	        (fds[1] = order_socket(dir, ORDER_SOCKET, err)) < 0 ||
-	        (record.interactive && (fds[2] = lhold_start(l, s->run->name, &record,
-	                                        s->spec->interactive, err)) < 0))
+	        (fds[1] = order_socket(dir, ORDER_SOCKET, err)) < 0) {
+		*node = true;
+		goto take_back;
+	}
+	if (record.interactive && (fds[2] = lhold_start(l, s->run->name, &record,
+	                                   s->spec->interactive, err)) < 0)
 		goto take_back;
 	FAILPOINT(launcher_before_spawn);
 	r = spawn_shepherd(s, fds, pid, err);
+	*node = r < 0;
 	FAILPOINT(launcher_after_spawn);
 take_back:
 	if (r < 0)
@@ -407,23 +414,25 @@ static void launch(struct lstart *s, const struct asked_user *user)
 	struct parts p = { .env = NULL };
 	struct lrun *run = s->run;
 	struct error err;
+	bool node = false;
 	pid_t pid = 0;
 	int dir = -1, r = -1;
 
 	if (make_parts(s, user, &p, &err) == 0) {
 		dir = lrun_dir(run, true);
+		node = dir < 0;
 		if (dir < 0)
 			error_set(&err, ERR_SYSTEM, "cannot make the run's record directory: %s",
 			        strerror(errno));
 		else
-			r = launch_in(s, user, &p, dir, &pid, &err);
+			r = launch_in(s, user, &p, dir, &pid, &node, &err);
 	}
 	if (dir >= 0)
 		close(dir);
 	if (r < 0) {
 		lrun_remove_rundir(s->l, run->name);
 		run->gpus = 0;
-		refuse(s, err.text);
+		lrun_never(run, err.text, node); /* frees s */
 	} else {
 		launcher_saw_job(s->l, run->id.job);
 		run->start = NULL;

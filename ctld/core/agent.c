@@ -144,6 +144,16 @@ static size_t say_apart(const struct node_link *l, const struct conf_node *conf,
 	return used;
 }
 
+/* That it is given no work, or is again, and why. */
+static void note_invalid(struct core *core, const struct node *node, const char *text)
+{
+	const char *was = node_link_of(node)->invalid;
+	char valid[320];
+
+	snprintf(valid, sizeof(valid), "no longer: %s", was);
+	audit_note(core, "node.invalid", NULL, 0, node_info(node)->name, *text ? text : valid);
+}
+
 /* What is less than the configuration demands, exactly, is the node's `invalid`; of GPUs, one by
  * one, its gpus_out. */
 void node_compare(struct core *core, struct node *node)
@@ -170,6 +180,8 @@ void node_compare(struct core *core, struct node *node)
 	if (conf->n_gpus && *l->gpu_trouble && used + 1 < sizeof(text))
 		snprintf(text + used, sizeof(text) - used, "%sGPUs: %s", used ? ", " : "",
 		        l->gpu_trouble);
+	if (strcmp(l->invalid, text) != 0)
+		note_invalid(core, node, text);
 	node_set_text(core->nodes, &l->invalid, text);
 	l->unsettled = false;
 	hardware_take(core, node);

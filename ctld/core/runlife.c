@@ -214,7 +214,8 @@ static void node_not_launched(struct core *core, const struct run *run)
 	node_settle(core, node);
 }
 
-/* A program of the site failed there: what comes next would fail too, or find what was left. */
+/* A program of the site failed there, or nothing can be started: what comes next would fail too, or
+ * find what was left. */
 static void node_in_trouble(struct core *core, struct node *node, const char *trouble)
 {
 	if (!trouble || !*trouble || !node || node_info(node)->drain)
@@ -370,6 +371,7 @@ void run_says_never(struct core *core, struct run *run, const struct run_report 
 	          (i->state == RUN_STARTING ||
 	                  (node && run_link(run)->ordered_session == node_link(node)->session));
 	end.cause = refused ? END_LAUNCH : END_NONE;
+	node_in_trouble(core, node, report->node_trouble); /* before its job is looked at again */
 	run_set_end(core->runs, run, &end);
 	run_over_now(core, run, RUN_NEVER);
 }

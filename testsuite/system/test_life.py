@@ -150,3 +150,21 @@ def test_what_has_ended_is_requeued(cluster):
     assert r.returncode == 1 and "started 1 times of 1 that its owner signed" in r.stderr
     r = cluster.run("gctl", "requeue", 4000000, check=False)
     assert r.returncode == 3 and "there is no job 4000000" in r.stderr
+
+
+def test_a_node_that_can_start_nothing_holds_up_no_queue():
+    """The launcher cannot write records, as on a full /run: that is the node's fault, and no job's, though one user has them all."""
+    with Cluster() as c:
+        records = c.run_base / "run-n1/runs"
+        records.rmdir()
+        jobs = [c.submit("exit 0") for _ in range(4)]
+        c.wait_nodes("drained")
+        told = c.run("ginfo", "-N", "-h", "-o", "REASON%200").stdout
+        assert "cannot make the run's record directory: No such file or directory" in told
+        # At its first try it drained the node, so that none was tried there as often as gets it held.
+        assert all(c.state(j) == "PENDING" and c.job(j)["reason"] != "JobLaunchFailure" for j in jobs)
+        c.agents["n1"].stop()
+        c.start_agent("n1")
+        c.run("gctl", "resume", "n1")
+        for j in jobs:
+            c.wait_state(j, "COMPLETED")
