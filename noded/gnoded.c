@@ -19,6 +19,7 @@
 #include "common/xalloc.h"
 #include "noded/bridge.h"
 #include "noded/inventory.h"
+#include "noded/launcher.h"
 #include "noded/node.h"
 #include "noded/relay.h"
 #include "noded/supervise.h"
@@ -400,8 +401,9 @@ static void unmake(struct gnoded *g)
 
 #define LAUNCHER_END_MS 5000 /* it only has to notice; more means that it hangs */
 
-/* The pair is closed, so the launcher ends; wait, so that its lock is free when we are gone. */
-static void reap_launcher(pid_t pid)
+/* The pair is closed, so the launcher ends; wait, so that its lock is free when we are gone. Is there
+ * any sense in starting it again? */
+static bool reap_launcher(pid_t pid)
 {
 	struct pollfd ended = { .fd = (int)syscall(SYS_pidfd_open, pid, 0), .events = POLLIN };
 	int status, n = poll(&ended, 1, LAUNCHER_END_MS);
@@ -411,11 +413,14 @@ static void reap_launcher(pid_t pid)
 	if (n == 0)
 		log_warning("the launcher (process %ld) does not end", (long)pid);
 	else if (waitpid(pid, &status, WNOHANG) != pid)
-		return;
+		return true;
 	else if (WIFSIGNALED(status))
 		log_error("the launcher was killed by signal %d", WTERMSIG(status));
+	else if (WEXITSTATUS(status) == LAUNCHER_NEVER)
+		return false;
 	else if (WEXITSTATUS(status))
 		log_error("the launcher ended with exit code %d", WEXITSTATUS(status));
+	return true;
 }
 
 int gnoded_run(const struct gnoded_options *options)
@@ -433,6 +438,7 @@ int gnoded_run(const struct gnoded_options *options)
 		event_base_dispatch(g.base);
 	}
 	unmake(&g);
-	reap_launcher(options->launcher_pid);
+	if (!reap_launcher(options->launcher_pid))
+		g.status = EXIT_REFUSED;
 	return g.status;
 }

@@ -270,7 +270,7 @@ static void say_why_not(struct launcher *l)
 		why[1] = *root ? root : "cgroups have no such controller for us";
 	for (int k = 0; k < PRIVATE_KINDS; k++)
 		if (contain_words_have(l->lacks, private_name((enum private_kind)k)))
-			why[2] = "a private one cannot be had here";
+			why[2] = private_why((enum private_kind)k, l->private_path);
 	if (why[0] == why[1])
 		why[1] = NULL;
 	l->active_why[0] = '\0';
@@ -311,8 +311,8 @@ static void try_private(struct launcher *l)
 	l->private_kinds = private_works(wanted, probe);
 	for (int k = 0; k < PRIVATE_KINDS; k++)
 		if (wanted & ~l->private_kinds & 1u << k)
-			log_warning("runs share '%s': a private one cannot be had here",
-			        private_name((enum private_kind)k));
+			log_warning("runs share '%s': %s", private_name((enum private_kind)k),
+			        private_why((enum private_kind)k, l->private_path));
 	free(probe);
 }
 
@@ -359,7 +359,7 @@ static int choose_containment(struct launcher *l, struct error *err)
 	launcher_contain(l);
 	lacks = contain_words_lack(l->options.containment, l->active);
 	if (lacks)
-		return error_set(err, ERR_SYSTEM,
+		return error_set(err, ERR_CONFIG,
 		        "--containment: %s cannot be had here (%s); active would be %s", lacks,
 		        l->active_why, l->active);
 	return 0;
@@ -500,7 +500,9 @@ static _Noreturn void launcher_main(struct launcher *l, int sock)
 	lplace_save_job(l);
 	launcher_free(l);
 	log_close();
-	exit(r < 0 ? EXIT_FAILURE : EXIT_SUCCESS);
+	exit(r == 0                      ? EXIT_SUCCESS
+	        : err.code == ERR_CONFIG ? LAUNCHER_NEVER
+	                                 : EXIT_FAILURE);
 }
 
 /* The agent's ends are ours[0] and, if there are streams, ours[1]. */

@@ -63,6 +63,8 @@
 #define LAUNCHER_MPS             "/usr/bin/nvidia-cuda-mps-control"
 #define LAUNCHER_MAX_PROCESSES   16384
 #define LAUNCHER_SIGNATURE_AGE_S (14 * 86400) /* default of signature_age_s */
+/* Its exit status where what the site demands cannot be had: starting it again is of no use. */
+#define LAUNCHER_NEVER 3
 
 struct launcher_options {
 	const char *node;           /* its name in the configuration */

@@ -184,3 +184,16 @@ uint32_t private_works(uint32_t kinds, const char *dir)
 	remove_probe(dir);
 	return good;
 }
+
+const char *private_why(enum private_kind kind, const char *dir)
+{
+	if (geteuid() != 0)
+		return "that needs root";
+	for (size_t i = 0; i < sizeof(dirs) / sizeof(*dirs) && kind == PRIVATE_TMP; i++) {
+		size_t n = strlen(dirs[i].at);
+
+		if (strncmp(dir, dirs[i].at, n) == 0 && dir[n] == '/')
+			return "--spool lies in it, and would be hidden";
+	}
+	return "a private one cannot be had here";
+}

@@ -34,6 +34,9 @@ int private_parse(const char *words, uint32_t *kinds, struct error *err);
  * change. */
 uint32_t private_works(uint32_t kinds, const char *dir);
 
+/* Why one of those that do not work cannot be had, as far as that can be told. */
+const char *private_why(enum private_kind kind, const char *dir);
+
 /* The directories for `tmp` below `dir`, which must not be there; they become uid's. -1 with
  * ERR_SYSTEM. */
 int private_make(const char *dir, uid_t uid, gid_t gid, struct error *err);

@@ -173,6 +173,15 @@ def test_words_of_private_and_limits_are_checked(box):
         assert r.returncode == 2 and text in r.stderr
 
 
+def test_a_spool_in_tmp_is_named(box):
+    """What would be hidden by a /tmp of the run's own is said, and not only that there can be none."""
+    with tempfile.TemporaryDirectory(dir="/tmp") as d:
+        for name in ("run", "spool"):
+            (pathlib.Path(d) / name).mkdir(mode=0o700)
+        r = box.run("gnoded", "-N", "n1", f"--rundir={d}/run", f"--spool={d}/spool", "--private=tmp,shm", "--containment=tmp", check=False)
+        assert r.returncode == 1 and "--containment: tmp cannot be had here (--spool lies in it, and would be hidden)" in r.stderr
+
+
 def test_installing_gives_nothing_away():
     """Row 18: no file that installs us changes owners or modes, or follows names, in a place that a user owns."""
     files = subprocess.run(["git", "ls-files"], cwd=TOP, capture_output=True, text=True, check=False).stdout.split()
