@@ -173,9 +173,9 @@ static int check_gpu_devices(const char *value, struct error *err)
 		return 0;
 	if (check_device(value, err) < 0)
 		return -1;
-	if (hostlist_expand(strrchr(value, '/') + 1, CONF_MAX_GPUS_PER_NODE, &names, &n, err) < 0)
+	if (hostlist_expand_paths(value, CONF_MAX_GPUS_PER_NODE, &names, &n, err) < 0)
 		return error_set(err, ERR_CONFIG,
-		        "must be a list of at most %d device files, as in /dev/nvidia[0-7]",
+		        "must be a list of at most %d device files of one folder, as in /dev/nvidia[0-7]",
 		        CONF_MAX_GPUS_PER_NODE);
 	free(names);
 	return 0;

@@ -386,6 +386,33 @@ out:
 	return rc;
 }
 
+int hostlist_expand_paths(const char *text, size_t max, char ***paths, size_t *n, struct error *err)
+{
+	const char *slash = strrchr(text, '/');
+	struct names all = { { 0 }, 0 };
+	char **names;
+	size_t n_names;
+
+	if (*text != '/' || !slash[1])
+		return error_set(err, ERR_USAGE,
+		        "'%s': want paths of device files, as in /dev/nvidia[0-7]", text);
+	if (strcspn(text, ",[]") < (size_t)(slash - text))
+		return error_set(err, ERR_USAGE,
+		        "'%s': want files of one folder, as in /dev/dri/renderD[128,136]", text);
+	if (hostlist_expand(slash + 1, max, &names, &n_names, err) < 0)
+		return -1;
+	for (size_t i = 0; i < n_names; i++) {
+		strbuf_add(&all.text, text, (size_t)(slash + 1 - text));
+		strbuf_add(&all.text, names[i], strlen(names[i]) + 1);
+	}
+	all.n = n_names;
+	free(names);
+	*paths = names_finish(&all);
+	*n = n_names;
+	strbuf_free(&all.text);
+	return 0;
+}
+
 int hostlist_each(const char *text, size_t max, int (*each)(const char *name, void *arg), void *arg,
         struct error *err)
 {

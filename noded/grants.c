@@ -19,7 +19,7 @@ static const char *const nvidia_shared[] = {
 };
 
 struct grants {
-	char **gpus; /* paths, by index */
+	char **gpus; /* paths, by index; one block */
 	size_t n_gpus;
 	bool gpus_told;
 	char **all, **told;
@@ -33,29 +33,12 @@ static void list_free(char **v, size_t n)
 	free(v);
 }
 
-/* A host list is of names: what is before the last slash is put before each of them. */
-static int expand(struct grants *g, const char *text, struct error *err)
-{
-	const char *slash = strrchr(text, '/');
-	char **names;
-
-	if (*text != '/' || !slash[1])
-		return error_set(err, ERR_USAGE,
-		        "'%s': want paths of device files, as in /dev/nvidia[0-7]", text);
-	if (hostlist_expand(slash + 1, GRANTS_GPUS_MAX, &names, &g->n_gpus, err) < 0)
-		return -1;
-	g->gpus = xcalloc(g->n_gpus, sizeof(*g->gpus));
-	for (size_t i = 0; i < g->n_gpus; i++)
-		g->gpus[i] = xasprintf("%.*s%s", (int)(slash + 1 - text), text, names[i]);
-	free(names);
-	return 0;
-}
-
 struct grants *grants_new(const struct grants_wish *wish, struct error *err)
 {
 	struct grants *g = xcalloc(1, sizeof(*g));
 
-	if (wish->gpus && *wish->gpus && expand(g, wish->gpus, err) < 0) {
+	if (wish->gpus && *wish->gpus &&
+	        hostlist_expand_paths(wish->gpus, GRANTS_GPUS_MAX, &g->gpus, &g->n_gpus, err) < 0) {
 		grants_free(g);
 		return NULL;
 	}
@@ -73,7 +56,7 @@ void grants_free(struct grants *g)
 {
 	if (!g)
 		return;
-	list_free(g->gpus, g->n_gpus);
+	free(g->gpus);
 	list_free(g->all, g->n_all);
 	list_free(g->told, g->n_told);
 	free(g);

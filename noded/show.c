@@ -162,20 +162,32 @@ static void print_place(const struct gpu *gpu, FILE *out)
 	fprintf(out, "%s%s\n", *gpu->cpus ? "  CPUs " : "", gpu->cpus);
 }
 
-static void print_device(const struct gpu *gpu, uint32_t slot, FILE *out)
+/* As wide as the longest type needs. */
+static int type_width(const struct gpus *g)
+{
+	size_t width = 12;
+
+	for (uint32_t i = 0; i < g->n; i++)
+		width = strlen(g->v[i].type) > width ? strlen(g->v[i].type) : width;
+	return (int)width;
+}
+
+static void print_device(const struct gpu *gpu, uint32_t slot, int width, FILE *out)
 {
 	static const char *const ecc[] = { "-", "off", "on" };
-	char mem[UNITS_TEXT], peers[200], numa[16] = "-", place[16] = "-";
+	char mem[UNITS_TEXT], peers[200], numa[16] = "-", place[16] = "-", power[16] = "-";
 
 	if (gpu->numa >= 0)
 		snprintf(numa, sizeof(numa), "%d", gpu->numa);
 	if (gpu->kind != GPU_MIG_PARENT)
 		snprintf(place, sizeof(place), "%u", slot);
 	peers_text(gpu->peers, peers, sizeof(peers));
-	fprintf(out, "%-4s %3u  %-12s %6s  %-12s %4s  %-3s %5uW  %s\n", place, gpu->host,
+	if (gpu->power_w)
+		snprintf(power, sizeof(power), "%uW", gpu->power_w);
+	fprintf(out, "%-4s %3u  %-*s %6s  %-12s %4s  %-3s %6s  %s\n", place, gpu->host, width,
 	        gpu->kind == GPU_MIG_PARENT ? "(MIG)" : or_dash(gpu->type),
 	        gpu->mem_mb ? size_format_mb(mem, gpu->mem_mb) : "-", or_dash(gpu->pci), numa,
-	        ecc[gpu->ecc <= GPU_ECC_ON ? gpu->ecc : 0], gpu->power_w, or_dash(peers));
+	        ecc[gpu->ecc <= GPU_ECC_ON ? gpu->ecc : 0], power, or_dash(peers));
 	fprintf(out, "          %s%s%s\n", *gpu->uuid ? gpu->uuid : "(no UUID)",
 	        *gpu->name ? "  " : "", gpu->name);
 	if (*gpu->trouble)
@@ -223,24 +235,28 @@ static void print_table(
         const struct node_facts *facts, const struct gpus *g, const struct grants *files, FILE *out)
 {
 	char mem[UNITS_TEXT], cuda[24];
+	const char *none = g->state == GPUS_TROUBLE ? "not known" : "none";
+	int width = type_width(g);
 	uint32_t slot = 0;
 
 	cuda_version(g, cuda, sizeof(cuda));
 	fprintf(out, "node:    %s%s\ncpus:    %u\nmemory:  %s\n", facts->node,
 	        facts->pretended ? " (pretended)" : "", facts->cpus,
 	        size_format_mb(mem, facts->mem_mb));
-	fprintf(out, "driver:  %s%s%s\n", *g->driver ? g->driver : "none", *cuda ? ", CUDA " : "",
-	        cuda);
-	fputs("gpus:    ", out);
-	print_slots(g, out);
+	fprintf(out, "driver:  %s%s%s\ngpus:    ", *g->driver ? g->driver : none,
+	        *cuda ? ", CUDA " : "", cuda);
+	if (g->state == GPUS_TROUBLE)
+		fprintf(out, "%s\n", none);
+	else
+		print_slots(g, out);
 	if (*g->trouble)
 		fprintf(out, "%s %s\n", g->state == GPUS_TROUBLE ? "trouble:" : "         because",
 		        g->trouble);
 	if (g->n)
-		fputs("\nSLOT GPU  TYPE            MEM  PCI          NUMA  ECC  POWER  NVLINK\n",
-		        out);
+		fprintf(out, "\nSLOT GPU  %-*s    MEM  PCI          NUMA  ECC  POWER  NVLINK\n", width,
+		        "TYPE");
 	for (uint32_t i = 0; i < g->n; i++) {
-		print_device(&g->v[i], slot, out);
+		print_device(&g->v[i], slot, width, out);
 		slot += g->v[i].kind != GPU_MIG_PARENT;
 	}
 	print_near(g, out);

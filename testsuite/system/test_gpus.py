@@ -144,6 +144,8 @@ def test_inventory_of_device_files(machine):
     assert told["files"] == [{"index": 0, "path": "/dev/null", "major": 1, "minor": 3, "trouble": ""}]
     r = inventory(machine, "--gpu-devices=gpu0")
     assert r.returncode == 2 and "want paths of device files" in r.stderr
+    r = inventory(machine, "--gpu-devices=/dev/null,/dev/zero")
+    assert r.returncode == 2 and "want files of one folder, as in /dev/dri/renderD[128,136]" in r.stderr
 
 
 def test_inventory_where_containers_have_the_library(machine):
@@ -404,6 +406,20 @@ def test_none_can_be_asked(machine):
         job = c.submit(PRINT, "--gpus=h100:1")
         machine.set(h100(0))
         assert output(c, job) == "0 0 GPU-0"
+        events = json.loads(c.run("gctl", "events", "--json", "--kind=node.invalid").stdout)["events"]
+        assert [e["text"] for e in events] == ["GPUs: nvmlInit: Unknown Error", "no longer: GPUs: nvmlInit: Unknown Error"]
+
+
+def test_inventory_stays_a_table(machine):
+    """Names as long as can be, limits of power that are not known, and GPUs that cannot be asked."""
+    machine.set(h100(0), f'gpu uuid=GPU-1 name="NVIDIA {"Long " * 10}Edition" pci=0:40:0 minor=1 mem=81559', h100(2, "lost=1"))
+    r = inventory(machine)
+    table = r.stdout[r.stdout.index("SLOT"):].splitlines()
+    rows = [x for x in table if not x.startswith(" ")]
+    assert len(rows) == 4 and len({len(x[:x.rindex("  ")]) for x in rows}) == 1 and "0W" not in r.stdout.replace("00W", "")
+    machine.set("fail call=nvmlInit result=999")
+    r = inventory(machine)
+    assert r.returncode == 1 and "driver:  not known\ngpus:    not known\ntrouble: nvmlInit: Unknown Error\n" in r.stdout
 
 
 def test_layout_changed(machine):

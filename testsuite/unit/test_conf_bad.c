@@ -134,7 +134,7 @@ static const struct {
 	        "/dev/kfd\n"
 	        "c:6: node_defaults.gpu_devices: \"/dev/nvidia[0-99]\": must be a list of at most "
 	        "64 "
-	        "device files, as in /dev/nvidia[0-7]\n" },
+	        "device files of one folder, as in /dev/nvidia[0-7]\n" },
 	{ CTL "roles = { admins = [ \"*\" ];\n operators = [ \"a b\" ];\n"
 	      " private_data = [ \"jobs\", \"node\" ]; };\n" NODES PARTS
 	      "accounts = ( { name = \"a\"; coordinators = [ \"*\" ]; } );\n",
