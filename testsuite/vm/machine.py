@@ -1,8 +1,8 @@
 """machine.py - a plain Debian machine in qemu: systemd as its first process, cgroup v2 and nothing else
 
 `Machine` boots one, runs commands in it as root, resets it (which is a power loss: what it had not written is gone)
-and turns it off. The sources and the build are there at the paths that they have here, read-only. Its disk is a copy
-on write of an image that is made once, out of Debian's packages; it has no network and nobody can log in.
+and turns it off. The sources and the build are there at the paths that they have here, read-only. Its disk is a
+copy of an image that is made once, out of Debian's packages; it has no network and nobody can log in.
 """
 
 import contextlib
@@ -18,7 +18,7 @@ import time
 
 TOP = pathlib.Path(__file__).resolve().parents[2]
 BUILD = pathlib.Path(os.environ.get("GPUSCHED_BUILD", TOP / "build")).resolve()
-CACHE = pathlib.Path(os.environ.get("GPUSCHED_VM_CACHE", BUILD / "testsuite/vm"))
+CACHE = pathlib.Path(os.environ.get("GPUSCHED_VM_CACHE", BUILD / "vm"))
 KEPT = CACHE / "kept"  # the machine that `run --keep` leaves on
 MIRROR = os.environ.get("GPUSCHED_VM_MIRROR", "http://deb.debian.org/debian")
 
@@ -85,6 +85,7 @@ def turn_off(folder):
         _qmp(folder, "quit")
     except OSError:
         return 1
+    shutil.rmtree(folder)
     return 0
 
 
@@ -149,6 +150,8 @@ class Machine:
         self.wait_up()
 
     def _start(self, folder, cpus, memory_mb, say, devices):
+        disk = self.dir / "disk"
+        subprocess.run(["cp", "--sparse=always", "--reflink=auto", folder / "root.img", disk], check=True)
         shares = [TOP] + ([BUILD] if TOP not in BUILD.parents else [])
         argv = ["qemu-system-x86_64", "-nodefaults", "-display", "none",
                 "-smp", str(cpus), "-m", str(memory_mb), "-device", "virtio-rng-pci",
@@ -156,7 +159,7 @@ class Machine:
                 "root=/dev/vda rw console=ttyS0 panic=5 mitigations=off systemd.show_status=0 "
                 "modprobe.blacklist=kvm_amd,kvm_intel,powernow_k8,pcspkr "
                 + " ".join(f"share{i}={path}" for i, path in enumerate(shares)),
-                "-drive", f"file={folder / 'root.img'},if=virtio,format=raw,snapshot=on",
+                "-drive", f"file={disk},if=virtio,format=raw", "-no-reboot",
                 "-serial", f"file:{self.dir / 'console'}",
                 "-qmp", f"unix:{self.dir / 'qmp'},server=on,wait=off",
                 "-fw_cfg", f"name=opt/gpusched/agent,file={TOP / 'testsuite/vm/agent.py'}",
@@ -166,25 +169,29 @@ class Machine:
             argv += ["-fsdev", f"local,id=share{i},path={path},security_model=none,readonly=on",
                      "-device", f"virtio-9p-pci,fsdev=share{i},mount_tag=share{i}"]
         for accel in accelerators():
-            if self._boots(accel, [*argv, *devices]):
+            self.argv = self._command(accel, [*argv, *devices])
+            if self._boots(accel):
                 break
             say(f"with the accelerator '{accel}' the kernel says nothing here")
         else:
             raise Missing("no accelerator runs the kernel")
         if accel == "tcg":
             say("without KVM qemu emulates the processor, which is ten times slower or more")
-        while not self._connect():
-            time.sleep(0.05)
+        (self.dir / "argv").write_text(json.dumps([accel, self.argv]))
 
-    def _boots(self, accel, argv):
-        """Does the kernel say its first word within a while?"""
+    @staticmethod
+    def _command(accel, argv):
         how = ["-machine", "q35", "-accel", "tcg,thread=multi,tb-size=1024" if accel == "tcg" else accel,
                "-cpu", "max" if accel == "tcg" else "host"]
+        return [str(a) for a in [argv[0], *how, *argv[1:]]]
+
+    def _boots(self, accel):
+        """Does the kernel say its first word within a while?"""
         console = self.dir / "console"
         console.unlink(missing_ok=True)
         with open(self.dir / "qemu.log", "wb") as log:
-            self.qemu = subprocess.Popen([str(a) for a in [argv[0], *how, *argv[1:]]], stdin=subprocess.DEVNULL,
-                                         stdout=log, stderr=log, start_new_session=True)
+            self.qemu = subprocess.Popen(self.argv, stdin=subprocess.DEVNULL, stdout=log, stderr=log,
+                                         start_new_session=True)
         end = time.monotonic() + (60 if accel == "tcg" else 20)
         while time.monotonic() < end and self.qemu.poll() is None:
             if console.exists() and b"Linux version" in console.read_bytes():
@@ -228,6 +235,8 @@ class Machine:
 
     def wait_up(self, after=None, timeout=None):
         """Until it answers, and not as the boot `after`; then until systemd has started everything."""
+        while not self._connect():
+            time.sleep(0.05)
         end = time.monotonic() + (timeout or 600)
         while True:
             try:
@@ -259,18 +268,29 @@ class Machine:
     def __call__(self, command, **how):
         return self.run(command, **how)[1].strip()
 
+    def _again(self):
+        """qemu has ended, or is about to; the disk is as it left it. An emulated machine that is reset in its old
+        process is many times slower than one in a new one."""
+        accel, self.argv = json.loads((self.dir / "argv").read_text())
+        while self._connect():  # whoever started it
+            time.sleep(0.1)
+        if self.qemu:
+            self.qemu.wait()
+        self.rest = b""
+        if not self._boots(accel):
+            raise TimeoutError("the kernel says nothing any more")
+        self.wait_up(after=self.boot)
+
     def reboot(self):
         """In order, by systemd."""
-        before = self.boot
-        with contextlib.suppress(TimeoutError):
-            self.run("systemctl reboot", check=False, timeout=5)
-        self.wait_up(after=before)
+        with contextlib.suppress(TimeoutError, ConnectionError, OSError):
+            self.run("systemctl reboot", check=False, timeout=300)
+        self._again()
 
     def reset(self):
-        """Power loss: the processor stops, what was not on disk is lost, it boots again."""
-        before = self.boot
-        _qmp(self.dir, "system_reset")
-        self.wait_up(after=before)
+        """Power loss: what was not on disk is lost; it boots again."""
+        _qmp(self.dir, "quit")
+        self._again()
 
     def close(self):
         if self.port:

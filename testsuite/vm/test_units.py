@@ -13,7 +13,7 @@ import pytest
 
 import machine
 
-DEST = machine.BUILD / "testsuite/vm/dest"  # the machine sees it, as all of the build
+DEST = machine.BUILD / "vm/dest"  # the machine sees it, as all of the build
 JOBS = "/sys/fs/cgroup/system.slice/gpusched-jobs.service"
 AGENT = "/sys/fs/cgroup/system.slice/gpusched-agent.service"
 LONG = 'echo $$ >pid; while :; do sleep 1; done'
