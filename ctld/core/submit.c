@@ -41,7 +41,7 @@ void submit_fill(const struct core *core, const struct caller *caller, struct in
 	i->nice = in->nice;
 	i->requeue = in->requeue;
 
-	i->hold = !in->hold ? HOLD_NONE : caller->role != ROLE_USER ? HOLD_ADMIN : HOLD_USER;
+	i->hold = in->hold ? HOLD_USER : HOLD_NONE; /* whatever else the owner is */
 }
 
 void submit_joins(struct core *core, struct job *job)
@@ -179,17 +179,15 @@ static struct effect *answer(struct core *core, const struct core_event *e, cons
 }
 
 /* Why the first job would not start now. */
-static const struct job_why *test_why(struct core *core, const struct core_event *e,
-        const struct intake *v, const struct imagined *im, const struct decision *d)
+static const struct job_why *test_why(struct core *core, const struct intake *v,
+        const struct imagined *im, const struct decision *d)
 {
 	struct job_why *why = effects_alloc(core->effects, sizeof(*why));
 	struct why_blocker condition;
 
 	memset(why, 0, sizeof(*why));
 	if (v->in->hold) {
-		why->blockers[why->n_blockers++].reason = e->caller.role != ROLE_USER
-		                                                  ? reason_word(REASON_HELD_ADMIN)
-		                                                  : reason_word(REASON_HELD_USER);
+		why->blockers[why->n_blockers++].reason = reason_word(REASON_HELD_USER);
 	} else if (conditions_hold(core, v, &condition)) {
 		why->blockers[why->n_blockers++] = condition;
 	} else {
@@ -243,7 +241,7 @@ static void answer_test(struct core *core, const struct core_event *e, struct in
 		test_where(core, &places, fx);
 		fx->submitted.cost_max = explain_cost(core, &v->info, &places);
 	} else {
-		fx->submitted.why = test_why(core, e, v, &im, &d);
+		fx->submitted.why = test_why(core, v, &im, &d);
 		fx->submitted.cost_max = job_cost_max(core, &v->info);
 	}
 	places_free(&places);

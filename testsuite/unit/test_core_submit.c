@@ -101,7 +101,8 @@ static const struct refusal refusals[] = {
 	{ .gpus = "",
 	        .nice = -1,
 	        .code = ERR_NOT_PERMITTED,
-	        .text = "--nice=-1: only an operator or an administrator may go below a niceness of 0" },
+	        .text = "--nice=-1: only an operator or an administrator may go below a niceness "
+	                "of 0" },
 };
 
 static void refused(void **state)
@@ -334,6 +335,25 @@ static void tokens_expire(void **state)
 	world_free(w);
 }
 
+/* Who holds his own job is its owner, whatever else he may do. */
+static void held_by_its_owner(void **state)
+{
+	struct world *w = world_simple(1, "");
+	struct submit_job job = world_job(w, "");
+	struct core_event e = {
+		.kind = EV_SUBMIT, .caller = world_admin(), .submit = { .jobs = &job, .n = 1 }
+	};
+
+	(void)state;
+	world_register_all(w);
+	job.hold = true;
+	world_apply(w, &e);
+	world_schedule(w);
+	assert_int_equal(w->n_ids, 1);
+	assert_string_equal(world_reason(w, w->ids[0]), "JobHeldUser");
+	world_free(w);
+}
+
 /* No id is ever used twice, whatever was lost in between. */
 static void ids(void **state)
 {
@@ -428,6 +448,7 @@ int main(void)
 		cmocka_unit_test(defaults),
 		cmocka_unit_test(repeats),
 		cmocka_unit_test(tokens_expire),
+		cmocka_unit_test(held_by_its_owner),
 		cmocka_unit_test(ids),
 		cmocka_unit_test(ids_given_back),
 		cmocka_unit_test(test_only),
