@@ -42,7 +42,7 @@ int64_t when_today(int64_t now)
 static int wrong(struct error *err)
 {
 	return error_set(err, ERR_USAGE,
-	        "want a moment: 2026-11-21, 2026-11-21T09:30:15, 09:30, today, yesterday, now-2h");
+	        "want a moment: 2026-11-21, 2026-11-21T09:30:15, 11/21, 09:30, today, now-2days");
 }
 
 /* "HH:MM" or "HH:MM:SS", all of the text. */
@@ -66,21 +66,50 @@ static int clock_of(const char *text, struct tm *tm)
 	               : 0;
 }
 
+/* Slurm's "MM/DD[/YY]", then "-HH:MM[:SS]" or the clock as after other dates. Without a year: the
+ * last time that there was such a day. */
+static int with_slashes(const char *text, struct tm *tm, struct error *err)
+{
+	struct tm now = *tm;
+	int n = 0, year = -1, more = 0;
+
+	if (sscanf(text, "%2d/%2d%n", &tm->tm_mon, &tm->tm_mday, &n) < 2)
+		return wrong(err);
+	if (text[n] == '/') {
+		if (sscanf(text + n, "/%4d%n", &year, &more) < 1 || (more != 3 && more != 5))
+			return wrong(err);
+		n += more;
+		tm->tm_year = year < 100 ? 100 + year : year - 1900;
+	}
+	tm->tm_mon--;
+	tm->tm_hour = tm->tm_min = tm->tm_sec = 0;
+	if (text[n] && (!strchr("-T ", text[n]) || clock_of(text + n + 1, tm)))
+		return wrong(err);
+	if (year < 0 && (tm->tm_mon > now.tm_mon ||
+	                        (tm->tm_mon == now.tm_mon && tm->tm_mday > now.tm_mday)))
+		tm->tm_year--;
+	return 0;
+}
+
 /* A date with or without a clock, or a clock alone. */
 static int absolute(const char *text, int64_t now, int64_t *us, struct error *err)
 {
 	time_t s = (time_t)(now / SECOND);
 	struct tm tm, was;
-	int n = 0;
+	int n = 0, year, month, mday;
 
 	if (!localtime_r(&s, &tm))
 		return wrong(err);
-	if (sscanf(text, "%4d-%2d-%2d%n", &tm.tm_year, &tm.tm_mon, &tm.tm_mday, &n) == 3) {
-		tm.tm_year -= 1900;
-		tm.tm_mon--;
+	if (sscanf(text, "%4d-%2d-%2d%n", &year, &month, &mday, &n) == 3) {
+		tm.tm_year = year - 1900;
+		tm.tm_mon = month - 1;
+		tm.tm_mday = mday;
 		tm.tm_hour = tm.tm_min = tm.tm_sec = 0;
 		if (text[n] && ((text[n] != 'T' && text[n] != ' ') || clock_of(text + n + 1, &tm)))
 			return wrong(err);
+	} else if (strchr(text, '/')) {
+		if (with_slashes(text, &tm, err) < 0)
+			return -1;
 	} else if (clock_of(text, &tm)) {
 		return wrong(err);
 	}
