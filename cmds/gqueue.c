@@ -1,4 +1,5 @@
 /* gqueue.c - list jobs */
+#include <pwd.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -8,6 +9,8 @@
 #include "cmds/views.h"
 #include "cmds/watch.h"
 #include "cmds/whyview.h"
+#include "common/text.h"
+#include "common/units.h"
 
 enum { KEY_ME = 0x200, KEY_ALL, KEY_START, KEY_WHY, KEY_WATCH, KEY_SINCE };
 
@@ -19,7 +22,7 @@ struct gqueue {
 	struct listing listing;
 	bool start, why, watch;
 	const char *since; /* borrowed of the command line */
-	size_t n_shown;    /* --why */
+	size_t n_shown;
 };
 
 static const struct argp_option options[] = {
@@ -132,6 +135,7 @@ static const struct cmd cmd = {
 
 static void show(struct gqueue *q, const Gpusched__Job *job)
 {
+	q->n_shown++;
 	cmd_ids_saw(&q->filter.ids, job->id, job->tasks);
 	listing_add(&q->listing, job, &job->base);
 }
@@ -211,6 +215,24 @@ static int ask_why(struct gqueue *q, struct error *err)
 	return rc;
 }
 
+/* Jobs of users that are not known here any more are shown; who is neither known nor has a job is
+ * a mistake, of which squeue says so. */
+static int check_users(const struct gqueue *q, struct error *err)
+{
+	Gpusched__JobFilter f;
+	char shown[80];
+	uint64_t uid;
+
+	filter_message(&q->filter, &f);
+	for (size_t i = 0; i < f.n_users && !q->n_shown; i++) {
+		if (getpwnam(f.users[i]) || count_parse(f.users[i], 0, UINT32_MAX, &uid, NULL) == 0)
+			continue;
+		text_escape(shown, sizeof(shown), f.users[i], strlen(f.users[i]));
+		return error_set(err, ERR_USAGE, "--user=%s: unknown user, who has no job", shown);
+	}
+	return 0;
+}
+
 /* --- listings -------------------------------------------------------------------------------- */
 
 static int take_start(struct gqueue *q, struct error *err)
@@ -239,6 +261,7 @@ static int run(struct gqueue *q, struct error *err)
 	listing_begin(&q->listing, client_conf(c)->cluster, "jobs");
 	rc = cmd_ids_end(&q->filter.ids, list(q, c, err),
 	        "not known, or not selected by the other options", err);
+	rc = rc < 0 ? rc : check_users(q, err);
 	listing_end(&q->listing, rc < 0 ? err : NULL, rc < 0 && err->code == ERR_NO_JOB);
 	client_free(c);
 	return rc;
