@@ -28,10 +28,11 @@
 #include "noded/grant.h"
 #include "noded/holdio.h"
 
-#define FOREVER   UINT32_MAX
-#define CHUNK     (16 * 1024) /* of output in one message */
-#define SIGNALS   64
-#define NO_MOMENT INT64_MAX
+#define FOREVER      UINT32_MAX
+#define CHUNK        (16 * 1024) /* of output in one message */
+#define SIGNALS      64
+#define NO_MOMENT    INT64_MAX
+#define END_AGAIN_MS 500
 
 /* Bytes of the program, by their number since it began: free | taken .. sent .. end | free */
 struct ring {
@@ -53,7 +54,8 @@ struct hold {
 	struct holdio client, guest;        /* guest: has not yet said what it wants */
 	bool over;                          /* the shepherd has gone */
 	bool told_end;
-	int64_t deadline; /* ms; without a client; NO_MOMENT: none */
+	int64_t end_again; /* ms: a terminal's input ends once more; NO_MOMENT: not */
+	int64_t deadline;  /* ms; without a client; NO_MOMENT: none */
 };
 
 static int64_t now_ms(void)
@@ -223,8 +225,16 @@ static void begin_patience(struct hold *h)
 	h->deadline = s == FOREVER ? NO_MOMENT : now_ms() + (int64_t)s * 1000;
 }
 
+static bool write_end(const struct hold *h);
+
 static void look_at_clock(struct hold *h)
 {
+	if (h->end_again != NO_MOMENT && now_ms() >= h->end_again) {
+		h->end_again =
+		        h->in_closed && h->in_end && !h->over ? now_ms() + END_AGAIN_MS : NO_MOMENT;
+		if (h->end_again != NO_MOMENT)
+			write_end(h);
+	}
 	if (h->deadline == NO_MOMENT || now_ms() < h->deadline)
 		return;
 	if (h->over)
@@ -464,7 +474,10 @@ static void tell_client(struct hold *h)
 
 /* --- the program's input ---------------------------------------------------------------------- */
 
-/* The end of a terminal's input is a character. */
+/* The end of a terminal's input is a character, which who reads then takes out: a shell that was
+ * still reading its profile, or whose last line was not whole, or the next program that reads. So
+ * it comes again as long as there is somebody: at the end of a file everybody is who reads there.
+ */
 static bool write_end(const struct hold *h)
 {
 	struct termios t;
@@ -498,6 +511,8 @@ static void feed(struct hold *h)
 	}
 	if (h->in_end && !h->in_closed && !h->in_n)
 		h->in_closed = write_end(h);
+	if (h->pty && h->in_end && h->in_closed && h->end_again == NO_MOMENT)
+		h->end_again = now_ms() + END_AGAIN_MS;
 }
 
 static bool wants_to_feed(const struct hold *h)
@@ -511,9 +526,11 @@ static int wait_ms(const struct hold *h)
 {
 	int64_t left;
 
-	if (h->deadline == NO_MOMENT)
+	int64_t next = h->deadline < h->end_again ? h->deadline : h->end_again;
+
+	if (next == NO_MOMENT)
 		return -1;
-	left = h->deadline - now_ms();
+	left = next - now_ms();
 	return left < 0 ? 0 : left > 3600000 ? 3600000 : (int)left;
 }
 
@@ -572,6 +589,7 @@ int main(int argc, char **argv)
 	h->client.fd = h->guest.fd = -1;
 	if (make_ends(h) < 0)
 		return EXIT_FAILURE;
+	h->end_again = NO_MOMENT;
 	begin_patience(h);
 	while (!h->over || h->client.fd >= 0 || h->deadline != NO_MOMENT) {
 		serve(h);

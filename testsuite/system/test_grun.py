@@ -269,6 +269,13 @@ def test_the_first_interrupt_asks_the_second_means_it(cluster):
     t.close()
 
 
+@pytest.mark.parametrize("command", (["bash", "-l"], ["sh", "-c", "sleep 0.3; cat; cat; read a; exit 4"]))
+def test_a_terminal_s_input_that_is_at_its_end(cluster, command):
+    """As with srun: who reads hears of the end, however late he begins to read, and each who does."""
+    status, _, err = Client(cluster, "--pty", *command, stdin=subprocess.DEVNULL).end()
+    assert status == (0 if command[0] == "bash" else 4), err
+
+
 # --- a terminal -----------------------------------------------------------------------------------
 
 
