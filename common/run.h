@@ -80,7 +80,7 @@ enum run_report_state { REPORT_STARTING = 1, REPORT_RUNNING, REPORT_ENDED, REPOR
 /* What a run has used on its node, and uses now: the message RunUsed. What is not known is 0. */
 struct run_used {
 	uint64_t cpu_time_us;
-	uint64_t cpu_wait_us; /* it wanted a CPU and got none (meter.h) */
+	uint64_t cpu_wait_us;             /* it wanted a CPU and got none (meter.h) */
 	uint64_t mem_now_mb, mem_peak_mb; /* host memory of all its processes */
 	uint64_t read_bytes, written_bytes;
 	/* GPU-time, summed over its GPUs: known, busy (an integral), under RUN_USED_IDLE_PCT */
@@ -114,13 +114,15 @@ struct run_report {
 	uint64_t mem_mb;
 	uint64_t cpu_time_us, max_rss_kb;
 	uint32_t uid;
-	uint32_t nodes;           /* of its attempt; 0: not said */
-	usec_t checkpoint_time;   /* wall: the work up to here is safe; 0: it has not said so */
-	const char *progress;     /* RUNNING: a line of the program's for people */
-	bool suspended;           /* RUNNING: every process of it is stopped */
-	uint64_t suspended_us;    /* so much of elapsed_us */
-	const char *node_trouble; /* ENDED: why the node is to be drained; NULL or "": it is not */
-	struct run_used used;     /* ENDED */
+	uint32_t nodes;         /* of its attempt; 0: not said */
+	usec_t checkpoint_time; /* wall: the work up to here is safe; 0: it has not said so */
+	const char *progress;   /* RUNNING: a line of the program's for people */
+	bool suspended;         /* RUNNING: every process of it is stopped */
+	uint64_t suspended_us;  /* so much of elapsed_us */
+	const char
+	        *node_trouble; /* why the node is to be drained; NULL or "": it is not. Before its
+	                        * end: what of it cannot be killed, and `detail` is the same */
+	struct run_used used;  /* ENDED */
 };
 
 #endif

@@ -431,6 +431,31 @@ static size_t send_signal(struct contain *c, int sig, bool only_awaiting)
 	return sent;
 }
 
+size_t contain_name_one(struct contain *c, char *text, size_t size)
+{
+	struct proc *list;
+	size_t n = list_of(c, &list);
+	char path[64], buf[512], *end;
+
+	snprintf(text, size, "%s", n ? "it has ended meanwhile" : "");
+	for (size_t i = 0; i < n; i++) {
+		snprintf(path, sizeof(path), "/proc/%d/stat", (int)list[i].pid);
+		int fd = open(path, O_RDONLY | O_CLOEXEC);
+		ssize_t len = fd < 0 ? -1 : cgroupfs_read(fd, buf, sizeof(buf));
+
+		if (fd >= 0)
+			close(fd);
+		end = len > 0 ? strrchr(buf, ')') : NULL;
+		if (!end || !end[1] || end[2] == 'Z')
+			continue;
+		end[1] = '\0';
+		snprintf(text, size, "%s, state %c", buf, end[2]);
+		break;
+	}
+	free(list);
+	return n;
+}
+
 size_t contain_warn(struct contain *c, int sig)
 {
 	return send_signal(c, sig, true);

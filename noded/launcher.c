@@ -78,6 +78,7 @@ static void copy_options(struct launcher_options *to, const struct launcher_opti
 		.cgroup = xstrdup(or_empty(from->cgroup)),
 		.signature_age_s =
 		        from->signature_age_s ? from->signature_age_s : LAUNCHER_SIGNATURE_AGE_S,
+		.kill_wait_ms = from->kill_wait_ms,
 		.gpu_timeout_ms = from->gpu_timeout_ms,
 		.gpu_recheck_ms = from->gpu_recheck_ms,
 		.sample_ms = from->sample_ms,

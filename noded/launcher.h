@@ -78,8 +78,9 @@ struct launcher_options {
 	                             * below the cgroup2 mount, delegated to us */
 	uint64_t signature_age_s;   /* how old a signature may be; 0: LAUNCHER_SIGNATURE_AGE_S.
 	                             * The controller may ask for less */
+	uint64_t kill_wait_ms;      /* what was killed hangs after so long; 0: nobody is told */
 	uint64_t gpu_timeout_ms;    /* for one look at the GPUs; 0: PROBE_TIMEOUT_MS */
-	uint64_t gpu_recheck_ms;     /* between two; 0: there is only one */
+	uint64_t gpu_recheck_ms;    /* between two; 0: there is only one */
 	uint64_t sample_ms;         /* between two looks at what runs use; 0: there is none */
 	enum overmem_policy over_memory;     /* of runs with a part of a GPU */
 	bool over_memory_said;               /* by the site, and not what is built in */
@@ -87,14 +88,14 @@ struct launcher_options {
 	const char *mps;                     /* NULL: LAUNCHER_MPS. As long as the process */
 	bool allow_root;                     /* run root's jobs (only matters when we are root) */
 	const char *programs[PROGRAM_KINDS]; /* the site's; NULL: none. As long as the process */
-	const char *programs_of; /* the folder of those that gpusched.conf may name; NULL:
-	                          * none are. As long as the process */
-	uint64_t program_timeout_ms;         /* of each; 0: PROGRAM_TIMEOUT_MS */
-	uint64_t health_interval_s;          /* between two health checks; 0: there is only one */
-	uint32_t private_kinds;              /* bits of enum private_kind */
-	const Gpusched__RunRlimit *rlimits;  /* the site's; as long as the process */
-	size_t n_rlimits;                    /* at most RLIMITS_MAX */
-	uint64_t max_processes;     /* of one run, threads too; 0: LAUNCHER_MAX_PROCESSES */
+	const char *programs_of;     /* the folder of those that gpusched.conf may name; NULL:
+	                              * none are. As long as the process */
+	uint64_t program_timeout_ms; /* of each; 0: PROGRAM_TIMEOUT_MS */
+	uint64_t health_interval_s;  /* between two health checks; 0: there is only one */
+	uint32_t private_kinds;      /* bits of enum private_kind */
+	const Gpusched__RunRlimit *rlimits; /* the site's; as long as the process */
+	size_t n_rlimits;                   /* at most RLIMITS_MAX */
+	uint64_t max_processes;             /* of one run, threads too; 0: LAUNCHER_MAX_PROCESSES */
 	struct grants_wish devices; /* strings as long as the process, as of `containment` */
 	const char *containment; /* "devices,memory": not to run jobs with less; NULL: whatever */
 };

@@ -495,11 +495,17 @@ static void look_at_notes(struct lrun *r)
 	n = (Gpusched__NotesRecord *)m;
 	if (n->checkpoint_time != r->report->checkpoint_time ||
 	        n->suspended_mono != r->suspended_mono || n->suspended_us != r->suspended_us ||
-	        strcmp(n->progress, r->report->progress) != 0) {
+	        strcmp(n->progress, r->report->progress) != 0 ||
+	        strcmp(n->trouble, r->report->node_trouble) != 0) {
 		r->suspended_us = n->suspended_us;
 		r->suspended_mono = n->suspended_mono;
 		r->report->checkpoint_time = n->checkpoint_time;
 		lreport_set(&r->report->progress, n->progress);
+		if (*n->trouble) {
+			log_error("run %s: %s", r->name, n->trouble);
+			lreport_set(&r->report->detail, n->trouble);
+			lreport_set(&r->report->node_trouble, n->trouble);
+		}
 		lrun_tell(r);
 	}
 	protobuf_c_message_free_unpacked(m, NULL);

@@ -320,6 +320,7 @@ static void fill_record(const struct lstart *s, const struct asked_user *user,
 	r->warn_signal = o->warn_signal;
 	r->warn_before_s = o->warn_before_s;
 	r->grace_s = o->grace_s;
+	r->kill_wait_ms = s->l->options.kill_wait_ms;
 	r->interactive = s->spec->interactive != NULL;
 	r->summary = !s->spec->no_summary;
 	r->n_limits = p->n_limits;

@@ -117,6 +117,7 @@ static int work(void *arg, unsigned nth)
 		.shepherd = s->shepherd,
 		.cgroup = o->cgroup,
 		.signature_age_s = o->signature_age_s,
+		.kill_wait_ms = o->kill_wait_ms,
 		.gpu_timeout_ms = o->gpu_timeout_ms,
 		.gpu_recheck_ms = o->gpu_recheck_ms,
 		.sample_ms = o->sample_ms,

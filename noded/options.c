@@ -43,6 +43,7 @@ enum key {
 	KEY_TEST,
 	KEY_INVENTORY,
 	KEY_JSON,
+	KEY_KILL_WAIT,
 	KEY_GPU_TIMEOUT,
 	KEY_GPU_RECHECK,
 	KEY_PROGRAMS,
@@ -76,6 +77,8 @@ static const struct argp_option rows[] = {
 	        "ask this munge daemon too about jobs' signatures, while a key is replaced", 2 },
 	{ "signature-age", KEY_SIGNATURE_AGE, "TIME", 0,
 	        "refuse to start what was signed longer ago (default: 14d)", 2 },
+	{ "kill-wait", KEY_KILL_WAIT, "TIME", 0,
+	        "drain the node if what was killed does not end in so long (default: 1m)", 2 },
 	{ "gpu-timeout", KEY_GPU_TIMEOUT, "TIME", 0,
 	        "give a GPU up that does not answer for so long (default: 20s)", 2 },
 	{ "containment", KEY_CONTAINMENT, "WORD,...", 0,
@@ -206,6 +209,8 @@ static const struct time_option {
 } times[] = {
 	{ KEY_SIGNATURE_AGE, offsetof(struct options, signature_age_s), SECOND_MS, SECOND_MS,
 	        UINT64_MAX, false, "1s or more" },
+	{ KEY_KILL_WAIT, offsetof(struct options, kill_wait_ms), 1, 100, HOUR_MS, false,
+	        "100ms to 1h" },
 	{ KEY_GPU_TIMEOUT, offsetof(struct options, gpu_timeout_ms), 1, 100, HOUR_MS, false,
 	        "100ms to 1h" },
 	{ KEY_GPU_RECHECK, offsetof(struct options, gpu_recheck_ms), 1, 100, 30 * DAY_MS, true,
@@ -421,6 +426,7 @@ void options_parse(struct options *o, int argc, char **argv)
 	struct error err;
 
 	*o = (struct options){ .log_level = "info",
+		.kill_wait_ms = 60000,
 		.gpu_timeout_ms = PROBE_TIMEOUT_MS,
 		.gpu_recheck_ms = 600000,
 		.programs_of = SYSCONFDIR "/gpusched",

@@ -24,11 +24,12 @@ struct options {
 	const char *shepherd;       /* NULL: found */
 	const char *munge_socket_2; /* NULL: none */
 	uint64_t signature_age_s;   /* 0: the launcher's default */
+	uint64_t kill_wait_ms;      /* what was killed hangs after so long */
 	uint64_t gpu_timeout_ms;    /* for one look at the GPUs */
 	uint64_t max_processes;     /* 0: the launcher's default */
 	struct grants_wish devices;
 	const char *containment;             /* NULL: whatever there is */
-	uint64_t gpu_recheck_ms;              /* between two; 0: never again */
+	uint64_t gpu_recheck_ms;             /* between two; 0: never again */
 	const char *programs[PROGRAM_KINDS]; /* of the site; NULL: none */
 	const char *programs_of;             /* gpusched.conf may name those of it; NULL: none */
 	uint64_t program_timeout_ms, health_interval_s;

@@ -534,6 +534,7 @@ static void tell_notes(struct shepherd *s, usec_t now)
 	r.progress = s->notes.progress;
 	r.suspended_us = (uint64_t)s->held_us;
 	r.suspended_mono = s->held;
+	r.trouble = s->stuck;
 	s->tell_next = now + NOTES_PAUSE;
 	s->untold = record_write(s->record_dir, RECORD_NOTES, &r.base, 0, NULL) < 0;
 	if (!s->untold)
@@ -591,6 +592,7 @@ static void write_interrupt(struct shepherd *s)
 
 static void kill_all(struct shepherd *s, usec_t now)
 {
+	s->killed = s->killed ? s->killed : now;
 	contain_kill(s->leaf);
 	if (!s->no_children && contain_is_empty(s->leaf))
 		contain_kill(s->strays);
@@ -659,6 +661,8 @@ static void act(struct shepherd *s)
 	if ((todo & ENDING_DO_KILL) || (s->ending.phase == ENDING_KILLING && now >= s->kill_next))
 		if (!nothing_left(s))
 			kill_all(s, now);
+	if (s->ending.phase == ENDING_KILLING && shepherd_is_stuck(s, now))
+		tell_notes(s, now);
 	if (wants_notes(s))
 		look_at_notes(s, now);
 	if (s->news_wait)

@@ -45,6 +45,8 @@ struct shepherd {
 	struct ending ending;
 	Gpusched__EndRun *order; /* the last one; NULL: none */
 	usec_t start_wall, start_mono, kill_next, kill_pause;
+	usec_t killed;   /* mono: first; 0: not yet */
+	char stuck[200]; /* what does not end all the same, once that was found; "" */
 	bool executed, news_wait;
 	bool begun; /* the site's prolog or the user's process: what comes after a run is due */
 	char trouble[PROGRAM_TROUBLE_MAX]; /* why the node is to be drained; "": it is not */
@@ -69,6 +71,10 @@ static inline usec_t mono(void)
 {
 	return clock_us(CLOCK_MONOTONIC);
 }
+
+/* Fill `stuck`, if all was killed so long ago that what is left hangs in the kernel. True: it is
+ * new. */
+bool shepherd_is_stuck(struct shepherd *s, usec_t now);
 
 /* All of it is over: fill the report, `used` for it, and tell its user at the end of its output if
  * he wants to know. Before the programs that come after the run, which may look at that. */

@@ -1,18 +1,43 @@
 /* shepherd_report.c - how a run ended and what it used; see shepherd_impl.h */
 #include "config.h"
 
+#include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 #include <sys/resource.h>
 #include <sys/wait.h>
 
 #include "common/runused.h"
+#include "common/text.h"
 #include "noded/limits.h"
 #include "noded/meter.h"
 #include "noded/record.h"
 #include "noded/shepherd_impl.h"
 #include "noded/summary.h"
 #include "noded/used.h"
+
+/* A process that waits for a disk or a device in the kernel ends when that answers, and not before.
+ */
+bool shepherd_is_stuck(struct shepherd *s, usec_t now)
+{
+	char one[64], what[100];
+	usec_t wait = (usec_t)s->launch->kill_wait_ms * 1000;
+	size_t n;
+
+	if (!wait || *s->stuck || !s->killed || now - s->killed < wait)
+		return false;
+	n = contain_name_one(s->leaf, one, sizeof(one));
+	if (!n)
+		n = contain_name_one(s->strays, one, sizeof(one));
+	if (!n)
+		return false;
+	text_escape(what, sizeof(what), one, strlen(one));
+	snprintf(s->stuck, sizeof(s->stuck),
+	        "%zu process%s of job %" PRIu64 " cannot be killed: %s%s", n, n == 1 ? "" : "es",
+	        s->launch->report->run->job, n == 1 ? "" : "one is ", what);
+	return true;
+}
 
 static uint64_t cpu_time(const struct shepherd *s)
 {

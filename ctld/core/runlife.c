@@ -256,11 +256,26 @@ static void run_over_now(struct core *core, struct run *run, enum run_state stat
 
 /* --- what nodes say -------------------------------------------------------------------------- */
 
+/* Its node has noted something: kept with it, and in the log of events. Is it that something of it
+ * cannot be killed, the node is drained; once, for an operator may take it back. */
+static void run_noted(struct core *core, struct run *run, const struct run_report *report)
+{
+	const struct job *job = run_link(run)->job;
+	const char *note = report->detail;
+
+	if (!note || !*note || strcmp(note, run_past(run)->detail) == 0)
+		return;
+	run_set_detail(core->runs, run, note);
+	audit_note(core, "run.note", NULL, job ? job_ref(job) : 0, run_info(run)->node, note);
+	node_in_trouble(core, run_link(run)->node, report->node_trouble);
+}
+
 void run_says_starting(struct core *core, struct run *run, const struct run_report *report)
 {
-	(void)report;
 	if (run_info(run)->state == RUN_ORDERED)
 		run_move(core->runs, run, RUN_STARTING);
+	if (report->node_trouble && *report->node_trouble)
+		run_noted(core, run, report);
 }
 
 static void run_runs(struct core *core, struct run *run, const struct run_report *report)
@@ -288,17 +303,6 @@ static void run_suspends(struct core *core, struct run *run, const struct run_re
 		        core->sched, node_link_of(node)->index, "a job was suspended or resumed");
 }
 
-/* Its node has noted something: kept with it, and in the log of events. */
-static void run_noted(struct core *core, struct run *run, const char *note)
-{
-	const struct job *job = run_link(run)->job;
-
-	if (!note || !*note || strcmp(note, run_past(run)->detail) == 0)
-		return;
-	run_set_detail(core->runs, run, note);
-	audit_note(core, "run.note", NULL, job ? job_ref(job) : 0, run_info(run)->node, note);
-}
-
 void run_says_running(struct core *core, struct run *run, const struct run_report *report)
 {
 	struct job *job = run_link(run)->job;
@@ -322,7 +326,7 @@ void run_says_running(struct core *core, struct run *run, const struct run_repor
 	if (run_info(run)->state != RUN_RUNNING)
 		return;
 	run_suspends(core, run, report);
-	run_noted(core, run, report->detail);
+	run_noted(core, run, report);
 	if (job && run_of_present(run))
 		job_runs(core, job);
 }
