@@ -249,14 +249,3 @@ def reboots(host, how):
 
 def test_power_is_lost(host):
     reboots(host, host.m.reset)
-
-
-def test_the_machine_is_rebooted(host):
-    """In order: TERM to the jobs while the file systems are there, and time to save their work."""
-    saver = host.submit('trap "sleep 2; echo saved >saved; exit 0" TERM; echo $$ >pid; while :; do sleep 0.2; done',
-                        "--no-requeue")
-    host.wait("it to run", lambda: host.job(saver)["state"] == "RUNNING")
-    host("rm -f /home/ana/saved")
-    reboots(host, host.m.reboot)
-    assert host("cat /home/ana/saved") == "saved"
-    assert host.job(saver)["state"] == "NODE_FAIL"
