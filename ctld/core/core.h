@@ -286,11 +286,14 @@ struct gpu_use {
 #define NODE_VIEW_GPUS      16
 #define PARTITION_VIEW_GPUS 64
 
+/* In place of a uid: no user did it. */
+#define CORE_BY_ITSELF UINT32_MAX
+
 struct node_view {
 	const char *name;
 	const char *state; /* idle mixed allocated draining drained unknown down invalid */
 	const char *reason;
-	uint32_t reason_uid;
+	uint32_t reason_uid; /* CORE_BY_ITSELF: the controller's own doing */
 	usec_t reason_time, last_heard; /* wall */
 	uint32_t cpus, cpus_free;
 	uint64_t mem_mb, mem_free_mb;

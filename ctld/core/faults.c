@@ -221,8 +221,8 @@ static void drain_node(
 
 	snprintf(text, sizeof(text), "%s: %s", f->uuid, why);
 	if (!node_info(node)->drain) {
-		node_set_admin(
-		        core->nodes, node, true, node_info(node)->down, text, 0, core->now.wall);
+		node_set_admin(core->nodes, node, true, node_info(node)->down, text, CORE_BY_ITSELF,
+		        core->now.wall);
 		audit_note(core, "node.drain", NULL, 0, node_info(node)->name, text);
 		node_settle(core, node);
 	}

@@ -209,7 +209,8 @@ static void node_not_launched(struct core *core, const struct run *run)
 		return;
 	snprintf(text, sizeof(text), "%u launches in a row failed, the last: %.200s",
 	        l->launch_failures, run_past(run)->detail);
-	node_set_admin(core->nodes, node, true, node_info(node)->down, text, 0, core->now.wall);
+	node_set_admin(core->nodes, node, true, node_info(node)->down, text, CORE_BY_ITSELF,
+	        core->now.wall);
 	audit_note(core, "node.drain", NULL, 0, node_info(node)->name, text);
 	node_settle(core, node);
 }
@@ -220,7 +221,8 @@ static void node_in_trouble(struct core *core, struct node *node, const char *tr
 {
 	if (!trouble || !*trouble || !node || node_info(node)->drain)
 		return;
-	node_set_admin(core->nodes, node, true, node_info(node)->down, trouble, 0, core->now.wall);
+	node_set_admin(core->nodes, node, true, node_info(node)->down, trouble, CORE_BY_ITSELF,
+	        core->now.wall);
 	audit_note(core, "node.drain", NULL, 0, node_info(node)->name, trouble);
 	node_settle(core, node);
 }

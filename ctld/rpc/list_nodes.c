@@ -118,7 +118,7 @@ static const Gpusched__Node *node_message(
 	if (!core_node_view(c->core, node, now, &view))
 		return NULL;
 	if (view.reason[0])
-		by = user_name(c, view.reason_uid);
+		by = view.reason_uid == CORE_BY_ITSELF ? "gctld" : user_name(c, view.reason_uid);
 	m = wire_node(c->core, c->conf, node, &view, by, c->out);
 	if (l->devices)
 		add_devices(c, node, m);
