@@ -584,7 +584,8 @@ static const struct option_row rows[] = {
 	        "So much memory of each GPU, which others may share: 20G; without --gpus of one "
 	        "GPU" },
 	{ "gpu-mem-burst", 0, OPTION_NEEDS, EVERYWHERE, "SIZE", set_gpu_mem, AT(gpu_mem_burst_mb),
-	        "Up to so much of it while nobody else has that: 30G; --gpu-mem is there always" },
+	        "Up to so much of it while nobody else needs that: 30G; then it is interrupted, and "
+	        "goes on if it gives back; --gpu-mem is there always" },
 	{ "gpu-share", 0, OPTION_NEEDS, EVERYWHERE, "PERCENT", set_gpu_share, AT(gpu_share_milli),
 	        "That part of each GPU's compute, and of its memory unless --gpu-mem says it: "
 	        "25%" },

@@ -491,6 +491,8 @@ static char *say_job(const Gpusched__WhyResult *r)
 	if (j->start_time)
 		strbuf_addf(&s, ", started %s", why_time(when, j->start_time, r->now_time));
 	strbuf_adds(&s, ".");
+	if (*j->reason && *j->reason_text)
+		strbuf_addf(&s, " %s: %s.", j->reason, j->reason_text);
 	if (*j->comment)
 		strbuf_addf(&s, " Noted last: %s.", j->comment);
 	return strbuf_take(&s);

@@ -41,6 +41,8 @@
 	X(REASON_DEADLINE, "DeadLine", "it could not end by its deadline")                       \
 	X(REASON_OUT_OF_MEMORY, "OutOfMemory", "it used more host memory than it asked for")     \
 	X(REASON_GPU_MEMORY, "GpuMemory", "it used more of a shared GPU's memory than it may")   \
+	X(REASON_GPU_BURST, "GpuBurst",                                                          \
+	        "memory of a GPU that was borrowed is needed by whose it is")                    \
 	X(REASON_IDLE, "Idle", "it did not use its GPUs")                                        \
 	X(REASON_PREEMPTED, "Preempted", "it was stopped for another job")                       \
 	X(REASON_NODE_DOWN, "NodeDown", "a node of it is off, or came back without it")          \

@@ -65,7 +65,8 @@ enum end_cause {
 	END_OUT_OF_MEMORY,
 	END_DRAIN,
 	END_PEER,    /* another run of its attempt ended badly */
-	END_RECLAIM, /* preempted: its GPUs are guaranteed to another account */
+	END_RECLAIM, /* preempted: its GPUs are guaranteed to another account, or what it had
+	              * borrowed of one to another job (noded/burst.h) */
 	END_DEADLINE,
 	END_GPU_MEMORY, /* it used more memory of a GPU than it may */
 	END_IDLE,       /* it left its GPUs idle for longer than idle_gpu allows */
@@ -88,6 +89,10 @@ struct run_used {
 	uint64_t gpu_mem_now_mb, gpu_mem_peak_mb; /* the most on one of its GPUs */
 	uint64_t energy_mj;
 	uint32_t gpu_now_pct; /* mean of its GPUs; known if gpu_seen_us */
+	/* Not started yet: it waits for memory of a GPU that this job has borrowed. Else: that job
+	 * needs what it has borrowed itself (noded/burst.h). 0: neither. Never durable. */
+	uint64_t burst_job;
+	usec_t burst_time; /* wall: then the borrower is ended */
 };
 
 #define RUN_USED_IDLE_PCT 5

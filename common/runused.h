@@ -22,7 +22,9 @@
 	X(gpu_now_pct)     \
 	X(gpu_mem_now_mb)  \
 	X(gpu_mem_peak_mb) \
-	X(energy_mj)
+	X(energy_mj)       \
+	X(burst_job)       \
+	X(burst_time)
 
 /* Without `run`. */
 static inline void run_used_to_message(const struct run_used *used, Gpusched__RunUsed *m)

@@ -46,8 +46,9 @@ static void interrupt(struct ending *e, enum end_cause cause, int sig, usec_t gr
 {
 	usec_t deadline = later(now, grace);
 
-	if (e->cause == END_NONE || e->cause == END_TIME_LIMIT)
+	if (e->cause == END_NONE || e->cause == END_TIME_LIMIT || e->asked)
 		e->cause = cause;
+	e->asked = false;
 	if (deadline < e->deadline)
 		e->deadline = deadline;
 	e->phase = ENDING_GRACE;
@@ -151,7 +152,7 @@ void ending_order(struct ending *e, enum end_cause cause, int signal, usec_t gra
 		kill_all(e);
 		break;
 	case ENDING_GRACE:
-		if (cause == e->cause && later(now, grace) >= e->deadline)
+		if (cause == e->cause && !e->asked && later(now, grace) >= e->deadline)
 			break; /* said again */
 		interrupt(e, cause, signal, grace, now);
 		break;
@@ -162,6 +163,30 @@ void ending_order(struct ending *e, enum end_cause cause, int signal, usec_t gra
 	default: /* it is over */
 		break;
 	}
+}
+
+bool ending_ask(struct ending *e, int signal, usec_t grace, usec_t now)
+{
+	if (e->phase != ENDING_RUNNING)
+		return false;
+	ending_go_on(e, now);
+	interrupt(e, END_RECLAIM, signal, grace, now);
+	e->asked = true;
+	return true;
+}
+
+bool ending_withdraw(struct ending *e, usec_t now)
+{
+	if (e->phase != ENDING_GRACE || !e->asked)
+		return false;
+	e->phase = ENDING_RUNNING;
+	e->cause = END_NONE;
+	e->deadline = NEVER;
+	e->asked = false;
+	e->ackable = e->warned;
+	e->todo = e->warned ? ENDING_DO_INTERRUPT : 0;
+	ending_clock(e, now);
+	return true;
 }
 
 unsigned ending_take(struct ending *e)

@@ -21,6 +21,8 @@
  *   not another order's: who ended it first is why it ended. An order that is only said again (the
  *   agent was away, and the controller cannot know) is nothing: a second signal makes many a
  *   program give up what the first made it save.
+ * - Who is asked to give something back (ending_ask) is interrupted like who is ordered to end, and
+ *   runs on when that is withdrawn; any order to end counts instead of it.
  * - A run whose main process was gone before the first order or limit ended by itself.
  * - While it is paused its time limit stands still, and comes later by so much: what was written of
  * a deadline is written anew when it goes on. Only RUNNING is paused: what is to end must be able
@@ -67,6 +69,7 @@ struct ending {
 	usec_t started, deadline; /* started: later by all pauses. deadline: INT64_MAX: none */
 	usec_t paused;            /* since when; INT64_MAX: it is not */
 	bool warned, ackable;
+	bool asked; /* GRACE: not ordered to end; it may be withdrawn */
 	unsigned todo;
 };
 
@@ -80,6 +83,12 @@ void ending_empty(struct ending *e);                 /* no process of it is left
 void ending_ack(struct ending *e, usec_t now);       /* the owner says: end me now */
 void ending_clock(struct ending *e, usec_t now);     /* time has passed */
 void ending_order(struct ending *e, enum end_cause cause, int signal, usec_t grace, usec_t now);
+
+/* Give back, or END_RECLAIM after the grace. False: it ends anyway, or nothing of it has begun. */
+bool ending_ask(struct ending *e, int signal, usec_t grace, usec_t now);
+/* It was not in vain, or nobody needs it any more: it runs as before. False: it was not asked, or
+ * ends for another reason. */
+bool ending_withdraw(struct ending *e, usec_t now);
 
 /* Another limit, 0: none. Not of what was warned of the one that it has. */
 void ending_set_limit(struct ending *e, usec_t limit);

@@ -56,6 +56,8 @@ size_t interrupt_text(const struct interrupt *in, char out[INTERRUPT_MAX])
 	n = put(out, n, "by_user", in->by_user);
 	n = put(out, n, "by_account", in->by_account);
 	n = put(out, n, "by_qos", in->by_qos);
+	if (in->gpu_mem_mb)
+		n = put_number(out, n, "gpu_mem_mb", in->gpu_mem_mb);
 	if (in->deadline != INT64_MAX)
 		n = put_number(out, n, "deadline", (uint64_t)(in->deadline / 1000000));
 	return put(out, n, "then", in->requeue ? "requeue" : "end");

@@ -1,8 +1,8 @@
 /* interrupt.h - the interruption file: why a run must end, on whose behalf and until when
  *
  * NAME=value lines that a shell may source: values hold only letters, digits and _.@:+- (anything
- * else becomes '_'). In the order reason, by_job, by_user, by_account, by_qos, deadline, then; what
- * does not apply is left out. Pure.
+ * else becomes '_'). In the order reason, by_job, by_user, by_account, by_qos, gpu_mem_mb, deadline,
+ * then; what does not apply is left out. Pure.
  */
 #ifndef NODED_INTERRUPT_H
 #define NODED_INTERRUPT_H
@@ -19,6 +19,7 @@ struct interrupt {
 	const char *by_user, *by_account, *by_qos;
 	usec_t deadline; /* wall; INT64_MAX: none */
 	bool requeue;
+	uint64_t gpu_mem_mb; /* it is not ended if it uses no more of each GPU; 0: it is */
 };
 
 /* Returns the length written, always less than INTERRUPT_MAX. */

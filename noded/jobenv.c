@@ -262,6 +262,13 @@ static char *gpu_mem(const struct jobenv_in *in)
 	return in->order->n_gpus ? number(in->order->gpu_mem_mb) : NULL;
 }
 
+static char *gpu_mem_burst(const struct jobenv_in *in)
+{
+	uint64_t mb = in->order->share_burst_mb;
+
+	return in->order->n_gpus && mb ? number(mb) : NULL;
+}
+
 /* In per cent: "25", "12.5". */
 static char *gpu_share(const struct jobenv_in *in)
 {
@@ -437,6 +444,7 @@ static const struct row rows[] = {
 	{ "GPUSCHED_GPU_UUIDS", gpu_uuids, OURS },
 	{ "GPUSCHED_GPU_TYPE", gpu_type, OURS },
 	{ "GPUSCHED_GPU_MEM_MB", gpu_mem, OURS },
+	{ "GPUSCHED_GPU_MEM_BURST_MB", gpu_mem_burst, OURS },
 	{ "GPUSCHED_GPU_SHARE", gpu_share, OURS },
 	{ "GPUSCHED_START_TIME", start_time, OURS },
 	{ "GPUSCHED_END_TIME", end_time, OURS },

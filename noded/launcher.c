@@ -120,6 +120,7 @@ static void launcher_free(struct launcher *l)
 	lgpus_free(l->gpus);
 	lhealth_free(l->checks);
 	lwatch_free(l->watch);
+	lburst_free(l->burst);
 	lmps_free(l->mps);
 	if (l->news_event)
 		event_free(l->news_event);
@@ -396,6 +397,7 @@ static int open_parts(struct launcher *l, int sock, struct error *err)
 	        !(l->disk = worker_pool_new(l->base, &disk, err)) ||
 	        !(l->uses = uses_new(l->spool, oldest, err)))
 		return -1;
+	l->burst = lburst_new();
 	l->watch = lwatch_new(l);
 	l->asked = asked_new(l->base, l->pool, l->munge, l->second);
 	l->agent = bufferevent_socket_new(l->base, sock, BEV_OPT_CLOSE_ON_FREE);

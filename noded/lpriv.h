@@ -12,6 +12,7 @@
  *   lfaults.c   what is wrong with them     lleft.c   who was left on them
  *   lgpus.c     what GPUs there are, and which of them an order means
  *   lwatch.c    what runs use
+ *   lburst.c    what they have borrowed of GPUs, and who gives it back
  *   lstream.c   streams to runs: gtap for who may have one
  *   lhold.c     interactive runs: ghold, which has the other end of their input and output
  *   lspawn.c    starting all of these
@@ -43,6 +44,7 @@
 #include "noded/grants.h"
 #include "noded/jobenv.h"
 #include "noded/launcher.h"
+#include "noded/overmem.h"
 #include "noded/program.h"
 #include "noded/record.h"
 #include "noded/rules.h"
@@ -55,6 +57,7 @@ struct event;
 struct event_base;
 struct bufferevent;
 struct frame_reader;
+struct lburst;
 struct lfaults;
 struct lgpus;
 struct lhealth;
@@ -102,6 +105,7 @@ struct launcher {
 	struct lhealth *checks;           /* NULL: not started yet */
 	char health[PROGRAM_TROUBLE_MAX]; /* what its check found wrong; "": nothing */
 	struct lwatch *watch;
+	struct lburst *burst;
 	struct lmps *mps;
 	char *mps_path; /* absolute */
 	int mps_dir;
@@ -127,7 +131,14 @@ enum lrun_state {
 	LRUN_OVER, /* ended or never was: told until forgotten */
 };
 
-enum lwait_kind { LWAIT_SUSPEND, LWAIT_SIGNAL, LWAIT_NOTE, LWAIT_END, LWAIT_KINDS };
+enum lwait_kind {
+	LWAIT_SUSPEND,
+	LWAIT_SIGNAL,
+	LWAIT_NOTE,
+	LWAIT_GIVE_BACK,
+	LWAIT_END,
+	LWAIT_KINDS
+};
 
 struct lrun {
 	struct launcher *l;
@@ -138,6 +149,11 @@ struct lrun {
 	uint64_t gpus;               /* held while STARTING, RUNNING, LOST */
 	bool has_parts;              /* of them, not the whole of each */
 	uint32_t uid;                /* of who has them */
+	uint64_t share_mb;           /* of the memory of each, where they are parts */
+	/* RUNNING: it is to give back what it has borrowed, for this job, until then (wall), when
+	 * it used so much; ASKED: it waits for what that job has borrowed (lburst.c). 0: neither */
+	uint64_t burst_job, burst_own_mb;
+	usec_t burst_time;
 	bool mps;                    /* it needs that of its GPU and owner */
 	struct lstart *start;        /* ASKED: the order, under way */
 	int pidfd;                   /* of the shepherd, -1: not known */
@@ -207,6 +223,8 @@ void lrun_signal(struct launcher *l, const Gpusched__SignalRun *order);
 void lrun_suspend(struct launcher *l, const Gpusched__SuspendRun *order);
 /* It uses more memory of a GPU than it may: what `text` says. */
 void lrun_over_memory(struct lrun *r, enum overmem_policy policy, const char *text);
+/* It is to give back what it has borrowed, or no longer (give_back of the order). */
+void lrun_give_back(struct lrun *r, const Gpusched__EndRun *order);
 void lrun_forget(struct launcher *l, struct run_id id);
 
 /* A descriptor of its record directory, made if need be; -1 with errno. */
@@ -225,6 +243,8 @@ void lreport_set(char **field, const char *value); /* of a report of our own */
 
 void lstart_order(struct launcher *l, const void *body, size_t len);
 void lstart_free(struct lstart *s);           /* gives it up, silently; NULL is fine */
+/* ASKED: what it was ordered with; NULL: it is not. */
+const Gpusched__StartRun *lstart_order_of(const struct lrun *r);
 void lstart_free_dropped(struct launcher *l); /* when no answer will come any more */
 
 /* Fill the table. Blocks until nothing of an older incarnation is left. */
@@ -375,6 +395,29 @@ void lwatch_gpus_changed(struct launcher *l); /* what is asked about them is ask
 /* What a run has used so far; NULL: that is not known. */
 const struct run_used *lwatch_used(const struct lrun *r);
 void lused_free(struct lused *u); /* NULL is fine */
+
+/* For lburst.c. Of a GPU by its index: what the run's own processes used of it when they were last
+ * looked at (0: not yet); how much memory it has (0: not known); the text of overmem.h on it. */
+uint64_t lwatch_own_mb(const struct lrun *r, unsigned index);
+uint64_t lwatch_card_mb(const struct lrun *r, unsigned index);
+void lwatch_text(const struct lrun *r, unsigned index, char out[OVERMEM_TEXT]);
+void lwatch_hurry(struct launcher *l);           /* look at shared GPUs now */
+void lwatch_tell_burst(const struct lrun *r);    /* its burst_job and burst_time */
+
+/* --- borrowed memory (lburst.c) --------------------------------------------------------------- */
+
+struct lburst *lburst_new(void);
+void lburst_free(struct lburst *b); /* NULL is fine */
+
+/* A run that is to be started, whose GPUs and part are set: false: nobody may have borrowed of
+ * them. Else `fn` is called when what it needs is there, not before this returns, unless it leaves
+ * before. */
+typedef void lburst_fn(void *arg);
+bool lburst_wait(struct launcher *l, struct lrun *run, lburst_fn *fn, void *arg);
+void lburst_leave(struct launcher *l, const struct lrun *run);
+
+void lburst_looked(struct launcher *l, usec_t asked); /* at the GPUs; mono: asked then */
+void lburst_run_over(struct launcher *l);
 
 /* --- streams (lstream.c) ---------------------------------------------------------------------- */
 

@@ -336,6 +336,8 @@ void lrun_over(struct lrun *r, Gpusched__RunReport *report, bool on_disk)
 	lrun_stop_following(r);
 	if (r->mps)
 		lmps_run_over(r->l);
+	if (r->has_parts)
+		lburst_run_over(r->l);
 	if (!on_disk)
 		lrun_set_timer(r, SYNC_MS);
 }
@@ -484,6 +486,15 @@ static int look_started(struct lrun *r)
 	return 0;
 }
 
+/* A launcher before us has asked it to give back what it has borrowed. Else we know better. */
+static void take_burst(struct lrun *r, const Gpusched__NotesRecord *n)
+{
+	if (r->used || r->burst_time || !n->burst_job)
+		return;
+	r->burst_job = n->burst_job;
+	r->burst_time = n->burst_time;
+}
+
 /* RUNNING: has the program said something new? */
 static void look_at_notes(struct lrun *r)
 {
@@ -493,6 +504,7 @@ static void look_at_notes(struct lrun *r)
 	if (lrun_read(r, RECORD_NOTES, &gpusched__notes_record__descriptor, &m) != 1)
 		return;
 	n = (Gpusched__NotesRecord *)m;
+	take_burst(r, n);
 	if (n->checkpoint_time != r->report->checkpoint_time ||
 	        n->suspended_mono != r->suspended_mono || n->suspended_us != r->suspended_us ||
 	        strcmp(n->progress, r->report->progress) != 0 ||
@@ -660,6 +672,13 @@ void lrun_over_memory(struct lrun *r, enum overmem_policy policy, const char *te
 	note.tell = policy == OVERMEM_WARN;
 	pass_on(r, LWAIT_NOTE, ORDER_NOTE, &note.base);
 	lreport_set(&r->report->detail, text);
+	lrun_tell(r);
+}
+
+void lrun_give_back(struct lrun *r, const Gpusched__EndRun *order)
+{
+	pass_on(r, LWAIT_GIVE_BACK, GPUSCHED__MSG_TYPE__MSG_END_RUN, &order->base);
+	lreport_set(&r->report->detail, order->detail);
 	lrun_tell(r);
 }
 

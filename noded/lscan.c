@@ -186,6 +186,7 @@ static void take_launched(struct launcher *l, struct run_id id, ProtobufCMessage
 	r->report->state = GPUSCHED__RUN_REPORT__STATE__STARTING;
 	r->has_parts = r->report->share_charge;
 	r->uid = r->report->uid;
+	r->share_mb = r->report->share_mb;
 	r->mps = rec && rec->mps_dir.len;
 	for (size_t i = 0; i < r->report->n_gpus; i++)
 		if (r->report->gpus[i] < LGPUS_MAX)

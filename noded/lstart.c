@@ -11,7 +11,8 @@
  *   user          may be served here, exists with this uid (asked.c)
  *   GPUs          held by no other run, unless both have parts of them, and there
  *
- * For a run that MPS is to hold to its part of a GPU the daemon comes next (lmps.c), and its user
+ * Where others have borrowed of its part of a GPU it waits until they have given that back
+ * (lburst.c); the user is looked up once more then. For a run that MPS is to hold to its part of a GPU the daemon comes next (lmps.c), and its user
  * is looked up once more. Then: record, count, RUN_DIR, socket, shepherd. Every refusal is NEVER,
  * final for this attempt.
  */
@@ -51,7 +52,8 @@ struct lstart {
 	Gpusched__StartRun *order;
 	Gpusched__SignedSpec *spec;
 	int64_t signed_at;
-	bool asking, mps_there;
+	bool asking, mps_there, memory_there;
+	bool waiting; /* for memory of a GPU; nobody asks for us then */
 	bool dropped;        /* the run has let go of us; freed when the answer comes */
 	struct lstart *next; /* in launcher.dropped */
 };
@@ -73,6 +75,8 @@ void lstart_free(struct lstart *s)
 {
 	if (!s)
 		return;
+	if (s->waiting)
+		lburst_leave(s->l, s->run);
 	s->run = NULL;
 	if (!s->asking || s->l->closing) {
 		start_free(s);
@@ -87,6 +91,11 @@ void lstart_free_dropped(struct launcher *l)
 {
 	while (l->dropped)
 		start_free(l->dropped);
+}
+
+const Gpusched__StartRun *lstart_order_of(const struct lrun *r)
+{
+	return r->start ? r->start->order : NULL;
 }
 
 static void refuse(struct lstart *s, const char *why)
@@ -321,6 +330,7 @@ static void fill_record(const struct lstart *s, const struct asked_user *user,
 	r->warn_before_s = o->warn_before_s;
 	r->grace_s = o->grace_s;
 	r->kill_wait_ms = s->l->options.kill_wait_ms;
+	r->requeue = o->requeue;
 	r->interactive = s->spec->interactive != NULL;
 	r->summary = !s->spec->no_summary;
 	r->n_limits = p->n_limits;
@@ -470,6 +480,7 @@ static int check_gpus(struct lstart *s, struct error *err)
 	struct gpu_search g = { .run = s->run };
 
 	s->run->has_parts = s->order->share_charge;
+	s->run->share_mb = s->order->share_mb;
 	s->run->uid = s->spec->uid;
 
 	for (size_t i = 0; i < s->order->n_gpus; i++) {
@@ -529,6 +540,22 @@ static void mps_known(const char *trouble, void *arg)
 	}
 }
 
+static void memory_is_there(void *arg)
+{
+	struct lstart *s = arg;
+
+	s->waiting = false;
+	s->asking = s->memory_there = true;
+	asked_user(s->l->asked, s->order->user, s->spec->uid, s->spec->gid, user_known, s);
+}
+
+static bool must_wait(struct lstart *s)
+{
+	if (s->order->share_charge && !s->memory_there)
+		s->waiting = lburst_wait(s->l, s->run, memory_is_there, s);
+	return s->waiting;
+}
+
 static void want_mps(struct lstart *s, const struct asked_user *user)
 {
 	const Gpusched__StartRun *o = s->order;
@@ -572,6 +599,8 @@ static void user_known(const struct asked_user *user, const struct error *why, v
 	else if (lsettings_allow(s->l, &err) < 0 || check_uses(s, &err) < 0 ||
 	         check_gpus(s, &err) < 0)
 		refuse(s, err.text);
+	else if (must_wait(s))
+		return;
 	else if (s->order->share_charge && s->order->share_mps && !s->mps_there)
 		want_mps(s, user);
 	else

@@ -55,6 +55,7 @@ struct lused {
 	char *leaf, *memory; /* its cgroups; "" none */
 	struct used_gpu *gpus;
 	size_t n_gpus;
+	bool looked;         /* at what they use of its GPUs, once at least */
 	usec_t sampled;      /* mono: its GPUs, with success; 0: never */
 	uint64_t allowed_mb; /* of each GPU's memory, at most; 0: all of it */
 	bool over_told;      /* that it uses more */
@@ -78,6 +79,7 @@ struct lwatch {
 	const struct gpu_uses *uses;
 	char (*held)[GPUS_TEXT]; /* UUIDs of all runs' GPUs, sorted */
 	size_t n_held;
+	usec_t asked;     /* mono: when this round began */
 	uint64_t cost_us; /* of this round so far */
 	usec_t due,
 	        not_before; /* mono: the next round, INT64_MAX none; by what the last one cost */
@@ -291,8 +293,8 @@ static void add_other(struct lrun *r, void *arg)
 {
 	struct others *o = arg;
 
-	if (r != o->r && r->gpus & o->bit && r->report)
-		o->mb += r->report->share_mb;
+	if (r != o->r && r->gpus & o->bit && r->has_parts)
+		o->mb += r->share_mb;
 }
 
 /* As it is now: what others have booked meanwhile is theirs. */
@@ -305,6 +307,7 @@ static void set_allowed(struct lrun *r)
 		struct used_gpu *gpu = &u->gpus[i];
 		struct others others = { .r = r, .bit = (uint64_t)1 << gpu->index };
 
+		gpu->allowed_before_mb = gpu->allowed_mb;
 		gpu->allowed_mb = u->allowed_mb;
 		if (u->allowed_mb <= b->share_mb)
 			continue;
@@ -312,6 +315,19 @@ static void set_allowed(struct lrun *r)
 		gpu->allowed_mb = overmem_allowed(
 		        b->share_mb, u->allowed_mb, lgpus_mem_mb(r->l->gpus, gpu->uuid), others.mb);
 	}
+}
+
+/* It uses more of its burst than is left of that: has it taken that since, or have others come whose
+ * that is? These are asked to give back (lburst.c), as is who had more when it was first looked at.
+ */
+static bool others_came(const struct lrun *r, const struct used_gpu *gpu)
+{
+	const struct lused *u = r->used;
+
+	if (u->allowed_mb <= r->share_mb || gpu->own_mb > u->allowed_mb)
+		return false;
+	return r->burst_time || !u->looked || gpu->own_mb <= gpu->own_before_mb ||
+	       gpu->allowed_mb < gpu->allowed_before_mb;
 }
 
 /* Does it use more than it may? Who is to be ended is ended until he is. */
@@ -326,6 +342,9 @@ static void check_memory(struct lrun *r)
 		return;
 	set_allowed(r);
 	i = overmem_find(u->gpus, u->n_gpus);
+	if (i >= 0 && policy == OVERMEM_END && others_came(r, &u->gpus[i]))
+		i = -1;
+	u->looked = true;
 	if (i < 0 || (u->over_told && policy != OVERMEM_END))
 		return;
 	overmem_text(text, &u->gpus[i], u->allowed_mb);
@@ -436,6 +455,8 @@ static void add_to_tell(struct telling *t, struct lrun *r)
 	t->ids[i].rank = r->id.rank;
 	t->runs[i].run = &t->ids[i];
 	t->list[i] = &t->runs[i];
+	t->runs[i].burst_job = r->burst_job;
+	t->runs[i].burst_time = r->burst_time;
 	r->used->told = r->used->used;
 	r->used->fresh = false;
 	if (t->n == TELL_MAX)
@@ -504,6 +525,7 @@ static void quick_round_over(struct lwatch *w)
 	cost = w->cost_us * QUICK_FACTOR / 1000;
 	if (w->some_guarded)
 		set_timer(w->quick_timer, cost > pause ? cost : pause);
+	lburst_looked(w->l, w->asked);
 }
 
 static void round_over(struct lwatch *w)
@@ -515,6 +537,7 @@ static void round_over(struct lwatch *w)
 	w->not_before = clock_us(CLOCK_MONOTONIC) + (usec_t)(w->cost_us * COST_FACTOR);
 	set_round(w, w->pause_ms > cost ? w->pause_ms : cost);
 	w->pause_ms = w->pause_ms * 2 < period ? w->pause_ms * 2 : (unsigned)period;
+	lburst_looked(w->l, w->asked);
 }
 
 /* False: there is nothing to look at. */
@@ -525,6 +548,7 @@ static bool begin(struct lwatch *w, bool quick)
 	lruns_each(w->l, list_run, w);
 	w->scan_needed = w->gpus_needed = w->some_guarded = false;
 	w->cost_us = 0;
+	w->asked = clock_us(CLOCK_MONOTONIC);
 	w->quick = quick;
 	if (w->n) {
 		w->under_way = true;
@@ -560,8 +584,8 @@ static void start_quick_round(evutil_socket_t fd, short what, void *arg)
 	(void)what;
 	if (w->under_way)
 		set_timer(w->quick_timer, RETRY_MS);
-	else
-		begin(w, true);
+	else if (!begin(w, true))
+		lburst_looked(w->l, clock_us(CLOCK_MONOTONIC));
 }
 
 static void answered(evutil_socket_t fd, short what, void *arg)
@@ -738,6 +762,66 @@ void lwatch_started(struct launcher *l)
 		wait = (uint64_t)(w->not_before - now) / 1000;
 	if (!w->under_way && now + (usec_t)wait * 1000 < w->due)
 		set_round(w, wait);
+}
+
+/* --- for lburst.c ---------------------------------------------------------------------------- */
+
+static const struct used_gpu *gpu_of(const struct lrun *r, unsigned index)
+{
+	for (size_t i = 0; r->used && i < r->used->n_gpus; i++) {
+		if (r->used->gpus[i].index == index)
+			return &r->used->gpus[i];
+	}
+	return NULL;
+}
+
+uint64_t lwatch_own_mb(const struct lrun *r, unsigned index)
+{
+	const struct used_gpu *gpu = gpu_of(r, index);
+
+	return gpu ? gpu->own_mb : 0;
+}
+
+uint64_t lwatch_card_mb(const struct lrun *r, unsigned index)
+{
+	const struct used_gpu *gpu = gpu_of(r, index);
+
+	return gpu ? lgpus_mem_mb(r->l->gpus, gpu->uuid) : 0;
+}
+
+void lwatch_text(const struct lrun *r, unsigned index, char out[OVERMEM_TEXT])
+{
+	const struct used_gpu *gpu = gpu_of(r, index);
+
+	*out = '\0';
+	if (gpu)
+		overmem_text(out, gpu, r->used->allowed_mb);
+}
+
+void lwatch_hurry(struct launcher *l)
+{
+	if (l->watch)
+		set_timer(l->watch->quick_timer, 0);
+}
+
+void lwatch_tell_burst(const struct lrun *r)
+{
+	Gpusched__RunsUsed m = GPUSCHED__RUNS_USED__INIT;
+	static const struct run_used nothing;
+	Gpusched__RunUsed used, *list = &used;
+	Gpusched__RunId id = GPUSCHED__RUN_ID__INIT;
+
+	run_used_to_message(r->used ? &r->used->used : &nothing, &used);
+	id.job = r->id.job;
+	id.task = r->id.task;
+	id.attempt = r->id.attempt;
+	id.rank = r->id.rank;
+	used.run = &id;
+	used.burst_job = r->burst_job;
+	used.burst_time = r->burst_time;
+	m.n_runs = 1;
+	m.runs = &list;
+	launcher_send(r->l, GPUSCHED__MSG_TYPE__MSG_LAUNCHER_USED, &m.base);
 }
 
 void lwatch_period(struct launcher *l)

@@ -8,6 +8,8 @@
  *   warn  its owner is told too, in a line at the end of the job's output
  *   end   it is killed at once: OUT_OF_MEMORY, GpuMemory. A grace would be at the cost of others
  *
+ * Who has a burst and uses what others come for is asked to give back before that: burst.h.
+ *
  * Only what NVML says of processes that are the run's counts, not what nobody knows the owner of.
  */
 #ifndef NODED_OVERMEM_H

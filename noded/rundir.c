@@ -94,6 +94,11 @@ int rundir_interrupt(int parent, const char *id, int rundir, const struct rundir
 	return -1;
 }
 
+void rundir_no_interrupt(int rundir)
+{
+	unlinkat(rundir, JOBENV_INTERRUPT_FILE, 0);
+}
+
 /* --- looking ---------------------------------------------------------------------------------- */
 
 static int open_inside(int rundir, const char *name, uint64_t flags)

@@ -42,6 +42,9 @@ int rundir_open(int parent, const char *id);
 int rundir_interrupt(int parent, const char *id, int rundir, const struct rundir_owner *owner,
         const char *text, size_t len);
 
+/* Take it away again. */
+void rundir_no_interrupt(int rundir);
+
 /* What the owner put there under a name, and nothing else: no link is followed and no mount
  * crossed, behind which a look may never come back. False: there is nothing. */
 bool rundir_stat(int rundir, const char *name, struct stat *st);

@@ -412,7 +412,7 @@ static void obey_end(struct shepherd *s, Gpusched__EndRun *o)
 		snprintf(s->detail, sizeof(s->detail), "%s", o->detail);
 	ending_order(
 	        &s->ending, (enum end_cause)o->cause, (int)o->signal, o->grace_s * SECOND, mono());
-	if (old && old->cause == o->cause && !*o->by_user && !o->by_job) {
+	if (old && !old->give_back && old->cause == o->cause && !*o->by_user && !o->by_job) {
 		old->requeue = o->requeue;
 		protobuf_c_message_free_unpacked(&o->base, NULL);
 		return;
@@ -420,6 +420,35 @@ static void obey_end(struct shepherd *s, Gpusched__EndRun *o)
 	if (old)
 		protobuf_c_message_free_unpacked(&old->base, NULL);
 	s->order = o;
+}
+
+static void tell_notes(struct shepherd *s, usec_t now);
+
+/* It is to give back what it has borrowed of a GPU, or no longer. Takes the order over. */
+static void obey_give_back(struct shepherd *s, Gpusched__EndRun *o)
+{
+	bool asked = s->order && s->order->give_back, taken;
+	usec_t now = mono();
+
+	if (o->withdrawn) /* a first process that the signal has ended ends the run */
+		taken = asked && !s->main_gone && ending_withdraw(&s->ending, now);
+	else
+		taken = ending_ask(&s->ending, (int)o->signal, o->grace_s * SECOND, now);
+	if (!taken) {
+		protobuf_c_message_free_unpacked(&o->base, NULL);
+		return;
+	}
+	snprintf(s->detail, sizeof(s->detail), "%s", o->detail);
+	if (s->order)
+		protobuf_c_message_free_unpacked(&s->order->base, NULL);
+	s->order = o;
+	s->burst_time = o->withdrawn ? 0 : clock_us(CLOCK_REALTIME) + o->grace_s * SECOND;
+	if (o->withdrawn) {
+		rundir_no_interrupt(s->rundir);
+		protobuf_c_message_free_unpacked(&o->base, NULL);
+		s->order = NULL;
+	}
+	tell_notes(s, now);
 }
 
 /* What is suspended goes on by its own order alone. */
@@ -472,7 +501,10 @@ static void obey(struct shepherd *s)
 			obey_note(s, (Gpusched__RunNote *)m);
 			break;
 		default:
-			obey_end(s, (Gpusched__EndRun *)m);
+			if (((Gpusched__EndRun *)m)->give_back)
+				obey_give_back(s, (Gpusched__EndRun *)m);
+			else
+				obey_end(s, (Gpusched__EndRun *)m);
 			continue;
 		}
 		protobuf_c_message_free_unpacked(m, NULL);
@@ -535,6 +567,8 @@ static void tell_notes(struct shepherd *s, usec_t now)
 	r.suspended_us = (uint64_t)s->held_us;
 	r.suspended_mono = s->held;
 	r.trouble = s->stuck;
+	r.burst_time = s->burst_time;
+	r.burst_job = s->burst_time && s->order ? s->order->burst_job : 0;
 	s->tell_next = now + NOTES_PAUSE;
 	s->untold = record_write(s->record_dir, RECORD_NOTES, &r.base, 0, NULL) < 0;
 	if (!s->untold)
@@ -569,6 +603,7 @@ static void write_interrupt(struct shepherd *s)
 		.by_user = o ? o->by_user : "",
 		.by_account = o ? o->by_account : "",
 		.by_qos = o ? o->by_qos : "",
+		.gpu_mem_mb = o && o->give_back ? o->gpu_mem_mb : 0,
 		.deadline = deadline == INT64_MAX ? INT64_MAX
 		                                  : clock_us(CLOCK_REALTIME) + (deadline - mono()),
 		.requeue = o && o->requeue,

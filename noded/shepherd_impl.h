@@ -44,6 +44,7 @@ struct shepherd {
 
 	struct ending ending;
 	Gpusched__EndRun *order; /* the last one; NULL: none */
+	usec_t burst_time;      /* wall: it is to give back what it has borrowed; 0: it is not */
 	usec_t start_wall, start_mono, kill_next, kill_pause;
 	usec_t killed;   /* mono: first; 0: not yet */
 	char stuck[200]; /* what does not end all the same, once that was found; "" */

@@ -111,7 +111,9 @@ static void say_head(
 	if (l->cost_hour_u)
 		say(t, "; %s%s%.2f", l->currency, *l->currency ? " " : "", cost);
 	say(t, "\n");
-	if (strcmp(state_of(end), "OUT_OF_MEMORY") == 0 && end->detail[0])
+	if ((strcmp(state_of(end), "OUT_OF_MEMORY") == 0 ||
+	            strcmp(state_of(end), "PREEMPTED") == 0) &&
+	        end->detail[0])
 		say(t, "   reason %s\n", end->detail);
 }
 

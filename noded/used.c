@@ -90,6 +90,7 @@ void used_add_gpu_memory(struct run_used *used, struct used_gpu *gpus, const boo
 		const struct gpu_use *use = find(uses, gpus[i].uuid);
 
 		gpus[i].mem_mb = use ? memory_of(use, alone[i], mine) : 0;
+		gpus[i].own_before_mb = gpus[i].own_mb;
 		gpus[i].own_mb = use ? own_memory(use, mine) : 0;
 		if (gpus[i].mem_mb > used->gpu_mem_now_mb)
 			used->gpu_mem_now_mb = gpus[i].mem_mb;

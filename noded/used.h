@@ -24,6 +24,7 @@ struct used_gpu {
 	uint64_t mem_mb;     /* now */
 	uint64_t allowed_mb; /* it may use so much; 0: all (overmem.h) */
 	uint64_t own_mb;     /* now, of processes that are the run's beyond doubt (overmem.h) */
+	uint64_t own_before_mb, allowed_before_mb; /* at the look before the last one */
 };
 
 /* Processes of the run: `pids` sorted. */

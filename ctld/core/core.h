@@ -247,6 +247,8 @@ struct run_view {
 	struct share share;      /* of each of them; charge 0: all of it */
 	bool share_mps;          /* MPS is to hold it to that */
 	uint64_t share_burst_mb; /* so much memory while nobody else has it; 0: no more */
+	bool comes_again;        /* if it is ended for what it has borrowed of that */
+	bool unnamed;            /* jobs are private */
 	const char *gpu_uuids;   /* of the node, by index (devices.h) */
 	uint32_t cpus, grace_s, uid;
 	uint64_t mem_mb, epoch, gpu_mem_mb; /* gpu_mem_mb: nominal, each */

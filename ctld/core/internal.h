@@ -164,6 +164,8 @@ void job_end_array(struct core *core, struct job *own, enum job_state state);
 void job_revive(struct core *core, struct job *job);
 /* Will it be started again when its present attempt has ended? */
 bool job_comes_again(const struct job *job);
+/* If its node ends it for what it has borrowed of a GPU. */
+bool job_again_when_reclaimed(const struct core *core, const struct job *job);
 
 /* Its runs are to be suspended, or to go on. It is SUSPENDED when all that live are. */
 void job_suspend(struct core *core, struct job *job, bool suspend);

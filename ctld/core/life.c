@@ -510,6 +510,15 @@ static bool comes_again(const struct job *job, const struct run *decisive)
 	       wish_again(job, decisive);
 }
 
+bool job_again_when_reclaimed(const struct core *core, const struct job *job)
+{
+	uint32_t p = job_partition(core, job);
+
+	return job_info(job)->requeue &&
+	       (p == CONF_NONE ||
+	               core->conf->partitions[p].preempt_mode != CONF_PREEMPT_CANCEL);
+}
+
 bool job_comes_again(const struct job *job)
 {
 	return job_info(job)->state == JOB_PENDING || comes_again(job, attempt_decisive(job));
@@ -630,6 +639,10 @@ static void job_after_attempt(struct core *core, struct job *job)
 	const struct run_info *r = run_info(run);
 	usec_t end = attempt_end_time(job);
 	bool again = comes_again(job, run);
+
+	/* Its node has ended it, so nobody has said yet whether that is for good. */
+	if (r->end_cause == END_RECLAIM && r->end_wanted == END_NONE && !attempt_asked(job))
+		again = again && job_again_when_reclaimed(core, job);
 
 	if (attempt_start_time(job))
 		job_set_start(core->jobs, job, attempt_start_time(job));

@@ -4,6 +4,7 @@
 
 #include "common/mailwish.h"
 #include "common/reason.h"
+#include "common/units.h"
 #include "ctld/core/depends.h"
 #include "ctld/core/explain.h"
 
@@ -43,6 +44,8 @@ static void say_ended(const struct run *run, struct job_view *v)
 		v->reason = reason_word(REASON_LAUNCH_FAILURE);
 	if (i->end_cause == END_GPU_MEMORY)
 		v->reason = reason_word(REASON_GPU_MEMORY);
+	if (i->end_cause == END_RECLAIM && i->end_wanted == END_NONE)
+		v->reason = reason_word(REASON_GPU_BURST);
 	if (i->end_cause == END_IDLE)
 		v->reason = reason_word(REASON_IDLE);
 	if (i->nodes > 1 && !run_ended_well(run)) {
@@ -67,7 +70,32 @@ static void say_unknown(const struct run *run, struct job_view *v)
 	        "node %.80s is not heard of: nothing is known", run_info(run)->node);
 }
 
-static void view_runs(const struct job *job, struct clocks now, struct job_view *v)
+/* Memory of a GPU was borrowed, and is needed: who waits for whom, and how long at most. */
+static void say_burst(
+        const struct core *core, const struct run *run, struct clocks now, struct job_view *v)
+{
+	const struct run_used *used = run_used(run);
+	const struct job *job = run_link_of(run)->job, *other;
+	usec_t left = used->burst_time - now.wall;
+	char label[JOB_LABEL + 4] = "another job", time[UNITS_TEXT];
+
+	if (!used->burst_job || run_over(run) || !job)
+		return;
+	other = jobs_find(core->jobs, used->burst_job);
+	if (!core->conf->roles.private_jobs ||
+	        (other && job_info(other)->uid == job_info(job)->uid))
+		snprintf(label, sizeof(label), "job %llu", (unsigned long long)used->burst_job);
+	duration_format(time, left > 0 ? (uint64_t)((left + USEC_PER_S - 1) / USEC_PER_S) : 0);
+	v->reason = reason_word(REASON_GPU_BURST);
+	snprintf(v->reason_text, sizeof(v->reason_text),
+	        run_info(run)->state == RUN_RUNNING
+	                ? "%s needs what it has borrowed of a GPU: give back within %s"
+	                : "%s has borrowed what it needs of a GPU: ended or given back within %s",
+	        label, time);
+}
+
+static void view_runs(
+        const struct core *core, const struct job *job, struct clocks now, struct job_view *v)
 {
 	const struct run *first = job_run(job), *run;
 
@@ -89,6 +117,7 @@ static void view_runs(const struct job *job, struct clocks now, struct job_view 
 			v->suspended_s = run_suspended_s(run, now);
 		if (!*v->progress && run_progress(run))
 			v->progress = run_progress(run);
+		say_burst(core, run, now, v);
 		say_unknown(run, v);
 	}
 }
@@ -256,7 +285,7 @@ static void view(
 	if (v->ended && ended_reasons[i->state])
 		v->reason = reason_word(ended_reasons[i->state]);
 	if (run)
-		view_runs(job, now, v);
+		view_runs(core, job, now, v);
 }
 
 const struct job *job_or_waiting(const struct core *core, uint64_t ref, uint32_t *before)
@@ -383,12 +412,13 @@ static uint64_t attempt_cost_hour_u(const struct run *run)
 static void view_run(
         const struct core *core, const struct run *run, struct clocks now, struct run_view *v)
 {
+	const struct job *job = run_link_of(run)->job;
 	const struct run_info *i = run_info(run);
 	const struct run_past *past = run_past(run);
 	uint32_t p = CONF_NONE;
 
-	if (run_link_of(run)->job)
-		p = job_partition(core, run_link_of(run)->job);
+	if (job)
+		p = job_partition(core, job);
 	*v = (struct run_view){
 		.id = i->id,
 		.node = i->node,
@@ -401,9 +431,10 @@ static void view_run(
 		.gpus = i->gpus,
 		.share = *run_share(run),
 		.share_mps = held_by_mps(core, run),
-		.share_burst_mb = run_link_of(run)->job
-		                          ? job_info(run_link_of(run)->job)->gpus->gpu_mem_burst_mb
-		                          : 0,
+		.share_burst_mb = job ? job_info(job)->gpus->gpu_mem_burst_mb : 0,
+		.comes_again = job && job_again_when_reclaimed(core, job) &&
+		               job_starts(job) + 1 < job_info(job)->max_attempts,
+		.unnamed = core->conf->roles.private_jobs,
 		.gpu_uuids = run_link_of(run)->node ? node_info(run_link_of(run)->node)->gpus : "",
 		.cpus = i->cpus,
 		.grace_s =

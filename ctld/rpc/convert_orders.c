@@ -142,6 +142,8 @@ Gpusched__StartRun *wire_start_run(const struct run_view *run, const struct job_
 	m->share_mb = run->share.mem_mb;
 	m->share_mps = run->share_mps;
 	m->share_burst_mb = run->share.charge ? run->share_burst_mb : 0;
+	m->requeue = run->comes_again;
+	m->unnamed = run->unnamed;
 	m->cpus = run->cpus;
 	m->mem_mb = run->mem_mb;
 	m->time_limit_s = job->time_limit_s;

@@ -146,6 +146,8 @@ static const struct field used_fields[] = {
 	NUMBER(struct run_used, gpu_mem_peak_mb),
 	NUMBER(struct run_used, energy_mj),
 	NUMBER(struct run_used, gpu_now_pct),
+	NUMBER(struct run_used, burst_job),
+	NUMBER(struct run_used, burst_time),
 };
 static const struct form used_form = FORM("used", struct run_used, used_fields);
 

@@ -100,7 +100,9 @@ def test_who_borrows_gives_back(one, machine):
     assert one.wait_over(greedy)["detail"] == "used 1025M of 1024M of GPU 0"
     assert one.state(run) == "RUNNING"
     third, _ = start(one, "true; sleep 300", share_mb=20480)
-    assert one.wait_over(run)["detail"] == "used 24.3G of 20G of GPU 0; others have the rest of its burst of 30G"
+    end = one.wait_over(run)
+    assert end["cause"] == "CAUSE_RECLAIM"
+    assert end["detail"] == "used 24.3G of 20G of GPU 0; others have the rest of its burst of 30G"
     machine.set(h100(0), h100(1))
     for run in (whole, second, third):
         one.end(run, grace=0)
@@ -229,7 +231,7 @@ def test_a_burst_is_taken_back(machine):
         out = lambda job: c.dir / f"jobs/gpusched-{job}.out"  # noqa: E731
         solo = c.submit(SUM, "--gpu-mem=60G", "--no-summary")
         c.wait_state(solo, "COMPLETED")
-        borrower = c.submit("echo $$ >pid; sleep 300", "--gpu-mem=20G", "--gpu-mem-burst=40G")
+        borrower = c.submit("echo $$ >pid; sleep 300", "--gpu-mem=20G", "--gpu-mem-burst=40G", "--no-requeue")
         pid = wait_until(lambda: [t for f in c.dir.glob("jobs/pid") if (t := f.read_text().strip())], "its pid")[0]
         machine.set(h100(0), f"process gpu=0 pid={pid} mem=35123")
         # One with a part of 1G is no reason: what it borrows is still nobody's.
@@ -239,9 +241,9 @@ def test_a_burst_is_taken_back(machine):
                    lambda: c.run("gctl", "show", "job", borrower, "--json").stdout)
         assert c.state(borrower) == "RUNNING"
         owner = c.submit(f"{SUM}; while ! [ -e {flag} ]; do sleep 0.05; done", "--gpu-mem=55G", "--no-summary")
-        end = c.wait_state(borrower, "OUT_OF_MEMORY")
-        assert end["reason"] == "GpuMemory" and text in end["reason_text"]
-        assert f" OUT_OF_MEMORY 0:9 in 0:0" in out(borrower).read_text() and f"\n   reason {text}\n" in out(borrower).read_text()
+        end = c.wait_state(borrower, "PREEMPTED")
+        assert end["reason"] == "GpuBurst" and text in end["reason_text"]
+        assert " PREEMPTED 0:15 in 0:0" in out(borrower).read_text() and f"\n   reason {text}\n" in out(borrower).read_text()
         assert c.state(small) == "RUNNING"
         flag.touch()
         for job in small, owner:

@@ -16,7 +16,7 @@
 #define LEN(a) (sizeof(a) / sizeof((a)[0]))
 #define S      ((usec_t)1000000)
 
-enum what { STARTED, FAILED, MAIN_GONE, EMPTY, ACK, CLOCK, PAUSE, GO_ON, LIMIT, ORDER };
+enum what { STARTED, FAILED, MAIN_GONE, EMPTY, ACK, CLOCK, PAUSE, GO_ON, LIMIT, ASK, WITHDRAW, ORDER };
 
 /* One thing that happens, and what must come of it. */
 struct step {
@@ -115,6 +115,46 @@ static const struct story stories[] = {
 	                { MAIN_GONE, 10 * S, 0, 0, 0, 0, ENDING_KILLING, 0, 0 },
 	                { EMPTY, 10 * S, 0, 0, 0, F, ENDING_OVER, 0, 0 } },
 	        5 },
+	{ "asked to give back, and does: it runs on, and ends by itself",
+	        { .limit = 60 * S, .grace = 5 * S }, END_NONE,
+	        { { ASK, 0, 0, 0, 9 * S, 0, ENDING_LAUNCHING, 0, 0 },
+	                { STARTED, 0, 0, 0, 0, 0, ENDING_RUNNING, 0, 60 * S },
+	                { WITHDRAW, 1 * S, 0, 0, 0, 0, ENDING_RUNNING, 0, 60 * S },
+	                { ASK, 9 * S, 0, SIGUSR1, 20 * S, I | G, ENDING_GRACE, SIGUSR1, 29 * S },
+	                { ASK, 10 * S, 0, 0, 5 * S, 0, ENDING_GRACE, 0, 29 * S },
+	                { WITHDRAW, 28 * S, 0, 0, 0, 0, ENDING_RUNNING, 0, 60 * S },
+	                { ACK, 28 * S, 0, 0, 0, 0, ENDING_RUNNING, 0, 60 * S },
+	                { CLOCK, 30 * S, 0, 0, 0, 0, ENDING_RUNNING, 0, 60 * S },
+	                { MAIN_GONE, 31 * S, 0, 0, 0, K, ENDING_KILLING, 0, 0 },
+	                { WITHDRAW, 31 * S, 0, 0, 0, 0, ENDING_KILLING, 0, 0 },
+	                { EMPTY, 31 * S, 0, 0, 0, F, ENDING_OVER, 0, 0 } },
+	        11 },
+	{ "asked to give back, and does not", { 0 }, END_RECLAIM,
+	        { { STARTED, 0, 0, 0, 0, 0, ENDING_RUNNING, 0, INT64_MAX },
+	                { ASK, 9 * S, 0, 0, 20 * S, I | G, ENDING_GRACE, SIGTERM, 29 * S },
+	                { MAIN_GONE, 10 * S, 0, 0, 0, 0, ENDING_GRACE, 0, 29 * S },
+	                { CLOCK, 29 * S, 0, 0, 0, K, ENDING_KILLING, 0, 0 },
+	                { EMPTY, 29 * S, 0, 0, 0, F, ENDING_OVER, 0, 0 } },
+	        5 },
+	{ "asked with no grace", { 0 }, END_RECLAIM,
+	        { { STARTED, 0, 0, 0, 0, 0, ENDING_RUNNING, 0, 0 },
+	                { ASK, 9 * S, 0, 0, 0, I | K, ENDING_KILLING, 0, 0 } },
+	        2 },
+	{ "asked, and then ordered to end: that is no more withdrawn", { 0 }, END_CANCEL,
+	        { { STARTED, 0, 0, 0, 0, 0, ENDING_RUNNING, 0, 0 },
+	                { ASK, 9 * S, 0, 0, 20 * S, I | G, ENDING_GRACE, SIGTERM, 29 * S },
+	                { ORDER, 10 * S, END_CANCEL, 0, 60 * S, I | G, ENDING_GRACE, SIGTERM,
+	                        29 * S },
+	                { WITHDRAW, 11 * S, 0, 0, 0, 0, ENDING_GRACE, 0, 29 * S },
+	                { CLOCK, 29 * S, 0, 0, 0, K, ENDING_KILLING, 0, 0 } },
+	        5 },
+	{ "asked after it was warned of its limit: that warning stands",
+	        { .limit = 60 * S, .grace = 5 * S, .warn_before = 20 * S }, END_NONE,
+	        { { STARTED, 0, 0, 0, 0, 0, ENDING_RUNNING, 0, 40 * S },
+	                { CLOCK, 40 * S, 0, 0, 0, I | W, ENDING_RUNNING, SIGTERM, 60 * S },
+	                { ASK, 41 * S, 0, 0, 9 * S, I | G, ENDING_GRACE, SIGTERM, 50 * S },
+	                { WITHDRAW, 42 * S, 0, 0, 0, I, ENDING_RUNNING, 0, 60 * S } },
+	        4 },
 	{ "no grace", { 0 }, END_CANCEL,
 	        { { STARTED, 0, 0, 0, 0, 0, ENDING_RUNNING, 0, 0 },
 	                { ORDER, 9 * S, END_CANCEL, 0, 0, I | K, ENDING_KILLING, 0, INT64_MAX } },
@@ -237,6 +277,12 @@ static void apply(struct ending *e, const struct step *s)
 	case GO_ON:
 		ending_go_on(e, s->at);
 		break;
+	case ASK:
+		ending_ask(e, s->signal, s->grace, s->at);
+		break;
+	case WITHDRAW:
+		ending_withdraw(e, s->at);
+		break;
 	case ORDER:
 		ending_order(e, s->cause, s->signal, s->grace, s->at);
 		break;
@@ -301,7 +347,8 @@ static void no_order_of_events_confuses_it(void **state)
 			apply(&e, &s);
 			todo = ending_take(&e);
 			finished += (todo & ENDING_DO_FINISH) != 0;
-			assert_true(e.phase >= before);
+			assert_true(e.phase >= before ||
+			            (s.what == WITHDRAW && before == ENDING_GRACE));
 			assert_true(!(todo & ENDING_DO_FINISH) || e.phase == ENDING_OVER);
 			assert_true(e.phase != ENDING_OVER || ending_next(&e) == INT64_MAX);
 			assert_true(e.phase == ENDING_OVER || ending_next(&e) >= 0);
@@ -314,16 +361,19 @@ static const struct {
 	struct interrupt in;
 	const char *text;
 } files[] = {
-	{ { END_PREEMPT, 4820, "deploy", "serving", "production", 1795255320000000, true },
+	{ { END_PREEMPT, 4820, "deploy", "serving", "production", 1795255320000000, true, 0 },
 	        "reason=preempt\nby_job=4820\nby_user=deploy\nby_account=serving\n"
 	        "by_qos=production\ndeadline=1795255320\nthen=requeue\n" },
-	{ { END_TIME_LIMIT, 0, "", "", "", 1795255320999999, false },
+	{ { END_TIME_LIMIT, 0, "", "", "", 1795255320999999, false, 0 },
 	        "reason=timeout\ndeadline=1795255320\nthen=end\n" },
-	{ { END_CANCEL, 0, "a'; rm -rf ~ $(x)\n`", "", "", INT64_MAX, false },
+	{ { END_CANCEL, 0, "a'; rm -rf ~ $(x)\n`", "", "", INT64_MAX, false, 0 },
 	        "reason=cancel\nby_user=a___rm_-rf_____x___\nthen=end\n" },
-	{ { END_DRAIN, 0, "j.doe@x", "", "", INT64_MAX, true },
+	{ { END_DRAIN, 0, "j.doe@x", "", "", INT64_MAX, true, 0 },
 	        "reason=drain\nby_user=j.doe@x\nthen=requeue\n" },
-	{ { END_NONE, 0, "", "", "", INT64_MAX, false }, "reason=end\nthen=end\n" },
+	{ { END_RECLAIM, 4820, "deploy", "", "", 1795255320000000, true, 20480 },
+	        "reason=reclaim\nby_job=4820\nby_user=deploy\ngpu_mem_mb=20480\n"
+	        "deadline=1795255320\nthen=requeue\n" },
+	{ { END_NONE, 0, "", "", "", INT64_MAX, false, 0 }, "reason=end\nthen=end\n" },
 };
 
 static void interrupt_files(void **state)

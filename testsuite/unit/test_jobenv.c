@@ -229,6 +229,7 @@ static void mps(void **state)
 	assert_value(env, "CUDA_MPS_PIPE_DIRECTORY", "/spool/mps/1000.4/pipe");
 	assert_value(env, "CUDA_MPS_ACTIVE_THREAD_PERCENTAGE", "25.5");
 	assert_value(env, "CUDA_MPS_PINNED_DEVICE_MEM_LIMIT", "0=20480M");
+	assert_value(env, "GPUSCHED_GPU_MEM_BURST_MB", NULL);
 	assert_value(env, "CUDA_MPS_LOG_DIRECTORY", NULL);
 	assert_value(env, "CUDA_MPSX", "kept");
 	jobenv_free(env);
@@ -237,6 +238,7 @@ static void mps(void **state)
 	env = jobenv_make(&f.in, NULL);
 	assert_value(env, "CUDA_MPS_ACTIVE_THREAD_PERCENTAGE", NULL);
 	assert_value(env, "CUDA_MPS_PINNED_DEVICE_MEM_LIMIT", "0=30720M");
+	assert_value(env, "GPUSCHED_GPU_MEM_BURST_MB", "30720");
 	jobenv_free(env);
 }
 

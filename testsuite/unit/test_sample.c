@@ -16,6 +16,7 @@
 
 #include "noded/gpu/sampler.h"
 #include "noded/meter.h"
+#include "noded/burst.h"
 #include "noded/overmem.h"
 #include "noded/used.h"
 #include "testsuite/unit/standin.h"
@@ -376,6 +377,104 @@ static void test_overmem_words(void **state)
 	assert_int_equal(policy, OVERMEM_WARN);
 }
 
+static void test_burst_rows(void **state)
+{
+	static const struct {
+		struct burst_run runs[4]; /* share, own, work, may, asked */
+		uint64_t missing;
+		const char *asked;
+	} rows[] = {
+		/* Of a card of 80. Who stays within his part is none, nor is what nobody else has. */
+		{ { { 20, 60, 9, true, false } }, 0, "0000" },
+		{ { { 20, 60, 9, true, false }, { 20, 0, 9, true, false } }, 0, "0000" },
+		{ { { 20, 60, 9, true, false }, { 21, 0, 9, true, false } }, 1, "1000" },
+		{ { { 20, 60, 9, true, false }, { 60, 30, 9, true, false } }, 40, "1000" },
+		/* Each would do: who loses least. Only one would do: that one. */
+		{ { { 10, 30, 9, true, false }, { 10, 40, 8, true, false }, { 25, 0, 1, true, false } }, 15,
+		        "0100" },
+		{ { { 10, 30, 7, true, false }, { 10, 40, 8, true, false }, { 25, 0, 1, true, false } }, 15,
+		        "1000" },
+		{ { { 10, 14, 7, true, false }, { 10, 40, 8, true, false }, { 31, 0, 1, true, false } }, 5,
+		        "0100" },
+		/* None would: who has most, and another. */
+		{ { { 10, 25, 7, true, false }, { 10, 30, 8, true, false }, { 10, 19, 1, true, false },
+		          { 40, 0, 1, true, false } }, 34, "1100" },
+		/* Of parts that are more than the card: all that is borrowed. */
+		{ { { 50, 60, 7, true, false }, { 40, 30, 8, true, false } }, 10, "1000" },
+		/* Who was asked counts first; who cannot be asked not at all. */
+		{ { { 10, 30, 9, true, true }, { 10, 40, 8, true, false }, { 25, 0, 1, true, false } }, 15,
+		        "1000" },
+		{ { { 10, 30, 9, false, false }, { 10, 20, 8, true, false }, { 45, 0, 1, true, false } }, 15,
+		        "0000" },
+	};
+
+	(void)state;
+	for (size_t i = 0; i < sizeof(rows) / sizeof(*rows); i++) {
+		struct burst_run runs[4];
+		char asked[5] = "0000";
+
+		memcpy(runs, rows[i].runs, sizeof(runs));
+		assert_int_equal(burst_short(runs, 4, 80), rows[i].missing);
+		assert_int_equal(burst_short(runs, 4, 0), 0);
+		burst_choose(runs, 4, 80);
+		for (size_t k = 0; k < 4; k++)
+			asked[k] = runs[k].asked ? '1' : '0';
+		assert_string_equal(asked, rows[i].asked);
+	}
+}
+
+/* So many runs give back what they have borrowed; what is missing then? */
+static uint64_t missing_without(const struct burst_run *runs, size_t n, unsigned who, uint64_t card)
+{
+	struct burst_run left[6];
+
+	for (size_t i = 0; i < n; i++) {
+		left[i] = runs[i];
+		if (who >> i & 1 && left[i].own_mb > left[i].share_mb)
+			left[i].own_mb = left[i].share_mb;
+	}
+	return burst_short(left, n, card);
+}
+
+/* Of random cards: whose parts come to less than the card are asked until it is not short any more, by
+ * no more runs than it takes, none of whom has nothing; and where it is not short nobody is. */
+static void test_burst_chooses(void **state)
+{
+	uint32_t seed = 20261122;
+	size_t asked = 0;
+
+	(void)state;
+	for (int round = 0; round < 20000; round++) {
+		struct burst_run runs[6] = { { 0 } };
+		size_t n = 1 + (size_t)(round % 6);
+		uint64_t card = 100;
+		unsigned who = 0, fewest = 7, can = 0;
+
+		for (size_t i = 0; i < n; i++) {
+			seed = seed * 1664525 + 1013904223;
+			runs[i].share_mb = (seed >> 8) % (110 / n);
+			runs[i].own_mb = (seed >> 16) % 100;
+			runs[i].work_us = seed >> 28;
+			runs[i].may = (seed >> 5) % 8;
+			can |= (unsigned)runs[i].may << i;
+		}
+		burst_choose(runs, n, card);
+		for (size_t i = 0; i < n; i++)
+			who |= (unsigned)runs[i].asked << i;
+		for (unsigned set = 0; set < 1u << n; set++) {
+			if (!(set & ~can) && !missing_without(runs, n, set, card) &&
+			        (unsigned)__builtin_popcount(set) < fewest)
+				fewest = (unsigned)__builtin_popcount(set);
+		}
+		assert_int_equal(who & ~can, 0);
+		assert_int_equal(__builtin_popcount(who), fewest == 7 ? 0 : fewest);
+		if (fewest < 7)
+			assert_int_equal(missing_without(runs, n, who, card), 0);
+		asked += fewest > 0 && fewest < 7;
+	}
+	assert_true(asked > 1000);
+}
+
 static void test_meter_sums(void **state)
 {
 	struct run_used u = { 0 }, told;
@@ -546,6 +645,8 @@ int main(int argc, char **argv)
 		cmocka_unit_test(test_own_memory),
 		cmocka_unit_test(test_overmem_allowed),
 		cmocka_unit_test(test_overmem_words),
+		cmocka_unit_test(test_burst_rows),
+		cmocka_unit_test(test_burst_chooses),
 		cmocka_unit_test(test_meter_sums),
 		cmocka_unit_test(test_cpu_wait),
 		cmocka_unit_test(test_processes),
