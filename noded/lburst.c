@@ -230,6 +230,7 @@ static void let_off(struct lrun *r)
 	m.run = r->report->run;
 	m.cause = GPUSCHED__END_CAUSE__CAUSE_RECLAIM;
 	m.give_back = m.withdrawn = true;
+	m.grace_s = INT32_MAX; /* to a shepherd of the release before: the order said again */
 	m.detail = (char *)(uintptr_t)text;
 	r->burst_job = 0;
 	r->burst_time = 0;
