@@ -491,7 +491,7 @@ static char *say_job(const Gpusched__WhyResult *r)
 	if (j->start_time)
 		strbuf_addf(&s, ", started %s", why_time(when, j->start_time, r->now_time));
 	strbuf_adds(&s, ".");
-	if (*j->reason && *j->reason_text)
+	if (j->reason && strcmp(j->reason, "GpuBurst") == 0)
 		strbuf_addf(&s, " %s: %s.", j->reason, j->reason_text);
 	if (*j->comment)
 		strbuf_addf(&s, " Noted last: %s.", j->comment);
