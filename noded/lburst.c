@@ -209,7 +209,7 @@ static bool run_is_needed(struct launcher *l, const struct lrun *r)
 {
 	struct card *c = xcalloc(1, sizeof(*c));
 	bool needed = false, young = lrun_clock_us(CLOCK_MONOTONIC) - l->burst->born < BACK_WAIT &&
-	        l->rules.over_memory == OVERMEM_END;
+	                             l->rules.over_memory == OVERMEM_END;
 	for (unsigned index = 0; index < LGPUS_MAX && !needed; index++) {
 		if (!(r->gpus >> index & 1) || lwatch_own_mb(r, index) <= r->share_mb)
 			continue;

@@ -12,9 +12,9 @@
  *   GPUs          held by no other run, unless both have parts of them, and there
  *
  * Where others have borrowed of its part of a GPU it waits until they have given that back
- * (lburst.c); the user is looked up once more then. For a run that MPS is to hold to its part of a GPU the daemon comes next (lmps.c), and its user
- * is looked up once more. Then: record, count, RUN_DIR, socket, shepherd. Every refusal is NEVER,
- * final for this attempt.
+ * (lburst.c); the user is looked up once more then. For a run that MPS is to hold to its part of a
+ * GPU the daemon comes next (lmps.c), and its user is looked up once more. Then: record, count,
+ * RUN_DIR, socket, shepherd. Every refusal is NEVER, final for this attempt.
  */
 #include "config.h"
 
@@ -53,7 +53,7 @@ struct lstart {
 	Gpusched__SignedSpec *spec;
 	int64_t signed_at;
 	bool asking, mps_there, memory_there;
-	bool waiting; /* for memory of a GPU; nobody asks for us then */
+	bool waiting;        /* for memory of a GPU; nobody asks for us then */
 	bool dropped;        /* the run has let go of us; freed when the answer comes */
 	struct lstart *next; /* in launcher.dropped */
 };
@@ -402,8 +402,8 @@ static int launch_in(struct lstart *s, const struct asked_user *user, const stru
 		*node = true;
 		goto take_back;
 	}
-	if (record.interactive && (fds[2] = lhold_start(l, s->run->name, &record,
-	                                   s->spec->interactive, err)) < 0)
+	if (record.interactive &&
+	        (fds[2] = lhold_start(l, s->run->name, &record, s->spec->interactive, err)) < 0)
 		goto take_back;
 	FAILPOINT(launcher_before_spawn);
 	r = spawn_shepherd(s, fds, pid, err);

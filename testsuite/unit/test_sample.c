@@ -384,28 +384,35 @@ static void test_burst_rows(void **state)
 		uint64_t missing;
 		const char *asked;
 	} rows[] = {
-		/* Of a card of 80. Who stays within his part is none, nor is what nobody else has. */
+		/* Of a card of 80. Who stays within his part is none, nor is what nobody else has.
+		 */
 		{ { { 20, 60, 9, true, false } }, 0, "0000" },
 		{ { { 20, 60, 9, true, false }, { 20, 0, 9, true, false } }, 0, "0000" },
 		{ { { 20, 60, 9, true, false }, { 21, 0, 9, true, false } }, 1, "1000" },
 		{ { { 20, 60, 9, true, false }, { 60, 30, 9, true, false } }, 40, "1000" },
 		/* Each would do: who loses least. Only one would do: that one. */
-		{ { { 10, 30, 9, true, false }, { 10, 40, 8, true, false }, { 25, 0, 1, true, false } }, 15,
-		        "0100" },
-		{ { { 10, 30, 7, true, false }, { 10, 40, 8, true, false }, { 25, 0, 1, true, false } }, 15,
-		        "1000" },
-		{ { { 10, 14, 7, true, false }, { 10, 40, 8, true, false }, { 31, 0, 1, true, false } }, 5,
-		        "0100" },
+		{ { { 10, 30, 9, true, false }, { 10, 40, 8, true, false },
+		          { 25, 0, 1, true, false } },
+		        15, "0100" },
+		{ { { 10, 30, 7, true, false }, { 10, 40, 8, true, false },
+		          { 25, 0, 1, true, false } },
+		        15, "1000" },
+		{ { { 10, 14, 7, true, false }, { 10, 40, 8, true, false },
+		          { 31, 0, 1, true, false } },
+		        5, "0100" },
 		/* None would: who has most, and another. */
-		{ { { 10, 25, 7, true, false }, { 10, 30, 8, true, false }, { 10, 19, 1, true, false },
-		          { 40, 0, 1, true, false } }, 34, "1100" },
+		{ { { 10, 25, 7, true, false }, { 10, 30, 8, true, false },
+		          { 10, 19, 1, true, false }, { 40, 0, 1, true, false } },
+		        34, "1100" },
 		/* Of parts that are more than the card: all that is borrowed. */
 		{ { { 50, 60, 7, true, false }, { 40, 30, 8, true, false } }, 10, "1000" },
 		/* Who was asked counts first; who cannot be asked not at all. */
-		{ { { 10, 30, 9, true, true }, { 10, 40, 8, true, false }, { 25, 0, 1, true, false } }, 15,
-		        "1000" },
-		{ { { 10, 30, 9, false, false }, { 10, 20, 8, true, false }, { 45, 0, 1, true, false } }, 15,
-		        "0000" },
+		{ { { 10, 30, 9, true, true }, { 10, 40, 8, true, false },
+		          { 25, 0, 1, true, false } },
+		        15, "1000" },
+		{ { { 10, 30, 9, false, false }, { 10, 20, 8, true, false },
+		          { 45, 0, 1, true, false } },
+		        15, "0000" },
 	};
 
 	(void)state;
@@ -436,8 +443,8 @@ static uint64_t missing_without(const struct burst_run *runs, size_t n, unsigned
 	return burst_short(left, n, card);
 }
 
-/* Of random cards: whose parts come to less than the card are asked until it is not short any more, by
- * no more runs than it takes, none of whom has nothing; and where it is not short nobody is. */
+/* Of random cards: whose parts come to less than the card are asked until it is not short any more,
+ * by no more runs than it takes, none of whom has nothing; and where it is not short nobody is. */
 static void test_burst_chooses(void **state)
 {
 	uint32_t seed = 20261122;
@@ -587,9 +594,8 @@ static void test_cpu_wait(void **state)
 	meter_cgroups(standin_root, NULL, &m);
 	assert_int_equal(m.cpu_us, 12);
 	assert_false(m.wait_known);
-	put("cpu.pressure",
-	        "some avg10=98.81 avg60=98.67 avg300=73.12 total=14801932139\n"
-	        "full avg10=0.00 avg60=0.00 avg300=0.00 total=9\n");
+	put("cpu.pressure", "some avg10=98.81 avg60=98.67 avg300=73.12 total=14801932139\n"
+	                    "full avg10=0.00 avg60=0.00 avg300=0.00 total=9\n");
 	meter_cgroups(standin_root, NULL, &m);
 	assert_true(m.wait_known);
 	assert_int_equal(m.wait_us, 14801932139u);
