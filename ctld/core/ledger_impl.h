@@ -1,6 +1,7 @@
-/* ledger_impl.h - the inside of the ledger, for its two files
+/* ledger_impl.h - the inside of the ledger, for its three files
  *
- *	ledger.c         what is booked, and where whole GPUs fit
+ *	ledger.c         what there is, and what of it is booked
+ *	ledger_find.c    where an ask fits, of whole GPUs the best place
  *	ledger_shares.c  GPUs that several runs share, and what strands least
  */
 #ifndef CTLD_CORE_LEDGER_IMPL_H
@@ -20,10 +21,11 @@ struct record {
 	uint64_t mem, mem_used;
 	uint64_t used, shared, out; /* GPUs; shared: of those used */
 	struct card *cards;         /* by index; owned; NULL: none is shared, and none may be */
-	uint32_t *card_of; /* by index: which card a MIG instance is on, 0: it is none; owned, NULL: none is */
-	struct closeness *near;     /* owned; NULL: nobody has said how close its GPUs are */
-	bool near_matters;          /* some are closer than others */
-	uint64_t stamp;             /* another one whenever something about it has changed */
+	uint32_t *card_of; /* by index: which card a MIG instance is on, 0: it is none; owned, NULL:
+	                      none is */
+	struct closeness *near; /* owned; NULL: nobody has said how close its GPUs are */
+	bool near_matters;      /* some are closer than others */
+	uint64_t stamp;         /* another one whenever something about it has changed */
 	bool accept, aside;
 	bool told;      /* what its GPUs have: by their driver */
 	uint32_t *sets; /* owned */
@@ -69,6 +71,11 @@ struct search {
 	bool preferred_only;
 };
 
+static inline uint32_t mask_count(uint64_t mask)
+{
+	return (uint32_t)__builtin_popcountll(mask);
+}
+
 static inline uint32_t record_cpus_free(const struct record *r)
 {
 	return r->cpus > r->cpus_used ? r->cpus - r->cpus_used : 0;
@@ -101,7 +108,8 @@ bool shares_unknown(const struct ledger *l, uint32_t node, uint16_t type);
 /* Is what is kept of the shares of a node what it must be? */
 bool shares_check(const struct ledger *l, uint32_t node);
 
-/* --- ledger.c -------------------------------------------------------------------------------- */
+/* --- ledger_find.c
+ * -------------------------------------------------------------------------------- */
 
 /* find->test of a place of it. */
 bool search_test(const struct search *s, struct place *place);
