@@ -28,7 +28,7 @@
  * StartRun of a run that is known already is answered with its present state and starts nothing.
  * EndRun of a run that is not known writes a tombstone and is answered with NEVER. Ends are kept,
  * and told in each hello, until ForgetRun. Orders with an epoch below the highest seen are not
- * obeyed (a StartRun is answered with NEVER but leaves no tombstone, the others with nothing).
+ * obeyed (a StartRun is answered with NEVER, as each that is refused, the others with nothing).
  *
  * The launcher ends when the socket pair is closed; runs go on. gnoded ends when the launcher does:
  * the service manager starts both again.

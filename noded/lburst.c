@@ -89,7 +89,7 @@ static void add_run(struct lrun *r, void *arg)
 	work = r->start_mono > 0 ? lrun_clock_us(CLOCK_MONOTONIC) - r->start_mono : 0;
 	c->held[c->n] = r;
 	c->runs[c->n++] = (struct burst_run){ .share_mb = r->share_mb,
-		.own_mb = lwatch_own_mb(r, c->index),
+		.own_mb = lused_own_mb(r, c->index),
 		.work_us = (uint64_t)work * (uint64_t)__builtin_popcountll(r->gpus),
 		.may = can_borrow(r),
 		.asked = r->burst_time != 0 };
@@ -103,7 +103,7 @@ static void look_at_card(struct launcher *l, unsigned index, struct card *c)
 		return;
 	lruns_each(l, add_run, c);
 	for (size_t i = 0; i < c->n && !c->mem_mb; i++)
-		c->mem_mb = lwatch_card_mb(c->held[i], index);
+		c->mem_mb = lused_card_mb(c->held[i], index);
 }
 
 static bool is_short(const struct card *c)
@@ -138,7 +138,7 @@ static uint64_t own_on_all(const struct lrun *r)
 	uint64_t sum = 0;
 
 	for (unsigned index = 0; index < LGPUS_MAX; index++)
-		sum += r->gpus >> index & 1 ? lwatch_own_mb(r, index) : 0;
+		sum += r->gpus >> index & 1 ? lused_own_mb(r, index) : 0;
 	return sum;
 }
 
@@ -163,7 +163,7 @@ static void ask(struct launcher *l, const struct card *c, size_t i)
 	r->burst_job = by ? by->id.job : r->id.job;
 	r->burst_time = lrun_clock_us(CLOCK_REALTIME) + (usec_t)grace * 1000000;
 	r->burst_own_mb = own_on_all(r);
-	lwatch_text(r, c->index, text);
+	lused_text(r, c->index, text);
 	m.run = r->report->run;
 	m.cause = GPUSCHED__END_CAUSE__CAUSE_RECLAIM;
 	m.give_back = true;
@@ -183,7 +183,7 @@ static void ask(struct launcher *l, const struct card *c, size_t i)
 	log_info("run %s: %s: asked to give back for job %" PRIu64 ", within %" PRIu64 " s",
 	        r->name, text, r->burst_job, grace);
 	lrun_give_back(r, &m);
-	lwatch_tell_burst(r);
+	lused_tell(r);
 	if (launch)
 		gpusched__launch_record__free_unpacked(launch, NULL);
 }
@@ -211,7 +211,7 @@ static bool run_is_needed(struct launcher *l, const struct lrun *r)
 	bool needed = false, young = lrun_clock_us(CLOCK_MONOTONIC) - l->burst->born < BACK_WAIT &&
 	                             l->rules.over_memory == OVERMEM_END;
 	for (unsigned index = 0; index < LGPUS_MAX && !needed; index++) {
-		if (!(r->gpus >> index & 1) || lwatch_own_mb(r, index) <= r->share_mb)
+		if (!(r->gpus >> index & 1) || lused_own_mb(r, index) <= r->share_mb)
 			continue;
 		look_at_card(l, index, c);
 		needed = young || is_short(c);
@@ -236,7 +236,7 @@ static void let_off(struct lrun *r)
 	r->burst_time = 0;
 	log_info("run %s: %s", r->name, text);
 	lrun_give_back(r, &m);
-	lwatch_tell_burst(r);
+	lused_tell(r);
 }
 
 struct list {
@@ -290,7 +290,7 @@ static void tell_waiter(struct lrun *run, const struct lrun *borrower)
 		return;
 	run->burst_job = job;
 	run->burst_time = until;
-	lwatch_tell_burst(run);
+	lused_tell(run);
 }
 
 static void tell_again(struct launcher *l, const struct list *asked)
@@ -301,9 +301,9 @@ static void tell_again(struct launcher *l, const struct list *asked)
 		return;
 	l->burst->told = now;
 	for (struct waiter *w = l->burst->waiters; w; w = w->next)
-		lwatch_tell_burst(w->run);
+		lused_tell(w->run);
 	for (size_t i = 0; i < asked->n; i++)
-		lwatch_tell_burst(asked->v[i]);
+		lused_tell(asked->v[i]);
 }
 
 /* Takes those off the list whose cards have their parts, `asked`: when they were looked at. */

@@ -62,7 +62,7 @@ static void finish_lost(struct lrun *r)
 	report = lreport_copy(r->report);
 	report->suspended = false;
 	lreport_set(&report->progress, "");
-	add_used(report, lwatch_used(r));
+	add_used(report, lused_of(r));
 	report->state = GPUSCHED__RUN_REPORT__STATE__ENDED;
 	report->cause = r->l->fresh && strcmp(report->incarnation, r->l->incarnation) != 0
 	                        ? GPUSCHED__END_CAUSE__CAUSE_NODE_FAIL

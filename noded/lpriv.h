@@ -169,7 +169,7 @@ struct lrun {
 	struct contain *leaf;  /* LOST */
 	int64_t start_mono;    /* when the program was executed; 0: not known */
 	pid_t shepherd;        /* RUNNING */
-	struct lused *used;    /* what it uses (lwatch.c); NULL: it was not looked at yet */
+	struct lused *used;    /* what it uses (lused.h); NULL: it was not looked at yet */
 	uint64_t suspended_us; /* as in its NotesRecord */
 	int64_t suspended_mono;
 	struct lsync *sync; /* the disk copy under way */
@@ -392,17 +392,20 @@ void lwatch_free(struct lwatch *w); /* NULL is fine */
 void lwatch_started(struct launcher *l);      /* a run runs: look at it soon */
 void lwatch_period(struct launcher *l);       /* rules.sample_ms may be another */
 void lwatch_gpus_changed(struct launcher *l); /* what is asked about them is asked anew */
+void lwatch_hurry(struct launcher *l);        /* look at shared GPUs now */
+
+/* --- one run's use (lused.c) ------------------------------------------------------------------ */
+
 /* What a run has used so far; NULL: that is not known. */
-const struct run_used *lwatch_used(const struct lrun *r);
+const struct run_used *lused_of(const struct lrun *r);
 void lused_free(struct lused *u); /* NULL is fine */
 
-/* For lburst.c. Of a GPU by its index: what the run's own processes used of it when they were last
+/* Of a GPU by its index: what the run's own processes used of it when they were last
  * looked at (0: not yet); how much memory it has (0: not known); the text of overmem.h on it. */
-uint64_t lwatch_own_mb(const struct lrun *r, unsigned index);
-uint64_t lwatch_card_mb(const struct lrun *r, unsigned index);
-void lwatch_text(const struct lrun *r, unsigned index, char out[OVERMEM_TEXT]);
-void lwatch_hurry(struct launcher *l);           /* look at shared GPUs now */
-void lwatch_tell_burst(const struct lrun *r);    /* its burst_job and burst_time */
+uint64_t lused_own_mb(const struct lrun *r, unsigned index);
+uint64_t lused_card_mb(const struct lrun *r, unsigned index);
+void lused_text(const struct lrun *r, unsigned index, char out[OVERMEM_TEXT]);
+void lused_tell(const struct lrun *r); /* all of it at once, with its burst_job and burst_time */
 
 /* --- borrowed memory (lburst.c) --------------------------------------------------------------- */
 

@@ -3,11 +3,11 @@
  * Looked at in rounds while something runs, and never where nothing does. A round is cut into
  * slices so that no order waits for it:
  *
- *   CGROUPS   what the kernel has counted for each run
- *   GPUS      one question to the sampler's process (gpu/sampler.h), if a run has GPUs that were
- * found SCAN      /proc, if a run has no cgroup to be counted in RUNS      each run's sums, its
- * `used` record for the shepherd and for a launcher after us TELL      what has changed, in as few
- * messages as hold it
+ *	CGROUPS  what the kernel has counted for each run
+ *	GPUS     one question to the sampler's process (gpu/sampler.h), if a run has GPUs
+ *	SCAN     /proc, if a run has no cgroup to be counted in
+ *	RUNS     each run's sums, its `used` record for the shepherd and a launcher after us
+ *	TELL     what has changed, in as few messages as hold it
  *
  * Runs that may use a part of their GPUs' memory only (overmem.h) are looked at every second,
  * or as often as sample_ms says where that is more: a quick round is of them alone, asks for
@@ -20,6 +20,7 @@
 #include "config.h"
 
 #include "noded/lpriv.h"
+#include "noded/lused.h"
 
 #include <event2/event.h>
 #include <stdlib.h>
@@ -32,7 +33,6 @@
 #include "common/xalloc.h"
 #include "noded/gpu/probe.h"
 #include "noded/gpu/sampler.h"
-#include "noded/limits.h"
 #include "noded/meter.h"
 #include "noded/overmem.h"
 #include "noded/used.h"
@@ -49,21 +49,6 @@
 #define ALL_ROUNDS   6                  /* in each such round all are told: sessions get lost */
 
 enum phase { PHASE_CGROUPS, PHASE_GPUS, PHASE_SCAN, PHASE_RUNS, PHASE_TELL };
-
-struct lused {
-	struct run_used used, told;
-	char *leaf, *memory; /* its cgroups; "" none */
-	struct used_gpu *gpus;
-	size_t n_gpus;
-	bool looked;         /* at what they use of its GPUs, once at least */
-	usec_t sampled;      /* mono: its GPUs, with success; 0: never */
-	uint64_t allowed_mb; /* of each GPU's memory, at most; 0: all of it */
-	bool over_told;      /* that it uses more */
-	struct meter meter;
-	uint64_t waited_us; /* meter.wait_us of before, a sum that may fall; UINT64_MAX: none */
-	bool fresh; /* not told yet */
-	bool kept;  /* a record is needed: the kernel does not remember all of it */
-};
 
 struct lwatch {
 	struct launcher *l;
@@ -105,81 +90,6 @@ static void set_timer(struct event *event, uint64_t ms)
 	evtimer_add(event, &t);
 }
 
-/* --- one run --------------------------------------------------------------------------------- */
-
-static void read_record(const struct lrun *r, const char *name,
-        const ProtobufCMessageDescriptor *desc, ProtobufCMessage **m)
-{
-	int dir = lrun_dir(r, false);
-
-	*m = NULL;
-	if (dir >= 0 && record_read(dir, name, desc, m, NULL) != 1)
-		*m = NULL;
-	if (dir >= 0)
-		close(dir);
-}
-
-static void take_launch(struct lused *u, const Gpusched__LaunchRecord *m)
-{
-	u->leaf = record_string(&m->cgroup);
-	for (size_t i = 0; i < m->n_limits; i++) {
-		if (m->limits[i]->kind == LIMIT_MEMORY && m->limits[i]->own_leaf) {
-			free(u->memory);
-			u->memory = record_string(&m->limits[i]->dir);
-		}
-	}
-	u->n_gpus = m->n_gpu_uuids < LGPUS_MAX ? m->n_gpu_uuids : LGPUS_MAX;
-	u->gpus = xcalloc(u->n_gpus, sizeof(*u->gpus));
-	u->allowed_mb = m->gpu_mem_allowed_mb;
-	for (size_t i = 0; i < u->n_gpus; i++) {
-		strncpy(u->gpus[i].uuid, m->gpu_uuids[i], sizeof(u->gpus[i].uuid) - 1);
-		if (m->report && i < m->report->n_gpus)
-			u->gpus[i].index = m->report->gpus[i];
-	}
-}
-
-/* By its records: it may have been started by a launcher before us. */
-static struct lused *lused_new(const struct lrun *r)
-{
-	struct lused *u = xcalloc(1, sizeof(*u));
-	ProtobufCMessage *m;
-
-	u->fresh = true;
-	u->waited_us = UINT64_MAX;
-	read_record(r, RECORD_LAUNCH, &gpusched__launch_record__descriptor, &m);
-	if (m)
-		take_launch(u, (Gpusched__LaunchRecord *)m);
-	else
-		u->gpus = xcalloc(1, sizeof(*u->gpus));
-	if (!u->leaf)
-		u->leaf = xstrdup("");
-	if (!u->memory)
-		u->memory = xstrdup("");
-	if (m)
-		protobuf_c_message_free_unpacked(m, NULL);
-	read_record(r, RECORD_USED, &gpusched__run_used__descriptor, &m);
-	if (m) {
-		run_used_from_message((Gpusched__RunUsed *)m, &u->used);
-		protobuf_c_message_free_unpacked(m, NULL);
-	}
-	return u;
-}
-
-void lused_free(struct lused *u)
-{
-	if (!u)
-		return;
-	free(u->leaf);
-	free(u->memory);
-	free(u->gpus);
-	free(u);
-}
-
-const struct run_used *lwatch_used(const struct lrun *r)
-{
-	return r->used ? &r->used->used : NULL;
-}
-
 /* --- slices ---------------------------------------------------------------------------------- */
 
 static struct lrun *run_at(const struct lwatch *w)
@@ -189,15 +99,10 @@ static struct lrun *run_at(const struct lwatch *w)
 	return r && r->state == LRUN_RUNNING ? r : NULL;
 }
 
-static bool is_guarded(const struct lused *u)
-{
-	return u->allowed_mb && u->n_gpus;
-}
-
 /* Is it one of a quick round? */
 static void take_guarded(struct lwatch *w, struct lused *u)
 {
-	if (!is_guarded(u)) {
+	if (!lused_is_guarded(u)) {
 		w->runs[w->at] = (struct run_id){ 0 };
 		return;
 	}
@@ -213,7 +118,7 @@ static void count_cgroups(struct lwatch *w)
 		return;
 	if (!r->used)
 		r->used = lused_new(r);
-	w->some_guarded |= is_guarded(r->used);
+	w->some_guarded |= lused_is_guarded(r->used);
 	if (w->quick) {
 		take_guarded(w, r->used);
 		return;
@@ -271,89 +176,6 @@ static void add_gpus(struct lwatch *w, struct lused *u, struct used_pids mine)
 	u->sampled = now;
 }
 
-static void keep_record(const struct lrun *r)
-{
-	Gpusched__RunUsed m;
-	int dir = lrun_dir(r, false);
-
-	run_used_to_message(&r->used->used, &m);
-	/* On a full tmpfs the one of before stays: peaks are a little older then. */
-	if (dir >= 0)
-		record_write(dir, RECORD_USED, &m.base, 0, NULL);
-	if (dir >= 0)
-		close(dir);
-}
-
-struct others {
-	const struct lrun *r;
-	uint64_t bit, mb;
-};
-
-static void add_other(struct lrun *r, void *arg)
-{
-	struct others *o = arg;
-
-	if (r != o->r && r->gpus & o->bit && r->has_parts)
-		o->mb += r->share_mb;
-}
-
-/* As it is now: what others have booked meanwhile is theirs. */
-static void set_allowed(struct lrun *r)
-{
-	const Gpusched__RunReport *b = r->report;
-	struct lused *u = r->used;
-
-	for (size_t i = 0; i < u->n_gpus; i++) {
-		struct used_gpu *gpu = &u->gpus[i];
-		struct others others = { .r = r, .bit = (uint64_t)1 << gpu->index };
-
-		gpu->allowed_before_mb = gpu->allowed_mb;
-		gpu->allowed_mb = u->allowed_mb;
-		if (u->allowed_mb <= b->share_mb)
-			continue;
-		lruns_each(r->l, add_other, &others);
-		gpu->allowed_mb = overmem_allowed(
-		        b->share_mb, u->allowed_mb, lgpus_mem_mb(r->l->gpus, gpu->uuid), others.mb);
-	}
-}
-
-/* It uses more of its burst than is left of that: has it taken that since, or have others come whose
- * that is? These are asked to give back (lburst.c), as is who had more when it was first looked at.
- */
-static bool others_came(const struct lrun *r, const struct used_gpu *gpu)
-{
-	const struct lused *u = r->used;
-
-	if (u->allowed_mb <= r->share_mb || gpu->own_mb > u->allowed_mb)
-		return false;
-	return r->burst_time || !u->looked || gpu->own_mb <= gpu->own_before_mb ||
-	       gpu->allowed_mb < gpu->allowed_before_mb;
-}
-
-/* Does it use more than it may? Who is to be ended is ended until he is. */
-static void check_memory(struct lrun *r)
-{
-	struct lused *u = r->used;
-	enum overmem_policy policy = r->l->rules.over_memory;
-	char text[OVERMEM_TEXT];
-	int i;
-
-	if (!is_guarded(u))
-		return;
-	set_allowed(r);
-	i = overmem_find(u->gpus, u->n_gpus);
-	if (i >= 0 && policy == OVERMEM_END && others_came(r, &u->gpus[i]))
-		i = -1;
-	u->looked = true;
-	if (i < 0 || (u->over_told && policy != OVERMEM_END))
-		return;
-	overmem_text(text, &u->gpus[i], u->allowed_mb);
-	if (!u->over_told)
-		log_warning("run %s: %s", r->name, text);
-	u->over_told = true;
-	lrun_over_memory(r, policy, text);
-}
-
 static void check_guarded(struct lwatch *w, struct lrun *r)
 {
 	struct lused *u = r->used;
@@ -372,9 +194,9 @@ static void check_guarded(struct lwatch *w, struct lrun *r)
 		        (struct used_pids){ pids, n });
 	free(pids);
 	if (used_differ(&before, &u->used))
-		keep_record(r);
+		lused_keep(r);
 	if (w->uses)
-		check_memory(r);
+		lused_check_memory(r);
 }
 
 /* What is only a sum over processes that live counts by how much it has grown. */
@@ -418,9 +240,9 @@ static void count_run(struct lwatch *w)
 		add_gpus(w, u, (struct used_pids){ pids, n });
 	free(pids);
 	if (u->kept && used_differ(&before, &u->used))
-		keep_record(r);
+		lused_keep(r);
 	if (w->uses)
-		check_memory(r);
+		lused_check_memory(r);
 }
 
 /* --- telling --------------------------------------------------------------------------------- */
@@ -447,16 +269,8 @@ static void add_to_tell(struct telling *t, struct lrun *r)
 {
 	size_t i = t->n++;
 
-	run_used_to_message(&r->used->used, &t->runs[i]);
-	gpusched__run_id__init(&t->ids[i]);
-	t->ids[i].job = r->id.job;
-	t->ids[i].task = r->id.task;
-	t->ids[i].attempt = r->id.attempt;
-	t->ids[i].rank = r->id.rank;
-	t->runs[i].run = &t->ids[i];
+	lused_message(r, &t->runs[i], &t->ids[i]);
 	t->list[i] = &t->runs[i];
-	t->runs[i].burst_job = r->burst_job;
-	t->runs[i].burst_time = r->burst_time;
 	r->used->told = r->used->used;
 	r->used->fresh = false;
 	if (t->n == TELL_MAX)
@@ -764,64 +578,10 @@ void lwatch_started(struct launcher *l)
 		set_round(w, wait);
 }
 
-/* --- for lburst.c ---------------------------------------------------------------------------- */
-
-static const struct used_gpu *gpu_of(const struct lrun *r, unsigned index)
-{
-	for (size_t i = 0; r->used && i < r->used->n_gpus; i++) {
-		if (r->used->gpus[i].index == index)
-			return &r->used->gpus[i];
-	}
-	return NULL;
-}
-
-uint64_t lwatch_own_mb(const struct lrun *r, unsigned index)
-{
-	const struct used_gpu *gpu = gpu_of(r, index);
-
-	return gpu ? gpu->own_mb : 0;
-}
-
-uint64_t lwatch_card_mb(const struct lrun *r, unsigned index)
-{
-	const struct used_gpu *gpu = gpu_of(r, index);
-
-	return gpu ? lgpus_mem_mb(r->l->gpus, gpu->uuid) : 0;
-}
-
-void lwatch_text(const struct lrun *r, unsigned index, char out[OVERMEM_TEXT])
-{
-	const struct used_gpu *gpu = gpu_of(r, index);
-
-	*out = '\0';
-	if (gpu)
-		overmem_text(out, gpu, r->used->allowed_mb);
-}
-
 void lwatch_hurry(struct launcher *l)
 {
 	if (l->watch)
 		set_timer(l->watch->quick_timer, 0);
-}
-
-void lwatch_tell_burst(const struct lrun *r)
-{
-	Gpusched__RunsUsed m = GPUSCHED__RUNS_USED__INIT;
-	static const struct run_used nothing;
-	Gpusched__RunUsed used, *list = &used;
-	Gpusched__RunId id = GPUSCHED__RUN_ID__INIT;
-
-	run_used_to_message(r->used ? &r->used->used : &nothing, &used);
-	id.job = r->id.job;
-	id.task = r->id.task;
-	id.attempt = r->id.attempt;
-	id.rank = r->id.rank;
-	used.run = &id;
-	used.burst_job = r->burst_job;
-	used.burst_time = r->burst_time;
-	m.n_runs = 1;
-	m.runs = &list;
-	launcher_send(r->l, GPUSCHED__MSG_TYPE__MSG_LAUNCHER_USED, &m.base);
 }
 
 void lwatch_period(struct launcher *l)

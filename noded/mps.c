@@ -29,8 +29,9 @@
 #include "noded/rundir.h"
 #include "noded/shepherd.h"
 
-#define PAUSE_MS 10  /* between two looks */
-#define WHY_MAX  200 /* of what the daemon says is wrong */
+#define KILL_MS  2000 /* for what was killed to be gone */
+#define PAUSE_MS 10   /* between two looks */
+#define WHY_MAX  200  /* of what the daemon says is wrong */
 #define ASK      "get_server_list\n"
 #define QUIT     "quit\n"
 #define PID_FILE "nvidia-cuda-mps-control.pid" /* in the pipe directory */
@@ -124,16 +125,23 @@ static void take_said(struct mps *m, int fd)
 			*line = ' ';
 }
 
+/* One that hangs in the kernel is left to itself. */
 static int wait_for(pid_t pid, int64_t deadline_ms)
 {
 	int status, left;
 	struct pollfd end = { .fd = (int)syscall(SYS_pidfd_open, pid, 0), .events = POLLIN };
+	bool ended;
 
 	left = (int)(deadline_ms - now_ms());
-	if (end.fd < 0 || poll(&end, 1, left > 0 ? left : 0) != 1)
+	ended = end.fd >= 0 && poll(&end, 1, left > 0 ? left : 0) == 1;
+	if (!ended) {
 		kill(pid, SIGKILL); /* our own child, not waited for yet */
+		ended = end.fd < 0 || poll(&end, 1, KILL_MS) == 1;
+	}
 	if (end.fd >= 0)
 		close(end.fd);
+	if (!ended)
+		return -1;
 	waitpid(pid, &status, 0);
 	return WIFEXITED(status) ? WEXITSTATUS(status) : -1;
 }

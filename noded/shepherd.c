@@ -218,14 +218,13 @@ static int begin(struct shepherd *s)
 /* --- programs of the site ----------------------------------------------------------------------
  */
 
-static void obey(struct shepherd *s);
 static void hear_hold(struct shepherd *s);
 
 static bool still_launching(void *arg)
 {
 	struct shepherd *s = arg;
 
-	obey(s);
+	shepherd_obey(s);
 	hear_hold(s);
 	return s->ending.phase == ENDING_LAUNCHING;
 }
@@ -235,7 +234,7 @@ static bool to_its_end(void *arg)
 {
 	struct shepherd *s = arg;
 
-	obey(s);
+	shepherd_obey(s);
 	hear_hold(s);
 	return true;
 }
@@ -403,114 +402,6 @@ static void reap(struct shepherd *s)
 	}
 }
 
-/* Takes it over. An order that is said again after a while no longer says on whose behalf. */
-static void obey_end(struct shepherd *s, Gpusched__EndRun *o)
-{
-	Gpusched__EndRun *old = s->order;
-
-	if (*o->detail && s->ending.phase <= ENDING_GRACE)
-		snprintf(s->detail, sizeof(s->detail), "%s", o->detail);
-	ending_order(
-	        &s->ending, (enum end_cause)o->cause, (int)o->signal, o->grace_s * SECOND, mono());
-	if (old && !old->give_back && old->cause == o->cause && !*o->by_user && !o->by_job) {
-		old->requeue = o->requeue;
-		protobuf_c_message_free_unpacked(&o->base, NULL);
-		return;
-	}
-	if (old)
-		protobuf_c_message_free_unpacked(&old->base, NULL);
-	s->order = o;
-}
-
-static void tell_notes(struct shepherd *s, usec_t now);
-
-/* It is to give back what it has borrowed of a GPU, or no longer. Takes the order over. */
-static void obey_give_back(struct shepherd *s, Gpusched__EndRun *o)
-{
-	bool asked = s->order && s->order->give_back, taken;
-	usec_t now = mono();
-
-	if (o->withdrawn) /* a first process that the signal has ended ends the run */
-		taken = asked && !s->main_gone && ending_withdraw(&s->ending, now);
-	else
-		taken = ending_ask(&s->ending, (int)o->signal, o->grace_s * SECOND, now);
-	if (!taken) {
-		protobuf_c_message_free_unpacked(&o->base, NULL);
-		return;
-	}
-	snprintf(s->detail, sizeof(s->detail), "%s", o->detail);
-	if (s->order)
-		protobuf_c_message_free_unpacked(&s->order->base, NULL);
-	s->order = o;
-	s->burst_time = o->withdrawn ? 0 : clock_us(CLOCK_REALTIME) + o->grace_s * SECOND;
-	if (o->withdrawn) {
-		rundir_no_interrupt(s->rundir);
-		protobuf_c_message_free_unpacked(&o->base, NULL);
-		s->order = NULL;
-	}
-	tell_notes(s, now);
-}
-
-/* What is suspended goes on by its own order alone. */
-static void obey_signal(struct shepherd *s, const Gpusched__SignalRun *order)
-{
-	int sig = (int)order->signal;
-
-	if (!s->executed || (s->holding && sig == SIGCONT))
-		return;
-	/* Our own child, not reaped yet: the number is still its. */
-	if (!order->script_only)
-		contain_signal(s->leaf, sig);
-	else if (!s->main_gone)
-		kill(s->main, sig);
-}
-
-static void obey_note(struct shepherd *s, const Gpusched__RunNote *note)
-{
-	if (*s->detail)
-		return;
-	snprintf(s->detail, sizeof(s->detail), "%s", note->text);
-	s->tell_detail = note->tell;
-}
-
-static void obey_suspend(struct shepherd *s, const Gpusched__SuspendRun *order)
-{
-	s->hold = order->suspend;
-	if (order->time_limit_s)
-		ending_set_limit(&s->ending,
-		        order->time_limit_s == UINT32_MAX ? 0 : order->time_limit_s * SECOND);
-}
-
-static void obey(struct shepherd *s)
-{
-	ProtobufCMessage *m;
-	unsigned type;
-	int r;
-
-	while ((r = order_receive(SHEPHERD_CTL_FD, &type, &m, NULL)) != 0) {
-		if (r < 0)
-			continue; /* of a version that we do not know; the launcher may repeat it */
-		switch (type) {
-		case GPUSCHED__MSG_TYPE__MSG_SIGNAL_RUN:
-			obey_signal(s, (Gpusched__SignalRun *)m);
-			break;
-		case GPUSCHED__MSG_TYPE__MSG_SUSPEND_RUN:
-			obey_suspend(s, (Gpusched__SuspendRun *)m);
-			break;
-		case ORDER_NOTE:
-			obey_note(s, (Gpusched__RunNote *)m);
-			break;
-		default:
-			if (((Gpusched__EndRun *)m)->give_back)
-				obey_give_back(s, (Gpusched__EndRun *)m);
-			else
-				obey_end(s, (Gpusched__EndRun *)m);
-			continue;
-		}
-		protobuf_c_message_free_unpacked(m, NULL);
-	}
-}
-
 /* From a process of the owner: it may do to the run what the owner may, and is believed nothing.
  * Who sends without end must not keep us from orders and from the clock. */
 static void hear_hold(struct shepherd *s)
@@ -525,7 +416,7 @@ static void hear_hold(struct shepherd *s)
 			return;
 		if (n == sizeof(note) && note.news == HOLD_SIGNAL && note.signal <= SIGNAL_LAST) {
 			order.signal = note.signal;
-			obey_signal(s, &order);
+			shepherd_signal(s, &order);
 			continue;
 		}
 		if (s->ending.phase <= ENDING_RUNNING)
@@ -558,7 +449,7 @@ static bool wants_notes(const struct shepherd *s)
 	return s->executed && s->ending.phase < ENDING_KILLING;
 }
 
-static void tell_notes(struct shepherd *s, usec_t now)
+void shepherd_tell_notes(struct shepherd *s, usec_t now)
 {
 	Gpusched__NotesRecord r = GPUSCHED__NOTES_RECORD__INIT;
 
@@ -583,7 +474,7 @@ static void look_at_notes(struct shepherd *s, usec_t now)
 		        &s->notes, s->rundir, &s->owner, s->start_wall, clock_us(CLOCK_REALTIME));
 	}
 	if (s->untold && now >= s->tell_next)
-		tell_notes(s, now);
+		shepherd_tell_notes(s, now);
 }
 
 static bool nothing_left(struct shepherd *s)
@@ -650,7 +541,7 @@ static void hold(struct shepherd *s, usec_t now)
 		return;
 	s->held = now;
 	ending_pause(&s->ending, now);
-	tell_notes(s, now);
+	shepherd_tell_notes(s, now);
 }
 
 static void release(struct shepherd *s, usec_t now)
@@ -662,7 +553,7 @@ static void release(struct shepherd *s, usec_t now)
 	s->held_us += now - s->held;
 	s->held = 0;
 	ending_go_on(&s->ending, now);
-	tell_notes(s, now);
+	shepherd_tell_notes(s, now);
 }
 
 /* What is to end must be able to react, whatever else it was ordered. */
@@ -697,7 +588,7 @@ static void act(struct shepherd *s)
 		if (!nothing_left(s))
 			kill_all(s, now);
 	if (s->ending.phase == ENDING_KILLING && shepherd_is_stuck(s, now))
-		tell_notes(s, now);
+		shepherd_tell_notes(s, now);
 	if (wants_notes(s))
 		look_at_notes(s, now);
 	if (s->news_wait)
@@ -751,7 +642,7 @@ static void watch(struct shepherd *s)
 		poll(p, sizeof(p) / sizeof(p[0]), wait_ms(s));
 		hear_child(s);
 		reap(s);
-		obey(s);
+		shepherd_obey(s);
 		hear_hold(s);
 		look_for_ack(s);
 	}

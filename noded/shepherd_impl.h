@@ -1,6 +1,7 @@
-/* shepherd_impl.h - the inside of gshepherd, for its two files
+/* shepherd_impl.h - the inside of gshepherd, for its three files
  *
  *	shepherd.c         from the start of a run to its end
+ *	shepherd_orders.c  what it is told meanwhile
  *	shepherd_report.c  how it ended and what it used
  */
 #ifndef NODED_SHEPHERD_IMPL_H
@@ -44,7 +45,7 @@ struct shepherd {
 
 	struct ending ending;
 	Gpusched__EndRun *order; /* the last one; NULL: none */
-	usec_t burst_time;      /* wall: it is to give back what it has borrowed; 0: it is not */
+	usec_t burst_time;       /* wall: it is to give back what it has borrowed; 0: it is not */
 	usec_t start_wall, start_mono, kill_next, kill_pause;
 	usec_t killed;   /* mono: first; 0: not yet */
 	char stuck[200]; /* what does not end all the same, once that was found; "" */
@@ -72,6 +73,13 @@ static inline usec_t mono(void)
 {
 	return clock_us(CLOCK_MONOTONIC);
 }
+
+/* Obey what the launcher has sent. */
+void shepherd_obey(struct shepherd *s);
+void shepherd_signal(struct shepherd *s, const Gpusched__SignalRun *order);
+
+/* Keep what the run says of itself, and what it was asked for, where the launcher finds it. */
+void shepherd_tell_notes(struct shepherd *s, usec_t now);
 
 /* Fill `stuck`, if all was killed so long ago that what is left hangs in the kernel. True: it is
  * new. */
