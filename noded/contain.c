@@ -31,7 +31,8 @@
 struct contain_root {
 	char *path; /* NULL: subreaper */
 	char why[160];
-	bool named; /* by the site: delegated to us */
+	int shortage; /* errno: what was tried failed for want of what may be there the next time */
+	bool named;   /* by the site: delegated to us */
 	bool devices;
 	struct limits_root *limits;
 };
@@ -115,13 +116,20 @@ static int try_path(const char *path)
 	return r;
 }
 
+static int shortage_of(int error)
+{
+	return error == EMFILE || error == ENFILE || error == ENOMEM ? error : 0;
+}
+
 /* Needs root, and a kernel that has it. */
-static bool try_filter(const char *path)
+static bool try_filter(const char *path, int *shortage)
 {
 	char *leaf = xasprintf("%s/" LEAF_PREFIX "probe", path);
 	struct contain *c = contain_new(leaf, NULL);
 	bool works = c && devfilter_attach(c->dirfd, NULL, 0, NULL) == 0;
 
+	if (!works)
+		*shortage = shortage_of(errno);
 	if (c)
 		contain_remove(c);
 	contain_free(c);
@@ -148,14 +156,18 @@ static char *choose_path(const char *mount, const char *want, const char *tag)
 static int use_cgroup(
         struct contain_root *root, const char *want, const char *tag, const char *demanded)
 {
-	char *mount = cgroupfs_mount(), *path = NULL;
+	char *mount, *path = NULL;
 
+	errno = 0;
+	mount = cgroupfs_mount();
 	if (!mount) {
+		root->shortage = shortage_of(errno);
 		snprintf(root->why, sizeof(root->why), "no cgroup2 hierarchy is mounted");
 		return -1;
 	}
 	path = choose_path(mount, want, tag);
 	if (cgroupfs_make(path, strlen(mount) + 1) < 0 || try_path(path) < 0) {
+		root->shortage = shortage_of(errno);
 		snprintf(root->why, sizeof(root->why), "%.100s: %s", path, strerror(errno));
 		rmdir(path);
 		free(path);
@@ -163,7 +175,7 @@ static int use_cgroup(
 	}
 	root->path = path;
 	root->named = want && *want;
-	root->devices = path && try_filter(path);
+	root->devices = path && try_filter(path, &root->shortage);
 	root->limits = path ? limits_root_new(mount, path, demanded) : NULL;
 	free(mount);
 	return path ? 0 : -1;
@@ -179,6 +191,12 @@ struct contain_root *contain_root_new(
 		snprintf(root->why, sizeof(root->why), "--cgroup=none");
 	} else if (use_cgroup(root, want, tag, demanded) < 0 && want && *want) {
 		error_set(err, ERR_SYSTEM, "cgroup '%s' cannot be used: %s", want, root->why);
+		contain_root_free(root);
+		return NULL;
+	}
+	if (root->shortage) {
+		error_set(err, ERR_SYSTEM, "what holds runs here cannot be found out: %s",
+		        strerror(root->shortage));
 		contain_root_free(root);
 		return NULL;
 	}

@@ -39,7 +39,7 @@ struct limits_root;
 /* `demanded`: CONTAIN_WORDS of the site (limits.h). `want`: "" or NULL: below our own cgroup's
  * mount, a root named after `tag`; "none": subreaper; else a path below the cgroup2 mount. That
  * cgroups really work is tried with a process, not guessed. If `want` names a path and it does not
- * work: NULL with ERR_SYSTEM. */
+ * work, or if descriptors or memory are too short to try: NULL with ERR_SYSTEM. */
 struct contain_root *contain_root_new(
         const char *want, const char *tag, const char *demanded, struct error *err);
 void contain_root_free(struct contain_root *root); /* NULL is fine */
