@@ -71,17 +71,20 @@ SHOW(mem)
 		        g->mem_mb ? "/" : "", g->mem_mb ? size_format_mb(all, g->mem_mb) : "");
 }
 
-/* "4812_7 20G,25%" */
+/* "4812_7 20G,25% to 30G" */
 static void say_part(
         char *text, size_t size, const Gpusched__RunId *run, const Gpusched__GpuPart *part)
 {
-	char share[UNITS_TEXT] = "", task[16] = "";
+	char share[UNITS_TEXT] = "", most[UNITS_TEXT] = "", task[16] = "";
 
 	if (run->task)
 		snprintf(task, sizeof(task), "_%" PRIu32, run->task);
 	if (part)
 		share_format(share, part->mem_mb, part->milli);
-	snprintf(text, size, "%" PRIu64 "%s%s%s", run->job, task, *share ? " " : "", share);
+	if (part && part->burst_mb)
+		size_format_mb(most, part->burst_mb);
+	snprintf(text, size, "%" PRIu64 "%s%s%s%s%s", run->job, task, *share ? " " : "", share,
+	        *most ? " to " : "", most);
 }
 
 /* "4402" has all of it; "4812 20G; 4813 10G,25%": parts */

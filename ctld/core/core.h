@@ -295,7 +295,7 @@ struct node_view {
 	const char *name;
 	const char *state; /* idle mixed allocated draining drained unknown down invalid */
 	const char *reason;
-	uint32_t reason_uid; /* CORE_BY_ITSELF: the controller's own doing */
+	uint32_t reason_uid;            /* CORE_BY_ITSELF: the controller's own doing */
 	usec_t reason_time, last_heard; /* wall */
 	uint32_t cpus, cpus_free;
 	uint64_t mem_mb, mem_free_mb;
@@ -332,10 +332,17 @@ struct gpu_view {
 bool core_gpu_view(const struct core *core, uint32_t node, uint32_t index, struct gpu_view *view);
 /* How close it is to each GPU of its node, by index: "X,NV4,PIX" (common/near.h); "": not known. */
 #define GPU_NEAR_TEXT (CONF_MAX_GPUS_PER_NODE * NEAR_WORD)
-void core_gpu_near(const struct core *core, uint32_t node, uint32_t index, char text[GPU_NEAR_TEXT]);
-/* Up to `max` runs that have it and their shares of it (charge 0: all); returns how many. */
-size_t core_gpu_runs(const struct core *core, uint32_t node, uint32_t index, struct run_id *runs,
-        struct share *shares, size_t max);
+void core_gpu_near(
+        const struct core *core, uint32_t node, uint32_t index, char text[GPU_NEAR_TEXT]);
+/* A run that has it, or a part of it. */
+struct gpu_run_view {
+	struct run_id run;
+	struct share share; /* charge 0: all of it */
+	uint64_t burst_mb;  /* of its memory it may use so much; 0: its share */
+};
+/* Up to `max` of them; returns how many. */
+size_t core_gpu_runs(const struct core *core, uint32_t node, uint32_t index,
+        struct gpu_run_view *runs, size_t max);
 /* Up to `max` runs of a node; returns how many there are. */
 size_t core_node_runs(const struct core *core, uint32_t node, struct run_id *runs, size_t max);
 

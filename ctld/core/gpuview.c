@@ -128,18 +128,20 @@ void core_gpu_near(const struct core *core, uint32_t n, uint32_t index, char tex
 		        i == index ? "X" : near_word(closeness_of(near, index, i), word));
 }
 
-size_t core_gpu_runs(const struct core *core, uint32_t n, uint32_t index, struct run_id *runs,
-        struct share *shares, size_t max)
+size_t core_gpu_runs(
+        const struct core *core, uint32_t n, uint32_t index, struct gpu_run_view *runs, size_t max)
 {
 	const struct node *node = nodes_at(core->nodes, n);
 	const struct run *run = node ? node_link_of(node)->runs : NULL;
 	size_t i = 0;
 
 	for (; run && i < max; run = run_link_of(run)->next_of_node) {
+		const struct job *job = run_link_of(run)->job;
+
 		if (!(run_info(run)->gpus >> index & 1))
 			continue;
-		runs[i] = run_info(run)->id;
-		shares[i++] = *run_share(run);
+		runs[i++] = (struct gpu_run_view){ run_info(run)->id, *run_share(run),
+			job ? job_info(job)->gpus->gpu_mem_burst_mb : 0 };
 	}
 	return i;
 }

@@ -119,18 +119,19 @@ Gpusched__Node *wire_node(const struct core *core, const struct conf *conf, uint
 }
 
 /* Those of a GPU's runs that have a part of it. */
-static void fill_parts(Gpusched__NodeGpu *m, const struct share *shares, struct arena *arena)
+static void fill_parts(Gpusched__NodeGpu *m, const struct gpu_run_view *runs, struct arena *arena)
 {
 	m->parts = wire_take(arena, m->n_runs * sizeof(*m->parts));
 	for (size_t i = 0; i < m->n_runs; i++) {
 		Gpusched__GpuPart *part;
 
-		if (!shares[i].charge)
+		if (!runs[i].share.charge)
 			continue;
 		part = WIRE_NEW(Gpusched__GpuPart, GPUSCHED__GPU_PART__INIT, arena);
 		part->run = m->runs[i];
-		part->mem_mb = shares[i].mem_mb;
-		part->milli = shares[i].milli;
+		part->mem_mb = runs[i].share.mem_mb;
+		part->milli = runs[i].share.milli;
+		part->burst_mb = runs[i].burst_mb;
 		m->parts[m->n_parts++] = part;
 	}
 }
@@ -139,8 +140,8 @@ Gpusched__NodeGpu *wire_node_gpu(const struct core *core, uint32_t node,
         const struct gpu_view *view, const char *by, struct arena *arena)
 {
 	Gpusched__NodeGpu *m = WIRE_NEW(Gpusched__NodeGpu, GPUSCHED__NODE_GPU__INIT, arena);
-	struct run_id runs[GPU_RUNS_SHOWN];
-	struct share shares[GPU_RUNS_SHOWN];
+	struct gpu_run_view runs[GPU_RUNS_SHOWN];
+	struct run_id ids[GPU_RUNS_SHOWN];
 	char who[32] = "", near[GPU_NEAR_TEXT];
 
 	if (view->since && !view->by_nobody && !by) {
@@ -161,9 +162,11 @@ Gpusched__NodeGpu *wire_node_gpu(const struct core *core, uint32_t node,
 	m->mem_mb = view->mem_mb;
 	m->card = view->card;
 	m->parts_mem_mb = view->parts_mem_mb;
-	m->n_runs = core_gpu_runs(core, node, view->index, runs, shares, GPU_RUNS_SHOWN);
-	m->runs = wire_run_names(runs, m->n_runs, arena);
-	fill_parts(m, shares, arena);
+	m->n_runs = core_gpu_runs(core, node, view->index, runs, GPU_RUNS_SHOWN);
+	for (size_t i = 0; i < m->n_runs; i++)
+		ids[i] = runs[i].run;
+	m->runs = wire_run_names(ids, m->n_runs, arena);
+	fill_parts(m, runs, arena);
 	core_gpu_near(core, node, view->index, near);
 	m->near = wire_copied(near, arena);
 	return m;

@@ -240,6 +240,8 @@ def test_a_burst_is_taken_back(machine):
         wait_until(lambda: c.run("gctl", "show", "job", borrower, "--json").stdout.count('"gpu_mem_now_mb":35123'),
                    lambda: c.run("gctl", "show", "job", borrower, "--json").stdout)
         assert c.state(borrower) == "RUNNING"
+        told = c.run("ginfo", "--gpus", "-h", "-o", "JOBS").stdout
+        assert f"{borrower} 20G to 40G" in told and f"{small} 1G" in told
         owner = c.submit(f"{SUM}; while ! [ -e {flag} ]; do sleep 0.05; done", "--gpu-mem=55G", "--no-summary")
         end = c.wait_state(borrower, "PREEMPTED")
         assert end["reason"] == "GpuBurst" and text in end["reason_text"]

@@ -41,12 +41,13 @@ size_t core_node_runs(const struct core *core, uint32_t node, struct run_id *run
 	return 1;
 }
 
-size_t core_gpu_runs(const struct core *core, uint32_t node, uint32_t index, struct run_id *runs,
-        struct share *shares, size_t max)
+size_t core_gpu_runs(const struct core *core, uint32_t node, uint32_t index,
+        struct gpu_run_view *runs, size_t max)
 {
 	(void)index;
-	shares[0] = (struct share){ .milli = 250, .charge = 427, .mem_mb = 20480 };
-	return core_node_runs(core, node, runs, max);
+	runs->share = (struct share){ .milli = 250, .charge = 427, .mem_mb = 20480 };
+	runs->burst_mb = 30720;
+	return core_node_runs(core, node, &runs->run, max);
 }
 
 void core_gpu_near(
@@ -528,6 +529,7 @@ static void test_parts(void **state)
 	assert_int_equal(gpu->parts[0]->run->job, 7);
 	assert_int_equal(gpu->parts[0]->mem_mb, 20480);
 	assert_int_equal(gpu->parts[0]->milli, 250);
+	assert_int_equal(gpu->parts[0]->burst_mb, 30720);
 	assert_string_equal(gpu->near, "PIX,X");
 	assert_true(protobuf_c_message_check(&gpu->base));
 }
