@@ -22,6 +22,7 @@ from cluster import ROOT, wait_until
 from launcher import Job, Launcher, alive, blake
 from proto import SCHEMA_OF, TYPES, frame, varint
 
+libc = ctypes.CDLL(None, use_errno=True)
 needs_root = pytest.mark.skipif(not ROOT, reason="needs root to become somebody else")
 
 

@@ -45,7 +45,7 @@ def test_two_on_one(cluster):
     assert shown(c, second)["gpu_share_milli"] == 250
     assert c.run("gqueue", "-h", "--csv", "-o", "GPUS,GPU-SHARE", "-j", first).stdout.strip() == 'l40s:1/20G,"20G, up to 30G"'
     gpu = c.run("ginfo", "--gpus", "-h", "--csv", "-o", "GPU,STATE,JOBS", "s1").stdout.strip()
-    parts = {first: (f"{first} 20G", 20480, 0), second: (f"{second} 10G,25%", 10240, 250)}
+    parts = {first: (f"{first} 20G to 30G", 20480, 0), second: (f"{second} 10G,25%", 10240, 250)}
     both = [[parts[a][0], parts[b][0]] for a, b in ((first, second), (second, first))]
     assert gpu in [f's1:0,shared,"{"; ".join(words)}"' for words in both]
     node = json.loads(c.run("ginfo", "--gpus", "--json", "s1").stdout)["nodes"][0]
