@@ -1,47 +1,11 @@
 /* sim_launcher.c - see sim_launcher.h */
-#include "noded/sim_launcher.h"
+
+#include "noded/sim_launcher_impl.h"
 
 #include <stdlib.h>
 #include <string.h>
 
 #include "common/xalloc.h"
-
-#define SECOND         ((usec_t)1000000)
-#define NEVER_AT       INT64_MAX
-#define SIGTERM_NUMBER 15
-#define SIGKILL_NUMBER 9
-
-struct record {
-	struct run_report report;   /* what is true; its strings are owned */
-	enum run_report_state told; /* what was said last; 0: nothing yet */
-	struct sim_course course;
-	usec_t start, begin_at,
-	        end_at; /* mono; NEVER_AT: not by itself, or past. start: once it ran */
-	usec_t ended;
-	bool ran; /* was RUNNING */
-	uint32_t limit_s, grace_s;
-	bool hold, ending; /* it is to be suspended, now or once it runs; was told to end */
-	bool told_suspended;
-	usec_t since; /* mono: of the present suspension */
-	usec_t left;  /* from the suspension to end_at; NEVER_AT: no such */
-	struct {
-		uint32_t exit_code, exit_signal;
-		enum end_cause cause;
-	} ends; /* how, at end_at */
-	struct record *next;
-};
-
-struct sim_launcher {
-	struct sim_world world;
-	char *incarnation;
-	uint64_t max_epoch, max_job;
-	struct record *first, **last;
-	size_t n;
-	bool hello_due;
-	struct run_report *hello_runs;
-	usec_t next_due; /* not later than the earliest begin_at or end_at */
-	bool changed;    /* some record has told != report.state */
-};
 
 struct sim_launcher *sim_launcher_new(const char *incarnation, const struct sim_world *world)
 {
@@ -51,7 +15,7 @@ struct sim_launcher *sim_launcher_new(const char *incarnation, const struct sim_
 		l->world = *world;
 	l->incarnation = xstrdup(incarnation);
 	l->last = &l->first;
-	l->next_due = NEVER_AT;
+	l->next_due = l->look_at = NEVER_AT;
 	l->hello_due = true;
 	return l;
 }
@@ -61,6 +25,8 @@ static void record_free(struct record *r)
 	free((char *)r->report.incarnation);
 	free((char *)r->report.gpu_type);
 	free((char *)r->report.detail);
+	if (r->order)
+		gpusched__start_run__free_unpacked(r->order, NULL);
 	free(r);
 }
 
@@ -113,7 +79,7 @@ static struct record *add(
 	r->report.gpu_type = xstrdup(gpu_type);
 	r->report.progress = "";
 	r->report.node_trouble = "";
-	r->begin_at = r->end_at = NEVER_AT;
+	r->begin_at = r->end_at = r->take_at = r->give_at = NEVER_AT;
 	*l->last = r;
 	l->last = &r->next;
 	l->n++;
@@ -122,7 +88,7 @@ static struct record *add(
 }
 
 /* Frees the record at `at`; the next one is there then. */
-static void drop(struct sim_launcher *l, struct record **at)
+static void drop_at(struct sim_launcher *l, struct record **at)
 {
 	struct record *r = *at;
 
@@ -133,9 +99,13 @@ static void drop(struct sim_launcher *l, struct record **at)
 	l->n--;
 }
 
-static bool alive(const struct record *r)
+static void drop(struct sim_launcher *l, const struct record *r)
 {
-	return r->report.state == REPORT_STARTING || r->report.state == REPORT_RUNNING;
+	struct record **at = &l->first;
+
+	while (*at != r)
+		at = &(*at)->next;
+	drop_at(l, at);
 }
 
 static void say_again(struct sim_launcher *l, struct record *r)
@@ -184,7 +154,7 @@ static struct sim_course course_of_label(const Gpusched__StartRun *order)
 	return c;
 }
 
-static void due(struct sim_launcher *l, usec_t at)
+void sim_due(struct sim_launcher *l, usec_t at)
 {
 	if (at < l->next_due)
 		l->next_due = at;
@@ -200,11 +170,10 @@ static void end_at(struct sim_launcher *l, struct record *r, usec_t at, enum end
 	r->ends.cause = cause;
 	r->ends.exit_code = exit_code;
 	r->ends.exit_signal = exit_signal;
-	due(l, at);
+	sim_due(l, at);
 }
 
-/* TERM at `at`, and KILL after the grace. */
-static void stop_at(
+void sim_stop_at(
         struct sim_launcher *l, struct record *r, usec_t at, enum end_cause cause, uint32_t grace_s)
 {
 	if (grace_s && !r->course.ignores_term)
@@ -225,8 +194,7 @@ static const struct run_report *refreshed(struct record *r, struct clocks now)
 	return &r->report;
 }
 
-/* When it ends, if nothing comes between; not while it is suspended. */
-static void schedule(struct sim_launcher *l, struct record *r)
+void sim_schedule(struct sim_launcher *l, struct record *r)
 {
 	usec_t begin = r->start + (usec_t)r->report.suspended_us;
 
@@ -234,11 +202,12 @@ static void schedule(struct sim_launcher *l, struct record *r)
 	end_at(l, r, begin + r->course.duration, END_EXIT, r->course.exit_code,
 	        r->course.exit_signal);
 	if (r->limit_s)
-		stop_at(l, r, begin + (usec_t)r->limit_s * SECOND, END_TIME_LIMIT, r->grace_s);
+		sim_stop_at(l, r, begin + (usec_t)r->limit_s * SECOND, END_TIME_LIMIT, r->grace_s);
+	if (r->asked && !r->course.gives_back)
+		sim_stop_at(l, r, r->asked_at, END_RECLAIM, r->grace_s);
 }
 
-/* What runs is stopped, or goes on. */
-static void suspend(struct sim_launcher *l, struct record *r, bool suspend, struct clocks now)
+void sim_suspend(struct sim_launcher *l, struct record *r, bool suspend, struct clocks now)
 {
 	if (r->report.state != REPORT_RUNNING || r->report.suspended == suspend)
 		return;
@@ -249,7 +218,7 @@ static void suspend(struct sim_launcher *l, struct record *r, bool suspend, stru
 	} else {
 		refreshed(r, now);
 		r->end_at = r->left == NEVER_AT ? NEVER_AT : now.mono + r->left;
-		due(l, r->end_at);
+		sim_due(l, r->end_at);
 	}
 	r->report.suspended = suspend;
 	l->changed = true;
@@ -265,8 +234,9 @@ static void begin(struct sim_launcher *l, struct record *r, struct clocks now)
 	r->report.state = REPORT_RUNNING;
 	r->report.start_time = now.wall;
 	l->changed = true;
-	schedule(l, r);
-	suspend(l, r, r->hold, now);
+	sim_schedule(l, r);
+	sim_memory_begins(l, r);
+	sim_suspend(l, r, r->hold, now);
 }
 
 static void finish(struct sim_launcher *l, struct record *r, struct clocks now)
@@ -282,6 +252,7 @@ static void finish(struct sim_launcher *l, struct record *r, struct clocks now)
 	r->begin_at = r->end_at = NEVER_AT;
 	r->ended = now.mono;
 	l->changed = true;
+	sim_memory_over(l, r);
 	tell_fact(l, r, now);
 }
 
@@ -302,7 +273,7 @@ static uint64_t gpus_held(const struct sim_launcher *l, bool share)
 	uint64_t set = 0;
 
 	for (const struct record *r = l->first; r; r = r->next) {
-		if (alive(r) && !(share && r->report.share_charge))
+		if ((alive(r) || r->waits) && !(share && r->report.share_charge))
 			set |= r->report.gpus;
 	}
 	return set;
@@ -319,7 +290,49 @@ static int check(struct sim_launcher *l, const Gpusched__StartRun *order, struct
 	l->max_epoch = order->epoch;
 	if (gpus_held(l, order->share_charge) & gpus_of(order))
 		return error_set(err, ERR_LAUNCH, "a GPU of this order is held by another run");
-	return l->world.accept ? l->world.accept(l->world.arg, order, err) : 0;
+	return 0;
+}
+
+/* It has its GPUs, and what it needs of them. */
+static void start_now(struct sim_launcher *l, struct record *r, const Gpusched__StartRun *order,
+        struct clocks now)
+{
+	struct run_id id = r->report.run;
+	struct error err;
+
+	if (l->world.accept && l->world.accept(l->world.arg, order, &err) < 0) {
+		drop(l, r);
+		never(l, id, order->epoch, END_LAUNCH, err.text);
+		return;
+	}
+	if (id.job > l->max_job)
+		l->max_job = id.job;
+	r->report.state = REPORT_STARTING;
+	r->course = l->world.course ? l->world.course(l->world.arg, order) : course_of_label(order);
+	tell_fact(l, r, now);
+	if (!r->course.begin_after) {
+		begin(l, r, now);
+		return;
+	}
+	r->begin_at = now.mono + r->course.begin_after;
+	sim_due(l, r->begin_at);
+}
+
+void sim_start_waiting(struct sim_launcher *l, struct record *r, struct clocks now)
+{
+	Gpusched__StartRun *order = r->order;
+
+	r->order = NULL;
+	r->waits = false;
+	start_now(l, r, order, now);
+	gpusched__start_run__free_unpacked(order, NULL);
+}
+
+/* It waits, and will not start: what it was told to is not done. */
+static void give_up(struct sim_launcher *l, struct record *r)
+{
+	sim_memory_waived(l, r);
+	drop(l, r);
 }
 
 static void start(struct sim_launcher *l, const Gpusched__StartRun *order, struct clocks now)
@@ -330,7 +343,8 @@ static void start(struct sim_launcher *l, const Gpusched__StartRun *order, struc
 	struct error err;
 
 	if (r) {
-		say_again(l, r);
+		if (!r->waits)
+			say_again(l, r);
 		return;
 	}
 	if (check(l, order, &err) < 0) {
@@ -338,8 +352,6 @@ static void start(struct sim_launcher *l, const Gpusched__StartRun *order, struc
 		return;
 	}
 	r = add(l, id, order->gpu_type, "");
-	if (id.job > l->max_job)
-		l->max_job = id.job;
 	r->report.epoch = order->epoch;
 	r->report.gpus = gpus_of(order);
 	r->report.cpus = order->cpus;
@@ -349,17 +361,10 @@ static void start(struct sim_launcher *l, const Gpusched__StartRun *order, struc
 	r->report.share_mb = order->share_mb;
 	r->report.share_burst_mb = order->share_burst_mb;
 	r->report.nodes = order->nnodes ? order->nnodes : 1;
-	r->report.state = REPORT_STARTING;
 	r->limit_s = order->time_limit_s;
 	r->grace_s = order->grace_s;
-	r->course = l->world.course ? l->world.course(l->world.arg, order) : course_of_label(order);
-	tell_fact(l, r, now);
-	if (!r->course.begin_after) {
-		begin(l, r, now);
-		return;
-	}
-	r->begin_at = now.mono + r->course.begin_after;
-	due(l, r->begin_at);
+	if (!sim_memory_waits(l, r, order))
+		start_now(l, r, order, now);
 }
 
 static void end(struct sim_launcher *l, const struct agent_end *end, struct clocks now)
@@ -370,11 +375,14 @@ static void end(struct sim_launcher *l, const struct agent_end *end, struct cloc
 		return;
 	if (!r) {
 		never(l, end->run, end->epoch, END_NONE, "ended before it was started");
+	} else if (r->waits) {
+		give_up(l, r);
+		never(l, end->run, end->epoch, END_LAUNCH, "it was ended before it was started");
 	} else if (alive(r)) {
-		suspend(l, r, false, now); /* it must be able to react */
+		sim_suspend(l, r, false, now); /* it must be able to react */
 		r->hold = false;
 		r->ending = true;
-		stop_at(l, r, now.mono, end->cause, end->grace_s);
+		sim_stop_at(l, r, now.mono, end->cause, end->grace_s);
 	} else {
 		say_again(l, r);
 	}
@@ -390,24 +398,22 @@ static void hold(struct sim_launcher *l, const struct agent_suspend *s, struct c
 	if (s->time_limit_s && s->time_limit_s != r->limit_s) {
 		bool stopped = r->report.suspended;
 
-		suspend(l, r, false, now);
+		sim_suspend(l, r, false, now);
 		r->limit_s = s->time_limit_s == UINT32_MAX ? 0 : s->time_limit_s;
 		if (r->report.state == REPORT_RUNNING)
-			schedule(l, r);
-		suspend(l, r, stopped, now);
+			sim_schedule(l, r);
+		sim_suspend(l, r, stopped, now);
 	}
-	suspend(l, r, s->suspend, now);
+	/* Who was asked to give back can, or is ended; then it is stopped. */
+	sim_suspend(l, r, s->suspend && !r->asked, now);
 }
 
 static void forget(struct sim_launcher *l, struct run_id id)
 {
-	struct record **at = &l->first, *r = find(l, id);
+	struct record *r = find(l, id);
 
-	if (!r || alive(r))
-		return;
-	while (*at != r)
-		at = &(*at)->next;
-	drop(l, at);
+	if (r && !alive(r) && !r->waits)
+		drop(l, r);
 }
 
 void sim_launcher_tell(struct sim_launcher *l, const struct agent_effect *effect, struct clocks now)
@@ -442,6 +448,7 @@ static void hello(struct sim_launcher *l, struct agent_event *event, struct cloc
 
 	free(l->hello_runs);
 	l->hello_runs = xcalloc(l->n, sizeof(*l->hello_runs));
+	sim_memory_hello(l, now);
 	for (struct record *r = l->first; r; r = r->next) {
 		l->hello_runs[n++] = *refreshed(r, now);
 		r->told = r->report.state;
@@ -466,9 +473,10 @@ void sim_launcher_pass(struct sim_launcher *l, struct clocks now)
 	for (struct record *r = l->first; r; r = r->next) {
 		if (r->begin_at <= now.mono && r->begin_at <= r->end_at)
 			begin(l, r, now);
+		sim_memory_pass(l, r, now);
 		if (r->end_at <= now.mono)
 			finish(l, r, now);
-		due(l, r->begin_at < r->end_at ? r->begin_at : r->end_at);
+		sim_due(l, r->begin_at < r->end_at ? r->begin_at : r->end_at);
 	}
 }
 
@@ -494,6 +502,8 @@ bool sim_launcher_next(struct sim_launcher *l, struct agent_event *event, struct
 		hello(l, event, now);
 		return true;
 	}
+	if (l->look_at <= now.mono)
+		sim_memory_look(l, now);
 	if (!l->changed)
 		return false;
 	for (struct record *r = l->first; r; r = r->next) {
@@ -513,11 +523,24 @@ bool sim_launcher_next(struct sim_launcher *l, struct agent_event *event, struct
 
 usec_t sim_launcher_next_timer(const struct sim_launcher *l)
 {
-	return l->hello_due || l->changed ? 0 : l->next_due;
+	if (l->hello_due || l->changed)
+		return 0;
+	return l->look_at < l->next_due ? l->look_at : l->next_due;
+}
+
+/* The orders of those who wait are gone with it. */
+static void forget_waiting(struct sim_launcher *l)
+{
+	for (struct record *r = l->first, *next; r; r = next) {
+		next = r->next;
+		if (r->waits)
+			give_up(l, r);
+	}
 }
 
 void sim_launcher_restart(struct sim_launcher *l)
 {
+	forget_waiting(l);
 	l->hello_due = true;
 }
 
@@ -526,6 +549,7 @@ void sim_launcher_reboot(struct sim_launcher *l, const char *incarnation, struct
 	struct record **at = &l->first;
 
 	sim_launcher_pass(l, now);
+	forget_waiting(l);
 	while (*at) {
 		struct record *r = *at;
 
@@ -537,9 +561,9 @@ void sim_launcher_reboot(struct sim_launcher *l, const char *incarnation, struct
 		if (r->report.state == REPORT_ENDED && now.mono - r->ended >= SIM_SYNC)
 			at = &r->next;
 		else
-			drop(l, at);
+			drop_at(l, at);
 	}
-	l->next_due = NEVER_AT;
+	l->next_due = l->look_at = NEVER_AT;
 	free(l->incarnation);
 	l->incarnation = xstrdup(incarnation);
 	l->hello_due = true;

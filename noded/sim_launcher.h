@@ -11,6 +11,10 @@
  * `sim=SECONDS[:EXIT]` (SECONDS may have a fraction, EXIT is 0..255): without it a run ends at once
  * with exit code 0. A time limit ends it as usual.
  *
+ * What a run with a burst borrows of its GPUs' memory its world says too: that, and how large cards
+ * are. A start waits until its part is there, as with the real one, and noded/burst.h says who is
+ * asked to give back. Where the size of cards is not said nobody has borrowed anything.
+ *
  * What it keeps stands for the records in tmpfs and for the shepherds: sim_launcher_restart() is
  * the death of the process, which they outlive, sim_launcher_reboot() that of the node.
  */
@@ -30,6 +34,21 @@ struct sim_course {
 	usec_t begin_after, duration, obey_after;
 	uint32_t exit_code, exit_signal;
 	bool ignores_term;
+	/* It uses so much memory of each GPU, or what of it is there, `takes_after` it runs; less
+	 * than its part counts as that. When it is asked it gives back after `obey_after`, or not.
+	 */
+	uint64_t own_mb;
+	usec_t takes_after;
+	bool gives_back;
+};
+
+/* What happened with memory of GPUs. */
+enum sim_memory {
+	SIM_MEMORY_NEEDED, /* an order has come; it is started once its part is there */
+	SIM_MEMORY_WAIVED, /* that is never to be */
+	SIM_MEMORY_USED,   /* by what runs: so much of each, from now on */
+	SIM_MEMORY_ASKED,  /* to give back what it has borrowed */
+	SIM_MEMORY_LEFT,   /* it need not any more */
 };
 
 struct sim_world {
@@ -41,6 +60,13 @@ struct sim_world {
 	 * REPORT_RUNNING when it was suspended or goes on, REPORT_ENDED when it has ended
 	 * (END_NODE_FAIL: with its node). NULL: nobody asks. */
 	void (*fact)(void *arg, const struct run_report *report, struct clocks now);
+	/* MiB of a GPU; 0: not known. NULL: of none. */
+	uint64_t (*card_mb)(void *arg, unsigned gpu);
+	/* NULL: nobody asks. */
+	void (*memory)(
+	        void *arg, enum sim_memory what, const struct run_report *report, uint64_t used_mb);
+	/* What the controller is told of it: burst_job and burst_time. NULL: nothing. */
+	void (*used)(void *arg, struct run_id run, const struct run_used *used);
 	void *arg;
 };
 
@@ -70,6 +96,9 @@ void sim_launcher_restart(struct sim_launcher *l);
 /* The node went down and came up with another incarnation. What ran is dead and its records are
  * lost with tmpfs; ends older than SIM_SYNC are on disk and still told. */
 void sim_launcher_reboot(struct sim_launcher *l, const char *incarnation, struct clocks now);
+
+/* What was said to `used` and still is so, once more: messages get lost. */
+void sim_launcher_tell_used(struct sim_launcher *l);
 
 /* Records held: runs, ends not forgotten, tombstones. */
 size_t sim_launcher_records(const struct sim_launcher *l);

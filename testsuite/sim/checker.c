@@ -370,6 +370,7 @@ static void task_over(struct checker *c, struct task *task)
 	else if (task->cancelled && !strcmp(task->final, "NODE_FAIL"))
 		return; /* the cancel met a dead node: ended either way */
 	waits_over(c, task);
+	burst_over(c, task);
 	if (lives)
 		checker_violated(c, "I8: job %s has ended and run %" PRIu64 " lives",
 		        task_label(task), lives->key.attempt);
@@ -419,7 +420,16 @@ static const struct fact_row {
 	{ "end", "nnnnwnnn", fact_end },
 	{ "stop", "nnnn", fact_stop },
 	{ "gone", "nnnnwn", fact_gone },
-	{ "share", "nnnnnn", fact_share },
+	{ "share", "nnnnnnn", fact_share },
+	{ "burst", "nn", fact_burst },
+	{ "needs", "nnnnwxn", fact_needs },
+	{ "waived", "nnnn", fact_waived },
+	{ "uses", "nnnnn", fact_uses },
+	{ "asked", "nnnn", fact_asked },
+	{ "excused", "nnnn", fact_excused },
+	{ "reclaimed", "nnnn", fact_reclaimed },
+	{ "reclaims", "w", fact_reclaims },
+	{ "lent", "jwn", fact_lent },
 	{ "card", "wnn", fact_card },
 	{ "apart", "w", fact_apart },
 	{ "health", "ww", fact_health },
@@ -592,6 +602,30 @@ size_t checker_parts(const struct checker *c)
 	HASH_ITER(hh, c->runs, run, tmp)
 	{
 		n += run->started && run->shares;
+	}
+	return n;
+}
+
+size_t checker_asked(const struct checker *c)
+{
+	struct run *run, *tmp;
+	size_t n = 0;
+
+	HASH_ITER(hh, c->runs, run, tmp)
+	{
+		n += run->was_asked;
+	}
+	return n;
+}
+
+size_t checker_reclaimed(const struct checker *c)
+{
+	struct run *run, *tmp;
+	size_t n = 0;
+
+	HASH_ITER(hh, c->runs, run, tmp)
+	{
+		n += run->reclaimed;
 	}
 	return n;
 }

@@ -43,6 +43,11 @@
  *	    the agent has to tell of, and what lives there are the same runs, and where they are not
  *	    that is over within two heartbeats (of its beginning, or of when they began to hear)
  *
+ *	I25 what was borrowed of a GPU's memory is there when it is needed: no run starts while its
+ *	    part is lent. Asked to give back is only who has a burst and has borrowed of what others
+ *	    need, ended for it only who was asked; his job waits again or is PREEMPTED, as
+ *	    its partition and its owner say, and nobody else is. Every run has its job's burst
+ *
  * The journal: one fact a line, words separated by blanks, '#' starts a comment. Times are
  * microseconds of one monotonic clock, non-decreasing over `start`, `end`, `reboot` of one node.
  *
@@ -68,8 +73,18 @@
  *	stop JOB TASK ATTEMPT RANK       all of it was stopped, whatever became of it then
  *	gone JOB TASK ATTEMPT RANK NODE TIME
  *	                                 nothing is left of it; how it ended is not known
- *	share JOB TASK ATTEMPT RANK MILLI MIB
- *	                                 before its start: so much of each of its GPUs, no more
+ *	share JOB TASK ATTEMPT RANK MILLI MIB BURST
+ *	                                 before its start: so much of each of its GPUs, no more; of
+ *					 its memory up to BURST (0: MIB) while nobody else needs it
+ *	burst JOB MIB                    a client submitted it with that burst
+ *	needs JOB TASK ATTEMPT RANK NODE GPUS MIB
+ *					 it was ordered and is started once that is there
+ *	waived JOB TASK ATTEMPT RANK	 that is not to be any more
+ *	uses JOB TASK ATTEMPT RANK MIB	 so much of the memory of each of its GPUs
+ *	asked JOB TASK ATTEMPT RANK	 to give back; excused ...: it need not any more
+ *	reclaimed JOB TASK ATTEMPT RANK	 before its end: that is because it did not
+ *	reclaims MODE			 the partition's: off, requeue, cancel
+ *	lent JOB STATE ATTEMPT		 a client was shown it so with the reason GpuBurst
  *	card NODE GPU MIB                so much of that GPU's memory can be shared
  *	apart NODE                       runs of different users share no GPU there
  *	health NODE WORD                 what becomes of the jobs on a GPU that is taken out of use:
@@ -116,9 +131,11 @@ void checker_say(struct checker *c, const char *fmt, ...) __attribute__((format(
 size_t checker_violations(const struct checker *c);
 void checker_print(const struct checker *c, FILE *out);
 size_t checker_facts(const struct checker *c);
-size_t checker_looks(const struct checker *c); /* at a node that has heard for two heartbeats */
-size_t checker_stops(const struct checker *c); /* runs that were suspended */
-size_t checker_parts(const struct checker *c); /* that had parts of GPUs */
+size_t checker_looks(const struct checker *c);     /* at a node that has heard for two heartbeats */
+size_t checker_stops(const struct checker *c);     /* runs that were suspended */
+size_t checker_parts(const struct checker *c);     /* that had parts of GPUs */
+size_t checker_asked(const struct checker *c);     /* runs, to give back what they had borrowed */
+size_t checker_reclaimed(const struct checker *c); /* that were ended because they did not */
 /* Attempts on several nodes: of which all ranks were started; of which only some were. */
 size_t checker_gangs(const struct checker *c, bool whole);
 

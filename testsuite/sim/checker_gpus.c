@@ -16,7 +16,8 @@ void fact_share(struct checker *c, const struct words *f)
 
 	run->shares = true;
 	run->milli = f->u[5];
-	run->mib = f->u[6];
+	run->mib = run->used = f->u[6];
+	run->burst = f->u[7];
 }
 
 void fact_card(struct checker *c, const struct words *f)

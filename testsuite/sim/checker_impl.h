@@ -3,6 +3,7 @@
  *	checker.c	facts of clients, the table of facts, what must hold when all is over
  *	checker_runs.c	facts of nodes: what really ran, where and when
  *	checker_gpus.c	who has which GPU, or what part of it, and what is wrong with them
+ *	checker_burst.c	memory of GPUs that is borrowed, and given back
  *	checker_agree.c	whether the controller and its nodes know of the same runs
  *	checker_waits.c	what a job asked for before it may start, and before it may start again
  *
@@ -51,6 +52,7 @@ struct job {
 	uint64_t delay;     /* before the second, doubled each time */
 	uint64_t begin;     /* no start before this */
 	bool deadline;      /* it has one */
+	uint64_t burst;     /* MiB that it may borrow up to; 0: none */
 	struct task *tasks; /* all that were ever heard of */
 	UT_hash_handle hh;
 };
@@ -68,6 +70,7 @@ struct task {
 	bool requeued;                 /* that was asked for at some time */
 	char final[NAME_LEN];          /* "" while it has not ended */
 	uint64_t code, signal, attempt;
+	uint64_t lent;         /* its attempt that was shown as PREEMPTED, GpuBurst */
 	uint64_t since_cancel; /* attempts that were started after it was acknowledged */
 	struct run *runs;      /* all that were ever heard of */
 	UT_hash_handle hh;
@@ -92,6 +95,10 @@ struct run {
 	bool started, ended, rebooted, stopped;
 	bool shares; /* its GPUs: it has so much of each */
 	uint64_t milli, mib;
+	uint64_t burst, used;  /* MiB; used: at least mib */
+	bool needs;            /* it is to be started once its part is there */
+	bool asked, reclaimed; /* asked: at this moment */
+	bool was_asked, had_to_wait;
 	bool told;          /* to end */
 	struct run *beside; /* that was on one of its GPUs where users are kept apart */
 	struct sighting booked, told_of; /* by the controller; by the agent */
@@ -129,7 +136,8 @@ struct checker {
 	struct token *tokens;
 	char **violations;
 	size_t n_violations, n_facts, n_looks;
-	uint64_t heartbeat; /* 0: not said */
+	uint64_t heartbeat;  /* 0: not said */
+	bool reclaims_again; /* who is ended for what it has borrowed waits again */
 };
 
 /* The words of a fact by position: as they are; numbers; tasks, for a word "12_3". */
@@ -179,6 +187,16 @@ void gpus_give_back(struct node *node, struct run *run);
 /* When all is over, and everybody is known: different users shared no GPU where they must not. */
 void gpus_over(struct checker *c);
 
+/* --- checker_burst.c ------------------------------------------------------------------------- */
+
+fact_fn fact_burst, fact_needs, fact_waived, fact_uses, fact_asked, fact_excused, fact_reclaimed,
+        fact_reclaims, fact_lent;
+
+/* A run has started: is its part there? */
+void burst_started(struct checker *c, struct run *run);
+/* When all is over: did it come back, or not, as it was to? */
+void burst_over(struct checker *c, const struct task *task);
+
 /* --- checker_agree.c ------------------------------------------------------------------------- */
 
 fact_fn fact_heartbeat, fact_contact, fact_parted, fact_books, fact_tells, fact_looked;
@@ -188,6 +206,10 @@ fact_fn fact_heartbeat, fact_contact, fact_parted, fact_books, fact_tells, fact_
 fact_fn fact_array, fact_throttle, fact_waits, fact_any, fact_stays, fact_alone, fact_attempts,
         fact_comeback, fact_begin, fact_deadline;
 
+/* Nobody asked for it, its node was not lost and its GPUs had nothing: it ended by itself. */
+bool ended_by_itself(struct checker *c, const struct run *run);
+/* The number of its last attempt. */
+uint64_t last_attempt(const struct task *task);
 /* A run has started: might it? */
 void waits_started(struct checker *c, const struct run *run);
 /* It is shown as ended in this way: may it be? */

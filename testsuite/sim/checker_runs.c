@@ -100,6 +100,7 @@ void fact_start(struct checker *c, const struct words *f)
 	snprintf(run->node, sizeof(run->node), "%s", f->w[6]);
 	check_beside(c, task, run);
 	gpus_take(c, node, run);
+	burst_started(c, run);
 	waits_started(c, run);
 }
 

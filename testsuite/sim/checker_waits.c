@@ -172,14 +172,19 @@ static bool may_be_requeued(struct checker *c, const struct run *run)
 	return run->told || run->task->requeued || (node->stops && (node->faulty & run->gpus));
 }
 
+bool ended_by_itself(struct checker *c, const struct run *run)
+{
+	return was_heard(c, run) && !may_be_requeued(c, run);
+}
+
 static void check_delay(struct checker *c, const struct run *run)
 {
 	const struct job *job = run->task->job;
 	const struct run *before = run_before(run);
 	uint64_t delay = job->delay, n;
 
-	if (!before || !was_heard(c, before) || !comes_back(job, before->code, before->signal) ||
-	        may_be_requeued(c, before))
+	if (!before || !comes_back(job, before->code, before->signal) ||
+	        !ended_by_itself(c, before))
 		return;
 	for (n = attempts_of(run->task); n > 1; n--)
 		delay *= 2;
@@ -375,7 +380,7 @@ static void check_alone(struct checker *c, const struct task *task)
 
 /* The number of its last attempt. Of those that were not started some may count all the same: a
  * node had told of the record, and went down before it started anything. */
-static uint64_t last_attempt(const struct task *task)
+uint64_t last_attempt(const struct task *task)
 {
 	uint64_t last = 0;
 

@@ -259,24 +259,34 @@ static bool has_ended(const char *state)
 	return true;
 }
 
+/* Its state, and that it is so for what is borrowed of a GPU. */
+static void say_shown(const struct sim_client *c, const Gpusched__Job *job, const char *task)
+{
+	if (!strcmp(job->reason, "GpuBurst"))
+		checker_say(c->o.checker, "lent %" PRIu64 "%s %s %u", job->id, task, job->state,
+		        job->attempt);
+	checker_say(c->o.checker, "state %" PRIu64 "%s %s %u %u %u", job->id, task, job->state,
+	        job->exit_code, job->exit_signal, job->attempt);
+}
+
 static void say_state(const struct sim_client *c, const Gpusched__Job *job)
 {
+	char task[16];
 	struct taskset set;
 	struct error err;
 
 	if (!*job->array) {
-		checker_say(c->o.checker, "state %" PRIu64 " %s %u %u %u", job->id, job->state,
-		        job->exit_code, job->exit_signal, job->attempt);
+		say_shown(c, job, "");
 		return;
 	}
 	if (taskset_parse_kept(job->tasks, &set, &err) < 0) {
 		fprintf(stderr, "client: the tasks of a job: %s\n", err.text);
 		abort();
 	}
-	for (; set.count; taskset_remove(&set, taskset_first(&set)))
-		checker_say(c->o.checker, "state %" PRIu64 "_%u %s %u %u %u", job->id,
-		        taskset_first(&set), job->state, job->exit_code, job->exit_signal,
-		        job->attempt);
+	for (; set.count; taskset_remove(&set, taskset_first(&set))) {
+		snprintf(task, sizeof(task), "_%u", taskset_first(&set));
+		say_shown(c, job, task);
+	}
 	taskset_clear(&set);
 }
 

@@ -440,6 +440,12 @@ static int take_agent(struct sim_controller *c, const struct peer *peer, unsigne
 		if (wire_report((const void *)m, &ev.run.report, err) < 0)
 			return -1;
 		break;
+	case GPUSCHED__MSG_TYPE__MSG_RUNS_USED:
+		if (wire_runs_used((const void *)m, c->spec, &ev, err) < 0)
+			return -1;
+		ev.used.node = (uint32_t)peer->node;
+		ev.used.session = peer->link;
+		break;
 	case GPUSCHED__MSG_TYPE__MSG_GPU_REPORT:
 		if (wire_gpu_report((const void *)m, c->spec, &ev, err) < 0)
 			return -1;

@@ -1,16 +1,19 @@
 /* faultsim.c - the fault simulation: one seed, one history
  *
- * usage: faultsim [--seeds N] [--first N | --seed N] [--twice] [--forgetful] [--verbose]
+ * usage: faultsim [--seeds N] [--first N | --seed N] [--twice] [--forgetful] [--boundless]
+ *	[--verbose]
  *
- * In every other seed nodes find their GPUs, which fail and come back, and jobs share them.
+ * In every other seed nodes find their GPUs, which fail and come back, and jobs share them; some
+ * borrow memory beyond their part, and others come for it.
  *
  * For each seed: a cluster of a few nodes and users in virtual time, and a mix of faults that the
  * seed chooses: the controller killed, its power cut, agents killed, nodes rebooted, links broken
  * and stalled, messages late and twice, clocks that jump. Then the faults stop, everything is
  * started, and the checker judges what was promised. Each seed is run twice where --twice says so:
  * the same history must come out. With --forgetful the first node has a bug: it never tells that a
- * run has ended, and the checker must see that it and the controller differ. Exits 1 at the first
- * violation, with the seed.
+ * run has ended, and the checker must see that it and the controller differ; with --boundless it
+ * takes its GPUs' memory for endless, and asks nobody to give back what he has borrowed. Exits 1 at
+ * the first violation, with the seed.
  */
 #include <inttypes.h>
 #include <stdio.h>
@@ -47,14 +50,15 @@ static const char conf_text[] =
         "node_defaults = { %s };\n"
         "nodes = ( { name = \"n[1-3]\"; cpus = 8; gpus = \"a:4\"; }, "
         "{ name = \"n4\"; cpus = 8; gpus = \"a:2,b:2\"; } );\n"
-        "partitions = ( { name = \"batch\"; nodes = \"ALL\"; default = true; grace = \"2s\"; } "
-        ");\n";
+        "partitions = ( { name = \"batch\"; nodes = \"ALL\"; default = true; grace = \"2s\"; "
+        "preempt_mode = \"%s\"; } );\n";
 
 /* How bad the world is; chosen by the seed. Intervals are mean times between faults, 0: never. */
 struct mix {
 	usec_t kill, power, agent, reboot, stall, jump, gpu;
 	bool fence;
 	unsigned suspend_ppm; /* of the jobs are suspended for a while */
+	usec_t pause;         /* of clients, at most */
 	struct workload_mix work;
 	struct link_faults faults;
 };
@@ -70,9 +74,10 @@ struct sim {
 	struct sim_node *nodes[NODES];
 	struct sim_client *clients[CLIENTS];
 	struct mix mix;
-	bool faulty, has_gpus, forgetful;
+	bool faulty, has_gpus, forgetful, boundless;
 	uint64_t heard[NODES]; /* over this link, at the last look */
 	char node_keys[200];
+	const char *preempt_mode;
 	uint64_t faults;
 };
 
@@ -96,6 +101,7 @@ static struct mix mix_choose(struct engine *e)
 	m.stall = engine_chance(e, 400000) ? engine_between(e, 5 * SEC, 60 * SEC) : 0;
 	m.jump = engine_chance(e, 300000) ? engine_between(e, 20 * SEC, 100 * SEC) : 0;
 	m.fence = engine_chance(e, 300000);
+	m.pause = 10 * SEC;
 	m.suspend_ppm = engine_chance(e, 600000) ? 300000 : 0;
 	m.work = (struct workload_mix){ .max_gpus = 4,
 		.max_nodes = NODES,
@@ -127,6 +133,13 @@ static void mix_gpus(struct sim *s)
 	        jobs[engine_below(e, 3)], SIM_GPUS_EVENTS, share[how], how == 3 ? "one" : "any");
 	s->mix.gpu = engine_chance(e, 800000) ? engine_between(e, SEC, 40 * SEC) : 0;
 	s->mix.work.part_ppm = how ? 600000 : 0;
+	s->preempt_mode = engine_chance(e, 700000) ? "requeue" : "cancel";
+	/* Many at a time, so that what is borrowed of a card is needed by somebody. */
+	if (how && engine_chance(e, 500000)) {
+		s->mix.pause = 2 * SEC;
+		s->mix.work.part_ppm = 950000;
+		s->mix.work.max_gpus = 2;
+	}
 	s->mix.work.type = "b";
 }
 
@@ -344,6 +357,7 @@ static void make_nodes(struct sim *s)
 			.run_high = engine_between(s->engine, SEC, 30 * SEC),
 			.ignores_term_ppm = 200000,
 			.forgetful = s->forgetful && !i,
+			.boundless = s->boundless && !i,
 			.conf = s->has_gpus ? s->conf : NULL };
 
 		s->nodes[i] = sim_node_new(&o);
@@ -363,7 +377,7 @@ static void make_clients(struct sim *s, unsigned jobs)
 			.jobs = jobs,
 			.mix = s->mix.work,
 			.pause_low = MS,
-			.pause_high = 10 * SEC,
+			.pause_high = s->mix.pause,
 			.cancel_ppm = 150000,
 			.requeue_ppm = 50000,
 			.suspend_ppm = s->mix.suspend_ppm };
@@ -389,14 +403,16 @@ static void sim_make(struct sim *s, uint64_t seed, const char *dir)
 	s->checker = checker_new();
 	s->vfs = fault_vfs_new(VFS_NAME, seed);
 	s->mix = mix_choose(s->engine);
+	s->preempt_mode = "off";
 	if (s->has_gpus)
 		mix_gpus(s);
 	snprintf(text, sizeof(text), conf_text, s->mix.fence ? "fence = \"/sbin/fence\";" : "",
-	        s->has_gpus ? "mig_of = \"a\";" : "", s->node_keys);
+	        s->has_gpus ? "mig_of = \"a\";" : "", s->node_keys, s->preempt_mode);
 	s->conf = conf_parse(text, "faultsim.conf", &problems);
 	if (!s->conf)
 		fail(seed, problems.v[0].text);
 	conf_problems_clear(&problems);
+	checker_say(s->checker, "reclaims %s", s->preempt_mode);
 	make_munge(s);
 	s->controller = sim_controller_new(&(struct sim_controller_options){ .engine = s->engine,
 	        .checker = s->checker,
@@ -534,12 +550,19 @@ static void calm(struct sim *s)
 struct totals {
 	struct sim_client_count clients;
 	uint64_t faults, facts, looks, commits, restarts, simulated_s, whole, in_part, stops, gpus,
-	        parts;
+	        parts, asked, reclaimed;
 };
 
-static uint64_t run_seed(uint64_t seed, const char *dir, bool forgetful, struct totals *t)
+/* Bugs of the first node, for the checker to find. */
+struct bugs {
+	bool forgetful, boundless;
+};
+
+static uint64_t run_seed(uint64_t seed, const char *dir, const struct bugs *bugs, struct totals *t)
 {
-	struct sim s = { .faulty = true, .forgetful = forgetful };
+	struct sim s = {
+		.faulty = true, .forgetful = bugs->forgetful, .boundless = bugs->boundless
+	};
 	struct sim_controller_stats stats;
 	uint64_t hash;
 
@@ -567,6 +590,8 @@ static uint64_t run_seed(uint64_t seed, const char *dir, bool forgetful, struct 
 	t->looks += checker_looks(s.checker);
 	t->stops += checker_stops(s.checker);
 	t->parts += checker_parts(s.checker);
+	t->asked += checker_asked(s.checker);
+	t->reclaimed += checker_reclaimed(s.checker);
 	for (unsigned i = 0; i < NODES; i++)
 		t->gpus += sim_node_gpu_faults(s.nodes[i]);
 	t->commits += stats.commits;
@@ -586,7 +611,8 @@ static uint64_t run_seed(uint64_t seed, const char *dir, bool forgetful, struct 
 int main(int argc, char **argv)
 {
 	uint64_t first = 1, n = 30;
-	bool twice = false, verbose = false, forgetful = false;
+	bool twice = false, verbose = false;
+	struct bugs bugs = { false, false };
 	struct totals t = { 0 };
 	char dir[] = "/tmp/faultsim-XXXXXX";
 	time_t start = time(NULL);
@@ -601,23 +627,25 @@ int main(int argc, char **argv)
 		else if (!strcmp(argv[i], "--twice"))
 			twice = true;
 		else if (!strcmp(argv[i], "--forgetful"))
-			forgetful = true;
+			bugs.forgetful = true;
+		else if (!strcmp(argv[i], "--boundless"))
+			bugs.boundless = true;
 		else if (!strcmp(argv[i], "--verbose"))
 			verbose = true;
 		else {
 			fprintf(stderr, "usage: faultsim [--seeds N] [--first N] [--seed N] "
-			                "[--twice] [--forgetful] [--verbose]\n");
+			                "[--twice] [--forgetful] [--boundless] [--verbose]\n");
 			return 2;
 		}
 	}
 	if (!mkdtemp(dir))
 		return 2;
 	for (uint64_t seed = first; seed < first + n; seed++) {
-		uint64_t hash = run_seed(seed, dir, forgetful, &t);
+		uint64_t hash = run_seed(seed, dir, &bugs, &t);
 
 		if (verbose)
 			printf("seed %" PRIu64 " %016" PRIx64 "\n", seed, hash);
-		if (twice && run_seed(seed, dir, forgetful, &t) != hash)
+		if (twice && run_seed(seed, dir, &bugs, &t) != hash)
 			fail(seed, "the same seed gave another history");
 	}
 	rmdir(dir);
@@ -625,15 +653,19 @@ int main(int argc, char **argv)
 	       " of them in %" PRIu64 " bulks, %" PRIu64 " tasks, %" PRIu64 " faults, %" PRIu64
 	       " restarts, %" PRIu64 " commits, %" PRIu64 " facts, %" PRIu64 " looks, %" PRIu64
 	       " gangs and %" PRIu64 " that never were whole, %" PRIu64 " suspended runs, %" PRIu64
-	       " with parts of GPUs, %" PRIu64 " GPUs that failed, %" PRIu64
-	       " simulated hours in %ld s\n",
+	       " with parts of GPUs, %" PRIu64
+	       " that were asked for what they had borrowed, %" PRIu64 " ended for it, %" PRIu64
+	       " GPUs that failed, %" PRIu64 " simulated hours in %ld s\n",
 	        n, first, t.clients.jobs, t.clients.in_bulks, t.clients.bulks, t.clients.tasks,
 	        t.faults, t.restarts, t.commits, t.facts, t.looks, t.whole, t.in_part, t.stops,
-	        t.parts, t.gpus, t.simulated_s / 3600, (long)(time(NULL) - start));
-	if (n >= SEEDS_THAT_TELL && (!t.whole || !t.in_part || !t.stops || !t.clients.bulks ||
-	                                    !t.clients.tasks || !t.parts || !t.gpus || !t.looks))
+	        t.parts, t.asked, t.reclaimed, t.gpus, t.simulated_s / 3600,
+	        (long)(time(NULL) - start));
+	if (n >= SEEDS_THAT_TELL &&
+	        (!t.whole || !t.in_part || !t.stops || !t.clients.bulks || !t.clients.tasks ||
+	                !t.parts || !t.gpus || !t.looks || !t.reclaimed || t.asked == t.reclaimed))
 		fail(first,
-		        "no gang ran, none was broken, no run suspended, no GPU shared or lost, no "
-		        "node heard for long, or there was no bulk or array: nothing was shown");
+		        "no gang ran, none was broken, no run suspended, no GPU shared or lost, "
+		        "nothing borrowed and given back, no node heard for long, or there was no "
+		        "bulk or array: nothing was shown");
 	return 0;
 }

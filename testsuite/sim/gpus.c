@@ -131,6 +131,11 @@ const Gpusched__Inventory *sim_gpus_inventory(const struct sim_gpus *g)
 	return &g->inventory;
 }
 
+uint64_t sim_gpus_mem_mb(const struct sim_gpus *g, unsigned gpu)
+{
+	return gpu < g->n ? g->v[gpu].mem_mb : 0;
+}
+
 size_t sim_gpus_faults(const struct sim_gpus *g)
 {
 	return g->n_faults;

@@ -30,6 +30,9 @@ void sim_gpus_free(struct sim_gpus *g); /* NULL is fine */
 /* For the node's registration; borrowed. */
 const Gpusched__Inventory *sim_gpus_inventory(const struct sim_gpus *g);
 
+/* So much of its memory can be shared; 0: there is no such GPU. */
+uint64_t sim_gpus_mem_mb(const struct sim_gpus *g, unsigned gpu);
+
 /* Something happens to one of them. True: there is something to tell. */
 bool sim_gpus_happens(struct sim_gpus *g);
 /* The node was booted: what a reset cures is cured, and what was not acknowledged is forgotten. */

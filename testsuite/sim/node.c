@@ -9,6 +9,7 @@
 
 #include "common/frame.h"
 #include "common/msg.h"
+#include "common/runused.h"
 #include "common/signedjob.h"
 #include "common/xalloc.h"
 #include "noded/convert.h"
@@ -128,6 +129,15 @@ static struct sim_course choose_course(void *arg, const Gpusched__StartRun *orde
 	};
 
 	sim_program(order->run, &c.exit_code, &c.exit_signal);
+	if (order->share_burst_mb > order->share_mb && engine_chance(e, 900000)) {
+		c.own_mb = order->share_burst_mb;
+		if (engine_chance(e, 400000))
+			c.own_mb = (uint64_t)engine_between(
+			        e, (usec_t)order->share_mb, (usec_t)order->share_burst_mb);
+		c.duration += engine_between(e, 0, n->o.run_high); /* that others come in time */
+		c.takes_after = engine_between(e, 0, 200 * MS);
+		c.gives_back = engine_chance(e, 500000);
+	}
 	return c;
 }
 
@@ -136,8 +146,12 @@ static void happened(void *arg, const struct run_report *r, struct clocks now)
 	const struct sim_node *n = arg;
 
 	if (r->state == REPORT_STARTING && r->share_charge)
-		checker_say(n->o.checker, "share %" PRIu64 " %u %u %u %u %" PRIu64, r->run.job,
-		        r->run.task, r->run.attempt, r->run.rank, r->share_milli, r->share_mb);
+		checker_say(n->o.checker, "share %" PRIu64 " %u %u %u %u %" PRIu64 " %" PRIu64,
+		        r->run.job, r->run.task, r->run.attempt, r->run.rank, r->share_milli,
+		        r->share_mb, r->share_burst_mb);
+	if (r->state == REPORT_ENDED && r->cause == END_RECLAIM)
+		checker_say(n->o.checker, "reclaimed %" PRIu64 " %u %u %u", r->run.job, r->run.task,
+		        r->run.attempt, r->run.rank);
 	if (r->state == REPORT_STARTING)
 		checker_say(n->o.checker,
 		        "start %" PRIu64 " %u %u %u %u %s %" PRIu64 " %" PRIx64 " %" PRId64,
@@ -153,14 +167,68 @@ static void happened(void *arg, const struct run_report *r, struct clocks now)
 		        r->exit_signal, now.mono);
 }
 
+static uint64_t card_mb(void *arg, unsigned gpu)
+{
+	const struct sim_node *n = arg;
+	uint64_t mb = n->gpus ? sim_gpus_mem_mb(n->gpus, gpu) : 0;
+
+	return n->o.boundless ? mb * 100 : mb;
+}
+
+static void memory_happened(
+        void *arg, enum sim_memory what, const struct run_report *r, uint64_t used_mb)
+{
+	static const char *const facts[] = { [SIM_MEMORY_NEEDED] = "needs",
+		[SIM_MEMORY_WAIVED] = "waived",
+		[SIM_MEMORY_USED] = "uses",
+		[SIM_MEMORY_ASKED] = "asked",
+		[SIM_MEMORY_LEFT] = "excused" };
+	const struct sim_node *n = arg;
+	char more[120] = "";
+
+	if (what == SIM_MEMORY_NEEDED)
+		snprintf(more, sizeof(more), " %s %" PRIx64 " %" PRIu64, n->o.name, r->gpus,
+		        r->share_mb);
+	else if (what == SIM_MEMORY_USED)
+		snprintf(more, sizeof(more), " %" PRIu64, used_mb);
+	checker_say(n->o.checker, "%s %" PRIu64 " %u %u %u%s", facts[what], r->run.job, r->run.task,
+	        r->run.attempt, r->run.rank, more);
+}
+
+/* As noded/node.c: to a controller whose orders count. */
+static void tell_used(void *arg, struct run_id run, const struct run_used *used)
+{
+	struct sim_node *n = arg;
+	Gpusched__RunsUsed m = GPUSCHED__RUNS_USED__INIT;
+	Gpusched__RunUsed one, *list = &one;
+	Gpusched__RunId id = GPUSCHED__RUN_ID__INIT;
+	uint8_t bytes[256];
+
+	if (!sim_node_is_registered(n))
+		return;
+	run_used_to_message(used, &one);
+	id.job = run.job;
+	id.task = run.task;
+	id.attempt = run.attempt;
+	id.rank = run.rank;
+	one.run = &id;
+	m.n_runs = 1;
+	m.runs = &list;
+	assert(gpusched__runs_used__get_packed_size(&m) <= sizeof(bytes));
+	link_send(n->o.engine, n->link, SIDE_NODE, GPUSCHED__MSG_TYPE__MSG_RUNS_USED, bytes,
+	        gpusched__runs_used__pack(&m, bytes));
+}
+
 static void work(void *arg, void **own);
 
 /* The shepherds when it is time, whoever is up; the launcher's words a little later, in order. */
 static void arm_work(struct sim_node *n)
 {
-	usec_t now = engine_now(n->o.engine).mono, at = sim_launcher_next_due(n->launcher);
+	usec_t now = engine_now(n->o.engine).mono;
+	usec_t at = n->agent ? sim_launcher_next_timer(n->launcher)
+	                     : sim_launcher_next_due(n->launcher);
 
-	if (n->agent && sim_launcher_next_timer(n->launcher) <= now)
+	if (n->agent && at <= now)
 		at = now + engine_between(n->o.engine, 50, 5 * MS);
 	if (at >= n->due)
 		return;
@@ -401,6 +469,7 @@ static void on_message(void *owner, uint64_t link, int type, const void *bytes, 
 	if (ev.kind == AGENT_REGISTERED) {
 		n->takes_faults = ((const Gpusched__Registered *)m)->takes_faults;
 		tell_gpus(n, NULL);
+		sim_launcher_tell_used(n->launcher);
 	}
 }
 
@@ -454,7 +523,13 @@ static void incarnation_of(const struct sim_node *n, char out[64])
 struct sim_node *sim_node_new(const struct sim_node_options *options)
 {
 	struct sim_node *n = xcalloc(1, sizeof(*n));
-	const struct sim_world world = { accept_order, choose_course, happened, n };
+	const struct sim_world world = { .accept = accept_order,
+		.course = choose_course,
+		.fact = happened,
+		.card_mb = card_mb,
+		.memory = memory_happened,
+		.used = tell_used,
+		.arg = n };
 	char incarnation[64];
 
 	n->o = *options;

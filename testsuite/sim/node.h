@@ -34,8 +34,9 @@ struct sim_node_options {
 	void *arg;
 	usec_t run_low, run_high;  /* how long programs last */
 	unsigned ignores_term_ppm; /* programs that only KILL ends */
-	bool forgetful;            /* a bug for the checker to find: ends are not told */
-	const struct conf *conf;   /* of its GPUs, which are found and may fail; NULL: none is */
+	/* Bugs for the checker to find: ends are not told; GPUs' memory never comes to an end. */
+	bool forgetful, boundless;
+	const struct conf *conf; /* of its GPUs, which are found and may fail; NULL: none is */
 };
 
 struct sim_node *sim_node_new(const struct sim_node_options *options);

@@ -54,8 +54,10 @@ static void choose_part(struct choice *c)
 		c->req->gpu_share_milli = (uint32_t)(100 * engine_between(e, 1, 8));
 	if (what)
 		c->req->gpu_mem_mb = (uint64_t)(1024 * engine_between(e, 1, 33));
-	if (what && engine_chance(e, 300000))
-		c->req->gpu_mem_burst_mb = c->req->gpu_mem_mb + 2048;
+	if (!what || !engine_chance(e, 500000))
+		return;
+	c->req->gpu_mem_burst_mb = c->req->gpu_mem_mb + (uint64_t)(1024 * engine_between(e, 0, 81));
+	expect(c->job, "burst", "%" PRIu64, c->req->gpu_mem_burst_mb);
 }
 
 /* One node, or a gang of a number or a range of nodes, with GPUs by node or in all. */

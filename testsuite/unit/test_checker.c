@@ -44,7 +44,24 @@
 
 /* It has so much of GPU 0. */
 #define PART(job, milli, mib) \
-	"share " #job " 0 1 0 " #milli " " #mib ";start " #job " 0 1 0 1 n1 5 1 20;"
+	"share " #job " 0 1 0 " #milli " " #mib " 0;start " #job " 0 1 0 1 n1 5 1 20;"
+
+/* A card of 100, of which job 1 has 40, with a burst of 90; that it uses; and so much job 2 is to
+ * have. */
+#define BURST                                                              \
+	"card n1 0 100;submit 1 1 a;attempts 1 2;burst 1 90;submit 2 1 b;" \
+	"share 1 0 1 0 0 40 90;start 1 0 1 0 1 n1 5 1 20;"
+#define LENT  BURST "uses 1 0 1 0 90;needs 2 0 1 0 n1 1 50;"
+#define TAKES "share 2 0 1 0 0 50 0;start 2 0 1 0 1 n1 5 1 40;"
+/* Both end; job 1 as its owner had it do, job 2 well. */
+#define BOTH(state)                                                                  \
+	TAKES "end 1 0 1 0 n1 0 0 50;end 2 0 1 0 n1 0 0 60;state 1 " state " 0 0 1;" \
+	      "state 2 COMPLETED 0 0 1;quiet"
+/* It did not give back, and is ended. */
+#define ENDED LENT "asked 1 0 1 0;reclaimed 1 0 1 0;end 1 0 1 0 n1 0 0 30;"
+#define SHOWN "lent 1 PREEMPTED 1;state 1 PREEMPTED 0 0 1;"
+#define AGAIN "share 1 0 2 0 0 40 90;start 1 0 2 0 1 n2 5 1 70;end 1 0 2 0 n2 0 0 80;"
+#define REST  TAKES "end 2 0 1 0 n1 0 0 60;state 2 COMPLETED 0 0 1;quiet"
 
 /* It runs on n1 since 50, and they have heard each other long before; each of the two has it. */
 #define HEARD "heartbeat 10;contact n1 20;submit 1 1 a;start 1 0 1 0 1 n1 5 1 50;"
@@ -195,6 +212,32 @@ static const struct {
 	{ "", "apart n1;submit 1 7 a;submit 2 7 b;" PART(1, 0, 0) PART(2, 0, 0) },
 	{ "I4", "apart n1;submit 1 7 a;submit 2 8 b;" PART(1, 0, 0) PART(2, 0, 0) "quiet" },
 	{ "", "submit 1 7 a;submit 2 8 b;" PART(1, 0, 0) PART(2, 0, 0) },
+	/* what is borrowed of GPUs */
+	{ "", LENT "lent 2 CONFIGURING 1;asked 1 0 1 0;lent 1 RUNNING 1;uses 1 0 1 0 40;"
+	           "excused 1 0 1 0;" BOTH("COMPLETED") },
+	{ "", LENT "asked 1 0 1 0;waived 2 0 1 0;excused 1 0 1 0;uses 1 0 1 0 90" },
+	{ "I25", BURST "uses 1 0 1 0 91" },
+	{ "I25", LENT TAKES },
+	{ "I25", LENT "asked 1 0 1 0;uses 1 0 1 0 51;" TAKES },
+	{ "I25", LENT "waived 2 0 1 0;asked 1 0 1 0" },
+	{ "I25", BURST "uses 1 0 1 0 50;needs 2 0 1 0 n1 1 50;asked 1 0 1 0" },
+	{ "I25", BURST "needs 2 0 1 0 n1 1 50;asked 1 0 1 0" },
+	{ "I25", "card n1 0 100;" PART(1, 0, 40) "needs 2 0 1 0 n1 1 70;asked 1 0 1 0" },
+	{ "I25", LENT "reclaimed 1 0 1 0" },
+	{ "I25", LENT "asked 1 0 1 0;excused 1 0 1 0;reclaimed 1 0 1 0" },
+	{ "I25", LENT "asked 1 0 1 0;uses 1 0 1 0 40;reclaimed 1 0 1 0" },
+	{ "I25", "submit 1 1 a;burst 1 90;" PART(1, 0, 40) "end 1 0 1 0 n1 0 0 30;"
+	                                                   "state 1 COMPLETED 0 0 1;quiet" },
+	{ "I25", BURST "lent 1 RUNNING 1" },
+	{ "I25", LENT "asked 1 0 1 0;lent 1 PREEMPTED 1" },
+	{ "", "reclaims cancel;" ENDED SHOWN REST },
+	{ "I25", "reclaims cancel;" ENDED "state 1 PREEMPTED 0 0 1;" REST },
+	{ "I25", "reclaims cancel;" LENT "waived 2 0 1 0;end 1 0 1 0 n1 0 0 30;" SHOWN },
+	{ "I25", "reclaims cancel;" ENDED AGAIN "state 1 COMPLETED 0 0 2;" REST },
+	{ "", "reclaims cancel;again 1;" ENDED AGAIN "state 1 COMPLETED 0 0 2;" REST },
+	{ "", "reclaims requeue;" ENDED AGAIN "state 1 COMPLETED 0 0 2;" REST },
+	{ "I25", "reclaims requeue;" ENDED SHOWN REST },
+	{ "", "reclaims requeue;" ENDED "attempts 1 1;" SHOWN REST },
 	/* faults of GPUs */
 	{ "", "drained n1 2;start 1 0 1 0 1 n1 5 1 10;" },
 	{ "I21", "drained n1 2;start 1 0 1 0 1 n1 5 3 10;" },
