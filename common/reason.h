@@ -44,6 +44,7 @@
 	X(REASON_GPU_BURST, "GpuBurst",                                                          \
 	        "memory of a GPU that was borrowed is needed by whose it is")                    \
 	X(REASON_IDLE, "Idle", "it did not use its GPUs")                                        \
+	X(REASON_SPOOL, "SpoolFull", "its files on the node filled the spool")                   \
 	X(REASON_PREEMPTED, "Preempted", "it was stopped for another job")                       \
 	X(REASON_NODE_DOWN, "NodeDown", "a node of it is off, or came back without it")          \
 	X(REASON_NODE_UNKNOWN, "NodeUnknown", "its node is not heard of: nothing is known")

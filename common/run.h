@@ -70,8 +70,9 @@ enum end_cause {
 	END_DEADLINE,
 	END_GPU_MEMORY, /* it used more memory of a GPU than it may */
 	END_IDLE,       /* it left its GPUs idle for longer than idle_gpu allows */
+	END_SPOOL,      /* its files have filled the node's spool */
 };
-#define END_CAUSE_LAST END_IDLE
+#define END_CAUSE_LAST END_SPOOL
 
 #define RUN_PROGRESS_MAX 80 /* bytes of run_report.progress */
 

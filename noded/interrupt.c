@@ -17,6 +17,7 @@ static const char *const reasons[] = {
 	[END_DEADLINE] = "deadline",
 	[END_GPU_MEMORY] = "memory",
 	[END_IDLE] = "idle",
+	[END_SPOOL] = "spool",
 };
 
 const char *interrupt_reason(enum end_cause cause)

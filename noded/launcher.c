@@ -79,6 +79,7 @@ static void copy_options(struct launcher_options *to, const struct launcher_opti
 		.signature_age_s =
 		        from->signature_age_s ? from->signature_age_s : LAUNCHER_SIGNATURE_AGE_S,
 		.kill_wait_ms = from->kill_wait_ms,
+		.spool_min_free_mb = from->spool_min_free_mb,
 		.gpu_timeout_ms = from->gpu_timeout_ms,
 		.gpu_recheck_ms = from->gpu_recheck_ms,
 		.sample_ms = from->sample_ms,
@@ -115,6 +116,7 @@ static void launcher_free(struct launcher *l)
 	lruns_free(l);
 	worker_pool_free(l->pool);
 	worker_pool_free(l->disk);
+	lspool_free(l);
 	lleft_free(l->left);
 	lfaults_free(l->faults);
 	lgpus_free(l->gpus);
@@ -398,6 +400,7 @@ static int open_parts(struct launcher *l, int sock, struct error *err)
 	        !(l->uses = uses_new(l->spool, oldest, err)))
 		return -1;
 	l->burst = lburst_new();
+	lspool_start(l);
 	l->watch = lwatch_new(l);
 	l->asked = asked_new(l->base, l->pool, l->munge, l->second);
 	l->agent = bufferevent_socket_new(l->base, sock, BEV_OPT_CLOSE_ON_FREE);

@@ -155,7 +155,9 @@ static void patience_over(evutil_socket_t fd, short what, void *arg)
 
 const char *lhealth_why(const struct launcher *l)
 {
-	return *l->rules.programs_why ? l->rules.programs_why : l->health;
+	if (*l->rules.programs_why)
+		return l->rules.programs_why;
+	return *l->health ? l->health : lspool_why(l);
 }
 
 bool lhealth_awaited(const struct lhealth *h)

@@ -7,6 +7,7 @@
  *   llost.c     those whose shepherd was killed
  *   lstart.c    StartRun, from the first check to the shepherd
  *   lhealth.c   is the node well: the site's health check
+ *   lspool.c    room in the spool for who comes next
  *   lmps.c      NVIDIA's MPS, for runs with parts of a GPU
  *   lsettings.c what the controller says of how runs are held
  *   lfaults.c   what is wrong with them     lleft.c   who was left on them
@@ -63,6 +64,7 @@ struct lgpus;
 struct lhealth;
 struct lleft;
 struct lmps;
+struct lspool;
 struct lstart;
 struct lused;
 struct lwatch;
@@ -106,6 +108,7 @@ struct launcher {
 	char health[PROGRAM_TROUBLE_MAX]; /* what its check found wrong; "": nothing */
 	struct lwatch *watch;
 	struct lburst *burst;
+	struct lspool *room;
 	struct lmps *mps;
 	char *mps_path; /* absolute */
 	int mps_dir;
@@ -174,6 +177,7 @@ struct lrun {
 	int64_t suspended_mono;
 	struct lsync *sync; /* the disk copy under way */
 	bool on_disk;       /* SPOOL/exits has a copy */
+	bool spool_told;    /* it is to end, for its files fill the spool (lspool.c) */
 };
 
 struct lrun *lrun_find(struct launcher *l, struct run_id id); /* NULL */
@@ -223,6 +227,8 @@ void lrun_signal(struct launcher *l, const Gpusched__SignalRun *order);
 void lrun_suspend(struct launcher *l, const Gpusched__SuspendRun *order);
 /* It uses more memory of a GPU than it may: what `text` says. */
 void lrun_over_memory(struct lrun *r, enum overmem_policy policy, const char *text);
+/* Its files have filled the spool: it is ended at once. */
+void lrun_spool_full(struct lrun *r, const char *text);
 /* It is to give back what it has borrowed, or no longer (give_back of the order). */
 void lrun_give_back(struct lrun *r, const Gpusched__EndRun *order);
 void lrun_forget(struct launcher *l, struct run_id id);
@@ -376,8 +382,8 @@ void lleft_gpus_changed(struct launcher *l);
 struct lhealth *lhealth_start(struct launcher *l);
 /* The rules are others now: their check, if it is another, takes the place of the one before. */
 void lhealth_follow(struct launcher *l);
-/* Why nothing is to start here, for the controller: a program that must not be run, or what the
- * check found; "": nothing. */
+/* Why nothing is to start here, for the controller: a program that must not be run, what the check
+ * found, or a spool that is full; "": nothing. */
 const char *lhealth_why(const struct launcher *l);
 /* The first one may end any moment, and the hello should wait for it; lgpus_tell() comes then.
  * NULL: there is none. */
@@ -421,6 +427,18 @@ void lburst_leave(struct launcher *l, const struct lrun *run);
 
 void lburst_looked(struct launcher *l, usec_t asked); /* at the GPUs; mono: asked then */
 void lburst_run_over(struct launcher *l);
+
+/* --- room in the spool (lspool.c) ------------------------------------------------------------- */
+
+void lspool_start(struct launcher *l); /* sets l->room */
+void lspool_free(struct launcher *l);  /* after its pools */
+const char *lspool_why(const struct launcher *l); /* it is full, and by no run; "": it is not */
+
+/* A run that is to be started: false: there is room for it. Else `fn` is called when there is
+ * (true) or there was none for a minute, not before this returns, unless it leaves before. */
+typedef void lspool_fn(bool there, void *arg);
+bool lspool_wait(struct launcher *l, struct lrun *run, lspool_fn *fn, void *arg);
+void lspool_leave(struct launcher *l, const struct lrun *run);
 
 /* --- streams (lstream.c) ---------------------------------------------------------------------- */
 

@@ -37,6 +37,7 @@
 
 #define FIND_MS  50   /* until a shepherd that is not known yet is looked for again */
 #define SYNC_MS  1000 /* an end that nobody acknowledged in this time goes to disk */
+#define SYNC_AGAIN_MS 5000 /* where that failed */
 #define KEY_DISK 1
 
 usec_t lrun_clock_us(clockid_t id)
@@ -298,9 +299,11 @@ static void sync_done(void *arg)
 {
 	struct lsync *s = arg;
 
-	if (s->result < 0)
+	if (s->result < 0) {
 		log_error("run %s: its end is only in memory: %s", s->name, s->err.text);
-	else if (s->run)
+		if (s->run)
+			lrun_set_timer(s->run, SYNC_AGAIN_MS);
+	} else if (s->run)
 		s->run->on_disk = true;
 	else
 		unlinkat(s->exits, s->name, 0);
@@ -654,18 +657,29 @@ static void pass_on(struct lrun *r, enum lwait_kind kind, unsigned type, const P
 	send_waiting(r);
 }
 
-void lrun_over_memory(struct lrun *r, enum overmem_policy policy, const char *text)
+/* By this node, and at once. */
+static void end_it(struct lrun *r, Gpusched__EndCause cause, const char *text)
 {
 	Gpusched__EndRun end = GPUSCHED__END_RUN__INIT;
-	Gpusched__RunId id = GPUSCHED__RUN_ID__INIT;
+	Gpusched__RunId id = *r->report->run;
+
+	end.run = &id;
+	end.cause = cause;
+	end.detail = (char *)(uintptr_t)text;
+	pass_on(r, LWAIT_END, GPUSCHED__MSG_TYPE__MSG_END_RUN, &end.base);
+}
+
+void lrun_spool_full(struct lrun *r, const char *text)
+{
+	end_it(r, GPUSCHED__END_CAUSE__CAUSE_SPOOL, text);
+}
+
+void lrun_over_memory(struct lrun *r, enum overmem_policy policy, const char *text)
+{
 	Gpusched__RunNote note = GPUSCHED__RUN_NOTE__INIT;
 
 	if (policy == OVERMEM_END) {
-		id = *r->report->run;
-		end.run = &id;
-		end.cause = GPUSCHED__END_CAUSE__CAUSE_GPU_MEMORY;
-		end.detail = (char *)(uintptr_t)text;
-		pass_on(r, LWAIT_END, GPUSCHED__MSG_TYPE__MSG_END_RUN, &end.base);
+		end_it(r, GPUSCHED__END_CAUSE__CAUSE_GPU_MEMORY, text);
 		return;
 	}
 	note.text = (char *)(uintptr_t)text;

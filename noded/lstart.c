@@ -12,7 +12,8 @@
  *   GPUs          held by no other run, unless both have parts of them, and there
  *
  * Where others have borrowed of its part of a GPU it waits until they have given that back
- * (lburst.c); the user is looked up once more then. For a run that MPS is to hold to its part of a
+ * (lburst.c), and where one run has filled the spool until that has ended (lspool.c); the user is
+ * looked up once more then. For a run that MPS is to hold to its part of a
  * GPU the daemon comes next (lmps.c), and its user is looked up once more. Then: record, count,
  * RUN_DIR, socket, shepherd. Every refusal is NEVER, final for this attempt.
  */
@@ -53,7 +54,7 @@ struct lstart {
 	Gpusched__SignedSpec *spec;
 	int64_t signed_at;
 	bool asking, mps_there, memory_there;
-	bool waiting;        /* for memory of a GPU; nobody asks for us then */
+	bool waiting;        /* for memory of a GPU, or room in the spool; nobody asks for us then */
 	bool dropped;        /* the run has let go of us; freed when the answer comes */
 	struct lstart *next; /* in launcher.dropped */
 };
@@ -75,8 +76,10 @@ void lstart_free(struct lstart *s)
 {
 	if (!s)
 		return;
-	if (s->waiting)
+	if (s->waiting) {
 		lburst_leave(s->l, s->run);
+		lspool_leave(s->l, s->run);
+	}
 	s->run = NULL;
 	if (!s->asking || s->l->closing) {
 		start_free(s);
@@ -540,19 +543,39 @@ static void mps_known(const char *trouble, void *arg)
 	}
 }
 
+static void ask_user_again(struct lstart *s)
+{
+	s->waiting = false;
+	s->asking = true;
+	asked_user(s->l->asked, s->order->user, s->spec->uid, s->spec->gid, user_known, s);
+}
+
 static void memory_is_there(void *arg)
 {
 	struct lstart *s = arg;
 
+	s->memory_there = true;
+	ask_user_again(s);
+}
+
+static void room_is_there(bool there, void *arg)
+{
+	struct lstart *s = arg;
+
+	if (there) {
+		ask_user_again(s);
+		return;
+	}
 	s->waiting = false;
-	s->asking = s->memory_there = true;
-	asked_user(s->l->asked, s->order->user, s->spec->uid, s->spec->gid, user_known, s);
+	lrun_never(s->run, *lspool_why(s->l) ? lspool_why(s->l) : "the spool is full", true);
 }
 
 static bool must_wait(struct lstart *s)
 {
 	if (s->order->share_charge && !s->memory_there)
 		s->waiting = lburst_wait(s->l, s->run, memory_is_there, s);
+	if (!s->waiting)
+		s->waiting = lspool_wait(s->l, s->run, room_is_there, s);
 	return s->waiting;
 }
 

@@ -16,6 +16,7 @@
 #include "common/xalloc.h"
 #include "noded/gpu/probe.h"
 #include "noded/launcher.h"
+#include "noded/spool.h"
 
 const char *argp_program_version = "gnoded (" PACKAGE_NAME ") " PACKAGE_VERSION;
 
@@ -44,6 +45,7 @@ enum key {
 	KEY_INVENTORY,
 	KEY_JSON,
 	KEY_KILL_WAIT,
+	KEY_SPOOL_MIN_FREE,
 	KEY_GPU_TIMEOUT,
 	KEY_GPU_RECHECK,
 	KEY_PROGRAMS,
@@ -79,6 +81,10 @@ static const struct argp_option rows[] = {
 	        "refuse to start what was signed longer ago (default: 14d)", 2 },
 	{ "kill-wait", KEY_KILL_WAIT, "TIME", 0,
 	        "drain the node if what was killed does not end in so long (default: 1m)", 2 },
+	{ "spool-min-free", KEY_SPOOL_MIN_FREE, "SIZE", 0,
+	        "end the run that holds most of the spool if less is free; 0: never (default: "
+	        "256M)",
+	        2 },
 	{ "gpu-timeout", KEY_GPU_TIMEOUT, "TIME", 0,
 	        "give a GPU up that does not answer for so long (default: 20s)", 2 },
 	{ "containment", KEY_CONTAINMENT, "WORD,...", 0,
@@ -298,6 +304,11 @@ static int take_device(struct options *o, const char *arg, struct error *err)
 	return 0;
 }
 
+static int take_spool_min_free(struct options *o, const char *arg, struct error *err)
+{
+	return size_parse_mb(arg, SIZE_BARE_REFUSED, &o->spool_min_free_mb, err);
+}
+
 static int take_max_processes(struct options *o, const char *arg, struct error *err)
 {
 	return count_parse(arg, 1, INT32_MAX, &o->max_processes, err);
@@ -316,6 +327,7 @@ static const struct {
 	{ KEY_CONTAINMENT, take_containment },
 	{ KEY_DEVICE, take_device },
 	{ KEY_MAX_PROCESSES, take_max_processes },
+	{ KEY_SPOOL_MIN_FREE, take_spool_min_free },
 };
 
 #define COUNT(table) (sizeof(table) / sizeof(*(table)))
@@ -427,6 +439,7 @@ void options_parse(struct options *o, int argc, char **argv)
 
 	*o = (struct options){ .log_level = "info",
 		.kill_wait_ms = 60000,
+		.spool_min_free_mb = SPOOL_MIN_FREE_MB,
 		.gpu_timeout_ms = PROBE_TIMEOUT_MS,
 		.gpu_recheck_ms = 600000,
 		.programs_of = SYSCONFDIR "/gpusched",

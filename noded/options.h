@@ -26,6 +26,7 @@ struct options {
 	uint64_t signature_age_s;   /* 0: the launcher's default */
 	uint64_t kill_wait_ms;      /* what was killed hangs after so long */
 	uint64_t gpu_timeout_ms;    /* for one look at the GPUs */
+	uint64_t spool_min_free_mb; /* who leaves less is ended; 0: nobody is */
 	uint64_t max_processes;     /* 0: the launcher's default */
 	struct grants_wish devices;
 	const char *containment;             /* NULL: whatever there is */

@@ -132,8 +132,10 @@ static void fill_report(struct shepherd *s, Gpusched__RunReport *r, Gpusched__Ru
 static void say_used(const struct shepherd *s, const Gpusched__RunReport *r)
 {
 	char text[SUMMARY_MAX];
+	bool spool = r->cause == GPUSCHED__END_CAUSE__CAUSE_SPOOL && s->launch->summary &&
+	             !summary_wanted(s->launch, r); /* which says it too */
 
-	if (s->executed && s->tell_detail && !s->launch->interactive)
+	if (s->executed && (s->tell_detail || spool) && !s->launch->interactive)
 		summary_write(s->launch, text, summary_note(s->launch, s->detail, text));
 	if (s->executed && summary_wanted(s->launch, r))
 		summary_write(s->launch, text, summary_text(s->launch, r, text));

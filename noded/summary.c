@@ -112,7 +112,8 @@ static void say_head(
 		say(t, "; %s%s%.2f", l->currency, *l->currency ? " " : "", cost);
 	say(t, "\n");
 	if ((strcmp(state_of(end), "OUT_OF_MEMORY") == 0 ||
-	            strcmp(state_of(end), "PREEMPTED") == 0) &&
+	            strcmp(state_of(end), "PREEMPTED") == 0 ||
+	            end->cause == GPUSCHED__END_CAUSE__CAUSE_SPOOL) &&
 	        end->detail[0])
 		say(t, "   reason %s\n", end->detail);
 }

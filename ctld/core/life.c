@@ -491,6 +491,7 @@ static const struct {
 	[END_DEADLINE] = { JOB_DEADLINE, false },
 	[END_GPU_MEMORY] = { JOB_OUT_OF_MEMORY, false },
 	[END_IDLE] = { JOB_CANCELLED, false },
+	[END_SPOOL] = { JOB_FAILED, false },
 };
 
 static bool not_launched(const struct run *run)

@@ -48,6 +48,8 @@ static void say_ended(const struct run *run, struct job_view *v)
 		v->reason = reason_word(REASON_GPU_BURST);
 	if (i->end_cause == END_IDLE)
 		v->reason = reason_word(REASON_IDLE);
+	if (i->end_cause == END_SPOOL)
+		v->reason = reason_word(REASON_SPOOL);
 	if (i->nodes > 1 && !run_ended_well(run)) {
 		snprintf(which, sizeof(which), "rank %u on %.64s: ", i->id.rank, i->node);
 		if (i->end_cause <= END_EXIT && past->exit_signal)

@@ -53,6 +53,8 @@ static int take(struct launcher_options *o, const char *word)
 		o->share_users_one = strcmp(value + 1, "one") == 0;
 	else if (len == strlen("sample_ms") && strncmp(word, "sample_ms", len) == 0)
 		o->sample_ms = strtoull(value + 1, NULL, 10);
+	else if (len == strlen("spool_min_free_mb") && strncmp(word, "spool_min_free_mb", len) == 0)
+		o->spool_min_free_mb = strtoull(value + 1, NULL, 10);
 	else if (len == strlen("mps") && strncmp(word, "mps", len) == 0)
 		o->mps = value + 1;
 	else if (len == strlen("prolog") && strncmp(word, "prolog", len) == 0)

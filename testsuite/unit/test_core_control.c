@@ -175,6 +175,7 @@ static const struct end_case end_cases[] = {
 	{ END_OUT_OF_MEMORY, 0, 9, true, "OUT_OF_MEMORY", "OutOfMemory" },
 	{ END_GPU_MEMORY, 0, 9, true, "OUT_OF_MEMORY", "GpuMemory" },
 	{ END_IDLE, 0, 15, true, "CANCELLED", "Idle" },
+	{ END_SPOOL, 0, 9, true, "FAILED", "SpoolFull" },
 	{ END_PREEMPT, 0, 15, false, "PREEMPTED", "Preempted" },
 	{ END_PREEMPT, 0, 15, true, "PENDING", NULL },
 	{ END_NODE_FAIL, 0, 0, false, "NODE_FAIL", "NodeDown" },

@@ -1,0 +1,110 @@
+"""A run that fills the spool: it is ended, and nobody else notices."""
+
+import contextlib
+import os
+import shutil
+import subprocess
+import tempfile
+
+import pytest
+
+from cluster import ROOT, Cluster, wait_until
+from launcher import Launcher
+
+FILL = {
+    "files": "dd if=/dev/zero of=$GPUSCHED_RUN_DIR/big bs=1M 2>/dev/null",
+    "deep": "cd $GPUSCHED_RUN_DIR; for i in $(seq 150); do mkdir d; cd d; done; dd if=/dev/zero of=big bs=1M 2>/dev/null",
+    "unlinked": "exec 3>$GPUSCHED_RUN_DIR/big; rm $GPUSCHED_RUN_DIR/big; dd if=/dev/zero bs=1M >&3 2>/dev/null",
+    "many": "cd $GPUSCHED_RUN_DIR; i=0; (while : >f$i; do i=$((i+1)); done 2>/dev/null)",
+}
+
+
+class Spool:
+    """A small file system of its own."""
+
+    def __init__(self):
+        self.dir = tempfile.mkdtemp(prefix="gpusched-test-")
+        self.path = os.path.join(self.dir, "spool")
+        os.mkdir(self.path, 0o755)
+        r = subprocess.run(["mount", "-t", "tmpfs", "-o", "size=48m,nr_inodes=4000,mode=755", "spool", self.path], check=False)
+        self.mounted = r.returncode == 0
+
+    def close(self):
+        if self.mounted:
+            subprocess.run(["umount", "-l", self.path], check=True)
+        shutil.rmtree(self.dir, ignore_errors=True)
+
+
+@pytest.fixture(name="spool")
+def fixture_spool():
+    if not ROOT:
+        pytest.skip("mounting needs root")
+    spool = Spool()
+    if not spool.mounted:
+        pytest.skip("no mounts here")
+    try:
+        yield spool
+    finally:
+        spool.close()
+
+
+@pytest.mark.parametrize("how", FILL)
+def test_who_fills_it_is_ended(spool, how):
+    """And who is started meanwhile waits a moment; the end of who ran there before reaches the disk."""
+    with contextlib.closing(Launcher(folder=spool.dir, spool_min_free_mb=8)) as lau:
+        before = lau.submit("while [ ! -e go ]; do sleep 0.05; done")
+        other = lau.submit("echo mine > $GPUSCHED_RUN_DIR/small; while [ ! -e go ]; do sleep 0.05; done")
+        lau.wait(lambda: lau.state(before) == lau.state(other) == "RUNNING", "both")
+        filler = lau.submit(FILL[how] + "; sleep 1000")
+
+        def is_full():
+            room = os.statvfs(spool.path)
+            return room.f_bavail * room.f_frsize < 8 << 20 or room.f_favail < 1000
+
+        lau.wait(is_full, "the spool to be full")
+        (lau.jobs / "go").touch()
+        after = lau.submit("true")
+        end = lau.wait_over(filler)
+        assert end["cause"] == "CAUSE_SPOOL" and end["exit_signal"] == 9, end
+        assert "filled the spool, where 8M must be free" in end["detail"], end
+        for run in (before, other, after):
+            assert lau.wait_over(run)["cause"] == "CAUSE_EXIT"
+            assert not lau.runs[run].get("exit_code") and not lau.runs[run].get("node_trouble")
+        exits = os.path.join(spool.path, "exits")
+        lau.wait(lambda: len(os.listdir(exits)) == 4, "all ends to be on disk")
+
+
+def test_what_no_run_has_filled(spool):
+    """The node says it, starts nothing, and comes back by itself."""
+    with Cluster(start=False) as c:
+        c.start_munged()
+        c.start_ctld()
+        c.start_agent("n1", "--spool-min-free=8M", f"--spool={spool.path}")
+        c.wait_nodes()
+        with open(os.path.join(spool.path, "foreign"), "wb") as f:
+            f.write(bytes(45 << 20))
+
+        def node():
+            return " ".join(c.run("gctl", "show", "node", "n1").stdout.split())
+
+        wait_until(lambda: "must have 8M and 1000; no run holds it" in node(), "the operator to be told")
+        job = c.submit("true")
+        assert c.state(job) == "PENDING"
+        os.unlink(os.path.join(spool.path, "foreign"))
+        c.wait_state(job, "COMPLETED")
+        assert "no run holds it" not in node()
+
+
+def test_the_user_is_told(spool):
+    with Cluster(start=False) as c:
+        c.start_munged()
+        c.start_ctld()
+        c.start_agent("n1", "--spool-min-free=8M", f"--spool={spool.path}")
+        c.wait_nodes()
+        job = c.submit(FILL["files"] + "; sleep 1000", "--output=%j.out", env={"GSUBMIT_NO_SUMMARY": "no"})
+        c.wait_state(job, "FAILED")
+        shown = " ".join(c.run("gctl", "show", "job", job).stdout.split())
+        assert "SpoolFull" in shown and "filled the spool, where 8M must be free" in shown, shown
+        text = (c.dir / f"jobs/{job}.out").read_text()
+        assert f"== gpusched: job {job} its files, " in text, text
+        assert c.node_states()["n1"] == "idle"
