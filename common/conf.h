@@ -208,6 +208,7 @@ struct conf_node {
 	size_t n_gpus;               /* entries, not devices */
 	struct conf_mig *mig;        /* no GPU is in two of them */
 	size_t n_mig;
+	struct conf_texts gpu_near; /* near_said_read(): by the numbers of the host, as `mig` */
 	struct conf_texts features;
 	struct conf_agent agent;
 	uint32_t leaf; /* index into conf.switches; CONF_NONE */

@@ -343,6 +343,7 @@ void conf_check(struct conf_reader *reader)
 		check_mig_of(reader, i);
 	check_nodes(&c);
 	conf_check_mig(&c);
+	conf_check_near(&c);
 	conf_check_topology(&c);
 	conf_check_accounts(&c);
 	conf_check_quotas(&c);

@@ -6,6 +6,7 @@
  *     conf_qos.c       who preempts whom
  *     conf_topology.c  switches
  *     conf_mig.c       MIG layouts against one another and against what a GPU can be cut into
+ *     conf_near.c      how close a node's GPUs are to each other
  *     conf_names.c     looking names up, and telling of those that there are not
  *
  * All of it runs after every key was read, also when some were wrong: a field that could not be
@@ -92,5 +93,6 @@ void conf_check_limits(struct conf_checker *checker);
 void conf_check_qos(struct conf_checker *checker);
 void conf_check_topology(struct conf_checker *checker);
 void conf_check_mig(struct conf_checker *checker); /* after nodes; before quotas */
+void conf_check_near(struct conf_checker *checker); /* after mig */
 
 #endif

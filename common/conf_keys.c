@@ -6,7 +6,9 @@
 
 #include "common/amount.h"
 #include "common/gpufault.h"
+#include "common/gpuset.h"
 #include "common/hostlist.h"
+#include "common/near.h"
 #include "common/nodewords.h"
 #include "common/rlimit.h"
 
@@ -344,7 +346,14 @@ static int check_mig_gpus(const char *value, struct error *err)
 {
 	uint64_t set;
 
-	return conf_mig_gpus(value, &set, err);
+	return gpuset_read(value, &set, err);
+}
+
+static int check_near(const char *value, struct error *err)
+{
+	struct near_said said;
+
+	return near_said_read(value, &said, err);
 }
 
 static const struct conf_key mig_keys[] = {
@@ -397,6 +406,9 @@ static const struct conf_key node_keys[] = {
 	{ "mig", CONF_GROUPS, AT(struct conf_node, mig), .group = &mig_group, .optional = true,
 	        .n_at = offsetof(struct conf_node, n_mig), .each = sizeof(struct conf_mig),
 	        .reload = true, .help = "GPUs that are cut into MIG instances, and how" },
+	{ "gpu_near", CONF_TEXTS, .min = 1, .max = 255, .check = check_near, .optional = true,
+	        AT(struct conf_node, gpu_near), .reload = true,
+	        .help = "how close its GPUs are to each other, at least: \"NV4:0-3\"" },
 	{ "features", CONF_TEXTS, .min = 1, .max = 64, .check = check_name, .optional = true,
 	        AT(struct conf_node, features), .reload = true,
 	        .help = "what jobs can ask for with --constraint and --prefer" },

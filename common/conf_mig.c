@@ -19,53 +19,12 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "common/gpuset.h"
 #include "common/units.h"
 #include "common/xalloc.h"
 
 #define COMPUTE_SLICES 7
 #define MEMORY_SLICES  8
-
-/* --- numbers of GPUs ------------------------------------------------------------------------- */
-
-static int number_read(const char **text, unsigned *n, struct error *err)
-{
-	size_t len = strspn(*text, "0123456789");
-
-	if (!len)
-		return error_set(err, ERR_CONFIG, "must be numbers of GPUs, as in \"0-3,6\"");
-	*n = len > 4 ? CONF_MAX_GPUS_PER_NODE : (unsigned)strtoul(*text, NULL, 10);
-	if (*n >= CONF_MAX_GPUS_PER_NODE)
-		return error_set(err, ERR_CONFIG, "GPUs have the numbers 0 to %d",
-		        CONF_MAX_GPUS_PER_NODE - 1);
-	*text += len;
-	return 0;
-}
-
-int conf_mig_gpus(const char *text, uint64_t *set, struct error *err)
-{
-	unsigned first, last;
-
-	for (*set = 0;; text++) {
-		if (number_read(&text, &first, err) < 0)
-			return -1;
-		last = first;
-		if (*text == '-' && (text++, number_read(&text, &last, err) < 0))
-			return -1;
-		if (last < first)
-			return error_set(
-			        err, ERR_CONFIG, "%u-%u: must be %u-%u", first, last, last, first);
-		for (; first <= last; first++) {
-			if (*set >> first & 1)
-				return error_set(err, ERR_CONFIG, "GPU %u is there twice", first);
-			*set |= 1ULL << first;
-		}
-		if (!*text)
-			return 0;
-		if (*text != ',')
-			return error_set(
-			        err, ERR_CONFIG, "must be numbers of GPUs, as in \"0-3,6\"");
-	}
-}
 
 /* --- geometry -------------------------------------------------------------------------------- */
 
@@ -335,7 +294,7 @@ static void check_twice(struct conf_reader *r, const config_setting_t *list, con
 static void sets_make(struct conf_mig *mig, size_t n)
 {
 	for (size_t i = 0; i < n; i++) {
-		if (mig[i].gpus && conf_mig_gpus(mig[i].gpus, &mig[i].set, NULL) < 0)
+		if (mig[i].gpus && gpuset_read(mig[i].gpus, &mig[i].set, NULL) < 0)
 			mig[i].set = 0; /* it was read before */
 	}
 }

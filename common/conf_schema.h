@@ -170,9 +170,6 @@ struct conf_value_type {
 	bool (*none)(const struct conf_key *key, const void *base); /* of an optional key */
 	void (*set_none)(const struct conf_key *key, void *base);
 };
-/* "0-3,6" as bits (conf_mig.c); ERR_CONFIG: what would be right. */
-int conf_mig_gpus(const char *text, uint64_t *set, struct error *err);
-
 extern const struct conf_value_type conf_gpus_type, conf_amounts_type, conf_gpu_hours_type;
 /* conf_groups.c: with what is not as it is with other types */
 extern const struct conf_value_type conf_group_type, conf_groups_type;

@@ -15,6 +15,9 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "common/error.h"
+#include "common/strbuf.h"
+
 /* X(symbol, word, what is between the two); the farthest first. */
 #define NEAR_LEVELS(X)                                                     \
 	X(NEAR_UNKNOWN, "-", "not known")                                  \
@@ -56,6 +59,30 @@ near_t near_between(const struct near_place *a, const struct near_place *other, 
 #define NEAR_PLACE_TEXT (NEAR_GROUPS * 4 + NEAR_HOSTS * 7)
 void near_place_write(const struct near_place *place, char text[NEAR_PLACE_TEXT]);
 void near_place_read(struct near_place *place, const char *text);
+
+/* What a configuration says of GPUs of a host: each two of them are at least so close. By PCIe, or
+ * by NVLinks. */
+struct near_said {
+	uint32_t links;        /* 0: it is of PCIe */
+	enum near_level level; /* if so */
+	uint64_t gpus;         /* two or more, by their numbers, as bits */
+};
+
+/* "NV4:0-3", "PIX:0,1"; ERR_CONFIG: what would be right. */
+int near_said_read(const char *text, struct near_said *said, struct error *err);
+
+/* All that is said of one host together: where each of its GPUs is. Two of which a PCIe level is
+ * said, but of none together, have the link between NUMA nodes between them; who is not named is
+ * not known. What cannot be read is left out. */
+void near_places_read(
+        struct near_place places[NEAR_HOSTS], const char *const *texts, size_t n);
+
+/* The same of `gpus` as a list of texts that come to it: "\"NV4:0-3\", \"NODE:0-7\"". */
+void near_places_print(
+        const struct near_place places[NEAR_HOSTS], uint64_t gpus, struct strbuf *out);
+
+/* Is something that is so close less than what was wanted? What is not known is not. */
+bool near_is_less(near_t found, near_t wanted);
 
 /* "NV4" or "PIX". Returns `word`. */
 const char *near_word(near_t near, char word[NEAR_WORD]);

@@ -213,6 +213,25 @@ static void print_near(const struct gpus *g, FILE *out)
 		free(rows[i]);
 }
 
+/* The same as the key of gpusched.conf, to be copied there: of whole GPUs. */
+static void print_key(const struct gpus *g, FILE *out)
+{
+	struct near_place places[NEAR_HOSTS] = { 0 };
+	struct strbuf said = { 0 };
+	uint64_t gpus = 0;
+
+	for (uint32_t i = 0; i < g->n; i++) {
+		if (g->v[i].kind != GPU_WHOLE || g->v[i].host >= NEAR_HOSTS)
+			continue;
+		places[g->v[i].host] = g->v[i].place;
+		gpus |= 1ull << g->v[i].host;
+	}
+	near_places_print(places, gpus, &said);
+	if (said.len)
+		fprintf(out, "\n  gpu_near = [ %s ];\n", said.s);
+	strbuf_free(&said);
+}
+
 /* GPUs that no library knows, by the files that the site has named. */
 static void print_files(const struct grants *files, FILE *out)
 {
@@ -260,6 +279,7 @@ static void print_table(
 		slot += g->v[i].kind != GPU_MIG_PARENT;
 	}
 	print_near(g, out);
+	print_key(g, out);
 	print_files(files, out);
 }
 

@@ -3,13 +3,14 @@
 
 #include <stdarg.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "common/text.h"
 #include "ctld/core/health.h"
-#include "ctld/core/closest.h"
 #include "ctld/core/internal.h"
 #include "ctld/core/layout.h"
+#include "ctld/core/nearness.h"
 
 #define NOTE_MAX 400
 
@@ -33,6 +34,8 @@ struct binding {
 	size_t n;
 	uint64_t taken[4]; /* of the GPUs found: bits */
 	size_t n_gpus;
+	struct closeness *near;                             /* of find_near() */
+	struct nearness_lack lacks[CONF_MAX_GPUS_PER_NODE]; /* of each index */
 };
 
 #define FOUND_MAX (4 * 64)
@@ -171,10 +174,15 @@ static bool is_cut_otherwise(const struct binding *b, const struct slot *s)
 	return s->told && s->mig && b->differ >> (s->mig - 1) & 1;
 }
 
+static const struct nearness_lack *lack_of(const struct binding *b, const struct slot *s)
+{
+	return &b->lacks[s - b->slots];
+}
+
 static bool is_well(const struct binding *b, const struct slot *s)
 {
 	return !s->drained && (!s->told || (s->gpu && !*s->gpu->trouble)) &&
-	       !is_cut_otherwise(b, s);
+	       !is_cut_otherwise(b, s) && !lack_of(b, s)->is;
 }
 
 __attribute__((format(printf, 2, 3))) static void say(char note[NOTE_MAX], const char *format, ...)
@@ -196,6 +204,7 @@ __attribute__((format(printf, 2, 3))) static void say(char note[NOTE_MAX], const
 static void say_type(const struct binding *b, size_t first, char note[NOTE_MAX])
 {
 	const char *type = b->slots[first].type;
+	char words[NEARNESS_WORDS];
 	uint32_t all = 0, well = 0;
 	size_t i;
 
@@ -219,8 +228,10 @@ static void say_type(const struct binding *b, size_t first, char note[NOTE_MAX])
 		if (s->drained)
 			say(note, "%s%s drained: %s", *s->uuid ? "" : "GPU ",
 			        *s->uuid ? s->uuid : s->drain.gpu + 1, s->drain.reason);
-		else if (s->gpu)
+		else if (s->gpu && *s->gpu->trouble)
 			say(note, "%s: %s", s->uuid, s->gpu->trouble);
+		else if (s->gpu)
+			say(note, "%s: %s", s->uuid, nearness_words(lack_of(b, s), words));
 		else
 			say(note, "%s missing", s->uuid);
 	}
@@ -290,31 +301,22 @@ static void write_list(const struct binding *b, char *list, size_t size)
 		        list + used, size - used, i ? ",%s" : "%s", b->slots[i].uuid);
 }
 
-/* How close its GPUs are by index, as the agent told it by the host's numbers; NULL: it told
- * nothing. */
-static struct closeness *find_near(const struct binding *b)
+/* Which of the host's GPUs an index is, and what was told of where that is. */
+static void find_near(struct binding *b)
 {
-	struct near_place places[CONF_MAX_GPUS_PER_NODE];
-	struct closeness *near = NULL;
-	size_t i, k;
+	struct nearness_gpu gpus[CONF_MAX_GPUS_PER_NODE];
+	size_t i;
 
+	nearness_written(b->core->conf, b->conf, gpus);
 	for (i = 0; i < b->n; i++) {
 		const struct node_gpu *gpu = b->slots[i].gpu;
 
-		near_place_read(&places[i], gpu ? gpu->near : "");
-		if (gpu && *gpu->near && !near)
-			near = closeness_new((uint32_t)b->n);
+		if (!b->slots[i].told)
+			continue;
+		gpus[i].number = gpu && !gpu->mig ? gpu->host : NEARNESS_NOWHERE;
+		gpus[i].told = gpu ? gpu->near : "";
 	}
-	for (i = 0; near && i < b->n; i++) {
-		for (k = i + 1; k < b->n; k++) {
-			const struct node_gpu *x = b->slots[i].gpu, *y = b->slots[k].gpu;
-
-			if (x && y && !x->mig && !y->mig)
-				closeness_set(near, (uint32_t)i, (uint32_t)k,
-				        near_between(&places[i], &places[k], y->host));
-		}
-	}
-	return near;
+	b->near = nearness_new(b->conf, gpus, b->n, b->lacks);
 }
 
 void devices_bind(struct core *core, struct node *node)
@@ -343,6 +345,7 @@ void devices_bind(struct core *core, struct node *node)
 		b.slots[i].told = l->gpus_asked || *list;
 		l->unsettled |= b.slots[i].told && b.slots[i].booked && !b.slots[i].gpu;
 	}
+	find_near(&b);
 	for (i = 0; i < b.n; i++) {
 		out |= is_well(&b, &b.slots[i]) ? 0 : 1ULL << i;
 		ledger_gpu_mem(core->ledger, l->index, (uint32_t)i,
@@ -351,7 +354,7 @@ void devices_bind(struct core *core, struct node *node)
 		        b.slots[i].gpu && b.slots[i].gpu->mig ? b.slots[i].gpu->host + 1 : 0);
 		say_type(&b, i, note);
 	}
-	ledger_gpus_near(core->ledger, l->index, find_near(&b));
+	ledger_gpus_near(core->ledger, l->index, b.near);
 	if (l->gpus_asked || *list) {
 		say_layouts(&b, note);
 		say_others(&b, note);
@@ -365,16 +368,39 @@ void devices_bind(struct core *core, struct node *node)
 	node_set_text(core->nodes, &l->gpu_note, note);
 }
 
+/* Bound as it was the last time, with what has been told. */
+static void bound(struct binding *b, const struct core *core, const struct node *node)
+{
+	const struct node_link *l = node_link_of(node);
+	size_t i, k;
+
+	begin(b, core, node);
+	for (i = 0; i < b->n; i++) {
+		struct slot *s = &b->slots[i];
+
+		s->told = l->gpus_asked || *node_info(node)->gpus;
+		for (k = 0; *s->uuid && k < b->n_gpus && !s->gpu; k++)
+			s->gpu = strcmp(b->link->gpus[k].uuid, s->uuid) ? NULL : &b->link->gpus[k];
+	}
+}
+
 bool devices_differ(
         const struct core *core, const struct node *node, uint32_t index, char *text, size_t size)
 {
-	const struct node_link *l = node_link_of(node);
 	struct binding b = { 0 };
+	char words[NEARNESS_WORDS];
 	size_t used;
 
-	begin(&b, core, node);
-	if (index >= b.n || !b.slots[index].mig || (!l->gpus_asked && !*node_info(node)->gpus))
+	*text = '\0';
+	bound(&b, core, node);
+	if (index >= b.n || !b.slots[index].told)
 		return false;
+	find_near(&b);
+	free(b.near);
+	if (b.lacks[index].is)
+		snprintf(text, size, "%s", nearness_words(&b.lacks[index], words));
+	if (!b.slots[index].mig)
+		return b.lacks[index].is;
 	find_layouts(&b);
 	used = (size_t)snprintf(text, size, "GPU %u: ", b.slots[index].mig - 1);
 	if (differs(&b, b.slots[index].mig - 1, text + used, size - used))

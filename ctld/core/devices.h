@@ -13,7 +13,7 @@
  *	   (layout.h), and all others to what is not on such a GPU;
  *	3. an index without a usable GPU is *out*: nothing starts there, and what runs goes on. The
  *	   others of the node are given as before. The same of all on a GPU that is cut otherwise
- *	   than demanded.
+ *	   than demanded, and of one that is farther from others than demanded (nearness.h).
  *
  * While a run is booked on an index its GPU is given to no other index, whatever the configuration
  * calls that one now. An agent that has found nothing, because there is nothing to ask, leaves GPUs
@@ -35,8 +35,8 @@ struct node;
  * the ledger how much memory each GPU has. */
 void devices_bind(struct core *core, struct node *node);
 
-/* Is the index out because its GPU is not cut as demanded? `text` ("" if not) is which GPU that is
- * and how it differs. */
+/* Is the index out because its GPU is not cut as demanded, or not as close to another one? `text`
+ * ("" if not) is which GPU that is and how it differs. */
 bool devices_differ(
         const struct core *core, const struct node *node, uint32_t index, char *text, size_t size);
 

@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "common/xalloc.h"
+#include "ctld/core/nearness.h"
 #include "ctld/core/node.h"
 
 /* --- making ---------------------------------------------------------------------------------- */
@@ -40,6 +41,23 @@ static void join(struct ledger *l, uint32_t set)
 	}
 }
 
+static uint64_t bits(uint32_t from, uint32_t count)
+{
+	if (from >= 64 || !count)
+		return 0;
+	return (count >= 64 ? UINT64_MAX : (1ull << count) - 1) << from;
+}
+
+static uint64_t all_gpus(const struct record *r)
+{
+	uint32_t n = 0;
+	size_t i;
+
+	for (i = 0; i < r->conf->n_gpus; i++)
+		n += r->conf->gpus[i].count;
+	return bits(0, n);
+}
+
 static void set_card(struct record *r, uint32_t index, uint32_t card)
 {
 	if (!r->card_of && !card)
@@ -61,6 +79,19 @@ static void demand_cards(struct record *r)
 	}
 }
 
+/* Until an agent tells. */
+static void near_written(struct ledger *l, uint32_t node)
+{
+	const struct conf_node *conf = l->nodes[node].conf;
+	struct nearness_gpu gpus[CONF_MAX_GPUS_PER_NODE];
+
+	if (!conf->gpu_near.n)
+		return;
+	nearness_written(l->conf, conf, gpus);
+	ledger_gpus_near(l, node,
+	        nearness_new(conf, gpus, mask_count(all_gpus(&l->nodes[node])), NULL));
+}
+
 struct ledger *ledger_new(const struct conf *conf)
 {
 	struct ledger *l = xcalloc(1, sizeof(*l));
@@ -74,6 +105,7 @@ struct ledger *ledger_new(const struct conf *conf)
 		l->leaves[i] = conf->nodes[i].leaf;
 		l->nodes[i].conf = &conf->nodes[i];
 		demand_cards(&l->nodes[i]);
+		near_written(l, (uint32_t)i);
 		l->nodes[i].cpus = conf->nodes[i].cpus;
 		l->nodes[i].mem = conf->nodes[i].mem_mb;
 	}
@@ -113,23 +145,6 @@ void ledger_free(struct ledger *l)
 }
 
 /* --- nodes ----------------------------------------------------------------------------------- */
-
-static uint64_t bits(uint32_t from, uint32_t count)
-{
-	if (from >= 64 || !count)
-		return 0;
-	return (count >= 64 ? UINT64_MAX : (1ull << count) - 1) << from;
-}
-
-static uint64_t all_gpus(const struct record *r)
-{
-	uint32_t n = 0;
-	size_t i;
-
-	for (i = 0; i < r->conf->n_gpus; i++)
-		n += r->conf->gpus[i].count;
-	return bits(0, n);
-}
 
 uint64_t ledger_gpus_of(const struct ledger *l, uint32_t node, uint16_t type)
 {

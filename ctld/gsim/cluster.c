@@ -40,6 +40,27 @@ static void gpus_add(struct conf_node *node, uint16_t type, uint32_t count)
 	node->gpus[g].count = (uint16_t)(node->gpus[g].count + count);
 }
 
+static void texts_free(struct conf_texts *texts)
+{
+	size_t i;
+
+	for (i = 0; i < texts->n; i++)
+		free(texts->v[i]);
+	free(texts->v);
+	*texts = (struct conf_texts){ 0 };
+}
+
+static struct conf_texts texts_copy(const struct conf_texts *from)
+{
+	struct conf_texts to = { .n = from->n };
+	size_t i;
+
+	to.v = from->n ? xcalloc(from->n, sizeof(char *)) : NULL;
+	for (i = 0; i < from->n; i++)
+		to.v[i] = xstrdup(from->v[i]);
+	return to;
+}
+
 /* MIG instances that are demanded are GPUs of the node like others: nothing here has a layout. */
 static void take_layouts(struct conf_node *node)
 {
@@ -54,6 +75,8 @@ static void take_layouts(struct conf_node *node)
 		free(node->mig[i].gpus);
 		free(node->mig[i].layout);
 	}
+	if (node->n_mig) /* which numbers whole GPUs have is not known any more */
+		texts_free(&node->gpu_near);
 	free(node->mig);
 	node->mig = NULL;
 	node->n_mig = 0;
@@ -299,9 +322,8 @@ static void node_copy(struct conf_node *to, const struct conf_node *from, unsign
 	*to = *from;
 	to->name = xasprintf(ADDED "%lu", number);
 	to->gpus = xmemdup(from->gpus, from->n_gpus * sizeof(*from->gpus));
-	to->features.v = xcalloc(from->features.n, sizeof(char *));
-	for (i = 0; i < from->features.n; i++)
-		to->features.v[i] = xstrdup(from->features.v[i]);
+	to->features = texts_copy(&from->features);
+	to->gpu_near = texts_copy(&from->gpu_near);
 	to->health_events =
 	        (struct conf_texts){ 0 }; /* of real GPUs, as what follows of real agents */
 	to->agent = (struct conf_agent){ .gpu_devices = xstrdup(""), .over_memory = xstrdup("") };

@@ -80,6 +80,8 @@ GPU4    SYS   SYS   SYS   SYS     X
   PIX   a PCIe switch
   PHB   a host bridge
   SYS   the link between NUMA nodes
+
+  gpu_near = [ "NV4:0,2", "PIX:0-1", "PIX:2-3", "PHB:0-3" ];
 """)
     gpus = json.loads(inventory(machine, "--json").stdout)["gpus"]
     assert gpus[0]["near"] == "X,PIX,NV4,PHB,SYS"
@@ -193,9 +195,9 @@ TYPES = "gpu_types = ( " + ", ".join(f'{{ name = "{t}"; mem = "{m}G"; }}' for t,
 
 
 @contextlib.contextmanager
-def cluster(machine, gpus, valid=True):
+def cluster(machine, gpus, valid=True, keys=""):
     """A cluster of one node that has that machine."""
-    node_conf = f'nodes = ( {{ name = "gpu04"; gpus = "{gpus}"; }} );'
+    node_conf = f'nodes = ( {{ name = "gpu04"; gpus = "{gpus}"; {keys} }} );'
     with Cluster(nodes=("gpu04",), start=False, hardware=f"{TYPES}\n{node_conf}") as c:
         c.start_munged()
         c.start_ctld()
@@ -306,6 +308,43 @@ def test_close_together(machine):
         assert "\nGPU2   NODE  NODE     X   PIX   SYS   SYS   SYS   SYS\n" in shown and "\n  PIX   a PCIe switch\n" in shown
         assert "\ngpu04:7    SYS,SYS,SYS,SYS,NODE,NODE,PIX,X\n" in c.run("ginfo", "--gpus", "-o", "GPU,NEAR").stdout
         free(last)
+
+
+def linked(gpus, *but):
+    """All of them have two NVLinks to each other, but those."""
+    return [h100(i, f"path=0/0/{i}/0") for i in range(gpus)] + [
+        f"link gpu={a} to={b}" for a in range(gpus) for b in range(gpus) if a != b and (a, b) not in but for _ in range(2)]
+
+
+def test_close_as_demanded(machine):
+    """What --inventory prints is taken as it is; the GPU whose links are down is left out until they are back."""
+    machine.set(*linked(4))
+    key = next(line for line in inventory(machine).stdout.splitlines() if "gpu_near" in line)
+    assert key == '  gpu_near = [ "NV2:0-3", "PHB:0-3" ];'
+    with cluster(machine, "h100:4", keys=key) as c:
+        wait_note(c, "")
+        machine.set(*linked(4, (2, 0), (2, 1), (2, 3), (0, 2), (1, 2), (3, 2)))
+        wait_note(c, "3 of 4 h100, GPU-2: NV2 to GPU 0 wanted, PHB found")
+        assert output(c, c.submit(PRINT, "--gpus=h100:3")).endswith("GPU-0,GPU-1,GPU-3")
+        wide = c.submit(PRINT, "--gpus=h100:4")
+        assert "trouble" in c.run("ginfo", "--gpus", "-o", "GPU,STATE,REASON").stdout
+        assert c.state(wide) == "PENDING"
+        machine.set(*linked(4))
+        wait_note(c, "")
+        c.wait_state(wide, "COMPLETED")
+
+
+def test_close_as_written():
+    """Without hardware, as written: jobs get a pair, and everybody can see why."""
+    with Cluster(nodes=("n1",), hardware=TYPES + '\nnodes = ( { name = "n1"; gpus = "h100:4"; gpu_near = [ "NV4:0,2", "NV4:1,3" ]; } );') as c:
+        held = c.submit("while [ ! -e go ]; do sleep 0.05; done", "--gpus=h100:2")
+        c.wait_state(held, "RUNNING")
+        listed = json.loads(c.run("ginfo", "--gpus", "--json").stdout)["nodes"][0]["devices"]
+        assert [g["index"] for g in listed if g["runs"]] == [0, 2]
+        assert "\nGPU0      X     -   NV4     -\n" in c.run("gctl", "show", "node", "n1").stdout
+        assert 'gpu_near = [ "NV4:0,2", "NV4:1,3" ]' in c.run("gctl", "show", "config").stdout
+        (c.dir / "jobs/go").touch()
+        c.wait_state(held, "COMPLETED")
 
 
 def test_taken_as_found(machine):

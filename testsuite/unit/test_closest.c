@@ -282,6 +282,85 @@ static void words(void **state)
 	assert_true(near_of(1, NEAR_UNKNOWN) > near_of(0, NEAR_PIX));
 }
 
+/* --- as it is written ------------------------------------------------------------------------ */
+
+static const struct {
+	const char *texts[4];
+	uint32_t a, b;
+	const char *word;
+} written[] = {
+	{ { "NV4:0-3", "NODE:0-7" }, 0, 3, "NV4" },
+	{ { "NV4:0-3", "NODE:0-7" }, 3, 4, "NODE" },
+	{ { "NV4:0-3" }, 3, 4, "-" }, /* nothing is said of PCIe */
+	{ { "PIX:0,1", "PIX:2,3" }, 1, 2, "SYS" },
+	{ { "PIX:0,1", "PIX:2,3", "PHB:0-3" }, 1, 2, "PHB" },
+	{ { "PIX:0,1", "NODE:1,2" }, 0, 2, "NODE" }, /* who is under one switch is of one NUMA node */
+	{ { "PIX:0,1", "NODE:1,2" }, 0, 1, "PIX" },
+	{ { "PIX:0,1" }, 0, 2, "-" }, /* of 2 nothing is said */
+	{ { "PIX:0,1", "SYS:0-2" }, 0, 2, "SYS" },
+};
+
+static void as_written(void **state)
+{
+	struct near_place places[NEAR_HOSTS];
+	char word[NEAR_WORD];
+
+	(void)state;
+	for (size_t i = 0; i < sizeof(written) / sizeof(*written); i++) {
+		size_t n = 0;
+
+		while (n < 4 && written[i].texts[n])
+			n++;
+		near_places_read(places, written[i].texts, n);
+		near_word(near_between(&places[written[i].a], &places[written[i].b], written[i].b), word);
+		assert_string_equal(word, written[i].word);
+		near_word(near_between(&places[written[i].b], &places[written[i].a], written[i].a), word);
+		assert_string_equal(word, written[i].word);
+	}
+}
+
+/* Any host printed as a key is the same when that is read. */
+static void printed(void **state)
+{
+	(void)state;
+	for (int run = 0; run < 2000; run++) {
+		struct near_place places[NEAR_HOSTS] = { 0 }, back[NEAR_HOSTS];
+		uint32_t n = 1 + chance(run % 50 ? 9 : 64), odds = chance(4), links = 1 + chance(3);
+		struct strbuf text = { 0 };
+		char *texts[3000], *save = NULL;
+		uint64_t gpus = 0;
+		size_t k = 0;
+
+		for (uint32_t i = 0; i < n; i++) {
+			gpus |= chance(5) ? 1ull << i : 0;
+			places[i].grouped = odds != 3;
+			for (int at = 0; at < NEAR_GROUPS; at++)
+				places[i].groups[at] = (uint8_t)(i & ~((8u >> at) - 1));
+			for (uint32_t other = 0; other < i; other++)
+				places[i].links[other] = places[other].links[i] =
+				        (uint8_t)(chance(3) < odds ? chance(links + 1) : 0);
+		}
+		near_places_print(places, gpus, &text);
+		for (char *word = strtok_r(text.s, "\"", &save); word; word = strtok_r(NULL, "\"", &save)) {
+			struct near_said said;
+
+			if (*word == ',')
+				continue;
+			assert_int_equal(near_said_read(word, &said, NULL), 0);
+			texts[k++] = word;
+		}
+		near_places_read(back, (const char *const *)texts, k);
+		for (uint32_t a = 0; a < n; a++) {
+			for (uint32_t b = 0; b < n && __builtin_popcountll(gpus) > 1; b++) {
+				if (a != b && gpus >> a & 1 && gpus >> b & 1)
+					assert_int_equal(near_between(&places[a], &places[b], b),
+					        near_between(&back[a], &back[b], b));
+			}
+		}
+		strbuf_free(&text);
+	}
+}
+
 /* --- cores ----------------------------------------------------------------------------------- */
 
 #define CONF(node)                                                                       \
@@ -381,6 +460,85 @@ static void renumbered(void **state)
 	world_free(w);
 }
 
+/* Nobody has told anything: as it is written, from the first moment on. */
+static void only_written(void **state)
+{
+	struct world *w = world_new(CONF("gpus = \"l40s:2,h100:4\"; gpu_near = [ \"NV2:2,4\", \"NV2:3,5\" ];"));
+
+	(void)state;
+	assert_int_equal(closeness_of(ledger_near(w->core->ledger, 0), 2, 4), near_of(2, NEAR_UNKNOWN));
+	devices_found(w, NULL);
+	world_submit(w, "h100:1"); /* 2 */
+	world_pass(w, 1);
+	assert_int_equal(ledger_gpus_used(w->core->ledger, 0), 1 << 2);
+	world_submit(w, "h100:2");
+	world_pass(w, 1);
+	assert_int_equal(ledger_gpus_used(w->core->ledger, 0), 1 << 2 | 1 << 3 | 1 << 5);
+	world_free(w);
+}
+
+/* Which of the others a GPU reaches by how many NVLinks, all of one switch; what is said of that;
+ * and what the first index that is out is said to lack. */
+static const struct {
+	const char *written, *near[4];
+	uint32_t usable;
+	const char *note, *reason;
+} demands[] = {
+	{ "", { "0.0.0.0", "", "", "" }, 4, "", NULL },
+	{ "\"NV2:0-3\"", { "", "", "", "" }, 4, "", NULL }, /* the driver does not say */
+	{ "\"NV2:0-3\"",
+	        { "0.0.0.0 1*2 2*2 3*2", "0.0.0.0 0*2 2*2 3*2", "0.0.0.0 0*2 1*2 3*2", "0.0.0.0 0*2 1*2 2*2" },
+	        4, "", NULL },
+	{ "\"NV2:0-3\"", /* more than is demanded */
+	        { "0.0.0.0 1*3 2*2 3*2", "0.0.0.0 0*3 2*2 3*2", "0.0.0.0 0*2 1*2 3*2", "0.0.0.0 0*2 1*2 2*2" },
+	        4, "", NULL },
+	{ "\"NV2:0-3\"", /* all of one are worse: that one */
+	        { "0.0.0.0 1*2 2*1 3*2", "0.0.0.0 0*2 2*1 3*2", "0.0.0.0 0*1 1*1 3*1", "0.0.0.0 0*2 1*2 2*1" },
+	        3, "3 of 4 h100, GPU-2: NV2 to GPU 0 wanted, NV1 found", "NV2 to GPU 0 wanted, NV1 found" },
+	{ "\"NV2:0,1\", \"NV2:2,3\"", /* of a bridge: both */
+	        { "0.0.0.0", "0.0.0.0", "0.0.0.0 3*2", "0.0.0.0 2*2" }, 2,
+	        "2 of 4 h100, GPU-0: NV2 to GPU 1 wanted, PIX found, GPU-1: NV2 to GPU 0 wanted, PIX found",
+	        "NV2 to GPU 1 wanted, PIX found" },
+	{ "\"PIX:0,1\", \"PIX:2,3\"", { "0.0.0.0", "0.0.0.0", "2.2.2.2", "2.2.2.2" }, 4, "", NULL },
+	{ "\"PIX:0,1\", \"PIX:2,3\"", { "0.0.0.0", "1.1.1.1", "2.2.2.2", "2.2.2.2" }, 2,
+	        "2 of 4 h100, GPU-0: PIX to GPU 1 wanted, SYS found, GPU-1: PIX to GPU 0 wanted, SYS found",
+	        "PIX to GPU 1 wanted, SYS found" },
+};
+
+static void demanded(void **state)
+{
+	(void)state;
+	for (size_t i = 0; i < sizeof(demands) / sizeof(*demands); i++) {
+		static const char *const uuids[] = { "GPU-0", "GPU-1", "GPU-2", "GPU-3" };
+		struct gpu_found gpus[4];
+		struct gpu_view view;
+		struct core_event e;
+		struct world *w;
+		char conf[1000];
+		uint32_t index = 0;
+
+		snprintf(conf, sizeof(conf), CONF("gpus = \"h100:4\"; gpu_near = [ %s ];"), demands[i].written);
+		w = world_new(conf);
+		for (uint32_t k = 0; k < 4; k++)
+			gpus[k] = (struct gpu_found){ .type = "h100", .uuid = uuids[k], .near = demands[i].near[k], .host = k };
+		e = devices_event(w, gpus, 4);
+		world_apply(w, &e);
+		world_pass(w, 1);
+		assert_string_equal(devices_note(w), demands[i].note);
+		assert_int_equal(devices_usable(w, "h100"), demands[i].usable);
+		for (; demands[i].reason && index < 4; index++) {
+			assert_true(core_gpu_view(w->core, 0, index, &view));
+			if (strcmp(view.state, "free"))
+				break;
+		}
+		if (demands[i].reason) {
+			assert_string_equal(view.state, "trouble");
+			assert_string_equal(view.reason, demands[i].reason);
+		}
+		world_free(w);
+	}
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -388,8 +546,12 @@ int main(void)
 		cmocka_unit_test(brute_force),
 		cmocka_unit_test(many),
 		cmocka_unit_test(words),
+		cmocka_unit_test(as_written),
+		cmocka_unit_test(printed),
 		cmocka_unit_test(placed),
 		cmocka_unit_test(renumbered),
+		cmocka_unit_test(only_written),
+		cmocka_unit_test(demanded),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -31,6 +31,9 @@
 #define MIG(gpus, layout)                                                                       \
 	CTL PROFILES "nodes = ( { name = \"n1\";\nmig = ( { gpus = " gpus ";\nlayout = " layout \
 	             "; } ); } );\n" PARTS
+#define NEAR(near)                                                                              \
+	CTL GPUS "nodes = ( { name = \"n[1-4]\"; gpus = \"h100:6,l40s:2\";\ngpu_near = " near "; } " \
+	         ");\n" PARTS
 
 static const struct {
 	const char *text, *told;
@@ -487,6 +490,28 @@ static const struct {
 	{ CTL "node_defaults = { health_events = [ \"hot=off\" ]; };\n" NODES PARTS,
 	        "c:2: node_defaults.health_events[0]: \"hot=off\": no such action; there are "
 	        "note, gpu, node\n" },
+	{ NEAR("[ \"NV4\" ]"), "c:4: nodes[0].gpu_near[0]: \"NV4\": must be how close and GPUs, "
+	                       "as in \"NV4:0-3\" or \"PIX:0,1\"\n" },
+	{ NEAR("[ \"PIX:0-1\", \"NV31:0-3\" ]"),
+	        "c:4: nodes[0].gpu_near[1]: \"NV31:0-3\": 'NV31': must be NV1 to NV30, PIX, PXB, "
+	        "PHB, NODE or SYS\n" },
+	{ NEAR("[ \"near:0-3\" ]"), "c:4: nodes[0].gpu_near[0]: \"near:0-3\": 'near': must be NV1 "
+	                            "to NV30, PIX, PXB, PHB, NODE or SYS\n" },
+	{ NEAR("[ \"PIX:3\" ]"), "c:4: nodes[0].gpu_near[0]: \"PIX:3\": it is GPU 3 alone; must be "
+	                         "two or more\n" },
+	{ NEAR("[ \"PIX:0-x\" ]"), "c:4: nodes[0].gpu_near[0]: \"PIX:0-x\": must be numbers of "
+	                           "GPUs, as in \"0-3,6\"\n" },
+	{ NEAR("[ \"PIX:0-64\" ]"), "c:4: nodes[0].gpu_near[0]: \"PIX:0-64\": GPUs have the numbers "
+	                            "0 to 63\n" },
+	{ NEAR("[ \"PIX:0-1\",\n\"NODE:0-3\",\n\"PIX:1,2\" ]"),
+	        "c:6: nodes[0].gpu_near[2]: \"PIX:1,2\": GPU 1 is in \"PIX:0-1\" already\n" },
+	{ NEAR("[ \"NV4:0-3\", \"NV2:3-5\", \"NV4:1,3,6\" ]"),
+	        "c:4: nodes[0].gpu_near[2]: \"NV4:1,3,6\": NVLinks between GPU 1 and another are in "
+	        "\"NV4:0-3\" already\n" },
+	{ NEAR("[ \"NODE:0-7\", \"PIX:7,8\" ]"),
+	        "c:4: nodes[0].gpu_near: \"PIX:7,8\": the node has GPUs 0 to 7\n" },
+	{ CTL GPUS "node_defaults = {\ngpu_near = [ \"PHB:0-1\", \"PHB:1-2\" ]; };\n" NODES PARTS,
+	        "c:4: node_defaults.gpu_near[1]: \"PHB:1-2\": GPU 1 is in \"PHB:0-1\" already\n" },
 	{ CTL "node_defaults = { health_recheck = \"31d\"; };\n" NODES PARTS,
 	        "c:2: node_defaults.health_recheck: \"31d\": must be 0s to "
 	        "30-00:00:00\n" },
