@@ -237,6 +237,8 @@ bool capacity_better(const struct capacity_want *want, const struct capacity_fin
 {
 	if (x->gpus != y->gpus)
 		return (x->gpus > y->gpus) == most_gpus(want);
+	if (x->worth != y->worth)
+		return x->worth > y->worth;
 	if (x->cpus != y->cpus)
 		return (x->cpus > y->cpus) == want->spread;
 	if (x->node != y->node)
@@ -247,6 +249,8 @@ bool capacity_better(const struct capacity_want *want, const struct capacity_fin
 struct member_test {
 	const struct kind *kind;
 	const struct capacity_want *want;
+	uint32_t best, asked; /* where it matters what they are worth */
+	uint64_t worth;       /* of the best */
 };
 
 static bool in_only(const struct capacity_want *want, uint32_t node)
@@ -261,9 +265,20 @@ static bool passes(const struct capacity_want *want, uint32_t node)
 
 static bool test_member(void *arg, uint32_t member)
 {
-	const struct member_test *t = arg;
+	struct member_test *t = arg;
+	uint32_t node = t->kind->nodes[member];
+	uint64_t worth;
 
-	return passes(t->want, t->kind->nodes[member]);
+	if (!passes(t->want, node))
+		return false;
+	if (!t->want->worth)
+		return true;
+	worth = t->want->worth(t->want->arg, node);
+	if (t->best == ORDER_NONE || worth > t->worth) {
+		t->best = member;
+		t->worth = worth;
+	}
+	return ++t->asked == CAPACITY_WORTHS;
 }
 
 static struct capacity_find found_at(const struct kind *kind, uint32_t member)
@@ -278,18 +293,21 @@ static struct capacity_find found_at(const struct kind *kind, uint32_t member)
 static bool find_in_order(
         const struct kind *kind, const struct capacity_want *want, struct capacity_find *found)
 {
-	struct member_test test = { kind, want };
+	struct member_test test = { .kind = kind, .want = want, .best = ORDER_NONE };
 	struct order_want order = { want->cpus, want->mem, want->spread,
-		want->only || want->test ? test_member : NULL, &test };
+		want->only || want->test || want->worth ? test_member : NULL, &test };
 	uint32_t b;
 
 	for (b = want->gpus; b <= kind->most; b++) {
 		uint32_t bucket = most_gpus(want) ? kind->most + want->gpus - b : b;
 		uint32_t member = order_find(kind->links, kind->roots[bucket], &order);
 
+		if (want->worth)
+			member = test.best;
 		if (member == ORDER_NONE)
 			continue;
 		*found = found_at(kind, member);
+		found->worth = test.worth;
 		return true;
 	}
 	return false;
@@ -303,6 +321,11 @@ static bool has(const struct kind *kind, uint32_t member, const struct capacity_
 	       link->cpus >= want->cpus && link->mem >= want->mem;
 }
 
+static uint64_t worth_of(const struct capacity_want *want, uint32_t node)
+{
+	return want->worth ? want->worth(want->arg, node) : 0;
+}
+
 /* Asked only where the answer matters: whoever planned may have to count. */
 static bool find_aside(const struct kind *kind, const struct capacity_want *want, bool any,
         struct capacity_find *found)
@@ -312,8 +335,10 @@ static bool find_aside(const struct kind *kind, const struct capacity_want *want
 	for (i = 0; i < kind->n_aside; i++) {
 		struct capacity_find this = found_at(kind, kind->aside[i]);
 
-		if (!has(kind, kind->aside[i], want) ||
-		        (any && !capacity_better(want, &this, found)) || !passes(want, this.node) ||
+		if (!has(kind, kind->aside[i], want))
+			continue;
+		this.worth = worth_of(want, this.node);
+		if ((any && !capacity_better(want, &this, found)) || !passes(want, this.node) ||
 		        !want->aside(want->arg, this.node))
 			continue;
 		*found = this;
@@ -339,6 +364,7 @@ static bool find_among(
 			if (member == ORDER_NONE || !has(kind, member, want))
 				continue;
 			this = found_at(kind, member);
+			this.worth = worth_of(want, node);
 			if ((any && !capacity_better(want, &this, found)) || !passes(want, node) ||
 			        (this.aside && !(want->aside && want->aside(want->arg, node))))
 				continue;

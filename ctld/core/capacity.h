@@ -33,11 +33,14 @@ struct capacity_want {
 	uint32_t n_only;      /* nodes in it */
 	bool (*test)(void *arg, uint32_t node);  /* the rest of it; NULL: any of those will do */
 	bool (*aside)(void *arg, uint32_t node); /* the same for one aside; NULL: none will do */
+	/* Of nodes with as many free GPUs which is liked best; NULL: that makes no difference. */
+	uint64_t (*worth)(void *arg, uint32_t node);
 	void *arg;
 };
 
 struct capacity_find {
 	uint32_t node, gpus, cpus; /* free */
+	uint64_t worth;
 	uint16_t type;
 	bool aside;
 };
@@ -60,9 +63,12 @@ void capacity_put(struct capacity *c, const struct capacity_slot *slot, uint32_t
         uint32_t cpus, uint64_t mem, bool aside);
 void capacity_drop(struct capacity *c, const struct capacity_slot *slot);
 
-/* Packed: the node with the fewest free GPUs of the type that do, then the fewest free CPUs that
- * do, then the first. Spread: the most free GPUs (of TYPE_NONE still the fewest), the most free
- * CPUs, the last. */
+#define CAPACITY_WORTHS 16
+
+/* Packed: the node with the fewest free GPUs of the type that do, then that which is worth most,
+ * then the fewest free CPUs that do, then the first. Spread: the most free GPUs (of TYPE_NONE still
+ * the fewest), the most worth, the most free CPUs, the last. Of nodes that are not aside only the
+ * first CAPACITY_WORTHS with as many free GPUs, by their free CPUs, are asked what they are worth. */
 bool capacity_find(
         const struct capacity *c, const struct capacity_want *want, struct capacity_find *found);
 /* The same order, also between types (the lower one). */

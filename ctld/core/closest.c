@@ -178,3 +178,29 @@ uint64_t closest(const struct closeness *c, uint64_t from, uint32_t n)
 	}
 	return o.best.gpus;
 }
+
+#define TIES_BITS 20 /* all pairs of 64, each as close as can be, fit */
+
+uint64_t closest_worth(const struct closeness *c, uint64_t from, uint32_t n)
+{
+	uint64_t gpus = c ? closest(c, from, n) : 0, left, others;
+	uint64_t worst = c ? UINT8_MAX : 0, pairs = 0, ties = 0;
+
+	for (left = gpus; left; left &= left - 1) {
+		uint32_t gpu = (uint32_t)__builtin_ctzll(left);
+
+		for (others = from & ~(left & -left); others; others &= others - 1) {
+			uint32_t other = (uint32_t)__builtin_ctzll(others);
+			uint64_t near = closeness_of(c, gpu, other);
+
+			if (!(gpus >> other & 1)) {
+				ties += near;
+			} else if (other > gpu) {
+				pairs += near;
+				worst = near < worst ? near : worst;
+			}
+		}
+	}
+	worst = n > 1 ? worst : 0;
+	return (worst << TIES_BITS | pairs) << TIES_BITS | (((1ull << TIES_BITS) - 1) - ties);
+}

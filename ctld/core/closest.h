@@ -43,4 +43,8 @@ bool closeness_matters(const struct closeness *c);
 /* The best `n` of the set `from`, which has as many or more. */
 uint64_t closest(const struct closeness *c, uint64_t from, uint32_t n);
 
+/* What the best `n` of `from` are worth by rules 1 to 3, to be compared with as many on another
+ * node: the more the better. NULL: of a node of which nothing is known. */
+uint64_t closest_worth(const struct closeness *c, uint64_t from, uint32_t n);
+
 #endif

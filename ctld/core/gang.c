@@ -304,6 +304,8 @@ static bool rather(
 		return x->preferred;
 	if (x->gpus != y->gpus)
 		return (x->gpus > y->gpus) == more_gpus;
+	if (x->worth != y->worth)
+		return x->worth > y->worth;
 	if (x->cpus_left != y->cpus_left)
 		return (x->cpus_left > y->cpus_left) == g->spread;
 	return x->node < y->node;

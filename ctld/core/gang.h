@@ -8,8 +8,9 @@
  *	4. For that many nodes: the fewest leaf switches. All nodes without a leaf count as on one
  *	   more switch.
  *	5. Packed: the leaf that is filled best, in it the nodes with the fewest free GPUs, then
- *CPUs, then the first. Spread: the leaf and the nodes with the most. For a total: always the nodes
- *	   with the most free GPUs, each filled up, the last gets what is left.
+ *	   those whose GPUs are closest, then the fewest free CPUs, then the first. Spread: the leaf
+ *	   and the nodes with the most. For a total: always the nodes with the most free GPUs, each
+ *	   filled up, the last gets what is left.
  *
  * Step 4 is exact, but for totals over nodes that differ, where the search is cut after
  * GANG_SEARCH steps: then it may be a switch or two more (the problem is one of covering).
@@ -28,6 +29,7 @@ struct gang_candidate {
 	uint32_t gpus; /* of the type, that it could give; at least request_part_gpus(). For a gang
 	                  without GPUs: those that are free there, of all types */
 	bool required, preferred;
+	uint64_t worth;     /* how close what it gives is; 0 where that makes no difference */
 	uint32_t cpus_left; /* for packing */
 };
 

@@ -79,6 +79,19 @@ static void demand_cards(struct record *r)
 	}
 }
 
+/* Nodes with several GPUs by how close any two of them are, which says whether it matters. */
+static void near_count(struct ledger *l, uint32_t node, int by)
+{
+	const struct record *r = &l->nodes[node];
+	uint32_t kind = r->near_matters ? NEAR_MIXED : r->near ? closeness_of(r->near, 0, 1) : 0;
+
+	if (mask_count(all_gpus(r)) < 2)
+		return;
+	l->n_near_kinds -= l->near_kinds[kind] > 0;
+	l->near_kinds[kind] += (uint32_t)by;
+	l->n_near_kinds += l->near_kinds[kind] > 0;
+}
+
 /* Until an agent tells. */
 static void near_written(struct ledger *l, uint32_t node)
 {
@@ -105,6 +118,7 @@ struct ledger *ledger_new(const struct conf *conf)
 		l->leaves[i] = conf->nodes[i].leaf;
 		l->nodes[i].conf = &conf->nodes[i];
 		demand_cards(&l->nodes[i]);
+		near_count(l, (uint32_t)i, 1);
 		near_written(l, (uint32_t)i);
 		l->nodes[i].cpus = conf->nodes[i].cpus;
 		l->nodes[i].mem = conf->nodes[i].mem_mb;
@@ -130,6 +144,7 @@ void ledger_free(struct ledger *l)
 		free(l->nodes[i].slots);
 		free(l->nodes[i].card_of);
 		free(l->nodes[i].near);
+		free(l->nodes[i].worths);
 	}
 	for (i = 0; i < l->n_sets; i++)
 		capacity_free(l->sets[i]);
@@ -209,8 +224,12 @@ void ledger_gpus_near(struct ledger *l, uint32_t node, struct closeness *near)
 	struct record *r = &l->nodes[node];
 
 	free(r->near);
+	free(r->worths);
+	near_count(l, node, -1);
 	r->near = near;
 	r->near_matters = near && closeness_matters(near);
+	r->worths = near ? xcalloc(WORTHS, sizeof(*r->worths)) : NULL;
+	near_count(l, node, 1);
 }
 
 const struct closeness *ledger_near(const struct ledger *l, uint32_t node)

@@ -10,6 +10,9 @@
  * free GPUs that do, then fewest free CPUs that do, then the first node) is found without looking
  * at the others. A place for no GPU is sought where the fewest GPUs are free: it strands least.
  *
+ * Where nodes differ in how close their GPUs are (closest.h), of those with as many free GPUs that
+ * is taken whose best set is worth most, before CPUs count (capacity.h says of how many).
+ *
  * Which of a node's GPUs a place has is decided last: of whole ones those that are closest to each
  * other (closest.h), of MIG instances those on the fullest cards.
  *

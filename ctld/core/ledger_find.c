@@ -230,6 +230,31 @@ static bool may_use_aside(void *arg, uint32_t node)
 	return search_test(s, &place);
 }
 
+/* Does it matter between nodes how close their free GPUs are? */
+static bool near_matters(const struct search *s)
+{
+	const struct request *r = s->ask->gpus;
+
+	return (s->l->near_kinds[NEAR_MIXED] || s->l->n_near_kinds > 1) && r->n && !r->exclusive && !share_wished(&r->share) &&
+	       (r->nodes_max == 1 || r->per_node);
+}
+
+static uint64_t worth(void *arg, uint32_t node)
+{
+	const struct search *s = arg;
+	const struct record *r = &s->l->nodes[node];
+	uint64_t from = ledger_gpus_free(s->l, node, s->type);
+	struct worth *known;
+
+	if (!r->near || s->gpus > mask_count(from))
+		return closest_worth(NULL, from, s->gpus);
+	known = &r->worths[s->gpus % WORTHS];
+	if (known->stamp != r->stamp || known->gpus != s->gpus || known->type != s->type)
+		*known = (struct worth){ r->stamp, closest_worth(r->near, from, s->gpus), s->type,
+			(uint8_t)s->gpus };
+	return known->worth;
+}
+
 static struct capacity_want search_want(struct search *s)
 {
 	const struct request *r = s->ask->gpus;
@@ -243,6 +268,7 @@ static struct capacity_want search_want(struct search *s)
 		.n_only = r->n_allowed,
 		.test = r->exclusive || s->preferred_only ? may_use : NULL,
 		.aside = s->find->test ? may_use_aside : NULL,
+		.worth = near_matters(s) ? worth : NULL,
 		.arg = s };
 }
 
@@ -360,6 +386,7 @@ static size_t find_candidates(struct search *s, uint32_t set)
 			.gpus = gpus,
 			.required = request_requires(r, found.node),
 			.preferred = request_prefers(r, found.node),
+			.worth = want.worth ? worth(s, found.node) : 0,
 			.cpus_left = found.cpus - s->ask->cpus };
 	}
 	return n;

@@ -15,6 +15,16 @@
 
 #define MAX_COSTS 32 /* wishes whose costs on all nodes are kept */
 
+#define NEAR_MIXED (UINT8_MAX + 1) /* some of a node's GPUs are closer than others */
+
+/* What the free GPUs of a node are worth for who wants so many of a type, as of a stamp. */
+#define WORTHS 8
+struct worth {
+	uint64_t stamp, worth;
+	uint16_t type;
+	uint8_t gpus; /* 0: it says nothing */
+};
+
 struct record {
 	const struct conf_node *conf;
 	uint32_t cpus, cpus_used;
@@ -25,6 +35,7 @@ struct record {
 	                      none is */
 	struct closeness *near; /* owned; NULL: nobody has said how close its GPUs are */
 	bool near_matters;      /* some are closer than others */
+	struct worth *worths;   /* WORTHS of them, where it is known; owned */
 	uint64_t stamp;         /* another one whenever something about it has changed */
 	bool accept, aside;
 	bool told;      /* what its GPUs have: by their driver */
@@ -45,6 +56,8 @@ struct ledger {
 	struct record *nodes;
 	struct capacity **sets;
 	size_t n_sets;
+	uint32_t near_kinds[NEAR_MIXED + 1]; /* nodes by how close any two GPUs there are */
+	uint32_t n_near_kinds;               /* of those that there are nodes of */
 	bool *set_shares;      /* by set: has it nodes whose GPUs may be shared? */
 	bool *set_users;       /* and such where it is asked by whom? */
 	uint32_t *set_of;      /* by partition */

@@ -656,9 +656,9 @@ static void use_some(struct ledger *l, size_t nodes)
 	}
 }
 
-static bool every_second(void *arg, const struct place *place)
+static bool every_second(void *arg, struct place *place, uint64_t cards)
 {
-	(void)arg;
+	(void)arg, (void)cards;
 	return place->node % 2;
 }
 
@@ -666,25 +666,29 @@ struct search {
 	const char *name, *gpus, *place;
 	uint32_t cpus;
 	bool spread, aside, found;
+	bool close; /* of nodes of which is known how close their GPUs are */
 };
 
 static const struct search searches[] = {
-	{ "find_1_gpu", "h100:1", "", 8, false, false, true },
-	{ "find_1_gpu_spread", "h100:1", "", 8, true, false, true },
-	{ "find_1_gpu_with_feature", "h100:1", "constraint=ib", 8, false, false, true },
-	{ "find_1_gpu_on_named_node", "h100:1", "nodelist=n4200", 8, false, false, true },
-	{ "find_whole_node", "h100:8", "exclusive", 8, false, false, true },
-	{ "find_no_gpus", "", "", 120, false, false, true },
-	{ "find_none", "h100:8", "constraint=!ib&ib", 8, false, false, false },
-	{ "find_1_gpu_500_aside", "h100:1", "", 8, false, true, true },
-	{ "find_gang_of_2", "h100:8", "nodes=2 per_node", 64, false, false, true },
-	{ "find_gang_of_16", "h100:8", "nodes=16 per_node", 64, false, false, true },
-	{ "find_gang_of_512", "h100:8", "nodes=512 per_node", 64, false, false, true },
-	{ "find_gang_of_64_gpus", "h100:64", "nodes=1-64", 8, false, false, true },
-	{ "find_gang_with_feature", "h100:8", "nodes=16 per_node constraint=ib", 64, false, false,
-	        true },
-	{ "find_gang_refused", "h100:8", "nodes=9000 per_node", 64, false, false, false },
-	{ "find_gang_500_aside", "h100:8", "nodes=16 per_node", 64, false, true, true },
+	{ "find_1_gpu", "h100:1", "", 8, false, false, true, false },
+	{ "find_1_gpu_spread", "h100:1", "", 8, true, false, true, false },
+	{ "find_1_gpu_with_feature", "h100:1", "constraint=ib", 8, false, false, true, false },
+	{ "find_1_gpu_on_named_node", "h100:1", "nodelist=n4200", 8, false, false, true, false },
+	{ "find_whole_node", "h100:8", "exclusive", 8, false, false, true, false },
+	{ "find_no_gpus", "", "", 120, false, false, true, false },
+	{ "find_none", "h100:8", "constraint=!ib&ib", 8, false, false, false, false },
+	{ "find_1_gpu_500_aside", "h100:1", "", 8, false, true, true, false },
+	{ "find_gang_of_2", "h100:8", "nodes=2 per_node", 64, false, false, true, false },
+	{ "find_gang_of_16", "h100:8", "nodes=16 per_node", 64, false, false, true, false },
+	{ "find_gang_of_512", "h100:8", "nodes=512 per_node", 64, false, false, true, false },
+	{ "find_gang_of_64_gpus", "h100:64", "nodes=1-64", 8, false, false, true, false },
+	{ "find_gang_with_feature", "h100:8", "nodes=16 per_node constraint=ib", 64, false, false, true, false },
+	{ "find_gang_refused", "h100:8", "nodes=9000 per_node", 64, false, false, false, false },
+	{ "find_gang_500_aside", "h100:8", "nodes=16 per_node", 64, false, true, true, false },
+	{ "find_1_gpu_close", "h100:1", "", 8, false, false, true, true },
+	{ "find_4_gpus_close", "h100:4", "", 8, false, false, true, true },
+	{ "find_4_gpus_close_500_aside", "h100:4", "", 8, false, true, true, true },
+	{ "find_gang_close", "h100:4", "nodes=16 per_node", 32, false, false, true, true },
 };
 
 static void bench_search(struct ledger *l, struct requests *rs, const struct search *s)
@@ -717,17 +721,39 @@ static void bench_search(struct ledger *l, struct requests *rs, const struct sea
 	requests_drop(rs, ask.gpus);
 }
 
-static void bench_places(size_t nodes)
+/* Two sockets, on each two switches with two GPUs. */
+static void write_near(struct conf *conf)
+{
+	static const char *const near[] = { "PIX:0,1", "PIX:2,3", "PIX:4,5", "PIX:6,7", "NODE:0-3",
+		"NODE:4-7" };
+	size_t i, k;
+
+	for (i = 0; i < conf->n_nodes; i++) {
+		struct conf_texts *texts = &conf->nodes[i].gpu_near;
+
+		texts->n = sizeof(near) / sizeof(*near);
+		texts->v = xcalloc(texts->n, sizeof(char *));
+		for (k = 0; k < texts->n; k++)
+			texts->v[k] = xstrdup(near[k]);
+	}
+}
+
+static void bench_places(size_t nodes, bool close)
 {
 	struct conf *conf = make_fabric(nodes);
 	struct strings *strings = strings_new(1);
 	struct requests *rs = requests_new(strings, conf, 1);
-	struct ledger *l = ledger_new(conf);
+	struct ledger *l;
 	size_t i;
 
+	if (close)
+		write_near(conf);
+	l = ledger_new(conf);
 	use_some(l, nodes);
-	for (i = 0; i < sizeof(searches) / sizeof(searches[0]); i++)
-		bench_search(l, rs, &searches[i]);
+	for (i = 0; i < sizeof(searches) / sizeof(searches[0]); i++) {
+		if (searches[i].close == close)
+			bench_search(l, rs, &searches[i]);
+	}
 	ledger_free(l);
 	requests_free(rs);
 	strings_free(strings);
@@ -768,6 +794,7 @@ int main(int argc, char **argv)
 	bench_load(core, conf);
 	core_free(core);
 	conf_free(conf);
-	bench_places(nodes);
+	bench_places(nodes, false);
+	bench_places(nodes, true);
 	return 0;
 }

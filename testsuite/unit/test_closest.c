@@ -12,6 +12,7 @@
 
 #include <cmocka.h>
 
+#include "ctld/core/capacity.h"
 #include "ctld/core/closest.h"
 #include "ctld/core/internal.h"
 #include "testsuite/unit/devices_world.h"
@@ -282,6 +283,126 @@ static void words(void **state)
 	assert_true(near_of(1, NEAR_UNKNOWN) > near_of(0, NEAR_PIX));
 }
 
+/* --- between nodes --------------------------------------------------------------------------- */
+
+static const char *const machines_written[] = { "", "gpu_near = [ \"NV18:0-7\", \"PHB:0-7\" ];",
+	"gpu_near = [ \"PHB:0-7\" ];",
+	"gpu_near = [ \"PIX:0,1\", \"PIX:2,3\", \"PIX:4,5\", \"PIX:6,7\", \"NODE:0-3\", \"NODE:4-7\" ];",
+	"gpu_near = [ \"NV4:0,1\", \"NV4:2,3\", \"NV4:4,5\", \"NV4:6,7\", \"PHB:0-7\" ];",
+	"gpu_near = [ \"NV2:0-2\", \"NV1:2,5\", \"NV2:5,7\" ];" };
+
+static bool allows(void *arg, struct place *place, uint64_t cards)
+{
+	(void)arg, (void)place, (void)cards;
+	return true;
+}
+
+/* As ledger.h says it: the more, the more important first; the largest is to be found. */
+static void rank(const struct ledger *l, uint32_t node, uint32_t n, bool spread, long rank[8])
+{
+	const struct closeness *c = ledger_near(l, node);
+	uint64_t from = ledger_gpus_free(l, node, 0);
+	long more = spread ? 1 : -1;
+	struct worth best = { { 0 } };
+	bool any = false;
+
+	for (uint64_t set = c ? from : 0; set; set = (set - 1) & from) {
+		struct worth w = worth_of(c, from, set);
+
+		if ((uint32_t)__builtin_popcountll(set) != n || (any && compare(&best, &w, 3) >= 0))
+			continue;
+		best = w;
+		any = true;
+	}
+	rank[0] = more * __builtin_popcountll(from);
+	rank[1] = n > 1 ? best.v[0] : 0;
+	rank[2] = best.v[1];
+	rank[3] = best.v[2];
+	rank[4] = more * (long)ledger_cpus_free(l, node);
+	rank[5] = more * (long)node;
+}
+
+static uint32_t best_of(const struct ledger *l, uint32_t nodes, uint32_t n, bool spread)
+{
+	long best[8] = { 0 }, this[8] = { 0 };
+	uint32_t where = NODE_LEFT;
+
+	for (uint32_t i = 0; i < nodes; i++) {
+		int order = 0;
+
+		if (__builtin_popcountll(ledger_gpus_free(l, i, 0)) < (int)n)
+			continue;
+		rank(l, i, n, spread, this);
+		for (int k = 0; k < 6 && !order; k++)
+			order = this[k] < best[k] ? -1 : this[k] > best[k];
+		if (where != NODE_LEFT && order <= 0)
+			continue;
+		where = i;
+		memcpy(best, this, sizeof(best));
+	}
+	return where;
+}
+
+static void between_nodes(void **state)
+{
+	unsigned found = 0;
+
+	(void)state;
+	for (int round = 0; round < 150; round++) {
+		struct strbuf text = { 0 };
+		uint32_t nodes = 2 + chance(CAPACITY_WORTHS - 2), kinds = 1 + chance(6);
+		struct conf_problems problems;
+		struct strings *strings = strings_new(1);
+		struct requests *rs;
+		struct places places = { 0 };
+		struct ledger *l;
+		struct conf *conf;
+
+		strbuf_adds(&text, "cluster = \"t\"; controller = { host = \"h\"; };\n"
+		                   "gpu_types = ( { name = \"h100\"; } );\nnodes = (");
+		for (uint32_t i = 0; i < nodes; i++)
+			strbuf_addf(&text, "%s{ name = \"n%u\"; cpus = %u; gpus = \"h100:8\"; %s }",
+			        i ? ", " : "", i, 64 + chance(2), machines_written[chance(kinds)]);
+		strbuf_adds(&text, ");\npartitions = ( { name = \"p\"; nodes = \"ALL\"; } );\n");
+		conf = conf_parse(text.s, "c", &problems);
+		assert_non_null(conf);
+		rs = requests_new(strings, conf, 1);
+		l = ledger_new(conf);
+		for (uint32_t i = 0; i < nodes; i++) {
+			ledger_accept(l, i, true);
+			ledger_set_aside(l, i, !chance(4));
+		}
+		for (int step = 0; step < 60; step++) {
+			uint32_t n = 1 + chance(4), where;
+			struct find find = { .type = 0, .spread = chance(2), .test = allows };
+			struct ask ask = { .cpus = chance(2) };
+			char gpus[16];
+
+			snprintf(gpus, sizeof(gpus), "h100:%u", n);
+			ask.gpus = requests_parse(rs, gpus, "", NULL);
+			where = best_of(l, nodes, n, find.spread);
+			assert_int_equal(ledger_find(l, 0, &ask, &find, &places), where != NODE_LEFT);
+			if (where != NODE_LEFT) {
+				if (places.v[0].node != where)
+					fail_msg("round %d: node %u, and %u is better", round,
+					        places.v[0].node, where);
+				found++;
+				if (chance(2)) /* else the best stays, and is another one later */
+					places.v[0].gpus = 1ull << __builtin_ctzll(places.v[0].gpus);
+				ledger_take(l, &places.v[0]);
+			}
+			requests_drop(rs, ask.gpus);
+		}
+		places_free(&places);
+		ledger_free(l);
+		requests_free(rs);
+		strings_free(strings);
+		conf_free(conf);
+		strbuf_free(&text);
+	}
+	assert_true(found > 2000);
+}
+
 /* --- as it is written ------------------------------------------------------------------------ */
 
 static const struct {
@@ -545,6 +666,7 @@ int main(void)
 		cmocka_unit_test(machines),
 		cmocka_unit_test(brute_force),
 		cmocka_unit_test(many),
+		cmocka_unit_test(between_nodes),
 		cmocka_unit_test(words),
 		cmocka_unit_test(as_written),
 		cmocka_unit_test(printed),

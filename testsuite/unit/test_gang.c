@@ -53,13 +53,15 @@ static void check(const struct request *r, bool spread, const struct gang_candid
 static void rules(void **state)
 {
 	struct gang_candidate v[] = {
-		{ 0, 0, 8, false, false, 9 },
-		{ 1, 0, 4, false, false, 5 },
-		{ 2, 0, 4, false, false, 4 },
-		{ 3, 1, 8, false, false, 9 },
-		{ 4, 1, 6, false, false, 7 },
-		{ 5, CONF_NONE, 8, false, false, 9 },
+		{ 0, 0, 8, false, false, 0, 9 },
+		{ 1, 0, 4, false, false, 0, 5 },
+		{ 2, 0, 4, false, false, 0, 4 },
+		{ 3, 1, 8, false, false, 0, 9 },
+		{ 4, 1, 6, false, false, 0, 7 },
+		{ 5, CONF_NONE, 8, false, false, 0, 9 },
 	};
+	const struct gang_candidate alike[] = { { 0, 0, 4, false, false, 1, 5 },
+		{ 1, 0, 4, false, false, 2, 9 }, { 2, 0, 4, false, false, 2, 4 } };
 	struct request r;
 
 	(void)state;
@@ -69,6 +71,10 @@ static void rules(void **state)
 	check(&r, true, v, 6, "0:4 1:4");
 	r = gang(4, 3, 3, true);
 	check(&r, false, v, 6, "0:4 1:4 2:4");
+	/* Of nodes with as many those with the closest. */
+	r = gang(4, 2, 2, true);
+	check(&r, false, alike, 3, "1:4 2:4");
+	check(&r, true, alike, 3, "1:4 2:4");
 	/* As many as there are, though on more leaves. */
 	r = gang(4, 2, 8, true);
 	check(&r, false, v, 6, "0:4 1:4 2:4 3:4 4:4 5:4");
