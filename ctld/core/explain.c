@@ -263,25 +263,26 @@ void say_places(const struct core *core, const struct places *places, char *text
 	if (places->n > 1)
 		return;
 	if (used < size)
-		snprintf(text + used, size - used, " (GPUs %s)",
+		snprintf(text + used, size - used, " (GPU%s %s)", gpus > 1 ? "s" : "",
 		        numbers_format_set(numbers, sizeof(numbers), mask));
 }
 
 /* --- one alternative ------------------------------------------------------------------------- */
 
-/* What it would take: where there is a place, exactly that, or as few nodes as may be. */
-static void need_of(const struct wait *w, struct option *o, struct places *places)
+/* What it would take: where there is or will be a place, exactly that, or as few nodes as may be.
+ * What a part counts as is known of a place alone. */
+static void need_of(const struct wait *w, struct option *o, struct places places)
 {
 	const struct scene *sc = sched_scene(w->core->sched);
 	const struct request *r = w->who->ask.gpus;
 
-	if (o->resources) {
+	if (!places.n) {
 		decide_need(sc, &w->who->ask, o->alternative, o->type, &o->need);
 		return;
 	}
-	if ((r->per_node || !r->n) && places->n > r->nodes_min)
-		places->n = r->nodes_min;
-	decide_need_of(sc, &w->who->ask, places, &o->need);
+	if ((r->per_node || !r->n) && places.n > r->nodes_min)
+		places.n = r->nodes_min;
+	decide_need_of(sc, &w->who->ask, &places, &o->need);
 }
 
 static size_t gates_of_option(const struct wait *w, const struct option *o, struct gate_block *v)
@@ -296,12 +297,12 @@ static void weigh(const struct wait *w, struct option *o)
 	struct places places = { 0 };
 
 	o->resources = !fits_now(w, o, &places);
-	need_of(w, o, &places);
+	o->found = o->resources && plan_find(sc->plan, &want, &o->entry);
+	need_of(w, o, o->found ? o->entry.places : places);
 	o->n_gates = gates_of_option(w, o, NULL);
 	places_free(&places);
 	if (!o->resources)
 		return;
-	o->found = plan_find(sc->plan, &want, &o->entry);
 	if (o->found)
 		find_enders(w, o);
 	else

@@ -8,6 +8,7 @@
 #include <cmocka.h>
 
 #include "ctld/core/devices.h"
+#include "ctld/core/explain.h"
 #include "testsuite/unit/devices_world.h"
 
 static const struct {
@@ -513,6 +514,49 @@ static void memory_by_the_driver(void **state)
 	world_free(w);
 }
 
+/* What a part counts as follows from what the driver says, which is less than a type's name
+ * promises: whoever a limit and the lack of room hold, and nobody is before, waits for these two
+ * things. */
+static void held_by_no_order(void **state)
+{
+	struct world *w = world_new(
+	        "cluster = \"t\"; controller = { host = \"h\"; };"
+	        "gpu_types = ( { name = \"h100\"; mem = \"80G\"; mem_reserve = \"1G\"; } );"
+	        "nodes = ( { name = \"n0\"; cpus = 8; mem = \"64G\"; gpus = \"h100:2\";"
+	        "            share = \"watch\"; } );"
+	        "partitions = ( { name = \"batch\"; nodes = \"ALL\"; default = true;"
+	        "                 per_user = { gpus = \"h100:1\"; }; } );");
+	struct gpu_found gpus[] = { { .type = "h100", .uuid = "GPU-a", .mem_mb = 81559 },
+		{ .type = "h100", .uuid = "GPU-b", .mem_mb = 81559 } };
+	static const struct {
+		uint32_t uid;
+		uint64_t mem_mb;
+	} jobs[] = { { 1001, 40960 }, { 1002, 40960 }, { 1000, 30720 }, { 1000, 61440 } };
+	struct core_event e = devices_event(w, gpus, 2);
+	struct job_why why;
+	uint64_t id = 0;
+
+	(void)state;
+	world_apply(w, &e);
+	for (size_t i = 0; i < sizeof(jobs) / sizeof(*jobs); i++) {
+		struct submit_job job = world_job(w, "");
+
+		job.gpu_mem_mb = jobs[i].mem_mb;
+		job.time_limit_s = 600;
+		id = world_submit_job(w, &job, jobs[i].uid);
+		if (i < 3) {
+			assert_string_equal(world_state(w, id), "CONFIGURING");
+			world_run_starts(w, id);
+		}
+	}
+	world_schedule(w);
+	assert_true(core_job_why(w->core, id, w->now, &why));
+	assert_int_equal(why.n_blockers, 2);
+	assert_string_equal(why.blockers[0].reason, "PartitionMaxGRESPerUser");
+	assert_string_equal(why.blockers[1].reason, "Resources");
+	world_free(w);
+}
+
 /* Neither the configuration nor the driver says how much there is: parts of compute only. */
 static void memory_of_nobody(void **state)
 {
@@ -583,6 +627,7 @@ int main(void)
 		cmocka_unit_test(drained_by_index),
 		cmocka_unit_test(shared_memory),
 		cmocka_unit_test(memory_by_the_driver),
+		cmocka_unit_test(held_by_no_order),
 		cmocka_unit_test(memory_of_nobody),
 		cmocka_unit_test(lists),
 	};

@@ -314,7 +314,7 @@ static void parts_are_said(void **state)
 	assert_true(core_job_why(w->core, id, w->now, &why));
 	assert_true(why.n_changes > 0);
 	assert_string_equal(why.changes[0].option, "--gpu-share=30%");
-	assert_string_equal(why.changes[0].effect, "on n0 with l40s:1/12G,30% (GPUs 0)");
+	assert_string_equal(why.changes[0].effect, "on n0 with l40s:1/12G,30% (GPU 0)");
 	world_free(w);
 }
 
