@@ -48,7 +48,7 @@ static char *milli_format(char buf[UNITS_TEXT], uint32_t milli)
 /* In memory, or where none is known in compute: what is left, and all. */
 static char *left_format(char buf[UNITS_TEXT], const Gpusched__GpuShared *s)
 {
-	return s->mem_mb ? size_format_mb(buf, mem_left(s)) : milli_format(buf, milli_left(s));
+	return s->mem_mb ? size_format_left(buf, mem_left(s)) : milli_format(buf, milli_left(s));
 }
 
 static char *all_format(char buf[UNITS_TEXT], const Gpusched__GpuShared *s)
@@ -115,7 +115,7 @@ SHOW(free_mem)
 	NODE;
 	char part[UNITS_TEXT], all[UNITS_TEXT];
 
-	view_printf(cell, "%s of %s", size_format_mb(part, n->mem_free_mb),
+	view_printf(cell, "%s of %s", size_format_left(part, n->mem_free_mb),
 	        size_format_mb(all, n->mem_mb));
 	cell->is_number = true;
 	cell->number = (int64_t)n->mem_free_mb;
@@ -478,7 +478,7 @@ SHOW(gpu_largest)
 	if (!g)
 		return;
 	if (s) {
-		size_format_mb(left, s->largest_mem_mb);
+		size_format_left(left, s->largest_mem_mb);
 		view_printf(cell, "%s%s%s", left, *s->largest_node ? " on " : "", s->largest_node);
 		cell->is_number = true;
 		return;

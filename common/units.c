@@ -237,7 +237,7 @@ int percent_parse(const char *text, uint32_t *percent, struct error *err)
 	return 0;
 }
 
-char *size_format(char buf[UNITS_TEXT], uint64_t bytes)
+static char *format_rounded(char buf[UNITS_TEXT], uint64_t bytes, bool down)
 {
 	/* The smallest unit in which the rounded figure stays below 1024, from MiB on unless it
 	 * is less; figures of bytes are not for tables. */
@@ -245,8 +245,8 @@ char *size_format(char buf[UNITS_TEXT], uint64_t bytes)
 		uint64_t f = size_units[i].factor, whole = bytes / f, rest = bytes % f;
 		uint64_t tenths = rest / (f / 1024) * 10; /* of 1024ths: no overflow */
 
-		tenths = whole * 10 + (tenths + 512) / 1024;
-		whole += rest >= f / 2;
+		tenths = whole * 10 + (tenths + (down ? 0 : 512)) / 1024;
+		whole += !down && rest >= f / 2;
 		if (whole >= 1024 && i + 1 < N_SIZE_UNITS)
 			continue;
 		if (bytes == 0)
@@ -261,19 +261,35 @@ char *size_format(char buf[UNITS_TEXT], uint64_t bytes)
 	return buf;
 }
 
-char *size_format_mb(char buf[UNITS_TEXT], uint64_t mb)
+static uint64_t bytes_of(uint64_t mb)
 {
-	return size_format(buf, mb > UINT64_MAX / MIB ? UINT64_MAX : mb * MIB);
+	return mb > UINT64_MAX / MIB ? UINT64_MAX : mb * MIB;
 }
 
-void size_format_two(char a[UNITS_TEXT], char b[UNITS_TEXT], uint64_t a_mb, uint64_t b_mb)
+char *size_format(char buf[UNITS_TEXT], uint64_t bytes)
 {
-	size_format_mb(a, a_mb);
-	size_format_mb(b, b_mb);
-	if (strcmp(a, b) || a_mb == b_mb)
+	return format_rounded(buf, bytes, false);
+}
+
+char *size_format_mb(char buf[UNITS_TEXT], uint64_t mb)
+{
+	return format_rounded(buf, bytes_of(mb), false);
+}
+
+char *size_format_left(char buf[UNITS_TEXT], uint64_t mb)
+{
+	return format_rounded(buf, bytes_of(mb), true);
+}
+
+void size_format_two(
+        char asked[UNITS_TEXT], char most[UNITS_TEXT], uint64_t asked_mb, uint64_t most_mb)
+{
+	size_format_mb(asked, asked_mb);
+	size_format_left(most, most_mb);
+	if (strcmp(asked, most) || asked_mb == most_mb)
 		return;
-	snprintf(a, UNITS_TEXT, "%" PRIu64 "M", a_mb);
-	snprintf(b, UNITS_TEXT, "%" PRIu64 "M", b_mb);
+	snprintf(asked, UNITS_TEXT, "%" PRIu64 "M", asked_mb);
+	snprintf(most, UNITS_TEXT, "%" PRIu64 "M", most_mb);
 }
 
 char *share_format(char buf[UNITS_TEXT], uint64_t mb, uint32_t milli)

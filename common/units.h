@@ -48,9 +48,13 @@ int count_parse(const char *text, uint64_t min, uint64_t max, uint64_t *count, s
 char *size_format(char buf[UNITS_TEXT], uint64_t bytes);
 char *size_format_mb(char buf[UNITS_TEXT], uint64_t mb);
 
-/* Two that are not the same, so that they do not read the same: in MiB where rounding would make
- * them so. */
-void size_format_two(char a[UNITS_TEXT], char b[UNITS_TEXT], uint64_t a_mb, uint64_t b_mb);
+/* What is left or can be had: rounded down, so that whoever asks for what he reads can get it. */
+char *size_format_left(char buf[UNITS_TEXT], uint64_t mb);
+
+/* What was asked for, and the most that there is (rounded down): in MiB where rounding would make
+ * the two read the same. */
+void size_format_two(
+        char asked[UNITS_TEXT], char most[UNITS_TEXT], uint64_t asked_mb, uint64_t most_mb);
 
 /* What of a GPU somebody asks for or has, in MiB and thousandths: "20G", "25%", "20G,12.5%"; 0 and
  * 0: "". */

@@ -190,7 +190,7 @@ static char *spare_words(const struct request *r, uint64_t left, char buf[UNITS_
 	else if (r->share.milli)
 		share_format(buf, 0, (uint32_t)left);
 	else
-		share_format(buf, left, 0);
+		size_format_left(buf, left);
 	return buf;
 }
 

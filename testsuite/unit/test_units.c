@@ -271,6 +271,15 @@ static void formats(void **state)
 	size_format_two(buf, other, 41984, 40960);
 	assert_string_equal(buf, "41G");
 	assert_string_equal(other, "40G");
+	/* The most is never more than it is. */
+	size_format_two(buf, other, 102400, 80535);
+	assert_string_equal(buf, "100G");
+	assert_string_equal(other, "78G");
+	assert_string_equal(size_format_left(buf, 80535), "78G");
+	assert_string_equal(size_format_left(buf, 80 * K), "80G");
+	assert_string_equal(size_format_left(buf, 10 * K - 1), "9.9G");
+	assert_string_equal(size_format_left(buf, 1023), "1023M");
+	assert_string_equal(size_format_left(buf, 0), "0");
 	size_format_two(buf, other, 40960, 40960);
 	assert_string_equal(buf, "40G");
 	assert_string_equal(share_format(buf, 0, 0), "");
