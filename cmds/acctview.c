@@ -286,7 +286,7 @@ static const struct view_column columns[] = {
 	{ "ELAPSED", { "ELAPSED", 7, 0, NUM }, "time the last attempt ran, without suspensions",
 	        show_elapsed },
 	{ "WAIT", { "WAIT", 7, 0, NUM }, "from its submit to its first start", show_wait },
-	{ "GPUS", { "GPUS", 7, 4, 0 }, "GPUs that the last attempt held", show_gpus },
+	{ "GPUS", { "GPUS", 7, 4, TABLE_DEAR }, "GPUs that the last attempt held", show_gpus },
 	{ "GPU-H", { "GPU-H", 7, 0, NUM }, "GPU-hours, all attempts together", show_gpu_hours },
 	{ "COST", { "COST", 7, 0, NUM }, "what that cost, by the prices of then", show_cost },
 	{ "GPU-S", { "GPU-S", 12, 0, NUM }, "GPU-seconds, all attempts together, in full",

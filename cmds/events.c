@@ -113,7 +113,7 @@ static const struct view_column columns[] = {
 	{ "FROM", { "FROM", 15, 8, 0 }, "from where", show_from },
 	{ "JOBID", { "JOBID", 7, 0, NUM }, "which job", show_job },
 	{ "NODE", { "NODE", 8, 4, 0 }, "which node", show_node },
-	{ "TEXT", { "TEXT", 0, 10, 0 }, "why, and what else there is to say", show_text },
+	{ "TEXT", { "TEXT", 0, 10, TABLE_DEAR }, "why, and what else there is to say", show_text },
 };
 
 static const struct view_kind kind = {

@@ -375,7 +375,7 @@ static const struct view_column columns[] = {
 	{ "STATE", { "STATE", 11, 4, 0 }, "state: PENDING RUNNING COMPLETED FAILED ...",
 	        show_state },
 	{ "TIME", { "TIME", 11, 7, NUM }, "time it has run, without suspensions", show_time },
-	{ "GPUS", { "GPUS", 8, 4, 0 }, "GPUs that it holds or asks for", show_gpus },
+	{ "GPUS", { "GPUS", 8, 4, TABLE_DEAR }, "GPUs that it holds or asks for", show_gpus },
 	{ "GPU-SHARE", { "GPU-SHARE", 16, 9, 0 }, "of each GPU, where it asks for a part",
 	        show_gpu_share },
 	{ "NODELIST(REASON)", { "NODELIST(REASON)", 0, 8, 0 }, "its nodes, or why it waits",

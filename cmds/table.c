@@ -223,6 +223,32 @@ static void grow(struct table *t, const unsigned *needs)
 		widen(t, i, needs[i], &spare);
 }
 
+/* The column that has most room that it does not need; NULL: none has any. */
+static unsigned *roomiest(struct table *t, const unsigned *needs)
+{
+	unsigned *best = NULL, most = 0;
+
+	for (size_t i = 0; i < t->n; i++)
+		if (!(t->columns[i].flags & TABLE_FIXED) && t->widths[i] > needs[i] + most) {
+			most = t->widths[i] - needs[i];
+			best = &t->widths[i];
+		}
+	return best;
+}
+
+static void lend(struct table *t, const unsigned *needs)
+{
+	for (size_t i = 0; i < t->n; i++) {
+		unsigned *from;
+
+		while ((t->columns[i].flags & TABLE_DEAR) && t->widths[i] < needs[i] &&
+		        (from = roomiest(t, needs))) {
+			--*from;
+			t->widths[i]++;
+		}
+	}
+}
+
 /* Not even the minimum fits: fewer columns, and to those what is left. */
 static void leave_out(struct table *t, const unsigned *needs)
 {
@@ -255,6 +281,8 @@ static void settle(struct table *t)
 		shrink(t, needs);
 	else if (t->style.width)
 		grow(t, needs);
+	if (t->style.width)
+		lend(t, needs);
 	if (t->style.width && total(t, t->n) > t->style.width)
 		leave_out(t, needs);
 	t->settled = true;

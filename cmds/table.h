@@ -8,7 +8,8 @@
  * Layout: every column has a width that makes the whole at home on 80 columns. On a wider terminal
  * columns grow as far as their cells need it, first the one that has what
  * is left, then the others in order; on a narrower one they give
- * back what they do not need and then shrink to their minimum, the widest first. Columns that still
+ * back what they do not need and then shrink to their minimum, the widest first. A TABLE_DEAR
+ * column that would be cut gets what others do not need, also on 80 columns. Columns that still
  * do not fit are left out, and each line then ends in " +". What is cut ends in "+"; a TABLE_WHOLE
  * cell is never cut. Without a limit (width 0) nothing is. There are no blanks at the end of lines.
  *
@@ -28,6 +29,7 @@ enum table_flags {
 	TABLE_RIGHT = 1 << 0, /* aligned to the right: numbers */
 	TABLE_WHOLE = 1 << 1, /* never cut: ids, numbers, times */
 	TABLE_FIXED = 1 << 2, /* exactly `width`, come what may: somebody said so */
+	TABLE_DEAR = 1 << 3,  /* not cut while another column has room that it does not need */
 };
 
 struct table_column {

@@ -389,6 +389,36 @@ static void test_every_width(void **state)
 	free(text);
 }
 
+/* A column that is dear gets what others do not need before it is cut, and no more. */
+static void test_dear_column(void **state)
+{
+	static const struct table_column columns[] = { { "A", 6, 3, 0 },
+		{ "BB", 4, 4, TABLE_WHOLE }, { "C", 4, 2, TABLE_DEAR }, { "D", 0, 3, 0 } };
+	static const struct {
+		const char *c, *out;
+	} cases[] = {
+		{ "xyz", "A      BB   C    D\na      b    xyz  d\n" },
+		{ "h100:1/5G", "A  BB  C         D\na  b   h100:1/5G d\n" },
+		{ "h100:1/20G,25%,50%", "A BB C             D\na b  h100:1/20G,2+ d\n" },
+	};
+	char text[200];
+
+	(void)state;
+	for (size_t i = 0; i < LEN(cases); i++) {
+		FILE *f = fmemopen(text, sizeof(text), "w");
+		struct table_style style = { f, 20, true, false, false, NULL };
+		struct table *t = table_new(&style, columns, LEN(columns));
+
+		table_cell(t, "a", TABLE_PLAIN);
+		table_cell(t, "b", TABLE_PLAIN);
+		table_cell(t, cases[i].c, TABLE_PLAIN);
+		table_cell(t, "d", TABLE_PLAIN);
+		table_end(t);
+		fclose(f);
+		assert_string_equal(text, cases[i].out);
+	}
+}
+
 /* More than can be held back: as they come, all of them. */
 static void test_long_listing(void **state)
 {
@@ -562,6 +592,7 @@ int main(void)
 		cmocka_unit_test(test_golden),
 		cmocka_unit_test(test_columns_wanted),
 		cmocka_unit_test(test_every_width),
+		cmocka_unit_test(test_dear_column),
 		cmocka_unit_test(test_long_listing),
 		cmocka_unit_test(test_bad_lists),
 		cmocka_unit_test(test_letters),
