@@ -289,19 +289,18 @@ static int set_gpu_mem(struct submit_options *o, const struct option_row *row, c
 static int set_gpu_share(struct submit_options *o, const struct option_row *row, const char *value,
         struct error *err)
 {
-	unsigned long whole, tenth = 0;
-	char *end;
+	unsigned long whole = 0, tenth = 0;
+	char *end = (char *)value;
 
-	if (*value < '0' || *value > '9')
-		return error_set(err, ERR_USAGE, "want per cent of a GPU, as in 25%%");
-	whole = strtoul(value, &end, 10);
-	if (*end == '.' && end[1] >= '0' && end[1] <= '9') {
+	if (*value >= '0' && *value <= '9')
+		whole = strtoul(value, &end, 10);
+	if (end > value && *end == '.' && end[1] >= '0' && end[1] <= '9') {
 		tenth = (unsigned long)(end[1] - '0');
 		end += 2;
 	}
-	if (strcmp(end, "%") != 0 || whole > 100)
-		return error_set(err, ERR_USAGE, "want per cent of a GPU, as in 25%%");
-	if (whole * 10 + tenth < 1 || whole * 10 + tenth > 1000)
+	if (end == value || strcmp(end, "%") != 0)
+		return error_set(err, ERR_USAGE, "want per cent of a GPU, as in 25%% or 12.5%%");
+	if (whole > 100 || whole * 10 + tenth < 1 || whole * 10 + tenth > 1000)
 		return error_set(err, ERR_USAGE, "must be 0.1%% to 100%%");
 	*FIELD(o, row, uint32_t) = (uint32_t)(whole * 10 + tenth);
 	o->share_of_gres = false;
@@ -584,7 +583,8 @@ static const struct option_row rows[] = {
 	        "So much memory of each GPU, which others may share: 20G; without --gpus of one "
 	        "GPU" },
 	{ "gpu-mem-burst", 0, OPTION_NEEDS, EVERYWHERE, "SIZE", set_gpu_mem, AT(gpu_mem_burst_mb),
-	        "Up to so much of it while nobody else needs that: 30G; then it is interrupted, and "
+	        "Up to so much of it while nobody else needs that: 30G; then it is interrupted, "
+	        "and "
 	        "goes on if it gives back; --gpu-mem is there always" },
 	{ "gpu-share", 0, OPTION_NEEDS, EVERYWHERE, "PERCENT", set_gpu_share, AT(gpu_share_milli),
 	        "That part of each GPU's compute, and of its memory unless --gpu-mem says it: "

@@ -161,6 +161,27 @@ static int settle_gpus(struct submit_options *o, uint32_t tasks, struct error *e
 	return 0;
 }
 
+/* Which option asks for a part of a GPU; NULL: none. */
+static const char *part_option(const struct submit_options *o)
+{
+	return o->gpu_mem_mb ? "--gpu-mem" : o->gpu_share_milli ? "--gpu-share" : NULL;
+}
+
+/* A part of no GPU is a slip: it would be given one. */
+static int check_part(const struct submit_options *o, struct error *err)
+{
+	const char *option = part_option(o);
+	struct gpus g = { .n = 0 };
+
+	if (!option || !o->gpus || !*o->gpus)
+		return 0;
+	if (gpus_parse(o->gpus, &g, err) < 0)
+		return -1;
+	return g.n ? 0
+	           : error_set(err, ERR_USAGE, "--gpus=%s: %s asks for a part of a GPU", o->gpus,
+	                     option);
+}
+
 /* GPUs of a node, where `option` is given for each of them. */
 static int gpus_on_node(
         const struct submit_options *o, const char *option, uint32_t *count, struct error *err)
@@ -170,6 +191,10 @@ static int gpus_on_node(
 
 	if (o->gpus && gpus_parse(o->gpus, &g, err) < 0)
 		return -1;
+	if (!g.n && part_option(o)) { /* a part is of one GPU where nothing else is said */
+		*count = 1;
+		return 0;
+	}
 	if (!g.n)
 		return error_set(err, ERR_USAGE, "%s: the job asks for no GPU", option);
 	for (size_t i = 1; i < g.n; i++)
@@ -257,7 +282,8 @@ int tasks_settle(struct submit_options *o, struct error *err)
 	spread_gpus(o);
 	if (check_sbatch_nodes(o, err) < 0)
 		return -1;
-	if (tasks_on_node(o, &tasks, err) < 0 || settle_gpus(o, tasks, err) < 0)
+	if (tasks_on_node(o, &tasks, err) < 0 || settle_gpus(o, tasks, err) < 0 ||
+	        check_part(o, err) < 0)
 		return -1;
 	if (o->gpus_per_task && multiply_gpus(o, tasks ? tasks : 1, err) < 0)
 		return -1;

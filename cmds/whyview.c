@@ -412,7 +412,7 @@ static void say_wishes(struct strbuf *s, const Gpusched__Job *j)
 	} wishes[] = {
 		{ "nodes with ", j->constraint, "" },
 		{ "rather nodes with ", j->prefer, "" },
-		{ "all of ", j->nodelist, "" },
+		{ "to be on ", j->nodelist, "" },
 		{ "none of ", j->exclude, "" },
 		{ "GPUs of ", j->gpu_mem_min_mb ? size_format_mb(text, j->gpu_mem_min_mb) : "",
 		        " or more" },

@@ -37,11 +37,15 @@ static const char *text_of(const char *text)
 /* Parts of GPUs: one GPU where nothing else is said. */
 static int read_share(struct shape *s, const struct submit_job *job, struct error *err)
 {
+	char burst[UNITS_TEXT], mem[UNITS_TEXT];
+
 	s->share = (struct share_wish){ .milli = job->gpu_share_milli, .mem_mb = job->gpu_mem_mb };
 	s->gpu_mem_burst_mb = job->gpu_mem_burst_mb;
 	if (s->gpu_mem_burst_mb && s->gpu_mem_burst_mb < s->share.mem_mb)
 		return error_set(err, ERR_JOB_SPEC,
-		        "--gpu-mem-burst: less than --gpu-mem, which it is to exceed");
+		        "--gpu-mem-burst=%s: less than --gpu-mem=%s, which it is to exceed",
+		        size_format_exact(burst, s->gpu_mem_burst_mb << 20),
+		        size_format_exact(mem, s->share.mem_mb << 20));
 	if (s->gpu_mem_burst_mb && !share_wished(&s->share))
 		return error_set(err, ERR_JOB_SPEC,
 		        "--gpu-mem-burst: say with --gpu-mem what the job needs at any time");
