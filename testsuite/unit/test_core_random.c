@@ -18,6 +18,7 @@
 #include <string.h>
 
 #include "common/xalloc.h"
+#include "ctld/core/internal.h"
 #include "testsuite/unit/core_world.h"
 
 #define NODES    4
@@ -48,6 +49,7 @@ struct outgoing {
 	struct run_id *wanted;
 	uint64_t gpus;
 	struct share share;
+	uint64_t burst_mb;
 	uint32_t nodes; /* of the attempt */
 	char incarnation[16];
 };
@@ -61,7 +63,7 @@ struct model {
 	uint64_t *jobs;
 	uint32_t *specs; /* of each: which one it has, or a later one that never was committed */
 	size_t n_jobs;
-	unsigned long starts, suspended, parts, respecs;
+	unsigned long starts, suspended, parts, respecs, reclaimed;
 	unsigned conf; /* of policies[] */
 	bool lied;     /* an operator or fence program was wrong about a node */
 	bool quiet;    /* no more faults */
@@ -94,6 +96,7 @@ static const char *const policies[] = {
 	"  { name = \"guest\"; members = [ \"*\" ]; limits = { queued = 100000; };\n"
 	"    per_user = { running = 3; }; } );\n",
 	HEAD("share = \"watch\"; share_users = \"one\";") PARTITION
+	"preempt_mode = \"cancel\";\n"
 	"per_user = { queued = 100000; cpus = 24; }; } );\n"
 	"qos = ( { name = \"high\"; default = true; usage_factor = 2.0; } );\n"
 	"accounts = ( { name = \"guest\"; members = [ \"*\" ];\n"
@@ -198,6 +201,13 @@ static void check_gpu(
 	}
 }
 
+/* Of a job with so much memory of each GPU, more than a quarter of the card: what it may borrow up
+ * to. */
+static uint64_t burst_of(uint64_t mem_mb)
+{
+	return mem_mb > CARD_MB / 4 ? 2 * mem_mb : 0;
+}
+
 static void on_start(struct model *m, unsigned node, const struct outgoing *o)
 {
 	struct model_node *n = &m->nodes[node];
@@ -222,6 +232,7 @@ static void on_start(struct model *m, unsigned node, const struct outgoing *o)
 			check_gpu(n, node, (unsigned)i, o);
 	}
 	m->parts += o->share.charge > 0;
+	assert_int_equal(o->burst_mb, burst_of(o->share.mem_mb));
 	note_start(m, node, o->effect.run.run);
 	r = new_run(n, o->effect.run.run, REPORT_STARTING);
 	r->alive = r->counted_start = true;
@@ -229,6 +240,7 @@ static void on_start(struct model *m, unsigned node, const struct outgoing *o)
 	r->report.share_charge = o->share.charge;
 	r->report.share_milli = o->share.milli;
 	r->report.share_mb = o->share.mem_mb;
+	r->report.share_burst_mb = o->burst_mb;
 	r->report.nodes = o->nodes;
 	r->report.incarnation = n->incarnation;
 	say(m, node, r);
@@ -341,6 +353,42 @@ static void reboots(struct model *m, unsigned node)
 	snprintf(n->incarnation, sizeof(n->incarnation), "inc%u", ++n->boots);
 }
 
+/* Somebody needs what it has borrowed: it is told so, and the controller. */
+static void is_asked(struct model *m, unsigned node, const struct model_run *r)
+{
+	struct core_event e = { .kind = EV_RUNS_USED };
+	struct run_use use = { r->report.run,
+		{ .burst_job = m->jobs[pick(m, (unsigned)m->n_jobs)],
+		        .burst_time = m->w->now.wall + pick(m, 60000000) } };
+
+	e.used.node = node;
+	e.used.session = m->nodes[node].session;
+	e.used.runs = &use;
+	e.used.n = 1;
+	if (e.used.session)
+		world_apply(m->w, &e);
+}
+
+/* It did not give back. Whom nobody else has ended comes again where its owner and the partition
+ * have it so. */
+static void is_reclaimed(struct model *m, unsigned node, struct model_run *r)
+{
+	const struct run *run = runs_find(m->w->core->runs, r->report.run);
+	bool whole = run && r->report.nodes == 1 && m->nodes[node].session && !m->lied &&
+	             run_info(run)->end_wanted == END_NONE && run_info(run)->state == RUN_RUNNING;
+	const struct job *job = run ? run_link_of(run)->job : NULL;
+	bool again;
+
+	run_ends(m, r, END_RECLAIM);
+	say(m, node, r);
+	if (!whole || !job || job_run(job) != run)
+		return;
+	m->reclaimed++;
+	again = job_info(job)->requeue && m->conf != 2 &&
+	        job_starts(job) < job_info(job)->max_attempts;
+	assert_int_equal(job_info(job)->state, again ? JOB_PENDING : JOB_PREEMPTED);
+}
+
 /* Something happens to one of its runs. */
 static void run_goes_on(struct model *m, unsigned node)
 {
@@ -365,6 +413,12 @@ static void run_goes_on(struct model *m, unsigned node)
 		static const enum end_cause causes[] = { END_EXIT, END_EXIT, END_EXIT,
 			END_TIME_LIMIT, END_OUT_OF_MEMORY, END_LOST };
 
+		if (r->report.share_burst_mb && !m->quiet && pick(m, 3)) {
+			is_asked(m, node, r);
+			if (pick(m, 2))
+				is_reclaimed(m, node, r);
+			return;
+		}
 		run_ends(m, r, m->quiet ? END_EXIT : causes[pick(m, 6)]);
 	}
 	say(m, node, r);
@@ -395,6 +449,7 @@ static void hook(void *arg, const struct effect *e)
 		assert_true(core_run_view(m->w->core, e->run.run, m->w->now, &v));
 		o->gpus = v.gpus;
 		o->share = v.share;
+		o->burst_mb = v.share_burst_mb;
 		o->nodes = v.n_nodes;
 		snprintf(o->incarnation, sizeof(o->incarnation), "%s", v.incarnation);
 	}
@@ -472,6 +527,7 @@ static void submits(struct model *m)
 	if (job.n_gpus && pick(m, 3) == 0) {
 		job.gpu_share_milli = pick(m, 2) ? 250 : 0;
 		job.gpu_mem_mb = !job.gpu_share_milli || pick(m, 2) ? 10240 << pick(m, 3) : 0;
+		job.gpu_mem_burst_mb = burst_of(job.gpu_mem_mb);
 	}
 	job.cpus = 1 + pick(m, 4);
 	job.hold = pick(m, 10) == 0;
@@ -705,7 +761,7 @@ static void settle_down(struct model *m)
 }
 
 struct sums {
-	unsigned long starts, suspended, parts, respecs;
+	unsigned long starts, suspended, parts, respecs, reclaimed;
 };
 
 static void history(uint64_t seed, struct sums *sums)
@@ -735,6 +791,7 @@ static void history(uint64_t seed, struct sums *sums)
 	sums->suspended += m.suspended;
 	sums->parts += m.parts;
 	sums->respecs += m.respecs;
+	sums->reclaimed += m.reclaimed;
 }
 
 #ifdef __SANITIZE_ADDRESS__
@@ -757,11 +814,12 @@ static void histories(void **state)
 		history(i, &sums);
 	}
 	printf("seeds %llu to %llu: %lu runs started, %lu with parts of GPUs, %lu were suspended, "
-	       "%lu specs changed\n",
+	       "%lu specs changed, %lu ended for what they had borrowed\n",
 	        (unsigned long long)from, (unsigned long long)(from + n - 1), sums.starts,
-	        sums.parts, sums.suspended, sums.respecs);
-	assert_true(sums.starts > n && sums.respecs > n / 4 &&
-	            (n < 40 || (sums.suspended > n / 4 && sums.parts > n)));
+	        sums.parts, sums.suspended, sums.respecs, sums.reclaimed);
+	assert_true(
+	        sums.starts > n && sums.respecs > n / 4 &&
+	        (n < 40 || (sums.suspended > n / 4 && sums.parts > n && sums.reclaimed > n / 40)));
 }
 
 int main(void)
