@@ -66,6 +66,8 @@ struct model_job {
 	size_t n_wants;
 	uint32_t milli, gpu_mem; /* of each GPU; neither: all of it */
 	bool waits, held, runs;
+	bool burst, again; /* it may borrow; who is ended for that waits again */
+	unsigned starts, attempts;
 	uint32_t node;
 	uint64_t got;
 	struct model_card part; /* of each; runs 0: whole ones */
@@ -83,7 +85,7 @@ struct model {
 	struct model_job jobs[MAX_JOBS];
 	size_t n_jobs;
 	uint64_t gpu_us; /* of all runs that are over */
-	unsigned long starts, waits, parts;
+	unsigned long starts, waits, parts, reclaimed;
 };
 
 static unsigned pick(struct model *m, unsigned n)
@@ -417,6 +419,7 @@ static void begins(struct model *m, struct model_job *j, const struct effect *e)
 	book_cards(n, j, 1);
 	j->waits = false;
 	j->runs = true;
+	j->starts++;
 }
 
 static bool goes_before(const struct model *m, const struct model_job *x, const struct model_job *y)
@@ -507,7 +510,8 @@ static void choose_part(struct model *m, struct model_job *j, struct submit_job 
 	j->gpu_mem = what ? 2048 * (1 + pick(m, 5 << m->variety)) : 0;
 	job->gpu_share_milli = j->milli;
 	job->gpu_mem_mb = j->gpu_mem;
-	if (what && pick(m, 3) == 0)
+	j->burst = what && pick(m, 3) == 0;
+	if (j->burst)
 		job->gpu_mem_burst_mb = j->gpu_mem + 1024 * pick(m, 60);
 }
 
@@ -540,6 +544,8 @@ static void submits(struct model *m)
 	job.mem_mb = j->mem;
 	job.nice = j->nice;
 	j->held = job.hold = pick(m, 8) == 0;
+	j->again = job.requeue = !j->burst || pick(m, 2);
+	j->attempts = job.max_attempts;
 	j->uid = 1000 + pick(m, 3);
 	j->id = world_submit_job(m->w, &job, j->uid);
 	if (!j->id) {
@@ -550,9 +556,11 @@ static void submits(struct model *m)
 	m->n_jobs++;
 }
 
+/* By itself, or because somebody needs what it has borrowed of a GPU. */
 static void ends(struct model *m, struct model_job *j)
 {
 	struct run_report r = world_report(world_run(m->w, j->id), REPORT_ENDED);
+	bool reclaimed = j->burst && j->charge && pick(m, 3) == 0;
 	uint64_t gpus = (uint64_t)__builtin_popcountll(j->got);
 
 	r.elapsed_us = pick(m, 4) ? pick(m, 1000000) * UINT64_C(4321) : 0;
@@ -561,6 +569,11 @@ static void ends(struct model *m, struct model_job *j)
 	m->gpu_us += r.elapsed_us * gpus * j->charge / CARD_ALL;
 	book_cards(&m->nodes[j->node], j, -1);
 	j->runs = false;
+	if (reclaimed) {
+		r.cause = END_RECLAIM;
+		j->waits = j->again && j->starts < j->attempts;
+		m->reclaimed++;
+	}
 	world_say(m->w, j->node, r);
 }
 
@@ -639,8 +652,11 @@ static void node_changes(struct model *m)
  * time. */
 #define CHECKED 2000
 
-static void one_case(
-        uint64_t seed, unsigned long *starts, unsigned long *waits, unsigned long *parts)
+struct sums {
+	unsigned long starts, waits, parts, reclaimed;
+};
+
+static void one_case(uint64_t seed, struct sums *sums)
 {
 	static struct model m;
 	struct error err;
@@ -670,9 +686,10 @@ static void one_case(
 			fail_msg("%s", err.text);
 	}
 	check_usage(&m);
-	*starts += m.starts;
-	*waits += m.waits;
-	*parts += m.parts;
+	sums->starts += m.starts;
+	sums->waits += m.waits;
+	sums->parts += m.parts;
+	sums->reclaimed += m.reclaimed;
 	world_free(m.w);
 }
 
@@ -682,17 +699,19 @@ static void cases(void **state)
 	const char *first = getenv("SCHED_FIRST");
 	uint64_t from = seed ? strtoull(seed, NULL, 10) : first ? strtoull(first, NULL, 10) : 1;
 	uint64_t n = seed ? 1 : cases_wanted ? strtoull(cases_wanted, NULL, 10) : 2000, i;
-	unsigned long starts = 0, waits = 0, parts = 0;
+	struct sums sums = { 0 };
 
 	(void)state;
 	for (i = from; i < from + n; i++) {
 		printf("seed %llu\r", (unsigned long long)i);
-		one_case(i, &starts, &waits, &parts);
+		one_case(i, &sums);
 	}
 	printf("seeds %llu to %llu: %lu starts (%lu of parts of GPUs), %lu times a job had to "
-	       "wait\n",
-	        (unsigned long long)from, (unsigned long long)(from + n - 1), starts, parts, waits);
-	assert_true(starts > 10 * n && waits > 10 * n && (seed || parts > n));
+	       "wait, %lu runs ended for what they had borrowed\n",
+	        (unsigned long long)from, (unsigned long long)(from + n - 1), sums.starts,
+	        sums.parts, sums.waits, sums.reclaimed);
+	assert_true(sums.starts > 10 * n && sums.waits > 10 * n &&
+	            (seed || (sums.parts > n && sums.reclaimed > n / 10)));
 }
 
 int main(void)
