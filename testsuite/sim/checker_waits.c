@@ -110,10 +110,20 @@ void waits_free(struct job *job)
 
 /* --- attempts -------------------------------------------------------------------------------- */
 
-static bool is_first_of_attempt(const struct run *run)
+/* One of them stands for all of an attempt that were started. */
+static bool stands_for_attempt(const struct run *run)
 {
 	for (const struct run *r = run->next; r; r = r->next)
 		if (r->started && r->key.attempt == run->key.attempt)
+			return false;
+	return true;
+}
+
+/* It has started, and no other of its attempt before it. */
+static bool is_first_of_attempt(const struct run *run)
+{
+	for (const struct run *r = run->task->runs; r; r = r->next)
+		if (r != run && r->started && r->key.attempt == run->key.attempt)
 			return false;
 	return true;
 }
@@ -127,7 +137,7 @@ static uint64_t attempts_of(const struct task *task)
 	for (const struct run *first = task->runs; first; first = first->next) {
 		bool counts = false;
 
-		if (!first->started || !is_first_of_attempt(first))
+		if (!first->started || !stands_for_attempt(first))
 			continue;
 		for (const struct run *r = task->runs; r; r = r->next)
 			if (r->started && r->key.attempt == first->key.attempt)

@@ -197,6 +197,9 @@ static const struct {
 	{ "", BACK "reboot n1 30;start 1 0 2 0 1 n1 5 1 40" },
 	{ "I1", "submit 1 1 a;cancel 1;start 1 0 1 0 1 n1 5 1 10;end 1 0 1 0 n1 0 0 20;"
 	        "start 1 0 2 0 1 n1 5 1 30" },
+	/* Two orders of one attempt were under way; heard of the other way round. */
+	{ "", "submit 1 1 a;cancel 1;books 1 0 1 0 n1;books 1 0 1 1 n2;start 1 0 1 1 2 n2 5 1 10;"
+	      "start 1 0 1 0 2 n1 5 1 20" },
 	{ "I20", "submit 1 1 a;begin 1 20;start 1 0 1 0 1 n1 5 1 19" },
 	{ "I20", "submit 1 1 a;state 1 DEADLINE 0 0 0" },
 	{ "", "submit 1 1 a;deadline 1;state 1 DEADLINE 0 0 0;quiet" },
