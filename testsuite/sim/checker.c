@@ -287,6 +287,8 @@ static void check_suspended(struct checker *c, const struct task *task, uint64_t
 static void is_again(struct checker *c, struct task *task)
 {
 	(void)c;
+	if (!task->requeued)
+		task->ran_before = task_first_start(task) > 0;
 	task->again++;
 	task->requeued = true;
 	/* It may have ended by then: a cancel before that says nothing of what comes. */

@@ -67,7 +67,8 @@ struct task {
 	struct task *next;             /* of its job */
 	bool cancelled, kill, suspend; /* acknowledged; asked for */
 	uint64_t again;                /* so often it may yet run although it had ended */
-	bool requeued;                 /* that was asked for at some time */
+	bool requeued;                 /* that was asked for at some time, */
+	bool ran_before;               /* when it had been started */
 	char final[NAME_LEN];          /* "" while it has not ended */
 	uint64_t code, signal, attempt;
 	uint64_t lent;         /* its attempt that was shown as PREEMPTED, GpuBurst */

@@ -255,17 +255,21 @@ void waits_ended(struct checker *c, const struct task *task)
 
 /* How far some tasks are, or (all of them) a job. */
 struct course {
-	bool started;        /* one of them, or all ended without */
-	bool over, well;     /* each of them */
-	bool requeued;       /* one was, perhaps after its end: that had been told by then */
-	uint64_t start, end; /* the first start, the last end; of one requeued its first */
+	bool started;    /* one of them, or all ended without */
+	bool over, well; /* each of them */
+	bool requeued;   /* one was, perhaps after its end: that had been told by then */
+	/* The first start, the last end; of one requeued its first, 0 where it may have ended
+	 * without a start before that. */
+	uint64_t start, end;
 };
 
 static void add_task(struct checker *c, struct course *course, uint64_t job, uint64_t number)
 {
 	const struct task *task = checker_task(c, job, number);
 	uint64_t start = task_first_start(task);
-	uint64_t end = task->requeued ? task_first_end(task) : task_last_end(task);
+	uint64_t end = !task->requeued    ? task_last_end(task)
+	               : task->ran_before ? task_first_end(task)
+	                                  : 0;
 
 	course->requeued |= task->requeued;
 	course->started |= start > 0;
