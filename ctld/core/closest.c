@@ -25,6 +25,23 @@ near_t closeness_of(const struct closeness *c, uint32_t a, uint32_t b)
 	return a < c->n && b < c->n ? c->v[a * c->n + b] : 0;
 }
 
+near_t closeness_worst(const struct closeness *c, uint64_t gpus)
+{
+	near_t worst = gpus & (gpus - 1) ? UINT8_MAX : 0;
+	uint64_t left, others;
+
+	for (left = gpus; left; left &= left - 1) {
+		uint32_t gpu = (uint32_t)__builtin_ctzll(left);
+
+		for (others = left & (left - 1); others; others &= others - 1) {
+			near_t near = closeness_of(c, gpu, (uint32_t)__builtin_ctzll(others));
+
+			worst = near < worst ? near : worst;
+		}
+	}
+	return worst;
+}
+
 bool closeness_matters(const struct closeness *c)
 {
 	uint32_t a, b;

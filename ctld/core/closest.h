@@ -37,6 +37,9 @@ struct closeness *closeness_new(uint32_t n); /* nothing is known; free(3) */
 void closeness_set(struct closeness *c, uint32_t a, uint32_t b, near_t near);
 near_t closeness_of(const struct closeness *c, uint32_t a, uint32_t b);
 
+/* Of the two of a set that are the farthest from each other; 0: there are no two. */
+near_t closeness_worst(const struct closeness *c, uint64_t gpus);
+
 /* Are some of them closer than others? If not, whichever is as good. */
 bool closeness_matters(const struct closeness *c);
 

@@ -330,6 +330,10 @@ struct gpu_view {
 };
 /* False: it has no such index, and none above it. */
 bool core_gpu_view(const struct core *core, uint32_t node, uint32_t index, struct gpu_view *view);
+/* How close the two of these GPUs (bit set of indices) are that are the farthest from each other; 0:
+ * not known, or there are no two. */
+near_t core_gpus_apart(const struct core *core, uint32_t node, uint64_t gpus);
+
 /* How close it is to each GPU of its node, by index: "X,NV4,PIX" (common/near.h); "": not known. */
 #define GPU_NEAR_TEXT (CONF_MAX_GPUS_PER_NODE * NEAR_WORD)
 void core_gpu_near(

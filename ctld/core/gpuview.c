@@ -115,6 +115,13 @@ bool core_gpu_view(const struct core *core, uint32_t n, uint32_t index, struct g
 	return true;
 }
 
+near_t core_gpus_apart(const struct core *core, uint32_t node, uint64_t gpus)
+{
+	const struct closeness *near = ledger_near(core->ledger, node);
+
+	return near ? closeness_worst(near, gpus) : 0;
+}
+
 void core_gpu_near(const struct core *core, uint32_t n, uint32_t index, char text[GPU_NEAR_TEXT])
 {
 	const struct closeness *near = ledger_near(core->ledger, n);

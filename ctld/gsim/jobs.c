@@ -339,6 +339,7 @@ void world_run_start(struct world *w, const struct order *order)
 		.gpus = view.gpus,
 		.milli = view.share.charge ? view.share.milli : 1000,
 		.charge = view.share.charge ? view.share.charge : 1000,
+		.near = core_gpus_apart(w->core, order->node, view.gpus),
 		.number = w->n_runs++,
 		.start = world_now(w),
 		.told = WORLD_NEVER,
@@ -439,6 +440,8 @@ void world_run_ends(struct world *w, struct world_run *run)
 	job->saved = saved < job->saved ? saved : job->saved;
 	w->m.lost_us += milli * (uint64_t)lost(w, run) / 1000;
 	measures_run_ended(&w->m, names_text(w->names, job->given), gpu_us);
+	if (run->charge == 1000 && run->gpus & (run->gpus - 1))
+		measures_near(&w->m, run->near, gpu_us);
 	report(w, run, REPORT_ENDED);
 	free(run);
 	if (!job->runs)

@@ -167,6 +167,14 @@ void measures_run_ended(struct measures *m, const char *account, uint64_t gpu_us
 	use_of(m, account)->gpu_us += gpu_us;
 }
 
+void measures_near(struct measures *m, near_t near, uint64_t gpu_us)
+{
+	struct near_use *use = &m->near[near_nvlinks(near) ? MEASURES_NVLINK : near_level(near)];
+
+	use->runs++;
+	use->gpu_us += gpu_us;
+}
+
 static struct state_use *state_of(struct measures *m, const char *state)
 {
 	size_t i;

@@ -10,6 +10,8 @@
  *	slowdown     completion / max(work, 10 s), at least 1; work: the run time it needed
  *	allocation   GPU time booked, of capacity x time from the first submission to the last event
  *	utilisation  the same without what was lost because runs were stopped
+ *	closeness    of runs with several GPUs of a node: NVLinks between each two, or else what
+ *	             PCIe has between the two that are the farthest from each other
  */
 #ifndef GSIM_MEASURES_H
 #define GSIM_MEASURES_H
@@ -18,6 +20,7 @@
 #include <stdio.h>
 
 #include "common/error.h"
+#include "common/near.h"
 #include "common/run.h"
 #include "ctld/gsim/names.h"
 #include "ctld/gsim/samples.h"
@@ -37,6 +40,13 @@ struct account_use {
 	double wait;           /* sum, us */
 	uint64_t waits;
 };
+
+/* Runs that have ended and had several whole GPUs, by what is between the two that are the farthest
+ * from each other. */
+struct near_use {
+	uint64_t runs, gpu_us;
+};
+#define MEASURES_NVLINK NEAR_LEVEL_COUNT /* behind the levels of PCIe */
 
 struct refusal {
 	int code; /* enum error_code */
@@ -70,6 +80,8 @@ struct measures {
 	size_t n_states;
 	struct refusal refusals[MEASURES_REFUSALS];
 	size_t n_refusals;
+	bool has_near; /* it is known of some node how close its GPUs are */
+	struct near_use near[NEAR_LEVEL_COUNT + 1];
 	struct names *accounts;
 	struct account_use *use_of; /* [account] */
 	uint32_t n_use_of;
@@ -93,6 +105,9 @@ void measures_refused(struct measures *m, const struct error *why);
 void measures_started(struct measures *m, const char *account, usec_t wait);
 void measures_estimated(struct measures *m, usec_t minus_actual);
 void measures_run_ended(struct measures *m, const char *account, uint64_t gpu_us);
+
+/* Of one that had several whole GPUs. */
+void measures_near(struct measures *m, near_t near, uint64_t gpu_us);
 
 /* `work`: the run time that it needed. */
 struct measured_end {

@@ -98,6 +98,21 @@ static void figure_rows(const struct measures *m, struct figure_row rows[FIGURE_
 	memcpy(rows, all, sizeof(all));
 }
 
+/* Runs with several GPUs by how close these are, the closest first: i is 0 to NEAR_ROWS - 1. */
+#define NEAR_ROWS (NEAR_LEVEL_COUNT + 1)
+static const struct near_use *near_row(
+        const struct measures *m, int i, const char **word, double *share)
+{
+	int level = NEAR_ROWS - 1 - i, k;
+	uint64_t all = 0;
+
+	for (k = 0; k < NEAR_ROWS; k++)
+		all += m->near[k].runs;
+	*word = level == MEASURES_NVLINK ? "NVLINK" : near_level_word((enum near_level)level);
+	*share = of((double)m->near[level].runs, (double)all);
+	return &m->near[level];
+}
+
 /* GPUs by type. */
 static uint64_t of_type(const struct conf *conf, size_t type)
 {
@@ -220,6 +235,25 @@ static void print_figures(const struct measures *m, FILE *out)
 	}
 }
 
+static void print_near(const struct measures *m, FILE *out)
+{
+	const char *word;
+	double share;
+	int i;
+
+	if (!m->has_near)
+		return;
+	fprintf(out, "\n%-28s %10s %12s %9s\n", "CLOSENESS", "RUNS", "GPU-H", "SHARE");
+	for (i = 0; i < NEAR_ROWS; i++) {
+		const struct near_use *use = near_row(m, i, &word, &share);
+
+		if (use->runs)
+			fprintf(out, "%-28s %10llu %12.1f %8.2f%%\n", word,
+			        (unsigned long long)use->runs, (double)use->gpu_us / US_PER_HOUR,
+			        share * 100);
+	}
+}
+
 static void print_queue(const struct measures *m, FILE *out)
 {
 	static const char *const bars[] = { " ", "▁", "▂", "▃", "▄", "▅", "▆", "▇", "█" };
@@ -268,6 +302,7 @@ void report_print(const struct report_input *in, struct measures *m, FILE *out)
 	print_times(m, out);
 	print_figures(m, out);
 	print_queue(m, out);
+	print_near(m, out);
 	print_shares(in, m, out);
 }
 
@@ -376,6 +411,23 @@ static void json_shares(const struct report_input *in, const struct measures *m,
 	free(v);
 }
 
+static void json_near(const struct measures *m, json_t *o)
+{
+	json_t *levels = json_object();
+	const char *word;
+	double share;
+	int i;
+
+	for (i = 0; m->has_near && i < NEAR_ROWS; i++) {
+		const struct near_use *use = near_row(m, i, &word, &share);
+
+		set(levels, word,
+		        json_pack("{sIsfsf}", "runs", (json_int_t)use->runs, "gpu_hours",
+		                (double)use->gpu_us / US_PER_HOUR, "share", share));
+	}
+	set(o, "closeness", levels);
+}
+
 static void dump(json_t *o, FILE *out)
 {
 	json_dumpf(o, out, JSON_INDENT(1) | JSON_REAL_PRECISION(12));
@@ -394,6 +446,7 @@ void report_json(const struct report_input *in, struct measures *m, FILE *out)
 	figure_rows(m, rows);
 	for (i = 0; i < FIGURE_ROWS; i++)
 		set(o, rows[i].key, json_real(rows[i].value));
+	json_near(m, o);
 	json_shares(in, m, o);
 	set(over_time, "span_s", json_real((double)m->queue.span / US_PER_S));
 	set(over_time, "waiting", json_timeline(&m->queue));

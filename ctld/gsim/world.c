@@ -238,6 +238,8 @@ struct world *world_new(const struct conf *conf, const struct world_options *o, 
 	w->o = *o;
 	w->start = w->now = (struct clocks){ START_WALL, START_MONO };
 	measures_init(&w->m, cluster_gpus(conf));
+	for (i = 0; i < conf->n_nodes; i++)
+		w->m.has_near |= conf->nodes[i].gpu_near.n > 0;
 	w->ends = heap_new(run_moved);
 	w->jobs = idmap_new();
 	w->names = names_new();

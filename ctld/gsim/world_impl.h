@@ -23,6 +23,7 @@ struct world_run {
 	uint64_t mem_mb, gpus;
 	uint32_t milli;  /* of each GPU */
 	uint32_t charge; /* what that counts as */
+	near_t near;     /* of several whole GPUs: how close the farthest are */
 	uint64_t number; /* runs started before it */
 	usec_t start, end;
 	usec_t told; /* when it was told to end; WORLD_NEVER: it was not */

@@ -404,6 +404,21 @@ def test_configuration_to_keep(tmp_path):
     assert one["gpus"] == 6 * 8 + 6 * 4 + 2 * 8
 
 
+NEAR = '["PIX:0,1", "PIX:2,3", "NODE:0-3", "NV4:0,1"]'
+
+
+def test_how_close(replay):
+    """On 4 GPUs: 0,1 with NVLinks between; 2,3 under a switch; one of each pair; all; and one alone counts for nothing."""
+    hours = 100 / HOUR
+    rows = [job(0, 100, 2), job(1, 100, 2), job(200, 100, 1), job(210, 100, 2), job(220, 500, 1), job(320, 100, 2), job(1000, 100, 4)]
+    r = replay(rows, gpus=4, node=f"gpu_near = {NEAR};")
+    # 200: 2 alone, since it has less beside it; 210: 0,1; 220: 3; 320: 0,1 again
+    assert {k: (v["runs"], pytest.approx(v["gpu_hours"])) for k, v in r["closeness"].items() if v["runs"]} == {
+        "NVLINK": (3, 6 * hours), "PIX": (1, 2 * hours), "NODE": (1, 4 * hours)}
+    assert r["closeness"]["NVLINK"]["share"] == pytest.approx(3 / 5)
+    assert replay(rows, gpus=4)["closeness"] == {}
+
+
 def test_packing(tmp_path):
     """Jobs of 5 on nodes of 8: one on each, whatever the order. Jobs of 4: no GPU is left over."""
     (tmp_path / "nodes.csv").write_text("node,count,gpus\nn,2,8\n")
