@@ -81,9 +81,8 @@ bool programs_have_room(const struct programs *p)
 	return p->n < p->at_once;
 }
 
-static void tell(struct program *p, bool late, int status)
+static void tell(struct program *p, struct program_end end)
 {
-	struct program_end end = { late, status };
 	program_done_fn *done = p->done;
 
 	p->done = NULL;
@@ -97,16 +96,18 @@ static void on_ended(evutil_socket_t fd, short what, void *arg)
 	struct program *p = arg;
 	struct programs *all = p->programs;
 	int status = 0;
+	pid_t pid;
 
 	(void)fd;
 	(void)what;
 	p->has_ended = true;
 	kill(-p->pid, SIGKILL); /* what it leaves behind; the number is its own until waited for */
-	if (waitpid(p->pid, &status, WNOHANG) == 0) {
+	pid = waitpid(p->pid, &status, WNOHANG);
+	if (pid == 0) {
 		event_add(p->late, &soon); /* whoever traces it is told first */
 		return;
 	}
-	tell(p, false, status);
+	tell(p, (struct program_end){ pid == p->pid ? PROGRAM_ENDED : PROGRAM_LOST, status });
 	forget(p);
 	all->room(all->arg);
 }
@@ -120,7 +121,7 @@ static void on_late(evutil_socket_t fd, short what, void *arg)
 		return;
 	}
 	kill(-p->pid, SIGKILL);
-	tell(p, true, 0);
+	tell(p, (struct program_end){ PROGRAM_LATE, 0 });
 }
 
 /* 0 or an errno. */
@@ -192,13 +193,15 @@ int programs_start(struct programs *programs, char *const argv[], char *const en
 
 bool program_succeeded(const struct program_end *end)
 {
-	return !end->late && WIFEXITED(end->status) && WEXITSTATUS(end->status) == 0;
+	return end->how == PROGRAM_ENDED && WIFEXITED(end->status) && WEXITSTATUS(end->status) == 0;
 }
 
 const char *program_end_text(const struct program_end *end, char buf[64])
 {
-	if (end->late)
+	if (end->how == PROGRAM_LATE)
 		snprintf(buf, 64, "did not end in time and was killed");
+	else if (end->how == PROGRAM_LOST)
+		snprintf(buf, 64, "ended, and how is not known");
 	else if (WIFEXITED(end->status))
 		snprintf(buf, 64, "failed (exit status %d)", WEXITSTATUS(end->status));
 	else

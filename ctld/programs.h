@@ -18,9 +18,14 @@ struct program;
 struct programs;
 
 /* What became of one. */
+enum program_how {
+	PROGRAM_ENDED,
+	PROGRAM_LATE, /* it was killed for its time */
+	PROGRAM_LOST, /* it has ended, and somebody else was told how */
+};
 struct program_end {
-	bool late;  /* it was killed for its time */
-	int status; /* unless late: as of waitpid(2) */
+	enum program_how how;
+	int status; /* ENDED: as of waitpid(2) */
 };
 
 /* Called once for each program that was started; it may start others. */

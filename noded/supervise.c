@@ -122,6 +122,7 @@ int supervise(supervise_fn *work, void *arg, struct error *err)
 	struct supervisor s = { .nth = 0 };
 	int rc;
 
+	signal(SIGCHLD, SIG_DFL); /* who has started us may have ignored it: then nobody is told */
 	sigemptyset(&s.wanted);
 	sigaddset(&s.wanted, SIGTERM);
 	sigaddset(&s.wanted, SIGINT);

@@ -193,6 +193,29 @@ static void worker_dies_with_its_supervisor(void **state)
 	wait_for(is_gone);
 }
 
+static bool two_workers(void)
+{
+	return shared->workers == 2;
+}
+
+/* Whoever has started us may ignore the ends of his children, and that is inherited. */
+static void ends_that_were_ignored(void **state)
+{
+	static const enum deed deeds[] = { DIE, END_1 };
+	pid_t pid = fork();
+	int status;
+
+	(void)state;
+	if (pid == 0) {
+		supervise_me(getppid()); /* if this fails it is gone */
+		signal(SIGCHLD, SIG_IGN);
+		_exit(supervise(worker, (void *)deeds, NULL));
+	}
+	wait_for(two_workers);
+	assert_int_equal(waitpid(pid, &status, 0), pid);
+	assert_true(WIFEXITED(status) && WEXITSTATUS(status) == 1);
+}
+
 /* --- privileges ------------------------------------------------------------------------------ */
 
 /* Drop in a child, then look at it, and at what it executes. Returns the child's exit status. */
@@ -248,6 +271,7 @@ int main(void)
 		cmocka_unit_test(deeds_are_answered),
 		cmocka_unit_test_setup(signals_are_passed_on, forget),
 		cmocka_unit_test_setup(worker_dies_with_its_supervisor, forget),
+		cmocka_unit_test_setup(ends_that_were_ignored, forget),
 		cmocka_unit_test(root_keeps_no_capability),
 		cmocka_unit_test(who_cannot_be),
 	};
