@@ -28,6 +28,8 @@ static const struct limit {
 	{ &gpusched__job_filter__descriptor, 5, 1024 },
 	{ &gpusched__job_filter__descriptor, 6, 4096 },
 	{ &gpusched__job_filter__descriptor, 8, 16384 },
+	{ &gpusched__job_filter__descriptor, 9, 1024 },
+	{ &gpusched__job_filter__descriptor, 10, 1024 },
 	{ &gpusched__wait_jobs__descriptor, 1, 16384 },
 	{ &gpusched__wait_jobs__descriptor, 2, 10000 },
 	{ &gpusched__resign__descriptor, 2, MSG_SUBMIT_JOBS },

@@ -121,11 +121,9 @@ struct acct_query *acct_query_new(const Gpusched__ListAcct *m, const struct conf
 		acct_query_free(q);
 		return NULL;
 	}
-	for (size_t i = 0; i < m->n_accounts; i++)
-		nameset_add_account(&q->accounts, conf, m->accounts[i]);
+	nameset_take_accounts(&q->accounts, m->accounts, m->n_accounts, conf);
 	nameset_add_all(&q->qos, m->qos, m->n_qos);
 	nameset_add_all(&q->labels, m->labels, m->n_labels);
-	nameset_seal(&q->accounts);
 	nameset_seal(&q->qos);
 	nameset_seal(&q->labels);
 	if (q->until && q->until <= q->since) {

@@ -113,9 +113,7 @@ static int take_lists(
 	f->user_hashes = xcalloc(f->users.n, sizeof(*f->user_hashes));
 	for (size_t i = 0; i < f->users.n; i++)
 		f->user_hashes[i] = filter_user(f->users.v[i]);
-	for (size_t i = 0; i < m->n_accounts; i++)
-		nameset_add_account(&f->accounts, conf, m->accounts[i]);
-	nameset_seal(&f->accounts);
+	nameset_take_accounts(&f->accounts, m->accounts, m->n_accounts, conf);
 	take_names(&f->partitions, m->partitions, m->n_partitions);
 	take_names(&f->qos, m->qos, m->n_qos);
 	take_names(&f->names, m->names, m->n_names);

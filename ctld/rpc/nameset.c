@@ -1,6 +1,7 @@
 /* nameset.c - see nameset.h */
 #include "ctld/rpc/nameset.h"
 
+#include <limits.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -39,18 +40,6 @@ int nameset_add_hosts(
 	return 0;
 }
 
-void nameset_add_account(struct nameset *names, const struct conf *conf, const char *account)
-{
-	size_t i = 0;
-
-	nameset_add(names, account);
-	while (i < conf->n_accounts && strcmp(conf->accounts[i].name, account) != 0)
-		i++;
-	for (size_t k = i + 1;
-	        k < conf->n_accounts && conf->accounts[k].depth > conf->accounts[i].depth; k++)
-		nameset_add(names, conf->accounts[k].name);
-}
-
 static int compare(const void *a, const void *b)
 {
 	return strcmp(*(char *const *)a, *(char *const *)b);
@@ -68,6 +57,28 @@ void nameset_seal(struct nameset *names)
 		else
 			free(names->v[i]);
 	names->n = n;
+}
+
+/* Accounts are in the order of their tree: all below one follow it, deeper than it is. */
+void nameset_take_accounts(
+        struct nameset *names, char *const *v, size_t n, const struct conf *conf)
+{
+	struct nameset given = { NULL, 0, 0 };
+	unsigned above = UINT_MAX; /* how deep the given one is that we are below; UINT_MAX: none */
+
+	nameset_add_all(&given, v, n);
+	nameset_seal(&given);
+	for (size_t i = 0; given.n && i < conf->n_accounts; i++) {
+		const struct conf_account *a = &conf->accounts[i];
+
+		if (above != UINT_MAX && a->depth > above)
+			nameset_add(names, a->name);
+		else
+			above = nameset_find(&given, a->name) ? a->depth : UINT_MAX;
+	}
+	nameset_add_all(names, given.v, given.n);
+	nameset_clear(&given);
+	nameset_seal(names);
 }
 
 void nameset_clear(struct nameset *names)

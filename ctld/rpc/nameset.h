@@ -23,11 +23,14 @@ void nameset_add_all(struct nameset *names, char *const *v, size_t n);
  * none. */
 int nameset_add_hosts(
         struct nameset *names, char *const *lists, size_t n, size_t max, struct error *err);
-/* An account and all below it; one that is not configured (any more) stands for itself. */
-void nameset_add_account(struct nameset *names, const struct conf *conf, const char *account);
 
 void nameset_seal(struct nameset *names);
 void nameset_clear(struct nameset *names);
+
+/* These accounts and all below them, sealed; one that is not configured (any more) stands for
+ * itself. Named as often as you like: no more than there are accounts are kept meanwhile. */
+void nameset_take_accounts(
+        struct nameset *names, char *const *v, size_t n, const struct conf *conf);
 
 /* The name in a sealed set; NULL: it is not there. */
 char *const *nameset_find(const struct nameset *names, const char *name);

@@ -9,6 +9,7 @@
 
 #include <cmocka.h>
 
+#include "common/xalloc.h"
 #include "ctld/core/job.h"
 #include "ctld/core/roles.c" /* the rest of the core is made up here */
 #include "ctld/rpc/filter.h"
@@ -303,6 +304,39 @@ static void test_refused(void **state)
 	}
 }
 
+/* An account with a thousand below it, named a thousand times in one request: what the controller
+ * keeps of that is each of them once, also while it is read. */
+static void test_named_often(void **state)
+{
+	enum { MANY = 1000 };
+	struct conf_account *tree = xcalloc(MANY + 2, sizeof(*tree));
+	struct conf many = { .accounts = tree, .n_accounts = MANY + 2 };
+	char names[MANY][8], *named[MANY];
+	Gpusched__JobFilter m = GPUSCHED__JOB_FILTER__INIT;
+	struct job_view in = jobs[0], out = jobs[0];
+	struct filter *f;
+
+	(void)state;
+	tree[0].name = S("lab");
+	for (size_t i = 0; i < MANY; i++) {
+		snprintf(names[i], sizeof(names[i]), "a%zu", i);
+		tree[i + 1] = (struct conf_account){ .name = names[i], .depth = 1 + i % 5 };
+		named[i] = i % 2 ? S("lab") : S("a0");
+	}
+	tree[MANY + 1] = (struct conf_account){ .name = S("blue") };
+	m.accounts = named;
+	m.n_accounts = MANY;
+	f = filter_new(&m, &many, NULL);
+	assert_non_null(f);
+	assert_true(filter_size(f) < (size_t)64 * MANY);
+	in.account = "a999";
+	out.account = "blue";
+	assert_true(filter_fits(f, &in));
+	assert_false(filter_fits(f, &out));
+	filter_free(f);
+	free(tree);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -311,6 +345,7 @@ int main(void)
 		cmocka_unit_test(test_sight),
 		cmocka_unit_test(test_only_ids),
 		cmocka_unit_test(test_refused),
+		cmocka_unit_test(test_named_often),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
