@@ -149,9 +149,9 @@ void lused_check_memory(struct lrun *r)
 	if (!lused_is_guarded(u))
 		return;
 	set_allowed(r);
+	for (size_t k = 0; k < u->n_gpus; k++)
+		u->gpus[k].asked_back = policy == OVERMEM_END && others_came(r, &u->gpus[k]);
 	i = overmem_find(u->gpus, u->n_gpus);
-	if (i >= 0 && policy == OVERMEM_END && others_came(r, &u->gpus[i]))
-		i = -1;
 	u->looked = true;
 	if (i < 0 || (u->over_told && policy != OVERMEM_END))
 		return;

@@ -40,7 +40,9 @@ uint64_t overmem_allowed(uint64_t share_mb, uint64_t burst_mb, uint64_t card_mb,
 
 static uint64_t beyond(const struct used_gpu *gpu)
 {
-	return gpu->allowed_mb && gpu->own_mb > gpu->allowed_mb ? gpu->own_mb - gpu->allowed_mb : 0;
+	if (!gpu->allowed_mb || gpu->own_mb <= gpu->allowed_mb || gpu->asked_back)
+		return 0;
+	return gpu->own_mb - gpu->allowed_mb;
 }
 
 int overmem_find(const struct used_gpu *gpus, size_t n)

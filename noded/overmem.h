@@ -36,7 +36,8 @@ int overmem_parse(const char *word, enum overmem_policy *out, struct error *err)
 uint64_t overmem_allowed(
         uint64_t share_mb, uint64_t burst_mb, uint64_t card_mb, uint64_t others_mb);
 
-/* Of the run's GPUs that of which its processes have most beyond what they may; -1: none. */
+/* Of the run's GPUs that of which its processes have most beyond what they may, but for those that
+ * it is asked back of; -1: none. */
 int overmem_find(const struct used_gpu *gpus, size_t n);
 
 /* "used 24.3G of 20G of GPU 2", and where it may use less of its burst than it asked for "; others

@@ -25,6 +25,7 @@ struct used_gpu {
 	uint64_t allowed_mb; /* it may use so much; 0: all (overmem.h) */
 	uint64_t own_mb;     /* now, of processes that are the run's beyond doubt (overmem.h) */
 	uint64_t own_before_mb, allowed_before_mb; /* at the look before the last one */
+	bool asked_back;     /* what it has beyond that others came for: burst.h sees to it */
 };
 
 /* Processes of the run: `pids` sorted. */

@@ -7,7 +7,7 @@ from cluster import Cluster, wait_until
 from test_gpus import TYPES, Machine, h100
 from test_parts import SUM
 
-NODE = 'nodes = ( { name = "gpu04"; gpus = "h100:1"; share = "watch"; } );'
+NODE = 'nodes = ( { name = "gpu04"; gpus = "h100:%d"; share = "watch"; } );'
 PARTITIONS = """(
   { name = "batch"; nodes = "ALL"; default = true; preempt_mode = "requeue"; grace = "600s"; },
   { name = "quick"; nodes = "ALL"; preempt_mode = "requeue"; grace = "1s"; },
@@ -24,8 +24,8 @@ while :; do sleep 0.05; done
 
 
 class Site(Cluster):
-    def __init__(self, machine):
-        super().__init__(nodes=("gpu04",), start=False, hardware=f"{TYPES}\n{NODE}", partitions=PARTITIONS)
+    def __init__(self, machine, gpus=1):
+        super().__init__(nodes=("gpu04",), start=False, hardware=f"{TYPES}\n{NODE % gpus}", partitions=PARTITIONS)
         self.machine = machine
         self.start_munged()
         self.start_ctld()
@@ -228,3 +228,25 @@ def test_a_cancel_counts_instead(c):
     c.run("gcancel", server[0])
     c.wait_state(server[0], "CANCELLED")
     c.wait_state(owner, "RUNNING")
+
+
+def test_more_than_its_burst_elsewhere(tmp_path):
+    """Who is asked to give back of one GPU is ended all the same for what he takes of another."""
+    machine = Machine(tmp_path / "machine")
+    machine.set(h100(0), h100(1))
+    with Site(machine, 2) as c:
+        server, pid, _ = c.borrower(51200, "--gpus=2", *BURST)
+
+        def uses(*mb):
+            machine.set(h100(0), h100(1), *(f"process gpu={i} pid={pid} mem={mb[i]}" for i in range(2)))
+
+        uses(51200, 51200)
+        wait_until(lambda: '"gpu_mem_now_mb":51200' in c.run("gctl", "show", "job", server, "--json").stdout, "it to be seen")
+        owner = c.waiting("--gpu-mem=50G")
+        wait_until(lambda: c.asked(server), "it to be asked")
+        there = c.job(owner)["gpu_indices"][0]
+        # Of the other GPU more than its burst, but less beyond that than it is to give back of this one.
+        uses(*(51200 if i == there else 65536 for i in range(2)))
+        end = c.wait_state(server, "OUT_OF_MEMORY")
+        assert end["reason_text"] == f"used 64G of 60G of GPU {1 - there}"
+        c.wait_state(owner, "RUNNING")

@@ -320,6 +320,8 @@ static void test_own_memory(void **state)
 	assert_int_equal(overmem_find(gpus, 2), 0);
 	gpus[1].own_mb = 302;
 	assert_int_equal(overmem_find(gpus, 2), 1);
+	gpus[1].asked_back = true;
+	assert_int_equal(overmem_find(gpus, 2), 0);
 	free(u);
 }
 
