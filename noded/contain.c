@@ -452,26 +452,26 @@ static size_t send_signal(struct contain *c, int sig, bool only_awaiting)
 size_t contain_name_one(struct contain *c, char *text, size_t size)
 {
 	struct proc *list;
-	size_t n = list_of(c, &list);
-	char path[64], buf[512], *end;
+	size_t n = list_of(c, &list), living = 0;
+	char buf[512], *end;
 
-	snprintf(text, size, "%s", n ? "it has ended meanwhile" : "");
+	*text = '\0';
 	for (size_t i = 0; i < n; i++) {
-		snprintf(path, sizeof(path), "/proc/%d/stat", (int)list[i].pid);
-		int fd = open(path, O_RDONLY | O_CLOEXEC);
-		ssize_t len = fd < 0 ? -1 : cgroupfs_read(fd, buf, sizeof(buf));
+		pid_t thread = proc_thread(list[i].pid);
 
-		if (fd >= 0)
-			close(fd);
-		end = len > 0 ? strrchr(buf, ')') : NULL;
-		if (!end || !end[1] || end[2] == 'Z')
+		living += thread > 0;
+		if (!thread || *text ||
+		        proc_read(buf, sizeof(buf), "%d/task/%d/stat", (int)list[i].pid,
+		                (int)thread) <= 0)
+			continue;
+		end = strrchr(buf, ')');
+		if (!end || !end[1])
 			continue;
 		end[1] = '\0';
 		snprintf(text, size, "%s, state %c", buf, end[2]);
-		break;
 	}
 	free(list);
-	return n;
+	return living;
 }
 
 size_t contain_warn(struct contain *c, int sig)
@@ -488,10 +488,28 @@ size_t contain_signal(struct contain *c, int sig)
 	return sent ? sent : send_signal(c, sig, false);
 }
 
+/* cgroup.kill sends to the first thread of each process, which is in vain where that has ended and
+ * others have not [kernel: __cgroup_kill()]: they would live on whoever ends them. */
+static void kill_the_rest(const struct contain *c)
+{
+	struct proc *list;
+	size_t n = list_cgroup(c, &list);
+
+	for (size_t i = 0; i < n; i++) {
+		pid_t thread = proc_thread(list[i].pid);
+
+		if (thread && thread != list[i].pid)
+			procs_signal(&list[i], 1, SIGKILL, false, still_inside, (void *)(uintptr_t)c);
+	}
+	free(list);
+}
+
 void contain_kill(struct contain *c)
 {
-	if (c->dirfd >= 0 && cgroupfs_write_at(c->dirfd, "cgroup.kill", "1") == 0)
+	if (c->dirfd >= 0 && cgroupfs_write_at(c->dirfd, "cgroup.kill", "1") == 0) {
+		kill_the_rest(c);
 		return;
+	}
 	/* What is stopped cannot fork while we look for the rest. */
 	send_signal(c, SIGSTOP, false);
 	send_signal(c, SIGKILL, false);

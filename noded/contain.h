@@ -105,8 +105,8 @@ void contain_resume(struct contain *c);
  * that cannot be said now. */
 bool contain_is_empty(struct contain *c);
 
-/* Say which process is in it: "1234 (dd), state D" [proc_pid_stat(5)]. Returns how many there are.
- */
+/* Say which process is in it, or which thread of it where the first has gone: "1234 (dd), state D"
+ * [proc_pid_stat(5)]. Returns how many there are that live. */
 size_t contain_name_one(struct contain *c, char *text, size_t size);
 
 /* A descriptor that polls POLLPRI when contain_is_empty() or contain_suspend() may have changed;

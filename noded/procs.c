@@ -30,6 +30,7 @@ struct stat_line {
 	char state;
 	pid_t ppid;
 	unsigned flags;
+	int threads;
 	uint64_t ticks;
 };
 
@@ -56,22 +57,73 @@ ssize_t proc_read(char *buf, size_t size, const char *name, ...)
 }
 
 /* proc(5): the name in parentheses may hold anything, so the fields are counted from its end. */
+static int parse_stat(const char *text, struct stat_line *out)
+{
+	const char *p = strrchr(text, ')');
+
+	return p && sscanf(p + 1,
+	                    " %c %d %*d %*d %*d %*d %u %*u %*u %*u %*u %*u %*u %*d %*d %*d %*d %d %*d"
+	                    " %" SCNu64,
+	                    &out->state, &out->ppid, &out->flags, &out->threads, &out->ticks) == 5
+	               ? 0
+	               : -1;
+}
+
 static int read_stat(pid_t pid, struct stat_line *out)
 {
 	char buf[STAT_MAX];
-	const char *p;
 
-	if (proc_read(buf, sizeof(buf), "%d/stat", (int)pid) <= 0)
-		return -1;
-	p = strrchr(buf, ')');
-	if (!p)
-		return -1;
-	return sscanf(p + 1,
-	               " %c %d %*d %*d %*d %*d %u %*u %*u %*u %*u %*u %*u %*d %*d %*d %*d %*d %*d"
-	               " %" SCNu64,
-	               &out->state, &out->ppid, &out->flags, &out->ticks) == 4
-	               ? 0
-	               : -1;
+	return proc_read(buf, sizeof(buf), "%d/stat", (int)pid) <= 0 ? -1 : parse_stat(buf, out);
+}
+
+static bool is_gone(const struct stat_line *st)
+{
+	return st->state == 'Z' || st->state == 'X';
+}
+
+/* Also where that cannot be said now. */
+static bool thread_lives(pid_t pid, pid_t tid)
+{
+	char buf[STAT_MAX];
+	struct stat_line st;
+	ssize_t n = proc_read(buf, sizeof(buf), "%d/task/%d/stat", (int)pid, (int)tid);
+
+	if (n < 0)
+		return errno != ENOENT && errno != ESRCH;
+	return n > 0 && parse_stat(buf, &st) == 0 && !is_gone(&st);
+}
+
+/* `st`: of the process. */
+static pid_t living_thread(pid_t pid, const struct stat_line *st)
+{
+	char path[NAME_SIZE];
+	struct dirent *e;
+	pid_t found = 0;
+	DIR *d;
+
+	if (!is_gone(st))
+		return pid;
+	if (st->threads <= 1)
+		return 0;
+	snprintf(path, sizeof(path), "/proc/%d/task", (int)pid);
+	d = opendir(path);
+	if (!d)
+		return errno == ENOENT ? 0 : pid;
+	while (!found && (e = readdir(d))) {
+		pid_t tid = (pid_t)atoi(e->d_name);
+
+		if (tid > 0 && thread_lives(pid, tid))
+			found = tid;
+	}
+	closedir(d);
+	return found;
+}
+
+pid_t proc_thread(pid_t pid)
+{
+	struct stat_line st;
+
+	return read_stat(pid, &st) == 0 ? living_thread(pid, &st) : 0;
 }
 
 bool proc_executed(pid_t pid)
@@ -100,8 +152,10 @@ bool proc_is_stopped(pid_t pid)
 	char buf[STATUS_MAX];
 	const char *state;
 	uint64_t pending;
+	pid_t thread = proc_thread(pid);
 
-	if (proc_read(buf, sizeof(buf), "%d/status", (int)pid) <= 0)
+	if (!thread ||
+	        proc_read(buf, sizeof(buf), "%d/task/%d/status", (int)pid, (int)thread) <= 0)
 		return true; /* there is none any more */
 	state = strstr(buf, "\nState:\t");
 	if (!state)
@@ -139,7 +193,8 @@ int proc_open(struct proc p)
 struct entry {
 	pid_t pid, ppid;
 	uint64_t ticks;
-	bool ours, zombie;
+	bool ours;
+	pid_t thread; /* proc_thread() */
 };
 
 /* -1: descriptors or memory are short, and nobody knows who is not in it. */
@@ -167,7 +222,7 @@ static ssize_t list_all(struct entry **list)
 		v[n++] = (struct entry){ .pid = (pid_t)atoi(e->d_name),
 			.ppid = st.ppid,
 			.ticks = st.ticks,
-			.zombie = st.state == 'Z' || st.state == 'X' };
+			.thread = living_thread((pid_t)atoi(e->d_name), &st) };
 	}
 	if (d)
 		closedir(d);
@@ -207,15 +262,15 @@ ssize_t procs_descendants(pid_t root, struct proc **list)
 		}
 	}
 	for (ssize_t i = 0; i < n; i++)
-		if (v[i].ours && !v[i].zombie)
+		if (v[i].ours && v[i].thread)
 			(*list)[found++] = (struct proc){ v[i].pid, v[i].ticks };
 	free(v);
 	return found;
 }
 
-static bool is_marked(pid_t pid, const char *mark, char *buf)
+static bool is_marked(const struct entry *e, const char *mark, char *buf)
 {
-	ssize_t n = proc_read(buf, ENVIRON_MAX, "%d/environ", (int)pid);
+	ssize_t n = proc_read(buf, ENVIRON_MAX, "%d/task/%d/environ", (int)e->pid, (int)e->thread);
 
 	for (ssize_t i = 0; i < n; i += (ssize_t)strlen(buf + i) + 1)
 		if (strcmp(buf + i, mark) == 0)
@@ -231,7 +286,7 @@ ssize_t procs_marked(const char *mark, struct proc **list)
 
 	*list = room_for(n);
 	for (ssize_t i = 0; i < n; i++)
-		if (v[i].pid != getpid() && !v[i].zombie && is_marked(v[i].pid, mark, buf))
+		if (v[i].pid != getpid() && v[i].thread && is_marked(&v[i], mark, buf))
 			(*list)[found++] = (struct proc){ v[i].pid, v[i].ticks };
 	free(buf);
 	free(v);
@@ -264,7 +319,7 @@ ssize_t procs_called(const char *program, const char *argument, struct proc **li
 
 	*list = room_for(n);
 	for (ssize_t i = 0; i < n; i++)
-		if (!v[i].zombie && is_called(v[i].pid, program, argument))
+		if (v[i].thread && is_called(v[i].pid, program, argument))
 			(*list)[found++] = (struct proc){ v[i].pid, v[i].ticks };
 	free(v);
 	return found;

@@ -24,6 +24,11 @@ struct proc {
 /* When it began; 0: there is no such process. */
 uint64_t proc_ticks(pid_t pid);
 
+/* The first of its threads that lives; 0: none does, it is a zombie at most. That is the one that
+ * the process is called after, unless this has ended before others: the process seems to be a
+ * zombie then (its memory, environment and state too) and is none. */
+pid_t proc_thread(pid_t pid);
+
 /* Has this process, which may be a zombie, called execve(2) since it was forked? */
 bool proc_executed(pid_t pid);
 

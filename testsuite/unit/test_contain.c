@@ -14,6 +14,7 @@
 #include <stdio.h>
 #include <sys/mman.h>
 #include <sys/prctl.h>
+#include <sys/syscall.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -507,6 +508,74 @@ static void signals_by_the_rule(void **state)
 	reap_all();
 }
 
+static void *wait_for_ever(void *arg)
+{
+	for (;;)
+		pause();
+	return arg;
+}
+
+static void leave_a_thread(void)
+{
+	pthread_t t;
+
+	if (pthread_create(&t, NULL, wait_for_ever, NULL) != 0)
+		_exit(1);
+}
+
+static void end_the_first_thread(int sig)
+{
+	(void)sig;
+	syscall(SYS_exit, 0);
+}
+
+static void leave_a_thread_alone(void)
+{
+	signal(SIGUSR2, end_the_first_thread);
+	leave_a_thread();
+}
+
+/* As soon as it sleeps. */
+static void name_sleeper(struct contain *c, char *text, size_t size)
+{
+	*text = '\0';
+	for (int ms = 0; !strstr(text, "state S"); ms++) {
+		if (ms > 20000)
+			fail_msg("nobody who sleeps: '%s'", text);
+		assert_int_equal(contain_name_one(c, text, size), 1);
+		usleep(1000);
+	}
+}
+
+/* What is left of a program that was killed is often one thread, which hangs in a driver, while the
+ * first one has gone: the operator is told which it is. */
+static void who_is_left_is_named(void **state)
+{
+	struct fixture *f = *state;
+	char text[64] = "x", stat[64], own[16];
+	pid_t pid;
+
+	assert_int_equal(contain_name_one(f->leaf, text, sizeof(text)), 0);
+	assert_string_equal(text, "");
+	assert_true(proc_read(own, sizeof(own), "self/comm") > 0);
+	own[strcspn(own, "\n")] = '\0';
+
+	pid = child(leave_a_thread_alone, f->leaf);
+	name_sleeper(f->leaf, text, sizeof(text));
+	snprintf(stat, sizeof(stat), "%d (%s), state S", (int)pid, own);
+	assert_string_equal(text, stat);
+	assert_int_equal(syscall(SYS_tgkill, pid, pid, SIGUSR2), 0);
+	while (proc_read(stat, sizeof(stat), "%d/task/%d/stat", (int)pid, (int)pid) > 0 &&
+	        !strstr(stat, ") Z"))
+		usleep(1000);
+	name_sleeper(f->leaf, text, sizeof(text));
+	assert_int_not_equal(atoi(text), (int)pid);
+	assert_non_null(strstr(text, own));
+	assert_false(contain_is_empty(f->leaf));
+	kill_all(f->leaf);
+	assert_int_equal(contain_name_one(f->leaf, text, sizeof(text)), 0);
+}
+
 static volatile unsigned *forks; /* counted by all processes */
 
 static void fork_for_ever(void)
@@ -693,6 +762,7 @@ int main(void)
 		cmocka_unit_test(marked_by_their_environment),
 		BOTH(all_that_was_started_dies),
 		BOTH(signals_by_the_rule),
+		BOTH(who_is_left_is_named),
 		BOTH(suspended_and_resumed),
 		cmocka_unit_test_setup_teardown(only_what_is_inside, make_best, unmake),
 		BOTH(leaves_are_found_again),
