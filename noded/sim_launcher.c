@@ -203,7 +203,7 @@ void sim_schedule(struct sim_launcher *l, struct record *r)
 	        r->course.exit_signal);
 	if (r->limit_s)
 		sim_stop_at(l, r, begin + (usec_t)r->limit_s * SECOND, END_TIME_LIMIT, r->grace_s);
-	if (r->asked && !r->course.gives_back)
+	if (r->asked && !r->ending && !r->course.gives_back)
 		sim_stop_at(l, r, r->asked_at, END_RECLAIM, r->grace_s);
 }
 
@@ -382,6 +382,8 @@ static void end(struct sim_launcher *l, const struct agent_end *end, struct cloc
 		sim_suspend(l, r, false, now); /* it must be able to react */
 		r->hold = false;
 		r->ending = true;
+		if (r->asked) /* by its node: that no longer ends it */
+			sim_schedule(l, r);
 		sim_stop_at(l, r, now.mono, end->cause, end->grace_s);
 	} else {
 		say_again(l, r);

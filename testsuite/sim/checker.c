@@ -432,6 +432,7 @@ static const struct fact_row {
 	{ "reclaimed", "nnnn", fact_reclaimed },
 	{ "reclaims", "w", fact_reclaims },
 	{ "lent", "jwn", fact_lent },
+	{ "stale", "nnnn", fact_stale },
 	{ "card", "wnn", fact_card },
 	{ "apart", "w", fact_apart },
 	{ "health", "ww", fact_health },

@@ -48,6 +48,8 @@
  *	    need, ended for it only who was asked; his job waits again or is PREEMPTED, as
  *	    its partition and its owner say, and nobody else is. Every run has its job's burst
  *
+ *	I26 nothing is ordered to start under a signature that is too old
+ *
  * The journal: one fact a line, words separated by blanks, '#' starts a comment. Times are
  * microseconds of one monotonic clock, non-decreasing over `start`, `end`, `reboot` of one node.
  *
@@ -84,6 +86,7 @@
  *	asked JOB TASK ATTEMPT RANK	 to give back; excused ...: it need not any more
  *	reclaimed JOB TASK ATTEMPT RANK	 before its end: that is because it did not
  *	reclaims MODE			 the partition's: off, requeue, cancel
+ *	stale JOB TASK ATTEMPT RANK	 an order of it came, and its owner had to sign anew
  *	lent JOB STATE ATTEMPT		 a client was shown it so with the reason GpuBurst
  *	card NODE GPU MIB                so much of that GPU's memory can be shared
  *	apart NODE                       runs of different users share no GPU there

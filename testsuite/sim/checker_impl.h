@@ -172,7 +172,7 @@ void job_each_task(struct checker *c, struct job *job, void (*fn)(struct checker
 
 /* --- checker_runs.c -------------------------------------------------------------------------- */
 
-fact_fn fact_start, fact_end, fact_stop, fact_gone, fact_reboot, fact_usage, fact_left;
+fact_fn fact_start, fact_stale, fact_end, fact_stop, fact_gone, fact_reboot, fact_usage, fact_left;
 
 struct node *checker_node(struct checker *c, const char *name);
 struct run *checker_run(struct checker *c, const uint64_t *id); /* job, task, attempt, rank */

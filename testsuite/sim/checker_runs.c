@@ -104,6 +104,14 @@ void fact_start(struct checker *c, const struct words *f)
 	waits_started(c, run);
 }
 
+void fact_stale(struct checker *c, const struct words *f)
+{
+	checker_violated(c,
+	        "I26: run %" PRIu64 ".%" PRIu64 ".%" PRIu64
+	        " was ordered, and its signature is too old",
+	        f->u[1], f->u[2], f->u[3]);
+}
+
 static void run_over(struct run *run, struct node *node, uint64_t time)
 {
 	run->ended = true;

@@ -19,6 +19,7 @@ struct deed {
 	Gpusched__JobControl__Verb verb;
 	char tasks[48];   /* "": all of it */
 	uint32_t at_once; /* UPDATE */
+	bool resign;      /* sign it anew; `verb` says nothing */
 };
 
 struct known {
@@ -42,7 +43,7 @@ struct sim_client {
 	size_t n_deeds;
 	unsigned tokens, submitted; /* of the latter's jobs and tasks */
 	struct known *known;
-	size_t n_known, n_bulks, n_in_bulks, n_tasks;
+	size_t n_known, n_bulks, n_in_bulks, n_tasks, n_resigned;
 	uint64_t answer[WORK_BULK]; /* ids */
 	bool look;
 	struct arena *arena;
@@ -109,7 +110,17 @@ static void make_submit(struct sim_client *c)
 static void plan(struct sim_client *c, uint64_t job, Gpusched__JobControl__Verb verb)
 {
 	c->deeds = xrealloc(c->deeds, c->n_deeds + 1, sizeof(*c->deeds));
-	c->deeds[c->n_deeds++] = (struct deed){ job, verb, "", 0 };
+	c->deeds[c->n_deeds++] = (struct deed){ job, verb, "", 0, false };
+}
+
+/* Once, of whatever else is planned. */
+static void plan_resign(struct sim_client *c, uint64_t job)
+{
+	for (size_t i = 0; i < c->n_deeds; i++)
+		if (c->deeds[i].resign && c->deeds[i].job == job)
+			return;
+	plan(c, job, GPUSCHED__JOB_CONTROL__VERB__RELEASE);
+	c->deeds[c->n_deeds - 1].resign = true;
 }
 
 /* Some of its tasks, perhaps such as it has not. */
@@ -127,6 +138,8 @@ static void plan_deeds(struct sim_client *c, uint64_t job, uint32_t tasks)
 {
 	struct engine *e = c->o.engine;
 
+	if (engine_chance(e, c->o.resign_ppm))
+		plan_resign(c, job);
 	if (engine_chance(e, c->o.cancel_ppm))
 		plan(c, job, GPUSCHED__JOB_CONTROL__VERB__CANCEL);
 	if (engine_chance(e, c->o.requeue_ppm))
@@ -169,6 +182,23 @@ static void say_deed(struct sim_client *c, const char *fact)
 	taskset_clear(&set);
 }
 
+/* What was signed before, with the time of now. */
+static void make_resign(struct sim_client *c)
+{
+	Gpusched__Resign m = GPUSCHED__RESIGN__INIT;
+	size_t k = 0;
+	char *cred;
+
+	while (c->known[k].job.id != c->deed.job)
+		k++;
+	cred = work_signature(&c->owner, &c->known[k].job.hash, 1);
+	m.credential = (ProtobufCBinaryData){ strlen(cred), (uint8_t *)cred };
+	m.jobs = &c->deed.job;
+	m.n_jobs = 1;
+	request(c, CONTROL, GPUSCHED__MSG_TYPE__MSG_RESIGN, &m.base);
+	free(cred);
+}
+
 /* Any of them, so that a job may be suspended or resumed at any time, or never. */
 static void make_control(struct sim_client *c)
 {
@@ -181,6 +211,10 @@ static void make_control(struct sim_client *c)
 
 	c->deed = c->deeds[i];
 	c->deeds[i] = c->deeds[--c->n_deeds];
+	if (c->deed.resign) {
+		make_resign(c);
+		return;
+	}
 	m.verb = c->deed.verb;
 	m.filter = &filter;
 	if (c->deed.tasks[0]) {
@@ -302,6 +336,10 @@ static void seen(struct sim_client *c, const Gpusched__Job *job)
 		/* It may be that its last word was to suspend it, or to hold it. */
 		if (c->look && !strcmp(job->state, "SUSPENDED"))
 			plan(c, job->id, GPUSCHED__JOB_CONTROL__VERB__RESUME);
+		if (!strcmp(job->reason, "SignatureExpired")) {
+			plan_resign(c, job->id);
+			c->n_resigned++;
+		}
 		if (c->look && !strcmp(job->reason, "JobHeldUser"))
 			plan(c, job->id, GPUSCHED__JOB_CONTROL__VERB__RELEASE);
 		if (has_ended(job->state) ||
@@ -318,9 +356,10 @@ static void know(struct sim_client *c)
 	c->known = xrealloc(c->known, c->n_known + w->n, sizeof(*c->known));
 	for (size_t i = 0; i < w->n; i++) {
 		work_tell(w, i, c->answer[i], c->o.uid, c->o.checker);
-		struct work_known job = {
-			.id = c->answer[i], .tasks = w->jobs[i].tasks, .stays = w->jobs[i].stays
-		};
+		struct work_known job = { .id = c->answer[i],
+			.tasks = w->jobs[i].tasks,
+			.stays = w->jobs[i].stays,
+			.hash = work_hash(w, i) };
 
 		memcpy(job.array, w->jobs[i].array, sizeof(job.array));
 		c->known[c->n_known++] = (struct known){ job, 0 };
@@ -375,6 +414,8 @@ static void answered(struct sim_client *c, const Gpusched__Reply *reply)
 		c->asking = false;
 		if (c->kind == LOOK)
 			c->look = false;
+		else if (c->deed.resign && reply->code == ERR_MUNGE_CLOCK)
+			plan_resign(c, c->deed.job); /* it took too long */
 		else if (reply->code == ERR_NONE &&
 		         c->deed.verb == GPUSCHED__JOB_CONTROL__VERB__CANCEL)
 			say_deed(c, "cancel");
@@ -538,6 +579,7 @@ void sim_client_count(const struct sim_client *c, struct sim_client_count *count
 	count->tasks += c->n_tasks;
 	count->bulks += c->n_bulks;
 	count->in_bulks += c->n_in_bulks;
+	count->resigned += c->n_resigned;
 }
 
 void sim_client_free(struct sim_client *c)

@@ -1,4 +1,5 @@
-/* client.h - a simulated user: submits, cancels, suspends and looks, over a network that breaks
+/* client.h - a simulated user: submits, signs, cancels, suspends and looks, over a network that
+ * breaks
  *
  * Does what gsubmit, gcancel and gqueue do: every submit carries a nonce and is repeated with the
  * same bytes until it is answered; what was answered is a fact for the checker.
@@ -24,11 +25,13 @@ struct sim_client_options {
 	/* Of the jobs: cancelled, and some tasks of arrays cancelled, held and released; requeued;
 	 * suspended and resumed, in any order, up to thrice. */
 	unsigned cancel_ppm, requeue_ppm, suspend_ppm;
+	unsigned resign_ppm; /* signed anew, whether they need that or not */
 };
 
 /* What it was promised. */
 struct sim_client_count {
 	uint64_t jobs, in_bulks, bulks, tasks; /* tasks: of arrays */
+	uint64_t resigned;                     /* jobs whose signature was too old */
 };
 
 struct sim_client *sim_client_new(const struct sim_client_options *options);

@@ -301,8 +301,8 @@ static void seal(struct sim_controller *c)
 		struct blob *b = c->blobs;
 
 		c->blobs = b->next;
-		store_batch_blob(batch, &b->b);
-		free((void *)(uintptr_t)b->b.spec);
+		(b->resigned ? store_batch_sign : store_batch_blob)(batch, &b->b);
+		free(b->bytes);
 		free(b);
 	}
 	while (c->starts) {
@@ -409,6 +409,8 @@ static int take_user(struct sim_controller *c, const struct peer *peer, unsigned
 		return sim_take_submit(c, peer, (const void *)m, err);
 	case GPUSCHED__MSG_TYPE__MSG_SUBMIT_BULK:
 		return sim_take_bulk(c, peer, (const void *)m, err);
+	case GPUSCHED__MSG_TYPE__MSG_RESIGN:
+		return sim_take_resign(c, peer, (const void *)m, err);
 	case GPUSCHED__MSG_TYPE__MSG_LIST_JOBS:
 		arena_reset(c->out, WIRE_ARENA_CAP);
 		reply_job_list(c, peer->link);
@@ -637,7 +639,7 @@ static void forget_unsent(struct sim_controller *c)
 		struct blob *b = c->blobs;
 
 		c->blobs = b->next;
-		free((void *)(uintptr_t)b->b.spec);
+		free(b->bytes);
 		free(b);
 	}
 	starts_free(&c->starts);

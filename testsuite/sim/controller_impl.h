@@ -1,7 +1,7 @@
 /* controller_impl.h - the inside of controller.h, for its files
  *
  *	controller.c		the tick, commits, agents, its life
- *	controller_submit.c	what ctld/rpc does with submits and bulks
+ *	controller_submit.c	what ctld/rpc does with submits, bulks and signatures
  */
 #ifndef TESTSUITE_SIM_CONTROLLER_IMPL_H
 #define TESTSUITE_SIM_CONTROLLER_IMPL_H
@@ -31,7 +31,9 @@ struct pending_start {
 };
 
 struct blob {
-	struct store_blob b;
+	struct store_blob b; /* `resigned`: its credential alone, in place of the one before */
+	bool resigned;
+	void *bytes; /* that `b` points to; owned */
 	struct blob *next;
 };
 
@@ -44,7 +46,7 @@ struct sim_controller {
 	unsigned life;
 	struct peer *peers;
 	size_t n_peers;
-	struct blob *blobs;           /* for the next batch */
+	struct blob *blobs;           /* for the next batch, in their order */
 	struct pending_start *starts; /* wanted with the next batch */
 	struct pending_start *wanted; /* wanted with the batch in flight */
 	struct store_batch *in_flight;
@@ -75,6 +77,9 @@ int sim_take_submit(struct sim_controller *c, const struct peer *peer, const Gpu
 /* All parts of it are here (one, in this world): it goes through the core in slices, one after
  * another and behind other bulks. */
 int sim_take_bulk(struct sim_controller *c, const struct peer *peer, const Gpusched__SubmitBulk *m,
+        struct error *err);
+/* A job that was accepted is signed anew. */
+int sim_take_resign(struct sim_controller *c, const struct peer *peer, const Gpusched__Resign *m,
         struct error *err);
 void sim_bulk_stepped(struct sim_controller *c, const struct effect *effect);
 void sim_bulks_free(struct sim_controller *c);

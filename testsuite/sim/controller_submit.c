@@ -1,4 +1,5 @@
-/* controller_submit.c - submits and bulks of the simulated controller; see controller_impl.h */
+/* controller_submit.c - submits, bulks and signatures of the simulated controller; see
+ * controller_impl.h */
 #include <stdlib.h>
 #include <string.h>
 
@@ -36,11 +37,23 @@ struct caller sim_caller(const struct peer *peer)
 		.host = "client" };
 }
 
+/* With the next batch. `n` bytes for it. */
+static struct blob *blob_add(struct sim_controller *c, size_t n)
+{
+	struct blob **last = &c->blobs;
+
+	while (*last)
+		last = &(*last)->next;
+	*last = xcalloc(1, sizeof(**last));
+	(*last)->bytes = xcalloc(n + 1, 1);
+	return *last;
+}
+
 static void keep_blob(struct sim_controller *c, uint64_t job, const Gpusched__Submit *m, size_t i)
 {
 	const Gpusched__SubmitJob *j = m->jobs[i];
-	struct blob *b = xcalloc(1, sizeof(*b));
-	uint8_t *copy = xcalloc(j->spec.len + j->script.len + m->credential.len + 1, 1);
+	struct blob *b = blob_add(c, j->spec.len + j->script.len + m->credential.len);
+	uint8_t *copy = b->bytes;
 
 	memcpy(copy, j->spec.data, j->spec.len);
 	memcpy(copy + j->spec.len, j->script.data, j->script.len);
@@ -52,8 +65,6 @@ static void keep_blob(struct sim_controller *c, uint64_t job, const Gpusched__Su
 		.script_len = j->script.len,
 		.credential = copy + j->spec.len + j->script.len,
 		.credential_len = m->credential.len };
-	b->next = c->blobs;
-	c->blobs = b;
 }
 
 /* What a worker of the controller does with a Submit: the jobs for the core. */
@@ -158,6 +169,64 @@ int sim_take_submit(struct sim_controller *c, const struct peer *peer, const Gpu
 		if (effects[e].kind == EFFECT_SUBMITTED)
 			keep_blobs(c, m, 0, effects[e].submitted.ids, effects[e].submitted.known,
 			        effects[e].submitted.n);
+	return 0;
+}
+
+/* --- signing anew ---------------------------------------------------------------------------- */
+
+/* What a worker of the controller does with a Resign: what was signed, and when. */
+static int check_resigned(struct sim_controller *c, uint32_t uid, const Gpusched__Resign *m,
+        struct spec_hash *hashes, struct core_event *ev, struct error *err)
+{
+	struct mcred cred = { 0 };
+	char *text = xstrndup((const char *)m->credential.data, m->credential.len);
+	int n = -1;
+
+	if (c->o.mcred->decode(c->o.mcred, text, &cred, err) == 0 &&
+	        (n = signedjob_cred_check(&cred, err)) >= 0) {
+		memcpy(hashes, (const uint8_t *)cred.payload + SIGNEDJOB_TAG_LEN,
+		        (size_t)n * sizeof(*hashes));
+		ev->job.hashes = hashes;
+		ev->job.n_hashes = (size_t)n;
+		ev->job.sign_time = cred.encode_time * SEC;
+		if (cred.uid != uid)
+			n = error_set(err, ERR_SIGNATURE, "signed by another user");
+		else
+			n = signedjob_cred_fresh(&cred, err);
+	}
+	mcred_clear(&cred);
+	free(text);
+	return n < 0 ? -1 : 0;
+}
+
+int sim_take_resign(struct sim_controller *c, const struct peer *peer, const Gpusched__Resign *m,
+        struct error *err)
+{
+	struct core_event ev = { .kind = EV_JOB_CONTROL, .caller = sim_caller(peer) };
+	struct spec_hash hashes[SIGNEDJOB_MAX];
+	const struct effect *effects;
+	size_t n;
+
+	if (check_resigned(c, peer->uid, m, hashes, &ev, err) < 0)
+		return -1;
+	ev.job.verb = JOB_RESIGN;
+	ev.job.ids = m->jobs;
+	ev.job.n = m->n_jobs;
+	ev.job.reason = "";
+	core_apply(c->core, &ev, engine_now(c->o.engine));
+	effects = core_effects(c->core, &n);
+	for (size_t e = 0; e < n; e++) {
+		struct blob *b;
+
+		if (effects[e].kind != EFFECT_CONTROLLED || effects[e].controlled.n)
+			continue;
+		b = blob_add(c, m->credential.len);
+		memcpy(b->bytes, m->credential.data, m->credential.len);
+		b->resigned = true;
+		b->b = (struct store_blob){ .job = m->jobs[0],
+			.credential = b->bytes,
+			.credential_len = m->credential.len };
+	}
 	return 0;
 }
 

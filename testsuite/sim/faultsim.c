@@ -45,7 +45,7 @@
 static const char conf_text[] =
         "cluster = \"sim\";\n"
         "controller = { host = \"sim\"; node_timeout = \"40s\"; heartbeat = \"10s\"; "
-        "keep_ended = \"1d\"; %s };\n"
+        "keep_ended = \"1d\"; %s %s };\n"
         "gpu_types = ( { name = \"a\"; mem = \"80G\"; }, { name = \"b\"; mem = \"40G\"; %s } );\n"
         "node_defaults = { %s };\n"
         "nodes = ( { name = \"n[1-3]\"; cpus = 8; gpus = \"a:4\"; }, "
@@ -56,7 +56,7 @@ static const char conf_text[] =
 /* How bad the world is; chosen by the seed. Intervals are mean times between faults, 0: never. */
 struct mix {
 	usec_t kill, power, agent, reboot, stall, jump, gpu;
-	bool fence;
+	bool fence, signatures_age;
 	unsigned suspend_ppm; /* of the jobs are suspended for a while */
 	usec_t pause;         /* of clients, at most */
 	struct workload_mix work;
@@ -102,6 +102,7 @@ static struct mix mix_choose(struct engine *e)
 	m.jump = engine_chance(e, 300000) ? engine_between(e, 20 * SEC, 100 * SEC) : 0;
 	m.fence = engine_chance(e, 300000);
 	m.pause = 10 * SEC;
+	m.signatures_age = !m.jump && engine_chance(e, 500000);
 	m.suspend_ppm = engine_chance(e, 600000) ? 300000 : 0;
 	m.work = (struct workload_mix){ .max_gpus = 4,
 		.max_nodes = NODES,
@@ -380,7 +381,8 @@ static void make_clients(struct sim *s, unsigned jobs)
 			.pause_high = s->mix.pause,
 			.cancel_ppm = 150000,
 			.requeue_ppm = 50000,
-			.suspend_ppm = s->mix.suspend_ppm };
+			.suspend_ppm = s->mix.suspend_ppm,
+			.resign_ppm = s->mix.signatures_age ? 100000 : 0 };
 
 		s->clients[i] = sim_client_new(&o);
 		sim_client_start(s->clients[i]);
@@ -407,6 +409,7 @@ static void sim_make(struct sim *s, uint64_t seed, const char *dir)
 	if (s->has_gpus)
 		mix_gpus(s);
 	snprintf(text, sizeof(text), conf_text, s->mix.fence ? "fence = \"/sbin/fence\";" : "",
+	        s->mix.signatures_age ? "signature_age = \"5m\";" : "",
 	        s->has_gpus ? "mig_of = \"a\";" : "", s->node_keys, s->preempt_mode);
 	s->conf = conf_parse(text, "faultsim.conf", &problems);
 	if (!s->conf)
@@ -655,17 +658,20 @@ int main(int argc, char **argv)
 	       " gangs and %" PRIu64 " that never were whole, %" PRIu64 " suspended runs, %" PRIu64
 	       " with parts of GPUs, %" PRIu64
 	       " that were asked for what they had borrowed, %" PRIu64 " ended for it, %" PRIu64
-	       " GPUs that failed, %" PRIu64 " simulated hours in %ld s\n",
+	       " GPUs that failed, %" PRIu64 " looks at signatures too old, %" PRIu64
+	       " simulated hours in %ld s\n",
 	        n, first, t.clients.jobs, t.clients.in_bulks, t.clients.bulks, t.clients.tasks,
 	        t.faults, t.restarts, t.commits, t.facts, t.looks, t.whole, t.in_part, t.stops,
-	        t.parts, t.asked, t.reclaimed, t.gpus, t.simulated_s / 3600,
+	        t.parts, t.asked, t.reclaimed, t.gpus, t.clients.resigned, t.simulated_s / 3600,
 	        (long)(time(NULL) - start));
 	if (n >= SEEDS_THAT_TELL &&
 	        (!t.whole || !t.in_part || !t.stops || !t.clients.bulks || !t.clients.tasks ||
-	                !t.parts || !t.gpus || !t.looks || !t.reclaimed || t.asked == t.reclaimed))
+	                !t.parts || !t.gpus || !t.looks || !t.reclaimed || t.asked == t.reclaimed ||
+	                !t.clients.resigned))
 		fail(first,
 		        "no gang ran, none was broken, no run suspended, no GPU shared or lost, "
-		        "nothing borrowed and given back, no node heard for long, or there was no "
+		        "nothing borrowed and given back, no signature too old, no node heard for "
+		        "long, or there was no "
 		        "bulk or array: nothing was shown");
 	return 0;
 }

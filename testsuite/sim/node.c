@@ -30,9 +30,10 @@ struct sim_node {
 	unsigned life;                 /* grows with each start of the agent */
 	unsigned boots;
 	uint64_t link;
-	struct use *uses;      /* on disk: outlives boots */
-	struct sim_gpus *gpus; /* NULL: they are as configured, and never fail */
-	bool takes_faults;     /* the controller that it is registered with does */
+	struct use *uses;         /* on disk: outlives boots */
+	struct sim_gpus *gpus;    /* NULL: they are as configured, and never fail */
+	uint64_t signature_age_s; /* the controller's; 0: none said */
+	bool takes_faults;        /* the controller that it is registered with does */
 	struct convert *convert;
 	struct arena *arena;
 	usec_t timer, due; /* the earliest AGENT_CLOCK and the earliest work() under way */
@@ -92,6 +93,21 @@ static int take_use(
 	return 0;
 }
 
+/* No controller orders what its owner has to sign anew, and orders are not so long under way. What
+ * is from the future, where clocks jump, is taken here. */
+static int check_age(const struct sim_node *n, const Gpusched__StartRun *order,
+        const struct mcred *cred, struct error *err)
+{
+	int64_t now_s = engine_now(n->o.engine).wall / SEC;
+
+	if (!n->signature_age_s || now_s < cred->encode_time ||
+	        signedjob_cred_age(cred, now_s, n->signature_age_s, err) == 0)
+		return 0;
+	checker_say(n->o.checker, "stale %" PRIu64 " %u %u %u", order->run->job, order->run->task,
+	        order->run->attempt, order->run->rank);
+	return -1;
+}
+
 /* What the real launcher demands of the job. */
 static int accept_order(void *arg, const Gpusched__StartRun *order, struct error *err)
 {
@@ -106,7 +122,7 @@ static int accept_order(void *arg, const Gpusched__StartRun *order, struct error
 	int rc = -1;
 
 	if (n->o.mcred->decode(n->o.mcred, text, &cred, err) == 0 &&
-	        signedjob_cred_check(&cred, err) >= 0 &&
+	        signedjob_cred_check(&cred, err) >= 0 && check_age(n, order, &cred, err) == 0 &&
 	        signedjob_check(&cred, n->o.cluster, &job, arena, &spec, &hash, err) == 0 &&
 	        signedjob_run_check(spec, order->run->task, order->run->attempt, err) == 0 &&
 	        take_use(n, spec, order->run->task, err) == 0)
@@ -361,6 +377,10 @@ static void carry_out(struct sim_node *n)
 		case AGENT_CLOSE_SESSION:
 			close_session(n, f[i].session);
 			break;
+		case AGENT_TELL_EPOCH:
+			n->signature_age_s = f[i].signature_age_s;
+			sim_launcher_tell(n->launcher, &f[i], engine_now(n->o.engine));
+			break;
 		case AGENT_TELL_END:
 			say_told(n, &f[i].end);
 			/* fallthrough */
@@ -368,7 +388,6 @@ static void carry_out(struct sim_node *n)
 		case AGENT_TELL_SIGNAL:
 		case AGENT_TELL_SUSPEND:
 		case AGENT_TELL_FORGET:
-		case AGENT_TELL_EPOCH:
 			sim_launcher_tell(n->launcher, &f[i], engine_now(n->o.engine));
 			break;
 		case AGENT_NOTE:

@@ -8,7 +8,6 @@
 #include <string.h>
 
 #include "common/arena.h"
-#include "common/signedjob.h"
 #include "common/taskset.h"
 #include "common/xalloc.h"
 
@@ -289,21 +288,33 @@ static Gpusched__SubmitJob *make_job(
 	return out;
 }
 
-void work_sign(struct work *w, const struct work_owner *owner)
+char *work_signature(const struct work_owner *owner, const struct signedjob_hash *hashes, size_t n)
 {
 	uint8_t payload[SIGNEDJOB_PAYLOAD_MAX];
-	struct signedjob_hash hashes[WORK_BULK];
 	struct error err;
 	char *cred;
 
-	for (size_t i = 0; i < w->n; i++)
-		hashes[i] =
-		        signedjob_hash(w->submit->jobs[i]->spec.data, w->submit->jobs[i]->spec.len);
-	if (owner->mcred->encode(owner->mcred, payload, signedjob_payload(hashes, w->n, payload),
+	if (owner->mcred->encode(owner->mcred, payload, signedjob_payload(hashes, n, payload),
 	            MCRED_ANY_UID, &cred, &err) < 0) {
 		fprintf(stderr, "client: %s\n", err.text);
 		abort();
 	}
+	return cred;
+}
+
+struct signedjob_hash work_hash(const struct work *w, size_t i)
+{
+	return signedjob_hash(w->submit->jobs[i]->spec.data, w->submit->jobs[i]->spec.len);
+}
+
+void work_sign(struct work *w, const struct work_owner *owner)
+{
+	struct signedjob_hash hashes[WORK_BULK];
+	char *cred;
+
+	for (size_t i = 0; i < w->n; i++)
+		hashes[i] = work_hash(w, i);
+	cred = work_signature(owner, hashes, w->n);
 	w->submit->credential = kept(w->arena, cred, strlen(cred));
 	free(cred);
 }

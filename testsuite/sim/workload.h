@@ -10,6 +10,7 @@
 
 #include "common/gpusched.pb-c.h"
 #include "common/mcred.h"
+#include "common/signedjob.h"
 #include "testsuite/sim/checker.h"
 #include "testsuite/sim/engine.h"
 
@@ -69,6 +70,7 @@ struct work_known {
 	uint32_t tasks;
 	char array[48]; /* of those; "": none */
 	bool stays;
+	struct signedjob_hash hash; /* of what its owner signed */
 };
 
 /* The next one, of at most `room` jobs and tasks, its tokens from `token` on. `known` are jobs that
@@ -80,6 +82,11 @@ void work_free(struct work *w); /* NULL is fine */
 
 /* Signed anew, the same bytes: it took too long. */
 void work_sign(struct work *w, const struct work_owner *owner);
+
+/* A credential for such jobs, freed by the caller. */
+char *work_signature(const struct work_owner *owner, const struct signedjob_hash *hashes, size_t n);
+/* What is signed of its i-th job. */
+struct signedjob_hash work_hash(const struct work *w, size_t i);
 
 /* Its i-th job got this id. */
 void work_tell(const struct work *w, size_t i, uint64_t id, uint32_t uid, struct checker *checker);

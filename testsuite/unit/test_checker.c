@@ -206,6 +206,7 @@ static const struct {
 	{ "I20", "submit 1 1 a;state 1 DEADLINE 0 0 0" },
 	{ "", "submit 1 1 a;deadline 1;state 1 DEADLINE 0 0 0;quiet" },
 	{ "I19", "start 1 0 1 0 1 n1 5 1 10;end 1 0 1 0 n1 0 0 20;quiet" },
+	{ "I26", "submit 1 1 a;stale 1 0 1 0" },
 	/* parts of GPUs */
 	{ "", "card n1 0 100;" PART(1, 600, 50)
 	                PART(2, 400, 50) "end 2 0 1 0 n1 0 0 20;" PART(3, 400, 50) },
