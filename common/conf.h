@@ -178,11 +178,15 @@ struct conf_agent {
 	struct conf_texts containment;   /* CONTAIN_WORDS that nothing is started without */
 	struct conf_texts private_kinds; /* PRIVATE_WORDS */
 	struct conf_texts rlimits;       /* as rlimit_parse() takes them, each once */
-	char *gpu_devices;         /* the GPUs' device files, in order, as a list; "": not said */
-	struct conf_texts devices; /* device files that every run may open */
-	uint32_t max_processes;    /* of a run; 0: not said */
-	char *over_memory;         /* one of OVERMEM_WORDS; "": not said */
-	uint32_t sample_ms;        /* between two looks at what runs use, at most; 0: not said */
+	char *gpu_devices;          /* the GPUs' device files, in order, as a list; "": not said */
+	struct conf_texts devices;  /* device files that every run may open */
+	uint64_t private_tmp_mb;    /* of a run, in memory; 0: not said */
+	uint32_t max_processes;     /* of a run; 0: not said */
+	uint32_t kill_wait_ms;      /* what was killed hangs after so long; 0: not said */
+	uint32_t gpu_recheck_ms;    /* between two looks at the GPUs, at most; 0: not said */
+	uint64_t spool_min_free_mb; /* who leaves less in the spool is ended; 0: not said */
+	char *over_memory;          /* one of OVERMEM_WORDS; "": not said */
+	uint32_t sample_ms;         /* between two looks at what runs use, at most; 0: not said */
 	struct conf_program programs[PROGRAM_KINDS];
 	uint32_t health_interval_s; /* between two health checks; 0: not said */
 };

@@ -177,7 +177,8 @@ static int check_gpu_devices(const char *value, struct error *err)
 		return -1;
 	if (hostlist_expand_paths(value, CONF_MAX_GPUS_PER_NODE, &names, &n, err) < 0)
 		return error_set(err, ERR_CONFIG,
-		        "must be a list of at most %d device files of one folder, as in /dev/nvidia[0-7]",
+		        "must be a list of at most %d device files of one folder, as in "
+		        "/dev/nvidia[0-7]",
 		        CONF_MAX_GPUS_PER_NODE);
 	free(names);
 	return 0;
@@ -434,6 +435,8 @@ static const struct conf_key node_keys[] = {
 	{ "private", CONF_TEXTS, .min = 1, .max = 16, .check = check_private_kind, .optional = true,
 	        AGENT(private_kinds),
 	        .help = "what a run shares with no other: tmp, shm, ipc, proc" },
+	{ "private_tmp", CONF_SIZE, "0", .unit = MIB, .min = 0, .max = TIB_M, AGENT(private_tmp_mb),
+	        .help = "a run's private /tmp is in memory, and so large at most; 0: on disk" },
 	{ "rlimits", CONF_TEXTS, .min = 1, .max = 64, .check = check_rlimit, .optional = true,
 	        AGENT(rlimits), .help = "limits of jobs' processes, as in nofile=1024:524288" },
 	{ "max_processes", CONF_COUNT, "0", .min = 0, .max = INT32_MAX, AGENT(max_processes),
@@ -446,6 +449,14 @@ static const struct conf_key node_keys[] = {
 	        .help = "who takes more than his part of a GPU's memory: note, warn or end" },
 	{ "sample_every", CONF_TIME, "0s", .unit = MS, .min = 0, .max = HOUR * S, AGENT(sample_ms),
 	        .help = "look at what runs use at least so often; 0s: as its agent says" },
+	{ "kill_wait", CONF_TIME, "0s", .unit = MS, .min = 0, .max = HOUR * S, AGENT(kill_wait_ms),
+	        .help = "what was killed hangs after so long; 0s: as its agent says" },
+	{ "gpu_recheck", CONF_TIME, "0s", .unit = MS, .min = 0, .max = 30 * DAY * S,
+	        AGENT(gpu_recheck_ms),
+	        .help = "look at the GPUs at least so often; 0s: as its agent says" },
+	{ "spool_min_free", CONF_SIZE, "0", .unit = MIB, .min = 0, .max = TIB_M,
+	        AGENT(spool_min_free_mb),
+	        .help = "who leaves less in the node's spool is ended; 0: as its agent says" },
 	PROGRAM("prolog", PROGRAM_PROLOG, "runs as root before each run, of the agent's folder"),
 	PROGRAM("task_prolog", PROGRAM_TASK_PROLOG, "runs as the owner right before each script"),
 	PROGRAM("task_epilog", PROGRAM_TASK_EPILOG, "runs as the owner when nothing is left"),

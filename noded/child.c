@@ -349,12 +349,12 @@ static void near_gpus(const Gpusched__LaunchRecord *l)
 static void be_apart(const struct child *c)
 {
 	const Gpusched__LaunchRecord *l = c->launch;
-	char *dir = record_string(&l->private_dir);
+	struct private_place place = private_place_of(l);
 	const char *what;
 
-	if (l->private_kinds && private_enter(l->private_kinds, dir, &what) < 0)
+	if (place.kinds && private_enter(&place, &what) < 0)
 		fail(c, "cannot have a private %s: %s", what, strerror(errno));
-	free(dir);
+	free(place.dir);
 	near_gpus(l);
 	if (rlimits_set(l->rlimits, l->n_rlimits, &what) < 0)
 		fail(c, "cannot set the limit %s: %s", what, strerror(errno));

@@ -372,7 +372,7 @@ static const ProtobufCMessage *register_message(
 	m->max_epoch = effect->reg.max_epoch;
 	m->max_job = effect->reg.max_job;
 	m->pretended = facts->pretended;
-	m->settings = m->takes_programs = m->takes_health_check = true;
+	m->settings = m->takes_programs = m->takes_health_check = m->takes_private_tmp = true;
 	m->share_users_one = facts->share_users_one;
 	if (facts->inventory) {
 		m->gpus = facts->inventory->gpus;

@@ -95,6 +95,7 @@ static void copy_options(struct launcher_options *to, const struct launcher_opti
 		        from->program_timeout_ms ? from->program_timeout_ms : PROGRAM_TIMEOUT_MS,
 		.health_interval_s = from->health_interval_s,
 		.private_kinds = from->private_kinds,
+		.private_tmp_mb = from->private_tmp_mb,
 		.rlimits = from->rlimits,
 		.n_rlimits = from->n_rlimits,
 	};
@@ -312,7 +313,7 @@ static void try_private(struct launcher *l)
 	char *probe = xasprintf("%s/probe", l->private_path);
 	uint32_t wanted = l->rules.private_kinds;
 
-	l->private_kinds = private_works(wanted, probe);
+	l->private_kinds = private_works(wanted, probe, l->rules.private_tmp_mb);
 	for (int k = 0; k < PRIVATE_KINDS; k++)
 		if (wanted & ~l->private_kinds & 1u << k)
 			log_warning("runs share '%s': %s", private_name((enum private_kind)k),
@@ -506,9 +507,7 @@ static _Noreturn void launcher_main(struct launcher *l, int sock)
 	lplace_save_job(l);
 	launcher_free(l);
 	log_close();
-	exit(r == 0                      ? EXIT_SUCCESS
-	        : err.code == ERR_CONFIG ? LAUNCHER_NEVER
-	                                 : EXIT_FAILURE);
+	exit(r == 0 ? EXIT_SUCCESS : err.code == ERR_CONFIG ? LAUNCHER_NEVER : EXIT_FAILURE);
 }
 
 /* The agent's ends are ours[0] and, if there are streams, ours[1]. */

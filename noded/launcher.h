@@ -94,6 +94,7 @@ struct launcher_options {
 	uint64_t program_timeout_ms; /* of each; 0: PROGRAM_TIMEOUT_MS */
 	uint64_t health_interval_s;  /* between two health checks; 0: there is only one */
 	uint32_t private_kinds;      /* bits of enum private_kind */
+	uint64_t private_tmp_mb;     /* of each, in memory; 0: on disk */
 	const Gpusched__RunRlimit *rlimits; /* the site's; as long as the process */
 	size_t n_rlimits;                   /* at most RLIMITS_MAX */
 	uint64_t max_processes;             /* of one run, threads too; 0: LAUNCHER_MAX_PROCESSES */

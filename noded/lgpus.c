@@ -100,11 +100,17 @@ void lgpus_tell(struct launcher *l)
 
 static void look_again_later(struct lgpus *g)
 {
-	uint64_t ms = g->l->options.gpu_recheck_ms;
+	uint64_t ms = g->l->rules.gpu_recheck_ms;
 	struct timeval tv = { .tv_sec = (time_t)(ms / 1000), .tv_usec = (long)(ms % 1000) * 1000 };
 
 	if (ms)
 		evtimer_add(g->again, &tv);
+}
+
+void lgpus_period(struct launcher *l)
+{
+	if (l->gpus && l->gpus->known && !l->gpus->ended) /* else it follows the look */
+		look_again_later(l->gpus);
 }
 
 static void take(struct lgpus *g)

@@ -157,12 +157,12 @@ struct lrun {
 	 * it used so much; ASKED: it waits for what that job has borrowed (lburst.c). 0: neither */
 	uint64_t burst_job, burst_own_mb;
 	usec_t burst_time;
-	bool mps;                    /* it needs that of its GPU and owner */
-	struct lstart *start;        /* ASKED: the order, under way */
-	int pidfd;                   /* of the shepherd, -1: not known */
-	struct event *life;          /* on pidfd */
-	struct event *timer; /* LOST: look again; OVER: sync to disk; else: find the shepherd,
-	                      * pass on what waits */
+	bool mps;             /* it needs that of its GPU and owner */
+	struct lstart *start; /* ASKED: the order, under way */
+	int pidfd;            /* of the shepherd, -1: not known */
+	struct event *life;   /* on pidfd */
+	struct event *timer;  /* LOST: look again; OVER: sync to disk; else: find the shepherd,
+	                       * pass on what waits */
 	/* Orders that found the shepherd's socket full; owned. The latest of each kind counts. */
 	struct lwait {
 		void *bytes;
@@ -248,7 +248,7 @@ void lreport_set(char **field, const char *value); /* of a report of our own */
 /* --- starting (lstart.c), finding (lscan.c) --------------------------------------------------- */
 
 void lstart_order(struct launcher *l, const void *body, size_t len);
-void lstart_free(struct lstart *s);           /* gives it up, silently; NULL is fine */
+void lstart_free(struct lstart *s); /* gives it up, silently; NULL is fine */
 /* ASKED: what it was ordered with; NULL: it is not. */
 const Gpusched__StartRun *lstart_order_of(const struct lrun *r);
 void lstart_free_dropped(struct launcher *l); /* when no answer will come any more */
@@ -281,6 +281,8 @@ const struct gpus *lgpus_now(const struct lgpus *g);
  * not to be sampled: these, and what hung a look would hang a sample too. */
 uint64_t lgpus_to_reset(const struct lgpus *g);
 uint64_t lgpus_not_asked(const struct lgpus *g);
+/* How often is another matter now. */
+void lgpus_period(struct launcher *l);
 /* Look again now, if no look is under way; then lfaults_looked(). */
 void lgpus_look(struct launcher *l);
 
@@ -430,8 +432,8 @@ void lburst_run_over(struct launcher *l);
 
 /* --- room in the spool (lspool.c) ------------------------------------------------------------- */
 
-void lspool_start(struct launcher *l); /* sets l->room */
-void lspool_free(struct launcher *l);  /* after its pools */
+void lspool_start(struct launcher *l);            /* sets l->room */
+void lspool_free(struct launcher *l);             /* after its pools */
 const char *lspool_why(const struct launcher *l); /* it is full, and by no run; "": it is not */
 
 /* A run that is to be started: false: there is room for it. Else `fn` is called when there is

@@ -35,10 +35,10 @@
 #include "noded/rundir.h"
 #include "noded/shepherd.h"
 
-#define FIND_MS  50   /* until a shepherd that is not known yet is looked for again */
-#define SYNC_MS  1000 /* an end that nobody acknowledged in this time goes to disk */
+#define FIND_MS       50   /* until a shepherd that is not known yet is looked for again */
+#define SYNC_MS       1000 /* an end that nobody acknowledged in this time goes to disk */
 #define SYNC_AGAIN_MS 5000 /* where that failed */
-#define KEY_DISK 1
+#define KEY_DISK      1
 
 usec_t lrun_clock_us(clockid_t id)
 {

@@ -158,6 +158,7 @@ void lsettings_take(struct launcher *l, const Gpusched__NodeSettings *m)
 	memcpy(lacks, l->lacks, sizeof(lacks));
 	launcher_contain(l);
 	lwatch_period(l);
+	lgpus_period(l);
 	log_info("the controller says how runs are held here; active: %s", l->active);
 	if (strcmp(active, l->active) == 0 && strcmp(lacks, l->lacks) == 0 &&
 	        strcmp(programs_why, l->rules.programs_why) == 0)

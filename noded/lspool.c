@@ -28,11 +28,11 @@
 #include "noded/record.h"
 #include "noded/spool.h"
 
-#define LOOK_S      2
-#define WAIT_US     ((usec_t)60000000) /* so long a start waits */
-#define WORTH       16                 /* who holds less than this part of the minimum is let be */
-#define KEY_SPOOL   2                  /* of worker_submit() */
-#define TEXT_MAX    200
+#define LOOK_S    2
+#define WAIT_US   ((usec_t)60000000) /* so long a start waits */
+#define WORTH     16                 /* who holds less than this part of the minimum is let be */
+#define KEY_SPOOL 2                  /* of worker_submit() */
+#define TEXT_MAX  200
 
 struct waiter {
 	struct lrun *run;
@@ -52,8 +52,8 @@ struct lspool {
 
 static bool has_room(const struct launcher *l, struct spool_room *room)
 {
-	return !l->options.spool_min_free_mb || !spool_room(l->spool, room) ||
-	       (room->mb >= l->options.spool_min_free_mb && room->files >= SPOOL_MIN_FILES);
+	return !l->rules.spool_min_free_mb || !spool_room(l->spool, room) ||
+	       (room->mb >= l->rules.spool_min_free_mb && room->files >= SPOOL_MIN_FILES);
 }
 
 /* --- who waits -------------------------------------------------------------------------------- */
@@ -174,7 +174,7 @@ static void search_free(void *arg)
 /* The more of what is short the worse; who hides it where nobody looks comes last. */
 static const struct holder *worst(const struct search *f, const struct launcher *l, bool of_files)
 {
-	uint64_t least = (of_files ? SPOOL_MIN_FILES : l->options.spool_min_free_mb << 20) / WORTH;
+	uint64_t least = (of_files ? SPOOL_MIN_FILES : l->rules.spool_min_free_mb << 20) / WORTH;
 	const struct holder *worst = NULL, *deep = NULL;
 	uint64_t most = 0;
 
@@ -211,7 +211,7 @@ static void end_run(struct lrun *r, const struct holder *h, const struct launche
 	snprintf(text, sizeof(text),
 	        "its files, %" PRIu64 " with %s, filled the spool, where %s must be free",
 	        h->held.files, size_format(size, h->held.bytes),
-	        size_format_mb(least, l->options.spool_min_free_mb));
+	        size_format_mb(least, l->rules.spool_min_free_mb));
 	log_warning("run %s is ended: %s", r->name, text);
 	r->spool_told = true;
 	lrun_spool_full(r, text);
@@ -243,7 +243,7 @@ static void search_done(void *arg)
 		return;
 	}
 	l = s->l;
-	h = worst(f, l, room.mb >= l->options.spool_min_free_mb);
+	h = worst(f, l, room.mb >= l->rules.spool_min_free_mb);
 	if (h) {
 		end_run(lrun_find(l, h->id), h, l);
 	} else {
@@ -251,7 +251,7 @@ static void search_done(void *arg)
 		        "the spool has %s free and room for %" PRIu64
 		        " files, and must have %s and %d; no run holds it",
 		        size_format_mb(size, room.mb), room.files,
-		        size_format_mb(least, l->options.spool_min_free_mb), SPOOL_MIN_FILES);
+		        size_format_mb(least, l->rules.spool_min_free_mb), SPOOL_MIN_FILES);
 		say_why(s, why);
 	}
 	search_free(f);
@@ -317,7 +317,7 @@ void lspool_start(struct launcher *l)
 
 	s->l = l;
 	s->timer = event_new(l->base, -1, EV_PERSIST, look, s);
-	if (!s->timer || (l->options.spool_min_free_mb && event_add(s->timer, &often) < 0))
+	if (!s->timer || event_add(s->timer, &often) < 0)
 		abort();
 	l->room = s;
 }

@@ -54,8 +54,8 @@ struct lstart {
 	Gpusched__SignedSpec *spec;
 	int64_t signed_at;
 	bool asking, mps_there, memory_there;
-	bool waiting;        /* for memory of a GPU, or room in the spool; nobody asks for us then */
-	bool dropped;        /* the run has let go of us; freed when the answer comes */
+	bool waiting; /* for memory of a GPU, or room in the spool; nobody asks for us then */
+	bool dropped; /* the run has let go of us; freed when the answer comes */
 	struct lstart *next; /* in launcher.dropped */
 };
 
@@ -332,13 +332,14 @@ static void fill_record(const struct lstart *s, const struct asked_user *user,
 	r->warn_signal = o->warn_signal;
 	r->warn_before_s = o->warn_before_s;
 	r->grace_s = o->grace_s;
-	r->kill_wait_ms = s->l->options.kill_wait_ms;
+	r->kill_wait_ms = s->l->rules.kill_wait_ms;
 	r->requeue = o->requeue;
 	r->interactive = s->spec->interactive != NULL;
 	r->summary = !s->spec->no_summary;
 	r->n_limits = p->n_limits;
 	r->limits = p->limits;
 	r->private_kinds = s->l->private_kinds;
+	r->private_tmp_mb = s->l->rules.private_tmp_mb;
 	if (s->run->mps) /* its processes and the daemon find each other there */
 		r->private_kinds &= ~(1u << PRIVATE_SHM | 1u << PRIVATE_IPC);
 	set_bytes(&r->mps_dir, p->mps_dir);

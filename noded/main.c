@@ -138,6 +138,7 @@ static int work(void *arg, unsigned nth)
 	struct error err;
 
 	launcher.private_kinds = o->private_kinds;
+	launcher.private_tmp_mb = o->private_tmp_mb;
 	launcher.rlimits = o->rlimits;
 	launcher.n_rlimits = o->n_rlimits;
 	memcpy(launcher.programs, o->programs, sizeof(launcher.programs));

@@ -57,6 +57,7 @@ enum key {
 	KEY_SHARE_USERS,
 	KEY_MPS,
 	KEY_PRIVATE,
+	KEY_PRIVATE_TMP,
 	KEY_RLIMIT,
 };
 
@@ -129,6 +130,8 @@ static const struct argp_option rows[] = {
 	        "the control program of NVIDIA's MPS (default: " LAUNCHER_MPS ")", 2 },
 	{ "private", KEY_PRIVATE, "WORD,...", 0,
 	        "what a run shares with no other: " PRIVATE_WORDS " (default: nothing)", 2 },
+	{ "private-tmp", KEY_PRIVATE_TMP, "SIZE", 0,
+	        "a run's private /tmp is in memory, and so large at most (default: on disk)", 2 },
 	{ "rlimit", KEY_RLIMIT, "NAME=SOFT[:HARD]", 0,
 	        "a resource limit of jobs' processes, as in nofile=1024:524288 (may be repeated)",
 	        2 },
@@ -277,6 +280,11 @@ static int take_private(struct options *o, const char *arg, struct error *err)
 	return private_parse(arg, &o->private_kinds, err);
 }
 
+static int take_private_tmp(struct options *o, const char *arg, struct error *err)
+{
+	return size_parse_mb(arg, SIZE_BARE_REFUSED, &o->private_tmp_mb, err);
+}
+
 static int take_rlimit(struct options *o, const char *arg, struct error *err)
 {
 	if (o->n_rlimits == RLIMITS_MAX)
@@ -323,6 +331,7 @@ static const struct {
 	{ KEY_OVER_MEMORY, take_over_memory },
 	{ KEY_SHARE_USERS, take_share_users },
 	{ KEY_PRIVATE, take_private },
+	{ KEY_PRIVATE_TMP, take_private_tmp },
 	{ KEY_RLIMIT, take_rlimit },
 	{ KEY_CONTAINMENT, take_containment },
 	{ KEY_DEVICE, take_device },

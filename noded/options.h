@@ -37,8 +37,9 @@ struct options {
 	uint64_t sample_ms; /* between two looks at what runs use; 0: never */
 	enum overmem_policy over_memory;
 	bool over_memory_said, share_users_one;
-	const char *mps;        /* NULL: the launcher's default */
-	uint32_t private_kinds; /* bits of enum private_kind */
+	const char *mps;         /* NULL: the launcher's default */
+	uint32_t private_kinds;  /* bits of enum private_kind */
+	uint64_t private_tmp_mb; /* 0: on disk */
 	Gpusched__RunRlimit rlimits[RLIMITS_MAX];
 	size_t n_rlimits;
 	bool allow_root, daemon, test;

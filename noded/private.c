@@ -3,17 +3,22 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <inttypes.h>
 #include <sched.h>
+#include <signal.h>
 #include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mount.h>
+#include <sys/prctl.h>
 #include <sys/stat.h>
+#include <sys/statvfs.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
 #include "common/xalloc.h"
+#include "noded/record.h"
 
 #define MODE   01777 /* as where they stand for; nobody else can reach them */
 #define QUEUES "/dev/mqueue"
@@ -54,40 +59,158 @@ int private_parse(const char *words, uint32_t *kinds, struct error *err)
 	return 0;
 }
 
+struct private_place private_place_of(const Gpusched__LaunchRecord *launch)
+{
+	return (struct private_place){ .kinds = launch->private_kinds,
+		.dir = record_string(&launch->private_dir),
+		.tmp_mb = launch->private_tmp_mb,
+		.shm_mb = launch->report->mem_mb,
+		.uid = launch->switch_user ? launch->report->uid : geteuid(),
+		.gid = launch->switch_user ? (gid_t)launch->gid : getegid() };
+}
+
 /* --- directories ------------------------------------------------------------------------------ */
 
-int private_make(const char *dir, uid_t uid, gid_t gid, struct error *err)
-{
-	int at = -1;
+/* The mount namespace that has the tmpfs, and the tmpfs; -1: there is none. */
+static int room = -1, room_dir = -1;
+static bool inside; /* we have joined it */
 
-	if (mkdir(dir, 0700) == 0)
-		at = open(dir, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
-	for (size_t i = 0; at >= 0 && i < sizeof(dirs) / sizeof(*dirs); i++) {
-		int fd = -1;
+static int fill_dir(int at, const struct private_place *p)
+{
+	for (size_t i = 0; i < sizeof(dirs) / sizeof(*dirs); i++) {
+		int fd = -1, r;
 
 		if (mkdirat(at, dirs[i].dir, 0700) == 0)
 			fd = openat(
 			        at, dirs[i].dir, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
-		if (fd < 0 || fchown(fd, uid, gid) < 0 || fchmod(fd, MODE) < 0) {
-			close(at);
-			at = -1;
-		}
-		if (fd >= 0)
-			close(fd);
+		if (fd < 0)
+			return -1;
+		r = fchown(fd, p->uid, p->gid) < 0 || fchmod(fd, MODE) < 0 ? -1 : 0;
+		close(fd);
+		if (r < 0)
+			return -1;
 	}
+	return 0;
+}
+
+static int own_mounts(void)
+{
+	return unshare(CLONE_NEWNS) < 0 || mount(NULL, "/", NULL, MS_REC | MS_SLAVE, NULL) < 0 ? -1
+	                                                                                       : 0;
+}
+
+static int mount_tmpfs(const char *at, uint64_t mb, unsigned mode)
+{
+	char *options =
+	        mb ? xasprintf("mode=%o,size=%" PRIu64 "m", mode, mb) : xasprintf("mode=%o", mode);
+	int r = mount("gpusched", at, "tmpfs", MS_NOSUID | MS_NODEV, options);
+
+	free(options);
+	return r;
+}
+
+/* In mounts of our own: the tmpfs with its directories. */
+static int mount_room(const struct private_place *p)
+{
+	int at = -1, r;
+
+	if (mount_tmpfs(p->dir, p->tmp_mb, 0700) == 0)
+		at = open(p->dir, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
 	if (at < 0)
-		return error_set(err, ERR_SYSTEM, "cannot make private directories in '%s': %s",
-		        dir, strerror(errno));
+		return -1;
+	r = fill_dir(at, p);
 	close(at);
+	return r;
+}
+
+static int open_of(pid_t pid, const char *what, int flags)
+{
+	char *path = xasprintf("/proc/%d/%s", (int)pid, what);
+	int fd = open(path, flags | O_CLOEXEC);
+
+	free(path);
+	return fd;
+}
+
+/* A namespace is kept by a descriptor; only to make it takes a process. */
+static int make_room(const struct private_place *p)
+{
+	char *root = xasprintf("root%s", p->dir), done = 0;
+	int fds[2], r = -1;
+	pid_t pid = -1;
+
+	if (pipe2(fds, O_CLOEXEC) == 0) {
+		pid = fork();
+		if (pid == 0) {
+			prctl(PR_SET_PDEATHSIG, SIGKILL);
+			if (own_mounts() < 0 || mount_room(p) < 0)
+				done = errno ? (char)errno : EIO;
+			if (write(fds[1], &done, 1) == 1)
+				pause();
+			_exit(1);
+		}
+		close(fds[1]);
+		if (pid > 0 && read(fds[0], &done, 1) == 1 && !done) {
+			room = open_of(pid, "ns/mnt", O_RDONLY);
+			room_dir = open_of(pid, root, O_RDONLY | O_DIRECTORY);
+			r = room < 0 || room_dir < 0 ? -1 : 0;
+		} else if (pid > 0) {
+			errno = done ? done : EIO;
+		}
+		close(fds[0]);
+	}
+	if (pid > 0) {
+		int saved = errno;
+
+		kill(pid, SIGKILL);
+		while (waitpid(pid, NULL, 0) < 0 && errno == EINTR)
+			;
+		errno = saved;
+	}
+	free(root);
+	return r;
+}
+
+int private_make(const struct private_place *p, struct error *err)
+{
+	int at = -1, r = -1;
+
+	if (mkdir(p->dir, 0700) == 0)
+		at = open(p->dir, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+	if (at >= 0) {
+		r = p->tmp_mb ? make_room(p) : fill_dir(at, p);
+		close(at);
+	}
+	return r == 0 ? 0
+	              : error_set(err, ERR_SYSTEM, "cannot make private directories in '%s': %s",
+	                        p->dir, strerror(errno));
+}
+
+bool private_is_full(void)
+{
+	struct statvfs v;
+
+	return room_dir >= 0 && fstatvfs(room_dir, &v) == 0 && (!v.f_bavail || !v.f_favail);
+}
+
+int private_join(void)
+{
+	if (room < 0 || inside)
+		return 0;
+	if (setns(room, CLONE_NEWNS) < 0)
+		return -1;
+	inside = true;
 	return 0;
 }
 
 /* --- namespaces ------------------------------------------------------------------------------- */
 
-static int mount_tmp(const char *dir)
+static int mount_tmp(const struct private_place *p)
 {
+	if (p->tmp_mb && !inside && mount_room(p) < 0)
+		return -1;
 	for (size_t i = 0; i < sizeof(dirs) / sizeof(*dirs); i++) {
-		char *from = xasprintf("%s/%s", dir, dirs[i].dir);
+		char *from = xasprintf("%s/%s", p->dir, dirs[i].dir);
 		int r = mount(from, dirs[i].at, NULL, MS_BIND, NULL);
 
 		free(from);
@@ -99,16 +222,15 @@ static int mount_tmp(const char *dir)
 	return 0;
 }
 
-static int mount_shm(const char *dir)
+static int mount_shm(const struct private_place *p)
 {
-	(void)dir;
-	return mount("shm", "/dev/shm", "tmpfs", MS_NOSUID | MS_NODEV, "mode=1777");
+	return mount_tmpfs("/dev/shm", p->shm_mb, MODE);
 }
 
 /* What is mounted at /dev/mqueue shows the queues of who mounted it, whoever looks. */
-static int enter_ipc(const char *dir)
+static int enter_ipc(const struct private_place *p)
 {
-	(void)dir;
+	(void)p;
 	if (unshare(CLONE_NEWIPC) < 0)
 		return -1;
 	if (access(QUEUES, F_OK) < 0 && errno == ENOENT)
@@ -119,15 +241,15 @@ static int enter_ipc(const char *dir)
 	               : 0;
 }
 
-static int mount_proc(const char *dir)
+static int mount_proc(const struct private_place *p)
 {
-	(void)dir;
+	(void)p;
 	return mount("proc", "/proc", "proc", MS_NOSUID | MS_NODEV | MS_NOEXEC, "hidepid=2");
 }
 
-int private_enter(uint32_t kinds, const char *dir, const char **what)
+int private_enter(const struct private_place *p, const char **what)
 {
-	static int (*const enter[PRIVATE_KINDS])(const char *dir) = {
+	static int (*const enter[PRIVATE_KINDS])(const struct private_place *p) = {
 		[PRIVATE_TMP] = mount_tmp,
 		[PRIVATE_SHM] = mount_shm,
 		[PRIVATE_IPC] = enter_ipc,
@@ -135,25 +257,24 @@ int private_enter(uint32_t kinds, const char *dir, const char **what)
 	};
 
 	*what = "mounts";
-	if (kinds &&
-	        (unshare(CLONE_NEWNS) < 0 || mount(NULL, "/", NULL, MS_REC | MS_SLAVE, NULL) < 0))
+	if (p->kinds && (private_join() < 0 || own_mounts() < 0))
 		return -1;
 	for (int k = 0; k < PRIVATE_KINDS; k++) {
 		*what = names[k];
-		if (kinds & 1u << k && enter[k](dir) < 0)
+		if (p->kinds & 1u << k && enter[k](p) < 0)
 			return -1;
 	}
 	return 0;
 }
 
-static bool works(uint32_t kind, const char *dir)
+static bool works(const struct private_place *p)
 {
 	const char *what;
 	int status = 0;
 	pid_t pid = fork();
 
 	if (pid == 0)
-		_exit(private_enter(kind, dir, &what) < 0);
+		_exit(private_enter(p, &what) < 0);
 	return pid > 0 && waitpid(pid, &status, 0) == pid && status == 0;
 }
 
@@ -168,19 +289,23 @@ static void remove_probe(const char *dir)
 	rmdir(dir);
 }
 
-uint32_t private_works(uint32_t kinds, const char *dir)
+uint32_t private_works(uint32_t kinds, char *dir, uint64_t tmp_mb)
 {
+	struct private_place place = { .dir = dir };
 	uint32_t good = 0;
 	struct error err;
 
 	if (geteuid() != 0 || !kinds)
 		return 0;
 	remove_probe(dir); /* of a launcher that was killed here */
-	if (private_make(dir, 0, 0, &err) < 0)
+	if (private_make(&place, &err) < 0)
 		return 0;
-	for (int k = 0; k < PRIVATE_KINDS; k++)
-		if (kinds & 1u << k && works(1u << k, dir))
+	place.tmp_mb = tmp_mb; /* to be mounted over these */
+	for (int k = 0; k < PRIVATE_KINDS; k++) {
+		place.kinds = kinds & 1u << k;
+		if (place.kinds && works(&place))
 			good |= 1u << k;
+	}
 	remove_probe(dir);
 	return good;
 }

@@ -24,6 +24,7 @@
 #include "common/xalloc.h"
 #include "noded/child.h"
 #include "noded/contain.h"
+#include "noded/private.h"
 #include "noded/record.h"
 
 #define LOOK_MS     100
@@ -216,6 +217,8 @@ static _Noreturn void child(const struct program_run *what, int out, pid_t paren
 	if (child_reset() < 0 || prctl(PR_SET_PDEATHSIG, SIGKILL) < 0 || getppid() != parent ||
 	        null < 0 || dup2(null, STDIN_FILENO) < 0 || dup2(out, STDOUT_FILENO) < 0 ||
 	        dup2(out, STDERR_FILENO) < 0)
+		_exit(EXIT_UNABLE);
+	if (what->kind == PROGRAM_TASK_EPILOG && private_join() < 0)
 		_exit(EXIT_UNABLE);
 	syscall(SYS_close_range, STDERR_FILENO + 1, ~0U, 0);
 	if (what->kind == PROGRAM_TASK_EPILOG)

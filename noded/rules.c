@@ -200,14 +200,19 @@ void rules_make_programs(
 	}
 }
 
+/* The smaller one where either is said; what is told no smaller than `least`. */
+static uint64_t lesser(uint64_t own, uint64_t told, uint64_t least)
+{
+	told = told && told < least ? least : told;
+	return !told || (own && own < told) ? own : told;
+}
+
 void rules_make(const struct launcher_options *own, const Gpusched__NodeSettings *told,
         struct rules *out, struct strbuf *refused)
 {
 	static const Gpusched__NodeSettings nothing = GPUSCHED__NODE_SETTINGS__INIT;
 
 	*out = (struct rules){ .private_kinds = own->private_kinds,
-		.max_processes = own->max_processes,
-		.sample_ms = own->sample_ms,
 		.over_memory = own->over_memory,
 		.share_users_one = own->share_users_one || (told && told->share_users_one),
 		.devices = own->devices };
@@ -220,12 +225,17 @@ void rules_make(const struct launcher_options *own, const Gpusched__NodeSettings
 	add_devices(own, told, out, refused);
 	add_over_memory(own, told, out, refused);
 	rules_make_programs(own, told, out);
-	if (told->max_processes &&
-	        (!out->max_processes || told->max_processes < out->max_processes))
-		out->max_processes = told->max_processes;
-	if (told->sample_ms && (!out->sample_ms || told->sample_ms < out->sample_ms))
-		out->sample_ms = told->sample_ms < RULES_SAMPLE_MIN_MS ? RULES_SAMPLE_MIN_MS
-		                                                       : told->sample_ms;
+	out->max_processes = lesser(own->max_processes, told->max_processes, 1);
+	out->sample_ms = lesser(own->sample_ms, told->sample_ms, RULES_SAMPLE_MIN_MS);
+	out->kill_wait_ms = lesser(own->kill_wait_ms, told->kill_wait_ms, RULES_KILL_WAIT_MIN_MS);
+	out->gpu_recheck_ms =
+	        lesser(own->gpu_recheck_ms, told->gpu_recheck_ms, RULES_GPU_RECHECK_MIN_MS);
+	out->private_tmp_mb = lesser(own->private_tmp_mb, told->private_tmp_mb, 1);
+	if (out->private_tmp_mb)
+		out->private_kinds |= 1u << PRIVATE_TMP;
+	out->spool_min_free_mb = told->spool_min_free_mb > own->spool_min_free_mb
+	                                 ? told->spool_min_free_mb
+	                                 : own->spool_min_free_mb;
 }
 
 void rules_clear(struct rules *rules)

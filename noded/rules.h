@@ -6,11 +6,14 @@
  *
  *	containment     both lists
  *	private         both, and those that the containment demands
+ *	private_tmp     the smaller; with it goes `tmp`
  *	rlimits         the lower number of each, soft and hard; where the agent says nothing the
  *	                soft one is free up to the table's hard one (common/rlimit.h): any process
  *	                may raise it so far itself
  *	max_processes   the lower
- *	sample_every    the shorter, and on where the agent says off
+ *	sample_every    the shorter, and on where the agent says off; gpu_recheck too
+ *	kill_wait       the shorter
+ *	spool_min_free  the larger
  *	over_memory     the stricter; what is built in counts where nobody says
  *	share_users     one where either says so
  *	gpu_devices     only where the agent names none; used where no GPUs are found (grants.h)
@@ -35,6 +38,8 @@
 
 /* Of what the controller says. */
 #define RULES_SAMPLE_MIN_MS         100
+#define RULES_KILL_WAIT_MIN_MS      100
+#define RULES_GPU_RECHECK_MIN_MS    1000
 #define RULES_HEALTH_INTERVAL_MAX_S (30 * 86400)
 
 struct rules_program {
@@ -47,7 +52,8 @@ struct rules {
 	uint32_t private_kinds;
 	Gpusched__RunRlimit rlimits[RLIMITS_MAX]; /* each kind once */
 	size_t n_rlimits;
-	uint64_t max_processes, sample_ms;
+	uint64_t max_processes, sample_ms, kill_wait_ms, gpu_recheck_ms;
+	uint64_t private_tmp_mb, spool_min_free_mb; /* 0: no bound; 0: nobody is ended */
 	enum overmem_policy over_memory;
 	bool share_users_one;
 	struct rules_program programs[PROGRAM_KINDS];

@@ -187,10 +187,10 @@ static int hold_to(const struct shepherd *s, struct error *err)
 
 static int make_private(const struct shepherd *s, struct error *err)
 {
-	char *dir = record_string(&s->launch->private_dir);
-	int r = *dir ? private_make(dir, s->owner.uid, s->owner.gid, err) : 0;
+	struct private_place place = private_place_of(s->launch);
+	int r = *place.dir ? private_make(&place, err) : 0;
 
-	free(dir);
+	free(place.dir);
 	return r;
 }
 

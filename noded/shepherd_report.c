@@ -10,8 +10,10 @@
 
 #include "common/runused.h"
 #include "common/text.h"
+#include "common/units.h"
 #include "noded/limits.h"
 #include "noded/meter.h"
+#include "noded/private.h"
 #include "noded/record.h"
 #include "noded/shepherd_impl.h"
 #include "noded/summary.h"
@@ -103,6 +105,7 @@ static void fill_used(const struct shepherd *s, Gpusched__RunReport *r, Gpusched
 static void fill_report(struct shepherd *s, Gpusched__RunReport *r, Gpusched__RunUsed *used)
 {
 	struct rusage ru;
+	char size[UNITS_TEXT];
 
 	r->state = GPUSCHED__RUN_REPORT__STATE__ENDED;
 	r->end_time = clock_us(CLOCK_REALTIME);
@@ -126,6 +129,11 @@ static void fill_report(struct shepherd *s, Gpusched__RunReport *r, Gpusched__Ru
 	}
 	if (s->executed)
 		blame_memory(s, r);
+	if (s->executed && !s->detail[0] && private_is_full()) {
+		size_format_mb(size, s->launch->private_tmp_mb);
+		snprintf(s->detail, sizeof(s->detail), "its private /tmp of %s is full", size);
+		s->tell_detail = s->launch->summary;
+	}
 	r->detail = s->detail;
 }
 

@@ -28,8 +28,7 @@ bool spool_room(int fd, struct spool_room *out)
 
 static void add_entries(int fd, dev_t dev, unsigned depth, struct spool_held *held);
 
-static void add_entry(
-        int at, const char *name, dev_t dev, unsigned depth, struct spool_held *held)
+static void add_entry(int at, const char *name, dev_t dev, unsigned depth, struct spool_held *held)
 {
 	struct stat st;
 	int fd;

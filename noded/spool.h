@@ -27,7 +27,7 @@ bool spool_room(int fd, struct spool_room *out);
 
 struct spool_held {
 	uint64_t bytes, files;
-	bool deep; /* there is more in directories deeper than SPOOL_DEPTH */
+	bool deep;              /* there is more in directories deeper than SPOOL_DEPTH */
 	ino_t open[SPOOL_OPEN]; /* without a name, so that who has one open twice holds it once */
 	size_t n_open;
 };

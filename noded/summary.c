@@ -233,16 +233,18 @@ static _Noreturn void write_as_owner(const Gpusched__LaunchRecord *l, const char
 		.uid = l->report->uid, .gid = l->gid, .groups = l->groups, .n_groups = l->n_groups
 	};
 	char *cwd = record_string(&l->cwd), *output = record_string(&l->output);
-	char *private = record_string(&l->private_dir);
-	uint32_t kinds = l->private_kinds & 1U << PRIVATE_TMP; /* where its file may be */
+	struct private_place place = private_place_of(l);
 	const char *what;
 	struct stat st;
 	int fd;
 
 	prctl(PR_SET_PDEATHSIG, SIGKILL);
+	place.kinds &= 1U << PRIVATE_TMP; /* where its file may be */
+	if (place.kinds && private_join() < 0)
+		_exit(1);
 	/* Should it hang, it must not seem to be the shepherd, whose lock is among these. */
 	syscall(SYS_close_range, 3U, ~0U, 0U);
-	if ((kinds && private_enter(kinds, private, &what) < 0) ||
+	if ((place.kinds && private_enter(&place, &what) < 0) ||
 	        (l->switch_user ? drop_privileges(&drop_system_calls, &to, NULL)
 	                        : drop_prove(&drop_system_calls, &to, NULL)) < 0 ||
 	        prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) < 0 || chdir(cwd) < 0)

@@ -117,6 +117,7 @@ static size_t say_settings(const struct node_link *l, const struct conf_node *co
 		{ "devices", no && a->devices.n },
 		{ "share_users", no && conf->share_users == CONF_USERS_ONE },
 		{ "programs", l->no_programs && any_program(a) },
+		{ "private_tmp", l->no_private_tmp && a->private_tmp_mb },
 		{ "health_check", l->no_health_check && names_program(a, PROGRAM_HEALTH) },
 	};
 	size_t i, before = used, n = 0;
@@ -139,8 +140,7 @@ static size_t say_apart(const struct node_link *l, const struct conf_node *conf,
 	if (l->share_users_one && conf->share != CONF_SHARE_NO &&
 	        conf->share_users != CONF_USERS_ONE && used < size)
 		used += (size_t)snprintf(text + used, size - used,
-		        "%sshare_users \"any\": its agent has --share-users=one",
-		        used ? ", " : "");
+		        "%sshare_users \"any\": its agent has --share-users=one", used ? ", " : "");
 	return used;
 }
 
@@ -296,6 +296,7 @@ void agent_up_apply(struct core *core, const struct core_event *e)
 	l->no_settings = e->agent_up.no_settings;
 	l->no_programs = e->agent_up.no_programs;
 	l->no_health_check = e->agent_up.no_health_check;
+	l->no_private_tmp = e->agent_up.no_private_tmp;
 	l->share_users_one = e->agent_up.share_users_one;
 	take_health(core, node, e->agent_up.health);
 	if (!core->suspended) {

@@ -306,6 +306,7 @@ struct core_event {
 			bool no_settings;        /* it knows of no NodeSettings */
 			bool no_programs;        /* or of none with programs */
 			bool no_health_check;    /* or not of a health check */
+			bool no_private_tmp;     /* or not of private_tmp */
 			bool share_users_one;    /* it keeps users apart, whatever is ordered */
 			bool pretended;
 			const struct run_report *runs; /* all runs alive or not yet forgotten */

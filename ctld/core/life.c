@@ -516,8 +516,7 @@ bool job_again_when_reclaimed(const struct core *core, const struct job *job)
 	uint32_t p = job_partition(core, job);
 
 	return job_info(job)->requeue &&
-	       (p == CONF_NONE ||
-	               core->conf->partitions[p].preempt_mode != CONF_PREEMPT_CANCEL);
+	       (p == CONF_NONE || core->conf->partitions[p].preempt_mode != CONF_PREEMPT_CANCEL);
 }
 
 bool job_comes_again(const struct job *job)

@@ -77,6 +77,7 @@ struct node_link {
 	bool no_settings;     /* its agent cannot be told how runs are to be held */
 	bool no_programs;     /* nor which programs to run around them */
 	bool no_health_check; /* nor of the site's health check */
+	bool no_private_tmp;  /* nor of how large a private /tmp may be */
 	bool share_users_one; /* its agent keeps users apart, whatever is ordered */
 	bool off;             /* UNKNOWN and what ran there was given up */
 	bool pretended;

@@ -471,13 +471,12 @@ static bool numbers_can_be(const Gpusched__RunReport *m)
 static bool used_can_be(const Gpusched__RunUsed *m)
 {
 	return m->cpu_time_us <= INT64_MAX && m->cpu_wait_us <= INT64_MAX &&
-	       m->mem_now_mb <= INT64_MAX / 1024 &&
-	       m->mem_peak_mb <= INT64_MAX / 1024 && m->read_bytes <= INT64_MAX &&
-	       m->written_bytes <= INT64_MAX && m->gpu_seen_us <= INT64_MAX &&
-	       m->gpu_busy_us <= m->gpu_seen_us && m->gpu_idle_us <= m->gpu_seen_us &&
-	       m->gpu_mem_now_mb <= INT64_MAX && m->gpu_mem_peak_mb <= INT64_MAX &&
-	       m->energy_mj <= INT64_MAX && m->gpu_now_pct <= 100 && m->burst_job <= INT64_MAX &&
-	       m->burst_time >= 0;
+	       m->mem_now_mb <= INT64_MAX / 1024 && m->mem_peak_mb <= INT64_MAX / 1024 &&
+	       m->read_bytes <= INT64_MAX && m->written_bytes <= INT64_MAX &&
+	       m->gpu_seen_us <= INT64_MAX && m->gpu_busy_us <= m->gpu_seen_us &&
+	       m->gpu_idle_us <= m->gpu_seen_us && m->gpu_mem_now_mb <= INT64_MAX &&
+	       m->gpu_mem_peak_mb <= INT64_MAX && m->energy_mj <= INT64_MAX &&
+	       m->gpu_now_pct <= 100 && m->burst_job <= INT64_MAX && m->burst_time >= 0;
 }
 
 static int take_gpu_set(const Gpusched__RunReport *m, uint64_t *set, struct error *err)
@@ -689,6 +688,7 @@ int wire_register(const Gpusched__Register *m, struct arena *arena, struct core_
 	event->agent_up.no_settings = !m->settings;
 	event->agent_up.no_programs = !m->takes_programs;
 	event->agent_up.no_health_check = !m->takes_health_check;
+	event->agent_up.no_private_tmp = !m->takes_private_tmp;
 	event->agent_up.share_users_one = m->share_users_one;
 	event->agent_up.runs = runs;
 	event->agent_up.n_runs = m->n_runs;

@@ -77,7 +77,11 @@ Gpusched__NodeSettings *wire_node_settings(
 	m->n_private_kinds = a->private_kinds.n;
 	m->rlimits = a->rlimits.v;
 	m->n_rlimits = a->rlimits.n;
+	m->private_tmp_mb = a->private_tmp_mb;
 	m->max_processes = a->max_processes;
+	m->kill_wait_ms = a->kill_wait_ms;
+	m->gpu_recheck_ms = a->gpu_recheck_ms;
+	m->spool_min_free_mb = a->spool_min_free_mb;
 	m->gpu_devices = a->gpu_devices;
 	m->devices = a->devices.v;
 	m->n_devices = a->devices.n;

@@ -273,6 +273,7 @@ static const struct field agent_up_fields[] = {
 	NUMBER(EV, agent_up.no_settings),
 	NUMBER(EV, agent_up.no_programs),
 	NUMBER(EV, agent_up.no_health_check),
+	NUMBER(EV, agent_up.no_private_tmp),
 	NUMBER(EV, agent_up.share_users_one),
 };
 

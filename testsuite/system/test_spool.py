@@ -1,7 +1,8 @@
-"""A run that fills the spool: it is ended, and nobody else notices."""
+"""A run that fills the spool: it is ended, and nobody else notices. A private /tmp with a size: nobody else could."""
 
 import contextlib
 import os
+import pathlib
 import shutil
 import subprocess
 import tempfile
@@ -108,3 +109,73 @@ def test_the_user_is_told(spool):
         text = (c.dir / f"jobs/{job}.out").read_text()
         assert f"== gpusched: job {job} its files, " in text, text
         assert c.node_states()["n1"] == "idle"
+
+
+@pytest.fixture(name="sized", scope="module")
+def fixture_sized():
+    """In a folder that is not below /tmp, which runs have one of their own of."""
+    if not ROOT:
+        pytest.skip("mounts need root")
+    tempfile.tempdir = "/var/lib"
+    try:
+        c = Cluster(start=False)
+    finally:
+        tempfile.tempdir = None
+    with c:
+        epilog = c.dir / "task-epilog"
+        epilog.write_text("#!/bin/sh\nls /tmp /var/tmp\n")
+        epilog.chmod(0o755)
+        c.start_munged()
+        c.start_ctld()
+        c.start_agent("n1", "--private-tmp=64M", "--private=shm", f"--task-epilog={epilog}")
+        c.wait_nodes()
+        yield c
+
+
+def run(c, script, state="COMPLETED", user="daemon", **kw):
+    job = c.submit(script, "--output=%j.out", *kw.pop("options", ()), user=user, **kw)
+    c.wait_state(job, state)
+    return job, (c.dir / f"jobs/{job}.out").read_text()
+
+
+def test_a_tmp_with_a_size(sized):
+    """ENOSPC for who fills it, both of it together; the next finds it empty; of the spool and the node's mounts nothing."""
+    mounts = pathlib.Path("/proc/self/mountinfo").read_text()
+    before = os.statvfs(sized.dir / "spool-n1")
+    for user in ("daemon", "nobody"):
+        script = "ls -A /tmp /var/tmp; id -u; dd if=/dev/zero of=/var/tmp/some bs=1M count=40 2>/dev/null; " \
+            "dd if=/dev/zero of=/tmp/more bs=1M count=40; rm /var/tmp/some; touch /tmp/seen; df -k /tmp | awk 'NR == 2 { print $2 }'; stat -c %a /tmp"
+        _, text = run(sized, script, user=user)
+        assert text.startswith("/tmp:\n\n/var/tmp:\n") and "No space left on device" in text, text
+        assert "65536\n1777\n" in text
+        assert text.endswith("/tmp:\nmore\nseen\n\n/var/tmp:\n"), text  # the task epilog's: it is where the job was
+    assert pathlib.Path("/proc/self/mountinfo").read_text() == mounts
+    assert os.statvfs(sized.dir / "spool-n1").f_blocks == before.f_blocks
+    wait_until(lambda: not list((sized.dir / "spool-n1/private").iterdir()), "the directories to be removed")
+
+
+def test_who_has_filled_it_is_told(sized):
+    job, text = run(sized, "dd if=/dev/zero of=/tmp/big bs=1M 2>/dev/null; exit 1", "FAILED", env={"GSUBMIT_NO_SUMMARY": "no"})
+    assert "its private /tmp of 64M is full" in " ".join(sized.run("gctl", "show", "job", job).stdout.split())
+    assert f"== gpusched: job {job} its private /tmp of 64M is full" in text
+    job, text = run(sized, "dd if=/dev/zero of=/tmp/big bs=1M 2>/dev/null; exit 1", "FAILED")  # who wants no summary
+    assert "==" not in text
+
+
+def test_shm_is_no_larger_than_what_was_booked(sized):
+    _, text = run(sized, "df -k /dev/shm | awk 'NR == 2 { print $2 }'", options=("--mem=96M",))
+    assert text.split()[0] == str(96 * 1024), text
+
+
+def test_the_controller_says_a_size(sized):
+    """The smaller one counts; an end of the shepherd leaves nothing mounted."""
+    sized.node_defaults = 'node_defaults = { private_tmp = "16M"; };'
+    sized.write_conf()
+    sized.run("gctl", "reconfigure")
+    wait_until(lambda: "16384\n" in run(sized, "df -k /tmp | awk 'NR == 2 { print $2 }'")[1], "runs to have it")
+    mounts = pathlib.Path("/proc/self/mountinfo").read_text()
+    job = sized.submit("sleep 1000", user="daemon")
+    sized.wait_state(job, "RUNNING")
+    sized.run("gcancel", job)
+    sized.wait_state(job, "CANCELLED")
+    assert pathlib.Path("/proc/self/mountinfo").read_text() == mounts

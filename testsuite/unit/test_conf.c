@@ -518,7 +518,9 @@ static void a_node_s_own_idle_gpu(void **state)
 	struct conf *conf = parse(CTL PARTS
 	        "node_defaults = { idle_gpu = { below = \"9%\"; action = \"end\"; };"
 	        " prolog = \"/p\"; scrub = \"/s\"; scrub_timeout = \"5s\";"
-	        " health_check = \"/h\"; health_check_timeout = \"4s\"; health_interval = \"2m\"; };"
+	        " health_check = \"/h\"; health_check_timeout = \"4s\"; health_interval = \"2m\";"
+	        " private_tmp = \"20G\"; kill_wait = \"5m\"; gpu_recheck = \"1m\";"
+	        " spool_min_free = \"1G\"; };"
 	        "nodes = ( { name = \"n[1-2]\"; prolog = \"\"; idle_gpu = { for = \"1h\"; }; },"
 	        " { name = \"n3\"; epilog = \"/e\"; } );");
 	const struct conf_node *n = conf->nodes;
@@ -537,6 +539,10 @@ static void a_node_s_own_idle_gpu(void **state)
 	assert_string_equal(n[0].agent.programs[PROGRAM_HEALTH].path, "/h");
 	assert_int_equal(n[0].agent.programs[PROGRAM_HEALTH].timeout_ms, 4000);
 	assert_int_equal(n[0].agent.health_interval_s, 120);
+	assert_int_equal(n[0].agent.private_tmp_mb, 20480);
+	assert_int_equal(n[0].agent.kill_wait_ms, 300000);
+	assert_int_equal(n[0].agent.gpu_recheck_ms, 60000);
+	assert_int_equal(n[0].agent.spool_min_free_mb, 1024);
 	conf_free(conf);
 }
 

@@ -547,6 +547,8 @@ static const struct {
 	{ "prolog = \"/p\"; health_check = \"/h\";",
 	        "programs, health_check: its agent (0.1) cannot be told" },
 	{ "health_check = \"\"; health_interval = \"1s\";", "" },
+	{ "private_tmp = \"1G\"; kill_wait = \"1s\";",
+	        "private_tmp: its agent (0.1) cannot be told" },
 };
 
 static void old_agent(void **state)
@@ -574,7 +576,7 @@ static void old_agent(void **state)
 			e.agent_up.mem_mb = 65536;
 			e.agent_up.no_settings = old && i != 5; /* that may know others */
 			e.agent_up.no_programs = old;
-			e.agent_up.no_health_check = old;
+			e.agent_up.no_health_check = e.agent_up.no_private_tmp = old;
 			world_apply(w, &e);
 			world_schedule(w);
 			assert_string_equal(
@@ -630,9 +632,10 @@ static void strict_agent(void **state)
 	                     "nodes = ( { name = \"n0\"; share = \"mps\"; } );"
 	                     "partitions = ( { name = \"batch\"; nodes = \"ALL\"; } );");
 	assert_string_equal(world_node_view(w, 0).reason, aparts[1].reason);
-	world_reconfigure(w, "cluster = \"t\"; controller = { host = \"h\"; };"
-	                     "nodes = ( { name = \"n0\"; share = \"mps\"; share_users = \"one\"; } );"
-	                     "partitions = ( { name = \"batch\"; nodes = \"ALL\"; } );");
+	world_reconfigure(w,
+	        "cluster = \"t\"; controller = { host = \"h\"; };"
+	        "nodes = ( { name = \"n0\"; share = \"mps\"; share_users = \"one\"; } );"
+	        "partitions = ( { name = \"batch\"; nodes = \"ALL\"; } );");
 	assert_string_equal(world_node_view(w, 0).state, "idle");
 	world_free(w);
 }

@@ -82,7 +82,12 @@ static void told(void **state)
 	m.n_devices = N(devices);
 	m.gpu_devices = words("/dev/dri/renderD[128-131]");
 	m.max_processes = 50;
-	m.sample_ms = 1;
+	m.sample_ms = m.kill_wait_ms = 1;
+	m.gpu_recheck_ms = 60000; /* the agent looks once */
+	m.private_tmp_mb = 512;
+	m.spool_min_free_mb = 1024;
+	o.kill_wait_ms = 60000;
+	o.spool_min_free_mb = 256;
 	m.over_memory = words("note");
 	m.share_users_one = true;
 	o.over_memory = OVERMEM_END;
@@ -101,6 +106,10 @@ static void told(void **state)
 	assert_true(r.devices.gpus_told && r.devices.n_told == 1);
 	assert_int_equal(r.max_processes, 50);
 	assert_int_equal(r.sample_ms, RULES_SAMPLE_MIN_MS);
+	assert_int_equal(r.kill_wait_ms, RULES_KILL_WAIT_MIN_MS);
+	assert_int_equal(r.gpu_recheck_ms, 60000);
+	assert_int_equal(r.private_tmp_mb, 512);
+	assert_int_equal(r.spool_min_free_mb, 1024);
 	assert_true(r.over_memory == OVERMEM_NOTE);
 	assert_true(r.share_users_one);
 	assert_int_equal(refused.len, 0);
@@ -122,6 +131,10 @@ static void cannot_loosen(void **state)
 		.private_kinds = 1u << PRIVATE_TMP,
 		.max_processes = 100,
 		.sample_ms = 1000,
+		.kill_wait_ms = 60000,
+		.gpu_recheck_ms = 60000,
+		.private_tmp_mb = 512,
+		.spool_min_free_mb = 256,
 		.devices = { .gpus = "/dev/nvidia[0-3]" } };
 	struct strbuf refused = { 0 };
 	const Gpusched__RunRlimit *l;
@@ -142,7 +155,9 @@ static void cannot_loosen(void **state)
 	m.n_devices = N(devices);
 	m.gpu_devices = words("/dev/mem");
 	m.max_processes = UINT32_MAX;
-	m.sample_ms = UINT32_MAX;
+	m.sample_ms = m.kill_wait_ms = m.gpu_recheck_ms = UINT32_MAX;
+	m.private_tmp_mb = UINT64_MAX;
+	m.spool_min_free_mb = 1;
 	m.over_memory = words("note");
 	o.over_memory = OVERMEM_WARN;
 	o.over_memory_said = true;
@@ -162,6 +177,10 @@ static void cannot_loosen(void **state)
 	assert_int_equal(r.devices.n_told, 0);
 	assert_int_equal(r.max_processes, 100);
 	assert_int_equal(r.sample_ms, 1000);
+	assert_int_equal(r.kill_wait_ms, 60000);
+	assert_int_equal(r.gpu_recheck_ms, 60000);
+	assert_int_equal(r.private_tmp_mb, 512);
+	assert_int_equal(r.spool_min_free_mb, 256);
 	assert_true(r.over_memory == OVERMEM_WARN);
 	assert_true(r.share_users_one);
 	assert_string_equal(refused.s, "containment gpus, containment pids,cpu, private none, "
@@ -214,9 +233,9 @@ static void make_with(
 /* Those of the folder are run, as are the agent's own, which win; each kind by itself. */
 static void programs(void **state)
 {
-	struct launcher_options o = { .programs_of = folder,
-		.program_timeout_ms = 7000,
-		.health_interval_s = 300 };
+	struct launcher_options o = {
+		.programs_of = folder, .program_timeout_ms = 7000, .health_interval_s = 300
+	};
 	Gpusched__RunProgram p[5];
 	char path[96];
 	struct rules r;
