@@ -39,7 +39,8 @@
 	X(REASON_EXIT_CODE, "NonZeroExitCode", "it ended with an exit code or a signal")         \
 	X(REASON_TIME_LIMIT, "TimeLimit", "it reached its time limit")                           \
 	X(REASON_DEADLINE, "DeadLine", "it could not end by its deadline")                       \
-	X(REASON_OUT_OF_MEMORY, "OutOfMemory", "it used more host memory than it asked for")     \
+	X(REASON_OUT_OF_MEMORY, "OutOfMemory",                                                   \
+	        "it used more host memory than it asked for, or its node had no more")           \
 	X(REASON_GPU_MEMORY, "GpuMemory", "it used more of a shared GPU's memory than it may")   \
 	X(REASON_GPU_BURST, "GpuBurst",                                                          \
 	        "memory of a GPU that was borrowed is needed by whose it is")                    \

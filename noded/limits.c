@@ -294,27 +294,38 @@ int limits_enter(Gpusched__RunLimit *const *list, size_t n)
 	return 0;
 }
 
-uint64_t limits_oom_kills(Gpusched__RunLimit *const *list, size_t n)
+/* "oom" counts how often its own limit left no way out, "oom_kill" whom the kernel has killed of it,
+ * for whatever limit. */
+static enum limits_oom oom_at(const char *path, bool v2)
 {
-	uint64_t kills = 0;
+	int dir = open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC | O_NOFOLLOW);
+	const char *file = v2 ? "memory.events" : "memory.oom_control";
+	uint64_t kills = 0, own = 1;
 
+	if (dir < 0)
+		return OOM_NONE;
+	if (cgroupfs_read_key(dir, file, "oom_kill ", &kills) < 0)
+		kills = 0;
+	if (v2 && cgroupfs_read_key(dir, file, "oom ", &own) < 0)
+		own = 1;
+	close(dir);
+	return !kills ? OOM_NONE : own ? OOM_OF_RUN : OOM_OF_NODE;
+}
+
+enum limits_oom limits_oom(Gpusched__RunLimit *const *list, size_t n, const char *leaf)
+{
 	for (size_t i = 0; i < n; i++) {
+		enum limits_oom oom;
 		char *path;
-		int dir;
 
 		if (list[i]->kind != LIMIT_MEMORY)
 			continue;
 		path = record_string(&list[i]->dir);
-		dir = open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC | O_NOFOLLOW);
-		if (dir >= 0 && cgroupfs_read_key(dir,
-		                        list[i]->own_leaf ? "memory.oom_control" : "memory.events",
-		                        "oom_kill ", &kills) < 0)
-			kills = 0;
-		if (dir >= 0)
-			close(dir);
+		oom = oom_at(path, !list[i]->own_leaf);
 		free(path);
+		return oom;
 	}
-	return kills;
+	return oom_at(leaf, true);
 }
 
 void limits_remove(Gpusched__RunLimit *const *list, size_t n)

@@ -56,8 +56,10 @@ void limits_root_remove(const struct limits_root *root, const char *leaf);
 int limits_set(Gpusched__RunLimit *const *list, size_t n, struct error *err);
 /* The calling process enters the v1 leaves, with all that it starts. -1 with errno. */
 int limits_enter(Gpusched__RunLimit *const *list, size_t n);
-/* How many of its processes the kernel has killed for want of memory. */
-uint64_t limits_oom_kills(Gpusched__RunLimit *const *list, size_t n);
+/* Has the kernel killed some of it for want of memory, and whose? Of a run that has booked none only
+ * with v2, by its `leaf`; v1 does not say whose, so there it is the run's. */
+enum limits_oom { OOM_NONE, OOM_OF_RUN, OOM_OF_NODE };
+enum limits_oom limits_oom(Gpusched__RunLimit *const *list, size_t n, const char *leaf);
 /* Remove the v1 leaves, once nothing is in them. */
 void limits_remove(Gpusched__RunLimit *const *list, size_t n);
 

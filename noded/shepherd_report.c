@@ -55,17 +55,32 @@ static uint64_t cpu_time(const struct shepherd *s)
 /* It failed, by itself, and the kernel has killed some of it: that is why. */
 static void blame_memory(struct shepherd *s, Gpusched__RunReport *r)
 {
-	uint64_t kills;
+	uint64_t booked = s->launch->report->mem_mb;
+	enum limits_oom oom;
+	char *leaf;
 
 	if (r->cause != GPUSCHED__END_CAUSE__CAUSE_EXIT || (!r->exit_code && !r->exit_signal))
 		return;
-	kills = limits_oom_kills(s->launch->limits, s->launch->n_limits);
-	if (!kills)
+	leaf = record_string(&s->launch->cgroup);
+	oom = limits_oom(s->launch->limits, s->launch->n_limits, leaf);
+	free(leaf);
+	if (oom == OOM_NONE)
 		return;
 	r->cause = GPUSCHED__END_CAUSE__CAUSE_OUT_OF_MEMORY;
-	snprintf(s->detail, sizeof(s->detail),
-	        "it used more than the %llu MiB of memory that were booked for it",
-	        (unsigned long long)s->launch->report->mem_mb);
+	if (oom == OOM_OF_RUN)
+		snprintf(s->detail, sizeof(s->detail),
+		        "it used more than the %" PRIu64
+		        " MiB of memory that were booked for it",
+		        booked);
+	else if (booked)
+		snprintf(s->detail, sizeof(s->detail),
+		        "the node had no memory left and its kernel killed it; %" PRIu64
+		        " MiB were booked for it",
+		        booked);
+	else
+		snprintf(s->detail, sizeof(s->detail),
+		        "the node had no memory left and its kernel killed it; none was booked "
+		        "for it (--mem)");
 }
 
 /* What the launcher has sampled, and what the kernel knows better, now that all of it is over. */
