@@ -101,10 +101,14 @@ def _qmp(folder, command):
 
 
 def accelerators():
-    """What to try, in this order. That /dev/kvm can be opened does not mean that it runs any kernel: some hosts that
-    are machines in machines themselves offer one that runs only kernels made for it."""
+    """What to try, in this order. A /dev/kvm on a processor that shows no virtualization (a machine in a machine, whose
+    KVM is kvm_pvm) runs only kernels made for it, and Debian has none."""
     named = os.environ.get("GPUSCHED_VM_ACCEL")
-    return [named] if named else ["kvm", "tcg"] if os.access("/dev/kvm", os.R_OK | os.W_OK) else ["tcg"]
+    if named:
+        return [named]
+    flags = pathlib.Path("/proc/cpuinfo").read_text().split()
+    able = os.access("/dev/kvm", os.R_OK | os.W_OK) and ("vmx" in flags or "svm" in flags)
+    return ["kvm", "tcg"] if able else ["tcg"]
 
 
 def image(say=print):
@@ -281,10 +285,10 @@ class Machine:
             raise TimeoutError("the kernel says nothing any more")
         self.wait_up(after=self.boot)
 
-    def reboot(self):
-        """In order, by systemd."""
+    def reboot(self, verb="reboot"):
+        """In order, by systemd; with `poweroff` it is turned on again."""
         with contextlib.suppress(TimeoutError, ConnectionError, OSError):
-            self.run("systemctl reboot", check=False, timeout=300)
+            self.run(f"systemctl {verb}", check=False, timeout=300)
         self._again()
 
     def reset(self):
