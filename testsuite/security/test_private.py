@@ -184,7 +184,8 @@ def test_a_spool_in_tmp_is_named(box):
 
 def test_installing_gives_nothing_away():
     """Row 18: no file that installs us changes owners or modes, or follows names, in a place that a user owns."""
-    files = subprocess.run(["git", "ls-files"], cwd=TOP, capture_output=True, text=True, check=False).stdout.split()
+    listed = shutil.which("git") and subprocess.run(["git", "ls-files"], cwd=TOP, capture_output=True, text=True, check=False)
+    files = listed.stdout.split() if listed else []
     made = [TOP / f for f in files if re.search(r"(^|/)(Makefile\.am|local\.am|.*\.(postinst|preinst|postrm|prerm)|etc/setup|bootstrap)$", f)]
     if not made:
         pytest.skip("no working tree of git")
