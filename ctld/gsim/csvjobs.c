@@ -19,6 +19,7 @@ enum column {
 	MEM,
 	GPU_MILLI,
 	GPU_MEM,
+	GPU_BURST,
 	USER,
 	GROUP,
 	STATE,
@@ -37,6 +38,7 @@ static const struct csv_column columns[COLUMNS] = {
 	[MEM] = { "mem_mb", false },
 	[GPU_MILLI] = { "gpu_milli", false },
 	[GPU_MEM] = { "gpu_mem_mb", false },
+	[GPU_BURST] = { "gpu_mem_burst_mb", false },
 	[USER] = { "user", false },
 	[GROUP] = { "group", false },
 	[STATE] = { "state", false },
@@ -126,7 +128,9 @@ static int numbers(const char *const *f, struct history_job *job, struct error *
 	        csv_rounded_up(f[CPUS], "cpus", MAX_CPUS, &job->cpus, err) < 0 ||
 	        csv_count(f[MEM], "mem_mb", INT64_MAX / 1024, &job->mem_mb, err) < 0 ||
 	        csv_count(f[GPU_MILLI], "gpu_milli", 1000, &milli, err) < 0 ||
-	        csv_count(f[GPU_MEM], "gpu_mem_mb", INT64_MAX / 1024, &job->gpu_mem_mb, err) < 0)
+	        csv_count(f[GPU_MEM], "gpu_mem_mb", INT64_MAX / 1024, &job->gpu_mem_mb, err) < 0 ||
+	        csv_count(f[GPU_BURST], "gpu_mem_burst_mb", INT64_MAX / 1024,
+	                &job->gpu_mem_burst_mb, err) < 0)
 		return -1;
 	if (nodes > gpus && gpus)
 		return error_set(err, ERR_USAGE, "nodes %llu, and gpus only %llu",

@@ -32,9 +32,21 @@ struct history_job {
 	uint32_t nodes;                  /* 0: any number */
 	uint32_t cpus;                   /* of the whole job, rounded up */
 	uint64_t mem_mb;                 /* the same */
-	uint64_t gpu_mem_mb;
-	unsigned long line; /* of its file, for messages */
+	uint64_t gpu_mem_mb;             /* of each GPU; 0: what gpu_milli is of it */
+	uint64_t gpu_mem_burst_mb;       /* it may borrow up to so much; 0: nothing */
+	unsigned long line;              /* of its file, for messages */
 };
+
+/* It is to have a part of each of its GPUs; or else all of them. */
+static inline bool history_job_shares(const struct history_job *job)
+{
+	return job->gpu_milli < 1000 || job->gpu_mem_mb;
+}
+static inline void history_job_round(struct history_job *job)
+{
+	job->gpu_milli = 1000;
+	job->gpu_mem_mb = job->gpu_mem_burst_mb = 0;
+}
 
 struct history_reader;
 

@@ -51,12 +51,12 @@ static int pool_fill(struct pool *p, struct world *w, struct history *h, enum sh
 	int rc;
 
 	while ((rc = history_next(h, &job, err)) > 0) {
-		if (job.gpu_milli < 1000 && shared == SHARED_SKIP) {
+		if (history_job_shares(&job) && shared == SHARED_SKIP) {
 			world_measures(w)->skipped_shared++;
 			continue;
 		}
 		if (shared == SHARED_ROUND)
-			job.gpu_milli = 1000;
+			history_job_round(&job);
 		pool_add(p, &job);
 	}
 	return rc;

@@ -44,6 +44,8 @@ struct world_job *world_job_new(struct world *w, const struct history_job *job)
 	j->group = names_number(w->names, job->group);
 	j->gpus = job->gpus;
 	j->gpu_milli = job->gpu_milli;
+	j->gpu_mem_mb = job->gpu_mem_mb;
+	j->gpu_mem_burst_mb = job->gpu_mem_burst_mb;
 	j->nodes = job->nodes;
 	j->cpus = job->cpus;
 	j->mem_mb = job->mem_mb;
@@ -177,6 +179,8 @@ static void fill(struct world *w, const struct world_job *job, char *types, stru
 		fill_types(s, types, job->gpus);
 	if (job->gpus && job->gpu_milli < 1000)
 		s->gpu_share_milli = job->gpu_milli;
+	s->gpu_mem_mb = job->gpu_mem_mb;
+	s->gpu_mem_burst_mb = job->gpu_mem_burst_mb;
 	nodes = nodes_for(w, job, s, partition);
 	if (nodes > 1)
 		s->nodes_min = s->nodes_max = nodes;
@@ -251,18 +255,28 @@ static void report(struct world *w, const struct world_run *run, enum run_report
 static void hold_gpus(struct world *w, const struct world_run *run, bool take)
 {
 	struct world_node *n = &w->nodes[run->node];
+	bool lent = false;
 	uint64_t left;
 
 	for (left = run->gpus; left; left &= left - 1) {
 		uint32_t i = (uint32_t)__builtin_ctzll(left);
+		struct world_card *c = &n->cards[i];
 
-		n->milli[i] += take ? run->milli : -run->milli;
-		if (i >= n->n_gpus || n->milli[i] > 1000)
-			world_fail(w, "job %llu got %u/1000 of GPU %u of node %s: %u/1000 given",
-			        (unsigned long long)run->id.job, run->milli, i,
-			        w->conf->nodes[run->node].name, n->milli[i]);
+		c->milli += take ? run->milli : -run->milli;
+		lent |= lending_change(&c->lending, &w->m.lending, world_now(w), run->part_mb,
+		        run->burst_mb, take);
+		if (i >= n->n_gpus || c->milli > 1000 || lending_is_over(&c->lending))
+			world_fail(w,
+			        "job %llu got %u/1000 and %llu MiB of GPU %u of node %s: %u/1000 "
+			        "and "
+			        "%llu MiB given",
+			        (unsigned long long)run->id.job, run->milli,
+			        (unsigned long long)run->part_mb, i, w->conf->nodes[run->node].name,
+			        c->milli, (unsigned long long)c->lending.parts_mb);
 		w->m.used_milli += take ? run->charge : -(uint64_t)run->charge;
 	}
+	w->m.lending.starts += lent;
+	w->m.lending.runs += take && run->burst_mb > run->part_mb;
 }
 
 /* Take what the run needs from its node, or give it back. */
@@ -339,6 +353,8 @@ void world_run_start(struct world *w, const struct order *order)
 		.gpus = view.gpus,
 		.milli = view.share.charge ? view.share.milli : 1000,
 		.charge = view.share.charge ? view.share.charge : 1000,
+		.part_mb = view.share.charge ? view.share.mem_mb : 0,
+		.burst_mb = view.share.charge ? view.share_burst_mb : 0,
 		.near = core_gpus_apart(w->core, order->node, view.gpus),
 		.number = w->n_runs++,
 		.start = world_now(w),

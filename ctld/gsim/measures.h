@@ -22,6 +22,7 @@
 #include "common/error.h"
 #include "common/near.h"
 #include "common/run.h"
+#include "ctld/gsim/lending.h"
 #include "ctld/gsim/names.h"
 #include "ctld/gsim/samples.h"
 #include "ctld/gsim/timeline.h"
@@ -82,6 +83,7 @@ struct measures {
 	size_t n_refusals;
 	bool has_near; /* it is known of some node how close its GPUs are */
 	struct near_use near[NEAR_LEVEL_COUNT + 1];
+	struct lending lending;
 	struct names *accounts;
 	struct account_use *use_of; /* [account] */
 	uint32_t n_use_of;

@@ -43,13 +43,13 @@ static int next_job(struct state *s, struct error *err)
 	while ((rc = history_next(s->h, &s->job, err)) > 0) {
 		if (s->job.duration < 0)
 			m->without_duration++;
-		else if (s->job.gpu_milli < 1000 && s->o->shared == SHARED_SKIP)
+		else if (history_job_shares(&s->job) && s->o->shared == SHARED_SKIP)
 			m->skipped_shared++;
 		else
 			break;
 	}
 	if (s->o->shared == SHARED_ROUND)
-		s->job.gpu_milli = 1000;
+		history_job_round(&s->job);
 	s->more = rc > 0;
 	if (s->more && !s->any)
 		s->first = s->job.submit;

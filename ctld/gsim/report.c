@@ -295,6 +295,20 @@ static void print_shares(const struct report_input *in, const struct measures *m
 	free(v);
 }
 
+static void print_lending(const struct measures *m, FILE *out)
+{
+	const struct lending *l = &m->lending;
+
+	if (!l->runs)
+		return;
+	fprintf(out,
+	        "\nBURSTS    %llu runs; of the memory beyond their parts %.1f %% was in nobody's "
+	        "part",
+	        (unsigned long long)l->runs, 100 * of(l->there, l->wanted));
+	fprintf(out, "\n          %llu starts came for memory that may have been borrowed\n",
+	        (unsigned long long)l->starts);
+}
+
 void report_print(const struct report_input *in, struct measures *m, FILE *out)
 {
 	print_input(in, m, out);
@@ -303,6 +317,7 @@ void report_print(const struct report_input *in, struct measures *m, FILE *out)
 	print_figures(m, out);
 	print_queue(m, out);
 	print_near(m, out);
+	print_lending(m, out);
 	print_shares(in, m, out);
 }
 
@@ -428,6 +443,16 @@ static void json_near(const struct measures *m, json_t *o)
 	set(o, "closeness", levels);
 }
 
+static void json_lending(const struct measures *m, json_t *o)
+{
+	const struct lending *l = &m->lending;
+
+	if (l->runs)
+		set(o, "bursts",
+		        json_pack("{sIsfsI}", "runs", (json_int_t)l->runs, "room",
+		                of(l->there, l->wanted), "starts", (json_int_t)l->starts));
+}
+
 static void dump(json_t *o, FILE *out)
 {
 	json_dumpf(o, out, JSON_INDENT(1) | JSON_REAL_PRECISION(12));
@@ -447,6 +472,7 @@ void report_json(const struct report_input *in, struct measures *m, FILE *out)
 	for (i = 0; i < FIGURE_ROWS; i++)
 		set(o, rows[i].key, json_real(rows[i].value));
 	json_near(m, o);
+	json_lending(m, o);
 	json_shares(in, m, o);
 	set(over_time, "span_s", json_real((double)m->queue.span / US_PER_S));
 	set(over_time, "waiting", json_timeline(&m->queue));

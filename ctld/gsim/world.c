@@ -193,6 +193,14 @@ static void run_moved(void *item, uint32_t index)
 	((struct world_run *)item)->slot = index;
 }
 
+static void add_gpus(struct world_node *node, const struct conf_gpu_type *type, uint32_t count)
+{
+	while (count--)
+		node->cards[node->n_gpus++].lending.size_mb =
+		        type->mem_mb > type->mem_reserve_mb ? type->mem_mb - type->mem_reserve_mb
+		                                            : 0;
+}
+
 static void register_node(struct world *w, uint32_t index)
 {
 	const struct conf_node *conf = &w->conf->nodes[index];
@@ -203,7 +211,7 @@ static void register_node(struct world *w, uint32_t index)
 	node->cpus = conf->cpus ? conf->cpus : CLUSTER_CPUS;
 	node->mem_mb = conf->mem_mb ? conf->mem_mb : CLUSTER_MEM_MB;
 	for (g = 0; g < conf->n_gpus; g++)
-		node->n_gpus += conf->gpus[g].count;
+		add_gpus(node, &w->conf->gpu_types[conf->gpus[g].type], conf->gpus[g].count);
 	e.agent_up.node = index;
 	e.agent_up.session = 1 + (uint64_t)index;
 	e.agent_up.boot_id = "gsim";

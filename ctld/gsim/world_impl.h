@@ -12,7 +12,10 @@
 struct world_node {
 	uint32_t cpus, cpus_used, n_gpus;
 	uint64_t mem_mb, mem_used_mb;
-	uint32_t milli[CONF_MAX_GPUS_PER_NODE]; /* of each GPU, used */
+	struct world_card {
+		uint32_t milli; /* used */
+		struct lending_card lending;
+	} cards[CONF_MAX_GPUS_PER_NODE];
 };
 
 struct world_run {
@@ -21,10 +24,11 @@ struct world_run {
 	struct world_run *next; /* of its job */
 	uint32_t node, cpus, slot;
 	uint64_t mem_mb, gpus;
-	uint32_t milli;  /* of each GPU */
-	uint32_t charge; /* what that counts as */
-	near_t near;     /* of several whole GPUs: how close the farthest are */
-	uint64_t number; /* runs started before it */
+	uint64_t part_mb, burst_mb; /* of each GPU's memory, if it has parts of them; 0 */
+	uint32_t milli;             /* of each GPU */
+	uint32_t charge;            /* what that counts as */
+	near_t near;                /* of several whole GPUs: how close the farthest are */
+	uint64_t number;            /* runs started before it */
 	usec_t start, end;
 	usec_t told; /* when it was told to end; WORLD_NEVER: it was not */
 	enum end_cause cause;
@@ -36,7 +40,7 @@ struct world_job {
 	char *name;
 	uint32_t user, account, partition, type, group; /* names */
 	uint32_t gpus, gpu_milli, nodes, cpus, time_limit_s;
-	uint64_t mem_mb;
+	uint64_t mem_mb, gpu_mem_mb, gpu_mem_burst_mb;
 	usec_t arrival, duration, remaining;
 	/* so far */
 	struct world_run *runs;

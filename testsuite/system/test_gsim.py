@@ -16,7 +16,7 @@ import pytest
 BUILD = pathlib.Path(os.environ.get("GPUSCHED_BUILD", pathlib.Path(__file__).parents[2] / "build-gcc"))
 GSIM = BUILD / "ctld/gsim/gsim"
 TRACES = os.environ.get("GPUSCHED_TRACES")
-HEAD = "job_id,submit_s,duration_s,gpus,gpu_type,nodes,cpus,mem_mb,gpu_milli,gpu_mem_mb,user,group,state,requested_time_s"
+HEAD = "job_id,submit_s,duration_s,gpus,gpu_type,nodes,cpus,mem_mb,gpu_milli,gpu_mem_mb,gpu_mem_burst_mb,user,group,state,requested_time_s"
 HOUR = 3600
 
 
@@ -165,6 +165,27 @@ def test_shares(tmp_path):
             whole = shared == "round"
             assert r["gpu_hours"] == pytest.approx((10 * len(parts) if whole else gpu_s) / HOUR), parts
             assert r["makespan_s"] == (10 * ((len(parts) + 1) // 2) if whole else makespan), parts
+
+
+def test_memory_and_what_is_borrowed_of_it(tmp_path):
+    """Worked out by hand: one GPU of 80 GiB. The first, with 20, could borrow 40; the second comes after 10 s for 50, so
+    of the 40 only 10 are left for the 10 s until the first ends; the third, for 60, fits beside the first alone."""
+    (tmp_path / "nodes.csv").write_text("node,count,gpus,gpu_type,gpu_mem_mb\nn,1,1,g,81920\n")
+    rows = [job(0, 20, 1, gpu_mem_mb=20480, gpu_mem_burst_mb=61440), job(10, 20, 1, gpu_mem_mb=51200), job(10, 5, 1, gpu_mem_mb=61440)]
+    argv = ["--nodes", tmp_path / "nodes.csv", "--checker=1", "--time-limit=exact", history(tmp_path / "jobs.csv", rows)]
+    r = json.loads(gsim(*argv, "--shared=share", "--json").stdout)
+    assert r["bursts"] == {"runs": 1, "room": pytest.approx((40 * 10 + 10 * 10) / (40 * 20)), "starts": 1}
+    assert r["makespan_s"] == 35 and r["jobs"]["ended"] == 3
+    assert "BURSTS    1 runs; of the memory beyond their parts 62.5 % was in nobody's part\n" \
+           "          1 starts came for memory that may have been borrowed\n" in gsim(*argv, "--shared=share").stdout
+    # Without the burst all is the same but that nothing is said of it.
+    rows[0]["gpu_mem_burst_mb"] = ""
+    history(tmp_path / "jobs.csv", rows)
+    del r["bursts"]
+    assert json.loads(gsim(*argv, "--shared=share", "--json").stdout) == r
+    r = json.loads(gsim(*argv, "--json").stdout)
+    assert r["makespan_s"] == 45 and "bursts" not in r
+    assert json.loads(gsim(*argv, "--shared=skip", "--json").stdout)["jobs"]["skipped_shared"] == 3
 
 
 def test_shares_under_load(tmp_path):
