@@ -13,6 +13,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <syslog.h>
 #include <time.h>
 #include <unistd.h>
@@ -35,8 +36,9 @@ static const struct {
 
 struct destination {
 	bool to_syslog;
-	int fd;     /* stderr, or a file of ours */
-	char *path; /* of the file; NULL otherwise */
+	bool to_journal; /* systemd's, by stderr: it knows when and who */
+	int fd;          /* stderr, or a file of ours */
+	char *path;      /* of the file; NULL otherwise */
 	char ident[32];
 };
 
@@ -87,6 +89,18 @@ static int file_open(const char *path, struct error *err)
 	return fd;
 }
 
+/* Is stderr what systemd has connected to its journal, and not redirected since [systemd.exec(5)]?
+ */
+static bool is_journal(void)
+{
+	const char *told = getenv("JOURNAL_STREAM");
+	unsigned long long device, inode;
+	struct stat st;
+
+	return told && sscanf(told, "%llu:%llu", &device, &inode) == 2 &&
+	       fstat(STDERR_FILENO, &st) == 0 && st.st_dev == device && st.st_ino == inode;
+}
+
 /* Forget the present destination; records go to stderr. */
 static void destination_drop(void)
 {
@@ -96,7 +110,7 @@ static void destination_drop(void)
 		close(state.out.fd);
 	free(state.out.path);
 	state.out.path = NULL;
-	state.out.to_syslog = false;
+	state.out.to_syslog = state.out.to_journal = false;
 	state.out.fd = STDERR_FILENO;
 }
 
@@ -118,6 +132,7 @@ static int destination_change(const char *name, const char *ident, struct error 
 	}
 	destination_drop();
 	state.out.to_syslog = to_syslog;
+	state.out.to_journal = !to_syslog && !path && is_journal();
 	state.out.path = path;
 	state.out.fd = fd;
 	snprintf(state.out.ident, sizeof(state.out.ident), "%s", ident);
@@ -166,7 +181,10 @@ static int write_out(enum log_level level, const struct timespec *at, const char
 		syslog(levels[level].priority, "%s: %s", levels[level].name, line);
 		return 0;
 	}
-	end = head_format(line, HEAD_MAX, at, level);
+	end = state.out.to_journal
+	              ? (size_t)snprintf(line, HEAD_MAX, "<%d>%s: ", levels[level].priority,
+	                        levels[level].name) /* [sd-daemon(3)] */
+	              : head_format(line, HEAD_MAX, at, level);
 	end += text_escape(line + end, sizeof(line) - end - 1, text, len);
 	line[end++] = '\n';
 	while ((n = write(state.out.fd, line, end)) < 0 && errno == EINTR)

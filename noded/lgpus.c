@@ -70,6 +70,8 @@ static void log_gpus(const struct gpus *g)
 			log_error("GPU %u (%s): %s", g->v[i].host,
 			        *g->v[i].uuid ? g->v[i].uuid : "of no known UUID", g->v[i].trouble);
 	}
+	if (g->state == GPUS_FOUND && *g->trouble)
+		log_error("GPUs: %s", g->trouble);
 	if (g->state == GPUS_FOUND)
 		log_info("%u GPUs can be used, driver %s", slots, g->driver);
 }

@@ -261,6 +261,17 @@ static bool is_said(const struct binding *b, const struct node_gpu *gpu)
 	return false;
 }
 
+#define NAMED_MAX 8 /* of one type; more are counted */
+
+/* " GPU-6f1c" of one more. */
+static size_t add_name(char names[NOTE_MAX], size_t used, uint32_t n, const struct node_gpu *gpu)
+{
+	if (n >= NAMED_MAX || used >= NOTE_MAX)
+		return used;
+	return used + (size_t)snprintf(names + used, NOTE_MAX - used, "%s%s", n ? " " : "",
+	                      *gpu->uuid ? gpu->uuid : "no-UUID");
+}
+
 /* What was found and is demanded nowhere, or says no UUID. */
 static void say_others(const struct binding *b, char note[NOTE_MAX])
 {
@@ -269,6 +280,8 @@ static void say_others(const struct binding *b, char note[NOTE_MAX])
 	for (i = 0; i < b->n_gpus; i++) {
 		const struct node_gpu *gpu = &b->link->gpus[i];
 		uint32_t n = 0, before = 0;
+		char names[NOTE_MAX] = "";
+		size_t used = 0;
 
 		if (is_taken(b, i) || is_said(b, gpu))
 			continue;
@@ -280,10 +293,12 @@ static void say_others(const struct binding *b, char note[NOTE_MAX])
 			            !strcmp(other->type, gpu->type);
 
 			before += same && k < i;
-			n += same;
+			if (same)
+				used = add_name(names, used, n++, other);
 		}
 		if (n && !before)
-			say(note, "%u %s not configured", n, gpu->type);
+			say(note, "%u %s not configured (%s%s)", n, gpu->type, names,
+			        n > NAMED_MAX ? " ..." : "");
 	}
 }
 

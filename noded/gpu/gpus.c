@@ -122,6 +122,21 @@ static void spread_trouble(struct gpus *g)
 	}
 }
 
+/* What a node cannot have is said, and not lost on the way: the last ones are in trouble. */
+static void bound_slots(struct gpus *g)
+{
+	uint32_t slots = 0;
+
+	for (uint32_t i = 0; i < g->n; i++) {
+		struct gpu *gpu = &g->v[i];
+
+		if (gpu_is_slot(gpu) && slots++ >= GPUS_SLOTS_MAX)
+			snprintf(gpu->trouble, sizeof(gpu->trouble),
+			        "left out: a node has at most %d GPUs and MIG instances",
+			        GPUS_SLOTS_MAX);
+	}
+}
+
 static int by_pci(const void *x, const void *y)
 {
 	const struct gpu *a = x, *b = y;
@@ -274,6 +289,7 @@ void gpus_settle(struct gpus *g)
 	number(g);
 	find_doubles(g);
 	spread_trouble(g);
+	bound_slots(g);
 	find_peers(g);
 	find_near(g);
 }

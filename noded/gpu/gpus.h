@@ -17,7 +17,8 @@
 #include "common/gpusched.pb-c.h"
 #include "common/near.h"
 
-#define GPUS_MAX         256 /* entries; a node has at most 64 slots */
+#define GPUS_MAX         256 /* entries */
+#define GPUS_SLOTS_MAX   64  /* of a node: sets of them are one word */
 #define GPUS_HOST_MAX    NEAR_HOSTS /* physical GPUs */
 #define GPUS_TEXT        96
 #define GPUS_TYPE        (AMOUNT_TYPE_MAX + 1)
@@ -70,7 +71,8 @@ enum gpus_state {
 
 struct gpus {
 	enum gpus_state state;
-	char trouble[300]; /* of GPUS_TROUBLE; of GPUS_NONE: why there are none */
+	char trouble[300]; /* of GPUS_TROUBLE; of GPUS_NONE: why there are none; of GPUS_FOUND: which
+	                    * are not even listed */
 	char driver[GPUS_TEXT];
 	uint32_t cuda; /* 12040 is 12.4; 0: not known */
 	/* What PCIe has between two physical GPUs, by NVML's indices, the lower first: enum

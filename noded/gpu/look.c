@@ -20,7 +20,7 @@ struct looker {
 	struct nvml nvml;
 	struct gpus *out;
 	struct look_at *at;
-	uint32_t gpu; /* the one at hand */
+	uint32_t gpu;                       /* the one at hand */
 	nvml_device devices[GPUS_HOST_MAX]; /* NULL: not to be asked */
 };
 
@@ -423,6 +423,10 @@ static void ask_all(struct looker *l, const struct look_skip *skips, uint32_t n_
 	l->out->state = count ? GPUS_FOUND : GPUS_NONE;
 	if (!count)
 		snprintf(l->out->trouble, sizeof(l->out->trouble), "NVML knows no GPU");
+	else if (count > GPUS_HOST_MAX)
+		snprintf(l->out->trouble, sizeof(l->out->trouble),
+		        "left out: %u of %u GPUs, from NVML's number %d on: a node has at most %d",
+		        count - GPUS_HOST_MAX, count, GPUS_HOST_MAX, GPUS_HOST_MAX);
 	find_between(l);
 	l->at->enough = 1;
 	if (pairs)

@@ -468,7 +468,7 @@ def test_layout_changed(machine):
         held = c.submit("while [ ! -e go ]; do sleep 0.05; done; " + PRINT, "--gpus=1g.10gb:1")
         c.wait_state(held, "RUNNING")
         machine.set(h100(0, "mig=1"), mig(0, 1), mig(0, 9, "3g.40gb"))
-        wait_note(c, "1 of 3 1g.10gb, MIG-0-2 missing, MIG-0-3 missing, 1 3g.40gb not configured")
+        wait_note(c, "1 of 3 1g.10gb, MIG-0-2 missing, MIG-0-3 missing, 1 3g.40gb not configured (MIG-0-9)")
         wait = c.submit(PRINT, "--gpus=1g.10gb:1")
         (c.dir / "jobs/go").touch()
         assert output(c, held) == "MIG-0-1 MIG-0-1 MIG-0-1"

@@ -19,8 +19,8 @@ static const struct {
 	{ "h100:2", "h100/GPU-a;h100/GPU-b", "", 2, 0 },
 	{ "h100:2", "h100/GPU-a", "1 of 2 h100", 1, 0 },
 	{ "h100:2", "", "0 of 2 h100", 0, 0 },
-	{ "h100:2", "l40s/GPU-a;l40s/GPU-b", "0 of 2 h100, 2 l40s not configured", 0, 0 },
-	{ "h100:2", "h100/GPU-a;h100/GPU-b;h100/GPU-c", "1 h100 not configured", 2, 0 },
+	{ "h100:2", "l40s/GPU-a;l40s/GPU-b", "0 of 2 h100, 2 l40s not configured (GPU-a GPU-b)", 0, 0 },
+	{ "h100:2", "h100/GPU-a;h100/GPU-b;h100/GPU-c", "1 h100 not configured (GPU-c)", 2, 0 },
 	{ "h100:2", "h100/GPU-a;h100/GPU-b/nvmlX: GPU is lost",
 	        "1 of 2 h100, GPU-b: nvmlX: GPU is lost", 1, 0 },
 	{ "h100:1,l40s:1", "l40s/GPU-b;h100/GPU-a", "", 1, 1 },
@@ -84,7 +84,7 @@ static void replaced(void **state)
 	world_run_starts(w, job);
 	alive = world_alive(w, job);
 	devices_found_with(w, "h100/GPU-b;h100/GPU-new", &alive, 1);
-	assert_string_equal(devices_note(w), "1 of 2 h100, GPU-a missing, 1 h100 not configured");
+	assert_string_equal(devices_note(w), "1 of 2 h100, GPU-a missing, 1 h100 not configured (GPU-new)");
 	assert_string_equal(devices_of(w, job), "GPU-a");
 	next = world_submit(w, "h100:1");
 	assert_string_equal(devices_of(w, next), "GPU-b");
@@ -117,7 +117,7 @@ static void layout_changed(void **state)
 	devices_found_with(w, "h100/MIG-1;l40s/MIG-9", &alive, 1);
 	assert_string_equal(devices_note(w),
 	        "1 of 4 h100, MIG-2 missing, MIG-3 missing, MIG-4 missing, "
-	        "1 l40s not configured");
+	        "1 l40s not configured (MIG-9)");
 	assert_int_equal(devices_usable(w, "h100"), 0);
 	world_reconfigure(w, MIG_CONF("l40s:1,h100:1"));
 	/* The run sits on index 0, which is called l40s now. */
@@ -261,7 +261,7 @@ static void found_or_written(void **state)
 
 	(void)state;
 	devices_found(w, "h100/GPU-a;h100/GPU-b;l40s/GPU-c");
-	assert_string_equal(devices_note(w), "1 l40s not configured");
+	assert_string_equal(devices_note(w), "1 l40s not configured (GPU-c)");
 	job = world_submit(w, "h100:1");
 	assert_string_equal(devices_of(w, job), "GPU-a");
 	world_run_starts(w, job);
@@ -274,7 +274,7 @@ static void found_or_written(void **state)
 	world_reconfigure(w, OPEN_CONF("", "gpus = \"none\"; "));
 	world_pass(w, 1.1);
 	assert_int_equal(devices_total(w, "h100"), 0);
-	assert_string_equal(devices_note(w), "2 h100 not configured, 1 l40s not configured");
+	assert_string_equal(devices_note(w), "2 h100 not configured (GPU-a GPU-b), 1 l40s not configured (GPU-c)");
 	world_run_ends(w, job, 0);
 	world_free(w);
 }
@@ -320,7 +320,7 @@ static void named(void **state)
 	assert_int_equal(devices_usable(w, "1g"), 1);
 	assert_int_equal(devices_usable(w, "3g.40gb"), 1);
 	assert_int_equal(devices_usable(w, "1g.5gb"), 1);
-	assert_string_equal(devices_note(w), "1 odd: not configured");
+	assert_string_equal(devices_note(w), "1 odd: not configured (GPU-c)");
 	world_free(w);
 }
 

@@ -50,7 +50,7 @@ static const struct {
 	        1 },
 	{ CUT(MIG(GPU_CUT("0", "1g:2")) "gpus = \"none\";"),
 	        "0:1g/MIG-a;0:1g/MIG-b;1:h100/GPU-b;2:3g/MIG-x",
-	        "1 h100 not configured, 1 3g not configured", 2, 0, 0 },
+	        "1 h100 not configured (GPU-b), 1 3g not configured (MIG-x)", 2, 0, 0 },
 	{ CUT(MIG(GPU_CUT("0", "1g:2")) "gpus = \"h100:2\";"), "0:1g/MIG-a;0:1g/MIG-b;1:h100/GPU-b",
 	        "1 of 2 h100", 2, 0, 1 },
 	/* A whole GPU that should be cut is not taken for one that should not. */

@@ -147,6 +147,38 @@ static void test_no_address(void **state)
 	free(g);
 }
 
+/* What a node cannot have is named, not lost: by MIG instance and by GPU. */
+static void test_too_many(void **state)
+{
+	struct gpus *g = make(14);
+	uint32_t slots = 0;
+
+	(void)state;
+	g->n = 14 * 8;
+	for (uint32_t i = 0; i < g->n; i++) {
+		struct gpu *gpu = &g->v[i];
+		uint32_t host = i / 8;
+
+		*gpu = (struct gpu){ .kind = i % 8 ? GPU_MIG : GPU_MIG_PARENT,
+			.nvml = host,
+			.minor = host,
+			.instance = i % 8,
+			.type = "1g.10gb" };
+		snprintf(gpu->uuid, GPUS_TEXT, "GPU-%u-%u", host, i % 8);
+		snprintf(gpu->pci, GPUS_TEXT, "0000:%02x:00.0", host);
+	}
+	gpus_settle(g);
+	for (uint32_t i = 0; i < g->n; i++)
+		slots += gpu_is_slot(&g->v[i]);
+	assert_int_equal(slots, 64); /* nine GPUs' seven and one more */
+	assert_non_null(gpus_find(g, "GPU-9-1"));
+	assert_null(gpus_find(g, "GPU-9-2"));
+	assert_string_equal(
+	        g->v[9 * 8 + 2].trouble, "left out: a node has at most 64 GPUs and MIG instances");
+	assert_string_equal(g->v[9 * 8].trouble, "");
+	free(g);
+}
+
 static void test_doubles(void **state)
 {
 	struct gpus *g = make(6);
@@ -237,6 +269,7 @@ int main(void)
 		cmocka_unit_test(test_profiles),
 		cmocka_unit_test(test_order),
 		cmocka_unit_test(test_no_address),
+		cmocka_unit_test(test_too_many),
 		cmocka_unit_test(test_doubles),
 		cmocka_unit_test(test_doubles_cut),
 		cmocka_unit_test(test_peers),

@@ -263,6 +263,36 @@ static void stderr_and_syslog(void **state)
 	assert_matches(buf, "^[^ ]+ x\\[[0-9]+\\] error: boom\n$");
 }
 
+/* systemd's journal has the time, the program and the process itself: only where it is what it
+ * said, and not where somebody has redirected stderr since. */
+static void the_journal(void **state)
+{
+	const struct fixture *f = *state;
+	int saved = dup(STDERR_FILENO), fd = open(f->path, O_RDWR | O_CREAT | O_APPEND, 0600);
+	struct stat st;
+	char told[64], *text;
+
+	assert_int_equal(fstat(fd, &st), 0);
+	dup2(fd, STDERR_FILENO);
+	for (int other = 0; other < 2; other++) {
+		snprintf(told, sizeof(told), "%llu:%llu", (unsigned long long)st.st_dev,
+		        (unsigned long long)st.st_ino + (unsigned)other);
+		setenv("JOURNAL_STREAM", told, 1);
+		assert_int_equal(log_open("stderr", "info", "x", NULL), 0);
+		log_error("boom");
+		log_info("well\nagain");
+		log_close();
+	}
+	unsetenv("JOURNAL_STREAM");
+	dup2(saved, STDERR_FILENO);
+	close(saved);
+	close(fd);
+	text = slurp(f->path);
+	assert_matches(text, "^<3>error: boom\n<6>info: well[^\n]*again\n"
+	                     "20[^ ]+ x\\[[0-9]+\\] error: boom\n20[^ ]+ x[^\n]*\n$");
+	free(text);
+}
+
 #define THREADS 4
 #define RECORDS 500
 static void *writer(void *arg)
@@ -465,6 +495,7 @@ int main(void)
 		TEST(what_must_be_kept_open),
 		TEST(a_bad_destination_changes_nothing),
 		TEST(stderr_and_syslog),
+		TEST(the_journal),
 		TEST(threads_do_not_mix),
 		TEST(a_pipe_that_is_not_read_stalls_nobody),
 		TEST(what_is_queued_at_the_end_is_written),
