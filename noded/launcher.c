@@ -125,6 +125,7 @@ static void launcher_free(struct launcher *l)
 	lwatch_free(l->watch);
 	lburst_free(l->burst);
 	lmps_free(l->mps);
+	ltemplate_free(l->shepherds);
 	if (l->news_event)
 		event_free(l->news_event);
 	if (l->state_event)
@@ -438,6 +439,7 @@ static int start(struct launcher *l, int sock, struct error *err)
 	        l->fresh ? " (new)" : "");
 	if (lsettings_allow(l, err) < 0)
 		lsettings_say(l);
+	l->shepherds = ltemplate_new(l);
 	l->mps = lmps_start(l);
 	l->checks = lhealth_start(l);
 	lsettings_watch(l);

@@ -109,6 +109,7 @@ struct launcher {
 	struct lwatch *watch;
 	struct lburst *burst;
 	struct lspool *room;
+	struct ltemplate *shepherds;
 	struct lmps *mps;
 	char *mps_path; /* absolute */
 	int mps_dir;
@@ -194,7 +195,7 @@ void lrun_refresh(struct lrun *r);
  * started here for that reason, and the node is to be drained for it. */
 void lrun_never(struct lrun *r, const char *why, bool node);
 
-/* It has a record and a shepherd: follow it. Takes `report` over. */
+/* It has a record and a shepherd (0: whoever it is): follow it. Takes `report` over. */
 void lrun_started(struct lrun *r, Gpusched__RunReport *report, pid_t shepherd);
 
 /* The same for one that was found: `p` is its shepherd, pid 0 if that is not known yet. */
@@ -470,6 +471,19 @@ int lspawn_helper(
 
 /* A message as a descriptor that only the process will have to which it is given. -1 with `err`. */
 int lspawn_grant(const ProtobufCMessage *m, struct error *err);
+
+/* --- shepherds of runs (ltemplate.c) ---------------------------------------------------------- */
+
+/* Forked from a template, which is started here and again if it ends; executed while there is none.
+ * Which it was makes no difference to anybody. */
+struct ltemplate *ltemplate_new(struct launcher *l);
+void ltemplate_free(struct ltemplate *t);
+
+/* Start one for the record directory at `path`, with the descriptors of shepherd.h, of which only the
+ * third may be -1; they stay the caller's. 0: *pid, or 0 if that cannot be said, because the
+ * template ended just then: who holds the record's lock tells. -1 with ERR_LAUNCH: nothing was started. */
+int ltemplate_spawn(
+        struct ltemplate *t, const char *path, const int fds[3], pid_t *pid, struct error *err);
 
 /* --- places (lplace.c) ------------------------------------------------------------------------ */
 

@@ -369,10 +369,8 @@ static void fill_record(const struct lstart *s, const struct asked_user *user,
 
 static int spawn_shepherd(const struct lstart *s, const int fds[3], pid_t *pid, struct error *err)
 {
-	char name[] = "gshepherd";
 	char *path = xasprintf("%s/%s", s->l->runs_path, s->run->name);
-	char *argv[] = { name, path, NULL };
-	int r = lspawn(s->l->options.shepherd, argv, fds, 3, pid, err);
+	int r = ltemplate_spawn(s->l->shepherds, path, fds, pid, err);
 
 	free(path);
 	return r;

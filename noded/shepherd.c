@@ -61,6 +61,7 @@
 #include "noded/shepherd.h"
 #include "noded/shepherd_impl.h"
 #include "noded/site.h"
+#include "noded/template.h"
 
 #define KILL_FIRST    ((usec_t)5000)   /* between one look at what KILL has left and the next: */
 #define KILL_LAST     ((usec_t)500000) /* doubling, since something may hang in the kernel */
@@ -693,6 +694,7 @@ static void clean_up(struct shepherd *s)
 int main(int argc, char **argv)
 {
 	struct shepherd s = { .tell = -1, .watch = -1, .hold_fd = -1, .io = -1, .signals = -1 };
+	char *path = argc == 2 ? argv[1] : NULL;
 
 	if (argc == 2 && strcmp(argv[1], "--version") == 0)
 		return puts("gshepherd (gpusched) " PACKAGE_VERSION) < 0;
@@ -702,12 +704,14 @@ int main(int argc, char **argv)
 		return site_check(argc - 2, argv + 2);
 	if (argc == 2 && strcmp(argv[1], SHEPHERD_MPS) == 0)
 		return mps_main();
-	if (argc != 2 || argv[1][0] != '/') {
+	if (argc == 3 && strcmp(argv[1], SHEPHERD_TEMPLATE) == 0)
+		path = template_wait(argv);
+	if (!path || path[0] != '/') {
 		fprintf(stderr, "usage: gshepherd RECORD-DIRECTORY\n"
 		                "Started by gnoded for each run; not for use by hand.\n");
 		return 2;
 	}
-	if (prepare_process(&s) < 0 || read_launch(&s) < 0 || open_places(&s, argv[1]) < 0)
+	if (prepare_process(&s) < 0 || read_launch(&s) < 0 || open_places(&s, path) < 0)
 		return 1;
 	init_ending(&s);
 	start(&s);

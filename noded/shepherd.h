@@ -1,6 +1,6 @@
 /* shepherd.h - what gshepherd inherits from the launcher
  *
- * It is started as `gshepherd RUNDIR/runs/ID` with an environment of no meaning, 0 to 2 on
+ * It is started as `gshepherd RUNDIR/runs/ID`, or forked as if it had been, with an environment of no meaning, 0 to 2 on
  * /dev/null, and these.
  */
 #ifndef NODED_SHEPHERD_H
@@ -15,6 +15,7 @@
 #define SHEPHERD_AGAIN     "again"
 #define SHEPHERD_CHECK     "check"
 #define SHEPHERD_MPS       "mps" /* mps.h */
+#define SHEPHERD_TEMPLATE  "template" /* template.h: what most are forked from */
 #define SHEPHERD_RESULT_FD 3
 #define SHEPHERD_CHECK_OK  "ok" /* else it is what is wrong */
 

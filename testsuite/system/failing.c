@@ -108,6 +108,9 @@ FAILS(ssize_t, sendto,
         (int fd, const void *b, size_t n, int flags, const struct sockaddr *to, socklen_t len),
         (fd, b, n, flags, to, len))
 
+FAILS(ssize_t, sendmsg, (int fd, const struct msghdr *m, int flags), (fd, m, flags))
+FAILS(ssize_t, recv, (int fd, void *b, size_t n, int flags), (fd, b, n, flags))
+
 /* To files: what wakes a loop does not fail. */
 __attribute__((visibility("default"))) ssize_t write(int fd, const void *b, size_t n)
 {

@@ -303,6 +303,18 @@ class Launcher:
         mark = str(self.record_dir(run)).encode()
         return wait_until(lambda: [p for p, cmd in processes() if cmd[-1] == mark], f"the shepherd of {run}")[0]
 
+    def template(self):
+        """What its shepherds are forked from, or nothing."""
+        found = [p for p, cmd in processes() if cmd[0].endswith(b"gshepherd") and cmd[1:2] == [b"template"] and parent(p) == self.pid]
+        return found[0] if found else None
+
+    def end_template(self):
+        """Shepherds are executed from now on, for a minute."""
+        pid = self.template()
+        if pid:
+            os.kill(pid, signal.SIGKILL)
+            wait_until(lambda: f"template {pid} has ended" in self.log(), "the launcher to see its template's end")
+
     def close(self):
         with contextlib.suppress(Exception):
             if self.process.poll() is None:
@@ -332,6 +344,10 @@ def processes():
             with contextlib.suppress(OSError):
                 cmd = (p / "cmdline").read_bytes().rstrip(b"\0").split(b"\0")
                 yield int(p.name), cmd
+
+
+def parent(pid):
+    return int(pathlib.Path(f"/proc/{pid}/stat").read_text().rsplit(")", 1)[1].split()[1])
 
 
 def alive(pid):

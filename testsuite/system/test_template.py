@@ -1,0 +1,122 @@
+"""Shepherds are forked from a template (noded/template.h): no different from executed ones, and nothing depends on it."""
+
+import os
+import pathlib
+import signal
+import stat
+import tempfile
+
+import pytest
+
+from cluster import ROOT, wait_until
+from launcher import SHEPHERD, Launcher, alive, parent
+
+WAITS = "trap 'exit 0' TERM; echo up; while :; do sleep 0.1; done"
+
+
+@pytest.fixture(name="lau")
+def fixture_lau():
+    launcher = Launcher()
+    yield launcher
+    launcher.close()
+
+
+def template(lau):
+    return wait_until(lau.template, "a template")
+
+
+def kind(link):
+    """What a descriptor is, without the numbers of this one."""
+    return link.split(":")[0] if link[0] != "/" else link
+
+
+def seen(lau, run):
+    """All that a shepherd has of its own, as /proc tells it, without what differs between any two runs."""
+    proc = pathlib.Path(f"/proc/{lau.shepherd(run)}")
+    name = f"{run[0]}_0_{run[1]}"
+    changing = ("State", "Pid", "Tgid", "NSpid", "NStgid", "NSpgid", "NSsid", "Ngid", "Vm", "Rss", "Hugetlb", "voluntary", "nonvoluntary")
+    see = {
+        "cmdline": (proc / "cmdline").read_bytes().replace(name.encode(), b"ID").rstrip(b"\0"),
+        "comm": (proc / "comm").read_text(),
+        "exe": os.readlink(proc / "exe"),
+        "cwd": os.readlink(proc / "cwd"),
+        "environ": (proc / "environ").read_bytes(),
+        "limits": (proc / "limits").read_text(),
+        "oom": (proc / "oom_score_adj").read_text(),
+        "cgroup": (proc / "cgroup").read_text(),
+        "leads its session": os.getsid(int(proc.name)) == int(proc.name),
+        "the launcher's child": parent(proc.name) == lau.pid,
+    }
+    see |= {f"fd {fd}": kind(os.readlink(proc / "fd" / fd)).replace(name, "ID") for fd in os.listdir(proc / "fd")}
+    return see | dict(line.split(":", 1) for line in (proc / "status").read_text().splitlines() if not line.startswith(changing))
+
+
+@pytest.mark.skipif(not ROOT, reason="nobody else looks into a shepherd")
+def test_no_difference_to_one_that_was_executed(lau):
+    template(lau)
+    runs = [lau.submit(WAITS)]
+    lau.wait_running(runs[0])
+    assert "template" not in lau.log()
+    lau.end_template()
+    runs.append(lau.submit(WAITS))
+    lau.wait_running(runs[1])
+    assert not lau.template()
+    for run in runs:
+        wait_until(lambda run=run: "up" in lau.output(run), "the job's first line")
+
+    def differ():
+        forked, executed = (seen(lau, r) for r in runs)
+        return {k: (forked.get(k), executed.get(k)) for k in forked.keys() | executed.keys() if forked.get(k) != executed.get(k)}
+
+    wait_until(lambda: not differ(), lambda: f"no difference, but: {differ()}")  # one may be at work just now
+    see = seen(lau, runs[0])
+    assert see["the launcher's child"] and see["leads its session"] and see["exe"] == str(SHEPHERD.resolve())
+
+
+def test_runs_outlive_it_and_begin_without_it(lau):
+    run = lau.submit(WAITS)
+    lau.wait_running(run)
+    lau.end_template()
+    assert lau.result(lau.submit("exit 3")) == ("CAUSE_EXIT", 3, 0)
+    assert lau.state(run) == "RUNNING"
+    lau.end(run)
+    assert lau.result(run)[0] == "CAUSE_CANCEL"
+
+
+def test_it_ends_with_its_launcher(lau):
+    pid = template(lau)
+    run = lau.submit(WAITS)
+    lau.wait_running(run)
+    lau.kill()
+    wait_until(lambda: not alive(pid), "the end of the template")
+    lau.start()
+    assert lau.wait_running(run) and template(lau) != pid
+
+
+def test_one_that_does_not_answer(lau):
+    """Nobody can say whether a shepherd was started: whoever holds the record's lock does; nobody runs twice."""
+    pid = template(lau)
+    os.kill(pid, signal.SIGSTOP)
+    run = lau.submit("echo once")
+    r = lau.wait_over(run)
+    assert "did not answer" in lau.log() and not alive(pid)
+    assert r["state"] in ("ENDED", "NEVER") and "CAUSE_EXIT" not in r.get("cause", "")
+    assert not (lau.jobs / f"gpusched-{run[0]}.out").exists()
+    assert lau.result(lau.submit("exit 4")) == ("CAUSE_EXIT", 4, 0)
+
+
+def test_a_shepherd_of_a_release_without_it():
+    with tempfile.TemporaryDirectory(prefix="gpusched-test-") as d:
+        old = pathlib.Path(d) / "gshepherd"
+        old.write_text(f"#!/bin/sh\n[ $# -eq 1 ] || exit 2\nexec {SHEPHERD} \"$@\"\n")
+        old.chmod(0o755 | stat.S_IXUSR)
+        pathlib.Path(d).chmod(0o755)
+        lau = Launcher(start=False)
+        lau.shepherd_program = old
+        lau.start()
+        try:
+            assert lau.result(lau.submit("exit 5")) == ("CAUSE_EXIT", 5, 0)
+            wait_until(lambda: "has ended; each is executed" in lau.log(), "word of the template's end")
+            assert lau.result(lau.submit("exit 6")) == ("CAUSE_EXIT", 6, 0)
+        finally:
+            lau.close()
