@@ -410,7 +410,8 @@ const struct run_used *lused_of(const struct lrun *r);
 void lused_free(struct lused *u); /* NULL is fine */
 
 /* Of a GPU by its index: what the run's own processes used of it when they were last
- * looked at (0: not yet); how much memory it has (0: not known); the text of overmem.h on it. */
+ * looked at (not yet: 0, or all that it may, if it was asked to give back by a launcher before us
+ * (burst_time)); how much memory it has (0: not known); the text of overmem.h on it. */
 uint64_t lused_own_mb(const struct lrun *r, unsigned index);
 uint64_t lused_card_mb(const struct lrun *r, unsigned index);
 void lused_text(const struct lrun *r, unsigned index, char out[OVERMEM_TEXT]);

@@ -175,7 +175,9 @@ uint64_t lused_own_mb(const struct lrun *r, unsigned index)
 {
 	const struct used_gpu *gpu = gpu_of(r, index);
 
-	return gpu ? gpu->own_mb : 0;
+	if (gpu && gpu->own_known)
+		return gpu->own_mb;
+	return r->state == LRUN_RUNNING && r->burst_time ? r->report->share_burst_mb : 0;
 }
 
 uint64_t lused_card_mb(const struct lrun *r, unsigned index)

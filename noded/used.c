@@ -73,13 +73,16 @@ static void add_energy(
 	gpu->energy_mj = known ? use->energy_mj : 0;
 }
 
-static uint64_t own_memory(const struct gpu_use *use, struct used_pids mine)
+/* What the driver does not say now is as it was. */
+static void add_own(struct used_gpu *gpu, const struct gpu_use *use, struct used_pids mine)
 {
-	uint64_t mb = 0;
-
-	for (uint32_t p = 0; use->known & USE_PROCESSES && p < use->n_procs; p++)
-		mb += is_mine(mine, use->procs[p].pid) ? use->procs[p].mem_mb : 0;
-	return mb;
+	gpu->own_before_mb = gpu->own_mb;
+	if (!use || !(use->known & USE_PROCESSES))
+		return;
+	gpu->own_known = true;
+	gpu->own_mb = 0;
+	for (uint32_t p = 0; p < use->n_procs; p++)
+		gpu->own_mb += is_mine(mine, use->procs[p].pid) ? use->procs[p].mem_mb : 0;
 }
 
 void used_add_gpu_memory(struct run_used *used, struct used_gpu *gpus, const bool *alone, size_t n,
@@ -90,8 +93,7 @@ void used_add_gpu_memory(struct run_used *used, struct used_gpu *gpus, const boo
 		const struct gpu_use *use = find(uses, gpus[i].uuid);
 
 		gpus[i].mem_mb = use ? memory_of(use, alone[i], mine) : 0;
-		gpus[i].own_before_mb = gpus[i].own_mb;
-		gpus[i].own_mb = use ? own_memory(use, mine) : 0;
+		add_own(&gpus[i], use, mine);
 		if (gpus[i].mem_mb > used->gpu_mem_now_mb)
 			used->gpu_mem_now_mb = gpus[i].mem_mb;
 	}

@@ -24,6 +24,7 @@ struct used_gpu {
 	uint64_t mem_mb;     /* now */
 	uint64_t allowed_mb; /* it may use so much; 0: all (overmem.h) */
 	uint64_t own_mb;     /* now, of processes that are the run's beyond doubt (overmem.h) */
+	bool own_known;      /* else own_mb is 0: the driver has not said it yet */
 	uint64_t own_before_mb, allowed_before_mb; /* at the look before the last one */
 	bool asked_back;     /* what it has beyond that others came for: burst.h sees to it */
 };

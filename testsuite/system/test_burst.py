@@ -220,6 +220,31 @@ def test_restarts_in_the_midst_of_it(c):
     assert (c.dir / f"jobs/{server[0]}.asked").read_text() == "asked\n"
 
 
+def test_looks_that_say_nothing(c):
+    """That the driver does not say who has what is no giving back: neither when it was known before, nor to a new launcher."""
+    server = c.borrower(51200, *BURST)
+    c.uses(server)
+    owner = c.waiting("--gpu-mem=50G")
+    wait_until(lambda: c.asked(server[0]), "it to be asked")
+    run_dir = next(c.dir.glob(f"spool-gpu04/runs/{server[0]}_*"))
+    for restart in False, True:
+        c.machine.set(h100(0), "fail call=nvmlDeviceGetComputeRunningProcesses result=999")
+        if restart:
+            c.agents["gpu04"].kill()
+            c.agent()
+        wait_until(lambda: c.job(owner)["attempt"] == 1 + restart and c.job(owner)["reason"] == "GpuBurst", lambda: c.job(owner))
+        # Who comes now waits for a look.
+        third = c.submit("sleep 1000", "--gpu-mem=1G")
+        wait_until(lambda: c.state(third) == "RUNNING" or c.job(third)["reason"] == "GpuBurst", lambda: c.job(third))
+        assert (run_dir / "interrupt").exists()
+        assert c.state(owner) == "CONFIGURING"
+        c.run("gcancel", third)
+    assert c.notes(server[0]) == ["used 50G of 29.6G of GPU 0; others have the rest of its burst of 60G"]
+    server = (*server[:2], 20480)
+    c.uses(server)
+    c.wait_state(owner, "RUNNING")
+
+
 def test_a_cancel_counts_instead(c):
     server = c.borrower(51200, *BURST)
     c.uses(server)

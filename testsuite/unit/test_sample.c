@@ -320,6 +320,11 @@ static void test_own_memory(void **state)
 	assert_int_equal(overmem_find(gpus, 2), 0);
 	gpus[1].own_mb = 302;
 	assert_int_equal(overmem_find(gpus, 2), 1);
+	/* A look in which the driver does not say who has what: nobody has given back. */
+	u->v[0].known = u->v[1].known = USE_MEMORY;
+	used_add_gpu_memory(&sum, gpus, alone, 2, u, (struct used_pids){ mine, 2 });
+	assert_int_equal(gpus[0].own_mb, 300);
+	assert_true(gpus[0].own_known && !gpus[1].own_known);
 	gpus[1].asked_back = true;
 	assert_int_equal(overmem_find(gpus, 2), 0);
 	free(u);
