@@ -41,6 +41,7 @@ static void amounts(void **state)
 		{ "any:4", "any=4 ", NULL },
 		{ "h100:2,l40s:1", "h100=2 l40s=1 ", NULL },
 		{ "1g.10gb:7", "1g.10gb=7 ", NULL },
+		{ "1g.24gb+me:1", "1g.24gb+me=1 ", NULL },
 		{ "h100:1000000", "h100=1000000 ", NULL },
 		{ "h100:007", "h100=7 ", NULL },
 		{ "", NULL, "'': " FORM },

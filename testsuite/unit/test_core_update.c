@@ -6,6 +6,7 @@
 #include <cmocka.h>
 #include <string.h>
 
+#include "ctld/core/internal.h"
 #include "testsuite/unit/core_world.h"
 
 #define OWNER 1000
@@ -385,6 +386,36 @@ static void only_while_it_waits(void **state)
 	world_free(w);
 }
 
+/* What is known of a node's runs while nothing changes there (held.c) follows their limit. */
+static void a_limit_is_heard_of(void **state)
+{
+	struct world *w = world_new(conf);
+	struct submit_job change = { .time_limit_s = 600 };
+	const struct held *held;
+	struct error err;
+	usec_t before;
+	uint64_t id;
+	size_t n;
+
+	(void)state;
+	world_register_all(w);
+	id = world_submit(w, "h100:4");
+	world_run_starts(w, id);
+	held = held_on_node(w->core, 0, &n);
+	if (!n)
+		held = held_on_node(w->core, 1, &n);
+	assert_int_equal(n, 1);
+	before = held->end;
+	assert_int_equal(update(w, world_admin(), id, &change, UPDATE_TIME), 1);
+	if (core_check(w->core, &err) < 0)
+		fail_msg("%s", err.text);
+	held = held_on_node(w->core, 0, &n);
+	if (!n)
+		held = held_on_node(w->core, 1, &n);
+	assert_true(held->end < before);
+	world_free(w);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -400,6 +431,7 @@ int main(void)
 		cmocka_unit_test(no_limit_stays),
 		cmocka_unit_test(drained_partition),
 		cmocka_unit_test(only_while_it_waits),
+		cmocka_unit_test(a_limit_is_heard_of),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

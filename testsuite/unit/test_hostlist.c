@@ -225,6 +225,40 @@ static void the_largest_list(void **state)
 	assert_int_equal(hostlist_expand("n[0-65536]", HOSTLIST_MAX, &names, &n, NULL), -1);
 }
 
+static void test_paths(void **state)
+{
+	static const struct {
+		const char *text, *wrong; /* NULL: two paths come of it */
+	} rows[] = {
+		{ "/dev/dri/renderD[128,136]", NULL },
+		{ "/dev/dri/renderD128,renderD136", NULL },
+		{ "renderD[128,136]", "want paths of device files" },
+		{ "/dev/dri/", "want paths of device files" },
+		{ "/dev/dri/renderD128,/dev/dri/renderD136", "want files of one folder" },
+		{ "/dev/[a,b]/renderD128", "want files of one folder" },
+		{ "/dev/dri/renderD[128-131]", "more than 3 names" },
+	};
+
+	(void)state;
+	for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
+		struct error err = { 0 };
+		char **paths;
+		size_t n;
+		int rc = hostlist_expand_paths(rows[i].text, 3, &paths, &n, &err);
+
+		if (rows[i].wrong) {
+			if (rc == 0 || err.code != ERR_USAGE || !strstr(err.text, rows[i].wrong))
+				fail_msg("row %zu: %d %s", i, rc, err.text);
+			continue;
+		}
+		assert_int_equal(rc, 0);
+		assert_int_equal(n, 2);
+		assert_string_equal(paths[0], "/dev/dri/renderD128");
+		assert_string_equal(paths[1], "/dev/dri/renderD136");
+		free(paths);
+	}
+}
+
 /* --- the model: a list is made together with its names, each step by counting ----------------- */
 
 static uint64_t rnd(uint64_t *seed, uint64_t below)
@@ -415,6 +449,7 @@ int main(void)
 		cmocka_unit_test(compares_naturally),
 		cmocka_unit_test(the_largest_list),
 		cmocka_unit_test(agrees_with_the_model),
+		cmocka_unit_test(test_paths),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
