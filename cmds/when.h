@@ -1,10 +1,12 @@
 /* when.h - moments of the past as people write them
  *
  *	2026-11-21  2026-11-21T09:30  2026-11-21T09:30:15     in the local time zone
- *	11/21  11/21/26  11/21/2026  11/21-09:30              as Slurm has them: MM/DD, the last
- *there was 09:30  09:30:15                                       of today today  midnight yesterday
- *noon  now now-2h  now-30m  now-7d  today-1w  now-2hours units as durations have them (units.h),
- *and in words (begin.h)
+ *	11/21  11/21/26  11/21/2026  11/21-09:30              as Slurm has them, MM/DD: without a year
+ *	                                                      the last there was
+ *	09:30  09:30:15                                       of today
+ *	today  midnight  yesterday  noon  now
+ *	now-2h  now-30m  now-7d  today-1w  now-2hours         units as durations have them (units.h),
+ *	                                                      and in words (begin.h)
  */
 #ifndef CMDS_WHEN_H
 #define CMDS_WHEN_H

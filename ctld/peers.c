@@ -72,11 +72,6 @@ struct peer *peers_find(struct peers *p, uint64_t session)
 	return byid_get(p->map, session);
 }
 
-size_t peers_count(const struct peers *p)
-{
-	return byid_count(p->map);
-}
-
 struct each {
 	struct ctld *c;
 	void (*fn)(struct ctld *c, struct peer *peer);

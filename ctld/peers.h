@@ -65,7 +65,6 @@ void peers_free(struct peers *p); /* after the sessions; NULL is fine */
 extern const struct session_ops peers_ops;
 
 struct peer *peers_find(struct peers *p, uint64_t session); /* NULL: it is gone */
-size_t peers_count(const struct peers *p);
 void peers_each_agent(struct peers *p, void (*fn)(struct ctld *c, struct peer *peer));
 
 /* Some more (or less) of it is being worked on. */

@@ -174,7 +174,8 @@ static char *gpus_text(const Gpusched__RunReport *r)
 	return text;
 }
 
-char **program_env(const Gpusched__LaunchRecord *launch, const char *node)
+/* The environment of root's; `launch` NULL: only what goes without a run. */
+static char **program_env(const Gpusched__LaunchRecord *launch, const char *node)
 {
 	char **env = xcalloc(6, sizeof(*env));
 	size_t n = 0;
@@ -187,13 +188,6 @@ char **program_env(const Gpusched__LaunchRecord *launch, const char *node)
 		env[n++] = gpus_text(launch->report);
 	}
 	return env;
-}
-
-void program_env_free(char **env)
-{
-	for (size_t i = 0; env[i]; i++)
-		free(env[i]);
-	free(env);
 }
 
 /* --- the process ------------------------------------------------------------------------------ */

@@ -91,9 +91,4 @@ enum program_end program_run_of(const Gpusched__LaunchRecord *launch, enum progr
 enum program_end program_run_after(const Gpusched__LaunchRecord *launch, bool (*go_on)(void *arg),
         void *arg, char trouble[PROGRAM_TROUBLE_MAX]);
 
-/* The environment of root's: a list of NAME=value that program_env_free() frees. `launch` NULL:
- * only what goes without a run. */
-char **program_env(const Gpusched__LaunchRecord *launch, const char *node);
-void program_env_free(char **env);
-
 #endif

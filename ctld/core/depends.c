@@ -462,15 +462,6 @@ bool depends_open(const struct job *job)
 	return false;
 }
 
-bool depends_never(const struct job *job)
-{
-	const struct depends *p = job_link_of(job_own(job))->depends;
-
-	if (p && p->each && job_info(job)->part)
-		return corr_never(job);
-	return p && p->never;
-}
-
 usec_t depends_due(const struct job *job)
 {
 	const struct depends *p = job_link_of(job)->depends;

@@ -52,9 +52,8 @@ bool depends_settle(struct core *core, unsigned budget);
 /* Does anybody still have to be told of it? Then it must stay in memory. */
 bool depends_wanted(const struct job *job);
 
-/* Does it have to wait? Can it never start? Of any record of an array. */
+/* Does it have to wait? Of any record of an array. */
 bool depends_open(const struct job *job);
-bool depends_never(const struct job *job);
 usec_t depends_due(const struct job *job); /* wall: when a delay ends; INT64_MAX: none runs */
 void depends_delays(struct core *core, struct job *job); /* some have perhaps ended */
 

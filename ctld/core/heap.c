@@ -148,8 +148,3 @@ void *heap_at(const struct heap *h, uint32_t index)
 {
 	return h->v[index].item;
 }
-
-size_t heap_bytes(const struct heap *h)
-{
-	return sizeof(*h) + h->size * sizeof(*h->v);
-}

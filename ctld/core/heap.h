@@ -37,6 +37,5 @@ void *heap_first(const struct heap *h);               /* NULL: empty */
 struct heap_key heap_first_key(const struct heap *h); /* not of an empty heap */
 size_t heap_count(const struct heap *h);
 void *heap_at(const struct heap *h, uint32_t index); /* any order but heap order; for checks */
-size_t heap_bytes(const struct heap *h);
 
 #endif

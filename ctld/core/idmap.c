@@ -135,8 +135,3 @@ size_t idmap_count(const struct idmap *m)
 {
 	return m->count;
 }
-
-size_t idmap_bytes(const struct idmap *m)
-{
-	return sizeof(*m) + m->size * sizeof(*m->pages) + m->n * PAGE_IDS * sizeof(void *);
-}

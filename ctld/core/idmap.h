@@ -24,6 +24,5 @@ void *idmap_next(const struct idmap *m, uint64_t after);       /* the first abov
 
 uint64_t idmap_last(const struct idmap *m); /* the highest ever added; 0: none */
 size_t idmap_count(const struct idmap *m);
-size_t idmap_bytes(const struct idmap *m);
 
 #endif

@@ -506,11 +506,6 @@ size_t jobs_count_in(const struct jobs *jobs, enum job_state state)
 	return jobs->in_state[state];
 }
 
-size_t jobs_bytes(const struct jobs *jobs)
-{
-	return idmap_bytes(jobs->map) + jobs_count(jobs) * sizeof(struct job);
-}
-
 bool job_alike(const struct job *a, const struct job *b)
 {
 	const struct job_info *x = &a->info, *y = &b->info;

@@ -231,7 +231,6 @@ size_t jobs_count(const struct jobs *jobs);
 size_t jobs_count_in(const struct jobs *jobs, enum job_state state);
 /* The counts of a partition, whether it is configured or not; NULL: it never had a job. */
 const struct job_count *jobs_count_of(const struct jobs *jobs, const char *partition);
-size_t jobs_bytes(const struct jobs *jobs);
 
 /* --- movers ---------------------------------------------------------------------------------- */
 

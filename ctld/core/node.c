@@ -431,11 +431,6 @@ void node_encode(const struct node *node, struct row *row, enum row_change chang
 	codec_encode(columns, node, row);
 }
 
-bool node_has_row(const struct node *node)
-{
-	return node->has_row;
-}
-
 int nodes_load(struct nodes *ns, const struct row *row, struct error *err)
 {
 	const struct value *key = &row->v[COL_NODE_name];

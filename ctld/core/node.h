@@ -166,6 +166,5 @@ void node_runs_changed(struct node *node); /* NULL is fine */
 
 int nodes_load(struct nodes *ns, const struct row *row, struct error *err);
 void node_encode(const struct node *node, struct row *row, enum row_change change);
-bool node_has_row(const struct node *node);
 
 #endif

@@ -287,11 +287,6 @@ void nonce_free(struct nonce *nonce)
 	free(nonce);
 }
 
-size_t nonces_count(const struct nonces *ns)
-{
-	return table_count(ns->table);
-}
-
 uint64_t nonces_hash(const struct nonces *ns)
 {
 	size_t cursor = 0;
@@ -306,9 +301,4 @@ uint64_t nonces_hash(const struct nonces *ns)
 		sum += row_hash(&row);
 	}
 	return sum;
-}
-
-size_t nonces_bytes(const struct nonces *ns)
-{
-	return table_bytes(ns->table) + heap_bytes(ns->expiring);
 }

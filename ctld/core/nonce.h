@@ -68,8 +68,6 @@ void nonces_start(struct nonces *ns, struct clocks now);
 void nonce_encode(const struct nonce *nonce, struct row *row, enum row_change change);
 void nonce_free(struct nonce *nonce);
 
-size_t nonces_count(const struct nonces *ns);
 uint64_t nonces_hash(const struct nonces *ns);
-size_t nonces_bytes(const struct nonces *ns);
 
 #endif

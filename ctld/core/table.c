@@ -201,13 +201,6 @@ uint64_t table_seed(const struct table *t)
 	return t->seed;
 }
 
-size_t table_bytes(const struct table *t)
-{
-	size_t slots = t->now.mask + 1 + (t->old.v ? t->old.mask + 1 : 0);
-
-	return sizeof(*t) + slots * (sizeof(void *) + sizeof(uint32_t));
-}
-
 void *table_each(const struct table *t, size_t *cursor)
 {
 	while (*cursor <= t->now.mask) {

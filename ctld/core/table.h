@@ -28,7 +28,6 @@ void table_remove(struct table *t, void *item); /* must be there */
 
 size_t table_count(const struct table *t);
 uint64_t table_seed(const struct table *t);
-size_t table_bytes(const struct table *t);
 
 /* Every item once, in no order: start with *cursor 0; NULL at the end. */
 void *table_each(const struct table *t, size_t *cursor);

@@ -79,8 +79,3 @@ const char *names_text(const struct names *n, uint32_t number)
 {
 	return n->v[number]->text;
 }
-
-uint32_t names_count(const struct names *n)
-{
-	return n->n;
-}

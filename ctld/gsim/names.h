@@ -15,6 +15,5 @@ void names_free(struct names *n); /* NULL is fine */
 
 uint32_t names_number(struct names *n, const char *text); /* a new one if need be */
 const char *names_text(const struct names *n, uint32_t number);
-uint32_t names_count(const struct names *n);
 
 #endif

@@ -291,8 +291,3 @@ struct measures *world_measures(struct world *w)
 {
 	return &w->m;
 }
-
-uint64_t world_events(const struct world *w)
-{
-	return w->n_events;
-}

@@ -85,7 +85,4 @@ void world_job_free(struct world_job *job);
 /* It waits in the core, and is cancelled; it is gone. */
 void world_cancel(struct world *w, struct world_job *job);
 
-/* Of the core, for people. */
-uint64_t world_events(const struct world *w);
-
 #endif

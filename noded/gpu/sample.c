@@ -99,15 +99,6 @@ struct gpu_sampling *gpu_sampling_new(uint64_t skip, struct look_at *at)
 	return NULL;
 }
 
-void gpu_sampling_free(struct gpu_sampling *s)
-{
-	if (!s)
-		return;
-	ASK(s, nvmlShutdown);
-	nvml_close(&s->nvml);
-	free(s);
-}
-
 /* --- what they do ---------------------------------------------------------------------------- */
 
 static double value_of(const struct nvml_sample *v, int type)

@@ -47,7 +47,6 @@ struct gpu_sampling;
 /* Open the library and find the GPUs but those in `skip`, a set of NVML's indices. NULL: there are
  * none to be asked. */
 struct gpu_sampling *gpu_sampling_new(uint64_t skip, struct look_at *at);
-void gpu_sampling_free(struct gpu_sampling *s); /* NULL is fine */
 void gpu_sampling_take(struct gpu_sampling *s, struct gpu_uses *out);
 /* Of these slots alone their memory and processes, which costs little and takes no sample of
  * compute use away from gpu_sampling_take(). */
