@@ -24,10 +24,12 @@ void run_held(const struct core *core, const struct run *run, struct held *h)
 	const struct conf_partition *p;
 	uint32_t min_run;
 	usec_t began = run_started_known(run) ? run_link_of(run)->started : run_link_of(run)->began;
+	const struct node *node = run_link_of(run)->node;
+	uint64_t back = run_link_of(run)->booked & ~(node ? node_link_of(node)->gpus_out : 0);
 
 	*h = (struct held){ .job = j ? job_ref(job) : i->id.job,
-		.gpus = (uint32_t)__builtin_popcountll(run_link_of(run)->booked),
-		.cards = run_link_of(run)->booked,
+		.gpus = (uint32_t)__builtin_popcountll(back),
+		.cards = back,
 		.share = *run_share(run),
 		.cpus = i->cpus,
 		.mem_mb = i->mem_mb,

@@ -54,7 +54,7 @@ struct plan_kind {
 struct held {
 	usec_t end;             /* mono: by then it has ended; PLAN_FAR */
 	usec_t protected_until; /* mono: of its job, for preemption */
-	uint64_t cards;         /* which GPUs: bit set of indices */
+	uint64_t cards; /* GPUs that its end gives back: bit set, without those in trouble */
 	uint64_t mem_mb;
 	uint64_t job;
 	uint32_t partition, account, qos; /* of its job: numbers; CONF_NONE */
