@@ -5,9 +5,11 @@
 #include <string.h>
 
 #include "common/gpufault.h"
+#include "common/strbuf.h"
 #include "ctld/core/internal.h"
 
-#define WHAT_MAX (GPU_REASON_MAX + DEVICE_UUID_MAX + 40)
+#define WHAT_MAX  (GPU_REASON_MAX + DEVICE_UUID_MAX + 40)
+#define JOBS_SAID 4
 
 static const struct conf_node *conf_of(const struct core *core, const struct node *node)
 {
@@ -28,6 +30,52 @@ static bool index_of(const struct node *node, const char *gpu, uint32_t *index)
 		return true;
 	}
 	return false;
+}
+
+/* --- the audit trail ------------------------------------------------------------------------- */
+
+/* Whose runs are on it: the job if it is one; of several also "; on it jobs 4, 7". */
+static uint64_t jobs_on(struct node *node, uint32_t index, struct strbuf *text)
+{
+	struct run *run = node_link(node)->runs;
+	struct strbuf list = { 0 };
+	char label[JOB_LABEL];
+	uint64_t only = 0;
+	unsigned n = 0;
+
+	for (; run; run = run_link(run)->next_of_node) {
+		const struct job *job = run_link(run)->job;
+
+		if (!(run_info(run)->gpus >> index & 1) || !job || !run_lives(run))
+			continue;
+		only = job_ref(job);
+		if (n++ < JOBS_SAID)
+			strbuf_addf(&list, "%s%s", n > 1 ? ", " : "", job_label(job, label));
+	}
+	if (n > 1)
+		strbuf_addf(text, "; on it jobs %s%s", list.s, n > JOBS_SAID ? ", ..." : "");
+	strbuf_free(&list);
+	return n == 1 ? only : 0;
+}
+
+/* "GPU 3: Xid 79: off the bus: the GPU is drained (GPU-6f1c...)", of the job that is on it. Without
+ * an index, as of one that is not the configuration's, the UUID is in front. */
+static void note_gpu(struct core *core, struct node *node, const char *kind, const char *uuid,
+        const char *how, const char *what)
+{
+	struct strbuf s = { 0 };
+	uint64_t job = 0;
+	uint32_t index;
+
+	if (index_of(node, uuid, &index)) {
+		strbuf_addf(&s, "GPU %u%s: %s", index, how, what);
+		job = jobs_on(node, index, &s);
+		strbuf_addf(&s, " (%s)", uuid);
+	} else {
+		strbuf_addf(&s, "%s%s: %s", uuid, how, what);
+	}
+	audit_note(core, kind, NULL, job, node_info(node)->name, s.s);
+	strbuf_free(&s);
 }
 
 /* --- looking again --------------------------------------------------------------------------- */
@@ -147,15 +195,13 @@ usec_t faults_next(const struct core *core)
 /* A look has found nothing wrong with it. */
 static void looked_at(struct core *core, struct node *node, const struct gpu_looked *g)
 {
-	char text[WHAT_MAX];
 	struct gpu_drain d;
 	uint32_t index;
 
 	if (*g->trouble || !index_of(node, g->uuid, &index) || !gpu_drained(node, index, &d) ||
 	        !gpu_may_return(node, &d))
 		return;
-	snprintf(text, sizeof(text), "%s is well again: %s", d.gpu, d.reason);
-	audit_note(core, "gpu.return", NULL, 0, node_info(node)->name, text);
+	note_gpu(core, node, "gpu.return", d.gpu, " is well again", d.reason);
 	gpu_return(core, node, index);
 }
 
@@ -241,12 +287,12 @@ static void fault(struct core *core, struct node *node, const struct gpu_fault *
 	char why[GPU_REASON_MAX], text[WHAT_MAX];
 
 	if (kind == GPU_FAULT_XID)
-		snprintf(why, sizeof(why), "xid %u: %s", f->code,
+		snprintf(why, sizeof(why), "Xid %u: %s", f->code,
 		        gpu_fault_row(kind, f->code)->text);
 	else
 		gpu_reason(why, *f->text ? f->text : gpu_fault_row(kind, f->code)->text);
-	snprintf(text, sizeof(text), "%s: %s: %s", f->uuid, why, done[action]);
-	audit_note(core, "gpu.fault", NULL, 0, node_info(node)->name, text);
+	snprintf(text, sizeof(text), "%s: %s", why, done[action]);
+	note_gpu(core, node, "gpu.fault", f->uuid, "", text);
 	if (action == GPU_FAULT_DRAIN_GPU)
 		drain_gpu(core, node, f, why);
 	else if (action == GPU_FAULT_DRAIN_NODE)

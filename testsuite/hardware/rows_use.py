@@ -207,9 +207,9 @@ def xid(ctx):
 
     def events():
         told = json.loads(c.run("gctl", "events", "--json").stdout)["events"]
-        return [e["text"] for e in told if e["kind"] == "gpu.fault" and "xid" in e["text"]]
+        return [e["text"] for e in told if e["kind"] == "gpu.fault" and "Xid" in e["text"]]
     try:
         wait_until(events, "the event", 15)
     except Failed:
         pass
-    yield judged(what, any("xid 31" in e for e in events()), "; ".join(events()) or f"no event; the program said {c.text(job)}")
+    yield judged(what, any("Xid 31" in e for e in events()), "; ".join(events()) or f"no event; the program said {c.text(job)}")

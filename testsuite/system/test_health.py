@@ -92,8 +92,8 @@ def test_of_a_card_that_is_cut(tmp_path):
         held = c.submit(HOLD.format("cut"), "--gpus=1g.10gb:1")
         c.wait_state(held, "RUNNING")
         s.xid(0, 48)
-        s.wait(0, "draining", "xid 48: double bit ECC error")
-        s.wait(1, "drained", "xid 48: double bit ECC error")
+        s.wait(0, "draining", "Xid 48: double bit ECC error")
+        s.wait(1, "drained", "Xid 48: double bit ECC error")
         assert [g["state"] for g in s.told()[2:]] == ["free", "free"]
         s.set(*cut(0), *cut(1, "temp=95 slowdown=92"))
         for i in (2, 3):
@@ -152,7 +152,7 @@ def test_of_one_instance(tmp_path):
 
 def test_noted(site):
     site.xid(0, 31)
-    site.wait_event("gpu.fault", "GPU-0: xid 31: page fault of a program's: noted")
+    site.wait_event("gpu.fault", "GPU 0: Xid 31: page fault of a program's: noted (GPU-0)")
     assert [g["state"] for g in site.told()] == ["free", "free"]
 
 
@@ -162,15 +162,18 @@ def test_one_of_two(site):
     for job in held:
         site.c.wait_state(job, "RUNNING")
     site.xid(1, 48)
-    g = site.wait(1, "draining", "xid 48: double bit ECC error")
+    g = site.wait(1, "draining", "Xid 48: double bit ECC error")
     assert g["reason"].endswith("; comes back after a boot or a reset that its driver tells of, or by 'gctl resume gpu04:GPU-1'")
     assert g["reason_by"] == "" and g["since"] and not g["recheck"]
+    # The trail names whom it hit.
+    hit = json.loads(site.c.run("gctl", "events", f"--job={g['runs'][0]['job']}", "--kind=gpu.fault", "--json").stdout)["events"]
+    assert [e["text"] for e in hit] == ["GPU 1: Xid 48: double bit ECC error: the GPU is drained (GPU-1)"]
     wide = site.c.submit("true", "--gpus=h100:2")
     (site.c.dir / "jobs/go").touch()
     for job in held:
         site.c.wait_state(job, "COMPLETED")
     site.wait(1, "drained")
-    assert "GPU-1 drained: xid 48" in site.c.run("gctl", "show", "node", "gpu04").stdout
+    assert "GPU-1 drained: Xid 48" in site.c.run("gctl", "show", "node", "gpu04").stdout
     assert site.c.state(wide) == "PENDING"
     site.c.run("gctl", "resume", "gpu04:1")
     site.c.wait_state(wide, "COMPLETED")
@@ -182,7 +185,7 @@ def test_off_the_bus(site):
     site.wait(1, "drained", "nvmlDeviceGetHandleByIndex: GPU is lost")
     site.set()
     site.wait(1, "free")
-    assert any(t.startswith("GPU-1 is well again: ") for t in site.events("gpu.return"))
+    assert any(t.startswith("GPU 1 is well again: ") and t.endswith("(GPU-1)") for t in site.events("gpu.return"))
 
 
 @pytest.mark.parametrize("xid, needs, well", [(119, "recovery=1", "recovery=0"), (120, "reset=1", "reset=0")])
@@ -190,11 +193,11 @@ def test_reset(site, xid, needs, well):
     """What an Xid has drained comes back after nvidia-smi -r, where the driver says what it needs: since 565, and with 560.
 
     Till then the agent lets go of it, also while a job runs on the other GPU: nothing that only samples ask is asked of it."""
-    told = "GPU-0: the driver says that it needs a reset: the GPU is drained"
+    told = "GPU 0: the driver says that it needs a reset: the GPU is drained (GPU-0)"
     before = site.events("gpu.fault").count(told)
     site.xid(0, xid)
     why = site.wait(0, "drained")["reason"].split("; comes back")[0]
-    assert why.startswith(f"xid {xid}: ")
+    assert why.startswith(f"Xid {xid}: ")
     job = site.c.submit(HOLD.format(f"reset-{xid}"), "--gpus=h100:1")
     site.c.wait_state(job, "RUNNING")
     other = h100(1, "recovery=0 compute=10")
@@ -207,8 +210,8 @@ def test_reset(site, xid, needs, well):
     assert "does not come back" not in (site.c.dir / "log/gnoded-gpu04.log").read_text()
     site.set(h100(0, well), other)
     site.wait(0, "free")
-    site.wait_event("gpu.fault", "GPU-0: it was reset: noted", before + 1)
-    site.wait_event("gpu.return", f"GPU-0 is well again: {why}")
+    site.wait_event("gpu.fault", "GPU 0: it was reset: noted (GPU-0)", before + 1)
+    site.wait_event("gpu.return", f"GPU 0 is well again: {why} (GPU-0)")
     (site.c.dir / f"jobs/reset-{xid}").touch()
     site.c.wait_state(job, "COMPLETED")
     site.set()
@@ -216,14 +219,14 @@ def test_reset(site, xid, needs, well):
 
 def test_reset_that_an_old_driver_asks_for(site):
     """Drivers before 560 say only that they refuse a call: also then what an Xid has drained comes back after the reset."""
-    reset = "GPU-0: it was reset: noted"
+    reset = "GPU 0: it was reset: noted (GPU-0)"
     before = site.events("gpu.fault").count(reset)
     site.xid(0, 143)
-    site.wait(0, "drained", "xid 143: it cannot be initialised")
+    site.wait(0, "drained", "Xid 143: it cannot be initialised")
     site.set_anew(*GPUS)
     site.set(more=["fail call=nvmlDeviceGetMemoryInfo gpu=0 result=16"])
-    site.wait_event("gpu.fault", "GPU-0: nvmlDeviceGetMemoryInfo: GPU requires reset: the GPU is drained")
-    site.wait(0, "drained", "xid 143: it cannot be initialised")
+    site.wait_event("gpu.fault", "GPU 0: nvmlDeviceGetMemoryInfo: GPU requires reset: the GPU is drained (GPU-0)")
+    site.wait(0, "drained", "Xid 143: it cannot be initialised")
     site.set()
     site.wait(0, "free")
     site.wait_event("gpu.fault", reset, before + 1)
@@ -234,7 +237,7 @@ def test_hot_and_an_operators_drain(site):
     site.set(h100(0, "temp=99"), h100(1, "temp=95 slowdown=92"))
     g = site.wait(1, "drained", "95 C, it slows down at 92 C")
     assert g["recheck"]
-    site.wait_event("gpu.fault", "GPU-0: 99 C, it slows down at 90 C: the GPU is drained")
+    site.wait_event("gpu.fault", "GPU 0: 99 C, it slows down at 90 C: the GPU is drained (GPU-0)")
     site.set()
     site.wait(1, "free")
     site.wait(0, "drained", "fan")
@@ -284,11 +287,11 @@ def test_told_to_nobody(site):
     site.start_agent()
     site.c.start_ctld()
     site.c.wait_nodes()
-    site.wait(0, "drained", "xid 62: internal microcontroller halt")
+    site.wait(0, "drained", "Xid 62: internal microcontroller halt")
     site.c.ctld.kill()
     site.c.start_ctld()
     site.c.wait_nodes()
-    site.wait(0, "drained", "xid 62: internal microcontroller halt")
+    site.wait(0, "drained", "Xid 62: internal microcontroller halt")
     site.c.run("gctl", "resume", "gpu04:0")
-    assert len([t for t in site.events("gpu.fault") if "xid 62" in t]) == 1
+    assert len([t for t in site.events("gpu.fault") if "Xid 62" in t]) == 1
     site.wait(0, "free")

@@ -122,7 +122,9 @@ static struct world *make(const char *keys)
 	        "cluster = \"t\"; controller = { host = \"h\"; };"
 	        "gpu_types = ( { name = \"h100\"; mem = \"80G\"; } );"
 	        "nodes = ( { name = \"n0\"; cpus = 8; mem = \"64G\"; gpus = \"h100:2\"; %s } );"
-	        "partitions = ( { name = \"batch\"; nodes = \"ALL\"; default = true; } );",
+	        "partitions = ( { name = \"batch\"; nodes = \"ALL\"; default = true;"
+	        "                 preempt_mode = \"requeue\"; },"
+	        "               { name = \"urgent\"; nodes = \"ALL\"; tier = 9; } );",
 	        keys);
 	return world_new(text);
 }
@@ -228,7 +230,7 @@ static void applied_once(void **state)
 	assert_int_equal(world_effect(w, EFFECT_ACK_GPUS)->ack, 1);
 	xid(w, 2, "GPU-a", 79);
 	assert_string_equal(state_of(w, 0), "drained");
-	assert_string_equal(view(w, 0).reason, "xid 79: GPU has fallen off the bus; comes back "
+	assert_string_equal(view(w, 0).reason, "Xid 79: GPU has fallen off the bus; comes back "
 	                                       "after a boot or a reset that its driver "
 	                                       "tells of, or by 'gctl resume n0:GPU-a'");
 	assert_true(view(w, 0).by_nobody && view(w, 0).since == w->now.wall);
@@ -254,7 +256,7 @@ static void applied_once(void **state)
 	world_restart(w);
 	up_as(w, "inc2", "boot2", true, NULL, 0);
 	assert_string_equal(state_of(w, 1), "drained");
-	assert_string_equal(view(w, 1).reason, "xid 62: internal microcontroller halt; comes back "
+	assert_string_equal(view(w, 1).reason, "Xid 62: internal microcontroller halt; comes back "
 	                                       "after a boot or a reset that its driver "
 	                                       "tells of, or by 'gctl resume n0:GPU-b'");
 	world_free(w);
@@ -512,6 +514,41 @@ static void gives_nothing(void **state)
 	world_free(w);
 }
 
+/* The end of what runs on a GPU that is given to nobody makes room for nobody: it is neither waited
+ * for nor brought about. */
+static void its_end_is_no_room(void **state)
+{
+	struct world *w = make("");
+	struct submit_job job;
+	uint64_t ill, well, waits, urgent, planned;
+
+	(void)state;
+	up(w);
+	job = world_job(w, "h100:1");
+	job.time_limit_s = 600;
+	ill = world_submit_job(w, &job, 1000);
+	world_run_starts(w, ill);
+	job = world_job(w, "h100:1");
+	job.time_limit_s = 3600;
+	well = world_submit_job(w, &job, 1000);
+	world_run_starts(w, well);
+	job = world_job(w, "h100:1");
+	waits = world_submit_job(w, &job, 1000);
+	world_pass(w, 2);
+	planned = (uint64_t)world_view(w, waits).planned_start;
+	xid(w, 1, "GPU-a", 79);
+	world_pass(w, 2);
+	assert_true((uint64_t)world_view(w, waits).planned_start > planned + 2000ull * 1000000);
+	job = world_job(w, "h100:1");
+	job.partition = "urgent";
+	urgent = world_submit_job(w, &job, 1000);
+	world_pass(w, 2);
+	assert_string_equal(world_state(w, ill), "RUNNING");
+	assert_string_equal(world_state(w, well), "COMPLETING");
+	assert_string_equal(world_state(w, urgent), "PENDING");
+	world_free(w);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -526,6 +563,7 @@ int main(void)
 		cmocka_unit_test(as_configured),
 		cmocka_unit_test(jobs_on_it),
 		cmocka_unit_test(gives_nothing),
+		cmocka_unit_test(its_end_is_no_room),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
