@@ -53,8 +53,9 @@ static void job_name(const struct effect *effect, const struct job_view *v, char
 		snprintf(buf, size, "%llu", (unsigned long long)v->id);
 }
 
-/* What became of it: "COMPLETED, exit 0:0, ran 1:30:00"; of an array "FAILED, 3 of 100 tasks
- * failed" */
+/* What became of it, and what more there is to say: "COMPLETED, exit 0:0, ran 1:30:00",
+ * "OUT_OF_MEMORY, exit 0:9, ran 0:02: used 24.3G of 20G of GPU 2"; of an array "FAILED, 3 of 100
+ * tasks failed" */
 static void job_end_text(
         const struct effect *effect, const struct job_view *v, char *buf, size_t size)
 {
@@ -64,8 +65,9 @@ static void job_end_text(
 		snprintf(buf, size, "%s, %u of %u tasks failed", v->state, v->tasks_failed,
 		        v->tasks_ended);
 	else
-		snprintf(buf, size, "%s, exit %u:%u, ran %s", v->state, v->exit_code,
-		        v->exit_signal, duration_format(ran, v->elapsed_s));
+		snprintf(buf, size, "%s, exit %u:%u, ran %s%s%.120s", v->state, v->exit_code,
+		        v->exit_signal, duration_format(ran, v->elapsed_s),
+		        *v->reason_text ? ": " : "", v->reason_text);
 }
 
 /* "gpusched lab: job 12 (embed) COMPLETED, exit 0:0, ran 1:30:00" */

@@ -192,12 +192,19 @@ def test_what_people_see(machine):
     node = 'nodes = ( { name = "gpu04"; gpus = "h100:2"; share = "watch"; } );'
     agent = ("--gpu-recheck=1h", "--gpu-timeout=2s", "--sample-every=100ms")
     with Cluster(nodes=("gpu04",), start=False, hardware=f"{TYPES}\n{node}") as c:
+        (c.dir / "mails").mkdir()
+        (c.dir / "mails").chmod(0o777)
+        program, sent = c.dir / "mail", c.dir / "mails/sent"
+        program.write_text(f'#!/bin/sh\necho "$2" >>{sent}\n')
+        program.chmod(0o755)
+        c.controller_extra = f'mail_program = "{program}";'
+        c.write_conf()
         c.start_munged()
         c.start_ctld()
         c.start_agent("gpu04", *agent, "--over-memory=note", env=machine.env)
         c.wait_nodes()
         flag, text = c.dir / "jobs/go", "used 24.3G of 20G of GPU 0"
-        job = c.submit("echo $$ >pid; sleep 300", "--gpu-mem=20G")
+        job = c.submit("echo $$ >pid; sleep 300", "--gpu-mem=20G", "--mail-type=FAIL")
         good = c.submit(f"while ! [ -e {flag} ]; do sleep 0.05; done", "--gpu-mem=20G")
         pid = wait_until(lambda: [t for f in c.dir.glob("jobs/pid") if (t := f.read_text().strip())], "its pid")[0]
         machine.set(h100(0), h100(1), f"process gpu=0 pid={pid} mem=24883")
@@ -209,6 +216,7 @@ def test_what_people_see(machine):
         c.start_agent("gpu04", *agent, env=machine.env)
         end = c.wait_state(job, "OUT_OF_MEMORY")
         assert end["reason"] == "GpuMemory" and text in end["reason_text"]
+        wait_until(lambda: sent.exists() and sent.read_text().endswith(f": {text}\n"), "a mail that says so")
         assert text in c.run("gctl", "show", "job", job).stdout
         line = c.run("gacct", "-j", job, "-h", "--csv", "-o", "STATE,DETAIL,GPUMEM").stdout.strip()
         assert line == f"OUT_OF_MEMORY,{text},24G"
