@@ -206,7 +206,7 @@ static void apply(struct ctld *c, void *arg, struct clocks now)
 		log_error("%s; the running configuration is untouched", reading->error.text);
 		tell_all(r, NULL, 0, &reading->error);
 	} else {
-		log_info("%s read again: %d changes", reading->path, n);
+		log_info("%s read again: %d change%s", reading->path, n, n == 1 ? "" : "s");
 		for (int i = 0; i < n; i++)
 			log_info("%s", lines[i]);
 		note(c, r, lines, n, now);
