@@ -40,6 +40,8 @@ struct gpu_probe {
 	int pipe, pidfd;
 	struct left_out left[GPUS_HOST_MAX];
 	uint32_t n_left;
+	int stuck;     /* a child that hangs in the kernel, and in no one GPU; -1: none */
+	char why[96];  /* in what */
 	bool no_pairs; /* asking of two GPUs together has hung or crashed */
 };
 
@@ -49,7 +51,7 @@ struct gpu_probe *gpu_probe_new(const char *root, unsigned timeout_ms)
 
 	p->root = root;
 	p->timeout_ms = timeout_ms;
-	p->pipe = p->pidfd = -1;
+	p->pipe = p->pidfd = p->stuck = -1;
 	return p;
 }
 
@@ -147,6 +149,7 @@ void gpu_probe_free(struct gpu_probe *p)
 		end_child(p);
 	unmap(p);
 	close_if(&p->pidfd);
+	close_if(&p->stuck);
 	for (uint32_t i = 0; i < p->n_left; i++)
 		close_if(&p->left[i].pidfd);
 	free(p);
@@ -169,6 +172,11 @@ static void review_left(struct gpu_probe *p)
 int gpu_probe_start(struct gpu_probe *p, struct error *err)
 {
 	review_left(p);
+	if (p->stuck >= 0 && !has_ended(p->stuck, 0))
+		return error_set(err, ERR_SYSTEM,
+		        "cannot look at the GPUs: %s, and cannot be killed; no other is started",
+		        p->why);
+	close_if(&p->stuck);
 	return start_child(p, err);
 }
 
@@ -245,11 +253,17 @@ bool gpu_probe_take(struct gpu_probe *p, struct gpus *out)
 		if (start_child(p, &err) == 0)
 			return false;
 	}
-	close_if(&p->pidfd);
 	if (!done) {
 		out->state = GPUS_TROUBLE;
 		say_trouble(&at, hung, out->trouble, sizeof(out->trouble));
 	}
+	/* Another would hang there too. Not of pairs, which nobody asks for again. */
+	if (!done && !gone && p->pidfd >= 0) {
+		say_trouble(&at, hung, p->why, sizeof(p->why));
+		p->stuck = p->pidfd;
+		p->pidfd = -1;
+	}
+	close_if(&p->pidfd);
 	if ((unsigned)out->state > GPUS_TROUBLE)
 		out->state = GPUS_TROUBLE;
 	gpus_settle(out);

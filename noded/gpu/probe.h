@@ -5,9 +5,10 @@
  * not come back in time, that is copied and made sound (gpus_settle()). If it hung or crashed over
  * one GPU, another child leaves that one out and it is an entry in trouble: the other GPUs are
  * known. A child that cannot be killed is left alone, and its GPU is not asked again while it is
- * there; so at most one such child a GPU is ever left. One that hung or crashed when all was known but
- * what only the driver knows of two GPUs together has found what is needed, and that is not asked
- * again: one more such child.
+ * there; so at most one such child a GPU is ever left. One that hangs so in no one GPU (nvmlInit) is
+ * waited for before there is another look. One that hung or crashed when all was known but what
+ * only the driver knows of two GPUs together has found what is needed, and that is not asked again:
+ * one more such child.
  *
  * Who probes: the launcher, as root, because a node's first call of NVML may have to make the
  * device nodes; and `gnoded --inventory`, as whoever calls it. The network half never loads it.

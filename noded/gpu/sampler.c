@@ -44,13 +44,14 @@ struct gpu_sampler {
 	uint64_t left_out; /* NVML's indices */
 	struct stuck stuck[GPUS_HOST_MAX];
 	uint32_t n_stuck;
+	int stuck_in_all; /* one that is in no one GPU; -1: none */
 };
 
 struct gpu_sampler *gpu_sampler_new(void)
 {
 	struct gpu_sampler *s = xcalloc(1, sizeof(*s));
 
-	s->sock = s->pidfd = -1;
+	s->sock = s->pidfd = s->stuck_in_all = -1;
 	return s;
 }
 
@@ -133,9 +134,14 @@ static uint64_t not_to_be_asked(struct gpu_sampler *s)
 static int start_child(struct gpu_sampler *s, struct error *err)
 {
 	uint64_t skip = not_to_be_asked(s);
-	int ends[2] = { -1, -1 }, null = open("/dev/null", O_RDWR | O_CLOEXEC);
+	int ends[2] = { -1, -1 }, null;
 	pid_t parent = getpid();
 
+	if (s->stuck_in_all >= 0 && !readable(s->stuck_in_all, 0))
+		return error_set(err, ERR_SYSTEM,
+		        "cannot watch the GPUs: who did hangs in the kernel and cannot be killed");
+	close_if(&s->stuck_in_all);
+	null = open("/dev/null", O_RDWR | O_CLOEXEC);
 	s->shared = mmap(NULL, sizeof(*s->shared), PROT_READ | PROT_WRITE,
 	        MAP_SHARED | MAP_ANONYMOUS, -1, 0);
 	if (s->shared == MAP_FAILED)
@@ -183,6 +189,18 @@ static bool end_child(struct gpu_sampler *s)
 	return gone;
 }
 
+/* A child in the kernel: its GPU is not asked, and none at all where that is not known. */
+static void leave_alone(struct gpu_sampler *s, uint32_t gpu)
+{
+	if (gpu < GPUS_HOST_MAX && s->n_stuck < GPUS_HOST_MAX) {
+		s->stuck[s->n_stuck++] = (struct stuck){ gpu, s->pidfd };
+	} else {
+		close_if(&s->stuck_in_all);
+		s->stuck_in_all = s->pidfd;
+	}
+	s->pidfd = -1;
+}
+
 /* What it was at when it hung or crashed. */
 static void give_up(struct gpu_sampler *s, bool hung, char *trouble, size_t size)
 {
@@ -195,11 +213,7 @@ static void give_up(struct gpu_sampler *s, bool hung, char *trouble, size_t size
 		s->left_out |= (uint64_t)1 << at.gpu;
 	if (end_child(s))
 		return;
-	if (at.gpu < GPUS_HOST_MAX && s->n_stuck < GPUS_HOST_MAX)
-		s->stuck[s->n_stuck++] = (struct stuck){ at.gpu, s->pidfd };
-	else
-		close(s->pidfd);
-	s->pidfd = -1;
+	leave_alone(s, at.gpu);
 }
 
 int gpu_sampler_ask_memory(
@@ -284,10 +298,10 @@ uint64_t gpu_sampler_cost_us(const struct gpu_sampler *s)
 
 void gpu_sampler_rest(struct gpu_sampler *s)
 {
-	if (s->shared && !end_child(s)) {
-		close(s->pidfd);
-		s->pidfd = -1;
-	}
+	uint32_t gpu = s->shared && s->asked ? s->shared->at.gpu : LOOK_NO_GPU;
+
+	if (s->shared && !end_child(s))
+		leave_alone(s, gpu);
 	free(s->answer);
 	s->answer = NULL;
 	s->left_out = 0;
@@ -300,5 +314,6 @@ void gpu_sampler_free(struct gpu_sampler *s)
 	gpu_sampler_rest(s);
 	for (uint32_t i = 0; i < s->n_stuck; i++)
 		close(s->stuck[i].pidfd);
+	close_if(&s->stuck_in_all);
 	free(s);
 }

@@ -3,6 +3,7 @@
  * Only what gpusched calls. Handles are small numbers made pointers, so one that outlives its GPU
  * is answered with "lost", as by the real one.
  */
+#include <fcntl.h>
 #include <limits.h>
 #include <poll.h>
 #include <signal.h>
@@ -67,8 +68,8 @@ struct facts {
 	} ancestors[MAX_FACTS];
 	unsigned n_faults;
 	struct fault {
-		enum { FAIL, HANG, CRASH, SLOW } kind;
-		char call[TEXT];
+		enum { FAIL, HANG, CRASH, SLOW, WRITE } kind;
+		char call[TEXT], path[TEXT];
 		int gpu;    /* -1: any */
 		int result; /* of SLOW: milliseconds */
 	} faults[MAX_FACTS];
@@ -189,6 +190,7 @@ static void add_fault(struct facts *f, const char *line, int kind)
 		return;
 	t->kind = kind;
 	set(t->call, word(line, "call"));
+	set(t->path, word(line, "path"));
 	t->gpu = number(line, "gpu", -1);
 	t->result = kind == SLOW ? number(line, "ms", 0) : number(line, "result", 999);
 	f->n_faults++;
@@ -234,6 +236,8 @@ static void take_line(struct facts *f, const char *line)
 		add_fault(f, line, CRASH);
 	} else if (begins(line, "slow")) {
 		add_fault(f, line, SLOW);
+	} else if (begins(line, "write")) {
+		add_fault(f, line, WRITE);
 	}
 }
 
@@ -257,6 +261,17 @@ static void read_facts(void)
 	fclose(file);
 }
 
+/* On a file system that is frozen nobody comes back from it, whatever signal he gets. */
+static void write_byte(const char *path)
+{
+	int fd = open(path, O_WRONLY | O_APPEND | O_CREAT | O_CLOEXEC, 0600);
+
+	if (fd >= 0 && write(fd, "x", 1) == 1)
+		fsync(fd);
+	if (fd >= 0)
+		close(fd);
+}
+
 typedef struct nvmlDevice_st *device_t;
 
 /* --- each call ------------------------------------------------------------------------------- */
@@ -271,6 +286,10 @@ static int fault(const char *call, int gpu)
 			continue;
 		if (t->kind == SLOW) {
 			nanosleep(&(struct timespec){ .tv_nsec = t->result * 1000000L }, NULL);
+			continue;
+		}
+		if (t->kind == WRITE) {
+			write_byte(t->path);
 			continue;
 		}
 		if (t->kind == FAIL)

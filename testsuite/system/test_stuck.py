@@ -10,6 +10,7 @@ import subprocess
 import pytest
 
 from cluster import ROOT, Cluster, wait_until
+from test_gpus import Machine, cluster, h100, node, output
 
 FIFREEZE, FITHAW = 0xC0045877, 0xC0045878  # [ioctl_list(2)]: _IOWR('X', 119, int), 120
 
@@ -143,3 +144,58 @@ def test_a_prolog_that_cannot_be_killed(disk):
             disk.thaw()
         c.run("gctl", "resume", "n1")
         c.wait_state(job, "COMPLETED")
+
+
+def hanging(names=("gnoded-gpus", "gnoded-watch")):
+    """Our processes that ask the driver and are in the kernel."""
+    found = []
+    for p in pathlib.Path("/proc").iterdir():
+        with contextlib.suppress(OSError):
+            if p.name.isdigit() and (p / "comm").read_text().strip() in names and state_of(p.name) == "D":
+                found.append(int(p.name))
+    return found
+
+
+def test_a_driver_that_cannot_be_killed_over_one_gpu(disk, tmp_path):
+    """That GPU is drained, by name; the others are given; one process hangs and not one more each second; after the thaw all is well."""
+    machine = Machine(tmp_path / "machine")
+    before = set(hanging())
+    machine.set(h100(0), h100(1))
+    with cluster(machine, "h100:2") as c:
+        try:
+            disk.freeze()
+            machine.set(h100(0), h100(1), f"write call=nvmlDeviceGetMemoryInfo gpu=0 path={disk.path}/file")
+            wait_until(lambda: "nvmlDeviceGetMemoryInfo does not come back" in node(c)["gpu_note"], lambda: node(c)["gpu_note"])
+            assert "GPU-0" in node(c)["gpu_note"] and node(c)["gpu_note"].startswith("1 of 2 h100")
+            for i in range(5):  # each looks at its GPU before, too
+                assert output(c, c.submit(f"echo {i}; sleep 1", "--gpus=h100:1")) == str(i)
+            assert len(set(hanging(["gnoded-gpus"])) - before) == 1
+            assert len(set(hanging()) - before) <= 3  # of those who sample, one of each kind
+        finally:
+            disk.thaw()
+        machine.set(h100(0), h100(1))
+        wait_until(lambda: not set(hanging()) - before and node(c)["gpu_note"] == "", lambda: node(c)["gpu_note"])
+        both = c.submit("true", "--gpus=h100:2")
+        c.wait_state(both, "COMPLETED")
+
+
+def test_a_driver_that_cannot_be_killed_at_all(disk, tmp_path):
+    """No GPU is known: the agent says in what it hangs and starts no other process to hang there, look after look."""
+    machine = Machine(tmp_path / "machine")
+    before = set(hanging())
+    machine.set(h100(0), h100(1))
+    with cluster(machine, "h100:2") as c:
+        log = pathlib.Path(c.agents["gpu04"].log)
+        try:
+            disk.freeze()
+            machine.set(h100(0), h100(1), f"write call=nvmlInit path={disk.path}/file")
+            told = "nvmlInit does not come back, and cannot be killed; no other is started"
+            wait_until(lambda: log.read_text().count(told) > 3, "looks that are not made")
+            assert len(set(hanging(["gnoded-gpus"])) - before) == 1
+            job = c.submit("echo after", "--gpus=h100:2")
+            assert "nvmlInit does not come back" in " ".join(c.run("gctl", "show", "node", "gpu04").stdout.split())
+        finally:
+            disk.thaw()
+        machine.set(h100(0), h100(1))
+        wait_until(lambda: not set(hanging()) - before and node(c)["gpu_note"] == "", lambda: node(c)["gpu_note"])
+        assert output(c, job) == "after"
