@@ -34,7 +34,8 @@
  *	I19 what ran was promised to somebody: of a bulk that was refused or lost nothing runs
  *	I20 no job starts before its time, and none misses a deadline that it has not
  *	I21 on a GPU, or a node, that was taken out of use because something is wrong with it no run
- *	    starts until it is well again or an operator says so
+ *	    starts until it is well again or an operator says so; but where jobs are to go on there
+ *	    one may that was ordered before, and waited for memory that was lent (I25)
  *	I22 what ran on such a GPU was told to end by then if the site wants that; for that reason
  *	    no other run is told to end
  *	I23 once faults stop, every GPU is given to jobs again

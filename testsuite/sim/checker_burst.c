@@ -53,6 +53,7 @@ void fact_needs(struct checker *c, const struct words *f)
 	run->needs = run->had_to_wait = true;
 	snprintf(run->node, sizeof(run->node), "%s", f->w[5]);
 	run->gpus = f->u[6];
+	run->was_well = gpus_are_well(checker_node(c, run->node), run);
 	run->mib = run->used = f->u[7];
 }
 

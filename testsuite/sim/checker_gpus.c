@@ -57,9 +57,15 @@ static void take(struct checker *c, struct node *node, int g, struct run *run)
 		        run->key.attempt);
 }
 
+bool gpus_are_well(const struct node *node, const struct run *run)
+{
+	return !node->closed && !(node->drained & run->gpus);
+}
+
 void gpus_take(struct checker *c, struct node *node, struct run *run)
 {
-	if (node->closed || (node->drained & run->gpus))
+	/* Where jobs go on so does one whose order had come, and that waited for memory. */
+	if (!gpus_are_well(node, run) && !(run->was_well && !node->stops))
 		checker_violated(c,
 		        "I21: job %s starts on GPUs %" PRIx64 " of %s, of which %" PRIx64
 		        " are out of use%s",

@@ -100,6 +100,7 @@ struct run {
 	bool needs;            /* it is to be started once its part is there */
 	bool asked, reclaimed; /* asked: at this moment */
 	bool was_asked, had_to_wait;
+	bool was_well; /* its GPUs, when its order came, before it had to wait */
 	bool told;          /* to end */
 	struct run *beside; /* that was on one of its GPUs where users are kept apart */
 	struct sighting booked, told_of; /* by the controller; by the agent */
@@ -182,6 +183,8 @@ struct run *checker_run(struct checker *c, const uint64_t *id); /* job, task, at
 fact_fn fact_share, fact_card, fact_apart, fact_health, fact_fault, fact_drained, fact_closed,
         fact_returned, fact_opened, fact_told, fact_kept;
 
+/* None of its GPUs is out of use. */
+bool gpus_are_well(const struct node *node, const struct run *run);
 /* A run starts with its GPUs, or is over. */
 void gpus_take(struct checker *c, struct node *node, struct run *run);
 void gpus_give_back(struct node *node, struct run *run);

@@ -247,6 +247,10 @@ static const struct {
 	/* faults of GPUs */
 	{ "", "drained n1 2;start 1 0 1 0 1 n1 5 1 10;" },
 	{ "I21", "drained n1 2;start 1 0 1 0 1 n1 5 3 10;" },
+	{ "", LENT "drained n1 1;asked 1 0 1 0;uses 1 0 1 0 40;" TAKES },
+	{ "I21", "health n1 end;fault n1 1;" LENT "told 1 0 1 0 drain;drained n1 1;asked 1 0 1 0;"
+	         "uses 1 0 1 0 40;" TAKES },
+	{ "I21", BURST "drained n1 1;needs 2 0 1 0 n1 1 50;" TAKES },
 	{ "", "drained n1 2;returned n1 2;start 1 0 1 0 1 n1 5 3 10;" },
 	{ "I21", "closed n1;start 1 0 1 0 1 n1 5 0 10;" },
 	{ "", "closed n1;opened n1;start 1 0 1 0 1 n1 5 0 10;" },
