@@ -118,6 +118,7 @@ struct gpusched_spec {
 	const char *qos;
 	bool gpus_per_node;            /* `gpus` are a node's, else the whole job's */
 	uint64_t gpu_mem_min_mb;       /* nominal memory of a GPU; 0: any */
+	unsigned gpu_link;             /* enum near_link: between each two GPUs of a node */
 	uint64_t gpu_mem_mb;           /* so much of each GPU, which others share */
 	uint64_t gpu_mem_burst_mb;     /* up to so much while nobody else has it; 0: no more */
 	uint32_t gpu_share_milli;      /* thousandths of its compute; both 0: whole GPUs */

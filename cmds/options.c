@@ -285,6 +285,14 @@ static int set_gpu_mem(struct submit_options *o, const struct option_row *row, c
 	return size_parse_mb(value, SIZE_BARE_MB, FIELD(o, row, uint64_t), err);
 }
 
+static int set_gpu_link(struct submit_options *o, const struct option_row *row, const char *value,
+        struct error *err)
+{
+	if (!*value)
+		return error_set(err, ERR_USAGE, "must be nvlink, pcie, numa or any");
+	return near_link_parse(value, FIELD(o, row, enum near_link), err);
+}
+
 /* In per cent, with one digit behind the point at most: 12.5%. */
 static int set_gpu_share(struct submit_options *o, const struct option_row *row, const char *value,
         struct error *err)
@@ -579,6 +587,9 @@ static const struct option_row rows[] = {
 	        "The same as --gpus-per-node, as sbatch has it" },
 	{ "gpu-mem-min", 0, OPTION_NEEDS, EVERYWHERE, "SIZE", set_gpu_mem, AT(gpu_mem_min_mb),
 	        "Only GPUs with so much memory by name: 80G" },
+	{ "gpu-link", 0, OPTION_NEEDS, EVERYWHERE, "LINK", set_gpu_link, AT(gpu_link),
+	        "Only GPUs of which each two on a node are linked so, or closer: nvlink, pcie "
+	        "(switches, no host bridge), numa" },
 	{ "gpu-mem", 0, OPTION_NEEDS, EVERYWHERE, "SIZE", set_gpu_mem, AT(gpu_mem_mb),
 	        "So much memory of each GPU, which others may share: 20G; without --gpus of one "
 	        "GPU" },
@@ -759,6 +770,7 @@ void options_ask(const struct submit_options *o, struct gpusched_spec *s)
 	s->gpus = o->gpus;
 	s->gpus_per_node = o->gpus_per_node;
 	s->gpu_mem_min_mb = o->gpu_mem_min_mb;
+	s->gpu_link = o->gpu_link;
 	s->gpu_mem_mb = o->gpu_mem_mb;
 	s->gpu_mem_burst_mb = o->gpu_mem_burst_mb;
 	s->gpu_share_milli = o->gpu_share_milli;

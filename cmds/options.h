@@ -29,6 +29,7 @@
 #include "cmds/gpusched.h"
 #include "common/error.h"
 #include "common/label.h"
+#include "common/near.h"
 
 #define OPTIONS_ENV_PREFIX    "GSUBMIT_"
 #define OPTIONS_TEXT_MAX      255 /* bytes of a name, a label's key or value, a token */
@@ -53,6 +54,7 @@ struct submit_options {
 	char *constraint, *prefer, *nodelist, *exclude, *licences; /* "": given, and none */
 	uint64_t mem_mb;                                           /* 0: not given */
 	uint64_t gpu_mem_min_mb;                                   /* 0: any */
+	enum near_link gpu_link;
 	uint64_t gpu_mem_mb;                                       /* 0: not given */
 	uint64_t gpu_mem_burst_mb;                                 /* 0: not given */
 	bool share_of_gres;       /* gpu_share_milli is what --gres=mps says */

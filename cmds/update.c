@@ -37,6 +37,7 @@ static const struct {
 	{ "gpus", FIELD(GPUS) },
 	{ "gpus-per-node", FIELD(GPUS) },
 	{ "gpu-mem-min", FIELD(GPU_MEM_MIN) },
+	{ "gpu-link", FIELD(GPU_LINK) },
 	{ "gpu-mem", FIELD(GPU_MEM) },
 	{ "gpu-mem-burst", FIELD(GPU_MEM_BURST) },
 	{ "gpu-share", FIELD(GPU_SHARE) },

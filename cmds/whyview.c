@@ -416,6 +416,7 @@ static void say_wishes(struct strbuf *s, const Gpusched__Job *j)
 		{ "none of ", j->exclude, "" },
 		{ "GPUs of ", j->gpu_mem_min_mb ? size_format_mb(text, j->gpu_mem_min_mb) : "",
 		        " or more" },
+		{ "GPUs linked by ", j->gpu_link, " or closer" },
 		{ "", share_format(share, j->gpu_mem_mb, j->gpu_share_milli), " of each GPU" },
 		{ "licences ", j->licences, "" },
 		{ "its nodes for itself", j->exclusive ? " " : "", "" },

@@ -36,6 +36,42 @@ enum near_level near_level(near_t near)
 	return level < NEAR_LEVEL_COUNT ? (enum near_level)level : NEAR_UNKNOWN;
 }
 
+near_t near_link_least(enum near_link link)
+{
+	switch (link) {
+#define X(sym, word, near) \
+	case sym: return near;
+		NEAR_LINKS(X)
+#undef X
+	case NEAR_LINK_COUNT: break;
+	}
+	return 0;
+}
+
+static const char *const link_words[] = {
+#define X(sym, word, near) word,
+	NEAR_LINKS(X)
+#undef X
+};
+
+const char *near_link_word(enum near_link link)
+{
+	return link > NEAR_LINK_ANY && link < NEAR_LINK_COUNT ? link_words[link] : "";
+}
+
+int near_link_parse(const char *word, enum near_link *link, struct error *err)
+{
+	*link = NEAR_LINK_ANY;
+	if (!*word)
+		return 0;
+	for (int i = 0; i < NEAR_LINK_COUNT; i++) {
+		*link = (enum near_link)i;
+		if (!strcmp(word, link_words[i]))
+			return 0;
+	}
+	return error_set(err, ERR_USAGE, "must be nvlink, pcie, numa or any");
+}
+
 static enum near_level level_between(const struct near_place *a, const struct near_place *b)
 {
 	if (!a->grouped || !b->grouped)

@@ -44,6 +44,23 @@ near_t near_of(uint32_t nvlinks, enum near_level level);
 uint32_t near_nvlinks(near_t near);
 enum near_level near_level(near_t near);
 
+/* What a job may demand of each two of its GPUs on a node, at least: X(symbol, word, the nearness).
+ * The weakest first. */
+#define NEAR_LINKS(X)                                      \
+	X(NEAR_LINK_ANY, "any", 0)                         \
+	X(NEAR_LINK_NUMA, "numa", near_of(0, NEAR_NODE))   \
+	X(NEAR_LINK_PCIE, "pcie", near_of(0, NEAR_PXB))    \
+	X(NEAR_LINK_NVLINK, "nvlink", near_of(1, NEAR_UNKNOWN))
+
+#define X(sym, word, near) sym,
+enum near_link { NEAR_LINKS(X) NEAR_LINK_COUNT };
+#undef X
+
+near_t near_link_least(enum near_link link);
+const char *near_link_word(enum near_link link); /* "": any */
+/* "" is any; ERR_USAGE: what would be right. */
+int near_link_parse(const char *word, enum near_link *link, struct error *err);
+
 /* Where a GPU is among those of its host. { 0 }: nothing is known. */
 struct near_place {
 	bool grouped; /* its groups are known */

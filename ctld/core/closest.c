@@ -221,3 +221,63 @@ uint64_t closest_worth(const struct closeness *c, uint64_t from, uint32_t n)
 	worst = n > 1 ? worst : 0;
 	return (worst << TIES_BITS | pairs) << TIES_BITS | (((1ull << TIES_BITS) - 1) - ties);
 }
+
+near_t closest_worst(uint64_t worth)
+{
+	return (near_t)(worth >> 2 * TIES_BITS);
+}
+
+/* --- what is demanded ------------------------------------------------------------------------ */
+
+bool closest_has(const struct closeness *c, uint64_t from, uint32_t n, near_t least)
+{
+	if ((uint32_t)__builtin_popcountll(from) < n)
+		return false;
+	return n < 2 || !least || (c && closeness_worst(c, closest(c, from, n)) >= least);
+}
+
+/* Those of `from` that are as close to `gpu`, and it. */
+static uint64_t neighbours(const struct closeness *c, uint64_t from, uint32_t gpu, near_t least)
+{
+	uint64_t set = 1ull << gpu, left;
+
+	for (left = from & ~set; left; left &= left - 1) {
+		if (closeness_of(c, gpu, (uint32_t)__builtin_ctzll(left)) >= least)
+			set |= left & -left;
+	}
+	return set;
+}
+
+/* All that can be reached from the first of `from`; *all: each two of them are as close. */
+static uint64_t component(const struct closeness *c, uint64_t from, near_t least, bool *all)
+{
+	uint64_t set = from & -from, seen = 0, left;
+
+	while ((left = set & ~seen)) {
+		seen |= left & -left;
+		set |= neighbours(c, from, (uint32_t)__builtin_ctzll(left), least);
+	}
+	*all = true;
+	for (left = set; left; left &= left - 1)
+		*all &= neighbours(c, set, (uint32_t)__builtin_ctzll(left), least) == set;
+	return set;
+}
+
+/* Of each group all but one that would make it enough, and one more. */
+uint32_t closest_sure(const struct closeness *c, uint64_t from, uint32_t n, near_t least)
+{
+	uint32_t most = (uint32_t)__builtin_popcountll(from), without = 0, size;
+	uint64_t left, group;
+	bool all;
+
+	if (!closest_has(c, from, n, least))
+		return 0;
+	if (n < 2 || !least)
+		return n;
+	for (left = from; left; left &= ~group) {
+		group = component(c, left, least, &all);
+		size = (uint32_t)__builtin_popcountll(group);
+		without += all && size >= n ? n - 1 : size;
+	}
+	return without + 1 < most ? without + 1 : most;
+}

@@ -50,4 +50,15 @@ uint64_t closest(const struct closeness *c, uint64_t from, uint32_t n);
  * node: the more the better. NULL: of a node of which nothing is known. */
 uint64_t closest_worth(const struct closeness *c, uint64_t from, uint32_t n);
 
+/* The two that are the farthest from each other, of what that is the worth of. */
+near_t closest_worst(uint64_t worth);
+
+/* The fewest that do for sure: any so many of `from` have `n` of which each two are at least so
+ * close; 0: not even all have. Exact where those that are so close are groups, as by PCIe and with
+ * NVSwitches; elsewhere it may say more, all at the most. */
+uint32_t closest_sure(const struct closeness *c, uint64_t from, uint32_t n, near_t least);
+
+/* Has `from` got `n` such? */
+bool closest_has(const struct closeness *c, uint64_t from, uint32_t n, near_t least);
+
 #endif

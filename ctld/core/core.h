@@ -129,6 +129,7 @@ struct job_view {
 	uint32_t nodes_min, nodes_max; /* asked for; 1, 1 where nothing was */
 	bool gpus_per_node, exclusive;
 	uint64_t gpu_mem_min_mb, gpu_mem_mb, gpu_mem_burst_mb;
+	enum near_link gpu_link;
 	uint32_t gpu_share_milli;
 	const char *constraint, *prefer, *nodelist, *exclude, *licences; /* "" not given */
 	uint32_t max_wait_s;

@@ -68,7 +68,11 @@ void decide_need_of(const struct scene *sc, const struct ask *ask, const struct 
 	need->cpus = 0;
 	need->mem_mb = 0;
 	for (i = 0; i < places->n; i++) {
-		gpus += (uint32_t)__builtin_popcountll(places->v[i].gpus);
+		uint32_t n = (uint32_t)__builtin_popcountll(places->v[i].gpus);
+		uint32_t part = ask->gpus->link ? request_part_gpus(ask->gpus, places->alternative)
+		                                : n;
+
+		gpus += n < part ? n : part; /* what is planned may keep more than it takes */
 		need->cpus += places->v[i].cpus;
 		need->mem_mb += places->v[i].mem_mb;
 	}

@@ -370,6 +370,7 @@ void devices_bind(struct core *core, struct node *node)
 		say_type(&b, i, note);
 	}
 	ledger_gpus_near(core->ledger, l->index, b.near);
+	ledger_near_told(core->ledger, l->index);
 	if (l->gpus_asked || *list) {
 		say_layouts(&b, note);
 		say_others(&b, note);

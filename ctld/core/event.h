@@ -62,6 +62,7 @@ struct submit_job {
 	uint32_t nodes_min, nodes_max;  /* 0: one node; max 0: as min. With as many as fit */
 	bool gpus_per_node;             /* counts in `gpus` are a node's, else the whole job's */
 	uint64_t gpu_mem_min_mb;        /* a GPU's nominal memory; 0: any */
+	uint32_t gpu_link;              /* enum near_link */
 	uint64_t gpu_mem_mb;            /* so much of each GPU, which others share; 0: see below */
 	uint64_t gpu_mem_burst_mb;      /* it may use so much, while nobody has it; 0: no more */
 	uint32_t gpu_share_milli;       /* so much of its compute; both 0: whole GPUs */
@@ -172,6 +173,7 @@ enum job_update {
 /* More of them than an enum has room for. */
 #define UPDATE_NO_REQUEUE (UINT64_C(1) << 31)
 #define UPDATE_WARNING    (UINT64_C(1) << 32) /* warn_signal, warn_before_s */
+#define UPDATE_GPU_LINK   (UINT64_C(1) << 34)
 #define UPDATE_LABELS     (UINT64_C(1) << 33) /* labels, n_labels: all of them */
 
 enum node_verb { NODE_DRAIN = 1, NODE_RESUME, NODE_DOWN, NODE_CLEAR };

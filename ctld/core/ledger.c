@@ -232,6 +232,24 @@ void ledger_gpus_near(struct ledger *l, uint32_t node, struct closeness *near)
 	near_count(l, node, 1);
 }
 
+void ledger_near_told(struct ledger *l, uint32_t node)
+{
+	l->nodes[node].near_told = true;
+}
+
+uint32_t ledger_sure_of(const struct ledger *l, uint32_t node, uint64_t gpus,
+        const struct request *r, uint32_t a)
+{
+	return closest_sure(
+	        l->nodes[node].near, gpus, request_part_gpus(r, a), near_link_least(r->link));
+}
+
+uint32_t ledger_sure(const struct ledger *l, uint32_t node, const struct request *r, uint32_t a,
+        uint16_t type)
+{
+	return ledger_sure_of(l, node, ledger_gpus_of(l, node, type) & ~l->nodes[node].out, r, a);
+}
+
 const struct closeness *ledger_near(const struct ledger *l, uint32_t node)
 {
 	return l->nodes[node].near;

@@ -92,6 +92,8 @@ void ledger_gpu_mem(struct ledger *l, uint32_t node, uint32_t index, uint64_t me
 void ledger_gpu_card(struct ledger *l, uint32_t node, uint32_t index, uint32_t card);
 /* How close its GPUs are to each other; owned from here on, NULL: nobody has said. */
 void ledger_gpus_near(struct ledger *l, uint32_t node, struct closeness *near);
+/* Its agent has said how close they are, or that it does not know. */
+void ledger_near_told(struct ledger *l, uint32_t node);
 const struct closeness *ledger_near(const struct ledger *l, uint32_t node);
 void ledger_accept(struct ledger *l, uint32_t node, bool accept); /* new nodes do not */
 bool ledger_accepts(const struct ledger *l, uint32_t node);
@@ -132,6 +134,14 @@ uint32_t ledger_user(
 /* So many tasks with such a request were submitted (mix.h). True: that makes another mix, and the
  * best places are others. */
 bool ledger_note_asked(struct ledger *l, const struct ask *ask, uint64_t tasks);
+
+/* So many GPUs of that type, whichever they are, have a part of alternative `a` with the links that
+ * it wants; 0: not even all that there are and not out. What is wanted of links alone counts. */
+uint32_t ledger_sure(const struct ledger *l, uint32_t node, const struct request *r, uint32_t a,
+        uint16_t type);
+/* The same of some of its GPUs. */
+uint32_t ledger_sure_of(const struct ledger *l, uint32_t node, uint64_t gpus,
+        const struct request *r, uint32_t a);
 
 /* The sets that a node is in. */
 const uint32_t *ledger_node_sets(const struct ledger *l, uint32_t node, size_t *n);

@@ -13,6 +13,18 @@ static bool empty(const struct record *r)
 	return !r->used && !r->cpus_used && !r->mem_used;
 }
 
+/* Has the node a part among these with the links that are wanted? Who has not told yet may. */
+static bool has_links(const struct ledger *l, uint32_t node, const struct request *r, uint32_t a,
+        uint64_t gpus, bool now)
+{
+	const struct record *rec = &l->nodes[node];
+
+	if (!r->link || (!now && !rec->near && !rec->near_told))
+		return true;
+	return closest_has(
+	        rec->near, gpus, request_part_gpus(r, a), near_link_least(r->link));
+}
+
 /* Can GPUs of `type` (TYPE_ANY: of one type) of that node be a part of alternative `a`: now, or if
  * it were empty? */
 static bool has_part(const struct ledger *l, uint32_t node, const struct ask *ask, uint32_t a,
@@ -37,7 +49,7 @@ static bool has_part(const struct ledger *l, uint32_t node, const struct ask *as
 		        (now || !shares_unknown(l, node, this)))
 			continue;
 		gpus = now ? ledger_gpus_for(l, node, this, &wish) : ledger_gpus_of(l, node, this);
-		if (mask_count(gpus) >= part)
+		if (mask_count(gpus) >= part && has_links(l, node, r, a, gpus, now))
 			return true;
 	}
 	return false;
@@ -159,7 +171,8 @@ static void draw_close(const struct search *s, struct place *place)
 {
 	const struct record *r = &s->l->nodes[place->node];
 
-	if (!r->near_matters || !(place->gpus & r->near->known) ||
+	if (!r->near_matters ||
+	        !(ledger_gpus_free(s->l, place->node, place->type) & r->near->known) ||
 	        share_wished(&s->ask->gpus->share))
 		return;
 	place->gpus = closest(
@@ -191,12 +204,21 @@ static bool empty_and_fit(const struct search *s, uint32_t node)
 	return empty(&s->l->nodes[node]) && !find_refuses(s->find, s->ask, &whole);
 }
 
+static uint64_t worth(void *arg, uint32_t node);
+
+/* Has it the links that are wanted, among what is free? What that is worth is kept, and says it. */
+static bool links_enough(const struct search *s, uint32_t node)
+{
+	return s->gpus < 2 || closest_worst(worth((void *)s, node)) >=
+	                              near_link_least(s->ask->gpus->link);
+}
+
 /* Beside the set of nodes that the request allows. */
 bool search_may_use(const struct search *s, uint32_t node)
 {
 	const struct request *r = s->ask->gpus;
 
-	return (!r->exclusive || empty_and_fit(s, node)) &&
+	return (!r->link || links_enough(s, node)) && (!r->exclusive || empty_and_fit(s, node)) &&
 	       (!s->preferred_only || request_prefers(r, node));
 }
 
@@ -266,7 +288,7 @@ static struct capacity_want search_want(struct search *s)
 		.spread = s->find->spread,
 		.only = r->allowed,
 		.n_only = r->n_allowed,
-		.test = r->exclusive || s->preferred_only ? may_use : NULL,
+		.test = r->exclusive || r->link || s->preferred_only ? may_use : NULL,
 		.aside = s->find->test ? may_use_aside : NULL,
 		.worth = near_matters(s) ? worth : NULL,
 		.arg = s };

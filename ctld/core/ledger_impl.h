@@ -39,6 +39,7 @@ struct record {
 	uint64_t stamp;         /* another one whenever something about it has changed */
 	bool accept, aside;
 	bool told;      /* what its GPUs have: by their driver */
+	bool near_told; /* ledger_near_told() */
 	uint32_t *sets; /* owned */
 	size_t n_sets;
 	struct capacity_slot *slots; /* owned: where it stands in each set, by kind */

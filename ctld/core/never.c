@@ -385,6 +385,17 @@ static uint32_t unfit(const struct survey *s)
 	return CONF_NONE;
 }
 
+/* Would it do without the links that are wanted? */
+static bool links_alone(const struct survey *s)
+{
+	struct request anyhow = *s->ask->gpus;
+	struct ask ask = *s->ask;
+
+	anyhow.link = NEAR_LINK_ANY;
+	ask.gpus = &anyhow;
+	return s->ask->gpus->link && could_ever(s->core, (uint32_t)(s->p - s->core->conf->partitions), &ask);
+}
+
 static int too_few(const struct survey *s, struct error *err)
 {
 	const struct request *r = s->ask->gpus;
@@ -396,6 +407,11 @@ static int too_few(const struct survey *s, struct error *err)
 		most = n > most ? n : most;
 	} while (++a < r->n);
 	say_part(s->ask, part, sizeof(part));
+	if (links_alone(s))
+		return error_set(err, ERR_JOB_NEVER,
+		        "--gpu-link=%s: no%s of %s ha%s %s so close to each other",
+		        near_link_word(r->link), r->nodes_min > 1 ? "t enough nodes" : " node",
+		        s->where, r->nodes_min > 1 ? "ve" : "s", part);
 	if (r->nodes_max == 1)
 		return error_set(
 		        err, ERR_JOB_NEVER, "no node of %s has %s together", s->where, part);

@@ -79,6 +79,9 @@ struct plan_part plan_part(const struct plan *p, const struct plan_want *w, uint
 
 	if (r->n)
 		part.gpus = request_part_gpus(r, w->find.alternative);
+	/* Which will be free nobody knows: so many that it is among them. */
+	if (r->link)
+		part.gpus = ledger_sure(p->ledger, node, r, w->find.alternative, w->find.type);
 	if (r->exclusive) {
 		part.gpus = (uint32_t)__builtin_popcountll(
 		        ledger_gpus_of(p->ledger, node, w->find.type));
@@ -204,6 +207,8 @@ bool plan_may_use(const struct plan *p, const struct plan_want *w, uint32_t node
 
 	if (!ledger_accepts(p->ledger, node) || !request_allows(r, node) ||
 	        !ledger_could_fit_part(p->ledger, node, &w->ask, w->find.alternative, w->find.type))
+		return false;
+	if (r->link && !ledger_sure(p->ledger, node, r, w->find.alternative, w->find.type))
 		return false;
 	if (!w->find.n_unfit)
 		return true;

@@ -156,6 +156,9 @@ void plan_room(struct plan *p, uint32_t node, const struct plan_kind *kind, usec
 
 struct plan_kind plan_kind(const struct plan_want *want);
 
+/* Which GPUs of the node do when the runs marked `gone` have ended and nothing else has? */
+uint64_t plan_free_without(const struct plan *p, uint32_t node, const struct plan_kind *kind,
+        const struct held *v, const bool *gone, size_t n);
 /* How many GPUs of the node do when the runs marked `gone` have ended and nothing else has? */
 uint32_t plan_cards_without(const struct plan *p, uint32_t node, const struct plan_kind *kind,
         const struct held *v, const bool *gone, size_t n);

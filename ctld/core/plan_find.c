@@ -259,7 +259,7 @@ static bool gang_at(
 			struct plan_part part = plan_part(p, w, choice.v[i].node);
 			struct place place;
 
-			if (!r->exclusive)
+			if (!r->exclusive && !r->link)
 				part.gpus = choice.v[i].gpus;
 			place = plan_place(p, w, choice.v[i].node, &part);
 			places_add(&found->places, &place);

@@ -178,11 +178,10 @@ uint32_t plan_cards_when(const struct plan *p, uint32_t node, const struct plan_
 	return n;
 }
 
-uint32_t plan_cards_without(const struct plan *p, uint32_t node, const struct plan_kind *kind,
+uint64_t plan_free_without(const struct plan *p, uint32_t node, const struct plan_kind *kind,
         const struct held *v, const bool *gone, size_t n)
 {
-	uint64_t now = ledger_gpus_for(p->ledger, node, kind->type, &kind->wish), left;
-	uint32_t cards = (uint32_t)__builtin_popcountll(now);
+	uint64_t now = ledger_gpus_for(p->ledger, node, kind->type, &kind->wish), left, all = now;
 	struct share share;
 	size_t i;
 
@@ -196,11 +195,17 @@ uint32_t plan_cards_without(const struct plan *p, uint32_t node, const struct pl
 			if (!gone[i] || !(v[i].cards & left & -left) ||
 			        !card_release(&card, &v[i].share, &share))
 				continue;
-			cards++;
+			all |= left & -left;
 			break;
 		}
 	}
-	return cards;
+	return all;
+}
+
+uint32_t plan_cards_without(const struct plan *p, uint32_t node, const struct plan_kind *kind,
+        const struct held *v, const bool *gone, size_t n)
+{
+	return (uint32_t)__builtin_popcountll(plan_free_without(p, node, kind, v, gone, n));
 }
 
 /* What there is at one moment, for all slots that count but those of `but`. */

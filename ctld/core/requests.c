@@ -366,6 +366,7 @@ static struct request *request_new(struct requests *rs, const struct shape *s)
 	r->per_node = s->per_node;
 	r->exclusive = s->exclusive;
 	r->gpu_mem_min_mb = s->gpu_mem_min_mb;
+	r->link = s->link;
 	r->share = s->share;
 	r->gpu_mem_burst_mb = s->gpu_mem_burst_mb;
 	r->constraint = strings_keep(rs->strings, s->constraint);

@@ -9,6 +9,7 @@
 #ifndef CTLD_CORE_REQUESTS_H
 #define CTLD_CORE_REQUESTS_H
 
+#include "common/near.h"
 #include "ctld/core/cards.h"
 #include "ctld/core/event.h"
 #include "ctld/core/strings.h"
@@ -41,6 +42,7 @@ struct request {
 	bool per_node;                 /* each node gives `count`; only gangs with GPUs */
 	bool exclusive;
 	uint64_t gpu_mem_min_mb;
+	enum near_link link;                          /* between each two GPUs of a node */
 	struct share_wish share;                      /* of each GPU; none: all of it */
 	uint64_t gpu_mem_burst_mb;                    /* more of each, as long as nobody has it */
 	const char *constraint, *prefer;              /* kept; features (nodefilter.h); "" none */

@@ -277,6 +277,7 @@ static void write_place(struct shape *s)
 	say(&text, "", s->exclusive ? "exclusive" : "");
 	if (s->gpu_mem_min_mb)
 		strbuf_addf(&text, " mem_min=%llu", (unsigned long long)s->gpu_mem_min_mb);
+	say(&text, "link", near_link_word(s->link));
 	if (s->share.mem_mb)
 		strbuf_addf(&text, " gpu_mem=%llu", (unsigned long long)s->share.mem_mb);
 	if (s->gpu_mem_burst_mb)
@@ -294,6 +295,30 @@ static void write_place(struct shape *s)
 	strbuf_free(&text);
 }
 
+/* Where GPUs of a node are counted, and whole. */
+static int read_link(struct shape *s, const struct submit_job *job, struct error *err)
+{
+	const char *word = near_link_word((enum near_link)job->gpu_link);
+
+	if (job->gpu_link >= NEAR_LINK_COUNT)
+		return error_set(err, ERR_JOB_SPEC, "--gpu-link: there is no %u", job->gpu_link);
+	s->link = (enum near_link)job->gpu_link;
+	if (!s->link)
+		return 0;
+	if (!s->n)
+		return error_set(err, ERR_JOB_SPEC, "--gpu-link=%s: the job asks for no GPU", word);
+	if (share_wished(&s->share))
+		return error_set(err, ERR_JOB_SPEC,
+		        "--gpu-link=%s: is of whole GPUs, and the job wants parts", word);
+	if (s->exclusive)
+		return error_set(err, ERR_JOB_SPEC,
+		        "--gpu-link=%s: with --exclusive a job has all GPUs of its nodes", word);
+	if (s->nodes_max > 1 && !s->per_node)
+		return error_set(err, ERR_JOB_SPEC,
+		        "--gpu-link=%s: on several nodes it needs --gpus-per-node", word);
+	return 0;
+}
+
 int shape_read(
         struct shape *s, const struct submit_job *job, struct shape_memo *memo, struct error *err)
 {
@@ -308,7 +333,8 @@ int shape_read(
 	        read_features("--prefer", job->prefer, &s->prefer, err) < 0 ||
 	        read_hostlist(memo, "--nodelist", job->nodelist, &s->nodelist, &named, err) < 0 ||
 	        read_hostlist(memo, "--exclude", job->exclude, &s->exclude, &excluded, err) < 0 ||
-	        read_counts(s, job, named, err) < 0 || read_licences(s, job->licences, err) < 0)
+	        read_counts(s, job, named, err) < 0 || read_link(s, job, err) < 0 ||
+	        read_licences(s, job->licences, err) < 0)
 		goto fail;
 	if (s->gpu_mem_min_mb && !s->n) {
 		error_set(err, ERR_JOB_SPEC, "--gpu-mem-min=%s: the job asks for no GPU",
@@ -409,6 +435,13 @@ static bool parse_word(struct submit_job *job, char *word)
 	if (!strcmp(word, "mem_min") && parse_number(value, UINT64_MAX, &n)) {
 		job->gpu_mem_min_mb = n;
 		return true;
+	}
+	if (!strcmp(word, "link")) {
+		enum near_link link;
+		bool ok = near_link_parse(value, &link, NULL) == 0;
+
+		job->gpu_link = link;
+		return ok;
 	}
 	if (!strcmp(word, "gpu_mem") && parse_number(value, UINT64_MAX, &n)) {
 		job->gpu_mem_mb = n;

@@ -3,7 +3,7 @@
  * From a submit or from a row, the same: what is asked for in numbers, and as two texts that are
  * equal for equal shapes. The text of the GPUs: "h100:2|l40s:4", "any:2", "". The text of the place
  * is words in a fixed order, each only where it says something:
- *	nodes=2-4 per_node exclusive mem_min=81920 gpu_mem=20480 gpu_burst=30720
+ *	nodes=2-4 per_node exclusive mem_min=81920 link=nvlink gpu_mem=20480 gpu_burst=30720
  *	gpu_share=250 constraint=nvlink&(ib|fast) prefer=new nodelist=n[1-2] exclude=n7
  *licences=other:1,trtllm:2 Hostlists are sorted and compressed, licences sorted. Nothing here knows
  *a configuration.
@@ -25,6 +25,7 @@ struct shape {
 	uint32_t nodes_min, nodes_max; /* 1 or more */
 	bool per_node, exclusive;
 	uint64_t gpu_mem_min_mb, gpu_mem_burst_mb;
+	enum near_link link;
 	struct share_wish share;
 	char *constraint, *prefer, *nodelist, *exclude; /* owned; never NULL */
 	size_t n_licences;

@@ -593,6 +593,11 @@ static void drop_mem_min(struct submit_job *in)
 	in->gpu_mem_min_mb = 0;
 }
 
+static void drop_link(struct submit_job *in)
+{
+	in->gpu_link = NEAR_LINK_ANY;
+}
+
 static void drop_exclusive(struct submit_job *in)
 {
 	in->exclusive = false;
@@ -607,6 +612,7 @@ static const struct {
 	{ "--exclude=", drop_exclude },
 	{ "--licenses=", drop_licences },
 	{ "--gpu-mem-min=0", drop_mem_min },
+	{ "--gpu-link=any", drop_link },
 	{ "--exclusive=no", drop_exclusive },
 };
 

@@ -21,7 +21,8 @@
  *	                                each type with it: fewer GPUs less; not if as many of
  *	                                that type are suggested alone
  *	an option left out              each for itself: --constraint, --nodelist, --exclude,
- *	                                --licenses, --gpu-mem-min, --exclusive
+ *	                                --licenses, --gpu-mem-min, --gpu-link,
+ *	                                --exclusive
  *
  * No smaller change of the same kind starts the job, and none of a kind that is said to have been
  * tried without success; test_suggest shows it by trying all. Between kinds the order is one of

@@ -342,8 +342,9 @@ static bool take_offers(struct search *s, struct victims *v, uint32_t wanted, si
 			v->at++;
 		}
 		part = plan_part(s->scene->plan, s->want, o->node);
-		place = plan_place(s->scene->plan, s->want, o->node, &part);
 		o->taken = victims_make_room(s, o->node, &cost);
+		part.gpus = o->taken ? victims_gpus(s, &part) : part.gpus;
+		place = plan_place(s->scene->plan, s->want, o->node, &part);
 		if (o->taken) {
 			add_victims(s);
 			places_add(places, &place);

@@ -81,6 +81,9 @@ size_t victims_number(const struct search *s, uint64_t job);
  * enough? */
 bool victims_met(struct search *s, uint32_t node, uint64_t but, struct plan_room *room,
         struct plan_part *part);
+/* How many GPUs must be kept there for it, as it is looked at; 0: it is not among those that will
+ * be free. More than it takes where links are wanted and others may have some of them before. */
+uint32_t victims_gpus(const struct search *s, const struct plan_part *part);
 /* Whom else to stop so that there is room on the node: the chosen of s->v, and what they cost
  * together. False: it cannot be. */
 bool victims_make_room(struct search *s, uint32_t node, struct cost *cost);

@@ -36,10 +36,27 @@ static int by_cost(const void *x, const void *y)
 	return a->held->job > b->held->job ? -1 : a->held->job < b->held->job; /* newest first */
 }
 
-static bool met(const struct plan_room *room, const struct plan_part *part)
+uint32_t victims_gpus(const struct search *s, const struct plan_part *part)
 {
-	return room->gpus >= (int64_t)part->gpus && room->cpus >= (int64_t)part->cpus &&
-	       room->mem_mb >= (int64_t)part->mem_mb;
+	const struct request *r = s->want->ask.gpus;
+	const struct plan_kind kind = plan_kind(s->want);
+
+	if (!r->link)
+		return part->gpus;
+	return ledger_sure_of(s->scene->ledger, s->here.node,
+	        plan_free_without(s->scene->plan, s->here.node, &kind, s->here.v, s->here.gone,
+	                s->here.n),
+	        r, s->want->find.alternative);
+}
+
+static bool met(const struct search *s, const struct plan_room *room, const struct plan_part *part)
+{
+	uint32_t gpus;
+
+	if (room->cpus < (int64_t)part->cpus || room->mem_mb < (int64_t)part->mem_mb)
+		return false;
+	gpus = victims_gpus(s, part);
+	return (gpus || !part->gpus) && room->gpus >= (int64_t)gpus;
 }
 
 static uint32_t cards(const struct search *s)
@@ -78,7 +95,7 @@ void victims_look_at(struct search *s, uint32_t node)
 	here->node = node;
 	here->v = plan_held(s->scene->plan, node, &here->n);
 	here->n = here->n < MAX_ON_NODE ? here->n : MAX_ON_NODE;
-	here->by_card = share_wished(&s->want->ask.gpus->share);
+	here->by_card = share_wished(&s->want->ask.gpus->share) || s->want->ask.gpus->link;
 	for (i = 0; i < here->n; i++) {
 		here->gone[i] = plan_run_end(s->scene->plan, here->v[i].end) <= s->start;
 		here->by_card |= here->v[i].share.charge > 0;
@@ -180,7 +197,7 @@ static bool choose(struct search *s, struct plan_room *room, const struct plan_p
 	uint16_t type = s->want->find.type;
 	size_t i;
 
-	for (i = 0; i < s->n && !met(room, part); i++) {
+	for (i = 0; i < s->n && !met(s, room, part); i++) {
 		struct candidate *c = &s->v[i];
 
 		if (c->reason == PREEMPT_RECLAIM &&
@@ -196,7 +213,7 @@ static bool choose(struct search *s, struct plan_room *room, const struct plan_p
 		if (s->v[i].chosen && s->v[i].held->path)
 			gates_take(gates, s->v[i].held->path, s->v[i].held->need);
 	}
-	return met(room, part);
+	return met(s, room, part);
 }
 
 static void let_go(struct search *s, struct plan_room *room, const struct plan_part *part)
@@ -209,11 +226,22 @@ static void let_go(struct search *s, struct plan_room *room, const struct plan_p
 		if (!c->chosen)
 			continue;
 		add_held(s, room, c->held, false);
-		if (met(room, part))
+		if (met(s, room, part))
 			c->chosen = false;
 		else
 			add_held(s, room, c->held, true);
 	}
+}
+
+/* What it takes there, without what is kept for links. */
+static struct plan_part least_part(const struct search *s, uint32_t node)
+{
+	const struct request *r = s->want->ask.gpus;
+	struct plan_part part = plan_part(s->scene->plan, s->want, node);
+
+	if (r->link)
+		part.gpus = request_part_gpus(r, s->want->find.alternative);
+	return part;
 }
 
 /* It should have ended long ago: nobody knows when it will, and nobody is stopped to wait for it.
@@ -237,7 +265,7 @@ bool victims_met(struct search *s, uint32_t node, uint64_t but, struct plan_room
 	const struct held *held;
 	size_t i;
 
-	*part = plan_part(plan, s->want, node);
+	*part = least_part(s, node);
 	plan_room(plan, node, &kind, s->start, end, s->want->key, false, room);
 	victims_look_at(s, node);
 	held = s->here.v;
@@ -247,7 +275,7 @@ bool victims_met(struct search *s, uint32_t node, uint64_t but, struct plan_room
 		if (held[i].end > s->start && held[i].job != but && victims_number(s, held[i].job))
 			add_held(s, room, &held[i], true);
 	}
-	return met(room, part);
+	return met(s, room, part);
 }
 
 /* Is there too little even if all had gone who will have, or may be stopped? Most nodes are done
@@ -256,7 +284,7 @@ static bool hopeless(struct search *s, uint32_t node)
 {
 	const struct ledger *ledger = s->scene->ledger;
 	const struct plan_kind kind = plan_kind(s->want);
-	const struct plan_part part = plan_part(s->scene->plan, s->want, node);
+	const struct plan_part part = least_part(s, node);
 	uint64_t cards = 0, mem_mb = ledger_mem_free_mb(ledger, node);
 	uint64_t cpus = ledger_cpus_free(ledger, node);
 	usec_t retry = s->retry;

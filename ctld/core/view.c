@@ -258,6 +258,7 @@ static void view(
 		.exclusive = i->gpus->exclusive,
 		.cost_max = job_cost_max(core, i),
 		.gpu_mem_min_mb = i->gpus->gpu_mem_min_mb,
+		.gpu_link = i->gpus->link,
 		.gpu_mem_mb = i->gpus->share.mem_mb,
 		.gpu_mem_burst_mb = i->gpus->gpu_mem_burst_mb,
 		.gpu_share_milli = i->gpus->share.milli,

@@ -36,7 +36,7 @@ struct tally {
 	struct named drained, down, unknown, invalid; /* of those that could */
 	/* Of those that could and accept work, the first thing short; others: room only on GPUs
 	 * that other users' jobs share. */
-	uint32_t no_gpus, others, no_cpus, no_mem;
+	uint32_t no_gpus, no_links, others, no_cpus, no_mem;
 	uint32_t fits;
 	struct spare most[NAMED]; /* of no_gpus: who has the most left, most first */
 };
@@ -131,8 +131,11 @@ static void tally_node(const struct core *core, uint32_t n, const struct ask *as
 	const struct node *node = nodes_at(core->nodes, n);
 	struct ask gpus_only = { .gpus = ask->gpus, .user = ask->user };
 	struct ask whose_ever = { .gpus = ask->gpus };
+	struct request anyhow = *ask->gpus;
+	struct ask not_linked = { .gpus = &anyhow };
 	bool accepts = ledger_accepts(core->ledger, n);
 
+	anyhow.link = NEAR_LINK_ANY;
 	if (!any_alternative(core->ledger, n, ask, could_fit))
 		return;
 	t->could++;
@@ -147,6 +150,10 @@ static void tally_node(const struct core *core, uint32_t n, const struct ask *as
 			note(&t->drained, n);
 	} else if (any_alternative(core->ledger, n, ask, ledger_fits_part)) {
 		t->fits++;
+	} else if (ask->gpus->link &&
+	           !any_alternative(core->ledger, n, &whose_ever, ledger_fits_part) &&
+	           any_alternative(core->ledger, n, &not_linked, ledger_fits_part)) {
+		t->no_links++;
 	} else if (!any_alternative(core->ledger, n, &whose_ever, ledger_fits_part)) {
 		t->no_gpus++;
 		note_spare(core, ask->gpus, n, t);
@@ -223,6 +230,8 @@ static void say_tally(const struct core *core, const struct tally *t, const stru
 	        part ? "node has less left of a GPU" : "node has fewer free",
 	        part ? "nodes have less left of a GPU" : "nodes have fewer free");
 	add_most(core, r, list, sizeof(list), t);
+	add(list, sizeof(list), t->no_links, "node has as many free, not so linked",
+	        "nodes have as many free, not so linked");
 	add(list, sizeof(list), t->others, "node has only GPUs of other users' jobs left",
 	        "nodes have only GPUs of other users' jobs left");
 	add(list, sizeof(list), t->no_cpus, "node has too few free CPUs",

@@ -88,6 +88,7 @@ FIELD(REQUEUE_DELAY);
 FIELD(NO_REQUEUE);
 FIELD(WARNING);
 FIELD(LABELS);
+FIELD(GPU_LINK);
 #undef FIELD
 
 SAME(CONF_PARTITION_UP + 1, PARTITION_CONTROL__STATE__UP);
@@ -160,6 +161,8 @@ static int take_gpus(const Gpusched__JobRequest *r, struct submit_job *out, stru
 
 static int check_numbers(const Gpusched__JobRequest *r, struct error *err)
 {
+	enum near_link link;
+
 	if (r->cpus > WIRE_CPUS_MAX)
 		return above("CPUs", r->cpus, WIRE_CPUS_MAX, err);
 	if (r->mem_mb > WIRE_MEM_MB_MAX)
@@ -188,6 +191,8 @@ static int check_numbers(const Gpusched__JobRequest *r, struct error *err)
 		return above("memory of a GPU in MiB", r->gpu_mem_burst_mb, WIRE_MEM_MB_MAX, err);
 	if (r->gpu_share_milli > 1000)
 		return above("thousandths of a GPU", r->gpu_share_milli, 1000, err);
+	if (near_link_parse(r->gpu_link, &link, err) < 0)
+		return error_wrap(err, "--gpu-link=%.40s", r->gpu_link);
 	if (r->gpu_mem_min_mb > WIRE_MEM_MB_MAX)
 		return above("memory of a GPU in MiB", r->gpu_mem_min_mb, WIRE_MEM_MB_MAX, err);
 	if (r->nice > NICE_MAX || r->nice < -NICE_MAX)
@@ -226,10 +231,14 @@ static int check_texts(const Gpusched__JobRequest *r, struct error *err)
 
 static void take_places(const Gpusched__JobRequest *r, struct submit_job *out)
 {
+	enum near_link link;
+
 	out->nodes_min = r->nodes_min;
 	out->nodes_max = r->nodes_max;
 	out->gpus_per_node = r->gpus_per_node;
 	out->gpu_mem_min_mb = r->gpu_mem_min_mb;
+	near_link_parse(r->gpu_link, &link, NULL);
+	out->gpu_link = link;
 	out->gpu_mem_mb = r->gpu_mem_mb;
 	out->gpu_share_milli = r->gpu_share_milli;
 	out->gpu_mem_burst_mb = r->gpu_mem_burst_mb;

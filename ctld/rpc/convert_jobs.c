@@ -143,6 +143,7 @@ static void fill_request(Gpusched__Job *m, const struct job_view *view, struct a
 	m->gpus_per_node = view->gpus_per_node;
 	m->exclusive = view->exclusive;
 	m->gpu_mem_min_mb = view->gpu_mem_min_mb;
+	m->gpu_link = (char *)near_link_word(view->gpu_link);
 	m->gpu_mem_mb = view->gpu_mem_mb;
 	m->gpu_share_milli = view->gpu_share_milli;
 	m->gpu_mem_burst_mb = view->gpu_mem_burst_mb;

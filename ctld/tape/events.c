@@ -102,6 +102,7 @@ static const struct field job_fields[] = {
 	NUMBER(struct submit_job, nodes_max),
 	NUMBER(struct submit_job, gpus_per_node),
 	NUMBER(struct submit_job, gpu_mem_min_mb),
+	NUMBER(struct submit_job, gpu_link),
 	NUMBER(struct submit_job, gpu_mem_mb),
 	NUMBER(struct submit_job, gpu_mem_burst_mb),
 	NUMBER(struct submit_job, gpu_share_milli),

@@ -343,8 +343,24 @@ def test_close_as_written():
         assert [g["index"] for g in listed if g["runs"]] == [0, 2]
         assert "\nGPU0      X     -   NV4     -\n" in c.run("gctl", "show", "node", "n1").stdout
         assert 'gpu_near = [ "NV4:0,2", "NV4:1,3" ]' in c.run("gctl", "show", "config").stdout
+        # one of the other pair goes: no pair is left for who wants one
+        single = c.submit("while [ ! -e go ]; do sleep 0.05; done", "--gpus=h100:1")
+        c.wait_state(single, "RUNNING")
+        refused = c.run("gsubmit", "--gpus=h100:3", "--gpu-link=nvlink", "--wrap", "true", check=False)
+        assert refused.returncode and "--gpu-link=nvlink: no node of " in refused.stderr and "so close to each other" in refused.stderr
+        refused = c.run("gsubmit", "--gpus=h100:2", "--gpu-link=fast", "--wrap", "true", check=False)
+        assert refused.returncode == 2 and "--gpu-link=fast: must be nvlink, pcie, numa or any" in refused.stderr
+        pair, other = (c.submit("true", "--gpus=h100:2", "--gpu-link=nvlink", "--time=1:00:00") for _ in range(2))
+        why = c.run("gqueue", "--why", str(pair)).stdout
+        assert "It wants GPUs linked by nvlink or closer." in " ".join(why.split())
+        c.run("gctl", "update", str(other), "--gpus=h100:1", "--gpu-link=any")
+        c.wait_state(other, "COMPLETED")
+        assert c.state(pair) == "PENDING"
+        asked = json.loads(c.run("gqueue", "--json").stdout)["jobs"]
+        assert [j["gpu_link"] for j in asked if j["id"] == pair] == ["nvlink"]
         (c.dir / "jobs/go").touch()
-        c.wait_state(held, "COMPLETED")
+        for job in (held, pair):
+            c.wait_state(job, "COMPLETED")
 
 
 def test_taken_as_found(machine):

@@ -118,6 +118,9 @@ static void type_option(struct typed *t, char *word)
 		t->fields |= UPDATE_GPU_MEM;
 	} else if (!strcmp(word, "--gpu-share")) {
 		type_percent(t, value);
+	} else if (!strcmp(word, "--gpu-link")) {
+		assert_string_equal(value, "any");
+		t->fields |= UPDATE_GPU_LINK;
 	} else if (!strcmp(word, "--gpu-mem-min")) {
 		assert_string_equal(value, "0");
 		t->fields |= UPDATE_GPU_MEM_MIN;

@@ -283,6 +283,59 @@ static void words(void **state)
 	assert_true(near_of(1, NEAR_UNKNOWN) > near_of(0, NEAR_PIX));
 }
 
+/* --- what is demanded ------------------------------------------------------------------------ */
+
+/* So many that any so many of `from` have `n` of which each two are as close; 0: not even all. */
+static uint32_t sure_by_force(const struct closeness *c, uint64_t from, uint32_t n, long least)
+{
+	uint32_t most = 0;
+	bool all = false;
+
+	for (uint64_t set = from;; set = (set - 1) & from) {
+		bool has = false;
+
+		for (uint64_t some = set; !has; some = (some - 1) & set) {
+			has = (uint32_t)__builtin_popcountll(some) == n &&
+			      worth_of(c, from, some).v[0] >= least;
+			if (!some)
+				break;
+		}
+		all |= set == from && has;
+		if (!has && (uint32_t)__builtin_popcountll(set) > most)
+			most = (uint32_t)__builtin_popcountll(set);
+		if (!set)
+			break;
+	}
+	return all ? most + 1 : 0;
+}
+
+static void surely(void **state)
+{
+	unsigned more = 0;
+
+	(void)state;
+	for (int round = 0; round < 3000; round++) {
+		bool tree = round % 3 != 0;
+		uint32_t size = 2 + chance(6), n, sure, is;
+		struct closeness *c = random_machine(size, tree);
+		near_t least = near_link_least((enum near_link)(1 + chance(tree ? 2 : 3)));
+		uint64_t from = 0;
+
+		while (__builtin_popcountll(from) < 2)
+			from = chance(1u << size);
+		n = 2 + chance((uint32_t)__builtin_popcountll(from) - 1);
+		sure = closest_sure(c, from, n, least);
+		is = sure_by_force(c, from, n, least);
+		assert_int_equal(closest_has(c, from, n, least), is > 0);
+		if (tree ? sure != is : !sure != !is || sure < is)
+			fail_msg("round %d: %u of %#llx at %u: %u, and it is %u", round, n,
+			        (unsigned long long)from, (unsigned)least, sure, is);
+		more += sure > n;
+		free(c);
+	}
+	assert_true(more > 300);
+}
+
 /* --- between nodes --------------------------------------------------------------------------- */
 
 static const char *const machines_written[] = { "", "gpu_near = [ \"NV18:0-7\", \"PHB:0-7\" ];",
@@ -322,7 +375,7 @@ static void rank(const struct ledger *l, uint32_t node, uint32_t n, bool spread,
 	rank[5] = more * (long)node;
 }
 
-static uint32_t best_of(const struct ledger *l, uint32_t nodes, uint32_t n, bool spread)
+static uint32_t best_of(const struct ledger *l, uint32_t nodes, uint32_t n, bool spread, near_t least)
 {
 	long best[8] = { 0 }, this[8] = { 0 };
 	uint32_t where = NODE_LEFT;
@@ -333,6 +386,8 @@ static uint32_t best_of(const struct ledger *l, uint32_t nodes, uint32_t n, bool
 		if (__builtin_popcountll(ledger_gpus_free(l, i, 0)) < (int)n)
 			continue;
 		rank(l, i, n, spread, this);
+		if (n > 1 && this[1] < least)
+			continue;
 		for (int k = 0; k < 6 && !order; k++)
 			order = this[k] < best[k] ? -1 : this[k] > best[k];
 		if (where != NODE_LEFT && order <= 0)
@@ -376,17 +431,22 @@ static void between_nodes(void **state)
 			uint32_t n = 1 + chance(4), where;
 			struct find find = { .type = 0, .spread = chance(2), .test = allows };
 			struct ask ask = { .cpus = chance(2) };
-			char gpus[16];
+			enum near_link link;
+			char gpus[16], text_of[32];
 
 			snprintf(gpus, sizeof(gpus), "h100:%u", n);
-			ask.gpus = requests_parse(rs, gpus, "", NULL);
-			where = best_of(l, nodes, n, find.spread);
+			link = (enum near_link)(chance(2) ? chance(NEAR_LINK_COUNT) : 0);
+			snprintf(text_of, sizeof(text_of), "%s%s", link ? "link=" : "", near_link_word(link));
+			ask.gpus = requests_parse(rs, gpus, text_of, NULL);
+			where = best_of(l, nodes, n, find.spread, near_link_least(link));
 			assert_int_equal(ledger_find(l, 0, &ask, &find, &places), where != NODE_LEFT);
 			if (where != NODE_LEFT) {
 				if (places.v[0].node != where)
 					fail_msg("round %d: node %u, and %u is better", round,
 					        places.v[0].node, where);
 				found++;
+				if (n > 1)
+					assert_true(!link || closeness_worst(ledger_near(l, where), places.v[0].gpus) >= near_link_least(link));
 				if (chance(2)) /* else the best stays, and is another one later */
 					places.v[0].gpus = 1ull << __builtin_ctzll(places.v[0].gpus);
 				ledger_take(l, &places.v[0]);
@@ -660,13 +720,103 @@ static void demanded(void **state)
 	}
 }
 
+static uint64_t submit_linked(struct world *w, const char *partition, const char *gpus, enum near_link link)
+{
+	struct submit_job job = world_job(w, gpus);
+
+	job.gpu_link = link;
+	job.partition = partition;
+	return world_submit_job(w, &job, 1000);
+}
+
+#define LINKED                                                                                  \
+	"cluster = \"test\"; controller = { host = \"h\"; };\n"                                 \
+	"gpu_types = ( { name = \"h100\"; mem = \"80G\"; } );\n"                                \
+	"nodes = ( { name = \"n0\"; cpus = 8; gpus = \"h100:8\"; gpu_near = [ \"NV4:0,1\", \"NV4:2,3\", " \
+	"\"NV4:4,5\", \"NV4:6,7\", \"NODE:0-3\", \"NODE:4-7\" ]; } );\n"                        \
+	"partitions = ( { name = \"batch\"; nodes = \"ALL\"; default = true; preempt_mode = \"requeue\"; }, " \
+	"{ name = \"urgent\"; nodes = \"ALL\"; tier = 5; preempt_mode = \"off\"; } );\n"
+
+/* The node with a job on each GPU: jobs[i] on GPU i. */
+static struct world *full(uint64_t jobs[8])
+{
+	struct world *w = world_new(LINKED);
+
+	devices_found(w, NULL);
+	for (uint32_t i = 0; i < 8; i++) {
+		uint64_t id = world_submit(w, "h100:1");
+
+		jobs[__builtin_ctzll(world_view(w, id).gpu_set)] = id;
+		world_run_starts(w, id);
+	}
+	return w;
+}
+
+static void links_wanted(void **state)
+{
+	uint64_t jobs[8], pair;
+	struct world *w = full(jobs);
+	struct job_why *why = calloc(1, sizeof(*why));
+	size_t any = 0;
+
+	(void)state;
+	/* None ever. */
+	assert_int_equal(submit_linked(w, "batch", "h100:3", NEAR_LINK_NVLINK), 0);
+	assert_string_equal(w->error.text,
+	        "--gpu-link=nvlink: no node of batch has h100:3 and 1 CPU so close to each other");
+	pair = submit_linked(w, "batch", "h100:2", NEAR_LINK_NVLINK);
+	world_run_ends(w, jobs[0], 0);
+	world_run_ends(w, jobs[2], 0);
+	world_run_ends(w, jobs[4], 0);
+	assert_string_equal(world_state(w, pair), "PENDING");
+	assert_true(core_job_why(w->core, pair, w->now, why));
+	assert_non_null(strstr(why->blockers[0].text, "1 node has as many free, not so linked"));
+	for (size_t i = 0; i < why->n_changes; i++)
+		any += !strcmp(why->changes[i].option, "--gpu-link=any");
+	assert_int_equal(any, 1);
+	world_run_ends(w, jobs[5], 0);
+	assert_string_equal(world_state(w, pair), "CONFIGURING");
+	assert_int_equal(world_view(w, pair).gpu_set, 1 << 4 | 1 << 5);
+	free(why);
+	world_free(w);
+}
+
+/* Whom to stop for a pair: two who are one. */
+static void links_planned(void **state)
+{
+	uint64_t jobs[8], pair, single;
+	struct world *w = full(jobs);
+	uint64_t stopped = 0;
+
+	(void)state;
+	world_clear(w);
+	pair = submit_linked(w, "urgent", "h100:2", NEAR_LINK_NVLINK);
+	for (uint32_t i = 0; i < 8; i++) {
+		if (strcmp(world_state(w, jobs[i]), "RUNNING"))
+			stopped |= 1ull << i;
+	}
+	assert_int_equal(world_effect_count(w, EFFECT_END_RUN), 2);
+	assert_true(stopped == 3 || stopped == 3 << 2 || stopped == 3 << 4 || stopped == 3 << 6);
+	single = submit_linked(w, "batch", "h100:1", NEAR_LINK_ANY);
+	for (uint32_t i = 0; i < 8; i++) {
+		if (stopped >> i & 1)
+			world_run_ends(w, jobs[i], 1);
+	}
+	assert_string_equal(world_state(w, single), "PENDING");
+	assert_int_equal(world_view(w, pair).gpu_set, stopped);
+	world_free(w);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(machines),
 		cmocka_unit_test(brute_force),
 		cmocka_unit_test(many),
+		cmocka_unit_test(surely),
 		cmocka_unit_test(between_nodes),
+		cmocka_unit_test(links_wanted),
+		cmocka_unit_test(links_planned),
 		cmocka_unit_test(words),
 		cmocka_unit_test(as_written),
 		cmocka_unit_test(printed),

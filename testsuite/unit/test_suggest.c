@@ -391,6 +391,7 @@ static void each_drop(struct question *q)
 		{ *q->view.exclude, "--exclude=" },
 		{ *q->view.licences, "--licenses=" },
 		{ q->view.gpu_mem_min_mb, "--gpu-mem-min=0" },
+		{ q->view.gpu_link, "--gpu-link=any" },
 		{ q->view.exclusive, "--exclusive=no" },
 	};
 	size_t i;

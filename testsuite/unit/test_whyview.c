@@ -29,7 +29,7 @@ static Gpusched__GpuCount *counts[] = { &eight, &four, &some };
 	INIT(job), .id = 4812, .name = "embed", .user = "ana", .account = "vision", .qos = "",   \
 	           .partition = "batch", .state = "PENDING", .nodes = "", .tasks = "",           \
 	           .comment = "", .constraint = "", .prefer = "", .nodelist = "", .exclude = "", \
-	           .licences = "", .nodes_min = 1, .nodes_max = 1,                               \
+	           .licences = "", .gpu_link = "", .nodes_min = 1, .nodes_max = 1,               \
 	           .submit_time = NOW - 11 * MINUTE - 40000000
 
 static Gpusched__Job job = { JOB, .n_gpus = 1, .gpus = counts, .cpus = 112, .mem_mb = 1802240,
