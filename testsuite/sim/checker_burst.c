@@ -147,6 +147,15 @@ static const struct run *reclaimed_of(const struct task *task, uint64_t attempt)
 	return run;
 }
 
+/* Of that attempt somebody else may have wanted an end too: then that can be the reason. */
+static bool others_ended_it(struct checker *c, const struct task *task, uint64_t attempt)
+{
+	for (const struct run *run = task->runs; run; run = run->next)
+		if (run->key.attempt == attempt && !ended_by_itself(c, run))
+			return true;
+	return false;
+}
+
 static void check_preempted(struct checker *c, const struct task *task)
 {
 	const struct job *job = task->job;
@@ -154,7 +163,7 @@ static void check_preempted(struct checker *c, const struct task *task)
 	if (!reclaimed_of(task, task->attempt))
 		checker_violated(c, "I25: job %s is PREEMPTED, and nothing of it was reclaimed",
 		        task_label(task));
-	if (task->lent != task->attempt)
+	if (task->lent != task->attempt && !others_ended_it(c, task, task->attempt))
 		checker_violated(
 		        c, "I25: job %s is PREEMPTED, and nobody is told why", task_label(task));
 	if (c->reclaims_again && job->attempts > 1 && last_attempt(task) < job->attempts &&
