@@ -269,6 +269,18 @@ static void wait_for(const struct child *c, pid_t pid, uint64_t timeout_ms)
 		fail(c, "the task prolog ended with exit code %d", WEXITSTATUS(status));
 }
 
+/* While we are root, and see the files that root sees. */
+static void check_before(const struct child *c)
+{
+	const Gpusched__RunProgram *p = program_of(c->launch, PROGRAM_TASK_PROLOG);
+	char *path = p ? record_string(&p->path) : NULL;
+	struct error err;
+
+	if (p && program_recheck(path, &err) < 0)
+		fail(c, "the task prolog is not run: %s", err.text);
+	free(path);
+}
+
 static void run_before(const struct child *c)
 {
 	const Gpusched__RunProgram *p = program_of(c->launch, PROGRAM_TASK_PROLOG);
@@ -377,6 +389,7 @@ void child_run(const Gpusched__LaunchRecord *launch, const struct child_ends *en
 
 	if (child_reset() < 0)
 		fail(&c, "cannot have an OOM score of its own: %s", strerror(errno));
+	check_before(&c);
 	become_job(&c, shepherd);
 	if (ends->n)
 		take_ends(&c);
@@ -390,7 +403,10 @@ void child_run_after(const Gpusched__LaunchRecord *launch, const char *path, pid
 {
 	struct child c = { .launch = launch, .tell = STDERR_FILENO };
 	char *program = xstrdup(path), *argv[] = { program, NULL }, *out;
+	struct error err;
 
+	if (program_recheck(path, &err) < 0)
+		fail(&c, "%s", err.text);
 	become_job(&c, shepherd);
 	if (!launch->interactive) {
 		out = record_string(&launch->output);

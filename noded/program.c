@@ -102,6 +102,11 @@ int program_check(const char *path, bool root, struct error *err)
 	return root ? program_place_check(path, err) : 0;
 }
 
+int program_recheck(const char *path, struct error *err)
+{
+	return geteuid() == 0 ? program_check(path, true, err) : 0;
+}
+
 /* By its letters alone. */
 static bool names_below(const char *path, const char *dir, size_t n)
 {
@@ -195,7 +200,12 @@ static char **program_env(const Gpusched__LaunchRecord *launch, const char *node
 static _Noreturn void execute(const struct program_run *what)
 {
 	char *path = xstrdup(what->path), *argv[] = { path, NULL };
+	struct error err;
 
+	if (program_recheck(path, &err) < 0) {
+		dprintf(STDERR_FILENO, "%s\n", err.text);
+		_exit(EXIT_UNABLE);
+	}
 	if (chdir("/") < 0)
 		_exit(EXIT_UNABLE);
 	umask(022);

@@ -48,6 +48,10 @@ const char *program_name(enum program_kind kind); /* "prolog" */
  * change or replace. -1 with ERR_USAGE and what is wrong. */
 int program_check(const char *path, bool root, struct error *err);
 
+/* Just before it is run, in the process that runs it: has it changed since it was named? Asks where
+ * we are root. -1 with ERR_USAGE. */
+int program_recheck(const char *path, struct error *err);
+
 /* May a program be run that a controller has named? Where `dir` is NULL none may; else one that
  * lies below `dir`, by its letters and with all links followed, and passes program_check(). Returns
  * the path without links, malloc'd, for that is what was looked at; NULL with ERR_USAGE and what

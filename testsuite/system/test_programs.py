@@ -186,9 +186,10 @@ def test_one_after_the_job_that_hangs_is_killed_and_drains_the_node(box, kind):
 
 
 def test_the_owner_s_program_fails_and_the_node_stays(box):
-    (box.dir / "task-prolog.fails").touch()
-    (box.dir / "task-prolog.fails").chmod(0o666)
-    box.dir.chmod(0o777)  # the owner's program removes it
+    fails = box.dir / "task-prolog.fails"
+    fails.touch()
+    os.chown(fails, box.ctld_user.pw_uid, -1)
+    box.dir.chmod(0o1777)  # the owner's program removes it; nobody else's programs may be replaced
     job = run(box, "true")
     box.wait_state(job, "COMPLETED")
     box.dir.chmod(0o755)
@@ -254,3 +255,33 @@ def test_what_others_can_change_is_not_run_as_root(box):
         os.chown(loose, box.ctld_user.pw_uid if mode == 0o755 else 0, 0)
         r = box.run(*box.agent_argv("n1")[:1], *box.agent_argv("n3")[1:], "--prolog", loose, check=False)
         assert r.returncode and text in r.stdout + r.stderr, r.stderr
+
+
+@pytest.mark.skipif(not ROOT, reason="programs are run as the agent's user here")
+@pytest.mark.parametrize("kind", ["prolog", "epilog", "scrub", "health-check"])
+def test_what_others_can_change_by_now_is_not_run_as_root(box, kind):
+    program = box.dir / f"{kind}.sh"
+    program.chmod(0o777)
+    job = None if kind == "health-check" else run(box, "true", "--gpus=1", "--nodelist=n1")
+    wait_until(lambda: "n1" in drained(box), "n1 to be drained")
+    assert f"{kind.replace('-', ' ')} ended with exit code 127: '{program}' can be changed by others than root" in drained(box)["n1"]
+    program.chmod(0o755)
+    if job:
+        assert f"{kind} begins" not in ((box.dir / f"jobs/trace-{job}").exists() and trace(box, job) or ())
+        for node in drained(box):
+            box.run("gctl", "resume", node)
+        box.wait_state(job, "COMPLETED")
+    wait_until(lambda: not drained(box), "n1 to be well")
+
+
+@pytest.mark.skipif(not ROOT, reason="programs are run as the agent's user here")
+def test_what_others_can_change_by_now_is_not_run_as_the_owner(box):
+    (box.dir / "task-prolog.sh").chmod(0o777)
+    job = run(box, "true")
+    why = lambda: box.run("gctl", "show", "job", job).stdout  # noqa: E731
+    wait_until(lambda: "the task prolog is not run: " in why() and "can be changed by others than root" in why(), why)
+    (box.dir / "task-prolog.sh").chmod(0o755)
+    box.wait_state(job, "COMPLETED", "PENDING")
+    box.run("gcancel", job, check=False)  # it may have been held by then
+    for node in drained(box):
+        box.run("gctl", "resume", node)
