@@ -3,8 +3,9 @@
  * One run can fill the spool: its RUN_DIR lies there, and its private /tmp where that is on disk.
  * Then no other could be started, and ends could not be kept over a loss of power. So where less
  * than --spool-min-free is left the launcher looks for who holds it, and ends the run that holds
- * most; its files go with it. Starts wait meanwhile, and the node is drained only where no run has
- * filled the spool: for that it is told as the node's health, and withdrawn when there is room.
+ * most, if that is half of the minimum or more; its files go with it. Starts wait meanwhile, and
+ * the node is drained only where no run has filled the spool: for that it is told as the node's
+ * health, and withdrawn when there is room.
  *
  * Looking for room costs a system call every two seconds; for who holds it a walk over the runs'
  * files, in the thread that removes such files too, only while there is none.
@@ -30,7 +31,7 @@
 
 #define LOOK_S    2
 #define WAIT_US   ((usec_t)60000000) /* so long a start waits */
-#define WORTH     16                 /* who holds less than this part of the minimum is let be */
+#define WORTH     2                  /* who holds less than this part of the minimum is let be */
 #define KEY_SPOOL 2                  /* of worker_submit() */
 #define TEXT_MAX  200
 

@@ -82,6 +82,9 @@ def test_what_no_run_has_filled(spool):
         c.start_ctld()
         c.start_agent("n1", "--spool-min-free=8M", f"--spool={spool.path}")
         c.wait_nodes()
+        small = c.submit("head -c 2M /dev/zero > $GPUSCHED_RUN_DIR/small; echo there; exec sleep 1000", "--output=%j.out")
+        out = c.dir / f"jobs/{small}.out"
+        wait_until(lambda: out.exists() and "there" in out.read_text(), "a run with some files")
         with open(os.path.join(spool.path, "foreign"), "wb") as f:
             f.write(bytes(45 << 20))
 
@@ -93,7 +96,7 @@ def test_what_no_run_has_filled(spool):
         assert c.state(job) == "PENDING"
         os.unlink(os.path.join(spool.path, "foreign"))
         c.wait_state(job, "COMPLETED")
-        assert "no run holds it" not in node()
+        assert "no run holds it" not in node() and c.state(small) == "RUNNING"
 
 
 def test_the_user_is_told(spool):
