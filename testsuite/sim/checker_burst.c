@@ -43,6 +43,7 @@ void fact_burst(struct checker *c, const struct words *f)
 
 void fact_reclaims(struct checker *c, const struct words *f)
 {
+	c->reclaims = true;
 	c->reclaims_again = !strcmp(f->w[1], "requeue");
 }
 
@@ -187,7 +188,7 @@ static void check_again(struct checker *c, const struct task *task, const struct
 
 void burst_over(struct checker *c, const struct task *task)
 {
-	if (!strcmp(task->final, "PREEMPTED"))
+	if (c->reclaims && !strcmp(task->final, "PREEMPTED"))
 		check_preempted(c, task);
 	for (const struct run *run = task->runs; run; run = run->next) {
 		check_again(c, task, run);

@@ -139,6 +139,7 @@ struct checker {
 	char **violations;
 	size_t n_violations, n_facts, n_looks;
 	uint64_t heartbeat;  /* 0: not said */
+	bool reclaims;       /* borrowing is told of, and nobody is PREEMPTED for anything else */
 	bool reclaims_again; /* who is ended for what it has borrowed waits again */
 };
 

@@ -61,6 +61,9 @@
 #define ENDED LENT "asked 1 0 1 0;reclaimed 1 0 1 0;end 1 0 1 0 n1 0 0 30;"
 #define SHOWN "lent 1 PREEMPTED 1;state 1 PREEMPTED 0 0 1;"
 #define AGAIN "share 1 0 2 0 0 40 90;start 1 0 2 0 1 n2 5 1 70;end 1 0 2 0 n2 0 0 80;"
+/* For another's priority: nothing was lent. */
+#define PREEMPTED \
+	"submit 1 1 a;start 1 0 1 0 1 n1 5 1 10;end 1 0 1 0 n1 0 0 20;state 1 PREEMPTED 0 0 1;quiet"
 #define REST  TAKES "end 2 0 1 0 n1 0 0 60;state 2 COMPLETED 0 0 1;quiet"
 
 /* It runs on n1 since 50, and they have heard each other long before; each of the two has it. */
@@ -237,6 +240,8 @@ static const struct {
 	{ "I25", BURST "lent 1 RUNNING 1" },
 	{ "I25", LENT "asked 1 0 1 0;lent 1 PREEMPTED 1" },
 	{ "", "reclaims cancel;" ENDED SHOWN REST },
+	{ "", PREEMPTED },
+	{ "I25", "reclaims cancel;" PREEMPTED },
 	{ "I25", "reclaims cancel;" ENDED "state 1 PREEMPTED 0 0 1;" REST },
 	{ "I25", "reclaims cancel;" LENT "waived 2 0 1 0;end 1 0 1 0 n1 0 0 30;" SHOWN },
 	{ "I25", "reclaims cancel;" ENDED AGAIN "state 1 COMPLETED 0 0 2;" REST },
