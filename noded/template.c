@@ -15,7 +15,6 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
-#include "common/xalloc.h"
 #include "noded/shepherd.h"
 
 #define HIGH_FD 16 /* out of the way of those that a shepherd has */
@@ -79,8 +78,8 @@ static bool receive(struct request *r)
 }
 
 /* What ps(1) shows: the words of our command line lie one behind the other, the kernel reads them
- * there. Where it does not let us say that they are shorter now, NULs follow. */
-static void show_path(char **argv, const char *path)
+ * there. Where it does not let us say that they are shorter now, NULs follow. Returns the path's. */
+static char *show_path(char **argv, const char *path)
 {
 	static const char name[] = "gshepherd";
 	char *at = argv[0], *end = argv[2] + strlen(argv[2]) + 1;
@@ -91,6 +90,7 @@ static void show_path(char **argv, const char *path)
 	memcpy(at, name, sizeof(name));
 	memcpy(at + sizeof(name), path, len);
 	prctl(PR_SET_MM, PR_SET_MM_ARG_END, at + sizeof(name) + len, 0, 0);
+	return at + sizeof(name);
 }
 
 /* To where a shepherd looks for them: first all out of each other's way. */
@@ -135,8 +135,7 @@ char *template_wait(char **argv)
 		if (answer == 0) {
 			if (put_in_place(&r) < 0)
 				_exit(1);
-			show_path(argv, r.path);
-			return xstrdup(r.path);
+			return show_path(argv, r.path);
 		}
 		/* First of all the lock, which is the shepherd's alone. */
 		for (size_t i = 0; i < r.n_fds; i++)

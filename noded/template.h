@@ -24,8 +24,8 @@
 #define TEMPLATE_FD  3 /* its socket */
 #define TEMPLATE_FDS 3 /* at most, with a request */
 
-/* Wait and fork, for ever: returns in each fork, with the path, which is the caller's, and the
- * descriptors in place. */
+/* Wait and fork, for ever: returns in each fork, with the path, which lies in the command line as
+ * that of one that was executed does, and the descriptors in place. */
 char *template_wait(char **argv);
 
 /* One message with n descriptors (0 to TEMPLATE_FDS). 0 or -1 with errno. */
