@@ -373,6 +373,14 @@ static uint32_t jobs_of(const Gpusched__Acct *job)
 	return n ? n : 1;
 }
 
+/* What was sampled of its GPUs, by the part of them that it had: as it is counted in gpu_us. */
+static uint64_t of_part(const Gpusched__Acct *job, uint64_t us)
+{
+	if (!job->gpu_held_us)
+		return us;
+	return (uint64_t)((unsigned __int128)us * job->gpu_us / job->gpu_held_us);
+}
+
 void acct_total_add(Gpusched__Acct *total, const Gpusched__Acct *job)
 {
 	total->attempts += jobs_of(job); /* shown as the number of jobs */
@@ -382,9 +390,9 @@ void acct_total_add(Gpusched__Acct *total, const Gpusched__Acct *job)
 	total->cost += job->cost;
 	if (!total->used || !job->used)
 		return;
-	total->used->gpu_seen_us += job->used->gpu_seen_us;
-	total->used->gpu_busy_us += job->used->gpu_busy_us;
-	total->used->gpu_idle_us += job->used->gpu_idle_us;
+	total->used->gpu_seen_us += of_part(job, job->used->gpu_seen_us);
+	total->used->gpu_busy_us += of_part(job, job->used->gpu_busy_us);
+	total->used->gpu_idle_us += of_part(job, job->used->gpu_idle_us);
 	total->used->energy_mj += job->used->energy_mj;
 }
 

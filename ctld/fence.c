@@ -94,7 +94,7 @@ static void finish(struct asked *a, bool off)
 static void on_done(void *arg, const struct program_end *end)
 {
 	struct asked *a = arg;
-	char buf[64];
+	char buf[PROGRAM_END_TEXT_MAX];
 
 	if (program_succeeded(end))
 		log_info("node %s: the fence program says that it is off", a->node);

@@ -67,7 +67,7 @@ void mail_free(struct mail *m)
 static void on_done(void *arg, const struct program_end *end)
 {
 	struct letter *l = arg;
-	char buf[64];
+	char buf[PROGRAM_END_TEXT_MAX];
 
 	if (!program_succeeded(end))
 		log_warning(

@@ -17,12 +17,18 @@
 
 #include "common/xalloc.h"
 
+#define SAID_MAX 160
+
 struct program {
 	LIST_ENTRY(program) next;
 	struct programs *programs;
 	pid_t pid; /* of its group too; a child of ours that has not been waited for */
 	int pidfd;
 	struct event *ended, *late;
+	int out; /* its stderr; -1: closed */
+	struct event *hear;
+	char said[SAID_MAX]; /* what it said first */
+	size_t said_len;
 	bool has_ended;
 	program_done_fn *done; /* NULL: told */
 	void *arg;
@@ -49,9 +55,41 @@ struct programs *programs_new(
 	return p;
 }
 
+static void deafen(struct program *p)
+{
+	if (p->hear)
+		event_free(p->hear);
+	p->hear = NULL;
+	if (p->out >= 0)
+		close(p->out);
+	p->out = -1;
+}
+
+/* All of it is read, so that it is not held up; the beginning is kept. */
+static void on_said(evutil_socket_t fd, short what, void *arg)
+{
+	struct program *p = arg;
+	char b[16384];
+	ssize_t n;
+
+	(void)fd;
+	(void)what;
+	n = read(p->out, b, sizeof(b));
+	if (n > 0) {
+		size_t room = sizeof(p->said) - 1 - p->said_len;
+		size_t len = (size_t)n < room ? (size_t)n : room;
+
+		memcpy(p->said + p->said_len, b, len);
+		p->said_len += len;
+	} else if (n == 0 || (errno != EAGAIN && errno != EINTR)) {
+		deafen(p);
+	}
+}
+
 /* Its place is free. */
 static void forget(struct program *p)
 {
+	deafen(p);
 	LIST_REMOVE(p, next);
 	p->programs->n--;
 	if (p->pidfd >= 0)
@@ -85,6 +123,11 @@ static void tell(struct program *p, struct program_end end)
 {
 	program_done_fn *done = p->done;
 
+	if (!p->said_len && p->out >= 0)
+		on_said(p->out, EV_READ, p); /* it may have ended before we looked */
+	p->said[p->said_len] = '\0';
+	p->said[strcspn(p->said, "\n")] = '\0';
+	end.said = p->said;
 	p->done = NULL;
 	if (done)
 		done(p->arg, &end);
@@ -107,7 +150,8 @@ static void on_ended(evutil_socket_t fd, short what, void *arg)
 		event_add(p->late, &soon); /* whoever traces it is told first */
 		return;
 	}
-	tell(p, (struct program_end){ pid == p->pid ? PROGRAM_ENDED : PROGRAM_LOST, status });
+	tell(p, (struct program_end){
+	                .how = pid == p->pid ? PROGRAM_ENDED : PROGRAM_LOST, .status = status });
 	forget(p);
 	all->room(all->arg);
 }
@@ -121,11 +165,11 @@ static void on_late(evutil_socket_t fd, short what, void *arg)
 		return;
 	}
 	kill(-p->pid, SIGKILL);
-	tell(p, (struct program_end){ PROGRAM_LATE, 0 });
+	tell(p, (struct program_end){ .how = PROGRAM_LATE });
 }
 
-/* 0 or an errno. */
-static int spawn(char *const argv[], char *const env[], pid_t *pid)
+/* `out` becomes its stderr. 0 or an errno. */
+static int spawn(char *const argv[], char *const env[], int out, pid_t *pid)
 {
 	posix_spawn_file_actions_t files;
 	posix_spawnattr_t attr;
@@ -142,6 +186,7 @@ static int spawn(char *const argv[], char *const env[], pid_t *pid)
 	posix_spawn_file_actions_init(&files);
 	posix_spawn_file_actions_addopen(&files, STDIN_FILENO, "/dev/null", O_RDONLY, 0);
 	posix_spawn_file_actions_addopen(&files, STDOUT_FILENO, "/dev/null", O_WRONLY, 0);
+	posix_spawn_file_actions_adddup2(&files, out, STDERR_FILENO);
 	error = posix_spawn(pid, argv[0], &files, &attr, argv, env);
 	posix_spawn_file_actions_destroy(&files);
 	posix_spawnattr_destroy(&attr);
@@ -158,8 +203,9 @@ static int watch(struct program *p, uint32_t timeout_s)
 		return errno;
 	p->ended = event_new(base, p->pidfd, EV_READ, on_ended, p);
 	p->late = evtimer_new(base, on_late, p);
-	if (!p->ended || !p->late || event_add(p->ended, NULL) ||
-	        (timeout_s && event_add(p->late, &tv)))
+	p->hear = event_new(base, p->out, EV_READ | EV_PERSIST, on_said, p);
+	if (!p->ended || !p->late || !p->hear || event_add(p->ended, NULL) ||
+	        event_add(p->hear, NULL) || (timeout_s && event_add(p->late, &tv)))
 		return ENOMEM;
 	return 0;
 }
@@ -168,14 +214,24 @@ int programs_start(struct programs *programs, char *const argv[], char *const en
         uint32_t timeout_s, program_done_fn *done, void *arg, struct error *err)
 {
 	struct program *p = xcalloc(1, sizeof(*p));
-	int error;
+	int error, out[2];
 
 	p->programs = programs;
 	p->pidfd = -1;
 	p->done = done;
 	p->arg = arg;
-	error = spawn(argv, env, &p->pid);
+	if (pipe2(out, O_CLOEXEC | O_NONBLOCK) < 0) {
+		error = errno;
+		free(p);
+		return error_set(err, ERR_SYSTEM, "%s: no pipe: %s", argv[0], strerror(error));
+	}
+	/* Only we are not to wait: who writes is. */
+	fcntl(out[1], F_SETFL, 0);
+	error = spawn(argv, env, out[1], &p->pid);
+	close(out[1]);
+	p->out = out[0];
 	if (error) {
+		deafen(p);
 		free(p);
 		return error_set(err, ERR_SYSTEM, "%s: %s", argv[0], strerror(error));
 	}
@@ -196,15 +252,19 @@ bool program_succeeded(const struct program_end *end)
 	return end->how == PROGRAM_ENDED && WIFEXITED(end->status) && WEXITSTATUS(end->status) == 0;
 }
 
-const char *program_end_text(const struct program_end *end, char buf[64])
+const char *program_end_text(const struct program_end *end, char buf[PROGRAM_END_TEXT_MAX])
 {
+	const char *said = end->said && *end->said ? end->said : NULL;
+	char how[64];
+
 	if (end->how == PROGRAM_LATE)
-		snprintf(buf, 64, "did not end in time and was killed");
+		snprintf(how, sizeof(how), "did not end in time and was killed");
 	else if (end->how == PROGRAM_LOST)
-		snprintf(buf, 64, "ended, and how is not known");
+		snprintf(how, sizeof(how), "ended, and how is not known");
 	else if (WIFEXITED(end->status))
-		snprintf(buf, 64, "failed (exit status %d)", WEXITSTATUS(end->status));
+		snprintf(how, sizeof(how), "failed (exit status %d)", WEXITSTATUS(end->status));
 	else
-		snprintf(buf, 64, "failed (signal %d)", WTERMSIG(end->status));
+		snprintf(how, sizeof(how), "failed (signal %d)", WTERMSIG(end->status));
+	snprintf(buf, PROGRAM_END_TEXT_MAX, "%s%s%s", how, said ? ": " : "", said ? said : "");
 	return buf;
 }

@@ -1,9 +1,9 @@
 /* programs.h - programs of the site, started by the controller: fence, mail
  *
- * Each is called with a fixed environment and nothing of ours but stderr, as the controller's user,
- * never through a shell, in a process group of its own that is killed with it. The loop waits for
- * none of them. One that does not end in time is killed and told as late at once; where it hangs in
- * the kernel it stays, and has its place, until it has really gone.
+ * Each is called with a fixed environment and nothing of ours, as the controller's user, never
+ * through a shell, in a process group of its own that is killed with it. The loop waits for none of
+ * them. One that does not end in time is killed and told as late at once; where it hangs in the
+ * kernel it stays, and has its place, until it has really gone.
  */
 #ifndef CTLD_PROGRAMS_H
 #define CTLD_PROGRAMS_H
@@ -25,7 +25,8 @@ enum program_how {
 };
 struct program_end {
 	enum program_how how;
-	int status; /* ENDED: as of waitpid(2) */
+	int status;       /* ENDED: as of waitpid(2) */
+	const char *said; /* on stderr: the beginning of its first line, as it is; "": nothing */
 };
 
 /* Called once for each program that was started; it may start others. */
@@ -46,7 +47,9 @@ int programs_start(struct programs *p, char *const argv[], char *const env[], ui
 
 /* It ended by itself, with exit status 0. */
 bool program_succeeded(const struct program_end *end);
-/* What one did that did not: "failed (exit status 3)", "did not end in time and was killed". */
-const char *program_end_text(const struct program_end *end, char buf[64]);
+/* What one did that did not: "failed (exit status 3): no route", "did not end in time and was
+ * killed". */
+#define PROGRAM_END_TEXT_MAX 256
+const char *program_end_text(const struct program_end *end, char buf[PROGRAM_END_TEXT_MAX]);
 
 #endif

@@ -10,6 +10,7 @@
 #include <poll.h>
 #include <sched.h>
 #include <signal.h>
+#include <spawn.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -286,17 +287,16 @@ static void run_before(const struct child *c)
 	const Gpusched__RunProgram *p = program_of(c->launch, PROGRAM_TASK_PROLOG);
 	char *path, *argv[2] = { NULL, NULL };
 	pid_t pid;
+	int error;
 
 	if (!p)
 		return;
 	path = argv[0] = record_string(&p->path);
-	pid = fork();
-	if (pid < 0)
-		fail(c, "cannot start the task prolog: %s", strerror(errno));
-	if (pid == 0) {
-		execve(path, argv, list_of(c->launch->env, c->launch->n_env, NULL));
-		_exit(EXIT_CHILD);
-	}
+	error = posix_spawn(
+	        &pid, path, NULL, NULL, argv, list_of(c->launch->env, c->launch->n_env, NULL));
+	if (error)
+		fail(c, "the task prolog cannot be executed: %s%s", strerror(error),
+		        program_exec_hint(error));
 	free(path);
 	wait_for(c, pid, p->timeout_ms);
 }
@@ -415,5 +415,5 @@ void child_run_after(const Gpusched__LaunchRecord *launch, const char *path, pid
 		free(out);
 	}
 	execve(program, argv, list_of(launch->env, launch->n_env, NULL));
-	fail(&c, "cannot be executed: %s", strerror(errno));
+	fail(&c, "cannot be executed: %s%s", strerror(errno), program_exec_hint(errno));
 }

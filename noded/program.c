@@ -197,6 +197,18 @@ static char **program_env(const Gpusched__LaunchRecord *launch, const char *node
 
 /* --- the process ------------------------------------------------------------------------------ */
 
+const char *program_exec_hint(int error)
+{
+	switch (error) {
+	case ENOENT:
+		return "; is the interpreter there that its first line names?";
+	case ENOEXEC:
+		return "; its first line must name its interpreter, as in #!/bin/sh";
+	default:
+		return "";
+	}
+}
+
 static _Noreturn void execute(const struct program_run *what)
 {
 	char *path = xstrdup(what->path), *argv[] = { path, NULL };
@@ -210,7 +222,8 @@ static _Noreturn void execute(const struct program_run *what)
 		_exit(EXIT_UNABLE);
 	umask(022);
 	execve(path, argv, program_env(what->launch, what->node));
-	dprintf(STDERR_FILENO, "cannot be executed: %s\n", strerror(errno));
+	dprintf(STDERR_FILENO, "cannot be executed: %s%s\n", strerror(errno),
+	        program_exec_hint(errno));
 	_exit(EXIT_UNABLE);
 }
 

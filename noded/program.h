@@ -52,6 +52,11 @@ int program_check(const char *path, bool root, struct error *err);
  * we are root. -1 with ERR_USAGE. */
 int program_recheck(const char *path, struct error *err);
 
+/* What execve(2) leaves unsaid when it has failed with that errno: to be said behind its text. May
+ * be
+ * "". */
+const char *program_exec_hint(int error);
+
 /* May a program be run that a controller has named? Where `dir` is NULL none may; else one that
  * lies below `dir`, by its letters and with all links followed, and passes program_check(). Returns
  * the path without links, malloc'd, for that is what was looked at; NULL with ERR_USAGE and what

@@ -284,6 +284,7 @@ static void add_sums(Gpusched__Acct *m, struct arena *arena)
 		const Gpusched__AcctRun *run = m->runs[i];
 
 		m->gpu_us += run->gpu_us;
+		m->gpu_held_us += run->n_gpus * run->held_us;
 		m->cpu_us += run->cpus * run->held_us;
 		m->cpu_time_us += run->cpu_time_us;
 		m->cost += run->cost;

@@ -338,12 +338,23 @@ static uint64_t between(uint64_t whole, int64_t start, int64_t end, int64_t from
 	return until(whole, start, end, to) - until(whole, start, end, from);
 }
 
-static void cut_used(struct use *use, const Gpusched__RunUsed *u, int64_t start, int64_t end,
+/* Of what was sampled of the run's GPUs, by the part of them that it had: as it is counted in
+ * gpu_us. */
+static uint64_t of_part(const Gpusched__AcctRun *run, uint64_t us)
+{
+	uint64_t held_us = run->n_gpus * run->held_us;
+
+	return held_us ? (uint64_t)((unsigned __int128)us * run->gpu_us / held_us) : us;
+}
+
+static void cut_used(struct use *use, const Gpusched__AcctRun *run, int64_t start, int64_t end,
         int64_t from, int64_t to)
 {
-	use->gpu_seen_us = between(u->gpu_seen_us, start, end, from, to);
-	use->gpu_busy_us = between(u->gpu_busy_us, start, end, from, to);
-	use->gpu_idle_us = between(u->gpu_idle_us, start, end, from, to);
+	const Gpusched__RunUsed *u = run->used;
+
+	use->gpu_seen_us = between(of_part(run, u->gpu_seen_us), start, end, from, to);
+	use->gpu_busy_us = between(of_part(run, u->gpu_busy_us), start, end, from, to);
+	use->gpu_idle_us = between(of_part(run, u->gpu_idle_us), start, end, from, to);
 	use->energy_mj = between(u->energy_mj, start, end, from, to);
 }
 
@@ -410,7 +421,7 @@ static void add_run(struct sums *s, const Gpusched__Acct *job, const Gpusched__A
 		use.cpu_us = between(run->cpus * run->held_us, start, end, from, to);
 		use.cpu_time_us = between(run->cpu_time_us, start, end, from, to);
 		if (run->used)
-			cut_used(&use, run->used, start, end, from, to);
+			cut_used(&use, run, start, end, from, to);
 		use.cost = run->cost * ((double)(to - from) / (double)(end - start));
 		if (use.gpu_us)
 			add_type(s, run->gpu_type, &use, from);

@@ -279,6 +279,36 @@ def test_a_fence_program_s_word_and_one_that_hangs(tmp_path):
             os.kill(pid, signal.SIGKILL)
 
 
+def test_a_heartbeat_is_not_changed_under_agents(cluster):
+    """They go by the one that they were told when they registered. A node_timeout that is right for a shorter one would take all of
+    them for lost, and have them fenced, though they are well."""
+    text = cluster.conf.read_text()
+    quick = 'node_timeout = "2s"; heartbeat = "1s";'
+    cluster.write_conf(text.replace(f'port = {cluster.port};', f'port = {cluster.port}; {quick}'))
+    r = cluster.run("gctl", "reconfigure", check=False)
+    cluster.write_conf(text)
+    assert r.returncode and "cannot be changed while gctld runs: controller.heartbeat" in r.stderr, r.stdout + r.stderr
+    assert cluster.run("gctl", "reconfigure").returncode == 0
+
+
+def test_what_a_fence_program_says_is_a_line_in_the_log(tmp_path):
+    """The first of its lines, with what became of it; however much it says."""
+    fence = tmp_path / "fence"
+    fence.write_text("#!/bin/sh\nprintf 'no route\\033[31m\\007 to the bmc\\nmore\\n' >&2\nyes | head -c 5000000 >&2\nexit 5\n")
+    fence.chmod(0o755)
+    for p in (tmp_path, *tmp_path.parents):  # the controller's user must get there
+        if p.stat().st_uid == os.geteuid() and p != pathlib.Path("/"):
+            p.chmod(p.stat().st_mode | stat.S_IXOTH | stat.S_IROTH)
+    settings = f'fence = "{fence}"; heartbeat = "200ms"; node_timeout = "1s";'
+    with Cluster(nodes=["n1"], controller=settings) as c:
+        c.wait_state(c.submit("sleep 600"), "RUNNING")
+        c.agents["n1"].kill()
+        wait_until(lambda: "fence program failed (exit status 5): no route" in log_of(c), "what it said in the log")
+        assert "\ny\n" not in log_of(c) and "\033" not in log_of(c) and len(log_of(c)) < 100000
+        for pid in c.shepherds():
+            os.kill(pid, signal.SIGKILL)
+
+
 def ptrace(request, pid, data=0):
     libc = ctypes.CDLL(None, use_errno=True)
     if libc.ptrace(ctypes.c_long(request), ctypes.c_long(pid), ctypes.c_void_p(0), ctypes.c_void_p(data)) < 0:

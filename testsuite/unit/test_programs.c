@@ -14,7 +14,8 @@
 struct told {
 	struct event_base *base;
 	struct programs *programs;
-	struct program_end end;
+	bool succeeded;
+	char text[PROGRAM_END_TEXT_MAX];
 	unsigned done, room;
 };
 
@@ -22,7 +23,8 @@ static void on_done(void *arg, const struct program_end *end)
 {
 	struct told *t = arg;
 
-	t->end = *end;
+	t->succeeded = program_succeeded(end);
+	program_end_text(end, t->text);
 	t->done++;
 }
 
@@ -63,17 +65,22 @@ static void test_ends(void **state)
 		{ "exit 3", "failed (exit status 3)" },
 		{ "kill -HUP $$", "failed (signal 1)" },
 		{ "exec sleep 1000", "did not end in time and was killed" },
+		{ "echo no route >&2; echo more >&2; exit 3", "failed (exit status 3): no route" },
+		{ "echo no route >&2; exec sleep 1000",
+		        "did not end in time and was killed: no route" },
+		{ "echo many >&2; yes | head -c 3000000 >&2; exit 4",
+		        "failed (exit status 4): many" },
+		{ "exec 2>&-; exit 5", "failed (exit status 5)" },
 	};
 	struct told t;
-	char buf[64];
 
 	(void)state;
 	run(&t, "exit 0", 0);
-	assert_true(program_succeeded(&t.end));
+	assert_true(t.succeeded);
 	for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
 		run(&t, rows[i].script, 1);
-		assert_false(program_succeeded(&t.end));
-		assert_string_equal(program_end_text(&t.end, buf), rows[i].text);
+		assert_false(t.succeeded);
+		assert_string_equal(t.text, rows[i].text);
 	}
 }
 
@@ -82,13 +89,12 @@ static void test_ends(void **state)
 static void test_whose_end_nobody_knows(void **state)
 {
 	struct told t;
-	char buf[64];
 
 	(void)state;
 	signal(SIGCHLD, SIG_IGN);
 	run(&t, "sleep 0.1; exit 1", 0);
-	assert_false(program_succeeded(&t.end));
-	assert_string_equal(program_end_text(&t.end, buf), "ended, and how is not known");
+	assert_false(t.succeeded);
+	assert_string_equal(t.text, "ended, and how is not known");
 	signal(SIGCHLD, SIG_DFL);
 }
 

@@ -320,6 +320,49 @@ static void test_idle_while_held(void **state)
 	}
 }
 
+/* Who had a quarter of a GPU and left it idle has idled away a quarter of its time, and counts so
+ * in the mean. */
+static void test_idle_parts(void **state)
+{
+	const int64_t hour = 3600 * SECOND;
+	const uint64_t held_us = 10 * (uint64_t)hour;
+	struct sums *s = sums_by("user", 0, 0);
+	struct arena *arena = arena_new(1 << 20);
+	Gpusched__RunUsed idle = GPUSCHED__RUN_USED__INIT, busy = GPUSCHED__RUN_USED__INIT;
+	Gpusched__AcctRun part = run_at("a", 10 * hour, held_us, 1),
+	                  whole = run_at("a", 10 * hour, held_us, 1), *runs[2];
+	Gpusched__Acct jobs[2] = { job_at(1, "a", &part, &runs[0]),
+		job_at(2, "a", &whole, &runs[1]) };
+	Gpusched__ReportLine **lines;
+	Gpusched__ReportType **types;
+	struct error err;
+	size_t n;
+
+	(void)state;
+	idle.gpu_seen_us = idle.gpu_idle_us = busy.gpu_seen_us = held_us;
+	busy.gpu_busy_us = held_us / 2;
+	part.gpu_us = held_us / 4;
+	part.n_gpus = whole.n_gpus = 1;
+	part.used = &idle;
+	whole.used = &busy;
+	for (size_t i = 0; i < 2; i++)
+		sums_add(s, &jobs[i]);
+	assert_int_equal(sums_lines(s, arena, &lines, &n, &err), 0);
+	for (size_t i = 0; i < n; i++) { /* of the user, and of all */
+		assert_int_equal(lines[i]->gpu_us, held_us / 4 + held_us);
+		assert_int_equal(lines[i]->gpu_seen_us, lines[i]->gpu_us);
+		assert_int_equal(lines[i]->gpu_busy_us, held_us / 2);
+		assert_int_equal(lines[i]->gpu_idle_us, held_us / 4);
+		assert_true(lines[i]->idle_cost > 6.99 && lines[i]->idle_cost < 7.01);
+	}
+	sums_types(s, 30 * hour, arena, &types, &n);
+	assert_int_equal(n, 1);
+	assert_int_equal(types[0]->gpu_seen_us, types[0]->gpu_us);
+	assert_int_equal(types[0]->gpu_idle_us, held_us / 4);
+	sums_free(s);
+	arena_free(arena);
+}
+
 static void test_refusals(void **state)
 {
 	static char *bad[][2] = { { (char *)"label:", NULL }, { (char *)"nosuch", NULL } };
@@ -343,6 +386,7 @@ int main(void)
 		cmocka_unit_test(test_capacity),
 		cmocka_unit_test(test_capacity_not_known),
 		cmocka_unit_test(test_idle_while_held),
+		cmocka_unit_test(test_idle_parts),
 		cmocka_unit_test(test_refusals),
 	};
 
