@@ -224,6 +224,35 @@ def test_what_people_see(machine):
         c.wait_state(good, "COMPLETED")
 
 
+def test_what_parts_count_for_in_sums(machine):
+    """A quarter of a GPU that is left idle is a quarter of its hours, in gacct's last line as in greport."""
+    machine.set(h100(0, "compute=0"), h100(1, "compute=80"))
+    node = 'nodes = ( { name = "gpu04"; gpus = "h100:2"; share = "watch"; } );'
+    with Cluster(nodes=("gpu04",), start=False, hardware=f"{TYPES}\n{node}") as c:
+        c.start_munged()
+        c.start_ctld()
+        c.start_agent("gpu04", "--gpu-recheck=1h", "--gpu-timeout=2s", "--sample-every=100ms", env=machine.env)
+        c.wait_nodes()
+        wait = f"while ! [ -e {c.dir}/jobs/go ]; do sleep 0.05; done"
+        part, whole = c.submit(wait, "--gpu-share=25%"), c.submit(wait, "--gpus=1")
+        used = lambda j: json.loads(c.run("gctl", "show", "job", j, "--json").stdout)["jobs"][0]["runs"][0]["used"]  # noqa: E731
+        for job in part, whole:
+            c.wait_state(job, "RUNNING")
+            wait_until(lambda: used(job).get("gpu_seen_us", 0) > 1_000_000, "samples")  # pylint: disable=cell-var-from-loop
+        (c.dir / "jobs/go").touch()
+        for job in part, whole:
+            c.wait_state(job, "COMPLETED")
+        a, b = json.loads(c.run("gacct", "-j", f"{part},{whole}", "--json").stdout)["jobs"]
+        assert a["gpu_held_us"] // 4 - a["gpu_us"] in (0, -1) and b["gpu_held_us"] == b["gpu_us"]
+        line = json.loads(c.run("greport", "use", "--by=user", "--json").stdout)["report"][-1]
+        seen = a["used"]["gpu_seen_us"] / 4 + b["used"]["gpu_seen_us"]
+        assert abs(line["gpu_idle_us"] - a["used"]["gpu_idle_us"] / 4) <= 10 and abs(line["gpu_seen_us"] - seen) <= 10
+        assert line["gpu_idle_us"] < line["gpu_us"]
+        total = c.run("gacct", "-j", f"{part},{whole}", "-o", "JOBID%20,EFF,IDLE").stdout.splitlines()[-1].split()
+        eff, idle = (f"{100 * x / line['gpu_seen_us']:.0f}%" for x in (line["gpu_busy_us"], line["gpu_idle_us"]))
+        assert total[-2:] == [eff, idle], total
+
+
 def test_a_burst_is_taken_back(machine):
     """What is nobody's may be used beyond one's part, until somebody comes for it: who has it then is ended, and says why;
     who came computes what it would have alone."""
