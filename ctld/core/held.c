@@ -87,6 +87,24 @@ const struct held *held_on_node(void *arg, uint32_t index, size_t *n)
 	return l->held;
 }
 
+void held_imagine(struct core *core, const struct place *place, const struct held *held)
+{
+	struct node_link *l = node_link(nodes_at(core->nodes, place->node));
+	struct held *h;
+	size_t n;
+
+	held_on_node(core, place->node, &n);
+	l->held = xrealloc(l->held, n + 1, sizeof(*l->held));
+	h = &l->held[l->n_held++];
+	*h = *held;
+	h->gpus = (uint32_t)__builtin_popcountll(place->gpus);
+	h->cards = place->gpus;
+	h->share = place->share;
+	h->cpus = place->cpus;
+	h->mem_mb = place->mem_mb;
+	h->type = place->type;
+}
+
 /* So long has the attempt worked since its start or since the last of its ranks' checkpoints: what
  * would be lost. */
 static double unsafe_s(const struct core *core, const struct run *run)

@@ -300,6 +300,9 @@ void run_held(const struct core *core, const struct run *run, struct held *held)
 /* The runs of a node, kept until one of them changes; what one would lose (struct plan_runs). */
 const struct held *held_on_node(void *core, uint32_t node, size_t *n);
 double held_work(void *core, const struct held *held);
+/* While whatif.h wonders: one more run, at that place, with all else from `held`. It is forgotten
+ * with the next node_runs_changed(). */
+void held_imagine(struct core *core, const struct place *place, const struct held *held);
 /* Is what is kept of a node what it is? For checks. */
 bool held_check(const struct core *core, const struct node *node);
 

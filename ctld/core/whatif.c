@@ -256,24 +256,41 @@ static bool wakes(const struct whatif *w, struct class *class)
 	return false;
 }
 
-static void take(struct trial *t, const struct places *places)
+/* It holds the places for its length: something may be planned for when it has ended. */
+static void take(struct trial *t, const struct places *places, const struct start *s, usec_t length)
 {
+	struct core *core = t->w->core;
+	const struct scene *sc = sched_scene(core->sched);
+	const struct held held = { .end = length >= PLAN_FAR ? PLAN_FAR : sc->now.mono + length,
+		.job = UINT64_MAX - t->n, /* another one than all that there are */
+		.lost_cause = true,
+		.partition = CONF_NONE,
+		.account = CONF_NONE,
+		.qos = CONF_NONE,
+		.path = s->path,
+		.need = &s->need };
 	size_t i;
 
 	t->taken = xrealloc(t->taken, t->n_taken + places->n, sizeof(*t->taken));
 	for (i = 0; i < places->n; i++) {
-		ledger_take(t->w->core->ledger, &places->v[i]);
+		ledger_take(core->ledger, &places->v[i]);
+		held_imagine(core, &places->v[i], &held);
+		plan_node_changed(sc->plan, places->v[i].node);
 		t->taken[t->n_taken++] = places->v[i].node;
 	}
 }
 
-/* Whoever looked for a planned start meanwhile has noted when these nodes are free. */
+/* What was noted of these nodes meanwhile, and when they are free. */
 static void forget_taken(struct trial *t)
 {
-	struct plan *plan = sched_scene(t->w->core->sched)->plan;
+	struct core *core = t->w->core;
 
-	while (t->n_taken)
-		plan_node_changed(plan, t->taken[--t->n_taken]);
+	while (t->n_taken) {
+		uint32_t node = t->taken[--t->n_taken];
+
+		node_runs_changed(nodes_at(core->nodes, node));
+		plan_node_changed(sched_scene(core->sched)->plan, node);
+	}
 	free(t->taken);
 }
 
@@ -297,7 +314,7 @@ static void try_class(struct trial *t, struct class *class, uint32_t jobs, bool 
 		t->n++;
 		*s = (struct start){ who.path, d.need, class_link(class)->entry };
 		gates_take(core->gates, s->path, &s->need);
-		take(t, &places);
+		take(t, &places, s, who.length);
 		if (s->entry && s->entry->idle)
 			s->entry = NULL;
 		if (s->entry)

@@ -239,6 +239,21 @@ static void also_where_nodes_are_drained(void **state)
 	assert_true(several > 0);
 }
 
+/* Who stands before the job and would start now ends some time: another may be planned behind him,
+ * and hold it. */
+static void also_behind_those_who_would_start(void **state)
+{
+	static const uint64_t seeds[] = { 386, 900, 2303, 2429, 3474 };
+	size_t i;
+
+	(void)state;
+	single = several = surprises = reordered = together = unnamed = 0;
+	for (i = 0; i < sizeof(seeds) / sizeof(seeds[0]); i++)
+		ask_state_jobs(seeds[i], each_blocker_holds_it);
+	assert_int_equal(surprises, 0);
+	assert_true(several > 0);
+}
+
 /* --- while a pass is under way --------------------------------------------------------------- */
 
 static uint64_t submit_as(struct world *w, const char *account, const char *gpus)
@@ -307,6 +322,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(all_blockers_and_no_others),
 		cmocka_unit_test(also_where_nodes_are_drained),
+		cmocka_unit_test(also_behind_those_who_would_start),
 		cmocka_unit_test(asked_before_the_pass),
 	};
 
