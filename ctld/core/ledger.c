@@ -83,10 +83,11 @@ static void demand_cards(struct record *r)
 static void near_count(struct ledger *l, uint32_t node, int by)
 {
 	const struct record *r = &l->nodes[node];
-	uint32_t kind = r->near_matters ? NEAR_MIXED : r->near ? closeness_of(r->near, 0, 1) : 0;
+	uint32_t kind;
 
 	if (mask_count(all_gpus(r)) < 2)
 		return;
+	kind = r->near_matters ? NEAR_MIXED : r->near ? closeness_of(r->near, 0, 1) : 0;
 	l->n_near_kinds -= l->near_kinds[kind] > 0;
 	l->near_kinds[kind] += (uint32_t)by;
 	l->n_near_kinds += l->near_kinds[kind] > 0;
@@ -223,9 +224,9 @@ void ledger_gpus_near(struct ledger *l, uint32_t node, struct closeness *near)
 {
 	struct record *r = &l->nodes[node];
 
+	near_count(l, node, -1);
 	free(r->near);
 	free(r->worths);
-	near_count(l, node, -1);
 	r->near = near;
 	r->near_matters = near && closeness_matters(near);
 	r->worths = near ? xcalloc(WORTHS, sizeof(*r->worths)) : NULL;
