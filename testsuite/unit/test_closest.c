@@ -420,6 +420,7 @@ static void between_nodes(void **state)
 			        i ? ", " : "", i, 64 + chance(2), machines_written[chance(kinds)]);
 		strbuf_adds(&text, ");\npartitions = ( { name = \"p\"; nodes = \"ALL\"; } );\n");
 		conf = conf_parse(text.s, "c", &problems);
+		conf_problems_clear(&problems);
 		assert_non_null(conf);
 		rs = requests_new(strings, conf, 1);
 		l = ledger_new(conf);
