@@ -24,6 +24,7 @@
 #include "ctld/mail.h"
 #include "ctld/peers.h"
 #include "ctld/rpc/acct.h"
+#include "ctld/slice.h"
 #include "ctld/store/store.h"
 
 #define WINDOW_US  60000000 /* of the longest stall */
@@ -68,15 +69,6 @@ usec_t ctld_mono(void)
 	return (usec_t)ts.tv_sec * 1000000 + ts.tv_nsec / 1000;
 }
 
-/* Processor time of the calling thread: the loop's. */
-static usec_t cpu_time(void)
-{
-	struct timespec ts;
-
-	clock_gettime(CLOCK_THREAD_CPUTIME_ID, &ts);
-	return (usec_t)ts.tv_sec * 1000000 + ts.tv_nsec / 1000;
-}
-
 struct clocks ctld_now(void)
 {
 	struct clocks now = { .mono = ctld_mono() };
@@ -100,7 +92,7 @@ void tick_wake(struct tick *t)
 	if (t->beating || t->woken)
 		return;
 	t->woken = ctld_mono();
-	t->woken_cpu = cpu_time();
+	t->woken_cpu = thread_cpu_time();
 	if (t->later)
 		event_add(t->beat, &next_round);
 	else
@@ -336,7 +328,7 @@ static void set_timer(struct tick *t)
 static void note_stall(struct tick *t, usec_t begin, usec_t end)
 {
 	uint64_t stall = (uint64_t)(end - (t->woken ? t->woken : begin));
-	uint64_t work = t->woken ? (uint64_t)(cpu_time() - t->woken_cpu) : 0;
+	uint64_t work = t->woken ? (uint64_t)(thread_cpu_time() - t->woken_cpu) : 0;
 
 	t->stats.ticks++;
 	t->stats.busy_us += (uint64_t)(end - begin);
@@ -351,6 +343,19 @@ static void note_stall(struct tick *t, usec_t begin, usec_t end)
 		t->stats.stall_ever_us = stall;
 	if (work > t->stats.work_ever_us)
 		t->stats.work_ever_us = work;
+}
+
+/* Decide until the slice is over. Each call is a record of its own on the tape, so that a replay,
+ * which has no clock, makes the same ones. */
+static bool schedule(struct tick *t, struct clocks now)
+{
+	struct slice slice = slice_begin(SLICE_US);
+	bool more;
+
+	do {
+		more = inputs_schedule(t->c, now, TICK_SCHEDULE);
+	} while (more && !slice_over_now(&slice));
+	return more;
 }
 
 static void on_beat(evutil_socket_t fd, short what, void *arg)
@@ -372,7 +377,7 @@ static void on_beat(evutil_socket_t fd, short what, void *arg)
 		inputs_apply(t->c, &clock, now);
 	}
 	if (!is_full(t))
-		more = inputs_schedule(t->c, now, TICK_SCHEDULE);
+		more = schedule(t, now);
 	effects_carry_out(t->c, now);
 	seal(t, now);
 	inputs_tick(t->c);

@@ -32,8 +32,9 @@ struct tick;
 
 #define TICK_EVENTS 256
 #define TICK_US     2000
-/* One slice of the scheduler: classes or placements looked at; some 0.2 us to 2 us each. */
-#define TICK_SCHEDULE 500
+/* One call of the scheduler: classes or placements looked at, some 0.2 us to 20 us each. A tick
+ * makes calls until their slice (slice.h) is over. */
+#define TICK_SCHEDULE 16
 /* How long changes may stay uncommitted that nobody has been told of, and how much of them. */
 #define TICK_LATE_MS    5
 #define TICK_DIRTY_LATE ((size_t)64 << 10)

@@ -12,10 +12,11 @@
 #include "ctld/rpc/convert.h"
 #include "ctld/rpc/filter.h"
 #include "ctld/rpc/rpc.h"
+#include "ctld/slice.h"
 #include "ctld/tick.h"
 
 #define MAX_JOBS 64
-#define LOOKS    4 /* slices of the scheduler, at most, before a job is told of */
+#define LOOK_US 5000 /* the scheduler decides for so long, at most, before a job is told of */
 
 struct asked {
 	uint64_t *ids; /* refs, of those that are known */
@@ -38,11 +39,11 @@ static void slice(struct ctld *c, struct call *call, struct clocks now)
 	uint64_t id = a->ids[a->at++];
 	struct job_view job;
 	struct job_why why;
-	unsigned looks = 0;
+	struct slice look = slice_begin(LOOK_US);
 	bool waits;
 
 	/* Since the last tick something may have happened that nobody has looked at. */
-	while (looks++ < LOOKS && inputs_schedule(c, now, TICK_SCHEDULE))
+	while (inputs_schedule(c, now, TICK_SCHEDULE) && !slice_over_now(&look))
 		;
 	waits = inputs_why(c, id, now, &why);
 	arena_reset(c->out, WIRE_ARENA_CAP);
