@@ -2,7 +2,7 @@
  *
  *   ends      pipes or a terminal, and the program's ends to the shepherd
  *   rings     what the program has written, until it is taken
- *   client    one connection that attached, and one that has not yet
+ *   client    one connection that attached, and a few that have not yet
  *   program   its input, and what is left of it when it is over
  */
 #include "config.h"
@@ -32,6 +32,7 @@
 #define CHUNK        (16 * 1024) /* of output in one message */
 #define SIGNALS      64
 #define NO_MOMENT    INT64_MAX
+#define GUESTS       4
 #define END_AGAIN_MS 500
 
 /* Bytes of the program, by their number since it began: free | taken .. sent .. end | free */
@@ -51,7 +52,8 @@ struct hold {
 	size_t in_n;
 	uint64_t in_come, in_gone, in_told; /* by number: come from clients, gone, and told so */
 	bool in_end, in_closed;             /* no more comes; the program knows */
-	struct holdio client, guest;        /* guest: has not yet said what it wants */
+	struct holdio client;
+	struct holdio guests[GUESTS]; /* have not yet said what they want; the oldest first */
 	bool over;                          /* the shepherd has gone */
 	bool told_end;
 	int64_t end_again; /* ms: a terminal's input ends once more; NO_MOMENT: not */
@@ -304,14 +306,13 @@ static void say_attached(struct hold *h)
 	holdio_put(&h->client, CHANNEL_ATTACHED, b, sizeof(b));
 }
 
-/* The guest becomes the client, whoever was it before. */
-static void attach(struct hold *h, const struct channel_attach *a)
+/* The guest becomes the client and takes the place of the client before it. */
+static void attach(struct hold *h, struct holdio *guest, const struct channel_attach *a)
 {
 	if (a->resume && (resume(&h->out, a->out) < 0 || resume(&h->err, a->err) < 0)) {
-		say_end(&h->guest, ERR_JOB_STATE,
-		        "what was written meanwhile is not there any more");
-		holdio_write(&h->guest);
-		holdio_close(&h->guest);
+		say_end(guest, ERR_JOB_STATE, "what was written meanwhile is not there any more");
+		holdio_write(guest);
+		holdio_close(guest);
 		return;
 	}
 	if (h->client.fd >= 0) {
@@ -319,8 +320,8 @@ static void attach(struct hold *h, const struct channel_attach *a)
 		holdio_write(&h->client);
 		holdio_close(&h->client);
 	}
-	h->client = h->guest;
-	h->guest = (struct holdio){ .fd = -1 };
+	h->client = *guest;
+	guest->fd = -1;
 	h->deadline = NO_MOMENT;
 	h->told_end = false;
 	if (!a->resume) {
@@ -334,32 +335,41 @@ static void attach(struct hold *h, const struct channel_attach *a)
 	say_attached(h);
 }
 
-/* Who connects and has not yet said what for. The newest counts. */
+/* A connection that has not yet said what it is for. The launcher makes some that say nothing, to see
+ * whether this process still lives (lhold.c), so one guest must not drop another. Only where there
+ * are too many is the oldest closed: a silent one could keep all others out. */
 static void take_guest(struct hold *h)
 {
 	int fd = accept4(HOLD_LISTEN_FD, NULL, NULL, SOCK_CLOEXEC);
+	size_t i = 0;
 
 	if (fd < 0)
 		return;
-	holdio_close(&h->guest);
-	holdio_init(&h->guest, fd);
+	while (i < GUESTS && h->guests[i].fd >= 0)
+		i++;
+	if (i == GUESTS) {
+		holdio_close(&h->guests[0]);
+		memmove(&h->guests[0], &h->guests[1], (GUESTS - 1) * sizeof(h->guests[0]));
+		i = GUESTS - 1;
+	}
+	holdio_init(&h->guests[i], fd);
 }
 
-static void hear_guest(struct hold *h)
+static void hear_guest(struct hold *h, struct holdio *guest)
 {
 	struct channel_message m;
 	struct channel_attach a;
 
-	holdio_read(&h->guest);
-	if (holdio_next(&h->guest, &m) > 0) {
+	holdio_read(guest);
+	if (holdio_next(guest, &m) > 0) {
 		if (channel_get_attach(&m, &a, NULL) == 0) {
-			attach(h, &a);
+			attach(h, guest, &a);
 			return;
 		}
-		h->guest.closed = true;
+		guest->closed = true;
 	}
-	if (h->guest.closed)
-		holdio_close(&h->guest);
+	if (guest->closed)
+		holdio_close(guest);
 }
 
 static bool take_taken(struct ring *r, uint64_t n)
@@ -536,28 +546,32 @@ static int wait_ms(const struct hold *h)
 
 static void serve(struct hold *h)
 {
+	enum { FIRST_GUEST = 6 };
 	struct pollfd p[] = {
 		{ .fd = h->over ? -1 : HOLD_SHEPHERD_FD, .events = POLLIN },
 		{ .fd = HOLD_LISTEN_FD, .events = POLLIN },
-		{ .fd = h->guest.fd, .events = POLLIN },
 		{ .fd = h->client.fd, .events = holdio_events(&h->client, true) },
 		{ .fd = has_space(&h->out) ? h->out.fd : -1, .events = POLLIN },
 		{ .fd = has_space(&h->err) ? h->err.fd : -1, .events = POLLIN },
 		{ .fd = wants_to_feed(h) ? h->in_fd : -1, .events = POLLOUT },
+		[FIRST_GUEST + GUESTS - 1] = { .fd = -1 },
 	};
 
+	for (size_t i = 0; i < GUESTS; i++)
+		p[FIRST_GUEST + i] = (struct pollfd){ .fd = h->guests[i].fd, .events = POLLIN };
 	if (poll(p, sizeof(p) / sizeof(p[0]), wait_ms(h)) < 0 && errno != EINTR)
 		exit(EXIT_FAILURE);
-	if (p[4].revents)
+	if (p[3].revents)
 		fill(h, &h->out);
-	if (p[5].revents)
+	if (p[4].revents)
 		fill(h, &h->err);
 	if (p[0].revents)
 		hear_shepherd(h);
-	if (p[3].revents)
-		hear_client(h);
 	if (p[2].revents)
-		hear_guest(h);
+		hear_client(h);
+	for (size_t i = 0; i < GUESTS; i++)
+		if (p[FIRST_GUEST + i].revents)
+			hear_guest(h, &h->guests[i]);
 	if (p[1].revents)
 		take_guest(h);
 	if (wants_to_feed(h))
@@ -586,7 +600,9 @@ int main(int argc, char **argv)
 	h->what = g->interactive;
 	h->pty = g->interactive->kind == GPUSCHED__INTERACTIVE__KIND__PTY;
 	h->in_fd = h->out.fd = h->err.fd = -1;
-	h->client.fd = h->guest.fd = -1;
+	h->client.fd = -1;
+	for (size_t i = 0; i < GUESTS; i++)
+		h->guests[i].fd = -1;
 	if (make_ends(h) < 0)
 		return EXIT_FAILURE;
 	h->end_again = NO_MOMENT;

@@ -16,9 +16,12 @@
 
 #define BACKLOG 8
 
+/* The buffers are left as they are: most are never used, and then take no memory. */
 void holdio_init(struct holdio *io, int fd)
 {
-	*io = (struct holdio){ .fd = fd };
+	io->fd = fd;
+	io->closed = false;
+	io->in_n = io->in_used = io->out_at = io->out_n = 0;
 	if (fd >= 0)
 		fcntl(fd, F_SETFL, O_NONBLOCK);
 }
@@ -27,7 +30,7 @@ void holdio_close(struct holdio *io)
 {
 	if (io->fd >= 0)
 		close(io->fd);
-	*io = (struct holdio){ .fd = -1 };
+	holdio_init(io, -1);
 }
 
 short holdio_events(const struct holdio *io, bool read)

@@ -9,6 +9,7 @@ import pty
 import re
 import select
 import signal
+import socket
 import struct
 import subprocess
 import termios
@@ -432,6 +433,30 @@ def test_the_newest_client_has_it(cluster):
     status, out, err = new.end()
     assert status == 0 and out.endswith("down\n")
     (cluster.dir / "jobs/go-new").unlink()
+
+
+def test_a_client_on_its_way_is_not_dropped_for_another_run(cluster):
+    """A run that begins looks which sockets of others have still somebody behind them."""
+    go = "while [ ! -e go-waiting ]; do sleep 0.05; done"
+    first = Client(cluster, "--detach-on-loss", "sh", "-c", f"echo up; {go}")
+    first.wait_out("up")
+    job = last_job(cluster)
+    pending = [socket.socket(socket.AF_UNIX) for _ in range(2)]
+    for s in pending:
+        s.connect(str(cluster.run_base / f"run-n1/holds/{job}_0_1"))
+        s.settimeout(DEADLINE)
+    second = Client(cluster, "true")
+    assert second.end()[0] == 0
+    attach = struct.pack(">BQQHH", 0, 0, 0, 0, 0)
+    pending[0].sendall(struct.pack(">HB", len(attach) + 1, 3) + attach)
+    length, kind = struct.unpack(">HB", pending[0].recv(3, socket.MSG_WAITALL))
+    assert kind == 24, "CHANNEL_ATTACHED"
+    (cluster.dir / "jobs/go-waiting").touch()
+    for s in pending:
+        s.close()
+    assert first.end()[0] == 125
+    cluster.wait_state(job, "COMPLETED")
+    (cluster.dir / "jobs/go-waiting").unlink()
 
 
 def test_output_waits_for_a_client(cluster):
