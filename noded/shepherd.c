@@ -82,6 +82,17 @@ static void tell_launcher(struct shepherd *s)
 
 /* --- start ------------------------------------------------------------------------------------ */
 
+/* Above the descriptors that are given: one that was not given is still closed later. Before this
+ * process stops being dumpable, after which only root may open it. */
+static void open_meter(struct shepherd *s)
+{
+	int fd = open("/proc/self/io", O_RDONLY | O_CLOEXEC);
+
+	s->io = fcntl(fd, F_DUPFD_CLOEXEC, SHEPHERD_HOLD_FD + 1);
+	if (fd >= 0)
+		close(fd);
+}
+
 /* Only stdin, stdout and stderr and what the launcher gave us. */
 static int prepare_process(struct shepherd *s)
 {
@@ -95,7 +106,7 @@ static int prepare_process(struct shepherd *s)
 	if (prctl(PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0) < 0)
 		return -1;
 	syscall(SYS_close_range, SHEPHERD_HOLD_FD + 1, ~0U, 0);
-	s->io = open("/proc/self/io", O_RDONLY | O_CLOEXEC); /* only root may, after what follows */
+	open_meter(s);
 #ifndef __SANITIZE_ADDRESS__ /* the leak checker looks into its own process by ptrace(2) */
 	prctl(PR_SET_DUMPABLE, 0, 0, 0, 0);
 #endif

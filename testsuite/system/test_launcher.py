@@ -67,6 +67,14 @@ def test_report_has_times_and_usage(lau):
     assert r["uid"] == lau.owner().pw_uid
 
 
+def test_a_short_run_tells_what_it_wrote(lau):
+    """It is over before anybody samples it: the kernel's count of what the shepherd has waited for is all there is."""
+    with tempfile.TemporaryDirectory(prefix="gpusched-test-", dir="/var/tmp") as d:  # on a disk, where /tmp may not be
+        os.chmod(d, 0o777)
+        r = lau.wait_over(lau.submit(f"dd if=/dev/zero of={d}/file bs=1M count=8 conv=fsync 2>/dev/null"))
+    assert r["cause"] == "CAUSE_EXIT" and r["used"].get("written_bytes", 0) >= 8 << 20, r
+
+
 def test_nothing_is_left_on_the_node(lau):
     runs = [lau.submit("exit 0") for _ in range(5)]
     for run in runs:

@@ -47,7 +47,7 @@ def seen(lau, run):
         "leads its session": os.getsid(int(proc.name)) == int(proc.name),
         "the launcher's child": parent(proc.name) == lau.pid,
     }
-    see |= {f"fd {fd}": kind(os.readlink(proc / "fd" / fd)).replace(name, "ID") for fd in os.listdir(proc / "fd")}
+    see |= {f"fd {fd}": kind(os.readlink(proc / "fd" / fd)).replace(name, "ID").replace(proc.name, "PID") for fd in os.listdir(proc / "fd")}
     return see | dict(line.split(":", 1) for line in (proc / "status").read_text().splitlines() if not line.startswith(changing))
 
 
