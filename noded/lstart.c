@@ -469,7 +469,7 @@ static void find_holder(struct lrun *r, void *arg)
 {
 	struct gpu_search *g = arg;
 
-	if (!(r->gpus & g->wanted))
+	if (r == g->run || !(r->gpus & g->wanted)) /* it has them already if it had to wait */
 		return;
 	if (!r->has_parts || !g->run->has_parts)
 		g->holder = r;

@@ -65,14 +65,15 @@ def test_who_fills_it_is_ended(spool, how):
         lau.wait(is_full, "the spool to be full")
         (lau.jobs / "go").touch()
         after = lau.submit("true")
+        with_gpu = lau.submit("true", order={"gpus": [3]})  # what it waits with is its own
         end = lau.wait_over(filler)
         assert end["cause"] == "CAUSE_SPOOL" and end["exit_signal"] == 9, end
         assert "filled the spool, where 8M must be free" in end["detail"], end
-        for run in (before, other, after):
-            assert lau.wait_over(run)["cause"] == "CAUSE_EXIT"
+        for run in (before, other, after, with_gpu):
+            assert lau.wait_over(run)["cause"] == "CAUSE_EXIT", lau.runs[run]
             assert not lau.runs[run].get("exit_code") and not lau.runs[run].get("node_trouble")
         exits = os.path.join(spool.path, "exits")
-        lau.wait(lambda: len(os.listdir(exits)) == 4, "all ends to be on disk")
+        lau.wait(lambda: len(os.listdir(exits)) == 5, "all ends to be on disk")
 
 
 def test_what_no_run_has_filled(spool):
