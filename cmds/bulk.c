@@ -8,6 +8,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "cmds/spec.h"
 #include "common/gpusched.pb-c.h"
 #include "common/xalloc.h"
 
@@ -40,12 +41,15 @@ static void find_bad(struct bulk *b, size_t first, const struct error *err)
 
 static int send_part(struct bulk *b, size_t first, struct error *err)
 {
-	struct gpusched_spec specs[GPUSCHED_GROUP_MAX];
+	struct gpusched_spec specs[GPUSCHED_GROUP_MAX] = { 0 };
 	char tokens[GPUSCHED_GROUP_MAX][TOKEN_TEXT];
 	size_t n = b->n - first < GPUSCHED_GROUP_MAX ? b->n - first : GPUSCHED_GROUP_MAX;
 
-	memcpy(specs, b->specs + first, n * sizeof(*specs));
 	for (size_t i = 0; i < n; i++) {
+		if (spec_adopt(b->specs, first + i, &specs[i], err) < 0) {
+			b->bad = first + i;
+			return -1;
+		}
 		if (specs[i].token)
 			continue;
 		snprintf(tokens[i], sizeof(tokens[i]), "%s/%zu", b->token, first + i);

@@ -7,6 +7,7 @@
 #include "cmds/bulk.h"
 #include "cmds/client.h"
 #include "cmds/gpus.h"
+#include "cmds/spec.h"
 #include "cmds/submit.h"
 #include "common/gpusched.pb-c.h"
 #include "common/xalloc.h"
@@ -52,6 +53,19 @@ int gpusched_error_exit(int code)
 const char *gpusched_version(void)
 {
 	return PACKAGE_VERSION;
+}
+
+/* --- structs of programs that were built with another gpusched.h ---------------------------- */
+
+/* Fill the caller's struct of `size` bytes with as much of ours as it has room for; it begins with
+ * the size that is filled. */
+static void give_struct(void *to, size_t size, void *ours, size_t our_size)
+{
+	size_t both = size < our_size ? size : our_size;
+
+	memset(to, 0, size);
+	memcpy(ours, &both, sizeof(both));
+	memcpy(to, ours, both);
 }
 
 /* --- the connection ------------------------------------------------------------------------- */
@@ -154,26 +168,34 @@ static int keep_pong(unsigned type, const ProtobufCMessage *m, void *arg, struct
 	return 0;
 }
 
-int gpusched_ping(struct gpusched *g, struct gpusched_pong *pong, struct gpusched_error *err)
+int gpusched_ping_sized(
+        struct gpusched *g, struct gpusched_pong *pong, size_t size, struct gpusched_error *err)
 {
 	Gpusched__Ping ping = GPUSCHED__PING__INIT;
-	void *arg[2] = { g, pong };
-
-	return ask(g,
+	struct gpusched_pong ours = { 0 };
+	void *arg[2] = { g, &ours };
+	int rc = ask(g,
 	        &(struct client_call){ .type = GPUSCHED__MSG_TYPE__MSG_PING,
 	                .request = &ping.base,
 	                .on_chunk = keep_pong,
 	                .arg = arg,
 	                .repeatable = true },
 	        err);
+
+	if (rc >= 0)
+		give_struct(pong, size, &ours, sizeof(ours));
+	return rc;
 }
 
 /* --- submitting --------------------------------------------------------------------------------
  */
 
-void gpusched_spec_init(struct gpusched_spec *spec)
+void gpusched_spec_init_sized(struct gpusched_spec *spec, size_t size)
 {
-	*spec = (struct gpusched_spec){ .size = sizeof(*spec), .umask = -1 };
+	memset(spec, 0, size);
+	spec->size = size;
+	if (GPUSCHED_HAS(spec, umask))
+		spec->umask = -1;
 }
 
 int gpusched_submit(struct gpusched *g, const struct gpusched_spec *specs, size_t n, uint64_t *ids,
@@ -222,9 +244,10 @@ int gpusched_submit_send(struct gpusched *g, const struct gpusched_spec *specs, 
 	return submit_send(g->submits, specs, n, tag, &why) < 0 ? give_error(&why, err) : 0;
 }
 
-int gpusched_submit_receive(struct gpusched *g, struct gpusched_submitted *out, int timeout_ms,
-        struct gpusched_error *err)
+int gpusched_submit_receive_sized(struct gpusched *g, struct gpusched_submitted *out, size_t size,
+        int timeout_ms, struct gpusched_error *err)
 {
+	struct gpusched_submitted ours;
 	struct submit_answer answer;
 	struct error why;
 	int rc = submit_receive(g->submits, &answer, timeout_ms, &why);
@@ -232,11 +255,12 @@ int gpusched_submit_receive(struct gpusched *g, struct gpusched_submitted *out, 
 	if (rc < 0)
 		return give_error(&why, err);
 	if (rc > 0) {
-		*out = (struct gpusched_submitted){
+		ours = (struct gpusched_submitted){
 			.tag = answer.tag, .ids = answer.ids, .n = answer.n
 		};
 		if (answer.error.code)
-			give_error(&answer.error, &out->error);
+			give_error(&answer.error, &ours.error);
+		give_struct(out, size, &ours, sizeof(ours));
 	}
 	return rc;
 }
@@ -273,22 +297,26 @@ static void keep_verdict(const Gpusched__SubmitResult *r, void *arg)
 	};
 }
 
-int gpusched_test(struct gpusched *g, const struct gpusched_spec *spec,
-        struct gpusched_verdict *verdict, struct gpusched_error *err)
+int gpusched_test_sized(struct gpusched *g, const struct gpusched_spec *spec,
+        struct gpusched_verdict *verdict, size_t size, struct gpusched_error *err)
 {
-	struct verdict_to to = { g, verdict };
+	struct gpusched_verdict ours = { 0 };
+	struct verdict_to to = { g, &ours };
 	struct error why;
 
-	return submit_test(g->client, spec, keep_verdict, &to, &why) < 0 ? give_error(&why, err)
-	                                                                 : 0;
+	if (submit_test(g->client, spec, keep_verdict, &to, &why) < 0)
+		return give_error(&why, err);
+	give_struct(verdict, size, &ours, sizeof(ours));
+	return 0;
 }
 
 /* --- jobs --------------------------------------------------------------------------------------
  */
 
-void gpusched_filter_init(struct gpusched_filter *filter)
+void gpusched_filter_init_sized(struct gpusched_filter *filter, size_t size)
 {
-	*filter = (struct gpusched_filter){ .size = sizeof(*filter) };
+	memset(filter, 0, size);
+	filter->size = size;
 }
 
 static size_t list_length(const char *const *list)
@@ -300,13 +328,21 @@ static size_t list_length(const char *const *list)
 	return n;
 }
 
-/* The filter as a message that borrows everything. */
-static Gpusched__JobFilter filter_message(const struct gpusched_filter *f)
+/* The caller's filter as a message that borrows everything; NULL is all jobs. */
+static int filter_message(const struct gpusched_filter *filter, Gpusched__JobFilter *out,
+        struct gpusched_error *err)
 {
 	Gpusched__JobFilter m = GPUSCHED__JOB_FILTER__INIT;
+	struct gpusched_filter ours, *f = &ours;
+	struct error why;
 
-	if (!f)
-		return m;
+	*out = m;
+	if (!filter)
+		return 0;
+	gpusched_filter_init(f);
+	if (spec_adopt_struct("gpusched_filter", filter, offsetof(struct gpusched_filter, users),
+	            &ours, sizeof(ours), &why) < 0)
+		return give_error(&why, err);
 	m.ids = (uint64_t *)f->ids;
 	m.n_ids = f->n_ids;
 	m.users = (char **)f->users;
@@ -320,13 +356,12 @@ static Gpusched__JobFilter filter_message(const struct gpusched_filter *f)
 	m.nodes = (char **)f->nodes;
 	m.n_nodes = list_length(f->nodes);
 	m.include_ended = f->ended;
-	if (f->size >= sizeof(*f)) { /* programs of before have neither */
-		m.accounts = (char **)f->accounts;
-		m.n_accounts = list_length(f->accounts);
-		m.qos = (char **)f->qos;
-		m.n_qos = list_length(f->qos);
-	}
-	return m;
+	m.accounts = (char **)f->accounts;
+	m.n_accounts = list_length(f->accounts);
+	m.qos = (char **)f->qos;
+	m.n_qos = list_length(f->qos);
+	*out = m;
+	return 0;
 }
 
 /* A callback of the caller, and what it returned. */
@@ -360,6 +395,7 @@ static int give_job(const Gpusched__Job *j, struct callback *cb)
 {
 	char gpus[1024];
 	struct gpusched_job job = {
+		.size = sizeof(struct gpusched_job),
 		.id = j->id,
 		.name = j->name,
 		.user = j->user,
@@ -420,9 +456,11 @@ int gpusched_list_jobs(struct gpusched *g, const struct gpusched_filter *filter,
         gpusched_on_job *on_job, void *arg, struct gpusched_error *err)
 {
 	Gpusched__ListJobs list = GPUSCHED__LIST_JOBS__INIT;
-	Gpusched__JobFilter f = filter_message(filter);
+	Gpusched__JobFilter f;
 	struct callback cb = { .on.job = on_job, .arg = arg };
 
+	if (filter_message(filter, &f, err) < 0)
+		return -1;
 	list.filter = &f;
 	return ask_for(g,
 	        &(struct client_call){ .type = GPUSCHED__MSG_TYPE__MSG_LIST_JOBS,
@@ -526,10 +564,12 @@ int gpusched_control(struct gpusched *g, enum gpusched_verb verb,
         struct gpusched_error *err)
 {
 	Gpusched__JobControl control = GPUSCHED__JOB_CONTROL__INIT;
-	Gpusched__JobFilter f = filter_message(filter);
+	Gpusched__JobFilter f;
 	struct controlled result = { .done = 0 };
 	int rc;
 
+	if (filter_message(filter, &f, err) < 0)
+		return -1;
 	control.verb = (Gpusched__JobControl__Verb)verb;
 	control.filter = &f;
 	control.signal = (uint32_t)sig;
@@ -570,7 +610,7 @@ static int on_nodes(unsigned type, const ProtobufCMessage *m, void *arg, struct 
 	for (size_t i = 0; i < chunk->n_nodes && !cb->result; i++) {
 		const Gpusched__Node *n = chunk->nodes[i];
 		struct gpusched_gpu_use *gpus = gpu_uses(n->gpus, n->n_gpus);
-		struct gpusched_node node = { n->name, n->state, n->reason, n->cpus, n->cpus_free,
+		struct gpusched_node node = { sizeof(node), n->name, n->state, n->reason, n->cpus, n->cpus_free,
 			n->mem_mb, n->mem_free_mb, gpus, n->n_gpus, n->last_heard };
 
 		cb->result = cb->on.node(&node, cb->arg);
@@ -606,7 +646,7 @@ static int on_partitions(unsigned type, const ProtobufCMessage *m, void *arg, st
 	for (size_t i = 0; i < chunk->n_partitions && !cb->result; i++) {
 		const Gpusched__Partition *p = chunk->partitions[i];
 		struct gpusched_gpu_use *gpus = gpu_uses(p->gpus, p->n_gpus);
-		struct gpusched_partition partition = { p->name, p->state, p->nodes, p->is_default,
+		struct gpusched_partition partition = { sizeof(partition), p->name, p->state, p->nodes, p->is_default,
 			p->tier, p->default_time_s, p->max_time_s, p->nodes_total, p->nodes_ok,
 			p->nodes_drain, p->nodes_down, p->jobs_pending, p->jobs_running, gpus,
 			p->n_gpus };
@@ -642,7 +682,7 @@ static int on_stats(unsigned type, const ProtobufCMessage *m, void *arg, struct 
 	if (type != GPUSCHED__MSG_TYPE__MSG_STATS_RESULT)
 		return error_set(err, ERR_PROTOCOL, "not the controller's figures");
 	for (size_t i = 0; i < r->n_stats && !cb->result; i++) {
-		struct gpusched_stat stat = { r->stats[i]->name, r->stats[i]->unit,
+		struct gpusched_stat stat = { sizeof(stat), r->stats[i]->name, r->stats[i]->unit,
 			r->stats[i]->help, r->stats[i]->value };
 
 		cb->result = cb->on.stat(&stat, cb->arg);

@@ -28,8 +28,18 @@
  * gpusched_set_retry() says: connecting, listing, waiting, and submitting, because each job
  * carries a nonce and the controller answers a repeat with the id of the first time.
  *
- * Compatibility: structs that the library hands out only grow at the end. Structs that the caller
- * fills begin with their size, which the _init functions set.
+ * Compatibility: a program and a library of different versions work together, in both directions.
+ * Structs only grow at their end, and each carries the size that its maker knew:
+ *	- the caller's own (gpusched_spec, gpusched_filter) say how large the program's are. What an
+ *	  older program does not know has its default. What a later program sets and this library does
+ *	  not know is refused (usage), never ignored: a filter with a condition less would reach more
+ *	  jobs;
+ *	- those that the library fills for the caller (gpusched_pong, gpusched_verdict,
+ *	  gpusched_submitted) are filled as far as both know them; the rest is 0;
+ *	- those that the library owns (gpusched_job and such) say how large the library's are:
+ *	  GPUSCHED_HAS(job, progress) is true if the library has filled that member.
+ * Functions marked "inline" pass the size of the program's struct; other languages call the _sized
+ * function behind. struct gpusched_error never changes. Symbols carry the version they came with.
  */
 #ifndef GPUSCHED_H
 #define GPUSCHED_H
@@ -43,6 +53,11 @@ extern "C" {
 #endif
 
 struct gpusched;
+
+/* Is the member within what the maker of the struct has filled? */
+#define GPUSCHED_HAS(p, member)                                                                    \
+	((p)->size >= (size_t)((const char *)&(p)->member - (const char *)(p)) +                   \
+	                      sizeof((p)->member))
 
 struct gpusched_error {
 	int code;
@@ -78,19 +93,26 @@ void gpusched_on_warning(struct gpusched *g, void (*warn)(const char *text, void
 const char *gpusched_cluster(const struct gpusched *g);
 
 struct gpusched_pong {
+	size_t size;                          /* as filled */
 	const char *cluster, *host, *version; /* until the next call with `g` */
 	uint64_t epoch;                       /* grows each time a controller takes charge */
 	int64_t time;                         /* the controller's, microseconds of UTC */
 	uint32_t uid;                         /* whom it takes us for */
 };
-int gpusched_ping(struct gpusched *g, struct gpusched_pong *pong, struct gpusched_error *err);
+int gpusched_ping_sized(
+        struct gpusched *g, struct gpusched_pong *pong, size_t size, struct gpusched_error *err);
+static inline int gpusched_ping(
+        struct gpusched *g, struct gpusched_pong *pong, struct gpusched_error *err)
+{
+	return gpusched_ping_sized(g, pong, sizeof(*pong), err);
+}
 
 /* --- submitting ----------------------------------------------------------------------------- */
 
 /* One job to be. Everything is borrowed for the call. What is 0, NULL or false has its default,
  * but for script and cwd. Texts are as the options of gsubmit(1) have them. */
 struct gpusched_spec {
-	size_t size;        /* of this struct: gpusched_spec_init() */
+	size_t size;        /* of the program's struct: gpusched_spec_init() */
 	const void *script; /* begins with "#!"; at most 4 MiB */
 	size_t script_len;
 	const char *const *args; /* the script's arguments; NULL-terminated; NULL: none */
@@ -151,7 +173,12 @@ struct gpusched_spec {
 #define GPUSCHED_UNLIMITED UINT32_MAX
 #define GPUSCHED_GROUP_MAX 64
 
-void gpusched_spec_init(struct gpusched_spec *spec);
+/* Everything at its default. The structs of an array have all one size. */
+void gpusched_spec_init_sized(struct gpusched_spec *spec, size_t size);
+static inline void gpusched_spec_init(struct gpusched_spec *spec)
+{
+	gpusched_spec_init_sized(spec, sizeof(*spec));
+}
 
 /* Submit 1 to GPUSCHED_GROUP_MAX jobs, signed together: all are accepted or none. Returns when
  * they are on the controller's disk; ids[i] is the job of specs[i].
@@ -172,6 +199,7 @@ int gpusched_submit_bulk(struct gpusched *g, const struct gpusched_spec *specs, 
 
 /* Would it be accepted, and would it start now? Nothing is kept. */
 struct gpusched_verdict {
+	size_t size; /* as filled */
 	bool would_start_now;
 	const char *node, *gpu_type; /* where; until the next call with `g` */
 	const uint32_t *gpus;        /* n_gpus of them: the host's numbers */
@@ -182,8 +210,13 @@ struct gpusched_verdict {
 	int64_t planned_start; /* microseconds of UTC; 0: none */
 	double cost_max;       /* by the configured prices, to its time limit; < 0: it has none */
 };
-int gpusched_test(struct gpusched *g, const struct gpusched_spec *spec,
-        struct gpusched_verdict *verdict, struct gpusched_error *err);
+int gpusched_test_sized(struct gpusched *g, const struct gpusched_spec *spec,
+        struct gpusched_verdict *verdict, size_t size, struct gpusched_error *err);
+static inline int gpusched_test(struct gpusched *g, const struct gpusched_spec *spec,
+        struct gpusched_verdict *verdict, struct gpusched_error *err)
+{
+	return gpusched_test_sized(g, spec, verdict, sizeof(*verdict), err);
+}
 
 /* gpusched_submit() in two halves, so that many groups are under way at once: each send is answered
  * by one receive, in the order of sending. Sending never waits for an answer (but for room in the
@@ -195,6 +228,7 @@ int gpusched_submit_send(struct gpusched *g, const struct gpusched_spec *specs, 
         uint64_t tag, struct gpusched_error *err);
 
 struct gpusched_submitted {
+	size_t size; /* as filled */
 	uint64_t tag;
 	const uint64_t *ids; /* n of them, until the next call; NULL if the group was refused */
 	size_t n;
@@ -204,8 +238,13 @@ struct gpusched_submitted {
 /* 1: *out is the answer to the oldest group; 0: none came within timeout_ms (< 0: no limit), or
  * nothing is under way; -1: the controller could not be reached in the time that
  * gpusched_set_retry() gives: groups without answer stay under way, and the next call goes on. */
-int gpusched_submit_receive(struct gpusched *g, struct gpusched_submitted *out, int timeout_ms,
-        struct gpusched_error *err);
+int gpusched_submit_receive_sized(struct gpusched *g, struct gpusched_submitted *out, size_t size,
+        int timeout_ms, struct gpusched_error *err);
+static inline int gpusched_submit_receive(struct gpusched *g, struct gpusched_submitted *out,
+        int timeout_ms, struct gpusched_error *err)
+{
+	return gpusched_submit_receive_sized(g, out, sizeof(*out), timeout_ms, err);
+}
 
 /* For a loop of one's own that also serves others: once gpusched_submit_receive(g, &out, 0, ...)
  * has returned 0, poll(2) the descriptor that this returns for *events and call that again when it
@@ -219,6 +258,7 @@ int gpusched_submit_poll(const struct gpusched *g, short *events);
 /* A job as gqueue(1) shows it. Strings are never NULL; "" or 0 where it does not apply. Borrowed
  * until the callback returns. */
 struct gpusched_job {
+	size_t size; /* as filled */
 	uint64_t id;
 	const char *name, *user, *account, *partition;
 	const char *state;       /* "PENDING", "RUNNING", "COMPLETED", ... */
@@ -256,7 +296,7 @@ typedef int gpusched_on_job(const struct gpusched_job *job, void *arg);
 
 /* Which jobs. Lists are NULL-terminated (ids: n_ids); NULL does not restrict. */
 struct gpusched_filter {
-	size_t size; /* gpusched_filter_init() */
+	size_t size; /* of the program's struct: gpusched_filter_init() */
 	const uint64_t *ids;
 	size_t n_ids;
 	const char *const *users;
@@ -268,7 +308,11 @@ struct gpusched_filter {
 	const char *const *accounts; /* and those below them */
 	const char *const *qos;
 };
-void gpusched_filter_init(struct gpusched_filter *filter);
+void gpusched_filter_init_sized(struct gpusched_filter *filter, size_t size);
+static inline void gpusched_filter_init(struct gpusched_filter *filter)
+{
+	gpusched_filter_init_sized(filter, sizeof(*filter));
+}
 
 /* In order of id; the controller sends them in pieces, so the first come before the last are
  * ready. `filter` may be NULL. */
@@ -300,13 +344,14 @@ int gpusched_control(struct gpusched *g, enum gpusched_verb verb,
 
 /* --- the cluster ---------------------------------------------------------------------------- */
 
-struct gpusched_gpu_use {
+struct gpusched_gpu_use { /* never changes: there are arrays of it */
 	const char *type;
 	uint32_t total, free, largest; /* largest: the most that one job can get on one node now */
 	const char *largest_node;
 };
 
 struct gpusched_node {
+	size_t size; /* as filled */
 	const char *name, *state, *reason;
 	uint32_t cpus, cpus_free;
 	uint64_t mem_mb, mem_free_mb;
@@ -321,6 +366,7 @@ int gpusched_list_nodes(struct gpusched *g, const char *const *names, gpusched_o
         void *arg, struct gpusched_error *err);
 
 struct gpusched_partition {
+	size_t size; /* as filled */
 	const char *name, *state, *nodes; /* nodes: "h[01-16]" */
 	bool is_default;
 	uint32_t tier, default_time_s, max_time_s;
@@ -335,6 +381,7 @@ int gpusched_list_partitions(struct gpusched *g, const char *const *names,
 
 /* Figures about the controller itself, as `gctl stats` shows them. */
 struct gpusched_stat {
+	size_t size; /* as filled */
 	const char *name, *unit, *help;
 	double value;
 };

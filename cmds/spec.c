@@ -1,8 +1,11 @@
 /* spec.c - see spec.h */
+#include "config.h"
+
 #include "cmds/spec.h"
 
 #include <errno.h>
 #include <limits.h>
+#include <stddef.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
@@ -74,6 +77,42 @@ static uint32_t present_umask(void)
 
 	umask(mask);
 	return mask;
+}
+
+/* --- structs of programs that were built with another gpusched.h ---------------------------- */
+
+#define STRUCT_MAX 65536 /* a size above that was never set */
+
+int spec_adopt_struct(const char *type, const void *theirs, size_t least, void *ours,
+        size_t our_size, struct error *err)
+{
+	size_t size;
+
+	memcpy(&size, theirs, sizeof(size));
+	if (size < least || size > STRUCT_MAX)
+		return error_set(err, ERR_USAGE, "%s_init() was not called", type);
+	for (size_t at = our_size; at < size; at++)
+		if (((const char *)theirs)[at])
+			return error_set(err, ERR_USAGE,
+			        "the program sets a member of struct %s that libgpusched %s does "
+			        "not know; install a later libgpusched",
+			        type, PACKAGE_VERSION);
+	memcpy(ours, theirs, size < our_size ? size : our_size);
+	memcpy(ours, &our_size, sizeof(our_size));
+	return 0;
+}
+
+int spec_adopt(const struct gpusched_spec *specs, size_t i, struct gpusched_spec *out,
+        struct error *err)
+{
+	const char *theirs = (const char *)specs;
+
+	gpusched_spec_init(out);
+	theirs += i * specs->size;
+	if (i && memcmp(theirs, &specs->size, sizeof(specs->size)) != 0)
+		return error_set(err, ERR_USAGE, "gpusched_spec_init() was not called");
+	return spec_adopt_struct("gpusched_spec", theirs, offsetof(struct gpusched_spec, args), out,
+	        sizeof(*out), err);
 }
 
 /* --- what is signed ------------------------------------------------------------------------- */
@@ -261,8 +300,6 @@ Gpusched__JobRequest *spec_request(const struct gpusched_spec *s, struct error *
 static int make_job(const struct gpusched_spec *s, const char *cluster, Gpusched__SubmitJob *job,
         struct signedjob_hash *hash, struct error *err)
 {
-	if (s->size != sizeof(*s))
-		return error_set(err, ERR_USAGE, "gpusched_spec_init() was not called");
 	job->request = spec_request(s, err);
 	if (!job->request || sign_part(s, cluster, &job->spec, err) < 0)
 		return -1;
@@ -283,10 +320,12 @@ int spec_group_make(const struct gpusched_spec *specs, size_t n, const char *clu
 	submit->jobs = xcalloc(n, sizeof(*submit->jobs));
 	for (size_t i = 0; i < n; i++) {
 		Gpusched__SubmitJob *job = xcalloc(1, sizeof(*job));
+		struct gpusched_spec spec;
 
 		gpusched__submit_job__init(job);
 		submit->jobs[submit->n_jobs++] = job;
-		if (make_job(&specs[i], cluster, job, &group->hashes[i], err) < 0) {
+		if (spec_adopt(specs, i, &spec, err) < 0 ||
+		        make_job(&spec, cluster, job, &group->hashes[i], err) < 0) {
 			spec_group_clear(group);
 			return n > 1 ? error_wrap(err, "job %zu of %zu", i + 1, n) : -1;
 		}
