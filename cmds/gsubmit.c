@@ -12,6 +12,7 @@
 #include "cmds/cmd.h"
 #include "cmds/directives.h"
 #include "cmds/export.h"
+#include "cmds/files.h"
 #include "cmds/gpusched.h"
 #include "cmds/gsubmit.h"
 #include "cmds/jsonout.h"
@@ -483,9 +484,10 @@ static int test(const struct submit_options *o, const struct job *job, struct er
 static int on_end(const struct gpusched_job *job, void *arg)
 {
 	int *status = arg;
+	bool by_itself = job->exit_code || job->exit_signal;
 
 	*status = cmd_job_status(job->state, job->exit_code, job->exit_signal);
-	if (strcmp(job->state, "COMPLETED") && strcmp(job->state, "FAILED"))
+	if (strcmp(job->state, "COMPLETED") && (strcmp(job->state, "FAILED") || !by_itself))
 		fprintf(stderr, "gsubmit: job %llu: %s%s%s\n", (unsigned long long)job->id,
 		        job->state, *job->reason_text ? ": " : "", job->reason_text);
 	return 0;
@@ -526,6 +528,7 @@ static int submit(struct gpusched *g, const struct submit_options *o, const stru
 
 	gpusched_on_retry(g, gsubmit_tell, NULL);
 	gpusched_on_warning(g, gsubmit_warn, NULL);
+	files_check(&job->spec, gsubmit_warn, NULL);
 	if (gpusched_submit(g, &job->spec, 1, &id, &why) < 0) {
 		gsubmit_take_error(&why, err);
 		return -1;

@@ -35,7 +35,7 @@
 	X(REASON_SUSPENDED, "ControllerSuspended", "the controller starts nothing now")          \
 	/* how it ended, or what became of it */                                                 \
 	X(REASON_LAUNCH_FAILURE, "JobLaunchFailure",                                             \
-	        "it could not be started, and is held until somebody releases it")               \
+	        "it could not be started: it is held, or failed if its owner must mend the cause")  \
 	X(REASON_EXIT_CODE, "NonZeroExitCode", "it ended with an exit code or a signal")         \
 	X(REASON_TIME_LIMIT, "TimeLimit", "it reached its time limit")                           \
 	X(REASON_DEADLINE, "DeadLine", "it could not end by its deadline")                       \

@@ -71,8 +71,16 @@ enum end_cause {
 	END_GPU_MEMORY, /* it used more memory of a GPU than it may */
 	END_IDLE,       /* it left its GPUs idle for longer than idle_gpu allows */
 	END_SPOOL,      /* its files have filled the node's spool */
+	/* As END_LAUNCH, and the cause is its owner's: a folder, a file, the interpreter. */
+	END_LAUNCH_OWNER,
 };
-#define END_CAUSE_LAST END_SPOOL
+#define END_CAUSE_LAST END_LAUNCH_OWNER
+
+/* Nothing of the run's program was ever executed. */
+static inline bool end_is_launch(enum end_cause cause)
+{
+	return cause == END_LAUNCH || cause == END_LAUNCH_OWNER;
+}
 
 #define RUN_PROGRESS_MAX 80 /* bytes of run_report.progress */
 

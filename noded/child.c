@@ -46,22 +46,42 @@ struct child {
 	int tell;
 };
 
-_Noreturn static void fail(const struct child *c, const char *fmt, ...)
+static _Noreturn void tell_failure(const struct child *c, char whose, const char *fmt, va_list ap)
+        __attribute__((format(printf, 3, 0)));
+static _Noreturn void fail(const struct child *c, const char *fmt, ...)
+        __attribute__((format(printf, 2, 3)));
+static _Noreturn void fail_owner(const struct child *c, const char *fmt, ...)
         __attribute__((format(printf, 2, 3)));
 
-static void fail(const struct child *c, const char *fmt, ...)
+static void tell_failure(const struct child *c, char whose, const char *fmt, va_list ap)
 {
-	char raw[CHILD_TELL_MAX], told[CHILD_TELL_MAX];
-	va_list ap;
+	char raw[CHILD_TELL_MAX - 1], told[CHILD_TELL_MAX] = { whose };
 	ssize_t n;
 
-	va_start(ap, fmt);
 	vsnprintf(raw, sizeof(raw), fmt, ap);
-	va_end(ap);
-	text_escape(told, sizeof(told), raw, strlen(raw));
+	text_escape(told + 1, sizeof(told) - 1, raw, strlen(raw));
 	n = write(c->tell, told, strlen(told));
 	(void)n;
 	_exit(EXIT_CHILD);
+}
+
+static void fail(const struct child *c, const char *fmt, ...)
+{
+	va_list ap;
+
+	va_start(ap, fmt);
+	tell_failure(c, CHILD_FAILED, fmt, ap);
+	va_end(ap);
+}
+
+/* What failed is named in the job: another node, or another try, would fail alike. */
+static void fail_owner(const struct child *c, const char *fmt, ...)
+{
+	va_list ap;
+
+	va_start(ap, fmt);
+	tell_failure(c, CHILD_FAILED_OWNER, fmt, ap);
+	va_end(ap);
 }
 
 static char **list_of(const ProtobufCBinaryData *v, size_t n, char *first)
@@ -144,7 +164,7 @@ static void enter_directory(const struct child *c)
 
 	umask((mode_t)(c->launch->umask & 0777));
 	if (chdir(cwd) < 0)
-		fail(c, "cannot enter the working directory '%s': %s", cwd, strerror(errno));
+		fail_owner(c, "cannot enter the working directory '%s': %s", cwd, strerror(errno));
 	free(cwd);
 }
 
@@ -164,7 +184,7 @@ static int open_stream(const struct child *c, const char *what, const char *path
 	int error = errno;
 
 	if (fd < 0)
-		fail(c, "cannot open the %s file '%s': %s", what, path, why_not(error, flags));
+		fail_owner(c, "cannot open the %s file '%s': %s", what, path, why_not(error, flags));
 	if (fcntl(fd, F_SETFL, flags & O_APPEND) < 0)
 		fail(c, "cannot use the %s file '%s': %s", what, path, strerror(errno));
 	return fd;
@@ -228,14 +248,14 @@ static _Noreturn void explain_exec(const struct child *c, const char *script, in
 	line[n > 0 ? n : 0] = '\0';
 	line[strcspn(line, "\n")] = '\0';
 	if (error == E2BIG)
-		fail(c, "cannot execute the script: arguments and environment are too large for "
-		        "the kernel");
+		fail_owner(c, "cannot execute the script: arguments and environment are too large "
+		              "for the kernel");
 	if (error == EACCES)
-		fail(c,
+		fail_owner(c,
 		        "cannot execute the script ('%s'): %s; the interpreter or the node's spool "
 		        "directory does not permit it",
 		        line, strerror(error));
-	fail(c, "cannot execute the script ('%s'): %s", line, strerror(error));
+	fail_owner(c, "cannot execute the script ('%s'): %s", line, strerror(error));
 }
 
 static _Noreturn void execute(const struct child *c)

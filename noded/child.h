@@ -16,6 +16,10 @@
 #include "common/gpusched.pb-c.h"
 
 #define CHILD_TELL_MAX 512
+/* The first byte of what it tells: the text that follows is of a failure of the node's, or of one
+ * that the job's owner can mend. */
+#define CHILD_FAILED       'n'
+#define CHILD_FAILED_OWNER 'o'
 
 /* Input, output and error of an interactive run, as ghold has made them: of a terminal one for all
  * three. */

@@ -92,12 +92,12 @@ void ending_started(struct ending *e, usec_t now)
 	ending_clock(e, now);
 }
 
-void ending_failed(struct ending *e, usec_t now)
+void ending_failed(struct ending *e, enum end_cause cause, usec_t now)
 {
 	(void)now;
 	if (e->phase != ENDING_LAUNCHING)
 		return;
-	e->cause = END_LAUNCH;
+	e->cause = cause;
 	kill_all(e);
 }
 

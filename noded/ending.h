@@ -77,7 +77,8 @@ void ending_init(struct ending *e, const struct ending_limits *limits);
 
 /* What happened. Each may come in any phase; what makes no sense there is nothing. */
 void ending_started(struct ending *e, usec_t now);   /* the program was executed */
-void ending_failed(struct ending *e, usec_t now);    /* it could not be */
+/* It could not be: END_LAUNCH or END_LAUNCH_OWNER. */
+void ending_failed(struct ending *e, enum end_cause cause, usec_t now);
 void ending_main_gone(struct ending *e, usec_t now); /* its first process has ended */
 void ending_empty(struct ending *e);                 /* no process of it is left */
 void ending_ack(struct ending *e, usec_t now);       /* the owner says: end me now */

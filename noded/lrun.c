@@ -556,7 +556,7 @@ static int look(struct lrun *r)
 	got = lrun_read(r, RECORD_EXIT, &gpusched__run_report__descriptor, &m);
 	if (got == 1) {
 		FAILPOINT(launcher_before_told);
-		if (((Gpusched__RunReport *)m)->cause == GPUSCHED__END_CAUSE__CAUSE_LAUNCH)
+		if (end_is_launch((enum end_cause)((Gpusched__RunReport *)m)->cause))
 			lrun_take_back_use(r);
 		lrun_over(r, (Gpusched__RunReport *)m, false);
 		lrun_tell(r);

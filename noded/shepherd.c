@@ -176,10 +176,15 @@ static void init_ending(struct shepherd *s)
 	ending_init(&s->ending, &limits);
 }
 
-static void launch_failed(struct shepherd *s, const char *why)
+static void launch_failed_as(struct shepherd *s, enum end_cause cause, const char *why)
 {
 	snprintf(s->detail, sizeof(s->detail), "%s", why);
-	ending_failed(&s->ending, mono());
+	ending_failed(&s->ending, cause, mono());
+}
+
+static void launch_failed(struct shepherd *s, const char *why)
+{
+	launch_failed_as(s, END_LAUNCH, why);
 }
 
 /* To its devices and to what was booked for it, before there is anything in the leaf. */
@@ -379,7 +384,9 @@ static void hear_child(struct shepherd *s)
 	s->tell = -1;
 	s->told[s->told_len] = '\0';
 	if (s->told_len > 0)
-		launch_failed(s, s->told);
+		launch_failed_as(s,
+		        s->told[0] == CHILD_FAILED_OWNER ? END_LAUNCH_OWNER : END_LAUNCH,
+		        s->told + 1);
 	else if (proc_executed(s->main))
 		note_started(s);
 	else

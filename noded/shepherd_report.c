@@ -138,7 +138,7 @@ static void fill_report(struct shepherd *s, Gpusched__RunReport *r, Gpusched__Ru
 		r->suspended_us = (uint64_t)s->held_us;
 	}
 	/* How the child of a failed launch ended is our doing and nobody's business. */
-	if (s->main_gone && r->cause != GPUSCHED__END_CAUSE__CAUSE_LAUNCH) {
+	if (s->main_gone && !end_is_launch((enum end_cause)r->cause)) {
 		r->exit_code = WIFEXITED(s->status) ? (uint32_t)WEXITSTATUS(s->status) : 0;
 		r->exit_signal = WIFSIGNALED(s->status) ? (uint32_t)WTERMSIG(s->status) : 0;
 	}

@@ -28,7 +28,7 @@
 bool summary_wanted(const Gpusched__LaunchRecord *launch, const Gpusched__RunReport *end)
 {
 	return launch->summary && !launch->interactive && end->n_gpus && end->run->rank == 0 &&
-	       end->cause != GPUSCHED__END_CAUSE__CAUSE_LAUNCH;
+	       !end_is_launch((enum end_cause)end->cause);
 }
 
 /* --- text ------------------------------------------------------------------------------------ */

@@ -86,7 +86,7 @@ const struct run *job_stray(const struct job *job)
 
 static bool launch_failed(const struct run *run)
 {
-	return run_info(run)->end_cause == END_LAUNCH;
+	return end_is_launch(run_info(run)->end_cause);
 }
 
 /* In how many attempts is that true of some run? */

@@ -492,11 +492,20 @@ static const struct {
 	[END_GPU_MEMORY] = { JOB_OUT_OF_MEMORY, false },
 	[END_IDLE] = { JOB_CANCELLED, false },
 	[END_SPOOL] = { JOB_FAILED, false },
+	[END_LAUNCH_OWNER] = { JOB_FAILED, false },
 };
 
 static bool not_launched(const struct run *run)
 {
-	return run_info(run)->state == RUN_NEVER || run_info(run)->end_cause == END_LAUNCH;
+	return run_info(run)->state == RUN_NEVER || end_is_launch(run_info(run)->end_cause);
+}
+
+/* The cause of the failed launches is the owner's: waiting does not mend it. A file may have come
+ * late to one node, so it is tried a few times. */
+static bool owner_must_mend(const struct job *job, const struct run *decisive)
+{
+	return run_info(decisive)->end_cause == END_LAUNCH_OWNER &&
+	       job_launch_failures(job) % LAUNCH_TRIES == 0;
 }
 
 /* Is the job to be started again when its present attempt is over? */
@@ -505,6 +514,8 @@ static bool comes_again(const struct job *job, const struct run *decisive)
 	const struct job_info *i = job_info(job);
 
 	if (i->end_cause != END_NONE || job_starts(job) >= i->max_attempts)
+		return false;
+	if (owner_must_mend(job, decisive) && !attempt_asked(job))
 		return false;
 	return attempt_asked(job) || not_launched(decisive) || !attempt_whole(job) ||
 	       (outcomes[run_info(decisive)->end_cause].again && i->requeue) ||
@@ -569,7 +580,7 @@ static void job_not_launched(struct core *core, struct job *job, const struct ru
 	uint32_t failures = job_launch_failures(job);
 	char text[300];
 
-	if (run_info(run)->end_cause == END_LAUNCH && failures % LAUNCH_TRIES == 0) {
+	if (end_is_launch(run_info(run)->end_cause) && failures % LAUNCH_TRIES == 0) {
 		snprintf(text, sizeof(text), "launch failed %u times, the last on %s: %.180s",
 		        failures, run_info(run)->node, run_past(run)->detail);
 		hold_back(core, job, run, text);

@@ -64,7 +64,7 @@ bool run_over(const struct run *run)
 bool run_started(const struct run *run)
 {
 	return run->info.state != RUN_ORDERED && run->info.state != RUN_NEVER &&
-	       run->info.end_cause != END_LAUNCH;
+	       !end_is_launch(run->info.end_cause);
 }
 
 static uint64_t beyond(uint64_t us, uint64_t part)

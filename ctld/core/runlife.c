@@ -246,7 +246,7 @@ static void run_over_now(struct core *core, struct run *run, enum run_state stat
 	run_set_progress(core->runs, run, "");
 	run_move(core->runs, run, state);
 	bill_run(core, run);
-	if (run_info(run)->end_cause == END_LAUNCH)
+	if (end_is_launch(run_info(run)->end_cause))
 		node_not_launched(core, run);
 	if (!job)
 		run_retire(core, run);

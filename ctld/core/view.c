@@ -40,7 +40,7 @@ static void say_ended(const struct run *run, struct job_view *v)
 	const struct run_past *past = run_past(run);
 	char which[120] = "", how[40] = "";
 
-	if (i->end_cause == END_LAUNCH)
+	if (end_is_launch(i->end_cause))
 		v->reason = reason_word(REASON_LAUNCH_FAILURE);
 	if (i->end_cause == END_GPU_MEMORY)
 		v->reason = reason_word(REASON_GPU_MEMORY);

@@ -152,6 +152,27 @@ def test_what_has_ended_is_requeued(cluster):
     assert r.returncode == 3 and "there is no job 4000000" in r.stderr
 
 
+def test_a_launch_that_its_owner_must_mend_fails_the_job(cluster):
+    """No folder for the output, no such interpreter: waiting would mend nothing, and `gsubmit --wait` must not wait for ever."""
+    warned = cluster.run("gsubmit", "-o", "logs/x.out", "--hold", "--parsable", "--wrap", "true")
+    assert f"--output: '{cluster.dir}/jobs/logs' here: No such file or directory" in warned.stderr
+    cluster.run("gcancel", warned.stdout.strip())
+    (cluster.dir / "jobs/there").mkdir(exist_ok=True)
+    quiet = cluster.run("gsubmit", "--wait", "-o", "there/%j.out", "--wrap", "true")
+    assert "warning" not in quiet.stderr
+    r = cluster.run("gsubmit", "--wait", "--parsable", "-o", "logs/%j.out", "--wrap", "true", check=False)
+    job = cluster.job(int(r.stdout.split()[0]))
+    assert r.returncode == 125 and "FAILED" in r.stderr and "cannot open the output file" in r.stderr, r
+    assert (job["state"], job["reason"]) == ("FAILED", "JobLaunchFailure") and "logs/" in job["reason_text"]
+    script = cluster.dir / "jobs/no-interpreter.sh"
+    script.write_text("#!/no/such/shell\n")
+    r = cluster.run("gsubmit", "--wait", script, check=False)
+    assert r.returncode == 125 and "cannot execute the script ('#!/no/such/shell')" in r.stderr, r
+    after = cluster.run("gsubmit", "-d", f"afternotok:{job['id']}", "--wait", "--wrap", "true", check=False)
+    assert after.returncode == 0
+    assert "drain" not in cluster.run("ginfo", "-N", "-h").stdout
+
+
 def test_a_node_that_can_start_nothing_holds_up_no_queue():
     """The launcher cannot write records, as on a full /run: that is the node's fault, and no job's, though one user has them all."""
     with Cluster() as c:

@@ -315,6 +315,33 @@ static void held_after_failed_launches(struct world *w, uint64_t id)
 	assert_string_equal(world_reason(w, id), "JobHeldUser");
 }
 
+/* Waiting mends nothing there: after some tries the job has failed, and those that depend on it, and
+ * `gsubmit --wait`, learn of it. */
+static void launches_fail_by_the_owner(void **state)
+{
+	struct world *w = world_simple(1, "h100:2");
+	uint64_t id;
+
+	(void)state;
+	world_register_all(w);
+	id = world_submit(w, "h100:2");
+	for (int i = 0; i < 3; i++) {
+		struct run_report r = world_report(world_run(w, id), REPORT_ENDED);
+
+		r.cause = END_LAUNCH_OWNER;
+		r.detail = "cannot open the output file 'logs/x.out': No such file or directory";
+		assert_string_equal(world_state(w, id), "CONFIGURING");
+		world_say(w, 0, r);
+	}
+	assert_string_equal(world_state(w, id), "FAILED");
+	assert_string_equal(world_reason(w, id), "JobLaunchFailure");
+	assert_non_null(strstr(world_view(w, id).reason_text, "logs/x.out"));
+	world_restart(w);
+	assert_string_equal(world_state(w, id), "FAILED");
+	assert_string_equal(world_reason(w, id), "JobLaunchFailure");
+	world_free(w);
+}
+
 static void launches_fail(void **state)
 {
 	struct world *w = world_simple(1, "h100:2");
@@ -641,6 +668,7 @@ int main(void)
 		cmocka_unit_test(node_notes),
 		cmocka_unit_test(attempts_run_out),
 		cmocka_unit_test(launches_fail),
+		cmocka_unit_test(launches_fail_by_the_owner),
 		cmocka_unit_test(cancel_before_start),
 		cmocka_unit_test(cancel_too_late),
 		cmocka_unit_test(requeue_then_cancel),

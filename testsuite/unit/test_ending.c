@@ -268,7 +268,7 @@ static void apply(struct ending *e, const struct step *s)
 		ending_started(e, s->at);
 		break;
 	case FAILED:
-		ending_failed(e, s->at);
+		ending_failed(e, END_LAUNCH, s->at);
 		break;
 	case MAIN_GONE:
 		ending_main_gone(e, s->at);
