@@ -432,7 +432,7 @@ void audit_note(struct core *core, const char *kind, const struct caller *caller
 		        text);
 		entry.text = with_task;
 	}
-	audit_add(core->audit, meta_take_event(core->meta), core->now.wall, &entry);
+	audit_add(core->audit, meta_take_event(core->meta, core->now.mono), core->now.wall, &entry);
 	dirty_touch(core->dirty);
 }
 

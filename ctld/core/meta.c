@@ -18,12 +18,19 @@ struct said {
 	char *key, *text;
 };
 
+/* Numbers that may be handed out without another row. */
+struct lease {
+	uint64_t next;
+	uint64_t size;  /* of the last one; 0: none since the start */
+	usec_t renewed; /* mono */
+};
+
 struct meta {
 	struct mark mark;
 	struct dirty *dirty;
 	char *cluster;            /* NULL: a new database */
 	uint64_t number[NUMBERS]; /* durable: the epoch, where the leases end, the open range */
-	uint64_t job, event;      /* the next ones */
+	struct lease jobs, events;
 	uint64_t bulk;            /* the next one of the open range */
 	struct said *said;        /* durable */
 	size_t n_said;
@@ -146,8 +153,8 @@ int meta_start(struct meta *m, const char *cluster, struct error *err)
 	if (!m->cluster)
 		m->cluster = xstrdup(cluster);
 	m->number[EPOCH]++;
-	m->job = m->number[NEXT_JOB];
-	m->event = m->number[NEXT_EVENT];
+	m->jobs.next = m->number[NEXT_JOB];
+	m->events.next = m->number[NEXT_EVENT];
 	dirty_put(m->dirty, &m->mark);
 	return 0;
 }
@@ -159,44 +166,53 @@ uint64_t meta_epoch(const struct meta *m)
 
 uint64_t meta_next_job(const struct meta *m)
 {
-	return m->job;
+	return m->jobs.next;
 }
 
-static uint64_t take(struct meta *m, uint64_t *next, uint64_t *leased)
+static void renew(struct meta *m, struct lease *lease, enum number end, usec_t mono)
 {
-	if (*next >= *leased) {
-		*leased = *next + LEASE;
-		dirty_put(m->dirty, &m->mark);
-	}
-	return (*next)++;
+	if (!lease->size || mono - lease->renewed >= LEASE_LASTS)
+		lease->size = 1;
+	else if (lease->size < LEASE_MAX)
+		lease->size *= 2;
+	lease->renewed = mono;
+	m->number[end] = lease->next + lease->size;
+	dirty_put(m->dirty, &m->mark);
 }
 
-uint64_t meta_take_job(struct meta *m)
+static uint64_t take(struct meta *m, struct lease *lease, enum number end, usec_t mono)
 {
-	return take(m, &m->job, &m->number[NEXT_JOB]);
+	if (lease->next >= m->number[end])
+		renew(m, lease, end, mono);
+	return lease->next++;
 }
 
-uint64_t meta_take_event(struct meta *m)
+uint64_t meta_take_job(struct meta *m, usec_t mono)
 {
-	return take(m, &m->event, &m->number[NEXT_EVENT]);
+	return take(m, &m->jobs, NEXT_JOB, mono);
+}
+
+uint64_t meta_take_event(struct meta *m, usec_t mono)
+{
+	return take(m, &m->events, NEXT_EVENT, mono);
 }
 
 void meta_give_back(struct meta *m)
 {
-	if (m->number[NEXT_JOB] == m->job && m->number[NEXT_EVENT] == m->event)
+	if (m->number[NEXT_JOB] == m->jobs.next && m->number[NEXT_EVENT] == m->events.next)
 		return;
-	m->number[NEXT_JOB] = m->job;
-	m->number[NEXT_EVENT] = m->event;
+	m->number[NEXT_JOB] = m->jobs.next;
+	m->number[NEXT_EVENT] = m->events.next;
 	dirty_put(m->dirty, &m->mark);
 }
 
 uint64_t meta_take_bulk(struct meta *m, uint64_t n)
 {
-	uint64_t first = m->job;
+	uint64_t first = m->jobs.next;
 
-	m->job += n;
-	if (m->number[NEXT_JOB] < m->job)
-		m->number[NEXT_JOB] = m->job + LEASE;
+	m->jobs.next += n;
+	if (m->number[NEXT_JOB] < m->jobs.next)
+		m->number[NEXT_JOB] = m->jobs.next;
 	m->number[BULK_FIRST] = m->bulk = first;
 	m->number[BULK_END] = first + n;
 	dirty_put(m->dirty, &m->mark);
@@ -223,7 +239,7 @@ bool meta_bulk_has(const struct meta *m, uint64_t job)
 
 uint64_t meta_last_event(const struct meta *m)
 {
-	return m->event - 1;
+	return m->events.next - 1;
 }
 
 void meta_raise(struct meta *m, uint64_t epoch_above, uint64_t job_above)
@@ -232,19 +248,19 @@ void meta_raise(struct meta *m, uint64_t epoch_above, uint64_t job_above)
 		m->number[EPOCH] = epoch_above + 1;
 		dirty_put(m->dirty, &m->mark);
 	}
-	if (m->job <= job_above) {
-		m->job = job_above + 1;
-		if (m->number[NEXT_JOB] < m->job)
-			m->number[NEXT_JOB] = m->job;
+	if (m->jobs.next <= job_above) {
+		m->jobs.next = job_above + 1;
+		if (m->number[NEXT_JOB] < m->jobs.next)
+			m->number[NEXT_JOB] = m->jobs.next;
 		dirty_put(m->dirty, &m->mark);
 	}
 }
 
 void meta_skip_events(struct meta *m, uint64_t n)
 {
-	m->event += n;
-	if (m->number[NEXT_EVENT] < m->event)
-		m->number[NEXT_EVENT] = m->event;
+	m->events.next += n;
+	if (m->number[NEXT_EVENT] < m->events.next)
+		m->number[NEXT_EVENT] = m->events.next;
 	dirty_put(m->dirty, &m->mark);
 }
 

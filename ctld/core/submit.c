@@ -69,7 +69,7 @@ static void intake_commit(struct core *core, const struct caller *caller, struct
 	struct job *job;
 
 	submit_fill(core, caller, t);
-	i->id = meta_take_job(core->meta);
+	i->id = meta_take_job(core->meta, core->now.mono);
 	i->nonce = nonces_add(
 	        core->nonces, caller->uid, t->in->nonce, t->in->spec_hash, i->id, core->now);
 	job = *t->in->array ? jobs_add_array(core->jobs, &t->info, &t->tasks, t->at_once)
