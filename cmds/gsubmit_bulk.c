@@ -6,13 +6,13 @@
  */
 #include <inttypes.h>
 #include <limits.h>
+#include <search.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
 #include <jansson.h>
-#include <uthash.h>
 
 #include "cmds/bulkfile.h"
 #include "cmds/export.h"
@@ -26,18 +26,17 @@ extern char **environ;
 
 #define FILE_MAX ((size_t)1 << 30)
 
-struct entry {
+struct bulk_job {
 	struct submit_options o;
 	struct job job;
 	char **args; /* one block */
 	unsigned line;
 };
 
-/* A script that many jobs have. */
+/* A script that many jobs have: in a tree of tsearch(3), by its path. */
 struct known_script {
-	UT_hash_handle hh;
+	const char *path; /* owned */
 	struct script script;
-	char path[];
 };
 
 /* What one rule of --export makes of our environment. */
@@ -50,9 +49,9 @@ struct known_env {
 struct bulk {
 	const struct gsubmit *g;
 	struct gsubmit line; /* the command line, and behind it what a line says */
-	struct entry **v;
+	struct bulk_job **v;
 	size_t n, room;
-	struct known_script *scripts;
+	void *scripts; /* of known_script */
 	struct known_env *envs;
 	char **options; /* owned, borrowed texts */
 	char here[PATH_MAX];
@@ -60,22 +59,35 @@ struct bulk {
 
 /* --- what many jobs share ------------------------------------------------------------------ */
 
+static int by_path(const void *a, const void *b)
+{
+	return strcmp(((const struct known_script *)a)->path, ((const struct known_script *)b)->path);
+}
+
 static struct known_script *find_script(struct bulk *b, const char *path, struct error *err)
 {
-	struct known_script *s;
+	struct known_script key = { .path = path }, *s, **found = tfind(&key, &b->scripts, by_path);
 	struct script script;
 
-	HASH_FIND_STR(b->scripts, path, s);
-	b->line.quiet = s != NULL;
-	if (s)
-		return s;
+	b->line.quiet = found != NULL;
+	if (found)
+		return *found;
 	if (script_read(path, &script, err) < 0)
 		return NULL;
-	s = xcalloc(1, sizeof(*s) + strlen(path) + 1);
+	s = xcalloc(1, sizeof(*s));
 	s->script = script;
-	strcpy(s->path, path);
-	HASH_ADD_STR(b->scripts, path, s);
+	s->path = xstrdup(path);
+	tsearch(s, &b->scripts, by_path);
 	return s;
+}
+
+static void free_script(void *script)
+{
+	struct known_script *s = script;
+
+	script_clear(&s->script);
+	free((char *)s->path);
+	free(s);
 }
 
 static char **find_env(struct bulk *b, const char *rule)
@@ -135,9 +147,9 @@ static char **copy_args(const char *const *args)
 	return v;
 }
 
-static struct entry *add(struct bulk *b)
+static struct bulk_job *add(struct bulk *b)
 {
-	struct entry *e = xcalloc(1, sizeof(*e));
+	struct bulk_job *e = xcalloc(1, sizeof(*e));
 
 	if (b->n == b->room) {
 		b->room = b->room ? b->room * 2 : 256;
@@ -166,7 +178,7 @@ static int take_own(struct bulk *b, const struct bulkfile_job *job, struct error
 static int on_job(void *arg, const struct bulkfile_job *job, struct error *err)
 {
 	struct bulk *b = arg;
-	struct entry *e = add(b);
+	struct bulk_job *e = add(b);
 	struct known_script *known = NULL;
 	const struct script *script;
 	struct script wrap;
@@ -282,7 +294,6 @@ static int submit(struct bulk *b, const char *token, struct error *err)
 
 static void clear(struct bulk *b)
 {
-	struct known_script *s, *next;
 	struct known_env *e;
 
 	for (size_t i = 0; i < b->n; i++) {
@@ -294,12 +305,7 @@ static void clear(struct bulk *b)
 	}
 	free(b->v);
 	free(b->options);
-	HASH_ITER(hh, b->scripts, s, next)
-	{
-		HASH_DEL(b->scripts, s);
-		script_clear(&s->script);
-		free(s);
-	}
+	tdestroy(b->scripts, free_script);
 	while ((e = b->envs)) {
 		b->envs = e->next;
 		free(e->env);

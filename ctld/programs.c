@@ -8,8 +8,8 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/pidfd.h>
 #include <sys/queue.h>
+#include <sys/syscall.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -198,7 +198,7 @@ static int watch(struct program *p, uint32_t timeout_s)
 	struct timeval tv = { .tv_sec = timeout_s };
 	struct event_base *base = p->programs->base;
 
-	p->pidfd = pidfd_open(p->pid, 0);
+	p->pidfd = (int)syscall(SYS_pidfd_open, p->pid, 0);
 	if (p->pidfd < 0)
 		return errno;
 	p->ended = event_new(base, p->pidfd, EV_READ, on_ended, p);

@@ -1,5 +1,5 @@
 /* checker.c - see checker.h. Plain and slow on purpose: it must be easier to believe than what it
- * judges. Hash tables are uthash's; nothing is shared with the code under test but error.h. */
+ * judges. Nothing is shared with the code under test but error.h. */
 #include "testsuite/sim/checker.h"
 
 #include <assert.h>
@@ -37,15 +37,51 @@ void checker_violated(struct checker *c, const char *fmt, ...)
 	c->violations[c->n_violations++] = checker_need(strdup(text));
 }
 
+/* --- what is found by a key ------------------------------------------------------------------- */
+
+int by_job(const void *a, const void *b)
+{
+	return memcmp(a, b, sizeof(uint64_t));
+}
+
+int by_task(const void *a, const void *b)
+{
+	return memcmp(a, b, sizeof(struct task_key));
+}
+
+int by_run(const void *a, const void *b)
+{
+	return memcmp(a, b, sizeof(struct run_key));
+}
+
+int by_name(const void *a, const void *b)
+{
+	return strcmp(a, b);
+}
+
+void *checker_find(void *const *tree, const void *key, order_fn *order)
+{
+	void **found = tfind(key, tree, order);
+
+	return found ? *found : NULL;
+}
+
+void *checker_make(void **tree, const void *key, size_t key_len, size_t size, order_fn *order)
+{
+	void *made = checker_need(calloc(1, size));
+
+	memcpy(made, key, key_len);
+	checker_need(tsearch(made, tree, order));
+	return made;
+}
+
 struct job *checker_job(struct checker *c, uint64_t id)
 {
-	struct job *job;
+	struct job *job = checker_find(&c->job_tree, &id, by_job);
 
-	HASH_FIND(hh, c->jobs, &id, sizeof(id), job);
 	if (!job) {
-		job = checker_need(calloc(1, sizeof(*job)));
-		job->id = id;
-		HASH_ADD(hh, c->jobs, id, sizeof(job->id), job);
+		job = checker_make(&c->job_tree, &id, sizeof(id), sizeof(*job), by_job);
+		STAILQ_INSERT_TAIL(&c->jobs, job, later);
 	}
 	return job;
 }
@@ -54,16 +90,14 @@ struct task *checker_task(struct checker *c, uint64_t id, uint64_t number)
 {
 	struct task_key key = { id, number == ALL_TASKS ? 0 : number };
 	struct job *job = checker_job(c, id);
-	struct task *task;
+	struct task *task = checker_find(&c->task_tree, &key, by_task);
 
-	HASH_FIND(hh, c->tasks, &key, sizeof(key), task);
 	if (!task) {
-		task = checker_need(calloc(1, sizeof(*task)));
-		task->key = key;
+		task = checker_make(&c->task_tree, &key, sizeof(key), sizeof(*task), by_task);
 		task->job = job;
 		task->next = job->tasks;
 		job->tasks = task;
-		HASH_ADD(hh, c->tasks, key, sizeof(task->key), task);
+		STAILQ_INSERT_TAIL(&c->tasks, task, later);
 	}
 	return task;
 }
@@ -150,15 +184,15 @@ static void fact_submit(struct checker *c, const struct words *f)
 	if (job->submitted && strcmp(job->token, name) != 0)
 		checker_violated(c, "I2: id %" PRIu64 " was given to %s and to %s", job->id,
 		        job->token, name);
-	HASH_FIND_STR(c->tokens, name, token);
+	token = checker_find(&c->token_tree, name, by_name);
 	if (token && token->job != job->id)
 		checker_violated(c, "I1: %s got the ids %" PRIu64 " and %" PRIu64, name, token->job,
 		        job->id);
 	if (!token) {
-		token = checker_need(calloc(1, sizeof(*token)));
-		snprintf(token->name, sizeof(token->name), "%s", name);
+		token = checker_make(&c->token_tree, name, strlen(name) + 1, sizeof(*token),
+		        by_name);
 		token->job = job->id;
-		HASH_ADD_STR(c->tokens, name, token);
+		STAILQ_INSERT_TAIL(&c->tokens, token, later);
 	}
 	job->submitted = true;
 	job->uid = f->u[2];
@@ -380,12 +414,11 @@ static void task_over(struct checker *c, struct task *task)
 
 static void fact_quiet(struct checker *c, const struct words *f)
 {
-	struct job *job, *tmp;
+	struct job *job;
 
 	(void)f;
 	gpus_over(c);
-	HASH_ITER(hh, c->jobs, job, tmp)
-	{
+	STAILQ_FOREACH (job, &c->jobs, later) {
 		if (job->submitted)
 			job_each_task(c, job, task_over);
 		for (const struct task *t = job->tasks; t && !job->submitted; t = t->next)
@@ -525,45 +558,29 @@ void checker_say(struct checker *c, const char *fmt, ...)
 
 struct checker *checker_new(void)
 {
-	return checker_need(calloc(1, sizeof(struct checker)));
+	struct checker *c = checker_need(calloc(1, sizeof(*c)));
+
+	STAILQ_INIT(&c->jobs);
+	STAILQ_INIT(&c->tasks);
+	STAILQ_INIT(&c->runs);
+	STAILQ_INIT(&c->nodes);
+	STAILQ_INIT(&c->tokens);
+	return c;
 }
 
 void checker_free(struct checker *c)
 {
-	struct job *job, *job_tmp;
-	struct task *task, *task_tmp;
-	struct run *run, *run_tmp;
-	struct node *node, *node_tmp;
-	struct token *token, *token_tmp;
+	struct job *job;
 
 	if (!c)
 		return;
-	HASH_ITER(hh, c->tokens, token, token_tmp)
-	{
-		HASH_DEL(c->tokens, token);
-		free(token);
-	}
-	HASH_ITER(hh, c->jobs, job, job_tmp)
-	{
-		HASH_DEL(c->jobs, job);
+	STAILQ_FOREACH (job, &c->jobs, later)
 		waits_free(job);
-		free(job);
-	}
-	HASH_ITER(hh, c->tasks, task, task_tmp)
-	{
-		HASH_DEL(c->tasks, task);
-		free(task);
-	}
-	HASH_ITER(hh, c->runs, run, run_tmp)
-	{
-		HASH_DEL(c->runs, run);
-		free(run);
-	}
-	HASH_ITER(hh, c->nodes, node, node_tmp)
-	{
-		HASH_DEL(c->nodes, node);
-		free(node);
-	}
+	tdestroy(c->token_tree, free);
+	tdestroy(c->job_tree, free);
+	tdestroy(c->task_tree, free);
+	tdestroy(c->run_tree, free);
+	tdestroy(c->node_tree, free);
 	for (size_t i = 0; i < c->n_violations; i++)
 		free(c->violations[i]);
 	free(c->violations);
@@ -587,59 +604,50 @@ size_t checker_looks(const struct checker *c)
 
 size_t checker_stops(const struct checker *c)
 {
-	struct run *run, *tmp;
+	struct run *run;
 	size_t n = 0;
 
-	HASH_ITER(hh, c->runs, run, tmp)
-	{
+	STAILQ_FOREACH (run, &c->runs, later)
 		n += run->stopped;
-	}
 	return n;
 }
 
 size_t checker_parts(const struct checker *c)
 {
-	struct run *run, *tmp;
+	struct run *run;
 	size_t n = 0;
 
-	HASH_ITER(hh, c->runs, run, tmp)
-	{
+	STAILQ_FOREACH (run, &c->runs, later)
 		n += run->started && run->shares;
-	}
 	return n;
 }
 
 size_t checker_asked(const struct checker *c)
 {
-	struct run *run, *tmp;
+	struct run *run;
 	size_t n = 0;
 
-	HASH_ITER(hh, c->runs, run, tmp)
-	{
+	STAILQ_FOREACH (run, &c->runs, later)
 		n += run->was_asked;
-	}
 	return n;
 }
 
 size_t checker_reclaimed(const struct checker *c)
 {
-	struct run *run, *tmp;
+	struct run *run;
 	size_t n = 0;
 
-	HASH_ITER(hh, c->runs, run, tmp)
-	{
+	STAILQ_FOREACH (run, &c->runs, later)
 		n += run->reclaimed;
-	}
 	return n;
 }
 
 size_t checker_gangs(const struct checker *c, bool whole)
 {
-	struct run *run, *tmp;
+	struct run *run;
 	size_t n = 0;
 
-	HASH_ITER(hh, c->runs, run, tmp)
-	{
+	STAILQ_FOREACH (run, &c->runs, later) {
 		const struct run *first = run->next, *other;
 		uint64_t started = 0;
 

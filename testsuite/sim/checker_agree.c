@@ -76,7 +76,7 @@ static void look_at(struct checker *c, const struct node *node, struct run *run,
 void fact_looked(struct checker *c, const struct words *f)
 {
 	struct node *node = checker_node(c, f->w[1]);
-	struct run *run, *tmp;
+	struct run *run;
 
 	if (!c->heartbeat || !node->heard) {
 		checker_violated(c, "I24: a look at %s, which %s", node->name,
@@ -84,9 +84,7 @@ void fact_looked(struct checker *c, const struct words *f)
 		return;
 	}
 	c->n_looks += f->u[2] >= node->heard_since + 2 * c->heartbeat;
-	HASH_ITER(hh, c->runs, run, tmp)
-	{
+	STAILQ_FOREACH (run, &c->runs, later)
 		look_at(c, node, run, f->u[2]);
-	}
 	node->looks++;
 }

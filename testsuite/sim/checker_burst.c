@@ -9,11 +9,10 @@
 /* Of this card: the parts of those who live or wait for it, and what was borrowed beyond them. */
 static uint64_t given_away(struct checker *c, const struct node *node, int g)
 {
-	struct run *run, *tmp;
+	struct run *run;
 	uint64_t sum = 0;
 
-	HASH_ITER(hh, c->runs, run, tmp)
-	{
+	STAILQ_FOREACH (run, &c->runs, later) {
 		if ((run_alive(run) || run->needs) && (run->gpus >> g & 1) &&
 		        !strcmp(run->node, node->name))
 			sum += run->used > run->mib ? run->used : run->mib;

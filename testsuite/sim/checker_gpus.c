@@ -79,10 +79,9 @@ void gpus_take(struct checker *c, struct node *node, struct run *run)
 
 void gpus_over(struct checker *c)
 {
-	struct run *run, *tmp;
+	struct run *run;
 
-	HASH_ITER(hh, c->runs, run, tmp)
-	{
+	STAILQ_FOREACH (run, &c->runs, later) {
 		const struct job *job = run->task->job;
 		const struct job *other = run->beside ? run->beside->task->job : job;
 
@@ -123,12 +122,11 @@ void fact_fault(struct checker *c, const struct words *f)
 /* What ran on these GPUs knows by now that it is to end. */
 static void check_told(struct checker *c, const struct node *node, uint64_t gpus)
 {
-	struct run *run, *tmp;
+	struct run *run;
 
 	if (!node->stops)
 		return;
-	HASH_ITER(hh, c->runs, run, tmp)
-	{
+	STAILQ_FOREACH (run, &c->runs, later) {
 		if (run_alive(run) && !run->told && (run->gpus & gpus) &&
 		        !strcmp(run->node, node->name))
 			checker_violated(c,

@@ -13,8 +13,9 @@
 #ifndef TESTSUITE_SIM_CHECKER_IMPL_H
 #define TESTSUITE_SIM_CHECKER_IMPL_H
 
+#include <search.h>
 #include <stdint.h>
-#include <uthash.h>
+#include <sys/queue.h>
 
 #include "testsuite/sim/checker.h"
 
@@ -23,10 +24,12 @@
 #define MAX_WORDS 10
 #define ALL_TASKS UINT64_MAX
 
+/* What is found by a key begins with it: it stands in a tree of tsearch(3) by that, and in a list in
+ * the order in which it came. */
 struct token {
 	char name[NAME_LEN + 24]; /* UID/TOKEN */
 	uint64_t job;
-	UT_hash_handle hh;
+	STAILQ_ENTRY(token) later;
 };
 
 /* One thing that a job waits for. */
@@ -54,7 +57,7 @@ struct job {
 	bool deadline;      /* it has one */
 	uint64_t burst;     /* MiB that it may borrow up to; 0: none */
 	struct task *tasks; /* all that were ever heard of */
-	UT_hash_handle hh;
+	STAILQ_ENTRY(job) later;
 };
 
 struct task_key {
@@ -74,7 +77,7 @@ struct task {
 	uint64_t lent;         /* its attempt that was shown as PREEMPTED, GpuBurst */
 	uint64_t since_cancel; /* attempts that were started after it was acknowledged */
 	struct run *runs;      /* all that were ever heard of */
-	UT_hash_handle hh;
+	STAILQ_ENTRY(task) later;
 };
 
 struct run_key {
@@ -106,7 +109,7 @@ struct run {
 	struct sighting booked, told_of; /* by the controller; by the agent */
 	const struct node *differs_on;   /* NULL: nobody differs about it */
 	uint64_t differs_since;
-	UT_hash_handle hh;
+	STAILQ_ENTRY(run) later;
 };
 
 struct card {
@@ -127,15 +130,16 @@ struct node {
 	bool heard;                 /* the controller and it hear each other, */
 	uint64_t heard_since;       /* from then on */
 	uint64_t looks;
-	UT_hash_handle hh;
+	STAILQ_ENTRY(node) later;
 };
 
 struct checker {
-	struct job *jobs;
-	struct task *tasks;
-	struct run *runs;
-	struct node *nodes;
-	struct token *tokens;
+	STAILQ_HEAD(, job) jobs;
+	STAILQ_HEAD(, task) tasks;
+	STAILQ_HEAD(, run) runs;
+	STAILQ_HEAD(, node) nodes;
+	STAILQ_HEAD(, token) tokens;
+	void *job_tree, *task_tree, *run_tree, *node_tree, *token_tree;
 	char **violations;
 	size_t n_violations, n_facts, n_looks;
 	uint64_t heartbeat;  /* 0: not said */
@@ -152,6 +156,14 @@ struct words {
 typedef void fact_fn(struct checker *c, const struct words *f);
 
 void *checker_need(void *p); /* aborts without memory */
+
+typedef int order_fn(const void *, const void *); /* of tsearch(3) */
+order_fn by_job, by_task, by_run, by_name;
+/* NULL: there is none. */
+void *checker_find(void *const *tree, const void *key, order_fn *order);
+/* Not there yet; it is zero except for its key. */
+void *checker_make(void **tree, const void *key, size_t key_len, size_t size, order_fn *order);
+
 void checker_violated(struct checker *c, const char *fmt, ...)
         __attribute__((format(printf, 2, 3)));
 

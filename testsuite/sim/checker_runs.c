@@ -9,29 +9,28 @@ struct run *checker_run(struct checker *c, const uint64_t *id)
 {
 	struct run_key key = { id[0], id[1], id[2], id[3] };
 	struct task *task = checker_task(c, id[0], id[1]);
-	struct run *run;
+	struct run *run = checker_find(&c->run_tree, &key, by_run);
 
-	HASH_FIND(hh, c->runs, &key, sizeof(key), run);
 	if (!run) {
-		run = checker_need(calloc(1, sizeof(*run)));
-		run->key = key;
+		run = checker_make(&c->run_tree, &key, sizeof(key), sizeof(*run), by_run);
 		run->task = task;
 		run->next = task->runs;
 		task->runs = run;
-		HASH_ADD(hh, c->runs, key, sizeof(run->key), run);
+		STAILQ_INSERT_TAIL(&c->runs, run, later);
 	}
 	return run;
 }
 
 struct node *checker_node(struct checker *c, const char *name)
 {
-	struct node *node;
+	struct node *node = checker_find(&c->node_tree, name, by_name);
 
-	HASH_FIND_STR(c->nodes, name, node);
 	if (!node) {
-		node = checker_need(calloc(1, sizeof(*node)));
-		snprintf(node->name, sizeof(node->name), "%s", name);
-		HASH_ADD_STR(c->nodes, name, node);
+		char key[NAME_LEN];
+
+		snprintf(key, sizeof(key), "%s", name);
+		node = checker_make(&c->node_tree, key, strlen(key) + 1, sizeof(*node), by_name);
+		STAILQ_INSERT_TAIL(&c->nodes, node, later);
 	}
 	return node;
 }
@@ -163,12 +162,11 @@ void fact_gone(struct checker *c, const struct words *f)
 void fact_reboot(struct checker *c, const struct words *f)
 {
 	struct node *node = checker_node(c, f->w[1]);
-	struct run *run, *tmp;
+	struct run *run;
 
 	node_time(c, node, f->u[2]);
 	node->boot = f->u[2];
-	HASH_ITER(hh, c->runs, run, tmp)
-	{
+	STAILQ_FOREACH (run, &c->runs, later) {
 		if (run_alive(run) && !strcmp(run->node, node->name)) {
 			run->rebooted = true;
 			run_over(run, node, f->u[2]);

@@ -167,9 +167,8 @@ static bool comes_back(const struct job *job, uint64_t code, uint64_t signal)
 /* What it ended with may have gone down with its node before anybody was told. */
 static bool was_heard(struct checker *c, const struct run *run)
 {
-	struct node *node;
+	const struct node *node = checker_find(&c->node_tree, run->node, by_name);
 
-	HASH_FIND_STR(c->nodes, run->node, node);
 	return run->ended && !run->rebooted && node && node->boot < run->end;
 }
 
@@ -379,10 +378,9 @@ static void check_runs_apart(struct checker *c, const struct task *x, const stru
 
 static void check_alone(struct checker *c, const struct task *task)
 {
-	const struct job *job = task->job, *other, *tmp;
+	const struct job *job = task->job, *other;
 
-	HASH_ITER(hh, c->jobs, other, tmp)
-	{
+	STAILQ_FOREACH (other, &c->jobs, later) {
 		if (other->id < job->id || other->uid != job->uid ||
 		        strcmp(other->name, job->name) != 0)
 			continue;
