@@ -9,6 +9,7 @@ import subprocess
 import pytest
 
 from cluster import BUILD, TOP, Cluster, wait_until
+from tools import need
 
 CC = (os.environ.get("CC") or "cc").split()[-1]
 STRICT = ["-std=c99", "-D_POSIX_C_SOURCE=200809L", "-Wall", "-Wextra", "-pedantic", "-Werror"]
@@ -44,13 +45,14 @@ def run(c, program, *argv, stdin="", **kw):
 
 
 def test_the_header_stands_alone(prefix):
+    need("g++")
     for compiler, language in ((CC, "c"), ("g++", "c++")):
-        if shutil.which(compiler):
-            subprocess.run([compiler, *([] if language == "c++" else STRICT), "-Wall", "-Wextra", "-Werror", "-fsyntax-only",
-                            "-x", language, prefix / "gpusched.h"], check=True)
+        subprocess.run([compiler, *([] if language == "c++" else STRICT), "-Wall", "-Wextra", "-Werror", "-fsyntax-only",
+                        "-x", language, prefix / "gpusched.h"], check=True)
 
 
 def test_every_function_is_in_the_library_and_in_the_manual(prefix):
+    need("nm")
     header = re.sub(r"/\*.*?\*/", "", (prefix / "gpusched.h").read_text(), flags=re.S)
     declared = set(re.findall(r"\b(gpusched_[a-z_]+)\(", re.sub(r"typedef .*", "", header)))
     symbols = subprocess.run(["nm", "-D", "--defined-only", BUILD / ".libs/libgpusched.so"], capture_output=True, text=True,

@@ -10,6 +10,7 @@ import sys
 import pytest
 
 from cluster import BUILD, ROOT, TOP
+from tools import need
 
 HARDWARE = TOP / "testsuite/hardware"
 sys.path.insert(0, str(HARDWARE))
@@ -231,6 +232,7 @@ def test_one_row_does_not_stop_the_others(machine):
 
 def test_packed(machine, tmp_path):
     """For a machine without compiler and packages: all programs, and all libraries but the C library's."""
+    need("objdump")
     subprocess.run([HARDWARE / "pack", BUILD, tmp_path / "p.tar.gz"], check=True, capture_output=True, timeout=120)
     subprocess.run(["tar", "-C", tmp_path, "-xf", tmp_path / "p.tar.gz"], check=True, timeout=60)
     here = tmp_path / "check-gpu"

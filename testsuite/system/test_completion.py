@@ -2,17 +2,17 @@
 
 import re
 import shlex
-import shutil
 
 import pytest
 from cluster import TOP, Cluster
+from tools import need
 
 SCRIPT = TOP / "etc/completions/gpusched.bash"
-pytestmark = pytest.mark.skipif(not shutil.which("bash"), reason="there is no bash")
 
 
 @pytest.fixture(scope="module")
 def cluster():
+    need("bash")
     policy = 'qos = ( { name = "normal"; default = true; }, { name = "urgent"; priority = 5; } );\n'
     policy += 'accounts = ( { name = "vision"; shares = 1; members = [ "*" ]; }, { name = "speech"; shares = 1; } );'
     parts = ('( { name = "batch"; nodes = "ALL"; default = true; max_time = "1:00:00"; }, '

@@ -11,6 +11,7 @@ import pytest
 
 from cluster import ROOT, Cluster, wait_until
 from test_gpus import Machine, cluster, h100, node, output
+from tools import need
 
 FIFREEZE, FITHAW = 0xC0045877, 0xC0045878  # [ioctl_list(2)]: _IOWR('X', 119, int), 120
 
@@ -53,6 +54,7 @@ class Disk:
 def fixture_disk(tmp_path):
     if not ROOT:
         pytest.skip("mounting needs root")
+    need("mkfs.ext4", "mount")
     try:
         disk = Disk(tmp_path)
     except (subprocess.CalledProcessError, OSError) as e:

@@ -21,6 +21,8 @@ fail() {
 	failed=$((failed + 1))
 }
 
+. "$src/testsuite/unit/have.sh"
+
 # expect STATUS WORDS COMMAND ARGUMENT...: with that status, WORDS in an error that begins as it must
 # (or, with status 0, in the output).
 expect() {
@@ -307,7 +309,7 @@ for f in $(nm -D --defined-only .libs/libgpusched.so 2>/dev/null | awk '{ print 
 done
 
 # The manual's example compiles as C, the header also as C++, and what is built runs.
-if command -v "${CC:-cc}" >/dev/null && [ -f .libs/libgpusched.so ] && ! ldd .libs/libgpusched.so | grep -q asan; then
+if have "${CC:-cc}" gcc && [ -f .libs/libgpusched.so ] && ! ldd .libs/libgpusched.so | grep -q asan; then
 	checked=$((checked + 1))
 	sed -n '/^\.Sh EXAMPLES/,/^\.Ed/p' "$src/man/gpusched.3" | sed '/^\./d; s/\\e/\\/g' >"$dir/example.c"
 	"${CC:-cc}" -Wall -Wextra -Werror -I"$src/cmds" -o "$dir/example" "$dir/example.c" -L.libs -lgpusched ||
@@ -315,12 +317,12 @@ if command -v "${CC:-cc}" >/dev/null && [ -f .libs/libgpusched.so ] && ! ldd .li
 	LD_LIBRARY_PATH=.libs "$dir/example" >"$dir/out" 2>"$dir/err"
 	[ $? -eq 1 ] && grep -q "munge" "$dir/err" || fail "gpusched.3: the example says $(cat "$dir/err")"
 	printf '#include "gpusched.h"\nint main() { return gpusched_version() == 0; }\n' >"$dir/header.cc"
-	if command -v c++ >/dev/null; then
+	if have c++ g++; then
 		c++ -Wall -Werror -fsyntax-only -I"$src/cmds" "$dir/header.cc" || fail "gpusched.h is no C++"
 	fi
 fi
 
-if command -v mandoc >/dev/null; then
+if have mandoc mandoc; then
 	for m in gsubmit.1 gqueue.1 gcancel.1 ginfo.1 gctl.1 gprio.1 gshare.1 gacct.1 greport.1 glog.1 grun.1 gpusched.3; do
 		checked=$((checked + 1))
 		mandoc -Tlint "$src/man/$m" 2>&1 | grep -v "mandoc.db\|referenced manual not found" >"$dir/lint"
@@ -330,7 +332,7 @@ fi
 
 # --- what a start costs: only what is needed is loaded ----------------------------------------------
 
-if command -v ldd >/dev/null; then
+if have ldd libc-bin; then
 	for lib in smartcols event sqlite; do
 		ldd cmds/gsubmit | grep -q "lib$lib" && fail "gsubmit loads lib$lib"
 	done
