@@ -442,6 +442,19 @@ int log_reopen(struct error *err)
 	return rc;
 }
 
+void log_take(int fd)
+{
+	pthread_mutex_lock(&state.lock);
+	assert(!state.running);
+	if (state.out.path) {
+		close(state.out.fd);
+		state.out.fd = fd;
+	} else {
+		close(fd);
+	}
+	pthread_mutex_unlock(&state.lock);
+}
+
 void log_flush(void)
 {
 	pthread_mutex_lock(&state.lock);

@@ -42,6 +42,10 @@ int log_open(const char *destination, const char *level, const char *ident, stru
  * stays in use. Nothing to do for stderr and syslog. With a writer as log_open(). */
 int log_reopen(struct error *err);
 
+/* The file, opened again by a process that may, for one that may not: records go there from now on.
+ * Takes `fd` over; closes it where records go to no file. For processes without a writer. */
+void log_take(int fd);
+
 /* From now on a thread writes. Not before the process has detached: threads do not survive fork().
  * -1 with ERR_SYSTEM. */
 int log_start_writer(struct error *err);

@@ -24,7 +24,7 @@
 #include "noded/relay.h"
 #include "noded/supervise.h"
 
-enum { N_SIGNALS = 3 };
+enum { N_SIGNALS = 2 };
 
 struct gnoded {
 	const struct gnoded_options *options;
@@ -123,8 +123,8 @@ static void stream_lost(void *arg)
 	relay_lost(g->relay);
 }
 
-/* The launcher grants a stream: its number, with the socket to gtap. */
-static void on_granted(evutil_socket_t fd, short what, void *arg)
+/* From the launcher a descriptor: the log file, or with a stream's number the socket to gtap. */
+static void on_descriptor(evutil_socket_t fd, short what, void *arg)
 {
 	union {
 		char bytes[CMSG_SPACE(sizeof(int))];
@@ -151,7 +151,10 @@ static void on_granted(evutil_socket_t fd, short what, void *arg)
 		if (!c || c->cmsg_type != SCM_RIGHTS || c->cmsg_len != CMSG_LEN(sizeof(int)))
 			continue;
 		memcpy(&got, CMSG_DATA(c), sizeof(got));
-		relay_granted(g->relay, stream, got);
+		if (n == LAUNCHER_LOG_LEN)
+			log_take(got);
+		else
+			relay_granted(g->relay, stream, got);
 	}
 }
 
@@ -310,24 +313,12 @@ static void on_end_signal(evutil_socket_t sig, short what, void *arg)
 	end(arg, 0);
 }
 
-static void on_hup(evutil_socket_t sig, short what, void *arg)
-{
-	struct error err;
-
-	(void)sig;
-	(void)what;
-	(void)arg;
-	if (log_reopen(&err) < 0)
-		log_error("%s", err.text);
-}
-
 static void catch_signals(struct gnoded *g)
 {
 	static const struct {
 		int sig;
 		event_callback_fn fn;
-	} rows[N_SIGNALS] = { { SIGTERM, on_end_signal }, { SIGINT, on_end_signal },
-		{ SIGHUP, on_hup } };
+	} rows[N_SIGNALS] = { { SIGTERM, on_end_signal }, { SIGINT, on_end_signal } };
 
 	for (int i = 0; i < N_SIGNALS; i++) {
 		g->signals[i] = evsignal_new(g->base, rows[i].sig, rows[i].fn, g);
@@ -335,6 +326,7 @@ static void catch_signals(struct gnoded *g)
 			abort();
 	}
 	signal(SIGPIPE, SIG_IGN);
+	signal(SIGHUP, SIG_IGN); /* the launcher opens the log again, for both: on_descriptor() */
 }
 
 /* --- the whole ------------------------------------------------------------------------------- */
@@ -366,7 +358,7 @@ static int make(struct gnoded *g, struct error *err)
 	config.net = g->net;
 	g->relay = relay_new(g->base, &relay_ops, g);
 	g->streams =
-	        event_new(g->base, g->options->streams_fd, EV_READ | EV_PERSIST, on_granted, g);
+	        event_new(g->base, g->options->streams_fd, EV_READ | EV_PERSIST, on_descriptor, g);
 	if (!g->streams || event_add(g->streams, NULL) < 0)
 		abort();
 	g->node = node_new(&config);

@@ -239,15 +239,18 @@ static void children_ended(evutil_socket_t fd, short what, void *arg)
 		;
 }
 
+/* The network half may be a user that cannot open the log, so it is given ours. */
 static void hung_up(evutil_socket_t sig, short what, void *arg)
 {
 	struct error err;
+	int fd;
 
 	(void)sig;
 	(void)what;
-	(void)arg;
 	if (log_reopen(&err) < 0)
 		log_error("%s", err.text);
+	else if ((fd = log_keep()) >= 0)
+		lstream_hand_log(arg, fd);
 }
 
 /* --- the process ------------------------------------------------------------------------------ */

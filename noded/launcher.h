@@ -66,6 +66,9 @@
 /* Its exit status where what the site demands cannot be had: starting it again is of no use. */
 #define LAUNCHER_NEVER 3
 
+/* Of a datagram with the log's descriptor: no stream's number. */
+#define LAUNCHER_LOG_LEN 1
+
 struct launcher_options {
 	const char *node;           /* its name in the configuration */
 	const char *cluster;        /* cluster id: jobs signed for another are refused */
@@ -104,7 +107,8 @@ struct launcher_options {
 
 /* Prepare directories and lock, then fork the launcher. Returns the agent's end of the socket pair
  * (close-on-exec, not blocking), that of the pair for streams in *streams (NULL: none), on which
- * come datagrams of a stream's number with a descriptor, and the child in *pid, or -1 with
+ * come datagrams of a stream's number (uint64) with a descriptor, or of LAUNCHER_LOG_LEN bytes with
+ * that of the log file, opened again; and the child in *pid, or -1 with
  * ERR_SYSTEM or ERR_USAGE and what is wrong. Call it early: before threads, an event base or
  * descriptors that the launcher must not have (it closes all but 0, 1, 2). Options are copied where
  * needed. */

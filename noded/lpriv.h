@@ -449,6 +449,7 @@ void lspool_leave(struct launcher *l, const struct lrun *run);
 /* A run is being started: whose it is and where its output will be. */
 void lstream_remember(struct launcher *l, const char *name, const Gpusched__LaunchRecord *r);
 void lstream_ask(struct launcher *l, const Gpusched__LauncherStream *m);
+void lstream_hand_log(const struct launcher *l, int fd); /* which stays the caller's */
 /* What gtap and ghold need to know of a run's owner; borrows. */
 void lstream_owner(const Gpusched__LaunchRecord *r, Gpusched__OutputRecord *out);
 

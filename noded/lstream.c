@@ -109,14 +109,14 @@ void lstream_remember(struct launcher *l, const char *name, const Gpusched__Laun
 
 /* --- gtap ------------------------------------------------------------------------------------- */
 
-/* A descriptor for the network half, with the stream's number. */
-static int hand_over(const struct launcher *l, uint64_t stream, int fd, struct error *err)
+/* A descriptor for the network half, with what it is: see launcher_fork(). */
+static int hand_over(const struct launcher *l, const void *what, size_t len, int fd, struct error *err)
 {
 	union {
 		char bytes[CMSG_SPACE(sizeof(int))];
 		struct cmsghdr align;
 	} control = { { 0 } };
-	struct iovec iov = { &stream, sizeof(stream) };
+	struct iovec iov = { (void *)(uintptr_t)what, len };
 	struct msghdr m = { .msg_iov = &iov,
 		.msg_iovlen = 1,
 		.msg_control = control.bytes,
@@ -128,9 +128,18 @@ static int hand_over(const struct launcher *l, uint64_t stream, int fd, struct e
 	c->cmsg_len = CMSG_LEN(sizeof(int));
 	memcpy(CMSG_DATA(c), &fd, sizeof(int));
 	if (sendmsg(l->streams, &m, MSG_DONTWAIT | MSG_NOSIGNAL) < 0)
-		return error_set(
-		        err, ERR_BUSY, "a stream cannot be handed over: %s", strerror(errno));
+		return error_set(err, ERR_BUSY, "a descriptor cannot be handed over: %s",
+		        strerror(errno));
 	return 0;
+}
+
+void lstream_hand_log(const struct launcher *l, int fd)
+{
+	struct error err;
+	char what = 0;
+
+	if (l->streams >= 0 && hand_over(l, &what, LAUNCHER_LOG_LEN, fd, &err) < 0)
+		log_warning("the log of the network half: %s", err.text);
 }
 
 /* --- a question ------------------------------------------------------------------------------- */
@@ -219,7 +228,7 @@ static int start_tap(const struct lask *ask, const struct mcred *cred, Gpusched_
 	fds[0] = pair[1];
 	fds[1] = lspawn_grant(&g.base, err);
 	if (fds[1] >= 0 && lspawn_helper(ask->l, "gtap", fds, 3, err) == 0)
-		rc = hand_over(ask->l, ask->stream, pair[0], err);
+		rc = hand_over(ask->l, &ask->stream, sizeof(ask->stream), pair[0], err);
 	if (fds[1] >= 0)
 		close(fds[1]);
 	close(pair[0]);

@@ -16,6 +16,7 @@
 #include "common/xalloc.h"
 #include "noded/gpu/probe.h"
 #include "noded/launcher.h"
+#include "noded/privilege.h"
 #include "noded/spool.h"
 
 const char *argp_program_version = "gnoded (" PACKAGE_NAME ") " PACKAGE_VERSION;
@@ -137,8 +138,8 @@ static const struct argp_option rows[] = {
 	        2 },
 	{ "allow-root", KEY_ALLOW_ROOT, NULL, 0, "run root's jobs too", 2 },
 	{ "user", KEY_USER, "NAME", 0,
-	        "run the half that speaks with the network as this user (default: as root, without "
-	        "any capability)",
+	        "run the half that speaks with the network as this user (default: " PRIVILEGE_USER
+	        "; root: as root, without any capability)",
 	        2 },
 	{ "foreground", KEY_FOREGROUND, NULL, 0, "stay in the foreground (the default)", 3 },
 	{ "daemon", KEY_DAEMON, NULL, 0, "detach; return when ready", 3 },

@@ -17,7 +17,7 @@ struct options {
 	char *pid_file;              /* owned, absolute; "": none */
 	char *log;                   /* owned: stderr, syslog or an absolute path */
 	const char *conf;            /* NULL: the usual places (conf.h, conf_client_load()) */
-	const char *user;            /* of the network half; NULL: ours */
+	const char *user;            /* of the network half; NULL: as privilege.h says */
 	const char *log_level;
 	const char *pretend;        /* NULL: no */
 	const char *cgroup;         /* NULL: chosen by the launcher */

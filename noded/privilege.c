@@ -6,6 +6,7 @@
 #include <linux/capability.h>
 #include <linux/securebits.h>
 #include <pwd.h>
+#include <stdbool.h>
 #include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
@@ -13,6 +14,7 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
+#include "common/log.h"
 #include "common/xalloc.h"
 #include "noded/drop.h"
 
@@ -28,7 +30,7 @@ static int failed(struct error *err, const char *call)
 	return error_set(err, ERR_SYSTEM, "cannot drop privileges: %s: %s", call, strerror(errno));
 }
 
-/* uid 0 with nothing but its files. */
+/* uid 0 with nothing but root's files. */
 static int drop_capabilities(struct error *err)
 {
 	struct __user_cap_header_struct head = { .version = _LINUX_CAPABILITY_VERSION_3 };
@@ -67,27 +69,51 @@ static int become(const struct passwd *pw, struct error *err)
 	return rc;
 }
 
+/* A number of no user and no group. */
+static int become_nobody_else(struct error *err)
+{
+	struct drop_to to = { 0 };
+
+	for (uid_t id = PRIVILEGE_LAST; id >= PRIVILEGE_FIRST && !to.uid; id--) {
+		if (!getpwuid(id) && !getgrgid(id))
+			to.uid = to.gid = id;
+	}
+	if (!to.uid)
+		return error_set(err, ERR_SYSTEM,
+		        "there is no user " PRIVILEGE_USER ", and each number from %d to %d is a "
+		        "user's or a group's: make that user, or name another (--user=NAME)",
+		        PRIVILEGE_FIRST, PRIVILEGE_LAST);
+	if (drop_privileges(&drop_system_calls, &to, err) < 0)
+		return error_wrap(err, "as uid %u (--user=NAME names another)", (unsigned)to.uid);
+	log_warning("there is no user " PRIVILEGE_USER ": the network half is uid %u; make that "
+	            "user (systemd-sysusers, or useradd --system), or name another (--user=NAME)",
+	        (unsigned)to.uid);
+	return 0;
+}
+
+static int drop_as_root(const struct passwd *pw, struct error *err)
+{
+	if (!pw)
+		return become_nobody_else(err);
+	return pw->pw_uid == 0 ? drop_capabilities(err) : become(pw, err);
+}
+
 int privilege_drop(const char *user, struct error *err)
 {
+	bool named = user && *user, root = geteuid() == 0;
 	struct passwd *pw = NULL;
 
-	if (user && *user) {
-		errno = 0;
-		pw = getpwnam(user);
-		if (!pw)
-			return error_set(err, ERR_USAGE, "--user=%s: %s", user,
-			        errno ? strerror(errno) : "no such user");
-	}
-	if (geteuid() != 0) {
-		if (pw && pw->pw_uid != geteuid())
-			return error_set(err, ERR_USAGE,
-			        "--user=%s: only root can become another user", user);
-	} else if (pw && pw->pw_uid != 0) {
-		if (become(pw, err) < 0)
-			return -1;
-	} else if (drop_capabilities(err) < 0) {
+	errno = 0;
+	if (named || root)
+		pw = getpwnam(named ? user : PRIVILEGE_USER);
+	if (named && !pw)
+		return error_set(err, ERR_USAGE, "--user=%s: %s", user,
+		        errno ? strerror(errno) : "no such user");
+	if (root && drop_as_root(pw, err) < 0)
 		return -1;
-	}
+	if (!root && pw && pw->pw_uid != geteuid())
+		return error_set(err, ERR_USAGE, "--user=%s: only root can become another user",
+		        user);
 	if (prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) < 0)
 		return failed(err, "no_new_privs");
 	return 0;

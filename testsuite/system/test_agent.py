@@ -31,14 +31,36 @@ def children(pid):
     return []
 
 
-def halves(agent):
-    """The network half and the launcher of an agent: (pid, pid)."""
+def halves_of(pid):
+    """The network half and the launcher below the agent's first process: (pid, pid)."""
     def both():
-        for half in children(agent.pid):
+        for half in children(pid):
             for launcher in children(half):
                 return half, launcher
         return None
-    return wait_until(both, f"both halves of {agent.name}")
+    return wait_until(both, f"both halves of {pid}")
+
+
+def halves(agent):
+    return halves_of(agent.pid)
+
+
+def status_of(pid):
+    return dict(line.split(":\t") for line in pathlib.Path(f"/proc/{pid}/status").read_text().splitlines() if ":\t" in line)
+
+
+def capabilities(pid):
+    status = status_of(pid)
+    return [status[f"Cap{s}"].strip("0") for s in ("Inh", "Prm", "Eff", "Bnd", "Amb")]
+
+
+def has_open(pid, path):
+    """Is that very file open there, under its name of now?"""
+    for fd in pathlib.Path(f"/proc/{pid}/fd").iterdir():
+        with contextlib.suppress(OSError):
+            if os.readlink(fd) == str(path):
+                return True
+    return False
 
 
 def waiting_job(cluster, name, *options):
@@ -114,11 +136,39 @@ def test_two_agents_for_one_node(cluster):
 
 @pytest.mark.skipif(not ROOT, reason="only root has privileges to drop")
 def test_network_half_has_no_privilege(cluster):
-    half, _ = halves(cluster.agents["n1"])
-    status = dict(line.split(":\t") for line in pathlib.Path(f"/proc/{half}/status").read_text().splitlines()
-                  if ":\t" in line)
-    assert [status[f"Cap{s}"].strip("0") for s in ("Inh", "Prm", "Eff", "Bnd", "Amb")] == [""] * 5
+    """And owns no file: uid 0 without capabilities could still write /etc/passwd."""
+    half, launcher = halves(cluster.agents["n1"])
+    wait_until(lambda: capabilities(half) == [""] * 5, "a network half without capabilities")
+    status = status_of(half)
     assert status["NoNewPrivs"] == "1"
+    assert len(set(status["Uid"].split())) == len(set(status["Gid"].split())) == 1
+    uid, gid = (int(status[which].split()[0]) for which in ("Uid", "Gid"))
+    try:
+        own = pwd.getpwnam("gpusched-agent")
+        assert (uid, gid) == (own.pw_uid, own.pw_gid)
+    except KeyError:
+        assert 65520 <= uid == gid <= 65533 and not status["Groups"].strip()
+        assert f"the network half is uid {uid}" in cluster.agents["n1"].tail()
+        with pytest.raises(KeyError):
+            pwd.getpwuid(uid)
+    assert status_of(launcher)["Uid"].split() == ["0"] * 4
+    # What it can reach of root's: nothing but what anybody may.
+    probe = "import os, sys; sys.exit(any(os.access(p, os.W_OK) for p in ('/etc/passwd', '/etc', '/root', sys.argv[1])))"
+    assert subprocess.run(["/usr/bin/python3", "-c", probe, str(cluster.run_base / "run-n1")], user=uid, group=gid, extra_groups=[],
+                          check=False).returncode == 0
+
+
+@pytest.mark.skipif(not ROOT, reason="only root can stay root")
+def test_network_half_that_is_told_to_stay_root(cluster):
+    cluster.agents["n1"].stop()
+    cluster.start_agent("n1", "--user=root")
+    cluster.wait_nodes(nodes=["n1"])
+    half, _ = halves(cluster.agents["n1"])
+    wait_until(lambda: capabilities(half) == [""] * 5, "a network half without capabilities")
+    assert status_of(half)["Uid"].split() == ["0"] * 4
+    cluster.agents["n1"].stop()
+    cluster.start_agent("n1")
+    cluster.wait_nodes(nodes=["n1"])
 
 
 @pytest.mark.skipif(not ROOT, reason="only root can become another user")
@@ -144,7 +194,8 @@ def test_network_half_as_another_user(cluster):
 
 def test_daemon_and_pid_file(cluster):
     cluster.agents["n2"].stop()
-    pid_file, log = cluster.dir / "n2.pid", cluster.dir / "log/gnoded-n2-daemon.log"
+    pid_file, log = cluster.dir / "n2.pid", cluster.dir / "root-s-log/gnoded-n2.log"
+    log.parent.mkdir(mode=0o700)
     argv = [a for a in cluster.agent_argv("n2") if a != "--foreground"]
     r = subprocess.run([str(a) for a in [*argv, "--daemon", f"--pid-file={pid_file}", f"--log={log}"]],
                        env=cluster.env, capture_output=True, text=True, timeout=60, check=False)
@@ -154,6 +205,8 @@ def test_daemon_and_pid_file(cluster):
     log.rename(f"{log}.1")
     os.kill(pid, signal.SIGHUP)
     wait_until(log.exists, "a new log file")
+    # The network half writes there too, though it is a user that may not even enter the folder.
+    wait_until(lambda: all(has_open(p, log) for p in (pid, *halves_of(pid))), "all three processes to have it open")
     cluster.wait_nodes(nodes=["n2"])
     os.kill(pid, signal.SIGTERM)
     wait_until(lambda: not pid_file.exists(), "the pid file to be gone")

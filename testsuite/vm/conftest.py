@@ -101,13 +101,12 @@ def install(h):
                    stdout=subprocess.DEVNULL)
     assert (DEST / "lib/systemd/system/gctld.service").exists(), \
         "this build installs no units: configure it with --with-systemdsystemunitdir=/lib/systemd/system"
-    h("useradd --system --no-create-home --shell /usr/sbin/nologin gpunode")
-    h(f"tar -C {DEST} -c . | tar -C / -x --no-same-owner --no-overwrite-dir --keep-directory-symlink && ldconfig && systemctl daemon-reload")
+    h(f"tar -C {DEST} -c . | tar -C / -x --no-same-owner --no-overwrite-dir --keep-directory-symlink && ldconfig && systemctl daemon-reload && systemd-sysusers")
     conf = h("systemctl cat gctld | sed -n 's/.*--config=//p'")
     h(f"mkdir -p $(dirname {conf}) /etc/default && cat >{conf} <<'END'\n{CONF}\nEND")
     options = h("systemctl cat gpusched-agent | sed -n 's/EnvironmentFile=-//p'")
     h(f"mkdir -p $(dirname {options}) && cat >{options} <<'END'\n"
-      "GNODED_OPTIONS=--spool=/var/spool/gpusched --containment=cgroup2,devices,memory,pids,cpu --private=tmp,shm,ipc,proc --user=gpunode\nEND")
+      "GNODED_OPTIONS=--spool=/var/spool/gpusched --containment=cgroup2,devices,memory,pids,cpu --private=tmp,shm,ipc,proc\nEND")
     h("systemctl enable gctld gpusched-agent && systemctl restart gctld gpusched-agent")
 
 
