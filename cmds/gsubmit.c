@@ -54,13 +54,13 @@ static int take(int key, char *value, struct argp_state *state, void *input, str
 	if (g->n_given == sizeof(g->given) / sizeof(g->given[0]))
 		return error_set(err, ERR_USAGE, "more than %zu options", g->n_given);
 	if (sbatch_args_take(key, value, &taken, err) < 0)
-		return -1;
+		return mistakes_add(&g->mistakes, err);
 	if (*taken.warning)
 		cmd_warn(&gsubmit_cmd, "%s", taken.warning);
 	if (!taken.row)
 		return 0;
 	if (options_set(&g->checked, taken.row, taken.value, err) < 0)
-		return -1;
+		return mistakes_add(&g->mistakes, err);
 	given = &g->given[g->n_given++];
 	*given = (struct given){ .row = taken.row, .value = taken.value };
 	if (taken.value == taken.room.text)
@@ -209,8 +209,12 @@ int gsubmit_gather(const struct gsubmit *g, const struct script *script, struct 
 
 	if (script_check(script, err) < 0)
 		return blame_script(g->checked.wrap ? "--wrap" : name, err);
+	if (o->mistakes)
+		o->mistakes->file = name;
 	if (!g->checked.wrap && gather_script(g, script, o, err) < 0)
 		return -1;
+	if (o->mistakes)
+		o->mistakes->file = NULL;
 	if (sbatch_from_environment(o, environment, on_ignored, (void *)(uintptr_t)g, err) < 0)
 		return -1;
 	o->source++;
@@ -546,8 +550,28 @@ static void print_error_json(const struct error *err)
 	jsonout_end(&j, err);
 }
 
+/* Print each mistake, and make one of all; returns the exit status. */
+static int fail(struct mistakes *m, struct error *err)
+{
+	int status = 0;
+
+	if (err->code != ERR_NONE) {
+		m->file = NULL;
+		mistakes_add(m, err);
+	}
+	for (size_t i = 0; i < m->n && i < MISTAKES_MAX; i++) {
+		int one = cmd_fail(&gsubmit_cmd, &m->v[i]);
+
+		status = status ? status : one;
+	}
+	if (m->n > MISTAKES_MAX)
+		fprintf(stderr, "gsubmit: and %zu more mistakes\n", m->n - MISTAKES_MAX);
+	mistakes_join(m, err);
+	return status;
+}
+
 /* -1 with `err`, or the exit status. */
-static int run(const struct gsubmit *g, struct submit_options *o, struct script *script,
+static int run(struct gsubmit *g, struct submit_options *o, struct script *script,
         struct job *job, struct error *err)
 {
 	struct gpusched *gpusched;
@@ -556,8 +580,14 @@ static int run(const struct gsubmit *g, struct submit_options *o, struct script 
 
 	if (g->checked.bulk)
 		return gsubmit_bulk(g, job->token, err);
-	if (read_script(g, script, err) < 0 || gsubmit_gather(g, script, o, err) < 0 ||
-	        gsubmit_make_job(g, o, script, job, err) < 0)
+	o->mistakes = &g->mistakes;
+	if (read_script(g, script, err) < 0 || gsubmit_gather(g, script, o, err) < 0)
+		return -1;
+	if (g->mistakes.n) {
+		err->code = ERR_NONE; /* they are told as they are */
+		return -1;
+	}
+	if (gsubmit_make_job(g, o, script, job, err) < 0)
 		return -1;
 	if (o->test_only)
 		return test(o, job, err);
@@ -590,7 +620,7 @@ int main(int argc, char **argv)
 	if (status == CMD_GO_ON) {
 		status = run(g, &o, &script, &job, &err);
 		if (status < 0) {
-			status = cmd_fail(&gsubmit_cmd, &err);
+			status = fail(&g->mistakes, &err);
 			if (o.json || g->checked.json)
 				print_error_json(&err);
 			print_token(&g->checked, &job, &err);
@@ -598,8 +628,10 @@ int main(int argc, char **argv)
 				status = EXIT_OWN_FAILURE;
 		}
 		status = cmd_finish(&gsubmit_cmd, status);
-	} else if (g->checked.wait && status) {
-		status = EXIT_OWN_FAILURE;
+	} else if (status) {
+		fail(&g->mistakes, &err); /* those that came before what ended the reading */
+		if (g->checked.wait)
+			status = EXIT_OWN_FAILURE;
 	}
 	options_clear(&o);
 	options_clear(&g->checked);

@@ -27,6 +27,7 @@ struct gsubmit {
 	struct given given[GSUBMIT_GIVEN_MAX]; /* in order: applied after weaker sources */
 	size_t n_given;
 	struct submit_options checked; /* all of it at once, to refuse what is wrong at once */
+	struct mistakes mistakes;      /* of the command line, and then of all other sources */
 	const char *script;            /* NULL: --wrap or standard input */
 	const char *const *args;       /* of the script, NULL-terminated */
 	bool quiet;                    /* its script was warned of */

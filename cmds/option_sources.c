@@ -98,17 +98,25 @@ int options_from_words(struct submit_options *o, size_t n, char **words, struct 
 			used = short_word(o, words + i, n - i, err);
 		else
 			used = no_such_option(words[i], err);
-		if (used < 0)
+		if (used < 0 && mistakes_add(o->mistakes, err) < 0)
 			return -1;
-		i += (size_t)used;
+		i += used < 0 ? options_skip(n - i, words + i) : (size_t)used;
 	}
 	return 0;
 }
 
+size_t options_skip(size_t n, char **words)
+{
+	return n > 1 && words[1][0] != '-' ? 2 : 1;
+}
+
 static int on_line(void *arg, unsigned line, size_t n, char **words, struct error *err)
 {
-	(void)line;
-	return options_from_words(arg, n, words, err);
+	struct submit_options *o = arg;
+
+	if (o->mistakes)
+		o->mistakes->line = line;
+	return options_from_words(o, n, words, err);
 }
 
 int options_from_script(
@@ -154,7 +162,9 @@ int options_from_environment(struct submit_options *o, char *const *environment,
 {
 	for (size_t i = 0; environment[i]; i++)
 		if (!strncmp(environment[i], OPTIONS_ENV_PREFIX, strlen(OPTIONS_ENV_PREFIX)) &&
-		        strchr(environment[i], '=') && from_variable(o, environment[i], err) < 0)
+		        strchr(environment[i], '=') &&
+		        from_variable(o, environment[i], err) < 0 &&
+		        mistakes_add(o->mistakes, err) < 0)
 			return -1;
 	return 0;
 }

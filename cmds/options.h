@@ -27,6 +27,7 @@
 #include <stdint.h>
 
 #include "cmds/gpusched.h"
+#include "cmds/mistakes.h"
 #include "common/error.h"
 #include "common/label.h"
 #include "common/near.h"
@@ -49,6 +50,7 @@ enum options_gpus { OPTIONS_GPUS, OPTIONS_GPUS_PER_TASK, OPTIONS_GPUS_PER_NODE, 
 
 /* The value of each option; texts are owned, NULL: not given. */
 struct submit_options {
+	struct mistakes *mistakes; /* borrowed; NULL: the first one ends the reading */
 	char *name, *partition, *account, *qos, *gpus, *input, *output, *error, *chdir, *export,
 	        *token, *wrap, *bulk, *array;
 	char *constraint, *prefer, *nodelist, *exclude, *licences; /* "": given, and none */
@@ -148,6 +150,8 @@ void options_ask(const struct submit_options *o, struct gpusched_spec *spec);
 /* The words of a directive: "--gpus=2", "--gpus 2", "-G2", "-G 2", "-HW". ERR_USAGE also for what
  * is no option and for one that a script cannot have. */
 int options_from_words(struct submit_options *o, size_t n, char **words, struct error *err);
+/* How many words to leave out behind a mistake: the word, and what is likely its value. */
+size_t options_skip(size_t n, char **words);
 
 /* The GSUBMIT_* variables. A variable of an option without an argument is "yes" or "no" (1, true,
  * 0, false). An unknown GSUBMIT_ name is an error: it was meant to do something. */

@@ -429,21 +429,23 @@ static int on_line(void *arg, unsigned line, size_t n, char **words, struct erro
 	struct scan *s = arg;
 
 	s->line = line;
+	if (s->o->mistakes)
+		s->o->mistakes->line = line;
 	for (size_t i = 0; i < n;) {
 		const char *w = words[i];
 		int used;
 
 		if (!strcmp(w, "hetjob") || !strcmp(w, "packjob") || !strcmp(w, ":"))
-			return refuse_parts(err);
-		if (!strncmp(w, "--", 2) && w[2] && w[2] != '=')
+			used = refuse_parts(err);
+		else if (!strncmp(w, "--", 2) && w[2] && w[2] != '=')
 			used = long_word(s, n - i, words + i, err);
 		else if (w[0] == '-' && w[1] && w[1] != '-')
 			used = short_word(s, n - i, words + i, err);
 		else
 			used = no_such_option(w, "no option", err);
-		if (used < 0)
+		if (used < 0 && mistakes_add(s->o->mistakes, err) < 0)
 			return -1;
-		i += (size_t)used;
+		i += used < 0 ? options_skip(n - i, words + i) : (size_t)used;
 	}
 	s->o->slurm_env = true;
 	return 0;
@@ -571,7 +573,9 @@ static int scan_environment(struct scan *s, char *const *environment, struct err
 		                                  strncmp(variables[v].name, name, len) != 0))
 			v++;
 		/* What sbatch does not read is somebody else's. */
-		if (v < N_VARIABLES && name[len] && from_variable(s, v, name + len + 1, err) < 0)
+		if (v < N_VARIABLES && name[len] &&
+		        from_variable(s, v, name + len + 1, err) < 0 &&
+		        mistakes_add(s->o->mistakes, err) < 0)
 			return -1;
 	}
 	return 0;

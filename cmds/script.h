@@ -9,8 +9,9 @@
 #include <stddef.h>
 
 #include "common/error.h"
+#include "common/msg.h"
 
-#define SCRIPT_MAX (4096 * 1024) /* bytes; MSG_SCRIPT_MAX of the protocol */
+#define SCRIPT_MAX MSG_SCRIPT_MAX /* bytes */
 
 struct script {
 	char *text; /* owned; NUL-terminated for convenience */

@@ -8,6 +8,7 @@
 #include "common/gpufault.h"
 #include "common/gpuset.h"
 #include "common/hostlist.h"
+#include "common/msg.h"
 #include "common/near.h"
 #include "common/nodewords.h"
 #include "common/rlimit.h"
@@ -288,7 +289,7 @@ static const struct conf_key controller_keys[] = {
 	        .help = "how old the signature of a job may be when it starts" },
 	{ "max_jobs", CONF_COUNT, "1000000", .min = 1, .max = 100000000, CTL(max_jobs),
 	        .reload = true, .help = "jobs that gctld holds; beyond, submits are refused" },
-	{ "max_script", CONF_SIZE, "2M", .unit = KIB, .min = 1, .max = 3 * 1024, CTL(max_script_kb),
+	{ "max_script", CONF_SIZE, "4M", .unit = KIB, .min = 1, .max = MSG_SCRIPT_MAX / 1024, CTL(max_script_kb),
 	        .reload = true, .help = "the largest job script" },
 	{ "keep_ended", CONF_TIME, "5m", .unit = S, .min = 0, .max = 30 * DAY, CTL(keep_ended_s),
 	        .reload = true, .help = "how long gqueue --all shows a job that has ended" },

@@ -64,6 +64,24 @@ int error_wrap(struct error *err, const char *fmt, ...)
 	return -1;
 }
 
+int error_also(struct error *err, const struct error *more)
+{
+	size_t n;
+
+	if (!err)
+		return -1;
+	if (err->code == ERR_NONE) {
+		*err = *more;
+		return -1;
+	}
+	n = strlen(err->text);
+	snprintf(err->text + n, sizeof(err->text) - n, "; %.*s", (int)(sizeof(err->text) - n),
+		more->text);
+	if (!*err->hint)
+		memcpy(err->hint, more->hint, sizeof(err->hint));
+	return -1;
+}
+
 const char *error_name(int code)
 {
 	return row_of(code)->name;

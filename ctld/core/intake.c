@@ -126,29 +126,61 @@ static int take_tasks(struct intake *t, struct error *err)
 	return 0;
 }
 
+/* A check has been made: keep its mistake, and say whether there was none. */
+static bool passed(int rc, const struct error *mistake, struct error *all)
+{
+	if (rc < 0)
+		error_also(all, mistake);
+	return rc >= 0;
+}
+
+/* What stands in the job alone, and what it is to be charged to. True: account, QOS and partition
+ * are known, so that their limits can be asked for. */
+static bool fill_names(
+        struct core *core, const struct caller *caller, struct intake *t, struct error *all)
+{
+	const struct submit_job *in = t->in;
+	struct error e;
+	bool account, partition;
+
+	passed(wishes_take(in, &t->info, &e), &e, all);
+	passed(check_numbers(in, caller, &e), &e, all);
+	passed(take_tasks(t, &e), &e, all);
+	partition = passed(find_partition(core, in->partition, &t->partition, &e), &e, all);
+	account = passed(admit_account(core, caller, t, &e), &e, all);
+	return account && passed(admit_qos(core, t, &e), &e, all) && partition &&
+	       passed(admit_partition(core, t, &e), &e, all) &&
+	       passed(admit_time(core, t, &e), &e, all);
+}
+
+/* All mistakes are named at once: each check whose ground has held is made. */
 int intake_fill(struct core *core, const struct caller *caller, struct intake *t, struct error *err)
 {
 	const struct submit_job *in = t->in;
 	struct job_info *i = &t->info;
+	struct error e, all = { .code = ERR_NONE };
 	struct ask ask;
+	bool names;
 
-	if (check_texts(in, err) < 0 || wishes_take(in, i, err) < 0 ||
-	        check_numbers(in, caller, err) < 0 || take_tasks(t, err) < 0 ||
-	        find_partition(core, in->partition, &t->partition, err) < 0 ||
-	        admit_account(core, caller, t, err) < 0 || admit_qos(core, t, err) < 0 ||
-	        admit_partition(core, t, err) < 0 || admit_time(core, t, err) < 0)
+	if (check_texts(in, err) < 0)
 		return -1;
-	i->gpus = requests_keep(core->requests, in, err);
-	if (!i->gpus)
+	names = fill_names(core, caller, t, &all);
+	i->gpus = requests_keep(core->requests, in, &e);
+	passed(i->gpus ? 0 : -1, &e, &all);
+	i->labels = labels_keep(core->labels, in->labels, in->n_labels, &e);
+	passed(i->labels ? 0 : -1, &e, &all);
+	passed(conditions_take(core, caller, t, &e), &e, &all);
+	if (names && i->gpus) {
+		admit_defaults(core, t);
+		ask = (struct ask){ .gpus = i->gpus, .cpus = i->cpus, .mem_mb = i->mem_mb };
+		if (passed(never_fits(core, t->partition, &ask, &e), &e, &all))
+			passed(admit_limits(core, caller, t, &e), &e, &all);
+	}
+	if (all.code != ERR_NONE) {
+		if (err)
+			*err = all;
 		return -1;
-	admit_defaults(core, t);
-	ask = (struct ask){ .gpus = i->gpus, .cpus = i->cpus, .mem_mb = i->mem_mb };
-	if (never_fits(core, t->partition, &ask, err) < 0 ||
-	        conditions_take(core, caller, t, err) < 0 || admit_limits(core, caller, t, err) < 0)
-		return -1;
-	i->labels = labels_keep(core->labels, in->labels, in->n_labels, err);
-	if (!i->labels)
-		return -1;
+	}
 	i->uid = caller->uid;
 	i->partition = core->conf->partitions[t->partition].name;
 	admit_count(core, i, (int)t->weight);

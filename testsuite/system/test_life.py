@@ -1,5 +1,7 @@
 """The life of a job, as its owner sees it."""
 
+import json
+
 import pytest
 from cluster import ROOT, Cluster, wait_until
 
@@ -150,6 +152,26 @@ def test_what_has_ended_is_requeued(cluster):
     assert r.returncode == 1 and "started 1 times of 1 that its owner signed" in r.stderr
     r = cluster.run("gctl", "requeue", 4000000, check=False)
     assert r.returncode == 3 and "there is no job 4000000" in r.stderr
+
+
+def test_all_mistakes_of_a_submit_are_named_at_once(cluster):
+    """From the command line, variables and the script; then all that the controller finds."""
+    before = cluster.jobs("--all").keys()
+    script = cluster.dir / "jobs/many.sh"
+    script.write_text("#!/bin/sh\n#SBATCH --time=never\n#GPUSCHED --gpus=demo:x --nice=zz\n#GPUSCHED --no-such 7 -c 1\nexit 0\n")
+    r = cluster.run("gsubmit", "--mem=zz", "-N", "x", script, check=False, env={"GSUBMIT_MAX_ATTEMPTS": "q"})
+    errors = [line.removeprefix("gsubmit: error: ") for line in r.stderr.splitlines() if line.startswith("gsubmit: error: ")]
+    assert r.returncode == 2 and not r.stdout
+    assert [e.split("=")[0] for e in errors] == [
+        "--mem", "--nodes", f"{script}:2: --time", f"{script}:3: --gpus", f"{script}:3: --nice", f"{script}:4: '--no-such': no such option",
+        "GSUBMIT_MAX_ATTEMPTS"], errors
+    told = json.loads(cluster.run("gsubmit", "--json", "--mem=zz", script, check=False).stdout)["error"]
+    assert told["code"] == "usage" and "--mem=zz" in told["text"] and ":2: --time=never" in told["text"]
+    r = cluster.run("gsubmit", "-p", "nosuch", "-q", "nosuch", "--gpus=nosuch:1", "--begin=now+1h", "--deadline=now+1m", "--wrap", "true",
+                    check=False)
+    for name in ("--partition=nosuch", "--qos=nosuch", "nosuch", "deadline"):
+        assert name in r.stderr, r.stderr
+    assert r.returncode == 3 and cluster.jobs("--all").keys() == before
 
 
 def test_a_launch_that_its_owner_must_mend_fails_the_job(cluster):

@@ -121,7 +121,7 @@ static void defaults(void **state)
 	assert_int_equal(c->unknown_is_off_s, 0);
 	assert_int_equal(c->signature_age_s, 1209600);
 	assert_int_equal(c->max_jobs, 1000000);
-	assert_int_equal(c->max_script_kb, 2048);
+	assert_int_equal(c->max_script_kb, 4096);
 	assert_int_equal(c->keep_ended_s, 300);
 	assert_int_equal(c->min_free_mb, 256);
 	assert_int_equal(c->workers, 4);

@@ -330,8 +330,8 @@ static const struct {
 	{ CTL "nodes = ( { name = \"n1\"; mem = \"99999999999T\"; } );\n" PARTS,
 	        "c:2: nodes[0].mem: \"99999999999T\": too large a size\n" },
 	{ "cluster = \"c\"; controller = { host = \"h\";\n"
-	  "max_script = \"4M\"; };\n" NODES PARTS,
-	        "c:2: controller.max_script: \"4M\": must be 1K to 3M\n" },
+	  "max_script = \"5M\"; };\n" NODES PARTS,
+	        "c:2: controller.max_script: \"5M\": must be 1K to 4M\n" },
 	/* booleans */
 	{ CTL NODES "partitions = ( { name = \"p\"; nodes = \"ALL\"; default = \"true\"; } );\n",
 	        "c:3: partitions[0].default: \"true\": must be true or false, without quotes\n" },
