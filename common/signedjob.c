@@ -158,7 +158,7 @@ static int array_check(const char *text, struct error *err)
 	struct taskset set;
 	uint32_t at_once;
 
-	if (taskset_parse_array(text, &set, &at_once, err)) {
+	if (taskset_parse_signed(text, &set, &at_once, err)) {
 		if (err)
 			err->code = ERR_JOB_SPEC;
 		return error_wrap(err, "array");
@@ -349,7 +349,7 @@ static bool is_task(const char *array, uint32_t task)
 
 	if (!*array)
 		return task == 0;
-	if (taskset_parse_array(array, &set, &at_once, NULL))
+	if (taskset_parse_signed(array, &set, &at_once, NULL))
 		return false;
 	is = taskset_has(&set, task);
 	taskset_clear(&set);

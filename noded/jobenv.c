@@ -195,7 +195,7 @@ static char *array_number(const struct jobenv_in *in, uint32_t (*of)(const struc
 	uint32_t at_once;
 	char *text;
 
-	if (!in->spec->array[0] || taskset_parse_array(in->spec->array, &set, &at_once, NULL))
+	if (!in->spec->array[0] || taskset_parse_signed(in->spec->array, &set, &at_once, NULL))
 		return NULL;
 	text = number(of(&set));
 	taskset_clear(&set);

@@ -67,6 +67,19 @@ struct job *array_split(
 	return part;
 }
 
+int array_check_room(const struct job *job, struct error *err)
+{
+	unsigned long long id = job_id(job);
+
+	if (taskset_ranges(job_tasks(job)) < TASKSET_RANGES_MAX)
+		return 0;
+	error_set(err, ERR_JOB_STATE,
+	        "the tasks of job %llu that wait are in more than %d ranges: no other job or "
+	        "client can wait for one of them alone",
+	        id, TASKSET_RANGES_MAX);
+	return error_hint(err, "wait for job %llu as a whole", id);
+}
+
 struct job *array_of_run(struct core *core, struct run_id id)
 {
 	struct job *job = jobs_of_run(core->jobs, id), *in;
@@ -84,17 +97,7 @@ struct job *array_of_run(struct core *core, struct run_id id)
 
 uint32_t array_tasks_under(const struct job *job, const struct taskset *set)
 {
-	struct taskset left, some;
-	uint32_t n;
-
-	if (!set || !job_tasks(job))
-		return job_weight(job);
-	taskset_copy(&left, job_tasks(job));
-	taskset_take(&left, set, &some);
-	n = some.count;
-	taskset_clear(&left);
-	taskset_clear(&some);
-	return n;
+	return set && job_tasks(job) ? taskset_common(job_tasks(job), set) : job_weight(job);
 }
 
 /* --- how many at a time ---------------------------------------------------------------------- */
@@ -128,53 +131,51 @@ void array_set_at_once(struct core *core, struct job *job, uint32_t at_once)
 enum array_gone array_gone(const struct job *own)
 {
 	const struct array *a = job_array(own);
-	const struct job *p = idmap_next(a->parts, 0);
-	uint32_t here = 0, ill = 0;
 
-	for (; p; p = idmap_next(a->parts, job_info(p)->part)) {
-		enum job_state state = (enum job_state)job_info(p)->state;
-
-		here += job_state_ended(state) ? job_weight(p) : 0;
-		ill += job_state_ended(state) && state != JOB_COMPLETED ? job_weight(p) : 0;
-	}
-	if (a->ended == here)
+	if (a->ended == a->ended_here)
 		return ARRAY_GONE_NONE;
 	/* Which of those that are gone went ill nobody knows any more. */
-	return a->failed + a->cancelled == ill ? ARRAY_GONE_WELL : ARRAY_GONE_UNKNOWN;
+	return a->failed + a->cancelled == a->ill_here ? ARRAY_GONE_WELL : ARRAY_GONE_UNKNOWN;
 }
 
-static void clear_bits(uint8_t *bits, const struct taskset *set)
+/* Of all its tasks those without a record. */
+static void find_gone(const struct job *own, struct taskset *gone)
 {
-	size_t i;
-	uint32_t t;
+	const struct array *a = job_array(own);
+	size_t n = 0, size = idmap_count(a->parts) + 1, steps = SIZE_MAX;
+	struct taskset *sets = xcalloc(size, sizeof(*sets)), here;
+	struct task_range *tasks = xcalloc(size, sizeof(*tasks)); /* of those that are one */
+	const struct job *p;
 
-	for (i = set->at; i < set->n; i++) {
-		for (t = set->v[i].first; t <= set->v[i].last; t += set->v[i].step)
-			bits[t / 8] &= (uint8_t) ~(1U << t % 8);
+	sets[n++] = *job_tasks(own);
+	for (p = idmap_next(a->parts, 0); p; p = idmap_next(a->parts, job_info(p)->part), n++) {
+		if (job_tasks(p)) {
+			sets[n] = *job_tasks(p);
+			continue;
+		}
+		tasks[n] = (struct task_range){ job_task(p), job_task(p), 1 };
+		sets[n] = (struct taskset){ .v = &tasks[n], .n = 1, .count = 1 };
 	}
+	taskset_join(sets, n, SIZE_MAX, &here, &steps, NULL);
+	taskset_lacks(&here, &a->all, SIZE_MAX, gone);
+	taskset_clear(&here);
+	free(tasks);
+	free(sets);
 }
 
 void array_gone_tasks(const struct job *own, const struct taskset *of, struct taskset *gone)
 {
-	uint8_t *bits = xcalloc(TASK_MAX / 8 + 1, 1);
-	const struct idmap *parts = job_array(own)->parts;
-	const struct job *p;
-	uint32_t t;
-	size_t i;
+	struct array *a = job_array(own);
+	struct taskset not_these;
 
-	for (i = of->at; i < of->n; i++) {
-		for (t = of->v[i].first; t <= of->v[i].last; t += of->v[i].step)
-			bits[t / 8] |= (uint8_t)(1U << t % 8);
+	if (!a->gone_known) {
+		taskset_clear(&a->gone);
+		find_gone(own, &a->gone);
+		a->gone_known = true;
 	}
-	clear_bits(bits, job_tasks(own));
-	for (p = idmap_next(parts, 0); p; p = idmap_next(parts, job_info(p)->part)) {
-		if (job_tasks(p))
-			clear_bits(bits, job_tasks(p));
-		else
-			bits[job_task(p) / 8] &= (uint8_t) ~(1U << job_task(p) % 8);
-	}
-	taskset_of_bits(gone, bits, TASK_MAX);
-	free(bits);
+	taskset_copy(&not_these, &a->gone);
+	taskset_take(&not_these, of, gone);
+	taskset_clear(&not_these);
 }
 
 /* --- the end --------------------------------------------------------------------------------- */

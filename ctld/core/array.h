@@ -50,6 +50,10 @@ void array_gone_tasks(const struct job *own, const struct taskset *of, struct ta
 /* A part of an array has ended. */
 void array_part_ended(struct core *core, struct job *part);
 
+/* May one of its tasks get a record of its own, so that others wait for it? -1: the tasks of this
+ * record are in too many ranges already. */
+int array_check_room(const struct job *job, struct error *err);
+
 /* The part that a run is of; its task gets a record, if it waits without one. NULL: none. */
 struct job *array_of_run(struct core *core, struct run_id id);
 

@@ -55,27 +55,16 @@ static int check_runs_of(const struct job *job, struct error *err)
 static int check_array(const struct job *own, struct error *err)
 {
 	const struct array *a = job_link_of(own)->array;
-	uint32_t waiting = job_weight(own), live = 0, running = 0, alone = 0, ended = 0, at_once;
+	uint32_t waiting = job_weight(own), live = 0, running = 0, alone = 0, ended = 0, ill = 0;
 	const struct job *p, *w;
-	struct taskset all, taken;
 	size_t listed = 0, pending = job_info(own)->state == JOB_PENDING;
 	int rc = 0;
 
-	if (taskset_parse_array(job_info(own)->array, &all, &at_once, err) < 0)
-		return -1;
 	for (w = a->waiting; w; w = job_link_of(w)->next)
 		listed++;
-	if (job_tasks(own)->count) {
-		struct taskset copy;
-
-		taskset_copy(&copy, &all);
-		taskset_take(&copy, job_tasks(own), &taken);
-		if (taken.count != waiting)
-			rc = BROKEN(err, "array %llu has tasks that were not signed",
-			        (unsigned long long)job_id(own));
-		taskset_clear(&copy);
-		taskset_clear(&taken);
-	}
+	if (taskset_common(&a->all, job_tasks(own)) != waiting)
+		rc = BROKEN(err, "array %llu has tasks that were not signed",
+		        (unsigned long long)job_id(own));
 	for (p = idmap_next(a->parts, 0); p && rc == 0;
 	        p = idmap_next(a->parts, job_info(p)->part)) {
 		enum job_state s = job_info(p)->state;
@@ -93,6 +82,7 @@ static int check_array(const struct job *own, struct error *err)
 		pending += s == JOB_PENDING;
 		alone += job_state_ended(s) ? 0 : job_weight(p);
 		ended += job_state_ended(s) ? job_weight(p) : 0;
+		ill += job_state_ended(s) && s != JOB_COMPLETED ? job_weight(p) : 0;
 	}
 	if (rc == 0 && (live != a->live || running != a->running || listed != pending))
 		rc = BROKEN(err,
@@ -100,14 +90,16 @@ static int check_array(const struct job *own, struct error *err)
 		        "%zu",
 		        (unsigned long long)job_id(own), a->live, live, a->running, running, listed,
 		        pending);
-	if (rc == 0 && (waiting + alone + a->ended != all.count || a->ended < ended))
+	if (rc == 0 && (ended != a->ended_here || ill != a->ill_here))
+		rc = BROKEN(err, "array %llu counts %u tasks of parts that have ended, and has %u",
+		        (unsigned long long)job_id(own), a->ended_here, ended);
+	if (rc == 0 && (waiting + alone + a->ended != a->all.count || a->ended < ended))
 		rc = BROKEN(err, "array %llu of %u tasks: %u wait, %u have records, %u have ended",
-		        (unsigned long long)job_id(own), all.count, waiting, alone, a->ended);
-	if (rc == 0 && job_state_ended(job_info(own)->state) != (a->ended == all.count))
+		        (unsigned long long)job_id(own), a->all.count, waiting, alone, a->ended);
+	if (rc == 0 && job_state_ended(job_info(own)->state) != (a->ended == a->all.count))
 		rc = BROKEN(err, "array %llu is %s, and %u of its %u tasks have ended",
 		        (unsigned long long)job_id(own), job_state_name(job_info(own)->state),
-		        a->ended, all.count);
-	taskset_clear(&all);
+		        a->ended, a->all.count);
 	return rc;
 }
 

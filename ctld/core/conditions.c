@@ -35,14 +35,17 @@ int conditions_take(
 {
 	const struct submit_job *in = t->in;
 	const struct job *job = t->updated ? jobs_find(core->jobs, t->updated->id) : NULL;
-	bool array = job ? job_link_of(job)->array != NULL : in->array && *in->array;
+	const struct array *array = job ? job_link_of(job)->array : NULL;
+	const struct taskset *tasks = array ? &array->all : NULL;
 
 	if (check_times(core, t, err) < 0)
 		return -1;
 	if (in->kill_invalid > KILL_NO)
 		return error_set(err, ERR_JOB_SPEC, "--kill-on-invalid-dep: no such choice");
+	if (!job && t->tasks.count)
+		tasks = &t->tasks;
 	if (in->depends &&
-	        depends_check(core, caller, job, array, in->depends, &t->depends, err) < 0)
+	        depends_check(core, caller, job, tasks, in->depends, &t->depends, err) < 0)
 		return -1;
 	t->info.begin_time = in->begin_time;
 	t->info.deadline = in->deadline;

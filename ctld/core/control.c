@@ -10,7 +10,7 @@
 #include "common/mailwish.h"
 #include "common/xalloc.h"
 #include "ctld/core/array.h"
-#include "ctld/core/changes.h"
+#include "ctld/core/control_impl.h"
 #include "ctld/core/idmap.h"
 #include "ctld/core/respec.h"
 #include "ctld/core/wishes.h"
@@ -27,19 +27,6 @@ bool core_sees(const struct core *core, unsigned standing)
 {
 	return !core->conf->roles.private_jobs || verb_permits(VERB_JOB_SEE, standing);
 }
-
-struct control {
-	struct core *core;
-	const struct core_event *event;
-	size_t at; /* which of the event's ids */
-	struct job *job;
-	unsigned as;             /* how who asks stands to it */
-	char what[CHANGES_TEXT]; /* what of it was done, for the audit trail */
-	char throttle[64];       /* the same of the whole array's */
-	char label[JOB_LABEL];
-	uint32_t arrays, tasks; /* it was done to */
-	uint64_t of_array;      /* UPDATE: fields that its array has, and so each part of it */
-};
 
 static int wrong_state(const struct job *job, const char *verb, struct error *err)
 {
@@ -366,7 +353,7 @@ static bool changes_held(const struct control *c, const struct job *job)
 	return job_info(job)->hold && verb_permits(release_of(job_info(job)->hold), c->as);
 }
 
-static bool changes_ended(const struct control *c, const struct job *job)
+bool control_changes_ended(const struct control *c, const struct job *job)
 {
 	(void)c;
 	return job_state_ended((enum job_state)job_info(job)->state);
@@ -378,156 +365,20 @@ static bool changes_nothing(const struct control *c, const struct job *job)
 	return false;
 }
 
-static const struct {
-	const char *kind; /* in the audit trail */
-	int (*apply)(struct control *c, struct error *err);
-	bool (*changes)(const struct control *c, const struct job *job);
-} verbs[] = {
+const struct control_verb control_verbs[] = {
 	[JOB_CANCEL] = { "job.cancel", cancel, changes },
 	[JOB_HOLD] = { "job.hold", hold, changes_hold },
 	[JOB_RELEASE] = { "job.release", release, changes_held },
 	[JOB_SIGNAL] = { "job.signal", send_signal, changes_nothing },
-	[JOB_REQUEUE] = { "job.requeue", requeue, changes_ended },
+	[JOB_REQUEUE] = { "job.requeue", requeue, control_changes_ended },
 	[JOB_SUSPEND] = { "job.suspend", suspend_job, changes_nothing },
 	[JOB_RESUME] = { "job.resume", resume_job, changes_nothing },
 	[JOB_UPDATE] = { "job.update", update, changes },
 	[JOB_RESIGN] = { "job.resign", resign, changes_nothing },
-	[JOB_REQUEUE_HOLD] = { "job.requeue", requeue, changes_ended },
+	[JOB_REQUEUE_HOLD] = { "job.requeue", requeue, control_changes_ended },
 };
 
-/* --- whose tasks ----------------------------------------------------------------------------- */
-
-/* The records of an array that a verb is for. */
-struct records {
-	bool ended; /* such as have ended, too */
-	struct job **v;
-	size_t n, size;
-};
-
-static void add_record(struct records *r, struct job *job)
-{
-	if (r->n == r->size) {
-		r->size = r->size ? 2 * r->size : 16;
-		r->v = xrealloc(r->v, r->size, sizeof(struct job *));
-	}
-	r->v[r->n++] = job;
-}
-
-static bool is_for(const struct records *r, const struct job *job)
-{
-	return r->ended || !job_state_ended((enum job_state)job_info(job)->state);
-}
-
-/* Those of these tasks, or all (set NULL), that have not ended, or any. */
-static void find_records(const struct job *own, const struct taskset *set, struct records *r)
-{
-	const struct array *a = job_array(own);
-	struct job *job;
-
-	if (job_weight(own) && (!set || taskset_meets(job_tasks(own), set)))
-		add_record(r, (struct job *)(uintptr_t)own);
-	if (set && set->count == 1) {
-		job = idmap_find(a->parts, taskset_first(set) + 1);
-		if (job && is_for(r, job))
-			add_record(r, job);
-	}
-	job = idmap_next(a->parts, set && set->count == 1 ? JOB_PART_RANGES - 1 : 0);
-	for (; job; job = idmap_next(a->parts, job_info(job)->part)) {
-		if (!is_for(r, job))
-			continue;
-		if (!set || (job_tasks(job) ? taskset_meets(job_tasks(job), set)
-		                            : taskset_has(set, job_task(job))))
-			add_record(r, job);
-	}
-}
-
-static int no_records(const struct job *own, const struct taskset *set, struct error *err)
-{
-	unsigned long long id = job_id(own);
-	char *text;
-
-	if (!set)
-		return error_set(err, ERR_JOB_STATE, "job %llu: it is %s", id,
-		        job_state_ended(job_info(own)->state)
-		                ? job_state_name(job_info(own)->state)
-		                : "an array of which no task is left");
-	text = taskset_text(set);
-	error_set(err, ERR_JOB_STATE, "job %llu_[%.200s]: all of that has ended", id, text);
-	free(text);
-	return -1;
-}
-
-/* Which of these tasks the array has: *known, the caller's to clear. If there are others too,
- * *missing says so; if there are none but such, -1. */
-static int know_tasks(const struct job *own, const struct taskset *set, struct taskset *known,
-        struct error *missing, struct error *err)
-{
-	unsigned long long id = job_id(own);
-	struct taskset all, left;
-	uint32_t at_once;
-	char *text;
-
-	if (!job_array(own))
-		return error_set(err, ERR_NO_JOB, "job %llu is no array: it has no task %u", id,
-		        taskset_first(set));
-	if (taskset_parse_array(job_info(own)->array, &all, &at_once, err) < 0)
-		return -1;
-	taskset_copy(&left, set);
-	taskset_take(&left, &all, known);
-	taskset_clear(&all);
-	if (left.count) {
-		text = taskset_text(&left);
-		error_set(missing, ERR_NO_JOB, "job %llu has no task%s %.100s: its array is %.200s",
-		        id, left.count > 1 ? "s" : "", text, job_info(own)->array);
-		free(text);
-	}
-	taskset_clear(&left);
-	if (known->count)
-		return 0;
-	*err = *missing;
-	missing->code = ERR_NONE;
-	return -1;
-}
-
-/* It is for each record for itself; whether anything was done says whether it worked. */
-static int control_records(
-        struct control *c, struct job *own, const struct taskset *set, struct error *err)
-{
-	enum job_verb verb = c->event->job.verb;
-	struct records r = { .ended = verbs[verb].changes == changes_ended };
-	struct error first = { 0 };
-	size_t done = 0, i;
-	uint32_t weight;
-
-	find_records(own, set, &r);
-	if (r.ended && revive_check_here(own, set, r.v, r.n, err) < 0) {
-		free(r.v);
-		return -1;
-	}
-	for (i = 0; i < r.n; i++) {
-		const struct taskset *those = set ? set : job_tasks(r.v[i]);
-
-		c->job = r.v[i];
-		/* What waits is cancelled as a record of its own: its array may go on. */
-		if (job_tasks(c->job) && verbs[verb].changes(c, c->job))
-			c->job = array_split(c->core, c->job, those, verb != JOB_CANCEL);
-		weight = array_tasks_under(c->job, set);
-		if (verbs[verb].apply(c, err) == 0) {
-			c->tasks += weight;
-			done++;
-		} else if (!first.code) {
-			first = *err;
-		}
-	}
-	free(r.v);
-	c->arrays += done > 0;
-	if (done)
-		return 0;
-	if (!first.code)
-		return no_records(own, set, err);
-	*err = first;
-	return -1;
-}
+/* --- one job --------------------------------------------------------------------------------- */
 
 /* How many may run at a time is the whole array's. Returns what is left of the update. */
 static int update_at_once(struct control *c, struct job *own, struct error *err)
@@ -556,7 +407,7 @@ static int control_job(struct control *c, struct job *job, uint64_t ref, const s
 	uint32_t weight;
 
 	if (c->event->job.verb == JOB_UPDATE && c->event->job.fields & UPDATE_AT_ONCE) {
-		if (update_at_once(c, job_own(job), err) < 0)
+		if (!c->walk.next && update_at_once(c, job_own(job), err) < 0)
 			return -1;
 		if (c->event->job.fields == UPDATE_AT_ONCE)
 			return 0;
@@ -569,7 +420,8 @@ static int control_job(struct control *c, struct job *job, uint64_t ref, const s
 	if (array && !set && c->event->job.verb == JOB_UPDATE && fields & WHOLE_FIELDS) {
 		c->of_array = WHOLE_FIELDS | UPDATE_AT_ONCE;
 		c->job = job;
-		if (!job_weight(job) && update_fields(c, fields & WHOLE_FIELDS, err) < 0)
+		if (!job_weight(job) && !c->walk.next &&
+		        update_fields(c, fields & WHOLE_FIELDS, err) < 0)
 			return -1;
 		if (!job_weight(job) && !(fields & ~c->of_array))
 			return 0;
@@ -577,13 +429,15 @@ static int control_job(struct control *c, struct job *job, uint64_t ref, const s
 	if (array && job_ref_part(ref) == JOB_PART_WAITS) {
 		if (!job_weight(job))
 			return wrong_state(job, "changed", err);
-		return control_records(c, job, job_tasks(job), err);
+		c->own_only = true;
+		return control_records(c, job, NULL, err);
 	}
 	if (array)
 		return control_records(c, job, set, err);
+	control_spend(c, CONTROL_COST);
 	c->job = job;
 	weight = job_array(job) ? job_weight(job) : 0;
-	if (verbs[c->event->job.verb].apply(c, err) < 0)
+	if (control_verbs[c->event->job.verb].apply(c, err) < 0)
 		return -1;
 	c->arrays += weight > 0;
 	c->tasks += weight;
@@ -656,31 +510,35 @@ static void note_done(const struct control *c, uint64_t ref, const struct taskse
 	char *tasks = set ? taskset_text(set) : NULL, text[1024];
 
 	audit_text(c, tasks, text, sizeof(text));
-	audit_note(c->core, verbs[c->event->job.verb].kind, &c->event->caller, ref, "", text);
+	audit_note(c->core, control_verbs[c->event->job.verb].kind, &c->event->caller, ref, "", text);
 	free(tasks);
 }
 
-/* What there is of it is done; *missing (code 0: nothing) is of tasks that there are not. */
+/* What there is of it is done, or of its records as many as was wanted: c->cut. *missing (code 0:
+ * nothing) is of tasks that there are not. */
 static int control_one(struct control *c, uint64_t ref, const struct taskset *set,
         struct error *missing, struct error *err)
 {
-	bool waits = job_ref_part(ref) == JOB_PART_WAITS;
+	bool waits = job_ref_part(ref) == JOB_PART_WAITS, was_done = c->walk.done;
 	struct job *job = jobs_find(c->core->jobs, waits ? job_ref_id(ref) : ref);
 	struct taskset known = { .n = 0 };
 	int rc;
 
 	c->what[0] = c->throttle[0] = '\0';
 	c->of_array = 0;
-	missing->code = ERR_NONE;
+	c->own_only = false;
+	missing->code = c->first.code = ERR_NONE;
+	if (!job && was_done)
+		return 0; /* the rest has ended, and gone, since the last piece */
 	if (!job)
 		rc = no_job(c, ref, err);
 	else
 		rc = check_role(c, job, err);
 	if (rc == 0 && set)
-		rc = know_tasks(job, set, &known, missing, err);
+		rc = control_know(job, set, &known, missing, err);
 	if (rc == 0)
 		rc = control_job(c, job, ref, set ? &known : NULL, err);
-	if (rc == 0) {
+	if (rc == 0 && !was_done && (c->walk.done || !(c->cut || c->walk.refused))) {
 		note_done(c, waits ? job_id(job) : ref, set ? &known : NULL);
 		effects_add(c->core->effects, EFFECT_JOB_CHANGED)->job = ref;
 	}
@@ -688,71 +546,99 @@ static int control_one(struct control *c, uint64_t ref, const struct taskset *se
 	return rc;
 }
 
-static void add_error(const struct core_event *e, size_t i, const struct error *err,
-        struct job_error *errors, size_t *n)
+static int check_event(const struct core *core, const struct core_event *e, struct error *err)
 {
-	if (*n == MAX_ERRORS)
-		return;
-	errors[*n].job = e->job.ids[i];
-	errors[(*n)++].error = *err;
+	if (core->suspended)
+		return error_set(err, ERR_EPOCH, "%s", core->suspended);
+	if (verb_of_job(e->job.verb) == VERB_COUNT)
+		return error_set(err, ERR_USAGE, "unknown verb %d", (int)e->job.verb);
+	if (e->job.verb == JOB_SIGNAL && (e->job.signal < 1 || e->job.signal > 64))
+		return error_set(err, ERR_USAGE, "signal %u: want 1 to 64", e->job.signal);
+	return 0;
+}
+
+/* One by one, until all is done or as much as was wanted. Returns how many were done to. */
+static uint32_t control_all(struct control *c)
+{
+	const struct core_event *e = c->event;
+	struct error err, missing;
+	uint32_t done = 0;
+
+	for (; c->at < e->job.n && !control_spent(c); c->at++) {
+		const struct taskset *set = e->job.tasks ? e->job.tasks[c->at] : NULL;
+		bool refused = control_one(c, e->job.ids[c->at], set, &missing, &err) < 0;
+
+		if (c->cut)
+			break;
+		done += !refused && (c->walk.done || !c->walk.refused);
+		if (refused)
+			control_error(c, &err);
+		if (missing.code)
+			control_error(c, &missing);
+		c->walk = (struct array_walk){ 0 };
+	}
+	return done;
 }
 
 void job_control_apply(struct core *core, const struct core_event *e)
 {
-	struct control c = { .core = core, .event = e };
-	size_t max = e->job.n < MAX_ERRORS / 2 ? 2 * e->job.n : MAX_ERRORS, n = 0, i;
-	struct job_error *errors;
-	struct error err = { 0 }, missing;
+	struct control c = { .core = core, .event = e, .walk = e->job.walk, .left = e->job.most };
+	struct error err = { 0 }, *first;
 	struct effect *fx;
-	uint32_t done = 0;
+	uint32_t done;
 
-	if (core->suspended)
-		error_set(&err, ERR_EPOCH, "%s", core->suspended);
-	else if (verb_of_job(e->job.verb) == VERB_COUNT)
-		error_set(&err, ERR_USAGE, "unknown verb %d", (int)e->job.verb);
-	else if (e->job.verb == JOB_SIGNAL && (e->job.signal < 1 || e->job.signal > 64))
-		error_set(&err, ERR_USAGE, "signal %u: want 1 to 64", e->job.signal);
-	if (err.code) {
+	if (check_event(core, e, &err) < 0) {
 		effects_reply(core->effects, e->caller.reply, &err);
 		return;
 	}
-	errors = effects_alloc(core->effects, max * sizeof(*errors));
-	for (i = 0; i < e->job.n; i++) {
-		const struct taskset *set = e->job.tasks ? e->job.tasks[i] : NULL;
-
-		c.at = i;
-		if (control_one(&c, e->job.ids[i], set, &missing, &err) == 0)
-			done++;
-		else
-			add_error(e, i, &err, errors, &n);
-		if (missing.code)
-			add_error(e, i, &missing, errors, &n);
-	}
+	c.max_errors = e->job.n < MAX_ERRORS / 3 ? 3 * e->job.n : MAX_ERRORS;
+	c.errors = effects_alloc(core->effects, c.max_errors * sizeof(*c.errors));
+	done = control_all(&c);
 	fx = effects_add(core->effects, EFFECT_CONTROLLED);
 	fx->reply = e->caller.reply;
 	fx->controlled.done = done;
 	fx->controlled.arrays = c.arrays;
 	fx->controlled.tasks = c.tasks;
-	fx->controlled.errors = errors;
-	fx->controlled.n = n;
+	fx->controlled.errors = c.errors;
+	fx->controlled.n = c.n_errors;
+	fx->controlled.at = c.at;
+	fx->controlled.walk = c.walk;
+	if (!c.cut || !c.first.code)
+		return;
+	first = effects_alloc(core->effects, sizeof(*first));
+	*first = c.first;
+	fx->controlled.first = first;
+}
+
+/* The record that a client waits for; of one task its own, which it gets. NULL with an error. */
+static struct job *find_awaited(
+        struct core *core, const struct core_event *e, uint64_t ref, struct error *err)
+{
+	struct job *job = jobs_find(core->jobs, ref);
+	uint32_t part = job_ref_part(ref);
+	char label[JOB_LABEL];
+
+	if (!job && part && part < JOB_PART_RANGES)
+		job = jobs_stands_in(core->jobs, job_ref_id(ref), part - 1);
+	if (!job || !core_sees(core, job_standing(core, &e->caller, job))) {
+		error_set(err, ERR_NO_JOB, "there is no job %s", job_ref_label(ref, label));
+		return NULL;
+	}
+	if (!part || part >= JOB_PART_RANGES || !job_tasks(job) ||
+	        job_info(job)->state != JOB_PENDING)
+		return job;
+	if (array_check_room(job, err) < 0)
+		return NULL;
+	return array_of_run(core, (struct run_id){ .job = job_ref_id(ref), .task = part - 1 });
 }
 
 void wait_apply(struct core *core, const struct core_event *e)
 {
-	struct job *job = jobs_find(core->jobs, e->wait);
-	uint32_t part = job_ref_part(e->wait);
 	struct error err = { 0 };
+	struct job *job = find_awaited(core, e, e->wait, &err);
 	struct effect *fx;
-	char label[JOB_LABEL];
 
-	/* Who waits for one task waits for a record. */
-	if (!job && part && part < JOB_PART_RANGES)
-		job = array_of_run(
-		        core, (struct run_id){ .job = job_ref_id(e->wait), .task = part - 1 });
-	if (!job && part && part < JOB_PART_RANGES)
-		job = jobs_stands_in(core->jobs, job_ref_id(e->wait), part - 1);
-	if (!job || !core_sees(core, job_standing(core, &e->caller, job))) {
-		error_set(&err, ERR_NO_JOB, "there is no job %s", job_ref_label(e->wait, label));
+	if (!job) {
 		effects_reply(core->effects, e->caller.reply, &err);
 	} else if (e->kind == EV_WAIT_START && (job_info(job)->state == JOB_PENDING ||
 	                                               job_info(job)->state == JOB_CONFIGURING)) {

@@ -128,8 +128,21 @@ static bool may_gather(
 	return t->begin_time <= now && now - t->begin_time < GATHER_TIME;
 }
 
-static struct job *find_gathering(
-        const struct core *core, const struct job *from, const char *depends)
+/* Are the tasks of both together few ranges, and soon in order? */
+static bool fit_together(const struct job *to, const struct taskset *some)
+{
+	const struct taskset both[] = { *job_tasks(to), *some };
+	size_t steps = 4 * GATHER_RANGES;
+	struct taskset all;
+
+	if (taskset_join(both, 2, 2 * GATHER_RANGES, &all, &steps, NULL) < 0)
+		return false;
+	taskset_clear(&all);
+	return true;
+}
+
+static struct job *find_gathering(const struct core *core, const struct job *from,
+        const char *depends, const struct taskset *some)
 {
 	const struct depends *p = own_depends(from);
 	size_t g;
@@ -139,7 +152,7 @@ static struct job *find_gathering(
 		        p->gather[g] ? jobs_find(core->jobs, job_ref_of(job_id(from), p->gather[g]))
 		                     : NULL;
 
-		if (to && may_gather(core, from, to, depends))
+		if (to && may_gather(core, from, to, depends) && fit_together(to, some))
 			return to;
 	}
 	return NULL;
@@ -165,7 +178,7 @@ static struct job *place(
 	if (from != own && !left.count) {
 		to = from;
 		taskset_clear(&some);
-	} else if ((to = find_gathering(core, from, depends))) {
+	} else if ((to = find_gathering(core, from, depends, &some))) {
 		job_withdraw(core, to);
 		jobs_move_tasks(core->jobs, from, to, &some);
 	} else {
@@ -303,14 +316,11 @@ void corr_part_ended(struct core *core, struct job *part)
 
 static void judge_gone(struct core *core, struct edge *e, struct job *on)
 {
-	uint32_t at_once;
-	struct taskset all, gone;
+	struct taskset gone;
 
-	if (array_gone(on) != ARRAY_GONE_WELL ||
-	        taskset_parse_array(job_info(on)->array, &all, &at_once, NULL) < 0)
+	if (array_gone(on) != ARRAY_GONE_WELL)
 		return;
-	array_gone_tasks(on, &all, &gone);
-	taskset_clear(&all);
+	array_gone_tasks(on, &job_array(on)->all, &gone);
 	tell(core, e->who, &gone, job_id(on), DEPEND_MET);
 	taskset_clear(&gone);
 }

@@ -19,12 +19,12 @@
 
 #include "ctld/core/internal.h"
 
-/* May a job (an array?) wait for this? `job` NULL: a new one. Each id must be of a job in memory
+/* May a job (an array of these tasks; NULL: none) wait for this? `job` NULL: a new one. Each id must be of a job in memory
  * that who asks may see, or of one in history of which is known how it ended (fates.h; whose it was
  * is not): that decides its term at once. Not its own, and none may wait for `job`, over whichever
  * others. The text as rows keep it goes to *kept (owned by the caller). */
 int depends_check(const struct core *core, const struct caller *caller, const struct job *job,
-        bool array, const char *text, char **kept, struct error *err);
+        const struct taskset *tasks, const char *text, char **kept, struct error *err);
 
 /* Ranges of tasks (12_[1-3]) are bounded, and those of jobs that are checked together are counted
  * here: *n with those of one more text. True: too many. */

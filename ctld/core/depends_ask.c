@@ -112,29 +112,44 @@ static const char *say_tasks(const struct depend_term *t, char *text, size_t siz
 	return text;
 }
 
-/* The first of the term's tasks that the array does not have. */
+/* The first of the term's tasks that the array does not have; TASK_NONE: it has them all. */
+static uint32_t first_missing(const struct array *a, const struct depend_term *t)
+{
+	struct taskset left;
+	uint32_t task;
+
+	if (!t->tasks)
+		return taskset_has(&a->all, t->task) ? TASK_NONE : t->task;
+	taskset_lacks(&a->all, t->tasks, 1, &left);
+	task = taskset_first(&left);
+	taskset_clear(&left);
+	return task;
+}
+
+/* Does the array have the term's tasks, and can they be told apart there? */
 static int check_has(const struct job *own, const struct depend_term *t, struct error *err)
 {
-	uint32_t at_once, task = t->task;
-	struct taskset all, left, has;
+	const struct array *a = job_array(own);
+	unsigned long long id = t->job;
+	struct taskset part;
+	uint32_t task;
 
-	if (!job_array(own) || taskset_parse_array(job_info(own)->array, &all, &at_once, err) < 0)
-		return error_set(err, ERR_NO_JOB, "job %llu is no array: it has no task %u",
-		        (unsigned long long)t->job, t->tasks ? taskset_first(t->tasks) : task);
-	if (t->tasks) {
-		taskset_copy(&left, t->tasks);
-		taskset_take(&left, &all, &has);
-		task = taskset_first(&left); /* TASK_NONE: it has them all */
-		taskset_clear(&left);
-		taskset_clear(&has);
-	} else if (taskset_has(&all, task)) {
-		task = TASK_NONE;
-	}
-	taskset_clear(&all);
-	return task == TASK_NONE
-	               ? 0
-	               : error_set(err, ERR_NO_JOB, "job %llu has no task %u: its array is %.200s",
-	                         (unsigned long long)t->job, task, job_info(own)->array);
+	if (!a)
+		return error_set(err, ERR_NO_JOB, "job %llu is no array: it has no task %u", id,
+		        t->tasks ? taskset_first(t->tasks) : t->task);
+	task = first_missing(a, t);
+	if (task != TASK_NONE)
+		return error_set(err, ERR_NO_JOB, "job %llu has no task %u: its array is %.200s",
+		        id, task, job_info(own)->array);
+	if (!t->tasks)
+		return 0;
+	if (taskset_part(&a->all, t->tasks, TASKSET_RANGES_MAX, &part) < 0)
+		return error_set(err, ERR_JOB_SPEC,
+		        "these tasks, or those between them, are more than %d ranges of job "
+		        "%llu's array %.100s",
+		        TASKSET_RANGES_MAX, id, job_info(own)->array);
+	taskset_clear(&part);
+	return 0;
 }
 
 /* Those of a range that have left memory are decided, where that can be. */
@@ -172,7 +187,7 @@ static const struct job *find_seen(
 static int check_tasks(const struct core *core, const struct caller *caller, const struct depend *d,
         struct depend_term *t, struct error *err)
 {
-	const struct job *own = find_seen(core, caller, t);
+	const struct job *own = find_seen(core, caller, t), *in;
 	char text[100];
 
 	if (!own && fates_find(core->fates, t->job) == FATE_WELL) {
@@ -192,14 +207,38 @@ static int check_tasks(const struct core *core, const struct caller *caller, con
 		        (unsigned long long)t->job);
 	if (t->tasks)
 		return check_gone(own, d, t, err);
-	if (depend_term_job(core, t) || jobs_stands_in(core->jobs, t->job, t->task))
+	if (depend_term_job(core, t))
 		return 0;
+	in = jobs_stands_in(core->jobs, t->job, t->task);
+	if (in)
+		return job_info(in)->state == JOB_PENDING ? array_check_room(in, err) : 0;
 	return error_set(err, ERR_NO_JOB, "job %s has ended so long ago that it is in the history",
 	        say_tasks(t, text, sizeof(text)));
 }
 
+/* Each of the array's tasks waits for the same of `on`, so those must be few ranges of its own. */
+static int check_each(const struct taskset *tasks, const struct job *on, struct error *err)
+{
+	unsigned long long id = job_id(on);
+	struct taskset same;
+
+	if (corr_many(on))
+		return error_set(err, ERR_JOB_SPEC,
+		        "too many arrays wait for the tasks of job %llu; afterok waits for all of "
+		        "it",
+		        id);
+	if (taskset_part(tasks, &job_array(on)->all, TASKSET_RANGES_MAX, &same) < 0)
+		return error_set(err, ERR_JOB_SPEC,
+		        "the tasks that job %llu has too, or those between them, are more than %d "
+		        "ranges of this array: it needs the same step, or afterok, which waits for "
+		        "all of the job",
+		        id, TASKSET_RANGES_MAX);
+	taskset_clear(&same);
+	return 0;
+}
+
 static int check_term(const struct core *core, const struct caller *caller, const struct job *job,
-        bool array, const struct depend *d, struct depend_term *t, struct error *err)
+        const struct taskset *tasks, const struct depend *d, struct depend_term *t, struct error *err)
 {
 	const struct job *named = find_seen(core, caller, t);
 	unsigned long long id = t->job;
@@ -217,14 +256,9 @@ static int check_term(const struct core *core, const struct caller *caller, cons
 		        say_tasks(t, text, sizeof(text)), id, text);
 	if (t->task != DEPEND_NO_TASK || t->tasks)
 		return check_tasks(core, caller, d, t, err);
-	t->each = named && corr_is(core, t, array);
-	if (t->each && corr_many(named))
-		return error_set(err, ERR_JOB_SPEC,
-		        "too many arrays wait for the tasks of job %llu; afterok waits for all of "
-		        "it",
-		        id);
+	t->each = named && corr_is(core, t, tasks);
 	if (named)
-		return 0;
+		return t->each ? check_each(tasks, named, err) : 0;
 	if (t->job >= meta_next_job(core->meta))
 		return error_set(err, ERR_NO_JOB, "there is no job %llu", id);
 	fate = fates_find(core->fates, t->job);
@@ -299,7 +333,7 @@ int depends_revivable(const struct core *core, const struct job *job, struct err
 }
 
 int depends_check(const struct core *core, const struct caller *caller, const struct job *job,
-        bool array, const char *text, char **kept, struct error *err)
+        const struct taskset *tasks, const char *text, char **kept, struct error *err)
 {
 	struct depend d;
 	size_t n;
@@ -311,7 +345,7 @@ int depends_check(const struct core *core, const struct caller *caller, const st
 		return error_wrap(err, "--dependency");
 	}
 	for (n = 0; n < d.n && rc == 0; n++)
-		rc = check_term(core, caller, job, array, &d, &d.v[n], err);
+		rc = check_term(core, caller, job, tasks, &d, &d.v[n], err);
 	if (rc == 0 && job)
 		rc = check_circle(core, job, &d, err);
 	if (rc == 0)

@@ -137,6 +137,14 @@ enum job_verb {
 };
 #define JOB_VERB_LAST JOB_REQUEUE_HOLD
 
+/* Where the records of an array are controlled in pieces: how far it has come, all 0 at first. */
+struct array_walk {
+	uint32_t next;  /* the part that is looked at next; 0: the array's own record */
+	uint32_t round; /* what records are marked with that it was done to */
+	bool done;      /* to some of its records */
+	bool refused;   /* for some of its records, and that was told */
+};
+
 /* What a JOB_UPDATE changes: these fields of event.job.change, and no others. */
 enum job_update {
 	UPDATE_PARTITION = 1 << 0,
@@ -256,6 +264,11 @@ struct core_event {
 			/* For each NULL, or an array's id and these tasks of it; NULL: none has. */
 			const struct taskset *const *tasks;
 			size_t n;
+			/* So much of it at once, in records that are looked at; 0: all. What is
+			 * left is another event, with the ids from EFFECT_CONTROLLED's `at` on, and
+			 * its `walk`. */
+			uint32_t most;
+			struct array_walk walk; /* through the first of the ids */
 			uint32_t signal;
 			bool script_only; /* SIGNAL: not to what it started */
 			const char *reason;
@@ -414,6 +427,13 @@ struct effect {
 			uint32_t arrays, tasks; /* of `done`, arrays and tasks; their tasks */
 			const struct job_error *errors; /* at most 1000 */
 			size_t n;
+			/* So many of the ids are over and done with: less than all, where only so
+			 * much was wanted. Of the next one perhaps a part of its records, and why
+			 * the first of them was refused (NULL: none was): no error of the job, if
+			 * any of its records to come is not. */
+			size_t at;
+			struct array_walk walk;
+			const struct error *first;
 		} controlled;
 		uint64_t job; /* JOB_ENDED, JOB_CHANGED: its ref */
 		struct {

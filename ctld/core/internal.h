@@ -107,6 +107,7 @@ struct core {
 	struct fates *fates;
 	struct job *settle_first, *settle_last; /* depends.h */
 	uint64_t told_round;                    /* correspond.c, depends_range.c */
+	uint32_t control_round;                 /* control.c */
 
 	struct bulk *bulk;   /* that is being accepted; NULL: none (bulk.h) */
 	uint64_t *left_over; /* before the start: jobs whose rows are to be deleted */
@@ -316,8 +317,7 @@ void job_control_apply(struct core *core, const struct core_event *event);
 /* May a job that has ended be run again? */
 int revive_check(struct core *core, const struct job *job, struct error *err);
 /* The tasks of an array that have ended and left memory: are they meant (set NULL: all are)? */
-int revive_check_here(const struct job *own, const struct taskset *set, struct job *const *v,
-        size_t n, struct error *err);
+int revive_check_here(const struct job *own, const struct taskset *set, struct error *err);
 /* Other demands of a PENDING job. `what` names what was changed: "gpus, time"; `told` (changes.h)
  * says from what to what. */
 int job_update(struct core *core, struct job *job, const struct core_event *event, char *what,

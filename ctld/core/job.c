@@ -120,6 +120,9 @@ void jobs_recount(struct jobs *jobs, struct job *job, bool in)
 	if (job->link.own && !job_state_ended(state)) {
 		a->live += in ? 1 : UINT32_MAX;
 		a->running += state == JOB_PENDING ? 0 : in ? 1 : UINT32_MAX;
+	} else if (job->link.own) {
+		a->ended_here += by;
+		a->ill_here += state == JOB_COMPLETED ? 0 : by;
 	}
 	if (state != JOB_PENDING)
 		return;
@@ -251,11 +254,24 @@ static struct array *array_blank(void)
 	return a;
 }
 
+static void array_free(struct array *a)
+{
+	if (!a)
+		return;
+	idmap_free(a->parts);
+	taskset_clear(&a->all);
+	taskset_clear(&a->gone);
+	free(a);
+}
+
 /* An array's own record. */
 static int decode_array(struct job *job, const struct row *row, struct error *err)
 {
 	struct array *a = job->link.array = array_blank();
+	uint32_t at_once;
 
+	if (taskset_parse_signed(job->info.array, &a->all, &at_once, NULL) < 0)
+		return row_error(row, COL_JOB_array, err, "no tasks");
 	return array_number(row, COL_JOB_at_once, TASK_MAX + 1, &a->at_once, err) < 0 ||
 	                       array_number(row, COL_JOB_next_part, JOB_PART_LAST, &a->next_part,
 	                               err) < 0 ||
@@ -413,9 +429,7 @@ void job_free(struct jobs *jobs, struct job *job)
 		free(tasks->text);
 		free(tasks);
 	}
-	if (job->link.array)
-		idmap_free(job->link.array->parts);
-	free(job->link.array);
+	array_free(job->link.array);
 	free(job);
 }
 
@@ -567,6 +581,7 @@ struct job *jobs_stage(
 		return job;
 	job->link.array = array_blank();
 	job->link.array->at_once = at_once;
+	taskset_copy(&job->link.array->all, tasks);
 	job->of.tasks = xcalloc(1, sizeof(*job->of.tasks));
 	job->of.tasks->set = *tasks;
 	*tasks = (struct taskset){ 0 };
@@ -774,7 +789,10 @@ void jobs_take_out(struct jobs *jobs, struct job *job)
 	assert(!job->link.runs && !job->link.class);
 	jobs_recount(jobs, job, false);
 	if (job->info.part) {
-		idmap_remove(job->link.own->link.array->parts, job->info.part);
+		struct array *a = job->link.own->link.array;
+
+		a->gone_known = false;
+		idmap_remove(a->parts, job->info.part);
 		jobs->n_parts--;
 	} else {
 		assert(!job->link.array || !idmap_count(job->link.array->parts));

@@ -142,9 +142,14 @@ struct job_info {
 	bool limit_set; /* its attempt was started with another limit: it is ended here, too */
 };
 
-/* Of an array's own record. Durable but for `parts`, `live`, `running` and `waiting`. */
+/* Of an array's own record. The last numbers are durable. */
 struct array {
+	struct taskset all;  /* tasks, as they were signed */
 	struct idmap *parts; /* struct job by part */
+	/* Tasks of parts that have ended and are here; of these, those that did not go well. */
+	uint32_t ended_here, ill_here;
+	struct taskset gone; /* tasks that have ended and left memory, where gone_known */
+	bool gone_known;
 	uint32_t live;       /* parts that have not ended */
 	uint32_t running;    /* parts that have an attempt */
 	struct job *waiting; /* its records that are PENDING, the own one among them */
@@ -166,6 +171,7 @@ struct job_link {
 	struct taken *taken;     /* of the gates, by its present attempt; NULL: nothing (hold.c) */
 	uint32_t slot;           /* its place in the class's queue */
 	uint32_t counted;        /* tasks that the class counts for it */
+	uint32_t controlled;     /* the last round of control over its array that it was done to */
 	usec_t checkpoint;       /* wall: the latest of its present attempt; 0: none */
 	struct depends *depends; /* what it still waits for; NULL: nothing */
 	struct awaited *awaited; /* who waits for it; NULL: never anybody */

@@ -108,6 +108,7 @@ static struct job *part_made(struct job *from, uint32_t part)
 	labels_again(job->info.labels);
 	job->link.own = job_own(from);
 	job->link.expired = from->link.expired;
+	job->link.controlled = from->link.controlled;
 	return job;
 }
 

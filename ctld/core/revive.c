@@ -50,16 +50,25 @@ int revive_check(struct core *core, const struct job *job, struct error *err)
 	               : 0;
 }
 
-int revive_check_here(const struct job *own, const struct taskset *set, struct job *const *v,
-        size_t n, struct error *err)
+/* Of these tasks those that have a record. */
+static uint32_t count_here(const struct job *own, const struct taskset *set)
 {
-	uint32_t all = set ? set->count : job_array(own)->ended, here = 0;
-	size_t i;
+	const struct array *a = job_array(own);
+	const struct job *p = idmap_next(a->parts, 0);
+	uint32_t n = taskset_common(job_tasks(own), set);
 
-	for (i = 0; i < n; i++) {
-		if (set || job_state_ended((enum job_state)job_info(v[i])->state))
-			here += array_tasks_under(v[i], set);
-	}
+	for (; p; p = idmap_next(a->parts, job_info(p)->part))
+		n += job_tasks(p) ? taskset_common(job_tasks(p), set)
+		                  : taskset_has(set, job_task(p));
+	return n;
+}
+
+int revive_check_here(const struct job *own, const struct taskset *set, struct error *err)
+{
+	const struct array *a = job_array(own);
+	uint32_t all = set ? set->count : a->ended;
+	uint32_t here = set ? count_here(own, set) : a->ended_here;
+
 	if (here >= all)
 		return 0;
 	error_set(err, ERR_JOB_STATE,

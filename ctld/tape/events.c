@@ -218,11 +218,21 @@ static const struct field respec_fields[] = {
 };
 static const struct form respec_form = FORM("respec", struct respec, respec_fields);
 
+static const struct field walk_fields[] = {
+	NUMBER(struct array_walk, next),
+	NUMBER(struct array_walk, round),
+	NUMBER(struct array_walk, done),
+	NUMBER(struct array_walk, refused),
+};
+static const struct form walk_form = FORM("walk", struct array_walk, walk_fields);
+
 static const struct field job_control_fields[] = {
 	CALLER,
 	NUMBER(EV, job.verb),
 	LIST(EV, job.ids, job.n, LIST_MAX, &form_u64),
 	REFS(EV, job.tasks, job.n, LIST_MAX, &tasks_form),
+	NUMBER(EV, job.most),
+	PART(EV, job.walk, &walk_form),
 	NUMBER(EV, job.signal),
 	NUMBER(EV, job.script_only),
 	MAY_TEXT(EV, job.reason),
@@ -445,9 +455,24 @@ static int check_bulk(const struct core_event *e, const struct conf *conf, struc
 	return check_jobs(e, e->bulk.jobs, e->bulk.n, err);
 }
 
+/* Ranges in order, as taskset.h has them. */
+static bool is_taskset(const struct taskset *t)
+{
+	size_t r;
+
+	for (r = 0; r < t->n; r++) {
+		const struct task_range *x = &t->v[r];
+
+		if (x->first > x->last || x->last > TASK_MAX || !x->step ||
+		        (x->last - x->first) % x->step || (r && x->first <= x[-1].last))
+			return false;
+	}
+	return t->at <= t->n;
+}
+
 static int check_job_control(const struct core_event *e, const struct conf *conf, struct error *err)
 {
-	size_t i, r;
+	size_t i;
 
 	(void)conf;
 	if (e->job.verb < JOB_CANCEL || e->job.verb > JOB_VERB_LAST)
@@ -457,14 +482,8 @@ static int check_job_control(const struct core_event *e, const struct conf *conf
 	if (e->job.n_respecs && e->job.n_respecs != e->job.n)
 		return error_set(err, ERR_CONFIG, "job-control: specs for some jobs only");
 	for (i = 0; e->job.tasks && i < e->job.n; i++) {
-		const struct taskset *t = e->job.tasks[i];
-
-		for (r = 0; t && r < t->n; r++) {
-			const struct task_range *x = &t->v[r];
-
-			if (t->at > t->n || x->first > x->last || x->last > TASK_MAX || !x->step)
-				return error_set(err, ERR_CONFIG, "job-control: tasks");
-		}
+		if (e->job.tasks[i] && !is_taskset(e->job.tasks[i]))
+			return error_set(err, ERR_CONFIG, "job-control: tasks");
 	}
 	return 0;
 }

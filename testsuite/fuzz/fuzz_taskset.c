@@ -13,14 +13,19 @@ static void check(const struct taskset *set)
 	struct taskset again, half, taken, copy;
 	char *text = taskset_text(set);
 
+	FUZZ_CHECK(taskset_parse("0-4000000:2", &half, NULL) == 0);
 	FUZZ_CHECK(set->count >= 1 && set->count <= TASK_MAX + 1);
 	FUZZ_CHECK(taskset_last(set) <= TASK_MAX);
+	FUZZ_CHECK(taskset_ranges(set) <= TASKSET_RANGES_MAX);
 	if (strlen(text) <= TASKSET_TEXT_MAX) {
 		FUZZ_CHECK(taskset_parse(text, &again, NULL) == 0);
 		FUZZ_CHECK(again.count == set->count);
 		taskset_clear(&again);
 	}
-	FUZZ_CHECK(taskset_parse("0-4000000:2", &half, NULL) == 0);
+	if (taskset_part(set, &half, TASKSET_RANGES_MAX, &again) == 0) {
+		FUZZ_CHECK(again.count == taskset_common(set, &half));
+		taskset_clear(&again);
+	}
 	taskset_copy(&copy, set);
 	taskset_take(&copy, &half, &taken);
 	FUZZ_CHECK(copy.count + taken.count == set->count);
