@@ -578,9 +578,8 @@ static void after_what_is_in_history(void **state)
 	job.depends = text;
 	job.kill_invalid = KILL_YES;
 	is(w, submit(w, &job), "CANCELLED", "");
-	/* A restart goes on behind the ids that were leased. */
 	assert_int_equal(submit_after(w, "afterany:%llu", U(bad + 100)), 0);
-	assert_non_null(strstr(w->error.text, "not known"));
+	assert_non_null(strstr(w->error.text, "there is no job"));
 	world_restart(w);
 	is(w, id, "PENDING", "DependencyNeverSatisfied");
 	world_free(w);
