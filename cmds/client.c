@@ -100,7 +100,7 @@ struct client *client_new(const char *conf, struct error *err)
 	if (find_uid(c->conf.controller_user, "controller's user", &c->server_uid, err) < 0 ||
 	        read_retry(&c->retry_ms, err) < 0)
 		goto error;
-	c->mcred = mcred_munge_new(c->conf.munge_socket);
+	c->mcred = mcred_munge_new(c->conf.munge_socket, c->conf.munge_socket_2);
 	if (!c->mcred) {
 		error_set(err, ERR_SYSTEM, "out of memory");
 		goto error;

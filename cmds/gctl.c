@@ -31,7 +31,8 @@ enum {
 	KEY_BEFORE,
 	KEY_OLDER_THAN,
 	KEY_DELETE,
-	KEY_HOLD
+	KEY_HOLD,
+	KEY_UNCHECKED
 };
 
 /* Which options a subcommand takes. */
@@ -43,6 +44,7 @@ enum takes {
 	TAKES_SCRIPT = 1 << 4, /* --script, --env */
 	TAKES_AGE = 1 << 5,    /* --before, --older-than, --delete */
 	TAKES_HOLD = 1 << 6,   /* --hold */
+	TAKES_UNCHECKED = 1 << 7,
 };
 
 static const struct cmd cmd;
@@ -404,7 +406,8 @@ static const struct subcommand subcommands[] = {
 	        "Let held jobs start" },
 	{ { "requeue" }, "ID...", 0, GCTL_WORDS_MAX, TAKES_JOBS | TAKES_REASON | TAKES_HOLD, false,
 	        do_requeue, "Let jobs wait again that run, which ends, or that have ended" },
-	{ { "resign" }, "ID...", 1, GCTL_WORDS_MAX, TAKES_REASON, false, gctl_resign,
+	{ { "resign" }, "ID...", 1, GCTL_WORDS_MAX, TAKES_REASON | TAKES_UNCHECKED, false,
+	        gctl_resign,
 	        "Sign your jobs anew, so that they start although they waited for long" },
 	{ { "wait" }, "ID...", 1, GCTL_WORDS_MAX, 0, false, gctl_wait,
 	        "Wait until jobs, arrays or tasks have ended; the highest exit status is its own" },
@@ -439,6 +442,10 @@ static const struct argp_option options[] = {
 	{ "env", KEY_ENV, NULL, 0, "Its environment alone (show job)", 1 },
 	{ "reason", KEY_REASON, "TEXT", 0, "Kept with what is changed, next to who did it", 1 },
 	{ "hold", KEY_HOLD, NULL, 0, "And hold them (requeue)", 1 },
+	{ "unchecked", KEY_UNCHECKED, NULL, 0,
+	        "Also what was signed with a munge key that is gone, as the controller shows it "
+	        "(resign)",
+	        1 },
 	{ "confirmed-off", KEY_CONFIRMED_OFF, NULL, 0,
 	        "I have seen to it that nothing runs there any more (node down)", 1 },
 	{ "before", KEY_BEFORE, "TIME", 0, "What ended and happened before then (archive)", 1 },
@@ -474,6 +481,8 @@ static unsigned option_takes(int key)
 		return TAKES_AGE;
 	case KEY_HOLD:
 		return TAKES_HOLD;
+	case KEY_UNCHECKED:
+		return TAKES_UNCHECKED;
 	default:
 		return TAKES_JOBS;
 	}
@@ -524,6 +533,9 @@ static int take(int key, char *value, struct argp_state *state, void *input, str
 		return 0;
 	case KEY_HOLD:
 		g->hold = true;
+		return 0;
+	case KEY_UNCHECKED:
+		g->unchecked = true;
 		return 0;
 	case 'u':
 		return filter_add(&g->filter, FILTER_USERS, "--user", value, err);

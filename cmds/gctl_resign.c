@@ -31,10 +31,13 @@ static void tell_resigned(const struct resigned *r, void *arg)
 			*status = failed;
 		return;
 	}
-	if (localtime_r(&before, &tm))
+	if (r->before && localtime_r(&before, &tm))
 		strftime(when, sizeof(when), "%Y-%m-%dT%H:%M:%S", &tm);
 	name = text_escape_dup(r->name);
-	printf("%" PRIu64 " %s: signed anew; first %s\n", r->job, name, when);
+	if (r->before)
+		printf("%" PRIu64 " %s: signed anew; first %s\n", r->job, name, when);
+	else
+		printf("%" PRIu64 " %s: signed anew, as the controller shows it\n", r->job, name);
 	free(name);
 }
 
@@ -53,7 +56,7 @@ int gctl_resign_ids(struct client *client, const struct cmd_ids *ids,
 
 int gctl_resign(struct run *r, struct error *err)
 {
-	struct resign_wish wish = { .reason = gctl_reason(r) };
+	struct resign_wish wish = { .reason = gctl_reason(r), .unchecked = r->g->unchecked };
 	struct cmd_ids ids = { .n = 0 };
 	int status = EXIT_DONE, done = 0;
 

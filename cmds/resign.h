@@ -6,6 +6,9 @@
  * byte by byte. What a controller that lies can do is to have another job of the same user's signed
  * once more; hence name and time of what was signed are told.
  *
+ * Of a job that was signed with a munge key that this host has no more nothing can be checked so. It
+ * is signed as the controller shows it where its owner says `unchecked`, and not otherwise.
+ *
  * What was checked so may be changed before it is signed: then the owner signs another spec in its
  * place, which the controller takes where it may be (ctld/core/respec.h).
  */
@@ -31,7 +34,7 @@ struct respecification {
 struct resigned {
 	uint64_t job;
 	const char *name;          /* as it was signed */
-	int64_t before;            /* when that was, s UTC */
+	int64_t before;            /* when that was, s UTC; 0: nothing says so (unchecked) */
 	const struct error *error; /* NULL: it is signed anew; else name is "" and before 0 */
 };
 
@@ -40,6 +43,7 @@ struct resigned {
 struct resign_wish {
 	const struct respecification *change;
 	const char *reason;
+	bool unchecked;
 };
 
 /* Each job is told of once, in any order; those that cannot be signed hinder no other. Returns how

@@ -241,7 +241,9 @@ static int respecify(const struct update *u, int *done, struct error *err)
 		.append = o->append,
 		.no_summary = o->no_summary,
 		.max_attempts = o->max_attempts };
-	struct resign_wish wish = { &change, u->reason ? u->reason : "" };
+	struct resign_wish wish = {
+		.change = &change, .reason = u->reason ? u->reason : ""
+	};
 	struct client *client = cwd || !o->chdir ? client_new(NULL, err) : NULL;
 	int status = -1;
 

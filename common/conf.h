@@ -270,6 +270,7 @@ struct conf_controller {
 	char *log;          /* "stderr", "syslog" or a path */
 	char *log_level;    /* error, warning, info, debug */
 	char *munge_socket; /* "": munge's own default */
+	char *munge_socket_2; /* "": none */
 	char *mail_program; /* called: PROGRAM -s SUBJECT ADDRESS; "": none */
 	char *fence;        /* program to make sure a node is off; "": none. Called: FENCE NODE */
 	uint32_t fence_timeout_s;
@@ -362,6 +363,7 @@ struct conf_client {
 	char *controller_user;
 	char *agent_user;   /* whom the agents run as: greetings to runs are for it */
 	char *munge_socket; /* "": default */
+	char *munge_socket_2; /* "": none */
 };
 int conf_client_load(const char *path_or_null, struct conf_client *client, struct error *err);
 void conf_client_clear(struct conf_client *client);

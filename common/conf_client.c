@@ -27,6 +27,7 @@ static const struct {
 	{ "controller", "user", "controller.user", "GPUSCHED_CONTROLLER_USER" },
 	{ "controller", "agent_user", "controller.agent_user", NULL },
 	{ "controller", "munge_socket", "controller.munge_socket", "GPUSCHED_MUNGE_SOCKET" },
+	{ "controller", "munge_socket_2", "controller.munge_socket_2", "GPUSCHED_MUNGE_SOCKET_2" },
 };
 #define N_WANTED (sizeof(wanted) / sizeof(wanted[0]))
 
@@ -162,6 +163,10 @@ static int complete(struct conf *conf, struct conf *file, const char *path, stru
 		conf->controller.munge_socket = file->controller.munge_socket;
 		file->controller.munge_socket = NULL;
 	}
+	if (!conf->controller.munge_socket_2) {
+		conf->controller.munge_socket_2 = file->controller.munge_socket_2;
+		file->controller.munge_socket_2 = NULL;
+	}
 	if (conf->cluster && conf->controller.host)
 		return 0;
 	error_set(err, ERR_CONFIG, "%s: %s: must be given", path,
@@ -217,7 +222,8 @@ int conf_client_load(const char *path_or_null, struct conf_client *client, struc
 		.port = conf.controller.port,
 		.controller_user = conf.controller.user,
 		.agent_user = conf.controller.agent_user,
-		.munge_socket = conf.controller.munge_socket };
+		.munge_socket = conf.controller.munge_socket,
+		.munge_socket_2 = conf.controller.munge_socket_2 };
 	return 0;
 }
 
@@ -228,5 +234,6 @@ void conf_client_clear(struct conf_client *client)
 	free(client->controller_user);
 	free(client->agent_user);
 	free(client->munge_socket);
+	free(client->munge_socket_2);
 	*client = (struct conf_client){ 0 };
 }

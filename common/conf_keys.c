@@ -269,6 +269,8 @@ static const struct conf_key controller_keys[] = {
 	        .reload = true, .help = "how much: error, warning, info or debug" },
 	{ "munge_socket", CONF_TEXT, "", .max = 107, .check = check_path, CTL(munge_socket),
 	        .help = "the socket of munged; empty: the one that libmunge knows" },
+	{ "munge_socket_2", CONF_TEXT, "", .max = 107, .check = check_path, CTL(munge_socket_2),
+	        .help = "that of a second one, with another key, while the key is replaced" },
 	{ "fence", CONF_TEXT, "", .max = PATH, .check = check_path, CTL(fence), .reload = true,
 	        .help = "program that makes sure a node is off, called with its name; empty: "
 	                "none" },

@@ -176,7 +176,7 @@ static void real_free(struct mcred_ops *ops)
 	free(m);
 }
 
-struct mcred_ops *mcred_munge_new(const char *socket)
+static struct mcred_ops *munge_new(const char *socket)
 {
 	struct munge_ops *m = calloc(1, sizeof(*m));
 
@@ -191,6 +191,69 @@ struct mcred_ops *mcred_munge_new(const char *socket)
 		}
 	}
 	return &m->ops;
+}
+
+/* --- two keys --------------------------------------------------------------------------------- */
+
+struct pair_ops {
+	struct mcred_ops ops;
+	struct mcred_ops *first, *second;
+};
+
+static int pair_encode(const struct mcred_ops *ops, const void *payload, size_t len,
+        uid_t restrict_uid, char **cred, struct error *err)
+{
+	const struct mcred_ops *first = ((const struct pair_ops *)ops)->first;
+
+	return first->encode(first, payload, len, restrict_uid, cred, err);
+}
+
+static int pair_decode(
+        const struct mcred_ops *ops, const char *cred, struct mcred *out, struct error *err)
+{
+	const struct pair_ops *p = (const struct pair_ops *)ops;
+	struct error first, second;
+
+	if (p->first->decode(p->first, cred, out, &first) == 0)
+		return 0;
+	if ((first.code == ERR_MUNGE_KEY || first.code == ERR_MUNGE_DOWN) &&
+	        p->second->decode(p->second, cred, out, &second) == 0)
+		return 0;
+	/* What is worth another try is told. */
+	if (err)
+		*err = first.code == ERR_MUNGE_KEY ? second : first;
+	return -1;
+}
+
+static void pair_free(struct mcred_ops *ops)
+{
+	struct pair_ops *p = (struct pair_ops *)ops;
+
+	mcred_ops_free(p->first);
+	mcred_ops_free(p->second);
+	free(p);
+}
+
+struct mcred_ops *mcred_pair_new(struct mcred_ops *first, struct mcred_ops *second)
+{
+	struct pair_ops *p = first && second ? calloc(1, sizeof(*p)) : NULL;
+
+	if (!p) {
+		mcred_ops_free(first);
+		mcred_ops_free(second);
+		return NULL;
+	}
+	p->ops = (struct mcred_ops){ pair_encode, pair_decode, pair_free };
+	p->first = first;
+	p->second = second;
+	return &p->ops;
+}
+
+struct mcred_ops *mcred_munge_new(const char *socket, const char *second)
+{
+	struct mcred_ops *m = munge_new(socket);
+
+	return second && *second ? mcred_pair_new(m, munge_new(second)) : m;
 }
 
 void mcred_ops_free(struct mcred_ops *ops)

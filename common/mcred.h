@@ -57,8 +57,14 @@ struct mcred_ops {
 	void (*free)(struct mcred_ops *ops);
 };
 
-/* The munge daemon behind `socket` (NULL or "": munge's own default). NULL: out of memory. */
-struct mcred_ops *mcred_munge_new(const char *socket);
+/* The munge daemon behind `socket` (NULL or "": munge's own default), and with `second` (NULL or
+ * "": none) the one behind that too, as mcred_pair_new(). NULL: out of memory. */
+struct mcred_ops *mcred_munge_new(const char *socket, const char *second);
+/* Two daemons with different keys, while the one key is replaced by the other: encodes with the
+ * first, decodes with either. ERR_MUNGE_DOWN: one of them did not answer, and the other one cannot
+ * decode it; ERR_MUNGE_KEY: neither can. Takes both over, also on failure (NULL: out of memory; so
+ * is either of them). */
+struct mcred_ops *mcred_pair_new(struct mcred_ops *first, struct mcred_ops *second);
 void mcred_ops_free(struct mcred_ops *ops); /* NULL is fine */
 
 void mcred_clear(struct mcred *m);

@@ -73,8 +73,9 @@ enum end_cause {
 	END_SPOOL,      /* its files have filled the node's spool */
 	/* As END_LAUNCH, and the cause is its owner's: a folder, a file, the interpreter. */
 	END_LAUNCH_OWNER,
+	END_SIGNATURE, /* its node refused its owner's signature */
 };
-#define END_CAUSE_LAST END_LAUNCH_OWNER
+#define END_CAUSE_LAST END_SIGNATURE
 
 /* Nothing of the run's program was ever executed. */
 static inline bool end_is_launch(enum end_cause cause)
@@ -136,7 +137,8 @@ struct run_report {
 	const char
 	        *node_trouble; /* why the node is to be drained; NULL or "": it is not. Before its
 	                        * end: what of it cannot be killed, and `detail` is the same */
-	struct run_used used;  /* ENDED */
+	bool signature_refused; /* NEVER: that is why */
+	struct run_used used;   /* ENDED */
 };
 
 #endif

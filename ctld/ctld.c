@@ -265,7 +265,8 @@ static int make_parts(struct ctld *c, struct error *err)
 	c->aside = pool_new(c, ASIDE_THREADS, err);
 	if (!c->aside)
 		return -1;
-	c->mcred = mcred_munge_new(c->conf->controller.munge_socket);
+	c->mcred = mcred_munge_new(
+	        c->conf->controller.munge_socket, c->conf->controller.munge_socket_2);
 	c->in = arena_new(0);
 	c->out = arena_new(0);
 	if (!c->mcred || !c->in || !c->out)

@@ -52,7 +52,7 @@ struct user_entry {
 struct asked {
 	struct event_base *base;
 	struct worker_pool *pool;
-	const struct mcred_ops *munge, *second;
+	const struct mcred_ops *munge;
 	void *creds; /* of struct cred_entry, tsearch(3) */
 	size_t n_creds;
 	uint64_t clock; /* of uses */
@@ -76,7 +76,7 @@ static time_t now_s(void)
 struct decode_job {
 	struct cred_entry *entry; /* NULL: nobody wants to know any more */
 	struct worker_job *handle;
-	const struct mcred_ops *munge, *second;
+	const struct mcred_ops *munge;
 	char *text;
 	struct mcred cred;
 	int result;
@@ -165,8 +165,6 @@ static void decode_run(void *arg)
 	struct decode_job *j = arg;
 
 	j->result = j->munge->decode(j->munge, j->text, &j->cred, &j->err);
-	if (j->result < 0 && j->err.code == ERR_MUNGE_KEY && j->second)
-		j->result = j->second->decode(j->second, j->text, &j->cred, &j->err);
 }
 
 static void decode_drop(void *arg)
@@ -198,7 +196,6 @@ static void decode_start(struct cred_entry *e)
 
 	j->entry = e;
 	j->munge = e->a->munge;
-	j->second = e->a->second;
 	j->text = xstrndup(e->text, e->len);
 	j->result = -1;
 	j->handle = worker_submit(e->a->pool, KEY_DECODE, &decode_ops, j, &err);
@@ -546,12 +543,12 @@ void asked_make(struct asked *a, const void *payload, size_t len, uid_t restrict
 
 /* --- the whole -------------------------------------------------------------------------------- */
 
-struct asked *asked_new(struct event_base *base, struct worker_pool *pool,
-        const struct mcred_ops *munge, const struct mcred_ops *second)
+struct asked *asked_new(
+        struct event_base *base, struct worker_pool *pool, const struct mcred_ops *munge)
 {
 	struct asked *a = xcalloc(1, sizeof(*a));
 
-	*a = (struct asked){ .base = base, .pool = pool, .munge = munge, .second = second };
+	*a = (struct asked){ .base = base, .pool = pool, .munge = munge };
 	return a;
 }
 

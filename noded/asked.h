@@ -26,9 +26,9 @@
 struct event_base;
 struct asked;
 
-/* `second`: NULL or the munge daemon that still has the old key. All borrowed. */
-struct asked *asked_new(struct event_base *base, struct worker_pool *pool,
-        const struct mcred_ops *munge, const struct mcred_ops *second);
+/* All borrowed. */
+struct asked *asked_new(
+        struct event_base *base, struct worker_pool *pool, const struct mcred_ops *munge);
 /* Questions that are open get no answer. Free it before the pool. NULL is fine. */
 void asked_free(struct asked *a);
 

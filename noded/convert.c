@@ -26,6 +26,7 @@ SAME(END_GPU_MEMORY, GPUSCHED__END_CAUSE__CAUSE_GPU_MEMORY);
 SAME(END_IDLE, GPUSCHED__END_CAUSE__CAUSE_IDLE);
 SAME(END_SPOOL, GPUSCHED__END_CAUSE__CAUSE_SPOOL);
 SAME(END_LAUNCH_OWNER, GPUSCHED__END_CAUSE__CAUSE_LAUNCH_OWNER);
+SAME(END_SIGNATURE, GPUSCHED__END_CAUSE__CAUSE_SIGNATURE);
 SAME(REPORT_STARTING, GPUSCHED__RUN_REPORT__STATE__STARTING);
 SAME(REPORT_RUNNING, GPUSCHED__RUN_REPORT__STATE__RUNNING);
 SAME(REPORT_ENDED, GPUSCHED__RUN_REPORT__STATE__ENDED);
@@ -141,6 +142,7 @@ static int report_from(const Gpusched__RunReport *r, struct run_report *out, str
 	out->checkpoint_time = r->checkpoint_time;
 	out->progress = r->progress;
 	out->node_trouble = r->node_trouble;
+	out->signature_refused = r->signature_refused;
 	out->suspended = r->suspended;
 	out->suspended_us = r->suspended_us;
 	out->share_charge = r->share_charge;
@@ -175,6 +177,7 @@ void convert_report(struct convert *c, const struct run_report *report, Gpusched
 	out->checkpoint_time = report->checkpoint_time;
 	out->progress = (char *)report->progress;
 	out->node_trouble = (char *)report->node_trouble;
+	out->signature_refused = report->signature_refused;
 	out->suspended = report->suspended;
 	out->suspended_us = report->suspended_us;
 	out->share_charge = report->share_charge;

@@ -143,7 +143,6 @@ static void launcher_free(struct launcher *l)
 	if (l->base)
 		event_base_free(l->base);
 	mcred_ops_free(l->munge);
-	mcred_ops_free(l->second);
 	uses_free(l->uses);
 	contain_root_free(l->contain);
 	grants_free(l->grants);
@@ -394,9 +393,7 @@ static int open_parts(struct launcher *l, int sock, struct error *err)
 	l->base = event_base_new();
 	l->arena = arena_new(MSG_BODY_MAX_JOB);
 	l->reader = frame_reader_new(NULL, MSG_BY_AGENT_LOCAL);
-	l->munge = mcred_munge_new(l->options.munge_socket);
-	if (l->options.munge_socket_2[0])
-		l->second = mcred_munge_new(l->options.munge_socket_2);
+	l->munge = mcred_munge_new(l->options.munge_socket, l->options.munge_socket_2);
 	if (!l->base || !l->arena || !l->reader || !l->munge)
 		abort();
 	if ((l->news = order_socket(l->rundir, NOTIFY_SOCKET, err)) < 0 ||
@@ -407,7 +404,7 @@ static int open_parts(struct launcher *l, int sock, struct error *err)
 	l->burst = lburst_new();
 	lspool_start(l);
 	l->watch = lwatch_new(l);
-	l->asked = asked_new(l->base, l->pool, l->munge, l->second);
+	l->asked = asked_new(l->base, l->pool, l->munge);
 	l->agent = bufferevent_socket_new(l->base, sock, BEV_OPT_CLOSE_ON_FREE);
 	l->news_event = event_new(l->base, l->news, EV_READ | EV_PERSIST, news_come, l);
 	l->state_event = event_new(l->base, -1, EV_PERSIST, state_due, l);

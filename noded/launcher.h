@@ -75,7 +75,7 @@ struct launcher_options {
 	const char *rundir;         /* made if missing; one launcher at a time (locked) */
 	const char *spool;          /* made if missing; must not be mounted noexec */
 	const char *munge_socket;   /* NULL or "": munge's own default */
-	const char *munge_socket_2; /* NULL or "": none; tried for jobs signed with another key */
+	const char *munge_socket_2; /* NULL or "": none; asked for what has another key */
 	const char *shepherd;       /* path of gshepherd */
 	const char *cgroup;         /* NULL or "": chosen; "none": do not use cgroups; else a path
 	                             * below the cgroup2 mount, delegated to us */

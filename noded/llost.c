@@ -252,7 +252,7 @@ void lrun_lost(struct lrun *r)
 		lrun_take_back_use(r);
 		lrun_remove_rundir(r->l, r->name);
 		lrun_never(r, "the node's agent or the shepherd was killed before it was started",
-		        false);
+		        NEVER_RUN);
 		return;
 	}
 	log_warning("run %s: its shepherd is gone; killing what is left", r->name);

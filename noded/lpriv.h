@@ -86,7 +86,7 @@ struct launcher {
 	struct event *news_event, *state_event, *child_event, *hup_event;
 	int news;
 	struct worker_pool *pool, *disk;
-	struct mcred_ops *munge, *second;
+	struct mcred_ops *munge;
 	struct asked *asked;
 	struct uses *uses;
 	struct contain_root *contain;
@@ -193,7 +193,12 @@ void lrun_refresh(struct lrun *r);
 
 /* It never was and will never be: written down, and told. `why` for people; `node`: no run can be
  * started here for that reason, and the node is to be drained for it. */
-void lrun_never(struct lrun *r, const char *why, bool node);
+enum never {
+	NEVER_RUN,       /* the run's own matter, or nobody's */
+	NEVER_NODE,      /* nothing can be started here: the node is to be drained */
+	NEVER_SIGNATURE, /* its owner's signature was refused */
+};
+void lrun_never(struct lrun *r, const char *why, enum never never);
 
 /* It has a record and a shepherd (0: whoever it is): follow it. Takes `report` over. */
 void lrun_started(struct lrun *r, Gpusched__RunReport *report, pid_t shepherd);

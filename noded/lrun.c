@@ -360,7 +360,7 @@ void lrun_write_exit(struct lrun *r, const Gpusched__RunReport *report)
 		close(dir);
 }
 
-void lrun_never(struct lrun *r, const char *why, bool node)
+void lrun_never(struct lrun *r, const char *why, enum never never)
 {
 	Gpusched__RunReport *report = r->report ? lreport_copy(r->report) : lreport_new(r->id);
 
@@ -368,7 +368,8 @@ void lrun_never(struct lrun *r, const char *why, bool node)
 	report->cause = GPUSCHED__END_CAUSE__CAUSE_LAUNCH;
 	report->n_gpus = 0;
 	lreport_set(&report->detail, why);
-	if (node)
+	report->signature_refused = never == NEVER_SIGNATURE;
+	if (never == NEVER_NODE)
 		lreport_set(&report->node_trouble, why);
 	lstart_free(r->start);
 	r->start = NULL;
@@ -707,7 +708,7 @@ void lrun_end(struct launcher *l, const Gpusched__EndRun *order)
 		return;
 	switch (r->state) {
 	case LRUN_ASKED:
-		lrun_never(r, "it was ended before it was started", false);
+		lrun_never(r, "it was ended before it was started", NEVER_RUN);
 		break;
 	case LRUN_STARTING:
 	case LRUN_RUNNING:

@@ -103,7 +103,16 @@ const Gpusched__StartRun *lstart_order_of(const struct lrun *r)
 
 static void refuse(struct lstart *s, const char *why)
 {
-	lrun_never(s->run, why, false); /* frees s */
+	lrun_never(s->run, why, NEVER_RUN); /* frees s */
+}
+
+/* For what came of looking at its credential. A munge daemon that is down says nothing of that. */
+static void refuse_credential(struct lstart *s, const struct error *why)
+{
+	bool signature = why->code == ERR_SIGNATURE || why->code == ERR_MUNGE_KEY ||
+	                 why->code == ERR_AUTH;
+
+	lrun_never(s->run, why->text, signature ? NEVER_SIGNATURE : NEVER_RUN); /* frees s */
 }
 
 /* --- the record ------------------------------------------------------------------------------- */
@@ -445,7 +454,7 @@ static void launch(struct lstart *s, const struct asked_user *user)
 	if (r < 0) {
 		lrun_remove_rundir(s->l, run->name);
 		run->gpus = 0;
-		lrun_never(run, err.text, node); /* frees s */
+		lrun_never(run, err.text, node ? NEVER_NODE : NEVER_RUN); /* frees s */
 	} else {
 		launcher_saw_job(s->l, run->id.job);
 		run->start = NULL;
@@ -566,7 +575,7 @@ static void room_is_there(bool there, void *arg)
 		return;
 	}
 	s->waiting = false;
-	lrun_never(s->run, *lspool_why(s->l) ? lspool_why(s->l) : "the spool is full", true);
+	lrun_never(s->run, *lspool_why(s->l) ? lspool_why(s->l) : "the spool is full", NEVER_NODE);
 }
 
 static bool must_wait(struct lstart *s)
@@ -701,9 +710,9 @@ static void cred_known(const struct mcred *cred, const struct error *why, void *
 	if (s->dropped) {
 		start_free(s);
 	} else if (!cred) {
-		refuse(s, why->text);
+		refuse_credential(s, why);
 	} else if (check_job(s, cred, &err) < 0) {
-		refuse(s, err.text);
+		refuse_credential(s, &err);
 	} else {
 		s->asking = true;
 		lleft_wait(s->l, s->order, nobody_left, s);

@@ -113,7 +113,7 @@ static int work(void *arg, unsigned nth)
 		.rundir = o->rundir,
 		.spool = o->spool,
 		.munge_socket = s->client.munge_socket,
-		.munge_socket_2 = o->munge_socket_2,
+		.munge_socket_2 = o->munge_socket_2 ? o->munge_socket_2 : s->client.munge_socket_2,
 		.shepherd = s->shepherd,
 		.cgroup = o->cgroup,
 		.signature_age_s = o->signature_age_s,

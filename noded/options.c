@@ -78,7 +78,7 @@ static const struct argp_option rows[] = {
 	        2 },
 	{ "shepherd", KEY_SHEPHERD, "FILE", 0, "the program that watches a run", 2 },
 	{ "munge-socket-2", KEY_MUNGE_2, "PATH", 0,
-	        "ask this munge daemon too about jobs' signatures, while a key is replaced", 2 },
+	        "ask this munge daemon too, which has another key, while the key is replaced", 2 },
 	{ "signature-age", KEY_SIGNATURE_AGE, "TIME", 0,
 	        "refuse to start what was signed longer ago (default: 14d)", 2 },
 	{ "kill-wait", KEY_KILL_WAIT, "TIME", 0,

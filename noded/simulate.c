@@ -203,7 +203,7 @@ static int make(struct simulation *s, struct error *err)
 	if (allow_files(s->options->n + SPARE_FILES, err) < 0)
 		return -1;
 	s->base = event_base_new();
-	s->mcred = mcred_munge_new(s->options->client->munge_socket);
+	s->mcred = mcred_munge_new(s->options->client->munge_socket, NULL);
 	if (!s->base || !s->mcred)
 		return error_set(err, ERR_SYSTEM, "no event base");
 	catch_signals(s);

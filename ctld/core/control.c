@@ -87,6 +87,7 @@ static unsigned strength(enum job_hold hold)
 	static const unsigned strengths[] = {
 		[HOLD_NONE] = 0,
 		[HOLD_SELF] = 0,
+		[HOLD_SIGNATURE] = 0,
 		[HOLD_USER] = 1,
 		[HOLD_COORDINATOR] = 2,
 		[HOLD_ADMIN] = 3,

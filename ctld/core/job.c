@@ -339,7 +339,7 @@ static int decode_own(struct jobs *jobs, struct job *job, const struct row *row,
 
 	if (decode_state(job, row, err) < 0)
 		return -1;
-	if (i->hold > HOLD_COORDINATOR)
+	if (i->hold > HOLD_SIGNATURE)
 		return row_error(row, COL_JOB_hold, err, "no such kind of hold");
 	if (i->end_cause > END_CAUSE_LAST)
 		return row_error(row, COL_JOB_end_cause, err, "no such cause");

@@ -76,9 +76,17 @@ bool job_state_may(enum job_state from, enum job_state to);
 
 /* Who holds a job: only the same or a higher one may release it (roles.h). HOLD_ADMIN: an operator
  * or administrator. HOLD_SELF: nobody asked for it; how its last attempt ended is the reason, and
- * its owner may release it. HOLD_COORDINATOR: of its account, and not its owner. The job's comment
+ * its owner may release it. HOLD_COORDINATOR: of its account, and not its owner. HOLD_SIGNATURE: a
+ * node refused its signature; another one ends that, and its owner may release it. The job's comment
  * says more, as long as it is held. */
-enum job_hold { HOLD_NONE, HOLD_USER, HOLD_ADMIN, HOLD_SELF, HOLD_COORDINATOR };
+enum job_hold {
+	HOLD_NONE,
+	HOLD_USER,
+	HOLD_ADMIN,
+	HOLD_SELF,
+	HOLD_COORDINATOR,
+	HOLD_SIGNATURE,
+};
 
 struct job;
 struct jobs;

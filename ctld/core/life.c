@@ -125,10 +125,15 @@ void job_expires(struct core *core, struct job *job)
 
 void job_signed(struct core *core, struct job *job, usec_t sign_time)
 {
+	bool refused = job_info(job)->hold == HOLD_SIGNATURE;
+
 	job_set_signed(core->jobs, job, sign_time);
-	if (!job_link(job)->expired || job_signature_old(core, job))
+	if (refused)
+		job_set_hold(core->jobs, job, HOLD_NONE);
+	if (job_link(job)->expired && !job_signature_old(core, job))
+		job_link(job)->expired = false;
+	else if (!refused)
 		return;
-	job_link(job)->expired = false;
 	job_consider(core, job);
 }
 
@@ -493,6 +498,7 @@ static const struct {
 	[END_IDLE] = { JOB_CANCELLED, false },
 	[END_SPOOL] = { JOB_FAILED, false },
 	[END_LAUNCH_OWNER] = { JOB_FAILED, false },
+	[END_SIGNATURE] = { JOB_FAILED, true },
 };
 
 static bool not_launched(const struct run *run)
@@ -567,11 +573,31 @@ static void job_again(struct core *core, struct job *job)
 }
 
 /* Hold it, and say why. */
-static void hold_back(struct core *core, struct job *job, const struct run *run, const char *text)
+static void hold_back(struct core *core, struct job *job, const struct run *run,
+        enum job_hold hold, const char *text)
 {
-	job_set_hold(core->jobs, job, HOLD_SELF);
+	job_set_hold(core->jobs, job, hold);
 	job_set_comment(core->jobs, job, text);
 	audit_note(core, "job.hold", NULL, job_ref(job), run_info(run)->node, text);
+}
+
+/* Another try would come to the same, and a signature is of all tasks of an array: hold what waits of
+ * it until it is signed anew. */
+static void job_signature_refused(struct core *core, struct job *job, const struct run *run)
+{
+	struct job *w = job_array(job) ? job_array(job)->waiting : NULL, *next;
+	char text[300];
+
+	snprintf(text, sizeof(text), "its signature was refused on %.80s: %.180s",
+	        run_info(run)->node, run_past(run)->detail);
+	hold_back(core, job, run, HOLD_SIGNATURE, text);
+	for (; w; w = next) {
+		next = job_link(w)->next;
+		if (job_info(w)->hold)
+			continue;
+		hold_back(core, w, run, HOLD_SIGNATURE, text);
+		job_consider(core, w);
+	}
 }
 
 /* It could not be started: try again, elsewhere if it comes so, and at last hold it. */
@@ -580,10 +606,12 @@ static void job_not_launched(struct core *core, struct job *job, const struct ru
 	uint32_t failures = job_launch_failures(job);
 	char text[300];
 
-	if (end_is_launch(run_info(run)->end_cause) && failures % LAUNCH_TRIES == 0) {
+	if (run_info(run)->end_cause == END_SIGNATURE) {
+		job_signature_refused(core, job, run);
+	} else if (end_is_launch(run_info(run)->end_cause) && failures % LAUNCH_TRIES == 0) {
 		snprintf(text, sizeof(text), "launch failed %u times, the last on %s: %.180s",
 		        failures, run_info(run)->node, run_past(run)->detail);
-		hold_back(core, job, run, text);
+		hold_back(core, job, run, HOLD_SELF, text);
 	} else if (*run_past(run)->detail) {
 		snprintf(text, sizeof(text), "not started on %.80s: %.180s", run_info(run)->node,
 		        run_past(run)->detail);
@@ -602,7 +630,7 @@ static void job_not_whole(struct core *core, struct job *job, const struct run *
 	        "attempt %u had %u nodes, and not all of them have said how it ended: release the "
 	        "job when nothing of it runs any more",
 	        run_info(run)->id.attempt, run_info(run)->nodes);
-	hold_back(core, job, run, text);
+	hold_back(core, job, run, HOLD_SELF, text);
 	job_again(core, job);
 }
 

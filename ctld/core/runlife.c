@@ -376,7 +376,9 @@ void run_says_never(struct core *core, struct run *run, const struct run_report 
 	refused = i->end_wanted == END_NONE &&
 	          (i->state == RUN_STARTING ||
 	                  (node && run_link(run)->ordered_session == node_link(node)->session));
-	end.cause = refused ? END_LAUNCH : END_NONE;
+	end.cause = !refused                 ? END_NONE
+	            : report->signature_refused ? END_SIGNATURE
+	                                        : END_LAUNCH;
 	node_in_trouble(core, node, report->node_trouble); /* before its job is looked at again */
 	run_set_end(core->runs, run, &end);
 	run_over_now(core, run, RUN_NEVER);

@@ -42,6 +42,8 @@ static void say_ended(const struct run *run, struct job_view *v)
 
 	if (end_is_launch(i->end_cause))
 		v->reason = reason_word(REASON_LAUNCH_FAILURE);
+	if (i->end_cause == END_SIGNATURE)
+		v->reason = reason_word(REASON_SIGNATURE_REFUSED);
 	if (i->end_cause == END_GPU_MEMORY)
 		v->reason = reason_word(REASON_GPU_MEMORY);
 	if (i->end_cause == END_RECLAIM && i->end_wanted == END_NONE)

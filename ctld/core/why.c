@@ -393,6 +393,8 @@ static const char *held_why(const struct job *job, char *text, size_t size)
 	        *i->comment ? i->comment : "submitted with --hold");
 	if (i->hold == HOLD_ADMIN || i->hold == HOLD_COORDINATOR)
 		return reason_word(REASON_HELD_ADMIN);
+	if (i->hold == HOLD_SIGNATURE)
+		return reason_word(REASON_SIGNATURE_REFUSED);
 	return i->hold == HOLD_SELF && last && end_is_launch(run_info(last)->end_cause)
 	               ? reason_word(REASON_LAUNCH_FAILURE)
 	               : reason_word(REASON_HELD_USER);

@@ -37,6 +37,7 @@ SAME(END_GPU_MEMORY, END_CAUSE__CAUSE_GPU_MEMORY);
 SAME(END_IDLE, END_CAUSE__CAUSE_IDLE);
 SAME(END_SPOOL, END_CAUSE__CAUSE_SPOOL);
 SAME(END_LAUNCH_OWNER, END_CAUSE__CAUSE_LAUNCH_OWNER);
+SAME(END_SIGNATURE, END_CAUSE__CAUSE_SIGNATURE);
 
 SAME(REPORT_STARTING, RUN_REPORT__STATE__STARTING);
 SAME(REPORT_RUNNING, RUN_REPORT__STATE__RUNNING);
@@ -543,6 +544,7 @@ int wire_report(const Gpusched__RunReport *m, struct run_report *out, struct err
 	r.checkpoint_time = m->checkpoint_time;
 	r.progress = m->progress;
 	r.node_trouble = m->node_trouble;
+	r.signature_refused = m->signature_refused;
 	r.suspended = m->suspended;
 	r.suspended_us = m->suspended_us;
 	run_used_from_message(m->used, &r.used);

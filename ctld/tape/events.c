@@ -181,6 +181,7 @@ static const struct field report_fields[] = {
 	NUMBER(struct run_report, share_mb),
 	NUMBER(struct run_report, share_burst_mb),
 	MAY_TEXT(struct run_report, node_trouble),
+	NUMBER(struct run_report, signature_refused),
 	PART(struct run_report, used, &used_form),
 };
 static const struct form report_form = FORM("report", struct run_report, report_fields);

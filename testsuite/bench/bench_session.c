@@ -156,9 +156,9 @@ int main(int argc, char **argv)
 	struct event *ev;
 	struct error err;
 
-	ours = argc > 1 ? mcred_munge_new(argv[1]) : fake_munge_client(fake, geteuid(), getegid());
+	ours = argc > 1 ? mcred_munge_new(argv[1], NULL) : fake_munge_client(fake, geteuid(), getegid());
 	theirs =
-	        argc > 1 ? mcred_munge_new(argv[1]) : fake_munge_client(fake, geteuid(), getegid());
+	        argc > 1 ? mcred_munge_new(argv[1], NULL) : fake_munge_client(fake, geteuid(), getegid());
 	conf.base = event_base_new();
 	conf.pool = worker_pool_new(conf.base, &wl, &err);
 	conf.mcred = theirs;

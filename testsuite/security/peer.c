@@ -69,7 +69,7 @@ static struct dial *come_in(uid_t controller, const char *node)
 		to.host = conf.host;
 		to.port = conf.port;
 		to.cluster = conf.cluster;
-		to.mcred = mcred_munge_new(conf.munge_socket);
+		to.mcred = mcred_munge_new(conf.munge_socket, NULL);
 		d = dial_open(&to, &err);
 	}
 	if (!d)

@@ -19,7 +19,7 @@ struct world {
 	struct event_base *base;
 	struct worker_pool *pool;
 	struct fake_munge *munge, *old;
-	struct mcred_ops *client, *old_client;
+	struct mcred_ops *client, *old_client, *both;
 	struct asked *asked;
 	int answers;
 	struct error err;
@@ -39,7 +39,9 @@ static int world_make(void **state)
 	w->old = fake_munge_new(2);
 	w->client = fake_munge_client(w->munge, 1000, 1000);
 	w->old_client = fake_munge_client(w->old, 1000, 1000);
-	w->asked = asked_new(w->base, w->pool, w->client, w->old_client);
+	w->both = mcred_pair_new(fake_munge_client(w->munge, 1000, 1000),
+	        fake_munge_client(w->old, 1000, 1000));
+	w->asked = asked_new(w->base, w->pool, w->both);
 	*state = w;
 	return w->asked ? 0 : -1;
 }
@@ -52,6 +54,7 @@ static int world_free(void **state)
 	worker_pool_free(w->pool);
 	mcred_ops_free(w->client);
 	mcred_ops_free(w->old_client);
+	mcred_ops_free(w->both);
 	fake_munge_free(w->munge);
 	fake_munge_free(w->old);
 	event_base_free(w->base);

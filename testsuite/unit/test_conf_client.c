@@ -76,8 +76,9 @@ static char *client_of(const char *path)
 		assert_int_equal(err.code, ERR_CONFIG);
 		return xstrdup(err.text);
 	}
-	text = xasprintf("%s %s %u %s %s", client.cluster, client.host, client.port,
-	        client.controller_user, client.munge_socket);
+	text = xasprintf("%s %s %u %s %s%s%s", client.cluster, client.host, client.port,
+	        client.controller_user, client.munge_socket, *client.munge_socket_2 ? "," : "",
+	        client.munge_socket_2);
 	conf_client_clear(&client);
 	return text;
 }
@@ -88,9 +89,14 @@ static void clients(void **state)
 #define FULL                                                                      \
 	"cluster = \"c\"; controller = { host = \"h\"; port = 99; user = \"u\"; " \
 	"munge_socket = \"/m\"; };\n"
+#define TWO_KEYS                                                          \
+	"cluster = \"c\"; controller = { host = \"h\"; munge_socket = \"/m\"; " \
+	"munge_socket_2 = \"/o\"; };\n"
 	static const struct {
 		const char *file, *controller, *cluster, *user, *socket, *told;
 	} rows[] = {
+		{ TWO_KEYS, NULL, NULL, NULL, NULL, "c h 7320 gpusched /m,/o" },
+		{ TWO_KEYS, NULL, NULL, NULL, "/n", "c h 7320 gpusched /n,/o" },
 		{ SMALL, NULL, NULL, NULL, NULL, "c h 7320 gpusched " },
 		{ FULL, NULL, NULL, NULL, NULL, "c h 99 u /m" },
 		/* What others have to check is not looked at. */

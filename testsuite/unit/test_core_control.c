@@ -659,6 +659,65 @@ static void signed_anew(void **state)
 	world_free(w);
 }
 
+static void refuse_signature(struct world *w, struct run_id run)
+{
+	struct run_report r = world_report(run, REPORT_NEVER);
+
+	r.cause = END_LAUNCH;
+	r.detail = "another munge key";
+	r.signature_refused = true;
+	world_say(w, 0, r);
+}
+
+/* By node after node, for one user after the other: the jobs are held, and no node is at fault. */
+static void signature_refused(void **state)
+{
+	struct world *w = world_simple(1, "h100:2");
+	uint64_t ids[4], array;
+	unsigned i;
+
+	(void)state;
+	world_register_all(w);
+	for (i = 0; i < 4; i++) {
+		struct submit_job job = world_job(w, "h100:2");
+
+		memset(job.spec_hash, (int)i, sizeof(job.spec_hash));
+		ids[i] = world_submit_job(w, &job, OWNER + i);
+		refuse_signature(w, world_run(w, ids[i]));
+		world_schedule(w);
+		assert_string_equal(world_state(w, ids[i]), "PENDING");
+		assert_string_equal(world_reason(w, ids[i]), "SignatureRefused");
+		assert_non_null(strstr(
+		        world_view(w, ids[i]).reason_text, "refused on n0: another munge key"));
+	}
+	assert_string_equal(world_node_view(w, 0).state, "idle");
+	/* All of an array has one signature. */
+	array = signed_job(w, 9, "0-3");
+	refuse_signature(w, (struct run_id){ array, 0, 1, 0 });
+	world_schedule(w);
+	assert_string_equal(world_reason(w, array), "SignatureRefused");
+	assert_string_equal(world_reason(w, job_ref_of(array, 1)), "SignatureRefused");
+	assert_string_equal(world_node_view(w, 0).state, "idle");
+	world_restart(w);
+	world_register_all(w);
+	assert_string_equal(world_reason(w, array), "SignatureRefused");
+
+	/* Another one ends that; another user's hold it does not. */
+	assert_int_equal(world_control(w, world_admin(), JOB_HOLD, ids[0]), 1);
+	w->now.wall += 1000000;
+	assert_int_equal(resign(w, OWNER, ids[0], 0, w->now.wall), 1);
+	assert_string_equal(world_reason(w, ids[0]), "JobHeldAdmin");
+	assert_int_equal(resign(w, OWNER, array, 9, w->now.wall), 1);
+	assert_int_equal(world_view(w, array).tasks_running, 1);
+	world_control(w, world_user(OWNER), JOB_CANCEL, array);
+	world_say(w, 0, world_report((struct run_id){ array, 0, 2, 0 }, REPORT_NEVER));
+	/* Or its owner says that it is to be tried again. */
+	assert_int_equal(world_control(w, world_user(OWNER + 1), JOB_RELEASE, ids[1]), 1);
+	world_schedule(w);
+	assert_string_equal(world_state(w, ids[1]), "CONFIGURING");
+	world_free(w);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -677,6 +736,7 @@ int main(void)
 		cmocka_unit_test(waits_for_the_start),
 		cmocka_unit_test(signature_expires),
 		cmocka_unit_test(signed_anew),
+		cmocka_unit_test(signature_refused),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -85,7 +85,7 @@ static void daemon_new(struct daemon *d)
 	snprintf(d->socket, sizeof(d->socket), "%s/socket", d->dir);
 	write_key(key);
 	start(d);
-	d->ops = mcred_munge_new(d->socket);
+	d->ops = mcred_munge_new(d->socket, NULL);
 }
 
 static void daemon_free(struct daemon *d)
@@ -196,6 +196,48 @@ static void test_refused(void **state)
 	assert_int_equal(err.code, ERR_AUTH);
 	assert_int_equal(one.ops->decode(one.ops, "MUNGE:AAAA:", &m, &err), -1);
 	assert_true(err.code == ERR_AUTH || err.code == ERR_MUNGE_KEY);
+}
+
+/* Two daemons, while the one key is replaced by the other. */
+static void test_two_keys(void **state)
+{
+	struct mcred_ops *both, *away;
+	struct error err = { 0 };
+	char *of[2], *made = NULL;
+	struct mcred m;
+
+	(void)state;
+	NEEDS_MUNGED;
+	both = mcred_munge_new(one.socket, two.socket);
+	away = mcred_munge_new(one.socket, "/nonexistent/socket");
+	of[0] = encode(&one, geteuid());
+	of[1] = encode(&two, geteuid());
+	for (int i = 0; i < 2; i++) {
+		assert_int_equal(both->decode(both, of[i], &m, NULL), 0);
+		assert_int_equal(m.uid, geteuid());
+		mcred_clear(&m);
+	}
+	/* It encodes with the first. */
+	assert_int_equal(both->encode(both, "x", 1, geteuid(), &made, NULL), 0);
+	assert_int_equal(one.ops->decode(one.ops, made, &m, NULL), 0);
+	mcred_clear(&m);
+	/* What no key fits, and what one that is away may fit: that is worth another try. */
+	assert_int_equal(both->decode(both, "hello", &m, &err), -1);
+	assert_int_equal(err.code, ERR_AUTH);
+	assert_int_equal(away->decode(away, of[1], &m, &err), -1);
+	assert_int_equal(err.code, ERR_MUNGE_DOWN);
+	assert_non_null(strstr(err.text, "/nonexistent/socket"));
+	mcred_ops_free(away);
+	away = mcred_munge_new("/nonexistent/socket", two.socket);
+	assert_int_equal(away->decode(away, of[0], &m, &err), -1);
+	assert_int_equal(err.code, ERR_MUNGE_DOWN);
+	assert_int_equal(away->decode(away, of[1], &m, &err), 0);
+	mcred_clear(&m);
+	mcred_ops_free(away);
+	mcred_ops_free(both);
+	free(made);
+	free(of[0]);
+	free(of[1]);
 }
 
 /* Credentials as other programs make them: no cipher, a life of one second. */
@@ -316,6 +358,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_roundtrip),
 		cmocka_unit_test(test_refused),
+		cmocka_unit_test(test_two_keys),
 		cmocka_unit_test(test_expired),
 		cmocka_unit_test(test_cipher),
 		cmocka_unit_test(test_hello),

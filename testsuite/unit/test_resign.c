@@ -356,7 +356,7 @@ static void test_changed(void **state)
 		.open_mode = true,
 		.append = true,
 		.max_attempts = 7 };
-	const struct resign_wish wish = { &change, "" };
+	const struct resign_wish wish = { .change = &change, .reason = "" };
 	const uint64_t jobs[] = { 1, 2 };
 	Gpusched__SignedSpec *was, *is;
 	struct signedjob_hash hash;
@@ -398,7 +398,7 @@ static void test_changed(void **state)
 static void test_changed_badly(void **state)
 {
 	const struct respecification change = { .cwd = "relative" };
-	const struct resign_wish wish = { &change, "" };
+	const struct resign_wish wish = { .change = &change, .reason = "" };
 	const uint64_t job = 1;
 	struct told told = { 0 };
 	struct error err;
