@@ -53,6 +53,14 @@ static void add_used(Gpusched__RunReport *report, const struct run_used *used)
 	report->cpu_time_us = used->cpu_time_us;
 }
 
+/* Of an older incarnation; where its record is torn nothing says of which. */
+static bool is_of_before(const struct lrun *r)
+{
+	const char *own = r->report->incarnation;
+
+	return strcmp(own, r->l->incarnation) != 0 && (*own || r->l->fresh);
+}
+
 static void finish_lost(struct lrun *r)
 {
 	Gpusched__RunReport *report;
@@ -64,9 +72,8 @@ static void finish_lost(struct lrun *r)
 	lreport_set(&report->progress, "");
 	add_used(report, lused_of(r));
 	report->state = GPUSCHED__RUN_REPORT__STATE__ENDED;
-	report->cause = r->l->fresh && strcmp(report->incarnation, r->l->incarnation) != 0
-	                        ? GPUSCHED__END_CAUSE__CAUSE_NODE_FAIL
-	                        : GPUSCHED__END_CAUSE__CAUSE_LOST;
+	report->cause = is_of_before(r) ? GPUSCHED__END_CAUSE__CAUSE_NODE_FAIL
+	                                : GPUSCHED__END_CAUSE__CAUSE_LOST;
 	report->end_time = lrun_clock_us(CLOCK_REALTIME);
 	take_after(r, report);
 	lreport_set(&report->detail,
@@ -92,18 +99,14 @@ static void finish_lost(struct lrun *r)
 	lrun_tell(r);
 }
 
-/* Kill whatever carries the run's directory in its environment. True if there was nothing. */
+/* Kill what of its owner's carries the run's directory in its environment. True if there was nothing. */
 static bool sweep(const struct lrun *r)
 {
 	char *mark = xasprintf("GPUSCHED_RUN_DIR=%s/%s", r->l->spool_runs_path, r->name);
-	struct proc *list;
-	ssize_t n = procs_marked(mark, &list);
+	bool none = procs_kill_marked(mark, r->uid);
 
-	if (n > 0)
-		procs_signal(list, (size_t)n, SIGKILL, false, NULL, NULL);
-	free(list);
 	free(mark);
-	return n == 0;
+	return none;
 }
 
 /* Its leaf, or that of the site's programs. False: whether there is one cannot be said now. */

@@ -236,7 +236,8 @@ int lplace_incarnation(struct launcher *l, struct error *err)
 	return 0;
 }
 
-/* Written last: an incarnation is one only when nothing of the one before it is left. */
+/* Written last: an incarnation is one only when all that could be killed of the one before is gone.
+ */
 int lplace_save_incarnation(struct launcher *l, struct error *err)
 {
 	static const char tmp[] = INCARNATION_FILE ".tmp";

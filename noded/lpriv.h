@@ -259,9 +259,10 @@ void lstart_free(struct lstart *s); /* gives it up, silently; NULL is fine */
 const Gpusched__StartRun *lstart_order_of(const struct lrun *r);
 void lstart_free_dropped(struct launcher *l); /* when no answer will come any more */
 
-/* Fill the table. Blocks until nothing of an older incarnation is left. */
+/* Fill the table. Blocks until nothing of an older incarnation is left, some seconds at most. */
 int lscan(struct launcher *l, struct error *err);
-/* Remove what is left of the directories of runs that are over, in the background. */
+/* Remove what is left of runs that are over: directories in the background, empty cgroups. 1: some
+ * are not empty. */
 int lscan_leftovers(struct launcher *l, struct error *err);
 
 /* --- GPUs (lgpus.c) --------------------------------------------------------------------------- */
@@ -499,7 +500,7 @@ int lplace_lock(struct launcher *l, struct error *err); /* waits a while for the
 void lplace_load(struct launcher *l);                   /* highest epoch and job id */
 void lplace_save_job(struct launcher *l);               /* to disk, if it is newer there */
 int lplace_incarnation(struct launcher *l, struct error *err); /* found, or a new one: fresh */
-/* Last of all: an incarnation is one only when nothing of the one before is left. */
+/* Last of all: an incarnation is one only when all that could be killed of the one before is gone. */
 int lplace_save_incarnation(struct launcher *l, struct error *err);
 
 void launcher_saw_epoch(struct launcher *l, uint64_t epoch);

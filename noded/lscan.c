@@ -12,6 +12,11 @@
  *
  * In a new incarnation nothing may live on: shepherds and leaves are killed before anything else,
  * and runs without an exit record are told with NODE_FAIL.
+ *
+ * All of that waits for processes to die CLEAR_S at most: some do not (they hang in the kernel), and
+ * some are others by the time that they are killed. The launcher goes on then. A run of which
+ * something lives is followed or LOST, with its GPUs, until nothing of it does; a leaf without a run
+ * is looked at again and again.
  */
 #include "noded/lpriv.h"
 
@@ -22,6 +27,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/file.h>
+#include <sys/stat.h>
 #include <time.h>
 #include <unistd.h>
 
@@ -31,64 +37,54 @@
 #include "noded/procs.h"
 #include "noded/signals.h"
 
-#define EMPTY_WARN_MS 5000 /* say so when something does not die for so long */
-#define PAUSE_MS      5
+#define CLEAR_S  10
+#define PAUSE_MS 5
 
-static void pause_ms(unsigned ms)
+/* What goes through all that there is. Who cannot look at a record now must not go on as if it were
+ * not there. */
+struct scan {
+	struct launcher *l;
+	struct error *err;
+	usec_t until; /* mono: waits for what dies; 0: it does not wait */
+	bool left;    /* a leaf without a run was not cleared */
+};
+
+/* A moment for what was killed; false: there was time enough. */
+static bool give_time(const struct scan *s)
 {
-	struct timespec t = { .tv_sec = ms / 1000, .tv_nsec = ms % 1000 * 1000000L };
+	struct timespec t = { .tv_nsec = PAUSE_MS * 1000000L };
 
+	if (lrun_clock_us(CLOCK_MONOTONIC) >= s->until)
+		return false;
 	nanosleep(&t, NULL);
+	return true;
 }
 
 /* --- killing ---------------------------------------------------------------------------------- */
 
-/* Kill what is in a leaf, wait until it is empty, remove it. Returns whether anything was. */
-static bool clear_leaf(const struct launcher *l, const char *name)
-{
-	char *path = contain_root_leaf(l->contain, name);
-	struct contain *c = contain_open(path, NULL);
-	bool had = c && !contain_is_empty(c);
-	unsigned waited = 0;
+enum cleared { CLEARED_NOTHING, CLEARED, NOT_CLEARED };
 
-	for (; c && !contain_is_empty(c); waited += PAUSE_MS) {
+/* Kill what is in a leaf, and remove it once it is empty. */
+static enum cleared clear_leaf(const struct scan *s, const char *name)
+{
+	char *path = contain_root_leaf(s->l->contain, name);
+	struct contain *c = contain_open(path, NULL);
+	bool had = c && !contain_is_empty(c), empty = !had;
+
+	while (!empty) {
 		contain_kill(c);
-		pause_ms(PAUSE_MS);
-		if (waited % EMPTY_WARN_MS == EMPTY_WARN_MS - PAUSE_MS)
-			log_warning("run %s: still waiting for its processes to die", name);
+		if (!give_time(s))
+			break;
+		empty = contain_is_empty(c);
 	}
-	if (c) {
-		limits_root_remove(contain_root_limits(l->contain), path);
+	if (c && empty) {
+		limits_root_remove(contain_root_limits(s->l->contain), path);
 		contain_remove(c);
 	}
 	contain_free(c);
 	free(path);
-	return had;
+	return !empty ? NOT_CLEARED : had ? CLEARED : CLEARED_NOTHING;
 }
-
-/* All that carries this run's directory, where there are no cgroups. */
-static void clear_marked(const struct launcher *l, const char *name)
-{
-	char *mark = xasprintf("GPUSCHED_RUN_DIR=%s/%s", l->spool_runs_path, name);
-	struct proc *list;
-	ssize_t n;
-
-	while ((n = procs_marked(mark, &list)) != 0) {
-		if (n > 0)
-			procs_signal(list, (size_t)n, SIGKILL, false, NULL, NULL);
-		free(list);
-		pause_ms(PAUSE_MS);
-	}
-	free(list);
-	free(mark);
-}
-
-/* What goes through all records: who cannot look at one now must not go on as if it were not there.
- */
-struct scan {
-	struct launcher *l;
-	struct error *err;
-};
 
 enum { TORN = 2 };
 
@@ -128,9 +124,9 @@ static bool is_locked(int dir)
 }
 
 /* A shepherd of an older incarnation: it may not write an exit record any more. */
-static void kill_shepherd(const struct launcher *l, int dir, const char *run)
+static void kill_shepherd(const struct scan *s, int dir, const char *run)
 {
-	char *path = xasprintf("%s/%s", l->runs_path, run);
+	char *path = xasprintf("%s/%s", s->l->runs_path, run);
 	struct proc *list;
 	ssize_t n;
 
@@ -140,33 +136,68 @@ static void kill_shepherd(const struct launcher *l, int dir, const char *run)
 			procs_signal(list, (size_t)n, SIGKILL, false, NULL, NULL);
 		free(list);
 		/* Its child, before it is executed, holds the lock too. */
-		clear_leaf(l, run);
-		pause_ms(PAUSE_MS);
+		clear_leaf(s, run);
+		if (!give_time(s))
+			break;
 	}
 	free(path);
+}
+
+/* That of its record; else of its RUN_DIR, which no user can make; else nobody's. */
+static uid_t owner_of(const struct launcher *l, const Gpusched__LaunchRecord *rec, const char *run)
+{
+	struct stat st;
+
+	if (rec && rec->report)
+		return rec->report->uid;
+	if (fstatat(l->spool_runs, run, &st, AT_SYMLINK_NOFOLLOW) < 0 || !S_ISDIR(st.st_mode))
+		return (uid_t)-1;
+	return st.st_uid;
+}
+
+/* All that carries this run's directory, where there are no cgroups. */
+static void clear_marked(const struct scan *s, int dir, const char *run)
+{
+	char *mark = xasprintf("GPUSCHED_RUN_DIR=%s/%s", s->l->spool_runs_path, run);
+	ProtobufCMessage *m = NULL;
+	uid_t owner;
+
+	if (record_read(dir, RECORD_LAUNCH, &gpusched__launch_record__descriptor, &m, NULL) != 1)
+		m = NULL;
+	owner = owner_of(s->l, (Gpusched__LaunchRecord *)m, run);
+	while (!procs_kill_marked(mark, owner) && give_time(s))
+		;
+	if (m)
+		protobuf_c_message_free_unpacked(m, NULL);
+	free(mark);
 }
 
 static int kill_old(struct run_id id, const char *name, void *arg)
 {
 	const struct scan *s = arg;
-	struct launcher *l = s->l;
 	bool gone;
 	int dir = open_dir(s, name, &gone);
 
 	(void)id;
 	if (dir < 0)
 		return gone ? 0 : -1;
-	kill_shepherd(l, dir, name);
-	if (strcmp(contain_root_kind(l->contain), "subreaper") == 0)
-		clear_marked(l, name);
+	kill_shepherd(s, dir, name);
+	if (strcmp(contain_root_kind(s->l->contain), "subreaper") == 0)
+		clear_marked(s, dir, name);
 	close(dir);
 	return 0;
 }
 
 static void kill_leaf(const char *name, void *arg)
 {
-	if (clear_leaf(arg, name))
+	enum cleared what = clear_leaf(arg, name);
+
+	if (what == CLEARED)
 		log_warning("run %s: killed, it is of an older incarnation of the node", name);
+	else if (what == NOT_CLEARED)
+		log_error("run %s is of an older incarnation of the node, and something of it "
+		          "does not die",
+		        name);
 }
 
 /* --- records ---------------------------------------------------------------------------------- */
@@ -185,7 +216,7 @@ static void take_launched(struct launcher *l, struct run_id id, ProtobufCMessage
 	                                                   : lreport_new(id);
 	r->report->state = GPUSCHED__RUN_REPORT__STATE__STARTING;
 	r->has_parts = r->report->share_charge;
-	r->uid = r->report->uid;
+	r->uid = owner_of(l, rec, r->name);
 	r->share_mb = r->report->share_mb;
 	r->mps = rec && rec->mps_dir.len;
 	for (size_t i = 0; i < r->report->n_gpus; i++)
@@ -276,10 +307,14 @@ static bool lives(struct launcher *l, const char *name)
 
 static void clear_orphan(const char *name, void *arg)
 {
-	struct launcher *l = arg;
+	struct scan *s = arg;
+	enum cleared what = CLEARED_NOTHING;
 
-	if (!lives(l, name) && !lmps_is_leaf(l, name) && clear_leaf(l, name))
+	if (!lives(s->l, name) && !lmps_is_leaf(s->l, name))
+		what = clear_leaf(s, name);
+	if (what == CLEARED)
 		log_error("cgroup of run %s had processes and no record: killed", name);
+	s->left |= what == NOT_CLEARED;
 }
 
 static int remove_orphan_dir(struct run_id id, const char *name, void *arg)
@@ -292,23 +327,33 @@ static int remove_orphan_dir(struct run_id id, const char *name, void *arg)
 
 int lscan(struct launcher *l, struct error *err)
 {
-	struct scan s = { l, err };
+	struct scan s = { .l = l,
+		.err = err,
+		.until = lrun_clock_us(CLOCK_MONOTONIC) + CLEAR_S * (usec_t)1000000 };
 
 	if (l->fresh) {
 		if (record_scan(l->runs, kill_old, &s, err) < 0)
 			return -1;
-		contain_root_each(l->contain, kill_leaf, l);
+		contain_root_each(l->contain, kill_leaf, &s);
 	}
 	if (record_scan(l->runs, take_run, &s, err) < 0 ||
 	        record_scan(l->exits, take_copy, &s, err) < 0)
 		return -1;
-	contain_root_each(l->contain, clear_orphan, l);
-	return lscan_leftovers(l, err);
+	contain_root_each(l->contain, clear_orphan, &s);
+	if (s.left)
+		log_error("processes of runs that are not known do not die; they are killed again "
+		          "and again");
+	l->sweep |= s.left;
+	return lscan_leftovers(l, err) < 0 ? -1 : 0;
 }
 
 int lscan_leftovers(struct launcher *l, struct error *err)
 {
-	if (record_scan(l->private_dir, remove_orphan_dir, l, err) < 0)
+	struct scan s = { .l = l, .err = err };
+
+	contain_root_each(l->contain, clear_orphan, &s);
+	if (record_scan(l->private_dir, remove_orphan_dir, l, err) < 0 ||
+	        record_scan(l->spool_runs, remove_orphan_dir, l, err) < 0)
 		return -1;
-	return record_scan(l->spool_runs, remove_orphan_dir, l, err) < 0 ? -1 : 0;
+	return s.left;
 }

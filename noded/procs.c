@@ -197,8 +197,23 @@ struct entry {
 	pid_t thread; /* proc_thread() */
 };
 
-/* -1: descriptors or memory are short, and nobody knows who is not in it. */
-static ssize_t list_all(struct entry **list)
+/* All four, so that a program of another user that is setuid is not this user's. */
+static bool is_of(pid_t pid, uid_t uid)
+{
+	char buf[STATUS_MAX];
+	unsigned real, effective, saved, files;
+	const char *line;
+
+	if (proc_read(buf, sizeof(buf), "%d/status", (int)pid) <= 0)
+		return false;
+	line = strstr(buf, "\nUid:");
+	return line && sscanf(line, "\nUid: %u %u %u %u", &real, &effective, &saved, &files) == 4 &&
+	       real == uid && effective == uid && saved == uid && files == uid;
+}
+
+/* `uid`: of that user alone; NULL: of all. -1: descriptors or memory are short, and nobody knows who
+ * is not in it. */
+static ssize_t list_all(struct entry **list, const uid_t *uid)
 {
 	DIR *d = opendir("/proc");
 	struct entry *v = NULL;
@@ -215,6 +230,8 @@ static ssize_t list_all(struct entry **list)
 			all = all && errno != EMFILE && errno != ENFILE && errno != ENOMEM;
 			continue;
 		}
+		if (uid && !is_of((pid_t)atoi(e->d_name), *uid))
+			continue;
 		if (n == cap) {
 			cap = cap ? 2 * cap : 256;
 			v = xrealloc(v, cap, sizeof(*v));
@@ -249,7 +266,7 @@ static struct proc *room_for(ssize_t n)
 ssize_t procs_descendants(pid_t root, struct proc **list)
 {
 	struct entry *v;
-	ssize_t n = list_all(&v), found = n < 0 ? -1 : 0;
+	ssize_t n = list_all(&v, NULL), found = n < 0 ? -1 : 0;
 	bool more = n > 0;
 
 	*list = room_for(n);
@@ -268,30 +285,42 @@ ssize_t procs_descendants(pid_t root, struct proc **list)
 	return found;
 }
 
-static bool is_marked(const struct entry *e, const char *mark, char *buf)
-{
-	ssize_t n = proc_read(buf, ENVIRON_MAX, "%d/task/%d/environ", (int)e->pid, (int)e->thread);
+/* --- by a mark in their environment ----------------------------------------------------------- */
 
-	for (ssize_t i = 0; i < n; i += (ssize_t)strlen(buf + i) + 1)
+/* The kernel reads no file for it that the process may have mapped there: nobody can hold up the
+ * reader (CVE-2018-1120, mended in Linux 4.17). */
+static bool is_marked(const struct entry *e, const char *mark, char *buf, ssize_t *n)
+{
+	*n = proc_read(buf, ENVIRON_MAX, "%d/task/%d/environ", (int)e->pid, (int)e->thread);
+	for (ssize_t i = 0; i < *n; i += (ssize_t)strlen(buf + i) + 1)
 		if (strcmp(buf + i, mark) == 0)
 			return true;
 	return false;
 }
 
-ssize_t procs_marked(const char *mark, struct proc **list)
+ssize_t procs_marked(const char *mark, uid_t uid, struct proc **list)
 {
 	struct entry *v;
-	ssize_t n = list_all(&v), found = n < 0 ? -1 : 0;
+	ssize_t n = list_all(&v, &uid), found = n < 0 ? -1 : 0, len;
 	char *buf = xcalloc(1, ENVIRON_MAX);
+	bool gone = false;
 
 	*list = room_for(n);
-	for (ssize_t i = 0; i < n; i++)
-		if (v[i].pid != getpid() && v[i].thread && is_marked(&v[i], mark, buf))
+	for (ssize_t i = 0; i < n; i++) {
+		if (v[i].pid == getpid() || !v[i].thread)
+			continue;
+		if (is_marked(&v[i], mark, buf, &len))
 			(*list)[found++] = (struct proc){ v[i].pid, v[i].ticks };
+		else if (len <= 0)
+			gone |= proc_ticks(v[i].pid) != v[i].ticks;
+	}
 	free(buf);
 	free(v);
-	return found;
+	/* What was gone before it was looked at may have forked. */
+	return found == 0 && gone ? -1 : found;
 }
+
+/* --- by their command line -------------------------------------------------------------------- */
 
 static bool is_called(pid_t pid, const char *program, const char *argument)
 {
@@ -315,7 +344,7 @@ static bool is_called(pid_t pid, const char *program, const char *argument)
 ssize_t procs_called(const char *program, const char *argument, struct proc **list)
 {
 	struct entry *v;
-	ssize_t n = list_all(&v), found = n < 0 ? -1 : 0;
+	ssize_t n = list_all(&v, NULL), found = n < 0 ? -1 : 0;
 
 	*list = room_for(n);
 	for (ssize_t i = 0; i < n; i++)

@@ -43,9 +43,11 @@ int proc_open(struct proc p);
  * they cannot all be looked at now; *list is the caller's to free. */
 ssize_t procs_descendants(pid_t root, struct proc **list);
 
-/* Every process whose environment at its start had exactly the entry `mark` ("NAME=value"), as far
- * as we may look; not ourselves. A last resort: a program can change its own environment. */
-ssize_t procs_marked(const char *mark, struct proc **list);
+/* Every process of the user whose environment at its start had exactly the entry `mark`
+ * ("NAME=value"), as far as we may look; not ourselves. Of the user: anybody may write that entry
+ * into an environment. -1 also where none was found and one of the user's ended before its
+ * environment was read. A last resort: a program can change its own environment. */
+ssize_t procs_marked(const char *mark, uid_t uid, struct proc **list);
 
 /* Every process of ours that was executed with this program name (without its directory) and this
  * one argument. */

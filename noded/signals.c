@@ -25,6 +25,7 @@
 #define MEANT_AFTER 10000000 /* ns of processor time, far more than anybody blocks all for */
 #define MEMORY_MS   200      /* until a look into memory is given up */
 #define TELL_FD     3        /* of who looks */
+#define STOP_LOOKS  8        /* at what forks while it is being stopped */
 #define BIT(sig)    (UINT64_C(1) << ((sig)-1))
 
 /* Who blocks all of these has not chosen the one that is to be sent. */
@@ -240,4 +241,34 @@ size_t procs_signal(const struct proc *list, size_t n, int sig, bool only_awaiti
 	sent += settle_all(unclear, looks, sig);
 	free(unclear);
 	return sent;
+}
+
+/* --- to all that are marked ------------------------------------------------------------------- */
+
+static bool all_stopped(const struct proc *list, size_t n)
+{
+	for (size_t i = 0; i < n; i++)
+		if (!proc_is_stopped(list[i].pid))
+			return false;
+	return true;
+}
+
+bool procs_kill_marked(const char *mark, uid_t uid)
+{
+	struct proc *list;
+	ssize_t n;
+	bool stopped;
+
+	for (int look = 1;; look++) {
+		n = procs_marked(mark, uid, &list);
+		stopped = n <= 0 || all_stopped(list, (size_t)n);
+		if (stopped || look == STOP_LOOKS)
+			break;
+		procs_signal(list, (size_t)n, SIGSTOP, false, NULL, NULL);
+		free(list);
+	}
+	if (n > 0)
+		procs_signal(list, (size_t)n, SIGKILL, false, NULL, NULL);
+	free(list);
+	return n == 0;
 }

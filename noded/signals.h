@@ -40,4 +40,9 @@ enum awaits proc_awaits(pid_t pid, int sig);
 size_t procs_signal(const struct proc *list, size_t n, int sig, bool only_awaiting,
         bool (*still)(pid_t pid, void *arg), void *arg);
 
+/* Kill the processes that are marked (procs_marked()). They are stopped first, so that none of them
+ * forks meanwhile; what was forked before that is found by another look, of which there are a few.
+ * True: there were none. */
+bool procs_kill_marked(const char *mark, uid_t uid);
+
 #endif

@@ -84,3 +84,39 @@ def test_memory_that_never_comes_does_not_hold_up_the_shepherd():
     finally:
         never.close()
         lau.close()
+
+
+READER = """
+import mmap, os, sys
+os.stat(sys.argv[1])
+m = mmap.mmap(os.open(sys.argv[1], os.O_RDONLY), 4096, prot=mmap.PROT_READ)
+open("reader", "w").write(str(os.getpid()))
+m[0]
+"""
+
+
+@pytest.mark.skipif(not ROOT, reason="needs root: mounts")
+@pytest.mark.parametrize("cgroup", ["", "none"], ids=["best", "subreaper"])
+def test_a_process_that_cannot_be_killed_does_not_hold_up_a_launcher(cgroup):
+    """After a new incarnation: all else goes on, and what the process holds stays held until it has ended."""
+    lau = Launcher(cgroup=cgroup)
+    never = Never(lau.dir / "never")
+    try:
+        run = lau.submit(f"python3 - {never.path} <<'END' &\n{READER}\nEND\nexec sleep 1000", order={"gpus": [3]})
+        wait_until(lambda: (lau.jobs / "reader").exists() and (lau.jobs / "reader").read_text(), "the reader", 20)
+        reader = int((lau.jobs / "reader").read_text())
+        wait_until(lambda: pathlib.Path(f"/proc/{reader}/stat").read_text().rsplit(")", 1)[1].split()[0] in "DS", "it to wait", 10)
+        lau.wait_running(run)
+        lau.kill()
+        os.kill(lau.shepherd(run), signal.SIGKILL)
+        (lau.dir / "run/incarnation").unlink()
+        lau.start()
+        assert lau.state(run) not in ("ENDED", "NEVER") and alive(reader)
+        assert "is held by run" in lau.wait_over(lau.submit("exit 0", order={"gpus": [3]}))["detail"]
+        assert lau.result(lau.submit("exit 3", order={"gpus": [2]})) == ("CAUSE_EXIT", 3, 0)
+        never.close()
+        assert lau.wait_over(run)["cause"] == "CAUSE_NODE_FAIL"
+        assert not alive(reader)
+    finally:
+        never.close()
+        lau.close()

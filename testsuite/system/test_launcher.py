@@ -492,6 +492,69 @@ def test_shepherd_and_launcher_killed_together(any_lau):
     assert not any(alive(p) for p in pids)
 
 
+@pytest.mark.skipif(not ROOT, reason="needs users who are not the owner")
+@pytest.mark.parametrize("fresh", [False, True])
+def test_a_mark_in_somebody_else_s_environment_ends_nobody(fresh):
+    """Without cgroups what a killed shepherd leaves is found by GPUSCHED_RUN_DIR, which any user may write into any environment."""
+    with contextlib.closing(Launcher(cgroup="none")) as lau:
+        run = lau.submit("echo $$ > pid; exec sleep 1000")
+        pid, shepherd = pid_in(lau, "pid"), lau.shepherd(run)
+        lau.wait_running(run)
+        other = pwd.getpwnam("daemon")
+        bystander = subprocess.Popen(["sleep", "1000"], env={"GPUSCHED_RUN_DIR": str(lau.run_dir(run))},
+                                     user=other.pw_uid, group=other.pw_gid, extra_groups=[])
+        try:
+            lau.kill()
+            os.kill(shepherd, signal.SIGKILL)
+            wait_gone(shepherd)
+            os.kill(pid, 0)  # nobody ends it but the next launcher
+            if fresh:
+                (lau.dir / "run/incarnation").unlink()
+            lau.start()
+            assert lau.wait_over(run)["cause"] == ("CAUSE_NODE_FAIL" if fresh else "CAUSE_LOST")
+            assert not alive(pid) and bystander.poll() is None
+        finally:
+            bystander.kill()
+            bystander.wait()
+
+
+# No more than 40 at a time, and no longer than a minute, whatever becomes of the test.
+TREE = """
+import os, resource, time
+resource.setrlimit(resource.RLIMIT_NPROC, (40, 40))
+os.setsid()
+os.nice(19)
+end = time.time() + 60
+open("begun", "w").close()
+while not os.path.exists("enough") and time.time() < end:
+    try:
+        if os.fork() and os.fork():
+            os._exit(0)
+    except OSError:
+        time.sleep(0.001)
+"""
+
+
+@pytest.mark.skipif(not ROOT, reason="needs a user of whom nothing else runs")
+def test_what_forks_again_and_again_does_not_hold_up_a_launcher():
+    """Without cgroups: whatever was seen is killed, and there are others by then."""
+    with contextlib.closing(Launcher(cgroup="none")) as lau:
+        run = lau.submit(f"python3 -c '{TREE}' & exec sleep 1000", user=pwd.getpwnam("games"))
+        lau.wait_running(run)
+        wait_until((lau.jobs / "begun").exists, "the tree")
+        shepherd = lau.shepherd(run)
+        lau.kill()
+        os.kill(shepherd, signal.SIGKILL)
+        wait_gone(shepherd)
+        (lau.dir / "run/incarnation").unlink()
+        try:
+            lau.start()
+            assert lau.result(lau.submit("exit 3")) == ("CAUSE_EXIT", 3, 0)
+        finally:
+            (lau.jobs / "enough").touch()
+        assert lau.wait_over(run)["cause"] == "CAUSE_NODE_FAIL"
+
+
 def test_a_new_incarnation_leaves_nothing_alive(any_lau):
     run = any_lau.submit("echo $$ > pid; trap '' TERM; while :; do sleep 0.1; done", order={"gpus": [3]})
     ended = any_lau.submit("exit 5")
