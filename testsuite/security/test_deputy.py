@@ -36,7 +36,7 @@ def test_output_is_opened_as_the_user(lau, canary, make, text):
     links = (canary / "file").stat().st_nlink
     if links > 1:
         (lau.jobs / "out").unlink()
-    assert r["cause"] == "CAUSE_LAUNCH" and text in r["detail"], r
+    assert r["cause"] == "CAUSE_LAUNCH_OWNER" and text in r["detail"], r
 
 
 def socket_at(path):
@@ -51,9 +51,9 @@ def test_input_and_error_too(lau, canary, field):
     secret.write_text("secret\n")
     secret.chmod(0o600)
     r = lau.wait_over(lau.submit("cat", **{field: str(secret).encode()}))
-    assert r["cause"] == "CAUSE_LAUNCH" and "Permission denied" in r["detail"]
+    assert r["cause"] == "CAUSE_LAUNCH_OWNER" and "Permission denied" in r["detail"]
     r = lau.wait_over(lau.submit("cat", cwd=str(lau.dir / "run/runs")))
-    assert r["cause"] == "CAUSE_LAUNCH" and "working directory" in r["detail"]
+    assert r["cause"] == "CAUSE_LAUNCH_OWNER" and "working directory" in r["detail"]
     assert secret.read_text() == "secret\n"
 
 
@@ -129,7 +129,7 @@ def test_directories_that_are_swapped_while_a_run_starts(lau, canary):
             run = lau.start_run(job(i))
             causes.add(lau.wait_over(run)["cause"])
             lau.forget(run)
-    assert causes <= {"CAUSE_EXIT", "CAUSE_LAUNCH"}
+    assert causes <= {"CAUSE_EXIT", "CAUSE_LAUNCH_OWNER"}
 
 
 @needs_root
@@ -144,7 +144,7 @@ def test_directories_that_are_swapped_while_a_run_is_cancelled(lau, canary):
             lau.end(run, grace=0)
             causes.add(lau.wait_over(run)["cause"])
             lau.forget(run)
-    assert causes <= {"CAUSE_CANCEL", "CAUSE_LAUNCH"}
+    assert causes <= {"CAUSE_CANCEL", "CAUSE_LAUNCH", "CAUSE_LAUNCH_OWNER"}
 
 
 @needs_root
@@ -183,7 +183,7 @@ def test_dots_and_patterns_in_paths_lead_nowhere_else(lau, canary, name, output,
         assert r["state"] == "ENDED" and r["cause"] == "CAUSE_EXIT", r
         assert (lau.jobs / file.format(user=lau.owner().pw_name, job=run[0])).read_text() == "written\n"
     else:
-        assert r["state"] == "NEVER" or r["cause"] == "CAUSE_LAUNCH", r
+        assert r["state"] == "NEVER" or r["cause"] == "CAUSE_LAUNCH_OWNER", r
         assert not os.path.exists("/etc/gpusched-evil")
 
 

@@ -287,7 +287,7 @@ def test_a_node_s_own_lower_age_counts():
 
 def test_a_start_that_failed_does_not_use_the_signature(lau):
     job = signed(lau, max_attempts=1, output=b"later/out")
-    assert lau.result(lau.start_run(job))[0] == "CAUSE_LAUNCH"
+    assert lau.result(lau.start_run(job))[0] == "CAUSE_LAUNCH_OWNER"
     (lau.jobs / "later").mkdir()
     (lau.jobs / "later").chmod(0o777)
     assert lau.result(lau.start_run(job)) == ("CAUSE_EXIT", 0, 0)

@@ -278,7 +278,7 @@ def test_arguments_and_umask(lau):
 def test_what_cannot_be_opened_is_a_clear_failure(lau, spec, text):
     run = lau.submit("echo ran > ran", **spec)
     r = lau.wait_over(run)
-    assert r["state"] == "ENDED" and r["cause"] == "CAUSE_LAUNCH"
+    assert r["state"] == "ENDED" and r["cause"] == "CAUSE_LAUNCH_OWNER"
     assert text in r["detail"] and "\n" not in r["detail"]
     assert not (lau.jobs / "ran").exists()
     assert "RUNNING" not in lau.history[run]
@@ -287,7 +287,7 @@ def test_what_cannot_be_opened_is_a_clear_failure(lau, spec, text):
 def test_interpreter_that_is_not_there(lau):
     job = Job(lau.munge, lau.owner(), "#!/no/such/interpreter -x\n", cwd=str(lau.jobs))
     r = lau.wait_over(lau.start_run(job))
-    assert r["cause"] == "CAUSE_LAUNCH" and "#!/no/such/interpreter -x" in r["detail"]
+    assert r["cause"] == "CAUSE_LAUNCH_OWNER" and "#!/no/such/interpreter -x" in r["detail"]
 
 
 @pytest.mark.parametrize("script, text", [
