@@ -238,18 +238,31 @@ static int dropped(const char *user, const char *script)
 	"test \"$(grep -cE '^Cap(Inh|Prm|Eff|Amb):\\s0+$' /proc/self/status)\" = 4 && " \
 	"grep -qE '^NoNewPrivs:\\s1$' /proc/self/status"
 
+/* Also: nothing of root's can be written, though /etc/passwd lets its owner. */
+static void root_becomes_another_user(void **state)
+{
+	(void)state;
+	if (geteuid() != 0)
+		skip();
+	assert_int_equal(
+	        dropped(NULL,
+	                NOTHING_LEFT " && test \"$(id -u)\" != 0 && ! test -w /etc/passwd"),
+	        0);
+	assert_int_equal(
+	        dropped("daemon", NOTHING_LEFT " && test \"$(id -un)\" = daemon"), 0);
+}
+
+/* Where it is told to stay root. */
 static void root_keeps_no_capability(void **state)
 {
 	(void)state;
 	if (geteuid() != 0)
 		skip();
-	assert_int_equal(dropped(NULL, NOTHING_LEFT " && test \"$(id -u)\" = 0"), 0);
+	assert_int_equal(dropped("root", NOTHING_LEFT " && test \"$(id -u)\" = 0"), 0);
 	assert_int_equal(
-	        dropped(NULL,
+	        dropped("root",
 	                "grep -qE '^CapBnd:\\s0+$' /proc/self/status && ! chown 1 /proc/self"),
 	        0);
-	assert_int_equal(
-	        dropped("daemon", NOTHING_LEFT " && test \"$(id -un)\" = daemon"), 0);
 }
 
 static void who_cannot_be(void **state)
@@ -272,6 +285,7 @@ int main(void)
 		cmocka_unit_test_setup(signals_are_passed_on, forget),
 		cmocka_unit_test_setup(worker_dies_with_its_supervisor, forget),
 		cmocka_unit_test_setup(ends_that_were_ignored, forget),
+		cmocka_unit_test(root_becomes_another_user),
 		cmocka_unit_test(root_keeps_no_capability),
 		cmocka_unit_test(who_cannot_be),
 	};
