@@ -24,6 +24,7 @@ struct bulk {
 	const char *token;
 	uint64_t number;
 	uint64_t *ids;
+	size_t n_ids; /* that are known */
 	size_t bad;
 };
 
@@ -98,14 +99,13 @@ static int on_result(unsigned type, const ProtobufCMessage *m, void *arg, struct
 {
 	const Gpusched__BulkResult *r = (const Gpusched__BulkResult *)m;
 	struct bulk *b = arg;
-	size_t n = 0;
 
 	if (type != GPUSCHED__MSG_TYPE__MSG_BULK_RESULT || r->n_first != r->n_count)
 		return error_set(err, ERR_PROTOCOL, "not an answer to a bulk");
 	for (size_t i = 0; i < r->n_first; i++)
-		for (uint64_t k = 0; k < r->count[i] && n < b->n; k++)
-			b->ids[n++] = r->first[i] + k;
-	return n == b->n ? 0 : error_set(err, ERR_PROTOCOL, "%zu ids for %zu jobs", n, b->n);
+		for (uint64_t k = 0; k < r->count[i] && b->n_ids < b->n; k++)
+			b->ids[b->n_ids++] = r->first[i] + k;
+	return 0;
 }
 
 static int commit(struct bulk *b, struct error *err)
@@ -119,10 +119,14 @@ static int commit(struct bulk *b, struct error *err)
 
 	m.bulk = b->number;
 	m.jobs = b->n;
-	if (client_call(b->client, &call, err) >= 0)
+	b->n_ids = 0;
+	if (client_call(b->client, &call, err) < 0) {
+		find_bad(b, 0, err);
+		return -1;
+	}
+	if (b->n_ids == b->n)
 		return 0;
-	find_bad(b, 0, err);
-	return -1;
+	return error_set(err, ERR_PROTOCOL, "%zu ids for %zu jobs", b->n_ids, b->n);
 }
 
 static int once(struct bulk *b, struct error *err)

@@ -13,6 +13,7 @@
 
 #include "cmds/habits.h"
 #include "common/hostlist.h"
+#include "common/msgfit.h"
 #include "common/taskset.h"
 #include "common/text.h"
 #include "common/units.h"
@@ -427,6 +428,13 @@ static void take_out(struct taskset *of, const struct taskset *both)
 	taskset_clear(&taken);
 }
 
+static bool is_cut(const char *text)
+{
+	size_t n = strlen(text), mark = strlen(MSG_CUT_MARK);
+
+	return n >= mark && !strcmp(text + n - mark, MSG_CUT_MARK);
+}
+
 void cmd_ids_saw(struct cmd_ids *ids, uint64_t id, const char *tasks)
 {
 	struct taskset has = { .n = 0 };
@@ -437,6 +445,10 @@ void cmd_ids_saw(struct cmd_ids *ids, uint64_t id, const char *tasks)
 
 		if (named->id != id || named->seen)
 			continue;
+		if (named->some && is_cut(tasks)) { /* it may be in what is not told */
+			named->seen = true;
+			continue;
+		}
 		if (named->some && !read)
 			read = taskset_parse_kept(tasks, &has, NULL) >= 0;
 		if (named->some && read)

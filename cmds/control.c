@@ -8,6 +8,7 @@ struct result {
 	const struct cmd *cmd;
 	uint32_t done, arrays, tasks;
 	int status, code; /* of the first error */
+	bool cut;         /* there may be more errors than were told */
 };
 
 static int on_chunk(unsigned type, const ProtobufCMessage *m, void *arg, struct error *err)
@@ -20,6 +21,7 @@ static int on_chunk(unsigned type, const ProtobufCMessage *m, void *arg, struct 
 	result->done += r->done;
 	result->arrays += r->arrays;
 	result->tasks += r->tasks;
+	result->cut |= r->n_cut > 0;
 	for (size_t i = 0; i < r->n_errors; i++) {
 		struct error one;
 		int status;
@@ -90,6 +92,8 @@ int control_jobs(const struct cmd *cmd, const struct control *control, const str
 	/* The answer ends with the first of the errors, which was printed. */
 	if (rc < 0 && !(result.status && err.code == result.code))
 		return cmd_fail(cmd, &err);
+	if (result.cut)
+		fprintf(stderr, "%s: there may be more errors than these\n", cmd->name);
 	if (result.done || !result.status)
 		say_done(&result, control->done, &filter->ids);
 	return result.status;

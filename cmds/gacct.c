@@ -7,6 +7,7 @@
 #include "cmds/cmd.h"
 #include "cmds/listing.h"
 #include "cmds/when.h"
+#include "cmds/whole.h"
 
 enum { KEY_RUNS = 0x200 };
 
@@ -21,6 +22,7 @@ struct gacct {
 static const struct argp_option options[] = {
 	ACCTOPT_OPTIONS(1),
 	LISTING_OPTIONS(2),
+	LISTING_WHOLE(2),
 	{ "runs", KEY_RUNS, NULL, 0, "A line for each run of each attempt", 2 },
 	{ "duplicates", 'D', NULL, OPTION_ALIAS, NULL, 2 },
 	{ 0 },
@@ -75,29 +77,23 @@ static const struct cmd cmd = {
 	.more_help = more_help,
 };
 
-static void show(struct gacct *g, const Gpusched__Acct *job)
+static int show(const ProtobufCMessage *m, void *arg, struct error *err)
 {
+	const Gpusched__Acct *job = (const Gpusched__Acct *)m;
+	struct gacct *g = arg;
+
+	(void)err;
 	cmd_ids_saw(&g->which.filter.ids, job->id, job->tasks);
 	acct_total_add(&g->total, job);
 	if (!g->runs) {
-		listing_add(&g->listing, job, &job->base);
-		return;
+		listing_add(&g->listing, job, m);
+		return 0;
 	}
 	for (size_t i = 0; i < job->n_runs; i++) {
 		struct acct_run_line line = { job, job->runs[i] };
 
-		listing_add(&g->listing, &line, i ? NULL : &job->base);
+		listing_add(&g->listing, &line, i ? NULL : m);
 	}
-}
-
-static int on_chunk(unsigned type, const ProtobufCMessage *m, void *arg, struct error *err)
-{
-	const Gpusched__AcctChunk *chunk = (const Gpusched__AcctChunk *)m;
-
-	if (type != GPUSCHED__MSG_TYPE__MSG_ACCT_CHUNK)
-		return error_set(err, ERR_PROTOCOL, "not a list of what jobs used");
-	for (size_t i = 0; i < chunk->n_jobs; i++)
-		show(arg, chunk->jobs[i]);
 	return 0;
 }
 
@@ -105,15 +101,12 @@ static int list(struct gacct *g, struct client *c, struct error *err)
 {
 	Gpusched__JobFilter filter;
 	Gpusched__ListAcct request;
-	struct client_call call = { .type = GPUSCHED__MSG_TYPE__MSG_LIST_ACCT,
-		.request = &request.base,
-		.on_chunk = on_chunk,
-		.arg = g,
-		.repeatable = true };
+	struct whole jobs = { GPUSCHED__MSG_TYPE__MSG_ACCT_CHUNK, show, g, NULL };
 
 	acctopt_message(&g->which, when_today(when_now()), &filter, &request);
 	request.with_runs = g->runs;
-	return client_call(c, &call, err);
+	request.whole = g->listing.whole || g->runs || g->which.filter.ids.n;
+	return whole_ask(c, GPUSCHED__MSG_TYPE__MSG_LIST_ACCT, &request.base, &jobs, err);
 }
 
 static int run(void *input, struct error *err)

@@ -316,6 +316,8 @@ static int on_reconfigured(unsigned type, const ProtobufCMessage *m, void *arg, 
 		puts(plain);
 		free(plain);
 	}
+	if (result->n_cut)
+		puts("... the controller's log has the rest");
 	r->seen += result->n_changes;
 	return 0;
 }

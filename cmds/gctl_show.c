@@ -7,6 +7,7 @@
 #include <unistd.h>
 
 #include "cmds/views.h"
+#include "cmds/whole.h"
 #include "common/hostlist.h"
 #include "common/neartable.h"
 #include "common/text.h"
@@ -26,24 +27,16 @@ static void show_object(
 	r->seen++;
 }
 
-static void show_job(struct run *r, const Gpusched__Job *job)
+static int show_job(const ProtobufCMessage *m, void *arg, struct error *err)
 {
-	show_object(r, &job_kind, job, &job->base);
+	const Gpusched__Job *job = (const Gpusched__Job *)m;
+	struct run *r = arg;
+
+	(void)err;
+	cmd_ids_saw(&r->g->filter.ids, job->id, job->tasks);
+	show_object(r, &job_kind, job, m);
 	if (!r->g->json)
 		job_print_runs(job, stdout);
-}
-
-static int on_jobs(unsigned type, const ProtobufCMessage *m, void *arg, struct error *err)
-{
-	const Gpusched__JobChunk *chunk = (const Gpusched__JobChunk *)m;
-
-	if (type != GPUSCHED__MSG_TYPE__MSG_JOB_CHUNK)
-		return gctl_wrong_answer(err);
-	for (size_t i = 0; i < chunk->n_jobs; i++) {
-		cmd_ids_saw(&((struct run *)arg)->g->filter.ids, chunk->jobs[i]->id,
-		        chunk->jobs[i]->tasks);
-		show_job(arg, chunk->jobs[i]);
-	}
 	return 0;
 }
 
@@ -80,19 +73,17 @@ static void show_near(const Gpusched__Node *n)
 	free(numbers);
 }
 
-static int on_nodes(unsigned type, const ProtobufCMessage *m, void *arg, struct error *err)
+static int show_node(const ProtobufCMessage *m, void *arg, struct error *err)
 {
-	const Gpusched__NodeChunk *chunk = (const Gpusched__NodeChunk *)m;
+	const Gpusched__Node *node = (const Gpusched__Node *)m;
+	struct run *r = arg;
 
-	if (type != GPUSCHED__MSG_TYPE__MSG_NODE_CHUNK)
-		return gctl_wrong_answer(err);
-	for (size_t i = 0; i < chunk->n_nodes; i++) {
-		show_object(arg, &node_kind, chunk->nodes[i], &chunk->nodes[i]->base);
-		if (((struct run *)arg)->g->json)
-			continue;
-		show_bad_gpus(chunk->nodes[i]);
-		show_near(chunk->nodes[i]);
-	}
+	(void)err;
+	show_object(r, &node_kind, node, m);
+	if (r->g->json)
+		return 0;
+	show_bad_gpus(node);
+	show_near(node);
 	return 0;
 }
 
@@ -104,20 +95,15 @@ static void show_more_types(const Gpusched__Partition *p)
 		        p->gpus[i]->free, p->gpus[i]->total);
 }
 
-static int on_partitions(unsigned type, const ProtobufCMessage *m, void *arg, struct error *err)
+static int show_partition(const ProtobufCMessage *m, void *arg, struct error *err)
 {
-	const Gpusched__PartitionChunk *chunk = (const Gpusched__PartitionChunk *)m;
+	struct partition_line line = { (const Gpusched__Partition *)m, 0 };
 	struct run *r = arg;
 
-	if (type != GPUSCHED__MSG_TYPE__MSG_PARTITION_CHUNK)
-		return gctl_wrong_answer(err);
-	for (size_t i = 0; i < chunk->n_partitions; i++) {
-		struct partition_line line = { chunk->partitions[i], 0 };
-
-		show_object(r, &partition_kind, &line, &chunk->partitions[i]->base);
-		if (!r->g->json)
-			show_more_types(chunk->partitions[i]);
-	}
+	(void)err;
+	show_object(r, &partition_kind, &line, m);
+	if (!r->g->json)
+		show_more_types(line.partition);
 	return 0;
 }
 
@@ -207,6 +193,7 @@ int gctl_show_job(struct run *r, struct error *err)
 {
 	Gpusched__JobFilter filter;
 	Gpusched__ListJobs request = GPUSCHED__LIST_JOBS__INIT;
+	struct whole jobs = { GPUSCHED__MSG_TYPE__MSG_JOB_CHUNK, show_job, r, NULL };
 	struct filter *f = &r->g->filter;
 	int rc;
 
@@ -219,8 +206,9 @@ int gctl_show_job(struct run *r, struct error *err)
 	filter_message(f, &filter);
 	request.filter = &filter;
 	request.with_runs = true;
+	request.whole = true;
 	jsonout_begin(&r->out, stdout, client_conf(r->client)->cluster, "jobs");
-	rc = gctl_ask(r, GPUSCHED__MSG_TYPE__MSG_LIST_JOBS, &request.base, true, on_jobs, err);
+	rc = whole_ask(r->client, GPUSCHED__MSG_TYPE__MSG_LIST_JOBS, &request.base, &jobs, err);
 	return gctl_end(r, cmd_ids_end(&f->ids, rc, "not known", err), err);
 }
 
@@ -250,26 +238,37 @@ int gctl_list_nodes(
 
 int gctl_show_node(struct run *r, struct error *err)
 {
+	struct whole nodes = { GPUSCHED__MSG_TYPE__MSG_NODE_CHUNK, show_node, r, NULL };
+	Gpusched__ListNodes request = GPUSCHED__LIST_NODES__INIT;
 	struct cmd_list names = { .n = 0 };
 	int rc = gctl_take_nodes(r->words, r->n, &names, err);
 
 	jsonout_begin(&r->out, stdout, client_conf(r->client)->cluster, "nodes");
+	request.names = names.v;
+	request.n_names = names.n;
+	request.devices = true;
+	request.whole = true;
 	if (rc >= 0)
-		rc = gctl_list_nodes(r, &names, on_nodes, err);
+		rc = whole_ask(r->client, GPUSCHED__MSG_TYPE__MSG_LIST_NODES, &request.base,
+		        &nodes, err);
 	cmd_list_clear(&names);
 	return gctl_end(r, rc, err);
 }
 
 int gctl_show_partition(struct run *r, struct error *err)
 {
+	struct whole partitions = {
+		GPUSCHED__MSG_TYPE__MSG_PARTITION_CHUNK, show_partition, r, NULL
+	};
 	Gpusched__ListPartitions request = GPUSCHED__LIST_PARTITIONS__INIT;
 
 	request.names = (char **)r->words;
 	request.n_names = r->n;
+	request.whole = true;
 	jsonout_begin(&r->out, stdout, client_conf(r->client)->cluster, "partitions");
 	return gctl_end(r,
-	        gctl_ask(r, GPUSCHED__MSG_TYPE__MSG_LIST_PARTITIONS, &request.base, true,
-	                on_partitions, err),
+	        whole_ask(r->client, GPUSCHED__MSG_TYPE__MSG_LIST_PARTITIONS, &request.base,
+	                &partitions, err),
 	        err);
 }
 
@@ -295,12 +294,15 @@ static int on_config(unsigned type, const ProtobufCMessage *m, void *arg, struct
 		return gctl_wrong_answer(err);
 	for (size_t i = 0; i < chunk->n_lines; i++) {
 		const char *line = chunk->lines[i];
+		bool goes_on = i == 0 && chunk->continues;
 
-		if (line[0] != ' ' && line[0] != ')' && line[0] != '}')
+		if (!goes_on && line[0] != ' ' && line[0] != ')' && line[0] != '}')
 			r->inside = in_section(r, line);
 		if (!r->inside)
 			continue;
-		puts(line);
+		fputs(line, stdout);
+		if (!chunk->more || i + 1 < chunk->n_lines)
+			putchar('\n');
 		r->seen++;
 	}
 	return 0;

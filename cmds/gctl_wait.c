@@ -9,6 +9,7 @@
 #include <string.h>
 
 #include "cmds/gctl.h"
+#include "cmds/whole.h"
 #include "common/error.h"
 #include "common/taskset.h"
 #include "common/xalloc.h"
@@ -64,26 +65,21 @@ static bool has_ended(const struct awaited *a, const Gpusched__Job *job)
 	return has;
 }
 
-static int on_chunk(unsigned type, const ProtobufCMessage *m, void *arg, struct error *err)
+static int take_ended(const ProtobufCMessage *m, void *arg, struct error *err)
 {
-	const Gpusched__JobChunk *chunk = (const Gpusched__JobChunk *)m;
+	const Gpusched__Job *job = (const Gpusched__Job *)m;
+	int status = cmd_job_status(job->state, job->exit_code, job->exit_signal);
 	struct waiting *w = arg;
 
-	if (type != GPUSCHED__MSG_TYPE__MSG_JOB_CHUNK)
-		return error_set(err, ERR_PROTOCOL, "not a list of jobs");
-	for (size_t i = 0; i < chunk->n_jobs; i++) {
-		const Gpusched__Job *job = chunk->jobs[i];
-		int status = cmd_job_status(job->state, job->exit_code, job->exit_signal);
-
-		for (size_t k = w->n; k-- > 0;)
-			if (has_ended(&w->v[k], job))
-				w->v[k] = w->v[--w->n];
-		if (strcmp(job->state, "COMPLETED") != 0)
-			fprintf(stderr, "gctl: job %" PRIu64 "%s%s: %s%s%s\n", job->id,
-			        *job->tasks ? "_" : "", job->tasks, job->state,
-			        *job->reason_text ? ": " : "", job->reason_text);
-		w->status = status > w->status ? status : w->status;
-	}
+	(void)err;
+	for (size_t k = w->n; k-- > 0;)
+		if (has_ended(&w->v[k], job))
+			w->v[k] = w->v[--w->n];
+	if (strcmp(job->state, "COMPLETED") != 0)
+		fprintf(stderr, "gctl: job %" PRIu64 "%s%s: %s%s%s\n", job->id,
+		        *job->tasks ? "_" : "", job->tasks, job->state,
+		        *job->reason_text ? ": " : "", job->reason_text);
+	w->status = status > w->status ? status : w->status;
 	return 0;
 }
 
@@ -110,10 +106,11 @@ static void fill(const struct waiting *w, Gpusched__WaitJobs *m, Gpusched__JobTa
 static int wait_for(struct run *r, struct waiting *w, struct error *err)
 {
 	Gpusched__WaitJobs m = GPUSCHED__WAIT_JOBS__INIT;
+	struct whole ended = { GPUSCHED__MSG_TYPE__MSG_JOB_CHUNK, take_ended, w, NULL };
 	struct client_call call = { .type = GPUSCHED__MSG_TYPE__MSG_WAIT_JOBS,
 		.request = &m.base,
-		.on_chunk = on_chunk,
-		.arg = w,
+		.on_chunk = whole_chunk,
+		.arg = &ended,
 		.timeout_ms = -1 };
 	Gpusched__JobTasks *tasks = xcalloc(w->n, sizeof(*tasks));
 	char(*texts)[12] = xcalloc(w->n, sizeof(*texts));
@@ -125,6 +122,7 @@ static int wait_for(struct run *r, struct waiting *w, struct error *err)
 	do {
 		fill(w, &m, tasks, texts);
 		rc = client_call(r->client, &call, &why);
+		whole_clear(&ended);
 	} while (rc < 0 && client_pause(r->client, &why));
 	free(m.ids);
 	free(m.tasks);

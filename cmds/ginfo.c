@@ -5,6 +5,7 @@
 #include "cmds/cmd.h"
 #include "cmds/listing.h"
 #include "cmds/views.h"
+#include "cmds/whole.h"
 #include "common/text.h"
 
 struct ginfo {
@@ -22,6 +23,7 @@ static const struct argp_option options[] = {
 	{ "partition", 'p', "LIST", 0, "These partitions (with -N: their nodes)", 1 },
 	{ "nodelist", 'n', "NODES", 0, "These nodes: n[01-04],m1; implies -N", 1 },
 	LISTING_OPTIONS(2),
+	LISTING_WHOLE(2),
 	{ 0 },
 };
 
@@ -97,34 +99,26 @@ static const struct cmd cmd = {
 /* --- partitions ---------------------------------------------------------------------------------
  */
 
-static int on_partitions(unsigned type, const ProtobufCMessage *m, void *arg, struct error *err)
+static int show_partition(const ProtobufCMessage *m, void *arg, struct error *err)
 {
-	const Gpusched__PartitionChunk *chunk = (const Gpusched__PartitionChunk *)m;
+	struct partition_line line = { (const Gpusched__Partition *)m, 0 };
 	struct ginfo *g = arg;
 
-	if (type != GPUSCHED__MSG_TYPE__MSG_PARTITION_CHUNK)
-		return error_set(err, ERR_PROTOCOL, "not a list of partitions");
-	for (size_t i = 0; i < chunk->n_partitions; i++) {
-		struct partition_line line = { chunk->partitions[i], 0 };
-
-		for (; line.line < partition_lines(line.partition); line.line++)
-			listing_add(&g->listing, &line, line.line ? NULL : &line.partition->base);
-	}
+	(void)err;
+	for (; line.line < partition_lines(line.partition); line.line++)
+		listing_add(&g->listing, &line, line.line ? NULL : m);
 	return 0;
 }
 
 static int list_partitions(struct ginfo *g, struct client *c, struct error *err)
 {
 	Gpusched__ListPartitions request = GPUSCHED__LIST_PARTITIONS__INIT;
-	struct client_call call = { .type = GPUSCHED__MSG_TYPE__MSG_LIST_PARTITIONS,
-		.request = &request.base,
-		.on_chunk = on_partitions,
-		.arg = g,
-		.repeatable = true };
+	struct whole parts = { GPUSCHED__MSG_TYPE__MSG_PARTITION_CHUNK, show_partition, g, NULL };
 
 	request.names = g->partitions.v;
 	request.n_names = g->partitions.n;
-	return client_call(c, &call, err);
+	request.whole = g->listing.whole;
+	return whole_ask(c, GPUSCHED__MSG_TYPE__MSG_LIST_PARTITIONS, &request.base, &parts, err);
 }
 
 /* --- nodes --------------------------------------------------------------------------------------
@@ -152,21 +146,18 @@ static void add_gpus(struct ginfo *g, const Gpusched__Node *node)
 	}
 }
 
-static int on_nodes(unsigned type, const ProtobufCMessage *m, void *arg, struct error *err)
+static int show_node(const ProtobufCMessage *m, void *arg, struct error *err)
 {
-	const Gpusched__NodeChunk *chunk = (const Gpusched__NodeChunk *)m;
+	const Gpusched__Node *node = (const Gpusched__Node *)m;
 	struct ginfo *g = arg;
 
-	if (type != GPUSCHED__MSG_TYPE__MSG_NODE_CHUNK)
-		return error_set(err, ERR_PROTOCOL, "not a list of nodes");
-	for (size_t i = 0; i < chunk->n_nodes; i++) {
-		if (!wanted(g, chunk->nodes[i]))
-			continue;
-		if (g->by_gpu)
-			add_gpus(g, chunk->nodes[i]);
-		else
-			listing_add(&g->listing, chunk->nodes[i], &chunk->nodes[i]->base);
-	}
+	(void)err;
+	if (!wanted(g, node))
+		return 0;
+	if (g->by_gpu)
+		add_gpus(g, node);
+	else
+		listing_add(&g->listing, node, m);
 	return 0;
 }
 
@@ -193,16 +184,15 @@ static int check_partitions(struct ginfo *g, struct client *c, struct error *err
 static int list_nodes(struct ginfo *g, struct client *c, struct error *err)
 {
 	Gpusched__ListNodes request = GPUSCHED__LIST_NODES__INIT;
-	struct client_call call = { .type = GPUSCHED__MSG_TYPE__MSG_LIST_NODES,
-		.request = &request.base,
-		.on_chunk = on_nodes,
-		.arg = g,
-		.repeatable = true };
+	struct whole nodes = { GPUSCHED__MSG_TYPE__MSG_NODE_CHUNK, show_node, g, NULL };
 
 	request.names = g->nodes.v;
 	request.n_names = g->nodes.n;
 	request.devices = g->by_gpu;
-	return check_partitions(g, c, err) < 0 ? -1 : client_call(c, &call, err);
+	request.whole = g->listing.whole;
+	if (check_partitions(g, c, err) < 0)
+		return -1;
+	return whole_ask(c, GPUSCHED__MSG_TYPE__MSG_LIST_NODES, &request.base, &nodes, err);
 }
 
 static int run(void *input, struct error *err)

@@ -15,6 +15,7 @@
 
 #include "cmds/cmd.h"
 #include "cmds/stream.h"
+#include "cmds/whole.h"
 #include "common/arena.h"
 #include "common/gpusched.pb-c.h"
 #include "common/taskset.h"
@@ -207,23 +208,17 @@ static void note_run(struct glog *g, const Gpusched__Job *job, const Gpusched__J
 	g->run = id;
 }
 
-static int on_jobs(unsigned type, const ProtobufCMessage *m, void *arg, struct error *err)
+static int take_listed(const ProtobufCMessage *m, void *arg, struct error *err)
 {
-	const Gpusched__JobChunk *chunk = (const Gpusched__JobChunk *)m;
+	const Gpusched__Job *job = (const Gpusched__Job *)m;
 	struct glog *g = arg;
 
-	if (type != GPUSCHED__MSG_TYPE__MSG_JOB_CHUNK)
-		return error_set(err, ERR_PROTOCOL, "not a list of jobs");
-	for (size_t i = 0; i < chunk->n_jobs; i++) {
-		const Gpusched__Job *job = chunk->jobs[i];
-
-		if (note_job(g, job, err) < 0)
-			return -1;
-		for (size_t k = 0; k < job->n_runs; k++) {
-			if (is_meant(g, job->runs[k])) {
-				note_run(g, job, job->runs[k]);
-				break;
-			}
+	if (note_job(g, job, err) < 0)
+		return -1;
+	for (size_t k = 0; k < job->n_runs; k++) {
+		if (is_meant(g, job->runs[k])) {
+			note_run(g, job, job->runs[k]);
+			break;
 		}
 	}
 	return 0;
@@ -233,20 +228,15 @@ static int find_run(struct glog *g, struct error *err)
 {
 	Gpusched__ListJobs list = GPUSCHED__LIST_JOBS__INIT;
 	Gpusched__JobFilter filter;
-	struct client_call call = {
-		.type = GPUSCHED__MSG_TYPE__MSG_LIST_JOBS,
-		.request = &list.base,
-		.on_chunk = on_jobs,
-		.arg = g,
-		.repeatable = true,
-	};
+	struct whole jobs = { GPUSCHED__MSG_TYPE__MSG_JOB_CHUNK, take_listed, g, NULL };
 	char name[64];
 
 	fill_filter(g, &filter);
 	list.filter = &filter;
 	list.with_runs = true;
+	list.whole = true;
 	g->known = false;
-	if (client_call(g->client, &call, err) < 0)
+	if (whole_ask(g->client, GPUSCHED__MSG_TYPE__MSG_LIST_JOBS, &list.base, &jobs, err) < 0)
 		return -1;
 	label(g, name);
 	if (!g->known)
@@ -276,6 +266,7 @@ static uint64_t ask_to_watch(const struct glog *g, struct dial *d, struct error 
 /* A frame that is not the stream's. */
 static int take_watch(struct glog *g, const struct frame *f, uint64_t watch, struct error *err)
 {
+	struct whole jobs = { GPUSCHED__MSG_TYPE__MSG_JOB_CHUNK, take_listed, g, NULL };
 	ProtobufCMessage *m;
 
 	if (!watch || f->id != watch)
@@ -284,7 +275,7 @@ static int take_watch(struct glog *g, const struct frame *f, uint64_t watch, str
 	if (!m)
 		return -1;
 	if (f->type != GPUSCHED__MSG_TYPE__MSG_REPLY)
-		return on_jobs(f->type, m, g, err);
+		return whole_chunk(f->type, m, &jobs, err);
 	if (dial_reply_error((const Gpusched__Reply *)m, err) < 0)
 		return -1;
 	return error_set(err, ERR_PROTOCOL, "the controller has ended a watch");

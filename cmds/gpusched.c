@@ -9,6 +9,7 @@
 #include "cmds/gpus.h"
 #include "cmds/spec.h"
 #include "cmds/submit.h"
+#include "cmds/whole.h"
 #include "common/gpusched.pb-c.h"
 #include "common/xalloc.h"
 
@@ -391,6 +392,21 @@ static int ask_for(struct gpusched *g, const struct client_call *call, struct ca
 	return cb->result ? cb->result : rc;
 }
 
+/* The same of a listing, whose items are whole. */
+static int list_for(struct gpusched *g, unsigned type, const ProtobufCMessage *request,
+        struct whole *w, struct callback *cb, struct gpusched_error *err)
+{
+	const struct client_call call = { .type = type,
+		.request = request,
+		.on_chunk = whole_chunk,
+		.arg = w,
+		.repeatable = true };
+	int rc = ask_for(g, &call, cb, err);
+
+	whole_clear(w);
+	return rc;
+}
+
 static int give_job(const Gpusched__Job *j, struct callback *cb)
 {
 	char gpus[1024];
@@ -440,15 +456,11 @@ static int give_job(const Gpusched__Job *j, struct callback *cb)
 	return cb->on.job ? cb->on.job(&job, cb->arg) : 0;
 }
 
-static int on_jobs(unsigned type, const ProtobufCMessage *m, void *arg, struct error *err)
+static int on_job_item(const ProtobufCMessage *m, void *arg, struct error *err)
 {
-	const Gpusched__JobChunk *chunk = (const Gpusched__JobChunk *)m;
 	struct callback *cb = arg;
 
-	if (type != GPUSCHED__MSG_TYPE__MSG_JOB_CHUNK)
-		return error_set(err, ERR_PROTOCOL, "not a list of jobs");
-	for (size_t i = 0; i < chunk->n_jobs && !cb->result; i++)
-		cb->result = give_job(chunk->jobs[i], cb);
+	cb->result = give_job((const Gpusched__Job *)m, cb);
 	return cb->result ? ended(err) : 0;
 }
 
@@ -462,13 +474,10 @@ int gpusched_list_jobs(struct gpusched *g, const struct gpusched_filter *filter,
 	if (filter_message(filter, &f, err) < 0)
 		return -1;
 	list.filter = &f;
-	return ask_for(g,
-	        &(struct client_call){ .type = GPUSCHED__MSG_TYPE__MSG_LIST_JOBS,
-	                .request = &list.base,
-	                .on_chunk = on_jobs,
-	                .arg = &cb,
-	                .repeatable = true },
-	        &cb, err);
+	list.whole = true;
+	return list_for(g, GPUSCHED__MSG_TYPE__MSG_LIST_JOBS, &list.base,
+	        &(struct whole){ GPUSCHED__MSG_TYPE__MSG_JOB_CHUNK, on_job_item, &cb, NULL }, &cb,
+	        err);
 }
 
 /* Jobs that are waited for: those that have ended are taken out, so that a repeat after a break
@@ -600,22 +609,16 @@ static struct gpusched_gpu_use *gpu_uses(Gpusched__GpuUse *const *v, size_t n)
 	return uses;
 }
 
-static int on_nodes(unsigned type, const ProtobufCMessage *m, void *arg, struct error *err)
+static int on_node_item(const ProtobufCMessage *m, void *arg, struct error *err)
 {
-	const Gpusched__NodeChunk *chunk = (const Gpusched__NodeChunk *)m;
+	const Gpusched__Node *n = (const Gpusched__Node *)m;
+	struct gpusched_gpu_use *gpus = gpu_uses(n->gpus, n->n_gpus);
+	struct gpusched_node node = { sizeof(node), n->name, n->state, n->reason, n->cpus,
+		n->cpus_free, n->mem_mb, n->mem_free_mb, gpus, n->n_gpus, n->last_heard };
 	struct callback *cb = arg;
 
-	if (type != GPUSCHED__MSG_TYPE__MSG_NODE_CHUNK)
-		return error_set(err, ERR_PROTOCOL, "not a list of nodes");
-	for (size_t i = 0; i < chunk->n_nodes && !cb->result; i++) {
-		const Gpusched__Node *n = chunk->nodes[i];
-		struct gpusched_gpu_use *gpus = gpu_uses(n->gpus, n->n_gpus);
-		struct gpusched_node node = { sizeof(node), n->name, n->state, n->reason, n->cpus, n->cpus_free,
-			n->mem_mb, n->mem_free_mb, gpus, n->n_gpus, n->last_heard };
-
-		cb->result = cb->on.node(&node, cb->arg);
-		free(gpus);
-	}
+	cb->result = cb->on.node(&node, cb->arg);
+	free(gpus);
 	return cb->result ? ended(err) : 0;
 }
 
@@ -627,33 +630,23 @@ int gpusched_list_nodes(struct gpusched *g, const char *const *names, gpusched_o
 
 	list.names = (char **)names;
 	list.n_names = list_length(names);
-	return ask_for(g,
-	        &(struct client_call){ .type = GPUSCHED__MSG_TYPE__MSG_LIST_NODES,
-	                .request = &list.base,
-	                .on_chunk = on_nodes,
-	                .arg = &cb,
-	                .repeatable = true },
-	        &cb, err);
+	list.whole = true;
+	return list_for(g, GPUSCHED__MSG_TYPE__MSG_LIST_NODES, &list.base,
+	        &(struct whole){ GPUSCHED__MSG_TYPE__MSG_NODE_CHUNK, on_node_item, &cb, NULL }, &cb,
+	        err);
 }
 
-static int on_partitions(unsigned type, const ProtobufCMessage *m, void *arg, struct error *err)
+static int on_partition_item(const ProtobufCMessage *m, void *arg, struct error *err)
 {
-	const Gpusched__PartitionChunk *chunk = (const Gpusched__PartitionChunk *)m;
+	const Gpusched__Partition *p = (const Gpusched__Partition *)m;
+	struct gpusched_gpu_use *gpus = gpu_uses(p->gpus, p->n_gpus);
+	struct gpusched_partition partition = { sizeof(partition), p->name, p->state, p->nodes,
+		p->is_default, p->tier, p->default_time_s, p->max_time_s, p->nodes_total, p->nodes_ok, p->nodes_drain,
+		p->nodes_down, p->jobs_pending, p->jobs_running, gpus, p->n_gpus };
 	struct callback *cb = arg;
 
-	if (type != GPUSCHED__MSG_TYPE__MSG_PARTITION_CHUNK)
-		return error_set(err, ERR_PROTOCOL, "not a list of partitions");
-	for (size_t i = 0; i < chunk->n_partitions && !cb->result; i++) {
-		const Gpusched__Partition *p = chunk->partitions[i];
-		struct gpusched_gpu_use *gpus = gpu_uses(p->gpus, p->n_gpus);
-		struct gpusched_partition partition = { sizeof(partition), p->name, p->state, p->nodes, p->is_default,
-			p->tier, p->default_time_s, p->max_time_s, p->nodes_total, p->nodes_ok,
-			p->nodes_drain, p->nodes_down, p->jobs_pending, p->jobs_running, gpus,
-			p->n_gpus };
-
-		cb->result = cb->on.partition(&partition, cb->arg);
-		free(gpus);
-	}
+	cb->result = cb->on.partition(&partition, cb->arg);
+	free(gpus);
 	return cb->result ? ended(err) : 0;
 }
 
@@ -665,12 +658,10 @@ int gpusched_list_partitions(struct gpusched *g, const char *const *names,
 
 	list.names = (char **)names;
 	list.n_names = list_length(names);
-	return ask_for(g,
-	        &(struct client_call){ .type = GPUSCHED__MSG_TYPE__MSG_LIST_PARTITIONS,
-	                .request = &list.base,
-	                .on_chunk = on_partitions,
-	                .arg = &cb,
-	                .repeatable = true },
+	list.whole = true;
+	return list_for(g, GPUSCHED__MSG_TYPE__MSG_LIST_PARTITIONS, &list.base,
+	        &(struct whole){ GPUSCHED__MSG_TYPE__MSG_PARTITION_CHUNK, on_partition_item, &cb,
+	                NULL },
 	        &cb, err);
 }
 

@@ -8,6 +8,7 @@
 #include "cmds/listing.h"
 #include "cmds/views.h"
 #include "cmds/watch.h"
+#include "cmds/whole.h"
 #include "cmds/whyview.h"
 #include "common/text.h"
 #include "common/units.h"
@@ -50,6 +51,7 @@ static const struct argp_option options[] = {
 	        "With --watch: what has changed since then; now: only what changes from now on",
 	        2 },
 	LISTING_OPTIONS(3),
+	LISTING_WHOLE(3),
 	{ 0 },
 };
 
@@ -133,21 +135,15 @@ static const struct cmd cmd = {
 	.more_help = more_help,
 };
 
-static void show(struct gqueue *q, const Gpusched__Job *job)
+static int show(const ProtobufCMessage *m, void *arg, struct error *err)
 {
+	const Gpusched__Job *job = (const Gpusched__Job *)m;
+	struct gqueue *q = arg;
+
+	(void)err;
 	q->n_shown++;
 	cmd_ids_saw(&q->filter.ids, job->id, job->tasks);
-	listing_add(&q->listing, job, &job->base);
-}
-
-static int on_chunk(unsigned type, const ProtobufCMessage *m, void *arg, struct error *err)
-{
-	const Gpusched__JobChunk *chunk = (const Gpusched__JobChunk *)m;
-
-	if (type != GPUSCHED__MSG_TYPE__MSG_JOB_CHUNK)
-		return error_set(err, ERR_PROTOCOL, "not a list of jobs");
-	for (size_t i = 0; i < chunk->n_jobs; i++)
-		show(arg, chunk->jobs[i]);
+	listing_add(&q->listing, job, m);
 	return 0;
 }
 
@@ -155,15 +151,12 @@ static int list(struct gqueue *q, struct client *c, struct error *err)
 {
 	Gpusched__JobFilter filter;
 	Gpusched__ListJobs request = GPUSCHED__LIST_JOBS__INIT;
-	struct client_call call = { .type = GPUSCHED__MSG_TYPE__MSG_LIST_JOBS,
-		.request = &request.base,
-		.on_chunk = on_chunk,
-		.arg = q,
-		.repeatable = true };
+	struct whole jobs = { GPUSCHED__MSG_TYPE__MSG_JOB_CHUNK, show, q, NULL };
 
 	filter_message(&q->filter, &filter);
 	request.filter = &filter;
-	return client_call(c, &call, err);
+	request.whole = q->listing.whole || q->filter.ids.n;
+	return whole_ask(c, GPUSCHED__MSG_TYPE__MSG_LIST_JOBS, &request.base, &jobs, err);
 }
 
 /* --- --why -----------------------------------------------------------------------------------
@@ -313,6 +306,7 @@ static int check_pairs(const struct gqueue *q, struct error *err)
 		{ q->watch, q->start, "--watch", "--start", NULL },
 		{ q->watch, q->why, "--watch", "--why", NULL },
 		{ q->watch, q->listing.sort, "--watch", "--sort", changes },
+		{ q->watch, q->listing.whole, "--watch", "--whole", "changes are told with long texts cut" },
 		{ q->start, asks_for_others(&lists[FILTER_STATES]), "--start", "--states",
 		        "it is of jobs that are PENDING" },
 		{ q->why, q->start, "--why", "--start", named },
@@ -320,6 +314,7 @@ static int check_pairs(const struct gqueue *q, struct error *err)
 		{ q->why, q->listing.sort, "--why", "--sort", named },
 		{ q->why, q->listing.longer, "--why", "--long", named },
 		{ q->why, q->listing.csv, "--why", "--csv", named },
+		{ q->why, q->listing.whole, "--why", "--whole", named },
 		{ q->why, q->filter.me, "--why", "--me", named },
 		{ q->why, lists[FILTER_USERS].n, "--why", "--user", named },
 		{ q->why, lists[FILTER_ACCOUNTS].n, "--why", "--account", named },

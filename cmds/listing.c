@@ -23,6 +23,9 @@ bool listing_take(struct listing *l, int key, const char *value)
 	case LISTING_KEY_CSV:
 		l->csv = true;
 		return true;
+	case LISTING_KEY_WHOLE:
+		l->whole = true;
+		return true;
 	case LISTING_KEY_JSON:
 		l->json = true;
 		return true;
@@ -54,6 +57,7 @@ int listing_check(struct listing *l, const struct view_kind *kind, struct error 
 		return -1;
 	if (l->columns && !l->fitted && !isatty(STDOUT_FILENO))
 		style.width = 0;
+	l->whole |= l->csv || style.width == 0;
 	style.heading = !l->no_heading;
 	style.csv = l->csv;
 	l->view = view_new(kind, columns, l->sort, &style, err);

@@ -13,7 +13,7 @@
 #include "cmds/jsonout.h"
 #include "cmds/view.h"
 
-enum { LISTING_KEY_SORT = 0x6000, LISTING_KEY_JSON, LISTING_KEY_CSV };
+enum { LISTING_KEY_SORT = 0x6000, LISTING_KEY_JSON, LISTING_KEY_CSV, LISTING_KEY_WHOLE };
 
 #define LISTING_ROW(name, key, value, help, group) \
 	{                                          \
@@ -33,11 +33,16 @@ enum { LISTING_KEY_SORT = 0x6000, LISTING_KEY_JSON, LISTING_KEY_CSV };
 	                "Values with commas between, nothing cut", g),                    \
 	        LISTING_ROW("json", LISTING_KEY_JSON, NULL, "All there is to know, as JSON", g)
 
+/* Besides, where what is listed has texts of any length. */
+#define LISTING_WHOLE(g)                          \
+	LISTING_ROW("whole", LISTING_KEY_WHOLE, NULL, \
+	        "Also texts of more than 4 KiB, which end in ... else", g)
+
 /* Begins as { 0 }. */
 struct listing {
 	const char *columns, *sort; /* borrowed of the command line */
 	bool chosen, sorted;        /* they are the user's; else the command's own */
-	bool longer, no_heading, json, csv;
+	bool longer, no_heading, json, csv, whole;
 	bool fitted; /* `columns` are the command's own: into a pipe the table is cut as usual */
 	bool stream; /* listing_part() will be called */
 	struct view *view;

@@ -96,7 +96,8 @@ enum exit_status {
 	X(ERR_QOS_ACCOUNT, "qos.account", EXIT_NOT_PERMITTED, "the account may not use the QOS")   \
 	X(ERR_PARTITION_ACCOUNT, "partition.account", EXIT_NOT_PERMITTED, "the account may not use the partition") \
 	X(ERR_REQUIRE_GPU, "partition.require_gpu", EXIT_REFUSED, "the partition is for jobs with GPUs") \
-	X(ERR_BULK, "bulk.parts", EXIT_NO_CONTROLLER, "not all parts of a bulk submit have arrived")
+	X(ERR_BULK, "bulk.parts", EXIT_NO_CONTROLLER, "not all parts of a bulk submit have arrived") \
+	X(ERR_ANSWER_SIZE, "answer.size", EXIT_REFUSED, "an answer that is larger than a message may be")
 
 #define X(sym, name, exit, help) sym,
 enum error_code { ERROR_CODES(X) ERR_COUNT };

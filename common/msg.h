@@ -30,6 +30,7 @@
 #define MSG_BODY_MAX_JOB  (4608 * 1024) /* scripts of up to MSG_SCRIPT_MAX; all runs of a node */
 #define MSG_SCRIPT_MAX    (4096 * 1024)
 #define MSG_SUBMIT_JOBS   64 /* jobs of one Submit */
+#define MSG_ELEMENTS_MAX  65536 /* of a list, unless msgscan.c says less */
 
 /* Who sends: bits, for the rows and for frame_reader_new(). */
 enum msg_sender {

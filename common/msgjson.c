@@ -11,6 +11,7 @@
 
 #include <sodium.h>
 
+#include "common/msgfield.h"
 #include "common/text.h"
 
 #define USEC_PER_S 1000000
@@ -149,37 +150,14 @@ static json_t *value(const ProtobufCFieldDescriptor *f, const void *p, unsigned 
 	return json_null();
 }
 
-static size_t element_size(ProtobufCType type)
-{
-	switch (type) {
-	case PROTOBUF_C_TYPE_INT32:
-	case PROTOBUF_C_TYPE_SINT32:
-	case PROTOBUF_C_TYPE_SFIXED32:
-	case PROTOBUF_C_TYPE_UINT32:
-	case PROTOBUF_C_TYPE_FIXED32:
-	case PROTOBUF_C_TYPE_FLOAT:
-	case PROTOBUF_C_TYPE_ENUM:
-		return 4;
-	case PROTOBUF_C_TYPE_BOOL:
-		return sizeof(protobuf_c_boolean);
-	case PROTOBUF_C_TYPE_STRING:
-	case PROTOBUF_C_TYPE_MESSAGE:
-		return sizeof(void *);
-	case PROTOBUF_C_TYPE_BYTES:
-		return sizeof(ProtobufCBinaryData);
-	default:
-		return 8;
-	}
-}
-
 static json_t *list(const ProtobufCFieldDescriptor *f, const ProtobufCMessage *m, unsigned flags)
 {
-	size_t n = *(const size_t *)((const char *)m + f->quantifier_offset);
-	const char *p = *(char *const *)((const char *)m + f->offset);
+	size_t n = *msgfield_count(m, f);
+	const char *p = msgfield_elements(m, f);
 	json_t *array = json_array();
 
 	for (size_t i = 0; array && i < n; i++) {
-		if (json_array_append_new(array, value(f, p + i * element_size(f->type), flags)) <
+		if (json_array_append_new(array, value(f, p + i * msgfield_size(f->type), flags)) <
 		        0) {
 			json_decref(array);
 			return NULL;
@@ -192,15 +170,15 @@ static json_t *list(const ProtobufCFieldDescriptor *f, const ProtobufCMessage *m
 static bool is_empty(const ProtobufCFieldDescriptor *f, const ProtobufCMessage *m)
 {
 	static const char zero[8];
-	const char *p = (const char *)m + f->offset;
+	const char *p = msgfield_at(m, f);
 
-	if (f->label == PROTOBUF_C_LABEL_REPEATED)
-		return *(const size_t *)((const char *)m + f->quantifier_offset) == 0;
+	if (msgfield_is_list(f))
+		return *msgfield_count(m, f) == 0;
 	if (f->type == PROTOBUF_C_TYPE_STRING)
 		return !*(char *const *)p || !**(char *const *)p;
 	if (f->type == PROTOBUF_C_TYPE_BYTES)
 		return ((const ProtobufCBinaryData *)p)->len == 0;
-	return memcmp(p, zero, element_size(f->type)) == 0;
+	return memcmp(p, zero, msgfield_size(f->type)) == 0;
 }
 
 static json_t *object(const ProtobufCMessage *m, unsigned flags)
@@ -213,9 +191,7 @@ static json_t *object(const ProtobufCMessage *m, unsigned flags)
 
 		if ((flags & MSGJSON_SKIP_EMPTY) && is_empty(f, m))
 			continue;
-		j = f->label == PROTOBUF_C_LABEL_REPEATED
-		            ? list(f, m, flags)
-		            : value(f, (const char *)m + f->offset, flags);
+		j = msgfield_is_list(f) ? list(f, m, flags) : value(f, msgfield_at(m, f), flags);
 		if (json_object_set_new(o, f->name, j) < 0) {
 			json_decref(o);
 			return NULL;

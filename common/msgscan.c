@@ -12,7 +12,6 @@
 
 /* How many elements a repeated field may have. The arena limits what they may cost; these limits
  * are what handlers may rely on. To add one: a row. */
-#define ELEMENTS_DEFAULT 65536
 static const struct limit {
 	const ProtobufCMessageDescriptor *desc;
 	unsigned field;
@@ -46,7 +45,7 @@ static unsigned limit_of(const ProtobufCMessageDescriptor *desc, unsigned field)
 	for (size_t i = 0; i < sizeof(limits) / sizeof(limits[0]); i++)
 		if (limits[i].desc == desc && limits[i].field == field)
 			return limits[i].max;
-	return ELEMENTS_DEFAULT;
+	return MSG_ELEMENTS_MAX;
 }
 
 struct cursor {

@@ -21,9 +21,12 @@
 #include "common/xalloc.h"
 #include "ctld/rpc/acct_record.h"
 #include "ctld/rpc/acct_take.h"
+#include "ctld/rpc/answer.h"
 #include "ctld/rpc/convert.h"
 
 /* --- frames --------------------------------------------------------------------------------- */
+
+static struct error unsent; /* why something of the answer could not be sent; code ERR_NONE: all was */
 
 /* Who asks reads with the table of messages, as from a controller. */
 static void send_frame(void *to, unsigned type, const ProtobufCMessage *m)
@@ -33,9 +36,10 @@ static void send_frame(void *to, unsigned type, const ProtobufCMessage *m)
 	size_t len;
 	(void)to;
 
-	if (msg_pack_frame(type, 1, m, &bytes, &len, &err) < 0) {
-		fprintf(stderr, "gpast: %s\n", err.text);
-		exit(EXIT_OWN_FAILURE);
+	if (answer_pack(type, 1, m, &bytes, &len, &err) < 0) {
+		if (!unsent.code)
+			unsent = err;
+		return;
 	}
 	if (fwrite(bytes, 1, len, stdout) != len)
 		exit(EXIT_OWN_FAILURE); /* nobody listens any more */
@@ -238,7 +242,12 @@ int main(int argc, char **argv)
 	w.out.currency = w.conf->prices.currency;
 	w.batch = batch_new();
 	w.arena = arena_new(WIRE_ARENA_CAP);
+	w.out.arena = w.arena;
 	rc = serve(&w, argv[1], &err);
+	if (rc == 0 && unsent.code) {
+		err = unsent;
+		rc = -1;
+	}
 	reply(rc < 0 ? &err : NULL);
 	batch_free(w.batch);
 	arena_free(w.arena);

@@ -16,6 +16,7 @@
 #include "ctld/gate.h"
 #include "ctld/byid.h"
 #include "ctld/calls.h"
+#include "ctld/rpc/answer.h"
 #include "ctld/rpc/convert.h"
 #include "ctld/rpc/bulk.h"
 #include "ctld/rpc/rpc.h"
@@ -42,12 +43,37 @@ struct peers *peers_new(struct ctld *c)
 	return p;
 }
 
+/* An answer of which something could not be sent. */
+struct unsent {
+	SLIST_ENTRY(unsent) next;
+	uint64_t id;
+	struct error why;
+};
+
+static struct unsent *find_unsent(const struct peer *peer, uint64_t id)
+{
+	struct unsent *u;
+
+	SLIST_FOREACH (u, &peer->unsent, next)
+		if (u->id == id)
+			break;
+	return u;
+}
+
+static void forget_unsent(struct peer *peer, struct unsent *u)
+{
+	SLIST_REMOVE(&peer->unsent, u, unsent, next);
+	free(u);
+}
+
 static void peer_free(struct ctld *c, struct peer *peer, struct clocks now)
 {
 	calls_drop(c, peer, now);
 	streams_drop(c, peer);
 	rpc_submits_orphan(peer);
 	bulk_drop(c, peer);
+	while (!SLIST_EMPTY(&peer->unsent))
+		forget_unsent(peer, SLIST_FIRST(&peer->unsent));
 	free(peer->node_name);
 	free(peer);
 }
@@ -154,6 +180,7 @@ static void on_opened(struct session *s, void *arg)
 	LIST_INIT(&peer->calls);
 	LIST_INIT(&peer->streams);
 	STAILQ_INIT(&peer->submits);
+	SLIST_INIT(&peer->unsent);
 	session_set_data(s, peer);
 	byid_put(c->peers->map, peer->session, peer);
 	if (peer->agent) {
@@ -306,7 +333,31 @@ static void on_refused(struct sessions *ss, const char *address, const struct er
 
 /* --- going out ----------------------------------------------------------------------------- */
 
-void peers_send(
+/* Our own fault: the log has it, and who asked is told at the end of the answer. An order is lost,
+ * which its agent is not to blame for either. */
+static int note_unsent(struct peer *peer, unsigned type, uint64_t id, const struct error *why)
+{
+	struct unsent *u;
+
+	log_error("%s%s (uid %u): a %s was not sent: %s", peer->agent ? "node " : "",
+	        peer->agent ? peer->node_name : peer->address, (unsigned)peer->uid, msg_name(type),
+	        why->text);
+	if (peer->agent || !id || find_unsent(peer, id))
+		return -1;
+	u = xcalloc(1, sizeof(*u));
+	u->id = id;
+	u->why = *why;
+	SLIST_INSERT_HEAD(&peer->unsent, u, next);
+	return -1;
+}
+
+static void put(struct ctld *c, struct peer *peer, uint8_t *bytes, size_t len)
+{
+	peer->held += len;
+	gate_put(c->gate, peer->session, core_change(c->core), bytes, len);
+}
+
+int peers_send(
         struct ctld *c, uint64_t session, unsigned type, uint64_t id, const ProtobufCMessage *m)
 {
 	struct peer *peer = peers_find(c->peers, session);
@@ -315,33 +366,49 @@ void peers_send(
 	size_t len;
 
 	if (!peer || peer->closed)
-		return;
-	if (msg_pack_frame(type, id, m, &bytes, &len, &err)) {
-		log_error("a %s cannot be sent: %s", msg_name(type), err.text);
-		peer_expel(c, peer, &err);
-		return;
-	}
-	peer->held += len;
-	gate_put(c->gate, session, core_change(c->core), bytes, len);
+		return 0;
+	if (answer_pack(type, id, m, &bytes, &len, &err) < 0)
+		return note_unsent(peer, type, id, &err);
+	put(c, peer, bytes, len);
+	return 0;
 }
 
-void peers_send_packed(struct ctld *c, uint64_t session, unsigned type, uint64_t id,
+int peers_send_packed(struct ctld *c, uint64_t session, unsigned type, uint64_t id,
         const uint8_t *body, size_t len)
 {
 	struct peer *peer = peers_find(c->peers, session);
+	struct error err;
 	uint8_t *bytes;
 
 	if (!peer || peer->closed)
-		return;
+		return 0;
+	if (answer_check(type, len, &err) < 0)
+		return note_unsent(peer, type, id, &err);
 	bytes = xcalloc(FRAME_HEADER_LEN + len, 1);
 	frame_put_header(bytes, type, id, (uint32_t)len);
 	memcpy(bytes + FRAME_HEADER_LEN, body, len);
-	peer->held += FRAME_HEADER_LEN + len;
-	gate_put(c->gate, session, core_change(c->core), bytes, FRAME_HEADER_LEN + len);
+	put(c, peer, bytes, FRAME_HEADER_LEN + len);
+	return 0;
+}
+
+/* Of an answer that could not be sent whole: instead of what its Reply would be. */
+static bool reply_unsent(struct ctld *c, uint64_t session, uint64_t id)
+{
+	struct peer *peer = peers_find(c->peers, session);
+	struct unsent *u = peer ? find_unsent(peer, id) : NULL;
+
+	if (!u)
+		return false;
+	arena_reset(c->out, WIRE_ARENA_CAP);
+	peers_send(c, session, GPUSCHED__MSG_TYPE__MSG_REPLY, id, &wire_reply(&u->why, c->out)->base);
+	forget_unsent(peer, u);
+	return true;
 }
 
 void peers_reply(struct ctld *c, uint64_t session, uint64_t id, const struct error *err)
 {
+	if (reply_unsent(c, session, id))
+		return;
 	arena_reset(c->out, WIRE_ARENA_CAP);
 	peers_send(c, session, GPUSCHED__MSG_TYPE__MSG_REPLY, id, &wire_reply(err, c->out)->base);
 }
@@ -350,6 +417,8 @@ void peers_reply_done(struct ctld *c, uint64_t session, uint64_t id, const char 
 {
 	Gpusched__Reply m = GPUSCHED__REPLY__INIT;
 
+	if (reply_unsent(c, session, id))
+		return;
 	if (warning)
 		m.warning = (char *)warning;
 	peers_send(c, session, GPUSCHED__MSG_TYPE__MSG_REPLY, id, &m.base);

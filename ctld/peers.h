@@ -5,7 +5,8 @@
  * (turns.h); one that has much waiting or in the works is not read from until that is done (back
  * pressure), so a client that sends request after request is slowed down, not refused.
  *
- * Everything that leaves goes through peers_send(): held by the gate until it is true on disk.
+ * Everything that leaves goes through peers_send(): held by the gate until it is true on disk. An
+ * answer that cannot be sent (rpc/answer.h) ends with an error in its Reply.
  */
 #ifndef CTLD_PEERS_H
 #define CTLD_PEERS_H
@@ -28,6 +29,7 @@ struct call;
 struct submit;
 struct bulk;
 struct stream;
+struct unsent;
 
 #define PEER_WORK_MAX       128         /* frames waiting and submits in the works */
 #define PEER_WORK_BYTES_MAX (8 << 20)   /* of them */
@@ -55,6 +57,7 @@ struct peer {
 	unsigned n_streams;
 	STAILQ_HEAD(, submit) submits; /* with the workers, in order of arrival (rpc/submit.c) */
 	struct bulk *bulk;             /* parts that wait for the rest (rpc/bulk.h); NULL: none */
+	SLIST_HEAD(, unsent) unsent;   /* answers that were not sent whole, until their Reply */
 	bool script_asked;             /* of the store (rpc/show_script.c, rpc/resign.c) */
 };
 
@@ -70,8 +73,9 @@ void peers_each_agent(struct peers *p, void (*fn)(struct ctld *c, struct peer *p
 /* Some more (or less) of it is being worked on. */
 void peer_add_work(struct ctld *c, struct peer *peer, ptrdiff_t frames, ptrdiff_t bytes);
 
-/* Queue a message; it leaves when the present state is on disk. */
-void peers_send(
+/* Queue a message; it leaves when the present state is on disk. -1: it is too large, and the Reply
+ * of that id will be ERR_ANSWER_SIZE whatever it would be: for who sends no Reply. */
+int peers_send(
         struct ctld *c, uint64_t session, unsigned type, uint64_t id, const ProtobufCMessage *m);
 
 /* The Reply that ends an answer; `err` NULL or ERR_NONE: done. */
@@ -81,7 +85,7 @@ void peers_reply(struct ctld *c, uint64_t session, uint64_t id, const struct err
 void peers_reply_done(struct ctld *c, uint64_t session, uint64_t id, const char *warning);
 
 /* The same of a message that is packed already; copied. */
-void peers_send_packed(struct ctld *c, uint64_t session, unsigned type, uint64_t id,
+int peers_send_packed(struct ctld *c, uint64_t session, unsigned type, uint64_t id,
         const uint8_t *body, size_t len);
 
 /* May more be produced for it now? */

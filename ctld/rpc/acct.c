@@ -214,10 +214,11 @@ static void send_to(void *to, unsigned type, const ProtobufCMessage *m)
 	peers_send(asker->c, asker->call->session, type, asker->call->id, m);
 }
 
-static struct acct_out out_of(struct asker *asker)
+static struct acct_out out_of(struct asker *asker, struct arena *arena)
 {
 	return (struct acct_out){
 		.currency = asker->c->conf->prices.currency,
+		.arena = arena,
 		.now = ctld_now().wall,
 		.send = send_to,
 		.to = asker,
@@ -227,7 +228,7 @@ static struct acct_out out_of(struct asker *asker)
 static void end_slice(struct ctld *c, struct call *call, struct walk *w)
 {
 	struct asker asker = { c, call };
-	struct acct_out out = out_of(&asker);
+	struct acct_out out = out_of(&asker, w->arena);
 
 	if (w->taker->slice)
 		w->taker->slice(&out, w->data);
@@ -238,7 +239,7 @@ static void finish(struct ctld *c, struct call *call, struct walk *w, const stru
 {
 	struct error last = w->missing;
 	struct asker asker = { c, call };
-	struct acct_out out = out_of(&asker);
+	struct acct_out out = out_of(&asker, w->arena);
 
 	w->acct->stats.jobs += w->n_jobs;
 	if (err)
@@ -459,7 +460,7 @@ static const struct worker_ops work_ops = { work_run, work_done, work_drop };
 static void wait_for_news(struct ctld *c, struct call *call, struct walk *w)
 {
 	struct asker asker = { c, call };
-	struct acct_out out = out_of(&asker);
+	struct acct_out out = out_of(&asker, w->arena);
 
 	w->taker->caught_up(&out, w->data, w->upto);
 	w->events.by_seq = true;

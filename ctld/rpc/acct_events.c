@@ -6,9 +6,9 @@
 #include "common/xalloc.h"
 #include "ctld/core/codec.h"
 #include "ctld/rpc/acct_take.h"
+#include "ctld/rpc/part.h"
 
-#define CHUNK_EVENTS 250
-#define UNTOLD_MAX   4096 /* events of others until who follows gets a new cursor */
+#define UNTOLD_MAX 4096 /* events of others until who follows gets a new cursor */
 
 struct listing {
 	char **kinds, **nodes; /* owned copies */
@@ -93,16 +93,26 @@ static void take_event(void *data, const struct row *row, struct arena *arena)
 	l->events[l->n++] = m;
 }
 
+static void send_chunk(void *to, const ProtobufCMessage *m)
+{
+	const struct acct_out *out = to;
+
+	out->send(out->to, GPUSCHED__MSG_TYPE__MSG_EVENT_CHUNK, m);
+}
+
 static void send_slice(const struct acct_out *out, void *data)
 {
 	Gpusched__EventChunk m = GPUSCHED__EVENT_CHUNK__INIT;
 	struct listing *l = data;
+	struct part part = { .chunk = &m.base,
+		.arena = out->arena,
+		.send = send_chunk,
+		.to = (void *)(uintptr_t)out };
 
-	for (size_t at = 0; at < l->n; at += m.n_events) {
-		m.events = l->events + at;
-		m.n_events = l->n - at < CHUNK_EVENTS ? l->n - at : CHUNK_EVENTS;
-		out->send(out->to, GPUSCHED__MSG_TYPE__MSG_EVENT_CHUNK, &m.base);
-	}
+	part_begin(&part);
+	for (size_t i = 0; i < l->n; i++)
+		part_add(&part, &l->events[i]->base);
+	part_end(&part);
 	l->told |= l->n > 0;
 	l->n = 0;
 }

@@ -3,13 +3,10 @@
 
 #include "common/xalloc.h"
 #include "ctld/rpc/acct_take.h"
-
-#define CHUNK_JOBS  200
-#define CHUNK_BYTES ((size_t)512 * 1024) /* packed: half of what a chunk may have */
-#define RUNS_MAX    2048                 /* of a job, so that it fits: the latest */
+#include "ctld/rpc/part.h"
 
 struct listing {
-	bool with_runs;
+	bool with_runs, whole;
 	Gpusched__Acct **jobs; /* of the present slice */
 	size_t n, room;
 };
@@ -22,38 +19,33 @@ static void take_job(void *data, Gpusched__Acct *job)
 		l->room = l->room ? 2 * l->room : 256;
 		l->jobs = xrealloc(l->jobs, l->room, sizeof(*l->jobs));
 	}
-	if (!l->with_runs) {
+	if (!l->with_runs)
 		job->n_runs = 0;
-	} else if (job->n_runs > RUNS_MAX) {
-		job->runs += job->n_runs - RUNS_MAX;
-		job->n_runs = RUNS_MAX;
-	}
 	l->jobs[l->n++] = job;
+}
+
+static void send_chunk(void *to, const ProtobufCMessage *m)
+{
+	const struct acct_out *out = to;
+
+	out->send(out->to, GPUSCHED__MSG_TYPE__MSG_ACCT_CHUNK, m);
 }
 
 static void send_slice(const struct acct_out *out, void *data)
 {
 	Gpusched__AcctChunk m = GPUSCHED__ACCT_CHUNK__INIT;
 	struct listing *l = data;
-	size_t at = 0, bytes = 0;
+	struct part part = { .chunk = &m.base,
+		.arena = out->arena,
+		.whole = l->whole,
+		.send = send_chunk,
+		.to = (void *)(uintptr_t)out };
 
 	m.currency = (char *)out->currency;
-	for (size_t i = 0; i < l->n; i++) {
-		size_t size = protobuf_c_message_get_packed_size(&l->jobs[i]->base);
-
-		if (i > at && (i - at == CHUNK_JOBS || bytes + size > CHUNK_BYTES)) {
-			m.jobs = l->jobs + at;
-			m.n_jobs = i - at;
-			out->send(out->to, GPUSCHED__MSG_TYPE__MSG_ACCT_CHUNK, &m.base);
-			at = i;
-			bytes = 0;
-		}
-		bytes += size;
-	}
-	m.jobs = l->jobs + at;
-	m.n_jobs = l->n - at;
-	if (m.n_jobs)
-		out->send(out->to, GPUSCHED__MSG_TYPE__MSG_ACCT_CHUNK, &m.base);
+	part_begin(&part);
+	for (size_t i = 0; i < l->n; i++)
+		part_add(&part, &l->jobs[i]->base);
+	part_end(&part);
 	l->n = 0;
 }
 
@@ -74,5 +66,6 @@ void *acct_listing_data(const Gpusched__ListAcct *m)
 	struct listing *l = xcalloc(1, sizeof(*l));
 
 	l->with_runs = m->with_runs;
+	l->whole = m->whole;
 	return l;
 }

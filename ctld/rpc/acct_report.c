@@ -6,8 +6,7 @@
 #include "ctld/rpc/acct_sums.h"
 #include "ctld/rpc/acct_take.h"
 #include "ctld/rpc/convert.h"
-
-#define CHUNK_LINES 500
+#include "ctld/rpc/part.h"
 
 static void add_job(void *data, Gpusched__Acct *job)
 {
@@ -40,23 +39,34 @@ static int read_capacity(void *data, struct past *past, struct error *err)
 	return rc;
 }
 
+static void send_chunk(void *to, const ProtobufCMessage *m)
+{
+	const struct acct_out *out = to;
+
+	out->send(out->to, GPUSCHED__MSG_TYPE__MSG_REPORT_CHUNK, m);
+}
+
 static int send_lines(const struct acct_out *out, void *data, struct error *err)
 {
 	Gpusched__ReportChunk m = GPUSCHED__REPORT_CHUNK__INIT;
 	struct arena *arena = arena_new(WIRE_ARENA_CAP);
+	struct part part = { .chunk = &m.base,
+		.arena = arena,
+		.send = send_chunk,
+		.to = (void *)(uintptr_t)out };
 	Gpusched__ReportLine **lines;
-	size_t n = 0, at = 0;
+	size_t n = 0;
 	int rc = arena ? sums_lines(data, arena, &lines, &n, err)
 	               : error_set(err, ERR_BUSY, "out of memory");
 
 	m.currency = (char *)out->currency;
-	for (; rc == 0 && at < n; at += m.n_lines) {
-		m.lines = lines + at;
-		m.n_lines = n - at < CHUNK_LINES ? n - at : CHUNK_LINES;
-		if (at + m.n_lines == n)
-			sums_types(data, out->now, arena, &m.types, &m.n_types);
-		out->send(out->to, GPUSCHED__MSG_TYPE__MSG_REPORT_CHUNK, &m.base);
-	}
+	part_begin(&part);
+	for (size_t i = 0; rc == 0 && i < n; i++)
+		part_add(&part, &lines[i]->base);
+	/* With the last lines, the sums. */
+	if (rc == 0)
+		sums_types(data, out->now, arena, &m.types, &m.n_types);
+	part_end(&part);
 	arena_free(arena);
 	return rc;
 }

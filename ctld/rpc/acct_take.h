@@ -16,6 +16,7 @@
 struct acct_out {
 	const char *currency;
 	int64_t now; /* us UTC; 0: of a file, which ends when its last run did */
+	struct arena *arena; /* of the present slice: for what is cut of its jobs */
 	void (*send)(void *to, unsigned type, const ProtobufCMessage *m);
 	void *to;
 };

@@ -19,6 +19,8 @@
 
 STAILQ_HEAD(parts, submit);
 
+#define RESULT_RANGES (MSG_ELEMENTS_MAX / 2) /* of ids, in one answer */
+
 struct bulk {
 	STAILQ_ENTRY(bulk) next;
 	struct ctld *c;
@@ -173,17 +175,23 @@ static void check(struct ctld *c, struct bulk *b, struct core_event *ev)
 
 static void go_on(struct ctld *c);
 
-/* The ids as ranges: one, but where some jobs had been there before. */
+/* The ids as ranges: one, but where some jobs had been there before. In several messages, if there
+ * are so many. */
 static void send_ids(struct ctld *c, const struct call *call, const uint64_t *ids, size_t n)
 {
 	Gpusched__BulkResult m = GPUSCHED__BULK_RESULT__INIT;
 
-	m.first = xcalloc(n, sizeof(*m.first));
-	m.count = xcalloc(n, sizeof(*m.count));
+	m.first = xcalloc(RESULT_RANGES, sizeof(*m.first));
+	m.count = xcalloc(RESULT_RANGES, sizeof(*m.count));
 	for (size_t i = 0; i < n; i++) {
 		if (i && ids[i] == ids[i - 1] + 1) {
 			m.count[m.n_count - 1]++;
 			continue;
+		}
+		if (m.n_first == RESULT_RANGES) {
+			peers_send(c, call->session, GPUSCHED__MSG_TYPE__MSG_BULK_RESULT, call->id,
+			        &m.base);
+			m.n_first = m.n_count = 0;
 		}
 		m.first[m.n_first++] = ids[i];
 		m.count[m.n_count++] = 1;

@@ -22,7 +22,7 @@
 
 #define SLICE_JOBS   200
 #define SLICE_VISITS 2000
-#define ERRORS_MAX   1000
+#define ERRORS_MAX   1000 /* told; there may be more */
 
 struct control {
 	struct filter *filter;
@@ -74,6 +74,7 @@ void rpc_controlled(struct ctld *c, struct call *call, struct rpc_done done,
 {
 	Gpusched__JobControlResult m = GPUSCHED__JOB_CONTROL_RESULT__INIT;
 	Gpusched__JobError *v = xcalloc(n, sizeof(*v));
+	char *cut[] = { "errors" };
 	size_t i;
 
 	m.done = done.jobs;
@@ -89,6 +90,8 @@ void rpc_controlled(struct ctld *c, struct call *call, struct rpc_done done,
 		v[i].hint = (char *)errors[i].error.hint;
 		m.errors[i] = &v[i];
 	}
+	m.cut = cut;
+	m.n_cut = n == ERRORS_MAX;
 	peers_send(c, call->session, GPUSCHED__MSG_TYPE__MSG_JOB_CONTROL_RESULT, call->id, &m.base);
 	free(m.errors);
 	free(v);

@@ -1,42 +1,36 @@
 /* job_chunk.c - see job_chunk.h */
 #include "ctld/rpc/job_chunk.h"
 
-#include "ctld/calls.h"
 #include "ctld/ctld.h"
-#include "ctld/peers.h"
 #include "ctld/rpc/convert.h"
 
-void job_chunk_begin(struct ctld *c, struct job_chunk *chunk)
+void job_chunk_begin(struct ctld *c, const struct call *call, struct job_chunk *chunk, bool whole)
 {
 	gpusched__job_chunk__init(&chunk->m);
-	chunk->m.jobs = chunk->jobs;
-	chunk->bytes = 0;
-	arena_reset(c->out, WIRE_ARENA_CAP);
+	call_part_begin(c, call, &chunk->to, GPUSCHED__MSG_TYPE__MSG_JOB_CHUNK, &chunk->m.base,
+	        whole);
 }
 
 bool job_chunk_full(const struct job_chunk *chunk)
 {
-	return chunk->m.n_jobs == JOB_CHUNK_JOBS || chunk->bytes >= JOB_CHUNK_BYTES;
+	return part_full(&chunk->to.part);
 }
 
-void job_chunk_add(struct ctld *c, struct job_chunk *chunk, const struct job_view *job)
+void job_chunk_add(struct job_chunk *chunk, const struct job_view *job)
 {
+	part_add(&chunk->to.part, &wire_job(job, chunk->to.c->out)->base);
+}
+
+void job_chunk_add_runs(struct job_chunk *chunk, const struct job_view *job, struct clocks now)
+{
+	const struct ctld *c = chunk->to.c;
 	Gpusched__Job *m = wire_job(job, c->out);
 
-	chunk->jobs[chunk->m.n_jobs++] = m;
-	chunk->bytes += protobuf_c_message_get_packed_size(&m->base);
+	wire_job_runs(c->core, now, job->ref, m, c->out);
+	part_add(&chunk->to.part, &m->base);
 }
 
-void job_chunk_add_runs(struct ctld *c, struct job_chunk *chunk, uint64_t ref, struct clocks now)
+bool job_chunk_end(struct job_chunk *chunk)
 {
-	Gpusched__Job *m = chunk->jobs[chunk->m.n_jobs - 1];
-
-	chunk->bytes -= protobuf_c_message_get_packed_size(&m->base);
-	wire_job_runs(c->core, now, ref, m, c->out);
-	chunk->bytes += protobuf_c_message_get_packed_size(&m->base);
-}
-
-void job_chunk_send(struct ctld *c, const struct call *call, const struct job_chunk *chunk)
-{
-	peers_send(c, call->session, GPUSCHED__MSG_TYPE__MSG_JOB_CHUNK, call->id, &chunk->m.base);
+	return part_end(&chunk->to.part);
 }

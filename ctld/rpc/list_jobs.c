@@ -15,7 +15,7 @@
 struct listing {
 	struct filter *filter;
 	struct filter_walk walk;
-	bool with_runs;
+	bool with_runs, whole;
 };
 
 static void listing_free(void *data)
@@ -55,17 +55,17 @@ static void slice(struct ctld *c, struct call *call, struct clocks now)
 	struct job_view view;
 	int found = 1;
 
-	job_chunk_begin(c, &chunk);
+	job_chunk_begin(c, call, &chunk, l->whole);
 	while (!job_chunk_full(&chunk)) {
 		found = filter_next(l->filter, &l->walk, c->core, now, &budget, &view);
 		if (found <= 0)
 			break;
-		job_chunk_add(c, &chunk, &view);
 		if (l->with_runs)
-			job_chunk_add_runs(c, &chunk, view.ref, now);
+			job_chunk_add_runs(&chunk, &view, now);
+		else
+			job_chunk_add(&chunk, &view);
 	}
-	if (chunk.m.n_jobs)
-		job_chunk_send(c, call, &chunk);
+	job_chunk_end(&chunk);
 	if (found != 0)
 		call_go_on(c, call);
 	else
@@ -90,6 +90,7 @@ void rpc_list_jobs(struct ctld *c, const struct rpc *rpc)
 	l = xcalloc(1, sizeof(*l));
 	l->filter = filter;
 	l->with_runs = m->with_runs;
+	l->whole = m->whole;
 	call = call_new(c, rpc->peer, rpc->id, &listing_ops, l);
 	if (call)
 		call_go_on(c, call);

@@ -5,20 +5,19 @@
 #include "ctld/calls.h"
 #include "ctld/core/core.h"
 #include "ctld/ctld.h"
-#include "ctld/peers.h"
+#include "ctld/rpc/call_part.h"
 #include "ctld/rpc/convert.h"
 #include "ctld/rpc/rpc.h"
 #include "ctld/rpc/sight.h"
 #include "ctld/users.h"
 
-#define CHUNK_NODES 100
-#define CHUNK_BYTES (512 * 1024) /* packed: half of what a chunk may have */
+#define SLICE_NODES 100
 
 struct listing {
 	uint64_t generation; /* of the configuration whose numbers these are */
 	uint32_t *nodes;     /* NULL: all */
 	size_t n, at;
-	bool devices;
+	bool devices, whole;
 };
 
 static void listing_free(void *data)
@@ -107,7 +106,7 @@ static void add_devices(struct ctld *c, uint32_t node, Gpusched__Node *m)
 		        view.since && !view.by_nobody ? user_name(c, view.uid) : NULL, c->out);
 }
 
-static const Gpusched__Node *node_message(
+static Gpusched__Node *node_message(
         struct ctld *c, const struct call *call, uint32_t node, struct clocks now)
 {
 	const struct listing *l = call->data;
@@ -129,29 +128,25 @@ static const Gpusched__Node *node_message(
 static void slice(struct ctld *c, struct call *call, struct clocks now)
 {
 	Gpusched__NodeChunk m = GPUSCHED__NODE_CHUNK__INIT;
-	Gpusched__Node *nodes[CHUNK_NODES];
 	struct listing *l = call->data;
+	struct call_part to;
 	struct error err;
-	size_t bytes = 0;
 
 	if (l->generation != c->generation) {
 		error_set(&err, ERR_BUSY, "the configuration has changed meanwhile");
 		call_done(c, call, &err);
 		return;
 	}
-	m.nodes = nodes;
-	arena_reset(c->out, WIRE_ARENA_CAP);
-	for (; l->at < l->n && m.n_nodes < CHUNK_NODES && bytes < CHUNK_BYTES; l->at++) {
+	call_part_begin(
+	        c, call, &to, GPUSCHED__MSG_TYPE__MSG_NODE_CHUNK, &m.base, l->whole);
+	for (unsigned n = 0; l->at < l->n && n < SLICE_NODES && !part_full(&to.part); n++, l->at++) {
 		uint32_t node = l->nodes ? l->nodes[l->at] : (uint32_t)l->at;
-		const Gpusched__Node *one = node_message(c, call, node, now);
+		Gpusched__Node *one = node_message(c, call, node, now);
 
-		if (!one)
-			continue;
-		bytes += protobuf_c_message_get_packed_size(&one->base);
-		nodes[m.n_nodes++] = (Gpusched__Node *)one;
+		if (one)
+			part_add(&to.part, &one->base);
 	}
-	if (m.n_nodes)
-		peers_send(c, call->session, GPUSCHED__MSG_TYPE__MSG_NODE_CHUNK, call->id, &m.base);
+	part_end(&to.part);
 	if (l->at < l->n)
 		call_go_on(c, call);
 	else
@@ -180,6 +175,7 @@ void rpc_list_nodes(struct ctld *c, const struct rpc *rpc)
 	l->nodes = nodes ? xmemdup(nodes, n * sizeof(*nodes)) : NULL;
 	l->n = n;
 	l->devices = m->devices;
+	l->whole = m->whole;
 	call = call_new(c, rpc->peer, rpc->id, &listing_ops, l);
 	if (call)
 		call_go_on(c, call);

@@ -10,16 +10,17 @@
 #include "ctld/calls.h"
 #include "ctld/core/core.h"
 #include "ctld/ctld.h"
-#include "ctld/peers.h"
+#include "ctld/rpc/call_part.h"
 #include "ctld/rpc/convert.h"
 #include "ctld/rpc/rpc.h"
 
-#define CHUNK_PARTITIONS 8
+#define SLICE_PARTITIONS 8
 
 struct listing {
 	uint64_t generation;
 	uint32_t *partitions;
 	size_t n, at;
+	bool whole;
 };
 
 static void listing_free(void *data)
@@ -33,9 +34,9 @@ static void listing_free(void *data)
 static void slice(struct ctld *c, struct call *call, struct clocks now)
 {
 	Gpusched__PartitionChunk m = GPUSCHED__PARTITION_CHUNK__INIT;
-	Gpusched__Partition *partitions[CHUNK_PARTITIONS];
 	struct listing *l = call->data;
 	struct partition_view view;
+	struct call_part to;
 	struct error err;
 
 	(void)now;
@@ -44,14 +45,12 @@ static void slice(struct ctld *c, struct call *call, struct clocks now)
 		call_done(c, call, &err);
 		return;
 	}
-	m.partitions = partitions;
-	arena_reset(c->out, WIRE_ARENA_CAP);
-	for (; l->at < l->n && m.n_partitions < CHUNK_PARTITIONS; l->at++)
+	call_part_begin(
+	        c, call, &to, GPUSCHED__MSG_TYPE__MSG_PARTITION_CHUNK, &m.base, l->whole);
+	for (unsigned n = 0; l->at < l->n && n < SLICE_PARTITIONS; n++, l->at++)
 		if (core_partition_view(c->core, l->partitions[l->at], &view))
-			partitions[m.n_partitions++] = wire_partition(&view, c->out);
-	if (m.n_partitions)
-		peers_send(c, call->session, GPUSCHED__MSG_TYPE__MSG_PARTITION_CHUNK, call->id,
-		        &m.base);
+			part_add(&to.part, &wire_partition(&view, c->out)->base);
+	part_end(&to.part);
 	if (l->at < l->n)
 		call_go_on(c, call);
 	else
@@ -92,12 +91,14 @@ static int choose(const struct conf *conf, const Gpusched__ListPartitions *m, st
 
 void rpc_list_partitions(struct ctld *c, const struct rpc *rpc)
 {
+	const Gpusched__ListPartitions *m = (const Gpusched__ListPartitions *)rpc->msg;
 	struct listing *l = xcalloc(1, sizeof(*l));
 	struct call *call;
 	struct error err;
 
 	l->generation = c->generation;
-	if (choose(c->conf, (const Gpusched__ListPartitions *)rpc->msg, l, &err)) {
+	l->whole = m->whole;
+	if (choose(c->conf, m, l, &err)) {
 		listing_free(l);
 		rpc_reply(c, rpc, &err);
 		return;

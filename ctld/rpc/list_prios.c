@@ -6,11 +6,11 @@
 #include "ctld/core/core.h"
 #include "ctld/ctld.h"
 #include "ctld/peers.h"
+#include "ctld/rpc/call_part.h"
 #include "ctld/rpc/convert.h"
 #include "ctld/rpc/filter.h"
 #include "ctld/rpc/rpc.h"
 
-#define CHUNK_JOBS   200
 #define SLICE_VISITS 4000
 
 struct listing {
@@ -37,25 +37,24 @@ static size_t listing_size(const void *data)
 static void slice(struct ctld *c, struct call *call, struct clocks now)
 {
 	Gpusched__PrioChunk m = GPUSCHED__PRIO_CHUNK__INIT;
-	Gpusched__Prio *prios[CHUNK_JOBS];
 	struct listing *l = call->data;
 	unsigned budget = SLICE_VISITS;
+	struct call_part to;
 	struct prio_view prio;
 	struct job_view job;
 	int found = 1;
 
-	m.prios = prios;
-	arena_reset(c->out, WIRE_ARENA_CAP);
-	while (m.n_prios < CHUNK_JOBS) {
+	call_part_begin(c, call, &to, GPUSCHED__MSG_TYPE__MSG_PRIO_CHUNK, &m.base, false);
+	while (!part_full(&to.part)) {
 		found = filter_next(l->filter, &l->walk, c->core, now, &budget, &job);
 		if (found <= 0)
 			break;
 		if (core_job_prio(c->core, job.ref, now, &prio))
-			prios[m.n_prios++] = wire_prio(&job, &prio, c->out);
+			part_add(&to.part, &wire_prio(&job, &prio, c->out)->base);
 	}
 	if (!l->begun)
 		m.weights = wire_weights(c->conf, c->out);
-	if (!l->begun || m.n_prios)
+	if (!part_end(&to.part) && !l->begun)
 		peers_send(c, call->session, GPUSCHED__MSG_TYPE__MSG_PRIO_CHUNK, call->id, &m.base);
 	l->begun = true;
 	if (found != 0)

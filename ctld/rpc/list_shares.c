@@ -12,11 +12,10 @@
 #include "ctld/core/core.h"
 #include "ctld/ctld.h"
 #include "ctld/peers.h"
+#include "ctld/rpc/call_part.h"
 #include "ctld/rpc/convert.h"
 #include "ctld/rpc/rpc.h"
 #include "ctld/rpc/sight.h"
-
-#define CHUNK_SHARES 200
 
 struct listing {
 	struct arena *arena;
@@ -44,13 +43,15 @@ static void slice(struct ctld *c, struct call *call, struct clocks now)
 {
 	Gpusched__ShareChunk m = GPUSCHED__SHARE_CHUNK__INIT;
 	struct listing *l = call->data;
+	struct call_part to;
 
 	(void)now;
-	m.shares = l->shares + l->at;
-	m.n_shares = l->n - l->at < CHUNK_SHARES ? l->n - l->at : CHUNK_SHARES;
 	m.currency = c->conf->prices.currency;
-	peers_send(c, call->session, GPUSCHED__MSG_TYPE__MSG_SHARE_CHUNK, call->id, &m.base);
-	l->at += m.n_shares;
+	call_part_begin(c, call, &to, GPUSCHED__MSG_TYPE__MSG_SHARE_CHUNK, &m.base, false);
+	for (; l->at < l->n && !part_full(&to.part); l->at++)
+		part_add(&to.part, &l->shares[l->at]->base);
+	if (!part_end(&to.part))
+		peers_send(c, call->session, GPUSCHED__MSG_TYPE__MSG_SHARE_CHUNK, call->id, &m.base);
 	if (l->at < l->n)
 		call_go_on(c, call);
 	else

@@ -14,9 +14,12 @@ void rpc_reconfigured(
 {
 	Gpusched__ReconfigureResult m = GPUSCHED__RECONFIGURE_RESULT__INIT;
 	struct call *call = call_find(c, number);
+	char *cut[] = { "changes" };
 
 	if (!call)
 		return;
+	m.cut = cut;
+	m.n_cut = n > LINES_MAX;
 	m.changes = (char **)lines;
 	m.n_changes = n < LINES_MAX ? (size_t)n : LINES_MAX;
 	if (!err)

@@ -14,11 +14,12 @@
 #include "ctld/rpc/rpc.h"
 
 #define CHUNK_LINES 500
-#define LINE_MAX_   2000 /* bytes of a line; longer ones are cut */
+#define LINE_PIECE  ((size_t)64 * 1024) /* bytes of a line in one chunk; escaped, four times that */
 #define CHUNK_BYTES (256 * 1024)
 
 struct listing {
 	char *text, *at; /* what is left begins at `at` */
+	bool inside;     /* a line that goes on */
 };
 
 static void listing_free(void *data)
@@ -36,18 +37,23 @@ static size_t listing_size(const void *data)
 	return sizeof(*l) + strlen(l->text);
 }
 
-/* The next line without its end, plain: tabs are two blanks. In the arena. */
+/* The next line without its end, plain: tabs are two blanks. Of a long one the next piece, and
+ * l->inside. In the arena. */
 static char *take_line(struct ctld *c, struct listing *l)
 {
-	size_t len = strcspn(l->at, "\n"), tabs = strspn(l->at, "\t"), rest = len - tabs;
-	size_t cut = rest < LINE_MAX_ ? rest : LINE_MAX_;
-	char *line = arena_alloc(c->out, 2 * tabs + 4 * cut + 9);
+	size_t tabs = l->inside ? 0 : strspn(l->at, "\t");
+	size_t len = strcspn(l->at + tabs, "\n"), n = len < LINE_PIECE ? len : LINE_PIECE;
+	char *line;
 
+	while (n < len && n > 0 && ((unsigned char)l->at[tabs + n] & 0xc0) == 0x80)
+		n--;
+	line = arena_alloc(c->out, 2 * tabs + 4 * n + 9);
 	if (!line)
 		abort();
 	memset(line, ' ', 2 * tabs);
-	text_escape(line + 2 * tabs, 4 * cut + 8, l->at + tabs, cut);
-	l->at += len + (l->at[len] == '\n');
+	text_escape(line + 2 * tabs, 4 * n + 8, l->at + tabs, n);
+	l->inside = n < len;
+	l->at += tabs + n + (!l->inside && l->at[tabs + n] == '\n');
 	return line;
 }
 
@@ -60,11 +66,13 @@ static void slice(struct ctld *c, struct call *call, struct clocks now)
 
 	(void)now;
 	m.lines = lines;
+	m.continues = l->inside;
 	arena_reset(c->out, (size_t)1 << 30);
-	while (*l->at && m.n_lines < CHUNK_LINES && bytes < CHUNK_BYTES) {
+	do {
 		lines[m.n_lines] = take_line(c, l);
 		bytes += strlen(lines[m.n_lines++]);
-	}
+	} while (*l->at && !l->inside && m.n_lines < CHUNK_LINES && bytes < CHUNK_BYTES);
+	m.more = l->inside;
 	peers_send(c, call->session, GPUSCHED__MSG_TYPE__MSG_CONFIG_CHUNK, call->id, &m.base);
 	if (*l->at)
 		call_go_on(c, call);

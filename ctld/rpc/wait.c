@@ -69,9 +69,9 @@ static void tell(struct ctld *c, struct call *call, uint64_t id)
 
 	if (!core_job_view(c->core, id, ctld_now(), &view))
 		return;
-	job_chunk_begin(c, &chunk);
-	job_chunk_add(c, &chunk, &view);
-	job_chunk_send(c, call, &chunk);
+	job_chunk_begin(c, call, &chunk, true);
+	job_chunk_add(&chunk, &view);
+	job_chunk_end(&chunk);
 }
 
 static void answered(struct ctld *c, struct call *call, const struct effect *effect)

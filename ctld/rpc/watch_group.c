@@ -8,8 +8,9 @@
 #include "common/xalloc.h"
 #include "ctld/ctld.h"
 #include "ctld/peers.h"
+#include "ctld/rpc/convert.h"
 #include "ctld/rpc/filter.h"
-#include "ctld/rpc/job_chunk.h"
+#include "ctld/rpc/part.h"
 #include "ctld/rpc/rpc.h"
 #include "ctld/watch.h"
 
@@ -81,32 +82,44 @@ void watch_group_leave(struct watch_group *g)
 	free(g);
 }
 
+static void pack_told(void *to, const ProtobufCMessage *m)
+{
+	struct told *t = to;
+
+	t->n_jobs = ((const Gpusched__JobChunk *)m)->n_jobs;
+	t->len = protobuf_c_message_get_packed_size(m);
+	t->body = xcalloc(t->len, 1);
+	protobuf_c_message_pack(m, t->body);
+}
+
 /* A job that has left memory had ended before, and that was told. */
 static void make(struct ctld *c, struct watch_group *g, struct told *t, struct clocks now)
 {
+	Gpusched__JobChunk chunk = GPUSCHED__JOB_CHUNK__INIT;
+	struct part part = {
+		.chunk = &chunk.base, .arena = c->out, .send = pack_told, .to = t
+	};
 	struct watch_change v[WATCH_READ_MAX];
-	struct job_chunk chunk;
 	struct job_view view;
 	size_t n, i;
 
-	job_chunk_begin(c, &chunk);
+	arena_reset(c->out, WIRE_ARENA_CAP);
+	part_begin(&part);
 	n = watch_read(c->watch, &t->to, v);
 	for (i = 0; i < n; i++) {
 		if (!filter_may_fit(g->filter, v[i].job, v[i].user) ||
 		        !core_job_view(c->core, v[i].job, now, &view) ||
 		        !filter_fits(g->filter, &view))
 			continue;
-		job_chunk_add(c, &chunk, &view);
-		if (job_chunk_full(&chunk)) {
+		part_add(&part, &wire_job(&view, c->out)->base);
+		if (part_full(&part)) {
 			t->to = v[i].cursor;
 			break;
 		}
 	}
-	chunk.m.cursor = t->to;
-	t->n_jobs = chunk.m.n_jobs;
-	t->len = protobuf_c_message_get_packed_size(&chunk.m.base);
-	t->body = xcalloc(t->len, 1);
-	protobuf_c_message_pack(&chunk.m.base, t->body);
+	chunk.cursor = t->to;
+	if (!part_end(&part))
+		pack_told(t, &chunk.base);
 }
 
 const struct told *watch_group_tell(

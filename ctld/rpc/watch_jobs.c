@@ -63,20 +63,20 @@ static void list(struct ctld *c, struct call *call, struct clocks now)
 	struct job_view view;
 	int found = 1;
 
-	job_chunk_begin(c, &chunk);
+	job_chunk_begin(c, call, &chunk, false);
 	while (!job_chunk_full(&chunk)) {
 		found = filter_next(w->filter, &w->walk, c->core, now, &budget, &view);
 		if (found <= 0)
 			break;
-		job_chunk_add(c, &chunk, &view);
+		job_chunk_add(&chunk, &view);
 	}
 	w->listing = found != 0;
 	chunk.m.fresh = w->fresh;
 	w->fresh = false;
 	chunk.m.cursor = w->listing ? 0 : w->cursor;
-	if (!chunk.m.n_jobs && !chunk.m.fresh && !chunk.m.cursor)
-		return;
-	job_chunk_send(c, call, &chunk);
+	if (!job_chunk_end(&chunk) && (chunk.m.fresh || chunk.m.cursor))
+		peers_send(c, call->session, GPUSCHED__MSG_TYPE__MSG_JOB_CHUNK, call->id,
+		        &chunk.m.base);
 	w->told = chunk.m.cursor;
 }
 
