@@ -32,7 +32,8 @@ enum {
 	KEY_OLDER_THAN,
 	KEY_DELETE,
 	KEY_HOLD,
-	KEY_UNCHECKED
+	KEY_UNCHECKED,
+	KEY_BY
 };
 
 /* Which options a subcommand takes. */
@@ -45,6 +46,7 @@ enum takes {
 	TAKES_AGE = 1 << 5,    /* --before, --older-than, --delete */
 	TAKES_HOLD = 1 << 6,   /* --hold */
 	TAKES_UNCHECKED = 1 << 7,
+	TAKES_BY = 1 << 8,     /* --by */
 };
 
 static const struct cmd cmd;
@@ -74,7 +76,7 @@ int gctl_wrong_answer(struct error *err)
 	return error_set(err, ERR_PROTOCOL, "the controller answers something else");
 }
 
-/* --- ping, stats ---------------------------------------------------------------------------- */
+/* --- ping ----------------------------------------------------------------------------------- */
 
 static double now_ms(void)
 {
@@ -111,72 +113,6 @@ static int do_ping(struct run *r, struct error *err)
 	if (!r->g->json && rc >= 0)
 		printf("it answered in %.1f ms, greeting included\n", now_ms() - start);
 	return gctl_end(r, rc, err);
-}
-
-static void show_stat_name(const void *object, struct view_cell *cell)
-{
-	view_text(cell, ((const Gpusched__Stat *)object)->name);
-}
-
-static void show_stat_value(const void *object, struct view_cell *cell)
-{
-	double v = ((const Gpusched__Stat *)object)->value;
-
-	view_printf(cell, v > -1e15 && v < 1e15 && v == (double)(int64_t)v ? "%.0f" : "%.3f", v);
-}
-
-static void show_stat_unit(const void *object, struct view_cell *cell)
-{
-	view_text(cell, ((const Gpusched__Stat *)object)->unit);
-}
-
-static void show_stat_help(const void *object, struct view_cell *cell)
-{
-	view_text(cell, ((const Gpusched__Stat *)object)->help);
-}
-
-static const struct view_column stat_columns[] = {
-	{ "NAME", { "NAME", 20, 0, TABLE_WHOLE }, "name", show_stat_name },
-	{ "VALUE", { "VALUE", 10, 0, TABLE_RIGHT | TABLE_WHOLE }, "value", show_stat_value },
-	{ "UNIT", { "UNIT", 5, 0, TABLE_WHOLE }, "unit", show_stat_unit },
-	{ "HELP", { "HELP", 0, 10, 0 }, "what it is", show_stat_help },
-};
-
-static const struct view_kind stat_kind = {
-	.columns = stat_columns,
-	.n = sizeof(stat_columns) / sizeof(stat_columns[0]),
-	.standard = "NAME,VALUE,UNIT,HELP",
-};
-
-static int on_stats(unsigned type, const ProtobufCMessage *m, void *arg, struct error *err)
-{
-	const Gpusched__StatsResult *result = (const Gpusched__StatsResult *)m;
-	struct table_style style = table_style_for(stdout);
-	struct run *r = arg;
-	struct view *view;
-
-	if (type != GPUSCHED__MSG_TYPE__MSG_STATS_RESULT)
-		return gctl_wrong_answer(err);
-	style.width = isatty(STDOUT_FILENO) ? style.width : 0;
-	view = r->g->json ? NULL : view_new(&stat_kind, NULL, NULL, &style, err);
-	for (size_t i = 0; i < result->n_stats; i++) {
-		if (r->g->json)
-			jsonout_message(&r->out, &result->stats[i]->base);
-		else
-			view_add(view, result->stats[i]);
-	}
-	if (view)
-		view_end(view);
-	return 0;
-}
-
-static int do_stats(struct run *r, struct error *err)
-{
-	Gpusched__Stats stats = GPUSCHED__STATS__INIT;
-
-	jsonout_begin(&r->out, stdout, client_conf(r->client)->cluster, "stats");
-	return gctl_end(r,
-	        gctl_ask(r, GPUSCHED__MSG_TYPE__MSG_STATS, &stats.base, true, on_stats, err), err);
 }
 
 /* --- partitions ----------------------------------------------------------------------------- */
@@ -377,8 +313,8 @@ struct subcommand {
 
 static const struct subcommand subcommands[] = {
 	{ { "ping" }, "", 0, 0, TAKES_JSON, false, do_ping, "Does the controller answer?" },
-	{ { "stats" }, "", 0, 0, TAKES_JSON, false, do_stats,
-	        "The controller's own figures: loop, commits, queue, sessions" },
+	{ { "stats" }, "", 0, 0, TAKES_JSON | TAKES_BY, false, gctl_stats,
+	        "The controller's own figures; with --by=user what each user holds of it" },
 	{ { "show", "job" }, "ID...", 1, GCTL_WORDS_MAX, TAKES_JSON | TAKES_SCRIPT, false,
 	        gctl_show_job, "All about jobs; with --script or --env what they run" },
 	{ { "show", "node" }, "[NODES...]", 0, GCTL_WORDS_MAX, TAKES_JSON, false, gctl_show_node,
@@ -440,6 +376,7 @@ static const struct subcommand subcommands[] = {
 
 static const struct argp_option options[] = {
 	{ "json", KEY_JSON, NULL, 0, "Answer in JSON (ping, stats, show)", 1 },
+	{ "by", KEY_BY, "user", 0, "What each user holds of the controller, and may (stats)", 1 },
 	{ "script", KEY_SCRIPT, NULL, 0, "The script alone, as it was submitted (show job)", 1 },
 	{ "env", KEY_ENV, NULL, 0, "Its environment alone (show job)", 1 },
 	{ "reason", KEY_REASON, "TEXT", 0, "Kept with what is changed, next to who did it", 1 },
@@ -485,6 +422,8 @@ static unsigned option_takes(int key)
 		return TAKES_HOLD;
 	case KEY_UNCHECKED:
 		return TAKES_UNCHECKED;
+	case KEY_BY:
+		return TAKES_BY;
 	default:
 		return TAKES_JOBS;
 	}
@@ -538,6 +477,9 @@ static int take(int key, char *value, struct argp_state *state, void *input, str
 		return 0;
 	case KEY_UNCHECKED:
 		g->unchecked = true;
+		return 0;
+	case KEY_BY:
+		g->by = value;
 		return 0;
 	case 'u':
 		return filter_add(&g->filter, FILTER_USERS, "--user", value, err);

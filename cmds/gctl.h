@@ -13,7 +13,7 @@
 struct gctl {
 	struct filter filter;
 	const char *reason;
-	const char *before, *older_than;
+	const char *before, *older_than, *by;
 	bool json, confirmed_off, script, env, remove, hold, unchecked;
 	unsigned given; /* which rows of the table of options */
 	const char *words[GCTL_WORDS_MAX];
@@ -54,6 +54,7 @@ int gctl_show_partition(struct run *r, struct error *err);
 int gctl_show_config(struct run *r, struct error *err);
 int gctl_show_hostnames(struct run *r, struct error *err);
 int gctl_show_hostlist(struct run *r, struct error *err);
+int gctl_stats(struct run *r, struct error *err);   /* gctl_stats.c */
 int gctl_wait(struct run *r, struct error *err);    /* gctl_wait.c */
 int gctl_resign(struct run *r, struct error *err);  /* gctl_resign.c */
 int gctl_archive(struct run *r, struct error *err); /* gctl_archive.c */

@@ -286,7 +286,10 @@ struct conf_controller {
 	uint32_t keep_history_s, keep_events_s; /* in history.db; 0: for ever */
 	uint64_t min_free_mb;                   /* below: submits are refused */
 	uint32_t workers;                       /* helper threads */
-	uint32_t streams_per_user;              /* glog, grun: open at a time */
+	uint32_t max_sessions;                  /* of users, all together */
+	/* What one user may hold (ctld/core/budget.h); sizes in bytes. */
+	uint32_t sessions_per_user, streams_per_user;
+	uint64_t requests_per_user, waits_per_user, unread_per_user;
 };
 
 struct conf {

@@ -598,5 +598,5 @@ int dial_call(struct dial *d, const struct dial_call *call, struct error *err)
 bool dial_may_retry(const struct error *err)
 {
 	return err->code == ERR_UNREACHABLE || err->code == ERR_TIMEOUT || err->code == ERR_BUSY ||
-	       err->code == ERR_MUNGE_REPLAY;
+	       err->code == ERR_SESSIONS || err->code == ERR_MUNGE_REPLAY;
 }

@@ -97,7 +97,9 @@ enum exit_status {
 	X(ERR_PARTITION_ACCOUNT, "partition.account", EXIT_NOT_PERMITTED, "the account may not use the partition") \
 	X(ERR_REQUIRE_GPU, "partition.require_gpu", EXIT_REFUSED, "the partition is for jobs with GPUs") \
 	X(ERR_BULK, "bulk.parts", EXIT_NO_CONTROLLER, "not all parts of a bulk submit have arrived") \
-	X(ERR_ANSWER_SIZE, "answer.size", EXIT_REFUSED, "an answer that is larger than a message may be")
+	X(ERR_ANSWER_SIZE, "answer.size", EXIT_REFUSED, "an answer that is larger than a message may be") \
+	X(ERR_BUDGET, "limit.user", EXIT_REFUSED, "over what one user may hold of the controller") \
+	X(ERR_SESSIONS, "limit.sessions", EXIT_NO_CONTROLLER, "as many connections as one user may have, none of them idle")
 
 #define X(sym, name, exit, help) sym,
 enum error_code { ERROR_CODES(X) ERR_COUNT };

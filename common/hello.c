@@ -263,6 +263,10 @@ static const struct refusal {
 	        "add the node to gpusched.conf and run gctl reconfigure" },
 	{ ERR_NODE_STATE, "it does not take the node now", "" },
 	{ ERR_BUSY, "it is too busy", "try again later" },
+	{ ERR_SESSIONS,
+	        "you have as many connections as one user may have, and none of them is idle "
+	        "(controller.sessions_per_user, controller.max_sessions)",
+	        "end commands that wait or watch; gctl stats --by=user" },
 	{ ERR_TIMEOUT, "the greeting took too long", "try again later" },
 	{ ERR_SYSTEM, "it has a fault of its own", "see the controller's log" },
 	{ ERR_INTERNAL, "it has a fault of its own", "see the controller's log" },

@@ -7,7 +7,7 @@
 #include <string.h>
 
 #define TURN_FRAMES  64          /* frames of one session in one turn of the loop */
-#define BIG_INPUT    (64 * 1024) /* what is held below it is not counted */
+#define SMALL_INPUT  4096 /* what is held below it is not counted */
 #define INPUT_HIGH   (2 * NOISE_MSG_MAX)
 #define OUTPUT_CHUNK (256 * 1024) /* encrypted ahead of the kernel */
 #define LINGER_MS    2000
@@ -74,9 +74,21 @@ static void flush_pending(struct session *s)
 	}
 }
 
+/* The owner hears of each change of what is queued. */
+static void tell_queued(struct session *s)
+{
+	size_t n = session_queued(s);
+
+	if (n == s->told || !s->ss->ops->queued || s->state != S_OPEN)
+		return;
+	s->told = n;
+	s->ss->ops->queued(s, s->ss->arg);
+}
+
 /* What follows from the output having become shorter. */
 static void output_shrank(struct session *s)
 {
+	tell_queued(s);
 	if (s->full && session_queued(s) <= s->ss->limits.output_low) {
 		s->full = false;
 		if (s->ss->ops->writable && s->state == S_OPEN)
@@ -101,6 +113,7 @@ static int queued_more(struct session *s)
 		doom(s, &err);
 	}
 	event_active(s->work, EV_WRITE, 0);
+	tell_queued(s);
 	return 0;
 }
 
@@ -181,13 +194,15 @@ static int check_held(struct session *s, struct error *err)
 	const struct session_limits *l = &s->ss->limits;
 	size_t held = frame_reader_held(s->reader);
 
-	session_count_held(s, held > BIG_INPUT ? held : 0);
-	if (s->held == 0)
+	held = held > SMALL_INPUT ? held : 0;
+	if (held == s->held)
 		return 0;
-	if (s->ss->stats.input_held > l->max_input_bytes ||
-	        (s->user && s->user->bytes > l->max_input_bytes / 4))
+	session_count_held(s, held);
+	if (s->ss->stats.input_held > l->max_input_bytes)
 		return error_set(err, ERR_BUSY, "too many large messages at once");
-	return 0;
+	if (!s->ss->ops->holds || s->ss->ops->holds(s, held, s->ss->arg, err) == 0)
+		return 0;
+	return -1;
 }
 
 /* Deliver frames until there are none, or it is somebody else's turn: 1. -1: fail with `err`. */
@@ -203,7 +218,7 @@ static int deliver_frames(struct session *s, struct error *err)
 			if (n > 0 && check_held(s, err) < 0)
 				n = -1;
 			if (n == 0)
-				return 0;
+				return check_held(s, err);
 			if (n < 0)
 				return -1;
 			continue;
@@ -216,7 +231,7 @@ static int deliver_frames(struct session *s, struct error *err)
 		if (++done == TURN_FRAMES)
 			return 1;
 	}
-	return 0;
+	return s->state == S_OPEN ? check_held(s, err) : 0;
 }
 
 /* While part of a frame is here the rest must come in time. */

@@ -25,11 +25,11 @@
  * pushes out the oldest that has been silent for silent_ms, since honest ones need milliseconds. If
  * there is none (all wait for munge, say), one more of the same address is refused, one more at all
  * waits in the kernel's queue. The pool's max_queued and max_per_key should be at least these two.
- * At most max_sessions in total; of one uid at most max_per_uid, agents not counted. A frame must
- * be complete frame_ms after its first byte, and large frames in the making may hold
- * max_input_bytes in total, a quarter of it for one uid. Replies not yet taken by the peer: above
+ * How many sessions there may be, and of whom, is the owner's to say, in admit(). A frame must be
+ * complete frame_ms after its first byte, and large frames in the making may hold max_input_bytes in
+ * total; what each session has of it holds() is told. Replies not yet taken by the peer: above
  * output_high nothing more is read from it until they are below output_low (writable() is then
- * called); above output_max it is closed.
+ * called); above output_max it is closed. queued() hears each time that there are more or fewer.
  */
 #ifndef COMMON_SESSION_H
 #define COMMON_SESSION_H
@@ -70,6 +70,11 @@ struct session_ops {
 	/* The body is good until return. Decode it with msg_unpack(). */
 	void (*frame)(struct session *s, const struct frame *f, void *arg);
 	void (*writable)(struct session *s, void *arg);                        /* may be NULL */
+	/* What is queued for the peer, session_queued(), has changed; may be NULL. */
+	void (*queued)(struct session *s, void *arg);
+	/* A frame in the making holds so many bytes now; not called for its end with the session. A
+	 * code other than 0 ends the session. NULL: any number is fine. */
+	int (*holds)(struct session *s, size_t bytes, void *arg, struct error *err);
 	void (*closed)(struct session *s, const struct error *why, void *arg); /* may be NULL */
 	/* A connection was turned away before it was a session; may be NULL. */
 	void (*refused)(
@@ -78,8 +83,6 @@ struct session_ops {
 
 /* 0 in any field: the default beside it. */
 struct session_limits {
-	unsigned max_sessions;           /* 16384: accepted, authenticated or not */
-	unsigned max_per_uid;            /* 4096 */
 	unsigned max_unauth;             /* 1024 */
 	unsigned max_unauth_per_address; /* 512 */
 	unsigned handshake_ms;           /* 10000; dialled: from the connection on */

@@ -91,17 +91,8 @@ static void verify_free(void *arg)
 static int admit(struct session *s, struct error *err)
 {
 	struct sessions *ss = s->ss;
-	bool agent = *s->peer.node;
 	int code;
 
-	if (!agent) {
-		s->user = tally_take(&ss->users, s->peer.uid);
-		if (!s->user)
-			return error_set(err, ERR_BUSY, "out of memory");
-		if (s->user->n > ss->limits.max_per_uid)
-			return error_set(err, ERR_BUSY, "uid %u has %u connections already",
-			        (unsigned)s->peer.uid, s->user->n - 1);
-	}
 	if (!ss->ops->admit)
 		return 0;
 	error_set(err, ERR_AUTH, "not admitted");
@@ -268,9 +259,6 @@ static struct tally_row *take_place(struct sessions *ss, uint64_t key, const cha
 {
 	struct tally_row *row;
 
-	*why = "all sessions are in use";
-	if (ss->n_accepted >= ss->limits.max_sessions && !push_out(ss, NULL))
-		return NULL;
 	*why = "out of memory";
 	row = tally_take(&ss->addresses, key);
 	if (!row)

@@ -69,7 +69,6 @@ struct session {
 	struct dialling *dialling; /* owned; until open */
 	int64_t since_ms;          /* accepted: when, by the monotonic clock */
 	struct tally_row *address; /* accepted, until authenticated */
-	struct tally_row *user;    /* accepted, once authenticated */
 
 	struct noise *agreed; /* CONFIRM: to be `noise` */
 	struct noise *noise;
@@ -85,6 +84,7 @@ struct session {
 	uint64_t frames_seen; /* when the deadline was set */
 	uint64_t frames;
 	size_t held; /* bytes counted in input_held */
+	size_t told; /* what queued() has heard of */
 };
 
 TAILQ_HEAD(session_list, session);
@@ -117,9 +117,8 @@ struct sessions {
 
 	struct session_list unauth; /* accepted, the oldest first; lingering ones too */
 	struct session_list dialling, open, dead, stalled;
-	unsigned n_accepted, n_unauth, n_dialling, n_open;
-	struct tally addresses; /* of unauthenticated connections: n */
-	struct tally users;     /* of accepted sessions that are no agents: n, bytes held */
+	unsigned n_unauth, n_dialling, n_open;
+	struct tally addresses; /* of unauthenticated connections */
 	bool paused;
 	bool full;            /* as many greetings at work as may be: nothing is accepted */
 	struct event *reap;   /* free the dead */

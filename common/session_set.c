@@ -15,8 +15,6 @@
 static void fill_limits(struct session_limits *l)
 {
 #define DEFAULT(field, value) l->field = l->field ? l->field : (value)
-	DEFAULT(max_sessions, 16384);
-	DEFAULT(max_per_uid, 4096);
 	DEFAULT(max_unauth, 1024);
 	DEFAULT(max_unauth_per_address, 512);
 	DEFAULT(handshake_ms, 10000);
@@ -209,7 +207,6 @@ struct session *session_make(struct sessions *ss, bool dialled, enum session_sta
 	} else {
 		TAILQ_INSERT_TAIL(&ss->unauth, s, link);
 		ss->n_unauth++;
-		ss->n_accepted++;
 	}
 	return s;
 }
@@ -243,8 +240,6 @@ void session_unlist(struct session *s)
 void session_count_held(struct session *s, size_t held)
 {
 	s->ss->stats.input_held += held - s->held;
-	if (s->user)
-		s->user->bytes += held - s->held;
 	s->held = held;
 }
 
@@ -256,10 +251,6 @@ static void detach(struct session *s)
 
 	session_unlist(s);
 	session_count_held(s, 0);
-	tally_drop(s->user);
-	s->user = NULL;
-	if (!s->dialled)
-		ss->n_accepted--;
 	if (s->stalled)
 		TAILQ_REMOVE(&ss->stalled, s, stalled_link);
 	s->stalled = false;

@@ -1,4 +1,4 @@
-/* tally.h - how much of something each uid or address holds
+/* tally.h - how many of something each key has
  *
  * Rows exist as long as they are counted in; a table is a small hash, since only keys with
  * something at hand have a row.
@@ -15,8 +15,7 @@
 struct tally_row {
 	LIST_ENTRY(tally_row) link;
 	uint64_t key;
-	unsigned n;   /* sessions */
-	size_t bytes; /* whatever else the owner adds up */
+	unsigned n; /* how often it was counted in */
 };
 
 struct tally {

@@ -16,6 +16,7 @@
 #include "ctld/peers.h"
 #include "ctld/rpc/convert.h"
 #include "ctld/tick.h"
+#include "ctld/user_peers.h"
 
 struct by_name {
 	const char *name; /* of the configuration */
@@ -152,6 +153,7 @@ void agents_remap(struct ctld *c)
 {
 	index_nodes(c->agents, c->conf);
 	peers_each_agent(c->peers, remap_peer);
+	user_peers_renumber(c);
 }
 
 void agents_close(struct ctld *c, const struct effect *effect, struct clocks now)

@@ -50,6 +50,7 @@ struct blobs {
 	struct entries pending, kept;
 	struct signings signings;
 	struct wants wanted, asked; /* for the next batch; in the batch in flight, in its order */
+	struct wants looks;         /* for one of the next batches */
 	size_t pending_bytes, pending_signings;
 	bool erase;
 	struct blobs_stats stats;
@@ -67,6 +68,7 @@ struct blobs *blobs_new(void)
 	STAILQ_INIT(&b->signings);
 	STAILQ_INIT(&b->wanted);
 	STAILQ_INIT(&b->asked);
+	STAILQ_INIT(&b->looks);
 	return b;
 }
 
@@ -116,6 +118,7 @@ void blobs_free(struct blobs *b)
 		signing_free(b, STAILQ_FIRST(&b->signings));
 	wants_clear(&b->wanted);
 	wants_clear(&b->asked);
+	wants_clear(&b->looks);
 	byid_free(b->map);
 	free(b);
 }
@@ -243,14 +246,24 @@ const struct store_blob *blobs_get(struct blobs *b, uint64_t job)
 	return &e->blob;
 }
 
-void blobs_want(struct blobs *b, uint64_t job, blobs_got_fn *got, void *arg)
+static void want(struct wants *wants, uint64_t job, blobs_got_fn *got, void *arg)
 {
 	struct want *w = xcalloc(1, sizeof(*w));
 
 	w->job = job;
 	w->got = got;
 	w->arg = arg;
-	STAILQ_INSERT_TAIL(&b->wanted, w, next);
+	STAILQ_INSERT_TAIL(wants, w, next);
+}
+
+void blobs_want(struct blobs *b, uint64_t job, blobs_got_fn *got, void *arg)
+{
+	want(&b->wanted, job, got, arg);
+}
+
+void blobs_want_look(struct blobs *b, uint64_t job, blobs_got_fn *got, void *arg)
+{
+	want(&b->looks, job, got, arg);
 }
 
 void blobs_erase(struct blobs *b)
@@ -263,7 +276,7 @@ void blobs_erase(struct blobs *b)
 bool blobs_is_clean(const struct blobs *b)
 {
 	return TAILQ_EMPTY(&b->pending) && STAILQ_EMPTY(&b->signings) && STAILQ_EMPTY(&b->wanted) &&
-	       !b->erase;
+	       STAILQ_EMPTY(&b->looks) && !b->erase;
 }
 
 static void seal_signing(struct blobs *b, struct store_batch *batch, struct signing *s)
@@ -284,6 +297,16 @@ static void seal_signing(struct blobs *b, struct store_batch *batch, struct sign
 	signing_free(b, s);
 }
 
+static void take_looks(struct blobs *b)
+{
+	struct want *w;
+
+	for (int n = 0; n < BLOBS_LOOKS && (w = STAILQ_FIRST(&b->looks)); n++) {
+		STAILQ_REMOVE_HEAD(&b->looks, next);
+		STAILQ_INSERT_TAIL(&b->wanted, w, next);
+	}
+}
+
 void blobs_seal(struct blobs *b, struct store_batch *batch)
 {
 	struct entry *e;
@@ -302,6 +325,7 @@ void blobs_seal(struct blobs *b, struct store_batch *batch)
 		seal_signing(b, batch, STAILQ_FIRST(&b->signings));
 	while (b->stats.kept_bytes > BLOBS_KEPT_BYTES)
 		forget(b, TAILQ_FIRST(&b->kept));
+	take_looks(b);
 	STAILQ_FOREACH (w, &b->wanted, next) {
 		store_batch_want_blob(batch, w->job, w);
 		b->stats.reads++;

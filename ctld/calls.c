@@ -4,6 +4,8 @@
 #include <stdlib.h>
 
 #include "common/xalloc.h"
+#include "ctld/core/budget.h"
+#include "ctld/core/core.h"
 #include "ctld/core/roles.h"
 #include "ctld/ctld.h"
 #include "ctld/byid.h"
@@ -33,8 +35,7 @@ static void forget(struct ctld *c, struct call *call)
 		TAILQ_REMOVE(&c->calls->stalled, call, stalled_next);
 	LIST_REMOVE(call, of_peer);
 	call->peer->n_calls--;
-	if (call->size && c->users)
-		users_add_calls(c->users, call->peer->uid, -(ptrdiff_t)call->size);
+	budget_add(core_budget(c->core), call->peer->uid, BUDGET_WAITS, -(int64_t)call->size);
 	if (call->ops->free)
 		call->ops->free(call->data);
 	free(call);
@@ -53,12 +54,7 @@ static int check_room(struct ctld *c, const struct peer *peer, size_t size, stru
 	if (peer->n_calls >= PEER_CALLS_MAX)
 		return error_set(err, ERR_BUSY, "%d requests of this session are still open",
 		        PEER_CALLS_MAX);
-	if (size && users_add_calls(c->users, peer->uid, 0) + size > CALLS_BYTES_MAX)
-		return error_set(err, ERR_BUSY,
-		        "the open requests of uid %u hold more than %zu MiB of the controller's "
-		        "memory",
-		        (unsigned)peer->uid, CALLS_BYTES_MAX >> 20);
-	return 0;
+	return size ? budget_check(core_budget(c->core), peer->uid, BUDGET_WAITS, size, err) : 0;
 }
 
 struct call *call_new(
@@ -82,8 +78,7 @@ struct call *call_new(
 	call->data = data;
 	call->peer = peer;
 	call->size = size;
-	if (size)
-		users_add_calls(c->users, peer->uid, (ptrdiff_t)size);
+	budget_add(core_budget(c->core), peer->uid, BUDGET_WAITS, (int64_t)size);
 	LIST_INSERT_HEAD(&peer->calls, call, of_peer);
 	peer->n_calls++;
 	byid_put(c->calls->map, call->number, call);
@@ -127,6 +122,21 @@ void call_done_but(struct ctld *c, struct call *call, const char *warning)
 
 /* --- slices -------------------------------------------------------------------------------- */
 
+/* May its next slice be made? Else it waits for room. */
+static bool may_go_on(struct ctld *c, struct call *call)
+{
+	if (call->posted || call->stalled)
+		return false;
+	if (peer_has_room(c, call->peer))
+		return true;
+	/* The youngest goes on first: of a user who is choked by sessions that read nothing it is
+	 * the one that may. */
+	call->stalled = true;
+	TAILQ_INSERT_HEAD(&c->calls->stalled, call, stalled_next);
+	return false;
+}
+
+/* Other slices may have taken the room since it was posted. */
 static void run_slice(struct ctld *c, void *arg, struct clocks now)
 {
 	struct call *call = call_find(c, (uint64_t)(uintptr_t)arg);
@@ -134,7 +144,8 @@ static void run_slice(struct ctld *c, void *arg, struct clocks now)
 	if (!call)
 		return;
 	call->posted = false;
-	call->ops->slice(c, call, now);
+	if (may_go_on(c, call))
+		call->ops->slice(c, call, now);
 }
 
 static void drop_slice(void *arg)
@@ -143,18 +154,6 @@ static void drop_slice(void *arg)
 }
 
 static const struct tick_work slice_work = { run_slice, drop_slice };
-
-/* May its next slice be made? Else it waits for room. */
-static bool may_go_on(struct ctld *c, struct call *call)
-{
-	if (call->posted || call->stalled)
-		return false;
-	if (peer_has_room(c, call->peer))
-		return true;
-	call->stalled = true;
-	TAILQ_INSERT_TAIL(&c->calls->stalled, call, stalled_next);
-	return false;
-}
 
 void call_slice_now(struct ctld *c, struct call *call)
 {

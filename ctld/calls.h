@@ -31,7 +31,8 @@ struct call_ops {
 	/* The peer has gone; before free(). May be NULL. */
 	void (*gone)(struct ctld *c, struct call *call, struct clocks now);
 	void (*free)(void *data); /* may be NULL */
-	/* Bytes that it holds, roughly; NULL: next to none. */
+	/* Bytes that it holds, roughly, for as long as it is open: a wait stays for days. NULL: next
+	 * to none. */
 	size_t (*size)(const void *data);
 };
 
@@ -51,11 +52,8 @@ struct call {
 struct calls *calls_new(void);
 void calls_free(struct calls *r); /* after peers; NULL is fine */
 
-/* What all open requests of one user may hold: a wait stays open for days. */
-#define CALLS_BYTES_MAX ((size_t)64 << 20)
-
-/* Takes `data` over. NULL when the peer has too many open, or its user's hold too much: it was
- * answered ERR_BUSY, data freed. */
+/* Takes `data` over. NULL when the peer has too many open, or its user's hold too much (budget.h): it
+ * was answered ERR_BUSY, data freed. */
 struct call *call_new(
         struct ctld *c, struct peer *peer, uint64_t id, const struct call_ops *ops, void *data);
 struct call *call_find(struct ctld *c, uint64_t number); /* NULL: it has ended */

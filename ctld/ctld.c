@@ -3,6 +3,7 @@
 
 #include "ctld/ctld.h"
 
+#include <limits.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -39,6 +40,7 @@
 #include "ctld/streams.h"
 #include "ctld/tick.h"
 #include "ctld/turns.h"
+#include "ctld/user_peers.h"
 #include "ctld/users.h"
 #include "ctld/watch.h"
 
@@ -96,6 +98,7 @@ static void on_disk(evutil_socket_t fd, short what, void *arg)
 
 	(void)fd;
 	(void)what;
+	user_peers_look(c);
 	tick_post(c->tick, &disk_work, NULL);
 }
 
@@ -276,6 +279,7 @@ static int make_parts(struct ctld *c, struct error *err)
 	c->bulks = bulks_new(c);
 	c->calls = calls_new();
 	c->streams = streams_new();
+	c->user_peers = user_peers_new();
 	c->peers = peers_new(c);
 	c->agents = agents_new(c->conf);
 	c->users = users_new(c->aside, peers_user_known, c);
@@ -315,14 +319,18 @@ static int listen_for_peers(struct ctld *c, struct error *err)
 }
 
 /* Each session is a descriptor: as many as we may have. */
-static void raise_descriptors(void)
+static unsigned raise_descriptors(void)
 {
 	struct rlimit limit;
 
-	if (getrlimit(RLIMIT_NOFILE, &limit) == 0 && limit.rlim_cur < limit.rlim_max) {
+	if (getrlimit(RLIMIT_NOFILE, &limit) < 0)
+		return 1024;
+	if (limit.rlim_cur < limit.rlim_max) {
 		limit.rlim_cur = limit.rlim_max;
-		setrlimit(RLIMIT_NOFILE, &limit);
+		if (setrlimit(RLIMIT_NOFILE, &limit) < 0)
+			getrlimit(RLIMIT_NOFILE, &limit);
 	}
+	return limit.rlim_cur < UINT_MAX ? (unsigned)limit.rlim_cur : UINT_MAX;
 }
 
 struct ctld *ctld_new(struct conf *conf, const struct ctld_options *o, struct error *err)
@@ -337,7 +345,7 @@ struct ctld *ctld_new(struct conf *conf, const struct ctld_options *o, struct er
 	c->start_mono = ctld_mono();
 	if (gethostname(c->host, sizeof(c->host) - 1))
 		snprintf(c->host, sizeof(c->host), "?");
-	raise_descriptors();
+	c->descriptors = raise_descriptors();
 	c->base = event_base_new();
 	if (!c->base) {
 		error_set(err, ERR_SYSTEM, "event loop: out of memory");
@@ -409,6 +417,7 @@ void ctld_free(struct ctld *c)
 	worker_pool_free(c->pool);
 	worker_pool_free(c->aside);
 	peers_free(c->peers);
+	user_peers_free(c->user_peers);
 	bulks_free(c->bulks);
 	census_free(c->census);
 	acct_free(c->acct);

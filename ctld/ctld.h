@@ -4,7 +4,8 @@
  *                                            |                  ^
  *                                            +-> store (commit) +
  *
- *	peers     who is connected, as whom; fairness among them
+ *	peers     who is connected, as whom
+ *	user_peers  how many sessions each user may have, and which one makes room
  *	turns     users take turns: whose work goes to the tick
  *	tick      the heartbeat: takes what has happened in bounded slices, seals, commits
  *	rpc/      one row a message type: role and handler; answers
@@ -58,6 +59,7 @@ struct store;
 struct streams;
 struct tick;
 struct turns;
+struct user_peers;
 struct users;
 struct watch;
 struct worker_pool;
@@ -73,6 +75,7 @@ struct ctld {
 	uint64_t generation; /* of conf: node and partition numbers are good within one */
 	uid_t agent_uid;     /* of controller.agent_user */
 	uid_t self;          /* whom credentials are restricted to: us */
+	unsigned descriptors; /* that we may have */
 	char host[256];      /* ours, for people */
 	uint64_t epoch;      /* of this term */
 	usec_t start_mono;
@@ -93,6 +96,7 @@ struct ctld {
 	struct turns *turns;
 	struct gate *gate;
 	struct peers *peers;
+	struct user_peers *user_peers;
 	struct calls *calls;
 	struct streams *streams;
 	struct agents *agents;

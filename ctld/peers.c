@@ -11,6 +11,7 @@
 #include "common/log.h"
 #include "common/xalloc.h"
 #include "ctld/agents.h"
+#include "ctld/core/budget.h"
 #include "ctld/core/core.h"
 #include "ctld/ctld.h"
 #include "ctld/gate.h"
@@ -23,6 +24,7 @@
 #include "ctld/streams.h"
 #include "ctld/tick.h"
 #include "ctld/turns.h"
+#include "ctld/user_peers.h"
 #include "ctld/users.h"
 
 #define REFUSED_A_SECOND 5 /* records in the log; the rest is counted */
@@ -121,24 +123,119 @@ void peers_each_agent(struct peers *p, void (*fn)(struct ctld *c, struct peer *p
 
 /* --- back pressure ------------------------------------------------------------------------- */
 
-void peer_add_work(struct ctld *c, struct peer *peer, ptrdiff_t frames, ptrdiff_t bytes)
+/* Once stopped, it goes on when half of it is done. */
+static bool has_much_work(const struct peer *peer)
 {
-	struct session *s;
-	bool pause;
+	unsigned part = peer->paused ? 2 : 1;
 
-	peer->work += (size_t)frames;
-	peer->work_bytes += (size_t)bytes;
-	users_add_bytes(c->users, peer->uid, bytes);
-	/* once stopped, it goes on when half of it is done */
-	pause = peer->paused ? peer->work > PEER_WORK_MAX / 2 ||
-	                               peer->work_bytes > PEER_WORK_BYTES_MAX / 2
-	                     : peer->work > PEER_WORK_MAX || peer->work_bytes > PEER_WORK_BYTES_MAX;
+	return peer->work > PEER_WORK_MAX / part || peer->work_bytes > PEER_WORK_BYTES_MAX / part;
+}
+
+void peer_look_pause(struct ctld *c, struct peer *peer)
+{
+	bool pause = has_much_work(peer) || user_peers_choked(peer);
+	struct session *s;
+
 	if (pause == peer->paused || peer->closed)
 		return;
 	peer->paused = pause;
 	s = session_find(c->sessions, peer->session);
 	if (s)
 		session_pause_reading(s, pause);
+}
+
+/* Agents are no users. */
+static void charge(
+        struct ctld *c, struct peer *peer, enum budget_kind kind, size_t *was, size_t bytes)
+{
+	if (bytes == *was || peer->agent)
+		return;
+	budget_add(core_budget(c->core), peer->uid, kind, (int64_t)bytes - (int64_t)*was);
+	*was = bytes;
+	user_peers_charged(c, peer->uid);
+}
+
+void peer_add_work(struct ctld *c, struct peer *peer, ptrdiff_t frames, ptrdiff_t bytes)
+{
+	peer->work += (size_t)frames;
+	charge(c, peer, BUDGET_REQUESTS, &peer->work_bytes, peer->work_bytes + (size_t)bytes);
+	peer_look_pause(c, peer);
+}
+
+/* Of answers: at the gate, or sent and not yet taken. */
+static void recount_unread(struct ctld *c, struct peer *peer)
+{
+	struct session *s = session_find(c->sessions, peer->session);
+	size_t unread = peer->closed || !s ? 0 : peer->held + session_queued(s);
+
+	if (unread < peer->unread || !peer->unread)
+		peer->taken = ctld_mono();
+	charge(c, peer, BUDGET_UNREAD, &peer->unread, unread);
+}
+
+static void on_queued(struct session *s, void *arg)
+{
+	struct peer *peer = session_data(s);
+
+	if (peer)
+		recount_unread(arg, peer);
+}
+
+static int on_holds(struct session *s, size_t bytes, void *arg, struct error *err)
+{
+	struct peer *peer = session_data(s);
+	struct ctld *c = arg;
+
+	if (!peer || peer->agent)
+		return 0;
+	if (bytes > peer->input &&
+	        budget_check(core_budget(c->core), peer->uid, BUDGET_REQUESTS, bytes - peer->input,
+	                err) < 0)
+		return -1;
+	charge(c, peer, BUDGET_REQUESTS, &peer->input, bytes);
+	return 0;
+}
+
+/* --- going away ---------------------------------------------------------------------------- */
+
+/* Agents wait for no user's turn. */
+static void post(struct ctld *c, const struct peer *peer, const struct tick_work *work, void *arg)
+{
+	if (peer->agent)
+		tick_post(c->tick, work, arg);
+	else
+		turns_post(c->turns, peer->uid, work, arg);
+}
+
+static void handle_gone(struct ctld *c, void *arg, struct clocks now)
+{
+	struct peer *peer = byid_take(c->peers->map, (uint64_t)(uintptr_t)arg);
+
+	if (!peer)
+		return;
+	charge(c, peer, BUDGET_REQUESTS, &peer->work_bytes, 0);
+	if (peer->agent)
+		agents_gone(c, peer, now);
+	peer_free(c, peer, now);
+}
+
+static void drop_gone(void *arg)
+{
+	(void)arg; /* a number */
+}
+
+static const struct tick_work gone_work = { handle_gone, drop_gone };
+
+/* What it sent before its end is dealt with first: it waits already. */
+static void has_gone(struct ctld *c, struct peer *peer)
+{
+	if (peer->closed)
+		return;
+	peer->closed = true;
+	charge(c, peer, BUDGET_UNREAD, &peer->unread, 0);
+	charge(c, peer, BUDGET_REQUESTS, &peer->input, 0);
+	user_peers_remove(c, peer);
+	post(c, peer, &gone_work, (void *)(uintptr_t)peer->session);
 }
 
 /* --- coming in ----------------------------------------------------------------------------- */
@@ -151,7 +248,7 @@ static int on_admit(
 
 	(void)ss;
 	if (!sp->node[0])
-		return 0;
+		return user_peers_admit(c, sp->uid, err) < 0 ? err->code : 0;
 	if (sp->uid != 0 && sp->uid != c->agent_uid) {
 		error_set(err, ERR_NOT_PERMITTED, "uid %u may not speak for node %s",
 		        (unsigned)sp->uid, sp->node);
@@ -161,7 +258,7 @@ static int on_admit(
 		error_set(err, ERR_NO_NODE, "node %s is not in the configuration", sp->node);
 		return ERR_NO_NODE;
 	}
-	return 0;
+	return user_peers_admit_agent(c, node, err) < 0 ? err->code : 0;
 }
 
 static void on_opened(struct session *s, void *arg)
@@ -169,6 +266,7 @@ static void on_opened(struct session *s, void *arg)
 	const struct session_peer *sp = session_peer(s);
 	struct peer *peer = xcalloc(1, sizeof(*peer));
 	struct ctld *c = arg;
+	struct error err;
 	int known;
 
 	peer->session = session_number(s);
@@ -186,8 +284,16 @@ static void on_opened(struct session *s, void *arg)
 	if (peer->agent) {
 		peer->node_name = xstrdup(sp->node);
 		agents_find_node(c->agents, sp->node, &peer->node);
+		user_peers_add(c, peer);
 		return;
 	}
+	/* Others may have been admitted since it was. */
+	if (user_peers_admit(c, peer->uid, &err) < 0) {
+		session_close(s);
+		has_gone(c, peer);
+		return;
+	}
+	user_peers_add(c, peer);
 	known = users_ask(c->users, peer->uid, peer->session, NULL);
 	if (known == 0)
 		session_pause_reading(s, true); /* until peers_user_known() */
@@ -226,15 +332,6 @@ static void handle_frame(struct ctld *c, void *arg, struct clocks now)
 	free(w);
 }
 
-/* Agents wait for no user's turn. */
-static void post(struct ctld *c, const struct peer *peer, const struct tick_work *work, void *arg)
-{
-	if (peer->agent)
-		tick_post(c->tick, work, arg);
-	else
-		turns_post(c->turns, peer->uid, work, arg);
-}
-
 static const struct tick_work frame_work_ops = { handle_frame, free };
 
 static void on_frame(struct session *s, const struct frame *f, void *arg)
@@ -249,38 +346,9 @@ static void on_frame(struct session *s, const struct frame *f, void *arg)
 	w->len = f->len;
 	if (f->len)
 		memcpy(w->body, f->body, f->len);
+	user_peers_used(peer);
 	peer_add_work(c, peer, 1, (ptrdiff_t)f->len);
 	post(c, peer, &frame_work_ops, w);
-}
-
-/* --- going away ---------------------------------------------------------------------------- */
-
-static void handle_gone(struct ctld *c, void *arg, struct clocks now)
-{
-	struct peer *peer = byid_take(c->peers->map, (uint64_t)(uintptr_t)arg);
-
-	if (!peer)
-		return;
-	users_add_bytes(c->users, peer->uid, -(ptrdiff_t)peer->work_bytes);
-	if (peer->agent)
-		agents_gone(c, peer, now);
-	peer_free(c, peer, now);
-}
-
-static void drop_gone(void *arg)
-{
-	(void)arg; /* a number */
-}
-
-static const struct tick_work gone_work = { handle_gone, drop_gone };
-
-/* What it sent before its end is dealt with first: it waits already. */
-static void has_gone(struct ctld *c, struct peer *peer)
-{
-	if (peer->closed)
-		return;
-	peer->closed = true;
-	post(c, peer, &gone_work, (void *)(uintptr_t)peer->session);
 }
 
 static void on_closed(struct session *s, const struct error *why, void *arg)
@@ -298,18 +366,31 @@ static void on_closed(struct session *s, const struct error *why, void *arg)
 	has_gone(c, peer);
 }
 
-void peer_expel(struct ctld *c, struct peer *peer, const struct error *why)
+static void end_session(struct ctld *c, struct peer *peer)
 {
 	struct session *s = session_find(c->sessions, peer->session);
 
+	if (s)
+		session_close(s);
+	has_gone(c, peer);
+}
+
+void peer_expel(struct ctld *c, struct peer *peer, const struct error *why)
+{
 	if (peer->closed)
 		return;
 	log_warning("%s%s%s (uid %u): session closed: %s", peer->agent ? "node " : "",
 	        peer->agent ? peer->node_name : "", peer->agent ? "" : peer->address,
 	        (unsigned)peer->uid, why->text);
-	if (s)
-		session_close(s);
-	has_gone(c, peer);
+	end_session(c, peer);
+}
+
+void peer_end(struct ctld *c, struct peer *peer, const struct error *why)
+{
+	if (peer->closed)
+		return;
+	log_debug("%s (uid %u): session closed: %s", peer->address, (unsigned)peer->uid, why->text);
+	end_session(c, peer);
 }
 
 static void on_refused(struct sessions *ss, const char *address, const struct error *why, void *arg)
@@ -354,6 +435,7 @@ static int note_unsent(struct peer *peer, unsigned type, uint64_t id, const stru
 static void put(struct ctld *c, struct peer *peer, uint8_t *bytes, size_t len)
 {
 	peer->held += len;
+	recount_unread(c, peer);
 	gate_put(c->gate, peer->session, core_change(c->core), bytes, len);
 }
 
@@ -451,7 +533,7 @@ bool peer_has_room(struct ctld *c, const struct peer *peer)
 {
 	struct session *s = session_find(c->sessions, peer->session);
 
-	return !s || (peer->held < PEER_HELD_MAX && !session_full(s));
+	return !s || (peer->held < PEER_HELD_MAX && !session_full(s) && !user_peers_choked(peer));
 }
 
 void peers_output_moved(struct peers *p)
@@ -472,6 +554,8 @@ const struct session_ops peers_ops = {
 	.opened = on_opened,
 	.frame = on_frame,
 	.writable = on_writable,
+	.queued = on_queued,
+	.holds = on_holds,
 	.closed = on_closed,
 	.refused = on_refused,
 };

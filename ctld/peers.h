@@ -30,6 +30,7 @@ struct submit;
 struct bulk;
 struct stream;
 struct unsent;
+struct user_sessions;
 
 #define PEER_WORK_MAX       128         /* frames waiting and submits in the works */
 #define PEER_WORK_BYTES_MAX (8 << 20)   /* of them */
@@ -47,10 +48,15 @@ struct peer {
 	bool registered;
 	bool takes_settings;
 	uint64_t settings; /* hash of those that it was told */
-	/* bookkeeping */
+	/* bookkeeping; what is charged to its user: core/budget.h */
 	bool closed, paused;
+	struct user_sessions *user; /* user_peers.h; NULL: an agent, or closed */
+	TAILQ_ENTRY(peer) of_user;
 	size_t work, work_bytes; /* taken from it and not yet done with */
+	size_t input;            /* bytes of a frame in the making */
 	size_t held;             /* bytes of answers at the gate */
+	size_t unread;           /* of those, and of what was sent and not taken yet: charged */
+	usec_t taken;            /* mono: when it last took some */
 	unsigned n_calls;
 	LIST_HEAD(, call) calls;
 	LIST_HEAD(, stream) streams; /* that begin or end here (rpc/stream.c) */
@@ -91,11 +97,16 @@ int peers_send_packed(struct ctld *c, uint64_t session, unsigned type, uint64_t 
 /* May more be produced for it now? */
 bool peer_has_room(struct ctld *c, const struct peer *peer);
 
+/* Is it to be read from? Look again. */
+void peer_look_pause(struct ctld *c, struct peer *peer);
+
 /* Answers have left: who waited for room goes on. */
 void peers_output_moved(struct peers *p);
 
 /* End a session that broke the rules, and say so in the log. */
 void peer_expel(struct ctld *c, struct peer *peer, const struct error *why);
+/* End one that did nothing wrong. */
+void peer_end(struct ctld *c, struct peer *peer, const struct error *why);
 
 /* For gate_new(). */
 void peers_gate_send(void *arg, uint64_t session, const uint8_t *frames, size_t len);

@@ -9,6 +9,7 @@
 #include "common/xalloc.h"
 #include "ctld/agents.h"
 #include "ctld/byid.h"
+#include "ctld/core/budget.h"
 #include "ctld/core/core.h"
 #include "ctld/ctld.h"
 #include "ctld/peers.h"
@@ -28,14 +29,8 @@ struct stream {
 	LIST_ENTRY(stream) of_client, of_agent;
 };
 
-/* Who has streams open. */
-struct owner {
-	unsigned n;
-};
-
 struct streams {
-	struct byid *map;    /* by the agent's number */
-	struct byid *owners; /* by uid + 1 */
+	struct byid *map; /* by the agent's number */
 	uint64_t last;
 	struct streams_stats stats;
 };
@@ -45,7 +40,6 @@ struct streams *streams_new(void)
 	struct streams *s = xcalloc(1, sizeof(*s));
 
 	s->map = byid_new();
-	s->owners = byid_new();
 	return s;
 }
 
@@ -54,7 +48,6 @@ void streams_free(struct streams *s)
 	if (!s)
 		return;
 	byid_free(s->map);
-	byid_free(s->owners);
 	free(s);
 }
 
@@ -62,39 +55,6 @@ void streams_stats(const struct streams *s, struct streams_stats *out)
 {
 	*out = s->stats;
 	out->open = byid_count(s->map);
-}
-
-/* --- whose, by user --------------------------------------------------------------------------- */
-
-static uint64_t owner_key(const struct peer *client)
-{
-	return (uint64_t)client->uid + 1;
-}
-
-static unsigned owner_has(const struct streams *s, const struct peer *client)
-{
-	const struct owner *o = byid_get(s->owners, owner_key(client));
-
-	return o ? o->n : 0;
-}
-
-static void owner_opens(struct streams *s, const struct peer *client)
-{
-	struct owner *o = byid_get(s->owners, owner_key(client));
-
-	if (!o) {
-		o = xcalloc(1, sizeof(*o));
-		byid_put(s->owners, owner_key(client), o);
-	}
-	o->n++;
-}
-
-static void owner_closes(struct streams *s, const struct peer *client)
-{
-	struct owner *o = byid_get(s->owners, owner_key(client));
-
-	if (!--o->n)
-		free(byid_take(s->owners, owner_key(client)));
 }
 
 /* --- sending ---------------------------------------------------------------------------------- */
@@ -128,7 +88,7 @@ static void end_stream(struct ctld *c, struct stream *st, enum side told, const 
 			say_closed(c, st->ends[i].peer, st->ends[i].number, why);
 		st->ends[i].peer->n_streams--;
 	}
-	owner_closes(c->streams, st->ends[CLIENT].peer);
+	budget_add(core_budget(c->core), st->ends[CLIENT].peer->uid, BUDGET_STREAMS, -1);
 	LIST_REMOVE(st, of_client);
 	LIST_REMOVE(st, of_agent);
 	byid_take(c->streams->map, st->ends[AGENT].number);
@@ -227,12 +187,8 @@ static int check_room(
 	if (client->n_streams >= STREAMS_A_SESSION)
 		return error_set(
 		        err, ERR_BUSY, "at most %d streams on one session", STREAMS_A_SESSION);
-	if (owner_has(c->streams, client) >= c->conf->controller.streams_per_user)
-		return error_set(err, ERR_BUSY,
-		        "you have %u connections to runs open (glog, grun), as many as one user "
-		        "may "
-		        "(controller.streams_per_user)",
-		        owner_has(c->streams, client));
+	if (budget_check(core_budget(c->core), client->uid, BUDGET_STREAMS, 1, err) < 0)
+		return -1;
 	if (agent->n_streams >= STREAMS_A_NODE || byid_count(c->streams->map) >= STREAMS_MAX)
 		return error_set(err, ERR_BUSY, "too many streams at a time");
 	return 0;
@@ -246,7 +202,7 @@ static void add(struct ctld *c, struct peer *client, struct peer *agent, uint64_
 	st->ends[AGENT] = (struct end){ st, agent, ++c->streams->last, 0 };
 	client->n_streams++;
 	agent->n_streams++;
-	owner_opens(c->streams, client);
+	budget_add(core_budget(c->core), client->uid, BUDGET_STREAMS, 1);
 	LIST_INSERT_HEAD(&client->streams, st, of_client);
 	LIST_INSERT_HEAD(&agent->streams, st, of_agent);
 	byid_put(c->streams->map, c->streams->last, st);

@@ -1,10 +1,14 @@
-/* turns.h - whose work is next: users take turns
+/* turns.h - whose work is next: users take turns by the time that their work takes
  *
  * The tick's inbox is first in first out, and what one user has sent may take seconds. So what is
- * done for users waits in a line for each of them, and the inbox has only a token for each piece:
- * whose turn it is does the first of his line and goes to the end. One user's requests are done in
- * the order they came; another's first one waits for one piece of work of each user, not for all of
- * one. Agents are not users: what they send goes to the inbox itself.
+ * done for users waits in a line for each of them, and the inbox has only a token for each piece.
+ * A token does the first piece of the user whose work has taken the least processor time of the
+ * loop. One user's requests are done in the order they came. Agents are not users: what they send goes to
+ * the inbox itself.
+ *
+ * Time counts while others want some too: a user who comes back after a pause is put where the
+ * others are, and TURNS_CREDIT_US before them, so that a short request beside long ones is next.
+ * Nobody gains more by waiting, and nobody has to pay for time that no other user wanted.
  */
 #ifndef CTLD_TURNS_H
 #define CTLD_TURNS_H
@@ -15,6 +19,8 @@
 #include "ctld/tick.h"
 
 struct turns;
+
+#define TURNS_CREDIT_US 50000
 
 struct turns *turns_new(struct ctld *c);
 void turns_free(struct turns *t); /* after the tick; drops what is left; NULL is fine */

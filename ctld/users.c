@@ -36,9 +36,6 @@ struct user {
 	char name[NAME_MAX_LEN + 1];
 	struct groups groups;
 	usec_t good_until;
-	size_t bytes;           /* of what is in the works */
-	size_t calls;           /* of what is open */
-	size_t bulk;            /* of parts of bulks */
 	struct worker_job *job; /* a lookup under way */
 	STAILQ_HEAD(, waiter) waiters;
 };
@@ -311,25 +308,4 @@ const char *const *users_groups(struct users *u, uid_t uid, size_t *n_groups)
 
 	*n_groups = user->groups.n;
 	return (const char *const *)user->groups.v;
-}
-
-size_t users_add_bytes(struct users *u, uid_t uid, ptrdiff_t bytes)
-{
-	struct user *user = user_of(u, uid);
-
-	return user->bytes += (size_t)bytes;
-}
-
-size_t users_add_calls(struct users *u, uid_t uid, ptrdiff_t bytes)
-{
-	struct user *user = user_of(u, uid);
-
-	return user->calls += (size_t)bytes;
-}
-
-size_t users_add_bulk(struct users *u, uid_t uid, ptrdiff_t bytes)
-{
-	struct user *user = user_of(u, uid);
-
-	return user->bulk += (size_t)bytes;
 }

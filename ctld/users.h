@@ -1,4 +1,4 @@
-/* users.h - login names and groups, and what each user has in the works
+/* users.h - login names and groups
  *
  * Name services may be slow or down, so names are looked up in workers and kept: a name for
  * USERS_KEEP_S, "there is no such user" for USERS_KEEP_NONE_S. When a lookup fails (the service
@@ -40,14 +40,5 @@ enum user_state users_name(struct users *u, uid_t uid, const char **name);
 
 /* The names of his Unix groups as of then; n_groups of them, borrowed until the next lookup. */
 const char *const *users_groups(struct users *u, uid_t uid, size_t *n_groups);
-
-/* Bytes of requests of one user that are being worked on: add (or take away) and return the sum. */
-size_t users_add_bytes(struct users *u, uid_t uid, ptrdiff_t bytes);
-
-/* The same of what open requests hold. */
-size_t users_add_calls(struct users *u, uid_t uid, ptrdiff_t bytes);
-
-/* The same of parts of bulks that wait for the rest. */
-size_t users_add_bulk(struct users *u, uid_t uid, ptrdiff_t bytes);
 
 #endif

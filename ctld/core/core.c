@@ -19,6 +19,8 @@ struct core *core_new(const struct conf *conf, uint64_t seed)
 	core->hardware_due = INT64_MAX;
 	core->seed = seed;
 	core->disk_free_mb = UINT64_MAX;
+	core->budget = budget_new();
+	budget_configure(core->budget, &conf->controller);
 	core->dirty = dirty_new();
 	core->strings = strings_new(seed);
 	core->requests = requests_new(core->strings, conf, seed);
@@ -219,6 +221,7 @@ void core_free(struct core *core)
 	requests_free(core->requests);
 	strings_free(core->strings);
 	dirty_free(core->dirty);
+	budget_free(core->budget);
 	hardware_free(core->hardware);
 	free(core->suspended);
 	free(core);

@@ -27,6 +27,7 @@
 #include "ctld/core/health.h"
 #include "ctld/core/row.h"
 
+struct budget;
 struct core;
 
 /* `conf` is borrowed until core_reconfigure() or core_free(). */
@@ -79,6 +80,8 @@ void core_reconfigure(struct core *core, const struct conf *conf, struct clocks 
 /* The same with the GPUs that were found, where it leaves them open. Until the next call that
  * changes the core; nodes and partitions have the same indices. */
 const struct conf *core_conf(const struct core *core);
+/* What each user holds: of jobs here, and of whatever else the world charges (budget.h). */
+struct budget *core_budget(const struct core *core);
 
 /* An agent reported an epoch or job id above ours (a restored backup): no orders go out. `text`
  * says so in one line. `gctld --takeover` calls core_takeover() after core_start(): both are raised

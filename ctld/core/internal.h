@@ -40,6 +40,7 @@
 
 #include "ctld/core/accounts.h"
 #include "ctld/core/audit.h"
+#include "ctld/core/budget.h"
 #include "ctld/core/changes.h"
 #include "ctld/core/core.h"
 #include "ctld/core/effects.h"
@@ -80,6 +81,7 @@ struct core {
 	struct clocks now; /* of the present call */
 	bool started;
 
+	struct budget *budget;
 	struct dirty *dirty;
 	struct strings *strings;
 	struct requests *requests;

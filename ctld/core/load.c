@@ -302,6 +302,11 @@ const struct conf *core_conf(const struct core *core)
 	return core->conf;
 }
 
+struct budget *core_budget(const struct core *core)
+{
+	return core->budget;
+}
+
 /* The new conf has what is known of hardware: look at each node with it. */
 static void settle_nodes(struct core *core)
 {
@@ -369,6 +374,7 @@ void core_reconfigure(struct core *core, const struct conf *conf, struct clocks 
 	core->now = now;
 	sched_now(core->sched, now);
 	core->given = conf;
+	budget_configure(core->budget, &conf->controller);
 	reconfigure(core);
 	core->change += dirty_touched(core->dirty);
 	effects_number(core->effects, core->change);

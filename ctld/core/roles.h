@@ -72,6 +72,7 @@ enum standing {
 	X(VERB_JOB_EVENTS, "see what happened to it", AS_OWNER | AS_COORDINATOR | AS_STAFF)    \
 	/* what else a request may hold */                                                     \
 	X(VERB_EVENTS, "see everybody's events", AS_STAFF)                                     \
+	X(VERB_BUDGETS, "see what each user holds of the controller", AS_STAFF)                \
 	X(VERB_BOOST, "go below a niceness of 0", AS_STAFF)                                    \
 	X(VERB_ANY_ACCOUNT, "use an account without being a member", AS_STAFF)
 

@@ -7,6 +7,7 @@
 
 #include "common/xalloc.h"
 #include "ctld/calls.h"
+#include "ctld/core/budget.h"
 #include "ctld/core/core.h"
 #include "ctld/ctld.h"
 #include "ctld/inputs.h"
@@ -15,7 +16,6 @@
 #include "ctld/rpc/rpc.h"
 #include "ctld/rpc/submit.h"
 #include "ctld/tick.h"
-#include "ctld/users.h"
 
 STAILQ_HEAD(parts, submit);
 
@@ -44,13 +44,18 @@ struct bulks {
 	struct submit_job v[BULK_SLICE]; /* for the core: the jobs of a slice */
 };
 
+/* The frame, and about as much once more of what was decoded. */
+static int64_t part_bytes(const struct submit *part)
+{
+	return 2 * (int64_t)part->len;
+}
+
 /* The first part has done what it came for. */
 static void drop_part(struct bulk *b)
 {
 	struct submit *s = STAILQ_FIRST(&b->parts);
 
-	if (b->c->users)
-		users_add_bulk(b->c->users, b->uid, -(ptrdiff_t)s->len);
+	budget_add(core_budget(b->c->core), b->uid, BUDGET_WAITS, -part_bytes(s));
 	STAILQ_REMOVE_HEAD(&b->parts, next);
 	submit_free(s);
 }
@@ -118,12 +123,8 @@ static int check_room(
 		return error_set(err, ERR_USAGE, "a bulk cannot be a trial");
 	if (b->n_jobs + part->msg->n_jobs > SUBMIT_JOBS_MAX)
 		return error_set(err, ERR_USAGE, "a bulk of more than %d jobs", SUBMIT_JOBS_MAX);
-	if (users_add_bulk(c->users, b->uid, 0) + part->len > BULK_BYTES_MAX)
-		return error_set(err, ERR_USAGE,
-		        "bulks of more than %zu MiB; smaller environments (--export) make them "
-		        "smaller",
-		        BULK_BYTES_MAX >> 20);
-	return 0;
+	return budget_check(
+	        core_budget(c->core), b->uid, BUDGET_WAITS, (uint64_t)part_bytes(part), err);
 }
 
 void bulk_stage(struct ctld *c, struct peer *peer, struct submit *part)
@@ -140,7 +141,7 @@ void bulk_stage(struct ctld *c, struct peer *peer, struct submit *part)
 	STAILQ_INSERT_TAIL(&b->parts, part, next);
 	b->n_jobs += part->msg->n_jobs;
 	b->wishes_mail |= part->wishes_mail;
-	users_add_bulk(c->users, b->uid, (ptrdiff_t)part->len);
+	budget_add(core_budget(c->core), b->uid, BUDGET_WAITS, part_bytes(part));
 	peers_reply(c, peer->session, part->id, NULL);
 }
 

@@ -10,7 +10,7 @@
  * goes on without it. Whoever loses the connection begins again, and stands in the queue behind
  * what he sent before; since each job has its nonce, he is answered with the ids of then.
  *
- * A session has one bulk at a time, and a user BULK_BYTES_MAX of them.
+ * A session has one bulk at a time; what the parts hold is charged to the user (core/budget.h).
  */
 #ifndef CTLD_RPC_BULK_H
 #define CTLD_RPC_BULK_H
@@ -25,9 +25,6 @@ struct effect;
 struct peer;
 struct submit;
 
-#define BULK_BYTES_MAX                                                            \
-	((size_t)512 << 20) /* frames of parts, of one user; twice that in memory \
-	                     */
 /* Jobs of one step: whole parts, so that their signed bytes go with them. */
 #define BULK_SLICE 256
 

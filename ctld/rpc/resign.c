@@ -20,6 +20,7 @@
 #include "common/xalloc.h"
 #include "ctld/blobs.h"
 #include "ctld/calls.h"
+#include "ctld/core/budget.h"
 #include "ctld/core/core.h"
 #include "ctld/core/job.h"
 #include "ctld/ctld.h"
@@ -54,7 +55,7 @@ struct resign {
 	uid_t uid;
 	char *credential, *reason;
 	uint64_t jobs[SIGNEDJOB_MAX];
-	size_t n, len;
+	size_t n, len; /* len: of the specs, new and old: charged */
 	struct changes_of *changes; /* NULL: none */
 	/* the worker's */
 	struct spec_hash hashes[SIGNEDJOB_MAX];
@@ -117,7 +118,7 @@ static int compare(struct resign *r, const struct mcred *cred, struct error *err
 	if (c->was_len > WAS_MAX)
 		return error_set(
 		        err, ERR_USAGE, "too much was signed for these %zu jobs: name fewer", r->n);
-	c->arena = arena_new(ARENA_CAP(r->len + c->was_len));
+	c->arena = arena_new(ARENA_CAP(r->len));
 	if (!c->arena)
 		return error_set(err, ERR_BUSY, "out of memory");
 	for (i = 0; i < r->n; i++) {
@@ -300,15 +301,39 @@ static void to_worker(struct resign *r)
 	resign_free(r);
 }
 
-static void have_read(struct changes_of *changes, const struct store_blob *blob)
+/* What was read is charged to the user, like the request. -1: that is too much. */
+static int have_read(struct resign *r, const struct store_blob *blob)
 {
+	struct peer *peer = peers_find(r->c->peers, r->session);
+	struct changes_of *changes = r->changes;
+
+	if (budget_check(core_budget(r->c->core), r->uid, BUDGET_REQUESTS, blob->spec_len,
+	            &r->error) < 0)
+		return -1;
 	if (blob->spec)
 		changes->was[changes->reading] =
 		        (struct spec_bytes){ xmemdup(blob->spec, blob->spec_len), blob->spec_len };
 	changes->was_len += blob->spec_len;
+	r->len += blob->spec_len;
+	if (peer)
+		peer_add_work(r->c, peer, 0, (ptrdiff_t)blob->spec_len);
+	changes->reading++;
+	return 0;
 }
 
 static void read_on(struct resign *r);
+
+static void refuse(struct resign *r)
+{
+	struct peer *peer = peers_find(r->c->peers, r->session);
+
+	if (peer) {
+		peer->script_asked = false;
+		peer_add_work(r->c, peer, -1, -(ptrdiff_t)r->len);
+		peers_reply(r->c, r->session, r->id, &r->error);
+	}
+	resign_free(r);
+}
 
 static void got(void *arg, const struct store_blob *blob)
 {
@@ -318,9 +343,10 @@ static void got(void *arg, const struct store_blob *blob)
 		resign_free(r);
 		return;
 	}
-	have_read(r->changes, blob);
-	r->changes->reading++;
-	read_on(r);
+	if (have_read(r, blob) < 0)
+		refuse(r);
+	else
+		read_on(r);
 }
 
 /* Of the caller's own jobs: the next that is not at hand. */
@@ -331,18 +357,23 @@ static void read_on(struct resign *r)
 	struct peer *peer = peers_find(c->peers, r->session);
 	struct job_view view;
 
-	for (; changes->reading < r->n && changes->was_len <= WAS_MAX; changes->reading++) {
+	while (changes->reading < r->n && changes->was_len <= WAS_MAX) {
 		uint64_t job = r->jobs[changes->reading];
 		const struct store_blob *blob;
 
-		if (!core_job_view(c->core, job, ctld_now(), &view) || view.uid != r->uid)
+		if (!core_job_view(c->core, job, ctld_now(), &view) || view.uid != r->uid) {
+			changes->reading++;
 			continue;
+		}
 		blob = blobs_get(c->blobs, job);
 		if (!blob) {
-			blobs_want(c->blobs, job, got, r);
+			blobs_want_look(c->blobs, job, got, r);
 			return;
 		}
-		have_read(changes, blob);
+		if (have_read(r, blob) < 0) {
+			refuse(r);
+			return;
+		}
 	}
 	if (peer)
 		peer->script_asked = false;

@@ -1,24 +1,39 @@
 /* show_script.c - MSG_SHOW_SCRIPT: what the owner of a job signed, to him and to administrators
  *
  * Of a job that the core has forgotten the store still knows whose it was, until the bytes are
- * erased; what is not his is then as if it were not there. A session has one at a time: it may be
- * large.
+ * erased; what is not his is then as if it were not there. A session has one at a time, and the
+ * store is asked only when there is room for the answer: as long as it reads, the most that an
+ * answer may be counts as unread.
  */
 #include <stdlib.h>
 
+#include "common/msg.h"
 #include "common/xalloc.h"
 #include "ctld/blobs.h"
 #include "ctld/calls.h"
+#include "ctld/core/budget.h"
+#include "ctld/core/core.h"
 #include "ctld/ctld.h"
 #include "ctld/peers.h"
 #include "ctld/rpc/rpc.h"
+#include "ctld/user_peers.h"
 
-/* Somebody waits for the store; his call may be gone by then. */
+/* A request; the store has been asked for its answer, and may tell when the request has gone. */
 struct asked {
 	struct ctld *c;
 	uint64_t session, call, job;
+	uid_t uid;
 	bool permitted; /* the core knew the job */
 };
+
+static void charge(const struct asked *asked, int sign)
+{
+	const struct msg_type *answer = msg_type(GPUSCHED__MSG_TYPE__MSG_SCRIPT_RESULT);
+
+	budget_add(core_budget(asked->c->core), asked->uid, BUDGET_UNREAD,
+	        sign * (int64_t)answer->max_len);
+	user_peers_charged(asked->c, asked->uid);
+}
 
 static void send_script(struct ctld *c, struct call *call, const struct store_blob *blob)
 {
@@ -53,6 +68,7 @@ static void got(void *arg, const struct store_blob *blob)
 	struct call *call = peer ? call_find(asked->c, asked->call) : NULL;
 	struct error err;
 
+	charge(asked, -1);
 	if (peer)
 		peer->script_asked = false;
 	if (call && blob->spec && may_have(asked, peer, blob)) {
@@ -65,7 +81,18 @@ static void got(void *arg, const struct store_blob *blob)
 	free(asked);
 }
 
-static const struct call_ops script_ops = { .free = free };
+/* There is room. What the call has goes with it, so the store gets a copy. */
+static void ask(struct ctld *c, struct call *call, struct clocks now)
+{
+	struct asked *asked = xmemdup(call->data, sizeof(*asked));
+
+	(void)now;
+	asked->call = call->number;
+	charge(asked, 1);
+	blobs_want_look(c->blobs, asked->job, got, asked);
+}
+
+static const struct call_ops script_ops = { .slice = ask, .free = free };
 
 /* What is neither refused nor permitted here has its owner checked by got(). */
 static int check(
@@ -99,15 +126,15 @@ void rpc_show_script(struct ctld *c, const struct rpc *rpc)
 		rpc_reply(c, rpc, &err);
 		return;
 	}
-	call = call_new(c, rpc->peer, rpc->id, &script_ops, NULL);
-	if (!call)
-		return;
 	asked = xcalloc(1, sizeof(*asked));
 	asked->c = c;
 	asked->session = rpc->peer->session;
-	asked->call = call->number;
+	asked->uid = rpc->peer->uid;
 	asked->permitted = permitted;
 	asked->job = m->job;
+	call = call_new(c, rpc->peer, rpc->id, &script_ops, asked);
+	if (!call)
+		return;
 	rpc->peer->script_asked = true;
-	blobs_want(c->blobs, m->job, got, asked);
+	call_slice_now(c, call);
 }

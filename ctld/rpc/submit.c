@@ -27,7 +27,6 @@
 #include "ctld/turns.h"
 #include "ctld/users.h"
 
-#define USER_BYTES_MAX      ((size_t)64 << 20)               /* in the works, of one user */
 #define SPEC_ARENA_CAP(len) (((size_t)4 << 20) + 24 * (len)) /* decoded specs, of all jobs */
 
 void submit_free(void *arg)
@@ -323,9 +322,6 @@ static int may_submit(struct ctld *c, const struct peer *peer, struct error *err
 	if (users_name(c->users, peer->uid, &name) == USER_NAMELESS)
 		return error_set(err, ERR_NOT_PERMITTED,
 		        "uid %u is no user that the controller's host knows", (unsigned)peer->uid);
-	if (users_add_bytes(c->users, peer->uid, 0) > USER_BYTES_MAX)
-		return error_set(
-		        err, ERR_BUSY, "too many bytes of submits of user %s in the works", name);
 	return 0;
 }
 

@@ -46,6 +46,8 @@ struct seen {
 	struct error why; /* of the last closed or refused */
 	int refuse_with;  /* admit() says so */
 	enum { NOTHING, ON_OPEN, ON_FRAME, ON_WRITABLE } close_on;
+	size_t queued, held; /* what was told last */
+	size_t holds_max;    /* 0: any number */
 };
 
 struct lab {
@@ -144,8 +146,35 @@ static void lab_refused(
 	v->why = *why;
 }
 
-static const struct session_ops lab_ops = { lab_admit, lab_opened, lab_frame, lab_writable,
-	lab_closed, lab_refused };
+static void lab_queued(struct session *s, void *arg)
+{
+	struct seen *v = arg;
+
+	v->queued = session_queued(s);
+}
+
+/* Of all sessions of a test together. */
+static int lab_holds(struct session *s, size_t bytes, void *arg, struct error *err)
+{
+	struct seen *v = arg;
+
+	(void)s;
+	v->held = bytes;
+	if (!v->holds_max || bytes <= v->holds_max)
+		return 0;
+	return error_set(err, ERR_BUSY, "the test takes no more");
+}
+
+static const struct session_ops lab_ops = {
+	.admit = lab_admit,
+	.opened = lab_opened,
+	.frame = lab_frame,
+	.writable = lab_writable,
+	.queued = lab_queued,
+	.holds = lab_holds,
+	.closed = lab_closed,
+	.refused = lab_refused,
+};
 
 static void lab_new_with(const struct session_limits *limits, unsigned threads)
 {

@@ -49,6 +49,7 @@ static const struct {
 	{ VERB_JOB_SCRIPT, "OA" },
 	{ VERB_JOB_EVENTS, "OCPA" },
 	{ VERB_EVENTS, "PA" },
+	{ VERB_BUDGETS, "PA" },
 	{ VERB_BOOST, "PA" },
 	{ VERB_ANY_ACCOUNT, "PA" },
 };

@@ -121,32 +121,6 @@ static void test_storm_of_one(void **state)
 	lab_free();
 }
 
-static void test_max_sessions(void **state)
-{
-	struct session_limits l = { .max_sessions = 3, .max_per_uid = 2 };
-	struct raw r[4];
-
-	(void)state;
-	lab_new_with(&l, 2);
-	raw_open(&r[0]);
-	raw_open(&r[1]);
-	raw_connect(&r[2]); /* a third of the same user */
-	raw_greeting(&r[2]);
-	raw_send(&r[2], r[2].greeting, r[2].len);
-	assert_int_equal(raw_refusal(&r[2]), ERR_BUSY);
-	raw_free(&r[2]);
-	connected("n1", NULL); /* agents do not count there */
-	raw_connect(&r[3]);    /* but here */
-	assert_int_equal(raw_refusal(&r[3]), ERR_BUSY);
-	raw_free(&r[3]);
-	raw_free(&r[0]);
-	raw_free(&r[1]);
-	UNTIL(lab.s.closed == 2);
-	raw_open(&r[0]); /* room again */
-	raw_free(&r[0]);
-	lab_free();
-}
-
 static void test_slow_frame(void **state)
 {
 	struct session_limits l = { .frame_ms = 50 };
@@ -192,40 +166,66 @@ static void test_idle(void **state)
 	lab_free();
 }
 
-/* Halves of large frames cannot fill the memory. */
+/* So many bytes of a frame of `of`. */
+static void send_part(struct raw *r, size_t bytes, size_t of)
+{
+	size_t len = FRAME_HEADER_LEN + bytes;
+	uint8_t *half = calloc(1, len);
+
+	frame_put_header(half, T(SUBMIT), 1, (uint32_t)of);
+	for (size_t at = 0; at < len; at += 60000) {
+		size_t n = len - at < 60000 ? len - at : 60000;
+		uint8_t *w = malloc(frame_sealed_len(n));
+
+		assert_int_equal(frame_seal(r->noise, half + at, n, w, NULL), 0);
+		(void)!send(r->fd, w, frame_sealed_len(n), MSG_NOSIGNAL);
+		free(w);
+		lab_turn();
+	}
+	free(half);
+}
+
+/* Halves of large frames cannot fill the memory: all together, and as the owner says. */
 static void test_max_input(void **state)
 {
-	struct session_limits l = { .max_input_bytes = 4 * 1024 * 1024 };
-	size_t len = FRAME_HEADER_LEN + 600 * 1024;
-	uint8_t *half = calloc(1, len);
+	struct session_limits l = { .max_input_bytes = 1024 * 1024 };
 	struct session_stats st;
 	struct raw r[2];
 
 	(void)state;
 	lab_new_with(&l, 2);
-	frame_put_header(half, T(SUBMIT), 1, 4 * 1024 * 1024);
 	raw_open(&r[0]);
 	raw_open(&r[1]);
-	for (size_t at = 0; at < len; at += 60000) { /* in step: each has some 600 KiB */
-		for (int i = 0; i < 2; i++) {
-			size_t n = len - at < 60000 ? len - at : 60000;
-			uint8_t *w = malloc(frame_sealed_len(n));
-
-			assert_int_equal(frame_seal(r[i].noise, half + at, n, w, NULL), 0);
-			(void)!send(r[i].fd, w, frame_sealed_len(n), MSG_NOSIGNAL);
-			free(w);
-			lab_turn();
-		}
-	}
-	UNTIL(lab.s.closed == 1); /* a quarter of 4 MiB for one uid */
+	send_part(&r[0], 600 * 1024, 4 << 20);
+	UNTIL(lab.s.held > 600 * 1024);
+	assert_int_equal(lab.s.closed, 0);
+	send_part(&r[1], 600 * 1024, 4 << 20);
+	UNTIL(lab.s.closed == 1);
 	assert_int_equal(lab.s.why.code, ERR_BUSY);
-	UNTIL((sessions_stats(lab.ctl, &st), st.open == 1));
-	raw_free(&r[0]);
 	raw_free(&r[1]);
+	lab.s.holds_max = 650 * 1024;
+	send_part(&r[0], 100 * 1024, 4 << 20);
 	UNTIL(lab.s.closed == 2);
+	assert_string_equal(lab.s.why.text, "the test takes no more");
+	raw_free(&r[0]);
 	sessions_stats(lab.ctl, &st);
 	assert_int_equal(st.input_held, 0);
-	free(half);
+	lab_free();
+}
+
+/* What was held is given back when the frame is whole, also if nothing comes behind it. */
+static void test_input_is_given_back(void **state)
+{
+	struct session_limits l = { 0 };
+	struct raw r;
+
+	(void)state;
+	lab_new_with(&l, 2);
+	raw_open(&r);
+	send_part(&r, 1 << 20, 1 << 20);
+	UNTIL(lab.s.frames == 1);
+	UNTIL(lab.s.held == 0);
+	raw_free(&r);
 	lab_free();
 }
 
@@ -237,10 +237,10 @@ int main(void)
 		cmocka_unit_test(test_pushed_out),
 		cmocka_unit_test(test_storm),
 		cmocka_unit_test(test_storm_of_one),
-		cmocka_unit_test(test_max_sessions),
 		cmocka_unit_test(test_slow_frame),
 		cmocka_unit_test(test_idle),
 		cmocka_unit_test(test_max_input),
+		cmocka_unit_test(test_input_is_given_back),
 	};
 
 	alarm(DEADLINE_S);

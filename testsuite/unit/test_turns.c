@@ -1,4 +1,4 @@
-/* Users take turns, and what one user sent is done in its order. */
+/* Users take turns by the time that their work takes, and what one sent is done in its order. */
 #include "config.h"
 
 #include <setjmp.h>
@@ -8,7 +8,10 @@
 #include <string.h>
 #include <cmocka.h>
 
+#include "ctld/core/budget.h"
+#include "ctld/core/core.h"
 #include "ctld/ctld.h"
+#include "ctld/slice.h"
 #include "ctld/turns.h"
 
 /* The one function of tick.c that turns need: an inbox of tokens. */
@@ -25,8 +28,23 @@ void tick_post(struct tick *t, const struct tick_work *work, void *arg)
 	inbox[last++].arg = arg;
 }
 
+/* Of slice.c: the loop's clock. */
+static usec_t cpu;
+usec_t thread_cpu_time(void)
+{
+	return cpu;
+}
+
+/* Of the core: the accounts. */
+static struct budget *budget;
+struct budget *core_budget(const struct core *core)
+{
+	(void)core;
+	return budget;
+}
+
 static struct ctld c;
-static char done[64];
+static char done[256];
 static struct turns *turns;
 
 static void post(uid_t uid, const char *what);
@@ -38,6 +56,10 @@ static void run(struct ctld *ctld, void *arg, struct clocks now)
 	strcat(done, arg);
 	if (strcmp(arg, "more ") == 0)
 		post(1, "late ");
+	if (strcmp(arg, "long ") == 0)
+		cpu += 10 * TURNS_CREDIT_US;
+	if (strcmp(arg, "short ") == 0 || strcmp(arg, "other ") == 0)
+		cpu += TURNS_CREDIT_US / 4;
 }
 
 static void drop(void *arg)
@@ -66,6 +88,8 @@ static int set_up(void **state)
 	(void)state;
 	first = last = 0;
 	done[0] = '\0';
+	cpu = 0;
+	budget = budget_new();
 	turns = turns_new(&c);
 	c.turns = turns;
 	return 0;
@@ -75,6 +99,7 @@ static int tear_down(void **state)
 {
 	(void)state;
 	turns_free(turns);
+	budget_free(budget);
 	return 0;
 }
 
@@ -129,6 +154,55 @@ static void what_is_left_is_dropped(void **state)
 	assert_string_equal(done, "a -b -c ");
 }
 
+/* Pieces of one user take forty times as long: the other one has forty for each of them. */
+static void time_counts_and_not_pieces(void **state)
+{
+	(void)state;
+	for (int i = 0; i < 4; i++)
+		post(1, "long ");
+	for (int i = 0; i < 12; i++)
+		post(2, "short ");
+	run_tokens(10);
+	assert_string_equal(
+	        done, "long short short short short short short short short short ");
+	assert_int_equal(budget_used(budget, 1, BUDGET_TIME), 10 * TURNS_CREDIT_US);
+	assert_int_equal(budget_used(budget, 2, BUDGET_TIME), 9 * TURNS_CREDIT_US / 4);
+}
+
+/* What was used while nobody else wanted any time is not paid back. */
+static void one_alone_pays_nothing(void **state)
+{
+	(void)state;
+	for (int i = 0; i < 9; i++)
+		post(1, "long ");
+	run_tokens(8);
+	done[0] = '\0';
+	post(2, "long ");
+	post(2, "long ");
+	post(2, "long ");
+	post(1, "long ");
+	run_tokens(5);
+	assert_string_equal(done, "long long long long long ");
+	assert_int_equal(budget_used(budget, 1, BUDGET_TIME), 100 * TURNS_CREDIT_US);
+	assert_int_equal(budget_used(budget, 2, BUDGET_TIME), 30 * TURNS_CREDIT_US);
+}
+
+/* Whoever comes back is before the others by the credit, however long the pause was. */
+static void a_pause_gives_little(void **state)
+{
+	(void)state;
+	post(2, "short ");
+	run_tokens(1);
+	for (int i = 0; i < 40; i++)
+		post(1, "other ");
+	run_tokens(30);
+	done[0] = '\0';
+	for (int i = 0; i < 9; i++)
+		post(2, "short ");
+	run_tokens(9);
+	assert_string_equal(done, "short short short short short other short other short ");
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -137,6 +211,9 @@ int main(void)
 		        who_comes_late_waits_for_one_of_each, set_up, tear_down),
 		cmocka_unit_test_setup_teardown(more_may_be_posted_meanwhile, set_up, tear_down),
 		cmocka_unit_test_setup_teardown(what_is_left_is_dropped, set_up, tear_down),
+		cmocka_unit_test_setup_teardown(time_counts_and_not_pieces, set_up, tear_down),
+		cmocka_unit_test_setup_teardown(one_alone_pays_nothing, set_up, tear_down),
+		cmocka_unit_test_setup_teardown(a_pause_gives_little, set_up, tear_down),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

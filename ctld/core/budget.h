@@ -1,0 +1,85 @@
+/* budget.h - what each user holds of the controller, and how much one user may hold
+ *
+ * There is one account for each uid. Whatever a user can make grow is charged to it by the part
+ * that holds it, and given back when that is gone:
+ *
+ *	kind      charged by                when it is used up
+ *	sessions  peers.c                   the user's longest idle session ends, for the new one
+ *	streams   streams.c                 no further stream is opened
+ *	requests  peers.c                   nothing is read from the user until some are done
+ *	waits     calls.c, rpc/bulk.c       what would stay open is refused
+ *	unread    peers.c                   no answer is made, nothing is read from the user
+ *	time      turns.c                   never; the user's next turn comes later
+ *
+ * The account is the core's, which decides nothing by it: so a replay, which has no sessions, does
+ * the same.
+ *
+ * Limits are the keys *_per_user of gpusched.conf, the same for all users. `gctl stats --by=user`
+ * shows what is used of them.
+ */
+#ifndef CTLD_CORE_BUDGET_H
+#define CTLD_CORE_BUDGET_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "common/error.h"
+
+struct budget;
+struct conf_controller;
+
+/* X(symbol, word, key of gpusched.conf, unit, error, what it is, what to do when it is used up).
+ * Unit "": a number; "B": bytes; "us": microseconds. A kind without a key has no limit. */
+#define BUDGETS(X)                                                                                \
+	X(BUDGET_SESSIONS, "sessions", sessions_per_user, "", ERR_BUSY, "open connections",       \
+	        "end commands that wait or watch")                                                \
+	X(BUDGET_STREAMS, "streams", streams_per_user, "", ERR_BUSY,                              \
+	        "connections to runs (glog, grun)", "end some of them")                           \
+	X(BUDGET_REQUESTS, "requests", requests_per_user, "B", ERR_BUSY,                          \
+	        "requests that are being worked on", "try again when some of them are done")      \
+	X(BUDGET_WAITS, "waits", waits_per_user, "B", ERR_BUSY,                                   \
+	        "requests that stay open, and parts of bulks",                                    \
+	        "end commands that wait or watch, or submit less at once")                        \
+	X(BUDGET_UNREAD, "unread", unread_per_user, "B", ERR_BUSY, "answers that were not read",  \
+	        "end programs that ask and do not read")                                          \
+	X(BUDGET_TIME, "time", , "us", ERR_NONE, "processor time of the controller's loop", "")
+
+#define X(sym, word, key, unit, code, what, advice) sym,
+enum budget_kind { BUDGETS(X) BUDGET_COUNT };
+#undef X
+
+struct budget_kind_info {
+	const char *word, *key; /* key "": no limit */
+	const char *unit, *what;
+};
+const struct budget_kind_info *budget_kind(enum budget_kind kind);
+
+struct budget *budget_new(void);
+void budget_free(struct budget *b); /* NULL is fine */
+
+/* From now on these limits hold. What is held already stays. */
+void budget_configure(struct budget *b, const struct conf_controller *conf);
+
+/* Charge more, or (below 0) give back what was charged before. */
+void budget_add(struct budget *b, uint32_t uid, enum budget_kind kind, int64_t change);
+
+uint64_t budget_used(const struct budget *b, uint32_t uid, enum budget_kind kind);
+uint64_t budget_limit(const struct budget *b, enum budget_kind kind); /* UINT64_MAX: none */
+
+/* Has the user used up all of it? What one answer or frame needs may come on top of that. */
+bool budget_full(const struct budget *b, uint32_t uid, enum budget_kind kind);
+
+/* May the user have `more` besides? -1 with `err`: which budget, how much of it is used, and what
+ * to do. */
+int budget_check(const struct budget *b, uint32_t uid, enum budget_kind kind, uint64_t more,
+        struct error *err);
+
+/* The accounts in the order of uids: the first above or at `uid` that holds or has used anything.
+ * False: no more. */
+struct budget_account {
+	uint32_t uid;
+	uint64_t used[BUDGET_COUNT];
+};
+bool budget_next(const struct budget *b, uint64_t uid, struct budget_account *out);
+
+#endif
