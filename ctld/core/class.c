@@ -169,7 +169,7 @@ struct class *classes_want(struct classes *cs, const struct job_info *job)
 	strings_again(key.partition);
 	requests_again(key.gpus);
 	class->link.queue = heap_new(job_moved);
-	class->link.slot = HEAP_NOWHERE;
+	class->link.slot = class->link.refill = HEAP_NOWHERE;
 	class->link.partition = class->link.account = class->link.qos = CONF_NONE;
 	class->link.retry = INT64_MAX;
 	alternatives = key.gpus->n ? key.gpus->n : 1;

@@ -21,6 +21,7 @@ struct class;
 struct classes;
 
 struct waiter; /* crowd.h */
+struct ready_group;
 
 struct class_info {
 	uint32_t uid, cpus, max_wait_s;
@@ -35,13 +36,15 @@ struct class_link {
 	struct heap *queue; /* jobs by class_queue_key(); never empty */
 	uint64_t tasks;     /* in all of them */
 	uint32_t number;    /* among all classes */
-	uint32_t slot;      /* in the heap of ready classes; HEAP_NOWHERE: parked */
+	uint32_t slot;      /* among the ready ones of its group; HEAP_NOWHERE: parked */
+	struct ready_group *group; /* ready.c */
+	uint32_t refill;           /* ordering.c: its place there; HEAP_NOWHERE */
 	/* Of the present configuration; CONF_NONE. */
 	uint32_t partition, account, qos;
 	uint32_t user; /* ledger_user(): 0 where it makes no difference */
 	struct gate_path *path;
 	struct assoc *assoc;
-	struct heap_key key; /* as of the last ordering */
+	struct heap_key key; /* as of the last ordering; the first word as of its last turn */
 	struct decision last;
 	struct plan_entry *entry; /* its head's planned start; NULL */
 	uint32_t position, position_of;

@@ -114,6 +114,16 @@ void heap_rekey(struct heap *h, uint32_t index, struct heap_key key)
 		settle(h, index, (struct entry){ key, h->v[index].item });
 }
 
+void heap_rekey_all(struct heap *h, heap_key_fn *key, void *arg)
+{
+	size_t i;
+
+	for (i = 0; i < h->n; i++)
+		h->v[i].key = key(arg, h->v[i].item);
+	for (i = h->n / 2; i--;)
+		down(h, i, h->v[i]);
+}
+
 void heap_keep(struct heap *h, heap_keep_fn *keep, void *arg)
 {
 	size_t i, n = 0;

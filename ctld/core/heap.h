@@ -17,6 +17,11 @@ struct heap_key {
 	uint64_t a, b;
 };
 
+static inline bool heap_key_before(struct heap_key x, struct heap_key y)
+{
+	return x.a != y.a ? x.a < y.a : x.b < y.b;
+}
+
 struct heap;
 
 /* `index` is the item's new place; HEAP_NOWHERE when it leaves. */
@@ -28,6 +33,10 @@ void heap_free(struct heap *h); /* NULL is fine; the items are not told */
 void heap_put(struct heap *h, struct heap_key key, void *item);
 void heap_remove(struct heap *h, uint32_t index);
 void heap_rekey(struct heap *h, uint32_t index, struct heap_key key);
+
+/* All keys anew, in O(n). */
+typedef struct heap_key heap_key_fn(void *arg, void *item);
+void heap_rekey_all(struct heap *h, heap_key_fn *key, void *arg);
 
 /* Only those that are to be kept, in O(n). */
 typedef bool heap_keep_fn(void *arg, void *item);

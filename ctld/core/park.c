@@ -10,6 +10,8 @@
 #include "common/xalloc.h"
 #include "ctld/core/sched_impl.h"
 
+#define STIRRED_STEP 256 /* crowds that one step looks at */
+
 static size_t kind_number(const struct sched *s, uint16_t type)
 {
 	if (type == TYPE_NONE)
@@ -202,15 +204,32 @@ static void leave_crowd(struct sched *s, struct waiter *w)
 	leave_seat(s, c);
 }
 
+/* Where its first candidate stands now. */
+static void rekey_camp(struct sched *s, struct camp *camp)
+{
+	camp_rekey(camp, class_over(s, ((struct waiter *)heap_first(camp->order))->class));
+}
+
 /* Who was tried is a candidate again. */
-static void recall(struct crowd *c)
+static void recall(struct sched *s, struct crowd *c)
 {
 	while (c->done) {
 		struct waiter *w = c->done;
 
 		leave(w);
 		crowd_put(w);
+		rekey_camp(s, w->camp);
 	}
+}
+
+static struct heap_key camp_key_now(void *arg, void *item)
+{
+	struct camp *camp = item;
+	const struct waiter *first = heap_first(camp->order);
+
+	((struct sched *)arg)->work++;
+	camp->over = class_over(arg, first->class);
+	return (struct heap_key){ camp->over, heap_first_key(camp->order).b };
 }
 
 #define ANY_NODE UINT32_MAX
@@ -222,7 +241,7 @@ static void stir(struct sched *s, struct crowd *c, uint32_t node)
 
 	if (!heap_count(c->order))
 		return;
-	s->held_changed |= s->quotas; /* keys of candidates are to be as of now */
+	heap_rekey_all(c->order, camp_key_now, s);
 	if (c->stirred == HEAP_NOWHERE) {
 		c->n_nodes = 0;
 		heap_put(s->stirred, crowd_first_key(c), c);
@@ -251,11 +270,6 @@ static bool still_fits(const struct sched *s, const struct crowd *c)
 	return c->n_nodes > CROWD_NODES;
 }
 
-static bool keep_stirred(void *arg, void *item)
-{
-	return still_fits(arg, item);
-}
-
 void park_rekey(struct sched *s, struct class *class)
 {
 	struct class_link *l = class_link(class);
@@ -272,33 +286,17 @@ void park_rekey(struct sched *s, struct class *class)
 	}
 }
 
-/* Those that nothing fits any more are no longer stirred; of the others each camp. */
-void park_rekey_stirred(struct sched *s)
+static struct heap_key crowd_key_now(void *arg, void *item)
 {
-	size_t n, i, k, m;
-	struct crowd **v;
+	struct crowd *c = item;
 
-	heap_keep(s->stirred, keep_stirred, s);
-	n = heap_count(s->stirred);
-	v = xcalloc(n ? n : 1, sizeof(struct crowd *));
-	for (i = 0; i < n; i++)
-		v[i] = heap_at(s->stirred, (uint32_t)i);
-	for (i = 0; i < n; i++) {
-		struct camp **of;
+	heap_rekey_all(c->order, camp_key_now, arg);
+	return crowd_first_key(c);
+}
 
-		m = heap_count(v[i]->order);
-		of = xcalloc(m, sizeof(struct camp *));
-		for (k = 0; k < m; k++)
-			of[k] = heap_at(v[i]->order, (uint32_t)k);
-		for (k = 0; k < m; k++) {
-			const struct waiter *w = heap_first(of[k]->order);
-
-			camp_rekey(of[k], class_key_over(s, w->class));
-		}
-		free(of);
-		place_stirred(s, v[i]);
-	}
-	free(v);
+void park_released(struct sched *s)
+{
+	heap_rekey_all(s->stirred, crowd_key_now, s);
 }
 
 /* Its own planned start counts against nobody who holds it: it is tried by itself. */
@@ -378,16 +376,19 @@ bool park_note_behind(struct sched *s, struct class *class)
 	return any;
 }
 
-void park_stir_noted(struct sched *s)
+bool park_stir_noted(struct sched *s)
 {
-	while (s->noted) {
+	unsigned n;
+
+	for (n = 0; n < STIRRED_STEP && s->noted; n++) {
 		struct crowd *c = s->noted;
 
 		if (c->behind)
-			recall(c);
+			recall(s, c);
 		forget_note(c);
 		stir(s, c, ANY_NODE);
 	}
+	return !s->noted;
 }
 
 /* --- parking --------------------------------------------------------------------------------- */
@@ -436,7 +437,8 @@ void wake(struct sched *s, struct class *class)
 	if (class_link(class)->slot != HEAP_NOWHERE)
 		return;
 	unpark(s, class);
-	heap_put(s->ready, class_key(s, class), class);
+	class_key(s, class);
+	ready_put(s, class);
 }
 
 /* Waking takes a class out of all lists, perhaps twice out of this one: so first choose, then wake.
@@ -479,7 +481,7 @@ static void stir_fitting(
 		ask = crowd_ask(seat->crowd);
 		if (!ledger_fits_part(s->scene.ledger, node, &ask, seat->crowd->alternative))
 			continue;
-		recall(seat->crowd);
+		recall(s, seat->crowd);
 		stir(s, seat->crowd, node);
 	}
 }
@@ -511,18 +513,49 @@ void wake_fitting(struct sched *s, uint32_t node)
 	}
 }
 
-void wake_stirred(struct sched *s)
+/* The stirred crowd whose first candidate is the best of all; NULL: none is. */
+static struct crowd *first_stirred(struct sched *s)
 {
+	struct crowd *c;
+
+	/* What was taken since has only put candidates back. */
+	while ((c = heap_first(s->stirred))) {
+		struct camp *camp = heap_first(c->order);
+		uint64_t stood = camp->over;
+
+		rekey_camp(s, camp);
+		if (camp->over == stood)
+			break;
+		place_stirred(s, c);
+	}
+	return c;
+}
+
+bool stirred_before(struct sched *s, struct heap_key key)
+{
+	const struct crowd *c = first_stirred(s);
+
+	return c && heap_key_before(crowd_first_key(c), key);
+}
+
+bool wake_stirred(struct sched *s)
+{
+	unsigned n;
 	struct crowd *c;
 
 	/* Nobody stirred is before the best of them. When what it was stirred for has gone, that is
 	 * so for most of the others. */
-	while ((c = heap_first(s->stirred)) && !sched_busy_before(s, crowd_first_key(c))) {
+	for (n = 0; n < STIRRED_STEP; n++) {
+		s->work++;
+		c = first_stirred(s);
+		if (!c || sched_busy_before(s, crowd_first_key(c)))
+			return true;
 		if (still_fits(s, c))
 			wake(s, crowd_first(c)->class);
 		else
-			heap_keep(s->stirred, keep_stirred, s);
+			heap_remove(s->stirred, c->stirred);
 	}
+	return false;
 }
 
 void sched_node_freed(struct sched *s, uint32_t node)
@@ -562,13 +595,4 @@ void sched_gates_released(struct sched *s, const uint32_t *gates, size_t n)
 {
 	s->held_changed = s->quotas;
 	wake_at_gates(s, gates, n, false);
-}
-
-void sched_wake_all(struct sched *s)
-{
-	size_t cursor = 0;
-	struct class *class;
-
-	while ((class = classes_each(s->classes, &cursor)))
-		wake(s, class);
 }

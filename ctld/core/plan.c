@@ -264,6 +264,7 @@ struct plan_entry *plan_add(
 		p->entries = xrealloc(p->entries, p->size, sizeof(struct plan_entry *));
 	}
 	p->entries[p->n++] = e;
+	p->changes++;
 	p->counts[e->partition]++;
 	return e;
 }
@@ -287,6 +288,7 @@ void plan_remove(struct plan *p, struct plan_entry *e)
 	if (e->rank != UINT32_MAX)
 		p->ranked[e->rank] = NULL;
 	p->counts[e->partition]--;
+	p->changes++;
 	p->entries[e->index] = p->entries[--p->n];
 	p->entries[e->index]->index = e->index;
 	free(e->slots);
@@ -411,6 +413,11 @@ double plan_work(const struct plan *p, const struct held *held)
 size_t plan_count(const struct plan *p)
 {
 	return p->n;
+}
+
+uint64_t plan_changes(const struct plan *p)
+{
+	return p->changes;
 }
 
 size_t plan_count_of(const struct plan *p, uint32_t partition)

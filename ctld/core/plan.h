@@ -189,6 +189,7 @@ struct place plan_place(const struct plan *p, const struct plan_want *want, uint
         const struct plan_part *part);
 
 size_t plan_count(const struct plan *p);
+uint64_t plan_changes(const struct plan *p); /* counts entries that came and went */
 size_t plan_count_of(const struct plan *p, uint32_t partition);
 struct plan_entry *plan_at(const struct plan *p, size_t i); /* in no order, unless just sorted */
 

@@ -70,6 +70,7 @@ struct plan {
 	uint64_t order_uses;
 	struct plan_entry **entries;
 	size_t n, size;
+	uint64_t changes;
 	struct plan_entry **ranked; /* as they were sorted last; NULL: gone since */
 	size_t n_ranked;
 	uint32_t *counts;                  /* by partition */

@@ -17,11 +17,6 @@
 #define SEARCH_NODES 40000 /* in all of them, if that is not fewer than MIN_SEARCHES */
 #define WORTH_MOVING ((usec_t)1000000)
 
-static bool key_before(struct heap_key x, struct heap_key y)
-{
-	return x.a != y.a ? x.a < y.a : x.b < y.b;
-}
-
 static struct plan_want want_of(struct sched *s, struct class *class, bool polite)
 {
 	struct class_link *l = class_link(class);
@@ -210,10 +205,10 @@ static bool has_room(struct sched *s, struct class *class, struct class **out)
 		struct plan_entry *e = plan_at(s->scene.plan, i);
 
 		if (e->partition == l->partition && !e->claim &&
-		        (!worst || key_before(worst->key, e->key)))
+		        (!worst || heap_key_before(worst->key, e->key)))
 			worst = e;
 	}
-	if (!worst || !key_before(l->key, worst->key))
+	if (!worst || !heap_key_before(l->key, worst->key))
 		return false;
 	*out = worst->owner;
 	return true;
@@ -566,7 +561,7 @@ static int by_ahead_key(const void *x, const void *y)
 {
 	const struct ahead *a = x, *b = y;
 
-	return key_before(a->key, b->key) ? -1 : key_before(b->key, a->key);
+	return heap_key_before(a->key, b->key) ? -1 : heap_key_before(b->key, a->key);
 }
 
 static uint64_t owner_hash(const struct plan_entry *e)
@@ -603,7 +598,7 @@ static uint64_t ahead_of(const struct aheads *all, struct heap_key key)
 	while (low < high) {
 		size_t mid = low + (high - low) / 2;
 
-		if (key_before(all->v[mid].key, key))
+		if (heap_key_before(all->v[mid].key, key))
 			low = mid + 1;
 		else
 			high = mid;
@@ -620,7 +615,7 @@ uint64_t planner_ahead(const struct sched *s, struct heap_key key)
 	for (i = 0; i < plan_count(plan); i++) {
 		const struct plan_entry *e = plan_at(plan, i);
 
-		if (e->claim || key_before(e->key, key))
+		if (e->claim || heap_key_before(e->key, key))
 			sum += owner_hash(e);
 	}
 	return sum;
@@ -637,80 +632,31 @@ void planner_wake_if_risen(struct sched *s, struct class *class, const struct ah
 		wake(s, class);
 }
 
-void planner_wake_risen(struct sched *s)
-{
-	struct aheads all = planner_aheads(s);
-	size_t cursor = 0;
-	struct class *class;
-
-	s->risen = false;
-	while ((class = classes_each(s->classes, &cursor)))
-		planner_wake_if_risen(s, class, &all);
-	free(all.v);
-	park_stir_noted(s);
-}
-
 void planner_rekeyed(struct sched *s)
 {
 	const struct plan *plan = s->scene.plan;
+	bool changed = false;
 	struct aheads all;
 	size_t i;
 
+	s->work += plan_count(plan);
 	for (i = 0; i < plan_count(plan); i++) {
 		struct plan_entry *e = plan_at(plan, i);
 		struct heap_key old = e->key;
 
+		if (class_over(s, e->owner) == old.a)
+			continue;
 		class_rekey(s, e->owner);
-		s->risen |= key_before(old, e->key);
+		s->risen |= heap_key_before(old, e->key);
+		changed = true;
 	}
+	if (!changed && s->plan_changes == plan_changes(plan))
+		return;
+	s->plan_changes = plan_changes(plan);
 	all = planner_aheads(s);
 	for (i = 0; i < plan_count(plan); i++)
 		planner_wake_if_risen(s, plan_at(plan, i)->owner, &all);
 	free(all.v);
-}
-
-static int by_class_key(const void *x, const void *y)
-{
-	struct heap_key a = class_link(*(struct class *const *)x)->key,
-	                b = class_link(*(struct class *const *)y)->key;
-
-	return key_before(a, b) ? -1 : key_before(b, a);
-}
-
-void planner_refill(struct sched *s)
-{
-	const struct conf *conf = s->scene.conf;
-	uint32_t *room = xcalloc(conf->n_partitions, sizeof(*room));
-	struct class **v = xcalloc(classes_count(s->classes) + 1, sizeof(struct class *)), *class;
-	size_t cursor = 0, n = 0, i;
-	bool any = false;
-
-	for (i = 0; i < conf->n_partitions; i++) {
-		size_t count = plan_count_of(s->scene.plan, (uint32_t)i);
-
-		room[i] = conf->partitions[i].plan_depth > count
-		                  ? conf->partitions[i].plan_depth - (uint32_t)count
-		                  : 0;
-		any |= room[i] > 0;
-	}
-	while (any && (class = classes_each(s->classes, &cursor))) {
-		const struct class_link *l = class_link(class);
-
-		if (l->slot == HEAP_NOWHERE && !l->entry && l->partition != CONF_NONE &&
-		        room[l->partition] && decide_wants_capacity(&l->last))
-			v[n++] = class;
-	}
-	qsort(v, n, sizeof(struct class *), by_class_key);
-	for (i = 0; i < n; i++) {
-		uint32_t partition = class_link(v[i])->partition;
-
-		if (room[partition]) {
-			room[partition]--;
-			wake(s, v[i]);
-		}
-	}
-	free(room);
-	free(v);
 }
 
 void planner_ordered(struct sched *s)
@@ -722,5 +668,5 @@ void planner_ordered(struct sched *s)
 	s->compress = 0;
 	s->compressing = true;
 	s->replan = false;
-	planner_refill(s);
+	refill_begin(s);
 }

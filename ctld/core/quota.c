@@ -37,6 +37,9 @@ struct quota {
 	uint32_t n_dims;
 	uint64_t *capacity; /* of a type; the last: of all types */
 	struct cell *cells; /* [account][dimension] */
+	uint64_t *versions; /* of what an uppermost account and all below it hold */
+	uint32_t *uppermost; /* of each account */
+	uint64_t releases;
 	bool any_kept;
 };
 
@@ -149,9 +152,15 @@ struct quota *quota_new(const struct conf *conf)
 	}
 	q->capacity = xcalloc(conf->n_gpu_types + 1, sizeof(*q->capacity));
 	q->cells = xcalloc((conf->n_accounts + 1) * q->n_dims, sizeof(*q->cells));
-	for (i = 0; i < conf->n_accounts; i++)
-		fill_account(q, (uint32_t)i);
+	q->versions = xcalloc(conf->n_accounts + 1, sizeof(*q->versions));
+	q->uppermost = xcalloc(conf->n_accounts + 1, sizeof(*q->uppermost));
 	/* Children come after their parents. */
+	for (i = 0; i < conf->n_accounts; i++) {
+		uint32_t parent = parent_of(q, (uint32_t)i);
+
+		q->uppermost[i] = parent == CONF_NONE ? (uint32_t)i : q->uppermost[parent];
+		fill_account(q, (uint32_t)i);
+	}
 	for (i = conf->n_accounts; i-- > 0;) {
 		for (d = 0; d < q->n_dims; d++) {
 			struct cell *c = cell(q, (uint32_t)i, d);
@@ -170,6 +179,8 @@ void quota_free(struct quota *q)
 	free(q->slots);
 	free(q->capacity);
 	free(q->cells);
+	free(q->versions);
+	free(q->uppermost);
 	free(q);
 }
 
@@ -212,6 +223,9 @@ static void hold_all(struct quota *q, uint32_t account, uint16_t type, uint64_t 
 
 	for (i = 0; i < n && milli; i++)
 		hold(q, account, dims[i], milli, more);
+	if (account != CONF_NONE)
+		q->versions[q->uppermost[account]]++;
+	q->releases += !more;
 }
 
 void quota_take(struct quota *q, uint32_t account, uint16_t type, uint64_t milli)
@@ -444,6 +458,16 @@ double quota_over(const struct quota *q, uint32_t account, uint16_t type, uint64
 	for (i = 0; i < OVER_LEVELS; i++)
 		sum = sum * 65536 + levels[i];
 	return sum;
+}
+
+uint64_t quota_version(const struct quota *q, uint32_t account)
+{
+	return q->versions[q->uppermost[account]];
+}
+
+uint64_t quota_releases(const struct quota *q)
+{
+	return q->releases;
 }
 
 static uint32_t depth_of(const struct quota *q, uint32_t account)

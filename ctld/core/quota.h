@@ -76,6 +76,12 @@ bool quota_check(const struct quota *q, uint32_t account, uint16_t type, uint64_
  * that a cohort's quarrel is its own. Three levels count. */
 double quota_over(const struct quota *q, uint32_t account, uint16_t type, uint64_t milli);
 
+/* Counts on with each take and release below the uppermost account that this one belongs to: while
+ * it stays, so does quota_over() for the account. And with each release anywhere: while that stays,
+ * quota_over() has only grown. */
+uint64_t quota_version(const struct quota *q, uint32_t account);
+uint64_t quota_releases(const struct quota *q);
+
 /* May a job in `account` take so many back from one in `victim`? Where the ways from the root to
  * the two part, the account's side must stay within its guarantee with them and with what is coming
  * to it, and the victim's side be over its own now, without what is leaving (of the type, or of all

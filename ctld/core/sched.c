@@ -14,11 +14,6 @@
 #define LOOK_AGAIN   ((usec_t)5 * USEC_PER_S) /* at who should have started; then twice, ... */
 #define MAX_PRIORITY ((INT64_C(1) << 23) - 1) /* what fits into a key */
 
-static void class_moved(void *item, uint32_t index)
-{
-	class_link(item)->slot = index;
-}
-
 static void stirred_moved(void *item, uint32_t index)
 {
 	((struct crowd *)item)->stirred = index;
@@ -33,7 +28,7 @@ struct sched *sched_new(struct strings *strings, struct requests *requests,
 	s->accounts = accounts;
 	s->runs = *runs;
 	s->classes = classes_new(strings, requests, seed);
-	s->ready = heap_new(class_moved);
+	ready_new(s, seed);
 	s->stirred = heap_new(stirred_moved);
 	s->crowds = crowds_new(seed);
 	s->retry = INT64_MAX;
@@ -113,8 +108,9 @@ void sched_free(struct sched *s)
 		unpark(s, class);
 		park_unresolve(s, class);
 	}
+	refill_end(s);
 	free(s->aheads.v);
-	heap_free(s->ready);
+	ready_free(s);
 	heap_free(s->stirred);
 	plan_free(s->scene.plan);
 	crowds_free(s->crowds);
@@ -159,17 +155,17 @@ static void factors_of(const struct sched *s, const struct contender *who,
 }
 
 /* How far over its quota the account would be: with the best of all that it could take. */
-static double over_quota(const struct sched *s, const struct contender *who)
+static double over_quota(const struct sched *s, uint32_t account, const struct request *r)
 {
-	const struct request *r = who->ask.gpus;
+	const struct ask ask = { .gpus = r };
 	double least = -1;
 	uint32_t a, cursor;
 	uint16_t type;
 
-	if (!s->quotas || who->account == CONF_NONE || !r->n)
+	if (!s->quotas || account == CONF_NONE || !r->n)
 		return 0;
 	for (a = 0; a < r->n; a++) {
-		for (cursor = 0; decide_types(&s->scene, &who->ask, a, &cursor, &type);) {
+		for (cursor = 0; decide_types(&s->scene, &ask, a, &cursor, &type);) {
 			struct need need = { .gpus = request_all_gpus(r, a, r->nodes_min) };
 			struct share share;
 			double over;
@@ -179,19 +175,22 @@ static double over_quota(const struct sched *s, const struct contender *who)
 				continue; /* no GPU of that type has so much */
 			need.charge = share.charge;
 			over = quota_over(
-			        gates_quota(s->scene.gates), who->account, type, need_milli(&need));
+			        gates_quota(s->scene.gates), account, type, need_milli(&need));
 			least = least < 0 || over < least ? over : least;
 		}
 	}
 	return least < 0 ? 0 : least;
 }
 
-/* Tier, and how far over quota. */
-static uint64_t key_over(const struct sched *s, const struct contender *who)
+uint32_t sched_tier(const struct sched *s, uint32_t partition)
 {
-	const struct conf *conf = s->scene.conf;
-	uint64_t tier = who->partition == CONF_NONE ? 0 : conf->partitions[who->partition].tier;
-	uint64_t over = (uint64_t)over_quota(s, who); /* three levels of 16 bits */
+	return partition == CONF_NONE ? 0 : s->scene.conf->partitions[partition].tier;
+}
+
+uint64_t sched_over(
+        const struct sched *s, uint64_t tier, uint32_t account, const struct request *gpus)
+{
+	uint64_t over = (uint64_t)over_quota(s, account, gpus); /* three levels of 16 bits */
 
 	return (0xffff - tier) << 48 | (over & ((1ull << 48) - 1));
 }
@@ -208,7 +207,8 @@ struct heap_key sched_key(struct sched *s, const struct contender *who, struct a
 	prio_parts(conf, &f, info->nice, &parts);
 	p = parts.total;
 	p = p < -MAX_PRIORITY ? -MAX_PRIORITY : p > MAX_PRIORITY ? MAX_PRIORITY : p;
-	return (struct heap_key){ key_over(s, who),
+	return (struct heap_key){ sched_over(s, sched_tier(s, who->partition), who->account,
+		                          who->ask.gpus),
 		(uint64_t)(MAX_PRIORITY - p) << 40 | (id & ((1ull << 40) - 1)) };
 }
 
@@ -252,22 +252,12 @@ struct heap_key class_key(struct sched *s, struct class *class)
 void class_rekey(struct sched *s, struct class *class)
 {
 	struct class_link *l = class_link(class);
-	struct heap_key key = class_key(s, class);
 
+	class_key(s, class);
 	if (l->slot != HEAP_NOWHERE)
-		heap_rekey(s->ready, l->slot, key);
+		ready_rekey(s, class);
 	else
 		park_rekey(s, class);
-}
-
-uint64_t class_key_over(const struct sched *s, const struct class *class)
-{
-	const struct class_link *l = class_link_of(class);
-	struct contender who = {
-		.ask = class_ask(class), .partition = l->partition, .account = l->account
-	};
-
-	return key_over(s, &who);
 }
 
 void sched_priority(
@@ -338,6 +328,7 @@ static void class_resolve(struct sched *s, struct class *class)
 	l->path = gates_path(s->scene.gates, l->account, i->uid, l->qos, l->partition);
 	l->assoc =
 	        accounts_want(s->accounts, i->account, i->uid, job_info(class_head(class))->user);
+	ready_resolve(s, class);
 	park_resolve(s, class);
 }
 
@@ -348,8 +339,9 @@ static void class_unresolve(struct sched *s, struct class *class)
 
 	unpark(s, class);
 	planner_end_hunt(s, class);
+	refill_forget(s, class);
 	if (l->slot != HEAP_NOWHERE)
-		heap_remove(s->ready, l->slot);
+		ready_remove(s, class);
 	if (l->entry) {
 		l->broken = "reconfigured";
 		l->broken_by = 0;
@@ -358,6 +350,7 @@ static void class_unresolve(struct sched *s, struct class *class)
 		l->entry = NULL;
 	}
 	park_unresolve(s, class);
+	ready_unresolve(s, class);
 	gate_path_free(s->scene.gates, l->path);
 	l->path = NULL;
 	assoc_drop(s->accounts, l->assoc);
@@ -375,6 +368,7 @@ void sched_configure(struct sched *s, const struct conf *conf, struct ledger *le
 
 	while ((class = classes_each(s->classes, &cursor)))
 		class_unresolve(s, class);
+	refill_end(s);
 	plan_free(s->scene.plan);
 	learn_names(s, conf);
 	s->scene.conf = conf;
@@ -444,9 +438,11 @@ void sched_remove(struct sched *s, struct job *job)
 		unpark(s, class);
 		planner_end_hunt(s, class);
 		planner_drop(s, class, job_id(job));
+		refill_forget(s, class);
 		if (l->slot != HEAP_NOWHERE)
-			heap_remove(s->ready, l->slot);
+			ready_remove(s, class);
 		park_unresolve(s, class);
+		ready_unresolve(s, class);
 		gate_path_free(s->scene.gates, l->path);
 		assoc_drop(s->accounts, l->assoc);
 		classes_remove(s->classes, class);
@@ -558,52 +554,34 @@ static enum sched_step try_class(struct sched *s, struct class *class, struct sc
 		s->held_changed = s->quotas;
 		return SCHED_PICKED;
 	}
-	heap_remove(s->ready, l->slot);
+	ready_remove(s, class);
 	park(s, class);
 	planner_close(s, class);
 	return refused(s, class, pick);
 }
 
-static bool key_before(struct heap_key x, struct heap_key y)
+/* Is a class of a better key ready? */
+static bool ready_before(struct sched *s, struct heap_key key)
 {
-	return x.a != y.a ? x.a < y.a : x.b < y.b;
+	const struct class *first = ready_first(s);
+
+	return first && heap_key_before(class_link_of(first)->key, key);
 }
 
-static bool first_before(const struct heap *h, struct heap_key key)
-{
-	return heap_count(h) && key_before(heap_first_key(h), key);
-}
-
-static bool replan_due(const struct sched *s)
-{
-	return s->replan && s->scene.now.mono - s->replanned >= REPLAN_EVERY;
-}
-
-enum sched_step sched_step(struct sched *s, struct sched_pick *pick)
+static enum sched_step next_step(struct sched *s, struct sched_pick *pick)
 {
 	struct class *class;
-	bool due = s->disordered || s->early || s->retry <= s->scene.now.mono;
 
-	memset(pick, 0, sizeof(*pick));
-	if (!s->ordering && due && s->scene.now.mono - s->ordered >= ORDER_EVERY)
-		ordering_begin(s);
-	if (s->ordering) {
-		ordering_step(s);
+	if (sweeps_step(s))
 		return SCHED_BLOCKED;
-	}
-	if (replan_due(s)) {
-		s->replan = false;
-		s->replanned = s->scene.now.mono;
-		planner_refill(s);
-		return SCHED_BLOCKED;
-	}
 	if (s->held_changed)
 		ordering_over(s);
-	wake_stirred(s);
+	if (!wake_stirred(s))
+		return SCHED_BLOCKED;
 	class = planner_hunting(s);
-	if (class && !first_before(s->ready, class_link(class)->key))
+	if (class && !ready_before(s, class_link(class)->key))
 		return refused(s, class, pick);
-	class = heap_first(s->ready);
+	class = ready_first(s);
 	if (class) {
 		s->in_pass = true;
 		return try_class(s, class, pick);
@@ -611,7 +589,9 @@ enum sched_step sched_step(struct sched *s, struct sched_pick *pick)
 	s->stats.passes += s->in_pass;
 	s->in_pass = false;
 	if (s->risen) {
-		planner_wake_risen(s);
+		s->risen = false;
+		s->rising = true;
+		s->rise_at = classes_count(s->classes);
 		return SCHED_BLOCKED;
 	}
 	if (s->compressing) {
@@ -624,6 +604,17 @@ enum sched_step sched_step(struct sched *s, struct sched_pick *pick)
 	return SCHED_IDLE;
 }
 
+enum sched_step sched_step(struct sched *s, struct sched_pick *pick)
+{
+	enum sched_step step;
+
+	memset(pick, 0, sizeof(*pick));
+	s->work = 0;
+	step = next_step(s, pick);
+	s->stats.work_most = s->work > s->stats.work_most ? s->work : s->stats.work_most;
+	return step;
+}
+
 void sched_claim(struct sched *s, const struct sched_pick *pick)
 {
 	planner_claim(s, job_link(pick->job)->class);
@@ -631,9 +622,8 @@ void sched_claim(struct sched *s, const struct sched_pick *pick)
 
 bool sched_idle(const struct sched *s)
 {
-	return !heap_count(s->ready) && !heap_count(s->stirred) && !s->ordering &&
-	       !s->compressing && !s->held_changed && !s->risen && !replan_due(s) &&
-	       !planner_hunting(s);
+	return !s->n_ready && !heap_count(s->stirred) && !sweeps_due(s) && !s->compressing &&
+	       !s->held_changed && !s->risen && !planner_hunting(s);
 }
 
 void sched_search_step(struct sched *s, size_t nodes)
@@ -646,12 +636,12 @@ bool sched_searching(const struct sched *s)
 	return planner_hunting(s) != NULL;
 }
 
-bool sched_busy_before(const struct sched *s, struct heap_key key)
+bool sched_busy_before(struct sched *s, struct heap_key key)
 {
 	const struct class *hunting = planner_hunting(s);
 
-	return first_before(s->ready, key) || first_before(s->stirred, key) ||
-	       (hunting && key_before(class_link_of(hunting)->key, key));
+	return ready_before(s, key) || stirred_before(s, key) ||
+	       (hunting && heap_key_before(class_link_of(hunting)->key, key));
 }
 
 usec_t sched_next(const struct sched *s)
@@ -678,7 +668,7 @@ void sched_stats(const struct sched *s, struct sched_stats *stats)
 {
 	*stats = s->stats;
 	stats->classes = classes_count(s->classes);
-	stats->parked = stats->classes - heap_count(s->ready);
+	stats->parked = stats->classes - s->n_ready;
 	stats->planned = plan_count(s->scene.plan);
 }
 

@@ -99,7 +99,7 @@ bool sched_would_stop(struct sched *s, const struct contender *who, const struct
 /* Is there one to be gone on with? */
 bool sched_searching(const struct sched *s);
 /* Is somebody of a better key still to be tried? */
-bool sched_busy_before(const struct sched *s, struct heap_key key);
+bool sched_busy_before(struct sched *s, struct heap_key key);
 /* When there will be something to do without anything happening; INT64_MAX: never. */
 usec_t sched_next(const struct sched *s);
 
@@ -130,6 +130,7 @@ struct sched_stats {
 	uint64_t classes, parked, passes, tried, planned, orderings, moved_up;
 	uint64_t broken;      /* planned starts given up, for whatever cause */
 	uint64_t unexplained; /* later ones without a cause: must be 0 */
+	uint64_t work_most;   /* how many classes, entries and the like one step has looked at */
 };
 void sched_stats(const struct sched *s, struct sched_stats *stats);
 struct class *sched_each_class(const struct sched *s, size_t *cursor); /* for checks and verdicts */

@@ -1,4 +1,5 @@
-/* sched_impl.h - the inside of the scheduler, for sched.c, ordering.c, park.c and planner.c */
+/* sched_impl.h - the inside of the scheduler, for sched.c, ready.c, ordering.c, park.c and
+ * planner.c */
 #ifndef CTLD_CORE_SCHED_IMPL_H
 #define CTLD_CORE_SCHED_IMPL_H
 
@@ -49,7 +50,9 @@ struct sched {
 	struct scene scene; /* conf, ledger, gates, plan, now */
 	struct plan_runs runs;
 	struct classes *classes;
-	struct heap *ready;
+	struct table *groups; /* ready.c */
+	struct heap *ready;   /* those that have ready classes */
+	size_t n_ready;       /* classes */
 	struct heap *stirred; /* crowds by their best candidate, to be woken in its turn */
 	struct crowds *crowds;
 	struct crowd *noted; /* those that are behind, or again */
@@ -66,10 +69,14 @@ struct sched {
 	bool quotas;       /* some account has one */
 	bool preempts;     /* some partition stops runs for others */
 	bool held_changed; /* and what is held has changed since keys were worked out */
+	uint64_t releases, plan_changes; /* quota_releases(), plan_changes() then */
 	usec_t ordered;    /* mono: when classes were last ordered */
 	usec_t ordered_wall;
-	bool ordering; /* that is being done: classes from here on are */
-	size_t order_at;
+	/* ordering.c: classes from these numbers on are done. */
+	bool ordering, rising;
+	size_t wake_at, order_at, rise_at, refill_at;
+	struct refill *refills; /* by partition; NULL: none is being done */
+	size_t n_refills;
 	bool gates_too,
 	        rose; /* of this ordering: limits over time are looked at; entries have risen */
 	struct aheads aheads;
@@ -79,15 +86,33 @@ struct sched {
 	bool compressing, early; /* early: something ended early, or an entry has gone */
 	bool replan;             /* a node has returned */
 	usec_t replanned;        /* mono: when plans were last made for that */
-	bool risen;              /* entries have gone back in the order: others may pass now */
+	bool risen; /* entries have gone back in the order: others may pass now, after this pass */
 	unsigned searches;       /* for victims, since the last ordering */
 	usec_t retry;            /* the earliest of all classes */
 	usec_t patience;         /* mono: until then nobody is stopped */
+	uint64_t work; /* of this step: classes, groups, crowds, entries that were looked at */
 	struct sched_stats stats;
 	uint64_t positions_of; /* the ordering that positions were counted for */
 	usec_t positions_mono; /* and when that was */
 	bool in_pass;
 };
+
+/* --- ready.c --------------------------------------------------------------------------------- */
+
+void ready_new(struct sched *s, uint64_t seed);
+void ready_free(struct sched *s);
+/* The class has numbers of the present configuration; has them no more. */
+void ready_resolve(struct sched *s, struct class *class);
+void ready_unresolve(struct sched *s, struct class *class);
+void ready_put(struct sched *s, struct class *class); /* by class_key() */
+void ready_remove(struct sched *s, struct class *class);
+void ready_rekey(struct sched *s, struct class *class); /* its key has changed */
+/* The best one, with its key as of now; NULL: there is none. */
+struct class *ready_first(struct sched *s);
+/* Somebody holds less: keys may be smaller than those by which they stand. */
+void ready_released(struct sched *s);
+/* The part of its key that changes with what others hold, as of now. */
+uint64_t class_over(struct sched *s, const struct class *class);
 
 /* --- park.c ---------------------------------------------------------------------------------- */
 
@@ -109,15 +134,18 @@ bool park_stirred(const struct class *class);
 /* What refused it may have changed, for its crowds. False: it is in none that it waits in for that.
  */
 bool park_note_behind(struct sched *s, struct class *class);
-/* What refused settled crowds may have changed. */
-void park_stir_noted(struct sched *s);
-/* Candidates of stirred crowds have other keys. */
-void park_rekey_stirred(struct sched *s);
+/* What refused settled crowds may have changed. False: there was more than one step may do. */
+bool park_stir_noted(struct sched *s);
+/* Somebody holds less: camps of stirred crowds may stand further to the front. */
+void park_released(struct sched *s);
 /* Who waits at these gates; `yielding`: only who leaves one to a planned start. */
 void wake_at_gates(struct sched *s, const uint32_t *gates, size_t n, bool yielding);
 void wake_fitting(struct sched *s, uint32_t node); /* those of which a part fits there */
-/* The best of them, if it is its turn and a part still fits. */
-void wake_stirred(struct sched *s);
+/* The best of them, if it is its turn and a part still fits. False: there was more to look at than
+ * one step may. */
+bool wake_stirred(struct sched *s);
+/* Is a candidate of a better key stirred? */
+bool stirred_before(struct sched *s, struct heap_key key);
 
 /* --- planner.c ------------------------------------------------------------------------------- */
 
@@ -147,8 +175,6 @@ struct class *planner_hunting(const struct sched *s);
 void planner_end_hunt(struct sched *s, const struct class *class);
 /* They have been told: what they leave is the class's. */
 void planner_claim(struct sched *s, struct class *class);
-/* Try those again that have no planned start though there is room for one: the best ones. */
-void planner_refill(struct sched *s);
 /* Which entries stand before a key: a hash of their owners. */
 uint64_t planner_ahead(const struct sched *s, struct heap_key key);
 struct aheads planner_aheads(const struct sched *s); /* the caller frees v */
@@ -157,9 +183,9 @@ void planner_wake_if_risen(struct sched *s, struct class *class, const struct ah
 /* All keys have changed. */
 void planner_ordered(struct sched *s);
 /* What is held has changed, and with it perhaps the keys of entries: wakes those with an entry that
- * have passed others; who else may have is for planner_wake_risen(), once a pass. */
+ * no longer stand behind the same ones; who else may have passed others is looked for after the
+ * pass (`risen`). */
 void planner_rekeyed(struct sched *s);
-void planner_wake_risen(struct sched *s);
 /* Move one entry up. False: all are done. *moved: the class that has another one now, or NULL. */
 bool planner_compress(struct sched *s, struct class **moved);
 /* Fill *pick with what is planned for the class. */
@@ -167,9 +193,13 @@ void planner_tell(struct sched *s, struct class *class, struct sched_pick *pick)
 
 /* --- ordering.c ------------------------------------------------------------------------------ */
 
-/* All classes anew: each step does a few, and nobody is tried until all are. */
-void ordering_begin(struct sched *s);
-void ordering_step(struct sched *s);
+/* What is due with all classes: a few of them. False: nothing is. */
+bool sweeps_step(struct sched *s);
+bool sweeps_due(const struct sched *s); /* but for an ordering, which has its time */
+/* Try those again that have no planned start though there is room for one: the best ones. */
+void refill_begin(struct sched *s);
+void refill_end(struct sched *s);
+void refill_forget(struct sched *s, struct class *class); /* it goes, or has another partition */
 /* Somebody holds more or less, and is further over quota or not so far: those who are to be tried,
  * and those for whom something is planned, stand elsewhere. */
 void ordering_over(struct sched *s);
@@ -178,7 +208,9 @@ void ordering_over(struct sched *s);
 
 struct heap_key class_key(struct sched *s, struct class *class);
 void class_rekey(struct sched *s, struct class *class); /* the same, and where it stands */
-/* The part of its key that changes with what others hold. */
-uint64_t class_key_over(const struct sched *s, const struct class *class);
+/* The first word of a key: the tier, and how far over quota the account would be with that. */
+uint64_t sched_over(
+        const struct sched *s, uint64_t tier, uint32_t account, const struct request *gpus);
+uint32_t sched_tier(const struct sched *s, uint32_t partition); /* CONF_NONE: 0 */
 
 #endif

@@ -521,6 +521,15 @@ def bench_programs(res):
             res.add(f"{name}: {fig}", value, unit)
 
 
+def bench_steps(res):
+    """The longest single step of the scheduler in states that users can bring about."""
+    progress("steps in hostile states")
+    r = subprocess.run([BENCH / "bench_steps"], capture_output=True, text=True, check=True, timeout=3600)
+    for fig, (value, unit) in figures(r.stdout).items():
+        if fig.endswith("_longest"):
+            res.add(f"bench_steps: {fig.removeprefix('steps_')}", value, unit, "2 ms")
+
+
 def bench_curve(res):
     """What one event and a full pass cost, whatever waits: 10,000 nodes x 8 GPUs, all taken."""
     progress("the curve over the queue")
@@ -645,7 +654,7 @@ def bench_grun(res, n=40):
 
 
 SECTIONS = ("sessions", "stream", "grun", "submits", "record", "jobs", "arrays", "latency", "queue", "different", "idle", "agent", "watch", "simulated",
-            "programs", "past", "curve", "gsim", "slurm")
+            "programs", "past", "steps", "curve", "gsim", "slurm")
 
 
 def main():
@@ -702,6 +711,8 @@ def main():
         bench_programs(res)
     if "past" in only:
         bench_past(res, args.past)
+    if "steps" in only:
+        bench_steps(res)
     if "curve" in only:
         bench_curve(res)
     if "gsim" in only:
