@@ -94,7 +94,7 @@ int main(int argc, char **argv)
 		.host = conf.host,
 		.port = conf.port,
 		.cluster = conf.cluster,
-		.mcred = mcred_munge_new(conf.munge_socket) };
+		.mcred = mcred_munge_new(conf.munge_socket, conf.munge_socket_2) };
 	n = strtoul(argv[2], NULL, 10);
 	d = xcalloc(n, sizeof(*d));
 	while (n-- > 0)
