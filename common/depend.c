@@ -271,12 +271,12 @@ static void write_term(struct strbuf *out, const struct depend_term *t, bool kep
 		strbuf_adds(out, kept ? "!" : "(failed)");
 }
 
-char *depend_format(const struct depend *d, bool kept)
+static char *format(const struct depend *d, bool kept, size_t bytes)
 {
 	struct strbuf out = { .s = NULL };
 	const struct depend_term *last = NULL;
 
-	for (size_t i = 0; i < d->n; i++) {
+	for (size_t i = 0; i < d->n && out.len < bytes; i++) {
 		const struct depend_term *t = &d->v[i];
 		bool follows = last && last->type == t->type && t->job && !d->any;
 
@@ -290,4 +290,14 @@ char *depend_format(const struct depend *d, bool kept)
 		last = t;
 	}
 	return strbuf_take(&out);
+}
+
+char *depend_format(const struct depend *d, bool kept)
+{
+	return format(d, kept, SIZE_MAX);
+}
+
+char *depend_format_some(const struct depend *d, size_t bytes)
+{
+	return format(d, false, bytes);
 }

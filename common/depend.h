@@ -70,5 +70,7 @@ void depend_clear(struct depend *d);
 /* Without the terms that are met; the caller frees it. For people "!" is "(failed)", and when a
  * delay ends is left out. */
 char *depend_format(const struct depend *d, bool kept);
+/* For people: no more terms than it takes for so many bytes. */
+char *depend_format_some(const struct depend *d, size_t bytes);
 
 #endif

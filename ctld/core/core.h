@@ -102,6 +102,7 @@ struct job_view {
 	const char *array;   /* the set that was signed; "" it is no array */
 	const char *tasks;   /* "7", or "3-9,12" of those that have no record alone; "" no array */
 	bool several;        /* `tasks` may be many, and none of them runs */
+	const struct taskset *set; /* these; good until the core changes; NULL: not several */
 	uint32_t task_count; /* in `tasks` */
 	uint32_t at_once, tasks_running, tasks_ended, tasks_failed; /* of the whole array */
 	uint32_t uid, gid;
@@ -166,6 +167,11 @@ const char *respec_name(enum respec_field field);
  * without records of its own, as one, then each record. False: none. O(log n) or better. */
 bool core_job_next(
         const struct core *core, uint64_t after, struct clocks now, struct job_view *view);
+/* The same with what jobs are chosen by: ids and refs, names of user, account, partition, QOS and
+ * job, state, nodes, `set`, and `tasks` of one that is not several. Costs little, whatever the job
+ * is. */
+bool core_job_next_brief(const struct core *core, uint64_t after, struct job_view *view);
+bool core_job_brief(const struct core *core, uint64_t ref, struct job_view *view);
 /* Its user's name alone; "": no such job. */
 const char *core_job_user(const struct core *core, uint64_t ref);
 /* Of a task that waits without a record of its own: what it waits under. */

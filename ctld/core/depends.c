@@ -574,16 +574,17 @@ const char *depends_why(const struct core *core, const struct job *job, char *te
 void depends_say(const struct job *job, char *text, size_t size)
 {
 	const struct job *own = job_own(job);
-	const char *kept =
-	        job_info(job_link_of(own)->depends && job_link_of(own)->depends->each ? job : own)
-	                ->depends;
+	const struct depends *p = job_link_of(own)->depends;
+	bool each = p && p->each && job != own;
 	struct depend d = { .v = NULL };
 	char *all;
 
 	text[0] = '\0';
-	if (!*kept || depend_parse(kept, true, &d, NULL) < 0)
+	/* What waits has it in memory already. */
+	if ((!p || each) &&
+	        depend_parse(job_info(each ? job : own)->depends, true, &d, NULL) < 0)
 		return;
-	all = depend_format(&d, false);
+	all = depend_format_some(p && !each ? &p->d : &d, size);
 	depend_clear(&d);
 	if ((size_t)snprintf(text, size, "%s", all) >= size)
 		memcpy(text + size - 4, "...", 4);

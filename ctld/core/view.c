@@ -103,8 +103,6 @@ static void view_runs(
 {
 	const struct run *first = job_run(job), *run;
 
-	v->node = run_info(first)->node;
-	v->nodes = attempt_nodes(first);
 	v->gpu_type = run_info(first)->gpu_type;
 	v->gpu_set = run_info(first)->gpus;
 	v->checkpoint_time = attempt_checkpoint_time(job);
@@ -113,7 +111,6 @@ static void view_runs(
 	for (run = first; run; run = run_next_rank(run)) {
 		uint64_t elapsed = run_elapsed_s(run, now);
 
-		v->n_nodes++;
 		v->gpus_held += (uint32_t)__builtin_popcountll(run_info(run)->gpus);
 		if (elapsed > v->elapsed_s)
 			v->elapsed_s = elapsed;
@@ -195,14 +192,105 @@ static void view_array(const struct job *job, struct job_view *v)
 
 	if (!a)
 		return;
-	v->several = job_tasks(job);
-	v->task_count = job_weight(job);
 	v->at_once = a->at_once;
 	v->tasks_running = a->running;
 	v->tasks_ended = a->ended;
 	v->tasks_failed = a->failed;
-	if (!job_info(job)->part)
-		v->ref = job_ref_of(job_info(job)->id, JOB_PART_WAITS);
+}
+
+/* Who, where and in which state: by what jobs are chosen. */
+static void view_brief(const struct job *job, struct job_view *v)
+{
+	const struct job_info *i = job_info(job);
+	const struct run *first = job_run(job), *run;
+
+	*v = (struct job_view){
+		.id = i->id,
+		.ref = job_ref(job),
+		.array = i->array,
+		.tasks = "",
+		.set = job_tasks(job),
+		.several = job_tasks(job),
+		.task_count = job_weight(job),
+		.uid = i->uid,
+		.name = i->name,
+		.user = i->user,
+		.account = i->account,
+		.partition = i->partition,
+		.qos = i->qos,
+		.state = job_state_name(i->state),
+		.state_code = job_state_code(i->state),
+		.ended = job_state_ended(i->state),
+		.node = "",
+		.nodes = "",
+		.gpu_type = "",
+	};
+	if (!v->several)
+		v->tasks = job_tasks_text(job);
+	if (job_link_of(job)->array)
+		v->ref = job_ref_of(i->id, JOB_PART_WAITS);
+	if (i->state == JOB_PENDING || !first)
+		return;
+	v->node = run_info(first)->node;
+	v->nodes = attempt_nodes(first);
+	for (run = first; run; run = run_next_rank(run))
+		v->n_nodes++;
+}
+
+/* What was asked for, and what is durable of the rest. */
+static void view_asked(const struct core *core, const struct job *job, struct job_view *v)
+{
+	const struct job_info *i = job_info(job);
+
+	v->gid = i->gid;
+	v->reason = "";
+	v->cpus = i->cpus;
+	v->time_limit_s = i->time_limit_s;
+	v->mem_mb = i->mem_mb;
+	v->submit_time = i->submit_time;
+	v->start_time = i->start_time;
+	v->end_time = i->end_time;
+	/* An array's own record keeps the highest, for its end. */
+	v->exit_code = i->state == JOB_PENDING ? 0 : i->exit_code;
+	v->exit_signal = i->state == JOB_PENDING ? 0 : i->exit_signal;
+	v->attempt = i->attempt;
+	v->max_attempts = i->max_attempts;
+	v->warn_signal = i->warn_signal;
+	v->warn_before_s = i->warn_before_s;
+	v->nice = i->nice;
+	v->labels = i->labels->v;
+	v->n_labels = i->labels->n;
+	v->cwd = i->cwd;
+	v->output = i->output;
+	v->error = i->error;
+	v->submit_host = i->submit_host;
+	v->comment = i->comment;
+	v->requeue = i->requeue;
+	v->first_planned = i->planned_start;
+	v->max_wait_s = i->max_wait_s;
+	v->nodes_min = i->gpus->nodes_min;
+	v->nodes_max = i->gpus->nodes_max;
+	v->gpus_per_node = i->gpus->per_node;
+	v->exclusive = i->gpus->exclusive;
+	v->cost_max = job_cost_max(core, i);
+	v->gpu_mem_min_mb = i->gpus->gpu_mem_min_mb;
+	v->gpu_link = i->gpus->link;
+	v->gpu_mem_mb = i->gpus->share.mem_mb;
+	v->gpu_mem_burst_mb = i->gpus->gpu_mem_burst_mb;
+	v->gpu_share_milli = i->gpus->share.milli;
+	v->constraint = i->gpus->constraint;
+	v->prefer = i->gpus->prefer;
+	v->nodelist = i->gpus->nodelist;
+	v->exclude = i->gpus->exclude;
+	v->licences = request_licences(i->gpus);
+	v->progress = "";
+	v->begin_time = i->begin_time;
+	v->deadline = i->deadline;
+	v->remark = i->remark;
+	v->mail_user = i->mail_user;
+	v->mail_types = i->mail_types & MAIL_ALL_BITS;
+	v->requeue_on = i->requeue_on;
+	v->requeue_delay_s = i->requeue_delay_s;
 }
 
 static void view(
@@ -211,74 +299,9 @@ static void view(
 	const struct job_info *i = job_info(job);
 	const struct run *run = job_run(job);
 
-	*v = (struct job_view){
-		.id = i->id,
-		.ref = job_ref(job),
-		.array = i->array,
-		.tasks = job_tasks_text(job),
-		.task_count = 1,
-		.uid = i->uid,
-		.gid = i->gid,
-		.name = i->name,
-		.user = i->user,
-		.account = i->account,
-		.partition = i->partition,
-		.state = job_state_name(i->state),
-		.state_code = job_state_code(i->state),
-		.ended = job_state_ended(i->state),
-		.reason = "",
-		.cpus = i->cpus,
-		.time_limit_s = i->time_limit_s,
-		.mem_mb = i->mem_mb,
-		.submit_time = i->submit_time,
-		.start_time = i->start_time,
-		.end_time = i->end_time,
-		/* An array's own record keeps the highest, for its end. */
-		.exit_code = i->state == JOB_PENDING ? 0 : i->exit_code,
-		.exit_signal = i->state == JOB_PENDING ? 0 : i->exit_signal,
-		.node = "",
-		.gpu_type = "",
-		.attempt = i->attempt,
-		.max_attempts = i->max_attempts,
-		.warn_signal = i->warn_signal,
-		.warn_before_s = i->warn_before_s,
-		.nice = i->nice,
-		.labels = i->labels->v,
-		.n_labels = i->labels->n,
-		.cwd = i->cwd,
-		.output = i->output,
-		.error = i->error,
-		.submit_host = i->submit_host,
-		.comment = i->comment,
-		.requeue = i->requeue,
-		.first_planned = i->planned_start,
-		.qos = i->qos,
-		.max_wait_s = i->max_wait_s,
-		.nodes_min = i->gpus->nodes_min,
-		.nodes_max = i->gpus->nodes_max,
-		.gpus_per_node = i->gpus->per_node,
-		.exclusive = i->gpus->exclusive,
-		.cost_max = job_cost_max(core, i),
-		.gpu_mem_min_mb = i->gpus->gpu_mem_min_mb,
-		.gpu_link = i->gpus->link,
-		.gpu_mem_mb = i->gpus->share.mem_mb,
-		.gpu_mem_burst_mb = i->gpus->gpu_mem_burst_mb,
-		.gpu_share_milli = i->gpus->share.milli,
-		.constraint = i->gpus->constraint,
-		.prefer = i->gpus->prefer,
-		.nodelist = i->gpus->nodelist,
-		.exclude = i->gpus->exclude,
-		.licences = request_licences(i->gpus),
-		.nodes = "",
-		.progress = "",
-		.begin_time = i->begin_time,
-		.deadline = i->deadline,
-		.remark = i->remark,
-		.mail_user = i->mail_user,
-		.mail_types = i->mail_types & MAIL_ALL_BITS,
-		.requeue_on = i->requeue_on,
-		.requeue_delay_s = i->requeue_delay_s,
-	};
+	view_brief(job, v);
+	v->tasks = job_tasks_text(job);
+	view_asked(core, job, v);
 	depends_say(job, v->dependency, sizeof(v->dependency));
 	view_gpus(i, v);
 	view_array(job, v);
@@ -308,7 +331,7 @@ const struct job *job_or_waiting(const struct core *core, uint64_t ref, uint32_t
 	return job;
 }
 
-bool core_job_next(const struct core *core, uint64_t after, struct clocks now, struct job_view *v)
+static const struct job *next_job(const struct core *core, uint64_t after)
 {
 	const struct job *job;
 
@@ -318,8 +341,24 @@ bool core_job_next(const struct core *core, uint64_t after, struct clocks now, s
 	/* An array of which every task has a record is shown by those. */
 	while (job && !job_weight(job))
 		job = jobs_next(core->jobs, job_ref(job));
+	return job;
+}
+
+bool core_job_next(const struct core *core, uint64_t after, struct clocks now, struct job_view *v)
+{
+	const struct job *job = next_job(core, after);
+
 	if (job)
 		view(core, job, now, v);
+	return job;
+}
+
+bool core_job_next_brief(const struct core *core, uint64_t after, struct job_view *v)
+{
+	const struct job *job = next_job(core, after);
+
+	if (job)
+		view_brief(job, v);
 	return job;
 }
 
@@ -330,6 +369,16 @@ bool core_job_view(const struct core *core, uint64_t ref, struct clocks now, str
 
 	if (job)
 		view(core, job, now, v);
+	return job;
+}
+
+bool core_job_brief(const struct core *core, uint64_t ref, struct job_view *v)
+{
+	uint32_t before;
+	const struct job *job = job_or_waiting(core, ref, &before);
+
+	if (job)
+		view_brief(job, v);
 	return job;
 }
 

@@ -19,9 +19,9 @@
 #include "ctld/rpc/acct_record.h"
 #include "ctld/rpc/convert.h"
 #include "ctld/store/past.h"
+#include "ctld/slice.h"
 #include "ctld/tick.h"
 
-#define SLICE_VISITS 4000   /* jobs of the core looked at, as in list_jobs.c */
 #define SLICE_JOBS   200    /* of them made into messages */
 #define QUEUED_MAX   100000 /* walks that wait for the thread: those of all peers */
 
@@ -266,10 +266,12 @@ static void leave_living(struct ctld *c, struct walk *w)
 
 static void slice_living(struct ctld *c, struct call *call, struct walk *w, struct clocks now)
 {
-	unsigned budget = SLICE_VISITS, n = 0;
+	struct slice budget = slice_begin(SLICE_US / 2); /* as much again to make messages */
 	struct job_view view;
+	unsigned n = 0;
 	int found = 1;
 
+	w->living.brief = true;
 	while (n < SLICE_JOBS && (found = filter_next(acct_query_filter(w->query), &w->living,
 	                                  c->core, now, &budget, &view)) > 0) {
 		core_job_rows(c->core, view.ref, now, keep_row, w->batch);

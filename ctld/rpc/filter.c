@@ -42,43 +42,103 @@ static int compare_named(const void *a, const void *b)
 	return (x->id > y->id) - (x->id < y->id);
 }
 
-/* What is named twice is one: all of it, or the tasks of both. */
-static void join(struct filter_named *x, struct filter_named *y)
+/* Of one id, which is there `n` times: all of it, or the tasks of all of them. */
+static int join(struct filter_named *v, size_t n, size_t *steps, struct error *err)
 {
-	if (x->some && y->some)
-		taskset_add(&x->tasks, &y->tasks);
-	else
-		x->some = false;
-	taskset_clear(&y->tasks);
+	struct taskset *sets = xcalloc(n, sizeof(*sets)), all;
+	size_t i, some = 0;
+	int rc = 0;
+
+	for (i = 0; i < n; i++) {
+		sets[i] = v[i].tasks;
+		some += v[i].some;
+	}
+	v[0].some = some == n;
+	v[0].tasks = (struct taskset){ 0 };
+	if (v[0].some) {
+		rc = taskset_join(sets, n, TASKSET_RANGES_MAX, &all, steps, err);
+		v[0].tasks = all;
+	}
+	for (i = 0; i < n; i++)
+		taskset_clear(&sets[i]);
+	free(sets);
+	return rc < 0 ? error_wrap(err, "tasks of job %llu", (unsigned long long)v[0].id) : 0;
 }
 
-static int take_named(struct filter *f, const Gpusched__JobFilter *m, struct error *err)
+static int compare_ids(const void *a, const void *b)
 {
-	size_t n = 0, i;
+	const uint64_t *x = a, *y = b;
 
-	f->named = xcalloc(m->n_ids + m->n_tasks, sizeof(*f->named));
-	for (i = 0; i < m->n_ids; i++)
-		f->named[f->n_named++].id = m->ids[i];
-	for (i = 0; i < m->n_tasks; i++) {
+	return (*x > *y) - (*x < *y);
+}
+
+/* Each once. Returns how many. */
+static size_t sort_ids(uint64_t *v, size_t n)
+{
+	size_t sorted = 1, kept = 0;
+
+	while (sorted < n && v[sorted - 1] <= v[sorted])
+		sorted++;
+	if (sorted < n)
+		qsort(v, n, sizeof(*v), compare_ids);
+	for (size_t i = 0; i < n; i++)
+		if (!kept || v[i] != v[kept - 1])
+			v[kept++] = v[i];
+	return kept;
+}
+
+static int read_tasks(
+        struct filter *f, const Gpusched__JobFilter *m, size_t *steps, struct error *err)
+{
+	for (size_t i = 0; i < m->n_tasks; i++) {
 		struct filter_named *t = &f->named[f->n_named];
 
-		if (taskset_parse(m->tasks[i]->tasks, &t->tasks, err))
+		if (taskset_parse_some(m->tasks[i]->tasks, &t->tasks, steps, err))
 			return error_wrap(
 			        err, "tasks of job %llu", (unsigned long long)m->tasks[i]->job);
 		t->id = m->tasks[i]->job;
 		t->some = true;
 		f->n_named++;
 	}
-	if (f->n_named)
-		qsort(f->named, f->n_named, sizeof(*f->named), compare_named);
-	for (i = 0; i < f->n_named; i++) {
-		if (n && f->named[i].id == f->named[n - 1].id)
-			join(&f->named[n - 1], &f->named[i]);
-		else
-			f->named[n++] = f->named[i];
+	return 0;
+}
+
+/* What is named several times becomes one. After an error `named` is whole, and of no use. */
+static int join_named(struct filter *f, size_t *steps, struct error *err)
+{
+	struct filter_named *v = f->named;
+	size_t n = 0, i, k;
+	int rc = 0;
+
+	for (i = 0; i < f->n_named; i = k) {
+		for (k = i + 1; k < f->n_named && v[k].id == v[i].id; k++)
+			;
+		if (k > i + 1 && rc == 0)
+			rc = join(&v[i], k - i, steps, err);
+		else if (k > i + 1)
+			for (size_t j = i + 1; j < k; j++)
+				taskset_clear(&v[j].tasks);
+		v[n++] = v[i];
 	}
 	f->n_named = n;
-	return 0;
+	return rc;
+}
+
+static int take_named(struct filter *f, const Gpusched__JobFilter *m, struct error *err)
+{
+	uint64_t *ids = m->n_ids ? xmemdup(m->ids, m->n_ids * sizeof(*ids)) : NULL;
+	size_t n_ids = sort_ids(ids, m->n_ids), steps = TASKSET_STEPS_MAX;
+
+	f->named = xcalloc(n_ids + m->n_tasks, sizeof(*f->named));
+	for (; f->n_named < n_ids; f->n_named++)
+		f->named[f->n_named].id = ids[f->n_named];
+	free(ids);
+	if (!m->n_tasks)
+		return 0;
+	if (read_tasks(f, m, &steps, err) < 0)
+		return -1;
+	qsort(f->named, f->n_named, sizeof(*f->named), compare_named);
+	return join_named(f, &steps, err);
 }
 
 static int take_state(struct filter *f, const char *text, struct error *err)
@@ -193,6 +253,8 @@ static bool tasks_fit(const struct taskset *tasks, const struct job_view *job)
 	struct taskset its;
 	bool fit;
 
+	if (job->set)
+		return taskset_meets(job->set, tasks);
 	if (taskset_parse_kept(job->tasks, &its, NULL))
 		return false;
 	fit = taskset_meets(&its, tasks);
@@ -291,7 +353,7 @@ const struct filter_named *filter_only_named(const struct filter *f, size_t *n)
 
 /* The next record of the job that is named. False: there is none any more. */
 static bool next_named(const struct filter *f, struct filter_walk *walk, const struct core *core,
-        struct clocks now, struct job_view *job)
+        struct job_view *job)
 {
 	const struct filter_named *t = &f->named[walk->at];
 
@@ -299,57 +361,70 @@ static bool next_named(const struct filter *f, struct filter_walk *walk, const s
 		return false;
 	if (!walk->inside)
 		walk->after = job_ref_of(t->id - 1, JOB_PART_LAST);
-	if (core_job_next(core, walk->after, now, job) && job->id == t->id && sees(f, job)) {
+	if (core_job_next_brief(core, walk->after, job) && job->id == t->id && sees(f, job)) {
 		walk->known += !walk->inside;
 		walk->inside = true;
 		walk->tasks = t->some ? &t->tasks : NULL;
 		return true;
 	}
 	/* An array of which nothing is left but its outcome. */
-	walk->known += !walk->inside && core_job_view(core, t->id, now, job) && sees(f, job);
+	walk->known += !walk->inside && core_job_brief(core, t->id, job) && sees(f, job);
 	return false;
 }
 
-int filter_next(const struct filter *f, struct filter_walk *walk, const struct core *core,
-        struct clocks now, unsigned *budget, struct job_view *job)
+/* Sets of tasks and lists of nodes may be long, and with what fits something is done. */
+static bool is_over(struct filter_walk *walk, struct slice *slice)
 {
-	for (; *budget > 0; (*budget)--) {
+	bool heavy = walk->heavy;
+
+	walk->heavy = false;
+	return heavy ? slice_over_now(slice) : slice_over(slice);
+}
+
+#define NODES_FEW 16
+
+static bool fits(const struct filter *f, struct filter_walk *walk, const struct job_view *job)
+{
+	bool fit = filter_fits(f, job);
+
+	walk->heavy = fit || job->set || job->n_nodes > NODES_FEW;
+	return fit;
+}
+
+int filter_next(const struct filter *f, struct filter_walk *walk, const struct core *core,
+        struct clocks now, struct slice *slice, struct job_view *job)
+{
+	while (!is_over(walk, slice)) {
 		if (f->n_named) {
 			if (walk->at == f->n_named)
 				return 0;
-			if (!next_named(f, walk, core, now, job)) {
+			if (!next_named(f, walk, core, job)) {
 				walk->at++;
 				walk->inside = false;
 				continue;
 			}
-		} else if (!core_job_next(core, walk->after, now, job)) {
+		} else if (!core_job_next_brief(core, walk->after, job)) {
 			return 0;
 		}
 		walk->after = job->ref;
-		if (filter_fits(f, job)) {
-			(*budget)--;
-			return 1;
-		}
+		if (!fits(f, walk, job))
+			continue;
+		if (!walk->brief)
+			core_job_view(core, job->ref, now, job);
+		return 1;
 	}
 	return -1;
 }
 
 /* --- refs ---------------------------------------------------------------------------------- */
 
-static int compare_refs(const void *a, const void *b)
-{
-	const uint64_t *x = a, *y = b;
-
-	return (*x > *y) - (*x < *y);
-}
-
-static int add_tasks(
-        const Gpusched__JobTasks *t, size_t max, uint64_t **refs, size_t *n, struct error *err)
+static int add_tasks(const Gpusched__JobTasks *t, size_t max, size_t *steps, uint64_t **refs,
+        size_t *n, struct error *err)
 {
 	struct taskset set;
 	uint32_t task;
 
-	if (taskset_parse(t->tasks, &set, err))
+	if (taskset_parse_some(t->tasks, &set, steps, err))
 		return error_wrap(err, "tasks of job %llu", (unsigned long long)t->job);
 	if (set.count > max - *n) {
 		taskset_clear(&set);
@@ -367,7 +442,7 @@ static int add_tasks(
 int filter_refs(const uint64_t *ids, size_t n_ids, Gpusched__JobTasks *const *tasks, size_t n_tasks,
         size_t max, uint64_t **refs, size_t *n, struct error *err)
 {
-	size_t all, i;
+	size_t steps = TASKSET_STEPS_MAX, i;
 
 	*n = 0;
 	*refs = NULL;
@@ -376,16 +451,12 @@ int filter_refs(const uint64_t *ids, size_t n_ids, Gpusched__JobTasks *const *ta
 	*refs = xmemdup(ids, n_ids * sizeof(*ids));
 	*n = n_ids;
 	for (i = 0; i < n_tasks; i++) {
-		if (add_tasks(tasks[i], max, refs, n, err)) {
+		if (add_tasks(tasks[i], max, &steps, refs, n, err)) {
 			free(*refs);
 			*refs = NULL;
 			return -1;
 		}
 	}
-	if (*n)
-		qsort(*refs, *n, sizeof(**refs), compare_refs);
-	for (i = 0, all = *n, *n = 0; i < all; i++)
-		if (*n == 0 || (*refs)[i] != (*refs)[*n - 1])
-			(*refs)[(*n)++] = (*refs)[i];
+	*n = sort_ids(*refs, *n);
 	return 0;
 }

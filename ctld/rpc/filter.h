@@ -20,6 +20,7 @@
 #include "common/taskset.h"
 #include "ctld/core/core.h"
 #include "ctld/rpc/sight.h"
+#include "ctld/slice.h"
 
 /* Names of nodes in one request: taking them apart costs some 0.5 us each, all others wait. */
 #define FILTER_NODES_MAX 16384
@@ -64,14 +65,16 @@ const struct filter_named *filter_named(const struct filter *f, size_t *n);
 struct filter_walk {
 	uint64_t after;              /* the ref of the last one visited */
 	size_t at;                   /* in the jobs that are named */
+	bool brief;                  /* a brief view of each job will do */
+	bool heavy;                  /* the last visit may have cost much */
 	bool inside;                 /* one record at least of that one was visited */
 	size_t known;                /* named jobs that exist */
 	const struct taskset *tasks; /* of the last one found: only these are meant; NULL: all */
 };
 
-/* The next job that fits: 1; none is left: 0; *budget visits are used up: -1, call again. */
+/* The next job that fits: 1; none is left: 0; the slice is over: -1, call again. */
 int filter_next(const struct filter *f, struct filter_walk *walk, const struct core *core,
-        struct clocks now, unsigned *budget, struct job_view *job);
+        struct clocks now, struct slice *slice, struct job_view *job);
 
 /* Ids, and tasks one by one, as refs, ascending and each once. At most `max`, else -1 with
  * ERR_USAGE; the caller frees *refs. */

@@ -9,8 +9,8 @@
 #include "ctld/rpc/filter.h"
 #include "ctld/rpc/job_chunk.h"
 #include "ctld/rpc/rpc.h"
+#include "ctld/slice.h"
 
-#define SLICE_VISITS 4000 /* jobs looked at: some 0.3 us each */
 
 struct listing {
 	struct filter *filter;
@@ -49,7 +49,7 @@ static int none_known(const struct listing *l, struct error *err)
 static void slice(struct ctld *c, struct call *call, struct clocks now)
 {
 	struct listing *l = call->data;
-	unsigned budget = SLICE_VISITS;
+	struct slice budget = slice_begin(SLICE_US);
 	struct error err = { 0 };
 	struct job_chunk chunk;
 	struct job_view view;

@@ -9,6 +9,7 @@
 #include "ctld/rpc/convert.h"
 #include "ctld/rpc/rpc.h"
 #include "ctld/rpc/sight.h"
+#include "ctld/slice.h"
 #include "ctld/users.h"
 
 #define SLICE_NODES 100
@@ -128,6 +129,7 @@ static Gpusched__Node *node_message(
 static void slice(struct ctld *c, struct call *call, struct clocks now)
 {
 	Gpusched__NodeChunk m = GPUSCHED__NODE_CHUNK__INIT;
+	struct slice budget = slice_begin(SLICE_US);
 	struct listing *l = call->data;
 	struct call_part to;
 	struct error err;
@@ -139,7 +141,9 @@ static void slice(struct ctld *c, struct call *call, struct clocks now)
 	}
 	call_part_begin(
 	        c, call, &to, GPUSCHED__MSG_TYPE__MSG_NODE_CHUNK, &m.base, l->whole);
-	for (unsigned n = 0; l->at < l->n && n < SLICE_NODES && !part_full(&to.part); n++, l->at++) {
+	for (unsigned n = 0; l->at < l->n && n < SLICE_NODES; n++, l->at++) {
+		if (part_full(&to.part) || slice_over_now(&budget))
+			break;
 		uint32_t node = l->nodes ? l->nodes[l->at] : (uint32_t)l->at;
 		Gpusched__Node *one = node_message(c, call, node, now);
 

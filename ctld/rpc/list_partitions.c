@@ -13,6 +13,7 @@
 #include "ctld/rpc/call_part.h"
 #include "ctld/rpc/convert.h"
 #include "ctld/rpc/rpc.h"
+#include "ctld/slice.h"
 
 #define SLICE_PARTITIONS 8
 
@@ -34,6 +35,7 @@ static void listing_free(void *data)
 static void slice(struct ctld *c, struct call *call, struct clocks now)
 {
 	Gpusched__PartitionChunk m = GPUSCHED__PARTITION_CHUNK__INIT;
+	struct slice budget = slice_begin(SLICE_US);
 	struct listing *l = call->data;
 	struct partition_view view;
 	struct call_part to;
@@ -47,7 +49,7 @@ static void slice(struct ctld *c, struct call *call, struct clocks now)
 	}
 	call_part_begin(
 	        c, call, &to, GPUSCHED__MSG_TYPE__MSG_PARTITION_CHUNK, &m.base, l->whole);
-	for (unsigned n = 0; l->at < l->n && n < SLICE_PARTITIONS; n++, l->at++)
+	for (unsigned n = 0; l->at < l->n && n < SLICE_PARTITIONS && !slice_over_now(&budget); n++, l->at++)
 		if (core_partition_view(c->core, l->partitions[l->at], &view))
 			part_add(&to.part, &wire_partition(&view, c->out)->base);
 	part_end(&to.part);

@@ -10,8 +10,8 @@
 #include "ctld/rpc/convert.h"
 #include "ctld/rpc/filter.h"
 #include "ctld/rpc/rpc.h"
+#include "ctld/slice.h"
 
-#define SLICE_VISITS 4000
 
 struct listing {
 	struct filter *filter;
@@ -38,8 +38,8 @@ static void slice(struct ctld *c, struct call *call, struct clocks now)
 {
 	Gpusched__PrioChunk m = GPUSCHED__PRIO_CHUNK__INIT;
 	struct listing *l = call->data;
-	unsigned budget = SLICE_VISITS;
 	struct call_part to;
+	struct slice budget = slice_begin(SLICE_US);
 	struct prio_view prio;
 	struct job_view job;
 	int found = 1;

@@ -14,6 +14,7 @@
 #include "ctld/peers.h"
 #include "ctld/rpc/call_part.h"
 #include "ctld/rpc/convert.h"
+#include "ctld/rpc/nameset.h"
 #include "ctld/rpc/rpc.h"
 #include "ctld/rpc/sight.h"
 
@@ -65,36 +66,30 @@ static const struct call_ops listing_ops = { .slice = slice, .free = listing_fre
 /* A walk down the tree: where an account stands that was asked for, and the accounts above the
  * present row that were not shown yet. */
 struct walk {
-	const Gpusched__ListShares *m;
 	struct sight *sight;      /* owned; NULL: he may see all */
 	const char *user;         /* who asks */
-	bool *found;              /* of m->accounts */
+	struct nameset accounts, users; /* that were asked for; empty: all */
+	bool *found;                    /* of `accounts` */
 	uint32_t inside;          /* depth of the account that was asked for; UINT32_MAX: outside */
 	struct share_view *above; /* by depth */
 	size_t n_above, room;
 };
 
-static bool named(char *const *v, size_t n, const char *name)
-{
-	for (size_t i = 0; i < n; i++)
-		if (strcmp(v[i], name) == 0)
-			return true;
-	return false;
-}
-
 /* Is the row in an account that was asked for? */
 static bool in_accounts(struct walk *w, const struct share_view *row)
 {
-	if (w->m->n_accounts == 0)
+	char *const *name;
+
+	if (w->accounts.n == 0)
 		return true;
 	if (!*row->user && row->depth <= w->inside)
 		w->inside = UINT32_MAX;
-	for (size_t i = 0; !*row->user && i < w->m->n_accounts; i++)
-		if (strcmp(w->m->accounts[i], row->account) == 0) {
-			w->found[i] = true;
-			if (w->inside == UINT32_MAX)
-				w->inside = row->depth;
-		}
+	name = *row->user ? NULL : nameset_find(&w->accounts, row->account);
+	if (name) {
+		w->found[name - w->accounts.v] = true;
+		if (w->inside == UINT32_MAX)
+			w->inside = row->depth;
+	}
 	return w->inside != UINT32_MAX;
 }
 
@@ -116,7 +111,7 @@ static bool sees(const struct walk *w, const struct share_view *row)
 static bool wanted(const struct walk *w, const struct share_view *row)
 {
 	return sees(w, row) &&
-	       (w->m->n_users == 0 || (*row->user && named(w->m->users, w->m->n_users, row->user)));
+	       (w->users.n == 0 || (*row->user && nameset_find(&w->users, row->user)));
 }
 
 /* An account becomes the last above the rows to come. */
@@ -151,10 +146,10 @@ static int check_found(const struct walk *w, struct error *err)
 {
 	char shown[80];
 
-	for (size_t i = 0; i < w->m->n_accounts; i++)
+	for (size_t i = 0; i < w->accounts.n; i++)
 		if (!w->found[i]) {
-			text_escape(
-			        shown, sizeof(shown), w->m->accounts[i], strlen(w->m->accounts[i]));
+			text_escape(shown, sizeof(shown), w->accounts.v[i],
+			        strlen(w->accounts.v[i]));
 			return error_set(err, ERR_USAGE, "there is no account '%s'", shown);
 		}
 	return 0;
@@ -164,18 +159,24 @@ static int collect(struct ctld *c, const struct rpc *rpc, struct listing *l, str
 {
 	const Gpusched__ListShares *m = (const Gpusched__ListShares *)rpc->msg;
 	struct caller caller = peer_caller(c, rpc->peer);
-	struct walk w = { .m = m, .inside = UINT32_MAX, .user = caller.user };
+	struct walk w = { .inside = UINT32_MAX, .user = caller.user };
 	struct share_view row;
 	size_t cursor = 0;
 	int ret;
 
 	w.sight = sight_new(c->conf, &caller, c->conf->roles.private_usage);
-	w.found = xcalloc(m->n_accounts + 1, sizeof(*w.found));
+	nameset_add_all(&w.accounts, m->accounts, m->n_accounts);
+	nameset_seal(&w.accounts);
+	nameset_add_all(&w.users, m->users, m->n_users);
+	nameset_seal(&w.users);
+	w.found = xcalloc(w.accounts.n + 1, sizeof(*w.found));
 	while (core_share_next(c->core, &cursor, &row))
 		if (in_accounts(&w, &row))
 			add_wanted(l, &w, &row);
 	ret = check_found(&w, err);
 	sight_free(w.sight);
+	nameset_clear(&w.accounts);
+	nameset_clear(&w.users);
 	free(w.found);
 	free(w.above);
 	return ret;

@@ -45,11 +45,19 @@ static int compare(const void *a, const void *b)
 	return strcmp(*(char *const *)a, *(char *const *)b);
 }
 
+static bool in_order(const struct nameset *names)
+{
+	for (size_t i = 1; i < names->n; i++)
+		if (strcmp(names->v[i - 1], names->v[i]) > 0)
+			return false;
+	return true;
+}
+
 void nameset_seal(struct nameset *names)
 {
 	size_t n = 0;
 
-	if (names->n)
+	if (!in_order(names))
 		qsort(names->v, names->n, sizeof(*names->v), compare);
 	for (size_t i = 0; i < names->n; i++)
 		if (n == 0 || strcmp(names->v[n - 1], names->v[i]) != 0)

@@ -13,9 +13,10 @@
 #include "ctld/rpc/filter.h"
 #include "ctld/rpc/job_chunk.h"
 #include "ctld/rpc/rpc.h"
+#include "ctld/slice.h"
 #include "ctld/tick.h"
 
-#define SLICE_JOBS 500
+#define SLICE_JOBS 64 /* each that has ended is told of with this tick's effects */
 #define MAX_TASKS  10000
 #define WAITER     128 /* bytes that the core takes for one wait for one job */
 
@@ -90,11 +91,12 @@ static void answered(struct ctld *c, struct call *call, const struct effect *eff
 
 static void slice(struct ctld *c, struct call *call, struct clocks now)
 {
+	struct slice budget = slice_begin(SLICE_US);
 	struct waiting *w = call->data;
 	struct core_event ev = { .kind = w->start ? EV_WAIT_START : EV_WAIT_JOB,
 		.caller = call_caller(c, call) };
 
-	for (unsigned i = 0; i < SLICE_JOBS && w->at < w->n; i++) {
+	for (unsigned i = 0; i < SLICE_JOBS && w->at < w->n && !slice_over_now(&budget); i++) {
 		ev.wait = w->ids[w->at++];
 		inputs_apply(c, &ev, now);
 	}

@@ -13,10 +13,10 @@
 #include "ctld/rpc/filter.h"
 #include "ctld/rpc/job_chunk.h"
 #include "ctld/rpc/rpc.h"
+#include "ctld/slice.h"
 #include "ctld/rpc/watch_group.h"
 #include "ctld/watch.h"
 
-#define SLICE_VISITS 4000 /* jobs looked at: some 0.3 us each */
 #define UNTOLD_MAX   4096 /* changes of others until a watcher gets a new cursor */
 
 struct watching {
@@ -58,7 +58,7 @@ static void gone(struct ctld *c, struct call *call, struct clocks now)
 static void list(struct ctld *c, struct call *call, struct clocks now)
 {
 	struct watching *w = call->data;
-	unsigned budget = SLICE_VISITS;
+	struct slice budget = slice_begin(SLICE_US);
 	struct job_chunk chunk;
 	struct job_view view;
 	int found = 1;

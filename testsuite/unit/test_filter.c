@@ -6,6 +6,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <time.h>
 
 #include <cmocka.h>
 
@@ -77,11 +78,9 @@ static struct conf_account accounts[] = {
 static const struct conf conf = { .accounts = accounts, .n_accounts = 3 };
 
 /* The core, as far as a walk asks it. */
-bool core_job_next(
-        const struct core *core, uint64_t after, struct clocks now, struct job_view *view)
+bool core_job_next_brief(const struct core *core, uint64_t after, struct job_view *view)
 {
 	(void)core;
-	(void)now;
 	for (size_t i = 0; i < N_JOBS; i++)
 		if (jobs[i].id > job_ref_id(after)) {
 			*view = jobs[i];
@@ -91,30 +90,37 @@ bool core_job_next(
 	return false;
 }
 
-bool core_job_view(const struct core *core, uint64_t id, struct clocks now, struct job_view *view)
+bool core_job_brief(const struct core *core, uint64_t id, struct job_view *view)
 {
-	return core_job_next(core, id - 1, now, view) && view->id == id;
+	return core_job_next_brief(core, id - 1, view) && view->id == id;
 }
 
-/* The ids that fit, as "1 3 4", found with `budget` visits a slice. */
-static const char *walk(const struct filter *f, unsigned budget)
+bool core_job_view(const struct core *core, uint64_t id, struct clocks now, struct job_view *view)
+{
+	(void)now;
+	return core_job_brief(core, id, view);
+}
+
+/* The ids that fit, as "1 3 4", found in slices of no time at all: of a visit or a few each. */
+static const char *walk(const struct filter *f)
 {
 	static char text[256];
 	struct filter_walk w = { 0 };
 	struct clocks now = { 0 };
+	struct slice slice = slice_begin(0);
 	struct job_view job;
-	unsigned left = budget, rounds = 0;
+	unsigned rounds = 0;
 	size_t n = 0;
 
 	text[0] = '\0';
 	for (;;) {
-		int found = filter_next(f, &w, NULL, now, &left, &job);
+		int found = filter_next(f, &w, NULL, now, &slice, &job);
 
 		assert_true(++rounds < 1000);
 		if (found == 0)
 			return text;
 		if (found < 0)
-			left = budget;
+			slice = slice_begin(0);
 		else
 			n += (size_t)snprintf(text + n, sizeof(text) - n, "%s%llu", n ? " " : "",
 			        (unsigned long long)job.id);
@@ -199,8 +205,8 @@ static void test_what_fits(void **state)
 
 		assert_non_null(f);
 		for (unsigned budget = 1; budget < 8; budget++)
-			if (strcmp(walk(f, budget), rows[i].want) != 0)
-				fail_msg("row %zu: '%s', not '%s'", i, walk(f, budget),
+			if (strcmp(walk(f), rows[i].want) != 0)
+				fail_msg("row %zu: '%s', not '%s'", i, walk(f),
 				        rows[i].want);
 		filter_free(f);
 	}
@@ -211,7 +217,7 @@ static void test_nothing_given(void **state)
 	struct filter *f = filter_new(NULL, &conf, NULL);
 
 	(void)state;
-	assert_string_equal(walk(f, 2), "1 3 4");
+	assert_string_equal(walk(f), "1 3 4");
 	filter_free(f);
 }
 
@@ -238,18 +244,18 @@ static void test_sight(void **state)
 		struct filter *f = filter_new(&m, &conf, NULL);
 		struct filter_walk known = { 0 };
 		struct job_view view;
-		unsigned budget = 100;
+		struct slice slice = slice_begin(INT32_MAX);
 
-		assert_string_equal(walk(f, 3), "1 3 4 7 8");
+		assert_string_equal(walk(f), "1 3 4 7 8");
 		filter_see_only(f, sight_new(&conf, &rows[i].caller, false));
-		assert_string_equal(walk(f, 3), "1 3 4 7 8");
+		assert_string_equal(walk(f), "1 3 4 7 8");
 		filter_see_only(f, sight_new(&conf, &rows[i].caller, true));
-		assert_string_equal(walk(f, 3), rows[i].all);
+		assert_string_equal(walk(f), rows[i].all);
 		filter_free(f);
 		f = filter_new(&n, &conf, NULL);
 		filter_see_only(f, sight_new(&conf, &rows[i].caller, true));
-		assert_string_equal(walk(f, 3), rows[i].named);
-		while (filter_next(f, &known, NULL, (struct clocks){ 0 }, &budget, &view) > 0)
+		assert_string_equal(walk(f), rows[i].named);
+		while (filter_next(f, &known, NULL, (struct clocks){ 0 }, &slice, &view) > 0)
 			;
 		assert_int_equal(known.known, rows[i].known);
 		filter_free(f);
@@ -337,6 +343,51 @@ static void test_named_often(void **state)
 	free(tree);
 }
 
+/* Tasks of one array, named one by one and again: what that costs is bounded by the bytes. */
+static void test_tasks_named_often(void **state)
+{
+	enum { MANY = 6400, DIFFERENT = 4000 };
+	Gpusched__JobTasks *tasks = xcalloc(MANY, sizeof(*tasks)), **v = xcalloc(MANY, sizeof(*v));
+	char (*texts)[16] = xcalloc(MANY, sizeof(*texts));
+	Gpusched__JobFilter m = GPUSCHED__JOB_FILTER__INIT;
+	const struct filter_named *named;
+	clock_t began = clock();
+	struct filter *f;
+	struct error err = { 0 };
+	size_t n;
+
+	(void)state;
+	for (size_t i = 0; i < MANY; i++) {
+		gpusched__job_tasks__init(&tasks[i]);
+		snprintf(texts[i], sizeof(texts[i]), "%zu", 2 * (i % DIFFERENT));
+		tasks[i].tasks = texts[i];
+		tasks[i].job = i == 7 ? 3 : 9;
+		v[i] = &tasks[i];
+	}
+	m.tasks = v;
+	m.n_tasks = MANY;
+	f = filter_new(&m, &conf, &err);
+	assert_non_null(f);
+	named = filter_only_named(f, &n);
+	assert_int_equal(n, 2);
+	assert_int_equal(named[0].tasks.count, 1);
+	assert_int_equal(named[1].tasks.count, DIFFERENT);
+	filter_free(f);
+	for (size_t i = 0; i < MANY; i++)
+		snprintf(texts[i], sizeof(texts[i]), "0-3999998:2");
+	f = filter_new(&m, &conf, &err);
+	assert_non_null(f);
+	filter_free(f);
+	snprintf(texts[0], sizeof(texts[0]), "1-3999999:3");
+	assert_null(filter_new(&m, &conf, &err));
+	assert_string_equal(err.text, "tasks of job 9: too many ranges, or they lie over each other "
+	                              "too often: write it with fewer");
+	assert_true(clock() - began < CLOCKS_PER_SEC / 2);
+	free(tasks);
+	free(v);
+	free(texts);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -346,6 +397,7 @@ int main(void)
 		cmocka_unit_test(test_only_ids),
 		cmocka_unit_test(test_refused),
 		cmocka_unit_test(test_named_often),
+		cmocka_unit_test(test_tasks_named_often),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
