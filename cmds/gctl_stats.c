@@ -180,7 +180,9 @@ int gctl_stats(struct run *r, struct error *err)
 	jsonout_begin(&r->out, stdout, client_conf(r->client)->cluster, r->g->by ? "users" : "stats");
 	shown.view = r->g->json ? NULL : view_new(kind, NULL, NULL, &style, err);
 	rc = client_call(r->client, &call, err);
-	if (shown.view)
+	if (shown.view && rc == 0)
 		view_end(shown.view);
+	else
+		view_drop(shown.view);
 	return gctl_end(r, rc, err);
 }
