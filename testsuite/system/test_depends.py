@@ -186,4 +186,4 @@ def test_after_jobs_in_history():
         vain = c.submit("true", "-d", f"afterok:{bad}")
         wait_reason(c, vain, "DependencyNeverSatisfied")
         assert "ended otherwise" in c.run("gqueue", "--why", str(vain)).stdout
-        assert "not known" in refused(c, "-d", f"afterany:{bad + 50}")
+        assert "there is no job" in refused(c, "-d", f"afterany:{bad + 50}")
