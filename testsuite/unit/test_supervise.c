@@ -265,17 +265,6 @@ static void root_keeps_no_capability(void **state)
 	        0);
 }
 
-static void root_stays_root_only_where_told(void **state)
-{
-	(void)state;
-	if (geteuid() != 0)
-		skip();
-	assert_int_equal(
-	        dropped(NULL,
-	                NOTHING_LEFT " && test \"$(id -u)\" != 0 && test \"$(id -g)\" != 0"),
-	        0);
-}
-
 static void who_cannot_be(void **state)
 {
 	struct error err;
@@ -298,7 +287,6 @@ int main(void)
 		cmocka_unit_test_setup(ends_that_were_ignored, forget),
 		cmocka_unit_test(root_becomes_another_user),
 		cmocka_unit_test(root_keeps_no_capability),
-		cmocka_unit_test(root_stays_root_only_where_told),
 		cmocka_unit_test(who_cannot_be),
 	};
 
