@@ -264,7 +264,7 @@ static int read_ranges(const char *text, size_t len, struct heap *h, struct erro
 	struct taskset all = { 0 };
 
 	for (;; p = comma + 1) {
-		struct task_range r;
+		struct task_range r = { 0 };
 
 		comma = memchr(p, ',', (size_t)(end - p));
 		if (read_range(p, (size_t)((comma ? comma : end) - p), &r, err) < 0) {

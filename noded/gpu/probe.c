@@ -41,7 +41,7 @@ struct gpu_probe {
 	struct left_out left[GPUS_HOST_MAX];
 	uint32_t n_left;
 	int stuck;     /* a child that hangs in the kernel, and in no one GPU; -1: none */
-	char why[96];  /* in what */
+	char why[112]; /* in what */
 	bool no_pairs; /* asking of two GPUs together has hung or crashed */
 };
 
