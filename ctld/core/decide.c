@@ -1,7 +1,11 @@
 /* decide.c - see decide.h */
 #include "ctld/core/decide.h"
 
+#include <stdlib.h>
 #include <string.h>
+
+#include "common/xalloc.h"
+#include "ctld/core/idmap.h"
 
 uint32_t decide_alternatives(const struct ask *ask)
 {
@@ -281,34 +285,50 @@ bool decide_next_open(
 	return false;
 }
 
-#define MAX_ENDING 64 /* runs that end before a planned start */
+/* Runs that will have ended, each job once: what they hold of the gates. */
+struct endings {
+	struct idmap *jobs;
+	const struct held **v;
+	size_t n, size;
+};
+
+static void note_endings(struct endings *es, const struct scene *sc, uint32_t node, usec_t by)
+{
+	size_t runs, i;
+	const struct held *held = plan_held(sc->plan, node, &runs);
+
+	for (i = 0; i < runs; i++) {
+		if (held[i].end > by || !held[i].path || idmap_find(es->jobs, held[i].job))
+			continue;
+		idmap_insert(es->jobs, held[i].job, es);
+		if (es->n == es->size) {
+			es->size = es->size ? 2 * es->size : 64;
+			es->v = xrealloc(es->v, es->size, sizeof(const struct held *));
+		}
+		es->v[es->n++] = &held[i];
+	}
+}
 
 /* The same when what must end for it has: what those keep for themselves must stay free then. */
 static bool fits_gates_then(const struct scene *sc, const struct contender *who,
         const struct plan_entry *e, const struct need *need)
 {
-	const struct held *v[MAX_ENDING];
-	size_t n = 0, i, k, at;
+	struct endings es = { .n = 0 };
+	size_t i;
 	bool fits;
 
 	if (!quota_any_kept(gates_quota(sc->gates)))
 		return true;
-	for (i = 0; i < e->places.n && n < MAX_ENDING; i++) {
-		size_t runs, most = MAX_ENDING - n;
-		const struct held *held = plan_held(sc->plan, e->places.v[i].node, &runs);
-
-		for (k = 0; k < runs && k < most; k++) {
-			for (at = 0; at < n && v[at]->job != held[k].job; at++)
-				;
-			if (at == n && held[k].end <= e->start && held[k].path)
-				v[n++] = &held[k];
-		}
-	}
-	for (i = 0; i < n; i++)
-		gates_release(sc->gates, v[i]->path, v[i]->need);
+	es.jobs = idmap_new();
+	for (i = 0; i < e->places.n; i++)
+		note_endings(&es, sc, e->places.v[i].node, e->start);
+	for (i = 0; i < es.n; i++)
+		gates_release(sc->gates, es.v[i]->path, es.v[i]->need);
 	fits = gates_check(sc->gates, who->path, need, NULL);
-	for (i = 0; i < n; i++)
-		gates_take(sc->gates, v[i]->path, v[i]->need);
+	for (i = 0; i < es.n; i++)
+		gates_take(sc->gates, es.v[i]->path, es.v[i]->need);
+	idmap_free(es.jobs);
+	free(es.v);
 	return fits;
 }
 
@@ -325,50 +345,148 @@ static bool on_fewer(struct plan_want *want, const struct places *places, struct
 	return true;
 }
 
-static bool later(const struct scene *sc, const struct contender *who, const struct plan_want *want,
-        struct plan_entry *found)
+/* One alternative and type after the other; of each one search after the other, if what was found
+ * is too much for a gate. */
+struct decide_search {
+	uint32_t cursor;
+	struct find find;
+	bool open; /* that one is looked at */
+	struct plan_search *search;
+	struct decide_unfit unfit;
+	struct request shape; /* a total on fewer nodes */
+	bool shaped, found;
+	struct plan_entry this, best;
+	unsigned steps;
+};
+
+struct decide_search *decide_search_new(void)
 {
-	struct decide_unfit unfit = { .n = 0 };
-	struct plan_want this = *want;
-	struct request shape;
+	return xcalloc(1, sizeof(struct decide_search));
+}
+
+static void search_clear(struct decide_search *ds)
+{
+	plan_search_free(ds->search);
+	places_free(&ds->this.places);
+	places_free(&ds->best.places);
+	memset(ds, 0, sizeof(*ds));
+}
+
+void decide_search_free(struct decide_search *ds)
+{
+	if (!ds)
+		return;
+	search_clear(ds);
+	free(ds);
+}
+
+static void end_search(struct decide_search *ds, bool kind_too)
+{
+	plan_search_free(ds->search);
+	ds->search = NULL;
+	if (!kind_too)
+		return;
+	ds->open = ds->shaped = false;
+	ds->unfit.n = ds->find.n_unfit = 0;
+}
+
+static void keep_best(struct decide_search *ds)
+{
+	struct plan_entry swap = ds->best;
+
+	if (ds->found && ds->this.start >= ds->best.start)
+		return;
+	ds->best = ds->this;
+	ds->this = swap;
+	ds->found = true;
+}
+
+/* A start was found: is it one that the gates allow? Else another is looked for, if there may be
+ * one. */
+static void judge_start(struct decide_search *ds, const struct scene *sc,
+        const struct contender *who, struct plan_want *want)
+{
+	struct places *places = &ds->this.places;
+	struct decision d;
+	bool other = false;
+
+	if (!decide_fits_gates(sc, who, places, &d)) {
+		other = decide_unfit(sc, who, &d.gate, places, &ds->unfit, &ds->find);
+		if (!other && on_fewer(want, places, &ds->shape))
+			other = ds->shaped = true;
+	} else if (fits_gates_then(sc, who, &ds->this, &d.need) &&
+	           (ds->this.start > sc->now.mono || !yields(sc, who, places, &d))) {
+		keep_best(ds);
+	}
+	end_search(ds, !other);
+}
+
+/* What was found some steps ago: is it so still? */
+static bool still_good(const struct decide_search *ds, const struct scene *sc,
+        const struct contender *who, const struct plan_want *want)
+{
 	struct decision d;
 
-	while (plan_find(sc->plan, &this, found)) {
-		if (decide_fits_gates(sc, who, &found->places, &d))
-			return fits_gates_then(sc, who, found, &d.need) &&
-			       (found->start > sc->now.mono ||
-			               !yields(sc, who, &found->places, &d));
-		if (!decide_unfit(sc, who, &d.gate, &found->places, &unfit, &this.find) &&
-		        !on_fewer(&this, &found->places, &shape))
-			break;
+	return decide_fits_first(sc, who, ds->best.places, &d) == ds->best.places.n &&
+	       plan_holds(sc->plan, want, &ds->best);
+}
+
+static enum plan_step finish(struct decide_search *ds, const struct scene *sc,
+        const struct contender *who, struct plan_want *want, struct plan_entry *best)
+{
+	if (ds->found && ds->steps > 1 && !still_good(ds, sc, who, want)) {
+		search_clear(ds);
+		return PLAN_MORE;
 	}
-	return false;
+	want->find.alternative = ds->best.places.alternative;
+	want->find.type = ds->best.places.type;
+	if (!ds->found)
+		return PLAN_NOWHERE;
+	*best = ds->best;
+	ds->best = (struct plan_entry){ .start = 0 };
+	return PLAN_FOUND;
+}
+
+enum plan_step decide_search(struct decide_search *ds, const struct scene *sc,
+        const struct contender *who, struct plan_want *want, size_t *work, struct plan_entry *best)
+{
+	memset(best, 0, sizeof(*best));
+	ds->steps++;
+	ds->find.spread = want->find.spread;
+	while (ds->open || decide_next_open(sc, who, &ds->cursor, &ds->find)) {
+		struct plan_want this = *want;
+		enum plan_step step;
+
+		ds->open = true;
+		this.find = ds->find;
+		if (ds->shaped)
+			this.ask.gpus = &ds->shape;
+		if (!ds->search)
+			ds->search = plan_search_new();
+		step = *work ? plan_search(sc->plan, ds->search, &this, work, &ds->this) : PLAN_MORE;
+		if (step == PLAN_MORE)
+			return step;
+		if (step == PLAN_FOUND)
+			judge_start(ds, sc, who, &this);
+		else
+			end_search(ds, true);
+	}
+	return finish(ds, sc, who, want, best);
 }
 
 bool decide_later(const struct scene *sc, const struct contender *who, struct plan_want *want,
         struct plan_entry *best)
 {
-	struct plan_entry this = { 0 };
-	uint32_t cursor = 0;
-	bool found = false;
+	struct decide_search *ds = decide_search_new();
+	enum plan_step step;
 
-	memset(best, 0, sizeof(*best));
-	want->find.alternative = 0;
-	while (decide_next_open(sc, who, &cursor, &want->find)) {
-		struct plan_entry swap = *best;
+	do {
+		size_t work = SIZE_MAX;
 
-		if (!later(sc, who, want, &this) || (found && this.start >= best->start))
-			continue;
-		*best = this;
-		this = swap;
-		found = true;
-	}
-	places_free(&this.places);
-	if (!found)
-		places_free(&best->places);
-	want->find.alternative = best->places.alternative;
-	want->find.type = best->places.type;
-	return found;
+		step = decide_search(ds, sc, who, want, &work, best);
+	} while (step == PLAN_MORE);
+	decide_search_free(ds);
+	return step == PLAN_FOUND;
 }
 
 /* --- all of them ----------------------------------------------------------------------------- */

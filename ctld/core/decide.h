@@ -121,6 +121,14 @@ bool decide_unfit(const struct scene *scene, const struct contender *who,
 bool decide_later(const struct scene *scene, const struct contender *who, struct plan_want *want,
         struct plan_entry *best);
 
+/* The same in steps of so much work, between which anything may happen: as plan_search(). *want and
+ * *who stand for the same in all of them. */
+struct decide_search;
+struct decide_search *decide_search_new(void);
+void decide_search_free(struct decide_search *ds); /* NULL is fine */
+enum plan_step decide_search(struct decide_search *ds, const struct scene *scene,
+        const struct contender *who, struct plan_want *want, size_t *work, struct plan_entry *best);
+
 /* What it needs of the gates: the least, before it has a place; then exactly. */
 void decide_need(const struct scene *scene, const struct ask *ask, uint32_t alternative,
         uint16_t type, struct need *need);

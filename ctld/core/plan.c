@@ -17,10 +17,8 @@ struct plan *plan_new(const struct conf *conf, struct ledger *ledger, const stru
 	p->ledger = ledger;
 	p->runs = *runs;
 	p->spots = xcalloc(conf->n_nodes, sizeof(*p->spots));
-	p->changed = xcalloc(conf->n_nodes, sizeof(*p->changed));
+	plan_logs_init(p);
 	p->counts = xcalloc(conf->n_partitions, sizeof(*p->counts));
-	p->candidates = xcalloc(conf->n_nodes, sizeof(*p->candidates));
-	p->moments = xcalloc(conf->n_nodes, sizeof(*p->moments));
 	return p;
 }
 
@@ -39,13 +37,11 @@ void plan_free(struct plan *p)
 	for (i = 0; i < p->n_orders; i++)
 		soonest_free(p->orders[i].soonest);
 	free(p->orders);
-	free(p->changed);
+	plan_logs_free(p);
 	free(p->spots);
 	free(p->entries);
 	free(p->ranked);
 	free(p->counts);
-	free(p->candidates);
-	free(p->moments);
 	steps_free(&p->steps);
 	free(p);
 }
@@ -59,10 +55,7 @@ void plan_node_changed(struct plan *p, uint32_t node)
 {
 	p->spots[node].fresh = false;
 	p->spots[node].sound = INT64_MIN;
-	if (p->spots[node].changed)
-		return;
-	p->spots[node].changed = true;
-	p->changed[p->n_changed++] = node;
+	plan_log(p, node);
 }
 
 /* --- looking for a start --------------------------------------------------------------------- */
@@ -138,8 +131,8 @@ static void add_slot(struct plan *p, const struct plan_slot *slot, uint16_t type
 	steps_add(&p->steps, plan_slot_end(p, slot), (struct plan_room){ gpus, cpus, mem_mb });
 }
 
-/* Where nothing is planned room only grows: one look at what ends. False: something is, a run is
- * overdue and ends nobody knows when, or GPUs are shared. */
+/* From now on. Where nothing is planned room only grows: one look at what ends. False: something is
+ * planned, a run is overdue and ends nobody knows when, or GPUs are shared. */
 static bool earliest_unplanned(struct plan *p, uint32_t node, const struct plan_kind *kind,
         const struct plan_part *part, usec_t *when)
 {
@@ -164,7 +157,8 @@ static bool earliest_unplanned(struct plan *p, uint32_t node, const struct plan_
 	return true;
 }
 
-usec_t plan_node_earliest(struct plan *p, const struct plan_want *w, uint32_t node)
+usec_t plan_node_earliest_from(
+        struct plan *p, const struct plan_want *w, uint32_t node, usec_t from)
 {
 	struct plan_part part = plan_part(p, w, node);
 	const struct plan_room need = { part.gpus, part.cpus, (int64_t)part.mem_mb };
@@ -174,14 +168,19 @@ usec_t plan_node_earliest(struct plan *p, const struct plan_want *w, uint32_t no
 	usec_t when;
 
 	if (earliest_unplanned(p, node, &kind, &part, &when))
-		return when;
+		return when > from ? when : from;
 	level = begin_steps(p, node, &kind);
 	for (slot = p->spots[node].slots; slot; slot = slot->next) {
 		if (plan_counts(slot, w->key, w->polite))
 			add_slot(p, slot, w->find.type);
 	}
-	return steps_earliest(&p->steps, p->now, level, &need,
+	return steps_earliest(&p->steps, from, level, &need,
 	        w->length >= PLAN_FAR ? INT64_MAX : w->length, PLAN_FAR * 2);
+}
+
+usec_t plan_node_earliest(struct plan *p, const struct plan_want *w, uint32_t node)
+{
+	return plan_node_earliest_from(p, w, node, p->now);
 }
 
 struct place plan_place(const struct plan *p, const struct plan_want *w, uint32_t node,
@@ -257,6 +256,7 @@ struct plan_entry *plan_add(
 			slot->next->back = &slot->next;
 		*list = slot;
 		p->spots[place->node].sound = INT64_MIN;
+		plan_log(p, place->node);
 		ledger_set_aside(p->ledger, place->node, true);
 	}
 	if (p->n == p->size) {
@@ -277,6 +277,7 @@ void plan_shrink(struct plan *p, struct plan_entry *e, size_t n)
 		*slot->back = slot->next;
 		if (slot->next)
 			slot->next->back = slot->back;
+		plan_log(p, slot->node);
 		if (!p->spots[slot->node].slots)
 			ledger_set_aside(p->ledger, slot->node, false);
 	}
@@ -312,6 +313,26 @@ bool plan_slot_holds(struct plan *p, const struct plan_slot *slot)
 	plan_room(p, slot->node, &slot->kind, plan_slot_start(p, slot), plan_slot_end(p, slot),
 	        slot->entry->key, false, &room);
 	return plan_room_holds(&room, &part);
+}
+
+bool plan_holds(struct plan *p, const struct plan_want *want, const struct plan_entry *e)
+{
+	const struct plan_kind kind = { e->places.type, ask_share(&want->ask) };
+	struct plan_room room;
+	size_t i;
+
+	for (i = 0; i < e->places.n; i++) {
+		const struct place *place = &e->places.v[i];
+		struct plan_part part = { (uint32_t)__builtin_popcountll(place->gpus), place->cpus,
+			place->mem_mb };
+
+		if (!ledger_accepts(p->ledger, place->node))
+			return false;
+		plan_room(p, place->node, &kind, e->start, e->end, want->key, want->polite, &room);
+		if (!plan_room_holds(&room, &part))
+			return false;
+	}
+	return true;
 }
 
 bool plan_allows(struct plan *p, struct place *place, uint64_t cards, usec_t end,

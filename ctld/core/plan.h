@@ -113,9 +113,30 @@ void plan_now(struct plan *p, usec_t mono);
 
 /* What runs on the node, or whether it accepts work, has changed. */
 void plan_node_changed(struct plan *p, uint32_t node);
+/* What changes until plan_wonder(p, false) is only imagined, and is taken back by then. */
+void plan_wonder(struct plan *p, bool on);
 
 /* The earliest start for it: fills start, end and places of *found. False: nowhere, ever. */
 bool plan_find(struct plan *p, const struct plan_want *want, struct plan_entry *found);
+
+/* The same in steps: *work is how much this one may look at (one for a node, and one for each eight
+ * of its runs), and becomes what is left of that.
+ * Between two steps anything may happen. What is found can be had as things are in the last step;
+ * that it is the earliest is as of some hundredths of a second before. *want stands for the same in
+ * all steps. */
+enum plan_step {
+	PLAN_MORE, /* to be gone on with */
+	PLAN_NOWHERE,
+	PLAN_FOUND,
+};
+struct plan_search;
+struct plan_search *plan_search_new(void);
+void plan_search_free(struct plan_search *ps); /* NULL is fine */
+enum plan_step plan_search(struct plan *p, struct plan_search *ps, const struct plan_want *want,
+        size_t *work, struct plan_entry *found);
+
+/* Can it have these places from its start to its end? */
+bool plan_holds(struct plan *p, const struct plan_want *want, const struct plan_entry *entry);
 
 /* The wanted gang with parts of one size on so many nodes, where it could do with parts that
  * differ; `shape` is room for its request. */

@@ -3,7 +3,9 @@
  *	plan.c       entries on nodes, and whether they hold
  *	plan_spot.c  what a node will have
  *	plan_cards.c on which GPUs somebody may have parts
+ *	plan_order.c nodes by when they have GPUs free
  *	plan_find.c  where and when something could start
+ *	plan_gang.c  the same on several nodes
  */
 #ifndef CTLD_CORE_PLAN_IMPL_H
 #define CTLD_CORE_PLAN_IMPL_H
@@ -41,7 +43,7 @@ struct spot {
 	uint32_t n;
 	usec_t sound;        /* until then what is planned there has room, if nothing changes */
 	bool shared;         /* some of them share GPUs */
-	bool fresh, changed; /* changed: in the list of those that the orders do not know yet */
+	bool fresh;
 };
 
 /* The nodes of a partition by when they have so many GPUs of a type free, as far as runs go, and
@@ -52,9 +54,36 @@ struct spot {
 struct order {
 	uint32_t partition, gpus;
 	struct plan_kind kind;
-	int64_t least; /* of what any of them has to offer: plan_find.c */
+	int64_t least; /* of what any of them has to offer: plan_offers() */
 	struct soonest *soonest;
-	uint64_t used; /* p->order_uses, when it was asked for last */
+	uint64_t number; /* no other order's */
+	uint64_t used;   /* p->order_uses, when it was asked for last */
+	bool made;
+	uint64_t upto;   /* so much of the log has been read */
+};
+
+/* Nodes that have changed, in a ring: each reader knows how far it has come. */
+struct plan_log {
+	uint32_t *v;
+	size_t size;      /* a power of two */
+	uint64_t end;     /* so many were ever noted */
+	uint64_t read;    /* so many by the reader who has come furthest */
+	uint64_t *noted;  /* by node: `end` when it was last noted */
+};
+
+/* A search for a start: plan_find.c. */
+#define PLAN_EQUAL      64  /* nodes that are compared when all are equally early */
+#define PLAN_LATE_LOOKS 256 /* nodes that are looked at and would be too late to be of use */
+struct plan_search {
+	uint64_t order; /* the number of that which is walked; 0: none */
+	struct soonest_walk walk;
+	unsigned steps;
+	/* on one node: the best so far */
+	bool begun;
+	usec_t best;
+	int64_t best_left;
+	uint32_t where, equal, late;
+	struct plan_gang *gang; /* on several: plan_gang.c; owned */
 };
 
 struct plan {
@@ -63,25 +92,18 @@ struct plan {
 	struct plan_runs runs;
 	usec_t now;
 	struct spot *spots; /* by node */
-	uint32_t *changed;  /* nodes */
-	size_t n_changed;
+	struct plan_log all, real; /* real: without those that are only imagined */
+	bool wondering;
 	struct order *orders;     /* made when first wanted */
 	size_t n_orders, ordered; /* ordered: nodes of all of them together */
-	uint64_t order_uses;
+	uint64_t order_uses, order_number;
 	struct plan_entry **entries;
 	size_t n, size;
 	uint64_t changes;
 	struct plan_entry **ranked; /* as they were sorted last; NULL: gone since */
 	size_t n_ranked;
-	uint32_t *counts;                  /* by partition */
-	struct gang_candidate *candidates; /* scratch, one for each node */
-	struct moment *moments;            /* the same */
-	struct steps steps;                /* scratch, of one node */
-};
-
-struct moment {
-	usec_t start;
-	uint32_t node;
+	uint32_t *counts;   /* by partition */
+	struct steps steps; /* scratch, of one node */
 };
 
 #define PLAN_LATE ((usec_t)1000000) /* a run that should have ended will, within */
@@ -114,8 +136,41 @@ bool plan_slot_holds(struct plan *p, const struct plan_slot *slot);
 /* plan_allows() for a place with parts, as far as GPUs go. */
 bool plan_choose_cards(struct plan *p, struct place *place, uint64_t cards, usec_t end,
         struct heap_key key, bool polite);
-/* The earliest start on one node; INT64_MAX: never. */
-usec_t plan_node_earliest(struct plan *p, const struct plan_want *w, uint32_t node);
+/* The earliest start on one node, from that moment on; INT64_MAX: never. */
+usec_t plan_node_earliest_from(
+        struct plan *p, const struct plan_want *w, uint32_t node, usec_t from);
+usec_t plan_node_earliest(struct plan *p, const struct plan_want *w, uint32_t node); /* from now */
 void plan_set_found(const struct plan_want *w, usec_t start, struct plan_entry *found);
+usec_t plan_latest_of_use(const struct plan_want *w);
+
+/* --- plan_order.c ---------------------------------------------------------------------------- */
+
+void plan_logs_init(struct plan *p);
+void plan_logs_free(struct plan *p);
+/* When the node's GPUs are free, or what is planned there, has changed. */
+void plan_log(struct plan *p, uint32_t node);
+/* A reader begins: after what was noted so far. */
+void plan_log_begin(struct plan_log *log, uint64_t *upto);
+/* Has a reader fallen so far behind that it must begin anew? */
+bool plan_log_lost(const struct plan_log *log, uint64_t upto);
+/* False: it has read all. */
+bool plan_log_next(struct plan_log *log, uint64_t *upto, uint32_t *node);
+
+/* Which of the partition's nodes is it? False: none. */
+bool plan_member(const struct plan *p, uint32_t partition, uint32_t node, size_t *member);
+/* Of those that are equally early, the one that has the least to offer is taken. */
+int64_t plan_offers(const struct plan *p, uint16_t type, uint32_t node);
+/* What it costs to look at a node, in units of work; less of these are left. */
+size_t plan_cost(struct plan *p, uint32_t node);
+void plan_pay(size_t *work, size_t cost);
+/* The order of the wanted kind, as of now and good until another one is asked for. */
+const struct order *plan_order(struct plan *p, const struct plan_want *w);
+
+/* --- plan_gang.c ----------------------------------------------------------------------------- */
+
+struct plan_gang *plan_gang_new(struct plan *p, const struct plan_want *w);
+void plan_gang_free(struct plan_gang *g); /* NULL is fine */
+enum plan_step plan_gang_search(struct plan *p, struct plan_search *ps, const struct plan_want *w,
+        const struct order *o, size_t *work, struct plan_entry *found);
 
 #endif

@@ -16,6 +16,8 @@
 #define MIN_SEARCHES 4
 #define SEARCH_NODES 40000 /* in all of them, if that is not fewer than MIN_SEARCHES */
 #define WORTH_MOVING ((usec_t)1000000)
+/* For moving entries up, between two orderings: what plan_search() counts. */
+#define MOVE_WORK ((size_t)500000)
 
 static struct plan_want want_of(struct sched *s, struct class *class, bool polite)
 {
@@ -29,15 +31,6 @@ static struct plan_want want_of(struct sched *s, struct class *class, bool polit
 		.length = class_length_us(class_info(class)->length_s, p),
 		.key = l->key,
 		.polite = polite };
-}
-
-/* The earliest start that the gates allow. */
-static bool find_start(
-        struct sched *s, struct class *class, struct plan_want *want, struct plan_entry *best)
-{
-	struct contender who = sched_contender(s, class);
-
-	return decide_later(&s->scene, &who, want, best);
 }
 
 /* --- entries --------------------------------------------------------------------------------- */
@@ -72,6 +65,7 @@ static void entry_gone(struct sched *s, struct class *class, const char *cause, 
 	size_t i;
 
 	places.v = xmemdup(places.v, places.n * sizeof(*places.v));
+	planner_end_move(s, class);
 	plan_remove(s->scene.plan, l->entry);
 	l->entry = NULL;
 	wake_yielding(s, path, &need);
@@ -241,19 +235,81 @@ static void enter(struct sched *s, struct class *class, const struct plan_want *
 		        job_id(class_head(class)));
 }
 
-bool planner_plan(struct sched *s, struct class *class)
+/* --- a search that goes on ------------------------------------------------------------------- */
+
+struct class *planner_hunting(const struct sched *s)
+{
+	struct class *class = s->hunt.class;
+
+	return class && class_link(class)->slot == HEAP_NOWHERE ? class : NULL;
+}
+
+static void end_kind(struct hunt *h, struct find *find)
+{
+	victims_free(h->victims);
+	h->victims = NULL;
+	h->unfit.n = find->n_unfit = 0;
+}
+
+static void end_hunt(struct sched *s)
+{
+	end_kind(&s->hunt, &s->hunt.find);
+	decide_search_free(s->hunt.start);
+	s->hunt = (struct hunt){ .class = NULL };
+}
+
+void planner_end_hunt(struct sched *s, const struct class *class)
+{
+	if (s->hunt.class == class)
+		end_hunt(s);
+}
+
+/* The one that another class was at is begun anew when its turn comes. */
+static void begin_hunt(struct sched *s, struct class *class)
+{
+	struct class *other = planner_hunting(s);
+
+	end_hunt(s);
+	if (other && other != class)
+		wake(s, other);
+	s->hunt.class = class;
+	s->hunt.retry = INT64_MAX;
+}
+
+/* --- a planned start ------------------------------------------------------------------------- */
+
+enum plan_step planner_plan(struct sched *s, struct class *class)
 {
 	struct plan_want want = want_of(s, class, false);
+	struct contender who = sched_contender(s, class);
 	struct plan_entry found;
 	struct class *worst;
+	size_t work = s->search_step;
+	enum plan_step step;
 
-	if (class_link(class)->entry || !has_room(s, class, &worst) ||
-	        !find_start(s, class, &want, &found))
-		return false;
+	if (class_link(class)->entry || !has_room(s, class, &worst)) {
+		planner_end_hunt(s, class);
+		return PLAN_NOWHERE;
+	}
+	if (s->hunt.class != class)
+		begin_hunt(s, class);
+	if (!s->hunt.start)
+		s->hunt.start = decide_search_new();
+	step = decide_search(s->hunt.start, &s->scene, &who, &want, &work, &found);
+	if (step == PLAN_MORE)
+		return step;
+	end_hunt(s);
+	if (step == PLAN_NOWHERE)
+		return step;
 	if (worst)
 		broke(s, worst, reason_word(REASON_PRIORITY), job_id(class_head(class)));
 	enter(s, class, &want, &found);
-	return true;
+	return step;
+}
+
+bool planner_planning(const struct sched *s, const struct class *class)
+{
+	return s->hunt.class == class && s->hunt.start;
 }
 
 void planner_tell(struct sched *s, struct class *class, struct sched_pick *pick)
@@ -310,41 +366,6 @@ static void count_claims(struct sched *s, bool count)
 		quota_coming(gates_quota(s->scene.gates), class_link_of(e->owner)->account,
 		        need.type, need_milli(&need), count);
 	}
-}
-
-struct class *planner_hunting(const struct sched *s)
-{
-	struct class *class = s->hunt.class;
-
-	return class && class_link(class)->slot == HEAP_NOWHERE ? class : NULL;
-}
-
-static void end_kind(struct hunt *h, struct find *find)
-{
-	victims_free(h->victims);
-	h->victims = NULL;
-	h->unfit.n = find->n_unfit = 0;
-}
-
-static void end_hunt(struct sched *s)
-{
-	end_kind(&s->hunt, &s->hunt.find);
-	s->hunt = (struct hunt){ .class = NULL };
-}
-
-void planner_end_hunt(struct sched *s, const struct class *class)
-{
-	if (s->hunt.class == class)
-		end_hunt(s);
-}
-
-static void begin_hunt(struct sched *s, struct class *class, const struct find *find)
-{
-	end_hunt(s);
-	s->hunt.class = class;
-	s->hunt.find = *find;
-	s->hunt.retry = INT64_MAX;
-	s->searches++;
 }
 
 /* For places of one kind that the gates allow. */
@@ -409,7 +430,7 @@ bool sched_would_stop(struct sched *s, const struct contender *who, const struct
 		.length = who->length,
 		.key = who->key };
 	enum victims_step step = VICTIMS_NONE;
-	size_t nodes = s->search_step;
+	size_t nodes = SEARCH_ASKED;
 	uint32_t cursor = 0;
 	struct decision fits;
 
@@ -472,8 +493,11 @@ bool planner_preempt(struct sched *s, struct class *class, struct sched_pick *pi
 		planner_retry_at(s, class, retry);
 		return false;
 	}
-	if (s->hunt.class != class)
-		begin_hunt(s, class, &want.find);
+	if (s->hunt.class != class) {
+		begin_hunt(s, class);
+		s->hunt.find = want.find;
+		s->searches++;
+	}
 	pick->searched = true;
 	step = hunt(s, class, &who, &want);
 	planner_retry_at(s, class, step == VICTIMS_NONE ? s->hunt.retry : INT64_MAX);
@@ -501,53 +525,89 @@ void planner_claim(struct sched *s, struct class *class)
 
 /* --- moving up ------------------------------------------------------------------------------- */
 
-/* Its own entry never counts against it: it goes only if there is something earlier. */
-static bool move_up(struct sched *s, struct class *class)
+void planner_end_move(struct sched *s, const struct class *class)
+{
+	if (s->move.class != class)
+		return;
+	decide_search_free(s->move.search);
+	s->move = (struct move){ .class = NULL };
+}
+
+static void replace(struct sched *s, struct class *class, const struct plan_want *want,
+        struct plan_entry *found)
 {
 	struct class_link *l = class_link(class);
-	struct plan_want want = want_of(s, class, !l->entry->rose);
-	struct plan_entry found, *e = l->entry;
-	struct places old;
+	struct plan_entry *e = l->entry;
+	struct places old = e->places;
 	uint32_t rank = e->rank;
 	size_t i;
 
-	want.before = e->start - WORTH_MOVING + 1;
-	if (!find_start(s, class, &want, &found)) {
-		e->rose = false;
-		note_need(s, e);
-		places_free(&found.places);
-		return false;
-	}
-	old = e->places;
 	old.v = xmemdup(old.v, old.n * sizeof(*old.v));
 	wake_yielding(s, e->path, &e->need);
 	plan_remove(s->scene.plan, e);
 	l->entry = NULL;
-	enter(s, class, &want, &found);
+	enter(s, class, want, found);
 	if (l->entry)
 		plan_rank(s->scene.plan, l->entry, rank);
 	s->stats.moved_up++;
 	for (i = 0; i < old.n; i++)
 		sched_node_freed(s, old.v[i].node);
 	free(old.v);
-	return true;
 }
 
-bool planner_compress(struct sched *s, struct class **moved)
+/* Its own entry never counts against it: it goes only if there is something earlier. */
+static enum plan_step move_up(struct sched *s, struct class *class)
 {
-	struct plan_entry *e = plan_by_rank(s->scene.plan, s->compress);
-	struct class *class;
+	struct class_link *l = class_link(class);
+	struct plan_want want = want_of(s, class, !l->entry->rose);
+	struct contender who = sched_contender(s, class);
+	struct plan_entry found;
+	size_t work = s->search_step < s->move_work ? s->search_step : s->move_work, left = work;
+	enum plan_step step;
+
+	want.before = l->entry->start - WORTH_MOVING + 1;
+	if (!s->move.class)
+		s->move = (struct move){ class, decide_search_new() };
+	step = decide_search(s->move.search, &s->scene, &who, &want, &left, &found);
+	s->move_work -= work - left;
+	if (step == PLAN_MORE)
+		return step;
+	planner_end_move(s, class);
+	if (step == PLAN_FOUND) {
+		replace(s, class, &want, &found);
+	} else {
+		l->entry->rose = false;
+		note_need(s, l->entry);
+	}
+	return step;
+}
+
+bool planner_compress(struct sched *s, struct class **moved, struct sched_pick *pick)
+{
+	struct class *class = s->move.class;
+	struct plan_entry *e;
+	enum plan_step step;
 
 	*moved = NULL;
+	e = class ? class_link(class)->entry : plan_by_rank(s->scene.plan, s->compress);
 	if (!e)
 		return false;
-	s->compress = e->rank + 1;
+	if (!s->move_work) { /* on from here at the next ordering */
+		s->early = s->move_pauses = true;
+		return false;
+	}
+	if (!class)
+		s->compress = e->rank + 1;
 	class = e->owner;
 	recheck_entry(s, class, e);
 	if (class_link(class)->entry != e || e->claim ||
-	        e->start <= s->scene.now.mono + WORTH_MOVING)
+	        e->start <= s->scene.now.mono + WORTH_MOVING) {
+		planner_end_move(s, class);
 		return true;
-	if (move_up(s, class))
+	}
+	step = move_up(s, class);
+	pick->searched = step == PLAN_MORE;
+	if (step == PLAN_FOUND)
 		*moved = class;
 	return true;
 }
@@ -662,10 +722,12 @@ void planner_rekeyed(struct sched *s)
 void planner_ordered(struct sched *s)
 {
 	s->searches = 0;
+	s->move_work = MOVE_WORK;
 	if (!s->early && !s->rose)
 		return;
-	s->early = false;
-	s->compress = 0;
+	if (!s->move_pauses)
+		s->compress = 0;
+	s->early = s->move_pauses = false;
 	s->compressing = true;
 	s->replan = false;
 	refill_begin(s);

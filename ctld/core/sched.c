@@ -103,6 +103,7 @@ void sched_free(struct sched *s)
 		return;
 	while ((class = classes_each(s->classes, &cursor))) {
 		planner_end_hunt(s, class);
+		planner_end_move(s, class);
 		gate_path_free(s->scene.gates, class_link(class)->path);
 		assoc_drop(s->accounts, class_link(class)->assoc);
 		unpark(s, class);
@@ -346,6 +347,7 @@ static void class_unresolve(struct sched *s, struct class *class)
 		l->broken = "reconfigured";
 		l->broken_by = 0;
 		s->stats.broken++;
+		planner_end_move(s, class);
 		plan_remove(s->scene.plan, l->entry);
 		l->entry = NULL;
 	}
@@ -515,22 +517,33 @@ static void settle(struct sched *s, struct class *class)
 		l->retry = INT64_MAX; /* the crowds are tried again at that time */
 }
 
-/* It cannot start now: others may be stopped for it, or something planned. */
+/* It cannot start now: others may be stopped for it, or something planned. Either is a search of
+ * several steps. */
 static enum sched_step refused(struct sched *s, struct class *class, struct sched_pick *pick)
 {
 	struct class_link *l = class_link(class);
 	enum sched_step step = SCHED_BLOCKED;
 	bool wants = decide_wants_capacity(&l->last);
 
-	l->retry = INT64_MAX;
-	if (!wants || l->last.yields)
+	if (!planner_planning(s, class)) {
+		l->retry = INT64_MAX;
+		if (!wants || l->last.yields)
+			planner_end_hunt(s, class);
+		else if (planner_preempt(s, class, pick))
+			step = SCHED_PREEMPT;
+		if (planner_hunting(s) == class)
+			return SCHED_BLOCKED; /* it goes on here */
+	}
+	if (wants && step == SCHED_BLOCKED) {
+		enum plan_step planned = planner_plan(s, class);
+
+		pick->searched |= planned == PLAN_MORE;
+		if (planned == PLAN_MORE)
+			return SCHED_BLOCKED;
+		step = planned == PLAN_FOUND ? SCHED_PLANNED : SCHED_BLOCKED;
+	} else {
 		planner_end_hunt(s, class);
-	else if (planner_preempt(s, class, pick))
-		step = SCHED_PREEMPT;
-	if (planner_hunting(s) == class)
-		return SCHED_BLOCKED; /* it goes on here */
-	if (wants && step == SCHED_BLOCKED && planner_plan(s, class))
-		step = SCHED_PLANNED;
+	}
 	if (l->entry)
 		look_at_start(s, class);
 	if (step == SCHED_BLOCKED && !l->entry)
@@ -595,7 +608,7 @@ static enum sched_step next_step(struct sched *s, struct sched_pick *pick)
 		return SCHED_BLOCKED;
 	}
 	if (s->compressing) {
-		s->compressing = planner_compress(s, &class);
+		s->compressing = planner_compress(s, &class, pick);
 		if (!class)
 			return SCHED_BLOCKED;
 		planner_tell(s, class, pick);
@@ -626,9 +639,9 @@ bool sched_idle(const struct sched *s)
 	       !s->held_changed && !s->risen && !planner_hunting(s);
 }
 
-void sched_search_step(struct sched *s, size_t nodes)
+void sched_search_step(struct sched *s, size_t work)
 {
-	s->search_step = nodes;
+	s->search_step = work;
 }
 
 bool sched_searching(const struct sched *s)

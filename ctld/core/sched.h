@@ -36,7 +36,7 @@ struct sched_pick {
 	const struct preempt_victim *victims; /* PREEMPT: to be stopped for the job */
 	size_t n_victims;
 	usec_t planned; /* PLANNED, PREEMPT: mono; PLAN_FAR or more: nobody knows when */
-	bool searched;  /* a step of a search for victims: it has taken long */
+	bool searched;  /* a step of a search: it has taken long */
 };
 
 enum sched_step {
@@ -88,12 +88,14 @@ enum sched_step sched_step(struct sched *s, struct sched_pick *pick);
 /* The victims of a PREEMPT have been told to end, and until when: the places are the job's. */
 void sched_claim(struct sched *s, const struct sched_pick *pick);
 bool sched_idle(const struct sched *s);
-/* At so many nodes one step of a search for victims looks; for tests: as few as 1, so that small
- * clusters are searched in steps, too. */
+/* How much one step of a search looks at, for victims or for a planned start, as plan_search()
+ * counts; for tests: as little as 1, so that small clusters are searched in steps, too. */
 #define SEARCH_STEP 1000
-void sched_search_step(struct sched *s, size_t nodes);
+void sched_search_step(struct sched *s, size_t work);
+/* So much is looked at for one that only asks. */
+#define SEARCH_ASKED 10000
 /* Whom a contender that is only imagined, and that decide() found blocked, would have stopped: as
- * far as one step of a search comes. False: nobody. *out is to be cleared in any case. */
+ * far as SEARCH_ASKED comes. False: nobody. *out is to be cleared in any case. */
 bool sched_would_stop(struct sched *s, const struct contender *who, const struct decision *d,
         struct preemption *out);
 /* Is there one to be gone on with? */

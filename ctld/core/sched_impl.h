@@ -31,10 +31,11 @@ struct aheads {
 	uint64_t claims; /* stand before everybody */
 };
 
-/* The search for victims that was begun and has not been done. Its class is parked and has its turn
- * among those to be tried as if it still were: then the search goes on. A class that is woken
- * before that is tried anew, and goes on with its search if it is refused again. Whatever else
- * becomes of the class, or another class's search, ends it. */
+/* The search that was begun and has not been done: for victims, then for a planned start. Its class
+ * is parked and has its turn among those to be tried as if it still were: then the search goes on.
+ * A class that is woken before that is tried anew, and goes on with its search if it is refused
+ * again. Whatever else becomes of the class ends it; a search of another class does too, and then
+ * this one is tried again. */
 struct hunt {
 	struct class *class; /* NULL: there is none */
 	struct find find;    /* the alternative and type that are looked at */
@@ -42,6 +43,13 @@ struct hunt {
 	struct decide_unfit unfit;
 	usec_t retry;
 	struct victims *victims; /* owned; NULL: the next type is to be begun */
+	struct decide_search *start; /* owned; NULL: not yet */
+};
+
+/* The entry that is to be moved up is searched a place for. */
+struct move {
+	struct class *class; /* NULL: none is */
+	struct decide_search *search; /* owned */
 };
 
 struct sched {
@@ -63,7 +71,10 @@ struct sched {
 	size_t n_gated;
 	struct places places; /* of the last pick */
 	struct hunt hunt;
-	size_t search_step;        /* nodes */
+	struct move move;
+	size_t move_work;  /* left until the next ordering */
+	bool move_pauses;  /* there was more to move up than that */
+	size_t search_step;
 	struct preemption victims; /* what it comes to */
 	uint64_t cluster_gpus, cluster_cpus;
 	bool quotas;       /* some account has one */
@@ -149,9 +160,11 @@ bool stirred_before(struct sched *s, struct heap_key key);
 
 /* --- planner.c ------------------------------------------------------------------------------- */
 
-/* Give the head of a blocked class a planned start, if it is among the best. True: it has a new
- * one. */
-bool planner_plan(struct sched *s, struct class *class);
+/* Give the head of a blocked class a planned start, if it is among the best: one step. FOUND: it
+ * has a new one. */
+enum plan_step planner_plan(struct sched *s, struct class *class);
+/* Is that what it is at, and no longer at victims? */
+bool planner_planning(const struct sched *s, const struct class *class);
 /* The job `by`, its head, has started, gone or changed: its place is for others. */
 void planner_drop(struct sched *s, struct class *class, uint64_t by);
 /* Neither this class nor one after it would be given victims or a planned start now. *again: at the
@@ -186,8 +199,11 @@ void planner_ordered(struct sched *s);
  * no longer stand behind the same ones; who else may have passed others is looked for after the
  * pass (`risen`). */
 void planner_rekeyed(struct sched *s);
-/* Move one entry up. False: all are done. *moved: the class that has another one now, or NULL. */
-bool planner_compress(struct sched *s, struct class **moved);
+/* Move one entry up, or look for a place for that: one step. False: all are done. *moved: the class
+ * that has another one now, or NULL. */
+bool planner_compress(struct sched *s, struct class **moved, struct sched_pick *pick);
+/* If it is the class's entry that is being moved, it is not any more. */
+void planner_end_move(struct sched *s, const struct class *class);
 /* Fill *pick with what is planned for the class. */
 void planner_tell(struct sched *s, struct class *class, struct sched_pick *pick);
 

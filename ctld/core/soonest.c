@@ -9,14 +9,14 @@ struct soonest {
 	size_t leaves;  /* a power of two; the tree's nodes are 1 .. 2 * leaves - 1 */
 	uint32_t depth; /* of the leaves */
 	usec_t *least;
-	/* The front of a walk: a heap of subtrees. Among equals the one that holds the lowest
-	 * member is first: they are compared by their first leaf. */
-	struct subtree {
-		usec_t least;
-		size_t first;
-		uint32_t tree;
-	} * front;
-	size_t n, size;
+};
+
+/* Among equals the one that holds the lowest member is first: they are compared by their first
+ * leaf. */
+struct subtree {
+	usec_t least; /* when it was put there */
+	size_t first;
+	uint32_t tree;
 };
 
 struct soonest *soonest_new(size_t members)
@@ -37,7 +37,6 @@ void soonest_free(struct soonest *s)
 	if (!s)
 		return;
 	free(s->least);
-	free(s->front);
 	free(s);
 }
 
@@ -67,61 +66,73 @@ static bool before(const struct subtree *x, const struct subtree *y)
 	return x->least != y->least ? x->least < y->least : x->first < y->first;
 }
 
-static void push(struct soonest *s, uint32_t tree)
+static void push(const struct soonest *s, struct soonest_walk *w, uint32_t tree)
 {
 	struct subtree new = { s->least[tree], first_leaf(s, tree), tree };
-	size_t i = s->n++;
+	size_t i;
 
-	if (s->n > s->size) {
-		s->size = s->size ? 2 * s->size : 64;
-		s->front = xrealloc(s->front, s->size, sizeof(*s->front));
+	if (new.least == SOONEST_NEVER)
+		return;
+	i = w->n++;
+	if (w->n > w->size) {
+		w->size = w->size ? 2 * w->size : 64;
+		w->front = xrealloc(w->front, w->size, sizeof(*w->front));
 	}
-	for (; i && before(&new, &s->front[(i - 1) / 2]); i = (i - 1) / 2)
-		s->front[i] = s->front[(i - 1) / 2];
-	s->front[i] = new;
+	for (; i && before(&new, &w->front[(i - 1) / 2]); i = (i - 1) / 2)
+		w->front[i] = w->front[(i - 1) / 2];
+	w->front[i] = new;
 }
 
-static uint32_t pop(struct soonest *s)
+static struct subtree pop(struct soonest_walk *w)
 {
-	uint32_t top = s->front[0].tree;
-	struct subtree last = s->front[--s->n];
+	struct subtree top = w->front[0], last = w->front[--w->n];
 	size_t i = 0, child;
 
-	for (; (child = 2 * i + 1) < s->n; i = child) {
-		if (child + 1 < s->n && before(&s->front[child + 1], &s->front[child]))
+	for (; (child = 2 * i + 1) < w->n; i = child) {
+		if (child + 1 < w->n && before(&w->front[child + 1], &w->front[child]))
 			child++;
-		if (!before(&s->front[child], &last))
+		if (!before(&w->front[child], &last))
 			break;
-		s->front[i] = s->front[child];
+		w->front[i] = w->front[child];
 	}
-	s->front[i] = last;
+	w->front[i] = last;
 	return top;
 }
 
-void soonest_start(struct soonest *s)
+void soonest_start(const struct soonest *s, struct soonest_walk *w)
 {
-	s->n = 0;
-	if (s->least[1] != SOONEST_NEVER)
-		push(s, 1);
+	w->n = 0;
+	push(s, w, 1);
 }
 
-bool soonest_next(struct soonest *s, size_t *member, usec_t *when)
+bool soonest_next(const struct soonest *s, struct soonest_walk *w, size_t *member, usec_t *when)
 {
+	struct subtree top;
 	uint32_t tree;
 
-	if (!s->n)
-		return false;
+	do {
+		if (!w->n)
+			return false;
+		top = pop(w);
+		if (s->least[top.tree] > top.least)
+			push(s, w, top.tree); /* it has become later since */
+	} while (s->least[top.tree] > top.least);
 	/* Whichever half of the first subtree has its least is the first of all halves: down to the
 	 * leaf, without looking at the others. */
-	for (tree = pop(s); tree < s->leaves;) {
+	for (tree = top.tree; tree < s->leaves;) {
 		uint32_t half = 2 * tree;
 
 		half += s->least[half + 1] < s->least[half];
-		if (s->least[half ^ 1] != SOONEST_NEVER)
-			push(s, half ^ 1);
+		push(s, w, half ^ 1);
 		tree = half;
 	}
 	*member = tree - s->leaves;
 	*when = s->least[tree];
 	return true;
+}
+
+void soonest_walk_free(struct soonest_walk *w)
+{
+	free(w->front);
+	*w = (struct soonest_walk){ .front = NULL };
 }

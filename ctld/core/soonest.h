@@ -3,6 +3,10 @@
  * A tournament tree over the nodes of a set: each has a time (when so many of its GPUs are free, at
  * the earliest), changed in O(log n). A walk yields nodes by time, the first ones in O(log n) each;
  * equal times in the order of members.
+ *
+ * Times may be set while a walk is under way. It shows each member at most once: one that has
+ * become later in its new turn, one that has become earlier when its old turn comes. One that was
+ * NEVER when the walk passed it is not shown.
  */
 #ifndef CTLD_CORE_SOONEST_H
 #define CTLD_CORE_SOONEST_H
@@ -21,9 +25,16 @@ struct soonest *soonest_new(size_t members); /* all NEVER */
 void soonest_free(struct soonest *s);        /* NULL is fine */
 void soonest_set(struct soonest *s, size_t member, usec_t when);
 
+/* The front of a walk: a heap of subtrees. { 0 } at first. */
+struct soonest_walk {
+	struct subtree *front; /* owned */
+	size_t n, size;
+};
+
 /* Start over; then the next member and its time. False: no more (those that are NEVER are not
- * shown). Nothing may be set between the two. */
-void soonest_start(struct soonest *s);
-bool soonest_next(struct soonest *s, size_t *member, usec_t *when);
+ * shown). */
+void soonest_start(const struct soonest *s, struct soonest_walk *w);
+bool soonest_next(const struct soonest *s, struct soonest_walk *w, size_t *member, usec_t *when);
+void soonest_walk_free(struct soonest_walk *w);
 
 #endif

@@ -225,14 +225,24 @@ static void spare(struct search *s)
 
 /* --- step by step ---------------------------------------------------------------------------- */
 
+/* A look at a node costs as much as eight of its runs do. */
+static void pay(const struct search *s, uint32_t node, size_t *work)
+{
+	size_t runs, cost;
+
+	plan_held(s->scene->plan, node, &runs);
+	cost = 1 + runs / 8;
+	*work -= *work < cost ? *work : cost;
+}
+
 /* The next node to be looked at; NULL: all have been, or enough for this step. */
-static const uint32_t *next_node(struct search *s, struct victims *v, size_t *nodes)
+static const uint32_t *next_node(struct search *s, struct victims *v, size_t *work)
 {
 	const struct conf_partition *p = &s->scene->conf->partitions[s->want->partition];
 
-	if (v->at == p->n_nodes || !*nodes)
+	if (v->at == p->n_nodes || !*work)
 		return NULL;
-	--*nodes;
+	pay(s, p->nodes[v->at], work);
 	return &p->nodes[v->at++];
 }
 
@@ -251,7 +261,7 @@ static bool parts_may_differ(const struct plan_want *want)
 
 /* Which nodes have something for a total by then, if nobody is stopped? */
 static void look_for_total(
-        struct search *s, struct victims *v, const struct plan_want *total, size_t *nodes)
+        struct search *s, struct victims *v, const struct plan_want *total, size_t *work)
 {
 	const struct request *r = total->ask.gpus;
 	const struct conf_partition *p = &s->scene->conf->partitions[total->partition];
@@ -263,7 +273,7 @@ static void look_for_total(
 	if (!v->do_anyway)
 		v->do_anyway = xcalloc(p->n_nodes, sizeof(*v->do_anyway));
 	s->want = total;
-	while ((node = next_node(s, v, nodes))) {
+	while ((node = next_node(s, v, work))) {
 		if (!plan_may_use(s->scene->plan, total, *node) ||
 		        !victims_met(s, *node, 0, &room, &part))
 			continue;
@@ -303,7 +313,7 @@ static bool total_anyway(struct search *s, const struct victims *v, const struct
 }
 
 /* What each node would cost by itself. */
-static void look_for_offers(struct search *s, struct victims *v, size_t *nodes)
+static void look_for_offers(struct search *s, struct victims *v, size_t *work)
 {
 	const uint32_t *node;
 	struct cost cost;
@@ -311,7 +321,7 @@ static void look_for_offers(struct search *s, struct victims *v, size_t *nodes)
 	if (!v->offers)
 		v->offers = xcalloc(
 		        s->scene->conf->partitions[s->want->partition].n_nodes, sizeof(*v->offers));
-	while ((node = next_node(s, v, nodes))) {
+	while ((node = next_node(s, v, work))) {
 		if (victims_make_room(s, *node, &cost))
 			v->offers[v->n_offers++] = (struct offer){ .cost = cost,
 				.node = *node,
@@ -321,7 +331,7 @@ static void look_for_offers(struct search *s, struct victims *v, size_t *nodes)
 
 /* The first of them that can be had together, so many as are wanted: once more those that earlier
  * steps took, then the next ones. False: there are more to be asked, in another step. */
-static bool take_offers(struct search *s, struct victims *v, uint32_t wanted, size_t *nodes)
+static bool take_offers(struct search *s, struct victims *v, uint32_t wanted, size_t *work)
 {
 	struct places *places = &s->out->entry.places;
 	size_t i;
@@ -336,9 +346,9 @@ static bool take_offers(struct search *s, struct victims *v, uint32_t wanted, si
 		if (i < v->at && !o->taken)
 			continue;
 		if (i == v->at) {
-			if (!*nodes)
+			if (!*work)
 				return false;
-			--*nodes;
+			pay(s, o->node, work);
 			v->at++;
 		}
 		part = plan_part(s->scene->plan, s->want, o->node);
@@ -375,14 +385,14 @@ static void take_failed_first(struct victims *v)
 
 /* Where no victims are needed there will be room by itself. */
 static enum victims_step take_some(
-        struct search *s, struct victims *v, uint32_t wanted, size_t *nodes)
+        struct search *s, struct victims *v, uint32_t wanted, size_t *work)
 {
 	struct preemption *out = s->out;
 	struct need need;
 	bool all, found;
 
 	for (;;) {
-		all = take_offers(s, v, wanted, nodes);
+		all = take_offers(s, v, wanted, work);
 		decide_need_of(s->scene, &s->want->ask, &out->entry.places, &need);
 		found = all && out->entry.places.n == wanted && out->n &&
 		        gates_check(s->scene->gates, s->who->path, &need, NULL);
@@ -408,13 +418,13 @@ static void begin_to_take(struct victims *v)
 
 /* One thing after another, as far as it comes. */
 static enum victims_step go_on(struct search *s, struct victims *v, const struct plan_want *total,
-        uint32_t wanted, size_t *nodes)
+        uint32_t wanted, size_t *work)
 {
 	struct preemption *out = s->out;
 	enum victims_step step = VICTIMS_NONE;
 
 	if (v->doing == TOTAL && parts_may_differ(total)) {
-		look_for_total(s, v, total, nodes);
+		look_for_total(s, v, total, work);
 		if (!all_seen(s, v))
 			return VICTIMS_MORE;
 		if (total_anyway(s, v, total)) {
@@ -425,13 +435,13 @@ static enum victims_step go_on(struct search *s, struct victims *v, const struct
 	}
 	if (v->doing != TAKE) {
 		v->doing = OFFERS;
-		look_for_offers(s, v, nodes);
+		look_for_offers(s, v, work);
 		if (!all_seen(s, v))
 			return VICTIMS_MORE;
 		begin_to_take(v);
 	}
 	if (v->n_offers >= wanted)
-		step = take_some(s, v, wanted, nodes);
+		step = take_some(s, v, wanted, work);
 	if (step == VICTIMS_NONE && out->entry.places.n == wanted && !out->n)
 		s->retry = s->start < s->retry ? s->start : s->retry;
 	if (step != VICTIMS_FOUND)
@@ -442,7 +452,7 @@ static enum victims_step go_on(struct search *s, struct victims *v, const struct
 }
 
 enum victims_step victims_step(struct victims *v, const struct scene *sc,
-        const struct contender *who, const struct plan_want *want, size_t *nodes,
+        const struct contender *who, const struct plan_want *want, size_t *work,
         struct preemption *out)
 {
 	struct request shape;
@@ -465,7 +475,7 @@ enum victims_step victims_step(struct victims *v, const struct scene *sc,
 	if (shape.per_node)
 		s.milli *= shape.nodes_min;
 	decide_need(sc, &even.ask, even.find.alternative, even.find.type, &s.need);
-	step = go_on(&s, v, want, shape.nodes_min, nodes);
+	step = go_on(&s, v, want, shape.nodes_min, work);
 	idmap_free(s.index);
 	free(s.gone);
 	plan_trim(want, &out->entry.places);

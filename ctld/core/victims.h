@@ -47,11 +47,12 @@ enum victims_step {
 	VICTIMS_FOUND,
 };
 
-/* Go on, with *nodes more at most (what is left of it is put there): whom to stop for a contender
+/* Go on, with so much work (one for a node, and one for each eight of its runs; what is left of it
+ * is put there): whom to stop for a contender
  * that decide() found blocked. *want is as for plan_find(), and stands for the same as in the first
  * step. *out is good once it is not VICTIMS_MORE; then the search is over. */
 enum victims_step victims_step(struct victims *v, const struct scene *scene,
-        const struct contender *who, const struct plan_want *want, size_t *nodes,
+        const struct contender *who, const struct plan_want *want, size_t *work,
         struct preemption *out);
 
 #endif

@@ -35,6 +35,7 @@ void whatif_begin(struct whatif *w, struct core *core)
 	memset(w, 0, sizeof(*w));
 	w->core = core;
 	ledger_mark(core->ledger);
+	plan_wonder(sched_scene(core->sched)->plan, true);
 }
 
 /* --- over ------------------------------------------------------------------------------------ */
@@ -97,6 +98,7 @@ void whatif_end(struct whatif *w)
 		gates_lift(w->core->gates, &w->lifted[--w->n_lifted], false);
 	while (w->n_over)
 		set_over(w->core, w->over[--w->n_over], false);
+	plan_wonder(sched_scene(w->core->sched)->plan, false);
 }
 
 /* --- who goes first -------------------------------------------------------------------------- */

@@ -1,0 +1,238 @@
+/* plan_order.c - see plan_impl.h: nodes by when they have so many GPUs free
+ *
+ * An order is made when it is first asked for, and then told what has changed on nodes. Changes
+ * stand in a log, and each order knows how far it has read: what changes on many nodes costs
+ * nothing until an answer is wanted.
+ *
+ * The scheduler searches in steps of counted work, and questions of users use the same orders
+ * between two steps. So the orders do not count as work, and a search for a gang reads a log of its
+ * own, without what was only imagined: where its steps end does not depend on questions. An order
+ * of 10,000 nodes takes some milliseconds to be made.
+ */
+#include <stdlib.h>
+#include <string.h>
+
+#include "common/xalloc.h"
+#include "ctld/core/plan_impl.h"
+
+#define PER_GPU ((int64_t)65536) /* CPUs: more than a node has */
+
+/* --- what has changed ------------------------------------------------------------------------ */
+
+static void log_init(struct plan_log *log, size_t n_nodes)
+{
+	for (log->size = 64; log->size < 2 * n_nodes; log->size *= 2)
+		;
+	log->v = xcalloc(log->size, sizeof(*log->v));
+	log->noted = xcalloc(n_nodes, sizeof(*log->noted));
+}
+
+void plan_logs_init(struct plan *p)
+{
+	log_init(&p->all, p->conf->n_nodes);
+	log_init(&p->real, p->conf->n_nodes);
+}
+
+void plan_logs_free(struct plan *p)
+{
+	free(p->all.v);
+	free(p->all.noted);
+	free(p->real.v);
+	free(p->real.noted);
+}
+
+static void note(struct plan_log *log, uint32_t node)
+{
+	if (log->noted[node] > log->read)
+		return; /* no reader has seen that yet */
+	log->v[log->end++ & (log->size - 1)] = node;
+	log->noted[node] = log->end;
+}
+
+void plan_log(struct plan *p, uint32_t node)
+{
+	note(&p->all, node);
+	if (!p->wondering)
+		note(&p->real, node);
+}
+
+void plan_wonder(struct plan *p, bool on)
+{
+	p->wondering = on;
+}
+
+void plan_log_begin(struct plan_log *log, uint64_t *upto)
+{
+	*upto = log->read = log->end; /* what was noted before is not read again */
+}
+
+bool plan_log_lost(const struct plan_log *log, uint64_t upto)
+{
+	return log->end - upto > log->size;
+}
+
+bool plan_log_next(struct plan_log *log, uint64_t *upto, uint32_t *node)
+{
+	if (*upto == log->end)
+		return false;
+	*node = log->v[(*upto)++ & (log->size - 1)];
+	log->read = *upto > log->read ? *upto : log->read;
+	return true;
+}
+
+/* --- one node -------------------------------------------------------------------------------- */
+
+static int by_time(const void *x, const void *y)
+{
+	const usec_t *a = x, *b = y;
+
+	return *a < *b ? -1 : *a > *b;
+}
+
+/* When so many GPUs of the kind are free on the node: entries, CPUs, memory and whose runs share
+ * them may make it later. */
+static usec_t free_at(struct plan *p, uint32_t node, const struct plan_kind *kind, uint32_t gpus)
+{
+	const struct spot *s = plan_spot(p, node);
+	usec_t when[CONF_MAX_GPUS_PER_NODE];
+	struct plan_room now;
+	int64_t have;
+	uint32_t i, n;
+
+	if (!ledger_accepts(p->ledger, node))
+		return SOONEST_NEVER;
+	plan_room_now(p, node, kind, &now);
+	have = kind->type == TYPE_NONE ? now.cpus > 0 : now.gpus;
+	if (have >= (kind->type == TYPE_NONE ? 1 : (int64_t)gpus))
+		return INT64_MIN;
+	if (kind->type != TYPE_NONE && (s->shared || share_wished(&kind->wish))) {
+		n = plan_cards_when(p, node, kind, when);
+		if (have + n < gpus)
+			return SOONEST_NEVER;
+		qsort(when, n, sizeof(*when), by_time);
+		return when[gpus - have - 1];
+	}
+	for (i = 0; i < s->n; i++) {
+		have += s->releases[i].type == kind->type ? s->releases[i].gpus : 0;
+		if (kind->type == TYPE_NONE || have >= (int64_t)gpus)
+			return s->releases[i].end;
+	}
+	return SOONEST_NEVER;
+}
+
+bool plan_member(const struct plan *p, uint32_t partition, uint32_t node, size_t *member)
+{
+	const struct conf_partition *conf = &p->conf->partitions[partition];
+	size_t low = 0, high = conf->n_nodes;
+
+	while (low < high) {
+		size_t mid = low + (high - low) / 2;
+
+		if (conf->nodes[mid] < node)
+			low = mid + 1;
+		else
+			high = mid;
+	}
+	*member = low;
+	return low < conf->n_nodes && conf->nodes[low] == node;
+}
+
+int64_t plan_offers(const struct plan *p, uint16_t type, uint32_t node)
+{
+	return __builtin_popcountll(ledger_gpus_of(p->ledger, node, type)) * PER_GPU +
+	       ledger_cpus(p->ledger, node);
+}
+
+void plan_pay(size_t *work, size_t cost)
+{
+	*work -= *work < cost ? *work : cost;
+}
+
+size_t plan_cost(struct plan *p, uint32_t node)
+{
+	return 1 + plan_spot(p, node)->n / 8;
+}
+
+/* --- orders ---------------------------------------------------------------------------------- */
+
+/* The one that was asked for longest ago. */
+static void drop_order(struct plan *p)
+{
+	struct order *oldest = &p->orders[0];
+	size_t k;
+
+	for (k = 1; k < p->n_orders; k++)
+		oldest = p->orders[k].used < oldest->used ? &p->orders[k] : oldest;
+	p->ordered -= p->conf->partitions[oldest->partition].n_nodes;
+	soonest_free(oldest->soonest);
+	*oldest = p->orders[--p->n_orders];
+}
+
+static struct order *new_order(
+        struct plan *p, uint32_t partition, const struct plan_kind *kind, uint32_t gpus)
+{
+	size_t n = p->conf->partitions[partition].n_nodes;
+	struct order *o;
+
+	while (p->n_orders == MAX_ORDERS ||
+	        (p->n_orders >= MIN_ORDERS && p->ordered + n > MAX_ORDERED))
+		drop_order(p);
+	p->orders = xrealloc(p->orders, p->n_orders + 1, sizeof(*p->orders));
+	o = &p->orders[p->n_orders++];
+	p->ordered += n;
+	*o = (struct order){ .partition = partition,
+		.gpus = gpus,
+		.kind = *kind,
+		.least = INT64_MAX,
+		.soonest = soonest_new(n),
+		.number = ++p->order_number };
+	return o;
+}
+
+static struct order *find_order(struct plan *p, const struct plan_want *w)
+{
+	uint32_t gpus = w->ask.gpus->n ? request_part_gpus(w->ask.gpus, w->find.alternative) : 0;
+	struct plan_kind kind = plan_kind(w);
+	size_t k;
+
+	kind.wish.user = 0;
+	for (k = 0; k < p->n_orders; k++) {
+		if (p->orders[k].partition == w->partition && p->orders[k].gpus == gpus &&
+		        plan_same_kind(&p->orders[k].kind, &kind))
+			return &p->orders[k];
+	}
+	return new_order(p, w->partition, &kind, gpus);
+}
+
+static void make_members(struct plan *p, struct order *o)
+{
+	const struct conf_partition *conf = &p->conf->partitions[o->partition];
+	size_t i;
+
+	plan_log_begin(&p->all, &o->upto);
+	for (i = 0; i < conf->n_nodes; i++) {
+		uint32_t node = conf->nodes[i];
+		int64_t offer = plan_offers(p, o->kind.type, node);
+
+		soonest_set(o->soonest, i, free_at(p, node, &o->kind, o->gpus));
+		if (offer / PER_GPU >= o->gpus && offer < o->least)
+			o->least = offer;
+	}
+	o->made = true;
+}
+
+const struct order *plan_order(struct plan *p, const struct plan_want *w)
+{
+	struct order *o = find_order(p, w);
+	uint32_t node;
+	size_t member;
+
+	o->used = ++p->order_uses;
+	if (!o->made || plan_log_lost(&p->all, o->upto))
+		make_members(p, o);
+	while (plan_log_next(&p->all, &o->upto, &node)) {
+		if (plan_member(p, o->partition, node, &member))
+			soonest_set(o->soonest, member, free_at(p, node, &o->kind, o->gpus));
+	}
+	return o;
+}
