@@ -34,6 +34,7 @@
 #include "noded/record.h"
 #include "noded/rlimits.h"
 #include "noded/rundir.h"
+#include "noded/shepherd.h"
 
 #define KERNEL_SIGNALS 64
 #define TIMER_SLACK_NS 50000 /* the kernel's own [prctl(2)] */
@@ -43,8 +44,15 @@
 struct child {
 	const Gpusched__LaunchRecord *launch;
 	const struct child_ends *ends;
+	volatile int *step; /* NULL: not told */
 	int tell;
 };
+
+static void step(const struct child *c, enum child_step now)
+{
+	if (c->step)
+		*c->step = (int)now;
+}
 
 static _Noreturn void tell_failure(const struct child *c, char whose, const char *fmt, va_list ap)
         __attribute__((format(printf, 3, 0)));
@@ -162,6 +170,7 @@ static void enter_directory(const struct child *c)
 {
 	char *cwd = record_string(&c->launch->cwd);
 
+	step(c, CHILD_ENTERS);
 	umask((mode_t)(c->launch->umask & 0777));
 	if (chdir(cwd) < 0)
 		fail_owner(c, "cannot enter the working directory '%s': %s", cwd, strerror(errno));
@@ -224,8 +233,11 @@ static void open_streams(const struct child *c)
 	     *err = record_string(&l->error);
 	int in_fd, out_fd, err_fd;
 
+	step(c, CHILD_OPENS_INPUT);
 	in_fd = open_stream(c, "input", *in ? in : "/dev/null", O_RDONLY);
+	step(c, CHILD_OPENS_OUTPUT);
 	out_fd = open_stream(c, "output", out, flags);
+	step(c, CHILD_OPENS_ERROR);
 	err_fd = *err && strcmp(err, out) != 0 ? open_stream(c, "error", err, flags) : out_fd;
 	put_stream(c, in_fd, STDIN_FILENO);
 	put_stream(c, out_fd, STDOUT_FILENO);
@@ -266,6 +278,7 @@ static _Noreturn void execute(const struct child *c)
 	char **argv = list_of(l->args, l->n_args, script);
 	char **env = list_of(l->env, l->n_env, NULL);
 
+	step(c, CHILD_EXECUTES);
 	FAILPOINT(shepherd_before_exec);
 	execve(script, argv, env);
 	explain_exec(c, script, errno);
@@ -311,6 +324,7 @@ static void run_before(const struct child *c)
 
 	if (!p)
 		return;
+	step(c, CHILD_WAITS);
 	path = argv[0] = record_string(&p->path);
 	error = posix_spawn(
 	        &pid, path, NULL, NULL, argv, list_of(c->launch->env, c->launch->n_env, NULL));
@@ -402,21 +416,48 @@ static void become_job(const struct child *c, pid_t shepherd)
 	enter_directory(c);
 }
 
-void child_run(const Gpusched__LaunchRecord *launch, const struct child_ends *ends, int tell,
-        pid_t shepherd)
+void child_run(const struct child_start *start)
 {
-	struct child c = { .launch = launch, .ends = ends, .tell = tell };
+	struct child c = {
+		.launch = start->launch, .ends = start->ends, .step = start->step, .tell = start->tell
+	};
 
+	/* Its lock says that the shepherd is there; this process may hang for longer. */
+	close(SHEPHERD_LAUNCH_FD);
 	if (child_reset() < 0)
 		fail(&c, "cannot have an OOM score of its own: %s", strerror(errno));
 	check_before(&c);
-	become_job(&c, shepherd);
-	if (ends->n)
+	become_job(&c, start->shepherd);
+	if (c.ends->n)
 		take_ends(&c);
 	else
 		open_streams(&c);
 	run_before(&c);
 	execute(&c);
+}
+
+void child_step_text(const Gpusched__LaunchRecord *l, int at, char out[CHILD_TELL_MAX / 2])
+{
+	const struct {
+		const char *what;
+		const ProtobufCBinaryData *path;
+	} steps[CHILD_STEPS] = {
+		[CHILD_BEGINS] = { "becoming its owner", NULL },
+		[CHILD_ENTERS] = { "entering the working directory", &l->cwd },
+		[CHILD_OPENS_INPUT] = { "opening the input file", &l->input },
+		[CHILD_OPENS_OUTPUT] = { "opening the output file", &l->output },
+		[CHILD_OPENS_ERROR] = { "opening the error file", &l->error },
+		[CHILD_WAITS] = { "waiting for the task prolog", NULL },
+		[CHILD_EXECUTES] = { "executing the script", NULL },
+	};
+	char path[CHILD_TELL_MAX / 4] = "";
+
+	if (at < 0 || at >= CHILD_STEPS)
+		at = CHILD_BEGINS;
+	if (steps[at].path)
+		text_escape(path, sizeof(path), (const char *)steps[at].path->data,
+		        steps[at].path->len);
+	snprintf(out, CHILD_TELL_MAX / 2, *path ? "%s '%s'" : "%s%s", steps[at].what, path);
 }
 
 void child_run_after(const Gpusched__LaunchRecord *launch, const char *path, pid_t shepherd)

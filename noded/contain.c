@@ -403,14 +403,31 @@ static size_t list_cgroup(const struct contain *c, struct proc **list)
 	return n;
 }
 
+static pid_t disowned;
+
+void contain_disown(pid_t child)
+{
+	disowned = child;
+}
+
+static size_t without_disowned(struct proc *list, size_t n)
+{
+	for (size_t i = 0; disowned && i < n; i++) {
+		if (list[i].pid == disowned)
+			list[i--] = list[--n];
+	}
+	return n;
+}
+
 static size_t list_of(const struct contain *c, struct proc **list)
 {
 	ssize_t n;
 
 	if (c->dirfd >= 0)
-		return list_cgroup(c, list);
-	n = procs_descendants(getpid(), list);
-	return n < 0 ? 0 : (size_t)n;
+		n = (ssize_t)list_cgroup(c, list);
+	else
+		n = procs_descendants(getpid(), list);
+	return n < 0 ? 0 : without_disowned(*list, (size_t)n);
 }
 
 /* Is the process, whose pidfd is open by now, still in our leaf? */
@@ -563,9 +580,14 @@ bool contain_is_empty(struct contain *c)
 	if (c->events >= 0) {
 		if (cgroupfs_read(c->events, buf, sizeof(buf)) < 0)
 			return errno == ENODEV; /* the leaf itself is gone */
-		return strstr(buf, "populated 0") != NULL;
+		if (!disowned || strstr(buf, "populated 0"))
+			return strstr(buf, "populated 0") != NULL;
+		n = (ssize_t)list_cgroup(c, &list);
+	} else {
+		n = procs_descendants(getpid(), &list);
 	}
-	n = procs_descendants(getpid(), &list);
+	if (n > 0)
+		n = (ssize_t)without_disowned(list, (size_t)n);
 	free(list);
 	return n == 0;
 }

@@ -105,6 +105,10 @@ void contain_resume(struct contain *c);
  * that cannot be said now. */
 bool contain_is_empty(struct contain *c);
 
+/* This child of ours was killed, waits in the kernel and has executed nothing: it counts as gone, in
+ * every leaf. One at a time; 0: none. */
+void contain_disown(pid_t child);
+
 /* Say which process is in it, or which thread of it where the first has gone: "1234 (dd), state D"
  * [proc_pid_stat(5)]. Returns how many there are that live. */
 size_t contain_name_one(struct contain *c, char *text, size_t size);

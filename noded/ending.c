@@ -8,15 +8,26 @@
 void ending_init(struct ending *e, const struct ending_limits *limits)
 {
 	*e = (struct ending){
-		.limits = *limits, .phase = ENDING_LAUNCHING, .deadline = NEVER, .paused = NEVER
+		.limits = *limits,
+		.phase = ENDING_LAUNCHING,
+		.started = NEVER,
+		.deadline = NEVER,
+		.paused = NEVER
 	};
 }
 
 static usec_t limit_at(const struct ending *e)
 {
-	if (e->phase == ENDING_LAUNCHING || e->limits.limit == 0 || e->paused != NEVER)
+	if (e->started == NEVER || e->limits.limit == 0 || e->paused != NEVER)
 		return NEVER;
 	return e->started + e->limits.limit;
+}
+
+static usec_t launch_by(const struct ending *e)
+{
+	if (e->phase != ENDING_LAUNCHING || e->started == NEVER || e->limits.launch == 0)
+		return NEVER;
+	return e->started + e->limits.launch;
 }
 
 static usec_t warn_at(const struct ending *e)
@@ -83,12 +94,19 @@ void ending_go_on(struct ending *e, usec_t now)
 		e->todo |= ENDING_DO_INTERRUPT;
 }
 
+void ending_launched(struct ending *e, usec_t now)
+{
+	if (e->phase == ENDING_LAUNCHING)
+		e->started = now;
+}
+
 void ending_started(struct ending *e, usec_t now)
 {
 	if (e->phase != ENDING_LAUNCHING)
 		return;
 	e->phase = ENDING_RUNNING;
-	e->started = now;
+	if (e->started == NEVER)
+		e->started = now;
 	ending_clock(e, now);
 }
 
@@ -130,6 +148,10 @@ void ending_ack(struct ending *e, usec_t now)
 
 void ending_clock(struct ending *e, usec_t now)
 {
+	if (e->phase == ENDING_LAUNCHING && (now >= limit_at(e) || now >= launch_by(e))) {
+		e->cause = now >= limit_at(e) ? END_TIME_LIMIT : END_LAUNCH;
+		kill_all(e);
+	}
 	if (now >= warn_at(e) && now < limit_at(e)) {
 		e->warned = e->ackable = true;
 		e->signal = e->limits.warn_signal ? e->limits.warn_signal : SIGTERM;
@@ -201,6 +223,8 @@ usec_t ending_next(const struct ending *e)
 {
 	usec_t next = NEVER, limit = limit_at(e);
 
+	if (e->phase == ENDING_LAUNCHING)
+		next = launch_by(e) < limit ? launch_by(e) : limit;
 	if (e->phase == ENDING_RUNNING)
 		next = warn_at(e) < limit ? warn_at(e) : limit;
 	if (e->phase == ENDING_GRACE) {

@@ -6,12 +6,16 @@
  *              started               order, or the time limit
  *   LAUNCHING ---------> RUNNING --------------------------------> GRACE
  *       |                   | main process gone                      | all gone, deadline, ack
- *       | failed, order     v                                        v
- *       +--------------> KILLING <----------------------------------+
+ *       | failed, order,    v                                        v
+ *       | too late       KILLING <----------------------------------+
+ *       +-------------------^
  *                           | nothing is left
  *                           v
  *                          OVER
  *
+ * - The time limit counts from when the launch came to what its owner can delay (launched). From
+ *   then on the launch may take `launch`, and no longer than the time limit; a launch that takes
+ *   longer is killed at once, since no program has begun that could save anything.
  * - The warning (warn_before ahead of the limit) writes the interruption file too and changes no
  *   phase; from then on an acknowledgement means "end me now".
  * - In GRACE the end of the main process is not the end: a shell that TERM ended leaves the program
@@ -56,6 +60,7 @@ enum ending_do {
 
 struct ending_limits {
 	usec_t limit;       /* 0: none */
+	usec_t launch;      /* for the part of a launch that its owner can delay; 0: none */
 	usec_t warn_before; /* 0: no early warning */
 	usec_t grace;       /* after the limit */
 	int warn_signal;    /* of the early warning, or, without one, at the limit; 0: TERM */
@@ -66,7 +71,8 @@ struct ending {
 	enum ending_phase phase;
 	enum end_cause cause;     /* END_NONE until something other than the program ends it */
 	int signal;               /* of the last DO_WARN or DO_SIGNAL */
-	usec_t started, deadline; /* started: later by all pauses. deadline: INT64_MAX: none */
+	usec_t started;           /* or launched; later by all pauses. INT64_MAX: not yet */
+	usec_t deadline;          /* INT64_MAX: none */
 	usec_t paused;            /* since when; INT64_MAX: it is not */
 	bool warned, ackable;
 	bool asked; /* GRACE: not ordered to end; it may be withdrawn */
@@ -76,6 +82,7 @@ struct ending {
 void ending_init(struct ending *e, const struct ending_limits *limits);
 
 /* What happened. Each may come in any phase; what makes no sense there is nothing. */
+void ending_launched(struct ending *e, usec_t now);  /* its owner's files are next */
 void ending_started(struct ending *e, usec_t now);   /* the program was executed */
 /* It could not be: END_LAUNCH or END_LAUNCH_OWNER. */
 void ending_failed(struct ending *e, enum end_cause cause, usec_t now);

@@ -79,6 +79,7 @@ static void copy_options(struct launcher_options *to, const struct launcher_opti
 		.signature_age_s =
 		        from->signature_age_s ? from->signature_age_s : LAUNCHER_SIGNATURE_AGE_S,
 		.kill_wait_ms = from->kill_wait_ms,
+		.launch_timeout_ms = from->launch_timeout_ms,
 		.spool_min_free_mb = from->spool_min_free_mb,
 		.gpu_timeout_ms = from->gpu_timeout_ms,
 		.gpu_recheck_ms = from->gpu_recheck_ms,

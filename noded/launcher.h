@@ -82,6 +82,7 @@ struct launcher_options {
 	uint64_t signature_age_s;   /* how old a signature may be; 0: LAUNCHER_SIGNATURE_AGE_S.
 	                             * The controller may ask for less */
 	uint64_t kill_wait_ms;      /* what was killed hangs after so long; 0: nobody is told */
+	uint64_t launch_timeout_ms; /* until a run's program is executed; 0: CHILD_LAUNCH_MS */
 	uint64_t spool_min_free_mb; /* who leaves less in the spool is ended; 0: nobody is */
 	uint64_t gpu_timeout_ms;    /* for one look at the GPUs; 0: PROBE_TIMEOUT_MS */
 	uint64_t gpu_recheck_ms;    /* between two; 0: there is only one */

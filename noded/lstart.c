@@ -342,6 +342,7 @@ static void fill_record(const struct lstart *s, const struct asked_user *user,
 	r->warn_before_s = o->warn_before_s;
 	r->grace_s = o->grace_s;
 	r->kill_wait_ms = s->l->rules.kill_wait_ms;
+	r->launch_timeout_ms = s->l->options.launch_timeout_ms;
 	r->requeue = o->requeue;
 	r->interactive = s->spec->interactive != NULL;
 	r->summary = !s->spec->no_summary;

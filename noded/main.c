@@ -118,6 +118,7 @@ static int work(void *arg, unsigned nth)
 		.cgroup = o->cgroup,
 		.signature_age_s = o->signature_age_s,
 		.kill_wait_ms = o->kill_wait_ms,
+		.launch_timeout_ms = o->launch_timeout_ms,
 		.spool_min_free_mb = o->spool_min_free_mb,
 		.gpu_timeout_ms = o->gpu_timeout_ms,
 		.gpu_recheck_ms = o->gpu_recheck_ms,

@@ -12,6 +12,7 @@
 
 #include "common/hostlist.h"
 #include "common/units.h"
+#include "noded/child.h"
 #include "noded/contain.h"
 #include "common/xalloc.h"
 #include "noded/gpu/probe.h"
@@ -46,6 +47,7 @@ enum key {
 	KEY_INVENTORY,
 	KEY_JSON,
 	KEY_KILL_WAIT,
+	KEY_LAUNCH_TIMEOUT,
 	KEY_SPOOL_MIN_FREE,
 	KEY_GPU_TIMEOUT,
 	KEY_GPU_RECHECK,
@@ -83,6 +85,8 @@ static const struct argp_option rows[] = {
 	        "refuse to start what was signed longer ago (default: 14d)", 2 },
 	{ "kill-wait", KEY_KILL_WAIT, "TIME", 0,
 	        "drain the node if what was killed does not end in so long (default: 1m)", 2 },
+	{ "launch-timeout", KEY_LAUNCH_TIMEOUT, "TIME", 0,
+	        "a run's program must be executed in so long, its task prolog apart (default: 1m)", 2 },
 	{ "spool-min-free", KEY_SPOOL_MIN_FREE, "SIZE", 0,
 	        "end the run that holds most of the spool if less is free; 0: never (default: "
 	        "256M)",
@@ -221,6 +225,8 @@ static const struct time_option {
 	        UINT64_MAX, false, "1s or more" },
 	{ KEY_KILL_WAIT, offsetof(struct options, kill_wait_ms), 1, 100, HOUR_MS, false,
 	        "100ms to 1h" },
+	{ KEY_LAUNCH_TIMEOUT, offsetof(struct options, launch_timeout_ms), 1, SECOND_MS, HOUR_MS,
+	        false, "1s to 1h" },
 	{ KEY_GPU_TIMEOUT, offsetof(struct options, gpu_timeout_ms), 1, 100, HOUR_MS, false,
 	        "100ms to 1h" },
 	{ KEY_GPU_RECHECK, offsetof(struct options, gpu_recheck_ms), 1, 100, 30 * DAY_MS, true,
@@ -449,6 +455,7 @@ void options_parse(struct options *o, int argc, char **argv)
 
 	*o = (struct options){ .log_level = "info",
 		.kill_wait_ms = 60000,
+		.launch_timeout_ms = CHILD_LAUNCH_MS,
 		.spool_min_free_mb = SPOOL_MIN_FREE_MB,
 		.gpu_timeout_ms = PROBE_TIMEOUT_MS,
 		.gpu_recheck_ms = 600000,

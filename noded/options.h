@@ -25,6 +25,7 @@ struct options {
 	const char *munge_socket_2; /* NULL: none */
 	uint64_t signature_age_s;   /* 0: the launcher's default */
 	uint64_t kill_wait_ms;      /* what was killed hangs after so long */
+	uint64_t launch_timeout_ms; /* until a run's program is executed */
 	uint64_t gpu_timeout_ms;    /* for one look at the GPUs */
 	uint64_t spool_min_free_mb; /* who leaves less is ended; 0: nobody is */
 	uint64_t max_processes;     /* 0: the launcher's default */

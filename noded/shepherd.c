@@ -7,7 +7,7 @@
  * user writes but what rundir.h allows. When it is to end a run is decided in ending.c; here is
  * what that means to do:
  *
- *   start    subreaper, cgroup leaf, child (child.c), `started` record, news
+ *   start    subreaper, descriptors; the rest of it is in shepherd_launch.c
  *   watch    orders, the first process, the leaf, the acknowledgement, notes.h, the clock
  *   suspend  while it runs: all of it stopped, its time limit with it, until it may go on or must
  *            end
@@ -43,9 +43,7 @@
 #include "common/xalloc.h"
 #include "noded/child.h"
 #include "noded/contain.h"
-#include "noded/devfilter.h"
 #include "noded/ending.h"
-#include "noded/ends.h"
 #include "noded/hold.h"
 #include "noded/interrupt.h"
 #include "noded/journal.h"
@@ -73,7 +71,7 @@
 #define HOLD_RETRY    ((usec_t)20000)   /* until what does not stop at once is looked at again */
 #define HOLD_AGAIN    ((usec_t)1000000) /* and what anybody may continue */
 
-static void tell_launcher(struct shepherd *s)
+void shepherd_tell_launcher(struct shepherd *s)
 {
 	FAILPOINT(shepherd_before_news);
 	s->news_wait = order_send(s->news_dir, NOTIFY_SOCKET, s->id, strlen(s->id)) < 0 &&
@@ -166,49 +164,18 @@ static int read_launch(struct shepherd *s)
 
 static void init_ending(struct shepherd *s)
 {
+	const Gpusched__RunProgram *prolog = program_of(s->launch, PROGRAM_TASK_PROLOG);
+	uint64_t launch_ms = s->launch->launch_timeout_ms ? s->launch->launch_timeout_ms
+	                                                  : CHILD_LAUNCH_MS;
 	struct ending_limits limits = {
 		.limit = s->launch->time_limit_s * SECOND,
+		.launch = (usec_t)(launch_ms + (prolog ? prolog->timeout_ms : 0)) * 1000,
 		.warn_before = s->launch->warn_before_s * SECOND,
 		.grace = s->launch->grace_s * SECOND,
 		.warn_signal = (int)s->launch->warn_signal,
 	};
 
 	ending_init(&s->ending, &limits);
-}
-
-static void launch_failed_as(struct shepherd *s, enum end_cause cause, const char *why)
-{
-	snprintf(s->detail, sizeof(s->detail), "%s", why);
-	ending_failed(&s->ending, cause, mono());
-}
-
-static void launch_failed(struct shepherd *s, const char *why)
-{
-	launch_failed_as(s, END_LAUNCH, why);
-}
-
-/* To its devices and to what was booked for it, before there is anything in the leaf. */
-static int hold_to(const struct shepherd *s, struct error *err)
-{
-	const Gpusched__LaunchRecord *l = s->launch;
-	struct device granted[DEVFILTER_MAX];
-	size_t n = l->n_devices < DEVFILTER_MAX ? l->n_devices : DEVFILTER_MAX;
-
-	for (size_t i = 0; i < n; i++)
-		granted[i] = (struct device){ l->devices[i]->block ? 'b' : 'c',
-			l->devices[i]->major, l->devices[i]->minor };
-	if (l->device_filter && devfilter_attach(contain_dir(s->leaf), granted, n, err) < 0)
-		return -1;
-	return limits_set(l->limits, l->n_limits, err);
-}
-
-static int make_private(const struct shepherd *s, struct error *err)
-{
-	struct private_place place = private_place_of(s->launch);
-	int r = *place.dir ? private_make(&place, err) : 0;
-
-	free(place.dir);
-	return r;
 }
 
 static void remove_private(const struct shepherd *s)
@@ -223,28 +190,8 @@ static void remove_private(const struct shepherd *s)
 	free(dir);
 }
 
-/* From here on there may be something that needs what comes after a run: see record.h. */
-static int begin(struct shepherd *s)
-{
-	if (fchmod(SHEPHERD_LAUNCH_FD, RECORD_MODE_FORKED) < 0)
-		return -1;
-	s->begun = true;
-	return 0;
-}
-
 /* --- programs of the site ----------------------------------------------------------------------
  */
-
-static void hear_hold(struct shepherd *s);
-
-static bool still_launching(void *arg)
-{
-	struct shepherd *s = arg;
-
-	shepherd_obey(s);
-	hear_hold(s);
-	return s->ending.phase == ENDING_LAUNCHING;
-}
 
 /* Orders come too late for what has ended. */
 static bool to_its_end(void *arg)
@@ -252,21 +199,8 @@ static bool to_its_end(void *arg)
 	struct shepherd *s = arg;
 
 	shepherd_obey(s);
-	hear_hold(s);
+	shepherd_hear_hold(s);
 	return true;
-}
-
-/* True: the user's process may be started. */
-static bool run_prolog(struct shepherd *s)
-{
-	if (program_of(s->launch, PROGRAM_PROLOG)) {
-		if (begin(s) < 0)
-			launch_failed(s, "its record cannot be marked");
-		else if (program_run_of(s->launch, PROGRAM_PROLOG, still_launching, s,
-		                 s->trouble) == PROGRAM_FAILED)
-			launch_failed(s, s->trouble);
-	}
-	return s->ending.phase == ENDING_LAUNCHING;
 }
 
 static void run_after(struct shepherd *s)
@@ -286,112 +220,7 @@ static void run_after(struct shepherd *s)
 	FAILPOINT(shepherd_after_epilog);
 }
 
-/* --- start, on ---------------------------------------------------------------------------------
- */
-
-static int fork_child(struct shepherd *s)
-{
-	pid_t self = getpid();
-	int tell[2];
-
-	if (begin(s) < 0 || pipe2(tell, O_CLOEXEC) < 0)
-		return -1;
-	journal_start(s->launch);
-	FAILPOINT(shepherd_before_fork);
-	s->main = contain_fork(s->leaf);
-	if (s->main == 0)
-		child_run(s->launch, &s->ends, tell[1], self);
-	close(tell[1]);
-	for (size_t i = 0; i < s->ends.n; i++)
-		close(s->ends.fds[i]);
-	if (s->main < 0) {
-		close(tell[0]);
-		return -1;
-	}
-	s->tell = tell[0];
-	fcntl(s->tell, F_SETFL, O_NONBLOCK);
-	return 0;
-}
-
-static void start(struct shepherd *s)
-{
-	char *path = record_string(&s->launch->cgroup);
-	struct error err;
-	char why[CHILD_TELL_MAX];
-	sigset_t child;
-
-	sigemptyset(&child);
-	sigaddset(&child, SIGCHLD);
-	s->strays = contain_new("", NULL);
-	s->leaf = contain_new(path, &err);
-	free(path);
-	if (s->leaf && (hold_to(s, &err) < 0 || make_private(s, &err) < 0)) {
-		contain_remove(s->leaf);
-		contain_free(s->leaf);
-		s->leaf = NULL;
-	}
-	if (!s->leaf) {
-		s->leaf = contain_new("", NULL);
-		s->no_children = true;
-		launch_failed(s, err.text);
-	} else if ((s->signals = signalfd(-1, &child, SFD_CLOEXEC | SFD_NONBLOCK)) < 0) {
-		s->no_children = true;
-		launch_failed(s, "there is no descriptor that would tell of its end");
-	} else if (s->launch->interactive && ends_take(s->hold_fd, &s->ends) < 0) {
-		s->no_children = true;
-		launch_failed(s, "the terminal or the pipes for it could not be made");
-	} else if (!run_prolog(s)) {
-		s->no_children = true;
-	} else if (fork_child(s) < 0) {
-		snprintf(why, sizeof(why), "cannot start a process: %s", strerror(errno));
-		s->no_children = true;
-		launch_failed(s, why);
-	}
-}
-
 /* --- watch: what happens ---------------------------------------------------------------------- */
-
-static void note_started(struct shepherd *s)
-{
-	Gpusched__StartedRecord r = GPUSCHED__STARTED_RECORD__INIT;
-
-	s->executed = true;
-	s->start_wall = clock_us(CLOCK_REALTIME);
-	s->start_mono = mono();
-	r.start_time = s->start_wall;
-	r.start_mono = s->start_mono;
-	r.shepherd = (uint32_t)getpid();
-	r.shepherd_ticks = proc_ticks(getpid());
-	FAILPOINT(shepherd_before_started);
-	/* Without it (a full tmpfs) the run is STARTING for longer; its end will tell. */
-	record_write(s->record_dir, RECORD_STARTED, &r.base, 0, NULL);
-	tell_launcher(s);
-	s->look_next = s->start_mono + NOTES_LOOK;
-	ending_started(&s->ending, s->start_mono);
-}
-
-static void hear_child(struct shepherd *s)
-{
-	ssize_t n;
-
-	if (s->tell < 0)
-		return;
-	while ((n = read(s->tell, s->told + s->told_len, sizeof(s->told) - 1 - s->told_len)) > 0)
-		s->told_len += (size_t)n;
-	if (n < 0)
-		return;
-	close(s->tell);
-	s->tell = -1;
-	s->told[s->told_len] = '\0';
-	if (s->told_len > 0)
-		launch_failed_as(s,
-		        s->told[0] == CHILD_FAILED_OWNER ? END_LAUNCH_OWNER : END_LAUNCH,
-		        s->told + 1);
-	else if (proc_executed(s->main))
-		note_started(s);
-	else
-		launch_failed(s, "the process was killed before the program was executed");
-}
 
 /* Every zombie, the run's orphans too. The main process is looked at once more while it is there:
  * its end of the pipe is closed by now. */
@@ -412,7 +241,7 @@ static void reap(struct shepherd *s)
 		if (who.si_pid == 0)
 			return;
 		if (who.si_pid == s->main && !s->main_gone)
-			hear_child(s);
+			shepherd_hear_child(s);
 		if (waitpid(who.si_pid, &status, 0) != s->main || s->main_gone)
 			continue;
 		s->main_gone = true;
@@ -423,7 +252,7 @@ static void reap(struct shepherd *s)
 
 /* From a process of the owner: it may do to the run what the owner may, and is believed nothing.
  * Who sends without end must not keep us from orders and from the clock. */
-static void hear_hold(struct shepherd *s)
+void shepherd_hear_hold(struct shepherd *s)
 {
 	Gpusched__SignalRun order = GPUSCHED__SIGNAL_RUN__INIT;
 	struct hold_note note;
@@ -482,7 +311,7 @@ void shepherd_tell_notes(struct shepherd *s, usec_t now)
 	s->tell_next = now + NOTES_PAUSE;
 	s->untold = record_write(s->record_dir, RECORD_NOTES, &r.base, 0, NULL) < 0;
 	if (!s->untold)
-		tell_launcher(s);
+		shepherd_tell_launcher(s);
 }
 
 static void look_at_notes(struct shepherd *s, usec_t now)
@@ -498,7 +327,7 @@ static void look_at_notes(struct shepherd *s, usec_t now)
 
 static bool nothing_left(struct shepherd *s)
 {
-	return s->no_children && contain_is_empty(s->leaf);
+	return (s->no_children || s->left_alone) && contain_is_empty(s->leaf);
 }
 
 /* --- watch: what to do ------------------------------------------------------------------------ */
@@ -587,9 +416,12 @@ static void hold_or_release(struct shepherd *s, usec_t now)
 static void act(struct shepherd *s)
 {
 	usec_t now = mono();
+	bool launching = s->ending.phase == ENDING_LAUNCHING;
 	unsigned todo;
 
 	ending_clock(&s->ending, now);
+	if (launching && s->ending.phase == ENDING_KILLING)
+		shepherd_say_late(s);
 	todo = ending_take(&s->ending);
 	if (todo & ENDING_DO_INTERRUPT) {
 		write_interrupt(s);
@@ -606,12 +438,14 @@ static void act(struct shepherd *s)
 	if ((todo & ENDING_DO_KILL) || (s->ending.phase == ENDING_KILLING && now >= s->kill_next))
 		if (!nothing_left(s))
 			kill_all(s, now);
+	if (s->ending.phase == ENDING_KILLING)
+		shepherd_leave_alone(s, now);
 	if (s->ending.phase == ENDING_KILLING && shepherd_is_stuck(s, now))
 		shepherd_tell_notes(s, now);
 	if (wants_notes(s))
 		look_at_notes(s, now);
 	if (s->news_wait)
-		tell_launcher(s);
+		shepherd_tell_launcher(s);
 }
 
 static int wait_ms(const struct shepherd *s)
@@ -659,10 +493,11 @@ static void watch(struct shepherd *s)
 			        .events = POLLPRI },
 		};
 		poll(p, sizeof(p) / sizeof(p[0]), wait_ms(s));
-		hear_child(s);
+		shepherd_hear_child(s);
+		shepherd_continue_child(s);
 		reap(s);
 		shepherd_obey(s);
-		hear_hold(s);
+		shepherd_hear_hold(s);
 		look_for_ack(s);
 	}
 }
@@ -692,7 +527,7 @@ static void finish(struct shepherd *s)
 	while (record_write(s->record_dir, RECORD_EXIT, &r.base, 0, NULL) < 0 && is_there(s))
 		poll(NULL, 0, RETRY_RECORD);
 	FAILPOINT(shepherd_after_exit_record);
-	tell_launcher(s);
+	shepherd_tell_launcher(s);
 	limits_remove(s->launch->limits, s->launch->n_limits);
 	contain_remove(s->leaf);
 	rundir_remove(s->spool, s->id);
@@ -731,8 +566,10 @@ int main(int argc, char **argv)
 	}
 	if (prepare_process(&s) < 0 || read_launch(&s) < 0 || open_places(&s, path) < 0)
 		return 1;
+	s.start_wall = clock_us(CLOCK_REALTIME);
+	s.start_mono = mono();
 	init_ending(&s);
-	start(&s);
+	shepherd_launch(&s);
 	watch(&s);
 	finish(&s);
 	clean_up(&s);

@@ -1,6 +1,7 @@
-/* shepherd_impl.h - the inside of gshepherd, for its three files
+/* shepherd_impl.h - the inside of gshepherd, for its four files
  *
  *	shepherd.c         from the start of a run to its end
+ *	shepherd_launch.c  until its program is executed
  *	shepherd_orders.c  what it is told meanwhile
  *	shepherd_report.c  how it ended and what it used
  */
@@ -36,7 +37,10 @@ struct shepherd {
 	struct child_ends ends;
 
 	pid_t main;
-	bool main_gone, no_children;
+	volatile int *step; /* of the first process until it executes; shared with it. NULL: not yet */
+	unsigned stops;     /* of the first process until it executes */
+	bool late;          /* it did not execute in time */
+	bool main_gone, no_children, left_alone;
 	int status; /* of the main process, as wait(2) has it */
 	char told[CHILD_TELL_MAX];
 	size_t told_len;
@@ -46,7 +50,8 @@ struct shepherd {
 	struct ending ending;
 	Gpusched__EndRun *order; /* the last one; NULL: none */
 	usec_t burst_time;       /* wall: it is to give back what it has borrowed; 0: it is not */
-	usec_t start_wall, start_mono, kill_next, kill_pause;
+	usec_t start_wall, start_mono; /* when we were told to start it: charged from then on */
+	usec_t kill_next, kill_pause;
 	usec_t killed;   /* mono: first; 0: not yet */
 	char stuck[200]; /* what does not end all the same, once that was found; "" */
 	bool executed, news_wait;
@@ -73,6 +78,25 @@ static inline usec_t mono(void)
 {
 	return clock_us(CLOCK_MONOTONIC);
 }
+
+/* Look at the records: there is something new. */
+void shepherd_tell_launcher(struct shepherd *s);
+/* From ghold: a process of the owner, which is believed nothing. */
+void shepherd_hear_hold(struct shepherd *s);
+
+/* Make what the run needs and fork its first process; or the launch has failed by then. */
+void shepherd_launch(struct shepherd *s);
+/* Was the program executed, or what went wrong? */
+void shepherd_hear_child(struct shepherd *s);
+/* Other processes of the owner may stop the first process before it executes the program: it is
+ * continued, a few times. */
+void shepherd_continue_child(struct shepherd *s);
+/* The launch took too long: say what held it up. */
+void shepherd_say_late(struct shepherd *s);
+/* A process that was killed executes nothing more, but may wait in the kernel for a file system that
+ * never answers. If only the first process is left and it has not executed the program, it uses
+ * nothing that the run holds: the run is over without it, and others may have that. */
+void shepherd_leave_alone(struct shepherd *s, usec_t now);
 
 /* Obey what the launcher has sent. */
 void shepherd_obey(struct shepherd *s);

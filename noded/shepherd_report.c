@@ -125,9 +125,12 @@ static void fill_report(struct shepherd *s, Gpusched__RunReport *r, Gpusched__Ru
 	r->state = GPUSCHED__RUN_REPORT__STATE__ENDED;
 	r->end_time = clock_us(CLOCK_REALTIME);
 	r->cause = (Gpusched__EndCause)(s->ending.cause ? s->ending.cause : END_EXIT);
-	if (s->executed) {
-		r->start_time = s->start_wall;
+	/* A launch that failed is charged too where its owner held it up; not where the node did. */
+	if (r->cause != GPUSCHED__END_CAUSE__CAUSE_LAUNCH || s->late)
 		r->elapsed_us = (uint64_t)(mono() - s->start_mono);
+	if (!end_is_launch((enum end_cause)r->cause))
+		r->start_time = s->start_wall;
+	if (s->executed) {
 		r->cpu_time_us = cpu_time(s);
 		if (getrusage(RUSAGE_CHILDREN, &ru) == 0)
 			r->max_rss_kb = (uint64_t)ru.ru_maxrss;

@@ -55,6 +55,10 @@ static int take(struct launcher_options *o, const char *word)
 		o->sample_ms = strtoull(value + 1, NULL, 10);
 	else if (len == strlen("spool_min_free_mb") && strncmp(word, "spool_min_free_mb", len) == 0)
 		o->spool_min_free_mb = strtoull(value + 1, NULL, 10);
+	else if (len == strlen("launch_timeout_ms") && strncmp(word, "launch_timeout_ms", len) == 0)
+		o->launch_timeout_ms = strtoull(value + 1, NULL, 10);
+	else if (len == strlen("task_prolog") && strncmp(word, "task_prolog", len) == 0)
+		o->programs[PROGRAM_TASK_PROLOG] = value + 1;
 	else if (len == strlen("mps") && strncmp(word, "mps", len) == 0)
 		o->mps = value + 1;
 	else if (len == strlen("prolog") && strncmp(word, "prolog", len) == 0)

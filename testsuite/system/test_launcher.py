@@ -700,7 +700,7 @@ POINTS = {  # where: what may be told in the end
     "launcher_after_spawn": {"EXIT"},
     "launcher_before_told": {"EXIT"},
     "shepherd_before_fork": {"LOST"},
-    "shepherd_before_exec": {"LAUNCH"},
+    "shepherd_before_exec": {"LAUNCH_OWNER"},
     "shepherd_before_started": {"LOST"},
     "shepherd_before_epilog": {"LOST"},
     "shepherd_after_epilog": {"LOST"},

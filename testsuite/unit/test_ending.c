@@ -16,7 +16,7 @@
 #define LEN(a) (sizeof(a) / sizeof((a)[0]))
 #define S      ((usec_t)1000000)
 
-enum what { STARTED, FAILED, MAIN_GONE, EMPTY, ACK, CLOCK, PAUSE, GO_ON, LIMIT, ASK, WITHDRAW, ORDER };
+enum what { LAUNCHED, STARTED, FAILED, MAIN_GONE, EMPTY, ACK, CLOCK, PAUSE, GO_ON, LIMIT, ASK, WITHDRAW, ORDER };
 
 /* One thing that happens, and what must come of it. */
 struct step {
@@ -52,6 +52,27 @@ static const struct story stories[] = {
 	                { MAIN_GONE, 64 * S, 0, 0, 0, K, ENDING_KILLING, 0, INT64_MAX },
 	                { ORDER, 64 * S, END_CANCEL, 0, 9 * S, 0, ENDING_KILLING, 0, 0 },
 	                { EMPTY, 64 * S, 0, 0, 0, F, ENDING_OVER, 0, INT64_MAX } },
+	        5 },
+	{ "the time limit counts from the launch", { .limit = 60 * S, .grace = 30 * S }, END_TIME_LIMIT,
+	        { { CLOCK, 99 * S, 0, 0, 0, 0, ENDING_LAUNCHING, 0, INT64_MAX },
+	                { LAUNCHED, 100 * S, 0, 0, 0, 0, ENDING_LAUNCHING, 0, 160 * S },
+	                { STARTED, 105 * S, 0, 0, 0, 0, ENDING_RUNNING, 0, 160 * S },
+	                { CLOCK, 160 * S, 0, 0, 0, I | G, ENDING_GRACE, SIGTERM, 190 * S } },
+	        4 },
+	{ "a launch that takes longer than its time limit", { .limit = 60 * S, .launch = 90 * S, .grace = 30 * S },
+	        END_TIME_LIMIT,
+	        { { LAUNCHED, 100 * S, 0, 0, 0, 0, ENDING_LAUNCHING, 0, 160 * S },
+	                { CLOCK, 159 * S, 0, 0, 0, 0, ENDING_LAUNCHING, 0, 160 * S },
+	                { CLOCK, 160 * S, 0, 0, 0, K, ENDING_KILLING, 0, INT64_MAX },
+	                { STARTED, 161 * S, 0, 0, 0, 0, ENDING_KILLING, 0, INT64_MAX },
+	                { EMPTY, 161 * S, 0, 0, 0, F, ENDING_OVER, 0, 0 } },
+	        5 },
+	{ "a launch that takes too long", { .launch = 90 * S }, END_LAUNCH,
+	        { { CLOCK, 999 * S, 0, 0, 0, 0, ENDING_LAUNCHING, 0, INT64_MAX },
+	                { LAUNCHED, 1000 * S, 0, 0, 0, 0, ENDING_LAUNCHING, 0, 1090 * S },
+	                { CLOCK, 1090 * S, 0, 0, 0, K, ENDING_KILLING, 0, INT64_MAX },
+	                { ORDER, 1091 * S, END_CANCEL, 0, 0, 0, ENDING_KILLING, 0, 0 },
+	                { EMPTY, 1092 * S, 0, 0, 0, F, ENDING_OVER, 0, 0 } },
 	        5 },
 	{ "time limit, TERM obeyed by the shell, kept by its child",
 	        { .limit = 60 * S, .grace = 30 * S }, END_TIME_LIMIT,
@@ -264,6 +285,9 @@ static const struct story stories[] = {
 static void apply(struct ending *e, const struct step *s)
 {
 	switch (s->what) {
+	case LAUNCHED:
+		ending_launched(e, s->at);
+		break;
 	case STARTED:
 		ending_started(e, s->at);
 		break;
