@@ -200,8 +200,13 @@ enum never {
 };
 void lrun_never(struct lrun *r, const char *why, enum never never);
 
-/* It has a record and a shepherd (0: whoever it is): follow it. Takes `report` over. */
+/* It has a record and a shepherd: follow it. 0: lrun_forked() or lrun_not_forked() will tell. Takes
+ * `report` over. */
 void lrun_started(struct lrun *r, Gpusched__RunReport *report, pid_t shepherd);
+/* Its shepherd's process id, which may be another process's by now; 0: nobody can say whether it was
+ * started. The lock of its record tells, which the launcher holds no more. */
+void lrun_forked(struct launcher *l, struct run_id id, pid_t shepherd);
+void lrun_not_forked(struct launcher *l, struct run_id id, const char *why);
 
 /* The same for one that was found: `p` is its shepherd, pid 0 if that is not known yet. */
 struct proc;
@@ -488,10 +493,10 @@ struct ltemplate *ltemplate_new(struct launcher *l);
 void ltemplate_free(struct ltemplate *t);
 
 /* Start one for the record directory at `path`, with the descriptors of shepherd.h, of which only the
- * third may be -1; they stay the caller's. 0: *pid, or 0 if that cannot be said, because the
- * template ended just then: who holds the record's lock tells. -1 with ERR_LAUNCH: nothing was started. */
-int ltemplate_spawn(
-        struct ltemplate *t, const char *path, const int fds[3], pid_t *pid, struct error *err);
+ * third may be -1; they stay the caller's. Never waits. 0: *pid, or 0: the template was asked, and
+ * lrun_forked() or lrun_not_forked() is called later. -1 with ERR_LAUNCH: nothing was started. */
+int ltemplate_spawn(struct ltemplate *t, struct run_id id, const char *path, const int fds[3],
+        pid_t *pid, struct error *err);
 
 /* --- places (lplace.c) ------------------------------------------------------------------------ */
 

@@ -401,12 +401,15 @@ static void follow_pidfd(struct lrun *r, int pidfd)
 
 void lrun_started(struct lrun *r, Gpusched__RunReport *report, pid_t shepherd)
 {
-	int pidfd = (int)syscall(SYS_pidfd_open, shepherd, 0);
+	int pidfd;
 
 	lreport_free(r->report);
 	r->report = report;
 	r->state = LRUN_STARTING;
 	r->looks = 0;
+	if (!shepherd)
+		return;
+	pidfd = (int)syscall(SYS_pidfd_open, shepherd, 0);
 	if (pidfd >= 0)
 		follow_pidfd(r, pidfd); /* our child, not waited for yet: the id is still its own */
 	else
@@ -430,6 +433,39 @@ static int has_shepherd(const struct lrun *r)
 	if (dir >= 0)
 		close(dir);
 	return has;
+}
+
+void lrun_forked(struct launcher *l, struct run_id id, pid_t shepherd)
+{
+	struct lrun *r = lrun_find(l, id);
+	int pidfd, has;
+
+	if (!r || r->pidfd >= 0 || (r->state != LRUN_STARTING && r->state != LRUN_RUNNING))
+		return;
+	/* The id is its own if it is alive after this. */
+	pidfd = shepherd ? (int)syscall(SYS_pidfd_open, shepherd, 0) : -1;
+	has = has_shepherd(r);
+	if (has > 0 && pidfd >= 0) {
+		follow_pidfd(r, pidfd);
+		return;
+	}
+	if (pidfd >= 0)
+		close(pidfd);
+	if (has == 0)
+		shepherd_gone(-1, 0, r);
+	else
+		lrun_set_timer(r, FIND_MS);
+}
+
+void lrun_not_forked(struct launcher *l, struct run_id id, const char *why)
+{
+	struct lrun *r = lrun_find(l, id);
+
+	if (!r || r->state != LRUN_STARTING)
+		return;
+	lrun_take_back_use(r);
+	lrun_remove_rundir(l, r->name);
+	lrun_never(r, why, NEVER_NODE);
 }
 
 void lrun_follow(struct lrun *r, const struct proc *p)

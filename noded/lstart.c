@@ -380,7 +380,7 @@ static void fill_record(const struct lstart *s, const struct asked_user *user,
 static int spawn_shepherd(const struct lstart *s, const int fds[3], pid_t *pid, struct error *err)
 {
 	char *path = xasprintf("%s/%s", s->l->runs_path, s->run->name);
-	int r = ltemplate_spawn(s->l->shepherds, path, fds, pid, err);
+	int r = ltemplate_spawn(s->l->shepherds, s->run->id, path, fds, pid, err);
 
 	free(path);
 	return r;

@@ -120,3 +120,51 @@ def test_a_shepherd_of_a_release_without_it():
             assert lau.result(lau.submit("exit 6")) == ("CAUSE_EXIT", 6, 0)
         finally:
             lau.close()
+
+
+def stopped(lau):
+    pid = template(lau)
+    os.kill(pid, signal.SIGSTOP)
+    wait_until(lambda: "T" in pathlib.Path(f"/proc/{pid}/stat").read_text().rsplit(")", 1)[1].split()[0], "it to stop")
+    return pid
+
+
+def test_a_launcher_that_waits_for_it_does_all_else(lau):
+    """It answers others, passes orders on that come before the shepherd, and starts all that was ordered once there is an answer."""
+    pid = stopped(lau)
+    runs = [lau.submit(f"exit {n}") for n in range(3)]
+    cancelled, unknown = lau.submit("exit 9"), (4242, 1)
+    for run in (*runs, cancelled):
+        lau.wait_state(run, "STARTING")
+    lau.end(cancelled)
+    lau.end(unknown)
+    lau.wait_over(unknown)
+    assert "did not answer" not in lau.log() and not lau.shepherds()
+    os.kill(pid, signal.SIGCONT)
+    assert [lau.result(r) for r in runs] == [("CAUSE_EXIT", n, 0) for n in range(3)]
+    assert lau.wait_over(cancelled)["cause"] == "CAUSE_CANCEL"
+    assert lau.template() == pid
+
+
+def test_it_ends_while_many_wait_for_it(lau):
+    """Only of the one that it was asked for it is not known whether it began: nobody begins that again."""
+    stopped(lau)
+    runs = [lau.submit(f"echo once; exit {n}") for n in range(4)]
+    for run in runs:
+        lau.wait_state(run, "STARTING")
+    lau.end_template()
+    assert lau.wait_over(runs[0])["state"] == "NEVER"
+    assert [lau.result(r) for r in runs[1:]] == [("CAUSE_EXIT", n, 0) for n in range(1, 4)]
+    assert not (lau.jobs / f"gpusched-{runs[0][0]}.out").exists()
+
+
+def test_a_launcher_that_ends_meanwhile_starts_what_it_was_asked_for(lau):
+    pid = stopped(lau)
+    runs = [lau.submit(f"exit {n}") for n in range(3)]
+    for run in runs:
+        lau.wait_state(run, "STARTING")
+    lau.stop()
+    os.kill(pid, signal.SIGCONT)
+    wait_until(lambda: not alive(pid), "the end of the template")
+    lau.start()
+    assert [lau.result(r) for r in runs] == [("CAUSE_EXIT", n, 0) for n in range(3)]
