@@ -59,8 +59,8 @@ static void check_columns(
 		const struct fixture_column *column = &want->columns[n];
 
 		assert_true(n < want->n_columns);
-		assert_string_equal(sqlite3_column_text(stmt, 0), column->name);
-		assert_string_equal(sqlite3_column_text(stmt, 1), column->sql_type);
+		assert_string_equal((const char *)sqlite3_column_text(stmt, 0), column->name);
+		assert_string_equal((const char *)sqlite3_column_text(stmt, 1), column->sql_type);
 		assert_int_equal(sqlite3_column_int(stmt, 2), column->key ? ++keys : 0);
 	}
 	assert_int_equal(n, want->n_columns);
@@ -212,7 +212,7 @@ static void test_history_migrates(void **state)
 		assert_int_equal(sqlite3_step(stmt), SQLITE_ROW);
 		assert_int_equal(sqlite3_column_int(stmt, 0), 1);
 		assert_int_equal(sqlite3_column_int(stmt, 1), 0);
-		assert_string_equal(sqlite3_column_text(stmt, 2), "n1");
+		assert_string_equal((const char *)sqlite3_column_text(stmt, 2), "n1");
 		assert_int_equal(sqlite3_column_int(stmt, 3), 1000);
 		sqlite3_finalize(stmt);
 		sqlite3_close(db);
@@ -263,7 +263,7 @@ static void test_foreign_is_refused(void **state)
 	db = open_raw(dir, "state.db");
 	assert_int_equal(sqlite3_prepare_v2(db, "PRAGMA journal_mode", -1, &stmt, NULL), SQLITE_OK);
 	assert_int_equal(sqlite3_step(stmt), SQLITE_ROW);
-	assert_string_equal(sqlite3_column_text(stmt, 0), "delete");
+	assert_string_equal((const char *)sqlite3_column_text(stmt, 0), "delete");
 	sqlite3_finalize(stmt);
 	sqlite3_close(db);
 	fixture_rmdir(dir);
