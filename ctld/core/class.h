@@ -55,6 +55,7 @@ struct class_link {
 	uint64_t cause_job;
 	uint64_t ahead; /* which entries stood before it when it was parked: a hash */
 	usec_t retry;   /* mono: when to look for victims again; INT64_MAX */
+	uint64_t hunted; /* the number of the last search for its victims; 0: there was none */
 	bool waking;    /* while a list is searched */
 	struct class *next_waking;
 	/* One for each alternative and kind of list: capacity first, then gates; linked while

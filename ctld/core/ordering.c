@@ -67,6 +67,7 @@ static void ordering_begin(struct sched *s)
 	s->ordered = s->scene.now.mono;
 	s->ordered_wall = s->scene.now.wall;
 	s->disordered = s->held_changed = false;
+	planner_ordering(s);
 	if (accounts_stale(s->accounts))
 		accounts_rank(s->accounts, s->scene.now);
 	s->retry = INT64_MAX;
@@ -87,6 +88,7 @@ static void order_class(struct sched *s, struct class *class)
 	class_rekey(s, class);
 	if (l->slot != HEAP_NOWHERE)
 		return;
+	planner_consider(s, class);
 	if (l->retry <= s->scene.now.mono || (s->gates_too && l->last.verdict == VERDICT_GATE))
 		wake(s, class);
 	else if (l->retry < s->retry)

@@ -262,6 +262,8 @@ void planner_end_hunt(struct sched *s, const struct class *class)
 {
 	if (s->hunt.class == class)
 		end_hunt(s);
+	if (s->turn == class)
+		s->turn = NULL;
 }
 
 /* The one that another class was at is begun anew when its turn comes. */
@@ -341,12 +343,68 @@ static bool searched_enough(const struct sched *s, const struct class *class)
 
 bool planner_spent(struct sched *s, struct class *class, bool *again)
 {
+	bool enough = searched_enough(s, class);
 	struct class *worst;
 
 	*again = s->preempts;
-	if (*again && !searched_enough(s, class) && s->patience <= s->scene.now.mono)
+	if (*again && !enough && s->patience <= s->scene.now.mono)
 		return false;
+	s->put_off |= *again && enough;
 	return !has_room(s, class, &worst);
+}
+
+/* --- whose turn it is ------------------------------------------------------------------------ */
+
+/* Searches go to the best classes, and the best may be tried again and again without success. So
+ * where there are too many, one more goes to the account, and of its classes to the one, that has
+ * gone without for longest. */
+static uint64_t *hunted_of(const struct sched *s, const struct class *class)
+{
+	uint32_t account = class_link_of(class)->account;
+
+	return &s->hunted[account == CONF_NONE ? s->scene.conf->n_accounts : account];
+}
+
+static bool waits_longer(const struct sched *s, const struct class *x, const struct class *y)
+{
+	const struct class_link *a = class_link_of(x), *b = class_link_of(y);
+	uint64_t of_a = *hunted_of(s, x), of_b = *hunted_of(s, y);
+
+	if (of_a != of_b)
+		return of_a < of_b;
+	if (a->hunted != b->hunted)
+		return a->hunted < b->hunted;
+	return heap_key_before(a->key, b->key);
+}
+
+void planner_configure(struct sched *s)
+{
+	free(s->hunted);
+	s->hunted = xcalloc(s->scene.conf->n_accounts + 1, sizeof(*s->hunted));
+	s->turn = NULL;
+}
+
+void planner_ordering(struct sched *s)
+{
+	s->turn = NULL;
+}
+
+void planner_consider(struct sched *s, struct class *class)
+{
+	const struct class_link *l = class_link(class);
+
+	if (!s->put_off || (l->entry && l->entry->claim) || l->last.yields ||
+	        !decide_wants_capacity(&l->last))
+		return;
+	if (!s->turn || waits_longer(s, class, s->turn))
+		s->turn = class;
+}
+
+static void had_turn(struct sched *s, struct class *class)
+{
+	class_link(class)->hunted = *hunted_of(s, class) = ++s->hunts;
+	if (s->turn == class)
+		s->turn = NULL;
 }
 
 /* What others have been stopped for counts as theirs: nobody may reclaim more than he is guaranteed
@@ -472,12 +530,14 @@ static bool may_hunt(struct sched *s, struct class *class, usec_t *retry)
 	*retry = INT64_MAX;
 	if ((l->entry && l->entry->claim) || !s->preempts)
 		return false;
-	if (l->entry && starts_soon(s, l->entry))
+	if (l->entry && starts_soon(s, l->entry)) {
 		*retry = l->entry->start + ORDER_EVERY;
-	else if (s->patience > now)
+	} else if (s->patience > now) {
 		*retry = now + ORDER_EVERY;
-	else if (s->hunt.class != class && searched_enough(s, class))
+	} else if (s->hunt.class != class && s->turn != class && searched_enough(s, class)) {
 		*retry = s->ordered + ORDER_EVERY;
+		s->put_off = true;
+	}
 	return *retry == INT64_MAX;
 }
 
@@ -496,13 +556,14 @@ bool planner_preempt(struct sched *s, struct class *class, struct sched_pick *pi
 	if (s->hunt.class != class) {
 		begin_hunt(s, class);
 		s->hunt.find = want.find;
-		s->searches++;
+		s->searches += s->turn != class;
 	}
 	pick->searched = true;
 	step = hunt(s, class, &who, &want);
 	planner_retry_at(s, class, step == VICTIMS_NONE ? s->hunt.retry : INT64_MAX);
 	if (step == VICTIMS_MORE)
 		return false;
+	had_turn(s, class);
 	end_hunt(s);
 	if (step == VICTIMS_NONE)
 		return false;
@@ -722,6 +783,9 @@ void planner_rekeyed(struct sched *s)
 void planner_ordered(struct sched *s)
 {
 	s->searches = 0;
+	s->put_off = false;
+	if (s->turn)
+		wake(s, s->turn);
 	s->move_work = MOVE_WORK;
 	if (!s->early && !s->rose)
 		return;

@@ -111,6 +111,7 @@ void sched_free(struct sched *s)
 	}
 	refill_end(s);
 	free(s->aheads.v);
+	free(s->hunted);
 	ready_free(s);
 	heap_free(s->stirred);
 	plan_free(s->scene.plan);
@@ -380,6 +381,7 @@ void sched_configure(struct sched *s, const struct conf *conf, struct ledger *le
 	s->scene.plan = plan_new(conf, ledger, &s->runs);
 	plan_now(s->scene.plan, s->scene.now.mono);
 	park_configure(s);
+	planner_configure(s);
 	measure(s, conf);
 	for (cursor = 0; (class = classes_each(s->classes, &cursor));) {
 		class_resolve(s, class);

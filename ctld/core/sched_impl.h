@@ -99,6 +99,9 @@ struct sched {
 	usec_t replanned;        /* mono: when plans were last made for that */
 	bool risen; /* entries have gone back in the order: others may pass now, after this pass */
 	unsigned searches;       /* for victims, since the last ordering */
+	bool put_off;            /* some class would have had one, and there were too many */
+	struct class *turn;      /* it has one beside them; NULL */
+	uint64_t hunts, *hunted; /* how many there were; of each account the last one's number */
 	usec_t retry;            /* the earliest of all classes */
 	usec_t patience;         /* mono: until then nobody is stopped */
 	uint64_t work; /* of this step: classes, groups, crowds, entries that were looked at */
@@ -193,8 +196,11 @@ uint64_t planner_ahead(const struct sched *s, struct heap_key key);
 struct aheads planner_aheads(const struct sched *s); /* the caller frees v */
 /* Who held back for what was planned for others, and no longer stands behind the same ones. */
 void planner_wake_if_risen(struct sched *s, struct class *class, const struct aheads *all);
-/* All keys have changed. */
+/* At each ordering: before it; of each class; all keys have changed. */
+void planner_ordering(struct sched *s);
+void planner_consider(struct sched *s, struct class *class);
 void planner_ordered(struct sched *s);
+void planner_configure(struct sched *s); /* accounts have other numbers */
 /* What is held has changed, and with it perhaps the keys of entries: wakes those with an entry that
  * no longer stand behind the same ones; who else may have passed others is looked for after the
  * pass (`risen`). */
