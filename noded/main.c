@@ -24,6 +24,7 @@
 #include "common/pidfile.h"
 #include "common/xalloc.h"
 #include "noded/gnoded.h"
+#include "noded/gpu/helper.h"
 #include "noded/gpu/probe.h"
 #include "noded/inventory.h"
 #include "noded/launcher.h"
@@ -264,6 +265,7 @@ int main(int argc, char **argv)
 	struct error err = { 0 };
 	int status;
 
+	helper_main(argc, argv);
 	options_parse(&s.options, argc, argv);
 	status = run(&s, &err);
 	if (status < 0) {

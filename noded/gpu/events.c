@@ -11,7 +11,7 @@
 #include <unistd.h>
 
 #include "common/xalloc.h"
-#include "noded/gpu/forked.h"
+#include "noded/gpu/helper.h"
 #include "noded/gpu/nvml.h"
 
 #define WAIT_MS 60000 /* then it is asked again; events come at once */
@@ -63,10 +63,10 @@ static bool tell(const struct watcher *w, const struct nvml_event *event)
 		if (w->gpus[i].device == event->device)
 			memcpy(told.uuid, w->gpus[i].uuid, sizeof(told.uuid));
 	}
-	return write(FORKED_KEPT, &told, sizeof(told)) == (ssize_t)sizeof(told);
+	return write(HELPER_PARENT, &told, sizeof(told)) == (ssize_t)sizeof(told);
 }
 
-static void watch(uint64_t leave_out)
+void helper_events(uint64_t leave_out)
 {
 	static struct watcher w;
 	struct nvml *nvml = &w.nvml;
@@ -124,30 +124,17 @@ void gpu_events_free(struct gpu_events *e)
 
 int gpu_events_start(struct gpu_events *e, uint64_t leave_out, struct error *err)
 {
-	int ends[2], null, pidfd = -1;
-	pid_t parent = getpid(), pid;
+	int ends[2], pidfd;
+	pid_t pid;
 
 	if (e->pipe >= 0)
 		return 0;
-	null = open("/dev/null", O_RDWR | O_CLOEXEC);
-	if (null < 0 || pipe2(ends, O_CLOEXEC | O_NONBLOCK) < 0) {
-		error_set(err, ERR_SYSTEM, "cannot wait for GPU events: %s", strerror(errno));
-		if (null >= 0)
-			close(null);
-		return -1;
-	}
-	pid = fork();
-	if (pid == 0) {
-		if (forked_begin("gnoded-xid", ends[1], null, parent) < 0)
-			_exit(1);
-		watch(leave_out);
-		_exit(0);
-	}
-	if (pid > 0)
-		pidfd = forked_pidfd(pid);
+	if (pipe2(ends, O_CLOEXEC | O_NONBLOCK) < 0)
+		return error_set(
+		        err, ERR_SYSTEM, "cannot wait for GPU events: %s", strerror(errno));
+	pidfd = helper_start(HELPER_EVENTS, leave_out, ends[1], -1, &pid);
 	if (pidfd < 0)
 		error_set(err, ERR_SYSTEM, "cannot wait for GPU events: %s", strerror(errno));
-	close(null);
 	close(ends[1]);
 	if (pidfd < 0) {
 		close(ends[0]);

@@ -15,12 +15,19 @@
 #include <unistd.h>
 
 #include "common/xalloc.h"
-#include "noded/gpu/forked.h"
+#include "noded/gpu/helper.h"
 #include "noded/gpu/look.h"
 
 #define KILL_WAIT_MS 500 /* a child that is not in the kernel is gone by then */
 
 struct shared {
+	/* The question. */
+	char root[256];
+	uint32_t alarm_s; /* whatever becomes of the timeout */
+	uint32_t n_skips;
+	struct look_skip skips[GPUS_HOST_MAX];
+	bool pairs;
+	/* The answer. */
 	struct gpus gpus;
 	struct look_at at;
 	volatile uint32_t done;
@@ -71,19 +78,14 @@ static void close_if(int *fd)
 
 /* --- the child ------------------------------------------------------------------------------- */
 
-static _Noreturn void child_main(struct gpu_probe *p, int keep, int null, pid_t parent)
+void helper_probe(uint64_t number)
 {
-	struct look_skip skips[GPUS_HOST_MAX];
+	struct shared *s = helper_memory(sizeof(*s));
 
-	if (forked_begin("gnoded-gpus", keep, null, parent) < 0)
-		_exit(1);
-	/* Whatever becomes of the timeout. */
-	alarm(p->timeout_ms / 1000 + 10);
-	for (uint32_t i = 0; i < p->n_left; i++)
-		skips[i] = p->left[i].skip;
-	look(p->root, skips, p->n_left, !p->no_pairs, &p->shared->gpus, &p->shared->at);
-	p->shared->done = 1;
-	_exit(0);
+	(void)number;
+	alarm(s->alarm_s);
+	look(s->root, s->skips, s->n_skips, s->pairs, &s->gpus, &s->at);
+	s->done = 1;
 }
 
 /* --- the parent ------------------------------------------------------------------------------ */
@@ -95,37 +97,35 @@ static void unmap(struct gpu_probe *p)
 	p->shared = NULL;
 }
 
+static void put_question(const struct gpu_probe *p, struct shared *s)
+{
+	snprintf(s->root, sizeof(s->root), "%s", p->root);
+	s->alarm_s = p->timeout_ms / 1000 + 10;
+	s->n_skips = p->n_left;
+	for (uint32_t i = 0; i < p->n_left; i++)
+		s->skips[i] = p->left[i].skip;
+	s->pairs = !p->no_pairs;
+	s->at.gpu = LOOK_NO_GPU;
+}
+
 static int start_child(struct gpu_probe *p, struct error *err)
 {
-	int ends[2] = { -1, -1 }, null = open("/dev/null", O_RDWR | O_CLOEXEC);
-	pid_t parent = getpid();
+	int ends[2] = { -1, -1 }, memory;
 
-	p->shared = mmap(NULL, sizeof(*p->shared), PROT_READ | PROT_WRITE,
-	        MAP_SHARED | MAP_ANONYMOUS, -1, 0);
-	if (p->shared == MAP_FAILED)
-		p->shared = NULL;
-	if (null < 0 || !p->shared || pipe2(ends, O_CLOEXEC) < 0)
-		goto error;
-	p->shared->at.gpu = LOOK_NO_GPU;
-	p->pid = fork();
-	if (p->pid < 0)
-		goto error;
-	if (p->pid == 0)
-		child_main(p, ends[1], null, parent);
-	p->pidfd = forked_pidfd(p->pid);
-	if (p->pidfd < 0)
-		goto error;
+	p->shared = helper_memory_new(sizeof(*p->shared), &memory);
+	if (p->shared && pipe2(ends, O_CLOEXEC) == 0) {
+		put_question(p, p->shared);
+		p->pidfd = helper_start(HELPER_PROBE, 0, ends[1], memory, &p->pid);
+	}
+	if (p->pidfd < 0) {
+		error_set(err, ERR_SYSTEM, "cannot look at the GPUs: %s", strerror(errno));
+		close_if(&ends[0]);
+		unmap(p);
+	}
 	p->pipe = ends[0];
-	close(ends[1]);
-	close(null);
-	return 0;
-error:
-	error_set(err, ERR_SYSTEM, "cannot look at the GPUs: %s", strerror(errno));
-	for (int i = 0; i < 2; i++)
-		close_if(&ends[i]);
-	close_if(&null);
-	unmap(p);
-	return -1;
+	close_if(&ends[1]);
+	close_if(&memory);
+	return p->pidfd < 0 ? -1 : 0;
 }
 
 /* End the child. True: it is gone. */

@@ -13,9 +13,7 @@
  * Who probes: the launcher, as root, because a node's first call of NVML may have to make the
  * device nodes; and `gnoded --inventory`, as whoever calls it. The network half never loads it.
  *
- * The child is forked, not executed. Where there are threads it relies on glibc, whose fork(2) leaves
- * memory allocation and the dynamic linker usable in the child; should it hang all the same, that is
- * a look that does not come back.
+ * The child is a helper (helper.h).
  */
 #ifndef NODED_GPU_PROBE_H
 #define NODED_GPU_PROBE_H
@@ -29,7 +27,7 @@
 
 struct gpu_probe;
 
-/* `root` (borrowed) is put before /proc and /sys: "" but for tests. */
+/* `root` (borrowed, less than 256 bytes) is put before /proc and /sys: "" but for tests. */
 struct gpu_probe *gpu_probe_new(const char *root, unsigned timeout_ms);
 void gpu_probe_free(struct gpu_probe *p); /* kills its child; NULL is fine */
 

@@ -17,7 +17,7 @@
 #include <unistd.h>
 
 #include "common/xalloc.h"
-#include "noded/gpu/forked.h"
+#include "noded/gpu/helper.h"
 
 #define KILL_WAIT_MS 500
 
@@ -80,29 +80,25 @@ static uint64_t cpu_us(void)
 	       (uint64_t)(ru.ru_utime.tv_usec + ru.ru_stime.tv_usec);
 }
 
-static _Noreturn void child_main(
-        struct shared *shared, uint64_t skip, int sock, int null, pid_t parent)
+void helper_sampler(uint64_t skip)
 {
+	struct shared *shared = helper_memory(sizeof(*shared));
 	struct gpu_sampling *sampling;
 	uint64_t before = cpu_us();
 	char c;
 
-	if (forked_begin("gnoded-watch", sock, null, parent) < 0)
-		_exit(1);
 	signal(SIGPIPE, SIG_IGN);
-	sock = FORKED_KEPT;
 	sampling = gpu_sampling_new(skip, &shared->at);
-	while (sampling && read(sock, &c, 1) == 1) {
+	while (sampling && read(HELPER_PARENT, &c, 1) == 1) {
 		if (shared->n)
 			gpu_sampling_take_memory(sampling, shared->uuids, shared->n, &shared->uses);
 		else
 			gpu_sampling_take(sampling, &shared->uses);
 		shared->cpu_us = cpu_us() - before;
 		before += shared->cpu_us;
-		if (write(sock, &c, 1) != 1)
+		if (write(HELPER_PARENT, &c, 1) != 1)
 			break;
 	}
-	_exit(0);
 }
 
 /* --- the parent ------------------------------------------------------------------------------ */
@@ -134,40 +130,26 @@ static uint64_t not_to_be_asked(struct gpu_sampler *s)
 static int start_child(struct gpu_sampler *s, struct error *err)
 {
 	uint64_t skip = not_to_be_asked(s);
-	int ends[2] = { -1, -1 }, null;
-	pid_t parent = getpid();
+	int ends[2] = { -1, -1 }, memory;
 
 	if (s->stuck_in_all >= 0 && !readable(s->stuck_in_all, 0))
 		return error_set(err, ERR_SYSTEM,
 		        "cannot watch the GPUs: who did hangs in the kernel and cannot be killed");
 	close_if(&s->stuck_in_all);
-	null = open("/dev/null", O_RDWR | O_CLOEXEC);
-	s->shared = mmap(NULL, sizeof(*s->shared), PROT_READ | PROT_WRITE,
-	        MAP_SHARED | MAP_ANONYMOUS, -1, 0);
-	if (s->shared == MAP_FAILED)
-		s->shared = NULL;
-	if (null < 0 || !s->shared || socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, ends) < 0)
-		goto error;
-	s->shared->at.gpu = LOOK_NO_GPU;
-	s->pid = fork();
-	if (s->pid < 0)
-		goto error;
-	if (s->pid == 0)
-		child_main(s->shared, skip, ends[1], null, parent);
-	s->pidfd = forked_pidfd(s->pid);
-	if (s->pidfd < 0)
-		goto error;
+	s->shared = helper_memory_new(sizeof(*s->shared), &memory);
+	if (s->shared && socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, ends) == 0) {
+		s->shared->at.gpu = LOOK_NO_GPU;
+		s->pidfd = helper_start(HELPER_SAMPLER, skip, ends[1], memory, &s->pid);
+	}
+	if (s->pidfd < 0) {
+		error_set(err, ERR_SYSTEM, "cannot watch the GPUs: %s", strerror(errno));
+		close_if(&ends[0]);
+		unmap(s);
+	}
 	s->sock = ends[0];
-	close(ends[1]);
-	close(null);
-	return 0;
-error:
-	error_set(err, ERR_SYSTEM, "cannot watch the GPUs: %s", strerror(errno));
-	close_if(&ends[0]);
 	close_if(&ends[1]);
-	close_if(&null);
-	unmap(s);
-	return -1;
+	close_if(&memory);
+	return s->pidfd < 0 ? -1 : 0;
 }
 
 /* End the child. False: it is in the kernel, and its pidfd is still ours. */

@@ -1,6 +1,6 @@
 /* sampler.h - sampling GPUs without being hurt
  *
- * Like probe.h, for what is asked over and over: a forked child opens the driver's library once and
+ * Like probe.h, for what is asked over and over: a helper (helper.h) opens the driver's library once and
  * samples (sample.h) each time it is asked, into memory that both share. One that has not answered
  * when the asker takes the answer, or crashes, is killed; the GPU that it was at is left out by the
  * next one until gpu_sampler_rest(). A child that cannot be killed is left alone and its GPU is not

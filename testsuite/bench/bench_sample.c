@@ -16,6 +16,7 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "noded/gpu/helper.h"
 #include "noded/gpu/sampler.h"
 #include "noded/meter.h"
 #include "noded/used.h"
@@ -140,6 +141,7 @@ int main(int argc, char **argv)
 	double gpus, runs, quick;
 	int status;
 
+	helper_main(argc, argv);
 	if (argc != 3 || !mkdtemp(root))
 		return 2;
 	gpus = of_gpus(atoi(argv[1]), false);

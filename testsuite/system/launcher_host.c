@@ -15,6 +15,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "noded/gpu/helper.h"
 #include "noded/launcher.h"
 
 static int copy(int from, int to)
@@ -81,6 +82,7 @@ int main(int argc, char **argv)
 	int test, launcher, status = 0;
 	pid_t pid;
 
+	helper_main(argc, argv);
 	if (argc < 11)
 		return 2;
 	for (int i = 11; i < argc; i++)

@@ -19,6 +19,7 @@
 
 #include <cmocka.h>
 
+#include "noded/gpu/helper.h"
 #include "noded/gpu/nvml.h"
 #include "noded/gpu/probe.h"
 #include "testsuite/unit/place.h"
@@ -680,6 +681,7 @@ int main(int argc, char **argv)
 	const char *path = getenv("LD_LIBRARY_PATH");
 	int status = 1;
 
+	helper_main(argc, argv);
 	found = calloc(1, sizeof(*found));
 	if (!found)
 		return 1;

@@ -14,10 +14,12 @@
 
 #include <cmocka.h>
 
+#include "noded/gpu/helper.h"
 #include "noded/gpu/sampler.h"
 #include "noded/meter.h"
 #include "noded/burst.h"
 #include "noded/overmem.h"
+#include "noded/procs.h"
 #include "noded/used.h"
 #include "testsuite/unit/standin.h"
 
@@ -148,6 +150,29 @@ static void test_failing(void **state)
 }
 
 /* The GPU in which a call hangs or crashes is left out; the others are known. */
+/* A fork of a process with threads must not allocate memory, so it is executed. */
+static void test_executed(void **state)
+{
+	struct pollfd p = { .events = POLLIN };
+	struct error err;
+	pid_t pid;
+	int n;
+	FILE *f;
+
+	(void)state;
+	machine(MACHINE, "");
+	assert_int_equal(gpu_sampler_ask(sampler, &err), 0);
+	f = fopen("/proc/thread-self/children", "re");
+	assert_non_null(f);
+	n = fscanf(f, "%d", &pid);
+	fclose(f);
+	assert_int_equal(n, 1);
+	assert_true(proc_executed(pid));
+	p.fd = gpu_sampler_fd(sampler);
+	poll(&p, 1, LONG_MS);
+	assert_non_null(of(gpu_sampler_take(sampler, trouble, sizeof(trouble)), "GPU-a"));
+}
+
 static void test_hang_and_crash(void **state)
 {
 	static const char *const how[] = { "hang", "crash" };
@@ -650,6 +675,7 @@ int main(int argc, char **argv)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test_setup_teardown(test_all, begin, end),
 		cmocka_unit_test_setup_teardown(test_failing, begin, end),
+		cmocka_unit_test_setup_teardown(test_executed, begin, end),
 		cmocka_unit_test_setup_teardown(test_hang_and_crash, begin, end),
 		cmocka_unit_test(test_sums),
 		cmocka_unit_test(test_mig),
@@ -667,7 +693,7 @@ int main(int argc, char **argv)
 	};
 	int failed;
 
-	(void)argc;
+	helper_main(argc, argv);
 	if (!standin_begin(argv))
 		return 99;
 	failed = cmocka_run_group_tests(tests, NULL, NULL);

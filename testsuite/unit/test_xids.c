@@ -6,6 +6,7 @@
 
 #include "common/xalloc.h"
 #include "noded/gpu/events.h"
+#include "noded/gpu/helper.h"
 #include "noded/gpu/probe.h"
 #include "testsuite/unit/standin.h"
 
@@ -200,7 +201,7 @@ int main(int argc, char **argv)
 	};
 	int failed;
 
-	(void)argc;
+	helper_main(argc, argv);
 	if (!standin_begin(argv))
 		return 99;
 	failed = cmocka_run_group_tests(tests, NULL, NULL);
