@@ -10,6 +10,7 @@
 
 #include "cmds/spec.h"
 #include "common/gpusched.pb-c.h"
+#include "common/msg.h"
 #include "common/xalloc.h"
 
 #define UNDER_WAY  48  /* parts: the controller takes some 128 frames of a session at a time */
@@ -40,24 +41,43 @@ static void find_bad(struct bulk *b, size_t first, const struct error *err)
 
 /* --- parts --------------------------------------------------------------------------------- */
 
+#define PART_BYTES (MSG_BODY_MAX_JOB - 64 * 1024) /* the credential is in it too */
+
+/* Read the jobs of a part that begins at `first`: as many as fit a message, and one at least.
+ * Returns how many. */
+static int adopt_part(struct bulk *b, size_t first, struct gpusched_spec *specs, struct error *err)
+{
+	size_t bytes = 0, n;
+
+	for (n = 0; n < GPUSCHED_GROUP_MAX && first + n < b->n; n++) {
+		if (spec_adopt(b->specs, first + n, &specs[n], err) < 0) {
+			b->bad = first + n;
+			return -1;
+		}
+		bytes += spec_bytes(&specs[n]);
+		if (n && bytes > PART_BYTES)
+			break;
+	}
+	return (int)n;
+}
+
+/* Returns how many jobs it has. */
 static int send_part(struct bulk *b, size_t first, struct error *err)
 {
 	struct gpusched_spec specs[GPUSCHED_GROUP_MAX] = { 0 };
 	char tokens[GPUSCHED_GROUP_MAX][TOKEN_TEXT];
-	size_t n = b->n - first < GPUSCHED_GROUP_MAX ? b->n - first : GPUSCHED_GROUP_MAX;
+	int n = adopt_part(b, first, specs, err);
 
-	for (size_t i = 0; i < n; i++) {
-		if (spec_adopt(b->specs, first + i, &specs[i], err) < 0) {
-			b->bad = first + i;
-			return -1;
-		}
+	if (n < 0)
+		return -1;
+	for (size_t i = 0; i < (size_t)n; i++) {
 		if (specs[i].token)
 			continue;
 		snprintf(tokens[i], sizeof(tokens[i]), "%s/%zu", b->token, first + i);
 		specs[i].token = tokens[i];
 	}
-	if (submit_send_part(b->queue, specs, n, first, b->number, err) >= 0)
-		return 0;
+	if (submit_send_part(b->queue, specs, (size_t)n, first, b->number, err) >= 0)
+		return n;
 	if (n == 1)
 		b->bad = first;
 	find_bad(b, first, err);
@@ -81,8 +101,10 @@ static int take_answer(struct bulk *b, struct error *err)
 
 static int send_parts(struct bulk *b, struct error *err)
 {
-	for (size_t first = 0; first < b->n; first += GPUSCHED_GROUP_MAX) {
-		if (send_part(b, first, err) < 0)
+	int n;
+
+	for (size_t first = 0; first < b->n; first += (size_t)n) {
+		if ((n = send_part(b, first, err)) < 0)
 			return -1;
 		if (submit_under_way(b->queue) >= UNDER_WAY && take_answer(b, err) < 0)
 			return -1;

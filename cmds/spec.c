@@ -115,6 +115,31 @@ int spec_adopt(const struct gpusched_spec *specs, size_t i, struct gpusched_spec
 	        sizeof(*out), err);
 }
 
+#define SPEC_FIXED 1024 /* numbers, hashes, lengths, the folder and the host */
+
+static size_t list_bytes(const char *const *list)
+{
+	size_t bytes = 0;
+
+	for (; list && *list; list++)
+		bytes += strlen(*list) + 8;
+	return bytes;
+}
+
+size_t spec_bytes(const struct gpusched_spec *s)
+{
+	const char *const texts[] = { s->name, s->cwd, s->input, s->output, s->error, s->partition,
+		s->account, s->gpus, s->qos, s->constraint, s->prefer, s->nodelist, s->exclude,
+		s->licences, s->dependency, s->comment, s->mail_type, s->mail_user, s->requeue_on,
+		s->array };
+	size_t bytes = SPEC_FIXED + s->script_len + list_bytes(s->args) + list_bytes(s->env) +
+	        list_bytes(s->labels);
+
+	for (size_t i = 0; i < sizeof(texts) / sizeof(texts[0]); i++)
+		bytes += texts[i] ? strlen(texts[i]) : 0;
+	return bytes;
+}
+
 /* --- what is signed ------------------------------------------------------------------------- */
 
 static void sign_interactive(

@@ -17,6 +17,9 @@ int spec_adopt_struct(const char *type, const void *theirs, size_t least, void *
 int spec_adopt(const struct gpusched_spec *specs, size_t i, struct gpusched_spec *out,
         struct error *err);
 
+/* An upper bound of the bytes that it takes in a message. */
+size_t spec_bytes(const struct gpusched_spec *s);
+
 /* `n` jobs as a Submit without its credential, and the hashes that the credential is to sign.
  * Owned; borrows the scripts of the specs. */
 struct spec_group {

@@ -142,6 +142,15 @@ def test_accepted_survives_a_kill(cluster):
     assert all(i in jobs for i in ids)
 
 
+def test_scripts_that_fill_a_message_each(cluster):
+    """Parts are cut by their bytes as well as by their jobs."""
+    path = cluster.dir / "jobs/large.sh"
+    path.write_text("#!/bin/sh\n" + "# a line\n" * 350000)
+    ids = bulk(cluster, [json.dumps({"script": "large.sh", "hold": True})] * 5).stdout.split()
+    assert len(ids) == 5
+    cluster.run("gcancel", *ids)
+
+
 def start_bulk(c, n, **env):
     """A bulk under way: some of its parts are with the controller."""
     (c.dir / "jobs/many.jsonl").write_text("\n".join(lines(n)))
