@@ -330,7 +330,7 @@ void agents_start_run(struct ctld *c, const struct effect *effect, struct clocks
 	arena_reset(c->out, WIRE_ARENA_CAP);
 	l->order = pack(
 	        &wire_start_run(&run, &job, c->conf->prices.currency, c->out)->base, &l->order_len);
-	l->slot = gate_reserve(c->gate, effect->session, core_change(c->core));
+	l->slot = gate_reserve(c->gate, GATE_AGENTS, effect->session, core_change(c->core));
 	blob = blobs_get(c->blobs, id.job);
 	if (blob)
 		launch_got(l, blob);

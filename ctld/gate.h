@@ -2,12 +2,14 @@
  *
  * Every frame that tells anybody anything of the controller's state is put here with the number of
  * the change it was born under (core_change()), and goes to its session only when that change has
- * been committed. All sessions share one queue, in order of birth: changes never go back, so what
- * is due is always at its head, and frames of one session keep their order.
+ * been committed. Frames wait in a line for each user, and in one for all agents, in order of birth:
+ * changes never go back, so what is due is always at a line's head, and frames of one session keep
+ * their order. Lines are released by turns: a user's short answer is not behind the thousand frames
+ * of another's.
  *
  * A frame may have a part that comes later (a launch, whose signed bytes the store reads with the
- * commit): gate_reserve() keeps its place, gate_fill() brings the bytes, and nothing behind it
- * overtakes it.
+ * commit): gate_reserve() keeps its place, gate_fill() brings the bytes, and nothing behind it in
+ * its line overtakes it.
  *
  * Pure but for the send function.
  */
@@ -17,6 +19,7 @@
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <sys/types.h>
 
 struct gate;
 struct gate_slot;
@@ -27,18 +30,29 @@ typedef void gate_send_fn(void *arg, uint64_t session, const uint8_t *frames, si
 struct gate *gate_new(gate_send_fn *send, void *arg);
 void gate_free(struct gate *g); /* what is held is dropped; NULL is fine */
 
+/* Whose line it is. All frames of a session are put into the same. */
+#define GATE_AGENTS UINT64_MAX
+static inline uint64_t gate_user(uid_t uid)
+{
+	return (uint64_t)uid + 1;
+}
+
 /* Take over whole frames (malloc'd). They are sent at once when `change` is committed and nothing
- * is held before them. */
-void gate_put(struct gate *g, uint64_t session, uint64_t change, uint8_t *frames, size_t len);
+ * is held before them in their line. */
+void gate_put(struct gate *g, uint64_t line, uint64_t session, uint64_t change, uint8_t *frames,
+        size_t len);
 
 /* A place in the order whose bytes come with gate_fill(): exactly once, before gate_free() or
  * never. len 0 (frames NULL): nothing is to be sent after all. Filling sends nothing by itself. */
-struct gate_slot *gate_reserve(struct gate *g, uint64_t session, uint64_t change);
+struct gate_slot *gate_reserve(
+        struct gate *g, uint64_t line, uint64_t session, uint64_t change);
 void gate_fill(struct gate_slot *slot, uint8_t *frames, size_t len);
 
-/* All changes up to `committed` are durable: send what is due, GATE_SLICE frames at most. Returns
- * whether there is more: release again, after others have had their turn. Never goes back. */
+/* All changes up to `committed` are durable: send what is due, GATE_SLICE frames at most: half of
+ * them agents', if there are so many, and GATE_TURN of each user in turn. Returns whether there
+ * is more: release again, after others have had their turn. Never goes back. */
 #define GATE_SLICE 128 /* some 10 us each */
+#define GATE_TURN  16
 bool gate_release(struct gate *g, uint64_t committed);
 uint64_t gate_committed(const struct gate *g);
 

@@ -436,7 +436,8 @@ static void put(struct ctld *c, struct peer *peer, uint8_t *bytes, size_t len)
 {
 	peer->held += len;
 	recount_unread(c, peer);
-	gate_put(c->gate, peer->session, core_change(c->core), bytes, len);
+	gate_put(c->gate, peer->agent ? GATE_AGENTS : gate_user(peer->uid), peer->session,
+	        core_change(c->core), bytes, len);
 }
 
 int peers_send(

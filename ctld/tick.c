@@ -37,9 +37,11 @@ struct item {
 	void *arg;
 };
 
+enum lane { LANE_USERS, LANE_REST, LANES };
+
 struct tick {
 	struct ctld *c;
-	STAILQ_HEAD(, item) inbox;
+	STAILQ_HEAD(, item) inbox[LANES];
 	struct event *beat;  /* made active by hand */
 	struct event *timer; /* for core_next_timer() */
 	struct event *late;  /* for what nobody waits for: TICK_LATE_MS */
@@ -99,15 +101,30 @@ void tick_wake(struct tick *t)
 		event_active(t->beat, 0, 0);
 }
 
-void tick_post(struct tick *t, const struct tick_work *work, void *arg)
+static void post(struct tick *t, enum lane lane, const struct tick_work *work, void *arg)
 {
 	struct item *item = xcalloc(1, sizeof(*item));
 
 	item->work = work;
 	item->arg = arg;
-	STAILQ_INSERT_TAIL(&t->inbox, item, next);
+	STAILQ_INSERT_TAIL(&t->inbox[lane], item, next);
 	t->stats.inbox++;
 	tick_wake(t);
+}
+
+void tick_post(struct tick *t, const struct tick_work *work, void *arg)
+{
+	post(t, LANE_REST, work, arg);
+}
+
+void tick_post_user(struct tick *t, const struct tick_work *work, void *arg)
+{
+	post(t, LANE_USERS, work, arg);
+}
+
+static bool is_inbox_empty(const struct tick *t)
+{
+	return STAILQ_EMPTY(&t->inbox[LANE_USERS]) && STAILQ_EMPTY(&t->inbox[LANE_REST]);
 }
 
 static bool is_full(const struct tick *t)
@@ -116,21 +133,38 @@ static bool is_full(const struct tick *t)
 	       core_dirty_bytes(t->c->core) + blobs_pending_bytes(t->c->blobs) > TICK_DIRTY_FULL;
 }
 
+/* Which of the two is next: while both have something, the one that has taken less time. */
+static enum lane next_lane(const struct tick *t, const usec_t took[LANES])
+{
+	if (STAILQ_EMPTY(&t->inbox[LANE_USERS]))
+		return LANE_REST;
+	if (STAILQ_EMPTY(&t->inbox[LANE_REST]))
+		return LANE_USERS;
+	return took[LANE_USERS] <= took[LANE_REST] ? LANE_USERS : LANE_REST;
+}
+
 /* As much of the inbox as this tick may take. What is posted meanwhile waits for its turn. */
 static void take_events(struct tick *t, struct clocks now)
 {
+	usec_t took[LANES] = { 0, 0 }, at = ctld_mono();
 	unsigned n = 0;
-	struct item *item;
 
-	while (n < TICK_EVENTS && !is_full(t) && (item = STAILQ_FIRST(&t->inbox))) {
-		STAILQ_REMOVE_HEAD(&t->inbox, next);
+	while (n < TICK_EVENTS && !is_full(t) && !is_inbox_empty(t)) {
+		enum lane lane = next_lane(t, took);
+		struct item *item = STAILQ_FIRST(&t->inbox[lane]);
+		usec_t over;
+
+		STAILQ_REMOVE_HEAD(&t->inbox[lane], next);
 		t->stats.inbox--;
 		FAILPOINT(ctld_before_apply);
 		item->work->run(t->c, item->arg, now);
 		FAILPOINT(ctld_after_apply);
 		free(item);
 		n++;
-		if (ctld_mono() - now.mono > TICK_US)
+		over = ctld_mono();
+		took[lane] += over - at;
+		at = over;
+		if (over - now.mono > TICK_US)
 			break;
 	}
 	t->stats.events += n;
@@ -387,7 +421,7 @@ static void on_beat(evutil_socket_t fd, short what, void *arg)
 	t->woken = 0;
 	t->beating = false;
 	/* if it is full, the end of the commit is the next beat */
-	if (t->releasing || (!is_full(t) && (more || t->again || !STAILQ_EMPTY(&t->inbox)))) {
+	if (t->releasing || (!is_full(t) && (more || t->again || !is_inbox_empty(t)))) {
 		t->later = true;
 		tick_wake(t);
 		t->later = false;
@@ -427,7 +461,7 @@ static void on_timer(evutil_socket_t fd, short what, void *arg)
 
 bool tick_is_settled(const struct tick *t)
 {
-	return !t->in_flight && STAILQ_EMPTY(&t->inbox) && core_dirty_bytes(t->c->core) == 0;
+	return !t->in_flight && is_inbox_empty(t) && core_dirty_bytes(t->c->core) == 0;
 }
 
 void tick_stats(const struct tick *t, struct tick_stats *out)
@@ -442,7 +476,8 @@ struct tick *tick_new(struct ctld *c, struct error *err)
 	struct tick *t = xcalloc(1, sizeof(*t));
 
 	t->c = c;
-	STAILQ_INIT(&t->inbox);
+	for (size_t i = 0; i < LANES; i++)
+		STAILQ_INIT(&t->inbox[i]);
 	t->timer_due = INT64_MAX;
 	t->window = ctld_mono();
 	t->beat = event_new(c->base, -1, 0, on_beat, t);
@@ -464,11 +499,12 @@ void tick_free(struct tick *t)
 
 	if (!t)
 		return;
-	while ((item = STAILQ_FIRST(&t->inbox))) {
-		STAILQ_REMOVE_HEAD(&t->inbox, next);
-		item->work->drop(item->arg);
-		free(item);
-	}
+	for (size_t i = 0; i < LANES; i++)
+		while ((item = STAILQ_FIRST(&t->inbox[i]))) {
+			STAILQ_REMOVE_HEAD(&t->inbox[i], next);
+			item->work->drop(item->arg);
+			free(item);
+		}
 	if (t->beat)
 		event_free(t->beat);
 	if (t->timer)

@@ -1,9 +1,10 @@
 /* tick.h - the heartbeat of the controller
  *
- * What has happened (a frame, a worker's result, the next slice of a listing) waits in one inbox,
- * first in first out. A tick
+ * What has happened waits in an inbox, first in first out: what users sent in one (turns.h), and the
+ * rest, of which most is agents', in another. A tick
  *
- *	1. takes at most TICK_EVENTS of it, or what fits in TICK_US,
+ *	1. takes at most TICK_EVENTS of them, or what fits in TICK_US; while both have something
+ *	   each has half of that time, so that neither waits for a crowd of the other,
  *	2. lets timers that are due happen (EV_CLOCK),
  *	3. lets the scheduler decide for one slice,
  *	4. carries out the effects (effects.h),
@@ -55,6 +56,8 @@ struct tick *tick_new(struct ctld *c, struct error *err);
 void tick_free(struct tick *t); /* NULL is fine */
 
 void tick_post(struct tick *t, const struct tick_work *work, void *arg);
+/* The same for users' work; turns.c alone calls it. */
+void tick_post_user(struct tick *t, const struct tick_work *work, void *arg);
 
 /* There is something to do that is not in the inbox: a batch to seal, a timer. */
 void tick_wake(struct tick *t);

@@ -144,5 +144,5 @@ void turns_post(struct turns *t, uid_t uid, const struct tick_work *work, void *
 			line->used = t->reached - TURNS_CREDIT_US;
 		line_up(t, line);
 	}
-	tick_post(t->c->tick, &token, t);
+	tick_post_user(t->c->tick, &token, t);
 }

@@ -1,10 +1,10 @@
 /* turns.h - whose work is next: users take turns by the time that their work takes
  *
- * The tick's inbox is first in first out, and what one user has sent may take seconds. So what is
+ * The tick's inboxes are first in first out, and what one user has sent may take seconds. So what is
  * done for users waits in a line for each of them, and the inbox has only a token for each piece.
  * A token does the first piece of the user whose work has taken the least processor time of the
  * loop. One user's requests are done in the order they came. Agents are not users: what they send goes to
- * the inbox itself.
+ * the tick's other inbox.
  *
  * Time counts while others want some too: a user who comes back after a pause is put where the
  * others are, and TURNS_CREDIT_US before them, so that a short request beside long ones is next.

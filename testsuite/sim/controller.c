@@ -69,10 +69,15 @@ static void gate_sends(void *arg, uint64_t session, const uint8_t *frames, size_
 void sim_put(struct sim_controller *c, uint64_t session, uint64_t change, unsigned type,
         const void *message)
 {
+	const struct peer *peer = sim_peer(c, session);
 	size_t len;
-	uint8_t *bytes = pack(type, message, &len);
+	uint8_t *bytes;
 
-	gate_put(c->gate, session, change, bytes, len);
+	if (!peer)
+		return; /* it has gone */
+	bytes = pack(type, message, &len);
+	gate_put(c->gate, peer->node < 0 ? gate_user(peer->uid) : GATE_AGENTS, session, change, bytes,
+	        len);
 }
 
 void sim_reply(struct sim_controller *c, uint64_t link, uint64_t change, const struct error *err)
@@ -93,7 +98,7 @@ static void put_start(struct sim_controller *c, const struct effect *f)
 		sim_bug("a start of a run that is not there", NULL);
 	m = wire_start_run(&run, &job, c->o.conf->prices.currency, c->out);
 	p->bytes = pack(GPUSCHED__MSG_TYPE__MSG_START_RUN, &m->base, &p->len);
-	p->slot = gate_reserve(c->gate, f->session, f->change);
+	p->slot = gate_reserve(c->gate, GATE_AGENTS, f->session, f->change);
 	p->next = c->starts;
 	c->starts = p;
 	/* The tag finds the job of the start again when the batch is filled. */

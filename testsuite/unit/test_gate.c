@@ -28,7 +28,7 @@ static void on_send(void *arg, uint64_t session, const uint8_t *frames, size_t l
 
 static void put(struct gate *g, uint64_t session, uint64_t change, const char *text)
 {
-	gate_put(g, session, change, (uint8_t *)xstrdup(text), strlen(text));
+	gate_put(g, GATE_AGENTS, session, change, (uint8_t *)xstrdup(text), strlen(text));
 }
 
 static void test_waits_for_its_change(void **state)
@@ -71,8 +71,8 @@ static void test_a_reserved_place_is_not_overtaken(void **state)
 
 	(void)state;
 	put(g, 1, 1, "a");
-	start = gate_reserve(g, 7, 1);
-	never = gate_reserve(g, 8, 1);
+	start = gate_reserve(g, GATE_AGENTS, 7, 1);
+	never = gate_reserve(g, GATE_AGENTS, 8, 1);
 	put(g, 7, 1, "end");
 	gate_release(g, 1);
 	assert_string_equal(w.log, "1:a ");
@@ -112,6 +112,56 @@ static void test_releases_in_slices(void **state)
 	gate_free(g);
 }
 
+static void put_of(struct gate *g, uid_t uid, uint64_t change, const char *text)
+{
+	gate_put(g, gate_user(uid), uid, change, (uint8_t *)xstrdup(text), strlen(text));
+}
+
+/* One frame of a user is not behind thousands of another's, nor behind what an agent waits for. */
+static void test_users_take_turns(void **state)
+{
+	struct wire w = { "" };
+	struct gate *g = gate_new(on_send, &w);
+
+	(void)state;
+	(void)gate_reserve(g, GATE_AGENTS, 9, 1); /* never filled */
+	for (unsigned i = 0; i < 2 * GATE_SLICE; i++)
+		put_of(g, 1, 1, "x");
+	put_of(g, 2, 1, "short");
+	for (unsigned i = 0; i < GATE_SLICE; i++)
+		put_of(g, 3, 2, "later");
+	assert_true(gate_release(g, 1));
+	assert_non_null(strstr(w.log, "2:short "));
+	put_of(g, 2, 1, "again"); /* its line is empty: at once */
+	assert_non_null(strstr(w.log, "2:again "));
+	assert_true(gate_release(g, 1));
+	assert_false(gate_release(g, 1));
+	assert_null(strstr(w.log, "later"));
+	w.log[0] = '\0';
+	assert_false(gate_release(g, 2));
+	assert_non_null(strstr(w.log, "3:later "));
+	gate_free(g);
+}
+
+/* Agents have half of each slice, however many users there are. */
+static void test_agents_have_half(void **state)
+{
+	struct wire w = { "" };
+	struct gate *g = gate_new(on_send, &w);
+	unsigned n = 0;
+
+	(void)state;
+	for (unsigned i = 0; i < 4 * GATE_SLICE; i++)
+		put_of(g, 1 + i % 64, 1, "x");
+	for (unsigned i = 0; i < GATE_SLICE; i++)
+		put(g, 9, 1, "order");
+	gate_release(g, 1);
+	for (const char *at = w.log; (at = strstr(at, "order")); at++)
+		n++;
+	assert_int_equal(n, GATE_SLICE / 2);
+	gate_free(g);
+}
+
 static void test_free_drops_what_is_held(void **state)
 {
 	struct wire w = { "" };
@@ -119,7 +169,7 @@ static void test_free_drops_what_is_held(void **state)
 
 	(void)state;
 	put(g, 1, 5, "held");
-	(void)gate_reserve(g, 1, 6);
+	(void)gate_reserve(g, GATE_AGENTS, 1, 6);
 	gate_free(g);
 	assert_string_equal(w.log, "");
 	gate_free(NULL);
@@ -154,7 +204,7 @@ static void test_random_orders(void **state)
 					gate_release(g, ++committed);
 				break;
 			case 2:
-				open[n_open++] = gate_reserve(g, 1, change);
+				open[n_open++] = gate_reserve(g, GATE_AGENTS, 1, change);
 				break;
 			case 3:
 				if (n_open)
@@ -185,6 +235,8 @@ int main(void)
 		cmocka_unit_test(test_waits_for_its_change),
 		cmocka_unit_test(test_a_reserved_place_is_not_overtaken),
 		cmocka_unit_test(test_releases_in_slices),
+		cmocka_unit_test(test_users_take_turns),
+		cmocka_unit_test(test_agents_have_half),
 		cmocka_unit_test(test_free_drops_what_is_held),
 		cmocka_unit_test(test_random_orders),
 	};

@@ -20,7 +20,7 @@ static struct {
 	void *arg;
 } inbox[64];
 static unsigned first, last;
-void tick_post(struct tick *t, const struct tick_work *work, void *arg)
+void tick_post_user(struct tick *t, const struct tick_work *work, void *arg)
 {
 	(void)t;
 	assert_true(last < 64);
