@@ -33,7 +33,8 @@ enum {
 	KEY_DELETE,
 	KEY_HOLD,
 	KEY_UNCHECKED,
-	KEY_BY
+	KEY_BY,
+	KEY_DRY_RUN
 };
 
 /* Which options a subcommand takes. */
@@ -47,6 +48,7 @@ enum takes {
 	TAKES_HOLD = 1 << 6,   /* --hold */
 	TAKES_UNCHECKED = 1 << 7,
 	TAKES_BY = 1 << 8,     /* --by */
+	TAKES_DRY_RUN = 1 << 9,
 };
 
 static const struct cmd cmd;
@@ -254,6 +256,12 @@ static int on_reconfigured(unsigned type, const ProtobufCMessage *m, void *arg, 
 	}
 	if (result->n_cut)
 		puts("... the controller's log has the rest");
+	for (size_t i = 0; i < result->n_warnings; i++) {
+		char *plain = text_escape_dup(result->warnings[i]);
+
+		fprintf(stderr, "gctl: warning: %s\n", plain);
+		free(plain);
+	}
 	r->seen += result->n_changes;
 	return 0;
 }
@@ -263,10 +271,12 @@ static int do_reconfigure(struct run *r, struct error *err)
 	Gpusched__Reconfigure request = GPUSCHED__RECONFIGURE__INIT;
 
 	request.reason = gctl_reason(r);
+	request.dry_run = r->g->dry_run;
 	if (gctl_ask(r, GPUSCHED__MSG_TYPE__MSG_RECONFIGURE, &request.base, false, on_reconfigured,
 	            err) < 0)
 		return -1;
-	printf("%zu change%s\n", r->seen, r->seen == 1 ? "" : "s");
+	printf("%zu change%s%s\n", r->seen, r->seen == 1 ? "" : "s",
+	        r->g->dry_run ? ", not made" : "");
 	return EXIT_DONE;
 }
 
@@ -355,7 +365,7 @@ static const struct subcommand subcommands[] = {
 	        "Change what waiting jobs ask for: gctl update --help" },
 	{ { "events" }, "[OPTION...]", 0, GCTL_WORDS_MAX, TAKES_JSON, true, do_events,
 	        "Who changed what, when, from where and why: gctl events --help" },
-	{ { "reconfigure" }, "", 0, 0, TAKES_REASON, false, do_reconfigure,
+	{ { "reconfigure" }, "", 0, 0, TAKES_REASON | TAKES_DRY_RUN, false, do_reconfigure,
 	        "Read gpusched.conf again: all of it, or nothing" },
 	{ { "backup" }, "FILE", 1, 1, TAKES_REASON, false, do_backup,
 	        "Copy the controller's living state, on its host" },
@@ -384,6 +394,8 @@ static const struct argp_option options[] = {
 	{ "unchecked", KEY_UNCHECKED, NULL, 0,
 	        "Also what was signed with a munge key that is gone, as the controller shows it "
 	        "(resign)",
+	        1 },
+	{ "dry-run", KEY_DRY_RUN, NULL, 0, "Say what would change, and change nothing (reconfigure)",
 	        1 },
 	{ "confirmed-off", KEY_CONFIRMED_OFF, NULL, 0,
 	        "I have seen to it that nothing runs there any more (node down)", 1 },
@@ -424,6 +436,8 @@ static unsigned option_takes(int key)
 		return TAKES_UNCHECKED;
 	case KEY_BY:
 		return TAKES_BY;
+	case KEY_DRY_RUN:
+		return TAKES_DRY_RUN;
 	default:
 		return TAKES_JOBS;
 	}
@@ -480,6 +494,9 @@ static int take(int key, char *value, struct argp_state *state, void *input, str
 		return 0;
 	case KEY_BY:
 		g->by = value;
+		return 0;
+	case KEY_DRY_RUN:
+		g->dry_run = true;
 		return 0;
 	case 'u':
 		return filter_add(&g->filter, FILTER_USERS, "--user", value, err);

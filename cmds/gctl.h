@@ -14,7 +14,7 @@ struct gctl {
 	struct filter filter;
 	const char *reason;
 	const char *before, *older_than, *by;
-	bool json, confirmed_off, script, env, remove, hold, unchecked;
+	bool json, confirmed_off, script, env, remove, hold, unchecked, dry_run;
 	unsigned given; /* which rows of the table of options */
 	const char *words[GCTL_WORDS_MAX];
 	size_t n_words;

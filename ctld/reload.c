@@ -14,6 +14,7 @@
 #include "ctld/agents.h"
 #include "ctld/calls.h"
 #include "ctld/core/core.h"
+#include "ctld/core/departures.h"
 #include "ctld/ctld.h"
 #include "ctld/inputs.h"
 #include "ctld/tick.h"
@@ -25,12 +26,14 @@
 struct asker {
 	uint64_t call;
 	uint32_t uid;
+	bool tries; /* only wants to know what would change */
 	char *user, *host, *reason;
 };
 
 struct askers {
 	struct asker *v;
 	size_t n;
+	bool apply; /* not all of them only try */
 };
 
 struct reload {
@@ -104,13 +107,15 @@ static void run_reading(void *arg)
 		        r->conf->controller.agent_user);
 }
 
-static void askers_add(struct askers *a, const struct caller *by, const char *reason)
+static void askers_add(
+        struct askers *a, const struct caller *by, const char *reason, bool tries)
 {
+	a->apply |= !tries;
 	if (!by)
 		return;
 	a->v = xrealloc(a->v, a->n + 1, sizeof(*a->v));
-	a->v[a->n++] = (struct asker){ by->reply, by->uid, xstrdup(by->user), xstrdup(by->host),
-		xstrdup(reason) };
+	a->v[a->n++] = (struct asker){ by->reply, by->uid, tries, xstrdup(by->user),
+		xstrdup(by->host), xstrdup(reason) };
 }
 
 static void askers_clear(struct askers *a)
@@ -121,6 +126,7 @@ static void askers_clear(struct askers *a)
 		free(a->v[i].reason);
 	}
 	a->n = 0;
+	a->apply = false;
 }
 
 /* Everything that is not the core and goes by the configuration. */
@@ -140,10 +146,10 @@ static void switch_to(struct ctld *c, struct reading *r, struct clocks now)
 	conf_free(old);
 }
 
-static void tell_all(struct reload *r, char *const *lines, int n, const struct error *err)
+static void tell_all(struct reload *r, const struct reload_lines *lines, const struct error *err)
 {
 	for (size_t i = 0; i < r->now.n; i++)
-		r->done(r->c, r->now.v[i].call, lines, n, err);
+		r->done(r->c, r->now.v[i].call, lines, err);
 	askers_clear(&r->now);
 }
 
@@ -178,43 +184,76 @@ static void note_one(struct ctld *c, const struct asker *by, const char *changes
 	strbuf_free(&text);
 }
 
-static void note(
-        struct ctld *c, const struct reload *r, char *const *lines, int n, struct clocks now)
+static void note(struct ctld *c, const struct reload *r, const struct reload_lines *lines,
+        struct clocks now)
 {
-	char *changes = changes_text(lines, n);
+	char *changes = changes_text(lines->changes, (int)lines->n_changes);
+	size_t noted = 0;
 
-	for (size_t i = 0; i < r->now.n; i++)
+	for (size_t i = 0; i < r->now.n; i++) {
+		if (r->now.v[i].tries)
+			continue;
 		note_one(c, &r->now.v[i], changes, now);
-	if (!r->now.n)
+		noted++;
+	}
+	if (!noted)
 		note_one(c, NULL, changes, now);
 	free(changes);
 }
+
+static void log_lines(const struct reading *reading, const struct reload_lines *l)
+{
+	log_info("%s read again: %zu change%s", reading->path, l->n_changes,
+	        l->n_changes == 1 ? "" : "s");
+	for (size_t i = 0; i < l->n_changes; i++)
+		log_info("%s", l->changes[i]);
+	for (size_t i = 0; i < l->n_warnings; i++)
+		log_warning("%s", l->warnings[i]);
+}
+
+static void lines_clear(struct reload_lines *l)
+{
+	for (size_t i = 0; i < l->n_changes; i++)
+		free(l->changes[i]);
+	for (size_t i = 0; i < l->n_warnings; i++)
+		free(l->warnings[i]);
+	free(l->changes);
+	free(l->warnings);
+}
+
+/* -1: it cannot take the place of what is in force; reading->error says why. */
+static int compare(const struct ctld *c, struct reading *reading, struct reload_lines *l)
+{
+	int n = reading->error.code ? -1
+	                            : conf_diff(c->conf, reading->conf, &l->changes, &reading->error);
+
+	if (n < 0)
+		return -1;
+	l->n_changes = (size_t)n;
+	l->n_warnings = core_departures(c->core, reading->conf, &l->warnings);
+	return 0;
+}
+
+static void start_reading(struct reload *r);
 
 static void apply(struct ctld *c, void *arg, struct clocks now)
 {
 	struct reading *reading = arg;
 	struct reload *r = reading->reload;
-	char **lines = NULL;
-	int n = 0;
+	struct reload_lines lines = { 0 };
 
-	if (reading->error.code == 0) {
-		n = conf_diff(c->conf, reading->conf, &lines, &reading->error);
-		if (n >= 0)
-			switch_to(c, reading, now);
-	}
-	if (reading->error.code) {
+	if (compare(c, reading, &lines) < 0) {
 		log_error("%s; the running configuration is untouched", reading->error.text);
-		tell_all(r, NULL, 0, &reading->error);
+		tell_all(r, &lines, &reading->error);
 	} else {
-		log_info("%s read again: %d change%s", reading->path, n, n == 1 ? "" : "s");
-		for (int i = 0; i < n; i++)
-			log_info("%s", lines[i]);
-		note(c, r, lines, n, now);
-		tell_all(r, lines, n, NULL);
+		if (r->now.apply) {
+			switch_to(c, reading, now);
+			log_lines(reading, &lines);
+			note(c, r, &lines, now);
+		}
+		tell_all(r, &lines, NULL);
 	}
-	for (int i = 0; i < n; i++)
-		free(lines[i]);
-	free(lines);
+	lines_clear(&lines);
 	reading_free(reading);
 	r->reading = false;
 	if (r->again) {
@@ -223,7 +262,7 @@ static void apply(struct ctld *c, void *arg, struct clocks now)
 		r->now = r->next;
 		r->next = empty;
 		r->again = false;
-		reload_start(r, NULL, "");
+		start_reading(r);
 	}
 }
 
@@ -239,18 +278,11 @@ static void reading_done(void *arg)
 
 static const struct worker_ops reading_ops = { run_reading, reading_done, reading_free };
 
-void reload_start(struct reload *r, const struct caller *by, const char *reason)
+static void start_reading(struct reload *r)
 {
-	struct reading *reading;
+	struct reading *reading = xcalloc(1, sizeof(*reading));
 	struct error err;
 
-	if (r->reading) {
-		askers_add(&r->next, by, reason);
-		r->again = true;
-		return;
-	}
-	askers_add(&r->now, by, reason);
-	reading = xcalloc(1, sizeof(*reading));
 	reading->reload = r;
 	reading->path = xstrdup(r->c->conf_path);
 	reading->wants_text = inputs_recorded(r->c->inputs);
@@ -261,7 +293,26 @@ void reload_start(struct reload *r, const struct caller *by, const char *reason)
 	}
 	reading_free(reading);
 	log_error("%s is not read again: %s", r->c->conf_path, err.text);
-	tell_all(r, NULL, 0, &err);
+	tell_all(r, &(struct reload_lines){ 0 }, &err);
+}
+
+static void want(struct reload *r, const struct caller *by, const char *reason, bool tries)
+{
+	askers_add(r->reading ? &r->next : &r->now, by, reason, tries);
+	if (r->reading)
+		r->again = true;
+	else
+		start_reading(r);
+}
+
+void reload_start(struct reload *r, const struct caller *by, const char *reason)
+{
+	want(r, by, reason, false);
+}
+
+void reload_try(struct reload *r, const struct caller *by)
+{
+	want(r, by, "", true);
 }
 
 struct reload *reload_new(struct ctld *c, reload_done_fn *done)

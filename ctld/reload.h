@@ -15,9 +15,15 @@ struct caller;
 struct ctld;
 struct reload;
 
-/* `lines` of conf_diff(), borrowed; err NULL: done. */
-typedef void reload_done_fn(
-        struct ctld *c, uint64_t call, char *const *lines, int n, const struct error *err);
+/* Borrowed by who is told. */
+struct reload_lines {
+	char **changes, **warnings; /* of conf_diff() and core_departures() */
+	size_t n_changes, n_warnings;
+};
+
+/* err NULL: done. */
+typedef void reload_done_fn(struct ctld *c, uint64_t call, const struct reload_lines *lines,
+        const struct error *err);
 
 struct reload *reload_new(struct ctld *c, reload_done_fn *done);
 void reload_free(struct reload *r); /* NULL is fine */
@@ -26,5 +32,9 @@ void reload_free(struct reload *r); /* NULL is fine */
  * request during a reading is answered by the reading after it. Each leaves an event of its own in
  * the audit trail, also of one who waits for the answer no more. */
 void reload_start(struct reload *r, const struct caller *by, const char *reason);
+
+/* The same, but only tell what would change; nothing does, and there is no event. Together with
+ * another request it may be done all the same. */
+void reload_try(struct reload *r, const struct caller *by);
 
 #endif

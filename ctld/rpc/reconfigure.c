@@ -9,8 +9,8 @@
 
 static const struct call_ops ops = { .effect = NULL };
 
-void rpc_reconfigured(
-        struct ctld *c, uint64_t number, char *const *lines, int n, const struct error *err)
+void rpc_reconfigured(struct ctld *c, uint64_t number, const struct reload_lines *lines,
+        const struct error *err)
 {
 	Gpusched__ReconfigureResult m = GPUSCHED__RECONFIGURE_RESULT__INIT;
 	struct call *call = call_find(c, number);
@@ -19,9 +19,11 @@ void rpc_reconfigured(
 	if (!call)
 		return;
 	m.cut = cut;
-	m.n_cut = n > LINES_MAX;
-	m.changes = (char **)lines;
-	m.n_changes = n < LINES_MAX ? (size_t)n : LINES_MAX;
+	m.n_cut = lines->n_changes > LINES_MAX;
+	m.changes = lines->changes;
+	m.n_changes = lines->n_changes < LINES_MAX ? lines->n_changes : LINES_MAX;
+	m.warnings = lines->warnings;
+	m.n_warnings = lines->n_warnings;
 	if (!err)
 		peers_send(c, call->session, GPUSCHED__MSG_TYPE__MSG_RECONFIGURE_RESULT, call->id,
 		        &m.base);
@@ -40,5 +42,8 @@ void rpc_reconfigure(struct ctld *c, const struct rpc *rpc)
 	if (!call)
 		return;
 	caller = call_caller(c, call);
-	reload_start(c->reload, &caller, m->reason);
+	if (m->dry_run)
+		reload_try(c->reload, &caller);
+	else
+		reload_start(c->reload, &caller, m->reason);
 }

@@ -23,6 +23,7 @@
 #include "ctld/core/core.h"
 #include "ctld/core/roles.h"
 
+struct reload_lines;
 struct call;
 struct ctld;
 struct filter;
@@ -94,7 +95,7 @@ rpc_fn rpc_stream_open, rpc_stream_data, rpc_stream_credit, rpc_stream_close;
 void rpc_submits_orphan(struct peer *peer);
 
 /* For reload_new(). */
-void rpc_reconfigured(
-        struct ctld *c, uint64_t call, char *const *lines, int n, const struct error *err);
+void rpc_reconfigured(struct ctld *c, uint64_t number, const struct reload_lines *lines,
+        const struct error *err);
 
 #endif

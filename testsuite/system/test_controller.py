@@ -5,6 +5,7 @@ import ctypes
 import json
 import os
 import pathlib
+import re
 import select
 import shutil
 import signal
@@ -189,6 +190,51 @@ def test_a_node_comes_and_goes_by_reconfigure(cluster):
     assert sorted(cluster.node_states()) == ["n1", "n2"]
     cluster.agents.pop("n3").stop()
     cluster.wait_nodes()
+
+
+def test_what_leaves_although_it_is_in_use(cluster):
+    """Said with numbers, first as a question, which changes nothing; the jobs stay visible, and end when the node is there again."""
+    good, extra = cluster.conf_text(), '{ name = "extra"; nodes = "ALL"; }'
+
+    def with_extra():
+        return re.sub(r"(partitions = \()", rf"\1 {extra},", cluster.conf_text())
+
+    try:
+        cluster.nodes.append("n3")
+        cluster.write_conf(with_extra())
+        cluster.run("gctl", "reconfigure")
+        cluster.start_agent("n3")
+        cluster.wait_nodes()
+        job = cluster.submit("while ! [ -e left ]; do sleep 0.05; done", "--gpus=1", "--nodelist=n3", "--partition=extra")
+        cluster.wait_state(job, "RUNNING")
+        waits = cluster.submit("true", "--partition=extra", "--hold", "--array=1-7")
+
+        cluster.nodes.remove("n3")
+        cluster.write_conf(good)
+        said = ("nodes.n3 leaves with 1 run on 1 GPU", "partitions.extra leaves while 7 of its jobs wait and 1 run")
+        before = cluster.run("gctl", "events", "--kind=controller.reconfigure").stdout
+        r = cluster.run("gctl", "reconfigure", "--dry-run")
+        assert all(f"warning: {s}" in r.stderr for s in said), r.stderr
+        assert "nodes.n3 removed" in r.stdout and r.stdout.endswith(" changes, not made\n"), r.stdout
+        assert sorted(cluster.node_states()) == ["n1", "n2", "n3"]
+        assert cluster.run("gctl", "events", "--kind=controller.reconfigure").stdout == before
+        r = cluster.run("gctl", "reconfigure")
+        assert all(f"warning: {s}" in r.stderr for s in said) and "not made" not in r.stdout
+        assert sorted(cluster.node_states()) == ["n1", "n2"]
+        assert cluster.state(job) == "RUNNING" and f"{waits}_" in cluster.run("gqueue").stdout
+        (cluster.dir / "jobs/left").touch()
+
+        cluster.nodes.append("n3")
+        cluster.write_conf(with_extra())
+        assert cluster.run("gctl", "reconfigure").stderr == ""
+        cluster.wait_state(job, "COMPLETED")
+        cluster.run("gcancel", waits)
+    finally:
+        (cluster.dir / "jobs/left").touch()
+        cluster.nodes[:] = ["n1", "n2"]
+        cluster.write_conf(good)
+        cluster.run("gctl", "reconfigure")
+    cluster.agents.pop("n3").stop()
 
 
 def test_stats_count(cluster):
