@@ -231,12 +231,15 @@ SHOW(node)
 	view_text(cell, is_pending(j) ? "" : j->nodes);
 }
 
-/* NODELIST(REASON): where it runs or ran, else why it does not. */
+/* NODELIST(REASON): where it runs or ran, else why it does not; "n1 (NodeUnknown)" where something
+ * is the matter there. */
 SHOW(where)
 {
 	JOB;
 
-	if (j->nodes[0] && !is_pending(j))
+	if (j->nodes[0] && !is_pending(j) && j->reason[0] && !j->end_time)
+		view_printf(cell, "%s (%s)", j->nodes, j->reason);
+	else if (j->nodes[0] && !is_pending(j))
 		view_text(cell, j->nodes);
 	else if (j->reason[0] && j->n_blockers > 1)
 		view_printf(cell, "(%s +%" PRIu32 ")", j->reason, j->n_blockers - 1);

@@ -486,13 +486,18 @@ static char *say_job(const Gpusched__WhyResult *r)
 			strbuf_addf(&s, " Noted last: %s.", j->comment);
 		return strbuf_take(&s);
 	}
+	if (j->several && !j->task_count) {
+		strbuf_addf(&s, ": none of its tasks waits; %u run, %u have ended.",
+		        j->tasks_running, j->tasks_ended);
+		return strbuf_take(&s);
+	}
 	strbuf_addf(&s, " does not wait: it is %s", j->state);
 	if (*j->nodes)
 		strbuf_addf(&s, " on %s", j->nodes);
 	if (j->start_time)
 		strbuf_addf(&s, ", started %s", why_time(when, j->start_time, r->now_time));
 	strbuf_adds(&s, ".");
-	if (j->reason && strcmp(j->reason, "GpuBurst") == 0)
+	if (j->reason && *j->reason && !j->end_time)
 		strbuf_addf(&s, " %s: %s.", j->reason, j->reason_text);
 	if (*j->comment)
 		strbuf_addf(&s, " Noted last: %s.", j->comment);

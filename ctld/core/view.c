@@ -67,7 +67,7 @@ static void say_unknown(const struct run *run, struct job_view *v)
 {
 	const struct node *node = run_link_of(run)->node;
 
-	if (!node || node_link_of(node)->hearing == NODE_HEARD)
+	if (!node || run_over(run) || node_link_of(node)->hearing == NODE_HEARD)
 		return;
 	v->reason = reason_word(REASON_NODE_UNKNOWN);
 	snprintf(v->reason_text, sizeof(v->reason_text),

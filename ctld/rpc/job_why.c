@@ -1,6 +1,7 @@
 /* job_why.c - MSG_JOB_WHY: why jobs wait, and what would start them; one job a slice, since the
  * core may try many changes for each */
 #include <stdlib.h>
+#include <string.h>
 
 #include "common/xalloc.h"
 #include "ctld/calls.h"
@@ -15,21 +16,19 @@
 #include "ctld/slice.h"
 #include "ctld/tick.h"
 
-#define MAX_JOBS 64
+#define MAX_JOBS    64
+#define MAX_RECORDS 128 /* of an array the tasks that wait may be under several */
 #define LOOK_US 5000 /* the scheduler decides for so long, at most, before a job is told of */
 
 struct asked {
-	uint64_t *ids; /* refs, of those that are known */
+	uint64_t ids[MAX_RECORDS]; /* refs, of those that are known */
 	size_t n, at;
 	struct error unknown; /* code 0: none of those that were named */
 };
 
 static void asked_free(void *data)
 {
-	struct asked *a = data;
-
-	free(a->ids);
-	free(a);
+	free(data);
 }
 
 /* A job that has been retired since it was asked for is left out. */
@@ -58,28 +57,60 @@ static void slice(struct ctld *c, struct call *call, struct clocks now)
 
 static const struct call_ops why_ops = { .slice = slice, .free = asked_free };
 
+static void add(struct asked *a, uint64_t ref, uint64_t id)
+{
+	if (a->n < MAX_RECORDS)
+		a->ids[a->n++] = ref;
+	else if (!a->unknown.code)
+		error_set(&a->unknown, ERR_USAGE,
+		        "more than %d records wait: name tasks of array %llu (%llu_7)", MAX_RECORDS,
+		        (unsigned long long)id, (unsigned long long)id);
+}
+
+/* An array that is named as a whole: all of its tasks that wait, also those that have records of
+ * their own. If none waits, the array. */
+static void add_waiting(const struct ctld *c, uint64_t ref, const struct job_view *job,
+        struct asked *a)
+{
+	struct job_view part = *job;
+	bool any = false;
+
+	do {
+		if (part.task_count && !strcmp(part.state, "PENDING")) {
+			add(a, part.ref, job->id);
+			any = true;
+		}
+	} while (core_job_next_brief(c->core, part.ref, &part) && part.id == job->id);
+	if (!any)
+		add(a, ref, job->id);
+}
+
 /* Leave out what is not known, which is told at the end. */
 static int check(struct ctld *c, const struct rpc *rpc, struct asked *a, struct error *err)
 {
 	const Gpusched__JobWhy *m = (const Gpusched__JobWhy *)rpc->msg;
 	struct job_view job;
 	char label[JOB_LABEL];
-	size_t known = 0;
+	uint64_t *named = NULL;
+	size_t n = 0, i;
+	int rc = filter_refs(m->ids, m->n_ids, m->tasks, m->n_tasks, MAX_JOBS, &named, &n, err);
 
-	if (filter_refs(m->ids, m->n_ids, m->tasks, m->n_tasks, MAX_JOBS, &a->ids, &a->n, err))
-		return -1;
-	if (a->n < 1)
-		return error_set(err, ERR_USAGE, "no job is named; must be 1 to %d", MAX_JOBS);
-	for (size_t i = 0; i < a->n; i++) {
-		if (core_job_view(c->core, a->ids[i], rpc->now, &job) && rpc_sees(c, rpc, &job))
-			a->ids[known++] = a->ids[i];
-		else if (!a->unknown.code)
-			error_set(&a->unknown, ERR_NO_JOB, "there is no job %s",
-			        job_ref_label(a->ids[i], label));
+	if (!rc && n < 1)
+		rc = error_set(err, ERR_USAGE, "no job is named; must be 1 to %d", MAX_JOBS);
+	for (i = 0; !rc && i < n; i++) {
+		if (!core_job_view(c->core, named[i], rpc->now, &job) || !rpc_sees(c, rpc, &job)) {
+			if (!a->unknown.code)
+				error_set(&a->unknown, ERR_NO_JOB, "there is no job %s",
+				        job_ref_label(named[i], label));
+		} else if (*job.array && !job_ref_part(named[i])) {
+			add_waiting(c, named[i], &job, a);
+		} else {
+			add(a, named[i], job.id);
+		}
 	}
-	a->n = known;
-	if (known)
-		return 0;
+	free(named);
+	if (rc || a->n)
+		return rc;
 	*err = a->unknown;
 	return -1;
 }

@@ -68,6 +68,24 @@ def test_no_more_than_the_throttle_at_a_time(cluster):
     assert set(finished(cluster, job, 10).values()) == {"COMPLETED"}
 
 
+def test_why_the_rest_of_an_array_waits(cluster):
+    """An array is named as a whole: each record of it that waits is explained; if none does, how far it is."""
+    job = cluster.submit("while [ ! -e end-it ]; do sleep 0.05; done", "--array=0-5%2")
+    wait_until(lambda: list(rows(cluster, job).values()).count("RUNNING") == 2, "two to run")
+    cluster.run("gctl", "hold", f"{job}_[3-4]")
+    why = json.loads(cluster.run("gqueue", "--json", "--why", job).stdout)["jobs"]
+    assert [(w["job"]["tasks"], w["why"]["blockers"][0]["reason"].removesuffix("Admin").removesuffix("User")) for w in why] == [
+        ("2,5", "JobArrayTaskLimit"), ("3-4", "JobHeld")]
+    cluster.run("gcancel", f"{job}_2,{job}_5")
+    why = cluster.run("gqueue", "--why", job).stdout
+    assert "JobHeld" in why and "does not wait" not in why, why
+    cluster.run("gcancel", f"{job}_[3-4]")
+    why = cluster.run("gqueue", "--why", job).stdout
+    assert "none of its tasks waits; 2 run, 4 have ended" in " ".join(why.split()), why
+    (cluster.dir / "jobs/end-it").touch()
+    wait_until(lambda: "RUNNING" not in rows(cluster, job).values(), "the two to end")
+
+
 def test_some_tasks_are_held_cancelled_and_requeued(cluster):
     job = cluster.submit("while [ ! -e release-$GPUSCHED_ARRAY_TASK_ID-$GPUSCHED_RESTART_COUNT ]; do sleep 0.05; done",
                          "--array=1-9%1")

@@ -325,6 +325,19 @@ def test_a_fence_program_s_word_and_one_that_hangs(tmp_path):
             os.kill(pid, signal.SIGKILL)
 
 
+def test_jobs_on_a_lost_node_say_so():
+    """gqueue, gctl show job and --why: NodeUnknown while the node is not heard of."""
+    with Cluster(nodes=["n1"], controller='heartbeat = "200ms"; node_timeout = "1s";') as c:
+        job = c.submit("sleep 600", "--gpus=1")
+        c.wait_state(job, "RUNNING")
+        c.agents["n1"].kill()
+        wait_until(lambda: "n1 (NodeUnknown)" in c.run("gqueue").stdout, "gqueue to say so")
+        assert "NodeUnknown" in c.run("gctl", "show", "job", job).stdout
+        assert "NodeUnknown: node n1 is not heard of" in " ".join(c.run("gqueue", "--why", job).stdout.split())
+        for pid in c.shepherds():
+            os.kill(pid, signal.SIGKILL)
+
+
 def test_a_heartbeat_is_not_changed_under_agents(cluster):
     """They go by the one that they were told when they registered. A node_timeout that is right for a shorter one would take all of
     them for lost, and have them fenced, though they are well."""
