@@ -15,6 +15,7 @@
 #include "common/units.h"
 #include "common/xalloc.h"
 #include "ctld/core/explain.h"
+#include "ctld/core/idmap.h"
 #include "ctld/core/intake.h"
 #include "ctld/core/suggest.h"
 #include "ctld/core/whatif.h"
@@ -80,7 +81,9 @@ struct wait {
 	uint32_t uid;              /* whose it is */
 };
 
-#define MAX_ENDERS 16
+#define MAX_ENDERS  256 /* jobs that must end; beyond that only their number is told */
+#define FEW_ENDERS  64  /* of so many those are left out that need not; of more all are named */
+#define MAX_HOLDERS 64  /* jobs that hold a gate: it clears with them, or nothing is said of when */
 
 /* One alternative with one type, and what holds it. */
 struct option {
@@ -92,8 +95,8 @@ struct option {
 	bool found; /* with resources: there will be a place, at `entry` */
 	bool never; /* nor would there be one if all nodes accepted work */
 	struct plan_entry entry;
-	struct job *enders[MAX_ENDERS]; /* who must end until then */
-	size_t n_enders;
+	struct job **enders; /* owned: who must end until then, MAX_ENDERS at most */
+	size_t n_enders, all_enders;
 	uint64_t ahead[WHATIF_NAMED]; /* with planned: who takes it first */
 	size_t n_ahead;
 };
@@ -157,13 +160,14 @@ static bool fits_without(
 	return fits;
 }
 
-/* The jobs on the nodes of the entry that must end for it: no more than is needed. */
-static void find_enders(const struct wait *w, struct option *o)
+/* The jobs on the nodes of the entry that end by its start, each once. */
+static struct ending *endings_of(const struct wait *w, const struct option *o, size_t *n)
 {
-	struct ending v[MAX_ENDERS];
-	size_t n = 0, i, k;
+	struct idmap *seen = idmap_new();
+	struct ending *v = NULL;
+	size_t size = 0, i;
 
-	for (i = 0; i < o->entry.places.n; i++) {
+	for (i = 0, *n = 0; i < o->entry.places.n; i++) {
 		uint32_t index = o->entry.places.v[i].node;
 		struct run *run = node_link(nodes_at(w->core->nodes, index))->runs;
 
@@ -172,21 +176,46 @@ static void find_enders(const struct wait *w, struct option *o)
 			struct held held;
 
 			run_held(w->core, run, &held);
-			for (k = 0; k < n && v[k].job != job; k++)
-				;
-			if (job && held.end <= o->entry.start && k == n && n < MAX_ENDERS)
-				v[n++] = (struct ending){ job, held.end };
+			if (!job || held.end > o->entry.start || idmap_find(seen, job_ref(job)))
+				continue;
+			idmap_insert(seen, job_ref(job), job);
+			if (*n == size) {
+				size = size ? 2 * size : 16;
+				v = xrealloc(v, size, sizeof(*v));
+			}
+			v[(*n)++] = (struct ending){ job, held.end };
 		}
 	}
-	qsort(v, n, sizeof(v[0]), by_ending);
+	idmap_free(seen);
+	if (*n)
+		qsort(v, *n, sizeof(v[0]), by_ending);
+	return v;
+}
+
+/* Those that must end for it: where they are few, no more than is needed. */
+static void find_enders(const struct wait *w, struct option *o)
+{
+	size_t n, k;
+	struct ending *v = endings_of(w, o, &n);
+
 	/* The last to end first: who ends early is not what it waits for. */
-	for (k = n; k--;) {
+	for (k = n <= FEW_ENDERS ? n : 0; k--;) {
 		if (!fits_without(w, o, v, n, k))
 			continue;
 		memmove(&v[k], &v[k + 1], (--n - k) * sizeof(v[0]));
 	}
-	for (o->n_enders = 0; o->n_enders < n; o->n_enders++)
+	o->all_enders = n;
+	o->enders = xcalloc(n ? n : 1, sizeof(struct job *));
+	for (o->n_enders = 0; o->n_enders < n && o->n_enders < MAX_ENDERS; o->n_enders++)
 		o->enders[o->n_enders] = v[o->n_enders].job;
+	free(v);
+}
+
+static void option_clear(struct option *o)
+{
+	places_free(&o->entry.places);
+	free(o->enders);
+	o->enders = NULL;
 }
 
 /* Where jobs are private not even their ids are told to others. */
@@ -222,13 +251,13 @@ static void name_jobs(const struct wait *w, struct job *const *jobs, size_t n, s
 		        more == 1 ? "job of another" : "jobs of others");
 }
 
-/* "4690, 4731 must end" */
-static void say_enders(
-        const struct wait *w, struct job *const *jobs, size_t n, char *text, size_t size)
+/* "4690, 4731 and 3 more must end" */
+static void say_enders(const struct wait *w, struct job *const *jobs, size_t n, size_t more,
+        char *text, size_t size)
 {
 	if (!n)
 		return;
-	name_jobs(w, jobs, n, 0, text, size - sizeof(" must end"));
+	name_jobs(w, jobs, n, more, text, size - sizeof(" must end"));
 	snprintf(text + strlen(text), size - strlen(text), " must end");
 }
 
@@ -320,7 +349,8 @@ static void try_order(const struct wait *w, struct option *o)
 	struct whatif wi;
 	size_t n, i;
 
-	if (o->resources && !o->found)
+	/* Of too many that must end nobody can say who else would take what they leave. */
+	if ((o->resources && !o->found) || o->n_enders < o->all_enders)
 		return;
 	n = gates_of_option(w, o, v);
 	whatif_begin(&wi, w->core);
@@ -376,7 +406,7 @@ static bool best_option(const struct wait *w, struct option *best)
 				try_order(w, &o);
 				better = tried == 1 || nearer(&o, best) || !o.planned;
 			}
-			places_free(better ? &best->entry.places : &o.entry.places);
+			option_clear(better ? best : &o);
 			if (better)
 				*best = o;
 		}
@@ -393,7 +423,7 @@ uint32_t explain_count(struct core *core, const struct class *class)
 
 	if (best_option(&w, &o))
 		n = (uint32_t)(weight(&o) + o.planned);
-	places_free(&o.entry.places);
+	option_clear(&o);
 	return n;
 }
 
@@ -416,7 +446,8 @@ static void say_resources(const struct wait *w, const struct option *o, struct j
 	used = (size_t)snprintf(
 	        b->clears_text, sizeof(b->clears_text), "on %s%s", nodes, o->n_enders ? ", " : "");
 	if (used < sizeof(b->clears_text))
-		say_enders(w, o->enders, o->n_enders, b->clears_text, sizeof(b->clears_text));
+		say_enders(w, o->enders, o->n_enders, o->all_enders - o->n_enders, b->clears_text,
+		        sizeof(b->clears_text));
 }
 
 static void say_priority(const struct wait *w, const struct option *o, struct job_why *why)
@@ -498,8 +529,8 @@ static void say_gate_clears(
         const struct wait *w, const struct option *o, uint32_t gate, struct why_blocker *b)
 {
 	struct core *core = w->core;
-	struct ending v[WHATIF_OVER];
-	struct job *jobs[WHATIF_OVER];
+	struct ending v[MAX_HOLDERS];
+	struct job *jobs[MAX_HOLDERS];
 	struct whatif wi;
 	size_t n = 0, i;
 	bool held = true;
@@ -513,7 +544,7 @@ static void say_gate_clears(
 			if (!e.job || !job_takes_gate(core, e.job, gate))
 				continue;
 			e.end = job_ends(core, e.job);
-			note_ending(v, &n, WHATIF_OVER, &e);
+			note_ending(v, &n, MAX_HOLDERS, &e);
 		}
 	}
 	whatif_begin(&wi, core);
@@ -526,7 +557,7 @@ static void say_gate_clears(
 	if (held)
 		return;
 	b->clears = wall_of(core, v[i - 1].end);
-	say_enders(w, jobs, i, b->clears_text, sizeof(b->clears_text));
+	say_enders(w, jobs, i, 0, b->clears_text, sizeof(b->clears_text));
 }
 
 static void say_option(const struct wait *w, const struct option *o, struct job_why *why)
@@ -662,7 +693,7 @@ void explain_contender(struct core *core, const struct contender *who, const str
 		if (best_option(&w, &o))
 			say_option(&w, &o, why);
 	}
-	places_free(&o.entry.places);
+	option_clear(&o);
 	places_free(&places);
 }
 

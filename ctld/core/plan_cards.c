@@ -54,8 +54,7 @@ static bool others_hold(const struct choice *c)
 		memcpy(s->given, kept.given, s->n * sizeof(*s->given));
 	}
 	s->releases[s->n] = (struct release){ c->end, place->mem_mb,
-		(uint32_t)__builtin_popcountll(place->gpus), place->cpus, place->type,
-		(uint16_t)s->n };
+		(uint32_t)__builtin_popcountll(place->gpus), place->cpus, s->n, place->type };
 	s->given[s->n++] = (struct given){ place->gpus, place->share };
 	qsort(s->releases, s->n, sizeof(*s->releases), plan_by_end);
 	s->shared = true;

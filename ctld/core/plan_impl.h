@@ -27,7 +27,8 @@ struct release {
 	usec_t end;
 	uint64_t mem_mb;
 	uint32_t gpus, cpus;
-	uint16_t type, given; /* given: where in those of the spot */
+	uint32_t given; /* where in those of the spot */
+	uint16_t type;
 };
 
 /* Which GPUs a run has, and what of each. */

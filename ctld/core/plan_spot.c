@@ -6,7 +6,6 @@
 
 #include "common/xalloc.h"
 
-#define MAX_HELD  256                       /* runs of one node that are looked at */
 #define LATE_MOST ((usec_t)64 * PLAN_STUCK) /* one that is stuck is not counted out for longer */
 
 int plan_by_end(const void *x, const void *y)
@@ -25,12 +24,12 @@ struct spot *plan_spot(struct plan *p, uint32_t node)
 	if (s->fresh)
 		return s;
 	held = plan_held(p, node, &n);
-	s->n = (uint32_t)(n < MAX_HELD ? n : MAX_HELD);
+	s->n = (uint32_t)n;
 	s->releases = xrealloc(s->releases, s->n ? s->n : 1, sizeof(*s->releases));
 	s->shared = false;
 	for (i = 0; i < s->n; i++) {
 		s->releases[i] = (struct release){ held[i].end, held[i].mem_mb, held[i].gpus,
-			held[i].cpus, held[i].type, (uint16_t)i };
+			held[i].cpus, (uint32_t)i, held[i].type };
 		s->shared |= held[i].share.charge > 0;
 	}
 	free(s->given);
@@ -153,7 +152,7 @@ uint32_t plan_cards_when(const struct plan *p, uint32_t node, const struct plan_
 {
 	const struct spot *s = &p->spots[node];
 	uint64_t left = ledger_gpus_used(p->ledger, node);
-	struct leaves v[MAX_HELD + 1]; /* one more, while somebody only wonders */
+	struct leaves *v;
 	struct share share;
 	uint32_t n = 0, i;
 
@@ -161,8 +160,10 @@ uint32_t plan_cards_when(const struct plan *p, uint32_t node, const struct plan_
 		return 0;
 	left &= ledger_gpus_of(p->ledger, node, kind->type);
 	left &= ~ledger_gpus_for(p->ledger, node, kind->type, &kind->wish);
-	if (left)
-		in_order(p, s, v);
+	if (!left)
+		return 0;
+	v = xcalloc(s->n ? s->n : 1, sizeof(*v));
+	in_order(p, s, v);
 	for (; left; left &= left - 1) {
 		struct card card = *ledger_card(p->ledger, node, (uint32_t)__builtin_ctzll(left));
 
@@ -175,6 +176,7 @@ uint32_t plan_cards_when(const struct plan *p, uint32_t node, const struct plan_
 			break;
 		}
 	}
+	free(v);
 	return n;
 }
 

@@ -478,6 +478,8 @@ enum victims_step victims_step(struct victims *v, const struct scene *sc,
 	step = go_on(&s, v, want, shape.nodes_min, work);
 	idmap_free(s.index);
 	free(s.gone);
+	free(s.here.gone);
+	free(s.v);
 	plan_trim(want, &out->entry.places);
 	out->entry.start = s.start;
 	out->entry.end = want->length >= PLAN_FAR ? PLAN_FAR * 2 : s.start + want->length;

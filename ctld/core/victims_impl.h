@@ -9,8 +9,6 @@
 #include "ctld/core/idmap.h"
 #include "ctld/core/victims.h"
 
-#define MAX_ON_NODE 256
-
 /* What a victim costs; of several, the sums. The first difference decides: a single number for all
  * of it would have no room for the last. */
 struct cost {
@@ -31,8 +29,8 @@ struct on_node {
 	uint32_t node;
 	bool by_card;
 	const struct held *v;
-	bool gone[MAX_ON_NODE];
-	size_t n; /* MAX_ON_NODE at most */
+	bool *gone; /* owned */
+	size_t n, size;
 };
 
 /* What a victim holds of the gates. */
@@ -60,7 +58,7 @@ struct search {
 	bool everything; /* victims_ask_everything() */
 	usec_t start, retry;
 	uint64_t milli;                  /* of GPUs, of the whole job */
-	struct candidate v[MAX_ON_NODE]; /* who could be stopped on the node that is looked at */
+	struct candidate *v; /* owned: who could be stopped on the node that is looked at */
 	size_t n;
 	struct on_node here;
 	struct preemption *out;

@@ -1,6 +1,7 @@
 /* victims_node.c - what one node would cost: the cheapest who would have to be stopped there */
 #include <stdlib.h>
 
+#include "common/xalloc.h"
 #include "ctld/core/victims_impl.h"
 
 #define QOS_ABOVE_0 1000001.0 /* makes the lowest priority of a QOS positive */
@@ -94,7 +95,11 @@ void victims_look_at(struct search *s, uint32_t node)
 
 	here->node = node;
 	here->v = plan_held(s->scene->plan, node, &here->n);
-	here->n = here->n < MAX_ON_NODE ? here->n : MAX_ON_NODE;
+	if (here->n > here->size) {
+		here->size = here->n;
+		here->gone = xrealloc(here->gone, here->size, sizeof(*here->gone));
+		s->v = xrealloc(s->v, here->size, sizeof(*s->v));
+	}
 	here->by_card = share_wished(&s->want->ask.gpus->share) || s->want->ask.gpus->link;
 	for (i = 0; i < here->n; i++) {
 		here->gone[i] = plan_run_end(s->scene->plan, here->v[i].end) <= s->start;
@@ -172,7 +177,8 @@ static void gather(struct search *s)
 		c->cost.work = plan_work(s->scene->plan, &held[i]);
 		s->n++;
 	}
-	qsort(s->v, s->n, sizeof(s->v[0]), by_cost);
+	if (s->n)
+		qsort(s->v, s->n, sizeof(s->v[0]), by_cost);
 }
 
 /* Released, and back where that would close the gates for the contender: what the victim's account

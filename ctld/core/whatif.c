@@ -60,19 +60,20 @@ static void set_over(struct core *core, struct job *job, bool over)
 	job_imagine_over(core, job, over);
 }
 
-bool whatif_over(struct whatif *w, struct job *job)
+void whatif_over(struct whatif *w, struct job *job)
 {
 	size_t i;
 
 	for (i = 0; i < w->n_over; i++) {
 		if (w->over[i] == job)
-			return true;
+			return;
 	}
-	if (w->n_over == WHATIF_OVER)
-		return false;
+	if (w->n_over == w->over_size) {
+		w->over_size = w->over_size ? 2 * w->over_size : 16;
+		w->over = xrealloc(w->over, w->over_size, sizeof(struct job *));
+	}
 	w->over[w->n_over++] = job;
 	set_over(w->core, job, true);
-	return true;
 }
 
 void whatif_lift(struct whatif *w, const struct gate_block *block)
@@ -98,6 +99,8 @@ void whatif_end(struct whatif *w)
 		gates_lift(w->core->gates, &w->lifted[--w->n_lifted], false);
 	while (w->n_over)
 		set_over(w->core, w->over[--w->n_over], false);
+	free(w->over);
+	w->over = NULL;
 	plan_wonder(sched_scene(w->core->sched)->plan, false);
 }
 

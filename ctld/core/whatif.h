@@ -8,7 +8,6 @@
 
 #include "ctld/core/internal.h"
 
-#define WHATIF_OVER   64 /* jobs that may be imagined over */
 #define WHATIF_NAMED  4
 #define WHATIF_STARTS 128 /* starts of others that are tried */
 #define WHATIF_PLANS  32  /* planned starts that others would get */
@@ -16,8 +15,8 @@
 
 struct whatif {
 	struct core *core;
-	struct job *over[WHATIF_OVER];
-	size_t n_over;
+	struct job **over; /* owned */
+	size_t n_over, over_size;
 	struct gate_block lifted[WHY_BLOCKERS];
 	size_t n_lifted;
 	struct plan_entry *aside;     /* by whatif_aside(); NULL */
@@ -26,8 +25,8 @@ struct whatif {
 };
 
 void whatif_begin(struct whatif *w, struct core *core);
-/* The job has ended: what its runs hold of nodes and gates is free. False: too many. */
-bool whatif_over(struct whatif *w, struct job *job);
+/* The job has ended: what its runs hold of nodes and gates is free. */
+void whatif_over(struct whatif *w, struct job *job);
 /* The gate is as much wider as it lacked. */
 void whatif_lift(struct whatif *w, const struct gate_block *block);
 /* A planned start is given up, and left to others. One at most. */
