@@ -323,6 +323,9 @@ static const struct conf_key controller_keys[] = {
 	{ "unread_per_user", CONF_SIZE, "64M", .unit = 1, .min = MIB, .max = TIB_M * MIB,
 	        CTL(unread_per_user), .reload = true,
 	        .help = "answers that one user has not read yet" },
+	{ "memory_per_user", CONF_SIZE, "2G", .unit = 1, .min = MIB, .max = TIB_M * MIB,
+	        CTL(memory_per_user), .reload = true,
+	        .help = "what jobs of one user take of the controller's memory" },
 	{ "workers", CONF_COUNT, "4", .min = 1, .max = 64, CTL(workers),
 	        .help = "threads for what blocks: munge, key exchange, names" },
 };

@@ -1,7 +1,6 @@
 /* depend.c - see depend.h */
 #include "common/depend.h"
 
-#include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
 #include <strings.h>
@@ -253,18 +252,30 @@ static void write_tasks(struct strbuf *out, const struct taskset *tasks, bool ke
 	free(text);
 }
 
+/* A sign and a number; a thousand of them are written each time that one is decided. */
+static void write_number(struct strbuf *out, char sign, uint64_t n)
+{
+	char text[24], *p = text + sizeof(text);
+
+	do
+		*--p = (char)('0' + n % 10);
+	while (n /= 10);
+	*--p = sign;
+	strbuf_add(out, p, (size_t)(text + sizeof(text) - p));
+}
+
 static void write_term(struct strbuf *out, const struct depend_term *t, bool kept)
 {
 	if (t->job)
-		strbuf_addf(out, ":%" PRIu64, t->job);
+		write_number(out, ':', t->job);
 	if (t->task != DEPEND_NO_TASK)
-		strbuf_addf(out, "_%" PRIu32, t->task);
+		write_number(out, '_', t->task);
 	if (t->tasks)
 		write_tasks(out, t->tasks, kept);
 	if (t->delay)
-		strbuf_addf(out, "+%" PRIu32, t->delay);
+		write_number(out, '+', t->delay);
 	if (kept && t->at)
-		strbuf_addf(out, "@%" PRId64, t->at);
+		write_number(out, '@', (uint64_t)t->at);
 	if (kept && t->each)
 		strbuf_adds(out, "*");
 	if (t->never)

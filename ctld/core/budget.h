@@ -9,10 +9,11 @@
  *	requests  peers.c                   nothing is read from the user until some are done
  *	waits     calls.c, rpc/bulk.c       what would stay open is refused
  *	unread    peers.c                   no answer is made, nothing is read from the user
+ *	memory    core/job_memory.c         what would make more jobs, or larger ones, is refused
  *	time      turns.c                   never; the user's next turn comes later
  *
- * The account is the core's, which decides nothing by it: so a replay, which has no sessions, does
- * the same.
+ * The account is the core's. Of all this it decides by memory alone, which it charges itself: so a
+ * replay, which has no sessions, does the same.
  *
  * Limits are the keys *_per_user of gpusched.conf, the same for all users. `gctl stats --by=user`
  * shows what is used of them.
@@ -42,6 +43,9 @@ struct conf_controller;
 	        "end commands that wait or watch, or submit less at once")                        \
 	X(BUDGET_UNREAD, "unread", unread_per_user, "B", ERR_BUSY, "answers that were not read",  \
 	        "end programs that ask and do not read")                                          \
+	X(BUDGET_MEMORY, "memory", memory_per_user, "B", ERR_BUDGET,                              \
+	        "memory of jobs with their dependencies",                                         \
+	        "wait until some have ended, or cancel some")                                     \
 	X(BUDGET_TIME, "time", , "us", ERR_NONE, "processor time of the controller's loop", "")
 
 #define X(sym, word, key, unit, code, what, advice) sym,

@@ -161,7 +161,7 @@ static int check_job(struct core *core, const struct caller *caller, const struc
 	}
 	if (submit_room(core, b->n_new + 1, err) < 0)
 		return -1;
-	if (intake_fill(core, caller, &t, err) < 0) {
+	if (intake_fill(core, caller, &t, err) < 0 || intake_charge(core, caller, &t, err) < 0) {
 		intake_clear(core, &t);
 		return error_wrap(err, "job %zu of the submit", b->n + 1);
 	}

@@ -10,6 +10,7 @@
 #include "ctld/core/bulk.h"
 #include "ctld/core/depends.h"
 #include "ctld/core/faults.h"
+#include "ctld/core/idmap.h"
 
 struct core *core_new(const struct conf *conf, uint64_t seed)
 {
@@ -29,7 +30,7 @@ struct core *core_new(const struct conf *conf, uint64_t seed)
 	core->partitions = partitions_new(core->meta);
 	core->nonces = nonces_new(core->dirty, seed);
 	core->jobs = jobs_new(
-	        core->strings, core->requests, core->labels, core->nonces, core->dirty, seed);
+	        core->strings, core->requests, core->labels, core->nonces, core->dirty, core->budget, seed);
 	core->runs = runs_new(core->strings, core->dirty, seed);
 	core->nodes = nodes_new(core->strings, core->dirty, seed);
 	core->accounts = accounts_new(core->strings, core->dirty, seed);
@@ -45,6 +46,7 @@ struct core *core_new(const struct conf *conf, uint64_t seed)
 	core->checks = heap_new(faults_moved);
 	core->fates = fates_new(core->dirty);
 	core->namesakes = namesakes_new(seed);
+	core->waiting = idmap_new();
 	return core;
 }
 
@@ -177,7 +179,7 @@ size_t core_seal(struct core *core, core_row_sink *sink, void *arg)
 
 size_t core_dirty_bytes(const struct core *core)
 {
-	return dirty_count(core->dirty) * 640 + audit_bytes(core->audit);
+	return dirty_bytes(core->dirty) + audit_bytes(core->audit);
 }
 
 void core_free(struct core *core)
@@ -209,6 +211,7 @@ void core_free(struct core *core)
 	heap_free(core->checks);
 	fates_free(core->fates);
 	namesakes_free(core->namesakes);
+	idmap_free(core->waiting);
 	runs_free(core->runs);
 	jobs_free(core->jobs);
 	nodes_free(core->nodes);

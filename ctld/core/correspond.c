@@ -64,16 +64,7 @@ static struct depends *own_depends(const struct job *job)
 /* Of its array as a whole. */
 static bool whole_open(const struct depends *p, const struct job *own)
 {
-	size_t n;
-
-	for (n = 0; n < p->d.n; n++) {
-		const struct depend_term *t = &p->d.v[n];
-
-		if (!t->met && !t->each &&
-		        (t->type != DEPEND_SINGLETON || !namesakes_first_and_idle(own)))
-			return true;
-	}
-	return false;
+	return p->whole_left > (p->singles && namesakes_first_and_idle(own) ? p->singles : 0);
 }
 
 bool corr_open(const struct job *part)
@@ -81,20 +72,29 @@ bool corr_open(const struct job *part)
 	const struct depends *p = own_depends(part);
 	const struct job *own = job_own(part);
 
-	if (!p->d.any)
+	if (!p->any)
 		return is_each(part) || whole_open(p, own);
 	return *job_info(part)->depends && !(p->singleton && namesakes_first_and_idle(own));
 }
 
-static bool terms_never(const struct depend *d, bool each)
+/* Can the terms of a part's own text never come true? */
+static bool parts_never(const struct depend *d)
 {
 	size_t n, never = 0, of = 0;
 
 	for (n = 0; n < d->n; n++) {
-		of += d->v[n].each == each;
-		never += d->v[n].each == each && d->v[n].never;
+		of += d->v[n].each;
+		never += d->v[n].each && d->v[n].never;
 	}
 	return d->any ? never == of : never;
+}
+
+/* And those that its array waits for as a whole? */
+static bool whole_never(const struct depends *p)
+{
+	uint32_t never = p->never_n - p->each_never;
+
+	return p->any ? never == p->n - p->each_n : never;
 }
 
 bool corr_never(const struct job *part)
@@ -105,10 +105,10 @@ bool corr_never(const struct job *part)
 
 	if (!corr_open(part) || depend_parse(job_info(part)->depends, true, &d, NULL) < 0)
 		return false;
-	d.any = p->d.any;
-	never = terms_never(&d, true);
+	d.any = p->any;
+	never = parts_never(&d);
 	depend_clear(&d);
-	return p->d.any ? never && terms_never(&p->d, false) : never || terms_never(&p->d, false);
+	return p->any ? never && whole_never(p) : never || whole_never(p);
 }
 
 /* --- putting tasks where they belong --------------------------------------------------------- */
@@ -216,7 +216,7 @@ static char *text_after(const struct job *job, uint64_t on, enum outcome outcome
 		}
 	}
 	if (found)
-		text = met && p->d.any ? xstrdup("") : depend_format(&d, true);
+		text = met && p->any ? xstrdup("") : depend_format(&d, true);
 	depend_clear(&d);
 	return text;
 }

@@ -26,6 +26,11 @@ struct job *depend_term_job(const struct core *core, const struct depend_term *t
 	        t->task == DEPEND_NO_TASK ? t->job : job_ref_of(t->job, (uint64_t)t->task + 1));
 }
 
+bool depend_term_open(const struct depend_term *t)
+{
+	return !t->met && !t->never;
+}
+
 /* Of an array, as in Slurm: has each task started, or ended without? */
 static bool all_began(const struct job *own)
 {
@@ -43,9 +48,8 @@ static bool all_began(const struct job *own)
 	return true;
 }
 
-/* When it started first in its present attempt, or ended without: 0: neither yet. Of an array any
- * time will do that is not before. */
-static usec_t began(const struct job *job)
+/* Of an array any time will do that is not before. */
+usec_t depends_began(const struct job *job)
 {
 	const struct job_info *i = job_info(job);
 
@@ -73,10 +77,10 @@ static enum outcome outcome_of(struct depend_term *t, const struct job *on, usec
 	enum job_state state = (enum job_state)job_info(on)->state;
 
 	if (t->type == DEPEND_AFTER) {
-		if (!t->at && began(on) && t->delay)
-			t->at = (job_link_of(on)->array ? now : began(on)) / USEC_PER_S +
+		if (!t->at && depends_began(on) && t->delay)
+			t->at = (job_link_of(on)->array ? now : depends_began(on)) / USEC_PER_S +
 			        (int64_t)t->delay * 60;
-		if (!began(on))
+		if (!depends_began(on))
 			return DEPEND_OPEN;
 		return !t->delay || seconds_wall(t->at) <= now ? DEPEND_MET : DEPEND_OPEN;
 	}
@@ -85,21 +89,7 @@ static enum outcome outcome_of(struct depend_term *t, const struct job *on, usec
 	return depend_comes_true(t->type, state == JOB_COMPLETED) ? DEPEND_MET : DEPEND_NEVER;
 }
 
-bool depend_term_open(const struct depend_term *t)
-{
-	return !t->met && !t->never;
-}
-
-/* --- edges ----------------------------------------------------------------------------------- */
-
-struct awaited *awaited_of(struct job *job)
-{
-	struct job_link *l = job_link(job);
-
-	if (!l->awaited)
-		l->awaited = xcalloc(1, sizeof(*l->awaited));
-	return l->awaited;
-}
+/* --- the queue of those to be settled -------------------------------------------------------- */
 
 static void push_last(struct core *core, struct job *job)
 {
@@ -132,125 +122,12 @@ void depends_queue(struct core *core, struct job *job)
 	push_last(core, job);
 }
 
-void depends_unhang(struct edge *e)
-{
-	if (!e->back)
-		return;
-	*e->back = e->next;
-	if (e->next)
-		e->next->back = e->back;
-	e->back = NULL;
-	e->next = NULL;
-}
-
-/* A term that is open and whose job has yet to start or to end. */
-static void hang(struct core *core, struct edge *e, const struct depend_term *t)
-{
-	struct job *on = depend_term_job(core, t);
-	struct edge **list;
-
-	/* A task that somebody waits for has a record of its own; one that was cancelled with
-	 * others is known by theirs. */
-	if (!on && t->task != DEPEND_NO_TASK)
-		on = array_of_run(core, (struct run_id){ .job = t->job, .task = t->task });
-	if (!on && t->task != DEPEND_NO_TASK)
-		on = jobs_stands_in(core->jobs, t->job, t->task);
-	if (!on) {
-		awaited_of(e->who)->lost = true;
-		depends_queue(core, e->who);
-		return;
-	}
-	list = t->each                   ? &awaited_of(on)->corrs
-	       : t->tasks                ? &awaited_of(on)->ranges
-	       : t->type == DEPEND_AFTER ? &awaited_of(on)->starts
-	                                 : &awaited_of(on)->ends;
-	e->next = *list;
-	e->back = list;
-	if (e->next)
-		e->next->back = &e->next;
-	*list = e;
-	if (job_state_ended(job_info(on)->state) || (t->type == DEPEND_AFTER && began(on)))
-		depends_queue(core, on);
-	if (t->each)
-		corr_hung(core, e, on);
-	else if (t->tasks)
-		range_hung(core, e, on);
-}
-
-void depends_attach(struct core *core, struct job *job)
-{
-	const struct job_info *i = job_info(job);
-	struct depends *p;
-	struct error err;
-	size_t open = 0;
-	uint32_t n;
-
-	if (!*i->depends || job_state_ended(i->state))
-		return;
-	p = xcalloc(1, sizeof(*p));
-	if (depend_parse(i->depends, true, &p->d, &err) < 0) {
-		/* jobs_load() has read it, depends_check() written it. */
-		free(p);
-		return;
-	}
-	job_link(job)->depends = p;
-	p->edges = xcalloc(p->d.n, sizeof(*p->edges));
-	for (n = 0; n < p->d.n; n++) {
-		const struct depend_term *t = &p->d.v[n];
-
-		p->edges[n] = (struct edge){ .who = job, .term = n };
-		open += depend_term_open(t);
-		p->never |= t->never && !p->d.any;
-		p->singleton |= t->type == DEPEND_SINGLETON;
-		p->each |= t->each;
-		if (t->job && !t->never && !t->at)
-			hang(core, &p->edges[n], t);
-	}
-	p->never |= !open;
-	/* From its beginning: it is judged with the others. */
-	if (p->never && core->started) {
-		awaited_of(job)->lost = true;
-		depends_queue(core, job);
-	}
-}
-
-void depends_detach(struct core *core, struct job *job)
-{
-	struct job_link *l = job_link(job);
-	struct depends *p = l->depends;
-	size_t n;
-	(void)core;
-
-	if (!p)
-		return;
-	l->depends = NULL;
-	for (n = 0; n < p->d.n; n++)
-		depends_unhang(&p->edges[n]);
-	depend_clear(&p->d);
-	free(p->edges);
-	free(p);
-}
-
 void depends_set(struct core *core, struct job *job, const char *kept)
 {
 	depends_detach(core, job);
 	job_set_depends(core->jobs, job, kept);
 	corr_retext(core, job);
 	depends_attach(core, job);
-}
-
-void depends_forget(struct core *core, struct job *job)
-{
-	depends_detach(core, job);
-	free(job_link(job)->awaited);
-	job_link(job)->awaited = NULL;
-}
-
-bool depends_wanted(const struct job *job)
-{
-	const struct awaited *a = job_link_of(job)->awaited;
-
-	return a && (a->queued || a->starts || a->ends || a->corrs || a->ranges);
 }
 
 /* --- settling -------------------------------------------------------------------------------- */
@@ -286,23 +163,16 @@ static void kill_never(struct core *core, struct job *job, bool each_only)
 
 	if (!depends_kills(core, job) || job_info(job)->state != JOB_PENDING)
 		return;
-	depends_end_never(core, job, p->each && (p->d.any || each_only));
+	depends_end_never(core, job, p->each && (p->any || each_only));
 }
 
 void depends_weigh(struct core *core, struct job *job)
 {
 	struct depends *p = job_link(job)->depends;
-	size_t n, open = 0, met = 0, never = 0, each_never = 0;
-	bool was_never;
+	bool was_never = p->never;
 	char *text;
 
-	for (n = 0; n < p->d.n; n++) {
-		open += depend_term_open(&p->d.v[n]);
-		met += p->d.v[n].met;
-		never += p->d.v[n].never;
-		each_never += p->d.v[n].never && p->d.v[n].each;
-	}
-	if (p->d.any ? met : !open && !never) {
+	if (p->any ? p->met : p->met == p->n) {
 		depends_detach(core, job);
 		job_set_depends(core->jobs, job, "");
 		corr_retext(core, job);
@@ -312,69 +182,117 @@ void depends_weigh(struct core *core, struct job *job)
 		job_consider(core, job);
 		return;
 	}
-	was_never = p->never;
-	p->never = p->d.any ? !open : never;
+	p->never = p->any ? !p->open : p->never_n;
 	if (p->never && !was_never)
 		wish_mail(core, job, MAIL_INVALID_DEPEND);
-	text = depend_format(&p->d, true);
+	text = depends_text(p, true, SIZE_MAX);
 	job_set_depends(core->jobs, job, text);
 	free(text);
+	depends_pack(p);
 	if (p->never)
-		kill_never(core, job, never == each_never);
+		kill_never(core, job, p->never_n == p->each_never);
 	if (job_link(job)->depends && job_link(job)->depends->each)
 		corr_reweigh(core, job);
 	job_consider(core, job);
 }
 
-static void decide_term(struct core *core, struct edge *e, const struct job *on)
+/* A term that is decided task by task: the array is over. */
+static void decide_each(struct core *core, struct edge *e, const struct job *on)
 {
-	struct depend_term *t = &job_link(e->who)->depends->d.v[e->term];
-	enum outcome outcome = outcome_of(t, on, core->now.wall);
 	struct job *who = e->who;
+	enum outcome outcome = outcome_of(&e->t, on, core->now.wall);
 
-	if (t->each) {
-		corr_rest(core, who, t->job, outcome);
-		if (!job_link(who)->depends) /* that was the end of it */
-			return;
-	}
+	corr_rest(core, who, e->t.job, outcome);
+	if (!job_link(who)->depends) /* that was the end of it */
+		return;
 	depends_unhang(e);
-	t->met = outcome == DEPEND_MET;
-	t->never = outcome == DEPEND_NEVER;
-	/* OPEN: its delay runs, which is its alarm's matter. */
+	depends_mark(job_link(who)->depends, e->term, outcome);
 	depends_weigh(core, who);
+}
+
+/* One that waits for the start of `on`, or for its end: decide the terms that it has of that. */
+static void decide_terms(struct core *core, struct depends *p, struct job *on, bool start)
+{
+	bool any = false;
+
+	for (uint32_t n = 0; n < p->n; n++) {
+		struct depend_term t;
+		enum outcome outcome;
+
+		if (job_ref_id(p->on[n]) != job_id(on) || !depends_term_open(p, n) ||
+		        ((p->flags[n] & TERM_TYPE) == DEPEND_AFTER) != start)
+			continue;
+		t = depends_term(p, n);
+		if (t.tasks || t.each || t.at)
+			continue;
+		if (depends_where(core, p, n) != on) {
+			depends_hang(core, p, n);
+			continue;
+		}
+		outcome = outcome_of(&t, on, core->now.wall);
+		depends_mark(p, n, outcome);
+		/* OPEN: its delay runs, which is its alarm's matter. */
+		if (outcome == DEPEND_OPEN)
+			depends_runs_until(p, n, t.at);
+		any = true;
+	}
+	if (any)
+		depends_weigh(core, p->who);
 }
 
 /* Terms that name no job in memory can no more come true: the rows were not written together. */
 static void settle_lost(struct core *core, struct job *job)
 {
 	struct depends *p = job_link(job)->depends;
-	size_t n, lost = 0;
+	bool lost = false;
 
-	for (n = 0; p && n < p->d.n; n++) {
-		struct depend_term *t = &p->d.v[n];
+	for (uint32_t n = 0; p && n < p->n; n++) {
+		struct depend_term t = depends_term(p, n);
 
-		if (!depend_term_open(t) || !t->job || t->at || p->edges[n].back)
+		if (!depend_term_open(&t) || !t.job || t.at || depends_where(core, p, n))
 			continue;
-		t->never = true;
-		lost++;
-		if (t->each)
-			corr_rest(core, job, t->job, DEPEND_NEVER);
+		depends_mark(p, n, DEPEND_NEVER);
+		lost = true;
+		if (t.each)
+			corr_rest(core, job, t.job, DEPEND_NEVER);
 		p = job_link(job)->depends;
 	}
 	if (p && (lost || p->never))
 		depends_weigh(core, job);
 }
 
-/* The first edge that can be decided. */
+/* Who waits for what has happened to it. */
+static struct waiting *due_waiting(const struct job *job)
+{
+	struct awaited *a = job_link_of(job)->awaited;
+
+	if (a->starts.n && depends_began(job))
+		return &a->starts;
+	return a->ends.n && job_state_ended(job_info(job)->state) ? &a->ends : NULL;
+}
+
+/* The same of arrays' tasks, where it has ended. */
 static struct edge *due_edge(const struct job *job)
 {
 	const struct awaited *a = job_link_of(job)->awaited;
 
-	if (a->starts && began(job))
-		return a->starts;
 	if (!job_state_ended(job_info(job)->state))
 		return NULL;
-	return a->ends ? a->ends : a->corrs ? a->corrs : a->ranges;
+	return a->corrs ? a->corrs : a->ranges;
+}
+
+/* What it costs to tell one that waits: its terms are looked through, and written. */
+#define SETTLE_TERMS 32
+
+static unsigned settle_waiting(struct core *core, struct waiting *w, struct job *job)
+{
+	bool start = w == &job_link(job)->awaited->starts;
+	struct depends *p = waiting_pop(core, w);
+	unsigned cost = p ? 1 + p->n / SETTLE_TERMS : 1;
+
+	if (p)
+		decide_terms(core, p, job, start);
+	return cost;
 }
 
 static void settle_part(struct core *core, struct job *part)
@@ -388,36 +306,43 @@ static void settle_part(struct core *core, struct job *part)
 	job_link(part)->awaited->queued = false;
 }
 
+/* One of the queue: what is to be told of it next. Returns what that has cost. */
+static unsigned settle_one(struct core *core, struct job *job)
+{
+	struct awaited *a = job_link(job)->awaited;
+	struct waiting *w = due_waiting(job);
+	struct edge *e;
+
+	if (w && (job_info(job)->part || !a->lost))
+		return settle_waiting(core, w, job);
+	if (job_info(job)->part) {
+		settle_part(core, job);
+	} else if (a->lost) {
+		a->lost = false;
+		settle_lost(core, job);
+	} else if ((a->corrs && corr_gone(core, job)) || (a->ranges && range_gone(core, job))) {
+		return 1;
+	} else if ((e = due_edge(job)) && a->parts_queued) {
+		/* Task by task first. */
+		pop_first(core);
+		push_last(core, job);
+	} else if (e && e == a->ranges) {
+		range_over(core, e);
+	} else if (e) {
+		decide_each(core, e, job);
+	} else {
+		pop_first(core);
+		a->queued = false;
+	}
+	return 1;
+}
+
 bool depends_settle(struct core *core, unsigned budget)
 {
-	for (; core->settle_first && budget; budget--) {
-		struct job *job = core->settle_first;
-		struct awaited *a = job_link(job)->awaited;
-		struct edge *e;
+	while (core->settle_first && budget) {
+		unsigned cost = settle_one(core, core->settle_first);
 
-		if (job_info(job)->part && (e = due_edge(job))) {
-			decide_term(core, e, job);
-		} else if (job_info(job)->part) {
-			settle_part(core, job);
-		} else if (a->lost) {
-			a->lost = false;
-			settle_lost(core, job);
-		} else if ((a->corrs && corr_gone(core, job)) ||
-		           (a->ranges && range_gone(core, job))) {
-			continue;
-		} else if ((e = due_edge(job)) && e != a->starts && e != a->ends &&
-		           a->parts_queued) {
-			/* Task by task first. */
-			pop_first(core);
-			push_last(core, job);
-		} else if (e && e == a->ranges) {
-			range_over(core, e);
-		} else if (e) {
-			decide_term(core, e, job);
-		} else {
-			pop_first(core);
-			a->queued = false;
-		}
+		budget -= cost < budget ? cost : budget;
 	}
 	return core->settle_first;
 }
@@ -427,13 +352,13 @@ void depends_tell(struct core *core, struct job *job)
 	struct job *own = job_own(job);
 	const struct awaited *a = job_link(own)->awaited, *part = job_link(job)->awaited;
 
-	if (job != own && part && (part->starts || part->ends))
+	if (job != own && part && (part->starts.n || part->ends.n))
 		depends_queue(core, job);
 	if (!a)
 		return;
-	if (job != own && a->starts && began(own))
+	if (job != own && a->starts.n && depends_began(own))
 		depends_queue(core, own);
-	if (job == own ? a->starts || a->ends || a->corrs || a->ranges
+	if (job == own ? a->starts.n || a->ends.n || a->corrs || a->ranges
 	               : a->corrs && job_state_ended(job_info(job)->state))
 		depends_queue(core, job);
 	else if (job != own)
@@ -446,7 +371,6 @@ bool depends_open(const struct job *job)
 {
 	const struct job *own = job_own(job);
 	const struct depends *p = job_link_of(own)->depends;
-	size_t n;
 
 	if (!p)
 		return false;
@@ -455,23 +379,19 @@ bool depends_open(const struct job *job)
 	job = own;
 	if (!p->singleton || !namesakes_first_and_idle(job))
 		return true;
-	for (n = 0; n < p->d.n && !p->d.any; n++) {
-		if (!p->d.v[n].met && p->d.v[n].type != DEPEND_SINGLETON)
-			return true;
-	}
-	return false;
+	return !p->any && p->met + p->singles < p->n;
 }
 
 usec_t depends_due(const struct job *job)
 {
 	const struct depends *p = job_link_of(job)->depends;
 	usec_t due = INT64_MAX;
-	size_t n;
 
-	for (n = 0; p && n < p->d.n; n++) {
-		if (depend_term_open(&p->d.v[n]) && p->d.v[n].at &&
-		        seconds_wall(p->d.v[n].at) < due)
-			due = seconds_wall(p->d.v[n].at);
+	for (uint32_t n = 0; p && n < p->n_edges; n++) {
+		const struct edge *e = &p->edges[n];
+
+		if (e->t.at && depends_term_open(p, e->term) && seconds_wall(e->t.at) < due)
+			due = seconds_wall(e->t.at);
 	}
 	return due;
 }
@@ -480,14 +400,15 @@ void depends_delays(struct core *core, struct job *job)
 {
 	struct depends *p = job_link(job)->depends;
 	bool any = false;
-	size_t n;
 
-	for (n = 0; p && n < p->d.n; n++) {
-		struct depend_term *t = &p->d.v[n];
+	for (uint32_t n = 0; p && n < p->n_edges; n++) {
+		const struct edge *e = &p->edges[n];
 
-		if (!depend_term_open(t) || !t->at || seconds_wall(t->at) > core->now.wall)
+		if (!e->t.at || !depends_term_open(p, e->term) ||
+		        seconds_wall(e->t.at) > core->now.wall)
 			continue;
-		t->met = any = true;
+		depends_mark(p, e->term, DEPEND_MET);
+		any = true;
 	}
 	if (any)
 		depends_weigh(core, job);
@@ -546,16 +467,16 @@ static size_t say_term(const struct core *core, const struct job *job, const str
 const char *depends_why(const struct core *core, const struct job *job, char *text, size_t size)
 {
 	const struct depends *p = job_link_of(job_own(job))->depends;
-	size_t n, used = 0, said = 0, of = 0;
+	size_t used = 0, said = 0, of = 0;
 
 	if (p->each && job_info(job)->part && strchr(job_info(job)->depends, '*'))
 		return corr_why(core, job, text, size);
 	job = job_own(job);
 	text[0] = '\0';
-	for (n = 0; n < p->d.n; n++) {
-		const struct depend_term *t = &p->d.v[n];
+	for (uint32_t n = 0; n < p->n; n++) {
+		struct depend_term t;
 
-		if (t->met || t->never != p->never)
+		if (p->flags[n] & TERM_MET || !(p->flags[n] & TERM_NEVER) == p->never)
 			continue;
 		of++;
 		/* Room for the longest term and for how many more there are. */
@@ -563,12 +484,25 @@ const char *depends_why(const struct core *core, const struct job *job, char *te
 			continue;
 		if (said++)
 			used += (size_t)snprintf(
-			        text + used, size - used, p->d.any ? " or " : ", ");
-		used += say_term(core, job, t, text + used, size - used);
+			        text + used, size - used, p->any ? " or " : ", ");
+		t = depends_term(p, n);
+		used += say_term(core, job, &t, text + used, size - used);
 	}
 	if (of > said)
 		snprintf(text + used, size - used, ", and %zu more", of - said);
 	return p->never ? reason_word(REASON_NEVER_SATISFIED) : reason_word(REASON_DEPENDENCY);
+}
+
+/* Of a text as rows keep it no more than some terms: enough for so many bytes. */
+static char *some_terms(const char *kept, size_t bytes)
+{
+	size_t n = strlen(kept);
+
+	if (n <= 4 * bytes)
+		return xstrdup(kept);
+	for (n = 4 * bytes; n && !strchr(":,?", kept[n]); n--)
+		continue;
+	return xstrndup(kept, n);
 }
 
 void depends_say(const struct job *job, char *text, size_t size)
@@ -580,12 +514,18 @@ void depends_say(const struct job *job, char *text, size_t size)
 	char *all;
 
 	text[0] = '\0';
-	/* What waits has it in memory already. */
-	if ((!p || each) &&
-	        depend_parse(job_info(each ? job : own)->depends, true, &d, NULL) < 0)
-		return;
-	all = depend_format_some(p && !each ? &p->d : &d, size);
-	depend_clear(&d);
+	if (p && !each) {
+		all = depends_text(p, false, size);
+	} else {
+		char *kept = some_terms(job_info(each ? job : own)->depends, size);
+		int rc = depend_parse(kept, true, &d, NULL);
+
+		free(kept);
+		if (rc < 0)
+			return;
+		all = depend_format_some(&d, size);
+		depend_clear(&d);
+	}
 	if ((size_t)snprintf(text, size, "%s", all) >= size)
 		memcpy(text + size - 4, "...", 4);
 	free(all);
@@ -593,30 +533,52 @@ void depends_say(const struct job *job, char *text, size_t size)
 
 /* --- invariants ------------------------------------------------------------------------------ */
 
+static bool hangs_on(const struct depends *p, uint32_t n, const struct job *on)
+{
+	const struct awaited *a = job_link_of(on)->awaited;
+
+	return a && waiting_has((p->flags[n] & TERM_TYPE) == DEPEND_AFTER ? &a->starts : &a->ends,
+	                    p->number);
+}
+
+static int check_term(const struct core *core, const struct job *job, uint32_t n, struct error *err)
+{
+	const struct depends *p = job_link_of(job)->depends;
+	const struct depend_term t = depends_term(p, n);
+	const struct job *on = t.job ? depends_where(core, p, n) : NULL;
+	unsigned long long id = job_id(job);
+
+	if (!depend_term_open(&t) || !on || t.at)
+		return 0;
+	if (!t.tasks && !t.each && !hangs_on(p, n, on))
+		return error_set(err, ERR_INTERNAL, "job %llu: its term %u hangs on nothing", id, n);
+	if (job_state_ended(job_info(on)->state) && !job_link_of(on)->awaited->queued)
+		return error_set(err, ERR_INTERNAL, "job %llu: nobody tells it of job %llu", id,
+		        (unsigned long long)job_id(on));
+	return t.tasks ? range_check(core, job, &t, err) : 0;
+}
+
 int depends_check_job(const struct core *core, const struct job *job, struct error *err)
 {
 	const struct job_info *i = job_info(job);
 	const struct depends *p = job_link_of(job)->depends;
 	unsigned long long id = i->id;
-	size_t n;
+	uint32_t n;
 
 	if ((p != NULL) != (*i->depends && !job_state_ended(i->state)))
 		return error_set(err, ERR_INTERNAL, "job %llu: its row waits, and it does %s", id,
 		        p ? "too" : "not");
-	for (n = 0; p && n < p->d.n; n++) {
-		const struct depend_term *t = &p->d.v[n];
-		const struct job *on = t->job ? depend_term_job(core, t) : NULL;
-		bool hangs = depend_term_open(t) && t->job && !t->at;
+	for (n = 0; p && n < p->n_edges; n++) {
+		const struct edge *e = &p->edges[n];
+		bool listed = e->t.tasks || e->t.each;
 
-		if (hangs != (p->edges[n].back != NULL) && !(hangs && !on))
-			return error_set(err, ERR_INTERNAL, "job %llu: its term %zu %s", id, n,
-			        hangs ? "hangs on nothing" : "hangs and is decided");
-		if (hangs && on && job_state_ended(job_info(on)->state) &&
-		        !job_link_of(on)->awaited->queued)
-			return error_set(err, ERR_INTERNAL, "job %llu: nobody tells it of job %llu",
-			        id, (unsigned long long)job_id(on));
-		if (hangs && t->tasks && range_check(core, job, t, err) < 0)
-			return -1;
+		if (listed && depends_term_open(p, e->term) != (e->back != NULL) && !e->t.at &&
+		        jobs_find(core->jobs, e->t.job))
+			return error_set(err, ERR_INTERNAL, "job %llu: its term %u %s", id, e->term,
+			        e->back ? "hangs and is decided" : "hangs on nothing");
 	}
+	for (n = 0; p && n < p->n; n++)
+		if (check_term(core, job, n, err) < 0)
+			return -1;
 	return 0;
 }

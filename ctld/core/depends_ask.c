@@ -6,23 +6,31 @@
 #include "common/xalloc.h"
 #include "ctld/core/array.h"
 #include "ctld/core/depends_impl.h"
+#include "ctld/core/idmap.h"
 
-/* So many jobs are looked at to find a circle; what reaches further is refused. */
-#define CIRCLE_STEPS 20000
+/* So many terms are looked at to find a circle, some milliseconds; what reaches further is refused. */
+#define CIRCLE_STEPS 50000
 
 /* --- circles --------------------------------------------------------------------------------- */
 
 /* Jobs still to be looked at for a circle. */
 struct search {
+	const struct core *core;
 	const struct job *for_job;
+	struct idmap *seen; /* by id: each is looked at once */
 	const struct job **v;
-	size_t n, size, seen;
+	size_t n, size, steps;
 };
 
+/* True: that is for_job. */
 static bool push(struct search *s, const struct job *job)
 {
+	s->steps++;
 	if (job == s->for_job)
 		return true;
+	if (idmap_find(s->seen, job_id(job)))
+		return false;
+	idmap_insert(s->seen, job_id(job), (void *)job);
 	if (s->n == s->size) {
 		s->size = s->size ? 2 * s->size : 64;
 		s->v = xrealloc(s->v, s->size, sizeof(*s->v));
@@ -31,27 +39,33 @@ static bool push(struct search *s, const struct job *job)
 	return false;
 }
 
+static bool push_id(struct search *s, uint64_t id)
+{
+	const struct job *job = jobs_find(s->core->jobs, id);
+
+	return job && push(s, job);
+}
+
+/* Those of its name that were there before it. */
+static bool push_namesakes(struct search *s, const struct job *job)
+{
+	while ((job = job_link_of(job)->name_before) && s->steps < CIRCLE_STEPS)
+		if (push(s, job))
+			return true;
+	return false;
+}
+
 /* All that this one waits for. True: for_job is among them. */
-static bool push_all(const struct core *core, struct search *s, const struct job *job)
+static bool push_all(struct search *s, const struct job *job)
 {
 	const struct depends *p = job_link_of(job)->depends;
-	const struct job *other;
-	size_t n;
+	uint32_t n;
 
-	for (n = 0; p && n < p->d.n; n++) {
-		const struct depend_term *t = &p->d.v[n];
-
-		if (!depend_term_open(t) || t->at)
+	for (n = 0; p && n < p->n && s->steps++ < CIRCLE_STEPS; n++) {
+		if (!depends_term_open(p, n) || depends_term_runs(p, n))
 			continue;
-		other = t->job ? jobs_find(core->jobs, t->job) : NULL;
-		if (other && push(s, other))
+		if (p->on[n] ? push_id(s, job_ref_id(p->on[n])) : push_namesakes(s, job))
 			return true;
-		for (other = t->job ? NULL : job_link_of(job)->name_before;
-		        other && s->seen + s->n < CIRCLE_STEPS;
-		        other = job_link_of(other)->name_before) {
-			if (push(s, other))
-				return true;
-		}
 	}
 	return false;
 }
@@ -59,34 +73,25 @@ static bool push_all(const struct core *core, struct search *s, const struct job
 static int check_circle(
         const struct core *core, const struct job *job, const struct depend *d, struct error *err)
 {
-	struct search s = { .for_job = job };
-	bool circle = false;
+	struct search s = { .core = core, .for_job = job, .seen = idmap_new() };
+	bool circle = false, all;
 	size_t n;
 
-	for (n = 0; n < d->n && !circle; n++) {
-		const struct job *on = d->v[n].job ? jobs_find(core->jobs, d->v[n].job) : NULL;
-
-		circle = on && push(&s, on);
-	}
-	for (n = 0; n < d->n && !circle; n++) {
-		const struct job *other = d->v[n].job ? NULL : job_link_of(job)->name_before;
-
-		for (; other && !circle && s.n < CIRCLE_STEPS;
-		        other = job_link_of(other)->name_before)
-			circle = push(&s, other);
-	}
-	while (s.n && !circle && s.seen++ < CIRCLE_STEPS)
-		circle = push_all(core, &s, s.v[--s.n]);
-	n = s.n;
+	for (n = 0; n < d->n && !circle; n++)
+		circle = d->v[n].job ? push_id(&s, d->v[n].job) : push_namesakes(&s, job);
+	while (s.n && !circle && s.steps < CIRCLE_STEPS)
+		circle = push_all(&s, s.v[--s.n]);
+	all = s.steps < CIRCLE_STEPS;
 	free(s.v);
+	idmap_free(s.seen);
 	if (circle)
 		return error_set(err, ERR_JOB_SPEC,
 		        "job %llu would wait for itself, over others that wait for it",
 		        (unsigned long long)job_id(job));
-	return n ? error_set(err, ERR_JOB_SPEC,
-	                   "more than %d jobs would have to be looked at for a circle",
-	                   CIRCLE_STEPS)
-	         : 0;
+	return all ? 0
+	           : error_set(err, ERR_JOB_SPEC,
+	                     "more than %d dependencies would have to be looked at for a circle",
+	                     CIRCLE_STEPS);
 }
 
 /* --- does it name what can be waited for? --------------------------------------------------- */
@@ -169,7 +174,7 @@ static int check_gone(
 		        "the history",
 		        taskset_first(&gone), (unsigned long long)t->job, gone.count - 1);
 	else
-		range_take(d, t, &gone, depend_comes_true(t->type, true));
+		range_take(d->any, t, &gone, depend_comes_true(t->type, true));
 	taskset_clear(&gone);
 	return rc;
 }

@@ -1,5 +1,6 @@
 /* depends_impl.h - the inside of depends.h, for its files
  *
+ *	depends_terms.c  the terms in memory, and where they hang
  *	depends.c        terms that one job as a whole decides
  *	correspond.c     aftercorr between two arrays: task by task
  *	depends_range.c  some tasks of an array (12_[1-3,7])
@@ -11,9 +12,11 @@
 #include "common/depend.h"
 #include "ctld/core/depends.h"
 
-/* One open term. */
+/* A term with more to it: a delay, several tasks, or one that is decided task by task. Of those about
+ * several tasks it is in a list of the array that it names. */
 struct edge {
 	struct job *who;
+	struct depend_term t;
 	uint32_t term;
 	struct edge *next, **back; /* in a list of the job that it names; back NULL: in none */
 	uint64_t heard;            /* of corrs and ranges: the last part that was told */
@@ -23,36 +26,89 @@ struct edge {
 
 #define GATHER 4
 
+/* What a job waits for: nine bytes a term, and four or five more in the list of what it names. That
+ * is about what its text costs. */
 struct depends {
-	struct depend d;
-	struct edge *edges; /* one for each term */
+	struct job *who;
+	uint32_t number;      /* names it in lists of waiters (depends_of_number()) */
+	uint32_t n;           /* terms, in the order of the text */
+	uint32_t open;        /* neither met nor never */
+	uint32_t met, never_n;
+	uint32_t each_n, each_never; /* decided task by task; of them, those that never come true */
+	uint32_t whole_left;         /* not decided task by task, and not met */
+	uint32_t singles;     /* open terms of type singleton */
+	bool any;             /* one is enough */
 	bool never;
-	bool singleton;          /* a term of that type is open */
+	bool singleton;          /* a term of that type is there */
 	bool each;               /* one of its terms is decided task by task */
 	uint32_t gather[GATHER]; /* parts that tasks were put into lately */
 	uint32_t gathered;
+	uint32_t n_edges;
+	uint64_t *on;        /* of each term: the ref of what it names; 0: singleton. Owned */
+	uint8_t *flags;      /* of each term: enum term_flags */
+	struct edge *edges;  /* of terms with TERM_MORE, in order. Owned */
+};
+
+enum term_flags { TERM_TYPE = 7, TERM_MET = 8, TERM_NEVER = 16, TERM_MORE = 32 };
+
+/* Numbers of those that wait for one thing of one job. Some may wait for it no more: each that lets go
+ * takes out two such at most. */
+struct waiting {
+	uint32_t *v;
+	uint32_t n, size;
+	uint32_t at; /* the next to be looked at */
 };
 
 struct awaited {
-	struct edge *starts, *ends; /* who waits for its start, for its end */
-	struct edge *corrs;         /* of an array: whose tasks wait for its tasks */
-	struct edge *ranges;        /* of an array: who waits for some of its tasks */
-	struct job *next;           /* in the queue of those to be settled */
-	uint32_t parts_queued;      /* of an array */
-	bool queued, lost;          /* lost: a term of its own names a job that is not there */
+	struct waiting starts, ends; /* who waits for its start, for its end */
+	struct edge *corrs;          /* of an array: whose tasks wait for its tasks */
+	struct edge *ranges;         /* of an array: who waits for some of its tasks */
+	struct job *next;            /* in the queue of those to be settled */
+	uint32_t parts_queued;       /* of an array */
+	bool queued, lost;           /* lost: a term of its own names a job that is not there */
 };
 
 enum outcome { DEPEND_OPEN, DEPEND_MET, DEPEND_NEVER };
+
+/* --- depends_terms.c ------------------------------------------------------------------------- */
+
+/* A copy of a term; its tasks are borrowed. */
+struct depend_term depends_term(const struct depends *p, uint32_t n);
+static inline bool depends_term_open(const struct depends *p, uint32_t n)
+{
+	return !(p->flags[n] & (TERM_MET | TERM_NEVER));
+}
+/* Its job has started, and its delay runs; it hangs on nothing then. */
+bool depends_term_runs(const struct depends *p, uint32_t n);
+/* A term's delay runs until then (seconds of UTC). */
+void depends_runs_until(struct depends *p, uint32_t n, int64_t at);
+/* What has become of a term. */
+void depends_mark(struct depends *p, uint32_t n, enum outcome outcome);
+/* Where half of its terms are met: those go. Not where one is enough. */
+void depends_pack(struct depends *p);
+/* As rows keep it, or for people no more than it takes for so many bytes; the caller frees it. */
+char *depends_text(const struct depends *p, bool kept, size_t bytes);
+/* The record that an open term hangs on; NULL: there is none. */
+struct job *depends_where(const struct core *core, const struct depends *p, uint32_t n);
+/* Hang an open term on what it names. */
+void depends_hang(struct core *core, struct depends *p, uint32_t n);
+/* The last of those that wait; NULL: it waits no more. */
+struct depends *waiting_pop(const struct core *core, struct waiting *w);
+bool waiting_has(const struct waiting *w, uint32_t number);
+/* When it started first in its present attempt, or ended without. 0: neither yet. */
+usec_t depends_began(const struct job *job);
+/* The edge hangs on nothing any more. */
+void depends_unhang(struct edge *e);
+struct awaited *awaited_of(struct job *job);
+
+/* --- depends.c ------------------------------------------------------------------------------- */
 
 /* What has ended, well or not: does a term of this type come true by that? By any end? */
 bool depend_comes_true(enum depend_type type, bool well);
 bool depend_comes_true_anyhow(enum depend_type type);
 
-/* The edge hangs on nothing any more. */
-void depends_unhang(struct edge *e);
 /* A term has been decided, or says less: what now? The job may be over afterwards. */
 void depends_weigh(struct core *core, struct job *job);
-struct awaited *awaited_of(struct job *job);
 /* Its turn to be settled will come. Of a part only if tasks wait for those of its array. */
 void depends_queue(struct core *core, struct job *job);
 bool depend_term_open(const struct depend_term *t);
@@ -65,8 +121,7 @@ void depends_end_never(struct core *core, struct job *job, bool rest_only);
 /* --- depends_range.c ------------------------------------------------------------------------- */
 
 /* Of the term's tasks these are decided. False: none of them was open. */
-bool range_take(const struct depend *d, struct depend_term *t, const struct taskset *tasks,
-        bool comes_true);
+bool range_take(bool any, struct depend_term *t, const struct taskset *tasks, bool comes_true);
 /* So many wait for tasks of it already? */
 bool range_many(const struct job *on);
 /* An edge now hangs on an array: what has started or ended of it will be told. */

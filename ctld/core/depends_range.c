@@ -20,8 +20,7 @@
 
 #define RANGES_MAX 1000 /* that hang on one array: each end of a task looks at them all */
 
-bool range_take(
-        const struct depend *d, struct depend_term *t, const struct taskset *tasks, bool comes_true)
+bool range_take(bool any, struct depend_term *t, const struct taskset *tasks, bool comes_true)
 {
 	struct taskset taken;
 
@@ -32,7 +31,7 @@ bool range_take(
 		return false;
 	/* The first that says no decides for all, or the first that says yes where one is enough;
 	 * else the last one does. It stays, to be shown. */
-	if (comes_true == d->any || !t->tasks->count) {
+	if (comes_true == any || !t->tasks->count) {
 		taskset_clear(t->tasks);
 		*t->tasks = taken;
 		t->met = comes_true;
@@ -78,7 +77,7 @@ static bool has_news(const struct job *part)
 
 void range_hung(struct core *core, struct edge *e, struct job *on)
 {
-	const struct taskset *tasks = job_link(e->who)->depends->d.v[e->term].tasks;
+	const struct taskset *tasks = e->t.tasks;
 	const struct array *a = job_array(on);
 	struct job *p = idmap_next(a->parts, 0);
 
@@ -126,12 +125,12 @@ static bool say(struct core *core, struct edge *e, const struct taskset *tasks, 
         usec_t began)
 {
 	struct depends *p = job_link(e->who)->depends;
-	struct depend_term *t = &p->d.v[e->term];
+	struct depend_term *t = &e->t;
 
-	if (p->d.any && t->delay)
+	if (p->any && t->delay)
 		began = earliest(jobs_find(core->jobs, t->job), t->tasks, began);
 	e->began = began > e->began ? began : e->began;
-	if (!range_take(&p->d, t, tasks, comes_true))
+	if (!range_take(p->any, t, tasks, comes_true))
 		return false;
 	if (t->met && t->delay) {
 		t->at = e->began / USEC_PER_S + (int64_t)t->delay * 60;
@@ -139,6 +138,7 @@ static bool say(struct core *core, struct edge *e, const struct taskset *tasks, 
 	}
 	if (!depend_term_open(t) || t->at)
 		depends_unhang(e);
+	depends_mark(p, e->term, t->met ? DEPEND_MET : t->never ? DEPEND_NEVER : DEPEND_OPEN);
 	depends_weigh(core, e->who);
 	return true;
 }
@@ -147,7 +147,7 @@ static bool say(struct core *core, struct edge *e, const struct taskset *tasks, 
 static bool say_part(
         struct core *core, struct edge *e, const struct taskset *tasks, const struct job *part)
 {
-	enum depend_type type = job_link(e->who)->depends->d.v[e->term].type;
+	enum depend_type type = e->t.type;
 	const struct job_info *i = job_info(part);
 	bool ended = job_state_ended((enum job_state)i->state);
 
@@ -182,7 +182,7 @@ void range_part_moved(struct core *core, struct job *part)
 /* The tasks of the edge that have ended and left memory. */
 static void say_gone(struct core *core, struct edge *e, const struct job *on)
 {
-	const struct depend_term *t = &job_link(e->who)->depends->d.v[e->term];
+	const struct depend_term *t = &e->t;
 	enum array_gone known = array_gone(on);
 	struct taskset gone;
 
@@ -211,8 +211,7 @@ bool range_gone(struct core *core, struct job *on)
 
 void range_over(struct core *core, struct edge *e)
 {
-	struct depends *p = job_link(e->who)->depends;
-	struct depend_term *t = &p->d.v[e->term];
+	const struct depend_term *t = &e->t;
 	struct taskset rest;
 
 	/* Each of its tasks has been told or is gone, so there should be nothing. */

@@ -8,7 +8,7 @@
 
 struct dirty {
 	struct mark **v;
-	size_t n, size;
+	size_t n, size, bytes;
 	bool touched, draining;
 };
 
@@ -37,6 +37,7 @@ static void list(struct dirty *d, struct mark *mark)
 	}
 	d->v[d->n++] = mark;
 	mark->listed = true;
+	d->bytes += mark->bytes ? mark->bytes : DIRTY_ROW;
 }
 
 void dirty_put(struct dirty *d, struct mark *mark)
@@ -79,7 +80,7 @@ void dirty_drain(struct dirty *d, dirty_each_fn *each, void *arg)
 		each(arg, mark, put, gone);
 	}
 	d->draining = false;
-	d->n = 0;
+	d->n = d->bytes = 0;
 	if (d->size > 1 << 13) {
 		free(d->v);
 		d->v = NULL;
@@ -90,4 +91,9 @@ void dirty_drain(struct dirty *d, dirty_each_fn *each, void *arg)
 size_t dirty_count(const struct dirty *d)
 {
 	return d->n;
+}
+
+size_t dirty_bytes(const struct dirty *d)
+{
+	return d->bytes;
 }

@@ -20,6 +20,7 @@ struct mark {
 	bool put;      /* has a row to write */
 	bool gone;     /* is to be deleted or retired */
 	uint8_t table; /* enum row_table */
+	uint32_t bytes; /* about, of its row; 0: as most rows, DIRTY_ROW */
 };
 
 struct dirty;
@@ -41,5 +42,7 @@ typedef void dirty_each_fn(void *arg, struct mark *mark, bool put, bool gone);
 void dirty_drain(struct dirty *d, dirty_each_fn *each, void *arg);
 
 size_t dirty_count(const struct dirty *d);
+#define DIRTY_ROW 640
+size_t dirty_bytes(const struct dirty *d); /* about, of all rows on the list */
 
 #endif

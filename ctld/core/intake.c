@@ -7,6 +7,7 @@
 
 #include "common/text.h"
 #include "ctld/core/admit.h"
+#include "ctld/core/budget.h"
 #include "ctld/core/conditions.h"
 #include "ctld/core/roles.h"
 #include "ctld/core/wishes.h"
@@ -188,8 +189,31 @@ int intake_fill(struct core *core, const struct caller *caller, struct intake *t
 	return 0;
 }
 
+int intake_charge(
+        struct core *core, const struct caller *caller, struct intake *t, struct error *err)
+{
+	const struct submit_job *in = t->in;
+	const char *const texts[] = { in->account, in->partition, in->name, in->submit_host, in->cwd,
+		in->output, in->error, in->array, in->qos, in->remark, in->mail_user,
+		in->requeue_on };
+	size_t bytes = job_memory(&(struct job_size){ .texts = texts,
+	        .n_texts = sizeof(texts) / sizeof(*texts),
+	        .ranges = 2 * t->tasks.n,
+	        .labels = t->info.labels->text,
+	        .depends = t->depends });
+
+	if (budget_check(core->budget, caller->uid, BUDGET_MEMORY, bytes, err) < 0)
+		return -1;
+	budget_add(core->budget, caller->uid, BUDGET_MEMORY, (int64_t)bytes);
+	t->memory = bytes;
+	t->info.uid = caller->uid;
+	return 0;
+}
+
 void intake_clear(struct core *core, struct intake *t)
 {
+	budget_add(core->budget, t->info.uid, BUDGET_MEMORY, -(int64_t)t->memory);
+	t->memory = 0;
 	if (t->counted)
 		admit_count(core, &t->info, -(int)t->weight);
 	t->counted = false;

@@ -17,6 +17,7 @@ struct intake {
 	uint32_t partition;             /* index into conf.partitions */
 	uint32_t account, qos;          /* indices; CONF_NONE: none */
 	char *depends;                  /* owned: what it waits for, as kept; NULL: as it is */
+	size_t memory;                  /* charged to the user as long as it is on its way */
 	bool counted;                   /* as one that has not ended, for the limit `queued` */
 	struct job_info info;           /* what intake_fill() says; gpus and labels are counted */
 	struct taskset tasks;           /* of an array */
@@ -40,6 +41,9 @@ int intake_signed_texts(const char *name, const char *cwd, const char *output, c
 int submit_known(
         const struct core *core, const struct caller *caller, struct intake *t, struct error *err);
 int submit_room(const struct core *core, size_t n, struct error *err);
+/* What it takes of its user's account, until intake_clear(). -1: that is used up. */
+int intake_charge(
+        struct core *core, const struct caller *caller, struct intake *t, struct error *err);
 void submit_fill(const struct core *core, const struct caller *caller, struct intake *t);
 void submit_joins(struct core *core, struct job *job);
 

@@ -108,6 +108,8 @@ struct core {
 	struct namesakes *namesakes;
 	struct fates *fates;
 	struct job *settle_first, *settle_last; /* depends.h */
+	struct idmap *waiting;                  /* depends_terms.c: struct depends by its number */
+	uint32_t waiting_last;                  /* the last number that was given */
 	uint64_t told_round;                    /* correspond.c, depends_range.c */
 	uint32_t control_round;                 /* control.c */
 

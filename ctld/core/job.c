@@ -9,6 +9,7 @@
 #include "common/depend.h"
 #include "common/mailwish.h"
 #include "common/xalloc.h"
+#include "ctld/core/budget.h"
 #include "ctld/core/codec.h"
 #include "ctld/core/hash.h"
 #include "ctld/core/heap.h"
@@ -145,7 +146,7 @@ static void count_in(struct jobs *jobs, struct job *job)
 }
 
 struct jobs *jobs_new(struct strings *strings, struct requests *requests, struct label_sets *labels,
-        struct nonces *nonces, struct dirty *dirty, uint64_t seed)
+        struct nonces *nonces, struct dirty *dirty, struct budget *budget, uint64_t seed)
 {
 	struct jobs *jobs = xcalloc(1, sizeof(*jobs));
 
@@ -154,6 +155,7 @@ struct jobs *jobs_new(struct strings *strings, struct requests *requests, struct
 	jobs->labels = labels;
 	jobs->nonces = nonces;
 	jobs->dirty = dirty;
+	jobs->budget = budget;
 	jobs->map = idmap_new();
 	jobs->counts = table_new(count_hash, seed);
 	return jobs;
@@ -386,6 +388,7 @@ int jobs_take_in(struct jobs *jobs, struct job *job)
 		jobs->n_parts++;
 	}
 	count_in(jobs, job);
+	job_charge(jobs, job);
 	return 0;
 }
 
@@ -420,6 +423,7 @@ void job_free(struct jobs *jobs, struct job *job)
 	struct tasks *tasks = job_several(job);
 	size_t t;
 
+	budget_add(jobs->budget, job->info.uid, BUDGET_MEMORY, -(int64_t)job->charged);
 	for (t = 0; t < JOB_TEXTS; t++)
 		strings_drop(jobs->strings, *job_text(&job->info, t));
 	requests_drop(jobs->requests, job->info.gpus);
@@ -548,6 +552,12 @@ bool job_alike(const struct job *a, const struct job *b)
 
 /* --- movers ---------------------------------------------------------------------------------- */
 
+static void texts_changed(struct jobs *jobs, struct job *job)
+{
+	job_charge(jobs, job);
+	dirty_put(jobs->dirty, &job->mark);
+}
+
 static struct job *job_made(struct jobs *jobs, const struct job_info *info)
 {
 	struct job *job = job_new_blank();
@@ -577,14 +587,17 @@ struct job *jobs_stage(
 {
 	struct job *job = job_made(jobs, info);
 
-	if (!tasks)
+	if (!tasks) {
+		job_charge(jobs, job);
 		return job;
+	}
 	job->link.array = array_blank();
 	job->link.array->at_once = at_once;
 	taskset_copy(&job->link.array->all, tasks);
 	job->of.tasks = xcalloc(1, sizeof(*job->of.tasks));
 	job->of.tasks->set = *tasks;
 	*tasks = (struct taskset){ 0 };
+	job_charge(jobs, job);
 	return job;
 }
 
@@ -669,7 +682,7 @@ void job_set_asked(struct jobs *jobs, struct job *job, const struct job_info *as
 	job->info.deadline = asked->deadline;
 	job->info.kill_invalid = asked->kill_invalid;
 	count_in(jobs, job);
-	dirty_put(jobs->dirty, &job->mark);
+	texts_changed(jobs, job);
 }
 
 void job_set_limit(struct jobs *jobs, struct job *job, uint32_t time_limit_s)
@@ -697,7 +710,7 @@ void job_set_planned(struct jobs *jobs, struct job *job, usec_t planned_start)
 void job_set_depends(struct jobs *jobs, struct job *job, const char *depends)
 {
 	if (strings_set(jobs->strings, &job->info.depends, depends))
-		dirty_put(jobs->dirty, &job->mark);
+		texts_changed(jobs, job);
 }
 
 void job_set_begin(struct jobs *jobs, struct job *job, usec_t begin_time)
@@ -725,13 +738,13 @@ void job_set_wishes(struct jobs *jobs, struct job *job, const struct job_info *w
 	        (uint8_t)((i->mail_types & MAIL_BEGUN) | (wished->mail_types & MAIL_ALL_BITS));
 	i->requeue_delay_s = wished->requeue_delay_s;
 	i->requeue = wished->requeue;
-	dirty_put(jobs->dirty, &job->mark);
+	texts_changed(jobs, job);
 }
 
 void job_set_comment(struct jobs *jobs, struct job *job, const char *comment)
 {
 	if (strings_set(jobs->strings, &job->info.comment, comment))
-		dirty_put(jobs->dirty, &job->mark);
+		texts_changed(jobs, job);
 }
 
 void job_set_end_cause(struct jobs *jobs, struct job *job, enum end_cause cause)

@@ -97,6 +97,7 @@ struct depends;
 struct awaited;
 struct name_set;
 struct idmap;
+struct budget;
 
 #define JOB_REF_BITS    40 /* of the id; above it the part */
 #define JOB_PART_RANGES (1u << 22)
@@ -229,8 +230,17 @@ static inline usec_t job_waits_since(const struct job_info *info)
 	return info->begin_time > info->submit_time ? info->begin_time : info->submit_time;
 }
 
+/* Memory that a job takes, about, with all that hangs on it: by its texts (NULL is ""), its labels
+ * as text, and the ranges of its array. Charged to its user as long as it is here. */
+struct job_size {
+	const char *const *texts;
+	size_t n_texts, ranges;
+	const char *labels, *depends;
+};
+size_t job_memory(const struct job_size *size);
+
 struct jobs *jobs_new(struct strings *strings, struct requests *requests, struct label_sets *labels,
-        struct nonces *nonces, struct dirty *dirty, uint64_t seed);
+        struct nonces *nonces, struct dirty *dirty, struct budget *budget, uint64_t seed);
 void jobs_free(struct jobs *jobs); /* NULL is fine */
 
 struct job *jobs_find(const struct jobs *jobs, uint64_t ref); /* NULL: none */

@@ -1,7 +1,8 @@
-/* job_impl.h - the inside of jobs, for their two files
+/* job_impl.h - the inside of jobs, for their files
  *
  *	job.c        states, rows, finding, movers
  *	job_tasks.c  records that stand for tasks of an array
+ *	job_memory.c what they take of their users' accounts
  */
 #ifndef CTLD_CORE_JOB_IMPL_H
 #define CTLD_CORE_JOB_IMPL_H
@@ -16,6 +17,7 @@ struct tasks {
 
 struct job {
 	struct mark mark;
+	uint32_t charged; /* bytes, to its user's account */
 	bool dropped; /* of no interest to history: it had no tasks left, or was never there */
 	struct job_info info;
 	struct job_link link;
@@ -41,6 +43,7 @@ struct jobs {
 	struct label_sets *labels;
 	struct nonces *nonces;
 	struct dirty *dirty;
+	struct budget *budget; /* the core's */
 	struct idmap *map; /* by id, part 0 */
 	size_t n_parts;    /* the others */
 	size_t in_state[JOB_STATE_COUNT];
@@ -48,6 +51,8 @@ struct jobs {
 };
 
 struct job *job_new_blank(void);
+/* Its texts or tasks are others: its user is charged with what it takes now. */
+void job_charge(struct jobs *jobs, struct job *job);
 /* Into the table it belongs in. -1: it is there. */
 int jobs_take_in(struct jobs *jobs, struct job *job);
 /* Out of what finds and counts it. */

@@ -88,6 +88,7 @@ static void tasks_changed(struct jobs *jobs, struct job *job)
 {
 	free(job->of.tasks->text);
 	job->of.tasks->text = NULL;
+	job_charge(jobs, job);
 	dirty_put(jobs->dirty, &job->mark);
 }
 
@@ -246,6 +247,7 @@ void job_set_respec(struct jobs *jobs, struct job *job, const struct respec *r, 
 		strings_set(jobs->strings, &i->output, r->output);
 		strings_set(jobs->strings, &i->error, r->error);
 	}
+	job_charge(jobs, job);
 	dirty_put(jobs->dirty, &job->mark);
 }
 

@@ -145,9 +145,10 @@ int submit_room(const struct core *core, size_t n_new, struct error *err)
 
 	if (!n_new)
 		return 0;
-	if (core->disk_free_mb < c->min_free_mb)
+	if (!core->disk_free_mb || core->disk_free_mb < c->min_free_mb)
 		return error_set(err, ERR_NO_SPACE,
-		        "the controller's disk is nearly full: %llu MiB free, %llu are kept",
+		        "the controller's disk is nearly full: %llu MiB would be left free, and "
+		        "controller.min_free keeps %llu",
 		        (unsigned long long)core->disk_free_mb, (unsigned long long)c->min_free_mb);
 	if (c->max_jobs && have + n_new > c->max_jobs)
 		return error_set(err, ERR_LIMIT_JOBS,
@@ -264,7 +265,8 @@ static int submit(
 	for (i = 0; i < e->submit.n; i++) {
 		if (v[i].known)
 			continue;
-		if (intake_fill(core, &e->caller, &v[i], err) < 0)
+		if (intake_fill(core, &e->caller, &v[i], err) < 0 ||
+		        intake_charge(core, &e->caller, &v[i], err) < 0)
 			return e->submit.n > 1 ? error_wrap(err, "job %zu of the submit", i + 1)
 			                       : -1;
 	}

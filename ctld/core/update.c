@@ -252,7 +252,9 @@ static int update_asked(struct core *core, struct job *job, const struct core_ev
 	}
 	/* It counts as what it is to be, or as what it is. */
 	admit_count(core, i, -(int)t.weight);
-	if (intake_fill(core, &owner, &t, err) < 0) {
+	if (intake_fill(core, &owner, &t, err) < 0 ||
+	        ((t.depends || t.info.labels != i->labels) &&
+	                intake_charge(core, &owner, &t, err) < 0)) {
 		intake_clear(core, &t);
 		admit_count(core, i, (int)t.weight);
 		return -1;

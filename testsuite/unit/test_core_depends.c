@@ -8,6 +8,10 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include <malloc.h>
+
+#include "common/strbuf.h"
+#include "ctld/core/budget.h"
 #include "testsuite/unit/core_world.h"
 
 #define OWNER  1000
@@ -756,6 +760,113 @@ static void many_wait_for_one(void **state)
 	world_free(w);
 }
 
+/* --- dense ----------------------------------------------------------------------------------- */
+
+#define NAMED 1000
+#define DENSE 100
+
+static uint64_t memory_of(struct world *w, uint32_t uid)
+{
+	return budget_used(core_budget(w->core), uid, BUDGET_MEMORY);
+}
+
+/* "afterany:FIRST:FIRST+1:...": each the same, so that the text itself is there once. */
+static char *names_all(uint64_t first)
+{
+	struct strbuf text = { 0 };
+
+	strbuf_adds(&text, "afterany");
+	for (unsigned i = 0; i < NAMED; i++)
+		strbuf_addf(&text, ":%llu", U(first + i));
+	return strbuf_take(&text);
+}
+
+static struct world *dense_world(uint64_t *first)
+{
+	struct world *w = ready();
+
+	w->unchecked = true;
+	world_node(w, NODE_DRAIN, 0, false);
+	*first = world_submit(w, "h100:1");
+	for (unsigned i = 1; i < NAMED; i++)
+		world_submit(w, "h100:1");
+	return w;
+}
+
+/* A thousand jobs that each of many waits for: in memory that is not much more than their text, and so
+ * it is after a restart. The owner's account knows. */
+static void dense_dependencies_cost_little(void **state)
+{
+	uint64_t first, last = 0, charged;
+	struct world *w = dense_world(&first);
+	char *text = names_all(first);
+	size_t before = mallinfo2().uordblks, took;
+
+	(void)state;
+	charged = memory_of(w, OTHER);
+	for (unsigned i = 0; i < DENSE; i++) {
+		struct submit_job job = world_job(w, "h100:1");
+
+		job.depends = text;
+		last = world_submit_job(w, &job, OTHER);
+		assert_int_not_equal(last, 0);
+	}
+	took = mallinfo2().uordblks - before;
+	charged = memory_of(w, OTHER) - charged;
+	assert_in_range(took / DENSE / NAMED, 9, 24);
+	world_seal(w);
+	assert_in_range(charged, DENSE * strlen(text), DENSE * 6 * strlen(text));
+	w->unchecked = false;
+	world_restart(w);
+	assert_int_equal(memory_of(w, OTHER), charged);
+	is(w, last, "PENDING", "Dependency");
+	free(text);
+	world_free(w);
+}
+
+/* One of the thousand ends: those that wait are told a few at a time, since the text of each is
+ * written anew. */
+static void dense_dependencies_are_told_in_steps(void **state)
+{
+	uint64_t first, last = 0;
+	struct world *w = dense_world(&first);
+	char *text = names_all(first);
+	unsigned slices = 1;
+
+	(void)state;
+	for (unsigned i = 0; i < DENSE; i++) {
+		struct submit_job job = world_job(w, "h100:1");
+
+		job.depends = text;
+		last = world_submit_job(w, &job, OTHER);
+	}
+	world_seal(w);
+	for (unsigned i = 0; i < NAMED - 1; i++) {
+		struct core_event e = { .kind = EV_JOB_CONTROL, .caller = world_user(OWNER) };
+		uint64_t id = first + i;
+
+		e.job.verb = JOB_CANCEL;
+		e.job.ids = &id;
+		e.job.n = 1;
+		core_apply(w->core, &e, w->now);
+		if (i)
+			continue;
+		while (core_schedule(w->core, w->now, 1000))
+			slices++;
+		assert_in_range(slices, DENSE / 10, DENSE);
+	}
+	while (core_schedule(w->core, w->now, 1000))
+		continue;
+	core_effects_clear(w->core);
+	world_restart(w);
+	is(w, last, "PENDING", "Dependency");
+	assert_true(core_job_next(w->core, last - 1, w->now, &(struct job_view){ 0 }));
+	assert_string_not_equal(world_view(w, last).dependency, "");
+	assert_null(strchr(strchr(world_view(w, last).dependency, ':') + 1, ':'));
+	free(text);
+	world_free(w);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -781,6 +892,8 @@ int main(void)
 		cmocka_unit_test(alone_among_all_of_its_name),
 		cmocka_unit_test(overtaken),
 		cmocka_unit_test(many_wait_for_one),
+		cmocka_unit_test(dense_dependencies_cost_little),
+		cmocka_unit_test(dense_dependencies_are_told_in_steps),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -10,6 +10,7 @@
 #include <string.h>
 
 #include "common/xalloc.h"
+#include "ctld/core/budget.h"
 #include "testsuite/unit/core_world.h"
 
 static const char mixed[] =
@@ -438,6 +439,58 @@ static void ids_given_back(void **state)
 	world_free(w);
 }
 
+static struct error refused_submit(struct world *w, uint32_t uid, const char *depends)
+{
+	struct submit_job job = world_job(w, "h100:1");
+
+	w->error.code = ERR_NONE;
+	job.depends = depends;
+	world_submit_job(w, &job, uid);
+	return w->error;
+}
+
+/* What a user's jobs take of memory has a limit; others have their own. */
+static void memory_of_a_user(void **state)
+{
+	struct world *w = world_new(
+	        "cluster = \"test\"; controller = { host = \"h\"; memory_per_user = \"1M\"; };\n"
+	        "gpu_types = ( { name = \"h100\"; } );\n"
+	        "nodes = ( { name = \"n0\"; cpus = 8; mem = \"64G\"; gpus = \"h100:8\"; } );\n"
+	        "partitions = ( { name = \"batch\"; nodes = \"n0\"; default = true; } );\n");
+	const struct budget *b = core_budget(w->core);
+	struct error err = { 0 };
+	char text[4000];
+	uint64_t first = world_submit(w, "h100:1");
+	unsigned n;
+	size_t len = (size_t)snprintf(text, sizeof(text), "afterany:%llu", (unsigned long long)first);
+
+	(void)state;
+	for (n = 1; n < 900; n++)
+		len += (size_t)snprintf(
+		        text + len, sizeof(text) - len, ":%llu", (unsigned long long)first);
+	w->unchecked = true;
+	for (n = 0; n < 1000 && err.code == ERR_NONE; n++)
+		err = refused_submit(w, 1001, text);
+	assert_in_range(n, 20, 200);
+	assert_int_equal(err.code, ERR_BUDGET);
+	assert_non_null(strstr(err.text, "memory of jobs with their dependencies: you have "));
+	assert_non_null(strstr(err.text, "controller.memory_per_user"));
+	assert_int_equal(refused_submit(w, 1000, text).code, ERR_NONE);
+	/* What was refused is not charged, and what has gone is given back. */
+	assert_true(budget_used(b, 1001, BUDGET_MEMORY) <= 1 << 20);
+	world_seal(w);
+	n = budget_used(b, 1001, BUDGET_MEMORY);
+	world_restart(w);
+	b = core_budget(w->core);
+	assert_int_equal(budget_used(b, 1001, BUDGET_MEMORY), n);
+	for (uint64_t id = first + 1; id < first + 1000; id++)
+		world_control(w, world_user(1001), JOB_CANCEL, id);
+	world_pass(w, 400);
+	world_seal(w);
+	assert_int_equal(budget_used(b, 1001, BUDGET_MEMORY), 0);
+	world_free(w);
+}
+
 static void test_only(void **state)
 {
 	struct world *w = world_simple(2, "h100:4");
@@ -486,6 +539,7 @@ int main(void)
 		cmocka_unit_test(ids_in_a_burst),
 		cmocka_unit_test(events_are_leased_alike),
 		cmocka_unit_test(ids_given_back),
+		cmocka_unit_test(memory_of_a_user),
 		cmocka_unit_test(test_only),
 	};
 
