@@ -35,6 +35,7 @@
 #include "ctld/rpc/acct.h"
 #include "ctld/rpc/bulk.h"
 #include "ctld/rpc/rpc.h"
+#include "ctld/room.h"
 #include "ctld/store/past.h"
 #include "ctld/store/store.h"
 #include "ctld/streams.h"
@@ -45,6 +46,7 @@
 #include "ctld/watch.h"
 
 #define DISK_EVERY_S    5
+#define START_AGAIN_S   2 /* on a full disk */
 #define END_EVERY_MS    5
 #define END_WITHIN_US   5000000 /* for clients to take what was sent */
 #define ASIDE_THREADS   2
@@ -76,11 +78,8 @@ static void on_hup(evutil_socket_t sig, short what, void *arg)
 
 static void apply_disk(struct ctld *c, void *arg, struct clocks now)
 {
-	struct core_event ev = { .kind = EV_DISK_FREE };
-
 	(void)arg;
-	ev.disk_free_mb = store_free_mb(c->store);
-	inputs_apply(c, &ev, now);
+	room_tell(c, 0, now);
 	if (c->conf->controller.keep_scripts_s) /* else they go with their jobs */
 		blobs_erase(c->blobs);
 }
@@ -197,9 +196,12 @@ static int load(struct ctld *c, struct error *err)
 	struct core_stats stats;
 	uint64_t seed;
 
-	c->store = store_open(&options, c->base, err);
-	if (!c->store)
-		return -1;
+	while (!(c->store = store_open(&options, c->base, err))) {
+		if (err->code != ERR_NO_SPACE)
+			return -1;
+		log_error("%s; trying again until there is room", err->text);
+		sleep(START_AGAIN_S);
+	}
 	randombytes_buf(&seed, sizeof(seed));
 	inputs_core_new(c, seed);
 	if (store_load(c->store, load_row, c, err) || inputs_start(c, ctld_now(), err))
@@ -342,6 +344,7 @@ struct ctld *ctld_new(struct conf *conf, const struct ctld_options *o, struct er
 	c->conf = conf;
 	c->conf_path = xstrdup(o->conf_path);
 	c->self = geteuid();
+	c->room_told = UINT64_MAX;
 	c->start_mono = ctld_mono();
 	if (gethostname(c->host, sizeof(c->host) - 1))
 		snprintf(c->host, sizeof(c->host), "?");

@@ -18,6 +18,7 @@
  *	bulks     many jobs at once, on their way into the core in slices (rpc/bulk.h)
  *	streams   relays between clients and runs: bytes that nobody here can read
  *	users     login names, looked up in workers
+ *	room      what room there is on the disk
  *	fence     the site's program that makes sure a node is off
  *	reload    the configuration, read again
  *	acct      walks over all jobs there are and were (rpc/acct.h)
@@ -90,6 +91,7 @@ struct ctld {
 	const struct core *core; /* inputs.h changes it, and nobody else: they are recorded */
 	struct inputs *inputs;
 	struct store *store;
+	uint64_t room_told; /* to the core: MiB (room.h) */
 	struct sessions *sessions;
 
 	struct tick *tick;

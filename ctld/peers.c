@@ -496,6 +496,21 @@ void peers_reply(struct ctld *c, uint64_t session, uint64_t id, const struct err
 	peers_send(c, session, GPUSCHED__MSG_TYPE__MSG_REPLY, id, &wire_reply(err, c->out)->base);
 }
 
+void peers_reply_at_once(struct ctld *c, struct peer *peer, uint64_t id, const struct error *err)
+{
+	struct error mistake;
+	uint8_t *bytes;
+	size_t len;
+
+	arena_reset(c->out, WIRE_ARENA_CAP);
+	if (peer->closed || answer_pack(GPUSCHED__MSG_TYPE__MSG_REPLY, id,
+	                            &wire_reply(err, c->out)->base, &bytes, &len, &mistake) < 0)
+		return;
+	peer->held += len;
+	peers_gate_send(c, peer->session, bytes, len);
+	free(bytes);
+}
+
 void peers_reply_done(struct ctld *c, uint64_t session, uint64_t id, const char *warning)
 {
 	Gpusched__Reply m = GPUSCHED__REPLY__INIT;

@@ -79,6 +79,9 @@ void peers_each_agent(struct peers *p, void (*fn)(struct ctld *c, struct peer *p
 /* Some more (or less) of it is being worked on. */
 void peer_add_work(struct ctld *c, struct peer *peer, ptrdiff_t frames, ptrdiff_t bytes);
 
+/* A refusal that tells nothing of the state, and waits for no commit. */
+void peers_reply_at_once(
+        struct ctld *c, struct peer *peer, uint64_t id, const struct error *err);
 /* Queue a message; it leaves when the present state is on disk. -1: it is too large, and the Reply
  * of that id will be ERR_ANSWER_SIZE whatever it would be: for who sends no Reply. */
 int peers_send(

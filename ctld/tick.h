@@ -13,7 +13,7 @@
  *
  * and comes again at once while there is more. One batch is in flight; when it is durable, the gate
  * releases what waited for it, a slice with each tick, and the next is sealed. A commit that fails
- * ends the process.
+ * ends the process; on a full disk it waits for room (room.h).
  *
  * The loop's longest stall is the longest time from when something had happened until a tick was
  * over that had begun after it: the wait for the tick, and the tick.

@@ -13,6 +13,7 @@
 #include "ctld/inputs.h"
 #include "ctld/mail.h"
 #include "ctld/peers.h"
+#include "ctld/room.h"
 #include "ctld/rpc/rpc.h"
 #include "ctld/rpc/submit.h"
 #include "ctld/tick.h"
@@ -160,6 +161,17 @@ static struct submit *slice_end(const struct bulk *b, size_t *n)
 	return s;
 }
 
+/* Of all its parts. */
+static uint64_t bulk_bytes(const struct bulk *b)
+{
+	const struct submit *s;
+	uint64_t bytes = 0;
+
+	STAILQ_FOREACH (s, &b->parts, next)
+		bytes += s->len;
+	return bytes;
+}
+
 static void check(struct ctld *c, struct bulk *b, struct core_event *ev)
 {
 	struct submit *end = slice_end(b, &ev->bulk.n);
@@ -233,6 +245,8 @@ static void run_step(struct ctld *c, void *arg, struct clocks now)
 		}
 		b->step = BULK_UNDO;
 	}
+	if (b->step == BULK_CHECK)
+		room_tell(c, bulk_bytes(b), now);
 	if (b->step == BULK_CHECK)
 		check(c, b, &ev);
 	else if (b->step == BULK_MAKE)

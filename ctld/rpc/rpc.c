@@ -11,6 +11,7 @@
 #include "ctld/ctld.h"
 #include "ctld/inputs.h"
 #include "ctld/peers.h"
+#include "ctld/room.h"
 #include "ctld/rpc/convert.h"
 #include "ctld/rpc/filter.h"
 #include "ctld/users.h"
@@ -190,6 +191,11 @@ void rpc_dispatch(struct ctld *c, struct peer *peer, unsigned type, uint64_t id,
 	}
 	if (rpc_permitted(type, standing_of(c, peer), &err)) {
 		refuse(c, &rpc, &err);
+		return;
+	}
+	/* Agents repeat what they have to say until it is written. */
+	if (!peer->agent && room_check(c, &err) < 0) {
+		peers_reply_at_once(c, peer, id, &err);
 		return;
 	}
 	if (!row->raw) {

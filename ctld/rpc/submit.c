@@ -20,6 +20,7 @@
 #include "ctld/inputs.h"
 #include "ctld/mail.h"
 #include "ctld/peers.h"
+#include "ctld/room.h"
 #include "ctld/rpc/convert.h"
 #include "ctld/rpc/bulk.h"
 #include "ctld/rpc/rpc.h"
@@ -265,6 +266,7 @@ static void apply(struct ctld *c, void *arg, struct clocks now)
 	ev.submit.jobs = s->jobs;
 	ev.submit.n = s->msg->n_jobs;
 	ev.submit.test_only = s->msg->test_only;
+	room_tell(c, s->len, now);
 	inputs_apply(c, &ev, now);
 }
 

@@ -20,7 +20,8 @@
 int db_error(const struct db *db, int rc, const char *doing, struct error *err)
 {
 	int extended = db->handle ? sqlite3_extended_errcode(db->handle) : rc;
-	bool full = (rc & 0xff) == SQLITE_FULL;
+	/* The index of a shared log has no error of its own. */
+	bool full = (rc & 0xff) == SQLITE_FULL || extended == SQLITE_IOERR_SHMSIZE;
 
 	if ((extended & 0xff) != (rc & 0xff))
 		extended = rc;

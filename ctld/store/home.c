@@ -29,6 +29,13 @@ struct home {
 	bool has_reserve;
 };
 
+/* After a system call has failed. */
+static int system_error(const struct home *home, const char *name, struct error *err)
+{
+	return error_set(err, errno == ENOSPC ? ERR_NO_SPACE : ERR_SYSTEM, "'%s/%s': %s", home->dir,
+	        name, strerror(errno));
+}
+
 static int check_dir(struct home *home, struct error *err)
 {
 	struct stat st;
@@ -91,7 +98,7 @@ static int lock(struct home *home, struct error *err)
 	home->lock_fd = openat(
 	        home->dir_fd, "lock", O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK, 0600);
 	if (home->lock_fd < 0)
-		return error_set(err, ERR_SYSTEM, "'%s/lock': %s", home->dir, strerror(errno));
+		return system_error(home, "lock", err);
 	if (flock(home->lock_fd, LOCK_EX | LOCK_NB) < 0) {
 		int error = errno;
 
@@ -104,11 +111,12 @@ static int lock(struct home *home, struct error *err)
 		        home->dir, pid[0] ? pid : "(unknown)");
 		return error_hint(err, "only one controller can serve a state directory");
 	}
+	/* On a full disk the room that it has is kept; without any the lock holds all the same. */
 	snprintf(pid, sizeof(pid), "%ld\n", (long)getpid());
-	if (ftruncate(home->lock_fd, 0) < 0 ||
-	        pwrite(home->lock_fd, pid, strlen(pid), 0) != (ssize_t)strlen(pid))
-		return error_set(err, ERR_SYSTEM, "'%s/lock': %s", home->dir, strerror(errno));
-	return 0;
+	if (pwrite(home->lock_fd, pid, strlen(pid), 0) < 0)
+		return errno == ENOSPC ? 0 : system_error(home, "lock", err);
+	return ftruncate(home->lock_fd, (off_t)strlen(pid)) < 0 ? system_error(home, "lock", err)
+	                                                        : 0;
 }
 
 /* SQLite would create its files with modes of its own choice. */
@@ -119,7 +127,7 @@ static int create_file(const struct home *home, const char *name, struct error *
 	if (fd >= 0)
 		close(fd);
 	else if (errno != EEXIST)
-		return error_set(err, ERR_SYSTEM, "'%s/%s': %s", home->dir, name, strerror(errno));
+		return system_error(home, name, err);
 	return 0;
 }
 

@@ -28,6 +28,7 @@
 #define QUIET_US          500000            /* without a commit for so long: time for chores */
 #define FLUSH_LOOK_US     2000              /* at most so long until a flush goes on */
 #define WANTED_KEEP       (4 * 1024 * 1024) /* a larger buffer for blobs is not kept */
+#define ROOM_LOOK_US      250000            /* so often a full disk is tried again */
 #define SYNCHRONOUS_QUIET 16                /* the same without a clock: every so many commits */
 
 enum phase { PHASE_IDLE, PHASE_ASKED, PHASE_FINISHED };
@@ -99,12 +100,40 @@ static void do_commit(struct store *store)
 	c->us = now_us() - c->asked_us;
 }
 
+static void wait_for_work(struct store *store, uint64_t until_us);
+
+/* The disk is full. False: nobody waits for room any more. */
+static bool wait_for_room(struct store *store)
+{
+	bool wait;
+
+	pthread_mutex_lock(&store->lock);
+	work_stats(store->work, &store->stats);
+	store->stats.waits_for_room = true;
+	wait = !store->closing;
+	if (wait)
+		wait_for_work(store, now_us() + ROOM_LOOK_US);
+	pthread_mutex_unlock(&store->lock);
+	return wait;
+}
+
+/* A full disk is waited for, since the loop can still say so. */
+static void commit_in_the_end(struct store *store)
+{
+	struct commit *c = &store->commit;
+
+	do_commit(store);
+	while (c->failed && c->error.code == ERR_NO_SPACE && wait_for_room(store))
+		do_commit(store);
+}
+
 static void count_commit(struct store *store)
 {
 	const struct commit *c = &store->commit;
 	struct store_stats *stats = &store->stats;
 
 	work_stats(store->work, stats);
+	stats->waits_for_room = false;
 	if (c->failed)
 		return;
 	stats->commits++;
@@ -218,7 +247,7 @@ static void *store_thread(void *arg)
 			continue;
 		}
 		pthread_mutex_unlock(&store->lock);
-		do_commit(store);
+		commit_in_the_end(store);
 		last_commit = now_us();
 		pthread_mutex_lock(&store->lock);
 		count_commit(store);
@@ -322,6 +351,11 @@ static void on_wakeup(evutil_socket_t fd, short what, void *arg)
 int store_drop_past(struct store *store, const struct store_batch *rows, struct error *err)
 {
 	return history_drop(work_history(store->work), rows, err);
+}
+
+size_t store_busy_bytes(const struct store *store)
+{
+	return store->commit.batch ? store->commit.batch->len : 0;
 }
 
 bool store_busy(const struct store *store)

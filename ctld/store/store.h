@@ -5,8 +5,9 @@
  * announced back on the loop. One batch is in flight; what happens meanwhile merges into the next.
  *
  * A commit that fails ends the process (the callback gets the error, logs it and exits): crash is
- * rollback. SQLITE_FULL alone is tried once more with the identical batch, after the reserve file
- * has been unlinked, so that ends of runs can still be recorded.
+ * rollback. SQLITE_FULL alone is tried again with the identical batch: after the reserve file has
+ * been unlinked, so that ends of runs can still be recorded, after a checkpoint, and then four times
+ * a second until there is room (stats: waits_for_room).
  *
  * Everything that must be told to somebody waits for the commit of the batch it belongs to; the
  * store knows nothing of that, it only says which batch is durable.
@@ -97,6 +98,9 @@ typedef void store_done_fn(void *arg, const struct store_result *result, const s
 /* Must not be called while one is in flight (store_busy). Takes the batch over. */
 void store_commit(struct store *store, struct store_batch *batch, store_done_fn *done, void *arg);
 bool store_busy(const struct store *store);
+size_t store_busy_bytes(const struct store *store); /* of the batch in flight */
+/* MiB that must be free before a used reserve is made again. */
+#define STORE_RESERVE_AGAIN_MB 32
 
 /* Free space for the state directory (statvfs). */
 uint64_t store_free_mb(const struct store *store);
@@ -124,6 +128,7 @@ struct store_stats {
 	uint64_t history_behind; /* wait in state.db for the move */
 	char history_error[512]; /* "" or why the move stands still; worth a warning, no more */
 	bool reserve_used;       /* there is no reserve: the disk is (or was) full */
+	bool waits_for_room;     /* a commit is tried again and again: the disk is full */
 };
 void store_stats(const struct store *store, struct store_stats *stats);
 

@@ -23,14 +23,13 @@
 #define CHECKPOINT_QUIET_PAGES 1000
 #define CHECKPOINT_SOON_PAGES  4000
 #define CHECKPOINT_NOW_PAGES   32000
+#define CHECKPOINT_FULL_PAGES  100  /* where there is no reserve */
 #define CHECKPOINT_AGAIN_PAGES 4000 /* after one that found the disk full */
 
 /* A slice is read in about half a millisecond, between two commits. */
 #define HISTORY_SLICE_ROWS 256
 #define HISTORY_FLUSH_ROWS 1024 /* of a slice that somebody waits for */
 #define HISTORY_SOON_ROWS  1024 /* as many wait before a moment that is not quiet is used */
-
-#define RESERVE_AGAIN_MB 256 /* so much must be free before a used reserve is made again */
 
 struct work {
 	struct home *home;
@@ -52,6 +51,31 @@ struct work {
 	struct error broken;
 };
 
+static int try_files(struct work *work, const struct store_options *options, history_wake_fn *wake,
+        void *arg, struct error *err)
+{
+	if (!work->state)
+		work->state = state_open(
+		        home_state_path(work->home), options->vfs, options->cluster, err);
+	if (work->state)
+		work->history = history_open(home_history_path(work->home), options->vfs,
+		        options->cluster, wake, arg, err);
+	return work->history ? 0 : -1;
+}
+
+/* On a full disk what they need to be opened has the reserve's room. */
+static int open_files(struct work *work, const struct store_options *options, history_wake_fn *wake,
+        void *arg, struct error *err)
+{
+	int rc = try_files(work, options, wake, arg, err);
+
+	if (rc < 0 && err->code == ERR_NO_SPACE && home_has_reserve(work->home)) {
+		home_drop_reserve(work->home);
+		rc = try_files(work, options, wake, arg, err);
+	}
+	return rc;
+}
+
 struct work *work_open(
         const struct store_options *options, history_wake_fn *wake, void *arg, struct error *err)
 {
@@ -60,13 +84,7 @@ struct work *work_open(
 	work->rest_at = CHECKPOINT_NOW_PAGES;
 	work->slice = batch_new();
 	work->home = home_open(options->dir, options->vfs, options->reserve_kb, err);
-	if (work->home)
-		work->state = state_open(
-		        home_state_path(work->home), options->vfs, options->cluster, err);
-	if (work->state)
-		work->history = history_open(home_history_path(work->home), options->vfs,
-		        options->cluster, wake, arg, err);
-	if (work->history)
+	if (work->home && open_files(work, options, wake, arg, err) == 0)
 		return work;
 	work_close(work);
 	return NULL;
@@ -99,6 +117,11 @@ uint64_t work_free_mb(const struct work *work)
 }
 
 /* ---- commits ---- */
+
+static unsigned log_pages(const struct work *work)
+{
+	return state_db(work->state)->wal_pages;
+}
 
 static const struct store_batch *copied(const struct work *work)
 {
@@ -144,8 +167,12 @@ int work_commit(struct work *work, const struct store_batch *batch, struct blob_
 		FAILPOINT(store_reserve_unlinked);
 		rc = state_commit(work->state, batch, copied(work), wanted, err);
 	}
+	/* What is in the database already makes the log's room its own again. */
+	if (rc < 0 && err->code == ERR_NO_SPACE && log_pages(work) > 0 &&
+	        db_checkpoint(state_db(work->state), err) == 0)
+		rc = state_commit(work->state, batch, copied(work), wanted, err);
 	if (rc < 0)
-		return break_down(work, err);
+		return err->code == ERR_NO_SPACE ? -1 : break_down(work, err);
 	FAILPOINT(store_after_commit);
 	slice_moved(work);
 	return 0;
@@ -153,21 +180,24 @@ int work_commit(struct work *work, const struct store_batch *batch, struct blob_
 
 /* ---- chores ---- */
 
-static unsigned log_pages(const struct work *work)
-{
-	return state_db(work->state)->wal_pages;
-}
-
 bool work_must_rest(const struct work *work)
 {
 	return !work->is_broken && log_pages(work) >= work->rest_at;
+}
+
+/* On a full disk the log stays in what it has. */
+static unsigned checkpoint_pages(const struct work *work, bool quiet)
+{
+	return !home_has_reserve(work->home) ? CHECKPOINT_FULL_PAGES
+	       : quiet                       ? CHECKPOINT_QUIET_PAGES
+	                                     : CHECKPOINT_SOON_PAGES;
 }
 
 static bool chore_checkpoint(struct work *work, bool quiet)
 {
 	struct error err;
 
-	if (log_pages(work) < (quiet ? CHECKPOINT_QUIET_PAGES : CHECKPOINT_SOON_PAGES))
+	if (log_pages(work) < checkpoint_pages(work, quiet))
 		return false;
 	FAILPOINT(store_before_checkpoint);
 	if (db_checkpoint(state_db(work->state), &err) < 0)
@@ -265,7 +295,7 @@ static bool chore_reserve(struct work *work, bool quiet)
 	if (!quiet || home_has_reserve(work->home))
 		return false;
 	free_mb = home_free_mb(work->home);
-	return free_mb != UINT64_MAX && free_mb >= RESERVE_AGAIN_MB &&
+	return free_mb != UINT64_MAX && free_mb >= STORE_RESERVE_AGAIN_MB &&
 	       home_make_reserve(work->home);
 }
 

@@ -19,8 +19,9 @@ struct history *work_history(const struct work *work); /* for history_drop() */
 
 int work_load(struct work *work, store_row_fn *take, void *arg, struct error *err);
 
-/* One transaction; on a full disk once more, without the reserve. -1: nothing of it is durable, and
- * so it will be with all later ones. */
+/* One transaction; on a full disk once more without the reserve, and after a checkpoint. -1: nothing
+ * of it is durable, and so it will be with all later ones, unless `err` is ERR_NO_SPACE: that may be
+ * tried again. */
 int work_commit(struct work *work, const struct store_batch *batch, struct blob_set *wanted,
         struct error *err);
 
