@@ -51,6 +51,8 @@
  *
  *	I26 nothing is ordered to start under a signature that is too old
  *
+ *	I27 every answer fits its frame (answers.h, not this checker)
+ *
  * The journal: one fact a line, words separated by blanks, '#' starts a comment. Times are
  * microseconds of one monotonic clock, non-decreasing over `start`, `end`, `reboot` of one node.
  *

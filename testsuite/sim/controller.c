@@ -13,10 +13,13 @@
 #include "ctld/core/core.h"
 #include "ctld/gate.h"
 #include "ctld/rpc/convert.h"
+#include "ctld/rpc/part.h"
 #include "ctld/store/batch.h"
 #include "ctld/store/store.h"
+#include "testsuite/sim/answers.h"
 #include "testsuite/sim/controller_impl.h"
 
+#define ANSWERS_EVERY 8 /* commits: then all listings are made, and measured */
 #define SCHEDULE_BUDGET 16 /* small, so that slices end in the middle of things */
 
 struct life {
@@ -106,25 +109,34 @@ static void put_start(struct sim_controller *c, const struct effect *f)
 	memcpy(p->bytes + p->len, &f->run.run.job, sizeof(uint64_t));
 }
 
+struct job_list {
+	struct sim_controller *c;
+	uint64_t link;
+};
+
+static void put_jobs(void *to, const ProtobufCMessage *chunk)
+{
+	struct job_list *list = to;
+
+	sim_put(list->c, list->link, core_change(list->c->core), GPUSCHED__MSG_TYPE__MSG_JOB_CHUNK,
+	        chunk);
+}
+
 static void reply_job_list(struct sim_controller *c, uint64_t link)
 {
+	struct clocks now = engine_now(c->o.engine);
 	Gpusched__JobChunk chunk = GPUSCHED__JOB_CHUNK__INIT;
-	Gpusched__Job *jobs[100];
+	struct job_list list = { c, link };
+	struct part part = {
+		.chunk = &chunk.base, .arena = c->out, .send = put_jobs, .to = &list
+	};
 	struct job_view view;
-	uint64_t after = 0;
 
-	chunk.jobs = jobs;
-	while (core_job_next(c->core, after, engine_now(c->o.engine), &view)) {
-		after = view.ref;
-		jobs[chunk.n_jobs++] = wire_job(&view, c->out);
-		if (chunk.n_jobs == 100) {
-			sim_put(c, link, core_change(c->core), GPUSCHED__MSG_TYPE__MSG_JOB_CHUNK,
-			        &chunk);
-			chunk.n_jobs = 0;
-		}
-	}
-	if (chunk.n_jobs)
-		sim_put(c, link, core_change(c->core), GPUSCHED__MSG_TYPE__MSG_JOB_CHUNK, &chunk);
+	arena_reset(c->out, WIRE_ARENA_CAP);
+	part_begin(&part);
+	for (uint64_t after = 0; core_job_next(c->core, after, now, &view); after = view.ref)
+		part_add(&part, &wire_job(&view, c->out)->base);
+	part_end(&part);
 	sim_reply(c, link, core_change(c->core), NULL);
 }
 
@@ -277,6 +289,9 @@ static void committed(void *arg, const struct store_result *result, const struct
 	while (gate_release(c->gate, c->sealed_change))
 		;
 	check_commit(c);
+	if (c->stats.commits % ANSWERS_EVERY == 0)
+		c->stats.answers +=
+		        sim_answers_fit(c->core, c->o.conf, engine_now(c->o.engine), c->out);
 }
 
 static void commit_due(void *arg, void **own)
@@ -417,7 +432,6 @@ static int take_user(struct sim_controller *c, const struct peer *peer, unsigned
 	case GPUSCHED__MSG_TYPE__MSG_RESIGN:
 		return sim_take_resign(c, peer, (const void *)m, err);
 	case GPUSCHED__MSG_TYPE__MSG_LIST_JOBS:
-		arena_reset(c->out, WIRE_ARENA_CAP);
 		reply_job_list(c, peer->link);
 		return 0;
 	case GPUSCHED__MSG_TYPE__MSG_JOB_CONTROL:

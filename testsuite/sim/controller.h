@@ -70,6 +70,7 @@ void sim_controller_print(const struct sim_controller *c, FILE *out);
 
 struct sim_controller_stats {
 	uint64_t commits, restarts, hash_checks;
+	uint64_t answers; /* parts of listings that were made and fit */
 };
 void sim_controller_stats(const struct sim_controller *c, struct sim_controller_stats *stats);
 

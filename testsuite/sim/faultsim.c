@@ -408,6 +408,7 @@ static void sim_make(struct sim *s, uint64_t seed, const char *dir)
 	s->preempt_mode = "off";
 	if (s->has_gpus)
 		mix_gpus(s);
+	s->mix.work.wordy = seed % 5 == 1;
 	snprintf(text, sizeof(text), conf_text, s->mix.fence ? "fence = \"/sbin/fence\";" : "",
 	        s->mix.signatures_age ? "signature_age = \"5m\";" : "",
 	        s->has_gpus ? "mig_of = \"a\";" : "", s->node_keys, s->preempt_mode);
@@ -552,7 +553,7 @@ static void calm(struct sim *s)
 
 struct totals {
 	struct sim_client_count clients;
-	uint64_t faults, facts, looks, commits, restarts, simulated_s, whole, in_part, stops, gpus,
+	uint64_t faults, facts, looks, answers, commits, restarts, simulated_s, whole, in_part, stops, gpus,
 	        parts, asked, reclaimed;
 };
 
@@ -598,6 +599,7 @@ static uint64_t run_seed(uint64_t seed, const char *dir, const struct bugs *bugs
 	for (unsigned i = 0; i < NODES; i++)
 		t->gpus += sim_node_gpu_faults(s.nodes[i]);
 	t->commits += stats.commits;
+	t->answers += stats.answers;
 	t->restarts += stats.restarts;
 	t->simulated_s += (uint64_t)(engine_now(s.engine).mono / SEC);
 	if (checker_violations(s.checker)) {
@@ -659,10 +661,11 @@ int main(int argc, char **argv)
 	       " with parts of GPUs, %" PRIu64
 	       " that were asked for what they had borrowed, %" PRIu64 " ended for it, %" PRIu64
 	       " GPUs that failed, %" PRIu64 " looks at signatures too old, %" PRIu64
-	       " simulated hours in %ld s\n",
+	       " parts of answers that fit, %" PRIu64 " simulated hours in %ld s\n",
 	        n, first, t.clients.jobs, t.clients.in_bulks, t.clients.bulks, t.clients.tasks,
 	        t.faults, t.restarts, t.commits, t.facts, t.looks, t.whole, t.in_part, t.stops,
-	        t.parts, t.asked, t.reclaimed, t.gpus, t.clients.resigned, t.simulated_s / 3600,
+	        t.parts, t.asked, t.reclaimed, t.gpus, t.clients.resigned, t.answers,
+	        t.simulated_s / 3600,
 	        (long)(time(NULL) - start));
 	if (n >= SEEDS_THAT_TELL &&
 	        (!t.whole || !t.in_part || !t.stops || !t.clients.bulks || !t.clients.tasks ||

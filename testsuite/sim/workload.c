@@ -8,6 +8,7 @@
 #include <string.h>
 
 #include "common/arena.h"
+#include "common/label.h"
 #include "common/taskset.h"
 #include "common/xalloc.h"
 
@@ -257,6 +258,33 @@ static void fill_spec(struct choice *c, const struct work_owner *owner,
 	spec->tasks_per_node = 1;
 }
 
+#define WORDY_LABELS 12   /* of the largest, together as many bytes as a job may have */
+#define WORDY_PATH   4000 /* bytes */
+
+/* Some 16 KB of text, so that a list of few jobs is more than one frame takes. */
+static void choose_texts(struct choice *c)
+{
+	struct arena *arena = c->work->arena;
+	Gpusched__KeyValue **labels = arena_alloc(arena, WORDY_LABELS * sizeof(*labels));
+	char *path = arena_alloc(arena, WORDY_PATH + 1);
+
+	for (unsigned i = 0; i < WORDY_LABELS; i++) {
+		labels[i] = arena_alloc(arena, sizeof(*labels[i]));
+		gpusched__key_value__init(labels[i]);
+		labels[i]->key = arena_alloc(arena, LABEL_KEY_MAX + 1);
+		snprintf(labels[i]->key, LABEL_KEY_MAX + 1, "k%062u", i);
+		labels[i]->value = arena_alloc(arena, LABEL_VALUE_MAX + 1);
+		memset(labels[i]->value, 'v', LABEL_VALUE_MAX);
+		labels[i]->value[LABEL_VALUE_MAX] = '\0';
+	}
+	c->req->labels = labels;
+	c->req->n_labels = WORDY_LABELS;
+	memset(path, '/', WORDY_PATH);
+	path[WORDY_PATH] = '\0';
+	c->spec->cwd = c->spec->output = c->spec->error =
+	        (ProtobufCBinaryData){ WORDY_PATH, (uint8_t *)path };
+}
+
 static Gpusched__SubmitJob *make_job(
         struct choice *c, const struct work_owner *owner, unsigned array_room)
 {
@@ -280,6 +308,8 @@ static Gpusched__SubmitJob *make_job(
 	if (engine_chance(c->e, c->mix->limit_ppm))
 		c->req->time_limit_s = 2;
 	choose_conditions(c);
+	if (c->mix->wordy)
+		choose_texts(c);
 	c->req->submit_host = (char *)"client";
 	len = gpusched__signed_spec__get_packed_size(&spec);
 	out->spec = (ProtobufCBinaryData){ len, arena_alloc(arena, len + 1) };

@@ -26,6 +26,7 @@ struct workload_mix {
 	unsigned limit_ppm; /* jobs with a short time limit */
 	unsigned part_ppm;  /* jobs with GPUs want parts of them */
 	const char *type;   /* of GPUs, that some want; NULL: none is named */
+	bool wordy;         /* its texts are as long as they may be */
 	bool clocks_jump;   /* what is asked by the clock cannot be judged by it */
 };
 
