@@ -1,4 +1,5 @@
 /* test_conf_bad.c - what gpusched.conf must not say, and every line that is told of it */
+#include <libconfig.h>
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -38,10 +39,12 @@
 static const struct {
 	const char *text, *told;
 } rows[] = {
-	/* syntax */
+/* syntax; libconfig takes a comma after the last element from 1.7 on */
+#if LIBCONFIG_VER_MAJOR == 1 && LIBCONFIG_VER_MINOR < 7
 	{ "cluster = \"c\"\n"
 	  "nodes = ( { name = \"n1\"; }, );\n",
 	        "c:2: syntax error: no comma after the last element\n" },
+#endif
 	{ "cluster = lab;\n", "c:1: syntax error: lab: text needs quotes, as in \"lab\"\n" },
 	{ "cluster = \"c\"; controller = { host = \"h\"; listen = yes; };\n",
 	        "c:1: syntax error: yes: text needs quotes, as in \"yes\"\n" },
