@@ -97,8 +97,22 @@ static void place(struct world *w, const struct history_job *job, struct inflati
 	}
 }
 
-static int fill(struct world *w, struct pool *p, uint64_t *chance, unsigned percent,
-        const struct replay_options *o, struct inflation *r, struct error *err)
+/* The same by another's choice: the world only counts. */
+static void place_by(struct rival *rival, struct measures *m, const struct history_job *job,
+        struct inflation *r)
+{
+	r->arrived++;
+	m->jobs++;
+	if (rival_place(rival, job, NULL) < 0) {
+		r->dropped++;
+		return;
+	}
+	r->placed++;
+	m->used_milli += (uint64_t)job->gpus * job->gpu_milli;
+}
+
+static int fill(struct world *w, struct pool *p, struct rival *rival, uint64_t *chance,
+        unsigned percent, const struct replay_options *o, struct inflation *r, struct error *err)
 {
 	struct measures *m = world_measures(w);
 	uint64_t all = m->capacity * 1000, arrived = 0, i;
@@ -108,7 +122,10 @@ static int fill(struct world *w, struct pool *p, uint64_t *chance, unsigned perc
 		bool before = arrived < all;
 
 		arrived += (uint64_t)job->gpus * job->gpu_milli;
-		place(w, job, r);
+		if (rival)
+			place_by(rival, m, job, r);
+		else
+			place(w, job, r);
 		r->end = (struct inflate_point){ (double)arrived / (double)all,
 			(double)m->used_milli / (double)all };
 		if (before && arrived >= all)
@@ -125,6 +142,7 @@ int replay_inflated(struct world *w, struct history *h, uint64_t seed, unsigned 
         const struct replay_options *o, struct inflation *r, struct error *err)
 {
 	struct pool p = { .texts = names_new() };
+	struct rival *rival = NULL;
 	uint64_t chance = seed, gpus = 0;
 	int rc = pool_fill(&p, w, h, o->shared, err);
 	size_t i;
@@ -137,9 +155,12 @@ int replay_inflated(struct world *w, struct history *h, uint64_t seed, unsigned 
 		rc = error_set(err, ERR_USAGE, "--inflate: %s",
 		        gpus ? "the cluster has no GPU" : "no job of the history asks for a GPU");
 	if (rc == 0) {
+		if (o->rival != RIVAL_NONE)
+			rival = rival_new(world_conf(w), o->rival, p.v, p.n);
 		shuffle(&p, &chance);
-		rc = fill(w, &p, &chance, percent, o, r, err);
+		rc = fill(w, &p, rival, &chance, percent, o, r, err);
 	}
+	rival_free(rival);
 	free(p.v);
 	names_free(p.texts);
 	return rc;

@@ -187,12 +187,15 @@ static int simulate(const struct options *o, const struct conf *conf, struct sho
 	static const char *const shared[] = {
 		[SHARED_ROUND] = "all of it", [SHARED_SKIP] = "left out", [SHARED_SHARE] = "shared"
 	};
+	static const char *const places[] = { [RIVAL_NONE] = "as configured",
+		[RIVAL_FGD] = "places by FGD",
+		[RIVAL_BESTFIT] = "places by BestFit" };
 	struct world *w = world_new(conf, &o->world, err);
 	struct replay_options how = o->replay;
 	struct inflation inflation = { 0 };
 	struct words words;
 	struct report_input in = { conf, o->files, o->n_files, 0, words.limits,
-		o->replay.fifo ? "fifo, one job after another" : "as configured",
+		o->replay.fifo ? "fifo, one job after another" : places[o->replay.rival],
 		shared[o->replay.shared], words.ends, o->replay.scale_load, o->world.seed };
 	int rc = -1;
 

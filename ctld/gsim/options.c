@@ -89,9 +89,8 @@ static const struct argp_option rows[] = {
 	        "A run that is told to end takes so long, at most its grace (default 0s)", 3 },
 	{ NULL, 0, NULL, 0, "What is done with it:", 4 },
 	{ "policy", OPT_POLICY, "POLICY", 0,
-	        "`configured` (the default), or `fifo`, to compare: in each partition strictly "
-	        "first "
-	        "in, first out",
+	        "`configured` (the default); to compare: `fifo`, in each partition strictly first "
+	        "in, first out; `fgd` or `bestfit`, other choices of places, with --inflate only",
 	        4 },
 	{ "seed", OPT_SEED, "N", 0, "The seed of all chance (default 1)", 4 },
 	{ "inflate", OPT_INFLATE, "PERCENT", 0,
@@ -181,6 +180,8 @@ static int take_time(const char *text, uint64_t least, usec_t *value, struct err
 
 static int take_word(const char *text, const char *const *words, int *value, struct error *err)
 {
+	char all[80] = "";
+	size_t n = 0;
 	int i;
 
 	for (i = 0; words[i]; i++) {
@@ -189,7 +190,12 @@ static int take_word(const char *text, const char *const *words, int *value, str
 			return 0;
 		}
 	}
-	return error_set(err, ERR_USAGE, "want %s or %s", words[0], words[1]);
+	for (i = 0; words[i] && n < sizeof(all); i++) {
+		const char *between = !i ? "" : words[i + 1] ? ", " : " or ";
+
+		n += (size_t)snprintf(all + n, sizeof(all) - n, "%s%s", between, words[i]);
+	}
+	return error_set(err, ERR_USAGE, "want %s", all);
 }
 
 static int take_limit(struct options *o, const char *text, struct error *err)
@@ -273,7 +279,7 @@ static int take_history(struct options *o, int key, char *arg, struct error *err
 
 static int take_rest(struct options *o, int key, char *arg, struct error *err)
 {
-	static const char *const policies[] = { "configured", "fifo", NULL };
+	static const char *const policies[] = { "configured", "fifo", "fgd", "bestfit", NULL };
 	static const char *const shared[] = { "round", "skip", "share", NULL };
 	uint64_t number = CHECK_EVERY;
 	int word = 0, rc = 0;
@@ -285,7 +291,10 @@ static int take_rest(struct options *o, int key, char *arg, struct error *err)
 		return rc;
 	case OPT_POLICY:
 		rc = take_word(arg, policies, &word, err);
-		o->replay.fifo = word;
+		o->replay.fifo = word == 1;
+		o->replay.rival = word == 2   ? RIVAL_FGD
+		                  : word == 3 ? RIVAL_BESTFIT
+		                              : RIVAL_NONE;
 		return rc;
 	case OPT_SEED:
 		return take_number(arg, 0, INT64_MAX, &o->world.seed, err);
@@ -381,7 +390,7 @@ static const struct argp argp = {
 static int agree_again(const struct options *o, struct error *err)
 {
 	if (o->conf || o->nodes || o->n_add_nodes || o->show_config || o->history.reader ||
-	        o->inflate || o->replay.fifo || o->series || o->jobs)
+	        o->inflate || o->replay.fifo || o->replay.rival != RIVAL_NONE || o->series || o->jobs)
 		return error_set(err, ERR_USAGE,
 		        "--replay repeats what was: of the options only --checker, --json and "
 		        "--quiet go with it");
@@ -414,6 +423,10 @@ static int agree(const struct options *o, struct error *err)
 				return error_set(err, ERR_USAGE, "%s is there twice", o->files[i]);
 		}
 	}
+	if (!o->inflate && o->replay.rival != RIVAL_NONE)
+		return error_set(err, ERR_USAGE,
+		        "--policy=%s only chooses places: it goes with --inflate=PERCENT",
+		        o->replay.rival == RIVAL_FGD ? "fgd" : "bestfit");
 	if (o->inflate &&
 	        (o->replay.fifo || o->series || o->jobs || o->replay.until != WORLD_NEVER))
 		return error_set(err, ERR_USAGE,

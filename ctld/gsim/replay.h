@@ -9,6 +9,7 @@
 #include <stdint.h>
 
 #include "ctld/gsim/history.h"
+#include "ctld/gsim/rivals.h"
 #include "ctld/gsim/world.h"
 
 /* What becomes of a job with a part of a GPU: it gets all of it, is left out, or shares it. */
@@ -21,6 +22,7 @@ struct replay_options {
 	/* Strict first in, first out: of each partition one job at a time is given to the core, and
 	 * the next when that one has started. */
 	bool fifo;
+	enum rival_kind rival; /* of the packing experiment: another one chooses the places */
 	/* Every now and then; may be NULL. */
 	void (*progress)(void *arg, const struct world *w);
 	void *arg;

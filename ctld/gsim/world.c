@@ -287,6 +287,11 @@ void world_free(struct world *w)
 	free(w);
 }
 
+const struct conf *world_conf(const struct world *w)
+{
+	return w->conf;
+}
+
 struct measures *world_measures(struct world *w)
 {
 	return &w->m;

@@ -45,6 +45,7 @@ struct world_job; /* a job that has not ended */
 struct world *world_new(const struct conf *conf, const struct world_options *o, struct error *err);
 void world_free(struct world *w); /* NULL is fine */
 
+const struct conf *world_conf(const struct world *w);
 struct measures *world_measures(struct world *w);
 
 /* --- time: since the start of the world ------------------------------------------------------- */

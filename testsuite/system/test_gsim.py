@@ -10,8 +10,12 @@ import pathlib
 import random
 import sqlite3
 import subprocess
+import sys
 
 import pytest
+
+sys.path.insert(0, str(pathlib.Path(__file__).parents[1] / "bench"))
+import pack  # noqa: E402
 
 BUILD = pathlib.Path(os.environ.get("GPUSCHED_BUILD", pathlib.Path(__file__).parents[2] / "build-gcc"))
 GSIM = BUILD / "ctld/gsim/gsim"
@@ -382,11 +386,12 @@ def test_accounting(tmp_path):
 @pytest.mark.parametrize("argv,code,text", [
     ([], 2, "which history?"),
     (["--config=a", "--nodes=b", "c"], 2, "both say what the cluster is"),
-    (["--policy=sjf", "a"], 2, "--policy=sjf: want configured or fifo"),
+    (["--policy=sjf", "a"], 2, "--policy=sjf: want configured, fifo, fgd or bestfit"),
     (["--time-limit=0.5", "a"], 2, "want none, exact or a number from 1"),
     (["--scale-load=0", "a"], 2, "--scale-load=0: want a number from"),
     (["--inflate=130x", "a"], 2, "want per cent"),
     (["--inflate=130", "--policy=fifo", "a"], 2, "--inflate is no replay"),
+    (["--policy=fgd", "a"], 2, "--policy=fgd only chooses places"),
     (["--until=5", "a"], 2, "--until=5"),
     (["a", "a"], 2, "a is there twice"),
     (["--format=json", "a"], 2, "--format=json: csv, accounting or record"),
@@ -449,6 +454,25 @@ def test_packing(tmp_path):
         assert [p["arrived"] for p in r["inflation"]] == arrived
         assert [p["allocated"] for p in r["inflation"]] == [allocated] * 2
         assert r["jobs"]["placed"] == allocated * 16 / gpus
+
+
+@pytest.mark.parametrize("policy", ["fgd", "bestfit"])
+def test_rivals(tmp_path, policy):
+    """What fills the nodes exactly is placed, and the report says whose places these are."""
+    (tmp_path / "nodes.csv").write_text("node,count,cpus,gpus\nn,2,16,8\n")
+    rows = [job(0, "", 1, cpus=2, gpu_milli=1000)] * 16
+    r = json.loads(gsim("--nodes", tmp_path / "nodes.csv", "--inflate=100", "--json", "--shared=share", f"--policy={policy}",
+                        history(tmp_path / "jobs.csv", rows)).stdout)
+    assert r["inflation"][-1]["allocated"] == 1 and r["jobs"]["placed"] == 16
+    assert r["policy"] == {"fgd": "places by FGD", "bestfit": "places by BestFit"}[policy]
+
+
+@pytest.mark.skipif(not TRACES, reason="GPUSCHED_TRACES is not set")
+@pytest.mark.parametrize("policy,published", [("fgd", (95.23, 95.39)), ("bestfit", (92.86, 93.08))])
+def test_rivals_as_published(tmp_path, policy, published):
+    """Of Weng et al., ATC'23, figure 9(a), seeds 42 to 51 as there: within two deviations of theirs."""
+    nodes, pods = pack.write_nodes(tmp_path), pack.write_mix(tmp_path, "as it is")
+    assert pack.means(nodes, pods, policy, range(42, 52)) == pytest.approx(published, abs=0.25)
 
 
 @pytest.mark.skipif(not TRACES, reason="GPUSCHED_TRACES is not set")

@@ -16,6 +16,7 @@
 #include "ctld/gsim/history.h"
 #include "ctld/gsim/measures.h"
 #include "ctld/gsim/random.h"
+#include "ctld/gsim/rivals.h"
 #include "ctld/gsim/shares.h"
 
 #define LEN(a) (sizeof(a) / sizeof((a)[0]))
@@ -589,6 +590,52 @@ static void shares_follow_the_tree(void **state)
 	measures_clear(&m);
 }
 
+/* --- rivals ---------------------------------------------------------------------------------- */
+
+/* Half of the tasks want half a GPU, half of them a whole one. */
+static const struct history_job workload[] = {
+	{ .gpu_type = "", .gpus = 1, .gpu_milli = 500, .cpus = 1 },
+	{ .gpu_type = "", .gpus = 1, .gpu_milli = 1000, .cpus = 1 },
+};
+
+/* Node 0 has one GPU, node 1 two, of which one is half used. Half a GPU more: by FGD where half is
+ * left, which is of no use to whole tasks: there the fragmentation falls from 250 to 0, elsewhere
+ * it grows by 250. BestFit takes the node that has less left: 500 beside 1000. */
+static void rivals_choose(void **state)
+{
+	static const struct {
+		enum rival_kind kind;
+		long node;
+	} rows[] = { { RIVAL_FGD, 1 }, { RIVAL_BESTFIT, 0 } };
+	const struct history_job of_b = { .gpu_type = "x|b", .gpus = 1, .gpu_milli = 500, .cpus = 1 };
+	const struct history_job large = { .gpu_type = "", .gpus = 1, .gpu_milli = 100, .cpus = 10 };
+	const struct history_job two = { .gpu_type = "", .gpus = 2, .gpu_milli = 1000, .cpus = 1 };
+	const struct history_job unknown = { .gpu_type = "x", .gpus = 1, .gpu_milli = 100 };
+	struct error err;
+	struct conf *conf = cluster_make(
+	        file(0, "node,count,cpus,gpus,gpu_type\nm,1,10,1,a\nn,1,10,2,b\n"), NULL, &err);
+	uint64_t gpus;
+	size_t i;
+
+	(void)state;
+	assert_non_null(conf);
+	for (i = 0; i < LEN(rows); i++) {
+		struct rival *r = rival_new(conf, rows[i].kind, workload, LEN(workload));
+
+		assert_int_equal(rival_place(r, &of_b, &gpus), 1);
+		assert_int_equal(gpus, 1);
+		assert_int_equal(rival_place(r, &workload[0], &gpus), rows[i].node);
+		assert_int_equal(gpus, 1);
+		assert_int_equal(rival_place(r, &two, NULL), -1);
+		assert_int_equal(rival_place(r, &unknown, NULL), -1);
+		/* All CPUs are free where nothing has been put yet, if anywhere. */
+		assert_int_equal(rival_place(r, &large, NULL), rows[i].node ? 0 : -1);
+		rival_free(r);
+	}
+	rival_free(NULL);
+	conf_free(conf);
+}
+
 #define TEST(f) cmocka_unit_test_teardown(f, teardown)
 int main(void)
 {
@@ -599,7 +646,7 @@ int main(void)
 		TEST(cluster_from_a_list), TEST(cluster_that_is_cut), TEST(cluster_refuses),
 		TEST(samples_are_exact), TEST(timeline_keeps_the_mean),
 		TEST(timeline_follows_the_level), TEST(measures_add_up),
-		TEST(shares_follow_the_tree) };
+		TEST(shares_follow_the_tree), TEST(rivals_choose) };
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }
