@@ -189,6 +189,7 @@ static void settle(struct ledger *l, uint32_t node)
 	size_t i;
 
 	r->stamp++;
+	shares_count(l, node);
 	for (i = 0; i < r->n_slots; i++) {
 		const struct capacity_slot *s = &r->slots[i];
 		uint64_t mask = s->type == TYPE_NONE ? all_gpus(r) & ~(r->used | r->out)

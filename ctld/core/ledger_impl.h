@@ -30,6 +30,8 @@ struct record {
 	uint32_t cpus, cpus_used;
 	uint64_t mem, mem_used;
 	uint64_t used, shared, out; /* GPUs; shared: of those used */
+	uint64_t *left; /* by entry of its GPUs: thousandths that can be given; owned; NULL: no GPU
+	                   is shared anywhere */
 	struct card *cards;         /* by index; owned; NULL: none is shared, and none may be */
 	uint32_t *card_of; /* by index: which card a MIG instance is on, 0: it is none; owned, NULL:
 	                      none is */
@@ -71,6 +73,7 @@ struct ledger {
 	struct gang_choice choice;
 	/* Where GPUs may be shared; NULL elsewhere. */
 	struct mix *mix;
+	struct mix_room *room; /* by type: what of all nodes there is, and can be given */
 	struct costs *costs; /* MAX_COSTS of them */
 	uint64_t *type_mem;  /* by type: the most of one that can be shared; 0: not known */
 };
@@ -104,6 +107,9 @@ static inline uint64_t record_mem_free(const struct record *r)
 
 void shares_new(struct ledger *l); /* the sets are there */
 void shares_free(struct ledger *l);
+
+/* What is left on the node may have changed: so has what is left of its types. */
+void shares_count(struct ledger *l, uint32_t node);
 
 /* The GPUs of the place are shared ones, or no longer. */
 void shares_book(struct ledger *l, const struct place *place, bool take);

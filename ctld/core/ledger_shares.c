@@ -9,9 +9,10 @@
 /* What a place for one wish costs on each node. */
 struct costs {
 	struct strand_want want;
-	uint64_t version, used; /* of the mix; when it was last asked for */
+	uint64_t used; /* when it was last asked for */
 	struct cost {
 		uint64_t stamp; /* of the node, plus 1; 0: not known */
+		uint64_t mixes; /* of its types: the sum of their versions */
 		uint64_t gpus;
 		int64_t strands;
 	} * v; /* by node; owned */
@@ -87,16 +88,26 @@ void shares_new(struct ledger *l)
 	}
 	if (!any)
 		return;
-	l->mix = mix_new();
+	l->room = xcalloc(l->conf->n_gpu_types, sizeof(*l->room));
+	l->mix = mix_new(l->room, l->conf->n_gpu_types);
 	l->costs = xcalloc(MAX_COSTS, sizeof(*l->costs));
+	for (i = 0; i < l->conf->n_nodes; i++) {
+		struct record *r = &l->nodes[i];
+
+		r->left = xcalloc(r->conf->n_gpus, sizeof(*r->left));
+		for (k = 0; k < r->conf->n_gpus; k++)
+			l->room[r->conf->gpus[k].type].all += CARD_MILLI * (uint64_t)r->conf->gpus[k].count;
+	}
 }
 
 void shares_free(struct ledger *l)
 {
 	size_t i;
 
-	for (i = 0; i < l->conf->n_nodes; i++)
+	for (i = 0; i < l->conf->n_nodes; i++) {
 		free(l->nodes[i].cards);
+		free(l->nodes[i].left);
+	}
 	for (i = 0; l->costs && i < MAX_COSTS; i++)
 		free(l->costs[i].v);
 	free(l->costs);
@@ -104,6 +115,7 @@ void shares_free(struct ledger *l)
 	free(l->set_users);
 	free(l->type_mem);
 	mix_free(l->mix);
+	free(l->room);
 }
 
 /* --- one node -------------------------------------------------------------------------------- */
@@ -129,6 +141,7 @@ void ledger_gpu_mem(struct ledger *l, uint32_t node, uint32_t index, uint64_t me
 		return;
 	r->cards[index].mem_mb = mem_mb;
 	r->stamp++;
+	shares_count(l, node);
 }
 
 uint32_t ledger_user(const struct ledger *l, uint32_t set, const struct request *gpus, uint32_t uid)
@@ -231,11 +244,48 @@ void shares_mix(struct ledger *l, uint32_t node, uint64_t gpus)
 		l->nodes[node].cards[__builtin_ctzll(gpus)].user = CARD_MIXED;
 }
 
+/* What is left of one entry of the node's GPUs, the first of which is `from`: thousandths. */
+static uint64_t left_of(const struct record *r, uint32_t from, uint32_t count)
+{
+	uint64_t all = (count == 64 ? UINT64_MAX : ((uint64_t)1 << count) - 1) << from;
+	uint64_t left = CARD_MILLI * (uint64_t)mask_count(all & ~(r->used | r->out));
+	uint64_t shared = all & r->shared & ~r->out;
+
+	if (r->conf->share == CONF_SHARE_NO)
+		return left;
+	for (; shared; shared &= shared - 1)
+		left += card_left(&r->cards[__builtin_ctzll(shared)]);
+	return left;
+}
+
+void shares_count(struct ledger *l, uint32_t node)
+{
+	struct record *r = &l->nodes[node];
+	uint32_t from = 0;
+	size_t i;
+
+	for (i = 0; l->mix && i < r->conf->n_gpus; i++) {
+		const struct conf_gpu_count *gpus = &r->conf->gpus[i];
+		uint64_t left = r->accept ? left_of(r, from, gpus->count) : 0;
+
+		l->room[gpus->type].left += left - r->left[i];
+		r->left[i] = left;
+		from += gpus->count;
+	}
+}
+
 bool shares_check(const struct ledger *l, uint32_t node)
 {
 	const struct record *r = &l->nodes[node];
-	uint32_t i;
+	uint32_t from = 0, i;
 
+	for (i = 0; l->mix && i < r->conf->n_gpus; i++) {
+		uint32_t count = r->conf->gpus[i].count;
+
+		if (r->left[i] != (r->accept ? left_of(r, from, count) : 0))
+			return false;
+		from += count;
+	}
 	if (!r->cards)
 		return !r->shared;
 	for (i = 0; i < CONF_MAX_GPUS_PER_NODE; i++) {
@@ -249,21 +299,40 @@ bool shares_check(const struct ledger *l, uint32_t node)
 
 /* --- the mix --------------------------------------------------------------------------------- */
 
+static int by_number(const void *x, const void *y)
+{
+	const uint16_t *a = x, *b = y;
+
+	return *a - *b;
+}
+
+/* The types of the first alternative, and of those that want as many GPUs. False: all are gone. */
+static bool types_of(const struct request *r, struct mix_task *task)
+{
+	uint32_t i;
+
+	for (i = 0; i < r->n; i++) {
+		if (request_part_gpus(r, i) != task->gpus || r->v[i].number == TYPE_GONE)
+			continue;
+		if (r->v[i].number == TYPE_ANY) {
+			task->n_types = 0;
+			return true;
+		}
+		task->types[task->n_types++] = r->v[i].number;
+	}
+	qsort(task->types, task->n_types, sizeof(task->types[0]), by_number);
+	return task->n_types;
+}
+
 bool ledger_note_asked(struct ledger *l, const struct ask *ask, uint64_t tasks)
 {
 	const struct request *r = ask->gpus;
-	uint64_t before;
+	struct mix_task task = { .cpus = ask->cpus, .wish = r->share };
 
-	if (!l->mix || !r->n || r->v[0].number == TYPE_GONE)
+	if (!l->mix || !r->n)
 		return false;
-	before = mix_version(l->mix);
-	mix_note(l->mix,
-	        &(struct mix_task){ .type = r->v[0].number,
-	                .gpus = request_part_gpus(r, 0),
-	                .wish = r->share,
-	                .cpus = ask->cpus },
-	        tasks);
-	return mix_version(l->mix) != before;
+	task.gpus = request_part_gpus(r, 0);
+	return types_of(r, &task) && mix_note(l->mix, &task, tasks);
 }
 
 /* --- what strands least ---------------------------------------------------------------------- */
@@ -322,15 +391,24 @@ static struct costs *costs_of(const struct ledger *l, const struct strand_want *
 	if (i == MAX_COSTS) {
 		c = oldest;
 		c->want = *want;
-		c->version = UINT64_MAX;
 		if (!c->v)
 			c->v = xcalloc(l->conf->n_nodes, sizeof(*c->v));
+		else
+			memset(c->v, 0, l->conf->n_nodes * sizeof(*c->v));
 	}
 	c->used = latest + 1;
-	if (c->version != mix_version(l->mix))
-		memset(c->v, 0, l->conf->n_nodes * sizeof(*c->v));
-	c->version = mix_version(l->mix);
 	return c;
+}
+
+/* Another number when the mix of one of its types is another. */
+static uint64_t mixes_of(const struct ledger *l, const struct record *r)
+{
+	uint64_t sum = 0;
+	size_t i;
+
+	for (i = 0; i < r->conf->n_gpus; i++)
+		sum += mix_version(l->mix, r->conf->gpus[i].type);
+	return sum;
 }
 
 static const struct cost *cost_at(
@@ -339,13 +417,15 @@ static const struct cost *cost_at(
 	const struct record *r = &l->nodes[node];
 	bool personal = want->wish.user && r->shared && r->conf->share_users == CONF_USERS_ONE;
 	struct cost *cost = &c->v[node];
+	uint64_t mixes = mixes_of(l, r);
 	struct strand_node n;
 
-	if (!personal && cost->stamp == r->stamp + 1)
+	if (!personal && cost->stamp == r->stamp + 1 && cost->mixes == mixes)
 		return cost;
 	fill(l, node, &n);
 	cost->strands = strand_cost(l->mix, &n, want, &cost->gpus);
 	cost->stamp = personal ? 0 : r->stamp + 1;
+	cost->mixes = mixes;
 	return cost;
 }
 
@@ -383,6 +463,20 @@ static bool better(const struct best *x, const struct best *y)
 	return x->cpus < y->cpus;
 }
 
+/* TYPE_NONE: of all types. */
+static uint32_t free_gpus(const struct ledger *l, uint32_t node, uint16_t type)
+{
+	const struct record *r = &l->nodes[node];
+	uint32_t free_now = 0;
+	size_t i;
+
+	if (type != TYPE_NONE)
+		return mask_count(ledger_gpus_free(l, node, type));
+	for (i = 0; i < r->conf->n_gpus; i++)
+		free_now += r->conf->gpus[i].count;
+	return free_now - mask_count(r->used | r->out);
+}
+
 static bool look(const struct search *s, struct costs *costs, const struct strand_want *want,
         uint32_t node, struct best *best)
 {
@@ -397,7 +491,7 @@ static bool look(const struct search *s, struct costs *costs, const struct stran
 	if (cost->strands == STRAND_NEVER)
 		return false;
 	this = (struct best){ .strands = cost->strands,
-		.gpus = (uint32_t)__builtin_popcountll(ledger_gpus_free(s->l, node, s->type)),
+		.gpus = free_gpus(s->l, node, s->type),
 		.cpus = record_cpus_free(r),
 		.place = { .node = node,
 		        .cpus = s->ask->cpus,

@@ -1,15 +1,25 @@
 /* strand.h - which place strands least: the fragmentation gradient
  *
- * After Weng et al., "Beware of Fragmentation", USENIX ATC'23. For each typical task of the mix
- * (mix.h) what is free on a node is a fragment: all of it, if the task cannot run there now (no
- * such GPU, no GPUs or CPUs enough), else what is left on GPUs that have less than the task wants
- * of one. The fragmentation of a node is the mean over the mix. A place costs what it adds to it.
+ * After Weng et al., "Beware of Fragmentation", USENIX ATC'23: a place on a node costs what the
+ * typical tasks of the mix (mix.h) can use less of its GPUs afterwards.
  *
- * To that comes what the paper leaves out: GPUs for which the node will have no CPUs. What is free
- * beyond what the free CPUs do for, at the mix's CPUs for a GPU, is as good as stranded. So tasks
- * with many CPUs go where there are many for a GPU, before a single task is kept out anywhere.
+ * What a typical task can use of a node is what is left of the GPUs of its type that have enough
+ * for it; nothing, if these are fewer than it wants or the node has too few free CPUs for one such
+ * task. It is no more than the free CPUs do for, at the task's CPUs for what it wants of GPUs. The
+ * paper counts CPUs only when not one such task fits any more, which is too late to have sent tasks
+ * with many CPUs elsewhere.
  *
- * Whole numbers only, in thousandths of a GPU times the weight of the mix: the same everywhere.
+ * For the same reason what is left beyond what the free CPUs do for at the CPUs for a GPU of the
+ * whole mix is stranded too.
+ *
+ * The worth of a node is the sum over the mixes of its types of weight times what can be used, less
+ * what is stranded for want of CPUs. The weights say how scarce the types are that a task may have
+ * (mix.h), and so a task that may have any leaves the scarce ones alone.
+ *
+ * Whole numbers only, so that it is the same everywhere. A worth is in thousandths of a GPU times
+ * weight, and STRAND_FINE times as fine, because quotients are cut off; a cost is divided by all of
+ * the weight and rounded to 1/STRAND_UNIT of a thousandth, so that places that cost the same are
+ * equal in spite of that, and the choice between them is made by what else is known.
  */
 #ifndef CTLD_CORE_STRAND_H
 #define CTLD_CORE_STRAND_H
@@ -18,6 +28,8 @@
 #include "ctld/core/mix.h"
 
 #define STRAND_NEVER INT64_MAX
+#define STRAND_FINE  UINT64_C(65536)
+#define STRAND_UNIT  64
 
 /* A node as it is now. */
 struct strand_node {
@@ -39,9 +51,9 @@ struct strand_want {
 	uint32_t cpus;
 };
 
-int64_t strand_now(const struct mix *mix, const struct strand_node *node);
+int64_t strand_worth(const struct mix *mix, const struct strand_node *node);
 
-/* The best GPUs on that node, each another one, and what the place costs. STRAND_NEVER: it cannot
+/* The best GPUs on that node, each another one, and what of its worth the place takes. STRAND_NEVER: it cannot
  * be there now. */
 int64_t strand_cost(const struct mix *mix, const struct strand_node *node,
         const struct strand_want *want, uint64_t *gpus);

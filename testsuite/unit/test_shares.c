@@ -99,47 +99,89 @@ static void test_card_of_one_user(void **state)
 
 #define TASK(n, m)                                                                   \
 	{                                                                            \
-		.type = UINT16_MAX, .gpus = (n), .wish = { .milli = (m) }, .cpus = 4 \
+		.gpus = (n), .wish = { .milli = (m) }, .cpus = 4                     \
 	}
+
+/* Of the one type 0. */
+static const struct mix_room one_type = { 8000, 8000 };
 
 static void test_mix(void **state)
 {
 	const struct mix_task half = TASK(1, 500), whole = TASK(1, 0), none = TASK(0, 0);
-	struct mix *m = mix_new();
+	struct mix *m = mix_new(&one_type, 1);
 	const struct mix_typical *v;
 	uint64_t version, cpus, milli;
 	size_t n;
 	int i;
 
 	(void)state;
-	mix_note(m, &none, 1000);
-	mix_typical(m, &n);
+	assert_false(mix_note(m, &none, 1000));
+	mix_typical(m, 0, &n);
 	assert_int_equal(n, 0);
 	for (i = 0; i < 10; i++)
-		mix_note(m, &half, 1);
-	mix_note(m, &whole, 6);
-	v = mix_typical(m, &n);
+		assert_false(mix_note(m, &half, 1));
+	assert_true(mix_note(m, &whole, 6));
+	v = mix_typical(m, 0, &n);
 	assert_int_equal(n, 2);
-	assert_int_equal(v[0].task.wish.milli, 500);
-	assert_int_equal(v[0].weight, 10);
+	/* 6 x 1000 is more than 10 x 500. */
+	assert_int_equal(v[1].task.wish.milli, 500);
+	assert_int_equal(v[1].weight, 10 * MIX_WEIGHT);
+	assert_int_equal(mix_weight(m, 0), 16 * MIX_WEIGHT);
 	mix_cpus(m, &cpus, &milli);
 	assert_int_equal(cpus, 64);
 	assert_int_equal(milli, 11000);
-	version = mix_version(m);
-	mix_note(m, &whole, 15);
-	assert_int_equal(mix_version(m), version); /* not twice as many yet */
-	mix_note(m, &whole, 1);
-	assert_int_not_equal(mix_version(m), version);
-	assert_int_equal(mix_typical(m, &n)[0].task.wish.milli, 0);
+	version = mix_version(m, 0);
+	assert_false(mix_note(m, &whole, 15));
+	assert_int_equal(mix_version(m, 0), version); /* not twice as many yet */
+	assert_true(mix_note(m, &whole, 1));
+	assert_int_not_equal(mix_version(m, 0), version);
+	assert_int_equal(mix_typical(m, 0, &n)[0].task.wish.milli, 0);
 	/* An array of a million counts as a hundred; what is old fades away. */
 	for (i = 0; i < 2000; i++)
 		mix_note(m, &half, 1000000);
-	v = mix_typical(m, &n);
+	v = mix_typical(m, 0, &n);
 	assert_int_equal(v[0].task.wish.milli, 500);
-	assert_true(v[0].weight <= MIX_MEMORY + MIX_AT_ONCE);
+	assert_true(v[0].weight <= (MIX_MEMORY + MIX_AT_ONCE) * MIX_WEIGHT);
 	assert_int_equal(n, 1);
 	mix_free(m);
 	mix_free(NULL);
+}
+
+/* What names a type weighs as much more as there is less of it left, and only there. */
+static void test_mix_of_types(void **state)
+{
+	struct mix_room room[3] = { { 60000, 60000 }, { 20000, 20000 }, { 0, 0 } };
+	struct mix_task any = TASK(1, 0), scarce = TASK(1, 0), both = TASK(1, 500);
+	struct mix *m = mix_new(room, 3);
+	uint64_t version;
+	size_t n, i;
+
+	(void)state;
+	scarce.types[scarce.n_types++] = 1;
+	both.types[both.n_types++] = 0;
+	both.types[both.n_types++] = 1;
+	for (i = 0; i < 2; i++) {
+		mix_note(m, &any, 8);
+		mix_note(m, &both, 4);
+		assert_true(mix_note(m, &scarce, 4));
+	}
+	assert_int_equal(mix_weight(m, 0), (16 + 8) * MIX_WEIGHT);
+	/* A quarter of all is of type 1. There all whole GPUs are one kind. */
+	assert_int_equal(mix_weight(m, 1), (16 + 8 + 8 * 4) * MIX_WEIGHT);
+	assert_int_equal(mix_typical(m, 1, &n)[0].weight, (16 + 8 * 4) * MIX_WEIGHT);
+	assert_int_equal(n, 2);
+	assert_int_equal(mix_weight(m, 2), 16 * MIX_WEIGHT);
+	/* None of type 1 is left: (60000 + 7500 + 2500) / 2500 = 28. Nothing else changes. */
+	room[1].left = 0;
+	version = mix_version(m, 0);
+	assert_false(mix_note(m, &any, MIX_LOOK - 1));
+	assert_true(mix_note(m, &any, 1));
+	assert_int_equal(mix_weight(m, 1), (32 + 8 + 8 * 28) * MIX_WEIGHT);
+	assert_int_equal(mix_version(m, 0), version);
+	/* Less than an eighth more or less is no change. */
+	room[1].left = 100;
+	assert_false(mix_note(m, &any, MIX_LOOK - 1));
+	mix_free(m);
 }
 
 /* --- the gradient ---------------------------------------------------------------------------- */
@@ -152,35 +194,39 @@ static void test_mix(void **state)
 /* Half of the tasks want half a GPU, half of them a whole one, all two CPUs a GPU. */
 static struct mix *halves(void)
 {
-	const struct mix_task half = { UINT16_MAX, 1, { .milli = 500 }, 1 };
-	const struct mix_task whole = { UINT16_MAX, 1, { .milli = 0 }, 2 };
-	struct mix *m = mix_new();
+	const struct mix_task half = { .gpus = 1, .wish = { .milli = 500 }, .cpus = 1 };
+	const struct mix_task whole = { .gpus = 1, .cpus = 2 };
+	struct mix *m = mix_new(&one_type, 1);
 
 	mix_note(m, &half, 16);
 	mix_note(m, &whole, 16);
 	return m;
 }
 
-static void test_fragments(void **state)
+static void test_worth(void **state)
 {
 	struct mix *m = halves();
 	struct strand_node node = {
 		.n = 2, .v = { CARD(0, 1000), CARD(1, 400) }, .cpus = 100, .shares = true
 	};
+	const int64_t each = 16 * MIX_WEIGHT * STRAND_FINE; /* of both kinds */
 
 	(void)state;
-	/* Of both kinds the 400 are of no use. */
-	assert_int_equal(strand_now(m, &node), 32 * 400);
+	/* To both kinds the 400 are of no use. */
+	assert_int_equal(strand_worth(m, &node), each * (1000 + 1000));
 	/* 600: of no use to the whole one. */
 	node.v[1] = (struct strand_card)CARD(1, 600);
-	assert_int_equal(strand_now(m, &node), 16 * 600);
+	assert_int_equal(strand_worth(m, &node), each * (1600 + 1000));
+	/* Two CPUs: they do for one whole GPU, and for 1500 thousandths of the mix. */
+	node.cpus = 2;
+	assert_int_equal(strand_worth(m, &node), each * (1000 + 1000) - 2 * each * 600);
 	/* One CPU: no whole one can be, and it does for half a GPU; the rest is without CPUs. */
 	node.cpus = 1;
-	assert_int_equal(strand_now(m, &node), 16 * 1600 + 32 * 1100);
+	assert_int_equal(strand_worth(m, &node), each * 500 - 2 * each * 1100);
 	/* Nobody can have a part: none may be shared. */
 	node.cpus = 100;
 	node.shares = false;
-	assert_int_equal(strand_now(m, &node), 16 * 1600 + 16 * 600);
+	assert_int_equal(strand_worth(m, &node), each * 1000);
 	mix_free(m);
 }
 
@@ -198,7 +244,7 @@ static void test_choice(void **state)
 
 	(void)state;
 	/* On the 500 nothing is left over; from the 600 it would leave 100. */
-	assert_int_equal(strand_cost(m, &node, &want, &gpus), -16 * 500);
+	assert_int_equal(strand_cost(m, &node, &want, &gpus), STRAND_UNIT * 500 / 2);
 	assert_int_equal(gpus, 1 << 7);
 	want.gpus = 2;
 	strand_cost(m, &node, &want, &gpus);
@@ -461,7 +507,8 @@ int main(void)
 		cmocka_unit_test(test_card),
 		cmocka_unit_test(test_card_of_one_user),
 		cmocka_unit_test(test_mix),
-		cmocka_unit_test(test_fragments),
+		cmocka_unit_test(test_mix_of_types),
+		cmocka_unit_test(test_worth),
 		cmocka_unit_test(test_choice),
 		cmocka_unit_test(test_ledger),
 		cmocka_unit_test(test_ledger_of_users),
