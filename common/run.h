@@ -107,6 +107,14 @@ struct run_used {
 
 #define RUN_USED_IDLE_PCT 5
 
+/* Of a run's job, as its order had it: for a controller that does not know the job, because it was
+ * restored from a backup. Texts are NULL or "" where an older agent does not say it. */
+struct run_owner {
+	const char *user, *account, *partition, *qos, *name;
+	const char *array; /* "": none */
+	uint32_t gid;
+};
+
 /* One run as its node knows it. */
 struct run_report {
 	struct run_id run;
@@ -138,6 +146,7 @@ struct run_report {
 	        *node_trouble; /* why the node is to be drained; NULL or "": it is not. Before its
 	                        * end: what of it cannot be killed, and `detail` is the same */
 	bool signature_refused; /* NEVER: that is why */
+	struct run_owner owner;
 	struct run_used used;   /* ENDED */
 };
 

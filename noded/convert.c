@@ -114,6 +114,31 @@ static int gpus_from(const uint32_t *indices, size_t n, uint64_t *set, struct er
 	return 0;
 }
 
+static void owner_from(const Gpusched__RunOwner *m, struct run_owner *out)
+{
+	static const struct run_owner not_said = { "", "", "", "", "", "", 0 };
+
+	*out = not_said;
+	if (m)
+		*out = (struct run_owner){ m->user, m->account, m->partition, m->qos, m->name,
+			m->array, m->gid };
+}
+
+static Gpusched__RunOwner *owner_to(struct convert *c, const struct run_owner *owner)
+{
+	Gpusched__RunOwner *m = take(c, 1, sizeof(*m));
+
+	gpusched__run_owner__init(m);
+	m->user = (char *)owner->user;
+	m->account = (char *)owner->account;
+	m->partition = (char *)owner->partition;
+	m->qos = (char *)owner->qos;
+	m->name = (char *)owner->name;
+	m->array = (char *)owner->array;
+	m->gid = owner->gid;
+	return m;
+}
+
 static int report_from(const Gpusched__RunReport *r, struct run_report *out, struct error *err)
 {
 	if (gpus_from(r->gpus, r->n_gpus, &out->gpus, err) < 0)
@@ -143,6 +168,7 @@ static int report_from(const Gpusched__RunReport *r, struct run_report *out, str
 	out->progress = r->progress;
 	out->node_trouble = r->node_trouble;
 	out->signature_refused = r->signature_refused;
+	owner_from(r->owner, &out->owner);
 	out->suspended = r->suspended;
 	out->suspended_us = r->suspended_us;
 	out->share_charge = r->share_charge;
@@ -178,6 +204,8 @@ void convert_report(struct convert *c, const struct run_report *report, Gpusched
 	out->progress = (char *)report->progress;
 	out->node_trouble = (char *)report->node_trouble;
 	out->signature_refused = report->signature_refused;
+	if (report->owner.user && *report->owner.user)
+		out->owner = owner_to(c, &report->owner);
 	out->suspended = report->suspended;
 	out->suspended_us = report->suspended_us;
 	out->share_charge = report->share_charge;
@@ -391,6 +419,7 @@ static const ProtobufCMessage *register_message(
 	}
 	m->runs = take(c, effect->reg.n_runs, sizeof(*m->runs));
 	m->n_runs = effect->reg.n_runs;
+	m->more_runs = effect->reg.more_runs;
 	for (size_t i = 0; i < m->n_runs; i++) {
 		convert_report(c, &effect->reg.runs[i], &reports[i]);
 		m->runs[i] = &reports[i];

@@ -196,7 +196,16 @@ static Gpusched__RunReport *make_report(const struct lstart *s)
 {
 	const Gpusched__StartRun *o = s->order;
 	Gpusched__RunReport r = GPUSCHED__RUN_REPORT__INIT;
+	Gpusched__RunOwner owner = GPUSCHED__RUN_OWNER__INIT;
 
+	owner.user = o->user;
+	owner.account = o->account;
+	owner.partition = o->partition;
+	owner.qos = o->qos;
+	owner.name = s->spec->name;
+	owner.array = s->spec->array;
+	owner.gid = s->spec->gid;
+	r.owner = &owner;
 	r.run = o->run;
 	r.state = GPUSCHED__RUN_REPORT__STATE__STARTING;
 	r.incarnation = s->l->incarnation;

@@ -25,6 +25,12 @@ static void record_free(struct record *r)
 	free((char *)r->report.incarnation);
 	free((char *)r->report.gpu_type);
 	free((char *)r->report.detail);
+	free((char *)r->report.owner.user);
+	free((char *)r->report.owner.account);
+	free((char *)r->report.owner.partition);
+	free((char *)r->report.owner.qos);
+	if (r->spec)
+		gpusched__signed_spec__free_unpacked(r->spec, NULL);
 	if (r->order)
 		gpusched__start_run__free_unpacked(r->order, NULL);
 	free(r);
@@ -279,6 +285,23 @@ static uint64_t gpus_held(const struct sim_launcher *l, bool share)
 	return set;
 }
 
+static void say_whose(struct record *r, const Gpusched__StartRun *order)
+{
+	struct run_owner *o = &r->report.owner;
+
+	o->user = xstrdup(order->user);
+	o->account = xstrdup(order->account);
+	o->partition = xstrdup(order->partition);
+	o->qos = xstrdup(order->qos);
+	r->spec = gpusched__signed_spec__unpack(NULL, order->spec.len, order->spec.data);
+	if (!r->spec)
+		return;
+	r->report.uid = r->spec->uid;
+	o->gid = r->spec->gid;
+	o->name = r->spec->name;
+	o->array = r->spec->array;
+}
+
 /* In the order of the real one's checks. */
 static int check(struct sim_launcher *l, const Gpusched__StartRun *order, struct error *err)
 {
@@ -352,6 +375,7 @@ static void start(struct sim_launcher *l, const Gpusched__StartRun *order, struc
 		return;
 	}
 	r = add(l, id, order->gpu_type, "");
+	say_whose(r, order);
 	r->report.epoch = order->epoch;
 	r->report.gpus = gpus_of(order);
 	r->report.cpus = order->cpus;

@@ -15,6 +15,7 @@
 
 struct record {
 	struct run_report report;   /* what is true; its strings are owned */
+	Gpusched__SignedSpec *spec; /* owned; NULL: it could not be read */
 	enum run_report_state told; /* what was said last; 0: nothing yet */
 	struct sim_course course;
 	usec_t start, begin_at,

@@ -16,6 +16,7 @@
 #include "common/xalloc.h"
 #include "ctld/core/devices.h"
 #include "ctld/core/faults.h"
+#include "ctld/core/foreign.h"
 #include "ctld/core/internal.h"
 
 void suspend(struct core *core, const char *node, const char *what, uint64_t theirs, uint64_t ours)
@@ -240,6 +241,34 @@ static void end_old_incarnation(struct core *core, struct node *node, const stru
 	}
 }
 
+/* The state was restored from a backup: what it has running here and the node has no record of is
+ * over. The agent would say so in a moment, but what runs on those GPUs is to get them now. */
+static void end_restored(struct core *core, struct node *node, const struct core_event *e)
+{
+	struct run *run = node_link(node)->runs, *next;
+
+	for (; run && !e->agent_up.more_runs; run = next) {
+		next = run_link(run)->next_of_node;
+		if (meta_before_takeover(core->meta, run_info(run)->epoch) &&
+		        !reported(e, run_info(run)->id))
+			run_gone(core, run, END_LOST,
+			        "it has ended since the backup, and how is not kept on the node");
+	}
+}
+
+/* The ends of known runs come first: they make room for runs that are not known. */
+static void take_reports(struct core *core, struct node *node, const struct core_event *e)
+{
+	const struct run_report *r = e->agent_up.runs, *end = r + e->agent_up.n_runs;
+
+	for (; r < end; r++) {
+		if (r->state == REPORT_ENDED && runs_find(core->runs, r->run))
+			report_apply(core, node, r, true);
+	}
+	for (r = e->agent_up.runs; r < end; r++)
+		report_apply(core, node, r, true);
+}
+
 /* Tell the agent what should be there, and what is to end. */
 static void answer(struct core *core, struct node *node)
 {
@@ -271,7 +300,6 @@ void agent_up_apply(struct core *core, const struct core_event *e)
 {
 	struct node *node = nodes_at(core->nodes, e->agent_up.node);
 	struct node_link *l;
-	size_t i;
 
 	if (refuse_agent(core, e) < 0)
 		return;
@@ -305,8 +333,9 @@ void agent_up_apply(struct core *core, const struct core_event *e)
 		node_set_registered(core->nodes, node, e->agent_up.incarnation, e->agent_up.boot_id,
 		        e->agent_up.cpus, e->agent_up.mem_mb);
 		node_compare(core, node);
-		for (i = 0; i < e->agent_up.n_runs; i++)
-			report_apply(core, node, &e->agent_up.runs[i], true);
+		end_restored(core, node, e);
+		take_reports(core, node, e);
+		foreign_forgotten(core, node, e);
 	}
 	answer(core, node);
 	node_settle(core, node);

@@ -76,18 +76,19 @@ uint64_t bill_cost_u(const struct core *core, const struct run *run, uint64_t us
 
 	return usage_cost_u(core->conf, type_of(core, i->gpu_type),
 	        (double)gpu_milli(run) / CARD_MILLI, i->cpus, i->mem_mb, us,
-	        job ? qos_factor(core, job_info(job)->qos) : 1);
+	        qos_factor(core, job ? job_info(job)->qos : run_owner(run)->qos));
 }
 
 /* One more reference. */
 static struct assoc *assoc_of(struct core *core, const struct run *run)
 {
 	const struct job *job = run_link_of(run)->job;
+	const char *user = job ? job_info(job)->user : run_owner(run)->user;
 	char uid[32];
 
 	snprintf(uid, sizeof(uid), "uid %u", run_info(run)->uid);
 	return accounts_want(core->accounts, run_info(run)->account, run_info(run)->uid,
-	        job ? job_info(job)->user : uid);
+	        *user ? user : uid);
 }
 
 /* Who waits for less use may start now: a run that never was costs nothing, a late record is truer,
@@ -113,8 +114,8 @@ static void bill_hours(struct core *core, const struct run *run, uint64_t used)
 {
 	const struct run_info *i = run_info(run);
 	const struct job *job = run_link_of(run)->job;
-	struct hours_of of = { i->account, job ? job_info(job)->qos : "",
-		job ? job_info(job)->partition : "", i->uid };
+	struct hours_of of = { i->account, job ? job_info(job)->qos : run_owner(run)->qos,
+		job ? job_info(job)->partition : run_owner(run)->partition, i->uid };
 	usec_t end = run_past(run)->end_time;
 
 	if (!hours_limited(core->hours))
@@ -169,8 +170,8 @@ static void meter_hours(struct core *core, struct run *run)
 		run_drop_hours(core->runs, run);
 		return;
 	}
-	h = run_want_hours(core->runs, run, job ? job_info(job)->qos : "",
-	        job ? job_info(job)->partition : "");
+	h = run_want_hours(core->runs, run, job ? job_info(job)->qos : run_owner(run)->qos,
+	        job ? job_info(job)->partition : run_owner(run)->partition);
 	of = hours_of(run);
 	h->since = hours_meter_on(core->hours, &of, gpu_milli(run), run_link(run)->began);
 }

@@ -238,7 +238,7 @@ static int check_run(const struct core *core, const struct run *run, struct erro
 	if (l->job != jobs_of_run(core->jobs, i->id))
 		return BROKEN(
 		        err, "run %llu.%u.%u has lost its job", id, i->id.attempt, i->id.rank);
-	if (!l->job && i->state != RUN_STRAY)
+	if (!l->job && i->state != RUN_STRAY && !run_over(run))
 		return BROKEN(err, "run %llu.%u.%u has no job", id, i->id.attempt, i->id.rank);
 	if ((past->suspend_time && i->state != RUN_RUNNING) || (run_over(run) && i->suspend_wanted))
 		return BROKEN(err, "run %llu.%u.%u is suspended and %s", id, i->id.attempt,

@@ -10,6 +10,7 @@
 #include "ctld/core/bulk.h"
 #include "ctld/core/depends.h"
 #include "ctld/core/faults.h"
+#include "ctld/core/foreign.h"
 #include "ctld/core/idmap.h"
 
 struct core *core_new(const struct conf *conf, uint64_t seed)
@@ -40,6 +41,7 @@ struct core *core_new(const struct conf *conf, uint64_t seed)
 	core->waiters = waiters_new(seed);
 	core->starters = waiters_new(seed);
 	core->audit = audit_new();
+	core->foreign = foreign_new();
 	core->effects = effects_new();
 	core->worries = heap_new(node_moved);
 	core->alarms = heap_new(job_alarm_moved);
@@ -174,7 +176,9 @@ static size_t drain(struct core *core, core_row_sink *sink, void *arg)
 
 size_t core_seal(struct core *core, core_row_sink *sink, void *arg)
 {
-	return drain(core, sink, arg) + audit_seal(core->audit, sink, arg);
+	size_t n = foreign_seal(core->foreign, sink, arg);
+
+	return n + drain(core, sink, arg) + audit_seal(core->audit, sink, arg);
 }
 
 size_t core_dirty_bytes(const struct core *core)
@@ -200,6 +204,7 @@ void core_free(struct core *core)
 		job_forget_taken(core, jobs_find(core->jobs, job_ref(job)));
 	effects_free(core->effects);
 	audit_free(core->audit);
+	foreign_free(core->foreign);
 	waiters_free(core->waiters);
 	waiters_free(core->starters);
 	sched_free(core->sched);

@@ -326,6 +326,7 @@ struct core_event {
 			bool pretended;
 			const struct run_report *runs; /* all runs alive or not yet forgotten */
 			size_t n_runs;
+			bool more_runs; /* but for those that come as reports of their own */
 			uint64_t max_epoch, max_job;
 		} agent_up;
 		struct {

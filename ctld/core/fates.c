@@ -79,6 +79,18 @@ static struct fate_page *add(struct fates *f, uint64_t number)
 	return page;
 }
 
+uint64_t fates_last(const struct fates *f)
+{
+	const struct fate_page *page = f->n ? f->v[f->n - 1] : NULL;
+	uint32_t at = FATE_PAGE;
+
+	while (page && at--) {
+		if (page->bits[at / 4] >> at % 4 * 2 & 3)
+			return page->number * FATE_PAGE + at;
+	}
+	return 0;
+}
+
 enum fate fates_find(const struct fates *f, uint64_t job)
 {
 	const struct fate_page *page = find(f, job / FATE_PAGE);

@@ -24,6 +24,7 @@ struct fates *fates_new(struct dirty *dirty);
 void fates_free(struct fates *f); /* NULL is fine */
 
 enum fate fates_find(const struct fates *f, uint64_t job);
+uint64_t fates_last(const struct fates *f); /* no job above it is known; 0: none is */
 void fates_put(struct fates *f, uint64_t job, bool well);
 uint64_t fates_hash(const struct fates *f);
 

@@ -101,6 +101,7 @@ struct core {
 	uint32_t gpus_counted[CONF_MAX_GPU_TYPES]; /* for quotas: accepting work, or in use */
 	struct waiters *waiters, *starters;        /* for the end of a job, for its start */
 	struct audit *audit;
+	struct foreign *foreign; /* runs of jobs that a restored state does not know */
 	struct effects *effects;
 	struct heap *worries; /* unknown nodes, by when something is due */
 	struct heap *checks;  /* nodes with GPUs that are to be looked at (faults.h) */
@@ -154,6 +155,8 @@ void job_start(
         struct core *core, struct job *job, const struct places *places, const struct need *need);
 /* Tell its present attempt to end: COMPLETING until all of it has. */
 void job_stop(struct core *core, struct job *job, const struct stop *stop);
+/* What becomes of a job by the run that decides it. */
+enum job_state job_state_of_end(enum end_cause cause, uint32_t exit_code, uint32_t exit_signal);
 /* Wall: when a job with a deadline must have started, or, running, ended. */
 usec_t job_last_chance(const struct job *job);
 /* Of its time limit, < 0: none; for one that has it. */
@@ -247,6 +250,8 @@ void node_runs_gone(struct core *core, struct node *node, const char *why);
 /* Into history, unlinked from its job. */
 void run_retire(struct core *core, struct run *run);
 
+/* A run that is not known, and is over: it is recorded and billed, and changes nothing else. */
+struct run *run_learn(struct core *core, struct node *node, const struct run_report *report);
 /* A run that is alive on its node and has no business to be. */
 void run_stray(struct core *core, struct run *run, const struct run_report *report);
 struct run *run_adopt(struct core *core, struct node *node, const struct run_report *report);

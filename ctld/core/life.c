@@ -187,14 +187,20 @@ void job_consider(struct core *core, struct job *job)
 
 /* --- the start ------------------------------------------------------------------------------- */
 
+/* Attempts that a restored state may not know of: on nodes that are not back yet, and in history. A
+ * number is given once. */
+#define RESTORED_ATTEMPTS 100
+
 /* Adopted runs may have numbers of their own. */
-static uint32_t next_attempt(const struct job *job)
+static uint32_t next_attempt(const struct core *core, const struct job *job)
 {
 	const struct run *latest = job_link_of(job)->runs;
 	uint32_t attempt = job_info(job)->attempt;
 
 	if (latest && run_info(latest)->id.attempt > attempt)
 		attempt = run_info(latest)->id.attempt;
+	if (meta_was_restored(core->meta, job_id(job), latest ? run_info(latest)->epoch : 0))
+		attempt += RESTORED_ATTEMPTS;
 	return attempt + 1;
 }
 
@@ -214,7 +220,7 @@ void job_start(
         struct core *core, struct job *job, const struct places *places, const struct need *need)
 {
 	struct seat *seats = xcalloc(places->n, sizeof(*seats));
-	uint32_t attempt = next_attempt(job), n = (uint32_t)places->n, rank;
+	uint32_t attempt = next_attempt(core, job), n = (uint32_t)places->n, rank;
 
 	assert(n);
 	for (rank = 0; rank < n; rank++)
@@ -501,6 +507,13 @@ static const struct {
 	[END_SIGNATURE] = { JOB_FAILED, true },
 };
 
+enum job_state job_state_of_end(enum end_cause cause, uint32_t exit_code, uint32_t exit_signal)
+{
+	enum job_state state = outcomes[cause].state;
+
+	return state == JOB_COMPLETED && (exit_code || exit_signal) ? JOB_FAILED : state;
+}
+
 static bool not_launched(const struct run *run)
 {
 	return run_info(run)->state == RUN_NEVER || end_is_launch(run_info(run)->end_cause);
@@ -638,15 +651,13 @@ static void job_not_whole(struct core *core, struct job *job, const struct run *
 static enum job_state end_state(const struct job *job, const struct run *run)
 {
 	const struct run_info *r = run_info(run);
-	enum job_state state = outcomes[r->end_cause].state;
 
 	if (job_info(job)->end_cause == END_CANCEL)
 		return JOB_CANCELLED;
 	if (!attempt_whole(job) || (r->state == RUN_NEVER && r->end_cause == END_NONE))
 		return JOB_NODE_FAIL;
-	return state == JOB_COMPLETED && (run_past(run)->exit_code || run_past(run)->exit_signal)
-	               ? JOB_FAILED
-	               : state;
+	return job_state_of_end((enum end_cause)r->end_cause, run_past(run)->exit_code,
+	        run_past(run)->exit_signal);
 }
 
 /* Nobody asked for it: say why it waits again. */

@@ -13,6 +13,7 @@
 #include "ctld/core/codec.h"
 #include "ctld/core/depends.h"
 #include "ctld/core/faults.h"
+#include "ctld/core/foreign.h"
 
 int core_load(struct core *core, const struct row *row, struct error *err)
 {
@@ -83,9 +84,8 @@ static int adopt_rows(struct core *core, struct run **v, size_t n, struct error 
 	if (bill_start(core, v, n, err) < 0)
 		return -1;
 	for (i = 0; i < n; i++) {
-		if (!run_over(v[i]) || run_link(v[i])->job)
-			continue;
-		run_retire(core, v[i]);
+		if (run_over(v[i]) && !run_link(v[i])->job)
+			foreign_keep(core, v[i]);
 	}
 	return 0;
 }
@@ -225,12 +225,23 @@ int core_start(struct core *core, struct clocks now, struct error *err)
 /* More than happened since the backup: history.db may know them, and a number is given once. */
 #define TAKEOVER_EVENTS 1000000000
 
+static uint64_t last_known_job(const struct core *core)
+{
+	uint64_t last = fates_last(core->fates);
+	const struct job *job;
+
+	for (job = jobs_next(core->jobs, 0); job; job = jobs_next(core->jobs, job_ref(job)))
+		last = job_id(job) > last ? job_id(job) : last;
+	return last;
+}
+
 void core_takeover(struct core *core, uint64_t epoch_above, uint64_t job_above)
 {
 	core->takeover = true;
 	free(core->suspended);
 	core->suspended = NULL;
 	meta_raise(core->meta, epoch_above, job_above);
+	meta_taken_over(core->meta, last_known_job(core));
 	meta_skip_events(core->meta, TAKEOVER_EVENTS);
 	core->change += dirty_touched(core->dirty);
 }
@@ -271,6 +282,7 @@ static void close_left(struct core *core)
 			heap_remove(core->worries, l->slot);
 		faults_later(core, node);
 		node_close(core, node, "the node has left the configuration");
+		foreign_forgotten(core, node, NULL);
 	}
 }
 

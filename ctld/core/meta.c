@@ -8,10 +8,20 @@
 #include "common/xalloc.h"
 #include "ctld/core/codec.h"
 
-enum number { EPOCH, NEXT_JOB, NEXT_EVENT, BULK_FIRST, BULK_END, NUMBERS };
+enum number {
+	EPOCH,
+	NEXT_JOB,
+	NEXT_EVENT,
+	BULK_FIRST,
+	BULK_END,
+	TAKEOVER_EPOCH,
+	FOREIGN_FIRST,
+	FOREIGN_END,
+	NUMBERS
+};
 
 static const char *const number_names[NUMBERS] = { "epoch", "next_job", "next_event", "bulk_first",
-	"bulk_end" };
+	"bulk_end", "takeover_epoch", "foreign_first", "foreign_end" };
 
 /* Kept also when it is empty again: a row once written stays. */
 struct said {
@@ -254,6 +264,29 @@ void meta_raise(struct meta *m, uint64_t epoch_above, uint64_t job_above)
 			m->number[NEXT_JOB] = m->jobs.next;
 		dirty_put(m->dirty, &m->mark);
 	}
+}
+
+void meta_taken_over(struct meta *m, uint64_t known_job)
+{
+	m->number[TAKEOVER_EPOCH] = m->number[EPOCH];
+	m->number[FOREIGN_FIRST] = known_job + 1;
+	m->number[FOREIGN_END] = m->jobs.next;
+	dirty_put(m->dirty, &m->mark);
+}
+
+bool meta_before_takeover(const struct meta *m, uint64_t epoch)
+{
+	return epoch < m->number[TAKEOVER_EPOCH];
+}
+
+bool meta_is_foreign(const struct meta *m, uint64_t job)
+{
+	return job >= m->number[FOREIGN_FIRST] && job < m->number[FOREIGN_END];
+}
+
+bool meta_was_restored(const struct meta *m, uint64_t job, uint64_t epoch)
+{
+	return job < m->number[FOREIGN_FIRST] && meta_before_takeover(m, epoch);
 }
 
 void meta_skip_events(struct meta *m, uint64_t n)

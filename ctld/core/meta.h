@@ -43,6 +43,15 @@ void meta_give_back(struct meta *m);
 uint64_t meta_last_event(const struct meta *m);
 /* Never be at or below these again. */
 void meta_raise(struct meta *m, uint64_t epoch_above, uint64_t job_above);
+/* The state is older than the cluster, and its epoch and next job have been raised: jobs up to this
+ * id are all that it knows. */
+void meta_taken_over(struct meta *m, uint64_t known_job);
+/* Is an epoch that of a controller before the takeover? */
+bool meta_before_takeover(const struct meta *m, uint64_t epoch);
+/* Was the id given after the backup that the state was restored from? */
+bool meta_is_foreign(const struct meta *m, uint64_t job);
+/* The job was in that backup, and its last attempt, of that epoch (0: none), is from before. */
+bool meta_was_restored(const struct meta *m, uint64_t job, uint64_t epoch);
 /* Leave out so many numbers of events. */
 void meta_skip_events(struct meta *m, uint64_t n);
 

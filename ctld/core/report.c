@@ -1,12 +1,14 @@
 /* report.c - what a node says of one run
  *
  * Reports come late, doubled and in registrations; each is applied at most once: the run's own
- * state decides what is new. A run that is not known and has ended is of no interest any more. One
- * that is not known and alive holds GPUs: it is adopted.
+ * state decides what is new. A run that is not known and has ended is of no interest any more,
+ * unless the state was restored from a backup and cannot know it. One that is not known and alive
+ * holds GPUs: it is adopted.
  */
 #include <string.h>
 
 #include "ctld/core/array.h"
+#include "ctld/core/foreign.h"
 #include "ctld/core/idle.h"
 
 typedef void says_fn(struct core *core, struct run *run, const struct run_report *report);
@@ -30,6 +32,17 @@ static void forget_unknown(struct core *core, const struct node *node, struct ru
 	e->run.run = id;
 }
 
+/* It ended, and happened after the backup that the state was restored from: of a job that has come
+ * since, or an attempt of one that was there, whose runs are all known as long as it is. */
+static bool is_news(const struct core *core, const struct run_report *report)
+{
+	uint64_t job = report->run.job;
+
+	return meta_is_foreign(core->meta, job) ||
+	       (meta_was_restored(core->meta, job, report->epoch) &&
+	               jobs_of_run(core->jobs, report->run));
+}
+
 /* A run that is not in the database: adopt it if it is there, or if its job waits for its end. Only
  * a registration can name such a run; what comes alone is the late copy of an old report. */
 static struct run *unknown(
@@ -40,6 +53,8 @@ static struct run *unknown(
 	if (whole && (states[report->state].alive ||
 	                     (report->state == REPORT_ENDED && job && job_takes(job, report))))
 		return run_adopt(core, node, report);
+	if (report->state == REPORT_ENDED && is_news(core, report))
+		return run_learn(core, node, report);
 	if (!states[report->state].alive)
 		forget_unknown(core, node, report->run);
 	return NULL;
@@ -60,6 +75,8 @@ void report_apply(struct core *core, struct node *node, const struct run_report 
 	/* Only the node it was ordered to may speak for a run. */
 	if (!run || run_info(run)->node != node_info(node)->name)
 		return;
+	if (!run_link(run)->job)
+		run_set_owner(core->runs, run, &report->owner);
 	/* Once its node has said that it is over it is. But others may have said so too early. */
 	if (alive && run_over(run)) {
 		if (run_info(run)->end_cause != END_NODE_FAIL ||

@@ -114,6 +114,19 @@ struct runs *runs_new(struct strings *strings, struct dirty *dirty, uint64_t see
 	return runs;
 }
 
+static void drop_owner(struct runs *runs, struct run_owner *o)
+{
+	if (!o)
+		return;
+	strings_drop(runs->strings, o->user);
+	strings_drop(runs->strings, o->account);
+	strings_drop(runs->strings, o->partition);
+	strings_drop(runs->strings, o->qos);
+	strings_drop(runs->strings, o->name);
+	strings_drop(runs->strings, o->array);
+	free(o);
+}
+
 void run_free(struct runs *runs, struct run *run)
 {
 	strings_drop(runs->strings, run->info.node);
@@ -125,6 +138,7 @@ void run_free(struct runs *runs, struct run *run)
 	if (run->link.more) {
 		strings_drop(runs->strings, run->link.more->progress);
 		strings_drop(runs->strings, run->link.more->nodes);
+		drop_owner(runs, run->link.more->owner);
 	}
 	run_drop_hours(runs, run);
 	free(run->link.past);
@@ -623,6 +637,32 @@ void run_set_billed(struct runs *runs, struct run *run, uint64_t billed_us, uint
 	run->info.billed_us = billed_us;
 	run->info.cost_u = cost_u;
 	dirty_put(runs->dirty, &run->mark);
+}
+
+const struct run_owner *run_owner(const struct run *run)
+{
+	static const struct run_owner none = { "", "", "", "", "", "", 0 };
+
+	return run->link.more && run->link.more->owner ? run->link.more->owner : &none;
+}
+
+static const char *keep_text(struct runs *runs, const char *text)
+{
+	return strings_keep(runs->strings, text ? text : "");
+}
+
+void run_set_owner(struct runs *runs, struct run *run, const struct run_owner *owner)
+{
+	struct run_owner *o;
+
+	if (!owner->user || !*owner->user)
+		return;
+	o = xcalloc(1, sizeof(*o));
+	*o = (struct run_owner){ keep_text(runs, owner->user), keep_text(runs, owner->account),
+		keep_text(runs, owner->partition), keep_text(runs, owner->qos),
+		keep_text(runs, owner->name), keep_text(runs, owner->array), owner->gid };
+	drop_owner(runs, more(run)->owner);
+	more(run)->owner = o;
 }
 
 void runs_retire(struct runs *runs, struct run *run)

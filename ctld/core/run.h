@@ -97,6 +97,7 @@ struct run_more {
 	const char
 	        *nodes; /* kept: hostlist of its attempt; NULL: one node, or not the first rank */
 	usec_t end_by;  /* mono: it was told to end, and will have; 0: it was not */
+	struct run_owner *owner; /* owned, its texts kept; NULL: not said. Of one without a job */
 };
 
 /* In which limits of GPU-hours it counts while it is booked. Names are kept. */
@@ -131,6 +132,7 @@ const struct share *run_share(const struct run *run); /* charge 0: whole GPUs */
  * known. */
 const struct run_used *run_used(const struct run *run);
 struct run_idle *run_idle(struct run *run);
+const struct run_owner *run_owner(const struct run *run); /* "": not said */
 const char *run_progress(const struct run *run); /* NULL: it says nothing */
 const char *run_nodes(const struct run *run);    /* of the first rank; NULL: as in run_more */
 bool run_started_known(const struct run *run);
@@ -166,6 +168,8 @@ void run_set_checkpoint(struct runs *runs, struct run *run, usec_t checkpoint_ti
 void run_set_detail(struct runs *runs, struct run *run, const char *detail);
 void run_set_progress(struct runs *runs, struct run *run, const char *progress); /* not durable */
 void run_set_used(struct run *run, const struct run_used *used);                 /* not durable */
+/* Not durable: its node says it again. Copied; nothing happens if it says nothing. */
+void run_set_owner(struct runs *runs, struct run *run, const struct run_owner *owner);
 void run_set_started(struct run *run, usec_t mono);                              /* not durable */
 void run_set_end_by(struct run *run, usec_t mono);                               /* not durable */
 void run_imagine_over(struct run *run, bool over);

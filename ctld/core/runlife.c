@@ -7,7 +7,7 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "ctld/core/internal.h"
+#include "ctld/core/foreign.h"
 
 /* --- bookings -------------------------------------------------------------------------------- */
 
@@ -249,7 +249,7 @@ static void run_over_now(struct core *core, struct run *run, enum run_state stat
 	if (end_is_launch(run_info(run)->end_cause))
 		node_not_launched(core, run);
 	if (!job)
-		run_retire(core, run);
+		foreign_over(core, run);
 	else if (stray)
 		job_consider(core, job);
 	else
@@ -431,13 +431,14 @@ void run_stray(struct core *core, struct run *run, const struct run_report *repo
 	        "alive, though it was given up: told to end");
 }
 
-struct run *run_adopt(struct core *core, struct node *node, const struct run_report *r)
+/* A run that was not known until now. */
+static struct run *new_to_us(struct core *core, const struct node *node, struct job *job,
+        const struct run_report *r, bool ours)
 {
-	struct job *job = jobs_of_run(core->jobs, r->run);
 	struct run_info info = {
 		.id = r->run,
 		.node = node_info(node)->name,
-		.account = job ? job_info(job)->account : "",
+		.account = job ? job_info(job)->account : r->owner.account,
 		.gpu_type = r->gpu_type,
 		.incarnation = r->incarnation,
 		.gpus = r->gpus,
@@ -448,21 +449,42 @@ struct run *run_adopt(struct core *core, struct node *node, const struct run_rep
 		.start_time = r->start_time,
 		.uid = r->uid,
 		.nodes = r->nodes ? r->nodes : 1,
-		.state = RUN_STRAY,
+		.state = ours ? RUN_ORDERED : RUN_STRAY,
+		.suspend_wanted = ours && r->suspended,
 	};
-	bool ours = job && job_takes(job, r);
-	struct run *run;
-
-	if (ours) {
-		info.state = RUN_ORDERED;
-		info.suspend_wanted = r->suspended;
-	}
-	run = runs_add(core->runs, &info,
+	struct run *run = runs_add(core->runs, &info,
 	        &(struct share){ .milli = r->share_milli,
 	                .charge = r->share_charge,
 	                .mem_mb = r->share_mb });
+
 	if (job)
 		run_attach(job, run);
+	else
+		run_set_owner(core->runs, run, &r->owner);
+	return run;
+}
+
+struct run *run_learn(struct core *core, struct node *node, const struct run_report *report)
+{
+	struct job *job = jobs_of_run(core->jobs, report->run);
+	struct run *run = new_to_us(core, node, job, report, false);
+
+	run_set_end(core->runs, run, report);
+	run_move(core->runs, run, RUN_ENDED);
+	bill_run(core, run);
+	if (!job)
+		foreign_over(core, run);
+	audit_note(core, "run.learn", NULL, report->run.job, node_info(node)->name,
+	        "ended, and unknown until now: it is billed");
+	return run;
+}
+
+struct run *run_adopt(struct core *core, struct node *node, const struct run_report *r)
+{
+	struct job *job = jobs_of_run(core->jobs, r->run);
+	bool ours = job && job_takes(job, r);
+	struct run *run = new_to_us(core, node, job, r, ours);
+
 	run_book(core, run, node);
 	if (ours)
 		job_adopts(core, job, run);

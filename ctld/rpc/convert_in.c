@@ -503,6 +503,17 @@ static int take_gpu_set(const Gpusched__RunReport *m, uint64_t *set, struct erro
 	return 0;
 }
 
+static int take_owner(const Gpusched__RunOwner *m, struct run_owner *out, struct error *err)
+{
+	if (agent_text("user", m->user, err) || agent_text("account", m->account, err) ||
+	        agent_text("partition", m->partition, err) || agent_text("QOS", m->qos, err) ||
+	        agent_text("job's name", m->name, err) || agent_text("array", m->array, err))
+		return -1;
+	*out = (struct run_owner){ m->user, m->account, m->partition, m->qos, m->name, m->array,
+		m->gid };
+	return 0;
+}
+
 int wire_report(const Gpusched__RunReport *m, struct run_report *out, struct error *err)
 {
 	struct run_report r = { 0 };
@@ -545,6 +556,8 @@ int wire_report(const Gpusched__RunReport *m, struct run_report *out, struct err
 	r.progress = m->progress;
 	r.node_trouble = m->node_trouble;
 	r.signature_refused = m->signature_refused;
+	if (m->owner && take_owner(m->owner, &r.owner, err))
+		return -1;
 	r.suspended = m->suspended;
 	r.suspended_us = m->suspended_us;
 	run_used_from_message(m->used, &r.used);
@@ -704,6 +717,7 @@ int wire_register(const Gpusched__Register *m, struct arena *arena, struct core_
 	event->agent_up.share_users_one = m->share_users_one;
 	event->agent_up.runs = runs;
 	event->agent_up.n_runs = m->n_runs;
+	event->agent_up.more_runs = m->more_runs;
 	event->agent_up.max_epoch = m->max_epoch;
 	event->agent_up.max_job = m->max_job;
 	return 0;

@@ -201,6 +201,9 @@ int state_slice(struct state *state, struct store_batch *slice, unsigned max, st
 		if (rc != SQLITE_DONE)
 			return db_error(&state->db, rc, "read", err);
 	}
+	/* A row that has ended twice before it moved was counted twice. */
+	if (slice->n_rows < max)
+		state->ended = slice->n_rows;
 	return 0;
 }
 

@@ -152,6 +152,17 @@ static const struct field used_fields[] = {
 };
 static const struct form used_form = FORM("used", struct run_used, used_fields);
 
+static const struct field owner_fields[] = {
+	MAY_TEXT(struct run_owner, user),
+	MAY_TEXT(struct run_owner, account),
+	MAY_TEXT(struct run_owner, partition),
+	MAY_TEXT(struct run_owner, qos),
+	MAY_TEXT(struct run_owner, name),
+	MAY_TEXT(struct run_owner, array),
+	NUMBER(struct run_owner, gid),
+};
+static const struct form owner_form = FORM("owner", struct run_owner, owner_fields);
+
 static const struct field report_fields[] = {
 	PART(struct run_report, run, &run_id_form),
 	NUMBER(struct run_report, state),
@@ -182,6 +193,7 @@ static const struct field report_fields[] = {
 	NUMBER(struct run_report, share_burst_mb),
 	MAY_TEXT(struct run_report, node_trouble),
 	NUMBER(struct run_report, signature_refused),
+	PART(struct run_report, owner, &owner_form),
 	PART(struct run_report, used, &used_form),
 };
 static const struct form report_form = FORM("report", struct run_report, report_fields);
@@ -287,6 +299,7 @@ static const struct field agent_up_fields[] = {
 	NUMBER(EV, agent_up.no_health_check),
 	NUMBER(EV, agent_up.no_private_tmp),
 	NUMBER(EV, agent_up.share_users_one),
+	NUMBER(EV, agent_up.more_runs),
 };
 
 static const struct field agent_fields[] = {

@@ -155,9 +155,12 @@ static void told(struct agent *agent, struct run *run, struct clocks now)
 /* A little more than the report needs on the wire. */
 static size_t report_bytes(const struct run_report *r)
 {
-	return 190 + 2 * (size_t)__builtin_popcountll(r->gpus) + strlen(r->detail) +
+	const struct run_owner *o = &r->owner;
+
+	return 210 + 2 * (size_t)__builtin_popcountll(r->gpus) + strlen(r->detail) +
 	       strlen(r->incarnation) + strlen(r->gpu_type) + strlen(r->progress) +
-	       strlen(r->node_trouble);
+	       strlen(r->node_trouble) + strlen(o->user) + strlen(o->account) +
+	       strlen(o->partition) + strlen(o->qos) + strlen(o->name) + strlen(o->array);
 }
 
 /* Those alive first, then the ends, as many as one message may hold; what does not fit stays unsent
@@ -204,6 +207,7 @@ static void send_register(struct agent *agent, struct clocks now)
 	e->reg.max_job = agent->max_job;
 	e->reg.runs = reports;
 	e->reg.n_runs = gather_reports(agent, reports, now);
+	e->reg.more_runs = agent->any_unsent;
 }
 
 static void send_report(struct agent *agent, struct run *run, struct clocks now)

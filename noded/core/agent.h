@@ -163,6 +163,7 @@ struct agent_effect {
 			uint64_t max_epoch, max_job;
 			const struct run_report *runs;
 			size_t n_runs;
+			bool more_runs; /* others follow as reports of their own */
 		} reg;                    /* SEND_REGISTER */
 		struct run_report report; /* SEND_REPORT */
 		struct {

@@ -84,6 +84,8 @@ static uint64_t hash_run(uint64_t h, const struct run *run)
 	h = hash_text(h, or_empty(r->gpu_type));
 	h = hash_text(h, or_empty(r->progress));
 	h = hash_text(h, or_empty(r->node_trouble));
+	h = hash_text(h, or_empty(r->owner.user));
+	h = hash_text(h, or_empty(r->owner.account));
 	return hash_text(h, or_empty(run->refusal));
 }
 

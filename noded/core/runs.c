@@ -49,8 +49,39 @@ struct runs *agent_runs_new(void)
 	return runs;
 }
 
+/* Its texts, one after another. */
+#define OWNER_TEXTS 6
+static void owner_texts(struct run_owner *o, const char **texts[OWNER_TEXTS])
+{
+	texts[0] = &o->user;
+	texts[1] = &o->account;
+	texts[2] = &o->partition;
+	texts[3] = &o->qos;
+	texts[4] = &o->name;
+	texts[5] = &o->array;
+}
+
+static void owner_copy(struct run_owner *o)
+{
+	const char **texts[OWNER_TEXTS];
+
+	owner_texts(o, texts);
+	for (int i = 0; i < OWNER_TEXTS; i++)
+		*texts[i] = xstrdup(*texts[i] ? *texts[i] : "");
+}
+
+static void owner_clear(struct run_owner *o)
+{
+	const char **texts[OWNER_TEXTS];
+
+	owner_texts(o, texts);
+	for (int i = 0; i < OWNER_TEXTS; i++)
+		free((char *)*texts[i]);
+}
+
 static void report_clear(struct run *run)
 {
+	owner_clear(&run->report.owner);
 	free((char *)run->report.detail);
 	free((char *)run->report.incarnation);
 	free((char *)run->report.gpu_type);
@@ -221,6 +252,7 @@ void run_set_report(struct run *run, const struct run_report *report)
 	copy.gpu_type = xstrdup(report->gpu_type);
 	copy.progress = xstrdup(report->progress);
 	copy.node_trouble = xstrdup(report->node_trouble);
+	owner_copy(&copy.owner);
 	report_clear(run);
 	run->report = copy;
 }

@@ -52,6 +52,9 @@
  *	I26 nothing is ordered to start under a signature that is too old
  *
  *	I27 every answer fits its frame (answers.h, not this checker)
+ *	I28 a controller that was restored from a backup accounts for all time of the runs that
+ *	    nodes knew of then. What was promised since the backup it cannot keep: I1, I3, I5, I7,
+ *	    I9 and I14 to I20 are not judged from the restore on
  *
  * The journal: one fact a line, words separated by blanks, '#' starts a comment. Times are
  * microseconds of one monotonic clock, non-decreasing over `start`, `end`, `reboot` of one node.
@@ -103,6 +106,10 @@
  *	reboot NODE TIME                 the node went down: what ran there is dead
  *	usage JOB TASK ATTEMPT RANK ELAPSED
  *	                                 what the controller accounts, microseconds
+ *	restored                         the controller has its state from a backup
+ *	owed JOB TASK ATTEMPT RANK       a node had it to tell of then
+ *	billed JOB TASK ATTEMPT RANK ELAPSED
+ *	                                 its end is on its way to the database, with that time
  *	heartbeat USEC                   how often nodes say that they are there
  *	contact NODE TIME, parted NODE   from now on the controller and it hear each other; no more
  *	books JOB TASK ATTEMPT RANK NODE the controller has it booked there
@@ -138,6 +145,7 @@ size_t checker_violations(const struct checker *c);
 void checker_print(const struct checker *c, FILE *out);
 size_t checker_facts(const struct checker *c);
 size_t checker_looks(const struct checker *c);     /* at a node that has heard for two heartbeats */
+size_t checker_owed(const struct checker *c);      /* runs that were judged by I28 */
 size_t checker_stops(const struct checker *c);     /* runs that were suspended */
 size_t checker_parts(const struct checker *c);     /* that had parts of GPUs */
 size_t checker_asked(const struct checker *c);     /* runs, to give back what they had borrowed */

@@ -105,6 +105,8 @@ struct run {
 	bool was_asked, had_to_wait;
 	bool was_well; /* its GPUs, when its order came, before it had to wait */
 	bool told;          /* to end */
+	bool owed, billed;  /* its node had it to tell of at the restore; it is accounted for */
+	uint64_t billed_us;
 	struct run *beside; /* that was on one of its GPUs where users are kept apart */
 	struct sighting booked, told_of; /* by the controller; by the agent */
 	const struct node *differs_on;   /* NULL: nobody differs about it */
@@ -141,8 +143,9 @@ struct checker {
 	STAILQ_HEAD(, token) tokens;
 	void *job_tree, *task_tree, *run_tree, *node_tree, *token_tree;
 	char **violations;
-	size_t n_violations, n_facts, n_looks;
+	size_t n_violations, n_facts, n_looks, n_owed;
 	uint64_t heartbeat;  /* 0: not said */
+	bool restored;       /* from a backup: what was promised since is not judged */
 	bool reclaims;       /* borrowing is told of, and nobody is PREEMPTED for anything else */
 	bool reclaims_again; /* who is ended for what it has borrowed waits again */
 };
@@ -186,7 +189,11 @@ void job_each_task(struct checker *c, struct job *job, void (*fn)(struct checker
 
 /* --- checker_runs.c -------------------------------------------------------------------------- */
 
-fact_fn fact_start, fact_stale, fact_end, fact_stop, fact_gone, fact_reboot, fact_usage, fact_left;
+fact_fn fact_start, fact_stale, fact_end, fact_stop, fact_gone, fact_reboot, fact_usage, fact_left,
+        fact_owed, fact_billed;
+
+/* When all is over: is what nodes had to tell of at the restore accounted for? */
+void accounts_over(struct checker *c);
 
 struct node *checker_node(struct checker *c, const char *name);
 struct run *checker_run(struct checker *c, const uint64_t *id); /* job, task, attempt, rank */

@@ -187,6 +187,40 @@ void fact_usage(struct checker *c, const struct words *f)
 		        f->u[1], f->u[2], f->u[3], true_us, f->u[5]);
 }
 
+void fact_owed(struct checker *c, const struct words *f)
+{
+	checker_run(c, f->u + 1)->owed = true;
+}
+
+void fact_billed(struct checker *c, const struct words *f)
+{
+	struct run *run = checker_run(c, f->u + 1);
+
+	run->billed = true;
+	run->billed_us = f->u[5];
+}
+
+void accounts_over(struct checker *c)
+{
+	const struct run *run;
+
+	STAILQ_FOREACH (run, &c->runs, later) {
+		uint64_t true_us = run->end - run->start, slack = 50000 + true_us / 20;
+
+		if (!run->owed || !run->started || !run->ended || run->rebooted)
+			continue;
+		c->n_owed++;
+		if (!run->billed || run->billed_us > true_us + slack ||
+		        run->billed_us + slack < true_us)
+			checker_violated(c,
+			        "I28: run %s.%" PRIu64 ".%" PRIu64 " on %s took %" PRIu64
+			        " us, its node told of it after the restore, and it is %s %" PRIu64,
+			        task_label(run->task), run->key.attempt, run->key.rank, run->node,
+			        true_us, run->billed ? "accounted for" : "not accounted for",
+			        run->billed_us);
+	}
+}
+
 void fact_left(struct checker *c, const struct words *f)
 {
 	checker_violated(c,

@@ -552,6 +552,13 @@ void sim_client_start(struct sim_client *c)
 	pause_then_next(c);
 }
 
+void sim_client_stop(struct sim_client *c)
+{
+	hang_up(c);
+	c->turn++;
+	c->asking = false;
+}
+
 bool sim_client_is_done(const struct sim_client *c)
 {
 	return !c->asking && !c->n_deeds && !c->look && c->submitted >= c->o.jobs;

@@ -38,6 +38,7 @@ struct sim_client *sim_client_new(const struct sim_client_options *options);
 void sim_client_free(struct sim_client *c);
 void sim_client_start(struct sim_client *c);
 /* All submits are answered. */
+void sim_client_stop(struct sim_client *c); /* it asks for nothing more */
 bool sim_client_is_done(const struct sim_client *c);
 /* Look at all jobs once more, until answered; then sim_client_is_done() is true again. */
 void sim_client_look(struct sim_client *c);

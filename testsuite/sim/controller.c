@@ -10,6 +10,7 @@
 #include "common/msg.h"
 #include "common/taskset.h"
 #include "common/xalloc.h"
+#include "ctld/core/codec.h"
 #include "ctld/core/core.h"
 #include "ctld/gate.h"
 #include "ctld/rpc/convert.h"
@@ -20,6 +21,8 @@
 #include "testsuite/sim/controller_impl.h"
 
 #define ANSWERS_EVERY 8 /* commits: then all listings are made, and measured */
+#define TAKEOVER_EPOCHS 1000
+#define TAKEOVER_JOBS   1000000
 #define SCHEDULE_BUDGET 16 /* small, so that slices end in the middle of things */
 
 struct life {
@@ -226,9 +229,18 @@ static void starts_free(struct pending_start **list)
 
 /* --- the tick -------------------------------------------------------------------------------- */
 
+/* What is on its way to the database: what runs are accounted for is a fact. */
 static void row_to_batch(void *arg, const struct row *row)
 {
-	store_batch_row(arg, row);
+	struct sim_controller *c = arg;
+	const struct value *v = row->v;
+
+	if (row->table == TABLE_RUN && row->n > COL_RUN_end_time && v[COL_RUN_end_time].i)
+		checker_say(c->o.checker,
+		        "billed %" PRId64 " %" PRId64 " %" PRId64 " %" PRId64 " %" PRId64,
+		        v[COL_RUN_job].i, v[COL_RUN_task].i, v[COL_RUN_attempt].i,
+		        v[COL_RUN_rank].i, v[COL_RUN_elapsed_us].i);
+	store_batch_row(c->sealing, row);
 }
 
 static int load_row(void *arg, const struct row *row, struct error *err)
@@ -316,7 +328,8 @@ static void seal(struct sim_controller *c)
 	        (gate_committed(c->gate) == core_change(c->core) && !c->starts && !c->blobs))
 		return;
 	batch = store_batch_new(c->store);
-	core_seal(c->core, row_to_batch, batch);
+	c->sealing = batch;
+	core_seal(c->core, row_to_batch, c);
 	while (c->blobs) {
 		struct blob *b = c->blobs;
 
@@ -624,6 +637,16 @@ struct sim_controller *sim_controller_new(const struct sim_controller_options *o
 	return c;
 }
 
+/* As gctld --takeover does. */
+static void take_over(struct sim_controller *c)
+{
+	struct core_stats stats;
+
+	core_stats(c->core, &stats);
+	core_takeover(c->core, stats.epoch + TAKEOVER_EPOCHS, c->lost_next_job + TAKEOVER_JOBS);
+	c->restored = false;
+}
+
 void sim_controller_start(struct sim_controller *c)
 {
 	struct store_options so = { .dir = c->o.dir,
@@ -647,6 +670,8 @@ void sim_controller_start(struct sim_controller *c)
 	check_hash(c, c->core);
 	if (core_start(c->core, engine_now(c->o.engine), &err) < 0)
 		sim_bug("core_start", &err);
+	if (c->restored)
+		take_over(c);
 	c->gate = gate_new(gate_sends, c);
 	core_apply(c->core, &ev, engine_now(c->o.engine));
 	sim_tick(c);
@@ -705,6 +730,41 @@ void sim_controller_crash(struct sim_controller *c, bool power)
 	c->store = NULL;
 	c->gate = NULL;
 	c->core = NULL;
+}
+
+static void copy_state(struct sim_controller *c, const char *from, const char *to)
+{
+	static const char *const parts[] = { "", "-wal" };
+
+	for (size_t i = 0; i < sizeof(parts) / sizeof(*parts); i++) {
+		char *source = xasprintf("%s/%s%s", c->o.dir, from, parts[i]);
+		char *target = xasprintf("%s/%s%s", c->o.dir, to, parts[i]);
+
+		fault_vfs_copy(c->o.vfs, source, target);
+		free(source);
+		free(target);
+	}
+}
+
+bool sim_controller_back_up(struct sim_controller *c)
+{
+	if (c->core)
+		copy_state(c, "state.db", "copy.db");
+	return c->core != NULL;
+}
+
+void sim_controller_restore(struct sim_controller *c)
+{
+	struct core_stats stats;
+
+	sim_controller_start(c);
+	core_stats(c->core, &stats);
+	c->lost_next_job = stats.next_job;
+	sim_controller_crash(c, false);
+	copy_state(c, "copy.db", "state.db");
+	c->has_committed = false;
+	c->restored = true;
+	sim_controller_start(c);
 }
 
 void sim_controller_print(const struct sim_controller *c, FILE *out)

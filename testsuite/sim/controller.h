@@ -45,6 +45,10 @@ void sim_controller_free(struct sim_controller *c);
 void sim_controller_start(struct sim_controller *c); /* nothing if it is up */
 /* Die at once. `power`: what was not synced is lost too (in part). */
 void sim_controller_crash(struct sim_controller *c, bool power);
+/* Keep a copy of state.db as it is; false if the controller is down. */
+bool sim_controller_back_up(struct sim_controller *c);
+/* Die, lose state.db, get that copy back and take charge all the same. */
+void sim_controller_restore(struct sim_controller *c);
 bool sim_controller_is_up(const struct sim_controller *c);
 
 /* Open a link to it; 0 when it is down. Node -1: a user, who is `uid`. */

@@ -49,10 +49,12 @@ struct sim_controller {
 	struct blob *blobs;           /* for the next batch, in their order */
 	struct pending_start *starts; /* wanted with the next batch */
 	struct pending_start *wanted; /* wanted with the batch in flight */
-	struct store_batch *in_flight;
+	struct store_batch *in_flight, *sealing;
 	uint64_t sealed_change, sealed_hash;
 	uint64_t committed_hash;
 	bool has_committed;
+	bool restored;          /* the next start is that of a state that was restored, */
+	uint64_t lost_next_job; /* of a cluster in which this was the next id */
 	usec_t timer;
 	/* Parts that wait to be asked for, and bulks in the order in which they were; the first of
 	 * those is in the core. */

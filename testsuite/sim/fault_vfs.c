@@ -302,6 +302,24 @@ static void settle_names(struct fault_vfs *vfs, const struct directory *dir)
 	}
 }
 
+void fault_vfs_copy(struct fault_vfs *vfs, const char *from, const char *to)
+{
+	const struct file *old;
+	struct file *file = NULL;
+
+	pthread_mutex_lock(&vfs->lock);
+	names_sync(vfs);
+	old = directory_get(&vfs->now, from);
+	if (old) {
+		file = xcalloc(1, sizeof(*file));
+		image_write(&file->now, 0, old->now.bytes, old->now.len);
+		image_write(&file->platter, 0, old->now.bytes, old->now.len);
+	}
+	directory_set(&vfs->now, to, file);
+	directory_set(&vfs->platter, to, file);
+	pthread_mutex_unlock(&vfs->lock);
+}
+
 void fault_vfs_crash_process(struct fault_vfs *vfs)
 {
 	pthread_mutex_lock(&vfs->lock);

@@ -62,6 +62,10 @@ uint64_t fault_vfs_used(const struct fault_vfs *vfs);
 typedef void fault_vfs_hook_fn(void *arg, enum fault_op op);
 void fault_vfs_hook(struct fault_vfs *vfs, unsigned ops, fault_vfs_hook_fn *hook, void *arg);
 
+/* The file as a reader sees it now, under another name too, and safe there; what had that name is
+ * gone, also where there is nothing to copy. */
+void fault_vfs_copy(struct fault_vfs *vfs, const char *from, const char *to);
+
 /* Files that are open are dead from here on: each operation on them fails. */
 void fault_vfs_crash_process(struct fault_vfs *vfs);
 void fault_vfs_cut_power(struct fault_vfs *vfs);

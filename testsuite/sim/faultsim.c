@@ -1,7 +1,7 @@
 /* faultsim.c - the fault simulation: one seed, one history
  *
- * usage: faultsim [--seeds N] [--first N | --seed N] [--twice] [--forgetful] [--boundless]
- *	[--verbose]
+ * usage: faultsim [--seeds N] [--first N | --seed N] [--twice] [--restored] [--forgetful]
+ *	[--boundless] [--verbose]
  *
  * In every other seed nodes find their GPUs, which fail and come back, and jobs share them; some
  * borrow memory beyond their part, and others come for it.
@@ -10,7 +10,9 @@
  * seed chooses: the controller killed, its power cut, agents killed, nodes rebooted, links broken
  * and stalled, messages late and twice, clocks that jump. Then the faults stop, everything is
  * started, and the checker judges what was promised. Each seed is run twice where --twice says so:
- * the same history must come out. With --forgetful the first node has a bug: it never tells that a
+ * the same history must come out. With --restored the controller loses its state while things go
+ * wrong, gets back a backup of some minutes before, and takes over; the checker judges what it
+ * accounts for (I28). With --forgetful the first node has a bug: it never tells that a
  * run has ended, and the checker must see that it and the controller differ; with --boundless it
  * takes its GPUs' memory for endless, and asks nobody to give back what he has borrowed. Exits 1 at
  * the first violation, with the seed.
@@ -39,6 +41,7 @@
 #define VFS_NAME        "faultsim"
 #define SEEDS_THAT_TELL 20           /* among so many there are gangs of every fate */
 #define FAULTY          (600 * SEC)  /* for so long things go wrong */
+#define BACKUP          (100 * SEC)  /* a backup is made by then; after as much it is used */
 #define LOOKS           SEC          /* so often both ends are asked for their runs */
 #define CALM            (3600 * SEC) /* and for so long at most the cluster has to finish */
 
@@ -74,7 +77,7 @@ struct sim {
 	struct sim_node *nodes[NODES];
 	struct sim_client *clients[CLIENTS];
 	struct mix mix;
-	bool faulty, has_gpus, forgetful, boundless;
+	bool faulty, has_gpus, forgetful, boundless, backed_up;
 	uint64_t heard[NODES]; /* over this link, at the last look */
 	char node_keys[200];
 	const char *preempt_mode;
@@ -522,17 +525,54 @@ static void look(void *arg, void **own)
 	engine_at(s->engine, LOOKS, look, s, NULL);
 }
 
-/* Everything up and repaired, no more faults: look until all has ended. */
-static void calm(struct sim *s)
+/* Everything up and repaired, no more faults. */
+static void heal(struct sim *s)
 {
-	usec_t end = engine_now(s->engine).mono + CALM;
-
 	s->faulty = false;
 	sim_controller_start(s->controller);
 	for (unsigned i = 0; i < NODES; i++) {
 		sim_node_start(s->nodes[i]);
 		sim_node_gpus_heal(s->nodes[i]);
 	}
+}
+
+/* --- a restore -------------------------------------------------------------------------------- */
+
+static void back_up(void *arg, void **own)
+{
+	struct sim *s = arg;
+
+	(void)own;
+	s->backed_up = sim_controller_back_up(s->controller);
+	if (!s->backed_up)
+		engine_at(s->engine, SEC, back_up, s, NULL);
+}
+
+/* While the clients have most to do. What a node has records of then it has to tell of. */
+static void restore(struct sim *s)
+{
+	engine_at(s->engine, engine_between(s->engine, 0, BACKUP), back_up, s, NULL);
+	do
+		engine_run(s->engine, engine_now(s->engine).mono +
+		                              engine_between(s->engine, SEC, BACKUP));
+	while (!s->backed_up);
+	checker_say(s->checker, "restored");
+	for (unsigned i = 0; i < NODES; i++)
+		sim_node_tell_owed(s->nodes[i]);
+	for (unsigned i = 0; i < CLIENTS; i++)
+		sim_client_stop(s->clients[i]);
+	sim_controller_restore(s->controller);
+	heal(s);
+	engine_run(s->engine, engine_now(s->engine).mono + FAULTY);
+	checker_say(s->checker, "quiet");
+}
+
+/* Look until all has ended. */
+static void calm(struct sim *s)
+{
+	usec_t end = engine_now(s->engine).mono + CALM;
+
+	heal(s);
 	while (engine_now(s->engine).mono < end) {
 		bool well;
 
@@ -553,13 +593,13 @@ static void calm(struct sim *s)
 
 struct totals {
 	struct sim_client_count clients;
-	uint64_t faults, facts, looks, answers, commits, restarts, simulated_s, whole, in_part, stops, gpus,
+	uint64_t faults, facts, looks, owed, answers, commits, restarts, simulated_s, whole, in_part, stops, gpus,
 	        parts, asked, reclaimed;
 };
 
-/* Bugs of the first node, for the checker to find. */
+/* What is not so in each history: bugs of the first node, for the checker to find; a restore. */
 struct bugs {
-	bool forgetful, boundless;
+	bool forgetful, boundless, restored;
 };
 
 static uint64_t run_seed(uint64_t seed, const char *dir, const struct bugs *bugs, struct totals *t)
@@ -581,8 +621,12 @@ static uint64_t run_seed(uint64_t seed, const char *dir, const struct bugs *bugs
 	again(&s, operator_looks, s.mix.gpu ? 40 * SEC : 0);
 	checker_say(s.checker, "heartbeat %" PRId64, (int64_t)s.conf->controller.heartbeat_ms * MS);
 	look(&s, NULL);
-	engine_run(s.engine, FAULTY);
-	calm(&s);
+	if (bugs->restored) {
+		restore(&s);
+	} else {
+		engine_run(s.engine, FAULTY);
+		calm(&s);
+	}
 	hash = engine_trace_hash(s.engine);
 	sim_controller_stats(s.controller, &stats);
 	for (unsigned i = 0; i < CLIENTS; i++)
@@ -592,6 +636,7 @@ static uint64_t run_seed(uint64_t seed, const char *dir, const struct bugs *bugs
 	t->whole += checker_gangs(s.checker, true);
 	t->in_part += checker_gangs(s.checker, false);
 	t->looks += checker_looks(s.checker);
+	t->owed += checker_owed(s.checker);
 	t->stops += checker_stops(s.checker);
 	t->parts += checker_parts(s.checker);
 	t->asked += checker_asked(s.checker);
@@ -617,7 +662,7 @@ int main(int argc, char **argv)
 {
 	uint64_t first = 1, n = 30;
 	bool twice = false, verbose = false;
-	struct bugs bugs = { false, false };
+	struct bugs bugs = { false, false, false };
 	struct totals t = { 0 };
 	char dir[] = "/tmp/faultsim-XXXXXX";
 	time_t start = time(NULL);
@@ -631,6 +676,8 @@ int main(int argc, char **argv)
 			first = strtoull(argv[++i], NULL, 10), n = 1;
 		else if (!strcmp(argv[i], "--twice"))
 			twice = true;
+		else if (!strcmp(argv[i], "--restored"))
+			bugs.restored = true;
 		else if (!strcmp(argv[i], "--forgetful"))
 			bugs.forgetful = true;
 		else if (!strcmp(argv[i], "--boundless"))
@@ -639,7 +686,7 @@ int main(int argc, char **argv)
 			verbose = true;
 		else {
 			fprintf(stderr, "usage: faultsim [--seeds N] [--first N] [--seed N] "
-			                "[--twice] [--forgetful] [--boundless] [--verbose]\n");
+			                "[--twice] [--restored] [--forgetful] [--boundless] [--verbose]\n");
 			return 2;
 		}
 	}
@@ -657,17 +704,17 @@ int main(int argc, char **argv)
 	printf("%" PRIu64 " seeds from %" PRIu64 ": %" PRIu64 " jobs, %" PRIu64
 	       " of them in %" PRIu64 " bulks, %" PRIu64 " tasks, %" PRIu64 " faults, %" PRIu64
 	       " restarts, %" PRIu64 " commits, %" PRIu64 " facts, %" PRIu64 " looks, %" PRIu64
-	       " gangs and %" PRIu64 " that never were whole, %" PRIu64 " suspended runs, %" PRIu64
+	       " runs judged after a restore, %" PRIu64 " gangs and %" PRIu64 " that never were whole, %" PRIu64 " suspended runs, %" PRIu64
 	       " with parts of GPUs, %" PRIu64
 	       " that were asked for what they had borrowed, %" PRIu64 " ended for it, %" PRIu64
 	       " GPUs that failed, %" PRIu64 " looks at signatures too old, %" PRIu64
 	       " parts of answers that fit, %" PRIu64 " simulated hours in %ld s\n",
 	        n, first, t.clients.jobs, t.clients.in_bulks, t.clients.bulks, t.clients.tasks,
-	        t.faults, t.restarts, t.commits, t.facts, t.looks, t.whole, t.in_part, t.stops,
+	        t.faults, t.restarts, t.commits, t.facts, t.looks, t.owed, t.whole, t.in_part, t.stops,
 	        t.parts, t.asked, t.reclaimed, t.gpus, t.clients.resigned, t.answers,
 	        t.simulated_s / 3600,
 	        (long)(time(NULL) - start));
-	if (n >= SEEDS_THAT_TELL &&
+	if (n >= SEEDS_THAT_TELL && !bugs.restored &&
 	        (!t.whole || !t.in_part || !t.stops || !t.clients.bulks || !t.clients.tasks ||
 	                !t.parts || !t.gpus || !t.looks || !t.reclaimed || t.asked == t.reclaimed ||
 	                !t.clients.resigned))

@@ -652,3 +652,13 @@ void sim_node_tell_runs(const struct sim_node *n)
 			        r->run.task, r->run.attempt, r->run.rank, n->o.name);
 	}
 }
+
+void sim_node_tell_owed(const struct sim_node *n)
+{
+	const struct run_report *r;
+	const void *at = NULL;
+
+	while ((r = sim_launcher_each(n->launcher, &at)))
+		checker_say(n->o.checker, "owed %" PRIu64 " %u %u %u", r->run.job, r->run.task,
+		        r->run.attempt, r->run.rank);
+}

@@ -718,7 +718,8 @@ static void adopted_in_part(void **state)
 	r[0].cause = END_EXIT;
 	world_say(w, 0, r[0]);
 	assert_string_equal(world_state(w, id), "CONFIGURING");
-	assert_int_equal(world_view(w, id).attempt, 3);
+	/* Nobody knows how many more there were. */
+	assert_int_equal(world_view(w, id).attempt, 103);
 	world_seal(w);
 	world_free(w);
 }
