@@ -63,13 +63,13 @@ struct order {
 	uint64_t upto;   /* so much of the log has been read */
 };
 
-/* Nodes that have changed, in a ring: each reader knows how far it has come. */
+/* Nodes that have changed, in a ring: each reader knows how far it has come. A node that changed
+ * several times is read once. No reader changes what another one reads. */
 struct plan_log {
 	uint32_t *v;
-	size_t size;      /* a power of two */
-	uint64_t end;     /* so many were ever noted */
-	uint64_t read;    /* so many by the reader who has come furthest */
-	uint64_t *noted;  /* by node: `end` when it was last noted */
+	size_t size;     /* a power of two */
+	uint64_t end;    /* so many were ever noted */
+	uint64_t *noted; /* by node: `end` when it was last noted */
 };
 
 /* A search for a start: plan_find.c. */

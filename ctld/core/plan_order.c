@@ -43,8 +43,6 @@ void plan_logs_free(struct plan *p)
 
 static void note(struct plan_log *log, uint32_t node)
 {
-	if (log->noted[node] > log->read)
-		return; /* no reader has seen that yet */
 	log->v[log->end++ & (log->size - 1)] = node;
 	log->noted[node] = log->end;
 }
@@ -63,7 +61,7 @@ void plan_wonder(struct plan *p, bool on)
 
 void plan_log_begin(struct plan_log *log, uint64_t *upto)
 {
-	*upto = log->read = log->end; /* what was noted before is not read again */
+	*upto = log->end;
 }
 
 bool plan_log_lost(const struct plan_log *log, uint64_t upto)
@@ -73,11 +71,12 @@ bool plan_log_lost(const struct plan_log *log, uint64_t upto)
 
 bool plan_log_next(struct plan_log *log, uint64_t *upto, uint32_t *node)
 {
-	if (*upto == log->end)
-		return false;
-	*node = log->v[(*upto)++ & (log->size - 1)];
-	log->read = *upto > log->read ? *upto : log->read;
-	return true;
+	while (*upto != log->end) {
+		*node = log->v[(*upto)++ & (log->size - 1)];
+		if (log->noted[*node] == *upto)
+			return true;
+	}
+	return false;
 }
 
 /* --- one node -------------------------------------------------------------------------------- */
