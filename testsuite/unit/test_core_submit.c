@@ -383,7 +383,7 @@ static void ids_in_a_burst(void **state)
 {
 	static const unsigned burst[] = { 2, 10, 100, 3000 };
 	struct world *w = world_simple(1, "");
-	uint64_t last, id;
+	uint64_t last = 0, id;
 	size_t i;
 	unsigned k;
 
