@@ -73,10 +73,8 @@ class Client(threading.Thread):
 
     def submit(self, history, *_):
         r = self.ask("gsubmit", "--parsable", "--begin=now+30days", f"--token={history.token}", "--wrap", "true")
-        if r.returncode == 1 and "disk" in r.stderr:
-            return "no room"
         if r.returncode:
-            return None if r.returncode == NOT_REACHED else self.surprise(r)
+            return self.without_answer(r)
         history.ids.add(int(r.stdout))
         return "done"
 
@@ -87,17 +85,22 @@ class Client(threading.Thread):
             return "done"
         if r.returncode == 1 and re.search(r"cannot be \w+: it is", r.stderr):
             return "refused"
-        return None if r.returncode == NOT_REACHED else self.surprise(r)
+        return self.without_answer(r)
 
     def read(self, history, *_):
         r = self.ask("gqueue", "--all", "--json", "-j", history.id())
         if r.returncode:
-            return None if r.returncode == NOT_REACHED else self.surprise(r)
+            return self.without_answer(r)
         job = json.loads(r.stdout)["jobs"][0]
         held = job["reason"] in ("JobHeldUser", "JobHeldAdmin")
         return ("HELD" if held and job["state"] == "PENDING" else job["state"], job["nice"])
 
-    def surprise(self, r):
+    def without_answer(self, r):
+        """Whether it was done is not known, or it was refused for want of room."""
+        if r.returncode == NOT_REACHED:
+            return None
+        if r.returncode == 1 and "disk is " in r.stderr:
+            return "no room"
         raise Failed(f"{' '.join(map(str, r.args))}: exit {r.returncode}: {r.stderr}")
 
     def run(self):
