@@ -17,7 +17,7 @@ struct plan *plan_new(const struct conf *conf, struct ledger *ledger, const stru
 	p->ledger = ledger;
 	p->runs = *runs;
 	p->spots = xcalloc(conf->n_nodes, sizeof(*p->spots));
-	plan_logs_init(p);
+	plan_orders_init(p);
 	p->counts = xcalloc(conf->n_partitions, sizeof(*p->counts));
 	return p;
 }
@@ -34,10 +34,7 @@ void plan_free(struct plan *p)
 		free(p->spots[i].releases);
 		free(p->spots[i].given);
 	}
-	for (i = 0; i < p->n_orders; i++)
-		soonest_free(p->orders[i].soonest);
-	free(p->orders);
-	plan_logs_free(p);
+	plan_orders_free(p);
 	free(p->spots);
 	free(p->entries);
 	free(p->ranked);

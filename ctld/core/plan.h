@@ -113,10 +113,12 @@ void plan_now(struct plan *p, usec_t mono);
 
 /* What runs on the node, or whether it accepts work, has changed. */
 void plan_node_changed(struct plan *p, uint32_t node);
-/* What changes until plan_wonder(p, false) is only imagined, and is taken back by then. */
+/* A question is answered until plan_wonder(p, false): what changes is only imagined, and is taken
+ * back by then. What the scheduler finds later does not depend on it. */
 void plan_wonder(struct plan *p, bool on);
 
-/* The earliest start for it: fills start, end and places of *found. False: nowhere, ever. */
+/* The earliest start for it, of a question: fills start, end and places of *found. False: nowhere,
+ * ever. */
 bool plan_find(struct plan *p, const struct plan_want *want, struct plan_entry *found);
 
 /* The same in steps: *work is how much this one may look at (one for a node, and one for each eight

@@ -152,13 +152,16 @@ enum plan_step plan_search(struct plan *p, struct plan_search *ps, const struct 
 bool plan_find(struct plan *p, const struct plan_want *want, struct plan_entry *found)
 {
 	struct plan_search *ps = plan_search_new();
+	bool wondering = p->wondering;
 	enum plan_step step;
 
+	plan_wonder(p, true);
 	do {
 		size_t work = SIZE_MAX;
 
 		step = plan_search(p, ps, want, &work, found);
 	} while (step == PLAN_MORE);
+	plan_wonder(p, wondering);
 	plan_search_free(ps);
 	return step == PLAN_FOUND;
 }

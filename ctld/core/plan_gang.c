@@ -57,7 +57,7 @@ struct plan_gang *plan_gang_new(struct plan *p, const struct plan_want *w)
 	g->failed = INT64_MIN;
 	g->more = true;
 	g->seen = xcalloc(p->conf->partitions[w->partition].n_nodes, sizeof(*g->seen));
-	plan_log_begin(&p->real, &g->upto);
+	plan_log_begin(&p->real.log, &g->upto);
 	return g;
 }
 
@@ -221,7 +221,7 @@ static bool note_changes(
 	size_t member;
 
 	while (*work) {
-		if (!plan_log_next(&p->real, &g->upto, &node))
+		if (!plan_log_next(&p->real.log, &g->upto, &node))
 			return true;
 		if (plan_member(p, w->partition, node, &member))
 			look(p, g, w, member, work);
@@ -347,7 +347,7 @@ enum plan_step plan_gang_search(struct plan *p, struct plan_search *ps, const st
 {
 	struct plan_gang *g = ps->gang;
 
-	if (plan_log_lost(&p->real, g->upto)) {
+	if (plan_log_lost(&p->real.log, g->upto)) {
 		plan_gang_free(g);
 		g = ps->gang = plan_gang_new(p, w);
 		soonest_start(o->soonest, &ps->walk);

@@ -58,7 +58,7 @@ struct order {
 	int64_t least; /* of what any of them has to offer: plan_offers() */
 	struct soonest *soonest;
 	uint64_t number; /* no other order's */
-	uint64_t used;   /* p->order_uses, when it was asked for last */
+	uint64_t used;   /* orders.uses, when it was asked for last */
 	bool made;
 	uint64_t upto;   /* so much of the log has been read */
 };
@@ -70,6 +70,14 @@ struct plan_log {
 	size_t size;     /* a power of two */
 	uint64_t end;    /* so many were ever noted */
 	uint64_t *noted; /* by node: `end` when it was last noted */
+};
+
+/* The orders that are kept, and the log that tells them what has changed. */
+struct plan_orders {
+	struct order *v;   /* made when first wanted */
+	size_t n, ordered; /* ordered: nodes of all of them together */
+	uint64_t uses, number;
+	struct plan_log log;
 };
 
 /* A search for a start: plan_find.c. */
@@ -93,11 +101,9 @@ struct plan {
 	struct plan_runs runs;
 	usec_t now;
 	struct spot *spots; /* by node */
-	struct plan_log all, real; /* real: without those that are only imagined */
+	struct plan_orders real;  /* the scheduler's: they know nothing of what is imagined */
+	struct plan_orders asked; /* those of questions */
 	bool wondering;
-	struct order *orders;     /* made when first wanted */
-	size_t n_orders, ordered; /* ordered: nodes of all of them together */
-	uint64_t order_uses, order_number;
 	struct plan_entry **entries;
 	size_t n, size;
 	uint64_t changes;
@@ -146,16 +152,16 @@ usec_t plan_latest_of_use(const struct plan_want *w);
 
 /* --- plan_order.c ---------------------------------------------------------------------------- */
 
-void plan_logs_init(struct plan *p);
-void plan_logs_free(struct plan *p);
+void plan_orders_init(struct plan *p);
+void plan_orders_free(struct plan *p);
 /* When the node's GPUs are free, or what is planned there, has changed. */
 void plan_log(struct plan *p, uint32_t node);
 /* A reader begins: after what was noted so far. */
-void plan_log_begin(struct plan_log *log, uint64_t *upto);
+void plan_log_begin(const struct plan_log *log, uint64_t *upto);
 /* Has a reader fallen so far behind that it must begin anew? */
 bool plan_log_lost(const struct plan_log *log, uint64_t upto);
 /* False: it has read all. */
-bool plan_log_next(struct plan_log *log, uint64_t *upto, uint32_t *node);
+bool plan_log_next(const struct plan_log *log, uint64_t *upto, uint32_t *node);
 
 /* Which of the partition's nodes is it? False: none. */
 bool plan_member(const struct plan *p, uint32_t partition, uint32_t node, size_t *member);
@@ -164,7 +170,8 @@ int64_t plan_offers(const struct plan *p, uint16_t type, uint32_t node);
 /* What it costs to look at a node, in units of work; less of these are left. */
 size_t plan_cost(struct plan *p, uint32_t node);
 void plan_pay(size_t *work, size_t cost);
-/* The order of the wanted kind, as of now and good until another one is asked for. */
+/* The order of the wanted kind, as of now and good until another one is asked for: of the
+ * question's orders while plan_wonder() is on, else of the scheduler's. */
 const struct order *plan_order(struct plan *p, const struct plan_want *w);
 
 /* --- plan_gang.c ----------------------------------------------------------------------------- */

@@ -4,10 +4,11 @@
  * stand in a log, and each order knows how far it has read: what changes on many nodes costs
  * nothing until an answer is wanted.
  *
- * The scheduler searches in steps of counted work, and questions of users use the same orders
- * between two steps. So the orders do not count as work, and a search for a gang reads a log of its
- * own, without what was only imagined: where its steps end does not depend on questions. An order
- * of 10,000 nodes takes some milliseconds to be made.
+ * The scheduler searches in steps of counted work, and users ask questions between two steps. So
+ * questions have orders and a log of their own: which orders the scheduler still has, when they were
+ * made and where its steps end does not depend on questions, and a record that is played without
+ * them comes to the same plan. An order does not count as work; one of 10,000 nodes takes some
+ * milliseconds to be made.
  */
 #include <stdlib.h>
 #include <string.h>
@@ -27,18 +28,27 @@ static void log_init(struct plan_log *log, size_t n_nodes)
 	log->noted = xcalloc(n_nodes, sizeof(*log->noted));
 }
 
-void plan_logs_init(struct plan *p)
+void plan_orders_init(struct plan *p)
 {
-	log_init(&p->all, p->conf->n_nodes);
-	log_init(&p->real, p->conf->n_nodes);
+	log_init(&p->real.log, p->conf->n_nodes);
+	log_init(&p->asked.log, p->conf->n_nodes);
 }
 
-void plan_logs_free(struct plan *p)
+static void orders_free(struct plan_orders *orders)
 {
-	free(p->all.v);
-	free(p->all.noted);
-	free(p->real.v);
-	free(p->real.noted);
+	size_t k;
+
+	for (k = 0; k < orders->n; k++)
+		soonest_free(orders->v[k].soonest);
+	free(orders->v);
+	free(orders->log.v);
+	free(orders->log.noted);
+}
+
+void plan_orders_free(struct plan *p)
+{
+	orders_free(&p->real);
+	orders_free(&p->asked);
 }
 
 static void note(struct plan_log *log, uint32_t node)
@@ -49,9 +59,9 @@ static void note(struct plan_log *log, uint32_t node)
 
 void plan_log(struct plan *p, uint32_t node)
 {
-	note(&p->all, node);
+	note(&p->asked.log, node);
 	if (!p->wondering)
-		note(&p->real, node);
+		note(&p->real.log, node);
 }
 
 void plan_wonder(struct plan *p, bool on)
@@ -59,7 +69,7 @@ void plan_wonder(struct plan *p, bool on)
 	p->wondering = on;
 }
 
-void plan_log_begin(struct plan_log *log, uint64_t *upto)
+void plan_log_begin(const struct plan_log *log, uint64_t *upto)
 {
 	*upto = log->end;
 }
@@ -69,7 +79,7 @@ bool plan_log_lost(const struct plan_log *log, uint64_t upto)
 	return log->end - upto > log->size;
 }
 
-bool plan_log_next(struct plan_log *log, uint64_t *upto, uint32_t *node)
+bool plan_log_next(const struct plan_log *log, uint64_t *upto, uint32_t *node)
 {
 	while (*upto != log->end) {
 		*node = log->v[(*upto)++ & (log->size - 1)];
@@ -155,60 +165,61 @@ size_t plan_cost(struct plan *p, uint32_t node)
 /* --- orders ---------------------------------------------------------------------------------- */
 
 /* The one that was asked for longest ago. */
-static void drop_order(struct plan *p)
+static void drop_order(const struct plan *p, struct plan_orders *orders)
 {
-	struct order *oldest = &p->orders[0];
+	struct order *oldest = &orders->v[0];
 	size_t k;
 
-	for (k = 1; k < p->n_orders; k++)
-		oldest = p->orders[k].used < oldest->used ? &p->orders[k] : oldest;
-	p->ordered -= p->conf->partitions[oldest->partition].n_nodes;
+	for (k = 1; k < orders->n; k++)
+		oldest = orders->v[k].used < oldest->used ? &orders->v[k] : oldest;
+	orders->ordered -= p->conf->partitions[oldest->partition].n_nodes;
 	soonest_free(oldest->soonest);
-	*oldest = p->orders[--p->n_orders];
+	*oldest = orders->v[--orders->n];
 }
 
-static struct order *new_order(
-        struct plan *p, uint32_t partition, const struct plan_kind *kind, uint32_t gpus)
+static struct order *new_order(const struct plan *p, struct plan_orders *orders, uint32_t partition,
+        const struct plan_kind *kind, uint32_t gpus)
 {
 	size_t n = p->conf->partitions[partition].n_nodes;
 	struct order *o;
 
-	while (p->n_orders == MAX_ORDERS ||
-	        (p->n_orders >= MIN_ORDERS && p->ordered + n > MAX_ORDERED))
-		drop_order(p);
-	p->orders = xrealloc(p->orders, p->n_orders + 1, sizeof(*p->orders));
-	o = &p->orders[p->n_orders++];
-	p->ordered += n;
+	while (orders->n == MAX_ORDERS ||
+	        (orders->n >= MIN_ORDERS && orders->ordered + n > MAX_ORDERED))
+		drop_order(p, orders);
+	orders->v = xrealloc(orders->v, orders->n + 1, sizeof(*orders->v));
+	o = &orders->v[orders->n++];
+	orders->ordered += n;
 	*o = (struct order){ .partition = partition,
 		.gpus = gpus,
 		.kind = *kind,
 		.least = INT64_MAX,
 		.soonest = soonest_new(n),
-		.number = ++p->order_number };
+		.number = ++orders->number };
 	return o;
 }
 
-static struct order *find_order(struct plan *p, const struct plan_want *w)
+static struct order *find_order(
+        const struct plan *p, struct plan_orders *orders, const struct plan_want *w)
 {
 	uint32_t gpus = w->ask.gpus->n ? request_part_gpus(w->ask.gpus, w->find.alternative) : 0;
 	struct plan_kind kind = plan_kind(w);
 	size_t k;
 
 	kind.wish.user = 0;
-	for (k = 0; k < p->n_orders; k++) {
-		if (p->orders[k].partition == w->partition && p->orders[k].gpus == gpus &&
-		        plan_same_kind(&p->orders[k].kind, &kind))
-			return &p->orders[k];
+	for (k = 0; k < orders->n; k++) {
+		if (orders->v[k].partition == w->partition && orders->v[k].gpus == gpus &&
+		        plan_same_kind(&orders->v[k].kind, &kind))
+			return &orders->v[k];
 	}
-	return new_order(p, w->partition, &kind, gpus);
+	return new_order(p, orders, w->partition, &kind, gpus);
 }
 
-static void make_members(struct plan *p, struct order *o)
+static void make_members(struct plan *p, const struct plan_log *log, struct order *o)
 {
 	const struct conf_partition *conf = &p->conf->partitions[o->partition];
 	size_t i;
 
-	plan_log_begin(&p->all, &o->upto);
+	plan_log_begin(log, &o->upto);
 	for (i = 0; i < conf->n_nodes; i++) {
 		uint32_t node = conf->nodes[i];
 		int64_t offer = plan_offers(p, o->kind.type, node);
@@ -222,14 +233,16 @@ static void make_members(struct plan *p, struct order *o)
 
 const struct order *plan_order(struct plan *p, const struct plan_want *w)
 {
-	struct order *o = find_order(p, w);
+	struct plan_orders *orders = p->wondering ? &p->asked : &p->real;
+	const struct plan_log *log = &orders->log;
+	struct order *o = find_order(p, orders, w);
 	uint32_t node;
 	size_t member;
 
-	o->used = ++p->order_uses;
-	if (!o->made || plan_log_lost(&p->all, o->upto))
-		make_members(p, o);
-	while (plan_log_next(&p->all, &o->upto, &node)) {
+	o->used = ++orders->uses;
+	if (!o->made || plan_log_lost(log, o->upto))
+		make_members(p, log, o);
+	while (plan_log_next(log, &o->upto, &node)) {
 		if (plan_member(p, o->partition, node, &member))
 			soonest_set(o->soonest, member, free_at(p, node, &o->kind, o->gpus));
 	}

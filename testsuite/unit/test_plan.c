@@ -123,7 +123,7 @@ static void distinct_wishes(void **state)
 			plan_node_changed(p, i % NODES);
 		}
 		ask(&c, p, 1 + i, &start);
-		assert_true(p->n_orders <= MAX_ORDERS && p->ordered <= MAX_ORDERED);
+		assert_true(p->asked.n <= MAX_ORDERS && p->asked.ordered <= MAX_ORDERED);
 		if (i % 500)
 			continue;
 		fresh = plan_new(c.conf, c.ledger, &runs);
@@ -133,7 +133,7 @@ static void distinct_wishes(void **state)
 	}
 	grown = mallinfo2().uordblks - before;
 	assert_true(grown < MAX_ORDERS * 64 * (size_t)NODES);
-	assert_int_equal(p->ordered, p->n_orders * NODES);
+	assert_int_equal(p->asked.ordered, p->asked.n * NODES);
 	plan_free(p);
 	unmake(&c);
 }
@@ -152,17 +152,60 @@ static void the_last_ones_stay(void **state)
 	make(&c, &request);
 	p = plan_new(c.conf, c.ledger, &runs);
 	ask(&c, p, 1, &start);
-	kept = p->orders[0].soonest;
+	kept = p->asked.v[0].soonest;
 	for (i = 0; i < 2 * MAX_ORDERS; i++) {
 		ask(&c, p, 1, &start);
 		ask(&c, p, 2 + i, &start);
 	}
-	for (k = 0; k < p->n_orders && p->orders[k].soonest != kept; k++)
+	for (k = 0; k < p->asked.n && p->asked.v[k].soonest != kept; k++)
 		;
-	assert_true(k < p->n_orders);
-	assert_int_equal(p->orders[k].kind.wish.mem_mb, 1);
+	assert_true(k < p->asked.n);
+	assert_int_equal(p->asked.v[k].kind.wish.mem_mb, 1);
 	plan_free(p);
 	unmake(&c);
+}
+
+/* How many steps the scheduler's search takes; `questions` of other kinds are asked after each. */
+static unsigned steps(uint32_t questions)
+{
+	struct request request, gang;
+	struct cluster c;
+	struct plan_want want = { .find = { .type = H100 }, .length = HOUR };
+	struct plan_search *ps = plan_search_new();
+	struct plan_entry found = { 0 };
+	enum plan_step step;
+	struct plan *p;
+	unsigned n = 0;
+	uint32_t i;
+	usec_t start;
+
+	make(&c, &request);
+	p = plan_new(c.conf, c.ledger, &runs);
+	gang = request;
+	gang.per_node = true;
+	gang.nodes_min = gang.nodes_max = NODES / 2;
+	want.ask = (struct ask){ .gpus = &gang, .cpus = 1, .mem_mb = 1 };
+	do {
+		size_t work = NODES / 4;
+
+		step = plan_search(p, ps, &want, &work, &found);
+		for (i = 0; i < questions; i++)
+			ask(&c, p, 1 + i, &start);
+	} while (step == PLAN_MORE && ++n < 100);
+	assert_int_equal(step, PLAN_FOUND);
+	places_free(&found.places);
+	plan_search_free(ps);
+	plan_free(p);
+	unmake(&c);
+	return n;
+}
+
+/* However many orders questions want, those of a search that is under way are not forgotten. */
+static void questions_leave_searches_alone(void **state)
+{
+	(void)state;
+	assert_true(steps(0) > 2);
+	assert_int_equal(steps(MAX_ORDERS + 1), steps(0));
 }
 
 int main(void)
@@ -170,6 +213,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(distinct_wishes),
 		cmocka_unit_test(the_last_ones_stay),
+		cmocka_unit_test(questions_leave_searches_alone),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
