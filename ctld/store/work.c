@@ -26,9 +26,12 @@
 #define CHECKPOINT_FULL_PAGES  100  /* where there is no reserve */
 #define CHECKPOINT_AGAIN_PAGES 4000 /* after one that found the disk full */
 
-/* A slice is read in about half a millisecond, between two commits. */
+/* A slice is read in about half a millisecond, between two commits. Under a load that never pauses
+ * there is at most one slice for each commit, so a slice has at least twice the rows that came since
+ * the one before: the rows that wait become fewer, and a flush comes to its end. */
 #define HISTORY_SLICE_ROWS 256
-#define HISTORY_FLUSH_ROWS 1024 /* of a slice that somebody waits for */
+#define HISTORY_FLUSH_ROWS 1024 /* of a slice that a flush waits for */
+#define HISTORY_SLICE_MOST 8192
 #define HISTORY_SOON_ROWS  1024 /* as many wait before a moment that is not quiet is used */
 
 struct work {
@@ -37,6 +40,7 @@ struct work {
 	struct history *history;
 	unsigned rest_at; /* pages of log before which no commit waits for a checkpoint */
 	struct store_batch *slice;
+	uint64_t left;       /* rows that waited when the slice was read, without those of it */
 	bool is_copied;      /* the slice is in history.db, and still in state.db */
 	bool history_broken; /* the move has stopped; rows wait in state.db */
 	bool history_full;   /* the last try found the disk full */
@@ -258,9 +262,19 @@ static bool give_slice(struct work *work)
 	return work->is_copied;
 }
 
+static unsigned slice_rows(const struct work *work)
+{
+	unsigned least = work->flush ? HISTORY_FLUSH_ROWS : HISTORY_SLICE_ROWS;
+	uint64_t ended = state_ended(work->state);
+	uint64_t came = ended > work->left ? ended - work->left : 0;
+
+	return 2 * came < least ? least : 2 * came < HISTORY_SLICE_MOST ? 2 * (unsigned)came
+	                                                                : HISTORY_SLICE_MOST;
+}
+
 static bool chore_slice(struct work *work, bool quiet)
 {
-	unsigned max = work->flush ? HISTORY_FLUSH_ROWS : HISTORY_SLICE_ROWS;
+	unsigned max = slice_rows(work);
 	struct error err;
 
 	if (work->history_broken || history_look(work->history, &err) != HISTORY_IDLE ||
@@ -271,6 +285,7 @@ static bool chore_slice(struct work *work, bool quiet)
 		break_down(work, &err);
 		return false;
 	}
+	work->left = state_ended(work->state) - work->slice->n_rows;
 	if (work->flush == FLUSH_WANTED && work->slice->n_rows < max)
 		work->flush = FLUSH_LAST;
 	return give_slice(work);

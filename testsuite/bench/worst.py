@@ -348,7 +348,7 @@ def main():
     ap.add_argument("--scale", type=float, default=1, help="a part of all other numbers (default 1)")
     ap.add_argument("--stats", action="store_true", help="print the controller's figures at the end")
     ap.add_argument("--states", default=",".join(n for n, _, _ in STATES), help="comma-separated (default all of them: %(default)s)")
-    ap.add_argument("--only", default="", help="messages whose type or name has this in it")
+    ap.add_argument("--only", default="", help="messages whose type or name has one of these in it, comma-separated")
     args = ap.parse_args()
     took = []
     with Cluster(nodes=["x"], start=False, policy='accounts = ( { name = "one"; members = [ "*" ]; } ); qos = ( { name = "normal"; } );') as c:
@@ -364,7 +364,7 @@ def main():
                 build(c, s, max(2, int(n * args.scale)))
                 took.append((begin, now_us(), "state", name, ""))
             for kind, name, m in messages(s):
-                if args.only in kind or args.only in name:
+                if any(only in kind or only in name for only in args.only.split(",")):
                     begin, end, said = attack(c, s, kind, m)
                     took.append((begin, end, kind[4:].lower(), name, said))
                     progress(f"{kind} {name}: {(end - begin) / 1000:.0f} ms, {said}; the loop's work {figure(c, 'loop.work_ever'):.1f} ms at most")

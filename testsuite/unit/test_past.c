@@ -12,7 +12,10 @@
 
 #include "common/xalloc.h"
 #include "ctld/core/codec.h"
+#include "ctld/store/batch.h"
 #include "ctld/store/past.h"
+#include "ctld/store/state.h"
+#include "ctld/store/work.h"
 #include "testsuite/unit/store_fixture.h"
 
 #define JOBS 3000
@@ -267,10 +270,47 @@ static void test_while_written(void **state)
 	assert_int_equal(read_all(p, &all, 200, seen, &slices), JOBS);
 }
 
+/* Jobs end with every commit, and between two commits there is time for one chore: a flush comes to
+ * its end all the same, and without one the rows that wait do not become more and more. */
+static void test_flush_under_load(void **state)
+{
+	const struct store_options options = { .dir = fixture_mkdir(), .cluster = "test" };
+	struct blob_set wanted = { 0 };
+	struct store_batch *batch = batch_new();
+	struct store_stats stats;
+	struct error err;
+	struct work *work = work_open(&options, NULL, NULL, &err);
+	uint64_t id = 1;
+	int commits, left = 1;
+
+	(void)state;
+	assert_non_null(work);
+	for (commits = 0; commits < 60 && left; commits++) {
+		batch_reset(batch);
+		for (int n = 0; n < 400; n++)
+			put_job(batch, id++);
+		assert_int_equal(work_commit(work, batch, &wanted, &err), 0);
+		work_chore(work, false);
+		work_stats(work, &stats);
+		assert_true(stats.history_behind < 10000);
+		if (commits == 30)
+			work_flush_begin(work);
+		if (commits >= 30)
+			left = work_flush(work, &err);
+		assert_true(left >= 0);
+	}
+	assert_int_equal(left, 0);
+	work_close(work);
+	batch_free(batch);
+	blob_set_clear(&wanted);
+	fixture_rmdir((char *)(uintptr_t)options.dir);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test_setup_teardown(test_flush_brings_all, setup, teardown),
+		cmocka_unit_test(test_flush_under_load),
 		cmocka_unit_test_setup_teardown(test_slices, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_events, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_while_written, setup, teardown),
