@@ -134,8 +134,10 @@ static enum plan_step find_one(struct plan *p, struct plan_search *ps, const str
 enum plan_step plan_search(struct plan *p, struct plan_search *ps, const struct plan_want *w,
         size_t *work, struct plan_entry *found)
 {
-	const struct order *o = plan_order(p, w);
+	const struct order *o = plan_order(p, w, work);
 
+	if (!o)
+		return PLAN_MORE;
 	if (ps->order != o->number)
 		clear(ps); /* it was forgotten meanwhile, and with it where the walk was */
 	ps->order = o->number;

@@ -59,9 +59,18 @@ struct order {
 	struct soonest *soonest;
 	uint64_t number; /* no other order's */
 	uint64_t used;   /* orders.uses, when it was asked for last */
-	bool made;
 	uint64_t upto;   /* so much of the log has been read */
+	/* The sweep, after which the log goes on to say what has changed: over all nodes at first,
+	 * later over those that were noted where the log has been lost. */
+	size_t member;     /* the next one; all of them: none is under way */
+	uint64_t since;    /* only nodes that were noted after that */
+	bool whole, again; /* whole: all nodes; again: the log was lost under way */
+	uint64_t again_since;
+	unsigned behind; /* so many steps could not bring it up to now, one after another */
 };
+/* Where nodes change faster than steps can follow: after so many of them half of each is for that,
+ * and the order is used as it was a little before. */
+#define MAX_BEHIND 100
 
 /* Nodes that have changed, in a ring: each reader knows how far it has come. A node that changed
  * several times is read once. No reader changes what another one reads. */
@@ -171,8 +180,9 @@ int64_t plan_offers(const struct plan *p, uint16_t type, uint32_t node);
 size_t plan_cost(struct plan *p, uint32_t node);
 void plan_pay(size_t *work, size_t cost);
 /* The order of the wanted kind, as of now and good until another one is asked for: of the
- * question's orders while plan_wonder() is on, else of the scheduler's. */
-const struct order *plan_order(struct plan *p, const struct plan_want *w);
+ * question's orders while plan_wonder() is on, else of the scheduler's. NULL: to bring it up to now
+ * is more than this step may do. */
+const struct order *plan_order(struct plan *p, const struct plan_want *w, size_t *work);
 
 /* --- plan_gang.c ----------------------------------------------------------------------------- */
 

@@ -7,8 +7,10 @@
  * The scheduler searches in steps of counted work, and users ask questions between two steps. So
  * questions have orders and a log of their own: which orders the scheduler still has, when they were
  * made and where its steps end does not depend on questions, and a record that is played without
- * them comes to the same plan. An order does not count as work; one of 10,000 nodes takes some
- * milliseconds to be made.
+ * them comes to the same plan.
+ *
+ * To look at all nodes of a large cluster takes long, so that counts as work too: an order is made,
+ * and told of changes, in as many steps as it takes.
  */
 #include <stdlib.h>
 #include <string.h>
@@ -194,7 +196,9 @@ static struct order *new_order(const struct plan *p, struct plan_orders *orders,
 		.kind = *kind,
 		.least = INT64_MAX,
 		.soonest = soonest_new(n),
-		.number = ++orders->number };
+		.number = ++orders->number,
+		.whole = true };
+	plan_log_begin(&orders->log, &o->upto);
 	return o;
 }
 
@@ -214,37 +218,92 @@ static struct order *find_order(
 	return new_order(p, orders, w->partition, &kind, gpus);
 }
 
-static void make_members(struct plan *p, const struct plan_log *log, struct order *o)
+static void set_member(struct plan *p, struct order *o, size_t member, uint32_t node, size_t *work)
 {
-	const struct conf_partition *conf = &p->conf->partitions[o->partition];
-	size_t i;
-
-	plan_log_begin(log, &o->upto);
-	for (i = 0; i < conf->n_nodes; i++) {
-		uint32_t node = conf->nodes[i];
-		int64_t offer = plan_offers(p, o->kind.type, node);
-
-		soonest_set(o->soonest, i, free_at(p, node, &o->kind, o->gpus));
-		if (offer / PER_GPU >= o->gpus && offer < o->least)
-			o->least = offer;
-	}
-	o->made = true;
+	plan_pay(work, plan_cost(p, node));
+	soonest_set(o->soonest, member, free_at(p, node, &o->kind, o->gpus));
 }
 
-const struct order *plan_order(struct plan *p, const struct plan_want *w)
+/* What was noted meanwhile is in the log, from now on. */
+static void start_sweep(const struct plan_log *log, struct order *o, bool whole, uint64_t since)
+{
+	o->member = 0;
+	o->whole = whole;
+	o->since = since;
+	o->again = false;
+	plan_log_begin(log, &o->upto);
+}
+
+/* The log has overwritten what the order had not read. A sweep that is under way goes on, else it
+ * would never come to its end where nodes change fast; another one follows it. */
+static void log_lost(const struct plan *p, const struct plan_log *log, struct order *o)
+{
+	if (o->member == p->conf->partitions[o->partition].n_nodes) {
+		start_sweep(log, o, false, o->upto);
+		return;
+	}
+	o->again_since = o->again ? o->again_since : o->upto;
+	o->again = true;
+	plan_log_begin(log, &o->upto);
+}
+
+/* False: there is more than this step may do. */
+static bool sweep(struct plan *p, const struct plan_log *log, struct order *o, size_t *work)
+{
+	const struct conf_partition *conf = &p->conf->partitions[o->partition];
+
+	while (o->member < conf->n_nodes && *work) {
+		uint32_t node = conf->nodes[o->member];
+		int64_t offer = plan_offers(p, o->kind.type, node);
+
+		if (o->whole || log->noted[node] > o->since)
+			set_member(p, o, o->member, node, work);
+		else
+			plan_pay(work, 1);
+		if (offer / PER_GPU >= o->gpus && offer < o->least)
+			o->least = offer;
+		if (++o->member < conf->n_nodes)
+			continue;
+		o->whole = false;
+		if (o->again)
+			start_sweep(log, o, false, o->again_since);
+	}
+	return o->member == conf->n_nodes;
+}
+
+/* False: what has changed is more than this step may look at. */
+static bool bring_up(struct plan *p, const struct plan_log *log, struct order *o, size_t *work)
+{
+	uint32_t node;
+	size_t member;
+
+	if (plan_log_lost(log, o->upto))
+		log_lost(p, log, o);
+	if (!sweep(p, log, o, work))
+		return false;
+	while (*work) {
+		if (!plan_log_next(log, &o->upto, &node))
+			return true;
+		if (plan_member(p, o->partition, node, &member))
+			set_member(p, o, member, node, work);
+		else
+			plan_pay(work, 1);
+	}
+	return false;
+}
+
+const struct order *plan_order(struct plan *p, const struct plan_want *w, size_t *work)
 {
 	struct plan_orders *orders = p->wondering ? &p->asked : &p->real;
 	const struct plan_log *log = &orders->log;
 	struct order *o = find_order(p, orders, w);
-	uint32_t node;
-	size_t member;
+	size_t left = o->behind < MAX_BEHIND ? *work : (*work + 1) / 2, part = left;
 
 	o->used = ++orders->uses;
-	if (!o->made || plan_log_lost(log, o->upto))
-		make_members(p, log, o);
-	while (plan_log_next(log, &o->upto, &node)) {
-		if (plan_member(p, o->partition, node, &member))
-			soonest_set(o->soonest, member, free_at(p, node, &o->kind, o->gpus));
-	}
-	return o;
+	if (bring_up(p, log, o, &left))
+		o->behind = 0;
+	else
+		o->behind += o->behind < MAX_BEHIND;
+	plan_pay(work, part - left);
+	return o->behind && (o->whole || o->behind < MAX_BEHIND) ? NULL : o;
 }

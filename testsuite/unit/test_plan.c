@@ -208,12 +208,56 @@ static void questions_leave_searches_alone(void **state)
 	assert_int_equal(steps(MAX_ORDERS + 1), steps(0));
 }
 
+/* Steps of so much work until a start is found; `changes` nodes change after each. */
+static unsigned steps_with(size_t size, uint32_t changes)
+{
+	struct request request;
+	struct cluster c;
+	struct plan_want want = { .find = { .type = H100 }, .length = HOUR };
+	struct plan_search *ps = plan_search_new();
+	struct plan_entry found = { 0 };
+	enum plan_step step;
+	struct plan *p;
+	unsigned n = 0;
+	uint32_t i, next = 0;
+
+	make(&c, &request);
+	p = plan_new(c.conf, c.ledger, &runs);
+	want.ask = (struct ask){ .gpus = &request, .cpus = 1, .mem_mb = 1 };
+	do {
+		size_t work = size;
+
+		step = plan_search(p, ps, &want, &work, &found);
+		for (i = 0; i < changes; i++)
+			plan_node_changed(p, next++ % NODES);
+	} while (step == PLAN_MORE && ++n < 10000);
+	assert_int_equal(step, PLAN_FOUND);
+	places_free(&found.places);
+	plan_search_free(ps);
+	plan_free(p);
+	unmake(&c);
+	return n;
+}
+
+/* To look at all nodes is more than one step may do; also where nodes change so fast that the log is
+ * overwritten before it is read does it come to its end. */
+static void orders_are_made_in_steps(void **state)
+{
+	(void)state;
+	assert_int_equal(steps_with(SIZE_MAX, 0), 0);
+	assert_in_range(steps_with(10, 0), NODES / 10, NODES / 5);
+	assert_in_range(steps_with(NODES / 4, NODES / 8), 4, 40);
+	assert_in_range(steps_with(NODES / 2, 5 * NODES), 4, 2 * MAX_BEHIND);
+	assert_in_range(steps_with(NODES / 2, NODES), 4, 2 * MAX_BEHIND);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(distinct_wishes),
 		cmocka_unit_test(the_last_ones_stay),
 		cmocka_unit_test(questions_leave_searches_alone),
+		cmocka_unit_test(orders_are_made_in_steps),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
