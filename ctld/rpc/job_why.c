@@ -23,6 +23,7 @@
 struct asked {
 	uint64_t ids[MAX_RECORDS]; /* refs, of those that are known */
 	size_t n, at;
+	bool looked; /* the scheduler had its time before the next one is told of */
 	struct error unknown; /* code 0: none of those that were named */
 };
 
@@ -35,15 +36,22 @@ static void asked_free(void *data)
 static void slice(struct ctld *c, struct call *call, struct clocks now)
 {
 	struct asked *a = call->data;
-	uint64_t id = a->ids[a->at++];
+	uint64_t id = a->ids[a->at];
 	struct job_view job;
 	struct job_why why;
 	struct slice look = slice_begin(LOOK_US);
 	bool waits;
 
-	/* Since the last tick something may have happened that nobody has looked at. */
-	while (inputs_schedule(c, now, TICK_SCHEDULE) && !slice_over_now(&look))
-		;
+	/* Since the last tick something may have happened that nobody has looked at. An answer may
+	 * take as long as that again, and is then a slice of its own. */
+	while (!a->looked && inputs_schedule(c, now, TICK_SCHEDULE))
+		a->looked = slice_over_now(&look);
+	if (look.over) {
+		call_go_on(c, call);
+		return;
+	}
+	a->looked = false;
+	a->at++;
 	waits = inputs_why(c, id, now, &why);
 	arena_reset(c->out, WIRE_ARENA_CAP);
 	if (core_job_view(c->core, id, now, &job))

@@ -22,6 +22,7 @@
 #define WALL      ((usec_t)1800000000 * 1000000)
 #define ENDS      300 /* runs that end, one after another */
 #define STEPS_MAX 2000000
+#define ASKED     30 /* jobs, of which it is asked why they wait */
 #define PHASE_NS  4000000000LL /* of a phase no more is measured than so long */
 
 /* What the waiting jobs ask for. */
@@ -368,6 +369,26 @@ static void lose(struct core *core, size_t n, size_t nodes, struct times *t)
 	steps(core, t);
 }
 
+/* Why jobs wait: each answer is one piece of the loop's work. */
+static void questions(struct core *core, struct times *t)
+{
+	struct job_view job;
+	uint64_t after = 0;
+	size_t asked = 0;
+
+	while (asked < ASKED && core_job_next_brief(core, after, &job) && !phase_over(t)) {
+		struct job_why why;
+		long long start = cpu_ns();
+
+		after = job.ref;
+		if (strcmp(job.state, "PENDING") != 0)
+			continue;
+		core_job_why(core, job.ref, clocks_now(), &why);
+		t->v[t->n++] = (double)(cpu_ns() - start) / 1e3;
+		asked++;
+	}
+}
+
 static void one_state(const struct state *st, size_t nodes, size_t classes)
 {
 	struct times t = { .v = xcalloc(STEPS_MAX, sizeof(double)), .began = cpu_ns() };
@@ -411,6 +432,8 @@ static void one_state(const struct state *st, size_t nodes, size_t classes)
 	}
 	ends(core, &t);
 	tell(st->name, "ends", &t);
+	questions(core, &t);
+	tell(st->name, "why", &t);
 	if (st->lost) {
 		lose(core, st->lost, nodes, &t);
 		tell(st->name, "lost", &t);
