@@ -94,6 +94,8 @@ int control_jobs(const struct cmd *cmd, const struct control *control, const str
 		return cmd_fail(cmd, &err);
 	if (result.cut)
 		fprintf(stderr, "%s: there may be more errors than these\n", cmd->name);
+	if (!result.status && filter_check_users(filter, result.done > 0, &err) < 0)
+		return cmd_fail(cmd, &err);
 	if (result.done || !result.status)
 		say_done(&result, control->done, &filter->ids);
 	return result.status;

@@ -236,7 +236,7 @@ static const struct cmd cmd = {
 	        "  gctl events --follow --json --since=88120\n"
 	        "  gctl events --file=/srv/2025.db --job=4812\n"
 	        "\n"
-	        "Exit status: 0 done; 2 usage; 3 no such job; 4 the controller was not reached; 5 "
+	        "Exit status: 0 done; 2 usage; 3 no such job or node; 4 the controller was not reached; 5 "
 	        "not permitted.",
 	.options = options,
 	.take = take,

@@ -1,12 +1,14 @@
 /* filter.c - see filter.h */
 #include "cmds/filter.h"
 
+#include <pwd.h>
 #include <stdlib.h>
 #include <string.h>
 #include <strings.h>
 
 #include "cmds/views.h"
 #include "common/text.h"
+#include "common/units.h"
 #include "common/xalloc.h"
 
 static int add_states(struct filter *f, const char *value, struct error *err)
@@ -91,6 +93,26 @@ bool filter_is_empty(const struct filter *f)
 	for (size_t i = 0; i < FILTER_LISTS; i++)
 		n += f->lists[i].n;
 	return n == 0;
+}
+
+int filter_check_users(const struct filter *f, bool any, struct error *err)
+{
+	const struct cmd_list *users = &f->lists[FILTER_USERS];
+	char shown[80];
+	uint64_t uid;
+
+	for (size_t i = 0; i < users->n && !any; i++) {
+		if (getpwnam(users->v[i]) || count_parse(users->v[i], 0, UINT32_MAX, &uid, NULL) == 0)
+			continue;
+		text_escape(shown, sizeof(shown), users->v[i], strlen(users->v[i]));
+		return error_set(err, ERR_USAGE, "--user=%s: unknown user, who has no job", shown);
+	}
+	return 0;
+}
+
+bool filter_is_partial(const struct error *err, bool any)
+{
+	return err->code == ERR_NO_JOB || (any && error_exit_status(err->code) == EXIT_NO_OBJECT);
 }
 
 void filter_message(const struct filter *f, Gpusched__JobFilter *out)

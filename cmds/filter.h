@@ -38,6 +38,13 @@ int filter_add_me(struct filter *f, struct error *err);
 
 bool filter_is_empty(const struct filter *f); /* it restricts nothing */
 
+/* After a listing. A user who is not known on this host may have jobs all the same; where nothing
+ * was found (`any` is false) the name is a mistake: ERR_USAGE. */
+int filter_check_users(const struct filter *f, bool any, struct error *err);
+
+/* Of what was named some is not there: is the rest shown all the same? */
+bool filter_is_partial(const struct error *err, bool any);
+
 /* As a message that borrows from the filter. */
 void filter_message(const struct filter *f, Gpusched__JobFilter *out);
 

@@ -15,7 +15,7 @@ struct gacct {
 	Gpusched__RunUsed total_used;
 	struct acctopt which;
 	struct listing listing;
-	bool runs;
+	bool runs, any; /* any: a job was found */
 	Gpusched__Acct total;
 };
 
@@ -71,7 +71,8 @@ static const struct cmd cmd = {
 	        "  gacct --file=/srv/2025.db -A vision\n"
 	        "  gacct --sort=-GPU-H -o JOBID,NAME%30,USER,GPU-H | head\n"
 	        "\n"
-	        "Exit status: 0 done; 2 usage; 3 no such job; 4 the controller was not reached.",
+	        "Exit status: 0 done; 2 usage; 3 no such job, account, partition, QOS or node; "
+	        "4 the controller was not reached.",
 	.options = options,
 	.take = take,
 	.more_help = more_help,
@@ -83,6 +84,7 @@ static int show(const ProtobufCMessage *m, void *arg, struct error *err)
 	struct gacct *g = arg;
 
 	(void)err;
+	g->any = true;
 	cmd_ids_saw(&g->which.filter.ids, job->id, job->tasks);
 	acct_total_add(&g->total, job);
 	if (!g->runs) {
@@ -125,11 +127,13 @@ static int run(void *input, struct error *err)
 	cmd_tell_retry(&cmd, c);
 	listing_begin(&g->listing, client_conf(c)->cluster, "jobs");
 	rc = list(g, c, err);
+	if (rc >= 0)
+		rc = filter_check_users(&g->which.filter, g->any, err);
 	if (rc >= 0 && !g->runs)
 		listing_add_total(&g->listing, &g->total);
 	rc = cmd_ids_end(&g->which.filter.ids, rc,
 	        "not known, never ran, or not selected by the other options", err);
-	listing_end(&g->listing, rc < 0 ? err : NULL, rc < 0 && err->code == ERR_NO_JOB);
+	listing_end(&g->listing, rc < 0 ? err : NULL, rc < 0 && filter_is_partial(err, g->any));
 	client_free(c);
 	return rc;
 }

@@ -103,7 +103,8 @@ static const struct cmd cmd = {
 	        "  gcancel -n embed --reason='wrong model'\n"
 	        "  gcancel --signal=USR1 --batch 4812\n"
 	        "\n"
-	        "Exit status: 0 done; 1 refused (it has ended already); 2 usage; 3 no such job; 4 "
+	        "Exit status: 0 done; 1 refused (it has ended already); 2 usage; 3 no such job, account, "
+	        "partition, QOS or node; 4 "
 	        "the "
 	        "controller was not reached; 5 not permitted.",
 	.options = options,

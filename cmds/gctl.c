@@ -542,7 +542,7 @@ static const struct cmd cmd = {
 	        "  gctl release --user ana --name embed\n"
 	        "  gctl update 4812 --gpus=h100:4 --time=2:00:00\n"
 	        "\n"
-	        "Exit status: 0 done; 1 refused; 2 usage; 3 no such job, node or partition; 4 the "
+	        "Exit status: 0 done; 1 refused; 2 usage; 3 no such job, node, partition, account or QOS; 4 the "
 	        "controller was not reached; 5 not permitted.",
 	.options = options,
 	.take = take,

@@ -17,6 +17,7 @@ struct gprio {
 	struct filter filter;
 	struct listing listing;
 	bool norm, weights;
+	bool any; /* job was found */
 };
 
 static const struct argp_option options[] = {
@@ -83,7 +84,8 @@ static const struct cmd cmd = {
 	        "  gprio -j 4812 --norm\n"
 	        "  gprio -w\n"
 	        "\n"
-	        "Exit status: 0 done; 2 usage; 3 no such job; 4 the controller was not reached.",
+	        "Exit status: 0 done; 2 usage; 3 no such job, account, partition, QOS or node; "
+	        "4 the controller was not reached.",
 	.options = options,
 	.take = take,
 	.more_help = more_help,
@@ -130,6 +132,7 @@ static int on_chunk(unsigned type, const ProtobufCMessage *m, void *arg, struct 
 	for (size_t i = 0; i < chunk->n_prios && !g->weights; i++) {
 		if (!chunk->prios[i]->points || !chunk->prios[i]->factors)
 			return error_set(err, ERR_PROTOCOL, "a priority without its parts");
+		g->any = true;
 		cmd_ids_saw(&g->filter.ids, chunk->prios[i]->id, chunk->prios[i]->tasks);
 		listing_add(&g->listing, chunk->prios[i], &chunk->prios[i]->base);
 	}
@@ -187,9 +190,11 @@ static int run(void *input, struct error *err)
 	cmd_tell_retry(&cmd, c);
 	listing_begin(&g->listing, client_conf(c)->cluster, g->weights ? "weights" : "jobs");
 	rc = list(g, c, err);
+	if (rc >= 0)
+		rc = filter_check_users(&g->filter, g->any, err);
 	if (!g->weights)
 		rc = cmd_ids_end(&g->filter.ids, rc, "not known, or it does not wait", err);
-	listing_end(&g->listing, rc < 0 ? err : NULL, rc < 0 && err->code == ERR_NO_JOB);
+	listing_end(&g->listing, rc < 0 ? err : NULL, rc < 0 && filter_is_partial(err, g->any));
 	client_free(c);
 	return rc;
 }

@@ -1,5 +1,4 @@
 /* gqueue.c - list jobs */
-#include <pwd.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -11,7 +10,6 @@
 #include "cmds/whole.h"
 #include "cmds/whyview.h"
 #include "common/text.h"
-#include "common/units.h"
 
 enum { KEY_ME = 0x200, KEY_ALL, KEY_START, KEY_WHY, KEY_WATCH, KEY_SINCE };
 
@@ -129,7 +127,8 @@ static const struct cmd cmd = {
 	        "  gqueue --me --watch --since=now    each change, as it happens\n"
 	        "  gqueue --all --sort=-END -o JOBID,STATE,EXIT,END\n"
 	        "\n"
-	        "Exit status: 0 done; 2 usage; 3 no such job; 4 the controller was not reached.",
+	        "Exit status: 0 done; 2 usage; 3 no such job, account, partition, QOS or node; "
+	        "4 the controller was not reached.",
 	.options = options,
 	.take = take,
 	.more_help = more_help,
@@ -208,24 +207,6 @@ static int ask_why(struct gqueue *q, struct error *err)
 	return rc;
 }
 
-/* Jobs of users that are not known here any more are shown; who is neither known nor has a job is
- * a mistake, of which squeue says so. */
-static int check_users(const struct gqueue *q, struct error *err)
-{
-	Gpusched__JobFilter f;
-	char shown[80];
-	uint64_t uid;
-
-	filter_message(&q->filter, &f);
-	for (size_t i = 0; i < f.n_users && !q->n_shown; i++) {
-		if (getpwnam(f.users[i]) || count_parse(f.users[i], 0, UINT32_MAX, &uid, NULL) == 0)
-			continue;
-		text_escape(shown, sizeof(shown), f.users[i], strlen(f.users[i]));
-		return error_set(err, ERR_USAGE, "--user=%s: unknown user, who has no job", shown);
-	}
-	return 0;
-}
-
 /* --- listings -------------------------------------------------------------------------------- */
 
 static int take_start(struct gqueue *q, struct error *err)
@@ -254,8 +235,8 @@ static int run(struct gqueue *q, struct error *err)
 	listing_begin(&q->listing, client_conf(c)->cluster, "jobs");
 	rc = cmd_ids_end(&q->filter.ids, list(q, c, err),
 	        "not known, or not selected by the other options", err);
-	rc = rc < 0 ? rc : check_users(q, err);
-	listing_end(&q->listing, rc < 0 ? err : NULL, rc < 0 && err->code == ERR_NO_JOB);
+	rc = rc < 0 ? rc : filter_check_users(&q->filter, q->n_shown > 0, err);
+	listing_end(&q->listing, rc < 0 ? err : NULL, rc < 0 && filter_is_partial(err, q->n_shown > 0));
 	client_free(c);
 	return rc;
 }

@@ -35,6 +35,7 @@ struct greport {
 	struct cmd_list by;
 	Gpusched__ReportLine **lines; /* kept until the last says the sums */
 	size_t n, room;
+	bool any; /* job was found */
 	Gpusched__ReportChunk *last; /* with the types of GPU; NULL: it has not come */
 };
 
@@ -379,7 +380,8 @@ static const struct cmd cmd = {
 	            "  greport wait --by=qos,day -S now-7d\n"
 	            "  greport cost --by=label:project -S 2026-11-01 --csv\n"
 	            "\n"
-	            "Exit status: 0 done; 2 usage; 4 the controller was not reached.",
+	            "Exit status: 0 done; 2 usage; 3 no such account, partition, QOS or node; 4 the "
+	            "controller was not reached.",
 	.options = options,
 	.take = take,
 	.more_help = more_help,
@@ -426,6 +428,7 @@ static int on_chunk(unsigned type, const ProtobufCMessage *m, void *arg, struct 
 		}
 		g->lines[g->n] = gpusched__report_line__unpack(NULL, len, bytes);
 		free(bytes);
+		g->any = g->any || line->jobs;
 		if (!g->lines[g->n++])
 			return error_set(err, ERR_SYSTEM, "out of memory");
 	}
@@ -587,6 +590,8 @@ static int run(void *input, struct error *err)
 	cmd_tell_retry(&cmd, c);
 	listing_begin(&g->listing, client_conf(c)->cluster, "report");
 	rc = ask(g, c, err);
+	if (rc >= 0)
+		rc = filter_check_users(&g->which.filter, g->any, err);
 	if (rc >= 0)
 		show(g);
 	if (rc >= 0 && g->listing.json) {

@@ -3,6 +3,7 @@
 #include <string.h>
 
 #include "cmds/cmd.h"
+#include "cmds/filter.h"
 #include "cmds/listing.h"
 #include "cmds/views.h"
 
@@ -10,6 +11,7 @@ enum { KEY_ME = 0x200 };
 
 struct gshare {
 	struct cmd_list accounts, users;
+	bool any; /* user was found */
 	struct listing listing;
 };
 
@@ -79,6 +81,8 @@ static int on_chunk(unsigned type, const ProtobufCMessage *m, void *arg, struct 
 	if (type != GPUSCHED__MSG_TYPE__MSG_SHARE_CHUNK)
 		return error_set(err, ERR_PROTOCOL, "not a list of shares");
 	for (size_t i = 0; i < chunk->n_shares; i++)
+		g->any = g->any || *chunk->shares[i]->user;
+	for (size_t i = 0; i < chunk->n_shares; i++)
 		listing_add(&g->listing, chunk->shares[i], &chunk->shares[i]->base);
 	return 0;
 }
@@ -92,6 +96,7 @@ static int run(void *input, struct error *err)
 		.on_chunk = on_chunk,
 		.arg = g,
 		.repeatable = true };
+	const struct filter users = { .lists = { [FILTER_USERS] = g->users } };
 	struct client *c = NULL;
 	int rc;
 
@@ -108,6 +113,8 @@ static int run(void *input, struct error *err)
 	request.n_users = g->users.n;
 	listing_begin(&g->listing, client_conf(c)->cluster, "shares");
 	rc = client_call(c, &call, err);
+	if (rc >= 0)
+		rc = filter_check_users(&users, g->any, err);
 	listing_end(&g->listing, rc < 0 ? err : NULL, false);
 	client_free(c);
 	return rc;

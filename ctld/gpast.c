@@ -148,9 +148,11 @@ static int answer_events(struct walk *w, const ProtobufCMessage *m, struct error
 	const Gpusched__ListEvents *request = (const Gpusched__ListEvents *)m;
 	struct past_cursor cursor = { 0 };
 	struct past_events which;
-	void *data = acct_events_data(request, &which);
+	void *data = acct_events_data(request, w->conf, &which, err);
 	int rc = 0;
 
+	if (!data)
+		return -1;
 	while (rc == 0 && !cursor.end) {
 		struct batch_item item;
 		size_t offset = 0;

@@ -191,6 +191,7 @@ static void give(struct walk *w)
 		else if (was_given(w, key_of(job)))
 			continue;
 		w->n_jobs++;
+		acct_query_found(w->query, job);
 		w->taker->job(w->data, job);
 	}
 }
@@ -245,6 +246,9 @@ static void finish(struct ctld *c, struct call *call, struct walk *w, const stru
 	if (err)
 		last = *err;
 	else if (w->taker->end && w->taker->end(&out, w->data, &last) < 0)
+		assert(last.code != ERR_NONE);
+	else if (last.code == ERR_NONE && w->query &&
+	         acct_query_check_names(w->query, &last) < 0)
 		assert(last.code != ERR_NONE);
 	call_done(c, call, last.code == ERR_NONE ? NULL : &last);
 }

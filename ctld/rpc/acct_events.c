@@ -2,17 +2,22 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "common/eventkind.h"
 #include "common/text.h"
 #include "common/xalloc.h"
 #include "ctld/core/codec.h"
 #include "ctld/rpc/acct_take.h"
 #include "ctld/rpc/part.h"
+#include "ctld/rpc/unknown.h"
 
 #define UNTOLD_MAX 4096 /* events of others until who follows gets a new cursor */
 
 struct listing {
 	char **kinds, **nodes; /* owned copies */
 	size_t n_kinds, n_nodes;
+	struct unknown *unknown; /* owned: nodes that there are not, and no event was of */
+	uint64_t job;            /* all about this one is asked for; 0: it is not */
+	bool any;                /* event was found */
 	int64_t until;
 	Gpusched__Event **events; /* of the present slice */
 	size_t n, room;
@@ -48,14 +53,18 @@ static char *text(const struct value *v, struct arena *arena)
 }
 
 /* "job" stands for all that begins with "job." */
+static bool is_kind(const char *kind, const char *asked)
+{
+	size_t len = strlen(asked);
+
+	return !strncmp(kind, asked, len) && (!kind[len] || kind[len] == '.');
+}
+
 static bool kind_fits(const struct listing *l, const char *kind)
 {
-	for (size_t i = 0; i < l->n_kinds; i++) {
-		size_t len = strlen(l->kinds[i]);
-
-		if (!strncmp(kind, l->kinds[i], len) && (!kind[len] || kind[len] == '.'))
+	for (size_t i = 0; i < l->n_kinds; i++)
+		if (is_kind(kind, l->kinds[i]))
 			return true;
-	}
 	return l->n_kinds == 0;
 }
 
@@ -81,6 +90,8 @@ static void take_event(void *data, const struct row *row, struct arena *arena)
 	m->time = v[COL_EVENT_time].i;
 	if ((l->until && m->time >= l->until) || !kind_fits(l, m->kind) || !node_fits(l, m->node))
 		return;
+	l->any = true;
+	unknown_meet(l->unknown, &(const struct unknown_met){ .nodes = m->node });
 	m->seq = (uint64_t)v[COL_EVENT_seq].i;
 	m->uid = v[COL_EVENT_uid].i;
 	m->host = text(&v[COL_EVENT_host], arena);
@@ -130,24 +141,71 @@ static void send_cursor(const struct acct_out *out, void *data, uint64_t seq)
 	out->send(out->to, GPUSCHED__MSG_TYPE__MSG_EVENT_CHUNK, &m.base);
 }
 
+static int end(const struct acct_out *out, void *data, struct error *err)
+{
+	const struct listing *l = data;
+
+	(void)out;
+	if (l->job && !l->any)
+		return error_set(err, ERR_NO_JOB,
+		        "there is no event of job %llu: it never was, or was too long ago",
+		        (unsigned long long)l->job);
+	return unknown_check(l->unknown, err);
+}
+
 static void listing_free(void *data)
 {
 	struct listing *l = data;
 
 	free_names(l->kinds, l->n_kinds);
 	free_names(l->nodes, l->n_nodes);
+	unknown_free(l->unknown);
 	free(l->events);
 	free(l);
 }
 
 const struct acct_taker acct_events = {
-	.event = take_event, .slice = send_slice, .caught_up = send_cursor, .free = listing_free
+	.event = take_event, .slice = send_slice, .caught_up = send_cursor, .end = end, .free = listing_free
 };
 
-void *acct_events_data(const Gpusched__ListEvents *m, struct past_events *which)
+static int check_kinds(const Gpusched__ListEvents *m, struct error *err)
 {
-	struct listing *l = xcalloc(1, sizeof(*l));
+#define X(name) name,
+	static const char *const all[] = { EVENT_KINDS(X) };
+#undef X
+	char shown[80];
 
+	for (size_t i = 0; i < m->n_kinds; i++) {
+		size_t k = 0;
+
+		while (k < sizeof(all) / sizeof(all[0]) && !is_kind(all[k], m->kinds[i]))
+			k++;
+		if (k < sizeof(all) / sizeof(all[0]))
+			continue;
+		text_escape(shown, sizeof(shown), m->kinds[i], strlen(m->kinds[i]));
+		error_set(err, ERR_USAGE, "--kind=%s: there are no such events", shown);
+		return error_hint(err,
+		        "job, run, node, gpu, partition, cluster, controller, or one of them "
+		        "alone, such as job.cancel: gctl(1)");
+	}
+	return 0;
+}
+
+void *acct_events_data(const Gpusched__ListEvents *m, const struct conf *conf,
+        struct past_events *which, struct error *err)
+{
+	const struct unknown_given given[UNKNOWN_KINDS] = {
+		[UNKNOWN_NODE] = { m->nodes, m->n_nodes },
+	};
+	struct listing *l;
+
+	if (check_kinds(m, err) < 0)
+		return NULL;
+	l = xcalloc(1, sizeof(*l));
+	l->unknown = unknown_new(given, conf);
+	if (!m->since_time && !m->until_time && !m->after_seq && !m->n_kinds && !m->n_nodes &&
+	        !m->by_uid)
+		l->job = m->job;
 	*which = (struct past_events){
 		.job = m->job,
 		.uid = m->by_uid ? m->uid : PAST_ANYBODY,

@@ -9,6 +9,7 @@
 #include "common/xalloc.h"
 #include "ctld/core/codec.h"
 #include "ctld/rpc/nameset.h"
+#include "ctld/rpc/unknown.h"
 
 /* So many users or accounts are looked up one by one; of more, all of the time is read. */
 #define KEYS_MAX 64
@@ -19,6 +20,7 @@ struct acct_query {
 	struct nameset users, accounts, qos, labels;
 	int64_t since, until;
 	struct sight *sight; /* owned; NULL: all */
+	struct unknown *unknown; /* owned; what of its names nothing was found to have */
 	bool pending, has_states;
 	struct past_query past;
 	uint64_t *ids; /* owned: those of past */
@@ -78,6 +80,25 @@ static bool wants(void *arg, const struct row *row)
 	       nameset_fit(&q->qos, row->v[COL_JOB_qos].p) && filter_fits(q->filter, &job);
 }
 
+/* Accounts and QOS come beside the filter of jobs, or in it. */
+static void take_unknown(
+        struct acct_query *q, const Gpusched__ListAcct *m, const struct conf *conf)
+{
+	static const Gpusched__JobFilter none = GPUSCHED__JOB_FILTER__INIT;
+	const Gpusched__JobFilter *f = m->filter ? m->filter : &none;
+	const struct unknown_given given[UNKNOWN_KINDS] = {
+		[UNKNOWN_ACCOUNT] = m->n_accounts
+		        ? (struct unknown_given){ m->accounts, m->n_accounts }
+		        : (struct unknown_given){ f->accounts, f->n_accounts },
+		[UNKNOWN_PARTITION] = { f->partitions, f->n_partitions },
+		[UNKNOWN_QOS] = m->n_qos ? (struct unknown_given){ m->qos, m->n_qos }
+		                         : (struct unknown_given){ f->qos, f->n_qos },
+		[UNKNOWN_NODE] = { f->nodes, f->n_nodes },
+	};
+
+	q->unknown = unknown_new(given, conf);
+}
+
 static void plan_past(struct acct_query *q)
 {
 	struct past_query *past = &q->past;
@@ -131,6 +152,7 @@ struct acct_query *acct_query_new(const Gpusched__ListAcct *m, const struct conf
 		error_set(err, ERR_USAGE, "--until is not later than --since");
 		return NULL;
 	}
+	take_unknown(q, m, conf);
 	plan_past(q);
 	return q;
 }
@@ -141,6 +163,7 @@ void acct_query_free(struct acct_query *q)
 		return;
 	free(q->ids);
 	sight_free(q->sight);
+	unknown_free(q->unknown);
 	filter_free(q->filter);
 	filter_free(q->nodes);
 	nameset_clear(&q->users);
@@ -219,4 +242,21 @@ bool acct_query_fits(const struct acct_query *q, const Gpusched__Acct *job)
 	nodes.nodes = nodes.node = job->nodes;
 	return time_fits(q, job) && labels_fit(q, job) &&
 	       (!q->nodes || (job->n_nodes && filter_fits(q->nodes, &nodes)));
+}
+
+void acct_query_found(struct acct_query *q, const Gpusched__Acct *job)
+{
+	const struct unknown_met met = {
+		.account = job->account,
+		.partition = job->partition,
+		.qos = job->qos,
+		.nodes = job->nodes,
+	};
+
+	unknown_meet(q->unknown, &met);
+}
+
+int acct_query_check_names(const struct acct_query *q, struct error *err)
+{
+	return unknown_check(q->unknown, err);
 }

@@ -51,8 +51,9 @@ extern const struct acct_taker acct_report;
 void *acct_report_data(const Gpusched__Report *m, const struct acct_query *query,
         const struct conf *conf, struct error *err);
 
-/* ListEvents; `which` says what to read. */
+/* ListEvents; `which` says what to read. NULL with ERR_USAGE. */
 extern const struct acct_taker acct_events;
-void *acct_events_data(const Gpusched__ListEvents *m, struct past_events *which);
+void *acct_events_data(const Gpusched__ListEvents *m, const struct conf *conf,
+        struct past_events *which, struct error *err);
 
 #endif

@@ -153,9 +153,17 @@ static bool wishes_mail(const struct core_event *e)
 static void finish(struct ctld *c, struct call *call)
 {
 	struct control *ctl = call->data;
+	struct error err;
 
 	if (wishes_mail(&ctl->event))
 		ctl->done.warning = mail_warning(c->mail);
+	if (filter_check_names(ctl->filter, &err) < 0) {
+		if (ctl->done.jobs == 0 && ctl->n_errors == 0) {
+			call_done(c, call, &err);
+			return;
+		}
+		ctl->done.warning = err.text;
+	}
 	rpc_controlled(c, call, ctl->done, ctl->errors, ctl->n_errors);
 }
 

@@ -10,6 +10,7 @@
 #include "common/xalloc.h"
 #include "ctld/core/job.h"
 #include "ctld/rpc/nameset.h"
+#include "ctld/rpc/unknown.h"
 
 #define STATES_MAX 32
 
@@ -22,6 +23,7 @@ struct filter {
 	size_t n_states;
 	bool include_ended;
 	struct sight *sight; /* owned; NULL: not restricted */
+	struct unknown *unknown; /* owned; what of its names nothing was found to have */
 };
 
 /* What people may write for a state. */
@@ -203,6 +205,15 @@ struct filter *filter_new(const Gpusched__JobFilter *m, const struct conf *conf,
 		filter_free(f);
 		return NULL;
 	}
+	if (m)
+		f->unknown = unknown_new(
+		        (const struct unknown_given[]){
+		                [UNKNOWN_ACCOUNT] = { m->accounts, m->n_accounts },
+		                [UNKNOWN_PARTITION] = { m->partitions, m->n_partitions },
+		                [UNKNOWN_QOS] = { m->qos, m->n_qos },
+		                [UNKNOWN_NODE] = { m->nodes, m->n_nodes },
+		        },
+		        conf);
 	return f;
 }
 
@@ -221,6 +232,7 @@ void filter_free(struct filter *f)
 	nameset_clear(&f->names);
 	nameset_clear(&f->nodes);
 	sight_free(f->sight);
+	unknown_free(f->unknown);
 	free(f);
 }
 
@@ -336,6 +348,23 @@ bool filter_fits(const struct filter *f, const struct job_view *job)
 	       nameset_fit(&f->names, job->name) && nodes_fit(f, job) && id_fits(f, job);
 }
 
+static void meet(const struct filter *f, const struct job_view *job)
+{
+	const struct unknown_met met = {
+		.account = job->account,
+		.partition = job->partition,
+		.qos = job->qos,
+		.nodes = job->n_nodes < 2 ? job->node : job->nodes,
+	};
+
+	unknown_meet(f->unknown, &met);
+}
+
+int filter_check_names(const struct filter *f, struct error *err)
+{
+	return unknown_check(f->unknown, err);
+}
+
 const struct filter_named *filter_named(const struct filter *f, size_t *n)
 {
 	*n = f->n_named;
@@ -409,6 +438,7 @@ int filter_next(const struct filter *f, struct filter_walk *walk, const struct c
 		walk->after = job->ref;
 		if (!fits(f, walk, job))
 			continue;
+		meet(f, job);
 		if (!walk->brief)
 			core_job_view(core, job->ref, now, job);
 		return 1;

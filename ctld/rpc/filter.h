@@ -43,6 +43,10 @@ void filter_see_only(struct filter *f, struct sight *sight);
 
 bool filter_fits(const struct filter *f, const struct job_view *job);
 
+/* At the end of a walk: -1 if the filter names what neither the configuration nor any job has that
+ * was found (unknown.h). */
+int filter_check_names(const struct filter *f, struct error *err);
+
 /* Without looking at the job: may it fit? `user` is filter_user() of its user's name. */
 bool filter_may_fit(const struct filter *f, uint64_t ref, uint32_t user);
 uint32_t filter_user(const char *name);

@@ -56,6 +56,11 @@ void rpc_list_events(struct ctld *c, const struct rpc *rpc)
 		sight_free(sight);
 		return;
 	}
-	data = acct_events_data(m, &events);
+	data = acct_events_data(m, c->conf, &events, &err);
+	if (!data) {
+		rpc_reply(c, rpc, &err);
+		sight_free(sight);
+		return;
+	}
 	acct_walk_events(c, rpc, &events, m->follow, sight, &acct_events, data);
 }

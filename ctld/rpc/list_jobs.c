@@ -34,7 +34,7 @@ static size_t listing_size(const void *data)
 }
 
 /* Ids were named, and there is none of them. */
-static int none_known(const struct listing *l, struct error *err)
+static int check_ids(const struct listing *l, struct error *err)
 {
 	const struct filter_named *named;
 	size_t n;
@@ -44,6 +44,12 @@ static int none_known(const struct listing *l, struct error *err)
 		return 0;
 	return error_set(err, ERR_NO_JOB, "no job %llu%s", (unsigned long long)named[0].id,
 	        n > 1 ? " nor the others" : "");
+}
+
+/* All is listed: was anything named that there is not? */
+static int check_named(const struct listing *l, struct error *err)
+{
+	return check_ids(l, err) < 0 ? -1 : filter_check_names(l->filter, err);
 }
 
 static void slice(struct ctld *c, struct call *call, struct clocks now)
@@ -69,7 +75,7 @@ static void slice(struct ctld *c, struct call *call, struct clocks now)
 	if (found != 0)
 		call_go_on(c, call);
 	else
-		call_done(c, call, none_known(l, &err) ? &err : NULL);
+		call_done(c, call, check_named(l, &err) < 0 ? &err : NULL);
 }
 
 static const struct call_ops listing_ops = { .slice = slice, .free = listing_free, .size = listing_size };

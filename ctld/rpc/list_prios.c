@@ -42,6 +42,7 @@ static void slice(struct ctld *c, struct call *call, struct clocks now)
 	struct slice budget = slice_begin(SLICE_US);
 	struct prio_view prio;
 	struct job_view job;
+	struct error err;
 	int found = 1;
 
 	call_part_begin(c, call, &to, GPUSCHED__MSG_TYPE__MSG_PRIO_CHUNK, &m.base, false);
@@ -60,7 +61,7 @@ static void slice(struct ctld *c, struct call *call, struct clocks now)
 	if (found != 0)
 		call_go_on(c, call);
 	else
-		call_done(c, call, NULL);
+		call_done(c, call, filter_check_names(l->filter, &err) < 0 ? &err : NULL);
 }
 
 static const struct call_ops listing_ops = { .slice = slice, .free = listing_free, .size = listing_size };

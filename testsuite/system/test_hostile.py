@@ -3,6 +3,8 @@
 import concurrent.futures
 import os
 import pathlib
+import pwd
+import re
 import socket
 import threading
 import time
@@ -132,6 +134,69 @@ def test_unknown_objects(cluster):
     assert cluster.run("gctl", "drain", "nosuch", "why", check=False).returncode == 3
     r = cluster.run("gctl", "drain", "n[0-4294967295]", "why", check=False)
     assert r.returncode in (2, 3) and r.stderr.startswith("gctl: error:")
+
+
+@pytest.mark.parametrize("option, what, code", [("--account", "account 'nosuch'", 3), ("--partition", "partition 'nosuch'", 3),
+                                                ("--qos", "QOS 'nosuch'", 3), ("--nodes", "node 'nosuch'", 3),
+                                                ("--user", "--user=nosuch: unknown user", 2)])
+def test_filters_refuse_unknown_names(cluster, option, what, code):
+    """A name that neither the configuration nor a job has is a mistake in every command that chooses by it."""
+    job = cluster.submit("true", "--hold")
+    for command in ("gqueue", "gqueue --start", "gacct", "greport use", "gprio", "gcancel", "gctl hold", "gshare"):
+        name, option_here = command.split()[0], option
+        if option == "--account" and name in ("gacct", "greport"):
+            option_here = "--accounts"
+        if option in {"gprio": ("--account", "--qos", "--nodes"), "gctl": ("--qos", "--account"),
+                      "gshare": ("--account", "--partition", "--qos", "--nodes")}.get(name, ()):
+            continue  # it has no such option, or a test of its own
+        if option == "--user" and name == "gshare":
+            option_here = "--users"
+        r = cluster.run(*command.split(), f"{option_here}=nosuch", check=False)
+        assert (r.returncode, what in r.stderr, "hint" in r.stderr) == (code, True, code == 3), (command, r.stdout, r.stderr)
+        assert "total" not in r.stdout and "Cancelled" not in r.stdout
+    # One that is known beside it: what is found is done, and the other one is named.
+    if option == "--partition":
+        r = cluster.run("gqueue", "-h", "-o", "JOBID", "-p", "batch,nosuch", check=False)
+        assert r.returncode == 3 and str(job) in r.stdout.split() and "hint: partitions here: batch" in r.stderr
+        r = cluster.run("gcancel", "-p", "batch,nosuch")
+        assert "Cancelled" in r.stdout and "partition 'nosuch'" in r.stderr
+    else:
+        cluster.run("gcancel", job)
+
+
+def test_what_only_history_knows_is_no_unknown_name():
+    """An account, a partition and a node leave the configuration: gacct and greport find what was there, gqueue none of it."""
+    user = pwd.getpwuid(os.geteuid()).pw_name
+    batch, gone = '{ name = "batch"; default = true; nodes = "n1"; }', '{ name = "gone"; nodes = "n2"; }'
+    stays, left = (f'{{ name = "{name}"; members = [ "{user}" ]; }}' for name in ("stays", "left"))
+    with Cluster(nodes=("n1", "n2"), controller='keep_ended = "1s";', partitions=f"( {batch}, {gone} )",
+                 policy=f"accounts = ( {stays}, {left} );") as c:
+        job = c.submit("true", "-p", "gone", "-A", "left")
+        wait_until(lambda: job not in c.jobs(), "the job to be history")
+        c.partitions, c.policy = f"( {batch} )", f"accounts = ( {stays} );"
+        c.write_conf()
+        c.run("gctl", "reconfigure")
+        for what in ("--accounts=left", "--partition=gone"):
+            assert str(job) in c.run("gacct", "-h", "-o", "JOBID", what).stdout
+            assert c.run("greport", "use", what).returncode == 0
+        for what in ("--account=left", "--partition=gone"):
+            assert c.run("gqueue", what, check=False).returncode == 3
+
+
+def test_events_refuse_unknown_kinds_and_nodes(cluster):
+    r = cluster.run("gctl", "events", "--kind=job.cancel,foo", check=False)
+    assert r.returncode == 2 and "--kind=foo: there are no such events" in r.stderr and "job.cancel" in r.stderr
+    assert cluster.run("gctl", "events", "--kind=jo", check=False).returncode == 2
+    r = cluster.run("gctl", "events", "--nodes=nosuch", check=False)
+    assert r.returncode == 3 and "there is no node 'nosuch'" in r.stderr
+    r = cluster.run("gctl", "events", "--job=999999", check=False)
+    assert r.returncode == 3 and "no event of job 999999" in r.stderr
+    # Each kind that the controller writes, where its sources name it.
+    sources = [p.read_text() for p in (pathlib.Path(__file__).parents[2] / "ctld").rglob("*.c")]
+    found = {k for s in sources for k in re.findall(r'"((?:job|run|node|gpu|partition|cluster|controller)\.[a-z]+)"', s)}
+    kinds = sorted(found - {"controller.user"})
+    assert len(kinds) > 30
+    cluster.run("gctl", "events", "--kind=" + ",".join(kinds))
 
 
 def test_hostile_names_stay_one_line(cluster):
