@@ -458,6 +458,23 @@ void cmd_ids_saw(struct cmd_ids *ids, uint64_t id, const char *tasks)
 	taskset_clear(&has);
 }
 
+bool cmd_ids_miss(const struct cmd_ids *ids, uint64_t id, const char *tasks)
+{
+	bool missing = false;
+
+	for (size_t i = 0; i < ids->n && !missing; i++) {
+		const struct cmd_id *named = &ids->v[i];
+		struct taskset has = { .n = 0 };
+
+		if (named->id != id || named->seen)
+			continue;
+		missing = !named->some || (taskset_parse_kept(tasks, &has, NULL) >= 0 &&
+		                                  taskset_meets(&named->left, &has));
+		taskset_clear(&has);
+	}
+	return missing;
+}
+
 /* What was said of the names before is not said again. */
 static bool is_missing(struct cmd_ids *ids, size_t i)
 {

@@ -101,6 +101,8 @@ void cmd_ids_clear(struct cmd_ids *ids);
 
 /* The answer has this job; of an array these tasks ("" in any other). */
 void cmd_ids_saw(struct cmd_ids *ids, uint64_t id, const char *tasks);
+/* Was it asked for, and not seen yet? */
+bool cmd_ids_miss(const struct cmd_ids *ids, uint64_t id, const char *tasks);
 /* The end of the answer, which was `rc` with its error: as it is, or ERR_NO_JOB with the numbers
  * that were not seen and `why` ("not known"). */
 int cmd_ids_end(struct cmd_ids *ids, int rc, const char *why, struct error *err);

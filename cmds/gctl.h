@@ -28,6 +28,7 @@ struct run {
 	struct client *client;
 	struct jsonout out;
 	size_t seen;
+	bool past;       /* a job was shown of the history */
 	bool inside;     /* a section that was asked for */
 	const char *gpu; /* of a node, that was changed */
 };

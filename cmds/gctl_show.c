@@ -6,6 +6,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "cmds/acctview.h"
 #include "cmds/views.h"
 #include "cmds/whole.h"
 #include "common/hostlist.h"
@@ -189,6 +190,53 @@ static int show_scripts(struct run *r, struct error *err)
 	return cmd_ids_end(ids, EXIT_DONE, "not known, or the script was erased", err);
 }
 
+/* Of a job that is history: what accounting knows of it, with its runs. */
+static int show_past_job(const ProtobufCMessage *m, void *arg, struct error *err)
+{
+	const Gpusched__Acct *job = (const Gpusched__Acct *)m;
+	struct run *r = arg;
+
+	(void)err;
+	if (!cmd_ids_miss(&r->g->filter.ids, job->id, job->tasks))
+		return 0;
+	cmd_ids_saw(&r->g->filter.ids, job->id, job->tasks);
+	if (r->g->json && !r->past)
+		jsonout_list(&r->out, "history");
+	r->past = true;
+	show_object(r, &acct_kind, job, m);
+	for (size_t i = 0; i < job->n_runs && !r->g->json; i++) {
+		struct acct_run_line line = { job, job->runs[i] };
+
+		putchar('\n');
+		view_print_record(&acct_run_kind, &line, stdout);
+	}
+	return 0;
+}
+
+/* The jobs that the controller does not remember any more are asked of its history. */
+static int show_past(struct run *r, struct error *err)
+{
+	const struct cmd_ids *ids = &r->g->filter.ids;
+	uint64_t *unseen = xcalloc(ids->n, sizeof(*unseen));
+	Gpusched__JobFilter filter = GPUSCHED__JOB_FILTER__INIT;
+	Gpusched__ListAcct request = GPUSCHED__LIST_ACCT__INIT;
+	struct whole jobs = { GPUSCHED__MSG_TYPE__MSG_ACCT_CHUNK, show_past_job, r, NULL };
+	int rc = 0;
+
+	for (size_t i = 0; i < ids->n; i++)
+		if (!ids->v[i].seen)
+			unseen[filter.n_ids++] = ids->v[i].id;
+	filter.ids = unseen;
+	request.filter = &filter;
+	request.with_runs = true;
+	request.whole = true;
+	if (filter.n_ids)
+		rc = whole_ask(r->client, GPUSCHED__MSG_TYPE__MSG_LIST_ACCT, &request.base, &jobs,
+		        err);
+	free(unseen);
+	return rc;
+}
+
 int gctl_show_job(struct run *r, struct error *err)
 {
 	Gpusched__JobFilter filter;
@@ -209,6 +257,8 @@ int gctl_show_job(struct run *r, struct error *err)
 	request.whole = true;
 	jsonout_begin(&r->out, stdout, client_conf(r->client)->cluster, "jobs");
 	rc = whole_ask(r->client, GPUSCHED__MSG_TYPE__MSG_LIST_JOBS, &request.base, &jobs, err);
+	if (rc >= 0 || err->code == ERR_NO_JOB)
+		rc = show_past(r, err);
 	return gctl_end(r, cmd_ids_end(&f->ids, rc, "not known", err), err);
 }
 

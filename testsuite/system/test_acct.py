@@ -437,3 +437,21 @@ def test_backup_is_verified_and_restored(tmp_path):
         new = c.submit("true", "--gpus=1")
         assert new > later
         c.wait_state(new, "COMPLETED")
+
+
+def test_show_job_of_what_is_history(cluster, jobs):
+    """gctl show job: a job that the controller has forgotten is told from its history, with its runs; so are tasks."""
+    job = cluster.submit("exit 3", "--gpus=2", "-J", "gone")
+    array = cluster.submit("true", "--array=0-2")
+    waits = cluster.submit("true", "--hold")
+    wait_until(lambda: not {job, array} & set(cluster.jobs()), "both to be history")
+    text = cluster.run("gctl", "show", "job", job, f"{array}_1", waits).stdout
+    records = re.findall(r"^JOBID +(\S+)$", text, re.M)
+    assert set(records) == {str(waits), str(job), f"{array}_1"}  # its runs have lines of their own
+    assert re.search(r"^EXIT +3:0$", text, re.M) and re.search(r"^STATE +FAILED$", text, re.M) and "ATTEMPT" in text
+    whole = json.loads(cluster.run("gctl", "show", "job", "--json", job, waits).stdout)
+    assert [j["id"] for j in whole["jobs"]] == [waits]
+    assert [(j["id"], j["exit_code"], len(j["runs"])) for j in whole["history"]] == [(job, 3, 1)]
+    r = cluster.run("gctl", "show", "job", 999999, job, check=False)
+    assert r.returncode == 3 and "job 999999: not known" in r.stderr and f"{job}" in r.stdout
+    cluster.run("gcancel", waits)
