@@ -290,6 +290,7 @@ struct conf_controller {
 	/* What one user may hold (ctld/core/budget.h); sizes in bytes. */
 	uint32_t sessions_per_user, streams_per_user;
 	uint64_t requests_per_user, waits_per_user, unread_per_user, memory_per_user;
+	uint64_t scripts_per_user;
 };
 
 struct conf {

@@ -326,6 +326,9 @@ static const struct conf_key controller_keys[] = {
 	{ "memory_per_user", CONF_SIZE, "2G", .unit = 1, .min = MIB, .max = TIB_M * MIB,
 	        CTL(memory_per_user), .reload = true,
 	        .help = "what jobs of one user take of the controller's memory" },
+	{ "scripts_per_user", CONF_SIZE, "8G", .unit = 1, .min = MIB, .max = TIB_M * MIB,
+	        CTL(scripts_per_user), .reload = true,
+	        .help = "scripts and environments of one user on the controller's disk" },
 	{ "workers", CONF_COUNT, "4", .min = 1, .max = 64, CTL(workers),
 	        .help = "threads for what blocks: munge, key exchange, names" },
 };

@@ -8,6 +8,7 @@
 
 #include "common/xalloc.h"
 #include "ctld/byid.h"
+#include "ctld/core/budget.h"
 
 struct entry {
 	TAILQ_ENTRY(entry) next; /* in `pending` or in `kept`, the longest unused first */
@@ -20,6 +21,7 @@ struct entry {
 /* The jobs of one submit: one allocation, with their bytes behind the entries. */
 struct group {
 	size_t size;
+	size_t charged; /* until it is sealed: to its owner */
 	unsigned refs; /* entries that are in use */
 	struct entry entries[];
 };
@@ -29,6 +31,7 @@ TAILQ_HEAD(entries, entry);
 /* Jobs that were signed anew. */
 struct signing {
 	STAILQ_ENTRY(signing) next;
+	uint32_t uid;
 	size_t n, len;
 	uint8_t *credential;
 	struct blob_signed jobs[]; /* their specs behind them, and then the credential */
@@ -45,7 +48,16 @@ struct want {
 
 STAILQ_HEAD(wants, want);
 
+/* Charged, and in the batch in flight. */
+struct sealed {
+	uint32_t uid;
+	size_t bytes;
+};
+
 struct blobs {
+	struct budget *budget; /* the core's */
+	struct sealed *sealed;
+	size_t n_sealed, sealed_cap;
 	struct byid *map;
 	struct entries pending, kept;
 	struct signings signings;
@@ -58,10 +70,11 @@ struct blobs {
 
 /* --- entries ------------------------------------------------------------------------------- */
 
-struct blobs *blobs_new(void)
+struct blobs *blobs_new(struct budget *budget)
 {
 	struct blobs *b = xcalloc(1, sizeof(*b));
 
+	b->budget = budget;
 	b->map = byid_new();
 	TAILQ_INIT(&b->pending);
 	TAILQ_INIT(&b->kept);
@@ -120,6 +133,7 @@ void blobs_free(struct blobs *b)
 	wants_clear(&b->asked);
 	wants_clear(&b->looks);
 	byid_free(b->map);
+	free(b->sealed);
 	free(b);
 }
 
@@ -171,18 +185,28 @@ static struct store_blob copy_blob(
 	return c;
 }
 
+size_t blobs_bytes(const struct store_blob *v, size_t n)
+{
+	size_t bytes = 0;
+
+	for (size_t i = 0; i < n; i++)
+		bytes += own_bytes(&v[i], i ? &v[i - 1] : NULL);
+	return bytes;
+}
+
 void blobs_put(struct blobs *b, const struct store_blob *v, size_t n)
 {
-	size_t size = sizeof(struct group) + n * sizeof(struct entry);
+	size_t bytes = blobs_bytes(v, n);
+	size_t size = sizeof(struct group) + n * sizeof(struct entry) + bytes;
 	struct group *g;
 	uint8_t *to;
 
 	if (n == 0)
 		return;
-	for (size_t i = 0; i < n; i++)
-		size += own_bytes(&v[i], i ? &v[i - 1] : NULL);
 	g = xcalloc(1, size);
 	g->size = size;
+	g->charged = bytes;
+	budget_add(b->budget, v->uid, BUDGET_SCRIPTS, (int64_t)bytes);
 	g->refs = (unsigned)n;
 	to = (uint8_t *)&g->entries[n];
 	for (size_t i = 0; i < n; i++) {
@@ -198,8 +222,8 @@ void blobs_put(struct blobs *b, const struct store_blob *v, size_t n)
 }
 
 /* What is pending goes out as it came, with the new bytes behind it. */
-void blobs_sign(struct blobs *b, const struct blob_signed *jobs, size_t n, const void *credential,
-        size_t len)
+void blobs_sign(struct blobs *b, uint32_t uid, const struct blob_signed *jobs, size_t n,
+        const void *credential, size_t len)
 {
 	size_t size = sizeof(struct signing) + n * sizeof(*jobs) + len;
 	struct signing *s;
@@ -211,6 +235,7 @@ void blobs_sign(struct blobs *b, const struct blob_signed *jobs, size_t n, const
 		size += jobs[i].spec_len;
 	s = xcalloc(1, size);
 	to = (uint8_t *)&s->jobs[n];
+	s->uid = uid;
 	s->n = n;
 	for (size_t i = 0; i < n; i++) {
 		struct entry *e = byid_get(b->map, jobs[i].job);
@@ -284,6 +309,7 @@ static void seal_signing(struct blobs *b, struct store_batch *batch, struct sign
 	for (size_t i = 0; i < s->n; i++) {
 		const struct blob_signed *job = &s->jobs[i];
 		struct store_blob blob = { .job = job->job,
+			.uid = s->uid,
 			.spec = job->spec,
 			.spec_len = job->spec_len,
 			.credential = s->credential,
@@ -307,6 +333,33 @@ static void take_looks(struct blobs *b)
 	}
 }
 
+/* From now on the batch has it. */
+static void seal_charge(struct blobs *b, const struct entry *e)
+{
+	struct group *g = e->group;
+
+	if (!g->charged)
+		return;
+	if (b->n_sealed == b->sealed_cap) {
+		b->sealed_cap = b->sealed_cap ? 2 * b->sealed_cap : 16;
+		b->sealed = xrealloc(b->sealed, b->sealed_cap, sizeof(*b->sealed));
+	}
+	b->sealed[b->n_sealed++] = (struct sealed){ e->blob.uid, g->charged };
+	g->charged = 0;
+}
+
+/* What was charged when it came is what the store has now. */
+static void settle_charges(struct blobs *b, const struct store_result *result)
+{
+	for (size_t i = 0; i < b->n_sealed; i++)
+		budget_add(b->budget, b->sealed[i].uid, BUDGET_SCRIPTS,
+		        -(int64_t)b->sealed[i].bytes);
+	b->n_sealed = 0;
+	for (size_t i = 0; i < result->n_stored; i++)
+		budget_add(b->budget, result->stored[i].uid, BUDGET_SCRIPTS,
+		        result->stored[i].bytes);
+}
+
 void blobs_seal(struct blobs *b, struct store_batch *batch)
 {
 	struct entry *e;
@@ -314,6 +367,7 @@ void blobs_seal(struct blobs *b, struct store_batch *batch)
 
 	while ((e = TAILQ_FIRST(&b->pending))) {
 		store_batch_blob(batch, &e->blob);
+		seal_charge(b, e);
 		TAILQ_REMOVE(&b->pending, e, next);
 		e->pending = false;
 		TAILQ_INSERT_TAIL(&b->kept, e, next);
@@ -336,6 +390,7 @@ void blobs_seal(struct blobs *b, struct store_batch *batch)
 
 void blobs_arrived(struct blobs *b, const struct store_result *result)
 {
+	settle_charges(b, result);
 	for (size_t i = 0; i < result->n_blobs; i++) {
 		struct want *w = STAILQ_FIRST(&b->asked);
 

@@ -4,6 +4,9 @@
  * batch; after that they stay for a while, since many jobs start at once and then need no reading.
  * For others the store is asked with the next batch.
  *
+ * Bytes are charged to their owner (BUDGET_SCRIPTS) from when they come here: as they are until
+ * their batch is durable, and then as the store says that it has them, which may be less.
+ *
  * They are copies, and the jobs of one submit share one piece of memory, which is freed when none
  * of them is left: nothing else of a request may live as long as they do.
  */
@@ -19,13 +22,18 @@
 #define BLOBS_KEPT_BYTES ((size_t)8 << 20) /* of those that are in the store already */
 
 struct blobs;
+struct budget;
 
-struct blobs *blobs_new(void);
+/* What is pending, and what commits tell of what is stored, is charged there. */
+struct blobs *blobs_new(struct budget *budget);
 void blobs_free(struct blobs *b); /* NULL is fine */
 
-/* The bytes of new jobs, `n` of one submit; they are copied and go into the next batch. A script or
+/* The bytes of new jobs, `n` of one submit and one user; they are copied and go into the next batch. A script or
  * credential that is the same as that of the job before is there once. */
 void blobs_put(struct blobs *b, const struct store_blob *v, size_t n);
+
+/* So many bytes it stores of them, at most: what is the same as in the one before counts once. */
+size_t blobs_bytes(const struct store_blob *v, size_t n);
 
 /* A job that was signed anew; `spec` NULL: as it is. */
 struct blob_signed {
@@ -34,10 +42,10 @@ struct blob_signed {
 	size_t spec_len;
 };
 
-/* Another credential for jobs that are there, perhaps with other specs; they are copied and go into
+/* Another credential of their owner for jobs that are there, perhaps with other specs; they are copied and go into
  * the next batch. Until then the jobs are not at hand. */
-void blobs_sign(struct blobs *b, const struct blob_signed *jobs, size_t n, const void *credential,
-        size_t len);
+void blobs_sign(struct blobs *b, uint32_t uid, const struct blob_signed *jobs, size_t n,
+        const void *credential, size_t len);
 
 /* Those of a job, if they are at hand; borrowed until the next call. */
 const struct store_blob *blobs_get(struct blobs *b, uint64_t job);

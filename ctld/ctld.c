@@ -25,6 +25,7 @@
 #include "ctld/blobs.h"
 #include "ctld/census.h"
 #include "ctld/calls.h"
+#include "ctld/core/budget.h"
 #include "ctld/core/core.h"
 #include "ctld/fence.h"
 #include "ctld/inputs.h"
@@ -187,6 +188,13 @@ static int load_row(void *arg, const struct row *row, struct error *err)
 	return inputs_load(c, row, err);
 }
 
+static void charge_stored(void *arg, const struct store_stored *stored)
+{
+	struct ctld *c = arg;
+
+	budget_add(core_budget(c->core), stored->uid, BUDGET_SCRIPTS, stored->bytes);
+}
+
 static int load(struct ctld *c, struct error *err)
 {
 	struct store_options options = {
@@ -204,7 +212,8 @@ static int load(struct ctld *c, struct error *err)
 	}
 	randombytes_buf(&seed, sizeof(seed));
 	inputs_core_new(c, seed);
-	if (store_load(c->store, load_row, c, err) || inputs_start(c, ctld_now(), err))
+	if (store_load(c->store, load_row, c, err) || inputs_start(c, ctld_now(), err) ||
+	        store_load_stored(c->store, charge_stored, c, err) < 0)
 		return -1;
 	core_stats(c->core, &stats);
 	c->epoch = stats.epoch;
@@ -277,7 +286,7 @@ static int make_parts(struct ctld *c, struct error *err)
 	if (!c->mcred || !c->in || !c->out)
 		return error_set(err, ERR_SYSTEM, "out of memory");
 	c->gate = gate_new(peers_gate_send, c);
-	c->blobs = blobs_new();
+	c->blobs = blobs_new(core_budget(c->core));
 	c->bulks = bulks_new(c);
 	c->calls = calls_new();
 	c->streams = streams_new();

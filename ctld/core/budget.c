@@ -68,6 +68,7 @@ void budget_configure(struct budget *b, const struct conf_controller *conf)
 	b->limits[BUDGET_WAITS] = conf->waits_per_user;
 	b->limits[BUDGET_UNREAD] = conf->unread_per_user;
 	b->limits[BUDGET_MEMORY] = conf->memory_per_user;
+	b->limits[BUDGET_SCRIPTS] = conf->scripts_per_user;
 }
 
 void budget_add(struct budget *b, uint32_t uid, enum budget_kind kind, int64_t change)

@@ -10,6 +10,7 @@
  *	waits     calls.c, rpc/bulk.c       what would stay open is refused
  *	unread    peers.c                   no answer is made, nothing is read from the user
  *	memory    core/job_memory.c         what would make more jobs, or larger ones, is refused
+ *	scripts   rpc/submit.c, blobs.c     what would store more is refused
  *	time      turns.c                   never; the user's next turn comes later
  *
  * The account is the core's. Of all this it decides by memory alone, which it charges itself: so a
@@ -46,6 +47,10 @@ struct conf_controller;
 	X(BUDGET_MEMORY, "memory", memory_per_user, "B", ERR_BUDGET,                              \
 	        "memory of jobs with their dependencies",                                         \
 	        "wait until some have ended, or cancel some")                                     \
+	X(BUDGET_SCRIPTS, "scripts", scripts_per_user, "B", ERR_BUDGET,                           \
+	        "scripts and environments on disk",                                               \
+	        "cancel some jobs, or wait until what has ended is erased (keep_ended, "          \
+	        "keep_scripts)")                                                                  \
 	X(BUDGET_TIME, "time", , "us", ERR_NONE, "processor time of the controller's loop", "")
 
 #define X(sym, word, key, unit, code, what, advice) sym,

@@ -83,6 +83,9 @@ const struct conf *core_conf(const struct core *core);
 /* What each user holds: of jobs here, and of whatever else the world charges (budget.h). */
 struct budget *core_budget(const struct core *core);
 
+/* Was a submit of this user with that token (NONCE_BYTES) taken in? */
+bool core_knows_token(const struct core *core, uint32_t uid, const uint8_t *nonce);
+
 /* An agent reported an epoch or job id above ours (a restored backup): no orders go out. `text`
  * says so in one line. `gctld --takeover` calls core_takeover() after core_start(): both are raised
  * above the given and all later reported numbers; of events a billion numbers are left out. */

@@ -120,6 +120,11 @@ int submit_known(
 	return 0;
 }
 
+bool core_knows_token(const struct core *core, uint32_t uid, const uint8_t *nonce)
+{
+	return nonces_find(core->nonces, uid, nonce);
+}
+
 /* Look up the nonces: which jobs are repeats? */
 static int find_known(struct core *core, const struct core_event *e, struct intake *v,
         size_t *n_new, struct error *err)

@@ -117,15 +117,17 @@ static struct bulk *bulk_of(struct ctld *c, struct peer *peer, uint64_t number)
 	return b;
 }
 
-static int check_room(
-        struct ctld *c, const struct bulk *b, const struct submit *part, struct error *err)
+/* What it will store is charged, too. */
+static int check_room(struct ctld *c, const struct bulk *b, struct submit *part, struct error *err)
 {
 	if (part->msg->test_only)
 		return error_set(err, ERR_USAGE, "a bulk cannot be a trial");
 	if (b->n_jobs + part->msg->n_jobs > SUBMIT_JOBS_MAX)
 		return error_set(err, ERR_USAGE, "a bulk of more than %d jobs", SUBMIT_JOBS_MAX);
-	return budget_check(
-	        core_budget(c->core), b->uid, BUDGET_WAITS, (uint64_t)part_bytes(part), err);
+	if (budget_check(core_budget(c->core), b->uid, BUDGET_WAITS, (uint64_t)part_bytes(part),
+	            err) < 0)
+		return -1;
+	return submit_charge(part, err);
 }
 
 void bulk_stage(struct ctld *c, struct peer *peer, struct submit *part)

@@ -182,7 +182,7 @@ static void keep(struct ctld *c, const struct resign *r, const struct effect *ef
 		}
 		jobs[n++] = job;
 	}
-	blobs_sign(c->blobs, jobs, n, r->credential, strlen(r->credential));
+	blobs_sign(c->blobs, r->uid, jobs, n, r->credential, strlen(r->credential));
 }
 
 /* A line for who has changed what runs; NULL: nothing does. */

@@ -15,6 +15,7 @@
 #include "common/xalloc.h"
 #include "ctld/blobs.h"
 #include "ctld/calls.h"
+#include "ctld/core/budget.h"
 #include "ctld/core/core.h"
 #include "ctld/ctld.h"
 #include "ctld/inputs.h"
@@ -34,6 +35,8 @@ void submit_free(void *arg)
 {
 	struct submit *s = arg;
 
+	if (s->charged)
+		budget_add(core_budget(s->c->core), s->uid, BUDGET_SCRIPTS, -(int64_t)s->charged);
 	arena_free(s->arena);
 	arena_free(s->specs);
 	free(s->cluster);
@@ -188,29 +191,62 @@ static void run(void *arg)
 
 /* --- on the loop --------------------------------------------------------------------------- */
 
+static struct store_blob blob_of(const struct submit *s, size_t i, uint64_t id)
+{
+	const Gpusched__SubmitJob *job = s->msg->jobs[i];
+
+	return (struct store_blob){
+		.job = id,
+		.uid = s->uid,
+		.spec = job->spec.data,
+		.spec_len = job->spec.len,
+		.script = job->script.data,
+		.script_len = job->script.len,
+		.credential = s->msg->credential.data,
+		.credential_len = s->msg->credential.len,
+	};
+}
+
 void submit_keep_blobs(
         struct ctld *c, const struct submit *s, const uint64_t *ids, const bool *known)
 {
 	struct store_blob *v = xcalloc(s->msg->n_jobs, sizeof(*v));
 	size_t n = 0;
 
-	for (size_t i = 0; i < s->msg->n_jobs; i++) {
-		const Gpusched__SubmitJob *job = s->msg->jobs[i];
-
-		if (known[i])
-			continue;
-		v[n++] = (struct store_blob){
-			.job = ids[i],
-			.spec = job->spec.data,
-			.spec_len = job->spec.len,
-			.script = job->script.data,
-			.script_len = job->script.len,
-			.credential = s->msg->credential.data,
-			.credential_len = s->msg->credential.len,
-		};
-	}
+	for (size_t i = 0; i < s->msg->n_jobs; i++)
+		if (!known[i])
+			v[n++] = blob_of(s, i, ids[i]);
 	blobs_put(c->blobs, v, n);
 	free(v);
+}
+
+/* What was taken in before is not stored again. */
+static uint64_t new_bytes(const struct submit *s)
+{
+	struct store_blob *v = xcalloc(s->msg->n_jobs, sizeof(*v));
+	uint64_t bytes;
+	size_t n = 0;
+
+	for (size_t i = 0; i < s->msg->n_jobs; i++)
+		if (!core_knows_token(s->c->core, s->uid, s->jobs[i].nonce))
+			v[n++] = blob_of(s, i, 0);
+	bytes = blobs_bytes(v, n);
+	free(v);
+	return bytes;
+}
+
+int submit_charge(struct submit *s, struct error *err)
+{
+	struct budget *budget = core_budget(s->c->core);
+	uint64_t bytes = new_bytes(s);
+
+	if (!bytes)
+		return 0;
+	if (budget_check(budget, s->uid, BUDGET_SCRIPTS, bytes, err) < 0)
+		return -1;
+	budget_add(budget, s->uid, BUDGET_SCRIPTS, (int64_t)bytes);
+	s->charged = bytes;
+	return 0;
 }
 
 static void answered(struct ctld *c, struct call *call, const struct effect *effect)
@@ -257,6 +293,11 @@ static void apply(struct ctld *c, void *arg, struct clocks now)
 	}
 	if (s->msg->bulk) {
 		bulk_stage(c, peer, s);
+		return;
+	}
+	if (submit_charge(s, &s->error) < 0) {
+		peers_reply(c, s->session, s->id, &s->error);
+		submit_free(s);
 		return;
 	}
 	call = call_new(c, peer, s->id, &submit_ops, s);

@@ -31,10 +31,15 @@ struct submit {
 	Gpusched__Submit *msg;   /* in `arena` */
 	struct submit_job *jobs; /* in `specs`; as many as msg->n_jobs */
 	bool wishes_mail;        /* one of them does */
+	uint64_t charged;        /* bytes that it would store, to the user's account */
 	struct error error;      /* code 0: none */
 };
 
 void submit_free(void *submit);
+
+/* Charge what it would store to its user, until it is freed: by then the blobs are charged, or there
+ * are none. -1: the user may not have so much. */
+int submit_charge(struct submit *s, struct error *err);
 
 /* What was signed, for the store and for launches; but for those that are known already. */
 void submit_keep_blobs(

@@ -127,19 +127,20 @@ void store_batch_row(struct store_batch *batch, const struct row *row)
 static bool same_as_last(
         const struct store_batch *batch, size_t offset, size_t len, const void *p, size_t n)
 {
-	return batch->last.head != SIZE_MAX && n && n == len &&
-	       !memcmp(batch->bytes + offset, p, n);
+	return n && n == len && !memcmp(batch->bytes + offset, p, n);
 }
 
 static void put_blob(struct store_batch *batch, enum batch_kind kind, const struct store_blob *blob)
 {
-	bool script = same_as_last(
-	        batch, batch->last.script, batch->last.script_len, blob->script, blob->script_len);
-	bool credential = same_as_last(batch, batch->last.credential, batch->last.credential_len,
-	        blob->credential, blob->credential_len);
+	bool its = batch->last.head != SIZE_MAX && batch->last.uid == blob->uid;
+	bool script = its && same_as_last(batch, batch->last.script, batch->last.script_len,
+	                             blob->script, blob->script_len);
+	bool credential = its && same_as_last(batch, batch->last.credential,
+	                                 batch->last.credential_len, blob->credential,
+	                                 blob->credential_len);
 	size_t script_len = script ? 0 : blob->script_len;
 	size_t credential_len = credential ? 0 : blob->credential_len;
-	size_t need = HEAD_SIZE + 8 + 3 * 4 + blob->spec_len + script_len + credential_len;
+	size_t need = HEAD_SIZE + 8 + 4 * 4 + blob->spec_len + script_len + credential_len;
 	uint8_t *p = batch_room(batch, need);
 
 	if (script)
@@ -147,8 +148,10 @@ static void put_blob(struct store_batch *batch, enum batch_kind kind, const stru
 	if (credential)
 		batch->bytes[batch->last.head + HEAD_B] |= SHARE_NEXT;
 	batch->last.head = batch->len;
+	batch->last.uid = blob->uid;
 	p = put_head(p, kind, script ? SHARE_LAST : 0, credential ? SHARE_LAST : 0, 0);
 	p = put_u64(p, blob->job);
+	p = put_len(p, blob->uid);
 	p = put_len(put_len(put_len(p, blob->spec_len), script_len), credential_len);
 	p = put_bytes(p, blob->spec, blob->spec_len);
 	if (!script) {
@@ -173,6 +176,7 @@ void store_batch_blob(struct store_batch *batch, const struct store_blob *blob)
 void store_batch_sign(struct store_batch *batch, const struct store_blob *blob)
 {
 	struct store_blob signature = { .job = blob->job,
+		.uid = blob->uid,
 		.spec = blob->spec,
 		.spec_len = blob->spec ? blob->spec_len : 0,
 		.credential = blob->credential,
@@ -252,10 +256,13 @@ static const uint8_t *get_row(const uint8_t *p, const uint8_t *head, struct row 
 static const uint8_t *get_blob(const uint8_t *p, const uint8_t *head, struct batch_item *item)
 {
 	struct store_blob *blob = &item->blob;
+	size_t uid;
 
 	item->script_share = head[HEAD_A];
 	item->credential_share = head[HEAD_B];
 	p = get_u64(p, &blob->job);
+	p = get_len(p, &uid);
+	blob->uid = (uint32_t)uid;
 	p = get_len(get_len(get_len(p, &blob->spec_len), &blob->script_len), &blob->credential_len);
 	blob->spec = p;
 	blob->script = p + blob->spec_len;

@@ -4,8 +4,8 @@
  * Nothing is allocated per value: a value is bound to its statement right out of the batch.
  *
  * Jobs of one submit come one after another with one and the same credential (and often script):
- * what equals that of the blob just before is written once, and marked, so that the store can keep
- * it once without looking for it.
+ * what equals that of the blob just before, of the same user, is written once, and marked, so that
+ * the store can keep it once without looking for it.
  */
 #ifndef CTLD_STORE_BATCH_H
 #define CTLD_STORE_BATCH_H
@@ -22,6 +22,7 @@ struct store_batch {
 	struct {
 		size_t head; /* SIZE_MAX: none yet */
 		size_t script, script_len, credential, credential_len;
+		uint32_t uid;
 	} last; /* the last blob: offsets of what it has, its own or its neighbour's */
 	struct store_batch *next; /* in the store's list of those to be used again */
 };
@@ -37,7 +38,7 @@ enum batch_share {
 struct batch_item {
 	enum batch_kind kind;
 	struct row row;         /* BATCH_ROW; values point into the batch */
-	struct store_blob blob; /* BATCH_BLOB; SIGN: job, credential; WANT: the job alone */
+	struct store_blob blob; /* BATCH_BLOB; SIGN: job, uid, credential; WANT: the job alone */
 	unsigned script_share, credential_share;
 	void *tag; /* BATCH_WANT */
 };

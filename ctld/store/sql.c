@@ -285,6 +285,23 @@ static const char *const state_steps[] = {
 	/* What agents have told of GPUs. */
 	"ALTER TABLE node ADD COLUMN faults_seen INTEGER NOT NULL DEFAULT 0;"
 	"PRAGMA user_version = 22;",
+
+	/* How many bytes of signed jobs each user has here. */
+	"ALTER TABLE piece ADD COLUMN uid INTEGER NOT NULL DEFAULT 0;"
+	"ALTER TABLE piece ADD COLUMN bytes INTEGER NOT NULL DEFAULT 0;"
+	"UPDATE blob SET uid = coalesce((SELECT uid FROM job WHERE id = blob.job AND part = 0), "
+		"uid) WHERE ended = 0;"
+	"UPDATE piece SET bytes = coalesce((SELECT length(data) FROM piece_data "
+		"WHERE id = piece.id), 0);"
+	"UPDATE piece SET uid = owner.uid FROM (SELECT piece, max(uid) AS uid FROM "
+		"(SELECT script_piece AS piece, uid FROM blob "
+		"UNION ALL SELECT credential_piece, uid FROM blob) GROUP BY piece) AS owner "
+		"WHERE owner.piece = piece.id;"
+	"CREATE TABLE stored (uid INTEGER PRIMARY KEY, bytes INTEGER NOT NULL) STRICT;"
+	"INSERT INTO stored SELECT uid, sum(bytes) FROM (SELECT uid, "
+		"length(spec) + length(script) + length(credential) AS bytes FROM blob "
+		"UNION ALL SELECT uid, bytes FROM piece) GROUP BY uid;"
+	"PRAGMA user_version = 23;",
 };
 
 /* history.db. 0x67707568 is "gpuh". */

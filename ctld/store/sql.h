@@ -48,31 +48,34 @@ extern const struct sql_table sql_tables[TABLE_COUNT];
 	X(SQL_ROLLBACK, "ROLLBACK")                                                         \
 	/* blobs: small or unshared bytes in the row, shared ones as numbered pieces */     \
 	X(SQL_BLOB_PUT, "INSERT INTO blob (job, script_piece, credential_piece, spec, "     \
-	                "script, credential) VALUES (?1, ?2, ?3, ?4, ?5, ?6)")              \
+	                "script, credential, uid) VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7)")      \
 	X(SQL_BLOB_GET, "SELECT script_piece, credential_piece, spec, script, credential, " \
 	                "uid, ended FROM blob WHERE job = ?1")                              \
-	/* of a job that has ended, and is kept for a while: whose, since when */           \
-	X(SQL_BLOB_END, "UPDATE blob SET uid = ?2, ended = max(?3, 1) WHERE job = ?1")      \
-	X(SQL_BLOB_END_OF_JOB, "UPDATE blob SET (uid, ended) = (SELECT uid, "               \
-	                       "max(end_time, 1) FROM job WHERE id = ?1 AND part = 0) "     \
+	/* of a job that has ended, and is kept for a while: since when */                  \
+	X(SQL_BLOB_END, "UPDATE blob SET ended = max(?2, 1) WHERE job = ?1")                \
+	X(SQL_BLOB_END_OF_JOB, "UPDATE blob SET ended = (SELECT max(end_time, 1) "          \
+	                       "FROM job WHERE id = ?1 AND part = 0) "                      \
 	                       "WHERE job = ?1 AND EXISTS "                                 \
 	                       "(SELECT 1 FROM job WHERE id = ?1 AND part = 0)")            \
 	X(SQL_BLOB_DUE, "SELECT job FROM blob WHERE ended > 0 AND ended <= ?1 "             \
 	                "ORDER BY ended LIMIT 1")                                           \
-	X(SQL_BLOB_PIECES, "SELECT script_piece, credential_piece FROM blob "               \
-	                   "WHERE job = ?1")                                                \
+	X(SQL_BLOB_SHAPE, "SELECT script_piece, credential_piece, uid, length(spec), "      \
+	                  "length(script), length(credential) FROM blob WHERE job = ?1")    \
 	X(SQL_BLOB_DROP, "DELETE FROM blob WHERE job = ?1")                                 \
-	X(SQL_BLOB_SIGNED_BY, "SELECT credential_piece FROM blob WHERE job = ?1")           \
 	X(SQL_BLOB_SIGN, "UPDATE blob SET credential_piece = ?2, credential = ?3, "         \
 	                 "spec = coalesce(?4, spec) WHERE job = ?1")                        \
 	X(SQL_PIECE_MAX, "SELECT coalesce(max(id), 0) FROM piece")                          \
-	X(SQL_PIECE_PUT, "INSERT INTO piece (id, refs) VALUES (?1, 1)")                     \
+	X(SQL_PIECE_PUT, "INSERT INTO piece (id, refs, uid, bytes) VALUES (?1, 1, ?2, ?3)") \
 	X(SQL_PIECE_DATA_PUT, "INSERT INTO piece_data (id, data) VALUES (?1, ?2)")          \
-	X(SQL_PIECE_REFS, "SELECT refs FROM piece WHERE id = ?1")                           \
+	X(SQL_PIECE_GET, "SELECT refs, uid, bytes FROM piece WHERE id = ?1")                \
 	X(SQL_PIECE_REF, "UPDATE piece SET refs = refs + ?2 WHERE id = ?1")                 \
 	X(SQL_PIECE_DROP, "DELETE FROM piece WHERE id = ?1")                                \
 	X(SQL_PIECE_DATA_DROP, "DELETE FROM piece_data WHERE id = ?1")                      \
-	X(SQL_PIECE_DATA_GET, "SELECT data FROM piece_data WHERE id = ?1")
+	X(SQL_PIECE_DATA_GET, "SELECT data FROM piece_data WHERE id = ?1")                  \
+	/* so much of all that is whose */                                                  \
+	X(SQL_STORED, "SELECT uid, bytes FROM stored WHERE bytes > 0")                      \
+	X(SQL_STORED_ADD, "INSERT INTO stored (uid, bytes) VALUES (?1, ?2) "                \
+	                  "ON CONFLICT (uid) DO UPDATE SET bytes = bytes + ?2")
 
 #define X(sym, text) sym,
 enum sql_statement { SQL_STATEMENTS(X) SQL_STATEMENT_COUNT };

@@ -25,6 +25,7 @@
 
 struct recent_script {
 	uint8_t hash[HASH_SIZE];
+	uint32_t uid;
 	int64_t piece; /* 0: none here */
 };
 
@@ -47,6 +48,7 @@ struct state {
 	int64_t erase_before;                   /* of the batch that is applied */
 	int64_t script_piece, credential_piece; /* of the blob before, while a batch is applied */
 	struct recent_script recent[RECENT_SCRIPTS];
+	struct blob_set *told; /* while a batch is applied: what its commit will tell */
 };
 
 #define IS_K                          1
@@ -207,6 +209,66 @@ int state_slice(struct state *state, struct store_batch *slice, unsigned max, st
 	return 0;
 }
 
+int state_load_stored(struct state *state, store_stored_fn *take, void *arg, struct error *err)
+{
+	sqlite3_stmt *stmt = state->other[SQL_STORED];
+	int rc;
+
+	while ((rc = sqlite3_step(stmt)) == SQLITE_ROW) {
+		const struct store_stored stored = { (uint32_t)sqlite3_column_int64(stmt, 0),
+			sqlite3_column_int64(stmt, 1) };
+
+		take(arg, &stored);
+	}
+	sqlite3_reset(stmt);
+	return rc == SQLITE_DONE ? 0 : db_error(&state->db, rc, "read", err);
+}
+
+/* ---- whose bytes ---- */
+
+/* So many more, or less, are that user's. Users of one submit follow each other. */
+static void stored_note(struct state *state, uint32_t uid, int64_t bytes)
+{
+	struct blob_set *told = state->told;
+
+	if (told->n_stored && told->stored[told->n_stored - 1].uid == uid) {
+		told->stored[told->n_stored - 1].bytes += bytes;
+		return;
+	}
+	if (told->n_stored == told->stored_cap) {
+		told->stored_cap = told->stored_cap ? told->stored_cap * 2 : 16;
+		told->stored = xrealloc(told->stored, told->stored_cap, sizeof(*told->stored));
+	}
+	told->stored[told->n_stored++] = (struct store_stored){ uid, bytes };
+}
+
+static int compare_stored(const void *a, const void *b)
+{
+	const struct store_stored *x = a, *y = b;
+
+	return (x->uid > y->uid) - (x->uid < y->uid);
+}
+
+/* One row a user, in the transaction that has changed their blobs. */
+static int stored_write(struct state *state, struct error *err)
+{
+	struct store_stored *v = state->told->stored;
+	size_t n = 0;
+
+	if (state->told->n_stored)
+		qsort(v, state->told->n_stored, sizeof(*v), compare_stored);
+	for (size_t i = 0; i < state->told->n_stored; i++)
+		if (n && v[n - 1].uid == v[i].uid)
+			v[n - 1].bytes += v[i].bytes;
+		else
+			v[n++] = v[i];
+	state->told->n_stored = n;
+	for (size_t i = 0; i < n; i++)
+		if (v[i].bytes && run_ints(state, SQL_STORED_ADD, v[i].uid, v[i].bytes, NULL, err) < 0)
+			return -1;
+	return 0;
+}
+
 /* ---- blobs ---- */
 
 /* The bytes of a blob's part, as the row has them (piece 0) or as a piece. */
@@ -216,14 +278,16 @@ struct part {
 	size_t n;
 };
 
-static int piece_new(
-        struct state *state, const void *p, size_t n, int64_t *piece, struct error *err)
+static int piece_new(struct state *state, const void *p, size_t n, uint32_t uid, int64_t *piece,
+        struct error *err)
 {
 	sqlite3_stmt *data = state->other[SQL_PIECE_DATA_PUT];
 	int64_t id = state->last_piece + 1;
 
-	if (run_ints(state, SQL_PIECE_PUT, id, 0, NULL, err) < 0)
+	sqlite3_bind_int64(state->other[SQL_PIECE_PUT], 3, (int64_t)n);
+	if (run_ints(state, SQL_PIECE_PUT, id, uid, NULL, err) < 0)
 		return -1;
+	stored_note(state, uid, (int64_t)n);
 	sqlite3_bind_int64(data, 1, id);
 	sqlite3_bind_blob64(data, 2, p, n, SQLITE_STATIC);
 	if (db_run(&state->db, data, NULL, err) < 0)
@@ -243,16 +307,40 @@ static int piece_count(struct state *state, int64_t piece, int64_t change, struc
 	return 0;
 }
 
+struct piece {
+	int64_t refs, bytes;
+	uint32_t uid;
+};
+
+static int piece_get(struct state *state, int64_t id, struct piece *piece, struct error *err)
+{
+	sqlite3_stmt *stmt = state->other[SQL_PIECE_GET];
+	int rc;
+
+	*piece = (struct piece){ 0 };
+	sqlite3_bind_int64(stmt, 1, id);
+	rc = sqlite3_step(stmt);
+	if (rc == SQLITE_ROW)
+		*piece = (struct piece){ .refs = sqlite3_column_int64(stmt, 0),
+			.uid = (uint32_t)sqlite3_column_int64(stmt, 1),
+			.bytes = sqlite3_column_int64(stmt, 2) };
+	else if (rc != SQLITE_DONE)
+		db_error(&state->db, rc, "read", err);
+	sqlite3_reset(stmt);
+	return rc == SQLITE_ROW || rc == SQLITE_DONE ? 0 : -1;
+}
+
 static int piece_unref(struct state *state, int64_t piece, struct error *err)
 {
-	int64_t refs = 0;
+	struct piece was;
 
 	if (!piece)
 		return 0;
-	if (run_ints(state, SQL_PIECE_REFS, piece, 0, &refs, err) < 0)
+	if (piece_get(state, piece, &was, err) < 0)
 		return -1;
-	if (refs > 1)
+	if (was.refs > 1)
 		return piece_count(state, piece, -1, err);
+	stored_note(state, was.uid, -was.bytes);
 	for (size_t i = 0; i < RECENT_SCRIPTS; i++)
 		if (state->recent[i].piece == piece)
 			state->recent[i].piece = 0;
@@ -262,8 +350,8 @@ static int piece_unref(struct state *state, int64_t piece, struct error *err)
 	               : 0;
 }
 
-/* A script of some size: the piece of recent jobs that have the same, or a new one. */
-static int script_find(struct state *state, struct part *part, struct error *err)
+/* A script of some size: the piece of recent jobs of the user that have the same, or a new one. */
+static int script_find(struct state *state, struct part *part, uint32_t uid, struct error *err)
 {
 	uint8_t hash[HASH_SIZE];
 	struct recent_script *recent;
@@ -271,21 +359,23 @@ static int script_find(struct state *state, struct part *part, struct error *err
 
 	crypto_generichash(hash, sizeof(hash), part->p, part->n, NULL, 0);
 	memcpy(&slot, hash, sizeof(slot));
-	recent = &state->recent[slot & (RECENT_SCRIPTS - 1)];
-	if (recent->piece && !memcmp(recent->hash, hash, sizeof(hash))) {
+	/* Users with the same script each have a place. */
+	recent = &state->recent[(slot + uid * UINT32_C(2654435761)) & (RECENT_SCRIPTS - 1)];
+	if (recent->piece && recent->uid == uid && !memcmp(recent->hash, hash, sizeof(hash))) {
 		part->piece = recent->piece;
 		return piece_count(state, part->piece, 1, err);
 	}
-	if (piece_new(state, part->p, part->n, &part->piece, err) < 0)
+	if (piece_new(state, part->p, part->n, uid, &part->piece, err) < 0)
 		return -1;
 	memcpy(recent->hash, hash, sizeof(hash));
+	recent->uid = uid;
 	recent->piece = part->piece;
 	return 0;
 }
 
 /* Decide where a part goes. `*before` is the piece of the blob before, and becomes this one's. */
-static int part_place(struct state *state, struct part *part, unsigned share, int64_t *before,
-        bool script, struct error *err)
+static int part_place(struct state *state, struct part *part, unsigned share, uint32_t uid,
+        int64_t *before, bool script, struct error *err)
 {
 	int result = 0;
 
@@ -293,9 +383,9 @@ static int part_place(struct state *state, struct part *part, unsigned share, in
 		part->piece = *before;
 		result = piece_count(state, part->piece, 1, err);
 	} else if (script && part->n >= SHARE_SCRIPT_MIN) {
-		result = script_find(state, part, err);
+		result = script_find(state, part, uid, err);
 	} else if (share & SHARE_NEXT) {
-		result = piece_new(state, part->p, part->n, &part->piece, err);
+		result = piece_new(state, part->p, part->n, uid, &part->piece, err);
 	}
 	*before = part->piece;
 	if (part->piece) {
@@ -305,27 +395,50 @@ static int part_place(struct state *state, struct part *part, unsigned share, in
 	return result;
 }
 
-static int blob_drop(struct state *state, int64_t job, struct error *err)
+/* What the row of a blob has, itself and as pieces. */
+struct blob_shape {
+	bool there;
+	uint32_t uid;
+	int64_t script_piece, credential_piece;
+	int64_t spec_len, script_len, credential_len; /* in the row */
+};
+
+static int blob_shape(
+        struct state *state, int64_t job, struct blob_shape *shape, struct error *err)
 {
-	sqlite3_stmt *stmt = state->other[SQL_BLOB_PIECES];
-	int64_t script = 0, credential = 0;
+	sqlite3_stmt *stmt = state->other[SQL_BLOB_SHAPE];
 	int rc;
 
+	*shape = (struct blob_shape){ 0 };
 	sqlite3_bind_int64(stmt, 1, job);
 	rc = sqlite3_step(stmt);
-	if (rc == SQLITE_ROW) {
-		script = sqlite3_column_int64(stmt, 0);
-		credential = sqlite3_column_int64(stmt, 1);
-	} else if (rc != SQLITE_DONE) {
+	if (rc == SQLITE_ROW)
+		*shape = (struct blob_shape){ .there = true,
+			.script_piece = sqlite3_column_int64(stmt, 0),
+			.credential_piece = sqlite3_column_int64(stmt, 1),
+			.uid = (uint32_t)sqlite3_column_int64(stmt, 2),
+			.spec_len = sqlite3_column_int64(stmt, 3),
+			.script_len = sqlite3_column_int64(stmt, 4),
+			.credential_len = sqlite3_column_int64(stmt, 5) };
+	else if (rc != SQLITE_DONE)
 		db_error(&state->db, rc, "read", err);
-	}
 	sqlite3_reset(stmt);
-	if (rc != SQLITE_ROW)
-		return rc == SQLITE_DONE ? 0 : -1;
-	if (run_ints(state, SQL_BLOB_DROP, job, 0, NULL, err) < 0 ||
-	        piece_unref(state, script, err) < 0)
+	return rc == SQLITE_ROW || rc == SQLITE_DONE ? 0 : -1;
+}
+
+static int blob_drop(struct state *state, int64_t job, struct error *err)
+{
+	struct blob_shape was;
+
+	if (blob_shape(state, job, &was, err) < 0)
 		return -1;
-	return piece_unref(state, credential, err);
+	if (!was.there)
+		return 0;
+	stored_note(state, was.uid, -(was.spec_len + was.script_len + was.credential_len));
+	if (run_ints(state, SQL_BLOB_DROP, job, 0, NULL, err) < 0 ||
+	        piece_unref(state, was.script_piece, err) < 0)
+		return -1;
+	return piece_unref(state, was.credential_piece, err);
 }
 
 static int blob_put(struct state *state, const struct batch_item *item, struct error *err)
@@ -333,11 +446,12 @@ static int blob_put(struct state *state, const struct batch_item *item, struct e
 	const struct store_blob *blob = &item->blob;
 	struct part script = { 0, blob->script, blob->script_len };
 	struct part credential = { 0, blob->credential, blob->credential_len };
-	struct value v[6];
+	struct value v[7];
 
-	if (part_place(state, &script, item->script_share, &state->script_piece, true, err) < 0 ||
-	        part_place(state, &credential, item->credential_share, &state->credential_piece,
-	                false, err) < 0 ||
+	if (part_place(state, &script, item->script_share, blob->uid, &state->script_piece, true,
+	            err) < 0 ||
+	        part_place(state, &credential, item->credential_share, blob->uid,
+	                &state->credential_piece, false, err) < 0 ||
 	        blob_drop(state, (int64_t)blob->job, err) < 0)
 		return -1;
 	v[0] = (struct value){ .type = VALUE_INT, .i = (int64_t)blob->job };
@@ -346,8 +460,10 @@ static int blob_put(struct state *state, const struct batch_item *item, struct e
 	v[3] = (struct value){ .type = VALUE_BLOB, .p = blob->spec, .n = blob->spec_len };
 	v[4] = (struct value){ .type = VALUE_BLOB, .p = script.p, .n = script.n };
 	v[5] = (struct value){ .type = VALUE_BLOB, .p = credential.p, .n = credential.n };
-	if (db_bind(&state->db, state->other[SQL_BLOB_PUT], 1, v, 6, err) < 0)
+	v[6] = (struct value){ .type = VALUE_INT, .i = blob->uid };
+	if (db_bind(&state->db, state->other[SQL_BLOB_PUT], 1, v, 7, err) < 0)
 		return -1;
+	stored_note(state, blob->uid, (int64_t)(blob->spec_len + script.n + credential.n));
 	return run(state, SQL_BLOB_PUT, NULL, err);
 }
 
@@ -355,14 +471,15 @@ static int blob_put(struct state *state, const struct batch_item *item, struct e
  * is left to sign; a piece that the next one is to share stays for that. */
 static int blob_sign(struct state *state, const struct batch_item *item, struct error *err)
 {
-	int64_t job = (int64_t)item->blob.job, before = -1;
+	int64_t job = (int64_t)item->blob.job;
+	struct blob_shape was;
 	struct part credential = { 0, item->blob.credential, item->blob.credential_len };
 	sqlite3_stmt *sign = state->other[SQL_BLOB_SIGN];
 
 	state->script_piece = 0;
-	if (part_place(state, &credential, item->credential_share, &state->credential_piece, false,
-	            err) < 0 ||
-	        run_ints(state, SQL_BLOB_SIGNED_BY, job, 0, &before, err) < 0)
+	if (part_place(state, &credential, item->credential_share, item->blob.uid,
+	            &state->credential_piece, false, err) < 0 ||
+	        blob_shape(state, job, &was, err) < 0)
 		return -1;
 	sqlite3_bind_int64(sign, 1, job);
 	sqlite3_bind_int64(sign, 2, credential.piece);
@@ -373,11 +490,14 @@ static int blob_sign(struct state *state, const struct batch_item *item, struct 
 		sqlite3_bind_null(sign, 4);
 	if (db_run(&state->db, sign, NULL, err) < 0)
 		return -1;
-	if (before < 0)
+	if (!was.there)
 		return item->credential_share & SHARE_NEXT
 		               ? 0
 		               : piece_unref(state, credential.piece, err);
-	return piece_unref(state, before, err);
+	stored_note(state, was.uid, (int64_t)credential.n - was.credential_len);
+	if (item->blob.spec_len)
+		stored_note(state, was.uid, (int64_t)item->blob.spec_len - was.spec_len);
+	return piece_unref(state, was.credential_piece, err);
 }
 
 void blob_set_clear(struct blob_set *set)
@@ -385,6 +505,7 @@ void blob_set_clear(struct blob_set *set)
 	free(set->v);
 	free(set->tags);
 	free(set->bytes);
+	free(set->stored);
 	*set = (struct blob_set){ 0 };
 }
 
@@ -516,10 +637,8 @@ static int blob_leave(struct state *state, const struct row *row, struct error *
 	if (whole && row->v[COL_JOB_end_time].i <= state->erase_before)
 		return blob_drop(state, row->v[COL_JOB_id].i, err);
 	sqlite3_bind_int64(stmt, 1, row->v[COL_JOB_id].i);
-	if (whole) {
-		sqlite3_bind_int64(stmt, 2, row->v[COL_JOB_uid].i);
-		sqlite3_bind_int64(stmt, 3, row->v[COL_JOB_end_time].i);
-	}
+	if (whole)
+		sqlite3_bind_int64(stmt, 2, row->v[COL_JOB_end_time].i);
 	return db_run(&state->db, stmt, NULL, err);
 }
 
@@ -599,6 +718,8 @@ static int batch_apply(struct state *state, const struct store_batch *batch,
 	}
 	if (result == 0)
 		result = blobs_erase(state, err);
+	if (result == 0)
+		result = stored_write(state, err);
 	/* Wishes come last: they see what the batch brought. */
 	for (offset = 0; result == 0 && batch->n_wanted && batch_next(batch, &offset, &item);)
 		if (item.kind == BATCH_WANT)
@@ -625,7 +746,8 @@ int state_commit(struct state *state, const struct store_batch *batch,
 {
 	uint64_t ended = state->ended;
 
-	wanted->n = wanted->len = 0;
+	wanted->n = wanted->len = wanted->n_stored = 0;
+	state->told = wanted;
 	if (run(state, SQL_BEGIN, NULL, err) < 0)
 		return -1;
 	if ((!batch || batch_apply(state, batch, wanted, err) == 0) &&

@@ -12,13 +12,16 @@
 
 struct state;
 
-/* The blobs that a batch wanted. `v` and `tags` are valid until the next use or clear. */
+/* What a commit has to tell: the blobs that its batch wanted, and whose bytes have become more or
+ * less. `v`, `tags` and `stored` are valid until the next use or clear. */
 struct blob_set {
 	struct store_blob *v;
 	void **tags;
 	size_t n, cap;
 	uint8_t *bytes;
 	size_t len, bytes_cap;
+	struct store_stored *stored;
+	size_t n_stored, stored_cap;
 };
 void blob_set_clear(struct blob_set *set); /* frees; zero it before the first use */
 
@@ -27,6 +30,7 @@ struct state *state_open(const char *path, const char *vfs, const char *cluster,
 void state_close(struct state *state); /* NULL is fine */
 
 int state_load(struct state *state, store_row_fn *take, void *arg, struct error *err);
+int state_load_stored(struct state *state, store_stored_fn *take, void *arg, struct error *err);
 
 /* One transaction: `batch` (NULL: none), and without the rows of `moved` (NULL: none), which are in
  * history.db. What the batch wanted is put into `wanted`. */

@@ -283,6 +283,8 @@ static void finish_commit(struct store *store)
 		.blobs = c.wanted.v,
 		.tags = c.wanted.tags,
 		.n_blobs = c.wanted.n,
+		.stored = c.wanted.stored,
+		.n_stored = c.wanted.n_stored,
 		.commit_us = c.us,
 	};
 
@@ -468,6 +470,11 @@ int store_load(struct store *store, store_row_fn *take, void *arg, struct error 
 {
 	assert(!store->has_thread);
 	return work_load(store->work, take, arg, err);
+}
+
+int store_load_stored(struct store *store, store_stored_fn *take, void *arg, struct error *err)
+{
+	return work_load_stored(store->work, take, arg, err);
 }
 
 uint64_t store_free_mb(const struct store *store)

@@ -53,10 +53,19 @@ struct store_blob {
 	uint64_t job;
 	const void *spec, *script, *credential;
 	size_t spec_len, script_len, credential_len;
-	/* Of a job that is gone; read, never written: */
-	uint32_t uid;
-	int64_t ended; /* wall us; 0: the job is there */
+	uint32_t uid;  /* whose it is */
+	int64_t ended; /* wall us; 0: the job is there. Read, never written */
 };
+
+/* How many bytes of blobs a user has in the database, or so many more (less) after a commit. Bytes
+ * that several jobs of a user share count once. */
+struct store_stored {
+	uint32_t uid;
+	int64_t bytes;
+};
+/* All users who have some. Only before the first commit. */
+typedef void store_stored_fn(void *arg, const struct store_stored *stored);
+int store_load_stored(struct store *store, store_stored_fn *take, void *arg, struct error *err);
 
 /* A batch is filled on the loop, copies everything, and belongs to the store once committed. */
 struct store_batch *store_batch_new(struct store *store);
@@ -92,6 +101,8 @@ struct store_result {
 	const struct store_blob *blobs;
 	void *const *tags;
 	size_t n_blobs;
+	const struct store_stored *stored; /* what the commit has changed; borrowed */
+	size_t n_stored;
 	uint64_t commit_us; /* from store_commit() on, waiting for a checkpoint included */
 };
 typedef void store_done_fn(void *arg, const struct store_result *result, const struct error *err);

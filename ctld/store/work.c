@@ -115,6 +115,11 @@ int work_load(struct work *work, store_row_fn *take, void *arg, struct error *er
 	return state_load(work->state, take, arg, err);
 }
 
+int work_load_stored(struct work *work, store_stored_fn *take, void *arg, struct error *err)
+{
+	return state_load_stored(work->state, take, arg, err);
+}
+
 uint64_t work_free_mb(const struct work *work)
 {
 	return home_free_mb(work->home);

@@ -18,6 +18,7 @@ void work_close(struct work *work);                    /* NULL is fine */
 struct history *work_history(const struct work *work); /* for history_drop() */
 
 int work_load(struct work *work, store_row_fn *take, void *arg, struct error *err);
+int work_load_stored(struct work *work, store_stored_fn *take, void *arg, struct error *err);
 
 /* One transaction; on a full disk once more without the reserve, and after a checkpoint. -1: nothing
  * of it is durable, and so it will be with all later ones, unless `err` is ERR_NO_SPACE: that may be

@@ -172,3 +172,47 @@ def test_what_each_user_holds():
         r = c.run("gctl", "stats", "--by=node", check=False)
         assert r.returncode == 2 and "--by=user" in r.stderr
         assert c.run("gctl", "ping", "--by=user", check=False).returncode == 2
+
+
+def test_scripts_on_disk():
+    """Free disk was reserved, and nothing bounded one user's part of it: scripts and environments are charged to their owner
+    from when they come until they are erased, also after a restart."""
+    def script():
+        return "# " + os.urandom(150_000).hex()
+
+    def submit(user, *options):
+        return c.run("gsubmit", "--parsable", "--hold", *options, stdin="#!/bin/sh\n" + script() + "\n", user=user, check=False)
+
+    def fill():
+        jobs = []
+        while (r := submit("bin")).returncode == 0:
+            jobs.append(int(r.stdout))
+        return jobs, r
+
+    with start('scripts_per_user = "2M"; keep_ended = "1s";') as c:
+        jobs, refused = fill()
+        assert len(jobs) == 6, jobs
+        assert "scripts and environments on disk: you have 1.7" in refused.stderr or "you have 1.8" in refused.stderr, refused.stderr
+        assert "one user may have 2M (controller.scripts_per_user)" in refused.stderr and "hint: cancel some" in refused.stderr
+        assert submit("daemon").returncode == 0
+        # A bulk comes in parts, and is bounded alike; nothing of it stays charged.
+        before = wait_until(lambda: (lambda b: b if b > 6 * 300_000 else 0)(budgets(c)["bin"]["scripts"]), "all of it to be stored")
+        bulk = c.dir / "jobs/bulk"
+        bulk.mkdir()
+        bulk.chmod(0o755)
+        for i in range(3):
+            (bulk / f"{i}.sh").write_text("#!/bin/sh\n" + script() + "\n")
+        r = c.run("gsubmit", "--bulk", "-", user="bin", check=False,
+                  stdin="".join(json.dumps({"script": str(bulk / f"{i}.sh")}) + "\n" for i in range(3)))
+        assert r.returncode != 0
+        wait_until(lambda: budgets(c)["bin"]["scripts"] == before, "nothing of the bulk to stay charged")
+        c.ctld.kill()
+        c.start_ctld()
+        assert submit("bin").returncode == 1
+        assert budgets(c)["bin"]["scripts"] == before
+        c.run("gcancel", jobs[0], user="bin")
+        wait_until(lambda: budgets(c)["bin"]["scripts"] < before - 300_000, "the script to be erased")
+        assert submit("bin").returncode == 0
+        assert submit("bin").returncode == 1
+        c.run("gcancel", "--user=bin,daemon")
+        wait_until(lambda: all(budgets(c).get(u, {"scripts": 0})["scripts"] == 0 for u in ("bin", "daemon")), "all to be erased")

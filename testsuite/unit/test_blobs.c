@@ -13,6 +13,9 @@
 #include "common/xalloc.h"
 #include "ctld/blobs.h"
 #include "ctld/byid.h"
+#include "ctld/core/budget.h"
+
+static struct budget *budget;
 
 /* A store that only notes what it is asked for. */
 struct store_batch {
@@ -45,7 +48,7 @@ void store_batch_want_blob(struct store_batch *batch, uint64_t job, void *tag)
 static void test_new_jobs(void **state)
 {
 	struct store_batch batch = { .n_blobs = 0 };
-	struct blobs *b = blobs_new();
+	struct blobs *b = blobs_new(budget);
 	char spec1[] = "first", spec2[] = "second", script[] = "#!/bin/sh", cred[] = "MUNGE:x:";
 	struct store_blob v[] = {
 		{ .job = 1,
@@ -115,7 +118,7 @@ static void test_old_ones_go(void **state)
 {
 	struct store_batch batch = { .n_blobs = 0 };
 	const size_t len = BLOBS_KEPT_BYTES / 10 * 3;
-	struct blobs *b = blobs_new();
+	struct blobs *b = blobs_new(budget);
 	char *bytes = xcalloc(1, len);
 
 	(void)state;
@@ -143,7 +146,7 @@ static void test_a_group_goes_together(void **state)
 {
 	struct store_batch batch = { .n_blobs = 0 };
 	const size_t len = BLOBS_KEPT_BYTES / 10 * 4;
-	struct blobs *b = blobs_new();
+	struct blobs *b = blobs_new(budget);
 	char *bytes = xcalloc(1, len);
 	struct store_blob v[] = { { .job = 1, .spec = bytes, .spec_len = len },
 		{ .job = 2, .spec = bytes, .spec_len = len } };
@@ -168,7 +171,7 @@ static void test_signed_anew(void **state)
 	char spec[] = "changed";
 	const uint64_t jobs[] = { 1, 2, 3 };
 	const struct blob_signed signings[] = { { .job = 1 }, { 2, spec, 7 }, { .job = 3 } };
-	struct blobs *b = blobs_new();
+	struct blobs *b = blobs_new(budget);
 	char cred[] = "MUNGE:y:";
 
 	(void)state;
@@ -176,9 +179,9 @@ static void test_signed_anew(void **state)
 	put(b, 4, "four", 4);
 	blobs_seal(b, &batch);
 	put(b, 2, "two", 3);
-	blobs_sign(b, signings, 0, cred, 8);
+	blobs_sign(b, 0, signings, 0, cred, 8);
 	assert_non_null(blobs_get(b, 1));
-	blobs_sign(b, signings, 3, cred, 8);
+	blobs_sign(b, 0, signings, 3, cred, 8);
 	memset(cred, 0, sizeof(cred)); /* they are copies */
 	memset(spec, 0, sizeof(spec));
 	assert_false(blobs_is_clean(b));
@@ -194,7 +197,7 @@ static void test_signed_anew(void **state)
 	assert_true(blobs_is_clean(b));
 	assert_int_equal(blobs_pending_bytes(b), 0);
 	put(b, 5, "five", 4);
-	blobs_sign(b, signings, 3, "MUNGE:y:", 8);
+	blobs_sign(b, 0, signings, 3, "MUNGE:y:", 8);
 	blobs_free(b);
 }
 
@@ -220,7 +223,7 @@ static void test_reading(void **state)
 	struct store_batch first = { .n_blobs = 0 }, second = { .n_blobs = 0 };
 	struct store_blob answers[] = { { .job = 7, .spec = "7", .spec_len = 1 },
 		{ .job = 8, .spec = "8", .spec_len = 1 } };
-	struct blobs *b = blobs_new();
+	struct blobs *b = blobs_new(budget);
 	struct got got[4] = { { 0 } };
 	struct store_result result = { .blobs = answers, .n_blobs = 2 };
 
@@ -284,6 +287,37 @@ static void test_numbers_to_pointers(void **state)
 	byid_free(m);
 }
 
+/* What is on its way is charged as it came, and what is stored as the store says. */
+static void test_charges(void **state)
+{
+	struct blobs *b = blobs_new(budget);
+	struct store_batch batch = { .n_blobs = 0 };
+	char script[] = "#!/bin/sh";
+	struct store_blob v[] = {
+		{ .job = 1, .uid = 7, .spec = "a", .spec_len = 1, .script = script, .script_len = 9 },
+		{ .job = 2, .uid = 7, .spec = "bc", .spec_len = 2, .script = script, .script_len = 9 },
+	};
+	const struct store_stored first[] = { { 7, 10 }, { 8, 100 } }, erased[] = { { 7, -10 } };
+	struct store_result result = { .stored = first, .n_stored = 2 };
+
+	(void)state;
+	assert_int_equal(blobs_bytes(v, 2), 1 + 2 + 9);
+	blobs_put(b, v, 2);
+	assert_int_equal(budget_used(budget, 7, BUDGET_SCRIPTS), 12);
+	blobs_seal(b, &batch);
+	v[0].job = 3; /* comes while the batch is on its way */
+	blobs_put(b, v, 1);
+	assert_int_equal(budget_used(budget, 7, BUDGET_SCRIPTS), 12 + 10);
+	blobs_arrived(b, &result);
+	assert_int_equal(budget_used(budget, 7, BUDGET_SCRIPTS), 10 + 10);
+	assert_int_equal(budget_used(budget, 8, BUDGET_SCRIPTS), 100);
+	blobs_seal(b, &batch);
+	result = (struct store_result){ .stored = erased, .n_stored = 1 };
+	blobs_arrived(b, &result);
+	assert_int_equal(budget_used(budget, 7, BUDGET_SCRIPTS), 0);
+	blobs_free(b);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -292,8 +326,13 @@ int main(void)
 		cmocka_unit_test(test_a_group_goes_together),
 		cmocka_unit_test(test_signed_anew),
 		cmocka_unit_test(test_reading),
+		cmocka_unit_test(test_charges),
 		cmocka_unit_test(test_numbers_to_pointers),
 	};
+	int failed;
 
-	return cmocka_run_group_tests(tests, NULL, NULL);
+	budget = budget_new();
+	failed = cmocka_run_group_tests(tests, NULL, NULL);
+	budget_free(budget);
+	return failed;
 }

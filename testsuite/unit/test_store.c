@@ -179,6 +179,102 @@ static void check_blobs(struct place *p, struct store *store, const struct store
 	        fixture_commit(store, p->base, batch, look_at_blobs, (void *)want, &err), 0);
 }
 
+/* What the table of users says is what the blobs and pieces add up to; `user` has `bytes`. */
+static void check_stored(const struct place *p, uint32_t user, int64_t bytes)
+{
+	static const char sums[] =
+	        "SELECT uid, sum(n) FROM (SELECT uid, length(spec) + length(script) + "
+	        "length(credential) AS n FROM blob UNION ALL SELECT uid, length(data) FROM piece "
+	        "JOIN piece_data USING (id)) GROUP BY uid";
+	static const char says[] = "SELECT uid, bytes FROM stored WHERE bytes <> 0";
+	char *path = xasprintf("%s/state.db", p->dir);
+	char *text = xasprintf("SELECT (SELECT count(*) FROM (%s EXCEPT %s)) + (SELECT count(*) "
+	                       "FROM (%s EXCEPT %s)), (SELECT coalesce(sum(bytes), 0) "
+	                       "FROM stored WHERE uid = %u)",
+	        sums, says, says, sums, (unsigned)user);
+	sqlite3 *db;
+	sqlite3_stmt *stmt;
+
+	assert_int_equal(sqlite3_open(path, &db), SQLITE_OK);
+	assert_int_equal(sqlite3_prepare_v2(db, text, -1, &stmt, NULL), SQLITE_OK);
+	assert_int_equal(sqlite3_step(stmt), SQLITE_ROW);
+	assert_int_equal(sqlite3_column_int64(stmt, 0), 0);
+	assert_int_equal(sqlite3_column_int64(stmt, 1), bytes);
+	sqlite3_finalize(stmt);
+	sqlite3_close(db);
+	free(text);
+	free(path);
+}
+
+struct changed {
+	uint32_t uid;
+	int64_t bytes;
+};
+
+static void add_changes(void *arg, const struct store_result *result)
+{
+	struct changed *changed = arg;
+
+	for (size_t i = 0; i < result->n_stored; i++)
+		if (result->stored[i].uid == changed->uid)
+			changed->bytes += result->stored[i].bytes;
+}
+
+static void note_stored(void *arg, const struct store_stored *stored)
+{
+	struct changed *changed = arg;
+
+	if (stored->uid == changed->uid)
+		changed->bytes += stored->bytes;
+}
+
+/* Bytes are their owners' from when they are stored until they are erased; what jobs share counts
+ * once, and users share nothing. A commit tells what it has changed, a start what there is. */
+static void test_whose_bytes(void **state)
+{
+	struct place *p = *state;
+	struct store *store = fixture_open(p->dir, NULL, false, p->base);
+	static char script[1000];
+	const struct store_blob v[] = {
+		{ 1, "spec one", script, "cred", 8, sizeof(script), 4, 1000, 0 },
+		{ 2, "spec two", script, "cred", 8, sizeof(script), 4, 1000, 0 },
+		{ 3, "spec three", script, "cred", 10, sizeof(script), 4, 1001, 0 },
+		{ 4, "four", "small", "", 4, 5, 0, 1000, 0 },
+	};
+	struct store_blob again = { .job = 2, .uid = 1000, .credential = "signed", .credential_len = 6 };
+	struct changed had = { .uid = 1000 }, has = { .uid = 1000 };
+	struct store_batch *batch;
+	struct error err;
+
+	assert_non_null(store);
+	batch = store_batch_new(store);
+	for (size_t i = 0; i < 4; i++)
+		store_batch_blob(batch, &v[i]);
+	assert_int_equal(fixture_commit(store, p->base, batch, add_changes, &had, &err), 0);
+	assert_int_equal(had.bytes, 8 + 8 + 4 + sizeof(script) + 4 + 5);
+	/* the script of a recent job once more; another signature; and one goes with what it has alone */
+	batch = store_batch_new(store);
+	put(batch, TABLE_JOB, 4, 0);
+	change(batch, TABLE_JOB, 4, ROW_RETIRE);
+	store_batch_blob(batch, &(struct store_blob){ 5, "5", script, "", 1, sizeof(script), 0, 1000, 0 });
+	store_batch_sign(batch, &again);
+	assert_int_equal(fixture_commit(store, p->base, batch, add_changes, &had, &err), 0);
+	assert_int_equal(had.bytes, 8 + 8 + 4 + sizeof(script) + 1 + 6);
+	store_close(store);
+	check_stored(p, 1000, had.bytes);
+	check_stored(p, 1001, 10 + sizeof(script) + 4);
+	store = fixture_open(p->dir, NULL, false, p->base);
+	assert_int_equal(store_load_stored(store, note_stored, &has, &err), 0);
+	assert_int_equal(has.bytes, had.bytes);
+	batch = store_batch_new(store);
+	for (uint64_t job = 1; job <= 5; job++)
+		change(batch, TABLE_JOB, job, ROW_DELETE);
+	assert_int_equal(fixture_commit(store, p->base, batch, add_changes, &had, &err), 0);
+	assert_int_equal(had.bytes, 0);
+	store_close(store);
+	check_stored(p, 1000, 0);
+}
+
 static void test_blobs(void **state)
 {
 	struct place *p = *state;
@@ -728,6 +824,7 @@ int main(void)
 		cmocka_unit_test_setup_teardown(test_round_trip, set_up, tear_down),
 		cmocka_unit_test_setup_teardown(test_blobs, set_up, tear_down),
 		cmocka_unit_test_setup_teardown(test_kept_blobs, set_up, tear_down),
+		cmocka_unit_test_setup_teardown(test_whose_bytes, set_up, tear_down),
 		cmocka_unit_test_setup_teardown(test_second_is_refused, set_up, tear_down),
 		cmocka_unit_test_setup_teardown(test_other_cluster_is_refused, set_up, tear_down),
 		cmocka_unit_test_setup_teardown(test_loose_modes_are_refused, set_up, tear_down),
