@@ -22,6 +22,8 @@ STAILQ_HEAD(parts, submit);
 
 #define RESULT_RANGES (MSG_ELEMENTS_MAX / 2) /* of ids, in one answer */
 
+#define DEPEND_LOOKS 64 /* jobs that are asked whether they can ever start */
+
 struct bulk {
 	STAILQ_ENTRY(bulk) next;
 	struct ctld *c;
@@ -36,6 +38,8 @@ struct bulk {
 	bool wishes_mail;       /* one of its jobs does */
 	uint64_t *ids;          /* of its jobs, n_ids so far */
 	size_t n_ids;
+	uint64_t depend[DEPEND_LOOKS]; /* the first of them that depend on others */
+	size_t n_depend;
 	struct error error; /* why it is undone */
 };
 
@@ -220,12 +224,19 @@ static void send_ids(struct ctld *c, const struct call *call, const uint64_t *id
 static void finish(struct ctld *c, struct bulk *b)
 {
 	struct call *call = call_find(c, b->call);
+	char never[SUBMIT_NEVER_TEXT];
+	bool found = false;
 
 	if (call && b->error.code) {
 		call_done(c, call, &b->error);
 	} else if (call) {
 		send_ids(c, call, b->ids, b->n_ids);
-		call_done_but(c, call, b->wishes_mail ? mail_warning(c->mail) : NULL);
+		for (size_t i = 0; i < b->n_depend && !found; i++)
+			found = submit_never(c, b->depend[i], never);
+		call_done_but(c, call,
+		        found            ? never
+		        : b->wishes_mail ? mail_warning(c->mail)
+		                         : NULL);
 	}
 	STAILQ_REMOVE_HEAD(&c->bulks->queue, next);
 	bulk_free(b);
@@ -283,6 +294,9 @@ static void made(struct ctld *c, struct bulk *b, const struct effect *effect)
 		const struct submit *s = STAILQ_FIRST(&b->parts);
 
 		submit_keep_blobs(c, s, effect->bulk.ids + at, effect->bulk.known + at);
+		for (size_t i = 0; i < s->msg->n_jobs && b->n_depend < DEPEND_LOOKS; i++)
+			if (submit_depends(&s->jobs[i]))
+				b->depend[b->n_depend++] = effect->bulk.ids[at + i];
 		at += s->msg->n_jobs;
 		drop_part(b);
 	}

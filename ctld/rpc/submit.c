@@ -4,12 +4,14 @@
  * checks of the signed jobs. Then one event tells the core, which accepts all jobs or none; what
  * was signed goes to the store together with the jobs' rows.
  */
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "common/hostlist.h"
 #include "common/mcred.h"
 #include "common/msg.h"
+#include "common/reason.h"
 #include "common/signedjob.h"
 #include "common/worker.h"
 #include "common/xalloc.h"
@@ -249,6 +251,42 @@ int submit_charge(struct submit *s, struct error *err)
 	return 0;
 }
 
+bool submit_never(struct ctld *c, uint64_t id, char text[SUBMIT_NEVER_TEXT])
+{
+	const char *never = reason_word(REASON_NEVER_SATISFIED);
+	unsigned long long shown = id;
+	struct job_view job;
+
+	if (!core_job_view(c->core, id, ctld_now(), &job))
+		return false;
+	if (!strcmp(job.reason, never)) {
+		snprintf(text, SUBMIT_NEVER_TEXT,
+		        "job %llu can never start: %s; it waits until it is cancelled, or its "
+		        "dependency changed: gctl update %llu --dependency=...",
+		        shown, job.reason_text, shown);
+		return true;
+	}
+	if (!job.ended || strncmp(job.comment, never, strlen(never)) != 0)
+		return false;
+	snprintf(text, SUBMIT_NEVER_TEXT,
+	        "job %llu could never start, and was cancelled (--kill-on-invalid-dep): %s", shown,
+	        job.comment + strlen(never) + strlen(": "));
+	return true;
+}
+
+/* One warning is told: of the first job that never starts, or else of mail. */
+static void warn_and_end(
+        struct ctld *c, struct call *call, const struct submit *s, const uint64_t *ids)
+{
+	const char *mail = s->wishes_mail ? mail_warning(c->mail) : NULL;
+	char never[SUBMIT_NEVER_TEXT];
+	bool found = false;
+
+	for (size_t i = 0; i < s->msg->n_jobs && !found; i++)
+		found = submit_depends(&s->jobs[i]) && submit_never(c, ids[i], never);
+	call_done_but(c, call, found ? never : mail);
+}
+
 static void answered(struct ctld *c, struct call *call, const struct effect *effect)
 {
 	const struct submit *s = call->data;
@@ -260,9 +298,12 @@ static void answered(struct ctld *c, struct call *call, const struct effect *eff
 	arena_reset(c->out, WIRE_ARENA_CAP);
 	peers_send(c, call->session, GPUSCHED__MSG_TYPE__MSG_SUBMIT_RESULT, call->id,
 	        &wire_submitted(effect, c->conf, c->out)->base);
-	if (!effect->submitted.test_only)
-		submit_keep_blobs(c, s, effect->submitted.ids, effect->submitted.known);
-	call_done_but(c, call, s->wishes_mail ? mail_warning(c->mail) : NULL);
+	if (effect->submitted.test_only) {
+		call_done_but(c, call, s->wishes_mail ? mail_warning(c->mail) : NULL);
+		return;
+	}
+	submit_keep_blobs(c, s, effect->submitted.ids, effect->submitted.known);
+	warn_and_end(c, call, s, effect->submitted.ids);
 }
 
 static const struct call_ops submit_ops = { .effect = answered, .free = submit_free };

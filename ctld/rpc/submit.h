@@ -41,6 +41,16 @@ void submit_free(void *submit);
  * are none. -1: the user may not have so much. */
 int submit_charge(struct submit *s, struct error *err);
 
+static inline bool submit_depends(const struct submit_job *job)
+{
+	return job->depends && *job->depends;
+}
+
+/* Can a job that was just taken in never start, since what it depends on ended otherwise? Then
+ * `text` says what happens to it. */
+#define SUBMIT_NEVER_TEXT 600
+bool submit_never(struct ctld *c, uint64_t id, char text[SUBMIT_NEVER_TEXT]);
+
 /* What was signed, for the store and for launches; but for those that are known already. */
 void submit_keep_blobs(
         struct ctld *c, const struct submit *s, const uint64_t *ids, const bool *known);

@@ -187,3 +187,37 @@ def test_after_jobs_in_history():
         wait_reason(c, vain, "DependencyNeverSatisfied")
         assert "ended otherwise" in c.run("gqueue", "--why", str(vain)).stdout
         assert "there is no job" in refused(c, "-d", f"afterany:{bad + 50}")
+
+
+@pytest.mark.parametrize("keep_ended", ["10m", "1s"])
+def test_a_dependency_that_can_never_come_true_is_said_at_submit(keep_ended):
+    """-d afterok:FAILED waited for ever without a word: now gsubmit says so, and what happens to the job; also where only the
+    history knows how the other one ended."""
+    with Cluster(controller=f'keep_ended = "{keep_ended}";') as c:
+        failed = c.submit("exit 1")
+        array = c.submit("exit 1", "--array=0-1")
+        keeps = c.submit("true", "--hold")
+
+        def warned(*options, stdin="#!/bin/sh\ntrue\n"):
+            r = c.run("gsubmit", "--parsable", *options, stdin=stdin)
+            return [int(i) for i in r.stdout.split()], r.stderr
+
+        def look():
+            (job,), said = warned("-d", f"afterok:{failed}")
+            assert f"warning: job {job} can never start: afterok: job {failed} " in said, said
+            assert f"gctl update {job} --dependency=" in said and c.job(job)["reason"] == "DependencyNeverSatisfied"
+            (job,), said = warned("-d", f"afterok:{failed}", "--kill-on-invalid-dep=yes")
+            assert f"job {job} could never start, and was cancelled (--kill-on-invalid-dep): afterok: job {failed} " in said, said
+            # What may still come true, or does, is not warned of.
+            for option in (f"afternotok:{failed}", f"afterany:{failed}", f"afterok:{keeps}", f"afterok:{failed}?afterok:{keeps}"):
+                assert warned("-d", option)[1] == "", option
+            assert "can never start" in warned("-d", f"afterok:{array}")[1]
+            line = '{"script": "job.sh", "dependency": "afterok:%d"}\n'
+            (c.dir / "jobs/job.sh").write_text("#!/bin/sh\ntrue\n")
+            assert "can never start" in warned("--bulk", "-", stdin=line % keeps + line % failed)[1]
+
+        wait_until(lambda: "FAILED" in c.run("gacct", "-h", "-o", "STATE", "-j", failed).stdout and
+                   c.run("gacct", "-h", "-o", "STATE", "-j", array).stdout.split() == ["FAILED"] * 2, "both to fail")
+        if keep_ended == "1s":
+            wait_until(lambda: not {failed, array} & set(c.jobs()), "both to be history")
+        look()
