@@ -337,9 +337,9 @@ void sim_memory_look(struct sim_launcher *l, struct clocks now)
 	}
 	for (struct record *r = l->first, *next; r; r = next) {
 		next = r->next;
-		if (r->waits)
-			look_at_waiter(l, r, now);
 		if (r->asked && is_young(l, now))
 			l->look_at = l->born + BACK_WAIT;
+		if (r->waits)
+			look_at_waiter(l, r, now); /* it may start, fail and be gone */
 	}
 }
