@@ -813,7 +813,8 @@ static void dense_dependencies_cost_little(void **state)
 	}
 	took = mallinfo2().uordblks - before;
 	charged = memory_of(w, OTHER) - charged;
-	assert_in_range(took / DENSE / NAMED, 9, 24);
+	if (before) /* the allocator of a sanitizer tells nothing */
+		assert_in_range(took / DENSE / NAMED, 9, 24);
 	world_seal(w);
 	assert_in_range(charged, DENSE * strlen(text), DENSE * 6 * strlen(text));
 	w->unchecked = false;
