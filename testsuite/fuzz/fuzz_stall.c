@@ -1,6 +1,6 @@
 /* fuzz_stall.c - no request takes the loop long, in a state that users made hard
  *
- * A core in a hostile state is built once: fragmented arrays, jobs that wait for hundreds of others,
+ * A core in a hostile state is built once: fragmented arrays, one of which thousands run, jobs that wait for hundreds of others,
  * a thousand classes under quotas, gangs, a full cluster. An input is a list of choices of which
  * requests are made: controls and updates by filters, listings, questions, submits; between them runs
  * end, nodes come and go, time passes. Each goes through the decoder and is then done piece by piece,
@@ -33,12 +33,14 @@
 #define EDGES      500 /* jobs that wait for TERMS others */
 #define TERMS      500
 #define CLASSES    2000
+#define RUNNING    "0-4999" /* tasks, each with a run */
 #define REQUESTS   12 /* of one input */
 #define STEPS      300 /* of the scheduler, after each */
 #define PIECES     200 /* of one request */
 #define RESET      32  /* inputs after which the state is made anew */
 #define EVENT_WORK 256
 #define CHOSEN_MAX 200
+#define FOUND_MAX  16
 #define TEXT_MAX   60000
 #define TRIES      3
 #define WALL       ((usec_t)1800000000 * 1000000)
@@ -180,7 +182,7 @@ static Gpusched__JobFilter *filter_of(struct choices *in)
 		for (i = 0; i < n; i++) {
 			f->tasks[i] = make(sizeof(**f->tasks));
 			gpusched__job_tasks__init(f->tasks[i]);
-			f->tasks[i]->job = 1 + byte(in) % (ARRAYS + 2);
+			f->tasks[i]->job = 1 + byte(in) % (ARRAYS + 2); /* one that runs, too */
 			f->tasks[i]->tasks = i < 4 ? tasks_text(in) : f->tasks[i % 4]->tasks;
 		}
 		f->n_tasks = n;
@@ -314,39 +316,66 @@ static void pass(usec_t us)
 	}
 }
 
+/* What is done to next: refs, and which tasks of them. */
+struct chosen {
+	uint64_t ids[CHOSEN_MAX];
+	const struct taskset *tasks[CHOSEN_MAX];
+	size_t n, next; /* next: of those that are named */
+};
+
+/* False: these are the last. */
+static bool choose(const struct filter *f, struct filter_walk *walk, struct chosen *out)
+{
+	struct slice slice = slice_begin(SLICE_US);
+	struct job_view view;
+	size_t n;
+	const struct filter_named *named = filter_only_named(f, &n);
+	int found = 1;
+
+	for (out->n = 0; named && out->n < CHOSEN_MAX && out->next < n; out->n++, out->next++) {
+		out->ids[out->n] = named[out->next].id;
+		out->tasks[out->n] = named[out->next].some ? &named[out->next].tasks : NULL;
+	}
+	if (named)
+		return out->next < n;
+	while (out->n < FOUND_MAX && (found = filter_next(f, walk, core, now, &slice, &view)) > 0) {
+		out->tasks[out->n] = NULL;
+		out->ids[out->n++] = view.ref;
+	}
+	return found != 0;
+}
+
 /* As ctld/rpc/control.c. */
 static void control(const Gpusched__JobControl *m, struct caller by)
 {
 	struct core_event e = { .kind = EV_JOB_CONTROL, .caller = by };
 	struct filter_walk walk = { .brief = true };
+	struct chosen chosen = { .n = 0 };
 	struct filter *f = NULL;
-	struct job_view view;
 	struct error err;
 	unsigned pieces = 0;
-	int found = 1;
+	bool more = true;
 
 	if (wire_job_control(m, arena, &e, &err) < 0)
 		return;
 	PIECE("filter", f = filter_new(m->filter, conf, &err));
-	while (f && found && pieces++ < PIECES) {
-		struct slice slice = slice_begin(SLICE_US);
-		uint64_t ids[16];
-		size_t n = 0, at = 0;
+	while (f && more && pieces++ < PIECES) {
+		size_t at = 0;
 
 		e.job.walk = (struct array_walk){ 0 };
-		PIECE("find", while (n < 16 && (found = filter_next(f, &walk, core, now, &slice, &view)) > 0)
-		                      ids[n++] = view.ref);
-		while (at < n && pieces++ < PIECES) {
+		PIECE("find", more = choose(f, &walk, &chosen));
+		while (at < chosen.n && pieces++ < PIECES) {
 			const struct effect *effects;
 			size_t n_effects;
 
-			e.job.ids = ids + at;
-			e.job.n = n - at;
+			e.job.ids = chosen.ids + at;
+			e.job.tasks = chosen.tasks + at;
+			e.job.n = chosen.n - at;
 			e.job.most = EVENT_WORK;
 			apply("control", &e);
 			effects = core_effects(core, &n_effects);
 			if (!n_effects || effects[n_effects - 1].kind != EFFECT_CONTROLLED) {
-				at = n;
+				at = chosen.n;
 			} else {
 				at += effects[n_effects - 1].controlled.at;
 				e.job.walk = effects[n_effects - 1].controlled.walk;
@@ -544,6 +573,7 @@ static void build(void)
 		plain(i, 1, true, 1024, NULL, "0-899999", 10);
 		control_tasks(last_id, odd, JOB_CANCEL);
 	}
+	plain(0, 0, false, 1024, NULL, RUNNING, 500);
 	for (i = 0; i < NODES * 8; i++)
 		plain(i % USERS, 1, false, 1024, NULL, "", 10 + i % 500);
 	schedule(UINT32_MAX);
